@@ -1,0 +1,78 @@
+/*
+ * base/buf.h - byte buffers, string slices, string-keyed maps.
+ */
+#ifndef WHAMMC_BASE_BUF_H
+#define WHAMMC_BASE_BUF_H
+
+#include "base/mem.h"
+
+/* A slice of bytes that somebody else owns; not NUL-terminated. */
+typedef struct Str {
+    const char *ptr;
+    uint32_t len;
+} Str;
+
+#define STR(literal) ((Str){(literal), sizeof(literal) - 1})
+#define STR_ARG(s)   (int)(s).len, (s).ptr /* for %.*s */
+
+Str str_of(const char *s); /* s may be NULL: the empty slice */
+bool str_eq(Str a, Str b);
+bool str_is(Str a, const char *b);
+/* Edit distance (insert, delete, replace, swap neighbours) for "did you mean"; stops counting past `limit`. */
+uint32_t str_distance(Str a, Str b, uint32_t limit);
+
+/* A growable byte buffer. A zeroed Buf is valid and empty. Release with buf_free. */
+typedef struct Buf {
+    uint8_t *data;
+    size_t len, cap;
+} Buf;
+
+void buf_reserve_slow_(Buf *b, size_t more);
+static inline void buf_reserve(Buf *b, size_t more) {
+    if (b->cap - b->len < more)
+        buf_reserve_slow_(b, more);
+}
+static inline void buf_u8(Buf *b, uint8_t byte) {
+    buf_reserve(b, 1);
+    b->data[b->len++] = byte;
+}
+static inline void buf_bytes(Buf *b, const void *p, size_t n) {
+    buf_reserve(b, n);
+    if (n)
+        memcpy(b->data + b->len, p, n);
+    b->len += n;
+}
+void buf_uleb(Buf *b, uint64_t v);
+void buf_sleb(Buf *b, int64_t v);
+/* Unsigned LEB128 padded to exactly `width` bytes (width must suffice). */
+void buf_uleb_padded(Buf *b, uint64_t v, uint32_t width);
+void buf_u32le(Buf *b, uint32_t v);
+void buf_u64le(Buf *b, uint64_t v);
+void buf_str(Buf *b, Str s);      /* the bytes alone */
+void buf_name(Buf *b, Str s);     /* length as LEB128, then the bytes */
+void buf_printf(Buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A NUL behind the content (not counted in len); gives the content as C string. */
+const char *buf_cstr(Buf *b);
+void buf_free(Buf *b);
+
+/* The number of bytes that the unsigned LEB128 of v takes. */
+uint32_t uleb_size(uint64_t v);
+
+/* A map from byte strings to 64-bit values. Keys are copied. A zeroed Map is valid and empty. */
+typedef struct Map {
+    struct MapEntry *entries; /* in order of insertion */
+    uint32_t *slots;          /* index into entries + 1, 0 = empty */
+    uint32_t len, cap, nslots;
+} Map;
+struct MapEntry {
+    Str key;
+    uint64_t hash, value;
+};
+
+/* The address of key's value, or NULL. Valid until the next insertion. */
+uint64_t *map_get(const Map *m, Str key);
+/* The address of key's value; inserted as `value` if it was not there (*added tells, may be NULL). */
+uint64_t *map_put(Map *m, Str key, uint64_t value, bool *added);
+void map_free(Map *m);
+
+#endif

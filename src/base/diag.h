@@ -1,0 +1,93 @@
+/*
+ * base/diag.h - diagnostics: messages with a place, hints and secondary places, collected, not printed.
+ *
+ * A place is a span of bytes in a file that was registered with diag_file(). Text files are shown with
+ * line, column and carets; binary files with the byte offset. Rendering (text with carets, JSON lines)
+ * is in base/diag.c as well and writes into a Buf, so that only the command line decides where it goes.
+ */
+#ifndef WHAMMC_BASE_DIAG_H
+#define WHAMMC_BASE_DIAG_H
+
+#include "base/buf.h"
+
+typedef enum DiagSeverity { DIAG_NOTE, DIAG_WARNING, DIAG_ERROR } DiagSeverity;
+
+/* DIAG_<ID>, in the order of diag.def. */
+typedef enum DiagTag {
+#define DIAG(id, severity, tag, summary) DIAG_##id,
+#include "base/diag.def"
+    DIAG_TAG_COUNT
+} DiagTag;
+
+/* A file that spans can point into. Owned by the Diags; text is borrowed and must outlive it. */
+typedef uint32_t DiagFileId; /* 0 = no file */
+
+typedef struct Span {
+    DiagFileId file;
+    uint32_t start, end; /* byte offsets, end exclusive; start == end marks a point */
+} Span;
+
+#define NO_SPAN ((Span){0})
+
+/* The smallest span over both; they must be in the same file (else `a`). */
+Span span_join(Span a, Span b);
+
+typedef struct DiagLabel {
+    Span span;
+    const char *text; /* what is at that place; may be NULL */
+} DiagLabel;
+
+typedef struct Diag {
+    DiagTag tag;
+    DiagSeverity severity;
+    Span span;
+    const char *message;
+    Vec(DiagLabel) labels;     /* secondary places */
+    Vec(const char *) hints;   /* how to mend it */
+} Diag;
+
+typedef struct DiagFile {
+    const char *name;
+    const char *text;
+    size_t len;
+    bool binary;
+    Vec(uint32_t) lines; /* offsets of line starts; made when first needed */
+} DiagFile;
+
+/* A list of diagnostics and the files they point into. A zeroed Diags is valid and empty. */
+typedef struct Diags {
+    Arena arena;
+    Vec(DiagFile) files;
+    Vec(Diag *) list;
+    uint32_t errors, warnings;
+    uint32_t max_errors;  /* further errors are counted but not kept; 0 = 20 */
+} Diags;
+
+/* Registers a file; the name is copied, the text borrowed. Text: spans show lines and carets. */
+DiagFileId diag_file(Diags *d, const char *name, const void *text, size_t len, bool binary);
+
+/*
+ * Adds a message with the tag's severity from diag.def. printf-like. The result can be given to diag_label
+ * and diag_hint; it is never NULL (past max_errors it is a throw-away).
+ */
+Diag *diag(Diags *d, DiagTag tag, Span span, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void diag_label(Diags *d, Diag *g, Span span, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void diag_hint(Diags *d, Diag *g, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* 1-based line and column (in code points) of an offset in a text file. */
+void diag_position(Diags *d, DiagFileId file, uint32_t offset, uint32_t *line, uint32_t *column);
+
+/* The stable name of a tag ("undeclared-name") and its one-line explanation. */
+const char *diag_tag_name(DiagTag tag);
+const char *diag_tag_summary(DiagTag tag);
+
+/* Renders all messages, in the order of the places, as text with carets (ANSI colours if `colour`). */
+void diag_render_text(Diags *d, Buf *out, bool colour);
+/* Renders all messages as JSON, one object a line. */
+void diag_render_json(Diags *d, Buf *out);
+
+void diag_free(Diags *d);
+
+#endif

@@ -1,0 +1,106 @@
+/*
+ * base/mem.c - checked heap allocation, arenas, growable arrays.
+ */
+#include "base/mem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+enum { ARENA_BLOCK = 32 * 1024, ALIGN = 16 };
+
+typedef struct ArenaBlock {
+    struct ArenaBlock *older;
+    _Alignas(ALIGN) char data[];
+} ArenaBlock;
+
+static void *checked(void *p, size_t size) {
+    if (!p && size) {
+        fprintf(stderr, "whammc: out of memory (%zu bytes wanted)\n", size);
+        abort();
+    }
+    return p;
+}
+
+void *mem_alloc(size_t size) {
+    return checked(malloc(size), size);
+}
+
+void *mem_zalloc(size_t size) {
+    return checked(calloc(1, size), size);
+}
+
+void *mem_realloc(void *p, size_t size) {
+    return checked(realloc(p, size), size);
+}
+
+static ArenaBlock *arena_block(Arena *a, size_t size) {
+    ArenaBlock *b = mem_zalloc(sizeof(ArenaBlock) + size);
+    b->older = a->head;
+    a->head = b;
+    return b;
+}
+
+void *arena_alloc(Arena *a, size_t size) {
+    size = (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+#ifdef WHAMMC_ARENA_MALLOC
+    return arena_block(a, size)->data;
+#else
+    if (size > (size_t)(a->end - a->next)) {
+        if (size > ARENA_BLOCK / 4) {
+            /* A large object gets a block of its own behind the current one, which stays in use. */
+            ArenaBlock *b = mem_zalloc(sizeof(ArenaBlock) + size);
+            if (a->head) {
+                b->older = a->head->older;
+                a->head->older = b;
+            } else {
+                a->head = b;
+            }
+            return b->data;
+        }
+        ArenaBlock *b = arena_block(a, ARENA_BLOCK);
+        a->next = b->data;
+        a->end = b->data + ARENA_BLOCK;
+    }
+    void *p = a->next;
+    a->next += size;
+    return p;
+#endif
+}
+
+char *arena_strndup(Arena *a, const char *s, size_t len) {
+    char *p = arena_alloc(a, len + 1);
+    if (len)
+        memcpy(p, s, len);
+    return p;
+}
+
+char *arena_printf(Arena *a, const char *format, ...) {
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int len = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    char *p = arena_alloc(a, (size_t)len + 1);
+    vsnprintf(p, (size_t)len + 1, format, again);
+    va_end(again);
+    return p;
+}
+
+void arena_free(Arena *a) {
+    for (ArenaBlock *b = a->head, *older; b; b = older) {
+        older = b->older;
+        free(b);
+    }
+    *a = (Arena){0};
+}
+
+void vec_grow_(void *at, uint32_t *cap, uint32_t need, size_t item) {
+    uint32_t bigger = *cap ? *cap * 2 : 8;
+    if (bigger < need)
+        bigger = need;
+    void *p;
+    memcpy(&p, at, sizeof p);
+    p = mem_realloc(p, bigger * item);
+    memcpy(at, &p, sizeof p);
+    *cap = bigger;
+}

@@ -1,0 +1,222 @@
+/*
+ * lang/ast.h - the tree of a script, and what the checker adds to it.
+ *
+ * Invariants
+ *   - Only the parser makes nodes; each has the span of its source text. All live in the script's arena.
+ *   - After parsing, types are NULL and names unresolved. lang_check_script() resolves and types script-scope
+ *     statements and functions in place.
+ *   - Probe bodies and predicates are typed by lang_check_probe(), which works on a *clone* of the probe, since a glob
+ *     can match events on which the same name has different types: one clone per combination of types.
+ *   - In a checked tree every Expr has a type; literals have the type that their context wants, so that generators
+ *     need no conversions other than EXPR_CAST.
+ */
+#ifndef WHAMMC_LANG_AST_H
+#define WHAMMC_LANG_AST_H
+
+#include "base/diag.h"
+
+/* ---- types ---- */
+
+/* In the order in which reports group them. */
+typedef enum TypeKind {
+    TYPE_U8, TYPE_I8, TYPE_U16, TYPE_I16, TYPE_U32, TYPE_I32, TYPE_F32, TYPE_U64, TYPE_I64, TYPE_F64,
+    TYPE_BOOL, TYPE_STR, TYPE_FUNCREF, TYPE_TUPLE, TYPE_MAP,
+    TYPE_UNIT,  /* no value: calls without result */
+    TYPE_ERROR, /* already reported; fits everything */
+} TypeKind;
+
+/* Types are interned: equal types are the same pointer. */
+typedef struct Type {
+    TypeKind kind;
+    const char *text;           /* as written, no blanks: "map<(u32,u32),i32>" */
+    uint32_t nfields;           /* TYPE_TUPLE */
+    const struct Type **fields;
+    const struct Type *key, *value; /* TYPE_MAP */
+} Type;
+
+extern const Type type_scalar[TYPE_FUNCREF + 1]; /* by kind */
+extern const Type type_unit, type_error;
+
+bool type_is_integer(const Type *t);
+bool type_is_float(const Type *t);
+bool type_is_numeric(const Type *t); /* integer or float; bool is not */
+bool type_is_signed(const Type *t);  /* i8..i64 and floats */
+uint32_t type_bits(const Type *t);   /* 8, 16, 32, 64 of numeric types and bool (8) */
+
+/* ---- variables ---- */
+
+typedef enum Storage {
+    STORAGE_LOCAL,    /* one execution of a probe body or fn */
+    STORAGE_SCRIPT,   /* script scope: the whole run */
+    STORAGE_UNSHARED, /* one per match site */
+    STORAGE_SHARED,   /* one per probe */
+    STORAGE_FRAME,    /* one per activation of the function */
+} Storage;
+
+typedef struct Var {
+    Str name;
+    const Type *type;
+    Storage storage;
+    bool report;
+    bool param;        /* a parameter of a fn */
+    Span span;         /* of the name in its declaration */
+    struct Expr *init; /* NULL = zero */
+    uint32_t index;    /* 0.. among variables of its scope (script, fn, probe), in order of declaration */
+} Var;
+
+/* ---- expressions ---- */
+
+typedef enum ExprKind {
+    EXPR_INT, EXPR_FLOAT, EXPR_BOOL, EXPR_STR,
+    EXPR_NAME,    /* a variable, or a bound name */
+    EXPR_INDEX,   /* a[0] is the key; name the map */
+    EXPR_FIELD,   /* name.path */
+    EXPR_UNARY, EXPR_BINARY, EXPR_CAST,
+    EXPR_COND,    /* a[0] ? a[1] : a[2] */
+    EXPR_CALL,    /* name(args): fn, built-in or bound function */
+    EXPR_METHOD,  /* recv.name(args): library function or string method; annotation */
+    EXPR_TUPLE,   /* args */
+} ExprKind;
+
+typedef enum Op {
+    OP_NOT, OP_COMPLEMENT,                                   /* unary ! ~ */
+    OP_AND, OP_OR,                                           /* && || */
+    OP_BITOR, OP_BITXOR, OP_BITAND,
+    OP_EQ, OP_NE, OP_GE, OP_GT, OP_LE, OP_LT,
+    OP_SHL, OP_SHR, OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_REM,
+} Op;
+const char *op_text(Op op);
+
+typedef enum Annotation { ANN_NONE, ANN_STATIC, ANN_INIT, ANN_EXIT } Annotation;
+
+/* What a bound name stands for. The numbers are those of the scope that resolved it (probe/). */
+typedef struct Bound {
+    int id;            /* which name */
+    uint32_t n;        /* N of argN, resN, localN, immN */
+    bool is_static;    /* a constant at each site */
+    bool assignable;
+    const Type *type;  /* NULL = open: needs a type bound in the rule */
+} Bound;
+
+typedef struct Expr {
+    ExprKind kind;
+    Span span;
+    const Type *type; /* set by the checker */
+    Str name;         /* NAME, INDEX, FIELD, CALL, METHOD: the (function's) name */
+    Span name_span;
+    Str recv;         /* METHOD: what is left of the dot */
+    Annotation annotation;
+    Op op;
+    const Type *cast;         /* CAST: the target */
+    uint64_t integer;         /* INT: magnitude; after checking: the value's bits in the width of `type` (sign-extended to 64) */
+    bool negative, too_big;   /* INT before checking: sign; does not fit 64 bits */
+    double real;              /* FLOAT (also of an INT literal in a float context, kind becomes FLOAT) */
+    Str text;                 /* FLOAT: as written; STR: decoded bytes */
+    bool boolean;             /* BOOL */
+    uint32_t nargs;
+    struct Expr **args;       /* operands, arguments, tuple entries */
+    uint32_t npath;           /* FIELD */
+    uint32_t *path;
+    /* Resolution. At most one is set. */
+    Var *var;
+    struct Fn *fn;
+    bool is_bound;            /* NAME: bound is valid. CALL: a bound or built-in function, bound.id says which */
+    Bound bound;
+    bool is_static;           /* set by the checker: the value is a constant at each site */
+} Expr;
+
+/* ---- statements ---- */
+
+typedef enum StmtKind { STMT_DECL, STMT_ASSIGN, STMT_INC, STMT_DEC, STMT_RETURN, STMT_IF, STMT_CALL } StmtKind;
+
+typedef struct Block {
+    struct Stmt *first; /* linked by next */
+} Block;
+
+typedef struct IfArm {
+    Expr *cond; /* NULL = else */
+    Block body;
+} IfArm;
+
+typedef struct Stmt {
+    StmtKind kind;
+    Span span;
+    struct Stmt *next;
+    Var *var;       /* DECL */
+    Expr *target;   /* ASSIGN, INC, DEC: NAME, INDEX or FIELD */
+    Expr *value;    /* ASSIGN, RETURN (NULL = none), CALL */
+    uint32_t narms; /* IF */
+    IfArm *arms;
+} Stmt;
+
+/* ---- functions, rules, probes ---- */
+
+typedef struct Fn {
+    Str name;
+    Span span;
+    uint32_t nparams;
+    Var **params;
+    const Type *result; /* &type_unit = none */
+    Block body;
+    uint32_t nvars;     /* parameters and locals */
+    uint32_t index;
+} Fn;
+
+/* `(name: type)` behind a part of a rule. */
+typedef struct TypeBound {
+    Str name;
+    Span span;
+    const Type *type;
+    uint32_t part; /* 0 provider, 1 package, 2 event, 3 mode */
+} TypeBound;
+
+typedef struct RulePart {
+    Str pattern; /* globs and alternatives as written; empty = "*" */
+    Span span;
+} RulePart;
+
+typedef struct Rule {
+    Span span;
+    uint32_t nparts; /* 2, 3 or 4 */
+    RulePart parts[4];
+    uint32_t nbounds;
+    TypeBound *bounds;
+} Rule;
+
+typedef struct Probe {
+    Rule rule;
+    Expr *predicate; /* NULL = true */
+    Block body;
+    Span span;
+    uint32_t nvars;  /* set by the checker */
+    Var **vars;      /* every variable declared in the body, in order */
+    uint32_t index;  /* 0.. in the script */
+} Probe;
+
+typedef struct Use {
+    Str name;
+    Span span;
+} Use;
+
+typedef struct Script {
+    Arena arena;
+    DiagFileId file;
+    Vec(Use) uses;
+    Block init;       /* script-scope statements and declarations in order */
+    Vec(Var *) vars;  /* script-scope variables in order */
+    Vec(Fn *) fns;
+    Vec(Probe *) probes;
+    struct TypeTable *types;
+} Script;
+
+/* Interned composite types of a script. */
+const Type *type_tuple(Script *s, const Type **fields, uint32_t n);
+const Type *type_map(Script *s, const Type *key, const Type *value);
+
+/* A deep copy of a probe, unresolved, in the script's arena. Only for probes that were not checked. */
+Probe *ast_clone_probe(Script *s, const Probe *p);
+
+/* Calls visit on every expression of the probe (predicate first, then the body in order, parents first). */
+void ast_walk_probe(const Probe *p, void (*visit)(void *ctx, Expr *e), void *ctx);
+
+#endif

@@ -1,0 +1,363 @@
+/*
+ * wasm/module.h - the lossless module model: what was read, what was added, and how it is written back.
+ *
+ * The model keeps the input's bytes. Reading makes tables of what is in each section, with the place of
+ * each index in the bytes; writing copies the bytes and patches only indices that moved, so that an
+ * unchanged module comes back byte for byte.
+ *
+ * HANDLES. Each entity (type, function, table, memory, global, tag, element, data) has a handle: for what
+ * was read, its index in the input; what is added gets the next free handle, import or not. A handle never
+ * changes. The *final index* differs only if imports were added (added imports go behind the input's imports,
+ * in front of what the input defines); wasm_layout() computes the mapping and freezes the set of imports.
+ * Types are only appended, so a type's handle is its final index.
+ */
+#ifndef WHAMMC_WASM_MODULE_H
+#define WHAMMC_WASM_MODULE_H
+
+#include "base/diag.h"
+#include "wasm/op.h"
+
+/* Index spaces. */
+typedef enum WasmSpace {
+    WASM_SPACE_TYPE,
+    WASM_SPACE_FUNC,
+    WASM_SPACE_TABLE,
+    WASM_SPACE_MEMORY,
+    WASM_SPACE_GLOBAL,
+    WASM_SPACE_TAG,
+    WASM_SPACE_ELEM,
+    WASM_SPACE_DATA,
+    WASM_SPACE_LOCAL,
+    WASM_SPACE_COUNT
+} WasmSpace;
+
+/* Section ids of the binary format. */
+typedef enum WasmSectionId {
+    WASM_SEC_CUSTOM,
+    WASM_SEC_TYPE,
+    WASM_SEC_IMPORT,
+    WASM_SEC_FUNCTION,
+    WASM_SEC_TABLE,
+    WASM_SEC_MEMORY,
+    WASM_SEC_GLOBAL,
+    WASM_SEC_EXPORT,
+    WASM_SEC_START,
+    WASM_SEC_ELEMENT,
+    WASM_SEC_CODE,
+    WASM_SEC_DATA,
+    WASM_SEC_DATACOUNT,
+    WASM_SEC_TAG,
+    WASM_SEC_COUNT
+} WasmSectionId;
+
+typedef struct WasmSection {
+    uint8_t id;
+    uint32_t header;       /* file offset of the id byte */
+    uint32_t payload, end; /* file offsets of the contents */
+    Str name;              /* custom sections; `payload` is then behind the name */
+    bool drop;             /* do not write it */
+} WasmSection;
+
+/* Place of an index in the bytes of a section other than code. In file order. */
+typedef struct WasmIndexRef {
+    uint32_t offset; /* in the file */
+    uint8_t width;   /* bytes of the LEB128 */
+    uint8_t space;   /* WasmSpace */
+    uint32_t value;
+} WasmIndexRef;
+
+typedef enum WasmTypeKind { WASM_TYPE_FUNC, WASM_TYPE_STRUCT, WASM_TYPE_ARRAY } WasmTypeKind;
+
+typedef struct WasmField {
+    WasmType type; /* may be packed */
+    bool mutable;
+} WasmField;
+
+typedef struct WasmTypeDef {
+    uint8_t kind; /* WasmTypeKind */
+    bool final;
+    bool has_super;
+    uint32_t super;
+    uint32_t canonical;      /* the first type that is equal to this one (iso-recursive equality) */
+    uint32_t group, group_len; /* first type of its recursion group; the group's length */
+    uint32_t nparams, nresults;
+    const WasmType *params, *results; /* WASM_TYPE_FUNC */
+    uint32_t nfields;                 /* WASM_TYPE_STRUCT, _ARRAY (one) */
+    const WasmField *fields;
+} WasmTypeDef;
+
+typedef struct WasmImport {
+    Str module, name;
+    uint8_t space;   /* WASM_SPACE_FUNC, TABLE, MEMORY, GLOBAL or TAG */
+    uint32_t handle; /* in that space */
+} WasmImport;
+
+typedef struct WasmFunc {
+    uint32_t type;
+    int32_t import;     /* index into imports, or -1 */
+    uint32_t body;      /* file offset of the body (behind its size), input functions only */
+    uint32_t body_size; /* bytes */
+    Str name;           /* from the name section, or given when added; empty = none */
+    bool added;
+    Buf code;           /* added functions: local declarations and code, handle space unless code_final */
+    bool code_final;
+} WasmFunc;
+
+typedef struct WasmLimits {
+    uint64_t min, max;
+    bool has_max, shared, is64;
+    uint8_t page_log2; /* 16, or what a custom page size says */
+} WasmLimits;
+
+typedef struct WasmTable {
+    WasmType type;
+    WasmLimits limits;
+    int32_t import;
+    Str name;
+    uint32_t init, init_len; /* file range of the initial expression, 0 = none */
+} WasmTable;
+
+typedef struct WasmMemory {
+    WasmLimits limits;
+    int32_t import;
+    Str name;
+    bool relimited; /* limits differ from the input's: the entry is written anew */
+} WasmMemory;
+
+typedef struct WasmGlobal {
+    WasmType type;
+    bool mutable;
+    int32_t import;
+    Str name;
+    uint32_t init, init_len; /* input: file range of the expression, `end` included */
+    Buf code;                /* added: the expression, handle space, with `end` */
+} WasmGlobal;
+
+typedef struct WasmTag {
+    uint32_t type;
+    int32_t import;
+    Str name;
+} WasmTag;
+
+typedef struct WasmExport {
+    Str name;
+    uint8_t space;
+    uint32_t handle;
+} WasmExport;
+
+typedef enum WasmSegmentMode { WASM_ACTIVE, WASM_PASSIVE, WASM_DECLARATIVE } WasmSegmentMode;
+
+typedef struct WasmElem {
+    uint8_t mode;
+    WasmType type;
+    uint32_t table;
+    uint32_t offset, offset_len; /* file range of the offset expression, active only */
+    uint32_t count;              /* items */
+    uint32_t items;              /* file offset of the first item */
+    bool exprs;                  /* items are expressions, not function indices */
+} WasmElem;
+
+typedef struct WasmData {
+    uint8_t mode;
+    uint32_t memory;
+    uint32_t offset, offset_len; /* file range of the offset expression, active input segments */
+    uint32_t bytes, size;        /* file range of the contents, input segments */
+    Buf code;                    /* added, active: the offset expression with `end` */
+    Buf content;                 /* added: the contents */
+    Str name;
+} WasmData;
+
+typedef struct WasmModule {
+    const uint8_t *bytes; /* the input; borrowed, must outlive the module; NULL for an empty module */
+    size_t size;
+    Arena arena;
+    DiagFileId file; /* for messages */
+
+    Vec(WasmSection) sections; /* in file order */
+    Vec(WasmIndexRef) refs;    /* indices outside the code section */
+
+    /* By handle: the input's first (imports before definitions), then what was added. */
+    Vec(WasmTypeDef) types;
+    Vec(WasmFunc) funcs;
+    Vec(WasmTable) tables;
+    Vec(WasmMemory) memories;
+    Vec(WasmGlobal) globals;
+    Vec(WasmTag) tags;
+    Vec(WasmElem) elems;
+    Vec(WasmData) datas;
+    Vec(WasmImport) imports; /* the input's in order, then added ones */
+    Vec(WasmExport) exports;
+    int64_t start;           /* function handle, -1 = none */
+    bool start_changed;
+    bool has_data_count;
+    Str name;                /* module name of the name section */
+
+    /* How many of each came from the input, and how many of those are imports. */
+    uint32_t input_count[WASM_SPACE_COUNT];
+    uint32_t input_imports[WASM_SPACE_COUNT];
+    uint32_t input_import_count, input_export_count;
+
+    /* From wasm_layout: final[space][handle]; identity[space] if nothing moved. */
+    bool laid_out;
+    bool identity[WASM_SPACE_COUNT];
+    uint32_t *final[WASM_SPACE_COUNT];
+
+    uint8_t *declared; /* by function handle: may be used by ref.func (filled by wasm_validate) */
+} WasmModule;
+
+/* ---- reading (wasm/read.c) ---- */
+
+/*
+ * Reads a module. Errors go to diags with the byte offset and what was expected and found; components and
+ * text files are recognised and named. False if there was an error; wasm_module_free is then still needed.
+ * Function bodies are only delimited, not decoded.
+ */
+bool wasm_read(WasmModule *m, const uint8_t *bytes, size_t size, DiagFileId file, Diags *diags);
+
+/* Makes an empty module to add to. */
+void wasm_module_init(WasmModule *m);
+void wasm_module_free(WasmModule *m);
+
+/* The name of a function: the name section's, else empty. */
+Str wasm_func_name(const WasmModule *m, uint32_t func);
+static inline const WasmTypeDef *wasm_func_type(const WasmModule *m, uint32_t func) {
+    return &m->types.at[m->funcs.at[func].type];
+}
+/* The bytes of an input function's body (local declarations first). */
+static inline const uint8_t *wasm_func_body(const WasmModule *m, uint32_t func) {
+    return m->bytes + m->funcs.at[func].body;
+}
+/* The local types of a defined function, parameters first: appended to `out` (Vec(WasmType)). Gives the
+ * offset of the first instruction in the body, or 0 with *error set if the declarations are malformed. */
+typedef Vec(WasmType) WasmTypes;
+uint32_t wasm_func_locals(const WasmModule *m, uint32_t func, WasmTypes *out, const char **error);
+/* The export that gives `name` in `space`, or NULL. */
+const WasmExport *wasm_find_export(const WasmModule *m, WasmSpace space, Str name);
+/* The handle of the imported function module.name, or -1. */
+int64_t wasm_find_import(const WasmModule *m, Str module, Str name);
+
+/* ---- adding (wasm/add.c); all give the handle. Names and contents are copied. ---- */
+
+uint32_t wasm_add_func_type(WasmModule *m, const WasmType *params, uint32_t nparams,
+                            const WasmType *results, uint32_t nresults); /* reuses an equal one */
+uint32_t wasm_add_import_func(WasmModule *m, Str module, Str name, uint32_t type);
+uint32_t wasm_add_import_global(WasmModule *m, Str module, Str name, WasmType type, bool mutable);
+uint32_t wasm_add_import_memory(WasmModule *m, Str module, Str name, WasmLimits limits);
+/* `code`: local declarations, then instructions with the final `end`; taken over (emptied).
+ * Its indices are handles, or final indices if code_final (then call wasm_layout first). */
+uint32_t wasm_add_func(WasmModule *m, uint32_t type, Str name, Buf *code, bool code_final);
+uint32_t wasm_add_global(WasmModule *m, WasmType type, bool mutable, Str name, Buf *init);
+uint32_t wasm_add_global_i32(WasmModule *m, bool mutable, Str name, int32_t value);
+uint32_t wasm_add_global_zero(WasmModule *m, WasmType type, bool mutable, Str name);
+uint32_t wasm_add_memory(WasmModule *m, WasmLimits limits, Str name);
+uint32_t wasm_add_data_passive(WasmModule *m, Buf *content, Str name);
+uint32_t wasm_add_data_active(WasmModule *m, uint32_t memory, uint64_t at, Buf *content, Str name);
+void wasm_add_export(WasmModule *m, Str name, WasmSpace space, uint32_t handle);
+/* Points an existing export at another handle. */
+void wasm_set_export(WasmModule *m, uint32_t export, uint32_t handle);
+void wasm_set_start(WasmModule *m, uint32_t func);
+
+/* Computes final indices; after this no imports can be added (other additions can). Idempotent. */
+void wasm_layout(WasmModule *m);
+static inline uint32_t wasm_final(const WasmModule *m, WasmSpace space, uint32_t handle) {
+    return m->identity[space] ? handle : m->final[space][handle];
+}
+
+/* ---- editing function bodies (wasm/edit.c) ---- */
+
+/* Where a piece of code goes, in relation to the instruction at `at`. */
+typedef enum WasmWhere {
+    WASM_ENTRY,   /* at function entry; `at` is ignored */
+    WASM_BEFORE,  /* before the instruction */
+    WASM_REPLACE, /* instead of it; an empty piece removes it */
+    WASM_AFTER,   /* behind its bytes (behind a block's opcode = inside it, at the top) */
+    WASM_EXIT,    /* at every way out of the function; `at` is ignored */
+} WasmWhere;
+
+/* Ways out that a WASM_EXIT piece covers besides the end of the body (fall-through and branches to the
+ * function's label) and `return`. */
+enum {
+    WASM_EXIT_TAIL_CALL = 1,   /* before return_call* */
+    WASM_EXIT_THROW = 2,       /* before throw, throw_ref, rethrow that no handler in the function surely catches */
+    WASM_EXIT_UNREACHABLE = 4, /* before unreachable */
+    WASM_EXIT_ALL = 7,
+};
+
+/* One piece of code: bytes [code, code+len) of WasmBodyEdit.code, stack-neutral except for REPLACE. */
+typedef struct WasmPatch {
+    uint32_t at; /* offset of the instruction in the body */
+    uint8_t where;
+    uint8_t exits; /* WASM_EXIT only */
+    uint32_t code, len;
+} WasmPatch;
+
+typedef struct WasmBodyEdit {
+    const WasmPatch *patches; /* sorted by `at`, equal ones in the order in which they shall run;
+                                 ENTRY and EXIT pieces first */
+    uint32_t npatches;
+    const uint8_t *code;   /* final indices; locals from wasm's count of params + locals upwards are the added ones */
+    const WasmType *locals; /* added locals */
+    uint32_t nlocals;
+} WasmBodyEdit;
+
+/*
+ * Appends the edited body of input function `func` to out: its size, locals and code, indices final. With
+ * `edit` NULL the body is copied (and its indices follow the layout). For functions with a WASM_EXIT piece the
+ * caller has added the block type with wasm_exit_block_type before. The module must be laid out.
+ * False and *error, *error_offset if the body is malformed. Thread-safe for different `out`.
+ */
+typedef struct WasmHintMap WasmHintMap;
+bool wasm_edit_body(const WasmModule *m, uint32_t func, const WasmBodyEdit *edit, Buf *out,
+                    const char **error, uint32_t *error_offset);
+
+/* The block type [] -> results of func, for the block that WASM_EXIT wraps round the body; adds a type if needed. */
+WasmType wasm_exit_block_type(WasmModule *m, uint32_t func);
+
+/* Copies code while indices follow a mapping: map[space] (NULL = identity) by old index. Local indices and
+ * labels stay unless map[WASM_SPACE_LOCAL] is given. Used by edit, merge and splicing. */
+typedef struct WasmRemap {
+    const uint32_t *map[WASM_SPACE_COUNT];
+    const uint32_t *fallback_memory; /* not NULL: every memory index becomes *fallback_memory */
+} WasmRemap;
+bool wasm_copy_code(WasmCode *from, const WasmRemap *map, Buf *out);
+/* The same for one decoded instruction whose bytes are at `bytes`. */
+void wasm_copy_instr(const uint8_t *bytes, const WasmInstr *i, const WasmRemap *map, Buf *out);
+
+/* ---- writing (wasm/write.c) ---- */
+
+/*
+ * Writes the module. `body` gives the code of each input function with a body (its size field included, as
+ * wasm_edit_body appends it); NULL = copy all. False if body said so. Lays the module out if need be.
+ * Branch hints follow edited bodies; the name section is completed with the names of what was added.
+ */
+typedef struct WasmWriter {
+    bool (*body)(void *ctx, uint32_t func, Buf *out); /* may be NULL */
+    void *ctx;
+    /* Names of locals added to input functions, for the name section; may be NULL. */
+    Str (*local_name)(void *ctx, uint32_t func, uint32_t nth_added);
+    uint32_t (*locals_added)(void *ctx, uint32_t func);
+} WasmWriter;
+bool wasm_write(WasmModule *m, const WasmWriter *w, Buf *out);
+
+/* ---- merging (wasm/merge.c) ---- */
+
+/*
+ * Copies what `roots` (function handles of `from`) need out of module `from` into `m`: functions reachable from
+ * them, their types, globals, data and tables. `resolve` maps an import of `from` to a handle of `m` (it may add
+ * to m), or gives -1 = error. Every memory access of the copied code goes to memory handle `memory` of m; from's own
+ * memory is not copied, active data segments are added for that memory at `memory_base`, or as passive segments
+ * listed in `passive` if given. On success handles[space][i] maps from's indices to m's (UINT32_MAX = not copied).
+ */
+typedef struct WasmMerge {
+    WasmModule *to;
+    const WasmModule *from;
+    uint32_t memory;
+    int64_t (*resolve)(void *ctx, const WasmImport *import);
+    void *ctx;
+    Str prefix; /* put in front of names of copied functions and globals */
+    uint32_t *handles[WASM_SPACE_COUNT]; /* result; freed by wasm_merge_free */
+} WasmMerge;
+bool wasm_merge(WasmMerge *g, const uint32_t *roots, uint32_t nroots, Diags *diags);
+void wasm_merge_free(WasmMerge *g);
+
+#endif
