@@ -95,6 +95,8 @@ typedef struct Bound {
     uint32_t n;        /* N of argN, resN, localN, immN */
     bool is_static;    /* a constant at each site */
     bool assignable;
+    bool literal;      /* integer constant that takes the type its context wants, like an int literal
+                          (data_size, category_id, bytecode); `type` is what it has without a context */
     const Type *type;  /* NULL = open: needs a type bound in the rule */
 } Bound;
 
@@ -123,6 +125,7 @@ typedef struct Expr {
     bool is_bound;            /* NAME: bound is valid. CALL: a bound or built-in function, bound.id says which */
     Bound bound;
     bool is_static;           /* set by the checker: the value is a constant at each site */
+    uint32_t slot;            /* for later layers: 1 + index of the site constant that stands for it; 0 = none */
 } Expr;
 
 /* ---- statements ---- */
