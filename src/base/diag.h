@@ -1,9 +1,11 @@
 /*
- * base/diag.h - diagnostics: messages with a place, hints and secondary places, collected, not printed.
+ * base/diag.h - diagnostics: messages with a place, hints and secondary places, collected, not
+ * printed.
  *
- * A place is a span of bytes in a file that was registered with diag_file(). Text files are shown with
- * line, column and carets; binary files with the byte offset. Rendering (text with carets, JSON lines)
- * is in base/diag.c as well and writes into a Buf, so that only the command line decides where it goes.
+ * A place is a span of bytes in a file that was registered with diag_file(). Text files are shown
+ * with line, column and carets; binary files with the byte offset. Rendering (text with carets,
+ * JSON lines) is in base/diag.c as well and writes into a Buf, so that only the command line
+ * decides where it goes.
  */
 #ifndef WHAMMC_BASE_DIAG_H
 #define WHAMMC_BASE_DIAG_H
@@ -42,8 +44,8 @@ typedef struct Diag {
     DiagSeverity severity;
     Span span;
     const char *message;
-    Vec(DiagLabel) labels;     /* secondary places */
-    Vec(const char *) hints;   /* how to mend it */
+    Vec(DiagLabel) labels;   /* secondary places */
+    Vec(const char *) hints; /* how to mend it */
 } Diag;
 
 typedef struct DiagFile {
@@ -60,15 +62,18 @@ typedef struct Diags {
     Vec(DiagFile) files;
     Vec(Diag *) list;
     uint32_t errors, warnings;
-    uint32_t max_errors;  /* further errors are counted but not kept; 0 = 20 */
+    uint32_t max_errors; /* further errors are counted but not kept; 0 = 20 */
+    Diag spare;          /* what diag() gives for messages that are not kept */
 } Diags;
 
 /* Registers a file; the name is copied, the text borrowed. Text: spans show lines and carets. */
 DiagFileId diag_file(Diags *d, const char *name, const void *text, size_t len, bool binary);
 
 /*
- * Adds a message with the tag's severity from diag.def. printf-like. The result can be given to diag_label
- * and diag_hint; it is never NULL (past max_errors it is a throw-away).
+ * Adds a message with the tag's severity from diag.def. printf-like. The result can be given to
+ * diag_label and diag_hint; it is never NULL (past max_errors it is a throw-away). A message that
+ * is already there with the same tag and place is neither kept nor counted again: probes are
+ * checked once per combination of types.
  */
 Diag *diag(Diags *d, DiagTag tag, Span span, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
@@ -83,9 +88,14 @@ void diag_position(Diags *d, DiagFileId file, uint32_t offset, uint32_t *line, u
 const char *diag_tag_name(DiagTag tag);
 const char *diag_tag_summary(DiagTag tag);
 
-/* Renders all messages, in the order of the places, as text with carets (ANSI colours if `colour`). */
+/* Renders all messages, in the order of the places, as text with carets (ANSI colours if `colour`).
+ */
 void diag_render_text(Diags *d, Buf *out, bool colour);
-/* Renders all messages as JSON, one object a line. */
+/*
+ * Renders all messages as JSON, one object a line: severity, tag, message, file, offset, end_offset
+ * and, in text files, line, column, end_line, end_column (1-based, in code points, end exclusive);
+ * labels (the same place members and message); hints.
+ */
 void diag_render_json(Diags *d, Buf *out);
 
 void diag_free(Diags *d);
