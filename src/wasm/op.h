@@ -154,6 +154,8 @@ typedef struct WasmCode {
     const uint8_t *start, *at, *end;
     const char *error;     /* what went wrong, NULL = nothing; static text */
     uint32_t error_offset; /* where, from start */
+    uint8_t error_prefix;  /* unknown opcodes: see wasm_code_error */
+    uint32_t error_code;
 } WasmCode;
 
 /* A cursor over `size` bytes, standing at byte `from`. */
@@ -165,8 +167,14 @@ WasmCode wasm_code(const uint8_t *bytes, size_t size, size_t from);
  */
 bool wasm_next(WasmCode *c, WasmInstr *i);
 
+/* The text of the error with the number of an unknown opcode, in buf if it has one. */
+const char *wasm_code_error(const WasmCode *c, char buf[64]);
+
 /* The label depth at position `k` of a br_table's vec, stepping *at; start with *at = i->vec. */
 uint32_t wasm_vec_u32(const uint8_t **at);
+
+/* The same for a type of select's vec. */
+WasmType wasm_vec_type(const uint8_t **at);
 
 /* One catch clause of a try_table, stepping *at; start with *at = i->vec. tag is 0 for catch_all. */
 typedef struct WasmCatch {

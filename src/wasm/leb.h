@@ -1,0 +1,54 @@
+/*
+ * wasm/leb.h - the readers of numbers, types and names that the decoder and the module reader
+ * share. They step a WasmCode; on failure they give false and set the cursor's error, once.
+ */
+#ifndef WHAMMC_WASM_LEB_H
+#define WHAMMC_WASM_LEB_H
+
+#include "wasm/op.h"
+
+/* Notes an error at a place (the first one stays). Gives false. */
+bool wasm_code_fail(WasmCode *c, const uint8_t *at, const char *error);
+
+bool wasm_get_uleb_slow(WasmCode *c, uint32_t bits, uint64_t *v);
+/* Signed of 32, 33 or 64 bits. */
+bool wasm_get_sleb(WasmCode *c, uint32_t bits, int64_t *v);
+
+static inline bool wasm_get_u32(WasmCode *c, uint32_t *v) {
+    if (c->at < c->end && *c->at < 0x80) {
+        *v = *c->at++;
+        return true;
+    }
+    uint64_t wide = 0;
+    bool ok = wasm_get_uleb_slow(c, 32, &wide);
+    *v = (uint32_t)wide;
+    return ok;
+}
+
+static inline bool wasm_get_u64(WasmCode *c, uint64_t *v) {
+    return wasm_get_uleb_slow(c, 64, v);
+}
+
+bool wasm_get_u8(WasmCode *c, uint8_t *v);
+/* `n` bytes; *at points to them. */
+bool wasm_get_bytes(WasmCode *c, size_t n, const uint8_t **at);
+/* A value type; with `packed` i8 and i16 as well. */
+bool wasm_get_type(WasmCode *c, bool packed, WasmType *t);
+/* A heap type as a nullable reference type. */
+bool wasm_get_heap(WasmCode *c, WasmType *t);
+
+/* Reads an unsigned LEB128 that was checked before. */
+static inline uint64_t wasm_uleb(const uint8_t **at) {
+    uint64_t v = 0;
+    for (uint32_t shift = 0;; shift += 7) {
+        uint8_t byte = *(*at)++;
+        v |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80)
+            return v;
+    }
+}
+
+/* The largest type index that fits WasmType. */
+enum { WASM_MAX_TYPE_INDEX = 0x0fffffff };
+
+#endif

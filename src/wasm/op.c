@@ -1,0 +1,497 @@
+/*
+ * wasm/op.c - the instruction table and the decoder.
+ *
+ * wasm_next is the inner loop of the compiler: the common shapes of immediates are decoded inline
+ * from a table by first byte; everything else goes through rest().
+ */
+#include "wasm/op.h"
+
+#include <stdio.h>
+
+#include "wasm/leb.h"
+
+const WasmOpInfo wasm_ops[WASM_OP_COUNT] = {
+#define OP(id, mnemonic, prefix, code, category, operands, results, imm, modes, event, names)      \
+    {mnemonic, prefix,  code, WASM_CAT_##category, WASM_IMM_##imm, MODES_##modes, event,           \
+     operands, results, names},
+#include "wasm/opcode.def"
+};
+
+const char *const wasm_category_names[WASM_CAT_COUNT] = {
+#define CATEGORY(id, name) name,
+    WASM_CATEGORIES(CATEGORY)
+#undef CATEGORY
+};
+
+/* Opcode to WasmOp + 1, 0 = unknown: the one-byte opcodes, then MAX_CODE codes behind each prefix.
+ */
+enum { FIRST_PREFIX = 0xfb, LAST_PREFIX = 0xfe, MAX_CODE = 0x120 };
+#define OPCODE_SLOT(prefix, code)                                                                  \
+    ((prefix) ? 0x100 + ((prefix)-FIRST_PREFIX) * MAX_CODE + (code) : (code))
+static const uint16_t by_opcode[0x100 + (LAST_PREFIX - FIRST_PREFIX + 1) * MAX_CODE] = {
+#define OP(id, mnemonic, prefix, code, category, operands, results, imm, modes, event, names)      \
+    [OPCODE_SLOT(prefix, code)] = WASM_OP_##id + 1,
+#include "wasm/opcode.def"
+};
+
+/* ---- numbers and types ---- */
+
+bool wasm_code_fail(WasmCode *c, const uint8_t *at, const char *error) {
+    if (!c->error) {
+        c->error = error;
+        c->error_offset = (uint32_t)(at - c->start);
+    }
+    return false;
+}
+
+static bool fail_end(WasmCode *c) {
+    return wasm_code_fail(c, c->end, "unexpected end");
+}
+
+bool wasm_get_uleb_slow(WasmCode *c, uint32_t bits, uint64_t *v) {
+    const uint8_t *p = c->at;
+    uint64_t out = 0;
+    for (uint32_t shift = 0;; shift += 7) {
+        if (p == c->end)
+            return fail_end(c);
+        uint8_t byte = *p++;
+        out |= (uint64_t)(byte & 0x7f) << shift;
+        if (shift + 7 >= bits) {
+            if (byte & 0x80)
+                return wasm_code_fail(c, c->at, "integer representation too long");
+            if (byte >> (bits - shift))
+                return wasm_code_fail(c, c->at, "integer too large");
+            break;
+        }
+        if (byte < 0x80)
+            break;
+    }
+    c->at = p;
+    *v = out;
+    return true;
+}
+
+bool wasm_get_sleb(WasmCode *c, uint32_t bits, int64_t *v) {
+    const uint8_t *p = c->at;
+    uint64_t out = 0;
+    for (uint32_t shift = 0;; shift += 7) {
+        if (p == c->end)
+            return fail_end(c);
+        uint8_t byte = *p++;
+        out |= (uint64_t)(byte & 0x7f) << shift;
+        if (shift + 7 >= bits) {
+            if (byte & 0x80)
+                return wasm_code_fail(c, c->at, "integer representation too long");
+            /* The unused bits must all be copies of the sign bit. */
+            uint8_t sign = (uint8_t)(0x7f & ~((1u << (bits - shift - 1)) - 1));
+            if ((byte & sign) != 0 && (byte & sign) != sign)
+                return wasm_code_fail(c, c->at, "integer too large");
+        } else if (byte & 0x80) {
+            continue;
+        }
+        if ((byte & 0x40) && shift + 7 < 64)
+            out |= ~(uint64_t)0 << (shift + 7);
+        break;
+    }
+    c->at = p;
+    *v = (int64_t)out;
+    return true;
+}
+
+bool wasm_get_u8(WasmCode *c, uint8_t *v) {
+    if (c->at == c->end)
+        return fail_end(c);
+    *v = *c->at++;
+    return true;
+}
+
+bool wasm_get_bytes(WasmCode *c, size_t n, const uint8_t **at) {
+    if ((size_t)(c->end - c->at) < n)
+        return fail_end(c);
+    *at = c->at;
+    c->at += n;
+    return true;
+}
+
+bool wasm_get_heap(WasmCode *c, WasmType *t) {
+    const uint8_t *from = c->at;
+    int64_t v;
+    if (!wasm_get_sleb(c, 33, &v))
+        return false;
+    if (v >= 0) {
+        if (v > WASM_MAX_TYPE_INDEX)
+            return wasm_code_fail(c, from, "type index too large");
+        *t = WASM_REF(1, (uint32_t)v);
+        return true;
+    }
+    uint8_t byte = (uint8_t)(v & 0x7f);
+    if (c->at != from + 1 || byte < WASM_HEAP_EXN || byte > WASM_HEAP_NOEXN)
+        return wasm_code_fail(c, from, "unknown heap type");
+    *t = WASM_REF(1, WASM_HEAP(byte));
+    return true;
+}
+
+bool wasm_get_type(WasmCode *c, bool packed, WasmType *t) {
+    if (c->at == c->end)
+        return fail_end(c);
+    uint8_t byte = *c->at;
+    if ((byte >= WASM_V128 && byte <= WASM_I32) ||
+        (packed && (byte == WASM_I8 || byte == WASM_I16))) {
+        c->at++;
+        *t = byte;
+        return true;
+    }
+    if (byte >= WASM_HEAP_EXN && byte <= WASM_HEAP_NOEXN) {
+        c->at++;
+        *t = WASM_REF(1, WASM_HEAP(byte));
+        return true;
+    }
+    if (byte == 0x63 || byte == 0x64) {
+        c->at++;
+        if (!wasm_get_heap(c, t))
+            return false;
+        if (byte == 0x64)
+            *t &= ~WASM_NULL_BIT;
+        return true;
+    }
+    return wasm_code_fail(c, c->at, "unknown value type");
+}
+
+/* ---- the decoder ---- */
+
+WasmCode wasm_code(const uint8_t *bytes, size_t size, size_t from) {
+    return (WasmCode){.start = bytes, .at = bytes + from, .end = bytes + size};
+}
+
+static bool block_type(WasmCode *c, WasmType *t) {
+    const uint8_t *from = c->at;
+    if (from == c->end)
+        return fail_end(c);
+    if (*from == WASM_NONE) {
+        c->at++;
+        *t = WASM_NONE;
+        return true;
+    }
+    if (*from > 0x40 && *from < 0x80)
+        return wasm_get_type(c, false, t);
+    int64_t v;
+    if (!wasm_get_sleb(c, 33, &v))
+        return false;
+    if (v < 0)
+        return wasm_code_fail(c, from, "unknown block type");
+    if (v > WASM_MAX_TYPE_INDEX)
+        return wasm_code_fail(c, from, "type index too large");
+    *t = WASM_FUNC_TYPE_BIT | (uint32_t)v;
+    return true;
+}
+
+static bool memarg(WasmCode *c, WasmInstr *i) {
+    const uint8_t *from = c->at;
+    if (!wasm_get_u32(c, &i->a))
+        return false;
+    if (i->a >= 0x80)
+        return wasm_code_fail(c, from, "malformed memop flags");
+    i->b = 0;
+    if (i->a & 0x40) {
+        i->a &= 0x3f;
+        if (!wasm_get_u32(c, &i->b))
+            return false;
+    }
+    return wasm_get_u64(c, &i->c);
+}
+
+static bool catches(WasmCode *c, WasmInstr *i) {
+    if (!block_type(c, &i->type) || !wasm_get_u32(c, &i->count))
+        return false;
+    i->vec = c->at;
+    for (uint32_t n = 0; n < i->count; n++) {
+        uint8_t kind;
+        uint32_t index;
+        if (!wasm_get_u8(c, &kind))
+            return false;
+        if (kind > 3)
+            return wasm_code_fail(c, c->at - 1, "unknown catch kind");
+        if ((kind < 2 && !wasm_get_u32(c, &index)) || !wasm_get_u32(c, &index))
+            return false;
+    }
+    return true;
+}
+
+static bool br_table(WasmCode *c, WasmInstr *i) {
+    if (!wasm_get_u32(c, &i->count))
+        return false;
+    i->vec = c->at;
+    uint32_t label;
+    for (uint32_t n = 0; n < i->count; n++)
+        if (!wasm_get_u32(c, &label))
+            return false;
+    return wasm_get_u32(c, &i->a);
+}
+
+static bool select_types(WasmCode *c, WasmInstr *i) {
+    if (!wasm_get_u32(c, &i->count))
+        return false;
+    i->vec = c->at;
+    i->type = WASM_NONE;
+    for (uint32_t n = 0; n < i->count; n++) {
+        WasmType t;
+        if (!wasm_get_type(c, false, &t))
+            return false;
+        if (n == 0)
+            i->type = t;
+    }
+    return true;
+}
+
+static bool cast(WasmCode *c, WasmInstr *i) {
+    uint8_t flags;
+    if (!wasm_get_u8(c, &flags))
+        return false;
+    if (flags > 3)
+        return wasm_code_fail(c, c->at - 1, "malformed br_on_cast flags");
+    if (!wasm_get_u32(c, &i->a) || !wasm_get_heap(c, &i->type) || !wasm_get_heap(c, &i->type2))
+        return false;
+    if (!(flags & 1))
+        i->type &= ~WASM_NULL_BIT;
+    if (!(flags & 2))
+        i->type2 &= ~WASM_NULL_BIT;
+    return true;
+}
+
+static bool fixed(WasmCode *c, WasmInstr *i, uint32_t n) {
+    const uint8_t *p;
+    if (!wasm_get_bytes(c, n, &p))
+        return false;
+    for (uint32_t k = 0; k < n; k++)
+        i->c |= (uint64_t)p[k] << (8 * k);
+    return true;
+}
+
+static bool lane(WasmCode *c, uint32_t *v) {
+    uint8_t byte;
+    bool ok = wasm_get_u8(c, &byte);
+    *v = ok ? byte : 0;
+    return ok;
+}
+
+/* The immediates of instruction i at c->at. */
+static bool immediates(WasmCode *c, WasmInstr *i, uint8_t imm) {
+    int64_t v;
+    switch ((WasmImm)imm) {
+    case WASM_IMM_NONE: return true;
+    case WASM_IMM_BLOCK: return block_type(c, &i->type);
+    case WASM_IMM_TRY_TABLE: return catches(c, i);
+    case WASM_IMM_BR_TABLE: return br_table(c, i);
+    case WASM_IMM_LABEL:
+    case WASM_IMM_FUNC:
+    case WASM_IMM_TYPE:
+    case WASM_IMM_LOCAL:
+    case WASM_IMM_GLOBAL:
+    case WASM_IMM_TABLE:
+    case WASM_IMM_TAG:
+    case WASM_IMM_MEMORY:
+    case WASM_IMM_DATA:
+    case WASM_IMM_ELEM: return wasm_get_u32(c, &i->a);
+    case WASM_IMM_TYPE_TABLE:
+    case WASM_IMM_DATA_MEMORY:
+    case WASM_IMM_MEMORY_MEMORY:
+    case WASM_IMM_ELEM_TABLE:
+    case WASM_IMM_TABLE_TABLE:
+    case WASM_IMM_TYPE_FIELD:
+    case WASM_IMM_TYPE_U32:
+    case WASM_IMM_TYPE_DATA:
+    case WASM_IMM_TYPE_ELEM:
+    case WASM_IMM_TYPE_TYPE: return wasm_get_u32(c, &i->a) && wasm_get_u32(c, &i->b);
+    case WASM_IMM_MEMARG: return memarg(c, i);
+    case WASM_IMM_MEMARG_LANE: return memarg(c, i) && lane(c, &i->count);
+    case WASM_IMM_LANE: return lane(c, &i->a);
+    case WASM_IMM_LANES16:
+    case WASM_IMM_V128: return wasm_get_bytes(c, 16, &i->vec);
+    case WASM_IMM_I32:
+    case WASM_IMM_I64:
+        if (!wasm_get_sleb(c, imm == WASM_IMM_I32 ? 32 : 64, &v))
+            return false;
+        i->c = (uint64_t)v;
+        return true;
+    case WASM_IMM_F32: return fixed(c, i, 4);
+    case WASM_IMM_F64: return fixed(c, i, 8);
+    case WASM_IMM_HEAP: return wasm_get_heap(c, &i->type);
+    case WASM_IMM_SELECT: return select_types(c, i);
+    case WASM_IMM_CAST: return cast(c, i);
+    case WASM_IMM_ZERO:
+        if (!lane(c, &i->a))
+            return false;
+        return i->a == 0 || wasm_code_fail(c, c->at - 1, "zero byte expected");
+    }
+    return false;
+}
+
+static bool unknown(WasmCode *c, const uint8_t *at, uint8_t prefix, uint32_t code) {
+    c->error_prefix = prefix;
+    c->error_code = code;
+    return wasm_code_fail(c, at, "unknown opcode");
+}
+
+/* An opcode behind a prefix, or an unknown one. */
+static uint32_t prefixed(WasmCode *c, const uint8_t *from) {
+    uint32_t code;
+    if (*from < FIRST_PREFIX || *from > LAST_PREFIX) {
+        unknown(c, from, 0, *from);
+        return 0;
+    }
+    if (!wasm_get_u32(c, &code))
+        return 0;
+    uint32_t op = code < MAX_CODE ? by_opcode[OPCODE_SLOT(*from, code)] : 0;
+    if (!op)
+        unknown(c, from, *from, code);
+    return op;
+}
+
+bool wasm_next(WasmCode *c, WasmInstr *i) {
+    const uint8_t *from = c->at, *end = c->end;
+    if (from == end || c->error)
+        return false;
+    *i = (WasmInstr){.offset = (uint32_t)(from - c->start)};
+    c->at = from + 1;
+    uint32_t op = by_opcode[*from];
+    if (!op && !(op = prefixed(c, from)))
+        return false;
+    i->op = (uint16_t)(op - 1);
+    i->opcode_size = (uint16_t)(c->at - from);
+    uint8_t imm = wasm_ops[op - 1].imm;
+    const uint8_t *p = c->at;
+    switch (imm) {
+    case WASM_IMM_NONE: break;
+    case WASM_IMM_LABEL:
+    case WASM_IMM_FUNC:
+    case WASM_IMM_LOCAL:
+    case WASM_IMM_GLOBAL:
+        if (p == end || *p >= 0x80)
+            goto slow;
+        i->a = *p;
+        c->at = p + 1;
+        break;
+    case WASM_IMM_I32:
+        if (p == end || *p >= 0x80)
+            goto slow;
+        i->c = (uint64_t)((int64_t)(*p ^ 0x40) - 0x40);
+        c->at = p + 1;
+        break;
+    case WASM_IMM_MEMARG:
+        if (end - p < 2 || p[0] >= 0x40 || p[1] >= 0x80)
+            goto slow;
+        i->a = p[0];
+        i->c = p[1];
+        c->at = p + 2;
+        break;
+    default:
+    slow:
+        if (!immediates(c, i, imm)) {
+            c->at = from;
+            return false;
+        }
+    }
+    i->size = (uint32_t)(c->at - from);
+    return true;
+}
+
+const char *wasm_code_error(const WasmCode *c, char buf[64]) {
+    if (!c->error || strcmp(c->error, "unknown opcode") != 0)
+        return c->error;
+    if (c->error_prefix)
+        snprintf(buf, 64, "unknown opcode 0x%02x 0x%02x", c->error_prefix, c->error_code);
+    else
+        snprintf(buf, 64, "unknown opcode 0x%02x", c->error_code);
+    return buf;
+}
+
+uint32_t wasm_vec_u32(const uint8_t **at) {
+    return (uint32_t)wasm_uleb(at);
+}
+
+WasmType wasm_vec_type(const uint8_t **at) {
+    /* Checked when it was decoded, so it cannot run over the end. */
+    WasmCode c = {.start = *at, .at = *at, .end = *at + 16};
+    WasmType t = WASM_NONE;
+    wasm_get_type(&c, false, &t);
+    *at = c.at;
+    return t;
+}
+
+WasmCatch wasm_vec_catch(const uint8_t **at) {
+    WasmCatch k = {.kind = *(*at)++};
+    if (k.kind < 2)
+        k.tag = wasm_vec_u32(at);
+    k.label = wasm_vec_u32(at);
+    return k;
+}
+
+/* ---- text and bytes ---- */
+
+static const char *const heap_names[] = {
+    "exn",    "array", "struct", "i31",      "eq",     "any",
+    "extern", "func",  "none",   "noextern", "nofunc", "noexn",
+};
+
+const char *wasm_type_text(WasmType t, char buf[32]) {
+    static const char *const short_names[] = {
+        "exnref",    "arrayref", "structref", "i31ref",        "eqref",       "anyref",
+        "externref", "funcref",  "nullref",   "nullexternref", "nullfuncref", "nullexnref",
+    };
+    switch (t) {
+    case WASM_BOT: return "any";
+    case WASM_NONE: return "none";
+    case WASM_I32: return "i32";
+    case WASM_I64: return "i64";
+    case WASM_F32: return "f32";
+    case WASM_F64: return "f64";
+    case WASM_V128: return "v128";
+    case WASM_I8: return "i8";
+    case WASM_I16: return "i16";
+    default: break;
+    }
+    const char *null = t & WASM_NULL_BIT ? "null " : "";
+    if (!WASM_IS_REF(t)) {
+        snprintf(buf, 32, "(type %u)", t & WASM_MAX_TYPE_INDEX);
+    } else if (t & WASM_ABSTRACT_BIT) {
+        uint32_t byte = (t & 0xff) - WASM_HEAP_EXN;
+        if (byte > WASM_HEAP_NOEXN - WASM_HEAP_EXN)
+            return "unknown";
+        if (*null)
+            return short_names[byte];
+        snprintf(buf, 32, "(ref %s)", heap_names[byte]);
+    } else {
+        snprintf(buf, 32, "(ref %s%u)", null, WASM_HEAP_OF(t));
+    }
+    return buf;
+}
+
+void wasm_put_type(Buf *b, WasmType t) {
+    if (!WASM_IS_REF(t)) {
+        if (t & WASM_FUNC_TYPE_BIT)
+            buf_sleb(b, t & WASM_MAX_TYPE_INDEX);
+        else
+            buf_u8(b, (uint8_t)t);
+        return;
+    }
+    bool abstract = t & WASM_ABSTRACT_BIT;
+    if (abstract && (t & WASM_NULL_BIT)) {
+        buf_u8(b, (uint8_t)t);
+        return;
+    }
+    buf_u8(b, t & WASM_NULL_BIT ? 0x63 : 0x64);
+    if (abstract)
+        buf_u8(b, (uint8_t)t);
+    else
+        buf_sleb(b, WASM_HEAP_OF(t));
+}
+
+void wasm_put_op(Buf *b, WasmOp op) {
+    const WasmOpInfo *info = &wasm_ops[op];
+    if (!info->prefix) {
+        buf_u8(b, (uint8_t)info->code);
+        return;
+    }
+    buf_u8(b, info->prefix);
+    buf_uleb(b, info->code);
+}
