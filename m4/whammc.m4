@@ -1,0 +1,98 @@
+# m4/whammc.m4 - macros of whammc's configure script.
+
+# WHAMMC_CHECK_CFLAGS(VARIABLE, FLAGS)
+# Appends to VARIABLE each of FLAGS that the C compiler accepts.
+AC_DEFUN([WHAMMC_CHECK_CFLAGS], [
+  for whammc_flag in $2; do
+    AS_VAR_PUSHDEF([whammc_cache], [whammc_cv_cflag_$whammc_flag])
+    AC_CACHE_CHECK([whether $CC accepts $whammc_flag], [whammc_cache], [
+      whammc_save_CFLAGS=$CFLAGS
+      CFLAGS="$CFLAGS -Werror $whammc_flag"
+      AC_COMPILE_IFELSE([AC_LANG_PROGRAM()],
+        [AS_VAR_SET([whammc_cache], [yes])], [AS_VAR_SET([whammc_cache], [no])])
+      CFLAGS=$whammc_save_CFLAGS
+    ])
+    AS_VAR_IF([whammc_cache], [yes], [AS_VAR_APPEND([$1], [" $whammc_flag"])])
+    AS_VAR_POPDEF([whammc_cache])
+  done
+])
+
+# WHAMMC_NEED_PROG(VARIABLE, NAMES, WHAT FOR, DEBIAN PACKAGE)
+# Finds one of NAMES or stops with the name of the package that has it.
+AC_DEFUN([WHAMMC_NEED_PROG], [
+  AC_CHECK_PROGS([$1], [$2])
+  AS_VAR_IF([$1], [],
+    [AC_MSG_ERROR([none of "$2" was found; it is needed $3 (Debian package: $4)])])
+])
+
+# WHAMMC_BINARYEN_CALL(CACHE NAME, DESCRIPTION, CALL, IF COMPILES)
+# Binaryen has no version macro and changes the number of arguments of its functions, so each
+# form that the code knows is tried.
+AC_DEFUN([WHAMMC_BINARYEN_CALL], [
+  AC_CACHE_CHECK([whether binaryen has $2], [whammc_cv_binaryen_$1], [
+    whammc_save_CFLAGS=$CFLAGS
+    CFLAGS="$CFLAGS -Werror"
+    AC_COMPILE_IFELSE([AC_LANG_PROGRAM([[
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <binaryen-c.h>
+]], [[
+BinaryenModuleRef m = BinaryenModuleCreate();
+$3;
+BinaryenModuleDispose(m);
+]])], [whammc_cv_binaryen_$1=yes], [whammc_cv_binaryen_$1=no])
+    CFLAGS=$whammc_save_CFLAGS
+  ])
+  AS_VAR_IF([whammc_cv_binaryen_$1], [yes], [$4])
+])
+
+# WHAMMC_BINARYEN
+# Finds libbinaryen and describes its interface in config.h; sets BINARYEN_LIBS.
+AC_DEFUN([WHAMMC_BINARYEN], [
+  AC_CHECK_HEADER([binaryen-c.h], [],
+    [AC_MSG_ERROR([binaryen-c.h was not found (Debian package: binaryen)])])
+  AC_CHECK_LIB([binaryen], [BinaryenModuleCreate], [BINARYEN_LIBS=-lbinaryen],
+    [AC_MSG_ERROR([libbinaryen was not found (Debian package: binaryen)])])
+  AC_SUBST([BINARYEN_LIBS])
+
+  WHAMMC_BINARYEN_CALL([load8], [memory names in loads and stores],
+    [BinaryenLoad(m, 4, 0, 0, 0, BinaryenTypeInt32(), NULL, "0")],
+    [AC_DEFINE([BINARYEN_HAS_MEMORY_NAMES], [1],
+      [Define to 1 if loads, stores, memory.size ... take the name of a memory.])])
+
+  whammc_args=
+  WHAMMC_BINARYEN_CALL([setmemory10], [BinaryenSetMemory with 10 arguments],
+    [BinaryenSetMemory(m, 1, 1, NULL, NULL, NULL, NULL, NULL, 0, false)], [whammc_args=10])
+  AS_VAR_IF([whammc_args], [], [
+    WHAMMC_BINARYEN_CALL([setmemory11], [BinaryenSetMemory with 11 arguments],
+      [BinaryenSetMemory(m, 1, 1, NULL, NULL, NULL, NULL, NULL, 0, false, "0")],
+      [whammc_args=11])])
+  AS_VAR_IF([whammc_args], [], [
+    WHAMMC_BINARYEN_CALL([setmemory12], [BinaryenSetMemory with 12 arguments],
+      [BinaryenSetMemory(m, 1, 1, NULL, NULL, NULL, NULL, NULL, 0, false, false, "0")],
+      [whammc_args=12])])
+  AS_VAR_IF([whammc_args], [], [
+    WHAMMC_BINARYEN_CALL([setmemory13], [BinaryenSetMemory with 13 arguments],
+      [BinaryenSetMemory(m, 1, 1, NULL, NULL, NULL, NULL, NULL, NULL, 0, false, false, "0")],
+      [whammc_args=13])])
+  AS_VAR_IF([whammc_args], [],
+    [AC_MSG_ERROR([this version of binaryen declares BinaryenSetMemory in an unknown way])])
+  AC_DEFINE_UNQUOTED([BINARYEN_SET_MEMORY_ARGS], [$whammc_args],
+    [The number of arguments of BinaryenSetMemory: 10, 11, 12 or 13.])
+
+  WHAMMC_BINARYEN_CALL([addtable6], [an initial value in BinaryenAddTable],
+    [BinaryenAddTable(m, "t", 0, 0, BinaryenTypeFuncref(), NULL)],
+    [AC_DEFINE([BINARYEN_ADD_TABLE_HAS_INIT], [1],
+      [Define to 1 if BinaryenAddTable takes an initial value.])])
+  WHAMMC_BINARYEN_CALL([select5], [a type in BinaryenSelect],
+    [BinaryenSelect(m, NULL, NULL, NULL, BinaryenTypeInt32())],
+    [AC_DEFINE([BINARYEN_SELECT_HAS_TYPE], [1],
+      [Define to 1 if BinaryenSelect takes a type.])])
+  AC_CHECK_DECLS([BinaryenModuleReadWithFeatures], [], [], [[
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <binaryen-c.h>
+]])
+])
