@@ -210,13 +210,28 @@ typedef struct WasmModule {
 /*
  * Reads a module. Errors go to diags with the byte offset and what was expected and found; components and
  * text files are recognised and named. False if there was an error; wasm_module_free is then still needed.
- * Function bodies are only delimited, not decoded.
+ * Function bodies are only delimited, not decoded. When it succeeds, every index outside of code is in
+ * range, functions and tags have function types, and type indices in types exist; the rest is for wasm_validate.
  */
 bool wasm_read(WasmModule *m, const uint8_t *bytes, size_t size, DiagFileId file, Diags *diags);
+
+/* What things are called in messages, and how many of a space there are (input and added). */
+const char *wasm_space_name(WasmSpace space);
+const char *wasm_section_name(uint8_t id);
+/* The order of sections in a file; 0 = custom, anywhere. */
+uint8_t wasm_section_rank(uint8_t id);
+uint32_t wasm_space_count(const WasmModule *m, WasmSpace space);
 
 /* Makes an empty module to add to. */
 void wasm_module_init(WasmModule *m);
 void wasm_module_free(WasmModule *m);
+
+/* The type with its index replaced by the canonical one: two types are equal iff these are. */
+static inline WasmType wasm_canonical(const WasmModule *m, WasmType t) {
+    if (!WASM_IS_REF(t) || (t & WASM_ABSTRACT_BIT))
+        return t;
+    return (t & (WASM_REF_BIT | WASM_NULL_BIT)) | m->types.at[WASM_HEAP_OF(t)].canonical;
+}
 
 /* The name of a function: the name section's, else empty. */
 Str wasm_func_name(const WasmModule *m, uint32_t func);

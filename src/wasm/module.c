@@ -1,0 +1,99 @@
+/*
+ * wasm/module.c - making, freeing and looking things up in the module model.
+ */
+#include "wasm/module.h"
+
+#include "wasm/leb.h"
+
+/* As many locals as the engines of browsers allow in a function. */
+enum { MAX_LOCALS = 50000 };
+
+void wasm_module_init(WasmModule *m) {
+    *m = (WasmModule){.start = -1};
+    for (uint32_t k = 0; k < WASM_SPACE_COUNT; k++)
+        m->identity[k] = true;
+}
+
+void wasm_module_free(WasmModule *m) {
+    for (uint32_t i = 0; i < m->funcs.len; i++)
+        buf_free(&m->funcs.at[i].code);
+    for (uint32_t i = 0; i < m->globals.len; i++)
+        buf_free(&m->globals.at[i].code);
+    for (uint32_t i = 0; i < m->datas.len; i++) {
+        buf_free(&m->datas.at[i].code);
+        buf_free(&m->datas.at[i].content);
+    }
+    vec_free(&m->sections);
+    vec_free(&m->refs);
+    vec_free(&m->types);
+    vec_free(&m->funcs);
+    vec_free(&m->tables);
+    vec_free(&m->memories);
+    vec_free(&m->globals);
+    vec_free(&m->tags);
+    vec_free(&m->elems);
+    vec_free(&m->datas);
+    vec_free(&m->imports);
+    vec_free(&m->exports);
+    for (uint32_t k = 0; k < WASM_SPACE_COUNT; k++)
+        free(m->final[k]);
+    free(m->declared);
+    arena_free(&m->arena);
+    wasm_module_init(m);
+}
+
+Str wasm_func_name(const WasmModule *m, uint32_t func) {
+    return m->funcs.at[func].name;
+}
+
+uint32_t wasm_func_locals(const WasmModule *m, uint32_t func, WasmTypes *out, const char **error) {
+    const WasmFunc *f = &m->funcs.at[func];
+    const WasmTypeDef *type = wasm_func_type(m, func);
+    vec_reserve(out, type->nparams);
+    for (uint32_t i = 0; i < type->nparams; i++)
+        out->at[out->len++] = type->params[i];
+    *error = NULL;
+    WasmCode c = f->added ? wasm_code(f->code.data, f->code.len, 0)
+                          : wasm_code(m->bytes + f->body, f->body_size, 0);
+    uint32_t groups, n;
+    uint64_t total = type->nparams;
+    WasmType t;
+    if (!wasm_get_u32(&c, &groups))
+        goto bad;
+    while (groups--) {
+        if (!wasm_get_u32(&c, &n) || !wasm_get_type(&c, false, &t))
+            goto bad;
+        if (WASM_IS_REF(t) && !(t & WASM_ABSTRACT_BIT) && WASM_HEAP_OF(t) >= m->types.len) {
+            *error = "unknown type of a local";
+            return 0;
+        }
+        total += n;
+        if (total > MAX_LOCALS) {
+            *error = "too many locals";
+            return 0;
+        }
+        vec_reserve(out, n);
+        while (n--)
+            out->at[out->len++] = t;
+    }
+    return (uint32_t)(c.at - c.start);
+bad:
+    *error = c.error;
+    return 0;
+}
+
+const WasmExport *wasm_find_export(const WasmModule *m, WasmSpace space, Str name) {
+    for (uint32_t i = 0; i < m->exports.len; i++)
+        if (m->exports.at[i].space == space && str_eq(m->exports.at[i].name, name))
+            return &m->exports.at[i];
+    return NULL;
+}
+
+int64_t wasm_find_import(const WasmModule *m, Str module, Str name) {
+    for (uint32_t i = 0; i < m->imports.len; i++) {
+        const WasmImport *im = &m->imports.at[i];
+        if (im->space == WASM_SPACE_FUNC && str_eq(im->name, name) && str_eq(im->module, module))
+            return im->handle;
+    }
+    return -1;
+}

@@ -1,0 +1,659 @@
+/*
+ * wasm/read.c - reading modules: the sections' contents become tables, with the file offsets that
+ * the writer needs to copy the bytes and to patch indices in them.
+ *
+ * What it promises to the rest: every index outside of code names something that exists, functions
+ * have function types, and every byte range lies in the file. Types of expressions are the
+ * validator's.
+ */
+#include "wasm/read.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* ---- errors and basic items ---- */
+
+bool wasm_read_fail(WasmReader *r, DiagTag tag, const uint8_t *at, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    char text[160];
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    uint32_t offset = (uint32_t)(at - r->m->bytes);
+    Span span = {r->m->file, offset, offset};
+    diag(r->diags, tag, span, "%s%s%s", text, r->section ? ", in the section " : "",
+         r->section ? r->section : "");
+    return false;
+}
+
+bool wasm_read_error(WasmReader *r) {
+    char text[64];
+    const char *what = wasm_code_error(&r->c, text);
+    return wasm_read_fail(r, DIAG_MALFORMED, r->m->bytes + r->c.error_offset, "%s", what);
+}
+
+bool wasm_read_u32(WasmReader *r, uint32_t *v) {
+    return wasm_get_u32(&r->c, v) || wasm_read_error(r);
+}
+
+bool wasm_read_count(WasmReader *r, uint32_t *v) {
+    const uint8_t *at = r->c.at;
+    if (!wasm_read_u32(r, v))
+        return false;
+    if (*v > (size_t)(r->c.end - r->c.at))
+        return wasm_read_fail(r, DIAG_MALFORMED, at,
+                              "unexpected end: %u items are announced, but only %zu bytes follow",
+                              *v, (size_t)(r->c.end - r->c.at));
+    return true;
+}
+
+bool wasm_read_flag(WasmReader *r, uint8_t limit, const char *what, uint8_t *v) {
+    const uint8_t *at = r->c.at;
+    if (!wasm_get_u8(&r->c, v))
+        return wasm_read_error(r);
+    return *v < limit || wasm_read_fail(r, DIAG_MALFORMED, at, "malformed %s 0x%02x", what, *v);
+}
+
+/* Well-formed UTF-8: no overlong forms, surrogates or code points past U+10FFFF. */
+static bool is_utf8(const uint8_t *p, const uint8_t *end) {
+    while (p < end) {
+        uint8_t b = *p++;
+        if (b < 0x80)
+            continue;
+        uint32_t more = b >= 0xf0 ? 3 : b >= 0xe0 ? 2 : 1;
+        if (b < 0xc2 || b > 0xf4 || (size_t)(end - p) < more)
+            return false;
+        uint8_t low = b == 0xe0 ? 0xa0 : b == 0xf0 ? 0x90 : 0x80;
+        uint8_t high = b == 0xed ? 0x9f : b == 0xf4 ? 0x8f : 0xbf;
+        if (*p < low || *p > high)
+            return false;
+        for (uint32_t k = 0; k < more; k++)
+            if ((*p++ & 0xc0) != 0x80)
+                return false;
+    }
+    return true;
+}
+
+bool wasm_read_name(WasmReader *r, Str *name) {
+    uint32_t n;
+    const uint8_t *p;
+    if (!wasm_read_u32(r, &n))
+        return false;
+    if (!wasm_get_bytes(&r->c, n, &p))
+        return wasm_read_error(r);
+    if (!is_utf8(p, p + n))
+        return wasm_read_fail(r, DIAG_MALFORMED, p, "malformed UTF-8 encoding");
+    *name = (Str){(const char *)p, n};
+    return true;
+}
+
+bool wasm_read_type(WasmReader *r, WasmType *t) {
+    const uint8_t *at = r->c.at;
+    if (!wasm_get_type(&r->c, false, t))
+        return wasm_read_error(r);
+    if (WASM_IS_REF(*t) && !(*t & WASM_ABSTRACT_BIT) && WASM_HEAP_OF(*t) >= r->m->types.len)
+        return wasm_read_fail(r, DIAG_INVALID, at, "unknown type %u", WASM_HEAP_OF(*t));
+    return true;
+}
+
+bool wasm_read_ref_type(WasmReader *r, WasmType *t) {
+    const uint8_t *at = r->c.at;
+    if (!wasm_read_type(r, t))
+        return false;
+    return WASM_IS_REF(*t) || wasm_read_fail(r, DIAG_MALFORMED, at, "malformed reference type");
+}
+
+/* An index that the writer may have to patch. Its range is checked at the end. */
+static bool read_index(WasmReader *r, WasmSpace space, uint32_t *v) {
+    const uint8_t *at = r->c.at;
+    if (!wasm_read_u32(r, v))
+        return false;
+    vec_push(&r->m->refs, (WasmIndexRef){.offset = (uint32_t)(at - r->m->bytes),
+                                         .width = (uint8_t)(r->c.at - at),
+                                         .space = (uint8_t)space,
+                                         .value = *v});
+    return true;
+}
+
+/* The index of a function type. */
+static bool read_func_type(WasmReader *r, uint32_t *v) {
+    const uint8_t *at = r->c.at;
+    if (!wasm_read_u32(r, v))
+        return false;
+    if (*v >= r->m->types.len)
+        return wasm_read_fail(r, DIAG_INVALID, at, "unknown type %u", *v);
+    if (r->m->types.at[*v].kind != WASM_TYPE_FUNC)
+        return wasm_read_fail(r, DIAG_INVALID, at, "type %u is not a function type", *v);
+    return true;
+}
+
+/* The space of an index immediate that may move, or WASM_SPACE_COUNT. */
+static WasmSpace space_of(uint8_t imm) {
+    switch (imm) {
+    case WASM_IMM_FUNC: return WASM_SPACE_FUNC;
+    case WASM_IMM_GLOBAL: return WASM_SPACE_GLOBAL;
+    case WASM_IMM_TABLE: return WASM_SPACE_TABLE;
+    case WASM_IMM_MEMORY: return WASM_SPACE_MEMORY;
+    default: return WASM_SPACE_COUNT;
+    }
+}
+
+/* A constant expression, up to and with its `end`; its indices are recorded. */
+static bool read_expr(WasmReader *r, uint32_t *offset, uint32_t *len) {
+    const uint8_t *from = r->c.at;
+    uint32_t depth = 0;
+    WasmInstr i;
+    while (wasm_next(&r->c, &i)) {
+        WasmSpace space = space_of(wasm_ops[i.op].imm);
+        if (space != WASM_SPACE_COUNT)
+            vec_push(&r->m->refs, (WasmIndexRef){.offset = i.offset + i.opcode_size,
+                                                 .width = (uint8_t)(i.size - i.opcode_size),
+                                                 .space = (uint8_t)space,
+                                                 .value = i.a});
+        if (wasm_ops[i.op].imm == WASM_IMM_BLOCK || i.op == WASM_OP_TRY_TABLE)
+            depth++;
+        if (i.op == WASM_OP_END && depth-- == 0) {
+            *offset = (uint32_t)(from - r->m->bytes);
+            *len = (uint32_t)(r->c.at - from);
+            return true;
+        }
+    }
+    if (r->c.error)
+        return wasm_read_error(r);
+    return wasm_read_fail(r, DIAG_MALFORMED, r->c.at, "unexpected end of an expression");
+}
+
+/* ---- types of entities ---- */
+
+enum { HAS_MAX = 1, SHARED = 2, IS64 = 4, PAGE_SIZE = 8 };
+
+static bool read_limits(WasmReader *r, bool memory, WasmLimits *l) {
+    uint8_t flags;
+    const uint8_t *at = r->c.at;
+    if (!wasm_read_flag(r, memory ? 16 : 8, "limits flags", &flags))
+        return false;
+    if (!memory && (flags & SHARED))
+        return wasm_read_fail(r, DIAG_MALFORMED, at, "malformed limits flags 0x%02x", flags);
+    *l = (WasmLimits){.has_max = flags & HAS_MAX,
+                      .shared = flags & SHARED,
+                      .is64 = flags & IS64,
+                      .page_log2 = 16};
+    if (!wasm_get_u64(&r->c, &l->min) || (l->has_max && !wasm_get_u64(&r->c, &l->max)))
+        return wasm_read_error(r);
+    if (flags & PAGE_SIZE) {
+        uint32_t log2;
+        at = r->c.at;
+        if (!wasm_read_u32(r, &log2))
+            return false;
+        if (log2 > 63)
+            return wasm_read_fail(r, DIAG_MALFORMED, at, "invalid custom page size");
+        l->page_log2 = (uint8_t)log2;
+    }
+    return true;
+}
+
+static bool read_table_type(WasmReader *r, int32_t import) {
+    WasmTable t = {.import = import};
+    if (!wasm_read_ref_type(r, &t.type) || !read_limits(r, false, &t.limits))
+        return false;
+    vec_push(&r->m->tables, t);
+    return true;
+}
+
+static bool read_memory_type(WasmReader *r, int32_t import) {
+    WasmMemory mem = {.import = import};
+    if (!read_limits(r, true, &mem.limits))
+        return false;
+    vec_push(&r->m->memories, mem);
+    return true;
+}
+
+static bool read_global_type(WasmReader *r, int32_t import) {
+    WasmGlobal g = {.import = import};
+    uint8_t mutable;
+    if (!wasm_read_type(r, &g.type) || !wasm_read_flag(r, 2, "mutability", &mutable))
+        return false;
+    g.mutable = mutable;
+    vec_push(&r->m->globals, g);
+    return true;
+}
+
+static bool read_tag_type(WasmReader *r, int32_t import) {
+    WasmTag t = {.import = import};
+    uint8_t attribute;
+    if (!wasm_read_flag(r, 1, "tag attribute", &attribute) || !read_func_type(r, &t.type))
+        return false;
+    vec_push(&r->m->tags, t);
+    return true;
+}
+
+static bool read_func_entry(WasmReader *r, int32_t import) {
+    WasmFunc f = {.import = import};
+    if (!read_func_type(r, &f.type))
+        return false;
+    vec_push(&r->m->funcs, f);
+    return true;
+}
+
+/* ---- sections ---- */
+
+/* Kinds of imports and exports, by their byte. */
+static const uint8_t kind_spaces[] = {WASM_SPACE_FUNC, WASM_SPACE_TABLE, WASM_SPACE_MEMORY,
+                                      WASM_SPACE_GLOBAL, WASM_SPACE_TAG};
+
+static bool read_import(WasmReader *r) {
+    WasmModule *m = r->m;
+    WasmImport im;
+    uint8_t kind;
+    if (!wasm_read_name(r, &im.module) || !wasm_read_name(r, &im.name) ||
+        !wasm_read_flag(r, 5, "import kind", &kind))
+        return false;
+    int32_t index = (int32_t)m->imports.len;
+    im.space = kind_spaces[kind];
+    bool ok = false;
+    switch (kind) {
+    case 0:
+        im.handle = m->funcs.len;
+        ok = read_func_entry(r, index);
+        break;
+    case 1:
+        im.handle = m->tables.len;
+        ok = read_table_type(r, index);
+        break;
+    case 2:
+        im.handle = m->memories.len;
+        ok = read_memory_type(r, index);
+        break;
+    case 3:
+        im.handle = m->globals.len;
+        ok = read_global_type(r, index);
+        break;
+    case 4:
+        im.handle = m->tags.len;
+        ok = read_tag_type(r, index);
+        break;
+    }
+    m->input_imports[im.space]++;
+    vec_push(&m->imports, im);
+    return ok;
+}
+
+static bool read_function(WasmReader *r) {
+    return read_func_entry(r, -1);
+}
+
+static bool read_table(WasmReader *r) {
+    bool with_init = r->c.at < r->c.end && *r->c.at == 0x40;
+    uint8_t zero;
+    if (with_init) {
+        r->c.at++;
+        if (!wasm_read_flag(r, 1, "table", &zero))
+            return false;
+    }
+    if (!read_table_type(r, -1))
+        return false;
+    WasmTable *t = &vec_last(&r->m->tables);
+    return !with_init || read_expr(r, &t->init, &t->init_len);
+}
+
+static bool read_memory(WasmReader *r) {
+    return read_memory_type(r, -1);
+}
+
+static bool read_global(WasmReader *r) {
+    if (!read_global_type(r, -1))
+        return false;
+    WasmGlobal *g = &vec_last(&r->m->globals);
+    return read_expr(r, &g->init, &g->init_len);
+}
+
+static bool read_tag(WasmReader *r) {
+    return read_tag_type(r, -1);
+}
+
+static bool read_export(WasmReader *r) {
+    WasmExport e;
+    uint8_t kind;
+    if (!wasm_read_name(r, &e.name) || !wasm_read_flag(r, 5, "export kind", &kind))
+        return false;
+    e.space = kind_spaces[kind];
+    if (!read_index(r, e.space, &e.handle))
+        return false;
+    vec_push(&r->m->exports, e);
+    return true;
+}
+
+static bool read_elem(WasmReader *r) {
+    WasmElem e = {.type = WASM_REF(0, WASM_HEAP(WASM_HEAP_FUNC))};
+    uint32_t flags;
+    uint8_t kind;
+    const uint8_t *at = r->c.at;
+    if (!wasm_read_u32(r, &flags))
+        return false;
+    if (flags > 7)
+        return wasm_read_fail(r, DIAG_MALFORMED, at, "malformed element segment kind %u", flags);
+    e.mode = !(flags & 1) ? WASM_ACTIVE : flags & 2 ? WASM_DECLARATIVE : WASM_PASSIVE;
+    e.exprs = flags & 4;
+    if (e.mode == WASM_ACTIVE) {
+        if ((flags & 2) && !read_index(r, WASM_SPACE_TABLE, &e.table))
+            return false;
+        if (!read_expr(r, &e.offset, &e.offset_len))
+            return false;
+    }
+    if (!(flags & 3)) {
+        if (e.exprs)
+            e.type = WASM_FUNCREF;
+    } else if (e.exprs ? !wasm_read_ref_type(r, &e.type)
+                       : !wasm_read_flag(r, 1, "element kind", &kind)) {
+        return false;
+    }
+    if (!wasm_read_count(r, &e.count))
+        return false;
+    e.items = (uint32_t)(r->c.at - r->m->bytes);
+    for (uint32_t i = 0, item, len; i < e.count; i++)
+        if (e.exprs ? !read_expr(r, &item, &len) : !read_index(r, WASM_SPACE_FUNC, &item))
+            return false;
+    vec_push(&r->m->elems, e);
+    return true;
+}
+
+static bool read_data(WasmReader *r) {
+    WasmData d = {0};
+    uint32_t flags;
+    const uint8_t *at = r->c.at;
+    if (!wasm_read_u32(r, &flags))
+        return false;
+    if (flags > 2)
+        return wasm_read_fail(r, DIAG_MALFORMED, at, "malformed data segment kind %u", flags);
+    d.mode = flags == 1 ? WASM_PASSIVE : WASM_ACTIVE;
+    if (flags == 2 && !read_index(r, WASM_SPACE_MEMORY, &d.memory))
+        return false;
+    if (flags != 1 && !read_expr(r, &d.offset, &d.offset_len))
+        return false;
+    if (!wasm_read_u32(r, &d.size))
+        return false;
+    if (!wasm_get_bytes(&r->c, d.size, &at))
+        return wasm_read_error(r);
+    d.bytes = (uint32_t)(at - r->m->bytes);
+    vec_push(&r->m->datas, d);
+    return true;
+}
+
+static bool read_items(WasmReader *r, bool (*item)(WasmReader *)) {
+    uint32_t n;
+    if (!wasm_read_count(r, &n))
+        return false;
+    while (n--)
+        if (!item(r))
+            return false;
+    return true;
+}
+
+static bool read_start(WasmReader *r) {
+    uint32_t func;
+    if (!read_index(r, WASM_SPACE_FUNC, &func))
+        return false;
+    r->m->start = func;
+    return true;
+}
+
+static bool bad_counts(WasmReader *r, const uint8_t *at, uint32_t functions, uint32_t bodies) {
+    return wasm_read_fail(r, DIAG_MALFORMED, at,
+                          "function and code section have inconsistent lengths (%u and %u)",
+                          functions, bodies);
+}
+
+static bool read_code(WasmReader *r) {
+    WasmModule *m = r->m;
+    const uint8_t *at = r->c.at;
+    uint32_t n, first = m->input_imports[WASM_SPACE_FUNC];
+    if (!wasm_read_count(r, &n))
+        return false;
+    if (n != m->funcs.len - first)
+        return bad_counts(r, at, m->funcs.len - first, n);
+    for (uint32_t i = first; i < m->funcs.len; i++) {
+        WasmFunc *f = &m->funcs.at[i];
+        if (!wasm_read_u32(r, &f->body_size))
+            return false;
+        if (!wasm_get_bytes(&r->c, f->body_size, &at))
+            return wasm_read_error(r);
+        f->body = (uint32_t)(at - m->bytes);
+    }
+    return true;
+}
+
+typedef struct SectionInfo {
+    const char *name;
+    uint8_t rank; /* order in the file */
+    bool (*item)(WasmReader *);
+} SectionInfo;
+
+static const SectionInfo section_infos[WASM_SEC_COUNT] = {
+    [WASM_SEC_CUSTOM] = {"custom", 0, NULL},
+    [WASM_SEC_TYPE] = {"type", 1, NULL},
+    [WASM_SEC_IMPORT] = {"import", 2, read_import},
+    [WASM_SEC_FUNCTION] = {"function", 3, read_function},
+    [WASM_SEC_TABLE] = {"table", 4, read_table},
+    [WASM_SEC_MEMORY] = {"memory", 5, read_memory},
+    [WASM_SEC_TAG] = {"tag", 6, read_tag},
+    [WASM_SEC_GLOBAL] = {"global", 7, read_global},
+    [WASM_SEC_EXPORT] = {"export", 8, read_export},
+    [WASM_SEC_START] = {"start", 9, NULL},
+    [WASM_SEC_ELEMENT] = {"element", 10, read_elem},
+    [WASM_SEC_DATACOUNT] = {"data count", 11, NULL},
+    [WASM_SEC_CODE] = {"code", 12, NULL},
+    [WASM_SEC_DATA] = {"data", 13, read_data},
+};
+
+const char *wasm_section_name(uint8_t id) {
+    return id < WASM_SEC_COUNT ? section_infos[id].name : "unknown";
+}
+
+uint8_t wasm_section_rank(uint8_t id) {
+    return section_infos[id].rank;
+}
+
+static bool read_contents(WasmReader *r, WasmSection *s, uint32_t *data_count) {
+    switch (s->id) {
+    case WASM_SEC_CUSTOM:
+        if (!wasm_read_name(r, &s->name))
+            return false;
+        s->payload = (uint32_t)(r->c.at - r->m->bytes);
+        r->c.at = r->c.end;
+        return true;
+    case WASM_SEC_TYPE: return wasm_read_type_section(r);
+    case WASM_SEC_START: return read_start(r);
+    case WASM_SEC_CODE: return read_code(r);
+    case WASM_SEC_DATACOUNT: r->m->has_data_count = true; return wasm_read_u32(r, data_count);
+    default: return read_items(r, section_infos[s->id].item);
+    }
+}
+
+typedef struct Progress {
+    uint8_t rank; /* of the last section that is not custom */
+    uint32_t data_count;
+    bool code;
+} Progress;
+
+/* One section, from the header at r->c.at; `file` is the cursor over the file. */
+static bool read_section(WasmReader *r, WasmCode *file, Progress *p) {
+    WasmModule *m = r->m;
+    WasmSection s = {.id = *file->at, .header = (uint32_t)(file->at - m->bytes)};
+    const uint8_t *at = file->at++;
+    uint32_t size;
+    r->c = *file;
+    r->section = NULL;
+    if (s.id >= WASM_SEC_COUNT)
+        return wasm_read_fail(r, DIAG_MALFORMED, at, "unknown section id %u", s.id);
+    r->section = section_infos[s.id].name;
+    if (!wasm_read_u32(r, &size))
+        return false;
+    if (size > (size_t)(file->end - r->c.at))
+        return wasm_read_fail(r, DIAG_MALFORMED, at,
+                              "unexpected end: the section has %u bytes, but only %zu follow", size,
+                              (size_t)(file->end - r->c.at));
+    uint8_t rank = section_infos[s.id].rank;
+    if (rank && rank <= p->rank)
+        return wasm_read_fail(r, DIAG_MALFORMED, at, "unexpected content: the section %s",
+                              rank == p->rank ? "occurs twice" : "comes too late");
+    if (rank)
+        p->rank = rank;
+    p->code |= s.id == WASM_SEC_CODE;
+    r->c.end = r->c.at + size;
+    s.payload = (uint32_t)(r->c.at - m->bytes);
+    s.end = (uint32_t)(r->c.end - m->bytes);
+    if (!read_contents(r, &s, &p->data_count))
+        return false;
+    if (r->c.at != r->c.end)
+        return wasm_read_fail(r, DIAG_MALFORMED, r->c.at,
+                              "section size mismatch: %zu bytes are left over",
+                              (size_t)(r->c.end - r->c.at));
+    vec_push(&m->sections, s);
+    file->at = r->c.end;
+    return true;
+}
+
+/* ---- the file ---- */
+
+static bool starts_with(const uint8_t *bytes, size_t size, const char *magic, size_t n) {
+    return size >= n && memcmp(bytes, magic, n) == 0;
+}
+
+/* True for text that begins, behind blanks and comments, like the text format. */
+static bool is_text_format(const uint8_t *p, size_t size) {
+    const uint8_t *end = p + size;
+    while (p < end) {
+        if (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r') {
+            p++;
+        } else if (starts_with(p, (size_t)(end - p), ";;", 2)) {
+            while (p < end && *p != '\n')
+                p++;
+        } else {
+            return *p == '(';
+        }
+    }
+    return false;
+}
+
+static bool not_wasm(WasmReader *r) {
+    WasmModule *m = r->m;
+    Span span = {m->file, 0, 0};
+    const uint8_t *b = m->bytes;
+    Diag *g;
+    if (m->size == 0) {
+        diag(r->diags, DIAG_NOT_WASM, span, "the file is empty");
+    } else if (is_text_format(b, m->size)) {
+        g = diag(r->diags, DIAG_NOT_WASM, span, "this is WebAssembly text, not a binary module");
+        diag_hint(r->diags, g, "translate it first, for example with `wat2wasm`");
+    } else if (starts_with(b, m->size, "\x1f\x8b", 2)) {
+        g = diag(r->diags, DIAG_NOT_WASM, span, "the file is compressed (gzip)");
+        diag_hint(r->diags, g, "unpack it first");
+    } else if (m->size < 8 && memcmp(b, "\0asm\1\0\0\0", m->size) == 0) {
+        diag(r->diags, DIAG_NOT_WASM, span, "unexpected end: the file has only %zu bytes", m->size);
+    } else {
+        diag(r->diags, DIAG_NOT_WASM, span,
+             "not a WebAssembly module: the file does not begin with the bytes 00 61 73 6d");
+    }
+    return false;
+}
+
+static bool read_header(WasmReader *r) {
+    WasmModule *m = r->m;
+    const uint8_t *b = m->bytes;
+    Span span = {m->file, 4, 8};
+    if (m->size < 8 || memcmp(b, "\0asm", 4) != 0)
+        return not_wasm(r);
+    uint32_t version = b[4] | (uint32_t)b[5] << 8, layer = b[6] | (uint32_t)b[7] << 8;
+    if (layer == 1) {
+        Diag *g = diag(r->diags, DIAG_COMPONENT, span, "this is a component, not a core module");
+        diag_hint(r->diags, g, "take the core module out of the component and instrument that");
+        return false;
+    }
+    if (version != 1 || layer != 0) {
+        diag(r->diags, DIAG_NOT_WASM, span, "unknown binary version %u (1 is known)",
+             version | layer << 16);
+        return false;
+    }
+    if (m->size > INT32_MAX) {
+        diag(r->diags, DIAG_MALFORMED, span, "the file is too large (2 GiB are the limit)");
+        return false;
+    }
+    return true;
+}
+
+static const char *const space_names[WASM_SPACE_COUNT] = {
+    "type", "function",        "table",        "memory", "global",
+    "tag",  "element segment", "data segment", "local",
+};
+
+const char *wasm_space_name(WasmSpace space) {
+    return space_names[space];
+}
+
+uint32_t wasm_space_count(const WasmModule *m, WasmSpace space) {
+    switch (space) {
+    case WASM_SPACE_TYPE: return m->types.len;
+    case WASM_SPACE_FUNC: return m->funcs.len;
+    case WASM_SPACE_TABLE: return m->tables.len;
+    case WASM_SPACE_MEMORY: return m->memories.len;
+    case WASM_SPACE_GLOBAL: return m->globals.len;
+    case WASM_SPACE_TAG: return m->tags.len;
+    case WASM_SPACE_ELEM: return m->elems.len;
+    case WASM_SPACE_DATA: return m->datas.len;
+    default: return 0;
+    }
+}
+
+/* What can only be checked when all sections are there. */
+static bool check_module(WasmReader *r, const Progress *p) {
+    WasmModule *m = r->m;
+    r->section = NULL;
+    uint32_t defined = m->funcs.len - m->input_imports[WASM_SPACE_FUNC];
+    const uint8_t *end = m->bytes + m->size;
+    if (!p->code && defined)
+        return bad_counts(r, end, defined, 0);
+    if (m->has_data_count && p->data_count != m->datas.len)
+        return wasm_read_fail(r, DIAG_MALFORMED, end,
+                              "data count and data section have inconsistent lengths (%u and %u)",
+                              p->data_count, m->datas.len);
+    for (uint32_t k = 0; k < WASM_SPACE_COUNT; k++)
+        m->input_count[k] = wasm_space_count(m, k);
+    for (uint32_t k = 0; k < m->refs.len; k++) {
+        const WasmIndexRef *ref = &m->refs.at[k];
+        if (ref->value >= m->input_count[ref->space])
+            return wasm_read_fail(r, DIAG_INVALID, m->bytes + ref->offset, "unknown %s %u",
+                                  space_names[ref->space], ref->value);
+    }
+    for (uint32_t k = 0; k < m->elems.len; k++)
+        if (m->elems.at[k].mode == WASM_ACTIVE && m->elems.at[k].table >= m->tables.len)
+            return wasm_read_fail(r, DIAG_INVALID, m->bytes + m->elems.at[k].offset,
+                                  "unknown table %u", m->elems.at[k].table);
+    for (uint32_t k = 0; k < m->datas.len; k++)
+        if (m->datas.at[k].mode == WASM_ACTIVE && m->datas.at[k].memory >= m->memories.len)
+            return wasm_read_fail(r, DIAG_INVALID, m->bytes + m->datas.at[k].offset,
+                                  "unknown memory %u", m->datas.at[k].memory);
+    m->input_import_count = m->imports.len;
+    m->input_export_count = m->exports.len;
+    return true;
+}
+
+bool wasm_read(WasmModule *m, const uint8_t *bytes, size_t size, DiagFileId file, Diags *diags) {
+    wasm_module_init(m);
+    m->bytes = bytes;
+    m->size = size;
+    m->file = file;
+    WasmReader r = {.m = m, .diags = diags};
+    if (!read_header(&r))
+        return false;
+    WasmCode code = wasm_code(bytes, size, 8);
+    Progress p = {0};
+    while (code.at < code.end)
+        if (!read_section(&r, &code, &p))
+            return false;
+    if (!check_module(&r, &p))
+        return false;
+    for (uint32_t i = 0; i < m->sections.len; i++)
+        if (m->sections.at[i].id == WASM_SEC_CUSTOM && str_is(m->sections.at[i].name, "name"))
+            wasm_read_names(m, &m->sections.at[i]);
+    return true;
+}

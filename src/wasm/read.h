@@ -1,0 +1,39 @@
+/*
+ * wasm/read.h - what the files of the module reader share (read.c, read_types.c, read_names.c).
+ */
+#ifndef WHAMMC_WASM_READ_H
+#define WHAMMC_WASM_READ_H
+
+#include "wasm/leb.h"
+#include "wasm/module.h"
+
+typedef struct WasmReader {
+    WasmModule *m;
+    Diags *diags;
+    WasmCode c;          /* over the current section; offsets are file offsets */
+    const char *section; /* its name for messages */
+} WasmReader;
+
+/* Reports malformed or invalid input at a file offset. Gives false. */
+bool wasm_read_fail(WasmReader *r, DiagTag tag, const uint8_t *at, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* Reports the cursor's error. Gives false. */
+bool wasm_read_error(WasmReader *r);
+
+/* A u32, a count (of items of at least one byte each: not more than bytes left), a byte below
+ * `limit`. */
+bool wasm_read_u32(WasmReader *r, uint32_t *v);
+bool wasm_read_count(WasmReader *r, uint32_t *v);
+bool wasm_read_flag(WasmReader *r, uint8_t limit, const char *what, uint8_t *v);
+/* A name; must be UTF-8. */
+bool wasm_read_name(WasmReader *r, Str *name);
+/* A value type whose type index exists. */
+bool wasm_read_type(WasmReader *r, WasmType *t);
+/* The same; only reference types. */
+bool wasm_read_ref_type(WasmReader *r, WasmType *t);
+
+bool wasm_read_type_section(WasmReader *r);
+/* Reads what is well-formed in a name section; errors there are no errors of the module. */
+void wasm_read_names(WasmModule *m, const WasmSection *s);
+
+#endif
