@@ -1,0 +1,86 @@
+/*
+ * probe/event.h - events, modes and bound names of the language, and how rules expand into events.
+ */
+#ifndef WHAMMC_PROBE_EVENT_H
+#define WHAMMC_PROBE_EVENT_H
+
+#include "lang/lang.h"
+#include "wasm/op.h"
+
+typedef enum EventKind {
+#define EVENT(id, package, event, has_modes, doc) EVENT_##id,
+#include "probe/event.def"
+    EVENT_KIND_COUNT
+} EventKind;
+
+typedef enum Mode {
+#define MODE(id, surface, internal) MODE_##id,
+#include "probe/event.def"
+    MODE_COUNT
+} Mode;
+
+typedef enum NameId {
+#define NAME(id, text, type, life, where, doc) NAME_##id,
+#include "probe/event.def"
+    NAME_COUNT
+} NameId;
+
+/* One thing a rule can match: an event in one mode. */
+typedef struct Event {
+    EventKind kind;
+    WasmOp op; /* EVENT_OPCODE */
+    Mode mode; /* EVENT_OPCODE, else MODE_NONE */
+} Event;
+
+typedef Vec(Event) Events;
+
+/* Surface and internal name of a mode. */
+const char *mode_surface(Mode mode);
+const char *mode_internal(Mode mode);
+
+/* The modes of an instruction in table order, at most MODE_COUNT; gives how many. */
+uint32_t op_modes(WasmOp op, Mode modes[MODE_COUNT]);
+
+/* "wasm:opcode:call:before"; `internal` uses the internal mode name as report ids do. */
+void event_text(Buf *out, Event e, bool internal);
+
+/* Documentation of an event kind. */
+const char *event_doc(EventKind kind);
+
+/* The package and event part of an event that is no instruction ("func", "entry"). */
+const char *event_package(EventKind kind);
+const char *event_name(EventKind kind);
+
+/*
+ * Expands a rule over the tables in the language's order (language reference, "match rules"). Appends to out; each gets the
+ * next probe number. A part that matches nothing is reported, naming the first such part, and gives false.
+ */
+bool rule_expand(const Rule *rule, Events *out, Diags *diags);
+
+/* Shell-like glob with alternatives, as in rule parts; case-insensitive, whole string. */
+bool pattern_matches(Str pattern, const char *text);
+
+/* ---- bound names ---- */
+
+typedef struct NameInfo {
+    const char *text;
+    const char *doc;
+    bool is_static;
+    bool open; /* the type depends on the instruction or on a type bound */
+} NameInfo;
+extern const NameInfo name_infos[NAME_COUNT];
+
+/*
+ * Looks `name` up at event `e`; `out` is a Bound with id = NameId. False if the event does not have it.
+ * Types are NULL when a type bound is needed.
+ */
+bool event_name_lookup(Event e, Str name, Bound *out);
+
+/* Calls add() with every name that event e has (argN as arg0, arg1 ...). */
+void event_name_each(Event e, void (*add)(void *ctx, Str name, const Bound *bound), void *ctx);
+
+/* The number of bytes an access of `op` touches (0 = not a memory access), which operand is its address
+ * (from the top) and whether it writes. */
+uint32_t op_access(WasmOp op, uint32_t *addr_arg, bool *writes);
+
+#endif

@@ -1,0 +1,339 @@
+/*
+ * probe/fold.c - static bound names at a site, and constant evaluation with the language's arithmetic.
+ */
+#include "probe/fold.h"
+
+#include <math.h>
+
+WasmType type_wasm(const Type *t) {
+    switch (t->kind) {
+    case TYPE_U64:
+    case TYPE_I64: return WASM_I64;
+    case TYPE_F32: return WASM_F32;
+    case TYPE_F64: return WASM_F64;
+    default: return WASM_I32;
+    }
+}
+
+/* Reduces bits to the kind's width and extends them by its signedness. */
+static uint64_t normalise(TypeKind kind, uint64_t bits) {
+    switch (kind) {
+    case TYPE_U8: return (uint8_t)bits;
+    case TYPE_I8: return (uint64_t)(int64_t)(int8_t)bits;
+    case TYPE_U16: return (uint16_t)bits;
+    case TYPE_I16: return (uint64_t)(int64_t)(int16_t)bits;
+    case TYPE_U32: return (uint32_t)bits;
+    case TYPE_I32: return (uint64_t)(int64_t)(int32_t)bits;
+    case TYPE_BOOL: return bits != 0;
+    default: return bits;
+    }
+}
+
+static Value integer(TypeKind kind, uint64_t bits) {
+    return (Value){.kind = kind, .bits = normalise(kind, bits)};
+}
+
+static Value floating(TypeKind kind, double real) {
+    return (Value){.kind = kind, .real = kind == TYPE_F32 ? (double)(float)real : real};
+}
+
+static Value truth(bool b) {
+    return (Value){.kind = TYPE_BOOL, .bits = b};
+}
+
+static Value text(Str s) {
+    return (Value){.kind = TYPE_STR, .text = s};
+}
+
+static bool is_real(TypeKind kind) {
+    return kind == TYPE_F32 || kind == TYPE_F64;
+}
+
+uint64_t value_wasm_bits(Value v) {
+    if (v.kind == TYPE_F32) {
+        float f = (float)v.real;
+        uint32_t bits;
+        memcpy(&bits, &f, sizeof bits);
+        return bits;
+    }
+    if (v.kind == TYPE_F64) {
+        uint64_t bits;
+        memcpy(&bits, &v.real, sizeof bits);
+        return bits;
+    }
+    return v.bits;
+}
+
+/* ---- static names ---- */
+
+static double bits_to_real(TypeKind kind, uint64_t bits) {
+    if (kind == TYPE_F32) {
+        uint32_t low = (uint32_t)bits;
+        float f;
+        memcpy(&f, &low, sizeof f);
+        return (double)f;
+    }
+    double d;
+    memcpy(&d, &bits, sizeof d);
+    return d;
+}
+
+/* Immediate n in the order of the binary format. */
+static bool immediate(const WasmInstr *i, uint32_t n, uint64_t *out) {
+    const WasmOpInfo *info = &wasm_ops[i->op];
+    switch (info->imm) {
+    case WASM_IMM_NONE:
+    case WASM_IMM_ZERO: return false;
+    case WASM_IMM_I32:
+    case WASM_IMM_I64:
+    case WASM_IMM_F32:
+    case WASM_IMM_F64: *out = i->c; return n == 0;
+    case WASM_IMM_BR_TABLE: {
+        const uint8_t *at = i->vec;
+        if (n > i->count)
+            return false;
+        *out = i->a;
+        for (uint32_t k = 0; k <= n && n < i->count; k++)
+            *out = wasm_vec_u32(&at);
+        return true;
+    }
+    case WASM_IMM_MEMARG:
+    case WASM_IMM_MEMARG_LANE:
+        *out = n == 0 ? i->a : n == 1 ? i->b : n == 2 ? i->c : i->count;
+        return n < (info->imm == WASM_IMM_MEMARG ? 3u : 4u);
+    case WASM_IMM_LANES16:
+    case WASM_IMM_V128: *out = n < 16 ? i->vec[n] : 0; return n < 16;
+    case WASM_IMM_BLOCK:
+    case WASM_IMM_TRY_TABLE:
+    case WASM_IMM_SELECT:
+    case WASM_IMM_HEAP: return false;
+    case WASM_IMM_TYPE_TABLE:
+    case WASM_IMM_DATA_MEMORY:
+    case WASM_IMM_MEMORY_MEMORY:
+    case WASM_IMM_ELEM_TABLE:
+    case WASM_IMM_TABLE_TABLE:
+    case WASM_IMM_TYPE_FIELD:
+    case WASM_IMM_TYPE_U32:
+    case WASM_IMM_TYPE_DATA:
+    case WASM_IMM_TYPE_ELEM:
+    case WASM_IMM_TYPE_TYPE: *out = n == 0 ? i->a : i->b; return n < 2;
+    default: *out = i->a; return n == 0;
+    }
+}
+
+static Str called_name(const WasmModule *m, const WasmFunc *f, NameId id) {
+    const WasmImport *import = f->import >= 0 ? &m->imports.at[f->import] : NULL;
+    if (id == NAME_TARGET_FN_NAME)
+        return import ? import->name : f->name;
+    if (id == NAME_TARGET_FN_TYPE)
+        return str_of(import ? "import" : "local");
+    return import ? import->module : m->name;
+}
+
+bool site_value(const Site *s, const Bound *name, Value *out) {
+    const WasmInstr *i = s->instr;
+    const WasmOpInfo *info = i ? &wasm_ops[i->op] : NULL;
+    uint64_t bits;
+    uint32_t arg;
+    bool writes = false;
+    TypeKind kind = name->type ? name->type->kind : TYPE_U32;
+    switch ((NameId)name->id) {
+    case NAME_FID: *out = integer(kind, s->func); return true;
+    case NAME_FNAME: *out = text(wasm_func_name(s->m, s->func)); return true;
+    case NAME_PC: *out = integer(kind, s->pc); return true;
+    case NAME_OPIDX: *out = integer(kind, s->opidx); return true;
+    case NAME_AT_FUNC_END: *out = truth(s->at_func_end); return true;
+    default: break;
+    }
+    if (!i)
+        return false;
+    switch ((NameId)name->id) {
+    case NAME_OPNAME: *out = text(str_of(i->op == WASM_OP_TYPED_SELECT ? "select" : info->mnemonic)); return true;
+    case NAME_BYTECODE:
+        *out = integer(kind, info->prefix ? (uint64_t)info->prefix << 8 | info->code : info->code);
+        return true;
+    case NAME_CATEGORY_ID: *out = integer(kind, info->category); return true;
+    case NAME_CATEGORY_NAME: *out = text(str_of(wasm_category_names[info->category])); return true;
+    case NAME_IMM:
+        if (!immediate(i, name->n, &bits))
+            return false;
+        *out = is_real(kind) ? floating(kind, bits_to_real(kind, bits)) : integer(kind, bits);
+        return true;
+    case NAME_OFFSET: *out = integer(kind, i->c); return true;
+    case NAME_ALIGN: *out = integer(kind, i->a); return true;
+    case NAME_MEMORY: *out = integer(kind, i->b); return true;
+    case NAME_DATA_SIZE: *out = integer(kind, op_access((WasmOp)i->op, &arg, &writes)); return true;
+    case NAME_IS_WRITE:
+        op_access((WasmOp)i->op, &arg, &writes);
+        *out = truth(writes);
+        return true;
+    case NAME_NUM_TARGETS: *out = integer(kind, i->count); return true;
+    case NAME_DEFAULT_TARGET: *out = integer(kind, i->a); return true;
+    case NAME_TARGET_FN_NAME:
+    case NAME_TARGET_FN_TYPE:
+    case NAME_TARGET_IMP_MODULE:
+        if (i->a >= s->m->funcs.len)
+            return false;
+        *out = text(called_name(s->m, &s->m->funcs.at[i->a], (NameId)name->id));
+        return true;
+    case NAME_TID: *out = integer(kind, i->a); return true;
+    case NAME_FIELD_IDX: *out = integer(kind, i->b); return true;
+    case NAME_RESOLVED_FID:
+        /* ref.func itself, or a ref.func right before the instruction that takes the reference */
+        if (i->op != WASM_OP_REF_FUNC)
+            i = s->previous && s->previous->op == WASM_OP_REF_FUNC ? s->previous : NULL;
+        *out = integer(kind, i ? i->a : (uint64_t)-1);
+        return true;
+    default: return false;
+    }
+}
+
+/* ---- expressions ---- */
+
+static bool is_signed(TypeKind kind) {
+    return kind == TYPE_I8 || kind == TYPE_I16 || kind == TYPE_I32 || kind == TYPE_I64;
+}
+
+static bool fold_cast(const Expr *e, const Site *s, Value *out) {
+    Value v;
+    if (!fold(e->args[0], s, &v))
+        return false;
+    TypeKind to = e->cast->kind;
+    if (is_real(v.kind)) {
+        if (is_real(to)) {
+            *out = floating(to, v.real);
+            return true;
+        }
+        if (to == TYPE_BOOL) {
+            *out = truth(v.real != 0);
+            return true;
+        }
+        /* The trapping truncation of Wasm: what would trap has no value here. 8 and 16 bits go through 32. */
+        bool wide = to == TYPE_I64 || to == TYPE_U64;
+        double low = is_signed(to) ? (wide ? -0x1p63 : -0x1p31) : 0;
+        double high = is_signed(to) ? (wide ? 0x1p63 : 0x1p31) : (wide ? 0x1p64 : 0x1p32);
+        double t = trunc(v.real);
+        if (!(t >= low && t < high))
+            return false;
+        *out = integer(to, is_signed(to) ? (uint64_t)(int64_t)t : (uint64_t)t);
+        return true;
+    }
+    if (is_real(to)) {
+        bool as_signed = is_signed(v.kind);
+        if (to == TYPE_F32) /* one rounding, not two */
+            *out = floating(to, as_signed ? (double)(float)(int64_t)v.bits : (double)(float)v.bits);
+        else
+            *out = floating(to, as_signed ? (double)(int64_t)v.bits : (double)v.bits);
+        return true;
+    }
+    *out = integer(to, v.bits);
+    return true;
+}
+
+static bool compare(Op op, int order, bool unordered) {
+    switch (op) {
+    case OP_EQ: return !unordered && order == 0;
+    case OP_NE: return unordered || order != 0;
+    case OP_LT: return !unordered && order < 0;
+    case OP_LE: return !unordered && order <= 0;
+    case OP_GT: return !unordered && order > 0;
+    default: return !unordered && order >= 0;
+    }
+}
+
+static int sign(bool less, bool greater) {
+    return greater - less;
+}
+
+static bool fold_real(Op op, Value a, Value b, Value *out) {
+    switch (op) {
+    case OP_ADD: *out = floating(a.kind, a.real + b.real); return true;
+    case OP_SUB: *out = floating(a.kind, a.real - b.real); return true;
+    case OP_MUL: *out = floating(a.kind, a.real * b.real); return true;
+    case OP_DIV: *out = floating(a.kind, a.real / b.real); return true;
+    case OP_REM: *out = floating(a.kind, fmod(a.real, b.real)); return true;
+    default:
+        *out = truth(compare(op, sign(a.real < b.real, a.real > b.real), isnan(a.real) || isnan(b.real)));
+        return true;
+    }
+}
+
+static bool fold_integer(Op op, Value a, Value b, Value *out) {
+    TypeKind k = a.kind;
+    uint64_t x = a.bits, y = b.bits;
+    int64_t sx = (int64_t)x, sy = (int64_t)y;
+    uint64_t shift = y & (k == TYPE_U64 || k == TYPE_I64 ? 63 : 31);
+    int64_t min = k == TYPE_I64 ? INT64_MIN : INT32_MIN;
+    switch (op) {
+    case OP_ADD: *out = integer(k, x + y); return true;
+    case OP_SUB: *out = integer(k, x - y); return true;
+    case OP_MUL: *out = integer(k, x * y); return true;
+    case OP_DIV:
+    case OP_REM:
+        if (y == 0 || (op == OP_DIV && is_signed(k) && sx == min && sy == -1))
+            return false;
+        if (op == OP_REM && sy == -1 && is_signed(k))
+            *out = integer(k, 0);
+        else if (is_signed(k))
+            *out = integer(k, (uint64_t)(op == OP_DIV ? sx / sy : sx % sy));
+        else
+            *out = integer(k, op == OP_DIV ? x / y : x % y);
+        return true;
+    case OP_SHL: *out = integer(k, x << shift); return true;
+    case OP_SHR: *out = integer(k, is_signed(k) ? (uint64_t)(sx >> shift) : x >> shift); return true;
+    case OP_BITAND: *out = integer(k, x & y); return true;
+    case OP_BITOR: *out = integer(k, x | y); return true;
+    case OP_BITXOR: *out = integer(k, x ^ y); return true;
+    default:
+        *out = truth(compare(op, is_signed(k) ? sign(sx < sy, sx > sy) : sign(x < y, x > y), false));
+        return true;
+    }
+}
+
+static bool fold_binary(const Expr *e, const Site *s, Value *out) {
+    Value a, b;
+    if (!fold(e->args[0], s, &a))
+        return false;
+    if (e->op == OP_AND || e->op == OP_OR) {
+        if (a.bits == (e->op == OP_OR)) {
+            *out = a;
+            return true;
+        }
+        return fold(e->args[1], s, out);
+    }
+    if (!fold(e->args[1], s, &b))
+        return false;
+    if (a.kind == TYPE_STR) {
+        *out = truth(str_eq(a.text, b.text) == (e->op == OP_EQ));
+        return true;
+    }
+    return is_real(a.kind) ? fold_real(e->op, a, b, out) : fold_integer(e->op, a, b, out);
+}
+
+bool fold(const Expr *e, const Site *s, Value *out) {
+    switch (e->kind) {
+    case EXPR_INT: *out = integer(e->type->kind, e->integer); return true;
+    case EXPR_FLOAT: *out = floating(e->type->kind, e->real); return true;
+    case EXPR_BOOL: *out = truth(e->boolean); return true;
+    case EXPR_STR: *out = text(e->text); return true;
+    case EXPR_NAME: {
+        if (!e->is_bound || !s)
+            return false;
+        Bound b = e->bound;
+        b.type = e->type; /* literal-like names have the type of their context */
+        return site_value(s, &b, out);
+    }
+    case EXPR_UNARY:
+        if (!fold(e->args[0], s, out))
+            return false;
+        *out = e->op == OP_NOT ? truth(!out->bits) : integer(out->kind, ~out->bits);
+        return true;
+    case EXPR_BINARY: return fold_binary(e, s, out);
+    case EXPR_CAST: return fold_cast(e, s, out);
+    case EXPR_COND: {
+        Value c;
+        return fold(e->args[0], s, &c) && fold(e->args[c.bits ? 1 : 2], s, out);
+    }
+    default: return false;
+    }
+}

@@ -1,0 +1,44 @@
+/*
+ * probe/fold.h - match sites and the evaluation of what is static at them.
+ */
+#ifndef WHAMMC_PROBE_FOLD_H
+#define WHAMMC_PROBE_FOLD_H
+
+#include "probe/event.h"
+#include "wasm/module.h"
+
+/* One place in a program where an event happens. */
+typedef struct Site {
+    const WasmModule *m;
+    uint32_t func; /* handle of the function */
+    Event event;
+    const WasmInstr *instr; /* the instruction; at func events the final `end` (exit) or NULL (entry) */
+    uint32_t pc;
+    uint32_t opidx;
+    bool at_func_end;
+    const WasmInstr *previous; /* the instruction in front of it, NULL = none */
+} Site;
+
+/* A constant. Integers: `bits` holds the value extended to 64 bits by the type's signedness; bool: 0 or 1; floats:
+ * `real` (f32 values are exact in it); str: `text`. */
+typedef struct Value {
+    TypeKind kind;
+    uint64_t bits;
+    double real;
+    Str text;
+} Value;
+
+/* The value of a static bound name at a site. False if it has none there (an immediate that does not exist). */
+bool site_value(const Site *s, const Bound *name, Value *out);
+
+/* Evaluates an expression whose leaves are literals and static bound names; `s` may be NULL if there are no such names.
+ * False if it has no value: an immediate that does not exist, division by zero, float out of range. */
+bool fold(const Expr *e, const Site *s, Value *out);
+
+/* The bits of a number or bool as the Wasm constant of its representation (i32, i64, f32 or f64 bits). */
+uint64_t value_wasm_bits(Value v);
+
+/* The Wasm type that represents a scalar. */
+WasmType type_wasm(const Type *t);
+
+#endif

@@ -1,0 +1,253 @@
+/*
+ * probe/names.c - which bound names an event has, and their types: read from event.def and from the names column
+ * of opcode.def; operands with a fixed type follow from the operands column.
+ */
+#include "probe/event.h"
+
+#include <stdio.h>
+
+enum { U8 = TYPE_U8, U16 = TYPE_U16, U32 = TYPE_U32, I32 = TYPE_I32, U64 = TYPE_U64 };
+enum { BOOL = TYPE_BOOL, STR = TYPE_STR, FUNCREF = TYPE_FUNCREF, MAP = TYPE_MAP, OPEN = TYPE_ERROR };
+typedef enum Where { ALWAYS, OPCODE, LISTED } Where;
+typedef enum Life { STATIC, DYNAMIC } Life;
+
+static const struct {
+    const char *text, *doc;
+    int type;
+    Life life;
+    Where where;
+} names[NAME_COUNT] = {
+#define NAME(id, text, type, life, where, doc) {text, doc, type, life, where},
+#include "probe/event.def"
+};
+
+const NameInfo name_infos[NAME_COUNT] = {
+#define NAME(id, text, type, life, where, doc) {text, doc, life == STATIC, (int)type == (int)OPEN},
+#include "probe/event.def"
+};
+
+/* Splits "arg12" into the family ("arg") and 12. */
+static bool numbered(Str name, NameId *id, uint32_t *n) {
+    static const struct {
+        const char *prefix;
+        uint32_t len;
+        NameId id;
+    } families[] = {{"arg", 3, NAME_ARG}, {"res", 3, NAME_RES}, {"local", 5, NAME_LOCAL}, {"imm", 3, NAME_IMM}};
+    for (uint32_t f = 0; f < 4; f++) {
+        uint32_t len = families[f].len;
+        if (name.len <= len || name.len > len + 7 || memcmp(name.ptr, families[f].prefix, len) != 0)
+            continue;
+        if (name.ptr[len] == '0' && name.len > len + 1)
+            return false;
+        *n = 0;
+        for (uint32_t i = len; i < name.len; i++) {
+            if (name.ptr[i] < '0' || name.ptr[i] > '9')
+                return false;
+            *n = *n * 10 + (uint32_t)(name.ptr[i] - '0');
+        }
+        *id = families[f].id;
+        return true;
+    }
+    return false;
+}
+
+/* The item of a names column that is called `name`: what follows the name ("u32:d=arg0", "" or "()"), or NULL. */
+static const char *column_item(const char *column, const char *name, size_t len) {
+    for (const char *p = column; *p;) {
+        size_t item = strcspn(p, " ");
+        size_t word = strcspn(p, ":( ");
+        if (word == len && memcmp(p, name, len) == 0)
+            return p + word;
+        p += item;
+        p += strspn(p, " ");
+        /* expressions have blanks only around "as": skip the rest of such an item */
+        while (strncmp(p, "as ", 3) == 0) {
+            p += 3;
+            p += strcspn(p, " ");
+            p += strspn(p, " ");
+        }
+    }
+    return NULL;
+}
+
+static const Type *type_word(const char *s) {
+    size_t n = strcspn(s, ": ");
+    for (uint32_t k = 0; k <= TYPE_FUNCREF; k++)
+        if (strlen(type_scalar[k].text) == n && memcmp(type_scalar[k].text, s, n) == 0)
+            return &type_scalar[k];
+    return NULL;
+}
+
+static const Type *letter_type(char letter) {
+    switch (letter) {
+    case 'i': return &type_scalar[TYPE_I32];
+    case 'l': return &type_scalar[TYPE_I64];
+    case 'f': return &type_scalar[TYPE_F32];
+    case 'd': return &type_scalar[TYPE_F64];
+    case 'a': return &type_scalar[TYPE_U32];
+    default: return NULL;
+    }
+}
+
+/* argN or resN: a fixed type from the names column, else from the signature letters, else open where the
+ * instruction's types depend on the site. */
+static bool operand_lookup(WasmOp op, bool result, uint32_t n, const Type **type) {
+    const WasmOpInfo *info = &wasm_ops[op];
+    char word[16];
+    snprintf(word, sizeof word, "%s%u", result ? "res" : "arg", n);
+    const char *item = column_item(info->names, word, strlen(word));
+    if (item) {
+        *type = type_word(item + 1);
+        return true;
+    }
+    const char *letters = result ? info->results : info->operands;
+    *type = NULL;
+    if (*letters == '*')
+        return op != WASM_OP_END && op != WASM_OP_ELSE && op != WASM_OP_BR && op != WASM_OP_DELEGATE;
+    size_t count = strlen(letters);
+    if (n >= count || letters[count - 1 - n] == 'v')
+        return false;
+    *type = letter_type(letters[count - 1 - n]);
+    return true;
+}
+
+static bool can_trap(WasmOp op);
+
+/* Names of the LISTED kind that follow from the instruction rather than from its names column. */
+static bool listed(WasmOp op, NameId id, const Type **type) {
+    const WasmOpInfo *info = &wasm_ops[op];
+    uint32_t addr_arg;
+    bool writes;
+    bool access = column_item(info->names, "mem", 3) != NULL;
+    switch (id) {
+    case NAME_ADDR:
+    case NAME_EFFECTIVE_ADDR:
+    case NAME_OFFSET:
+    case NAME_ALIGN:
+    case NAME_MEMORY:
+    case NAME_IS_WRITE: *type = &type_scalar[names[id].type]; return access;
+    case NAME_DATA_SIZE:
+        *type = &type_scalar[names[id].type];
+        return access && op_access(op, &addr_arg, &writes) > 0;
+    case NAME_TAKEN:
+        *type = &type_scalar[TYPE_BOOL];
+        return op == WASM_OP_BR || op == WASM_OP_BR_IF || op == WASM_OP_IF || op == WASM_OP_BR_ON_NULL ||
+               op == WASM_OP_BR_ON_NON_NULL || op == WASM_OP_BR_ON_CAST || op == WASM_OP_BR_ON_CAST_FAIL;
+    case NAME_TRAP: *type = &type_scalar[TYPE_BOOL]; return can_trap(op);
+    default: break;
+    }
+    const char *item = column_item(info->names, names[id].text, strlen(names[id].text));
+    if (!item || *item != ':')
+        return false;
+    *type = names[id].type <= TYPE_FUNCREF ? &type_scalar[names[id].type] : type_word(item + 1);
+    return true;
+}
+
+/* Instructions whose trap can be told beforehand from their operands. */
+static bool can_trap(WasmOp op) {
+    const WasmOpInfo *info = &wasm_ops[op];
+    if (info->imm == WASM_IMM_MEMARG || info->imm == WASM_IMM_MEMARG_LANE)
+        return op != WASM_OP_MEMORY_ATOMIC_NOTIFY && op != WASM_OP_MEMORY_ATOMIC_WAIT32 &&
+               op != WASM_OP_MEMORY_ATOMIC_WAIT64;
+    switch (op) {
+    case WASM_OP_UNREACHABLE:
+    case WASM_OP_I32_DIV_S:
+    case WASM_OP_I32_DIV_U:
+    case WASM_OP_I32_REM_S:
+    case WASM_OP_I32_REM_U:
+    case WASM_OP_I64_DIV_S:
+    case WASM_OP_I64_DIV_U:
+    case WASM_OP_I64_REM_S:
+    case WASM_OP_I64_REM_U:
+    case WASM_OP_I32_TRUNC_F32_S:
+    case WASM_OP_I32_TRUNC_F32_U:
+    case WASM_OP_I32_TRUNC_F64_S:
+    case WASM_OP_I32_TRUNC_F64_U:
+    case WASM_OP_I64_TRUNC_F32_S:
+    case WASM_OP_I64_TRUNC_F32_U:
+    case WASM_OP_I64_TRUNC_F64_S:
+    case WASM_OP_I64_TRUNC_F64_U:
+    case WASM_OP_MEMORY_FILL:
+    case WASM_OP_MEMORY_COPY:
+    case WASM_OP_TABLE_GET: return true;
+    default: return false;
+    }
+}
+
+uint32_t op_access(WasmOp op, uint32_t *addr_arg, bool *writes) {
+    const char *item = column_item(wasm_ops[op].names, "mem", 3);
+    if (!item)
+        return 0;
+    unsigned size = 0, arg = 0;
+    char rw = 'r';
+    sscanf(item, "(%u,arg%u,%c)", &size, &arg, &rw);
+    *addr_arg = arg;
+    *writes = rw == 'w';
+    return size;
+}
+
+bool event_name_lookup(Event e, Str name, Bound *out) {
+    NameId id;
+    uint32_t n = 0;
+    if (e.kind == EVENT_BEGIN || e.kind == EVENT_END || e.kind == EVENT_REPORT)
+        return false;
+    if (!numbered(name, &id, &n)) {
+        for (id = 0; id < NAME_COUNT; id++)
+            if (str_is(name, names[id].text))
+                break;
+        if (id == NAME_COUNT || id == NAME_ARG || id == NAME_RES || id == NAME_LOCAL || id == NAME_IMM)
+            return false;
+    }
+    *out = (Bound){.id = (int)id, .n = n, .is_static = names[id].life == STATIC};
+    if (names[id].type <= TYPE_FUNCREF)
+        out->type = &type_scalar[names[id].type];
+    if (id == NAME_LOCAL) {
+        out->assignable = true;
+        return true;
+    }
+    if (names[id].where == ALWAYS)
+        return true;
+    if (e.kind != EVENT_OPCODE)
+        return id == NAME_INSTR_COUNT && e.kind == EVENT_BLOCK_END;
+    const WasmOpInfo *info = &wasm_ops[e.op];
+    out->literal = id == NAME_BYTECODE || id == NAME_CATEGORY_ID || id == NAME_DATA_SIZE;
+    switch (id) {
+    case NAME_ARG:
+        out->assignable = true;
+        return e.mode != MODE_SEMANTIC_AFTER && operand_lookup(e.op, false, n, &out->type);
+    case NAME_RES:
+        out->assignable = true;
+        return e.mode == MODE_AFTER && operand_lookup(e.op, true, n, &out->type);
+    case NAME_IMM: {
+        char word[16];
+        snprintf(word, sizeof word, "imm%u", n);
+        const char *item = column_item(info->names, word, strlen(word));
+        if (item)
+            out->type = type_word(item + 1);
+        out->literal = item && out->type && strstr(info->mnemonic, ".const");
+        return item || column_item(info->names, "immN", 4);
+    }
+    case NAME_FAILED: return e.mode == MODE_AFTER && listed(e.op, id, &out->type);
+    default: break;
+    }
+    return names[id].where == OPCODE || listed(e.op, id, &out->type);
+}
+
+void event_name_each(Event e, void (*add)(void *ctx, Str name, const Bound *bound), void *ctx) {
+    for (uint32_t id = 0; id < NAME_COUNT; id++) {
+        bool family = id == NAME_ARG || id == NAME_RES || id == NAME_LOCAL || id == NAME_IMM;
+        for (uint32_t n = 0; n < (family ? 4u : 1u); n++) {
+            char word[32];
+            int len = family ? snprintf(word, sizeof word, "%.*s%u", (int)strlen(names[id].text) - 1,
+                                        names[id].text, n)
+                             : snprintf(word, sizeof word, "%s", names[id].text);
+            Bound bound;
+            Str name = {word, (uint32_t)len};
+            if (!event_name_lookup(e, name, &bound))
+                continue;
+            add(ctx, name, &bound);
+            if (family && !bound.type)
+                break; /* open ones: the first stands for all */
+        }
+    }
+}
