@@ -22,7 +22,12 @@ typedef enum Mode {
 typedef enum NameId {
 #define NAME(id, text, type, life, where, doc) NAME_##id,
 #include "probe/event.def"
-    NAME_COUNT
+    NAME_COUNT,
+    /* What only derived names expand to (probe/derive.h). */
+    NAME_PAGES = NAME_COUNT, /* u64: pages of the accessed memory (n = 1: of memory.copy's source) */
+    NAME_PAGE_SIZE,          /* u64, static: bytes per page of it */
+    NAME_TABLE_ELEMS,        /* u64: size of the accessed table */
+    NAME_REF_CONDITION,      /* bool: the reference makes br_on_* branch */
 } NameId;
 
 /* One thing a rule can match: an event in one mode. */

@@ -130,6 +130,14 @@ static Str called_name(const WasmModule *m, const WasmFunc *f, NameId id) {
     return import ? import->module : m->name;
 }
 
+uint32_t accessed_memory(const WasmInstr *i, uint32_t n) {
+    switch (wasm_ops[i->op].imm) {
+    case WASM_IMM_MEMORY: return i->a;
+    case WASM_IMM_MEMORY_MEMORY: return n ? i->b : i->a;
+    default: return i->b; /* memargs, memory.init */
+    }
+}
+
 bool site_value(const Site *s, const Bound *name, Value *out) {
     const WasmInstr *i = s->instr;
     const WasmOpInfo *info = i ? &wasm_ops[i->op] : NULL;
@@ -148,6 +156,13 @@ bool site_value(const Site *s, const Bound *name, Value *out) {
     if (!i)
         return false;
     switch ((NameId)name->id) {
+    case NAME_PAGE_SIZE: {
+        uint32_t memory = accessed_memory(i, name->n);
+        if (memory >= s->m->memories.len)
+            return false;
+        *out = integer(kind, (uint64_t)1 << s->m->memories.at[memory].limits.page_log2);
+        return true;
+    }
     case NAME_OPNAME: *out = text(str_of(i->op == WASM_OP_TYPED_SELECT ? "select" : info->mnemonic)); return true;
     case NAME_BYTECODE:
         *out = integer(kind, info->prefix ? (uint64_t)info->prefix << 8 | info->code : info->code);

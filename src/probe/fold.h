@@ -11,7 +11,6 @@
 typedef struct Site {
     const WasmModule *m;
     uint32_t func; /* handle of the function */
-    Event event;
     const WasmInstr *instr; /* the instruction; at func events the final `end` (exit) or NULL (entry) */
     uint32_t pc;
     uint32_t opidx;
@@ -30,6 +29,9 @@ typedef struct Value {
 
 /* The value of a static bound name at a site. False if it has none there (an immediate that does not exist). */
 bool site_value(const Site *s, const Bound *name, Value *out);
+
+/* The memory that an instruction accesses; n = 1: the source of memory.copy. */
+uint32_t accessed_memory(const WasmInstr *i, uint32_t n);
 
 /* Evaluates an expression whose leaves are literals and static bound names; `s` may be NULL if there are no such names.
  * False if it has no value: an immediate that does not exist, division by zero, float out of range. */

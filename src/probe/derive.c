@@ -1,0 +1,216 @@
+/*
+ * probe/derive.c - derived names as expressions over operands, results and constants of the instruction.
+ */
+#include "probe/derive.h"
+
+#include "probe/fold.h"
+#include "probe/plan.h"
+
+/* Builds typed expressions with the span of the name that they replace. */
+typedef struct Build {
+    Arena *arena;
+    Span span;
+} Build;
+
+#define T(KIND) (&type_scalar[TYPE_##KIND])
+
+static Expr *node(Build *b, ExprKind kind, const Type *type) {
+    Expr *e = arena_new(b->arena, Expr);
+    e->kind = kind;
+    e->span = b->span;
+    e->type = type;
+    return e;
+}
+
+static Expr *integer(Build *b, const Type *type, uint64_t bits) {
+    Expr *e = node(b, EXPR_INT, type);
+    e->integer = bits;
+    e->is_static = true;
+    return e;
+}
+
+static Expr *real(Build *b, const Type *type, double value) {
+    Expr *e = node(b, EXPR_FLOAT, type);
+    e->real = value;
+    e->is_static = true;
+    return e;
+}
+
+static Expr *truth(Build *b, bool value) {
+    Expr *e = node(b, EXPR_BOOL, T(BOOL));
+    e->boolean = value;
+    e->is_static = true;
+    return e;
+}
+
+static Expr *name(Build *b, int id, uint32_t n, const Type *type, bool is_static) {
+    Expr *e = node(b, EXPR_NAME, type);
+    e->is_bound = true;
+    e->bound = (Bound){.id = id, .n = n, .is_static = is_static, .type = type};
+    e->is_static = is_static;
+    return e;
+}
+
+static Expr *arg(Build *b, uint32_t n, const Type *type) {
+    return name(b, NAME_ARG, n, type, false);
+}
+
+static Expr *binary(Build *b, Op op, Expr *x, Expr *y) {
+    bool condition = op == OP_AND || op == OP_OR || (op >= OP_EQ && op <= OP_LT);
+    Expr *e = node(b, EXPR_BINARY, condition ? T(BOOL) : x->type);
+    e->op = op;
+    e->nargs = 2;
+    e->args = arena_array(b->arena, Expr *, 2);
+    e->args[0] = x;
+    e->args[1] = y;
+    e->is_static = x->is_static && y->is_static;
+    return e;
+}
+
+static Expr *negate(Build *b, Expr *x) {
+    Expr *e = node(b, EXPR_UNARY, T(BOOL));
+    e->op = OP_NOT;
+    e->nargs = 1;
+    e->args = arena_array(b->arena, Expr *, 1);
+    e->args[0] = x;
+    e->is_static = x->is_static;
+    return e;
+}
+
+static Expr *cast(Build *b, Expr *x, const Type *to) {
+    Expr *e = node(b, EXPR_CAST, to);
+    e->cast = to;
+    e->nargs = 1;
+    e->args = arena_array(b->arena, Expr *, 1);
+    e->args[0] = x;
+    e->is_static = x->is_static;
+    return e;
+}
+
+static Expr *choose(Build *b, Expr *c, Expr *x, Expr *y) {
+    Expr *e = node(b, EXPR_COND, x->type);
+    e->nargs = 3;
+    e->args = arena_array(b->arena, Expr *, 3);
+    e->args[0] = c;
+    e->args[1] = x;
+    e->args[2] = y;
+    return e;
+}
+
+/* ---- when an instruction is going to trap ---- */
+
+/* Bytes of memory n of the instruction. */
+static Expr *memory_bytes(Build *b, uint32_t n) {
+    return binary(b, OP_MUL, name(b, NAME_PAGES, n, T(U64), false), name(b, NAME_PAGE_SIZE, n, T(U64), true));
+}
+
+/* start + len > limit, all u64; start and len come from 32-bit operands and a 32-bit offset, so nothing wraps. */
+static Expr *out_of_bounds(Build *b, Expr *start, Expr *len, Expr *limit) {
+    return binary(b, OP_GT, binary(b, OP_ADD, start, len), limit);
+}
+
+static Expr *wide_arg(Build *b, uint32_t n) {
+    return cast(b, arg(b, n, T(U32)), T(U64));
+}
+
+static Expr *division_traps(Build *b, const Type *type, bool overflow) {
+    Expr *zero = binary(b, OP_EQ, arg(b, 0, type), integer(b, type, 0));
+    if (!overflow)
+        return zero;
+    uint64_t min = type->kind == TYPE_I64 ? (uint64_t)INT64_MIN : (uint64_t)(int64_t)INT32_MIN;
+    Expr *minus_one = binary(b, OP_EQ, arg(b, 0, type), integer(b, type, (uint64_t)-1));
+    Expr *lowest = binary(b, OP_EQ, arg(b, 1, type), integer(b, type, min));
+    return binary(b, OP_OR, zero, binary(b, OP_AND, minus_one, lowest));
+}
+
+/* Float to integer traps unless low < x < high (then truncation is in range); NaN fails both comparisons.
+ * Where low itself is not representable below the range (f32, i64), low <= x is the exact bound. */
+static Expr *truncation_traps(Build *b, const Type *from, double low, bool low_in, double high) {
+    Expr *above = binary(b, low_in ? OP_GE : OP_GT, arg(b, 0, from), real(b, from, low));
+    Expr *below = binary(b, OP_LT, arg(b, 0, from), real(b, from, high));
+    return negate(b, binary(b, OP_AND, above, below));
+}
+
+static Expr *access_traps(Build *b, WasmOp op) {
+    uint32_t addr;
+    bool writes;
+    uint32_t size = op_access(op, &addr, &writes);
+    Expr *start = binary(b, OP_ADD, wide_arg(b, addr), name(b, NAME_OFFSET, 0, T(U64), true));
+    return out_of_bounds(b, start, integer(b, T(U64), size), memory_bytes(b, 0));
+}
+
+static Expr *traps(Build *b, WasmOp op) {
+    uint8_t imm = wasm_ops[op].imm;
+    if (imm == WASM_IMM_MEMARG || imm == WASM_IMM_MEMARG_LANE)
+        return access_traps(b, op);
+    switch (op) {
+    case WASM_OP_I32_DIV_S: return division_traps(b, T(I32), true);
+    case WASM_OP_I32_DIV_U: return division_traps(b, T(U32), false);
+    case WASM_OP_I32_REM_S: return division_traps(b, T(I32), false);
+    case WASM_OP_I32_REM_U: return division_traps(b, T(U32), false);
+    case WASM_OP_I64_DIV_S: return division_traps(b, T(I64), true);
+    case WASM_OP_I64_DIV_U: return division_traps(b, T(I64), false);
+    case WASM_OP_I64_REM_S: return division_traps(b, T(I64), false);
+    case WASM_OP_I64_REM_U: return division_traps(b, T(I64), false);
+    case WASM_OP_I32_TRUNC_F32_S: return truncation_traps(b, T(F32), -0x1p31, true, 0x1p31);
+    case WASM_OP_I32_TRUNC_F32_U: return truncation_traps(b, T(F32), -1, false, 0x1p32);
+    case WASM_OP_I32_TRUNC_F64_S: return truncation_traps(b, T(F64), -0x1p31 - 1, false, 0x1p31);
+    case WASM_OP_I32_TRUNC_F64_U: return truncation_traps(b, T(F64), -1, false, 0x1p32);
+    case WASM_OP_I64_TRUNC_F32_S: return truncation_traps(b, T(F32), -0x1p63, true, 0x1p63);
+    case WASM_OP_I64_TRUNC_F32_U: return truncation_traps(b, T(F32), -1, false, 0x1p64);
+    case WASM_OP_I64_TRUNC_F64_S: return truncation_traps(b, T(F64), -0x1p63, true, 0x1p63);
+    case WASM_OP_I64_TRUNC_F64_U: return truncation_traps(b, T(F64), -1, false, 0x1p64);
+    case WASM_OP_MEMORY_FILL: return out_of_bounds(b, wide_arg(b, 2), wide_arg(b, 0), memory_bytes(b, 0));
+    case WASM_OP_MEMORY_COPY:
+        return binary(b, OP_OR, out_of_bounds(b, wide_arg(b, 2), wide_arg(b, 0), memory_bytes(b, 0)),
+                      out_of_bounds(b, wide_arg(b, 1), wide_arg(b, 0), memory_bytes(b, 1)));
+    case WASM_OP_TABLE_GET:
+        return binary(b, OP_GE, wide_arg(b, 0), name(b, NAME_TABLE_ELEMS, 0, T(U64), false));
+    default: return truth(b, true); /* unreachable */
+    }
+}
+
+/* ---- */
+
+static Expr *taken(Build *b, WasmOp op) {
+    switch (op) {
+    case WASM_OP_BR: return truth(b, true);
+    case WASM_OP_BR_IF:
+    case WASM_OP_IF: return binary(b, OP_NE, arg(b, 0, T(U32)), integer(b, T(U32), 0));
+    default: return name(b, NAME_REF_CONDITION, 0, T(BOOL), false);
+    }
+}
+
+/* Beyond the last target a br_table takes its default. */
+static Expr *target(Build *b) {
+    Expr *count = name(b, NAME_NUM_TARGETS, 0, T(U32), true);
+    Expr *count_again = name(b, NAME_NUM_TARGETS, 0, T(U32), true);
+    return choose(b, binary(b, OP_LT, arg(b, 0, T(U32)), count), arg(b, 0, T(U32)), count_again);
+}
+
+bool derived_depends_on_op(int id) {
+    return id == NAME_ADDR || id == NAME_EFFECTIVE_ADDR || id == NAME_TAKEN || id == NAME_TRAP || id == NAME_TARGET;
+}
+
+Expr *derive_expr(Arena *a, Expr *e, Event event) {
+    if (e->kind != EXPR_NAME || !e->is_bound || event.kind != EVENT_OPCODE)
+        return e;
+    Build b = {a, e->span};
+    uint32_t addr;
+    bool writes;
+    switch (e->bound.id) {
+    case NAME_ADDR: op_access(event.op, &addr, &writes); return arg(&b, addr, T(U32));
+    case NAME_EFFECTIVE_ADDR: {
+        op_access(event.op, &addr, &writes);
+        Expr *offset = cast(&b, name(&b, NAME_OFFSET, 0, T(U64), true), T(U32));
+        return binary(&b, OP_ADD, arg(&b, addr, T(U32)), offset);
+    }
+    case NAME_FAILED:
+        return binary(&b, OP_EQ, name(&b, NAME_RES, 0, T(I32), false), integer(&b, T(I32), (uint64_t)-1));
+    case NAME_TABLE_ENTRY_IDX: return arg(&b, 0, T(I32));
+    case NAME_TARGET: return target(&b);
+    case NAME_TAKEN: return taken(&b, event.op);
+    case NAME_TRAP: return traps(&b, event.op);
+    default: return e;
+    }
+}

@@ -1,0 +1,161 @@
+/*
+ * probe/match.c - walking a program's functions and finding the sites of each action.
+ *
+ * Matching an instruction is one index into the plan's lists by opcode. Operand types are tracked only in functions
+ * where some candidate asks for operands whose types are not fixed by the opcode.
+ */
+#include "probe/plan.h"
+
+static void prepare(Matcher *w) {
+    if (w->prepared)
+        return;
+    w->prepared = true;
+    for (uint32_t op = 0; op < WASM_OP_COUNT; op++) {
+        const ActionList *list = &w->plan->by_op[op];
+        for (uint32_t i = 0; i < list->len; i++)
+            w->op_looks[op] |= w->plan->actions.at[list->at[i]].variant->look_at_types;
+        w->looks |= w->op_looks[op];
+    }
+    for (uint32_t i = 0; i < w->plan->variants.len; i++)
+        w->uses_locals |= w->plan->variants.at[i]->locals.len > 0;
+}
+
+/* Representations agree: a language type of 32 bits or less with i32, and so on; anything with an unknown type. */
+static bool compatible(WasmType at_site, const Type *wanted) {
+    return at_site == WASM_BOT || at_site == type_wasm(wanted);
+}
+
+/* Operand n of a list that is ordered deepest first. Addresses of 64-bit memories are wrapped when they are saved. */
+static bool has_operand(const WasmTypes *list, const Operand *o, bool address) {
+    if (o->n >= list->len)
+        return false;
+    WasmType t = list->at[list->len - 1 - o->n];
+    return compatible(t, o->type) || (address && t == WASM_I64 && type_wasm(o->type) == WASM_I32);
+}
+
+static bool is_address(WasmOp op, uint32_t n) {
+    const char *letters = wasm_ops[op].operands;
+    size_t count = strlen(letters);
+    return *letters != '*' && n < count && letters[count - 1 - n] == 'a';
+}
+
+/* The bounds of the variant hold at the current instruction. */
+static bool types_fit(Matcher *w, const Variant *v, const WasmInstr *i) {
+    for (uint32_t k = 0; k < v->locals.len; k++) {
+        const Operand *o = &v->locals.at[k];
+        if (o->n >= w->locals.len || !compatible(w->locals.at[o->n], o->type))
+            return false;
+    }
+    if (!v->look_at_types)
+        return true;
+    for (uint32_t k = 0; k < v->args.len; k++)
+        if (!has_operand(&w->types.operands, &v->args.at[k], is_address((WasmOp)i->op, v->args.at[k].n)))
+            return false;
+    for (uint32_t k = 0; k < v->results.len; k++)
+        if (!has_operand(&w->types.results, &v->results.at[k], false))
+            return false;
+    return true;
+}
+
+static void match_list(Matcher *w, const ActionList *list, const Site *s) {
+    w->matches.len = 0;
+    for (uint32_t i = 0; i < list->len; i++) {
+        Action *a = &w->plan->actions.at[list->at[i]];
+        Variant *v = a->variant;
+        if ((v->look_at_types || v->locals.len) && !types_fit(w, v, s->instr))
+            continue;
+        Shape *shape = plan_shape(w->plan, v, s);
+        if (shape)
+            vec_push(&w->matches, ((Match){a, shape}));
+    }
+}
+
+/* Whether some instruction of the function needs operand types. */
+static bool needs_types(Matcher *w, WasmCode code) {
+    WasmInstr i;
+    while (w->looks && wasm_next(&code, &i))
+        if (w->op_looks[i.op])
+            return true;
+    return false;
+}
+
+static bool fail(Matcher *w, const char *error, uint32_t offset) {
+    w->error = error;
+    w->error_offset = offset;
+    return false;
+}
+
+static void at_kind(Matcher *w, EventKind kind, const Site *s) {
+    const ActionList *list = &w->plan->by_kind[kind];
+    if (!list->len)
+        return;
+    match_list(w, list, s);
+    if (w->matches.len)
+        w->at(w->ctx, s, &w->types, w->matches.at, w->matches.len);
+}
+
+bool match_func(Matcher *w, uint32_t func) {
+    const WasmFunc *f = &w->m->funcs.at[func];
+    prepare(w);
+    w->locals.len = 0;
+    uint32_t first = wasm_func_locals(w->m, func, &w->locals, &w->error);
+    if (!first)
+        return fail(w, w->error, 0);
+    WasmCode code = wasm_code(wasm_func_body(w->m, func), f->body_size, first);
+    bool typed = needs_types(w, code);
+    if (typed && !wasm_typer_begin(&w->typer, w->m, func, &code))
+        return fail(w, w->typer.error, w->typer.error_offset);
+    w->types.known = typed;
+    w->types.dead = false;
+
+    Site s = {.m = w->m, .func = func};
+    at_kind(w, EVENT_FUNC_ENTRY, &s);
+    WasmInstr buffer[2];
+    uint32_t index = 0;
+    while (wasm_next(&code, &buffer[index & 1])) {
+        const WasmInstr *i = &buffer[index & 1];
+        const ActionList *list = &w->plan->by_op[i->op];
+        bool watched = (i->op == WASM_OP_CALL || i->op == WASM_OP_RETURN_CALL) && (int64_t)i->a == w->watch;
+        if (list->len || watched) {
+            s.instr = i;
+            s.pc = i->offset;
+            s.opidx = index;
+            s.previous = index ? &buffer[(index + 1) & 1] : NULL;
+            s.at_func_end = i->offset + i->size == f->body_size;
+            if (typed) {
+                w->types.operands.len = w->types.results.len = 0;
+                wasm_instr_types(&w->typer, i, &w->types.operands, &w->types.results);
+                w->types.dead = wasm_typer_dead(&w->typer);
+            }
+            match_list(w, list, &s);
+            if (w->matches.len || watched)
+                w->at(w->ctx, &s, &w->types, w->matches.at, w->matches.len);
+        }
+        if (typed && !wasm_typer_step(&w->typer, i))
+            return fail(w, w->typer.error, w->typer.error_offset);
+        index++;
+    }
+    if (code.error)
+        return fail(w, code.error, code.error_offset);
+    if (!index)
+        return fail(w, "the body has no instructions", first);
+    s.instr = &buffer[(index - 1) & 1];
+    s.pc = s.instr->offset;
+    s.opidx = index - 1;
+    s.previous = NULL;
+    s.at_func_end = true;
+    at_kind(w, EVENT_FUNC_EXIT, &s);
+    return true;
+}
+
+void matcher_free(Matcher *w) {
+    vec_free(&w->types.operands);
+    vec_free(&w->types.results);
+    vec_free(&w->locals);
+    vec_free(&w->matches);
+    vec_free(&w->typer.locals);
+    vec_free(&w->typer.stack);
+    vec_free(&w->typer.frames);
+    vec_free(&w->typer.inits);
+    free(w->typer.local_init);
+}

@@ -1,0 +1,485 @@
+/*
+ * probe/plan.c - from checked scripts to a plan.
+ */
+#include "probe/plan.h"
+
+#include "probe/derive.h"
+
+/* ---- variants: one typed copy of a probe per combination of name types ---- */
+
+typedef struct NameSet {
+    Vec(Str) names;
+} NameSet;
+
+static void collect_name(void *ctx, Expr *e) {
+    NameSet *set = ctx;
+    if (e->kind != EXPR_NAME)
+        return;
+    for (uint32_t i = 0; i < set->names.len; i++)
+        if (str_eq(set->names.at[i], e->name))
+            return;
+    vec_push(&set->names, e->name);
+}
+
+/* The key under which events share a variant: the type of each used name, and what derived ones derive from. */
+static void event_key(Event e, const NameSet *names, Buf *key) {
+    key->len = 0;
+    buf_u8(key, e.kind == EVENT_OPCODE);
+    buf_u8(key, (uint8_t)e.mode);
+    if (e.mode == MODE_ALT)
+        buf_printf(key, "%s|", wasm_ops[e.op].results);
+    for (uint32_t i = 0; i < names->names.len; i++) {
+        Bound b;
+        if (!event_name_lookup(e, names->names.at[i], &b)) {
+            buf_u8(key, 0xff);
+            continue;
+        }
+        buf_u8(key, b.type ? (uint8_t)b.type->kind : 0xfe);
+        if (derived_depends_on_op(b.id))
+            buf_u32le(key, e.op);
+    }
+}
+
+typedef struct ScopeCtx {
+    Event event;
+    bool script_scope;
+} ScopeCtx;
+
+static bool scope_name(void *ctx, Str name, Bound *out) {
+    ScopeCtx *c = ctx;
+    return !c->script_scope && event_name_lookup(c->event, name, out);
+}
+
+static bool scope_function(void *ctx, Str name, Bound *out, const Type *const **params, uint32_t *nparams,
+                           const Type **result) {
+    (void)ctx, (void)name, (void)out, (void)params, (void)nparams, (void)result;
+    return false;
+}
+
+typedef struct SuggestCtx {
+    void (*add)(void *ctx, Str name);
+    void *ctx;
+} SuggestCtx;
+
+static void suggest_one(void *ctx, Str name, const Bound *bound) {
+    (void)bound;
+    SuggestCtx *s = ctx;
+    s->add(s->ctx, name);
+}
+
+static void scope_suggest(void *ctx, bool functions, void (*add)(void *add_ctx, Str name), void *add_ctx) {
+    ScopeCtx *c = ctx;
+    SuggestCtx s = {add, add_ctx};
+    if (!functions && !c->script_scope)
+        event_name_each(c->event, suggest_one, &s);
+}
+
+/* The type of the value that an alt body must supply: known if the instruction's result is fixed. */
+static const Type *alt_type(Event e) {
+    static const struct {
+        char letter;
+        TypeKind kind;
+    } letters[] = {{'i', TYPE_I32}, {'l', TYPE_I64}, {'f', TYPE_F32}, {'d', TYPE_F64}, {'a', TYPE_I32}};
+    for (uint32_t i = 0; i < 5; i++)
+        if (wasm_ops[e.op].results[0] == letters[i].letter)
+            return &type_scalar[letters[i].kind];
+    return NULL;
+}
+
+/* ---- cutting static parts out of a checked variant ---- */
+
+typedef struct Cut {
+    Plan *plan;
+    Variant *v;
+    Diags *diags;
+    bool ok;
+} Cut;
+
+static void unsupported(Cut *c, Span span, const char *what) {
+    diag(c->diags, DIAG_UNSUPPORTED, span, "%s cannot be compiled yet", what);
+    c->ok = false;
+}
+
+static bool has_names(const Expr *e) {
+    if (e->kind == EXPR_NAME)
+        return e->is_bound;
+    for (uint32_t i = 0; i < e->nargs; i++)
+        if (has_names(e->args[i]))
+            return true;
+    return false;
+}
+
+static void use_operand(Operands *list, const Expr *e, bool assigned, bool fixed) {
+    for (uint32_t i = 0; i < list->len; i++) {
+        if (list->at[i].n == e->bound.n) {
+            list->at[i].assigned |= assigned;
+            return;
+        }
+    }
+    vec_push(list, ((Operand){e->bound.n, e->type, assigned, fixed}));
+}
+
+/* True if operand (or result) n of the variant's instructions has one Wasm type wherever it occurs. */
+static bool operand_is_fixed(Event e, bool result, uint32_t n) {
+    const char *letters = result ? wasm_ops[e.op].results : wasm_ops[e.op].operands;
+    size_t count = strlen(letters);
+    if (*letters != '*')
+        return n < count && letters[count - 1 - n] != 'a';
+    /* conditions and selectors on top of operands that vary */
+    return !result && n == 0 &&
+           (e.op == WASM_OP_IF || e.op == WASM_OP_BR_IF || e.op == WASM_OP_BR_TABLE || e.op == WASM_OP_SELECT ||
+            e.op == WASM_OP_TYPED_SELECT);
+}
+
+static void use_name(Cut *c, const Expr *e, bool assigned) {
+    Variant *v = c->v;
+    if (e->bound.id == NAME_ARG) {
+        use_operand(&v->args, e, assigned, v->event.kind == EVENT_OPCODE && operand_is_fixed(v->event, false, e->bound.n));
+    } else if (e->bound.id == NAME_RES) {
+        use_operand(&v->results, e, assigned, operand_is_fixed(v->event, true, e->bound.n));
+    } else if (e->bound.id == NAME_LOCAL) {
+        use_operand(&v->locals, e, assigned, false);
+    } else if (e->bound.id == NAME_REF_CONDITION) {
+        v->look_at_types = true;
+    } else if (e->bound.id < NAME_COUNT && !e->bound.is_static) {
+        unsupported(c, e->span, name_infos[e->bound.id].text);
+    }
+}
+
+static void cut_expr(Cut *c, Expr **slot) {
+    Expr *e = *slot;
+    switch (e->kind) {
+    case EXPR_CALL:
+    case EXPR_METHOD: unsupported(c, e->span, "a function call"); return;
+    case EXPR_INDEX: unsupported(c, e->span, "a map"); return;
+    case EXPR_TUPLE:
+    case EXPR_FIELD: unsupported(c, e->span, "a tuple"); return;
+    default: break;
+    }
+    e = *slot = derive_expr(&c->plan->arena, e, c->v->event);
+    if (e->is_static && has_names(e)) {
+        if (e->type->kind == TYPE_BOOL && c->v->atoms.len < MAX_ATOMS) {
+            vec_push(&c->v->atoms, e);
+            e->slot = c->v->atoms.len;
+            return;
+        }
+        if (e->type->kind <= TYPE_BOOL) {
+            vec_push(&c->v->consts, e);
+            e->slot = c->v->consts.len;
+            return;
+        }
+    }
+    if (e->type->kind > TYPE_BOOL) {
+        unsupported(c, e->span, arena_printf(&c->plan->arena, "a value of type %s", e->type->text));
+        return;
+    }
+    if (e->kind == EXPR_BINARY && e->op == OP_REM && type_is_float(e->type)) {
+        unsupported(c, e->span, "the remainder of floats");
+        return;
+    }
+    if (e->kind == EXPR_NAME && e->is_bound)
+        use_name(c, e, false);
+    for (uint32_t i = 0; i < e->nargs; i++)
+        cut_expr(c, &e->args[i]);
+}
+
+static void cut_block(Cut *c, Block *b);
+
+static void cut_target(Cut *c, Expr *target) {
+    if (target->kind != EXPR_NAME)
+        unsupported(c, target->span, target->kind == EXPR_INDEX ? "a map" : "a tuple");
+    else if (target->is_bound)
+        use_name(c, target, true);
+}
+
+static void cut_stmt(Cut *c, Stmt *s) {
+    switch (s->kind) {
+    case STMT_DECL:
+        if (s->var->type->kind > TYPE_BOOL)
+            unsupported(c, s->var->span, arena_printf(&c->plan->arena, "a variable of type %s", s->var->type->text));
+        else if (s->var->init && s->var->storage == STORAGE_LOCAL)
+            cut_expr(c, &s->var->init);
+        break;
+    case STMT_ASSIGN:
+        cut_target(c, s->target);
+        cut_expr(c, &s->value);
+        break;
+    case STMT_INC:
+    case STMT_DEC: cut_target(c, s->target); break;
+    case STMT_RETURN:
+        if (s->value) {
+            cut_expr(c, &s->value);
+            c->v->returns = s->value->type;
+        }
+        break;
+    case STMT_IF:
+        for (uint32_t i = 0; i < s->narms; i++) {
+            if (s->arms[i].cond)
+                cut_expr(c, &s->arms[i].cond);
+            cut_block(c, &s->arms[i].body);
+        }
+        break;
+    case STMT_CALL: cut_expr(c, &s->value); break;
+    }
+}
+
+static void cut_block(Cut *c, Block *b) {
+    for (Stmt *s = b->first; s; s = s->next)
+        cut_stmt(c, s);
+}
+
+static bool cut_variant(Plan *plan, Variant *v, Diags *diags) {
+    Cut c = {plan, v, diags, true};
+    Event e = v->event;
+    if (e.kind == EVENT_BLOCK_START || e.kind == EVENT_BLOCK_END || e.kind == EVENT_REPORT || e.mode == MODE_BLOCK_ALT ||
+        e.mode == MODE_ENTRY || e.mode == MODE_EXIT || e.mode == MODE_AT_TARGET || e.mode == MODE_SEMANTIC_AFTER) {
+        Buf text = {0};
+        event_text(&text, e, false);
+        unsupported(&c, v->probe->rule.span, buf_cstr(&text));
+        buf_free(&text);
+        return false;
+    }
+    if (v->probe->predicate)
+        cut_expr(&c, &v->probe->predicate);
+    if (v->is_alt && v->probe->predicate && !v->probe->predicate->is_static)
+        unsupported(&c, v->probe->predicate->span, "a dynamic predicate of an alt probe");
+    cut_block(&c, &v->probe->body);
+    const Operands *lists[] = {&v->args, &v->results, &v->locals};
+    for (uint32_t k = 0; k < 3; k++)
+        for (uint32_t i = 0; i < lists[k]->len; i++)
+            v->look_at_types |= k < 2 && !lists[k]->at[i].fixed;
+    return c.ok;
+}
+
+/* ---- variables ---- */
+
+/* Registers the long-lived variables of a probe, once per probe; frame variables once per name and script. */
+static void plan_vars(Plan *plan, Variant *v) {
+    PlanProbe *p = &plan->probes.at[v->source];
+    bool first = p->nvars == UINT32_MAX;
+    if (first) {
+        p->first_var = plan->vars.len;
+        p->nvars = 0;
+    }
+    v->vars = arena_array(&plan->arena, uint32_t, v->probe->nvars + 1);
+    uint32_t nth = 0;
+    for (uint32_t i = 0; i < v->probe->nvars; i++) {
+        const Var *var = v->probe->vars[i];
+        uint32_t id = UINT32_MAX;
+        if (var->storage == STORAGE_UNSHARED || var->storage == STORAGE_SHARED || var->storage == STORAGE_FRAME) {
+            id = p->first_var + nth++;
+            if (first) {
+                vec_push(&plan->vars, ((PlanVar){var, v->script, v->source, id}));
+                p->nvars++;
+            }
+        }
+        v->vars[var->index] = id;
+    }
+}
+
+/* ---- making the plan ---- */
+
+static Variant *make_variant(Plan *plan, Script *script, uint32_t source, Event e, Diags *diags) {
+    const PlanProbe *p = &plan->probes.at[source];
+    Variant *v = arena_new(&plan->arena, Variant);
+    v->probe = ast_clone_probe(script, p->probe);
+    v->source = source;
+    v->script = p->script;
+    v->event = e;
+    v->is_alt = e.mode == MODE_ALT;
+    Buf text = {0};
+    event_text(&text, e, false);
+    ScopeCtx ctx = {e, e.kind == EVENT_REPORT || e.kind == EVENT_BEGIN || e.kind == EVENT_END};
+    Scope scope = {&ctx, scope_name, scope_function, scope_suggest, NULL,
+                   v->is_alt, v->is_alt ? alt_type(e) : NULL, buf_cstr(&text)};
+    bool ok = lang_check_probe(script, v->probe, &scope, diags);
+    buf_free(&text);
+    vec_push(&plan->variants, v);
+    if (!ok || !cut_variant(plan, v, diags))
+        return NULL;
+    plan_vars(plan, v);
+    return v;
+}
+
+static bool plan_probe(Plan *plan, uint32_t script, Probe *probe, uint32_t *number, Diags *diags) {
+    Events events = {0};
+    NameSet names = {0};
+    Map groups = {0};
+    Buf key = {0};
+    uint32_t source = plan->probes.len;
+    vec_push(&plan->probes, ((PlanProbe){probe, script, plan->actions.len, 0, 0, UINT32_MAX}));
+    bool ok = rule_expand(&probe->rule, &events, diags);
+    ast_walk_probe(probe, collect_name, &names);
+    for (uint32_t i = 0; ok && i < events.len; i++) {
+        bool added;
+        event_key(events.at[i], &names, &key);
+        uint64_t *group = map_put(&groups, (Str){(char *)key.data, (uint32_t)key.len}, plan->variants.len, &added);
+        if (added && !make_variant(plan, plan->scripts.at[script], source, events.at[i], diags))
+            ok = false;
+        vec_push(&plan->actions, ((Action){plan->variants.at[*group], events.at[i], (*number)++, 0}));
+    }
+    plan->probes.at[source].nactions = plan->actions.len - plan->probes.at[source].first_action;
+    if (plan->probes.at[source].nvars == UINT32_MAX)
+        plan->probes.at[source].nvars = 0;
+    vec_free(&events);
+    vec_free(&names.names);
+    map_free(&groups);
+    buf_free(&key);
+    return ok;
+}
+
+/* Sorts the actions into lists by instruction and by event kind. */
+static void index_actions(Plan *plan) {
+    for (int fill = 0; fill < 2; fill++) {
+        for (uint32_t i = 0; i < plan->actions.len; i++) {
+            Event e = plan->actions.at[i].event;
+            ActionList *list = e.kind == EVENT_OPCODE ? &plan->by_op[e.op] : &plan->by_kind[e.kind];
+            if (fill)
+                list->at[list->len] = i;
+            list->len++;
+        }
+        for (uint32_t k = 0; !fill && k < WASM_OP_COUNT + EVENT_KIND_COUNT; k++) {
+            ActionList *list = k < WASM_OP_COUNT ? &plan->by_op[k] : &plan->by_kind[k - WASM_OP_COUNT];
+            list->at = arena_array(&plan->arena, uint32_t, list->len + 1);
+            list->len = 0;
+        }
+    }
+}
+
+/* Two alt probes cannot both replace an instruction: found as soon as their events overlap and no predicate tells
+ * them apart. (With static predicates it is found when matching.) */
+static bool check_alts(const Plan *plan, Diags *diags) {
+    for (uint32_t op = 0; op < WASM_OP_COUNT; op++) {
+        const Probe *first = NULL;
+        for (uint32_t i = 0; i < plan->by_op[op].len; i++) {
+            const Action *a = &plan->actions.at[plan->by_op[op].at[i]];
+            const Probe *p = a->variant->probe;
+            if (a->event.mode != MODE_ALT || p->predicate)
+                continue;
+            if (first && first->rule.span.start != p->rule.span.start) {
+                Diag *d = diag(diags, DIAG_ALT_CLASH, p->rule.span, "a second alt probe replaces %s",
+                               wasm_ops[op].mnemonic);
+                diag_label(diags, d, first->rule.span, "the first one is here");
+                return false;
+            }
+            first = p;
+        }
+    }
+    return true;
+}
+
+static bool plan_script(Plan *plan, uint32_t index, Diags *diags) {
+    Script *s = plan->scripts.at[index];
+    ScopeCtx ctx = {.script_scope = true};
+    Scope scope = {&ctx, scope_name, scope_function, scope_suggest, NULL, false, NULL, "script scope"};
+    bool ok = lang_check_script(s, &scope, diags);
+    for (uint32_t i = 0; i < s->vars.len; i++) {
+        Var *var = s->vars.at[i];
+        if (var->type && var->type->kind > TYPE_BOOL && var->type->kind != TYPE_ERROR) {
+            diag(diags, DIAG_UNSUPPORTED, var->span, "a variable of type %s cannot be compiled yet", var->type->text);
+            ok = false;
+        }
+        vec_push(&plan->vars, ((PlanVar){var, index, UINT32_MAX, plan->vars.len}));
+    }
+    uint32_t number = 0;
+    for (uint32_t i = 0; i < s->probes.len; i++)
+        ok &= plan_probe(plan, index, s->probes.at[i], &number, diags);
+    return ok;
+}
+
+bool plan_make(Plan *plan, Script *const *scripts, uint32_t n, Diags *diags) {
+    *plan = (Plan){0};
+    bool ok = true;
+    for (uint32_t i = 0; i < n; i++)
+        vec_push(&plan->scripts, scripts[i]);
+    for (uint32_t i = 0; i < n; i++)
+        ok &= plan_script(plan, i, diags);
+    index_actions(plan);
+    return ok && check_alts(plan, diags);
+}
+
+void plan_free(Plan *plan) {
+    for (uint32_t i = 0; i < plan->variants.len; i++) {
+        Variant *v = plan->variants.at[i];
+        vec_free(&v->atoms);
+        vec_free(&v->consts);
+        vec_free(&v->args);
+        vec_free(&v->results);
+        vec_free(&v->locals);
+        map_free(&v->shapes);
+    }
+    vec_free(&plan->scripts);
+    vec_free(&plan->probes);
+    vec_free(&plan->variants);
+    vec_free(&plan->actions);
+    vec_free(&plan->vars);
+    vec_free(&plan->shapes);
+    arena_free(&plan->arena);
+}
+
+void action_text(const Plan *plan, const Action *a, Buf *out) {
+    (void)plan;
+    buf_printf(out, "%u_", a->number);
+    event_text(out, a->event, true);
+}
+
+/* ---- shapes ---- */
+
+typedef enum Tri { NO, YES, UNKNOWN } Tri;
+
+/* The value of a condition with the atoms decided. */
+static Tri decide(const Variant *v, uint64_t atoms, const Expr *e) {
+    Value value;
+    if (e->slot && e->type->kind == TYPE_BOOL && e->slot <= v->atoms.len && v->atoms.at[e->slot - 1] == e)
+        return atoms >> (e->slot - 1) & 1 ? YES : NO;
+    if (e->kind == EXPR_BINARY && (e->op == OP_AND || e->op == OP_OR)) {
+        Tri decisive = e->op == OP_AND ? NO : YES;
+        Tri a = decide(v, atoms, e->args[0]);
+        if (a == decisive)
+            return a;
+        Tri b = decide(v, atoms, e->args[1]);
+        /* `dynamic && false` is false: evaluating the left side has no effect */
+        return b == decisive ? b : a == UNKNOWN ? a : b;
+    }
+    if (e->kind == EXPR_UNARY && e->op == OP_NOT) {
+        Tri a = decide(v, atoms, e->args[0]);
+        return a == UNKNOWN ? a : a == YES ? NO : YES;
+    }
+    if (e->is_static && !e->slot && fold(e, NULL, &value))
+        return value.bits ? YES : NO;
+    return UNKNOWN;
+}
+
+static Shape *make_shape(Plan *plan, Variant *v, uint64_t atoms) {
+    Shape *s = arena_new(&plan->arena, Shape);
+    s->variant = v;
+    s->atoms = atoms;
+    s->index = plan->shapes.len;
+    s->never = v->probe->predicate && decide(v, atoms, v->probe->predicate) == NO;
+    vec_push(&plan->shapes, s);
+    return s;
+}
+
+Shape *plan_shape(Plan *plan, Variant *v, const Site *s) {
+    if (v->only)
+        return v->only->never ? NULL : v->only;
+    if (!v->atoms.len) {
+        v->only = make_shape(plan, v, 0);
+        return plan_shape(plan, v, s);
+    }
+    uint64_t atoms = 0;
+    for (uint32_t i = 0; i < v->atoms.len; i++) {
+        Value value;
+        if (!fold(v->atoms.at[i], s, &value))
+            return NULL;
+        atoms |= (value.bits & 1) << i;
+    }
+    Str key = {(char *)&atoms, sizeof atoms};
+    uint64_t *index = map_get(&v->shapes, key);
+    Shape *shape = index ? plan->shapes.at[*index] : NULL;
+    if (!shape) {
+        shape = make_shape(plan, v, atoms);
+        map_put(&v->shapes, key, shape->index, NULL);
+    }
+    return shape->never ? NULL : shape;
+}

@@ -1,0 +1,153 @@
+/*
+ * probe/plan.h - from checked scripts to a plan: which actions belong to which event, and what each needs.
+ *
+ *   Script    a parsed and checked source file
+ *   Probe     a rule with predicate and body, as written
+ *   Action    one event that a probe's rule expanded to; has the probe number of reports
+ *   Variant   a typed copy of a probe, shared by all its actions on whose events the used names have the same types
+ *   Shape     a variant with its static conditions decided; each shape is compiled once (gen/) into a template
+ *   Site      a place in the program where an action matches
+ *
+ * What is static in a variant is cut out of the tree: a maximal static condition becomes an *atom* (its values choose
+ * the shape), a maximal static number a *constant* (a hole in the template, filled at each site).
+ */
+#ifndef WHAMMC_PROBE_PLAN_H
+#define WHAMMC_PROBE_PLAN_H
+
+#include "probe/fold.h"
+#include "wasm/valid.h"
+
+/* An operand, result or local that a variant's code uses. */
+typedef struct Operand {
+    uint32_t n;
+    const Type *type;
+    bool assigned;
+    bool fixed; /* every match has it with this type: no look at the site needed */
+} Operand;
+typedef Vec(Operand) Operands;
+
+/* A variable that lives longer than one execution of a probe. */
+typedef struct PlanVar {
+    const Var *decl;
+    uint32_t script;
+    uint32_t probe; /* of an unshared or shared variable: index into Plan.probes */
+    uint32_t id;    /* index into Plan.vars */
+} PlanVar;
+
+typedef struct Shape {
+    struct Variant *variant;
+    uint64_t atoms; /* bit k = the value of atom k */
+    bool never;     /* the predicate is false */
+    uint32_t index; /* into Plan.shapes */
+    void *template; /* what gen/ made of it */
+} Shape;
+
+enum { MAX_ATOMS = 64 };
+
+typedef struct Variant {
+    Probe *probe; /* the typed copy */
+    uint32_t source; /* index into Plan.probes */
+    uint32_t script;
+    Event event; /* a representative */
+    Vec(Expr *) atoms;
+    Vec(Expr *) consts;
+    Operands args, results, locals;
+    bool look_at_types; /* some operand is not fixed */
+    bool is_alt;
+    const Type *returns; /* alt: type of the value that the body supplies, NULL = none */
+    uint32_t *vars;     /* by Var.index: PlanVar id, UINT32_MAX for plain locals */
+    Shape *only;        /* the shape, if there are no atoms */
+    Map shapes;         /* by the bytes of the atoms: index into Plan.shapes */
+} Variant;
+
+typedef struct Action {
+    Variant *variant;
+    Event event;
+    uint32_t number; /* the probe number within its script */
+    uint32_t sites;  /* how many matched */
+} Action;
+
+/* A probe of a script. */
+typedef struct PlanProbe {
+    const Probe *probe;
+    uint32_t script;
+    uint32_t first_action, nactions;
+    uint32_t first_var, nvars; /* its unshared and shared variables in Plan.vars */
+} PlanProbe;
+
+typedef struct ActionList {
+    uint32_t *at;
+    uint32_t len;
+} ActionList;
+
+typedef struct Plan {
+    Arena arena;
+    Vec(Script *) scripts;
+    Vec(PlanProbe) probes;
+    Vec(Variant *) variants;
+    Vec(Action) actions;
+    Vec(PlanVar) vars;
+    Vec(Shape *) shapes;
+    ActionList by_op[WASM_OP_COUNT];       /* actions in script order */
+    ActionList by_kind[EVENT_KIND_COUNT];  /* of events that are not instructions */
+} Plan;
+
+/*
+ * Checks the scripts (parsed, unchecked) and makes the plan. The scripts are borrowed and must outlive it. False if
+ * there were errors; plan_free is needed either way.
+ */
+bool plan_make(Plan *plan, Script *const *scripts, uint32_t n, Diags *diags);
+void plan_free(Plan *plan);
+
+/*
+ * The shape of a variant at a site, made on first use; NULL if its predicate is false there or a static value does
+ * not exist. `s->instr` must be set for instruction events.
+ */
+Shape *plan_shape(Plan *plan, Variant *v, const Site *s);
+
+/* The id of an action in reports: "3_wasm:opcode:call:before". */
+void action_text(const Plan *plan, const Action *a, Buf *out);
+
+/* ---- walking a program (probe/match.c) ---- */
+
+typedef struct Match {
+    Action *action;
+    Shape *shape;
+} Match;
+
+/* The types at a site, for variants that look at them: operands and results, deepest first. */
+typedef struct SiteTypes {
+    WasmTypes operands, results;
+    bool known; /* filled; else every operand in use has its fixed type */
+    bool dead;  /* the instruction cannot be reached */
+} SiteTypes;
+
+/* A walk over the functions of a program. A zeroed one with plan, m, at and ctx set is ready. */
+typedef struct Matcher {
+    Plan *plan;
+    const WasmModule *m;
+    int64_t watch; /* a function: calls of it are shown even if nothing matches; -1 = none */
+    /*
+     * Called in code order for each place at which something matches: the function's entry (instr NULL), each instruction, and after
+     * the final `end` once more for the exit. Matches are in script order and of one kind of event.
+     */
+    void (*at)(void *ctx, const Site *site, const SiteTypes *types, const Match *matches, uint32_t n);
+    void *ctx;
+
+    bool prepared, looks, uses_locals;
+    bool op_looks[WASM_OP_COUNT];
+    WasmTyper typer;
+    SiteTypes types;
+    WasmTypes locals;
+    Vec(Match) matches;
+    const char *error; /* malformed or invalid code: what, and the offset in the body */
+    uint32_t error_offset;
+} Matcher;
+
+/* Walks one input function (no import). False on malformed code: error and error_offset are set. */
+bool match_func(Matcher *w, uint32_t func);
+
+/* The function's locals, parameters first (valid in `at`, if some variant uses localN). */
+void matcher_free(Matcher *w);
+
+#endif
