@@ -1,0 +1,69 @@
+/*
+ * tests/unit/validate.c - reads and validates the modules named on the command line: prints "FILE:
+ * valid" or the messages. Exit status 1 if one is not valid. With -t FILE... the time and MB/s
+ * instead.
+ */
+#include <stdio.h>
+#include <time.h>
+
+#include "wasm/valid.h"
+
+static uint8_t *read_file(const char *name, size_t *size) {
+    FILE *f = fopen(name, "rb");
+    Buf b = {0};
+    if (!f)
+        return NULL;
+    do {
+        buf_reserve(&b, 1 << 16);
+        *size = fread(b.data + b.len, 1, b.cap - b.len, f);
+        b.len += *size;
+    } while (*size);
+    fclose(f);
+    *size = b.len;
+    return b.data;
+}
+
+/* One file; gives whether it is valid, and the messages in *out. */
+static bool check(const char *name, const uint8_t *bytes, size_t size, Buf *out) {
+    Diags diags = {0};
+    WasmModule m;
+    DiagFileId file = diag_file(&diags, name, bytes, size, true);
+    bool ok = wasm_read(&m, bytes, size, file, &diags) && wasm_validate(&m, &diags);
+    if (ok)
+        buf_printf(out, "%s: valid\n", name);
+    else
+        diag_render_text(&diags, out, false);
+    wasm_module_free(&m);
+    diag_free(&diags);
+    return ok;
+}
+
+static double seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+int main(int argc, char **argv) {
+    int status = 0;
+    bool timed = argc > 1 && str_eq(str_of(argv[1]), STR("-t"));
+    for (int k = timed ? 2 : 1; k < argc; k++) {
+        size_t size = 0;
+        uint8_t *bytes = read_file(argv[k], &size);
+        Buf out = {0};
+        if (!bytes) {
+            fprintf(stderr, "%s: cannot be read\n", argv[k]);
+            return 2;
+        }
+        double from = seconds();
+        if (!check(argv[k], bytes, size, &out))
+            status = 1;
+        double took = seconds() - from;
+        fputs(buf_cstr(&out), stdout);
+        if (timed)
+            printf("%s: %.1f ms, %.0f MB/s\n", argv[k], took * 1e3, (double)size / 1e6 / took);
+        buf_free(&out);
+        free(bytes);
+    }
+    return status;
+}
