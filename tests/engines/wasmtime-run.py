@@ -1,0 +1,100 @@
+"""Runs a module in wasmtime through its Python package.
+
+usage: wasmtime [run] [--dir DIR] [--env NAME=VALUE] MODULE.wasm [ARGUMENT...]
+       wasmtime --version
+
+A module that exports _start is run as a WASI command. For any other, each ARGUMENT is a call such as
+"add(1,2)"; the results are printed, or "trapped". Afterwards whammc:flush is called if it is exported.
+"""
+
+import importlib.metadata
+import re
+import sys
+
+import wasmtime
+
+PROPOSALS = (
+    "bulk_memory custom_page_sizes exceptions function_references gc memory64 multi_memory multi_value "
+    "reference_types relaxed_simd simd tail_call threads wide_arithmetic"
+).split()
+
+
+def make_engine():
+    config = wasmtime.Config()
+    for name in PROPOSALS:
+        try:
+            setattr(config, "wasm_" + name, True)
+        except (AttributeError, wasmtime.WasmtimeError):
+            pass  # this version of wasmtime does not have it
+    return wasmtime.Engine(config)
+
+
+def call(store, exports, text):
+    name, arguments = re.fullmatch(r"(.*)\((.*)\)", text).groups()
+    function = exports[name]
+    types = function.type(store).params
+    values = [
+        float(word) if str(kind).startswith("f") else int(word)
+        for word, kind in zip([w for w in arguments.split(",") if w], types)
+    ]
+    result = function(store, *values)
+    if result is None:
+        result = []
+    print(name, "=", *(result if isinstance(result, list) else [result]), flush=True)
+
+
+def main(words):
+    if words[:1] == ["--version"]:
+        print("wasmtime", importlib.metadata.version("wasmtime"))
+        return 0
+    if words[:1] == ["run"]:
+        words = words[1:]
+    wasi = wasmtime.WasiConfig()
+    environment = []
+    while words and words[0].startswith("-"):
+        option, _, value = words[0].partition("=")
+        words = words[1:]
+        if not value:
+            value, words = words[0], words[1:]
+        if option == "--dir":
+            wasi.preopen_dir(value, value)
+        elif option == "--env":
+            environment.append(value.split("=", 1))
+        else:
+            sys.exit(f"wasmtime: unknown option {option}")
+    path, arguments = words[0], words[1:]
+    engine = make_engine()
+    store = wasmtime.Store(engine)
+    module = wasmtime.Module.from_file(engine, path)
+    command = any(e.name == "_start" for e in module.exports)
+    wasi.argv = [path] + (arguments if command else [])
+    wasi.env = environment
+    wasi.inherit_stdin()
+    wasi.inherit_stdout()
+    wasi.inherit_stderr()
+    store.set_wasi(wasi)
+    linker = wasmtime.Linker(engine)
+    linker.define_wasi()
+    exports = linker.instantiate(store, module).exports(store)
+    status = 0
+    if command:
+        try:
+            exports["_start"](store)
+            return 0
+        except wasmtime.ExitTrap as end:
+            return end.code
+        except (wasmtime.Trap, wasmtime.WasmtimeError) as error:
+            print(str(error).strip(), file=sys.stderr)
+            status = 134
+    for text in [] if command else arguments:
+        try:
+            call(store, exports, text)
+        except (wasmtime.Trap, wasmtime.WasmtimeError):
+            print(text.split("(")[0], "trapped", flush=True)
+    flush = exports.get("whammc:flush")
+    if flush:
+        flush(store)
+    return status
+
+
+sys.exit(main(sys.argv[1:]))

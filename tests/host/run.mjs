@@ -1,0 +1,70 @@
+// Runs a module in Node.
+//
+// usage: node run.mjs MODULE.wasm [ARGUMENT...]     run it
+//        node run.mjs --validate MODULE.wasm        only say whether Node accepts it (exit status 0 or 1)
+//
+// A module that exports _start is run as a WASI command. For any other, each ARGUMENT is a call such as
+// "add(1,2)"; the results are printed, or "trapped". Afterwards whammc:flush is called if it is exported.
+import { readFileSync, writeSync } from 'node:fs';
+import { WASI } from 'node:wasi';
+
+const print = text => writeSync(1, text + '\n');
+
+function call(exports, text) {
+    const [, name, words] = /^(.*)\((.*)\)$/s.exec(text);
+    const numbers = words ? words.split(',') : [];
+    let result;
+    try {
+        try {
+            result = exports[name](...numbers.map(Number));
+        } catch (error) {
+            if (!(error instanceof TypeError))
+                throw error;
+            result = exports[name](...numbers.map(BigInt)); // all parameters are i64
+        }
+    } catch (error) {
+        if (!(error instanceof WebAssembly.RuntimeError) && !(error instanceof WebAssembly.Exception))
+            throw error;
+        print(`${name} trapped`);
+        return;
+    }
+    const results = result === undefined ? [] : Array.isArray(result) ? result : [result];
+    print([name, '=', ...results].join(' '));
+}
+
+function run(path, words) {
+    const module = new WebAssembly.Module(readFileSync(path));
+    const isCommand = WebAssembly.Module.exports(module).some(e => e.name === '_start');
+    const wasi = new WASI({ version: 'preview1', args: [path, ...(isCommand ? words : [])], env: {}, preopens: { '.': '.' } });
+    const imports = wasi.getImportObject();
+    const env = { log: (...values) => print(`log ${values.join(' ')}`) };
+    const instance = new WebAssembly.Instance(module, { ...imports, env });
+    let status = 0;
+    if (isCommand) {
+        try {
+            return wasi.start(instance);
+        } catch (error) {
+            process.stderr.write(`${error.message}\n`);
+            status = 134;
+        }
+    } else if (instance.exports.memory) {
+        // A reactor: only WASI calls need this, and WASI wants an instance without _start.
+        wasi.initialize({ exports: { memory: instance.exports.memory } });
+    }
+    if (!isCommand)
+        words.forEach(text => call(instance.exports, text));
+    instance.exports['whammc:flush']?.();
+    return status;
+}
+
+const [first, ...rest] = process.argv.slice(2);
+if (first === '--validate') {
+    try {
+        new WebAssembly.Module(readFileSync(rest[0]));
+    } catch (error) {
+        print(error.message);
+        process.exitCode = 1;
+    }
+} else {
+    process.exitCode = run(first, rest);
+}
