@@ -1,0 +1,22 @@
+/*
+ * report/escape.h - arbitrary bytes as text in reports.
+ */
+#ifndef WHAMMC_REPORT_ESCAPE_H
+#define WHAMMC_REPORT_ESCAPE_H
+
+#include "base/buf.h"
+
+/* The contents of a JSON string (without the quotes); bytes that are not UTF-8 become U+FFFD. */
+void escape_json(Buf *out, Str s);
+
+/* A field of CSV, which has no quoting: control characters become blanks, so that a row stays one
+ * line. */
+void escape_csv(Buf *out, Str s);
+
+/*
+ * The length of the well-formed UTF-8 sequence at p (1 to 4 bytes, `n` there), or 0. No surrogates,
+ * no overlong forms. *code is its code point.
+ */
+uint32_t escape_utf8(const char *p, size_t n, uint32_t *code);
+
+#endif

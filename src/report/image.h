@@ -1,0 +1,83 @@
+/*
+ * report/image.h - builds the image of a report: which rows it has, in the form that the runtime
+ * prints.
+ *
+ * The rewriter describes variables, probes and functions, adds the rows, and asks where in the
+ * value area the value of each row goes. The image and the values together are what whammc_report()
+ * of the runtime gets when the instrumented program flushes; image_render() does the same in this
+ * process.
+ *
+ *     Image *img = image_new();
+ *     uint32_t var = image_var(img, REPORT_I64, STR("count"), STR("i64"), STR("i64"),
+ * STR("script0")); uint32_t probe = image_probe(img, STR("12_wasm:opcode:call:before"));
+ *     image_func(img, 7, STR("main"));
+ *     image_site_row(img, var, probe, 7, 3);
+ *     image_finish(img, &(ImageOptions){.format = IMAGE_CSV, .dest = REPORT_STDOUT}, &bytes);
+ *     image_free(img);
+ *
+ * ReportKind is in the order of TypeKind in lang/ast.h; who sees both asserts it.
+ */
+#ifndef WHAMMC_REPORT_IMAGE_H
+#define WHAMMC_REPORT_IMAGE_H
+
+#include "base/buf.h"
+#include "../../stdlib/runtime/format.h" /* ReportKind, ReportDest */
+
+typedef enum ImageFormat { IMAGE_CSV, IMAGE_JSON } ImageFormat;
+
+typedef struct ImageOptions {
+    ImageFormat format;
+    ReportDest dest; /* for hosts that write through WASI; others ignore it */
+    Str path; /* REPORT_FILE: relative to a preopened directory; at most IMAGE_PATH_MAX bytes */
+} ImageOptions;
+
+enum { IMAGE_PATH_MAX = 1000 };
+
+typedef struct Image Image;
+
+Image *image_new(void);
+void image_free(Image *img); /* NULL is fine */
+
+/* Describe what rows speak of. Texts are copied. Ids count from 0. */
+uint32_t image_var(Image *img, ReportKind kind, Str name, Str whamm_type, Str wasm_type,
+                   Str script);
+uint32_t image_probe(Image *img, Str id); /* "12_wasm:opcode:call:before" */
+/* The name of a function, in any order, used or not. The first name of a function stands; none:
+ * "#<fid>". */
+void image_func(Image *img, uint32_t fid, Str name);
+
+/*
+ * A row of a per-site variable, behind the others of its kind; gives its number within its kind.
+ * Cheap: one to three bytes if rows come in the order of sites (function, pc).
+ */
+uint32_t image_site_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc);
+
+/* A row of a shared variable (probe filled in, place empty), of a script variable (both empty), in
+ * this order behind the site rows; gives its number among these. */
+uint32_t image_shared_row(Image *img, uint32_t var, uint32_t probe);
+uint32_t image_script_row(Image *img, uint32_t var);
+
+/* The value area. Offsets are final when all rows have been added. */
+uint32_t image_value_size(ReportKind kind);                     /* bytes a site row takes: 4 or 8 */
+uint64_t image_group_offset(const Image *img, ReportKind kind); /* of the kind's row 0 */
+uint32_t image_group_rows(const Image *img, ReportKind kind);
+uint64_t image_tail_offset(const Image *img,
+                           uint32_t row); /* shared and script rows, 8 bytes each */
+uint64_t image_values_size(const Image *img);
+
+/* Whether there is any row. */
+bool image_is_empty(const Image *img);
+
+/*
+ * Appends the image's bytes to *out. May be called several times. False, and nothing appended, if
+ * the image or the values would not fit into 4 GiB or the path is too long.
+ */
+bool image_finish(const Image *img, const ImageOptions *options, Buf *out);
+
+/*
+ * Prints the report as the runtime does. `values` has image_values_size() bytes, little endian.
+ * Damaged images print less, but are safe as long as the values suffice for the rows they claim.
+ */
+void image_render(const uint8_t *image, uint32_t len, const uint8_t *values, Buf *out);
+
+#endif

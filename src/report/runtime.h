@@ -1,0 +1,34 @@
+/*
+ * report/runtime.h - the compiled runtimes that become part of instrumented programs.
+ *
+ * Each is a module that imports env.memory, env.__stack_pointer (a mutable i32) and what its host
+ * offers, and exports whammc_report(image, len, values). It has no data, table, start function or
+ * static memory, so it can be put into any memory; it needs RUNTIME_STACK bytes of stack below
+ * __stack_pointer.
+ */
+#ifndef WHAMMC_REPORT_RUNTIME_H
+#define WHAMMC_REPORT_RUNTIME_H
+
+#include "base/mem.h"
+
+typedef enum RuntimeHost {
+    RUNTIME_JS,          /* imports whammc.write(ptr, len) */
+    RUNTIME_NONE,        /* also exports whammc_report_ptr() and whammc_report_len() */
+    RUNTIME_WASI,        /* fd_write; the runtime is in the memory that WASI sees */
+    RUNTIME_WASI_FILE,   /* ... and path_open, fd_prestat_get, fd_close */
+    RUNTIME_BORROW,      /* fd_write, app.copy_in, app.copy_out; the runtime has its own memory */
+    RUNTIME_BORROW_FILE, /* ... and path_open, fd_prestat_get, fd_close */
+    RUNTIME_COUNT
+} RuntimeHost;
+
+enum { RUNTIME_STACK = 16384 };
+
+typedef struct RuntimeModule {
+    const char *name;
+    const uint8_t *bytes;
+    size_t len;
+} RuntimeModule;
+
+RuntimeModule runtime_module(RuntimeHost host);
+
+#endif

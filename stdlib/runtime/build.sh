@@ -1,0 +1,27 @@
+#!/bin/sh
+# Compiles one host of the report runtime to wasm32: build.sh SOURCE-DIR OUT.wasm HOST-SOURCE [-DSWITCH...]
+#
+# CLANG, WASM_LD and WASM_OPT name the tools. The code has no static data, so it is position independent
+# as it is; --shared makes the linker import memory and stack pointer. wasm-opt removes what the linker adds to
+# every shared module (empty constructors, table imports).
+set -e
+: "${CLANG:=clang}" "${WASM_LD:=wasm-ld}" "${WASM_OPT:=wasm-opt}"
+src=$1 out=$2 host=$3
+shift 3
+
+flags="--target=wasm32 -std=c11 -Oz -ffreestanding -nostdlib -fvisibility=hidden
+ -mbulk-memory -fno-jump-tables -Wall -Wextra -Werror"
+
+objects=
+for file in "$host" format.c number.c; do
+    object=${out%.wasm}-${file%.c}.o
+    # shellcheck disable=SC2086
+    "$CLANG" $flags "$@" -c "$src/$file" -o "$object"
+    objects="$objects $object"
+done
+# shellcheck disable=SC2086
+"$WASM_LD" --experimental-pic --shared --no-entry --gc-sections --strip-debug $objects -o "$out.tmp"
+"$WASM_OPT" -g -Oz --enable-bulk-memory --enable-mutable-globals --strip-producers \
+    --strip-target-features --strip-dwarf "$out.tmp" -o "$out"
+# shellcheck disable=SC2086
+rm -f "$out.tmp" $objects

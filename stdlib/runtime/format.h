@@ -1,0 +1,105 @@
+/*
+ * runtime/format.h - from a report image and the values to the text of the report.
+ *
+ * This code is compiled twice: by clang to wasm32, where it becomes part of instrumented programs,
+ * and into the compiler itself (tests and tools). So it must do without libc, without function
+ * pointers, and without initialised data: what it prints comes from the image, character constants
+ * are in the code.
+ *
+ * THE IMAGE. All integers are little endian; "text" is an unsigned LEB128 length and the bytes,
+ * already escaped for the wanted format, so nothing here knows CSV from JSON. Offsets count from
+ * the image's start.
+ *
+ *   u8 version, u8 flags, u8 destination, u8 number of groups
+ *   u32 offsets: see FormatField; the fixed part has FORMAT_HEADER bytes
+ *   pairs:   per (variable, probe): u32 text printed between a row's id and its function name,
+ *            u32 text printed between its pc and its value, u32 pair that is expected to follow
+ *   names:   per named function, ascending: ULEB distance from the one before, text
+ *   groups:  u8 kind, u8 stride of ids, u16 0, u32 rows
+ *   rows:    per row: ULEB (pc << 2 | other_pair << 1 | jump); pc is relative to the row before, or
+ * absolute after a jump. jump: SLEB-like zigzag ULEB distance of the function index. other_pair:
+ * ULEB pair index (else it is the pair expected after the last one). A group starts as if behind
+ *            function 0, pc 0, pair 0.
+ *   tail:    per row: u8 kind, text of the row up to the value
+ *
+ * THE VALUES. Per group in order, from a multiple of 8: 4 bytes a row, 8 for 64-bit kinds. Then,
+ * from a multiple of 8, 8 bytes for each tail row.
+ */
+#ifndef WHAMMC_RUNTIME_FORMAT_H
+#define WHAMMC_RUNTIME_FORMAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { FORMAT_VERSION = 1, FORMAT_OUT_SIZE = 4096 };
+
+/* Kinds of values, in the order of the groups. */
+typedef enum ReportKind {
+    REPORT_U8,
+    REPORT_I8,
+    REPORT_U16,
+    REPORT_I16,
+    REPORT_U32,
+    REPORT_I32,
+    REPORT_F32,
+    REPORT_U64,
+    REPORT_I64,
+    REPORT_F64,
+    REPORT_BOOL,
+    REPORT_KINDS,
+} ReportKind;
+
+enum { FORMAT_FLAG_JSON = 1 }; /* numbers without '+', infinities and NaN in quotes */
+
+typedef enum ReportDest { REPORT_FILE = 0, REPORT_STDOUT = 1, REPORT_STDERR = 2 } ReportDest;
+
+/* Places of the u32 fields in the fixed part. */
+typedef enum FormatField {
+    FORMAT_HEAD = 4,     /* text: printed first */
+    FORMAT_PATH = 8,     /* text: the file of REPORT_FILE */
+    FORMAT_FAILED = 12,  /* text: printed on stderr if that file cannot be opened */
+    FORMAT_ROW = 16,     /* text: before a row's id */
+    FORMAT_SEP_FID = 20, /* text: between function name and function index */
+    FORMAT_SEP_PC = 24,  /* text: between function index and pc */
+    FORMAT_ROW_END = 28, /* text: behind the value, also of tail rows */
+    FORMAT_PAIRS = 32,
+    FORMAT_NPAIRS = 36, /* a count */
+    FORMAT_NAMES = 40,  /* end where the groups start */
+    FORMAT_GROUPS = 44,
+    FORMAT_ROWS = 48,
+    FORMAT_TAIL = 52,
+    FORMAT_NTAIL = 56, /* a count */
+    FORMAT_HEADER = 60,
+} FormatField;
+
+/* Buffered output. Set `sink` and `used = 0` before use; format_report leaves the buffer flushed.
+ */
+typedef struct FormatOut {
+    void *sink;
+    uint32_t used;
+    uint8_t data[FORMAT_OUT_SIZE];
+} FormatOut;
+
+/* Writes data[0..used) somewhere. Each host (and the compiler) has its own. */
+void format_flush(FormatOut *o);
+
+void format_byte(FormatOut *o, uint8_t byte);
+void format_bytes(FormatOut *o, const uint8_t *p, uint32_t len);
+/* The text at the offset that the field holds; *len is its length. Never reaches behind the image.
+ */
+const uint8_t *format_text(const uint8_t *image, uint32_t size, FormatField field, uint32_t *len);
+
+/* Writes the whole report. An image of another version writes nothing; a damaged one ends early. */
+void format_report(FormatOut *o, const uint8_t *image, uint32_t size, const uint8_t *values);
+
+/* Numbers (number.c). */
+void format_u64(FormatOut *o, uint64_t v);
+void format_i64(FormatOut *o, int64_t v);
+/*
+ * A float of 32 or 64 bits in the fewest digits that read back as the same value, the nearest of
+ * those; one digit, '.', the rest, 'e', exponent: +2.5e0 -0e0 +inf NaN.
+ */
+void format_float(FormatOut *o, uint64_t bits, bool is_f64, bool json);
+
+#endif

@@ -1,0 +1,22 @@
+/*
+ * runtime/host.h - what the three kinds of hosts have in common when compiled to wasm32.
+ *
+ * Each host is a module that can be placed anywhere: it imports env.memory and env.__stack_pointer
+ * (and what its host offers), exports `whammc_report`, and keeps nothing in memory: no data, no
+ * table, no start function. All it needs is the stack, HOST_STACK bytes below __stack_pointer; what
+ * must outlive a call is in Wasm globals. tests/runtime checks this.
+ */
+#ifndef WHAMMC_RUNTIME_HOST_H
+#define WHAMMC_RUNTIME_HOST_H
+
+#include "format.h"
+
+enum { HOST_STACK = 16384 };
+
+#define EXPORT(name)         __attribute__((export_name(name), visibility("default")))
+#define IMPORT(module, name) __attribute__((import_module(module), import_name(name)))
+
+/* Formats the report of the image at `image`, `len` bytes, with the values, and writes it. */
+void whammc_report(const uint8_t *image, uint32_t len, const uint8_t *values);
+
+#endif

@@ -1,0 +1,159 @@
+/*
+ * runtime/host_wasi.c - the report goes out through WASI preview 1.
+ *
+ * Compile-time switches:
+ *   HOST_BORROW  the runtime has a memory of its own, but WASI reads and writes the program's
+ * memory 0: what a call needs is put into BORROW_SIZE bytes of it at BORROW_AT, which are saved
+ * before and restored after each call. app.copy_in and app.copy_out are copies between the two
+ * memories, made by the compiler, not by a host. The program's memory must have a page. HOST_FILE
+ * reports to files: imports path_open, fd_prestat_get and fd_close besides fd_write.
+ */
+#include "host.h"
+
+#define WASI(name) IMPORT("wasi_snapshot_preview1", name)
+
+/* Arguments that are addresses are addresses in the memory that WASI sees. */
+WASI("fd_write")
+uint32_t wasi_fd_write(uint32_t fd, uint32_t iovs, uint32_t count, uint32_t written);
+#ifdef HOST_FILE
+WASI("path_open")
+uint32_t wasi_path_open(uint32_t dir, uint32_t look, uint32_t path, uint32_t path_len,
+                        uint32_t open_flags, uint64_t rights, uint64_t inherited, uint32_t fd_flags,
+                        uint32_t fd);
+WASI("fd_prestat_get") uint32_t wasi_fd_prestat_get(uint32_t fd, uint32_t prestat);
+WASI("fd_close") uint32_t wasi_fd_close(uint32_t fd);
+#endif
+
+enum { BORROW_AT = 1024, BORROW_SIZE = 1024, AREA_HEAD = 16, AREA_DATA = BORROW_SIZE - AREA_HEAD };
+
+/* What WASI sees of us during a call. */
+typedef struct Area {
+    uint32_t ptr, len; /* an iovec; or a prestat */
+    uint32_t result;
+    uint32_t pad;
+    uint8_t data[AREA_DATA];
+} Area;
+
+typedef struct State {
+    FormatOut out; /* first, so that its address is the state's */
+    uint32_t fd;
+    Area area;
+#ifdef HOST_BORROW
+    Area saved;
+#endif
+} State;
+
+#ifdef HOST_BORROW
+IMPORT("app", "copy_in") void app_copy_in(void *own, uint32_t app, uint32_t len);
+IMPORT("app", "copy_out") void app_copy_out(uint32_t app, const void *own, uint32_t len);
+
+/* Where the area will be for WASI. */
+static uint32_t area_address(const State *s) {
+    (void)s;
+    return BORROW_AT;
+}
+
+/* Shows the area to WASI, and takes its head back after the call. */
+static void area_show(State *s) {
+    app_copy_in(&s->saved, BORROW_AT, BORROW_SIZE);
+    app_copy_out(BORROW_AT, &s->area, BORROW_SIZE);
+}
+
+static void area_take(State *s) {
+    app_copy_in(&s->area, BORROW_AT, AREA_HEAD);
+    app_copy_out(BORROW_AT, &s->saved, BORROW_SIZE);
+}
+#else
+static uint32_t area_address(const State *s) {
+    return (uint32_t)(uintptr_t)&s->area;
+}
+
+static void area_show(const State *s) {
+    __asm__ volatile(""
+                     :
+                     : "r"(s)
+                     : "memory"); /* the call that follows reads and writes the area */
+}
+
+static void area_take(State *s) {
+    __asm__ volatile("" : : "r"(s) : "memory");
+}
+#endif
+
+/* All of it, or as much as can be written. */
+static void write_all(State *s, const uint8_t *p, uint32_t len) {
+    Area *a = &s->area;
+    uint32_t at = area_address(s);
+    while (len) {
+        uint32_t n = len < AREA_DATA ? len : AREA_DATA;
+        __builtin_memcpy(a->data, p, n);
+        a->ptr = at + AREA_HEAD;
+        a->len = n;
+        a->result = 0;
+        area_show(s);
+        uint32_t error = wasi_fd_write(s->fd, at, 1, at + 8);
+        area_take(s);
+        if (error || a->result == 0)
+            return;
+        n = a->result < n ? a->result : n;
+        p += n;
+        len -= n;
+    }
+}
+
+void format_flush(FormatOut *o) {
+    write_all((State *)o, o->data, o->used);
+    o->used = 0;
+}
+
+#ifdef HOST_FILE
+enum { FIRST_PREOPEN = 3, OPEN_CREATE = 1, FD_APPEND = 1, RIGHT_WRITE = 1 << 6 };
+
+/* Opens the path for appending in the first preopened directory that lets us. */
+static bool open_report(State *s, const uint8_t *path, uint32_t len) {
+    Area *a = &s->area;
+    uint32_t at = area_address(s);
+    if (len > AREA_DATA)
+        return false;
+    __builtin_memcpy(a->data, path, len);
+    for (uint32_t dir = FIRST_PREOPEN;; dir++) {
+        area_show(s);
+        bool gone = wasi_fd_prestat_get(dir, at) != 0;
+        bool opened = !gone && wasi_path_open(dir, 0, at + AREA_HEAD, len, OPEN_CREATE, RIGHT_WRITE,
+                                              0, FD_APPEND, at + 8) == 0;
+        area_take(s);
+        if (gone || opened) {
+            s->fd = a->result;
+            return opened;
+        }
+    }
+}
+
+static bool to_file(State *s, const uint8_t *image, uint32_t size) {
+    uint32_t len;
+    const uint8_t *path = format_text(image, size, FORMAT_PATH, &len);
+    if (open_report(s, path, len))
+        return true;
+    s->fd = REPORT_STDERR;
+    const uint8_t *message = format_text(image, size, FORMAT_FAILED, &len);
+    write_all(s, message, len);
+    return false;
+}
+#endif
+
+EXPORT("whammc_report")
+void whammc_report(const uint8_t *image, uint32_t len, const uint8_t *values) {
+    State s;
+    if (len < FORMAT_HEADER)
+        return;
+    s.out.used = 0;
+    s.fd = image[2] == REPORT_STDOUT ? REPORT_STDOUT : REPORT_STDERR;
+#ifdef HOST_FILE
+    bool file = image[2] == REPORT_FILE && to_file(&s, image, len);
+#endif
+    format_report(&s.out, image, len, values);
+#ifdef HOST_FILE
+    if (file)
+        wasi_fd_close(s.fd);
+#endif
+}
