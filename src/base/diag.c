@@ -52,6 +52,8 @@ DiagFileId diag_file(Diags *d, const char *name, const void *text, size_t len, b
 }
 
 static const char *format_message(Arena *a, const char *format, va_list args) {
+    if (!format) /* a label may have no text */
+        return "";
     va_list again;
     va_copy(again, args);
     int len = vsnprintf(NULL, 0, format, again);

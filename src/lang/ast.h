@@ -32,6 +32,7 @@ typedef struct Type {
     uint32_t nfields;           /* TYPE_TUPLE */
     const struct Type **fields;
     const struct Type *key, *value; /* TYPE_MAP */
+    uint32_t depth;             /* 0 of scalars; limited, so walking over a type needs no care */
 } Type;
 
 extern const Type type_scalar[TYPE_FUNCREF + 1]; /* by kind */
@@ -42,6 +43,8 @@ bool type_is_float(const Type *t);
 bool type_is_numeric(const Type *t); /* integer or float; bool is not */
 bool type_is_signed(const Type *t);  /* i8..i64 and floats */
 uint32_t type_bits(const Type *t);   /* 8, 16, 32, 64 of numeric types and bool (8) */
+/* A scalar type by its name ("u8" ... "funcref"), or NULL. */
+const Type *type_by_name(Str name);
 
 /* ---- variables ---- */
 
@@ -50,11 +53,17 @@ typedef enum Storage {
     STORAGE_SCRIPT,   /* script scope: the whole run */
     STORAGE_UNSHARED, /* one per match site */
     STORAGE_SHARED,   /* one per probe */
-    STORAGE_FRAME,    /* one per activation of the function */
+    STORAGE_FRAME,    /* one per activation of the function; the same name is the same variable in all probes */
 } Storage;
+
+/* Decorators as written; what they mean depends on the scope and is decided by the checker. */
+enum { DECO_REPORT = 1, DECO_UNSHARED = 2, DECO_SHARED = 4, DECO_FRAME = 8 };
 
 typedef struct Var {
     Str name;
+    uint32_t decorators; /* DECO_... */
+    Span decorator_span; /* of all decorators */
+    Span type_span;
     const Type *type;
     Storage storage;
     bool report;
@@ -65,6 +74,9 @@ typedef struct Var {
 } Var;
 
 /* ---- expressions ---- */
+
+/* Expressions and blocks nest no deeper than this; the parser reports what is deeper. */
+enum { LANG_MAX_DEPTH = 400 };
 
 typedef enum ExprKind {
     EXPR_INT, EXPR_FLOAT, EXPR_BOOL, EXPR_STR,
@@ -103,10 +115,13 @@ typedef struct Bound {
 typedef struct Expr {
     ExprKind kind;
     Span span;
+    uint32_t depth;   /* of the tree below; at most LANG_MAX_DEPTH, so walking over it may recurse */
+    bool parens;      /* written as ( expr ) */
     const Type *type; /* set by the checker */
     Str name;         /* NAME, INDEX, FIELD, CALL, METHOD: the (function's) name */
     Span name_span;
-    Str recv;         /* METHOD: what is left of the dot */
+    Str recv;         /* METHOD: what is left of the dot. If it is a variable, var is set and name is a string method */
+    Span recv_span;
     Annotation annotation;
     Op op;
     const Type *cast;         /* CAST: the target */
@@ -160,15 +175,18 @@ typedef struct Fn {
     uint32_t nparams;
     Var **params;
     const Type *result; /* &type_unit = none */
+    Span result_span;
     Block body;
-    uint32_t nvars;     /* parameters and locals */
+    uint32_t nvars;     /* parameters and locals, in order of declaration; set by the checker */
+    Var **vars;
     uint32_t index;
 } Fn;
 
 /* `(name: type)` behind a part of a rule. */
 typedef struct TypeBound {
     Str name;
-    Span span;
+    Span span; /* of the name */
+    Span type_span;
     const Type *type;
     uint32_t part; /* 0 provider, 1 package, 2 event, 3 mode */
 } TypeBound;
@@ -212,9 +230,10 @@ typedef struct Script {
     struct TypeTable *types;
 } Script;
 
-/* Interned composite types of a script. */
+/* Interned composite types of a script; &type_error if they are too large or nested too deeply. */
 const Type *type_tuple(Script *s, const Type **fields, uint32_t n);
 const Type *type_map(Script *s, const Type *key, const Type *value);
+void type_table_free(Script *s); /* script_free() does it */
 
 /* A deep copy of a probe, unresolved, in the script's arena. Only for probes that were not checked. */
 Probe *ast_clone_probe(Script *s, const Probe *p);

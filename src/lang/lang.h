@@ -44,5 +44,7 @@ bool lang_check_probe(Script *s, Probe *p, const Scope *scope, Diags *diags);
 
 /* Writes the tree as an S-expression, for tests and debugging (typed if checked). */
 void lang_dump(const Script *s, Buf *out);
+/* The same for one probe, such as a checked clone. */
+void lang_dump_probe(const Probe *p, Buf *out);
 
 #endif

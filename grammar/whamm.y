@@ -1,0 +1,310 @@
+/*
+ * whamm.y - the grammar of Whamm scripts. Each action is one call of a constructor (src/lang/build.c).
+ *
+ * Keep the number of conflicts at zero. Syntax errors are recovered from at ';', at the end of a block and where
+ * a new match rule starts; the messages are made in src/lang/syntax.c.
+ */
+%define api.pure full
+%define api.prefix {lang_yy}
+%define api.location.type {Span}
+%define api.value.type union
+%define parse.error custom
+%define parse.lac full
+%locations
+%expect 0
+%param {Parse *p}
+
+%code requires {
+#include "lang/parse.h"
+}
+%code {
+#define YYLLOC_DEFAULT(current, rhs, n)                                                            \
+    ((current) = (n) ? span_join(YYRHSLOC(rhs, 1), YYRHSLOC(rhs, n))                               \
+                     : (Span){YYRHSLOC(rhs, 0).file, YYRHSLOC(rhs, 0).end, YYRHSLOC(rhs, 0).end})
+#define YYMAXDEPTH 4000
+}
+%initial-action { @$ = (Span){p->file, 0, 0}; }
+
+%token END 0            "end of file"
+%token ID               "a name"
+%token PATTERN          "a pattern"
+%token INT              "an integer"
+%token FLOAT            "a float"
+%token STRING_LITERAL   "a string"
+%token TRUE "'true'" FALSE "'false'" IF "'if'" ELIF "'elif'" ELSE "'else'" WHILE "'while'" MAP "'map'"
+%token RETURN "'return'" FN "'fn'" USE "'use'" VAR "'var'" REPORT "'report'" UNSHARED "'unshared'"
+%token SHARED "'shared'" FRAME "'frame'" AS "'as'"
+%token <const Type *> SCALAR "a scalar type"
+%token INC "'++'" DEC "'--'" AND "'&&'" OR "'||'" EQ "'=='" NE "'!='" GE "'>='" LE "'<='" SHL "'<<'" SHR "'>>'"
+%token ARROW "'->'"
+%token PREDICATE        "'/' before a predicate"
+%token PREDICATE_END    "'/' after the predicate"
+%token NEW_RULE         "a match rule" /* made up where a rule starts though the statement before has no end */
+%token BAD_TOKEN        "an unreadable token"
+
+%right '?' ':'
+%left AND OR
+%left '|'
+%left '^'
+%left '&'
+%left EQ NE GE '>' LE '<'
+%left SHL SHR
+%left '+' '-'
+%left '*' '/' '%'
+
+%type <Word> word pattern
+%type <Expr *> expr operand atom call condition assignable
+%type <List *> args arg_list exprs path params param_list types arms bounds
+%type <const Type *> type
+%type <const Type *> result
+%type <Var *> declaration param
+%type <Decorators> decorators
+%type <Stmt *> statement simple if_stmt
+%type <StmtList> statements
+%type <Block> block otherwise
+%type <Rule *> rule part
+%type <Expr *> predicate
+
+%%
+
+script:
+    items                               { build_script_end(p, @$); }
+;
+
+items:
+    %empty
+  | items item
+;
+
+item:
+    USE word ';'                        { build_use(p, $2); }
+  | statement                           { build_script_stmt(p, $1); }
+  | FN word '(' params ')' result block { build_fn(p, @$, $2, $4, $6, @6, $7); }
+  | rule predicate block                { build_probe(p, @$, $1, $2, $3); }
+  | error '}'
+  | error NEW_RULE
+;
+
+/* ---- match rules ---- */
+
+rule:
+    part ':' part                       { $$ = build_rule(p, @$, $1, $3); }
+  | rule ':' part                       { $$ = build_rule(p, @$, $1, $3); }
+;
+
+part:
+    pattern bounds                      { $$ = build_part(p, @$, $1, $2); }
+;
+
+pattern:
+    %empty                              { $$ = build_word(p, @$); }
+  | PATTERN                             { $$ = build_word(p, @1); }
+;
+
+bounds:
+    %empty                              { $$ = NULL; }
+  | '(' param_list ')'                  { $$ = $2; }
+;
+
+predicate:
+    %empty                              { $$ = NULL; }
+  | PREDICATE expr PREDICATE_END        { $$ = $2; }
+;
+
+/* ---- declarations ---- */
+
+result:
+    %empty                              { $$ = &type_unit; }
+  | ARROW type                          { $$ = $2; }
+;
+
+params:
+    %empty                              { $$ = NULL; }
+  | param_list
+;
+
+param_list:
+    param                               { $$ = list_add(p, NULL, $1, @1); }
+  | param_list ',' param                { $$ = list_add(p, $1, $3, @3); }
+;
+
+param:
+    word ':' type                       { $$ = build_var(p, (Decorators){0}, $1, $3, @3); }
+;
+
+decorators:
+    %empty                              { $$ = (Decorators){0}; }
+  | decorators REPORT                   { $$ = build_decorator(p, $1, DECO_REPORT, @2); }
+  | decorators UNSHARED                 { $$ = build_decorator(p, $1, DECO_UNSHARED, @2); }
+  | decorators SHARED                   { $$ = build_decorator(p, $1, DECO_SHARED, @2); }
+  | decorators FRAME                    { $$ = build_decorator(p, $1, DECO_FRAME, @2); }
+;
+
+declaration:
+    decorators VAR word ':' type        { $$ = build_var(p, $1, $3, $5, @5); }
+;
+
+type:
+    SCALAR
+  | '(' ')'                             { $$ = build_tuple_type(p, @$, NULL); }
+  | '(' types ')'                       { $$ = build_tuple_type(p, @$, $2); }
+  | MAP '<' type ',' type '>'           { $$ = build_map_type(p, @$, $3, $5); }
+;
+
+types:
+    type                                { $$ = list_add(p, NULL, (void *)$1, @1); }
+  | types ',' type                      { $$ = list_add(p, $1, (void *)$3, @3); }
+;
+
+/* ---- statements ---- */
+
+block:
+    '{' statements '}'                  { $$ = build_block($2); }
+  | '{' statements error '}'            { $$ = build_block($2); }
+;
+
+statements:
+    %empty                              { $$ = (StmtList){0}; }
+  | statements statement                { $$ = build_stmts($1, $2); }
+;
+
+statement:
+    simple ';'                          { $$ = $1; }
+  | if_stmt
+  | error ';'                           { $$ = NULL; }
+  | broken                              { $$ = NULL; }
+;
+
+/* An unreadable statement up to the end of its block, so that one slip does not unbalance the braces. */
+broken:
+    error block
+  | broken ELSE block
+  | broken ELIF condition block
+;
+
+simple:
+    declaration                         { $$ = build_decl(p, @$, $1, NULL); }
+  | declaration '=' expr                { $$ = build_decl(p, @$, $1, $3); }
+  | assignable '=' expr                 { $$ = build_assign(p, @$, $1, $3); }
+  | assignable INC                      { $$ = build_step(p, @$, STMT_INC, $1); }
+  | assignable DEC                      { $$ = build_step(p, @$, STMT_DEC, $1); }
+  | RETURN                              { $$ = build_return(p, @$, NULL); }
+  | RETURN expr                         { $$ = build_return(p, @$, $2); }
+  | call                                { $$ = build_call_stmt(p, @$, $1); }
+;
+
+if_stmt:
+    arms otherwise                      { $$ = build_if(p, @$, $1, @2.start < @2.end ? &$2 : NULL); }
+;
+
+arms:
+    IF condition block                  { $$ = list_add(p, NULL, build_arm(p, $2, $3), @$); }
+  | arms ELIF condition block           { $$ = list_add(p, $1, build_arm(p, $3, $4), @$); }
+;
+
+otherwise:
+    %empty                              { $$ = (Block){0}; }
+  | ELSE block                          { $$ = $2; }
+;
+
+condition:
+    '(' expr ')'                        { $$ = $2; }
+;
+
+/* ---- expressions ---- */
+
+expr:
+    operand
+  | expr '?' expr ':' expr              { $$ = build_cond(p, @$, $1, $3, $5); }
+  | expr AND expr                       { $$ = build_binary(p, @$, OP_AND, $1, $3); }
+  | expr OR expr                        { $$ = build_binary(p, @$, OP_OR, $1, $3); }
+  | expr '|' expr                       { $$ = build_binary(p, @$, OP_BITOR, $1, $3); }
+  | expr '^' expr                       { $$ = build_binary(p, @$, OP_BITXOR, $1, $3); }
+  | expr '&' expr                       { $$ = build_binary(p, @$, OP_BITAND, $1, $3); }
+  | expr EQ expr                        { $$ = build_binary(p, @$, OP_EQ, $1, $3); }
+  | expr NE expr                        { $$ = build_binary(p, @$, OP_NE, $1, $3); }
+  | expr GE expr                        { $$ = build_binary(p, @$, OP_GE, $1, $3); }
+  | expr '>' expr                       { $$ = build_binary(p, @$, OP_GT, $1, $3); }
+  | expr LE expr                        { $$ = build_binary(p, @$, OP_LE, $1, $3); }
+  | expr '<' expr                       { $$ = build_binary(p, @$, OP_LT, $1, $3); }
+  | expr SHL expr                       { $$ = build_binary(p, @$, OP_SHL, $1, $3); }
+  | expr SHR expr                       { $$ = build_binary(p, @$, OP_SHR, $1, $3); }
+  | expr '+' expr                       { $$ = build_binary(p, @$, OP_ADD, $1, $3); }
+  | expr '-' expr                       { $$ = build_binary(p, @$, OP_SUB, $1, $3); }
+  | expr '*' expr                       { $$ = build_binary(p, @$, OP_MUL, $1, $3); }
+  | expr '/' expr                       { $$ = build_binary(p, @$, OP_DIV, $1, $3); }
+  | expr '%' expr                       { $$ = build_binary(p, @$, OP_REM, $1, $3); }
+;
+
+operand:
+    atom
+  | atom AS SCALAR                      { $$ = build_cast(p, @$, $1, $3); }
+  | '!' atom                            { $$ = build_unary(p, @$, OP_NOT, $2); }
+  | '~' atom                            { $$ = build_unary(p, @$, OP_COMPLEMENT, $2); }
+  | '!' atom AS SCALAR                  { $$ = build_unary(p, @$, OP_NOT, build_cast(p, span_join(@2, @4), $2, $4)); }
+  | '~' atom AS SCALAR                  { $$ = build_unary(p, @$, OP_COMPLEMENT, build_cast(p, span_join(@2, @4), $2, $4)); }
+;
+
+atom:
+    assignable
+  | call
+  | INT                                 { $$ = build_int(p, @1); }
+  | FLOAT                               { $$ = build_float(p, @1); }
+  | STRING_LITERAL                      { $$ = build_string(p, @1); }
+  | TRUE                                { $$ = build_bool(p, @1, true); }
+  | FALSE                               { $$ = build_bool(p, @1, false); }
+  | '(' expr ')'                        { $$ = build_parens(@$, $2); }
+  | '(' ')'                             { $$ = build_tuple(p, @$, NULL); }
+  | '(' exprs ',' expr ')'              { $$ = build_tuple(p, @$, list_add(p, $2, $4, @4)); }
+;
+
+exprs:
+    expr                                { $$ = list_add(p, NULL, $1, @1); }
+  | exprs ',' expr                      { $$ = list_add(p, $1, $3, @3); }
+;
+
+assignable:
+    word                                { $$ = build_name(p, $1); }
+  | word '[' expr ']'                   { $$ = build_index(p, @$, $1, $3); }
+  | word path                           { $$ = build_field(p, @$, $1, $2); }
+;
+
+path:
+    '.' INT                             { $$ = list_add(p, NULL, NULL, @2); }
+  | path '.' INT                        { $$ = list_add(p, $1, NULL, @3); }
+;
+
+call:
+    word args                           { $$ = build_call(p, @$, $1, $2); }
+  | word '.' word args                  { $$ = build_method(p, @$, $1, $3, $4); }
+  | '@' word word '.' word args         { $$ = build_annotated(p, @$, $2, build_method(p, span_join(@3, @6), $3, $5, $6)); }
+;
+
+args:
+    '(' ')'                             { $$ = NULL; }
+  | '(' arg_list ')'                    { $$ = $2; }
+;
+
+arg_list:
+    exprs
+;
+
+word:
+    ID                                  { $$ = build_word(p, @1); }
+;
+
+%%
+
+/* Asks bison what was found and what could follow, and leaves the wording to syntax.c. */
+static int yyreport_syntax_error(const yypcontext_t *context, Parse *p) {
+    enum { MAX_EXPECTED = 64 };
+    yysymbol_kind_t kinds[MAX_EXPECTED];
+    const char *names[MAX_EXPECTED];
+    int n = yypcontext_expected_tokens(context, kinds, MAX_EXPECTED);
+    for (int i = 0; i < n; i++)
+        names[i] = yysymbol_name(kinds[i]);
+    yysymbol_kind_t found = yypcontext_token(context);
+    const char *name = found == YYSYMBOL_YYEMPTY ? "" : yysymbol_name(found);
+    syntax_error(p, *yypcontext_location(context), name, names, n > 0 ? (uint32_t)n : 0);
+    return 0;
+}

@@ -1,0 +1,412 @@
+/*
+ * lang/build.c - the constructors of the tree, called by the grammar's actions.
+ */
+#include "lang/parse.h"
+
+List *list_add(Parse *p, List *list, void *item, Span span) {
+    if (!list)
+        list = arena_new(&p->script->arena, List);
+    ListNode *node = arena_new(&p->script->arena, ListNode);
+    *node = (ListNode){item, span, NULL};
+    if (list->last)
+        list->last->next = node;
+    else
+        list->head = node;
+    list->last = node;
+    list->len++;
+    return list;
+}
+
+/* The items of a list as an array in the arena; NULL if it is empty. */
+static void *list_array(Parse *p, const List *list, uint32_t *n) {
+    *n = list ? list->len : 0;
+    if (!*n)
+        return NULL;
+    void **items = arena_array(&p->script->arena, void *, *n);
+    uint32_t i = 0;
+    for (const ListNode *node = list->head; node; node = node->next)
+        items[i++] = node->item;
+    return items;
+}
+
+static Str source(const Parse *p, Span span) {
+    return (Str){p->text + span.start, span.end - span.start};
+}
+
+Word build_word(Parse *p, Span span) {
+    return (Word){source(p, span), span};
+}
+
+/* ---- expressions ---- */
+
+static Expr *new_expr(Parse *p, ExprKind kind, Span span) {
+    Expr *e = arena_new(&p->script->arena, Expr);
+    e->kind = kind;
+    e->span = span;
+    return e;
+}
+
+/* Sets the operands of e. Where the tree would get too deep, that is reported and they are left
+ * out. */
+static Expr *with_args(Parse *p, Expr *e, Expr **args, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        if (args[i]->depth >= e->depth)
+            e->depth = args[i]->depth + 1;
+    if (e->depth > LANG_MAX_DEPTH) {
+        if (!p->too_deep)
+            parse_error(p, DIAG_NESTING, e->span,
+                        "this expression is nested too deeply: more than %d levels",
+                        LANG_MAX_DEPTH);
+        p->failed = true;
+        return new_expr(p, EXPR_BOOL, e->span);
+    }
+    e->nargs = n;
+    e->args = arena_array(&p->script->arena, Expr *, n);
+    if (n)
+        memcpy(e->args, args, sizeof *args * n);
+    return e;
+}
+
+static Expr *named(Parse *p, ExprKind kind, Span span, Word name) {
+    Expr *e = new_expr(p, kind, span);
+    e->name = name.text;
+    e->name_span = name.span;
+    return e;
+}
+
+static uint32_t digit_value(char c) {
+    return c <= '9' ? (uint32_t)(c - '0') : (uint32_t)((c | 0x20) - 'a' + 10);
+}
+
+Expr *build_int(Parse *p, Span span) {
+    Expr *e = new_expr(p, EXPR_INT, span);
+    Str s = source(p, span);
+    uint32_t i = 0, base = 10;
+    if (s.len && s.ptr[0] == '-')
+        e->negative = true, i = 1;
+    if (s.len > 2 && s.ptr[0] == '0' && (s.ptr[1] | 0x20) == 'x')
+        base = 16, i = 2;
+    else if (s.len > 2 && s.ptr[0] == '0' && (s.ptr[1] | 0x20) == 'b')
+        base = 2, i = 2;
+    for (; i < s.len; i++) {
+        if (s.ptr[i] == '_')
+            continue;
+        uint32_t digit = digit_value(s.ptr[i]);
+        if (e->integer > (UINT64_MAX - digit) / base)
+            e->too_big = true;
+        e->integer = e->integer * base + digit;
+    }
+    e->text = s;
+    return e;
+}
+
+/* The value is computed by the checker, at the width that the context wants. */
+Expr *build_float(Parse *p, Span span) {
+    Expr *e = new_expr(p, EXPR_FLOAT, span);
+    e->text = source(p, span);
+    return e;
+}
+
+Expr *build_string(Parse *p, Span span) {
+    Expr *e = new_expr(p, EXPR_STR, span);
+    e->text.len = (uint32_t)p->string.len;
+    e->text.ptr = arena_strndup(&p->script->arena, (const char *)p->string.data, p->string.len);
+    return e;
+}
+
+Expr *build_bool(Parse *p, Span span, bool value) {
+    Expr *e = new_expr(p, EXPR_BOOL, span);
+    e->boolean = value;
+    return e;
+}
+
+Expr *build_name(Parse *p, Word name) {
+    return named(p, EXPR_NAME, name.span, name);
+}
+
+Expr *build_index(Parse *p, Span span, Word name, Expr *key) {
+    return with_args(p, named(p, EXPR_INDEX, span, name), &key, 1);
+}
+
+Expr *build_field(Parse *p, Span span, Word name, List *path) {
+    Expr *e = named(p, EXPR_FIELD, span, name);
+    e->npath = path->len;
+    e->path = arena_array(&p->script->arena, uint32_t, path->len);
+    uint32_t i = 0;
+    for (const ListNode *node = path->head; node; node = node->next) {
+        Expr *n = build_int(p, node->span);
+        bool fits = !n->negative && !n->too_big && n->integer < UINT32_MAX;
+        e->path[i++] = fits ? (uint32_t)n->integer : UINT32_MAX;
+    }
+    return e;
+}
+
+Expr *build_unary(Parse *p, Span span, Op op, Expr *a) {
+    Expr *e = new_expr(p, EXPR_UNARY, span);
+    e->op = op;
+    return with_args(p, e, &a, 1);
+}
+
+Expr *build_binary(Parse *p, Span span, Op op, Expr *a, Expr *b) {
+    Expr *e = new_expr(p, EXPR_BINARY, span);
+    e->op = op;
+    return with_args(p, e, (Expr *[]){a, b}, 2);
+}
+
+Expr *build_cast(Parse *p, Span span, Expr *a, const Type *to) {
+    Expr *e = new_expr(p, EXPR_CAST, span);
+    e->cast = to;
+    return with_args(p, e, &a, 1);
+}
+
+Expr *build_cond(Parse *p, Span span, Expr *cond, Expr *yes, Expr *no) {
+    return with_args(p, new_expr(p, EXPR_COND, span), (Expr *[]){cond, yes, no}, 3);
+}
+
+Expr *build_call(Parse *p, Span span, Word name, List *args) {
+    uint32_t n;
+    Expr **array = list_array(p, args, &n);
+    return with_args(p, named(p, EXPR_CALL, span, name), array, n);
+}
+
+Expr *build_method(Parse *p, Span span, Word receiver, Word name, List *args) {
+    uint32_t n;
+    Expr **array = list_array(p, args, &n);
+    Expr *e = named(p, EXPR_METHOD, span, name);
+    e->recv = receiver.text;
+    e->recv_span = receiver.span;
+    return with_args(p, e, array, n);
+}
+
+Expr *build_annotated(Parse *p, Span span, Word annotation, Expr *call) {
+    call->span = span;
+    if (str_is(annotation.text, "static"))
+        call->annotation = ANN_STATIC;
+    else if (str_is(annotation.text, "init"))
+        call->annotation = ANN_INIT;
+    else if (str_is(annotation.text, "exit"))
+        call->annotation = ANN_EXIT;
+    else
+        parse_error(p, DIAG_ANNOTATION, annotation.span,
+                    "expected '@static', '@init' or '@exit', found '@%.*s'",
+                    annotation.text.len > 40 ? 40 : (int)annotation.text.len, annotation.text.ptr);
+    return call;
+}
+
+Expr *build_tuple(Parse *p, Span span, List *entries) {
+    uint32_t n;
+    Expr **array = list_array(p, entries, &n);
+    return with_args(p, new_expr(p, EXPR_TUPLE, span), array, n);
+}
+
+Expr *build_parens(Span span, Expr *inner) {
+    inner->span = span;
+    inner->parens = true;
+    return inner;
+}
+
+/* ---- types ---- */
+
+static const Type *report_type(Parse *p, Span span) {
+    parse_error(p, DIAG_NESTING, span, "this type is too large or nested too deeply");
+    return &type_error;
+}
+
+const Type *build_tuple_type(Parse *p, Span span, List *fields) {
+    uint32_t n;
+    const Type **array = list_array(p, fields, &n);
+    for (uint32_t i = 0; i < n; i++)
+        if (array[i]->kind == TYPE_ERROR)
+            return &type_error;
+    const Type *t = type_tuple(p->script, array, n);
+    return t->kind == TYPE_ERROR ? report_type(p, span) : t;
+}
+
+const Type *build_map_type(Parse *p, Span span, const Type *key, const Type *value) {
+    if (key->kind == TYPE_ERROR || value->kind == TYPE_ERROR)
+        return &type_error;
+    const Type *t = type_map(p->script, key, value);
+    return t->kind == TYPE_ERROR ? report_type(p, span) : t;
+}
+
+/* ---- declarations and statements ---- */
+
+Decorators build_decorator(Parse *p, Decorators so_far, uint32_t bit, Span span) {
+    if (so_far.bits & bit) {
+        Str word = source(p, span);
+        parse_error(p, DIAG_DECORATOR, span, "'%.*s' stands here twice", STR_ARG(word));
+    }
+    return (Decorators){so_far.bits | bit, so_far.bits ? span_join(so_far.span, span) : span};
+}
+
+Var *build_var(Parse *p, Decorators decorators, Word name, const Type *type, Span type_span) {
+    Var *v = arena_new(&p->script->arena, Var);
+    v->name = name.text;
+    v->span = name.span;
+    v->type = type;
+    v->type_span = type_span;
+    v->decorators = decorators.bits;
+    v->decorator_span = decorators.span;
+    return v;
+}
+
+static Stmt *new_stmt(Parse *p, StmtKind kind, Span span) {
+    Stmt *s = arena_new(&p->script->arena, Stmt);
+    s->kind = kind;
+    s->span = span;
+    return s;
+}
+
+Stmt *build_decl(Parse *p, Span span, Var *var, Expr *init) {
+    Stmt *s = new_stmt(p, STMT_DECL, span);
+    s->var = var;
+    var->init = init;
+    return s;
+}
+
+Stmt *build_assign(Parse *p, Span span, Expr *target, Expr *value) {
+    Stmt *s = new_stmt(p, STMT_ASSIGN, span);
+    s->target = target;
+    s->value = value;
+    return s;
+}
+
+Stmt *build_step(Parse *p, Span span, StmtKind kind, Expr *target) {
+    Stmt *s = new_stmt(p, kind, span);
+    s->target = target;
+    return s;
+}
+
+Stmt *build_return(Parse *p, Span span, Expr *value) {
+    Stmt *s = new_stmt(p, STMT_RETURN, span);
+    s->value = value;
+    return s;
+}
+
+Stmt *build_call_stmt(Parse *p, Span span, Expr *call) {
+    Stmt *s = new_stmt(p, STMT_CALL, span);
+    s->value = call;
+    return s;
+}
+
+IfArm *build_arm(Parse *p, Expr *cond, Block body) {
+    IfArm *arm = arena_new(&p->script->arena, IfArm);
+    *arm = (IfArm){cond, body};
+    return arm;
+}
+
+Stmt *build_if(Parse *p, Span span, List *arms, const Block *otherwise) {
+    Stmt *s = new_stmt(p, STMT_IF, span);
+    s->narms = arms->len + (otherwise != NULL);
+    s->arms = arena_array(&p->script->arena, IfArm, s->narms);
+    uint32_t i = 0;
+    for (const ListNode *node = arms->head; node; node = node->next)
+        s->arms[i++] = *(const IfArm *)node->item;
+    if (otherwise)
+        s->arms[i] = (IfArm){NULL, *otherwise};
+    return s;
+}
+
+StmtList build_stmts(StmtList list, Stmt *stmt) {
+    if (!stmt) /* it was unreadable */
+        return list;
+    if (list.last)
+        list.last->next = stmt;
+    else
+        list.first = stmt;
+    list.last = stmt;
+    return list;
+}
+
+Block build_block(StmtList list) {
+    return (Block){list.first};
+}
+
+/* ---- the script ---- */
+
+void build_use(Parse *p, Word name) {
+    Script *s = p->script;
+    if (s->probes.len) {
+        Diag *g =
+            parse_error(p, DIAG_USE_PLACE, name.span, "'use' must stand before the first probe");
+        diag_label(p->diags, g, s->probes.at[0]->rule.span, "the first probe is here");
+    }
+    vec_push(&s->uses, (Use){name.text, name.span});
+}
+
+void build_script_stmt(Parse *p, Stmt *stmt) {
+    StmtList all = build_stmts((StmtList){p->script->init.first, p->last_stmt}, stmt);
+    p->script->init.first = all.first;
+    p->last_stmt = all.last;
+}
+
+void build_fn(Parse *p, Span span, Word name, List *params, const Type *result, Span result_span,
+              Block body) {
+    (void)span;
+    Fn *fn = arena_new(&p->script->arena, Fn);
+    fn->name = name.text;
+    fn->span = name.span;
+    fn->params = list_array(p, params, &fn->nparams);
+    for (uint32_t i = 0; i < fn->nparams; i++)
+        fn->params[i]->param = true;
+    fn->result = result;
+    fn->result_span = result_span;
+    fn->body = body;
+    fn->index = p->script->fns.len;
+    vec_push(&p->script->fns, fn);
+}
+
+void build_probe(Parse *p, Span span, Rule *rule, Expr *predicate, Block body) {
+    Probe *probe = arena_new(&p->script->arena, Probe);
+    probe->rule = *rule;
+    probe->predicate = predicate;
+    probe->body = body;
+    probe->span = span;
+    probe->index = p->script->probes.len;
+    vec_push(&p->script->probes, probe);
+}
+
+Rule *build_part(Parse *p, Span span, Word pattern, List *bounds) {
+    Rule *rule = arena_new(&p->script->arena, Rule);
+    rule->span = span;
+    rule->nparts = 1;
+    rule->parts[0] = (RulePart){pattern.text, pattern.span};
+    rule->nbounds = bounds ? bounds->len : 0;
+    rule->bounds = arena_array(&p->script->arena, TypeBound, rule->nbounds);
+    uint32_t i = 0;
+    for (const ListNode *node = bounds ? bounds->head : NULL; node; node = node->next) {
+        const Var *v = node->item;
+        rule->bounds[i++] = (TypeBound){v->name, v->span, v->type_span, v->type, 0};
+    }
+    return rule;
+}
+
+/* Appends a rule of one part to another one. */
+Rule *build_rule(Parse *p, Span span, Rule *first, Rule *next) {
+    first->span = span;
+    if (first->nparts == 4) {
+        Diag *g = parse_error(p, DIAG_RULE_SHAPE, next->span,
+                              "a match rule has two to four parts, this is one more");
+        diag_hint(p->diags, g, "the parts are provider:package:event:mode");
+        return first;
+    }
+    TypeBound *bounds = arena_array(&p->script->arena, TypeBound, first->nbounds + next->nbounds);
+    for (uint32_t i = 0; i < first->nbounds; i++)
+        bounds[i] = first->bounds[i];
+    for (uint32_t i = 0; i < next->nbounds; i++) {
+        bounds[first->nbounds + i] = next->bounds[i];
+        bounds[first->nbounds + i].part = first->nparts;
+    }
+    first->bounds = bounds;
+    first->nbounds += next->nbounds;
+    first->parts[first->nparts++] = next->parts[0];
+    return first;
+}
+
+void build_script_end(Parse *p, Span span) {
+    if (p->script->probes.len || p->failed)
+        return;
+    Diag *g = parse_error(p, DIAG_NO_PROBE, (Span){p->file, span.end, span.end},
+                          "expected at least one probe, found none");
+    diag_hint(p->diags, g, "a probe is a match rule and a block: wasm:opcode:call:before { ... }");
+}

@@ -1,0 +1,86 @@
+/*
+ * lang/clone.c - copies of probes, and walking over their expressions.
+ *
+ * Recursion is bounded: the parser limits the depth of expressions and blocks.
+ */
+#include "lang/ast.h"
+
+static Expr *clone_expr(Script *s, const Expr *e) {
+    if (!e)
+        return NULL;
+    Expr *c = arena_new(&s->arena, Expr);
+    *c = *e;
+    c->args = arena_array(&s->arena, Expr *, e->nargs);
+    for (uint32_t i = 0; i < e->nargs; i++)
+        c->args[i] = clone_expr(s, e->args[i]);
+    return c;
+}
+
+static Var *clone_var(Script *s, const Var *v) {
+    Var *c = arena_new(&s->arena, Var);
+    *c = *v;
+    c->init = clone_expr(s, v->init);
+    return c;
+}
+
+static Block clone_block(Script *s, Block b) {
+    Block copy = {0};
+    Stmt **end = &copy.first;
+    for (const Stmt *stmt = b.first; stmt; stmt = stmt->next) {
+        Stmt *c = arena_new(&s->arena, Stmt);
+        *c = *stmt;
+        c->next = NULL;
+        c->var = stmt->var ? clone_var(s, stmt->var) : NULL;
+        c->target = clone_expr(s, stmt->target);
+        c->value = clone_expr(s, stmt->value);
+        c->arms = arena_array(&s->arena, IfArm, stmt->narms);
+        for (uint32_t i = 0; i < stmt->narms; i++)
+            c->arms[i] =
+                (IfArm){clone_expr(s, stmt->arms[i].cond), clone_block(s, stmt->arms[i].body)};
+        *end = c;
+        end = &c->next;
+    }
+    return copy;
+}
+
+Probe *ast_clone_probe(Script *s, const Probe *p) {
+    Probe *c = arena_new(&s->arena, Probe);
+    *c = *p;
+    c->predicate = clone_expr(s, p->predicate);
+    c->body = clone_block(s, p->body);
+    return c;
+}
+
+/* ---- walking ---- */
+
+typedef struct Walk {
+    void (*visit)(void *ctx, Expr *e);
+    void *ctx;
+} Walk;
+
+static void walk_expr(const Walk *w, Expr *e) {
+    if (!e)
+        return;
+    w->visit(w->ctx, e);
+    for (uint32_t i = 0; i < e->nargs; i++)
+        walk_expr(w, e->args[i]);
+}
+
+static void walk_block(const Walk *w, Block b) {
+    for (const Stmt *stmt = b.first; stmt; stmt = stmt->next) {
+        if (stmt->var)
+            walk_expr(w, stmt->var->init);
+        walk_expr(w, stmt->target);
+        walk_expr(w, stmt->value);
+        for (uint32_t i = 0; i < stmt->narms; i++) {
+            walk_expr(w, stmt->arms[i].cond);
+            walk_block(w, stmt->arms[i].body);
+        }
+    }
+}
+
+void ast_walk_probe(const Probe *p, void (*visit)(void *ctx, Expr *e), void *ctx) {
+    Walk w = {visit, ctx};
+    walk_expr(&w, p->predicate);
+    walk_block(&w, p->body);
+}

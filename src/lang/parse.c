@@ -1,0 +1,37 @@
+/*
+ * lang/parse.c - parses a script: sets the scanner and the parser up and runs them.
+ */
+#include "lang/parse.h"
+#include "whamm-parse.h"
+
+/* What flex defines for the prefix lang_yy. */
+int lang_yylex_init_extra(struct Parse *extra, void **scanner);
+struct yy_buffer_state *lang_yy_scan_bytes(const char *bytes, int len, void *scanner);
+int lang_yylex_destroy(void *scanner);
+
+bool lang_parse(Script *s, const char *text, size_t len, DiagFileId file, Diags *diags) {
+    Parse p = {.script = s, .diags = diags, .text = text, .len = (uint32_t)len, .file = file};
+    s->file = file;
+    if (len > PARSE_MAX_BYTES) {
+        parse_error(&p, DIAG_SCRIPT_SIZE, (Span){file, 0, 0},
+                    "the script has %zu bytes, more than %d", len, PARSE_MAX_BYTES);
+        return false;
+    }
+    lang_yylex_init_extra(&p, &p.scanner);
+    lang_yy_scan_bytes(text, (int)len, p.scanner);
+    if (lang_yyparse(&p) != 0)
+        p.failed = true;
+    lang_yylex_destroy(p.scanner);
+    buf_free(&p.string);
+    return !p.failed;
+}
+
+void script_free(Script *s) {
+    type_table_free(s);
+    vec_free(&s->uses);
+    vec_free(&s->vars);
+    vec_free(&s->fns);
+    vec_free(&s->probes);
+    arena_free(&s->arena);
+    *s = (Script){0};
+}

@@ -1,0 +1,155 @@
+/*
+ * lang/parse.h - what the scanner, the grammar and the tree's constructors share. Private to the
+ * parser.
+ *
+ * Who does what
+ *   grammar/whamm.l    characters to tokens; knows nothing of the context
+ *   lang/scan.c        lang_yylex(): the context: where a match rule starts, where a predicate
+ * ends, which braces are open grammar/whamm.y    the grammar; each action is one call of a
+ * constructor lang/build.c       the constructors lang/syntax.c      messages for syntax errors
+ */
+#ifndef WHAMMC_LANG_PARSE_H
+#define WHAMMC_LANG_PARSE_H
+
+#include "lang/lang.h"
+
+/* A list under construction, in the arena. NULL is the empty list. */
+typedef struct ListNode {
+    void *item;
+    Span span;
+    struct ListNode *next;
+} ListNode;
+
+typedef struct List {
+    ListNode *head, *last;
+    uint32_t len;
+} List;
+
+/* A name or a pattern with its place. */
+typedef struct Word {
+    Str text;
+    Span span;
+} Word;
+
+typedef enum ScanMode {
+    SCAN_CODE,   /* statements and expressions */
+    SCAN_RULE,   /* the parts of a match rule */
+    SCAN_BOUNDS, /* the parenthesised bounds behind a part */
+} ScanMode;
+
+enum {
+    PARSE_MAX_NESTING = 200, /* open braces and parentheses */
+    PARSE_MAX_BYTES = 16 << 20,
+};
+
+typedef struct Parse {
+    Script *script;
+    Diags *diags;
+    const char *text;
+    uint32_t len;
+    DiagFileId file;
+    void *scanner;
+    uint32_t pos; /* offset of the next byte that the scanner reads */
+
+    ScanMode mode;
+    bool in_predicate;
+    int prev;                       /* the token before, 0 at the start */
+    Span prev_span, before_span;    /* of the last token, and of the one before it */
+    Span braces[PARSE_MAX_NESTING]; /* the open braces */
+    uint32_t nbraces, nparens, nangles;
+    uint32_t closing; /* so many '}' are to be made up, since a new probe began */
+    bool stop;        /* nothing more is read: nested too deeply */
+
+    uint32_t comment_depth, string_start;
+    Buf string;      /* the string literal that is being read */
+    Stmt *last_stmt; /* of the script scope */
+    bool failed, too_deep;
+} Parse;
+
+/* ---- scanner ---- */
+
+union LANG_YYSTYPE;
+int lang_scan(union LANG_YYSTYPE *value, Span *span, void *scanner);
+int lang_yylex(union LANG_YYSTYPE *value, Span *span, Parse *p);
+
+/* For the actions of whamm.l. */
+void token_place(Parse *p, Span *span, uint32_t len);
+void token_cut(Parse *p, Span *span, uint32_t excess);
+int token_number(const Parse *p, const char *text, uint32_t len, uint32_t *keep);
+void token_bad_number(Parse *p, Span span);
+void token_bad_char(Parse *p, const Span *span);
+void token_open_comment(Parse *p);
+void token_string_start(Parse *p, Span span);
+void token_escape_char(Parse *p, char c);
+void token_escape_code(Parse *p, Span span, const char *hex, uint32_t len);
+void token_bad_escape(Parse *p, Span span);
+void token_open_string(Parse *p);
+
+/* ---- messages ---- */
+
+/* An error of the parser; lang_parse() will give false. */
+Diag *parse_error(Parse *p, DiagTag tag, Span span, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* A token that does not fit: what was found, and the n names (aliases in whamm.y) of what could
+ * follow. */
+void syntax_error(Parse *p, Span span, const char *found, const char *const *expected, uint32_t n);
+/* Bison's own: the stack is full. */
+void lang_yyerror(const Span *span, Parse *p, const char *message);
+
+/* ---- constructors ---- */
+
+List *list_add(Parse *p, List *list, void *item, Span span);
+
+Word build_word(Parse *p, Span span);
+Expr *build_int(Parse *p, Span span);
+Expr *build_float(Parse *p, Span span);
+Expr *build_string(Parse *p, Span span);
+Expr *build_bool(Parse *p, Span span, bool value);
+Expr *build_name(Parse *p, Word name);
+Expr *build_index(Parse *p, Span span, Word name, Expr *key);
+Expr *build_field(Parse *p, Span span, Word name, List *path);
+Expr *build_unary(Parse *p, Span span, Op op, Expr *a);
+Expr *build_binary(Parse *p, Span span, Op op, Expr *a, Expr *b);
+Expr *build_cast(Parse *p, Span span, Expr *a, const Type *to);
+Expr *build_cond(Parse *p, Span span, Expr *cond, Expr *yes, Expr *no);
+Expr *build_call(Parse *p, Span span, Word name, List *args);
+Expr *build_method(Parse *p, Span span, Word receiver, Word name, List *args);
+Expr *build_annotated(Parse *p, Span span, Word annotation, Expr *call);
+Expr *build_tuple(Parse *p, Span span, List *entries);
+Expr *build_parens(Span span, Expr *inner);
+
+const Type *build_tuple_type(Parse *p, Span span, List *fields);
+const Type *build_map_type(Parse *p, Span span, const Type *key, const Type *value);
+
+/* Decorators: a bit set and the span of all. */
+typedef struct Decorators {
+    uint32_t bits;
+    Span span;
+} Decorators;
+Decorators build_decorator(Parse *p, Decorators so_far, uint32_t bit, Span span);
+Var *build_var(Parse *p, Decorators decorators, Word name, const Type *type, Span type_span);
+Stmt *build_decl(Parse *p, Span span, Var *var, Expr *init);
+Stmt *build_assign(Parse *p, Span span, Expr *target, Expr *value);
+Stmt *build_step(Parse *p, Span span, StmtKind kind, Expr *target);
+Stmt *build_return(Parse *p, Span span, Expr *value);
+Stmt *build_call_stmt(Parse *p, Span span, Expr *call);
+Stmt *build_if(Parse *p, Span span, List *arms, const Block *otherwise);
+IfArm *build_arm(Parse *p, Expr *cond, Block body);
+/* A block under construction: `last` is its end. */
+typedef struct StmtList {
+    Stmt *first, *last;
+} StmtList;
+StmtList build_stmts(StmtList list, Stmt *stmt);
+Block build_block(StmtList list);
+
+void build_use(Parse *p, Word name);
+void build_script_stmt(Parse *p, Stmt *stmt);
+void build_fn(Parse *p, Span span, Word name, List *params, const Type *result, Span result_span,
+              Block body);
+void build_probe(Parse *p, Span span, Rule *rule, Expr *predicate, Block body);
+Rule *build_rule(Parse *p, Span span, Rule *first, Rule *next);
+Rule *build_part(Parse *p, Span span, Word pattern, List *bounds);
+/* What can only be said of the whole: that there is a probe. */
+void build_script_end(Parse *p, Span end);
+
+#endif

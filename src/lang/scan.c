@@ -1,0 +1,431 @@
+/*
+ * lang/scan.c - the tokens as the grammar sees them: whamm.l's tokens, put in context.
+ *
+ * A script's statements and its match rules look alike at the start (`lib.f(x);`, `wasm(local0:
+ * i32):func:entry`), so at each place where a statement may start the text ahead is looked at: a
+ * pattern, bounds or nothing, and then a colon make a rule. The same look tells when a rule starts
+ * although the statement or block before has not ended; then the missing end is made up, so that
+ * one slip does not hide the rest of the script.
+ */
+#include "lang/parse.h"
+#include "whamm-parse.h"
+
+/* ---- looking ahead in the text ---- */
+
+static bool is_word_char(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+static bool is_pattern_char(char c) {
+    return is_word_char(c) || (c && strchr(".*+\\?|![]", c));
+}
+
+static uint32_t skip_comment(const Parse *p, uint32_t at) {
+    if (p->text[at + 1] == '/') {
+        while (at < p->len && p->text[at] != '\n')
+            at++;
+        return at;
+    }
+    uint32_t depth = 0;
+    while (at + 1 < p->len) {
+        bool open = p->text[at] == '/' && p->text[at + 1] == '*';
+        bool close = p->text[at] == '*' && p->text[at + 1] == '/';
+        at += open || close ? 2 : 1;
+        depth = depth + open - close;
+        if (close && depth == 0)
+            return at;
+    }
+    return p->len;
+}
+
+static bool is_comment(const Parse *p, uint32_t at) {
+    return at + 1 < p->len && p->text[at] == '/' &&
+           (p->text[at + 1] == '/' || p->text[at + 1] == '*');
+}
+
+/* The offset of the first character at or after `at` that is neither blank nor comment. */
+static uint32_t skip_blank(const Parse *p, uint32_t at) {
+    while (at < p->len) {
+        char c = p->text[at];
+        if (c == ' ' || c == '\t' || c == '\n' || c == '\r')
+            at++;
+        else if (is_comment(p, at))
+            at = skip_comment(p, at);
+        else
+            break;
+    }
+    return at;
+}
+
+/* Past the ')' that belongs to the '(' at `at`; the end of the text if there is none before ';' or
+ * a brace. */
+static uint32_t skip_parens(const Parse *p, uint32_t at) {
+    uint32_t depth = 0;
+    while (at < p->len && !strchr(";{}", p->text[at])) {
+        if (is_comment(p, at)) {
+            at = skip_comment(p, at);
+            continue;
+        }
+        depth += p->text[at] == '(';
+        depth -= p->text[at] == ')';
+        at++;
+        if (depth == 0)
+            return at;
+    }
+    return p->len;
+}
+
+/* Past a part of a rule and the blanks behind it. */
+static uint32_t skip_part(const Parse *p, uint32_t at) {
+    while (at < p->len && is_pattern_char(p->text[at]))
+        at++;
+    at = skip_blank(p, at);
+    if (at < p->len && p->text[at] == '(')
+        at = skip_blank(p, skip_parens(p, at));
+    return at;
+}
+
+static bool char_is(const Parse *p, uint32_t at, char c) {
+    return at < p->len && p->text[at] == c;
+}
+
+/* A rule starts at `at` if a colon follows the first part: no statement looks like that. */
+static bool starts_rule(const Parse *p, uint32_t at) {
+    return char_is(p, skip_part(p, at), ':');
+}
+
+/* A whole rule up to its predicate or block; for places where a rule is unexpected. */
+static bool is_whole_rule(const Parse *p, uint32_t at) {
+    uint32_t parts = 1;
+    for (at = skip_part(p, at); char_is(p, at, ':') && parts < 5; parts++)
+        at = skip_part(p, skip_blank(p, at + 1));
+    return parts > 1 && (char_is(p, at, '{') || char_is(p, at, '/'));
+}
+
+static bool starts_operand(char c) {
+    return is_word_char(c) || (c && strchr("(!~\"-@", c));
+}
+
+/* ---- tokens in context ---- */
+
+static bool ends_operand(int token) {
+    switch (token) {
+    case ID:
+    case INT:
+    case FLOAT:
+    case STRING_LITERAL:
+    case TRUE:
+    case FALSE:
+    case SCALAR:
+    case ')':
+    case ']': return true;
+    default: return false;
+    }
+}
+
+static bool is_keyword(int token) {
+    return (token >= TRUE && token <= AS) || token == SCALAR;
+}
+
+static bool has_newline(const Parse *p, uint32_t from, uint32_t to) {
+    return memchr(p->text + from, '\n', to - from) != NULL;
+}
+
+/* A rule starts inside a block: the block has no end. Makes the missing braces up. */
+static void close_blocks(Parse *p, uint32_t at) {
+    Span open = p->braces[p->nbraces - 1];
+    Diag *g =
+        parse_error(p, DIAG_SYNTAX, (Span){p->file, at, at}, "expected '}' before the next probe");
+    diag_label(p->diags, g, open, "the block that begins here is not closed");
+    p->closing = p->nbraces;
+}
+
+/* Looks whether a match rule comes next. Gives a made-up token, or 0. */
+static int look_for_rule(Parse *p, Span *span) {
+    bool at_start = !p->prev || p->prev == ';' || p->prev == '{' || p->prev == '}';
+    bool unfinished = p->nbraces == 0 && p->nparens == 0 && ends_operand(p->prev);
+    if (p->mode != SCAN_CODE || p->in_predicate || (!at_start && !unfinished))
+        return 0;
+    uint32_t at = skip_blank(p, p->pos);
+    *span = (Span){p->file, at, at};
+    if (at_start && p->nbraces == 0 && starts_rule(p, at)) {
+        p->mode = SCAN_RULE;
+    } else if (at_start && p->nbraces && is_whole_rule(p, at)) {
+        close_blocks(p, at);
+    } else if (unfinished && has_newline(p, p->pos, at) && at < p->len &&
+               is_word_char(p->text[at]) && is_whole_rule(p, at)) {
+        return NEW_RULE;
+    }
+    return 0;
+}
+
+static int too_deep(Parse *p, Span span) {
+    parse_error(p, DIAG_NESTING, span, "nested too deeply: more than %d open braces or parentheses",
+                PARSE_MAX_NESTING);
+    p->too_deep = p->stop = true;
+    return END;
+}
+
+static int open_brace(Parse *p, Span span) {
+    p->mode = SCAN_CODE;
+    p->in_predicate = false;
+    p->nparens = p->nangles = 0;
+    if (p->nbraces == PARSE_MAX_NESTING)
+        return too_deep(p, span);
+    p->braces[p->nbraces++] = span;
+    return '{';
+}
+
+static int leave_statement(Parse *p, int token) {
+    p->mode = SCAN_CODE;
+    p->in_predicate = false;
+    p->nparens = p->nangles = 0;
+    if (token == '}' && p->nbraces)
+        p->nbraces--;
+    return token;
+}
+
+static int open_paren(Parse *p, Span span, int token) {
+    if (p->nparens == PARSE_MAX_NESTING)
+        return too_deep(p, span);
+    p->nparens++;
+    if (p->mode == SCAN_RULE)
+        p->mode = SCAN_BOUNDS;
+    return token;
+}
+
+static int close_paren(Parse *p, int token) {
+    if (p->nparens)
+        p->nparens--;
+    if (p->mode == SCAN_BOUNDS && p->nparens == 0)
+        p->mode = SCAN_RULE;
+    return token;
+}
+
+static int slash(Parse *p) {
+    if (p->mode == SCAN_RULE) {
+        p->mode = SCAN_CODE;
+        p->in_predicate = true;
+        return PREDICATE;
+    }
+    uint32_t next = skip_blank(p, p->pos);
+    if (p->in_predicate && !(next < p->len && starts_operand(p->text[next]))) {
+        p->in_predicate = false;
+        return PREDICATE_END;
+    }
+    return '/';
+}
+
+/* Follows the brackets and turns tokens into what they mean here. */
+static int in_context(Parse *p, Span span, int token) {
+    switch (token) {
+    case '{': return open_brace(p, span);
+    case '}':
+    case ';': return leave_statement(p, token);
+    case '(':
+    case '[': return open_paren(p, span, token);
+    case ')':
+    case ']': return close_paren(p, token);
+    case '/': return slash(p);
+    case '<': p->nangles += p->prev == MAP; return token;
+    case '>': p->nangles -= p->nangles > 0; return token;
+    case '=': p->nangles = 0; return token;
+    default: return p->prev == '.' && is_keyword(token) ? ID : token;
+    }
+}
+
+int lang_yylex(union LANG_YYSTYPE *value, Span *span, Parse *p) {
+    *span = (Span){p->file, p->pos, p->pos};
+    int token = p->stop ? END : 0;
+    if (!p->stop && !p->closing)
+        token = look_for_rule(p, span);
+    if (p->closing) {
+        p->closing--;
+        token = leave_statement(p, '}');
+    } else if (!p->stop && !token) {
+        token = lang_scan(value, span, p->scanner);
+        if (token == 0)
+            *span = (Span){p->file, p->len, p->len};
+        token = in_context(p, *span, token);
+    }
+    if (token == NEW_RULE)
+        p->prev = ';'; /* the rule is recognised with the next token */
+    else
+        p->prev = token;
+    p->before_span = p->prev_span;
+    p->prev_span = *span;
+    return token;
+}
+
+/* ---- for the actions of whamm.l ---- */
+
+void token_place(Parse *p, Span *span, uint32_t len) {
+    *span = (Span){p->file, p->pos, p->pos + len};
+    p->pos += len;
+}
+
+/* The token is `excess` bytes shorter than what was matched. */
+void token_cut(Parse *p, Span *span, uint32_t excess) {
+    p->pos -= excess;
+    span->end -= excess;
+}
+
+static uint32_t span_digits(const char *s, uint32_t len) {
+    uint32_t n = 0;
+    while (n < len && ((s[n] >= '0' && s[n] <= '9') || s[n] == '_'))
+        n++;
+    return n;
+}
+
+static bool is_radix(const char *s, uint32_t len) {
+    char x = len > 2 ? s[1] | 0x20 : 0;
+    if (len < 3 || s[0] != '0' || (x != 'x' && x != 'b'))
+        return false;
+    for (uint32_t i = 2; i < len; i++) {
+        char c = s[i] | 0x20;
+        bool digit = x == 'b' ? s[i] == '0' || s[i] == '1'
+                              : (s[i] >= '0' && s[i] <= '9') || (c >= 'a' && c <= 'f');
+        if (!digit)
+            return false;
+    }
+    return true;
+}
+
+/* What follows the digits makes it a float: ".", ".5", "e+5", ".5e+5". */
+static bool is_fraction(const char *s, uint32_t len) {
+    uint32_t n = 0;
+    if (n < len && s[n] == '.') {
+        n++;
+        while (n < len && s[n] >= '0' && s[n] <= '9')
+            n++;
+    }
+    if (n < len && (s[n] | 0x20) == 'e') {
+        n++;
+        n += n < len && (s[n] == '+' || s[n] == '-');
+        if (n == len)
+            return false;
+        while (n < len && s[n] >= '0' && s[n] <= '9')
+            n++;
+    }
+    return n > 0 && n == len;
+}
+
+/*
+ * What a number-like text is, and how much of it belongs to the token. A minus is part of a literal
+ * only where an operand may start, and "-0" is no literal; behind a dot only the digits count, so
+ * that t.0.1 is not a float.
+ */
+int token_number(const Parse *p, const char *text, uint32_t len, uint32_t *keep) {
+    *keep = len;
+    if (p->prev == '.') {
+        *keep = text[0] == '-' ? 1 : span_digits(text, len);
+        return text[0] == '-' ? '-' : INT;
+    }
+    bool minus = text[0] == '-';
+    const char *s = text + minus;
+    uint32_t n = len - minus, digits = span_digits(s, n);
+    bool integer = digits == n && (s[0] != '0' || n == 1);
+    if (minus) {
+        bool special = digits == 0 && n == 3; /* inf, nan */
+        bool literal = special || (digits && !(integer && s[0] == '0') && !is_radix(s, n));
+        if (ends_operand(p->prev) || !literal) {
+            *keep = 1;
+            return '-';
+        }
+        if (special)
+            return FLOAT;
+    }
+    if (integer || (!minus && is_radix(s, n)))
+        return INT;
+    return digits && is_fraction(s + digits, n - digits) ? FLOAT : BAD_TOKEN;
+}
+
+void token_bad_number(Parse *p, Span span) {
+    const char *s = p->text + span.start;
+    uint32_t n = span.end - span.start;
+    Diag *g =
+        parse_error(p, DIAG_BAD_NUMBER, span, "'%.*s' is not a number", n > 40 ? 40 : (int)n, s);
+    s += *s == '-';
+    if (n > 1 && s[0] == '0' && ((s[1] >= '0' && s[1] <= '9') || s[1] == '_'))
+        diag_hint(p->diags, g,
+                  "numbers have no leading zeros and there is no octal notation; 0x starts a "
+                  "hexadecimal number");
+}
+
+void token_bad_char(Parse *p, const Span *span) {
+    unsigned char c = (unsigned char)p->text[span->start];
+    if (c == '\r')
+        parse_error(p, DIAG_BAD_CHARACTER, *span, "a carriage return without a line feed");
+    else if (c >= 0x80) {
+        /* One message for a whole character, and for a run of them. */
+        Span last = p->diags->list.len ? vec_last(&p->diags->list)->span : NO_SPAN;
+        if (!(p->failed && last.file == span->file && last.end == span->start &&
+              vec_last(&p->diags->list)->tag == DIAG_BAD_CHARACTER)) {
+            parse_error(
+                p, DIAG_BAD_CHARACTER, *span,
+                "a character outside ASCII; these are allowed in strings and comments only");
+        } else {
+            vec_last(&p->diags->list)->span.end = span->end;
+        }
+    } else if (c < 0x20 || c == 0x7f)
+        parse_error(p, DIAG_BAD_CHARACTER, *span, "a control character (0x%02x)", c);
+    else
+        parse_error(p, DIAG_BAD_CHARACTER, *span, "'%c' has no meaning here", c);
+}
+
+void token_open_comment(Parse *p) {
+    Span span = {p->file, p->string_start, p->string_start + 2};
+    parse_error(p, DIAG_OPEN_COMMENT, span, "this comment has no end");
+    p->stop = true;
+    p->too_deep = true; /* what is missing behind it is not worth a message */
+}
+
+void token_string_start(Parse *p, Span span) {
+    p->string_start = span.start;
+    p->string.len = 0;
+}
+
+void token_escape_char(Parse *p, char c) {
+    switch (c) {
+    case 'n': c = '\n'; break;
+    case 'r': c = '\r'; break;
+    case 't': c = '\t'; break;
+    case '0': c = '\0'; break;
+    default: break; /* stands for itself */
+    }
+    buf_u8(&p->string, (uint8_t)c);
+}
+
+/* \xHH and \u{H...}: a code point, stored as UTF-8. */
+void token_escape_code(Parse *p, Span span, const char *hex, uint32_t len) {
+    uint32_t c = 0;
+    for (uint32_t i = 0; i < len && c <= 0x10ffff; i++)
+        c = c * 16 + (uint32_t)(hex[i] <= '9' ? hex[i] - '0' : (hex[i] | 0x20) - 'a' + 10);
+    if (c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff)) {
+        parse_error(
+            p, DIAG_BAD_ESCAPE, span,
+            "there is no such character: code points go up to 10FFFF, without D800 to DFFF");
+        return;
+    }
+    if (c < 0x80) {
+        buf_u8(&p->string, (uint8_t)c);
+        return;
+    }
+    static const uint8_t leads[] = {0, 0xc0, 0xe0, 0xf0};
+    uint32_t more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+    buf_u8(&p->string, (uint8_t)(leads[more] | c >> (6 * more)));
+    while (more--)
+        buf_u8(&p->string, (uint8_t)(0x80 | ((c >> (6 * more)) & 0x3f)));
+}
+
+void token_bad_escape(Parse *p, Span span) {
+    Diag *g = parse_error(p, DIAG_BAD_ESCAPE, span, "unknown escape in a string");
+    diag_hint(p->diags, g, "the escapes are \\n \\r \\t \\\" \\' \\\\ \\0, \\xHH and \\u{H...}");
+}
+
+void token_open_string(Parse *p) {
+    parse_error(p, DIAG_OPEN_STRING, (Span){p->file, p->string_start, p->string_start + 1},
+                "this string has no closing '\"'");
+    p->stop = true;
+    p->too_deep = true;
+}
