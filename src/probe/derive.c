@@ -1,5 +1,6 @@
 /*
- * probe/derive.c - derived names as expressions over operands, results and constants of the instruction.
+ * probe/derive.c - derived names as expressions over operands, results and constants of the
+ * instruction.
  */
 #include "probe/derive.h"
 
@@ -101,10 +102,12 @@ static Expr *choose(Build *b, Expr *c, Expr *x, Expr *y) {
 
 /* Bytes of memory n of the instruction. */
 static Expr *memory_bytes(Build *b, uint32_t n) {
-    return binary(b, OP_MUL, name(b, NAME_PAGES, n, T(U64), false), name(b, NAME_PAGE_SIZE, n, T(U64), true));
+    return binary(b, OP_MUL, name(b, NAME_PAGES, n, T(U64), false),
+                  name(b, NAME_PAGE_SIZE, n, T(U64), true));
 }
 
-/* start + len > limit, all u64; start and len come from 32-bit operands and a 32-bit offset, so nothing wraps. */
+/* start + len > limit, all u64; start and len come from 32-bit operands and a 32-bit offset, so
+ * nothing wraps. */
 static Expr *out_of_bounds(Build *b, Expr *start, Expr *len, Expr *limit) {
     return binary(b, OP_GT, binary(b, OP_ADD, start, len), limit);
 }
@@ -123,8 +126,9 @@ static Expr *division_traps(Build *b, const Type *type, bool overflow) {
     return binary(b, OP_OR, zero, binary(b, OP_AND, minus_one, lowest));
 }
 
-/* Float to integer traps unless low < x < high (then truncation is in range); NaN fails both comparisons.
- * Where low itself is not representable below the range (f32, i64), low <= x is the exact bound. */
+/* Float to integer traps unless low < x < high (then truncation is in range); NaN fails both
+ * comparisons. Where low itself is not representable below the range (f32, i64), low <= x is the
+ * exact bound. */
 static Expr *truncation_traps(Build *b, const Type *from, double low, bool low_in, double high) {
     Expr *above = binary(b, low_in ? OP_GE : OP_GT, arg(b, 0, from), real(b, from, low));
     Expr *below = binary(b, OP_LT, arg(b, 0, from), real(b, from, high));
@@ -160,9 +164,11 @@ static Expr *traps(Build *b, WasmOp op) {
     case WASM_OP_I64_TRUNC_F32_U: return truncation_traps(b, T(F32), -1, false, 0x1p64);
     case WASM_OP_I64_TRUNC_F64_S: return truncation_traps(b, T(F64), -0x1p63, true, 0x1p63);
     case WASM_OP_I64_TRUNC_F64_U: return truncation_traps(b, T(F64), -1, false, 0x1p64);
-    case WASM_OP_MEMORY_FILL: return out_of_bounds(b, wide_arg(b, 2), wide_arg(b, 0), memory_bytes(b, 0));
+    case WASM_OP_MEMORY_FILL:
+        return out_of_bounds(b, wide_arg(b, 2), wide_arg(b, 0), memory_bytes(b, 0));
     case WASM_OP_MEMORY_COPY:
-        return binary(b, OP_OR, out_of_bounds(b, wide_arg(b, 2), wide_arg(b, 0), memory_bytes(b, 0)),
+        return binary(b, OP_OR,
+                      out_of_bounds(b, wide_arg(b, 2), wide_arg(b, 0), memory_bytes(b, 0)),
                       out_of_bounds(b, wide_arg(b, 1), wide_arg(b, 0), memory_bytes(b, 1)));
     case WASM_OP_TABLE_GET:
         return binary(b, OP_GE, wide_arg(b, 0), name(b, NAME_TABLE_ELEMS, 0, T(U64), false));
@@ -189,7 +195,8 @@ static Expr *target(Build *b) {
 }
 
 bool derived_depends_on_op(int id) {
-    return id == NAME_ADDR || id == NAME_EFFECTIVE_ADDR || id == NAME_TAKEN || id == NAME_TRAP || id == NAME_TARGET;
+    return id == NAME_ADDR || id == NAME_EFFECTIVE_ADDR || id == NAME_TAKEN || id == NAME_TRAP ||
+           id == NAME_TARGET;
 }
 
 Expr *derive_expr(Arena *a, Expr *e, Event event) {
@@ -206,7 +213,8 @@ Expr *derive_expr(Arena *a, Expr *e, Event event) {
         return binary(&b, OP_ADD, arg(&b, addr, T(U32)), offset);
     }
     case NAME_FAILED:
-        return binary(&b, OP_EQ, name(&b, NAME_RES, 0, T(I32), false), integer(&b, T(I32), (uint64_t)-1));
+        return binary(&b, OP_EQ, name(&b, NAME_RES, 0, T(I32), false),
+                      integer(&b, T(I32), (uint64_t)-1));
     case NAME_TABLE_ENTRY_IDX: return arg(&b, 0, T(I32));
     case NAME_TARGET: return target(&b);
     case NAME_TAKEN: return taken(&b, event.op);

@@ -1,6 +1,6 @@
 /*
- * probe/derive.h - derived names (addr, effective_addr, taken, trap, failed, target …) as expressions over
- * operands, results and constants of the instruction.
+ * probe/derive.h - derived names (addr, effective_addr, taken, trap, failed, target …) as
+ * expressions over operands, results and constants of the instruction.
  */
 #ifndef WHAMMC_PROBE_DERIVE_H
 #define WHAMMC_PROBE_DERIVE_H
@@ -10,8 +10,8 @@
 /* True if what the name means differs from instruction to instruction though its type does not. */
 bool derived_depends_on_op(int name);
 
-/* The expression that a derived name stands for at event `e`, of the same type, allocated in `a`; any other
- * expression is given back as it is. */
+/* The expression that a derived name stands for at event `e`, of the same type, allocated in `a`;
+ * any other expression is given back as it is. */
 Expr *derive_expr(Arena *a, Expr *name, Event e);
 
 #endif

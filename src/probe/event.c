@@ -69,7 +69,8 @@ void event_text(Buf *out, Event e, bool internal) {
 
 /* ---- patterns ---- */
 
-/* One alternative against text: `*` any run, `?` one character, `[...]` a set, `[!...]` its complement. */
+/* One alternative against text: `*` any run, `?` one character, `[...]` a set, `[!...]` its
+ * complement. */
 static bool glob(const char *p, const char *p_end, const char *t) {
     const char *star = NULL, *star_text = NULL;
     for (;;) {
@@ -145,8 +146,8 @@ static void nearest_add(Nearest *n, const char *name) {
 
 static void no_match(const Rule *rule, uint32_t part, const char *what, Nearest *n, Diags *diags) {
     const RulePart *p = &rule->parts[part < rule->nparts ? part : rule->nparts - 1];
-    Diag *d = diag(diags, DIAG_NO_SUCH_EVENT, p->span, "no %s matches '%.*s'", what,
-                   STR_ARG(p->pattern));
+    Diag *d =
+        diag(diags, DIAG_NO_SUCH_EVENT, p->span, "no %s matches '%.*s'", what, STR_ARG(p->pattern));
     if (n->name)
         diag_hint(diags, d, "did you mean '%s'?", n->name);
 }

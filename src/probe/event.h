@@ -24,10 +24,11 @@ typedef enum NameId {
 #include "probe/event.def"
     NAME_COUNT,
     /* What only derived names expand to (probe/derive.h). */
-    NAME_PAGES = NAME_COUNT, /* u64: pages of the accessed memory (n = 1: of memory.copy's source) */
-    NAME_PAGE_SIZE,          /* u64, static: bytes per page of it */
-    NAME_TABLE_ELEMS,        /* u64: size of the accessed table */
-    NAME_REF_CONDITION,      /* bool: the reference makes br_on_* branch */
+    NAME_PAGES =
+        NAME_COUNT,     /* u64: pages of the accessed memory (n = 1: of memory.copy's source) */
+    NAME_PAGE_SIZE,     /* u64, static: bytes per page of it */
+    NAME_TABLE_ELEMS,   /* u64: size of the accessed table */
+    NAME_REF_CONDITION, /* bool: the reference makes br_on_* branch */
 } NameId;
 
 /* One thing a rule can match: an event in one mode. */
@@ -57,8 +58,9 @@ const char *event_package(EventKind kind);
 const char *event_name(EventKind kind);
 
 /*
- * Expands a rule over the tables in the language's order (language reference, "match rules"). Appends to out; each gets the
- * next probe number. A part that matches nothing is reported, naming the first such part, and gives false.
+ * Expands a rule over the tables in the language's order (language reference, "match rules").
+ * Appends to out; each gets the next probe number. A part that matches nothing is reported, naming
+ * the first such part, and gives false.
  */
 bool rule_expand(const Rule *rule, Events *out, Diags *diags);
 
@@ -76,16 +78,16 @@ typedef struct NameInfo {
 extern const NameInfo name_infos[NAME_COUNT];
 
 /*
- * Looks `name` up at event `e`; `out` is a Bound with id = NameId. False if the event does not have it.
- * Types are NULL when a type bound is needed.
+ * Looks `name` up at event `e`; `out` is a Bound with id = NameId. False if the event does not have
+ * it. Types are NULL when a type bound is needed.
  */
 bool event_name_lookup(Event e, Str name, Bound *out);
 
 /* Calls add() with every name that event e has (argN as arg0, arg1 ...). */
 void event_name_each(Event e, void (*add)(void *ctx, Str name, const Bound *bound), void *ctx);
 
-/* The number of bytes an access of `op` touches (0 = not a memory access), which operand is its address
- * (from the top) and whether it writes. */
+/* The number of bytes an access of `op` touches (0 = not a memory access), which operand is its
+ * address (from the top) and whether it writes. */
 uint32_t op_access(WasmOp op, uint32_t *addr_arg, bool *writes);
 
 #endif

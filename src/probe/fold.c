@@ -1,5 +1,6 @@
 /*
- * probe/fold.c - static bound names at a site, and constant evaluation with the language's arithmetic.
+ * probe/fold.c - static bound names at a site, and constant evaluation with the language's
+ * arithmetic.
  */
 #include "probe/fold.h"
 
@@ -163,7 +164,9 @@ bool site_value(const Site *s, const Bound *name, Value *out) {
         *out = integer(kind, (uint64_t)1 << s->m->memories.at[memory].limits.page_log2);
         return true;
     }
-    case NAME_OPNAME: *out = text(str_of(i->op == WASM_OP_TYPED_SELECT ? "select" : info->mnemonic)); return true;
+    case NAME_OPNAME:
+        *out = text(str_of(i->op == WASM_OP_TYPED_SELECT ? "select" : info->mnemonic));
+        return true;
     case NAME_BYTECODE:
         *out = integer(kind, info->prefix ? (uint64_t)info->prefix << 8 | info->code : info->code);
         return true;
@@ -223,7 +226,8 @@ static bool fold_cast(const Expr *e, const Site *s, Value *out) {
             *out = truth(v.real != 0);
             return true;
         }
-        /* The trapping truncation of Wasm: what would trap has no value here. 8 and 16 bits go through 32. */
+        /* The trapping truncation of Wasm: what would trap has no value here. 8 and 16 bits go
+         * through 32. */
         bool wide = to == TYPE_I64 || to == TYPE_U64;
         double low = is_signed(to) ? (wide ? -0x1p63 : -0x1p31) : 0;
         double high = is_signed(to) ? (wide ? 0x1p63 : 0x1p31) : (wide ? 0x1p64 : 0x1p32);
@@ -268,7 +272,8 @@ static bool fold_real(Op op, Value a, Value b, Value *out) {
     case OP_DIV: *out = floating(a.kind, a.real / b.real); return true;
     case OP_REM: *out = floating(a.kind, fmod(a.real, b.real)); return true;
     default:
-        *out = truth(compare(op, sign(a.real < b.real, a.real > b.real), isnan(a.real) || isnan(b.real)));
+        *out =
+            truth(compare(op, sign(a.real<b.real, a.real> b.real), isnan(a.real) || isnan(b.real)));
         return true;
     }
 }
@@ -295,12 +300,14 @@ static bool fold_integer(Op op, Value a, Value b, Value *out) {
             *out = integer(k, op == OP_DIV ? x / y : x % y);
         return true;
     case OP_SHL: *out = integer(k, x << shift); return true;
-    case OP_SHR: *out = integer(k, is_signed(k) ? (uint64_t)(sx >> shift) : x >> shift); return true;
+    case OP_SHR:
+        *out = integer(k, is_signed(k) ? (uint64_t)(sx >> shift) : x >> shift);
+        return true;
     case OP_BITAND: *out = integer(k, x & y); return true;
     case OP_BITOR: *out = integer(k, x | y); return true;
     case OP_BITXOR: *out = integer(k, x ^ y); return true;
     default:
-        *out = truth(compare(op, is_signed(k) ? sign(sx < sy, sx > sy) : sign(x < y, x > y), false));
+        *out = truth(compare(op, is_signed(k) ? sign(sx<sy, sx> sy) : sign(x<y, x> y), false));
         return true;
     }
 }

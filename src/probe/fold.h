@@ -11,15 +11,16 @@
 typedef struct Site {
     const WasmModule *m;
     uint32_t func; /* handle of the function */
-    const WasmInstr *instr; /* the instruction; at func events the final `end` (exit) or NULL (entry) */
+    const WasmInstr
+        *instr; /* the instruction; at func events the final `end` (exit) or NULL (entry) */
     uint32_t pc;
     uint32_t opidx;
     bool at_func_end;
     const WasmInstr *previous; /* the instruction in front of it, NULL = none */
 } Site;
 
-/* A constant. Integers: `bits` holds the value extended to 64 bits by the type's signedness; bool: 0 or 1; floats:
- * `real` (f32 values are exact in it); str: `text`. */
+/* A constant. Integers: `bits` holds the value extended to 64 bits by the type's signedness; bool:
+ * 0 or 1; floats: `real` (f32 values are exact in it); str: `text`. */
 typedef struct Value {
     TypeKind kind;
     uint64_t bits;
@@ -27,17 +28,20 @@ typedef struct Value {
     Str text;
 } Value;
 
-/* The value of a static bound name at a site. False if it has none there (an immediate that does not exist). */
+/* The value of a static bound name at a site. False if it has none there (an immediate that does
+ * not exist). */
 bool site_value(const Site *s, const Bound *name, Value *out);
 
 /* The memory that an instruction accesses; n = 1: the source of memory.copy. */
 uint32_t accessed_memory(const WasmInstr *i, uint32_t n);
 
-/* Evaluates an expression whose leaves are literals and static bound names; `s` may be NULL if there are no such names.
- * False if it has no value: an immediate that does not exist, division by zero, float out of range. */
+/* Evaluates an expression whose leaves are literals and static bound names; `s` may be NULL if
+ * there are no such names. False if it has no value: an immediate that does not exist, division by
+ * zero, float out of range. */
 bool fold(const Expr *e, const Site *s, Value *out);
 
-/* The bits of a number or bool as the Wasm constant of its representation (i32, i64, f32 or f64 bits). */
+/* The bits of a number or bool as the Wasm constant of its representation (i32, i64, f32 or f64
+ * bits). */
 uint64_t value_wasm_bits(Value v);
 
 /* The Wasm type that represents a scalar. */

@@ -1,8 +1,8 @@
 /*
  * probe/match.c - walking a program's functions and finding the sites of each action.
  *
- * Matching an instruction is one index into the plan's lists by opcode. Operand types are tracked only in functions
- * where some candidate asks for operands whose types are not fixed by the opcode.
+ * Matching an instruction is one index into the plan's lists by opcode. Operand types are tracked
+ * only in functions where some candidate asks for operands whose types are not fixed by the opcode.
  */
 #include "probe/plan.h"
 
@@ -20,12 +20,14 @@ static void prepare(Matcher *w) {
         w->uses_locals |= w->plan->variants.at[i]->locals.len > 0;
 }
 
-/* Representations agree: a language type of 32 bits or less with i32, and so on; anything with an unknown type. */
+/* Representations agree: a language type of 32 bits or less with i32, and so on; anything with an
+ * unknown type. */
 static bool compatible(WasmType at_site, const Type *wanted) {
     return at_site == WASM_BOT || at_site == type_wasm(wanted);
 }
 
-/* Operand n of a list that is ordered deepest first. Addresses of 64-bit memories are wrapped when they are saved. */
+/* Operand n of a list that is ordered deepest first. Addresses of 64-bit memories are wrapped when
+ * they are saved. */
 static bool has_operand(const WasmTypes *list, const Operand *o, bool address) {
     if (o->n >= list->len)
         return false;
@@ -49,7 +51,8 @@ static bool types_fit(Matcher *w, const Variant *v, const WasmInstr *i) {
     if (!v->look_at_types)
         return true;
     for (uint32_t k = 0; k < v->args.len; k++)
-        if (!has_operand(&w->types.operands, &v->args.at[k], is_address((WasmOp)i->op, v->args.at[k].n)))
+        if (!has_operand(&w->types.operands, &v->args.at[k],
+                         is_address((WasmOp)i->op, v->args.at[k].n)))
             return false;
     for (uint32_t k = 0; k < v->results.len; k++)
         if (!has_operand(&w->types.results, &v->results.at[k], false))
@@ -115,7 +118,8 @@ bool match_func(Matcher *w, uint32_t func) {
     while (wasm_next(&code, &buffer[index & 1])) {
         const WasmInstr *i = &buffer[index & 1];
         const ActionList *list = &w->plan->by_op[i->op];
-        bool watched = (i->op == WASM_OP_CALL || i->op == WASM_OP_RETURN_CALL) && (int64_t)i->a == w->watch;
+        bool watched =
+            (i->op == WASM_OP_CALL || i->op == WASM_OP_RETURN_CALL) && (int64_t)i->a == w->watch;
         if (list->len || watched) {
             s.instr = i;
             s.pc = i->offset;

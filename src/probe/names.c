@@ -1,13 +1,19 @@
 /*
- * probe/names.c - which bound names an event has, and their types: read from event.def and from the names column
- * of opcode.def; operands with a fixed type follow from the operands column.
+ * probe/names.c - which bound names an event has, and their types: read from event.def and from the
+ * names column of opcode.def; operands with a fixed type follow from the operands column.
  */
 #include "probe/event.h"
 
 #include <stdio.h>
 
 enum { U8 = TYPE_U8, U16 = TYPE_U16, U32 = TYPE_U32, I32 = TYPE_I32, U64 = TYPE_U64 };
-enum { BOOL = TYPE_BOOL, STR = TYPE_STR, FUNCREF = TYPE_FUNCREF, MAP = TYPE_MAP, OPEN = TYPE_ERROR };
+enum {
+    BOOL = TYPE_BOOL,
+    STR = TYPE_STR,
+    FUNCREF = TYPE_FUNCREF,
+    MAP = TYPE_MAP,
+    OPEN = TYPE_ERROR
+};
 typedef enum Where { ALWAYS, OPCODE, LISTED } Where;
 typedef enum Life { STATIC, DYNAMIC } Life;
 
@@ -32,7 +38,8 @@ static bool numbered(Str name, NameId *id, uint32_t *n) {
         const char *prefix;
         uint32_t len;
         NameId id;
-    } families[] = {{"arg", 3, NAME_ARG}, {"res", 3, NAME_RES}, {"local", 5, NAME_LOCAL}, {"imm", 3, NAME_IMM}};
+    } families[] = {
+        {"arg", 3, NAME_ARG}, {"res", 3, NAME_RES}, {"local", 5, NAME_LOCAL}, {"imm", 3, NAME_IMM}};
     for (uint32_t f = 0; f < 4; f++) {
         uint32_t len = families[f].len;
         if (name.len <= len || name.len > len + 7 || memcmp(name.ptr, families[f].prefix, len) != 0)
@@ -51,7 +58,8 @@ static bool numbered(Str name, NameId *id, uint32_t *n) {
     return false;
 }
 
-/* The item of a names column that is called `name`: what follows the name ("u32:d=arg0", "" or "()"), or NULL. */
+/* The item of a names column that is called `name`: what follows the name ("u32:d=arg0", "" or
+ * "()"), or NULL. */
 static const char *column_item(const char *column, const char *name, size_t len) {
     for (const char *p = column; *p;) {
         size_t item = strcspn(p, " ");
@@ -89,8 +97,8 @@ static const Type *letter_type(char letter) {
     }
 }
 
-/* argN or resN: a fixed type from the names column, else from the signature letters, else open where the
- * instruction's types depend on the site. */
+/* argN or resN: a fixed type from the names column, else from the signature letters, else open
+ * where the instruction's types depend on the site. */
 static bool operand_lookup(WasmOp op, bool result, uint32_t n, const Type **type) {
     const WasmOpInfo *info = &wasm_ops[op];
     char word[16];
@@ -103,7 +111,8 @@ static bool operand_lookup(WasmOp op, bool result, uint32_t n, const Type **type
     const char *letters = result ? info->results : info->operands;
     *type = NULL;
     if (*letters == '*')
-        return op != WASM_OP_END && op != WASM_OP_ELSE && op != WASM_OP_BR && op != WASM_OP_DELEGATE;
+        return op != WASM_OP_END && op != WASM_OP_ELSE && op != WASM_OP_BR &&
+               op != WASM_OP_DELEGATE;
     size_t count = strlen(letters);
     if (n >= count || letters[count - 1 - n] == 'v')
         return false;
@@ -131,8 +140,9 @@ static bool listed(WasmOp op, NameId id, const Type **type) {
         return access && op_access(op, &addr_arg, &writes) > 0;
     case NAME_TAKEN:
         *type = &type_scalar[TYPE_BOOL];
-        return op == WASM_OP_BR || op == WASM_OP_BR_IF || op == WASM_OP_IF || op == WASM_OP_BR_ON_NULL ||
-               op == WASM_OP_BR_ON_NON_NULL || op == WASM_OP_BR_ON_CAST || op == WASM_OP_BR_ON_CAST_FAIL;
+        return op == WASM_OP_BR || op == WASM_OP_BR_IF || op == WASM_OP_IF ||
+               op == WASM_OP_BR_ON_NULL || op == WASM_OP_BR_ON_NON_NULL ||
+               op == WASM_OP_BR_ON_CAST || op == WASM_OP_BR_ON_CAST_FAIL;
     case NAME_TRAP: *type = &type_scalar[TYPE_BOOL]; return can_trap(op);
     default: break;
     }
@@ -195,7 +205,8 @@ bool event_name_lookup(Event e, Str name, Bound *out) {
         for (id = 0; id < NAME_COUNT; id++)
             if (str_is(name, names[id].text))
                 break;
-        if (id == NAME_COUNT || id == NAME_ARG || id == NAME_RES || id == NAME_LOCAL || id == NAME_IMM)
+        if (id == NAME_COUNT || id == NAME_ARG || id == NAME_RES || id == NAME_LOCAL ||
+            id == NAME_IMM)
             return false;
     }
     *out = (Bound){.id = (int)id, .n = n, .is_static = names[id].life == STATIC};
@@ -238,8 +249,8 @@ void event_name_each(Event e, void (*add)(void *ctx, Str name, const Bound *boun
         bool family = id == NAME_ARG || id == NAME_RES || id == NAME_LOCAL || id == NAME_IMM;
         for (uint32_t n = 0; n < (family ? 4u : 1u); n++) {
             char word[32];
-            int len = family ? snprintf(word, sizeof word, "%.*s%u", (int)strlen(names[id].text) - 1,
-                                        names[id].text, n)
+            int len = family ? snprintf(word, sizeof word, "%.*s%u",
+                                        (int)strlen(names[id].text) - 1, names[id].text, n)
                              : snprintf(word, sizeof word, "%s", names[id].text);
             Bound bound;
             Str name = {word, (uint32_t)len};

@@ -21,7 +21,8 @@ static void collect_name(void *ctx, Expr *e) {
     vec_push(&set->names, e->name);
 }
 
-/* The key under which events share a variant: the type of each used name, and what derived ones derive from. */
+/* The key under which events share a variant: the type of each used name, and what derived ones
+ * derive from. */
 static void event_key(Event e, const NameSet *names, Buf *key) {
     key->len = 0;
     buf_u8(key, e.kind == EVENT_OPCODE);
@@ -50,8 +51,8 @@ static bool scope_name(void *ctx, Str name, Bound *out) {
     return !c->script_scope && event_name_lookup(c->event, name, out);
 }
 
-static bool scope_function(void *ctx, Str name, Bound *out, const Type *const **params, uint32_t *nparams,
-                           const Type **result) {
+static bool scope_function(void *ctx, Str name, Bound *out, const Type *const **params,
+                           uint32_t *nparams, const Type **result) {
     (void)ctx, (void)name, (void)out, (void)params, (void)nparams, (void)result;
     return false;
 }
@@ -67,19 +68,22 @@ static void suggest_one(void *ctx, Str name, const Bound *bound) {
     s->add(s->ctx, name);
 }
 
-static void scope_suggest(void *ctx, bool functions, void (*add)(void *add_ctx, Str name), void *add_ctx) {
+static void scope_suggest(void *ctx, bool functions, void (*add)(void *add_ctx, Str name),
+                          void *add_ctx) {
     ScopeCtx *c = ctx;
     SuggestCtx s = {add, add_ctx};
     if (!functions && !c->script_scope)
         event_name_each(c->event, suggest_one, &s);
 }
 
-/* The type of the value that an alt body must supply: known if the instruction's result is fixed. */
+/* The type of the value that an alt body must supply: known if the instruction's result is fixed.
+ */
 static const Type *alt_type(Event e) {
     static const struct {
         char letter;
         TypeKind kind;
-    } letters[] = {{'i', TYPE_I32}, {'l', TYPE_I64}, {'f', TYPE_F32}, {'d', TYPE_F64}, {'a', TYPE_I32}};
+    } letters[] = {
+        {'i', TYPE_I32}, {'l', TYPE_I64}, {'f', TYPE_F32}, {'d', TYPE_F64}, {'a', TYPE_I32}};
     for (uint32_t i = 0; i < 5; i++)
         if (wasm_ops[e.op].results[0] == letters[i].letter)
             return &type_scalar[letters[i].kind];
@@ -119,7 +123,8 @@ static void use_operand(Operands *list, const Expr *e, bool assigned, bool fixed
     vec_push(list, ((Operand){e->bound.n, e->type, assigned, fixed}));
 }
 
-/* True if operand (or result) n of the variant's instructions has one Wasm type wherever it occurs. */
+/* True if operand (or result) n of the variant's instructions has one Wasm type wherever it occurs.
+ */
 static bool operand_is_fixed(Event e, bool result, uint32_t n) {
     const char *letters = result ? wasm_ops[e.op].results : wasm_ops[e.op].operands;
     size_t count = strlen(letters);
@@ -127,14 +132,15 @@ static bool operand_is_fixed(Event e, bool result, uint32_t n) {
         return n < count && letters[count - 1 - n] != 'a';
     /* conditions and selectors on top of operands that vary */
     return !result && n == 0 &&
-           (e.op == WASM_OP_IF || e.op == WASM_OP_BR_IF || e.op == WASM_OP_BR_TABLE || e.op == WASM_OP_SELECT ||
-            e.op == WASM_OP_TYPED_SELECT);
+           (e.op == WASM_OP_IF || e.op == WASM_OP_BR_IF || e.op == WASM_OP_BR_TABLE ||
+            e.op == WASM_OP_SELECT || e.op == WASM_OP_TYPED_SELECT);
 }
 
 static void use_name(Cut *c, const Expr *e, bool assigned) {
     Variant *v = c->v;
     if (e->bound.id == NAME_ARG) {
-        use_operand(&v->args, e, assigned, v->event.kind == EVENT_OPCODE && operand_is_fixed(v->event, false, e->bound.n));
+        use_operand(&v->args, e, assigned,
+                    v->event.kind == EVENT_OPCODE && operand_is_fixed(v->event, false, e->bound.n));
     } else if (e->bound.id == NAME_RES) {
         use_operand(&v->results, e, assigned, operand_is_fixed(v->event, true, e->bound.n));
     } else if (e->bound.id == NAME_LOCAL) {
@@ -196,7 +202,8 @@ static void cut_stmt(Cut *c, Stmt *s) {
     switch (s->kind) {
     case STMT_DECL:
         if (s->var->type->kind > TYPE_BOOL)
-            unsupported(c, s->var->span, arena_printf(&c->plan->arena, "a variable of type %s", s->var->type->text));
+            unsupported(c, s->var->span,
+                        arena_printf(&c->plan->arena, "a variable of type %s", s->var->type->text));
         else if (s->var->init && s->var->storage == STORAGE_LOCAL)
             cut_expr(c, &s->var->init);
         break;
@@ -231,8 +238,9 @@ static void cut_block(Cut *c, Block *b) {
 static bool cut_variant(Plan *plan, Variant *v, Diags *diags) {
     Cut c = {plan, v, diags, true};
     Event e = v->event;
-    if (e.kind == EVENT_BLOCK_START || e.kind == EVENT_BLOCK_END || e.kind == EVENT_REPORT || e.mode == MODE_BLOCK_ALT ||
-        e.mode == MODE_ENTRY || e.mode == MODE_EXIT || e.mode == MODE_AT_TARGET || e.mode == MODE_SEMANTIC_AFTER) {
+    if (e.kind == EVENT_BLOCK_START || e.kind == EVENT_BLOCK_END || e.kind == EVENT_REPORT ||
+        e.mode == MODE_BLOCK_ALT || e.mode == MODE_ENTRY || e.mode == MODE_EXIT ||
+        e.mode == MODE_AT_TARGET || e.mode == MODE_SEMANTIC_AFTER) {
         Buf text = {0};
         event_text(&text, e, false);
         unsupported(&c, v->probe->rule.span, buf_cstr(&text));
@@ -253,7 +261,8 @@ static bool cut_variant(Plan *plan, Variant *v, Diags *diags) {
 
 /* ---- variables ---- */
 
-/* Registers the long-lived variables of a probe, once per probe; frame variables once per name and script. */
+/* Registers the long-lived variables of a probe, once per probe; frame variables once per name and
+ * script. */
 static void plan_vars(Plan *plan, Variant *v) {
     PlanProbe *p = &plan->probes.at[v->source];
     bool first = p->nvars == UINT32_MAX;
@@ -266,7 +275,8 @@ static void plan_vars(Plan *plan, Variant *v) {
     for (uint32_t i = 0; i < v->probe->nvars; i++) {
         const Var *var = v->probe->vars[i];
         uint32_t id = UINT32_MAX;
-        if (var->storage == STORAGE_UNSHARED || var->storage == STORAGE_SHARED || var->storage == STORAGE_FRAME) {
+        if (var->storage == STORAGE_UNSHARED || var->storage == STORAGE_SHARED ||
+            var->storage == STORAGE_FRAME) {
             id = p->first_var + nth++;
             if (first) {
                 vec_push(&plan->vars, ((PlanVar){var, v->script, v->source, id}));
@@ -290,8 +300,14 @@ static Variant *make_variant(Plan *plan, Script *script, uint32_t source, Event 
     Buf text = {0};
     event_text(&text, e, false);
     ScopeCtx ctx = {e, e.kind == EVENT_REPORT || e.kind == EVENT_BEGIN || e.kind == EVENT_END};
-    Scope scope = {&ctx, scope_name, scope_function, scope_suggest, NULL,
-                   v->is_alt, v->is_alt ? alt_type(e) : NULL, buf_cstr(&text)};
+    Scope scope = {&ctx,
+                   scope_name,
+                   scope_function,
+                   scope_suggest,
+                   NULL,
+                   v->is_alt,
+                   v->is_alt ? alt_type(e) : NULL,
+                   buf_cstr(&text)};
     bool ok = lang_check_probe(script, v->probe, &scope, diags);
     buf_free(&text);
     vec_push(&plan->variants, v);
@@ -313,10 +329,12 @@ static bool plan_probe(Plan *plan, uint32_t script, Probe *probe, uint32_t *numb
     for (uint32_t i = 0; ok && i < events.len; i++) {
         bool added;
         event_key(events.at[i], &names, &key);
-        uint64_t *group = map_put(&groups, (Str){(char *)key.data, (uint32_t)key.len}, plan->variants.len, &added);
+        uint64_t *group = map_put(&groups, (Str){(char *)key.data, (uint32_t)key.len},
+                                  plan->variants.len, &added);
         if (added && !make_variant(plan, plan->scripts.at[script], source, events.at[i], diags))
             ok = false;
-        vec_push(&plan->actions, ((Action){plan->variants.at[*group], events.at[i], (*number)++, 0}));
+        vec_push(&plan->actions,
+                 ((Action){plan->variants.at[*group], events.at[i], (*number)++, 0}));
     }
     plan->probes.at[source].nactions = plan->actions.len - plan->probes.at[source].first_action;
     if (plan->probes.at[source].nvars == UINT32_MAX)
@@ -339,15 +357,16 @@ static void index_actions(Plan *plan) {
             list->len++;
         }
         for (uint32_t k = 0; !fill && k < WASM_OP_COUNT + EVENT_KIND_COUNT; k++) {
-            ActionList *list = k < WASM_OP_COUNT ? &plan->by_op[k] : &plan->by_kind[k - WASM_OP_COUNT];
+            ActionList *list =
+                k < WASM_OP_COUNT ? &plan->by_op[k] : &plan->by_kind[k - WASM_OP_COUNT];
             list->at = arena_array(&plan->arena, uint32_t, list->len + 1);
             list->len = 0;
         }
     }
 }
 
-/* Two alt probes cannot both replace an instruction: found as soon as their events overlap and no predicate tells
- * them apart. (With static predicates it is found when matching.) */
+/* Two alt probes cannot both replace an instruction: found as soon as their events overlap and no
+ * predicate tells them apart. (With static predicates it is found when matching.) */
 static bool check_alts(const Plan *plan, Diags *diags) {
     for (uint32_t op = 0; op < WASM_OP_COUNT; op++) {
         const Probe *first = NULL;
@@ -357,8 +376,8 @@ static bool check_alts(const Plan *plan, Diags *diags) {
             if (a->event.mode != MODE_ALT || p->predicate)
                 continue;
             if (first && first->rule.span.start != p->rule.span.start) {
-                Diag *d = diag(diags, DIAG_ALT_CLASH, p->rule.span, "a second alt probe replaces %s",
-                               wasm_ops[op].mnemonic);
+                Diag *d = diag(diags, DIAG_ALT_CLASH, p->rule.span,
+                               "a second alt probe replaces %s", wasm_ops[op].mnemonic);
                 diag_label(diags, d, first->rule.span, "the first one is here");
                 return false;
             }
@@ -371,12 +390,14 @@ static bool check_alts(const Plan *plan, Diags *diags) {
 static bool plan_script(Plan *plan, uint32_t index, Diags *diags) {
     Script *s = plan->scripts.at[index];
     ScopeCtx ctx = {.script_scope = true};
-    Scope scope = {&ctx, scope_name, scope_function, scope_suggest, NULL, false, NULL, "script scope"};
+    Scope scope = {&ctx, scope_name, scope_function, scope_suggest,
+                   NULL, false,      NULL,           "script scope"};
     bool ok = lang_check_script(s, &scope, diags);
     for (uint32_t i = 0; i < s->vars.len; i++) {
         Var *var = s->vars.at[i];
         if (var->type && var->type->kind > TYPE_BOOL && var->type->kind != TYPE_ERROR) {
-            diag(diags, DIAG_UNSUPPORTED, var->span, "a variable of type %s cannot be compiled yet", var->type->text);
+            diag(diags, DIAG_UNSUPPORTED, var->span, "a variable of type %s cannot be compiled yet",
+                 var->type->text);
             ok = false;
         }
         vec_push(&plan->vars, ((PlanVar){var, index, UINT32_MAX, plan->vars.len}));
@@ -430,7 +451,8 @@ typedef enum Tri { NO, YES, UNKNOWN } Tri;
 /* The value of a condition with the atoms decided. */
 static Tri decide(const Variant *v, uint64_t atoms, const Expr *e) {
     Value value;
-    if (e->slot && e->type->kind == TYPE_BOOL && e->slot <= v->atoms.len && v->atoms.at[e->slot - 1] == e)
+    if (e->slot && e->type->kind == TYPE_BOOL && e->slot <= v->atoms.len &&
+        v->atoms.at[e->slot - 1] == e)
         return atoms >> (e->slot - 1) & 1 ? YES : NO;
     if (e->kind == EXPR_BINARY && (e->op == OP_AND || e->op == OP_OR)) {
         Tri decisive = e->op == OP_AND ? NO : YES;

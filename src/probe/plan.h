@@ -1,15 +1,17 @@
 /*
- * probe/plan.h - from checked scripts to a plan: which actions belong to which event, and what each needs.
+ * probe/plan.h - from checked scripts to a plan: which actions belong to which event, and what each
+ * needs.
  *
  *   Script    a parsed and checked source file
  *   Probe     a rule with predicate and body, as written
  *   Action    one event that a probe's rule expanded to; has the probe number of reports
- *   Variant   a typed copy of a probe, shared by all its actions on whose events the used names have the same types
- *   Shape     a variant with its static conditions decided; each shape is compiled once (gen/) into a template
- *   Site      a place in the program where an action matches
+ *   Variant   a typed copy of a probe, shared by all its actions on whose events the used names
+ * have the same types Shape     a variant with its static conditions decided; each shape is
+ * compiled once (gen/) into a template Site      a place in the program where an action matches
  *
- * What is static in a variant is cut out of the tree: a maximal static condition becomes an *atom* (its values choose
- * the shape), a maximal static number a *constant* (a hole in the template, filled at each site).
+ * What is static in a variant is cut out of the tree: a maximal static condition becomes an *atom*
+ * (its values choose the shape), a maximal static number a *constant* (a hole in the template,
+ * filled at each site).
  */
 #ifndef WHAMMC_PROBE_PLAN_H
 #define WHAMMC_PROBE_PLAN_H
@@ -45,7 +47,7 @@ typedef struct Shape {
 enum { MAX_ATOMS = 64 };
 
 typedef struct Variant {
-    Probe *probe; /* the typed copy */
+    Probe *probe;    /* the typed copy */
     uint32_t source; /* index into Plan.probes */
     uint32_t script;
     Event event; /* a representative */
@@ -55,9 +57,9 @@ typedef struct Variant {
     bool look_at_types; /* some operand is not fixed */
     bool is_alt;
     const Type *returns; /* alt: type of the value that the body supplies, NULL = none */
-    uint32_t *vars;     /* by Var.index: PlanVar id, UINT32_MAX for plain locals */
-    Shape *only;        /* the shape, if there are no atoms */
-    Map shapes;         /* by the bytes of the atoms: index into Plan.shapes */
+    uint32_t *vars;      /* by Var.index: PlanVar id, UINT32_MAX for plain locals */
+    Shape *only;         /* the shape, if there are no atoms */
+    Map shapes;          /* by the bytes of the atoms: index into Plan.shapes */
 } Variant;
 
 typedef struct Action {
@@ -88,20 +90,20 @@ typedef struct Plan {
     Vec(Action) actions;
     Vec(PlanVar) vars;
     Vec(Shape *) shapes;
-    ActionList by_op[WASM_OP_COUNT];       /* actions in script order */
-    ActionList by_kind[EVENT_KIND_COUNT];  /* of events that are not instructions */
+    ActionList by_op[WASM_OP_COUNT];      /* actions in script order */
+    ActionList by_kind[EVENT_KIND_COUNT]; /* of events that are not instructions */
 } Plan;
 
 /*
- * Checks the scripts (parsed, unchecked) and makes the plan. The scripts are borrowed and must outlive it. False if
- * there were errors; plan_free is needed either way.
+ * Checks the scripts (parsed, unchecked) and makes the plan. The scripts are borrowed and must
+ * outlive it. False if there were errors; plan_free is needed either way.
  */
 bool plan_make(Plan *plan, Script *const *scripts, uint32_t n, Diags *diags);
 void plan_free(Plan *plan);
 
 /*
- * The shape of a variant at a site, made on first use; NULL if its predicate is false there or a static value does
- * not exist. `s->instr` must be set for instruction events.
+ * The shape of a variant at a site, made on first use; NULL if its predicate is false there or a
+ * static value does not exist. `s->instr` must be set for instruction events.
  */
 Shape *plan_shape(Plan *plan, Variant *v, const Site *s);
 
@@ -128,10 +130,12 @@ typedef struct Matcher {
     const WasmModule *m;
     int64_t watch; /* a function: calls of it are shown even if nothing matches; -1 = none */
     /*
-     * Called in code order for each place at which something matches: the function's entry (instr NULL), each instruction, and after
-     * the final `end` once more for the exit. Matches are in script order and of one kind of event.
+     * Called in code order for each place at which something matches: the function's entry (instr
+     * NULL), each instruction, and after the final `end` once more for the exit. Matches are in
+     * script order and of one kind of event.
      */
-    void (*at)(void *ctx, const Site *site, const SiteTypes *types, const Match *matches, uint32_t n);
+    void (*at)(void *ctx, const Site *site, const SiteTypes *types, const Match *matches,
+               uint32_t n);
     void *ctx;
 
     bool prepared, looks, uses_locals;

@@ -1,0 +1,328 @@
+/*
+ * gen/gen.c - shapes to templates: the scratch module, Binaryen's passes, and decoding what comes
+ * out.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include "gen/gen.h"
+
+#include "gen/expr.h"
+
+#include <pthread.h>
+#include <stdio.h>
+
+static pthread_mutex_t binaryen_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- building the scratch module ---- */
+
+static void add_memory(BinaryenModuleRef module) {
+    /* Loads and stores need one; the splicer writes the real index. */
+#if defined HAVE_BINARYEN_SET_MEMORY_13
+    BinaryenSetMemory(module, 1, 1, NULL, NULL, NULL, NULL, NULL, NULL, 0, false, false, "0");
+#elif defined HAVE_BINARYEN_SET_MEMORY_12
+    BinaryenSetMemory(module, 1, 1, NULL, NULL, NULL, NULL, NULL, 0, false, false, "0");
+#elif defined HAVE_BINARYEN_SET_MEMORY_11
+    BinaryenSetMemory(module, 1, 1, NULL, NULL, NULL, NULL, NULL, 0, false, "0");
+#else
+    BinaryenSetMemory(module, 1, 1, NULL, NULL, NULL, NULL, NULL, 0, false);
+#endif
+}
+
+/* Locals for the plain variables of a body. */
+static void declare_locals(Body *b, Var *const *vars, uint32_t nvars) {
+    b->local_of = mem_zalloc(sizeof *b->local_of * (nvars + 1u));
+    for (uint32_t i = 0; i < nvars; i++) {
+        if (vars[i]->storage != STORAGE_LOCAL)
+            continue;
+        b->local_of[vars[i]->index] = b->locals.len;
+        vec_push(&b->locals, gen_type(vars[i]->type));
+    }
+}
+
+static void add_function(Body *b, const char *name, BinaryenType result,
+                         BinaryenExpressionRef body) {
+    BinaryenAddFunction(b->module, name, BinaryenTypeNone(), result, b->locals.at, b->locals.len,
+                        body);
+    BinaryenAddFunctionExport(b->module, name, name);
+    vec_free(&b->locals);
+    free(b->local_of);
+}
+
+static void build_shape(BinaryenModuleRef module, Map *imports, const Plan *plan,
+                        const GenOptions *options, const Shape *s, const char *name) {
+    const Variant *v = s->variant;
+    Body b = {module, plan, options, v->script, v, s->atoms, imports, {0}, NULL};
+    declare_locals(&b, v->probe->vars, v->probe->nvars);
+    BinaryenExpressionRef body = gen_block(&b, &v->probe->body);
+    if (v->probe->predicate && !v->is_alt)
+        body = BinaryenIf(module, gen_expr(&b, v->probe->predicate), body, NULL);
+    BinaryenType result = v->is_alt && v->returns ? gen_type(v->returns) : BinaryenTypeNone();
+    if (result != BinaryenTypeNone()) {
+        BinaryenExpressionRef both[] = {body, BinaryenUnreachable(module)};
+        body = BinaryenBlock(module, NULL, both, 2, BinaryenTypeAuto());
+    }
+    add_function(&b, name, result, body);
+}
+
+/* Script-scope statements; false if there are none that generate code. */
+static bool build_init(BinaryenModuleRef module, Map *imports, const Plan *plan,
+                       const GenOptions *options, uint32_t script, const char *name) {
+    const Script *s = plan->scripts.at[script];
+    bool any = false;
+    for (const Stmt *st = s->init.first; st; st = st->next)
+        any |= st->kind != STMT_DECL || st->var->init;
+    if (!any)
+        return false;
+    Body b = {module, plan, options, script, NULL, 0, imports, {0}, NULL};
+    declare_locals(&b, NULL, 0);
+    add_function(&b, name, BinaryenTypeNone(), gen_block(&b, &s->init));
+    return true;
+}
+
+static void optimise(BinaryenModuleRef module) {
+    BinaryenSetOptimizeLevel(2);
+    BinaryenSetShrinkLevel(1);
+    for (BinaryenIndex i = 0; i < BinaryenGetNumFunctions(module); i++)
+        BinaryenFunctionOptimize(BinaryenGetFunctionByIndex(module, i), module);
+}
+
+/* ---- decoding ---- */
+
+/* Where a temporary is first touched, to tell whether it must be zeroed. */
+typedef struct TempUse {
+    bool seen, zero;
+    uint32_t owner; /* the construct of its first write */
+} TempUse;
+
+typedef struct Decoder {
+    const WasmModule *m;
+    const GenOptions *options;
+    Buf code;
+    Vec(Hole) holes;
+    Vec(TempUse) temps;
+    Vec(uint32_t) open; /* ids of the constructs around the current instruction */
+    uint32_t next_construct;
+    bool jumps; /* `return` became a branch to the end of the template */
+} Decoder;
+
+static void use_temp(Decoder *d, uint32_t n, bool write) {
+    TempUse *t = &d->temps.at[n];
+    uint32_t here = vec_last(&d->open);
+    if (!t->seen) {
+        *t = (TempUse){true, !write, here};
+        return;
+    }
+    bool inside = false;
+    for (uint32_t i = 0; i < d->open.len; i++)
+        inside |= d->open.at[i] == t->owner;
+    t->zero |= !inside;
+}
+
+static void add_hole(Decoder *d, Hole h) {
+    h.at = (uint32_t)d->code.len;
+    vec_push(&d->holes, h);
+}
+
+/* Loads and stores of the scratch module's memory go to the real one. */
+static void put_access(Decoder *d, const WasmInstr *i) {
+    wasm_put_op(&d->code, (WasmOp)i->op);
+    bool other = d->options->memory_index != 0;
+    buf_uleb(&d->code, i->a | (other ? 0x40u : 0));
+    if (other)
+        buf_uleb(&d->code, d->options->memory_index);
+    buf_uleb(&d->code, i->c);
+}
+
+static bool decode_instr(Decoder *d, const uint8_t *body, const WasmInstr *i) {
+    Hole h = {0};
+    switch (i->op) {
+    case WASM_OP_GLOBAL_GET:
+    case WASM_OP_GLOBAL_SET: {
+        const WasmGlobal *g = i->a < d->m->globals.len ? &d->m->globals.at[i->a] : NULL;
+        if (!g || g->import < 0 || !hole_parse(d->m->imports.at[g->import].name, &h))
+            return false;
+        h.access = i->op == WASM_OP_GLOBAL_GET ? HOLE_GET : HOLE_SET;
+        add_hole(d, h);
+        return true;
+    }
+    case WASM_OP_LOCAL_GET:
+    case WASM_OP_LOCAL_SET:
+    case WASM_OP_LOCAL_TEE:
+        if (i->a >= d->temps.len)
+            return false;
+        h.kind = HOLE_TEMP;
+        h.access = i->op == WASM_OP_LOCAL_GET   ? HOLE_GET
+                   : i->op == WASM_OP_LOCAL_SET ? HOLE_SET
+                                                : HOLE_TEE;
+        h.n = i->a;
+        use_temp(d, h.n, h.access != HOLE_GET);
+        add_hole(d, h);
+        return true;
+    case WASM_OP_RETURN:
+        d->jumps = true;
+        wasm_put_op(&d->code, WASM_OP_BR);
+        buf_uleb(&d->code, d->open.len - 1);
+        return true;
+    default: break;
+    }
+    if (wasm_ops[i->op].imm == WASM_IMM_MEMARG) {
+        put_access(d, i);
+        return true;
+    }
+    if (i->op == WASM_OP_BLOCK || i->op == WASM_OP_LOOP || i->op == WASM_OP_IF)
+        vec_push(&d->open, ++d->next_construct);
+    else if (i->op == WASM_OP_ELSE)
+        vec_last(&d->open) = ++d->next_construct;
+    else if (i->op == WASM_OP_END)
+        d->open.len--;
+    if (d->open.len) /* not the function's own end */
+        buf_bytes(&d->code, body + i->offset, i->size);
+    return true;
+}
+
+/* Puts the zeroing of temporaries and the block for jumps in front, and makes the template. */
+static const Template *finish(Decoder *d, Arena *arena, const WasmTypes *locals, WasmType result) {
+    Template *t = arena_new(arena, Template);
+    Buf code = {0};
+    Vec(Hole) holes = {0};
+    for (uint32_t i = 0; i < d->temps.len; i++) {
+        if (!d->temps.at[i].zero)
+            continue;
+        WasmType type = locals->at[i];
+        wasm_put_op(&code, type == WASM_I64   ? WASM_OP_I64_CONST
+                           : type == WASM_F32 ? WASM_OP_F32_CONST
+                           : type == WASM_F64 ? WASM_OP_F64_CONST
+                                              : WASM_OP_I32_CONST);
+        for (int k = type == WASM_F64 ? 8 : type == WASM_F32 ? 4 : 1; k > 0; k--)
+            buf_u8(&code, 0);
+        vec_push(&holes, ((Hole){(uint32_t)code.len, HOLE_TEMP, HOLE_SET, i, type}));
+    }
+    if (d->jumps) {
+        wasm_put_op(&code, WASM_OP_BLOCK);
+        wasm_put_type(&code, result);
+        wasm_put_op(&d->code, WASM_OP_END);
+    }
+    for (uint32_t i = 0; i < d->holes.len; i++) {
+        Hole h = d->holes.at[i];
+        h.at += (uint32_t)code.len;
+        vec_push(&holes, h);
+    }
+    buf_bytes(&code, d->code.data, d->code.len);
+    t->len = (uint32_t)code.len;
+    t->code = (const uint8_t *)arena_strndup(arena, (const char *)code.data, code.len);
+    t->nholes = holes.len;
+    t->holes = memcpy(arena_array(arena, Hole, holes.len + 1), holes.at ? holes.at : (Hole[1]){{0}},
+                      holes.len * sizeof(Hole));
+    t->ntemps = locals->len;
+    t->temps = memcpy(arena_array(arena, WasmType, locals->len + 1),
+                      locals->at ? locals->at : (WasmType[1]){0}, locals->len * sizeof(WasmType));
+    t->result = result;
+    buf_free(&code);
+    vec_free(&holes);
+    return t;
+}
+
+static const Template *decode(const WasmModule *m, const GenOptions *options, Arena *arena,
+                              const char *name) {
+    const WasmExport *export = wasm_find_export(m, WASM_SPACE_FUNC, str_of(name));
+    if (!export)
+        return NULL;
+    uint32_t func = export->handle;
+    const WasmTypeDef *type = wasm_func_type(m, func);
+    Decoder d = {.m = m, .options = options};
+    WasmTypes locals = {0};
+    const char *error = NULL;
+    uint32_t first = wasm_func_locals(m, func, &locals, &error);
+    for (uint32_t i = 0; i < locals.len; i++)
+        vec_push(&d.temps, ((TempUse){0}));
+    vec_push(&d.open, 0);
+    const uint8_t *body = wasm_func_body(m, func);
+    WasmCode code = wasm_code(body, m->funcs.at[func].body_size, first);
+    WasmInstr i;
+    bool ok = first > 0;
+    while (ok && wasm_next(&code, &i))
+        ok = decode_instr(&d, body, &i);
+    const Template *t = NULL;
+    if (ok && !code.error)
+        t = finish(&d, arena, &locals, type->nresults ? type->results[0] : WASM_NONE);
+    vec_free(&locals);
+    vec_free(&d.temps);
+    vec_free(&d.holes);
+    vec_free(&d.open);
+    buf_free(&d.code);
+    return t;
+}
+
+/* ---- */
+
+static bool fault(Diags *diags, const char *what) {
+    diag(diags, DIAG_INTERNAL, NO_SPAN, "internal fault in code generation: %s", what);
+    return false;
+}
+
+/* Decodes the written scratch module into the plan's templates. */
+static bool decode_all(Plan *plan, const GenOptions *options, const Template **init,
+                       const Buf *bytes, Diags *diags) {
+    WasmModule m;
+    char name[32];
+    bool ok = wasm_read(&m, bytes->data, bytes->len, 0, diags) ||
+              fault(diags, "the scratch module is malformed");
+    for (uint32_t i = 0; ok && i < plan->shapes.len; i++) {
+        Shape *s = plan->shapes.at[i];
+        snprintf(name, sizeof name, "s%u", i);
+        if (s->never || s->template)
+            continue;
+        s->template = (void *)decode(&m, options, &plan->arena, name);
+        ok = s->template || fault(diags, "a template cannot be decoded");
+    }
+    for (uint32_t i = 0; ok && i < plan->scripts.len; i++) {
+        snprintf(name, sizeof name, "i%u", i);
+        init[i] = decode(&m, options, &plan->arena, name);
+    }
+    wasm_module_free(&m);
+    return ok;
+}
+
+bool gen_templates(Plan *plan, const GenOptions *options, const Template **init, Diags *diags) {
+    Map imports = {0};
+    char name[32];
+    pthread_mutex_lock(&binaryen_lock);
+    BinaryenModuleRef module = BinaryenModuleCreate();
+    BinaryenModuleSetFeatures(module, BinaryenFeatureMVP() | BinaryenFeatureMutableGlobals() |
+                                          BinaryenFeatureSignExt());
+    add_memory(module);
+    bool any = false;
+    for (uint32_t i = 0; i < plan->shapes.len; i++) {
+        const Shape *s = plan->shapes.at[i];
+        snprintf(name, sizeof name, "s%u", i);
+        if (s->never || s->template)
+            continue;
+        build_shape(module, &imports, plan, options, s, name);
+        any = true;
+    }
+    for (uint32_t i = 0; i < plan->scripts.len; i++) {
+        snprintf(name, sizeof name, "i%u", i);
+        any |= build_init(module, &imports, plan, options, i, name);
+        init[i] = NULL;
+    }
+    Buf bytes = {0};
+    bool ok = true;
+    if (any && !BinaryenModuleValidate(module))
+        ok = fault(diags, "the scratch module is invalid");
+    if (any && ok) {
+        if (options->optimise)
+            optimise(module);
+        BinaryenModuleAllocateAndWriteResult written = BinaryenModuleAllocateAndWrite(module, NULL);
+        buf_bytes(&bytes, written.binary, written.binaryBytes);
+        free(written.binary);
+        free(written.sourceMap);
+    }
+    BinaryenModuleDispose(module);
+    pthread_mutex_unlock(&binaryen_lock);
+    if (any && ok)
+        ok = decode_all(plan, options, init, &bytes, diags);
+    buf_free(&bytes);
+    map_free(&imports);
+    return ok;
+}

@@ -1,0 +1,60 @@
+/*
+ * gen/gen.h - from shapes of a plan to code templates with holes.
+ *
+ * Each shape becomes a function of a scratch module, built and optimised by Binaryen. What differs
+ * from site to site, or is only known when the output is laid out, is an imported global there; the
+ * optimised function is then decoded into bytes and a list of holes. This is the only folder that
+ * knows Binaryen. Binaryen keeps process-wide state, so calls are serialised by a lock.
+ */
+#ifndef WHAMMC_GEN_GEN_H
+#define WHAMMC_GEN_GEN_H
+
+#include "probe/plan.h"
+
+typedef enum HoleKind {
+    HOLE_CONST,     /* push constant n of the variant (Variant.consts) */
+    HOLE_ARG,       /* read or write the saved operand n */
+    HOLE_RESULT,    /* ... the saved result n */
+    HOLE_LOCAL,     /* ... the program's local n */
+    HOLE_VAR,       /* ... plan variable n, kept in a global or local */
+    HOLE_VAR_ADDR,  /* push the address of plan variable n, kept in memory */
+    HOLE_TEMP,      /* read, write or tee temporary n of the template */
+    HOLE_PAGES,     /* push the size in pages of memory n of the instruction, as i64 */
+    HOLE_ELEMS,     /* push the size of the instruction's table, as i64 */
+    HOLE_CONDITION, /* push whether the reference operand makes the instruction branch */
+} HoleKind;
+
+typedef enum HoleAccess { HOLE_GET, HOLE_SET, HOLE_TEE } HoleAccess;
+
+typedef struct Hole {
+    uint32_t at; /* bytes of code in front of it */
+    uint8_t kind, access;
+    uint32_t n;
+    WasmType type;
+} Hole;
+
+/* Code that is stack-neutral except for its results. Lives in the plan's arena. */
+typedef struct Template {
+    const uint8_t *code;
+    uint32_t len;
+    const Hole *holes;
+    uint32_t nholes;
+    const WasmType *temps; /* types of its temporaries; it zeroes those that it reads first */
+    uint32_t ntemps;
+    WasmType result; /* of an alt body, WASM_NONE = none */
+} Template;
+
+typedef struct GenOptions {
+    bool optimise;
+    const bool *in_memory; /* by PlanVar.id: the variable is kept in memory, not in globals */
+    uint32_t memory_index; /* final index of that memory */
+} GenOptions;
+
+/*
+ * Compiles every shape of the plan that has no template yet (Shape.template), and the statements of
+ * each script's scope: init[i] for plan->scripts.at[i], NULL if there are none. False on an
+ * internal fault (reported).
+ */
+bool gen_templates(Plan *plan, const GenOptions *options, const Template **init, Diags *diags);
+
+#endif
