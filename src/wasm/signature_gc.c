@@ -33,7 +33,8 @@ static bool ref_func(WasmSig *s) {
     uint32_t func = s->i->a;
     if (!wasm_sig_exists(s, "function", func, m->funcs.len))
         return false;
-    if (m->declared && func < m->input_count[WASM_SPACE_FUNC] && !m->declared[func])
+    bool in_body = s->t->func != UINT32_MAX; /* a constant expression declares it by naming it */
+    if (in_body && m->declared && func < m->input_count[WASM_SPACE_FUNC] && !m->declared[func])
         return wasm_sig_fail(s, "function %u is not declared (exported or in an element segment)",
                              func);
     vec_push(s->results, WASM_REF(0, m->funcs.at[func].type));

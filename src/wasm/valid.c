@@ -192,13 +192,13 @@ static void check_memories(Valid *v) {
     for (uint32_t k = 0; k < m->memories.len; k++) {
         const WasmLimits *l = &m->memories.at[k].limits;
         uint32_t at = entity_offset(m, m->memories.at[k].import, WASM_SEC_MEMORY);
-        uint32_t bits = l->is64 ? 64 : 32;
         if (l->page_log2 != 0 && l->page_log2 != 16) {
             report(v, DIAG_INVALID, at, 0,
                    "memory %u: page size 2^%u, only 1 and 65536 are possible", k, l->page_log2);
             continue;
         }
-        uint64_t pages = bits - l->page_log2 >= 64 ? UINT64_MAX : 1ull << (bits - l->page_log2);
+        uint64_t bytes = l->is64 ? UINT64_MAX : UINT32_MAX; /* the highest address */
+        uint64_t pages = l->page_log2 ? (bytes >> 16) + 1 : bytes;
         check_limits(v, l, pages, at, "memory", k);
         if (l->shared && !l->has_max)
             report(v, DIAG_INVALID, at, 0, "memory %u: a shared memory needs a maximum size", k);
