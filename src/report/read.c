@@ -1,0 +1,406 @@
+/*
+ * report/read.c - reads reports (CSV or JSON lines) back into rows.
+ *
+ * CSV: a report starts with the line of '=' signs and ends before the first line that is no row;
+ * there is no quoting, and function names may contain ", ", so the place is found by its form: ",
+ * fid, pc, n_probe, ". JSON: each line that is an object with the columns of a report is a row; a
+ * report ends where the id of its first row comes again.
+ */
+#include "report/read.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+typedef struct Parser {
+    Report *report;
+    uint32_t which;
+    bool in_csv;
+    Str first_id, first_id_type; /* of the report's first row, if that was JSON; else ptr is NULL */
+} Parser;
+
+/* ---- slices ---- */
+
+static Str slice(Str s, uint32_t from, uint32_t to) {
+    return (Str){s.ptr + from, to - from};
+}
+
+static bool starts_with(Str s, Str prefix) {
+    return s.len >= prefix.len && memcmp(s.ptr, prefix.ptr, prefix.len) == 0;
+}
+
+/* Takes the part of *s in front of ", ", and that too. */
+static bool take_column(Str *s, Str *column) {
+    for (uint32_t i = 0; i + 1 < s->len; i++) {
+        if (s->ptr[i] == ',' && s->ptr[i + 1] == ' ') {
+            *column = slice(*s, 0, i);
+            *s = slice(*s, i + 2, s->len);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A decimal number that is all of s. */
+static bool decimal(Str s, uint64_t max, uint64_t *value) {
+    uint64_t v = 0;
+    if (s.len == 0)
+        return false;
+    for (uint32_t i = 0; i < s.len; i++) {
+        uint32_t digit = (uint32_t)(uint8_t)s.ptr[i] - '0';
+        if (digit > 9 || v > (max - digit) / 10)
+            return false;
+        v = v * 10 + digit;
+    }
+    *value = v;
+    return true;
+}
+
+static bool take_u32(Str *s, uint32_t *value) {
+    Str column;
+    uint64_t v;
+    if (!take_column(s, &column) || !decimal(column, UINT32_MAX, &v))
+        return false;
+    *value = (uint32_t)v;
+    return true;
+}
+
+/* ---- values ---- */
+
+static bool read_real(Str s, double *value) {
+    char copy[64], *end;
+    if (s.len == 0 || s.len >= sizeof copy)
+        return false;
+    memcpy(copy, s.ptr, s.len);
+    copy[s.len] = '\0';
+    *value = strtod(copy, &end);
+    return *end == '\0';
+}
+
+static bool read_signed(Str s, int64_t *value) {
+    uint64_t v;
+    bool negative = s.len && s.ptr[0] == '-';
+    if (!decimal(negative ? slice(s, 1, s.len) : s, (uint64_t)INT64_MAX + negative, &v))
+        return false;
+    *value = (int64_t)(negative ? 0 - v : v);
+    return true;
+}
+
+static bool is_one_of(Str s, const char *const *names) {
+    for (; *names; names++)
+        if (str_is(s, *names))
+            return true;
+    return false;
+}
+
+/* Sets the row's class and number from its type and value. */
+static void classify(ReportRow *row) {
+    static const char *const unsigneds[] = {"u8", "u16", "u32", "u64", NULL};
+    static const char *const signeds[] = {"i8", "i16", "i32", "i64", NULL};
+    static const char *const reals[] = {"f32", "f64", NULL};
+    row->class = REPORT_CLASS_TEXT;
+    if (is_one_of(row->type, unsigneds) && decimal(row->value, UINT64_MAX, &row->number.u))
+        row->class = REPORT_CLASS_UNSIGNED;
+    else if (is_one_of(row->type, signeds) && read_signed(row->value, &row->number.i))
+        row->class = REPORT_CLASS_SIGNED;
+    else if (is_one_of(row->type, reals) && read_real(row->value, &row->number.real))
+        row->class = REPORT_CLASS_REAL;
+    else if (str_is(row->type, "bool") &&
+             (str_is(row->value, "true") || str_is(row->value, "false")))
+        row->class = REPORT_CLASS_BOOL, row->number.u = str_is(row->value, "true");
+}
+
+/* ---- CSV ---- */
+
+/* Whether s starts with a probe id: digits, '_', a rule. */
+static bool is_probe_id(Str s) {
+    uint32_t i = 0;
+    while (i < s.len && s.ptr[i] >= '0' && s.ptr[i] <= '9')
+        i++;
+    return i && i < s.len && s.ptr[i] == '_';
+}
+
+/* "fname, fid, pc, probe, value" */
+static bool csv_place(Str rest, ReportRow *row) {
+    for (uint32_t i = 0; i + 1 < rest.len; i++) {
+        if (rest.ptr[i] != ',' || rest.ptr[i + 1] != ' ')
+            continue;
+        Str tail = slice(rest, i + 2, rest.len);
+        if (take_u32(&tail, &row->fid) && take_u32(&tail, &row->pc) && is_probe_id(tail) &&
+            take_column(&tail, &row->probe)) {
+            row->fname = slice(rest, 0, i);
+            row->value = tail;
+            row->has_place = true;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool csv_row(Str line, ReportRow *row) {
+    memset(row, 0, sizeof *row);
+    Str *columns[] = {&row->id,   &row->id_type,   &row->name,
+                      &row->type, &row->wasm_type, &row->script};
+    for (uint32_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        if (!take_column(&line, columns[i]))
+            return false;
+    if (row->id.len == 0 || row->id_type.len == 0)
+        return false;
+    if (!starts_with(line, STR(", , , "))) {
+        if (!csv_place(line, row))
+            return false;
+    } else {
+        line = slice(line, 6, line.len);
+        if (!take_column(&line, &row->probe))
+            return false;
+        if (row->probe.len == 0)
+            row->probe.ptr = NULL;
+        row->value = line;
+    }
+    classify(row);
+    return true;
+}
+
+static bool is_csv_start(Str line) {
+    return starts_with(line, STR("=====")) && line.len > 40 &&
+           memmem(line.ptr, line.len, " REPORT CSV FLUSH ", 18) != NULL;
+}
+
+/* ---- JSON ---- */
+
+typedef struct Json {
+    Arena *arena;
+    const char *at, *end;
+} Json;
+
+static void json_blanks(Json *j) {
+    while (j->at < j->end && (*j->at == ' ' || *j->at == '\t' || *j->at == '\r'))
+        j->at++;
+}
+
+static bool json_char(Json *j, char c) {
+    json_blanks(j);
+    if (j->at == j->end || *j->at != c)
+        return false;
+    j->at++;
+    return true;
+}
+
+static bool json_hex4(Json *j, uint32_t *code) {
+    *code = 0;
+    if (j->end - j->at < 4)
+        return false;
+    for (uint32_t i = 0; i < 4; i++) {
+        char c = *j->at++, low = (char)(c | 0x20);
+        bool letter = low >= 'a' && low <= 'f';
+        if (!letter && (c < '0' || c > '9'))
+            return false;
+        *code = *code << 4 | (uint32_t)(letter ? low - 'a' + 10 : c - '0');
+    }
+    return true;
+}
+
+static char *utf8_put(char *to, uint32_t c) {
+    if (c < 0x80) {
+        *to++ = (char)c;
+    } else if (c < 0x800) {
+        *to++ = (char)(0xc0 | c >> 6);
+        *to++ = (char)(0x80 | (c & 0x3f));
+    } else {
+        if (c < 0x10000) {
+            *to++ = (char)(0xe0 | c >> 12);
+        } else {
+            *to++ = (char)(0xf0 | c >> 18);
+            *to++ = (char)(0x80 | (c >> 12 & 0x3f));
+        }
+        *to++ = (char)(0x80 | (c >> 6 & 0x3f));
+        *to++ = (char)(0x80 | (c & 0x3f));
+    }
+    return to;
+}
+
+/* Behind a backslash; appends to *to, never more bytes than were read. */
+static bool json_escape(Json *j, char **to) {
+    static const char from[] = "\"\\/bfnrt", into[] = "\"\\/\b\f\n\r\t";
+    if (j->at == j->end)
+        return false;
+    char c = *j->at++;
+    if (c != 'u') {
+        const char *found = c ? strchr(from, c) : NULL;
+        if (!found)
+            return false;
+        *(*to)++ = into[found - from];
+        return true;
+    }
+    uint32_t code, low;
+    if (!json_hex4(j, &code))
+        return false;
+    if (code >= 0xd800 && code < 0xdc00 && j->end - j->at >= 6 && j->at[0] == '\\' &&
+        j->at[1] == 'u') {
+        j->at += 2;
+        if (!json_hex4(j, &low) || low < 0xdc00 || low > 0xdfff)
+            return false;
+        code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+    } else if (code >= 0xd800 && code < 0xe000) {
+        code = 0xfffd;
+    }
+    *to = utf8_put(*to, code);
+    return true;
+}
+
+/* Behind the opening quote. Without escapes the result is a slice of the text. */
+static bool json_string(Json *j, Str *s) {
+    const char *start = j->at;
+    while (j->at < j->end && *j->at != '"' && *j->at != '\\')
+        j->at++;
+    if (j->at < j->end && *j->at == '"') {
+        *s = (Str){start, (uint32_t)(j->at++ - start)};
+        return true;
+    }
+    const char *close = j->at; /* room for what it decodes to: up to the closing quote */
+    while (close < j->end && *close != '"')
+        close += *close == '\\' && close + 1 < j->end ? 2 : 1;
+    if (close >= j->end)
+        return false;
+    char *copy = arena_alloc(j->arena, (size_t)(close - start) + 1), *to = copy;
+    memcpy(to, start, (size_t)(j->at - start));
+    to += j->at - start;
+    while (j->at < close) {
+        if (*j->at != '\\')
+            *to++ = *j->at++;
+        else if (j->at++, !json_escape(j, &to))
+            return false;
+    }
+    j->at = close + 1;
+    *s = (Str){copy, (uint32_t)(to - copy)};
+    return true;
+}
+
+/* A string, number or word; null has no ptr. */
+static bool json_value(Json *j, Str *s) {
+    json_blanks(j);
+    if (j->at < j->end && *j->at == '"') {
+        j->at++;
+        return json_string(j, s);
+    }
+    const char *start = j->at;
+    while (j->at < j->end && !strchr(",} \t\r", *j->at))
+        j->at++;
+    *s = (Str){start, (uint32_t)(j->at - start)};
+    if (str_is(*s, "null"))
+        *s = (Str){NULL, 0};
+    else if (s->len == 0 || memchr(start, '{', s->len) || memchr(start, '[', s->len))
+        return false;
+    return true;
+}
+
+enum { JSON_FID = 8, JSON_PC, JSON_VALUE, JSON_COLUMNS };
+
+/* The values of the known columns, in the order of json_names; false if it is no flat object. */
+static bool json_object(Json *j, Str values[JSON_COLUMNS]) {
+    static const char *const json_names[JSON_COLUMNS] = {"id",        "id_type", "name",  "type",
+                                                         "wasm_type", "script",  "fname", "probe",
+                                                         "fid",       "pc",      "value"};
+    if (!json_char(j, '{'))
+        return false;
+    do {
+        Str key, value;
+        if (!json_char(j, '"') || !json_string(j, &key) || !json_char(j, ':') ||
+            !json_value(j, &value))
+            return false;
+        for (uint32_t i = 0; i < JSON_COLUMNS; i++)
+            if (str_is(key, json_names[i]))
+                values[i] = value;
+    } while (json_char(j, ','));
+    if (!json_char(j, '}'))
+        return false;
+    json_blanks(j);
+    return j->at == j->end;
+}
+
+static bool json_row(Arena *arena, Str line, ReportRow *row) {
+    Str v[JSON_COLUMNS] = {0};
+    Json j = {arena, line.ptr, line.ptr + line.len};
+    if (!json_object(&j, v) || !v[0].ptr || !v[1].ptr || !v[2].ptr || !v[3].ptr ||
+        !v[JSON_VALUE].ptr)
+        return false;
+    uint64_t fid = 0, pc = 0;
+    *row = (ReportRow){v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], .value = v[JSON_VALUE]};
+    row->has_place = v[JSON_FID].ptr && v[JSON_PC].ptr && decimal(v[JSON_FID], UINT32_MAX, &fid) &&
+                     decimal(v[JSON_PC], UINT32_MAX, &pc);
+    row->fid = (uint32_t)fid;
+    row->pc = (uint32_t)pc;
+    classify(row);
+    return true;
+}
+
+/* ---- the whole text ---- */
+
+/* Whether rows of the current report are wanted. */
+static bool wanted(const Parser *p) {
+    return p->which == 0 || p->report->flushes == p->which;
+}
+
+static void start_flush(Parser *p) {
+    p->report->flushes++;
+    p->first_id = (Str){NULL, 0};
+    if (wanted(p)) {
+        p->report->rows.len = 0;
+        p->report->cut = false;
+    }
+}
+
+static void add_row(Parser *p, const ReportRow *row, bool whole) {
+    if (!wanted(p))
+        return;
+    if (whole)
+        vec_push(&p->report->rows, *row);
+    else
+        p->report->cut = true;
+}
+
+/* `whole`: the line ends in a line feed. */
+static void read_line(Parser *p, Str line, bool whole) {
+    ReportRow row;
+    if (line.len && line.ptr[0] == '=' && is_csv_start(line)) {
+        start_flush(p);
+        p->in_csv = true;
+    } else if (line.len > 5 && line.ptr[0] == '{') {
+        if (!json_row(&p->report->arena, line, &row))
+            return;
+        bool again =
+            p->first_id.ptr && str_eq(p->first_id, row.id) && str_eq(p->first_id_type, row.id_type);
+        if (p->in_csv || !p->first_id.ptr || again) {
+            start_flush(p);
+            p->in_csv = false;
+            p->first_id = row.id;
+            p->first_id_type = row.id_type;
+        }
+        add_row(p, &row, whole);
+    } else if (p->in_csv && csv_row(line, &row)) {
+        add_row(p, &row, whole);
+    } else if (p->in_csv && !starts_with(line, STR("id, id_type, "))) {
+        p->in_csv = false;
+        if (!whole && line.len && line.ptr[0] >= '0' && line.ptr[0] <= '9' && wanted(p))
+            p->report->cut = true;
+    }
+}
+
+bool report_read(Report *r, Str text, uint32_t which) {
+    Parser p = {.report = r, .which = which};
+    for (uint32_t at = 0; at < text.len;) {
+        const char *start = text.ptr + at, *lf = memchr(start, '\n', text.len - at);
+        uint32_t end = lf ? (uint32_t)(lf - text.ptr) : text.len;
+        Str line = slice(text, at, end);
+        if (line.len && line.ptr[line.len - 1] == '\r')
+            line.len--;
+        read_line(&p, line, lf != NULL);
+        at = end + (lf != NULL);
+    }
+    return which ? r->flushes >= which : r->flushes > 0;
+}
+
+void report_free(Report *r) {
+    vec_free(&r->rows);
+    arena_free(&r->arena);
+    memset(r, 0, sizeof *r);
+}

@@ -1,0 +1,442 @@
+/*
+ * report/table.c - a report as tables for people.
+ *
+ * Rows of one variable (name, type, script) make one table. Columns: value, share of the total, a
+ * bar, the function, pc, and the probe, which goes into the heading instead if it is the same in
+ * all rows.
+ */
+#include "report/table.h"
+#include "report/escape.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+enum { BAR_WIDTH = 12, BAR_FROM = 76, FUNCTION_MIN = 12, WIDTH_DEFAULT = 100, WIDTH_MIN = 40 };
+
+typedef struct Table {
+    const TableOptions *options;
+    Buf *out;
+    uint32_t width;
+} Table;
+
+/* ---- text ---- */
+
+typedef enum Style { STYLE_NONE, STYLE_HEAD, STYLE_DIM, STYLE_BAR } Style;
+
+static void style(Table *t, Style s) {
+    static const char *const codes[] = {"\033[0m", "\033[1m", "\033[2m", "\033[36m"};
+    if (t->options->colour)
+        buf_str(t->out, str_of(codes[s]));
+}
+
+static void repeat(Table *t, const char *s, uint32_t n) {
+    for (; n; n--)
+        buf_str(t->out, str_of(s));
+}
+
+/* s with '?' for what a terminal should not get. Gives the number of characters. */
+static uint32_t clean(Str s, Buf *out) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < s.len; count++) {
+        uint32_t code, len = escape_utf8(s.ptr + i, s.len - i, &code);
+        bool shown = len && code >= 0x20 && (code < 0x7f || code >= 0xa0);
+        if (shown)
+            buf_bytes(out, s.ptr + i, len);
+        else
+            buf_u8(out, '?');
+        i += len ? len : 1;
+    }
+    return count;
+}
+
+/* Where character number n of clean text begins. */
+static size_t character(const Buf *b, uint32_t n) {
+    size_t at = 0;
+    for (; at < b->len; at++)
+        if ((b->data[at] & 0xc0) != 0x80 && n-- == 0)
+            break;
+    return at;
+}
+
+/* s in exactly `width` characters: cut in the middle or padded (left: in front). */
+static void field(Table *t, Str s, uint32_t width, bool left) {
+    Buf text = {0};
+    uint32_t count = clean(s, &text);
+    if (left && count < width)
+        repeat(t, " ", width - count);
+    if (count <= width) {
+        buf_bytes(t->out, text.data, text.len);
+    } else {
+        const char *mark = t->options->ascii ? "..." : "…";
+        uint32_t keep = width - (t->options->ascii ? 3 : 1), front = (keep + 1) / 2;
+        size_t tail = character(&text, count - (keep - front));
+        buf_bytes(t->out, text.data, character(&text, front));
+        buf_str(t->out, str_of(mark));
+        buf_bytes(t->out, text.data + tail, text.len - tail);
+    }
+    if (!left && count < width)
+        repeat(t, " ", width - count);
+    buf_free(&text);
+}
+
+static uint32_t text_width(Str s) {
+    Buf text = {0};
+    uint32_t count = clean(s, &text);
+    buf_free(&text);
+    return count;
+}
+
+/* Ends a line: no blanks at its end. */
+static void end_line(Table *t) {
+    while (t->out->len && t->out->data[t->out->len - 1] == ' ')
+        t->out->len--;
+    buf_u8(t->out, '\n');
+}
+
+/* ---- values ---- */
+
+static void with_separators(Buf *out, uint64_t v) {
+    char digits[24];
+    int n = snprintf(digits, sizeof digits, "%" PRIu64, v);
+    for (int i = 0; i < n; i++) {
+        if (i && (n - i) % 3 == 0)
+            buf_u8(out, ',');
+        buf_u8(out, (uint8_t)digits[i]);
+    }
+}
+
+/* How the table shows the row's value; appended to *out. */
+static void value_text(const ReportRow *row, Buf *out) {
+    switch (row->class) {
+    case REPORT_CLASS_UNSIGNED: with_separators(out, row->number.u); break;
+    case REPORT_CLASS_SIGNED:
+        if (row->number.i < 0)
+            buf_u8(out, '-');
+        with_separators(out,
+                        row->number.i < 0 ? 0 - (uint64_t)row->number.i : (uint64_t)row->number.i);
+        break;
+    case REPORT_CLASS_REAL: buf_printf(out, "%.6g", row->number.real); break;
+    default: buf_str(out, row->value);
+    }
+}
+
+static double magnitude(const ReportRow *row) {
+    switch (row->class) {
+    case REPORT_CLASS_UNSIGNED:
+    case REPORT_CLASS_BOOL: return (double)row->number.u;
+    case REPORT_CLASS_SIGNED: return (double)row->number.i;
+    case REPORT_CLASS_REAL: return row->number.real;
+    default: return 0;
+    }
+}
+
+/* <0 if a comes before b: numbers before text, NaN last among them, larger values first, then
+ * report order. */
+static int compare_rows(const void *pa, const void *pb) {
+    const ReportRow *a = *(const ReportRow *const *)pa, *b = *(const ReportRow *const *)pb;
+    bool text_a = a->class == REPORT_CLASS_TEXT, text_b = b->class == REPORT_CLASS_TEXT;
+    double x = magnitude(a), y = magnitude(b);
+    if (text_a != text_b)
+        return text_a ? 1 : -1;
+    if (isnan(x) || isnan(y)) {
+        if (isnan(x) != isnan(y))
+            return isnan(x) ? 1 : -1;
+    } else if (x != y) {
+        return x > y ? -1 : 1;
+    } else if (a->class == b->class && a->class == REPORT_CLASS_UNSIGNED &&
+               a->number.u != b->number.u) {
+        return a->number.u > b->number.u ? -1 : 1;
+    } else if (a->class == b->class && a->class == REPORT_CLASS_SIGNED &&
+               a->number.i != b->number.i) {
+        return a->number.i > b->number.i ? -1 : 1;
+    }
+    return a < b ? -1 : a > b;
+}
+
+/* ---- variables ---- */
+
+typedef struct Group {
+    Vec(const ReportRow *) rows;
+    bool one_probe, numeric,
+        countable; /* numeric: a total makes sense; countable: and shares of it */
+    bool exact;    /* total_u is the total */
+    uint64_t total_u;
+    double total;
+    uint32_t zeros;
+    double largest;
+} Group;
+
+static bool is_site(const ReportRow *row) {
+    return row->fname.ptr != NULL;
+}
+
+static void group_sum_up(Group *g) {
+    g->one_probe = g->numeric = g->countable = g->exact = true;
+    for (uint32_t i = 0; i < g->rows.len; i++) {
+        const ReportRow *row = g->rows.at[i];
+        double v = magnitude(row);
+        g->one_probe = g->one_probe && str_eq(row->probe, g->rows.at[0]->probe);
+        g->numeric = g->numeric && row->class != REPORT_CLASS_TEXT;
+        g->countable = g->countable && row->class != REPORT_CLASS_BOOL && v >= 0 && isfinite(v);
+        bool whole = row->class == REPORT_CLASS_UNSIGNED || row->class == REPORT_CLASS_BOOL ||
+                     (row->class == REPORT_CLASS_SIGNED && row->number.i >= 0);
+        g->exact = g->exact && whole && row->number.u <= UINT64_MAX - g->total_u;
+        g->total_u += g->exact ? row->number.u : 0;
+        g->total += v;
+        g->zeros += v == 0;
+        g->largest = v > g->largest ? v : g->largest;
+    }
+    g->countable = g->countable && g->numeric && g->total > 0 && isfinite(g->total);
+}
+
+/* ---- script and shared variables ---- */
+
+static void print_singles(Table *t, const Report *r) {
+    uint32_t names = 0, types = 0, count = 0, values = 0;
+    Buf text = {0};
+    for (uint32_t i = 0; i < r->rows.len; i++) {
+        const ReportRow *row = &r->rows.at[i];
+        if (is_site(row))
+            continue;
+        text.len = 0;
+        value_text(row, &text);
+        uint32_t n = text_width(row->name), y = text_width(row->type);
+        uint32_t v = text_width((Str){(char *)text.data, (uint32_t)text.len});
+        names = n > names ? n : names;
+        types = y > types ? y : types;
+        values = row->class != REPORT_CLASS_TEXT && v > values ? v : values;
+        count++;
+    }
+    if (count) {
+        style(t, STYLE_HEAD);
+        buf_str(t->out, STR("Variables\n"));
+        style(t, STYLE_NONE);
+        names = names > t->width / 2 ? t->width / 2 : names;
+    }
+    for (uint32_t i = 0; i < r->rows.len && count; i++) {
+        const ReportRow *row = &r->rows.at[i];
+        if (is_site(row))
+            continue;
+        text.len = 0;
+        value_text(row, &text);
+        Str value = {(char *)text.data, (uint32_t)text.len};
+        buf_str(t->out, STR("  "));
+        field(t, row->name, names, false);
+        buf_str(t->out, STR("  "));
+        style(t, STYLE_DIM);
+        field(t, row->type, types, false);
+        style(t, STYLE_NONE);
+        buf_str(t->out, STR("  "));
+        field(t, value, row->class == REPORT_CLASS_TEXT ? text_width(value) : values, true);
+        if (row->probe.ptr) {
+            buf_str(t->out, STR("  "));
+            style(t, STYLE_DIM);
+            field(t, row->probe, text_width(row->probe), false);
+            style(t, STYLE_NONE);
+        }
+        end_line(t);
+    }
+    if (count)
+        buf_u8(t->out, '\n');
+    buf_free(&text);
+}
+
+/* ---- per-site variables ---- */
+
+typedef struct Columns {
+    uint32_t value, function, pc, probe;
+    bool share, bar;
+} Columns;
+
+static uint32_t wider(uint32_t width, uint32_t other) {
+    return width > other ? width : other;
+}
+
+static Columns lay_out(const Table *t, const Group *g, uint32_t shown) {
+    Columns c = {.value = 5, .function = 8, .pc = 2, .probe = 0};
+    Buf text = {0};
+    for (uint32_t i = 0; i < shown; i++) {
+        const ReportRow *row = g->rows.at[i];
+        text.len = 0;
+        value_text(row, &text);
+        c.value = wider(c.value, text_width((Str){(char *)text.data, (uint32_t)text.len}));
+        text.len = 0;
+        buf_printf(&text, "%" PRIu32, row->pc);
+        c.pc = wider(c.pc, (uint32_t)text.len);
+        c.function = wider(c.function, text_width(row->fname));
+        if (!g->one_probe)
+            c.probe = wider(c.probe, wider(5, text_width(row->probe)));
+    }
+    buf_free(&text);
+    c.value = c.value > t->width / 2 ? t->width / 2 : c.value;
+    c.share = g->countable;
+    c.bar = g->countable && t->width >= BAR_FROM;
+    uint32_t used = 2 + c.value + (c.share ? 8 : 0) + (c.bar ? 2 + BAR_WIDTH : 0) + 2 + 2 + c.pc;
+    uint32_t rest = t->width > used ? t->width - used : 0;
+    uint32_t probe_max = rest > FUNCTION_MIN + 2 ? rest - FUNCTION_MIN - 2 : 0;
+    if (c.probe && c.function + 2 + c.probe > rest)
+        c.probe = c.probe > probe_max ? wider(probe_max, FUNCTION_MIN) : c.probe;
+    uint32_t left = c.probe ? (rest > c.probe + 2 ? rest - c.probe - 2 : 0) : rest;
+    if (c.function > left)
+        c.function = wider(left, FUNCTION_MIN);
+    return c;
+}
+
+/* A bar of eighths of a character. */
+static void print_bar(Table *t, double part) {
+    static const char *const eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    uint32_t units = (uint32_t)(part * BAR_WIDTH * 8 + 0.5), full = units / 8, rest = units % 8;
+    style(t, STYLE_BAR);
+    if (t->options->ascii) {
+        full = (units + 4) / 8;
+        rest = 0;
+        repeat(t, "#", full);
+    } else {
+        repeat(t, "█", full);
+        buf_str(t->out, str_of(eighths[rest]));
+    }
+    style(t, STYLE_NONE);
+    repeat(t, " ", BAR_WIDTH - full - (rest != 0));
+}
+
+static void print_row(Table *t, const Group *g, const Columns *c, const ReportRow *row) {
+    Buf text = {0};
+    value_text(row, &text);
+    buf_str(t->out, STR("  "));
+    field(t, (Str){(char *)text.data, (uint32_t)text.len}, c->value,
+          row->class != REPORT_CLASS_TEXT);
+    if (c->share)
+        buf_printf(t->out, "  %5.1f%%", 100 * magnitude(row) / g->total);
+    if (c->bar) {
+        buf_str(t->out, STR("  "));
+        print_bar(t, g->largest > 0 ? magnitude(row) / g->largest : 0);
+    }
+    buf_str(t->out, STR("  "));
+    field(t, row->fname, c->function, false);
+    buf_printf(t->out, "  %*" PRIu32, (int)c->pc, row->pc);
+    if (c->probe) {
+        buf_str(t->out, STR("  "));
+        style(t, STYLE_DIM);
+        field(t, row->probe, c->probe, false);
+        style(t, STYLE_NONE);
+    }
+    end_line(t);
+    buf_free(&text);
+}
+
+static void print_columns(Table *t, const Columns *c) {
+    style(t, STYLE_DIM);
+    buf_str(t->out, STR("  "));
+    field(t, STR("value"), c->value, true);
+    if (c->share)
+        buf_str(t->out, STR("   share"));
+    if (c->bar)
+        repeat(t, " ", 2 + BAR_WIDTH);
+    buf_str(t->out, STR("  "));
+    field(t, STR("function"), c->function, false);
+    buf_str(t->out, STR("  "));
+    field(t, STR("pc"), c->pc, true);
+    if (c->probe)
+        buf_str(t->out, STR("  probe"));
+    style(t, STYLE_NONE);
+    end_line(t);
+}
+
+static void number(Table *t, uint64_t v, const char *what, const char *many) {
+    with_separators(t->out, v);
+    buf_printf(t->out, " %s", v == 1 ? what : many);
+}
+
+static void print_total(Table *t, const Group *g) {
+    bool all_bool = g->rows.at[0]->class == REPORT_CLASS_BOOL;
+    if (!g->numeric)
+        return;
+    buf_str(t->out, all_bool ? STR(", true at ") : STR(", total "));
+    if (g->exact)
+        with_separators(t->out, g->total_u);
+    else
+        buf_printf(t->out, "%.6g", g->total);
+}
+
+static void print_heading(Table *t, const Group *g) {
+    const ReportRow *first = g->rows.at[0];
+    style(t, STYLE_HEAD);
+    clean(first->name, t->out);
+    style(t, STYLE_NONE);
+    buf_str(t->out, STR(": "));
+    clean(first->type, t->out);
+    if (g->one_probe && first->probe.ptr) {
+        buf_str(t->out, STR(" at "));
+        clean(first->probe, t->out);
+    }
+    buf_str(t->out, STR(", "));
+    number(t, g->rows.len, "site", "sites");
+    print_total(t, g);
+    buf_u8(t->out, '\n');
+}
+
+static void print_group(Table *t, Group *g) {
+    group_sum_up(g);
+    uint32_t top = t->options->top, shown = top && top < g->rows.len ? top : g->rows.len;
+    if (g->numeric)
+        qsort(g->rows.at, g->rows.len, sizeof *g->rows.at, compare_rows);
+    Columns c = lay_out(t, g, shown);
+    print_heading(t, g);
+    print_columns(t, &c);
+    for (uint32_t i = 0; i < shown; i++)
+        print_row(t, g, &c, g->rows.at[i]);
+    if (shown < g->rows.len) {
+        uint32_t hidden = g->rows.len - shown;
+        style(t, STYLE_DIM);
+        buf_str(t->out, STR("  and "));
+        number(t, hidden, "more site", "more sites");
+        if (g->numeric && g->countable && g->zeros) {
+            uint32_t zeros = g->zeros < hidden ? g->zeros : hidden;
+            buf_str(t->out, STR(", "));
+            with_separators(t->out, zeros);
+            buf_str(t->out, STR(" of them with 0"));
+        }
+        style(t, STYLE_NONE);
+        buf_u8(t->out, '\n');
+    }
+    buf_u8(t->out, '\n');
+}
+
+/* Puts the site rows into groups, in the order in which the variables come. */
+static void print_groups(Table *t, const Report *r) {
+    Vec(Group) groups = {0};
+    Map index = {0};
+    Buf key = {0};
+    for (uint32_t i = 0; i < r->rows.len; i++) {
+        const ReportRow *row = &r->rows.at[i];
+        if (!is_site(row))
+            continue;
+        key.len = 0;
+        buf_name(&key, row->name);
+        buf_name(&key, row->type);
+        buf_name(&key, row->script);
+        bool added;
+        uint64_t g =
+            *map_put(&index, (Str){(char *)key.data, (uint32_t)key.len}, groups.len, &added);
+        if (added)
+            (void)vec_add(&groups);
+        vec_push(&groups.at[g].rows, row);
+    }
+    for (uint32_t i = 0; i < groups.len; i++) {
+        print_group(t, &groups.at[i]);
+        vec_free(&groups.at[i].rows);
+    }
+    vec_free(&groups);
+    map_free(&index);
+    buf_free(&key);
+}
+
+void table_print(const Report *r, const TableOptions *options, Buf *out) {
+    uint32_t width = options->width ? options->width : WIDTH_DEFAULT;
+    Table t = {options, out, width < WIDTH_MIN ? WIDTH_MIN : width};
+    print_singles(&t, r);
+    print_groups(&t, r);
+    if (out->len && r->cut)
+        buf_str(out, STR("The report is cut off: its last row is incomplete.\n"));
+}

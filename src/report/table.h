@@ -1,0 +1,23 @@
+/*
+ * report/table.h - a report as tables for people: one table a variable, the largest values first.
+ */
+#ifndef WHAMMC_REPORT_TABLE_H
+#define WHAMMC_REPORT_TABLE_H
+
+#include "report/read.h"
+
+typedef struct TableOptions {
+    uint32_t top;   /* rows a variable; 0 = all */
+    uint32_t width; /* columns of the terminal; 0 = 100 */
+    bool colour;    /* ANSI colours */
+    bool ascii;     /* nothing but ASCII in lines, bars and ellipses */
+} TableOptions;
+
+/*
+ * Script and shared variables first, then a table for each per-site variable, in the order of the
+ * report. Names that hold control characters or bytes that are not UTF-8 are shown with '?' in
+ * their place.
+ */
+void table_print(const Report *r, const TableOptions *options, Buf *out);
+
+#endif
