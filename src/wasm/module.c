@@ -25,6 +25,7 @@ void wasm_module_free(WasmModule *m) {
     }
     vec_free(&m->sections);
     vec_free(&m->refs);
+    vec_free(&m->hints);
     vec_free(&m->types);
     vec_free(&m->funcs);
     vec_free(&m->tables);

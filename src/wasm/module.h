@@ -97,6 +97,7 @@ typedef struct WasmFunc {
     int32_t import;     /* index into imports, or -1 */
     uint32_t body;      /* file offset of the body (behind its size), input functions only */
     uint32_t body_size; /* bytes */
+    uint8_t size_width; /* bytes of the size in front of the body */
     Str name;           /* from the name section, or given when added; empty = none */
     bool added;
     Buf code;           /* added functions: local declarations and code, handle space unless code_final */
@@ -122,6 +123,7 @@ typedef struct WasmMemory {
     int32_t import;
     Str name;
     bool relimited; /* limits differ from the input's: the entry is written anew */
+    uint32_t entry, entry_len; /* file range of the limits */
 } WasmMemory;
 
 typedef struct WasmGlobal {
@@ -155,6 +157,8 @@ typedef struct WasmElem {
     uint32_t count;              /* items */
     uint32_t items;              /* file offset of the first item */
     bool exprs;                  /* items are expressions, not function indices */
+    uint64_t added_offset;       /* added: the offset in the table, */
+    const uint32_t *added_funcs; /* and function handles (arena) */
 } WasmElem;
 
 typedef struct WasmData {
@@ -167,6 +171,14 @@ typedef struct WasmData {
     Str name;
 } WasmData;
 
+/* An item of a custom section metadata.code.* (branch hints): a note on an instruction. */
+typedef struct WasmHint {
+    uint32_t func, offset; /* the instruction's offset in the body */
+    uint32_t moved;        /* its offset in the edited body (set by wasm_edit_body); UINT32_MAX = it is gone */
+    uint32_t section;      /* index into sections */
+    uint32_t data, size;   /* file range of the contents */
+} WasmHint;
+
 typedef struct WasmModule {
     const uint8_t *bytes; /* the input; borrowed, must outlive the module; NULL for an empty module */
     size_t size;
@@ -175,6 +187,7 @@ typedef struct WasmModule {
 
     Vec(WasmSection) sections; /* in file order */
     Vec(WasmIndexRef) refs;    /* indices outside the code section */
+    Vec(WasmHint) hints;       /* by function and offset */
 
     /* By handle: the input's first (imports before definitions), then what was added. */
     Vec(WasmTypeDef) types;
@@ -200,7 +213,7 @@ typedef struct WasmModule {
     /* From wasm_layout: final[space][handle]; identity[space] if nothing moved. */
     bool laid_out;
     bool identity[WASM_SPACE_COUNT];
-    uint32_t *final[WASM_SPACE_COUNT];
+    uint32_t *final[WASM_SPACE_COUNT], final_cap[WASM_SPACE_COUNT];
 
     uint8_t *declared; /* by function handle: may be used by ref.func (filled by wasm_validate) */
 } WasmModule;
@@ -255,6 +268,9 @@ int64_t wasm_find_import(const WasmModule *m, Str module, Str name);
 
 uint32_t wasm_add_func_type(WasmModule *m, const WasmType *params, uint32_t nparams,
                             const WasmType *results, uint32_t nresults); /* reuses an equal one */
+/* The same without adding: -1 if there is none. */
+int64_t wasm_find_func_type(const WasmModule *m, const WasmType *params, uint32_t nparams,
+                            const WasmType *results, uint32_t nresults);
 uint32_t wasm_add_import_func(WasmModule *m, Str module, Str name, uint32_t type);
 uint32_t wasm_add_import_global(WasmModule *m, Str module, Str name, WasmType type, bool mutable);
 uint32_t wasm_add_import_memory(WasmModule *m, Str module, Str name, WasmLimits limits);
@@ -265,10 +281,17 @@ uint32_t wasm_add_global(WasmModule *m, WasmType type, bool mutable, Str name, B
 uint32_t wasm_add_global_i32(WasmModule *m, bool mutable, Str name, int32_t value);
 uint32_t wasm_add_global_zero(WasmModule *m, WasmType type, bool mutable, Str name);
 uint32_t wasm_add_memory(WasmModule *m, WasmLimits limits, Str name);
+uint32_t wasm_add_table(WasmModule *m, WasmType type, WasmLimits limits, Str name);
+uint32_t wasm_add_tag(WasmModule *m, uint32_t type, Str name);
+/* An active element segment: the functions `funcs` from index `at` of a table. */
+uint32_t wasm_add_elem_active(WasmModule *m, uint32_t table, uint64_t at, const uint32_t *funcs,
+                              uint32_t nfuncs);
+/* A declarative one: makes the functions usable by ref.func. */
+uint32_t wasm_add_elem_declared(WasmModule *m, const uint32_t *funcs, uint32_t nfuncs);
 uint32_t wasm_add_data_passive(WasmModule *m, Buf *content, Str name);
 uint32_t wasm_add_data_active(WasmModule *m, uint32_t memory, uint64_t at, Buf *content, Str name);
 void wasm_add_export(WasmModule *m, Str name, WasmSpace space, uint32_t handle);
-/* Points an existing export at another handle. */
+/* Points an existing export at another handle (of the same space). */
 void wasm_set_export(WasmModule *m, uint32_t export, uint32_t handle);
 void wasm_set_start(WasmModule *m, uint32_t func);
 
@@ -319,9 +342,13 @@ typedef struct WasmBodyEdit {
  * Appends the edited body of input function `func` to out: its size, locals and code, indices final. With
  * `edit` NULL the body is copied (and its indices follow the layout). For functions with a WASM_EXIT piece the
  * caller has added the block type with wasm_exit_block_type before. The module must be laid out.
- * False and *error, *error_offset if the body is malformed. Thread-safe for different `out`.
+ * False and *error, *error_offset if the body is malformed. Thread-safe for different functions and `out`.
+ *
+ * Order at one instruction: BEFORE pieces, EXIT pieces if it is a way out, the instruction or its REPLACE
+ * pieces, AFTER pieces. At the first instruction BEFORE pieces come in front of ENTRY pieces. AFTER pieces of
+ * the body's last `end` run on falling through and on branches to the function's label, in front of the EXIT
+ * pieces; they need wasm_exit_block_type as well.
  */
-typedef struct WasmHintMap WasmHintMap;
 bool wasm_edit_body(const WasmModule *m, uint32_t func, const WasmBodyEdit *edit, Buf *out,
                     const char **error, uint32_t *error_offset);
 
@@ -332,9 +359,15 @@ WasmType wasm_exit_block_type(WasmModule *m, uint32_t func);
  * labels stay unless map[WASM_SPACE_LOCAL] is given. Used by edit, merge and splicing. */
 typedef struct WasmRemap {
     const uint32_t *map[WASM_SPACE_COUNT];
+    uint32_t count[WASM_SPACE_COUNT]; /* items of map[space]; larger indices stay; 0 = not checked */
     const uint32_t *fallback_memory; /* not NULL: every memory index becomes *fallback_memory */
 } WasmRemap;
+/* The mapping from handles to final indices of a module that is laid out. */
+WasmRemap wasm_layout_remap(const WasmModule *m);
+/* To the end of the code; false if it is malformed. A LEB128 keeps its width if the new index fits. */
 bool wasm_copy_code(WasmCode *from, const WasmRemap *map, Buf *out);
+/* Local declarations (the start of a body), whose types follow the mapping. False if malformed. */
+bool wasm_copy_locals(WasmCode *from, const WasmRemap *map, Buf *out);
 /* The same for one decoded instruction whose bytes are at `bytes`. */
 void wasm_copy_instr(const uint8_t *bytes, const WasmInstr *i, const WasmRemap *map, Buf *out);
 

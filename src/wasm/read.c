@@ -202,8 +202,11 @@ static bool read_table_type(WasmReader *r, int32_t import) {
 
 static bool read_memory_type(WasmReader *r, int32_t import) {
     WasmMemory mem = {.import = import};
+    const uint8_t *at = r->c.at;
     if (!read_limits(r, true, &mem.limits))
         return false;
+    mem.entry = (uint32_t)(at - r->m->bytes);
+    mem.entry_len = (uint32_t)(r->c.at - at);
     vec_push(&r->m->memories, mem);
     return true;
 }
@@ -413,8 +416,10 @@ static bool read_code(WasmReader *r) {
         return bad_counts(r, at, m->funcs.len - first, n);
     for (uint32_t i = first; i < m->funcs.len; i++) {
         WasmFunc *f = &m->funcs.at[i];
+        const uint8_t *size = r->c.at;
         if (!wasm_read_u32(r, &f->body_size))
             return false;
+        f->size_width = (uint8_t)(r->c.at - size);
         if (!wasm_get_bytes(&r->c, f->body_size, &at))
             return wasm_read_error(r);
         f->body = (uint32_t)(at - m->bytes);
@@ -655,5 +660,6 @@ bool wasm_read(WasmModule *m, const uint8_t *bytes, size_t size, DiagFileId file
     for (uint32_t i = 0; i < m->sections.len; i++)
         if (m->sections.at[i].id == WASM_SEC_CUSTOM && str_is(m->sections.at[i].name, "name"))
             wasm_read_names(m, &m->sections.at[i]);
+    wasm_read_hints(m);
     return true;
 }

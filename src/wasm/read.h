@@ -35,5 +35,9 @@ bool wasm_read_ref_type(WasmReader *r, WasmType *t);
 bool wasm_read_type_section(WasmReader *r);
 /* Reads what is well-formed in a name section; errors there are no errors of the module. */
 void wasm_read_names(WasmModule *m, const WasmSection *s);
+/* Reads the custom sections metadata.code.*; malformed ones are left out. */
+void wasm_read_hints(WasmModule *m);
+/* Whether a section is one of them. */
+bool wasm_is_hint_section(const WasmSection *s);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * wasm/read_names.c - names of things, from the custom section "name".
+ * wasm/read_names.c - the custom sections that the model knows: names of things ("name") and notes
+ * on instructions ("metadata.code.branch_hint" and others of that form).
  */
 #include "wasm/read.h"
 
@@ -50,4 +51,55 @@ void wasm_read_names(WasmModule *m, const WasmSection *s) {
         else
             read_map(m, kind, sub);
     }
+}
+
+/* ---- notes on instructions ---- */
+
+bool wasm_is_hint_section(const WasmSection *s) {
+    static const char prefix[] = "metadata.code.";
+    return s->id == WASM_SEC_CUSTOM && s->name.len >= sizeof prefix - 1 &&
+           memcmp(s->name.ptr, prefix, sizeof prefix - 1) == 0;
+}
+
+static bool read_func_hints(WasmModule *m, WasmCode *c, uint32_t section) {
+    WasmHint h = {.section = section};
+    uint32_t n;
+    const uint8_t *data;
+    if (!wasm_get_u32(c, &h.func) || !wasm_get_u32(c, &n))
+        return false;
+    while (n--) {
+        if (!wasm_get_u32(c, &h.offset) || !wasm_get_u32(c, &h.size) ||
+            !wasm_get_bytes(c, h.size, &data))
+            return false;
+        h.data = (uint32_t)(data - m->bytes);
+        h.moved = h.offset;
+        vec_push(&m->hints, h);
+    }
+    return h.func < m->funcs.len && m->funcs.at[h.func].import < 0;
+}
+
+static int by_place(const void *a, const void *b) {
+    const WasmHint *x = a, *y = b;
+    if (x->func != y->func)
+        return x->func < y->func ? -1 : 1;
+    if (x->offset != y->offset)
+        return x->offset < y->offset ? -1 : 1;
+    return x->data < y->data ? -1 : x->data > y->data;
+}
+
+void wasm_read_hints(WasmModule *m) {
+    for (uint32_t k = 0; k < m->sections.len; k++) {
+        const WasmSection *s = &m->sections.at[k];
+        if (!wasm_is_hint_section(s))
+            continue;
+        WasmCode c = {.start = m->bytes, .at = m->bytes + s->payload, .end = m->bytes + s->end};
+        uint32_t n, before = m->hints.len;
+        bool ok = wasm_get_u32(&c, &n);
+        while (ok && n--)
+            ok = read_func_hints(m, &c, k);
+        if (!ok || c.at != c.end)
+            m->hints.len = before;
+    }
+    if (m->hints.len)
+        qsort(m->hints.at, m->hints.len, sizeof *m->hints.at, by_place);
 }

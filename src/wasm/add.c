@@ -1,0 +1,284 @@
+/*
+ * wasm/add.c - adding to a module, and the layout: from handles to final indices.
+ */
+#include "wasm/module.h"
+
+#include <assert.h>
+
+/* ---- layout ---- */
+
+/* Makes final[space][handle] exist for a space whose indices move. */
+static void set_final(WasmModule *m, WasmSpace space, uint32_t handle, uint32_t index) {
+    if (handle >= m->final_cap[space])
+        vec_grow_((void *)&m->final[space], &m->final_cap[space], handle + 1, sizeof(uint32_t));
+    m->final[space][handle] = index;
+}
+
+static void layout_space(WasmModule *m, WasmSpace space) {
+    uint32_t imported = m->input_imports[space], defined = m->input_count[space] - imported;
+    uint32_t added_imports = 0;
+    for (uint32_t i = m->input_import_count; i < m->imports.len; i++)
+        added_imports += m->imports.at[i].space == space;
+    if (!added_imports)
+        return;
+    uint32_t count = wasm_space_count(m, space), next = imported;
+    for (uint32_t h = 0; h < imported; h++)
+        set_final(m, space, h, h);
+    for (uint32_t i = m->input_import_count; i < m->imports.len; i++)
+        if (m->imports.at[i].space == space)
+            set_final(m, space, m->imports.at[i].handle, next++);
+    for (uint32_t h = imported; h < imported + defined; h++)
+        set_final(m, space, h, next++);
+    /* What was added and is no import follows in the order of the handles. */
+    uint32_t import = m->input_import_count;
+    for (uint32_t h = imported + defined; h < count; h++) {
+        while (import < m->imports.len &&
+               (m->imports.at[import].space != space || m->imports.at[import].handle < h))
+            import++;
+        if (import == m->imports.len || m->imports.at[import].handle != h)
+            set_final(m, space, h, next++);
+    }
+    m->identity[space] = false;
+    for (uint32_t h = 0; h < count && !m->identity[space]; h++)
+        if (m->final[space][h] != h)
+            return;
+    m->identity[space] = true;
+}
+
+void wasm_layout(WasmModule *m) {
+    if (m->laid_out)
+        return;
+    m->laid_out = true;
+    for (uint32_t space = 0; space < WASM_SPACE_COUNT; space++)
+        layout_space(m, space);
+}
+
+/* A definition that comes after the layout goes to the end: index and handle agree. */
+static uint32_t added(WasmModule *m, WasmSpace space, uint32_t handle) {
+    if (m->laid_out && !m->identity[space])
+        set_final(m, space, handle, handle);
+    return handle;
+}
+
+static Str copy(WasmModule *m, Str s) {
+    return (Str){arena_strndup(&m->arena, s.ptr, s.len), s.len};
+}
+
+static Buf take(Buf *b) {
+    Buf taken = *b;
+    *b = (Buf){0};
+    return taken;
+}
+
+/* ---- types ---- */
+
+static bool same_types(const WasmType *a, const WasmType *b, uint32_t n) {
+    return n == 0 || memcmp(a, b, n * sizeof *a) == 0;
+}
+
+static bool is_func_type(const WasmTypeDef *d, const WasmType *params, uint32_t nparams,
+                         const WasmType *results, uint32_t nresults) {
+    return d->kind == WASM_TYPE_FUNC && d->final && !d->has_super && d->group_len == 1 &&
+           d->nparams == nparams && d->nresults == nresults &&
+           same_types(d->params, params, nparams) && same_types(d->results, results, nresults);
+}
+
+static const WasmType *copy_types(WasmModule *m, const WasmType *types, uint32_t n) {
+    WasmType *t = arena_array(&m->arena, WasmType, n);
+    if (n)
+        memcpy(t, types, n * sizeof *t);
+    return t;
+}
+
+int64_t wasm_find_func_type(const WasmModule *m, const WasmType *params, uint32_t nparams,
+                            const WasmType *results, uint32_t nresults) {
+    for (uint32_t i = 0; i < m->types.len; i++)
+        if (is_func_type(&m->types.at[i], params, nparams, results, nresults))
+            return i;
+    return -1;
+}
+
+uint32_t wasm_add_func_type(WasmModule *m, const WasmType *params, uint32_t nparams,
+                            const WasmType *results, uint32_t nresults) {
+    int64_t same = wasm_find_func_type(m, params, nparams, results, nresults);
+    if (same >= 0)
+        return (uint32_t)same;
+    uint32_t index = m->types.len;
+    WasmTypeDef d = {.kind = WASM_TYPE_FUNC,
+                     .final = true,
+                     .canonical = index,
+                     .group = index,
+                     .group_len = 1,
+                     .nparams = nparams,
+                     .nresults = nresults,
+                     .params = copy_types(m, params, nparams),
+                     .results = copy_types(m, results, nresults)};
+    vec_push(&m->types, d);
+    return index;
+}
+
+WasmType wasm_exit_block_type(WasmModule *m, uint32_t func) {
+    const WasmTypeDef *d = wasm_func_type(m, func);
+    if (d->nresults == 0)
+        return WASM_NONE;
+    if (d->nresults == 1)
+        return d->results[0];
+    return WASM_FUNC_TYPE_BIT | wasm_add_func_type(m, NULL, 0, d->results, d->nresults);
+}
+
+/* ---- imports ---- */
+
+static int32_t add_import(WasmModule *m, Str module, Str name, WasmSpace space, uint32_t handle) {
+    assert(!m->laid_out);
+    vec_push(&m->imports, (WasmImport){copy(m, module), copy(m, name), (uint8_t)space, handle});
+    return (int32_t)m->imports.len - 1;
+}
+
+uint32_t wasm_add_import_func(WasmModule *m, Str module, Str name, uint32_t type) {
+    uint32_t handle = m->funcs.len;
+    int32_t import = add_import(m, module, name, WASM_SPACE_FUNC, handle);
+    vec_push(&m->funcs, (WasmFunc){.type = type, .import = import, .added = true});
+    return handle;
+}
+
+uint32_t wasm_add_import_global(WasmModule *m, Str module, Str name, WasmType type, bool mutable) {
+    uint32_t handle = m->globals.len;
+    int32_t import = add_import(m, module, name, WASM_SPACE_GLOBAL, handle);
+    vec_push(&m->globals, (WasmGlobal){.type = type, .mutable = mutable, .import = import});
+    return handle;
+}
+
+uint32_t wasm_add_import_memory(WasmModule *m, Str module, Str name, WasmLimits limits) {
+    uint32_t handle = m->memories.len;
+    int32_t import = add_import(m, module, name, WASM_SPACE_MEMORY, handle);
+    vec_push(&m->memories, (WasmMemory){.limits = limits, .import = import});
+    return handle;
+}
+
+/* ---- definitions ---- */
+
+uint32_t wasm_add_func(WasmModule *m, uint32_t type, Str name, Buf *code, bool code_final) {
+    vec_push(&m->funcs, (WasmFunc){.type = type,
+                                   .import = -1,
+                                   .name = copy(m, name),
+                                   .added = true,
+                                   .code = take(code),
+                                   .code_final = code_final});
+    return added(m, WASM_SPACE_FUNC, m->funcs.len - 1);
+}
+
+uint32_t wasm_add_global(WasmModule *m, WasmType type, bool mutable, Str name, Buf *init) {
+    vec_push(&m->globals, (WasmGlobal){.type = type,
+                                       .mutable = mutable,
+                                       .import = -1,
+                                       .name = copy(m, name),
+                                       .code = take(init)});
+    return added(m, WASM_SPACE_GLOBAL, m->globals.len - 1);
+}
+
+uint32_t wasm_add_global_i32(WasmModule *m, bool mutable, Str name, int32_t value) {
+    Buf init = {0};
+    wasm_put_op(&init, WASM_OP_I32_CONST);
+    buf_sleb(&init, value);
+    wasm_put_op(&init, WASM_OP_END);
+    return wasm_add_global(m, WASM_I32, mutable, name, &init);
+}
+
+uint32_t wasm_add_global_zero(WasmModule *m, WasmType type, bool mutable, Str name) {
+    static const uint8_t zeros[16];
+    Buf init = {0};
+    switch (type) {
+    case WASM_I32:
+    case WASM_I64:
+        wasm_put_op(&init, type == WASM_I32 ? WASM_OP_I32_CONST : WASM_OP_I64_CONST);
+        buf_u8(&init, 0);
+        break;
+    case WASM_F32:
+    case WASM_F64:
+        wasm_put_op(&init, type == WASM_F32 ? WASM_OP_F32_CONST : WASM_OP_F64_CONST);
+        buf_bytes(&init, zeros, type == WASM_F32 ? 4 : 8);
+        break;
+    case WASM_V128:
+        wasm_put_op(&init, WASM_OP_V128_CONST);
+        buf_bytes(&init, zeros, 16);
+        break;
+    default:
+        wasm_put_op(&init, WASM_OP_REF_NULL);
+        if (type & WASM_ABSTRACT_BIT)
+            buf_u8(&init, (uint8_t)type);
+        else
+            buf_sleb(&init, WASM_HEAP_OF(type));
+    }
+    wasm_put_op(&init, WASM_OP_END);
+    return wasm_add_global(m, type, mutable, name, &init);
+}
+
+uint32_t wasm_add_memory(WasmModule *m, WasmLimits limits, Str name) {
+    vec_push(&m->memories, (WasmMemory){.limits = limits, .import = -1, .name = copy(m, name)});
+    return added(m, WASM_SPACE_MEMORY, m->memories.len - 1);
+}
+
+uint32_t wasm_add_table(WasmModule *m, WasmType type, WasmLimits limits, Str name) {
+    vec_push(&m->tables,
+             (WasmTable){.type = type, .limits = limits, .import = -1, .name = copy(m, name)});
+    return added(m, WASM_SPACE_TABLE, m->tables.len - 1);
+}
+
+uint32_t wasm_add_tag(WasmModule *m, uint32_t type, Str name) {
+    vec_push(&m->tags, (WasmTag){.type = type, .import = -1, .name = copy(m, name)});
+    return added(m, WASM_SPACE_TAG, m->tags.len - 1);
+}
+
+static uint32_t add_elem(WasmModule *m, WasmElem e, const uint32_t *funcs, uint32_t nfuncs) {
+    uint32_t *list = arena_array(&m->arena, uint32_t, nfuncs);
+    if (nfuncs)
+        memcpy(list, funcs, nfuncs * sizeof *list);
+    e.type = WASM_REF(0, WASM_HEAP(WASM_HEAP_FUNC));
+    e.count = nfuncs;
+    e.added_funcs = list;
+    vec_push(&m->elems, e);
+    return m->elems.len - 1;
+}
+
+uint32_t wasm_add_elem_active(WasmModule *m, uint32_t table, uint64_t at, const uint32_t *funcs,
+                              uint32_t nfuncs) {
+    WasmElem e = {.mode = WASM_ACTIVE, .table = table, .added_offset = at};
+    return add_elem(m, e, funcs, nfuncs);
+}
+
+uint32_t wasm_add_elem_declared(WasmModule *m, const uint32_t *funcs, uint32_t nfuncs) {
+    return add_elem(m, (WasmElem){.mode = WASM_DECLARATIVE}, funcs, nfuncs);
+}
+
+uint32_t wasm_add_data_passive(WasmModule *m, Buf *content, Str name) {
+    vec_push(&m->datas,
+             (WasmData){.mode = WASM_PASSIVE, .content = take(content), .name = copy(m, name)});
+    return m->datas.len - 1;
+}
+
+uint32_t wasm_add_data_active(WasmModule *m, uint32_t memory, uint64_t at, Buf *content, Str name) {
+    Buf code = {0};
+    bool is64 = m->memories.at[memory].limits.is64;
+    wasm_put_op(&code, is64 ? WASM_OP_I64_CONST : WASM_OP_I32_CONST);
+    buf_sleb(&code, is64 ? (int64_t)at : (int32_t)(uint32_t)at);
+    wasm_put_op(&code, WASM_OP_END);
+    vec_push(&m->datas, (WasmData){.mode = WASM_ACTIVE,
+                                   .memory = memory,
+                                   .code = code,
+                                   .content = take(content),
+                                   .name = copy(m, name)});
+    return m->datas.len - 1;
+}
+
+void wasm_add_export(WasmModule *m, Str name, WasmSpace space, uint32_t handle) {
+    vec_push(&m->exports, (WasmExport){copy(m, name), (uint8_t)space, handle});
+}
+
+void wasm_set_export(WasmModule *m, uint32_t export, uint32_t handle) {
+    m->exports.at[export].handle = handle;
+}
+
+void wasm_set_start(WasmModule *m, uint32_t func) {
+    m->start = func;
+    m->start_changed = true;
+}

@@ -1,0 +1,336 @@
+/*
+ * wasm/edit.c - putting pieces of code into function bodies.
+ *
+ * The body is copied in runs of bytes, interrupted where a piece goes in or an index moves. If no
+ * index moves and no way out is wanted, only the instructions with patches are decoded; otherwise
+ * all are.
+ *
+ * Ways out (WASM_EXIT): the body is wrapped in a block of the function's result type, so that
+ * branches to the function's label now end in front of the exit code, and labels inside keep their
+ * depth:
+ *
+ *     block T  ...body...  end  <exit code>  end
+ *
+ * In front of `return` and the like the exit code is copied.
+ */
+#include "wasm/edit.h"
+
+#include "wasm/leb.h"
+#include "wasm/remap.h"
+
+typedef struct Edit {
+    const WasmModule *m;
+    const WasmFunc *f;
+    const WasmBodyEdit *edit;
+    Buf *out;
+    size_t base; /* where the body begins in out */
+    WasmRemap map;
+    uint32_t mask;
+    WasmCode c;
+    const uint8_t *run;   /* first byte not yet copied */
+    uint32_t first, next; /* patches: the first that is not ENTRY or EXIT, the next to come */
+    uint32_t code_start;  /* offset of the first instruction */
+    bool head_done;       /* put_head has done its BEFORE pieces */
+    uint32_t exits;       /* ways out that some EXIT piece covers */
+    bool has_exit;        /* there is an EXIT piece */
+    bool wrap;            /* the body is wrapped in a block */
+    WasmHint *hints_start, *hint, *hints_end;
+    WasmHandlers handlers;
+} Edit;
+
+static void put_piece(Edit *e, const WasmPatch *p) {
+    buf_bytes(e->out, e->edit->code + p->code, p->len);
+}
+
+static void flush(Edit *e, const uint8_t *to) {
+    buf_bytes(e->out, e->run, (size_t)(to - e->run));
+    e->run = to;
+}
+
+/* The pieces of one kind among patches [from, to). */
+static bool put_pieces(Edit *e, uint32_t from, uint32_t to, WasmWhere where) {
+    bool any = false;
+    for (uint32_t k = from; k < to; k++) {
+        if (e->edit->patches[k].where != where)
+            continue;
+        put_piece(e, &e->edit->patches[k]);
+        any = true;
+    }
+    return any;
+}
+
+/* The EXIT pieces that cover a way out (0 = the end and return: all). */
+static void put_exits(Edit *e, uint32_t way) {
+    for (uint32_t k = 0; k < e->first; k++) {
+        const WasmPatch *p = &e->edit->patches[k];
+        if (p->where == WASM_EXIT && (p->exits & way) == way)
+            put_piece(e, p);
+    }
+}
+
+static bool put_locals(Edit *e) {
+    uint32_t groups;
+    if (!wasm_get_u32(&e->c, &groups))
+        return false;
+    const uint8_t *old = e->c.at;
+    for (uint32_t k = 0, n; k < groups; k++) {
+        WasmType t;
+        if (!wasm_get_u32(&e->c, &n) || !wasm_get_type(&e->c, false, &t))
+            return false;
+    }
+    const WasmBodyEdit *edit = e->edit;
+    uint32_t n = edit ? edit->nlocals : 0, added = 0;
+    for (uint32_t k = 0; k < n; k++)
+        added += k == 0 || edit->locals[k] != edit->locals[k - 1];
+    if (!added)
+        return true; /* the run goes on */
+    buf_uleb(e->out, groups + added);
+    buf_bytes(e->out, old, (size_t)(e->c.at - old));
+    for (uint32_t k = 0, same; k < n; k += same) {
+        for (same = 1; k + same < n && edit->locals[k + same] == edit->locals[k];)
+            same++;
+        buf_uleb(e->out, same);
+        wasm_put_type(e->out, edit->locals[k]);
+    }
+    e->run = e->c.at;
+    return true;
+}
+
+/* The type of the block round the body. */
+static bool put_wrapper(Edit *e) {
+    const WasmTypeDef *d = &e->m->types.at[e->f->type];
+    WasmType type = d->nresults ? d->results[0] : WASM_NONE;
+    if (d->nresults > 1) {
+        int64_t index = wasm_find_func_type(e->m, NULL, 0, d->results, d->nresults);
+        if (index < 0)
+            return wasm_code_fail(&e->c, e->c.at, "there is no type for the exit block");
+        type = WASM_FUNC_TYPE_BIT | (uint32_t)index;
+    }
+    wasm_put_op(e->out, WASM_OP_BLOCK);
+    wasm_put_type(e->out, type);
+    return true;
+}
+
+/* What comes in front of the first instruction. */
+static bool put_head(Edit *e) {
+    const WasmBodyEdit *edit = e->edit;
+    e->code_start = (uint32_t)(e->c.at - e->c.start);
+    e->head_done = e->wrap || e->first;
+    if (!e->head_done)
+        return true;
+    flush(e, e->c.at);
+    uint32_t to = e->first;
+    while (to < edit->npatches && edit->patches[to].at == e->code_start)
+        to++;
+    put_pieces(e, e->first, to, WASM_BEFORE);
+    put_pieces(e, 0, e->first, WASM_ENTRY);
+    return !e->wrap || put_wrapper(e);
+}
+
+/* Notes where instructions with hints go: the current one begins behind what is in out and the run.
+ */
+static void move_hints(Edit *e, const WasmInstr *i) {
+    for (; e->hint < e->hints_end && e->hint->offset <= i->offset; e->hint++) {
+        size_t pending = (size_t)(e->c.start + i->offset - e->run);
+        if (e->hint->offset == i->offset)
+            e->hint->moved = (uint32_t)(e->out->len - e->base + pending);
+    }
+}
+
+/* The hints of this instruction go with it. */
+static void drop_hints(Edit *e, const WasmInstr *i) {
+    for (WasmHint *h = e->hint; h > e->hints_start && h[-1].offset == i->offset; h--)
+        h[-1].moved = UINT32_MAX;
+}
+
+/* The bit of WASM_EXIT_* for an instruction, 0 for return, -1 if it is no way out. */
+static int way_out(Edit *e, const WasmInstr *i) {
+    if (!e->has_exit)
+        return -1;
+    switch (i->op) {
+    case WASM_OP_RETURN: return 0;
+    case WASM_OP_RETURN_CALL:
+    case WASM_OP_RETURN_CALL_INDIRECT:
+    case WASM_OP_RETURN_CALL_REF: return e->exits & WASM_EXIT_TAIL_CALL ? WASM_EXIT_TAIL_CALL : -1;
+    case WASM_OP_UNREACHABLE: return e->exits & WASM_EXIT_UNREACHABLE ? WASM_EXIT_UNREACHABLE : -1;
+    case WASM_OP_THROW:
+    case WASM_OP_THROW_REF:
+    case WASM_OP_RETHROW:
+        if (!(e->exits & WASM_EXIT_THROW) || wasm_handlers_catch(&e->handlers, i))
+            return -1;
+        return WASM_EXIT_THROW;
+    default: return -1;
+    }
+}
+
+/* One instruction, with the patches [next, to) at it. */
+static void put_instr(Edit *e, const WasmInstr *i, uint32_t to, int way) {
+    const uint8_t *bytes = e->c.start + i->offset;
+    flush(e, bytes);
+    if (!e->head_done || i->offset != e->code_start)
+        put_pieces(e, e->next, to, WASM_BEFORE);
+    if (way >= 0)
+        put_exits(e, (uint32_t)way);
+    move_hints(e, i);
+    if (put_pieces(e, e->next, to, WASM_REPLACE))
+        drop_hints(e, i);
+    else
+        wasm_copy_instr(bytes, i, &e->map, e->out);
+    e->run = bytes + i->size;
+    put_pieces(e, e->next, to, WASM_AFTER);
+    if (e->wrap && e->run == e->c.end) {
+        put_exits(e, 0);
+        wasm_put_op(e->out, WASM_OP_END);
+    }
+    e->next = to;
+}
+
+/* Decodes everything: something may have to be done at any instruction. */
+static bool put_all(Edit *e) {
+    const WasmPatch *patches = e->edit ? e->edit->patches : NULL;
+    uint32_t npatches = e->edit ? e->edit->npatches : 0;
+    WasmInstr i;
+    while (wasm_next(&e->c, &i)) {
+        uint32_t to = e->next;
+        while (to < npatches && patches[to].at == i.offset)
+            to++;
+        int way = way_out(e, &i);
+        bool moves = wasm_imm_spaces[wasm_ops[i.op].imm] & e->mask;
+        bool last = e->wrap && e->c.at == e->c.end;
+        if (last && i.op != WASM_OP_END)
+            return wasm_code_fail(&e->c, e->c.at, "the body does not finish with `end`");
+        if (to != e->next || way >= 0 || moves || last)
+            put_instr(e, &i, to, way);
+        else
+            move_hints(e, &i);
+        if (e->exits & WASM_EXIT_THROW)
+            wasm_handlers_step(&e->handlers, &i);
+    }
+    if (e->c.error)
+        return false;
+    if (e->next < npatches)
+        return wasm_code_fail(&e->c, e->c.start + patches[e->next].at,
+                              "there is no instruction at this offset");
+    return true;
+}
+
+/* Decodes only the instructions that have patches. */
+static bool put_patched(Edit *e) {
+    const WasmPatch *patches = e->edit->patches;
+    uint32_t npatches = e->edit->npatches, size = (uint32_t)(e->c.end - e->c.start);
+    WasmInstr i;
+    while (e->next < npatches) {
+        uint32_t at = patches[e->next].at, to = e->next;
+        const uint8_t *p = e->c.start + at;
+        if (at >= size || p < e->run || at < e->code_start)
+            return wasm_code_fail(&e->c, e->c.at, "there is no instruction at this offset");
+        while (to < npatches && patches[to].at == at)
+            to++;
+        e->c.at = p;
+        if (!wasm_next(&e->c, &i))
+            return false;
+        put_instr(e, &i, to, -1);
+    }
+    e->c.at = e->c.end;
+    return true;
+}
+
+static bool put_body(Edit *e) {
+    if (!put_locals(e))
+        return false;
+    if (e->exits & WASM_EXIT_THROW) {
+        if (!wasm_handlers_scan(&e->handlers, e->c))
+            e->exits &= ~(uint32_t)WASM_EXIT_THROW;
+    }
+    if (!put_head(e))
+        return false;
+    bool all = e->mask || e->has_exit || e->hint < e->hints_end;
+    if (all ? !put_all(e) : !put_patched(e))
+        return false;
+    flush(e, e->c.end);
+    return true;
+}
+
+/* What the patches ask for. */
+static void survey(Edit *e) {
+    const WasmBodyEdit *edit = e->edit;
+    if (!edit)
+        return;
+    uint32_t k = 0;
+    for (; k < edit->npatches; k++) {
+        const WasmPatch *p = &edit->patches[k];
+        if (p->where != WASM_ENTRY && p->where != WASM_EXIT)
+            break;
+        if (p->where == WASM_EXIT) {
+            e->has_exit = true;
+            e->exits |= p->exits;
+        }
+    }
+    e->first = e->next = k;
+    e->wrap = e->has_exit;
+    uint32_t end = e->f->body_size - 1;
+    for (k = edit->npatches; k > e->first && edit->patches[k - 1].at == end; k--)
+        if (edit->patches[k - 1].where == WASM_AFTER)
+            e->wrap = true;
+}
+
+static void find_hints(Edit *e, uint32_t func) {
+    const WasmModule *m = e->m;
+    uint32_t low = 0, high = m->hints.len;
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        if (m->hints.at[mid].func < func)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    while (high < m->hints.len && m->hints.at[high].func == func)
+        high++;
+    if (m->hints.len) {
+        e->hints_start = e->hint = &m->hints.at[low];
+        e->hints_end = &m->hints.at[high];
+    }
+}
+
+/* Puts the size in front of the body at `at`, where there are MAX_SIZE bytes of room. */
+enum { MAX_SIZE = 5 };
+static void put_size(const WasmFunc *f, Buf *out, size_t at) {
+    size_t size = out->len - at - MAX_SIZE;
+    uint32_t width = size == f->body_size ? f->size_width : uleb_size(size);
+    memmove(out->data + at + width, out->data + at + MAX_SIZE, size);
+    out->len = at;
+    buf_uleb_padded(out, size, width);
+    out->len += size;
+}
+
+bool wasm_edit_body(const WasmModule *m, uint32_t func, const WasmBodyEdit *edit, Buf *out,
+                    const char **error, uint32_t *error_offset) {
+    const WasmFunc *f = &m->funcs.at[func];
+    Edit e = {.m = m, .f = f, .edit = edit, .out = out, .map = wasm_layout_remap(m)};
+    e.mask = wasm_remap_mask(&e.map);
+    if (edit && !edit->npatches && !edit->nlocals)
+        e.edit = NULL;
+    const uint8_t *body = m->bytes + f->body;
+    if (!e.edit && !e.mask) {
+        buf_bytes(out, body - f->size_width, (size_t)f->size_width + f->body_size);
+        return true;
+    }
+    size_t at = out->len;
+    buf_reserve(out, MAX_SIZE + (size_t)f->body_size);
+    out->len += MAX_SIZE;
+    e.base = out->len;
+    e.c = wasm_code(body, f->body_size, 0);
+    e.run = body;
+    survey(&e);
+    find_hints(&e, func);
+    bool ok = put_body(&e);
+    wasm_handlers_free(&e.handlers);
+    if (!ok) {
+        out->len = at;
+        *error = e.c.error;
+        *error_offset = e.c.error_offset;
+        return false;
+    }
+    put_size(f, out, at);
+    return true;
+}

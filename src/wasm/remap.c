@@ -1,0 +1,230 @@
+/*
+ * wasm/remap.c - copying code while its indices follow a mapping.
+ */
+#include "wasm/remap.h"
+
+#include "wasm/leb.h"
+
+#define BIT(space) (1u << WASM_SPACE_##space)
+
+const uint16_t wasm_imm_spaces[] = {
+    [WASM_IMM_NONE] = 0,
+    [WASM_IMM_BLOCK] = BIT(TYPE),
+    [WASM_IMM_TRY_TABLE] = BIT(TYPE) | BIT(TAG),
+    [WASM_IMM_LABEL] = 0,
+    [WASM_IMM_BR_TABLE] = 0,
+    [WASM_IMM_FUNC] = BIT(FUNC),
+    [WASM_IMM_TYPE] = BIT(TYPE),
+    [WASM_IMM_TYPE_TABLE] = BIT(TYPE) | BIT(TABLE),
+    [WASM_IMM_LOCAL] = BIT(LOCAL),
+    [WASM_IMM_GLOBAL] = BIT(GLOBAL),
+    [WASM_IMM_TABLE] = BIT(TABLE),
+    [WASM_IMM_TAG] = BIT(TAG),
+    [WASM_IMM_MEMORY] = BIT(MEMORY),
+    [WASM_IMM_DATA] = BIT(DATA),
+    [WASM_IMM_ELEM] = BIT(ELEM),
+    [WASM_IMM_MEMARG] = BIT(MEMORY),
+    [WASM_IMM_MEMARG_LANE] = BIT(MEMORY),
+    [WASM_IMM_HEAP] = BIT(TYPE),
+    [WASM_IMM_SELECT] = BIT(TYPE),
+    [WASM_IMM_DATA_MEMORY] = BIT(DATA) | BIT(MEMORY),
+    [WASM_IMM_MEMORY_MEMORY] = BIT(MEMORY),
+    [WASM_IMM_ELEM_TABLE] = BIT(ELEM) | BIT(TABLE),
+    [WASM_IMM_TABLE_TABLE] = BIT(TABLE),
+    [WASM_IMM_TYPE_FIELD] = BIT(TYPE),
+    [WASM_IMM_TYPE_U32] = BIT(TYPE),
+    [WASM_IMM_TYPE_DATA] = BIT(TYPE) | BIT(DATA),
+    [WASM_IMM_TYPE_ELEM] = BIT(TYPE) | BIT(ELEM),
+    [WASM_IMM_TYPE_TYPE] = BIT(TYPE),
+    [WASM_IMM_CAST] = BIT(TYPE),
+    [WASM_IMM_ZERO] = 0,
+};
+
+uint32_t wasm_remap_mask(const WasmRemap *map) {
+    uint32_t mask = map->fallback_memory ? BIT(MEMORY) : 0;
+    for (uint32_t space = 0; space < WASM_SPACE_COUNT; space++)
+        if (map->map[space])
+            mask |= 1u << space;
+    return mask;
+}
+
+WasmRemap wasm_layout_remap(const WasmModule *m) {
+    WasmRemap map = {0};
+    for (uint32_t space = 0; space < WASM_SPACE_COUNT; space++)
+        if (!m->identity[space])
+            map.map[space] = m->final[space], map.count[space] = wasm_space_count(m, space);
+    return map;
+}
+
+static uint32_t mapped(const WasmRemap *map, WasmSpace space, uint32_t index) {
+    if (space == WASM_SPACE_MEMORY && map->fallback_memory)
+        return *map->fallback_memory;
+    if (!map->map[space] || (map->count[space] && index >= map->count[space]))
+        return index;
+    return map->map[space][index];
+}
+
+void wasm_put_index(Buf *out, const uint8_t *old, uint32_t width, uint32_t was, uint32_t index) {
+    if (was == index)
+        buf_bytes(out, old, width);
+    else if (uleb_size(index) <= width)
+        buf_uleb_padded(out, index, width);
+    else
+        buf_uleb(out, index);
+}
+
+/* Copies the index at *at. */
+static void put(const WasmRemap *map, WasmSpace space, const uint8_t **at, Buf *out) {
+    const uint8_t *from = *at;
+    uint32_t v = (uint32_t)wasm_uleb(at);
+    wasm_put_index(out, from, (uint32_t)(*at - from), v, mapped(map, space, v));
+}
+
+static WasmType mapped_type(const WasmRemap *map, WasmType t) {
+    if (!map->map[WASM_SPACE_TYPE])
+        return t;
+    if (!WASM_IS_REF(t)) {
+        if (!(t & WASM_FUNC_TYPE_BIT))
+            return t;
+        return WASM_FUNC_TYPE_BIT | mapped(map, WASM_SPACE_TYPE, t & WASM_MAX_TYPE_INDEX);
+    }
+    if (t & WASM_ABSTRACT_BIT)
+        return t;
+    return (t & (WASM_REF_BIT | WASM_NULL_BIT)) | mapped(map, WASM_SPACE_TYPE, WASM_HEAP_OF(t));
+}
+
+static void put_heap(const WasmRemap *map, WasmType t, Buf *out) {
+    t = mapped_type(map, t);
+    if (t & WASM_ABSTRACT_BIT)
+        buf_u8(out, (uint8_t)t);
+    else
+        buf_sleb(out, WASM_HEAP_OF(t));
+}
+
+static void put_memarg(const WasmRemap *map, const WasmInstr *i, const uint8_t *p,
+                       const uint8_t *end, Buf *out) {
+    uint32_t memory = mapped(map, WASM_SPACE_MEMORY, i->b);
+    if (memory == i->b) {
+        buf_bytes(out, p, (size_t)(end - p));
+        return;
+    }
+    uint32_t flags = (uint32_t)wasm_uleb(&p);
+    if (flags & 0x40)
+        wasm_uleb(&p);
+    buf_u8(out, (uint8_t)(i->a | (memory ? 0x40 : 0)));
+    if (memory)
+        buf_uleb(out, memory);
+    buf_bytes(out, p, (size_t)(end - p)); /* offset and lane */
+}
+
+static void put_try_table(const WasmRemap *map, const WasmInstr *i, Buf *out) {
+    const uint8_t *p = i->vec;
+    wasm_put_type(out, mapped_type(map, i->type));
+    buf_uleb(out, i->count);
+    for (uint32_t k = 0; k < i->count; k++) {
+        uint8_t kind = *p++;
+        buf_u8(out, kind);
+        if (kind < 2)
+            put(map, WASM_SPACE_TAG, &p, out);
+        const uint8_t *label = p;
+        wasm_uleb(&p);
+        buf_bytes(out, label, (size_t)(p - label));
+    }
+}
+
+/* The two index spaces of immediates that are one or two plain indices; COUNT = none. */
+static const uint8_t index_spaces[][2] = {
+    [WASM_IMM_FUNC] = {WASM_SPACE_FUNC, WASM_SPACE_COUNT},
+    [WASM_IMM_TYPE] = {WASM_SPACE_TYPE, WASM_SPACE_COUNT},
+    [WASM_IMM_TYPE_TABLE] = {WASM_SPACE_TYPE, WASM_SPACE_TABLE},
+    [WASM_IMM_LOCAL] = {WASM_SPACE_LOCAL, WASM_SPACE_COUNT},
+    [WASM_IMM_GLOBAL] = {WASM_SPACE_GLOBAL, WASM_SPACE_COUNT},
+    [WASM_IMM_TABLE] = {WASM_SPACE_TABLE, WASM_SPACE_COUNT},
+    [WASM_IMM_TAG] = {WASM_SPACE_TAG, WASM_SPACE_COUNT},
+    [WASM_IMM_MEMORY] = {WASM_SPACE_MEMORY, WASM_SPACE_COUNT},
+    [WASM_IMM_DATA] = {WASM_SPACE_DATA, WASM_SPACE_COUNT},
+    [WASM_IMM_ELEM] = {WASM_SPACE_ELEM, WASM_SPACE_COUNT},
+    [WASM_IMM_DATA_MEMORY] = {WASM_SPACE_DATA, WASM_SPACE_MEMORY},
+    [WASM_IMM_MEMORY_MEMORY] = {WASM_SPACE_MEMORY, WASM_SPACE_MEMORY},
+    [WASM_IMM_ELEM_TABLE] = {WASM_SPACE_ELEM, WASM_SPACE_TABLE},
+    [WASM_IMM_TABLE_TABLE] = {WASM_SPACE_TABLE, WASM_SPACE_TABLE},
+    [WASM_IMM_TYPE_FIELD] = {WASM_SPACE_TYPE, WASM_SPACE_COUNT},
+    [WASM_IMM_TYPE_U32] = {WASM_SPACE_TYPE, WASM_SPACE_COUNT},
+    [WASM_IMM_TYPE_DATA] = {WASM_SPACE_TYPE, WASM_SPACE_DATA},
+    [WASM_IMM_TYPE_ELEM] = {WASM_SPACE_TYPE, WASM_SPACE_ELEM},
+    [WASM_IMM_TYPE_TYPE] = {WASM_SPACE_TYPE, WASM_SPACE_TYPE},
+};
+
+void wasm_copy_instr(const uint8_t *bytes, const WasmInstr *i, const WasmRemap *map, Buf *out) {
+    uint8_t imm = wasm_ops[i->op].imm;
+    if (!(wasm_imm_spaces[imm] & wasm_remap_mask(map))) {
+        buf_bytes(out, bytes, i->size);
+        return;
+    }
+    const uint8_t *p = bytes + i->opcode_size, *end = bytes + i->size;
+    buf_bytes(out, bytes, i->opcode_size);
+    switch (imm) {
+    case WASM_IMM_BLOCK: wasm_put_type(out, mapped_type(map, i->type)); break;
+    case WASM_IMM_TRY_TABLE: put_try_table(map, i, out); break;
+    case WASM_IMM_MEMARG:
+    case WASM_IMM_MEMARG_LANE: put_memarg(map, i, p, end, out); break;
+    case WASM_IMM_HEAP: put_heap(map, i->type, out); break;
+    case WASM_IMM_SELECT: {
+        const uint8_t *at = i->vec;
+        buf_uleb(out, i->count);
+        for (uint32_t k = 0; k < i->count; k++)
+            wasm_put_type(out, mapped_type(map, wasm_vec_type(&at)));
+        break;
+    }
+    case WASM_IMM_CAST:
+        buf_u8(out, *p++);
+        buf_uleb(out, i->a);
+        put_heap(map, i->type, out);
+        put_heap(map, i->type2, out);
+        break;
+    default:
+        put(map, index_spaces[imm][0], &p, out);
+        if (p < end && index_spaces[imm][1] != WASM_SPACE_COUNT)
+            put(map, index_spaces[imm][1], &p, out);
+        buf_bytes(out, p, (size_t)(end - p));
+    }
+}
+
+bool wasm_copy_code(WasmCode *c, const WasmRemap *map, Buf *out) {
+    uint32_t mask = wasm_remap_mask(map);
+    const uint8_t *run = c->at;
+    if (!mask)
+        c->at = c->end;
+    WasmInstr i;
+    while (wasm_next(c, &i)) {
+        if (!(wasm_imm_spaces[wasm_ops[i.op].imm] & mask))
+            continue;
+        const uint8_t *bytes = c->start + i.offset;
+        buf_bytes(out, run, (size_t)(bytes - run));
+        wasm_copy_instr(bytes, &i, map, out);
+        run = c->at;
+    }
+    buf_bytes(out, run, (size_t)(c->at - run));
+    return !c->error;
+}
+
+bool wasm_copy_locals(WasmCode *c, const WasmRemap *map, Buf *out) {
+    const uint8_t *from = c->at;
+    uint32_t groups, n;
+    WasmType t;
+    if (!wasm_get_u32(c, &groups))
+        return false;
+    if (map->map[WASM_SPACE_TYPE])
+        buf_uleb(out, groups);
+    while (groups--) {
+        if (!wasm_get_u32(c, &n) || !wasm_get_type(c, false, &t))
+            return false;
+        if (!map->map[WASM_SPACE_TYPE])
+            continue;
+        buf_uleb(out, n);
+        wasm_put_type(out, mapped_type(map, t));
+    }
+    if (!map->map[WASM_SPACE_TYPE])
+        buf_bytes(out, from, (size_t)(c->at - from));
+    return true;
+}
