@@ -63,6 +63,7 @@ typedef struct WasmIndexRef {
     uint32_t offset; /* in the file */
     uint8_t width;   /* bytes of the LEB128 */
     uint8_t space;   /* WasmSpace */
+    bool implicit;   /* the flags of a data segment for memory 0: it gets an index if that memory moves */
     uint32_t value;
 } WasmIndexRef;
 

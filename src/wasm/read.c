@@ -369,6 +369,11 @@ static bool read_data(WasmReader *r) {
     if (flags > 2)
         return wasm_read_fail(r, DIAG_MALFORMED, at, "malformed data segment kind %u", flags);
     d.mode = flags == 1 ? WASM_PASSIVE : WASM_ACTIVE;
+    if (flags == 0)
+        vec_push(&r->m->refs, (WasmIndexRef){.offset = (uint32_t)(at - r->m->bytes),
+                                             .width = (uint8_t)(r->c.at - at),
+                                             .space = WASM_SPACE_MEMORY,
+                                             .implicit = true});
     if (flags == 2 && !read_index(r, WASM_SPACE_MEMORY, &d.memory))
         return false;
     if (flags != 1 && !read_expr(r, &d.offset, &d.offset_len))

@@ -1,0 +1,653 @@
+/*
+ * wasm/write.c - writing a module back: the input's bytes, with moved indices patched and additions
+ * put in.
+ *
+ * A section in which nothing changes is copied as it is. Others are the old items, patched through
+ * the module's `refs`, and the added items behind them.
+ */
+#include "wasm/write.h"
+
+#include "wasm/leb.h"
+#include "wasm/read.h"
+#include "wasm/remap.h"
+
+typedef struct Writer {
+    WasmModule *m;
+    const WasmWriter *w;
+    Buf *out;
+    WasmRemap map;
+    bool *resized; /* by function handle: the body has another length than in the input */
+    Buf code;      /* contents of the code section, if they had to be made first */
+    bool has_code;
+    bool names_done; /* the additions are in a name section */
+    bool ok;
+} Writer;
+
+/* ---- additions ---- */
+
+static uint32_t added_defs(const WasmModule *m, WasmSpace space) {
+    uint32_t n = wasm_space_count(m, space) - m->input_count[space];
+    for (uint32_t i = m->input_import_count; i < m->imports.len; i++)
+        n -= m->imports.at[i].space == space;
+    return n;
+}
+
+/* The number of items to put behind a section's own. */
+static uint32_t added_items(const WasmModule *m, uint8_t id) {
+    switch (id) {
+    case WASM_SEC_TYPE: return m->types.len - m->input_count[WASM_SPACE_TYPE];
+    case WASM_SEC_IMPORT: return m->imports.len - m->input_import_count;
+    case WASM_SEC_FUNCTION:
+    case WASM_SEC_CODE: return added_defs(m, WASM_SPACE_FUNC);
+    case WASM_SEC_TABLE: return added_defs(m, WASM_SPACE_TABLE);
+    case WASM_SEC_MEMORY: return added_defs(m, WASM_SPACE_MEMORY);
+    case WASM_SEC_GLOBAL: return added_defs(m, WASM_SPACE_GLOBAL);
+    case WASM_SEC_TAG: return added_defs(m, WASM_SPACE_TAG);
+    case WASM_SEC_EXPORT: return m->exports.len - m->input_export_count;
+    case WASM_SEC_ELEMENT: return m->elems.len - m->input_count[WASM_SPACE_ELEM];
+    case WASM_SEC_DATA: return m->datas.len - m->input_count[WASM_SPACE_DATA];
+    default: return 0;
+    }
+}
+
+static bool adds_passive_data(const WasmModule *m) {
+    for (uint32_t i = m->input_count[WASM_SPACE_DATA]; i < m->datas.len; i++)
+        if (m->datas.at[i].mode == WASM_PASSIVE)
+            return true;
+    return false;
+}
+
+static void put_limits(Buf *out, const WasmLimits *l) {
+    bool odd_page = l->page_log2 != 16;
+    buf_u8(out, (uint8_t)(l->has_max | l->shared << 1 | l->is64 << 2 | odd_page << 3));
+    buf_uleb(out, l->min);
+    if (l->has_max)
+        buf_uleb(out, l->max);
+    if (odd_page)
+        buf_uleb(out, l->page_log2);
+}
+
+static void put_table_type(Buf *out, const WasmTable *t) {
+    wasm_put_type(out, t->type);
+    put_limits(out, &t->limits);
+}
+
+static void put_global_type(Buf *out, const WasmGlobal *g) {
+    wasm_put_type(out, g->type);
+    buf_u8(out, g->mutable);
+}
+
+static void put_types(Buf *out, const WasmType *types, uint32_t n) {
+    buf_uleb(out, n);
+    for (uint32_t i = 0; i < n; i++)
+        wasm_put_type(out, types[i]);
+}
+
+static void put_fields(Buf *out, const WasmTypeDef *d) {
+    if (d->kind == WASM_TYPE_STRUCT)
+        buf_uleb(out, d->nfields);
+    for (uint32_t i = 0; i < d->nfields; i++) {
+        wasm_put_type(out, d->fields[i].type);
+        buf_u8(out, d->fields[i].mutable);
+    }
+}
+
+static void put_type_def(Buf *out, const WasmTypeDef *d) {
+    if (!d->final || d->has_super) {
+        buf_u8(out, d->final ? 0x4f : 0x50);
+        buf_u8(out, d->has_super);
+        if (d->has_super)
+            buf_uleb(out, d->super);
+    }
+    buf_u8(out, d->kind == WASM_TYPE_FUNC ? 0x60 : d->kind == WASM_TYPE_STRUCT ? 0x5f : 0x5e);
+    if (d->kind != WASM_TYPE_FUNC) {
+        put_fields(out, d);
+        return;
+    }
+    put_types(out, d->params, d->nparams);
+    put_types(out, d->results, d->nresults);
+}
+
+/* Kinds of imports and exports by space. */
+static uint8_t kind_of(uint8_t space) {
+    switch (space) {
+    case WASM_SPACE_TABLE: return 1;
+    case WASM_SPACE_MEMORY: return 2;
+    case WASM_SPACE_GLOBAL: return 3;
+    case WASM_SPACE_TAG: return 4;
+    default: return 0;
+    }
+}
+
+static void put_import(const WasmModule *m, Buf *out, const WasmImport *im) {
+    buf_name(out, im->module);
+    buf_name(out, im->name);
+    buf_u8(out, kind_of(im->space));
+    switch (im->space) {
+    case WASM_SPACE_FUNC: buf_uleb(out, m->funcs.at[im->handle].type); break;
+    case WASM_SPACE_TABLE: put_table_type(out, &m->tables.at[im->handle]); break;
+    case WASM_SPACE_MEMORY: put_limits(out, &m->memories.at[im->handle].limits); break;
+    case WASM_SPACE_GLOBAL: put_global_type(out, &m->globals.at[im->handle]); break;
+    default: buf_u8(out, 0); buf_uleb(out, m->tags.at[im->handle].type);
+    }
+}
+
+static void put_expr(Writer *r, Buf *out, const Buf *expr) {
+    WasmCode c = wasm_code(expr->data, expr->len, 0);
+    r->ok &= wasm_copy_code(&c, &r->map, out);
+}
+
+static void put_elem(Writer *r, Buf *out, const WasmElem *e) {
+    const WasmModule *m = r->m;
+    uint32_t table = wasm_final(m, WASM_SPACE_TABLE, e->table);
+    bool active = e->mode == WASM_ACTIVE;
+    buf_u8(out, !active ? 3 : table ? 2 : 0);
+    if (active && table)
+        buf_uleb(out, table);
+    if (active) {
+        bool is64 = m->tables.at[e->table].limits.is64;
+        wasm_put_op(out, is64 ? WASM_OP_I64_CONST : WASM_OP_I32_CONST);
+        buf_sleb(out, is64 ? (int64_t)e->added_offset : (int32_t)(uint32_t)e->added_offset);
+        wasm_put_op(out, WASM_OP_END);
+    }
+    if (!active || table)
+        buf_u8(out, 0);
+    buf_uleb(out, e->count);
+    for (uint32_t i = 0; i < e->count; i++)
+        buf_uleb(out, wasm_final(m, WASM_SPACE_FUNC, e->added_funcs[i]));
+}
+
+static void put_data(Writer *r, Buf *out, const WasmData *d) {
+    uint32_t memory = wasm_final(r->m, WASM_SPACE_MEMORY, d->memory);
+    buf_u8(out, d->mode == WASM_PASSIVE ? 1 : memory ? 2 : 0);
+    if (d->mode == WASM_ACTIVE) {
+        if (memory)
+            buf_uleb(out, memory);
+        put_expr(r, out, &d->code);
+    }
+    buf_uleb(out, d->content.len);
+    buf_bytes(out, d->content.data, d->content.len);
+}
+
+static void put_added_func(Writer *r, Buf *out, const WasmFunc *f) {
+    if (f->code_final || !wasm_remap_mask(&r->map)) {
+        buf_uleb(out, f->code.len);
+        buf_bytes(out, f->code.data, f->code.len);
+        return;
+    }
+    Buf body = {0};
+    WasmCode c = wasm_code(f->code.data, f->code.len, 0);
+    r->ok &= wasm_copy_locals(&c, &r->map, &body) && wasm_copy_code(&c, &r->map, &body);
+    buf_uleb(out, body.len);
+    buf_bytes(out, body.data, body.len);
+    buf_free(&body);
+}
+
+static void put_added(Writer *r, uint8_t id, Buf *out) {
+    const WasmModule *m = r->m;
+    const uint32_t *from = m->input_count;
+    switch (id) {
+    case WASM_SEC_TYPE:
+        for (uint32_t i = from[WASM_SPACE_TYPE]; i < m->types.len; i++)
+            put_type_def(out, &m->types.at[i]);
+        break;
+    case WASM_SEC_IMPORT:
+        for (uint32_t i = m->input_import_count; i < m->imports.len; i++)
+            put_import(m, out, &m->imports.at[i]);
+        break;
+    case WASM_SEC_FUNCTION:
+        for (uint32_t i = from[WASM_SPACE_FUNC]; i < m->funcs.len; i++)
+            if (m->funcs.at[i].import < 0)
+                buf_uleb(out, m->funcs.at[i].type);
+        break;
+    case WASM_SEC_CODE:
+        for (uint32_t i = from[WASM_SPACE_FUNC]; i < m->funcs.len; i++)
+            if (m->funcs.at[i].import < 0)
+                put_added_func(r, out, &m->funcs.at[i]);
+        break;
+    case WASM_SEC_TABLE:
+        for (uint32_t i = from[WASM_SPACE_TABLE]; i < m->tables.len; i++)
+            put_table_type(out, &m->tables.at[i]);
+        break;
+    case WASM_SEC_MEMORY:
+        for (uint32_t i = from[WASM_SPACE_MEMORY]; i < m->memories.len; i++)
+            if (m->memories.at[i].import < 0)
+                put_limits(out, &m->memories.at[i].limits);
+        break;
+    case WASM_SEC_TAG:
+        for (uint32_t i = from[WASM_SPACE_TAG]; i < m->tags.len; i++) {
+            buf_u8(out, 0);
+            buf_uleb(out, m->tags.at[i].type);
+        }
+        break;
+    case WASM_SEC_GLOBAL:
+        for (uint32_t i = from[WASM_SPACE_GLOBAL]; i < m->globals.len; i++) {
+            if (m->globals.at[i].import >= 0)
+                continue;
+            put_global_type(out, &m->globals.at[i]);
+            put_expr(r, out, &m->globals.at[i].code);
+        }
+        break;
+    case WASM_SEC_EXPORT:
+        for (uint32_t i = m->input_export_count; i < m->exports.len; i++) {
+            const WasmExport *e = &m->exports.at[i];
+            buf_name(out, e->name);
+            buf_u8(out, kind_of(e->space));
+            buf_uleb(out, wasm_final(m, e->space, e->handle));
+        }
+        break;
+    case WASM_SEC_ELEMENT:
+        for (uint32_t i = from[WASM_SPACE_ELEM]; i < m->elems.len; i++)
+            put_elem(r, out, &m->elems.at[i]);
+        break;
+    case WASM_SEC_DATA:
+        for (uint32_t i = from[WASM_SPACE_DATA]; i < m->datas.len; i++)
+            put_data(r, out, &m->datas.at[i]);
+        break;
+    default: break;
+    }
+}
+
+/* ---- sections of the input ---- */
+
+/* The first of m->refs at or behind a file offset. */
+static uint32_t first_ref(const WasmModule *m, uint32_t offset) {
+    uint32_t low = 0, high = m->refs.len;
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        if (m->refs.at[mid].offset < offset)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+/* The index to write for the nth ref of a section. */
+static uint32_t ref_index(const WasmModule *m, const WasmSection *s, const WasmIndexRef *ref,
+                          uint32_t nth) {
+    uint32_t handle = ref->value;
+    if (s->id == WASM_SEC_EXPORT)
+        handle = m->exports.at[nth].handle;
+    else if (s->id == WASM_SEC_START)
+        handle = (uint32_t)m->start;
+    return wasm_final(m, ref->space, handle);
+}
+
+static bool refs_move(const WasmModule *m, const WasmSection *s) {
+    uint32_t first = first_ref(m, s->payload);
+    for (uint32_t k = first; k < m->refs.len && m->refs.at[k].offset < s->end; k++)
+        if (ref_index(m, s, &m->refs.at[k], k - first) != m->refs.at[k].value)
+            return true;
+    return false;
+}
+
+static bool limits_change(const WasmModule *m, const WasmSection *s) {
+    for (uint32_t i = 0; i < m->input_count[WASM_SPACE_MEMORY]; i++) {
+        const WasmMemory *mem = &m->memories.at[i];
+        if (mem->relimited && mem->entry >= s->payload && mem->entry < s->end)
+            return true;
+    }
+    return false;
+}
+
+/* Copies [from, end) of an import or memory section with new limits. */
+static void copy_memories(const WasmModule *m, const WasmSection *s, uint32_t from, Buf *out) {
+    for (uint32_t i = 0; i < m->input_count[WASM_SPACE_MEMORY]; i++) {
+        const WasmMemory *mem = &m->memories.at[i];
+        if (!mem->relimited || mem->entry < from || mem->entry >= s->end)
+            continue;
+        buf_bytes(out, m->bytes + from, mem->entry - from);
+        put_limits(out, &mem->limits);
+        from = mem->entry + mem->entry_len;
+    }
+    buf_bytes(out, m->bytes + from, s->end - from);
+}
+
+/* Copies [from, end) of a section with its indices patched. */
+static void copy_items(const WasmModule *m, const WasmSection *s, uint32_t from, Buf *out) {
+    if (s->id == WASM_SEC_IMPORT || s->id == WASM_SEC_MEMORY) {
+        copy_memories(m, s, from, out);
+        return;
+    }
+    uint32_t first = first_ref(m, s->payload);
+    for (uint32_t k = first; k < m->refs.len && m->refs.at[k].offset < s->end; k++) {
+        const WasmIndexRef *ref = &m->refs.at[k];
+        uint32_t index = ref_index(m, s, ref, k - first);
+        if (index == ref->value)
+            continue;
+        buf_bytes(out, m->bytes + from, ref->offset - from);
+        from = ref->offset + ref->width;
+        if (ref->implicit)
+            buf_u8(out, 2);
+        wasm_put_index(out, m->bytes + ref->offset, ref->implicit ? 0 : ref->width, ref->value,
+                       index);
+    }
+    buf_bytes(out, m->bytes + from, s->end - from);
+}
+
+/* A section with contents; the header stays as it was if the length does. */
+static void put_section(Writer *r, uint8_t id, const WasmSection *s, const Buf *content) {
+    const WasmModule *m = r->m;
+    if (s) {
+        const uint8_t *p = m->bytes + s->header + 1;
+        uint32_t size = (uint32_t)wasm_uleb(&p);
+        if (size == content->len) {
+            buf_bytes(r->out, m->bytes + s->header, (size_t)(p - (m->bytes + s->header)));
+            buf_bytes(r->out, content->data, content->len);
+            return;
+        }
+    }
+    buf_u8(r->out, id);
+    buf_uleb(r->out, content->len);
+    buf_bytes(r->out, content->data, content->len);
+}
+
+static void copy_section(Writer *r, const WasmSection *s) {
+    buf_bytes(r->out, r->m->bytes + s->header, s->end - s->header);
+}
+
+/* The number of items: as it stands in the input if none are added. Gives where the items begin. */
+static uint32_t put_count(const WasmModule *m, const WasmSection *s, uint32_t added, Buf *out) {
+    if (!s) {
+        buf_uleb(out, added);
+        return 0;
+    }
+    const uint8_t *from = m->bytes + s->payload, *p = from;
+    uint32_t count = (uint32_t)wasm_uleb(&p);
+    if (added)
+        buf_uleb(out, (uint64_t)count + added);
+    else
+        buf_bytes(out, from, (size_t)(p - from));
+    return (uint32_t)(p - m->bytes);
+}
+
+/* ---- code ---- */
+
+static bool put_body(Writer *r, uint32_t func, Buf *out) {
+    const char *error;
+    uint32_t offset;
+    if (r->w && r->w->body)
+        return r->w->body(r->w->ctx, func, out);
+    return wasm_edit_body(r->m, func, NULL, out, &error, &offset);
+}
+
+static bool put_code(Writer *r, const WasmSection *s, Buf *out) {
+    const WasmModule *m = r->m;
+    uint32_t from = put_count(m, s, added_items(m, WASM_SEC_CODE), out);
+    bool edited = (r->w && r->w->body) || wasm_remap_mask(&r->map);
+    if (!edited && s) {
+        buf_bytes(out, m->bytes + from, s->end - from);
+    } else {
+        if (s)
+            buf_reserve(out, s->end - from);
+        for (uint32_t f = m->input_imports[WASM_SPACE_FUNC]; f < m->input_count[WASM_SPACE_FUNC];
+             f++) {
+            size_t before = out->len;
+            if (!put_body(r, f, out))
+                return false;
+            const WasmFunc *func = &m->funcs.at[f];
+            r->resized[f] = out->len - before != (size_t)func->size_width + func->body_size;
+        }
+    }
+    put_added(r, WASM_SEC_CODE, out);
+    return r->ok;
+}
+
+/* The code section, made in place: its length is known only afterwards. */
+static bool put_code_section(Writer *r, const WasmSection *s) {
+    enum { MAX_HEADER = 6 };
+    const WasmModule *m = r->m;
+    bool edited = (r->w && r->w->body) || wasm_remap_mask(&r->map);
+    if (s && !edited && !added_items(m, WASM_SEC_CODE)) {
+        copy_section(r, s);
+        return true;
+    }
+    if (r->has_code) {
+        put_section(r, WASM_SEC_CODE, s, &r->code);
+        return true;
+    }
+    size_t at = r->out->len;
+    buf_reserve(r->out, MAX_HEADER);
+    r->out->len += MAX_HEADER;
+    if (!put_code(r, s, r->out))
+        return false;
+    size_t size = r->out->len - at - MAX_HEADER;
+    uint32_t width = uleb_size(size);
+    if (s && size == s->end - s->payload)
+        width = s->payload - s->header - 1;
+    memmove(r->out->data + at + 1 + width, r->out->data + at + MAX_HEADER, size);
+    r->out->len = at;
+    buf_u8(r->out, WASM_SEC_CODE);
+    buf_uleb_padded(r->out, size, width);
+    r->out->len += size;
+    return true;
+}
+
+/* ---- custom sections ---- */
+
+static void put_names(Writer *r, const WasmSection *s) {
+    const WasmModule *m = r->m;
+    bool additions = !r->names_done && wasm_names_added(m, r->w);
+    bool same = !additions && !(r->w && r->w->body);
+    for (uint32_t space = 0; space < WASM_SPACE_COUNT; space++)
+        same &= m->identity[space];
+    r->names_done = true;
+    if (s && same) {
+        copy_section(r, s);
+        return;
+    }
+    if (!s && !additions)
+        return;
+    Buf content = {0};
+    buf_name(&content, STR("name"));
+    wasm_put_names(m, r->w, s, additions, r->resized, &content);
+    put_section(r, WASM_SEC_CUSTOM, s, &content);
+    buf_free(&content);
+}
+
+static bool hints_move(const WasmModule *m, uint32_t section) {
+    for (uint32_t k = 0; k < m->hints.len; k++) {
+        const WasmHint *h = &m->hints.at[k];
+        if (h->section == section &&
+            (h->moved != h->offset || wasm_final(m, WASM_SPACE_FUNC, h->func) != h->func))
+            return true;
+    }
+    return false;
+}
+
+/* The hints of one function, from hint `k` on; gives the first hint of the next function. */
+static uint32_t put_func_hints(const WasmModule *m, uint32_t section, uint32_t k, Buf *out,
+                               uint32_t *funcs) {
+    uint32_t func = m->hints.at[k].func, end = k, n = 0;
+    for (; end < m->hints.len && m->hints.at[end].func == func; end++)
+        n += m->hints.at[end].section == section && m->hints.at[end].moved != UINT32_MAX;
+    if (!n)
+        return end;
+    ++*funcs;
+    buf_uleb(out, wasm_final(m, WASM_SPACE_FUNC, func));
+    buf_uleb(out, n);
+    for (; k < end; k++) {
+        const WasmHint *h = &m->hints.at[k];
+        if (h->section != section || h->moved == UINT32_MAX)
+            continue;
+        buf_uleb(out, h->moved);
+        buf_uleb(out, h->size);
+        buf_bytes(out, m->bytes + h->data, h->size);
+    }
+    return end;
+}
+
+static void put_hints(Writer *r, uint32_t section) {
+    const WasmModule *m = r->m;
+    const WasmSection *s = &m->sections.at[section];
+    if (!hints_move(m, section)) {
+        copy_section(r, s);
+        return;
+    }
+    Buf items = {0}, content = {0};
+    uint32_t funcs = 0;
+    for (uint32_t k = 0; k < m->hints.len;)
+        k = put_func_hints(m, section, k, &items, &funcs);
+    buf_name(&content, s->name);
+    buf_uleb(&content, funcs);
+    buf_bytes(&content, items.data, items.len);
+    put_section(r, WASM_SEC_CUSTOM, s, &content);
+    buf_free(&items);
+    buf_free(&content);
+}
+
+static bool is_names(const WasmSection *s) {
+    return s->id == WASM_SEC_CUSTOM && str_is(s->name, "name");
+}
+
+/* ---- the whole ---- */
+
+/* Sections of items: `s` is NULL if the input does not have it. */
+static void put_items_section(Writer *r, uint8_t id, const WasmSection *s) {
+    const WasmModule *m = r->m;
+    uint32_t added = added_items(m, id);
+    if (s && !added && !refs_move(m, s) && !limits_change(m, s)) {
+        copy_section(r, s);
+        return;
+    }
+    if (!s && !added)
+        return;
+    Buf content = {0};
+    uint32_t from = put_count(m, s, added, &content);
+    if (s)
+        copy_items(m, s, from, &content);
+    put_added(r, id, &content);
+    put_section(r, id, s, &content);
+    buf_free(&content);
+}
+
+static void put_start(Writer *r, const WasmSection *s) {
+    const WasmModule *m = r->m;
+    if (m->start < 0)
+        return;
+    Buf content = {0};
+    if (s && !refs_move(m, s))
+        copy_section(r, s);
+    else {
+        if (s)
+            copy_items(m, s, s->payload, &content);
+        else
+            buf_uleb(&content, wasm_final(m, WASM_SPACE_FUNC, (uint32_t)m->start));
+        put_section(r, WASM_SEC_START, s, &content);
+    }
+    buf_free(&content);
+}
+
+static void put_data_count(Writer *r, const WasmSection *s) {
+    const WasmModule *m = r->m;
+    bool grows = m->datas.len > m->input_count[WASM_SPACE_DATA];
+    if (s && !grows) {
+        copy_section(r, s);
+    } else if (s || adds_passive_data(m)) {
+        Buf content = {0};
+        buf_uleb(&content, m->datas.len);
+        put_section(r, WASM_SEC_DATACOUNT, s, &content);
+        buf_free(&content);
+    }
+}
+
+static bool put_known(Writer *r, uint8_t id, const WasmSection *s) {
+    switch (id) {
+    case WASM_SEC_START: put_start(r, s); return true;
+    case WASM_SEC_DATACOUNT: put_data_count(r, s); return true;
+    case WASM_SEC_CODE: return (!s && !added_items(r->m, id)) || put_code_section(r, s);
+    default: put_items_section(r, id, s); return true;
+    }
+}
+
+/* Sections that the input does not have, with ranks below `limit`; `rank` is the next to look at.
+ */
+static bool put_new_sections(Writer *r, uint32_t *rank, uint32_t limit, uint32_t present) {
+    for (; *rank < limit; ++*rank)
+        for (uint8_t id = 1; id < WASM_SEC_COUNT; id++)
+            if (wasm_section_rank(id) == *rank && !(present >> id & 1) && !put_known(r, id, NULL))
+                return false;
+    return true;
+}
+
+static bool put_input_section(Writer *r, uint32_t k) {
+    const WasmSection *s = &r->m->sections.at[k];
+    if (s->drop)
+        return true;
+    if (s->id != WASM_SEC_CUSTOM)
+        return put_known(r, s->id, s);
+    if (is_names(s))
+        put_names(r, s);
+    else if (wasm_is_hint_section(s))
+        put_hints(r, k);
+    else
+        copy_section(r, s);
+    return true;
+}
+
+/* The rank of the next section behind `k` that is not custom. */
+static uint32_t next_rank(const WasmModule *m, uint32_t k) {
+    while (++k < m->sections.len)
+        if (m->sections.at[k].id != WASM_SEC_CUSTOM)
+            return wasm_section_rank(m->sections.at[k].id);
+    return WASM_SEC_COUNT;
+}
+
+static bool put_sections(Writer *r) {
+    const WasmModule *m = r->m;
+    uint32_t present = 0, rank = 1;
+    for (uint32_t k = 0; k < m->sections.len; k++)
+        if (m->sections.at[k].id != WASM_SEC_CUSTOM)
+            present |= 1u << m->sections.at[k].id;
+    for (uint32_t k = 0; k < m->sections.len; k++) {
+        const WasmSection *s = &m->sections.at[k];
+        bool known = s->id != WASM_SEC_CUSTOM;
+        if (known && !put_new_sections(r, &rank, wasm_section_rank(s->id), present))
+            return false;
+        if (!known && !present && is_names(s) &&
+            !put_new_sections(r, &rank, WASM_SEC_COUNT, present))
+            return false;
+        if (!put_input_section(r, k))
+            return false;
+        if (known && !put_new_sections(r, &rank, next_rank(m, k), present))
+            return false;
+    }
+    if (!put_new_sections(r, &rank, WASM_SEC_COUNT, present))
+        return false;
+    if (!r->names_done)
+        put_names(r, NULL);
+    return r->ok;
+}
+
+/* Code first, if sections in front of it depend on what becomes of it. */
+static bool prepare_code(Writer *r) {
+    const WasmModule *m = r->m;
+    bool first = m->hints.len > 0;
+    const WasmSection *code = NULL;
+    for (uint32_t k = 0; k < m->sections.len && !code; k++) {
+        if (m->sections.at[k].id == WASM_SEC_CODE)
+            code = &m->sections.at[k];
+        else
+            first |= is_names(&m->sections.at[k]);
+    }
+    if (!first || !code)
+        return true;
+    r->has_code = true;
+    return put_code(r, code, &r->code);
+}
+
+bool wasm_write(WasmModule *m, const WasmWriter *w, Buf *out) {
+    wasm_layout(m);
+    Writer r = {.m = m, .w = w, .out = out, .map = wasm_layout_remap(m), .ok = true};
+    r.resized = mem_zalloc(m->funcs.len + 1u);
+    if (m->bytes)
+        buf_bytes(out, m->bytes, 8);
+    else
+        buf_bytes(out, "\0asm\1\0\0\0", 8);
+    buf_reserve(out, m->size + m->size / 8);
+    bool ok = prepare_code(&r) && put_sections(&r);
+    free(r.resized);
+    buf_free(&r.code);
+    return ok;
+}

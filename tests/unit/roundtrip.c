@@ -1,0 +1,88 @@
+/*
+ * tests/unit/roundtrip.c - reads each file given as argument, writes it back and compares the
+ * bytes; then again with every body decoded and put together instruction by instruction. Prints "N
+ * identical, N differ, N unreadable"; fails if any differ.
+ */
+#include <stdio.h>
+
+#include "wasm/module.h"
+
+typedef struct Counts {
+    uint32_t identical, differ, unreadable;
+} Counts;
+
+static bool read_file(const char *path, Buf *b) {
+    FILE *f = fopen(path, "rb");
+    if (!f)
+        return false;
+    size_t n;
+    do {
+        buf_reserve(b, 65536);
+        n = fread(b->data + b->len, 1, 65536, f);
+        b->len += n;
+    } while (n);
+    fclose(f);
+    return true;
+}
+
+/* Every instruction, copied one by one. */
+typedef struct Copier {
+    WasmModule *m;
+} Copier;
+
+static bool copy_body(void *ctx, uint32_t func, Buf *out) {
+    const WasmModule *m = ((Copier *)ctx)->m;
+    const WasmFunc *f = &m->funcs.at[func];
+    WasmRemap none = {0};
+    WasmCode c = wasm_code(m->bytes + f->body, f->body_size, 0);
+    buf_bytes(out, m->bytes + f->body - f->size_width, f->size_width);
+    if (!wasm_copy_locals(&c, &none, out))
+        return false;
+    for (WasmInstr i; wasm_next(&c, &i);)
+        wasm_copy_instr(c.start + i.offset, &i, &none, out);
+    if (c.error)
+        printf("function %u: %s at %u\n", func, c.error, c.error_offset);
+    return !c.error;
+}
+
+static bool same(const Buf *in, const Buf *out) {
+    return in->len == out->len && memcmp(in->data, out->data, in->len) == 0;
+}
+
+static void check(const char *path, Counts *counts) {
+    Buf in = {0}, plain = {0}, decoded = {0};
+    Diags diags = {0};
+    WasmModule m = {0};
+    bool ok =
+        read_file(path, &in) &&
+        wasm_read(&m, in.data, in.len, diag_file(&diags, path, in.data, in.len, true), &diags);
+    Copier copier = {&m};
+    WasmWriter w = {.body = copy_body, .ctx = &copier};
+    if (!ok) {
+        Buf text = {0};
+        diag_render_text(&diags, &text, false);
+        printf("%s", buf_cstr(&text));
+        buf_free(&text);
+        counts->unreadable++;
+    } else if (wasm_write(&m, NULL, &plain) && wasm_write(&m, &w, &decoded) && same(&in, &plain) &&
+               same(&in, &decoded)) {
+        counts->identical++;
+    } else {
+        printf("%s: differs\n", path);
+        counts->differ++;
+    }
+    wasm_module_free(&m);
+    diag_free(&diags);
+    buf_free(&in);
+    buf_free(&plain);
+    buf_free(&decoded);
+}
+
+int main(int argc, char **argv) {
+    Counts counts = {0};
+    for (int k = 1; k < argc; k++)
+        check(argv[k], &counts);
+    printf("%u identical, %u differ, %u unreadable\n", counts.identical, counts.differ,
+           counts.unreadable);
+    return counts.differ > 0;
+}
