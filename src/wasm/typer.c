@@ -193,9 +193,10 @@ static bool check_finished(WasmTyper *t, const WasmInstr *i) {
     if (have <= results.len)
         return true;
     char text[32];
-    return fail(t, i->offset, "%s: %u operand%s too many on the stack (%s below the results)",
+    return fail(t, i->offset, "%s: %u operand%s too many on the stack (%s%s)",
                 wasm_ops[i->op].mnemonic, have - results.len, have - results.len == 1 ? "" : "s",
-                wasm_type_words(t->stack.at[t->stack.len - 1 - results.len], text));
+                wasm_type_words(t->stack.at[t->stack.len - 1 - results.len], text),
+                results.len ? " below the results" : "");
 }
 
 /* `else`, `catch`, `catch_all`: the next part of a construct. */
