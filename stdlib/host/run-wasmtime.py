@@ -1,0 +1,162 @@
+"""Runs an instrumented program in wasmtime, as `whammc run --engine=wasmtime` does:
+
+    python3 run-wasmtime.py MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]
+
+Needs the package `wasmtime` from PyPI. The program gets WASI (arguments, the environment, standard streams,
+the current directory as '.') and whammc.write, whose output is put into the file REPORT ('-': standard error);
+of several reports the file gets all. Exports tried: _start, else main. Exit status: the program's; 134 if it
+trapped (after the engine's message on standard error and a last flush); 126 if it could not be loaded; 2 for
+wrong usage.
+"""
+
+import os
+import sys
+
+try:
+    import wasmtime
+except ImportError:
+    print("run-wasmtime.py: the Python package 'wasmtime' is not installed", file=sys.stderr)
+    sys.exit(126)
+
+TRAPPED = 134
+NOT_LOADED = 126
+
+PROPOSALS = (
+    "bulk_memory custom_page_sizes exceptions function_references gc memory64 multi_memory multi_value "
+    "reference_types relaxed_simd simd tail_call threads wide_arithmetic"
+).split()
+
+
+def say(text):
+    sys.stdout.flush()
+    print(text, file=sys.stderr, flush=True)
+
+
+class Reporter:
+    """Takes what the runtime writes, or reads the report from memory with --host=none.
+
+    Pieces that come before there is an instance (start function) cannot be read; the flush that attach()
+    makes then has the same report.
+    """
+
+    def __init__(self, file):
+        self.out = sys.stderr.buffer if file == "-" else open(file, "wb")
+        self.store = self.exports = None
+        self.missed = False
+
+    def get(self, name):
+        return self.exports.get(name) if self.exports is not None else None
+
+    def write(self, ptr, length):
+        memory = self.get("whammc:memory")
+        if memory is None:
+            self.missed = True
+        elif length:
+            at = ptr & 0xFFFFFFFF
+            self.put(memory.read(self.store, at, at + (length & 0xFFFFFFFF)))
+
+    def put(self, data):
+        self.out.write(data)
+        self.out.flush()
+
+    def read_memory(self):
+        ptr, length = self.get("whammc:report_ptr"), self.get("whammc:report_len")
+        memory = self.get("whammc:memory") or self.get("memory")
+        if ptr is not None and length is not None and memory is not None:
+            at = ptr(self.store) & 0xFFFFFFFF
+            self.put(memory.read(self.store, at, at + (length(self.store) & 0xFFFFFFFF)))
+
+    def flush(self):
+        flush = self.get("whammc:flush")
+        if flush is not None:
+            flush(self.store)
+            self.read_memory()
+
+    def attach(self, store, exports):
+        self.store, self.exports = store, exports
+        if self.missed:
+            self.flush()
+
+
+def make_engine():
+    config = wasmtime.Config()
+    for name in PROPOSALS:
+        try:
+            setattr(config, "wasm_" + name, True)
+        except (AttributeError, wasmtime.WasmtimeError):
+            pass  # this version of wasmtime does not have it
+    return wasmtime.Engine(config)
+
+
+def make_store(engine, arguments):
+    wasi = wasmtime.WasiConfig()
+    wasi.argv = arguments
+    wasi.env = list(os.environ.items())
+    wasi.preopen_dir(".", ".")
+    wasi.inherit_stdin()
+    wasi.inherit_stdout()
+    wasi.inherit_stderr()
+    store = wasmtime.Store(engine)
+    store.set_wasi(wasi)
+    return store
+
+
+def make_linker(engine, reporter):
+    linker = wasmtime.Linker(engine)
+    linker.define_wasi()
+    i32 = wasmtime.ValType.i32()
+    linker.define_func("whammc", "write", wasmtime.FuncType([i32, i32], []), reporter.write)
+    return linker
+
+
+def execute(store, exports):
+    """Runs the program; gives its exit status."""
+    for name in ("_initialize", "_start", "main"):
+        function = exports.get(name)
+        if not isinstance(function, wasmtime.Func) or (name == "_initialize" and exports.get("_start")):
+            continue
+        parameters = function.type(store).params
+        result = function(store, *[0.0 if str(p).startswith("f") else 0 for p in parameters])
+        if name != "_initialize":
+            return result & 255 if name == "main" and isinstance(result, int) else 0
+    return 0
+
+
+def main(words):
+    if len(words) < 3:
+        say("usage: run-wasmtime.py MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]")
+        return 2
+    engine = make_engine()
+    reporter = Reporter(words[1])
+    store = make_store(engine, words[2:])
+    try:
+        module = wasmtime.Module.from_file(engine, words[0])
+        try:
+            instance = make_linker(engine, reporter).instantiate(store, module)
+        except wasmtime.WasmtimeError as error:
+            say(f"{words[0]}: {str(error).strip()}")
+            return NOT_LOADED
+        exports = instance.exports(store)
+        reporter.attach(store, exports)
+        status = execute(store, exports)
+        reporter.read_memory()
+        return status
+    except wasmtime.ExitTrap as end:
+        if reporter.exports is not None:
+            reporter.read_memory()
+        return end.code
+    except wasmtime.Trap as trap:
+        say(str(trap).strip())
+    except (wasmtime.WasmtimeError, OSError) as error:
+        say(f"{words[0]}: {str(error).strip()}")
+        if reporter.exports is None:
+            return NOT_LOADED
+    try:
+        reporter.flush()
+    except (wasmtime.Trap, wasmtime.WasmtimeError) as again:
+        say(f"the report is lost: {str(again).strip()}")
+    return TRAPPED
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
