@@ -246,6 +246,10 @@ uint32_t wasm_add_elem_active(WasmModule *m, uint32_t table, uint64_t at, const 
     return add_elem(m, e, funcs, nfuncs);
 }
 
+uint32_t wasm_add_elem_passive(WasmModule *m, const uint32_t *funcs, uint32_t nfuncs) {
+    return add_elem(m, (WasmElem){.mode = WASM_PASSIVE}, funcs, nfuncs);
+}
+
 uint32_t wasm_add_elem_declared(WasmModule *m, const uint32_t *funcs, uint32_t nfuncs) {
     return add_elem(m, (WasmElem){.mode = WASM_DECLARATIVE}, funcs, nfuncs);
 }

@@ -204,6 +204,7 @@ typedef struct WasmModule {
     int64_t start;           /* function handle, -1 = none */
     bool start_changed;
     bool has_data_count;
+    bool needs_data_count;   /* code that was added names data segments */
     Str name;                /* module name of the name section */
 
     /* How many of each came from the input, and how many of those are imports. */
@@ -287,6 +288,7 @@ uint32_t wasm_add_tag(WasmModule *m, uint32_t type, Str name);
 /* An active element segment: the functions `funcs` from index `at` of a table. */
 uint32_t wasm_add_elem_active(WasmModule *m, uint32_t table, uint64_t at, const uint32_t *funcs,
                               uint32_t nfuncs);
+uint32_t wasm_add_elem_passive(WasmModule *m, const uint32_t *funcs, uint32_t nfuncs);
 /* A declarative one: makes the functions usable by ref.func. */
 uint32_t wasm_add_elem_declared(WasmModule *m, const uint32_t *funcs, uint32_t nfuncs);
 uint32_t wasm_add_data_passive(WasmModule *m, Buf *content, Str name);
@@ -391,21 +393,28 @@ bool wasm_write(WasmModule *m, const WasmWriter *w, Buf *out);
 /* ---- merging (wasm/merge.c) ---- */
 
 /*
- * Copies what `roots` (function handles of `from`) need out of module `from` into `m`: functions reachable from
- * them, their types, globals, data and tables. `resolve` maps an import of `from` to a handle of `m` (it may add
- * to m), or gives -1 = error. Every memory access of the copied code goes to memory handle `memory` of m; from's own
- * memory is not copied, active data segments are added for that memory at `memory_base`, or as passive segments
- * listed in `passive` if given. On success handles[space][i] maps from's indices to m's (UINT32_MAX = not copied).
+ * Copies what `roots` (function handles of `from`) need out of module `from` into `to`: functions reachable from
+ * them, their types, globals, tags, tables with their elements, and data. Every memory access of the copied code
+ * goes to memory handle `memory` of `to`; from's own memory is not copied. Active data segments are added for that
+ * memory. A start function is not copied unless it is a root; calling it is up to the caller.
+ *
+ * `resolve` gives the handle in `to` for an import of `from` that is needed (it may add to `to`), or -1. What is left
+ * unresolved is an error, except globals env.__memory_base and env.__table_base of position-independent
+ * code, which become constants, and its table, which becomes a new one. Their values in offsets of data and
+ * elements are computed where the offset is constant.
  */
 typedef struct WasmMerge {
     WasmModule *to;
     const WasmModule *from;
     uint32_t memory;
+    uint64_t memory_base; /* value of env.__memory_base */
     int64_t (*resolve)(void *ctx, const WasmImport *import);
     void *ctx;
     Str prefix; /* put in front of names of copied functions and globals */
-    uint32_t *handles[WASM_SPACE_COUNT]; /* result; freed by wasm_merge_free */
+    uint32_t *handles[WASM_SPACE_COUNT]; /* result: from's index to to's handle, UINT32_MAX = not copied;
+                                            freed by wasm_merge_free */
 } WasmMerge;
+/* False with messages in diags (in from's file) if it cannot be done; `to` may then hold parts. */
 bool wasm_merge(WasmMerge *g, const uint32_t *roots, uint32_t nroots, Diags *diags);
 void wasm_merge_free(WasmMerge *g);
 

@@ -32,10 +32,17 @@ static uint32_t added_defs(const WasmModule *m, WasmSpace space) {
     return n;
 }
 
+static uint32_t added_groups(const WasmModule *m) {
+    uint32_t n = 0;
+    for (uint32_t i = m->input_count[WASM_SPACE_TYPE]; i < m->types.len; i++)
+        n += m->types.at[i].group == i;
+    return n;
+}
+
 /* The number of items to put behind a section's own. */
 static uint32_t added_items(const WasmModule *m, uint8_t id) {
     switch (id) {
-    case WASM_SEC_TYPE: return m->types.len - m->input_count[WASM_SPACE_TYPE];
+    case WASM_SEC_TYPE: return added_groups(m);
     case WASM_SEC_IMPORT: return m->imports.len - m->input_import_count;
     case WASM_SEC_FUNCTION:
     case WASM_SEC_CODE: return added_defs(m, WASM_SPACE_FUNC);
@@ -50,15 +57,17 @@ static uint32_t added_items(const WasmModule *m, uint8_t id) {
     }
 }
 
-static bool adds_passive_data(const WasmModule *m) {
+static bool needs_data_count(const WasmModule *m) {
+    if (m->needs_data_count)
+        return true;
     for (uint32_t i = m->input_count[WASM_SPACE_DATA]; i < m->datas.len; i++)
         if (m->datas.at[i].mode == WASM_PASSIVE)
             return true;
     return false;
 }
 
-static void put_limits(Buf *out, const WasmLimits *l) {
-    bool odd_page = l->page_log2 != 16;
+static void put_limits(Buf *out, const WasmLimits *l, bool memory) {
+    bool odd_page = memory && l->page_log2 != 16;
     buf_u8(out, (uint8_t)(l->has_max | l->shared << 1 | l->is64 << 2 | odd_page << 3));
     buf_uleb(out, l->min);
     if (l->has_max)
@@ -69,7 +78,7 @@ static void put_limits(Buf *out, const WasmLimits *l) {
 
 static void put_table_type(Buf *out, const WasmTable *t) {
     wasm_put_type(out, t->type);
-    put_limits(out, &t->limits);
+    put_limits(out, &t->limits, false);
 }
 
 static void put_global_type(Buf *out, const WasmGlobal *g) {
@@ -92,7 +101,11 @@ static void put_fields(Buf *out, const WasmTypeDef *d) {
     }
 }
 
-static void put_type_def(Buf *out, const WasmTypeDef *d) {
+static void put_type_def(Buf *out, const WasmTypeDef *d, uint32_t index) {
+    if (d->group == index && d->group_len > 1) {
+        buf_u8(out, 0x4e);
+        buf_uleb(out, d->group_len);
+    }
     if (!d->final || d->has_super) {
         buf_u8(out, d->final ? 0x4f : 0x50);
         buf_u8(out, d->has_super);
@@ -126,7 +139,7 @@ static void put_import(const WasmModule *m, Buf *out, const WasmImport *im) {
     switch (im->space) {
     case WASM_SPACE_FUNC: buf_uleb(out, m->funcs.at[im->handle].type); break;
     case WASM_SPACE_TABLE: put_table_type(out, &m->tables.at[im->handle]); break;
-    case WASM_SPACE_MEMORY: put_limits(out, &m->memories.at[im->handle].limits); break;
+    case WASM_SPACE_MEMORY: put_limits(out, &m->memories.at[im->handle].limits, true); break;
     case WASM_SPACE_GLOBAL: put_global_type(out, &m->globals.at[im->handle]); break;
     default: buf_u8(out, 0); buf_uleb(out, m->tags.at[im->handle].type);
     }
@@ -141,7 +154,7 @@ static void put_elem(Writer *r, Buf *out, const WasmElem *e) {
     const WasmModule *m = r->m;
     uint32_t table = wasm_final(m, WASM_SPACE_TABLE, e->table);
     bool active = e->mode == WASM_ACTIVE;
-    buf_u8(out, !active ? 3 : table ? 2 : 0);
+    buf_u8(out, e->mode == WASM_DECLARATIVE ? 3 : e->mode == WASM_PASSIVE ? 1 : table ? 2 : 0);
     if (active && table)
         buf_uleb(out, table);
     if (active) {
@@ -189,7 +202,7 @@ static void put_added(Writer *r, uint8_t id, Buf *out) {
     switch (id) {
     case WASM_SEC_TYPE:
         for (uint32_t i = from[WASM_SPACE_TYPE]; i < m->types.len; i++)
-            put_type_def(out, &m->types.at[i]);
+            put_type_def(out, &m->types.at[i], i);
         break;
     case WASM_SEC_IMPORT:
         for (uint32_t i = m->input_import_count; i < m->imports.len; i++)
@@ -212,7 +225,7 @@ static void put_added(Writer *r, uint8_t id, Buf *out) {
     case WASM_SEC_MEMORY:
         for (uint32_t i = from[WASM_SPACE_MEMORY]; i < m->memories.len; i++)
             if (m->memories.at[i].import < 0)
-                put_limits(out, &m->memories.at[i].limits);
+                put_limits(out, &m->memories.at[i].limits, true);
         break;
     case WASM_SEC_TAG:
         for (uint32_t i = from[WASM_SPACE_TAG]; i < m->tags.len; i++) {
@@ -298,7 +311,7 @@ static void copy_memories(const WasmModule *m, const WasmSection *s, uint32_t fr
         if (!mem->relimited || mem->entry < from || mem->entry >= s->end)
             continue;
         buf_bytes(out, m->bytes + from, mem->entry - from);
-        put_limits(out, &mem->limits);
+        put_limits(out, &mem->limits, true);
         from = mem->entry + mem->entry_len;
     }
     buf_bytes(out, m->bytes + from, s->end - from);
@@ -544,7 +557,7 @@ static void put_data_count(Writer *r, const WasmSection *s) {
     bool grows = m->datas.len > m->input_count[WASM_SPACE_DATA];
     if (s && !grows) {
         copy_section(r, s);
-    } else if (s || adds_passive_data(m)) {
+    } else if (s || needs_data_count(m)) {
         Buf content = {0};
         buf_uleb(&content, m->datas.len);
         put_section(r, WASM_SEC_DATACOUNT, s, &content);
