@@ -99,6 +99,9 @@ typedef enum Op {
 } Op;
 const char *op_text(Op op);
 
+/* The methods of str. */
+typedef enum StrMethod { STR_NO_METHOD, STR_LEN, STR_ADDR, STR_STARTS_WITH, STR_ENDS_WITH, STR_CONTAINS } StrMethod;
+
 typedef enum Annotation { ANN_NONE, ANN_STATIC, ANN_INIT, ANN_EXIT } Annotation;
 
 /* What a bound name stands for. The numbers are those of the scope that resolved it (probe/). */
@@ -120,8 +123,9 @@ typedef struct Expr {
     const Type *type; /* set by the checker */
     Str name;         /* NAME, INDEX, FIELD, CALL, METHOD: the (function's) name */
     Span name_span;
-    Str recv;         /* METHOD: what is left of the dot. If it is a variable, var is set and name is a string method */
+    Str recv;         /* METHOD: what is left of the dot: a library, or a name of type str */
     Span recv_span;
+    StrMethod method; /* METHOD of a str, set by the checker, which also puts the receiver before the arguments (a[0]) */
     Annotation annotation;
     Op op;
     const Type *cast;         /* CAST: the target */
@@ -227,6 +231,8 @@ typedef struct Script {
     Vec(Var *) vars;  /* script-scope variables in order */
     Vec(Fn *) fns;
     Vec(Probe *) probes;
+    /* Made by the checker; values are addresses. frame_names: the first variable of each name in all checked probes. */
+    Map var_names, fn_names, use_names, frame_names;
     struct TypeTable *types;
 } Script;
 

@@ -22,7 +22,8 @@ typedef struct Scope {
     void *ctx;
     /* A bound name or constant; false = unknown. */
     bool (*name)(void *ctx, Str name, Bound *out);
-    /* A bound or built-in function `name`: its id, parameter types and result; false = unknown. */
+    /* A bound or built-in function `name`: its id, parameter types and result (NULL = none); false = unknown. A
+     * parameter of type &type_unit is the name of a library in use. */
     bool (*function)(void *ctx, Str name, Bound *out, const Type *const **params, uint32_t *nparams,
                      const Type **result);
     /* Calls add() for every name that could be meant, for "did you mean". */

@@ -32,6 +32,10 @@ void script_free(Script *s) {
     vec_free(&s->vars);
     vec_free(&s->fns);
     vec_free(&s->probes);
+    map_free(&s->var_names);
+    map_free(&s->fn_names);
+    map_free(&s->use_names);
+    map_free(&s->frame_names);
     arena_free(&s->arena);
     *s = (Script){0};
 }

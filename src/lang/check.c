@@ -1,0 +1,87 @@
+/*
+ * lang/check.c - entry points of the checker: script scope and functions, and one probe at a time.
+ */
+#include "lang/check.h"
+
+/* Gives the collected locals to the arena. */
+static Var **keep_locals(Check *c, uint32_t *n) {
+    *n = c->locals.len;
+    Var **vars = arena_array(&c->script->arena, Var *, *n);
+    if (*n)
+        memcpy(vars, c->locals.at, sizeof *vars * *n);
+    vec_free(&c->locals);
+    map_free(&c->local_names);
+    return vars;
+}
+
+static void declare_uses(Check *c) {
+    Script *s = c->script;
+    for (uint32_t i = 0; i < s->uses.len; i++) {
+        bool added;
+        map_put(&s->use_names, s->uses.at[i].name, i, &added);
+        if (!added) {
+            const Use *first = &s->uses.at[*map_get(&s->use_names, s->uses.at[i].name)];
+            Diag *g = check_error(c, DIAG_DUPLICATE_NAME, s->uses.at[i].span,
+                                  "'%.*s' is used already", STR_ARG(first->name));
+            diag_label(c->diags, g, first->span, "first used here");
+        }
+    }
+}
+
+static void declare_fns(Check *c) {
+    Script *s = c->script;
+    for (uint32_t i = 0; i < s->fns.len; i++) {
+        Fn *fn = s->fns.at[i];
+        bool added;
+        uint64_t *at = map_put(&s->fn_names, fn->name, (uint64_t)(uintptr_t)fn, &added);
+        const Fn *first = (const Fn *)(uintptr_t)*at;
+        if (added) {
+            check_fn_name(c, fn);
+        } else {
+            Diag *g = check_error(c, DIAG_DUPLICATE_NAME, fn->span, "'%.*s' is declared already",
+                                  STR_ARG(fn->name));
+            diag_label(c->diags, g, first->span, "first declared here, as a function");
+        }
+    }
+}
+
+static void check_fn(Check *c, Fn *fn) {
+    c->place = PLACE_FN;
+    c->fn = fn;
+    for (uint32_t i = 0; i < fn->nparams; i++)
+        check_declare_var(c, fn->params[i]);
+    check_declare_block(c, fn->body);
+    check_storable(c, fn->result, fn->result_span);
+    check_block(c, fn->body);
+    if (fn->result->kind != TYPE_UNIT && !check_returns(fn->body)) {
+        Diag *g = check_error(c, DIAG_MISSING_RETURN, fn->span,
+                              "'%.*s' can end without returning a value", STR_ARG(fn->name));
+        diag_label(c->diags, g, fn->result_span, "it returns %s", fn->result->text);
+    }
+    fn->vars = keep_locals(c, &fn->nvars);
+}
+
+bool lang_check_script(Script *s, const Scope *scope, Diags *diags) {
+    Check c = {.script = s, .scope = scope, .diags = diags, .place = PLACE_SCRIPT, .ok = true};
+    declare_uses(&c);
+    declare_fns(&c);
+    check_declare_block(&c, s->init);
+    check_block(&c, s->init);
+    for (uint32_t i = 0; i < s->fns.len; i++)
+        check_fn(&c, s->fns.at[i]);
+    return c.ok;
+}
+
+bool lang_check_probe(Script *s, Probe *p, const Scope *scope, Diags *diags) {
+    Check c = {
+        .script = s, .scope = scope, .diags = diags, .place = PLACE_PROBE, .probe = p, .ok = true};
+    check_bounds(&c);
+    /* The predicate runs before anything of the body exists, so it is checked before that is
+     * declared. */
+    if (p->predicate)
+        check_condition(&c, p->predicate, "the predicate");
+    check_declare_block(&c, p->body);
+    check_block(&c, p->body);
+    p->vars = keep_locals(&c, &p->nvars);
+    return c.ok;
+}

@@ -1,0 +1,102 @@
+/*
+ * lang/check.h - what the parts of the checker share. Private to it.
+ *
+ *   check.c          entry points: scripts, functions, probes
+ *   check_stmt.c     statements
+ *   check_expr.c     expressions: operators, casts, conditionals, fields
+ *   check_literal.c  literals and the types they take from their context
+ *   check_call.c     calls: functions, built-ins, libraries, string methods
+ *   check_name.c     declarations, resolution, "did you mean"
+ *
+ * Types flow in two directions: check_expr() is told the type that the context wants (or NULL) and
+ * gives the type that the expression has. Only literals (and bound constants that behave like them)
+ * adapt to what is wanted; comparing the two is the caller's task, who knows what to say about it.
+ * An expression that was reported has &type_error, which fits everything, so that one mistake gives
+ * one message.
+ */
+#ifndef WHAMMC_LANG_CHECK_H
+#define WHAMMC_LANG_CHECK_H
+
+#include "lang/lang.h"
+
+typedef enum Place { PLACE_SCRIPT, PLACE_FN, PLACE_PROBE } Place;
+
+typedef struct Check {
+    Script *script;
+    const Scope *scope;
+    Diags *diags;
+    Place place;
+    const Fn *fn;       /* PLACE_FN */
+    const Probe *probe; /* PLACE_PROBE */
+    Vec(Var *) locals;  /* of the fn or probe, parameters first */
+    Map local_names;    /* name to Var */
+    /* Set while an expression is checked that runs apart from the body: the initialiser of a kept
+     * variable, or the arguments of an annotated call. */
+    const Var *init_of;
+    const Expr *early; /* the annotated call */
+    bool ok;
+} Check;
+
+/* An error of the checker: the result of the run is false. */
+Diag *check_error(Check *c, DiagTag tag, Span span, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* ---- names ---- */
+
+/* Enters all declarations of a block, in the order of the text; reports what may not be declared.
+ */
+void check_declare_block(Check *c, Block b);
+void check_declare_var(Check *c, Var *v);
+void check_fn_name(Check *c, const Fn *fn);
+/* Resolves e->name (NAME, INDEX, FIELD): sets var or bound, and e->is_static. The type of the
+ * variable. */
+const Type *check_name(Check *c, Expr *e);
+/* A variable that is visible, by name alone; NULL if there is none. */
+Var *check_find_var(const Check *c, Str name);
+Fn *check_find_fn(const Check *c, Str name);
+bool check_uses(const Check *c, Str library);
+/* The bound (name: type) of the rule for a name, or NULL. */
+const TypeBound *check_type_bound(const Check *c, Str name);
+/* Adds "did you mean" for a name that is not known. */
+void check_suggest(Check *c, Diag *g, Str name, bool functions);
+/* Checks the type bounds of the probe's rule. */
+void check_bounds(Check *c);
+/* A type that can be stored: no map as key or in a tuple. */
+void check_storable(Check *c, const Type *t, Span span);
+
+/* ---- expressions ---- */
+
+/* Types e and all below it; the result is e->type. A call without result has &type_unit. */
+const Type *check_expr(Check *c, Expr *e, const Type *want);
+/* The same, but the expression must have a value. */
+const Type *check_value(Check *c, Expr *e, const Type *want);
+/* A value of exactly type `want`; `what` says for whom ("'x'", "argument 1 of 'f'"). Gives whether
+ * it fits. `origin` is the place that says so, `origin_text` what it says; NO_SPAN if there is
+ * none. */
+bool check_expect(Check *c, Expr *e, const Type *want, const char *what, Span origin,
+                  const char *origin_text);
+/* A value that must be bool. */
+void check_condition(Check *c, Expr *e, const char *what);
+/* Adds to a message where the type of e comes from. */
+void check_explain(Check *c, Diag *g, const Expr *e);
+bool type_fits(const Type *a, const Type *b);
+
+/* ---- literals ---- */
+
+/* True if e is made of literals alone and takes the type that its context wants. */
+bool check_is_flexible(const Check *c, const Expr *e);
+/* The type that a flexible expression has if nothing is wanted. */
+const Type *check_natural_type(const Check *c, const Expr *e);
+const Type *check_int(Check *c, Expr *e, const Type *want);
+const Type *check_float(Check *c, Expr *e, const Type *want);
+
+/* ---- calls and statements ---- */
+
+/* `bare`: the call is a statement, so @init and @exit are allowed. */
+const Type *check_call(Check *c, Expr *e);
+const Type *check_method(Check *c, Expr *e, bool bare);
+void check_block(Check *c, Block b);
+/* True if every way through the block returns. */
+bool check_returns(Block b);
+
+#endif

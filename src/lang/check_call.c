@@ -1,0 +1,228 @@
+/*
+ * lang/check_call.c - calls: functions of the script, built-in functions, libraries, string
+ * methods.
+ */
+#include "lang/check.h"
+
+#include <stdio.h>
+
+/* What is called, for messages and for checking the arguments. */
+typedef struct Callee {
+    Str name;
+    const Type *const *params;
+    uint32_t nparams;
+    Span origin; /* the definition, if it is in a script */
+} Callee;
+
+static void check_arg(Check *c, Expr *arg, const Callee *callee, uint32_t i) {
+    const Type *want = callee->params[i];
+    if (want->kind == TYPE_UNIT) {
+        /* the name of a library */
+        if (arg->kind != EXPR_NAME || !check_uses(c, arg->name))
+            check_error(c, DIAG_UNKNOWN_LIBRARY, arg->span,
+                        "expected the name of a library that is in use");
+        arg->type = &type_unit;
+        arg->is_static = true;
+        return;
+    }
+    char what[96];
+    snprintf(what, sizeof what, "argument %u of '%.*s'", i + 1,
+             callee->name.len > 50 ? 50 : (int)callee->name.len, callee->name.ptr);
+    check_expect(c, arg, want, what, callee->origin, "the function is defined here");
+}
+
+/* Types the arguments; gives whether all are static. */
+static bool check_args(Check *c, Expr *e, Expr **args, uint32_t n, const Callee *callee) {
+    bool all_static = true;
+    if (n != callee->nparams) {
+        Diag *g =
+            check_error(c, DIAG_ARGUMENT_COUNT, e->span, "'%.*s' takes %u argument%s, found %u",
+                        STR_ARG(callee->name), callee->nparams, callee->nparams == 1 ? "" : "s", n);
+        if (callee->origin.file)
+            diag_label(c->diags, g, callee->origin, "the function is defined here");
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (i < callee->nparams)
+            check_arg(c, args[i], callee, i);
+        else
+            check_value(c, args[i], NULL);
+        all_static &= args[i]->is_static;
+    }
+    return all_static;
+}
+
+/* The arguments of a call that is wrong anyway. */
+static const Type *give_up(Check *c, Expr *e) {
+    for (uint32_t i = 0; i < e->nargs; i++)
+        check_value(c, e->args[i], NULL);
+    return &type_error;
+}
+
+static const Type *check_fn_call(Check *c, Expr *e, Fn *fn) {
+    e->fn = fn;
+    if (c->place == PLACE_SCRIPT) {
+        Diag *g = check_error(c, DIAG_FN_AT_SCRIPT_SCOPE, e->span,
+                              "'%.*s' cannot be called at script scope", STR_ARG(e->name));
+        diag_label(c->diags, g, fn->span, "it is a function of the script");
+        diag_hint(c->diags, g, "call it in a probe, such as wasm:begin");
+    }
+    const Type **params = arena_array(&c->script->arena, const Type *, fn->nparams);
+    for (uint32_t i = 0; i < fn->nparams; i++)
+        params[i] = fn->params[i]->type;
+    check_args(c, e, e->args, e->nargs, &(Callee){fn->name, params, fn->nparams, fn->span});
+    return fn->result;
+}
+
+const Type *check_call(Check *c, Expr *e) {
+    Fn *fn = check_find_fn(c, e->name);
+    if (fn)
+        return check_fn_call(c, e, fn);
+    Callee callee = {.name = e->name};
+    const Type *result = NULL;
+    if (c->scope->function && c->scope->function(c->scope->ctx, e->name, &e->bound, &callee.params,
+                                                 &callee.nparams, &result)) {
+        e->is_bound = true;
+        e->is_static = check_args(c, e, e->args, e->nargs, &callee) && e->bound.is_static;
+        return result ? result : &type_unit;
+    }
+    e->bound = (Bound){0};
+    Var *v = check_find_var(c, e->name);
+    Diag *g =
+        check_error(c, DIAG_UNKNOWN_FUNCTION, e->name_span,
+                    v ? "'%.*s' is a variable, not a function" : "there is no function '%.*s'%s%s",
+                    STR_ARG(e->name), c->place == PLACE_PROBE && c->scope->describe ? " in " : "",
+                    c->place == PLACE_PROBE && c->scope->describe ? c->scope->describe : "");
+    if (v)
+        diag_label(c->diags, g, v->span, "declared here");
+    else
+        check_suggest(c, g, e->name, true);
+    return give_up(c, e);
+}
+
+/* ---- string methods ---- */
+
+static const struct {
+    const char *name;
+    StrMethod method;
+    bool has_arg;
+    TypeKind result;
+} str_methods[] = {
+    {"len", STR_LEN, false, TYPE_U32},
+    {"addr", STR_ADDR, false, TYPE_U32},
+    {"starts_with", STR_STARTS_WITH, true, TYPE_BOOL},
+    {"ends_with", STR_ENDS_WITH, true, TYPE_BOOL},
+    {"contains", STR_CONTAINS, true, TYPE_BOOL},
+};
+
+/* Makes the receiver the first argument, so that it is an expression like any other. */
+static Expr *receiver(Check *c, Expr *e) {
+    Expr *self = arena_new(&c->script->arena, Expr);
+    self->kind = EXPR_NAME;
+    self->name = e->recv;
+    self->span = self->name_span = e->recv_span;
+    Expr **args = arena_array(&c->script->arena, Expr *, e->nargs + 1);
+    args[0] = self;
+    for (uint32_t i = 0; i < e->nargs; i++)
+        args[i + 1] = e->args[i];
+    e->args = args;
+    e->nargs++;
+    return self;
+}
+
+static const Type *check_str_method(Check *c, Expr *e) {
+    static const Type *const text[] = {&type_scalar[TYPE_STR]};
+    if (e->annotation != ANN_NONE) {
+        check_error(c, DIAG_ANNOTATION, e->span,
+                    "annotations are for calls of libraries; '%.*s' is a variable",
+                    STR_ARG(e->recv));
+        return give_up(c, e);
+    }
+    Expr *self = receiver(c, e);
+    const Type *t = check_value(c, self, NULL);
+    if (t->kind != TYPE_STR) {
+        if (t->kind != TYPE_ERROR) {
+            Diag *g =
+                check_error(c, DIAG_UNKNOWN_FUNCTION, e->span,
+                            "expected a str before '.%.*s', found %s", STR_ARG(e->name), t->text);
+            check_explain(c, g, self);
+        }
+        for (uint32_t i = 1; i < e->nargs; i++)
+            check_value(c, e->args[i], NULL);
+        return &type_error;
+    }
+    for (size_t i = 0; i < sizeof str_methods / sizeof *str_methods; i++) {
+        if (!str_is(e->name, str_methods[i].name))
+            continue;
+        Callee callee = {e->name, text, str_methods[i].has_arg, NO_SPAN};
+        e->method = str_methods[i].method;
+        bool all_static = check_args(c, e, e->args + 1, e->nargs - 1, &callee);
+        e->is_static = all_static && self->is_static && e->method != STR_ADDR;
+        return &type_scalar[str_methods[i].result];
+    }
+    Diag *g = check_error(c, DIAG_UNKNOWN_FUNCTION, e->name_span, "a str has no method '%.*s'",
+                          STR_ARG(e->name));
+    diag_hint(c->diags, g, "the methods are len, addr, starts_with, ends_with and contains");
+    for (uint32_t i = 1; i < e->nargs; i++)
+        check_value(c, e->args[i], NULL);
+    return &type_error;
+}
+
+/* ---- libraries ---- */
+
+static bool is_bound_name(const Check *c, Str name) {
+    Bound bound = {0};
+    return c->scope->name && c->scope->name(c->scope->ctx, name, &bound);
+}
+
+static void check_annotation(Check *c, const Expr *e, bool bare) {
+    if ((e->annotation == ANN_INIT || e->annotation == ANN_EXIT) &&
+        (!bare || c->place == PLACE_FN)) {
+        const char *word = e->annotation == ANN_INIT ? "@init" : "@exit";
+        check_error(c, DIAG_ANNOTATION, e->span,
+                    bare ? "'%s' cannot stand in a function"
+                         : "'%s' makes a call a statement of its own; it has no value here",
+                    word);
+    }
+}
+
+static const Type *check_library_call(Check *c, Expr *e, bool bare) {
+    if (!check_uses(c, e->recv)) {
+        Diag *g =
+            check_error(c, DIAG_UNKNOWN_LIBRARY, e->recv_span,
+                        "'%.*s' is neither a str variable nor a library in use", STR_ARG(e->recv));
+        check_suggest(c, g, e->recv, false);
+        diag_hint(c->diags, g, "libraries are made known before the first probe: use %.*s;",
+                  STR_ARG(e->recv));
+        return give_up(c, e);
+    }
+    check_annotation(c, e, bare);
+    Callee callee = {.name = e->name};
+    const Type *result = NULL;
+    if (!c->scope->library) {
+        check_error(c, DIAG_UNKNOWN_LIBRARY, e->recv_span, "the library '%.*s' is not at hand",
+                    STR_ARG(e->recv));
+        return give_up(c, e);
+    }
+    if (!c->scope->library(c->scope->ctx, e, &e->bound, &callee.params, &callee.nparams, &result)) {
+        c->ok = false; /* reported by the scope */
+        return give_up(c, e);
+    }
+    e->is_bound = true;
+    const Expr *outer = c->early;
+    if (e->annotation != ANN_NONE)
+        c->early = e;
+    bool all_static = check_args(c, e, e->args, e->nargs, &callee);
+    c->early = outer;
+    if (e->annotation == ANN_STATIC && !all_static && c->ok)
+        check_error(
+            c, DIAG_EARLY_VALUE, e->span,
+            "the arguments of an '@static' call must be known when the program is compiled");
+    e->is_static = e->annotation == ANN_STATIC;
+    return result ? result : &type_unit;
+}
+
+const Type *check_method(Check *c, Expr *e, bool bare) {
+    if (check_find_var(c, e->recv) || is_bound_name(c, e->recv))
+        return check_str_method(c, e);
+    return check_library_call(c, e, bare);
+}

@@ -1,0 +1,328 @@
+/*
+ * lang/check_expr.c - the types of expressions.
+ */
+#include "lang/check.h"
+
+#include <stdio.h>
+
+bool type_fits(const Type *a, const Type *b) {
+    return a == b || a->kind == TYPE_ERROR || b->kind == TYPE_ERROR;
+}
+
+static const Type *const boolean = &type_scalar[TYPE_BOOL];
+
+/* Where e's type comes from. */
+void check_explain(Check *c, Diag *g, const Expr *e) {
+    Str name = e->name;
+    if (e->kind == EXPR_CALL && e->fn) {
+        diag_label(c->diags, g, e->fn->span, "'%.*s' gives %s", STR_ARG(name), e->fn->result->text);
+    } else if (e->var && e->kind != EXPR_METHOD) {
+        diag_label(c->diags, g, e->var->span, "'%.*s' is declared as %s", STR_ARG(name),
+                   e->var->type->text);
+    } else if (e->is_bound && e->kind == EXPR_NAME && e->type) {
+        const TypeBound *said = check_type_bound(c, name);
+        if (said && said->type == e->type)
+            diag_label(c->diags, g, said->span, "'%.*s' is %s by this bound", STR_ARG(name),
+                       e->type->text);
+        else
+            diag_label(c->diags, g, e->span, "'%.*s' is %s in %s", STR_ARG(name), e->type->text,
+                       c->scope->describe);
+    } else if (e->type) {
+        diag_label(c->diags, g, e->span, "this is %s", e->type->text);
+    }
+}
+
+static void cast_hint(Check *c, Diag *g, const Type *from, const Type *to) {
+    bool convertible = (type_is_numeric(from) || from->kind == TYPE_BOOL) && type_is_numeric(to);
+    if (convertible)
+        diag_hint(c->diags, g, "convert it with 'as %s'", to->text);
+    else if (to->kind == TYPE_BOOL && type_is_numeric(from))
+        diag_hint(c->diags, g, "compare it: '!= 0'");
+}
+
+bool check_expect(Check *c, Expr *e, const Type *want, const char *what, Span origin,
+                  const char *origin_text) {
+    const Type *t = check_value(c, e, want);
+    if (type_fits(t, want))
+        return true;
+    Diag *g = check_error(c, DIAG_TYPE_MISMATCH, e->span, "expected %s for %s, found %s",
+                          want->text, what, t->text);
+    if (origin.file)
+        diag_label(c->diags, g, origin, "%s", origin_text);
+    check_explain(c, g, e);
+    cast_hint(c, g, t, want);
+    return false;
+}
+
+void check_condition(Check *c, Expr *e, const char *what) {
+    const Type *t = check_value(c, e, NULL);
+    if (type_fits(t, boolean))
+        return;
+    Diag *g = check_error(c, DIAG_CONDITION_TYPE, e->span, "expected bool for %s, found %s", what,
+                          t->text);
+    check_explain(c, g, e);
+    cast_hint(c, g, t, boolean);
+}
+
+/* ---- operators ---- */
+
+static const Type *check_unary(Check *c, Expr *e, const Type *want) {
+    Expr *a = e->args[0];
+    const Type *t = check_value(c, a, e->op == OP_NOT ? NULL : want);
+    e->is_static = a->is_static;
+    bool good = e->op == OP_NOT ? t->kind == TYPE_BOOL : type_is_integer(t);
+    if (good || t->kind == TYPE_ERROR)
+        return t;
+    Diag *g = check_error(c, DIAG_OPERAND_TYPE, e->span, "expected %s behind '%s', found %s",
+                          e->op == OP_NOT ? "bool" : "an integer", op_text(e->op), t->text);
+    check_explain(c, g, a);
+    if (e->op == OP_NOT && type_is_numeric(t))
+        diag_hint(c->diags, g, "compare it: '== 0'; '~' complements the bits");
+    return &type_error;
+}
+
+/* && and || */
+static const Type *check_logical(Check *c, Expr *e) {
+    for (uint32_t i = 0; i < 2; i++) {
+        const Type *t = check_value(c, e->args[i], NULL);
+        if (type_fits(t, boolean))
+            continue;
+        Diag *g =
+            check_error(c, DIAG_OPERAND_TYPE, e->args[i]->span,
+                        "expected bool on both sides of '%s', found %s", op_text(e->op), t->text);
+        check_explain(c, g, e->args[i]);
+        cast_hint(c, g, t, boolean);
+    }
+    return boolean;
+}
+
+typedef enum Class { CLASS_NUMBER, CLASS_INTEGER, CLASS_EQUAL, CLASS_ORDER } Class;
+
+static Class op_class(Op op) {
+    switch (op) {
+    case OP_EQ:
+    case OP_NE: return CLASS_EQUAL;
+    case OP_GE:
+    case OP_GT:
+    case OP_LE:
+    case OP_LT: return CLASS_ORDER;
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+    case OP_DIV:
+    case OP_REM: return CLASS_NUMBER;
+    default: return CLASS_INTEGER;
+    }
+}
+
+static bool in_class(const Type *t, Class class) {
+    switch (class) {
+    case CLASS_INTEGER: return type_is_integer(t);
+    case CLASS_EQUAL: return type_is_numeric(t) || t->kind == TYPE_BOOL || t->kind == TYPE_STR;
+    default: return type_is_numeric(t);
+    }
+}
+
+/* Types both operands; a literal takes the type of the other side. */
+static void check_operands(Check *c, Expr *a, Expr *b, const Type *want) {
+    bool a_flexible = check_is_flexible(c, a), b_flexible = check_is_flexible(c, b);
+    if (a_flexible && !b_flexible) {
+        check_value(c, b, want);
+        check_value(c, a, b->type);
+    } else if (a_flexible && b_flexible) {
+        /* only in comparisons: elsewhere the context of the whole was settled before */
+        const Type *t = want;
+        if (!t) {
+            Expr both = {.kind = EXPR_BINARY, .nargs = 2, .args = (Expr *[]){a, b}};
+            t = check_natural_type(c, &both);
+        }
+        check_value(c, a, t);
+        check_value(c, b, t);
+    } else {
+        check_value(c, a, want);
+        check_value(c, b, a->type);
+    }
+}
+
+static void report_operand(Check *c, const Expr *e, const Expr *operand, Class class) {
+    static const char *const wanted[] = {"numbers", "integers", "numbers, bool or str", "numbers"};
+    Diag *g = check_error(c, DIAG_OPERAND_TYPE, operand->span, "'%s' works on %s, found %s",
+                          op_text(e->op), wanted[class], operand->type->text);
+    check_explain(c, g, operand);
+    if (operand->type->kind == TYPE_BOOL && (class == CLASS_NUMBER || class == CLASS_ORDER))
+        diag_hint(c->diags, g, "convert it with 'as i32'");
+}
+
+static bool is_zero(const Expr *e) {
+    return e->kind == EXPR_INT && e->integer == 0;
+}
+
+static const Type *check_binary(Check *c, Expr *e, const Type *want) {
+    Expr *a = e->args[0], *b = e->args[1];
+    Class class = op_class(e->op);
+    bool compares = class == CLASS_EQUAL || class == CLASS_ORDER;
+    if (e->op == OP_AND || e->op == OP_OR) {
+        check_logical(c, e);
+        e->is_static = a->is_static && b->is_static;
+        return boolean;
+    }
+    check_operands(c, a, b, compares ? NULL : want);
+    e->is_static = a->is_static && b->is_static;
+    const Type *ta = a->type, *tb = b->type;
+    if (ta->kind == TYPE_ERROR || tb->kind == TYPE_ERROR)
+        return compares ? boolean : &type_error;
+    if (!in_class(ta, class)) {
+        report_operand(c, e, a, class);
+    } else if (!in_class(tb, class)) {
+        report_operand(c, e, b, class);
+    } else if (ta != tb) {
+        Diag *g = check_error(c, DIAG_TYPE_MISMATCH, e->span,
+                              "expected one type on both sides of '%s', found %s and %s",
+                              op_text(e->op), ta->text, tb->text);
+        check_explain(c, g, a);
+        check_explain(c, g, b);
+        cast_hint(c, g, tb, ta);
+    } else {
+        if ((e->op == OP_DIV || e->op == OP_REM) && is_zero(b))
+            check_error(c, DIAG_ZERO_DIVISOR, b->span, "'%s' by zero", op_text(e->op));
+        return compares ? boolean : ta;
+    }
+    return compares ? boolean : &type_error;
+}
+
+static const Type *check_cond(Check *c, Expr *e, const Type *want) {
+    Expr *a = e->args[1], *b = e->args[2];
+    check_condition(c, e->args[0], "the condition before '?'");
+    check_operands(c, a, b, want);
+    e->is_static = e->args[0]->is_static && a->is_static && b->is_static;
+    if (type_fits(a->type, b->type))
+        return a->type->kind == TYPE_ERROR ? b->type : a->type;
+    Diag *g = check_error(c, DIAG_TYPE_MISMATCH, e->span,
+                          "expected one type on both sides of ':', found %s and %s", a->type->text,
+                          b->type->text);
+    check_explain(c, g, a);
+    check_explain(c, g, b);
+    cast_hint(c, g, b->type, a->type);
+    return &type_error;
+}
+
+static const Type *check_cast(Check *c, Expr *e) {
+    Expr *a = e->args[0];
+    bool literal = type_is_float(e->cast) && check_is_flexible(c, a);
+    const Type *from = check_value(c, a, literal ? e->cast : NULL);
+    e->is_static = a->is_static;
+    bool source = type_is_numeric(from) || from->kind == TYPE_BOOL || from->kind == TYPE_ERROR;
+    bool target = type_is_numeric(e->cast) || e->cast->kind == TYPE_BOOL;
+    if (source && target)
+        return e->cast;
+    Diag *g = check_error(c, DIAG_BAD_CAST, e->span, "%s cannot be converted to %s", from->text,
+                          e->cast->text);
+    check_explain(c, g, a);
+    diag_hint(c->diags, g, "only numbers and bool can be converted");
+    return &type_error;
+}
+
+/* ---- parts of values ---- */
+
+static const Type *check_index(Check *c, Expr *e) {
+    const Type *t = check_name(c, e);
+    if (t->kind == TYPE_ERROR) {
+        check_value(c, e->args[0], NULL);
+        return t;
+    }
+    if (t->kind != TYPE_MAP) {
+        Diag *g =
+            check_error(c, DIAG_NOT_A_MAP, e->span, "expected a map before '[', found %s", t->text);
+        if (e->var)
+            diag_label(c->diags, g, e->var->span, "'%.*s' is declared as %s", STR_ARG(e->name),
+                       t->text);
+        check_value(c, e->args[0], NULL);
+        return &type_error;
+    }
+    char what[80];
+    snprintf(what, sizeof what, "the key of '%.*s'", e->name.len > 50 ? 50 : (int)e->name.len,
+             e->name.ptr);
+    check_expect(c, e->args[0], t->key, what, e->var ? e->var->type_span : NO_SPAN,
+                 "the map has this type");
+    e->is_static = e->is_static && e->args[0]->is_static;
+    return t->value;
+}
+
+static const Type *check_field(Check *c, Expr *e) {
+    const Type *t = check_name(c, e);
+    for (uint32_t i = 0; i < e->npath && t->kind != TYPE_ERROR; i++) {
+        if (t->kind == TYPE_TUPLE && e->path[i] < t->nfields) {
+            t = t->fields[e->path[i]];
+            continue;
+        }
+        Diag *g;
+        if (t->kind != TYPE_TUPLE)
+            g = check_error(c, DIAG_NOT_A_TUPLE, e->span, "expected a tuple before '.%u', found %s",
+                            e->path[i], t->text);
+        else
+            g = check_error(c, DIAG_FIELD_RANGE, e->span,
+                            "%s has %u field%s, numbered from 0; there is no field %u", t->text,
+                            t->nfields, t->nfields == 1 ? "" : "s", e->path[i]);
+        if (e->var)
+            diag_label(c->diags, g, e->var->span, "'%.*s' is declared as %s", STR_ARG(e->name),
+                       e->var->type->text);
+        return &type_error;
+    }
+    return t;
+}
+
+static const Type *check_tuple(Check *c, Expr *e, const Type *want) {
+    const Type **fields = arena_array(&c->script->arena, const Type *, e->nargs);
+    bool by_field = want && want->kind == TYPE_TUPLE && want->nfields == e->nargs;
+    e->is_static = true;
+    for (uint32_t i = 0; i < e->nargs; i++) {
+        fields[i] = check_value(c, e->args[i], by_field ? want->fields[i] : NULL);
+        e->is_static &= e->args[i]->is_static;
+    }
+    return type_tuple(c->script, fields, e->nargs);
+}
+
+/* ---- all ---- */
+
+static const Type *check_kind(Check *c, Expr *e, const Type *want) {
+    switch (e->kind) {
+    case EXPR_INT: return check_int(c, e, want);
+    case EXPR_FLOAT: return check_float(c, e, want);
+    case EXPR_BOOL: e->is_static = true; return boolean;
+    case EXPR_STR: e->is_static = true; return &type_scalar[TYPE_STR];
+    case EXPR_NAME: {
+        const Type *t = check_name(c, e);
+        return e->is_bound && e->bound.literal && want && type_is_numeric(want) ? want : t;
+    }
+    case EXPR_INDEX: return check_index(c, e);
+    case EXPR_FIELD: return check_field(c, e);
+    case EXPR_UNARY: return check_unary(c, e, want);
+    case EXPR_BINARY: return check_binary(c, e, want);
+    case EXPR_CAST: return check_cast(c, e);
+    case EXPR_COND: return check_cond(c, e, want);
+    case EXPR_CALL: return check_call(c, e);
+    case EXPR_METHOD: return check_method(c, e, false);
+    case EXPR_TUPLE: return check_tuple(c, e, want);
+    }
+    return &type_error;
+}
+
+const Type *check_expr(Check *c, Expr *e, const Type *want) {
+    bool adapts = e->kind == EXPR_UNARY || e->kind == EXPR_BINARY || e->kind == EXPR_COND;
+    if (adapts && (!want || !type_is_numeric(want)) && check_is_flexible(c, e))
+        want = check_natural_type(c, e);
+    e->type = check_kind(c, e, want);
+    return e->type;
+}
+
+const Type *check_value(Check *c, Expr *e, const Type *want) {
+    const Type *t = check_expr(c, e, want);
+    if (t->kind != TYPE_UNIT)
+        return t;
+    Diag *g = check_error(c, DIAG_NO_VALUE, e->span, "expected a value, but '%.*s' gives none",
+                          STR_ARG(e->name));
+    if (e->fn)
+        diag_label(c->diags, g, e->fn->span, "'%.*s' has no result type", STR_ARG(e->name));
+    e->type = &type_error;
+    return e->type;
+}

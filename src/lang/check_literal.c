@@ -1,0 +1,173 @@
+/*
+ * lang/check_literal.c - literals: the type they take from their context, their range, their value.
+ */
+#include "lang/check.h"
+
+#include <locale.h>
+#include <math.h>
+
+/* ---- what adapts to its context ---- */
+
+static bool is_flexible_op(Op op) {
+    switch (op) {
+    case OP_COMPLEMENT:
+    case OP_BITOR:
+    case OP_BITXOR:
+    case OP_BITAND:
+    case OP_SHL:
+    case OP_SHR:
+    case OP_ADD:
+    case OP_SUB:
+    case OP_MUL:
+    case OP_DIV:
+    case OP_REM: return true;
+    default: return false;
+    }
+}
+
+/* A bound constant such as data_size, which behaves like the literal it stands for. */
+static bool is_literal_name(const Check *c, const Expr *e, Bound *out) {
+    return c->place == PLACE_PROBE && e->kind == EXPR_NAME && !check_find_var(c, e->name) &&
+           !check_type_bound(c, e->name) && c->scope->name &&
+           c->scope->name(c->scope->ctx, e->name, out) && out->literal && out->type;
+}
+
+bool check_is_flexible(const Check *c, const Expr *e) {
+    Bound bound = {0};
+    switch (e->kind) {
+    case EXPR_INT:
+    case EXPR_FLOAT: return true;
+    case EXPR_NAME: return is_literal_name(c, e, &bound);
+    case EXPR_UNARY: return is_flexible_op(e->op) && check_is_flexible(c, e->args[0]);
+    case EXPR_BINARY:
+        return is_flexible_op(e->op) && check_is_flexible(c, e->args[0]) &&
+               check_is_flexible(c, e->args[1]);
+    case EXPR_COND: return check_is_flexible(c, e->args[1]) && check_is_flexible(c, e->args[2]);
+    default: return false;
+    }
+}
+
+/* The type of several literals together is the one that comes last here. */
+static int rank(const Type *t) {
+    switch (t->kind) {
+    case TYPE_I32: return 0;
+    case TYPE_I64: return 3;
+    case TYPE_U64: return 4;
+    case TYPE_F32: return 5;
+    case TYPE_F64: return 6;
+    case TYPE_U32: return 2;
+    default: return 1;
+    }
+}
+
+static bool fits(const Expr *e, const Type *t) {
+    if (e->too_big)
+        return false;
+    uint32_t bits = type_bits(t);
+    if (!type_is_signed(t))
+        return !(e->negative && e->integer) && (bits == 64 || e->integer >> bits == 0);
+    uint64_t limit = (uint64_t)1 << (bits - 1);
+    return e->negative ? e->integer <= limit : e->integer < limit;
+}
+
+static const Type *natural_int(const Expr *e) {
+    static const TypeKind kinds[] = {TYPE_I32, TYPE_I64, TYPE_U64};
+    for (int i = 0; i < 3; i++)
+        if (fits(e, &type_scalar[kinds[i]]))
+            return &type_scalar[kinds[i]];
+    return &type_scalar[e->negative ? TYPE_I64 : TYPE_U64];
+}
+
+/* The value of a float literal, rounded once to the width of `t`. */
+static double float_value(const Expr *e, const Type *t) {
+    char text[512];
+    uint32_t len = 0;
+    for (uint32_t i = 0; i < e->text.len && len + 1 < sizeof text; i++)
+        if (e->text.ptr[i] != '_')
+            text[len++] = e->text.ptr[i];
+    text[len] = 0;
+    /* Not every program that uses the library keeps the decimal point of the C locale. */
+    locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    double value = t->kind == TYPE_F32 ? (double)strtof_l(text, NULL, c_locale)
+                                       : strtod_l(text, NULL, c_locale);
+    freelocale(c_locale);
+    return value;
+}
+
+static bool is_special(const Expr *e) {
+    return e->text.len == 4 && e->text.ptr[0] == '-' &&
+           ((e->text.ptr[1] | 0x20) == 'i' || (e->text.ptr[1] | 0x20) == 'n');
+}
+
+static const Type *natural_float(const Expr *e) {
+    const Type *f32 = &type_scalar[TYPE_F32];
+    return isfinite(float_value(e, f32)) ? f32 : &type_scalar[TYPE_F64];
+}
+
+const Type *check_natural_type(const Check *c, const Expr *e) {
+    Bound bound = {0};
+    switch (e->kind) {
+    case EXPR_INT: return natural_int(e);
+    case EXPR_FLOAT: return natural_float(e);
+    case EXPR_NAME: return is_literal_name(c, e, &bound) ? bound.type : &type_error;
+    default: break;
+    }
+    const Type *t = &type_scalar[TYPE_I32];
+    for (uint32_t i = e->kind == EXPR_COND; i < e->nargs; i++) {
+        const Type *arg = check_natural_type(c, e->args[i]);
+        if (rank(arg) > rank(t))
+            t = arg;
+    }
+    return t;
+}
+
+/* ---- values ---- */
+
+static void range_hint(Check *c, Diag *g, const Expr *e, const Type *t) {
+    if (type_is_signed(t)) {
+        long long most = type_bits(t) == 64 ? INT64_MAX : (1LL << (type_bits(t) - 1)) - 1;
+        diag_hint(c->diags, g, "%s goes from %lld to %lld", t->text, -most - 1, most);
+    } else {
+        unsigned long long most = UINT64_MAX >> (64 - type_bits(t));
+        diag_hint(c->diags, g, "%s goes from 0 to %llu", t->text, most);
+    }
+    (void)e;
+}
+
+const Type *check_int(Check *c, Expr *e, const Type *want) {
+    e->is_static = true;
+    if (e->too_big) {
+        Diag *g =
+            check_error(c, DIAG_LITERAL_RANGE, e->span, "this number does not fit into 64 bits");
+        range_hint(c, g, e, &type_scalar[e->negative ? TYPE_I64 : TYPE_U64]);
+        return &type_error;
+    }
+    if (want && type_is_float(want)) {
+        e->kind = EXPR_FLOAT;
+        e->real = want->kind == TYPE_F32 ? (double)(float)e->integer : (double)e->integer;
+        if (e->negative)
+            e->real = -e->real;
+        return want;
+    }
+    const Type *t = want && type_is_integer(want) ? want : natural_int(e);
+    if (!fits(e, t)) {
+        Diag *g = check_error(c, DIAG_LITERAL_RANGE, e->span, "%.*s is out of range for %s",
+                              STR_ARG(e->text), t->text);
+        range_hint(c, g, e, t);
+        return &type_error;
+    }
+    if (e->negative)
+        e->integer = 0 - e->integer;
+    return t;
+}
+
+const Type *check_float(Check *c, Expr *e, const Type *want) {
+    e->is_static = true;
+    const Type *t = want && type_is_float(want) ? want : natural_float(e);
+    e->real = float_value(e, t);
+    if (!isfinite(e->real) && !is_special(e)) {
+        check_error(c, DIAG_LITERAL_RANGE, e->span, "this number is out of range for %s", t->text);
+        return &type_error;
+    }
+    return t;
+}

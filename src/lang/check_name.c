@@ -1,0 +1,441 @@
+/*
+ * lang/check_name.c - names: what may be declared, what a name means, what may have been meant.
+ */
+#include "lang/check.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+Diag *check_error(Check *c, DiagTag tag, Span span, const char *format, ...) {
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    c->ok = false;
+    return diag(c->diags, tag, span, "%s", text);
+}
+
+/* ---- looking up ---- */
+
+static void *look_up(const Map *m, Str name) {
+    uint64_t *at = map_get(m, name);
+    return at ? (void *)(uintptr_t)*at : NULL;
+}
+
+Var *check_find_var(const Check *c, Str name) {
+    Var *local = look_up(&c->local_names, name);
+    return local ? local : look_up(&c->script->var_names, name);
+}
+
+Fn *check_find_fn(const Check *c, Str name) {
+    return look_up(&c->script->fn_names, name);
+}
+
+bool check_uses(const Check *c, Str library) {
+    return map_get(&c->script->use_names, library) != NULL;
+}
+
+const TypeBound *check_type_bound(const Check *c, Str name) {
+    if (c->place != PLACE_PROBE)
+        return NULL;
+    const Rule *r = &c->probe->rule;
+    for (uint32_t i = 0; i < r->nbounds; i++)
+        if (r->bounds[i].part < 3 && str_eq(r->bounds[i].name, name))
+            return &r->bounds[i];
+    return NULL;
+}
+
+static bool scope_name(const Check *c, Str name, Bound *out) {
+    *out = (Bound){0};
+    return c->scope->name && c->scope->name(c->scope->ctx, name, out);
+}
+
+static bool scope_has_function(const Check *c, Str name) {
+    Bound bound = {0};
+    const Type *const *params = NULL;
+    const Type *result = NULL;
+    uint32_t n = 0;
+    return c->scope->function &&
+           c->scope->function(c->scope->ctx, name, &bound, &params, &n, &result);
+}
+
+/* ---- did you mean ---- */
+
+typedef struct Best {
+    Str wanted, name;
+    uint32_t distance;
+} Best;
+
+static void consider(void *ctx, Str name) {
+    Best *best = ctx;
+    uint32_t d = str_distance(best->wanted, name, best->distance);
+    if (d < best->distance) {
+        best->distance = d;
+        best->name = name;
+    }
+}
+
+void check_suggest(Check *c, Diag *g, Str name, bool functions) {
+    if (g == &c->diags->spare)
+        return;
+    Best best = {name, {0}, name.len / 3 + 2};
+    if (functions) {
+        for (uint32_t i = 0; i < c->script->fns.len; i++)
+            consider(&best, c->script->fns.at[i]->name);
+    } else {
+        for (uint32_t i = 0; i < c->locals.len; i++)
+            consider(&best, c->locals.at[i]->name);
+        for (uint32_t i = 0; i < c->script->vars.len; i++)
+            consider(&best, c->script->vars.at[i]->name);
+    }
+    if (c->scope->suggest)
+        c->scope->suggest(c->scope->ctx, functions, consider, &best);
+    if (best.name.len)
+        diag_hint(c->diags, g, "did you mean '%.*s'?", STR_ARG(best.name));
+}
+
+/* ---- declaring ---- */
+
+static bool is_reserved(Str name) {
+    static const char *const names[] = {
+        "strcmp",          "strcontains", "memid",    "memcpy",      "active_data_start",
+        "active_data_len", "page_size",   "mem_size", "write_str",   "read_str",
+        "APP_MEMID",       "addr",        "len",      "starts_with", "ends_with",
+        "contains",        "whamm",
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (str_is(name, names[i]))
+            return true;
+    return false;
+}
+
+/* arg followed by a digit */
+static bool is_argument_name(Str name) {
+    return name.len > 3 && memcmp(name.ptr, "arg", 3) == 0 && name.ptr[3] >= '0' &&
+           name.ptr[3] <= '9';
+}
+
+/* True if the name is a part of what the rule matched ("wasm:opcode:call:before"). */
+static bool is_part_of_event(const Check *c, Str name) {
+    const char *p = c->scope->describe;
+    if (c->place != PLACE_PROBE || !p)
+        return false;
+    for (;;) {
+        size_t n = strcspn(p, ":");
+        if (n == name.len && memcmp(p, name.ptr, n) == 0)
+            return true;
+        if (!p[n])
+            return false;
+        p += n + 1;
+    }
+}
+
+static const char *describe(const Check *c) {
+    return c->scope->describe ? c->scope->describe : "this place";
+}
+
+/* Reports a name that has a meaning already. */
+static bool may_declare(Check *c, Str name, Span span) {
+    Bound bound;
+    const Fn *fn = check_find_fn(c, name);
+    if (fn && fn->span.start != span.start) {
+        Diag *g =
+            check_error(c, DIAG_DUPLICATE_NAME, span, "'%.*s' is declared already", STR_ARG(name));
+        diag_label(c->diags, g, fn->span, "first declared here, as a function");
+    } else if (is_reserved(name) || is_argument_name(name)) {
+        check_error(c, DIAG_RESERVED_NAME, span, "'%.*s' cannot be declared: the name is built in",
+                    STR_ARG(name));
+    } else if (check_uses(c, name)) {
+        check_error(c, DIAG_RESERVED_NAME, span,
+                    "'%.*s' cannot be declared: it is the name of a library", STR_ARG(name));
+    } else if (c->place != PLACE_FN && scope_name(c, name, &bound)) {
+        check_error(c, DIAG_RESERVED_NAME, span,
+                    "'%.*s' cannot be declared: it is a bound name in %s", STR_ARG(name),
+                    describe(c));
+    } else if (scope_has_function(c, name)) {
+        check_error(c, DIAG_RESERVED_NAME, span,
+                    "'%.*s' cannot be declared: it is a built-in function", STR_ARG(name));
+    } else if (is_part_of_event(c, name)) {
+        check_error(c, DIAG_RESERVED_NAME, span, "'%.*s' cannot be declared: it is a part of %s",
+                    STR_ARG(name), describe(c));
+    } else {
+        return true;
+    }
+    return false;
+}
+
+void check_storable(Check *c, const Type *t, Span span) {
+    if (t->kind == TYPE_MAP) {
+        if (t->key->kind == TYPE_MAP || t->key->kind == TYPE_FUNCREF)
+            check_error(c, DIAG_BAD_TYPE, span, "%s: a %s cannot be the key of a map", t->text,
+                        t->key->kind == TYPE_MAP ? "map" : "funcref");
+        else if (t->value->kind == TYPE_FUNCREF)
+            check_error(c, DIAG_BAD_TYPE, span, "%s: a funcref cannot be the value of a map",
+                        t->text);
+        else {
+            check_storable(c, t->key, span);
+            check_storable(c, t->value, span);
+        }
+    }
+    for (uint32_t i = 0; t->kind == TYPE_TUPLE && i < t->nfields; i++) {
+        if (t->fields[i]->kind == TYPE_MAP)
+            check_error(c, DIAG_BAD_TYPE, span, "%s: a map cannot be in a tuple", t->text);
+        else
+            check_storable(c, t->fields[i], span);
+    }
+}
+
+/* Decorators to storage: reports the combinations that make no sense. */
+static void decide_storage(Check *c, Var *v) {
+    static const char *const none = "a variable of a function takes no decorator";
+    uint32_t d = v->decorators, kinds = d & (DECO_UNSHARED | DECO_SHARED | DECO_FRAME);
+    v->report = d & DECO_REPORT;
+    if (c->place == PLACE_FN && d)
+        check_error(c, DIAG_DECORATOR, v->decorator_span, "%s", none);
+    else if (kinds & (kinds - 1))
+        check_error(c, DIAG_DECORATOR, v->decorator_span,
+                    "expected one of 'unshared', 'shared' and 'frame', found more than one");
+    else if (v->report && (d & DECO_FRAME))
+        check_error(c, DIAG_DECORATOR, v->decorator_span,
+                    "a frame variable ends with its function and cannot be reported");
+    else if (c->place == PLACE_SCRIPT && (d & DECO_FRAME))
+        check_error(c, DIAG_DECORATOR, v->decorator_span,
+                    "'frame' has no meaning at script scope: no function is running there");
+    Bound bound;
+    if (c->place == PLACE_PROBE && (d & DECO_FRAME) && !scope_name(c, STR("fid"), &bound))
+        check_error(c, DIAG_DECORATOR, v->decorator_span,
+                    "'frame' has no meaning in %s: no function is running there", describe(c));
+    if (c->place == PLACE_SCRIPT)
+        v->storage = STORAGE_SCRIPT;
+    else if (d & DECO_SHARED)
+        v->storage = STORAGE_SHARED;
+    else if (d & DECO_FRAME)
+        v->storage = STORAGE_FRAME;
+    else
+        v->storage = d ? STORAGE_UNSHARED : STORAGE_LOCAL;
+}
+
+/* A frame variable is the same in all probes of the script: the types must agree. */
+static void check_frame_type(Check *c, const Var *v) {
+    bool added;
+    uint64_t *at = map_put(&c->script->frame_names, v->name, (uint64_t)(uintptr_t)v, &added);
+    const Var *other = (const Var *)(uintptr_t)*at;
+    if (other->type == v->type)
+        return;
+    Diag *g = check_error(c, DIAG_TYPE_MISMATCH, v->type_span,
+                          "the frame variable '%.*s' is %s here and %s elsewhere", STR_ARG(v->name),
+                          v->type->text, other->type->text);
+    diag_label(c->diags, g, other->type_span, "the same variable is %s here", other->type->text);
+}
+
+void check_declare_var(Check *c, Var *v) {
+    decide_storage(c, v);
+    check_storable(c, v->type, v->type_span);
+    if (v->storage == STORAGE_FRAME)
+        check_frame_type(c, v);
+    Var *first = check_find_var(c, v->name);
+    if (first) {
+        Diag *g = check_error(c, DIAG_DUPLICATE_NAME, v->span, "'%.*s' is declared already",
+                              STR_ARG(v->name));
+        diag_label(c->diags, g, first->span, "first declared here%s",
+                   first->storage == STORAGE_SCRIPT ? ", at script scope" : "");
+    } else {
+        may_declare(c, v->name, v->span);
+    }
+    bool script = c->place == PLACE_SCRIPT;
+    map_put(script ? &c->script->var_names : &c->local_names, v->name, (uint64_t)(uintptr_t)v,
+            NULL);
+    v->index = script ? c->script->vars.len : c->locals.len;
+    if (script)
+        vec_push(&c->script->vars, v);
+    else
+        vec_push(&c->locals, v);
+}
+
+void check_declare_block(Check *c, Block b) {
+    for (Stmt *s = b.first; s; s = s->next) {
+        if (s->kind == STMT_DECL)
+            check_declare_var(c, s->var);
+        for (uint32_t i = 0; i < s->narms; i++)
+            check_declare_block(c, s->arms[i].body);
+    }
+}
+
+void check_fn_name(Check *c, const Fn *fn) {
+    may_declare(c, fn->name, fn->span);
+}
+
+/* ---- resolving ---- */
+
+static bool is_inside(Span inner, Span outer) {
+    return inner.file == outer.file && inner.start >= outer.start && inner.end <= outer.end;
+}
+
+/* What runs once per site at start-up or at the end sees no values of one execution. */
+static void check_early_use(Check *c, const Expr *e, const Var *v, bool is_static) {
+    const char *kind = v ? "variable of one execution" : "value of one execution";
+    if (c->init_of && c->init_of->storage != STORAGE_LOCAL && c->place == PLACE_PROBE) {
+        bool shared = c->init_of->storage == STORAGE_SHARED;
+        if (v ? v->storage == STORAGE_SCRIPT : is_static && !shared)
+            return;
+        if (v)
+            kind = "variable of the probe";
+        else if (is_static)
+            kind = "constant of one site";
+        Diag *g = check_error(c, DIAG_EARLY_VALUE, e->span,
+                              "'%.*s' is a %s; the initialiser of '%.*s' runs once, %s",
+                              STR_ARG(e->name), kind, STR_ARG(c->init_of->name),
+                              shared ? "for all sites" : "when the program starts");
+        diag_hint(c->diags, g, "it can use %sscript variables and literals",
+                  shared ? "" : "static names, ");
+    } else if (c->early) {
+        bool kept = v && (v->storage == STORAGE_SCRIPT || v->storage == STORAGE_UNSHARED);
+        if (is_static || (kept && c->early->annotation != ANN_STATIC))
+            return;
+        static const char *const when[] = {"", "when the program is compiled",
+                                           "when the program starts", "when the report is written"};
+        check_error(c, DIAG_EARLY_VALUE, e->span, "'%.*s' is a %s; this call runs %s",
+                    STR_ARG(e->name), v && v->storage == STORAGE_SCRIPT ? "variable" : kind,
+                    when[c->early->annotation]);
+    }
+}
+
+static const Type *resolve_var(Check *c, Expr *e, Var *v) {
+    Bound bound;
+    e->var = v;
+    bool own = v->init && is_inside(e->name_span, v->init->span);
+    if (e->name_span.start < v->span.start || own) {
+        Diag *g = check_error(c, DIAG_USE_BEFORE_DECLARATION, e->name_span, "'%.*s' is used %s",
+                              STR_ARG(e->name),
+                              own ? "in its own initialiser" : "before its declaration");
+        diag_label(c->diags, g, v->span, "declared here");
+        return &type_error;
+    }
+    if (c->place == PLACE_PROBE && v->storage == STORAGE_SCRIPT && scope_name(c, e->name, &bound)) {
+        Diag *g = check_error(c, DIAG_DUPLICATE_NAME, e->name_span,
+                              "'%.*s' is a script variable and also a bound name in %s",
+                              STR_ARG(e->name), describe(c));
+        diag_label(c->diags, g, v->span, "the variable is declared here");
+        diag_hint(c->diags, g, "give the variable another name");
+        return &type_error;
+    }
+    check_early_use(c, e, v, false);
+    return v->type;
+}
+
+static const Type *open_type(Check *c, const Expr *e) {
+    Diag *g = check_error(c, DIAG_OPEN_TYPE, e->name_span,
+                          "the type of '%.*s' is not the same everywhere in %s and must be stated",
+                          STR_ARG(e->name), describe(c));
+    const Rule *r = &c->probe->rule;
+    Str part = r->parts[r->nparts > 2 ? 2 : r->nparts - 1].pattern;
+    if (!part.len)
+        part = STR("*");
+    diag_hint(c->diags, g, "state it in the rule: %.*s(%.*s: i32)", STR_ARG(part),
+              STR_ARG(e->name));
+    return &type_error;
+}
+
+static const Type *resolve_bound(Check *c, Expr *e, Bound bound) {
+    const TypeBound *said = check_type_bound(c, e->name);
+    e->is_bound = true;
+    if (said && (!bound.is_static || !bound.type)) {
+        bound.type = said->type;
+        bound.literal = false;
+    }
+    e->bound = bound;
+    e->is_static = bound.is_static;
+    if (!bound.type)
+        return open_type(c, e);
+    check_early_use(c, e, NULL, bound.is_static);
+    return bound.type;
+}
+
+const Type *check_name(Check *c, Expr *e) {
+    Var *v = check_find_var(c, e->name);
+    if (v)
+        return resolve_var(c, e, v);
+    Bound bound;
+    if (scope_name(c, e->name, &bound))
+        return resolve_bound(c, e, bound);
+    if (check_find_fn(c, e->name) || scope_has_function(c, e->name)) {
+        Diag *g = check_error(c, DIAG_UNDECLARED_NAME, e->name_span,
+                              "'%.*s' is a function, not a variable", STR_ARG(e->name));
+        diag_hint(c->diags, g, "call it: %.*s(...)", STR_ARG(e->name));
+    } else if (check_uses(c, e->name)) {
+        check_error(c, DIAG_UNDECLARED_NAME, e->name_span, "'%.*s' is a library, not a variable",
+                    STR_ARG(e->name));
+    } else {
+        Diag *g =
+            check_error(c, DIAG_UNDECLARED_NAME, e->name_span, "'%.*s' is not declared%s%s",
+                        STR_ARG(e->name), c->place == PLACE_PROBE ? " and no bound name in " : "",
+                        c->place == PLACE_PROBE ? describe(c) : "");
+        check_suggest(c, g, e->name, false);
+    }
+    return &type_error;
+}
+
+/* ---- type bounds ---- */
+
+/* The Wasm type that stands for a type of the language. */
+static char wasm_class(const Type *t) {
+    switch (t->kind) {
+    case TYPE_U64:
+    case TYPE_I64: return 'l';
+    case TYPE_F32: return 'f';
+    case TYPE_F64: return 'd';
+    case TYPE_FUNCREF: return 'r';
+    case TYPE_STR:
+    case TYPE_TUPLE:
+    case TYPE_MAP:
+    case TYPE_UNIT:
+    case TYPE_ERROR: return 0;
+    default: return 'i';
+    }
+}
+
+static bool is_glob(Str pattern) {
+    for (uint32_t i = 0; i < pattern.len; i++)
+        if (strchr("*?[|", pattern.ptr[i]))
+            return true;
+    return pattern.len == 0;
+}
+
+static void check_bound(Check *c, const TypeBound *b, uint32_t index) {
+    const Rule *r = &c->probe->rule;
+    Bound bound;
+    for (uint32_t i = 0; i < index; i++) {
+        if (str_eq(r->bounds[i].name, b->name) && r->bounds[i].part < 3) {
+            Diag *g = check_error(c, DIAG_BAD_BOUND, b->span, "'%.*s' has a bound already",
+                                  STR_ARG(b->name));
+            diag_label(c->diags, g, r->bounds[i].span, "the first bound is here");
+            return;
+        }
+    }
+    if (b->part == 3) {
+        check_error(c, DIAG_BAD_BOUND, b->span,
+                    "a mode takes no type bounds; write them behind the event");
+    } else if (!scope_name(c, b->name, &bound)) {
+        Diag *g = check_error(c, DIAG_BAD_BOUND, b->span, "'%.*s' is no bound name in %s",
+                              STR_ARG(b->name), describe(c));
+        check_suggest(c, g, b->name, false);
+    } else if (bound.type && bound.is_static) {
+        check_error(c, DIAG_BAD_BOUND, b->span,
+                    "'%.*s' is a constant of type %s in %s and takes no bound", STR_ARG(b->name),
+                    bound.type->text, describe(c));
+    } else if (!wasm_class(b->type)) {
+        check_error(c, DIAG_BAD_BOUND, b->type_span,
+                    "expected a type that a WebAssembly value can have, found %s", b->type->text);
+    } else if (bound.type && wasm_class(bound.type) != wasm_class(b->type) && r->nparts > 2 &&
+               !is_glob(r->parts[2].pattern)) {
+        check_error(c, DIAG_BAD_BOUND, b->type_span,
+                    "this bound never holds: '%.*s' is %s in %s, not %s", STR_ARG(b->name),
+                    bound.type->text, describe(c), b->type->text);
+    }
+}
+
+void check_bounds(Check *c) {
+    for (uint32_t i = 0; i < c->probe->rule.nbounds; i++)
+        check_bound(c, &c->probe->rule.bounds[i], i);
+}

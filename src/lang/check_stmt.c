@@ -1,0 +1,197 @@
+/*
+ * lang/check_stmt.c - statements.
+ */
+#include "lang/check.h"
+
+#include <stdio.h>
+
+/* "'x'" for messages, cut if it is long. */
+static const char *quoted(char *text, size_t size, Str name) {
+    snprintf(text, size, "'%.*s'", name.len > 50 ? 50 : (int)name.len, name.ptr);
+    return text;
+}
+
+static void check_decl(Check *c, Var *v) {
+    if (!v->init)
+        return;
+    if (v->storage == STORAGE_FRAME) {
+        check_error(c, DIAG_DECORATOR, v->init->span,
+                    "a frame variable is zero when its function starts; it takes no initialiser");
+        return;
+    }
+    char text[64], origin[64];
+    snprintf(origin, sizeof origin, "declared as %s", v->type->depth ? "this" : v->type->text);
+    c->init_of = v;
+    check_expect(c, v->init, v->type, quoted(text, sizeof text, v->name), v->type_span, origin);
+    c->init_of = NULL;
+}
+
+/* The type of what is assigned or stepped; reports what cannot be. */
+static const Type *check_target(Check *c, Expr *e) {
+    const Type *t = check_expr(c, e, NULL);
+    if (!e->is_bound || t->kind == TYPE_ERROR)
+        return t;
+    if (e->kind == EXPR_NAME && e->bound.assignable)
+        return t;
+    Diag *g = check_error(
+        c, DIAG_NOT_ASSIGNABLE, e->span, "'%.*s' cannot be assigned: it is %s", STR_ARG(e->name),
+        e->bound.is_static ? "a constant of the site" : "derived from other values");
+    diag_hint(c->diags, g, "operands (argN), results (resN) and locals (localN) can be assigned");
+    return &type_error;
+}
+
+static void check_assign(Check *c, Stmt *s) {
+    char text[64];
+    Expr *target = s->target;
+    const Type *t = check_target(c, target);
+    if (t->kind == TYPE_ERROR) {
+        check_value(c, s->value, NULL);
+        return;
+    }
+    const TypeBound *said = target->is_bound ? check_type_bound(c, target->name) : NULL;
+    Span origin = target->var ? target->var->span : said ? said->span : NO_SPAN;
+    char what[96];
+    snprintf(what, sizeof what, "%s%s",
+             target->kind == EXPR_INDEX   ? "an element of "
+             : target->kind == EXPR_FIELD ? "a field of "
+                                          : "",
+             quoted(text, sizeof text, target->name));
+    check_expect(c, s->value, t, what, origin, target->var ? "declared here" : "bound here");
+}
+
+static void check_step(Check *c, Stmt *s) {
+    const Type *t = check_target(c, s->target);
+    if (t->kind == TYPE_ERROR || type_is_numeric(t))
+        return;
+    Diag *g = check_error(c, DIAG_OPERAND_TYPE, s->span, "'%s' works on numbers, found %s",
+                          s->kind == STMT_INC ? "++" : "--", t->text);
+    check_explain(c, g, s->target);
+}
+
+/* ---- return ---- */
+
+/* The Wasm type of a value that an alt probe supplies; 0 for what is not one value. */
+static char wasm_class(const Type *t) {
+    switch (t->kind) {
+    case TYPE_U64:
+    case TYPE_I64: return 'l';
+    case TYPE_F32: return 'f';
+    case TYPE_F64: return 'd';
+    case TYPE_FUNCREF: return 'r';
+    case TYPE_STR:
+    case TYPE_TUPLE:
+    case TYPE_MAP:
+    case TYPE_UNIT:
+    case TYPE_ERROR: return 0;
+    default: return 'i';
+    }
+}
+
+static void check_fn_return(Check *c, Stmt *s) {
+    const Type *want = c->fn->result;
+    char text[64], what[96];
+    snprintf(what, sizeof what, "the result of %s", quoted(text, sizeof text, c->fn->name));
+    if (!s->value && want->kind != TYPE_UNIT) {
+        Diag *g = check_error(c, DIAG_BAD_RETURN, s->span, "expected %s for %s, found nothing",
+                              want->text, what);
+        diag_label(c->diags, g, c->fn->result_span, "the function returns %s", want->text);
+    } else if (s->value && want->kind == TYPE_UNIT) {
+        check_value(c, s->value, NULL);
+        Diag *g = check_error(c, DIAG_BAD_RETURN, s->value->span, "'%.*s' returns no value",
+                              STR_ARG(c->fn->name));
+        diag_label(c->diags, g, c->fn->span, "the function has no result type");
+        diag_hint(c->diags, g, "a result type is written fn %.*s(...) -> i32 { ... }",
+                  STR_ARG(c->fn->name));
+    } else if (s->value) {
+        check_expect(c, s->value, want, what, c->fn->result_span, "the function returns this type");
+    }
+}
+
+static void check_probe_return(Check *c, Stmt *s) {
+    const char *where = c->scope->describe ? c->scope->describe : "this probe";
+    if (!s->value)
+        return;
+    const Type *want = c->scope->return_type;
+    const Type *t = check_value(c, s->value, want);
+    if (!c->scope->can_return_value) {
+        Diag *g = check_error(c, DIAG_BAD_RETURN, s->value->span,
+                              "only an alt probe returns a value, this is %s", where);
+        diag_hint(c->diags, g, "'return;' leaves the body");
+    } else if (t->kind != TYPE_ERROR &&
+               (!wasm_class(t) || (want && wasm_class(want) != wasm_class(t)))) {
+        Diag *g = check_error(c, DIAG_TYPE_MISMATCH, s->value->span,
+                              "expected %s for the result of %s, found %s",
+                              want ? want->text : "a single value", where, t->text);
+        check_explain(c, g, s->value);
+    }
+}
+
+static void check_return(Check *c, Stmt *s) {
+    if (c->place == PLACE_FN) {
+        check_fn_return(c, s);
+    } else if (c->place == PLACE_PROBE) {
+        check_probe_return(c, s);
+    } else {
+        check_error(c, DIAG_BAD_RETURN, s->span,
+                    "'return' stands neither in a probe nor in a function");
+        if (s->value)
+            check_value(c, s->value, NULL);
+    }
+}
+
+bool check_returns(Block b) {
+    for (const Stmt *s = b.first; s; s = s->next) {
+        if (s->kind == STMT_RETURN)
+            return true;
+        bool all = s->kind == STMT_IF && !s->arms[s->narms - 1].cond;
+        for (uint32_t i = 0; all && i < s->narms; i++)
+            all = check_returns(s->arms[i].body);
+        if (all)
+            return true;
+    }
+    return false;
+}
+
+/* ---- all ---- */
+
+static void check_call_stmt(Check *c, Expr *e) {
+    const Type *t;
+    if (e->kind == EXPR_METHOD)
+        t = e->type = check_method(c, e, true);
+    else
+        t = check_expr(c, e, NULL);
+    if (t->kind != TYPE_UNIT && t->kind != TYPE_ERROR && e->annotation == ANN_NONE)
+        diag(c->diags, DIAG_UNUSED_RESULT, e->span, "the result of '%.*s' (%s) is not used",
+             STR_ARG(e->name), t->text);
+}
+
+static void check_if(Check *c, Stmt *s) {
+    for (uint32_t i = 0; i < s->narms; i++) {
+        if (s->arms[i].cond)
+            check_condition(c, s->arms[i].cond,
+                            i ? "the condition of 'elif'" : "the condition of 'if'");
+        check_block(c, s->arms[i].body);
+    }
+}
+
+static void check_stmt(Check *c, Stmt *s) {
+    switch (s->kind) {
+    case STMT_DECL: check_decl(c, s->var); break;
+    case STMT_ASSIGN: check_assign(c, s); break;
+    case STMT_INC:
+    case STMT_DEC: check_step(c, s); break;
+    case STMT_RETURN: check_return(c, s); break;
+    case STMT_IF: check_if(c, s); break;
+    case STMT_CALL: check_call_stmt(c, s->value); break;
+    }
+}
+
+void check_block(Check *c, Block b) {
+    for (Stmt *s = b.first; s; s = s->next) {
+        check_stmt(c, s);
+        if (s->kind == STMT_RETURN && s->next) {
+            Diag *g = diag(c->diags, DIAG_UNREACHABLE, s->next->span, "this is never reached");
+            diag_label(c->diags, g, s->span, "the body is left here");
+        }
+    }
+}
