@@ -106,20 +106,21 @@ static uint32_t pair_index(Image *img, uint32_t var, uint32_t probe) {
 
 /* Makes the pair the group's; true if it is not the one that was to be expected. */
 static bool move_pair(Image *img, ImageGroup *g, uint32_t var, uint32_t probe) {
-    if (img->pairs.len) {
-        const ImagePair *last = &img->pairs.at[g->pair], *next = &img->pairs.at[last->next];
-        if (last->has_next && next->var == var && next->probe == probe) {
-            g->pair = last->next;
-            return false;
-        }
-    }
-    uint32_t pair = pair_index(img, var, probe);
-    ImagePair *last = &img->pairs.at[g->pair];
-    g->pair = pair;
-    if (last->has_next)
+    if (g->count == 0) {
+        g->pair = pair_index(img, var, probe);
         return true;
-    last->next = pair;
-    last->has_next = true;
+    }
+    const ImagePair *last = &img->pairs.at[g->pair], *next = &img->pairs.at[last->next];
+    if (last->has_next && next->var == var && next->probe == probe) {
+        g->pair = last->next;
+        return false;
+    }
+    uint32_t before = g->pair;
+    g->pair = pair_index(img, var, probe);
+    if (img->pairs.at[before].has_next)
+        return true;
+    img->pairs.at[before].next = g->pair;
+    img->pairs.at[before].has_next = true;
     return false;
 }
 
