@@ -41,6 +41,42 @@ static bool is_address(WasmOp op, uint32_t n) {
     return *letters != '*' && n < count && letters[count - 1 - n] == 'a';
 }
 
+/* What an alt body returns is what the instruction leaves. */
+static bool returns_fit(const Matcher *w, const Variant *v) {
+    const WasmTypes *results = &w->types.results;
+    if (wasm_ops[v->event.op].results[0] != '*')
+        return true;
+    return v->returns ? results->len == 1 && compatible(results->at[0], v->returns)
+                      : results->len == 0;
+}
+
+/* Whether the code behind the instruction at the typer's position is well typed without it: an
+ * `end` (or `else`) follows and what is below the instruction's operands are the construct's
+ * results. */
+static bool falls_through(const Matcher *w, const WasmCode *code) {
+    const WasmTyper *t = &w->typer;
+    if (code->at == code->end || !t->frames.len)
+        return false;
+    uint8_t next = *code->at;
+    const WasmFrame *f = &vec_last(&t->frames);
+    if ((next != 0x0b && next != 0x05) || f->unreachable)
+        return false;
+    const WasmType *want = &f->block_type;
+    uint32_t n = f->block_type != WASM_NONE;
+    if (f->block_type & WASM_FUNC_TYPE_BIT && !WASM_IS_REF(f->block_type)) {
+        const WasmTypeDef *d = &w->m->types.at[f->block_type & ~WASM_FUNC_TYPE_BIT];
+        want = d->results;
+        n = d->nresults;
+    }
+    uint32_t height = t->stack.len - w->types.operands.len;
+    if (height != f->height + n)
+        return false;
+    for (uint32_t k = 0; k < n; k++)
+        if (!wasm_subtype(w->m, t->stack.at[f->height + k], want[k]))
+            return false;
+    return true;
+}
+
 /* The bounds of the variant hold at the current instruction. */
 static bool types_fit(Matcher *w, const Variant *v, const WasmInstr *i) {
     for (uint32_t k = 0; k < v->locals.len; k++) {
@@ -50,6 +86,8 @@ static bool types_fit(Matcher *w, const Variant *v, const WasmInstr *i) {
     }
     if (!v->look_at_types)
         return true;
+    if (v->is_alt && !returns_fit(w, v))
+        return false;
     for (uint32_t k = 0; k < v->args.len; k++)
         if (!has_operand(&w->types.operands, &v->args.at[k],
                          is_address((WasmOp)i->op, v->args.at[k].n)))
@@ -97,6 +135,15 @@ static void at_kind(Matcher *w, EventKind kind, const Site *s) {
         w->at(w->ctx, s, &w->types, w->matches.at, w->matches.len);
 }
 
+static inline bool is_watched(const Matcher *w, const WasmInstr *i) {
+    switch (i->op) {
+    case WASM_OP_CALL:
+    case WASM_OP_RETURN_CALL: return (int64_t)i->a == w->watch_call;
+    case WASM_OP_MEMORY_GROW: return w->watch_grow;
+    default: return false;
+    }
+}
+
 bool match_func(Matcher *w, uint32_t func) {
     const WasmFunc *f = &w->m->funcs.at[func];
     prepare(w);
@@ -118,8 +165,7 @@ bool match_func(Matcher *w, uint32_t func) {
     while (wasm_next(&code, &buffer[index & 1])) {
         const WasmInstr *i = &buffer[index & 1];
         const ActionList *list = &w->plan->by_op[i->op];
-        bool watched =
-            (i->op == WASM_OP_CALL || i->op == WASM_OP_RETURN_CALL) && (int64_t)i->a == w->watch;
+        bool watched = is_watched(w, i);
         if (list->len || watched) {
             s.instr = i;
             s.pc = i->offset;
@@ -130,6 +176,7 @@ bool match_func(Matcher *w, uint32_t func) {
                 w->types.operands.len = w->types.results.len = 0;
                 wasm_instr_types(&w->typer, i, &w->types.operands, &w->types.results);
                 w->types.dead = wasm_typer_dead(&w->typer);
+                w->types.falls_through = falls_through(w, &code);
             }
             match_list(w, list, &s);
             if (w->matches.len || watched)

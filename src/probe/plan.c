@@ -146,7 +146,7 @@ static void use_name(Cut *c, const Expr *e, bool assigned) {
     } else if (e->bound.id == NAME_LOCAL) {
         use_operand(&v->locals, e, assigned, false);
     } else if (e->bound.id == NAME_REF_CONDITION) {
-        v->look_at_types = true;
+        v->look_at_types = v->needs_reference = true;
     } else if (e->bound.id < NAME_COUNT && !e->bound.is_static) {
         unsupported(c, e->span, name_infos[e->bound.id].text);
     }
@@ -235,6 +235,24 @@ static void cut_block(Cut *c, Block *b) {
         cut_stmt(c, s);
 }
 
+/* An alt body stands for the instruction: it must supply what the instruction would have left. */
+static void check_alt(Cut *c) {
+    Variant *v = c->v;
+    const WasmOpInfo *op = &wasm_ops[v->event.op];
+    v->look_at_types |= *op->operands == '*' || *op->results == '*';
+    if (*op->results && *op->results != '*' && !v->returns) {
+        Diag *d = diag(c->diags, DIAG_ALT_RESULT, v->probe->rule.span,
+                       "%s leaves a value, the alt body does not", op->mnemonic);
+        diag_hint(c->diags, d, "end the body with 'return <value>;'");
+        c->ok = false;
+    }
+    if (!*op->results && v->returns) {
+        diag(c->diags, DIAG_ALT_RESULT, v->probe->rule.span,
+             "%s leaves no value, but the alt body returns one", op->mnemonic);
+        c->ok = false;
+    }
+}
+
 static bool cut_variant(Plan *plan, Variant *v, Diags *diags) {
     Cut c = {plan, v, diags, true};
     Event e = v->event;
@@ -252,10 +270,12 @@ static bool cut_variant(Plan *plan, Variant *v, Diags *diags) {
     if (v->is_alt && v->probe->predicate && !v->probe->predicate->is_static)
         unsupported(&c, v->probe->predicate->span, "a dynamic predicate of an alt probe");
     cut_block(&c, &v->probe->body);
-    const Operands *lists[] = {&v->args, &v->results, &v->locals};
-    for (uint32_t k = 0; k < 3; k++)
+    const Operands *lists[] = {&v->args, &v->results};
+    for (uint32_t k = 0; k < 2; k++)
         for (uint32_t i = 0; i < lists[k]->len; i++)
-            v->look_at_types |= k < 2 && !lists[k]->at[i].fixed;
+            v->look_at_types |= !lists[k]->at[i].fixed;
+    if (v->is_alt)
+        check_alt(&c);
     return c.ok;
 }
 

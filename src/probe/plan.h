@@ -54,7 +54,8 @@ typedef struct Variant {
     Vec(Expr *) atoms;
     Vec(Expr *) consts;
     Operands args, results, locals;
-    bool look_at_types; /* some operand is not fixed */
+    bool look_at_types;   /* some operand is not fixed */
+    bool needs_reference; /* of br_on_*, saved as operand 0 */
     bool is_alt;
     const Type *returns; /* alt: type of the value that the body supplies, NULL = none */
     uint32_t *vars;      /* by Var.index: PlanVar id, UINT32_MAX for plain locals */
@@ -120,15 +121,18 @@ typedef struct Match {
 /* The types at a site, for variants that look at them: operands and results, deepest first. */
 typedef struct SiteTypes {
     WasmTypes operands, results;
-    bool known; /* filled; else every operand in use has its fixed type */
-    bool dead;  /* the instruction cannot be reached */
+    bool known;         /* filled; else every operand in use has its fixed type */
+    bool dead;          /* the instruction cannot be reached */
+    bool falls_through; /* without this diverging instruction the code behind it would be well typed
+                         */
 } SiteTypes;
 
 /* A walk over the functions of a program. A zeroed one with plan, m, at and ctx set is ready. */
 typedef struct Matcher {
     Plan *plan;
     const WasmModule *m;
-    int64_t watch; /* a function: calls of it are shown even if nothing matches; -1 = none */
+    int64_t watch_call; /* a function: calls of it are shown even if nothing matches; -1 = none */
+    bool watch_grow;    /* so is memory.grow */
     /*
      * Called in code order for each place at which something matches: the function's entry (instr
      * NULL), each instruction, and after the final `end` once more for the exit. Matches are in

@@ -1,0 +1,518 @@
+/*
+ * target/flush.c - how an instrumented program writes its report.
+ */
+#include "target/flush.h"
+
+#include "report/runtime.h"
+
+enum { PAGE = 65536, DUMP_CHUNK = 1000 };
+
+static uint64_t align8(uint64_t n) {
+    return (n + 7) & ~(uint64_t)7;
+}
+
+static uint64_t pages_for(uint64_t bytes) {
+    return (bytes + PAGE - 1) / PAGE;
+}
+
+/* ---- deciding ---- */
+
+static bool imports_from(const WasmModule *m, const char *module) {
+    for (uint32_t i = 0; i < m->input_import_count; i++)
+        if (str_is(m->imports.at[i].module, module))
+            return true;
+    return false;
+}
+
+static const char *wasi_module(const WasmModule *m) {
+    bool old = imports_from(m, "wasi_unstable") && !imports_from(m, "wasi_snapshot_preview1");
+    return old ? "wasi_unstable" : "wasi_snapshot_preview1";
+}
+
+static HostChoice choose_host(const WasmModule *m, HostChoice wanted) {
+    if (wanted != HOST_AUTO)
+        return wanted;
+    if (imports_from(m, "wasi_snapshot_preview1") || imports_from(m, "wasi_unstable"))
+        return HOST_WASI;
+    return m->input_import_count ? HOST_JS : HOST_NONE;
+}
+
+/* Memory 0 can be grown at the flush and hold the runtime, which is code for 32-bit memories. */
+static bool can_grow(const WasmModule *m) {
+    if (m->memories.len != 1)
+        return false;
+    const WasmMemory *mem = &m->memories.at[0];
+    bool fixed_import = mem->import >= 0 && mem->limits.has_max;
+    return !mem->limits.is64 && mem->limits.page_log2 == 16 && !fixed_import;
+}
+
+/* Whether per-site variables go to memory. False with a message if the choice cannot be had. */
+static bool choose_storage(Flush *f) {
+    Store *s = f->store;
+    bool many = s->slots > STORAGE_MAX_GLOBALS;
+    switch (f->options->storage) {
+    case STORAGE_MEMORY: s->in_memory = s->slots > 0; return true;
+    case STORAGE_GLOBALS:
+        if (many) {
+            Diag *d = diag(
+                f->diags, DIAG_CANNOT_STORE, (Span){f->file, 0, 0},
+                "%llu per-site variables do not fit into globals (engines allow about a million)",
+                (unsigned long long)s->slots);
+            diag_hint(f->diags, d, "use --storage=memory, or a predicate that selects fewer sites");
+            return false;
+        }
+        return true;
+    default:
+        /* A memory starts faster than very many globals, but needs an engine with multi-memory:
+         * take it where there is no other way, or where the program needs such an engine (or none
+         * at all) anyway. */
+        s->in_memory = many || (s->slots > 50000 && f->m->memories.len != 1);
+        return true;
+    }
+}
+
+/* ---- the flush function's surroundings ---- */
+
+static Str text(const char *s) {
+    return str_of(s);
+}
+
+static uint32_t add_memory(Flush *f, uint64_t bytes) {
+    WasmLimits limits = {.min = pages_for(bytes), .page_log2 = 16};
+    return wasm_add_memory(f->m, limits, text("whammc"));
+}
+
+/* app.copy_in (into the runtime's memory) and app.copy_out: memory.copy between the two memories.
+ */
+static uint32_t add_copy(Flush *f, bool in) {
+    Buf code = {0};
+    WasmType params[] = {WASM_I32, WASM_I32, WASM_I32};
+    uint32_t type = wasm_add_func_type(f->m, params, 3, NULL, 0);
+    bool wide = f->m->memories.at[0].limits.is64;
+    buf_u8(&code, 0);
+    for (uint32_t i = 0; i < 3; i++) {
+        wasm_put_op(&code, WASM_OP_LOCAL_GET);
+        buf_uleb(&code, i);
+        if (wide && i == (in ? 1u : 0u))
+            wasm_put_op(&code, WASM_OP_I64_EXTEND_I32_U);
+    }
+    wasm_put_op(&code, WASM_OP_MEMORY_COPY);
+    buf_uleb(&code, in ? f->memory : 0);
+    buf_uleb(&code, in ? 0 : f->memory);
+    wasm_put_op(&code, WASM_OP_END);
+    return wasm_add_func(f->m, type, text(in ? "whammc.copy_in" : "whammc.copy_out"), &code, false);
+}
+
+typedef struct Resolve {
+    Flush *f;
+    const WasmModule *runtime;
+} Resolve;
+
+static int64_t resolve(void *ctx, const WasmImport *import) {
+    const Resolve *r = ctx;
+    Flush *f = r->f;
+    if (str_is(import->module, "env"))
+        return str_is(import->name, "memory") ? (int64_t)f->memory : (int64_t)f->stack_pointer;
+    if (str_is(import->module, "app"))
+        return add_copy(f, str_is(import->name, "copy_in"));
+    const WasmTypeDef *t = wasm_func_type(r->runtime, import->handle);
+    uint32_t type = wasm_add_func_type(f->m, t->params, t->nparams, t->results, t->nresults);
+    bool wasi = str_is(import->module, "wasi_snapshot_preview1");
+    Str module = wasi ? text(wasi_module(f->m)) : import->module;
+    int64_t have = wasm_find_import(f->m, module, import->name);
+    if (have >= 0 && f->m->funcs.at[have].type == type)
+        return have;
+    return wasm_add_import_func(f->m, module, import->name, type);
+}
+
+static RuntimeHost runtime_for(const Flush *f) {
+    bool file = f->options->report == REPORT_FILE;
+    switch (f->host) {
+    case HOST_JS: return RUNTIME_JS;
+    case HOST_WASI:
+        if (f->own && f->memory != 0)
+            return file ? RUNTIME_BORROW_FILE : RUNTIME_BORROW;
+        return file ? RUNTIME_WASI_FILE : RUNTIME_WASI;
+    default: return RUNTIME_NONE;
+    }
+}
+
+/* Copies the runtime into the module and exports what the host wants of it. */
+static bool add_runtime(Flush *f) {
+    RuntimeModule rt = runtime_module(runtime_for(f));
+    WasmModule from;
+    f->stack_pointer = wasm_add_global_i32(f->m, true, text("whammc.stack"), 0);
+    bool ok = wasm_read(&from, rt.bytes, rt.len, 0, f->diags);
+    static const char *const names[] = {"whammc_report", "whammc_report_ptr", "whammc_report_len"};
+    static const char *const exports[] = {NULL, "whammc:report_ptr", "whammc:report_len"};
+    uint32_t roots[3], nroots = 0;
+    for (uint32_t i = 0; ok && i < 3; i++) {
+        const WasmExport *e = wasm_find_export(&from, WASM_SPACE_FUNC, text(names[i]));
+        if (e)
+            roots[nroots++] = e->handle;
+    }
+    Resolve r = {f, &from};
+    WasmMerge g = {.to = f->m,
+                   .from = &from,
+                   .memory = f->memory,
+                   .resolve = resolve,
+                   .ctx = &r,
+                   .prefix = text("whammc.")};
+    ok = ok && wasm_merge(&g, roots, nroots, f->diags);
+    if (ok) {
+        f->report = g.handles[WASM_SPACE_FUNC][roots[0]];
+        for (uint32_t i = 1; i < nroots; i++)
+            wasm_add_export(f->m, text(exports[i]), WASM_SPACE_FUNC,
+                            g.handles[WASM_SPACE_FUNC][roots[i]]);
+        wasm_merge_free(&g);
+    }
+    wasm_module_free(&from);
+    return ok;
+}
+
+static bool make_image(Flush *f, Buf *image) {
+    ImageOptions options = {f->options->format, f->options->report,
+                            str_of(f->options->report_file)};
+    if (image_finish(f->store->image, &options, image)) {
+        f->image_len = (uint32_t)image->len;
+        return true;
+    }
+    diag(f->diags, DIAG_CANNOT_STORE, (Span){f->file, 0, 0},
+         "the report would be larger than 4 GiB");
+    return false;
+}
+
+/* The program must not notice that its memory can grow further than it declared: memory.grow keeps
+ * the old maximum. */
+static void guard_maximum(Flush *f) {
+    WasmMemory *mem = &f->m->memories.at[0];
+    if (!mem->limits.has_max || mem->import >= 0)
+        return;
+    f->guard_grow = true;
+    f->old_max = mem->limits.max;
+    uint64_t more = pages_for(RUNTIME_STACK + store_values_size(f->store) + 8 + f->image_len);
+    if (f->host == HOST_NONE)
+        more = 65536; /* the report itself is kept in memory */
+    mem->limits.max = mem->limits.max + more > 65536 ? 65536 : mem->limits.max + more;
+    mem->relimited = true;
+
+    /* (delta) -> old size in pages, or -1 */
+    Buf code = {0};
+    WasmType i32 = WASM_I32;
+    uint32_t type = wasm_add_func_type(f->m, &i32, 1, &i32, 1);
+    static const uint8_t body[] = {0,    0x3f, 0,    0xad,
+                                   0x20, 0,    0xad, 0x7c}; /* memory.size + delta, as i64 */
+    buf_bytes(&code, body, sizeof body);
+    wasm_put_op(&code, WASM_OP_I64_CONST);
+    buf_sleb(&code, (int64_t)f->old_max);
+    wasm_put_op(&code, WASM_OP_I64_GT_U);
+    static const uint8_t rest[] = {0x04, 0x7f, 0x41, 0x7f, 0x05, 0x20,
+                                   0,    0x40, 0,    0x0b, 0x0b}; /* if -1 else memory.grow */
+    buf_bytes(&code, rest, sizeof rest);
+    f->grow = wasm_add_func(f->m, type, text("whammc.grow"), &code, false);
+}
+
+static bool place_own(Flush *f) {
+    Store *s = f->store;
+    Buf image = {0};
+    if (s->reports && !make_image(f, &image))
+        return false;
+    s->values_at = RUNTIME_STACK;
+    f->image_at = align8(s->values_at + store_values_size(s));
+    f->memory = s->memory = add_memory(f, f->image_at + f->image_len);
+    store_add(s, f->m);
+    if (s->reports)
+        wasm_add_data_active(f->m, f->memory, f->image_at, &image, text("whammc.image"));
+    buf_free(&image);
+    return true;
+}
+
+static bool place_grown(Flush *f) {
+    Store *s = f->store;
+    Buf image = {0};
+    f->memory = 0;
+    store_add(s, f->m);
+    if (!s->reports)
+        return true;
+    if (!make_image(f, &image))
+        return false;
+    f->base = wasm_add_global_i32(f->m, true, text("whammc.base"), 0);
+    f->image_data = wasm_add_data_passive(f->m, &image, text("whammc.image"));
+    guard_maximum(f);
+    return true;
+}
+
+int64_t flush_proc_exit(const WasmModule *m) {
+    return wasm_find_import(m, text(wasi_module(m)), text("proc_exit"));
+}
+
+static void find_flush_points(Flush *f) {
+    const WasmModule *m = f->m;
+    f->proc_exit = flush_proc_exit(m);
+    static const char *const names[] = {"main", "_start"};
+    for (uint32_t i = 0; i < 2 && f->main < 0; i++) {
+        const WasmExport *e = wasm_find_export(m, WASM_SPACE_FUNC, text(names[i]));
+        if (e && m->funcs.at[e->handle].import < 0)
+            f->main = e->handle;
+    }
+    if (f->main < 0 && m->start >= 0 && m->funcs.at[m->start].import < 0)
+        f->main = m->start;
+    if (f->main < 0) {
+        diag(f->diags, DIAG_NO_FLUSH_POINT, (Span){f->file, 0, 0},
+             "no main, _start or start function: the report is written when the host calls "
+             "'whammc:flush'");
+    }
+}
+
+bool flush_plan(Flush *f) {
+    Store *s = f->store;
+    f->flush = f->grow = UINT32_MAX;
+    f->main = f->proc_exit = -1;
+    f->host = choose_host(f->m, f->options->host);
+    if (!choose_storage(f))
+        return false;
+    f->own = s->in_memory || (s->reports && !can_grow(f->m));
+    if (!(f->own ? place_own(f) : place_grown(f)))
+        return false;
+    if (!s->reports)
+        return true;
+    find_flush_points(f);
+    if (f->host == HOST_WASI && !wasm_find_export(f->m, WASM_SPACE_MEMORY, text("memory"))) {
+        if (f->m->memories.len > 1 || !f->own) {
+            diag(f->diags, DIAG_CANNOT_HOST, (Span){f->file, 0, 0},
+                 "a WASI host needs the program's memory exported as 'memory'");
+            return false;
+        }
+        wasm_add_export(f->m, text("memory"), WASM_SPACE_MEMORY, f->memory);
+    }
+    if (f->host != HOST_WASI)
+        wasm_add_export(f->m, text("whammc:memory"), WASM_SPACE_MEMORY, f->memory);
+    return add_runtime(f);
+}
+
+/* ---- the functions ---- */
+
+/* Turns spliced code into a function: local declarations in front, `end` behind. */
+static uint32_t add_code(Flush *f, Splicer *s, uint32_t type, const char *name, const Buf *body) {
+    Buf code = {0};
+    buf_uleb(&code, s->pool.types.len);
+    for (uint32_t i = 0; i < s->pool.types.len; i++) {
+        buf_uleb(&code, 1);
+        wasm_put_type(&code, s->pool.types.at[i]);
+    }
+    buf_bytes(&code, body->data, body->len);
+    wasm_put_op(&code, WASM_OP_END);
+    return wasm_add_func(f->m, type, text(name), &code, true);
+}
+
+static void put_index(Buf *b, WasmOp op, uint64_t index) {
+    wasm_put_op(b, op);
+    buf_uleb(b, index);
+}
+
+static void put_i32(Buf *b, uint64_t v) {
+    wasm_put_op(b, WASM_OP_I32_CONST);
+    buf_sleb(b, (int32_t)(uint32_t)v);
+}
+
+static void put_call(const Flush *f, Buf *b, uint32_t func) {
+    put_index(b, WASM_OP_CALL, wasm_final(f->m, WASM_SPACE_FUNC, func));
+}
+
+static uint64_t global_index(const Flush *f, uint32_t handle) {
+    return wasm_final(f->m, WASM_SPACE_GLOBAL, handle);
+}
+
+/* global -> value area: local 0 is the area's address. */
+static void put_dump(const Flush *f, Buf *b, WasmType type, uint64_t global, uint64_t offset) {
+    put_index(b, WASM_OP_LOCAL_GET, 0);
+    put_index(b, WASM_OP_GLOBAL_GET, global);
+    WasmOp op = type == WASM_I64   ? WASM_OP_I64_STORE
+                : type == WASM_F32 ? WASM_OP_F32_STORE
+                : type == WASM_F64 ? WASM_OP_F64_STORE
+                                   : WASM_OP_I32_STORE;
+    wasm_put_op(b, op);
+    uint32_t memory = wasm_final(f->m, WASM_SPACE_MEMORY, f->memory);
+    buf_uleb(b, 2u | (memory ? 0x40u : 0));
+    if (memory)
+        buf_uleb(b, memory);
+    buf_uleb(b, offset);
+}
+
+/* Functions that copy globals into the value area, DUMP_CHUNK each, so that no function gets too
+ * large. */
+typedef struct Dump {
+    Flush *f;
+    Splicer *s;
+    uint32_t type;
+    Buf body;
+    uint32_t count;
+    Vec(uint32_t) funcs;
+} Dump;
+
+static void dump_close(Dump *d) {
+    if (d->count)
+        vec_push(&d->funcs, add_code(d->f, d->s, d->type, "whammc.dump", &d->body));
+    d->count = 0;
+    d->body.len = 0;
+}
+
+static void dump_one(Dump *d, WasmType type, uint64_t global, uint64_t offset) {
+    put_dump(d->f, &d->body, type, global, offset);
+    if (++d->count == DUMP_CHUNK)
+        dump_close(d);
+}
+
+static void add_dumps(Dump *d) {
+    const Store *s = d->f->store;
+    for (uint32_t k = 0; k < STORAGE_KINDS && !s->in_memory; k++) {
+        uint32_t rows = image_group_rows(s->image, (ReportKind)k);
+        uint64_t at = image_group_offset(s->image, (ReportKind)k);
+        for (uint32_t i = 0; i < rows; i++)
+            dump_one(d, type_wasm(&type_scalar[k]), s->base[0][k] + i,
+                     at + (uint64_t)i * image_value_size((ReportKind)k));
+    }
+    for (uint32_t i = 0; i < s->tail.len; i++) {
+        const PlanVar *v = &s->plan->vars.at[s->tail.at[i]];
+        dump_one(d, type_wasm(v->decl->type), global_index(d->f, s->global[v->id]),
+                 image_tail_offset(s->image, i));
+    }
+    dump_close(d);
+}
+
+/* On the first flush: memory.grow, and the image into the new pages. Gives up (returns) if there is
+ * no room. */
+static void put_grow(const Flush *f, Buf *b) {
+    uint64_t image_offset = align8(RUNTIME_STACK + store_values_size(f->store));
+    uint64_t base = global_index(f, f->base);
+    put_index(b, WASM_OP_GLOBAL_GET, base);
+    wasm_put_op(b, WASM_OP_I32_EQZ);
+    wasm_put_op(b, WASM_OP_IF);
+    buf_u8(b, WASM_NONE);
+    put_i32(b, pages_for(image_offset + f->image_len));
+    put_index(b, WASM_OP_MEMORY_GROW, 0);
+    put_index(b, WASM_OP_GLOBAL_SET, base);
+    put_index(b, WASM_OP_GLOBAL_GET, base);
+    put_i32(b, (uint64_t)-1);
+    wasm_put_op(b, WASM_OP_I32_EQ);
+    wasm_put_op(b, WASM_OP_IF);
+    buf_u8(b, WASM_NONE);
+    put_i32(b, 0);
+    put_index(b, WASM_OP_GLOBAL_SET, base);
+    wasm_put_op(b, WASM_OP_RETURN);
+    wasm_put_op(b, WASM_OP_END);
+    put_index(b, WASM_OP_GLOBAL_GET, base);
+    put_i32(b, 16);
+    wasm_put_op(b, WASM_OP_I32_SHL);
+    put_index(b, WASM_OP_GLOBAL_SET, base);
+    put_index(b, WASM_OP_GLOBAL_GET, base);
+    put_i32(b, image_offset);
+    wasm_put_op(b, WASM_OP_I32_ADD);
+    put_i32(b, 0);
+    put_i32(b, f->image_len);
+    put_index(b, WASM_OP_MEMORY_INIT, wasm_final(f->m, WASM_SPACE_DATA, f->image_data));
+    buf_u8(b, 0);
+    wasm_put_op(b, WASM_OP_END);
+}
+
+/* Pushes an address of the runtime's part of memory. */
+static void put_address(const Flush *f, Buf *b, uint64_t offset) {
+    if (f->own) {
+        put_i32(b, offset);
+        return;
+    }
+    put_index(b, WASM_OP_GLOBAL_GET, global_index(f, f->base));
+    put_i32(b, offset);
+    wasm_put_op(b, WASM_OP_I32_ADD);
+}
+
+static void splice_shapes(Splicer *s, const Shape *const *shapes, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        splice_template(s, shapes[i]->template, shapes[i]->variant, NULL);
+        pool_release(&s->pool);
+    }
+}
+
+static void add_flush(Flush *f, Splicer *s, const Shape *const *end, uint32_t nend) {
+    WasmType i32 = WASM_I32;
+    Dump d = {.f = f, .s = s, .type = wasm_add_func_type(f->m, &i32, 1, NULL, 0)};
+    splicer_begin(s, 0);
+    add_dumps(&d);
+    Buf body = {0};
+    s->out = &body;
+    splice_shapes(s, end, nend);
+    uint64_t image_offset = align8(RUNTIME_STACK + store_values_size(f->store));
+    if (!f->own)
+        put_grow(f, &body);
+    put_address(f, &body, RUNTIME_STACK);
+    put_index(&body, WASM_OP_GLOBAL_SET, global_index(f, f->stack_pointer));
+    for (uint32_t i = 0; i < d.funcs.len; i++) {
+        put_address(f, &body, RUNTIME_STACK);
+        put_call(f, &body, d.funcs.at[i]);
+    }
+    put_address(f, &body, image_offset);
+    put_i32(&body, f->image_len);
+    put_address(f, &body, RUNTIME_STACK);
+    put_call(f, &body, f->report);
+    f->flush = add_code(f, s, wasm_add_func_type(f->m, NULL, 0, NULL, 0), "whammc.flush", &body);
+    wasm_add_export(f->m, text("whammc:flush"), WASM_SPACE_FUNC, f->flush);
+    buf_free(&body);
+    buf_free(&d.body);
+    vec_free(&d.funcs);
+}
+
+/* Script-scope statements, then `wasm:begin`, then the program's own start function. */
+static void add_start(Flush *f, Splicer *s, const Template *const *init, const Shape *const *begin,
+                      uint32_t nbegin) {
+    Buf body = {0};
+    s->out = &body;
+    splicer_begin(s, 0);
+    for (uint32_t i = 0; i < f->plan->scripts.len; i++) {
+        if (!init[i])
+            continue;
+        splice_template(s, init[i], NULL, NULL);
+        pool_release(&s->pool);
+    }
+    splice_shapes(s, begin, nbegin);
+    if (body.len) {
+        if (f->m->start >= 0)
+            put_call(f, &body, (uint32_t)f->m->start);
+        wasm_set_start(f->m, add_code(f, s, wasm_add_func_type(f->m, NULL, 0, NULL, 0),
+                                      "whammc.start", &body));
+    }
+    buf_free(&body);
+}
+
+/* `get_<name>` for each script variable, unless the program exports that name. */
+static void add_getters(Flush *f, Splicer *s) {
+    for (uint32_t i = 0; i < f->plan->vars.len; i++) {
+        const PlanVar *v = &f->plan->vars.at[i];
+        if (v->decl->storage != STORAGE_SCRIPT)
+            continue;
+        const char *name = arena_printf(&f->m->arena, "get_%.*s", STR_ARG(v->decl->name));
+        bool clash = false;
+        for (uint32_t e = 0; e < f->m->exports.len; e++)
+            clash |= str_is(f->m->exports.at[e].name, name);
+        if (clash)
+            continue;
+        Buf body = {0};
+        WasmType result = type_wasm(v->decl->type);
+        splicer_begin(s, 0);
+        put_index(&body, WASM_OP_GLOBAL_GET, global_index(f, f->store->global[i]));
+        uint32_t func = add_code(f, s, wasm_add_func_type(f->m, NULL, 0, &result, 1), name, &body);
+        wasm_add_export(f->m, text(name), WASM_SPACE_FUNC, func);
+        buf_free(&body);
+    }
+}
+
+bool flush_add(Flush *f, const Template *const *init, const Shape *const *begin, uint32_t nbegin,
+               const Shape *const *end, uint32_t nend) {
+    Splicer s;
+    splicer_init(&s, f->m, f->plan, f->store);
+    add_start(f, &s, init, begin, nbegin);
+    if (f->store->reports)
+        add_flush(f, &s, end, nend);
+    add_getters(f, &s);
+    splicer_free(&s);
+    return true;
+}

@@ -1,0 +1,49 @@
+/*
+ * target/flush.h - how an instrumented program writes its report: where the runtime lives, the
+ * flush function, and the start function that initialises script variables.
+ *
+ * The runtime (report/runtime.h) has one of two places:
+ *   own      a memory of our own. Engines need multi-memory if the program has a memory too
+ *   grown    the program's memory 0, grown at the flush, when the program is over
+ */
+#ifndef WHAMMC_TARGET_FLUSH_H
+#define WHAMMC_TARGET_FLUSH_H
+
+#include "target/rewrite.h"
+#include "target/splice.h"
+
+typedef struct Flush {
+    WasmModule *m;
+    Store *store;
+    const Plan *plan;
+    const RewriteOptions *options;
+    Diags *diags;
+    DiagFileId file;
+    HostChoice host;              /* decided: not HOST_AUTO */
+    bool own;                     /* the runtime has its own memory */
+    bool guard_grow;              /* memory.grow of memory 0 must be limited to its old maximum */
+    uint64_t old_max;             /* that maximum, in pages */
+    uint32_t memory;              /* handle of the runtime's memory */
+    uint32_t stack_pointer, base; /* handles of globals; base: start of the grown part */
+    uint32_t report;              /* handle of whammc_report */
+    uint32_t image_data;          /* handle of the passive segment (grown) */
+    uint64_t image_at;            /* address of the image (own) */
+    uint32_t image_len;
+    uint32_t flush;    /* handle of the flush function, UINT32_MAX = there is none */
+    uint32_t grow;     /* handle of the function that replaces memory.grow */
+    int64_t proc_exit; /* handle of the import, -1 = none */
+    int64_t main;      /* function at whose exits the report is flushed, -1 = none */
+} Flush;
+
+/* The program's import that ends it (WASI proc_exit), or -1. */
+int64_t flush_proc_exit(const WasmModule *m);
+
+/* Decides host, placement and storage; adds memory, runtime, imports, the image. Pass 1 is over,
+ * the module not laid out. */
+bool flush_plan(Flush *f);
+
+/* Adds the start and the flush function and exports; after the layout. */
+bool flush_add(Flush *f, const Template *const *init, const Shape *const *begin, uint32_t nbegin,
+               const Shape *const *end, uint32_t nend);
+
+#endif

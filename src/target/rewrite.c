@@ -1,0 +1,422 @@
+/*
+ * target/rewrite.c - a program and a plan go in, an instrumented program comes out.
+ *
+ *   1. read the program
+ *   2. pass 1: find the sites; each gets its storage and its row of the report (store.c)
+ *   3. decide where storage and runtime live, add them to the module (flush.c)
+ *   4. compile the shapes that occurred to templates (gen/)
+ *   5. lay out the module; add the start and the flush function (flush.c)
+ *   6. pass 2: find the sites again, splice templates in (splice.c), write the module
+ *   7. read back what was written and validate it
+ */
+#include "target/rewrite.h"
+
+#include "target/flush.h"
+#include "wasm/valid.h"
+
+typedef struct Rewrite {
+    Plan *plan;
+    WasmModule m;
+    DiagFileId file;
+    const RewriteOptions *options;
+    Diags *diags;
+    Store store;
+    Flush flush;
+    Matcher matcher;
+    uint8_t *touched; /* by function: pass 1 found something in it */
+    uint32_t *added;  /* by function: locals that pass 2 added */
+    bool *seen_alt;   /* for the message about two alt probes */
+
+    /* Pass 2, for the function at hand. */
+    Splicer splicer;
+    Buf code;
+    Vec(WasmPatch) patches;
+    Vec(WasmPatch) around; /* entry and exit pieces */
+    Vec(uint32_t) exits;   /* offsets of calls that end the program */
+    size_t exit_from, exit_to;
+    uint32_t current; /* the site's offset */
+} Rewrite;
+
+static Span whole(const Rewrite *r) {
+    return (Span){r->file, 0, 0};
+}
+
+/* ---- pass 1 ---- */
+
+static void check_alts(Rewrite *r, const Site *site, const Match *matches, uint32_t n) {
+    const Match *first = NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        if (matches[i].action->event.mode != MODE_ALT)
+            continue;
+        if (first && !r->seen_alt[matches[i].action->variant->source]) {
+            r->seen_alt[matches[i].action->variant->source] = true;
+            Diag *d = diag(r->diags, DIAG_ALT_CLASH, matches[i].action->variant->probe->rule.span,
+                           "two alt probes replace the %s at offset %u of function %u",
+                           wasm_ops[site->instr->op].mnemonic, site->pc, site->func);
+            diag_label(r->diags, d, first->action->variant->probe->rule.span,
+                       "the first one is here");
+        }
+        first = &matches[i];
+    }
+}
+
+static void count_site(void *ctx, const Site *site, const SiteTypes *types, const Match *matches,
+                       uint32_t n) {
+    (void)types;
+    Rewrite *r = ctx;
+    r->touched[site->func] = 1;
+    for (uint32_t i = 0; i < n; i++)
+        store_count(&r->store, site, &matches[i]);
+    if (n > 1)
+        check_alts(r, site, matches, n);
+}
+
+static bool walk_failed(const Matcher *w, uint32_t func, DiagFileId file, Diags *diags) {
+    const WasmFunc *f = &w->m->funcs.at[func];
+    uint32_t at = f->body + w->error_offset;
+    diag(diags, DIAG_MALFORMED, (Span){file, at, at + 1}, "function %u%s%.*s%s: %s", func,
+         f->name.len ? " (" : "", STR_ARG(f->name), f->name.len ? ")" : "", w->error);
+    return false;
+}
+
+static bool find_sites(Rewrite *r) {
+    for (uint32_t f = 0; f < r->m.funcs.len; f++)
+        if (r->m.funcs.at[f].import < 0 && !match_func(&r->matcher, f))
+            return walk_failed(&r->matcher, f, r->file, r->diags);
+    store_close(&r->store);
+    return true;
+}
+
+/* Shapes of events that happen once (begin, end). The array is the plan's. */
+static const Shape **once_shapes(Rewrite *r, EventKind kind, uint32_t *n) {
+    const ActionList *list = &r->plan->by_kind[kind];
+    const Shape **shapes = arena_array(&r->plan->arena, const Shape *, list->len + 1);
+    Site nowhere = {.m = &r->m};
+    *n = 0;
+    for (uint32_t i = 0; i < list->len; i++) {
+        Action *a = &r->plan->actions.at[list->at[i]];
+        const Shape *s = plan_shape(r->plan, a->variant, &nowhere);
+        if (s) {
+            shapes[(*n)++] = s;
+            a->sites++;
+        }
+    }
+    return shapes;
+}
+
+/* ---- pass 2 ---- */
+
+static void add_piece(void *ctx, WasmWhere where, size_t from, size_t to) {
+    Rewrite *r = ctx;
+    vec_push(&r->patches,
+             ((WasmPatch){r->current, (uint8_t)where, 0, (uint32_t)from, (uint32_t)(to - from)}));
+}
+
+static void add_around(Rewrite *r, WasmWhere where, size_t from) {
+    uint8_t exits = where == WASM_EXIT ? WASM_EXIT_ALL : 0;
+    vec_push(&r->around, ((WasmPatch){0, (uint8_t)where, exits, (uint32_t)from,
+                                      (uint32_t)(r->code.len - from)}));
+}
+
+static void splice_function_event(Rewrite *r, const Site *site, const Match *matches, uint32_t n,
+                                  WasmWhere where) {
+    size_t from = r->code.len;
+    splice_slots(&r->splicer, matches, n);
+    for (uint32_t i = 0; i < n; i++) {
+        splice_match(&r->splicer, site, matches, i);
+        pool_release(&r->splicer.pool);
+    }
+    add_around(r, where, from);
+}
+
+/* memory.grow of a memory whose maximum was raised keeps to the old one. */
+static void guard(Rewrite *r, const Site *site, const Match *matches, uint32_t n) {
+    if (!r->flush.guard_grow || site->instr->op != WASM_OP_MEMORY_GROW || site->instr->a != 0)
+        return;
+    for (uint32_t i = 0; i < n; i++)
+        if (matches[i].action->event.mode == MODE_ALT)
+            return;
+    size_t from = r->code.len;
+    wasm_put_op(&r->code, WASM_OP_CALL);
+    buf_uleb(&r->code, wasm_final(&r->m, WASM_SPACE_FUNC, r->flush.grow));
+    add_piece(r, WASM_REPLACE, from, r->code.len);
+}
+
+static void splice_at(void *ctx, const Site *site, const SiteTypes *types, const Match *matches,
+                      uint32_t n) {
+    Rewrite *r = ctx;
+    r->current = site->pc;
+    if (n && matches[0].action->event.kind == EVENT_FUNC_ENTRY) {
+        splice_function_event(r, site, matches, n, WASM_ENTRY);
+        return;
+    }
+    if (n && matches[0].action->event.kind == EVENT_FUNC_EXIT) {
+        r->exit_from = r->code.len;
+        splice_function_event(r, site, matches, n, WASM_EXIT);
+        r->exit_to = r->code.len;
+        return;
+    }
+    if (n)
+        splice_site(&r->splicer, site, types, matches, n, add_piece, r);
+    guard(r, site, matches, n);
+    bool call = site->instr->op == WASM_OP_CALL || site->instr->op == WASM_OP_RETURN_CALL;
+    if (call && (int64_t)site->instr->a == r->flush.proc_exit)
+        vec_push(&r->exits, site->pc);
+}
+
+static void put_flush(Rewrite *r) {
+    if (r->flush.flush == UINT32_MAX)
+        return;
+    wasm_put_op(&r->code, WASM_OP_CALL);
+    buf_uleb(&r->code, wasm_final(&r->m, WASM_SPACE_FUNC, r->flush.flush));
+}
+
+/* Inserts a piece behind those that run before the instruction at `at`. */
+static void insert_before(Rewrite *r, uint32_t at, size_t from) {
+    WasmPatch p = {at, WASM_BEFORE, 0, (uint32_t)from, (uint32_t)(r->code.len - from)};
+    if (!p.len)
+        return;
+    vec_push(&r->patches, p);
+    uint32_t k = r->patches.len - 1;
+    for (; k > 0; k--) {
+        const WasmPatch *q = &r->patches.at[k - 1];
+        if (q->at < at || (q->at == at && q->where == WASM_BEFORE))
+            break;
+        r->patches.at[k] = *q;
+    }
+    r->patches.at[k] = p;
+}
+
+/* Calls that end the program: what func:exit would do, then the report, behind the probes before
+ * the call. */
+static void end_of_program(Rewrite *r) {
+    for (uint32_t i = 0; i < r->exits.len; i++) {
+        size_t from = r->code.len, len = r->exit_to - r->exit_from;
+        buf_reserve(&r->code, len);
+        buf_bytes(&r->code, r->code.data + r->exit_from, len);
+        put_flush(r);
+        insert_before(r, r->exits.at[i], from);
+    }
+}
+
+static bool rewrite_body(void *ctx, uint32_t func, Buf *out) {
+    Rewrite *r = ctx;
+    const char *error = NULL;
+    uint32_t offset = 0;
+    bool flushes = (int64_t)func == r->flush.main && r->flush.flush != UINT32_MAX;
+    WasmBodyEdit edit = {0};
+    if (r->touched[func] || flushes) {
+        r->code.len = r->exit_from = r->exit_to = 0;
+        r->patches.len = r->around.len = r->exits.len = 0;
+        WasmTypes locals = {0};
+        wasm_func_locals(&r->m, func, &locals, &error);
+        splicer_begin(&r->splicer, locals.len);
+        vec_free(&locals);
+        r->splicer.out = &r->code;
+        if (!match_func(&r->matcher, func))
+            return walk_failed(&r->matcher, func, r->file, r->diags);
+        end_of_program(r);
+        if (flushes) {
+            size_t from = r->code.len;
+            put_flush(r);
+            add_around(r, WASM_EXIT, from);
+        }
+        for (uint32_t i = 0; i < r->patches.len && r->around.len; i++)
+            vec_push(&r->around, r->patches.at[i]);
+        bool around = r->around.len > 0;
+        edit = (WasmBodyEdit){.patches = around ? r->around.at : r->patches.at,
+                              .npatches = around ? r->around.len : r->patches.len,
+                              .code = r->code.data,
+                              .locals = r->splicer.pool.types.at,
+                              .nlocals = r->splicer.pool.types.len};
+    }
+    r->added[func] = edit.nlocals;
+    if (wasm_edit_body(&r->m, func, &edit, out, &error, &offset))
+        return true;
+    r->matcher.error = error;
+    r->matcher.error_offset = offset;
+    return walk_failed(&r->matcher, func, r->file, r->diags);
+}
+
+static uint32_t locals_added(void *ctx, uint32_t func) {
+    Rewrite *r = ctx;
+    return r->added[func];
+}
+
+static Str added_local_name(void *ctx, uint32_t func, uint32_t n) {
+    (void)func;
+    Rewrite *r = ctx;
+    const char *name = arena_printf(&r->m.arena, "whammc.%u", n);
+    return str_of(name);
+}
+
+/* The block that wraps a body with exit code has a type: adds it before pass 2 while the module may
+ * still change. */
+static void add_exit_types(Rewrite *r) {
+    bool exits = r->plan->by_kind[EVENT_FUNC_EXIT].len > 0;
+    for (uint32_t f = 0; f < r->m.input_count[WASM_SPACE_FUNC]; f++)
+        if (r->m.funcs.at[f].import < 0 &&
+            ((exits && r->touched[f]) || (int64_t)f == r->flush.main))
+            wasm_exit_block_type(&r->m, f);
+}
+
+/* ---- sections that instrumentation makes stale ---- */
+
+static bool starts(Str s, const char *prefix) {
+    size_t n = strlen(prefix);
+    return s.len >= n && memcmp(s.ptr, prefix, n) == 0;
+}
+
+static bool is_stale(const WasmSection *s) {
+    if (s->id != WASM_SEC_CUSTOM)
+        return false;
+    if (starts(s->name, "metadata.code."))
+        return !str_is(s->name, "metadata.code.branch_hint");
+    return starts(s->name, ".debug_") || starts(s->name, "reloc.") || str_is(s->name, "linking") ||
+           str_is(s->name, "sourceMappingURL") || str_is(s->name, "external_debug_info");
+}
+
+static void drop_stale(Rewrite *r) {
+    Buf names = {0};
+    if (r->options->keep_debug)
+        return;
+    for (uint32_t i = 0; i < r->m.sections.len; i++) {
+        WasmSection *s = &r->m.sections.at[i];
+        if (!is_stale(s))
+            continue;
+        s->drop = true;
+        buf_printf(&names, "%s%.*s", names.len ? ", " : "", STR_ARG(s->name));
+    }
+    if (names.len) {
+        Diag *d = diag(r->diags, DIAG_STALE_SECTION, whole(r),
+                       "dropped custom sections that describe the old code: %s", buf_cstr(&names));
+        diag_hint(r->diags, d, "--keep-debug keeps them as they are");
+    }
+    buf_free(&names);
+}
+
+/* ---- checking what was written ---- */
+
+/* Says whose fault an invalid output is: the input's, if that is invalid too. */
+static bool blame(Rewrite *r, Diags *found) {
+    uint32_t errors = r->diags->errors;
+    if (!wasm_validate(&r->m, r->diags) && r->diags->errors > errors)
+        return false;
+    const char *why = found->list.len ? found->list.at[0]->message : "unknown";
+    Diag *d = diag(r->diags, DIAG_INTERNAL, whole(r),
+                   "the instrumented module would be invalid; nothing was written: %s", why);
+    for (uint32_t i = 0; i < r->plan->probes.len; i++) {
+        const PlanProbe *p = &r->plan->probes.at[i];
+        uint32_t sites = 0;
+        for (uint32_t k = 0; k < p->nactions; k++)
+            sites += r->plan->actions.at[p->first_action + k].sites;
+        if (sites)
+            diag_label(r->diags, d, p->probe->rule.span, "this probe matched %u sites", sites);
+    }
+    diag_hint(r->diags, d,
+              "this is a fault of whammc; please report it with the script and the program");
+    return false;
+}
+
+static bool check_output(Rewrite *r, const Buf *out) {
+    Diags found = {0};
+    WasmModule m;
+    bool ok = wasm_read(&m, out->data, out->len, 0, &found) && wasm_validate(&m, &found);
+    if (!ok)
+        blame(r, &found);
+    wasm_module_free(&m);
+    diag_free(&found);
+    return ok;
+}
+
+/* ---- */
+
+static bool already_instrumented(Rewrite *r) {
+    if (!wasm_find_export(&r->m, WASM_SPACE_FUNC, STR("whammc:flush")))
+        return false;
+    Diag *d = diag(r->diags, DIAG_INSTRUMENTED, whole(r),
+                   "the program is already instrumented (it exports 'whammc:flush')");
+    diag_hint(r->diags, d, "instrument the original with several scripts at once: -s one -s two");
+    return true;
+}
+
+static bool compile(Rewrite *r, const Template **init) {
+    GenOptions gen = {.optimise = !r->options->no_optimise, .in_memory = r->store.var_in_memory};
+    gen.memory_index = r->store.memory == UINT32_MAX ? 0 : r->store.memory;
+    return gen_templates(r->plan, &gen, init, r->diags);
+}
+
+static bool emit(Rewrite *r, Buf *out) {
+    uint32_t nbegin, nend;
+    const Shape **begin = once_shapes(r, EVENT_BEGIN, &nbegin),
+                **end = once_shapes(r, EVENT_END, &nend);
+    const Template **init =
+        arena_array(&r->plan->arena, const Template *, r->plan->scripts.len + 1);
+    r->flush = (Flush){.m = &r->m,
+                       .store = &r->store,
+                       .plan = r->plan,
+                       .options = r->options,
+                       .diags = r->diags,
+                       .file = r->file};
+    if (!flush_plan(&r->flush) || !compile(r, init))
+        return false;
+    drop_stale(r);
+    wasm_layout(&r->m);
+    store_laid_out(&r->store, &r->m);
+    if (!flush_add(&r->flush, init, begin, nbegin, end, nend))
+        return false;
+    add_exit_types(r);
+    splicer_init(&r->splicer, &r->m, r->plan, &r->store);
+    r->matcher.at = splice_at;
+    WasmWriter writer = {.body = rewrite_body,
+                         .ctx = r,
+                         .local_name = added_local_name,
+                         .locals_added = locals_added};
+    bool ok = wasm_write(&r->m, &writer, out);
+    splicer_free(&r->splicer);
+    return ok && check_output(r, out);
+}
+
+bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId file,
+                    const RewriteOptions *options, Buf *out, Diags *diags) {
+    Rewrite r = {.plan = plan, .file = file, .options = options, .diags = diags};
+    uint32_t errors = diags->errors;
+    bool ok = wasm_read(&r.m, bytes, size, file, diags) && !already_instrumented(&r);
+    store_init(&r.store, plan);
+    r.touched = mem_zalloc(r.m.funcs.len + 1u);
+    r.added = mem_zalloc(sizeof *r.added * (r.m.funcs.len + 1u));
+    r.seen_alt = mem_zalloc(plan->probes.len + 1u);
+    r.matcher = (Matcher){
+        .plan = plan, .m = &r.m, .watch_call = -1, .watch_grow = true, .at = count_site, .ctx = &r};
+    if (ok)
+        r.matcher.watch_call = flush_proc_exit(&r.m);
+    ok = ok && find_sites(&r) && diags->errors == errors && emit(&r, out);
+    if (!ok)
+        out->len = 0;
+    matcher_free(&r.matcher);
+    store_free(&r.store);
+    free(r.touched);
+    free(r.added);
+    free(r.seen_alt);
+    buf_free(&r.code);
+    vec_free(&r.patches);
+    vec_free(&r.around);
+    vec_free(&r.exits);
+    wasm_module_free(&r.m);
+    return ok;
+}
+
+bool rewrite_list(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId file,
+                  void (*at)(void *ctx, const Site *site, const SiteTypes *types,
+                             const Match *matches, uint32_t n),
+                  void *ctx, Diags *diags) {
+    WasmModule m;
+    Matcher w = {.plan = plan, .m = &m, .watch_call = -1, .at = at, .ctx = ctx};
+    bool ok = wasm_read(&m, bytes, size, file, diags);
+    for (uint32_t f = 0; ok && f < m.funcs.len; f++)
+        if (m.funcs.at[f].import < 0 && !match_func(&w, f))
+            ok = walk_failed(&w, f, file, diags);
+    matcher_free(&w);
+    wasm_module_free(&m);
+    return ok;
+}

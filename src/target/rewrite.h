@@ -1,0 +1,35 @@
+/*
+ * target/rewrite.h - a program and a plan go in, an instrumented program comes out.
+ */
+#ifndef WHAMMC_TARGET_REWRITE_H
+#define WHAMMC_TARGET_REWRITE_H
+
+#include "target/store.h"
+
+typedef enum HostChoice { HOST_AUTO, HOST_WASI, HOST_JS, HOST_NONE } HostChoice;
+
+typedef struct RewriteOptions {
+    StorageChoice storage;
+    HostChoice host;
+    ImageFormat format;
+    ReportDest report;
+    const char *report_file; /* REPORT_FILE; else NULL */
+    bool no_optimise;        /* leave out Binaryen's passes */
+    bool keep_debug;         /* keep sections that describe the old code */
+} RewriteOptions;
+
+/*
+ * Instruments `bytes` with the plan (made by plan_make, not used before). `file` is the module's
+ * name in diags. The output is validated before it is given back. False if there were errors; then
+ * out is empty. The actions' site counts are filled in either way as far as matching got.
+ */
+bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId file,
+                    const RewriteOptions *options, Buf *out, Diags *diags);
+
+/* Only finds the sites: calls `at` as Matcher does. False if the module is malformed. */
+bool rewrite_list(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId file,
+                  void (*at)(void *ctx, const Site *site, const SiteTypes *types,
+                             const Match *matches, uint32_t n),
+                  void *ctx, Diags *diags);
+
+#endif

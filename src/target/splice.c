@@ -1,0 +1,404 @@
+/*
+ * target/splice.c - templates become code: filling holes, saving and restoring operands and
+ * results.
+ */
+#include "target/splice.h"
+
+/* ---- locals ---- */
+
+void pool_reset(LocalPool *p, uint32_t first) {
+    p->first = first;
+    p->types.len = p->taken.len = 0;
+}
+
+enum { FREE, TAKEN, KEPT };
+
+static uint32_t pool_get(LocalPool *p, WasmType type, uint8_t state) {
+    for (uint32_t i = 0; i < p->types.len && state == TAKEN; i++) {
+        if (p->types.at[i] == type && p->taken.at[i] == FREE) {
+            p->taken.at[i] = state;
+            return p->first + i;
+        }
+    }
+    vec_push(&p->types, type);
+    vec_push(&p->taken, state);
+    return p->first + p->types.len - 1;
+}
+
+uint32_t pool_take(LocalPool *p, WasmType type) {
+    return pool_get(p, type, TAKEN);
+}
+
+/* A kept local is always a new one: it must still be zero at function entry. */
+uint32_t pool_keep(LocalPool *p, WasmType type) {
+    return pool_get(p, type, KEPT);
+}
+
+void pool_release(LocalPool *p) {
+    for (uint32_t i = 0; i < p->taken.len; i++)
+        if (p->taken.at[i] == TAKEN)
+            p->taken.at[i] = FREE;
+}
+
+void pool_free(LocalPool *p) {
+    vec_free(&p->types);
+    vec_free(&p->taken);
+}
+
+/* ---- the splicer ---- */
+
+void splicer_init(Splicer *s, const WasmModule *m, const Plan *plan, const Store *store) {
+    *s = (Splicer){.m = m, .plan = plan, .store = store};
+    s->frame.local = mem_alloc(sizeof *s->frame.local * (plan->vars.len + 1u));
+    memset(s->frame.local, 0xff, sizeof *s->frame.local * (plan->vars.len + 1u));
+}
+
+void splicer_free(Splicer *s) {
+    pool_free(&s->pool);
+    free(s->frame.local);
+    vec_free(&s->frame.used);
+    vec_free(&s->saved);
+    vec_free(&s->args);
+    vec_free(&s->results);
+    vec_free(&s->arg_types);
+    vec_free(&s->site_slots);
+    vec_free(&s->slot_at);
+    vec_free(&s->temps);
+}
+
+void splicer_begin(Splicer *s, uint32_t locals) {
+    pool_reset(&s->pool, locals);
+    for (uint32_t i = 0; i < s->frame.used.len; i++)
+        s->frame.local[s->frame.used.at[i]] = UINT32_MAX;
+    s->frame.used.len = 0;
+}
+
+void splice_slots(Splicer *s, const Match *matches, uint32_t n) {
+    s->site_slots.len = s->slot_at.len = 0;
+    for (uint32_t m = 0; m < n; m++) {
+        const Variant *v = matches[m].action->variant;
+        uint32_t at = s->site_slots.len;
+        vec_push(&s->slot_at, at);
+        for (uint32_t i = 0; i < v->probe->nvars; i++) {
+            const Var *var = v->probe->vars[i];
+            uint64_t slot = 0;
+            if (var->storage == STORAGE_UNSHARED)
+                slot = store_slot(s->store, &s->cursor, &s->plan->vars.at[v->vars[var->index]]);
+            vec_push(&s->site_slots, slot); /* vars are in the order of Var.index */
+        }
+    }
+}
+
+/* ---- instructions ---- */
+
+static void put_op_index(Splicer *s, WasmOp op, uint64_t index) {
+    wasm_put_op(s->out, op);
+    buf_uleb(s->out, index);
+}
+
+static void put_local(Splicer *s, uint8_t access, uint32_t local) {
+    put_op_index(s,
+                 access == HOLE_GET   ? WASM_OP_LOCAL_GET
+                 : access == HOLE_SET ? WASM_OP_LOCAL_SET
+                                      : WASM_OP_LOCAL_TEE,
+                 local);
+}
+
+static void put_global(Splicer *s, uint8_t access, uint64_t global) {
+    put_op_index(s, access == HOLE_GET ? WASM_OP_GLOBAL_GET : WASM_OP_GLOBAL_SET, global);
+}
+
+static void put_i32(Splicer *s, int32_t v) {
+    wasm_put_op(s->out, WASM_OP_I32_CONST);
+    buf_sleb(s->out, v);
+}
+
+static void put_constant(Splicer *s, WasmType type, const Expr *e, const Site *site) {
+    Value v = {.kind = e->type->kind};
+    fold(e, site, &v); /* sites where it has no value were not matched; see constants_exist() */
+    uint64_t bits = value_wasm_bits(v);
+    switch (type) {
+    case WASM_I64:
+        wasm_put_op(s->out, WASM_OP_I64_CONST);
+        buf_sleb(s->out, (int64_t)bits);
+        break;
+    case WASM_F32:
+        wasm_put_op(s->out, WASM_OP_F32_CONST);
+        buf_u32le(s->out, (uint32_t)bits);
+        break;
+    case WASM_F64:
+        wasm_put_op(s->out, WASM_OP_F64_CONST);
+        buf_u64le(s->out, bits);
+        break;
+    default: put_i32(s, (int32_t)bits);
+    }
+}
+
+static uint32_t frame_local(Splicer *s, uint32_t var) {
+    uint32_t id = s->store->frame_of[var];
+    if (s->frame.local[id] == UINT32_MAX) {
+        s->frame.local[id] = pool_keep(&s->pool, type_wasm(s->plan->vars.at[id].decl->type));
+        vec_push(&s->frame.used, id);
+    }
+    return s->frame.local[id];
+}
+
+static void put_variable(Splicer *s, const Hole *h) {
+    const PlanVar *var = &s->plan->vars.at[h->n];
+    switch (var->decl->storage) {
+    case STORAGE_FRAME: put_local(s, h->access, frame_local(s, h->n)); break;
+    case STORAGE_UNSHARED: put_global(s, h->access, s->slots[var->decl->index]); break;
+    default:
+        put_global(s, h->access, wasm_final(s->m, WASM_SPACE_GLOBAL, s->store->global[h->n]));
+        break;
+    }
+}
+
+/* memory.size or table.size of what the instruction accesses, as i64. */
+static void put_size(Splicer *s, const Hole *h, const WasmInstr *i) {
+    bool wide;
+    if (h->kind == HOLE_PAGES) {
+        uint32_t memory = accessed_memory(i, h->n);
+        put_op_index(s, WASM_OP_MEMORY_SIZE, wasm_final(s->m, WASM_SPACE_MEMORY, memory));
+        wide = s->m->memories.at[memory].limits.is64;
+    } else {
+        put_op_index(s, WASM_OP_TABLE_SIZE, wasm_final(s->m, WASM_SPACE_TABLE, i->a));
+        wide = s->m->tables.at[i->a].limits.is64;
+    }
+    if (!wide)
+        wasm_put_op(s->out, WASM_OP_I64_EXTEND_I32_U);
+}
+
+/* Whether br_on_* will branch, from its saved reference. */
+static void put_condition(Splicer *s, const WasmInstr *i) {
+    put_local(s, HOLE_GET, s->args.at[0]);
+    if (i->op == WASM_OP_BR_ON_NULL || i->op == WASM_OP_BR_ON_NON_NULL) {
+        wasm_put_op(s->out, WASM_OP_REF_IS_NULL);
+    } else {
+        wasm_put_op(s->out, i->type2 & WASM_NULL_BIT ? WASM_OP_REF_TEST_NULL : WASM_OP_REF_TEST);
+        uint32_t heap = WASM_HEAP_OF(i->type2);
+        if (heap & WASM_ABSTRACT_BIT)
+            buf_u8(s->out, (uint8_t)heap);
+        else
+            buf_sleb(s->out, heap);
+    }
+    if (i->op == WASM_OP_BR_ON_NON_NULL || i->op == WASM_OP_BR_ON_CAST_FAIL)
+        wasm_put_op(s->out, WASM_OP_I32_EQZ);
+}
+
+static void put_hole(Splicer *s, const Hole *h, const Variant *v, const Site *site) {
+    switch ((HoleKind)h->kind) {
+    case HOLE_CONST: put_constant(s, h->type, v->consts.at[h->n], site); break;
+    case HOLE_ARG: put_local(s, h->access, s->args.at[h->n]); break;
+    case HOLE_RESULT: put_local(s, h->access, s->results.at[h->n]); break;
+    case HOLE_LOCAL: put_local(s, h->access, h->n); break;
+    case HOLE_VAR: put_variable(s, h); break;
+    case HOLE_VAR_ADDR: put_i32(s, (int32_t)s->slots[s->plan->vars.at[h->n].decl->index]); break;
+    case HOLE_TEMP: put_local(s, h->access, s->temps.at[h->n]); break;
+    case HOLE_PAGES:
+    case HOLE_ELEMS: put_size(s, h, site->instr); break;
+    case HOLE_CONDITION: put_condition(s, site->instr); break;
+    }
+}
+
+void splice_template(Splicer *s, const Template *t, const Variant *v, const Site *site) {
+    s->temps.len = 0;
+    for (uint32_t i = 0; i < t->ntemps; i++) {
+        uint32_t local = pool_take(&s->pool, t->temps[i]);
+        vec_push(&s->temps, local);
+    }
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < t->nholes; i++) {
+        buf_bytes(s->out, t->code + at, t->holes[i].at - at);
+        at = t->holes[i].at;
+        put_hole(s, &t->holes[i], v, site);
+    }
+    buf_bytes(s->out, t->code + at, t->len - at);
+}
+
+/* ---- sites at instructions ---- */
+
+/* How many operands (or results) from the top the matches use, and whether one is assigned. */
+typedef struct Need {
+    uint32_t count;
+    bool assigned;
+} Need;
+
+static void need(Need *n, const Operands *list, bool may_assign) {
+    for (uint32_t i = 0; i < list->len; i++) {
+        if (list->at[i].n >= n->count)
+            n->count = list->at[i].n + 1;
+        n->assigned |= may_assign && list->at[i].assigned;
+    }
+}
+
+/* Operand (or result) k from the top: from the site's types, else fixed by the opcode. */
+static WasmType operand_type(const Site *site, const SiteTypes *types, bool result, uint32_t k) {
+    if (types->known) {
+        const WasmTypes *list = result ? &types->results : &types->operands;
+        WasmType t = k < list->len ? list->at[list->len - 1 - k] : WASM_BOT;
+        return t == WASM_BOT ? WASM_I32 : t;
+    }
+    const char *letters =
+        result ? wasm_ops[site->instr->op].results : wasm_ops[site->instr->op].operands;
+    size_t count = strlen(letters);
+    switch (k < count && *letters != '*' ? letters[count - 1 - k] : 'i') {
+    case 'l': return WASM_I64;
+    case 'f': return WASM_F32;
+    case 'd': return WASM_F64;
+    case 'v': return WASM_V128;
+    default: return WASM_I32;
+    }
+}
+
+/* Moves the top n values into new locals, first the top; the deepest stays on the stack too if
+ * `tee`. */
+static void save(Splicer *s, const Site *site, const SiteTypes *types, bool result, uint32_t n,
+                 bool tee) {
+    for (uint32_t k = 0; k < n; k++) {
+        WasmType type = operand_type(site, types, result, k);
+        uint32_t local = pool_take(&s->pool, type);
+        if (result) {
+            vec_push(&s->results, local);
+        } else {
+            vec_push(&s->saved, local);
+            vec_push(&s->args, local);
+            vec_push(&s->arg_types, type);
+        }
+        put_local(s, k + 1 == n && tee ? HOLE_TEE : HOLE_SET, local);
+    }
+}
+
+/* Templates see 64-bit addresses as u32: gives them a wrapped copy where they ask for one. */
+static void wrap_addresses(Splicer *s, const Match *matches, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        const Operands *args = &matches[i].action->variant->args;
+        for (uint32_t k = 0; k < args->len; k++) {
+            uint32_t a = args->at[k].n;
+            if (a >= s->args.len || s->arg_types.at[a] != WASM_I64 ||
+                type_wasm(args->at[k].type) != WASM_I32)
+                continue;
+            if (s->args.at[a] != s->saved.at[a])
+                continue;
+            s->args.at[a] = pool_take(&s->pool, WASM_I32);
+            put_local(s, HOLE_GET, s->saved.at[a]);
+            wasm_put_op(s->out, WASM_OP_I32_WRAP_I64);
+            put_local(s, HOLE_SET, s->args.at[a]);
+        }
+    }
+}
+
+static bool in_mode(const Match *m, Mode mode) {
+    return m->action->event.mode == mode;
+}
+
+void splice_match(Splicer *s, const Site *site, const Match *matches, uint32_t n) {
+    s->slots = s->site_slots.at + s->slot_at.at[n];
+    splice_template(s, matches[n].shape->template, matches[n].action->variant, site);
+}
+
+static void splice_mode(Splicer *s, const Site *site, const Match *matches, uint32_t n, Mode mode) {
+    for (uint32_t i = 0; i < n; i++)
+        if (in_mode(&matches[i], mode))
+            splice_match(s, site, matches, i);
+}
+
+/* Pushes the top `n` saved values back, deepest first. */
+static void restore(Splicer *s, const uint32_t *locals, uint32_t n) {
+    for (uint32_t k = n; k-- > 0;)
+        put_local(s, HOLE_GET, locals[k]);
+}
+
+/* The operand count of the replaced instruction. */
+static uint32_t operand_count(const Site *site, const SiteTypes *types) {
+    return types->known ? types->operands.len
+                        : (uint32_t)strlen(wasm_ops[site->instr->op].operands);
+}
+
+/* An instruction behind which nothing runs: what replaces it must not fall into code that was never
+ * typed for it. */
+static bool diverges(WasmOp op) {
+    switch (op) {
+    case WASM_OP_UNREACHABLE:
+    case WASM_OP_BR:
+    case WASM_OP_BR_TABLE:
+    case WASM_OP_RETURN:
+    case WASM_OP_RETURN_CALL:
+    case WASM_OP_RETURN_CALL_INDIRECT:
+    case WASM_OP_RETURN_CALL_REF:
+    case WASM_OP_THROW:
+    case WASM_OP_THROW_REF:
+    case WASM_OP_RETHROW: return true;
+    default: return false;
+    }
+}
+
+/* What the matches of a site want. */
+typedef struct Wanted {
+    Need args, results;
+    bool before, after, alt;
+} Wanted;
+
+static Wanted wanted_by(const Match *matches, uint32_t n) {
+    Wanted w = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        const Variant *v = matches[i].action->variant;
+        w.before |= in_mode(&matches[i], MODE_BEFORE);
+        w.after |= in_mode(&matches[i], MODE_AFTER);
+        w.alt |= in_mode(&matches[i], MODE_ALT);
+        need(&w.args, &v->args, !in_mode(&matches[i], MODE_AFTER));
+        need(&w.results, &v->results, true);
+        if (v->needs_reference && !w.args.count)
+            w.args.count = 1;
+    }
+    return w;
+}
+
+static void splice_alt(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
+                       uint32_t n, uint32_t saved) {
+    for (uint32_t k = saved; k < operand_count(site, types); k++)
+        wasm_put_op(s->out, WASM_OP_DROP);
+    splice_mode(s, site, matches, n, MODE_ALT);
+    if (diverges((WasmOp)site->instr->op) && !types->falls_through)
+        wasm_put_op(s->out, WASM_OP_UNREACHABLE);
+}
+
+static void splice_after(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
+                         uint32_t n, Need results) {
+    save(s, site, types, true, results.count, !results.assigned);
+    splice_mode(s, site, matches, n, MODE_AFTER);
+    if (results.count)
+        restore(s, s->results.at, results.assigned ? results.count : results.count - 1);
+}
+
+void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
+                 uint32_t n, SplicePiece *piece, void *ctx) {
+    splice_slots(s, matches, n);
+    if (types->known && types->dead)
+        return; /* counted, but nothing to run */
+    Wanted w = wanted_by(matches, n);
+    s->saved.len = s->args.len = s->arg_types.len = s->results.len = 0;
+    size_t from = s->out->len;
+    bool keep_on_stack = !w.args.assigned && !w.alt;
+    save(s, site, types, false, w.args.count, keep_on_stack);
+    wrap_addresses(s, matches, n);
+    if (w.before)
+        splice_mode(s, site, matches, n, MODE_BEFORE);
+    if (!w.alt && w.args.count)
+        restore(s, s->saved.at, keep_on_stack ? w.args.count - 1 : w.args.count);
+    if (s->out->len > from)
+        piece(ctx, WASM_BEFORE, from, s->out->len);
+    if (w.alt) {
+        from = s->out->len;
+        splice_alt(s, site, types, matches, n, w.args.count);
+        piece(ctx, WASM_REPLACE, from, s->out->len);
+    }
+    if (w.after && !site->at_func_end) {
+        from = s->out->len;
+        splice_after(s, site, types, matches, n, w.results);
+        if (s->out->len > from)
+            piece(ctx, WASM_AFTER, from, s->out->len);
+    }
+    if (s->pool.types.len)
+        pool_release(&s->pool);
+}

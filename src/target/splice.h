@@ -1,0 +1,72 @@
+/*
+ * target/splice.h - templates become code: filling holes, saving and restoring operands and
+ * results.
+ */
+#ifndef WHAMMC_TARGET_SPLICE_H
+#define WHAMMC_TARGET_SPLICE_H
+
+#include "gen/gen.h"
+#include "target/store.h"
+
+/* Locals added to the function being edited; those of one site are free again at the next. */
+typedef struct LocalPool {
+    uint32_t first; /* index of the first added local */
+    WasmTypes types;
+    Vec(uint8_t) taken;
+} LocalPool;
+
+void pool_reset(LocalPool *p, uint32_t first);
+uint32_t pool_take(LocalPool *p, WasmType type);
+void pool_release(LocalPool *p); /* all but those that pool_keep took */
+uint32_t pool_keep(LocalPool *p, WasmType type);
+void pool_free(LocalPool *p);
+
+/* The frame variables of the function being edited, by PlanVar.id; UINT32_MAX = no local yet. */
+typedef struct FrameLocals {
+    uint32_t *local;
+    Vec(uint32_t) used;
+} FrameLocals;
+
+/* What the templates of one function are spliced with. */
+typedef struct Splicer {
+    const WasmModule *m; /* laid out */
+    const Plan *plan;
+    const Store *store;
+    LocalPool pool;
+    FrameLocals frame;
+    SlotCursor cursor;
+    Buf *out; /* code with final indices */
+    /* Saved operands and results of the current instruction, by number: local indices. */
+    Vec(uint32_t) saved;         /* operands as they were on the stack */
+    Vec(uint32_t) args, results; /* as templates see them (64-bit addresses wrapped) */
+    Vec(WasmType) arg_types;     /* of `saved` */
+    const uint64_t *slots;       /* of the current match's unshared variables, by Var.index */
+    Vec(uint64_t) site_slots;    /* of all matches of the site */
+    Vec(uint32_t) slot_at;       /* where each match's begin */
+    Vec(uint32_t) temps;
+} Splicer;
+
+void splicer_init(Splicer *s, const WasmModule *m, const Plan *plan, const Store *store);
+void splicer_free(Splicer *s);
+/* Begins a function whose own parameters and locals count `locals`. */
+void splicer_begin(Splicer *s, uint32_t locals);
+
+/* Takes the slots of a site's matches, in order; must be called for every site that pass 1 counted.
+ */
+void splice_slots(Splicer *s, const Match *matches, uint32_t n);
+
+/* Appends the code of the site's nth match (n counts as in splice_slots). */
+void splice_match(Splicer *s, const Site *site, const Match *matches, uint32_t n);
+
+/* Appends a template that has no site and no slots (start-up, flush); v may be NULL. */
+void splice_template(Splicer *s, const Template *t, const Variant *v, const Site *site);
+
+/*
+ * A site at an instruction with all its matches (takes their slots): appends code to s->out and
+ * reports the pieces through `piece` (where, from, to: offsets in s->out).
+ */
+typedef void SplicePiece(void *ctx, WasmWhere where, size_t from, size_t to);
+void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
+                 uint32_t n, SplicePiece *piece, void *ctx);
+
+#endif
