@@ -1,0 +1,199 @@
+/*
+ * whammc/module.h - instrument WebAssembly modules from C, without a script.
+ *
+ * Read a module, look at its functions and instructions, attach code to them, add what that code
+ * needs, write the module. What is not touched keeps its bytes; indices everywhere follow what is
+ * added.
+ *
+ *     WhammcModule *m = whammc_module_read(bytes, size, &error);
+ *     uint32_t counter = whammc_module_add_global(m, WHAMMC_I64, true, "counter", 0);
+ *     WhammcCode *code = whammc_code_new();
+ *     whammc_code_global_get(code, counter);
+ *     whammc_code_i64_const(code, 1);
+ *     whammc_code_op(code, "i64.add", NULL, 0);
+ *     whammc_code_global_set(code, counter);
+ *     whammc_module_attach(m, func, offset, WHAMMC_BEFORE, code);
+ *     whammc_module_write(m, &out, &out_size);
+ *
+ * HANDLES. Functions, globals, memories and so on are named by handles. For what was read the
+ * handle is the index in the input; additions get the next numbers, imports as well. Handles never
+ * change, and code that is attached or added uses handles; the final indices are put in by
+ * whammc_module_write.
+ *
+ * ERRORS. Functions that can fail give false, NULL or WHAMMC_NONE; whammc_module_error has the
+ * text. Nothing here prints, exits or has global state; different modules can be used in different
+ * threads.
+ */
+#ifndef WHAMMC_MODULE_H
+#define WHAMMC_MODULE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct WhammcModule WhammcModule;
+typedef struct WhammcCode WhammcCode;
+typedef struct WhammcWalk WhammcWalk;
+
+#define WHAMMC_NONE UINT32_MAX /* no handle */
+
+/* Value types: the bytes of the binary format, other references WHAMMC_OTHER_REF. */
+typedef enum WhammcType {
+    WHAMMC_I32 = 0x7f,
+    WHAMMC_I64 = 0x7e,
+    WHAMMC_F32 = 0x7d,
+    WHAMMC_F64 = 0x7c,
+    WHAMMC_V128 = 0x7b,
+    WHAMMC_FUNCREF = 0x70,
+    WHAMMC_EXTERNREF = 0x6f,
+    WHAMMC_OTHER_REF = 0x64,
+    WHAMMC_VOID = 0x40, /* block types: no result */
+} WhammcType;
+
+typedef enum WhammcKind {
+    WHAMMC_FUNC,
+    WHAMMC_TABLE,
+    WHAMMC_MEMORY,
+    WHAMMC_GLOBAL,
+    WHAMMC_TAG,
+    WHAMMC_DATA,
+} WhammcKind;
+
+/* ---- reading and writing ---- */
+
+/* Reads and validates a module. The bytes are copied. On failure NULL, and *error (if error is not
+ * NULL) is the text, to be released with whammc_free. */
+WhammcModule *whammc_module_read(const void *bytes, size_t size, char **error);
+void whammc_module_free(WhammcModule *m);
+
+/* Writes the module as it is now to *bytes, to be released with whammc_free. After the first write
+ * no imports can be added; the rest can go on. The result is validated: false if attached code was
+ * wrong. */
+bool whammc_module_write(WhammcModule *m, uint8_t **bytes, size_t *size);
+
+/* The text of the last failure. Valid until the next call with this module. */
+const char *whammc_module_error(const WhammcModule *m);
+
+/* Releases memory that this library has given. */
+void whammc_free(void *p);
+
+/* ---- looking ---- */
+
+/* How many there are of a kind, additions included; how many of them the input imports (they come
+ * first). */
+uint32_t whammc_module_count(const WhammcModule *m, WhammcKind kind);
+uint32_t whammc_module_imports(const WhammcModule *m, WhammcKind kind);
+
+/* The name of a function from the name section, an export or an import, in this order; "" if there
+ * is none. Owned by the module. */
+const char *whammc_module_func_name(WhammcModule *m, uint32_t func);
+
+/* The type of a function: the numbers of parameters and results, and each of them. */
+uint32_t whammc_module_func_params(const WhammcModule *m, uint32_t func);
+uint32_t whammc_module_func_results(const WhammcModule *m, uint32_t func);
+WhammcType whammc_module_func_param(const WhammcModule *m, uint32_t func, uint32_t k);
+WhammcType whammc_module_func_result(const WhammcModule *m, uint32_t func, uint32_t k);
+
+/* What is exported under a name, or WHAMMC_NONE. */
+uint32_t whammc_module_find_export(const WhammcModule *m, WhammcKind kind, const char *name);
+
+/* One instruction. */
+typedef struct WhammcInstr {
+    uint32_t offset; /* of its first byte in the function's body: what whammc_module_attach takes */
+    uint32_t size;   /* in bytes */
+    const char *mnemonic; /* "i32.add" */
+    const char *category; /* "arith" */
+    const uint8_t *bytes; /* its bytes in the input */
+    uint32_t nimms; /* immediates that are numbers, in the order of the binary format; for memory */
+    uint64_t
+        imms[3]; /* accesses: alignment (log2), memory, offset; constants: the value or the bits */
+} WhammcInstr;
+
+/* Goes through the instructions of a function of the input, in order. NULL if it has no body. */
+WhammcWalk *whammc_walk_new(const WhammcModule *m, uint32_t func);
+bool whammc_walk_next(WhammcWalk *w, WhammcInstr *i);
+void whammc_walk_free(WhammcWalk *w);
+
+/* ---- attaching code ---- */
+
+typedef enum WhammcWhere {
+    WHAMMC_BEFORE,  /* before an instruction */
+    WHAMMC_REPLACE, /* instead of it; empty code removes it */
+    WHAMMC_AFTER,   /* behind it; behind a block's opcode: inside it, at the top */
+    WHAMMC_ENTRY,   /* when the function is entered (the offset is ignored) */
+    WHAMMC_EXIT,    /* on every way out: end, branches to the function's label, return, tail calls,
+                       throws that    the function does not catch, unreachable (the offset is ignored) */
+} WhammcWhere;
+
+/* Attaches code to the instruction at `offset` in a function of the input. Several pieces at one
+ * place run in the order in which they were attached. The code must leave the stack as it was,
+ * except with WHAMMC_REPLACE. It is copied. */
+bool whammc_module_attach(WhammcModule *m, uint32_t func, uint32_t offset, WhammcWhere where,
+                          const WhammcCode *code);
+
+/* Adds a local to a function of the input; gives its index for whammc_code_local_get and so on. */
+uint32_t whammc_module_add_local(WhammcModule *m, uint32_t func, WhammcType type);
+
+/* ---- adding ---- */
+
+uint32_t whammc_module_add_type(WhammcModule *m, const WhammcType *params, uint32_t nparams,
+                                const WhammcType *results, uint32_t nresults);
+uint32_t whammc_module_import_func(WhammcModule *m, const char *module, const char *name,
+                                   uint32_t type);
+uint32_t whammc_module_import_global(WhammcModule *m, const char *module, const char *name,
+                                     WhammcType type, bool mutable_);
+/* Sizes in pages of 64 KiB; max UINT32_MAX = none. */
+uint32_t whammc_module_import_memory(WhammcModule *m, const char *module, const char *name,
+                                     uint32_t min, uint32_t max);
+/* `code` without the final `end`. Names may be NULL. */
+uint32_t whammc_module_add_func(WhammcModule *m, uint32_t type, const char *name,
+                                const WhammcType *locals, uint32_t nlocals, const WhammcCode *code);
+/* `value`: an integer, or the bits of a float; references start as null. */
+uint32_t whammc_module_add_global(WhammcModule *m, WhammcType type, bool mutable_, const char *name,
+                                  uint64_t value);
+uint32_t whammc_module_add_memory(WhammcModule *m, uint32_t min, uint32_t max, const char *name);
+/* A data segment that is put at `offset` of a memory when the module starts. */
+uint32_t whammc_module_add_data(WhammcModule *m, uint32_t memory, uint64_t offset,
+                                const void *bytes, size_t size);
+/* One for memory.init. */
+uint32_t whammc_module_add_passive_data(WhammcModule *m, const void *bytes, size_t size);
+bool whammc_module_add_export(WhammcModule *m, const char *name, WhammcKind kind, uint32_t handle);
+/* The function that runs when the module is instantiated; WHAMMC_NONE if there is none. */
+uint32_t whammc_module_start(const WhammcModule *m);
+void whammc_module_set_start(WhammcModule *m, uint32_t func);
+
+/* ---- building code ---- */
+
+WhammcCode *whammc_code_new(void);
+void whammc_code_clear(WhammcCode *c); /* for use again */
+void whammc_code_free(WhammcCode *c);
+
+void whammc_code_i32_const(WhammcCode *c, int32_t v);
+void whammc_code_i64_const(WhammcCode *c, int64_t v);
+void whammc_code_f32_const(WhammcCode *c, float v);
+void whammc_code_f64_const(WhammcCode *c, double v);
+void whammc_code_call(WhammcCode *c, uint32_t func);
+void whammc_code_global_get(WhammcCode *c, uint32_t global);
+void whammc_code_global_set(WhammcCode *c, uint32_t global);
+void whammc_code_local_get(WhammcCode *c, uint32_t local);
+void whammc_code_local_set(WhammcCode *c, uint32_t local);
+void whammc_code_local_tee(WhammcCode *c, uint32_t local);
+/*
+ * Any instruction by its mnemonic, with its immediates as numbers: indices and labels; for blocks
+ * the type (a WhammcType); for memory accesses alignment (log2), memory, offset, and the lane if
+ * there is one. False (and nothing is appended) if there is no such instruction, the number of
+ * immediates is wrong, or its immediates are lists (use whammc_code_bytes).
+ */
+bool whammc_code_op(WhammcCode *c, const char *mnemonic, const uint64_t *imms, uint32_t nimms);
+/* Bytes of the binary format, with handles as indices. */
+void whammc_code_bytes(WhammcCode *c, const void *bytes, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
