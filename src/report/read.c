@@ -16,6 +16,8 @@ typedef struct Parser {
     uint32_t which;
     bool in_csv;
     Str first_id, first_id_type; /* of the report's first row, if that was JSON; else ptr is NULL */
+    const ReportVar *last_var;
+    Buf key;
 } Parser;
 
 /* ---- slices ---- */
@@ -97,16 +99,46 @@ static void classify(ReportRow *row) {
     static const char *const unsigneds[] = {"u8", "u16", "u32", "u64", NULL};
     static const char *const signeds[] = {"i8", "i16", "i32", "i64", NULL};
     static const char *const reals[] = {"f32", "f64", NULL};
+    Str type = row->var->type, value = row->value;
     row->class = REPORT_CLASS_TEXT;
-    if (is_one_of(row->type, unsigneds) && decimal(row->value, UINT64_MAX, &row->number.u))
+    if (is_one_of(type, unsigneds) && decimal(value, UINT64_MAX, &row->number.u))
         row->class = REPORT_CLASS_UNSIGNED;
-    else if (is_one_of(row->type, signeds) && read_signed(row->value, &row->number.i))
+    else if (is_one_of(type, signeds) && read_signed(value, &row->number.i))
         row->class = REPORT_CLASS_SIGNED;
-    else if (is_one_of(row->type, reals) && read_real(row->value, &row->number.real))
+    else if (is_one_of(type, reals) && read_real(value, &row->number.real))
         row->class = REPORT_CLASS_REAL;
-    else if (str_is(row->type, "bool") &&
-             (str_is(row->value, "true") || str_is(row->value, "false")))
-        row->class = REPORT_CLASS_BOOL, row->number.u = str_is(row->value, "true");
+    else if (str_is(type, "bool") && (str_is(value, "true") || str_is(value, "false"))) {
+        row->class = REPORT_CLASS_BOOL;
+        row->number.u = str_is(value, "true");
+    }
+}
+
+/* ---- variables ---- */
+
+static bool same_var(const ReportVar *a, const ReportVar *b) {
+    return str_eq(a->name, b->name) && str_eq(a->id_type, b->id_type) && str_eq(a->type, b->type) &&
+           str_eq(a->wasm_type, b->wasm_type) && str_eq(a->script, b->script);
+}
+
+/* The one ReportVar that equals `var`. Rows of one variable stand together, so the last is tried
+ * first. */
+static const ReportVar *intern(Parser *p, const ReportVar *var) {
+    if (p->last_var && same_var(p->last_var, var))
+        return p->last_var;
+    Str columns[] = {var->id_type, var->name, var->type, var->wasm_type, var->script};
+    p->key.len = 0;
+    for (uint32_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        buf_name(&p->key, columns[i]);
+    bool added;
+    Str key = {(char *)p->key.data, (uint32_t)p->key.len};
+    uint64_t *kept = map_put(&p->report->vars, key, 0, &added);
+    if (added) {
+        ReportVar *copy = arena_new(&p->report->arena, ReportVar);
+        *copy = *var;
+        *kept = (uint64_t)(uintptr_t)copy;
+    }
+    p->last_var = (const ReportVar *)(uintptr_t)*kept;
+    return p->last_var;
 }
 
 /* ---- CSV ---- */
@@ -136,14 +168,14 @@ static bool csv_place(Str rest, ReportRow *row) {
     return false;
 }
 
-static bool csv_row(Str line, ReportRow *row) {
+static bool csv_row(Parser *p, Str line, ReportRow *row) {
     memset(row, 0, sizeof *row);
-    Str *columns[] = {&row->id,   &row->id_type,   &row->name,
-                      &row->type, &row->wasm_type, &row->script};
+    ReportVar var;
+    Str *columns[] = {&row->id, &var.id_type, &var.name, &var.type, &var.wasm_type, &var.script};
     for (uint32_t i = 0; i < sizeof columns / sizeof *columns; i++)
         if (!take_column(&line, columns[i]))
             return false;
-    if (row->id.len == 0 || row->id_type.len == 0)
+    if (row->id.len == 0 || var.id_type.len == 0)
         return false;
     if (!starts_with(line, STR(", , , "))) {
         if (!csv_place(line, row))
@@ -156,6 +188,7 @@ static bool csv_row(Str line, ReportRow *row) {
             row->probe.ptr = NULL;
         row->value = line;
     }
+    row->var = intern(p, &var);
     classify(row);
     return true;
 }
@@ -317,18 +350,20 @@ static bool json_object(Json *j, Str values[JSON_COLUMNS]) {
     return j->at == j->end;
 }
 
-static bool json_row(Arena *arena, Str line, ReportRow *row) {
+static bool json_row(Parser *p, Str line, ReportRow *row) {
     Str v[JSON_COLUMNS] = {0};
-    Json j = {arena, line.ptr, line.ptr + line.len};
+    Json j = {&p->report->arena, line.ptr, line.ptr + line.len};
     if (!json_object(&j, v) || !v[0].ptr || !v[1].ptr || !v[2].ptr || !v[3].ptr ||
         !v[JSON_VALUE].ptr)
         return false;
     uint64_t fid = 0, pc = 0;
-    *row = (ReportRow){v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], .value = v[JSON_VALUE]};
+    ReportVar var = {v[1], v[2], v[3], v[4], v[5]};
+    *row = (ReportRow){.id = v[0], .fname = v[6], .probe = v[7], .value = v[JSON_VALUE]};
     row->has_place = v[JSON_FID].ptr && v[JSON_PC].ptr && decimal(v[JSON_FID], UINT32_MAX, &fid) &&
                      decimal(v[JSON_PC], UINT32_MAX, &pc);
     row->fid = (uint32_t)fid;
     row->pc = (uint32_t)pc;
+    row->var = intern(p, &var);
     classify(row);
     return true;
 }
@@ -365,18 +400,18 @@ static void read_line(Parser *p, Str line, bool whole) {
         start_flush(p);
         p->in_csv = true;
     } else if (line.len > 5 && line.ptr[0] == '{') {
-        if (!json_row(&p->report->arena, line, &row))
+        if (!json_row(p, line, &row))
             return;
-        bool again =
-            p->first_id.ptr && str_eq(p->first_id, row.id) && str_eq(p->first_id_type, row.id_type);
+        bool again = p->first_id.ptr && str_eq(p->first_id, row.id) &&
+                     str_eq(p->first_id_type, row.var->id_type);
         if (p->in_csv || !p->first_id.ptr || again) {
             start_flush(p);
             p->in_csv = false;
             p->first_id = row.id;
-            p->first_id_type = row.id_type;
+            p->first_id_type = row.var->id_type;
         }
         add_row(p, &row, whole);
-    } else if (p->in_csv && csv_row(line, &row)) {
+    } else if (p->in_csv && csv_row(p, line, &row)) {
         add_row(p, &row, whole);
     } else if (p->in_csv && !starts_with(line, STR("id, id_type, "))) {
         p->in_csv = false;
@@ -396,11 +431,13 @@ bool report_read(Report *r, Str text, uint32_t which) {
         read_line(&p, line, lf != NULL);
         at = end + (lf != NULL);
     }
+    buf_free(&p.key);
     return which ? r->flushes >= which : r->flushes > 0;
 }
 
 void report_free(Report *r) {
     vec_free(&r->rows);
+    map_free(&r->vars);
     arena_free(&r->arena);
     memset(r, 0, sizeof *r);
 }

@@ -18,13 +18,18 @@ typedef enum ReportClass {
     REPORT_CLASS_TEXT, /* strings, tuples, maps, or a number that could not be read */
 } ReportClass;
 
+/* A reported variable, as one kind of rows names it; shared by the rows. */
+typedef struct ReportVar {
+    Str id_type, name, type, wasm_type, script;
+} ReportVar;
+
 typedef struct ReportRow {
-    Str id, id_type, name, type, wasm_type, script;
-    Str fname, probe; /* ptr is NULL if the row has none */
-    bool has_place;   /* fid and pc are set */
+    const ReportVar *var; /* equal variables are the same pointer */
+    Str id, fname, probe; /* fname.ptr, probe.ptr are NULL if the row has none */
+    Str value;            /* as written (JSON strings decoded) */
+    bool has_place;       /* fid and pc are set */
+    uint8_t class;        /* a ReportClass */
     uint32_t fid, pc;
-    Str value; /* as written (JSON strings decoded) */
-    ReportClass class;
     union {
         uint64_t u; /* REPORT_CLASS_UNSIGNED; REPORT_CLASS_BOOL: 0 or 1 */
         int64_t i;
@@ -35,6 +40,7 @@ typedef struct ReportRow {
 /* A zeroed Report is valid and empty. Release with report_free. */
 typedef struct Report {
     Arena arena;
+    Map vars; /* columns -> ReportVar */
     Vec(ReportRow) rows;
     uint32_t flushes; /* reports found in the text, this one among them */
     bool cut; /* the text ends in the middle of this report's last row, which was left out */
@@ -42,7 +48,8 @@ typedef struct Report {
 
 /*
  * Reads the `which`-th report of the text, counted from 1; 0 = the last. False if there is none.
- * The rows point into the text, which must live as long as the report. `r` must be empty.
+ * The rows point into the text, which must live as long as the report. `r` must be empty. It may
+ * hold memory even if the result is false.
  */
 bool report_read(Report *r, Str text, uint32_t which);
 

@@ -1,7 +1,7 @@
 /*
  * report/table.c - a report as tables for people.
  *
- * Rows of one variable (name, type, script) make one table. Columns: value, share of the total, a
+ * Rows of one variable make one table. Columns: value, share of the total, a
  * bar, the function, pc, and the probe, which goes into the heading instead if it is the same in
  * all rows.
  */
@@ -201,7 +201,7 @@ static void print_singles(Table *t, const Report *r) {
             continue;
         text.len = 0;
         value_text(row, &text);
-        uint32_t n = text_width(row->name), y = text_width(row->type);
+        uint32_t n = text_width(row->var->name), y = text_width(row->var->type);
         uint32_t v = text_width((Str){(char *)text.data, (uint32_t)text.len});
         names = n > names ? n : names;
         types = y > types ? y : types;
@@ -222,10 +222,10 @@ static void print_singles(Table *t, const Report *r) {
         value_text(row, &text);
         Str value = {(char *)text.data, (uint32_t)text.len};
         buf_str(t->out, STR("  "));
-        field(t, row->name, names, false);
+        field(t, row->var->name, names, false);
         buf_str(t->out, STR("  "));
         style(t, STYLE_DIM);
-        field(t, row->type, types, false);
+        field(t, row->var->type, types, false);
         style(t, STYLE_NONE);
         buf_str(t->out, STR("  "));
         field(t, value, row->class == REPORT_CLASS_TEXT ? text_width(value) : values, true);
@@ -362,10 +362,10 @@ static void print_total(Table *t, const Group *g) {
 static void print_heading(Table *t, const Group *g) {
     const ReportRow *first = g->rows.at[0];
     style(t, STYLE_HEAD);
-    clean(first->name, t->out);
+    clean(first->var->name, t->out);
     style(t, STYLE_NONE);
     buf_str(t->out, STR(": "));
-    clean(first->type, t->out);
+    clean(first->var->type, t->out);
     if (g->one_probe && first->probe.ptr) {
         buf_str(t->out, STR(" at "));
         clean(first->probe, t->out);
@@ -406,21 +406,20 @@ static void print_group(Table *t, Group *g) {
 /* Puts the site rows into groups, in the order in which the variables come. */
 static void print_groups(Table *t, const Report *r) {
     Vec(Group) groups = {0};
-    Map index = {0};
-    Buf key = {0};
+    Map index = {0}; /* address of the ReportVar -> index in groups */
+    const ReportVar *last = NULL;
+    uint64_t g = 0;
     for (uint32_t i = 0; i < r->rows.len; i++) {
         const ReportRow *row = &r->rows.at[i];
         if (!is_site(row))
             continue;
-        key.len = 0;
-        buf_name(&key, row->name);
-        buf_name(&key, row->type);
-        buf_name(&key, row->script);
-        bool added;
-        uint64_t g =
-            *map_put(&index, (Str){(char *)key.data, (uint32_t)key.len}, groups.len, &added);
-        if (added)
-            (void)vec_add(&groups);
+        if (row->var != last) {
+            bool added;
+            last = row->var;
+            g = *map_put(&index, (Str){(const char *)&last, sizeof last}, groups.len, &added);
+            if (added)
+                (void)vec_add(&groups);
+        }
         vec_push(&groups.at[g].rows, row);
     }
     for (uint32_t i = 0; i < groups.len; i++) {
@@ -429,7 +428,6 @@ static void print_groups(Table *t, const Report *r) {
     }
     vec_free(&groups);
     map_free(&index);
-    buf_free(&key);
 }
 
 void table_print(const Report *r, const TableOptions *options, Buf *out) {

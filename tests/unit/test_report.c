@@ -260,7 +260,7 @@ static void check_round_trip(ReportKind kind, const char *type, ImageFormat form
     for (uint32_t i = 0; i < ROWS; i++) {
         const ReportRow *row = &r.rows.at[i];
         assert_true(row->has_place && row->fid == rows[i].fid && row->pc == rows[i].pc);
-        assert_true(str_is(row->name, rows[i].var ? "x" : "y"));
+        assert_true(str_is(row->var->name, rows[i].var ? "x" : "y"));
         assert_true(str_is(row->probe, rows[i].probe ? "1_a:b:c:d" : "2_a:b:c:d"));
         if (kind == REPORT_U64)
             assert_true(row->class == REPORT_CLASS_UNSIGNED && row->number.u == rows[i].bits);
@@ -470,7 +470,7 @@ static void test_read_json(void **state) {
     assert_int_equal(r.rows.len, 2);
     assert_int_equal(r.rows.at[0].number.u, 6);
     assert_true(r.rows.at[0].has_place && r.rows.at[0].pc == 2);
-    assert_true(str_is(r.rows.at[1].name, "\xc3\xa9\xf0\x9f\x98\x80\n\xef\xbf\xbd"));
+    assert_true(str_is(r.rows.at[1].var->name, "\xc3\xa9\xf0\x9f\x98\x80\n\xef\xbf\xbd"));
     assert_true(!r.rows.at[1].has_place && !r.rows.at[1].fname.ptr);
     assert_true(r.rows.at[1].class == REPORT_CLASS_REAL);
     report_free(&r);
