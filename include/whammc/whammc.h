@@ -1,0 +1,149 @@
+/*
+ * whammc.h - compile Whamm scripts and instrument WebAssembly modules, from memory to memory.
+ *
+ *     whammc *w = whammc_new();
+ *     whammc_add_script(w, "hotness.whamm", text, text_len);
+ *     uint8_t *out; size_t out_size;
+ *     if (whammc_instrument(w, "app.wasm", bytes, size, NULL, &out, &out_size) != WHAMMC_OK)
+ *         fputs(whammc_messages(w, 0), stderr);
+ *     whammc_release(out);
+ *     whammc_free(w);
+ *
+ * The library does no input or output, keeps no global state and never exits. Different whammc
+ * objects may be used by different threads at the same time; one object by one thread at a time.
+ */
+#ifndef WHAMMC_WHAMMC_H
+#define WHAMMC_WHAMMC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct whammc whammc;
+
+/* What functions that can fail return. Details are in the messages. */
+typedef enum whammc_status {
+    WHAMMC_OK = 0,
+    WHAMMC_ERROR = 1,   /* the script or the module is at fault, or the options do not fit them */
+    WHAMMC_INTERNAL = 2 /* whammc is at fault: the output would have been invalid */
+} whammc_status;
+
+/* The version, "1.2.3". */
+const char *whammc_version(void);
+
+/* A compiler without scripts; never NULL. whammc_free takes NULL too. */
+whammc *whammc_new(void);
+void whammc_free(whammc *w);
+
+/* Adds a script; name (for messages) and text are copied. Nothing is checked yet. */
+void whammc_add_script(whammc *w, const char *name, const char *text, size_t len);
+
+/* Parses and checks all scripts without a program. */
+whammc_status whammc_check(whammc *w);
+
+/* ---- messages of the last call ---- */
+
+enum { WHAMMC_COLOUR = 1, WHAMMC_JSON = 2 };
+
+/* All errors and warnings of the last call, as text with carets (ANSI colours on request) or one
+ * JSON object a line.
+ * "" if there are none. Owned by w, valid until its next use. */
+const char *whammc_messages(whammc *w, unsigned flags);
+size_t whammc_error_count(const whammc *w);
+size_t whammc_warning_count(const whammc *w);
+
+/* ---- instrumenting ---- */
+
+typedef enum whammc_storage {
+    WHAMMC_STORAGE_AUTO,
+    WHAMMC_STORAGE_GLOBALS,
+    WHAMMC_STORAGE_MEMORY
+} whammc_storage;
+typedef enum whammc_host {
+    WHAMMC_HOST_AUTO,
+    WHAMMC_HOST_WASI,
+    WHAMMC_HOST_JS,
+    WHAMMC_HOST_NONE
+} whammc_host;
+typedef enum whammc_format { WHAMMC_FORMAT_CSV, WHAMMC_FORMAT_JSON } whammc_format;
+
+/* All zero = the defaults. */
+typedef struct whammc_options {
+    whammc_storage storage; /* where per-site variables live */
+    whammc_host host;       /* how the report gets out of the program */
+    whammc_format format;   /* of the report */
+    const char *report;     /* "stdout" (NULL), "stderr", or a file below a directory that the host
+                               opens (WASI) */
+    int no_optimise;        /* leave out the optimiser's passes over probe code */
+    int keep_debug; /* keep custom sections that describe the old code (DWARF, source maps) */
+} whammc_options;
+
+/* How often each probe matched; filled by whammc_instrument and whammc_list. */
+typedef struct whammc_probe_stats {
+    const char *script; /* name of the script */
+    const char *rule;   /* the rule as written */
+    uint32_t line;      /* of the rule in the script, from 1 */
+    uint64_t sites;
+} whammc_probe_stats;
+
+/*
+ * Instruments a module. On success *out is a new buffer of *out_size bytes, released with
+ * whammc_release. The output has been validated. On failure *out is NULL. Warnings may be there in
+ * both cases.
+ */
+whammc_status whammc_instrument(whammc *w, const char *name, const void *bytes, size_t size,
+                                const whammc_options *options, uint8_t **out, size_t *out_size);
+void whammc_release(void *buffer);
+
+/* The probes of the scripts in order, with the site counts of the last instrument or list call. *n
+ * of them; owned by w. */
+const whammc_probe_stats *whammc_probes(whammc *w, size_t *n);
+
+/* ---- listing ---- */
+
+/* One place where a probe matches. Strings are valid during the call. */
+typedef struct whammc_site {
+    uint32_t probe;    /* index into whammc_probes */
+    uint32_t number;   /* the probe number of reports */
+    const char *event; /* "wasm:opcode:call:before" */
+    uint32_t fid;
+    const char *fname; /* "" = none */
+    uint32_t pc;
+    const char *instruction; /* with immediates, "call 12"; "" at function entry */
+} whammc_site;
+
+/* Finds every site of every probe in a module, calling `site` for each in code order; it may be
+ * NULL (then only the counts of whammc_probes are filled). */
+whammc_status whammc_list(whammc *w, const char *name, const void *bytes, size_t size,
+                          void (*site)(void *ctx, const whammc_site *s), void *ctx);
+
+/* ---- asking about rules ---- */
+
+typedef struct whammc_name {
+    const char *name;
+    const char *type; /* "u32"; NULL = needs a type bound */
+    int is_static;    /* a constant at each site */
+    int assignable;
+    const char *doc;
+} whammc_name;
+
+typedef struct whammc_event {
+    const char *text; /* "wasm:opcode:br_if:before" */
+    const char *doc;
+    const whammc_name *names;
+    size_t nnames;
+} whammc_event;
+
+/* Expands a rule such as "wasm:opcode:*load*:before" and calls `event` for everything that it
+ * matches, in probe number order. Strings are valid during the call. */
+whammc_status whammc_explain(whammc *w, const char *rule,
+                             void (*event)(void *ctx, const whammc_event *e), void *ctx);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,315 @@
+/*
+ * api/whammc.c - the public library: scripts and modules from memory to memory.
+ *
+ * Each call parses and checks the scripts anew (they are small next to programs), so that a whammc
+ * object holds only texts and the results of its last call.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include "whammc/whammc.h"
+
+#include "target/rewrite.h"
+#include "wasm/text.h"
+
+#ifndef PACKAGE_VERSION
+#define PACKAGE_VERSION "0.1.0"
+#endif
+
+typedef struct Source {
+    char *name, *text;
+    size_t len;
+} Source;
+
+struct whammc {
+    Vec(Source) sources;
+    Diags diags;
+    Buf rendered;
+    /* The last call's plan. */
+    Vec(Script *) scripts;
+    Vec(DiagFileId) files;
+    Plan plan;
+    Vec(whammc_probe_stats) probes;
+    Buf rules;  /* texts of `probes` */
+    char *rule; /* what whammc_explain was asked */
+};
+
+const char *whammc_version(void) {
+    return PACKAGE_VERSION;
+}
+
+whammc *whammc_new(void) {
+    return mem_zalloc(sizeof(whammc));
+}
+
+/* Forgets the last call. */
+static void reset(whammc *w) {
+    plan_free(&w->plan);
+    w->plan = (Plan){0};
+    for (uint32_t i = 0; i < w->scripts.len; i++) {
+        script_free(w->scripts.at[i]);
+        free(w->scripts.at[i]);
+    }
+    w->scripts.len = w->files.len = w->probes.len = 0;
+    w->rules.len = 0;
+    free(w->rule);
+    w->rule = NULL;
+    diag_free(&w->diags);
+    w->diags = (Diags){0};
+}
+
+void whammc_free(whammc *w) {
+    if (!w)
+        return;
+    reset(w);
+    for (uint32_t i = 0; i < w->sources.len; i++) {
+        free(w->sources.at[i].name);
+        free(w->sources.at[i].text);
+    }
+    vec_free(&w->sources);
+    vec_free(&w->scripts);
+    vec_free(&w->files);
+    vec_free(&w->probes);
+    buf_free(&w->rules);
+    buf_free(&w->rendered);
+    free(w);
+}
+
+static char *copy(const char *s, size_t len) {
+    char *p = mem_alloc(len + 1);
+    if (len)
+        memcpy(p, s, len);
+    p[len] = 0;
+    return p;
+}
+
+void whammc_add_script(whammc *w, const char *name, const char *text, size_t len) {
+    vec_push(&w->sources, ((Source){copy(name, strlen(name)), copy(text, len), len}));
+}
+
+static whammc_status status_of(const whammc *w) {
+    for (uint32_t i = 0; i < w->diags.list.len; i++)
+        if (w->diags.list.at[i]->tag == DIAG_INTERNAL)
+            return WHAMMC_INTERNAL;
+    return w->diags.errors ? WHAMMC_ERROR : WHAMMC_OK;
+}
+
+/* Parses every script and makes the plan. */
+static whammc_status prepare(whammc *w) {
+    reset(w);
+    bool ok = true;
+    for (uint32_t i = 0; i < w->sources.len; i++) {
+        const Source *s = &w->sources.at[i];
+        Script *script = mem_zalloc(sizeof *script);
+        vec_push(&w->scripts, script);
+        vec_push(&w->files, diag_file(&w->diags, s->name, s->text, s->len, false));
+        ok &= lang_parse(script, s->text, s->len, vec_last(&w->files), &w->diags);
+    }
+    if (ok)
+        plan_make(&w->plan, w->scripts.at, w->scripts.len, &w->diags);
+    return status_of(w);
+}
+
+whammc_status whammc_check(whammc *w) {
+    return prepare(w);
+}
+
+const char *whammc_messages(whammc *w, unsigned flags) {
+    w->rendered.len = 0;
+    if (flags & WHAMMC_JSON)
+        diag_render_json(&w->diags, &w->rendered);
+    else
+        diag_render_text(&w->diags, &w->rendered, flags & WHAMMC_COLOUR);
+    return buf_cstr(&w->rendered);
+}
+
+size_t whammc_error_count(const whammc *w) {
+    return w->diags.errors;
+}
+
+size_t whammc_warning_count(const whammc *w) {
+    return w->diags.warnings;
+}
+
+/* ---- probes ---- */
+
+static uint64_t sites_of(const Plan *plan, const PlanProbe *p) {
+    uint64_t sites = 0;
+    for (uint32_t k = 0; k < p->nactions; k++)
+        sites += plan->actions.at[p->first_action + k].sites;
+    return sites;
+}
+
+const whammc_probe_stats *whammc_probes(whammc *w, size_t *n) {
+    w->probes.len = 0;
+    w->rules.len = 0;
+    /* Texts first: the buffer moves while it grows. */
+    Vec(size_t) at = {0};
+    for (uint32_t i = 0; i < w->plan.probes.len; i++) {
+        const Rule *r = &w->plan.probes.at[i].probe->rule;
+        vec_push(&at, w->rules.len);
+        for (uint32_t k = 0; k < r->nparts; k++)
+            buf_printf(&w->rules, "%s%.*s", k ? ":" : "", STR_ARG(r->parts[k].pattern));
+        buf_u8(&w->rules, 0);
+    }
+    for (uint32_t i = 0; i < w->plan.probes.len; i++) {
+        const PlanProbe *p = &w->plan.probes.at[i];
+        whammc_probe_stats *s = vec_add(&w->probes);
+        uint32_t column;
+        s->script = w->sources.at[p->script].name;
+        s->rule = (const char *)w->rules.data + at.at[i];
+        diag_position(&w->diags, w->files.at[p->script], p->probe->rule.span.start, &s->line,
+                      &column);
+        s->sites = sites_of(&w->plan, p);
+    }
+    vec_free(&at);
+    *n = w->probes.len;
+    return w->probes.at;
+}
+
+static void warn_unmatched(whammc *w) {
+    for (uint32_t i = 0; i < w->plan.probes.len; i++) {
+        const PlanProbe *p = &w->plan.probes.at[i];
+        EventKind kind =
+            p->nactions ? w->plan.actions.at[p->first_action].event.kind : EVENT_REPORT;
+        if (kind != EVENT_BEGIN && kind != EVENT_END && kind != EVENT_REPORT &&
+            !sites_of(&w->plan, p))
+            diag(&w->diags, DIAG_NO_SITES, p->probe->rule.span,
+                 "this probe matches nothing in the program");
+    }
+}
+
+/* ---- instrumenting ---- */
+
+static RewriteOptions rewrite_options(const whammc_options *o) {
+    static const whammc_options defaults;
+    if (!o)
+        o = &defaults;
+    RewriteOptions r = {.storage = (StorageChoice)o->storage,
+                        .host = (HostChoice)o->host,
+                        .format = o->format == WHAMMC_FORMAT_JSON ? IMAGE_JSON : IMAGE_CSV,
+                        .report = REPORT_STDOUT,
+                        .no_optimise = o->no_optimise != 0,
+                        .keep_debug = o->keep_debug != 0};
+    if (o->report && strcmp(o->report, "stderr") == 0) {
+        r.report = REPORT_STDERR;
+    } else if (o->report && strcmp(o->report, "stdout") != 0) {
+        r.report = REPORT_FILE;
+        r.report_file = o->report;
+    }
+    return r;
+}
+
+whammc_status whammc_instrument(whammc *w, const char *name, const void *bytes, size_t size,
+                                const whammc_options *options, uint8_t **out, size_t *out_size) {
+    *out = NULL;
+    *out_size = 0;
+    whammc_status status = prepare(w);
+    if (status != WHAMMC_OK)
+        return status;
+    RewriteOptions r = rewrite_options(options);
+    DiagFileId file = diag_file(&w->diags, name, bytes, size, true);
+    Buf buf = {0};
+    if (rewrite_module(&w->plan, bytes, size, file, &r, &buf, &w->diags)) {
+        warn_unmatched(w);
+        *out = buf.data;
+        *out_size = buf.len;
+        return WHAMMC_OK;
+    }
+    buf_free(&buf);
+    status = status_of(w);
+    return status == WHAMMC_OK ? WHAMMC_INTERNAL : status;
+}
+
+void whammc_release(void *buffer) {
+    free(buffer);
+}
+
+/* ---- listing ---- */
+
+typedef struct Listing {
+    whammc *w;
+    void (*site)(void *ctx, const whammc_site *s);
+    void *ctx;
+    Buf event, instruction, fname;
+} Listing;
+
+static void list_site(void *ctx, const Site *site, const SiteTypes *types, const Match *matches,
+                      uint32_t n) {
+    (void)types;
+    Listing *l = ctx;
+    for (uint32_t i = 0; i < n; i++) {
+        const Action *a = matches[i].action;
+        matches[i].action->sites++;
+        if (!l->site)
+            continue;
+        l->event.len = l->instruction.len = l->fname.len = 0;
+        event_text(&l->event, a->event, false);
+        if (site->instr)
+            wasm_instr_text(&l->instruction, site->instr);
+        buf_str(&l->fname, wasm_func_name(site->m, site->func));
+        whammc_site s = {a->variant->source,  a->number, buf_cstr(&l->event),      site->func,
+                         buf_cstr(&l->fname), site->pc,  buf_cstr(&l->instruction)};
+        l->site(l->ctx, &s);
+    }
+}
+
+whammc_status whammc_list(whammc *w, const char *name, const void *bytes, size_t size,
+                          void (*site)(void *ctx, const whammc_site *s), void *ctx) {
+    whammc_status status = prepare(w);
+    if (status != WHAMMC_OK)
+        return status;
+    Listing l = {.w = w, .site = site, .ctx = ctx};
+    DiagFileId file = diag_file(&w->diags, name, bytes, size, true);
+    if (rewrite_list(&w->plan, bytes, size, file, list_site, &l, &w->diags))
+        warn_unmatched(w);
+    buf_free(&l.event);
+    buf_free(&l.instruction);
+    buf_free(&l.fname);
+    return status_of(w);
+}
+
+/* ---- explaining ---- */
+
+typedef struct Explained {
+    Vec(whammc_name) names;
+    Arena arena;
+} Explained;
+
+static void explain_name(void *ctx, Str name, const Bound *bound) {
+    Explained *x = ctx;
+    const NameInfo *info = &name_infos[bound->id];
+    vec_push(&x->names, ((whammc_name){arena_strndup(&x->arena, name.ptr, name.len),
+                                       bound->type ? bound->type->text : NULL, bound->is_static,
+                                       bound->assignable, info->doc}));
+}
+
+whammc_status whammc_explain(whammc *w, const char *rule,
+                             void (*event)(void *ctx, const whammc_event *e), void *ctx) {
+    reset(w);
+    /* The rule as the only probe of a script. */
+    Buf text = {0};
+    buf_printf(&text, "%s {}", rule);
+    Script script = {0};
+    DiagFileId file = diag_file(&w->diags, "rule", text.data, text.len, false);
+    Events events = {0};
+    if (lang_parse(&script, (const char *)text.data, text.len, file, &w->diags) &&
+        script.probes.len == 1)
+        rule_expand(&script.probes.at[0]->rule, &events, &w->diags);
+    for (uint32_t i = 0; i < events.len; i++) {
+        Explained x = {0};
+        Buf name = {0};
+        event_text(&name, events.at[i], false);
+        event_name_each(events.at[i], explain_name, &x);
+        whammc_event e = {buf_cstr(&name), event_doc(events.at[i].kind), x.names.at, x.names.len};
+        event(ctx, &e);
+        buf_free(&name);
+        vec_free(&x.names);
+        arena_free(&x.arena);
+    }
+    whammc_status status = status_of(w);
+    vec_free(&events);
+    script_free(&script);
+    w->rule = (char *)text.data; /* messages point into it */
+    return status;
+}

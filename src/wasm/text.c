@@ -1,0 +1,97 @@
+/*
+ * wasm/text.c - one instruction as text, close to the text format (indices as numbers, defaults
+ * left out).
+ */
+#include "wasm/text.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static void put_type(Buf *out, WasmType t) {
+    char buf[32];
+    if (WASM_IS_REF(t) || !(t & WASM_FUNC_TYPE_BIT))
+        buf_printf(out, " %s", wasm_type_text(t, buf));
+    else
+        buf_printf(out, " (type %u)", t & ~WASM_FUNC_TYPE_BIT);
+}
+
+static void put_memarg(Buf *out, const WasmInstr *i) {
+    if (i->b)
+        buf_printf(out, " %u", i->b);
+    if (i->c)
+        buf_printf(out, " offset=%llu", (unsigned long long)i->c);
+    buf_printf(out, " align=%llu", 1ull << (i->a & 63));
+}
+
+static void put_float(Buf *out, double v) {
+    if (isnan(v))
+        buf_printf(out, " nan");
+    else if (isinf(v))
+        buf_printf(out, v < 0 ? " -inf" : " inf");
+    else
+        buf_printf(out, " %.17g", v);
+}
+
+static void put_labels(Buf *out, const WasmInstr *i) {
+    const uint8_t *at = i->vec;
+    for (uint32_t k = 0; k < i->count && k < 8; k++)
+        buf_printf(out, " %u", wasm_vec_u32(&at));
+    if (i->count > 8)
+        buf_printf(out, " ... (%u)", i->count);
+    buf_printf(out, " %u", i->a);
+}
+
+void wasm_instr_text(Buf *out, const WasmInstr *i) {
+    float f;
+    double d;
+    uint32_t bits = (uint32_t)i->c;
+    buf_printf(out, "%s", wasm_ops[i->op].mnemonic);
+    switch ((WasmImm)wasm_ops[i->op].imm) {
+    case WASM_IMM_NONE:
+    case WASM_IMM_ZERO: break;
+    case WASM_IMM_BLOCK:
+    case WASM_IMM_TRY_TABLE:
+        if (i->type != WASM_NONE)
+            put_type(out, i->type);
+        break;
+    case WASM_IMM_SELECT:
+    case WASM_IMM_HEAP: put_type(out, i->type); break;
+    case WASM_IMM_CAST:
+        buf_printf(out, " %u", i->a);
+        put_type(out, i->type);
+        put_type(out, i->type2);
+        break;
+    case WASM_IMM_BR_TABLE: put_labels(out, i); break;
+    case WASM_IMM_MEMARG: put_memarg(out, i); break;
+    case WASM_IMM_MEMARG_LANE:
+        put_memarg(out, i);
+        buf_printf(out, " %u", i->count);
+        break;
+    case WASM_IMM_I32:
+    case WASM_IMM_I64: buf_printf(out, " %lld", (long long)i->c); break;
+    case WASM_IMM_F32:
+        memcpy(&f, &bits, sizeof f);
+        put_float(out, (double)f);
+        break;
+    case WASM_IMM_F64:
+        memcpy(&d, &i->c, sizeof d);
+        put_float(out, d);
+        break;
+    case WASM_IMM_V128:
+    case WASM_IMM_LANES16:
+        for (uint32_t k = 0; k < 16; k++)
+            buf_printf(out, " %u", i->vec[k]);
+        break;
+    case WASM_IMM_TYPE_TABLE:
+    case WASM_IMM_DATA_MEMORY:
+    case WASM_IMM_MEMORY_MEMORY:
+    case WASM_IMM_ELEM_TABLE:
+    case WASM_IMM_TABLE_TABLE:
+    case WASM_IMM_TYPE_FIELD:
+    case WASM_IMM_TYPE_U32:
+    case WASM_IMM_TYPE_DATA:
+    case WASM_IMM_TYPE_ELEM:
+    case WASM_IMM_TYPE_TYPE: buf_printf(out, " %u %u", i->a, i->b); break;
+    default: buf_printf(out, " %u", i->a);
+    }
+}

@@ -1,0 +1,13 @@
+/*
+ * wasm/text.h - one instruction as text.
+ */
+#ifndef WHAMMC_WASM_TEXT_H
+#define WHAMMC_WASM_TEXT_H
+
+#include "wasm/op.h"
+
+/* Appends an instruction as in the text format ("i32.load offset=8 align=4"); long label lists are
+ * cut. */
+void wasm_instr_text(Buf *out, const WasmInstr *i);
+
+#endif
