@@ -39,7 +39,9 @@
 %token ARROW "'->'"
 %token PREDICATE        "'/' before a predicate"
 %token PREDICATE_END    "'/' after the predicate"
-%token NEW_RULE         "a match rule" /* made up where a rule starts though the statement before has no end */
+/* Made up where a rule, or on a new line a word, starts though the statement before has no end. */
+%token NEW_RULE         "a match rule"
+%token NEW_STATEMENT    "a new statement"
 %token BAD_TOKEN        "an unreadable token"
 
 %right '?' ':'
@@ -82,7 +84,6 @@ item:
   | FN word '(' params ')' result block { build_fn(p, @$, $2, $4, $6, @6, $7); }
   | rule predicate block                { build_probe(p, @$, $1, $2, $3); }
   | error '}'
-  | error NEW_RULE
 ;
 
 /* ---- match rules ---- */
@@ -172,6 +173,8 @@ statement:
     simple ';'                          { $$ = $1; }
   | if_stmt
   | error ';'                           { $$ = NULL; }
+  | error NEW_RULE                      { $$ = NULL; }
+  | error NEW_STATEMENT                 { $$ = NULL; }
   | broken                              { $$ = NULL; }
 ;
 

@@ -26,8 +26,8 @@ void check_explain(Check *c, Diag *g, const Expr *e) {
                        e->type->text);
         else
             diag_label(c->diags, g, e->span, "'%.*s' is %s in %s", STR_ARG(name), e->type->text,
-                       c->scope->describe);
-    } else if (e->type) {
+                       c->scope->describe ? c->scope->describe : "this place");
+    } else if (e->type && (e->span.start != g->span.start || e->span.end != g->span.end)) {
         diag_label(c->diags, g, e->span, "this is %s", e->type->text);
     }
 }
@@ -284,16 +284,35 @@ static const Type *check_tuple(Check *c, Expr *e, const Type *want) {
 
 /* ---- all ---- */
 
+/* A bound constant that behaves like a literal takes the integer type that is wanted; where a float
+ * is wanted, it is converted. */
+static const Type *check_plain_name(Check *c, Expr *e, const Type *want) {
+    const Type *t = check_name(c, e);
+    if (!e->is_bound || !e->bound.literal || !want || t->kind == TYPE_ERROR)
+        return t;
+    if (!type_is_float(want))
+        return type_is_integer(want) ? want : t;
+    Expr *name = arena_new(&c->script->arena, Expr);
+    *name = *e;
+    name->type = t;
+    *e = (Expr){.kind = EXPR_CAST,
+                .span = e->span,
+                .depth = e->depth + 1,
+                .cast = want,
+                .is_static = true,
+                .nargs = 1};
+    e->args = arena_new(&c->script->arena, Expr *);
+    e->args[0] = name;
+    return want;
+}
+
 static const Type *check_kind(Check *c, Expr *e, const Type *want) {
     switch (e->kind) {
     case EXPR_INT: return check_int(c, e, want);
     case EXPR_FLOAT: return check_float(c, e, want);
     case EXPR_BOOL: e->is_static = true; return boolean;
     case EXPR_STR: e->is_static = true; return &type_scalar[TYPE_STR];
-    case EXPR_NAME: {
-        const Type *t = check_name(c, e);
-        return e->is_bound && e->bound.literal && want && type_is_numeric(want) ? want : t;
-    }
+    case EXPR_NAME: return check_plain_name(c, e, want);
     case EXPR_INDEX: return check_index(c, e);
     case EXPR_FIELD: return check_field(c, e);
     case EXPR_UNARY: return check_unary(c, e, want);

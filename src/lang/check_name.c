@@ -79,7 +79,7 @@ static void consider(void *ctx, Str name) {
 void check_suggest(Check *c, Diag *g, Str name, bool functions) {
     if (g == &c->diags->spare)
         return;
-    Best best = {name, {0}, name.len / 3 + 2};
+    Best best = {name, {0}, (name.len + 4) / 3};
     if (functions) {
         for (uint32_t i = 0; i < c->script->fns.len; i++)
             consider(&best, c->script->fns.at[i]->name);

@@ -7,37 +7,38 @@
 #include "lang/ast.h"
 
 /*
- * Parses a script. `text` is borrowed and must outlive the script. Several syntax errors are reported in one
- * run (recovery at ';' and '}'). Always gives a script (possibly partial); release with script_free. False if there
- * was a syntax error.
+ * Parses a script. `text` is borrowed and must outlive the script. Several syntax errors are
+ * reported in one run (recovery at ';' and '}'). Always gives a script (possibly partial); release
+ * with script_free. False if there was a syntax error.
  */
 bool lang_parse(Script *s, const char *text, size_t len, DiagFileId file, Diags *diags);
 void script_free(Script *s);
 
 /*
- * What a probe's surroundings define; implemented by probe/. The checker asks it for each name that is not a
- * variable, and for each called function that is not a fn of the script.
+ * What a probe's surroundings define; implemented by probe/. The checker asks it for each name that
+ * is not a variable, and for each called function that is not a fn of the script.
  */
 typedef struct Scope {
     void *ctx;
     /* A bound name or constant; false = unknown. */
     bool (*name)(void *ctx, Str name, Bound *out);
-    /* A bound or built-in function `name`: its id, parameter types and result (NULL = none); false = unknown. A
-     * parameter of type &type_unit is the name of a library in use. */
+    /* A bound or built-in function `name`: its id, parameter types and result (NULL = none); false
+     * = unknown. A parameter of type &type_unit is the name of a library in use. */
     bool (*function)(void *ctx, Str name, Bound *out, const Type *const **params, uint32_t *nparams,
                      const Type **result);
     /* Calls add() for every name that could be meant, for "did you mean". */
     void (*suggest)(void *ctx, bool functions, void (*add)(void *add_ctx, Str name), void *add_ctx);
-    /* A library function; false = the library or the function is unknown (reported by the scope itself). May be NULL. */
-    bool (*library)(void *ctx, const Expr *call, Bound *out, const Type *const **params, uint32_t *nparams,
-                    const Type **result);
-    bool can_return_value;  /* `return e;` is allowed: an alt probe */
+    /* A library function; false = the library or the function is unknown (reported by the scope
+     * itself). May be NULL. */
+    bool (*library)(void *ctx, const Expr *call, Bound *out, const Type *const **params,
+                    uint32_t *nparams, const Type **result);
+    bool can_return_value;   /* `return e;` is allowed: an alt probe */
     const Type *return_type; /* its type, NULL = any scalar */
-    const char *describe;   /* "wasm:opcode:call:before" for messages */
+    const char *describe;    /* "wasm:opcode:call:before" for messages */
 } Scope;
 
-/* Resolves and types script-scope statements and functions (in any order of definition). `scope` has the names of
- * script scope. False if there were errors. */
+/* Resolves and types script-scope statements and functions (in any order of definition). `scope`
+ * has the names of script scope. False if there were errors. */
 bool lang_check_script(Script *s, const Scope *scope, Diags *diags);
 
 /* Resolves and types one probe (a clone) in place: fills vars, types, is_static. */

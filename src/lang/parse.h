@@ -53,6 +53,7 @@ typedef struct Parse {
 
     ScanMode mode;
     bool in_predicate;
+    bool after_at;                  /* the token before `prev` is '@' */
     int prev;                       /* the token before, 0 at the start */
     Span prev_span, before_span;    /* of the last token, and of the one before it */
     Span braces[PARSE_MAX_NESTING]; /* the open braces */

@@ -140,10 +140,22 @@ static void close_blocks(Parse *p, uint32_t at) {
     p->closing = p->nbraces;
 }
 
-/* Looks whether a match rule comes next. Gives a made-up token, or 0. */
-static int look_for_rule(Parse *p, Span *span) {
+/* The length of the word at `at` if it can start a statement; "as" goes on with an expression. */
+static uint32_t statement_word(const Parse *p, uint32_t at) {
+    uint32_t len = 0;
+    while (at + len < p->len && is_word_char(p->text[at + len]))
+        len++;
+    bool digit = len && p->text[at] >= '0' && p->text[at] <= '9';
+    return digit || str_eq((Str){p->text + at, len}, STR("as")) ? 0 : len;
+}
+
+/* Looks whether a match rule comes next, or a new line's statement though the one before has no
+ * ';'. Gives a made-up token, or 0. */
+static int look_ahead(Parse *p, Span *span) {
     bool at_start = !p->prev || p->prev == ';' || p->prev == '{' || p->prev == '}';
-    bool unfinished = p->nbraces == 0 && p->nparens == 0 && ends_operand(p->prev);
+    /* behind these no word can follow, except behind "@init" and the like */
+    bool unfinished = p->nparens == 0 && !p->after_at &&
+                      (ends_operand(p->prev) || p->prev == INC || p->prev == DEC);
     if (p->mode != SCAN_CODE || p->in_predicate || (!at_start && !unfinished))
         return 0;
     uint32_t at = skip_blank(p, p->pos);
@@ -152,9 +164,12 @@ static int look_for_rule(Parse *p, Span *span) {
         p->mode = SCAN_RULE;
     } else if (at_start && p->nbraces && is_whole_rule(p, at)) {
         close_blocks(p, at);
-    } else if (unfinished && has_newline(p, p->pos, at) && at < p->len &&
-               is_word_char(p->text[at]) && is_whole_rule(p, at)) {
-        return NEW_RULE;
+    } else if (unfinished && has_newline(p, p->pos, at) && statement_word(p, at)) {
+        p->nangles = 0;
+        if (is_whole_rule(p, at))
+            return NEW_RULE;
+        span->end += statement_word(p, at);
+        return NEW_STATEMENT;
     }
     return 0;
 }
@@ -238,7 +253,7 @@ int lang_yylex(union LANG_YYSTYPE *value, Span *span, Parse *p) {
     *span = (Span){p->file, p->pos, p->pos};
     int token = p->stop ? END : 0;
     if (!p->stop && !p->closing)
-        token = look_for_rule(p, span);
+        token = look_ahead(p, span);
     if (p->closing) {
         p->closing--;
         token = leave_statement(p, '}');
@@ -248,10 +263,9 @@ int lang_yylex(union LANG_YYSTYPE *value, Span *span, Parse *p) {
             *span = (Span){p->file, p->len, p->len};
         token = in_context(p, *span, token);
     }
-    if (token == NEW_RULE)
-        p->prev = ';'; /* the rule is recognised with the next token */
-    else
-        p->prev = token;
+    p->after_at = p->prev == '@';
+    bool made_up = token == NEW_RULE || token == NEW_STATEMENT;
+    p->prev = made_up ? ';' : token; /* what was seen is scanned with the next token */
     p->before_span = p->prev_span;
     p->prev_span = *span;
     return token;
