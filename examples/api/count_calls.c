@@ -59,7 +59,7 @@ static bool instrument(WhammcModule *m, const char *path) {
         fprintf(stderr, "count_calls: %s\n", whammc_module_error(m));
     else if (!(ok = write_file(path, out, size)))
         perror(path);
-    whammc_free(out);
+    whammc_release(out);
     whammc_code_free(code);
     return ok;
 }
@@ -80,7 +80,7 @@ int main(int argc, char **argv) {
     free(bytes);
     if (!m) {
         fprintf(stderr, "count_calls: %s: %s\n", argv[1], error);
-        whammc_free(error);
+        whammc_release(error);
         return 1;
     }
     bool ok = instrument(m, argv[2]);

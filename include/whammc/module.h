@@ -66,11 +66,11 @@ typedef enum WhammcKind {
 /* ---- reading and writing ---- */
 
 /* Reads and validates a module. The bytes are copied. On failure NULL, and *error (if error is not
- * NULL) is the text, to be released with whammc_free. */
+ * NULL) is the text, to be released with whammc_release. */
 WhammcModule *whammc_module_read(const void *bytes, size_t size, char **error);
 void whammc_module_free(WhammcModule *m);
 
-/* Writes the module as it is now to *bytes, to be released with whammc_free. After the first write
+/* Writes the module as it is now to *bytes, to be released with whammc_release. After the first write
  * no imports can be added; the rest can go on. The result is validated: false if attached code was
  * wrong. */
 bool whammc_module_write(WhammcModule *m, uint8_t **bytes, size_t *size);
@@ -79,7 +79,7 @@ bool whammc_module_write(WhammcModule *m, uint8_t **bytes, size_t *size);
 const char *whammc_module_error(const WhammcModule *m);
 
 /* Releases memory that this library has given. */
-void whammc_free(void *p);
+void whammc_release(void *p);
 
 /* ---- looking ---- */
 

@@ -221,10 +221,6 @@ whammc_status whammc_instrument(whammc *w, const char *name, const void *bytes, 
     return status == WHAMMC_OK ? WHAMMC_INTERNAL : status;
 }
 
-void whammc_release(void *buffer) {
-    free(buffer);
-}
-
 /* ---- listing ---- */
 
 typedef struct Listing {

@@ -48,7 +48,7 @@ const char *whammc_module_error(const WhammcModule *m) {
     return m->error.len ? (const char *)m->error.data : "";
 }
 
-void whammc_free(void *p) {
+void whammc_release(void *p) {
     free(p);
 }
 

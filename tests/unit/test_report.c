@@ -176,6 +176,7 @@ static void test_names(void **state) {
     Image *img = image_new();
     uint32_t var = scalar(img, REPORT_U32, "n", "u32", "i32");
     uint32_t probe = image_probe(img, STR("1_wasm:func:entry:<no-mode>"));
+    image_func(img, 0, STR(""));
     image_func(img, 0, STR("line\nbreak\x7f"));
     image_func(img, 1, STR("caf\xc3\xa9 \xff\"\\\x01"));
     image_func(img, 1, STR("second name"));
