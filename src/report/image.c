@@ -86,6 +86,8 @@ uint32_t image_probe(Image *img, Str id) {
 }
 
 void image_func(Image *img, uint32_t fid, Str name) {
+    if (name.len == 0)
+        return;
     ImageFunc f = {fid, img->funcs.len, keep(img, name)};
     vec_push(&img->funcs, f);
 }

@@ -42,8 +42,10 @@ void image_free(Image *img); /* NULL is fine */
 uint32_t image_var(Image *img, ReportKind kind, Str name, Str whamm_type, Str wasm_type,
                    Str script);
 uint32_t image_probe(Image *img, Str id); /* "12_wasm:opcode:call:before" */
-/* The name of a function, in any order, used or not. The first name of a function stands; none:
- * "#<fid>". */
+/*
+ * The name of a function, in any order, used or not. The first name of a function stands; one
+ * without a name, or with an empty one, prints as "#<fid>".
+ */
 void image_func(Image *img, uint32_t fid, Str name);
 
 /*

@@ -10,7 +10,7 @@ src=$1 out=$2 host=$3
 shift 3
 
 flags="--target=wasm32 -std=c11 -Oz -ffreestanding -nostdlib -fvisibility=hidden
- -mbulk-memory -fno-jump-tables -Wall -Wextra -Werror"
+ -mcpu=mvp -mbulk-memory -mmutable-globals -fno-jump-tables -Wall -Wextra -Werror"
 
 objects=
 for file in "$host" format.c number.c; do
