@@ -21,8 +21,10 @@ bool wasm_read_fail(WasmReader *r, DiagTag tag, const uint8_t *at, const char *f
     va_end(args);
     uint32_t offset = (uint32_t)(at - r->m->bytes);
     Span span = {r->m->file, offset, offset};
-    diag(r->diags, tag, span, "%s%s%s", text, r->section ? ", in the section " : "",
-         r->section ? r->section : "");
+    if (r->section)
+        diag(r->diags, tag, span, "%s, in the %s section", text, r->section);
+    else
+        diag(r->diags, tag, span, "%s", text);
     return false;
 }
 
