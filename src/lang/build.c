@@ -356,8 +356,26 @@ void build_fn(Parse *p, Span span, Word name, List *params, const Type *result, 
     vec_push(&p->script->fns, fn);
 }
 
+/* What holds for rules of two parts only: they name one event and nothing else. */
+static void check_short_rule(Parse *p, const Rule *rule) {
+    for (uint32_t i = 0; rule->nparts == 2 && i < 2; i++) {
+        if (rule->parts[i].pattern.len)
+            continue;
+        Diag *g = parse_error(p, DIAG_RULE_SHAPE, rule->span,
+                              "a match rule of two parts leaves none of them empty");
+        diag_hint(p->diags, g,
+                  "rules for functions have three parts, rules for instructions four: "
+                  "provider:package:event:mode");
+        return;
+    }
+    if (rule->nparts == 2 && rule->nbounds)
+        parse_error(p, DIAG_RULE_SHAPE, rule->bounds[0].span,
+                    "a match rule of two parts takes no type bounds");
+}
+
 void build_probe(Parse *p, Span span, Rule *rule, Expr *predicate, Block body) {
     Probe *probe = arena_new(&p->script->arena, Probe);
+    check_short_rule(p, rule);
     probe->rule = *rule;
     probe->predicate = predicate;
     probe->body = body;
@@ -367,6 +385,14 @@ void build_probe(Parse *p, Span span, Rule *rule, Expr *predicate, Block body) {
 }
 
 Rule *build_part(Parse *p, Span span, Word pattern, List *bounds) {
+    for (uint32_t k = 1; k < pattern.text.len; k++) {
+        if (pattern.text.ptr[k] == '*' && pattern.text.ptr[k - 1] == '*') {
+            Span stars = {p->file, pattern.span.start + k - 1, pattern.span.start + k + 1};
+            parse_error(p, DIAG_RULE_SHAPE, stars,
+                        "'**' is no pattern; one '*' stands for any characters");
+            break;
+        }
+    }
     Rule *rule = arena_new(&p->script->arena, Rule);
     rule->span = span;
     rule->nparts = 1;

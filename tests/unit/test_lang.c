@@ -73,6 +73,26 @@ static void test_case(void **state) {
     assert_true(ok != must_fail);
 }
 
+/* A script beyond the limit is refused before it is read. */
+static void test_size(void **state) {
+    (void)state;
+    size_t size = (16u << 20) + 1;
+    char *text = mem_alloc(size);
+    memset(text, ' ', size);
+    Diags diags = {0};
+    Script script = {0};
+    Buf out = {0};
+    DiagFileId file = diag_file(&diags, "t.whamm", text, size, false);
+    assert_false(lang_parse(&script, text, size, file, &diags));
+    diag_render_json(&diags, &out);
+    assert_non_null(strstr(buf_cstr(&out), "\"tag\":\"script-size\",\"message\":\"the script has "
+                                           "16777217 bytes, more than 16777216\""));
+    buf_free(&out);
+    script_free(&script);
+    diag_free(&diags);
+    free(text);
+}
+
 /* The text up to the line `end`; *at is moved behind that line. */
 static Str until(const char **at, const char *end) {
     size_t n = strlen(end);
@@ -148,13 +168,14 @@ int main(void) {
     }
     Cases cases = {0};
     read_cases(text, &cases);
-    struct CMUnitTest *tests = mem_zalloc(sizeof *tests * (cases.len + 1));
+    struct CMUnitTest *tests = mem_zalloc(sizeof *tests * (cases.len + 2));
     for (uint32_t i = 0; i < cases.len; i++) {
         char *title = mem_zalloc(cases.at[i].title.len + 1u);
         memcpy(title, cases.at[i].title.ptr, cases.at[i].title.len);
         tests[i] = (struct CMUnitTest){title, test_case, NULL, NULL, &cases.at[i]};
     }
-    int failed = _cmocka_run_group_tests("lang", tests, cases.len, NULL, NULL);
+    tests[cases.len] = (struct CMUnitTest)cmocka_unit_test(test_size);
+    int failed = _cmocka_run_group_tests("lang", tests, cases.len + 1, NULL, NULL);
     if (getenv("WHAMMC_UPDATE"))
         update(name, text, &cases);
     for (uint32_t i = 0; i < cases.len; i++) {
