@@ -58,7 +58,8 @@ void vec_grow_(void *at, uint32_t *cap, uint32_t need, size_t item);
     ((v)->len + (n) > (v)->cap                                                                     \
          ? vec_grow_((void *)&(v)->at, &(v)->cap, (v)->len + (uint32_t)(n), sizeof *(v)->at)       \
          : (void)0)
-#define vec_push(v, ...) (vec_reserve(v, 1), (v)->at[(v)->len++] = (__VA_ARGS__))
+#define vec_push(v, ...)                                                                           \
+    (vec_reserve(v, 1), (void)((v)->at[(v)->len] = (__VA_ARGS__)), (void)(v)->len++)
 /* Appends a zeroed item and gives its address (valid until the next growth). */
 #define vec_add(v)                                                                                 \
     (vec_reserve(v, 1), memset(&(v)->at[(v)->len], 0, sizeof *(v)->at), &(v)->at[(v)->len++])

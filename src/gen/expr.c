@@ -349,12 +349,17 @@ static Ref gen_step(Body *b, const Expr *target, Op op) {
     return name_set(b, target, normalise(b, t, r));
 }
 
+bool starts_constant(const Var *v) {
+    Value value;
+    return !v->init || fold(v->init, NULL, &value);
+}
+
 static Ref gen_decl(Body *b, const Var *v) {
     if (v->storage == STORAGE_LOCAL)
         return var_set(b, v, v->init ? gen_expr(b, v->init) : zero(b, v->type));
-    if (v->storage == STORAGE_SCRIPT && v->init)
+    if (v->storage == STORAGE_SCRIPT && !starts_constant(v))
         return var_set(b, v, gen_expr(b, v->init));
-    return NULL; /* initialised when the module is laid out */
+    return NULL; /* the initial value of its global */
 }
 
 static Ref gen_stmt(Body *b, const Stmt *s) {

@@ -26,6 +26,9 @@ void hole_name(char name[32], HoleKind kind, uint32_t n, BinaryenType type);
 /* Reads such a name back. */
 bool hole_parse(Str name, Hole *out);
 
+/* A script variable whose initial value is a constant: its global starts with it. */
+bool starts_constant(const Var *v);
+
 BinaryenType gen_type(const Type *t);
 BinaryenExpressionRef gen_block(Body *b, const Block *block);
 BinaryenExpressionRef gen_expr(Body *b, const Expr *e);

@@ -71,7 +71,7 @@ static bool build_init(BinaryenModuleRef module, Map *imports, const Plan *plan,
     const Script *s = plan->scripts.at[script];
     bool any = false;
     for (const Stmt *st = s->init.first; st; st = st->next)
-        any |= st->kind != STMT_DECL || st->var->init;
+        any |= st->kind != STMT_DECL || !starts_constant(st->var);
     if (!any)
         return false;
     Body b = {module, plan, options, script, NULL, 0, imports, {0}, NULL};

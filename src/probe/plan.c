@@ -198,15 +198,26 @@ static void cut_target(Cut *c, Expr *target) {
         use_name(c, target, true);
 }
 
+static void cut_decl(Cut *c, Var *v) {
+    if (v->type->kind > TYPE_BOOL) {
+        unsupported(c, v->span,
+                    arena_printf(&c->plan->arena, "a variable of type %s", v->type->text));
+        return;
+    }
+    if (!v->init)
+        return;
+    Value value;
+    if (v->storage == STORAGE_LOCAL)
+        cut_expr(c, &v->init);
+    else if (v->storage == STORAGE_UNSHARED ? !v->init->is_static : !fold(v->init, NULL, &value))
+        unsupported(c, v->init->span, "an initial value that is not a constant here");
+    else if (v->storage == STORAGE_FRAME)
+        unsupported(c, v->init->span, "an initial value of a frame variable");
+}
+
 static void cut_stmt(Cut *c, Stmt *s) {
     switch (s->kind) {
-    case STMT_DECL:
-        if (s->var->type->kind > TYPE_BOOL)
-            unsupported(c, s->var->span,
-                        arena_printf(&c->plan->arena, "a variable of type %s", s->var->type->text));
-        else if (s->var->init && s->var->storage == STORAGE_LOCAL)
-            cut_expr(c, &s->var->init);
-        break;
+    case STMT_DECL: cut_decl(c, s->var); break;
     case STMT_ASSIGN:
         cut_target(c, s->target);
         cut_expr(c, &s->value);

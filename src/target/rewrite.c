@@ -299,8 +299,10 @@ static void drop_stale(Rewrite *r) {
 
 /* Says whose fault an invalid output is: the input's, if that is invalid too. */
 static bool blame(Rewrite *r, Diags *found) {
-    uint32_t errors = r->diags->errors;
-    if (!wasm_validate(&r->m, r->diags) && r->diags->errors > errors)
+    WasmModule input;
+    bool valid = wasm_read(&input, r->m.bytes, r->m.size, r->file, r->diags) && wasm_validate(&input, r->diags);
+    wasm_module_free(&input);
+    if (!valid)
         return false;
     const char *why = found->list.len ? found->list.at[0]->message : "unknown";
     Diag *d = diag(r->diags, DIAG_INTERNAL, whole(r),
