@@ -85,9 +85,9 @@ static void dump_expr(const Expr *e, Buf *out) {
         buf_u8(out, ')');
         break;
     case EXPR_UNARY:
-    case EXPR_BINARY: dump_node(e, op_text(e->op), (Str){0}, out); return;
+    case EXPR_BINARY: dump_node(e, op_text(e->op), STR(""), out); return;
     case EXPR_CAST: dump_node(e, "as ", str_of(e->cast->text), out); return;
-    case EXPR_COND: dump_node(e, "?", (Str){0}, out); return;
+    case EXPR_COND: dump_node(e, "?", STR(""), out); return;
     case EXPR_CALL: dump_node(e, "call ", e->name, out); return;
     case EXPR_METHOD:
         buf_printf(out, "(%s%.*s.%.*s", annotations[e->annotation], STR_ARG(e->recv),
@@ -95,7 +95,7 @@ static void dump_expr(const Expr *e, Buf *out) {
         put_type(out, e);
         dump_args(e, out);
         return;
-    case EXPR_TUPLE: dump_node(e, "tuple", (Str){0}, out); return;
+    case EXPR_TUPLE: dump_node(e, "tuple", STR(""), out); return;
     }
     put_type(out, e);
 }
