@@ -63,23 +63,26 @@ static bool scope_has_function(const Check *c, Str name) {
 /* ---- did you mean ---- */
 
 typedef struct Best {
-    Str wanted, name;
+    Str wanted;
     uint32_t distance;
+    uint32_t len;
+    char name[64]; /* a copy: the scope may make names up as it goes */
 } Best;
 
 static void consider(void *ctx, Str name) {
     Best *best = ctx;
     uint32_t d = str_distance(best->wanted, name, best->distance);
-    if (d < best->distance) {
+    if (d < best->distance && name.len <= sizeof best->name) {
         best->distance = d;
-        best->name = name;
+        best->len = name.len;
+        memcpy(best->name, name.ptr, name.len);
     }
 }
 
 void check_suggest(Check *c, Diag *g, Str name, bool functions) {
     if (g == &c->diags->spare)
         return;
-    Best best = {name, {0}, (name.len + 4) / 3};
+    Best best = {.wanted = name, .distance = (name.len + 4) / 3};
     if (functions) {
         for (uint32_t i = 0; i < c->script->fns.len; i++)
             consider(&best, c->script->fns.at[i]->name);
@@ -91,8 +94,8 @@ void check_suggest(Check *c, Diag *g, Str name, bool functions) {
     }
     if (c->scope->suggest)
         c->scope->suggest(c->scope->ctx, functions, consider, &best);
-    if (best.name.len)
-        diag_hint(c->diags, g, "did you mean '%.*s'?", STR_ARG(best.name));
+    if (best.len)
+        diag_hint(c->diags, g, "did you mean '%.*s'?", (int)best.len, best.name);
 }
 
 /* ---- declaring ---- */
