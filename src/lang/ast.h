@@ -43,6 +43,8 @@ bool type_is_float(const Type *t);
 bool type_is_numeric(const Type *t); /* integer or float; bool is not */
 bool type_is_signed(const Type *t);  /* i8..i64 and floats */
 uint32_t type_bits(const Type *t);   /* 8, 16, 32, 64 of numeric types and bool (8) */
+/* The Wasm type of values of t as a letter: i i32, l i64, f f32, d f64, r funcref; 0 = not one Wasm value. */
+char type_wasm_class(const Type *t);
 /* A scalar type by its name ("u8" ... "funcref"), or NULL. */
 const Type *type_by_name(Str name);
 

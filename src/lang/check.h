@@ -51,14 +51,16 @@ void check_fn_name(Check *c, const Fn *fn);
 /* Resolves e->name (NAME, INDEX, FIELD): sets var or bound, and e->is_static. The type of the
  * variable. */
 const Type *check_name(Check *c, Expr *e);
+/* A bound name of the scope. */
+bool check_bound_name(const Check *c, Str name, Bound *out);
 /* A variable that is visible, by name alone; NULL if there is none. */
 Var *check_find_var(const Check *c, Str name);
 Fn *check_find_fn(const Check *c, Str name);
 bool check_uses(const Check *c, Str library);
 /* The bound (name: type) of the rule for a name, or NULL. */
 const TypeBound *check_type_bound(const Check *c, Str name);
-/* Adds "did you mean" for a name that is not known. */
-void check_suggest(Check *c, Diag *g, Str name, bool functions);
+/* Adds "did you mean" for a name that is not known; gives whether something similar is known. */
+bool check_suggest(Check *c, Diag *g, Str name, bool functions);
 /* Checks the type bounds of the probe's rule. */
 void check_bounds(Check *c);
 /* A type that can be stored: no map as key or in a tuple. */

@@ -169,11 +169,6 @@ static const Type *check_str_method(Check *c, Expr *e) {
 
 /* ---- libraries ---- */
 
-static bool is_bound_name(const Check *c, Str name) {
-    Bound bound = {0};
-    return c->scope->name && c->scope->name(c->scope->ctx, name, &bound);
-}
-
 static void check_annotation(Check *c, const Expr *e, bool bare) {
     if ((e->annotation == ANN_INIT || e->annotation == ANN_EXIT) &&
         (!bare || c->place == PLACE_FN)) {
@@ -222,7 +217,8 @@ static const Type *check_library_call(Check *c, Expr *e, bool bare) {
 }
 
 const Type *check_method(Check *c, Expr *e, bool bare) {
-    if (check_find_var(c, e->recv) || is_bound_name(c, e->recv))
+    Bound bound;
+    if (check_find_var(c, e->recv) || check_bound_name(c, e->recv, &bound))
         return check_str_method(c, e);
     return check_library_call(c, e, bare);
 }

@@ -123,7 +123,7 @@ const Type *check_natural_type(const Check *c, const Expr *e) {
 
 /* ---- values ---- */
 
-static void range_hint(Check *c, Diag *g, const Expr *e, const Type *t) {
+static void range_hint(Check *c, Diag *g, const Type *t) {
     if (type_is_signed(t)) {
         long long most = type_bits(t) == 64 ? INT64_MAX : (1LL << (type_bits(t) - 1)) - 1;
         diag_hint(c->diags, g, "%s goes from %lld to %lld", t->text, -most - 1, most);
@@ -131,7 +131,6 @@ static void range_hint(Check *c, Diag *g, const Expr *e, const Type *t) {
         unsigned long long most = UINT64_MAX >> (64 - type_bits(t));
         diag_hint(c->diags, g, "%s goes from 0 to %llu", t->text, most);
     }
-    (void)e;
 }
 
 const Type *check_int(Check *c, Expr *e, const Type *want) {
@@ -139,7 +138,7 @@ const Type *check_int(Check *c, Expr *e, const Type *want) {
     if (e->too_big) {
         Diag *g =
             check_error(c, DIAG_LITERAL_RANGE, e->span, "this number does not fit into 64 bits");
-        range_hint(c, g, e, &type_scalar[e->negative ? TYPE_I64 : TYPE_U64]);
+        range_hint(c, g, &type_scalar[e->negative ? TYPE_I64 : TYPE_U64]);
         return &type_error;
     }
     if (want && type_is_float(want)) {
@@ -153,7 +152,7 @@ const Type *check_int(Check *c, Expr *e, const Type *want) {
     if (!fits(e, t)) {
         Diag *g = check_error(c, DIAG_LITERAL_RANGE, e->span, "%.*s is out of range for %s",
                               STR_ARG(e->text), t->text);
-        range_hint(c, g, e, t);
+        range_hint(c, g, t);
         return &type_error;
     }
     if (e->negative)

@@ -46,7 +46,7 @@ const TypeBound *check_type_bound(const Check *c, Str name) {
     return NULL;
 }
 
-static bool scope_name(const Check *c, Str name, Bound *out) {
+bool check_bound_name(const Check *c, Str name, Bound *out) {
     *out = (Bound){0};
     return c->scope->name && c->scope->name(c->scope->ctx, name, out);
 }
@@ -79,9 +79,9 @@ static void consider(void *ctx, Str name) {
     }
 }
 
-void check_suggest(Check *c, Diag *g, Str name, bool functions) {
+bool check_suggest(Check *c, Diag *g, Str name, bool functions) {
     if (g == &c->diags->spare)
-        return;
+        return true;
     Best best = {.wanted = name, .distance = (name.len + 4) / 3};
     if (functions) {
         for (uint32_t i = 0; i < c->script->fns.len; i++)
@@ -96,6 +96,7 @@ void check_suggest(Check *c, Diag *g, Str name, bool functions) {
         c->scope->suggest(c->scope->ctx, functions, consider, &best);
     if (best.len)
         diag_hint(c->diags, g, "did you mean '%.*s'?", (int)best.len, best.name);
+    return best.len != 0;
 }
 
 /* ---- declaring ---- */
@@ -152,7 +153,7 @@ static bool may_declare(Check *c, Str name, Span span) {
     } else if (check_uses(c, name)) {
         check_error(c, DIAG_RESERVED_NAME, span,
                     "'%.*s' cannot be declared: it is the name of a library", STR_ARG(name));
-    } else if (c->place != PLACE_FN && scope_name(c, name, &bound)) {
+    } else if (c->place != PLACE_FN && check_bound_name(c, name, &bound)) {
         check_error(c, DIAG_RESERVED_NAME, span,
                     "'%.*s' cannot be declared: it is a bound name in %s", STR_ARG(name),
                     describe(c));
@@ -206,7 +207,7 @@ static void decide_storage(Check *c, Var *v) {
         check_error(c, DIAG_DECORATOR, v->decorator_span,
                     "'frame' has no meaning at script scope: no function is running there");
     Bound bound;
-    if (c->place == PLACE_PROBE && (d & DECO_FRAME) && !scope_name(c, STR("fid"), &bound))
+    if (c->place == PLACE_PROBE && (d & DECO_FRAME) && !check_bound_name(c, STR("fid"), &bound))
         check_error(c, DIAG_DECORATOR, v->decorator_span,
                     "'frame' has no meaning in %s: no function is running there", describe(c));
     if (c->place == PLACE_SCRIPT)
@@ -271,6 +272,13 @@ void check_fn_name(Check *c, const Fn *fn) {
 
 /* ---- resolving ---- */
 
+static bool is_glob(Str pattern) {
+    for (uint32_t i = 0; i < pattern.len; i++)
+        if (strchr("*?[|", pattern.ptr[i]))
+            return true;
+    return pattern.len == 0;
+}
+
 static bool is_inside(Span inner, Span outer) {
     return inner.file == outer.file && inner.start >= outer.start && inner.end <= outer.end;
 }
@@ -315,7 +323,8 @@ static const Type *resolve_var(Check *c, Expr *e, Var *v) {
         diag_label(c->diags, g, v->span, "declared here");
         return &type_error;
     }
-    if (c->place == PLACE_PROBE && v->storage == STORAGE_SCRIPT && scope_name(c, e->name, &bound)) {
+    if (c->place == PLACE_PROBE && v->storage == STORAGE_SCRIPT &&
+        check_bound_name(c, e->name, &bound)) {
         Diag *g = check_error(c, DIAG_DUPLICATE_NAME, e->name_span,
                               "'%.*s' is a script variable and also a bound name in %s",
                               STR_ARG(e->name), describe(c));
@@ -360,7 +369,7 @@ const Type *check_name(Check *c, Expr *e) {
     if (v)
         return resolve_var(c, e, v);
     Bound bound;
-    if (scope_name(c, e->name, &bound))
+    if (check_bound_name(c, e->name, &bound))
         return resolve_bound(c, e, bound);
     if (check_find_fn(c, e->name) || scope_has_function(c, e->name)) {
         Diag *g = check_error(c, DIAG_UNDECLARED_NAME, e->name_span,
@@ -374,36 +383,17 @@ const Type *check_name(Check *c, Expr *e) {
             check_error(c, DIAG_UNDECLARED_NAME, e->name_span, "'%.*s' is not declared%s%s",
                         STR_ARG(e->name), c->place == PLACE_PROBE ? " and no bound name in " : "",
                         c->place == PLACE_PROBE ? describe(c) : "");
-        check_suggest(c, g, e->name, false);
+        bool likely = check_suggest(c, g, e->name, false);
+        const Rule *r = c->place == PLACE_PROBE ? &c->probe->rule : NULL;
+        if (!likely && r && r->nparts > 2 && is_glob(r->parts[2].pattern))
+            diag_hint(
+                c->diags, g,
+                "the rule matches several events, and the body must make sense on each of them");
     }
     return &type_error;
 }
 
 /* ---- type bounds ---- */
-
-/* The Wasm type that stands for a type of the language. */
-static char wasm_class(const Type *t) {
-    switch (t->kind) {
-    case TYPE_U64:
-    case TYPE_I64: return 'l';
-    case TYPE_F32: return 'f';
-    case TYPE_F64: return 'd';
-    case TYPE_FUNCREF: return 'r';
-    case TYPE_STR:
-    case TYPE_TUPLE:
-    case TYPE_MAP:
-    case TYPE_UNIT:
-    case TYPE_ERROR: return 0;
-    default: return 'i';
-    }
-}
-
-static bool is_glob(Str pattern) {
-    for (uint32_t i = 0; i < pattern.len; i++)
-        if (strchr("*?[|", pattern.ptr[i]))
-            return true;
-    return pattern.len == 0;
-}
 
 static void check_bound(Check *c, const TypeBound *b, uint32_t index) {
     const Rule *r = &c->probe->rule;
@@ -419,7 +409,7 @@ static void check_bound(Check *c, const TypeBound *b, uint32_t index) {
     if (b->part == 3) {
         check_error(c, DIAG_BAD_BOUND, b->span,
                     "a mode takes no type bounds; write them behind the event");
-    } else if (!scope_name(c, b->name, &bound)) {
+    } else if (!check_bound_name(c, b->name, &bound)) {
         Diag *g = check_error(c, DIAG_BAD_BOUND, b->span, "'%.*s' is no bound name in %s",
                               STR_ARG(b->name), describe(c));
         check_suggest(c, g, b->name, false);
@@ -427,11 +417,11 @@ static void check_bound(Check *c, const TypeBound *b, uint32_t index) {
         check_error(c, DIAG_BAD_BOUND, b->span,
                     "'%.*s' is a constant of type %s in %s and takes no bound", STR_ARG(b->name),
                     bound.type->text, describe(c));
-    } else if (!wasm_class(b->type)) {
+    } else if (!type_wasm_class(b->type)) {
         check_error(c, DIAG_BAD_BOUND, b->type_span,
                     "expected a type that a WebAssembly value can have, found %s", b->type->text);
-    } else if (bound.type && wasm_class(bound.type) != wasm_class(b->type) && r->nparts > 2 &&
-               !is_glob(r->parts[2].pattern)) {
+    } else if (bound.type && type_wasm_class(bound.type) != type_wasm_class(b->type) &&
+               r->nparts > 2 && !is_glob(r->parts[2].pattern)) {
         check_error(c, DIAG_BAD_BOUND, b->type_span,
                     "this bound never holds: '%.*s' is %s in %s, not %s", STR_ARG(b->name),
                     bound.type->text, describe(c), b->type->text);

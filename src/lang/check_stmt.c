@@ -70,23 +70,6 @@ static void check_step(Check *c, Stmt *s) {
 
 /* ---- return ---- */
 
-/* The Wasm type of a value that an alt probe supplies; 0 for what is not one value. */
-static char wasm_class(const Type *t) {
-    switch (t->kind) {
-    case TYPE_U64:
-    case TYPE_I64: return 'l';
-    case TYPE_F32: return 'f';
-    case TYPE_F64: return 'd';
-    case TYPE_FUNCREF: return 'r';
-    case TYPE_STR:
-    case TYPE_TUPLE:
-    case TYPE_MAP:
-    case TYPE_UNIT:
-    case TYPE_ERROR: return 0;
-    default: return 'i';
-    }
-}
-
 static void check_fn_return(Check *c, Stmt *s) {
     const Type *want = c->fn->result;
     char text[64], what[96];
@@ -118,7 +101,7 @@ static void check_probe_return(Check *c, Stmt *s) {
                               "only an alt probe returns a value, this is %s", where);
         diag_hint(c->diags, g, "'return;' leaves the body");
     } else if (t->kind != TYPE_ERROR &&
-               (!wasm_class(t) || (want && wasm_class(want) != wasm_class(t)))) {
+               (!type_wasm_class(t) || (want && type_wasm_class(want) != type_wasm_class(t)))) {
         Diag *g = check_error(c, DIAG_TYPE_MISMATCH, s->value->span,
                               "expected %s for the result of %s, found %s",
                               want ? want->text : "a single value", where, t->text);

@@ -68,6 +68,22 @@ uint32_t type_bits(const Type *t) {
     }
 }
 
+char type_wasm_class(const Type *t) {
+    switch (t->kind) {
+    case TYPE_U64:
+    case TYPE_I64: return 'l';
+    case TYPE_F32: return 'f';
+    case TYPE_F64: return 'd';
+    case TYPE_FUNCREF: return 'r';
+    case TYPE_STR:
+    case TYPE_TUPLE:
+    case TYPE_MAP:
+    case TYPE_UNIT:
+    case TYPE_ERROR: return 0;
+    default: return 'i';
+    }
+}
+
 const Type *type_by_name(Str name) {
     for (int i = 0; i <= TYPE_FUNCREF; i++)
         if (str_is(name, type_scalar[i].text))

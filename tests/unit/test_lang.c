@@ -73,6 +73,36 @@ static void test_case(void **state) {
     assert_true(ok != must_fail);
 }
 
+static char *read_source(const char *name);
+
+/* The scripts of docs/language.md follow the grammar. */
+static void test_manual(void **state) {
+    (void)state;
+    static const char fence[] = "```whamm\n";
+    char *text = read_source("docs/language.md");
+    assert_non_null(text);
+    uint32_t count = 0;
+    for (const char *at = text; (at = strstr(at, fence)); count++) {
+        at += strlen(fence);
+        const char *end = strstr(at, "\n```");
+        assert_non_null(end);
+        Diags diags = {0};
+        Script script = {0};
+        Buf out = {0};
+        size_t len = (size_t)(end - at);
+        bool ok =
+            lang_parse(&script, at, len, diag_file(&diags, "language.md", at, len, false), &diags);
+        diag_render_text(&diags, &out, false);
+        assert_string_equal(buf_cstr(&out), "");
+        assert_true(ok);
+        buf_free(&out);
+        script_free(&script);
+        diag_free(&diags);
+    }
+    assert_in_range(count, 4, 1000);
+    free(text);
+}
+
 /* A script beyond the limit is refused before it is read. */
 static void test_size(void **state) {
     (void)state;
@@ -124,7 +154,16 @@ static void read_cases(const char *text, Cases *cases) {
     }
 }
 
-static char *read_text(const char *name) {
+static const char *source_name(const char *name, char *path, size_t size) {
+    const char *directory = getenv("WHAMMC_SRCDIR");
+    snprintf(path, size, "%s/%s", directory ? directory : ".", name);
+    return path;
+}
+
+/* A file of the project; NULL if it cannot be read. */
+static char *read_source(const char *name) {
+    char path[4096];
+    name = source_name(name, path, sizeof path);
     FILE *f = fopen(name, "rb");
     if (!f)
         return NULL;
@@ -158,26 +197,26 @@ static void update(const char *name, const char *text, const Cases *cases) {
 }
 
 int main(void) {
-    const char *directory = getenv("WHAMMC_SRCDIR");
-    char name[4096];
-    snprintf(name, sizeof name, "%s/tests/unit/lang.cases", directory ? directory : ".");
-    char *text = read_text(name);
+    static const char name[] = "tests/unit/lang.cases";
+    char path[4096];
+    char *text = read_source(name);
     if (!text) {
         fprintf(stderr, "%s: cannot be read\n", name);
         return 1;
     }
     Cases cases = {0};
     read_cases(text, &cases);
-    struct CMUnitTest *tests = mem_zalloc(sizeof *tests * (cases.len + 2));
+    struct CMUnitTest *tests = mem_zalloc(sizeof *tests * (cases.len + 3));
     for (uint32_t i = 0; i < cases.len; i++) {
         char *title = mem_zalloc(cases.at[i].title.len + 1u);
         memcpy(title, cases.at[i].title.ptr, cases.at[i].title.len);
         tests[i] = (struct CMUnitTest){title, test_case, NULL, NULL, &cases.at[i]};
     }
     tests[cases.len] = (struct CMUnitTest)cmocka_unit_test(test_size);
-    int failed = _cmocka_run_group_tests("lang", tests, cases.len + 1, NULL, NULL);
+    tests[cases.len + 1] = (struct CMUnitTest)cmocka_unit_test(test_manual);
+    int failed = _cmocka_run_group_tests("lang", tests, cases.len + 2, NULL, NULL);
     if (getenv("WHAMMC_UPDATE"))
-        update(name, text, &cases);
+        update(source_name(name, path, sizeof path), text, &cases);
     for (uint32_t i = 0; i < cases.len; i++) {
         free((char *)tests[i].name);
         buf_free(&cases.at[i].actual);
