@@ -1,0 +1,174 @@
+/*
+ * cli/cli.h - what the subcommands share: option tables, messages, files, child processes.
+ *
+ * Only this folder prints, reads argv and exits; main.c has the map of the whole compiler.
+ */
+#ifndef WHAMMC_CLI_CLI_H
+#define WHAMMC_CLI_CLI_H
+
+#include "base/buf.h"
+#include "base/diag.h"
+#include "whammc/whammc.h"
+
+#include <sys/types.h>
+
+/* Exit statuses. `whammc run` otherwise ends as the program did. */
+enum {
+    STATUS_OK = 0,
+    STATUS_ERROR = 1, /* errors in a script or a module; a file that cannot be read or written */
+    STATUS_USAGE = 2, /* wrong options or operands */
+    STATUS_INTERNAL = 70,   /* whammc is at fault */
+    STATUS_NO_ENGINE = 127, /* run: the engine is not there */
+};
+
+/* ---- commands and options (option.c) ---- */
+
+/* An option; a table of them ends with a zeroed one. Parsing and --help are made from it. */
+typedef struct Option {
+    int key; /* the letter of the short form, or a number from OPTION_LONG if it has none */
+    const char *name;     /* of the long form, without the dashes */
+    const char *argument; /* "FILE"; "one|two": nothing else is accepted; NULL: it takes none */
+    const char *help;
+} Option;
+enum { OPTION_LONG = 256 };
+
+typedef struct Cli Cli;
+
+typedef struct Command {
+    const char *name;
+    const char *usage;   /* what follows the name: options that must be there and operands */
+    const char *summary; /* one line */
+    const char *about;   /* the paragraphs of --help */
+    const Option *options;
+    const char *examples;
+    bool stops;           /* options end at the first operand */
+    int (*run)(Cli *cli); /* gives the exit status */
+} Command;
+
+extern const Command cmd_check, cmd_info, cmd_instr, cmd_list, cmd_run;
+
+/* One call of the program. */
+struct Cli {
+    const Command *command;
+    bool json;       /* --message-format=json */
+    bool colour;     /* standard error is a terminal that shows colours */
+    char **operands; /* what is left once cli_option has given ARGS_END; ends with NULL */
+    int noperands;
+    /* For cli_option alone. */
+    int argc;
+    char **argv;
+    char *letters;        /* getopt's description of the short options */
+    struct option *longs; /* ... and of the long ones */
+};
+
+/* What cli_option gives besides keys. */
+enum {
+    ARGS_END = -1,  /* no more options: operands are set */
+    ARGS_HELP = -2, /* --help: it was printed; end with STATUS_OK */
+    ARGS_WRONG = -3 /* wrong usage: it was said; end with STATUS_USAGE */
+};
+
+/* The next option's key and argument. Handles --help and --message-format itself. */
+int cli_option(Cli *cli, const char **value);
+/* The exit status that belongs to ARGS_HELP and ARGS_WRONG. */
+int cli_option_status(int key);
+/* Which of the option's choices the value is (cli_option has made sure that it is one). */
+uint32_t option_choice(const Command *command, int key, const char *value);
+/* A count in decimal; false if it is none, which was said. */
+bool cli_count(const Cli *cli, const char *option, const char *value, uint32_t *out);
+/* Says what is wrong with the command line, on standard error; gives STATUS_USAGE. */
+int cli_usage(const Cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Whether scripts and the operand APP are there and make sense: STATUS_OK, else it was said. */
+int cli_check_inputs(const Cli *cli, const char *const *scripts, uint32_t n, bool one_app);
+/* The member of names[0..n) that was probably meant, or NULL. */
+const char *cli_guess(const char *word, const char *const *names, size_t n);
+void cli_help(const Command *command, Buf *out);
+/* Appends text in lines of at most `width` columns that begin at `indent`; the first goes on at
+ * `column`. Line feeds are kept. */
+void cli_wrap(Buf *out, const char *text, uint32_t indent, uint32_t column, uint32_t width);
+
+/* ---- messages (message.c) ---- */
+
+/* Settles how messages look: NO_COLOR, terminals. */
+void message_setup(Cli *cli);
+/* The library's messages of its last call; gives the exit status for `status`. */
+int message_library(const Cli *cli, whammc *w, whammc_status status);
+/* Messages that the command line has collected. */
+void message_diags(const Cli *cli, Diags *d);
+/* One error without a place, with a hint unless that is NULL. */
+void message_error(const Cli *cli, DiagTag tag, const char *hint, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* Writes to a stream of the process. A standard output that cannot take it is an error: see
+ * message_stdout_status. */
+void message_stderr(const void *text, size_t len);
+void message_stdout(const Buf *text);
+/* `status`, or STATUS_ERROR (said) if something could not be written to standard output. */
+int message_stdout_status(const Cli *cli, int status);
+
+/* Appends s with '?' for what a terminal should not get; gives the number of characters. */
+uint32_t message_clean(Buf *out, Str s);
+/* "1,234". */
+void message_number(Buf *out, uint64_t n);
+/* "site", "sites". */
+const char *message_plural(uint64_t n, const char *one, const char *many);
+
+/* ---- progress (progress.c) ---- */
+
+/* From one second on shows on a terminal that `what` is being done to `name`, of `size` bytes. */
+void progress_start(const char *what, const char *name, size_t size);
+/* Takes it away again. Messages must come after. */
+void progress_end(void);
+
+/* ---- files (file.c) ---- */
+
+/* Reads a whole file, "-" being standard input. False if that failed, which was said. */
+bool file_read(const Cli *cli, const char *path, Buf *out);
+/* What messages call the file: the path, or "<stdin>". */
+const char *file_title(const char *path);
+/*
+ * Writes a whole file, "-" being standard output. A regular file is there completely or, on
+ * failure, as it was before. False if that failed, which was said.
+ */
+bool file_write(const Cli *cli, const char *path, const void *data, size_t len);
+/* Writes all bytes to a descriptor. False: errno. */
+bool file_write_fd(int fd, const void *data, size_t len);
+/* Reads a script and gives it to w. False if that failed, which was said. */
+bool file_add_script(const Cli *cli, whammc *w, const char *path);
+/* Reads a module; text is assembled with wabt's wat2wasm. False if that failed, which was said. */
+bool file_read_module(const Cli *cli, const char *path, Buf *out);
+
+/* ---- modules in the text format (text.c) ---- */
+
+/* Whether a file that was read is a module in the text format, by its name or its beginning. */
+bool text_is_module(const char *path, const Buf *content);
+/* Assembles it with wabt. False if that failed, which was said. */
+bool text_assemble(const Cli *cli, const char *name, const Buf *text, Buf *binary);
+
+/* ---- child processes (process.c) ---- */
+
+/* Where a program is: $variable if set, else `name` in $PATH. On the heap; NULL if there is none.
+ */
+char *process_find(const char *variable, const char *name);
+
+/* A child's streams; -1 = the same as ours. */
+typedef struct ProcessStreams {
+    int in, out, err;
+} ProcessStreams;
+
+/*
+ * Runs a program to its end; gives what waitpid() told, or -1 (errno) if it could not be started.
+ * argv[0] is its path.
+ */
+int process_run(const char *const *argv, ProcessStreams streams);
+
+/*
+ * Between these calls a signal that asks us to end goes to the child that runs; if none runs it
+ * takes effect in process_unguard, and process_run then starts nothing (EINTR).
+ */
+void process_guard(void);
+void process_unguard(void);
+
+/* Ends as a child did: gives its exit status, or dies by the same signal. */
+int process_imitate(int wait_status);
+
+#endif

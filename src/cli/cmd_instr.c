@@ -1,0 +1,147 @@
+/*
+ * cli/cmd_instr.c - `whammc instr`: instruments a module.
+ */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+enum {
+    STORAGE = OPTION_LONG,
+    HOST,
+    LINK,
+    REPORT,
+    REPORT_FORMAT,
+    KEEP_DEBUG,
+    NO_OPTIMISE,
+};
+
+static const Option options[] = {
+    {'s', "script", "SCRIPT", "instrument with this script ('-': standard input); may be repeated"},
+    {'o', "output", "OUT", "write the instrumented module there ('-': standard output)"},
+    {REPORT, "report", "WHERE",
+     "where a WASI program writes its report: stdout, stderr, or the path of a file in a directory "
+     "that it may open; default: stdout"},
+    {REPORT_FORMAT, "report-format", "csv|json", "format of the report; default: csv"},
+    {HOST, "host", "auto|wasi|js|none",
+     "how the report gets out: through WASI, through the imported function whammc.write, or "
+     "through "
+     "exports; default: what fits the program's imports"},
+    {STORAGE, "storage", "auto|globals|memory",
+     "where per-site variables live: in globals, or in a memory of their own; default: what suits "
+     "the script"},
+    {LINK, "link", "merge|import", "how the runtime is linked; default: merge"},
+    {KEEP_DEBUG, "keep-debug", NULL,
+     "keep DWARF and source map sections, although they describe the old code"},
+    {NO_OPTIMISE, "no-optimise", NULL, "do not optimise the code of probes"},
+    {'v', "verbose", NULL, "tell how many sites each probe has"},
+    {0},
+};
+
+typedef struct Settings {
+    Vec(const char *) scripts;
+    const char *out;
+    whammc_options options;
+    bool verbose, import;
+} Settings;
+
+static void set(Settings *s, int key, const char *value) {
+    switch (key) {
+    case 's': vec_push(&s->scripts, value); break;
+    case 'o': s->out = value; break;
+    case 'v': s->verbose = true; break;
+    case STORAGE: s->options.storage = (whammc_storage)option_choice(&cmd_instr, key, value); break;
+    case HOST: s->options.host = (whammc_host)option_choice(&cmd_instr, key, value); break;
+    case LINK: s->import = option_choice(&cmd_instr, key, value) == 1; break;
+    case REPORT: s->options.report = value; break;
+    case REPORT_FORMAT:
+        s->options.format = (whammc_format)option_choice(&cmd_instr, key, value);
+        break;
+    case KEEP_DEBUG: s->options.keep_debug = true; break;
+    case NO_OPTIMISE: s->options.no_optimise = true; break;
+    }
+}
+
+static void show_sites(whammc *w) {
+    Buf text = {0};
+    size_t n;
+    const whammc_probe_stats *p = whammc_probes(w, &n);
+    for (size_t i = 0; i < n; i++) {
+        buf_printf(&text, "%s:%u: %s: ", p[i].script, p[i].line, p[i].rule);
+        message_number(&text, p[i].sites);
+        buf_printf(&text, " %s\n", message_plural(p[i].sites, "site", "sites"));
+    }
+    message_stderr(text.data, text.len);
+    buf_free(&text);
+}
+
+static int instrument(const Cli *cli, const Settings *s, whammc *w, const char *path,
+                      const Buf *app) {
+    uint8_t *out;
+    size_t size;
+    const char *name = file_title(path);
+    progress_start("instrumenting", name, app->len);
+    whammc_status result =
+        whammc_instrument(w, name, app->data, app->len, &s->options, &out, &size);
+    int status = message_library(cli, w, result);
+    if (status == STATUS_OK && s->verbose)
+        show_sites(w);
+    if (status == STATUS_OK && !file_write(cli, s->out, out, size))
+        status = STATUS_ERROR;
+    whammc_release(out);
+    return status;
+}
+
+static int read_and_instrument(const Cli *cli, const Settings *s, const char *path) {
+    whammc *w = whammc_new();
+    Buf app = {0};
+    bool ok = true;
+    for (uint32_t i = 0; i < s->scripts.len; i++)
+        ok &= file_add_script(cli, w, s->scripts.at[i]);
+    int status = STATUS_ERROR;
+    if (file_read_module(cli, path, &app) && ok)
+        status = instrument(cli, s, w, path, &app);
+    whammc_free(w);
+    buf_free(&app);
+    return status;
+}
+
+/* What is wrong with the command line; STATUS_OK = nothing. */
+static int check_usage(const Cli *cli, const Settings *s) {
+    int status = cli_check_inputs(cli, s->scripts.at, s->scripts.len, true);
+    if (status != STATUS_OK)
+        return status;
+    if (!s->out)
+        return cli_usage(cli, "where to? Give the output file with --output=OUT");
+    if (s->import)
+        return cli_usage(cli, "--link=import is not there yet; the runtime is merged into OUT");
+    if (strcmp(s->out, "-") == 0 && isatty(STDOUT_FILENO))
+        return cli_usage(cli, "standard output is a terminal: a module does not go there");
+    return STATUS_OK;
+}
+
+static int run(Cli *cli) {
+    Settings s = {0};
+    const char *value;
+    int key;
+    while ((key = cli_option(cli, &value)) >= 0)
+        set(&s, key, value);
+    int status = key == ARGS_END ? check_usage(cli, &s) : cli_option_status(key);
+    if (key == ARGS_END && status == STATUS_OK)
+        status = read_and_instrument(cli, &s, cli->operands[0]);
+    vec_free(&s.scripts);
+    return status;
+}
+
+const Command cmd_instr = {
+    .name = "instr",
+    .usage = "-s SCRIPT APP -o OUT",
+    .summary = "instrument a program",
+    .about = "Compile scripts into the program APP and write the result to OUT, which behaves as "
+             "APP does and, when it ends, reports what the scripts ask for. APP is a WebAssembly "
+             "module, also in the text format ('-': standard input).",
+    .options = options,
+    .examples = "  whammc instr -s hotness.whamm app.wasm -o app.instr.wasm\n"
+                "  whammc instr -s a.whamm -s b.whamm --report=stderr app.wasm -o out.wasm\n",
+    .run = run,
+};

@@ -1,0 +1,193 @@
+/*
+ * cli/cmd_list.c - `whammc list`: shows where probes match, without instrumenting.
+ */
+#include "cli/cli.h"
+
+#include <fnmatch.h>
+#include <inttypes.h>
+
+enum { FUNCTIONS = OPTION_LONG, COLUMN_MAX = 32 };
+
+static const Option options[] = {
+    {'s', "script", "SCRIPT", "look for the probes of this script; may be repeated"},
+    {'c', "count", NULL, "show only how many sites each probe has"},
+    {FUNCTIONS, "functions", "GLOB", "show only sites in functions with such names"},
+    {'v', "verbose", NULL, "show the number of the probe in reports and its event, too"},
+    {0},
+};
+
+/* Texts occur often: they are kept once and named by number. */
+typedef struct Row {
+    uint32_t fid, pc, number;
+    uint32_t function, instruction, event; /* texts */
+} Row;
+
+typedef struct List {
+    const char *functions; /* GLOB; NULL = all */
+    bool count, verbose;
+    Vec(const char *) scripts;
+    Map texts;
+    Vec(struct { Vec(Row) rows; }) probes;
+} List;
+
+/* ---- finding ---- */
+
+static uint32_t text(List *l, const char *s) {
+    return (uint32_t)*map_put(&l->texts, str_of(s), l->texts.len, NULL);
+}
+
+static void add_site(void *ctx, const whammc_site *s) {
+    List *l = ctx;
+    if (l->functions && fnmatch(l->functions, s->fname, 0) != 0)
+        return;
+    while (l->probes.len <= s->probe)
+        vec_add(&l->probes);
+    Row row = {s->fid,           s->pc, s->number, text(l, s->fname), text(l, s->instruction),
+               text(l, s->event)};
+    vec_push(&l->probes.at[s->probe].rows, row);
+}
+
+/* ---- showing ---- */
+
+enum { FUNCTION, FID, PC, INSTRUCTION, NUMBER, EVENT, NCOLUMNS };
+static const char *const titles[NCOLUMNS] = {"function",    "fid",   "pc",
+                                             "instruction", "probe", "event"};
+
+/* The text of a column, clean for terminals; gives its width. */
+static uint32_t cell(const List *l, const Row *r, int column, Buf *out) {
+    out->len = 0;
+    switch (column) {
+    case FUNCTION: return message_clean(out, l->texts.entries[r->function].key);
+    case INSTRUCTION: return message_clean(out, l->texts.entries[r->instruction].key);
+    case EVENT: return message_clean(out, l->texts.entries[r->event].key);
+    case FID: buf_printf(out, "%" PRIu32, r->fid); break;
+    case PC: buf_printf(out, "%" PRIu32, r->pc); break;
+    case NUMBER: buf_printf(out, "%" PRIu32, r->number); break;
+    }
+    return (uint32_t)out->len;
+}
+
+static void pad(Buf *out, uint32_t used, uint32_t width) {
+    buf_printf(out, "%*s", used < width ? (int)(width - used) : 0, "");
+}
+
+static void show_row(const List *l, const Row *r, const uint32_t *widths, Buf *out) {
+    Buf c = {0};
+    for (int i = 0; i < (l->verbose ? NCOLUMNS : NUMBER); i++) {
+        bool right = i == FID || i == PC || i == NUMBER;
+        uint32_t used = (uint32_t)strlen(titles[i]);
+        if (r)
+            used = cell(l, r, i, &c);
+        else
+            c.len = 0, buf_str(&c, str_of(titles[i]));
+        buf_str(out, STR("  "));
+        if (right)
+            pad(out, used, widths[i]);
+        buf_bytes(out, c.data, c.len);
+        if (!right)
+            pad(out, used, widths[i]);
+    }
+    while (out->data[out->len - 1] == ' ')
+        out->len--;
+    buf_u8(out, '\n');
+    buf_free(&c);
+}
+
+static void show_rows(const List *l, uint32_t probe) {
+    if (probe >= l->probes.len || !l->probes.at[probe].rows.len)
+        return;
+    uint32_t widths[NCOLUMNS], n = l->probes.at[probe].rows.len;
+    const Row *rows = l->probes.at[probe].rows.at;
+    Buf out = {0};
+    for (int i = 0; i < NCOLUMNS; i++) {
+        widths[i] = (uint32_t)strlen(titles[i]);
+        for (uint32_t k = 0; k < n; k++) {
+            uint32_t used = cell(l, &rows[k], i, &out);
+            if (used > widths[i])
+                widths[i] = used < COLUMN_MAX ? used : COLUMN_MAX;
+        }
+    }
+    out.len = 0;
+    show_row(l, NULL, widths, &out);
+    for (uint32_t k = 0; k < n; k++) {
+        show_row(l, &rows[k], widths, &out);
+        if (out.len > 1 << 16) {
+            message_stdout(&out);
+            out.len = 0;
+        }
+    }
+    message_stdout(&out);
+    buf_free(&out);
+}
+
+static void show(const List *l, whammc *w) {
+    size_t n;
+    const whammc_probe_stats *p = whammc_probes(w, &n);
+    for (size_t i = 0; i < n; i++) {
+        Buf head = {0};
+        buf_printf(&head, "%s:%u: %s: ", p[i].script, p[i].line, p[i].rule);
+        message_number(&head, p[i].sites);
+        buf_printf(&head, " %s\n", message_plural(p[i].sites, "site", "sites"));
+        message_stdout(&head);
+        buf_free(&head);
+        if (!l->count)
+            show_rows(l, (uint32_t)i);
+    }
+}
+
+static int list(const Cli *cli, List *l, const char *path) {
+    whammc *w = whammc_new();
+    Buf app = {0};
+    bool ok = true;
+    for (uint32_t i = 0; i < l->scripts.len; i++)
+        ok &= file_add_script(cli, w, l->scripts.at[i]);
+    int status = STATUS_ERROR;
+    if (file_read_module(cli, path, &app) && ok) {
+        progress_start("reading", file_title(path), app.len);
+        status = message_library(
+            cli, w,
+            whammc_list(w, file_title(path), app.data, app.len, l->count ? NULL : add_site, l));
+        if (status == STATUS_OK)
+            show(l, w);
+    }
+    whammc_free(w);
+    buf_free(&app);
+    return status;
+}
+
+static int run(Cli *cli) {
+    List l = {0};
+    const char *value;
+    int key;
+    while ((key = cli_option(cli, &value)) >= 0)
+        switch (key) {
+        case 's': vec_push(&l.scripts, value); break;
+        case 'c': l.count = true; break;
+        case 'v': l.verbose = true; break;
+        case FUNCTIONS: l.functions = value; break;
+        }
+    int status = cli_option_status(key);
+    if (key == ARGS_END)
+        status = cli_check_inputs(cli, l.scripts.at, l.scripts.len, true);
+    if (key == ARGS_END && status == STATUS_OK)
+        status = list(cli, &l, cli->operands[0]);
+    for (uint32_t i = 0; i < l.probes.len; i++)
+        vec_free(&l.probes.at[i].rows);
+    vec_free(&l.probes);
+    vec_free(&l.scripts);
+    map_free(&l.texts);
+    return status;
+}
+
+const Command cmd_list = {
+    .name = "list",
+    .usage = "-s SCRIPT APP",
+    .summary = "show where the probes of scripts match in a program",
+    .about = "Show for each probe of the scripts the places in the program APP where it matches: "
+             "the function, its index, the place in it and the instruction there. Nothing is "
+             "written. APP is a WebAssembly module, also in the text format ('-': standard input).",
+    .options = options,
+    .examples = "  whammc list -s branches.whamm app.wasm\n"
+                "  whammc list -s hotness.whamm --functions='str*' app.wasm\n",
+    .run = run,
+};

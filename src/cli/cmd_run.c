@@ -1,0 +1,325 @@
+/*
+ * cli/cmd_run.c - `whammc run`: instruments a program, runs it in an engine, shows its report.
+ *
+ * The engine runs one of our runners (stdlib/host), which gives the program WASI and takes the
+ * report. Everything that is needed lies in a temporary directory while the program runs; the
+ * program itself has our standard streams and the current directory.
+ */
+#include "cli/cli.h"
+#include "report/table.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <langinfo.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Embedded from stdlib/host. */
+extern const unsigned char host_run_node_mjs[], host_run_wasmtime_py[];
+extern const unsigned long host_run_node_mjs_size, host_run_wasmtime_py_size;
+
+enum { ENGINE = OPTION_LONG, TOP, REPORT_FORMAT, TOP_DEFAULT = 20 };
+
+static const Option options[] = {
+    {'s', "script", "SCRIPT", "instrument with this script; may be repeated"},
+    {ENGINE, "engine", "ENGINE",
+     "run in node, node24, wasmtime, or the program with this path (a Node, or a Python that has "
+     "the "
+     "package wasmtime); default: node"},
+    {'o', "output", "REPORT",
+     "write the report into this file and show nothing ('-': standard output)"},
+    {REPORT_FORMAT, "report-format", "csv|json", "format of that file; default: csv"},
+    {TOP, "top", "N", "show the N largest values of each variable, 0 = all; default: 20"},
+    {0},
+};
+
+typedef struct Settings {
+    Vec(const char *) scripts;
+    const char *engine, *out;
+    whammc_options options;
+    uint32_t top;
+} Settings;
+
+/* ---- engines ---- */
+
+typedef struct Engine {
+    const char *name, *variable, *program;
+    bool python;
+    const char *hint; /* how to get it */
+} Engine;
+
+static const Engine engines[] = {
+    {"node", "WHAMMC_NODE", "node", false,
+     "install Node.js 18 or later (Debian package: nodejs), or name it: WHAMMC_NODE=/path/to/node"},
+    {"node24", "WHAMMC_NODE24", "node24", false,
+     "install Node.js 24 and name it: WHAMMC_NODE24=/path/to/node"},
+    {"wasmtime", "WHAMMC_WASMTIME_PYTHON", "python3", true,
+     "install the Python package (python3 -m venv DIR && DIR/bin/pip install wasmtime) and name "
+     "that Python: WHAMMC_WASMTIME_PYTHON=DIR/bin/python"},
+};
+enum { NENGINES = sizeof engines / sizeof *engines };
+
+/* Whether this Python has the package. */
+static bool has_wasmtime(const char *python) {
+    char *argv[] = {
+        python, "-c",
+        "import importlib.util, sys; sys.exit(not importlib.util.find_spec('wasmtime'))", NULL};
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    int status = process_run(argv, (ProcessStreams){null, null, null});
+    close(null);
+    return status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* The engine that was asked for; *program is its path (on the heap). STATUS_OK, else it was said.
+ */
+static int find_engine(const Cli *cli, const char *asked, Engine *e, char **program) {
+    const char *names[NENGINES];
+    *e = (Engine){.name = asked, .program = asked, .hint = NULL};
+    for (int i = 0; i < NENGINES; i++) {
+        names[i] = engines[i].name;
+        if (strcmp(asked, engines[i].name) == 0)
+            *e = engines[i];
+    }
+    if (!e->hint && !strchr(asked, '/')) {
+        const char *guess = cli_guess(asked, names, NENGINES);
+        if (guess)
+            return cli_usage(cli, "there is no engine '%s'; did you mean '%s'?", asked, guess);
+        return cli_usage(
+            cli, "there is no engine '%s': it must be node, node24, wasmtime or a path", asked);
+    }
+    if (!e->hint)
+        e->python = strncmp(strrchr(asked, '/') + 1, "python", 6) == 0;
+    *program = process_find(e->variable, e->program);
+    if (*program && (!e->python || has_wasmtime(*program)))
+        return STATUS_OK;
+    const char *missing = *program ? " (that Python has no package wasmtime)" : "";
+    message_error(cli, DIAG_NO_ENGINE, e->hint, "the engine %s is not there%s", e->name, missing);
+    free(*program);
+    *program = NULL;
+    return STATUS_NO_ENGINE;
+}
+
+/* ---- the temporary directory ---- */
+
+typedef struct Workplace {
+    char *directory, *module, *runner, *report;
+} Workplace;
+
+static bool put_file(const char *path, const void *data, size_t len) {
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return false;
+    bool ok = file_write_fd(fd, data, len);
+    int e = errno;
+    ok &= close(fd) == 0;
+    errno = e ? e : errno;
+    return ok;
+}
+
+static char *join(const char *directory, const char *name) {
+    char *path = NULL;
+    return asprintf(&path, "%s/%s", directory, name) < 0 ? NULL : path;
+}
+
+/* Makes it, with the module and the runner in it. False: errno; what is there is removed by
+ * workplace_remove all the same. */
+static bool workplace_make(Workplace *p, bool python, const void *module, size_t len) {
+    const char *top = getenv("TMPDIR");
+    p->directory = join(top && *top ? top : "/tmp", "whammc-XXXXXX");
+    if (!p->directory || !mkdtemp(p->directory))
+        return false;
+    p->module = join(p->directory, "app.wasm");
+    p->runner = join(p->directory, python ? "run-wasmtime.py" : "run-node.mjs");
+    p->report = join(p->directory, "report");
+    return p->module && p->runner && p->report && put_file(p->module, module, len) &&
+           (python ? put_file(p->runner, host_run_wasmtime_py, host_run_wasmtime_py_size)
+                   : put_file(p->runner, host_run_node_mjs, host_run_node_mjs_size));
+}
+
+static void workplace_remove(Workplace *p) {
+    char *files[] = {p->module, p->runner, p->report};
+    for (int i = 0; i < 3; i++) {
+        if (files[i])
+            unlink(files[i]);
+        free(files[i]);
+    }
+    if (p->directory)
+        rmdir(p->directory);
+    free(p->directory);
+}
+
+/* ---- the report ---- */
+
+static uint32_t terminal_width(void) {
+    struct winsize size;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
+        return size.ws_col;
+    return 0;
+}
+
+/* Shows the last report as tables on standard error. */
+static void show_report(const Cli *cli, const Settings *s, const Buf *text) {
+    Report r = {0};
+    Buf out = {0};
+    TableOptions table = {.top = s->top,
+                          .width = terminal_width(),
+                          .colour = cli->colour,
+                          .ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0};
+    Str str = {(const char *)text->data, text->len < UINT32_MAX ? (uint32_t)text->len : UINT32_MAX};
+    if (!report_read(&r, str, 0))
+        buf_str(&out, STR("whammc: the program did not report\n"));
+    else if (!r.rows.len)
+        buf_str(&out, STR("whammc: the report is empty\n"));
+    else
+        table_print(&r, &table, &out);
+    message_stderr(out.data, out.len);
+    buf_free(&out);
+    report_free(&r);
+}
+
+/* ---- running ---- */
+
+/* Runs the program and reads its report. Gives what waitpid() told, or -1: it was said. */
+static int run_engine(const Cli *cli, const Engine *e, const char *program, const void *module,
+                      size_t len, Buf *report) {
+    Workplace place = {0};
+    process_guard();
+    bool made = workplace_make(&place, e->python, module, len);
+    int error = errno, status = -1;
+    if (made) {
+        const char **argv = mem_zalloc(((size_t)cli->noperands + 5) * sizeof *argv);
+        argv[0] = program;
+        argv[1] = place.runner;
+        argv[2] = place.module;
+        argv[3] = place.report;
+        memcpy(argv + 4, cli->operands, (size_t)cli->noperands * sizeof *argv);
+        status = process_run(argv, (ProcessStreams){-1, -1, -1});
+        error = errno;
+        free(argv);
+        if (status >= 0 && access(place.report, F_OK) == 0)
+            file_read(cli, place.report, report);
+    }
+    if (status < 0)
+        message_error(cli, DIAG_CANNOT_RUN, NULL, "%s: %s",
+                      made              ? program
+                      : place.directory ? place.directory
+                                        : "a temporary directory",
+                      strerror(error));
+    workplace_remove(&place);
+    process_unguard();
+    return status;
+}
+
+/* Whether there is anything to run; else says so. */
+static bool can_run(const Cli *cli, whammc *w) {
+    if (!strstr(whammc_messages(w, WHAMMC_JSON), "\"no-flush-point\""))
+        return true;
+    message_error(cli, DIAG_CANNOT_RUN,
+                  "instrument it with `whammc instr --host=js`, load it where its exports are "
+                  "called and connect it with whammc.js",
+                  "%s has no main, _start or start function that could be run",
+                  file_title(cli->operands[0]));
+    return false;
+}
+
+/* The exit status, and the report if the program was run. */
+static int instrument_and_run(const Cli *cli, const Settings *s, whammc *w, const Buf *app,
+                              const Engine *e, const char *program, int *wait_status, Buf *report) {
+    uint8_t *out;
+    size_t size;
+    const char *name = file_title(cli->operands[0]);
+    progress_start("instrumenting", name, app->len);
+    whammc_status result =
+        whammc_instrument(w, name, app->data, app->len, &s->options, &out, &size);
+    int status = message_library(cli, w, result);
+    if (status == STATUS_OK && !can_run(cli, w))
+        status = STATUS_ERROR;
+    if (status == STATUS_OK) {
+        *wait_status = run_engine(cli, e, program, out, size, report);
+        status = *wait_status < 0 ? STATUS_ERROR : STATUS_OK;
+    }
+    whammc_release(out);
+    return status;
+}
+
+/* Reads everything and runs it; in the end as the program ended. */
+static int run_program(const Cli *cli, const Settings *s, const Engine *e, const char *program) {
+    whammc *w = whammc_new();
+    Buf app = {0}, report = {0};
+    bool ok = true;
+    int status = STATUS_ERROR, wait_status = 0;
+    for (uint32_t i = 0; i < s->scripts.len; i++)
+        ok &= file_add_script(cli, w, s->scripts.at[i]);
+    if (file_read_module(cli, cli->operands[0], &app) && ok)
+        status = instrument_and_run(cli, s, w, &app, e, program, &wait_status, &report);
+    if (status == STATUS_OK) {
+        bool written = true;
+        if (s->out)
+            written = file_write(cli, s->out, report.data, report.len);
+        else
+            show_report(cli, s, &report);
+        status = process_imitate(wait_status);
+        if (!written && status == STATUS_OK)
+            status = STATUS_ERROR;
+    }
+    whammc_free(w);
+    buf_free(&app);
+    buf_free(&report);
+    return status;
+}
+
+/* False: wrong usage, which was said. */
+static bool set(const Cli *cli, Settings *s, int key, const char *value) {
+    switch (key) {
+    case 's': vec_push(&s->scripts, value); break;
+    case 'o': s->out = value; break;
+    case ENGINE: s->engine = value; break;
+    case TOP: return cli_count(cli, "top", value, &s->top);
+    case REPORT_FORMAT:
+        s->options.format = (whammc_format)option_choice(&cmd_run, key, value);
+        break;
+    }
+    return true;
+}
+
+static int run(Cli *cli) {
+    Settings s = {.engine = "node", .top = TOP_DEFAULT, .options.host = WHAMMC_HOST_JS};
+    const char *value;
+    int key;
+    bool ok = true;
+    while (ok && (key = cli_option(cli, &value)) >= 0)
+        ok = set(cli, &s, key, value);
+    int status = !ok ? STATUS_USAGE : cli_option_status(key);
+    if (ok && key == ARGS_END)
+        status = cli_check_inputs(cli, s.scripts.at, s.scripts.len, false);
+    if (ok && key == ARGS_END && status == STATUS_OK) {
+        Engine engine;
+        char *program = NULL;
+        status = find_engine(cli, s.engine, &engine, &program);
+        if (status == STATUS_OK)
+            status = run_program(cli, &s, &engine, program);
+        free(program);
+    }
+    vec_free(&s.scripts);
+    return status;
+}
+
+const Command cmd_run = {
+    .name = "run",
+    .usage = "-s SCRIPT APP [ARGUMENT]...",
+    .summary = "instrument a program, run it and show its report",
+    .about =
+        "Instrument the program APP, run it with the ARGUMENTs in an engine that gives it WASI, "
+        "and show its report as tables on standard error when it has ended. Standard streams "
+        "and exit status are those of the program; it may open files in the current directory. "
+        "Options end at APP.",
+    .options = options,
+    .examples = "  whammc run -s hotness.whamm app.wasm input.txt\n"
+                "  whammc run -s calls.whamm --engine=wasmtime -o calls.csv app.wasm\n",
+    .stops = true,
+    .run = run,
+};

@@ -1,0 +1,176 @@
+/*
+ * cli/file.c - reading files completely and writing them completely or not at all.
+ */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { CHUNK = 1 << 16 };
+static const size_t size_limit = INT32_MAX; /* what the library reads of modules */
+
+static bool is_dash(const char *path) {
+    return strcmp(path, "-") == 0;
+}
+
+const char *file_title(const char *path) {
+    return is_dash(path) ? "<stdin>" : path;
+}
+
+/* ---- reading ---- */
+
+/* False: errno tells why; EFBIG if there is more than size_limit. */
+static bool read_all(int fd, Buf *out) {
+    struct stat s;
+    if (fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_size > 0) {
+        if ((uintmax_t)s.st_size > size_limit) {
+            errno = EFBIG;
+            return false;
+        }
+        buf_reserve(out, (size_t)s.st_size + 1);
+    }
+    for (;;) {
+        buf_reserve(out, out->cap - out->len ? 1 : CHUNK);
+        ssize_t n = read(fd, out->data + out->len, out->cap - out->len);
+        if (n == 0)
+            return true;
+        if (n < 0 && errno != EINTR)
+            return false;
+        out->len += n > 0 ? (size_t)n : 0;
+        if (out->len > size_limit) {
+            errno = EFBIG;
+            return false;
+        }
+    }
+}
+
+bool file_read(const Cli *cli, const char *path, Buf *out) {
+    int fd = is_dash(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    bool ok = fd >= 0 && read_all(fd, out);
+    if (!ok)
+        message_error(cli, DIAG_CANNOT_READ, NULL, "%s: %s", file_title(path), strerror(errno));
+    if (fd >= 0 && fd != STDIN_FILENO)
+        close(fd);
+    return ok;
+}
+
+bool file_add_script(const Cli *cli, whammc *w, const char *path) {
+    Buf text = {0};
+    bool ok = file_read(cli, path, &text);
+    if (ok)
+        whammc_add_script(w, file_title(path), (const char *)text.data, text.len);
+    buf_free(&text);
+    return ok;
+}
+
+bool file_read_module(const Cli *cli, const char *path, Buf *out) {
+    if (!file_read(cli, path, out))
+        return false;
+    if (!text_is_module(path, out))
+        return true;
+    Buf binary = {0};
+    bool ok = text_assemble(cli, file_title(path), out, &binary);
+    buf_free(out);
+    *out = binary;
+    return ok;
+}
+
+/* ---- writing ---- */
+
+bool file_write_fd(int fd, const void *data, size_t len) {
+    const char *p = data;
+    while (len) {
+        ssize_t n = write(fd, p, len);
+        if (n < 0 && errno != EINTR)
+            return false;
+        p += n > 0 ? n : 0;
+        len -= n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
+/* Into a file that is no regular one: a device, a pipe. */
+static bool write_through(const char *path, const void *data, size_t len) {
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    bool ok = file_write_fd(fd, data, len);
+    int e = errno;
+    if (close(fd) < 0 && ok)
+        return false;
+    errno = e;
+    return ok;
+}
+
+static mode_t new_file_mode(void) {
+    mode_t mask = umask(0);
+    umask(mask);
+    return 0666 & ~mask;
+}
+
+/* Into a new file beside `path` that then takes its name. */
+static bool write_and_rename(const char *path, mode_t mode, const void *data, size_t len) {
+    char *temporary = NULL;
+    if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
+        return false;
+    int fd = mkostemp(temporary, O_CLOEXEC), e = errno;
+    bool made = fd >= 0;
+    bool ok = made && fchmod(fd, mode) == 0 && file_write_fd(fd, data, len);
+    if (made) {
+        e = errno;
+        if (close(fd) < 0 && ok)
+            ok = false, e = errno;
+    }
+    if (ok && rename(temporary, path) < 0)
+        ok = false, e = errno;
+    if (made && !ok)
+        unlink(temporary);
+    free(temporary);
+    errno = e;
+    return ok;
+}
+
+static bool write_file(const char *path, const void *data, size_t len) {
+    struct stat s;
+    if (stat(path, &s) < 0) {
+        if (errno != ENOENT)
+            return false;
+        return write_and_rename(path, new_file_mode(), data, len);
+    }
+    if (S_ISDIR(s.st_mode)) {
+        errno = EISDIR;
+        return false;
+    }
+    if (!S_ISREG(s.st_mode))
+        return write_through(path, data, len);
+    /* A file that may not be written is not replaced either; links stay links. */
+    char *real = access(path, W_OK) == 0 ? realpath(path, NULL) : NULL;
+    bool ok = real && write_and_rename(real, s.st_mode & 07777, data, len);
+    int e = errno;
+    free(real);
+    errno = e;
+    return ok;
+}
+
+bool file_write(const Cli *cli, const char *path, const void *data, size_t len) {
+    bool ok;
+    if (is_dash(path)) {
+        fflush(stdout);
+        ok = file_write_fd(STDOUT_FILENO, data, len);
+    } else {
+        process_guard(); /* so that the temporary does not stay */
+        ok = write_file(path, data, len);
+        int e = errno;
+        process_unguard();
+        errno = e;
+    }
+    if (!ok)
+        message_error(cli, DIAG_CANNOT_WRITE, NULL, "%s: %s", is_dash(path) ? "<stdout>" : path,
+                      strerror(errno));
+    return ok;
+}

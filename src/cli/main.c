@@ -1,0 +1,115 @@
+/*
+ * cli/main.c - the program whammc.
+ *
+ * The map. Folders of src/, each of which may use only those below it:
+ *
+ *   cli/      this program: arguments, files, terminals, engines; one file a subcommand
+ *   api/      the public library: scripts and modules from memory to memory
+ *   target/   rewrite: puts probes into a program's code (storage, splicing, flush)
+ *   gen/      probe bodies to code templates with holes, through Binaryen
+ *   probe/    events, bound names, expansion of match rules, plans, matching of functions
+ *   report/   reports: images for the runtime, reading them back, tables
+ *   lang/     scripts: text to checked trees (the grammar is in ../grammar)
+ *   wasm/     modules: lossless reading and writing, validation, changes
+ *   base/     memory, buffers, maps, messages
+ *
+ * Beside src/: stdlib/runtime is the C code that instrumented programs carry, compiled to
+ * WebAssembly and embedded here; stdlib/host has the JavaScript and Python that runs programs.
+ *
+ * What `whammc instr` does, and where:
+ *
+ *   1. parse the scripts                                  lang/parse.c, scan.c
+ *   2. expand rules into events, check each probe for     probe/event.c, plan.c; lang/check.c
+ *      each, fold what is static there
+ *   3. read the program                                   wasm/read.c
+ *   4. find the sites, give each its storage              probe/match.c, target/store.c
+ *   5. compile what occurred to templates                 gen/gen.c
+ *   6. add runtime, start and flush function              target/flush.c, wasm/merge.c
+ *   7. splice the templates in, write the module          target/splice.c, wasm/write.c
+ *   8. read it back and validate it                       wasm/valid.c
+ *
+ * Steps 3 to 8 are driven by target/rewrite.c.
+ */
+#include "cli/cli.h"
+
+#include <locale.h>
+#include <stdio.h>
+
+static const Command *const commands[] = {&cmd_instr, &cmd_run, &cmd_list, &cmd_check, &cmd_info};
+enum { NCOMMANDS = sizeof commands / sizeof *commands };
+
+static void print_version(void) {
+    Buf text = {0};
+    buf_printf(&text, "whammc %s\n", whammc_version());
+    message_stdout(&text);
+    buf_free(&text);
+}
+
+static void print_help(void) {
+    Buf text = {0};
+    buf_str(&text, STR("Usage: whammc COMMAND [OPTION]... [OPERAND]...\n"
+                       "Compile Whamm scripts and instrument WebAssembly programs.\n\n"
+                       "Commands:\n"));
+    for (int i = 0; i < NCOMMANDS; i++)
+        buf_printf(&text, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
+    buf_str(&text,
+            STR("\n'whammc COMMAND --help' describes a command.\n\n"
+                "Options:\n"
+                "  -h, --help      show this help\n"
+                "  -V, --version   show the version\n\n"
+                "Exit status:\n"
+                "  0    it worked\n"
+                "  1    errors in a script or a program, or a file that cannot be read or written\n"
+                "  2    wrong usage\n"
+                "  70   a fault of whammc itself; nothing was written\n"
+                "Once 'whammc run' runs a program, the exit status is that of the program.\n"));
+    message_stdout(&text);
+    buf_free(&text);
+}
+
+static const Command *find_command(const char *name) {
+    for (int i = 0; i < NCOMMANDS; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+static int wrong_command(const Cli *cli, const char *word) {
+    const char *names[NCOMMANDS];
+    for (int i = 0; i < NCOMMANDS; i++)
+        names[i] = commands[i]->name;
+    const char *kind = *word == '-' ? "option" : "command";
+    const char *guess = *word == '-' ? NULL : cli_guess(word, names, NCOMMANDS);
+    if (guess)
+        return cli_usage(cli, "there is no %s '%s'; did you mean '%s'?", kind, word, guess);
+    return cli_usage(cli, "there is no %s '%s'", kind, word);
+}
+
+static int dispatch(Cli *cli, int argc, char **argv) {
+    if (argc < 2)
+        return cli_usage(cli, "which command?");
+    const char *word = argv[1];
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
+        print_version();
+        return STATUS_OK;
+    }
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+        print_help();
+        return STATUS_OK;
+    }
+    cli->command = find_command(word);
+    if (!cli->command)
+        return wrong_command(cli, word);
+    cli->argc = argc - 1;
+    cli->argv = argv + 1;
+    return cli->command->run(cli);
+}
+
+int main(int argc, char **argv) {
+    setlocale(LC_CTYPE, ""); /* for tables only: whether the terminal shows more than ASCII */
+    Cli cli = {0};
+    message_setup(&cli);
+    int status = dispatch(&cli, argc, argv);
+    progress_end();
+    return message_stdout_status(&cli, status);
+}

@@ -1,0 +1,100 @@
+/*
+ * cli/message.c - what goes to standard error and standard output.
+ */
+#include "cli/cli.h"
+#include "report/escape.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+void message_setup(Cli *cli) {
+    const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
+    cli->colour =
+        isatty(STDERR_FILENO) && !(no_colour && *no_colour) && term && strcmp(term, "dumb") != 0;
+}
+
+void message_stderr(const void *text, size_t len) {
+    progress_end();
+    fwrite(text, 1, len, stderr); /* if this fails there is nobody to tell */
+}
+
+int message_library(const Cli *cli, whammc *w, whammc_status status) {
+    const char *text =
+        whammc_messages(w, (cli->json ? WHAMMC_JSON : 0) | (cli->colour ? WHAMMC_COLOUR : 0));
+    message_stderr(text, strlen(text));
+    switch (status) {
+    case WHAMMC_OK: return STATUS_OK;
+    case WHAMMC_ERROR: return STATUS_ERROR;
+    default: return STATUS_INTERNAL;
+    }
+}
+
+void message_diags(const Cli *cli, Diags *d) {
+    Buf text = {0};
+    if (cli->json)
+        diag_render_json(d, &text);
+    else
+        diag_render_text(d, &text, cli->colour);
+    message_stderr(text.data, text.len);
+    buf_free(&text);
+}
+
+void message_error(const Cli *cli, DiagTag tag, const char *hint, const char *format, ...) {
+    char *message = NULL;
+    va_list args;
+    va_start(args, format);
+    int len = vasprintf(&message, format, args);
+    va_end(args);
+    Diags d = {0};
+    Diag *g = diag(&d, tag, NO_SPAN, "%s", len < 0 ? format : message);
+    if (hint)
+        diag_hint(&d, g, "%s", hint);
+    message_diags(cli, &d);
+    diag_free(&d);
+    if (len >= 0)
+        free(message);
+}
+
+static int stdout_errno;
+
+void message_stdout(const Buf *text) {
+    errno = 0;
+    if (fwrite(text->data, 1, text->len, stdout) < text->len && !stdout_errno)
+        stdout_errno = errno ? errno : EIO;
+}
+
+int message_stdout_status(const Cli *cli, int status) {
+    errno = 0;
+    if (fflush(stdout) != 0 && !stdout_errno)
+        stdout_errno = errno ? errno : EIO;
+    if (!stdout_errno)
+        return status;
+    message_error(cli, DIAG_CANNOT_WRITE, NULL, "standard output: %s", strerror(stdout_errno));
+    return status == STATUS_OK ? STATUS_ERROR : status;
+}
+
+uint32_t message_clean(Buf *out, Str s) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < s.len; count++) {
+        uint32_t code, len = escape_utf8(s.ptr + i, s.len - i, &code);
+        if (len && code >= 0x20 && (code < 0x7f || code >= 0xa0))
+            buf_bytes(out, s.ptr + i, len);
+        else
+            buf_u8(out, '?');
+        i += len ? len : 1;
+    }
+    return count;
+}
+
+void message_number(Buf *out, uint64_t n) {
+    if (n >= 1000)
+        message_number(out, n / 1000);
+    buf_printf(out, n >= 1000 ? ",%03" PRIu64 : "%" PRIu64, n >= 1000 ? n % 1000 : n);
+}
+
+const char *message_plural(uint64_t n, const char *one, const char *many) {
+    return n == 1 ? one : many;
+}

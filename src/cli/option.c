@@ -1,0 +1,275 @@
+/*
+ * cli/option.c - option tables: parsing with getopt_long, --help, what was probably meant.
+ */
+#include "cli/cli.h"
+
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+enum { HELP_COLUMN = 26, HELP_WIDTH = 80, KEY_HELP = 'h', KEY_MESSAGES = 1000 };
+
+/* What every command has, behind its own options. */
+static const Option common[] = {
+    {KEY_MESSAGES, "message-format", "text|json",
+     "errors and warnings for people, or as one JSON object a line"},
+    {KEY_HELP, "help", NULL, "show this help"},
+    {0},
+};
+
+static size_t count(const Option *options) {
+    size_t n = 0;
+    while (options[n].name)
+        n++;
+    return n;
+}
+
+/* Option number i of a command, its own first; NULL behind the last. */
+static const Option *option_at(const Command *c, size_t i) {
+    size_t own = count(c->options);
+    const Option *o = i < own ? &c->options[i] : &common[i - own];
+    return o->name ? o : NULL;
+}
+
+static const Option *option_with_key(const Command *c, int key) {
+    const Option *o;
+    for (size_t i = 0; (o = option_at(c, i)); i++)
+        if (o->key == key)
+            return o;
+    return NULL;
+}
+
+/* ---- wrong usage ---- */
+
+const char *cli_guess(const char *word, const char *const *names, size_t n) {
+    const char *best = NULL;
+    uint32_t limit = (uint32_t)strlen(word) / 3 + 1, least = limit + 1;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t d = str_distance(str_of(word), str_of(names[i]), limit);
+        if (d < least)
+            best = names[i], least = d;
+    }
+    return best;
+}
+
+int cli_usage(const Cli *cli, const char *format, ...) {
+    char *message = NULL;
+    va_list args;
+    va_start(args, format);
+    int len = vasprintf(&message, format, args);
+    va_end(args);
+    Buf command = {0}, text = {0};
+    buf_printf(&command, cli->command ? "whammc %s" : "whammc",
+               cli->command ? cli->command->name : "");
+    const char *name = buf_cstr(&command);
+    buf_printf(&text, "%s: %s\nTry '%s --help'.\n", name, len < 0 ? "wrong usage" : message, name);
+    message_stderr(text.data, text.len);
+    buf_free(&text);
+    buf_free(&command);
+    if (len >= 0)
+        free(message);
+    return STATUS_USAGE;
+}
+
+/* A long option that getopt_long did not find, or found twice; `word` as it was given. */
+static void wrong_long_option(const Cli *cli, const char *word) {
+    size_t n = 0, len = strcspn(word + 2, "=");
+    Str given = {word + 2, (uint32_t)len};
+    Buf starts = {0};
+    const char *names[32];
+    const Option *o;
+    for (; n < sizeof names / sizeof *names && (o = option_at(cli->command, n)); n++) {
+        names[n] = o->name;
+        if (strncmp(o->name, given.ptr, len) == 0)
+            buf_printf(&starts, "%s--%s", starts.len ? ", " : "", o->name);
+    }
+    if (starts.len) {
+        cli_usage(cli, "--%.*s can be any of %s", STR_ARG(given), buf_cstr(&starts));
+    } else {
+        char *name = strndup(given.ptr, len);
+        const char *guess = name ? cli_guess(name, names, n) : NULL;
+        if (guess)
+            cli_usage(cli, "there is no option '--%s'; did you mean '--%s'?", name, guess);
+        else
+            cli_usage(cli, "there is no option '--%.*s'", STR_ARG(given));
+        free(name);
+    }
+    buf_free(&starts);
+}
+
+/* Says why getopt_long gave '?' or ':'. */
+static int wrong_option(const Cli *cli, int result) {
+    const Option *o = optopt ? option_with_key(cli->command, optopt) : NULL;
+    if (result == ':' && o)
+        cli_usage(cli, "--%s needs an argument: --%s=%s", o->name, o->name, o->argument);
+    else if (o && !o->argument)
+        cli_usage(cli, "--%s takes no argument", o->name);
+    else if (optopt)
+        cli_usage(cli, "there is no option '-%c'", optopt);
+    else
+        wrong_long_option(cli, cli->argv[optind - 1]);
+    return ARGS_WRONG;
+}
+
+int cli_check_inputs(const Cli *cli, const char *const *scripts, uint32_t n, bool one_app) {
+    if (!n)
+        return cli_usage(cli, "which script? Give one with --script=SCRIPT");
+    if (!cli->noperands)
+        return cli_usage(cli, "which program? Give the APP after the options");
+    if (one_app && cli->noperands > 1)
+        return cli_usage(cli, "one APP at a time: what is '%s'?", cli->operands[1]);
+    uint32_t from_stdin = strcmp(cli->operands[0], "-") == 0;
+    for (uint32_t i = 0; i < n; i++)
+        from_stdin += strcmp(scripts[i], "-") == 0;
+    if (from_stdin > 1)
+        return cli_usage(cli, "only one file can be '-', standard input");
+    return STATUS_OK;
+}
+
+/* ---- parsing ---- */
+
+/* Whether choices, "one|two", has the value; its number. */
+static bool find_choice(const char *choices, const char *value, uint32_t *number) {
+    size_t len = strlen(value);
+    for (*number = 0;; ++*number) {
+        size_t n = strcspn(choices, "|");
+        if (n == len && memcmp(choices, value, n) == 0)
+            return true;
+        if (!choices[n])
+            return false;
+        choices += n + 1;
+    }
+}
+
+uint32_t option_choice(const Command *command, int key, const char *value) {
+    uint32_t number;
+    find_choice(option_with_key(command, key)->argument, value, &number);
+    return number;
+}
+
+static void start(Cli *cli) {
+    size_t n = count(cli->command->options) + count(common);
+    cli->letters = mem_zalloc(2 * n + 3);
+    cli->longs = mem_zalloc((n + 1) * sizeof *cli->longs);
+    char *letter = cli->letters;
+    if (cli->command->stops)
+        *letter++ = '+';
+    *letter++ = ':'; /* tells a missing argument from an unknown option */
+    for (size_t i = 0; i < n; i++) {
+        const Option *o = option_at(cli->command, i);
+        cli->longs[i] =
+            (struct option){o->name, o->argument ? required_argument : no_argument, NULL, o->key};
+        if (o->key < OPTION_LONG) {
+            *letter++ = (char)o->key;
+            if (o->argument)
+                *letter++ = ':';
+        }
+    }
+    opterr = 0;
+}
+
+static int end(Cli *cli, int result) {
+    free(cli->letters);
+    free(cli->longs);
+    cli->letters = NULL;
+    cli->longs = NULL;
+    cli->operands = cli->argv + optind;
+    cli->noperands = cli->argc - optind;
+    return result;
+}
+
+int cli_option(Cli *cli, const char **value) {
+    if (!cli->letters)
+        start(cli);
+    for (;;) {
+        int key = getopt_long(cli->argc, cli->argv, cli->letters, cli->longs, NULL);
+        *value = optarg;
+        if (key == -1)
+            return end(cli, ARGS_END);
+        if (key == '?' || key == ':')
+            return end(cli, wrong_option(cli, key));
+        const Option *o = option_with_key(cli->command, key);
+        uint32_t choice = 0;
+        if (o->argument && strchr(o->argument, '|') && !find_choice(o->argument, optarg, &choice)) {
+            cli_usage(cli, "--%s=%s: it must be one of %s", o->name, optarg, o->argument);
+            return end(cli, ARGS_WRONG);
+        }
+        if (key == KEY_HELP) {
+            Buf text = {0};
+            cli_help(cli->command, &text);
+            message_stdout(&text);
+            buf_free(&text);
+            return end(cli, ARGS_HELP);
+        }
+        if (key != KEY_MESSAGES)
+            return key;
+        cli->json = choice == 1;
+    }
+}
+
+int cli_option_status(int key) {
+    return key == ARGS_HELP ? STATUS_OK : STATUS_USAGE;
+}
+
+bool cli_count(const Cli *cli, const char *option, const char *value, uint32_t *out) {
+    uint64_t n = 0;
+    const char *p = value;
+    for (; *p >= '0' && *p <= '9' && n <= UINT32_MAX; p++)
+        n = n * 10 + (uint64_t)(*p - '0');
+    if (p == value || *p || n > UINT32_MAX) {
+        cli_usage(cli, "--%s=%s: it must be a number", option, value);
+        return false;
+    }
+    *out = (uint32_t)n;
+    return true;
+}
+
+/* ---- help ---- */
+
+void cli_wrap(Buf *out, const char *text, uint32_t indent, uint32_t column, uint32_t width) {
+    while (*text) {
+        size_t word = strcspn(text, " \n");
+        if (column > indent && column + 1 + word > width) {
+            buf_printf(out, "\n%*s", (int)indent, "");
+            column = indent;
+        } else if (column > indent && word) {
+            buf_u8(out, ' ');
+            column++;
+        }
+        buf_bytes(out, text, word);
+        column += (uint32_t)word;
+        text += word;
+        if (*text == '\n') {
+            buf_printf(out, "\n%*s", text[1] == '\n' ? 0 : (int)indent, "");
+            column = indent;
+        }
+        text += *text != 0;
+    }
+}
+
+static void help_option(const Option *o, Buf *out) {
+    size_t from = out->len;
+    if (o->key < OPTION_LONG)
+        buf_printf(out, "  -%c, --%s", o->key, o->name);
+    else
+        buf_printf(out, "      --%s", o->name);
+    if (o->argument)
+        buf_printf(out, "=%s", o->argument);
+    size_t used = out->len - from;
+    if (used + 2 > HELP_COLUMN)
+        buf_printf(out, "\n%*s", HELP_COLUMN, "");
+    else
+        buf_printf(out, "%*s", (int)(HELP_COLUMN - used), "");
+    cli_wrap(out, o->help, HELP_COLUMN, HELP_COLUMN, HELP_WIDTH);
+    buf_u8(out, '\n');
+}
+
+void cli_help(const Command *command, Buf *out) {
+    buf_printf(out, "Usage: whammc %s [OPTION]... %s\n", command->name, command->usage);
+    cli_wrap(out, command->about, 0, 0, HELP_WIDTH);
+    buf_str(out, STR("\n\nOptions:\n"));
+    const Option *o;
+    for (size_t i = 0; (o = option_at(command, i)); i++)
+        help_option(o, out);
+    buf_printf(out, "\nExamples:\n%s", command->examples);
+}
