@@ -65,7 +65,7 @@ enum { NENGINES = sizeof engines / sizeof *engines };
 
 /* Whether this Python has the package. */
 static bool has_wasmtime(const char *python) {
-    char *argv[] = {
+    const char *argv[] = {
         python, "-c",
         "import importlib.util, sys; sys.exit(not importlib.util.find_spec('wasmtime'))", NULL};
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
