@@ -334,7 +334,7 @@ static void put_heading(const TextOut *t, Span span, DiagSeverity severity) {
     if (!f) {
         put_cstr(t->out, "whammc: ");
     } else if (f->binary) {
-        buf_printf(t->out, "%s:0x%x: ", f->name, span.start);
+        buf_printf(t->out, span.end ? "%s:0x%x: " : "%s: ", f->name, span.start);
     } else {
         uint32_t line, column;
         diag_position(t->d, span.file, span.start, &line, &column);
