@@ -57,7 +57,7 @@ static Expr *with_args(Parse *p, Expr *e, Expr **args, uint32_t n) {
             parse_error(p, DIAG_NESTING, e->span,
                         "this expression is nested too deeply: more than %d levels",
                         LANG_MAX_DEPTH);
-        p->failed = true;
+        p->failed = p->too_deep = true;
         return new_expr(p, EXPR_BOOL, e->span);
     }
     e->nargs = n;

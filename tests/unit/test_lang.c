@@ -103,6 +103,73 @@ static void test_manual(void **state) {
     free(text);
 }
 
+/* before + middle * n + after must be refused with the tag, in little time and stack. */
+static void assert_too_deep(const char *before, const char *middle, uint32_t n, const char *after) {
+    Buf text = {0}, out = {0};
+    buf_printf(&text, "%s", before);
+    for (uint32_t i = 0; i < n; i++)
+        buf_printf(&text, "%s", middle);
+    buf_printf(&text, "%s", after);
+    Diags diags = {0};
+    Script script = {0};
+    DiagFileId file = diag_file(&diags, "t.whamm", text.data, text.len, false);
+    assert_false(lang_parse(&script, (const char *)text.data, text.len, file, &diags));
+    assert_int_equal(diags.list.len, 1);
+    assert_string_equal(diag_tag_name(diags.list.at[0]->tag), "nesting");
+    fake_check(&script, &diags);
+    lang_dump(&script, &out);
+    buf_free(&text);
+    buf_free(&out);
+    script_free(&script);
+    diag_free(&diags);
+}
+
+static void test_depth(void **state) {
+    (void)state;
+    assert_too_deep("wasm:begin { x = ", "(", 100000, "1; }");
+    assert_too_deep("wasm:begin { x = ", "f(", 100000, "1; }");
+    assert_too_deep("wasm:begin { x = m", "[m", 100000, "1; }");
+    assert_too_deep("wasm:begin { x = 1", " + 1", 100000, "; }");
+    assert_too_deep("wasm:begin { x = 1", " ? 1 : 1", 100000, "; }");
+    assert_too_deep("wasm:begin { x = 1", " ? 1", 100000, "; }");
+    assert_too_deep("wasm:begin { ", "if (a) { ", 100000, "");
+    assert_too_deep("var x: ", "map<i32,", 100000, "i32;");
+    assert_too_deep("var x: ", "(", 100000, "i32;");
+}
+
+static void count_name(void *ctx, Expr *e) {
+    uint32_t *sum = ctx;
+    if (e->kind == EXPR_NAME)
+        (*sum)++;
+}
+
+/* Walking meets every expression; a clone is checked without a trace on the original. */
+static void test_walk_and_clone(void **state) {
+    (void)state;
+    static const char text[] =
+        "wasm:opcode:call:before / fid == pc / {\n"
+        "var a: u32 = fid; if (a == pc) { a = fid + (taken ? a : 1); } else { a++; } }";
+    Diags diags = {0};
+    Script script = {0};
+    Buf before = {0}, after = {0};
+    uint32_t names = 0;
+    DiagFileId file = diag_file(&diags, "t.whamm", text, strlen(text), false);
+    assert_true(lang_parse(&script, text, strlen(text), file, &diags));
+    Probe *original = script.probes.at[0];
+    ast_walk_probe(original, count_name, &names);
+    assert_int_equal(names, 10);
+    lang_dump_probe(original, &before);
+    assert_true(fake_check(&script, &diags));
+    assert_ptr_not_equal(script.probes.at[0], original);
+    assert_int_equal(script.probes.at[0]->nvars, 1);
+    lang_dump_probe(original, &after);
+    assert_string_equal(buf_cstr(&before), buf_cstr(&after));
+    buf_free(&before);
+    buf_free(&after);
+    script_free(&script);
+    diag_free(&diags);
+}
+
 /* A script beyond the limit is refused before it is read. */
 static void test_size(void **state) {
     (void)state;
@@ -206,7 +273,7 @@ int main(void) {
     }
     Cases cases = {0};
     read_cases(text, &cases);
-    struct CMUnitTest *tests = mem_zalloc(sizeof *tests * (cases.len + 3));
+    struct CMUnitTest *tests = mem_zalloc(sizeof *tests * (cases.len + 5));
     for (uint32_t i = 0; i < cases.len; i++) {
         char *title = mem_zalloc(cases.at[i].title.len + 1u);
         memcpy(title, cases.at[i].title.ptr, cases.at[i].title.len);
@@ -214,7 +281,9 @@ int main(void) {
     }
     tests[cases.len] = (struct CMUnitTest)cmocka_unit_test(test_size);
     tests[cases.len + 1] = (struct CMUnitTest)cmocka_unit_test(test_manual);
-    int failed = _cmocka_run_group_tests("lang", tests, cases.len + 2, NULL, NULL);
+    tests[cases.len + 2] = (struct CMUnitTest)cmocka_unit_test(test_depth);
+    tests[cases.len + 3] = (struct CMUnitTest)cmocka_unit_test(test_walk_and_clone);
+    int failed = _cmocka_run_group_tests("lang", tests, cases.len + 4, NULL, NULL);
     if (getenv("WHAMMC_UPDATE"))
         update(source_name(name, path, sizeof path), text, &cases);
     for (uint32_t i = 0; i < cases.len; i++) {
