@@ -149,7 +149,7 @@ static bool mark_elem(Merge *x, const WasmElem *e) {
     for (uint32_t k = 0; k < e->count; k++)
         if (!wasm_get_u32(&c, &func) || !mark(x, WASM_SPACE_FUNC, func))
             return false;
-    return e->mode != WASM_ACTIVE || mark_expr(x, e->offset, e->offset_len);
+    return true; /* the offset becomes a constant */
 }
 
 static bool mark_global(Merge *x, const WasmGlobal *g) {
