@@ -214,9 +214,21 @@ static int run_engine(const Cli *cli, const Engine *e, const char *program, cons
     return status;
 }
 
+/* How many messages of the library have this tag. */
+static size_t count_messages(whammc *w, const char *tag) {
+    Buf member = {0};
+    buf_printf(&member, "\"tag\":\"%s\"", tag);
+    const char *text = whammc_messages(w, WHAMMC_JSON), *wanted = buf_cstr(&member);
+    size_t n = 0;
+    while ((text = strstr(text, wanted)))
+        n++, text += member.len;
+    buf_free(&member);
+    return n;
+}
+
 /* Whether there is anything to run; else says so. */
 static bool can_run(const Cli *cli, whammc *w) {
-    if (!strstr(whammc_messages(w, WHAMMC_JSON), "\"no-flush-point\""))
+    if (!count_messages(w, "no-flush-point"))
         return true;
     message_error(cli, DIAG_CANNOT_RUN,
                   "instrument it with `whammc instr --host=js`, load it where its exports are "
@@ -235,7 +247,11 @@ static int instrument_and_run(const Cli *cli, const Settings *s, whammc *w, cons
     progress_start("instrumenting", name, app->len);
     whammc_status result =
         whammc_instrument(w, name, app->data, app->len, &s->options, &out, &size);
-    int status = message_library(cli, w, result);
+    progress_end();
+    /* Nobody keeps the module: what was dropped from it does not matter. */
+    bool quiet =
+        result == WHAMMC_OK && count_messages(w, "stale-section") == whammc_warning_count(w);
+    int status = quiet ? STATUS_OK : message_library(cli, w, result);
     if (status == STATUS_OK && !can_run(cli, w))
         status = STATUS_ERROR;
     if (status == STATUS_OK) {

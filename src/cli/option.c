@@ -41,11 +41,19 @@ static const Option *option_with_key(const Command *c, int key) {
 
 /* ---- wrong usage ---- */
 
+/* Whether one of the two is the beginning of the other. */
+static bool is_beginning(const char *a, const char *b) {
+    size_t m = strlen(a), n = strlen(b), least = m < n ? m : n;
+    return least >= 2 && strncmp(a, b, least) == 0;
+}
+
 const char *cli_guess(const char *word, const char *const *names, size_t n) {
     const char *best = NULL;
     uint32_t limit = (uint32_t)strlen(word) / 3 + 1, least = limit + 1;
     for (size_t i = 0; i < n; i++) {
         uint32_t d = str_distance(str_of(word), str_of(names[i]), limit);
+        if (is_beginning(word, names[i]))
+            d = 1;
         if (d < least)
             best = names[i], least = d;
     }
