@@ -128,6 +128,10 @@ static void add_hints(Parse *p, Diag *g, Span span, const char *found, const Exp
         diag_hint(d, g, "only one cast can follow an operand; use parentheses");
     else if (found_is(found, "';'") && expects(e, "'if'"))
         diag_hint(d, g, "there is no empty statement, and no ';' after a block");
+    else if (found_is(found, "a name") && expects(e, "a scalar type"))
+        diag_hint(d, g,
+                  "the types are u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 bool str funcref, (T, ...) "
+                  "and map<K, V>");
     else if ((is_keyword_name(found) || found_is(found, "a scalar type")) && want_name)
         diag_hint(d, g, "'%.*s' is a reserved word", (int)(span.end - span.start),
                   p->text + span.start);
