@@ -249,12 +249,18 @@ static bool check_br_table(WasmTyper *t, const WasmInstr *i) {
 
 /* ---- steps ---- */
 
+/* The memory argument is as most are; otherwise the long check tells. */
+static inline bool plain_memarg(const WasmTyper *t, const WasmInstr *i, const WasmSimpleSig *g) {
+    return g->kind == WASM_SIG_MEMORY && i->a == g->align && i->b < t->m->memories.len &&
+           i->c <= UINT32_MAX;
+}
+
 /* Instructions whose types are fixed, but perhaps for the address. */
 static inline bool step_simple(WasmTyper *t, const WasmInstr *i, const WasmSimpleSig *g) {
     WasmType address = 0;
     if (g->kind != WASM_SIG_SIMPLE) {
         WasmSig s = {t, i, NULL, NULL, t->error};
-        if (!wasm_sig_check_simple(&s)) {
+        if (!plain_memarg(t, i, g) && !wasm_sig_check_simple(&s)) {
             t->error_offset = i->offset;
             return false;
         }
@@ -321,6 +327,91 @@ static bool step_other(WasmTyper *t, const WasmInstr *i) {
     return apply(t, i);
 }
 
+/* ---- the short way of frequent instructions ---- */
+
+/* The operand on top is of type `want` exactly. */
+static inline bool top_is(const WasmTyper *t, WasmType want) {
+    return t->stack.len > vec_last(&t->frames).height && t->stack.at[t->stack.len - 1] == want;
+}
+
+static inline bool short_local(WasmTyper *t, const WasmInstr *i) {
+    if (i->a >= t->locals.len || t->tracks_inits)
+        return false;
+    WasmType type = t->locals.at[i->a];
+    if (i->op == WASM_OP_LOCAL_GET) {
+        vec_push(&t->stack, type);
+        return true;
+    }
+    if (!top_is(t, type))
+        return false;
+    t->stack.len -= i->op == WASM_OP_LOCAL_SET;
+    return true;
+}
+
+/* Branches to labels without operands. */
+static inline bool short_branch(WasmTyper *t, const WasmInstr *i) {
+    if (i->a >= t->frames.len || wasm_frame_label(t->m, wasm_label(t, i->a)).len)
+        return false;
+    if (i->op == WASM_OP_BR) {
+        unreachable(t);
+        return true;
+    }
+    if (!top_is(t, WASM_I32))
+        return false;
+    t->stack.len--;
+    return true;
+}
+
+static inline bool short_call(WasmTyper *t, const WasmInstr *i) {
+    const WasmModule *m = t->m;
+    if (i->a >= m->funcs.len)
+        return false;
+    const WasmTypeDef *d = wasm_func_type(m, i->a);
+    if (t->stack.len - vec_last(&t->frames).height < d->nparams || d->nresults > 1)
+        return false;
+    uint32_t first = t->stack.len - d->nparams;
+    for (uint32_t k = 0; k < d->nparams; k++)
+        if (t->stack.at[first + k] != d->params[k])
+            return false;
+    t->stack.len -= d->nparams;
+    if (d->nresults)
+        vec_push(&t->stack, d->results[0]);
+    return true;
+}
+
+/*
+ * The common case of frequent instructions. False if it is not that, or if anything is wrong:
+ * nothing has happened then, and the long way says what is what.
+ */
+static inline bool step_short(WasmTyper *t, const WasmInstr *i) {
+    switch (i->op) {
+    case WASM_OP_LOCAL_GET:
+    case WASM_OP_LOCAL_SET:
+    case WASM_OP_LOCAL_TEE: return short_local(t, i);
+    case WASM_OP_BR:
+    case WASM_OP_BR_IF: return short_branch(t, i);
+    case WASM_OP_CALL: return short_call(t, i);
+    case WASM_OP_BLOCK:
+    case WASM_OP_LOOP:
+        if (i->type != WASM_NONE)
+            return false;
+        push_frame(t, i);
+        return true;
+    case WASM_OP_GLOBAL_GET:
+        if (i->a >= t->m->globals.len)
+            return false;
+        vec_push(&t->stack, t->m->globals.at[i->a].type);
+        return true;
+    case WASM_OP_GLOBAL_SET:
+        if (i->a >= t->m->globals.len || !t->m->globals.at[i->a].mutable ||
+            !top_is(t, t->m->globals.at[i->a].type))
+            return false;
+        t->stack.len--;
+        return true;
+    default: return false;
+    }
+}
+
 bool wasm_typer_step(WasmTyper *t, const WasmInstr *i) {
     if (t->frames.len == 0)
         return fail(t, i->offset, "%s: there is code behind the last end",
@@ -328,5 +419,7 @@ bool wasm_typer_step(WasmTyper *t, const WasmInstr *i) {
     const WasmSimpleSig *g = &wasm_simple_sigs[i->op];
     if (g->kind != WASM_SIG_OTHER)
         return step_simple(t, i, g);
-    return step_other(t, i);
+    if (i->op == WASM_OP_END)
+        return end(t, i);
+    return step_short(t, i) || step_other(t, i);
 }
