@@ -16,6 +16,7 @@ typedef struct Site {
     uint32_t pc;
     uint32_t opidx;
     bool at_func_end;
+    bool before_end; /* an `end` that branches reach too: code before it goes behind its bytes */
     const WasmInstr *previous; /* the instruction in front of it, NULL = none */
 } Site;
 

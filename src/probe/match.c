@@ -144,6 +144,50 @@ static inline bool is_watched(const Matcher *w, const WasmInstr *i) {
     }
 }
 
+/*
+ * Follows the nesting of constructs, and tells for an `end` whether branches reach it: that of a
+ * block, an if or a try always (the false edge of an if lands there too); that of a loop never; the
+ * function's own if some branch names it.
+ */
+static bool follow(Matcher *w, const WasmInstr *i) {
+    uint32_t depth = w->open.len, last = i->a;
+    switch (i->op) {
+    case WASM_OP_BLOCK:
+    case WASM_OP_LOOP:
+    case WASM_OP_IF:
+    case WASM_OP_TRY: vec_push(&w->open, i->op == WASM_OP_LOOP); return false;
+    case WASM_OP_TRY_TABLE: {
+        const uint8_t *at = i->vec;
+        for (uint32_t k = 0; k < i->count; k++)
+            w->label_used |= wasm_vec_catch(&at).label == depth;
+        vec_push(&w->open, 0);
+        return false;
+    }
+    case WASM_OP_BR_TABLE: {
+        const uint8_t *at = i->vec;
+        for (uint32_t k = 0; k < i->count; k++)
+            w->label_used |= wasm_vec_u32(&at) == depth;
+        w->label_used |= last == depth;
+        return false;
+    }
+    case WASM_OP_BR:
+    case WASM_OP_BR_IF:
+    case WASM_OP_BR_ON_NULL:
+    case WASM_OP_BR_ON_NON_NULL:
+    case WASM_OP_BR_ON_CAST:
+    case WASM_OP_BR_ON_CAST_FAIL: w->label_used |= last == depth; return false;
+    case WASM_OP_END:
+        if (!depth)
+            return w->label_used;
+        return !w->open.at[--w->open.len];
+    case WASM_OP_DELEGATE:
+        if (depth)
+            w->open.len--;
+        return false;
+    default: return false;
+    }
+}
+
 bool match_func(Matcher *w, uint32_t func) {
     const WasmFunc *f = &w->m->funcs.at[func];
     prepare(w);
@@ -162,15 +206,22 @@ bool match_func(Matcher *w, uint32_t func) {
     at_kind(w, EVENT_FUNC_ENTRY, &s);
     WasmInstr buffer[2];
     uint32_t index = 0;
+    w->open.len = 0;
+    w->label_used = false;
     while (wasm_next(&code, &buffer[index & 1])) {
         const WasmInstr *i = &buffer[index & 1];
         const ActionList *list = &w->plan->by_op[i->op];
         bool watched = is_watched(w, i);
+        bool reached = wasm_ops[i->op].category == WASM_CAT_CONTROL || i->op == WASM_OP_TRY_TABLE ||
+                               wasm_ops[i->op].category == WASM_CAT_EXN
+                           ? follow(w, i)
+                           : false;
         if (list->len || watched) {
             s.instr = i;
             s.pc = i->offset;
             s.opidx = index;
             s.previous = index ? &buffer[(index + 1) & 1] : NULL;
+            s.before_end = reached;
             s.at_func_end = i->offset + i->size == f->body_size;
             if (typed) {
                 w->types.operands.len = w->types.results.len = 0;
@@ -204,9 +255,6 @@ void matcher_free(Matcher *w) {
     vec_free(&w->types.results);
     vec_free(&w->locals);
     vec_free(&w->matches);
-    vec_free(&w->typer.locals);
-    vec_free(&w->typer.stack);
-    vec_free(&w->typer.frames);
-    vec_free(&w->typer.inits);
-    free(w->typer.local_init);
+    vec_free(&w->open);
+    wasm_typer_free(&w->typer);
 }

@@ -21,6 +21,19 @@ static void collect_name(void *ctx, Expr *e) {
     vec_push(&set->names, e->name);
 }
 
+/* True if operand (or result) n of the variant's instructions has one Wasm type wherever it occurs.
+ */
+static bool operand_is_fixed(Event e, bool result, uint32_t n) {
+    const char *letters = result ? wasm_ops[e.op].results : wasm_ops[e.op].operands;
+    size_t count = strlen(letters);
+    if (*letters != '*')
+        return n < count && letters[count - 1 - n] != 'a';
+    /* conditions and selectors on top of operands that vary */
+    return !result && n == 0 &&
+           (e.op == WASM_OP_IF || e.op == WASM_OP_BR_IF || e.op == WASM_OP_BR_TABLE ||
+            e.op == WASM_OP_SELECT || e.op == WASM_OP_TYPED_SELECT);
+}
+
 /* The key under which events share a variant: the type of each used name, and what derived ones
  * derive from. */
 static void event_key(Event e, const NameSet *names, Buf *key) {
@@ -28,7 +41,7 @@ static void event_key(Event e, const NameSet *names, Buf *key) {
     buf_u8(key, e.kind == EVENT_OPCODE);
     buf_u8(key, (uint8_t)e.mode);
     if (e.mode == MODE_ALT)
-        buf_printf(key, "%s|", wasm_ops[e.op].results);
+        buf_printf(key, "%s|%s|", wasm_ops[e.op].operands, wasm_ops[e.op].results);
     for (uint32_t i = 0; i < names->names.len; i++) {
         Bound b;
         if (!event_name_lookup(e, names->names.at[i], &b)) {
@@ -36,6 +49,8 @@ static void event_key(Event e, const NameSet *names, Buf *key) {
             continue;
         }
         buf_u8(key, b.type ? (uint8_t)b.type->kind : 0xfe);
+        if (e.kind == EVENT_OPCODE && (b.id == NAME_ARG || b.id == NAME_RES))
+            buf_u8(key, operand_is_fixed(e, b.id == NAME_RES, b.n));
         if (derived_depends_on_op(b.id))
             buf_u32le(key, e.op);
     }
@@ -121,19 +136,6 @@ static void use_operand(Operands *list, const Expr *e, bool assigned, bool fixed
         }
     }
     vec_push(list, ((Operand){e->bound.n, e->type, assigned, fixed}));
-}
-
-/* True if operand (or result) n of the variant's instructions has one Wasm type wherever it occurs.
- */
-static bool operand_is_fixed(Event e, bool result, uint32_t n) {
-    const char *letters = result ? wasm_ops[e.op].results : wasm_ops[e.op].operands;
-    size_t count = strlen(letters);
-    if (*letters != '*')
-        return n < count && letters[count - 1 - n] != 'a';
-    /* conditions and selectors on top of operands that vary */
-    return !result && n == 0 &&
-           (e.op == WASM_OP_IF || e.op == WASM_OP_BR_IF || e.op == WASM_OP_BR_TABLE ||
-            e.op == WASM_OP_SELECT || e.op == WASM_OP_TYPED_SELECT);
 }
 
 static void use_name(Cut *c, const Expr *e, bool assigned) {

@@ -143,6 +143,9 @@ typedef struct Matcher {
     void *ctx;
 
     bool prepared, looks, uses_locals;
+    Vec(uint8_t)
+        open; /* openers of the constructs round the current instruction: WasmOp cut to a byte */
+    bool label_used; /* a branch to the function's own label was seen */
     bool op_looks[WASM_OP_COUNT];
     WasmTyper typer;
     SiteTypes types;

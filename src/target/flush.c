@@ -1,15 +1,11 @@
 /*
  * target/flush.c - how an instrumented program writes its report.
  */
-#include "target/flush.h"
+#include "target/flush_code.h"
 
 #include "report/runtime.h"
 
-enum { PAGE = 65536, DUMP_CHUNK = 1000 };
-
-static uint64_t align8(uint64_t n) {
-    return (n + 7) & ~(uint64_t)7;
-}
+enum { PAGE = 65536 };
 
 static uint64_t pages_for(uint64_t bytes) {
     return (bytes + PAGE - 1) / PAGE;
@@ -72,10 +68,6 @@ static bool choose_storage(Flush *f) {
 }
 
 /* ---- the flush function's surroundings ---- */
-
-static Str text(const char *s) {
-    return str_of(s);
-}
 
 static uint32_t add_memory(Flush *f, uint64_t bytes) {
     WasmLimits limits = {.min = pages_for(bytes), .page_log2 = 16};
@@ -170,18 +162,6 @@ static bool add_runtime(Flush *f) {
     return ok;
 }
 
-static bool make_image(Flush *f, Buf *image) {
-    ImageOptions options = {f->options->format, f->options->report,
-                            str_of(f->options->report_file)};
-    if (image_finish(f->store->image, &options, image)) {
-        f->image_len = (uint32_t)image->len;
-        return true;
-    }
-    diag(f->diags, DIAG_CANNOT_STORE, (Span){f->file, 0, 0},
-         "the report would be larger than 4 GiB");
-    return false;
-}
-
 /* The program must not notice that its memory can grow further than it declared: memory.grow keeps
  * the old maximum. */
 static void guard_maximum(Flush *f) {
@@ -215,7 +195,7 @@ static void guard_maximum(Flush *f) {
 static bool place_own(Flush *f) {
     Store *s = f->store;
     Buf image = {0};
-    if (s->reports && !make_image(f, &image))
+    if (s->reports && !flush_make_image(f, &image))
         return false;
     s->values_at = RUNTIME_STACK;
     f->image_at = align8(s->values_at + store_values_size(s));
@@ -234,7 +214,7 @@ static bool place_grown(Flush *f) {
     store_add(s, f->m);
     if (!s->reports)
         return true;
-    if (!make_image(f, &image))
+    if (!flush_make_image(f, &image))
         return false;
     f->base = wasm_add_global_i32(f->m, true, text("whammc.base"), 0);
     f->image_data = wasm_add_data_passive(f->m, &image, text("whammc.image"));
@@ -264,10 +244,9 @@ static void find_flush_points(Flush *f) {
     }
 }
 
-bool flush_plan(Flush *f) {
+/* The runtime becomes part of the program. */
+static bool plan_merge(Flush *f) {
     Store *s = f->store;
-    f->flush = f->grow = UINT32_MAX;
-    f->main = f->proc_exit = -1;
     f->host = choose_host(f->m, f->options->host);
     if (!choose_storage(f))
         return false;
@@ -276,7 +255,6 @@ bool flush_plan(Flush *f) {
         return false;
     if (!s->reports)
         return true;
-    find_flush_points(f);
     if (f->host == HOST_WASI && !wasm_find_export(f->m, WASM_SPACE_MEMORY, text("memory"))) {
         if (f->m->memories.len > 1 || !f->own) {
             diag(f->diags, DIAG_CANNOT_HOST, (Span){f->file, 0, 0},
@@ -290,41 +268,22 @@ bool flush_plan(Flush *f) {
     return add_runtime(f);
 }
 
+bool flush_plan(Flush *f) {
+    f->flush = f->grow = UINT32_MAX;
+    f->main = f->proc_exit = -1;
+    if (!(f->options->link == LINK_IMPORT ? flush_import_plan(f) : plan_merge(f)))
+        return false;
+    if (f->store->reports)
+        find_flush_points(f);
+    return true;
+}
+
 /* ---- the functions ---- */
 
-/* Turns spliced code into a function: local declarations in front, `end` behind. */
-static uint32_t add_code(Flush *f, Splicer *s, uint32_t type, const char *name, const Buf *body) {
-    Buf code = {0};
-    buf_uleb(&code, s->pool.types.len);
-    for (uint32_t i = 0; i < s->pool.types.len; i++) {
-        buf_uleb(&code, 1);
-        wasm_put_type(&code, s->pool.types.at[i]);
-    }
-    buf_bytes(&code, body->data, body->len);
-    wasm_put_op(&code, WASM_OP_END);
-    return wasm_add_func(f->m, type, text(name), &code, true);
-}
-
-static void put_index(Buf *b, WasmOp op, uint64_t index) {
-    wasm_put_op(b, op);
-    buf_uleb(b, index);
-}
-
-static void put_i32(Buf *b, uint64_t v) {
-    wasm_put_op(b, WASM_OP_I32_CONST);
-    buf_sleb(b, (int32_t)(uint32_t)v);
-}
-
-static void put_call(const Flush *f, Buf *b, uint32_t func) {
-    put_index(b, WASM_OP_CALL, wasm_final(f->m, WASM_SPACE_FUNC, func));
-}
-
-static uint64_t global_index(const Flush *f, uint32_t handle) {
-    return wasm_final(f->m, WASM_SPACE_GLOBAL, handle);
-}
-
 /* global -> value area: local 0 is the area's address. */
-static void put_dump(const Flush *f, Buf *b, WasmType type, uint64_t global, uint64_t offset) {
+static void put_dump(void *ctx, WasmType type, uint64_t global, uint64_t offset) {
+    Chunks *c = ctx;
+    Buf *b = &c->body;
     put_index(b, WASM_OP_LOCAL_GET, 0);
     put_index(b, WASM_OP_GLOBAL_GET, global);
     WasmOp op = type == WASM_I64   ? WASM_OP_I64_STORE
@@ -332,52 +291,12 @@ static void put_dump(const Flush *f, Buf *b, WasmType type, uint64_t global, uin
                 : type == WASM_F64 ? WASM_OP_F64_STORE
                                    : WASM_OP_I32_STORE;
     wasm_put_op(b, op);
-    uint32_t memory = wasm_final(f->m, WASM_SPACE_MEMORY, f->memory);
+    uint32_t memory = wasm_final(c->f->m, WASM_SPACE_MEMORY, c->f->memory);
     buf_uleb(b, 2u | (memory ? 0x40u : 0));
     if (memory)
         buf_uleb(b, memory);
     buf_uleb(b, offset);
-}
-
-/* Functions that copy globals into the value area, DUMP_CHUNK each, so that no function gets too
- * large. */
-typedef struct Dump {
-    Flush *f;
-    Splicer *s;
-    uint32_t type;
-    Buf body;
-    uint32_t count;
-    Vec(uint32_t) funcs;
-} Dump;
-
-static void dump_close(Dump *d) {
-    if (d->count)
-        vec_push(&d->funcs, add_code(d->f, d->s, d->type, "whammc.dump", &d->body));
-    d->count = 0;
-    d->body.len = 0;
-}
-
-static void dump_one(Dump *d, WasmType type, uint64_t global, uint64_t offset) {
-    put_dump(d->f, &d->body, type, global, offset);
-    if (++d->count == DUMP_CHUNK)
-        dump_close(d);
-}
-
-static void add_dumps(Dump *d) {
-    const Store *s = d->f->store;
-    for (uint32_t k = 0; k < STORAGE_KINDS && !s->in_memory; k++) {
-        uint32_t rows = image_group_rows(s->image, (ReportKind)k);
-        uint64_t at = image_group_offset(s->image, (ReportKind)k);
-        for (uint32_t i = 0; i < rows; i++)
-            dump_one(d, type_wasm(&type_scalar[k]), s->base[0][k] + i,
-                     at + (uint64_t)i * image_value_size((ReportKind)k));
-    }
-    for (uint32_t i = 0; i < s->tail.len; i++) {
-        const PlanVar *v = &s->plan->vars.at[s->tail.at[i]];
-        dump_one(d, type_wasm(v->decl->type), global_index(d->f, s->global[v->id]),
-                 image_tail_offset(s->image, i));
-    }
-    dump_close(d);
+    chunks_item(c);
 }
 
 /* On the first flush: memory.grow, and the image into the new pages. Gives up (returns) if there is
@@ -433,32 +352,47 @@ static void splice_shapes(Splicer *s, const Shape *const *shapes, uint32_t n) {
     }
 }
 
-static void add_flush(Flush *f, Splicer *s, const Shape *const *end, uint32_t nend) {
+/* The values to the value area, then whammc_report. */
+static void put_report(Flush *f, Splicer *s, Buf *body) {
     WasmType i32 = WASM_I32;
-    Dump d = {.f = f, .s = s, .type = wasm_add_func_type(f->m, &i32, 1, NULL, 0)};
-    splicer_begin(s, 0);
-    add_dumps(&d);
-    Buf body = {0};
-    s->out = &body;
-    splice_shapes(s, end, nend);
+    uint32_t type = wasm_add_func_type(f->m, &i32, 1, NULL, 0);
+    Chunks dump = {.f = f, .s = s, .type = type, .name = "whammc.dump"};
+    flush_each_value(f, put_dump, &dump);
+    chunks_end(&dump);
     uint64_t image_offset = align8(RUNTIME_STACK + store_values_size(f->store));
     if (!f->own)
-        put_grow(f, &body);
-    put_address(f, &body, RUNTIME_STACK);
-    put_index(&body, WASM_OP_GLOBAL_SET, global_index(f, f->stack_pointer));
-    for (uint32_t i = 0; i < d.funcs.len; i++) {
-        put_address(f, &body, RUNTIME_STACK);
-        put_call(f, &body, d.funcs.at[i]);
+        put_grow(f, body);
+    put_address(f, body, RUNTIME_STACK);
+    put_index(body, WASM_OP_GLOBAL_SET, global_index(f, f->stack_pointer));
+    for (uint32_t i = 0; i < dump.funcs.len; i++) {
+        put_address(f, body, RUNTIME_STACK);
+        put_call(f, body, dump.funcs.at[i]);
     }
-    put_address(f, &body, image_offset);
-    put_i32(&body, f->image_len);
-    put_address(f, &body, RUNTIME_STACK);
-    put_call(f, &body, f->report);
-    f->flush = add_code(f, s, wasm_add_func_type(f->m, NULL, 0, NULL, 0), "whammc.flush", &body);
+    put_address(f, body, image_offset);
+    put_i32(body, f->image_len);
+    put_address(f, body, RUNTIME_STACK);
+    put_call(f, body, f->report);
+    chunks_free(&dump);
+}
+
+/* `wasm:end`, then the report. */
+static bool add_flush(Flush *f, Splicer *s, const Shape *const *end, uint32_t nend) {
+    Buf probes = {0}, report = {0};
+    bool ok = true;
+    splicer_begin(s, 0);
+    if (f->options->link == LINK_IMPORT)
+        ok = flush_import_put(f, s, &report);
+    else
+        put_report(f, s, &report);
+    s->out = &probes; /* takes locals, which the functions made so far do not have */
+    splice_shapes(s, end, nend);
+    buf_bytes(&probes, report.data, report.len);
+    f->flush =
+        flush_add_code(f, s, wasm_add_func_type(f->m, NULL, 0, NULL, 0), "whammc.flush", &probes);
     wasm_add_export(f->m, text("whammc:flush"), WASM_SPACE_FUNC, f->flush);
-    buf_free(&body);
-    buf_free(&d.body);
-    vec_free(&d.funcs);
+    buf_free(&probes);
+    buf_free(&report);
+    return ok;
 }
 
 /* Script-scope statements, then `wasm:begin`, then the program's own start function. */
@@ -477,8 +411,8 @@ static void add_start(Flush *f, Splicer *s, const Template *const *init, const S
     if (body.len) {
         if (f->m->start >= 0)
             put_call(f, &body, (uint32_t)f->m->start);
-        wasm_set_start(f->m, add_code(f, s, wasm_add_func_type(f->m, NULL, 0, NULL, 0),
-                                      "whammc.start", &body));
+        wasm_set_start(f->m, flush_add_code(f, s, wasm_add_func_type(f->m, NULL, 0, NULL, 0),
+                                            "whammc.start", &body));
     }
     buf_free(&body);
 }
@@ -499,7 +433,8 @@ static void add_getters(Flush *f, Splicer *s) {
         WasmType result = type_wasm(v->decl->type);
         splicer_begin(s, 0);
         put_index(&body, WASM_OP_GLOBAL_GET, global_index(f, f->store->global[i]));
-        uint32_t func = add_code(f, s, wasm_add_func_type(f->m, NULL, 0, &result, 1), name, &body);
+        uint32_t func =
+            flush_add_code(f, s, wasm_add_func_type(f->m, NULL, 0, &result, 1), name, &body);
         wasm_add_export(f->m, text(name), WASM_SPACE_FUNC, func);
         buf_free(&body);
     }
@@ -510,9 +445,8 @@ bool flush_add(Flush *f, const Template *const *init, const Shape *const *begin,
     Splicer s;
     splicer_init(&s, f->m, f->plan, f->store);
     add_start(f, &s, init, begin, nbegin);
-    if (f->store->reports)
-        add_flush(f, &s, end, nend);
+    bool ok = !f->store->reports || add_flush(f, &s, end, nend);
     add_getters(f, &s);
     splicer_free(&s);
-    return true;
+    return ok;
 }

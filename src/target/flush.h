@@ -2,9 +2,10 @@
  * target/flush.h - how an instrumented program writes its report: where the runtime lives, the
  * flush function, and the start function that initialises script variables.
  *
- * The runtime (report/runtime.h) has one of two places:
- *   own      a memory of our own. Engines need multi-memory if the program has a memory too
- *   grown    the program's memory 0, grown at the flush, when the program is over
+ * The runtime (report/runtime.h) has one of three places:
+ *   own       a memory of our own. Engines need multi-memory if the program has a memory too
+ *   grown     the program's memory 0, grown at the flush, when the program is over
+ *   imported  another module (--link=import, flush_import.c)
  */
 #ifndef WHAMMC_TARGET_FLUSH_H
 #define WHAMMC_TARGET_FLUSH_H
@@ -29,6 +30,7 @@ typedef struct Flush {
     uint32_t image_data;          /* handle of the passive segment (grown) */
     uint64_t image_at;            /* address of the image (own) */
     uint32_t image_len;
+    uint32_t rt_open, rt_put32, rt_put64, rt_close; /* handles of imports (imported) */
     uint32_t flush;    /* handle of the flush function, UINT32_MAX = there is none */
     uint32_t grow;     /* handle of the function that replaces memory.grow */
     int64_t proc_exit; /* handle of the import, -1 = none */

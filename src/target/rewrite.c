@@ -14,6 +14,12 @@
 #include "target/flush.h"
 #include "wasm/valid.h"
 
+/* What pass 1 found in a function. */
+enum {
+    TOUCHED = 1,
+    TOUCHED_END = 2, /* code before the body's `end`, which branches reach */
+};
+
 typedef struct Rewrite {
     Plan *plan;
     WasmModule m;
@@ -23,7 +29,7 @@ typedef struct Rewrite {
     Store store;
     Flush flush;
     Matcher matcher;
-    uint8_t *touched; /* by function: pass 1 found something in it */
+    uint8_t *touched; /* by function: TOUCHED ... */
     uint32_t *added;  /* by function: locals that pass 2 added */
     bool *seen_alt;   /* for the message about two alt probes */
 
@@ -64,7 +70,8 @@ static void count_site(void *ctx, const Site *site, const SiteTypes *types, cons
                        uint32_t n) {
     (void)types;
     Rewrite *r = ctx;
-    r->touched[site->func] = 1;
+    bool branched = site->at_func_end && site->before_end;
+    r->touched[site->func] |= branched ? TOUCHED | TOUCHED_END : TOUCHED;
     for (uint32_t i = 0; i < n; i++)
         store_count(&r->store, site, &matches[i]);
     if (n > 1)
@@ -256,7 +263,8 @@ static void add_exit_types(Rewrite *r) {
     bool exits = r->plan->by_kind[EVENT_FUNC_EXIT].len > 0;
     for (uint32_t f = 0; f < r->m.input_count[WASM_SPACE_FUNC]; f++)
         if (r->m.funcs.at[f].import < 0 &&
-            ((exits && r->touched[f]) || (int64_t)f == r->flush.main))
+            ((exits && r->touched[f]) || r->touched[f] & TOUCHED_END ||
+             (int64_t)f == r->flush.main))
             wasm_exit_block_type(&r->m, f);
 }
 
@@ -300,7 +308,8 @@ static void drop_stale(Rewrite *r) {
 /* Says whose fault an invalid output is: the input's, if that is invalid too. */
 static bool blame(Rewrite *r, Diags *found) {
     WasmModule input;
-    bool valid = wasm_read(&input, r->m.bytes, r->m.size, r->file, r->diags) && wasm_validate(&input, r->diags);
+    bool valid = wasm_read(&input, r->m.bytes, r->m.size, r->file, r->diags) &&
+                 wasm_validate(&input, r->diags);
     wasm_module_free(&input);
     if (!valid)
         return false;

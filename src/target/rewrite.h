@@ -8,14 +8,17 @@
 
 typedef enum HostChoice { HOST_AUTO, HOST_WASI, HOST_JS, HOST_NONE } HostChoice;
 
+typedef enum LinkChoice { LINK_MERGE, LINK_IMPORT } LinkChoice;
+
 typedef struct RewriteOptions {
     StorageChoice storage;
     HostChoice host;
     ImageFormat format;
     ReportDest report;
     const char *report_file; /* REPORT_FILE; else NULL */
-    bool no_optimise;        /* leave out Binaryen's passes */
-    bool keep_debug;         /* keep sections that describe the old code */
+    LinkChoice link;
+    bool no_optimise; /* leave out Binaryen's passes */
+    bool keep_debug;  /* keep sections that describe the old code */
 } RewriteOptions;
 
 /*

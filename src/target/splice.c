@@ -288,6 +288,21 @@ static void wrap_addresses(Splicer *s, const Match *matches, uint32_t n) {
     }
 }
 
+/* What templates assigned to a wrapped copy becomes the address. */
+static void unwrap_addresses(Splicer *s, const Match *matches, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        const Operands *args = &matches[i].action->variant->args;
+        for (uint32_t k = 0; k < args->len; k++) {
+            uint32_t a = args->at[k].n;
+            if (!args->at[k].assigned || s->args.at[a] == s->saved.at[a])
+                continue;
+            put_local(s, HOLE_GET, s->args.at[a]);
+            wasm_put_op(s->out, WASM_OP_I64_EXTEND_I32_U);
+            put_local(s, HOLE_SET, s->saved.at[a]);
+        }
+    }
+}
+
 static bool in_mode(const Match *m, Mode mode) {
     return m->action->event.mode == mode;
 }
@@ -384,10 +399,12 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
     wrap_addresses(s, matches, n);
     if (w.before)
         splice_mode(s, site, matches, n, MODE_BEFORE);
+    if (w.args.assigned && !w.alt)
+        unwrap_addresses(s, matches, n);
     if (!w.alt && w.args.count)
         restore(s, s->saved.at, keep_on_stack ? w.args.count - 1 : w.args.count);
     if (s->out->len > from)
-        piece(ctx, WASM_BEFORE, from, s->out->len);
+        piece(ctx, site->before_end ? WASM_AFTER : WASM_BEFORE, from, s->out->len);
     if (w.alt) {
         from = s->out->len;
         splice_alt(s, site, types, matches, n, w.args.count);
