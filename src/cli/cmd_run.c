@@ -22,7 +22,13 @@
 extern const unsigned char host_run_node_mjs[], host_run_wasmtime_py[];
 extern const unsigned long host_run_node_mjs_size, host_run_wasmtime_py_size;
 
-enum { ENGINE = OPTION_LONG, TOP, REPORT_FORMAT, TOP_DEFAULT = 20 };
+enum {
+    ENGINE = OPTION_LONG,
+    TOP,
+    REPORT_FORMAT,
+    TOP_DEFAULT = 20,
+    NOT_LOADED = 126 /* what the runners say */
+};
 
 static const Option options[] = {
     {'s', "script", "SCRIPT", "instrument with this script; may be repeated"},
@@ -161,8 +167,20 @@ static uint32_t terminal_width(void) {
     return 0;
 }
 
+/* Why there is no report. */
+static void explain_silence(int wait_status, Buf *out) {
+    if (WIFSIGNALED(wait_status))
+        buf_printf(out, "whammc: the program was ended by signal %d and did not report\n",
+                   WTERMSIG(wait_status));
+    else if (WEXITSTATUS(wait_status) == NOT_LOADED)
+        buf_str(out, STR("whammc: the engine could not load the program; it offers programs "
+                         "nothing but WASI\n"));
+    else
+        buf_str(out, STR("whammc: the program did not report\n"));
+}
+
 /* Shows the last report as tables on standard error. */
-static void show_report(const Cli *cli, const Settings *s, const Buf *text) {
+static void show_report(const Cli *cli, const Settings *s, const Buf *text, int wait_status) {
     Report r = {0};
     Buf out = {0};
     TableOptions table = {.top = s->top,
@@ -171,7 +189,7 @@ static void show_report(const Cli *cli, const Settings *s, const Buf *text) {
                           .ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0};
     Str str = {(const char *)text->data, text->len < UINT32_MAX ? (uint32_t)text->len : UINT32_MAX};
     if (!report_read(&r, str, 0))
-        buf_str(&out, STR("whammc: the program did not report\n"));
+        explain_silence(wait_status, &out);
     else if (!r.rows.len)
         buf_str(&out, STR("whammc: the report is empty\n"));
     else
@@ -277,7 +295,7 @@ static int run_program(const Cli *cli, const Settings *s, const Engine *e, const
         if (s->out)
             written = file_write(cli, s->out, report.data, report.len);
         else
-            show_report(cli, s, &report);
+            show_report(cli, s, &report, wait_status);
         status = process_imitate(wait_status);
         if (!written && status == STATUS_OK)
             status = STATUS_ERROR;

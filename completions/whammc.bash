@@ -1,0 +1,89 @@
+# Completion of whammc's command line in bash.
+
+_whammc_files() { # ENDING...: files with one of these endings, and directories
+    local IFS=$'\n' ending
+    compopt -o filenames
+    for ending; do
+        COMPREPLY+=($(compgen -f -X "!*.$ending" -- "$cur"))
+    done
+    COMPREPLY+=($(compgen -d -- "$cur"))
+}
+
+_whammc_words() { # WORDS
+    COMPREPLY+=($(compgen -W "$1" -- "$cur"))
+    [[ ${COMPREPLY[0]-} == --*= ]] && compopt -o nospace
+}
+
+_whammc_value() { # OPTION: what may follow it; false if nothing does
+    case $command:$1 in
+        *:--message-format) _whammc_words 'text json' ;;
+        *:--report-format) _whammc_words 'csv json' ;;
+        instr:--report) _whammc_words 'stdout stderr'; compopt -o default ;;
+        instr:--host) _whammc_words 'auto wasi js none' ;;
+        instr:--storage) _whammc_words 'auto globals memory' ;;
+        instr:--link) _whammc_words 'merge import' ;;
+        run:--engine) _whammc_words 'node node24 wasmtime'; compopt -o default ;;
+        run:--top | list:--functions) ;;
+        *:-s | *:--script) _whammc_files whamm mm ;;
+        instr:-o | instr:--output) _whammc_files wasm ;;
+        run:-o | run:--output) compopt -o default ;;
+        *) return 1 ;;
+    esac
+    return 0
+}
+
+_whammc() {
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} app=0 i word
+    COMPREPLY=()
+    if ((COMP_CWORD == 1)); then
+        _whammc_words 'instr run list check info --help --version'
+        return
+    fi
+
+    # "--host=wa" comes as three words.
+    if [[ $cur == = ]]; then
+        cur=
+        _whammc_value "$prev"
+        return
+    fi
+    [[ $prev == = ]] && prev=${COMP_WORDS[COMP_CWORD-2]}
+    [[ $prev == -* ]] && _whammc_value "$prev" && return
+
+    # Behind `run`'s APP everything is the program's.
+    if [[ $command == run ]]; then
+        for ((i = 2; i < COMP_CWORD; i++)); do
+            word=${COMP_WORDS[i]}
+            if [[ $word == = || $word == -[so] || ($word == --* && ${COMP_WORDS[i+1]} != =) ]]; then
+                ((i++)) # an option's argument
+            elif [[ $word != -* ]]; then
+                app=1
+            fi
+        done
+        if ((app)); then
+            compopt -o default
+            return
+        fi
+    fi
+
+    if [[ $cur == -* ]]; then
+        case $command in
+            instr)
+                _whammc_words '-s --script= -o --output= --report= --report-format= --host= --storage= --link=
+                    --keep-debug --no-optimise -v --verbose --message-format= -h --help' ;;
+            run)
+                _whammc_words '-s --script= --engine= -o --output= --report-format= --top= --message-format=
+                    -h --help' ;;
+            list)
+                _whammc_words '-s --script= -c --count --functions= -v --verbose --message-format= -h --help' ;;
+            check) _whammc_words '--message-format= -h --help' ;;
+            info) _whammc_words '-v --verbose -f --functions --message-format= -h --help' ;;
+        esac
+        return
+    fi
+    case $command in
+        instr | run | list) _whammc_files wasm wat ;;
+        check) _whammc_files whamm mm ;;
+    esac
+}
+
+complete -F _whammc whammc
