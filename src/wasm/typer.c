@@ -34,6 +34,11 @@ static bool fail(WasmTyper *t, uint32_t offset, const char *format, ...) {
 
 /* Finds out which locals need a value before they are read. */
 static bool check_locals(WasmTyper *t, uint32_t nparams) {
+    WasmType any = 0;
+    for (uint32_t k = nparams; k < t->locals.len; k++)
+        any |= t->locals.at[k];
+    if (!(any & WASM_REF_BIT)) /* numbers only, as mostly */
+        return true;
     for (uint32_t k = nparams; k < t->locals.len; k++) {
         if (!wasm_type_exists(t->locals.at[k], t->m->types.len))
             return fail(t, 0, "the type of local %u does not exist", k);
