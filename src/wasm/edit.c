@@ -38,12 +38,31 @@ typedef struct Edit {
     WasmHandlers handlers;
 } Edit;
 
+/* buf_bytes for what is mostly a few bytes. */
+static inline void put_short(Buf *out, const uint8_t *from, size_t n) {
+    buf_reserve(out, n);
+    uint8_t *to = out->data + out->len;
+    out->len += n;
+    if (n > 16) {
+        memcpy(to, from, n);
+    } else if (n >= 8) { /* the two halves may overlap */
+        memcpy(to, from, 8);
+        memcpy(to + n - 8, from + n - 8, 8);
+    } else if (n >= 4) {
+        memcpy(to, from, 4);
+        memcpy(to + n - 4, from + n - 4, 4);
+    } else {
+        for (size_t k = 0; k < n; k++)
+            to[k] = from[k];
+    }
+}
+
 static void put_piece(Edit *e, const WasmPatch *p) {
-    buf_bytes(e->out, e->edit->code + p->code, p->len);
+    put_short(e->out, e->edit->code + p->code, p->len);
 }
 
 static void flush(Edit *e, const uint8_t *to) {
-    buf_bytes(e->out, e->run, (size_t)(to - e->run));
+    put_short(e->out, e->run, (size_t)(to - e->run));
     e->run = to;
 }
 
@@ -57,6 +76,13 @@ static bool put_pieces(Edit *e, uint32_t from, uint32_t to, WasmWhere where) {
         any = true;
     }
     return any;
+}
+
+static bool has_piece(const Edit *e, uint32_t from, uint32_t to, WasmWhere where) {
+    for (uint32_t k = from; k < to; k++)
+        if (e->edit->patches[k].where == where)
+            return true;
+    return false;
 }
 
 /* The EXIT pieces that cover a way out (0 = the end and return: all). */
@@ -172,13 +198,19 @@ static void put_instr(Edit *e, const WasmInstr *i, uint32_t to, int way) {
     if (way >= 0)
         put_exits(e, (uint32_t)way);
     move_hints(e, i);
-    if (put_pieces(e, e->next, to, WASM_REPLACE))
+    const uint8_t *behind = bytes + i->size;
+    if (put_pieces(e, e->next, to, WASM_REPLACE)) {
         drop_hints(e, i);
-    else
+        e->run = behind;
+    } else if (e->mask & wasm_op_spaces[i->op]) {
         wasm_copy_instr(bytes, i, &e->map, e->out);
-    e->run = bytes + i->size;
+        e->run = behind;
+    } /* else it begins the next run */
+    bool last = e->wrap && behind == e->c.end;
+    if (last || has_piece(e, e->next, to, WASM_AFTER))
+        flush(e, behind);
     put_pieces(e, e->next, to, WASM_AFTER);
-    if (e->wrap && e->run == e->c.end) {
+    if (last) {
         put_exits(e, 0);
         wasm_put_op(e->out, WASM_OP_END);
     }
@@ -195,7 +227,7 @@ static bool put_all(Edit *e) {
         while (to < npatches && patches[to].at == i.offset)
             to++;
         int way = way_out(e, &i);
-        bool moves = wasm_imm_spaces[wasm_ops[i.op].imm] & e->mask;
+        bool moves = wasm_op_spaces[i.op] & e->mask;
         bool last = e->wrap && e->c.at == e->c.end;
         if (last && i.op != WASM_OP_END)
             return wasm_code_fail(&e->c, e->c.at, "the body does not finish with `end`");

@@ -14,9 +14,22 @@ bool wasm_get_uleb_slow(WasmCode *c, uint32_t bits, uint64_t *v);
 /* Signed of 32, 33 or 64 bits. */
 bool wasm_get_sleb(WasmCode *c, uint32_t bits, int64_t *v);
 
+/* Reads a number if it has one or two bytes. Gives how many, 0 = it has more or there are fewer. */
+static inline uint32_t wasm_short_uleb(const WasmCode *c, uint32_t *v) {
+    const uint8_t *p = c->at;
+    if (c->end - p < 2)
+        return 0;
+    *v = p[0];
+    if (p[0] < 0x80)
+        return 1;
+    *v = (p[0] & 0x7fu) | (uint32_t)p[1] << 7;
+    return p[1] < 0x80 ? 2 : 0;
+}
+
 static inline bool wasm_get_u32(WasmCode *c, uint32_t *v) {
-    if (c->at < c->end && *c->at < 0x80) {
-        *v = *c->at++;
+    uint32_t n = wasm_short_uleb(c, v);
+    if (n) {
+        c->at += n;
         return true;
     }
     uint64_t wide = 0;
@@ -26,7 +39,12 @@ static inline bool wasm_get_u32(WasmCode *c, uint32_t *v) {
 }
 
 static inline bool wasm_get_u64(WasmCode *c, uint64_t *v) {
-    return wasm_get_uleb_slow(c, 64, v);
+    uint32_t narrow, n = wasm_short_uleb(c, &narrow);
+    if (!n)
+        return wasm_get_uleb_slow(c, 64, v);
+    c->at += n;
+    *v = narrow;
+    return true;
 }
 
 bool wasm_get_u8(WasmCode *c, uint8_t *v);

@@ -23,14 +23,28 @@ const char *const wasm_category_names[WASM_CAT_COUNT] = {
 #undef CATEGORY
 };
 
-/* Opcode to WasmOp + 1, 0 = unknown: the one-byte opcodes, then MAX_CODE codes behind each prefix.
- */
+/* How wasm_next decodes the immediates: the common shapes, if their numbers have one byte, without
+ * a switch. */
+enum { SLOW, FAST_NONE, FAST_INDEX, FAST_CONST, FAST_MEMARG };
+#define SPEED(imm)                                                                                 \
+    ((imm) == WASM_IMM_NONE                           ? FAST_NONE                                  \
+     : (imm) == WASM_IMM_I32 || (imm) == WASM_IMM_I64 ? FAST_CONST                                 \
+     : (imm) == WASM_IMM_MEMARG                       ? FAST_MEMARG                                \
+     : (imm) >= WASM_IMM_FUNC && (imm) <= WASM_IMM_ELEM && (imm) != WASM_IMM_TYPE_TABLE            \
+         ? FAST_INDEX                                                                              \
+     : (imm) == WASM_IMM_LABEL ? FAST_INDEX                                                        \
+                               : SLOW)
+
+/* By opcode: the one-byte ones, then MAX_CODE codes behind each prefix. */
 enum { FIRST_PREFIX = 0xfb, LAST_PREFIX = 0xfe, MAX_CODE = 0x120 };
 #define OPCODE_SLOT(prefix, code)                                                                  \
     ((prefix) ? 0x100 + ((prefix)-FIRST_PREFIX) * MAX_CODE + (code) : (code))
-static const uint16_t by_opcode[0x100 + (LAST_PREFIX - FIRST_PREFIX + 1) * MAX_CODE] = {
+static const struct Opcode {
+    uint16_t op; /* WasmOp + 1, 0 = unknown */
+    uint8_t imm, speed;
+} by_opcode[0x100 + (LAST_PREFIX - FIRST_PREFIX + 1) * MAX_CODE] = {
 #define OP(id, mnemonic, prefix, code, category, operands, results, imm, modes, event, names)      \
-    [OPCODE_SLOT(prefix, code)] = WASM_OP_##id + 1,
+    [OPCODE_SLOT(prefix, code)] = {WASM_OP_##id + 1, WASM_IMM_##imm, SPEED(WASM_IMM_##imm)},
 #include "wasm/opcode.def"
 };
 
@@ -332,66 +346,61 @@ static bool unknown(WasmCode *c, const uint8_t *at, uint8_t prefix, uint32_t cod
     return wasm_code_fail(c, at, "unknown opcode");
 }
 
-/* An opcode behind a prefix, or an unknown one. */
-static uint32_t prefixed(WasmCode *c, const uint8_t *from) {
+/* An opcode behind a prefix, or an unknown one (NULL). */
+static const struct Opcode *prefixed(WasmCode *c, const uint8_t *from) {
     uint32_t code;
     if (*from < FIRST_PREFIX || *from > LAST_PREFIX) {
         unknown(c, from, 0, *from);
-        return 0;
+        return NULL;
     }
     if (!wasm_get_u32(c, &code))
-        return 0;
-    uint32_t op = code < MAX_CODE ? by_opcode[OPCODE_SLOT(*from, code)] : 0;
-    if (!op)
-        unknown(c, from, *from, code);
-    return op;
+        return NULL;
+    const struct Opcode *op = code < MAX_CODE ? &by_opcode[OPCODE_SLOT(*from, code)] : NULL;
+    if (op && op->op)
+        return op;
+    unknown(c, from, *from, code);
+    return NULL;
+}
+
+static bool decode(WasmCode *c, WasmInstr *i, const struct Opcode *op, const uint8_t *from) {
+    c->at = from + 1;
+    if ((!op->op && !(op = prefixed(c, from)))) {
+        c->at = from;
+        return false;
+    }
+    i->op = (uint16_t)(op->op - 1);
+    i->opcode_size = (uint16_t)(c->at - from);
+    if (!immediates(c, i, op->imm)) {
+        c->at = from;
+        return false;
+    }
+    i->size = (uint32_t)(c->at - from);
+    return true;
 }
 
 bool wasm_next(WasmCode *c, WasmInstr *i) {
-    const uint8_t *from = c->at, *end = c->end;
-    if (from == end || c->error)
+    /* By speed: bits that must not be set in the two bytes behind the opcode, what of them is a,
+     * the number of bytes. */
+    static const uint16_t stop[] = {0, 0, 0x80, 0x80, 0x80c0};
+    static const uint8_t index[] = {0, 0, 0x7f, 0, 0x3f}, sizes[] = {0, 1, 2, 2, 3};
+    const uint8_t *from = c->at;
+    if (from == c->end || c->error)
         return false;
+    const struct Opcode *op = &by_opcode[*from];
+    uint32_t speed = op->speed;
     *i = (WasmInstr){.offset = (uint32_t)(from - c->start)};
-    c->at = from + 1;
-    uint32_t op = by_opcode[*from];
-    if (!op && !(op = prefixed(c, from)))
-        return false;
-    i->op = (uint16_t)(op - 1);
-    i->opcode_size = (uint16_t)(c->at - from);
-    uint8_t imm = wasm_ops[op - 1].imm;
-    const uint8_t *p = c->at;
-    switch (imm) {
-    case WASM_IMM_NONE: break;
-    case WASM_IMM_LABEL:
-    case WASM_IMM_FUNC:
-    case WASM_IMM_LOCAL:
-    case WASM_IMM_GLOBAL:
-        if (p == end || *p >= 0x80)
-            goto slow;
-        i->a = *p;
-        c->at = p + 1;
-        break;
-    case WASM_IMM_I32:
-        if (p == end || *p >= 0x80)
-            goto slow;
-        i->c = (uint64_t)((int64_t)(*p ^ 0x40) - 0x40);
-        c->at = p + 1;
-        break;
-    case WASM_IMM_MEMARG:
-        if (end - p < 2 || p[0] >= 0x40 || p[1] >= 0x80)
-            goto slow;
-        i->a = p[0];
-        i->c = p[1];
-        c->at = p + 2;
-        break;
-    default:
-    slow:
-        if (!immediates(c, i, imm)) {
-            c->at = from;
-            return false;
-        }
-    }
-    i->size = (uint32_t)(c->at - from);
+    if (speed == SLOW || c->end - from < 3)
+        return decode(c, i, op, from);
+    uint32_t bytes = from[1] | (uint32_t)from[2] << 8;
+    if (bytes & stop[speed])
+        return decode(c, i, op, from);
+    i->op = (uint16_t)(op->op - 1);
+    i->opcode_size = 1;
+    i->a = bytes & index[speed];
+    int64_t number = (int64_t)((bytes & 0x7f) ^ 0x40) - 0x40;
+    i->c = speed == FAST_CONST ? (uint64_t)number : speed == FAST_MEMARG ? bytes >> 8 : 0;
+    i->size = sizes[speed];
+    c->at = from + sizes[speed];
     return true;
 }
 

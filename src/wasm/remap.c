@@ -7,37 +7,49 @@
 
 #define BIT(space) (1u << WASM_SPACE_##space)
 
-const uint16_t wasm_imm_spaces[] = {
-    [WASM_IMM_NONE] = 0,
-    [WASM_IMM_BLOCK] = BIT(TYPE),
-    [WASM_IMM_TRY_TABLE] = BIT(TYPE) | BIT(TAG),
-    [WASM_IMM_LABEL] = 0,
-    [WASM_IMM_BR_TABLE] = 0,
-    [WASM_IMM_FUNC] = BIT(FUNC),
-    [WASM_IMM_TYPE] = BIT(TYPE),
-    [WASM_IMM_TYPE_TABLE] = BIT(TYPE) | BIT(TABLE),
-    [WASM_IMM_LOCAL] = BIT(LOCAL),
-    [WASM_IMM_GLOBAL] = BIT(GLOBAL),
-    [WASM_IMM_TABLE] = BIT(TABLE),
-    [WASM_IMM_TAG] = BIT(TAG),
-    [WASM_IMM_MEMORY] = BIT(MEMORY),
-    [WASM_IMM_DATA] = BIT(DATA),
-    [WASM_IMM_ELEM] = BIT(ELEM),
-    [WASM_IMM_MEMARG] = BIT(MEMORY),
-    [WASM_IMM_MEMARG_LANE] = BIT(MEMORY),
-    [WASM_IMM_HEAP] = BIT(TYPE),
-    [WASM_IMM_SELECT] = BIT(TYPE),
-    [WASM_IMM_DATA_MEMORY] = BIT(DATA) | BIT(MEMORY),
-    [WASM_IMM_MEMORY_MEMORY] = BIT(MEMORY),
-    [WASM_IMM_ELEM_TABLE] = BIT(ELEM) | BIT(TABLE),
-    [WASM_IMM_TABLE_TABLE] = BIT(TABLE),
-    [WASM_IMM_TYPE_FIELD] = BIT(TYPE),
-    [WASM_IMM_TYPE_U32] = BIT(TYPE),
-    [WASM_IMM_TYPE_DATA] = BIT(TYPE) | BIT(DATA),
-    [WASM_IMM_TYPE_ELEM] = BIT(TYPE) | BIT(ELEM),
-    [WASM_IMM_TYPE_TYPE] = BIT(TYPE),
-    [WASM_IMM_CAST] = BIT(TYPE),
-    [WASM_IMM_ZERO] = 0,
+/* The index spaces that immediates of a shape can name. */
+#define SPACES_NONE          0
+#define SPACES_BLOCK         BIT(TYPE)
+#define SPACES_TRY_TABLE     (BIT(TYPE) | BIT(TAG))
+#define SPACES_LABEL         0
+#define SPACES_BR_TABLE      0
+#define SPACES_FUNC          BIT(FUNC)
+#define SPACES_TYPE          BIT(TYPE)
+#define SPACES_TYPE_TABLE    (BIT(TYPE) | BIT(TABLE))
+#define SPACES_LOCAL         BIT(LOCAL)
+#define SPACES_GLOBAL        BIT(GLOBAL)
+#define SPACES_TABLE         BIT(TABLE)
+#define SPACES_TAG           BIT(TAG)
+#define SPACES_MEMORY        BIT(MEMORY)
+#define SPACES_DATA          BIT(DATA)
+#define SPACES_ELEM          BIT(ELEM)
+#define SPACES_MEMARG        BIT(MEMORY)
+#define SPACES_MEMARG_LANE   BIT(MEMORY)
+#define SPACES_LANE          0
+#define SPACES_LANES16       0
+#define SPACES_I32           0
+#define SPACES_I64           0
+#define SPACES_F32           0
+#define SPACES_F64           0
+#define SPACES_V128          0
+#define SPACES_HEAP          BIT(TYPE)
+#define SPACES_SELECT        BIT(TYPE)
+#define SPACES_DATA_MEMORY   (BIT(DATA) | BIT(MEMORY))
+#define SPACES_MEMORY_MEMORY BIT(MEMORY)
+#define SPACES_ELEM_TABLE    (BIT(ELEM) | BIT(TABLE))
+#define SPACES_TABLE_TABLE   BIT(TABLE)
+#define SPACES_TYPE_FIELD    BIT(TYPE)
+#define SPACES_TYPE_U32      BIT(TYPE)
+#define SPACES_TYPE_DATA     (BIT(TYPE) | BIT(DATA))
+#define SPACES_TYPE_ELEM     (BIT(TYPE) | BIT(ELEM))
+#define SPACES_TYPE_TYPE     BIT(TYPE)
+#define SPACES_CAST          BIT(TYPE)
+#define SPACES_ZERO          0
+
+const uint16_t wasm_op_spaces[WASM_OP_COUNT] = {
+#define OP(id, mnemonic, prefix, code, category, operands, results, imm, modes, event, names)      \
+    SPACES_##imm,
+#include "wasm/opcode.def"
 };
 
 uint32_t wasm_remap_mask(const WasmRemap *map) {
@@ -156,11 +168,11 @@ static const uint8_t index_spaces[][2] = {
 };
 
 void wasm_copy_instr(const uint8_t *bytes, const WasmInstr *i, const WasmRemap *map, Buf *out) {
-    uint8_t imm = wasm_ops[i->op].imm;
-    if (!(wasm_imm_spaces[imm] & wasm_remap_mask(map))) {
+    if (!(wasm_op_spaces[i->op] & wasm_remap_mask(map))) {
         buf_bytes(out, bytes, i->size);
         return;
     }
+    uint8_t imm = wasm_ops[i->op].imm;
     const uint8_t *p = bytes + i->opcode_size, *end = bytes + i->size;
     buf_bytes(out, bytes, i->opcode_size);
     switch (imm) {
@@ -197,7 +209,7 @@ bool wasm_copy_code(WasmCode *c, const WasmRemap *map, Buf *out) {
         c->at = c->end;
     WasmInstr i;
     while (wasm_next(c, &i)) {
-        if (!(wasm_imm_spaces[wasm_ops[i.op].imm] & mask))
+        if (!(wasm_op_spaces[i.op] & mask))
             continue;
         const uint8_t *bytes = c->start + i.offset;
         buf_bytes(out, run, (size_t)(bytes - run));

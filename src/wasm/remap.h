@@ -6,8 +6,8 @@
 
 #include "wasm/module.h"
 
-/* The index spaces that immediates of a shape (WasmImm) can name, as bits 1 << WasmSpace. */
-extern const uint16_t wasm_imm_spaces[];
+/* The index spaces that an instruction's immediates can name, as bits 1 << WasmSpace, by WasmOp. */
+extern const uint16_t wasm_op_spaces[WASM_OP_COUNT];
 
 /* The spaces that a mapping changes, as bits. */
 uint32_t wasm_remap_mask(const WasmRemap *map);
