@@ -68,6 +68,10 @@ typedef enum whammc_host {
     WHAMMC_HOST_JS,
     WHAMMC_HOST_NONE
 } whammc_host;
+typedef enum whammc_link {
+    WHAMMC_LINK_MERGE, /* the runtime becomes part of the program */
+    WHAMMC_LINK_IMPORT /* the program imports it from module "whammc_runtime" */
+} whammc_link;
 typedef enum whammc_format { WHAMMC_FORMAT_CSV, WHAMMC_FORMAT_JSON } whammc_format;
 
 /* All zero = the defaults. */
@@ -79,7 +83,12 @@ typedef struct whammc_options {
                                opens (WASI) */
     int no_optimise;        /* leave out the optimiser's passes over probe code */
     int keep_debug; /* keep custom sections that describe the old code (DWARF, source maps) */
+    whammc_link link;
 } whammc_options;
+
+/* The module that programs instrumented with WHAMMC_LINK_IMPORT import. It imports WASI and exports
+ * its memory; hosts instantiate it as "whammc_runtime" before the program. Static storage. */
+const void *whammc_runtime(size_t *size);
 
 /* How often each probe matched; filled by whammc_instrument and whammc_list. */
 typedef struct whammc_probe_stats {

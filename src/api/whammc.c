@@ -9,6 +9,7 @@
 #endif
 #include "whammc/whammc.h"
 
+#include "report/runtime.h"
 #include "target/rewrite.h"
 #include "wasm/text.h"
 
@@ -187,6 +188,7 @@ static RewriteOptions rewrite_options(const whammc_options *o) {
         o = &defaults;
     RewriteOptions r = {.storage = (StorageChoice)o->storage,
                         .host = (HostChoice)o->host,
+                        .link = o->link == WHAMMC_LINK_IMPORT ? LINK_IMPORT : LINK_MERGE,
                         .format = o->format == WHAMMC_FORMAT_JSON ? IMAGE_JSON : IMAGE_CSV,
                         .report = REPORT_STDOUT,
                         .no_optimise = o->no_optimise != 0,
@@ -219,6 +221,12 @@ whammc_status whammc_instrument(whammc *w, const char *name, const void *bytes, 
     buf_free(&buf);
     status = status_of(w);
     return status == WHAMMC_OK ? WHAMMC_INTERNAL : status;
+}
+
+const void *whammc_runtime(size_t *size) {
+    RuntimeModule m = runtime_module(RUNTIME_IMPORT);
+    *size = m.len;
+    return m.bytes;
 }
 
 /* ---- listing ---- */

@@ -13,6 +13,7 @@ EMBEDDED(wasi);
 EMBEDDED(wasi_file);
 EMBEDDED(borrow);
 EMBEDDED(borrow_file);
+EMBEDDED(import);
 
 RuntimeModule runtime_module(RuntimeHost host) {
     switch (host) {
@@ -22,6 +23,8 @@ RuntimeModule runtime_module(RuntimeHost host) {
     case RUNTIME_WASI_FILE:
         return (RuntimeModule){"wasi_file", runtime_wasi_file, runtime_wasi_file_size};
     case RUNTIME_BORROW: return (RuntimeModule){"borrow", runtime_borrow, runtime_borrow_size};
-    default: return (RuntimeModule){"borrow_file", runtime_borrow_file, runtime_borrow_file_size};
+    case RUNTIME_BORROW_FILE:
+        return (RuntimeModule){"borrow_file", runtime_borrow_file, runtime_borrow_file_size};
+    default: return (RuntimeModule){"import", runtime_import, runtime_import_size};
     }
 }

@@ -1,10 +1,12 @@
 /*
- * report/runtime.h - the compiled runtimes that become part of instrumented programs.
+ * report/runtime.h - the compiled runtimes, most of which become part of instrumented programs.
  *
- * Each is a module that imports env.memory, env.__stack_pointer (a mutable i32) and what its host
- * offers, and exports whammc_report(image, len, values). It has no data, table, start function or
- * static memory, so it can be put into any memory; it needs RUNTIME_STACK bytes of stack below
- * __stack_pointer.
+ * Each but the last is a module that imports env.memory, env.__stack_pointer (a mutable i32) and
+ * what its host offers, and exports whammc_report(image, len, values). It has no data, table, start
+ * function or static memory, so it can be put into any memory; it needs RUNTIME_STACK bytes of
+ * stack below
+ * __stack_pointer. RUNTIME_IMPORT is complete, with a memory: programs import it from module
+ * RUNTIME_IMPORT_MODULE. What it exports is in stdlib/runtime/host_import.c.
  */
 #ifndef WHAMMC_REPORT_RUNTIME_H
 #define WHAMMC_REPORT_RUNTIME_H
@@ -18,10 +20,13 @@ typedef enum RuntimeHost {
     RUNTIME_WASI_FILE,   /* ... and path_open, fd_prestat_get, fd_close */
     RUNTIME_BORROW,      /* fd_write, app.copy_in, app.copy_out; the runtime has its own memory */
     RUNTIME_BORROW_FILE, /* ... and path_open, fd_prestat_get, fd_close */
+    RUNTIME_IMPORT,
     RUNTIME_COUNT
 } RuntimeHost;
 
 enum { RUNTIME_STACK = 16384 };
+
+#define RUNTIME_IMPORT_MODULE "whammc_runtime"
 
 typedef struct RuntimeModule {
     const char *name;

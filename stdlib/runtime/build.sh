@@ -3,7 +3,8 @@
 #
 # CLANG, WASM_LD and WASM_OPT name the tools. The code has no static data, so it is position independent
 # as it is; --shared makes the linker import memory and stack pointer. wasm-opt removes what the linker adds to
-# every shared module (empty constructors, table imports).
+# every shared module (empty constructors, table imports). host_import.c is linked as an ordinary module, with
+# its own memory and data.
 set -e
 : "${CLANG:=clang}" "${WASM_LD:=wasm-ld}" "${WASM_OPT:=wasm-opt}"
 src=$1 out=$2 host=$3
@@ -12,15 +13,21 @@ shift 3
 flags="--target=wasm32 -std=c11 -Oz -ffreestanding -nostdlib -fvisibility=hidden
  -mcpu=mvp -mbulk-memory -mmutable-globals -fno-jump-tables -Wall -Wextra -Werror"
 
+link="--experimental-pic --shared" files=$host
+if [ "$host" = host_import.c ]; then
+    link="--stack-first -z stack-size=16384" files="$host host_wasi.c"
+    set -- -DHOST_IMPORT -DHOST_FILE "$@"
+fi
+
 objects=
-for file in "$host" format.c number.c; do
+for file in $files format.c number.c; do
     object=${out%.wasm}-${file%.c}.o
     # shellcheck disable=SC2086
     "$CLANG" $flags "$@" -c "$src/$file" -o "$object"
     objects="$objects $object"
 done
 # shellcheck disable=SC2086
-"$WASM_LD" --experimental-pic --shared --no-entry --gc-sections --strip-debug $objects -o "$out.tmp"
+"$WASM_LD" $link --no-entry --gc-sections --strip-debug $objects -o "$out.tmp"
 "$WASM_OPT" -g -Oz --enable-bulk-memory --enable-mutable-globals --strip-producers \
     --strip-target-features --strip-dwarf "$out.tmp" -o "$out"
 # shellcheck disable=SC2086

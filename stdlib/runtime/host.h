@@ -1,10 +1,11 @@
 /*
- * runtime/host.h - what the three kinds of hosts have in common when compiled to wasm32.
+ * runtime/host.h - what the kinds of hosts have in common when compiled to wasm32.
  *
  * Each host is a module that can be placed anywhere: it imports env.memory and env.__stack_pointer
  * (and what its host offers), exports `whammc_report`, and keeps nothing in memory: no data, no
  * table, no start function. All it needs is the stack, HOST_STACK bytes below __stack_pointer; what
- * must outlive a call is in Wasm globals. tests/runtime checks this.
+ * must outlive a call is in Wasm globals. tests/runtime checks this. Only host_import.c is
+ * different: a module with a memory of its own.
  */
 #ifndef WHAMMC_RUNTIME_HOST_H
 #define WHAMMC_RUNTIME_HOST_H
@@ -18,5 +19,10 @@ enum { HOST_STACK = 16384 };
 
 /* Formats the report of the image at `image`, `len` bytes, with the values, and writes it. */
 void whammc_report(const uint8_t *image, uint32_t len, const uint8_t *values);
+
+#ifdef HOST_IMPORT
+/* Writes to standard error. */
+void host_message(const uint8_t *text, uint32_t len);
+#endif
 
 #endif

@@ -2,11 +2,13 @@
  * runtime/host_wasi.c - the report goes out through WASI preview 1.
  *
  * Compile-time switches:
+ *
  *   HOST_BORROW  the runtime has a memory of its own, but WASI reads and writes the program's
  * memory 0: what a call needs is put into BORROW_SIZE bytes of it at BORROW_AT, which are saved
  * before and restored after each call. app.copy_in and app.copy_out are copies between the two
- * memories, made by the compiler, not by a host. The program's memory must have a page. HOST_FILE
- * reports to files: imports path_open, fd_prestat_get and fd_close besides fd_write.
+ * memories, made by the compiler, not by a host. The program's memory must have a page.
+ *   HOST_FILE    reports to files: imports path_open, fd_prestat_get and fd_close besides fd_write.
+ *   HOST_IMPORT  part of the module that programs import, see host_import.c
  */
 #include "host.h"
 
@@ -141,7 +143,15 @@ static bool to_file(State *s, const uint8_t *image, uint32_t size) {
 }
 #endif
 
+#ifdef HOST_IMPORT
+void host_message(const uint8_t *text, uint32_t len) {
+    State s;
+    s.fd = REPORT_STDERR;
+    write_all(&s, text, len);
+}
+#else
 EXPORT("whammc_report")
+#endif
 void whammc_report(const uint8_t *image, uint32_t len, const uint8_t *values) {
     State s;
     if (len < FORMAT_HEADER)

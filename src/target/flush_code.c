@@ -1,0 +1,75 @@
+/*
+ * target/flush_code.c - what the flush*.c files write functions with.
+ */
+#include "target/flush_code.h"
+
+enum { CHUNK_ITEMS = 1000 };
+
+uint32_t flush_add_code(Flush *f, Splicer *s, uint32_t type, const char *name, const Buf *body) {
+    Buf code = {0};
+    buf_uleb(&code, s->pool.types.len);
+    for (uint32_t i = 0; i < s->pool.types.len; i++) {
+        buf_uleb(&code, 1);
+        wasm_put_type(&code, s->pool.types.at[i]);
+    }
+    buf_bytes(&code, body->data, body->len);
+    wasm_put_op(&code, WASM_OP_END);
+    return wasm_add_func(f->m, type, text(name), &code, true);
+}
+
+/* ---- chunks ---- */
+
+static void close_chunk(Chunks *c) {
+    if (c->count)
+        vec_push(&c->funcs, flush_add_code(c->f, c->s, c->type, c->name, &c->body));
+    c->count = 0;
+    c->body.len = 0;
+}
+
+void chunks_item(Chunks *c) {
+    if (++c->count == CHUNK_ITEMS)
+        close_chunk(c);
+}
+
+void chunks_end(Chunks *c) {
+    close_chunk(c);
+}
+
+void chunks_free(Chunks *c) {
+    buf_free(&c->body);
+    vec_free(&c->funcs);
+}
+
+/* ---- the report ---- */
+
+bool flush_make_image(Flush *f, Buf *image) {
+    ImageOptions options = {f->options->format, f->options->report,
+                            str_of(f->options->report_file)};
+    if (image_finish(f->store->image, &options, image)) {
+        f->image_len = (uint32_t)image->len;
+        return true;
+    }
+    Span whole = {f->file, 0, 0};
+    if (options.path.len > IMAGE_PATH_MAX)
+        diag(f->diags, DIAG_CANNOT_HOST, whole, "the report's path is longer than %d bytes",
+             IMAGE_PATH_MAX);
+    else
+        diag(f->diags, DIAG_CANNOT_STORE, whole, "the report would be larger than 4 GiB");
+    return false;
+}
+
+void flush_each_value(const Flush *f, FlushValue *value, void *ctx) {
+    const Store *s = f->store;
+    for (uint32_t k = 0; k < STORAGE_KINDS && !s->in_memory; k++) {
+        uint32_t rows = image_group_rows(s->image, (ReportKind)k);
+        uint64_t at = image_group_offset(s->image, (ReportKind)k);
+        for (uint32_t i = 0; i < rows; i++)
+            value(ctx, type_wasm(&type_scalar[k]), s->base[0][k] + i,
+                  at + (uint64_t)i * image_value_size((ReportKind)k));
+    }
+    for (uint32_t i = 0; i < s->tail.len; i++) {
+        const PlanVar *v = &s->plan->vars.at[s->tail.at[i]];
+        value(ctx, type_wasm(v->decl->type), global_index(f, s->global[v->id]),
+              image_tail_offset(s->image, i));
+    }
+}

@@ -1,0 +1,77 @@
+/*
+ * target/flush_code.h - what the flush*.c files write functions with. Only they include this.
+ */
+#ifndef WHAMMC_TARGET_FLUSH_CODE_H
+#define WHAMMC_TARGET_FLUSH_CODE_H
+
+#include "target/flush.h"
+
+static inline Str text(const char *s) {
+    return str_of(s);
+}
+
+static inline uint64_t align8(uint64_t n) {
+    return (n + 7) & ~(uint64_t)7;
+}
+
+/* ---- instructions; indices are final ---- */
+
+static inline void put_index(Buf *b, WasmOp op, uint64_t index) {
+    wasm_put_op(b, op);
+    buf_uleb(b, index);
+}
+
+static inline void put_i32(Buf *b, uint64_t v) {
+    wasm_put_op(b, WASM_OP_I32_CONST);
+    buf_sleb(b, (int32_t)(uint32_t)v);
+}
+
+static inline void put_call(const Flush *f, Buf *b, uint32_t func) {
+    put_index(b, WASM_OP_CALL, wasm_final(f->m, WASM_SPACE_FUNC, func));
+}
+
+static inline uint64_t global_index(const Flush *f, uint32_t handle) {
+    return wasm_final(f->m, WASM_SPACE_GLOBAL, handle);
+}
+
+/* ---- functions ---- */
+
+/* Adds a function of `body` with the locals that the splicer took and the `end`; its handle. */
+uint32_t flush_add_code(Flush *f, Splicer *s, uint32_t type, const char *name, const Buf *body);
+
+/*
+ * A long run of small items (a variable, a word), each some instructions, as functions of at most
+ * 1000 items each, so that no function gets too large for an engine's compiler. The functions are
+ * to be called in order. Begin with zeros but for the first four.
+ */
+typedef struct Chunks {
+    Flush *f;
+    Splicer *s;
+    uint32_t type;
+    const char *name;
+    Buf body; /* items are appended here, each followed by chunks_item */
+    uint32_t count;
+    Vec(uint32_t) funcs; /* handles */
+} Chunks;
+
+void chunks_item(Chunks *c);
+void chunks_end(Chunks *c);
+void chunks_free(Chunks *c);
+
+/* The report's image. False with a message if it cannot be had. */
+bool flush_make_image(Flush *f, Buf *image);
+
+/* Calls `value` for all reported variables that live in globals, by ascending offset in the value
+ * area. */
+typedef void FlushValue(void *ctx, WasmType type, uint64_t global, uint64_t offset);
+void flush_each_value(const Flush *f, FlushValue *value, void *ctx);
+
+/* ---- --link=import (flush_import.c) ---- */
+
+/* Decides storage and adds the imports of the runtime module. */
+bool flush_import_plan(Flush *f);
+
+/* Appends code that hands the report over. */
+bool flush_import_put(Flush *f, Splicer *s, Buf *body);
+
+#endif

@@ -1,0 +1,130 @@
+/*
+ * target/flush_import.c - --link=import: the runtime is another module, imported by the program.
+ *
+ * Nothing of the program's is touched and it needs no second memory: at a flush, the image and the
+ * values go over as arguments, 4 or 8 bytes a call. The protocol is in
+ * stdlib/runtime/host_import.c.
+ */
+#include "target/flush_code.h"
+
+#include "report/runtime.h"
+
+static bool check_options(Flush *f) {
+    Span whole = {f->file, 0, 0};
+    const RewriteOptions *o = f->options;
+    if (o->host == HOST_JS || o->host == HOST_NONE) {
+        Diag *d = diag(f->diags, DIAG_CANNOT_HOST, whole,
+                       "--link=import has no --host=%s: the runtime module writes through WASI",
+                       o->host == HOST_JS ? "js" : "none");
+        diag_hint(f->diags, d, "leave --host out, or use --link=merge");
+        return false;
+    }
+    if (o->storage == STORAGE_MEMORY) {
+        Diag *d = diag(f->diags, DIAG_CANNOT_STORE, whole,
+                       "--link=import has no --storage=memory: the program gets no memory of ours");
+        diag_hint(f->diags, d, "leave --storage out, or use --link=merge");
+        return false;
+    }
+    if (f->store->slots > STORAGE_MAX_GLOBALS) {
+        Diag *d =
+            diag(f->diags, DIAG_CANNOT_STORE, whole,
+                 "%llu per-site variables do not fit into globals (engines allow about a million)",
+                 (unsigned long long)f->store->slots);
+        diag_hint(f->diags, d, "use --link=merge, or a predicate that selects fewer sites");
+        return false;
+    }
+    return true;
+}
+
+static uint32_t import(Flush *f, const char *name, const WasmType *params, uint32_t nparams) {
+    uint32_t type = wasm_add_func_type(f->m, params, nparams, NULL, 0);
+    uint32_t func = wasm_add_import_func(f->m, text(RUNTIME_IMPORT_MODULE), text(name), type);
+    f->m->funcs.at[func].name = text(arena_printf(&f->m->arena, "whammc.%s", name));
+    return func;
+}
+
+bool flush_import_plan(Flush *f) {
+    if (!check_options(f))
+        return false;
+    f->host = HOST_WASI;
+    store_add(f->store, f->m);
+    if (!f->store->reports)
+        return true;
+    static const WasmType i32s[] = {WASM_I32, WASM_I32}, i64 = WASM_I64;
+    f->rt_open = import(f, "open", i32s, 2);
+    f->rt_put32 = import(f, "put32", i32s, 1);
+    f->rt_put64 = import(f, "put64", &i64, 1);
+    f->rt_close = import(f, "close", NULL, 0);
+    return true;
+}
+
+/* ---- the flush ---- */
+
+static void put_image(Chunks *c, const Buf *image) {
+    for (size_t at = 0; at < image->len; at += 8) {
+        uint64_t word = 0;
+        for (size_t i = 0; i < 8 && at + i < image->len; i++)
+            word |= (uint64_t)image->data[at + i] << 8 * i;
+        wasm_put_op(&c->body, WASM_OP_I64_CONST);
+        buf_sleb(&c->body, (int64_t)word);
+        put_call(c->f, &c->body, c->f->rt_put64);
+        chunks_item(c);
+    }
+}
+
+typedef struct Values {
+    Chunks chunks;
+    uint64_t at; /* in the value area */
+} Values;
+
+/* Zeros up to `offset`. */
+static void pad(Values *v, uint64_t offset) {
+    for (; v->at < offset; v->at += 4) {
+        put_i32(&v->chunks.body, 0);
+        put_call(v->chunks.f, &v->chunks.body, v->chunks.f->rt_put32);
+        chunks_item(&v->chunks);
+    }
+}
+
+static void put_value(void *ctx, WasmType type, uint64_t global, uint64_t offset) {
+    Values *v = ctx;
+    Chunks *c = &v->chunks;
+    bool wide = type == WASM_I64 || type == WASM_F64;
+    pad(v, offset);
+    put_index(&c->body, WASM_OP_GLOBAL_GET, global);
+    if (type == WASM_F32 || type == WASM_F64)
+        wasm_put_op(&c->body, wide ? WASM_OP_I64_REINTERPRET_F64 : WASM_OP_I32_REINTERPRET_F32);
+    put_call(c->f, &c->body, wide ? c->f->rt_put64 : c->f->rt_put32);
+    v->at += wide ? 8 : 4;
+    chunks_item(c);
+}
+
+static void call_chunks(Chunks *c, Buf *body) {
+    chunks_end(c);
+    for (uint32_t i = 0; i < c->funcs.len; i++)
+        put_call(c->f, body, c->funcs.at[i]);
+    chunks_free(c);
+}
+
+bool flush_import_put(Flush *f, Splicer *s, Buf *body) {
+    Buf image = {0};
+    if (!flush_make_image(f, &image))
+        return false;
+    uint32_t type = wasm_add_func_type(f->m, NULL, 0, NULL, 0);
+    uint64_t values_size = image_values_size(f->store->image);
+    put_i32(body, image.len);
+    put_i32(body, values_size);
+    put_call(f, body, f->rt_open);
+
+    Chunks words = {.f = f, .s = s, .type = type, .name = "whammc.image"};
+    put_image(&words, &image);
+    call_chunks(&words, body);
+    buf_free(&image);
+
+    Values values = {.chunks = {.f = f, .s = s, .type = type, .name = "whammc.values"}};
+    flush_each_value(f, put_value, &values);
+    pad(&values, values_size);
+    call_chunks(&values.chunks, body);
+    put_call(f, body, f->rt_close);
+    return true;
+}
