@@ -21,7 +21,7 @@ BinaryenType gen_type(const Type *t) {
 
 /* ---- holes ---- */
 
-static const char hole_letters[] = "karlvmtpec"; /* in the order of HoleKind */
+static const char hole_letters[] = "karlvmtpehc"; /* in the order of HoleKind */
 
 void hole_name(char name[32], HoleKind kind, uint32_t n, BinaryenType type) {
     char letter = type == BinaryenTypeInt64()     ? 'l'
@@ -230,6 +230,21 @@ static BinaryenOp wasm_operator(Op op, const Type *t) {
     return table[op][column]();
 }
 
+/* Floats have no remainder instruction. */
+static Ref gen_fmod(Body *b, const Type *t, Ref x, Ref y) {
+    BinaryenType f64 = BinaryenTypeFloat64(), both[] = {f64, f64};
+    bool single = t->kind == TYPE_F32, added;
+    char name[32];
+    hole_name(name, HOLE_HELPER, HELPER_FMOD, f64);
+    map_put(b->imports, str_of(name), 0, &added);
+    if (added)
+        BinaryenAddFunctionImport(b->module, name, "hole", name, BinaryenTypeCreate(both, 2), f64);
+    Ref args[] = {single ? unary(b, BinaryenPromoteFloat32(), x) : x,
+                  single ? unary(b, BinaryenPromoteFloat32(), y) : y};
+    Ref r = BinaryenCall(b->module, name, args, 2, f64);
+    return single ? unary(b, BinaryenDemoteFloat64(), r) : r;
+}
+
 static bool leaves_range(Op op) {
     return op == OP_ADD || op == OP_SUB || op == OP_MUL || op == OP_DIV || op == OP_REM ||
            op == OP_SHL;
@@ -241,6 +256,8 @@ static Ref gen_binary(Body *b, const Expr *e) {
         return BinaryenIf(b->module, x, y, const_i32(b, 0));
     if (e->op == OP_OR)
         return BinaryenIf(b->module, x, const_i32(b, 1), y);
+    if (e->op == OP_REM && type_is_float(e->type))
+        return gen_fmod(b, e->type, x, y);
     Ref r = binary(b, wasm_operator(e->op, e->args[0]->type), x, y);
     return leaves_range(e->op) ? normalise(b, e->type, r) : r;
 }

@@ -159,6 +159,13 @@ static bool decode_instr(Decoder *d, const uint8_t *body, const WasmInstr *i) {
         use_temp(d, h.n, h.access != HOLE_GET);
         add_hole(d, h);
         return true;
+    case WASM_OP_CALL: {
+        const WasmFunc *f = i->a < d->m->funcs.len ? &d->m->funcs.at[i->a] : NULL;
+        if (!f || f->import < 0 || !hole_parse(d->m->imports.at[f->import].name, &h))
+            return false;
+        add_hole(d, h);
+        return true;
+    }
     case WASM_OP_RETURN:
         d->jumps = true;
         wasm_put_op(&d->code, WASM_OP_BR);

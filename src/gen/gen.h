@@ -21,8 +21,15 @@ typedef enum HoleKind {
     HOLE_TEMP,      /* read, write or tee temporary n of the template */
     HOLE_PAGES,     /* push the size in pages of memory n of the instruction, as i64 */
     HOLE_ELEMS,     /* push the size of the instruction's table, as i64 */
+    HOLE_HELPER,    /* call helper n (Helper) */
     HOLE_CONDITION, /* push whether the reference operand makes the instruction branch */
 } HoleKind;
+
+/* Functions of the runtime that templates call. */
+typedef enum Helper {
+    HELPER_FMOD, /* (f64, f64) -> f64: C's fmod */
+    HELPER_COUNT
+} Helper;
 
 typedef enum HoleAccess { HOLE_GET, HOLE_SET, HOLE_TEE } HoleAccess;
 

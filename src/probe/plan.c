@@ -181,10 +181,6 @@ static void cut_expr(Cut *c, Expr **slot) {
         unsupported(c, e->span, arena_printf(&c->plan->arena, "a value of type %s", e->type->text));
         return;
     }
-    if (e->kind == EXPR_BINARY && e->op == OP_REM && type_is_float(e->type)) {
-        unsupported(c, e->span, "the remainder of floats");
-        return;
-    }
     if (e->kind == EXPR_NAME && e->is_bound)
         use_name(c, e, false);
     for (uint32_t i = 0; i < e->nargs; i++)

@@ -14,6 +14,7 @@ EMBEDDED(wasi_file);
 EMBEDDED(borrow);
 EMBEDDED(borrow_file);
 EMBEDDED(import);
+EMBEDDED(math);
 
 RuntimeModule runtime_module(RuntimeHost host) {
     switch (host) {
@@ -27,4 +28,8 @@ RuntimeModule runtime_module(RuntimeHost host) {
         return (RuntimeModule){"borrow_file", runtime_borrow_file, runtime_borrow_file_size};
     default: return (RuntimeModule){"import", runtime_import, runtime_import_size};
     }
+}
+
+RuntimeModule runtime_arithmetic(void) {
+    return (RuntimeModule){"math", runtime_math, runtime_math_size};
 }

@@ -36,4 +36,7 @@ typedef struct RuntimeModule {
 
 RuntimeModule runtime_module(RuntimeHost host);
 
+/* Arithmetic for probe code: exports whammc_fmod, imports nothing that it uses. */
+RuntimeModule runtime_arithmetic(void);
+
 #endif

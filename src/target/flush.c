@@ -443,7 +443,7 @@ static void add_getters(Flush *f, Splicer *s) {
 bool flush_add(Flush *f, const Template *const *init, const Shape *const *begin, uint32_t nbegin,
                const Shape *const *end, uint32_t nend) {
     Splicer s;
-    splicer_init(&s, f->m, f->plan, f->store);
+    splicer_init(&s, f->m, f->plan, f->store, f->helpers);
     add_start(f, &s, init, begin, nbegin);
     bool ok = !f->store->reports || add_flush(f, &s, end, nend);
     add_getters(f, &s);

@@ -18,6 +18,7 @@ typedef struct Flush {
     Store *store;
     const Plan *plan;
     const RewriteOptions *options;
+    const uint32_t *helpers; /* handles by Helper */
     Diags *diags;
     DiagFileId file;
     HostChoice host;              /* decided: not HOST_AUTO */

@@ -12,6 +12,7 @@
 #include "target/rewrite.h"
 
 #include "target/flush.h"
+#include "target/helper.h"
 #include "wasm/valid.h"
 
 /* What pass 1 found in a function. */
@@ -28,6 +29,7 @@ typedef struct Rewrite {
     Diags *diags;
     Store store;
     Flush flush;
+    uint32_t helpers[HELPER_COUNT];
     Matcher matcher;
     uint8_t *touched; /* by function: TOUCHED ... */
     uint32_t *added;  /* by function: locals that pass 2 added */
@@ -369,7 +371,9 @@ static bool emit(Rewrite *r, Buf *out) {
                        .options = r->options,
                        .diags = r->diags,
                        .file = r->file};
-    if (!flush_plan(&r->flush) || !compile(r, init))
+    r->flush.helpers = r->helpers;
+    if (!flush_plan(&r->flush) || !compile(r, init) ||
+        !helpers_add(&r->m, r->plan, init, r->helpers, r->diags))
         return false;
     drop_stale(r);
     wasm_layout(&r->m);
@@ -377,7 +381,7 @@ static bool emit(Rewrite *r, Buf *out) {
     if (!flush_add(&r->flush, init, begin, nbegin, end, nend))
         return false;
     add_exit_types(r);
-    splicer_init(&r->splicer, &r->m, r->plan, &r->store);
+    splicer_init(&r->splicer, &r->m, r->plan, &r->store, r->helpers);
     r->matcher.at = splice_at;
     WasmWriter writer = {.body = rewrite_body,
                          .ctx = r,

@@ -47,8 +47,9 @@ void pool_free(LocalPool *p) {
 
 /* ---- the splicer ---- */
 
-void splicer_init(Splicer *s, const WasmModule *m, const Plan *plan, const Store *store) {
-    *s = (Splicer){.m = m, .plan = plan, .store = store};
+void splicer_init(Splicer *s, const WasmModule *m, const Plan *plan, const Store *store,
+                  const uint32_t *helpers) {
+    *s = (Splicer){.m = m, .plan = plan, .store = store, .helpers = helpers};
     s->frame.local = mem_alloc(sizeof *s->frame.local * (plan->vars.len + 1u));
     memset(s->frame.local, 0xff, sizeof *s->frame.local * (plan->vars.len + 1u));
 }
@@ -197,6 +198,9 @@ static void put_hole(Splicer *s, const Hole *h, const Variant *v, const Site *si
     case HOLE_TEMP: put_local(s, h->access, s->temps.at[h->n]); break;
     case HOLE_PAGES:
     case HOLE_ELEMS: put_size(s, h, site->instr); break;
+    case HOLE_HELPER:
+        put_op_index(s, WASM_OP_CALL, wasm_final(s->m, WASM_SPACE_FUNC, s->helpers[h->n]));
+        break;
     case HOLE_CONDITION: put_condition(s, site->instr); break;
     }
 }

@@ -32,6 +32,7 @@ typedef struct Splicer {
     const WasmModule *m; /* laid out */
     const Plan *plan;
     const Store *store;
+    const uint32_t *helpers; /* handles by Helper */
     LocalPool pool;
     FrameLocals frame;
     SlotCursor cursor;
@@ -46,7 +47,8 @@ typedef struct Splicer {
     Vec(uint32_t) temps;
 } Splicer;
 
-void splicer_init(Splicer *s, const WasmModule *m, const Plan *plan, const Store *store);
+void splicer_init(Splicer *s, const WasmModule *m, const Plan *plan, const Store *store,
+                  const uint32_t *helpers);
 void splicer_free(Splicer *s);
 /* Begins a function whose own parameters and locals count `locals`. */
 void splicer_begin(Splicer *s, uint32_t locals);
