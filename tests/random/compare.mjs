@@ -1,0 +1,118 @@
+// Runs modules and their instrumented forms and compares what they do.
+//
+// usage: node compare.mjs < PAIRS        each line: ORIGINAL.wasm INSTRUMENTED.wasm REPORT-FILE
+//
+// Every exported function is called with fixed arguments, in order; results, traps and what is logged through imports
+// must agree. Prints "ok CALLS", "skip REASON" or "differs WHERE" for each line; writes the report to REPORT-FILE.
+import { readFileSync, writeFileSync } from 'node:fs';
+
+class Stop extends Error {}
+const MAX_EVENTS = 20000;
+const samples = { i32: [0, 1, -3, 65536, 0x7fffffff], i64: [0n, 7n, -1n, 1n << 40n], f32: [0, 1.5, -2], f64: [0.5, -1e10, 3] };
+
+// node 24 has no type reflection: the types of an export are tried out.
+function callWith(f, round) {
+    for (let mask = 0; mask < 1 << Math.min(f.length, 6); mask++) {
+        const values = Array.from({ length: f.length }, (_, k) => {
+            const list = mask >> k & 1 ? samples.i64 : samples.i32;
+            return list[(round + k) % list.length];
+        });
+        try {
+            return [f(...values)].flat();
+        } catch (error) {
+            if (!(error instanceof TypeError))
+                throw error;
+        }
+    }
+    return ['uncallable'];
+}
+
+const show = value => typeof value === 'number' ? (Object.is(value, -0) ? '-0' : String(value))
+    : typeof value === 'object' || typeof value === 'function' ? value === null ? 'null' : 'reference' : String(value);
+
+function run(path) {
+    const events = [];
+    const note = text => {
+        if (events.length >= MAX_EVENTS)
+            throw new Stop();
+        events.push(text);
+    };
+    const module = new WebAssembly.Module(readFileSync(path));
+    const imports = {};
+    for (const { module: from, name, kind } of WebAssembly.Module.imports(module)) {
+        imports[from] ??= {};
+        if (kind === 'function')
+            imports[from][name] = (...values) => { note(`${name} ${values.map(show).join(' ')}`); return 0; };
+        else if (kind === 'tag')
+            imports[from][name] = WebAssembly.JSTag;
+        else if (kind === 'table')
+            imports[from][name] = new WebAssembly.Table({ initial: 100, element: 'anyfunc' });
+        else
+            throw new Error(`import of kind ${kind}`);
+    }
+    const instance = new WebAssembly.Instance(module, imports);
+    let calls = 0, overflow = false;
+    try {
+        for (let round = 0; round < 2; round++) {
+            for (const [name, f] of Object.entries(instance.exports)) {
+                if (typeof f !== 'function' || name.startsWith('whammc:') || name.startsWith('get_'))
+                    continue;
+                let outcome;
+                try {
+                    outcome = callWith(f, round).map(show).join(' ');
+                } catch (error) {
+                    if (error instanceof Stop)
+                        throw error;
+                    // How deep recursion may go is no part of the program's meaning.
+                    if (error instanceof RangeError) {
+                        overflow = true;
+                        throw new Stop();
+                    }
+                    outcome = error instanceof WebAssembly.RuntimeError ? 'trap' : 'exception';
+                }
+                calls++;
+                note(`${name} -> ${outcome}`);
+            }
+        }
+    } catch (error) {
+        if (!(error instanceof Stop))
+            throw error;
+    }
+    return { instance, events, calls, overflow };
+}
+
+function report({ exports }) {
+    if (!exports['whammc:flush'])
+        return '';
+    exports['whammc:flush']();
+    const memory = exports['whammc:memory'] ?? exports.memory;
+    return Buffer.from(memory.buffer, exports['whammc:report_ptr']() >>> 0, exports['whammc:report_len']() >>> 0);
+}
+
+function compare(original, instrumented, file) {
+    let before;
+    try {
+        before = run(original);
+    } catch (error) {
+        return `skip ${String(error.message ?? error).split('\n')[0]}`;
+    }
+    const after = run(instrumented);
+    if (!before.overflow && !after.overflow) {
+        const length = Math.max(before.events.length, after.events.length);
+        for (let i = 0; i < length; i++)
+            if (before.events[i] !== after.events[i])
+                return `differs event ${i}: ${before.events[i]} became ${after.events[i]}`;
+    }
+    writeFileSync(file, report(after.instance));
+    return before.overflow || after.overflow ? 'skip stack overflow' : `ok ${after.calls}`;
+}
+
+for (const line of readFileSync(0, 'utf8').split('\n').filter(Boolean)) {
+    let outcome;
+    try {
+        outcome = compare(...line.split(' '));
+    } catch (error) {
+        outcome = `differs ${error.message ?? error}`;
+    }
+    console.log(outcome);
+}
