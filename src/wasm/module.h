@@ -1,15 +1,17 @@
 /*
- * wasm/module.h - the lossless module model: what was read, what was added, and how it is written back.
+ * wasm/module.h - the lossless module model: what was read, what was added, and how it is written
+ * back.
  *
- * The model keeps the input's bytes. Reading makes tables of what is in each section, with the place of
- * each index in the bytes; writing copies the bytes and patches only indices that moved, so that an
- * unchanged module comes back byte for byte.
+ * The model keeps the input's bytes. Reading makes tables of what is in each section, with the
+ * place of each index in the bytes; writing copies the bytes and patches only indices that moved,
+ * so that an unchanged module comes back byte for byte.
  *
- * HANDLES. Each entity (type, function, table, memory, global, tag, element, data) has a handle: for what
- * was read, its index in the input; what is added gets the next free handle, import or not. A handle never
- * changes. The *final index* differs only if imports were added (added imports go behind the input's imports,
- * in front of what the input defines); wasm_layout() computes the mapping and freezes the set of imports.
- * Types are only appended, so a type's handle is its final index.
+ * HANDLES. Each entity (type, function, table, memory, global, tag, element, data) has a handle:
+ * for what was read, its index in the input; what is added gets the next free handle, import or
+ * not. A handle never changes. The *final index* differs only if imports were added (added imports
+ * go behind the input's imports, in front of what the input defines); wasm_layout() computes the
+ * mapping and freezes the set of imports. Types are only appended, so a type's handle is its final
+ * index.
  */
 #ifndef WHAMMC_WASM_MODULE_H
 #define WHAMMC_WASM_MODULE_H
@@ -63,7 +65,7 @@ typedef struct WasmIndexRef {
     uint32_t offset; /* in the file */
     uint8_t width;   /* bytes of the LEB128 */
     uint8_t space;   /* WasmSpace */
-    bool implicit;   /* the flags of a data segment for memory 0: it gets an index if that memory moves */
+    bool implicit;   /* the flags of a data segment of memory 0; get an index if that moves */
     uint32_t value;
 } WasmIndexRef;
 
@@ -79,7 +81,7 @@ typedef struct WasmTypeDef {
     bool final;
     bool has_super;
     uint32_t super;
-    uint32_t canonical;      /* the first type that is equal to this one (iso-recursive equality) */
+    uint32_t canonical; /* the first type that is equal to this one (iso-recursive equality) */
     uint32_t group, group_len; /* first type of its recursion group; the group's length */
     uint32_t nparams, nresults;
     const WasmType *params, *results; /* WASM_TYPE_FUNC */
@@ -101,7 +103,7 @@ typedef struct WasmFunc {
     uint8_t size_width; /* bytes of the size in front of the body */
     Str name;           /* from the name section, or given when added; empty = none */
     bool added;
-    Buf code;           /* added functions: local declarations and code, handle space unless code_final */
+    Buf code; /* added functions: local declarations and code, handle space unless code_final */
     bool code_final;
 } WasmFunc;
 
@@ -123,7 +125,7 @@ typedef struct WasmMemory {
     WasmLimits limits;
     int32_t import;
     Str name;
-    bool relimited; /* limits differ from the input's: the entry is written anew */
+    bool relimited;            /* limits differ from the input's: the entry is written anew */
     uint32_t entry, entry_len; /* file range of the limits */
 } WasmMemory;
 
@@ -175,13 +177,13 @@ typedef struct WasmData {
 /* An item of a custom section metadata.code.* (branch hints): a note on an instruction. */
 typedef struct WasmHint {
     uint32_t func, offset; /* the instruction's offset in the body */
-    uint32_t moved;        /* its offset in the edited body (set by wasm_edit_body); UINT32_MAX = it is gone */
+    uint32_t moved;        /* offset in the edited body, set by wasm_edit_body; UINT32_MAX = gone */
     uint32_t section;      /* index into sections */
     uint32_t data, size;   /* file range of the contents */
 } WasmHint;
 
 typedef struct WasmModule {
-    const uint8_t *bytes; /* the input; borrowed, must outlive the module; NULL for an empty module */
+    const uint8_t *bytes; /* the input, which must outlive the module; NULL for an empty module */
     size_t size;
     Arena arena;
     DiagFileId file; /* for messages */
@@ -201,11 +203,11 @@ typedef struct WasmModule {
     Vec(WasmData) datas;
     Vec(WasmImport) imports; /* the input's in order, then added ones */
     Vec(WasmExport) exports;
-    int64_t start;           /* function handle, -1 = none */
+    int64_t start; /* function handle, -1 = none */
     bool start_changed;
     bool has_data_count;
-    bool needs_data_count;   /* code that was added names data segments */
-    Str name;                /* module name of the name section */
+    bool needs_data_count; /* code that was added names data segments */
+    Str name;              /* module name of the name section */
 
     /* How many of each came from the input, and how many of those are imports. */
     uint32_t input_count[WASM_SPACE_COUNT];
@@ -223,10 +225,11 @@ typedef struct WasmModule {
 /* ---- reading (wasm/read.c) ---- */
 
 /*
- * Reads a module. Errors go to diags with the byte offset and what was expected and found; components and
- * text files are recognised and named. False if there was an error; wasm_module_free is then still needed.
- * Function bodies are only delimited, not decoded. When it succeeds, every index outside of code is in
- * range, functions and tags have function types, and type indices in types exist; the rest is for wasm_validate.
+ * Reads a module. Errors go to diags with the byte offset and what was expected and found;
+ * components and text files are recognised and named. False if there was an error; wasm_module_free
+ * is then still needed. Function bodies are only delimited, not decoded. When it succeeds, every
+ * index outside of code is in range, functions and tags have function types, and type indices in
+ * types exist; the rest is for wasm_validate.
  */
 bool wasm_read(WasmModule *m, const uint8_t *bytes, size_t size, DiagFileId file, Diags *diags);
 
@@ -257,8 +260,9 @@ static inline const WasmTypeDef *wasm_func_type(const WasmModule *m, uint32_t fu
 static inline const uint8_t *wasm_func_body(const WasmModule *m, uint32_t func) {
     return m->bytes + m->funcs.at[func].body;
 }
-/* The local types of a defined function, parameters first: appended to `out` (Vec(WasmType)). Gives the
- * offset of the first instruction in the body, or 0 with *error set if the declarations are malformed. */
+/* The local types of a defined function, parameters first: appended to `out` (Vec(WasmType)). Gives
+ * the offset of the first instruction in the body, or 0 with *error set if the declarations are
+ * malformed. */
 typedef Vec(WasmType) WasmTypes;
 uint32_t wasm_func_locals(const WasmModule *m, uint32_t func, WasmTypes *out, const char **error);
 /* The export that gives `name` in `space`, or NULL. */
@@ -315,16 +319,18 @@ typedef enum WasmWhere {
     WASM_EXIT,    /* at every way out of the function; `at` is ignored */
 } WasmWhere;
 
-/* Ways out that a WASM_EXIT piece covers besides the end of the body (fall-through and branches to the
- * function's label) and `return`. */
+/* Ways out that a WASM_EXIT piece covers besides the end of the body (fall-through and branches to
+ * the function's label) and `return`. */
 enum {
-    WASM_EXIT_TAIL_CALL = 1,   /* before return_call* */
-    WASM_EXIT_THROW = 2,       /* before throw, throw_ref, rethrow that no handler in the function surely catches */
+    WASM_EXIT_TAIL_CALL = 1, /* before return_call* */
+    WASM_EXIT_THROW =
+        2, /* before throw* and rethrow that no handler in the function surely catches */
     WASM_EXIT_UNREACHABLE = 4, /* before unreachable */
     WASM_EXIT_ALL = 7,
 };
 
-/* One piece of code: bytes [code, code+len) of WasmBodyEdit.code, stack-neutral except for REPLACE. */
+/* A piece of code: bytes [code, code+len) of WasmBodyEdit.code, stack-neutral except for REPLACE.
+ */
 typedef struct WasmPatch {
     uint32_t at; /* offset of the instruction in the body */
     uint8_t where;
@@ -336,38 +342,41 @@ typedef struct WasmBodyEdit {
     const WasmPatch *patches; /* sorted by `at`, equal ones in the order in which they shall run;
                                  ENTRY and EXIT pieces first */
     uint32_t npatches;
-    const uint8_t *code;   /* final indices; locals from wasm's count of params + locals upwards are the added ones */
+    const uint8_t *code;    /* final indices; added locals follow the parameters and locals */
     const WasmType *locals; /* added locals */
     uint32_t nlocals;
 } WasmBodyEdit;
 
 /*
- * Appends the edited body of input function `func` to out: its size, locals and code, indices final. With
- * `edit` NULL the body is copied (and its indices follow the layout). For functions with a WASM_EXIT piece the
- * caller has added the block type with wasm_exit_block_type before. The module must be laid out.
- * False and *error, *error_offset if the body is malformed. Thread-safe for different functions and `out`.
+ * Appends the edited body of input function `func` to out: its size, locals and code, indices
+ * final. With `edit` NULL the body is copied (and its indices follow the layout). For functions
+ * with a WASM_EXIT piece the caller has added the block type with wasm_exit_block_type before. The
+ * module must be laid out. False and *error, *error_offset if the body is malformed. Thread-safe
+ * for different functions and `out`.
  *
- * Order at one instruction: BEFORE pieces, EXIT pieces if it is a way out, the instruction or its REPLACE
- * pieces, AFTER pieces. At the first instruction BEFORE pieces come in front of ENTRY pieces. AFTER pieces of
- * the body's last `end` run on falling through and on branches to the function's label, in front of the EXIT
- * pieces; they need wasm_exit_block_type as well.
+ * Order at one instruction: BEFORE pieces, EXIT pieces if it is a way out, the instruction or its
+ * REPLACE pieces, AFTER pieces. At the first instruction BEFORE pieces come in front of ENTRY
+ * pieces. AFTER pieces of the body's last `end` run on falling through and on branches to the
+ * function's label, in front of the EXIT pieces; they need wasm_exit_block_type as well.
  */
 bool wasm_edit_body(const WasmModule *m, uint32_t func, const WasmBodyEdit *edit, Buf *out,
                     const char **error, uint32_t *error_offset);
 
-/* The block type [] -> results of func, for the block that WASM_EXIT wraps round the body; adds a type if needed. */
+/* The block type [] -> results of func, for the block that WASM_EXIT wraps round the body; adds a
+ * type if needed. */
 WasmType wasm_exit_block_type(WasmModule *m, uint32_t func);
 
-/* Copies code while indices follow a mapping: map[space] (NULL = identity) by old index. Local indices and
- * labels stay unless map[WASM_SPACE_LOCAL] is given. Used by edit, merge and splicing. */
+/* Copies code while indices follow a mapping: map[space] (NULL = identity) by old index. Local
+ * indices and labels stay unless map[WASM_SPACE_LOCAL] is given. Used by edit, merge and splicing.
+ */
 typedef struct WasmRemap {
     const uint32_t *map[WASM_SPACE_COUNT];
-    uint32_t count[WASM_SPACE_COUNT]; /* items of map[space]; larger indices stay; 0 = not checked */
-    const uint32_t *fallback_memory; /* not NULL: every memory index becomes *fallback_memory */
+    uint32_t count[WASM_SPACE_COUNT]; /* items of map[space]; others stay; 0 = not checked */
+    const uint32_t *fallback_memory;  /* not NULL: every memory index becomes *fallback_memory */
 } WasmRemap;
 /* The mapping from handles to final indices of a module that is laid out. */
 WasmRemap wasm_layout_remap(const WasmModule *m);
-/* To the end of the code; false if it is malformed. A LEB128 keeps its width if the new index fits. */
+/* To the end of the code; false if malformed. A LEB128 keeps its width if the new index fits. */
 bool wasm_copy_code(WasmCode *from, const WasmRemap *map, Buf *out);
 /* Local declarations (the start of a body), whose types follow the mapping. False if malformed. */
 bool wasm_copy_locals(WasmCode *from, const WasmRemap *map, Buf *out);
@@ -377,9 +386,10 @@ void wasm_copy_instr(const uint8_t *bytes, const WasmInstr *i, const WasmRemap *
 /* ---- writing (wasm/write.c) ---- */
 
 /*
- * Writes the module. `body` gives the code of each input function with a body (its size field included, as
- * wasm_edit_body appends it); NULL = copy all. False if body said so. Lays the module out if need be.
- * Branch hints follow edited bodies; the name section is completed with the names of what was added.
+ * Writes the module. `body` gives the code of each input function with a body (its size field
+ * included, as wasm_edit_body appends it); NULL = copy all. False if body said so. Lays the module
+ * out if need be. Branch hints follow edited bodies; the name section is completed with the names
+ * of what was added.
  */
 typedef struct WasmWriter {
     bool (*body)(void *ctx, uint32_t func, Buf *out); /* may be NULL */
@@ -393,15 +403,16 @@ bool wasm_write(WasmModule *m, const WasmWriter *w, Buf *out);
 /* ---- merging (wasm/merge.c) ---- */
 
 /*
- * Copies what `roots` (function handles of `from`) need out of module `from` into `to`: functions reachable from
- * them, their types, globals, tags, tables with their elements, and data. Every memory access of the copied code
- * goes to memory handle `memory` of `to`; from's own memory is not copied. Active data segments are added for that
- * memory. A start function is not copied unless it is a root; calling it is up to the caller.
+ * Copies what `roots` (function handles of `from`) need out of module `from` into `to`: functions
+ * reachable from them, their types, globals, tags, tables with their elements, and data. Every
+ * memory access of the copied code goes to memory handle `memory` of `to`; from's own memory is not
+ * copied. Active data segments are added for that memory. A start function is not copied unless it
+ * is a root; calling it is up to the caller.
  *
- * `resolve` gives the handle in `to` for an import of `from` that is needed (it may add to `to`), or -1. What is left
- * unresolved is an error, except globals env.__memory_base and env.__table_base of position-independent
- * code, which become constants, and its table, which becomes a new one. Their values in offsets of data and
- * elements are computed where the offset is constant.
+ * `resolve` gives the handle in `to` for an import of `from` that is needed (it may add to `to`),
+ * or -1. What is left unresolved is an error, except globals env.__memory_base and env.__table_base
+ * of position-independent code, which become constants, and its table, which becomes a new one.
+ * Their values in offsets of data and elements are computed where the offset is constant.
  */
 typedef struct WasmMerge {
     WasmModule *to;
@@ -410,9 +421,9 @@ typedef struct WasmMerge {
     uint64_t memory_base; /* value of env.__memory_base */
     int64_t (*resolve)(void *ctx, const WasmImport *import);
     void *ctx;
-    Str prefix; /* put in front of names of copied functions and globals */
-    uint32_t *handles[WASM_SPACE_COUNT]; /* result: from's index to to's handle, UINT32_MAX = not copied;
-                                            freed by wasm_merge_free */
+    Str prefix;                          /* put in front of names of copied functions and globals */
+    uint32_t *handles[WASM_SPACE_COUNT]; /* result: from's index to to's handle, UINT32_MAX = not
+                                            copied; freed by wasm_merge_free */
 } WasmMerge;
 /* False with messages in diags (in from's file) if it cannot be done; `to` may then hold parts. */
 bool wasm_merge(WasmMerge *g, const uint32_t *roots, uint32_t nroots, Diags *diags);

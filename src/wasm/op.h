@@ -15,16 +15,18 @@ typedef enum WasmOp {
 } WasmOp;
 
 /* Instruction categories, numbered as the language's category_id. */
+/* clang-format off */
 #define WASM_CATEGORIES(X)                                                                         \
     X(ARITH, "arith") X(ATOMIC, "atomic") X(COMPARE, "compare") X(CONST, "const")                  \
     X(CONTROL, "control") X(CONVERT, "convert") X(EXN, "exn") X(GC, "gc") X(GLOBAL, "global")      \
     X(LOAD, "load") X(LOCAL, "local") X(MEMORY, "memory") X(MISC, "misc") X(REF, "ref")            \
     X(SIMD, "simd") X(STORE, "store") X(TABLE, "table")
+/* clang-format on */
 typedef enum WasmCategory {
 #define CATEGORY(id, name) WASM_CAT_##id,
     WASM_CATEGORIES(CATEGORY)
 #undef CATEGORY
-    WASM_CAT_COUNT
+        WASM_CAT_COUNT
 } WasmCategory;
 
 /* The shape of the immediates and where WasmInstr keeps them (see there). */
@@ -64,8 +66,8 @@ typedef enum WasmImm {
     WASM_IMM_TYPE_DATA,     /* a = type, b = data segment */
     WASM_IMM_TYPE_ELEM,     /* a = type, b = element segment */
     WASM_IMM_TYPE_TYPE,     /* a = destination type, b = source type */
-    WASM_IMM_CAST,          /* a = label, type = source, type2 = target (nullability from the flags) */
-    WASM_IMM_ZERO,          /* the reserved byte of atomic.fence */
+    WASM_IMM_CAST, /* a = label, type = source, type2 = target (nullability from the flags) */
+    WASM_IMM_ZERO, /* the reserved byte of atomic.fence */
 } WasmImm;
 
 /* Which modes of the language an instruction has. */
@@ -94,10 +96,12 @@ extern const char *const wasm_category_names[WASM_CAT_COUNT];
 
 /*
  * Value, reference, heap and storage types in one word.
- *   numbers, v128, packed: the byte of the binary format (0x7f i32 ... 0x7b v128, 0x78 i8, 0x77 i16)
- *   references: WASM_REF(nullable, heap); heap = a type index, or WASM_HEAP(byte) for an abstract one
- *   WASM_BOT: "any type", popped from the stack of unreachable code
- *   WASM_NONE: no type (the empty block type)
+ *
+ * - numbers, v128, packed: the byte of the binary format (0x7f i32 ... 0x7b v128, 0x78 i8 ...)
+ * - references: WASM_REF(nullable, heap); heap: a type index, or WASM_HEAP(byte) if abstract
+ * - WASM_BOT: "any type", popped from the stack of unreachable code
+ * - WASM_NONE: no type (the empty block type)
+ *
  * A type equals another iff the words are equal, once type indices are canonical (wasm_canonical).
  */
 typedef uint32_t WasmType;
@@ -112,14 +116,14 @@ enum {
     WASM_I8 = 0x78,
     WASM_I16 = 0x77,
 };
-#define WASM_REF_BIT      0x80000000u
-#define WASM_NULL_BIT     0x40000000u
-#define WASM_ABSTRACT_BIT 0x20000000u
-#define WASM_FUNC_TYPE_BIT 0x10000000u /* block types only: the rest is a type index */
-#define WASM_HEAP(byte)   (WASM_ABSTRACT_BIT | (byte))
+#define WASM_REF_BIT             0x80000000u
+#define WASM_NULL_BIT            0x40000000u
+#define WASM_ABSTRACT_BIT        0x20000000u
+#define WASM_FUNC_TYPE_BIT       0x10000000u /* block types only: the rest is a type index */
+#define WASM_HEAP(byte)          (WASM_ABSTRACT_BIT | (byte))
 #define WASM_REF(nullable, heap) (WASM_REF_BIT | ((nullable) ? WASM_NULL_BIT : 0u) | (heap))
-#define WASM_HEAP_OF(type) ((type) & 0x2fffffffu)
-#define WASM_IS_REF(type) (((type) & WASM_REF_BIT) != 0)
+#define WASM_HEAP_OF(type)       ((type)&0x2fffffffu)
+#define WASM_IS_REF(type)        (((type)&WASM_REF_BIT) != 0)
 /* Bytes of the abstract heap types. */
 enum {
     WASM_HEAP_NOEXN = 0x74,
@@ -162,8 +166,9 @@ typedef struct WasmCode {
 WasmCode wasm_code(const uint8_t *bytes, size_t size, size_t from);
 
 /*
- * Decodes the instruction at the cursor and steps over it. False at the end of the code (error NULL) or
- * on malformed code (error set). Checks the encoding only, not types and not that indices exist.
+ * Decodes the instruction at the cursor and steps over it. False at the end of the code (error
+ * NULL) or on malformed code (error set). Checks the encoding only, not types and not that indices
+ * exist.
  */
 bool wasm_next(WasmCode *c, WasmInstr *i);
 
@@ -176,7 +181,7 @@ uint32_t wasm_vec_u32(const uint8_t **at);
 /* The same for a type of select's vec. */
 WasmType wasm_vec_type(const uint8_t **at);
 
-/* One catch clause of a try_table, stepping *at; start with *at = i->vec. tag is 0 for catch_all. */
+/* One catch clause of a try_table, stepping *at from i->vec. tag is 0 for catch_all. */
 typedef struct WasmCatch {
     uint8_t kind; /* 0 catch, 1 catch_ref, 2 catch_all, 3 catch_all_ref */
     uint32_t tag, label;
