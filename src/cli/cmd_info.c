@@ -10,17 +10,16 @@ static const Option options[] = {
     {0},
 };
 
-/* Events that bind the same names. */
-typedef struct Group {
-    Buf events; /* one a line */
-    uint32_t count;
-} Group;
+typedef struct Event {
+    const char *text, *doc;
+    uint32_t group; /* of events that bind the same names; 0 unless names are shown */
+} Event;
 
 typedef struct Info {
     bool verbose, functions;
-    Map names; /* table of names -> index of its group */
-    Vec(Group) groups;
-    Buf events; /* without groups: one a line */
+    Map names; /* table of names -> group */
+    Vec(Event) events;
+    Arena arena;
 } Info;
 
 static const char *type_text(const whammc_name *n) {
@@ -54,31 +53,29 @@ static void names_table(const whammc_event *e, Buf *out) {
 
 static void add_event(void *ctx, const whammc_event *e) {
     Info *x = ctx;
-    if (!x->verbose && !x->functions) {
-        buf_printf(&x->events, "%-32s %s\n", e->text, e->doc);
-        return;
-    }
     Buf table = {0};
     if (x->verbose)
         names_table(e, &table);
     Str key = {(const char *)table.data, (uint32_t)table.len};
-    bool added;
-    uint64_t index = *map_put(&x->names, key, x->groups.len, &added);
-    if (added)
-        vec_add(&x->groups);
-    Group *g = &x->groups.at[index];
-    buf_printf(&g->events, "%-32s %s\n", e->text, e->doc);
-    g->count++;
+    uint32_t group = (uint32_t)*map_put(&x->names, key, x->names.len, NULL);
+    vec_push(&x->events, ((Event){arena_strndup(&x->arena, e->text, strlen(e->text)),
+                                  arena_strndup(&x->arena, e->doc, strlen(e->doc)), group}));
     buf_free(&table);
 }
 
 static void show(const Info *x, Buf *out) {
-    buf_bytes(out, x->events.data, x->events.len);
-    for (uint32_t i = 0; i < x->groups.len; i++) {
-        if (i)
+    int width = 0;
+    for (uint32_t i = 0; i < x->events.len; i++) {
+        int w = (int)strlen(x->events.at[i].text);
+        width = w > width ? w : width;
+    }
+    for (uint32_t g = 0; g < x->names.len; g++) {
+        if (g)
             buf_u8(out, '\n');
-        buf_bytes(out, x->groups.at[i].events.data, x->groups.at[i].events.len);
-        buf_str(out, x->names.entries[i].key);
+        for (uint32_t i = 0; i < x->events.len; i++)
+            if (x->events.at[i].group == g)
+                buf_printf(out, "%-*s  %s\n", width, x->events.at[i].text, x->events.at[i].doc);
+        buf_str(out, x->names.entries[g].key);
         if (x->functions)
             buf_str(out, STR("  (binds no functions)\n"));
     }
@@ -114,11 +111,9 @@ static int run(Cli *cli) {
         status = cli->noperands
                      ? cli_usage(cli, "one RULE at a time: what is '%s'?", cli->operands[1])
                      : cli_usage(cli, "which RULE? For example 'wasm:opcode:br_if:before'");
-    for (uint32_t i = 0; i < x.groups.len; i++)
-        buf_free(&x.groups.at[i].events);
-    vec_free(&x.groups);
+    vec_free(&x.events);
     map_free(&x.names);
-    buf_free(&x.events);
+    arena_free(&x.arena);
     return status;
 }
 

@@ -6,7 +6,7 @@
 #include <fnmatch.h>
 #include <inttypes.h>
 
-enum { FUNCTIONS = OPTION_LONG, COLUMN_MAX = 32 };
+enum { FUNCTIONS = OPTION_LONG, COLUMN_MAX = 64 };
 
 static const Option options[] = {
     {'s', "script", "SCRIPT", "look for the probes of this script; may be repeated"},
@@ -127,7 +127,12 @@ static void show(const List *l, whammc *w) {
         Buf head = {0};
         buf_printf(&head, "%s:%u: %s: ", p[i].script, p[i].line, p[i].rule);
         message_number(&head, p[i].sites);
-        buf_printf(&head, " %s\n", message_plural(p[i].sites, "site", "sites"));
+        buf_str(&head, str_of(message_plural(p[i].sites, " site", " sites")));
+        if (l->functions && !l->count) {
+            buf_str(&head, STR(", shown: "));
+            message_number(&head, i < l->probes.len ? l->probes.at[i].rows.len : 0);
+        }
+        buf_u8(&head, '\n');
         message_stdout(&head);
         buf_free(&head);
         if (!l->count)

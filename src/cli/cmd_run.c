@@ -176,27 +176,36 @@ static void explain_silence(int wait_status, Buf *out) {
         buf_str(out, STR("whammc: the engine could not load the program; it offers programs "
                          "nothing but WASI\n"));
     else
-        buf_str(out, STR("whammc: the program did not report\n"));
+        buf_str(out,
+                STR("whammc: there is no report; do the scripts declare 'report' variables?\n"));
 }
 
-/* Shows the last report as tables on standard error. */
-static void show_report(const Cli *cli, const Settings *s, const Buf *text, int wait_status) {
+static void table(const Cli *cli, const Settings *s, const Report *r, Buf *out) {
+    TableOptions look = {.top = s->top,
+                         .width = terminal_width(),
+                         .colour = cli->colour,
+                         .ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0};
+    table_print(r, &look, out);
+}
+
+/* Shows the last report as tables on standard error, or writes all of them. False if they could not
+ * be written. */
+static bool deliver(const Cli *cli, const Settings *s, const Buf *text, int wait_status) {
+    Str all = {(const char *)text->data, (uint32_t)text->len}; /* file_read stops before 4 GiB */
     Report r = {0};
     Buf out = {0};
-    TableOptions table = {.top = s->top,
-                          .width = terminal_width(),
-                          .colour = cli->colour,
-                          .ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0};
-    Str str = {(const char *)text->data, text->len < UINT32_MAX ? (uint32_t)text->len : UINT32_MAX};
-    if (!report_read(&r, str, 0))
+    if (!report_read(&r, all, 0))
         explain_silence(wait_status, &out);
-    else if (!r.rows.len)
-        buf_str(&out, STR("whammc: the report is empty\n"));
-    else
-        table_print(&r, &table, &out);
+    else if (!s->out)
+        table(cli, s, &r, &out);
     message_stderr(out.data, out.len);
     buf_free(&out);
     report_free(&r);
+    if (!s->out)
+        return true;
+    /* Programs put an empty line in front, for streams that have other things in them. */
+    bool skip = s->options.format == WHAMMC_FORMAT_JSON && all.len && all.ptr[0] == '\n';
+    return file_write(cli, s->out, all.ptr + skip, all.len - skip);
 }
 
 /* ---- running ---- */
@@ -291,11 +300,7 @@ static int run_program(const Cli *cli, const Settings *s, const Engine *e, const
     if (file_read_module(cli, cli->operands[0], &app) && ok)
         status = instrument_and_run(cli, s, w, &app, e, program, &wait_status, &report);
     if (status == STATUS_OK) {
-        bool written = true;
-        if (s->out)
-            written = file_write(cli, s->out, report.data, report.len);
-        else
-            show_report(cli, s, &report, wait_status);
+        bool written = deliver(cli, s, &report, wait_status);
         status = process_imitate(wait_status);
         if (!written && status == STATUS_OK)
             status = STATUS_ERROR;
