@@ -83,8 +83,11 @@ static bool build_init(BinaryenModuleRef module, Map *imports, const Plan *plan,
 static void optimise(BinaryenModuleRef module) {
     BinaryenSetOptimizeLevel(2);
     BinaryenSetShrinkLevel(1);
-    for (BinaryenIndex i = 0; i < BinaryenGetNumFunctions(module); i++)
-        BinaryenFunctionOptimize(BinaryenGetFunctionByIndex(module, i), module);
+    for (BinaryenIndex i = 0; i < BinaryenGetNumFunctions(module); i++) {
+        BinaryenFunctionRef f = BinaryenGetFunctionByIndex(module, i);
+        if (BinaryenFunctionGetBody(f)) /* not an import */
+            BinaryenFunctionOptimize(f, module);
+    }
 }
 
 /* ---- decoding ---- */
