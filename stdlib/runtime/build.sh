@@ -19,7 +19,11 @@ if [ "$host" = host_import.c ]; then
     set -- -DHOST_IMPORT -DHOST_FILE "$@"
 fi
 
-[ "$host" = math.c ] || files="$files format.c number.c"
+if [ "$host" = math.c ]; then
+    link= # nothing of the program's is used
+else
+    files="$files format.c number.c"
+fi
 
 objects=
 for file in $files; do
