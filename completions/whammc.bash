@@ -25,7 +25,7 @@ _whammc_value() { # OPTION: what may follow it; false if nothing does
         run:--engine) _whammc_words 'node node24 wasmtime'; compopt -o default ;;
         run:--top | list:--functions) ;;
         *:-s | *:--script) _whammc_files whamm mm ;;
-        instr:-o | instr:--output) _whammc_files wasm ;;
+        instr:-o | instr:--output | instr:--runtime) _whammc_files wasm ;;
         run:-o | run:--output) compopt -o default ;;
         *) return 1 ;;
     esac
@@ -69,7 +69,7 @@ _whammc() {
         case $command in
             instr)
                 _whammc_words '-s --script= -o --output= --report= --report-format= --host= --storage= --link=
-                    --keep-debug --no-optimise -v --verbose --message-format= -h --help' ;;
+                    --runtime= --keep-debug --no-optimise -v --verbose --message-format= -h --help' ;;
             run)
                 _whammc_words '-s --script= --engine= -o --output= --report-format= --top= --message-format=
                     -h --help' ;;

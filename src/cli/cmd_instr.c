@@ -12,6 +12,7 @@ enum {
     LINK,
     REPORT,
     REPORT_FORMAT,
+    RUNTIME,
     KEEP_DEBUG,
     NO_OPTIMISE,
 };
@@ -30,7 +31,11 @@ static const Option options[] = {
     {STORAGE, "storage", "auto|globals|memory",
      "where per-site variables live: in globals, or in a memory of their own; default: what suits "
      "the script"},
-    {LINK, "link", "merge|import", "how the runtime is linked; default: merge"},
+    {LINK, "link", "merge|import",
+     "make the runtime part of OUT, or import it from the module whammc_runtime, for engines "
+     "without "
+     "multi-memory; default: merge"},
+    {RUNTIME, "runtime", "FILE", "write that module, too (with --link=import)"},
     {KEEP_DEBUG, "keep-debug", NULL,
      "keep DWARF and source map sections, although they describe the old code"},
     {NO_OPTIMISE, "no-optimise", NULL, "do not optimise the code of probes"},
@@ -40,9 +45,9 @@ static const Option options[] = {
 
 typedef struct Settings {
     Vec(const char *) scripts;
-    const char *out;
+    const char *out, *runtime;
     whammc_options options;
-    bool verbose, import;
+    bool verbose;
 } Settings;
 
 static void set(Settings *s, int key, const char *value) {
@@ -52,7 +57,8 @@ static void set(Settings *s, int key, const char *value) {
     case 'v': s->verbose = true; break;
     case STORAGE: s->options.storage = (whammc_storage)option_choice(&cmd_instr, key, value); break;
     case HOST: s->options.host = (whammc_host)option_choice(&cmd_instr, key, value); break;
-    case LINK: s->import = option_choice(&cmd_instr, key, value) == 1; break;
+    case LINK: s->options.link = (whammc_link)option_choice(&cmd_instr, key, value); break;
+    case RUNTIME: s->runtime = value; break;
     case REPORT: s->options.report = value; break;
     case REPORT_FORMAT:
         s->options.format = (whammc_format)option_choice(&cmd_instr, key, value);
@@ -86,6 +92,10 @@ static int instrument(const Cli *cli, const Settings *s, whammc *w, const char *
     int status = message_library(cli, w, result);
     if (status == STATUS_OK && s->verbose)
         show_sites(w);
+    size_t runtime_size;
+    const void *runtime = whammc_runtime(&runtime_size);
+    if (status == STATUS_OK && s->runtime && !file_write(cli, s->runtime, runtime, runtime_size))
+        status = STATUS_ERROR;
     if (status == STATUS_OK && !file_write(cli, s->out, out, size))
         status = STATUS_ERROR;
     whammc_release(out);
@@ -113,9 +123,10 @@ static int check_usage(const Cli *cli, const Settings *s) {
         return status;
     if (!s->out)
         return cli_usage(cli, "where to? Give the output file with --output=OUT");
-    if (s->import)
-        return cli_usage(cli, "--link=import is not there yet; the runtime is merged into OUT");
-    if (strcmp(s->out, "-") == 0 && isatty(STDOUT_FILENO))
+    if (s->runtime && s->options.link != WHAMMC_LINK_IMPORT)
+        return cli_usage(cli, "--runtime=FILE is for --link=import only");
+    if ((strcmp(s->out, "-") == 0 || (s->runtime && strcmp(s->runtime, "-") == 0)) &&
+        isatty(STDOUT_FILENO))
         return cli_usage(cli, "standard output is a terminal: a module does not go there");
     return STATUS_OK;
 }
