@@ -8,7 +8,10 @@
 #define EXPORT(name) __attribute__((export_name(name), visibility("default")))
 
 enum { MANTISSA = 52 };
-static const uint64_t SIGN = (uint64_t)1 << 63, ONE = (uint64_t)1 << MANTISSA, INFINITE = (uint64_t)0x7ff << MANTISSA;
+/* Not `static const`: those would be data. */
+#define SIGN     ((uint64_t)1 << 63)
+#define ONE      ((uint64_t)1 << MANTISSA)
+#define INFINITE ((uint64_t)0x7ff << MANTISSA)
 
 static uint64_t bits_of(double x) {
     union {
