@@ -322,9 +322,8 @@ typedef enum WasmWhere {
 /* Ways out that a WASM_EXIT piece covers besides the end of the body (fall-through and branches to
  * the function's label) and `return`. */
 enum {
-    WASM_EXIT_TAIL_CALL = 1, /* before return_call* */
-    WASM_EXIT_THROW =
-        2, /* before throw* and rethrow that no handler in the function surely catches */
+    WASM_EXIT_TAIL_CALL = 1,   /* before return_call* */
+    WASM_EXIT_THROW = 2,       /* before throw, throw_ref, rethrow not surely caught here */
     WASM_EXIT_UNREACHABLE = 4, /* before unreachable */
     WASM_EXIT_ALL = 7,
 };

@@ -389,10 +389,18 @@ static bool read_data(WasmReader *r) {
     return true;
 }
 
-static bool read_items(WasmReader *r, bool (*item)(WasmReader *)) {
+/* A section that is a vector of items. Each has a byte at least, a function another for its body.
+ */
+static bool read_items(WasmReader *r, uint8_t section, bool (*item)(WasmReader *)) {
+    const uint8_t *at = r->c.at, *end = r->m->bytes + r->m->size;
     uint32_t n;
     if (!wasm_read_count(r, &n))
         return false;
+    if (section == WASM_SEC_FUNCTION && n > (size_t)(end - r->c.at) / 2)
+        return wasm_read_fail(
+            r, DIAG_MALFORMED, at,
+            "unexpected end: %u functions are announced, but only %zu bytes follow", n,
+            (size_t)(end - r->c.at));
     while (n--)
         if (!item(r))
             return false;
@@ -477,7 +485,7 @@ static bool read_contents(WasmReader *r, WasmSection *s, uint32_t *data_count) {
     case WASM_SEC_START: return read_start(r);
     case WASM_SEC_CODE: return read_code(r);
     case WASM_SEC_DATACOUNT: r->m->has_data_count = true; return wasm_read_u32(r, data_count);
-    default: return read_items(r, section_infos[s->id].item);
+    default: return read_items(r, s->id, section_infos[s->id].item);
     }
 }
 
