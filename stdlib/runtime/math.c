@@ -29,8 +29,9 @@ static double real_of(uint64_t bits) {
     return u.real;
 }
 
-/* Splits |x| (not zero): gives the biased exponent, leaves the mantissa with its top bit at bit 52. */
-static int split(uint64_t *x) {
+/* Splits |x| (not zero): gives the biased exponent, leaves the mantissa with its top bit at bit 52.
+ * Inlined, so that nothing needs a stack. */
+__attribute__((always_inline)) static inline int split(uint64_t *x) {
     int e = (int)(*x >> MANTISSA);
     if (e) {
         *x = (*x & (ONE - 1)) | ONE;
