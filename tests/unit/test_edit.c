@@ -529,6 +529,80 @@ static void test_custom_order(void **state) {
     unload(&f);
 }
 
+/* Two functions with memory accesses, and names of everything. */
+static Buf named(void) {
+    Buf b = header();
+    section(&b, 1, "02 60 00 00 5f 01 7f 00");
+    section(&b, 3, "02 00 00");
+    section(&b, 4, "01 70 00 00");
+    section(&b, 5, "01 00 01");
+    section(&b, 13, "01 00 00");
+    section(&b, 6, "01 7f 00 41 00 0b");
+    section(
+        &b, 10,
+        "02"
+        " 14 00 41 00 28 02 04 1a 3f 00 1a 41 00 41 00 41 00 fc 0b 00 0b" /* i32.load, memory.size,
+                                                                             memory.fill */
+        " 08 00 02 40 03 40 0b 0b 0b");
+    section(&b, 0,
+            "04 'name' 01 04 01 01 01 'b'"
+            " 02 06 01 01 01 00 01 'l'"
+            " 03 0b 02 00 01 00 01 'x' 01 01 00 01 'y'"
+            " 04 04 01 00 01 't'"
+            " 05 04 01 00 01 'T'"
+            " 06 04 01 00 01 'm'"
+            " 07 04 01 00 01 'g'"
+            " 0a 06 01 01 01 00 01 'f'"
+            " 0b 04 01 00 01 'e'"
+            " 63 02 01 02");
+    return b;
+}
+
+static void expect_names(const WasmModule *m, const char *hex) {
+    const WasmSection *s = &vec_last(&m->sections);
+    assert_true(str_is(s->name, "name"));
+    expect_bytes(m->bytes + s->payload, s->end - s->payload, hex);
+}
+
+static void test_all_names(void **state) {
+    (void)state;
+    Fixture f, result;
+    Buf b = named();
+    load(&f, b);
+    WasmLimits limits = {.min = 1, .page_log2 = 16};
+    wasm_add_import_func(&f.m, STR("w"), STR("f"), 0);
+    wasm_add_import_memory(&f.m, STR("w"), STR("m"), limits);
+    wasm_add_memory(&f.m, limits, STR("new"));
+    Buf content = {0};
+    wasm_add_data_active(&f.m, 0, 0, &content, STR("d"));
+    Edits e = {0};
+    piece(&e, 1, WASM_BEFORE, M(01));
+    Writing w = {.f = &f, .func = 0, .edits = &e};
+    vec_push(&w.locals, WASM_I32);
+    rewrite(&w, &result);
+    const WasmModule *r = &result.m;
+    expect_bytes(wasm_func_body(r, 1), r->funcs.at[1].body_size,
+                 "01 01 7f" M(01) "41 00 28 42 01 04 1a 3f 01 1a 41 00 41 00 41 00 fc 0b 01 0b");
+    /* Labels of the edited function are gone; names of the added memory, data and local are there.
+     */
+    expect_names(r, "01 04 01 02 01 'b'"
+                    " 02 0f 02 01 01 00 05 'added' 02 01 00 01 'l'"
+                    " 03 06 01 02 01 00 01 'y'"
+                    " 04 04 01 00 01 't'"
+                    " 05 04 01 00 01 'T'"
+                    " 06 09 02 01 01 'm' 02 03 'new'"
+                    " 07 04 01 00 01 'g'"
+                    " 09 04 01 00 01 'd'"
+                    " 0a 06 01 01 01 00 01 'f'"
+                    " 0b 04 01 00 01 'e'"
+                    " 63 02 01 02");
+    unload(&result);
+    unload(&f);
+    vec_free(&e.patches);
+    vec_free(&w.locals);
+    buf_free(&e.code);
+}
+
 static void test_new_limits(void **state) {
     (void)state;
     Fixture f, result;
@@ -554,6 +628,7 @@ int main(void) {
         cmocka_unit_test(test_width),           cmocka_unit_test(test_add_to_empty),
         cmocka_unit_test(test_add_to_fixture),  cmocka_unit_test(test_data_count),
         cmocka_unit_test(test_custom_order),    cmocka_unit_test(test_new_limits),
+        cmocka_unit_test(test_all_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
