@@ -15,6 +15,7 @@ typedef struct FuncEdit {
     Vec(Piece) pieces;
     WasmTypes locals;    /* added ones */
     uint32_t own_locals; /* parameters and the input's */
+    uint8_t *starts;     /* by offset in the body: an instruction begins there */
 } FuncEdit;
 
 struct WhammcModule {
@@ -23,7 +24,8 @@ struct WhammcModule {
     FuncEdit **edits; /* by function of the input, NULL = none */
     Buf pieces;
     Buf error;
-    Map names; /* names that were asked for, as C strings */
+    Map exports;        /* the names of exports */
+    const char **names; /* of functions of the input, as C strings, if asked for */
 };
 
 struct WhammcWalk {
@@ -87,13 +89,15 @@ void whammc_module_free(WhammcModule *w) {
             continue;
         vec_free(&w->edits[f]->pieces);
         vec_free(&w->edits[f]->locals);
+        free(w->edits[f]->starts);
         free(w->edits[f]);
     }
     free(w->edits);
     wasm_module_free(&w->m);
     buf_free(&w->pieces);
     buf_free(&w->error);
-    map_free(&w->names);
+    map_free(&w->exports);
+    free(w->names);
     free(w->bytes);
     free(w);
 }
@@ -196,24 +200,38 @@ uint32_t whammc_module_imports(const WhammcModule *w, WhammcKind kind) {
     return space < WASM_SPACE_COUNT ? w->m.input_imports[space] : 0;
 }
 
-static Str func_name(const WasmModule *m, uint32_t func) {
-    const WasmFunc *f = &m->funcs.at[func];
-    if (f->name.len)
-        return f->name;
-    for (uint32_t k = 0; k < m->exports.len; k++)
-        if (m->exports.at[k].space == WASM_SPACE_FUNC && m->exports.at[k].handle == func)
-            return m->exports.at[k].name;
-    return f->import >= 0 ? m->imports.at[f->import].name : STR("");
+/* The name of an import or added function. */
+static const char *other_name(WhammcModule *w, uint32_t func) {
+    const WasmFunc *f = &w->m.funcs.at[func];
+    Str name = f->name.len || f->import < 0 ? f->name : w->m.imports.at[f->import].name;
+    return arena_strndup(&w->m.arena, name.ptr, name.len);
+}
+
+/* Names from the name section, then those of exports. */
+static void find_names(WhammcModule *w) {
+    WasmModule *m = &w->m;
+    w->names = mem_zalloc(sizeof *w->names * ((size_t)m->input_count[WASM_SPACE_FUNC] + 1));
+    for (uint32_t f = 0; f < m->input_count[WASM_SPACE_FUNC]; f++)
+        if (m->funcs.at[f].name.len)
+            w->names[f] = other_name(w, f);
+    for (uint32_t k = 0; k < m->input_export_count; k++) {
+        const WasmExport *e = &m->exports.at[k];
+        if (e->space == WASM_SPACE_FUNC && e->handle < m->input_count[WASM_SPACE_FUNC] &&
+            !w->names[e->handle])
+            w->names[e->handle] = arena_strndup(&m->arena, e->name.ptr, e->name.len);
+    }
 }
 
 const char *whammc_module_func_name(WhammcModule *w, uint32_t func) {
     if (func >= w->m.funcs.len)
         return "";
-    Str name = func_name(&w->m, func);
-    uint64_t *text = map_put(&w->names, name, 0, NULL);
-    if (!*text)
-        *text = (uint64_t)(uintptr_t)arena_strndup(&w->m.arena, name.ptr, name.len);
-    return (const char *)(uintptr_t)*text;
+    if (func >= w->m.input_count[WASM_SPACE_FUNC])
+        return other_name(w, func);
+    if (!w->names)
+        find_names(w);
+    if (!w->names[func])
+        w->names[func] = other_name(w, func);
+    return w->names[func];
 }
 
 static const WasmTypeDef *func_type(const WhammcModule *w, uint32_t func) {
@@ -367,14 +385,16 @@ static FuncEdit *func_edit(WhammcModule *w, uint32_t func) {
 }
 
 /* Whether an instruction begins at an offset. */
-static bool is_instr(const WhammcModule *w, uint32_t func, uint32_t offset) {
-    WhammcWalk *walk = whammc_walk_new(w, func);
-    WasmInstr i;
-    bool found = false;
-    while (!found && wasm_next(&walk->code, &i) && i.offset <= offset)
-        found = i.offset == offset;
-    whammc_walk_free(walk);
-    return found;
+static bool is_instr(const WhammcModule *w, uint32_t func, FuncEdit *e, uint32_t offset) {
+    uint32_t size = w->m.funcs.at[func].body_size;
+    if (!e->starts) {
+        e->starts = mem_zalloc(size);
+        WhammcWalk *walk = whammc_walk_new(w, func);
+        for (WasmInstr i; wasm_next(&walk->code, &i);)
+            e->starts[i.offset] = 1;
+        whammc_walk_free(walk);
+    }
+    return offset < size && e->starts[offset];
 }
 
 bool whammc_module_attach(WhammcModule *w, uint32_t func, uint32_t offset, WhammcWhere where,
@@ -386,9 +406,10 @@ bool whammc_module_attach(WhammcModule *w, uint32_t func, uint32_t offset, Whamm
     if (!e || !check_code(w, code))
         return false;
     bool anywhere = where == WHAMMC_ENTRY || where == WHAMMC_EXIT;
-    if (!anywhere && !is_instr(w, func, offset))
+    if (!anywhere && !is_instr(w, func, e, offset))
         return fail(w, "no instruction begins at offset %u", offset);
-    if (where == WHAMMC_EXIT || where == WHAMMC_AFTER)
+    bool last = offset == w->m.funcs.at[func].body_size - 1;
+    if (where == WHAMMC_EXIT || (where == WHAMMC_AFTER && last))
         wasm_exit_block_type(&w->m, func);
     Piece p = {.at = anywhere ? 0 : offset,
                .order = e->pieces.len,
@@ -517,9 +538,13 @@ bool whammc_module_add_export(WhammcModule *w, const char *name, WhammcKind kind
     WasmSpace space = space_of(kind);
     if (kind == WHAMMC_DATA || handle >= wasm_space_count(&w->m, space))
         return fail(w, "there is nothing with handle %u to export", handle);
-    for (uint32_t k = 0; k < w->m.exports.len; k++)
-        if (str_is(w->m.exports.at[k].name, name))
-            return fail(w, "an export of this name is there already", 0);
+    if (!w->exports.len)
+        for (uint32_t k = 0; k < w->m.exports.len; k++)
+            map_put(&w->exports, w->m.exports.at[k].name, 0, NULL);
+    bool added;
+    map_put(&w->exports, str_of(name), 0, &added);
+    if (!added)
+        return fail(w, "an export of this name is there already", 0);
     wasm_add_export(&w->m, str_of(name), space, handle);
     return true;
 }
