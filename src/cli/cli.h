@@ -70,6 +70,8 @@ enum {
 
 /* The next option's key and argument. Handles --help and --message-format itself. */
 int cli_option(Cli *cli, const char **value);
+/* Frees what cli_option holds until it has given a negative result. */
+void cli_free(Cli *cli);
 /* The exit status that belongs to ARGS_HELP and ARGS_WRONG. */
 int cli_option_status(int key);
 /* Which of the option's choices the value is (cli_option has made sure that it is one). */

@@ -186,6 +186,8 @@ static void table(const Cli *cli, const Settings *s, const Report *r, Buf *out) 
                          .colour = cli->colour,
                          .ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0};
     table_print(r, &look, out);
+    if (out->len > 1 && memcmp(out->data + out->len - 2, "\n\n", 2) == 0)
+        out->len--; /* the empty line behind the last table */
 }
 
 /* Shows the last report as tables on standard error, or writes all of them. False if they could not

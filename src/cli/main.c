@@ -102,7 +102,9 @@ static int dispatch(Cli *cli, int argc, char **argv) {
         return wrong_command(cli, word);
     cli->argc = argc - 1;
     cli->argv = argv + 1;
-    return cli->command->run(cli);
+    int status = cli->command->run(cli);
+    cli_free(cli);
+    return status;
 }
 
 int main(int argc, char **argv) {

@@ -18,7 +18,8 @@ void message_setup(Cli *cli) {
 
 void message_stderr(const void *text, size_t len) {
     progress_end();
-    fwrite(text, 1, len, stderr); /* if this fails there is nobody to tell */
+    if (len)
+        fwrite(text, 1, len, stderr); /* if this fails there is nobody to tell */
 }
 
 int message_library(const Cli *cli, whammc *w, whammc_status status) {
@@ -62,7 +63,7 @@ static int stdout_errno;
 
 void message_stdout(const Buf *text) {
     errno = 0;
-    if (fwrite(text->data, 1, text->len, stdout) < text->len && !stdout_errno)
+    if (text->len && fwrite(text->data, 1, text->len, stdout) < text->len && !stdout_errno)
         stdout_errno = errno ? errno : EIO;
 }
 

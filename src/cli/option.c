@@ -176,11 +176,15 @@ static void start(Cli *cli) {
     opterr = 0;
 }
 
-static int end(Cli *cli, int result) {
+void cli_free(Cli *cli) {
     free(cli->letters);
     free(cli->longs);
     cli->letters = NULL;
     cli->longs = NULL;
+}
+
+static int end(Cli *cli, int result) {
+    cli_free(cli);
     cli->operands = cli->argv + optind;
     cli->noperands = cli->argc - optind;
     return result;
