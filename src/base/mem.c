@@ -41,7 +41,7 @@ static ArenaBlock *arena_block(Arena *a, size_t size) {
 }
 
 void *arena_alloc(Arena *a, size_t size) {
-    size = (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+    size = size ? (size + ALIGN - 1) & ~(size_t)(ALIGN - 1) : ALIGN;
 #ifdef WHAMMC_ARENA_MALLOC
     return arena_block(a, size)->data;
 #else

@@ -13,12 +13,14 @@ typedef struct NameSet {
 
 static void collect_name(void *ctx, Expr *e) {
     NameSet *set = ctx;
-    if (e->kind != EXPR_NAME)
+    bool named = e->kind == EXPR_NAME || e->kind == EXPR_INDEX || e->kind == EXPR_FIELD;
+    Str name = named ? e->name : e->kind == EXPR_METHOD ? e->recv : (Str){0};
+    if (!name.len)
         return;
     for (uint32_t i = 0; i < set->names.len; i++)
-        if (str_eq(set->names.at[i], e->name))
+        if (str_eq(set->names.at[i], name))
             return;
-    vec_push(&set->names, e->name);
+    vec_push(&set->names, name);
 }
 
 /* True if operand (or result) n of the variant's instructions has one Wasm type wherever it occurs.

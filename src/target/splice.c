@@ -76,6 +76,7 @@ void splicer_begin(Splicer *s, uint32_t locals) {
 
 void splice_slots(Splicer *s, const Match *matches, uint32_t n) {
     s->site_slots.len = s->slot_at.len = 0;
+    vec_reserve(&s->site_slots, 1);
     for (uint32_t m = 0; m < n; m++) {
         const Variant *v = matches[m].action->variant;
         uint32_t at = s->site_slots.len;
