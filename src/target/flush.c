@@ -235,7 +235,12 @@ static void find_flush_points(Flush *f) {
         if (e && m->funcs.at[e->handle].import < 0)
             f->main = e->handle;
     }
-    if (f->main < 0 && m->start >= 0 && m->funcs.at[m->start].import < 0)
+    /* A start function is the program only if nothing can be called later: the end of it is no end
+     * otherwise, and WASI hosts do not take output before they have the instance. */
+    bool callable = false;
+    for (uint32_t i = 0; i < m->input_export_count; i++)
+        callable |= m->exports.at[i].space == WASM_SPACE_FUNC;
+    if (f->main < 0 && !callable && m->start >= 0 && m->funcs.at[m->start].import < 0)
         f->main = m->start;
     if (f->main < 0) {
         diag(f->diags, DIAG_NO_FLUSH_POINT, (Span){f->file, 0, 0},
