@@ -82,12 +82,12 @@ function pick(object, name) {
   return name in object ? { [name]: object[name] } : {};
 }
 
-function load(file, imports) {
+function load(file, name, imports) {
   try {
     return new WebAssembly.Instance(new WebAssembly.Module(readFileSync(file)), imports);
   } catch (error) {
     if (error instanceof WebAssembly.RuntimeError) throw error; // the start function trapped
-    say(`${file}: ${describe(error)}`);
+    say(`${name}: ${describe(error)}`);
     return null;
   }
 }
@@ -105,7 +105,7 @@ async function main([file, report, ...args]) {
   let instance = null;
   try {
     const imports = { ...wasi.getImportObject(), whammc: { write: reporter.write } };
-    instance = load(file, imports);
+    instance = load(file, args[0], imports);
     if (!instance) return NOT_LOADED;
     reporter.attach(instance);
     const status = execute(wasi, instance);

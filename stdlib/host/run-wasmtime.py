@@ -134,7 +134,7 @@ def main(words):
         try:
             instance = make_linker(engine, reporter).instantiate(store, module)
         except wasmtime.WasmtimeError as error:
-            say(f"{words[0]}: {str(error).strip()}")
+            say(f"{words[2]}: {str(error).strip()}")
             return NOT_LOADED
         exports = instance.exports(store)
         reporter.attach(store, exports)
@@ -148,7 +148,7 @@ def main(words):
     except wasmtime.Trap as trap:
         say(str(trap).strip())
     except (wasmtime.WasmtimeError, OSError) as error:
-        say(f"{words[0]}: {str(error).strip()}")
+        say(f"{words[2]}: {str(error).strip()}")
         if reporter.exports is None:
             return NOT_LOADED
     try:
