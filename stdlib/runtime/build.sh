@@ -4,7 +4,7 @@
 # CLANG, WASM_LD and WASM_OPT name the tools. The code has no static data, so it is position independent
 # as it is; --shared makes the linker import memory and stack pointer. wasm-opt removes what the linker adds to
 # every shared module (empty constructors, table imports). host_import.c is linked as an ordinary module, with
-# its own memory and data.
+# its own memory and data; math.c uses no memory, so that the import of one goes away.
 set -e
 : "${CLANG:=clang}" "${WASM_LD:=wasm-ld}" "${WASM_OPT:=wasm-opt}"
 src=$1 out=$2 host=$3
@@ -13,17 +13,16 @@ shift 3
 flags="--target=wasm32 -std=c11 -Oz -ffreestanding -nostdlib -fvisibility=hidden
  -mcpu=mvp -mbulk-memory -mmutable-globals -fno-jump-tables -Wall -Wextra -Werror"
 
-link="--experimental-pic --shared" files=$host
-if [ "$host" = host_import.c ]; then
-    link="--stack-first -z stack-size=16384" files="$host host_wasi.c"
+files="$host format.c number.c" link="--experimental-pic --shared"
+case $host in
+host_import.c)
+    files="$files host_wasi.c" link="--stack-first -z stack-size=16384"
     set -- -DHOST_IMPORT -DHOST_FILE "$@"
-fi
-
-if [ "$host" = math.c ]; then
-    link= # nothing of the program's is used
-else
-    files="$files format.c number.c"
-fi
+    ;;
+math.c)
+    files=$host link=--import-memory
+    ;;
+esac
 
 objects=
 for file in $files; do

@@ -215,6 +215,18 @@ function testForeignMemory() {
   const n = instrument('wasm:opcode:nop:before { report var n: u8; n++; }', 'imported.wasm', 'link=import');
   const small = runNode('imported.wasm');
   check('no memory', n.ok && reports(small.stdout) === 2, n, small);
+  const f = instrument('report var r: f64; var x: f64 = -6.5; var y: f64 = 4.0; wasm:opcode:nop:before { r = x % y; }',
+    'imported.wasm', 'link=import');
+  const remainder = runNode('imported.wasm');
+  check('no memory: arithmetic', f.ok && remainder.stdout.endsWith(', -2.5e0\n'), f, remainder);
+}
+
+// The report of a start function is written while the program is being instantiated.
+function testStart() {
+  assemble('app.wasm', '(module (func $f nop) (start $f))');
+  const r = instrument('wasm:opcode:nop:before { report var n: u8; n++; }', 'imported.wasm', 'link=import');
+  const out = runNode('imported.wasm');
+  check('start function', r.ok && reports(out.stdout) === 2, r, out);
 }
 
 function testNothingToReport() {
@@ -278,7 +290,19 @@ function testRuntime() {
   check('runtime: no image', said().includes('another version'));
   check('runtime: nothing printed', written[1] === '');
 
-  // Large reports make it grow; then a small one again.
+  // Two programs share it.
+  assemble('app.wasm', '(module (func (export "main") nop))');
+  instrument('wasm:opcode:nop:before { report var n: u8; n++; }', 'imported.wasm', 'link=import');
+  const program = new WebAssembly.Module(readFileSync(path('imported.wasm')));
+  const [a, b] = [0, 1].map(() => new WebAssembly.Instance(program, { [RUNTIME]: exports }).exports);
+  const row = (n) => `4, memaddr, n, u8, i32, script0, #0, 0, 1, 0_wasm:opcode:nop:before, ${n}\n`;
+  for (const [which, n] of [[a, 1], [a, 2], [b, 1], [a, 3]]) {
+    written[1] = '';
+    which.main();
+    check(`runtime: two programs, ${n}`, written[1].endsWith(row(n)) && reports(written[1]) === 1, written[1]);
+  }
+
+  // Large reports make it grow.
   const pages = memory.buffer.byteLength / 65536;
   exports.open(0, 10 << 20);
   exports.close();
@@ -295,6 +319,7 @@ try {
   testPlaces();
   testMany();
   testForeignMemory();
+  testStart();
   testNothingToReport();
   testRefused();
   testRuntime();
