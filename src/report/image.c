@@ -35,12 +35,16 @@ typedef struct ImageGroup {
     uint32_t fid, pc, pair; /* of the row before */
 } ImageGroup;
 
+enum { RECENT = 1024 }; /* a power of two */
+
 struct Image {
     Arena arena;
     Vec(ImageVar) vars;
     Vec(Str) probes;
     Vec(ImagePair) pairs;
     Map pair_of; /* (var, probe) as 8 bytes -> index in pairs */
+    uint32_t
+        recent[RECENT]; /* 1 + index of a pair, by a hash of it: spares the map most look-ups */
     Vec(ImageFunc) funcs;
     Vec(uint32_t) fids; /* functions with rows; sorted out at the end */
     Vec(ImageTail) tail;
@@ -95,6 +99,12 @@ void image_func(Image *img, uint32_t fid, Str name) {
 /* ---- rows ---- */
 
 static uint32_t pair_index(Image *img, uint32_t var, uint32_t probe) {
+    uint32_t *recent = &img->recent[(probe + var * 37) & (RECENT - 1)];
+    if (*recent) {
+        const ImagePair *p = &img->pairs.at[*recent - 1];
+        if (p->var == var && p->probe == probe)
+            return *recent - 1;
+    }
     uint32_t key[2] = {var, probe};
     bool added;
     uint64_t index =
@@ -103,6 +113,7 @@ static uint32_t pair_index(Image *img, uint32_t var, uint32_t probe) {
         ImagePair p = {.var = var, .probe = probe};
         vec_push(&img->pairs, p);
     }
+    *recent = (uint32_t)index + 1;
     return (uint32_t)index;
 }
 
