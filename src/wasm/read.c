@@ -246,41 +246,78 @@ static bool read_func_entry(WasmReader *r, int32_t import) {
 static const uint8_t kind_spaces[] = {WASM_SPACE_FUNC, WASM_SPACE_TABLE, WASM_SPACE_MEMORY,
                                       WASM_SPACE_GLOBAL, WASM_SPACE_TAG};
 
-static bool read_import(WasmReader *r) {
+/* The kind and the type of an import whose names are known. */
+static bool read_import_type(WasmReader *r, WasmImport im) {
     WasmModule *m = r->m;
-    WasmImport im;
     uint8_t kind;
-    if (!wasm_read_name(r, &im.module) || !wasm_read_name(r, &im.name) ||
-        !wasm_read_flag(r, 5, "import kind", &kind))
+    if (!wasm_read_flag(r, 5, "import kind", &kind))
         return false;
     int32_t index = (int32_t)m->imports.len;
     im.space = kind_spaces[kind];
+    im.handle = wasm_space_count(m, im.space);
     bool ok = false;
     switch (kind) {
-    case 0:
-        im.handle = m->funcs.len;
-        ok = read_func_entry(r, index);
-        break;
-    case 1:
-        im.handle = m->tables.len;
-        ok = read_table_type(r, index);
-        break;
-    case 2:
-        im.handle = m->memories.len;
-        ok = read_memory_type(r, index);
-        break;
-    case 3:
-        im.handle = m->globals.len;
-        ok = read_global_type(r, index);
-        break;
-    case 4:
-        im.handle = m->tags.len;
-        ok = read_tag_type(r, index);
-        break;
+    case 0: ok = read_func_entry(r, index); break;
+    case 1: ok = read_table_type(r, index); break;
+    case 2: ok = read_memory_type(r, index); break;
+    case 3: ok = read_global_type(r, index); break;
+    case 4: ok = read_tag_type(r, index); break;
     }
     m->input_imports[im.space]++;
     vec_push(&m->imports, im);
     return ok;
+}
+
+/* Steps over a kind and a type, which are read for each name. */
+static bool skip_import_type(WasmReader *r) {
+    uint8_t kind, byte;
+    uint32_t index;
+    WasmType type;
+    WasmLimits limits;
+    if (!wasm_read_flag(r, 5, "import kind", &kind))
+        return false;
+    switch (kind) {
+    case 0: return wasm_read_u32(r, &index);
+    case 1: return wasm_read_ref_type(r, &type) && read_limits(r, false, &limits);
+    case 2: return read_limits(r, true, &limits);
+    case 3: return wasm_read_type(r, &type) && wasm_read_flag(r, 2, "mutability", &byte);
+    default: return wasm_read_flag(r, 1, "tag attribute", &byte) && wasm_read_u32(r, &index);
+    }
+}
+
+/* The compact form (a proposal): several names, each with its type or all with one, from a module.
+ */
+enum { COMPACT_TYPES = 0x7f, COMPACT_TYPE = 0x7e };
+static bool read_compact_imports(WasmReader *r, WasmImport im) {
+    uint8_t form = *r->c.at++;
+    const uint8_t *type = r->c.at, *names;
+    uint32_t n;
+    if (form == COMPACT_TYPE && !skip_import_type(r))
+        return false;
+    if (!wasm_read_count(r, &n))
+        return false;
+    for (; n; n--) {
+        if (!wasm_read_name(r, &im.name))
+            return false;
+        names = r->c.at;
+        if (form == COMPACT_TYPE)
+            r->c.at = type;
+        if (!read_import_type(r, im))
+            return false;
+        if (form == COMPACT_TYPE)
+            r->c.at = names;
+    }
+    return true;
+}
+
+static bool read_import(WasmReader *r) {
+    WasmImport im;
+    if (!wasm_read_name(r, &im.module) || !wasm_read_name(r, &im.name))
+        return false;
+    bool more = r->c.at < r->c.end && im.name.len == 0;
+    if (more && (*r->c.at == COMPACT_TYPES || *r->c.at == COMPACT_TYPE))
+        return read_compact_imports(r, im);
+    return read_import_type(r, im);
 }
 
 static bool read_function(WasmReader *r) {

@@ -328,6 +328,40 @@ static void test_type_equality(void **state) {
     unload(&f);
 }
 
+/* The compact import section: three imports with types of their own, then two with one type. */
+static void test_compact_imports(void **state) {
+    (void)state;
+    Buf b = header();
+    section(&b, 1, "01 60 00 00");
+    section(&b, 2,
+            "03 01 'a' 00 7f 03 01 'f' 00 00 01 'g' 03 7f 00 01 'm' 02 00 01"
+            " 01 'b' 00 7e 00 00 02 01 'x' 01 'y'"
+            " 01 'c' 01 'z' 00 00");
+    Fixture f;
+    load(&f, b);
+    const WasmModule *m = &f.m;
+    assert_int_equal(m->imports.len, 6);
+    assert_int_equal(m->funcs.len, 4);
+    assert_int_equal(wasm_find_import(m, STR("b"), STR("y")), 2);
+    assert_int_equal(wasm_find_import(m, STR("c"), STR("z")), 3);
+    assert_true(str_is(m->imports.at[2].module, "a"));
+    assert_int_equal(m->imports.at[2].space, WASM_SPACE_MEMORY);
+    Buf out = {0};
+    assert_true(wasm_write(&f.m, NULL, &out));
+    assert_int_equal(out.len, f.bytes.len);
+    assert_memory_equal(out.data, f.bytes.data, out.len);
+    unload(&f);
+    load(&f, out);
+    wasm_add_import_func(&f.m, STR("d"), STR("new"), 0);
+    Fixture again;
+    out = (Buf){0};
+    assert_true(wasm_write(&f.m, NULL, &out));
+    load(&again, out);
+    assert_int_equal(wasm_find_import(&again.m, STR("d"), STR("new")), 4);
+    unload(&again);
+    unload(&f);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_unsigned),        cmocka_unit_test(test_signed),
@@ -335,6 +369,7 @@ int main(void) {
         cmocka_unit_test(test_type_text),       cmocka_unit_test(test_bad_modules),
         cmocka_unit_test(test_truncated),       cmocka_unit_test(test_tables),
         cmocka_unit_test(test_too_many_locals), cmocka_unit_test(test_type_equality),
+        cmocka_unit_test(test_compact_imports),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
