@@ -3,7 +3,7 @@
 //   node test_import.mjs LINK-PROGRAM [PYTHON-WITH-WASMTIME]
 //   node test_import.mjs --run RUNTIME.wasm APP.wasm      used by itself: runs a program in a process of its own
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -229,6 +229,16 @@ function testStart() {
   check('start function', r.ok && reports(out.stdout) === 2, r, out);
 }
 
+// The host in the manual.
+function testManual() {
+  assemble('app.wasm', PROGRAM);
+  instrument(HOTNESS, 'app.instr.wasm', 'link=import');
+  const manual = readFileSync(join(dirname(self), '../../docs/linking.md'), 'utf8');
+  writeFileSync(path('host.mjs'), /```js\n(.*?)```/s.exec(manual)[1]);
+  const out = run(process.execPath, 'host.mjs');
+  check('manual', out.stdout.startsWith('hello\n') && reports(out.stdout) === 1, out);
+}
+
 function testNothingToReport() {
   assemble('app.wasm', PROGRAM);
   const r = instrument('wasm:opcode:br_if:before { unshared var n: u8; n++; }', 'imported.wasm', 'link=import');
@@ -311,6 +321,7 @@ function testRuntime() {
 
 try {
   execFileSync(link, ['--runtime', path('runtime.wasm')]);
+  copyFileSync(path('runtime.wasm'), path('whammc-runtime.wasm'));
   if (!python) console.log('skipped: wasmtime');
   testHotness();
   testKinds();
@@ -320,6 +331,7 @@ try {
   testMany();
   testForeignMemory();
   testStart();
+  testManual();
   testNothingToReport();
   testRefused();
   testRuntime();
