@@ -23,17 +23,27 @@ static void collect_name(void *ctx, Expr *e) {
     vec_push(&set->names, name);
 }
 
-/* True if operand (or result) n of the variant's instructions has one Wasm type wherever it occurs.
- */
-static bool operand_is_fixed(Event e, bool result, uint32_t n) {
+/* The Wasm type that operand (or result) n of the event's instruction has wherever it occurs;
+ * WASM_BOT if that varies. */
+static WasmType fixed_type(Event e, bool result, uint32_t n) {
     const char *letters = result ? wasm_ops[e.op].results : wasm_ops[e.op].operands;
     size_t count = strlen(letters);
-    if (*letters != '*')
-        return n < count && letters[count - 1 - n] != 'a';
+    if (e.kind != EVENT_OPCODE)
+        return WASM_BOT;
+    if (*letters != '*') {
+        switch (n < count ? letters[count - 1 - n] : 'a') {
+        case 'i': return WASM_I32;
+        case 'l': return WASM_I64;
+        case 'f': return WASM_F32;
+        case 'd': return WASM_F64;
+        case 'v': return WASM_V128;
+        default: return WASM_BOT; /* an address, or no such operand */
+        }
+    }
     /* conditions and selectors on top of operands that vary */
-    return !result && n == 0 &&
-           (e.op == WASM_OP_IF || e.op == WASM_OP_BR_IF || e.op == WASM_OP_BR_TABLE ||
-            e.op == WASM_OP_SELECT || e.op == WASM_OP_TYPED_SELECT);
+    bool condition = e.op == WASM_OP_IF || e.op == WASM_OP_BR_IF || e.op == WASM_OP_BR_TABLE ||
+                     e.op == WASM_OP_SELECT || e.op == WASM_OP_TYPED_SELECT;
+    return condition && !result && n == 0 ? WASM_I32 : WASM_BOT;
 }
 
 /* The key under which events share a variant: the type of each used name, and what derived ones
@@ -52,7 +62,7 @@ static void event_key(Event e, const NameSet *names, Buf *key) {
         }
         buf_u8(key, b.type ? (uint8_t)b.type->kind : 0xfe);
         if (e.kind == EVENT_OPCODE && (b.id == NAME_ARG || b.id == NAME_RES))
-            buf_u8(key, operand_is_fixed(e, b.id == NAME_RES, b.n));
+            buf_u8(key, fixed_type(e, b.id == NAME_RES, b.n) != WASM_BOT);
         if (derived_depends_on_op(b.id))
             buf_u32le(key, e.op);
     }
@@ -130,30 +140,64 @@ static bool has_names(const Expr *e) {
     return false;
 }
 
-static void use_operand(Operands *list, const Expr *e, bool assigned, bool fixed) {
-    for (uint32_t i = 0; i < list->len; i++) {
-        if (list->at[i].n == e->bound.n) {
-            list->at[i].assigned |= assigned;
-            return;
-        }
+/* How the variant depends on an operand, result or local: it reads it, writes it, or only asks for
+ * its type. */
+typedef enum Use { ASKED, READ, ASSIGNED } Use;
+
+static void use_operand(Variant *v, const Bound *b, const Type *type, Use use) {
+    bool result = b->id == NAME_RES;
+    Operands *list = result ? &v->results : b->id == NAME_ARG ? &v->args : &v->locals;
+    bool fixed = b->id != NAME_LOCAL && fixed_type(v->event, result, b->n) == type_wasm(type);
+    Operand *o = NULL;
+    for (uint32_t i = 0; i < list->len && !o; i++)
+        if (list->at[i].n == b->n)
+            o = &list->at[i];
+    if (!o) {
+        o = vec_add(list);
+        *o = (Operand){.n = b->n, .type = type, .fixed = fixed};
     }
-    vec_push(list, ((Operand){e->bound.n, e->type, assigned, fixed}));
+    o->used |= use != ASKED;
+    o->assigned |= use == ASSIGNED;
+    v->look_at_types |= b->id != NAME_LOCAL && !fixed;
+}
+
+/* Bounds count even if the body never uses the name. */
+static void ask_bounds(Variant *v) {
+    const Rule *r = &v->probe->rule;
+    for (uint32_t i = 0; i < r->nbounds; i++) {
+        Bound b;
+        if (!event_name_lookup(v->event, r->bounds[i].name, &b) ||
+            r->bounds[i].type->kind > TYPE_BOOL)
+            v->impossible = true;
+        else if (b.id == NAME_ARG || b.id == NAME_RES || b.id == NAME_LOCAL)
+            use_operand(v, &b, r->bounds[i].type, ASKED);
+    }
 }
 
 static void use_name(Cut *c, const Expr *e, bool assigned) {
     Variant *v = c->v;
-    if (e->bound.id == NAME_ARG) {
-        use_operand(&v->args, e, assigned,
-                    v->event.kind == EVENT_OPCODE && operand_is_fixed(v->event, false, e->bound.n));
-    } else if (e->bound.id == NAME_RES) {
-        use_operand(&v->results, e, assigned, operand_is_fixed(v->event, true, e->bound.n));
-    } else if (e->bound.id == NAME_LOCAL) {
-        use_operand(&v->locals, e, assigned, false);
-    } else if (e->bound.id == NAME_REF_CONDITION) {
+    int id = e->bound.id;
+    if (id == NAME_ARG || id == NAME_RES || id == NAME_LOCAL)
+        use_operand(v, &e->bound, e->type, assigned ? ASSIGNED : READ);
+    else if (id == NAME_REF_CONDITION)
         v->look_at_types = v->needs_reference = true;
-    } else if (e->bound.id < NAME_COUNT && !e->bound.is_static) {
-        unsupported(c, e->span, name_infos[e->bound.id].text);
-    }
+    else if (id < NAME_COUNT && !e->bound.is_static)
+        unsupported(c, e->span, name_infos[id].text);
+}
+
+/* True if there may be sites at which a static expression has no value: an immediate that only some
+ * instances of the instruction have, a division by zero, a float out of range. */
+static bool may_lack(const Expr *e) {
+    if (e->kind == EXPR_NAME)
+        return e->is_bound && e->bound.id == NAME_IMM;
+    if (e->kind == EXPR_BINARY && (e->op == OP_DIV || e->op == OP_REM))
+        return true;
+    if (e->kind == EXPR_CAST && type_is_float(e->args[0]->type) && !type_is_float(e->cast))
+        return true;
+    for (uint32_t i = 0; i < e->nargs; i++)
+        if (may_lack(e->args[i]))
+            return true;
+    return false;
 }
 
 static void cut_expr(Cut *c, Expr **slot) {
@@ -176,6 +220,7 @@ static void cut_expr(Cut *c, Expr **slot) {
         if (e->type->kind <= TYPE_BOOL) {
             vec_push(&c->v->consts, e);
             e->slot = c->v->consts.len;
+            c->v->may_lack_consts |= may_lack(e);
             return;
         }
     }
@@ -281,10 +326,7 @@ static bool cut_variant(Plan *plan, Variant *v, Diags *diags) {
     if (v->is_alt && v->probe->predicate && !v->probe->predicate->is_static)
         unsupported(&c, v->probe->predicate->span, "a dynamic predicate of an alt probe");
     cut_block(&c, &v->probe->body);
-    const Operands *lists[] = {&v->args, &v->results};
-    for (uint32_t k = 0; k < 2; k++)
-        for (uint32_t i = 0; i < lists[k]->len; i++)
-            v->look_at_types |= !lists[k]->at[i].fixed;
+    ask_bounds(v);
     if (v->is_alt)
         check_alt(&c);
     return c.ok;
@@ -514,6 +556,13 @@ static Shape *make_shape(Plan *plan, Variant *v, uint64_t atoms) {
 }
 
 Shape *plan_shape(Plan *plan, Variant *v, const Site *s) {
+    if (v->impossible)
+        return NULL;
+    for (uint32_t i = 0; v->may_lack_consts && i < v->consts.len; i++) {
+        Value value;
+        if (!fold(v->consts.at[i], s, &value))
+            return NULL;
+    }
     if (v->only)
         return v->only->never ? NULL : v->only;
     if (!v->atoms.len) {

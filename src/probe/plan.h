@@ -23,6 +23,7 @@
 typedef struct Operand {
     uint32_t n;
     const Type *type;
+    bool used; /* else only its type is asked for */
     bool assigned;
     bool fixed; /* every match has it with this type: no look at the site needed */
 } Operand;
@@ -55,6 +56,8 @@ typedef struct Variant {
     Vec(Expr *) consts;
     Operands args, results, locals;
     bool look_at_types;   /* some operand is not fixed */
+    bool impossible;      /* a bound cannot hold */
+    bool may_lack_consts; /* there may be sites at which a constant has no value */
     bool needs_reference; /* of br_on_*, saved as operand 0 */
     bool is_alt;
     const Type *returns; /* alt: type of the value that the body supplies, NULL = none */

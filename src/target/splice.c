@@ -231,6 +231,8 @@ typedef struct Need {
 
 static void need(Need *n, const Operands *list, bool may_assign) {
     for (uint32_t i = 0; i < list->len; i++) {
+        if (!list->at[i].used)
+            continue;
         if (list->at[i].n >= n->count)
             n->count = list->at[i].n + 1;
         n->assigned |= may_assign && list->at[i].assigned;
@@ -299,7 +301,7 @@ static void unwrap_addresses(Splicer *s, const Match *matches, uint32_t n) {
         const Operands *args = &matches[i].action->variant->args;
         for (uint32_t k = 0; k < args->len; k++) {
             uint32_t a = args->at[k].n;
-            if (!args->at[k].assigned || s->args.at[a] == s->saved.at[a])
+            if (a >= s->args.len || !args->at[k].assigned || s->args.at[a] == s->saved.at[a])
                 continue;
             put_local(s, HOLE_GET, s->args.at[a]);
             wasm_put_op(s->out, WASM_OP_I64_EXTEND_I32_U);
@@ -394,8 +396,8 @@ static void splice_after(Splicer *s, const Site *site, const SiteTypes *types, c
 void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
                  uint32_t n, SplicePiece *piece, void *ctx) {
     splice_slots(s, matches, n);
-    if (types->known && types->dead)
-        return; /* counted, but nothing to run */
+    if (types->known && types->dead && site->instr->op != WASM_OP_END)
+        return; /* counted, but nothing to run; branches may reach the code behind an `end` */
     Wanted w = wanted_by(matches, n);
     s->saved.len = s->args.len = s->arg_types.len = s->results.len = 0;
     size_t from = s->out->len;
