@@ -142,9 +142,9 @@ static bool has_names(const Expr *e) {
 
 /* How the variant depends on an operand, result or local: it reads it, writes it, or only asks for
  * its type. */
-typedef enum Use { ASKED, READ, ASSIGNED } Use;
+typedef enum Dependence { ASKED, READ, ASSIGNED } Dependence;
 
-static void use_operand(Variant *v, const Bound *b, const Type *type, Use use) {
+static void use_operand(Variant *v, const Bound *b, const Type *type, Dependence use) {
     bool result = b->id == NAME_RES;
     Operands *list = result ? &v->results : b->id == NAME_ARG ? &v->args : &v->locals;
     bool fixed = b->id != NAME_LOCAL && fixed_type(v->event, result, b->n) == type_wasm(type);
