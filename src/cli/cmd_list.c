@@ -4,7 +4,6 @@
 #include "cli/cli.h"
 
 #include <fnmatch.h>
-#include <inttypes.h>
 
 enum { FUNCTIONS = OPTION_LONG, COLUMN_MAX = 64 };
 
@@ -16,7 +15,7 @@ static const Option options[] = {
     {0},
 };
 
-/* Texts occur often: they are kept once and named by number. */
+/* Texts occur often: they are kept once, clean for terminals, and named by number. */
 typedef struct Row {
     uint32_t fid, pc, number;
     uint32_t function, instruction, event; /* texts */
@@ -26,14 +25,26 @@ typedef struct List {
     const char *functions; /* GLOB; NULL = all */
     bool count, verbose;
     Vec(const char *) scripts;
-    Map texts;
+    Map texts;            /* as the module has it -> index into the following */
+    Vec(Str) shown;       /* ... as it is shown; in the arena */
+    Vec(uint32_t) widths; /* ... in characters */
+    Arena arena;
     Vec(struct { Vec(Row) rows; }) probes;
 } List;
 
 /* ---- finding ---- */
 
 static uint32_t text(List *l, const char *s) {
-    return (uint32_t)*map_put(&l->texts, str_of(s), l->texts.len, NULL);
+    bool added;
+    uint32_t index = (uint32_t)*map_put(&l->texts, str_of(s), l->texts.len, &added);
+    if (added) {
+        Buf b = {0};
+        uint32_t width = message_clean(&b, str_of(s)), len = (uint32_t)b.len;
+        vec_push(&l->shown, ((Str){arena_strndup(&l->arena, buf_cstr(&b), len), len}));
+        vec_push(&l->widths, width);
+        buf_free(&b);
+    }
+    return index;
 }
 
 static void add_site(void *ctx, const whammc_site *s) {
@@ -53,44 +64,75 @@ enum { FUNCTION, FID, PC, INSTRUCTION, NUMBER, EVENT, NCOLUMNS };
 static const char *const titles[NCOLUMNS] = {"function",    "fid",   "pc",
                                              "instruction", "probe", "event"};
 
-/* The text of a column, clean for terminals; gives its width. */
-static uint32_t cell(const List *l, const Row *r, int column, Buf *out) {
-    out->len = 0;
+static bool is_number(int column) {
+    return column == FID || column == PC || column == NUMBER;
+}
+
+/* The number or the text of a column. */
+static uint32_t value(const Row *r, int column) {
     switch (column) {
-    case FUNCTION: return message_clean(out, l->texts.entries[r->function].key);
-    case INSTRUCTION: return message_clean(out, l->texts.entries[r->instruction].key);
-    case EVENT: return message_clean(out, l->texts.entries[r->event].key);
-    case FID: buf_printf(out, "%" PRIu32, r->fid); break;
-    case PC: buf_printf(out, "%" PRIu32, r->pc); break;
-    case NUMBER: buf_printf(out, "%" PRIu32, r->number); break;
+    case FUNCTION: return r->function;
+    case INSTRUCTION: return r->instruction;
+    case EVENT: return r->event;
+    case FID: return r->fid;
+    case PC: return r->pc;
+    default: return r->number;
     }
-    return (uint32_t)out->len;
 }
 
-static void pad(Buf *out, uint32_t used, uint32_t width) {
-    buf_printf(out, "%*s", used < width ? (int)(width - used) : 0, "");
+static uint32_t digits(uint32_t n) {
+    uint32_t count = 1;
+    while (n >= 10)
+        n /= 10, count++;
+    return count;
 }
 
-static void show_row(const List *l, const Row *r, const uint32_t *widths, Buf *out) {
-    Buf c = {0};
-    for (int i = 0; i < (l->verbose ? NCOLUMNS : NUMBER); i++) {
-        bool right = i == FID || i == PC || i == NUMBER;
-        uint32_t used = (uint32_t)strlen(titles[i]);
-        if (r)
-            used = cell(l, r, i, &c);
-        else
-            c.len = 0, buf_str(&c, str_of(titles[i]));
-        buf_str(out, STR("  "));
-        if (right)
-            pad(out, used, widths[i]);
-        buf_bytes(out, c.data, c.len);
-        if (!right)
-            pad(out, used, widths[i]);
-    }
+static void put_blanks(Buf *out, uint32_t n) {
+    buf_reserve(out, n);
+    memset(out->data + out->len, ' ', n);
+    out->len += n;
+}
+
+/* A cell: s has `used` characters. Numbers stand on the right. */
+static void put_cell(Buf *out, Str s, uint32_t used, uint32_t width, bool right) {
+    uint32_t blanks = used < width ? width - used : 0;
+    put_blanks(out, 2 + (right ? blanks : 0));
+    buf_str(out, s);
+    if (!right)
+        put_blanks(out, blanks);
+}
+
+static void end_row(Buf *out) {
     while (out->data[out->len - 1] == ' ')
         out->len--;
     buf_u8(out, '\n');
-    buf_free(&c);
+}
+
+static void put_row(const List *l, const Row *r, const uint32_t *widths, int ncolumns, Buf *out) {
+    for (int i = 0; i < ncolumns; i++) {
+        uint32_t v = value(r, i);
+        if (is_number(i)) {
+            char number[12];
+            uint32_t len = digits(v), rest = v;
+            for (uint32_t k = len; k > 0; rest /= 10)
+                number[--k] = (char)('0' + rest % 10);
+            put_cell(out, (Str){number, len}, len, widths[i], true);
+        } else {
+            put_cell(out, l->shown.at[v], l->widths.at[v], widths[i], false);
+        }
+    }
+    end_row(out);
+}
+
+static void measure(const List *l, const Row *rows, uint32_t n, uint32_t *widths) {
+    for (int i = 0; i < NCOLUMNS; i++) {
+        widths[i] = (uint32_t)strlen(titles[i]);
+        for (uint32_t k = 0; k < n; k++) {
+            uint32_t v = value(&rows[k], i), used = is_number(i) ? digits(v) : l->widths.at[v];
+            if (used > widths[i])
+                widths[i] = used < COLUMN_MAX ? used : COLUMN_MAX;
+        }
+    }
 }
 
 static void show_rows(const List *l, uint32_t probe) {
@@ -98,19 +140,14 @@ static void show_rows(const List *l, uint32_t probe) {
         return;
     uint32_t widths[NCOLUMNS], n = l->probes.at[probe].rows.len;
     const Row *rows = l->probes.at[probe].rows.at;
+    int ncolumns = l->verbose ? NCOLUMNS : NUMBER;
+    measure(l, rows, n, widths);
     Buf out = {0};
-    for (int i = 0; i < NCOLUMNS; i++) {
-        widths[i] = (uint32_t)strlen(titles[i]);
-        for (uint32_t k = 0; k < n; k++) {
-            uint32_t used = cell(l, &rows[k], i, &out);
-            if (used > widths[i])
-                widths[i] = used < COLUMN_MAX ? used : COLUMN_MAX;
-        }
-    }
-    out.len = 0;
-    show_row(l, NULL, widths, &out);
+    for (int i = 0; i < ncolumns; i++)
+        put_cell(&out, str_of(titles[i]), (uint32_t)strlen(titles[i]), widths[i], is_number(i));
+    end_row(&out);
     for (uint32_t k = 0; k < n; k++) {
-        show_row(l, &rows[k], widths, &out);
+        put_row(l, &rows[k], widths, ncolumns, &out);
         if (out.len > 1 << 16) {
             message_stdout(&out);
             out.len = 0;
@@ -180,7 +217,10 @@ static int run(Cli *cli) {
         vec_free(&l.probes.at[i].rows);
     vec_free(&l.probes);
     vec_free(&l.scripts);
+    vec_free(&l.shown);
+    vec_free(&l.widths);
     map_free(&l.texts);
+    arena_free(&l.arena);
     return status;
 }
 

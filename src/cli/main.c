@@ -32,8 +32,9 @@
  */
 #include "cli/cli.h"
 
+#include <fcntl.h>
 #include <locale.h>
-#include <stdio.h>
+#include <unistd.h>
 
 static const Command *const commands[] = {&cmd_instr, &cmd_run, &cmd_list, &cmd_check, &cmd_info};
 enum { NCOMMANDS = sizeof commands / sizeof *commands };
@@ -107,7 +108,15 @@ static int dispatch(Cli *cli, int argc, char **argv) {
     return status;
 }
 
+/* Closed standard streams stay unusable, instead of being what is opened next. */
+static void reserve_standard_streams(void) {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 int main(int argc, char **argv) {
+    reserve_standard_streams();
     setlocale(LC_CTYPE, ""); /* for tables only: whether the terminal shows more than ASCII */
     Cli cli = {0};
     message_setup(&cli);
