@@ -97,8 +97,8 @@ void message_setup(Cli *cli);
 int message_library(const Cli *cli, whammc *w, whammc_status status);
 /* Messages that the command line has collected. */
 void message_diags(const Cli *cli, Diags *d);
-/* One error without a place, with a hint unless that is NULL. */
-void message_error(const Cli *cli, DiagTag tag, const char *hint, const char *format, ...)
+/* One message without a place, with a hint unless that is NULL. */
+void message_one(const Cli *cli, DiagTag tag, const char *hint, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 /* Writes to a stream of the process. A standard output that cannot take it is an error: see
  * message_stdout_status. */

@@ -103,7 +103,7 @@ static int find_engine(const Cli *cli, const char *asked, Engine *e, char **prog
     if (*program && (!e->python || has_wasmtime(*program)))
         return STATUS_OK;
     const char *missing = *program ? " (that Python has no package wasmtime)" : "";
-    message_error(cli, DIAG_NO_ENGINE, e->hint, "the engine %s is not there%s", e->name, missing);
+    message_one(cli, DIAG_NO_ENGINE, e->hint, "the engine %s is not there%s", e->name, missing);
     free(*program);
     *program = NULL;
     return STATUS_NO_ENGINE;
@@ -167,17 +167,17 @@ static uint32_t terminal_width(void) {
     return 0;
 }
 
-/* Why there is no report. */
-static void explain_silence(int wait_status, Buf *out) {
+/* Says why there is no report. */
+static void explain_silence(const Cli *cli, int wait_status) {
     if (WIFSIGNALED(wait_status))
-        buf_printf(out, "whammc: the program was ended by signal %d and did not report\n",
-                   WTERMSIG(wait_status));
+        message_one(cli, DIAG_NO_REPORT, NULL, "no report: signal %d ended the program",
+                    WTERMSIG(wait_status));
     else if (WEXITSTATUS(wait_status) == NOT_LOADED)
-        buf_str(out, STR("whammc: the engine could not load the program; it offers programs "
-                         "nothing but WASI\n"));
+        message_one(cli, DIAG_NO_REPORT,
+                    "engines have different features, and offer programs nothing but WASI",
+                    "no report: the engine could not load the program");
     else
-        buf_str(out,
-                STR("whammc: there is no report; do the scripts declare 'report' variables?\n"));
+        message_one(cli, DIAG_NO_REPORT, "do the scripts declare 'report' variables?", "no report");
 }
 
 static void table(const Cli *cli, const Settings *s, const Report *r, Buf *out) {
@@ -197,7 +197,7 @@ static bool deliver(const Cli *cli, const Settings *s, const Buf *text, int wait
     Report r = {0};
     Buf out = {0};
     if (!report_read(&r, all, 0))
-        explain_silence(wait_status, &out);
+        explain_silence(cli, wait_status);
     else if (!s->out)
         table(cli, s, &r, &out);
     message_stderr(out.data, out.len);
@@ -233,11 +233,11 @@ static int run_engine(const Cli *cli, const Engine *e, const char *program, cons
             file_read(cli, place.report, report);
     }
     if (status < 0)
-        message_error(cli, DIAG_CANNOT_RUN, NULL, "%s: %s",
-                      made              ? program
-                      : place.directory ? place.directory
-                                        : "a temporary directory",
-                      strerror(error));
+        message_one(cli, DIAG_CANNOT_RUN, NULL, "%s: %s",
+                    made              ? program
+                    : place.directory ? place.directory
+                                      : "a temporary directory",
+                    strerror(error));
     workplace_remove(&place);
     process_unguard();
     return status;
@@ -259,11 +259,11 @@ static size_t count_messages(whammc *w, const char *tag) {
 static bool can_run(const Cli *cli, whammc *w) {
     if (!count_messages(w, "no-flush-point"))
         return true;
-    message_error(cli, DIAG_CANNOT_RUN,
-                  "instrument it with `whammc instr --host=js`, load it where its exports are "
-                  "called and connect it with whammc.js",
-                  "%s has no main, _start or start function that could be run",
-                  file_title(cli->operands[0]));
+    message_one(cli, DIAG_CANNOT_RUN,
+                "instrument it with `whammc instr --host=js`, load it where its exports are "
+                "called and connect it with whammc.js",
+                "%s has no main, _start or start function that could be run",
+                file_title(cli->operands[0]));
     return false;
 }
 

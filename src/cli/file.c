@@ -53,7 +53,7 @@ bool file_read(const Cli *cli, const char *path, Buf *out) {
     int fd = is_dash(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     bool ok = fd >= 0 && read_all(fd, out);
     if (!ok)
-        message_error(cli, DIAG_CANNOT_READ, NULL, "%s: %s", file_title(path), strerror(errno));
+        message_one(cli, DIAG_CANNOT_READ, NULL, "%s: %s", file_title(path), strerror(errno));
     if (fd >= 0 && fd != STDIN_FILENO)
         close(fd);
     return ok;
@@ -170,7 +170,7 @@ bool file_write(const Cli *cli, const char *path, const void *data, size_t len) 
         errno = e;
     }
     if (!ok)
-        message_error(cli, DIAG_CANNOT_WRITE, NULL, "%s: %s", is_dash(path) ? "<stdout>" : path,
-                      strerror(errno));
+        message_one(cli, DIAG_CANNOT_WRITE, NULL, "%s: %s", is_dash(path) ? "<stdout>" : path,
+                    strerror(errno));
     return ok;
 }

@@ -43,7 +43,7 @@ void message_diags(const Cli *cli, Diags *d) {
     buf_free(&text);
 }
 
-void message_error(const Cli *cli, DiagTag tag, const char *hint, const char *format, ...) {
+void message_one(const Cli *cli, DiagTag tag, const char *hint, const char *format, ...) {
     char *message = NULL;
     va_list args;
     va_start(args, format);
@@ -73,7 +73,7 @@ int message_stdout_status(const Cli *cli, int status) {
         stdout_errno = errno ? errno : EIO;
     if (!stdout_errno)
         return status;
-    message_error(cli, DIAG_CANNOT_WRITE, NULL, "standard output: %s", strerror(stdout_errno));
+    message_one(cli, DIAG_CANNOT_WRITE, NULL, "standard output: %s", strerror(stdout_errno));
     return status == STATUS_OK ? STATUS_ERROR : status;
 }
 

@@ -89,8 +89,8 @@ static bool run(const char *program, FILE *in, FILE *out, FILE *err, int *status
 bool text_assemble(const Cli *cli, const char *name, const Buf *text, Buf *binary) {
     char *program = process_find("WHAMMC_WAT2WASM", "wat2wasm");
     if (!program) {
-        message_error(cli, DIAG_TEXT_FORMAT, "install wabt (Debian package: wabt)",
-                      "%s: modules in the text format need the program wat2wasm", name);
+        message_one(cli, DIAG_TEXT_FORMAT, "install wabt (Debian package: wabt)",
+                    "%s: modules in the text format need the program wat2wasm", name);
         return false;
     }
     FILE *in = tmpfile(), *out = tmpfile(), *err = tmpfile();
@@ -100,7 +100,7 @@ bool text_assemble(const Cli *cli, const char *name, const Buf *text, Buf *binar
               fflush(in) == 0 && fseek(in, 0, SEEK_SET) == 0;
     ok = ok && run(program, in, out, err, &status) && slurp(out, binary) && slurp(err, &said);
     if (!ok) {
-        message_error(cli, DIAG_TEXT_FORMAT, NULL, "%s: %s", program, strerror(errno));
+        message_one(cli, DIAG_TEXT_FORMAT, NULL, "%s: %s", program, strerror(errno));
     } else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
         report(cli, name, text, buf_cstr(&said));
         ok = false;
