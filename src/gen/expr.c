@@ -403,3 +403,13 @@ Ref gen_block(Body *b, const Block *block) {
     vec_free(&list);
     return r;
 }
+
+Ref gen_initial_values(Body *b, Var *const *vars, uint32_t nvars) {
+    Vec(Ref) list = {0};
+    for (uint32_t i = 0; i < nvars; i++)
+        if (vars[i]->storage == STORAGE_UNSHARED && vars[i]->init && !vars[i]->init->is_static)
+            vec_push(&list, var_set(b, vars[i], gen_expr(b, vars[i]->init)));
+    Ref r = BinaryenBlock(b->module, NULL, list.at, list.len, BinaryenTypeAuto());
+    vec_free(&list);
+    return r;
+}

@@ -65,6 +65,16 @@ static void build_shape(BinaryenModuleRef module, Map *imports, const Plan *plan
     add_function(&b, name, result, body);
 }
 
+/* The initial values of a shape's unshared variables that do not fold. */
+static void build_site_init(BinaryenModuleRef module, Map *imports, const Plan *plan,
+                            const GenOptions *options, const Shape *s, const char *name) {
+    const Variant *v = s->variant;
+    Body b = {module, plan, options, v->script, v, s->atoms, imports, {0}, NULL};
+    declare_locals(&b, v->probe->vars, v->probe->nvars);
+    add_function(&b, name, BinaryenTypeNone(),
+                 gen_initial_values(&b, v->probe->vars, v->probe->nvars));
+}
+
 /* Script-scope statements; false if there are none that generate code. */
 static bool build_init(BinaryenModuleRef module, Map *imports, const Plan *plan,
                        const GenOptions *options, uint32_t script, const char *name) {
@@ -284,6 +294,9 @@ static bool decode_all(Plan *plan, const GenOptions *options, const Template **i
         if (s->never || s->template)
             continue;
         s->template = (void *)decode(&m, options, &plan->arena, name);
+        name[0] = 'd';
+        if (s->variant->starts_dynamic)
+            s->init = (void *)decode(&m, options, &plan->arena, name);
         ok = s->template || fault(diags, "a template cannot be decoded");
     }
     for (uint32_t i = 0; ok && i < plan->scripts.len; i++) {
@@ -309,6 +322,9 @@ bool gen_templates(Plan *plan, const GenOptions *options, const Template **init,
         if (s->never || s->template)
             continue;
         build_shape(module, &imports, plan, options, s, name);
+        name[0] = 'd';
+        if (s->variant->starts_dynamic)
+            build_site_init(module, &imports, plan, options, s, name);
         any = true;
     }
     for (uint32_t i = 0; i < plan->scripts.len; i++) {

@@ -252,12 +252,16 @@ static void cut_decl(Cut *c, Var *v) {
     if (!v->init)
         return;
     Value value;
-    if (v->storage == STORAGE_LOCAL)
+    if (v->storage == STORAGE_LOCAL) {
         cut_expr(c, &v->init);
-    else if (v->storage == STORAGE_UNSHARED ? !v->init->is_static : !fold(v->init, NULL, &value))
-        unsupported(c, v->init->span, "an initial value that is not a constant here");
-    else if (v->storage == STORAGE_FRAME)
-        unsupported(c, v->init->span, "an initial value of a frame variable");
+    } else if (v->storage == STORAGE_UNSHARED) {
+        if (v->init->is_static)
+            return; /* folded at each site */
+        cut_expr(c, &v->init);
+        c->v->starts_dynamic = true;
+    } else if (v->storage == STORAGE_FRAME || !fold(v->init, NULL, &value)) {
+        unsupported(c, v->init->span, "an initial value that is not a constant");
+    }
 }
 
 static void cut_stmt(Cut *c, Stmt *s) {
@@ -312,9 +316,9 @@ static void check_alt(Cut *c) {
 static bool cut_variant(Plan *plan, Variant *v, Diags *diags) {
     Cut c = {plan, v, diags, true};
     Event e = v->event;
-    if (e.kind == EVENT_BLOCK_START || e.kind == EVENT_BLOCK_END || e.kind == EVENT_REPORT ||
-        e.mode == MODE_BLOCK_ALT || e.mode == MODE_ENTRY || e.mode == MODE_EXIT ||
-        e.mode == MODE_AT_TARGET || e.mode == MODE_SEMANTIC_AFTER) {
+    if (e.kind == EVENT_BLOCK_START || e.kind == EVENT_BLOCK_END || e.mode == MODE_BLOCK_ALT ||
+        e.mode == MODE_ENTRY || e.mode == MODE_EXIT || e.mode == MODE_AT_TARGET ||
+        e.mode == MODE_SEMANTIC_AFTER) {
         Buf text = {0};
         event_text(&text, e, false);
         unsupported(&c, v->probe->rule.span, buf_cstr(&text));

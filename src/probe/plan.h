@@ -43,6 +43,7 @@ typedef struct Shape {
     bool never;     /* the predicate is false */
     uint32_t index; /* into Plan.shapes */
     void *template; /* what gen/ made of it */
+    void *init;     /* the code that sets its unshared variables at start-up; NULL = none needed */
 } Shape;
 
 enum { MAX_ATOMS = 64 };
@@ -56,6 +57,7 @@ typedef struct Variant {
     Vec(Expr *) consts;
     Operands args, results, locals;
     bool look_at_types;   /* some operand is not fixed */
+    bool starts_dynamic;  /* an unshared variable's initial value depends on script variables */
     bool impossible;      /* a bound cannot hold */
     bool may_lack_consts; /* there may be sites at which a constant has no value */
     bool needs_reference; /* of br_on_*, saved as operand 0 */

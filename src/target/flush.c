@@ -278,7 +278,9 @@ bool flush_plan(Flush *f) {
     f->main = f->proc_exit = -1;
     if (!(f->options->link == LINK_IMPORT ? flush_import_plan(f) : plan_merge(f)))
         return false;
-    if (f->store->reports)
+    f->flushes =
+        f->store->reports || f->plan->by_kind[EVENT_END].len || f->plan->by_kind[EVENT_REPORT].len;
+    if (f->flushes)
         find_flush_points(f);
     return true;
 }
@@ -350,9 +352,9 @@ static void put_address(const Flush *f, Buf *b, uint64_t offset) {
     wasm_put_op(b, WASM_OP_I32_ADD);
 }
 
-static void splice_shapes(Splicer *s, const Shape *const *shapes, uint32_t n) {
-    for (uint32_t i = 0; i < n; i++) {
-        splice_template(s, shapes[i]->template, shapes[i]->variant, NULL);
+static void splice_shapes(Splicer *s, const ShapeList *list) {
+    for (uint32_t i = 0; i < list->len; i++) {
+        splice_template(s, list->at[i]->template, list->at[i]->variant, NULL);
         pool_release(&s->pool);
     }
 }
@@ -380,17 +382,18 @@ static void put_report(Flush *f, Splicer *s, Buf *body) {
     chunks_free(&dump);
 }
 
-/* `wasm:end`, then the report. */
-static bool add_flush(Flush *f, Splicer *s, const Shape *const *end, uint32_t nend) {
+/* `wasm:end`, then the report: the default one, or the bodies of `wasm:report`. */
+static bool add_flush(Flush *f, Splicer *s, const OnceShapes *once) {
     Buf probes = {0}, report = {0};
     bool ok = true;
     splicer_begin(s, 0);
-    if (f->options->link == LINK_IMPORT)
+    if (f->store->reports && f->options->link == LINK_IMPORT)
         ok = flush_import_put(f, s, &report);
-    else
+    else if (f->store->reports)
         put_report(f, s, &report);
     s->out = &probes; /* takes locals, which the functions made so far do not have */
-    splice_shapes(s, end, nend);
+    splice_shapes(s, &once->end);
+    splice_shapes(s, &once->report);
     buf_bytes(&probes, report.data, report.len);
     f->flush =
         flush_add_code(f, s, wasm_add_func_type(f->m, NULL, 0, NULL, 0), "whammc.flush", &probes);
@@ -401,9 +404,9 @@ static bool add_flush(Flush *f, Splicer *s, const Shape *const *end, uint32_t ne
 }
 
 /* Script-scope statements, then `wasm:begin`, then the program's own start function. */
-static void add_start(Flush *f, Splicer *s, const Template *const *init, const Shape *const *begin,
-                      uint32_t nbegin) {
-    Buf body = {0};
+static bool add_start(Flush *f, Splicer *s, const Template *const *init, const ShapeList *begin) {
+    Buf body = {0}, site_inits = {0};
+    bool ok = flush_site_inits(f, s, f->matcher, &site_inits);
     s->out = &body;
     splicer_begin(s, 0);
     for (uint32_t i = 0; i < f->plan->scripts.len; i++) {
@@ -412,7 +415,8 @@ static void add_start(Flush *f, Splicer *s, const Template *const *init, const S
         splice_template(s, init[i], NULL, NULL);
         pool_release(&s->pool);
     }
-    splice_shapes(s, begin, nbegin);
+    buf_bytes(&body, site_inits.data, site_inits.len);
+    splice_shapes(s, begin);
     if (body.len) {
         if (f->m->start >= 0)
             put_call(f, &body, (uint32_t)f->m->start);
@@ -420,6 +424,8 @@ static void add_start(Flush *f, Splicer *s, const Template *const *init, const S
                                             "whammc.start", &body));
     }
     buf_free(&body);
+    buf_free(&site_inits);
+    return ok;
 }
 
 /* `get_<name>` for each script variable, unless the program exports that name. */
@@ -445,12 +451,12 @@ static void add_getters(Flush *f, Splicer *s) {
     }
 }
 
-bool flush_add(Flush *f, const Template *const *init, const Shape *const *begin, uint32_t nbegin,
-               const Shape *const *end, uint32_t nend) {
+bool flush_add(Flush *f, const Template *const *init, const OnceShapes *once) {
     Splicer s;
     splicer_init(&s, f->m, f->plan, f->store, f->helpers);
-    add_start(f, &s, init, begin, nbegin);
-    bool ok = !f->store->reports || add_flush(f, &s, end, nend);
+    bool ok = add_start(f, &s, init, &once->begin);
+    if (ok && f->flushes)
+        ok = add_flush(f, &s, once);
     add_getters(f, &s);
     splicer_free(&s);
     return ok;

@@ -18,10 +18,12 @@ typedef struct Flush {
     Store *store;
     const Plan *plan;
     const RewriteOptions *options;
+    Matcher *matcher;        /* of the rewriter */
     const uint32_t *helpers; /* handles by Helper */
     Diags *diags;
     DiagFileId file;
     HostChoice host;              /* decided: not HOST_AUTO */
+    bool flushes;                 /* there is something to do at the flush points */
     bool own;                     /* the runtime has its own memory */
     bool guard_grow;              /* memory.grow of memory 0 must be limited to its old maximum */
     uint64_t old_max;             /* that maximum, in pages */
@@ -45,8 +47,16 @@ int64_t flush_proc_exit(const WasmModule *m);
  * the module not laid out. */
 bool flush_plan(Flush *f);
 
+/* Shapes of the probes that run once a run or once a flush. */
+typedef struct ShapeList {
+    const Shape **at;
+    uint32_t len;
+} ShapeList;
+typedef struct OnceShapes {
+    ShapeList begin, end, report;
+} OnceShapes;
+
 /* Adds the start and the flush function and exports; after the layout. */
-bool flush_add(Flush *f, const Template *const *init, const Shape *const *begin, uint32_t nbegin,
-               const Shape *const *end, uint32_t nend);
+bool flush_add(Flush *f, const Template *const *init, const OnceShapes *once);
 
 #endif

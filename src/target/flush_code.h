@@ -74,4 +74,8 @@ bool flush_import_plan(Flush *f);
 /* Appends code that hands the report over. */
 bool flush_import_put(Flush *f, Splicer *s, Buf *body);
 
+/* Makes the functions that set per-site variables at start-up and appends the calls of them to
+ * `start`. */
+bool flush_site_inits(Flush *f, Splicer *s, Matcher *w, Buf *start);
+
 #endif

@@ -23,8 +23,10 @@ bool helpers_add(WasmModule *m, const Plan *plan, const Template *const *init,
                  uint32_t handles[HELPER_COUNT], Diags *diags) {
     bool used[HELPER_COUNT] = {false};
     uint32_t roots[HELPER_COUNT], n = 0;
-    for (uint32_t i = 0; i < plan->shapes.len; i++)
+    for (uint32_t i = 0; i < plan->shapes.len; i++) {
         note_calls(plan->shapes.at[i]->template, used);
+        note_calls(plan->shapes.at[i]->init, used);
+    }
     for (uint32_t i = 0; i < plan->scripts.len; i++)
         note_calls(init[i], used);
     RuntimeModule rt = runtime_arithmetic();

@@ -96,17 +96,16 @@ static bool find_sites(Rewrite *r) {
     return true;
 }
 
-/* Shapes of events that happen once (begin, end). The array is the plan's. */
-static const Shape **once_shapes(Rewrite *r, EventKind kind, uint32_t *n) {
+/* Shapes of events that happen once (begin, end, report). The array is the plan's. */
+static ShapeList once_shapes(Rewrite *r, EventKind kind) {
     const ActionList *list = &r->plan->by_kind[kind];
-    const Shape **shapes = arena_array(&r->plan->arena, const Shape *, list->len + 1);
+    ShapeList shapes = {arena_array(&r->plan->arena, const Shape *, list->len + 1), 0};
     Site nowhere = {.m = &r->m};
-    *n = 0;
     for (uint32_t i = 0; i < list->len; i++) {
         Action *a = &r->plan->actions.at[list->at[i]];
         const Shape *s = plan_shape(r->plan, a->variant, &nowhere);
         if (s) {
-            shapes[(*n)++] = s;
+            shapes.at[shapes.len++] = s;
             a->sites++;
         }
     }
@@ -360,9 +359,8 @@ static bool compile(Rewrite *r, const Template **init) {
 }
 
 static bool emit(Rewrite *r, Buf *out) {
-    uint32_t nbegin, nend;
-    const Shape **begin = once_shapes(r, EVENT_BEGIN, &nbegin),
-                **end = once_shapes(r, EVENT_END, &nend);
+    OnceShapes once = {once_shapes(r, EVENT_BEGIN), once_shapes(r, EVENT_END),
+                       once_shapes(r, EVENT_REPORT)};
     const Template **init =
         arena_array(&r->plan->arena, const Template *, r->plan->scripts.len + 1);
     r->flush = (Flush){.m = &r->m,
@@ -372,13 +370,14 @@ static bool emit(Rewrite *r, Buf *out) {
                        .diags = r->diags,
                        .file = r->file};
     r->flush.helpers = r->helpers;
+    r->flush.matcher = &r->matcher;
     if (!flush_plan(&r->flush) || !compile(r, init) ||
         !helpers_add(&r->m, r->plan, init, r->helpers, r->diags))
         return false;
     drop_stale(r);
     wasm_layout(&r->m);
     store_laid_out(&r->store, &r->m);
-    if (!flush_add(&r->flush, init, begin, nbegin, end, nend))
+    if (!flush_add(&r->flush, init, &once))
         return false;
     add_exit_types(r);
     splicer_init(&r->splicer, &r->m, r->plan, &r->store, r->helpers);

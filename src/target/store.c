@@ -45,7 +45,7 @@ void store_init(Store *s, const Plan *plan) {
         }
         if (!v->decl->report)
             continue;
-        s->reports = true;
+        s->reports = !plan->by_kind[EVENT_REPORT].len;
         s->image_var[i] =
             image_var(s->image, kind_of(v), v->decl->name, str_of(v->decl->type->text),
                       str_of(wasm_type_of(v)), str_of(script));
