@@ -3,6 +3,9 @@
  */
 #include "wasm/api.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+
 #include "wasm/valid.h"
 
 typedef struct Piece {
@@ -34,9 +37,15 @@ struct WhammcWalk {
 
 /* ---- errors and texts ---- */
 
-static bool fail(WhammcModule *w, const char *text, uint32_t number) {
+static bool fail(WhammcModule *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static bool fail(WhammcModule *w, const char *format, ...) {
+    char text[200];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
     w->error.len = 0;
-    buf_printf(&w->error, text, number);
+    buf_printf(&w->error, "%s", text);
     return false;
 }
 
@@ -142,7 +151,7 @@ static bool edit_body(void *ctx, uint32_t func, Buf *out) {
     WasmBodyEdit edit = {patches.at, patches.len, code.data, e->locals.at, e->locals.len};
     bool ok = wasm_edit_body(&w->m, func, &edit, out, &error, &offset);
     if (!ok)
-        fail(w, error, 0);
+        fail(w, "function %u: %s at offset %u", func, error, offset);
     vec_free(&patches);
     buf_free(&code);
     return ok;
@@ -166,7 +175,7 @@ static bool check_output(WhammcModule *w, const Buf *out) {
 bool whammc_module_write(WhammcModule *w, uint8_t **bytes, size_t *size) {
     Buf out = {0};
     WasmWriter writer = {.body = edit_body, .ctx = w};
-    fail(w, "code that was added is malformed", 0);
+    fail(w, "code that was added is malformed");
     if (!wasm_write(&w->m, &writer, &out) || !check_output(w, &out)) {
         buf_free(&out);
         return false;
@@ -432,7 +441,7 @@ uint32_t whammc_module_add_local(WhammcModule *w, uint32_t func, WhammcType type
 /* ---- adding ---- */
 
 static bool can_import(WhammcModule *w) {
-    return !w->m.laid_out || fail(w, "imports cannot be added after the first write", 0);
+    return !w->m.laid_out || fail(w, "imports cannot be added after the first write");
 }
 
 static bool check_func_type(WhammcModule *w, uint32_t type) {
@@ -544,7 +553,7 @@ bool whammc_module_add_export(WhammcModule *w, const char *name, WhammcKind kind
     bool added;
     map_put(&w->exports, str_of(name), 0, &added);
     if (!added)
-        return fail(w, "an export of this name is there already", 0);
+        return fail(w, "an export of this name is there already");
     wasm_add_export(&w->m, str_of(name), space, handle);
     return true;
 }
