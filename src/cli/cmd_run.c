@@ -33,9 +33,8 @@ enum {
 static const Option options[] = {
     {'s', "script", "SCRIPT", "instrument with this script; may be repeated"},
     {ENGINE, "engine", "ENGINE",
-     "run in node, node24, wasmtime, or the program with this path (a Node, or a Python that has "
-     "the "
-     "package wasmtime); default: node"},
+     "run in node, node24, wasmtime, or the program with this path (a Node, or a Python that "
+     "has the package wasmtime); default: node"},
     {'o', "output", "REPORT",
      "write the report into this file and show nothing ('-': standard output)"},
     {REPORT_FORMAT, "report-format", "csv|json", "format of that file; default: csv"},
@@ -119,11 +118,12 @@ static bool put_file(const char *path, const void *data, size_t len) {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return false;
-    bool ok = file_write_fd(fd, data, len);
+    if (file_write_fd(fd, data, len))
+        return close(fd) == 0;
     int e = errno;
-    ok &= close(fd) == 0;
-    errno = e ? e : errno;
-    return ok;
+    close(fd);
+    errno = e;
+    return false;
 }
 
 static char *join(const char *directory, const char *name) {
