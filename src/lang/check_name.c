@@ -413,7 +413,7 @@ static void check_bound(Check *c, const TypeBound *b, uint32_t index) {
         Diag *g = check_error(c, DIAG_BAD_BOUND, b->span, "'%.*s' is no bound name in %s",
                               STR_ARG(b->name), describe(c));
         check_suggest(c, g, b->name, false);
-    } else if (bound.type && bound.is_static) {
+    } else if (bound.type && bound.is_static && !bound.boundable) {
         check_error(c, DIAG_BAD_BOUND, b->span,
                     "'%.*s' is a constant of type %s in %s and takes no bound", STR_ARG(b->name),
                     bound.type->text, describe(c));

@@ -236,8 +236,10 @@ bool event_name_lookup(Event e, Str name, Bound *out) {
         if (item)
             out->type = type_word(item + 1);
         out->literal = item && out->type && strstr(info->mnemonic, ".const");
-        if (!item && e.op == WASM_OP_BR_TABLE)
+        if (!item && e.op == WASM_OP_BR_TABLE) {
             out->type = &type_scalar[TYPE_U32]; /* labels */
+            out->boundable = true;
+        }
         return item || column_item(info->names, "immN", 4);
     }
     case NAME_FAILED: return e.mode == MODE_AFTER && listed(e.op, id, &out->type);
