@@ -3,7 +3,7 @@
  */
 #include "wasm_fixture.h"
 
-#include "whammc/module.h"
+#include "wasm/api.h"
 
 /* ---- merging ---- */
 
@@ -122,6 +122,76 @@ static void test_merge_types(void **state) {
     assert_int_equal(result.m.types.at[5].group, 4);
     assert_int_equal(result.m.types.at[5].group_len, 2);
     assert_int_equal(result.m.types.at[6].params[0], WASM_REF(0, 5u));
+    wasm_merge_free(&g);
+    unload(&result);
+    unload(&to);
+    unload(&from);
+}
+
+/*
+ * A module with each shape of immediates that names something: try_table, typed select, br_on_cast,
+ * array.new_data, memory.init, table.init, call_ref, call_indirect, lanes and so on, among types
+ * that are structs and arrays.
+ */
+static const char every_shape[] =
+    "0061736d010000000120075f017f015e780160017f017f60017c0060027f63000163005e700160017f0002080101"
+    "650174040006030302020204040170000205030100010d03010006060d02630001d0000b630200d2000b07070103"
+    "74776f0001090e020100020001020041010b0001000c01010afb010220020163010163002000fb00002102027f1f"
+    "7f02000100000000410308010b0b0bd701000240d000230041011c01630024000b41004104fb0901001a41004101"
+    "fb0a05001a410041004104fc080000fc0900410041004101fc0c0000fc0d00410041004101fc0e00004100410041"
+    "04fc0a0000fc10001a4101fb0000fb0200001a0263002300fb1803006d001ad0000b1a2300fb14001ad2001a4105"
+    "1a23001a0263004101d00002040c010b0b1a4101230114021a410141011102001a4100fd0c000000000000000000"
+    "00000000000000fd57030001fd1d001a4101fb0801011a4101fb070141004101fb070141004101fb110101200010"
+    "000b0b0701010461626364006f046e616d65010b0200036f6e65010374776f020601000102017803100200010003"
+    "6f7574010201016c02014c041a060001730101610201660306756e75736564040270660502666105060100037461"
+    "620707020001670101680804010001700904010001640b080200026974010174";
+
+static int64_t resolve_tag(void *ctx, const WasmImport *im) {
+    WasmModule *to = ctx;
+    WasmType i32 = WASM_I32;
+    assert_int_equal(im->space, WASM_SPACE_TAG);
+    return wasm_add_tag(to, wasm_add_func_type(to, &i32, 1, NULL, 0), im->name);
+}
+
+static void test_merge_shapes(void **state) {
+    (void)state;
+    Fixture from, to, result;
+    Buf b = {0};
+    put_hex(&b, every_shape);
+    load(&from, b);
+    load(&to, fixture());
+    WasmMerge g = {.to = &to.m, .from = &from.m, .resolve = resolve_tag, .ctx = &to.m};
+    uint32_t root = wasm_find_export(&from.m, WASM_SPACE_FUNC, STR("two"))->handle;
+    assert_true(wasm_merge(&g, &root, 1, &from.diags));
+    assert_int_equal(g.handles[WASM_SPACE_TYPE][3], UINT32_MAX); /* not used */
+    assert_int_equal(g.handles[WASM_SPACE_FUNC][0], 5);
+    assert_int_equal(g.handles[WASM_SPACE_DATA][0], 1);
+    Buf out = {0};
+    assert_true(wasm_write(&to.m, NULL, &out));
+    load(&result, out);
+    /* The same instructions, each index moved. */
+    const WasmModule *r = &result.m, *f = &from.m;
+    for (uint32_t k = 0; k < 2; k++) {
+        WasmTypes locals = {0};
+        const char *error;
+        uint32_t old_at = wasm_func_locals(f, k, &locals, &error);
+        WasmCode old = wasm_code(wasm_func_body(f, k), f->funcs.at[k].body_size, old_at);
+        uint32_t new_at = wasm_func_locals(r, 5 + k, &locals, &error);
+        WasmCode new = wasm_code(wasm_func_body(r, 5 + k), r->funcs.at[5 + k].body_size, new_at);
+        WasmInstr i, j;
+        while (wasm_next(&old, &i)) {
+            assert_true(wasm_next(&new, &j));
+            assert_int_equal(i.op, j.op);
+            assert_int_equal(i.count, j.count);
+            assert_true(i.c == j.c);
+            if (i.op == WASM_OP_CALL || i.op == WASM_OP_REF_FUNC)
+                assert_int_equal(j.a, i.a + 5);
+            if (i.op == WASM_OP_TABLE_COPY)
+                assert_int_equal(j.b, i.b + 1);
+        }
+        assert_false(wasm_next(&new, &j));
+        vec_free(&locals);
+    }
     wasm_merge_free(&g);
     unload(&result);
     unload(&to);
@@ -282,14 +352,69 @@ static void test_api_write(void **state) {
     whammc_code_free(code);
 }
 
+/* The builder's instructions are what the walk gives back. */
+static void test_api_code(void **state) {
+    (void)state;
+    static const struct {
+        const char *mnemonic;
+        uint64_t imms[4];
+        uint32_t given, seen;
+    } ops[] = {
+        {"block", {WHAMMC_VOID}, 1, 0},
+        {"i32.const", {(uint64_t)-7}, 1, 1},
+        {"i64.const", {1ull << 40}, 1, 1},
+        {"f32.const", {0x7fc00001}, 1, 1},
+        {"f64.const", {1ull << 63}, 1, 1},
+        {"br_if", {300}, 1, 1},
+        {"call_indirect", {1, 2}, 2, 2},
+        {"i32.load8_u", {0, 3, 70000}, 3, 3},
+        {"v128.load8_lane", {0, 0, 1, 15}, 4, 3},
+        {"i8x16.extract_lane_s", {15}, 1, 1},
+        {"memory.copy", {1, 0}, 2, 2},
+        {"atomic.fence", {0}, 0, 0},
+        {"i32x4.relaxed_madd", {0}, 0, UINT32_MAX},
+        {"nop", {0}, 0, 0},
+        {"nop", {0}, 1, UINT32_MAX},
+        {"f64.const", {0}, 0, UINT32_MAX},
+    };
+    WhammcCode *code = whammc_code_new();
+    for (size_t k = 0; k < sizeof ops / sizeof *ops; k++) {
+        whammc_code_clear(code);
+        bool ok = whammc_code_op(code, ops[k].mnemonic, ops[k].imms, ops[k].given);
+        assert_int_equal(ok, ops[k].seen != UINT32_MAX);
+        if (!ok)
+            continue;
+        WasmInstr i;
+        WasmCode c = wasm_code(code->bytes.data, code->bytes.len, 0);
+        assert_true(wasm_next(&c, &i));
+        assert_int_equal(i.size, code->bytes.len);
+        assert_string_equal(wasm_ops[i.op].mnemonic, ops[k].mnemonic);
+        if (ops[k].seen == 3)
+            assert_true(i.a == ops[k].imms[0] && i.b == ops[k].imms[1] && i.c == ops[k].imms[2]);
+        if (ops[k].seen == 2)
+            assert_true(i.a == ops[k].imms[0] && i.b == ops[k].imms[1]);
+        if (ops[k].seen == 1)
+            assert_true(i.a == ops[k].imms[0] || i.c == ops[k].imms[0]);
+    }
+    whammc_code_clear(code);
+    whammc_code_f32_const(code, 1.5f);
+    whammc_code_f64_const(code, -1.5);
+    whammc_code_local_get(code, 1);
+    whammc_code_local_tee(code, 200);
+    Buf want = {0};
+    put_hex(&want, "43 00 00 c0 3f 44 00 00 00 00 00 00 f8 bf 20 01 22 c8 01");
+    assert_int_equal(code->bytes.len, want.len);
+    assert_memory_equal(code->bytes.data, want.data, want.len);
+    buf_free(&want);
+    whammc_code_free(code);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_merge),
-        cmocka_unit_test(test_merge_types),
-        cmocka_unit_test(test_merge_unresolved),
-        cmocka_unit_test(test_api_look),
-        cmocka_unit_test(test_api_attach),
-        cmocka_unit_test(test_api_write),
+        cmocka_unit_test(test_merge),        cmocka_unit_test(test_merge_types),
+        cmocka_unit_test(test_merge_shapes), cmocka_unit_test(test_merge_unresolved),
+        cmocka_unit_test(test_api_look),     cmocka_unit_test(test_api_attach),
+        cmocka_unit_test(test_api_code),     cmocka_unit_test(test_api_write),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
