@@ -151,6 +151,7 @@ bool site_value(const Site *s, const Bound *name, Value *out) {
     case NAME_FNAME: *out = text(wasm_func_name(s->m, s->func)); return true;
     case NAME_PC: *out = integer(kind, s->pc); return true;
     case NAME_OPIDX: *out = integer(kind, s->opidx); return true;
+    case NAME_INSTR_COUNT: *out = integer(kind, s->instr_count); return true;
     case NAME_AT_FUNC_END: *out = truth(s->at_func_end); return true;
     default: break;
     }

@@ -5,6 +5,7 @@
 #define WHAMMC_PROBE_FOLD_H
 
 #include "probe/event.h"
+#include "probe/flow.h"
 #include "wasm/module.h"
 
 /* One place in a program where an event happens. */
@@ -17,6 +18,9 @@ typedef struct Site {
     uint32_t opidx;
     bool at_func_end;
     bool before_end; /* an `end` that branches reach too: code before it goes behind its bytes */
+    const Construct
+        *construct; /* where the part of a construct that the instruction opens ends; may be NULL */
+    uint32_t instr_count;      /* block:end: instructions in the basic block */
     const WasmInstr *previous; /* the instruction in front of it, NULL = none */
 } Site;
 

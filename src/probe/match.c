@@ -16,8 +16,14 @@ static void prepare(Matcher *w) {
             w->op_looks[op] |= w->plan->actions.at[list->at[i]].variant->look_at_types;
         w->looks |= w->op_looks[op];
     }
-    for (uint32_t i = 0; i < w->plan->variants.len; i++)
-        w->uses_locals |= w->plan->variants.at[i]->locals.len > 0;
+    const ActionList *kinds = w->plan->by_kind;
+    w->uses_flow = kinds[EVENT_BLOCK_START].len || kinds[EVENT_BLOCK_END].len ||
+                   w->plan->by_op[WASM_OP_END].len;
+    for (uint32_t i = 0; i < w->plan->variants.len; i++) {
+        Mode mode = w->plan->variants.at[i]->event.mode;
+        w->uses_constructs |=
+            mode == MODE_SEMANTIC_AFTER || mode == MODE_EXIT || mode == MODE_BLOCK_ALT;
+    }
 }
 
 /* Representations agree: a language type of 32 bits or less with i32, and so on; anything with an
@@ -144,48 +150,11 @@ static inline bool is_watched(const Matcher *w, const WasmInstr *i) {
     }
 }
 
-/*
- * Follows the nesting of constructs, and tells for an `end` whether branches reach it: that of a
- * block, an if or a try always (the false edge of an if lands there too); that of a loop never; the
- * function's own if some branch names it.
- */
-static bool follow(Matcher *w, const WasmInstr *i) {
-    uint32_t depth = w->open.len, last = i->a;
-    switch (i->op) {
-    case WASM_OP_BLOCK:
-    case WASM_OP_LOOP:
-    case WASM_OP_IF:
-    case WASM_OP_TRY: vec_push(&w->open, i->op == WASM_OP_LOOP); return false;
-    case WASM_OP_TRY_TABLE: {
-        const uint8_t *at = i->vec;
-        for (uint32_t k = 0; k < i->count; k++)
-            w->label_used |= wasm_vec_catch(&at).label == depth;
-        vec_push(&w->open, 0);
-        return false;
-    }
-    case WASM_OP_BR_TABLE: {
-        const uint8_t *at = i->vec;
-        for (uint32_t k = 0; k < i->count; k++)
-            w->label_used |= wasm_vec_u32(&at) == depth;
-        w->label_used |= last == depth;
-        return false;
-    }
-    case WASM_OP_BR:
-    case WASM_OP_BR_IF:
-    case WASM_OP_BR_ON_NULL:
-    case WASM_OP_BR_ON_NON_NULL:
-    case WASM_OP_BR_ON_CAST:
-    case WASM_OP_BR_ON_CAST_FAIL: w->label_used |= last == depth; return false;
-    case WASM_OP_END:
-        if (!depth)
-            return w->label_used;
-        return !w->open.at[--w->open.len];
-    case WASM_OP_DELEGATE:
-        if (depth)
-            w->open.len--;
-        return false;
-    default: return false;
-    }
+/* The construct parts are counted in the order of the body, as constructs_find did. */
+static const Construct *next_part(Matcher *w, WasmOp op) {
+    if (!w->uses_constructs || !opens_part(op))
+        return NULL;
+    return &w->constructs.at[w->part++];
 }
 
 bool match_func(Matcher *w, uint32_t func) {
@@ -206,22 +175,26 @@ bool match_func(Matcher *w, uint32_t func) {
     at_kind(w, EVENT_FUNC_ENTRY, &s);
     WasmInstr buffer[2];
     uint32_t index = 0;
-    w->open.len = 0;
-    w->label_used = false;
+    flow_begin(&w->flow);
+    if (w->uses_constructs)
+        constructs_find(code, &w->constructs);
+    w->part = 0;
     while (wasm_next(&code, &buffer[index & 1])) {
         const WasmInstr *i = &buffer[index & 1];
         const ActionList *list = &w->plan->by_op[i->op];
         bool watched = is_watched(w, i);
-        bool reached = wasm_ops[i->op].category == WASM_CAT_CONTROL || i->op == WASM_OP_TRY_TABLE ||
-                               wasm_ops[i->op].category == WASM_CAT_EXN
-                           ? follow(w, i)
-                           : false;
-        if (list->len || watched) {
+        FlowStep step = w->uses_flow ? flow_step(&w->flow, i) : (FlowStep){0};
+        const Construct *part = next_part(w, (WasmOp)i->op);
+        bool block = (step.first && w->plan->by_kind[EVENT_BLOCK_START].len) ||
+                     (step.last && w->plan->by_kind[EVENT_BLOCK_END].len);
+        if (list->len || watched || block) {
             s.instr = i;
             s.pc = i->offset;
             s.opidx = index;
             s.previous = index ? &buffer[(index + 1) & 1] : NULL;
-            s.before_end = reached;
+            s.before_end = step.branched_end;
+            s.construct = part;
+            s.instr_count = step.count;
             s.at_func_end = i->offset + i->size == f->body_size;
             if (typed) {
                 w->types.operands.len = w->types.results.len = 0;
@@ -232,6 +205,10 @@ bool match_func(Matcher *w, uint32_t func) {
             match_list(w, list, &s);
             if (w->matches.len || watched)
                 w->at(w->ctx, &s, &w->types, w->matches.at, w->matches.len);
+            if (step.first)
+                at_kind(w, EVENT_BLOCK_START, &s);
+            if (step.last)
+                at_kind(w, EVENT_BLOCK_END, &s);
         }
         if (typed && !wasm_typer_step(&w->typer, i))
             return fail(w, w->typer.error, w->typer.error_offset);
@@ -255,6 +232,7 @@ void matcher_free(Matcher *w) {
     vec_free(&w->types.results);
     vec_free(&w->locals);
     vec_free(&w->matches);
-    vec_free(&w->open);
+    flow_free(&w->flow);
+    vec_free(&w->constructs);
     wasm_typer_free(&w->typer);
 }

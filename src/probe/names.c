@@ -223,9 +223,7 @@ bool event_name_lookup(Event e, Str name, Bound *out) {
     const WasmOpInfo *info = &wasm_ops[e.op];
     out->literal = id == NAME_BYTECODE || id == NAME_CATEGORY_ID || id == NAME_DATA_SIZE;
     switch (id) {
-    case NAME_ARG:
-        out->assignable = true;
-        return e.mode != MODE_SEMANTIC_AFTER && operand_lookup(e.op, false, n, &out->type);
+    case NAME_ARG: out->assignable = true; return operand_lookup(e.op, false, n, &out->type);
     case NAME_RES:
         out->assignable = true;
         return e.mode == MODE_AFTER && operand_lookup(e.op, true, n, &out->type);

@@ -316,9 +316,7 @@ static void check_alt(Cut *c) {
 static bool cut_variant(Plan *plan, Variant *v, Diags *diags) {
     Cut c = {plan, v, diags, true};
     Event e = v->event;
-    if (e.kind == EVENT_BLOCK_START || e.kind == EVENT_BLOCK_END || e.mode == MODE_BLOCK_ALT ||
-        e.mode == MODE_ENTRY || e.mode == MODE_EXIT || e.mode == MODE_AT_TARGET ||
-        e.mode == MODE_SEMANTIC_AFTER) {
+    if (e.mode == MODE_BLOCK_ALT || e.mode == MODE_AT_TARGET) {
         Buf text = {0};
         event_text(&text, e, false);
         unsupported(&c, v->probe->rule.span, buf_cstr(&text));

@@ -147,10 +147,10 @@ typedef struct Matcher {
                uint32_t n);
     void *ctx;
 
-    bool prepared, looks, uses_locals;
-    Vec(uint8_t)
-        open; /* openers of the constructs round the current instruction: WasmOp cut to a byte */
-    bool label_used; /* a branch to the function's own label was seen */
+    bool prepared, looks, uses_flow, uses_constructs;
+    Flow flow;
+    Constructs constructs; /* of the function at hand */
+    uint32_t part;         /* how many of them the walk has met */
     bool op_looks[WASM_OP_COUNT];
     WasmTyper typer;
     SiteTypes types;

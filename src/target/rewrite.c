@@ -42,7 +42,7 @@ typedef struct Rewrite {
     Vec(WasmPatch) around; /* entry and exit pieces */
     Vec(uint32_t) exits;   /* offsets of calls that end the program */
     size_t exit_from, exit_to;
-    uint32_t current; /* the site's offset */
+    bool unsorted; /* patches are not in their order */
 } Rewrite;
 
 static Span whole(const Rewrite *r) {
@@ -114,10 +114,40 @@ static ShapeList once_shapes(Rewrite *r, EventKind kind) {
 
 /* ---- pass 2 ---- */
 
-static void add_piece(void *ctx, WasmWhere where, size_t from, size_t to) {
+/* Pieces carry their rank where exit pieces have their kinds of exits. */
+static int patch_order(const WasmPatch *a, const WasmPatch *b) {
+    if (a->at != b->at)
+        return a->at < b->at ? -1 : 1;
+    return a->where != b->where ? a->where - b->where : a->exits - b->exits;
+}
+
+/* Stable merge sort, bottom up: equal pieces stay in the order in which they were made. */
+static void sort_patches(Rewrite *r) {
+    uint32_t n = r->patches.len;
+    WasmPatch *from = r->patches.at, *to = mem_alloc(n * sizeof *to + 1), *spare = to;
+    for (uint32_t width = 1; width < n; width *= 2) {
+        for (uint32_t low = 0; low < n; low += 2 * width) {
+            uint32_t mid = low + width < n ? low + width : n,
+                     high = low + 2 * width < n ? low + 2 * width : n;
+            for (uint32_t a = low, b = mid, k = low; k < high; k++)
+                to[k] = a < mid && (b == high || patch_order(&from[a], &from[b]) <= 0) ? from[a++]
+                                                                                       : from[b++];
+        }
+        WasmPatch *swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != r->patches.at)
+        memcpy(r->patches.at, from, n * sizeof *from);
+    free(spare);
+}
+
+static void add_piece(void *ctx, WasmWhere where, uint32_t at, PieceRank rank, size_t from,
+                      size_t to) {
     Rewrite *r = ctx;
-    vec_push(&r->patches,
-             ((WasmPatch){r->current, (uint8_t)where, 0, (uint32_t)from, (uint32_t)(to - from)}));
+    WasmPatch p = {at, (uint8_t)where, (uint8_t)rank, (uint32_t)from, (uint32_t)(to - from)};
+    r->unsorted |= r->patches.len && patch_order(&vec_last(&r->patches), &p) > 0;
+    vec_push(&r->patches, p);
 }
 
 static void add_around(Rewrite *r, WasmWhere where, size_t from) {
@@ -126,14 +156,19 @@ static void add_around(Rewrite *r, WasmWhere where, size_t from) {
                                       (uint32_t)(r->code.len - from)}));
 }
 
-static void splice_function_event(Rewrite *r, const Site *site, const Match *matches, uint32_t n,
-                                  WasmWhere where) {
-    size_t from = r->code.len;
+/* The matches of an event that is no instruction, one behind the other. */
+static void splice_all(Rewrite *r, const Site *site, const Match *matches, uint32_t n) {
     splice_slots(&r->splicer, matches, n);
     for (uint32_t i = 0; i < n; i++) {
         splice_match(&r->splicer, site, matches, i);
         pool_release(&r->splicer.pool);
     }
+}
+
+static void splice_function_event(Rewrite *r, const Site *site, const Match *matches, uint32_t n,
+                                  WasmWhere where) {
+    size_t from = r->code.len;
+    splice_all(r, site, matches, n);
     add_around(r, where, from);
 }
 
@@ -147,13 +182,12 @@ static void guard(Rewrite *r, const Site *site, const Match *matches, uint32_t n
     size_t from = r->code.len;
     wasm_put_op(&r->code, WASM_OP_CALL);
     buf_uleb(&r->code, wasm_final(&r->m, WASM_SPACE_FUNC, r->flush.grow));
-    add_piece(r, WASM_REPLACE, from, r->code.len);
+    add_piece(r, WASM_REPLACE, site->pc, RANK_PROBE, from, r->code.len);
 }
 
 static void splice_at(void *ctx, const Site *site, const SiteTypes *types, const Match *matches,
                       uint32_t n) {
     Rewrite *r = ctx;
-    r->current = site->pc;
     if (n && matches[0].action->event.kind == EVENT_FUNC_ENTRY) {
         splice_function_event(r, site, matches, n, WASM_ENTRY);
         return;
@@ -162,6 +196,12 @@ static void splice_at(void *ctx, const Site *site, const SiteTypes *types, const
         r->exit_from = r->code.len;
         splice_function_event(r, site, matches, n, WASM_EXIT);
         r->exit_to = r->code.len;
+        return;
+    }
+    if (n && matches[0].action->event.kind != EVENT_OPCODE) { /* block:start, block:end */
+        size_t from = r->code.len;
+        splice_all(r, site, matches, n);
+        add_piece(r, WASM_BEFORE, site->pc, RANK_CONSTRUCT, from, r->code.len);
         return;
     }
     if (n)
@@ -179,22 +219,6 @@ static void put_flush(Rewrite *r) {
     buf_uleb(&r->code, wasm_final(&r->m, WASM_SPACE_FUNC, r->flush.flush));
 }
 
-/* Inserts a piece behind those that run before the instruction at `at`. */
-static void insert_before(Rewrite *r, uint32_t at, size_t from) {
-    WasmPatch p = {at, WASM_BEFORE, 0, (uint32_t)from, (uint32_t)(r->code.len - from)};
-    if (!p.len)
-        return;
-    vec_push(&r->patches, p);
-    uint32_t k = r->patches.len - 1;
-    for (; k > 0; k--) {
-        const WasmPatch *q = &r->patches.at[k - 1];
-        if (q->at < at || (q->at == at && q->where == WASM_BEFORE))
-            break;
-        r->patches.at[k] = *q;
-    }
-    r->patches.at[k] = p;
-}
-
 /* Calls that end the program: what func:exit would do, then the report, behind the probes before
  * the call. */
 static void end_of_program(Rewrite *r) {
@@ -203,7 +227,8 @@ static void end_of_program(Rewrite *r) {
         buf_reserve(&r->code, len);
         buf_bytes(&r->code, r->code.data + r->exit_from, len);
         put_flush(r);
-        insert_before(r, r->exits.at[i], from);
+        if (r->code.len > from)
+            add_piece(r, WASM_BEFORE, r->exits.at[i], RANK_END, from, r->code.len);
     }
 }
 
@@ -216,6 +241,7 @@ static bool rewrite_body(void *ctx, uint32_t func, Buf *out) {
     if (r->touched[func] || flushes) {
         r->code.len = r->exit_from = r->exit_to = 0;
         r->patches.len = r->around.len = r->exits.len = 0;
+        r->unsorted = false;
         WasmTypes locals = {0};
         wasm_func_locals(&r->m, func, &locals, &error);
         splicer_begin(&r->splicer, locals.len);
@@ -224,6 +250,8 @@ static bool rewrite_body(void *ctx, uint32_t func, Buf *out) {
         if (!match_func(&r->matcher, func))
             return walk_failed(&r->matcher, func, r->file, r->diags);
         end_of_program(r);
+        if (r->unsorted)
+            sort_patches(r);
         if (flushes) {
             size_t from = r->code.len;
             put_flush(r);

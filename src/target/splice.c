@@ -261,10 +261,10 @@ static WasmType operand_type(const Site *site, const SiteTypes *types, bool resu
 /* Moves the top n values into new locals, first the top; the deepest stays on the stack too if
  * `tee`. */
 static void save(Splicer *s, const Site *site, const SiteTypes *types, bool result, uint32_t n,
-                 bool tee) {
+                 bool tee, bool keep) {
     for (uint32_t k = 0; k < n; k++) {
         WasmType type = operand_type(site, types, result, k);
-        uint32_t local = pool_take(&s->pool, type);
+        uint32_t local = keep ? pool_keep(&s->pool, type) : pool_take(&s->pool, type);
         if (result) {
             vec_push(&s->results, local);
         } else {
@@ -277,7 +277,7 @@ static void save(Splicer *s, const Site *site, const SiteTypes *types, bool resu
 }
 
 /* Templates see 64-bit addresses as u32: gives them a wrapped copy where they ask for one. */
-static void wrap_addresses(Splicer *s, const Match *matches, uint32_t n) {
+static void wrap_addresses(Splicer *s, const Match *matches, uint32_t n, bool keep) {
     for (uint32_t i = 0; i < n; i++) {
         const Operands *args = &matches[i].action->variant->args;
         for (uint32_t k = 0; k < args->len; k++) {
@@ -287,7 +287,7 @@ static void wrap_addresses(Splicer *s, const Match *matches, uint32_t n) {
                 continue;
             if (s->args.at[a] != s->saved.at[a])
                 continue;
-            s->args.at[a] = pool_take(&s->pool, WASM_I32);
+            s->args.at[a] = keep ? pool_keep(&s->pool, WASM_I32) : pool_take(&s->pool, WASM_I32);
             put_local(s, HOLE_GET, s->saved.at[a]);
             wasm_put_op(s->out, WASM_OP_I32_WRAP_I64);
             put_local(s, HOLE_SET, s->args.at[a]);
@@ -359,6 +359,7 @@ static bool diverges(WasmOp op) {
 typedef struct Wanted {
     Need args, results;
     bool before, after, alt;
+    bool construct; /* pieces inside or behind the construct that the instruction opens */
 } Wanted;
 
 static Wanted wanted_by(const Match *matches, uint32_t n) {
@@ -368,7 +369,10 @@ static Wanted wanted_by(const Match *matches, uint32_t n) {
         w.before |= in_mode(&matches[i], MODE_BEFORE);
         w.after |= in_mode(&matches[i], MODE_AFTER);
         w.alt |= in_mode(&matches[i], MODE_ALT);
-        need(&w.args, &v->args, !in_mode(&matches[i], MODE_AFTER));
+        w.construct |= in_mode(&matches[i], MODE_ENTRY) || in_mode(&matches[i], MODE_EXIT) ||
+                       in_mode(&matches[i], MODE_SEMANTIC_AFTER);
+        need(&w.args, &v->args,
+             in_mode(&matches[i], MODE_BEFORE) || in_mode(&matches[i], MODE_ALT));
         need(&w.results, &v->results, true);
         if (v->needs_reference && !w.args.count)
             w.args.count = 1;
@@ -387,10 +391,28 @@ static void splice_alt(Splicer *s, const Site *site, const SiteTypes *types, con
 
 static void splice_after(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
                          uint32_t n, Need results) {
-    save(s, site, types, true, results.count, !results.assigned);
+    save(s, site, types, true, results.count, !results.assigned, false);
     splice_mode(s, site, matches, n, MODE_AFTER);
     if (results.count)
         restore(s, s->results.at, results.assigned ? results.count : results.count - 1);
+}
+
+/* Pieces at the top of a construct, before what closes it, and behind its end. */
+static void splice_construct(Splicer *s, const Site *site, const Match *matches, uint32_t n,
+                             SplicePiece *piece, void *ctx) {
+    static const struct {
+        Mode mode;
+        WasmWhere where;
+    } modes[] = {
+        {MODE_ENTRY, WASM_AFTER}, {MODE_EXIT, WASM_BEFORE}, {MODE_SEMANTIC_AFTER, WASM_AFTER}};
+    for (uint32_t k = 0; k < 3; k++) {
+        size_t from = s->out->len;
+        splice_mode(s, site, matches, n, modes[k].mode);
+        if (s->out->len == from)
+            continue;
+        uint32_t at = k == 0 ? site->pc : k == 1 ? site->construct->part_end : site->construct->end;
+        piece(ctx, modes[k].where, at, RANK_CONSTRUCT, from, s->out->len);
+    }
 }
 
 void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
@@ -402,8 +424,8 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
     s->saved.len = s->args.len = s->arg_types.len = s->results.len = 0;
     size_t from = s->out->len;
     bool keep_on_stack = !w.args.assigned && !w.alt;
-    save(s, site, types, false, w.args.count, keep_on_stack);
-    wrap_addresses(s, matches, n);
+    save(s, site, types, false, w.args.count, keep_on_stack, w.construct);
+    wrap_addresses(s, matches, n, w.construct);
     if (w.before)
         splice_mode(s, site, matches, n, MODE_BEFORE);
     if (w.args.assigned && !w.alt)
@@ -411,18 +433,21 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
     if (!w.alt && w.args.count)
         restore(s, s->saved.at, keep_on_stack ? w.args.count - 1 : w.args.count);
     if (s->out->len > from)
-        piece(ctx, site->before_end ? WASM_AFTER : WASM_BEFORE, from, s->out->len);
+        piece(ctx, site->before_end ? WASM_AFTER : WASM_BEFORE, site->pc, RANK_PROBE, from,
+              s->out->len);
     if (w.alt) {
         from = s->out->len;
         splice_alt(s, site, types, matches, n, w.args.count);
-        piece(ctx, WASM_REPLACE, from, s->out->len);
+        piece(ctx, WASM_REPLACE, site->pc, RANK_PROBE, from, s->out->len);
     }
     if (w.after && !site->at_func_end) {
         from = s->out->len;
         splice_after(s, site, types, matches, n, w.results);
         if (s->out->len > from)
-            piece(ctx, WASM_AFTER, from, s->out->len);
+            piece(ctx, WASM_AFTER, site->pc, RANK_PROBE, from, s->out->len);
     }
+    if (w.construct)
+        splice_construct(s, site, matches, n, piece, ctx);
     if (s->pool.types.len)
         pool_release(&s->pool);
 }

@@ -63,11 +63,15 @@ void splice_match(Splicer *s, const Site *site, const Match *matches, uint32_t n
 /* Appends a template that has no site and no slots (start-up, flush); v may be NULL. */
 void splice_template(Splicer *s, const Template *t, const Variant *v, const Site *site);
 
+/* The order of pieces at one place: what probes of the instruction itself do comes first. */
+typedef enum PieceRank { RANK_PROBE, RANK_CONSTRUCT, RANK_END } PieceRank;
+
 /*
  * A site at an instruction with all its matches (takes their slots): appends code to s->out and
  * reports the pieces through `piece` (where, from, to: offsets in s->out).
  */
-typedef void SplicePiece(void *ctx, WasmWhere where, size_t from, size_t to);
+typedef void SplicePiece(void *ctx, WasmWhere where, uint32_t at, PieceRank rank, size_t from,
+                         size_t to);
 void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
                  uint32_t n, SplicePiece *piece, void *ctx);
 
