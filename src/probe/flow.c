@@ -100,14 +100,10 @@ static bool control(Flow *f, const WasmInstr *i, bool *branched_end) {
     }
 }
 
-FlowStep flow_step(Flow *f, const WasmInstr *i) {
+/* Instructions of the categories that control instructions are in. */
+FlowStep flow_control_(Flow *f, const WasmInstr *i) {
     FlowStep s = {.live = f->live, .first = f->live && f->starts};
     f->count = s.first ? 1 : f->count + 1;
-    f->starts = false;
-    uint8_t category = wasm_ops[i->op].category;
-    if (category != WASM_CAT_CONTROL && category != WASM_CAT_EXN && i->op != WASM_OP_TRY_TABLE &&
-        i->op != WASM_OP_UNREACHABLE)
-        return s;
     bool ends = control(f, i, &s.branched_end) || !f->frames.len;
     s.last = s.live && ends;
     s.count = f->count;

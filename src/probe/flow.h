@@ -36,7 +36,17 @@ typedef struct FlowStep {
 
 void flow_begin(Flow *f);
 /* Goes over the next instruction. */
-FlowStep flow_step(Flow *f, const WasmInstr *i);
+FlowStep flow_control_(Flow *f, const WasmInstr *i);
+static inline FlowStep flow_step(Flow *f, const WasmInstr *i) {
+    uint8_t category = wasm_ops[i->op].category;
+    if (category == WASM_CAT_CONTROL || category == WASM_CAT_EXN || category == WASM_CAT_TABLE ||
+        category == WASM_CAT_MISC)
+        return flow_control_(f, i);
+    FlowStep s = {.live = f->live, .first = f->live && f->starts};
+    f->count = s.first ? 1 : f->count + 1;
+    f->starts = false;
+    return s;
+}
 void flow_free(Flow *f);
 
 /* Where the parts of a construct are, by the order of openers and parts (block loop if else try

@@ -415,11 +415,26 @@ static void splice_construct(Splicer *s, const Site *site, const Match *matches,
     }
 }
 
+/* Runs before the instruction and needs nothing of it. */
+static bool is_plain(const Match *m) {
+    const Variant *v = m->action->variant;
+    return m->action->event.mode == MODE_BEFORE && !v->args.len && !v->needs_reference;
+}
+
 void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
                  uint32_t n, SplicePiece *piece, void *ctx) {
     splice_slots(s, matches, n);
     if (types->known && types->dead && site->instr->op != WASM_OP_END)
         return; /* counted, but nothing to run; branches may reach the code behind an `end` */
+    if (n == 1 && is_plain(&matches[0])) {
+        size_t at = s->out->len;
+        splice_match(s, site, matches, 0);
+        if (s->pool.types.len)
+            pool_release(&s->pool);
+        piece(ctx, site->before_end ? WASM_AFTER : WASM_BEFORE, site->pc, RANK_PROBE, at,
+              s->out->len);
+        return;
+    }
     Wanted w = wanted_by(matches, n);
     s->saved.len = s->args.len = s->arg_types.len = s->results.len = 0;
     size_t from = s->out->len;

@@ -270,6 +270,8 @@ void store_add(Store *s, WasmModule *m) {
 }
 
 void store_laid_out(Store *s, const WasmModule *m) {
+    for (uint32_t k = 0; k < STORAGE_KINDS; k++)
+        s->step[k] = s->in_memory ? image_value_size((ReportKind)k) : 1;
     if (s->in_memory)
         return;
     uint64_t handle = s->first_global;
@@ -285,6 +287,5 @@ void store_laid_out(Store *s, const WasmModule *m) {
 uint64_t store_slot(const Store *s, SlotCursor *c, const PlanVar *v) {
     uint32_t hidden = !v->decl->report, kind = v->decl->type->kind;
     uint64_t slot = c->next[hidden][kind]++;
-    return s->base[hidden][kind] +
-           (s->in_memory ? slot * image_value_size((ReportKind)kind) : slot);
+    return s->base[hidden][kind] + slot * s->step[kind];
 }

@@ -48,7 +48,8 @@ typedef struct Store {
     uint64_t values_at;  /* address of the value area in it */
     /* [0] reported, [1] hidden: first final global index, or address, of a kind's slots. */
     uint64_t base[2][STORAGE_KINDS];
-    uint32_t first_global; /* handle of the first slot's global */
+    uint32_t step[STORAGE_KINDS]; /* from one slot to the next: globals, or bytes */
+    uint32_t first_global;        /* handle of the first slot's global */
 } Store;
 
 void store_init(Store *s, const Plan *plan);

@@ -14,16 +14,20 @@ bool wasm_get_uleb_slow(WasmCode *c, uint32_t bits, uint64_t *v);
 /* Signed of 32, 33 or 64 bits. */
 bool wasm_get_sleb(WasmCode *c, uint32_t bits, int64_t *v);
 
-/* Reads a number if it has one or two bytes. Gives how many, 0 = it has more or there are fewer. */
+/* Reads a number if it has at most four bytes and four are there. Gives how many, 0 = it is to be
+ * read the slow way. */
 static inline uint32_t wasm_short_uleb(const WasmCode *c, uint32_t *v) {
     const uint8_t *p = c->at;
-    if (c->end - p < 2)
+    if (c->end - p < 4)
         return 0;
-    *v = p[0];
-    if (p[0] < 0x80)
-        return 1;
-    *v = (p[0] & 0x7fu) | (uint32_t)p[1] << 7;
-    return p[1] < 0x80 ? 2 : 0;
+    uint32_t w = p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+    uint32_t stop = ~w & 0x80808080u;
+    if (!stop)
+        return 0;
+    uint32_t n = ((uint32_t)__builtin_ctz(stop) + 1) / 8;
+    w &= UINT32_MAX >> (32 - 8 * n);
+    *v = (w & 0x7f) | (w >> 1 & 0x3f80) | (w >> 2 & 0x1fc000) | (w >> 3 & 0xfe00000);
+    return n;
 }
 
 static inline bool wasm_get_u32(WasmCode *c, uint32_t *v) {

@@ -86,6 +86,12 @@ bool wasm_get_uleb_slow(WasmCode *c, uint32_t bits, uint64_t *v) {
 }
 
 bool wasm_get_sleb(WasmCode *c, uint32_t bits, int64_t *v) {
+    uint32_t low, n = wasm_short_uleb(c, &low);
+    if (n) {
+        *v = (int64_t)(int32_t)(low << (32 - 7 * n)) >> (32 - 7 * n);
+        c->at += n;
+        return true;
+    }
     const uint8_t *p = c->at;
     uint64_t out = 0;
     for (uint32_t shift = 0;; shift += 7) {
