@@ -136,7 +136,7 @@ class Maker:
         funcs = lambda n: func + i(n) + o("array.new", uleb(T_FUNCS))
         length = o("array.len")
         call = get(0) + get(1)
-        block_end = {"before": 1, "after": 1}
+        skipped = {"before": 1, "after": 1, "entry": 0, "exit": 0}  # an arm that is not taken
         catches = o("block", b"\x69") + o("try_table", none + b"\1\3\0") + i(1) + o("throw", b"\0") + end + \
             o("unreachable") + end
         cast = bytes([0, 0, 0x6E, 0x6C])  # not null, label 0, any to i31
@@ -145,10 +145,10 @@ class Maker:
             "block": ([], o("block", none) + nop + end, [], [], []),
             "loop": ([], o("loop", none) + nop + end, [], [], []),
             "if": ([I32], get(0) + o("if", none) + nop + o("else") + nop + end, [], [I32], []),
-            "else": ([I32], get(0) + o("if", none) + nop + o("else") + nop + end, [], [], []),
+            "else": ([I32], get(0) + o("if", none) + nop + o("else") + nop + end, [], [], [], True, (), skipped),
             "try": ([], o("try", none) + nop + o("catch_all") + nop + end, [], [], []),
-            "catch": ([], o("try", none) + nop + o("catch", b"\0") + drop + end, [], [], []),
-            "catch_all": ([], o("try", none) + nop + o("catch_all") + nop + end, [], [], []),
+            "catch": ([], o("try", none) + nop + o("catch", b"\0") + drop + end, [], [], [], True, (), skipped),
+            "catch_all": ([], o("try", none) + nop + o("catch_all") + nop + end, [], [], [], True, (), skipped),
             "delegate": ([], o("try", none) + nop + o("delegate", b"\0"), [], [], []),
             "throw": ([I32], get(0) + o("throw", b"\0"), [], [I32], []),
             "rethrow": ([I32], o("try", none) + get(0) + o("throw", b"\0") + o("catch_all") + o("rethrow", b"\0") + end,
@@ -284,7 +284,7 @@ def module(maker, case):
     return b"\0asm\1\0\0\0" + b"".join(out)
 
 
-MODES = {"ORDINARY": ["before", "after", "alt"], "BRANCH": ["before", "after", "alt"], "BLOCK": ["before"],
+MODES = {"ORDINARY": ["before", "after", "alt"], "BRANCH": ["before", "after", "alt"], "BLOCK": ["before", "after", "entry", "exit"],
          "END": ["before", "after"], "UNREACHABLE": ["before", "alt"]}
 CONSTANT = {I32: "77", I64: "78", F32: "79.5", F64: "80.5"}
 
