@@ -37,7 +37,7 @@
          (list->string
           (map (lambda (column)
                  (let ((n (steps (- (/ (* 3. column) columns) 2.2) (- (/ (* 2.4 row) rows) 1.2))))
-                   (string-ref " .:-=+*#%@" (quotient (* 9 n) limit))))
+                   (string-ref " .:-=+*#%@" (if (= n limit) 9 (min 8 (quotient n 2))))))
                (iota columns))))
        (iota rows)))
 
@@ -106,7 +106,7 @@
     (sort (table->list counts)
           (lambda (a b) (or (> (cdr a) (cdr b)) (and (= (cdr a) (cdr b)) (string<? (car a) (car b))))))))
 (let ((counts (count-words (* size 20))))
-  (report "words" (table-count (make-table)) (length counts) (car counts) (list-ref counts 5)))
+  (report "words" (length counts) (car counts) (list-ref counts 5)))
 
 ; --- Symbols: derivatives ---
 
