@@ -1,6 +1,7 @@
 // Runs modules and their instrumented forms and compares what they do.
 //
-// usage: node compare.mjs < PAIRS        each line: ORIGINAL.wasm INSTRUMENTED.wasm REPORT-FILE
+// usage: node --experimental-wasm-type-reflection compare.mjs < PAIRS
+// each line: ORIGINAL.wasm INSTRUMENTED.wasm REPORT-FILE
 //
 // Every exported function is called with fixed arguments, in order; results, traps and what is logged through imports
 // must agree. Prints "ok CALLS", "skip REASON" or "differs WHERE" for each line; writes the report to REPORT-FILE.
@@ -9,6 +10,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 class Stop extends Error {}
 const MAX_EVENTS = 20000;
 const samples = { i32: [0, 1, -3, 65536, 0x7fffffff], i64: [0n, 7n, -1n, 1n << 40n], f32: [0, 1.5, -2], f64: [0.5, -1e10, 3] };
+
+const GLOBALS = { i32: 3, i64: 4n, f32: 5.5, f64: 6.5, externref: 'outside' };
 
 // node 24 has no type reflection: the types of an export are tried out.
 function callWith(f, round) {
@@ -39,7 +42,7 @@ function run(path) {
     };
     const module = new WebAssembly.Module(readFileSync(path));
     const imports = {};
-    for (const { module: from, name, kind } of WebAssembly.Module.imports(module)) {
+    for (const { module: from, name, kind, type } of WebAssembly.Module.imports(module)) {
         imports[from] ??= {};
         if (kind === 'function')
             imports[from][name] = (...values) => { note(`${name} ${values.map(show).join(' ')}`); return 0; };
@@ -47,6 +50,8 @@ function run(path) {
             imports[from][name] = WebAssembly.JSTag;
         else if (kind === 'table')
             imports[from][name] = new WebAssembly.Table({ initial: 100, element: 'anyfunc' });
+        else if (kind === 'global' && type)
+            imports[from][name] = new WebAssembly.Global(type, GLOBALS[type.value]);
         else
             throw new Error(`import of kind ${kind}`);
     }
