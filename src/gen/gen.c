@@ -65,6 +65,15 @@ static void build_shape(BinaryenModuleRef module, Map *imports, const Plan *plan
     add_function(&b, name, result, body);
 }
 
+/* The predicate of an alt probe, by itself. */
+static void build_predicate(BinaryenModuleRef module, Map *imports, const Plan *plan,
+                            const GenOptions *options, const Shape *s, const char *name) {
+    const Variant *v = s->variant;
+    Body b = {module, plan, options, v->script, v, s->atoms, imports, {0}, NULL};
+    declare_locals(&b, v->probe->vars, v->probe->nvars);
+    add_function(&b, name, BinaryenTypeInt32(), gen_expr(&b, v->probe->predicate));
+}
+
 /* The initial values of a shape's unshared variables that do not fold. */
 static void build_site_init(BinaryenModuleRef module, Map *imports, const Plan *plan,
                             const GenOptions *options, const Shape *s, const char *name) {
@@ -294,6 +303,9 @@ static bool decode_all(Plan *plan, const GenOptions *options, const Template **i
         if (s->never || s->template)
             continue;
         s->template = (void *)decode(&m, options, &plan->arena, name);
+        name[0] = 'q';
+        if (s->variant->guarded_alt)
+            s->predicate = (void *)decode(&m, options, &plan->arena, name);
         name[0] = 'd';
         if (s->variant->starts_dynamic)
             s->init = (void *)decode(&m, options, &plan->arena, name);
@@ -322,6 +334,9 @@ bool gen_templates(Plan *plan, const GenOptions *options, const Template **init,
         if (s->never || s->template)
             continue;
         build_shape(module, &imports, plan, options, s, name);
+        name[0] = 'q';
+        if (s->variant->guarded_alt)
+            build_predicate(module, &imports, plan, options, s, name);
         name[0] = 'd';
         if (s->variant->starts_dynamic)
             build_site_init(module, &imports, plan, options, s, name);

@@ -299,7 +299,7 @@ static void cut_block(Cut *c, Block *b) {
 static void check_alt(Cut *c) {
     Variant *v = c->v;
     const WasmOpInfo *op = &wasm_ops[v->event.op];
-    v->look_at_types |= *op->operands == '*' || *op->results == '*';
+    v->look_at_types |= *op->operands == '*' || *op->results == '*' || v->guarded_alt;
     if (*op->results && *op->results != '*' && !v->returns) {
         Diag *d = diag(c->diags, DIAG_ALT_RESULT, v->probe->rule.span,
                        "%s leaves a value, the alt body does not", op->mnemonic);
@@ -325,8 +325,7 @@ static bool cut_variant(Plan *plan, Variant *v, Diags *diags) {
     }
     if (v->probe->predicate)
         cut_expr(&c, &v->probe->predicate);
-    if (v->is_alt && v->probe->predicate && !v->probe->predicate->is_static)
-        unsupported(&c, v->probe->predicate->span, "a dynamic predicate of an alt probe");
+    v->guarded_alt = v->is_alt && v->probe->predicate && !v->probe->predicate->is_static;
     cut_block(&c, &v->probe->body);
     ask_bounds(v);
     if (v->is_alt)

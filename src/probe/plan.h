@@ -39,11 +39,12 @@ typedef struct PlanVar {
 
 typedef struct Shape {
     struct Variant *variant;
-    uint64_t atoms; /* bit k = the value of atom k */
-    bool never;     /* the predicate is false */
-    uint32_t index; /* into Plan.shapes */
-    void *template; /* what gen/ made of it */
-    void *init;     /* the code that sets its unshared variables at start-up; NULL = none needed */
+    uint64_t atoms;  /* bit k = the value of atom k */
+    bool never;      /* the predicate is false */
+    uint32_t index;  /* into Plan.shapes */
+    void *template;  /* what gen/ made of it */
+    void *predicate; /* alt with a dynamic predicate: code that leaves its value */
+    void *init;      /* the code that sets its unshared variables at start-up; NULL = none needed */
 } Shape;
 
 enum { MAX_ATOMS = 64 };
@@ -62,6 +63,7 @@ typedef struct Variant {
     bool may_lack_consts; /* there may be sites at which a constant has no value */
     bool needs_reference; /* of br_on_*, saved as operand 0 */
     bool is_alt;
+    bool guarded_alt;    /* an alt with a dynamic predicate: if it is false the instruction runs */
     const Type *returns; /* alt: type of the value that the body supplies, NULL = none */
     uint32_t *vars;      /* by Var.index: PlanVar id, UINT32_MAX for plain locals */
     Shape *only;         /* the shape, if there are no atoms */

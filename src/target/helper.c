@@ -25,6 +25,7 @@ bool helpers_add(WasmModule *m, const Plan *plan, const Template *const *init,
     uint32_t roots[HELPER_COUNT], n = 0;
     for (uint32_t i = 0; i < plan->shapes.len; i++) {
         note_calls(plan->shapes.at[i]->template, used);
+        note_calls(plan->shapes.at[i]->predicate, used);
         note_calls(plan->shapes.at[i]->init, used);
     }
     for (uint32_t i = 0; i < plan->scripts.len; i++)

@@ -70,12 +70,14 @@ static void check_alts(Rewrite *r, const Site *site, const Match *matches, uint3
 
 static void count_site(void *ctx, const Site *site, const SiteTypes *types, const Match *matches,
                        uint32_t n) {
-    (void)types;
     Rewrite *r = ctx;
     bool branched = site->at_func_end && site->before_end;
     r->touched[site->func] |= branched ? TOUCHED | TOUCHED_END : TOUCHED;
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         store_count(&r->store, site, &matches[i]);
+        if (matches[i].action->variant->guarded_alt && types->known)
+            splice_result_type(&r->m, &types->results);
+    }
     if (n > 1)
         check_alts(r, site, matches, n);
 }
@@ -409,6 +411,8 @@ static bool emit(Rewrite *r, Buf *out) {
         return false;
     add_exit_types(r);
     splicer_init(&r->splicer, &r->m, r->plan, &r->store, r->helpers);
+    if (r->flush.guard_grow)
+        r->splicer.grow = r->flush.grow;
     r->matcher.at = splice_at;
     WasmWriter writer = {.body = rewrite_body,
                          .ctx = r,

@@ -49,7 +49,7 @@ void pool_free(LocalPool *p) {
 
 void splicer_init(Splicer *s, const WasmModule *m, const Plan *plan, const Store *store,
                   const uint32_t *helpers) {
-    *s = (Splicer){.m = m, .plan = plan, .store = store, .helpers = helpers};
+    *s = (Splicer){.m = m, .plan = plan, .store = store, .helpers = helpers, .grow = UINT32_MAX};
     s->frame.local = mem_alloc(sizeof *s->frame.local * (plan->vars.len + 1u));
     memset(s->frame.local, 0xff, sizeof *s->frame.local * (plan->vars.len + 1u));
 }
@@ -380,11 +380,90 @@ static Wanted wanted_by(const Match *matches, uint32_t n) {
     return w;
 }
 
+WasmType splice_result_type(WasmModule *m, const WasmTypes *results) {
+    if (results->len < 2)
+        return results->len ? results->at[0] : WASM_NONE;
+    return WASM_FUNC_TYPE_BIT | wasm_add_func_type(m, NULL, 0, results->at, results->len);
+}
+
+static void put_block_type(Splicer *s, const Site *site, const SiteTypes *types) {
+    const char *letters = wasm_ops[site->instr->op].results;
+    if (!types->known) {
+        if (*letters)
+            wasm_put_type(s->out, operand_type(site, types, true, 0));
+        else
+            buf_u8(s->out, WASM_NONE);
+    } else if (types->results.len > 1) {
+        int64_t type = wasm_find_func_type(s->m, NULL, 0, types->results.at, types->results.len);
+        buf_sleb(s->out, type); /* added in pass 1 */
+    } else if (types->results.len) {
+        wasm_put_type(s->out, types->results.at[0]);
+    } else {
+        buf_u8(s->out, WASM_NONE);
+    }
+}
+
+/* The original instruction inside one more block. */
+static void put_original(Splicer *s, const Site *site) {
+    const WasmInstr *i = site->instr;
+    const uint8_t *bytes = wasm_func_body(s->m, site->func) + i->offset;
+    if (i->op == WASM_OP_MEMORY_GROW && i->a == 0 && s->grow != UINT32_MAX) {
+        put_op_index(s, WASM_OP_CALL, wasm_final(s->m, WASM_SPACE_FUNC, s->grow));
+        return;
+    }
+    switch (wasm_ops[i->op].imm) {
+    case WASM_IMM_LABEL: put_op_index(s, (WasmOp)i->op, i->a + 1); return;
+    case WASM_IMM_BR_TABLE: {
+        const uint8_t *at = i->vec;
+        put_op_index(s, (WasmOp)i->op, i->count);
+        for (uint32_t k = 0; k < i->count; k++)
+            buf_uleb(s->out, wasm_vec_u32(&at) + 1);
+        buf_uleb(s->out, i->a + 1);
+        return;
+    }
+    case WASM_IMM_CAST: /* opcode, flags, label, the two heap types */
+        buf_bytes(s->out, bytes, i->opcode_size + 1u);
+        buf_uleb(s->out, i->a + 1);
+        bytes += i->opcode_size + 1;
+        while (*bytes++ & 0x80) {
+        }
+        buf_bytes(s->out, bytes,
+                  (size_t)(wasm_func_body(s->m, site->func) + i->offset + i->size - bytes));
+        return;
+    default: {
+        WasmRemap map = wasm_layout_remap(s->m);
+        wasm_copy_instr(bytes, i, &map, s->out);
+    }
+    }
+}
+
+static const Match *alt_of(const Match *matches, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        if (in_mode(&matches[i], MODE_ALT))
+            return &matches[i];
+    return NULL;
+}
+
+/* The body instead of the instruction; with a dynamic predicate, one or the other. */
 static void splice_alt(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
                        uint32_t n, uint32_t saved) {
+    const Match *alt = alt_of(matches, n);
+    const Variant *v = alt->action->variant;
     for (uint32_t k = saved; k < operand_count(site, types); k++)
         wasm_put_op(s->out, WASM_OP_DROP);
-    splice_mode(s, site, matches, n, MODE_ALT);
+    if (v->guarded_alt) {
+        s->slots = s->site_slots.at + s->slot_at.at[alt - matches];
+        splice_template(s, alt->shape->predicate, v, site);
+        wasm_put_op(s->out, WASM_OP_IF);
+        put_block_type(s, site, types);
+    }
+    splice_match(s, site, matches, (uint32_t)(alt - matches));
+    if (v->guarded_alt) {
+        wasm_put_op(s->out, WASM_OP_ELSE);
+        restore(s, s->saved.at, s->saved.len);
+        put_original(s, site);
+        wasm_put_op(s->out, WASM_OP_END);
+    }
     if (diverges((WasmOp)site->instr->op) && !types->falls_through)
         wasm_put_op(s->out, WASM_OP_UNREACHABLE);
 }
@@ -436,6 +515,8 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
         return;
     }
     Wanted w = wanted_by(matches, n);
+    if (w.alt && alt_of(matches, n)->action->variant->guarded_alt)
+        w.args.count = operand_count(site, types); /* they may be needed again */
     s->saved.len = s->args.len = s->arg_types.len = s->results.len = 0;
     size_t from = s->out->len;
     bool keep_on_stack = !w.args.assigned && !w.alt;
@@ -443,7 +524,7 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
     wrap_addresses(s, matches, n, w.construct);
     if (w.before)
         splice_mode(s, site, matches, n, MODE_BEFORE);
-    if (w.args.assigned && !w.alt)
+    if (w.args.assigned)
         unwrap_addresses(s, matches, n);
     if (!w.alt && w.args.count)
         restore(s, s->saved.at, keep_on_stack ? w.args.count - 1 : w.args.count);
@@ -453,7 +534,10 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
     if (w.alt) {
         from = s->out->len;
         splice_alt(s, site, types, matches, n, w.args.count);
-        piece(ctx, WASM_REPLACE, site->pc, RANK_PROBE, from, s->out->len);
+        /* what certainly does not leave the function is no exit any more */
+        bool guarded = alt_of(matches, n)->action->variant->guarded_alt;
+        piece(ctx, WASM_REPLACE, site->pc, guarded ? RANK_PROBE : RANK_CONSTRUCT, from,
+              s->out->len);
     }
     if (w.after && !site->at_func_end) {
         from = s->out->len;

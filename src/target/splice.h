@@ -33,6 +33,8 @@ typedef struct Splicer {
     const Plan *plan;
     const Store *store;
     const uint32_t *helpers; /* handles by Helper */
+    uint32_t grow; /* handle of the function that stands for memory.grow of memory 0; UINT32_MAX =
+                      none */
     LocalPool pool;
     FrameLocals frame;
     SlotCursor cursor;
@@ -62,6 +64,10 @@ void splice_match(Splicer *s, const Site *site, const Match *matches, uint32_t n
 
 /* Appends a template that has no site and no slots (start-up, flush); v may be NULL. */
 void splice_template(Splicer *s, const Template *t, const Variant *v, const Site *site);
+
+/* The block type of code that leaves what a replaced instruction would; the type is added if
+ * needed, so before the module is written. */
+WasmType splice_result_type(WasmModule *m, const WasmTypes *results);
 
 /* The order of pieces at one place: what probes of the instruction itself do comes first. */
 typedef enum PieceRank { RANK_PROBE, RANK_CONSTRUCT, RANK_END } PieceRank;

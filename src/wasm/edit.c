@@ -189,13 +189,21 @@ static int way_out(Edit *e, const WasmInstr *i) {
     }
 }
 
+/* The instruction is replaced by something that does not leave the function. */
+static bool stays(const Edit *e, uint32_t to) {
+    for (uint32_t k = e->next; k < to; k++)
+        if (e->edit->patches[k].where == WASM_REPLACE && e->edit->patches[k].exits)
+            return true;
+    return false;
+}
+
 /* One instruction, with the patches [next, to) at it. */
 static void put_instr(Edit *e, const WasmInstr *i, uint32_t to, int way) {
     const uint8_t *bytes = e->c.start + i->offset;
     flush(e, bytes);
     if (!e->head_done || i->offset != e->code_start)
         put_pieces(e, e->next, to, WASM_BEFORE);
-    if (way >= 0)
+    if (way >= 0 && !stays(e, to))
         put_exits(e, (uint32_t)way);
     move_hints(e, i);
     const uint8_t *behind = bytes + i->size;

@@ -333,7 +333,8 @@ enum {
 typedef struct WasmPatch {
     uint32_t at; /* offset of the instruction in the body */
     uint8_t where;
-    uint8_t exits; /* WASM_EXIT only */
+    uint8_t exits; /* WASM_EXIT: which ways out. WASM_REPLACE: not 0 = the piece is no way out, so
+                      EXIT pieces do not run before it. Else not looked at */
     uint32_t code, len;
 } WasmPatch;
 
