@@ -42,12 +42,13 @@ static bool fake_name(void *ctx, Str name, Bound *out) {
     for (size_t i = 0; i < sizeof fake_names / sizeof *fake_names; i++) {
         if (!str_is(name, fake_names[i].name))
             continue;
-        *out = (Bound){(int)i,
-                       0,
-                       fake_names[i].is_static,
-                       fake_names[i].assignable,
-                       fake_names[i].literal,
-                       fake_names[i].kind < 0 ? NULL : &type_scalar[fake_names[i].kind]};
+        *out = (Bound){
+            .id = (int)i,
+            .is_static = fake_names[i].is_static,
+            .assignable = fake_names[i].assignable,
+            .literal = fake_names[i].literal,
+            .type = fake_names[i].kind < 0 ? NULL : &type_scalar[fake_names[i].kind],
+        };
         return true;
     }
     if (!str_is(name, "targets"))
