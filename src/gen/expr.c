@@ -21,7 +21,7 @@ BinaryenType gen_type(const Type *t) {
 
 /* ---- holes ---- */
 
-static const char hole_letters[] = "karlvmtpehc"; /* in the order of HoleKind */
+static const char hole_letters[] = "karlvmtpehfc"; /* in the order of HoleKind */
 
 void hole_name(char name[32], HoleKind kind, uint32_t n, BinaryenType type) {
     char letter = type == BinaryenTypeInt64()     ? 'l'
@@ -92,7 +92,7 @@ static Ref number(Body *b, const Type *t, Value v) {
     }
 }
 
-static Ref zero(Body *b, const Type *t) {
+Ref gen_zero(Body *b, const Type *t) {
     return number(b, t, (Value){.kind = t->kind});
 }
 
@@ -277,7 +277,7 @@ static Ref cast_from_float(Body *b, const Type *from, const Type *to, Ref x) {
     case TYPE_F32: return single ? x : unary(b, BinaryenDemoteFloat64(), x);
     case TYPE_F64: return single ? unary(b, BinaryenPromoteFloat32(), x) : x;
     case TYPE_BOOL:
-        return binary(b, single ? BinaryenNeFloat32() : BinaryenNeFloat64(), x, zero(b, from));
+        return binary(b, single ? BinaryenNeFloat32() : BinaryenNeFloat64(), x, gen_zero(b, from));
     case TYPE_I64:
     case TYPE_U64:
         if (single)
@@ -314,7 +314,7 @@ static Ref gen_cast(Body *b, const Expr *e) {
         return cast_to_float(b, from, to, x);
     bool wide = type_wasm(from) == WASM_I64;
     if (to->kind == TYPE_BOOL)
-        return wide ? binary(b, BinaryenNeInt64(), x, zero(b, from))
+        return wide ? binary(b, BinaryenNeInt64(), x, gen_zero(b, from))
                     : binary(b, BinaryenNeInt32(), x, const_i32(b, 0));
     if (type_wasm(to) == WASM_I64) {
         if (wide)
@@ -323,6 +323,24 @@ static Ref gen_cast(Body *b, const Expr *e) {
         return unary(b, s ? BinaryenExtendSInt32() : BinaryenExtendUInt32(), x);
     }
     return normalise(b, to, wide ? unary(b, BinaryenWrapInt64(), x) : x);
+}
+
+BinaryenType gen_result_type(const Fn *fn) {
+    return fn->result->kind == TYPE_UNIT ? BinaryenTypeNone() : gen_type(fn->result);
+}
+
+static Ref gen_call(Body *b, const Expr *e) {
+    char name[32];
+    uint32_t id = 0;
+    while (b->plan->fns.at[id].fn != e->fn)
+        id++;
+    hole_name(name, HOLE_FN, id, BinaryenTypeInt32());
+    Vec(Ref) args = {0};
+    for (uint32_t i = 0; i < e->nargs; i++)
+        vec_push(&args, gen_expr(b, e->args[i]));
+    Ref call = BinaryenCall(b->module, name, args.at, args.len, gen_result_type(e->fn));
+    vec_free(&args);
+    return call;
 }
 
 Ref gen_expr(Body *b, const Expr *e) {
@@ -344,6 +362,7 @@ Ref gen_expr(Body *b, const Expr *e) {
     case EXPR_COND:
         return BinaryenIf(b->module, gen_expr(b, e->args[0]), gen_expr(b, e->args[1]),
                           gen_expr(b, e->args[2]));
+    case EXPR_CALL: return gen_call(b, e);
     default: return BinaryenUnreachable(b->module); /* the plan lets none of the others through */
     }
 }
@@ -373,7 +392,7 @@ bool starts_constant(const Var *v) {
 
 static Ref gen_decl(Body *b, const Var *v) {
     if (v->storage == STORAGE_LOCAL)
-        return var_set(b, v, v->init ? gen_expr(b, v->init) : zero(b, v->type));
+        return var_set(b, v, v->init ? gen_expr(b, v->init) : gen_zero(b, v->type));
     if (v->storage == STORAGE_SCRIPT && !starts_constant(v))
         return var_set(b, v, gen_expr(b, v->init));
     return NULL; /* the initial value of its global */
@@ -387,7 +406,10 @@ static Ref gen_stmt(Body *b, const Stmt *s) {
     case STMT_DEC: return gen_step(b, s->target, OP_SUB);
     case STMT_RETURN: return BinaryenReturn(b->module, s->value ? gen_expr(b, s->value) : NULL);
     case STMT_IF: return gen_if(b, s, 0);
-    case STMT_CALL: return gen_expr(b, s->value);
+    case STMT_CALL: {
+        Ref call = gen_expr(b, s->value);
+        return s->value->type->kind == TYPE_UNIT ? call : BinaryenDrop(b->module, call);
+    }
     }
     return NULL;
 }

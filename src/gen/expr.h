@@ -31,6 +31,8 @@ bool starts_constant(const Var *v);
 
 BinaryenType gen_type(const Type *t);
 BinaryenExpressionRef gen_block(Body *b, const Block *block);
+BinaryenExpressionRef gen_zero(Body *b, const Type *t);
+BinaryenType gen_result_type(const Fn *fn);
 /* Sets the unshared variables whose initial values are not static. */
 BinaryenExpressionRef gen_initial_values(Body *b, Var *const *vars, uint32_t nvars);
 BinaryenExpressionRef gen_expr(Body *b, const Expr *e);

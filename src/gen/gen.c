@@ -29,13 +29,16 @@ static void add_memory(BinaryenModuleRef module) {
 #endif
 }
 
-/* Locals for the plain variables of a body. */
+/* Locals for the plain variables of a body; parameters are the first. */
 static void declare_locals(Body *b, Var *const *vars, uint32_t nvars) {
+    uint32_t params = 0;
     b->local_of = mem_zalloc(sizeof *b->local_of * (nvars + 1u));
     for (uint32_t i = 0; i < nvars; i++) {
-        if (vars[i]->storage != STORAGE_LOCAL)
+        if (vars[i]->param)
+            b->local_of[vars[i]->index] = params++;
+        if (vars[i]->storage != STORAGE_LOCAL || vars[i]->param)
             continue;
-        b->local_of[vars[i]->index] = b->locals.len;
+        b->local_of[vars[i]->index] = params + b->locals.len;
         vec_push(&b->locals, gen_type(vars[i]->type));
     }
 }
@@ -47,6 +50,29 @@ static void add_function(Body *b, const char *name, BinaryenType result,
     BinaryenAddFunctionExport(b->module, name, name);
     vec_free(&b->locals);
     free(b->local_of);
+}
+
+/* A function of a script. Where it ends without a return it gives zero. */
+static void build_fn(BinaryenModuleRef module, Map *imports, const Plan *plan,
+                     const GenOptions *options, const PlanFn *f, const char *name) {
+    const Fn *fn = f->fn;
+    Body b = {module, plan, options, f->script, NULL, 0, imports, {0}, NULL};
+    Vec(BinaryenType) params = {0};
+    for (uint32_t i = 0; i < fn->nparams; i++)
+        vec_push(&params, gen_type(fn->params[i]->type));
+    declare_locals(&b, fn->vars, fn->nvars);
+    BinaryenExpressionRef body = gen_block(&b, &fn->body);
+    BinaryenType result = gen_result_type(fn);
+    if (result != BinaryenTypeNone()) {
+        BinaryenExpressionRef both[] = {body, gen_zero(&b, fn->result)};
+        body = BinaryenBlock(module, NULL, both, 2, BinaryenTypeAuto());
+    }
+    BinaryenAddFunction(module, name, BinaryenTypeCreate(params.at, params.len), result,
+                        b.locals.at, b.locals.len, body);
+    BinaryenAddFunctionExport(module, name, name);
+    vec_free(&b.locals);
+    free(b.local_of);
+    vec_free(&params);
 }
 
 static void build_shape(BinaryenModuleRef module, Map *imports, const Plan *plan,
@@ -123,6 +149,7 @@ typedef struct Decoder {
     Buf code;
     Vec(Hole) holes;
     Vec(TempUse) temps;
+    uint32_t nparams;
     Vec(uint32_t) open; /* ids of the constructs around the current instruction */
     uint32_t next_construct;
     bool jumps; /* `return` became a branch to the end of the template */
@@ -156,6 +183,13 @@ static void put_access(Decoder *d, const WasmInstr *i) {
     buf_uleb(&d->code, i->c);
 }
 
+static const WasmExport *export_of(const WasmModule *m, uint32_t func) {
+    for (uint32_t i = 0; i < m->exports.len; i++)
+        if (m->exports.at[i].space == WASM_SPACE_FUNC && m->exports.at[i].handle == func)
+            return &m->exports.at[i];
+    return NULL;
+}
+
 static bool decode_instr(Decoder *d, const uint8_t *body, const WasmInstr *i) {
     Hole h = {0};
     switch (i->op) {
@@ -171,19 +205,25 @@ static bool decode_instr(Decoder *d, const uint8_t *body, const WasmInstr *i) {
     case WASM_OP_LOCAL_GET:
     case WASM_OP_LOCAL_SET:
     case WASM_OP_LOCAL_TEE:
-        if (i->a >= d->temps.len)
+        if (i->a < d->nparams)
+            break; /* as it is */
+        if (i->a - d->nparams >= d->temps.len)
             return false;
         h.kind = HOLE_TEMP;
         h.access = i->op == WASM_OP_LOCAL_GET   ? HOLE_GET
                    : i->op == WASM_OP_LOCAL_SET ? HOLE_SET
                                                 : HOLE_TEE;
-        h.n = i->a;
+        h.n = i->a - d->nparams;
         use_temp(d, h.n, h.access != HOLE_GET);
         add_hole(d, h);
         return true;
     case WASM_OP_CALL: {
+        /* an import is a helper; a definition is a function of the script, exported under its
+         * hole's name */
         const WasmFunc *f = i->a < d->m->funcs.len ? &d->m->funcs.at[i->a] : NULL;
-        if (!f || f->import < 0 || !hole_parse(d->m->imports.at[f->import].name, &h))
+        const WasmExport *e = f && f->import < 0 ? export_of(d->m, i->a) : NULL;
+        if (!f || (f->import < 0 && !e) ||
+            !hole_parse(e ? e->name : d->m->imports.at[f->import].name, &h))
             return false;
         add_hole(d, h);
         return true;
@@ -247,6 +287,7 @@ static const Template *finish(Decoder *d, Arena *arena, const WasmTypes *locals,
     t->temps = memcpy(arena_array(arena, WasmType, locals->len + 1),
                       locals->at ? locals->at : (WasmType[1]){0}, locals->len * sizeof(WasmType));
     t->result = result;
+    t->nparams = d->nparams;
     buf_free(&code);
     vec_free(&holes);
     return t;
@@ -263,6 +304,10 @@ static const Template *decode(const WasmModule *m, const GenOptions *options, Ar
     WasmTypes locals = {0};
     const char *error = NULL;
     uint32_t first = wasm_func_locals(m, func, &locals, &error);
+    d.nparams = type->nparams;
+    locals.len -= d.nparams < locals.len ? d.nparams : locals.len;
+    if (locals.len)
+        memmove(locals.at, locals.at + d.nparams, locals.len * sizeof *locals.at);
     for (uint32_t i = 0; i < locals.len; i++)
         vec_push(&d.temps, ((TempUse){0}));
     vec_push(&d.open, 0);
@@ -311,6 +356,11 @@ static bool decode_all(Plan *plan, const GenOptions *options, const Template **i
             s->init = (void *)decode(&m, options, &plan->arena, name);
         ok = s->template || fault(diags, "a template cannot be decoded");
     }
+    for (uint32_t i = 0; ok && i < plan->fns.len; i++) {
+        hole_name(name, HOLE_FN, i, BinaryenTypeInt32());
+        plan->fns.at[i].template = (void *)decode(&m, options, &plan->arena, name);
+        ok = plan->fns.at[i].template || fault(diags, "a function cannot be decoded");
+    }
     for (uint32_t i = 0; ok && i < plan->scripts.len; i++) {
         snprintf(name, sizeof name, "i%u", i);
         init[i] = decode(&m, options, &plan->arena, name);
@@ -340,6 +390,11 @@ bool gen_templates(Plan *plan, const GenOptions *options, const Template **init,
         name[0] = 'd';
         if (s->variant->starts_dynamic)
             build_site_init(module, &imports, plan, options, s, name);
+        any = true;
+    }
+    for (uint32_t i = 0; i < plan->fns.len; i++) {
+        hole_name(name, HOLE_FN, i, BinaryenTypeInt32());
+        build_fn(module, &imports, plan, options, &plan->fns.at[i], name);
         any = true;
     }
     for (uint32_t i = 0; i < plan->scripts.len; i++) {

@@ -22,6 +22,7 @@ typedef enum HoleKind {
     HOLE_PAGES,     /* push the size in pages of memory n of the instruction, as i64 */
     HOLE_ELEMS,     /* push the size of the instruction's table, as i64 */
     HOLE_HELPER,    /* call helper n (Helper) */
+    HOLE_FN,        /* call function n of the plan (Plan.fns) */
     HOLE_CONDITION, /* push whether the reference operand makes the instruction branch */
 } HoleKind;
 
@@ -48,7 +49,8 @@ typedef struct Template {
     uint32_t nholes;
     const WasmType *temps; /* types of its temporaries; it zeroes those that it reads first */
     uint32_t ntemps;
-    WasmType result; /* of an alt body, WASM_NONE = none */
+    WasmType result;  /* of an alt body or a function, WASM_NONE = none */
+    uint32_t nparams; /* of a function: its first locals, not temporaries */
 } Template;
 
 typedef struct GenOptions {
@@ -58,9 +60,9 @@ typedef struct GenOptions {
 } GenOptions;
 
 /*
- * Compiles every shape of the plan that has no template yet (Shape.template), and the statements of
- * each script's scope: init[i] for plan->scripts.at[i], NULL if there are none. False on an
- * internal fault (reported).
+ * Compiles the functions of the scripts (PlanFn.template), every shape of the plan that has no
+ * template yet (Shape.template), and the statements of each script's scope: init[i] for
+ * plan->scripts.at[i], NULL if there are none. False on an internal fault (reported).
  */
 bool gen_templates(Plan *plan, const GenOptions *options, const Template **init, Diags *diags);
 

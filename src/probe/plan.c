@@ -204,7 +204,11 @@ static void cut_expr(Cut *c, Expr **slot) {
     Expr *e = *slot;
     switch (e->kind) {
     case EXPR_CALL:
-    case EXPR_METHOD: unsupported(c, e->span, "a function call"); return;
+        if (e->fn)
+            break;
+        unsupported(c, e->span, "this function");
+        return;
+    case EXPR_METHOD: unsupported(c, e->span, "a library call"); return;
     case EXPR_INDEX: unsupported(c, e->span, "a map"); return;
     case EXPR_TUPLE:
     case EXPR_FIELD: unsupported(c, e->span, "a tuple"); return;
@@ -224,7 +228,7 @@ static void cut_expr(Cut *c, Expr **slot) {
             return;
         }
     }
-    if (e->type->kind > TYPE_BOOL) {
+    if (e->type->kind > TYPE_BOOL && e->type->kind != TYPE_UNIT) {
         unsupported(c, e->span, arena_printf(&c->plan->arena, "a value of type %s", e->type->text));
         return;
     }
@@ -461,6 +465,23 @@ static bool check_alts(const Plan *plan, Diags *diags) {
     return true;
 }
 
+/* A function of the script: everything in it can be compiled. */
+static bool plan_fn(Plan *plan, uint32_t script, Fn *fn, Diags *diags) {
+    Variant none = {.script = script};
+    Cut c = {plan, &none, diags, true};
+    for (uint32_t i = 0; i < fn->nparams; i++)
+        if (fn->params[i]->type->kind > TYPE_BOOL)
+            unsupported(
+                &c, fn->params[i]->span,
+                arena_printf(&plan->arena, "a parameter of type %s", fn->params[i]->type->text));
+    if (fn->result->kind > TYPE_BOOL && fn->result->kind != TYPE_UNIT)
+        unsupported(&c, fn->result_span,
+                    arena_printf(&plan->arena, "a result of type %s", fn->result->text));
+    cut_block(&c, &fn->body);
+    vec_push(&plan->fns, ((PlanFn){fn, script, NULL}));
+    return c.ok;
+}
+
 static bool plan_script(Plan *plan, uint32_t index, Diags *diags) {
     Script *s = plan->scripts.at[index];
     ScopeCtx ctx = {.script_scope = true};
@@ -476,6 +497,8 @@ static bool plan_script(Plan *plan, uint32_t index, Diags *diags) {
         }
         vec_push(&plan->vars, ((PlanVar){var, index, UINT32_MAX, plan->vars.len}));
     }
+    for (uint32_t i = 0; ok && i < s->fns.len; i++)
+        ok &= plan_fn(plan, index, s->fns.at[i], diags);
     uint32_t number = 0;
     for (uint32_t i = 0; i < s->probes.len; i++)
         ok &= plan_probe(plan, index, s->probes.at[i], &number, diags);
@@ -508,6 +531,7 @@ void plan_free(Plan *plan) {
     vec_free(&plan->variants);
     vec_free(&plan->actions);
     vec_free(&plan->vars);
+    vec_free(&plan->fns);
     vec_free(&plan->shapes);
     arena_free(&plan->arena);
 }

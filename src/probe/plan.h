@@ -85,6 +85,13 @@ typedef struct PlanProbe {
     uint32_t first_var, nvars; /* its unshared and shared variables in Plan.vars */
 } PlanProbe;
 
+/* A function of a script. */
+typedef struct PlanFn {
+    const Fn *fn;
+    uint32_t script;
+    void *template; /* what gen/ made of it */
+} PlanFn;
+
 typedef struct ActionList {
     uint32_t *at;
     uint32_t len;
@@ -97,6 +104,7 @@ typedef struct Plan {
     Vec(Variant *) variants;
     Vec(Action) actions;
     Vec(PlanVar) vars;
+    Vec(PlanFn) fns;
     Vec(Shape *) shapes;
     ActionList by_op[WASM_OP_COUNT];      /* actions in script order */
     ActionList by_kind[EVENT_KIND_COUNT]; /* of events that are not instructions */

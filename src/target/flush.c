@@ -451,9 +451,23 @@ static void add_getters(Flush *f, Splicer *s) {
     }
 }
 
+/* The bodies of the script's functions, which were added empty. */
+static void fill_functions(Flush *f, Splicer *s) {
+    for (uint32_t i = 0; i < f->plan->fns.len; i++) {
+        const Template *t = f->plan->fns.at[i].template;
+        Buf body = {0};
+        s->out = &body;
+        splicer_begin(s, t->nparams);
+        splice_template(s, t, NULL, NULL);
+        flush_fill(f, s, f->fns[i], &body);
+        buf_free(&body);
+    }
+}
+
 bool flush_add(Flush *f, const Template *const *init, const OnceShapes *once) {
     Splicer s;
-    splicer_init(&s, f->m, f->plan, f->store, f->helpers);
+    splicer_init(&s, f->m, f->plan, f->store, f->helpers, f->fns);
+    fill_functions(f, &s);
     bool ok = add_start(f, &s, init, &once->begin);
     if (ok && f->flushes)
         ok = add_flush(f, &s, once);

@@ -5,7 +5,8 @@
 
 enum { CHUNK_ITEMS = 1000 };
 
-uint32_t flush_add_code(Flush *f, Splicer *s, uint32_t type, const char *name, const Buf *body) {
+/* Local declarations in front, `end` behind. */
+static Buf finish(const Splicer *s, const Buf *body) {
     Buf code = {0};
     buf_uleb(&code, s->pool.types.len);
     for (uint32_t i = 0; i < s->pool.types.len; i++) {
@@ -14,6 +15,15 @@ uint32_t flush_add_code(Flush *f, Splicer *s, uint32_t type, const char *name, c
     }
     buf_bytes(&code, body->data, body->len);
     wasm_put_op(&code, WASM_OP_END);
+    return code;
+}
+
+void flush_fill(Flush *f, Splicer *s, uint32_t func, const Buf *body) {
+    f->m->funcs.at[func].code = finish(s, body);
+}
+
+uint32_t flush_add_code(Flush *f, Splicer *s, uint32_t type, const char *name, const Buf *body) {
+    Buf code = finish(s, body);
     return wasm_add_func(f->m, type, text(name), &code, true);
 }
 

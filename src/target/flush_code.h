@@ -36,6 +36,9 @@ static inline uint64_t global_index(const Flush *f, uint32_t handle) {
 
 /* ---- functions ---- */
 
+/* Gives a function that was added without code its body. */
+void flush_fill(Flush *f, Splicer *s, uint32_t func, const Buf *body);
+
 /* Adds a function of `body` with the locals that the splicer took and the `end`; its handle. */
 uint32_t flush_add_code(Flush *f, Splicer *s, uint32_t type, const char *name, const Buf *body);
 

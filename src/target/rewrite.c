@@ -30,6 +30,7 @@ typedef struct Rewrite {
     Store store;
     Flush flush;
     uint32_t helpers[HELPER_COUNT];
+    uint32_t *fns; /* handles of the script's functions */
     Matcher matcher;
     uint8_t *touched; /* by function: TOUCHED ... */
     uint32_t *added;  /* by function: locals that pass 2 added */
@@ -388,6 +389,23 @@ static bool compile(Rewrite *r, const Template **init) {
     return gen_templates(r->plan, &gen, init, r->diags);
 }
 
+/* The script's functions, still without code: calls of them need their indices. */
+static void add_functions(Rewrite *r) {
+    r->flush.fns = r->fns = arena_array(&r->plan->arena, uint32_t, r->plan->fns.len + 1);
+    for (uint32_t i = 0; i < r->plan->fns.len; i++) {
+        const Fn *fn = r->plan->fns.at[i].fn;
+        WasmTypes params = {0};
+        for (uint32_t k = 0; k < fn->nparams; k++)
+            vec_push(&params, type_wasm(fn->params[k]->type));
+        WasmType result = type_wasm(fn->result);
+        uint32_t type = wasm_add_func_type(&r->m, params.at, params.len, &result,
+                                           fn->result->kind != TYPE_UNIT);
+        Buf none = {0};
+        r->fns[i] = wasm_add_func(&r->m, type, fn->name, &none, true);
+        vec_free(&params);
+    }
+}
+
 static bool emit(Rewrite *r, Buf *out) {
     OnceShapes once = {once_shapes(r, EVENT_BEGIN), once_shapes(r, EVENT_END),
                        once_shapes(r, EVENT_REPORT)};
@@ -404,13 +422,14 @@ static bool emit(Rewrite *r, Buf *out) {
     if (!flush_plan(&r->flush) || !compile(r, init) ||
         !helpers_add(&r->m, r->plan, init, r->helpers, r->diags))
         return false;
+    add_functions(r);
     drop_stale(r);
     wasm_layout(&r->m);
     store_laid_out(&r->store, &r->m);
     if (!flush_add(&r->flush, init, &once))
         return false;
     add_exit_types(r);
-    splicer_init(&r->splicer, &r->m, r->plan, &r->store, r->helpers);
+    splicer_init(&r->splicer, &r->m, r->plan, &r->store, r->helpers, r->fns);
     if (r->flush.guard_grow)
         r->splicer.grow = r->flush.grow;
     r->matcher.at = splice_at;

@@ -48,8 +48,9 @@ void pool_free(LocalPool *p) {
 /* ---- the splicer ---- */
 
 void splicer_init(Splicer *s, const WasmModule *m, const Plan *plan, const Store *store,
-                  const uint32_t *helpers) {
-    *s = (Splicer){.m = m, .plan = plan, .store = store, .helpers = helpers, .grow = UINT32_MAX};
+                  const uint32_t *helpers, const uint32_t *fns) {
+    *s = (Splicer){
+        .m = m, .plan = plan, .store = store, .helpers = helpers, .fns = fns, .grow = UINT32_MAX};
     s->frame.local = mem_alloc(sizeof *s->frame.local * (plan->vars.len + 1u));
     memset(s->frame.local, 0xff, sizeof *s->frame.local * (plan->vars.len + 1u));
 }
@@ -201,6 +202,9 @@ static void put_hole(Splicer *s, const Hole *h, const Variant *v, const Site *si
     case HOLE_ELEMS: put_size(s, h, site->instr); break;
     case HOLE_HELPER:
         put_op_index(s, WASM_OP_CALL, wasm_final(s->m, WASM_SPACE_FUNC, s->helpers[h->n]));
+        break;
+    case HOLE_FN:
+        put_op_index(s, WASM_OP_CALL, wasm_final(s->m, WASM_SPACE_FUNC, s->fns[h->n]));
         break;
     case HOLE_CONDITION: put_condition(s, site->instr); break;
     }

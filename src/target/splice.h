@@ -33,6 +33,7 @@ typedef struct Splicer {
     const Plan *plan;
     const Store *store;
     const uint32_t *helpers; /* handles by Helper */
+    const uint32_t *fns;     /* handles by index into Plan.fns */
     uint32_t grow; /* handle of the function that stands for memory.grow of memory 0; UINT32_MAX =
                       none */
     LocalPool pool;
@@ -50,7 +51,7 @@ typedef struct Splicer {
 } Splicer;
 
 void splicer_init(Splicer *s, const WasmModule *m, const Plan *plan, const Store *store,
-                  const uint32_t *helpers);
+                  const uint32_t *helpers, const uint32_t *fns);
 void splicer_free(Splicer *s);
 /* Begins a function whose own parameters and locals count `locals`. */
 void splicer_begin(Splicer *s, uint32_t locals);
