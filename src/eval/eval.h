@@ -1,0 +1,263 @@
+/*
+ * eval/eval.h - an interpreter for validated WebAssembly, for code that must run while compiling.
+ *
+ * A store holds everything that runs: instances of modules, their functions, memories, tables and
+ * globals, and host functions. All of it lives until the store is freed, so that references between
+ * instances stay good. Nothing a module does can harm the program that runs it: there are limits
+ * for memory, calls and the operand stack, and every instruction costs fuel.
+ *
+ *     EvalStore *s = eval_store_new(NULL);
+ *     EvalInstance *i = eval_instantiate(s, &module, resolve, ctx, &error);
+ *     eval_set_fuel(s, 1000000);
+ *     if (i && eval_call(s, eval_func(i, 3), args, 1, results, 1, &error)) ...
+ *     eval_store_free(s);
+ *
+ * What runs: MVP, sign extension, saturating truncation, bulk memory, reference types, multi-value,
+ * several memories, 64-bit memories and tables, custom page sizes, tail calls, typed function
+ * references, extended constant expressions. What does not: SIMD, GC, exceptions, threads.
+ */
+#ifndef WHAMMC_EVAL_EVAL_H
+#define WHAMMC_EVAL_EVAL_H
+
+#include "wasm/module.h"
+
+typedef struct EvalStore EvalStore;
+typedef struct EvalInstance EvalInstance;
+typedef struct EvalFunc EvalFunc;
+typedef struct EvalMemory EvalMemory;
+typedef struct EvalTable EvalTable;
+typedef struct EvalGlobal EvalGlobal;
+typedef struct EvalTag EvalTag;
+
+/* ---- errors ---- */
+
+/* What can go wrong. The texts of traps are those of the specification. */
+/* clang-format off */
+#define EVAL_STATUSES(X)                                                                           \
+    X(OK, "no error")                                                                              \
+    /* instantiation */                                                                            \
+    X(UNKNOWN_IMPORT, "unknown import")                                                            \
+    X(IMPORT_TYPE, "incompatible import type")                                                     \
+    X(UNSUPPORTED, "not supported")                                                                \
+    X(TOO_LARGE, "too large")                                                                      \
+    /* calls from outside */                                                                       \
+    X(ARGUMENTS, "wrong arguments")                                                                \
+    X(HOST, "host function failed")                                                                \
+    /* traps */                                                                                    \
+    X(UNREACHABLE, "unreachable")                                                                  \
+    X(DIVIDE_BY_ZERO, "integer divide by zero")                                                    \
+    X(INTEGER_OVERFLOW, "integer overflow")                                                        \
+    X(CONVERSION, "invalid conversion to integer")                                                 \
+    X(MEMORY_BOUNDS, "out of bounds memory access")                                                \
+    X(TABLE_BOUNDS, "out of bounds table access")                                                  \
+    X(UNDEFINED_ELEMENT, "undefined element")                                                      \
+    X(UNINITIALIZED_ELEMENT, "uninitialized element")                                              \
+    X(CALL_TYPE, "indirect call type mismatch")                                                    \
+    X(NULL_FUNCTION, "null function reference")                                                    \
+    X(NULL_REFERENCE, "null reference")                                                            \
+    X(STACK, "call stack exhausted")                                                               \
+    X(FUEL, "out of fuel")
+/* clang-format on */
+typedef enum EvalStatus {
+#define EVAL_STATUS(id, text) EVAL_##id,
+    EVAL_STATUSES(EVAL_STATUS)
+#undef EVAL_STATUS
+} EvalStatus;
+
+/* The text of a status, as above. */
+const char *eval_status_text(EvalStatus status);
+
+#define EVAL_NOWHERE UINT32_MAX
+
+/* What went wrong, and where if that is an instruction. */
+typedef struct EvalError {
+    EvalStatus status;
+    const WasmModule *module; /* the module that was being instantiated or run; may be NULL */
+    uint32_t func;            /* the function that ran, by handle, or EVAL_NOWHERE */
+    uint32_t pc;              /* the instruction's offset in its body */
+    char text[200];           /* the status' text, with details if there are some */
+} EvalError;
+
+/* The instruction in the bytes of the module; NO_SPAN if it has no place. */
+Span eval_error_span(const EvalError *error);
+
+/* Sets status and text (printf-like, NULL = the status' own) and no place. Gives false, for host
+ * functions to return. */
+bool eval_fail(EvalError *error, EvalStatus status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* ---- values ---- */
+
+/*
+ * A number or a reference. `bits`: i32 and f32 in the low half, the rest 0; references: 0 is null,
+ * functions are EvalFunc pointers, external references whatever else the host likes. Type indices
+ * in `type` are the store's (eval_type).
+ */
+typedef struct EvalValue {
+    WasmType type;
+    uint64_t bits;
+} EvalValue;
+
+#define EVAL_EXTERNREF WASM_REF(1, WASM_HEAP(WASM_HEAP_EXTERN))
+
+static inline EvalValue eval_i32(uint32_t v) {
+    return (EvalValue){WASM_I32, v};
+}
+static inline EvalValue eval_i64(uint64_t v) {
+    return (EvalValue){WASM_I64, v};
+}
+static inline EvalValue eval_f32(float v) {
+    uint32_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return (EvalValue){WASM_F32, bits};
+}
+static inline EvalValue eval_f64(double v) {
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return (EvalValue){WASM_F64, bits};
+}
+static inline EvalValue eval_funcref(const EvalFunc *func) {
+    return (EvalValue){WASM_FUNCREF, (uint64_t)(uintptr_t)func};
+}
+static inline EvalValue eval_externref(uint64_t v) {
+    return (EvalValue){EVAL_EXTERNREF, v};
+}
+static inline float eval_as_f32(EvalValue v) {
+    float f;
+    uint32_t bits = (uint32_t)v.bits;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+static inline double eval_as_f64(EvalValue v) {
+    double f;
+    memcpy(&f, &v.bits, sizeof f);
+    return f;
+}
+static inline EvalFunc *eval_as_func(EvalValue v) {
+    return (EvalFunc *)(uintptr_t)v.bits;
+}
+
+/* ---- the store ---- */
+
+/* 0 = the default. */
+typedef struct EvalLimits {
+    uint64_t memory_bytes; /* of all memories together; default 1 GiB */
+    uint64_t table_items;  /* of all tables together; default 10 million */
+    uint32_t call_depth;   /* calls within calls; default 20,000 */
+    uint32_t stack_slots;  /* locals and operands of all calls together; default 1 million */
+} EvalLimits;
+
+/* A new store with fuel for nothing yet. `limits` may be NULL. Free with eval_store_free. */
+EvalStore *eval_store_new(const EvalLimits *limits);
+void eval_store_free(EvalStore *s);
+
+/*
+ * Fuel: one unit an instruction; bulk operations, growing, branches with many values and calls of
+ * functions with many locals cost more, by size. Instantiation needs fuel for the start function.
+ */
+void eval_set_fuel(EvalStore *s, uint64_t fuel);
+uint64_t eval_fuel(const EvalStore *s);
+
+/* ---- host functions ---- */
+
+/* One call of a host function. */
+typedef struct EvalCall {
+    EvalStore *store;
+    EvalInstance *caller; /* the instance whose code calls; NULL if called from outside */
+    const EvalValue *args;
+    EvalValue *results; /* typed, zero; the function sets `bits` */
+    EvalError *error;   /* filled by eval_fail when it gives false */
+} EvalCall;
+
+/* False = trap. It may call eval_call on the same store; such nesting is limited. */
+typedef bool (*EvalHost)(void *ctx, EvalCall *call);
+
+/* New things to import, owned by the store. Type indices are the store's. Memories and tables are
+ * NULL if they are too large. */
+EvalFunc *eval_host_func(EvalStore *s, const WasmType *params, uint32_t nparams,
+                         const WasmType *results, uint32_t nresults, EvalHost host, void *ctx);
+EvalMemory *eval_new_memory(EvalStore *s, WasmLimits limits);
+EvalTable *eval_new_table(EvalStore *s, WasmType type, WasmLimits limits, EvalValue init);
+EvalGlobal *eval_new_global(EvalStore *s, WasmType type, bool mutable, EvalValue init);
+
+/* ---- instances ---- */
+
+/* What can be imported and exported; `space` says which. */
+typedef struct EvalExtern {
+    WasmSpace space; /* FUNC, TABLE, MEMORY, GLOBAL or TAG */
+    union {
+        EvalFunc *func;
+        EvalTable *table;
+        EvalMemory *memory;
+        EvalGlobal *global;
+        EvalTag *tag; /* can only be handed on */
+    };
+} EvalExtern;
+
+/* Gives what an import is bound to; false if there is nothing. Whether it fits is checked after. */
+typedef bool (*EvalResolve)(void *ctx, const WasmImport *import, EvalExtern *what);
+
+/*
+ * Makes an instance of a module that was read and validated, and runs its start function. NULL with
+ * *error if that fails; as in the specification, what active segments and the start function did
+ * to others before a trap stays. The module and its bytes must outlive the store, and nothing may
+ * be added to it. `resolve` may be NULL if there are no imports.
+ */
+EvalInstance *eval_instantiate(EvalStore *s, const WasmModule *m, EvalResolve resolve, void *ctx,
+                               EvalError *error);
+
+/* Why the interpreter cannot run a module, in *error; true if it can. */
+bool eval_supported(const WasmModule *m, EvalError *error);
+
+/* What an instance exports under a name; false if nothing. */
+bool eval_export(const EvalInstance *i, Str name, EvalExtern *what);
+
+/* By handle (imports first); NULL if there is none. */
+EvalFunc *eval_func(const EvalInstance *i, uint32_t index);
+EvalMemory *eval_memory(const EvalInstance *i, uint32_t index);
+EvalTable *eval_table(const EvalInstance *i, uint32_t index);
+EvalGlobal *eval_global(const EvalInstance *i, uint32_t index);
+const WasmModule *eval_module(const EvalInstance *i);
+
+/* A type of the instance's module in terms of the store. */
+WasmType eval_type(const EvalInstance *i, WasmType t);
+
+/* ---- functions ---- */
+
+/* The type of a function; type indices in it are the store's. Valid until something is
+ * instantiated. */
+const WasmTypeDef *eval_func_type(const EvalStore *s, const EvalFunc *f);
+
+/* The instance that defines a function, and its handle there; NULL for host functions. */
+EvalInstance *eval_func_instance(const EvalFunc *f, uint32_t *index);
+
+/*
+ * Calls a function. `args` must be as its type says; `results` has room for `nresults`, which must
+ * be as many as it gives. False with *error on a trap; *error is not touched otherwise.
+ */
+bool eval_call(EvalStore *s, EvalFunc *f, const EvalValue *args, uint32_t nargs, EvalValue *results,
+               uint32_t nresults, EvalError *error);
+
+/* ---- memories, tables, globals ---- */
+
+/* The contents; the address is good until the memory grows. NULL if the size is 0. */
+uint8_t *eval_memory_data(EvalMemory *m);
+uint64_t eval_memory_size(const EvalMemory *m); /* in bytes */
+/* Copies n bytes from or to the memory; false if they are not all inside. */
+bool eval_memory_read(const EvalMemory *m, uint64_t at, void *to, uint64_t n);
+bool eval_memory_write(EvalMemory *m, uint64_t at, const void *from, uint64_t n);
+/* Grows by `pages`; false if the maximum or the store's limit forbids. */
+bool eval_memory_grow(EvalStore *s, EvalMemory *m, uint64_t pages);
+
+uint64_t eval_table_size(const EvalTable *t);
+WasmType eval_table_type(const EvalTable *t);
+/* An item; false if there is none, or (set) if the value does not fit. */
+bool eval_table_get(const EvalTable *t, uint64_t index, EvalValue *value);
+bool eval_table_set(EvalStore *s, EvalTable *t, uint64_t index, EvalValue value);
+
+EvalValue eval_global_get(const EvalGlobal *g);
+bool eval_global_mutable(const EvalGlobal *g);
+/* Sets it, mutable or not; false if the value does not fit its type. */
+bool eval_global_set(EvalStore *s, EvalGlobal *g, EvalValue value);
+
+#endif

@@ -1,0 +1,281 @@
+/*
+ * eval/prepare.c - makes a function body ready to run: words of 32 bits with branch targets.
+ *
+ * The typer knows the height of the operand stack at each instruction, so that a branch knows where
+ * its target is and how far its values move; blocks and their ends need no instructions of their
+ * own, and code that cannot be reached is left out.
+ */
+#include "eval/store.h"
+
+/* An open construct. */
+typedef struct Label {
+    uint16_t op;        /* BLOCK, LOOP, IF; WASM_OP_COUNT = the body */
+    bool dead;          /* it is itself in unreachable code */
+    uint32_t start;     /* its first word, where branches to a loop go */
+    uint32_t fixups;    /* last word that shall hold the word of its end, 0 = none; that word holds
+                           the one before */
+    uint32_t otherwise; /* word of an `if` that shall hold the start of what is else, 0 = none */
+    uint32_t height;    /* of the operand stack, in slots, where branches put their values */
+    uint32_t arity;     /* number of values that branches carry */
+} Label;
+
+typedef struct Prepare {
+    const WasmModule *m;
+    WasmTyper *t;
+    EvalCode *code;
+    Vec(Label) labels;
+} Prepare;
+
+/* ---- words ---- */
+
+static void put(Prepare *p, uint32_t word) {
+    vec_push(&p->code->words, word);
+}
+
+static uint32_t here(const Prepare *p) {
+    return p->code->words.len;
+}
+
+static void put1(Prepare *p, uint32_t op, uint32_t a) {
+    put(p, op);
+    put(p, a);
+}
+
+static void put2(Prepare *p, uint32_t op, uint32_t a, uint32_t b) {
+    put1(p, op, a);
+    put(p, b);
+}
+
+/* A word for where a label is. Word 0 is never such a word: an instruction is in front. */
+static void put_target(Prepare *p, Label *l) {
+    if (l->op == WASM_OP_LOOP) {
+        put(p, l->start);
+    } else {
+        put(p, l->fixups);
+        l->fixups = here(p) - 1;
+    }
+}
+
+/* The end of a construct: what refers to it learns where it is. */
+static void bind(Prepare *p, Label *l) {
+    for (uint32_t at = l->fixups, older; at; at = older) {
+        older = p->code->words.at[at];
+        p->code->words.at[at] = here(p);
+    }
+    if (l->otherwise)
+        p->code->words.at[l->otherwise] = here(p);
+    l->fixups = l->otherwise = 0;
+}
+
+/* ---- branches ---- */
+
+static Label *label(Prepare *p, uint32_t depth) {
+    return &p->labels.at[p->labels.len - 1 - depth];
+}
+
+/* The slots in use when there are `operands` operands. */
+static uint32_t slots(const Prepare *p, uint32_t operands) {
+    return p->code->nlocals + operands;
+}
+
+/* A branch from where the operand stack has `operands` items. */
+static void put_branch(Prepare *p, Label *l, uint32_t operands) {
+    bool moves = slots(p, operands) - l->arity != l->height;
+    put(p, moves ? EVAL_OP_BR_MOVE : EVAL_OP_BR);
+    put_target(p, l);
+    if (moves) {
+        put(p, l->height);
+        put(p, l->arity);
+    }
+}
+
+/* A branch that is left out by `skip`, an instruction with a target. */
+static void put_skipped(Prepare *p, uint32_t skip, Label *l, uint32_t operands) {
+    put1(p, skip, 0);
+    uint32_t at = here(p) - 1;
+    put_branch(p, l, operands);
+    p->code->words.at[at] = here(p);
+}
+
+static void put_br_if(Prepare *p, Label *l, uint32_t operands) {
+    if (slots(p, operands) - l->arity != l->height) {
+        put_skipped(p, EVAL_OP_BR_UNLESS, l, operands);
+    } else {
+        put(p, EVAL_OP_BR_IF);
+        put_target(p, l);
+    }
+}
+
+static void put_br_table(Prepare *p, const WasmInstr *i) {
+    const uint8_t *at = i->vec;
+    put2(p, EVAL_OP_BR_TABLE, label(p, i->a)->arity, i->count);
+    for (uint32_t k = 0; k <= i->count; k++) {
+        Label *l = label(p, k < i->count ? wasm_vec_u32(&at) : i->a);
+        put_target(p, l);
+        put(p, l->height);
+    }
+}
+
+/* ---- constructs ---- */
+
+/* Behind the typer's step over the opener. */
+static void open_label(Prepare *p, uint16_t op, bool dead) {
+    const WasmFrame *f = &vec_last(&p->t->frames);
+    Label l = {.op = op, .dead = dead, .start = here(p)};
+    l.height = slots(p, f->height);
+    l.arity = wasm_frame_label(p->m, f).len;
+    if (op == WASM_OP_IF && !dead) {
+        put1(p, EVAL_OP_BR_UNLESS, 0);
+        l.otherwise = here(p) - 1;
+    }
+    vec_push(&p->labels, l);
+}
+
+/* In front of the typer's step over `else`. */
+static void put_else(Prepare *p, bool dead) {
+    Label *l = &vec_last(&p->labels);
+    if (!dead) {
+        put(p, EVAL_OP_BR);
+        put_target(p, l);
+    }
+    if (l->otherwise)
+        p->code->words.at[l->otherwise] = here(p);
+    l->otherwise = 0;
+}
+
+/* ---- instructions ---- */
+
+static void put_memory(Prepare *p, const WasmInstr *i) {
+    if (i->c > UINT32_MAX)
+        put(p, EVAL_OP_OUTSIDE);
+    else
+        put2(p, i->op, i->b, (uint32_t)i->c);
+}
+
+/* Instructions that are neither constructs nor branches: what the table says about immediates. */
+static void put_plain(Prepare *p, const WasmInstr *i) {
+    switch (wasm_ops[i->op].imm) {
+    case WASM_IMM_I32:
+    case WASM_IMM_F32: put1(p, EVAL_OP_CONST32, (uint32_t)i->c); break;
+    case WASM_IMM_I64:
+    case WASM_IMM_F64: put2(p, EVAL_OP_CONST64, (uint32_t)i->c, (uint32_t)(i->c >> 32)); break;
+    case WASM_IMM_HEAP: put1(p, EVAL_OP_CONST32, 0); break; /* ref.null */
+    case WASM_IMM_MEMARG: put_memory(p, i); break;
+    case WASM_IMM_TYPE_TABLE:
+    case WASM_IMM_DATA_MEMORY:
+    case WASM_IMM_MEMORY_MEMORY:
+    case WASM_IMM_ELEM_TABLE:
+    case WASM_IMM_TABLE_TABLE: put2(p, i->op, i->a, i->b); break;
+    case WASM_IMM_FUNC:
+    case WASM_IMM_TYPE:
+    case WASM_IMM_LOCAL:
+    case WASM_IMM_GLOBAL:
+    case WASM_IMM_TABLE:
+    case WASM_IMM_MEMORY:
+    case WASM_IMM_DATA:
+    case WASM_IMM_ELEM: put1(p, i->op, i->a); break;
+    default: put(p, i->op); break;
+    }
+}
+
+/* An instruction that can be reached, in front of the typer's step. */
+static void put_instr(Prepare *p, const WasmInstr *i) {
+    uint32_t operands = p->t->stack.len;
+    switch (i->op) {
+    case WASM_OP_NOP:
+    case WASM_OP_BLOCK:
+    case WASM_OP_LOOP:
+    case WASM_OP_IF:
+    case WASM_OP_ELSE:
+    case WASM_OP_END:
+    /* These do not change the slot. */
+    case WASM_OP_I32_REINTERPRET_F32:
+    case WASM_OP_I64_REINTERPRET_F64:
+    case WASM_OP_F32_REINTERPRET_I32:
+    case WASM_OP_F64_REINTERPRET_I64:
+    case WASM_OP_I64_EXTEND_I32_U: break;
+    case WASM_OP_BR: put_branch(p, label(p, i->a), operands); break;
+    case WASM_OP_BR_IF: put_br_if(p, label(p, i->a), operands - 1); break;
+    case WASM_OP_BR_TABLE: put_br_table(p, i); break;
+    case WASM_OP_BR_ON_NULL: put_skipped(p, EVAL_OP_BR_VALUE, label(p, i->a), operands - 1); break;
+    case WASM_OP_BR_ON_NON_NULL: put_skipped(p, EVAL_OP_BR_NULL, label(p, i->a), operands); break;
+    case WASM_OP_RETURN: put(p, EVAL_OP_RETURN); break;
+    case WASM_OP_TYPED_SELECT: put(p, WASM_OP_SELECT); break;
+    default: put_plain(p, i); break;
+    }
+}
+
+/* ---- bodies ---- */
+
+static void step(Prepare *p, const WasmInstr *i, uint32_t *deepest) {
+    bool dead = vec_last(&p->labels).dead || wasm_typer_dead(p->t);
+    if (!dead) {
+        vec_push(&p->code->sites, (EvalSite){here(p), i->offset});
+        put_instr(p, i);
+        if (vec_last(&p->code->sites).word == here(p))
+            p->code->sites.len--; /* no words, no site; an `if` gets one below */
+    }
+    if (i->op == WASM_OP_ELSE)
+        put_else(p, dead);
+    wasm_typer_step(p->t, i);
+    switch (i->op) {
+    case WASM_OP_IF:
+        if (!dead)
+            vec_push(&p->code->sites, (EvalSite){here(p), i->offset});
+        open_label(p, i->op, dead);
+        break;
+    case WASM_OP_BLOCK:
+    case WASM_OP_LOOP: open_label(p, i->op, dead); break;
+    case WASM_OP_END:
+        bind(p, &vec_last(&p->labels));
+        p->labels.len--;
+        break;
+    default: break;
+    }
+    if (p->t->stack.len > *deepest)
+        *deepest = p->t->stack.len;
+}
+
+bool eval_prepare(EvalStore *s, EvalFunc *f, EvalError *error) {
+    const WasmModule *m = f->instance->module;
+    Prepare p = {.m = m, .t = &s->typer};
+    WasmCode code;
+    WasmInstr i;
+    if (!wasm_typer_begin(p.t, m, f->index, &code)) {
+        eval_fail(error, EVAL_UNSUPPORTED, "function %u is not valid: %s", f->index, p.t->error);
+        return false;
+    }
+    p.code = mem_zalloc(sizeof *p.code);
+    p.code->nlocals = p.t->locals.len;
+    uint32_t deepest = f->nresults;
+    vec_push(&p.labels,
+             (Label){.op = WASM_OP_COUNT, .height = p.code->nlocals, .arity = f->nresults});
+    while (p.labels.len && wasm_next(&code, &i))
+        step(&p, &i, &deepest);
+    put(&p, EVAL_OP_RETURN);
+    /* Parameters and results have the same place. */
+    p.code->slots = p.code->nlocals + deepest;
+    vec_free(&p.labels);
+    f->code = p.code;
+    return true;
+}
+
+uint32_t eval_site(const EvalCode *code, uint32_t word) {
+    uint32_t low = 0, high = code->sites.len;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (code->sites.at[middle].word <= word)
+            low = middle;
+        else
+            high = middle;
+    }
+    return code->sites.len ? code->sites.at[low].pc : 0;
+}
+
+void eval_code_free(EvalCode *code) {
+    if (!code)
+        return;
+    vec_free(&code->words);
+    vec_free(&code->sites);
+    free(code);
+}

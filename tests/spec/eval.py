@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""Runs WebAssembly's official test suite in the interpreter of eval/ and prints TAP, one line a script.
+
+usage: WASM_TESTSUITE=CHECKOUT tests/spec/eval.py [GLOB...]
+
+CHECKOUT is a checkout of https://github.com/WebAssembly/testsuite; scripts are translated by wasm-tools
+json-from-wast, which knows all of them, or else by wast2json. Every result, trap and failure to instantiate must be as the script says. What a script does with modules that the
+interpreter refuses (SIMD, GC, exceptions, threads) is left out and counted. Whether modules are valid is what
+run.py tests. GLOB selects scripts.
+
+Other environment: EVALUATE, the program to test (default: tests/unit/evaluate of the build directory); WASM_TOOLS,
+the program wasm-tools (default: looked for in PATH).
+"""
+
+import collections
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from run import Untranslated, find_scripts
+
+# Proposals with instructions that the interpreter does not know.
+LEFT_OUT = ("simd_", "relaxed_", "proposals/threads/", "legacy/")
+UNSUPPORTED = "3"  # of EvalStatus
+ASSERTS = ("assert_return", "assert_trap", "assert_exhaustion", "assert_uninstantiable", "assert_unlinkable")
+# What wast2json calls a trap, where the interpreter says it in other words.
+SYNONYMS = {"undefined": "undefined element", "uninitialized": "uninitialized element"}
+
+
+class Wrong(Exception):
+    """An answer that is not as the script says."""
+
+
+def wasm_tools():
+    """The program, or None."""
+    return shutil.which(os.environ.get("WASM_TOOLS", "wasm-tools"))
+
+
+def translate(script, directory):
+    """The commands of a script."""
+    output = os.path.join(directory, "script.json")
+    if wasm_tools():
+        tool = [wasm_tools(), "json-from-wast", script, "-o", output, "--wasm-dir", directory]
+    else:
+        tool = ["wast2json", "--enable-all", script, "-o", output]
+    done = subprocess.run(tool, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                          encoding="utf-8", errors="replace")
+    if done.returncode:
+        raise Untranslated(done.stderr.strip().splitlines()[0] if done.stderr.strip() else f"{tool[0]} failed")
+    with open(output, encoding="utf-8") as file:
+        return json.load(file)["commands"]
+
+
+# --- Commands -------------------------------------------------------------------------------------------
+
+
+def name(text):
+    """A name as `evaluate` reads it."""
+    return "-" if text is None else text.encode("utf-8", "surrogatepass").hex() or '""'
+
+
+def line_of(command, directory):
+    """The line for `evaluate`, or None for what it has nothing to do with."""
+    kind = command["type"]
+    if kind in ("assert_uninstantiable", "assert_unlinkable") or kind == "module":
+        path = os.path.join(directory, command["filename"])
+        return f"module {name(command.get('name'))} {path}" if path.endswith(".wasm") else None
+    if kind == "register":
+        return f"register {name(command['as'])} {name(command.get('name'))}"
+    action = command.get("action")
+    if not action or kind not in ("action", "assert_return", "assert_trap", "assert_exhaustion"):
+        return None
+    words = ["call" if action["type"] == "invoke" else "get", name(action.get("module")), name(action["field"])]
+    words += [f"{arg['type']}:{arg['value']}" for arg in action.get("args", ())]
+    return " ".join(words)
+
+
+def is_nan(bits, width, quiet_only):
+    """A canonical NaN (any sign), or an arithmetic one."""
+    mantissa = 23 if width == 32 else 52
+    payload = bits & ((1 << mantissa) - 1)
+    exponent = bits >> mantissa & ((1 << (width - mantissa - 1)) - 1)
+    if exponent != (1 << (width - mantissa - 1)) - 1:
+        return False
+    return payload == 1 << (mantissa - 1) if quiet_only else payload >> (mantissa - 1) == 1
+
+
+def check_value(want, have):
+    """One result."""
+    kind, _, bits = have.partition(":")
+    value = want.get("value")
+    if want["type"] in ("f32", "f64") and value in ("nan:canonical", "nan:arithmetic"):
+        good = kind == want["type"] and is_nan(int(bits), int(kind[1:]), value == "nan:canonical")
+    elif want["type"] in ("i32", "i64", "f32", "f64"):
+        good = kind == want["type"] and int(bits) == int(value) % (1 << int(kind[1:]))
+    elif value in (None, "null"):  # any reference of the type, or null
+        good = kind not in ("i32", "i64", "f32", "f64") and (value is None or bits == "null")
+    else:
+        good = bits == value
+    if not good:
+        raise Wrong(f"expected {want['type']}:{value}, got {have}")
+
+
+def check(command, answer):
+    """Compares an answer with what the script says."""
+    kind, words = command["type"], answer.split(" ")
+    if kind in ("module", "register", "action"):
+        if words[0] != "ok":
+            raise Wrong(f"{kind}: {answer}")
+    elif kind == "assert_return":
+        if words[0] != "ok":
+            raise Wrong(f"expected to return, got {answer}")
+        expected = command.get("expected", [])
+        if len(expected) != len(words) - 1:
+            raise Wrong(f"expected {len(expected)} results, got {answer}")
+        for want, have in zip(expected, words[1:]):
+            check_value(want, have)
+    else:
+        text = SYNONYMS.get(command["text"], command["text"])
+        got = answer.split(" ", 2)[2] if words[0] == "error" else answer
+        if words[0] != "error" or not (got.startswith(text) or text.startswith(got.split(" (")[0])):
+            raise Wrong(f"expected {text}, got {answer}")
+
+
+# --- Running --------------------------------------------------------------------------------------------
+
+
+def run_script(program, script, totals):
+    """The problems of one script, and how many assertions were compared and left out."""
+    with tempfile.TemporaryDirectory() as directory:
+        commands = [(command, line_of(command, directory)) for command in translate(script, directory)]
+        commands = [(command, line) for command, line in commands if line]
+        done = subprocess.run([program], input="".join(line + "\n" for _, line in commands), encoding="utf-8",
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, errors="replace")
+    answers = done.stdout.splitlines()
+    problems, compared, left_out = [], 0, 0
+    refused = {}  # instances that do not exist because the interpreter refused their modules
+    if done.returncode or len(answers) != len(commands):
+        problems.append(f"status {done.returncode} after {len(answers)} of {len(commands)} commands {done.stderr[-600:]}")
+    for (command, _), answer in zip(commands, answers):
+        kind = command["type"]
+        is_module = kind in ("module", "assert_uninstantiable", "assert_unlinkable")
+        missing = answer.startswith(f"error {UNSUPPORTED} ")
+        if is_module:
+            if missing:
+                totals["modules refused"] += 1
+            if kind == "module":
+                refused[None] = refused[command.get("name")] = missing
+        else:
+            target = command.get("action", command)
+            missing = refused.get(target.get("module", command.get("name")), False)
+        if missing:
+            left_out += kind in ASSERTS
+            continue
+        if not is_module or kind != "module":
+            compared += kind in ASSERTS
+        try:
+            check(command, answer)
+        except Wrong as wrong:
+            problems.append(f"line {command['line']}: {wrong}")
+    return problems, compared, left_out
+
+
+def main():
+    suite = os.environ.get("WASM_TESTSUITE")
+    if not suite:
+        print("ok 1 - the official test suite, run # SKIP WASM_TESTSUITE does not name a checkout of it")
+        return 0
+    if not wasm_tools() and not shutil.which("wast2json"):
+        print("ok 1 - the official test suite, run # SKIP there is neither wasm-tools nor wast2json in PATH")
+        return 0
+    program = os.path.abspath(os.environ.get("EVALUATE", "tests/unit/evaluate"))
+    totals = collections.Counter()
+    scripts = [script for script in find_scripts(suite, sys.argv[1:]) if not script.startswith(LEFT_OUT)]
+    for number, script in enumerate(scripts, 1):
+        try:
+            problems, compared, left_out = run_script(program, os.path.join(suite, script), totals)
+        except Untranslated as reason:
+            print(f"ok {number} - {script} # SKIP not translated: {reason}")
+            totals["scripts skipped"] += 1
+            continue
+        totals["scripts"] += 1
+        totals["assertions"] += compared
+        totals["assertions left out"] += left_out
+        totals["wrong answers"] += len(problems)
+        print(f"{'not ok' if problems else 'ok'} {number} - {script}: {compared} assertions")
+        for problem in problems:
+            print("# " + problem)
+    print("# " + ", ".join(f"{count} {what}" for what, count in totals.items()))
+    return 1 if totals["wrong answers"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
