@@ -114,7 +114,7 @@ typedef struct Bound {
     bool assignable;
     bool literal;      /* integer constant that takes the type its context wants, like an int literal
                           (data_size, category_id, bytecode); `type` is what it has without a context */
-    bool boundable;    /* static and typed, but a type bound may restate its type */
+    bool boundable;    /* typed, but a type bound may state another type */
     const Type *type;  /* NULL = open: needs a type bound in the rule */
 } Bound;
 

@@ -41,8 +41,8 @@ static bool has_operand(const WasmTypes *list, const Operand *o, bool address) {
     return compatible(t, o->type) || (address && t == WASM_I64 && type_wasm(o->type) == WASM_I32);
 }
 
-static bool is_address(WasmOp op, uint32_t n) {
-    const char *letters = wasm_ops[op].operands;
+static bool is_address(WasmOp op, bool result, uint32_t n) {
+    const char *letters = result ? wasm_ops[op].results : wasm_ops[op].operands;
     size_t count = strlen(letters);
     return *letters != '*' && n < count && letters[count - 1 - n] == 'a';
 }
@@ -96,10 +96,11 @@ static bool types_fit(Matcher *w, const Variant *v, const WasmInstr *i) {
         return false;
     for (uint32_t k = 0; k < v->args.len; k++)
         if (!has_operand(&w->types.operands, &v->args.at[k],
-                         is_address((WasmOp)i->op, v->args.at[k].n)))
+                         is_address((WasmOp)i->op, false, v->args.at[k].n)))
             return false;
     for (uint32_t k = 0; k < v->results.len; k++)
-        if (!has_operand(&w->types.results, &v->results.at[k], false))
+        if (!has_operand(&w->types.results, &v->results.at[k],
+                         is_address((WasmOp)i->op, true, v->results.at[k].n)))
             return false;
     return true;
 }

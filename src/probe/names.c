@@ -120,6 +120,12 @@ static bool operand_lookup(WasmOp op, bool result, uint32_t n, const Type **type
     return true;
 }
 
+/* An address or a table index: i32 or i64. */
+static bool is_address(const WasmOpInfo *info, uint32_t n) {
+    size_t count = strlen(info->operands);
+    return *info->operands != '*' && n < count && info->operands[count - 1 - n] == 'a';
+}
+
 static bool can_trap(WasmOp op);
 
 /* Names of the LISTED kind that follow from the instruction rather than from its names column. */
@@ -223,7 +229,10 @@ bool event_name_lookup(Event e, Str name, Bound *out) {
     const WasmOpInfo *info = &wasm_ops[e.op];
     out->literal = id == NAME_BYTECODE || id == NAME_CATEGORY_ID || id == NAME_DATA_SIZE;
     switch (id) {
-    case NAME_ARG: out->assignable = true; return operand_lookup(e.op, false, n, &out->type);
+    case NAME_ARG:
+        out->assignable = true;
+        out->boundable = is_address(info, n); /* u64 for 64-bit memories */
+        return operand_lookup(e.op, false, n, &out->type);
     case NAME_RES:
         out->assignable = true;
         return e.mode == MODE_AFTER && operand_lookup(e.op, true, n, &out->type);

@@ -247,6 +247,9 @@ static void cut_target(Cut *c, Expr *target) {
         use_name(c, target, true);
 }
 
+/* Arms of one if: they become nested blocks. */
+enum { MAX_ARMS = 1000 };
+
 static void cut_decl(Cut *c, Var *v) {
     if (v->type->kind > TYPE_BOOL) {
         unsupported(c, v->span,
@@ -284,6 +287,12 @@ static void cut_stmt(Cut *c, Stmt *s) {
         }
         break;
     case STMT_IF:
+        if (s->narms > MAX_ARMS) {
+            diag(c->diags, DIAG_NESTING, s->span, "this if has %u arms; at most %u are possible",
+                 s->narms, MAX_ARMS);
+            c->ok = false;
+            return;
+        }
         for (uint32_t i = 0; i < s->narms; i++) {
             if (s->arms[i].cond)
                 cut_expr(c, &s->arms[i].cond);
@@ -303,7 +312,8 @@ static void cut_block(Cut *c, Block *b) {
 static void check_alt(Cut *c) {
     Variant *v = c->v;
     const WasmOpInfo *op = &wasm_ops[v->event.op];
-    v->look_at_types |= *op->operands == '*' || *op->results == '*' || v->guarded_alt;
+    v->look_at_types |=
+        *op->operands == '*' || *op->results == '*' || *op->results == 'a' || v->guarded_alt;
     if (*op->results && *op->results != '*' && !v->returns) {
         Diag *d = diag(c->diags, DIAG_ALT_RESULT, v->probe->rule.span,
                        "%s leaves a value, the alt body does not", op->mnemonic);

@@ -55,14 +55,18 @@ void splicer_init(Splicer *s, const WasmModule *m, const Plan *plan, const Store
     memset(s->frame.local, 0xff, sizeof *s->frame.local * (plan->vars.len + 1u));
 }
 
+static void free_saved(Saved *v) {
+    vec_free(&v->local);
+    vec_free(&v->narrow);
+    vec_free(&v->type);
+}
+
 void splicer_free(Splicer *s) {
     pool_free(&s->pool);
     free(s->frame.local);
     vec_free(&s->frame.used);
-    vec_free(&s->saved);
-    vec_free(&s->args);
-    vec_free(&s->results);
-    vec_free(&s->arg_types);
+    free_saved(&s->args);
+    free_saved(&s->results);
     vec_free(&s->site_slots);
     vec_free(&s->slot_at);
     vec_free(&s->temps);
@@ -174,7 +178,7 @@ static void put_size(Splicer *s, const Hole *h, const WasmInstr *i) {
 
 /* Whether br_on_* will branch, from its saved reference. */
 static void put_condition(Splicer *s, const WasmInstr *i) {
-    put_local(s, HOLE_GET, s->args.at[0]);
+    put_local(s, HOLE_GET, s->args.local.at[0]);
     if (i->op == WASM_OP_BR_ON_NULL || i->op == WASM_OP_BR_ON_NON_NULL) {
         wasm_put_op(s->out, WASM_OP_REF_IS_NULL);
     } else {
@@ -189,11 +193,16 @@ static void put_condition(Splicer *s, const WasmInstr *i) {
         wasm_put_op(s->out, WASM_OP_I32_EQZ);
 }
 
+static void put_saved(Splicer *s, const Hole *h, const Saved *v) {
+    bool whole = h->type == v->type.at[h->n];
+    put_local(s, h->access, whole ? v->local.at[h->n] : v->narrow.at[h->n]);
+}
+
 static void put_hole(Splicer *s, const Hole *h, const Variant *v, const Site *site) {
     switch ((HoleKind)h->kind) {
     case HOLE_CONST: put_constant(s, h->type, v->consts.at[h->n], site); break;
-    case HOLE_ARG: put_local(s, h->access, s->args.at[h->n]); break;
-    case HOLE_RESULT: put_local(s, h->access, s->results.at[h->n]); break;
+    case HOLE_ARG: put_saved(s, h, &s->args); break;
+    case HOLE_RESULT: put_saved(s, h, &s->results); break;
     case HOLE_LOCAL: put_local(s, h->access, h->n); break;
     case HOLE_VAR: put_variable(s, h); break;
     case HOLE_VAR_ADDR: put_i32(s, (int32_t)s->slots[s->plan->vars.at[h->n].decl->index]); break;
@@ -266,50 +275,55 @@ static WasmType operand_type(const Site *site, const SiteTypes *types, bool resu
  * `tee`. */
 static void save(Splicer *s, const Site *site, const SiteTypes *types, bool result, uint32_t n,
                  bool tee, bool keep) {
+    Saved *v = result ? &s->results : &s->args;
+    v->local.len = v->narrow.len = v->type.len = 0;
     for (uint32_t k = 0; k < n; k++) {
         WasmType type = operand_type(site, types, result, k);
         uint32_t local = keep ? pool_keep(&s->pool, type) : pool_take(&s->pool, type);
-        if (result) {
-            vec_push(&s->results, local);
-        } else {
-            vec_push(&s->saved, local);
-            vec_push(&s->args, local);
-            vec_push(&s->arg_types, type);
-        }
+        vec_push(&v->local, local);
+        vec_push(&v->narrow, local);
+        vec_push(&v->type, type);
         put_local(s, k + 1 == n && tee ? HOLE_TEE : HOLE_SET, local);
     }
 }
 
-/* Templates see 64-bit addresses as u32: gives them a wrapped copy where they ask for one. */
-static void wrap_addresses(Splicer *s, const Match *matches, uint32_t n, bool keep) {
+/* A 64-bit address or size that the template takes for 32 bits. */
+static bool is_narrowed(const Saved *v, const Operand *o) {
+    return o->used && o->n < v->type.len && v->type.at[o->n] == WASM_I64 &&
+           type_wasm(o->type) == WASM_I32;
+}
+
+/* Makes the narrow copies that the matches ask for. */
+static void narrow(Splicer *s, const Match *matches, uint32_t n, bool result, bool keep) {
+    Saved *v = result ? &s->results : &s->args;
     for (uint32_t i = 0; i < n; i++) {
-        const Operands *args = &matches[i].action->variant->args;
-        for (uint32_t k = 0; k < args->len; k++) {
-            uint32_t a = args->at[k].n;
-            if (a >= s->args.len || s->arg_types.at[a] != WASM_I64 ||
-                type_wasm(args->at[k].type) != WASM_I32)
+        const Variant *variant = matches[i].action->variant;
+        const Operands *list = result ? &variant->results : &variant->args;
+        for (uint32_t k = 0; k < list->len; k++) {
+            uint32_t a = list->at[k].n;
+            if (!is_narrowed(v, &list->at[k]) || v->narrow.at[a] != v->local.at[a])
                 continue;
-            if (s->args.at[a] != s->saved.at[a])
-                continue;
-            s->args.at[a] = keep ? pool_keep(&s->pool, WASM_I32) : pool_take(&s->pool, WASM_I32);
-            put_local(s, HOLE_GET, s->saved.at[a]);
+            v->narrow.at[a] = keep ? pool_keep(&s->pool, WASM_I32) : pool_take(&s->pool, WASM_I32);
+            put_local(s, HOLE_GET, v->local.at[a]);
             wasm_put_op(s->out, WASM_OP_I32_WRAP_I64);
-            put_local(s, HOLE_SET, s->args.at[a]);
+            put_local(s, HOLE_SET, v->narrow.at[a]);
         }
     }
 }
 
-/* What templates assigned to a wrapped copy becomes the address. */
-static void unwrap_addresses(Splicer *s, const Match *matches, uint32_t n) {
+/* What templates assigned to narrow copies becomes the value: an address, or a size of which -1
+ * means failure. */
+static void widen(Splicer *s, const Match *matches, uint32_t n, bool result) {
+    Saved *v = result ? &s->results : &s->args;
     for (uint32_t i = 0; i < n; i++) {
-        const Operands *args = &matches[i].action->variant->args;
-        for (uint32_t k = 0; k < args->len; k++) {
-            uint32_t a = args->at[k].n;
-            if (a >= s->args.len || !args->at[k].assigned || s->args.at[a] == s->saved.at[a])
+        const Variant *variant = matches[i].action->variant;
+        const Operands *list = result ? &variant->results : &variant->args;
+        for (uint32_t k = 0; k < list->len; k++) {
+            if (!list->at[k].assigned || !is_narrowed(v, &list->at[k]))
                 continue;
-            put_local(s, HOLE_GET, s->args.at[a]);
-            wasm_put_op(s->out, WASM_OP_I64_EXTEND_I32_U);
-            put_local(s, HOLE_SET, s->saved.at[a]);
+            put_local(s, HOLE_GET, v->narrow.at[list->at[k].n]);
+            wasm_put_op(s->out, result ? WASM_OP_I64_EXTEND_I32_S : WASM_OP_I64_EXTEND_I32_U);
+            put_local(s, HOLE_SET, v->local.at[list->at[k].n]);
         }
     }
 }
@@ -330,9 +344,9 @@ static void splice_mode(Splicer *s, const Site *site, const Match *matches, uint
 }
 
 /* Pushes the top `n` saved values back, deepest first. */
-static void restore(Splicer *s, const uint32_t *locals, uint32_t n) {
+static void restore(Splicer *s, const Saved *v, uint32_t n) {
     for (uint32_t k = n; k-- > 0;)
-        put_local(s, HOLE_GET, locals[k]);
+        put_local(s, HOLE_GET, v->local.at[k]);
 }
 
 /* The operand count of the replaced instruction. */
@@ -462,9 +476,12 @@ static void splice_alt(Splicer *s, const Site *site, const SiteTypes *types, con
         put_block_type(s, site, types);
     }
     splice_match(s, site, matches, (uint32_t)(alt - matches));
+    if (v->returns && type_wasm(v->returns) == WASM_I32 &&
+        operand_type(site, types, true, 0) == WASM_I64)
+        wasm_put_op(s->out, WASM_OP_I64_EXTEND_I32_S); /* a size */
     if (v->guarded_alt) {
         wasm_put_op(s->out, WASM_OP_ELSE);
-        restore(s, s->saved.at, s->saved.len);
+        restore(s, &s->args, s->args.local.len);
         put_original(s, site);
         wasm_put_op(s->out, WASM_OP_END);
     }
@@ -475,9 +492,12 @@ static void splice_alt(Splicer *s, const Site *site, const SiteTypes *types, con
 static void splice_after(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
                          uint32_t n, Need results) {
     save(s, site, types, true, results.count, !results.assigned, false);
+    narrow(s, matches, n, true, false);
     splice_mode(s, site, matches, n, MODE_AFTER);
+    if (results.assigned)
+        widen(s, matches, n, true);
     if (results.count)
-        restore(s, s->results.at, results.assigned ? results.count : results.count - 1);
+        restore(s, &s->results, results.assigned ? results.count : results.count - 1);
 }
 
 /* Pieces at the top of a construct, before what closes it, and behind its end. */
@@ -521,17 +541,16 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
     Wanted w = wanted_by(matches, n);
     if (w.alt && alt_of(matches, n)->action->variant->guarded_alt)
         w.args.count = operand_count(site, types); /* they may be needed again */
-    s->saved.len = s->args.len = s->arg_types.len = s->results.len = 0;
     size_t from = s->out->len;
     bool keep_on_stack = !w.args.assigned && !w.alt;
     save(s, site, types, false, w.args.count, keep_on_stack, w.construct);
-    wrap_addresses(s, matches, n, w.construct);
+    narrow(s, matches, n, false, w.construct);
     if (w.before)
         splice_mode(s, site, matches, n, MODE_BEFORE);
     if (w.args.assigned)
-        unwrap_addresses(s, matches, n);
+        widen(s, matches, n, false);
     if (!w.alt && w.args.count)
-        restore(s, s->saved.at, keep_on_stack ? w.args.count - 1 : w.args.count);
+        restore(s, &s->args, keep_on_stack ? w.args.count - 1 : w.args.count);
     if (s->out->len > from)
         piece(ctx, site->before_end ? WASM_AFTER : WASM_BEFORE, site->pc, RANK_PROBE, from,
               s->out->len);

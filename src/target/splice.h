@@ -27,6 +27,14 @@ typedef struct FrameLocals {
     Vec(uint32_t) used;
 } FrameLocals;
 
+/* Operands or results that were moved into locals. Templates see those of 64-bit addresses and
+ * sizes as 32-bit values, unless they ask for all of it: then there are two locals. */
+typedef struct Saved {
+    Vec(uint32_t) local;  /* as it was on the stack */
+    Vec(uint32_t) narrow; /* the wrapped copy, if there is one; else the same */
+    Vec(WasmType) type;   /* on the stack */
+} Saved;
+
 /* What the templates of one function are spliced with. */
 typedef struct Splicer {
     const WasmModule *m; /* laid out */
@@ -41,12 +49,10 @@ typedef struct Splicer {
     SlotCursor cursor;
     Buf *out; /* code with final indices */
     /* Saved operands and results of the current instruction, by number: local indices. */
-    Vec(uint32_t) saved;         /* operands as they were on the stack */
-    Vec(uint32_t) args, results; /* as templates see them (64-bit addresses wrapped) */
-    Vec(WasmType) arg_types;     /* of `saved` */
-    const uint64_t *slots;       /* of the current match's unshared variables, by Var.index */
-    Vec(uint64_t) site_slots;    /* of all matches of the site */
-    Vec(uint32_t) slot_at;       /* where each match's begin */
+    Saved args, results;      /* of the current instruction, by number */
+    const uint64_t *slots;    /* of the current match's unshared variables, by Var.index */
+    Vec(uint64_t) site_slots; /* of all matches of the site */
+    Vec(uint32_t) slot_at;    /* where each match's begin */
     Vec(uint32_t) temps;
 } Splicer;
 

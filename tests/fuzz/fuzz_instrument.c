@@ -1,6 +1,6 @@
 /*
- * fuzz_instrument.c - any bytes as a program, instrumented with scripts that use every kind of probe: no crash, and never
- * the status that says that the output would have been invalid.
+ * fuzz_instrument.c - any bytes as a program, instrumented with scripts that use every kind of
+ * probe: no crash, and never the status that says that the output would have been invalid.
  */
 #include "whammc/whammc.h"
 
@@ -12,8 +12,10 @@ static const char *const scripts[] = {
     "wasm:opcode:*:before { report unshared var n: i64; n++; }",
 
     "report var total: i64; var last: i32 = 7;\n"
-    "wasm:opcode:*load*|*store*:before { report unshared var a: u32; a = effective_addr; frame var f: u8; f++; }\n"
-    "wasm:opcode:br_if|if|br_on_null:before { report shared var t: i64; if (taken) { t++; } else { t--; } }\n"
+    "wasm:opcode:*load*|*store*:before { report unshared var a: u32; a = effective_addr; frame var "
+    "f: u8; f++; }\n"
+    "wasm:opcode:br_if|if|br_on_null:before { report shared var t: i64; if (taken) { t++; } else { "
+    "t--; } }\n"
     "wasm:opcode:i32.div_s|i64.rem_u|i32.trunc_f64_s:before { report var bad: bool; bad = trap; }\n"
     "wasm:func:entry { total = total + 1; }\n"
     "wasm:func:exit / fid % 2 == 0 / { total = total - 1; }\n",
@@ -23,6 +25,17 @@ static const char *const scripts[] = {
     "wasm:opcode:drop(arg0: f64):before { report var d: f64; d = arg0; }\n"
     "wasm:opcode:local.set(arg0: i64):before { report var l: u16; l = arg0 as u16; }\n"
     "wasm(local0: i32):opcode:*:before { local0 = local0 + 1; }\n",
+
+    "fn f(a: i32) -> i64 { if (a > 3) { return 1; } return f(a + 1); }\n"
+    "report var total: i64; var base: i32 = 3; base = base * 2;\n"
+    "wasm:block:start { report unshared var s: i32 = base; s++; } wasm:block:end { total = total + "
+    "(instr_count as i64); }\n"
+    "wasm:opcode:block|loop|if|else|try_table:entry { total++; }\n"
+    "wasm:opcode:block|loop|if|else|try_table:exit { total++; }\n"
+    "wasm:opcode:block|loop|if|else|try_table:after { total = total + f(0); }\n"
+    "wasm:opcode:i32.add|i32.div_u:alt / arg0 == 1 / { return arg1; }\n"
+    "wasm:opcode:br|br_if|return:alt / base > 100 / { }\n"
+    "wasm:opcode:memory.grow:after / failed / { total++; }\n",
 
     "wasm:opcode:i32.const:alt { return 3; }\n"
     "wasm:opcode:f64.add:alt { return arg0; }\n"
@@ -35,13 +48,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < 2)
         return 0;
-    whammc_options options = {.storage = (whammc_storage)(data[0] % 3), .host = (whammc_host)(data[1] % 4)};
+    whammc_options options = {.storage = (whammc_storage)(data[0] % 3),
+                              .host = (whammc_host)(data[1] % 4)};
     for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
         whammc *w = whammc_new();
         uint8_t *out;
         size_t out_size;
         whammc_add_script(w, "script", scripts[i], strlen(scripts[i]));
-        whammc_status status = whammc_instrument(w, "module", data + 2, size - 2, &options, &out, &out_size);
+        whammc_status status =
+            whammc_instrument(w, "module", data + 2, size - 2, &options, &out, &out_size);
         const char *messages = whammc_messages(w, 0);
         if (status == WHAMMC_INTERNAL) {
             fputs(messages, stderr);
