@@ -142,7 +142,7 @@ void constructs_find(WasmCode code, Constructs *out) {
         }
         if (opens_part(op)) {
             vec_push(&open, out->len);
-            vec_push(out, ((Construct){UINT32_MAX, before}));
+            vec_push(out, ((Construct){i.offset, op == WASM_OP_LOOP, UINT32_MAX, before}));
         }
         for (uint32_t part = closes ? before : UINT32_MAX; part != UINT32_MAX;) {
             uint32_t earlier = out->at[part].end;

@@ -52,6 +52,8 @@ void flow_free(Flow *f);
 /* Where the parts of a construct are, by the order of openers and parts (block loop if else try
  * catch catch_all try_table) in the body. */
 typedef struct Construct {
+    uint32_t start; /* offset of the opener or part */
+    bool loop;
     uint32_t part_end; /* offset of what closes this part: the next else or catch, or the end (or
                           delegate) */
     uint32_t end;      /* offset of the construct's end (or delegate) */

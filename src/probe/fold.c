@@ -139,6 +139,13 @@ uint32_t accessed_memory(const WasmInstr *i, uint32_t n) {
     }
 }
 
+uint32_t site_target(const Site *s, uint32_t depth) {
+    if (depth >= s->nopen)
+        return s->m->funcs.at[s->func].body_size - 1; /* the function's own end */
+    const Construct *c = &s->constructs[s->open[s->nopen - 1 - depth]];
+    return c->loop ? c->start : c->end;
+}
+
 bool site_value(const Site *s, const Bound *name, Value *out) {
     const WasmInstr *i = s->instr;
     const WasmOpInfo *info = i ? &wasm_ops[i->op] : NULL;

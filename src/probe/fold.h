@@ -20,6 +20,10 @@ typedef struct Site {
     bool before_end; /* an `end` that branches reach too: code before it goes behind its bytes */
     const Construct
         *construct; /* where the part of a construct that the instruction opens ends; may be NULL */
+    const Construct *constructs; /* of the function; NULL unless some probe needs them */
+    const uint32_t
+        *open; /* the parts round the instruction, outermost first: indices into constructs */
+    uint32_t nopen;
     uint32_t instr_count;      /* block:end: instructions in the basic block */
     const WasmInstr *previous; /* the instruction in front of it, NULL = none */
 } Site;
@@ -36,6 +40,10 @@ typedef struct Value {
 /* The value of a static bound name at a site. False if it has none there (an immediate that does
  * not exist). */
 bool site_value(const Site *s, const Bound *name, Value *out);
+
+/* Where control goes on after a branch to the label at `depth`: behind the instruction at the given
+ * offset. */
+uint32_t site_target(const Site *s, uint32_t depth);
 
 /* The memory that an instruction accesses; n = 1: the source of memory.copy. */
 uint32_t accessed_memory(const WasmInstr *i, uint32_t n);

@@ -21,8 +21,8 @@ static void prepare(Matcher *w) {
                    w->plan->by_op[WASM_OP_END].len;
     for (uint32_t i = 0; i < w->plan->variants.len; i++) {
         Mode mode = w->plan->variants.at[i]->event.mode;
-        w->uses_constructs |=
-            mode == MODE_SEMANTIC_AFTER || mode == MODE_EXIT || mode == MODE_BLOCK_ALT;
+        w->uses_constructs |= mode == MODE_SEMANTIC_AFTER || mode == MODE_EXIT ||
+                              mode == MODE_BLOCK_ALT || mode == MODE_AT_TARGET;
     }
 }
 
@@ -151,11 +151,19 @@ static inline bool is_watched(const Matcher *w, const WasmInstr *i) {
     }
 }
 
-/* The construct parts are counted in the order of the body, as constructs_find did. */
+/* The construct parts are counted in the order of the body, as constructs_find did. Gives the one
+ * that the instruction opens. The instruction itself is inside what surrounds it: its own part is
+ * noted by enter_part, behind it. */
 static const Construct *next_part(Matcher *w, WasmOp op) {
-    if (!w->uses_constructs || !opens_part(op))
-        return NULL;
-    return &w->constructs.at[w->part++];
+    bool further = op == WASM_OP_ELSE || op == WASM_OP_CATCH || op == WASM_OP_CATCH_ALL;
+    if ((further || op == WASM_OP_END || op == WASM_OP_DELEGATE) && w->open.len)
+        w->open.len--;
+    return opens_part(op) ? &w->constructs.at[w->part++] : NULL;
+}
+
+static void enter_part(Matcher *w, const Construct *part) {
+    if (part)
+        vec_push(&w->open, w->part - 1);
 }
 
 bool match_func(Matcher *w, uint32_t func) {
@@ -179,13 +187,13 @@ bool match_func(Matcher *w, uint32_t func) {
     flow_begin(&w->flow);
     if (w->uses_constructs)
         constructs_find(code, &w->constructs);
-    w->part = 0;
+    w->part = w->open.len = 0;
     while (wasm_next(&code, &buffer[index & 1])) {
         const WasmInstr *i = &buffer[index & 1];
         const ActionList *list = &w->plan->by_op[i->op];
         bool watched = is_watched(w, i);
         FlowStep step = w->uses_flow ? flow_step(&w->flow, i) : (FlowStep){0};
-        const Construct *part = next_part(w, (WasmOp)i->op);
+        const Construct *part = w->uses_constructs ? next_part(w, (WasmOp)i->op) : NULL;
         bool block = (step.first && w->plan->by_kind[EVENT_BLOCK_START].len) ||
                      (step.last && w->plan->by_kind[EVENT_BLOCK_END].len);
         if (list->len || watched || block) {
@@ -195,6 +203,9 @@ bool match_func(Matcher *w, uint32_t func) {
             s.previous = index ? &buffer[(index + 1) & 1] : NULL;
             s.before_end = step.branched_end;
             s.construct = part;
+            s.constructs = w->constructs.at;
+            s.open = w->open.at;
+            s.nopen = w->open.len;
             s.instr_count = step.count;
             s.at_func_end = i->offset + i->size == f->body_size;
             if (typed) {
@@ -211,6 +222,7 @@ bool match_func(Matcher *w, uint32_t func) {
             if (step.last)
                 at_kind(w, EVENT_BLOCK_END, &s);
         }
+        enter_part(w, part);
         if (typed && !wasm_typer_step(&w->typer, i))
             return fail(w, w->typer.error, w->typer.error_offset);
         index++;
@@ -235,5 +247,6 @@ void matcher_free(Matcher *w) {
     vec_free(&w->matches);
     flow_free(&w->flow);
     vec_free(&w->constructs);
+    vec_free(&w->open);
     wasm_typer_free(&w->typer);
 }

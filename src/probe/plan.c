@@ -330,7 +330,7 @@ static void check_alt(Cut *c) {
 static bool cut_variant(Plan *plan, Variant *v, Diags *diags) {
     Cut c = {plan, v, diags, true};
     Event e = v->event;
-    if (e.mode == MODE_BLOCK_ALT || e.mode == MODE_AT_TARGET) {
+    if (e.mode == MODE_BLOCK_ALT) {
         Buf text = {0};
         event_text(&text, e, false);
         unsupported(&c, v->probe->rule.span, buf_cstr(&text));

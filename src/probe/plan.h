@@ -161,6 +161,7 @@ typedef struct Matcher {
     Flow flow;
     Constructs constructs; /* of the function at hand */
     uint32_t part;         /* how many of them the walk has met */
+    Vec(uint32_t) open;    /* those round the current instruction, outermost first */
     bool op_looks[WASM_OP_COUNT];
     WasmTyper typer;
     SiteTypes types;

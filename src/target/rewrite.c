@@ -76,6 +76,8 @@ static void count_site(void *ctx, const Site *site, const SiteTypes *types, cons
     r->touched[site->func] |= branched ? TOUCHED | TOUCHED_END : TOUCHED;
     for (uint32_t i = 0; i < n; i++) {
         store_count(&r->store, site, &matches[i]);
+        if (matches[i].action->event.mode == MODE_AT_TARGET)
+            r->touched[site->func] |= TOUCHED_END; /* the target may be the function's end */
         if (matches[i].action->variant->guarded_alt && types->known)
             splice_result_type(&r->m, &types->results);
     }

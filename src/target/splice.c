@@ -377,6 +377,7 @@ static bool diverges(WasmOp op) {
 typedef struct Wanted {
     Need args, results;
     bool before, after, alt;
+    bool landing;   /* pieces where the branch lands */
     bool construct; /* pieces inside or behind the construct that the instruction opens */
 } Wanted;
 
@@ -387,8 +388,9 @@ static Wanted wanted_by(const Match *matches, uint32_t n) {
         w.before |= in_mode(&matches[i], MODE_BEFORE);
         w.after |= in_mode(&matches[i], MODE_AFTER);
         w.alt |= in_mode(&matches[i], MODE_ALT);
-        w.construct |= in_mode(&matches[i], MODE_ENTRY) || in_mode(&matches[i], MODE_EXIT) ||
-                       in_mode(&matches[i], MODE_SEMANTIC_AFTER);
+        w.landing |= in_mode(&matches[i], MODE_AT_TARGET);
+        w.construct |= w.landing || in_mode(&matches[i], MODE_ENTRY) ||
+                       in_mode(&matches[i], MODE_EXIT) || in_mode(&matches[i], MODE_SEMANTIC_AFTER);
         need(&w.args, &v->args,
              in_mode(&matches[i], MODE_BEFORE) || in_mode(&matches[i], MODE_ALT));
         need(&w.results, &v->results, true);
@@ -500,6 +502,43 @@ static void splice_after(Splicer *s, const Site *site, const SiteTypes *types, c
         restore(s, &s->results, results.assigned ? results.count : results.count - 1);
 }
 
+/* The bodies of at_target probes, if the flag says that control comes from the branch. */
+static void put_landing(Splicer *s, const Site *site, const Match *matches, uint32_t n,
+                        uint32_t flag, uint32_t at, SplicePiece *piece, void *ctx) {
+    size_t from = s->out->len;
+    put_local(s, HOLE_GET, flag);
+    wasm_put_op(s->out, WASM_OP_IF);
+    buf_u8(s->out, WASM_NONE);
+    put_i32(s, 0);
+    put_local(s, HOLE_SET, flag);
+    splice_mode(s, site, matches, n, MODE_AT_TARGET);
+    wasm_put_op(s->out, WASM_OP_END);
+    piece(ctx, WASM_AFTER, at, RANK_CONSTRUCT, from, s->out->len);
+}
+
+/* Landing code behind the end of each target (at the head of a loop); a br_if that falls through
+ * lands behind itself. */
+static void splice_landings(Splicer *s, const Site *site, const Match *matches, uint32_t n,
+                            uint32_t flag, SplicePiece *piece, void *ctx) {
+    const WasmInstr *i = site->instr;
+    Vec(uint32_t) places = {0};
+    const uint8_t *at = i->vec;
+    vec_push(&places, site_target(site, i->a));
+    for (uint32_t k = 0; i->op == WASM_OP_BR_TABLE && k < i->count; k++) {
+        uint32_t place = site_target(site, wasm_vec_u32(&at));
+        bool known = false;
+        for (uint32_t p = 0; p < places.len && !known; p++)
+            known = places.at[p] == place;
+        if (!known)
+            vec_push(&places, place);
+    }
+    if (i->op == WASM_OP_BR_IF)
+        vec_push(&places, site->pc);
+    for (uint32_t p = 0; p < places.len; p++)
+        put_landing(s, site, matches, n, flag, places.at[p], piece, ctx);
+    vec_free(&places);
+}
+
 /* Pieces at the top of a construct, before what closes it, and behind its end. */
 static void splice_construct(Splicer *s, const Site *site, const Match *matches, uint32_t n,
                              SplicePiece *piece, void *ctx) {
@@ -547,6 +586,11 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
     narrow(s, matches, n, false, w.construct);
     if (w.before)
         splice_mode(s, site, matches, n, MODE_BEFORE);
+    uint32_t flag = w.landing ? pool_keep(&s->pool, WASM_I32) : 0;
+    if (w.landing) {
+        put_i32(s, 1);
+        put_local(s, HOLE_SET, flag);
+    }
     if (w.args.assigned)
         widen(s, matches, n, false);
     if (!w.alt && w.args.count)
@@ -568,6 +612,8 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
         if (s->out->len > from)
             piece(ctx, WASM_AFTER, site->pc, RANK_PROBE, from, s->out->len);
     }
+    if (w.landing)
+        splice_landings(s, site, matches, n, flag, piece, ctx);
     if (w.construct)
         splice_construct(s, site, matches, n, piece, ctx);
     if (s->pool.types.len)
