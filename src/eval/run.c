@@ -35,11 +35,8 @@ static bool call_host(EvalStore *s, EvalInstance *caller, EvalFunc *f, uint64_t 
     bool ok = f->host(f->ctx, &call);
     if (!ok && error->status == EVAL_OK)
         eval_fail(error, EVAL_HOST, NULL);
-    for (uint32_t k = 0; ok && k < nresults; k++) {
-        bool wide = results[k] != WASM_I32 && results[k] != WASM_F32;
-        uint64_t bits = values[nparams + k].bits;
-        args[k] = wide ? bits : (uint32_t)bits;
-    }
+    for (uint32_t k = 0; ok && k < nresults; k++)
+        args[k] = eval_slot((EvalValue){results[k], values[nparams + k].bits});
     if (values != few)
         free(values);
     return ok;

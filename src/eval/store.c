@@ -287,7 +287,7 @@ EvalGlobal *eval_new_global(EvalStore *s, WasmType type, bool mutable, EvalValue
     EvalGlobal *g = mem_zalloc(sizeof *g);
     g->type = type;
     g->mutable = mutable;
-    g->bits = init.bits;
+    g->bits = eval_slot(init);
     g->older = s->globals;
     s->globals = g;
     return g;
@@ -372,7 +372,7 @@ bool eval_call(EvalStore *s, EvalFunc *f, const EvalValue *args, uint32_t nargs,
     if ((size_t)(s->stack + s->limits.stack_slots - top) < (size_t)nargs + nresults)
         return eval_fail(error, EVAL_STACK, NULL);
     for (uint32_t k = 0; k < nargs; k++)
-        top[k] = args[k].bits;
+        top[k] = eval_slot(args[k]);
     if (!eval_run(s, f, error))
         return false;
     const WasmTypeDef *type = eval_func_type(s, f);
@@ -440,6 +440,6 @@ bool eval_global_mutable(const EvalGlobal *g) {
 bool eval_global_set(EvalStore *s, EvalGlobal *g, EvalValue value) {
     if (!eval_value_fits(s, value, g->type))
         return false;
-    g->bits = value.bits;
+    g->bits = eval_slot(value);
     return true;
 }

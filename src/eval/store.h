@@ -128,6 +128,10 @@ EvalFunc *eval_new_func(EvalStore *s, uint32_t type);
 EvalTag *eval_new_tag(EvalStore *s, uint32_t type);
 /* The store's index of each of a module's types, into ids. */
 void eval_intern_types(EvalStore *s, const WasmModule *m, uint32_t *ids);
+/* The slot of a value: the upper half of numbers of 32 bits is 0. */
+static inline uint64_t eval_slot(EvalValue v) {
+    return v.type == WASM_I32 || v.type == WASM_F32 ? (uint32_t)v.bits : v.bits;
+}
 bool eval_value_fits(const EvalStore *s, EvalValue v, WasmType type);
 static inline uint64_t eval_pages(const EvalMemory *m) {
     return m->size >> m->page_log2;

@@ -199,7 +199,7 @@ static void print_value(EvalValue v) {
         printf(" %s:%" PRIu64, text, v.bits);
     else if (!v.bits)
         printf(" %s:null", text);
-    else if (v.type == EVAL_EXTERNREF)
+    else if ((v.type | WASM_NULL_BIT) == EVAL_EXTERNREF)
         printf(" %s:%" PRIu64, text, v.bits - 1);
     else
         printf(" %s:function", text);
