@@ -284,7 +284,7 @@ def module(maker, case):
     return b"\0asm\1\0\0\0" + b"".join(out)
 
 
-MODES = {"ORDINARY": ["before", "after", "alt"], "BRANCH": ["before", "after", "alt"], "BLOCK": ["before", "after", "entry", "exit"],
+MODES = {"ORDINARY": ["before", "after", "alt"], "BRANCH": ["before", "after", "alt", "at_target"], "BLOCK": ["before", "after", "entry", "exit"],
          "END": ["before", "after"], "UNREACHABLE": ["before", "alt"]}
 CONSTANT = {I32: "77", I64: "78", F32: "79.5", F64: "80.5"}
 
