@@ -21,7 +21,7 @@ BinaryenType gen_type(const Type *t) {
 
 /* ---- holes ---- */
 
-static const char hole_letters[] = "karlvmtpehfc"; /* in the order of HoleKind */
+static const char hole_letters[] = "karlvmtpehfwnc"; /* in the order of HoleKind */
 
 void hole_name(char name[32], HoleKind kind, uint32_t n, BinaryenType type) {
     char letter = type == BinaryenTypeInt64()     ? 'l'
@@ -165,6 +165,8 @@ static HoleKind bound_hole(int id) {
     case NAME_LOCAL: return HOLE_LOCAL;
     case NAME_PAGES: return HOLE_PAGES;
     case NAME_TABLE_ELEMS: return HOLE_ELEMS;
+    case NAME_WIDE_ARG: return HOLE_WIDE;
+    case NAME_ARG_IS_NULL: return HOLE_NULL;
     default: return HOLE_CONDITION;
     }
 }

@@ -20,9 +20,11 @@ typedef enum HoleKind {
     HOLE_VAR_ADDR,  /* push the address of plan variable n, kept in memory */
     HOLE_TEMP,      /* read, write or tee temporary n of the template */
     HOLE_PAGES,     /* push the size in pages of memory n of the instruction, as i64 */
-    HOLE_ELEMS,     /* push the size of the instruction's table, as i64 */
+    HOLE_ELEMS,     /* push the size of table n of the instruction, as i64 */
     HOLE_HELPER,    /* call helper n (Helper) */
     HOLE_FN,        /* call function n of the plan (Plan.fns) */
+    HOLE_WIDE,      /* push operand n, an i32 or i64, as i64 without sign */
+    HOLE_NULL,      /* push whether operand n is a null reference */
     HOLE_CONDITION, /* push whether the reference operand makes the instruction branch */
 } HoleKind;
 

@@ -106,14 +106,37 @@ static Expr *memory_bytes(Build *b, uint32_t n) {
                   name(b, NAME_PAGE_SIZE, n, T(U64), true));
 }
 
-/* start + len > limit, all u64; start and len come from 32-bit operands and a 32-bit offset, so
- * nothing wraps. */
-static Expr *out_of_bounds(Build *b, Expr *start, Expr *len, Expr *limit) {
-    return binary(b, OP_GT, binary(b, OP_ADD, start, len), limit);
+/* start + len > limit in u64, where the sum may wrap. */
+static Expr *out_of_bounds(Build *b, Expr *start, Expr *len, Expr *len_again, Expr *limit,
+                           Expr *limit_again) {
+    return binary(b, OP_OR, binary(b, OP_GT, len, limit),
+                  binary(b, OP_GT, start, binary(b, OP_SUB, limit_again, len_again)));
 }
 
+/* Operands are wide: 64-bit memories and tables have 64-bit addresses and lengths. */
 static Expr *wide_arg(Build *b, uint32_t n) {
-    return cast(b, arg(b, n, T(U32)), T(U64));
+    return name(b, NAME_WIDE_ARG, n, T(U64), false);
+}
+
+static Expr *table_elems(Build *b, uint32_t n) {
+    return name(b, NAME_TABLE_ELEMS, n, T(U64), false);
+}
+
+static Expr *is_null(Build *b, uint32_t n) {
+    return name(b, NAME_ARG_IS_NULL, n, T(BOOL), false);
+}
+
+/* Operands `start` and `len` against memory (or table) n. */
+static Expr *range_traps(Build *b, uint32_t start, uint32_t len, bool table, uint32_t n) {
+    Expr *(*limit)(Build *, uint32_t) = table ? table_elems : memory_bytes;
+    return out_of_bounds(b, wide_arg(b, start), wide_arg(b, len), wide_arg(b, len), limit(b, n),
+                         limit(b, n));
+}
+
+static Expr *segment_traps(Build *b) {
+    Expr *size = name(b, NAME_SEGMENT_SIZE, 0, T(U64), true),
+         *again = name(b, NAME_SEGMENT_SIZE, 0, T(U64), true);
+    return out_of_bounds(b, wide_arg(b, 1), wide_arg(b, 0), wide_arg(b, 0), size, again);
 }
 
 static Expr *division_traps(Build *b, const Type *type, bool overflow) {
@@ -135,12 +158,22 @@ static Expr *truncation_traps(Build *b, const Type *from, double low, bool low_i
     return negate(b, binary(b, OP_AND, above, below));
 }
 
+static Expr *access_end(Build *b, uint32_t size) {
+    return binary(b, OP_ADD, name(b, NAME_OFFSET, 0, T(U64), true), integer(b, T(U64), size));
+}
+
+/* Out of bounds; atomic ones also where the address is not a multiple of the size. */
 static Expr *access_traps(Build *b, WasmOp op) {
     uint32_t addr;
     bool writes;
     uint32_t size = op_access(op, &addr, &writes);
-    Expr *start = binary(b, OP_ADD, wide_arg(b, addr), name(b, NAME_OFFSET, 0, T(U64), true));
-    return out_of_bounds(b, start, integer(b, T(U64), size), memory_bytes(b, 0));
+    Expr *bounds = out_of_bounds(b, wide_arg(b, addr), access_end(b, size), access_end(b, size),
+                                 memory_bytes(b, 0), memory_bytes(b, 0));
+    if (wasm_ops[op].category != WASM_CAT_ATOMIC || size == 1)
+        return bounds;
+    Expr *at = binary(b, OP_ADD, wide_arg(b, addr), name(b, NAME_OFFSET, 0, T(U64), true));
+    Expr *low = binary(b, OP_BITAND, at, integer(b, T(U64), size - 1));
+    return binary(b, OP_OR, binary(b, OP_NE, low, integer(b, T(U64), 0)), bounds);
 }
 
 static Expr *traps(Build *b, WasmOp op) {
@@ -164,14 +197,28 @@ static Expr *traps(Build *b, WasmOp op) {
     case WASM_OP_I64_TRUNC_F32_U: return truncation_traps(b, T(F32), -1, false, 0x1p64);
     case WASM_OP_I64_TRUNC_F64_S: return truncation_traps(b, T(F64), -0x1p63, true, 0x1p63);
     case WASM_OP_I64_TRUNC_F64_U: return truncation_traps(b, T(F64), -1, false, 0x1p64);
-    case WASM_OP_MEMORY_FILL:
-        return out_of_bounds(b, wide_arg(b, 2), wide_arg(b, 0), memory_bytes(b, 0));
+    case WASM_OP_MEMORY_FILL: return range_traps(b, 2, 0, false, 0);
     case WASM_OP_MEMORY_COPY:
-        return binary(b, OP_OR,
-                      out_of_bounds(b, wide_arg(b, 2), wide_arg(b, 0), memory_bytes(b, 0)),
-                      out_of_bounds(b, wide_arg(b, 1), wide_arg(b, 0), memory_bytes(b, 1)));
-    case WASM_OP_TABLE_GET:
-        return binary(b, OP_GE, wide_arg(b, 0), name(b, NAME_TABLE_ELEMS, 0, T(U64), false));
+        return binary(b, OP_OR, range_traps(b, 2, 0, false, 0), range_traps(b, 1, 0, false, 1));
+    case WASM_OP_MEMORY_INIT:
+        return binary(b, OP_OR, range_traps(b, 2, 0, false, 0), segment_traps(b));
+    case WASM_OP_TABLE_GET: return binary(b, OP_GE, wide_arg(b, 0), table_elems(b, 0));
+    case WASM_OP_TABLE_SET: return binary(b, OP_GE, wide_arg(b, 1), table_elems(b, 0));
+    case WASM_OP_TABLE_FILL: return range_traps(b, 2, 0, true, 0);
+    case WASM_OP_TABLE_COPY:
+        return binary(b, OP_OR, range_traps(b, 2, 0, true, 0), range_traps(b, 1, 0, true, 1));
+    case WASM_OP_TABLE_INIT:
+        return binary(b, OP_OR, range_traps(b, 2, 0, true, 0), segment_traps(b));
+    case WASM_OP_REF_AS_NON_NULL:
+    case WASM_OP_CALL_REF:
+    case WASM_OP_RETURN_CALL_REF:
+    case WASM_OP_STRUCT_GET:
+    case WASM_OP_STRUCT_GET_S:
+    case WASM_OP_STRUCT_GET_U:
+    case WASM_OP_ARRAY_LEN:
+    case WASM_OP_I31_GET_S:
+    case WASM_OP_I31_GET_U: return is_null(b, 0);
+    case WASM_OP_STRUCT_SET: return is_null(b, 1);
     default: return truth(b, true); /* unreachable */
     }
 }

@@ -24,11 +24,13 @@ typedef enum NameId {
 #include "probe/event.def"
     NAME_COUNT,
     /* What only derived names expand to (probe/derive.h). */
-    NAME_PAGES =
-        NAME_COUNT,     /* u64: pages of the accessed memory (n = 1: of memory.copy's source) */
-    NAME_PAGE_SIZE,     /* u64, static: bytes per page of it */
-    NAME_TABLE_ELEMS,   /* u64: size of the accessed table */
-    NAME_REF_CONDITION, /* bool: the reference makes br_on_* branch */
+    NAME_PAGES = NAME_COUNT, /* u64: pages of the accessed memory (n = 1: of a copy's source) */
+    NAME_PAGE_SIZE,          /* u64, static: bytes per page of it */
+    NAME_TABLE_ELEMS,        /* u64: size of the accessed table (n = 1: of a copy's source) */
+    NAME_SEGMENT_SIZE,       /* u64, static: bytes or items of the data or element segment */
+    NAME_WIDE_ARG,           /* u64: operand n, an i32 or i64, without sign */
+    NAME_ARG_IS_NULL,        /* bool: operand n is a null reference */
+    NAME_REF_CONDITION,      /* bool: the reference makes br_on_* branch */
 } NameId;
 
 /* One thing a rule can match: an event in one mode. */

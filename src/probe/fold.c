@@ -139,6 +139,35 @@ uint32_t accessed_memory(const WasmInstr *i, uint32_t n) {
     }
 }
 
+/* The program drops a segment somewhere: how long it is then depends on when. */
+static bool is_dropped(const WasmModule *m, WasmOp drop, uint32_t segment) {
+    for (uint32_t f = 0; f < m->input_count[WASM_SPACE_FUNC]; f++) {
+        WasmTypes locals = {0};
+        const char *error;
+        uint32_t first = m->funcs.at[f].import < 0 ? wasm_func_locals(m, f, &locals, &error) : 0;
+        vec_free(&locals);
+        if (!first)
+            continue;
+        WasmCode code = wasm_code(wasm_func_body(m, f), m->funcs.at[f].body_size, first);
+        for (WasmInstr i; wasm_next(&code, &i);)
+            if (i.op == drop && i.a == segment)
+                return true;
+    }
+    return false;
+}
+
+/* What memory.init or table.init can take: active and declarative segments were dropped at the
+ * start. */
+static bool segment_size(const WasmModule *m, const WasmInstr *i, TypeKind kind, Value *out) {
+    bool data = i->op == WASM_OP_MEMORY_INIT;
+    if (i->a >= (data ? m->datas.len : m->elems.len))
+        return false;
+    bool passive = (data ? m->datas.at[i->a].mode : m->elems.at[i->a].mode) == WASM_PASSIVE;
+    uint64_t size = data ? m->datas.at[i->a].size : m->elems.at[i->a].count;
+    *out = integer(kind, passive ? size : 0);
+    return !passive || !is_dropped(m, data ? WASM_OP_DATA_DROP : WASM_OP_ELEM_DROP, i->a);
+}
+
 uint32_t site_target(const Site *s, uint32_t depth) {
     if (depth >= s->nopen)
         return s->m->funcs.at[s->func].body_size - 1; /* the function's own end */
@@ -165,6 +194,7 @@ bool site_value(const Site *s, const Bound *name, Value *out) {
     if (!i)
         return false;
     switch ((NameId)name->id) {
+    case NAME_SEGMENT_SIZE: return segment_size(s->m, i, kind, out);
     case NAME_PAGE_SIZE: {
         uint32_t memory = accessed_memory(i, name->n);
         if (memory >= s->m->memories.len)

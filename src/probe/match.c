@@ -37,6 +37,8 @@ static bool compatible(WasmType at_site, const Type *wanted) {
 static bool has_operand(const WasmTypes *list, const Operand *o, bool address) {
     if (o->n >= list->len)
         return false;
+    if (o->any)
+        return true;
     WasmType t = list->at[list->len - 1 - o->n];
     return compatible(t, o->type) || (address && t == WASM_I64 && type_wasm(o->type) == WASM_I32);
 }

@@ -185,7 +185,22 @@ static bool can_trap(WasmOp op) {
     case WASM_OP_I64_TRUNC_F64_U:
     case WASM_OP_MEMORY_FILL:
     case WASM_OP_MEMORY_COPY:
-    case WASM_OP_TABLE_GET: return true;
+    case WASM_OP_MEMORY_INIT:
+    case WASM_OP_TABLE_GET:
+    case WASM_OP_TABLE_SET:
+    case WASM_OP_TABLE_FILL:
+    case WASM_OP_TABLE_COPY:
+    case WASM_OP_TABLE_INIT:
+    case WASM_OP_REF_AS_NON_NULL:
+    case WASM_OP_CALL_REF:
+    case WASM_OP_RETURN_CALL_REF:
+    case WASM_OP_STRUCT_GET:
+    case WASM_OP_STRUCT_GET_S:
+    case WASM_OP_STRUCT_GET_U:
+    case WASM_OP_STRUCT_SET:
+    case WASM_OP_ARRAY_LEN:
+    case WASM_OP_I31_GET_S:
+    case WASM_OP_I31_GET_U: return true;
     default: return false;
     }
 }

@@ -152,6 +152,8 @@ static void use_operand(Variant *v, const Bound *b, const Type *type, Dependence
     for (uint32_t i = 0; i < list->len && !o; i++)
         if (list->at[i].n == b->n)
             o = &list->at[i];
+    if (o && o->any)
+        *o = (Operand){.n = b->n, .type = type, .fixed = fixed, .used = true};
     if (!o) {
         o = vec_add(list);
         *o = (Operand){.n = b->n, .type = type, .fixed = fixed};
@@ -159,6 +161,19 @@ static void use_operand(Variant *v, const Bound *b, const Type *type, Dependence
     o->used |= use != ASKED;
     o->assigned |= use == ASSIGNED;
     v->look_at_types |= b->id != NAME_LOCAL && !fixed;
+}
+
+/* An operand that is taken as it is. */
+static void use_any(Variant *v, uint32_t n) {
+    v->look_at_types = true;
+    for (uint32_t i = 0; i < v->args.len; i++) {
+        if (v->args.at[i].n == n) {
+            v->args.at[i].used = true;
+            return;
+        }
+    }
+    vec_push(&v->args,
+             ((Operand){.n = n, .type = &type_scalar[TYPE_U64], .any = true, .used = true}));
 }
 
 /* Bounds count even if the body never uses the name. */
@@ -179,6 +194,8 @@ static void use_name(Cut *c, const Expr *e, bool assigned) {
     int id = e->bound.id;
     if (id == NAME_ARG || id == NAME_RES || id == NAME_LOCAL)
         use_operand(v, &e->bound, e->type, assigned ? ASSIGNED : READ);
+    else if (id == NAME_WIDE_ARG || id == NAME_ARG_IS_NULL)
+        use_any(v, e->bound.n);
     else if (id == NAME_REF_CONDITION)
         v->look_at_types = v->needs_reference = true;
     else if (id < NAME_COUNT && !e->bound.is_static)
@@ -189,7 +206,7 @@ static void use_name(Cut *c, const Expr *e, bool assigned) {
  * instances of the instruction have, a division by zero, a float out of range. */
 static bool may_lack(const Expr *e) {
     if (e->kind == EXPR_NAME)
-        return e->is_bound && e->bound.id == NAME_IMM;
+        return e->is_bound && (e->bound.id == NAME_IMM || e->bound.id == NAME_SEGMENT_SIZE);
     if (e->kind == EXPR_BINARY && (e->op == OP_DIV || e->op == OP_REM))
         return true;
     if (e->kind == EXPR_CAST && type_is_float(e->args[0]->type) && !type_is_float(e->cast))

@@ -23,6 +23,7 @@
 typedef struct Operand {
     uint32_t n;
     const Type *type;
+    bool any;  /* whatever type it has: i32, i64 or a reference */
     bool used; /* else only its type is asked for */
     bool assigned;
     bool fixed; /* every match has it with this type: no look at the site needed */

@@ -169,8 +169,10 @@ static void put_size(Splicer *s, const Hole *h, const WasmInstr *i) {
         put_op_index(s, WASM_OP_MEMORY_SIZE, wasm_final(s->m, WASM_SPACE_MEMORY, memory));
         wide = s->m->memories.at[memory].limits.is64;
     } else {
-        put_op_index(s, WASM_OP_TABLE_SIZE, wasm_final(s->m, WASM_SPACE_TABLE, i->a));
-        wide = s->m->tables.at[i->a].limits.is64;
+        /* table.init names the segment first; table.copy's source is second */
+        uint32_t table = i->op == WASM_OP_TABLE_INIT || h->n ? i->b : i->a;
+        put_op_index(s, WASM_OP_TABLE_SIZE, wasm_final(s->m, WASM_SPACE_TABLE, table));
+        wide = s->m->tables.at[table].limits.is64;
     }
     if (!wide)
         wasm_put_op(s->out, WASM_OP_I64_EXTEND_I32_U);
@@ -214,6 +216,15 @@ static void put_hole(Splicer *s, const Hole *h, const Variant *v, const Site *si
         break;
     case HOLE_FN:
         put_op_index(s, WASM_OP_CALL, wasm_final(s->m, WASM_SPACE_FUNC, s->fns[h->n]));
+        break;
+    case HOLE_WIDE:
+        put_local(s, HOLE_GET, s->args.local.at[h->n]);
+        if (s->args.type.at[h->n] == WASM_I32)
+            wasm_put_op(s->out, WASM_OP_I64_EXTEND_I32_U);
+        break;
+    case HOLE_NULL:
+        put_local(s, HOLE_GET, s->args.local.at[h->n]);
+        wasm_put_op(s->out, WASM_OP_REF_IS_NULL);
         break;
     case HOLE_CONDITION: put_condition(s, site->instr); break;
     }
