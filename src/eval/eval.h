@@ -12,6 +12,9 @@
  *     if (i && eval_call(s, eval_func(i, 3), args, 1, results, 1, &error)) ...
  *     eval_store_free(s);
  *
+ * The same on every machine: where WebAssembly leaves the bits of a NaN open, it is the positive
+ * canonical one (the deterministic profile).
+ *
  * What runs: MVP, sign extension, saturating truncation, bulk memory, reference types, multi-value,
  * several memories, 64-bit memories and tables, custom page sizes, tail calls, typed function
  * references, extended constant expressions. What does not: SIMD, GC, exceptions, threads.
@@ -165,15 +168,15 @@ typedef struct EvalCall {
     EvalStore *store;
     EvalInstance *caller; /* the instance whose code calls; NULL if called from outside */
     const EvalValue *args;
-    EvalValue *results; /* typed, zero; the function sets `bits` */
+    EvalValue *results; /* typed, zero; the function sets `bits`, to values that fit */
     EvalError *error;   /* filled by eval_fail when it gives false */
 } EvalCall;
 
 /* False = trap. It may call eval_call on the same store; such nesting is limited. */
 typedef bool (*EvalHost)(void *ctx, EvalCall *call);
 
-/* New things to import, owned by the store. Type indices are the store's. Memories and tables are
- * NULL if they are too large. */
+/* New things to import, owned by the store. Type indices are the store's. NULL if a memory or table
+ * is too large, or if `init` does not fit the type. */
 EvalFunc *eval_host_func(EvalStore *s, const WasmType *params, uint32_t nparams,
                          const WasmType *results, uint32_t nresults, EvalHost host, void *ctx);
 EvalMemory *eval_new_memory(EvalStore *s, WasmLimits limits);

@@ -214,14 +214,14 @@ static bool define(EvalInstance *in, EvalError *error) {
     for (uint32_t k = m->input_imports[WASM_SPACE_GLOBAL]; k < m->globals.len; k++) {
         const WasmGlobal *g = &m->globals.at[k];
         uint32_t at = g->init;
-        EvalValue init = {.bits = const_expr(in, &at)};
-        in->globals[k] = eval_new_global(s, eval_type(in, g->type), g->mutable, init);
+        EvalValue init = {eval_type(in, g->type), const_expr(in, &at)};
+        in->globals[k] = eval_new_global(s, init.type, g->mutable, init);
     }
     for (uint32_t k = m->input_imports[WASM_SPACE_TABLE]; k < m->tables.len; k++) {
         const WasmTable *t = &m->tables.at[k];
         uint32_t at = t->init;
-        EvalValue init = {.bits = at ? const_expr(in, &at) : 0};
-        in->tables[k] = eval_new_table(s, eval_type(in, t->type), t->limits, init);
+        EvalValue init = {eval_type(in, t->type), at ? const_expr(in, &at) : 0};
+        in->tables[k] = eval_new_table(s, init.type, t->limits, init);
         if (!in->tables[k])
             return eval_fail(error, EVAL_TOO_LARGE, "table %u is larger than the limit of %llu", k,
                              (unsigned long long)s->limits.table_items);

@@ -21,15 +21,16 @@ static inline double slot_f64(uint64_t slot) {
     memcpy(&f, &slot, sizeof f);
     return f;
 }
+/* Results of arithmetic: a NaN is always the same one, whatever the processor makes. */
 static inline uint64_t f32_slot(float f) {
     uint32_t bits;
     memcpy(&bits, &f, sizeof bits);
-    return bits;
+    return f != f ? UINT32_C(0x7fc00000) : bits;
 }
 static inline uint64_t f64_slot(double f) {
     uint64_t bits;
     memcpy(&bits, &f, sizeof bits);
-    return bits;
+    return f != f ? UINT64_C(0x7ff8000000000000) : bits;
 }
 
 /* ---- integers ---- */
@@ -53,7 +54,7 @@ static inline uint64_t rotl64(uint64_t a, uint64_t n) {
     return a << (n & 63) | a >> (-n & 63);
 }
 
-/* ---- floats: NaN in, quiet NaN out; -0 is less than 0 ---- */
+/* ---- floats: NaN in, NaN out; -0 is less than 0 ---- */
 
 static inline float min_f32(float a, float b) {
     if (a != a || b != b)
@@ -82,14 +83,6 @@ static inline double max_f64(double a, double b) {
     if (a == b)
         return signbit(a) ? b : a;
     return a > b ? a : b;
-}
-
-/* Rounding functions of the C library may keep a signalling NaN. */
-static inline float quiet_f32(float rounded) {
-    return rounded != rounded ? rounded + rounded : rounded;
-}
-static inline double quiet_f64(double rounded) {
-    return rounded != rounded ? rounded + rounded : rounded;
 }
 
 /* What can be converted to an integer type: NaN cannot. */

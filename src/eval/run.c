@@ -35,8 +35,12 @@ static bool call_host(EvalStore *s, EvalInstance *caller, EvalFunc *f, uint64_t 
     bool ok = f->host(f->ctx, &call);
     if (!ok && error->status == EVAL_OK)
         eval_fail(error, EVAL_HOST, NULL);
-    for (uint32_t k = 0; ok && k < nresults; k++)
-        args[k] = eval_slot((EvalValue){results[k], values[nparams + k].bits});
+    for (uint32_t k = 0; ok && k < nresults; k++) {
+        EvalValue v = {results[k], values[nparams + k].bits};
+        ok = eval_value_fits(s, v, v.type) ||
+             eval_fail(error, EVAL_HOST, "result %u of a host function does not fit its type", k);
+        args[k] = eval_slot(v);
+    }
     if (values != few)
         free(values);
     return ok;

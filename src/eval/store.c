@@ -269,6 +269,8 @@ EvalMemory *eval_new_memory(EvalStore *s, WasmLimits limits) {
 }
 
 EvalTable *eval_new_table(EvalStore *s, WasmType type, WasmLimits limits, EvalValue init) {
+    if (!eval_value_fits(s, init, type))
+        return NULL;
     EvalTable *t = mem_zalloc(sizeof *t);
     t->has_max = limits.has_max;
     t->max = limits.max;
@@ -284,6 +286,8 @@ EvalTable *eval_new_table(EvalStore *s, WasmType type, WasmLimits limits, EvalVa
 }
 
 EvalGlobal *eval_new_global(EvalStore *s, WasmType type, bool mutable, EvalValue init) {
+    if (!eval_value_fits(s, init, type))
+        return NULL;
     EvalGlobal *g = mem_zalloc(sizeof *g);
     g->type = type;
     g->mutable = mutable;

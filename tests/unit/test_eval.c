@@ -185,7 +185,10 @@ static const struct {
     {WASM_OP_F32_NEAREST, 0xbe800000, 0, 0x80000000, EVAL_OK}, /* -0.25 */
     {WASM_OP_F32_CEIL, 0xbf000000, 0, 0x80000000, EVAL_OK},    /* -0.5 */
     {WASM_OP_F32_FLOOR, 0xbf000000, 0, 0xbf800000, EVAL_OK},
-    {WASM_OP_F32_FLOOR, 0x7fa00000, 0, 0x7fe00000, EVAL_OK},
+    {WASM_OP_F32_FLOOR, 0x7fa00000, 0, F32_NAN, EVAL_OK},
+    {WASM_OP_F32_DIV, 0, 0, F32_NAN, EVAL_OK},
+    {WASM_OP_F64_ADD, 0xfff0000000000001, 0, F64_NAN, EVAL_OK},
+    {WASM_OP_F64_PROMOTE_F32, 0xffa00000, 0, F64_NAN, EVAL_OK},
     {WASM_OP_F32_LT, F32_NAN, 0, 0, EVAL_OK},
     {WASM_OP_F32_NE, F32_NAN, F32_NAN, 1, EVAL_OK},
     {WASM_OP_F64_DIV, 0x3ff0000000000000, 0, 0x7ff0000000000000, EVAL_OK},
@@ -669,6 +672,13 @@ static bool host_refuse(void *ctx, EvalCall *call) {
     return eval_fail(call->error, EVAL_HOST, "no, not %d", 7);
 }
 
+/* Gives itself, whatever it shall give. */
+static bool host_self(void *ctx, EvalCall *call) {
+    Host *h = ctx;
+    call->results[0].bits = eval_funcref(h->refuse).bits;
+    return true;
+}
+
 static bool host_resolve(void *ctx, const WasmImport *im, EvalExtern *what) {
     Host *h = ctx;
     if (im->space == WASM_SPACE_GLOBAL) {
@@ -739,6 +749,15 @@ static void test_host(void **state) {
     assert_true(eval_call(w.store, h.add, args, 2, &result, 1, &w.error));
     assert_int_equal(result.bits, 9);
     assert_null(h.caller);
+    /* What it gives must be of its type. */
+    WasmType to_add = WASM_REF(1, 0), any = WASM_FUNCREF;
+    EvalFunc *typed = eval_host_func(w.store, NULL, 0, &to_add, 1, host_self, &h);
+    EvalFunc *untyped = eval_host_func(w.store, NULL, 0, &any, 1, host_self, &h);
+    assert_true(eval_call(w.store, untyped, NULL, 0, &result, 1, &w.error));
+    assert_ptr_equal(eval_as_func(result), h.refuse);
+    assert_false(eval_call(w.store, typed, NULL, 0, &result, 1, &w.error));
+    assert_string_equal(w.error.text, "result 0 of a host function does not fit its type");
+    assert_null(eval_new_global(w.store, WASM_I32, true, eval_i64(1)));
     end(&w);
 }
 
