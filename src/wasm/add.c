@@ -61,6 +61,8 @@ static uint32_t added(WasmModule *m, WasmSpace space, uint32_t handle) {
 }
 
 static Str copy(WasmModule *m, Str s) {
+    if (!s.len)
+        return (Str){0};
     return (Str){arena_strndup(&m->arena, s.ptr, s.len), s.len};
 }
 
@@ -184,33 +186,35 @@ uint32_t wasm_add_global_i32(WasmModule *m, bool mutable, Str name, int32_t valu
     return wasm_add_global(m, WASM_I32, mutable, name, &init);
 }
 
-uint32_t wasm_add_global_zero(WasmModule *m, WasmType type, bool mutable, Str name) {
+void wasm_put_zero(Buf *b, WasmType type) {
     static const uint8_t zeros[16];
-    Buf init = {0};
     switch (type) {
     case WASM_I32:
     case WASM_I64:
-        wasm_put_op(&init, type == WASM_I32 ? WASM_OP_I32_CONST : WASM_OP_I64_CONST);
-        buf_u8(&init, 0);
+        wasm_put_op(b, type == WASM_I32 ? WASM_OP_I32_CONST : WASM_OP_I64_CONST);
+        buf_u8(b, 0);
         break;
     case WASM_F32:
     case WASM_F64:
-        wasm_put_op(&init, type == WASM_F32 ? WASM_OP_F32_CONST : WASM_OP_F64_CONST);
-        buf_bytes(&init, zeros, type == WASM_F32 ? 4 : 8);
+        wasm_put_op(b, type == WASM_F32 ? WASM_OP_F32_CONST : WASM_OP_F64_CONST);
+        buf_bytes(b, zeros, type == WASM_F32 ? 4 : 8);
         break;
     case WASM_V128:
-        wasm_put_op(&init, WASM_OP_V128_CONST);
-        buf_bytes(&init, zeros, 16);
+        wasm_put_op(b, WASM_OP_V128_CONST);
+        buf_bytes(b, zeros, 16);
         break;
     default:
-        wasm_put_op(&init, WASM_OP_REF_NULL);
+        wasm_put_op(b, WASM_OP_REF_NULL);
         if (type & WASM_ABSTRACT_BIT)
-            buf_u8(&init, (uint8_t)type);
+            buf_u8(b, (uint8_t)type);
         else
-            buf_sleb(&init, WASM_HEAP_OF(type));
+            buf_sleb(b, WASM_HEAP_OF(type));
     }
-    wasm_put_op(&init, WASM_OP_END);
-    return wasm_add_global(m, type, mutable, name, &init);
+}
+
+uint32_t wasm_add_global_zero(WasmModule *m, WasmType type, bool mutable, Str name) {
+    Buf none = {0};
+    return wasm_add_global(m, type, mutable, name, &none);
 }
 
 uint32_t wasm_add_memory(WasmModule *m, WasmLimits limits, Str name) {

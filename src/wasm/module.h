@@ -135,7 +135,7 @@ typedef struct WasmGlobal {
     int32_t import;
     Str name;
     uint32_t init, init_len; /* input: file range of the expression, `end` included */
-    Buf code;                /* added: the expression, handle space, with `end` */
+    Buf code; /* added: the expression, handle space, with `end`; empty = zero or null */
 } WasmGlobal;
 
 typedef struct WasmTag {
@@ -285,7 +285,10 @@ uint32_t wasm_add_import_memory(WasmModule *m, Str module, Str name, WasmLimits 
 uint32_t wasm_add_func(WasmModule *m, uint32_t type, Str name, Buf *code, bool code_final);
 uint32_t wasm_add_global(WasmModule *m, WasmType type, bool mutable, Str name, Buf *init);
 uint32_t wasm_add_global_i32(WasmModule *m, bool mutable, Str name, int32_t value);
+/* Starts at zero, or null; takes little memory, there may be very many. */
 uint32_t wasm_add_global_zero(WasmModule *m, WasmType type, bool mutable, Str name);
+/* Appends the constant zero (null) of a type. */
+void wasm_put_zero(Buf *b, WasmType type);
 uint32_t wasm_add_memory(WasmModule *m, WasmLimits limits, Str name);
 uint32_t wasm_add_table(WasmModule *m, WasmType type, WasmLimits limits, Str name);
 uint32_t wasm_add_tag(WasmModule *m, uint32_t type, Str name);

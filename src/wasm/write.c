@@ -238,7 +238,12 @@ static void put_added(Writer *r, uint8_t id, Buf *out) {
             if (m->globals.at[i].import >= 0)
                 continue;
             put_global_type(out, &m->globals.at[i]);
-            put_expr(r, out, &m->globals.at[i].code);
+            if (m->globals.at[i].code.len) {
+                put_expr(r, out, &m->globals.at[i].code);
+            } else {
+                wasm_put_zero(out, m->globals.at[i].type);
+                wasm_put_op(out, WASM_OP_END);
+            }
         }
         break;
     case WASM_SEC_EXPORT:
