@@ -5,7 +5,7 @@
  */
 #include "wasm_fixture.h"
 
-#include "eval/eval.h"
+#include "eval_numbers.h"
 
 #include <stdio.h>
 
@@ -113,129 +113,13 @@ static void call_traps(World *w, EvalStatus status, const char *name, const uint
 
 /* ---- numeric instructions ---- */
 
-#define F32_NAN 0x7fc00000
-#define F64_NAN 0x7ff8000000000000
-
-/* Operands and result as slots; `trap` is EVAL_OK for a result. */
-static const struct {
-    uint16_t op;
-    uint64_t a, b, result;
-    EvalStatus trap;
-} numbers[] = {
-    {WASM_OP_I32_ADD, 0xffffffff, 2, 1, EVAL_OK},
-    {WASM_OP_I32_SUB, 0, 1, 0xffffffff, EVAL_OK},
-    {WASM_OP_I32_MUL, 0x10001, 0x10001, 0x20001, EVAL_OK},
-    {WASM_OP_I32_DIV_S, 0xfffffff9, 2, 0xfffffffd, EVAL_OK},
-    {WASM_OP_I32_DIV_S, 0x80000000, 0xffffffff, 0, EVAL_INTEGER_OVERFLOW},
-    {WASM_OP_I32_DIV_S, 1, 0, 0, EVAL_DIVIDE_BY_ZERO},
-    {WASM_OP_I32_DIV_U, 0xfffffff9, 2, 0x7ffffffc, EVAL_OK},
-    {WASM_OP_I32_DIV_U, 1, 0, 0, EVAL_DIVIDE_BY_ZERO},
-    {WASM_OP_I32_REM_S, 0xfffffff9, 2, 0xffffffff, EVAL_OK},
-    {WASM_OP_I32_REM_S, 0x80000000, 0xffffffff, 0, EVAL_OK},
-    {WASM_OP_I32_REM_S, 1, 0, 0, EVAL_DIVIDE_BY_ZERO},
-    {WASM_OP_I32_REM_U, 0xfffffff9, 4, 1, EVAL_OK},
-    {WASM_OP_I32_REM_U, 1, 0, 0, EVAL_DIVIDE_BY_ZERO},
-    {WASM_OP_I32_SHL, 1, 33, 2, EVAL_OK},
-    {WASM_OP_I32_SHR_S, 0x80000000, 31, 0xffffffff, EVAL_OK},
-    {WASM_OP_I32_SHR_U, 0x80000000, 31, 1, EVAL_OK},
-    {WASM_OP_I32_ROTL, 0x80000001, 1, 3, EVAL_OK},
-    {WASM_OP_I32_ROTL, 0x80000001, 32, 0x80000001, EVAL_OK},
-    {WASM_OP_I32_ROTR, 0x80000001, 1, 0xc0000000, EVAL_OK},
-    {WASM_OP_I32_CLZ, 0, 0, 32, EVAL_OK},
-    {WASM_OP_I32_CLZ, 1, 0, 31, EVAL_OK},
-    {WASM_OP_I32_CTZ, 0, 0, 32, EVAL_OK},
-    {WASM_OP_I32_CTZ, 8, 0, 3, EVAL_OK},
-    {WASM_OP_I32_POPCNT, 0xf0f0f0f0, 0, 16, EVAL_OK},
-    {WASM_OP_I32_EQZ, 0, 0, 1, EVAL_OK},
-    {WASM_OP_I32_LT_S, 0xffffffff, 0, 1, EVAL_OK},
-    {WASM_OP_I32_LT_U, 0xffffffff, 0, 0, EVAL_OK},
-    {WASM_OP_I32_GE_S, 0x80000000, 0x7fffffff, 0, EVAL_OK},
-    {WASM_OP_I32_GE_U, 0x80000000, 0x7fffffff, 1, EVAL_OK},
-    {WASM_OP_I32_EXTEND8_S, 0x1ff, 0, 0xffffffff, EVAL_OK},
-    {WASM_OP_I32_EXTEND16_S, 0x17fff, 0, 0x7fff, EVAL_OK},
-    {WASM_OP_I64_ADD, UINT64_MAX, 1, 0, EVAL_OK},
-    {WASM_OP_I64_DIV_S, UINT64_C(1) << 63, UINT64_MAX, 0, EVAL_INTEGER_OVERFLOW},
-    {WASM_OP_I64_DIV_U, UINT64_MAX, 3, 0x5555555555555555, EVAL_OK},
-    {WASM_OP_I64_REM_S, UINT64_C(1) << 63, UINT64_MAX, 0, EVAL_OK},
-    {WASM_OP_I64_REM_U, 1, 0, 0, EVAL_DIVIDE_BY_ZERO},
-    {WASM_OP_I64_SHL, 1, 65, 2, EVAL_OK},
-    {WASM_OP_I64_SHR_S, UINT64_C(1) << 63, 63, UINT64_MAX, EVAL_OK},
-    {WASM_OP_I64_ROTR, 1, 1, UINT64_C(1) << 63, EVAL_OK},
-    {WASM_OP_I64_CLZ, 0, 0, 64, EVAL_OK},
-    {WASM_OP_I64_CTZ, UINT64_C(1) << 40, 0, 40, EVAL_OK},
-    {WASM_OP_I64_POPCNT, UINT64_MAX, 0, 64, EVAL_OK},
-    {WASM_OP_I64_LT_S, UINT64_MAX, 0, 1, EVAL_OK},
-    {WASM_OP_I64_GT_U, UINT64_MAX, 0, 1, EVAL_OK},
-    {WASM_OP_I64_EXTEND32_S, 0x180000000, 0, 0xffffffff80000000, EVAL_OK},
-    {WASM_OP_I64_EXTEND_I32_S, 0x80000000, 0, 0xffffffff80000000, EVAL_OK},
-    {WASM_OP_I64_EXTEND_I32_U, 0x80000000, 0, 0x80000000, EVAL_OK},
-    {WASM_OP_I32_WRAP_I64, 0x123456789abcdef0, 0, 0x9abcdef0, EVAL_OK},
-    /* floats: signs of zero, NaN, ties */
-    {WASM_OP_F32_ADD, 0x3f800000, 0x40000000, 0x40400000, EVAL_OK},
-    {WASM_OP_F32_NEG, F32_NAN, 0, 0xffc00000, EVAL_OK},
-    {WASM_OP_F32_ABS, 0xffa00000, 0, 0x7fa00000, EVAL_OK}, /* a signalling NaN stays one */
-    {WASM_OP_F32_COPYSIGN, 0x3f800000, 0x80000000, 0xbf800000, EVAL_OK},
-    {WASM_OP_F32_MIN, 0, 0x80000000, 0x80000000, EVAL_OK},
-    {WASM_OP_F32_MIN, 0x80000000, 0, 0x80000000, EVAL_OK},
-    {WASM_OP_F32_MAX, 0, 0x80000000, 0, EVAL_OK},
-    {WASM_OP_F32_MAX, 0x80000000, 0, 0, EVAL_OK},
-    {WASM_OP_F32_MIN, F32_NAN, 0x3f800000, F32_NAN, EVAL_OK},
-    {WASM_OP_F32_MAX, 0x3f800000, F32_NAN, F32_NAN, EVAL_OK},
-    {WASM_OP_F32_NEAREST, 0x40200000, 0, 0x40000000, EVAL_OK}, /* 2.5 */
-    {WASM_OP_F32_NEAREST, 0xbe800000, 0, 0x80000000, EVAL_OK}, /* -0.25 */
-    {WASM_OP_F32_CEIL, 0xbf000000, 0, 0x80000000, EVAL_OK},    /* -0.5 */
-    {WASM_OP_F32_FLOOR, 0xbf000000, 0, 0xbf800000, EVAL_OK},
-    {WASM_OP_F32_FLOOR, 0x7fa00000, 0, F32_NAN, EVAL_OK},
-    {WASM_OP_F32_DIV, 0, 0, F32_NAN, EVAL_OK},
-    {WASM_OP_F64_ADD, 0xfff0000000000001, 0, F64_NAN, EVAL_OK},
-    {WASM_OP_F64_PROMOTE_F32, 0xffa00000, 0, F64_NAN, EVAL_OK},
-    {WASM_OP_F32_LT, F32_NAN, 0, 0, EVAL_OK},
-    {WASM_OP_F32_NE, F32_NAN, F32_NAN, 1, EVAL_OK},
-    {WASM_OP_F64_DIV, 0x3ff0000000000000, 0, 0x7ff0000000000000, EVAL_OK},
-    {WASM_OP_F64_SQRT, 0x4010000000000000, 0, 0x4000000000000000, EVAL_OK},
-    {WASM_OP_F64_TRUNC, 0xbfe0000000000000, 0, UINT64_C(1) << 63, EVAL_OK},
-    {WASM_OP_F64_NEAREST, 0x400c000000000000, 0, 0x4010000000000000, EVAL_OK}, /* 3.5 */
-    {WASM_OP_F64_EQ, 0, UINT64_C(1) << 63, 1, EVAL_OK},
-    {WASM_OP_F64_GE, F64_NAN, F64_NAN, 0, EVAL_OK},
-    {WASM_OP_F64_MIN, F64_NAN, 0, F64_NAN, EVAL_OK},
-    /* conversions at their limits */
-    {WASM_OP_I32_TRUNC_F32_S, 0xcf000000, 0, 0x80000000, EVAL_OK},
-    {WASM_OP_I32_TRUNC_F32_S, 0x4f000000, 0, 0, EVAL_INTEGER_OVERFLOW},
-    {WASM_OP_I32_TRUNC_F32_S, F32_NAN, 0, 0, EVAL_CONVERSION},
-    {WASM_OP_I32_TRUNC_F32_U, 0xbf7fffff, 0, 0, EVAL_OK}, /* just above -1 */
-    {WASM_OP_I32_TRUNC_F32_U, 0xbf800000, 0, 0, EVAL_INTEGER_OVERFLOW},
-    {WASM_OP_I32_TRUNC_F64_S, 0xc1e00000001fffff, 0, 0x80000000, EVAL_OK},
-    {WASM_OP_I32_TRUNC_F64_S, 0xc1e0000000200000, 0, 0, EVAL_INTEGER_OVERFLOW},
-    {WASM_OP_I32_TRUNC_F64_U, 0x41efffffffffffff, 0, 0xffffffff, EVAL_OK},
-    {WASM_OP_I32_TRUNC_F64_U, 0x41f0000000000000, 0, 0, EVAL_INTEGER_OVERFLOW},
-    {WASM_OP_I64_TRUNC_F64_S, 0xc3e0000000000000, 0, UINT64_C(1) << 63, EVAL_OK},
-    {WASM_OP_I64_TRUNC_F64_S, 0x43e0000000000000, 0, 0, EVAL_INTEGER_OVERFLOW},
-    {WASM_OP_I64_TRUNC_F64_U, 0x43efffffffffffff, 0, 0xfffffffffffff800, EVAL_OK},
-    {WASM_OP_I64_TRUNC_F32_U, F32_NAN, 0, 0, EVAL_CONVERSION},
-    {WASM_OP_I32_TRUNC_SAT_F32_S, F32_NAN, 0, 0, EVAL_OK},
-    {WASM_OP_I32_TRUNC_SAT_F32_S, 0x7f800000, 0, 0x7fffffff, EVAL_OK},
-    {WASM_OP_I32_TRUNC_SAT_F32_U, 0xff800000, 0, 0, EVAL_OK},
-    {WASM_OP_I32_TRUNC_SAT_F64_S, 0xfff0000000000000, 0, 0x80000000, EVAL_OK},
-    {WASM_OP_I64_TRUNC_SAT_F64_U, 0x7ff0000000000000, 0, UINT64_MAX, EVAL_OK},
-    {WASM_OP_I64_TRUNC_SAT_F64_S, 0xc000000000000000, 0, (uint64_t)-2, EVAL_OK},
-    {WASM_OP_F32_CONVERT_I32_U, 0xffffffff, 0, 0x4f800000, EVAL_OK},
-    {WASM_OP_F32_CONVERT_I64_U, 0xffffff0000000001, 0, 0x5f7fffff, EVAL_OK},
-    {WASM_OP_F32_CONVERT_I64_S, UINT64_MAX, 0, 0xbf800000, EVAL_OK},
-    {WASM_OP_F64_CONVERT_I32_S, 0xffffffff, 0, 0xbff0000000000000, EVAL_OK},
-    {WASM_OP_F64_CONVERT_I64_U, UINT64_MAX, 0, 0x43f0000000000000, EVAL_OK},
-    {WASM_OP_F32_DEMOTE_F64, 0x47f0000000000000, 0, 0x7f800000, EVAL_OK},
-    {WASM_OP_F64_PROMOTE_F32, 0x7f800000, 0, 0x7ff0000000000000, EVAL_OK},
-    {WASM_OP_I32_REINTERPRET_F32, 0xffa00000, 0, 0xffa00000, EVAL_OK},
-    {WASM_OP_F64_REINTERPRET_I64, 7, 0, 7, EVAL_OK},
-};
-
 static WasmType letter_type(char c) {
     return c == 'i' ? WASM_I32 : c == 'l' ? WASM_I64 : c == 'f' ? WASM_F32 : WASM_F64;
 }
 
 /* A function of one instruction: its operands are its parameters. */
 static void check_number(size_t row) {
-    const WasmOpInfo *info = &wasm_ops[numbers[row].op];
+    const WasmOpInfo *info = &wasm_ops[eval_numbers[row].op];
     char params[3] = "", results[2] = "", hex[64];
     memcpy(params, info->operands, strlen(info->operands));
     memcpy(results, info->results, 1);
@@ -251,13 +135,13 @@ static void check_number(size_t row) {
     World w;
     begin(&w, NULL);
     assert_non_null(instantiate(&w, written(&m)));
-    EvalValue args[2] = {{letter_type(params[0]), numbers[row].a},
-                         {letter_type(params[1]), numbers[row].b}};
+    EvalValue args[2] = {{letter_type(params[0]), eval_numbers[row].a},
+                         {letter_type(params[1]), eval_numbers[row].b}};
     EvalValue result = {0};
     bool ok =
         eval_call(w.store, exported(&w, "run"), args, params[1] ? 2 : 1, &result, 1, &w.error);
     EvalStatus status = ok ? EVAL_OK : w.error.status;
-    if (status != numbers[row].trap || result.bits != numbers[row].result)
+    if (status != eval_numbers[row].trap || result.bits != eval_numbers[row].result)
         fail_msg("row %zu, %s: %s, %#llx", row, info->mnemonic, eval_status_text(status),
                  (unsigned long long)result.bits);
     assert_true(!ok || result.type == letter_type(results[0]));
@@ -266,8 +150,68 @@ static void check_number(size_t row) {
 
 static void test_numbers(void **state) {
     (void)state;
-    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
+    for (size_t k = 0; k < sizeof eval_numbers / sizeof *eval_numbers; k++)
         check_number(k);
+}
+
+/* No numeric instruction is missing in the table. */
+static void test_all_numbers(void **state) {
+    (void)state;
+    bool seen[WASM_OP_COUNT] = {false};
+    for (size_t k = 0; k < sizeof eval_numbers / sizeof *eval_numbers; k++)
+        seen[eval_numbers[k].op] = true;
+    for (uint32_t op = 0; op < WASM_OP_COUNT; op++) {
+        const WasmOpInfo *i = &wasm_ops[op];
+        bool numeric = i->category == WASM_CAT_ARITH || i->category == WASM_CAT_COMPARE ||
+                       i->category == WASM_CAT_CONVERT;
+        if (numeric && i->operands[0] != '*' && !seen[op])
+            fail_msg("%s has no row", i->mnemonic);
+    }
+}
+
+/* An access to the last bytes of a page, with an offset of 1, and the same one byte further. */
+static void check_access(uint16_t op, bool store, uint32_t bytes, uint64_t result) {
+    static const uint8_t pattern[8] = {0x81, 0x82, 0x83, 0x84, 0x85, 0x86, 0x87, 0x88};
+    WasmModule m;
+    World w;
+    wasm_module_init(&m);
+    wasm_add_memory(&m, (WasmLimits){.min = 1, .page_log2 = 16}, STR(""));
+    char type = store ? wasm_ops[op].operands[1] : wasm_ops[op].results[0], hex[48];
+    char params[3] = {'i', store ? type : 0, 0}, results[2] = {store ? 0 : type, 0};
+    snprintf(hex, sizeof hex, "00 20 00 %s %02x 00 01 0b", store ? "20 01" : "", wasm_ops[op].code);
+    add(&m, "run", params, results, hex);
+    begin(&w, NULL);
+    assert_non_null(instantiate(&w, written(&m)));
+    EvalValue args[2] = {eval_i32(65536 - bytes - 1), {letter_type(type), 0x8887868584838281}}, r;
+    EvalFunc *f = exported(&w, "run");
+    uint32_t nargs = store ? 2 : 1, nresults = !store;
+    uint8_t after[8] = {0};
+    if (!store)
+        assert_true(eval_memory_write(eval_memory(w.in, 0), 65536 - bytes, pattern, bytes));
+    assert_true(eval_call(w.store, f, args, nargs, &r, nresults, &w.error));
+    assert_true(eval_memory_read(eval_memory(w.in, 0), 65536 - 8, after, 8));
+    assert_memory_equal(after + 8 - bytes, pattern, bytes);
+    for (uint32_t k = 0; k < 8 - bytes; k++)
+        assert_int_equal(after[k], 0);
+    if (!store && r.bits != result)
+        fail_msg("%s: %#llx", wasm_ops[op].mnemonic, (unsigned long long)r.bits);
+    args[0].bits++;
+    assert_false(eval_call(w.store, f, args, nargs, &r, nresults, &w.error));
+    assert_int_equal(w.error.status, EVAL_MEMORY_BOUNDS);
+    end(&w);
+}
+
+static void test_accesses(void **state) {
+    (void)state;
+    for (size_t k = 0; k < sizeof eval_stores / sizeof *eval_stores; k++)
+        check_access(eval_stores[k].op, true, eval_stores[k].bytes, 0);
+    for (size_t k = 0; k < sizeof eval_loads / sizeof *eval_loads; k++) {
+        const char *name = wasm_ops[eval_loads[k].op].mnemonic + 8; /* behind "i32.load" */
+        uint32_t bits = *name
+                            ? (uint32_t)strtoul(name, NULL, 10)
+                            : (uint32_t)strtoul(wasm_ops[eval_loads[k].op].mnemonic + 1, NULL, 10);
+        check_access(eval_loads[k].op, false, bits / 8, eval_loads[k].result);
+    }
 }
 
 /* ---- control ---- */
@@ -920,7 +864,8 @@ static void test_unsupported(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers),        cmocka_unit_test(test_control),
+        cmocka_unit_test(test_numbers),        cmocka_unit_test(test_all_numbers),
+        cmocka_unit_test(test_accesses),       cmocka_unit_test(test_control),
         cmocka_unit_test(test_multi_value),    cmocka_unit_test(test_memory),
         cmocka_unit_test(test_memory64),       cmocka_unit_test(test_table),
         cmocka_unit_test(test_references),     cmocka_unit_test(test_calls),
