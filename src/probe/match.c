@@ -46,7 +46,10 @@ static bool has_operand(const WasmTypes *list, const Operand *o, bool address) {
 static bool is_address(WasmOp op, bool result, uint32_t n) {
     const char *letters = result ? wasm_ops[op].results : wasm_ops[op].operands;
     size_t count = strlen(letters);
-    return *letters != '*' && n < count && letters[count - 1 - n] == 'a';
+    if (*letters == '*') /* the table index on top of the arguments */
+        return !result && n == 0 &&
+               (op == WASM_OP_CALL_INDIRECT || op == WASM_OP_RETURN_CALL_INDIRECT);
+    return n < count && letters[count - 1 - n] == 'a';
 }
 
 /* What an alt body returns is what the instruction leaves. */

@@ -246,7 +246,8 @@ bool event_name_lookup(Event e, Str name, Bound *out) {
     switch (id) {
     case NAME_ARG:
         out->assignable = true;
-        out->boundable = is_address(info, n); /* u64 for 64-bit memories */
+        out->boundable =
+            is_address(info, n) || info->imm == WASM_IMM_TYPE_TABLE; /* u64 for 64-bit memories */
         return operand_lookup(e.op, false, n, &out->type);
     case NAME_RES:
         out->assignable = true;
