@@ -84,6 +84,12 @@ typedef struct EvalError {
 /* The instruction in the bytes of the module; NO_SPAN if it has no place. */
 Span eval_error_span(const EvalError *error);
 
+/*
+ * Adds a message "WHAT: TEXT, in function 3 (name)" at that place, in the file that the module was
+ * read from.
+ */
+Diag *eval_report(const EvalError *error, Diags *diags, DiagTag tag, const char *what);
+
 /* Sets status and text (printf-like, NULL = the status' own) and no place. Gives false, for host
  * functions to return. */
 bool eval_fail(EvalError *error, EvalStatus status, const char *format, ...)

@@ -40,6 +40,17 @@ Span eval_error_span(const EvalError *error) {
     return (Span){m->file, at, wasm_next(&code, &i) ? at + i.size : at};
 }
 
+Diag *eval_report(const EvalError *error, Diags *diags, DiagTag tag, const char *what) {
+    Span at = eval_error_span(error);
+    if (error->func == EVAL_NOWHERE || !error->module)
+        return diag(diags, tag, at, "%s: %s", what, error->text);
+    Str name = wasm_func_name(error->module, error->func);
+    if (!name.len)
+        return diag(diags, tag, at, "%s: %s, in function %u", what, error->text, error->func);
+    return diag(diags, tag, at, "%s: %s, in function %u (%.*s)", what, error->text, error->func,
+                name.len > 80 ? 80 : (int)name.len, name.ptr);
+}
+
 /* ---- types ---- */
 
 /* The types of a recursion group, as they are interned. */

@@ -579,6 +579,9 @@ static void test_site(void **state) {
     assert_int_equal(at.end - at.start, 1);
     assert_int_equal(w.modules[0].bytes.data[at.start], 0x6d);
     assert_int_equal(at.file, w.modules[0].m.file);
+    Diag *d = eval_report(&w.error, &w.modules[0].diags, DIAG_INVALID, "running outer");
+    assert_string_equal(d->message, "running outer: integer divide by zero, in function 0 (bad)");
+    assert_int_equal(d->span.start, at.start);
     CALL(&w, "stop", 0);
     TRAPS(&w, UNREACHABLE, "stop", 1);
     assert_int_equal(w.error.func, 2);
