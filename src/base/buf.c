@@ -38,7 +38,8 @@ uint32_t str_distance(Str a, Str b, uint32_t limit) {
         for (uint32_t j = 1; j <= b.len; j++) {
             uint32_t replace = up[j - 1] + (a.ptr[i - 1] != b.ptr[j - 1]);
             cur[j] = min3(up[j] + 1, cur[j - 1] + 1, replace);
-            bool swapped = i > 1 && j > 1 && a.ptr[i - 1] == b.ptr[j - 2] && a.ptr[i - 2] == b.ptr[j - 1];
+            bool swapped =
+                i > 1 && j > 1 && a.ptr[i - 1] == b.ptr[j - 2] && a.ptr[i - 2] == b.ptr[j - 1];
             if (swapped && up2[j - 2] + 1 < cur[j])
                 cur[j] = up2[j - 2] + 1;
         }

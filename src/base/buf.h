@@ -18,7 +18,8 @@ typedef struct Str {
 Str str_of(const char *s); /* s may be NULL: the empty slice */
 bool str_eq(Str a, Str b);
 bool str_is(Str a, const char *b);
-/* Edit distance (insert, delete, replace, swap neighbours) for "did you mean"; stops counting past `limit`. */
+/* Edit distance (insert, delete, replace, swap neighbours) for "did you mean"; stops counting past
+ * `limit`. */
 uint32_t str_distance(Str a, Str b, uint32_t limit);
 
 /* A growable byte buffer. A zeroed Buf is valid and empty. Release with buf_free. */
@@ -48,8 +49,8 @@ void buf_sleb(Buf *b, int64_t v);
 void buf_uleb_padded(Buf *b, uint64_t v, uint32_t width);
 void buf_u32le(Buf *b, uint32_t v);
 void buf_u64le(Buf *b, uint64_t v);
-void buf_str(Buf *b, Str s);      /* the bytes alone */
-void buf_name(Buf *b, Str s);     /* length as LEB128, then the bytes */
+void buf_str(Buf *b, Str s);  /* the bytes alone */
+void buf_name(Buf *b, Str s); /* length as LEB128, then the bytes */
 void buf_printf(Buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A NUL behind the content (not counted in len); gives the content as C string. */
 const char *buf_cstr(Buf *b);
@@ -71,7 +72,8 @@ struct MapEntry {
 
 /* The address of key's value, or NULL. Valid until the next insertion. */
 uint64_t *map_get(const Map *m, Str key);
-/* The address of key's value; inserted as `value` if it was not there (*added tells, may be NULL). */
+/* The address of key's value; inserted as `value` if it was not there (*added tells, may be NULL).
+ */
 uint64_t *map_put(Map *m, Str key, uint64_t value, bool *added);
 void map_free(Map *m);
 

@@ -21,7 +21,7 @@ BinaryenType gen_type(const Type *t) {
 
 /* ---- holes ---- */
 
-static const char hole_letters[] = "karlvmtpehfwnc"; /* in the order of HoleKind */
+static const char hole_letters[] = "karlvmtpehfwnxzc"; /* in the order of HoleKind */
 
 void hole_name(char name[32], HoleKind kind, uint32_t n, BinaryenType type) {
     char letter = type == BinaryenTypeInt64()     ? 'l'
@@ -331,7 +331,22 @@ BinaryenType gen_result_type(const Fn *fn) {
     return fn->result->kind == TYPE_UNIT ? BinaryenTypeNone() : gen_type(fn->result);
 }
 
+/* What happens on the program's stack is not Binaryen's business: it sees a call of an import. */
+static Ref gen_bound_call(Body *b, const Expr *e) {
+    char name[32];
+    bool added;
+    HoleKind kind = e->bound.id == FN_DROP_ARGS ? HOLE_DROP : HOLE_ALT_CALL;
+    hole_name(name, kind, e->slot ? e->slot - 1 : 0, BinaryenTypeInt32());
+    map_put(b->imports, str_of(name), 0, &added);
+    if (added)
+        BinaryenAddFunctionImport(b->module, name, "hole", name, BinaryenTypeNone(),
+                                  BinaryenTypeNone());
+    return BinaryenCall(b->module, name, NULL, 0, BinaryenTypeNone());
+}
+
 static Ref gen_call(Body *b, const Expr *e) {
+    if (e->is_bound)
+        return gen_bound_call(b, e);
     char name[32];
     uint32_t id = 0;
     while (b->plan->fns.at[id].fn != e->fn)
@@ -410,7 +425,9 @@ static Ref gen_stmt(Body *b, const Stmt *s) {
     case STMT_IF: return gen_if(b, s, 0);
     case STMT_CALL: {
         Ref call = gen_expr(b, s->value);
-        return s->value->type->kind == TYPE_UNIT ? call : BinaryenDrop(b->module, call);
+        return s->value->type->kind == TYPE_UNIT || s->value->is_bound
+                   ? call
+                   : BinaryenDrop(b->module, call);
     }
     }
     return NULL;

@@ -2,13 +2,15 @@
  * lang/ast.h - the tree of a script, and what the checker adds to it.
  *
  * Invariants
- *   - Only the parser makes nodes; each has the span of its source text. All live in the script's arena.
- *   - After parsing, types are NULL and names unresolved. lang_check_script() resolves and types script-scope
- *     statements and functions in place.
- *   - Probe bodies and predicates are typed by lang_check_probe(), which works on a *clone* of the probe, since a glob
- *     can match events on which the same name has different types: one clone per combination of types.
- *   - In a checked tree every Expr has a type; literals have the type that their context wants, so that generators
- *     need no conversions other than EXPR_CAST.
+ *   - Only the parser makes nodes; each has the span of its source text. All live in the script's
+ * arena.
+ *   - After parsing, types are NULL and names unresolved. lang_check_script() resolves and types
+ * script-scope statements and functions in place.
+ *   - Probe bodies and predicates are typed by lang_check_probe(), which works on a *clone* of the
+ * probe, since a glob can match events on which the same name has different types: one clone per
+ * combination of types.
+ *   - In a checked tree every Expr has a type; literals have the type that their context wants, so
+ * that generators need no conversions other than EXPR_CAST.
  */
 #ifndef WHAMMC_LANG_AST_H
 #define WHAMMC_LANG_AST_H
@@ -19,8 +21,21 @@
 
 /* In the order in which reports group them. */
 typedef enum TypeKind {
-    TYPE_U8, TYPE_I8, TYPE_U16, TYPE_I16, TYPE_U32, TYPE_I32, TYPE_F32, TYPE_U64, TYPE_I64, TYPE_F64,
-    TYPE_BOOL, TYPE_STR, TYPE_FUNCREF, TYPE_TUPLE, TYPE_MAP,
+    TYPE_U8,
+    TYPE_I8,
+    TYPE_U16,
+    TYPE_I16,
+    TYPE_U32,
+    TYPE_I32,
+    TYPE_F32,
+    TYPE_U64,
+    TYPE_I64,
+    TYPE_F64,
+    TYPE_BOOL,
+    TYPE_STR,
+    TYPE_FUNCREF,
+    TYPE_TUPLE,
+    TYPE_MAP,
     TYPE_UNIT,  /* no value: calls without result */
     TYPE_ERROR, /* already reported; fits everything */
 } TypeKind;
@@ -28,11 +43,11 @@ typedef enum TypeKind {
 /* Types are interned: equal types are the same pointer. */
 typedef struct Type {
     TypeKind kind;
-    const char *text;           /* as written, no blanks: "map<(u32,u32),i32>" */
-    uint32_t nfields;           /* TYPE_TUPLE */
+    const char *text; /* as written, no blanks: "map<(u32,u32),i32>" */
+    uint32_t nfields; /* TYPE_TUPLE */
     const struct Type **fields;
     const struct Type *key, *value; /* TYPE_MAP */
-    uint32_t depth;             /* 0 of scalars; limited, so walking over a type needs no care */
+    uint32_t depth; /* 0 of scalars; limited, so walking over a type needs no care */
 } Type;
 
 extern const Type type_scalar[TYPE_FUNCREF + 1]; /* by kind */
@@ -43,7 +58,8 @@ bool type_is_float(const Type *t);
 bool type_is_numeric(const Type *t); /* integer or float; bool is not */
 bool type_is_signed(const Type *t);  /* i8..i64 and floats */
 uint32_t type_bits(const Type *t);   /* 8, 16, 32, 64 of numeric types and bool (8) */
-/* The Wasm type of values of t as a letter: i i32, l i64, f f32, d f64, r funcref; 0 = not one Wasm value. */
+/* The Wasm type of values of t as a letter: i i32, l i64, f f32, d f64, r funcref; 0 = not one Wasm
+ * value. */
 char type_wasm_class(const Type *t);
 /* A scalar type by its name ("u8" ... "funcref"), or NULL. */
 const Type *type_by_name(Str name);
@@ -55,7 +71,8 @@ typedef enum Storage {
     STORAGE_SCRIPT,   /* script scope: the whole run */
     STORAGE_UNSHARED, /* one per match site */
     STORAGE_SHARED,   /* one per probe */
-    STORAGE_FRAME,    /* one per activation of the function; the same name is the same variable in all probes */
+    STORAGE_FRAME, /* one per activation of the function; the same name is the same variable in all
+                      probes */
 } Storage;
 
 /* Decorators as written; what they mean depends on the scope and is decided by the checker. */
@@ -72,7 +89,8 @@ typedef struct Var {
     bool param;        /* a parameter of a fn */
     Span span;         /* of the name in its declaration */
     struct Expr *init; /* NULL = zero */
-    uint32_t index;    /* 0.. among variables of its scope (script, fn, probe), in order of declaration */
+    uint32_t
+        index; /* 0.. among variables of its scope (script, fn, probe), in order of declaration */
 } Var;
 
 /* ---- expressions ---- */
@@ -81,78 +99,117 @@ typedef struct Var {
 enum { LANG_MAX_DEPTH = 400 };
 
 typedef enum ExprKind {
-    EXPR_INT, EXPR_FLOAT, EXPR_BOOL, EXPR_STR,
-    EXPR_NAME,    /* a variable, or a bound name */
-    EXPR_INDEX,   /* a[0] is the key; name the map */
-    EXPR_FIELD,   /* name.path */
-    EXPR_UNARY, EXPR_BINARY, EXPR_CAST,
-    EXPR_COND,    /* a[0] ? a[1] : a[2] */
-    EXPR_CALL,    /* name(args): fn, built-in or bound function */
-    EXPR_METHOD,  /* recv.name(args): library function or string method; annotation */
-    EXPR_TUPLE,   /* args */
+    EXPR_INT,
+    EXPR_FLOAT,
+    EXPR_BOOL,
+    EXPR_STR,
+    EXPR_NAME,  /* a variable, or a bound name */
+    EXPR_INDEX, /* a[0] is the key; name the map */
+    EXPR_FIELD, /* name.path */
+    EXPR_UNARY,
+    EXPR_BINARY,
+    EXPR_CAST,
+    EXPR_COND,   /* a[0] ? a[1] : a[2] */
+    EXPR_CALL,   /* name(args): fn, built-in or bound function */
+    EXPR_METHOD, /* recv.name(args): library function or string method; annotation */
+    EXPR_TUPLE,  /* args */
 } ExprKind;
 
 typedef enum Op {
-    OP_NOT, OP_COMPLEMENT,                                   /* unary ! ~ */
-    OP_AND, OP_OR,                                           /* && || */
-    OP_BITOR, OP_BITXOR, OP_BITAND,
-    OP_EQ, OP_NE, OP_GE, OP_GT, OP_LE, OP_LT,
-    OP_SHL, OP_SHR, OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_REM,
+    OP_NOT,
+    OP_COMPLEMENT, /* unary ! ~ */
+    OP_AND,
+    OP_OR, /* && || */
+    OP_BITOR,
+    OP_BITXOR,
+    OP_BITAND,
+    OP_EQ,
+    OP_NE,
+    OP_GE,
+    OP_GT,
+    OP_LE,
+    OP_LT,
+    OP_SHL,
+    OP_SHR,
+    OP_ADD,
+    OP_SUB,
+    OP_MUL,
+    OP_DIV,
+    OP_REM,
 } Op;
 const char *op_text(Op op);
 
 /* The methods of str. */
-typedef enum StrMethod { STR_NO_METHOD, STR_LEN, STR_ADDR, STR_STARTS_WITH, STR_ENDS_WITH, STR_CONTAINS } StrMethod;
+typedef enum StrMethod {
+    STR_NO_METHOD,
+    STR_LEN,
+    STR_ADDR,
+    STR_STARTS_WITH,
+    STR_ENDS_WITH,
+    STR_CONTAINS
+} StrMethod;
 
 typedef enum Annotation { ANN_NONE, ANN_STATIC, ANN_INIT, ANN_EXIT } Annotation;
 
 /* What a bound name stands for. The numbers are those of the scope that resolved it (probe/). */
 typedef struct Bound {
-    int id;            /* which name */
-    uint32_t n;        /* N of argN, resN, localN, immN */
-    bool is_static;    /* a constant at each site */
+    int id;         /* which name */
+    uint32_t n;     /* N of argN, resN, localN, immN */
+    bool is_static; /* a constant at each site */
     bool assignable;
-    bool literal;      /* integer constant that takes the type its context wants, like an int literal
-                          (data_size, category_id, bytecode); `type` is what it has without a context */
-    bool boundable;    /* typed, but a type bound may state another type */
-    const Type *type;  /* NULL = open: needs a type bound in the rule */
+    bool literal;     /* integer constant that takes the type its context wants, like an int literal
+                         (data_size, category_id, bytecode); `type` is what it has without a context */
+    bool boundable;   /* typed, but a type bound may state another type */
+    const Type *type; /* NULL = open: needs a type bound in the rule */
 } Bound;
 
 typedef struct Expr {
     ExprKind kind;
     Span span;
-    uint32_t depth;   /* of the tree below; at most LANG_MAX_DEPTH, so walking over it may recurse */
-    bool parens;      /* written as ( expr ) */
+    uint32_t depth; /* of the tree below; at most LANG_MAX_DEPTH, so walking over it may recurse */
+    bool parens;    /* written as ( expr ) */
     const Type *type; /* set by the checker */
     Str name;         /* NAME, INDEX, FIELD, CALL, METHOD: the (function's) name */
     Span name_span;
-    Str recv;         /* METHOD: what is left of the dot: a library, or a name of type str */
+    Str recv; /* METHOD: what is left of the dot: a library, or a name of type str */
     Span recv_span;
-    StrMethod method; /* METHOD of a str, set by the checker, which also puts the receiver before the arguments (a[0]) */
+    StrMethod method; /* METHOD of a str, set by the checker, which also puts the receiver before
+                         the arguments (a[0]) */
     Annotation annotation;
     Op op;
-    const Type *cast;         /* CAST: the target */
-    uint64_t integer;         /* INT: magnitude; after checking: the value's bits in the width of `type` (sign-extended to 64) */
-    bool negative, too_big;   /* INT before checking: sign; does not fit 64 bits */
-    double real;              /* FLOAT (also of an INT literal in a float context, kind becomes FLOAT) */
-    Str text;                 /* FLOAT: as written; STR: decoded bytes */
-    bool boolean;             /* BOOL */
+    const Type *cast; /* CAST: the target */
+    uint64_t integer; /* INT: magnitude; after checking: the value's bits in the width of `type`
+                         (sign-extended to 64) */
+    bool negative, too_big; /* INT before checking: sign; does not fit 64 bits */
+    double real;  /* FLOAT (also of an INT literal in a float context, kind becomes FLOAT) */
+    Str text;     /* FLOAT: as written; STR: decoded bytes */
+    bool boolean; /* BOOL */
     uint32_t nargs;
-    struct Expr **args;       /* operands, arguments, tuple entries */
-    uint32_t npath;           /* FIELD */
+    struct Expr **args; /* operands, arguments, tuple entries */
+    uint32_t npath;     /* FIELD */
     uint32_t *path;
     /* Resolution. At most one is set. */
     Var *var;
     struct Fn *fn;
-    bool is_bound;            /* NAME: bound is valid. CALL: a bound or built-in function, bound.id says which */
+    bool is_bound; /* NAME: bound is valid. CALL: a bound or built-in function, bound.id says which
+                    */
     Bound bound;
-    bool is_static;           /* set by the checker: the value is a constant at each site */
-    uint32_t slot;            /* for later layers: 1 + index of the site constant that stands for it; 0 = none */
+    bool is_static; /* set by the checker: the value is a constant at each site */
+    uint32_t
+        slot; /* for later layers: 1 + index of the site constant that stands for it; 0 = none */
 } Expr;
 
 /* ---- statements ---- */
 
-typedef enum StmtKind { STMT_DECL, STMT_ASSIGN, STMT_INC, STMT_DEC, STMT_RETURN, STMT_IF, STMT_CALL } StmtKind;
+typedef enum StmtKind {
+    STMT_DECL,
+    STMT_ASSIGN,
+    STMT_INC,
+    STMT_DEC,
+    STMT_RETURN,
+    STMT_IF,
+    STMT_CALL
+} StmtKind;
 
 typedef struct Block {
     struct Stmt *first; /* linked by next */
@@ -184,7 +241,7 @@ typedef struct Fn {
     const Type *result; /* &type_unit = none */
     Span result_span;
     Block body;
-    uint32_t nvars;     /* parameters and locals, in order of declaration; set by the checker */
+    uint32_t nvars; /* parameters and locals, in order of declaration; set by the checker */
     Var **vars;
     uint32_t index;
 } Fn;
@@ -216,9 +273,9 @@ typedef struct Probe {
     Expr *predicate; /* NULL = true */
     Block body;
     Span span;
-    uint32_t nvars;  /* set by the checker */
-    Var **vars;      /* every variable declared in the body, in order */
-    uint32_t index;  /* 0.. in the script */
+    uint32_t nvars; /* set by the checker */
+    Var **vars;     /* every variable declared in the body, in order */
+    uint32_t index; /* 0.. in the script */
 } Probe;
 
 typedef struct Use {
@@ -230,11 +287,12 @@ typedef struct Script {
     Arena arena;
     DiagFileId file;
     Vec(Use) uses;
-    Block init;       /* script-scope statements and declarations in order */
-    Vec(Var *) vars;  /* script-scope variables in order */
+    Block init;      /* script-scope statements and declarations in order */
+    Vec(Var *) vars; /* script-scope variables in order */
     Vec(Fn *) fns;
     Vec(Probe *) probes;
-    /* Made by the checker; values are addresses. frame_names: the first variable of each name in all checked probes. */
+    /* Made by the checker; values are addresses. frame_names: the first variable of each name in
+     * all checked probes. */
     Map var_names, fn_names, use_names, frame_names;
     struct TypeTable *types;
 } Script;
@@ -244,10 +302,12 @@ const Type *type_tuple(Script *s, const Type **fields, uint32_t n);
 const Type *type_map(Script *s, const Type *key, const Type *value);
 void type_table_free(Script *s); /* script_free() does it */
 
-/* A deep copy of a probe, unresolved, in the script's arena. Only for probes that were not checked. */
+/* A deep copy of a probe, unresolved, in the script's arena. Only for probes that were not checked.
+ */
 Probe *ast_clone_probe(Script *s, const Probe *p);
 
-/* Calls visit on every expression of the probe (predicate first, then the body in order, parents first). */
+/* Calls visit on every expression of the probe (predicate first, then the body in order, parents
+ * first). */
 void ast_walk_probe(const Probe *p, void (*visit)(void *ctx, Expr *e), void *ctx);
 
 #endif

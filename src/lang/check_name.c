@@ -421,8 +421,8 @@ static void check_bound(Check *c, const TypeBound *b, uint32_t index) {
         check_error(c, DIAG_BAD_BOUND, b->type_span,
                     "expected a type that a WebAssembly value can have, found %s", b->type->text);
     } else if (bound.type && !bound.boundable &&
-               type_wasm_class(bound.type) != type_wasm_class(b->type) &&
-               r->nparts > 2 && !is_glob(r->parts[2].pattern)) {
+               type_wasm_class(bound.type) != type_wasm_class(b->type) && r->nparts > 2 &&
+               !is_glob(r->parts[2].pattern)) {
         check_error(c, DIAG_BAD_BOUND, b->type_span,
                     "this bound never holds: '%.*s' is %s in %s, not %s", STR_ARG(b->name),
                     bound.type->text, describe(c), b->type->text);

@@ -33,6 +33,13 @@ typedef enum NameId {
     NAME_REF_CONDITION,      /* bool: the reference makes br_on_* branch */
 } NameId;
 
+/* Bound functions: Bound.id of a call. */
+typedef enum FnId {
+    FN_DROP_ARGS,      /* drops the operands that are still on the stack */
+    FN_ALT_CALL_BY_ID, /* calls a function with the operands, in place of the call */
+    FN_ALT_CALL_BY_NAME,
+} FnId;
+
 /* One thing a rule can match: an event in one mode. */
 typedef struct Event {
     EventKind kind;
@@ -87,6 +94,14 @@ bool event_name_lookup(Event e, Str name, Bound *out);
 
 /* Calls add() with every name that event e has (argN as arg0, arg1 ...). */
 void event_name_each(Event e, void (*add)(void *ctx, Str name, const Bound *bound), void *ctx);
+
+/* Looks a bound function up at event `e`: id = FnId, parameter types and their number. False if the
+ * event does not have it. */
+bool event_function_lookup(Event e, Str name, Bound *out, const Type *const **params,
+                           uint32_t *nparams);
+
+/* Calls add() with every function that event e has. */
+void event_function_each(Event e, void (*add)(void *ctx, Str name), void *ctx);
 
 /* The number of bytes an access of `op` touches (0 = not a memory access), which operand is its
  * address (from the top) and whether it writes. */

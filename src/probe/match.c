@@ -52,13 +52,32 @@ static bool is_address(WasmOp op, bool result, uint32_t n) {
     return n < count && letters[count - 1 - n] == 'a';
 }
 
+/* The results of a block type, *n of them. */
+static const WasmType *block_results(const WasmModule *m, const WasmType *block, uint32_t *n) {
+    if (*block & WASM_FUNC_TYPE_BIT && !WASM_IS_REF(*block)) {
+        const WasmTypeDef *d = &m->types.at[*block & ~WASM_FUNC_TYPE_BIT];
+        *n = d->nresults;
+        return d->results;
+    }
+    *n = *block != WASM_NONE;
+    return block;
+}
+
 /* What an alt body returns is what the instruction leaves. */
-static bool returns_fit(const Matcher *w, const Variant *v) {
+static bool returns_fit(const Matcher *w, const Variant *v, const WasmInstr *i) {
     const WasmTypes *results = &w->types.results;
-    if (wasm_ops[v->event.op].results[0] != '*')
+    const WasmType *types = results->at;
+    uint32_t n = results->len;
+    WasmType block;
+    if (v->alt_calls.len) /* checked with the function that is called */
         return true;
-    return v->returns ? results->len == 1 && compatible(results->at[0], v->returns)
-                      : results->len == 0;
+    if (v->event.mode == MODE_BLOCK_ALT) {
+        block = i->op == WASM_OP_ELSE ? vec_last(&w->typer.frames).block_type : i->type;
+        types = block_results(w->m, &block, &n);
+    } else if (wasm_ops[v->event.op].results[0] != '*') {
+        return true;
+    }
+    return v->returns ? n == 1 && compatible(types[0], v->returns) : n == 0;
 }
 
 /* Whether the code behind the instruction at the typer's position is well typed without it: an
@@ -72,13 +91,8 @@ static bool falls_through(const Matcher *w, const WasmCode *code) {
     const WasmFrame *f = &vec_last(&t->frames);
     if ((next != 0x0b && next != 0x05) || f->unreachable)
         return false;
-    const WasmType *want = &f->block_type;
-    uint32_t n = f->block_type != WASM_NONE;
-    if (f->block_type & WASM_FUNC_TYPE_BIT && !WASM_IS_REF(f->block_type)) {
-        const WasmTypeDef *d = &w->m->types.at[f->block_type & ~WASM_FUNC_TYPE_BIT];
-        want = d->results;
-        n = d->nresults;
-    }
+    uint32_t n;
+    const WasmType *want = block_results(w->m, &f->block_type, &n);
     uint32_t height = t->stack.len - w->types.operands.len;
     if (height != f->height + n)
         return false;
@@ -97,7 +111,7 @@ static bool types_fit(Matcher *w, const Variant *v, const WasmInstr *i) {
     }
     if (!v->look_at_types)
         return true;
-    if (v->is_alt && !returns_fit(w, v))
+    if (v->is_alt && !returns_fit(w, v, i))
         return false;
     for (uint32_t k = 0; k < v->args.len; k++)
         if (!has_operand(&w->types.operands, &v->args.at[k],

@@ -289,3 +289,39 @@ void event_name_each(Event e, void (*add)(void *ctx, Str name, const Bound *boun
         }
     }
 }
+
+/* ---- bound functions ---- */
+
+static const struct {
+    const char *name;
+    uint32_t nparams;
+    const Type *const *params;
+} functions[] = {
+    [FN_DROP_ARGS] = {"drop_args", 0, NULL},
+    [FN_ALT_CALL_BY_ID] = {"alt_call_by_id", 1, (const Type *const[]){&type_scalar[TYPE_I32]}},
+    [FN_ALT_CALL_BY_NAME] = {"alt_call_by_name", 1, (const Type *const[]){&type_scalar[TYPE_STR]}},
+};
+
+static bool has_function(Event e, FnId id) {
+    bool alt = e.kind == EVENT_OPCODE && (e.mode == MODE_ALT || e.mode == MODE_BLOCK_ALT);
+    return alt && (id == FN_DROP_ARGS || e.op == WASM_OP_CALL || e.op == WASM_OP_RETURN_CALL);
+}
+
+bool event_function_lookup(Event e, Str name, Bound *out, const Type *const **params,
+                           uint32_t *nparams) {
+    for (uint32_t id = 0; id < sizeof functions / sizeof *functions; id++) {
+        if (!str_is(name, functions[id].name) || !has_function(e, (FnId)id))
+            continue;
+        *out = (Bound){.id = (int)id};
+        *params = functions[id].params;
+        *nparams = functions[id].nparams;
+        return true;
+    }
+    return false;
+}
+
+void event_function_each(Event e, void (*add)(void *ctx, Str name), void *ctx) {
+    for (uint32_t id = 0; id < sizeof functions / sizeof *functions; id++)
+        if (has_function(e, (FnId)id))
+            add(ctx, str_of(functions[id].name));
+}

@@ -80,8 +80,9 @@ static bool scope_name(void *ctx, Str name, Bound *out) {
 
 static bool scope_function(void *ctx, Str name, Bound *out, const Type *const **params,
                            uint32_t *nparams, const Type **result) {
-    (void)ctx, (void)name, (void)out, (void)params, (void)nparams, (void)result;
-    return false;
+    ScopeCtx *c = ctx;
+    *result = NULL;
+    return !c->script_scope && event_function_lookup(c->event, name, out, params, nparams);
 }
 
 typedef struct SuggestCtx {
@@ -99,7 +100,9 @@ static void scope_suggest(void *ctx, bool functions, void (*add)(void *add_ctx, 
                           void *add_ctx) {
     ScopeCtx *c = ctx;
     SuggestCtx s = {add, add_ctx};
-    if (!functions && !c->script_scope)
+    if (functions && !c->script_scope)
+        event_function_each(c->event, add, add_ctx);
+    else if (!c->script_scope)
         event_name_each(c->event, suggest_one, &s);
 }
 
@@ -124,6 +127,7 @@ typedef struct Cut {
     Variant *v;
     Diags *diags;
     bool ok;
+    uint32_t depth; /* of blocks */
 } Cut;
 
 static void unsupported(Cut *c, Span span, const char *what) {
@@ -223,7 +227,7 @@ static void cut_expr(Cut *c, Expr **slot) {
     case EXPR_CALL:
         if (e->fn)
             break;
-        unsupported(c, e->span, "this function");
+        unsupported(c, e->span, "this call in this place");
         return;
     case EXPR_METHOD: unsupported(c, e->span, "a library call"); return;
     case EXPR_INDEX: unsupported(c, e->span, "a map"); return;
@@ -266,6 +270,18 @@ static void cut_target(Cut *c, Expr *target) {
 
 /* Arms of one if: they become nested blocks. */
 enum { MAX_ARMS = 1000 };
+
+/* alt_call_by_id(3), alt_call_by_name("f"): the argument is a constant. */
+static void cut_alt_call(Cut *c, Expr *call) {
+    Value v;
+    if (call->nargs != 1 || !fold(call->args[0], NULL, &v)) {
+        unsupported(c, call->span, "an argument that is not a constant");
+        return;
+    }
+    bool by_name = call->bound.id == FN_ALT_CALL_BY_NAME;
+    vec_push(&c->v->alt_calls, ((AltCall){by_name, (uint32_t)v.bits, v.text, call->span}));
+    call->slot = c->v->alt_calls.len;
+}
 
 static void cut_decl(Cut *c, Var *v) {
     if (v->type->kind > TYPE_BOOL) {
@@ -316,13 +332,20 @@ static void cut_stmt(Cut *c, Stmt *s) {
             cut_block(c, &s->arms[i].body);
         }
         break;
-    case STMT_CALL: cut_expr(c, &s->value); break;
+    case STMT_CALL:
+        if (s->value->kind != EXPR_CALL || !s->value->is_bound || c->depth > 1)
+            cut_expr(c, &s->value);
+        else if (s->value->bound.id != FN_DROP_ARGS)
+            cut_alt_call(c, s->value);
+        break;
     }
 }
 
 static void cut_block(Cut *c, Block *b) {
+    c->depth++;
     for (Stmt *s = b->first; s; s = s->next)
         cut_stmt(c, s);
+    c->depth--;
 }
 
 /* An alt body stands for the instruction: it must supply what the instruction would have left. */
@@ -331,7 +354,7 @@ static void check_alt(Cut *c) {
     const WasmOpInfo *op = &wasm_ops[v->event.op];
     v->look_at_types |=
         *op->operands == '*' || *op->results == '*' || *op->results == 'a' || v->guarded_alt;
-    if (*op->results && *op->results != '*' && !v->returns) {
+    if (*op->results && *op->results != '*' && !v->returns && !v->alt_calls.len) {
         Diag *d = diag(c->diags, DIAG_ALT_RESULT, v->probe->rule.span,
                        "%s leaves a value, the alt body does not", op->mnemonic);
         diag_hint(c->diags, d, "end the body with 'return <value>;'");
@@ -345,18 +368,16 @@ static void check_alt(Cut *c) {
 }
 
 static bool cut_variant(Plan *plan, Variant *v, Diags *diags) {
-    Cut c = {plan, v, diags, true};
+    Cut c = {plan, v, diags, true, 0};
     Event e = v->event;
-    if (e.mode == MODE_BLOCK_ALT) {
-        Buf text = {0};
-        event_text(&text, e, false);
-        unsupported(&c, v->probe->rule.span, buf_cstr(&text));
-        buf_free(&text);
-        return false;
-    }
+    if (e.mode == MODE_BLOCK_ALT && (e.op == WASM_OP_CATCH || e.op == WASM_OP_CATCH_ALL))
+        unsupported(&c, v->probe->rule.span, "alt of a handler");
     if (v->probe->predicate)
         cut_expr(&c, &v->probe->predicate);
     v->guarded_alt = v->is_alt && v->probe->predicate && !v->probe->predicate->is_static;
+    if (v->guarded_alt && e.mode == MODE_BLOCK_ALT)
+        unsupported(&c, v->probe->predicate->span,
+                    "a dynamic predicate of an alt probe of a block");
     cut_block(&c, &v->probe->body);
     ask_bounds(v);
     if (v->is_alt)
@@ -401,7 +422,7 @@ static Variant *make_variant(Plan *plan, Script *script, uint32_t source, Event 
     v->source = source;
     v->script = p->script;
     v->event = e;
-    v->is_alt = e.mode == MODE_ALT;
+    v->is_alt = e.mode == MODE_ALT || e.mode == MODE_BLOCK_ALT;
     Buf text = {0};
     event_text(&text, e, false);
     ScopeCtx ctx = {e, e.kind == EVENT_REPORT || e.kind == EVENT_BEGIN || e.kind == EVENT_END};
@@ -478,7 +499,7 @@ static bool check_alts(const Plan *plan, Diags *diags) {
         for (uint32_t i = 0; i < plan->by_op[op].len; i++) {
             const Action *a = &plan->actions.at[plan->by_op[op].at[i]];
             const Probe *p = a->variant->probe;
-            if (a->event.mode != MODE_ALT || p->predicate)
+            if ((a->event.mode != MODE_ALT && a->event.mode != MODE_BLOCK_ALT) || p->predicate)
                 continue;
             if (first && first->rule.span.start != p->rule.span.start) {
                 Diag *d = diag(diags, DIAG_ALT_CLASH, p->rule.span,
@@ -495,7 +516,7 @@ static bool check_alts(const Plan *plan, Diags *diags) {
 /* A function of the script: everything in it can be compiled. */
 static bool plan_fn(Plan *plan, uint32_t script, Fn *fn, Diags *diags) {
     Variant none = {.script = script};
-    Cut c = {plan, &none, diags, true};
+    Cut c = {plan, &none, diags, true, 0};
     for (uint32_t i = 0; i < fn->nparams; i++)
         if (fn->params[i]->type->kind > TYPE_BOOL)
             unsupported(
@@ -551,6 +572,7 @@ void plan_free(Plan *plan) {
         vec_free(&v->args);
         vec_free(&v->results);
         vec_free(&v->locals);
+        vec_free(&v->alt_calls);
         map_free(&v->shapes);
     }
     vec_free(&plan->scripts);

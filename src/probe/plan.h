@@ -50,6 +50,14 @@ typedef struct Shape {
 
 enum { MAX_ATOMS = 64 };
 
+/* A function that an alt body calls in place of the call. */
+typedef struct AltCall {
+    bool by_name;
+    uint32_t id; /* index in the program as it was */
+    Str name;    /* of a function that the program defines */
+    Span span;
+} AltCall;
+
 typedef struct Variant {
     Probe *probe;    /* the typed copy */
     uint32_t source; /* index into Plan.probes */
@@ -58,6 +66,7 @@ typedef struct Variant {
     Vec(Expr *) atoms;
     Vec(Expr *) consts;
     Operands args, results, locals;
+    Vec(AltCall) alt_calls;
     bool look_at_types;   /* some operand is not fixed */
     bool starts_dynamic;  /* an unshared variable's initial value depends on script variables */
     bool impossible;      /* a bound cannot hold */

@@ -55,7 +55,7 @@ static Span whole(const Rewrite *r) {
 static void check_alts(Rewrite *r, const Site *site, const Match *matches, uint32_t n) {
     const Match *first = NULL;
     for (uint32_t i = 0; i < n; i++) {
-        if (matches[i].action->event.mode != MODE_ALT)
+        if (!matches[i].action->variant->is_alt)
             continue;
         if (first && !r->seen_alt[matches[i].action->variant->source]) {
             r->seen_alt[matches[i].action->variant->source] = true;
@@ -69,6 +69,30 @@ static void check_alts(Rewrite *r, const Site *site, const Match *matches, uint3
     }
 }
 
+static bool same_list(const WasmTypes *a, const WasmType *b, uint32_t n) {
+    return a->len == n && (n == 0 || memcmp(a->at, b, n * sizeof *b) == 0);
+}
+
+/* The function that an alt call means is there and has the type of the one that is called. */
+static void check_alt_calls(Rewrite *r, const Site *site, const SiteTypes *types,
+                            const Variant *v) {
+    for (uint32_t i = 0; i < v->alt_calls.len; i++) {
+        const AltCall *call = &v->alt_calls.at[i];
+        int64_t target = alt_call_target(&r->m, call);
+        if (target < 0) {
+            diag(r->diags, DIAG_ALT_RESULT, call->span, "the program has no function %s",
+                 call->by_name ? "of this name" : "of this index");
+            return;
+        }
+        const WasmTypeDef *t = wasm_func_type(&r->m, (uint32_t)target);
+        if (!same_list(&types->operands, t->params, t->nparams) ||
+            !same_list(&types->results, t->results, t->nresults))
+            diag(r->diags, DIAG_ALT_RESULT, call->span,
+                 "function %u has not the type of the one called at offset %u of function %u",
+                 (uint32_t)target, site->pc, site->func);
+    }
+}
+
 static void count_site(void *ctx, const Site *site, const SiteTypes *types, const Match *matches,
                        uint32_t n) {
     Rewrite *r = ctx;
@@ -76,6 +100,7 @@ static void count_site(void *ctx, const Site *site, const SiteTypes *types, cons
     r->touched[site->func] |= branched ? TOUCHED | TOUCHED_END : TOUCHED;
     for (uint32_t i = 0; i < n; i++) {
         store_count(&r->store, site, &matches[i]);
+        check_alt_calls(r, site, types, matches[i].action->variant);
         if (matches[i].action->event.mode == MODE_AT_TARGET)
             r->touched[site->func] |= TOUCHED_END; /* the target may be the function's end */
         if (matches[i].action->variant->guarded_alt && types->known)
@@ -150,15 +175,23 @@ static void sort_patches(Rewrite *r) {
 static void add_piece(void *ctx, WasmWhere where, uint32_t at, PieceRank rank, size_t from,
                       size_t to) {
     Rewrite *r = ctx;
-    WasmPatch p = {at, (uint8_t)where, (uint8_t)rank, (uint32_t)from, (uint32_t)(to - from)};
+    WasmPatch p = {at, (uint8_t)where, (uint8_t)rank, (uint32_t)from, (uint32_t)(to - from), 0};
     r->unsorted |= r->patches.len && patch_order(&vec_last(&r->patches), &p) > 0;
     vec_push(&r->patches, p);
 }
 
+static void add_region(void *ctx, uint32_t at, uint32_t until, size_t from, size_t to) {
+    Rewrite *r = ctx;
+    add_piece(r, WASM_REPLACE, at, RANK_CONSTRUCT, from, to);
+    vec_last(&r->patches).until = until;
+}
+
 static void add_around(Rewrite *r, WasmWhere where, size_t from) {
     uint8_t exits = where == WASM_EXIT ? WASM_EXIT_ALL : 0;
-    vec_push(&r->around, ((WasmPatch){0, (uint8_t)where, exits, (uint32_t)from,
-                                      (uint32_t)(r->code.len - from)}));
+    vec_push(&r->around, ((WasmPatch){.where = (uint8_t)where,
+                                      .exits = exits,
+                                      .code = (uint32_t)from,
+                                      .len = (uint32_t)(r->code.len - from)}));
 }
 
 /* The matches of an event that is no instruction, one behind the other. */
@@ -210,7 +243,7 @@ static void splice_at(void *ctx, const Site *site, const SiteTypes *types, const
         return;
     }
     if (n)
-        splice_site(&r->splicer, site, types, matches, n, add_piece, r);
+        splice_site(&r->splicer, site, types, matches, n, add_piece, add_region, r);
     guard(r, site, matches, n);
     bool call = site->instr->op == WASM_OP_CALL || site->instr->op == WASM_OP_RETURN_CALL;
     if (call && (int64_t)site->instr->a == r->flush.proc_exit)

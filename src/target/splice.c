@@ -195,6 +195,36 @@ static void put_condition(Splicer *s, const WasmInstr *i) {
         wasm_put_op(s->out, WASM_OP_I32_EQZ);
 }
 
+/* Pushes the top `n` saved values back, deepest first. */
+static void restore(Splicer *s, const Saved *v, uint32_t n) {
+    for (uint32_t k = n; k-- > 0;)
+        put_local(s, HOLE_GET, v->local.at[k]);
+}
+
+/* The operand count of the replaced instruction. */
+static uint32_t operand_count(const Site *site, const SiteTypes *types) {
+    return types->known ? types->operands.len
+                        : (uint32_t)strlen(wasm_ops[site->instr->op].operands);
+}
+
+/* drop_args: an ordinary alt has popped its operands already, a construct's are still there. */
+static void put_drops(Splicer *s, const Site *site) {
+    if (!site->construct)
+        return;
+    for (uint32_t k = operand_count(site, s->types); k > 0; k--)
+        wasm_put_op(s->out, WASM_OP_DROP);
+}
+
+int64_t alt_call_target(const WasmModule *m, const AltCall *call) {
+    uint32_t n = m->input_count[WASM_SPACE_FUNC];
+    if (!call->by_name)
+        return call->id < n ? (int64_t)call->id : -1;
+    for (uint32_t i = 0; i < n; i++)
+        if (m->funcs.at[i].import < 0 && str_eq(m->funcs.at[i].name, call->name))
+            return i;
+    return -1;
+}
+
 static void put_saved(Splicer *s, const Hole *h, const Saved *v) {
     bool whole = h->type == v->type.at[h->n];
     put_local(s, h->access, whole ? v->local.at[h->n] : v->narrow.at[h->n]);
@@ -225,6 +255,13 @@ static void put_hole(Splicer *s, const Hole *h, const Variant *v, const Site *si
     case HOLE_NULL:
         put_local(s, HOLE_GET, s->args.local.at[h->n]);
         wasm_put_op(s->out, WASM_OP_REF_IS_NULL);
+        break;
+    case HOLE_DROP: put_drops(s, site); break;
+    case HOLE_ALT_CALL:
+        restore(s, &s->args, s->args.local.len);
+        put_op_index(s, WASM_OP_CALL,
+                     wasm_final(s->m, WASM_SPACE_FUNC,
+                                (uint32_t)alt_call_target(s->m, &v->alt_calls.at[h->n])));
         break;
     case HOLE_CONDITION: put_condition(s, site->instr); break;
     }
@@ -354,18 +391,6 @@ static void splice_mode(Splicer *s, const Site *site, const Match *matches, uint
             splice_match(s, site, matches, i);
 }
 
-/* Pushes the top `n` saved values back, deepest first. */
-static void restore(Splicer *s, const Saved *v, uint32_t n) {
-    for (uint32_t k = n; k-- > 0;)
-        put_local(s, HOLE_GET, v->local.at[k]);
-}
-
-/* The operand count of the replaced instruction. */
-static uint32_t operand_count(const Site *site, const SiteTypes *types) {
-    return types->known ? types->operands.len
-                        : (uint32_t)strlen(wasm_ops[site->instr->op].operands);
-}
-
 /* An instruction behind which nothing runs: what replaces it must not fall into code that was never
  * typed for it. */
 static bool diverges(WasmOp op) {
@@ -387,7 +412,7 @@ static bool diverges(WasmOp op) {
 /* What the matches of a site want. */
 typedef struct Wanted {
     Need args, results;
-    bool before, after, alt;
+    bool before, after, alt, block_alt;
     bool landing;   /* pieces where the branch lands */
     bool construct; /* pieces inside or behind the construct that the instruction opens */
 } Wanted;
@@ -399,11 +424,11 @@ static Wanted wanted_by(const Match *matches, uint32_t n) {
         w.before |= in_mode(&matches[i], MODE_BEFORE);
         w.after |= in_mode(&matches[i], MODE_AFTER);
         w.alt |= in_mode(&matches[i], MODE_ALT);
+        w.block_alt |= in_mode(&matches[i], MODE_BLOCK_ALT);
         w.landing |= in_mode(&matches[i], MODE_AT_TARGET);
         w.construct |= w.landing || in_mode(&matches[i], MODE_ENTRY) ||
                        in_mode(&matches[i], MODE_EXIT) || in_mode(&matches[i], MODE_SEMANTIC_AFTER);
-        need(&w.args, &v->args,
-             in_mode(&matches[i], MODE_BEFORE) || in_mode(&matches[i], MODE_ALT));
+        need(&w.args, &v->args, in_mode(&matches[i], MODE_BEFORE) || v->is_alt);
         need(&w.results, &v->results, true);
         if (v->needs_reference && !w.args.count)
             w.args.count = 1;
@@ -574,9 +599,25 @@ static bool is_plain(const Match *m) {
     return m->action->event.mode == MODE_BEFORE && !v->args.len && !v->needs_reference;
 }
 
+/* The body instead of a whole construct; instead of an else-arm, its `else` stays. */
+static void splice_block_alt(Splicer *s, const Site *site, const Match *matches, uint32_t n,
+                             SpliceRegion *region, void *ctx) {
+    size_t from = s->out->len;
+    bool arm = site->instr->op == WASM_OP_ELSE;
+    if (arm)
+        wasm_put_op(s->out, WASM_OP_ELSE);
+    splice_mode(s, site, matches, n, MODE_BLOCK_ALT);
+    const uint8_t *end = wasm_func_body(s->m, site->func) + site->construct->end, *p = end + 1;
+    if (*end == 0x18) /* delegate, and its label */
+        wasm_vec_u32(&p);
+    region(ctx, site->pc, site->construct->end + (arm ? 0 : (uint32_t)(p - end)), from,
+           s->out->len);
+}
+
 void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
-                 uint32_t n, SplicePiece *piece, void *ctx) {
+                 uint32_t n, SplicePiece *piece, SpliceRegion *region, void *ctx) {
     splice_slots(s, matches, n);
+    s->types = types;
     if (types->known && types->dead && site->instr->op != WASM_OP_END)
         return; /* counted, but nothing to run; branches may reach the code behind an `end` */
     if (n == 1 && is_plain(&matches[0])) {
@@ -589,7 +630,8 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
         return;
     }
     Wanted w = wanted_by(matches, n);
-    if (w.alt && alt_of(matches, n)->action->variant->guarded_alt)
+    const Match *alt = alt_of(matches, n);
+    if (alt && (alt->action->variant->guarded_alt || alt->action->variant->alt_calls.len))
         w.args.count = operand_count(site, types); /* they may be needed again */
     size_t from = s->out->len;
     bool keep_on_stack = !w.args.assigned && !w.alt;
@@ -613,10 +655,12 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
         from = s->out->len;
         splice_alt(s, site, types, matches, n, w.args.count);
         /* what certainly does not leave the function is no exit any more */
-        bool guarded = alt_of(matches, n)->action->variant->guarded_alt;
+        bool guarded = alt->action->variant->guarded_alt;
         piece(ctx, WASM_REPLACE, site->pc, guarded ? RANK_PROBE : RANK_CONSTRUCT, from,
               s->out->len);
     }
+    if (w.block_alt)
+        splice_block_alt(s, site, matches, n, region, ctx);
     if (w.after && !site->at_func_end) {
         from = s->out->len;
         splice_after(s, site, types, matches, n, w.results);

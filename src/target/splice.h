@@ -49,6 +49,7 @@ typedef struct Splicer {
     SlotCursor cursor;
     Buf *out; /* code with final indices */
     /* Saved operands and results of the current instruction, by number: local indices. */
+    const SiteTypes *types;   /* of the current site */
     Saved args, results;      /* of the current instruction, by number */
     const uint64_t *slots;    /* of the current match's unshared variables, by Var.index */
     Vec(uint64_t) site_slots; /* of all matches of the site */
@@ -76,6 +77,9 @@ void splice_template(Splicer *s, const Template *t, const Variant *v, const Site
  * needed, so before the module is written. */
 WasmType splice_result_type(WasmModule *m, const WasmTypes *results);
 
+/* The function that an alt call means, a handle; -1 = there is none. */
+int64_t alt_call_target(const WasmModule *m, const AltCall *call);
+
 /* The order of pieces at one place: what probes of the instruction itself do comes first. */
 typedef enum PieceRank { RANK_PROBE, RANK_CONSTRUCT, RANK_END } PieceRank;
 
@@ -85,7 +89,9 @@ typedef enum PieceRank { RANK_PROBE, RANK_CONSTRUCT, RANK_END } PieceRank;
  */
 typedef void SplicePiece(void *ctx, WasmWhere where, uint32_t at, PieceRank rank, size_t from,
                          size_t to);
+/* The same for a piece that stands for everything from `at` up to, but not including, `until`. */
+typedef void SpliceRegion(void *ctx, uint32_t at, uint32_t until, size_t from, size_t to);
 void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
-                 uint32_t n, SplicePiece *piece, void *ctx);
+                 uint32_t n, SplicePiece *piece, SpliceRegion *region, void *ctx);
 
 #endif

@@ -197,9 +197,31 @@ static bool stays(const Edit *e, uint32_t to) {
     return false;
 }
 
+/* A replaced region: goes over what is in it; *behind is its end. Gives the first patch that is not
+ * in it. */
+static uint32_t skip_region(Edit *e, uint32_t to, const uint8_t **behind) {
+    uint32_t until = 0;
+    for (uint32_t k = e->next; k < to; k++)
+        if (e->edit->patches[k].where == WASM_REPLACE && e->edit->patches[k].until > until)
+            until = e->edit->patches[k].until;
+    WasmInstr i;
+    while (e->c.at < e->c.start + until && e->c.at < e->c.end && wasm_next(&e->c, &i)) {
+        move_hints(e, &i);
+        drop_hints(e, &i);
+        if (e->exits & WASM_EXIT_THROW)
+            wasm_handlers_step(&e->handlers, &i);
+        *behind = e->c.at;
+    }
+    e->run = *behind;
+    while (to < e->edit->npatches && e->edit->patches[to].at < until)
+        to++;
+    return to;
+}
+
 /* One instruction, with the patches [next, to) at it. */
 static void put_instr(Edit *e, const WasmInstr *i, uint32_t to, int way) {
     const uint8_t *bytes = e->c.start + i->offset;
+    uint32_t here = to; /* behind the patches at this instruction; `to` may move on */
     flush(e, bytes);
     if (!e->head_done || i->offset != e->code_start)
         put_pieces(e, e->next, to, WASM_BEFORE);
@@ -209,15 +231,15 @@ static void put_instr(Edit *e, const WasmInstr *i, uint32_t to, int way) {
     const uint8_t *behind = bytes + i->size;
     if (put_pieces(e, e->next, to, WASM_REPLACE)) {
         drop_hints(e, i);
-        e->run = behind;
+        to = skip_region(e, to, &behind);
     } else if (e->mask & wasm_op_spaces[i->op]) {
         wasm_copy_instr(bytes, i, &e->map, e->out);
         e->run = behind;
     } /* else it begins the next run */
     bool last = e->wrap && behind == e->c.end;
-    if (last || has_piece(e, e->next, to, WASM_AFTER))
+    if (last || has_piece(e, e->next, here, WASM_AFTER))
         flush(e, behind);
-    put_pieces(e, e->next, to, WASM_AFTER);
+    put_pieces(e, e->next, here, WASM_AFTER);
     if (last) {
         put_exits(e, 0);
         wasm_put_op(e->out, WASM_OP_END);

@@ -339,6 +339,8 @@ typedef struct WasmPatch {
     uint8_t exits; /* WASM_EXIT: which ways out. WASM_REPLACE: not 0 = the piece is no way out, so
                       EXIT pieces do not run before it. Else not looked at */
     uint32_t code, len;
+    uint32_t until; /* WASM_REPLACE: the piece stands for all instructions in front of this offset,
+                       0 = for one. Pieces inside are left out */
 } WasmPatch;
 
 typedef struct WasmBodyEdit {
