@@ -203,7 +203,8 @@ typedef struct EvalExtern {
     };
 } EvalExtern;
 
-/* Gives what an import is bound to; false if there is nothing. Whether it fits is checked after. */
+/* Gives what an import is bound to; false (or a null pointer) if there is nothing. Whether it fits
+ * is checked after. */
 typedef bool (*EvalResolve)(void *ctx, const WasmImport *import, EvalExtern *what);
 
 /*

@@ -180,8 +180,8 @@ static bool bind_imports(EvalInstance *in, EvalResolve resolve, void *ctx, EvalE
         const WasmImport *im = &m->imports.at[k];
         int module_len = im->module.len > 60 ? 60 : (int)im->module.len;
         int name_len = im->name.len > 60 ? 60 : (int)im->name.len;
-        EvalExtern x;
-        if (!resolve || !resolve(ctx, im, &x))
+        EvalExtern x = {0};
+        if (!resolve || !resolve(ctx, im, &x) || !x.func) /* whichever pointer it is */
             return eval_fail(error, EVAL_UNKNOWN_IMPORT, "unknown import %.*s.%.*s", module_len,
                              im->module.ptr, name_len, im->name.ptr);
         if (!bind(in, im, &x))

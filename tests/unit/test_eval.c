@@ -17,7 +17,7 @@ typedef struct World {
     EvalStore *store;
     EvalInstance *in;
     EvalError error;
-    Fixture modules[4];
+    Fixture modules[6];
     uint32_t nmodules;
     EvalResolve resolve;
     void *ctx;
@@ -764,6 +764,10 @@ static void test_unlinkable(void **state) {
     WasmType i32 = WASM_I32;
     wasm_add_import_func(&m, STR("env"), STR("nope"), wasm_add_func_type(&m, &i32, 1, NULL, 0));
     check_import(&w, &m, EVAL_UNKNOWN_IMPORT, "unknown import env.nope");
+    h.global = NULL;
+    wasm_add_import_global(&m, STR("env"), STR("g"), WASM_I32, true);
+    check_import(&w, &m, EVAL_UNKNOWN_IMPORT, "unknown import env.g");
+    make_host(&h, &w);
     wasm_add_import_func(&m, STR("env"), STR("add"), wasm_add_func_type(&m, &i32, 1, &i32, 1));
     check_import(&w, &m, EVAL_IMPORT_TYPE,
                  "incompatible import type: env.add is not the function that is imported");
