@@ -286,8 +286,15 @@ static bool put_patched(Edit *e) {
         const uint8_t *p = e->c.start + at;
         if (at >= size || p < e->run || at < e->code_start)
             return wasm_code_fail(&e->c, e->c.at, "there is no instruction at this offset");
-        while (to < npatches && patches[to].at == at)
-            to++;
+        bool only_before = at != e->code_start;
+        for (; to < npatches && patches[to].at == at; to++)
+            only_before &= patches[to].where == WASM_BEFORE;
+        if (only_before) { /* the most frequent case: no need to know the instruction */
+            flush(e, p);
+            put_pieces(e, e->next, to, WASM_BEFORE);
+            e->next = to;
+            continue;
+        }
         e->c.at = p;
         if (!wasm_next(&e->c, &i))
             return false;
