@@ -139,11 +139,19 @@ typedef struct whammc_name {
     const char *doc;
 } whammc_name;
 
+/* A function that the body of a probe can call. */
+typedef struct whammc_function {
+    const char *text; /* "alt_call_by_id(i32)" */
+    const char *doc;
+} whammc_function;
+
 typedef struct whammc_event {
     const char *text; /* "wasm:opcode:br_if:before" */
     const char *doc;
     const whammc_name *names;
     size_t nnames;
+    const whammc_function *functions;
+    size_t nfunctions;
 } whammc_event;
 
 /* Expands a rule such as "wasm:opcode:*load*:before" and calls `event` for everything that it

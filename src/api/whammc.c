@@ -277,6 +277,7 @@ whammc_status whammc_list(whammc *w, const char *name, const void *bytes, size_t
 
 typedef struct Explained {
     Vec(whammc_name) names;
+    Vec(whammc_function) functions;
     Arena arena;
 } Explained;
 
@@ -288,6 +289,11 @@ static void explain_name(void *ctx, Str name, const Bound *bound) {
                                        bound->assignable, info->doc}));
 }
 
+static void explain_function(void *ctx, FnId id) {
+    Explained *x = ctx;
+    vec_push(&x->functions, ((whammc_function){function_text(id), function_doc(id)}));
+}
+
 whammc_status whammc_explain(whammc *w, const char *rule,
                              void (*event)(void *ctx, const whammc_event *e), void *ctx) {
     reset(w);
@@ -295,7 +301,7 @@ whammc_status whammc_explain(whammc *w, const char *rule,
     Buf text = {0};
     buf_printf(&text, "%s {}", rule);
     Script script = {0};
-    DiagFileId file = diag_file(&w->diags, "rule", text.data, text.len, false);
+    DiagFileId file = diag_file(&w->diags, "rule", text.data, strlen(rule), false);
     Events events = {0};
     if (lang_parse(&script, (const char *)text.data, text.len, file, &w->diags) &&
         script.probes.len == 1)
@@ -305,10 +311,14 @@ whammc_status whammc_explain(whammc *w, const char *rule,
         Buf name = {0};
         event_text(&name, events.at[i], false);
         event_name_each(events.at[i], explain_name, &x);
-        whammc_event e = {buf_cstr(&name), event_doc(events.at[i].kind), x.names.at, x.names.len};
+        event_function_each(events.at[i], explain_function, &x);
+        whammc_event e = {buf_cstr(&name), event_doc(events.at[i].kind),
+                          x.names.at,      x.names.len,
+                          x.functions.at,  x.functions.len};
         event(ctx, &e);
         buf_free(&name);
         vec_free(&x.names);
+        vec_free(&x.functions);
         arena_free(&x.arena);
     }
     whammc_status status = status_of(w);

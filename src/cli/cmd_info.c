@@ -51,11 +51,20 @@ static void names_table(const whammc_event *e, Buf *out) {
                    type_text(&e->names[i]), kind, kind_text(&e->names[i]), e->names[i].doc);
 }
 
+static void functions_table(const whammc_event *e, Buf *out) {
+    if (!e->nfunctions)
+        buf_str(out, STR("  (binds no functions)\n"));
+    for (size_t i = 0; i < e->nfunctions; i++)
+        buf_printf(out, "  %-21s  %s\n", e->functions[i].text, e->functions[i].doc);
+}
+
 static void add_event(void *ctx, const whammc_event *e) {
     Info *x = ctx;
     Buf table = {0};
     if (x->verbose)
         names_table(e, &table);
+    if (x->functions)
+        functions_table(e, &table);
     Str key = {(const char *)table.data, (uint32_t)table.len};
     uint32_t group = (uint32_t)*map_put(&x->names, key, x->names.len, NULL);
     vec_push(&x->events, ((Event){arena_strndup(&x->arena, e->text, strlen(e->text)),
@@ -76,8 +85,6 @@ static void show(const Info *x, Buf *out) {
             if (x->events.at[i].group == g)
                 buf_printf(out, "%-*s  %s\n", width, x->events.at[i].text, x->events.at[i].doc);
         buf_str(out, x->names.entries[g].key);
-        if (x->functions)
-            buf_str(out, STR("  (binds no functions)\n"));
     }
 }
 

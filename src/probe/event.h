@@ -100,8 +100,13 @@ void event_name_each(Event e, void (*add)(void *ctx, Str name, const Bound *boun
 bool event_function_lookup(Event e, Str name, Bound *out, const Type *const **params,
                            uint32_t *nparams);
 
-/* Calls add() with every function that event e has. */
-void event_function_each(Event e, void (*add)(void *ctx, Str name), void *ctx);
+/* "alt_call_by_id(i32)", and what it does. */
+const char *function_text(FnId id);
+const char *function_doc(FnId id);
+
+/* Calls add() with every function that event e has; ids are FnId. */
+void event_function_each(Event e, void (*add)(void *ctx, FnId id), void *ctx);
+const char *function_name(FnId id);
 
 /* The number of bytes an access of `op` touches (0 = not a memory access), which operand is its
  * address (from the top) and whether it writes. */

@@ -293,14 +293,33 @@ void event_name_each(Event e, void (*add)(void *ctx, Str name, const Bound *boun
 /* ---- bound functions ---- */
 
 static const struct {
-    const char *name;
+    const char *name, *text, *doc;
     uint32_t nparams;
     const Type *const *params;
 } functions[] = {
-    [FN_DROP_ARGS] = {"drop_args", 0, NULL},
-    [FN_ALT_CALL_BY_ID] = {"alt_call_by_id", 1, (const Type *const[]){&type_scalar[TYPE_I32]}},
-    [FN_ALT_CALL_BY_NAME] = {"alt_call_by_name", 1, (const Type *const[]){&type_scalar[TYPE_STR]}},
+    [FN_DROP_ARGS] = {"drop_args", "drop_args()", "drops the operands that are still on the stack",
+                      0, NULL},
+    [FN_ALT_CALL_BY_ID] =
+        {"alt_call_by_id", "alt_call_by_id(i32)",
+         "calls the function of this index with the operands, in place of the call", 1,
+         (const Type *const[]){&type_scalar[TYPE_I32]}},
+    [FN_ALT_CALL_BY_NAME] =
+        {"alt_call_by_name", "alt_call_by_name(str)",
+         "calls the function of this name with the operands, in place of the call", 1,
+         (const Type *const[]){&type_scalar[TYPE_STR]}},
 };
+
+const char *function_name(FnId id) {
+    return functions[id].name;
+}
+
+const char *function_text(FnId id) {
+    return functions[id].text;
+}
+
+const char *function_doc(FnId id) {
+    return functions[id].doc;
+}
 
 static bool has_function(Event e, FnId id) {
     bool alt = e.kind == EVENT_OPCODE && (e.mode == MODE_ALT || e.mode == MODE_BLOCK_ALT);
@@ -320,8 +339,8 @@ bool event_function_lookup(Event e, Str name, Bound *out, const Type *const **pa
     return false;
 }
 
-void event_function_each(Event e, void (*add)(void *ctx, Str name), void *ctx) {
+void event_function_each(Event e, void (*add)(void *ctx, FnId id), void *ctx) {
     for (uint32_t id = 0; id < sizeof functions / sizeof *functions; id++)
         if (has_function(e, (FnId)id))
-            add(ctx, str_of(functions[id].name));
+            add(ctx, (FnId)id);
 }

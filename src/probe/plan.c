@@ -96,12 +96,17 @@ static void suggest_one(void *ctx, Str name, const Bound *bound) {
     s->add(s->ctx, name);
 }
 
+static void suggest_function(void *ctx, FnId id) {
+    SuggestCtx *s = ctx;
+    s->add(s->ctx, str_of(function_name(id)));
+}
+
 static void scope_suggest(void *ctx, bool functions, void (*add)(void *add_ctx, Str name),
                           void *add_ctx) {
     ScopeCtx *c = ctx;
     SuggestCtx s = {add, add_ctx};
     if (functions && !c->script_scope)
-        event_function_each(c->event, add, add_ctx);
+        event_function_each(c->event, suggest_function, &s);
     else if (!c->script_scope)
         event_name_each(c->event, suggest_one, &s);
 }
