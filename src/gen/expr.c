@@ -22,6 +22,7 @@ BinaryenType gen_type(const Type *t) {
 /* ---- holes ---- */
 
 static const char hole_letters[] = "karlvmtpehfwnxzc"; /* in the order of HoleKind */
+_Static_assert(sizeof hole_letters == HOLE_KINDS + 1, "a letter for each kind of hole");
 
 void hole_name(char name[32], HoleKind kind, uint32_t n, BinaryenType type) {
     char letter = type == BinaryenTypeInt64()     ? 'l'

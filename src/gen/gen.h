@@ -28,6 +28,7 @@ typedef enum HoleKind {
     HOLE_DROP,      /* drop the operands */
     HOLE_ALT_CALL,  /* push the operands and call alt call n of the variant */
     HOLE_CONDITION, /* push whether the reference operand makes the instruction branch */
+    HOLE_KINDS
 } HoleKind;
 
 /* Functions of the runtime that templates call. */
