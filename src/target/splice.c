@@ -264,6 +264,7 @@ static void put_hole(Splicer *s, const Hole *h, const Variant *v, const Site *si
                                 (uint32_t)alt_call_target(s->m, &v->alt_calls.at[h->n])));
         break;
     case HOLE_CONDITION: put_condition(s, site->instr); break;
+    case HOLE_KINDS: break;
     }
 }
 
