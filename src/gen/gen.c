@@ -259,12 +259,7 @@ static const Template *finish(Decoder *d, Arena *arena, const WasmTypes *locals,
         if (!d->temps.at[i].zero)
             continue;
         WasmType type = locals->at[i];
-        wasm_put_op(&code, type == WASM_I64   ? WASM_OP_I64_CONST
-                           : type == WASM_F32 ? WASM_OP_F32_CONST
-                           : type == WASM_F64 ? WASM_OP_F64_CONST
-                                              : WASM_OP_I32_CONST);
-        for (int k = type == WASM_F64 ? 8 : type == WASM_F32 ? 4 : 1; k > 0; k--)
-            buf_u8(&code, 0);
+        wasm_put_const(&code, type, 0);
         vec_push(&holes, ((Hole){(uint32_t)code.len, HOLE_TEMP, HOLE_SET, i, type}));
     }
     if (d->jumps) {

@@ -122,23 +122,8 @@ static void put_i32(Splicer *s, int32_t v) {
 
 static void put_constant(Splicer *s, WasmType type, const Expr *e, const Site *site) {
     Value v = {.kind = e->type->kind};
-    fold(e, site, &v); /* sites where it has no value were not matched; see constants_exist() */
-    uint64_t bits = value_wasm_bits(v);
-    switch (type) {
-    case WASM_I64:
-        wasm_put_op(s->out, WASM_OP_I64_CONST);
-        buf_sleb(s->out, (int64_t)bits);
-        break;
-    case WASM_F32:
-        wasm_put_op(s->out, WASM_OP_F32_CONST);
-        buf_u32le(s->out, (uint32_t)bits);
-        break;
-    case WASM_F64:
-        wasm_put_op(s->out, WASM_OP_F64_CONST);
-        buf_u64le(s->out, bits);
-        break;
-    default: put_i32(s, (int32_t)bits);
-    }
+    fold(e, site, &v); /* plan_shape leaves out sites at which it has no value */
+    wasm_put_const(s->out, type, value_wasm_bits(v));
 }
 
 static uint32_t frame_local(Splicer *s, uint32_t var) {
@@ -185,11 +170,7 @@ static void put_condition(Splicer *s, const WasmInstr *i) {
         wasm_put_op(s->out, WASM_OP_REF_IS_NULL);
     } else {
         wasm_put_op(s->out, i->type2 & WASM_NULL_BIT ? WASM_OP_REF_TEST_NULL : WASM_OP_REF_TEST);
-        uint32_t heap = WASM_HEAP_OF(i->type2);
-        if (heap & WASM_ABSTRACT_BIT)
-            buf_u8(s->out, (uint8_t)heap);
-        else
-            buf_sleb(s->out, heap);
+        wasm_put_heap(s->out, i->type2);
     }
     if (i->op == WASM_OP_BR_ON_NON_NULL || i->op == WASM_OP_BR_ON_CAST_FAIL)
         wasm_put_op(s->out, WASM_OP_I32_EQZ);

@@ -179,22 +179,8 @@ static uint32_t slots_of(const Store *s, uint32_t hidden, uint32_t kind) {
 }
 
 /* `init` of a global: its constant and `end`. */
-static void put_const(Buf *b, WasmType type, uint64_t bits) {
-    switch (type) {
-    case WASM_I64:
-        wasm_put_op(b, WASM_OP_I64_CONST);
-        buf_sleb(b, (int64_t)bits);
-        break;
-    case WASM_F32:
-        wasm_put_op(b, WASM_OP_F32_CONST);
-        buf_u32le(b, (uint32_t)bits);
-        break;
-    case WASM_F64:
-        wasm_put_op(b, WASM_OP_F64_CONST);
-        buf_u64le(b, bits);
-        break;
-    default: wasm_put_op(b, WASM_OP_I32_CONST); buf_sleb(b, (int32_t)bits);
-    }
+static void put_init(Buf *b, WasmType type, uint64_t bits) {
+    wasm_put_const(b, type, bits);
     wasm_put_op(b, WASM_OP_END);
 }
 
@@ -203,7 +189,7 @@ static void add_variable(Store *s, WasmModule *m, const PlanVar *v) {
     Buf init = {0};
     if (v->decl->init)
         fold(v->decl->init, NULL, &value); /* what does not fold is computed at start-up */
-    put_const(&init, type_wasm(v->decl->type), value_wasm_bits(value));
+    put_init(&init, type_wasm(v->decl->type), value_wasm_bits(value));
     Str name = {arena_printf(&m->arena, "whammc.%.*s", STR_ARG(v->decl->name)),
                 v->decl->name.len + 7};
     s->global[v->id] = wasm_add_global(m, type_wasm(v->decl->type), true, name, &init);
@@ -223,7 +209,7 @@ static void add_slots(Store *s, WasmModule *m) {
                 handle += slots_of(s, h, k);
         Buf *code = &m->globals.at[handle].code;
         code->len = 0;
-        put_const(code, kind_wasm(init->kind), init->bits);
+        put_init(code, kind_wasm(init->kind), init->bits);
     }
 }
 

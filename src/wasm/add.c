@@ -188,27 +188,14 @@ uint32_t wasm_add_global_i32(WasmModule *m, bool mutable, Str name, int32_t valu
 
 void wasm_put_zero(Buf *b, WasmType type) {
     static const uint8_t zeros[16];
-    switch (type) {
-    case WASM_I32:
-    case WASM_I64:
-        wasm_put_op(b, type == WASM_I32 ? WASM_OP_I32_CONST : WASM_OP_I64_CONST);
-        buf_u8(b, 0);
-        break;
-    case WASM_F32:
-    case WASM_F64:
-        wasm_put_op(b, type == WASM_F32 ? WASM_OP_F32_CONST : WASM_OP_F64_CONST);
-        buf_bytes(b, zeros, type == WASM_F32 ? 4 : 8);
-        break;
-    case WASM_V128:
+    if (type == WASM_V128) {
         wasm_put_op(b, WASM_OP_V128_CONST);
-        buf_bytes(b, zeros, 16);
-        break;
-    default:
+        buf_bytes(b, zeros, sizeof zeros);
+    } else if (WASM_IS_REF(type)) {
         wasm_put_op(b, WASM_OP_REF_NULL);
-        if (type & WASM_ABSTRACT_BIT)
-            buf_u8(b, (uint8_t)type);
-        else
-            buf_sleb(b, WASM_HEAP_OF(type));
+        wasm_put_heap(b, type);
+    } else {
+        wasm_put_const(b, type, 0);
     }
 }
 

@@ -501,6 +501,31 @@ void wasm_put_type(Buf *b, WasmType t) {
         buf_sleb(b, WASM_HEAP_OF(t));
 }
 
+void wasm_put_heap(Buf *b, WasmType t) {
+    if (t & WASM_ABSTRACT_BIT)
+        buf_u8(b, (uint8_t)t);
+    else
+        buf_sleb(b, WASM_HEAP_OF(t));
+}
+
+void wasm_put_const(Buf *b, WasmType type, uint64_t bits) {
+    switch (type) {
+    case WASM_I64:
+        wasm_put_op(b, WASM_OP_I64_CONST);
+        buf_sleb(b, (int64_t)bits);
+        break;
+    case WASM_F32:
+        wasm_put_op(b, WASM_OP_F32_CONST);
+        buf_u32le(b, (uint32_t)bits);
+        break;
+    case WASM_F64:
+        wasm_put_op(b, WASM_OP_F64_CONST);
+        buf_u64le(b, bits);
+        break;
+    default: wasm_put_op(b, WASM_OP_I32_CONST); buf_sleb(b, (int32_t)bits);
+    }
+}
+
 void wasm_put_op(Buf *b, WasmOp op) {
     const WasmOpInfo *info = &wasm_ops[op];
     if (!info->prefix) {
