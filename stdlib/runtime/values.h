@@ -1,0 +1,132 @@
+/*
+ * runtime/values.h - strings, maps and text output of scripts at run time.
+ *
+ * Like format.c this is compiled to wasm32 (with -DVALUES into each host) and into the compiler
+ * itself (tests). It has no static data: its state is at VALUES_STATE in the memory that the
+ * runtime has to itself, whose first bytes the compiler lays out:
+ *
+ *   0..15                      zero: address 0 is the empty string
+ *   VALUES_STATE..             struct Values; the compiler writes its first fields as initial data
+ *   VALUES_STACK_END..VALUES_STACK   the stack, downwards
+ *   VALUES_STACK..             values of the report, image, literals, headers of maps
+ *   Values.heap..              the heap: never given back but for tables of maps and
+ * values_str_drop
+ *
+ * Addresses are offsets in that memory. In the compiler itself it is a block of host memory
+ * (values_native_memory).
+ *
+ * A str is the address of an object: u32 length, then the bytes. It never changes.
+ *
+ * A map is a number, its id. Ids below Values.nmaps are those of variables that live for the whole
+ * run: their headers are zero at start, which is an empty map. values_map_new gives further ones.
+ *
+ * The type of a map is the address of a str whose bytes are
+ *     u8 leaves of a key, u8 leaves of a value, description of the key, description of the value,
+ *     text of the key's type (ULEB length, bytes), text of the value's type
+ * and a description is one byte, a ReportKind; behind REPORT_TUPLE the number of fields and their
+ * descriptions; behind REPORT_MAP those of key and value. A tuple has as many leaves as its fields
+ * have together, everything else has one. A leaf takes 8 bytes: i32, u32, f32, bool, narrow
+ * integers, str and map in the low four (the others zero in keys; narrow ones extended by their
+ * sign to 32 bits), the rest all eight.
+ *
+ * Keys are equal if their leaves are: strings by content, floats by bits, except that -0.0 is 0.0.
+ */
+#ifndef WHAMMC_RUNTIME_VALUES_H
+#define WHAMMC_RUNTIME_VALUES_H
+
+#include "format.h"
+
+enum { VALUES_STATE = 16, VALUES_STACK_END = 16384, VALUES_STACK = 49152 };
+enum { VALUES_MAP_HEADER = 24 }; /* bytes of a map's header; a multiple of 8 */
+enum { VALUES_MAX_LEAVES = 255 };
+
+/* What the compiler writes at VALUES_STATE, as u32 each. */
+typedef enum ValuesField {
+    VALUES_HEAP = 0,   /* first free address, a multiple of 8 */
+    VALUES_MAPS = 4,   /* address of the headers of the static maps */
+    VALUES_NMAPS = 8,  /* how many there are */
+    VALUES_IMAGE = 12, /* address of the report's image (its flags say CSV or JSON, its destination
+                          is that of text too), 0 = none */
+    VALUES_IMAGE_LEN = 16,
+    VALUES_FIELDS = 20
+} ValuesField;
+
+/* ---- strings ---- */
+
+/* A string object of `len` bytes with undefined contents, behind which nothing else may be
+ * allocated until it is passed to values_str_intern or values_str_drop. Traps if there is no
+ * memory. */
+uint32_t values_str_new(uint32_t len);
+/* The object that stands for this content from now on: s itself, or an equal one that was there
+ * (then s is given back). s is the last one that values_str_new gave. */
+uint32_t values_str_intern(uint32_t s);
+/* Gives the last one that values_str_new gave back. */
+void values_str_drop(uint32_t s);
+uint32_t values_str_eq(uint32_t a, uint32_t b);
+uint32_t values_str_starts(uint32_t s, uint32_t prefix);
+uint32_t values_str_ends(uint32_t s, uint32_t suffix);
+uint32_t values_str_contains(uint32_t s, uint32_t part);
+
+/* ---- maps ---- */
+
+/* A new empty map. */
+uint32_t values_map_new(void);
+/* Gives it back; its id may be used again. Static maps become empty. */
+void values_map_free(uint32_t map);
+
+/*
+ * The address of the value's leaves, for a key of one, two, three or any number of leaves (which
+ * were put with values_key). ..._at inserts the key with a value of zeros if it is not there; the
+ * address is good until the next insertion. ..._find gives an address of zeros for numbers and
+ * bool if the key is not there, and traps for other values.
+ */
+uint32_t values_map_at1(uint32_t map, uint32_t type, uint64_t k0);
+uint32_t values_map_at2(uint32_t map, uint32_t type, uint64_t k0, uint64_t k1);
+uint32_t values_map_at3(uint32_t map, uint32_t type, uint64_t k0, uint64_t k1, uint64_t k2);
+uint32_t values_map_at(uint32_t map, uint32_t type);
+uint32_t values_map_find1(uint32_t map, uint32_t type, uint64_t k0);
+uint32_t values_map_find2(uint32_t map, uint32_t type, uint64_t k0, uint64_t k1);
+uint32_t values_map_find3(uint32_t map, uint32_t type, uint64_t k0, uint64_t k1, uint64_t k2);
+uint32_t values_map_find(uint32_t map, uint32_t type);
+/* Leaf n of the key for values_map_at and values_map_find. */
+void values_key(uint32_t n, uint64_t leaf);
+
+/* ---- access, for programs that import the runtime and do not see its memory ---- */
+
+uint32_t values_load8(uint32_t at);
+uint32_t values_load32(uint32_t at);
+uint64_t values_load64(uint32_t at);
+void values_store8(uint32_t at, uint32_t v);
+void values_store32(uint32_t at, uint32_t v);
+void values_store64(uint32_t at, uint64_t v);
+
+/* ---- text ---- */
+
+/* Text goes where the report goes, when a line is full, when the report follows and when
+ * values_flush is called. */
+void values_putc(uint32_t c);
+void values_puts(uint32_t ptr, uint32_t len); /* bytes of our memory, not a str object */
+void values_putu8(uint32_t v);
+void values_puti8(uint32_t v);
+void values_putu16(uint32_t v);
+void values_puti16(uint32_t v);
+void values_putu32(uint32_t v);
+void values_puti32(uint32_t v);
+void values_putu64(uint64_t v);
+void values_puti64(uint64_t v);
+void values_putf32(float v);
+void values_putf64(double v);
+void values_putbool(uint32_t v);
+void values_print_map(uint32_t map);
+void values_print_map_as_csv(uint32_t map);
+void values_flush(void);
+
+/* Memory for scripts and libraries: an address in our memory, a multiple of 8; 0 = none left. */
+uint32_t values_mem_alloc(uint32_t n);
+void values_mem_free(uint32_t at);
+
+/* ---- clock: monotonic; 0 where the host has none (--host=none) ---- */
+
+uint64_t values_now_ns(void);
+
+#endif
