@@ -224,7 +224,7 @@ whammc_status whammc_instrument(whammc *w, const char *name, const void *bytes, 
 }
 
 const void *whammc_runtime(size_t *size) {
-    RuntimeModule m = runtime_module(RUNTIME_IMPORT);
+    RuntimeModule m = runtime_module(RUNTIME_IMPORT, true);
     *size = m.len;
     return m.bytes;
 }

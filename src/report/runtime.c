@@ -7,29 +7,39 @@
     extern const unsigned char runtime_##name[];                                                   \
     extern const unsigned long runtime_##name##_size
 
+#define MODULE(name)                                                                               \
+    (RuntimeModule) {                                                                              \
+#name, runtime_##name, runtime_##name##_size                                               \
+    }
+#define EITHER(name) (values ? MODULE(name##_values) : MODULE(name))
+
 EMBEDDED(js);
+EMBEDDED(js_values);
 EMBEDDED(none);
+EMBEDDED(none_values);
 EMBEDDED(wasi);
+EMBEDDED(wasi_values);
 EMBEDDED(wasi_file);
+EMBEDDED(wasi_file_values);
 EMBEDDED(borrow);
+EMBEDDED(borrow_values);
 EMBEDDED(borrow_file);
+EMBEDDED(borrow_file_values);
 EMBEDDED(import);
 EMBEDDED(math);
 
-RuntimeModule runtime_module(RuntimeHost host) {
+RuntimeModule runtime_module(RuntimeHost host, bool values) {
     switch (host) {
-    case RUNTIME_JS: return (RuntimeModule){"js", runtime_js, runtime_js_size};
-    case RUNTIME_NONE: return (RuntimeModule){"none", runtime_none, runtime_none_size};
-    case RUNTIME_WASI: return (RuntimeModule){"wasi", runtime_wasi, runtime_wasi_size};
-    case RUNTIME_WASI_FILE:
-        return (RuntimeModule){"wasi_file", runtime_wasi_file, runtime_wasi_file_size};
-    case RUNTIME_BORROW: return (RuntimeModule){"borrow", runtime_borrow, runtime_borrow_size};
-    case RUNTIME_BORROW_FILE:
-        return (RuntimeModule){"borrow_file", runtime_borrow_file, runtime_borrow_file_size};
-    default: return (RuntimeModule){"import", runtime_import, runtime_import_size};
+    case RUNTIME_JS: return EITHER(js);
+    case RUNTIME_NONE: return EITHER(none);
+    case RUNTIME_WASI: return EITHER(wasi);
+    case RUNTIME_WASI_FILE: return EITHER(wasi_file);
+    case RUNTIME_BORROW: return EITHER(borrow);
+    case RUNTIME_BORROW_FILE: return EITHER(borrow_file);
+    default: return MODULE(import);
     }
 }
 
 RuntimeModule runtime_arithmetic(void) {
-    return (RuntimeModule){"math", runtime_math, runtime_math_size};
+    return MODULE(math);
 }

@@ -34,7 +34,13 @@ typedef struct RuntimeModule {
     size_t len;
 } RuntimeModule;
 
-RuntimeModule runtime_module(RuntimeHost host);
+/*
+ * With `values`, the runtime has what stdlib/runtime/values.h declares too: strings, maps, text,
+ * the clock. values_map_at1 is exported as whammc_map_at1, and so on. Such a runtime has a memory
+ * to itself, laid out as that file says, and its __stack_pointer starts at VALUES_STACK.
+ * RUNTIME_IMPORT always has them, exported without whammc_.
+ */
+RuntimeModule runtime_module(RuntimeHost host, bool values);
 
 /* Arithmetic for probe code: exports whammc_fmod, imports nothing that it uses. */
 RuntimeModule runtime_arithmetic(void);

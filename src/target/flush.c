@@ -131,7 +131,7 @@ static RuntimeHost runtime_for(const Flush *f) {
 
 /* Copies the runtime into the module and exports what the host wants of it. */
 static bool add_runtime(Flush *f) {
-    RuntimeModule rt = runtime_module(runtime_for(f));
+    RuntimeModule rt = runtime_module(runtime_for(f), false);
     WasmModule from;
     f->stack_pointer = wasm_add_global_i32(f->m, true, text("whammc.stack"), 0);
     bool ok = wasm_read(&from, rt.bytes, rt.len, 0, f->diags);

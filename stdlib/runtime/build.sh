@@ -17,11 +17,15 @@ files="$host format.c number.c" link="--experimental-pic --shared"
 case $host in
 host_import.c)
     files="$files host_wasi.c" link="--stack-first -z stack-size=16384"
-    set -- -DHOST_IMPORT -DHOST_FILE "$@"
+    set -- -DHOST_IMPORT -DHOST_FILE -DVALUES "$@"
     ;;
 math.c)
     files=$host link=--import-memory
     ;;
+esac
+
+case " $* " in
+*" -DVALUES "*) files="$files values.c" ;;
 esac
 
 objects=

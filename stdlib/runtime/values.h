@@ -37,6 +37,7 @@
 #include "format.h"
 
 enum { VALUES_STATE = 16, VALUES_STACK_END = 16384, VALUES_STACK = 49152 };
+enum { VALUES_TEXT = 4096 };     /* the host's part of the state, for text */
 enum { VALUES_MAP_HEADER = 24 }; /* bytes of a map's header; a multiple of 8 */
 enum { VALUES_MAX_LEAVES = 255 };
 
@@ -128,5 +129,13 @@ void values_mem_free(uint32_t at);
 /* ---- clock: monotonic; 0 where the host has none (--host=none) ---- */
 
 uint64_t values_now_ns(void);
+
+#ifndef __wasm__
+/* Gives this thread a fresh memory of `bytes` zeros (0 = none); what was in the one before is gone.
+ * The heap starts at VALUES_STACK. NULL if there is no memory. */
+uint8_t *values_native_memory(uint32_t bytes);
+/* What the compiler writes into the memory otherwise. */
+void values_native_set(ValuesField field, uint32_t v);
+#endif
 
 #endif

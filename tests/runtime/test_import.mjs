@@ -272,7 +272,8 @@ function testRuntime() {
   const { exports } = new WebAssembly.Instance(module, { wasi_snapshot_preview1: wasi });
   memory = exports.memory;
   const said = () => { const text = written[2]; written[2] = ''; return text; };
-  check('runtime: exports', Object.keys(exports).sort().join() === 'close,memory,open,put32,put64', Object.keys(exports));
+  const missing = ['close', 'memory', 'open', 'put32', 'put64'].filter((name) => !(name in exports));
+  check('runtime: exports', missing.length === 0, missing);
   check('runtime: imports only WASI', WebAssembly.Module.imports(module).every((i) => i.module === 'wasi_snapshot_preview1'));
 
   exports.close();

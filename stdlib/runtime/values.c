@@ -1,0 +1,258 @@
+/*
+ * runtime/values.c - the heap, strings and maps.
+ *
+ * The heap grows by moving Values.heap up. What is on it is a string, for ever, or a block: tables
+ * of maps, of strings, of headers. Blocks that are given back are kept by size and used again.
+ *
+ * Maps keep their entries in the order of insertion, and find them through an index with open
+ * addressing, whose slots are addresses of entries. So a look-up reads a slot and a key, without
+ * arithmetic on sizes. Both tables double together.
+ */
+#include "memory.h"
+
+enum { PAGE = 65536 };
+
+#define GOLDEN 0x9e3779b97f4a7c15u /* 2^64 divided by the golden ratio */
+
+/* ---- memory ---- */
+
+#ifdef __wasm__
+/* One page less than there can be, so that the address behind the end is a 32-bit number too. */
+enum { MAX_PAGES = 65535 };
+
+#ifdef HOST_IMPORT
+extern uint8_t __heap_base; /* of the linker */
+Values values_state;
+#endif
+
+uint64_t values_end(void) {
+    return (uint64_t)__builtin_wasm_memory_size(0) * PAGE;
+}
+
+static bool grow(uint64_t pages) {
+    return pages <= MAX_PAGES &&
+           __builtin_wasm_memory_grow(0, pages - __builtin_wasm_memory_size(0)) != (size_t)-1;
+}
+
+/* Makes the memory reach up to address `to`, with a quarter more if that can be had. */
+static bool reach(uint64_t to) {
+    uint64_t pages = (to + PAGE - 1) / PAGE;
+    return to <= values_end() || grow(pages + pages / 4) || grow(pages);
+}
+
+INLINE void heap_start(void) {
+#ifdef HOST_IMPORT
+    if (!V->heap)
+        V->heap = ((uint32_t)(uintptr_t)&__heap_base + 7) & ~7u;
+#endif
+}
+#else
+#include <stdlib.h>
+
+_Thread_local Values values_state;
+_Thread_local uint8_t *values_base;
+static _Thread_local uint32_t size;
+
+uint8_t *values_native_memory(uint32_t bytes) {
+    free(values_base);
+    values_base = bytes ? calloc(bytes, 1) : NULL;
+    size = values_base ? bytes : 0;
+    values_state = (Values){.heap = VALUES_STACK};
+    return values_base;
+}
+
+void values_native_set(ValuesField field, uint32_t v) {
+    __builtin_memcpy((uint8_t *)V + field, &v, sizeof v);
+}
+
+uint64_t values_end(void) {
+    return size;
+}
+
+static bool reach(uint64_t to) {
+    return to <= size;
+}
+
+INLINE void heap_start(void) {}
+#endif
+
+static uint64_t align8(uint64_t n) {
+    return (n + 7) & ~(uint64_t)7;
+}
+
+static uint64_t class_size(uint32_t class) {
+    return (uint64_t)(class & 1 ? 24 : 16) << (class >> 1);
+}
+
+static uint32_t class_of(uint64_t n) {
+    uint32_t class = 0;
+    while (class_size(class) < n)
+        class ++;
+    return class;
+}
+
+/* A block of a class, or 0. */
+static uint32_t take(uint32_t class) {
+    if (class >= BLOCK_CLASSES)
+        return 0;
+    uint32_t block = V->free_block[class];
+    if (block) {
+        V->free_block[class] = get32(block);
+        return block;
+    }
+    heap_start();
+    block = V->heap;
+    uint64_t to = block + class_size(class);
+    if (!reach(to))
+        return 0;
+    V->heap = (uint32_t)to;
+    return block;
+}
+
+static void give(uint32_t block, uint32_t class) {
+    set32(block, V->free_block[class]);
+    V->free_block[class] = block;
+}
+
+uint32_t values_block(uint64_t n) {
+    uint32_t block = take(class_of(n));
+    if (!block)
+        __builtin_trap();
+    return block;
+}
+
+void values_block_free(uint32_t block, uint64_t n) {
+    if (block)
+        give(block, class_of(n));
+}
+
+VALUES_EXPORT(mem_alloc)
+uint32_t values_mem_alloc(uint32_t n) {
+    uint32_t class = class_of((uint64_t)n + 8), block = take(class);
+    if (!block)
+        return 0;
+    set32(block, class);
+    return block + 8;
+}
+
+VALUES_EXPORT(mem_free)
+void values_mem_free(uint32_t address) {
+    if (address < 8 || address > values_end() || get32(address - 8) >= BLOCK_CLASSES)
+        return;
+    give(address - 8, get32(address - 8));
+}
+
+/* ---- hashing ---- */
+
+INLINE uint64_t hash_step(uint64_t h, uint64_t word) {
+    h ^= word;
+    return (h ^ h >> 32) * GOLDEN;
+}
+
+static uint64_t hash_bytes(uint32_t from, uint32_t len) {
+    uint64_t h = len, last = 0;
+    for (; len >= 8; len -= 8, from += 8)
+        h = hash_step(h, get64(from));
+    for (uint32_t i = 0; i < len; i++)
+        last |= (uint64_t)*at(from + i) << 8 * i;
+    return hash_step(h, last);
+}
+
+static bool equal_bytes(uint32_t a, uint32_t b, uint32_t len) {
+    for (; len >= 8; len -= 8, a += 8, b += 8)
+        if (get64(a) != get64(b))
+            return false;
+    for (; len; len--)
+        if (*at(a++) != *at(b++))
+            return false;
+    return true;
+}
+
+/* ---- strings ---- */
+
+VALUES_EXPORT(str_new)
+uint32_t values_str_new(uint32_t len) {
+    heap_start();
+    uint32_t s = V->heap;
+    if (!reach(s + align8((uint64_t)len + 4)))
+        __builtin_trap();
+    set32(s, len);
+    return s;
+}
+
+VALUES_EXPORT(str_drop)
+void values_str_drop(uint32_t s) {
+    (void)s; /* the heap still ends in front of it */
+}
+
+/* The slot of the string that has this content, or of where it belongs. */
+static uint32_t string_slot(uint32_t s, uint32_t len, uint32_t hash) {
+    for (uint32_t i = hash;; i++) {
+        uint32_t slot = V->strings + 8 * (i & (V->string_slots - 1)), other = get32(slot);
+        if (!other ||
+            (get32(slot + 4) == hash && get32(other) == len && equal_bytes(other + 4, s + 4, len)))
+            return slot;
+    }
+}
+
+static void strings_grow(void) {
+    uint32_t old = V->strings, slots = V->string_slots;
+    V->string_slots = slots ? 2 * slots : 16;
+    V->strings = values_block(8 * (uint64_t)V->string_slots);
+    __builtin_memset(at(V->strings), 0, 8 * (size_t)V->string_slots);
+    for (uint32_t i = 0; i < slots; i++) {
+        uint32_t s = get32(old + 8 * i), hash = get32(old + 8 * i + 4);
+        if (!s)
+            continue;
+        uint32_t slot = string_slot(s, get32(s), hash);
+        set32(slot, s);
+        set32(slot + 4, hash);
+    }
+    values_block_free(old, 8 * (uint64_t)slots);
+}
+
+VALUES_EXPORT(str_intern)
+uint32_t values_str_intern(uint32_t s) {
+    uint32_t len = get32(s), hash = (uint32_t)(hash_bytes(s + 4, len) >> 32);
+    if (len == 0)
+        return 0;
+    if (V->string_slots) {
+        uint32_t same = get32(string_slot(s, len, hash));
+        if (same)
+            return same;
+    }
+    V->heap = (uint32_t)(s + align8((uint64_t)len + 4));
+    if (2 * V->nstrings >= V->string_slots)
+        strings_grow();
+    uint32_t slot = string_slot(s, len, hash);
+    set32(slot, s);
+    set32(slot + 4, hash);
+    V->nstrings++;
+    return s;
+}
+
+VALUES_EXPORT(str_eq)
+uint32_t values_str_eq(uint32_t a, uint32_t b) {
+    return a == b || (get32(a) == get32(b) && equal_bytes(a + 4, b + 4, get32(a)));
+}
+
+VALUES_EXPORT(str_starts)
+uint32_t values_str_starts(uint32_t s, uint32_t prefix) {
+    uint32_t len = get32(prefix);
+    return len <= get32(s) && equal_bytes(s + 4, prefix + 4, len);
+}
+
+VALUES_EXPORT(str_ends)
+uint32_t values_str_ends(uint32_t s, uint32_t suffix) {
+    uint32_t len = get32(suffix), all = get32(s);
+    return len <= all && equal_bytes(s + 4 + (all - len), suffix + 4, len);
+}
+
+VALUES_EXPORT(str_contains)
+uint32_t values_str_contains(uint32_t s, uint32_t part) {
+    uint32_t len = get32(part), all = get32(s);
+    for (uint32_t i = 0; len <= all && i <= all - len; i++)
+        if (equal_bytes(s + 4 + i, part + 4, len))
+            return 1;
+    return 0;
+}
