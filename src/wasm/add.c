@@ -157,7 +157,20 @@ uint32_t wasm_add_import_memory(WasmModule *m, Str module, Str name, WasmLimits 
     return handle;
 }
 
+uint32_t wasm_add_import_tag(WasmModule *m, Str module, Str name, uint32_t type) {
+    uint32_t handle = m->tags.len;
+    int32_t import = add_import(m, module, name, WASM_SPACE_TAG, handle);
+    vec_push(&m->tags, (WasmTag){.type = type, .import = import});
+    return handle;
+}
+
 /* ---- definitions ---- */
+
+/* Appends a constant address, as active segments have it, and the `end`. */
+static void put_address(Buf *b, bool is64, uint64_t at) {
+    wasm_put_const(b, is64 ? WASM_I64 : WASM_I32, at);
+    wasm_put_op(b, WASM_OP_END);
+}
 
 uint32_t wasm_add_func(WasmModule *m, uint32_t type, Str name, Buf *code, bool code_final) {
     vec_push(&m->funcs, (WasmFunc){.type = type,
@@ -220,29 +233,37 @@ uint32_t wasm_add_tag(WasmModule *m, uint32_t type, Str name) {
     return added(m, WASM_SPACE_TAG, m->tags.len - 1);
 }
 
-static uint32_t add_elem(WasmModule *m, WasmElem e, const uint32_t *funcs, uint32_t nfuncs) {
-    uint32_t *list = arena_array(&m->arena, uint32_t, nfuncs);
-    if (nfuncs)
-        memcpy(list, funcs, nfuncs * sizeof *list);
-    e.type = WASM_REF(0, WASM_HEAP(WASM_HEAP_FUNC));
-    e.count = nfuncs;
-    e.added_funcs = list;
+uint32_t wasm_add_elem(WasmModule *m, WasmElem e) {
+    if (!e.exprs) {
+        uint32_t *list = arena_array(&m->arena, uint32_t, e.count);
+        if (e.count)
+            memcpy(list, e.added_funcs, e.count * sizeof *list);
+        e.added_funcs = list;
+    }
     vec_push(&m->elems, e);
     return m->elems.len - 1;
 }
 
+static uint32_t add_funcs(WasmModule *m, WasmElem e, const uint32_t *funcs, uint32_t nfuncs) {
+    e.type = WASM_REF(0, WASM_HEAP(WASM_HEAP_FUNC));
+    e.count = nfuncs;
+    e.added_funcs = funcs;
+    return wasm_add_elem(m, e);
+}
+
 uint32_t wasm_add_elem_active(WasmModule *m, uint32_t table, uint64_t at, const uint32_t *funcs,
                               uint32_t nfuncs) {
-    WasmElem e = {.mode = WASM_ACTIVE, .table = table, .added_offset = at};
-    return add_elem(m, e, funcs, nfuncs);
+    WasmElem e = {.mode = WASM_ACTIVE, .table = table};
+    put_address(&e.code, m->tables.at[table].limits.is64, at);
+    return add_funcs(m, e, funcs, nfuncs);
 }
 
 uint32_t wasm_add_elem_passive(WasmModule *m, const uint32_t *funcs, uint32_t nfuncs) {
-    return add_elem(m, (WasmElem){.mode = WASM_PASSIVE}, funcs, nfuncs);
+    return add_funcs(m, (WasmElem){.mode = WASM_PASSIVE}, funcs, nfuncs);
 }
 
 uint32_t wasm_add_elem_declared(WasmModule *m, const uint32_t *funcs, uint32_t nfuncs) {
-    return add_elem(m, (WasmElem){.mode = WASM_DECLARATIVE}, funcs, nfuncs);
+    return add_funcs(m, (WasmElem){.mode = WASM_DECLARATIVE}, funcs, nfuncs);
 }
 
 uint32_t wasm_add_data_passive(WasmModule *m, Buf *content, Str name) {
@@ -253,10 +274,7 @@ uint32_t wasm_add_data_passive(WasmModule *m, Buf *content, Str name) {
 
 uint32_t wasm_add_data_active(WasmModule *m, uint32_t memory, uint64_t at, Buf *content, Str name) {
     Buf code = {0};
-    bool is64 = m->memories.at[memory].limits.is64;
-    wasm_put_op(&code, is64 ? WASM_OP_I64_CONST : WASM_OP_I32_CONST);
-    buf_sleb(&code, is64 ? (int64_t)at : (int32_t)(uint32_t)at);
-    wasm_put_op(&code, WASM_OP_END);
+    put_address(&code, m->memories.at[memory].limits.is64, at);
     vec_push(&m->datas, (WasmData){.mode = WASM_ACTIVE,
                                    .memory = memory,
                                    .code = code,

@@ -1,259 +1,27 @@
 /*
  * wasm/merge.c - making parts of one module parts of another.
  *
- * First everything that the roots reach is marked; then each marked entity gets a handle in the
- * target; then expressions and bodies are copied with their indices mapped.
+ * First everything that the roots reach is marked (merge_mark.c); then each marked entity gets a
+ * handle in the target; then expressions and bodies are copied with their indices mapped.
  */
-#include <stdarg.h>
-#include <stdio.h>
+#include "wasm/merge.h"
 
 #include "wasm/leb.h"
-#include "wasm/module.h"
-
-typedef struct Merge {
-    WasmMerge *g;
-    const WasmModule *from;
-    WasmModule *to;
-    Diags *diags;
-    uint8_t *marked[WASM_SPACE_COUNT];
-    Vec(uint32_t) todo;     /* functions marked but not scanned */
-    Vec(uint32_t) declared; /* functions that code takes references of */
-    WasmRemap map;
-} Merge;
-
-static bool fail(Merge *x, uint32_t offset, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-static bool fail(Merge *x, uint32_t offset, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    char text[200];
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    diag(x->diags, DIAG_CANNOT_MERGE, (Span){x->from->file, offset, offset}, "%s", text);
-    return false;
-}
-
-/* ---- marking ---- */
-
-static bool mark(Merge *x, WasmSpace space, uint32_t index) {
-    if (index >= x->from->input_count[space])
-        return fail(x, 0, "unknown %s %u", wasm_space_name(space), index);
-    if (x->marked[space][index])
-        return true;
-    x->marked[space][index] = 1;
-    if (space == WASM_SPACE_FUNC)
-        vec_push(&x->todo, index);
-    return true;
-}
-
-static bool mark_type(Merge *x, WasmType t) {
-    if (WASM_IS_REF(t))
-        return (t & WASM_ABSTRACT_BIT) || mark(x, WASM_SPACE_TYPE, WASM_HEAP_OF(t));
-    return !(t & WASM_FUNC_TYPE_BIT) || mark(x, WASM_SPACE_TYPE, t & WASM_MAX_TYPE_INDEX);
-}
-
-static bool mark_try_table(Merge *x, const WasmInstr *i) {
-    const uint8_t *at = i->vec;
-    for (uint32_t k = 0; k < i->count; k++) {
-        WasmCatch c = wasm_vec_catch(&at);
-        if (c.kind < 2 && !mark(x, WASM_SPACE_TAG, c.tag))
-            return false;
-    }
-    return mark_type(x, i->type);
-}
-
-static bool mark_instr(Merge *x, const WasmInstr *i) {
-    switch ((WasmImm)wasm_ops[i->op].imm) {
-    case WASM_IMM_BLOCK:
-    case WASM_IMM_HEAP: return mark_type(x, i->type);
-    case WASM_IMM_TRY_TABLE: return mark_try_table(x, i);
-    case WASM_IMM_FUNC:
-        if (i->op == WASM_OP_REF_FUNC)
-            vec_push(&x->declared, i->a);
-        return mark(x, WASM_SPACE_FUNC, i->a);
-    case WASM_IMM_TYPE:
-    case WASM_IMM_TYPE_FIELD:
-    case WASM_IMM_TYPE_U32: return mark(x, WASM_SPACE_TYPE, i->a);
-    case WASM_IMM_TYPE_TABLE:
-        return mark(x, WASM_SPACE_TYPE, i->a) && mark(x, WASM_SPACE_TABLE, i->b);
-    case WASM_IMM_TYPE_TYPE:
-        return mark(x, WASM_SPACE_TYPE, i->a) && mark(x, WASM_SPACE_TYPE, i->b);
-    case WASM_IMM_TYPE_DATA:
-        return mark(x, WASM_SPACE_TYPE, i->a) && mark(x, WASM_SPACE_DATA, i->b);
-    case WASM_IMM_TYPE_ELEM:
-        return mark(x, WASM_SPACE_TYPE, i->a) && mark(x, WASM_SPACE_ELEM, i->b);
-    case WASM_IMM_GLOBAL: return mark(x, WASM_SPACE_GLOBAL, i->a);
-    case WASM_IMM_TABLE: return mark(x, WASM_SPACE_TABLE, i->a);
-    case WASM_IMM_TABLE_TABLE:
-        return mark(x, WASM_SPACE_TABLE, i->a) && mark(x, WASM_SPACE_TABLE, i->b);
-    case WASM_IMM_TAG: return mark(x, WASM_SPACE_TAG, i->a);
-    case WASM_IMM_DATA:
-    case WASM_IMM_DATA_MEMORY: return mark(x, WASM_SPACE_DATA, i->a);
-    case WASM_IMM_ELEM: return mark(x, WASM_SPACE_ELEM, i->a);
-    case WASM_IMM_ELEM_TABLE:
-        return mark(x, WASM_SPACE_ELEM, i->a) && mark(x, WASM_SPACE_TABLE, i->b);
-    case WASM_IMM_CAST: return mark_type(x, i->type) && mark_type(x, i->type2);
-    case WASM_IMM_SELECT: {
-        const uint8_t *at = i->vec;
-        for (uint32_t k = 0; k < i->count; k++)
-            if (!mark_type(x, wasm_vec_type(&at)))
-                return false;
-        return true;
-    }
-    default: return true;
-    }
-}
-
-/* `base` is the file offset where the code begins. */
-static bool mark_code(Merge *x, WasmCode c, uint32_t base) {
-    WasmInstr i;
-    while (wasm_next(&c, &i)) {
-        uint8_t imm = wasm_ops[i.op].imm;
-        x->to->needs_data_count |=
-            imm == WASM_IMM_DATA || imm == WASM_IMM_DATA_MEMORY || imm == WASM_IMM_TYPE_DATA;
-        if (!mark_instr(x, &i))
-            return false;
-    }
-    if (c.error)
-        return fail(x, base + c.error_offset, "%s", c.error);
-    return true;
-}
-
-static bool mark_expr(Merge *x, uint32_t offset, uint32_t len) {
-    return mark_code(x, wasm_code(x->from->bytes + offset, len, 0), offset);
-}
-
-static bool mark_func(Merge *x, uint32_t func) {
-    const WasmFunc *f = &x->from->funcs.at[func];
-    if (!mark(x, WASM_SPACE_TYPE, f->type))
-        return false;
-    if (f->import >= 0)
-        return true;
-    WasmTypes locals = {0};
-    const char *error = "";
-    uint32_t at = wasm_func_locals(x->from, func, &locals, &error);
-    bool ok = at || fail(x, f->body, "%s", error);
-    for (uint32_t k = 0; ok && k < locals.len; k++)
-        ok = mark_type(x, locals.at[k]);
-    vec_free(&locals);
-    return ok && mark_code(x, wasm_code(wasm_func_body(x->from, func), f->body_size, at), f->body);
-}
-
-static bool mark_elem(Merge *x, const WasmElem *e) {
-    WasmCode c = {.start = x->from->bytes,
-                  .at = x->from->bytes + e->items,
-                  .end = x->from->bytes + x->from->size};
-    uint32_t func;
-    if (e->exprs)
-        return fail(x, e->items, "element segments of expressions cannot be merged");
-    for (uint32_t k = 0; k < e->count; k++)
-        if (!wasm_get_u32(&c, &func) || !mark(x, WASM_SPACE_FUNC, func))
-            return false;
-    return true; /* the offset becomes a constant */
-}
-
-static bool mark_global(Merge *x, const WasmGlobal *g) {
-    return mark_type(x, g->type) && (g->import >= 0 || mark_expr(x, g->init, g->init_len));
-}
-
-/* Marks what the marked entities other than functions need, each once (2 = done). */
-static bool mark_others(Merge *x) {
-    const WasmModule *m = x->from;
-    for (uint32_t k = 0; k < m->globals.len; k++)
-        if (x->marked[WASM_SPACE_GLOBAL][k] == 1) {
-            x->marked[WASM_SPACE_GLOBAL][k] = 2;
-            if (!mark_global(x, &m->globals.at[k]))
-                return false;
-        }
-    for (uint32_t k = 0; k < m->elems.len; k++) {
-        const WasmElem *e = &m->elems.at[k];
-        bool used = e->mode == WASM_ACTIVE && x->marked[WASM_SPACE_TABLE][e->table];
-        if (x->marked[WASM_SPACE_ELEM][k] == 2 || (!used && !x->marked[WASM_SPACE_ELEM][k]))
-            continue;
-        x->marked[WASM_SPACE_ELEM][k] = 2;
-        if (!mark_elem(x, e) || (e->mode == WASM_ACTIVE && !mark(x, WASM_SPACE_TABLE, e->table)))
-            return false;
-    }
-    for (uint32_t k = 0; k < m->tables.len; k++)
-        if (x->marked[WASM_SPACE_TABLE][k] && !mark_type(x, m->tables.at[k].type))
-            return false;
-    for (uint32_t k = 0; k < m->tags.len; k++)
-        if (x->marked[WASM_SPACE_TAG][k] && !mark(x, WASM_SPACE_TYPE, m->tags.at[k].type))
-            return false;
-    return true;
-}
-
-static uint32_t count_marks(const Merge *x) {
-    uint32_t n = 0;
-    for (uint32_t space = 0; space < WASM_SPACE_COUNT; space++)
-        for (uint32_t k = 0; k < x->from->input_count[space]; k++)
-            n += x->marked[space][k];
-    return n;
-}
-
-static bool mark_all(Merge *x, const uint32_t *roots, uint32_t nroots) {
-    const WasmModule *m = x->from;
-    for (uint32_t k = 0; k < nroots; k++)
-        if (!mark(x, WASM_SPACE_FUNC, roots[k]))
-            return false;
-    for (uint32_t k = 0; k < m->datas.len; k++) {
-        const WasmData *d = &m->datas.at[k];
-        if (d->mode == WASM_ACTIVE && !mark(x, WASM_SPACE_DATA, k))
-            return false;
-    }
-    for (uint32_t before = UINT32_MAX; before != count_marks(x);) {
-        before = count_marks(x);
-        while (x->todo.len)
-            if (!mark_func(x, x->todo.at[--x->todo.len]))
-                return false;
-        if (!mark_others(x))
-            return false;
-    }
-    return true;
-}
+#include "wasm/valid.h"
 
 /* ---- types ---- */
 
-/* What a definition refers to is marked; references go down or stay in the group. */
-static bool mark_def(Merge *x, const WasmTypeDef *d) {
-    bool ok = !d->has_super || mark(x, WASM_SPACE_TYPE, d->super);
-    for (uint32_t k = 0; k < d->nparams; k++)
-        ok = ok && mark_type(x, d->params[k]);
-    for (uint32_t k = 0; k < d->nresults; k++)
-        ok = ok && mark_type(x, d->results[k]);
-    for (uint32_t k = 0; k < d->nfields; k++)
-        ok = ok && mark_type(x, d->fields[k].type);
-    return ok;
-}
-
-static bool mark_groups(Merge *x) {
-    const WasmModule *m = x->from;
-    uint8_t *marked = x->marked[WASM_SPACE_TYPE];
-    for (uint32_t end = m->types.len, first; end > 0; end = first) {
-        first = m->types.at[end - 1].group;
-        bool any = false;
-        for (uint32_t k = first; k < end; k++)
-            any |= marked[k];
-        for (uint32_t k = first; any && k < end; k++) {
-            marked[k] = 1;
-            if (!mark_def(x, &m->types.at[k]))
-                return false;
-        }
-    }
-    return true;
-}
-
-static WasmType map_type(const Merge *x, WasmType t) {
+static WasmType map_type(const WasmMerge *g, WasmType t) {
     if (!WASM_IS_REF(t) || (t & WASM_ABSTRACT_BIT))
         return t;
-    uint32_t index = x->g->handles[WASM_SPACE_TYPE][WASM_HEAP_OF(t)];
+    uint32_t index = g->handles[WASM_SPACE_TYPE][WASM_HEAP_OF(t)];
     return (t & (WASM_REF_BIT | WASM_NULL_BIT)) | index;
 }
 
 static const WasmType *map_types(Merge *x, const WasmType *types, uint32_t n) {
     WasmType *copy = arena_array(&x->to->arena, WasmType, n);
     for (uint32_t k = 0; k < n; k++)
-        copy[k] = map_type(x, types[k]);
+        copy[k] = map_type(x->g, types[k]);
     return copy;
 }
 
@@ -266,7 +34,7 @@ static void copy_def(Merge *x, const WasmTypeDef *d, uint32_t index, uint32_t gr
     copy.results = map_types(x, d->results, d->nresults);
     WasmField *fields = arena_array(&x->to->arena, WasmField, d->nfields);
     for (uint32_t k = 0; k < d->nfields; k++)
-        fields[k] = (WasmField){map_type(x, d->fields[k].type), d->fields[k].mutable};
+        fields[k] = (WasmField){map_type(x->g, d->fields[k].type), d->fields[k].mutable};
     copy.fields = fields;
     vec_push(&x->to->types, copy);
 }
@@ -294,56 +62,85 @@ static void copy_types(Merge *x) {
     }
 }
 
-/* ---- constant expressions ---- */
+/* ---- imports ---- */
 
-static bool const_global(const Merge *x, uint32_t index, uint64_t *v);
+static bool limits_fit(const WasmLimits *have, const WasmLimits *want) {
+    return have->is64 == want->is64 && have->shared == want->shared &&
+           have->page_log2 == want->page_log2 && have->min >= want->min &&
+           (!want->has_max || (have->has_max && have->max <= want->max));
+}
 
-/* The value of an expression of at most a few integer operations, if it is known now. */
-static bool const_value(const Merge *x, WasmCode c, bool globals, uint64_t *v) {
-    uint64_t stack[8] = {0};
-    uint32_t n = 0;
-    WasmInstr i;
-    while (wasm_next(&c, &i) && i.op != WASM_OP_END) {
-        bool binary = i.op == WASM_OP_I32_ADD || i.op == WASM_OP_I64_ADD ||
-                      i.op == WASM_OP_I32_SUB || i.op == WASM_OP_I64_SUB ||
-                      i.op == WASM_OP_I32_MUL || i.op == WASM_OP_I64_MUL;
-        if (binary ? n < 2 : n == 8)
-            return false;
-        if (i.op == WASM_OP_I32_CONST || i.op == WASM_OP_I64_CONST) {
-            stack[n++] = i.c;
-        } else if (globals && i.op == WASM_OP_GLOBAL_GET) {
-            if (!const_global(x, i.a, &stack[n++]))
-                return false;
-        } else if (binary) {
-            uint64_t b = stack[--n], a = stack[n - 1];
-            bool add = i.op == WASM_OP_I32_ADD || i.op == WASM_OP_I64_ADD;
-            bool sub = i.op == WASM_OP_I32_SUB || i.op == WASM_OP_I64_SUB;
-            stack[n - 1] = add ? a + b : sub ? a - b : a * b;
-        } else {
-            return false;
-        }
+static bool func_types_fit(const WasmModule *m, uint32_t have, uint32_t want) {
+    if (have == want || wasm_subtype(m, WASM_REF(0, have), WASM_REF(0, want)))
+        return true;
+    const WasmTypeDef *a = &m->types.at[have], *b = &m->types.at[want];
+    bool same = a->final && b->final && !a->has_super && !b->has_super && a->group_len == 1 &&
+                b->group_len == 1 && a->nparams == b->nparams && a->nresults == b->nresults;
+    for (uint32_t k = 0; same && k < a->nparams; k++)
+        same = wasm_canonical(m, a->params[k]) == wasm_canonical(m, b->params[k]);
+    for (uint32_t k = 0; same && k < a->nresults; k++)
+        same = wasm_canonical(m, a->results[k]) == wasm_canonical(m, b->results[k]);
+    return same;
+}
+
+/* Whether handle `h` of the target has the type that the import wants. */
+static bool fits(const WasmMerge *g, const WasmImport *im, uint32_t h) {
+    const WasmModule *to = g->to, *from = g->from;
+    const uint32_t *types = g->handles[WASM_SPACE_TYPE];
+    switch (im->space) {
+    case WASM_SPACE_FUNC:
+        return h < to->funcs.len &&
+               func_types_fit(to, to->funcs.at[h].type, types[from->funcs.at[im->handle].type]);
+    case WASM_SPACE_TAG:
+        return h < to->tags.len &&
+               func_types_fit(to, to->tags.at[h].type, types[from->tags.at[im->handle].type]);
+    case WASM_SPACE_MEMORY:
+        return h < to->memories.len &&
+               limits_fit(&to->memories.at[h].limits, &from->memories.at[im->handle].limits);
+    case WASM_SPACE_TABLE: {
+        const WasmTable *want = &from->tables.at[im->handle];
+        return h < to->tables.len && limits_fit(&to->tables.at[h].limits, &want->limits) &&
+               wasm_canonical(to, to->tables.at[h].type) ==
+                   wasm_canonical(to, map_type(g, want->type));
     }
-    *v = stack[0];
-    return !c.error && n == 1;
+    default: {
+        const WasmGlobal *want = &from->globals.at[im->handle];
+        if (h >= to->globals.len || to->globals.at[h].mutable != want->mutable)
+            return false;
+        WasmType have = to->globals.at[h].type, type = map_type(g, want->type);
+        return wasm_canonical(to, have) == wasm_canonical(to, type) ||
+               (!want->mutable && wasm_subtype(to, have, type));
+    }
+    }
 }
 
-static bool is_base(const WasmImport *im, const char *name) {
-    return im->space == WASM_SPACE_GLOBAL && str_is(im->module, "env") && str_is(im->name, name);
+int64_t wasm_merge_join(const WasmMerge *g, const WasmImport *im) {
+    WasmModule *to = g->to;
+    const WasmModule *from = g->from;
+    if (im->space == WASM_SPACE_MEMORY || merge_is_base(im, "__memory_base") ||
+        merge_is_base(im, "__table_base"))
+        return -1;
+    for (uint32_t k = 0; k < to->imports.len; k++) {
+        const WasmImport *have = &to->imports.at[k];
+        if (have->space == im->space && str_eq(have->module, im->module) &&
+            str_eq(have->name, im->name) && fits(g, im, have->handle))
+            return have->handle;
+    }
+    const uint32_t *types = g->handles[WASM_SPACE_TYPE];
+    switch (im->space) {
+    case WASM_SPACE_FUNC:
+        return wasm_add_import_func(to, im->module, im->name,
+                                    types[from->funcs.at[im->handle].type]);
+    case WASM_SPACE_TAG:
+        return wasm_add_import_tag(to, im->module, im->name, types[from->tags.at[im->handle].type]);
+    case WASM_SPACE_GLOBAL: {
+        const WasmGlobal *global = &from->globals.at[im->handle];
+        return wasm_add_import_global(to, im->module, im->name, map_type(g, global->type),
+                                      global->mutable);
+    }
+    default: return -1;
+    }
 }
-
-static bool const_global(const Merge *x, uint32_t index, uint64_t *v) {
-    const WasmModule *m = x->from;
-    const WasmGlobal *g = &m->globals.at[index];
-    if (g->mutable)
-        return false;
-    if (g->import < 0)
-        return const_value(x, wasm_code(m->bytes + g->init, g->init_len, 0), false, v);
-    const WasmImport *im = &m->imports.at[g->import];
-    *v = is_base(im, "__memory_base") ? x->g->memory_base : 0;
-    return is_base(im, "__memory_base") || is_base(im, "__table_base");
-}
-
-/* ---- copying ---- */
 
 static Str prefixed(Merge *x, Str name) {
     if (!name.len)
@@ -352,48 +149,98 @@ static Str prefixed(Merge *x, Str name) {
     return str_of(text);
 }
 
-/* The handle for an import, or -1 with a message. */
-static int64_t resolve(Merge *x, uint32_t index) {
-    const WasmImport *im = &x->from->imports.at[index];
-    int64_t handle = x->g->resolve ? x->g->resolve(x->g->ctx, im) : -1;
-    if (handle >= 0)
-        return handle;
-    bool memory_base = is_base(im, "__memory_base");
-    if (memory_base || is_base(im, "__table_base")) {
+/* What an import becomes that nobody has resolved, or -1. */
+static int64_t substitute(Merge *x, const WasmImport *im) {
+    bool memory_base = merge_is_base(im, "__memory_base");
+    if (memory_base || merge_is_base(im, "__table_base")) {
         Buf init = {0};
         WasmType type = x->from->globals.at[im->handle].type;
-        wasm_put_op(&init, type == WASM_I64 ? WASM_OP_I64_CONST : WASM_OP_I32_CONST);
-        int64_t base = memory_base ? (int64_t)x->g->memory_base : 0;
-        buf_sleb(&init, type == WASM_I64 ? base : (int32_t)base);
+        if (x->from->globals.at[im->handle].mutable || (type != WASM_I32 && type != WASM_I64))
+            return -1;
+        wasm_put_const(&init, type, memory_base ? x->g->memory_base : 0);
         wasm_put_op(&init, WASM_OP_END);
         return wasm_add_global(x->to, type, false, prefixed(x, im->name), &init);
     }
     if (im->space == WASM_SPACE_TABLE && str_is(im->name, "__indirect_function_table")) {
         const WasmTable *t = &x->from->tables.at[im->handle];
-        return wasm_add_table(x->to, map_type(x, t->type), t->limits, (Str){0});
+        WasmType type = map_type(x->g, t->type);
+        if (WASM_IS_REF(type) && (type & WASM_NULL_BIT))
+            return wasm_add_table(x->to, type, t->limits, (Str){0});
     }
-    fail(x, 0, "nothing is there for the imported %s %.*s.%.*s", wasm_space_name(im->space),
-         STR_ARG(im->module), STR_ARG(im->name));
+    if (im->space == WASM_SPACE_MEMORY)
+        return wasm_add_memory(x->to, x->from->memories.at[im->handle].limits,
+                               prefixed(x, STR("memory")));
     return -1;
 }
 
+static bool resolve(Merge *x, const WasmImport *im) {
+    int64_t handle = x->g->resolve ? x->g->resolve(x->g->ctx, im) : -1;
+    uint32_t at = (uint32_t)((const uint8_t *)im->name.ptr - x->from->bytes);
+    const char *what = wasm_space_name(im->space);
+    if (handle == -1)
+        handle = substitute(x, im);
+    if (handle == -1 && merge_is_base(im, "__stack_pointer"))
+        return merge_fail(
+            x, at,
+            "the module imports its stack pointer: it was linked as a dynamic library "
+            "(--shared), and has to be linked as one that has its own memory");
+    if (handle == -1)
+        return merge_fail(x, at, "nothing is there for the imported %s %.*s.%.*s", what,
+                          STR_ARG(im->module), STR_ARG(im->name));
+    if (handle < 0)
+        return false;
+    if (!fits(x->g, im, (uint32_t)handle))
+        return merge_fail(x, at,
+                          "the imported %s %.*s.%.*s has another type than what is there for it",
+                          what, STR_ARG(im->module), STR_ARG(im->name));
+    x->g->handles[im->space][im->handle] = (uint32_t)handle;
+    return true;
+}
+
+/* Memories come first: a resolver may ask for their handles. */
 static bool copy_imports(Merge *x) {
     const WasmModule *m = x->from;
     for (uint32_t k = 0; k < m->imports.len; k++) {
         const WasmImport *im = &m->imports.at[k];
-        if (im->space == WASM_SPACE_MEMORY || !x->marked[im->space][im->handle])
-            continue;
-        int64_t handle = resolve(x, k);
-        if (handle < 0)
+        if (im->space == WASM_SPACE_MEMORY && x->marked[im->space][im->handle] && !resolve(x, im))
             return false;
-        x->g->handles[im->space][im->handle] = (uint32_t)handle;
+    }
+    for (uint32_t k = m->input_imports[WASM_SPACE_MEMORY]; k < m->memories.len; k++) {
+        const WasmMemory *mem = &m->memories.at[k];
+        if (x->marked[WASM_SPACE_MEMORY][k])
+            x->g->handles[WASM_SPACE_MEMORY][k] = wasm_add_memory(
+                x->to, mem->limits, prefixed(x, mem->name.len ? mem->name : STR("memory")));
+    }
+    for (uint32_t k = 0; k < m->imports.len; k++) {
+        const WasmImport *im = &m->imports.at[k];
+        if (im->space != WASM_SPACE_MEMORY && x->marked[im->space][im->handle] && !resolve(x, im))
+            return false;
     }
     return true;
 }
 
+/* ---- definitions ---- */
+
 static bool copy_expr(Merge *x, uint32_t offset, uint32_t len, Buf *out) {
     WasmCode c = wasm_code(x->from->bytes + offset, len, 0);
     return wasm_copy_code(&c, &x->map, out);
+}
+
+/* Tables stand in front of globals, so that an initial value can only use imported ones. */
+static bool check_table_init(Merge *x, uint32_t k) {
+    const WasmTable *t = &x->from->tables.at[k];
+    WasmCode c = wasm_code(x->from->bytes + t->init, t->init_len, 0);
+    WasmInstr i;
+    while (wasm_next(&c, &i)) {
+        uint32_t h = i.op == WASM_OP_GLOBAL_GET ? x->g->handles[WASM_SPACE_GLOBAL][i.a] : 0;
+        if (i.op == WASM_OP_GLOBAL_GET &&
+            (h >= x->to->globals.len || x->to->globals.at[h].import < 0))
+            return merge_fail(x, t->init,
+                              "the initial value of table %u is from global %u, which is an import "
+                              "that does not stay one",
+                              k, i.a);
+    }
+    return true;
 }
 
 static bool copy_tables(Merge *x) {
@@ -402,18 +249,24 @@ static bool copy_tables(Merge *x) {
         const WasmTable *t = &m->tables.at[k];
         if (!x->marked[WASM_SPACE_TABLE][k] || t->import >= 0)
             continue;
-        if (t->init_len)
-            return fail(x, t->init, "tables with an initial value cannot be merged");
-        x->g->handles[WASM_SPACE_TABLE][k] =
-            wasm_add_table(x->to, map_type(x, t->type), t->limits, prefixed(x, t->name));
+        if (t->init_len && !check_table_init(x, k))
+            return false;
+        uint32_t handle =
+            wasm_add_table(x->to, map_type(x->g, t->type), t->limits, prefixed(x, t->name));
+        x->g->handles[WASM_SPACE_TABLE][k] = handle;
+        copy_expr(x, t->init, t->init_len, &x->to->tables.at[handle].code);
     }
+    return true;
+}
+
+static void copy_tags(Merge *x) {
+    const WasmModule *m = x->from;
     for (uint32_t k = 0; k < m->tags.len; k++) {
         const WasmTag *t = &m->tags.at[k];
         if (x->marked[WASM_SPACE_TAG][k] && t->import < 0)
             x->g->handles[WASM_SPACE_TAG][k] =
                 wasm_add_tag(x->to, x->g->handles[WASM_SPACE_TYPE][t->type], prefixed(x, t->name));
     }
-    return true;
 }
 
 /* Functions get their handles here and their code at the end. */
@@ -439,7 +292,7 @@ static bool copy_func_code(Merge *x) {
         WasmCode c = wasm_code(m->bytes + f->body, f->body_size, 0);
         Buf *out = &x->to->funcs.at[x->g->handles[WASM_SPACE_FUNC][k]].code;
         if (!wasm_copy_locals(&c, &x->map, out) || !wasm_copy_code(&c, &x->map, out))
-            return fail(x, f->body + c.error_offset, "%s", c.error);
+            return merge_fail(x, f->body + c.error_offset, "%s", c.error);
     }
     return true;
 }
@@ -450,114 +303,155 @@ static void copy_globals(Merge *x) {
         const WasmGlobal *g = &m->globals.at[k];
         if (!x->marked[WASM_SPACE_GLOBAL][k] || g->import >= 0)
             continue;
-        WasmCode c = wasm_code(m->bytes + g->init, g->init_len, 0);
         bool number = g->type == WASM_I32 || g->type == WASM_I64;
         uint64_t v;
         Buf init = {0};
-        if (number && const_value(x, c, true, &v)) {
-            wasm_put_op(&init, g->type == WASM_I32 ? WASM_OP_I32_CONST : WASM_OP_I64_CONST);
-            buf_sleb(&init, g->type == WASM_I32 ? (int32_t)(uint32_t)v : (int64_t)v);
+        if (number && merge_const(x, g->init, g->init_len, &v)) {
+            wasm_put_const(&init, g->type, v);
             wasm_put_op(&init, WASM_OP_END);
         } else {
             copy_expr(x, g->init, g->init_len, &init);
         }
-        x->g->handles[WASM_SPACE_GLOBAL][k] =
-            wasm_add_global(x->to, map_type(x, g->type), g->mutable, prefixed(x, g->name), &init);
+        x->g->handles[WASM_SPACE_GLOBAL][k] = wasm_add_global(
+            x->to, map_type(x->g, g->type), g->mutable, prefixed(x, g->name), &init);
     }
 }
 
-static bool copy_elem(Merge *x, uint32_t k) {
-    const WasmElem *e = &x->from->elems.at[k];
-    const uint8_t *at = x->from->bytes + e->items;
-    WasmCode c = wasm_code(x->from->bytes + e->offset, e->offset_len, 0);
-    uint64_t offset = 0;
-    if (e->mode == WASM_ACTIVE && !const_value(x, c, true, &offset))
-        return fail(x, e->offset, "the offset of an element segment is not constant");
-    uint32_t *funcs = mem_alloc(sizeof *funcs * ((size_t)e->count + 1));
-    for (uint32_t n = 0; n < e->count; n++)
-        funcs[n] = x->g->handles[WASM_SPACE_FUNC][(uint32_t)wasm_uleb(&at)];
-    uint32_t handle;
-    if (e->mode == WASM_ACTIVE)
-        handle = wasm_add_elem_active(x->to, x->g->handles[WASM_SPACE_TABLE][e->table], offset,
-                                      funcs, e->count);
-    else if (e->mode == WASM_PASSIVE)
-        handle = wasm_add_elem_passive(x->to, funcs, e->count);
-    else
-        handle = wasm_add_elem_declared(x->to, funcs, e->count);
-    free(funcs);
-    x->g->handles[WASM_SPACE_ELEM][k] = handle;
-    return true;
+/* The offset of an active segment. */
+static void copy_offset(Merge *x, bool is64, uint32_t offset, uint32_t len, Buf *out) {
+    uint64_t v;
+    if (!merge_const(x, offset, len, &v)) {
+        copy_expr(x, offset, len, out);
+        return;
+    }
+    wasm_put_const(out, is64 ? WASM_I64 : WASM_I32, v);
+    wasm_put_op(out, WASM_OP_END);
 }
 
-static bool copy_elems(Merge *x) {
+static void copy_elem(Merge *x, uint32_t k) {
+    const WasmElem *e = &x->from->elems.at[k];
+    WasmElem copy = {
+        .mode = e->mode, .type = map_type(x->g, e->type), .count = e->count, .exprs = e->exprs};
+    if (e->mode == WASM_ACTIVE) {
+        copy.table = x->g->handles[WASM_SPACE_TABLE][e->table];
+        copy_offset(x, x->to->tables.at[copy.table].limits.is64, e->offset, e->offset_len,
+                    &copy.code);
+    }
+    uint32_t *funcs = NULL;
+    if (e->exprs) {
+        copy_expr(x, e->items, merge_items_len(x->from, e), &copy.content);
+    } else {
+        const uint8_t *at = x->from->bytes + e->items;
+        funcs = mem_alloc(sizeof *funcs * ((size_t)e->count + 1));
+        for (uint32_t n = 0; n < e->count; n++)
+            funcs[n] = x->g->handles[WASM_SPACE_FUNC][(uint32_t)wasm_uleb(&at)];
+        copy.added_funcs = funcs;
+    }
+    x->g->handles[WASM_SPACE_ELEM][k] = wasm_add_elem(x->to, copy);
+    free(funcs);
+}
+
+static void copy_elems(Merge *x) {
     for (uint32_t k = 0; k < x->from->elems.len; k++)
-        if (x->marked[WASM_SPACE_ELEM][k] && !copy_elem(x, k))
-            return false;
+        if (x->marked[WASM_SPACE_ELEM][k])
+            copy_elem(x, k);
     for (uint32_t k = 0; k < x->declared.len; k++)
         x->declared.at[k] = x->g->handles[WASM_SPACE_FUNC][x->declared.at[k]];
     if (x->declared.len)
         wasm_add_elem_declared(x->to, x->declared.at, x->declared.len);
-    return true;
 }
 
-static bool copy_data(Merge *x, uint32_t k) {
+static void copy_data(Merge *x, uint32_t k) {
     const WasmData *d = &x->from->datas.at[k];
     Buf content = {0};
     buf_bytes(&content, x->from->bytes + d->bytes, d->size);
-    uint32_t *handle = &x->g->handles[WASM_SPACE_DATA][k];
-    if (d->mode == WASM_PASSIVE) {
-        *handle = wasm_add_data_passive(x->to, &content, prefixed(x, d->name));
-        return true;
-    }
-    WasmCode c = wasm_code(x->from->bytes + d->offset, d->offset_len, 0);
-    uint64_t offset = 0;
-    if (!const_value(x, c, true, &offset)) {
-        buf_free(&content);
-        return fail(x, d->offset, "the offset of a data segment is not constant");
-    }
-    *handle = wasm_add_data_active(x->to, x->g->memory, offset, &content, prefixed(x, d->name));
-    return true;
+    uint32_t handle = wasm_add_data_passive(x->to, &content, prefixed(x, d->name));
+    x->g->handles[WASM_SPACE_DATA][k] = handle;
+    if (d->mode == WASM_PASSIVE)
+        return;
+    WasmData *copy = &x->to->datas.at[handle];
+    copy->mode = WASM_ACTIVE;
+    copy->memory = x->g->handles[WASM_SPACE_MEMORY][d->memory];
+    copy_offset(x, x->to->memories.at[copy->memory].limits.is64, d->offset, d->offset_len,
+                &copy->code);
 }
 
 static bool copy_all(Merge *x) {
     copy_types(x);
-    if (!copy_imports(x) || !copy_tables(x))
+    if (!copy_imports(x))
         return false;
     copy_func_heads(x);
-    copy_globals(x);
-    if (!copy_elems(x))
+    if (!copy_tables(x))
         return false;
+    copy_tags(x);
+    copy_globals(x);
+    copy_elems(x);
     for (uint32_t k = 0; k < x->from->datas.len; k++)
-        if (x->marked[WASM_SPACE_DATA][k] && !copy_data(x, k))
-            return false;
+        if (x->marked[WASM_SPACE_DATA][k])
+            copy_data(x, k);
     return copy_func_code(x);
 }
 
+/* ---- the whole ---- */
+
+/* Code that is to use a memory which is there: whether it can. */
 static bool check_memory(Merge *x) {
     const WasmModule *m = x->from;
-    if (m->memories.len > 1)
-        return fail(x, 0, "the module has %u memories; one can be merged", m->memories.len);
-    if (m->memories.len == 0)
+    if (x->g->whole)
         return true;
-    bool is64 = x->to->memories.at[x->g->memory].limits.is64;
-    if (is64 != m->memories.at[0].limits.is64)
-        return fail(x, 0, "memories of 32 and of 64 bits cannot be merged");
+    if (m->memories.len > 1)
+        return merge_fail(x, 0, "the module has %u memories; one can be merged", m->memories.len);
+    if (m->memories.len == 0 || !x->marked[WASM_SPACE_MEMORY][0])
+        return true;
+    if (x->g->memory >= x->to->memories.len)
+        return merge_fail(x, 0, "the module uses its memory, and there is none to merge it into");
+    if (x->to->memories.at[x->g->memory].limits.is64 != m->memories.at[0].limits.is64)
+        return merge_fail(x, 0, "memories of 32 and of 64 bits cannot be merged");
     return true;
+}
+
+/* Makes room for the result, unless there is one of an earlier call. */
+static void begin(WasmMerge *g) {
+    if (g->handles[WASM_SPACE_TYPE])
+        return;
+    for (uint32_t space = 0; space < WASM_SPACE_COUNT; space++) {
+        size_t size = sizeof(uint32_t) * ((size_t)g->from->input_count[space] + 1);
+        g->handles[space] = mem_alloc(size);
+        memset(g->handles[space], 0xff, size);
+    }
+    for (uint32_t k = 0; !g->whole && k < g->from->input_count[WASM_SPACE_MEMORY]; k++)
+        g->handles[WASM_SPACE_MEMORY][k] = g->memory;
+}
+
+/* What an earlier call has copied is not copied again. */
+static void unmark_copied(Merge *x) {
+    for (uint32_t space = 0; space < WASM_SPACE_COUNT; space++)
+        for (uint32_t k = 0; k < x->from->input_count[space]; k++)
+            if (x->g->handles[space][k] != UINT32_MAX)
+                x->marked[space][k] = 0;
+}
+
+static void find_first_calls(WasmMerge *g) {
+    int64_t initialize = g->whole ? merge_initialize(g->from) : -1;
+    const uint32_t *funcs = g->handles[WASM_SPACE_FUNC];
+    g->start = g->whole && g->from->start >= 0 ? (int64_t)funcs[g->from->start] : -1;
+    g->initialize = initialize >= 0 ? (int64_t)funcs[initialize] : -1;
 }
 
 bool wasm_merge(WasmMerge *g, const uint32_t *roots, uint32_t nroots, Diags *diags) {
     Merge x = {.g = g, .from = g->from, .to = g->to, .diags = diags};
+    begin(g);
     for (uint32_t space = 0; space < WASM_SPACE_COUNT; space++) {
         uint32_t n = g->from->input_count[space];
         x.marked[space] = mem_zalloc(n + 1u);
-        g->handles[space] = mem_alloc(sizeof(uint32_t) * ((size_t)n + 1));
-        memset(g->handles[space], 0xff, sizeof(uint32_t) * ((size_t)n + 1));
         x.map.map[space] = space == WASM_SPACE_LOCAL ? NULL : g->handles[space];
         x.map.count[space] = n;
     }
-    for (uint32_t k = 0; k < g->from->input_count[WASM_SPACE_MEMORY]; k++)
-        g->handles[WASM_SPACE_MEMORY][k] = g->memory;
-    bool ok = check_memory(&x) && mark_all(&x, roots, nroots) && mark_groups(&x) && copy_all(&x);
+    bool ok = merge_mark(&x, roots, nroots) && check_memory(&x);
+    unmark_copied(&x);
+    ok = ok && copy_all(&x);
+    if (ok)
+        find_first_calls(g);
     for (uint32_t space = 0; space < WASM_SPACE_COUNT; space++)
         free(x.marked[space]);
     vec_free(&x.todo);

@@ -19,6 +19,12 @@ void wasm_module_free(WasmModule *m) {
         buf_free(&m->funcs.at[i].code);
     for (uint32_t i = 0; i < m->globals.len; i++)
         buf_free(&m->globals.at[i].code);
+    for (uint32_t i = 0; i < m->tables.len; i++)
+        buf_free(&m->tables.at[i].code);
+    for (uint32_t i = 0; i < m->elems.len; i++) {
+        buf_free(&m->elems.at[i].code);
+        buf_free(&m->elems.at[i].content);
+    }
     for (uint32_t i = 0; i < m->datas.len; i++) {
         buf_free(&m->datas.at[i].code);
         buf_free(&m->datas.at[i].content);

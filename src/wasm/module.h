@@ -118,7 +118,8 @@ typedef struct WasmTable {
     WasmLimits limits;
     int32_t import;
     Str name;
-    uint32_t init, init_len; /* file range of the initial expression, 0 = none */
+    uint32_t init, init_len; /* input: file range of the initial expression, 0 = none */
+    Buf code;                /* added: the initial expression, handle space; empty = null */
 } WasmTable;
 
 typedef struct WasmMemory {
@@ -160,8 +161,9 @@ typedef struct WasmElem {
     uint32_t count;              /* items */
     uint32_t items;              /* file offset of the first item */
     bool exprs;                  /* items are expressions, not function indices */
-    uint64_t added_offset;       /* added: the offset in the table, */
-    const uint32_t *added_funcs; /* and function handles (arena) */
+    Buf code;                    /* added, active: the offset expression with `end` */
+    const uint32_t *added_funcs; /* added: function handles (arena), */
+    Buf content;                 /* or, if exprs, the expressions, each with `end`; handle space */
 } WasmElem;
 
 typedef struct WasmData {
@@ -280,6 +282,7 @@ int64_t wasm_find_func_type(const WasmModule *m, const WasmType *params, uint32_
 uint32_t wasm_add_import_func(WasmModule *m, Str module, Str name, uint32_t type);
 uint32_t wasm_add_import_global(WasmModule *m, Str module, Str name, WasmType type, bool mutable);
 uint32_t wasm_add_import_memory(WasmModule *m, Str module, Str name, WasmLimits limits);
+uint32_t wasm_add_import_tag(WasmModule *m, Str module, Str name, uint32_t type);
 /* `code`: local declarations, then instructions with the final `end`; taken over (emptied).
  * Its indices are handles, or final indices if code_final (then call wasm_layout first). */
 uint32_t wasm_add_func(WasmModule *m, uint32_t type, Str name, Buf *code, bool code_final);
@@ -298,6 +301,9 @@ uint32_t wasm_add_elem_active(WasmModule *m, uint32_t table, uint64_t at, const 
 uint32_t wasm_add_elem_passive(WasmModule *m, const uint32_t *funcs, uint32_t nfuncs);
 /* A declarative one: makes the functions usable by ref.func. */
 uint32_t wasm_add_elem_declared(WasmModule *m, const uint32_t *funcs, uint32_t nfuncs);
+/* A segment with all that WasmElem says of added ones; added_funcs is copied, code and content are
+ * taken over. */
+uint32_t wasm_add_elem(WasmModule *m, WasmElem e);
 uint32_t wasm_add_data_passive(WasmModule *m, Buf *content, Str name);
 uint32_t wasm_add_data_active(WasmModule *m, uint32_t memory, uint64_t at, Buf *content, Str name);
 void wasm_add_export(WasmModule *m, Str name, WasmSpace space, uint32_t handle);
@@ -409,29 +415,54 @@ bool wasm_write(WasmModule *m, const WasmWriter *w, Buf *out);
 
 /*
  * Copies what `roots` (function handles of `from`) need out of module `from` into `to`: functions
- * reachable from them, their types, globals, tags, tables with their elements, and data. Every
- * memory access of the copied code goes to memory handle `memory` of `to`; from's own memory is not
- * copied. Active data segments are added for that memory. A start function is not copied unless it
- * is a root; calling it is up to the caller.
+ * reachable from them, their types, globals, tags, tables with their elements, and data. `from`
+ * must be a valid module without additions (wasm_validate), `to` must not be laid out.
  *
- * `resolve` gives the handle in `to` for an import of `from` that is needed (it may add to `to`),
- * or -1. What is left unresolved is an error, except globals env.__memory_base and env.__table_base
- * of position-independent code, which become constants, and its table, which becomes a new one.
- * Their values in offsets of data and elements are computed where the offset is constant.
+ * There are two ways to treat memories:
+ *
+ * - A piece of code for a memory that is there (`whole` false): every memory access of the copied
+ *   code goes to memory handle `memory` of `to`; from's own memory is not copied. All active data
+ *   segments are added for that memory. A start function is not copied unless it is a root.
+ * - A library (`whole`): each memory that is needed becomes a further memory of `to`, with its
+ *   active data. Needed are memories that reachable code names, memory 0 and the exported "memory"
+ *   if a function has to be imported (the host may look into it), and all with `keep_memories`. The
+ *   start function and the exported function "_initialize" are roots too, if there are such: `to`
+ *   must call first `start`, then `initialize`, before anything else of the library.
+ *
+ * In both, tables come with their active element segments, so that all functions that an indirect
+ * call can reach are there; what nothing reaches is left out, active segments for it included. The
+ * exports of `from` do not become exports.
+ *
+ * `resolve` gives the handle in `to` for an import of `from` that is needed (it may add to `to`,
+ * and see in g->handles the types and memories), or -1, or -2 if it has given a message itself.
+ * Without `resolve` it is -1. What is left unresolved is an error, except: globals
+ * env.__memory_base and env.__table_base of position-independent code become constants, a table
+ * __indirect_function_table becomes a new one, and in a library so does a memory. What resolve
+ * gives must match the import's type. wasm_merge_join is a resolver for imports that shall stay
+ * imports.
+ *
+ * wasm_merge can be called again with the same `g`: it then copies what is not there yet.
  */
 typedef struct WasmMerge {
     WasmModule *to;
     const WasmModule *from;
-    uint32_t memory;
+    bool whole, keep_memories;
+    uint32_t memory;      /* unless `whole` */
     uint64_t memory_base; /* value of env.__memory_base */
     int64_t (*resolve)(void *ctx, const WasmImport *import);
     void *ctx;
-    Str prefix;                          /* put in front of names of copied functions and globals */
+    Str prefix;                /* put in front of names of copied functions, globals and so on */
+    int64_t start, initialize; /* result with `whole`: to's function handles, -1 = none */
     uint32_t *handles[WASM_SPACE_COUNT]; /* result: from's index to to's handle, UINT32_MAX = not
                                             copied; freed by wasm_merge_free */
 } WasmMerge;
 /* False with messages in diags (in from's file) if it cannot be done; `to` may then hold parts. */
 bool wasm_merge(WasmMerge *g, const uint32_t *roots, uint32_t nroots, Diags *diags);
+/*
+ * For use in `resolve`: the handle of an import of `to` that has the same module, name and type, or
+ * of one that is added. -1 for tables that `to` does not import.
+ */
+int64_t wasm_merge_join(const WasmMerge *g, const WasmImport *import);
 void wasm_merge_free(WasmMerge *g);
 
 #endif

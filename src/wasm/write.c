@@ -150,23 +150,37 @@ static void put_expr(Writer *r, Buf *out, const Buf *expr) {
     r->ok &= wasm_copy_code(&c, &r->map, out);
 }
 
+/* An added table, with its initial value if it has one. */
+static void put_table(Writer *r, Buf *out, const WasmTable *t) {
+    if (t->code.len) {
+        buf_u8(out, 0x40);
+        buf_u8(out, 0);
+    }
+    put_table_type(out, t);
+    put_expr(r, out, &t->code);
+}
+
 static void put_elem(Writer *r, Buf *out, const WasmElem *e) {
+    enum { NOT_ACTIVE = 1, EXPLICIT = 2, DECLARED = 2, EXPRS = 4 };
     const WasmModule *m = r->m;
     uint32_t table = wasm_final(m, WASM_SPACE_TABLE, e->table);
     bool active = e->mode == WASM_ACTIVE;
-    buf_u8(out, e->mode == WASM_DECLARATIVE ? 3 : e->mode == WASM_PASSIVE ? 1 : table ? 2 : 0);
-    if (active && table)
+    bool explicit = table || (e->exprs && e->type != WASM_FUNCREF); /* table and type are given */
+    uint8_t flags = active ? explicit ? EXPLICIT : 0
+                           : NOT_ACTIVE | (e->mode == WASM_DECLARATIVE ? DECLARED : 0);
+    buf_u8(out, flags | (e->exprs ? EXPRS : 0));
+    if (active && explicit)
         buf_uleb(out, table);
-    if (active) {
-        bool is64 = m->tables.at[e->table].limits.is64;
-        wasm_put_op(out, is64 ? WASM_OP_I64_CONST : WASM_OP_I32_CONST);
-        buf_sleb(out, is64 ? (int64_t)e->added_offset : (int32_t)(uint32_t)e->added_offset);
-        wasm_put_op(out, WASM_OP_END);
-    }
-    if (!active || table)
+    if (active)
+        put_expr(r, out, &e->code);
+    if (flags && e->exprs)
+        wasm_put_type(out, e->type);
+    else if (flags)
         buf_u8(out, 0);
     buf_uleb(out, e->count);
-    for (uint32_t i = 0; i < e->count; i++)
+    if (e->exprs)
+        put_expr(r, out, &e->content);
+    for (uint32_t i = 0; !e->exprs && i < e->count; i++)
         buf_uleb(out, wasm_final(m, WASM_SPACE_FUNC, e->added_funcs[i]));
 }
 
@@ -220,7 +234,7 @@ static void put_added(Writer *r, uint8_t id, Buf *out) {
         break;
     case WASM_SEC_TABLE:
         for (uint32_t i = from[WASM_SPACE_TABLE]; i < m->tables.len; i++)
-            put_table_type(out, &m->tables.at[i]);
+            put_table(r, out, &m->tables.at[i]);
         break;
     case WASM_SEC_MEMORY:
         for (uint32_t i = from[WASM_SPACE_MEMORY]; i < m->memories.len; i++)
@@ -229,6 +243,8 @@ static void put_added(Writer *r, uint8_t id, Buf *out) {
         break;
     case WASM_SEC_TAG:
         for (uint32_t i = from[WASM_SPACE_TAG]; i < m->tags.len; i++) {
+            if (m->tags.at[i].import >= 0)
+                continue;
             buf_u8(out, 0);
             buf_uleb(out, m->tags.at[i].type);
         }
