@@ -2,7 +2,8 @@
  * whamm.y - the grammar of Whamm scripts. Each action is one call of a constructor (src/lang/build.c).
  *
  * Keep the number of conflicts at zero. Syntax errors are recovered from at ';', at the end of a block and where
- * a new match rule starts; the messages are made in src/lang/syntax.c.
+ * a new match rule starts; the messages are made in src/lang/syntax.c. What was read before and after a mistake stays
+ * in the tree and is checked: see "broken" in ast.h.
  */
 %define api.pure full
 %define api.prefix {lang_yy}
@@ -56,7 +57,7 @@
 
 %type <Word> word pattern
 %type <Expr *> expr operand atom call condition assignable
-%type <List *> args arg_list exprs path params param_list types arms bounds
+%type <List *> args arg_list exprs path params param_list types arms bounds broken
 %type <const Type *> type
 %type <const Type *> result
 %type <Var *> declaration param
@@ -66,6 +67,9 @@
 %type <Block> block otherwise
 %type <Rule *> rule part
 %type <Expr *> predicate
+
+/* An error behind an `if` whose end was not yet known takes it off the stack. */
+%destructor { build_salvage(p, $$); } arms broken
 
 %%
 
@@ -83,7 +87,19 @@ item:
   | statement                           { build_script_stmt(p, $1); }
   | FN word '(' params ')' result block { build_fn(p, @$, $2, $4, $6, @6, $7); }
   | rule predicate block                { build_probe(p, @$, $1, $2, $3); }
-  | error '}'
+  | error '}'                           { build_stray_brace(p, @1); yyerrok; }
+  | FN word error block                 { build_broken_fn(p, @$, $2, @3, $4); yyerrok; }
+  | FN word error lost                  { build_broken(p, @$); yyerrok; }
+  | rule error block                    { build_broken_probe(p, @$, $1, @2, $3); yyerrok; }
+  | rule error lost                     { build_broken(p, @$); yyerrok; }
+;
+
+/* Where a function or probe without a readable head ends, if no block follows. */
+lost:
+    ';'
+  | '}'
+  | NEW_RULE
+  | NEW_STATEMENT
 ;
 
 /* ---- match rules ---- */
@@ -161,7 +177,8 @@ types:
 
 block:
     '{' statements '}'                  { $$ = build_block($2); }
-  | '{' statements error '}'            { $$ = build_block($2); }
+  | '{' statements simple '}'           { $$ = build_block(build_unended(p, $2, $3, @4)); }
+  | '{' statements error '}'            { $$ = build_block(build_stmts($2, build_broken(p, @3))); yyerrok; }
 ;
 
 statements:
@@ -172,17 +189,19 @@ statements:
 statement:
     simple ';'                          { $$ = $1; }
   | if_stmt
-  | error ';'                           { $$ = NULL; }
-  | error NEW_RULE                      { $$ = NULL; }
-  | error NEW_STATEMENT                 { $$ = NULL; }
-  | broken                              { $$ = NULL; }
+  | simple NEW_RULE                     { $$ = $1; missing_semicolon(p, $1, @2); }
+  | simple NEW_STATEMENT                { $$ = $1; missing_semicolon(p, $1, @2); }
+  | error ';'                           { $$ = build_broken(p, @1); yyerrok; }
+  | error NEW_RULE                      { $$ = build_broken(p, @1); yyerrok; }
+  | error NEW_STATEMENT                 { $$ = build_broken(p, @1); yyerrok; }
+  | broken                              { $$ = build_broken_if(p, @$, $1); }
 ;
 
 /* An unreadable statement up to the end of its block, so that one slip does not unbalance the braces. */
 broken:
-    error block
-  | broken ELSE block
-  | broken ELIF condition block
+    error block                         { $$ = build_broken_arm(p, NULL, @1, $2); yyerrok; }
+  | broken ELSE block                   { $$ = build_broken_arm(p, $1, @2, $3); }
+  | broken ELIF condition block         { $$ = list_add(p, $1, build_arm(p, $3, $4), @2); }
 ;
 
 simple:

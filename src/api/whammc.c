@@ -98,16 +98,15 @@ static whammc_status status_of(const whammc *w) {
 /* Parses every script and makes the plan. */
 static whammc_status prepare(whammc *w) {
     reset(w);
-    bool ok = true;
     for (uint32_t i = 0; i < w->sources.len; i++) {
         const Source *s = &w->sources.at[i];
         Script *script = mem_zalloc(sizeof *script);
         vec_push(&w->scripts, script);
         vec_push(&w->files, diag_file(&w->diags, s->name, s->text, s->len, false));
-        ok &= lang_parse(script, s->text, s->len, vec_last(&w->files), &w->diags);
+        lang_parse(script, s->text, s->len, vec_last(&w->files), &w->diags);
     }
-    if (ok)
-        plan_make(&w->plan, w->scripts.at, w->scripts.len, &w->diags);
+    /* Scripts that could be read in part are checked too. */
+    plan_make(&w->plan, w->scripts.at, w->scripts.len, &w->diags);
     return status_of(w);
 }
 

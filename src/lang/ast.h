@@ -9,6 +9,9 @@
  *   - Probe bodies and predicates are typed by lang_check_probe(), which works on a *clone* of the
  * probe, since a glob can match events on which the same name has different types: one clone per
  * combination of types.
+ *   - Where the text does not follow the grammar the tree has what could be read; `broken` and
+ * `incomplete` mark where something is missing, and the checker invents no errors for what that may
+ * have been.
  *   - In a checked tree every Expr has a type; literals have the type that their context wants, so
  * that generators need no conversions other than EXPR_CAST.
  */
@@ -213,6 +216,7 @@ typedef enum StmtKind {
 
 typedef struct Block {
     struct Stmt *first; /* linked by next */
+    bool incomplete;    /* has unreadable statements */
 } Block;
 
 typedef struct IfArm {
@@ -229,6 +233,7 @@ typedef struct Stmt {
     Expr *value;    /* ASSIGN, RETURN (NULL = none), CALL */
     uint32_t narms; /* IF */
     IfArm *arms;
+    bool broken; /* IF: blocks of something unreadable; the conditions mean nothing */
 } Stmt;
 
 /* ---- functions, rules, probes ---- */
@@ -238,6 +243,7 @@ typedef struct Fn {
     Span span;
     uint32_t nparams;
     Var **params;
+    bool broken;        /* its head is unreadable: there may be parameters and a result */
     const Type *result; /* &type_unit = none */
     Span result_span;
     Block body;
@@ -262,7 +268,8 @@ typedef struct RulePart {
 
 typedef struct Rule {
     Span span;
-    uint32_t nparts; /* 2, 3 or 4 */
+    bool broken;     /* unreadable; what there is of it means nothing */
+    uint32_t nparts; /* 2, 3 or 4; fewer if broken */
     RulePart parts[4];
     uint32_t nbounds;
     TypeBound *bounds;
@@ -295,6 +302,11 @@ typedef struct Script {
      * all checked probes. */
     Map var_names, fn_names, use_names, frame_names;
     struct TypeTable *types;
+    /* What syntax errors did. lost_names: words of unreadable text that may have been declarations;
+     * told_names: unknown names that were reported. */
+    Map lost_names, told_names;
+    bool broken;  /* had syntax errors */
+    bool cut_off; /* the end of the text was not read */
 } Script;
 
 /* Interned composite types of a script; &type_error if they are too large or nested too deeply. */

@@ -308,7 +308,8 @@ Stmt *build_if(Parse *p, Span span, List *arms, const Block *otherwise) {
 }
 
 StmtList build_stmts(StmtList list, Stmt *stmt) {
-    if (!stmt) /* it was unreadable */
+    list.incomplete |= !stmt || stmt->broken;
+    if (!stmt)
         return list;
     if (list.last)
         list.last->next = stmt;
@@ -318,8 +319,13 @@ StmtList build_stmts(StmtList list, Stmt *stmt) {
     return list;
 }
 
+StmtList build_unended(Parse *p, StmtList list, Stmt *stmt, Span brace) {
+    missing_semicolon(p, stmt, brace);
+    return build_stmts(list, stmt);
+}
+
 Block build_block(StmtList list) {
-    return (Block){list.first};
+    return (Block){list.first, list.incomplete};
 }
 
 /* ---- the script ---- */
@@ -335,14 +341,19 @@ void build_use(Parse *p, Word name) {
 }
 
 void build_script_stmt(Parse *p, Stmt *stmt) {
-    StmtList all = build_stmts((StmtList){p->script->init.first, p->last_stmt}, stmt);
+    if (stmt && stmt->broken) { /* of a probe or a function, most likely */
+        build_orphans(p, stmt);
+        return;
+    }
+    StmtList all = build_stmts((StmtList){p->script->init.first, p->last_stmt, false}, stmt);
     p->script->init.first = all.first;
+    p->script->init.incomplete |= all.incomplete;
     p->last_stmt = all.last;
 }
 
 void build_fn(Parse *p, Span span, Word name, List *params, const Type *result, Span result_span,
               Block body) {
-    (void)span;
+    p->last_block = span.end;
     Fn *fn = arena_new(&p->script->arena, Fn);
     fn->name = name.text;
     fn->span = name.span;
@@ -357,8 +368,8 @@ void build_fn(Parse *p, Span span, Word name, List *params, const Type *result, 
 }
 
 /* What holds for rules of two parts only: they name one event and nothing else. */
-static void check_short_rule(Parse *p, const Rule *rule) {
-    for (uint32_t i = 0; rule->nparts == 2 && i < 2; i++) {
+static void check_short_rule(Parse *p, Rule *rule) {
+    for (uint32_t i = 0; !rule->broken && rule->nparts == 2 && i < 2; i++) {
         if (rule->parts[i].pattern.len)
             continue;
         Diag *g = parse_error(p, DIAG_RULE_SHAPE, rule->span,
@@ -366,11 +377,14 @@ static void check_short_rule(Parse *p, const Rule *rule) {
         diag_hint(p->diags, g,
                   "rules for functions have three parts, rules for instructions four: "
                   "provider:package:event:mode");
+        rule->broken = true;
         return;
     }
-    if (rule->nparts == 2 && rule->nbounds)
+    if (!rule->broken && rule->nparts == 2 && rule->nbounds) {
         parse_error(p, DIAG_RULE_SHAPE, rule->bounds[0].span,
                     "a match rule of two parts takes no type bounds");
+        rule->nbounds = 0;
+    }
 }
 
 void build_probe(Parse *p, Span span, Rule *rule, Expr *predicate, Block body) {
@@ -381,6 +395,7 @@ void build_probe(Parse *p, Span span, Rule *rule, Expr *predicate, Block body) {
     probe->body = body;
     probe->span = span;
     probe->index = p->script->probes.len;
+    p->last_block = span.end;
     vec_push(&p->script->probes, probe);
 }
 

@@ -48,6 +48,8 @@ static void declare_fns(Check *c) {
 static void check_fn(Check *c, Fn *fn) {
     c->place = PLACE_FN;
     c->fn = fn;
+    c->lenient = fn->broken;
+    map_free(&c->told);
     for (uint32_t i = 0; i < fn->nparams; i++)
         check_declare_var(c, fn->params[i]);
     check_declare_block(c, fn->body);
@@ -59,6 +61,7 @@ static void check_fn(Check *c, Fn *fn) {
         diag_label(c->diags, g, fn->result_span, "it returns %s", fn->result->text);
     }
     fn->vars = keep_locals(c, &fn->nvars);
+    c->lenient = false;
 }
 
 bool lang_check_script(Script *s, const Scope *scope, Diags *diags) {
@@ -69,12 +72,14 @@ bool lang_check_script(Script *s, const Scope *scope, Diags *diags) {
     check_block(&c, s->init);
     for (uint32_t i = 0; i < s->fns.len; i++)
         check_fn(&c, s->fns.at[i]);
+    map_free(&c.told);
     return c.ok;
 }
 
 bool lang_check_probe(Script *s, Probe *p, const Scope *scope, Diags *diags) {
     Check c = {
         .script = s, .scope = scope, .diags = diags, .place = PLACE_PROBE, .probe = p, .ok = true};
+    c.lenient = p->rule.broken || scope->unknown;
     check_bounds(&c);
     /* The predicate runs before anything of the body exists, so it is checked before that is
      * declared. */
@@ -83,5 +88,6 @@ bool lang_check_probe(Script *s, Probe *p, const Scope *scope, Diags *diags) {
     check_declare_block(&c, p->body);
     check_block(&c, p->body);
     p->vars = keep_locals(&c, &p->nvars);
+    map_free(&c.told);
     return c.ok;
 }

@@ -34,6 +34,8 @@ typedef struct Check {
      * variable, or the arguments of an annotated call. */
     const Var *init_of;
     const Expr *early; /* the annotated call */
+    bool lenient;      /* what names there are is not known: an unknown one is no error */
+    Map told;          /* unknown names that were reported */
     bool ok;
 } Check;
 
@@ -57,6 +59,9 @@ bool check_bound_name(const Check *c, Str name, Bound *out);
 Var *check_find_var(const Check *c, Str name);
 Fn *check_find_fn(const Check *c, Str name);
 bool check_uses(const Check *c, Str library);
+/* Whether an unknown name is worth a message: not if unreadable text may have declared it, and not
+ * more than once. */
+bool check_tell(Check *c, Str name, bool function);
 /* The bound (name: type) of the rule for a name, or NULL. */
 const TypeBound *check_type_bound(const Check *c, Str name);
 /* Adds "did you mean" for a name that is not known; gives whether something similar is known. */

@@ -66,6 +66,8 @@ static const Type *check_fn_call(Check *c, Expr *e, Fn *fn) {
         diag_label(c->diags, g, fn->span, "it is a function of the script");
         diag_hint(c->diags, g, "call it in a probe, such as wasm:begin");
     }
+    if (fn->broken)
+        return give_up(c, e);
     const Type **params = arena_array(&c->script->arena, const Type *, fn->nparams);
     for (uint32_t i = 0; i < fn->nparams; i++)
         params[i] = fn->params[i]->type;
@@ -87,6 +89,8 @@ const Type *check_call(Check *c, Expr *e) {
     }
     e->bound = (Bound){0};
     Var *v = check_find_var(c, e->name);
+    if (!v && !check_tell(c, e->name, true))
+        return give_up(c, e);
     Diag *g =
         check_error(c, DIAG_UNKNOWN_FUNCTION, e->name_span,
                     v ? "'%.*s' is a variable, not a function" : "there is no function '%.*s'%s%s",
@@ -182,6 +186,8 @@ static void check_annotation(Check *c, const Expr *e, bool bare) {
 
 static const Type *check_library_call(Check *c, Expr *e, bool bare) {
     if (!check_uses(c, e->recv)) {
+        if (!check_tell(c, e->recv, false))
+            return give_up(c, e);
         Diag *g =
             check_error(c, DIAG_UNKNOWN_LIBRARY, e->recv_span,
                         "'%.*s' is neither a str variable nor a library in use", STR_ARG(e->recv));

@@ -51,6 +51,16 @@ bool check_bound_name(const Check *c, Str name, Bound *out) {
     return c->scope->name && c->scope->name(c->scope->ctx, name, out);
 }
 
+bool check_tell(Check *c, Str name, bool function) {
+    Script *s = c->script;
+    c->ok = false;
+    if (c->lenient || map_get(&s->lost_names, name) || (function && s->cut_off))
+        return false;
+    bool added;
+    map_put(s->broken ? &s->told_names : &c->told, name, 1, &added);
+    return added;
+}
+
 static bool scope_has_function(const Check *c, Str name) {
     Bound bound = {0};
     const Type *const *params = NULL;
@@ -207,7 +217,8 @@ static void decide_storage(Check *c, Var *v) {
         check_error(c, DIAG_DECORATOR, v->decorator_span,
                     "'frame' has no meaning at script scope: no function is running there");
     Bound bound;
-    if (c->place == PLACE_PROBE && (d & DECO_FRAME) && !check_bound_name(c, STR("fid"), &bound))
+    if (c->place == PLACE_PROBE && !c->lenient && (d & DECO_FRAME) &&
+        !check_bound_name(c, STR("fid"), &bound))
         check_error(c, DIAG_DECORATOR, v->decorator_span,
                     "'frame' has no meaning in %s: no function is running there", describe(c));
     if (c->place == PLACE_SCRIPT)
@@ -378,7 +389,7 @@ const Type *check_name(Check *c, Expr *e) {
     } else if (check_uses(c, e->name)) {
         check_error(c, DIAG_UNDECLARED_NAME, e->name_span, "'%.*s' is a library, not a variable",
                     STR_ARG(e->name));
-    } else {
+    } else if (check_tell(c, e->name, false)) {
         Diag *g =
             check_error(c, DIAG_UNDECLARED_NAME, e->name_span, "'%.*s' is not declared%s%s",
                         STR_ARG(e->name), c->place == PLACE_PROBE ? " and no bound name in " : "",
@@ -430,6 +441,8 @@ static void check_bound(Check *c, const TypeBound *b, uint32_t index) {
 }
 
 void check_bounds(Check *c) {
+    if (c->lenient)
+        return;
     for (uint32_t i = 0; i < c->probe->rule.nbounds; i++)
         check_bound(c, &c->probe->rule.bounds[i], i);
 }

@@ -24,7 +24,7 @@ static Var *clone_var(Script *s, const Var *v) {
 }
 
 static Block clone_block(Script *s, Block b) {
-    Block copy = {0};
+    Block copy = {NULL, b.incomplete};
     Stmt **end = &copy.first;
     for (const Stmt *stmt = b.first; stmt; stmt = stmt->next) {
         Stmt *c = arena_new(&s->arena, Stmt);

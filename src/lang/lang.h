@@ -8,8 +8,8 @@
 
 /*
  * Parses a script. `text` is borrowed and must outlive the script. Several syntax errors are
- * reported in one run (recovery at ';' and '}'). Always gives a script (possibly partial); release
- * with script_free. False if there was a syntax error.
+ * reported in one run (recovery at ';' and '}'). Always gives a script, which can be checked even
+ * if a part of it is missing; release with script_free. False if there was a syntax error.
  */
 bool lang_parse(Script *s, const char *text, size_t len, DiagFileId file, Diags *diags);
 void script_free(Script *s);
@@ -35,6 +35,7 @@ typedef struct Scope {
     bool can_return_value;   /* `return e;` is allowed: an alt probe */
     const Type *return_type; /* its type, NULL = any scalar */
     const char *describe;    /* "wasm:opcode:call:before" for messages */
+    bool unknown;            /* nobody knows what names there are: unknown ones are no errors */
 } Scope;
 
 /* Resolves and types script-scope statements and functions (in any order of definition). `scope`

@@ -21,6 +21,8 @@ bool lang_parse(Script *s, const char *text, size_t len, DiagFileId file, Diags 
     lang_yy_scan_bytes(text, (int)len, p.scanner);
     if (lang_yyparse(&p) != 0)
         p.failed = true;
+    s->broken = p.failed;
+    s->cut_off = p.stop || p.too_deep;
     lang_yylex_destroy(p.scanner);
     buf_free(&p.string);
     return !p.failed;
@@ -36,6 +38,8 @@ void script_free(Script *s) {
     map_free(&s->fn_names);
     map_free(&s->use_names);
     map_free(&s->frame_names);
+    map_free(&s->lost_names);
+    map_free(&s->told_names);
     arena_free(&s->arena);
     *s = (Script){0};
 }

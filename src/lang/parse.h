@@ -60,10 +60,13 @@ typedef struct Parse {
     uint32_t nbraces, nparens, nangles;
     uint32_t closing; /* so many '}' are to be made up, since a new probe began */
     bool stop;        /* nothing more is read: nested too deeply */
+    bool at_end;      /* the text ended inside a block */
 
     uint32_t comment_depth, string_start;
-    Buf string;      /* the string literal that is being read */
-    Stmt *last_stmt; /* of the script scope */
+    Buf string;          /* the string literal that is being read */
+    Stmt *last_stmt;     /* of the script scope */
+    List *salvaged;      /* arms of an if before an error */
+    uint32_t last_block; /* where the last probe or function ended */
     bool failed, too_deep;
 } Parse;
 
@@ -94,6 +97,8 @@ Diag *parse_error(Parse *p, DiagTag tag, Span span, const char *format, ...)
 /* A token that does not fit: what was found, and the n names (aliases in whamm.y) of what could
  * follow. */
 void syntax_error(Parse *p, Span span, const char *found, const char *const *expected, uint32_t n);
+/* A statement without its ';' before the token at `found` (empty: made up). */
+void missing_semicolon(Parse *p, const Stmt *s, Span found);
 /* Bison's own: the stack is full. */
 void lang_yyerror(const Span *span, Parse *p, const char *message);
 
@@ -139,8 +144,12 @@ IfArm *build_arm(Parse *p, Expr *cond, Block body);
 /* A block under construction: `last` is its end. */
 typedef struct StmtList {
     Stmt *first, *last;
+    bool incomplete;
 } StmtList;
+/* NULL stands for an unreadable statement. */
 StmtList build_stmts(StmtList list, Stmt *stmt);
+/* Adds a last statement that has no ';' before the '}' at `brace`. */
+StmtList build_unended(Parse *p, StmtList list, Stmt *stmt, Span brace);
 Block build_block(StmtList list);
 
 void build_use(Parse *p, Word name);
@@ -150,6 +159,23 @@ void build_fn(Parse *p, Span span, Word name, List *params, const Type *result, 
 void build_probe(Parse *p, Span span, Rule *rule, Expr *predicate, Block body);
 Rule *build_rule(Parse *p, Span span, Rule *first, Rule *next);
 Rule *build_part(Parse *p, Span span, Word pattern, List *bounds);
+
+/* Unreadable text: notes the names that it may have declared. Gives the statement that was read
+ * before the mistake, or NULL. */
+Stmt *build_broken(Parse *p, Span span);
+/* Keeps the arms of an if that an error takes off the parser's stack for build_broken. */
+void build_salvage(Parse *p, List *arms);
+/* Blocks behind unreadable text, as arms of an if. */
+List *build_broken_arm(Parse *p, List *arms, Span span, Block body);
+Stmt *build_broken_if(Parse *p, Span span, List *arms);
+/* A function or a probe with unreadable text before its block. */
+void build_broken_fn(Parse *p, Span span, Word name, Span error, Block body);
+void build_broken_probe(Parse *p, Span span, Rule *rule, Span error, Block body);
+/* Statements of a block whose head is unknown: kept as a probe without a rule. */
+void build_orphans(Parse *p, Stmt *first);
+/* A '}' without its '{': what stands before it may belong into a block that was closed too early.
+ */
+void build_stray_brace(Parse *p, Span error);
 /* What can only be said of the whole: that there is a probe. */
 void build_script_end(Parse *p, Span end);
 

@@ -102,6 +102,16 @@ static bool is_whole_rule(const Parse *p, uint32_t at) {
     return parts > 1 && (char_is(p, at, '{') || char_is(p, at, '/'));
 }
 
+/* `fn name(`: functions stand at script scope only. */
+static bool starts_function(const Parse *p, uint32_t at) {
+    if (p->len - at < 3 || memcmp(p->text + at, "fn", 2) != 0 || is_word_char(p->text[at + 2]))
+        return false;
+    uint32_t name = skip_blank(p, at + 2);
+    while (name < p->len && is_word_char(p->text[name]))
+        name++;
+    return char_is(p, skip_blank(p, name), '(');
+}
+
 static bool starts_operand(char c) {
     return is_word_char(c) || (c && strchr("(!~\"-@", c));
 }
@@ -131,13 +141,14 @@ static bool has_newline(const Parse *p, uint32_t from, uint32_t to) {
     return memchr(p->text + from, '\n', to - from) != NULL;
 }
 
-/* A rule starts inside a block: the block has no end. Makes the missing braces up. */
-static void close_blocks(Parse *p, uint32_t at) {
+/* A block has no end before `what`. Makes the missing braces up. */
+static void close_blocks(Parse *p, uint32_t at, const char *what) {
     Span open = p->braces[p->nbraces - 1];
-    Diag *g =
-        parse_error(p, DIAG_SYNTAX, (Span){p->file, at, at}, "expected '}' before the next probe");
-    diag_label(p->diags, g, open, "the block that begins here is not closed");
     p->closing = p->nbraces;
+    if (p->too_deep)
+        return;
+    Diag *g = parse_error(p, DIAG_SYNTAX, (Span){p->file, at, at}, "expected '}' before %s", what);
+    diag_label(p->diags, g, open, "the block that begins here is not closed");
 }
 
 /* The length of the word at `at` if it can start a statement; "as" goes on with an expression. */
@@ -163,7 +174,9 @@ static int look_ahead(Parse *p, Span *span) {
     if (at_start && p->nbraces == 0 && starts_rule(p, at)) {
         p->mode = SCAN_RULE;
     } else if (at_start && p->nbraces && is_whole_rule(p, at)) {
-        close_blocks(p, at);
+        close_blocks(p, at, "the next probe");
+    } else if (at_start && p->nbraces && starts_function(p, at)) {
+        close_blocks(p, at, "the next function");
     } else if (unfinished && has_newline(p, p->pos, at) && statement_word(p, at)) {
         p->nangles = 0;
         if (is_whole_rule(p, at))
@@ -251,17 +264,23 @@ static int in_context(Parse *p, Span span, int token) {
 
 int lang_yylex(union LANG_YYSTYPE *value, Span *span, Parse *p) {
     *span = (Span){p->file, p->pos, p->pos};
-    int token = p->stop ? END : 0;
-    if (!p->stop && !p->closing)
+    bool ended = p->stop || p->at_end;
+    int token = 0;
+    if (!ended && !p->closing)
         token = look_ahead(p, span);
-    if (p->closing) {
-        p->closing--;
-        token = leave_statement(p, '}');
-    } else if (!p->stop && !token) {
+    if (!ended && !p->closing && !token) {
         token = lang_scan(value, span, p->scanner);
         if (token == 0)
             *span = (Span){p->file, p->len, p->len};
         token = in_context(p, *span, token);
+    }
+    if (token == END && p->nbraces && !p->closing) {
+        close_blocks(p, span->start, "the end of the file");
+        p->at_end = true;
+    }
+    if (p->closing) {
+        p->closing--;
+        token = leave_statement(p, '}');
     }
     p->after_at = p->prev == '@';
     bool made_up = token == NEW_RULE || token == NEW_STATEMENT;

@@ -143,23 +143,29 @@ static void add_hints(Parse *p, Diag *g, Span span, const char *found, const Exp
 
 void syntax_error(Parse *p, Span span, const char *found, const char *const *names, uint32_t n) {
     p->failed = true;
-    if (p->too_deep || strcmp(found, "an unreadable token") == 0)
+    bool made_up = span.start == span.end && found_is(found, "'}'");
+    if (p->too_deep || made_up || strcmp(found, "an unreadable token") == 0)
         return; /* already reported */
     Expected e = {names, n};
     char wanted[256], got[128];
     describe_expected(&e, wanted, sizeof wanted);
     describe_found(p, span, found, got, sizeof got);
-    bool at_end = found_is(found, "end of file");
-    if (at_end && p->nbraces) {
-        Diag *g = parse_error(p, DIAG_SYNTAX, span, "expected '}' before the end of the file");
-        diag_label(p->diags, g, p->braces[p->nbraces - 1],
-                   "the block that begins here is not closed");
-        return;
-    }
     /* A missing ';' belongs behind what comes before it. */
     Span place = strncmp(wanted, "';'", 3) == 0
                      ? (Span){p->file, p->before_span.end, p->before_span.end}
                      : span;
     Diag *g = parse_error(p, DIAG_SYNTAX, place, "expected %s, found %s", wanted, got);
     add_hints(p, g, span, found, &e);
+}
+
+void missing_semicolon(Parse *p, const Stmt *s, Span found) {
+    p->failed = true;
+    bool made_up = found.start == found.end && p->prev == '}';
+    if (p->too_deep || made_up)
+        return; /* the missing brace was reported */
+    char got[128];
+    describe_found(p, found, found.start == found.end ? "a match rule" : "", got, sizeof got);
+    parse_error(p, DIAG_SYNTAX, (Span){p->file, s->span.end, s->span.end},
+                "expected ';' after this %s, found %s",
+                s->kind == STMT_DECL ? "declaration" : "statement", got);
 }

@@ -359,7 +359,8 @@ static void check_alt(Cut *c) {
     const WasmOpInfo *op = &wasm_ops[v->event.op];
     v->look_at_types |=
         *op->operands == '*' || *op->results == '*' || *op->results == 'a' || v->guarded_alt;
-    if (*op->results && *op->results != '*' && !v->returns && !v->alt_calls.len) {
+    if (*op->results && *op->results != '*' && !v->returns && !v->alt_calls.len &&
+        !v->probe->body.incomplete) {
         Diag *d = diag(c->diags, DIAG_ALT_RESULT, v->probe->rule.span,
                        "%s leaves a value, the alt body does not", op->mnemonic);
         diag_hint(c->diags, d, "end the body with 'return <value>;'");
@@ -431,31 +432,40 @@ static Variant *make_variant(Plan *plan, Script *script, uint32_t source, Event 
     Buf text = {0};
     event_text(&text, e, false);
     ScopeCtx ctx = {e, e.kind == EVENT_REPORT || e.kind == EVENT_BEGIN || e.kind == EVENT_END};
-    Scope scope = {&ctx,
-                   scope_name,
-                   scope_function,
-                   scope_suggest,
-                   NULL,
-                   v->is_alt,
-                   v->is_alt ? alt_type(e) : NULL,
-                   buf_cstr(&text)};
+    Scope scope = {.ctx = &ctx,
+                   .name = scope_name,
+                   .function = scope_function,
+                   .suggest = scope_suggest,
+                   .can_return_value = v->is_alt,
+                   .return_type = v->is_alt ? alt_type(e) : NULL,
+                   .describe = buf_cstr(&text)};
     bool ok = lang_check_probe(script, v->probe, &scope, diags);
     buf_free(&text);
     vec_push(&plan->variants, v);
-    if (!ok || !cut_variant(plan, v, diags))
+    if (!ok || script->broken || !cut_variant(plan, v, diags))
         return NULL;
     plan_vars(plan, v);
     return v;
 }
 
+/* A probe whose events are not known: checks what can be said without them. */
+static bool check_without_events(Script *script, const Probe *probe, Diags *diags) {
+    static const Scope unknown = {.unknown = true};
+    lang_check_probe(script, ast_clone_probe(script, probe), &unknown, diags);
+    return false;
+}
+
 static bool plan_probe(Plan *plan, uint32_t script, Probe *probe, uint32_t *number, Diags *diags) {
+    if (probe->rule.broken)
+        return check_without_events(plan->scripts.at[script], probe, diags);
     Events events = {0};
     NameSet names = {0};
     Map groups = {0};
     Buf key = {0};
     uint32_t source = plan->probes.len;
     vec_push(&plan->probes, ((PlanProbe){probe, script, plan->actions.len, 0, 0, UINT32_MAX}));
-    bool ok = rule_expand(&probe->rule, &events, diags);
+    bool ok = rule_expand(&probe->rule, &events, diags) ||
+              check_without_events(plan->scripts.at[script], probe, diags);
     ast_walk_probe(probe, collect_name, &names);
     for (uint32_t i = 0; ok && i < events.len; i++) {
         bool added;
@@ -538,9 +548,12 @@ static bool plan_fn(Plan *plan, uint32_t script, Fn *fn, Diags *diags) {
 static bool plan_script(Plan *plan, uint32_t index, Diags *diags) {
     Script *s = plan->scripts.at[index];
     ScopeCtx ctx = {.script_scope = true};
-    Scope scope = {&ctx, scope_name, scope_function, scope_suggest,
-                   NULL, false,      NULL,           "script scope"};
-    bool ok = lang_check_script(s, &scope, diags);
+    Scope scope = {.ctx = &ctx,
+                   .name = scope_name,
+                   .function = scope_function,
+                   .suggest = scope_suggest,
+                   .describe = "script scope"};
+    bool ok = lang_check_script(s, &scope, diags) && !s->broken;
     for (uint32_t i = 0; i < s->vars.len; i++) {
         Var *var = s->vars.at[i];
         if (var->type && var->type->kind > TYPE_BOOL && var->type->kind != TYPE_ERROR) {

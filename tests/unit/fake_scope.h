@@ -119,8 +119,12 @@ static bool fake_library_call(void *ctx, const Expr *call, Bound *out, const Typ
 /* The scope of an event, by the first letters of the rule: alt probes return an i32, wasm:report is
  * nowhere. */
 static Scope fake_scope(FakeScope *f, const Probe *p) {
-    Scope s = {f,     fake_name, fake_function, fake_suggest, fake_library_call,
-               false, NULL,      "script scope"};
+    Scope s = {.ctx = f,
+               .name = fake_name,
+               .function = fake_function,
+               .suggest = fake_suggest,
+               .library = fake_library_call,
+               .describe = "script scope"};
     f->nowhere = !p || p->rule.nparts == 2;
     if (p) {
         s.can_return_value = p->rule.nparts == 4 && str_is(p->rule.parts[3].pattern, "alt");

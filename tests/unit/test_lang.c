@@ -43,8 +43,8 @@ static bool run(const Case *k, Buf *out) {
     text = mem_realloc(text, k->script.len ? k->script.len : 1);
     DiagFileId file = diag_file(&diags, "t.whamm", text, k->script.len, false);
     bool ok = lang_parse(&script, text, k->script.len, file, &diags);
-    if (ok && !kind_is(k, "tree"))
-        ok = fake_check(&script, &diags);
+    if (!kind_is(k, "tree"))
+        ok = fake_check(&script, &diags) && ok;
     if (kind_is(k, "tree") || kind_is(k, "typed"))
         lang_dump(&script, out);
     if (kind_is(k, "json"))
