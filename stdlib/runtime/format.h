@@ -47,6 +47,10 @@ typedef enum ReportKind {
     REPORT_I64,
     REPORT_F64,
     REPORT_BOOL,
+    REPORT_STR,
+    REPORT_FUNCREF,
+    REPORT_TUPLE,
+    REPORT_MAP,
     REPORT_KINDS,
 } ReportKind;
 

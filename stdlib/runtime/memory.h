@@ -30,7 +30,7 @@ typedef struct Values {
     uint32_t free_block[BLOCK_CLASSES];           /* given back, linked by their first word */
     /* Contents of strings: u32 address (0 = free), u32 hash, in open addressing. */
     uint32_t strings, nstrings, string_slots;
-    /* Headers of maps with ids from nmaps; those given back are linked by `count`. */
+    /* Headers of maps with ids from nmaps; those given back are linked by `mask`. */
     uint32_t more_maps, nmore, more_cap, free_map; /* free_map: 1 + id, 0 = none */
     uint64_t key[VALUES_MAX_LEAVES + 1];           /* values_key */
 } Values;
@@ -98,8 +98,6 @@ void values_block_free(uint32_t block, uint64_t n);
 
 /* The header of a map; NULL if there is none of this number. */
 MapHeader *values_map_header(uint32_t map);
-/* The address behind a description. */
-uint32_t values_describe_end(uint32_t description);
 /* Puts entries into the index again, after it was used for something else. */
 void values_map_reindex(MapHeader *h);
 

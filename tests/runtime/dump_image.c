@@ -7,6 +7,8 @@
 
 #include <stdio.h>
 
+enum { SCALARS = REPORT_BOOL + 1 };
+
 static uint64_t seed = 88172645463325252u;
 
 static uint64_t next_random(void) {
@@ -29,7 +31,7 @@ static bool write_file(const char *dir, const char *name, const char *ext, const
     return ok;
 }
 
-static const char *const kind_names[REPORT_KINDS] = {"u8",  "i8",  "u16", "i16", "u32", "i32",
+static const char *const kind_names[SCALARS] = {"u8",  "i8",  "u16", "i16", "u32", "i32",
                                                      "f32", "u64", "i64", "f64", "bool"};
 
 static const char *wasm_type(ReportKind kind) {
@@ -40,10 +42,10 @@ static const char *wasm_type(ReportKind kind) {
 
 /* Rows of every kind at random places, several variables and probes, names that need care. */
 static void fill(Image *img, uint32_t rows) {
-    uint32_t vars[2 * REPORT_KINDS], probes[3];
-    for (uint32_t i = 0; i < 2 * REPORT_KINDS; i++) {
-        ReportKind kind = (ReportKind)(i % REPORT_KINDS);
-        vars[i] = image_var(img, kind, i < REPORT_KINDS ? STR("count") : STR("other"),
+    uint32_t vars[2 * SCALARS], probes[3];
+    for (uint32_t i = 0; i < 2 * SCALARS; i++) {
+        ReportKind kind = (ReportKind)(i % SCALARS);
+        vars[i] = image_var(img, kind, i < SCALARS ? STR("count") : STR("other"),
                             str_of(kind_names[kind]), str_of(wasm_type(kind)), STR("script0"));
     }
     probes[0] = image_probe(img, STR("1_wasm:opcode:call:before"));
@@ -58,16 +60,16 @@ static void fill(Image *img, uint32_t rows) {
         }
         pc += (r >> 20) % (r % 5 ? 9 : 3000);
         for (uint32_t n = 0; n < 1 + (r >> 40) % 3; n++)
-            image_site_row(img, vars[next_random() % (2 * REPORT_KINDS)], probes[(r >> 50) % 3],
+            image_site_row(img, vars[next_random() % (2 * SCALARS)], probes[(r >> 50) % 3],
                            fid, pc);
         if (r % 32 == 0) {
             Str odd = r % 64 ? STR("a, \"b\"\\\n\x01") : STR("\xff\xc3\xa9 caf\xc3\xa9");
             image_func(img, fid, r % 96 ? STR("plain") : odd);
         }
     }
-    for (uint32_t i = 0; i < REPORT_KINDS; i++) {
+    for (uint32_t i = 0; i < SCALARS; i++) {
         image_shared_row(img, vars[i], probes[i % 3]);
-        image_script_row(img, vars[i + REPORT_KINDS]);
+        image_script_row(img, vars[i + SCALARS]);
     }
 }
 

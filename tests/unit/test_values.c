@@ -1,0 +1,386 @@
+/*
+ * tests/unit/test_values.c - strings, maps and memory of the runtime, in this process.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "stdlib/runtime/values.h"
+
+enum { MEMORY = 1u << 28, STATIC_MAPS = 4 };
+
+static uint64_t seed;
+
+static uint64_t next_random(void) {
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return seed * 2685821657736338717u;
+}
+
+/* A fresh memory with headers of maps where a compiler would put them. */
+static void start(void) {
+    seed = 88172645463325252u;
+    assert_non_null(values_native_memory(MEMORY));
+    values_native_set(VALUES_MAPS, VALUES_STACK);
+    values_native_set(VALUES_NMAPS, STATIC_MAPS);
+    values_native_set(VALUES_HEAP, VALUES_STACK + STATIC_MAPS * VALUES_MAP_HEADER);
+}
+
+static void end(void) {
+    values_native_memory(0);
+}
+
+static uint32_t string(Str s) {
+    uint32_t at = values_str_new(s.len);
+    for (uint32_t i = 0; i < s.len; i++)
+        values_store8(at + 4 + i, (uint8_t)s.ptr[i]);
+    return values_str_intern(at);
+}
+
+/* ---- types ---- */
+
+static uint32_t leaves(const uint8_t **d) {
+    uint32_t n = 0, rest = 1;
+    for (; rest; rest--) {
+        uint8_t kind = *(*d)++;
+        if (kind == REPORT_TUPLE)
+            rest += *(*d)++;
+        else
+            n++;
+    }
+    return n;
+}
+
+/* The type of maps between two descriptions without maps. */
+static uint32_t map_type(const uint8_t *key, const uint8_t *value) {
+    const uint8_t *key_end = key, *value_end = value;
+    Buf b = {0};
+    buf_u8(&b, (uint8_t)leaves(&key_end));
+    buf_u8(&b, (uint8_t)leaves(&value_end));
+    buf_bytes(&b, key, (size_t)(key_end - key));
+    buf_bytes(&b, value, (size_t)(value_end - value));
+    buf_name(&b, STR("K"));
+    buf_name(&b, STR("V"));
+    uint32_t type = string((Str){(const char *)b.data, (uint32_t)b.len});
+    buf_free(&b);
+    return type;
+}
+
+#define DESC(...)                                                                                  \
+    (const uint8_t[]) {                                                                            \
+        __VA_ARGS__                                                                                \
+    }
+#define PAIR(a, b)      REPORT_TUPLE, 2, a, b
+#define TRIPLE(a, b, c) REPORT_TUPLE, 3, a, b, c
+
+/* ---- memory ---- */
+
+static void test_blocks(void **state) {
+    (void)state;
+    start();
+    enum { N = 200 };
+    uint32_t at[N] = {0}, size[N];
+    for (uint32_t round = 0; round < 20000; round++) {
+        uint32_t i = (uint32_t)(next_random() % N);
+        if (at[i]) {
+            for (uint32_t k = 0; k < size[i]; k++)
+                assert_int_equal(values_load8(at[i] + k), (uint8_t)(i + k));
+            values_mem_free(at[i]);
+            at[i] = 0;
+            continue;
+        }
+        size[i] = (uint32_t)(next_random() % (round % 50 ? 100 : 5000));
+        at[i] = values_mem_alloc(size[i]);
+        assert_true(at[i] && at[i] % 8 == 0);
+        for (uint32_t k = 0; k < size[i]; k++)
+            values_store8(at[i] + k, i + k);
+    }
+    assert_true(values_mem_alloc(8) < VALUES_STACK + (4 << 20)); /* freed blocks are used again */
+    assert_int_equal(values_mem_alloc(MEMORY), 0);
+    assert_int_equal(values_mem_alloc(UINT32_MAX), 0);
+    values_mem_free(0);
+    values_mem_free(UINT32_MAX);
+    end();
+}
+
+/* ---- strings ---- */
+
+static void test_strings(void **state) {
+    (void)state;
+    start();
+    uint32_t hello = string(STR("hello, world")), empty = string(STR(""));
+    assert_int_equal(empty, 0);
+    assert_int_equal(values_load32(empty), 0);
+    assert_int_equal(string(STR("hello, world")), hello);
+    uint32_t before = values_str_new(5);
+    values_str_drop(before);
+    assert_int_equal(values_str_new(7), before); /* dropped strings leave nothing behind */
+    uint32_t other = string(STR("hello, worlD"));
+    assert_int_not_equal(other, hello);
+    assert_int_equal(values_load32(other), 12);
+    assert_int_equal(values_load8(other + 15), 'D');
+    assert_true(values_str_eq(hello, hello) && !values_str_eq(hello, other));
+    uint32_t copy = values_str_new(12); /* as a literal, which is not the interned one */
+    for (uint32_t i = 0; i < 12; i++)
+        values_store8(copy + 4 + i, values_load8(hello + 4 + i));
+    assert_true(copy != hello && values_str_eq(copy, hello));
+    values_str_drop(copy);
+    struct {
+        const char *part;
+        bool starts, ends, contains;
+    } parts[] = {
+        {"", true, true, true},
+        {"hello", true, false, true},
+        {"world", false, true, true},
+        {"o, w", false, false, true},
+        {"hello, world", true, true, true},
+        {"hello, world!", false, false, false},
+        {"worlds", false, false, false},
+        {"d", false, true, true},
+        {"hellO", false, false, false},
+    };
+    for (uint32_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        uint32_t part = string(str_of(parts[i].part));
+        assert_int_equal(values_str_starts(hello, part), parts[i].starts);
+        assert_int_equal(values_str_ends(hello, part), parts[i].ends);
+        assert_int_equal(values_str_contains(hello, part), parts[i].contains);
+    }
+    assert_false(values_str_contains(empty, hello));
+    end();
+}
+
+/* Equal contents are one object, for many strings, with bytes of all kinds. */
+static void test_interning(void **state) {
+    (void)state;
+    start();
+    enum { N = 50000 };
+    uint32_t *at = calloc(N, sizeof *at);
+    for (uint32_t round = 0; round < 2; round++) {
+        for (uint32_t i = 0; i < N; i++) {
+            uint8_t text[40];
+            uint32_t len = 4 + i % 37;
+            for (uint32_t k = 4; k < len; k++)
+                text[k] = (uint8_t)(i * 7 + k * (i >> 8));
+            memcpy(text, &i, 4);
+            uint32_t s = string((Str){(const char *)text, len});
+            assert_int_equal(s % 8, 0);
+            assert_true(round == 0 || at[i] == s);
+            at[i] = s;
+        }
+    }
+    for (uint32_t i = 1; i < N; i++)
+        assert_int_not_equal(at[i], at[i - 1]);
+    free(at);
+    end();
+}
+
+/* ---- maps ---- */
+
+/* Any of the functions that look a key of n leaves up. */
+static uint32_t at_n(uint32_t map, uint32_t type, uint32_t n, const uint64_t *key, bool insert,
+                     bool general) {
+    if (n == 1 && !general)
+        return insert ? values_map_at1(map, type, key[0]) : values_map_find1(map, type, key[0]);
+    if (n == 2 && !general)
+        return insert ? values_map_at2(map, type, key[0], key[1])
+                      : values_map_find2(map, type, key[0], key[1]);
+    if (n == 3 && !general)
+        return insert ? values_map_at3(map, type, key[0], key[1], key[2])
+                      : values_map_find3(map, type, key[0], key[1], key[2]);
+    for (uint32_t i = 0; i < n; i++)
+        values_key(i, key[i]);
+    return insert ? values_map_at(map, type) : values_map_find(map, type);
+}
+
+static uint32_t string_of_number(uint64_t v) {
+    char text[16];
+    memcpy(text, &v, 8);
+    memcpy(text + 8, &v, 8);
+    return string((Str){text, (uint32_t)(v % 16)});
+}
+
+/* A leaf of the kind that stands for the number, each time the same. */
+static uint64_t leaf_of(uint8_t kind, uint64_t v) {
+    switch (kind) {
+    case REPORT_U8: return (uint8_t)v;
+    case REPORT_I8: return (uint32_t)(int8_t)v;
+    case REPORT_U16: return (uint16_t)v;
+    case REPORT_I16: return (uint32_t)(int16_t)v;
+    case REPORT_BOOL: return v & 1;
+    case REPORT_STR: return string_of_number(v);
+    case REPORT_F64: return v % 3 ? v << 40 : (uint64_t)(v & 1) << 63;
+    case REPORT_F32: return v % 3 ? (uint32_t)(v << 12) : (uint64_t)(v & 1) << 31;
+    case REPORT_U64:
+    case REPORT_I64: return v << 32 | v;
+    default: return (uint32_t)v * 2654435761u;
+    }
+}
+
+/* The same leaf in the form in which equal leaves are equal bytes. */
+static void model_leaf(Buf *key, uint8_t kind, uint64_t leaf) {
+    if (kind == REPORT_STR) {
+        uint32_t len = values_load32((uint32_t)leaf);
+        buf_u32le(key, len);
+        for (uint32_t i = 0; i < len; i++)
+            buf_u8(key, (uint8_t)values_load8((uint32_t)leaf + 4 + i));
+        return;
+    }
+    bool zero = (kind == REPORT_F64 && leaf << 1 == 0) || (kind == REPORT_F32 && leaf == 1u << 31);
+    buf_u64le(key, zero ? 0 : leaf);
+}
+
+/* Random updates and reads of two maps of a type, against maps of the compiler. */
+static void check_maps(const uint8_t *key_desc, const uint8_t *value_desc, uint32_t range,
+                       uint32_t rounds) {
+    start();
+    uint32_t type = map_type(key_desc, value_desc);
+    const uint8_t *d = key_desc, *v = value_desc;
+    uint32_t nk = leaves(&d), nv = leaves(&v);
+    uint8_t kinds[8];
+    d = key_desc;
+    for (uint32_t i = 0; i < nk; d++) {
+        if (*d == REPORT_TUPLE)
+            d++;
+        else
+            kinds[i++] = *d;
+    }
+    Map model[2] = {{0}};
+    uint32_t maps[2] = {1, values_map_new()};
+    for (uint32_t round = 0; round < rounds; round++) {
+        uint64_t leaf[8] = {0}, r = next_random();
+        Buf key = {0};
+        for (uint32_t i = 0; i < nk; i++) {
+            leaf[i] = leaf_of(kinds[i], (r >> 8 * i) % range);
+            model_leaf(&key, kinds[i], leaf[i]);
+        }
+        uint32_t m = r >> 63, op = (r >> 56) % 4;
+        Str k = {(const char *)key.data, (uint32_t)key.len};
+        uint64_t *have = map_get(&model[m], k);
+        bool number = *value_desc <= REPORT_BOOL;
+        if (op && (have || number)) {
+            uint32_t at = at_n(maps[m], type, nk, leaf, false, op == 1);
+            for (uint32_t i = 0; i < nv; i++)
+                assert_true(values_load64(at + 8 * i) == (have ? *have + i : 0));
+        }
+        if (op < 3) {
+            bool added;
+            uint32_t at = at_n(maps[m], type, nk, leaf, true, op == 2);
+            uint64_t *now = map_put(&model[m], k, 0, &added);
+            for (uint32_t i = 0; i < nv; i++) {
+                assert_true(values_load64(at + 8 * i) == (added ? 0 : *now + i));
+                values_store64(at + 8 * i, round + i);
+            }
+            *now = round;
+        }
+        buf_free(&key);
+    }
+    for (uint32_t m = 0; m < 2; m++) {
+        assert_true(range < 100 || model[m].len > 100);
+        map_free(&model[m]);
+        values_map_free(maps[m]);
+    }
+    end();
+}
+
+static void test_map_shapes(void **state) {
+    (void)state;
+    const uint8_t *keys[] = {
+        DESC(REPORT_U8),
+        DESC(REPORT_I8),
+        DESC(REPORT_U16),
+        DESC(REPORT_I16),
+        DESC(REPORT_U32),
+        DESC(REPORT_I32),
+        DESC(REPORT_F32),
+        DESC(REPORT_U64),
+        DESC(REPORT_I64),
+        DESC(REPORT_F64),
+        DESC(REPORT_BOOL),
+        DESC(REPORT_STR),
+        DESC(REPORT_TUPLE, 0),
+        DESC(REPORT_TUPLE, 1, REPORT_U32),
+        DESC(PAIR(REPORT_I32, REPORT_BOOL)),
+        DESC(PAIR(REPORT_STR, REPORT_F64)),
+        DESC(TRIPLE(REPORT_I32, REPORT_I32, REPORT_I32)),
+        DESC(TRIPLE(REPORT_I32, PAIR(REPORT_STR, REPORT_F32), REPORT_U64)),
+        DESC(PAIR(TRIPLE(REPORT_I8, REPORT_U64, REPORT_STR), PAIR(REPORT_STR, REPORT_BOOL))),
+    };
+    const uint8_t *values[] = {
+        DESC(REPORT_U32),
+        DESC(REPORT_F64),
+        DESC(REPORT_STR),
+        DESC(REPORT_TUPLE, 0),
+        DESC(TRIPLE(REPORT_U64, REPORT_STR, REPORT_BOOL)),
+    };
+    for (uint32_t k = 0; k < sizeof keys / sizeof *keys; k++)
+        for (uint32_t v = 0; v < sizeof values / sizeof *values; v++)
+            check_maps(keys[k], values[v], k % 2 ? 20 : 77, 3000);
+}
+
+static void test_map_large(void **state) {
+    (void)state;
+    check_maps(DESC(REPORT_U32), DESC(REPORT_U32), 300000, 1000000);
+    check_maps(DESC(REPORT_STR), DESC(REPORT_U64), 200000, 300000);
+    check_maps(DESC(PAIR(REPORT_U64, REPORT_U32)), DESC(REPORT_U32), 1000, 300000);
+}
+
+/* Entries stay where they were found while other maps grow, and tables are used again. */
+static void test_map_reuse(void **state) {
+    (void)state;
+    start();
+    uint32_t type = map_type(DESC(REPORT_U32), DESC(REPORT_U32)), end_of_first = 0;
+    for (uint32_t round = 0; round < 50; round++) {
+        uint32_t ids[10];
+        for (uint32_t i = 0; i < 10; i++) {
+            ids[i] = values_map_new();
+            assert_int_equal(ids[i] >= STATIC_MAPS && ids[i] < STATIC_MAPS + 10, 1);
+            for (uint32_t k = 0; k < i; k++)
+                assert_int_not_equal(ids[i], ids[k]);
+        }
+        for (uint32_t k = 0; k < 3000; k++)
+            values_store32(values_map_at1(ids[k % 10], type, k * 8), k);
+        for (uint32_t k = 0; k < 3000; k++)
+            assert_int_equal(values_load32(values_map_find1(ids[k % 10], type, k * 8)), k);
+        for (uint32_t i = 0; i < 10; i++) {
+            values_map_free(ids[i]);
+            assert_int_equal(values_load32(values_map_find1(2, type, i)), 0);
+        }
+        uint32_t heap = values_str_new(0);
+        if (round == 0)
+            end_of_first = heap;
+        assert_int_equal(heap, end_of_first);
+    }
+    values_store32(values_map_at1(0, type, 7), 8);
+    values_map_free(0); /* a static one becomes empty */
+    assert_int_equal(values_load32(values_map_find1(0, type, 7)), 0);
+    assert_int_not_equal(values_map_new(), 0);
+    end();
+}
+
+/* Keys that differ in few bits, wherever those are, do not make long searches. */
+static void test_map_spread(void **state) {
+    (void)state;
+    for (uint32_t shift = 0; shift < 50; shift++) {
+        start();
+        uint32_t type = map_type(DESC(REPORT_U64), DESC(REPORT_U32));
+        for (uint64_t k = 0; k < 10000; k++)
+            values_store32(values_map_at1(0, type, k << shift), (uint32_t)k);
+        for (uint64_t k = 0; k < 10000; k++)
+            assert_int_equal(values_load32(values_map_find1(0, type, k << shift)), k);
+        end();
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_blocks),     cmocka_unit_test(test_strings),
+        cmocka_unit_test(test_interning),  cmocka_unit_test(test_map_shapes),
+        cmocka_unit_test(test_map_large),  cmocka_unit_test(test_map_reuse),
+        cmocka_unit_test(test_map_spread),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
