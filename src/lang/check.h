@@ -61,7 +61,9 @@ Fn *check_find_fn(const Check *c, Str name);
 bool check_uses(const Check *c, Str library);
 /* Whether an unknown name is worth a message: not if unreadable text may have declared it, and not
  * more than once. */
-bool check_tell(Check *c, Str name, bool function);
+bool check_tell(Check *c, Str name, Span span, bool function);
+/* Where a name must exist, for messages. */
+const char *check_places(const Check *c);
 /* The bound (name: type) of the rule for a name, or NULL. */
 const TypeBound *check_type_bound(const Check *c, Str name);
 /* Adds "did you mean" for a name that is not known; gives whether something similar is known. */

@@ -89,13 +89,13 @@ const Type *check_call(Check *c, Expr *e) {
     }
     e->bound = (Bound){0};
     Var *v = check_find_var(c, e->name);
-    if (!v && !check_tell(c, e->name, true))
+    if (!v && !check_tell(c, e->name, e->name_span, true))
         return give_up(c, e);
     Diag *g =
         check_error(c, DIAG_UNKNOWN_FUNCTION, e->name_span,
                     v ? "'%.*s' is a variable, not a function" : "there is no function '%.*s'%s%s",
-                    STR_ARG(e->name), c->place == PLACE_PROBE && c->scope->describe ? " in " : "",
-                    c->place == PLACE_PROBE && c->scope->describe ? c->scope->describe : "");
+                    STR_ARG(e->name), c->place == PLACE_PROBE ? " in " : "",
+                    c->place == PLACE_PROBE ? check_places(c) : "");
     if (v)
         diag_label(c->diags, g, v->span, "declared here");
     else
@@ -186,7 +186,7 @@ static void check_annotation(Check *c, const Expr *e, bool bare) {
 
 static const Type *check_library_call(Check *c, Expr *e, bool bare) {
     if (!check_uses(c, e->recv)) {
-        if (!check_tell(c, e->recv, false))
+        if (!check_tell(c, e->recv, e->recv_span, false))
             return give_up(c, e);
         Diag *g =
             check_error(c, DIAG_UNKNOWN_LIBRARY, e->recv_span,

@@ -51,14 +51,14 @@ bool check_bound_name(const Check *c, Str name, Bound *out) {
     return c->scope->name && c->scope->name(c->scope->ctx, name, out);
 }
 
-bool check_tell(Check *c, Str name, bool function) {
+bool check_tell(Check *c, Str name, Span span, bool function) {
     Script *s = c->script;
     c->ok = false;
     if (c->lenient || map_get(&s->lost_names, name) || (function && s->cut_off))
         return false;
-    bool added;
-    map_put(s->broken ? &s->told_names : &c->told, name, 1, &added);
-    return added;
+    /* The same place is met again in each group of a probe's events. */
+    uint64_t *at = map_put(s->broken ? &s->told_names : &c->told, name, span.start, NULL);
+    return *at == span.start;
 }
 
 static bool scope_has_function(const Check *c, Str name) {
@@ -147,6 +147,10 @@ static bool is_part_of_event(const Check *c, Str name) {
 
 static const char *describe(const Check *c) {
     return c->scope->describe ? c->scope->describe : "this place";
+}
+
+const char *check_places(const Check *c) {
+    return c->scope->describe_all ? c->scope->describe_all : describe(c);
 }
 
 /* Reports a name that has a meaning already. */
@@ -389,17 +393,12 @@ const Type *check_name(Check *c, Expr *e) {
     } else if (check_uses(c, e->name)) {
         check_error(c, DIAG_UNDECLARED_NAME, e->name_span, "'%.*s' is a library, not a variable",
                     STR_ARG(e->name));
-    } else if (check_tell(c, e->name, false)) {
+    } else if (check_tell(c, e->name, e->name_span, false)) {
         Diag *g =
             check_error(c, DIAG_UNDECLARED_NAME, e->name_span, "'%.*s' is not declared%s%s",
                         STR_ARG(e->name), c->place == PLACE_PROBE ? " and no bound name in " : "",
-                        c->place == PLACE_PROBE ? describe(c) : "");
-        bool likely = check_suggest(c, g, e->name, false);
-        const Rule *r = c->place == PLACE_PROBE ? &c->probe->rule : NULL;
-        if (!likely && r && r->nparts > 2 && is_glob(r->parts[2].pattern))
-            diag_hint(
-                c->diags, g,
-                "the rule matches several events, and the body must make sense on each of them");
+                        c->place == PLACE_PROBE ? check_places(c) : "");
+        check_suggest(c, g, e->name, false);
     }
     return &type_error;
 }

@@ -3,6 +3,7 @@
  */
 #include "probe/plan.h"
 
+#include "probe/blame.h"
 #include "probe/derive.h"
 
 /* ---- variants: one typed copy of a probe per combination of name types ---- */
@@ -421,7 +422,7 @@ static void plan_vars(Plan *plan, Variant *v) {
 
 /* ---- making the plan ---- */
 
-static Variant *make_variant(Plan *plan, Script *script, uint32_t source, Event e, Diags *diags) {
+static Variant *add_variant(Plan *plan, Script *script, uint32_t source, Event e) {
     const PlanProbe *p = &plan->probes.at[source];
     Variant *v = arena_new(&plan->arena, Variant);
     v->probe = ast_clone_probe(script, p->probe);
@@ -429,6 +430,14 @@ static Variant *make_variant(Plan *plan, Script *script, uint32_t source, Event 
     v->script = p->script;
     v->event = e;
     v->is_alt = e.mode == MODE_ALT || e.mode == MODE_BLOCK_ALT;
+    vec_push(&plan->variants, v);
+    return v;
+}
+
+/* Checks a variant and makes it ready; `all` describes all events of the probe. */
+static bool make_variant(Plan *plan, Variant *v, const char *all, Diags *diags) {
+    Script *script = plan->scripts.at[v->script];
+    Event e = v->event;
     Buf text = {0};
     event_text(&text, e, false);
     ScopeCtx ctx = {e, e.kind == EVENT_REPORT || e.kind == EVENT_BEGIN || e.kind == EVENT_END};
@@ -438,14 +447,14 @@ static Variant *make_variant(Plan *plan, Script *script, uint32_t source, Event 
                    .suggest = scope_suggest,
                    .can_return_value = v->is_alt,
                    .return_type = v->is_alt ? alt_type(e) : NULL,
-                   .describe = buf_cstr(&text)};
+                   .describe = buf_cstr(&text),
+                   .describe_all = all};
     bool ok = lang_check_probe(script, v->probe, &scope, diags);
     buf_free(&text);
-    vec_push(&plan->variants, v);
     if (!ok || script->broken || !cut_variant(plan, v, diags))
-        return NULL;
+        return false;
     plan_vars(plan, v);
-    return v;
+    return true;
 }
 
 /* A probe whose events are not known: checks what can be said without them. */
@@ -455,35 +464,68 @@ static bool check_without_events(Script *script, const Probe *probe, Diags *diag
     return false;
 }
 
+/* The event has every name that the rule's bounds speak of. Without one of them nothing matches. */
+static bool has_bound_names(const Rule *rule, Event e) {
+    Bound b;
+    for (uint32_t i = 0; i < rule->nbounds; i++)
+        if (rule->bounds[i].part < 3 && !event_name_lookup(e, rule->bounds[i].name, &b))
+            return false;
+    return true;
+}
+
+/* The events of a probe in groups; each group gets a variant, which is checked. */
+static bool plan_events(Plan *plan, uint32_t source, const Events *events, uint32_t *number,
+                        Diags *diags) {
+    const Probe *probe = plan->probes.at[source].probe;
+    uint32_t script = plan->probes.at[source].script, first = plan->variants.len;
+    NameSet names = {0};
+    Map groups = {0};
+    Buf key = {0}, all = {0};
+    Blame blame = {0};
+    bool ok = true, possible = false;
+    for (uint32_t i = 0; i < events->len; i++)
+        possible |= has_bound_names(&probe->rule, events->at[i]);
+    ast_walk_probe(probe, collect_name, &names);
+    blame_describe(events->at, events->len, &all);
+    for (uint32_t i = 0; i < events->len; i++) {
+        Event e = events->at[i];
+        bool added, impossible = possible && !has_bound_names(&probe->rule, e);
+        event_key(e, &names, &key);
+        buf_u8(&key, impossible);
+        uint64_t *group = map_put(&groups, (Str){(char *)key.data, (uint32_t)key.len},
+                                  plan->variants.len, &added);
+        if (added) {
+            Variant *v = add_variant(plan, plan->scripts.at[script], source, e);
+            Diags *messages = blame_group(&blame);
+            v->impossible = impossible;
+            ok &= impossible || make_variant(plan, v, buf_cstr(&all), messages);
+        }
+        blame_event(&blame, e, (uint32_t)*group - first);
+        vec_push(&plan->actions, ((Action){plan->variants.at[*group], e, (*number)++, 0}));
+    }
+    blame_report(&blame, &probe->rule, diags);
+    blame_free(&blame);
+    vec_free(&names.names);
+    map_free(&groups);
+    buf_free(&key);
+    buf_free(&all);
+    return ok;
+}
+
 static bool plan_probe(Plan *plan, uint32_t script, Probe *probe, uint32_t *number, Diags *diags) {
     if (probe->rule.broken)
         return check_without_events(plan->scripts.at[script], probe, diags);
     Events events = {0};
-    NameSet names = {0};
-    Map groups = {0};
-    Buf key = {0};
     uint32_t source = plan->probes.len;
     vec_push(&plan->probes, ((PlanProbe){probe, script, plan->actions.len, 0, 0, UINT32_MAX}));
-    bool ok = rule_expand(&probe->rule, &events, diags) ||
-              check_without_events(plan->scripts.at[script], probe, diags);
-    ast_walk_probe(probe, collect_name, &names);
-    for (uint32_t i = 0; ok && i < events.len; i++) {
-        bool added;
-        event_key(events.at[i], &names, &key);
-        uint64_t *group = map_put(&groups, (Str){(char *)key.data, (uint32_t)key.len},
-                                  plan->variants.len, &added);
-        if (added && !make_variant(plan, plan->scripts.at[script], source, events.at[i], diags))
-            ok = false;
-        vec_push(&plan->actions,
-                 ((Action){plan->variants.at[*group], events.at[i], (*number)++, 0}));
-    }
-    plan->probes.at[source].nactions = plan->actions.len - plan->probes.at[source].first_action;
-    if (plan->probes.at[source].nvars == UINT32_MAX)
-        plan->probes.at[source].nvars = 0;
+    bool ok = rule_expand(&probe->rule, &events, diags)
+                  ? plan_events(plan, source, &events, number, diags)
+                  : check_without_events(plan->scripts.at[script], probe, diags);
+    PlanProbe *p = &plan->probes.at[source];
+    p->nactions = plan->actions.len - p->first_action;
+    if (p->nvars == UINT32_MAX)
+        p->nvars = 0;
     vec_free(&events);
-    vec_free(&names.names);
-    map_free(&groups);
-    buf_free(&key);
     return ok;
 }
 
@@ -514,7 +556,8 @@ static bool check_alts(const Plan *plan, Diags *diags) {
         for (uint32_t i = 0; i < plan->by_op[op].len; i++) {
             const Action *a = &plan->actions.at[plan->by_op[op].at[i]];
             const Probe *p = a->variant->probe;
-            if ((a->event.mode != MODE_ALT && a->event.mode != MODE_BLOCK_ALT) || p->predicate)
+            if ((a->event.mode != MODE_ALT && a->event.mode != MODE_BLOCK_ALT) || p->predicate ||
+                a->variant->impossible)
                 continue;
             if (first && first->rule.span.start != p->rule.span.start) {
                 Diag *d = diag(diags, DIAG_ALT_CLASH, p->rule.span,
