@@ -21,10 +21,11 @@ _whammc_value() { # OPTION: what may follow it; false if nothing does
         instr:--report) _whammc_words 'stdout stderr'; compopt -o default ;;
         instr:--host) _whammc_words 'auto wasi js none' ;;
         instr:--storage) _whammc_words 'auto globals memory' ;;
-        instr:--link) _whammc_words 'merge import' ;;
+        instr:--link | run:--link) _whammc_words 'merge import' ;;
         run:--engine) _whammc_words 'node node24 wasmtime'; compopt -o default ;;
         run:--top | list:--functions) ;;
         *:-s | *:--script) _whammc_files whamm mm ;;
+        *:--lib) compopt -o default ;;
         instr:-o | instr:--output | instr:--runtime) _whammc_files wasm ;;
         run:-o | run:--output) compopt -o default ;;
         *) return 1 ;;
@@ -68,14 +69,14 @@ _whammc() {
     if [[ $cur == -* ]]; then
         case $command in
             instr)
-                _whammc_words '-s --script= -o --output= --report= --report-format= --host= --storage= --link=
+                _whammc_words '-s --script= --lib= -o --output= --report= --report-format= --host= --storage= --link=
                     --runtime= --keep-debug --no-optimise -v --verbose --message-format= -h --help' ;;
             run)
-                _whammc_words '-s --script= --engine= -o --output= --report-format= --top= --message-format=
+                _whammc_words '-s --script= --lib= --link= --engine= -o --output= --report-format= --top= --message-format=
                     -h --help' ;;
             list)
-                _whammc_words '-s --script= -c --count --functions= -v --verbose --message-format= -h --help' ;;
-            check) _whammc_words '--message-format= -h --help' ;;
+                _whammc_words '-s --script= --lib= -c --count --functions= -v --verbose --message-format= -h --help' ;;
+            check) _whammc_words '--lib= --message-format= -h --help' ;;
             info) _whammc_words '-v --verbose -f --functions --message-format= -h --help' ;;
         esac
         return

@@ -41,6 +41,14 @@ void whammc_free(whammc *w);
 /* Adds a script; name (for messages) and text are copied. Nothing is checked yet. */
 void whammc_add_script(whammc *w, const char *name, const char *text, size_t len);
 
+/*
+ * Adds a library: a module whose exported functions scripts call after `use NAME;`. With
+ * WHAMMC_LINK_IMPORT the output imports them from the module `import_as`, NULL = `name`. All is
+ * copied, and checked when it is used.
+ */
+void whammc_add_library(whammc *w, const char *name, const char *import_as, const void *bytes,
+                        size_t size);
+
 /* Parses and checks all scripts without a program. */
 whammc_status whammc_check(whammc *w);
 

@@ -22,13 +22,21 @@ typedef struct Source {
     size_t len;
 } Source;
 
+typedef struct LibrarySource {
+    char *name, *import_as;
+    uint8_t *bytes;
+    size_t size;
+} LibrarySource;
+
 struct whammc {
     Vec(Source) sources;
+    Vec(LibrarySource) library_sources;
     Diags diags;
     Buf rendered;
     /* The last call's plan. */
     Vec(Script *) scripts;
     Vec(DiagFileId) files;
+    Libraries libraries;
     Plan plan;
     Vec(whammc_probe_stats) probes;
     Buf rules;  /* texts of `probes` */
@@ -47,6 +55,8 @@ whammc *whammc_new(void) {
 static void reset(whammc *w) {
     plan_free(&w->plan);
     w->plan = (Plan){0};
+    libraries_free(&w->libraries);
+    w->libraries = (Libraries){0};
     for (uint32_t i = 0; i < w->scripts.len; i++) {
         script_free(w->scripts.at[i]);
         free(w->scripts.at[i]);
@@ -67,7 +77,13 @@ void whammc_free(whammc *w) {
         free(w->sources.at[i].name);
         free(w->sources.at[i].text);
     }
+    for (uint32_t i = 0; i < w->library_sources.len; i++) {
+        free(w->library_sources.at[i].name);
+        free(w->library_sources.at[i].import_as);
+        free(w->library_sources.at[i].bytes);
+    }
     vec_free(&w->sources);
+    vec_free(&w->library_sources);
     vec_free(&w->scripts);
     vec_free(&w->files);
     vec_free(&w->probes);
@@ -88,6 +104,14 @@ void whammc_add_script(whammc *w, const char *name, const char *text, size_t len
     vec_push(&w->sources, ((Source){copy(name, strlen(name)), copy(text, len), len}));
 }
 
+void whammc_add_library(whammc *w, const char *name, const char *import_as, const void *bytes,
+                        size_t size) {
+    LibrarySource s = {.name = copy(name, strlen(name)), .size = size};
+    s.import_as = import_as ? copy(import_as, strlen(import_as)) : NULL;
+    s.bytes = (uint8_t *)copy(bytes, size);
+    vec_push(&w->library_sources, s);
+}
+
 static whammc_status status_of(const whammc *w) {
     for (uint32_t i = 0; i < w->diags.list.len; i++)
         if (w->diags.list.at[i]->tag == DIAG_INTERNAL)
@@ -95,9 +119,15 @@ static whammc_status status_of(const whammc *w) {
     return w->diags.errors ? WHAMMC_ERROR : WHAMMC_OK;
 }
 
-/* Parses every script and makes the plan. */
+/* Reads the libraries, parses every script and makes the plan. */
 static whammc_status prepare(whammc *w) {
     reset(w);
+    for (uint32_t i = 0; i < w->library_sources.len; i++) {
+        const LibrarySource *s = &w->library_sources.at[i];
+        DiagFileId file = diag_file(&w->diags, s->name, s->bytes, s->size, true);
+        library_add(&w->libraries, str_of(s->name), str_of(s->import_as), s->bytes, s->size, file,
+                    &w->diags);
+    }
     for (uint32_t i = 0; i < w->sources.len; i++) {
         const Source *s = &w->sources.at[i];
         Script *script = mem_zalloc(sizeof *script);
@@ -106,7 +136,7 @@ static whammc_status prepare(whammc *w) {
         lang_parse(script, s->text, s->len, vec_last(&w->files), &w->diags);
     }
     /* Scripts that could be read in part are checked too. */
-    plan_make(&w->plan, w->scripts.at, w->scripts.len, &w->diags);
+    plan_make(&w->plan, w->scripts.at, w->scripts.len, &w->libraries, &w->diags);
     return status_of(w);
 }
 

@@ -139,6 +139,33 @@ bool file_add_script(const Cli *cli, whammc *w, const char *path);
 /* Reads a module; text is assembled with wabt's wat2wasm. False if that failed, which was said. */
 bool file_read_module(const Cli *cli, const char *path, Buf *out);
 
+/* ---- libraries (library.c) ---- */
+
+/* The option of all commands that take scripts. */
+enum { OPTION_LIBRARY = 1001 };
+#define LIBRARY_OPTION                                                                             \
+    {                                                                                              \
+        OPTION_LIBRARY, "lib", "NAME=FILE",                                                        \
+            "the module FILE is the library NAME of scripts; NAME(MODULE)=FILE: programs import "  \
+            "it from "                                                                             \
+            "MODULE; may be repeated"                                                              \
+    }
+
+typedef struct LibraryOption {
+    char *name, *import_as; /* NULL = the same */
+    const char *path;
+    Buf module;
+} LibraryOption;
+typedef Vec(LibraryOption) LibraryOptions;
+
+/* Takes the option's argument; false if it is wrong, which was said. */
+bool library_option(const Cli *cli, LibraryOptions *libs, const char *value);
+/* Reads the modules. False if that failed, which was said. */
+bool library_read(const Cli *cli, LibraryOptions *libs);
+/* Gives them to w. */
+void library_give(const LibraryOptions *libs, whammc *w);
+void library_free(LibraryOptions *libs);
+
 /* ---- modules in the text format (text.c) ---- */
 
 /* Whether a file that was read is a module in the text format, by its name or its beginning. */

@@ -3,29 +3,42 @@
  */
 #include "cli/cli.h"
 
-static const Option options[] = {{0}};
+static const Option options[] = {LIBRARY_OPTION, {0}};
 
-static int check(const Cli *cli, const char *path) {
+static int check(const Cli *cli, const LibraryOptions *libs, const char *path) {
     whammc *w = whammc_new();
     int status = STATUS_ERROR;
+    library_give(libs, w);
     if (file_add_script(cli, w, path))
         status = message_library(cli, w, whammc_check(w));
     whammc_free(w);
     return status;
 }
 
-static int run(Cli *cli) {
-    const char *value;
-    int key = cli_option(cli, &value);
-    if (key != ARGS_END)
-        return cli_option_status(key);
+static int check_all(Cli *cli, LibraryOptions *libs) {
     if (!cli->noperands)
         return cli_usage(cli, "which SCRIPT?");
+    if (!library_read(cli, libs))
+        return STATUS_ERROR;
     int status = STATUS_OK;
     for (int i = 0; i < cli->noperands; i++) {
-        int one = check(cli, cli->operands[i]);
+        int one = check(cli, libs, cli->operands[i]);
         status = one > status ? one : status;
     }
+    return status;
+}
+
+static int run(Cli *cli) {
+    LibraryOptions libs = {0};
+    const char *value;
+    int key;
+    bool ok = true;
+    while (ok && (key = cli_option(cli, &value)) >= 0)
+        ok = library_option(cli, &libs, value);
+    int status = !ok               ? STATUS_USAGE
+                 : key == ARGS_END ? check_all(cli, &libs)
+                                   : cli_option_status(key);
+    library_free(&libs);
     return status;
 }
 
@@ -37,6 +50,7 @@ const Command cmd_check = {
              "A SCRIPT that is '-' is standard input.",
     .options = options,
     .examples = "  whammc check hotness.whamm\n"
-                "  whammc check --message-format=json *.whamm\n",
+                "  whammc check --message-format=json *.whamm\n"
+                "  whammc check --lib cache=cache.wasm cachesim.whamm\n",
     .run = run,
 };

@@ -19,6 +19,7 @@ enum {
 
 static const Option options[] = {
     {'s', "script", "SCRIPT", "instrument with this script ('-': standard input); may be repeated"},
+    LIBRARY_OPTION,
     {'o', "output", "OUT", "write the instrumented module there ('-': standard output)"},
     {REPORT, "report", "WHERE",
      "where a WASI program writes its report: stdout, stderr, or the path of a file in a directory "
@@ -45,14 +46,17 @@ static const Option options[] = {
 
 typedef struct Settings {
     Vec(const char *) scripts;
+    LibraryOptions libs;
     const char *out, *runtime;
     whammc_options options;
     bool verbose;
 } Settings;
 
-static void set(Settings *s, int key, const char *value) {
+/* False: wrong usage, which was said. */
+static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     switch (key) {
     case 's': vec_push(&s->scripts, value); break;
+    case OPTION_LIBRARY: return library_option(cli, &s->libs, value);
     case 'o': s->out = value; break;
     case 'v': s->verbose = true; break;
     case STORAGE: s->options.storage = (whammc_storage)option_choice(&cmd_instr, key, value); break;
@@ -66,6 +70,7 @@ static void set(Settings *s, int key, const char *value) {
     case KEEP_DEBUG: s->options.keep_debug = true; break;
     case NO_OPTIMISE: s->options.no_optimise = true; break;
     }
+    return true;
 }
 
 static void show_sites(whammc *w) {
@@ -102,10 +107,11 @@ static int instrument(const Cli *cli, const Settings *s, whammc *w, const char *
     return status;
 }
 
-static int read_and_instrument(const Cli *cli, const Settings *s, const char *path) {
+static int read_and_instrument(const Cli *cli, Settings *s, const char *path) {
     whammc *w = whammc_new();
     Buf app = {0};
-    bool ok = true;
+    bool ok = library_read(cli, &s->libs);
+    library_give(&s->libs, w);
     for (uint32_t i = 0; i < s->scripts.len; i++)
         ok &= file_add_script(cli, w, s->scripts.at[i]);
     int status = STATUS_ERROR;
@@ -135,12 +141,16 @@ static int run(Cli *cli) {
     Settings s = {0};
     const char *value;
     int key;
-    while ((key = cli_option(cli, &value)) >= 0)
-        set(&s, key, value);
-    int status = key == ARGS_END ? check_usage(cli, &s) : cli_option_status(key);
-    if (key == ARGS_END && status == STATUS_OK)
+    bool ok = true;
+    while (ok && (key = cli_option(cli, &value)) >= 0)
+        ok = set(cli, &s, key, value);
+    int status = !ok               ? STATUS_USAGE
+                 : key == ARGS_END ? check_usage(cli, &s)
+                                   : cli_option_status(key);
+    if (ok && key == ARGS_END && status == STATUS_OK)
         status = read_and_instrument(cli, &s, cli->operands[0]);
     vec_free(&s.scripts);
+    library_free(&s.libs);
     return status;
 }
 

@@ -9,6 +9,7 @@ enum { FUNCTIONS = OPTION_LONG, COLUMN_MAX = 64 };
 
 static const Option options[] = {
     {'s', "script", "SCRIPT", "look for the probes of this script; may be repeated"},
+    LIBRARY_OPTION,
     {'c', "count", NULL, "show only how many sites each probe has"},
     {FUNCTIONS, "functions", "GLOB", "show only sites in functions with such names"},
     {'v', "verbose", NULL, "show the number of the probe in reports and its event, too"},
@@ -25,6 +26,7 @@ typedef struct List {
     const char *functions; /* GLOB; NULL = all */
     bool count, verbose;
     Vec(const char *) scripts;
+    LibraryOptions libs;
     Map texts;            /* as the module has it -> index into the following */
     Vec(Str) shown;       /* ... as it is shown; in the arena */
     Vec(uint32_t) widths; /* ... in characters */
@@ -180,7 +182,8 @@ static void show(const List *l, whammc *w) {
 static int list(const Cli *cli, List *l, const char *path) {
     whammc *w = whammc_new();
     Buf app = {0};
-    bool ok = true;
+    bool ok = library_read(cli, &l->libs);
+    library_give(&l->libs, w);
     for (uint32_t i = 0; i < l->scripts.len; i++)
         ok &= file_add_script(cli, w, l->scripts.at[i]);
     int status = STATUS_ERROR;
@@ -201,22 +204,25 @@ static int run(Cli *cli) {
     List l = {0};
     const char *value;
     int key;
-    while ((key = cli_option(cli, &value)) >= 0)
+    bool ok = true;
+    while (ok && (key = cli_option(cli, &value)) >= 0)
         switch (key) {
+        case OPTION_LIBRARY: ok = library_option(cli, &l.libs, value); break;
         case 's': vec_push(&l.scripts, value); break;
         case 'c': l.count = true; break;
         case 'v': l.verbose = true; break;
         case FUNCTIONS: l.functions = value; break;
         }
-    int status = cli_option_status(key);
-    if (key == ARGS_END)
+    int status = ok ? cli_option_status(key) : STATUS_USAGE;
+    if (ok && key == ARGS_END)
         status = cli_check_inputs(cli, l.scripts.at, l.scripts.len, true);
-    if (key == ARGS_END && status == STATUS_OK)
+    if (ok && key == ARGS_END && status == STATUS_OK)
         status = list(cli, &l, cli->operands[0]);
     for (uint32_t i = 0; i < l.probes.len; i++)
         vec_free(&l.probes.at[i].rows);
     vec_free(&l.probes);
     vec_free(&l.scripts);
+    library_free(&l.libs);
     vec_free(&l.shown);
     vec_free(&l.widths);
     map_free(&l.texts);

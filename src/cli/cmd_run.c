@@ -24,6 +24,7 @@ extern const unsigned long host_run_node_mjs_size, host_run_wasmtime_py_size;
 
 enum {
     ENGINE = OPTION_LONG,
+    LINK,
     TOP,
     REPORT_FORMAT,
     TOP_DEFAULT = 20,
@@ -32,6 +33,9 @@ enum {
 
 static const Option options[] = {
     {'s', "script", "SCRIPT", "instrument with this script; may be repeated"},
+    LIBRARY_OPTION,
+    {LINK, "link", "merge|import",
+     "make libraries and the runtime part of the program, or let it import them; default: merge"},
     {ENGINE, "engine", "ENGINE",
      "run in node, node24, wasmtime, or the program with this path (a Node, or a Python that "
      "has the package wasmtime); default: node"},
@@ -44,6 +48,7 @@ static const Option options[] = {
 
 typedef struct Settings {
     Vec(const char *) scripts;
+    LibraryOptions libs;
     const char *engine, *out;
     whammc_options options;
     uint32_t top;
@@ -112,6 +117,7 @@ static int find_engine(const Cli *cli, const char *asked, Engine *e, char **prog
 
 typedef struct Workplace {
     char *directory, *module, *runner, *report;
+    Vec(char *) libraries; /* files, in the order of the --lib options, then the runtime */
 } Workplace;
 
 static bool put_file(const char *path, const void *data, size_t len) {
@@ -129,6 +135,24 @@ static bool put_file(const char *path, const void *data, size_t len) {
 static char *join(const char *directory, const char *name) {
     char *path = NULL;
     return asprintf(&path, "%s/%s", directory, name) < 0 ? NULL : path;
+}
+
+static bool put_library(Workplace *p, const void *bytes, size_t len) {
+    char name[32];
+    snprintf(name, sizeof name, "lib%u.wasm", p->libraries.len);
+    char *path = join(p->directory, name);
+    vec_push(&p->libraries, path);
+    return path && put_file(path, bytes, len);
+}
+
+/* What the program imports. */
+static bool put_libraries(Workplace *p, const LibraryOptions *libs) {
+    for (uint32_t i = 0; i < libs->len; i++)
+        if (!put_library(p, libs->at[i].module.data, libs->at[i].module.len))
+            return false;
+    size_t size;
+    const void *runtime = whammc_runtime(&size);
+    return put_library(p, runtime, size);
 }
 
 /* Makes it, with the module and the runner in it. False: errno; what is there is removed by
@@ -153,6 +177,12 @@ static void workplace_remove(Workplace *p) {
             unlink(files[i]);
         free(files[i]);
     }
+    for (uint32_t i = 0; i < p->libraries.len; i++) {
+        if (p->libraries.at[i])
+            unlink(p->libraries.at[i]);
+        free(p->libraries.at[i]);
+    }
+    vec_free(&p->libraries);
     if (p->directory)
         rmdir(p->directory);
     free(p->directory);
@@ -212,23 +242,53 @@ static bool deliver(const Cli *cli, const Settings *s, const Buf *text, int wait
 
 /* ---- running ---- */
 
+typedef Vec(const char *) Words;
+
+/* The runner's options for what the program imports: --lib=NAME=FILE. The words are owned. */
+static void library_words(const Settings *s, const Workplace *p, Words *out) {
+    for (uint32_t i = 0; i < p->libraries.len; i++) {
+        const LibraryOption *o = i < s->libs.len ? &s->libs.at[i] : NULL;
+        const char *name = !o ? "whammc_runtime" : o->import_as ? o->import_as : o->name;
+        Buf word = {0};
+        buf_printf(&word, "--lib=%s=%s", name, p->libraries.at[i]);
+        buf_cstr(&word);
+        vec_push(out, (const char *)word.data);
+    }
+}
+
+static int call_runner(const Cli *cli, const Settings *s, const char *program,
+                       const Workplace *place) {
+    Words libraries = {0}, argv = {0};
+    library_words(s, place, &libraries);
+    vec_push(&argv, program);
+    vec_push(&argv, place->runner);
+    for (uint32_t i = 0; i < libraries.len; i++)
+        vec_push(&argv, libraries.at[i]);
+    vec_push(&argv, place->module);
+    vec_push(&argv, place->report);
+    for (int i = 0; i <= cli->noperands; i++)
+        vec_push(&argv, cli->operands[i]); /* and the NULL behind them */
+    int status = process_run(argv.at, (ProcessStreams){-1, -1, -1}), error = errno;
+    for (uint32_t i = 0; i < libraries.len; i++)
+        free((char *)libraries.at[i]);
+    vec_free(&libraries);
+    vec_free(&argv);
+    errno = error;
+    return status;
+}
+
 /* Runs the program and reads its report. Gives what waitpid() told, or -1: it was said. */
-static int run_engine(const Cli *cli, const Engine *e, const char *program, const void *module,
-                      size_t len, Buf *report) {
+static int run_engine(const Cli *cli, const Settings *s, const Engine *e, const char *program,
+                      const void *module, size_t len, Buf *report) {
     Workplace place = {0};
     process_guard();
     bool made = workplace_make(&place, e->python, module, len);
+    if (made && s->options.link == WHAMMC_LINK_IMPORT)
+        made = put_libraries(&place, &s->libs);
     int error = errno, status = -1;
     if (made) {
-        const char **argv = mem_zalloc(((size_t)cli->noperands + 5) * sizeof *argv);
-        argv[0] = program;
-        argv[1] = place.runner;
-        argv[2] = place.module;
-        argv[3] = place.report;
-        memcpy(argv + 4, cli->operands, (size_t)cli->noperands * sizeof *argv);
-        status = process_run(argv, (ProcessStreams){-1, -1, -1});
+        status = call_runner(cli, s, program, &place);
         error = errno;
-        free(argv);
         if (status >= 0 && access(place.report, F_OK) == 0)
             file_read(cli, place.report, report);
     }
@@ -284,7 +344,7 @@ static int instrument_and_run(const Cli *cli, const Settings *s, whammc *w, cons
     if (status == STATUS_OK && !can_run(cli, w))
         status = STATUS_ERROR;
     if (status == STATUS_OK) {
-        *wait_status = run_engine(cli, e, program, out, size, report);
+        *wait_status = run_engine(cli, s, e, program, out, size, report);
         status = *wait_status < 0 ? STATUS_ERROR : STATUS_OK;
     }
     whammc_release(out);
@@ -292,11 +352,12 @@ static int instrument_and_run(const Cli *cli, const Settings *s, whammc *w, cons
 }
 
 /* Reads everything and runs it; in the end as the program ended. */
-static int run_program(const Cli *cli, const Settings *s, const Engine *e, const char *program) {
+static int run_program(const Cli *cli, Settings *s, const Engine *e, const char *program) {
     whammc *w = whammc_new();
     Buf app = {0}, report = {0};
-    bool ok = true;
+    bool ok = library_read(cli, &s->libs);
     int status = STATUS_ERROR, wait_status = 0;
+    library_give(&s->libs, w);
     for (uint32_t i = 0; i < s->scripts.len; i++)
         ok &= file_add_script(cli, w, s->scripts.at[i]);
     if (file_read_module(cli, cli->operands[0], &app) && ok)
@@ -318,6 +379,11 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     switch (key) {
     case 's': vec_push(&s->scripts, value); break;
     case 'o': s->out = value; break;
+    case OPTION_LIBRARY: return library_option(cli, &s->libs, value);
+    case LINK:
+        s->options.link = (whammc_link)option_choice(&cmd_run, key, value);
+        s->options.host = s->options.link == WHAMMC_LINK_IMPORT ? WHAMMC_HOST_WASI : WHAMMC_HOST_JS;
+        break;
     case ENGINE: s->engine = value; break;
     case TOP: return cli_count(cli, "top", value, &s->top);
     case REPORT_FORMAT:
@@ -346,6 +412,7 @@ static int run(Cli *cli) {
         free(program);
     }
     vec_free(&s.scripts);
+    library_free(&s.libs);
     return status;
 }
 

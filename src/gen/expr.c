@@ -21,7 +21,7 @@ BinaryenType gen_type(const Type *t) {
 
 /* ---- holes ---- */
 
-static const char hole_letters[] = "karlvmtpehfwnxzc"; /* in the order of HoleKind */
+static const char hole_letters[] = "karlvmtpehfwnxzcb"; /* in the order of HoleKind */
 _Static_assert(sizeof hole_letters == HOLE_KINDS + 1, "a letter for each kind of hole");
 
 void hole_name(char name[32], HoleKind kind, uint32_t n, BinaryenType type) {
@@ -361,6 +361,28 @@ static Ref gen_call(Body *b, const Expr *e) {
     return call;
 }
 
+static Ref gen_library_call(Body *b, const Expr *e) {
+    const LibraryFn *f = &b->plan->library_fns.at[e->bound.id];
+    BinaryenType result = f->result ? gen_type(f->result) : BinaryenTypeNone();
+    char name[32];
+    bool added;
+    hole_name(name, HOLE_LIBRARY, (uint32_t)e->bound.id, BinaryenTypeInt32());
+    Vec(Ref) args = {0};
+    Vec(BinaryenType) params = {0};
+    for (uint32_t i = 0; i < e->nargs; i++) {
+        vec_push(&params, gen_type(f->params[i]));
+        vec_push(&args, gen_expr(b, e->args[i]));
+    }
+    map_put(b->imports, str_of(name), 0, &added);
+    if (added)
+        BinaryenAddFunctionImport(b->module, name, "hole", name,
+                                  BinaryenTypeCreate(params.at, params.len), result);
+    Ref call = BinaryenCall(b->module, name, args.at, args.len, result);
+    vec_free(&args);
+    vec_free(&params);
+    return call;
+}
+
 Ref gen_expr(Body *b, const Expr *e) {
     Value v;
     if (e->slot && e->is_static) {
@@ -381,6 +403,11 @@ Ref gen_expr(Body *b, const Expr *e) {
         return BinaryenIf(b->module, gen_expr(b, e->args[0]), gen_expr(b, e->args[1]),
                           gen_expr(b, e->args[2]));
     case EXPR_CALL: return gen_call(b, e);
+    case EXPR_METHOD:
+        if (e->annotation != ANN_STATIC)
+            return gen_library_call(b, e);
+        fold(e, NULL, &v);
+        return number(b, e->type, v);
     default: return BinaryenUnreachable(b->module); /* the plan lets none of the others through */
     }
 }
@@ -416,6 +443,19 @@ static Ref gen_decl(Body *b, const Var *v) {
     return NULL; /* the initial value of its global */
 }
 
+/* A call whose result is not wanted. */
+static Ref gen_dropped(Body *b, const Expr *call) {
+    Ref r = gen_expr(b, call);
+    bool has_value = call->type->kind != TYPE_UNIT;
+    return has_value && !(call->kind == EXPR_CALL && call->is_bound) ? BinaryenDrop(b->module, r)
+                                                                     : r;
+}
+
+/* Annotated calls have their own time, but at script scope that of '@init' is start-up. */
+static bool runs_here(const Body *b, const Expr *call) {
+    return call->annotation == ANN_NONE || (call->annotation == ANN_INIT && !b->variant);
+}
+
 static Ref gen_stmt(Body *b, const Stmt *s) {
     switch (s->kind) {
     case STMT_DECL: return gen_decl(b, s->var);
@@ -424,12 +464,7 @@ static Ref gen_stmt(Body *b, const Stmt *s) {
     case STMT_DEC: return gen_step(b, s->target, OP_SUB);
     case STMT_RETURN: return BinaryenReturn(b->module, s->value ? gen_expr(b, s->value) : NULL);
     case STMT_IF: return gen_if(b, s, 0);
-    case STMT_CALL: {
-        Ref call = gen_expr(b, s->value);
-        return s->value->type->kind == TYPE_UNIT || s->value->is_bound
-                   ? call
-                   : BinaryenDrop(b->module, call);
-    }
+    case STMT_CALL: return runs_here(b, s->value) ? gen_dropped(b, s->value) : NULL;
     }
     return NULL;
 }
@@ -446,12 +481,36 @@ Ref gen_block(Body *b, const Block *block) {
     return r;
 }
 
-Ref gen_initial_values(Body *b, Var *const *vars, uint32_t nvars) {
+Ref gen_site_start(Body *b, const Block *block) {
     Vec(Ref) list = {0};
-    for (uint32_t i = 0; i < nvars; i++)
-        if (vars[i]->storage == STORAGE_UNSHARED && vars[i]->init && !vars[i]->init->is_static)
-            vec_push(&list, var_set(b, vars[i], gen_expr(b, vars[i]->init)));
+    for (const Stmt *s = block->first; s; s = s->next) {
+        const Var *v = s->kind == STMT_DECL ? s->var : NULL;
+        if (v && v->storage == STORAGE_UNSHARED && v->init && !v->init->is_static)
+            vec_push(&list, var_set(b, v, gen_expr(b, v->init)));
+        if (s->kind == STMT_CALL && s->value->annotation == ANN_INIT)
+            vec_push(&list, gen_dropped(b, s->value));
+        for (uint32_t i = 0; i < s->narms; i++)
+            vec_push(&list, gen_site_start(b, &s->arms[i].body));
+    }
     Ref r = BinaryenBlock(b->module, NULL, list.at, list.len, BinaryenTypeAuto());
+    vec_free(&list);
+    return r;
+}
+
+Ref gen_exit_calls(Body *b, const Block *block) {
+    Vec(Ref) list = {0};
+    for (const Stmt *s = block->first; s; s = s->next) {
+        if (s->kind == STMT_CALL && s->value->annotation == ANN_EXIT)
+            vec_push(&list, gen_dropped(b, s->value));
+        for (uint32_t i = 0; i < s->narms; i++) {
+            Ref inner = gen_exit_calls(b, &s->arms[i].body);
+            if (inner)
+                vec_push(&list, inner);
+        }
+    }
+    Ref r = NULL;
+    if (list.len)
+        r = BinaryenBlock(b->module, NULL, list.at, list.len, BinaryenTypeAuto());
     vec_free(&list);
     return r;
 }

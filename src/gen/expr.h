@@ -33,8 +33,11 @@ BinaryenType gen_type(const Type *t);
 BinaryenExpressionRef gen_block(Body *b, const Block *block);
 BinaryenExpressionRef gen_zero(Body *b, const Type *t);
 BinaryenType gen_result_type(const Fn *fn);
-/* Sets the unshared variables whose initial values are not static. */
-BinaryenExpressionRef gen_initial_values(Body *b, Var *const *vars, uint32_t nvars);
+/* What the block wants done at start-up, once a site: the initial values of unshared variables that
+ * are not static, and '@init' calls, in their order. */
+BinaryenExpressionRef gen_site_start(Body *b, const Block *block);
+/* The '@exit' calls in the block; NULL if there are none. */
+BinaryenExpressionRef gen_exit_calls(Body *b, const Block *block);
 BinaryenExpressionRef gen_expr(Body *b, const Expr *e);
 
 #endif

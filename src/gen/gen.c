@@ -100,14 +100,22 @@ static void build_predicate(BinaryenModuleRef module, Map *imports, const Plan *
     add_function(&b, name, BinaryenTypeInt32(), gen_expr(&b, v->probe->predicate));
 }
 
-/* The initial values of a shape's unshared variables that do not fold. */
+/* What a shape does at start-up for each site. */
 static void build_site_init(BinaryenModuleRef module, Map *imports, const Plan *plan,
                             const GenOptions *options, const Shape *s, const char *name) {
     const Variant *v = s->variant;
     Body b = {module, plan, options, v->script, v, s->atoms, imports, {0}, NULL};
     declare_locals(&b, v->probe->vars, v->probe->nvars);
-    add_function(&b, name, BinaryenTypeNone(),
-                 gen_initial_values(&b, v->probe->vars, v->probe->nvars));
+    add_function(&b, name, BinaryenTypeNone(), gen_site_start(&b, &v->probe->body));
+}
+
+/* What a shape does for each site before a report. */
+static void build_site_exit(BinaryenModuleRef module, Map *imports, const Plan *plan,
+                            const GenOptions *options, const Shape *s, const char *name) {
+    const Variant *v = s->variant;
+    Body b = {module, plan, options, v->script, v, s->atoms, imports, {0}, NULL};
+    declare_locals(&b, v->probe->vars, v->probe->nvars);
+    add_function(&b, name, BinaryenTypeNone(), gen_exit_calls(&b, &v->probe->body));
 }
 
 /* Script-scope statements; false if there are none that generate code. */
@@ -116,13 +124,28 @@ static bool build_init(BinaryenModuleRef module, Map *imports, const Plan *plan,
     const Script *s = plan->scripts.at[script];
     bool any = false;
     for (const Stmt *st = s->init.first; st; st = st->next)
-        any |= st->kind != STMT_DECL || !starts_constant(st->var);
+        any |= st->kind == STMT_DECL ? !starts_constant(st->var)
+               : st->kind == STMT_CALL
+                   ? st->value->annotation <= ANN_INIT && st->value->annotation != ANN_STATIC
+                   : true;
     if (!any)
         return false;
     Body b = {module, plan, options, script, NULL, 0, imports, {0}, NULL};
     declare_locals(&b, NULL, 0);
     add_function(&b, name, BinaryenTypeNone(), gen_block(&b, &s->init));
     return true;
+}
+
+/* '@exit' calls at script scope; false if there are none. */
+static bool build_exit(BinaryenModuleRef module, Map *imports, const Plan *plan,
+                       const GenOptions *options, uint32_t script, const char *name) {
+    Body b = {module, plan, options, script, NULL, 0, imports, {0}, NULL};
+    BinaryenExpressionRef calls = gen_exit_calls(&b, &plan->scripts.at[script]->init);
+    if (calls) {
+        declare_locals(&b, NULL, 0);
+        add_function(&b, name, BinaryenTypeNone(), calls);
+    }
+    return calls;
 }
 
 static void optimise(BinaryenModuleRef module) {
@@ -349,6 +372,9 @@ static bool decode_all(Plan *plan, const GenOptions *options, const Template **i
         name[0] = 'd';
         if (s->variant->starts_dynamic)
             s->init = (void *)decode(&m, options, &plan->arena, name);
+        name[0] = 'x';
+        if (s->variant->exits)
+            s->exit = (void *)decode(&m, options, &plan->arena, name);
         ok = s->template || fault(diags, "a template cannot be decoded");
     }
     for (uint32_t i = 0; ok && i < plan->fns.len; i++) {
@@ -359,6 +385,8 @@ static bool decode_all(Plan *plan, const GenOptions *options, const Template **i
     for (uint32_t i = 0; ok && i < plan->scripts.len; i++) {
         snprintf(name, sizeof name, "i%u", i);
         init[i] = decode(&m, options, &plan->arena, name);
+        name[0] = 'e';
+        plan->exits[i] = (void *)decode(&m, options, &plan->arena, name);
     }
     wasm_module_free(&m);
     return ok;
@@ -385,6 +413,9 @@ bool gen_templates(Plan *plan, const GenOptions *options, const Template **init,
         name[0] = 'd';
         if (s->variant->starts_dynamic)
             build_site_init(module, &imports, plan, options, s, name);
+        name[0] = 'x';
+        if (s->variant->exits)
+            build_site_exit(module, &imports, plan, options, s, name);
         any = true;
     }
     for (uint32_t i = 0; i < plan->fns.len; i++) {
@@ -395,6 +426,8 @@ bool gen_templates(Plan *plan, const GenOptions *options, const Template **init,
     for (uint32_t i = 0; i < plan->scripts.len; i++) {
         snprintf(name, sizeof name, "i%u", i);
         any |= build_init(module, &imports, plan, options, i, name);
+        name[0] = 'e';
+        any |= build_exit(module, &imports, plan, options, i, name);
         init[i] = NULL;
     }
     Buf bytes = {0};

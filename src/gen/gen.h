@@ -28,6 +28,7 @@ typedef enum HoleKind {
     HOLE_DROP,      /* drop the operands */
     HOLE_ALT_CALL,  /* push the operands and call alt call n of the variant */
     HOLE_CONDITION, /* push whether the reference operand makes the instruction branch */
+    HOLE_LIBRARY,   /* call library function n of the plan (Plan.library_fns) */
     HOLE_KINDS
 } HoleKind;
 
@@ -66,8 +67,9 @@ typedef struct GenOptions {
 
 /*
  * Compiles the functions of the scripts (PlanFn.template), every shape of the plan that has no
- * template yet (Shape.template), and the statements of each script's scope: init[i] for
- * plan->scripts.at[i], NULL if there are none. False on an internal fault (reported).
+ * template yet (Shape.template), the '@exit' calls at script scope (Plan.exits), and the statements
+ * of each script's scope: init[i] for plan->scripts.at[i], NULL if there are none. False on an
+ * internal fault (reported).
  */
 bool gen_templates(Plan *plan, const GenOptions *options, const Template **init, Diags *diags);
 

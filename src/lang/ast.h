@@ -200,6 +200,7 @@ typedef struct Expr {
     bool is_static; /* set by the checker: the value is a constant at each site */
     uint32_t
         slot; /* for later layers: 1 + index of the site constant that stands for it; 0 = none */
+    struct Value *known; /* for later layers: the value that an '@static' call has had */
 } Expr;
 
 /* ---- statements ---- */

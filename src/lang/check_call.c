@@ -184,6 +184,57 @@ static void check_annotation(Check *c, const Expr *e, bool bare) {
     }
 }
 
+/* "f(i32, i32) -> i64" */
+static void put_signature(Buf *out, Str name, const Type *const *params, uint32_t n,
+                          const Type *result) {
+    buf_printf(out, "%.*s(", STR_ARG(name));
+    for (uint32_t i = 0; i < n; i++)
+        buf_printf(out, "%s%s", i ? ", " : "", params[i]->text);
+    buf_u8(out, ')');
+    if (result)
+        buf_printf(out, " -> %s", result->text);
+}
+
+/* The arguments of a library call are of other types or another number than the library's function
+ * takes: both signatures in one message. */
+static void wrong_arguments(Check *c, Expr *e, const Callee *callee, const Type *result) {
+    const Type **types = arena_array(&c->script->arena, const Type *, e->nargs);
+    for (uint32_t i = 0; i < e->nargs; i++)
+        types[i] = e->args[i]->type;
+    Buf call = {0}, export = {0};
+    put_signature(&call, e->name, types, e->nargs, NULL);
+    put_signature(&export, e->name, callee->params, callee->nparams, result);
+    bool count = e->nargs != callee->nparams;
+    Diag *g = check_error(c, count ? DIAG_ARGUMENT_COUNT : DIAG_TYPE_MISMATCH, e->span,
+                          "the call is %s, but the library '%.*s' has %s", buf_cstr(&call),
+                          STR_ARG(e->recv), buf_cstr(&export));
+    buf_free(&call);
+    buf_free(&export);
+    for (uint32_t i = 0; i < e->nargs && !count; i++) {
+        const Type *want = callee->params[i], *t = types[i];
+        if (type_fits(t, want))
+            continue;
+        check_explain(c, g, e->args[i]);
+        if (type_is_numeric(t) || t->kind == TYPE_BOOL)
+            diag_hint(c->diags, g, "convert argument %u with 'as %s'", i + 1, want->text);
+    }
+}
+
+/* Types the arguments, which must be exactly what the library's function takes; gives whether all
+ * are static. */
+static bool check_library_args(Check *c, Expr *e, const Callee *callee, const Type *result) {
+    bool all_static = true, fits = e->nargs == callee->nparams;
+    for (uint32_t i = 0; i < e->nargs; i++) {
+        const Type *want = i < callee->nparams ? callee->params[i] : NULL;
+        const Type *t = check_value(c, e->args[i], want);
+        fits &= !want || type_fits(t, want);
+        all_static &= e->args[i]->is_static;
+    }
+    if (!fits)
+        wrong_arguments(c, e, callee, result);
+    return all_static;
+}
+
 static const Type *check_library_call(Check *c, Expr *e, bool bare) {
     if (!check_uses(c, e->recv)) {
         if (!check_tell(c, e->recv, e->recv_span, false))
@@ -212,7 +263,7 @@ static const Type *check_library_call(Check *c, Expr *e, bool bare) {
     const Expr *outer = c->early;
     if (e->annotation != ANN_NONE)
         c->early = e;
-    bool all_static = check_args(c, e, e->args, e->nargs, &callee);
+    bool all_static = check_library_args(c, e, &callee, result);
     c->early = outer;
     if (e->annotation == ANN_STATIC && !all_static && c->ok)
         check_error(

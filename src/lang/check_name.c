@@ -153,9 +153,14 @@ const char *check_places(const Check *c) {
     return c->scope->describe_all ? c->scope->describe_all : describe(c);
 }
 
+static bool is_exported(const Check *c, Str name, Str *library) {
+    return c->scope->exported && c->scope->exported(c->scope->ctx, name, library);
+}
+
 /* Reports a name that has a meaning already. */
 static bool may_declare(Check *c, Str name, Span span) {
     Bound bound;
+    Str library;
     const Fn *fn = check_find_fn(c, name);
     if (fn && fn->span.start != span.start) {
         Diag *g =
@@ -174,6 +179,10 @@ static bool may_declare(Check *c, Str name, Span span) {
     } else if (scope_has_function(c, name)) {
         check_error(c, DIAG_RESERVED_NAME, span,
                     "'%.*s' cannot be declared: it is a built-in function", STR_ARG(name));
+    } else if (c->place == PLACE_PROBE && is_exported(c, name, &library)) {
+        check_error(c, DIAG_RESERVED_NAME, span,
+                    "'%.*s' cannot be declared: it is a function of the library '%.*s'",
+                    STR_ARG(name), STR_ARG(library));
     } else if (is_part_of_event(c, name)) {
         check_error(c, DIAG_RESERVED_NAME, span, "'%.*s' cannot be declared: it is a part of %s",
                     STR_ARG(name), describe(c));

@@ -37,6 +37,8 @@ typedef struct Scope {
     const char *describe;     /* "wasm:opcode:call:before" for messages */
     const char *describe_all; /* all places that a name must exist at; NULL = `describe` */
     bool unknown;             /* nobody knows what names there are: unknown ones are no errors */
+    /* Whether a library in use exports a function of this name; which one. May be NULL. */
+    bool (*exported)(void *ctx, Str name, Str *library);
 } Scope;
 
 /* Resolves and types script-scope statements and functions (in any order of definition). `scope`

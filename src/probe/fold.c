@@ -394,6 +394,9 @@ bool fold(const Expr *e, const Site *s, Value *out) {
         Value c;
         return fold(e->args[0], s, &c) && fold(e->args[c.bits ? 1 : 2], s, out);
     }
+    case EXPR_METHOD:
+        *out = e->known ? *e->known : (Value){.kind = e->type->kind};
+        return e->annotation == ANN_STATIC;
     default: return false;
     }
 }

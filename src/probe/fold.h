@@ -48,8 +48,9 @@ uint32_t site_target(const Site *s, uint32_t depth);
 /* The memory that an instruction accesses; n = 1: the source of memory.copy. */
 uint32_t accessed_memory(const WasmInstr *i, uint32_t n);
 
-/* Evaluates an expression whose leaves are literals and static bound names; `s` may be NULL if
- * there are no such names. False if it has no value: an immediate that does not exist, division by
+/* Evaluates an expression whose leaves are literals, static bound names and '@static' calls; `s`
+ * may be NULL if there are no such names. The calls have the values that they were last given
+ * (statics.h), or zero. False if it has no value: an immediate that does not exist, division by
  * zero, float out of range. */
 bool fold(const Expr *e, const Site *s, Value *out);
 

@@ -72,6 +72,9 @@ static void event_key(Event e, const NameSet *names, Buf *key) {
 typedef struct ScopeCtx {
     Event event;
     bool script_scope;
+    Plan *plan;
+    uint32_t script;
+    Diags *diags;
 } ScopeCtx;
 
 static bool scope_name(void *ctx, Str name, Bound *out) {
@@ -112,6 +115,25 @@ static void scope_suggest(void *ctx, bool functions, void (*add)(void *add_ctx, 
         event_name_each(c->event, suggest_one, &s);
 }
 
+static bool scope_library(void *ctx, const Expr *call, Bound *out, const Type *const **params,
+                          uint32_t *nparams, const Type **result) {
+    ScopeCtx *c = ctx;
+    int64_t id = plan_library_call(c->plan, c->script, call, c->diags);
+    if (id < 0)
+        return false;
+    const LibraryFn *f = &c->plan->library_fns.at[id];
+    out->id = (int)id;
+    *params = f->params;
+    *nparams = f->nparams;
+    *result = f->result;
+    return true;
+}
+
+static bool scope_exported(void *ctx, Str name, Str *library) {
+    ScopeCtx *c = ctx;
+    return plan_exported(c->plan, c->script, name, library);
+}
+
 /* The type of the value that an alt body must supply: known if the instruction's result is fixed.
  */
 static const Type *alt_type(Event e) {
@@ -141,9 +163,12 @@ static void unsupported(Cut *c, Span span, const char *what) {
     c->ok = false;
 }
 
+/* The value may differ from site to site. */
 static bool has_names(const Expr *e) {
     if (e->kind == EXPR_NAME)
         return e->is_bound;
+    if (e->kind == EXPR_METHOD && e->annotation == ANN_STATIC)
+        return true;
     for (uint32_t i = 0; i < e->nargs; i++)
         if (has_names(e->args[i]))
             return true;
@@ -235,14 +260,21 @@ static void cut_expr(Cut *c, Expr **slot) {
             break;
         unsupported(c, e->span, "this call in this place");
         return;
-    case EXPR_METHOD: unsupported(c, e->span, "a library call"); return;
+    case EXPR_METHOD:
+        if (e->method) {
+            unsupported(c, e->span, "a string method");
+            return;
+        }
+        if (e->annotation == ANN_STATIC && (!c->v->probe || e->type->kind == TYPE_UNIT))
+            return; /* statics.h knows its value */
+        break;
     case EXPR_INDEX: unsupported(c, e->span, "a map"); return;
     case EXPR_TUPLE:
     case EXPR_FIELD: unsupported(c, e->span, "a tuple"); return;
     default: break;
     }
     e = *slot = derive_expr(&c->plan->arena, e, c->v->event);
-    if (e->is_static && has_names(e)) {
+    if (e->is_static && c->v->probe && has_names(e)) {
         if (e->type->kind == TYPE_BOOL && c->v->atoms.len < MAX_ATOMS) {
             vec_push(&c->v->atoms, e);
             e->slot = c->v->atoms.len;
@@ -339,6 +371,9 @@ static void cut_stmt(Cut *c, Stmt *s) {
         }
         break;
     case STMT_CALL:
+        c->v->starts_dynamic |= s->value->annotation == ANN_INIT;
+        if (s->value->annotation == ANN_EXIT)
+            c->v->exits = c->plan->has_exits = true;
         if (s->value->kind != EXPR_CALL || !s->value->is_bound || c->depth > 1)
             cut_expr(c, &s->value);
         else if (s->value->bound.id != FN_DROP_ARGS)
@@ -422,6 +457,12 @@ static void plan_vars(Plan *plan, Variant *v) {
 
 /* ---- making the plan ---- */
 
+static void note_static(void *ctx, Expr *e) {
+    Variant *v = ctx;
+    if (e->kind == EXPR_METHOD && e->annotation == ANN_STATIC)
+        vec_push(&v->statics, e);
+}
+
 static Variant *add_variant(Plan *plan, Script *script, uint32_t source, Event e) {
     const PlanProbe *p = &plan->probes.at[source];
     Variant *v = arena_new(&plan->arena, Variant);
@@ -440,16 +481,20 @@ static bool make_variant(Plan *plan, Variant *v, const char *all, Diags *diags) 
     Event e = v->event;
     Buf text = {0};
     event_text(&text, e, false);
-    ScopeCtx ctx = {e, e.kind == EVENT_REPORT || e.kind == EVENT_BEGIN || e.kind == EVENT_END};
+    bool once = e.kind == EVENT_REPORT || e.kind == EVENT_BEGIN || e.kind == EVENT_END;
+    ScopeCtx ctx = {e, once, plan, v->script, diags};
     Scope scope = {.ctx = &ctx,
                    .name = scope_name,
                    .function = scope_function,
                    .suggest = scope_suggest,
+                   .library = scope_library,
+                   .exported = scope_exported,
                    .can_return_value = v->is_alt,
                    .return_type = v->is_alt ? alt_type(e) : NULL,
                    .describe = buf_cstr(&text),
                    .describe_all = all};
     bool ok = lang_check_probe(script, v->probe, &scope, diags);
+    ast_walk_probe(v->probe, note_static, v);
     buf_free(&text);
     if (!ok || script->broken || !cut_variant(plan, v, diags))
         return false;
@@ -458,9 +503,11 @@ static bool make_variant(Plan *plan, Variant *v, const char *all, Diags *diags) 
 }
 
 /* A probe whose events are not known: checks what can be said without them. */
-static bool check_without_events(Script *script, const Probe *probe, Diags *diags) {
-    static const Scope unknown = {.unknown = true};
-    lang_check_probe(script, ast_clone_probe(script, probe), &unknown, diags);
+static bool check_without_events(Plan *plan, uint32_t script, const Probe *probe, Diags *diags) {
+    ScopeCtx ctx = {.plan = plan, .script = script, .diags = diags};
+    Scope unknown = {.ctx = &ctx, .library = scope_library, .unknown = true};
+    Script *s = plan->scripts.at[script];
+    lang_check_probe(s, ast_clone_probe(s, probe), &unknown, diags);
     return false;
 }
 
@@ -514,13 +561,13 @@ static bool plan_events(Plan *plan, uint32_t source, const Events *events, uint3
 
 static bool plan_probe(Plan *plan, uint32_t script, Probe *probe, uint32_t *number, Diags *diags) {
     if (probe->rule.broken)
-        return check_without_events(plan->scripts.at[script], probe, diags);
+        return check_without_events(plan, script, probe, diags);
     Events events = {0};
     uint32_t source = plan->probes.len;
     vec_push(&plan->probes, ((PlanProbe){probe, script, plan->actions.len, 0, 0, UINT32_MAX}));
     bool ok = rule_expand(&probe->rule, &events, diags)
                   ? plan_events(plan, source, &events, number, diags)
-                  : check_without_events(plan->scripts.at[script], probe, diags);
+                  : check_without_events(plan, script, probe, diags);
     PlanProbe *p = &plan->probes.at[source];
     p->nactions = plan->actions.len - p->first_action;
     if (p->nvars == UINT32_MAX)
@@ -588,15 +635,30 @@ static bool plan_fn(Plan *plan, uint32_t script, Fn *fn, Diags *diags) {
     return c.ok;
 }
 
+static bool has_exit(const Block *b) {
+    for (const Stmt *s = b->first; s; s = s->next) {
+        if (s->kind == STMT_CALL && s->value->annotation == ANN_EXIT)
+            return true;
+        for (uint32_t i = 0; i < s->narms; i++)
+            if (has_exit(&s->arms[i].body))
+                return true;
+    }
+    return false;
+}
+
 static bool plan_script(Plan *plan, uint32_t index, Diags *diags) {
     Script *s = plan->scripts.at[index];
-    ScopeCtx ctx = {.script_scope = true};
+    ScopeCtx ctx = {.script_scope = true, .plan = plan, .script = index, .diags = diags};
     Scope scope = {.ctx = &ctx,
                    .name = scope_name,
                    .function = scope_function,
                    .suggest = scope_suggest,
+                   .library = scope_library,
+                   .exported = scope_exported,
                    .describe = "script scope"};
-    bool ok = lang_check_script(s, &scope, diags) && !s->broken;
+    plan->has_exits |= has_exit(&s->init);
+    bool ok = plan_uses(plan, index, diags);
+    ok &= lang_check_script(s, &scope, diags) && !s->broken;
     for (uint32_t i = 0; i < s->vars.len; i++) {
         Var *var = s->vars.at[i];
         if (var->type && var->type->kind > TYPE_BOOL && var->type->kind != TYPE_ERROR) {
@@ -614,11 +676,13 @@ static bool plan_script(Plan *plan, uint32_t index, Diags *diags) {
     return ok;
 }
 
-bool plan_make(Plan *plan, Script *const *scripts, uint32_t n, Diags *diags) {
-    *plan = (Plan){0};
+bool plan_make(Plan *plan, Script *const *scripts, uint32_t n, const Libraries *libraries,
+               Diags *diags) {
+    *plan = (Plan){.libraries = libraries};
     bool ok = true;
     for (uint32_t i = 0; i < n; i++)
         vec_push(&plan->scripts, scripts[i]);
+    plan->exits = arena_array(&plan->arena, void *, n + 1);
     for (uint32_t i = 0; i < n; i++)
         ok &= plan_script(plan, i, diags);
     index_actions(plan);
@@ -634,6 +698,7 @@ void plan_free(Plan *plan) {
         vec_free(&v->results);
         vec_free(&v->locals);
         vec_free(&v->alt_calls);
+        vec_free(&v->statics);
         map_free(&v->shapes);
     }
     vec_free(&plan->scripts);
@@ -642,6 +707,7 @@ void plan_free(Plan *plan) {
     vec_free(&plan->actions);
     vec_free(&plan->vars);
     vec_free(&plan->fns);
+    vec_free(&plan->library_fns);
     vec_free(&plan->shapes);
     arena_free(&plan->arena);
 }
@@ -656,6 +722,16 @@ void action_text(const Plan *plan, const Action *a, Buf *out) {
 
 typedef enum Tri { NO, YES, UNKNOWN } Tri;
 
+/* Evaluating it may do more than give a value: then `dynamic && false` is not just false. */
+static bool has_effect(const Expr *e) {
+    if (e->kind == EXPR_CALL || (e->kind == EXPR_METHOD && !e->method && !e->is_static))
+        return true;
+    for (uint32_t i = 0; i < e->nargs; i++)
+        if (has_effect(e->args[i]))
+            return true;
+    return false;
+}
+
 /* The value of a condition with the atoms decided. */
 static Tri decide(const Variant *v, uint64_t atoms, const Expr *e) {
     Value value;
@@ -668,8 +744,9 @@ static Tri decide(const Variant *v, uint64_t atoms, const Expr *e) {
         if (a == decisive)
             return a;
         Tri b = decide(v, atoms, e->args[1]);
-        /* `dynamic && false` is false: evaluating the left side has no effect */
-        return b == decisive ? b : a == UNKNOWN ? a : b;
+        if (a == UNKNOWN)
+            return b == decisive && !has_effect(e->args[0]) ? b : a;
+        return b;
     }
     if (e->kind == EXPR_UNARY && e->op == OP_NOT) {
         Tri a = decide(v, atoms, e->args[0]);

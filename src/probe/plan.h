@@ -17,6 +17,7 @@
 #define WHAMMC_PROBE_PLAN_H
 
 #include "probe/fold.h"
+#include "probe/library.h"
 #include "wasm/valid.h"
 
 /* An operand, result or local that a variant's code uses. */
@@ -45,7 +46,8 @@ typedef struct Shape {
     uint32_t index;  /* into Plan.shapes */
     void *template;  /* what gen/ made of it */
     void *predicate; /* alt with a dynamic predicate: code that leaves its value */
-    void *init;      /* the code that sets its unshared variables at start-up; NULL = none needed */
+    void *init;      /* what runs at start-up for each site; NULL = nothing */
+    void *exit;      /* what runs for each site before a report; NULL = nothing */
 } Shape;
 
 enum { MAX_ATOMS = 64 };
@@ -67,9 +69,12 @@ typedef struct Variant {
     Vec(Expr *) consts;
     Operands args, results, locals;
     Vec(AltCall) alt_calls;
-    bool look_at_types;   /* some operand is not fixed */
-    bool starts_dynamic;  /* an unshared variable's initial value depends on script variables */
-    bool impossible;      /* a bound cannot hold */
+    bool look_at_types;  /* some operand is not fixed */
+    bool starts_dynamic; /* something runs at start-up for each site: an unshared variable's initial
+                            value depends on script variables, or there is an '@init' call */
+    bool exits;          /* there is an '@exit' call */
+    Vec(Expr *) statics; /* its '@static' calls */
+    bool impossible;     /* a bound cannot hold */
     bool may_lack_consts; /* there may be sites at which a constant has no value */
     bool needs_reference; /* of br_on_*, saved as operand 0 */
     bool is_alt;
@@ -102,6 +107,19 @@ typedef struct PlanFn {
     void *template; /* what gen/ made of it */
 } PlanFn;
 
+/* A function of a library that a script calls. */
+typedef struct LibraryFn {
+    uint32_t script; /* whose types these are */
+    Library *library;
+    uint32_t func; /* handle in the library */
+    Str name;      /* as exported */
+    const Type **params;
+    uint32_t nparams;
+    const Type *result; /* NULL = none; a tuple if there are several */
+    bool runs;          /* called when the program runs, so it must be linked */
+    uint32_t handle;    /* in the program; set by target/ */
+} LibraryFn;
+
 typedef struct ActionList {
     uint32_t *at;
     uint32_t len;
@@ -115,16 +133,22 @@ typedef struct Plan {
     Vec(Action) actions;
     Vec(PlanVar) vars;
     Vec(PlanFn) fns;
+    Vec(LibraryFn) library_fns; /* Bound.id of a call is the index */
     Vec(Shape *) shapes;
+    bool has_exits; /* there is an '@exit' call in some script */
+    void *
+        *exits; /* by index into scripts: what gen/ made of '@exit' at script scope; NULL = none */
+    const Libraries *libraries;
     ActionList by_op[WASM_OP_COUNT];      /* actions in script order */
     ActionList by_kind[EVENT_KIND_COUNT]; /* of events that are not instructions */
 } Plan;
 
 /*
- * Checks the scripts (parsed, unchecked) and makes the plan. The scripts are borrowed and must
- * outlive it. False if there were errors; plan_free is needed either way.
+ * Checks the scripts (parsed, unchecked) and makes the plan. The scripts and libraries are borrowed
+ * and must outlive it. False if there were errors; plan_free is needed either way.
  */
-bool plan_make(Plan *plan, Script *const *scripts, uint32_t n, Diags *diags);
+bool plan_make(Plan *plan, Script *const *scripts, uint32_t n, const Libraries *libraries,
+               Diags *diags);
 void plan_free(Plan *plan);
 
 /*
@@ -135,6 +159,17 @@ Shape *plan_shape(Plan *plan, Variant *v, const Site *s);
 
 /* The id of an action in reports: "3_wasm:opcode:call:before". */
 void action_text(const Plan *plan, const Action *a, Buf *out);
+
+/* ---- libraries (probe/plan_library.c) ---- */
+
+/* Reports what a script uses and nobody has given; false if there is such a library. */
+bool plan_uses(Plan *plan, uint32_t script, Diags *diags);
+
+/* Resolves a call of a library: its index in Plan.library_fns, or -1, which was reported. */
+int64_t plan_library_call(Plan *plan, uint32_t script, const Expr *call, Diags *diags);
+
+/* Whether a library that the script uses exports a function of this name. */
+bool plan_exported(const Plan *plan, uint32_t script, Str name, Str *library);
 
 /* ---- walking a program (probe/match.c) ---- */
 

@@ -278,8 +278,8 @@ bool flush_plan(Flush *f) {
     f->main = f->proc_exit = -1;
     if (!(f->options->link == LINK_IMPORT ? flush_import_plan(f) : plan_merge(f)))
         return false;
-    f->flushes =
-        f->store->reports || f->plan->by_kind[EVENT_END].len || f->plan->by_kind[EVENT_REPORT].len;
+    f->flushes = f->store->reports || f->plan->has_exits || f->plan->by_kind[EVENT_END].len ||
+                 f->plan->by_kind[EVENT_REPORT].len;
     if (f->flushes)
         find_flush_points(f);
     return true;
@@ -352,11 +352,25 @@ static void put_address(const Flush *f, Buf *b, uint64_t offset) {
     wasm_put_op(b, WASM_OP_I32_ADD);
 }
 
-static void splice_shapes(Splicer *s, const ShapeList *list) {
+typedef enum TemplateKind { TEMPLATE_BODY, TEMPLATE_INIT, TEMPLATE_EXIT } TemplateKind;
+
+static void splice_shapes(Splicer *s, const ShapeList *list, TemplateKind kind) {
     for (uint32_t i = 0; i < list->len; i++) {
-        splice_template(s, list->at[i]->template, list->at[i]->variant, NULL);
+        const Shape *shape = list->at[i];
+        const Template *t = kind == TEMPLATE_BODY   ? shape->template
+                            : kind == TEMPLATE_INIT ? shape->init
+                                                    : shape->exit;
+        if (t)
+            splice_template(s, t, shape->variant, NULL);
         pool_release(&s->pool);
     }
+}
+
+/* What a script has at script scope; t may be NULL. */
+static void splice_script(Splicer *s, const Template *t) {
+    if (t)
+        splice_template(s, t, NULL, NULL);
+    pool_release(&s->pool);
 }
 
 /* The values to the value area, then whammc_report. */
@@ -382,41 +396,51 @@ static void put_report(Flush *f, Splicer *s, Buf *body) {
     chunks_free(&dump);
 }
 
-/* `wasm:end`, then the report: the default one, or the bodies of `wasm:report`. */
+/* `wasm:end`, `@exit` calls of sites and of scripts, then the report: the default one, or the
+ * bodies of `wasm:report`. */
 static bool add_flush(Flush *f, Splicer *s, const OnceShapes *once) {
-    Buf probes = {0}, report = {0};
-    bool ok = true;
+    Buf probes = {0}, report = {0}, exits = {0};
+    bool ok = flush_sites(f, s, true, &exits);
     splicer_begin(s, 0);
-    if (f->store->reports && f->options->link == LINK_IMPORT)
+    if (ok && f->store->reports && f->options->link == LINK_IMPORT)
         ok = flush_import_put(f, s, &report);
     else if (f->store->reports)
         put_report(f, s, &report);
     s->out = &probes; /* takes locals, which the functions made so far do not have */
-    splice_shapes(s, &once->end);
-    splice_shapes(s, &once->report);
+    splice_shapes(s, &once->end, TEMPLATE_BODY);
+    splice_shapes(s, &once->begin, TEMPLATE_EXIT);
+    splice_shapes(s, &once->end, TEMPLATE_EXIT);
+    splice_shapes(s, &once->report, TEMPLATE_EXIT);
+    buf_bytes(&probes, exits.data, exits.len);
+    for (uint32_t i = 0; i < f->plan->scripts.len; i++)
+        splice_script(s, f->plan->exits[i]);
+    splice_shapes(s, &once->report, TEMPLATE_BODY);
     buf_bytes(&probes, report.data, report.len);
     f->flush =
         flush_add_code(f, s, wasm_add_func_type(f->m, NULL, 0, NULL, 0), "whammc.flush", &probes);
     wasm_add_export(f->m, text("whammc:flush"), WASM_SPACE_FUNC, f->flush);
     buf_free(&probes);
     buf_free(&report);
+    buf_free(&exits);
     return ok;
 }
 
-/* Script-scope statements, then `wasm:begin`, then the program's own start function. */
-static bool add_start(Flush *f, Splicer *s, const Template *const *init, const ShapeList *begin) {
+/* Libraries, script-scope statements, what sites have for start-up, `wasm:begin`, then the
+ * program's own start function. */
+static bool add_start(Flush *f, Splicer *s, const Template *const *init, const OnceShapes *once) {
     Buf body = {0}, site_inits = {0};
-    bool ok = flush_site_inits(f, s, f->matcher, &site_inits);
+    bool ok = flush_sites(f, s, false, &site_inits);
     s->out = &body;
     splicer_begin(s, 0);
-    for (uint32_t i = 0; i < f->plan->scripts.len; i++) {
-        if (!init[i])
-            continue;
-        splice_template(s, init[i], NULL, NULL);
-        pool_release(&s->pool);
-    }
+    for (uint32_t i = 0; i < f->library_starts.len; i++)
+        put_call(f, &body, f->library_starts.at[i]);
+    for (uint32_t i = 0; i < f->plan->scripts.len; i++)
+        splice_script(s, init[i]);
+    splice_shapes(s, &once->begin, TEMPLATE_INIT);
+    splice_shapes(s, &once->end, TEMPLATE_INIT);
+    splice_shapes(s, &once->report, TEMPLATE_INIT);
     buf_bytes(&body, site_inits.data, site_inits.len);
-    splice_shapes(s, begin);
+    splice_shapes(s, &once->begin, TEMPLATE_BODY);
     if (body.len) {
         if (f->m->start >= 0)
             put_call(f, &body, (uint32_t)f->m->start);
@@ -468,7 +492,7 @@ bool flush_add(Flush *f, const Template *const *init, const OnceShapes *once) {
     Splicer s;
     splicer_init(&s, f->m, f->plan, f->store, f->helpers, f->fns);
     fill_functions(f, &s);
-    bool ok = add_start(f, &s, init, &once->begin);
+    bool ok = add_start(f, &s, init, once);
     if (ok && f->flushes)
         ok = add_flush(f, &s, once);
     add_getters(f, &s);

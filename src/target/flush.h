@@ -35,10 +35,11 @@ typedef struct Flush {
     uint64_t image_at;            /* address of the image (own) */
     uint32_t image_len;
     uint32_t rt_open, rt_put32, rt_put64, rt_close; /* handles of imports (imported) */
-    uint32_t flush;    /* handle of the flush function, UINT32_MAX = there is none */
-    uint32_t grow;     /* handle of the function that replaces memory.grow */
-    int64_t proc_exit; /* handle of the import, -1 = none */
-    int64_t main;      /* function at whose exits the report is flushed, -1 = none */
+    Vec(uint32_t) library_starts; /* handles of what libraries want called first, in order */
+    uint32_t flush;               /* handle of the flush function, UINT32_MAX = there is none */
+    uint32_t grow;                /* handle of the function that replaces memory.grow */
+    int64_t proc_exit;            /* handle of the import, -1 = none */
+    int64_t main;                 /* function at whose exits the report is flushed, -1 = none */
 } Flush;
 
 /* The program's import that ends it (WASI proc_exit), or -1. */

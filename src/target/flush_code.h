@@ -77,8 +77,11 @@ bool flush_import_plan(Flush *f);
 /* Appends code that hands the report over. */
 bool flush_import_put(Flush *f, Splicer *s, Buf *body);
 
-/* Makes the functions that set per-site variables at start-up and appends the calls of them to
- * `start`. */
-bool flush_site_inits(Flush *f, Splicer *s, Matcher *w, Buf *start);
+/*
+ * Makes the functions that do for each site what its shape has for start-up (or, `at_exit`, for the
+ * moment before a report) and appends the calls of them to `out`. Before the slots of the splicer
+ * are used for anything else. False on malformed code, which pass 1 would have found.
+ */
+bool flush_sites(Flush *f, Splicer *s, bool at_exit, Buf *out);
 
 #endif

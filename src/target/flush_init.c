@@ -1,47 +1,53 @@
 /*
- * target/flush_init.c - initial values of per-site variables that depend on script variables:
- * computed at start-up, once per site, behind the script-scope statements.
+ * target/flush_init.c - what runs once per site: at start-up, behind the script-scope statements,
+ * '@init' calls and the initial values of per-site variables that depend on script variables;
+ * before a report, '@exit' calls.
  */
 #include "target/flush_code.h"
 
-typedef struct SiteInits {
+typedef struct Sites {
     Splicer *s;
     Chunks chunks;
-} SiteInits;
+    bool at_exit;
+} Sites;
 
-static void init_site(void *ctx, const Site *site, const SiteTypes *types, const Match *matches,
-                      uint32_t n) {
+static void do_site(void *ctx, const Site *site, const SiteTypes *types, const Match *matches,
+                    uint32_t n) {
     (void)types;
-    SiteInits *x = ctx;
+    Sites *x = ctx;
     splice_slots(x->s, matches, n);
     for (uint32_t i = 0; i < n; i++) {
         const Shape *shape = matches[i].shape;
-        if (!shape->init)
+        const Template *t = x->at_exit ? shape->exit : shape->init;
+        if (!t)
             continue;
         x->s->out = &x->chunks.body;
         x->s->slots = x->s->site_slots.at + x->s->slot_at.at[i];
-        splice_template(x->s, shape->init, shape->variant, site);
+        splice_template(x->s, t, shape->variant, site);
         pool_release(&x->s->pool);
         chunks_item(&x->chunks);
     }
 }
 
-bool flush_site_inits(Flush *f, Splicer *s, Matcher *w, Buf *start) {
+bool flush_sites(Flush *f, Splicer *s, bool at_exit, Buf *out) {
     bool any = false;
     for (uint32_t i = 0; i < f->plan->variants.len; i++)
-        any |= f->plan->variants.at[i]->starts_dynamic;
+        any |= at_exit ? f->plan->variants.at[i]->exits : f->plan->variants.at[i]->starts_dynamic;
     if (!any)
         return true;
-    SiteInits x = {.s = s, .chunks = {.f = f, .s = s, .name = "whammc.init"}};
+    Sites x = {.s = s, .at_exit = at_exit};
+    x.chunks = (Chunks){.f = f, .s = s, .name = at_exit ? "whammc.exit" : "whammc.init"};
     x.chunks.type = wasm_add_func_type(f->m, NULL, 0, NULL, 0);
-    Matcher walk = {.plan = w->plan, .m = w->m, .watch_call = -1, .at = init_site, .ctx = &x};
+    Matcher walk = {
+        .plan = f->matcher->plan, .m = f->matcher->m, .watch_call = -1, .at = do_site, .ctx = &x};
     splicer_begin(s, 0);
+    s->cursor = (SlotCursor){0};
     bool ok = true;
     for (uint32_t i = 0; ok && i < f->m->input_count[WASM_SPACE_FUNC]; i++)
         ok = f->m->funcs.at[i].import >= 0 || match_func(&walk, i);
     chunks_end(&x.chunks);
     for (uint32_t i = 0; i < x.chunks.funcs.len; i++)
-        put_call(f, start, x.chunks.funcs.at[i]);
+        put_call(f, out, x.chunks.funcs.at[i]);
     matcher_free(&walk);
     chunks_free(&x.chunks);
     return ok;

@@ -27,11 +27,14 @@ bool helpers_add(WasmModule *m, const Plan *plan, const Template *const *init,
         note_calls(plan->shapes.at[i]->template, used);
         note_calls(plan->shapes.at[i]->predicate, used);
         note_calls(plan->shapes.at[i]->init, used);
+        note_calls(plan->shapes.at[i]->exit, used);
     }
     for (uint32_t i = 0; i < plan->fns.len; i++)
         note_calls(plan->fns.at[i].template, used);
-    for (uint32_t i = 0; i < plan->scripts.len; i++)
+    for (uint32_t i = 0; i < plan->scripts.len; i++) {
         note_calls(init[i], used);
+        note_calls(plan->exits[i], used);
+    }
     RuntimeModule rt = runtime_arithmetic();
     WasmModule from;
     bool any = false;

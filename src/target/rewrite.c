@@ -13,6 +13,7 @@
 
 #include "target/flush.h"
 #include "target/helper.h"
+#include "target/library.h"
 #include "wasm/valid.h"
 
 /* What pass 1 found in a function. */
@@ -455,7 +456,7 @@ static bool emit(Rewrite *r, Buf *out) {
     r->flush.helpers = r->helpers;
     r->flush.matcher = &r->matcher;
     if (!flush_plan(&r->flush) || !compile(r, init) ||
-        !helpers_add(&r->m, r->plan, init, r->helpers, r->diags))
+        !helpers_add(&r->m, r->plan, init, r->helpers, r->diags) || !libraries_link(&r->flush))
         return false;
     add_functions(r);
     drop_stale(r);
@@ -502,6 +503,7 @@ bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId fi
     vec_free(&r.patches);
     vec_free(&r.around);
     vec_free(&r.exits);
+    vec_free(&r.flush.library_starts);
     wasm_module_free(&r.m);
     return ok;
 }

@@ -245,6 +245,10 @@ static void put_hole(Splicer *s, const Hole *h, const Variant *v, const Site *si
                                 (uint32_t)alt_call_target(s->m, &v->alt_calls.at[h->n])));
         break;
     case HOLE_CONDITION: put_condition(s, site->instr); break;
+    case HOLE_LIBRARY:
+        put_op_index(s, WASM_OP_CALL,
+                     wasm_final(s->m, WASM_SPACE_FUNC, s->plan->library_fns.at[h->n].handle));
+        break;
     case HOLE_KINDS: break;
     }
 }

@@ -1,7 +1,9 @@
 // Runs an instrumented program in Node, as `whammc run --engine=node` does:
 //
-//   node run-node.mjs MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]
+//   node run-node.mjs [--lib=NAME=FILE]... MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]
 //
+// Each --lib is a module that the program imports as NAME; it gets WASI and the libraries in front of it, and
+// what the library whammc_runtime writes is the report.
 // The program gets WASI (arguments, the environment, standard streams, the current directory as '.') and
 // whammc.write, whose output is put into the file REPORT ('-': standard error); of several reports the file
 // gets all. Exports tried: _start, else main. Exit status: the program's; 134 if it trapped (after the engine's
@@ -54,7 +56,7 @@ function makeReporter(file) {
     instance = made;
     if (missed) flush();
   }
-  return { write, flush, readMemory, attach };
+  return { put, write, flush, readMemory, attach };
 }
 
 // Calls an export with zeros for its parameters.
@@ -92,19 +94,79 @@ function load(file, name, imports) {
   }
 }
 
-async function main([file, report, ...args]) {
+// Takes the --lib options off the front of the arguments.
+function libraryOptions(words) {
+  const libraries = [];
+  while (words[0]?.startsWith('--lib=')) {
+    const [, name, file] = words.shift().split(/=([^=]*)=(.*)/s);
+    libraries.push({ name, file });
+  }
+  return libraries;
+}
+
+// A WASI for the runtime that has only standard streams, which all are the report.
+function reportWasi(put) {
+  let memory;
+  const bytes = (at, len) => new Uint8Array(memory.buffer, at >>> 0, len >>> 0);
+  const BADF = 8;
+  return {
+    use: instance => (memory = instance.exports.memory),
+    imports: {
+      fd_write(fd, vectors, count, written) {
+        const view = new DataView(memory.buffer);
+        let all = 0;
+        for (let i = 0; i < count; i++) {
+          const len = view.getUint32(vectors + 8 * i + 4, true);
+          put(bytes(view.getUint32(vectors + 8 * i, true), len));
+          all += len;
+        }
+        view.setUint32(written, all, true);
+        return 0;
+      },
+      fd_prestat_get: () => BADF,
+      path_open: () => BADF,
+      fd_close: () => BADF,
+    },
+  };
+}
+
+// Instances of the libraries, as imports.
+function loadLibraries(libraries, WASI, options, reporter) {
+  const imports = {};
+  for (const { name, file } of libraries) {
+    const runtime = name === 'whammc_runtime' ? reportWasi(reporter.put) : null;
+    const wasi = runtime ? null : new WASI(options);
+    const given = runtime ? { wasi_snapshot_preview1: runtime.imports } : wasi.getImportObject();
+    const instance = load(file, name, { ...given, ...imports });
+    if (!instance) return null;
+    runtime?.use(instance);
+    const { memory, _initialize } = instance.exports;
+    // WASI refuses an instance that could be a program
+    if (!runtime && memory) wasi.initialize({ exports: { memory, ...pick(instance.exports, '_initialize') } });
+    else _initialize?.();
+    imports[name] = instance.exports;
+  }
+  return imports;
+}
+
+async function main(words) {
+  const libraries = libraryOptions(words);
+  const [file, report, ...args] = words;
   if (args.length === 0) {
-    say('usage: node run-node.mjs MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]');
+    say('usage: node run-node.mjs [--lib=NAME=FILE]... MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]');
     return 2;
   }
   silenceExperimentalWarnings();
   const { WASI } = await import('node:wasi');
-  const wasi = new WASI({ version: 'preview1', args, env: process.env, preopens: { '.': '.' }, returnOnExit: true });
+  const options = { version: 'preview1', args, env: process.env, preopens: { '.': '.' }, returnOnExit: true };
+  const wasi = new WASI(options);
   const reporter = makeReporter(report);
   if (report !== '-') writeFileSync(report, '');
   let instance = null;
   try {
-    const imports = { ...wasi.getImportObject(), whammc: { write: reporter.write } };
+    const imported = loadLibraries(libraries, WASI, options, reporter);
+    if (!imported) return NOT_LOADED;
+    const imports = { ...imported, ...wasi.getImportObject(), whammc: { write: reporter.write } };
     instance = load(file, args[0], imports);
     if (!instance) return NOT_LOADED;
     reporter.attach(instance);

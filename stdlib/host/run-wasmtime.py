@@ -1,8 +1,9 @@
 """Runs an instrumented program in wasmtime, as `whammc run --engine=wasmtime` does:
 
-    python3 run-wasmtime.py MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]
+    python3 run-wasmtime.py [--lib=NAME=FILE]... MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]
 
-Needs the package `wasmtime` from PyPI. The program gets WASI (arguments, the environment, standard streams,
+Needs the package `wasmtime` from PyPI. Each --lib is a module that the program imports as NAME; it gets WASI and
+the libraries in front of it, and what the library whammc_runtime writes is the report. The program gets WASI (arguments, the environment, standard streams,
 the current directory as '.') and whammc.write, whose output is put into the file REPORT ('-': standard error);
 of several reports the file gets all. Exports tried: _start, else main. Exit status: the program's; 134 if it
 trapped (after the engine's message on standard error and a last flush); 126 if it could not be loaded; 2 for
@@ -109,6 +110,52 @@ def make_linker(engine, reporter):
     return linker
 
 
+def report_wasi(engine, store, reporter):
+    """A WASI for the runtime that has only standard streams, which all are the report."""
+    linker = wasmtime.Linker(engine)
+    i32, i64 = wasmtime.ValType.i32(), wasmtime.ValType.i64()
+    badf = 8
+
+    def fd_write(caller, _fd, vectors, count, written):
+        memory = caller["memory"]
+
+        def word(at):
+            return int.from_bytes(memory.read(caller, at, at + 4), "little")
+
+        total = 0
+        for at in range(vectors, vectors + 8 * count, 8):
+            start, length = word(at), word(at + 4)
+            reporter.put(memory.read(caller, start, start + length))
+            total += length
+        memory.write(caller, total.to_bytes(4, "little"), written)
+        return 0
+
+    def refuse(*_arguments):
+        return badf
+
+    def define(name, parameters, function, caller=False):
+        kind = wasmtime.FuncType(parameters, [i32])
+        linker.define_func("wasi_snapshot_preview1", name, kind, function, access_caller=caller)
+
+    define("fd_write", [i32] * 4, fd_write, caller=True)
+    define("fd_prestat_get", [i32] * 2, refuse)
+    define("path_open", [i32] * 5 + [i64] * 2 + [i32] * 2, refuse)
+    define("fd_close", [i32], refuse)
+    return linker
+
+
+def load_libraries(engine, store, linker, reporter, libraries):
+    """Instantiates the libraries and gives them to the linker."""
+    for name, file in libraries:
+        module = wasmtime.Module.from_file(engine, file)
+        own = report_wasi(engine, store, reporter) if name == "whammc_runtime" else linker
+        instance = own.instantiate(store, module)
+        initialize = instance.exports(store).get("_initialize")
+        if isinstance(initialize, wasmtime.Func):
+            initialize(store)
+        linker.define_instance(store, name, instance)
+
+
 def execute(store, exports):
     """Runs the program; gives its exit status."""
     for name in ("_initialize", "_start", "main"):
@@ -123,8 +170,11 @@ def execute(store, exports):
 
 
 def main(words):
+    libraries = []
+    while words and words[0].startswith("--lib="):
+        libraries.append(words.pop(0).split("=", 2)[1:])
     if len(words) < 3:
-        say("usage: run-wasmtime.py MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]")
+        say("usage: run-wasmtime.py [--lib=NAME=FILE]... MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]")
         return 2
     engine = make_engine()
     reporter = Reporter(words[1])
@@ -132,7 +182,9 @@ def main(words):
     try:
         module = wasmtime.Module.from_file(engine, words[0])
         try:
-            instance = make_linker(engine, reporter).instantiate(store, module)
+            linker = make_linker(engine, reporter)
+            load_libraries(engine, store, linker, reporter, libraries)
+            instance = linker.instantiate(store, module)
         except wasmtime.WasmtimeError as error:
             say(f"{words[2]}: {str(error).strip()}")
             return NOT_LOADED

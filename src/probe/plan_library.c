@@ -1,0 +1,116 @@
+/*
+ * probe/plan_library.c - what scripts mean by the names of libraries and their functions.
+ */
+#include "probe/plan.h"
+
+bool plan_uses(Plan *plan, uint32_t script, Diags *diags) {
+    const Script *s = plan->scripts.at[script];
+    bool ok = true;
+    for (uint32_t i = 0; i < s->uses.len; i++) {
+        const Use *use = &s->uses.at[i];
+        const Library *lib = library_find(plan->libraries, use->name);
+        ok &= lib && lib->usable;
+        if (lib)
+            continue; /* a library that is not usable was reported */
+        Diag *g = diag(diags, DIAG_UNKNOWN_LIBRARY, use->span, "the library '%.*s' is not given",
+                       STR_ARG(use->name));
+        diag_hint(diags, g, "name its module with --lib %.*s=FILE", STR_ARG(use->name));
+    }
+    return ok;
+}
+
+/* ---- functions ---- */
+
+typedef struct Nearest {
+    Str wanted, name;
+    uint32_t distance;
+} Nearest;
+
+static void consider(void *ctx, Str name) {
+    Nearest *best = ctx;
+    uint32_t d = str_distance(best->wanted, name, best->distance);
+    if (d < best->distance) {
+        best->distance = d;
+        best->name = name;
+    }
+}
+
+static int64_t no_function(const Library *lib, const Expr *call, Diags *diags) {
+    Nearest best = {.wanted = call->name, .distance = (call->name.len + 4) / 3};
+    Diag *g = diag(diags, DIAG_UNKNOWN_FUNCTION, call->name_span,
+                   "the library '%.*s' exports no function '%.*s'", STR_ARG(lib->name),
+                   STR_ARG(call->name));
+    library_each(lib, consider, &best);
+    if (best.name.len)
+        diag_hint(diags, g, "did you mean '%.*s'?", STR_ARG(best.name));
+    return -1;
+}
+
+/* The language's types for those of a function; false if there is none for some. */
+static bool types_of(Plan *plan, LibraryFn *f, const WasmTypeDef *t) {
+    const Type **results = arena_array(&plan->arena, const Type *, t->nresults + 1);
+    f->nparams = t->nparams;
+    f->params = arena_array(&plan->arena, const Type *, t->nparams + 1);
+    bool ok = true;
+    for (uint32_t i = 0; i < t->nparams; i++)
+        ok &= (f->params[i] = library_type(t->params[i])) != NULL;
+    for (uint32_t i = 0; i < t->nresults; i++)
+        ok &= (results[i] = library_type(t->results[i])) != NULL;
+    if (ok && t->nresults > 1)
+        f->result = type_tuple(plan->scripts.at[f->script], results, t->nresults);
+    else
+        f->result = results[0];
+    return ok;
+}
+
+static int64_t no_type(const LibraryFn *f, const Expr *call, const WasmTypeDef *t, Diags *diags) {
+    Buf text = {0};
+    char name[32];
+    for (uint32_t i = 0; i < t->nparams; i++)
+        buf_printf(&text, "%s%s", i ? ", " : "", wasm_type_text(t->params[i], name));
+    buf_str(&text, STR(")"));
+    for (uint32_t i = 0; i < t->nresults; i++)
+        buf_printf(&text, "%s%s", i ? ", " : " -> ", wasm_type_text(t->results[i], name));
+    Diag *g = diag(diags, DIAG_LIBRARY_TYPE, call->name_span,
+                   "'%.*s' of the library '%.*s' cannot be called: it is %.*s(%s", STR_ARG(f->name),
+                   STR_ARG(f->library->name), STR_ARG(f->name), buf_cstr(&text));
+    diag_hint(diags, g, "parameters and results must be i32, i64, f32 or f64");
+    buf_free(&text);
+    return -1;
+}
+
+int64_t plan_library_call(Plan *plan, uint32_t script, const Expr *call, Diags *diags) {
+    Library *lib = library_find(plan->libraries, call->recv);
+    if (!lib || !lib->usable)
+        return -1; /* reported at `use` */
+    int64_t func = library_function(lib, call->name);
+    if (func < 0)
+        return no_function(lib, call, diags);
+    bool runs = call->annotation != ANN_STATIC;
+    for (uint32_t i = 0; i < plan->library_fns.len; i++) {
+        LibraryFn *f = &plan->library_fns.at[i];
+        if (f->library != lib || f->script != script || !str_eq(f->name, call->name))
+            continue;
+        f->runs |= runs;
+        return i;
+    }
+    LibraryFn f = {.script = script, .library = lib, .func = (uint32_t)func, .runs = runs};
+    f.name = wasm_find_export(&lib->module, WASM_SPACE_FUNC, call->name)->name;
+    const WasmTypeDef *t = wasm_func_type(&lib->module, f.func);
+    if (!types_of(plan, &f, t))
+        return no_type(&f, call, t, diags);
+    vec_push(&plan->library_fns, f);
+    return plan->library_fns.len - 1;
+}
+
+bool plan_exported(const Plan *plan, uint32_t script, Str name, Str *library) {
+    const Script *s = plan->scripts.at[script];
+    for (uint32_t i = 0; i < s->uses.len; i++) {
+        const Library *lib = library_find(plan->libraries, s->uses.at[i].name);
+        if (!lib || library_function(lib, name) < 0)
+            continue;
+        *library = lib->name;
+        return true;
+    }
+    return false;
+}
