@@ -27,6 +27,7 @@ EMBEDDED(borrow_file);
 EMBEDDED(borrow_file_values);
 EMBEDDED(import);
 EMBEDDED(math);
+EMBEDDED(bridge);
 
 RuntimeModule runtime_module(RuntimeHost host, bool values) {
     switch (host) {
@@ -42,4 +43,8 @@ RuntimeModule runtime_module(RuntimeHost host, bool values) {
 
 RuntimeModule runtime_arithmetic(void) {
     return MODULE(math);
+}
+
+RuntimeModule runtime_adapters(void) {
+    return MODULE(bridge);
 }

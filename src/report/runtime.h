@@ -45,4 +45,8 @@ RuntimeModule runtime_module(RuntimeHost host, bool values);
 /* Arithmetic for probe code: exports whammc_fmod, imports nothing that it uses. */
 RuntimeModule runtime_arithmetic(void);
 
+/* WASI for libraries inside a program: a complete module that exports functions with the names of
+ * WASI's. What it imports is in stdlib/runtime/bridge.c. */
+RuntimeModule runtime_adapters(void);
+
 #endif

@@ -3,8 +3,8 @@
 #
 # CLANG, WASM_LD and WASM_OPT name the tools. The code has no static data, so it is position independent
 # as it is; --shared makes the linker import memory and stack pointer. wasm-opt removes what the linker adds to
-# every shared module (empty constructors, table imports). host_import.c is linked as an ordinary module, with
-# its own memory and data; math.c uses no memory, so that the import of one goes away.
+# every shared module (empty constructors, table imports). host_import.c and bridge.c are linked as ordinary modules,
+# with memory and data of their own; math.c uses no memory, so that the import of one goes away.
 set -e
 : "${CLANG:=clang}" "${WASM_LD:=wasm-ld}" "${WASM_OPT:=wasm-opt}"
 src=$1 out=$2 host=$3
@@ -21,6 +21,9 @@ host_import.c)
     ;;
 math.c)
     files=$host link=--import-memory
+    ;;
+bridge.c)
+    files=$host link="--stack-first -z stack-size=4096"
     ;;
 esac
 

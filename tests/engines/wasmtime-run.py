@@ -4,7 +4,7 @@ usage: wasmtime [run] [--dir DIR] [--env NAME=VALUE] MODULE.wasm [ARGUMENT...]
        wasmtime --version
 
 A module that exports _start is run as a WASI command. For any other, each ARGUMENT is a call such as
-"add(1,2)"; the results are printed, or "trapped". Afterwards whammc:flush is called if it is exported.
+"add(1,2)"; "2n" is an i64 as "2" is. The results are printed, or "trapped". Afterwards whammc:flush is called if it is exported.
 """
 
 import importlib.metadata
@@ -34,7 +34,7 @@ def call(store, exports, text):
     function = exports[name]
     types = function.type(store).params
     values = [
-        float(word) if str(kind).startswith("f") else int(word)
+        float(word) if str(kind).startswith("f") else int(word.rstrip("n"))
         for word, kind in zip([w for w in arguments.split(",") if w], types)
     ]
     result = function(store, *values)
@@ -75,6 +75,8 @@ def main(words):
     store.set_wasi(wasi)
     linker = wasmtime.Linker(engine)
     linker.define_wasi()
+    if any((i.module, i.name) == ("env", "abort") for i in module.imports):  # AssemblyScript's
+        linker.define_unknown_imports_as_traps(module)
     exports = linker.instantiate(store, module).exports(store)
     status = 0
     if command:

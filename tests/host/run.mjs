@@ -4,7 +4,8 @@
 //        node run.mjs --validate MODULE.wasm        only say whether Node accepts it (exit status 0 or 1)
 //
 // A module that exports _start is run as a WASI command. For any other, each ARGUMENT is a call such as
-// "add(1,2)"; the results are printed, or "trapped". Afterwards whammc:flush is called if it is exported.
+// "add(1,2)"; "2n" is an i64. The results are printed, or "trapped". Afterwards whammc:flush is called if it is
+// exported.
 import { readFileSync, writeSync } from 'node:fs';
 import { WASI } from 'node:wasi';
 
@@ -13,10 +14,11 @@ const print = text => writeSync(1, text + '\n');
 function call(exports, text) {
     const [, name, words] = /^(.*)\((.*)\)$/s.exec(text);
     const numbers = words ? words.split(',') : [];
+    const value = word => word.endsWith('n') ? BigInt(word.slice(0, -1)) : Number(word);
     let result;
     try {
         try {
-            result = exports[name](...numbers.map(Number));
+            result = exports[name](...numbers.map(value));
         } catch (error) {
             if (!(error instanceof TypeError))
                 throw error;
@@ -37,7 +39,10 @@ function run(path, words) {
     const isCommand = WebAssembly.Module.exports(module).some(e => e.name === '_start');
     const wasi = new WASI({ version: 'preview1', args: [path, ...(isCommand ? words : [])], env: {}, preopens: { '.': '.' } });
     const imports = wasi.getImportObject();
-    const env = { log: (...values) => print(`log ${values.join(' ')}`) };
+    const env = {
+        log: (...values) => print(`log ${values.join(' ')}`),
+        abort: () => { throw new WebAssembly.RuntimeError('aborted'); }, // AssemblyScript's
+    };
     const instance = new WebAssembly.Instance(module, { ...imports, env });
     let status = 0;
     if (isCommand) {

@@ -1,0 +1,127 @@
+/*
+ * tests/unit/merge_library.c - makes a library part of a program: merge_library PROGRAM LIBRARY OUT
+ * [FUNCTION...]. The functions (without names: all) are exported from the result under the names
+ * that they have in the library, `_initialize` as well; the library's start function becomes the
+ * start function, the program's is called first. Imports that are not WASI's stay imports.
+ */
+#include <stdio.h>
+
+#include "target/bridge.h"
+#include "wasm/valid.h"
+
+typedef struct File {
+    Buf bytes;
+    WasmModule m;
+} File;
+
+static bool read_file(const char *name, Buf *b) {
+    FILE *f = fopen(name, "rb");
+    size_t n = 1;
+    while (f && n) {
+        buf_reserve(b, 1 << 16);
+        n = fread(b->data + b->len, 1, b->cap - b->len, f);
+        b->len += n;
+    }
+    if (f)
+        fclose(f);
+    return f != NULL;
+}
+
+static bool load(File *f, const char *name, Diags *diags) {
+    if (!read_file(name, &f->bytes))
+        return false;
+    DiagFileId file = diag_file(diags, name, f->bytes.data, f->bytes.len, true);
+    return wasm_read(&f->m, f->bytes.data, f->bytes.len, file, diags) &&
+           wasm_validate(&f->m, diags);
+}
+
+static int64_t resolve(void *ctx, const WasmImport *im) {
+    Bridge *b = ctx;
+    int64_t handle = bridge_import(b, im);
+    return handle == -1 ? wasm_merge_join(b->library, im) : handle;
+}
+
+static bool wanted(Str name, char **names, int n) {
+    for (int i = 0; i < n; i++)
+        if (str_is(name, names[i]))
+            return true;
+    return n == 0;
+}
+
+static bool exports_name(const WasmModule *m, Str name) {
+    for (uint32_t i = 0; i < m->exports.len; i++)
+        if (str_eq(m->exports.at[i].name, name))
+            return true;
+    return false;
+}
+
+/* The program's start function, if it has one, then the library's. */
+static void set_start(WasmModule *m, uint32_t start) {
+    Buf code = {0};
+    buf_u8(&code, 0);
+    if (m->start >= 0) {
+        wasm_put_op(&code, WASM_OP_CALL);
+        buf_uleb(&code, (uint64_t)m->start);
+    }
+    wasm_put_op(&code, WASM_OP_CALL);
+    buf_uleb(&code, start);
+    wasm_put_op(&code, WASM_OP_END);
+    uint32_t type = wasm_add_func_type(m, NULL, 0, NULL, 0);
+    wasm_set_start(m, wasm_add_func(m, type, STR("start"), &code, false));
+}
+
+static bool merge(WasmModule *to, const WasmModule *from, char **names, int n, Diags *diags) {
+    WasmTypes roots = {0};
+    for (uint32_t i = 0; i < from->exports.len; i++) {
+        const WasmExport *e = &from->exports.at[i];
+        if (e->space == WASM_SPACE_FUNC && wanted(e->name, names, n))
+            vec_push(&roots, e->handle);
+    }
+    Bridge bridge;
+    WasmMerge g = {.to = to,
+                   .from = from,
+                   .whole = true,
+                   .resolve = resolve,
+                   .ctx = &bridge,
+                   .prefix = STR("lib.")};
+    bridge_init(&bridge, &g, diags);
+    bool ok = wasm_merge(&g, roots.at, roots.len, diags);
+    for (uint32_t i = 0; ok && i < from->exports.len; i++) {
+        const WasmExport *e = &from->exports.at[i];
+        bool starts = str_is(e->name, "_initialize") && g.initialize >= 0;
+        if (e->space == WASM_SPACE_FUNC && (starts || wanted(e->name, names, n)) &&
+            !exports_name(to, e->name))
+            wasm_add_export(to, e->name, WASM_SPACE_FUNC, g.handles[WASM_SPACE_FUNC][e->handle]);
+    }
+    if (ok && g.start >= 0)
+        set_start(to, (uint32_t)g.start);
+    bridge_free(&bridge);
+    wasm_merge_free(&g);
+    vec_free(&roots);
+    return ok;
+}
+
+int main(int argc, char **argv) {
+    if (argc < 4) {
+        puts("ok 1 - merge_library # SKIP it needs the names of modules");
+        return 0;
+    }
+    File to = {0}, from = {0};
+    Diags diags = {0};
+    Buf out = {0}, messages = {0};
+    bool ok = load(&to, argv[1], &diags) && load(&from, argv[2], &diags) &&
+              merge(&to.m, &from.m, argv + 4, argc - 4, &diags) && wasm_write(&to.m, NULL, &out);
+    FILE *f = ok ? fopen(argv[3], "wb") : NULL;
+    if (f)
+        ok = fwrite(out.data, 1, out.len, f) == out.len && fclose(f) == 0;
+    diag_render_text(&diags, &messages, false);
+    fwrite(messages.data, 1, messages.len, stderr);
+    wasm_module_free(&to.m);
+    wasm_module_free(&from.m);
+    buf_free(&to.bytes);
+    buf_free(&from.bytes);
+    buf_free(&out);
+    buf_free(&messages);
+    diag_free(&diags);
+    return ok && f ? 0 : 1;
+}
