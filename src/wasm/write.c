@@ -145,7 +145,10 @@ static void put_import(const WasmModule *m, Buf *out, const WasmImport *im) {
     }
 }
 
+/* Expressions that are added; there may be none. */
 static void put_expr(Writer *r, Buf *out, const Buf *expr) {
+    if (!expr->len)
+        return;
     WasmCode c = wasm_code(expr->data, expr->len, 0);
     r->ok &= wasm_copy_code(&c, &r->map, out);
 }

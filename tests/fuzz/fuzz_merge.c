@@ -1,7 +1,8 @@
 /*
  * tests/fuzz/fuzz_merge.c - libFuzzer target for merging: what a valid module exports, merged into
- * an empty one, is valid.
+ * an empty one, is valid; and so is a program with a library merged into it.
  */
+#include "target/bridge.h"
 #include "wasm/valid.h"
 
 typedef struct Merging {
@@ -35,8 +36,43 @@ static int64_t resolve(void *ctx, const WasmImport *im) {
     return wasm_add_import_func(x->to, im->module, im->name, type);
 }
 
-static void merge(const WasmModule *from, Diags *diags) {
-    WasmModule to, again;
+/* The roots of all tests: all functions that a module exports. */
+static WasmTypes exported_functions(const WasmModule *from) {
+    WasmTypes roots = {0};
+    for (uint32_t k = 0; k < from->exports.len; k++)
+        if (from->exports.at[k].space == WASM_SPACE_FUNC)
+            vec_push(&roots, from->exports.at[k].handle);
+    return roots;
+}
+
+/* Merges; the result must be valid, or refused with a message. */
+static void merge(WasmMerge *g, Diags *diags) {
+    WasmModule again;
+    WasmTypes roots = exported_functions(g->from);
+    uint32_t half = roots.len / 2;
+    Buf out = {0};
+    /* In two steps, of which the second has to find what the first has copied. */
+    const uint32_t *second = half ? roots.at + half : roots.at;
+    bool ok =
+        wasm_merge(g, roots.at, half, diags) && wasm_merge(g, second, roots.len - half, diags);
+    if (!ok && !diags->errors)
+        abort();
+    for (uint32_t k = 0; ok && k < roots.len; k++)
+        if (g->handles[WASM_SPACE_FUNC][roots.at[k]] >= g->to->funcs.len)
+            abort();
+    if (ok) {
+        if (!wasm_write(g->to, NULL, &out) || !wasm_read(&again, out.data, out.len, 0, diags) ||
+            !wasm_validate(&again, diags))
+            abort();
+        wasm_module_free(&again);
+    }
+    vec_free(&roots);
+    buf_free(&out);
+    wasm_merge_free(g);
+}
+
+static void merge_code(const WasmModule *from, Diags *diags) {
+    WasmModule to;
     wasm_module_init(&to);
     WasmLimits limits = {.min = 1, .page_log2 = 16};
     if (from->memories.len)
@@ -48,30 +84,59 @@ static void merge(const WasmModule *from, Diags *diags) {
                    .resolve = resolve,
                    .ctx = &x,
                    .prefix = STR("m.")};
-    WasmTypes roots = {0};
-    Buf out = {0};
-    for (uint32_t k = 0; k < from->exports.len; k++)
-        if (from->exports.at[k].space == WASM_SPACE_FUNC)
-            vec_push(&roots, from->exports.at[k].handle);
-    if (wasm_merge(&g, roots.at, roots.len, diags)) {
-        if (!wasm_write(&to, NULL, &out) || !wasm_read(&again, out.data, out.len, 0, diags) ||
-            !wasm_validate(&again, diags))
-            abort();
-        wasm_module_free(&again);
-    }
-    vec_free(&roots);
-    buf_free(&out);
-    wasm_merge_free(&g);
+    merge(&g, diags);
     wasm_module_free(&to);
 }
 
+static int64_t resolve_library(void *ctx, const WasmImport *im) {
+    Bridge *b = ctx;
+    int64_t handle = bridge_import(b, im);
+    return handle == -1 ? wasm_merge_join(b->library, im) : handle;
+}
+
+/* A library into a program, both arbitrary. */
+static void merge_library(WasmModule *to, const WasmModule *from, bool memories, Diags *diags) {
+    Bridge bridge;
+    WasmMerge g = {.to = to,
+                   .from = from,
+                   .whole = true,
+                   .keep_memories = memories,
+                   .resolve = resolve_library,
+                   .ctx = &bridge,
+                   .prefix = STR("lib.")};
+    bridge_init(&bridge, &g, diags);
+    merge(&g, diags);
+    bridge_free(&bridge);
+}
+
+/* Where the second of two modules begins; 0 = there is one. */
+static size_t second_module(const uint8_t *bytes, size_t size) {
+    static const uint8_t magic[] = {0, 'a', 's', 'm', 1, 0, 0, 0};
+    for (size_t at = sizeof magic; at + sizeof magic <= size; at++)
+        if (memcmp(bytes + at, magic, sizeof magic) == 0)
+            return at;
+    return 0;
+}
+
+static bool load(WasmModule *m, const uint8_t *bytes, size_t size, Diags *diags) {
+    return wasm_read(m, bytes, size, 0, diags) && wasm_validate(m, diags);
+}
+
+/* One module, which is then both program and library, or two, one after the other. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
+    size_t at = second_module(bytes, size);
     Diags diags = {0};
-    WasmModule m;
-    if (wasm_read(&m, bytes, size, 0, &diags) && wasm_validate(&m, &diags))
-        merge(&m, &diags);
-    wasm_module_free(&m);
+    WasmModule from, to;
+    if (load(&from, bytes + at, size - at, &diags)) {
+        merge_code(&from, &diags);
+        diag_free(&diags);
+        diags = (Diags){0};
+        if (load(&to, bytes, at ? at : size, &diags))
+            merge_library(&to, &from, size & 1, &diags);
+        wasm_module_free(&to);
+    }
+    wasm_module_free(&from);
     diag_free(&diags);
     return 0;
 }
