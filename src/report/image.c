@@ -9,8 +9,14 @@
 #include "report/image.h"
 #include "report/escape.h"
 
+_Static_assert((int)IMAGE_CSV == (int)FORMAT_STYLE_CSV &&
+                   (int)IMAGE_JSON == (int)FORMAT_STYLE_JSON &&
+                   (int)IMAGE_CSV_RFC4180 == (int)FORMAT_STYLE_QUOTED,
+               "formats are in the order of styles");
+
 typedef struct ImageVar {
     ReportKind kind;
+    uint32_t group;
     Str name, whamm_type, wasm_type, script;
 } ImageVar;
 
@@ -27,9 +33,14 @@ typedef struct ImageFunc {
 typedef struct ImageTail {
     uint32_t var, probe;
     bool shared;
+    uint64_t offset; /* of its value behind those of the site rows */
 } ImageTail;
 
 typedef struct ImageGroup {
+    ReportKind kind;
+    Str type, description; /* of tuples */
+    uint32_t row_bytes;    /* of a value */
+    uint32_t id_stride;    /* distance of two records in the layout that the ids stand for */
     Buf rows;
     uint32_t count;
     uint32_t fid, pc, pair; /* of the row before */
@@ -48,11 +59,35 @@ struct Image {
     Vec(ImageFunc) funcs;
     Vec(uint32_t) fids; /* functions with rows; sorted out at the end */
     Vec(ImageTail) tail;
-    ImageGroup groups[REPORT_KINDS];
+    uint64_t tail_bytes;
+    Vec(ImageGroup) groups; /* the kinds, then types of tuples */
+    Map tuple_groups;       /* type -> index in groups */
 };
 
+/* Bytes of a value in the layout that the ids stand for. */
+static uint32_t field_size(ReportKind kind) {
+    switch (kind) {
+    case REPORT_U8:
+    case REPORT_I8:
+    case REPORT_BOOL: return 1;
+    case REPORT_U16:
+    case REPORT_I16: return 2;
+    case REPORT_STR: return 8;
+    default: return image_value_size(kind);
+    }
+}
+
+enum { RECORD_HEAD = 28 };
+
 Image *image_new(void) {
-    return mem_zalloc(sizeof(Image));
+    Image *img = mem_zalloc(sizeof(Image));
+    for (uint32_t k = 0; k < REPORT_KINDS; k++) {
+        ImageGroup g = {.kind = (ReportKind)k,
+                        .row_bytes = image_value_size((ReportKind)k),
+                        .id_stride = RECORD_HEAD + field_size((ReportKind)k)};
+        vec_push(&img->groups, g);
+    }
+    return img;
 }
 
 void image_free(Image *img) {
@@ -66,8 +101,10 @@ void image_free(Image *img) {
     vec_free(&img->funcs);
     vec_free(&img->fids);
     vec_free(&img->tail);
-    for (uint32_t k = 0; k < REPORT_KINDS; k++)
-        buf_free(&img->groups[k].rows);
+    for (uint32_t g = 0; g < img->groups.len; g++)
+        buf_free(&img->groups.at[g].rows);
+    vec_free(&img->groups);
+    map_free(&img->tuple_groups);
     free(img);
 }
 
@@ -75,12 +112,42 @@ static Str keep(Image *img, Str s) {
     return (Str){arena_strndup(&img->arena, s.ptr, s.len), s.len};
 }
 
-uint32_t image_var(Image *img, ReportKind kind, Str name, Str whamm_type, Str wasm_type,
-                   Str script) {
-    ImageVar v = {kind, keep(img, name), keep(img, whamm_type), keep(img, wasm_type),
+/* The group of tuples of this type. */
+static uint32_t tuple_group(Image *img, Str description, Str type) {
+    bool added;
+    uint64_t *index = map_put(&img->tuple_groups, type, img->groups.len, &added);
+    if (!added)
+        return (uint32_t)*index;
+    const uint8_t *d = (const uint8_t *)description.ptr;
+    ImageGroup g = {.kind = REPORT_TUPLE, .type = type, .description = keep(img, description)};
+    g.row_bytes = 8 * format_leaves(d, description.len);
+    g.id_stride = RECORD_HEAD;
+    for (uint32_t i = 0; i < description.len; i++) {
+        if (d[i] == REPORT_TUPLE)
+            i++; /* the number of fields */
+        else
+            g.id_stride += field_size((ReportKind)d[i]);
+    }
+    vec_push(&img->groups, g);
+    return img->groups.len - 1;
+}
+
+uint32_t image_var(Image *img, ReportKind kind, Str description, Str name, Str whamm_type,
+                   Str wasm_type, Str script) {
+    ImageVar v = {kind,
+                  kind,
+                  keep(img, name),
+                  keep(img, whamm_type),
+                  keep(img, wasm_type),
                   keep(img, script)};
+    if (kind == REPORT_TUPLE)
+        v.group = tuple_group(img, description, v.whamm_type);
     vec_push(&img->vars, v);
     return img->vars.len - 1;
+}
+
+uint32_t image_group(const Image *img, uint32_t var) {
+    return img->vars.at[var].group;
 }
 
 uint32_t image_probe(Image *img, Str id) {
@@ -138,7 +205,7 @@ static bool move_pair(Image *img, ImageGroup *g, uint32_t var, uint32_t probe) {
 }
 
 uint32_t image_site_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc) {
-    ImageGroup *g = &img->groups[img->vars.at[var].kind];
+    ImageGroup *g = &img->groups.at[img->vars.at[var].group];
     bool other = move_pair(img, g, var, probe);
     bool jump = fid != g->fid || pc < g->pc;
     uint32_t forward = jump ? pc : pc - g->pc;
@@ -157,6 +224,9 @@ uint32_t image_site_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, 
 }
 
 static uint32_t tail_row(Image *img, ImageTail row) {
+    const ImageGroup *g = &img->groups.at[image_group(img, row.var)];
+    row.offset = img->tail_bytes;
+    img->tail_bytes += g->kind == REPORT_TUPLE ? g->row_bytes : 8;
     vec_push(&img->tail, row);
     return img->tail.len - 1;
 }
@@ -171,8 +241,8 @@ uint32_t image_script_row(Image *img, uint32_t var) {
 
 bool image_is_empty(const Image *img) {
     uint64_t rows = img->tail.len;
-    for (uint32_t k = 0; k < REPORT_KINDS; k++)
-        rows += img->groups[k].count;
+    for (uint32_t g = 0; g < img->groups.len; g++)
+        rows += img->groups.at[g].count;
     return rows == 0;
 }
 
@@ -182,32 +252,62 @@ uint32_t image_value_size(ReportKind kind) {
     return kind == REPORT_U64 || kind == REPORT_I64 || kind == REPORT_F64 ? 8 : 4;
 }
 
-uint64_t image_group_offset(const Image *img, ReportKind kind) {
+/* By kind, then by the type's text. */
+static int compare_groups(const void *a, const void *b) {
+    const ImageGroup *x = *(const ImageGroup *const *)a, *y = *(const ImageGroup *const *)b;
+    if (x->kind != y->kind)
+        return x->kind < y->kind ? -1 : 1;
+    uint32_t n = x->type.len < y->type.len ? x->type.len : y->type.len;
+    int order = n ? memcmp(x->type.ptr, y->type.ptr, n) : 0;
+    return order ? order : (x->type.len > y->type.len) - (x->type.len < y->type.len);
+}
+
+static uint64_t group_bytes(const ImageGroup *g) {
+    return ((uint64_t)g->count * g->row_bytes + 7) & ~(uint64_t)7;
+}
+
+uint32_t image_row_bytes(const Image *img, uint32_t group) {
+    return img->groups.at[group].row_bytes;
+}
+
+uint64_t image_group_offset(const Image *img, uint32_t group) {
+    const ImageGroup *g = &img->groups.at[group];
     uint64_t at = 0;
-    for (uint32_t k = 0; k < (uint32_t)kind; k++) {
-        at += (uint64_t)img->groups[k].count * image_value_size((ReportKind)k);
-        at = (at + 7) & ~(uint64_t)7;
+    for (uint32_t i = 0; i < img->groups.len; i++) {
+        const ImageGroup *other = &img->groups.at[i];
+        if (compare_groups(&other, &g) < 0)
+            at += group_bytes(other);
     }
     return at;
 }
 
-uint32_t image_group_rows(const Image *img, ReportKind kind) {
-    return img->groups[kind].count;
+uint32_t image_group_rows(const Image *img, uint32_t group) {
+    return img->groups.at[group].count;
+}
+
+/* Where the values of shared and script rows begin. */
+static uint64_t tail_start(const Image *img) {
+    uint64_t at = 0;
+    for (uint32_t g = 0; g < img->groups.len; g++)
+        at += group_bytes(&img->groups.at[g]);
+    return at;
 }
 
 uint64_t image_tail_offset(const Image *img, uint32_t row) {
-    return image_group_offset(img, REPORT_KINDS) + (uint64_t)row * 8;
+    return tail_start(img) + (row < img->tail.len ? img->tail.at[row].offset : img->tail_bytes);
 }
 
 uint64_t image_values_size(const Image *img) {
-    return image_tail_offset(img, img->tail.len);
+    return tail_start(img) + img->tail_bytes;
 }
 
 /* ---- the image ---- */
 
 /* How rows look in a format; what is not here are the names of the columns in JSON. */
 typedef struct Layout {
-    Str head, row, sep_fid, sep_pc, row_end;
+    Str first; /* in front of everything if the program may have printed before */
+    Str head, row, sep, sep_fid, sep_pc, row_end;
+    void (*escape)(Buf *out, Str s);
 } Layout;
 
 #define TEXT(literal)                                                                              \
@@ -216,6 +316,7 @@ typedef struct Layout {
 static const Layout layouts[] = {
     [IMAGE_CSV] =
         {
+            TEXT(""),
             TEXT("\n================================= REPORT CSV FLUSH "
                  "====================================\n"
                  "id, id_type, name, whamm_type, wasm_type, script_id, fname, fid, pc, probe_id, "
@@ -223,15 +324,32 @@ static const Layout layouts[] = {
             TEXT(""),
             TEXT(", "),
             TEXT(", "),
+            TEXT(", "),
             TEXT("\n"),
+            escape_csv,
         },
     [IMAGE_JSON] =
         {
             TEXT("\n"),
+            TEXT(""),
             TEXT("{\"id\":"),
+            TEXT(","),
             TEXT("\",\"fid\":"),
             TEXT(",\"pc\":"),
             TEXT("}\n"),
+            escape_json,
+        },
+    [IMAGE_CSV_RFC4180] =
+        {
+            TEXT("\r\n"),
+            TEXT("id,id_type,name,whamm_type,wasm_type,script_id,fname,fid,pc,probe_id,value(s)"
+                 "\r\n"),
+            TEXT(""),
+            TEXT(","),
+            TEXT(","),
+            TEXT(","),
+            TEXT("\r\n"),
+            escape_quoted,
         },
 };
 
@@ -241,19 +359,8 @@ typedef struct Writer {
     Buf *out;
     size_t start; /* of the image in *out */
     Buf scratch;
+    uint32_t *descriptions; /* by group: offset */
 } Writer;
-
-/* Distance of two records of the kind in the layout that the ids stand for. */
-static uint32_t id_stride(ReportKind kind) {
-    switch (kind) {
-    case REPORT_U8:
-    case REPORT_I8:
-    case REPORT_BOOL: return 28 + 1;
-    case REPORT_U16:
-    case REPORT_I16: return 28 + 2;
-    default: return 28 + image_value_size(kind);
-    }
-}
 
 static void put_field(Writer *w, FormatField field, uint64_t v) {
     for (uint32_t i = 0; i < 4; i++)
@@ -278,20 +385,29 @@ static size_t put_scratch(Writer *w) {
     return at;
 }
 
+static const Layout *layout(const Writer *w) {
+    return &layouts[w->options->format];
+}
+
 static bool is_json(const Writer *w) {
     return w->options->format == IMAGE_JSON;
 }
 
 /* One column with a string in it, and what stands before it. */
 static void column(Writer *w, const char *json_name, Str s) {
-    if (is_json(w)) {
-        buf_printf(&w->scratch, ",\"%s\":\"", json_name);
-        escape_json(&w->scratch, s);
+    buf_str(&w->scratch, layout(w)->sep);
+    if (is_json(w))
+        buf_printf(&w->scratch, "\"%s\":\"", json_name);
+    layout(w)->escape(&w->scratch, s);
+    if (is_json(w))
         buf_u8(&w->scratch, '"');
-    } else {
-        buf_str(&w->scratch, STR(", "));
-        escape_csv(&w->scratch, s);
-    }
+}
+
+/* A column that does not apply. */
+static void no_column(Writer *w, const char *json_name) {
+    buf_str(&w->scratch, layout(w)->sep);
+    if (is_json(w))
+        buf_printf(&w->scratch, "\"%s\":null", json_name);
 }
 
 static void var_columns(Writer *w, const ImageVar *v, Str id_type) {
@@ -304,7 +420,9 @@ static void var_columns(Writer *w, const ImageVar *v, Str id_type) {
 
 /* What follows the last column but the value. */
 static void before_value(Writer *w) {
-    buf_str(&w->scratch, is_json(w) ? STR(",\"value\":") : STR(", "));
+    buf_str(&w->scratch, layout(w)->sep);
+    if (is_json(w))
+        buf_str(&w->scratch, STR("\"value\":"));
 }
 
 static void put_message(Writer *w) {
@@ -315,12 +433,14 @@ static void put_message(Writer *w) {
 }
 
 static void put_fixed_part(Writer *w) {
-    uint8_t header[FORMAT_HEADER] = {FORMAT_VERSION, is_json(w) ? FORMAT_FLAG_JSON : 0,
+    uint8_t header[FORMAT_HEADER] = {FORMAT_VERSION, (uint8_t)w->options->format,
                                      (uint8_t)w->options->dest};
     buf_bytes(w->out, header, sizeof header);
-    const Layout *l = &layouts[w->options->format];
-    bool glued = is_json(w) && w->options->dest == REPORT_FILE; /* no program output before it */
-    put_text(w, FORMAT_HEAD, glued ? (Str){"", 0} : l->head);
+    const Layout *l = layout(w);
+    if (w->options->dest != REPORT_FILE)
+        buf_str(&w->scratch, l->first);
+    buf_str(&w->scratch, l->head);
+    put_field(w, FORMAT_HEAD, put_scratch(w));
     put_text(w, FORMAT_PATH, w->options->path);
     put_message(w);
     put_text(w, FORMAT_ROW, l->row);
@@ -334,7 +454,9 @@ static void put_pairs(Writer *w) {
     Vec(uint32_t) vars = {0}, probes = {0};
     for (uint32_t i = 0; i < img->vars.len; i++) {
         var_columns(w, &img->vars.at[i], STR("memaddr"));
-        buf_str(&w->scratch, is_json(w) ? STR(",\"fname\":\"") : STR(", "));
+        buf_str(&w->scratch, layout(w)->sep);
+        if (is_json(w))
+            buf_str(&w->scratch, STR("\"fname\":\""));
         vec_push(&vars, (uint32_t)put_scratch(w));
     }
     for (uint32_t i = 0; i < img->probes.len; i++) {
@@ -385,7 +507,7 @@ static void put_names(Writer *w) {
             f++;
         if (f == img->funcs.len || funcs[f].fid != fids[i])
             continue;
-        (is_json(w) ? escape_json : escape_csv)(&w->scratch, funcs[f].name);
+        layout(w)->escape(&w->scratch, funcs[f].name);
         buf_uleb(w->out, fids[i] - last);
         put_scratch(w);
         last = fids[i];
@@ -394,34 +516,91 @@ static void put_names(Writer *w) {
     free(funcs);
 }
 
+static void put_descriptions(Writer *w) {
+    const Image *img = w->img;
+    w->descriptions = mem_zalloc(img->groups.len * sizeof *w->descriptions);
+    for (uint32_t g = REPORT_KINDS; g < img->groups.len; g++) {
+        w->descriptions[g] = (uint32_t)here(w);
+        buf_name(w->out, img->groups.at[g].description);
+    }
+}
+
 static void put_rows(Writer *w) {
     const Image *img = w->img;
+    const ImageGroup **groups = mem_alloc(img->groups.len * sizeof *groups);
+    uint32_t n = 0;
+    for (uint32_t g = 0; g < img->groups.len; g++)
+        if (img->groups.at[g].count)
+            groups[n++] = &img->groups.at[g];
+    qsort(groups, n, sizeof *groups, compare_groups);
     put_field(w, FORMAT_GROUPS, here(w));
-    for (uint32_t k = 0; k < REPORT_KINDS; k++) {
-        if (img->groups[k].count == 0)
-            continue;
-        w->out->data[w->start + 3]++;
-        buf_u32le(w->out, k | id_stride((ReportKind)k) << 8);
-        buf_u32le(w->out, img->groups[k].count);
+    put_field(w, FORMAT_NGROUPS, n);
+    for (uint32_t g = 0; g < n; g++) {
+        buf_u32le(w->out, groups[g]->kind | groups[g]->id_stride << 16);
+        buf_u32le(w->out, groups[g]->count);
+        buf_u32le(w->out, w->descriptions[groups[g] - img->groups.at]);
     }
     put_field(w, FORMAT_ROWS, here(w));
-    for (uint32_t k = 0; k < REPORT_KINDS; k++)
-        buf_bytes(w->out, img->groups[k].rows.data, img->groups[k].rows.len);
+    for (uint32_t g = 0; g < n; g++)
+        buf_bytes(w->out, groups[g]->rows.data, groups[g]->rows.len);
+    free(groups);
+}
+
+/* How many WebAssembly types a variable takes: "i32" or "(i32; i64)". */
+static uint32_t wasm_types(const ImageVar *v) {
+    Str s = v->wasm_type;
+    if (s.len < 2 || s.ptr[0] != '(')
+        return 1;
+    uint32_t n = s.len > 2;
+    for (uint32_t i = 0; i < s.len; i++)
+        n += s.ptr[i] == ';';
+    return n;
+}
+
+/* "(a; a + 1; a + 2)", or the same word as often. */
+static void put_several(Buf *text, uint32_t n, uint64_t id, const char *word) {
+    buf_u8(text, '(');
+    for (uint32_t i = 0; i < n; i++) {
+        buf_str(text, i ? STR("; ") : STR(""));
+        if (word)
+            buf_str(text, str_of(word));
+        else
+            buf_printf(text, "%llu", (unsigned long long)(id + i));
+    }
+    buf_u8(text, ')');
+}
+
+/* The columns id and id_type; the runtime prints a map's id. */
+static void tail_id(Writer *w, const ImageTail *row, uint64_t id) {
+    const ImageVar *v = &w->img->vars.at[row->var];
+    bool map = !row->shared && v->kind == REPORT_MAP, json = is_json(w);
+    bool several = !row->shared && !json && v->wasm_type.len && v->wasm_type.ptr[0] == '(';
+    Buf types = {0};
+    if (several)
+        put_several(&types, wasm_types(v), 0, "global_id");
+    if (!map)
+        buf_str(&w->scratch, layout(w)->row);
+    if (several)
+        put_several(&w->scratch, wasm_types(v), id, NULL);
+    else if (!map)
+        buf_printf(&w->scratch, "%llu", (unsigned long long)id);
+    Str id_type = row->shared ? STR("memaddr")
+                  : map       ? STR("map_id")
+                  : several   ? (Str){(char *)types.data, (uint32_t)types.len}
+                              : STR("global_id");
+    var_columns(w, v, id_type);
+    buf_free(&types);
 }
 
 static void tail_text(Writer *w, const ImageTail *row, uint64_t id) {
-    const Image *img = w->img;
-    buf_str(&w->scratch, layouts[w->options->format].row);
-    buf_printf(&w->scratch, "%llu", (unsigned long long)id);
-    var_columns(w, &img->vars.at[row->var], row->shared ? STR("memaddr") : STR("global_id"));
-    if (is_json(w))
-        buf_str(&w->scratch, STR(",\"fname\":null,\"fid\":null,\"pc\":null"));
-    else
-        buf_str(&w->scratch, STR(", , , "));
+    tail_id(w, row, id);
+    no_column(w, "fname");
+    no_column(w, "fid");
+    no_column(w, "pc");
     if (row->shared)
-        column(w, "probe", img->probes.at[row->probe]);
+        column(w, "probe", w->img->probes.at[row->probe]);
     else
-        buf_str(&w->scratch, is_json(w) ? STR(",\"probe\":null") : STR(", "));
+        no_column(w, "probe");
     before_value(w);
 }
 
@@ -430,18 +609,22 @@ static void put_tail(Writer *w) {
     put_field(w, FORMAT_TAIL, here(w));
     put_field(w, FORMAT_NTAIL, img->tail.len);
     uint64_t address = 4, global = 0;
-    for (uint32_t k = 0; k < REPORT_KINDS; k++)
-        address += (uint64_t)img->groups[k].count * id_stride((ReportKind)k);
+    for (uint32_t g = 0; g < img->groups.len; g++)
+        address += (uint64_t)img->groups.at[g].count * img->groups.at[g].id_stride;
     for (uint32_t i = 0; i < img->tail.len; i++) {
         const ImageTail *row = &img->tail.at[i];
-        ReportKind kind = img->vars.at[row->var].kind;
+        const ImageVar *v = &img->vars.at[row->var];
+        const ImageGroup *g = &img->groups.at[v->group];
         tail_text(w, row, row->shared ? address : global);
-        buf_u8(w->out, (uint8_t)kind);
+        bool own_id = v->kind == REPORT_MAP && !row->shared;
+        buf_u8(w->out, (uint8_t)(v->kind | (own_id ? FORMAT_TAIL_ID : 0)));
+        if (v->kind == REPORT_TUPLE)
+            buf_name(w->out, g->description);
         put_scratch(w);
         if (row->shared)
-            address += id_stride(kind);
-        else
-            global++;
+            address += g->id_stride;
+        else if (!own_id)
+            global += wasm_types(v);
     }
 }
 
@@ -450,11 +633,14 @@ bool image_finish(const Image *img, const ImageOptions *options, Buf *out) {
         return false;
     Writer w = {.img = img, .options = options, .out = out, .start = out->len};
     put_fixed_part(&w);
+    put_descriptions(&w);
     put_pairs(&w);
     put_names(&w);
     put_rows(&w);
     put_tail(&w);
+    put_field(&w, FORMAT_VALUES, image_values_size(img));
     buf_free(&w.scratch);
+    free(w.descriptions);
     if (here(&w) > UINT32_MAX) {
         out->len = w.start;
         return false;

@@ -8,8 +8,9 @@
  * process.
  *
  *     Image *img = image_new();
- *     uint32_t var = image_var(img, REPORT_I64, STR("count"), STR("i64"), STR("i64"),
- * STR("script0")); uint32_t probe = image_probe(img, STR("12_wasm:opcode:call:before"));
+ *     uint32_t var = image_var(img, REPORT_I64, STR(""), STR("count"), STR("i64"), STR("i64"),
+ *                              STR("script0"));
+ *     uint32_t probe = image_probe(img, STR("12_wasm:opcode:call:before"));
  *     image_func(img, 7, STR("main"));
  *     image_site_row(img, var, probe, 7, 3);
  *     image_finish(img, &(ImageOptions){.format = IMAGE_CSV, .dest = REPORT_STDOUT}, &bytes);
@@ -23,7 +24,8 @@
 #include "base/buf.h"
 #include "../../stdlib/runtime/format.h" /* ReportKind, ReportDest */
 
-typedef enum ImageFormat { IMAGE_CSV, IMAGE_JSON } ImageFormat;
+/* In the order of FormatStyle. */
+typedef enum ImageFormat { IMAGE_CSV, IMAGE_JSON, IMAGE_CSV_RFC4180 } ImageFormat;
 
 typedef struct ImageOptions {
     ImageFormat format;
@@ -31,16 +33,20 @@ typedef struct ImageOptions {
     Str path; /* REPORT_FILE: relative to a preopened directory; at most IMAGE_PATH_MAX bytes */
 } ImageOptions;
 
-enum { IMAGE_PATH_MAX = 1000 };
+enum { IMAGE_PATH_MAX = 1000, IMAGE_MAX_LEAVES = 255 };
 
 typedef struct Image Image;
 
 Image *image_new(void);
 void image_free(Image *img); /* NULL is fine */
 
-/* Describe what rows speak of. Texts are copied. Ids count from 0. */
-uint32_t image_var(Image *img, ReportKind kind, Str name, Str whamm_type, Str wasm_type,
-                   Str script);
+/*
+ * Describe what rows speak of. Texts are copied. Ids count from 0. A tuple has a description (see
+ * stdlib/runtime/values.h), which makes at most IMAGE_MAX_LEAVES leaves; that of others is not
+ * used. A variable that takes several WebAssembly types has them as "(i32; i64)".
+ */
+uint32_t image_var(Image *img, ReportKind kind, Str description, Str name, Str whamm_type,
+                   Str wasm_type, Str script);
 uint32_t image_probe(Image *img, Str id); /* "12_wasm:opcode:call:before" */
 /*
  * The name of a function, in any order, used or not. The first name of a function stands; one
@@ -49,22 +55,36 @@ uint32_t image_probe(Image *img, Str id); /* "12_wasm:opcode:call:before" */
 void image_func(Image *img, uint32_t fid, Str name);
 
 /*
- * A row of a per-site variable, behind the others of its kind; gives its number within its kind.
+ * Site rows come in groups: one for each kind, but for each type of tuples; REPORT_TUPLE itself
+ * stays empty. Groups are in the report in the order of ReportKind, tuples by their types. The
+ * group of a kind has the kind's number.
+ */
+uint32_t image_group(const Image *img, uint32_t var);
+
+/*
+ * A row of a per-site variable, behind the others of its group; gives its number within that.
  * Cheap: one to three bytes if rows come in the order of sites (function, pc).
  */
 uint32_t image_site_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc);
 
-/* A row of a shared variable (probe filled in, place empty), of a script variable (both empty), in
- * this order behind the site rows; gives its number among these. */
+/*
+ * A row of a shared variable (probe filled in, place empty), of a script variable (both empty), in
+ * this order behind the site rows; gives its number among these. The row of a script variable that
+ * is a map has its number, which is the value, as id too.
+ */
 uint32_t image_shared_row(Image *img, uint32_t var, uint32_t probe);
 uint32_t image_script_row(Image *img, uint32_t var);
 
-/* The value area. Offsets are final when all rows have been added. */
-uint32_t image_value_size(ReportKind kind);                     /* bytes a site row takes: 4 or 8 */
-uint64_t image_group_offset(const Image *img, ReportKind kind); /* of the kind's row 0 */
-uint32_t image_group_rows(const Image *img, ReportKind kind);
-uint64_t image_tail_offset(const Image *img,
-                           uint32_t row); /* shared and script rows, 8 bytes each */
+/*
+ * The value area; what is in it is in stdlib/runtime/format.h. Offsets are final when all rows have
+ * been added.
+ */
+uint32_t image_value_size(ReportKind kind); /* bytes a site row takes: 4 or 8; not of tuples */
+uint32_t image_row_bytes(const Image *img, uint32_t group);
+uint64_t image_group_offset(const Image *img, uint32_t group); /* of the group's row 0 */
+uint32_t image_group_rows(const Image *img, uint32_t group);
+/* Shared and script rows, 8 bytes a leaf. */
+uint64_t image_tail_offset(const Image *img, uint32_t row);
 uint64_t image_values_size(const Image *img);
 
 /* Whether there is any row. */
@@ -77,9 +97,13 @@ bool image_is_empty(const Image *img);
 bool image_finish(const Image *img, const ImageOptions *options, Buf *out);
 
 /*
- * Prints the report as the runtime does. `values` has image_values_size() bytes, little endian.
- * Damaged images print less, but are safe as long as the values suffice for the rows they claim.
+ * Prints the report as the runtime does. `values` has image_values_size() bytes, little endian;
+ * strings and maps are in this thread's memory (values_native_memory). Damaged images print less,
+ * but are safe as long as the values have as many bytes as they say.
  */
 void image_render(const uint8_t *image, uint32_t len, const uint8_t *values, Buf *out);
+
+/* Where text of scripts goes in this thread from now on, when it is flushed; NULL = nowhere. */
+void image_text_to(Buf *out);
 
 #endif

@@ -1,10 +1,18 @@
 /*
- * report/render.c - the runtime's formatter, running in the compiler and writing into a buffer.
+ * report/render.c - the runtime's formatter, running in the compiler and writing into a buffer: one
+ * more host.
  */
 #include "report/image.h"
+#include "../../stdlib/runtime/host.h"
+#include "../../stdlib/runtime/values.h"
+
+#include <time.h>
+
+static _Thread_local FormatOut text;
 
 void format_flush(FormatOut *o) {
-    buf_bytes(o->sink, o->data, o->used);
+    if (o->sink)
+        buf_bytes(o->sink, o->data, o->used);
     o->used = 0;
 }
 
@@ -12,5 +20,26 @@ void image_render(const uint8_t *image, uint32_t len, const uint8_t *values, Buf
     FormatOut o;
     o.sink = out;
     o.used = 0;
+    format_flush(&text);
     format_report(&o, image, len, values);
+}
+
+void image_text_to(Buf *out) {
+    text.sink = out;
+}
+
+FormatOut *host_text(void) {
+    return &text;
+}
+
+void host_text_line(void) {}
+
+void values_flush(void) {
+    format_flush(&text);
+}
+
+uint64_t values_now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }

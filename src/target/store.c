@@ -47,7 +47,7 @@ void store_init(Store *s, const Plan *plan) {
             continue;
         s->reports = !plan->by_kind[EVENT_REPORT].len;
         s->image_var[i] =
-            image_var(s->image, kind_of(v), v->decl->name, str_of(v->decl->type->text),
+            image_var(s->image, kind_of(v), STR(""), v->decl->name, str_of(v->decl->type->text),
                       str_of(wasm_type_of(v)), str_of(script));
     }
 }

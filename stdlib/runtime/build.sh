@@ -13,7 +13,7 @@ shift 3
 flags="--target=wasm32 -std=c11 -Oz -ffreestanding -nostdlib -fvisibility=hidden
  -mcpu=mvp -mbulk-memory -mmutable-globals -fno-jump-tables -Wall -Wextra -Werror"
 
-files="$host format.c number.c" link="--experimental-pic --shared"
+files="$host format.c escape.c number.c" link="--experimental-pic --shared"
 case $host in
 host_import.c)
     files="$files host_wasi.c" link="--stack-first -z stack-size=16384"
@@ -28,7 +28,7 @@ bridge.c)
 esac
 
 case " $* " in
-*" -DVALUES "*) files="$files values.c" ;;
+*" -DVALUES "*) files="$files values.c print.c" ;;
 esac
 
 objects=

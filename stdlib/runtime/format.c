@@ -4,6 +4,13 @@
  */
 #include "format.h"
 
+/* Whether values can be more than scalars. */
+#if defined VALUES || !defined __wasm__
+enum { WITH_VALUES = true };
+#else
+enum { WITH_VALUES = false };
+#endif
+
 /* ---- output ---- */
 
 void format_byte(FormatOut *o, uint8_t byte) {
@@ -72,10 +79,11 @@ typedef struct Report {
     FormatOut *out;
     const uint8_t *image;
     uint32_t size;
-    bool json;
-    Reader names;        /* behind the function name that was read last */
-    uint32_t name_fid;   /* its index */
-    const uint8_t *name; /* NULL: none read yet */
+    FormatStyle style;
+    const uint8_t *start, *value, *end; /* the values; the next one */
+    Reader names;                       /* behind the function name that was read last */
+    uint32_t name_fid;                  /* its index */
+    const uint8_t *name;                /* NULL: none read yet */
     uint32_t name_len;
 } Report;
 
@@ -130,9 +138,8 @@ static void print_bool(FormatOut *o, bool v) {
     format_byte(o, 'e');
 }
 
-/* Small kinds are printed from the low bits, whatever stands above them. */
-static void print_value(const Report *p, uint8_t kind, const uint8_t *at) {
-    FormatOut *o = p->out;
+void format_scalar(FormatOut *o, FormatStyle style, uint8_t kind, const uint8_t *at) {
+    bool json = style == FORMAT_STYLE_JSON;
     uint32_t v = load32(at);
     switch (kind) {
     case REPORT_U8: format_u64(o, (uint8_t)v); break;
@@ -141,13 +148,47 @@ static void print_value(const Report *p, uint8_t kind, const uint8_t *at) {
     case REPORT_I16: format_i64(o, (int16_t)v); break;
     case REPORT_U32: format_u64(o, v); break;
     case REPORT_I32: format_i64(o, (int32_t)v); break;
-    case REPORT_F32: format_float(o, v, false, p->json); break;
+    case REPORT_F32: format_float(o, v, false, json); break;
     case REPORT_U64: format_u64(o, load64(at)); break;
     case REPORT_I64: format_i64(o, (int64_t)load64(at)); break;
-    case REPORT_F64: format_float(o, load64(at), true, p->json); break;
+    case REPORT_F64: format_float(o, load64(at), true, json); break;
     default: print_bool(o, v != 0); break;
     }
+}
+
+/* A value's kind, and the description if it is a tuple. */
+typedef struct Kind {
+    uint8_t kind;
+    uint32_t len;
+    const uint8_t *description;
+} Kind;
+
+static bool is_tuple(const Kind *k) {
+    return WITH_VALUES && k->kind == REPORT_TUPLE;
+}
+
+static uint32_t value_bytes(const Kind *k) {
+    if (is_tuple(k))
+        return 8 * format_leaves(k->description, k->len);
+    return kind_is_64(k->kind) ? 8 : 4;
+}
+
+/* Prints the next value and the end of its row; false if there is none. */
+static bool print_value(Report *p, const Kind *k, uint32_t bytes) {
+    if ((size_t)(p->end - p->value) < bytes)
+        return false;
+    if (WITH_VALUES && k->kind > REPORT_BOOL)
+        format_value(p->out, p->style, k->description, k->len, p->value, p->end);
+    else
+        format_scalar(p->out, p->style, k->kind, p->value);
     print_field(p, FORMAT_ROW_END);
+    p->value += bytes;
+    return true;
+}
+
+static void align_value(Report *p) {
+    size_t pad = (size_t)(p->start - p->value) & 7, rest = (size_t)(p->end - p->value);
+    p->value += pad < rest ? pad : rest;
 }
 
 typedef struct Place {
@@ -185,48 +226,74 @@ static void print_row(Report *p, const Place *place, uint64_t id) {
     print_text_at(p, load32(pair + 4));
 }
 
-/* The rows of all groups; gives where the tail's values are, or NULL if the image is damaged. */
-static const uint8_t *print_groups(Report *p, const uint8_t *values) {
-    const uint8_t *image = p->image, *start = values;
-    Reader rows = reader_at(image, p->size, load32(image + FORMAT_ROWS));
-    uint32_t npairs = load32(image + FORMAT_NPAIRS), groups = load32(image + FORMAT_GROUPS);
-    if (load32(image + FORMAT_PAIRS) + (uint64_t)npairs * 12 > p->size ||
-        groups + (uint64_t)image[3] * 8 > p->size)
-        return NULL;
-    uint64_t id = 4;
-    for (uint32_t g = 0; g < image[3]; g++) {
-        const uint8_t *group = image + groups + g * 8;
-        uint8_t kind = group[0];
-        Place place = {.npairs = npairs};
-        names_restart(p);
-        for (uint32_t n = load32(group + 4); n; n--) {
-            if (npairs == 0 || !next_place(p, &rows, &place))
-                return NULL;
-            print_row(p, &place, id);
-            print_value(p, kind, values);
-            values += kind_is_64(kind) ? 8 : 4;
-            id += group[1];
-        }
-        values += (start - values) & 7;
+static bool print_group(Report *p, const uint8_t *group, Reader *rows, uint64_t *id) {
+    Place place = {.npairs = load32(p->image + FORMAT_NPAIRS)};
+    Reader text = reader_at(p->image, p->size, load32(group + 8));
+    Kind k = {.kind = group[0], .len = 1, .description = group};
+    if (is_tuple(&k))
+        k.description = read_text(&text, &k.len);
+    uint32_t bytes = value_bytes(&k);
+    names_restart(p);
+    for (uint32_t n = load32(group + 4); n; n--) {
+        if (place.npairs == 0 || !next_place(p, rows, &place))
+            return false;
+        print_row(p, &place, *id);
+        if (!print_value(p, &k, bytes))
+            return false;
+        *id += group[2] | (uint32_t)group[3] << 8;
     }
-    return values;
+    align_value(p);
+    return true;
+}
+
+/* The rows of all groups; false if the image is damaged. */
+static bool print_groups(Report *p) {
+    const uint8_t *image = p->image;
+    Reader rows = reader_at(image, p->size, load32(image + FORMAT_ROWS));
+    uint32_t npairs = load32(image + FORMAT_NPAIRS), ngroups = load32(image + FORMAT_NGROUPS);
+    uint32_t groups = load32(image + FORMAT_GROUPS);
+    if (load32(image + FORMAT_PAIRS) + (uint64_t)npairs * 12 > p->size ||
+        groups + (uint64_t)ngroups * FORMAT_GROUP > p->size)
+        return false;
+    uint64_t id = 4;
+    for (uint32_t g = 0; g < ngroups; g++)
+        if (!print_group(p, image + groups + g * FORMAT_GROUP, &rows, &id))
+            return false;
+    return true;
+}
+
+/* A row of the tail; false if the image is damaged. */
+static bool print_tail(Report *p, Reader *tail) {
+    Kind k = {.kind = *tail->at & (FORMAT_TAIL_ID - 1), .len = 1};
+    bool id = WITH_VALUES && *tail->at & FORMAT_TAIL_ID;
+    tail->at++;
+    k.description = &k.kind;
+    if (is_tuple(&k))
+        k.description = read_text(tail, &k.len);
+    uint32_t len, bytes = value_bytes(&k);
+    if (id && p->end - p->value >= 4) {
+        print_field(p, FORMAT_ROW);
+        format_u64(p->out, load32(p->value));
+    }
+    const uint8_t *text = read_text(tail, &len);
+    format_bytes(p->out, text, len);
+    if (!print_value(p, &k, bytes))
+        return false;
+    align_value(p);
+    return true;
 }
 
 void format_report(FormatOut *o, const uint8_t *image, uint32_t size, const uint8_t *values) {
     if (size < FORMAT_HEADER || image[0] != FORMAT_VERSION)
         return;
-    Report p = {.out = o, .image = image, .size = size};
-    p.json = image[1] & FORMAT_FLAG_JSON;
+    Report p = {.out = o, .image = image, .size = size, .start = values, .value = values};
+    p.style = (FormatStyle)image[1];
+    p.end = values + load32(image + FORMAT_VALUES);
     print_field(&p, FORMAT_HEAD);
-    values = print_groups(&p, values);
     Reader tail = reader_at(image, size, load32(image + FORMAT_TAIL));
-    for (uint32_t n = load32(image + FORMAT_NTAIL); values && n && tail.at < tail.end; n--) {
-        uint8_t kind = *tail.at++;
-        uint32_t len;
-        const uint8_t *text = read_text(&tail, &len);
-        format_bytes(o, text, len);
-        print_value(&p, kind, values);
-        values += 8;
-    }
+    if (print_groups(&p))
+        for (uint32_t n = load32(image + FORMAT_NTAIL); n && tail.at < tail.end; n--)
+            if (!print_tail(&p, &tail))
+                break;
     format_flush(o);
 }

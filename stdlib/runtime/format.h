@@ -10,20 +10,25 @@
  * already escaped for the wanted format, so nothing here knows CSV from JSON. Offsets count from
  * the image's start.
  *
- *   u8 version, u8 flags, u8 destination, u8 number of groups
+ *   u8 version, u8 style (FormatStyle), u8 destination, u8 0
  *   u32 offsets: see FormatField; the fixed part has FORMAT_HEADER bytes
  *   pairs:   per (variable, probe): u32 text printed between a row's id and its function name,
  *            u32 text printed between its pc and its value, u32 pair that is expected to follow
  *   names:   per named function, ascending: ULEB distance from the one before, text
- *   groups:  u8 kind, u8 stride of ids, u16 0, u32 rows
+ *   groups:  u8 kind, u8 0, u16 stride of ids, u32 rows, u32 text: the description, of tuples
  *   rows:    per row: ULEB (pc << 2 | other_pair << 1 | jump); pc is relative to the row before, or
  * absolute after a jump. jump: SLEB-like zigzag ULEB distance of the function index. other_pair:
  * ULEB pair index (else it is the pair expected after the last one). A group starts as if behind
  *            function 0, pc 0, pair 0.
- *   tail:    per row: u8 kind, text of the row up to the value
+ *   tail:    per row: u8 kind, perhaps with FORMAT_TAIL_ID; of tuples, text: the description; text
+ *            of the row up to the value. With FORMAT_TAIL_ID the value is the row's id too, printed
+ *            between FORMAT_ROW and the text.
  *
- * THE VALUES. Per group in order, from a multiple of 8: 4 bytes a row, 8 for 64-bit kinds. Then,
- * from a multiple of 8, 8 bytes for each tail row.
+ * A description (see values.h) is the kind of each leaf and how they are nested.
+ *
+ * THE VALUES. Per group in order, from a multiple of 8: 4 bytes a row, 8 for 64-bit kinds; 8 for
+ * each leaf of a tuple; for a str its address, for a map its number, 4 bytes each. Then, from a
+ * multiple of 8, each tail row: 8 bytes, or 8 for each leaf of a tuple.
  */
 #ifndef WHAMMC_RUNTIME_FORMAT_H
 #define WHAMMC_RUNTIME_FORMAT_H
@@ -32,7 +37,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FORMAT_VERSION = 1, FORMAT_OUT_SIZE = 4096 };
+enum { FORMAT_VERSION = 2, FORMAT_OUT_SIZE = 4096 };
 
 /* Kinds of values, in the order of the groups. */
 typedef enum ReportKind {
@@ -54,7 +59,15 @@ typedef enum ReportKind {
     REPORT_KINDS,
 } ReportKind;
 
-enum { FORMAT_FLAG_JSON = 1 }; /* numbers without '+', infinities and NaN in quotes */
+/* How values are written. */
+typedef enum FormatStyle {
+    FORMAT_STYLE_CSV,
+    FORMAT_STYLE_JSON,   /* numbers without '+', infinities and NaN in quotes */
+    FORMAT_STYLE_QUOTED, /* CSV as in RFC 4180: strings in quotes if need be, tuples and maps always
+                          */
+} FormatStyle;
+
+enum { FORMAT_TAIL_ID = 128 };
 
 typedef enum ReportDest { REPORT_FILE = 0, REPORT_STDOUT = 1, REPORT_STDERR = 2 } ReportDest;
 
@@ -70,12 +83,16 @@ typedef enum FormatField {
     FORMAT_PAIRS = 32,
     FORMAT_NPAIRS = 36, /* a count */
     FORMAT_NAMES = 40,  /* end where the groups start */
-    FORMAT_GROUPS = 44,
+    FORMAT_GROUPS = 44, /* FORMAT_GROUP bytes each */
     FORMAT_ROWS = 48,
     FORMAT_TAIL = 52,
-    FORMAT_NTAIL = 56, /* a count */
-    FORMAT_HEADER = 60,
+    FORMAT_NTAIL = 56,   /* a count */
+    FORMAT_NGROUPS = 60, /* a count */
+    FORMAT_VALUES = 64,  /* bytes of the values */
+    FORMAT_HEADER = 68,
 } FormatField;
+
+enum { FORMAT_GROUP = 12 };
 
 /* Buffered output. Set `sink` and `used = 0` before use; format_report leaves the buffer flushed.
  */
@@ -97,6 +114,22 @@ const uint8_t *format_text(const uint8_t *image, uint32_t size, FormatField fiel
 /* Writes the whole report. An image of another version writes nothing; a damaged one ends early. */
 void format_report(FormatOut *o, const uint8_t *image, uint32_t size, const uint8_t *values);
 
+/* A value of a kind up to REPORT_BOOL; small ones are in the low bits, whatever stands above. */
+void format_scalar(FormatOut *o, FormatStyle style, uint8_t kind, const uint8_t *at);
+
+/* Text (escape.c). */
+/* Control characters become blanks. */
+void format_csv(FormatOut *o, const uint8_t *p, uint32_t len);
+/* A field of CSV, in quotes if it has to be. */
+void format_quoted(FormatOut *o, const uint8_t *p, uint32_t len);
+/* What stands in a field that is in quotes. */
+void format_in_quotes(FormatOut *o, const uint8_t *p, uint32_t len);
+/* The contents of a JSON string; bytes that are not UTF-8 become U+FFFD. */
+void format_json(FormatOut *o, const uint8_t *p, uint32_t len);
+/* The length of the well-formed UTF-8 sequence at p, 1 to 4 bytes of `len`, or 0; *code is its
+ * code point. No surrogates, no overlong forms. */
+uint32_t format_utf8(const uint8_t *p, size_t len, uint32_t *code);
+
 /* Numbers (number.c). */
 void format_u64(FormatOut *o, uint64_t v);
 void format_i64(FormatOut *o, int64_t v);
@@ -105,5 +138,12 @@ void format_i64(FormatOut *o, int64_t v);
  * those; one digit, '.', the rest, 'e', exponent: +2.5e0 -0e0 +inf NaN.
  */
 void format_float(FormatOut *o, uint64_t bits, bool is_f64, bool json);
+
+/* Anything (print.c): the value with this description, whose leaves are at `leaves`, 8 bytes each.
+ * Nothing is read from `end` on. */
+void format_value(FormatOut *o, FormatStyle style, const uint8_t *description, uint32_t len,
+                  const uint8_t *leaves, const uint8_t *end);
+/* How many leaves a description has. */
+uint32_t format_leaves(const uint8_t *description, uint32_t len);
 
 #endif

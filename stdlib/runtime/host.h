@@ -4,8 +4,10 @@
  * Each host is a module that can be placed anywhere: it imports env.memory and env.__stack_pointer
  * (and what its host offers), exports `whammc_report`, and keeps nothing in memory: no data, no
  * table, no start function. All it needs is the stack, HOST_STACK bytes below __stack_pointer; what
- * must outlive a call is in Wasm globals. tests/runtime checks this. Only host_import.c is
- * different: a module with a memory of its own.
+ * must outlive a call is in Wasm globals. tests/runtime checks this.
+ *
+ * Compiled with VALUES it has what values.h declares too, and keeps its state in memory, which it
+ * has to itself. host_import.c is different: a module with a memory of its own, with values.
  */
 #ifndef WHAMMC_RUNTIME_HOST_H
 #define WHAMMC_RUNTIME_HOST_H
@@ -19,6 +21,15 @@ enum { HOST_STACK = 16384 };
 
 /* Formats the report of the image at `image`, `len` bytes, with the values, and writes it. */
 void whammc_report(const uint8_t *image, uint32_t len, const uint8_t *values);
+
+/* With values, a host has text too. */
+
+/* Where scripts put text: something of the host's that begins with a FormatOut, zeros at start. */
+FormatOut *host_text(void);
+/* A line of it is complete: the time to show it, if somebody is waiting. */
+void host_text_line(void);
+/* The image that says where text goes, or NULL (values.c). */
+const uint8_t *values_image(uint32_t *len);
 
 #ifdef HOST_IMPORT
 /* Writes to standard error. */

@@ -7,20 +7,26 @@
  *
  *   open(image bytes, value bytes)   begins a report and forgets one that was not closed
  *   put32(i32), put64(i64)           the next 4 or 8 bytes, little endian: first the image, filled
- * up to a multiple of 8, then the values. More than announced is ignored close() writes the report
+ *                                    up to a multiple of 8, then the values. More than announced is
+ *                                    ignored
+ *   close()                          writes the report
  *
- * Nothing is kept between reports but the memory they were built in, so that several programs can
- * import the same instance. Linked with host_wasi.c, compiled with HOST_IMPORT.
+ * Nothing is kept between such reports but the memory they were built in, so that several programs
+ * can import the same instance.
+ *
+ * What values.h declares is there for programs whose scripts have strings, maps or text; those need
+ * an instance each. At start they call
+ *
+ *   setup(maps)                      makes maps with numbers from 0, which live for the whole run
+ *   open, put64 ..., setup_text()    text goes where this image says; no report is written
+ *
+ * Linked with host_wasi.c, compiled with HOST_IMPORT.
  */
-#include "host.h"
-
-/* One page less than there can be, so that the address behind the end is a 32-bit number too. */
-enum { PAGE = 65536, MAX_PAGES = 65535 };
-
-extern uint8_t __heap_base; /* of the linker: our memory is free from here */
+#include "memory.h"
 
 static uint8_t *image, *next, *end;
 static uint32_t image_len;
+static uint32_t block, block_size; /* what a report is built in */
 
 #define SAY(text) host_message((const uint8_t *)(text), sizeof(text) - 1)
 
@@ -28,26 +34,28 @@ static uint64_t align8(uint64_t n) {
     return (n + 7) & ~(uint64_t)7;
 }
 
-/* Makes the memory reach up to address `to`. */
-static bool reach(uint64_t to) {
-    uint64_t pages = (to + PAGE - 1) / PAGE, have = __builtin_wasm_memory_size(0);
-    if (pages > MAX_PAGES)
-        return false;
-    return pages <= have || __builtin_wasm_memory_grow(0, pages - have) != (size_t)-1;
+/* Makes the block hold n bytes. */
+static bool reach(uint64_t n) {
+    if (n <= block_size)
+        return true;
+    if (block)
+        values_mem_free(block);
+    block = n <= UINT32_MAX ? values_mem_alloc((uint32_t)n) : 0;
+    block_size = block ? (uint32_t)n : 0;
+    return block;
 }
 
 EXPORT("open") void import_open(uint32_t image_bytes, uint32_t value_bytes);
 void import_open(uint32_t image_bytes, uint32_t value_bytes) {
-    uint64_t from = align8((uintptr_t)&__heap_base);
-    uint64_t to = from + align8(image_bytes) + value_bytes;
+    uint64_t bytes = align8(image_bytes) + value_bytes;
     image = next = end = NULL;
     image_len = image_bytes;
-    if (!reach(to)) {
+    if (!reach(bytes ? bytes : 1)) {
         SAY("whammc: not enough memory for the report\n");
         return;
     }
-    image = next = (uint8_t *)(uintptr_t)from;
-    end = (uint8_t *)(uintptr_t)to;
+    image = next = at(block);
+    end = image + bytes;
 }
 
 static bool room(uint32_t bytes) {
@@ -70,15 +78,38 @@ void import_put64(uint64_t v) {
     next += sizeof v;
 }
 
-EXPORT("close") void import_close(void);
-void import_close(void) {
-    if (!image)
-        return;
+/* Whether the image is complete and one of ours; says what is wrong. */
+static bool is_good(void) {
     if (next != end)
         SAY("whammc: the report is incomplete and is left out\n");
     else if (image_len < FORMAT_HEADER || image[0] != FORMAT_VERSION)
         SAY("whammc: the program was instrumented for another version of the runtime module\n");
     else
+        return true;
+    return false;
+}
+
+EXPORT("close") void import_close(void);
+void import_close(void) {
+    if (image && is_good())
         whammc_report(image, image_len, image + align8(image_len));
     image = next = end = NULL;
+}
+
+EXPORT("setup_text") void import_setup_text(void);
+void import_setup_text(void) {
+    if (image && is_good()) {
+        V->image = block;
+        V->image_len = image_len;
+        block = block_size = 0; /* it stays */
+    }
+    image = next = end = NULL;
+}
+
+EXPORT("setup") void import_setup(uint32_t maps);
+void import_setup(uint32_t maps) {
+    uint64_t bytes = (uint64_t)maps * VALUES_MAP_HEADER;
+    V->maps = values_block(bytes);
+    V->nmaps = maps;
+    __builtin_memset(at(V->maps), 0, (size_t)bytes);
 }

@@ -2,7 +2,8 @@
  * runtime/host_js.c - the report goes piece by piece to the imported whammc.write(ptr, len).
  *
  * The pointer is into the memory that the runtime lives in, exported as "whammc:memory". An empty
- * piece ends the report.
+ * piece ends the report. Text goes the same way, when there is a bufferful, in front of a report,
+ * and at values_flush, which ends it with an empty piece.
  */
 #include "host.h"
 
@@ -18,6 +19,32 @@ EXPORT("whammc_report")
 void whammc_report(const uint8_t *image, uint32_t len, const uint8_t *values) {
     FormatOut out;
     out.used = 0;
+#ifdef VALUES
+    format_flush(host_text());
+#endif
     format_report(&out, image, len, values);
     host_write(out.data, 0);
 }
+
+#ifdef VALUES
+#include "values.h"
+
+IMPORT("whammc", "now") double host_now(void); /* milliseconds */
+
+FormatOut *host_text(void) {
+    return (FormatOut *)VALUES_TEXT;
+}
+
+void host_text_line(void) {}
+
+EXPORT("whammc_flush")
+void values_flush(void) {
+    format_flush(host_text());
+    host_write(host_text()->data, 0);
+}
+
+EXPORT("whammc_now_ns")
+uint64_t values_now_ns(void) {
+    return (uint64_t)(host_now() * 1e6);
+}
+#endif

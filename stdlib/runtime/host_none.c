@@ -5,6 +5,9 @@
  * Each report replaces the one before. The text grows in fresh pages at the end of the memory; if
  * somebody else has taken the pages behind it, it is moved. If the memory cannot grow the report is
  * cut.
+ *
+ * With values, what scripts print comes to the same place, and stays: a report replaces the one
+ * before if nothing was printed since. The place is a block of the heap.
  */
 #include "host.h"
 
@@ -18,6 +21,25 @@ static uint8_t *address(uint32_t at) {
     return (uint8_t *)(uintptr_t)at;
 }
 
+#ifdef VALUES
+#include "values.h"
+
+GLOBAL uint32_t kept; /* bytes that the next report does not replace */
+
+static bool grow(uint32_t need) {
+    uint32_t cap = need > 2 * text_cap ? need : 2 * text_cap, to = values_mem_alloc(cap);
+    if (!to)
+        to = values_mem_alloc(cap = need);
+    if (!to)
+        return false;
+    __builtin_memcpy(address(to), address(text), text_len);
+    if (text)
+        values_mem_free(text);
+    text = to;
+    text_cap = cap;
+    return true;
+}
+#else
 static bool grow(uint32_t need) {
     uint32_t pages = __builtin_wasm_memory_size(0), more = (need - text_cap + PAGE - 1) / PAGE;
     uint32_t end = pages * PAGE;
@@ -35,6 +57,7 @@ static bool grow(uint32_t need) {
     text_cap = more * PAGE;
     return true;
 }
+#endif
 
 void format_flush(FormatOut *o) {
     uint32_t len = o->used;
@@ -43,13 +66,22 @@ void format_flush(FormatOut *o) {
         return;
     __builtin_memcpy(address(text + text_len), o->data, len);
     text_len += len;
+#ifdef VALUES
+    if (o == host_text())
+        kept = text_len;
+#endif
 }
 
 EXPORT("whammc_report")
 void whammc_report(const uint8_t *image, uint32_t len, const uint8_t *values) {
     FormatOut out;
     out.used = 0;
+#ifdef VALUES
+    values_flush();
+    text_len = kept;
+#else
     text_len = 0;
+#endif
     format_report(&out, image, len, values);
 }
 
@@ -62,3 +94,22 @@ EXPORT("whammc_report_len") uint32_t whammc_report_len(void);
 uint32_t whammc_report_len(void) {
     return text_len;
 }
+
+#ifdef VALUES
+FormatOut *host_text(void) {
+    return (FormatOut *)VALUES_TEXT;
+}
+
+void host_text_line(void) {}
+
+EXPORT("whammc_flush")
+void values_flush(void) {
+    if (host_text()->used)
+        format_flush(host_text());
+}
+
+EXPORT("whammc_now_ns")
+uint64_t values_now_ns(void) {
+    return 0;
+}
+#endif

@@ -9,8 +9,14 @@
  * memories, made by the compiler, not by a host. The program's memory must have a page.
  *   HOST_FILE    reports to files: imports path_open, fd_prestat_get and fd_close besides fd_write.
  *   HOST_IMPORT  part of the module that programs import, see host_import.c
+ *   VALUES       text of scripts, and the clock. Text goes out line by line; into a file when there
+ *                is a bufferful, before a report, and at values_flush, and the file is open only
+ * then
  */
 #include "host.h"
+#ifdef VALUES
+#include "values.h"
+#endif
 
 #define WASI(name) IMPORT("wasi_snapshot_preview1", name)
 
@@ -26,6 +32,11 @@ WASI("fd_prestat_get") uint32_t wasi_fd_prestat_get(uint32_t fd, uint32_t presta
 WASI("fd_close") uint32_t wasi_fd_close(uint32_t fd);
 #endif
 
+#ifdef VALUES
+WASI("clock_time_get")
+uint32_t wasi_clock_time_get(uint32_t clock, uint64_t precision, uint32_t time);
+#endif
+
 enum { BORROW_AT = 1024, BORROW_SIZE = 1024, AREA_HEAD = 16, AREA_DATA = BORROW_SIZE - AREA_HEAD };
 
 /* What WASI sees of us during a call. */
@@ -38,7 +49,7 @@ typedef struct Area {
 
 typedef struct State {
     FormatOut out; /* first, so that its address is the state's */
-    uint32_t fd;
+    uint32_t fd;   /* 0: not open, this is the state of text */
     Area area;
 #ifdef HOST_BORROW
     Area saved;
@@ -103,8 +114,18 @@ static void write_all(State *s, const uint8_t *p, uint32_t len) {
     }
 }
 
+#ifdef VALUES
+static void write_text(State *s);
+#endif
+
 void format_flush(FormatOut *o) {
-    write_all((State *)o, o->data, o->used);
+    State *s = (State *)o;
+#ifdef VALUES
+    if (s->fd == 0)
+        write_text(s);
+    else
+#endif
+        write_all(s, o->data, o->used);
     o->used = 0;
 }
 
@@ -143,6 +164,26 @@ static bool to_file(State *s, const uint8_t *image, uint32_t size) {
 }
 #endif
 
+/* Makes `fd` what the image says; true if it is to be closed. */
+static bool open_destination(State *s, const uint8_t *image, uint32_t len) {
+    s->fd = image[2] == REPORT_STDOUT ? REPORT_STDOUT : REPORT_STDERR;
+#ifdef HOST_FILE
+    return image[2] == REPORT_FILE && to_file(s, image, len);
+#else
+    (void)len;
+    return false;
+#endif
+}
+
+static void close_destination(const State *s, bool file) {
+#ifdef HOST_FILE
+    if (file)
+        wasi_fd_close(s->fd);
+#else
+    (void)s, (void)file;
+#endif
+}
+
 #ifdef HOST_IMPORT
 void host_message(const uint8_t *text, uint32_t len) {
     State s;
@@ -156,14 +197,82 @@ void whammc_report(const uint8_t *image, uint32_t len, const uint8_t *values) {
     State s;
     if (len < FORMAT_HEADER)
         return;
-    s.out.used = 0;
-    s.fd = image[2] == REPORT_STDOUT ? REPORT_STDOUT : REPORT_STDERR;
-#ifdef HOST_FILE
-    bool file = image[2] == REPORT_FILE && to_file(&s, image, len);
+#ifdef VALUES
+    values_flush();
 #endif
+    s.out.used = 0;
+    bool file = open_destination(&s, image, len);
     format_report(&s.out, image, len, values);
-#ifdef HOST_FILE
-    if (file)
-        wasi_fd_close(s.fd);
+    close_destination(&s, file);
+}
+
+/* ---- text and the clock ---- */
+
+#ifdef VALUES
+#ifdef HOST_IMPORT
+static State text;
+#else
+enum { TEXT_SIZE = VALUES_STACK_END - VALUES_TEXT };
+_Static_assert(sizeof(State) <= TEXT_SIZE, "the state of text has its place");
+#endif
+
+static void write_text(State *s) {
+    uint32_t len;
+    const uint8_t *image = values_image(&len);
+    if (!s->out.used)
+        return;
+    bool file = false;
+    if (image)
+        file = open_destination(s, image, len);
+    else
+        s->fd = REPORT_STDERR;
+    write_all(s, s->out.data, s->out.used);
+    close_destination(s, file);
+    s->fd = 0;
+}
+
+FormatOut *host_text(void) {
+#ifdef HOST_IMPORT
+    return &text.out;
+#else
+    return (FormatOut *)VALUES_TEXT;
 #endif
 }
+
+void host_text_line(void) {
+    uint32_t len;
+    const uint8_t *image = values_image(&len);
+    if (!image || image[2] != REPORT_FILE)
+        format_flush(host_text());
+}
+
+#ifdef HOST_IMPORT
+EXPORT("flush")
+#else
+EXPORT("whammc_flush")
+#endif
+void values_flush(void) {
+    format_flush(host_text());
+}
+
+#ifdef HOST_IMPORT
+EXPORT("now_ns")
+#else
+EXPORT("whammc_now_ns")
+#endif
+uint64_t values_now_ns(void) {
+    enum { MONOTONIC = 1 };
+    uint64_t now = 0;
+#ifdef HOST_BORROW
+    uint64_t saved;
+    app_copy_in(&saved, BORROW_AT, sizeof saved);
+    bool ok = wasi_clock_time_get(MONOTONIC, 1, BORROW_AT) == 0;
+    if (ok)
+        app_copy_in(&now, BORROW_AT, sizeof now);
+    app_copy_out(BORROW_AT, &saved, sizeof saved);
+    return now;
+#else
+    return wasi_clock_time_get(MONOTONIC, 1, (uint32_t)(uintptr_t)&now) == 0 ? now : 0;
+#endif
+}
+#endif

@@ -26,7 +26,6 @@ enum { BLOCK_CLASSES = 56 };
 
 typedef struct Values {
     uint32_t heap, maps, nmaps, image, image_len; /* ValuesField */
-    uint32_t text_buffer;                         /* the import module: block of `image` */
     uint32_t free_block[BLOCK_CLASSES];           /* given back, linked by their first word */
     /* Contents of strings: u32 address (0 = free), u32 hash, in open addressing. */
     uint32_t strings, nstrings, string_slots;

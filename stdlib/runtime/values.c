@@ -76,6 +76,11 @@ static bool reach(uint64_t to) {
 INLINE void heap_start(void) {}
 #endif
 
+const uint8_t *values_image(uint32_t *len) {
+    *len = V->image_len;
+    return V->image && *len >= FORMAT_HEADER ? at(V->image) : NULL;
+}
+
 static uint64_t align8(uint64_t n) {
     return (n + 7) & ~(uint64_t)7;
 }
@@ -570,17 +575,5 @@ void values_store32(uint32_t address, uint32_t v) {
 VALUES_EXPORT(store64)
 void values_store64(uint32_t address, uint64_t v) {
     set64(address, v);
-}
-#endif
-
-#ifdef HOST_IMPORT
-VALUES_EXPORT(setup) void values_setup(uint32_t nmaps);
-void values_setup(uint32_t nmaps) {
-    heap_start();
-    uint64_t bytes = (uint64_t)nmaps * VALUES_MAP_HEADER;
-    uint32_t maps = values_block(bytes);
-    __builtin_memset(at(maps), 0, (size_t)bytes);
-    V->maps = maps;
-    V->nmaps = nmaps;
 }
 #endif

@@ -32,7 +32,7 @@ static bool write_file(const char *dir, const char *name, const char *ext, const
 }
 
 static const char *const kind_names[SCALARS] = {"u8",  "i8",  "u16", "i16", "u32", "i32",
-                                                     "f32", "u64", "i64", "f64", "bool"};
+                                                "f32", "u64", "i64", "f64", "bool"};
 
 static const char *wasm_type(ReportKind kind) {
     if (kind == REPORT_F32 || kind == REPORT_F64)
@@ -45,7 +45,7 @@ static void fill(Image *img, uint32_t rows) {
     uint32_t vars[2 * SCALARS], probes[3];
     for (uint32_t i = 0; i < 2 * SCALARS; i++) {
         ReportKind kind = (ReportKind)(i % SCALARS);
-        vars[i] = image_var(img, kind, i < SCALARS ? STR("count") : STR("other"),
+        vars[i] = image_var(img, kind, STR(""), i < SCALARS ? STR("count") : STR("other"),
                             str_of(kind_names[kind]), str_of(wasm_type(kind)), STR("script0"));
     }
     probes[0] = image_probe(img, STR("1_wasm:opcode:call:before"));
@@ -60,8 +60,8 @@ static void fill(Image *img, uint32_t rows) {
         }
         pc += (r >> 20) % (r % 5 ? 9 : 3000);
         for (uint32_t n = 0; n < 1 + (r >> 40) % 3; n++)
-            image_site_row(img, vars[next_random() % (2 * SCALARS)], probes[(r >> 50) % 3],
-                           fid, pc);
+            image_site_row(img, vars[next_random() % (2 * SCALARS)], probes[(r >> 50) % 3], fid,
+                           pc);
         if (r % 32 == 0) {
             Str odd = r % 64 ? STR("a, \"b\"\\\n\x01") : STR("\xff\xc3\xa9 caf\xc3\xa9");
             image_func(img, fid, r % 96 ? STR("plain") : odd);

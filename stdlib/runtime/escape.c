@@ -1,0 +1,84 @@
+/*
+ * runtime/escape.c - arbitrary bytes as text in reports.
+ */
+#include "format.h"
+
+void format_csv(FormatOut *o, const uint8_t *p, uint32_t len) {
+    for (; len; len--, p++)
+        format_byte(o, *p < 0x20 || *p == 0x7f ? ' ' : *p);
+}
+
+void format_in_quotes(FormatOut *o, const uint8_t *p, uint32_t len) {
+    for (; len; len--, p++) {
+        if (*p == '"')
+            format_byte(o, '"');
+        format_byte(o, *p);
+    }
+}
+
+void format_quoted(FormatOut *o, const uint8_t *p, uint32_t len) {
+    bool quotes = false;
+    for (uint32_t i = 0; i < len; i++)
+        quotes |= p[i] == '"' || p[i] == ',' || p[i] == '\n' || p[i] == '\r';
+    if (!quotes) {
+        format_bytes(o, p, len);
+        return;
+    }
+    format_byte(o, '"');
+    format_in_quotes(o, p, len);
+    format_byte(o, '"');
+}
+
+uint32_t format_utf8(const uint8_t *p, size_t n, uint32_t *code) {
+    uint8_t first = n ? p[0] : 0xff;
+    uint32_t len = first < 0x80 ? 1 : first < 0xc0 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+    if (len == 0 || first > 0xf4 || len > n)
+        return 0;
+    uint32_t c = len == 1 ? first : first & (0x7fu >> len);
+    for (uint32_t i = 1; i < len; i++) {
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+        c = c << 6 | (p[i] & 0x3f);
+    }
+    uint32_t least = len == 1 ? 0 : len == 2 ? 0x80 : len == 3 ? 0x800 : 0x10000;
+    if (c < least || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+        return 0;
+    *code = c;
+    return len;
+}
+
+static void json_escape(FormatOut *o, uint8_t c) {
+    format_byte(o, '\\');
+    switch (c) {
+    case '"':
+    case '\\': format_byte(o, c); return;
+    case '\n': format_byte(o, 'n'); return;
+    case '\r': format_byte(o, 'r'); return;
+    case '\t': format_byte(o, 't'); return;
+    default: break;
+    }
+    format_byte(o, 'u');
+    format_byte(o, '0');
+    format_byte(o, '0');
+    format_byte(o, '0' + (c >> 4));
+    uint8_t low = c & 15;
+    format_byte(o, low < 10 ? '0' + low : 'a' + (low - 10));
+}
+
+void format_json(FormatOut *o, const uint8_t *p, uint32_t n) {
+    while (n) {
+        uint32_t code, len = format_utf8(p, n, &code);
+        if (len == 0) {
+            format_byte(o, 0xef);
+            format_byte(o, 0xbf);
+            format_byte(o, 0xbd);
+            len = 1;
+        } else if (len == 1 && (*p < 0x20 || *p == 0x7f || *p == '"' || *p == '\\')) {
+            json_escape(o, *p);
+        } else {
+            format_bytes(o, p, len);
+        }
+        p += len;
+        n -= len;
+    }
+}
