@@ -106,8 +106,13 @@ void diag_label(Diags *d, Diag *g, Span span, const char *format, ...) {
         return;
     va_list args;
     va_start(args, format);
-    vec_push(&g->labels, (DiagLabel){span, format_message(&d->arena, format, args)});
+    DiagLabel label = {span, format_message(&d->arena, format, args)};
     va_end(args);
+    for (uint32_t i = 0; i < g->labels.len; i++)
+        if (g->labels.at[i].span.file == span.file && g->labels.at[i].span.start == span.start &&
+            strcmp(g->labels.at[i].text, label.text) == 0)
+            return;
+    vec_push(&g->labels, label);
 }
 
 void diag_hint(Diags *d, Diag *g, const char *format, ...) {

@@ -77,6 +77,7 @@ DiagFileId diag_file(Diags *d, const char *name, const void *text, size_t len, b
  */
 Diag *diag(Diags *d, DiagTag tag, Span span, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+/* Adds a second place; the same text at the same place only once. */
 void diag_label(Diags *d, Diag *g, Span span, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void diag_hint(Diags *d, Diag *g, const char *format, ...) __attribute__((format(printf, 3, 4)));

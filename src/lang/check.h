@@ -5,6 +5,7 @@
  *   check_stmt.c     statements
  *   check_expr.c     expressions: operators, casts, conditionals, fields
  *   check_literal.c  literals and the types they take from their context
+ *   check_explain.c  where types come from, for messages
  *   check_call.c     calls: functions, built-ins, libraries, string methods
  *   check_name.c     declarations, resolution, "did you mean"
  *
@@ -66,8 +67,10 @@ bool check_tell(Check *c, Str name, Span span, bool function);
 const char *check_places(const Check *c);
 /* The bound (name: type) of the rule for a name, or NULL. */
 const TypeBound *check_type_bound(const Check *c, Str name);
-/* Adds "did you mean" for a name that is not known; gives whether something similar is known. */
-bool check_suggest(Check *c, Diag *g, Str name, bool functions);
+typedef enum Near { NEAR_NAMES, NEAR_FUNCTIONS, NEAR_LIBRARIES } Near;
+/* Adds "did you mean" for a name that is not known; gives whether something similar is known.
+ * NEAR_LIBRARIES: what can stand before a dot. */
+bool check_suggest(Check *c, Diag *g, Str name, Near what);
 /* Checks the type bounds of the probe's rule. */
 void check_bounds(Check *c);
 /* A type that can be stored: no map as key or in a tuple. */
@@ -79,15 +82,15 @@ void check_storable(Check *c, const Type *t, Span span);
 const Type *check_expr(Check *c, Expr *e, const Type *want);
 /* The same, but the expression must have a value. */
 const Type *check_value(Check *c, Expr *e, const Type *want);
-/* A value of exactly type `want`; `what` says for whom ("'x'", "argument 1 of 'f'"). Gives whether
- * it fits. `origin` is the place that says so, `origin_text` what it says; NO_SPAN if there is
- * none. */
-bool check_expect(Check *c, Expr *e, const Type *want, const char *what, Span origin,
-                  const char *origin_text);
+/* A value of exactly type `want`; `what` says for whom ("'x'", "argument 1 of 'f'"). NULL if it
+ * fits, else the message, to which the caller adds what wants that type. */
+Diag *check_expect(Check *c, Expr *e, const Type *want, const char *what);
 /* A value that must be bool. */
 void check_condition(Check *c, Expr *e, const char *what);
-/* Adds to a message where the type of e comes from. */
+/* Adds to a message where the type of e comes from: for an operation, its operand that decides. */
 void check_explain(Check *c, Diag *g, const Expr *e);
+/* The same of what e names (NAME, INDEX, FIELD). */
+void check_explain_name(Check *c, Diag *g, const Expr *e);
 bool type_fits(const Type *a, const Type *b);
 
 /* ---- literals ---- */

@@ -11,7 +11,7 @@ typedef struct Callee {
     Str name;
     const Type *const *params;
     uint32_t nparams;
-    Span origin; /* the definition, if it is in a script */
+    const Fn *fn; /* of the script, or NULL */
 } Callee;
 
 static void check_arg(Check *c, Expr *arg, const Callee *callee, uint32_t i) {
@@ -28,19 +28,40 @@ static void check_arg(Check *c, Expr *arg, const Callee *callee, uint32_t i) {
     char what[96];
     snprintf(what, sizeof what, "argument %u of '%.*s'", i + 1,
              callee->name.len > 50 ? 50 : (int)callee->name.len, callee->name.ptr);
-    check_expect(c, arg, want, what, callee->origin, "the function is defined here");
+    Diag *g = check_expect(c, arg, want, what);
+    if (g && callee->fn)
+        diag_label(c->diags, g, callee->fn->params[i]->type_span, "'%.*s' takes %s here",
+                   STR_ARG(callee->name), want->text);
+}
+
+/* "(i32, bool)" */
+static void put_params(Buf *out, const Callee *callee) {
+    buf_u8(out, '(');
+    for (uint32_t i = 0; i < callee->nparams; i++)
+        buf_printf(out, "%s%s", i ? ", " : "",
+                   callee->params[i]->kind == TYPE_UNIT ? "library" : callee->params[i]->text);
+    buf_u8(out, ')');
+}
+
+static void report_count(Check *c, const Expr *e, uint32_t n, const Callee *callee) {
+    Diag *g =
+        check_error(c, DIAG_ARGUMENT_COUNT, e->span, "'%.*s' takes %u argument%s, found %u",
+                    STR_ARG(callee->name), callee->nparams, callee->nparams == 1 ? "" : "s", n);
+    Buf params = {0};
+    put_params(&params, callee);
+    if (callee->fn)
+        diag_label(c->diags, g, callee->fn->span, "it is defined here, with the parameters %s",
+                   buf_cstr(&params));
+    else if (callee->nparams)
+        diag_hint(c->diags, g, "its parameters are %s", buf_cstr(&params));
+    buf_free(&params);
 }
 
 /* Types the arguments; gives whether all are static. */
 static bool check_args(Check *c, Expr *e, Expr **args, uint32_t n, const Callee *callee) {
     bool all_static = true;
-    if (n != callee->nparams) {
-        Diag *g =
-            check_error(c, DIAG_ARGUMENT_COUNT, e->span, "'%.*s' takes %u argument%s, found %u",
-                        STR_ARG(callee->name), callee->nparams, callee->nparams == 1 ? "" : "s", n);
-        if (callee->origin.file)
-            diag_label(c->diags, g, callee->origin, "the function is defined here");
-    }
+    if (n != callee->nparams)
+        report_count(c, e, n, callee);
     for (uint32_t i = 0; i < n; i++) {
         if (i < callee->nparams)
             check_arg(c, args[i], callee, i);
@@ -71,7 +92,7 @@ static const Type *check_fn_call(Check *c, Expr *e, Fn *fn) {
     const Type **params = arena_array(&c->script->arena, const Type *, fn->nparams);
     for (uint32_t i = 0; i < fn->nparams; i++)
         params[i] = fn->params[i]->type;
-    check_args(c, e, e->args, e->nargs, &(Callee){fn->name, params, fn->nparams, fn->span});
+    check_args(c, e, e->args, e->nargs, &(Callee){fn->name, params, fn->nparams, fn});
     return fn->result;
 }
 
@@ -99,7 +120,7 @@ const Type *check_call(Check *c, Expr *e) {
     if (v)
         diag_label(c->diags, g, v->span, "declared here");
     else
-        check_suggest(c, g, e->name, true);
+        check_suggest(c, g, e->name, NEAR_FUNCTIONS);
     return give_up(c, e);
 }
 
@@ -157,7 +178,7 @@ static const Type *check_str_method(Check *c, Expr *e) {
     for (size_t i = 0; i < sizeof str_methods / sizeof *str_methods; i++) {
         if (!str_is(e->name, str_methods[i].name))
             continue;
-        Callee callee = {e->name, text, str_methods[i].has_arg, NO_SPAN};
+        Callee callee = {e->name, text, str_methods[i].has_arg, NULL};
         e->method = str_methods[i].method;
         bool all_static = check_args(c, e, e->args + 1, e->nargs - 1, &callee);
         e->is_static = all_static && self->is_static && e->method != STR_ADDR;
@@ -242,9 +263,9 @@ static const Type *check_library_call(Check *c, Expr *e, bool bare) {
         Diag *g =
             check_error(c, DIAG_UNKNOWN_LIBRARY, e->recv_span,
                         "'%.*s' is neither a str variable nor a library in use", STR_ARG(e->recv));
-        check_suggest(c, g, e->recv, false);
-        diag_hint(c->diags, g, "libraries are made known before the first probe: use %.*s;",
-                  STR_ARG(e->recv));
+        if (!check_suggest(c, g, e->recv, NEAR_LIBRARIES))
+            diag_hint(c->diags, g, "libraries are made known before the first probe: use %.*s;",
+                      STR_ARG(e->recv));
         return give_up(c, e);
     }
     check_annotation(c, e, bare);

@@ -11,28 +11,12 @@ bool type_fits(const Type *a, const Type *b) {
 
 static const Type *const boolean = &type_scalar[TYPE_BOOL];
 
-/* Where e's type comes from. */
-void check_explain(Check *c, Diag *g, const Expr *e) {
-    Str name = e->name;
-    if (e->kind == EXPR_CALL && e->fn) {
-        diag_label(c->diags, g, e->fn->span, "'%.*s' gives %s", STR_ARG(name), e->fn->result->text);
-    } else if (e->var && e->kind != EXPR_METHOD) {
-        diag_label(c->diags, g, e->var->span, "'%.*s' is declared as %s", STR_ARG(name),
-                   e->var->type->text);
-    } else if (e->is_bound && e->kind == EXPR_NAME && e->type) {
-        const TypeBound *said = check_type_bound(c, name);
-        if (said && said->type == e->type)
-            diag_label(c->diags, g, said->span, "'%.*s' is %s by this bound", STR_ARG(name),
-                       e->type->text);
-        else
-            diag_label(c->diags, g, e->span, "'%.*s' is %s in %s", STR_ARG(name), e->type->text,
-                       c->scope->describe ? c->scope->describe : "this place");
-    } else if (e->type && (e->span.start != g->span.start || e->span.end != g->span.end)) {
-        diag_label(c->diags, g, e->span, "this is %s", e->type->text);
+static void cast_hint(Check *c, Diag *g, const Expr *e, const Type *to) {
+    const Type *from = e->type;
+    if (e->kind == EXPR_INT && to->kind == TYPE_BOOL) {
+        diag_hint(c->diags, g, "the values of bool are true and false");
+        return;
     }
-}
-
-static void cast_hint(Check *c, Diag *g, const Type *from, const Type *to) {
     bool convertible = (type_is_numeric(from) || from->kind == TYPE_BOOL) && type_is_numeric(to);
     if (convertible)
         diag_hint(c->diags, g, "convert it with 'as %s'", to->text);
@@ -40,18 +24,41 @@ static void cast_hint(Check *c, Diag *g, const Type *from, const Type *to) {
         diag_hint(c->diags, g, "compare it: '!= 0'");
 }
 
-bool check_expect(Check *c, Expr *e, const Type *want, const char *what, Span origin,
-                  const char *origin_text) {
+/* The first entry of a tuple that does not fit, instead of the whole; `want` is set to its type. */
+static const Expr *wrong_entry(const Expr *e, const Type **want, uint32_t *index) {
+    const Type *t = *want;
+    if (e->kind != EXPR_TUPLE || t->kind != TYPE_TUPLE || t->nfields != e->nargs)
+        return NULL;
+    for (uint32_t i = 0; i < e->nargs; i++) {
+        if (type_fits(e->args[i]->type, t->fields[i]))
+            continue;
+        *want = t->fields[i];
+        *index = i;
+        return e->args[i];
+    }
+    return NULL;
+}
+
+Diag *check_expect(Check *c, Expr *e, const Type *want, const char *what) {
     const Type *t = check_value(c, e, want);
     if (type_fits(t, want))
-        return true;
-    Diag *g = check_error(c, DIAG_TYPE_MISMATCH, e->span, "expected %s for %s, found %s",
-                          want->text, what, t->text);
-    if (origin.file)
-        diag_label(c->diags, g, origin, "%s", origin_text);
-    check_explain(c, g, e);
-    cast_hint(c, g, t, want);
-    return false;
+        return NULL;
+    uint32_t index;
+    const Expr *wrong = e, *entry;
+    Buf field = {0};
+    while ((entry = wrong_entry(wrong, &want, &index))) {
+        wrong = entry;
+        buf_printf(&field, "%s%u", field.len ? "." : "field ", index);
+    }
+    if (field.len)
+        buf_printf(&field, " of ");
+    t = wrong->type;
+    Diag *g = check_error(c, DIAG_TYPE_MISMATCH, wrong->span, "expected %s for %s%s, found %s",
+                          want->text, buf_cstr(&field), what, t->text);
+    buf_free(&field);
+    check_explain(c, g, wrong);
+    cast_hint(c, g, wrong, want);
+    return g;
 }
 
 void check_condition(Check *c, Expr *e, const char *what) {
@@ -61,7 +68,7 @@ void check_condition(Check *c, Expr *e, const char *what) {
     Diag *g = check_error(c, DIAG_CONDITION_TYPE, e->span, "expected bool for %s, found %s", what,
                           t->text);
     check_explain(c, g, e);
-    cast_hint(c, g, t, boolean);
+    cast_hint(c, g, e, boolean);
 }
 
 /* ---- operators ---- */
@@ -91,7 +98,7 @@ static const Type *check_logical(Check *c, Expr *e) {
             check_error(c, DIAG_OPERAND_TYPE, e->args[i]->span,
                         "expected bool on both sides of '%s', found %s", op_text(e->op), t->text);
         check_explain(c, g, e->args[i]);
-        cast_hint(c, g, t, boolean);
+        cast_hint(c, g, e->args[i], boolean);
     }
     return boolean;
 }
@@ -181,7 +188,7 @@ static const Type *check_binary(Check *c, Expr *e, const Type *want) {
                               op_text(e->op), ta->text, tb->text);
         check_explain(c, g, a);
         check_explain(c, g, b);
-        cast_hint(c, g, tb, ta);
+        cast_hint(c, g, b, ta);
     } else {
         if ((e->op == OP_DIV || e->op == OP_REM) && is_zero(b))
             check_error(c, DIAG_ZERO_DIVISOR, b->span, "'%s' by zero", op_text(e->op));
@@ -202,7 +209,7 @@ static const Type *check_cond(Check *c, Expr *e, const Type *want) {
                           b->type->text);
     check_explain(c, g, a);
     check_explain(c, g, b);
-    cast_hint(c, g, b->type, a->type);
+    cast_hint(c, g, b, a->type);
     return &type_error;
 }
 
@@ -233,17 +240,16 @@ static const Type *check_index(Check *c, Expr *e) {
     if (t->kind != TYPE_MAP) {
         Diag *g =
             check_error(c, DIAG_NOT_A_MAP, e->span, "expected a map before '[', found %s", t->text);
-        if (e->var)
-            diag_label(c->diags, g, e->var->span, "'%.*s' is declared as %s", STR_ARG(e->name),
-                       t->text);
+        check_explain_name(c, g, e);
         check_value(c, e->args[0], NULL);
         return &type_error;
     }
     char what[80];
     snprintf(what, sizeof what, "the key of '%.*s'", e->name.len > 50 ? 50 : (int)e->name.len,
              e->name.ptr);
-    check_expect(c, e->args[0], t->key, what, e->var ? e->var->type_span : NO_SPAN,
-                 "the map has this type");
+    Diag *g = check_expect(c, e->args[0], t->key, what);
+    if (g)
+        check_explain_name(c, g, e);
     e->is_static = e->is_static && e->args[0]->is_static;
     return t->value;
 }
@@ -263,9 +269,7 @@ static const Type *check_field(Check *c, Expr *e) {
             g = check_error(c, DIAG_FIELD_RANGE, e->span,
                             "%s has %u field%s, numbered from 0; there is no field %u", t->text,
                             t->nfields, t->nfields == 1 ? "" : "s", e->path[i]);
-        if (e->var)
-            diag_label(c->diags, g, e->var->span, "'%.*s' is declared as %s", STR_ARG(e->name),
-                       e->var->type->text);
+        check_explain_name(c, g, e);
         return &type_error;
     }
     return t;

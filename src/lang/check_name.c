@@ -6,6 +6,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+/* What a tuple can hold, so that it fits into the locals and results of a function. */
+enum { MAX_LEAVES = 255 };
+
 Diag *check_error(Check *c, DiagTag tag, Span span, const char *format, ...) {
     char text[1024];
     va_list args;
@@ -72,27 +75,40 @@ static bool scope_has_function(const Check *c, Str name) {
 
 /* ---- did you mean ---- */
 
+enum { MAX_NEAR = 3, NAME_SIZE = 64 };
+
+/* The nearest names, all at the same distance. */
 typedef struct Best {
     Str wanted;
-    uint32_t distance;
-    uint32_t len;
-    char name[64]; /* a copy: the scope may make names up as it goes */
+    uint32_t distance, n;
+    uint32_t len[MAX_NEAR];
+    char name[MAX_NEAR][NAME_SIZE]; /* copies: the scope may make names up as it goes */
 } Best;
 
 static void consider(void *ctx, Str name) {
     Best *best = ctx;
-    uint32_t d = str_distance(best->wanted, name, best->distance);
-    if (d < best->distance && name.len <= sizeof best->name) {
-        best->distance = d;
-        best->len = name.len;
-        memcpy(best->name, name.ptr, name.len);
-    }
+    uint32_t d = str_distance(best->wanted, name, best->distance + 1);
+    if (d > best->distance || name.len > NAME_SIZE)
+        return;
+    if (d < best->distance)
+        best->n = 0;
+    for (uint32_t i = 0; i < best->n; i++)
+        if (str_eq(name, (Str){best->name[i], best->len[i]}))
+            return;
+    if (best->n == MAX_NEAR)
+        return;
+    best->distance = d;
+    best->len[best->n] = name.len;
+    memcpy(best->name[best->n++], name.ptr, name.len);
 }
 
-bool check_suggest(Check *c, Diag *g, Str name, bool functions) {
+bool check_suggest(Check *c, Diag *g, Str name, Near what) {
     if (g == &c->diags->spare)
         return true;
-    Best best = {.wanted = name, .distance = (name.len + 4) / 3};
+    Best best = {.wanted = name, .distance = (name.len + 1) / 3};
+    bool functions = what == NEAR_FUNCTIONS;
+    for (uint32_t i = 0; what == NEAR_LIBRARIES && i < c->script->uses.len; i++)
+        consider(&best, c->script->uses.at[i].name);
     if (functions) {
         for (uint32_t i = 0; i < c->script->fns.len; i++)
             consider(&best, c->script->fns.at[i]->name);
@@ -104,9 +120,17 @@ bool check_suggest(Check *c, Diag *g, Str name, bool functions) {
     }
     if (c->scope->suggest)
         c->scope->suggest(c->scope->ctx, functions, consider, &best);
-    if (best.len)
-        diag_hint(c->diags, g, "did you mean '%.*s'?", (int)best.len, best.name);
-    return best.len != 0;
+    Buf text = {0};
+    for (uint32_t i = 0; i < best.n; i++)
+        buf_printf(&text, "%s'%.*s'",
+                   i == 0            ? ""
+                   : i + 1 == best.n ? " or "
+                                     : ", ",
+                   (int)best.len[i], best.name[i]);
+    if (best.n)
+        diag_hint(c->diags, g, "did you mean %s?", buf_cstr(&text));
+    buf_free(&text);
+    return best.n != 0;
 }
 
 /* ---- declaring ---- */
@@ -192,7 +216,20 @@ static bool may_declare(Check *c, Str name, Span span) {
     return false;
 }
 
+/* The values that a tuple is made of, nested ones included. */
+static uint32_t count_leaves(const Type *t) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < t->nfields; i++)
+        n += t->fields[i]->kind == TYPE_TUPLE ? count_leaves(t->fields[i]) : 1;
+    return n;
+}
+
 void check_storable(Check *c, const Type *t, Span span) {
+    if (t->kind == TYPE_TUPLE && count_leaves(t) > MAX_LEAVES) {
+        check_error(c, DIAG_BAD_TYPE, span, "this tuple has %u values, at most %d are possible",
+                    count_leaves(t), MAX_LEAVES);
+        return;
+    }
     if (t->kind == TYPE_MAP) {
         if (t->key->kind == TYPE_MAP || t->key->kind == TYPE_FUNCREF)
             check_error(c, DIAG_BAD_TYPE, span, "%s: a %s cannot be the key of a map", t->text,
@@ -208,6 +245,8 @@ void check_storable(Check *c, const Type *t, Span span) {
     for (uint32_t i = 0; t->kind == TYPE_TUPLE && i < t->nfields; i++) {
         if (t->fields[i]->kind == TYPE_MAP)
             check_error(c, DIAG_BAD_TYPE, span, "%s: a map cannot be in a tuple", t->text);
+        else if (t->fields[i]->kind == TYPE_FUNCREF)
+            check_error(c, DIAG_BAD_TYPE, span, "%s: a funcref cannot be in a tuple", t->text);
         else
             check_storable(c, t->fields[i], span);
     }
@@ -260,6 +299,13 @@ static void check_frame_type(Check *c, const Var *v) {
 void check_declare_var(Check *c, Var *v) {
     decide_storage(c, v);
     check_storable(c, v->type, v->type_span);
+    if (v->report && v->type->kind == TYPE_FUNCREF)
+        check_error(c, DIAG_BAD_TYPE, v->type_span, "a funcref has no value that can be reported");
+    if (v->storage == STORAGE_FRAME && v->type->kind == TYPE_MAP) {
+        Diag *g = check_error(c, DIAG_BAD_TYPE, v->type_span, "a frame variable cannot be a map");
+        diag_hint(c->diags, g,
+                  "a map that is kept is 'unshared', 'shared' or declared at script scope");
+    }
     if (v->storage == STORAGE_FRAME)
         check_frame_type(c, v);
     Var *first = check_find_var(c, v->name);
@@ -407,7 +453,7 @@ const Type *check_name(Check *c, Expr *e) {
             check_error(c, DIAG_UNDECLARED_NAME, e->name_span, "'%.*s' is not declared%s%s",
                         STR_ARG(e->name), c->place == PLACE_PROBE ? " and no bound name in " : "",
                         c->place == PLACE_PROBE ? check_places(c) : "");
-        check_suggest(c, g, e->name, false);
+        check_suggest(c, g, e->name, NEAR_NAMES);
     }
     return &type_error;
 }
@@ -431,7 +477,7 @@ static void check_bound(Check *c, const TypeBound *b, uint32_t index) {
     } else if (!check_bound_name(c, b->name, &bound)) {
         Diag *g = check_error(c, DIAG_BAD_BOUND, b->span, "'%.*s' is no bound name in %s",
                               STR_ARG(b->name), describe(c));
-        check_suggest(c, g, b->name, false);
+        check_suggest(c, g, b->name, NEAR_NAMES);
     } else if (bound.type && bound.is_static && !bound.boundable) {
         check_error(c, DIAG_BAD_BOUND, b->span,
                     "'%.*s' is a constant of type %s in %s and takes no bound", STR_ARG(b->name),

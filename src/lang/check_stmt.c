@@ -19,10 +19,11 @@ static void check_decl(Check *c, Var *v) {
                     "a frame variable is zero when its function starts; it takes no initialiser");
         return;
     }
-    char text[64], origin[64];
-    snprintf(origin, sizeof origin, "declared as %s", v->type->depth ? "this" : v->type->text);
+    char text[64];
     c->init_of = v;
-    check_expect(c, v->init, v->type, quoted(text, sizeof text, v->name), v->type_span, origin);
+    Diag *g = check_expect(c, v->init, v->type, quoted(text, sizeof text, v->name));
+    if (g)
+        diag_label(c->diags, g, v->type_span, "declared as %s", v->type->text);
     c->init_of = NULL;
 }
 
@@ -48,15 +49,16 @@ static void check_assign(Check *c, Stmt *s) {
         check_value(c, s->value, NULL);
         return;
     }
-    const TypeBound *said = target->is_bound ? check_type_bound(c, target->name) : NULL;
-    Span origin = target->var ? target->var->span : said ? said->span : NO_SPAN;
     char what[96];
-    snprintf(what, sizeof what, "%s%s",
-             target->kind == EXPR_INDEX   ? "an element of "
-             : target->kind == EXPR_FIELD ? "a field of "
-                                          : "",
-             quoted(text, sizeof text, target->name));
-    check_expect(c, s->value, t, what, origin, target->var ? "declared here" : "bound here");
+    quoted(text, sizeof text, target->name);
+    if (target->kind == EXPR_FIELD)
+        snprintf(what, sizeof what, "field %u of %s", target->path[target->npath - 1], text);
+    else
+        snprintf(what, sizeof what, "%s%s", target->kind == EXPR_INDEX ? "an element of " : "",
+                 text);
+    Diag *g = check_expect(c, s->value, t, what);
+    if (g)
+        check_explain_name(c, g, target);
 }
 
 static void check_step(Check *c, Stmt *s) {
@@ -91,7 +93,9 @@ static void check_fn_return(Check *c, Stmt *s) {
         diag_hint(c->diags, g, "a result type is written fn %.*s(...) -> i32 { ... }",
                   STR_ARG(c->fn->name));
     } else if (s->value) {
-        check_expect(c, s->value, want, what, c->fn->result_span, "the function returns this type");
+        Diag *g = check_expect(c, s->value, want, what);
+        if (g)
+            diag_label(c->diags, g, c->fn->result_span, "the function returns %s", want->text);
     }
 }
 

@@ -3,8 +3,8 @@
  */
 #include "probe/blame.h"
 
-/* So many events are named; the others are counted. */
-enum { MAX_NAMED = 5 };
+/* So many events are named, the others are counted; so many errors of one group are looked at. */
+enum { MAX_NAMED = 5, MAX_KEPT = 200 };
 
 void blame_event(Blame *b, Event e, uint32_t group) {
     vec_push(&b->events, e);
@@ -13,7 +13,7 @@ void blame_event(Blame *b, Event e, uint32_t group) {
 
 Diags *blame_group(Blame *b) {
     Diags *d = vec_add(&b->messages);
-    *d = (Diags){0};
+    *d = (Diags){.max_errors = MAX_KEPT}; /* the limit of all is applied when they are joined */
     return d;
 }
 
@@ -138,6 +138,57 @@ static void report_missing(const Finding *f, const char *events, const Rule *rul
               "narrow the rule to those that have it; the others can have a probe of their own");
 }
 
+/* The event's instruction has the name in some mode. */
+static bool has_in_some_mode(WasmOp op, Str name) {
+    Mode modes[MODE_COUNT];
+    Bound b;
+    uint32_t n = op_modes(op, modes);
+    for (uint32_t i = 0; i < n; i++)
+        if (event_name_lookup((Event){EVENT_OPCODE, op, modes[i]}, name, &b))
+            return true;
+    return false;
+}
+
+/* Says of a name that none of the events has where there is such a name. */
+static void hint_elsewhere(const Blame *b, Str name, Diags *diags, Diag *d) {
+    Buf ops = {0};
+    uint32_t n = 0;
+    bool here = true; /* it is the mode that is wrong */
+    for (uint32_t i = 0; i < b->events.len; i++)
+        here &= b->events.at[i].kind == EVENT_OPCODE && has_in_some_mode(b->events.at[i].op, name);
+    for (uint32_t op = 0; op < WASM_OP_COUNT; op++)
+        if (has_in_some_mode((WasmOp)op, name) && n++ < MAX_NAMED)
+            buf_printf(&ops, "%s%s", n > 1 ? ", " : "", wasm_ops[op].mnemonic);
+    if (here && b->events.len)
+        diag_hint(diags, d, "'%.*s' exists in 'after' probes only", STR_ARG(name));
+    else if (n == WASM_OP_COUNT)
+        diag_hint(diags, d, "'%.*s' exists where a probe has a place in the code", STR_ARG(name));
+    else if (n && n <= MAX_NAMED)
+        diag_hint(diags, d, "'%.*s' is a name of %s", STR_ARG(name), buf_cstr(&ops));
+    else if (n)
+        diag_hint(diags, d, "'%.*s' is a name of %s and %u more instructions", STR_ARG(name),
+                  buf_cstr(&ops), n - MAX_NAMED);
+    buf_free(&ops);
+}
+
+/* Says of a function that none of the events has that it is one of alt probes. */
+static void hint_alt(const Blame *b, Str name, Diags *diags, Diag *d) {
+    static const Mode alts[] = {MODE_ALT, MODE_BLOCK_ALT};
+    const Type *const *params;
+    uint32_t nparams;
+    Bound out;
+    bool here = b->events.len > 0;
+    for (uint32_t i = 0; i < b->events.len; i++) {
+        bool any = false;
+        for (uint32_t k = 0; k < 2 && b->events.at[i].kind == EVENT_OPCODE; k++)
+            any |= event_function_lookup((Event){EVENT_OPCODE, b->events.at[i].op, alts[k]}, name,
+                                         &out, &params, &nparams);
+        here &= any;
+    }
+    if (here)
+        diag_hint(diags, d, "'%.*s' exists in 'alt' probes only", STR_ARG(name));
+}
+
 static bool is_about_name(const Finding *f) {
     return f->first->tag == DIAG_UNDECLARED_NAME || f->first->tag == DIAG_UNKNOWN_FUNCTION;
 }
@@ -173,6 +224,10 @@ void blame_report(const Blame *b, const Rule *rule, Diags *diags) {
         if (!everywhere)
             diag_label(diags, d, rule_place(rule), "so on %s", buf_cstr(&events));
         copy(f->first, diags, d);
+        if (f->first->tag == DIAG_UNDECLARED_NAME && f->first->span.file)
+            hint_elsewhere(b, text_of(diags, f->first->span), diags, d);
+        if (f->first->tag == DIAG_UNKNOWN_FUNCTION && f->first->span.file)
+            hint_alt(b, text_of(diags, f->first->span), diags, d);
     }
     for (uint32_t i = 0; i < all.len; i++)
         vec_free(&all.at[i].groups);
