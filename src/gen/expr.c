@@ -21,7 +21,7 @@ BinaryenType gen_type(const Type *t) {
 
 /* ---- holes ---- */
 
-static const char hole_letters[] = "karlvmtpehfwnxzcb"; /* in the order of HoleKind */
+static const char hole_letters[] = "karlvmtpehfwnxzcbgsi"; /* in the order of HoleKind */
 _Static_assert(sizeof hole_letters == HOLE_KINDS + 1, "a letter for each kind of hole");
 
 void hole_name(char name[32], HoleKind kind, uint32_t n, BinaryenType type) {
@@ -168,6 +168,9 @@ static HoleKind bound_hole(int id) {
     case NAME_TABLE_ELEMS: return HOLE_ELEMS;
     case NAME_WIDE_ARG: return HOLE_WIDE;
     case NAME_ARG_IS_NULL: return HOLE_NULL;
+    case NAME_ARRAY_LEN: return HOLE_LENGTH;
+    case NAME_SEGMENT_SIZE: return HOLE_SEGMENT;
+    case NAME_RESOLVED_FID: return HOLE_ENTRY_FID;
     default: return HOLE_CONDITION;
     }
 }

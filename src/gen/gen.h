@@ -27,8 +27,11 @@ typedef enum HoleKind {
     HOLE_NULL,      /* push whether operand n is a null reference */
     HOLE_DROP,      /* drop the operands */
     HOLE_ALT_CALL,  /* push the operands and call alt call n of the variant */
-    HOLE_CONDITION, /* push whether the reference operand makes the instruction branch */
+    HOLE_CONDITION, /* push whether RefCondition n holds for operand 0 */
     HOLE_LIBRARY,   /* call library function n of the plan (Plan.library_fns) */
+    HOLE_LENGTH,    /* push the length of the array that is operand n, as i64; 0 if it is null */
+    HOLE_SEGMENT,   /* push how much of the instruction's segment is left, as i64 */
+    HOLE_ENTRY_FID, /* push the index of the function in the table entry that operand 0 names */
     HOLE_KINDS
 } HoleKind;
 

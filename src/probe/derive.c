@@ -133,10 +133,44 @@ static Expr *range_traps(Build *b, uint32_t start, uint32_t len, bool table, uin
                          limit(b, n));
 }
 
+static Expr *segment_size(Build *b) {
+    return name(b, NAME_SEGMENT_SIZE, 0, T(U64), false);
+}
+
+/* Items from a segment: operand 1 is the first's place, operand 0 their number. */
 static Expr *segment_traps(Build *b) {
-    Expr *size = name(b, NAME_SEGMENT_SIZE, 0, T(U64), true),
-         *again = name(b, NAME_SEGMENT_SIZE, 0, T(U64), true);
-    return out_of_bounds(b, wide_arg(b, 1), wide_arg(b, 0), wide_arg(b, 0), size, again);
+    return out_of_bounds(b, wide_arg(b, 1), wide_arg(b, 0), wide_arg(b, 0), segment_size(b),
+                         segment_size(b));
+}
+
+/* The same where the items of an array are made of bytes. */
+static Expr *item_bytes(Build *b) {
+    return binary(b, OP_MUL, wide_arg(b, 0), name(b, NAME_ITEM_SIZE, 0, T(U64), true));
+}
+
+static Expr *data_traps(Build *b) {
+    return out_of_bounds(b, wide_arg(b, 1), item_bytes(b), item_bytes(b), segment_size(b),
+                         segment_size(b));
+}
+
+static Expr *array_len(Build *b, uint32_t n) {
+    return name(b, NAME_ARRAY_LEN, n, T(U64), false);
+}
+
+/* One item of an array: the length of null is 0. */
+static Expr *item_traps(Build *b, uint32_t array, uint32_t index) {
+    return binary(b, OP_GE, wide_arg(b, index), array_len(b, array));
+}
+
+/* Operand 0 items of an array. Null traps even if there are none. */
+static Expr *items_trap(Build *b, uint32_t array, uint32_t start) {
+    Expr *range = out_of_bounds(b, wide_arg(b, start), wide_arg(b, 0), wide_arg(b, 0),
+                                array_len(b, array), array_len(b, array));
+    return binary(b, OP_OR, is_null(b, array), range);
+}
+
+static Expr *condition(Build *b, RefCondition which) {
+    return name(b, NAME_REF_CONDITION, which, T(BOOL), false);
 }
 
 static Expr *division_traps(Build *b, const Type *type, bool overflow) {
@@ -167,13 +201,18 @@ static Expr *access_traps(Build *b, WasmOp op) {
     uint32_t addr;
     bool writes;
     uint32_t size = op_access(op, &addr, &writes);
+    if (!size) /* memory.atomic.* */
+        size = op == WASM_OP_MEMORY_ATOMIC_WAIT64 ? 8 : 4;
     Expr *bounds = out_of_bounds(b, wide_arg(b, addr), access_end(b, size), access_end(b, size),
                                  memory_bytes(b, 0), memory_bytes(b, 0));
     if (wasm_ops[op].category != WASM_CAT_ATOMIC || size == 1)
         return bounds;
     Expr *at = binary(b, OP_ADD, wide_arg(b, addr), name(b, NAME_OFFSET, 0, T(U64), true));
     Expr *low = binary(b, OP_BITAND, at, integer(b, T(U64), size - 1));
-    return binary(b, OP_OR, binary(b, OP_NE, low, integer(b, T(U64), 0)), bounds);
+    Expr *fails = binary(b, OP_OR, binary(b, OP_NE, low, integer(b, T(U64), 0)), bounds);
+    if (op != WASM_OP_MEMORY_ATOMIC_WAIT32 && op != WASM_OP_MEMORY_ATOMIC_WAIT64)
+        return fails;
+    return binary(b, OP_OR, negate(b, name(b, NAME_MEMORY_SHARED, 0, T(BOOL), true)), fails);
 }
 
 static Expr *traps(Build *b, WasmOp op) {
@@ -209,6 +248,21 @@ static Expr *traps(Build *b, WasmOp op) {
         return binary(b, OP_OR, range_traps(b, 2, 0, true, 0), range_traps(b, 1, 0, true, 1));
     case WASM_OP_TABLE_INIT:
         return binary(b, OP_OR, range_traps(b, 2, 0, true, 0), segment_traps(b));
+    case WASM_OP_CALL_INDIRECT:
+    case WASM_OP_RETURN_CALL_INDIRECT: return condition(b, ENTRY_FAILS);
+    case WASM_OP_REF_CAST:
+    case WASM_OP_REF_CAST_NULL: return condition(b, REF_CAST_FAILS);
+    case WASM_OP_ARRAY_GET:
+    case WASM_OP_ARRAY_GET_S:
+    case WASM_OP_ARRAY_GET_U: return item_traps(b, 1, 0);
+    case WASM_OP_ARRAY_SET: return item_traps(b, 2, 1);
+    case WASM_OP_ARRAY_FILL: return items_trap(b, 3, 2);
+    case WASM_OP_ARRAY_COPY: return binary(b, OP_OR, items_trap(b, 4, 3), items_trap(b, 2, 1));
+    case WASM_OP_ARRAY_INIT_DATA: return binary(b, OP_OR, items_trap(b, 3, 2), data_traps(b));
+    case WASM_OP_ARRAY_INIT_ELEM: return binary(b, OP_OR, items_trap(b, 3, 2), segment_traps(b));
+    case WASM_OP_ARRAY_NEW_DATA: return data_traps(b);
+    case WASM_OP_ARRAY_NEW_ELEM: return segment_traps(b);
+    case WASM_OP_THROW_REF:
     case WASM_OP_REF_AS_NON_NULL:
     case WASM_OP_CALL_REF:
     case WASM_OP_RETURN_CALL_REF:
@@ -230,7 +284,7 @@ static Expr *taken(Build *b, WasmOp op) {
     case WASM_OP_BR: return truth(b, true);
     case WASM_OP_BR_IF:
     case WASM_OP_IF: return binary(b, OP_NE, arg(b, 0, T(U32)), integer(b, T(U32), 0));
-    default: return name(b, NAME_REF_CONDITION, 0, T(BOOL), false);
+    default: return condition(b, REF_BRANCHES);
     }
 }
 
@@ -243,7 +297,7 @@ static Expr *target(Build *b) {
 
 bool derived_depends_on_op(int id) {
     return id == NAME_ADDR || id == NAME_EFFECTIVE_ADDR || id == NAME_TAKEN || id == NAME_TRAP ||
-           id == NAME_TARGET;
+           id == NAME_TARGET || id == NAME_RESOLVED_FID;
 }
 
 Expr *derive_expr(Arena *a, Expr *e, Event event) {

@@ -27,11 +27,21 @@ typedef enum NameId {
     NAME_PAGES = NAME_COUNT, /* u64: pages of the accessed memory (n = 1: of a copy's source) */
     NAME_PAGE_SIZE,          /* u64, static: bytes per page of it */
     NAME_TABLE_ELEMS,        /* u64: size of the accessed table (n = 1: of a copy's source) */
-    NAME_SEGMENT_SIZE,       /* u64, static: bytes or items of the data or element segment */
+    NAME_SEGMENT_SIZE,       /* u64: bytes or items of the data or element segment, 0 = dropped */
     NAME_WIDE_ARG,           /* u64: operand n, an i32 or i64, without sign */
     NAME_ARG_IS_NULL,        /* bool: operand n is a null reference */
-    NAME_REF_CONDITION,      /* bool: the reference makes br_on_* branch */
+    NAME_ARRAY_LEN,          /* u64: length of the array that is operand n, 0 if that is null */
+    NAME_ITEM_SIZE,          /* u64, static: bytes of an item of the instruction's array type */
+    NAME_MEMORY_SHARED,      /* bool, static: the accessed memory is shared */
+    NAME_REF_CONDITION,      /* bool: n = RefCondition, of operand 0 */
 } NameId;
+
+/* What can be told from operand 0, a reference or an index of a table. */
+typedef enum RefCondition {
+    REF_BRANCHES,   /* br_on_* will branch */
+    REF_CAST_FAILS, /* ref.cast will trap */
+    ENTRY_FAILS,    /* an indirect call of this entry will trap */
+} RefCondition;
 
 /* Bound functions: Bound.id of a call. */
 typedef enum FnId {

@@ -139,33 +139,27 @@ uint32_t accessed_memory(const WasmInstr *i, uint32_t n) {
     }
 }
 
-/* The program drops a segment somewhere: how long it is then depends on when. */
-static bool is_dropped(const WasmModule *m, WasmOp drop, uint32_t segment) {
-    for (uint32_t f = 0; f < m->input_count[WASM_SPACE_FUNC]; f++) {
-        WasmTypes locals = {0};
-        const char *error;
-        uint32_t first = m->funcs.at[f].import < 0 ? wasm_func_locals(m, f, &locals, &error) : 0;
-        vec_free(&locals);
-        if (!first)
-            continue;
-        WasmCode code = wasm_code(wasm_func_body(m, f), m->funcs.at[f].body_size, first);
-        for (WasmInstr i; wasm_next(&code, &i);)
-            if (i.op == drop && i.a == segment)
-                return true;
+bool accessed_segment(const WasmInstr *i, uint32_t *segment) {
+    switch (i->op) {
+    case WASM_OP_MEMORY_INIT:
+    case WASM_OP_DATA_DROP: *segment = i->a; return true;
+    case WASM_OP_ARRAY_NEW_DATA:
+    case WASM_OP_ARRAY_INIT_DATA: *segment = i->b; return true;
+    case WASM_OP_ARRAY_NEW_ELEM:
+    case WASM_OP_ARRAY_INIT_ELEM: *segment = i->b; return false;
+    default: *segment = i->a; return false; /* table.init, elem.drop */
     }
-    return false;
 }
 
-/* What memory.init or table.init can take: active and declarative segments were dropped at the
- * start. */
-static bool segment_size(const WasmModule *m, const WasmInstr *i, TypeKind kind, Value *out) {
-    bool data = i->op == WASM_OP_MEMORY_INIT;
-    if (i->a >= (data ? m->datas.len : m->elems.len))
-        return false;
-    bool passive = (data ? m->datas.at[i->a].mode : m->elems.at[i->a].mode) == WASM_PASSIVE;
-    uint64_t size = data ? m->datas.at[i->a].size : m->elems.at[i->a].count;
-    *out = integer(kind, passive ? size : 0);
-    return !passive || !is_dropped(m, data ? WASM_OP_DATA_DROP : WASM_OP_ELEM_DROP, i->a);
+static uint32_t storage_size(WasmType t) {
+    switch (t) {
+    case WASM_I8: return 1;
+    case WASM_I16: return 2;
+    case WASM_I64:
+    case WASM_F64: return 8;
+    case WASM_V128: return 16;
+    default: return 4;
+    }
 }
 
 uint32_t site_target(const Site *s, uint32_t depth) {
@@ -194,7 +188,16 @@ bool site_value(const Site *s, const Bound *name, Value *out) {
     if (!i)
         return false;
     switch ((NameId)name->id) {
-    case NAME_SEGMENT_SIZE: return segment_size(s->m, i, kind, out);
+    case NAME_ITEM_SIZE:
+        if (i->a >= s->m->types.len || s->m->types.at[i->a].kind != WASM_TYPE_ARRAY)
+            return false;
+        *out = integer(kind, storage_size(s->m->types.at[i->a].fields[0].type));
+        return true;
+    case NAME_MEMORY_SHARED:
+        if (i->b >= s->m->memories.len)
+            return false;
+        *out = truth(s->m->memories.at[i->b].limits.shared);
+        return true;
     case NAME_PAGE_SIZE: {
         uint32_t memory = accessed_memory(i, name->n);
         if (memory >= s->m->memories.len)

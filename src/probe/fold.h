@@ -48,6 +48,9 @@ uint32_t site_target(const Site *s, uint32_t depth);
 /* The memory that an instruction accesses; n = 1: the source of memory.copy. */
 uint32_t accessed_memory(const WasmInstr *i, uint32_t n);
 
+/* The segment that an instruction takes items from or drops; true for data, false for elements. */
+bool accessed_segment(const WasmInstr *i, uint32_t *segment);
+
 /* Evaluates an expression whose leaves are literals, static bound names and '@static' calls; `s`
  * may be NULL if there are no such names. The calls have the values that they were last given
  * (statics.h), or zero. False if it has no value: an immediate that does not exist, division by

@@ -162,12 +162,9 @@ static void at_kind(Matcher *w, EventKind kind, const Site *s) {
 }
 
 static inline bool is_watched(const Matcher *w, const WasmInstr *i) {
-    switch (i->op) {
-    case WASM_OP_CALL:
-    case WASM_OP_RETURN_CALL: return (int64_t)i->a == w->watch_call;
-    case WASM_OP_MEMORY_GROW: return w->watch_grow;
-    default: return false;
-    }
+    if (i->op == WASM_OP_CALL || i->op == WASM_OP_RETURN_CALL)
+        return (int64_t)i->a == w->watch_call;
+    return w->watch_op[i->op];
 }
 
 /* The construct parts are counted in the order of the body, as constructs_find did. Gives the one

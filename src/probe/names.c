@@ -128,8 +128,9 @@ static bool is_address(const WasmOpInfo *info, uint32_t n) {
 
 static bool can_trap(WasmOp op);
 
-/* Names of the LISTED kind that follow from the instruction rather than from its names column. */
-static bool listed(WasmOp op, NameId id, const Type **type) {
+/* Names of the LISTED kind that follow from the instruction rather than from its names column. Some
+ * are static or not by that column. */
+static bool listed(WasmOp op, NameId id, const Type **type, bool *is_static) {
     const WasmOpInfo *info = &wasm_ops[op];
     uint32_t addr_arg;
     bool writes;
@@ -156,6 +157,8 @@ static bool listed(WasmOp op, NameId id, const Type **type) {
     if (!item || *item != ':')
         return false;
     *type = names[id].type <= TYPE_FUNCREF ? &type_scalar[names[id].type] : type_word(item + 1);
+    const char *life = item + 1 + strcspn(item + 1, ": ");
+    *is_static = *life == ':' && life[1] == 's';
     return true;
 }
 
@@ -163,8 +166,7 @@ static bool listed(WasmOp op, NameId id, const Type **type) {
 static bool can_trap(WasmOp op) {
     const WasmOpInfo *info = &wasm_ops[op];
     if (info->imm == WASM_IMM_MEMARG || info->imm == WASM_IMM_MEMARG_LANE)
-        return op != WASM_OP_MEMORY_ATOMIC_NOTIFY && op != WASM_OP_MEMORY_ATOMIC_WAIT32 &&
-               op != WASM_OP_MEMORY_ATOMIC_WAIT64;
+        return true;
     switch (op) {
     case WASM_OP_UNREACHABLE:
     case WASM_OP_I32_DIV_S:
@@ -191,6 +193,11 @@ static bool can_trap(WasmOp op) {
     case WASM_OP_TABLE_FILL:
     case WASM_OP_TABLE_COPY:
     case WASM_OP_TABLE_INIT:
+    case WASM_OP_CALL_INDIRECT:
+    case WASM_OP_RETURN_CALL_INDIRECT:
+    case WASM_OP_THROW_REF:
+    case WASM_OP_REF_CAST:
+    case WASM_OP_REF_CAST_NULL:
     case WASM_OP_REF_AS_NON_NULL:
     case WASM_OP_CALL_REF:
     case WASM_OP_RETURN_CALL_REF:
@@ -199,6 +206,16 @@ static bool can_trap(WasmOp op) {
     case WASM_OP_STRUCT_GET_U:
     case WASM_OP_STRUCT_SET:
     case WASM_OP_ARRAY_LEN:
+    case WASM_OP_ARRAY_GET:
+    case WASM_OP_ARRAY_GET_S:
+    case WASM_OP_ARRAY_GET_U:
+    case WASM_OP_ARRAY_SET:
+    case WASM_OP_ARRAY_FILL:
+    case WASM_OP_ARRAY_COPY:
+    case WASM_OP_ARRAY_INIT_DATA:
+    case WASM_OP_ARRAY_INIT_ELEM:
+    case WASM_OP_ARRAY_NEW_DATA:
+    case WASM_OP_ARRAY_NEW_ELEM:
     case WASM_OP_I31_GET_S:
     case WASM_OP_I31_GET_U: return true;
     default: return false;
@@ -265,10 +282,10 @@ bool event_name_lookup(Event e, Str name, Bound *out) {
         }
         return item || column_item(info->names, "immN", 4);
     }
-    case NAME_FAILED: return e.mode == MODE_AFTER && listed(e.op, id, &out->type);
+    case NAME_FAILED: return e.mode == MODE_AFTER && listed(e.op, id, &out->type, &out->is_static);
     default: break;
     }
-    return names[id].where == OPCODE || listed(e.op, id, &out->type);
+    return names[id].where == OPCODE || listed(e.op, id, &out->type, &out->is_static);
 }
 
 void event_name_each(Event e, void (*add)(void *ctx, Str name, const Bound *bound), void *ctx) {

@@ -211,6 +211,12 @@ static void use_any(Variant *v, uint32_t n) {
              ((Operand){.n = n, .type = &type_scalar[TYPE_U64], .any = true, .used = true}));
 }
 
+/* The function in the table entry that operand 0 names. */
+static void use_entry(Cut *c) {
+    use_any(c->v, 0);
+    c->v->asks_entry = c->plan->asks_tables = true;
+}
+
 /* Bounds count even if the body never uses the name. */
 static void ask_bounds(Variant *v) {
     const Rule *r = &v->probe->rule;
@@ -229,8 +235,12 @@ static void use_name(Cut *c, const Expr *e, bool assigned) {
     int id = e->bound.id;
     if (id == NAME_ARG || id == NAME_RES || id == NAME_LOCAL)
         use_operand(v, &e->bound, e->type, assigned ? ASSIGNED : READ);
-    else if (id == NAME_WIDE_ARG || id == NAME_ARG_IS_NULL)
+    else if (id == NAME_WIDE_ARG || id == NAME_ARG_IS_NULL || id == NAME_ARRAY_LEN)
         use_any(v, e->bound.n);
+    else if (id == NAME_RESOLVED_FID)
+        use_entry(c);
+    else if (id == NAME_SEGMENT_SIZE)
+        c->plan->asks_segments = true;
     else if (id == NAME_REF_CONDITION)
         v->look_at_types = v->needs_reference = true;
     else if (id < NAME_COUNT && !e->bound.is_static)
@@ -241,7 +251,7 @@ static void use_name(Cut *c, const Expr *e, bool assigned) {
  * instances of the instruction have, a division by zero, a float out of range. */
 static bool may_lack(const Expr *e) {
     if (e->kind == EXPR_NAME)
-        return e->is_bound && (e->bound.id == NAME_IMM || e->bound.id == NAME_SEGMENT_SIZE);
+        return e->is_bound && e->bound.id == NAME_IMM;
     if (e->kind == EXPR_BINARY && (e->op == OP_DIV || e->op == OP_REM))
         return true;
     if (e->kind == EXPR_CAST && type_is_float(e->args[0]->type) && !type_is_float(e->cast))

@@ -77,6 +77,7 @@ typedef struct Variant {
     bool impossible;     /* a bound cannot hold */
     bool may_lack_consts; /* there may be sites at which a constant has no value */
     bool needs_reference; /* of br_on_*, saved as operand 0 */
+    bool asks_entry;      /* which function is in a table's entry */
     bool is_alt;
     bool guarded_alt;    /* an alt with a dynamic predicate: if it is false the instruction runs */
     const Type *returns; /* alt: type of the value that the body supplies, NULL = none */
@@ -141,6 +142,8 @@ typedef struct Plan {
     const Libraries *libraries;
     ActionList by_op[WASM_OP_COUNT];      /* actions in script order */
     ActionList by_kind[EVENT_KIND_COUNT]; /* of events that are not instructions */
+    bool asks_tables;   /* some variant asks which function is in a table's entry */
+    bool asks_segments; /* some variant asks how much of a segment is left */
 } Plan;
 
 /*
@@ -192,7 +195,7 @@ typedef struct Matcher {
     Plan *plan;
     const WasmModule *m;
     int64_t watch_call; /* a function: calls of it are shown even if nothing matches; -1 = none */
-    bool watch_grow;    /* so is memory.grow */
+    bool watch_op[WASM_OP_COUNT]; /* so are these instructions */
     /*
      * Called in code order for each place at which something matches: the function's entry (instr
      * NULL), each instruction, and after the final `end` once more for the exit. Matches are in

@@ -432,6 +432,7 @@ static bool add_start(Flush *f, Splicer *s, const Template *const *init, const O
     bool ok = flush_sites(f, s, false, &site_inits);
     s->out = &body;
     splicer_begin(s, 0);
+    shadow_put_start(f->shadow, &body);
     for (uint32_t i = 0; i < f->library_starts.len; i++)
         put_call(f, &body, f->library_starts.at[i]);
     for (uint32_t i = 0; i < f->plan->scripts.len; i++)

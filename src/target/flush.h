@@ -18,7 +18,8 @@ typedef struct Flush {
     Store *store;
     const Plan *plan;
     const RewriteOptions *options;
-    Matcher *matcher;        /* of the rewriter */
+    Matcher *matcher; /* of the rewriter */
+    const Shadow *shadow;
     const uint32_t *helpers; /* handles by Helper */
     const uint32_t *fns;     /* handles of script functions, by index into Plan.fns */
     Diags *diags;

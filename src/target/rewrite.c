@@ -30,6 +30,7 @@ typedef struct Rewrite {
     Diags *diags;
     Store store;
     Flush flush;
+    Shadow shadow;
     uint32_t helpers[HELPER_COUNT];
     uint32_t *fns; /* handles of the script's functions */
     Matcher matcher;
@@ -107,6 +108,7 @@ static void count_site(void *ctx, const Site *site, const SiteTypes *types, cons
         if (matches[i].action->variant->guarded_alt && types->known)
             splice_result_type(&r->m, &types->results);
     }
+    shadow_note(&r->shadow, site, matches, n);
     if (n > 1)
         check_alts(r, site, matches, n);
 }
@@ -211,16 +213,19 @@ static void splice_function_event(Rewrite *r, const Site *site, const Match *mat
     add_around(r, where, from);
 }
 
-/* memory.grow of a memory whose maximum was raised keeps to the old one. */
+/* memory.grow of a memory whose maximum was raised keeps to the old one. What changes a table or
+ * drops a segment keeps the shadow in step. */
 static void guard(Rewrite *r, const Site *site, const Match *matches, uint32_t n) {
-    if (!r->flush.guard_grow || site->instr->op != WASM_OP_MEMORY_GROW || site->instr->a != 0)
-        return;
     for (uint32_t i = 0; i < n; i++)
         if (matches[i].action->event.mode == MODE_ALT)
             return;
     size_t from = r->code.len;
-    wasm_put_op(&r->code, WASM_OP_CALL);
-    buf_uleb(&r->code, wasm_final(&r->m, WASM_SPACE_FUNC, r->flush.grow));
+    if (r->flush.guard_grow && site->instr->op == WASM_OP_MEMORY_GROW && site->instr->a == 0) {
+        wasm_put_op(&r->code, WASM_OP_CALL);
+        buf_uleb(&r->code, wasm_final(&r->m, WASM_SPACE_FUNC, r->flush.grow));
+    } else if (!shadow_put_instr(&r->shadow, site, &r->code)) {
+        return;
+    }
     add_piece(r, WASM_REPLACE, site->pc, RANK_PROBE, from, r->code.len);
 }
 
@@ -455,10 +460,12 @@ static bool emit(Rewrite *r, Buf *out) {
                        .file = r->file};
     r->flush.helpers = r->helpers;
     r->flush.matcher = &r->matcher;
+    r->flush.shadow = &r->shadow;
     if (!flush_plan(&r->flush) || !compile(r, init) ||
         !helpers_add(&r->m, r->plan, init, r->helpers, r->diags) || !libraries_link(&r->flush))
         return false;
     add_functions(r);
+    shadow_add(&r->shadow);
     drop_stale(r);
     wasm_layout(&r->m);
     store_laid_out(&r->store, &r->m);
@@ -466,6 +473,7 @@ static bool emit(Rewrite *r, Buf *out) {
         return false;
     add_exit_types(r);
     splicer_init(&r->splicer, &r->m, r->plan, &r->store, r->helpers, r->fns);
+    r->splicer.shadow = &r->shadow;
     if (r->flush.guard_grow)
         r->splicer.grow = r->flush.grow;
     r->matcher.at = splice_at;
@@ -487,8 +495,9 @@ bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId fi
     r.touched = mem_zalloc(r.m.funcs.len + 1u);
     r.added = mem_zalloc(sizeof *r.added * (r.m.funcs.len + 1u));
     r.seen_alt = mem_zalloc(plan->probes.len + 1u);
-    r.matcher = (Matcher){
-        .plan = plan, .m = &r.m, .watch_call = -1, .watch_grow = true, .at = count_site, .ctx = &r};
+    r.matcher = (Matcher){.plan = plan, .m = &r.m, .watch_call = -1, .at = count_site, .ctx = &r};
+    r.matcher.watch_op[WASM_OP_MEMORY_GROW] = true;
+    shadow_init(&r.shadow, &r.m, plan, r.matcher.watch_op);
     if (ok)
         r.matcher.watch_call = flush_proc_exit(&r.m);
     ok = ok && find_sites(&r) && diags->errors == errors && emit(&r, out);
@@ -496,6 +505,7 @@ bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId fi
         out->len = 0;
     matcher_free(&r.matcher);
     store_free(&r.store);
+    shadow_free(&r.shadow);
     free(r.touched);
     free(r.added);
     free(r.seen_alt);

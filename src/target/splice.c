@@ -163,17 +163,67 @@ static void put_size(Splicer *s, const Hole *h, const WasmInstr *i) {
         wasm_put_op(s->out, WASM_OP_I64_EXTEND_I32_U);
 }
 
-/* Whether br_on_* will branch, from its saved reference. */
-static void put_condition(Splicer *s, const WasmInstr *i) {
+static void put_test(Splicer *s, WasmType type) {
+    wasm_put_op(s->out, type & WASM_NULL_BIT ? WASM_OP_REF_TEST_NULL : WASM_OP_REF_TEST);
+    wasm_put_heap(s->out, type);
+}
+
+/* Whether an indirect call of the entry will trap. The type need not be tested where the table
+ * holds nothing else. */
+static void put_entry_fails(Splicer *s, const WasmInstr *i) {
+    const WasmTable *t = &s->m->tables.at[i->b];
+    uint64_t table = wasm_final(s->m, WASM_SPACE_TABLE, i->b);
     put_local(s, HOLE_GET, s->args.local.at[0]);
+    put_op_index(s, WASM_OP_TABLE_SIZE, table);
+    wasm_put_op(s->out, t->limits.is64 ? WASM_OP_I64_LT_U : WASM_OP_I32_LT_U);
+    wasm_put_op(s->out, WASM_OP_IF);
+    buf_u8(s->out, WASM_I32);
+    put_local(s, HOLE_GET, s->args.local.at[0]);
+    put_op_index(s, WASM_OP_TABLE_GET, table);
+    if (wasm_subtype(s->m, t->type, WASM_REF(1, i->a))) {
+        wasm_put_op(s->out, WASM_OP_REF_IS_NULL);
+    } else {
+        put_test(s, WASM_REF(0, i->a));
+        wasm_put_op(s->out, WASM_OP_I32_EQZ);
+    }
+    wasm_put_op(s->out, WASM_OP_ELSE);
+    put_i32(s, 1);
+    wasm_put_op(s->out, WASM_OP_END);
+}
+
+/* What can be told from operand 0. */
+static void put_condition(Splicer *s, const WasmInstr *i, RefCondition which) {
+    if (which == ENTRY_FAILS) {
+        put_entry_fails(s, i);
+        return;
+    }
+    put_local(s, HOLE_GET, s->args.local.at[0]);
+    if (which == REF_CAST_FAILS) {
+        put_test(s, i->op == WASM_OP_REF_CAST_NULL ? i->type : i->type & ~WASM_NULL_BIT);
+        wasm_put_op(s->out, WASM_OP_I32_EQZ);
+        return;
+    }
     if (i->op == WASM_OP_BR_ON_NULL || i->op == WASM_OP_BR_ON_NON_NULL) {
         wasm_put_op(s->out, WASM_OP_REF_IS_NULL);
     } else {
-        wasm_put_op(s->out, i->type2 & WASM_NULL_BIT ? WASM_OP_REF_TEST_NULL : WASM_OP_REF_TEST);
-        wasm_put_heap(s->out, i->type2);
+        put_test(s, i->type2);
     }
     if (i->op == WASM_OP_BR_ON_NON_NULL || i->op == WASM_OP_BR_ON_CAST_FAIL)
         wasm_put_op(s->out, WASM_OP_I32_EQZ);
+}
+
+/* The length of an array, 0 of null. */
+static void put_length(Splicer *s, uint32_t local) {
+    put_local(s, HOLE_GET, local);
+    wasm_put_op(s->out, WASM_OP_REF_IS_NULL);
+    wasm_put_op(s->out, WASM_OP_IF);
+    buf_u8(s->out, WASM_I64);
+    wasm_put_const(s->out, WASM_I64, 0);
+    wasm_put_op(s->out, WASM_OP_ELSE);
+    put_local(s, HOLE_GET, local);
+    wasm_put_op(s->out, WASM_OP_ARRAY_LEN);
+    wasm_put_op(s->out, WASM_OP_I64_EXTEND_I32_U);
+    wasm_put_op(s->out, WASM_OP_END);
 }
 
 /* Pushes the top `n` saved values back, deepest first. */
@@ -244,10 +294,16 @@ static void put_hole(Splicer *s, const Hole *h, const Variant *v, const Site *si
                      wasm_final(s->m, WASM_SPACE_FUNC,
                                 (uint32_t)alt_call_target(s->m, &v->alt_calls.at[h->n])));
         break;
-    case HOLE_CONDITION: put_condition(s, site->instr); break;
+    case HOLE_CONDITION: put_condition(s, site->instr, (RefCondition)h->n); break;
     case HOLE_LIBRARY:
         put_op_index(s, WASM_OP_CALL,
                      wasm_final(s->m, WASM_SPACE_FUNC, s->plan->library_fns.at[h->n].handle));
+        break;
+    case HOLE_LENGTH: put_length(s, s->args.local.at[h->n]); break;
+    case HOLE_SEGMENT: shadow_put_segment(s->shadow, site->instr, s->out); break;
+    case HOLE_ENTRY_FID:
+        put_local(s, HOLE_GET, s->args.local.at[0]);
+        shadow_put_lookup(s->shadow, site->instr, s->out);
         break;
     case HOLE_KINDS: break;
     }
@@ -453,6 +509,8 @@ static void put_original(Splicer *s, const Site *site) {
         put_op_index(s, WASM_OP_CALL, wasm_final(s->m, WASM_SPACE_FUNC, s->grow));
         return;
     }
+    if (shadow_put_instr(s->shadow, site, s->out))
+        return;
     switch (wasm_ops[i->op].imm) {
     case WASM_IMM_LABEL: put_op_index(s, (WasmOp)i->op, i->a + 1); return;
     case WASM_IMM_BR_TABLE: {

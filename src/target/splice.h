@@ -6,6 +6,7 @@
 #define WHAMMC_TARGET_SPLICE_H
 
 #include "gen/gen.h"
+#include "target/shadow.h"
 #include "target/store.h"
 
 /* Locals added to the function being edited; those of one site are free again at the next. */
@@ -42,6 +43,7 @@ typedef struct Splicer {
     const Store *store;
     const uint32_t *helpers; /* handles by Helper */
     const uint32_t *fns;     /* handles by index into Plan.fns */
+    const Shadow *shadow;
     uint32_t grow; /* handle of the function that stands for memory.grow of memory 0; UINT32_MAX =
                       none */
     LocalPool pool;
