@@ -29,6 +29,11 @@ uint32_t accessed_table(const WasmInstr *i) {
     }
 }
 
+/* Of the program; the module gets more. */
+static uint32_t segments_of(const WasmModule *m, bool data) {
+    return m->input_count[data ? WASM_SPACE_DATA : WASM_SPACE_ELEM];
+}
+
 /* ---- pass 1 ---- */
 
 /* Whether a variant changes a value that goes from ref.func to table.set. */
@@ -57,8 +62,7 @@ void shadow_init(Shadow *s, WasmModule *m, const Plan *plan, bool *watch_op) {
     s->known = mem_alloc(sizeof *s->known * (m->funcs.len + 1u));
     memset(s->known, 0xff, sizeof *s->known * (m->funcs.len + 1u));
     for (uint32_t data = 0; data < 2; data++)
-        s->segment[data] =
-            mem_zalloc(sizeof(uint32_t) * ((data ? m->datas.len : m->elems.len) + 1u));
+        s->segment[data] = mem_zalloc(sizeof(uint32_t) * (segments_of(m, data) + 1u));
 }
 
 void shadow_free(Shadow *s) {
@@ -122,7 +126,7 @@ void shadow_note(Shadow *s, const Site *site, const Match *matches, uint32_t n) 
     case WASM_OP_ELEM_DROP: {
         uint32_t k;
         bool data = accessed_segment(i, &k);
-        if (s->segments && k < (data ? s->m->datas.len : s->m->elems.len))
+        if (s->segments && k < segments_of(s->m, data))
             s->segment[data][k] = 1;
         break;
     }
@@ -502,9 +506,9 @@ static void declare(Shadow *s, uint32_t ntables) {
 
 void shadow_add(Shadow *s) {
     WasmType i32 = WASM_I32;
-    uint32_t ntables = s->m->tables.len;
+    uint32_t ntables = s->m->input_count[WASM_SPACE_TABLE];
     for (uint32_t data = 0; data < 2; data++)
-        for (uint32_t k = 0; k < (data ? s->m->datas.len : s->m->elems.len); k++)
+        for (uint32_t k = 0; k < segments_of(s->m, data); k++)
             if (s->segment[data][k])
                 s->segment[data][k] = wasm_add_global_i32(s->m, true, str_of("whammc.dropped"), 0);
     close_over_copies(s);
@@ -580,7 +584,7 @@ static bool put_move(const Shadow *s, bool init, uint32_t to, uint32_t from, Buf
 static bool put_drop(const Shadow *s, const Site *site, Buf *out) {
     uint32_t k;
     bool data = accessed_segment(site->instr, &k);
-    if (!s->segments || k >= (data ? s->m->datas.len : s->m->elems.len))
+    if (!s->segments || k >= segments_of(s->m, data))
         return false;
     copy_instr(s, site, out);
     wasm_put_const(out, WASM_I32, 1);
