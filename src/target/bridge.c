@@ -38,8 +38,10 @@ static int64_t fail(Bridge *b, const WasmImport *im, const char *format, ...) {
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    diag(b->diags, DIAG_CANNOT_MERGE, (Span){from->file, at, at + im->name.len},
-         "the library imports %.*s.%.*s: %s", STR_ARG(im->module), STR_ARG(im->name), text);
+    Diag *d =
+        diag(b->diags, DIAG_CANNOT_MERGE, (Span){from->file, at, at + im->name.len},
+             "the library imports %.*s.%.*s, %s", STR_ARG(im->module), STR_ARG(im->name), text);
+    diag_hint(b->diags, d, "use --link=import, which leaves the library a module of its own");
     return -2;
 }
 
@@ -150,7 +152,7 @@ static int64_t find_memories(Bridge *b, const WasmImport *im) {
     const WasmExport *own = wasm_find_export(from, WASM_SPACE_MEMORY, STR("memory"));
     const WasmExport *e = find_any_export(b->library->to, "memory");
     if (!from->memories.len)
-        return fail(b, im, "but it has no memory");
+        return fail(b, im, "but has no memory for it");
     b->lib = b->library->handles[WASM_SPACE_MEMORY][own ? own->handle : 0];
     if (!e) {
         wasm_add_export(b->library->to, STR("memory"), WASM_SPACE_MEMORY, (uint32_t)b->lib);
@@ -158,11 +160,14 @@ static int64_t find_memories(Bridge *b, const WasmImport *im) {
         return 0;
     }
     if (e->space != WASM_SPACE_MEMORY)
-        return fail(b, im, "but what the program exports as 'memory' is no memory");
+        return fail(b, im,
+                    "which looks at the exported 'memory', but what the program exports under that "
+                    "name is a %s",
+                    wasm_space_name(e->space));
     if (b->library->to->memories.at[e->handle].limits.shared && e->handle != b->lib)
         return fail(b, im,
-                    "but other threads use the program's memory too, so that nothing can be "
-                    "borrowed there");
+                    "for which bytes of the program's memory have to be borrowed, but other "
+                    "threads use that memory too");
     b->app = e->handle;
     return 0;
 }
@@ -190,7 +195,7 @@ static int64_t adapter(Bridge *b, const WasmImport *im) {
         return -2;
     const WasmExport *e = wasm_find_export(&b->from, WASM_SPACE_FUNC, im->name);
     if (!e)
-        return fail(b, im, "which cannot be called for a library that has its own memory");
+        return fail(b, im, "which a library that is part of a program cannot call");
     if (!wasm_merge(&b->adapters, &e->handle, 1, b->diags))
         return -2;
     return b->adapters.handles[WASM_SPACE_FUNC][e->handle];
@@ -213,7 +218,7 @@ int64_t bridge_import(Bridge *b, const WasmImport *im) {
     if (str_is(im->module, "env") && str_is(im->name, "abort"))
         return add_abort(b, im);
     if (str_is(im->module, "wasi_unstable"))
-        return fail(b, im, "an old form of WASI; compile it for " WASI_MODULE);
+        return fail(b, im, "of an old form of WASI; it has to be compiled for " WASI_MODULE);
     if (!str_is(im->module, WASI_MODULE))
         return -1;
     return is_plain(im->name) ? wasm_merge_join(b->library, im) : adapter(b, im);

@@ -6,6 +6,8 @@
  */
 #include "wasm/merge.h"
 
+#include <assert.h>
+
 #include "wasm/leb.h"
 #include "wasm/valid.h"
 
@@ -173,6 +175,35 @@ static int64_t substitute(Merge *x, const WasmImport *im) {
     return -1;
 }
 
+static void put_func_type(Buf *out, const WasmModule *m, uint32_t type) {
+    const WasmTypeDef *d = &m->types.at[type];
+    char text[32];
+    buf_u8(out, '(');
+    for (uint32_t k = 0; k < d->nparams; k++)
+        buf_printf(out, "%s%s", k ? ", " : "", wasm_type_text(d->params[k], text));
+    buf_printf(out, ") -> (");
+    for (uint32_t k = 0; k < d->nresults; k++)
+        buf_printf(out, "%s%s", k ? ", " : "", wasm_type_text(d->results[k], text));
+    buf_u8(out, ')');
+    buf_u8(out, 0);
+}
+
+/* The message for an import with another type than what is there for it. */
+static bool fail_type(Merge *x, const WasmImport *im, uint32_t at, uint32_t handle) {
+    if (im->space != WASM_SPACE_FUNC)
+        return merge_fail(x, at, "the imported %s %.*s.%.*s has another type than what is there",
+                          wasm_space_name(im->space), STR_ARG(im->module), STR_ARG(im->name));
+    Buf have = {0}, want = {0};
+    put_func_type(&want, x->from, x->from->funcs.at[im->handle].type);
+    put_func_type(&have, x->to, x->to->funcs.at[handle].type);
+    merge_fail(x, at, "the imported function %.*s.%.*s is %s here, but what is there for it is %s",
+               STR_ARG(im->module), STR_ARG(im->name), (const char *)want.data,
+               (const char *)have.data);
+    buf_free(&have);
+    buf_free(&want);
+    return false;
+}
+
 static bool resolve(Merge *x, const WasmImport *im) {
     int64_t handle = x->g->resolve ? x->g->resolve(x->g->ctx, im) : -1;
     uint32_t at = (uint32_t)((const uint8_t *)im->name.ptr - x->from->bytes);
@@ -189,10 +220,9 @@ static bool resolve(Merge *x, const WasmImport *im) {
                           STR_ARG(im->module), STR_ARG(im->name));
     if (handle < 0)
         return false;
+    assert((uint64_t)handle < wasm_space_count(x->to, im->space));
     if (!fits(x->g, im, (uint32_t)handle))
-        return merge_fail(x, at,
-                          "the imported %s %.*s.%.*s has another type than what is there for it",
-                          what, STR_ARG(im->module), STR_ARG(im->name));
+        return fail_type(x, im, at, (uint32_t)handle);
     x->g->handles[im->space][im->handle] = (uint32_t)handle;
     return true;
 }
