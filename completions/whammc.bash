@@ -17,7 +17,7 @@ _whammc_words() { # WORDS
 _whammc_value() { # OPTION: what may follow it; false if nothing does
     case $command:$1 in
         *:--message-format) _whammc_words 'text json' ;;
-        *:--report-format) _whammc_words 'csv json' ;;
+        *:--report-format) _whammc_words 'csv json csv-rfc4180' ;;
         instr:--report) _whammc_words 'stdout stderr'; compopt -o default ;;
         instr:--host) _whammc_words 'auto wasi js none' ;;
         instr:--storage) _whammc_words 'auto globals memory' ;;

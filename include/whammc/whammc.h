@@ -80,7 +80,11 @@ typedef enum whammc_link {
     WHAMMC_LINK_MERGE, /* the runtime becomes part of the program */
     WHAMMC_LINK_IMPORT /* the program imports it from module "whammc_runtime" */
 } whammc_link;
-typedef enum whammc_format { WHAMMC_FORMAT_CSV, WHAMMC_FORMAT_JSON } whammc_format;
+typedef enum whammc_format {
+    WHAMMC_FORMAT_CSV,        /* separated by ", ", nothing quoted */
+    WHAMMC_FORMAT_JSON,       /* an object a line */
+    WHAMMC_FORMAT_CSV_RFC4180 /* quoted as RFC 4180 has it */
+} whammc_format;
 
 /* All zero = the defaults. */
 typedef struct whammc_options {

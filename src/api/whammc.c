@@ -211,6 +211,14 @@ static void warn_unmatched(whammc *w) {
 
 /* ---- instrumenting ---- */
 
+static ImageFormat image_format(whammc_format format) {
+    switch (format) {
+    case WHAMMC_FORMAT_JSON: return IMAGE_JSON;
+    case WHAMMC_FORMAT_CSV_RFC4180: return IMAGE_CSV_RFC4180;
+    default: return IMAGE_CSV;
+    }
+}
+
 static RewriteOptions rewrite_options(const whammc_options *o) {
     static const whammc_options defaults;
     if (!o)
@@ -218,7 +226,7 @@ static RewriteOptions rewrite_options(const whammc_options *o) {
     RewriteOptions r = {.storage = (StorageChoice)o->storage,
                         .host = (HostChoice)o->host,
                         .link = o->link == WHAMMC_LINK_IMPORT ? LINK_IMPORT : LINK_MERGE,
-                        .format = o->format == WHAMMC_FORMAT_JSON ? IMAGE_JSON : IMAGE_CSV,
+                        .format = image_format(o->format),
                         .report = REPORT_STDOUT,
                         .no_optimise = o->no_optimise != 0,
                         .keep_debug = o->keep_debug != 0};

@@ -24,7 +24,7 @@ static const Option options[] = {
     {REPORT, "report", "WHERE",
      "where a WASI program writes its report: stdout, stderr, or the path of a file in a directory "
      "that it may open; default: stdout"},
-    {REPORT_FORMAT, "report-format", "csv|json", "format of the report; default: csv"},
+    {REPORT_FORMAT, "report-format", "csv|json|csv-rfc4180", "format of the report; default: csv"},
     {HOST, "host", "auto|wasi|js|none",
      "how the report gets out: through WASI, through the imported function whammc.write, or "
      "through "

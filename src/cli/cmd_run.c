@@ -41,7 +41,7 @@ static const Option options[] = {
      "has the package wasmtime); default: node"},
     {'o', "output", "REPORT",
      "write the report into this file and show nothing ('-': standard output)"},
-    {REPORT_FORMAT, "report-format", "csv|json", "format of that file; default: csv"},
+    {REPORT_FORMAT, "report-format", "csv|json|csv-rfc4180", "format of that file; default: csv"},
     {TOP, "top", "N", "show the N largest values of each variable, 0 = all; default: 20"},
     {0},
 };
@@ -236,7 +236,12 @@ static bool deliver(const Cli *cli, const Settings *s, const Buf *text, int wait
     if (!s->out)
         return true;
     /* Programs put an empty line in front, for streams that have other things in them. */
-    bool skip = s->options.format == WHAMMC_FORMAT_JSON && all.len && all.ptr[0] == '\n';
+    uint32_t skip = 0;
+    if (s->options.format == WHAMMC_FORMAT_JSON && all.len && all.ptr[0] == '\n')
+        skip = 1;
+    if (s->options.format == WHAMMC_FORMAT_CSV_RFC4180 && all.len > 1 &&
+        memcmp(all.ptr, "\r\n", 2) == 0)
+        skip = 2;
     return file_write(cli, s->out, all.ptr + skip, all.len - skip);
 }
 

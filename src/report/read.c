@@ -1,10 +1,12 @@
 /*
- * report/read.c - reads reports (CSV or JSON lines) back into rows.
+ * report/read.c - reads reports (CSV of both kinds or JSON lines) back into rows.
  *
- * CSV: a report starts with the line of '=' signs and ends before the first line that is no row;
- * there is no quoting, and function names may contain ", ", so the place is found by its form: ",
- * fid, pc, n_probe, ". JSON: each line that is an object with the columns of a report is a row; a
- * report ends where the id of its first row comes again.
+ * Plain CSV: a report starts with the line of '=' signs and ends before the first line that is no
+ * row; there is no quoting, and function names may contain ", ", so the place is found by its form:
+ * ", fid, pc, n_probe, ". JSON: each line that is an object with the columns of a report is a row;
+ * a report ends where the id of its first row comes again. Quoted CSV: a report starts with the
+ * line of the columns' names and ends before the first record that is no row; a record may have
+ * several lines.
  */
 #include "report/read.h"
 
@@ -14,7 +16,7 @@
 typedef struct Parser {
     Report *report;
     uint32_t which;
-    bool in_csv;
+    enum { IN_NOTHING, IN_CSV, IN_QUOTED } in; /* what the lines before belong to */
     Str first_id, first_id_type; /* of the report's first row, if that was JSON; else ptr is NULL */
     const ReportVar *last_var;
     Buf key;
@@ -198,6 +200,88 @@ static bool is_csv_start(Str line) {
            memmem(line.ptr, line.len, " REPORT CSV FLUSH ", 18) != NULL;
 }
 
+/* ---- quoted CSV ---- */
+
+enum { QUOTED_FID = 7, QUOTED_PC, QUOTED_PROBE, QUOTED_VALUE, QUOTED_COLUMNS };
+
+static bool is_quoted_start(Str line) {
+    return str_is(line,
+                  "id,id_type,name,whamm_type,wasm_type,script_id,fname,fid,pc,probe_id,value(s)");
+}
+
+/* The contents of a field in quotes, *at behind the first; false if there is no second. */
+static bool quoted_contents(Parser *p, Str text, uint32_t *at, Str *field) {
+    uint32_t start = *at, i = start, doubled = 0;
+    for (; i < text.len; i++) {
+        if (text.ptr[i] != '"')
+            continue;
+        if (i + 1 == text.len || text.ptr[i + 1] != '"')
+            break;
+        doubled++;
+        i++;
+    }
+    if (i >= text.len)
+        return false;
+    *at = i + 1;
+    *field = slice(text, start, i);
+    if (!doubled)
+        return true;
+    char *copy = arena_alloc(&p->report->arena, field->len), *to = copy;
+    for (uint32_t k = start; k < i; k++) {
+        *to++ = text.ptr[k];
+        k += text.ptr[k] == '"';
+    }
+    *field = (Str){copy, (uint32_t)(to - copy)};
+    return true;
+}
+
+/*
+ * Reads the record at *at, and its end of line if it has one; false if it is no row. *whole: it
+ * ended in a line feed.
+ */
+static bool quoted_row(Parser *p, Str text, uint32_t *at, bool *whole, ReportRow *row) {
+    Str f[QUOTED_COLUMNS];
+    uint32_t i = *at, n = 0;
+    for (;; i++) {
+        if (n == QUOTED_COLUMNS)
+            return false;
+        if (i < text.len && text.ptr[i] == '"') {
+            i++;
+            if (!quoted_contents(p, text, &i, &f[n++]))
+                return false;
+        } else {
+            uint32_t start = i;
+            while (i < text.len && text.ptr[i] != ',' && text.ptr[i] != '\n')
+                i++;
+            bool cr = i > start && i < text.len && text.ptr[i] == '\n' && text.ptr[i - 1] == '\r';
+            f[n++] = slice(text, start, i - cr);
+        }
+        if (i < text.len && text.ptr[i] == '\r')
+            i++;
+        if (i == text.len || text.ptr[i] != ',')
+            break;
+    }
+    if (n < QUOTED_COLUMNS || (i < text.len && text.ptr[i] != '\n') || !f[0].len || !f[1].len)
+        return false;
+    *whole = i < text.len;
+    *at = i + *whole;
+    ReportVar var = {f[1], f[2], f[3], f[4], f[5]};
+    *row = (ReportRow){.id = f[0], .probe = f[QUOTED_PROBE], .value = f[QUOTED_VALUE]};
+    uint64_t fid, pc;
+    row->has_place =
+        decimal(f[QUOTED_FID], UINT32_MAX, &fid) && decimal(f[QUOTED_PC], UINT32_MAX, &pc);
+    if (row->has_place) {
+        row->fname = f[6];
+        row->fid = (uint32_t)fid;
+        row->pc = (uint32_t)pc;
+    }
+    if (!row->probe.len)
+        row->probe.ptr = NULL;
+    row->var = intern(p, &var);
+    classify(row);
+    return true;
+}
+
 /* ---- JSON ---- */
 
 typedef struct Json {
@@ -308,27 +392,49 @@ static bool json_string(Json *j, Str *s) {
     return true;
 }
 
-/* A string, number or word; null has no ptr. */
+/* An array or object; *s is its text. */
+static bool json_nested(Json *j, Str *s) {
+    const char *start = j->at;
+    uint32_t depth = 0;
+    for (bool in_string = false; j->at < j->end; j->at++) {
+        char c = *j->at;
+        if (in_string && c == '\\' && j->at + 1 < j->end)
+            j->at++;
+        else if (c == '"')
+            in_string = !in_string;
+        else if (!in_string && (c == '[' || c == '{'))
+            depth++;
+        else if (!in_string && (c == ']' || c == '}') && --depth == 0)
+            break;
+    }
+    if (j->at == j->end)
+        return false;
+    j->at++;
+    *s = (Str){start, (uint32_t)(j->at - start)};
+    return true;
+}
+
+/* A value; of an array or object its text. null has no ptr. */
 static bool json_value(Json *j, Str *s) {
     json_blanks(j);
     if (j->at < j->end && *j->at == '"') {
         j->at++;
         return json_string(j, s);
     }
+    if (j->at < j->end && (*j->at == '[' || *j->at == '{'))
+        return json_nested(j, s);
     const char *start = j->at;
     while (j->at < j->end && !strchr(",} \t\r", *j->at))
         j->at++;
     *s = (Str){start, (uint32_t)(j->at - start)};
     if (str_is(*s, "null"))
         *s = (Str){NULL, 0};
-    else if (s->len == 0 || memchr(start, '{', s->len) || memchr(start, '[', s->len))
-        return false;
-    return true;
+    return !s->ptr || s->len;
 }
 
 enum { JSON_FID = 8, JSON_PC, JSON_VALUE, JSON_COLUMNS };
 
-/* The values of the known columns, in the order of json_names; false if it is no flat object. */
+/* The values of the known columns, in the order of json_names; false if it is no object. */
 static bool json_object(Json *j, Str values[JSON_COLUMNS]) {
     static const char *const json_names[JSON_COLUMNS] = {"id",        "id_type", "name",  "type",
                                                          "wasm_type", "script",  "fname", "probe",
@@ -398,23 +504,26 @@ static void read_line(Parser *p, Str line, bool whole) {
     ReportRow row;
     if (line.len && line.ptr[0] == '=' && is_csv_start(line)) {
         start_flush(p);
-        p->in_csv = true;
+        p->in = IN_CSV;
+    } else if (is_quoted_start(line)) {
+        start_flush(p);
+        p->in = IN_QUOTED;
     } else if (line.len > 5 && line.ptr[0] == '{') {
         if (!json_row(p, line, &row))
             return;
         bool again = p->first_id.ptr && str_eq(p->first_id, row.id) &&
                      str_eq(p->first_id_type, row.var->id_type);
-        if (p->in_csv || !p->first_id.ptr || again) {
+        if (p->in || !p->first_id.ptr || again) {
             start_flush(p);
-            p->in_csv = false;
+            p->in = IN_NOTHING;
             p->first_id = row.id;
             p->first_id_type = row.var->id_type;
         }
         add_row(p, &row, whole);
-    } else if (p->in_csv && csv_row(p, line, &row)) {
+    } else if (p->in == IN_CSV && csv_row(p, line, &row)) {
         add_row(p, &row, whole);
-    } else if (p->in_csv && !starts_with(line, STR("id, id_type, "))) {
-        p->in_csv = false;
+    } else if (p->in && !starts_with(line, STR("id, id_type, "))) {
+        p->in = IN_NOTHING;
         if (!whole && line.len && line.ptr[0] >= '0' && line.ptr[0] <= '9' && wanted(p))
             p->report->cut = true;
     }
@@ -428,6 +537,13 @@ bool report_read(Report *r, Str text, uint32_t which) {
         Str line = slice(text, at, end);
         if (line.len && line.ptr[line.len - 1] == '\r')
             line.len--;
+        ReportRow row;
+        bool whole;
+        if (p.in == IN_QUOTED && !is_quoted_start(line) &&
+            quoted_row(&p, text, &at, &whole, &row)) {
+            add_row(&p, &row, whole);
+            continue;
+        }
         read_line(&p, line, lf != NULL);
         at = end + (lf != NULL);
     }

@@ -12,7 +12,14 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { BAR_WIDTH = 12, BAR_FROM = 76, FUNCTION_MIN = 12, WIDTH_DEFAULT = 100, WIDTH_MIN = 40 };
+enum {
+    BAR_WIDTH = 12,
+    BAR_FROM = 76,
+    FUNCTION_MIN = 12,
+    TEXT_MIN = 24,
+    WIDTH_DEFAULT = 100,
+    WIDTH_MIN = 40
+};
 
 typedef struct Table {
     const TableOptions *options;
@@ -190,6 +197,10 @@ static void group_sum_up(Group *g) {
     g->countable = g->countable && g->numeric && g->total > 0 && isfinite(g->total);
 }
 
+static uint32_t wider(uint32_t width, uint32_t other) {
+    return width > other ? width : other;
+}
+
 /* ---- script and shared variables ---- */
 
 static void print_singles(Table *t, const Report *r) {
@@ -228,7 +239,9 @@ static void print_singles(Table *t, const Report *r) {
         field(t, row->var->type, types, false);
         style(t, STYLE_NONE);
         buf_str(t->out, STR("  "));
-        field(t, value, row->class == REPORT_CLASS_TEXT ? text_width(value) : values, true);
+        uint32_t used = names + types + 6, rest = t->width > used ? t->width - used : 0;
+        uint32_t all = row->class == REPORT_CLASS_TEXT ? text_width(value) : values;
+        field(t, value, all > rest && all > TEXT_MIN ? wider(rest, TEXT_MIN) : all, true);
         if (row->probe.ptr) {
             buf_str(t->out, STR("  "));
             style(t, STYLE_DIM);
@@ -248,10 +261,6 @@ typedef struct Columns {
     uint32_t value, function, pc, probe;
     bool share, bar;
 } Columns;
-
-static uint32_t wider(uint32_t width, uint32_t other) {
-    return width > other ? width : other;
-}
 
 static Columns lay_out(const Table *t, const Group *g, uint32_t shown) {
     Columns c = {.value = 5, .function = 8, .pc = 2, .probe = 0};

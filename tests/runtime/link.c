@@ -47,6 +47,7 @@ static int option(whammc_options *o, const char *word) {
         {"storage=memory", 0, 0, WHAMMC_STORAGE_MEMORY, 0},
         {"format=csv", 0, 0, 0, 0},
         {"format=json", 0, 0, 0, WHAMMC_FORMAT_JSON},
+        {"format=csv-rfc4180", 0, 0, 0, WHAMMC_FORMAT_CSV_RFC4180},
     };
     if (strncmp(word, "report=", 7) == 0) {
         o->report = word + 7;

@@ -7,75 +7,7 @@
 
 #include <cmocka.h>
 
-#include "base/buf.h"
-#include "stdlib/runtime/values.h"
-
-enum { MEMORY = 1u << 28, STATIC_MAPS = 4 };
-
-static uint64_t seed;
-
-static uint64_t next_random(void) {
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed * 2685821657736338717u;
-}
-
-/* A fresh memory with headers of maps where a compiler would put them. */
-static void start(void) {
-    seed = 88172645463325252u;
-    assert_non_null(values_native_memory(MEMORY));
-    values_native_set(VALUES_MAPS, VALUES_STACK);
-    values_native_set(VALUES_NMAPS, STATIC_MAPS);
-    values_native_set(VALUES_HEAP, VALUES_STACK + STATIC_MAPS * VALUES_MAP_HEADER);
-}
-
-static void end(void) {
-    values_native_memory(0);
-}
-
-static uint32_t string(Str s) {
-    uint32_t at = values_str_new(s.len);
-    for (uint32_t i = 0; i < s.len; i++)
-        values_store8(at + 4 + i, (uint8_t)s.ptr[i]);
-    return values_str_intern(at);
-}
-
-/* ---- types ---- */
-
-static uint32_t leaves(const uint8_t **d) {
-    uint32_t n = 0, rest = 1;
-    for (; rest; rest--) {
-        uint8_t kind = *(*d)++;
-        if (kind == REPORT_TUPLE)
-            rest += *(*d)++;
-        else
-            n++;
-    }
-    return n;
-}
-
-/* The type of maps between two descriptions without maps. */
-static uint32_t map_type(const uint8_t *key, const uint8_t *value) {
-    const uint8_t *key_end = key, *value_end = value;
-    Buf b = {0};
-    buf_u8(&b, (uint8_t)leaves(&key_end));
-    buf_u8(&b, (uint8_t)leaves(&value_end));
-    buf_bytes(&b, key, (size_t)(key_end - key));
-    buf_bytes(&b, value, (size_t)(value_end - value));
-    buf_name(&b, STR("K"));
-    buf_name(&b, STR("V"));
-    uint32_t type = string((Str){(const char *)b.data, (uint32_t)b.len});
-    buf_free(&b);
-    return type;
-}
-
-#define DESC(...)                                                                                  \
-    (const uint8_t[]) {                                                                            \
-        __VA_ARGS__                                                                                \
-    }
-#define PAIR(a, b)      REPORT_TUPLE, 2, a, b
-#define TRIPLE(a, b, c) REPORT_TUPLE, 3, a, b, c
+#include "values_fixture.h"
 
 /* ---- memory ---- */
 
