@@ -6,8 +6,9 @@
 // what the library whammc_runtime writes is the report.
 // The program gets WASI (arguments, the environment, standard streams, the current directory as '.') and
 // whammc.write, whose output is put into the file REPORT ('-': standard error); of several reports the file
-// gets all. Exports tried: _start, else main. Exit status: the program's; 134 if it trapped (after the engine's
-// message on standard error and a last flush); 126 if it could not be loaded; 2 for wrong usage.
+// gets all. whammc.now is a clock, in milliseconds. Exports tried: _start, else main. Exit status: the
+// program's; 134 if it trapped (after the engine's message on standard error and a last flush); 126 if it could
+// not be loaded; 2 for wrong usage.
 import { appendFileSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 
 const TRAPPED = 134, NOT_LOADED = 126;
@@ -166,7 +167,8 @@ async function main(words) {
   try {
     const imported = loadLibraries(libraries, WASI, options, reporter);
     if (!imported) return NOT_LOADED;
-    const imports = { ...imported, ...wasi.getImportObject(), whammc: { write: reporter.write } };
+    const ours = { write: reporter.write, now: () => performance.now() };
+    const imports = { ...imported, ...wasi.getImportObject(), whammc: ours };
     instance = load(file, args[0], imports);
     if (!instance) return NOT_LOADED;
     reporter.attach(instance);

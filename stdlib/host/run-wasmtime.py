@@ -3,15 +3,16 @@
     python3 run-wasmtime.py [--lib=NAME=FILE]... MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]
 
 Needs the package `wasmtime` from PyPI. Each --lib is a module that the program imports as NAME; it gets WASI and
-the libraries in front of it, and what the library whammc_runtime writes is the report. The program gets WASI (arguments, the environment, standard streams,
-the current directory as '.') and whammc.write, whose output is put into the file REPORT ('-': standard error);
-of several reports the file gets all. Exports tried: _start, else main. Exit status: the program's; 134 if it
-trapped (after the engine's message on standard error and a last flush); 126 if it could not be loaded; 2 for
-wrong usage.
+the libraries in front of it, and what the library whammc_runtime writes is the report. The program gets WASI
+(arguments, the environment, standard streams, the current directory as '.') and whammc.write, whose output is put
+into the file REPORT ('-': standard error); of several reports the file gets all. whammc.now is a clock, in
+milliseconds. Exports tried: _start, else main. Exit status: the program's; 134 if it trapped (after the engine's
+message on standard error and a last flush); 126 if it could not be loaded; 2 for wrong usage.
 """
 
 import os
 import sys
+import time
 
 try:
     import wasmtime
@@ -107,6 +108,8 @@ def make_linker(engine, reporter):
     linker.define_wasi()
     i32 = wasmtime.ValType.i32()
     linker.define_func("whammc", "write", wasmtime.FuncType([i32, i32], []), reporter.write)
+    f64 = wasmtime.ValType.f64()
+    linker.define_func("whammc", "now", wasmtime.FuncType([], [f64]), lambda: time.perf_counter() * 1000)
     return linker
 
 

@@ -1,4 +1,5 @@
-// The JavaScript host of instrumented programs: provides the import whammc.write and collects reports.
+// The JavaScript host of instrumented programs: provides the imports whammc.write and whammc.now, and collects
+// reports.
 // An ES module for Node and browsers; scripts/classic makes a classic script of it, which pages load before
 // their own code.
 //
@@ -46,7 +47,7 @@ export function createHost({ onReport = logReport } = {}) {
     if (bytes.length) deliver(bytes);
   }
 
-  // The runtime's output, piece by piece; an empty piece ends the report.
+  // The runtime's output, piece by piece: what scripts print, and the report. An empty piece ends it.
   function write(ptr, len) {
     if (!instance) missed = true; // in the start function: nothing is exported yet, attach() makes up for it
     else if (len === 0) finish();
@@ -55,7 +56,7 @@ export function createHost({ onReport = logReport } = {}) {
 
   const host = {
     /** The part of the import object that the program needs. */
-    imports: { whammc: { write } },
+    imports: { whammc: { write, now: () => performance.now() } },
 
     /** Connects to the instance that was made with `imports`. */
     attach(made) {
@@ -69,7 +70,6 @@ export function createHost({ onReport = logReport } = {}) {
     flush() {
       const exports = instance?.exports;
       if (typeof exports?.[FLUSH] !== 'function') return false;
-      pieces = [];
       exports[FLUSH]();
       if (typeof exports[REPORT_PTR] === 'function') { // --host=none: the report stays in memory
         const memory = exports[MEMORY] ?? exports.memory;

@@ -1,22 +1,17 @@
 /*
  * tests/runtime/dump_image.c - writes example report images, their values and their native
  * rendering: dump_image DIRECTORY. The files are NAME.image, NAME.values and NAME.expected;
- * test_runtime.mjs gives the first two to the compiled runtimes and compares.
+ * test_runtime.mjs gives the first two to the compiled runtimes and compares. Reports with strings,
+ * tuples and maps have NAME.memory too: what is in the runtime's memory, for test_values.mjs.
  */
 #include "report/image.h"
+#include "tests/unit/values_fixture.h"
+
+#include "stdlib/runtime/memory.h"
 
 #include <stdio.h>
 
 enum { SCALARS = REPORT_BOOL + 1 };
-
-static uint64_t seed = 88172645463325252u;
-
-static uint64_t next_random(void) {
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed * 2685821657736338717u;
-}
 
 static bool write_file(const char *dir, const char *name, const char *ext, const Buf *b) {
     Buf path = {0};
@@ -89,6 +84,98 @@ static bool dump(const char *dir, const char *name, const Image *img, ImageOptio
     return ok;
 }
 
+/* ---- with strings, tuples and maps ---- */
+
+/* Strings of some bytes each, maps of four types, at random. */
+static uint64_t random_leaf(uint8_t kind) {
+    static const char bytes[] = "abc,\"; \\\n\x01\x7f\xc3\xa9\xff";
+    uint64_t r = next_random();
+    if (kind != REPORT_STR)
+        return kind == REPORT_BOOL ? r & 1 : r >> (r % 60);
+    char text[8];
+    for (uint32_t i = 0; i < sizeof text; i++)
+        text[i] = bytes[(r >> 6 * i) % (sizeof bytes - 1)];
+    return string((Str){text, (uint32_t)(r >> 56) % 8});
+}
+
+/* A map of `n` random entries, or fewer if keys are equal. */
+static uint32_t random_map(uint32_t n) {
+    static const uint8_t keys[][4] = {
+        {REPORT_I32}, {REPORT_STR}, {REPORT_F64}, {REPORT_TUPLE, 2, REPORT_STR, REPORT_U64}};
+    static const uint8_t values[][4] = {{REPORT_STR}, {REPORT_TUPLE, 2, REPORT_BOOL, REPORT_F32}};
+    uint64_t r = next_random();
+    const uint8_t *key = keys[r % 4], *value = values[r / 4 % 2];
+    uint32_t map = values_map_new(), type = map_type(key, value);
+    for (uint32_t i = 0; i < n; i++) {
+        const uint8_t *k = *key == REPORT_TUPLE ? key + 2 : key;
+        const uint8_t *v = *value == REPORT_TUPLE ? value + 2 : value;
+        for (uint32_t leaf = 0; leaf < (*key == REPORT_TUPLE ? key[1] : 1u); leaf++)
+            values_key(leaf, random_leaf(k[leaf]));
+        uint64_t leaves[2] = {random_leaf(v[0]), random_leaf(v[1])};
+        uint32_t at = values_map_at(map, type);
+        for (uint32_t leaf = 0; leaf < (*value == REPORT_TUPLE ? value[1] : 1u); leaf++)
+            values_store64(at + 8 * leaf, leaves[leaf]);
+    }
+    return map;
+}
+
+/* The memory's bytes, with the state where compiled runtimes have it. */
+static bool dump_memory(const char *dir, const char *name) {
+    Buf memory = {0};
+    uint32_t end;
+    memcpy(&end, (const char *)&values_state + VALUES_HEAP, sizeof end);
+    buf_bytes(&memory, values_base, end);
+    memcpy(memory.data + VALUES_STATE, &values_state, sizeof values_state);
+    bool ok = write_file(dir, name, "memory", &memory);
+    buf_free(&memory);
+    return ok;
+}
+
+static bool dump_values(const char *dir, const char *name, ImageOptions options) {
+    static const uint8_t tuple[] = {REPORT_TUPLE, 2, REPORT_STR, REPORT_F64};
+    Image *img = image_new();
+    Buf image = {0}, values = {0}, text = {0};
+    Str desc = {(const char *)tuple, sizeof tuple};
+    uint32_t vars[] = {
+        image_var(img, REPORT_STR, desc, STR("s"), STR("str"), STR("(i32; i32)"), STR("script0")),
+        image_var(img, REPORT_MAP, desc, STR("m"), STR("map<K,V>"), STR("i32"), STR("script0")),
+        image_var(img, REPORT_TUPLE, desc, STR("t"), STR("(str,f64)"), STR("(i32; i32; f64)"),
+                  STR("script0"))};
+    uint32_t probe = image_probe(img, STR("1_wasm:opcode:call:before"));
+    start();
+    for (uint32_t i = 0; i < 3; i++)
+        for (uint32_t n = 0; n < 15; n++)
+            image_site_row(img, vars[i], probe, n, n);
+    for (uint32_t n = 0; n < 15; n++)
+        buf_u32le(&values, (uint32_t)random_leaf(REPORT_STR));
+    buf_u32le(&values, 0);
+    for (uint32_t n = 0; n < 15; n++) {
+        buf_u64le(&values, random_leaf(REPORT_STR));
+        buf_u64le(&values, random_leaf(REPORT_F64));
+    }
+    for (uint32_t n = 0; n < 15; n++)
+        buf_u32le(&values, random_map(n * n * n));
+    buf_u32le(&values, 0);
+    image_shared_row(img, vars[1], probe);
+    buf_u64le(&values, random_map(10));
+    image_script_row(img, vars[0]);
+    buf_u64le(&values, random_leaf(REPORT_STR));
+    image_script_row(img, vars[1]);
+    buf_u64le(&values, 1);
+    bool ok = values.len == image_values_size(img) && image_finish(img, &options, &image);
+    if (ok) {
+        image_render(image.data, (uint32_t)image.len, values.data, &text);
+        ok = write_file(dir, name, "image", &image) && write_file(dir, name, "values", &values) &&
+             write_file(dir, name, "expected", &text) && dump_memory(dir, name);
+    }
+    end();
+    buf_free(&image);
+    buf_free(&values);
+    buf_free(&text);
+    image_free(img);
+    return ok;
+}
+
 int main(int argc, char **argv) {
     if (argc != 2)
         return 2;
@@ -101,7 +188,12 @@ int main(int argc, char **argv) {
               dump(argv[1], "json", small, (ImageOptions){IMAGE_JSON, REPORT_STDERR, {0}}) &&
               dump(argv[1], "large", large, (ImageOptions){IMAGE_CSV, REPORT_STDERR, {0}}) &&
               dump(argv[1], "file", large, (ImageOptions){IMAGE_JSON, REPORT_FILE, path}) &&
-              dump(argv[1], "nofile", small, (ImageOptions){IMAGE_CSV, REPORT_FILE, bad});
+              dump(argv[1], "nofile", small, (ImageOptions){IMAGE_CSV, REPORT_FILE, bad}) &&
+              dump(argv[1], "quoted", small, (ImageOptions){IMAGE_CSV_RFC4180, REPORT_STDOUT, {0}});
+    ok =
+        ok && dump_values(argv[1], "values-csv", (ImageOptions){IMAGE_CSV, REPORT_STDOUT, {0}}) &&
+        dump_values(argv[1], "values-json", (ImageOptions){IMAGE_JSON, REPORT_STDERR, {0}}) &&
+        dump_values(argv[1], "values-quoted", (ImageOptions){IMAGE_CSV_RFC4180, REPORT_FILE, path});
     image_free(empty);
     image_free(small);
     image_free(large);

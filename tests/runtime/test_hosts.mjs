@@ -89,6 +89,10 @@ function testRunner(runner) {
   const none = { functions: '(func (export "_start") call $count call $flush)', host: 'none' };
   const r = run(runner, program(none));
   check(`${name} reads the report from memory`, is(r, { status: 0, stderr: '', report: 'n=1\n' }), r);
+  const clock = run(runner, program({ imports: '(import "whammc" "now" (func $now (result f64)))', functions: `
+    (func (export "_start") (local f64) (local.set 0 (call $now))
+      (loop $again (br_if $again (f64.le (call $now) (local.get 0)))) (call $exit (i32.const 5)))` }));
+  check(`${name} has a clock that goes on`, is(clock, { status: 5, stderr: '' }), clock);
   const dash = run(runner, program({ functions: none.functions }), ['prog'], '-');
   check(`${name} reports to standard error`, is(dash, { status: 0, stderr: 'n=1\n', report: null }), dash);
 }
@@ -133,6 +137,8 @@ function testHost() {
   instance.exports.count();
   instance.exports.end();
   check('flush', host.flush() === true);
+  const earlier = host.imports.whammc.now();
+  check('clock', earlier > 0 && host.imports.whammc.now() >= earlier);
   check('run gives the result', host.run(() => 5) === 5);
   let thrown = null;
   try {

@@ -223,7 +223,7 @@ function testDamaged() {
 try {
   execFileSync(dump, [work], { stdio: 'inherit' });
   testShape();
-  for (const name of ['empty', 'csv', 'json', 'large']) {
+  for (const name of ['empty', 'csv', 'json', 'quoted', 'large']) {
     testJs(name);
     testNone(name);
   }

@@ -21,7 +21,8 @@ static inline uint64_t next_random(void) {
 /* A fresh memory with headers of maps where a compiler would put them. */
 static inline void start(void) {
     seed = 88172645463325252u;
-    assert_non_null(values_native_memory(MEMORY));
+    if (!values_native_memory(MEMORY))
+        abort();
     values_native_set(VALUES_MAPS, VALUES_STACK);
     values_native_set(VALUES_NMAPS, STATIC_MAPS);
     values_native_set(VALUES_HEAP, VALUES_STACK + STATIC_MAPS * VALUES_MAP_HEADER);
