@@ -29,99 +29,104 @@ static void add_memory(BinaryenModuleRef module) {
 #endif
 }
 
-/* Locals for the plain variables of a body; parameters are the first. */
-static void declare_locals(Body *b, Var *const *vars, uint32_t nvars) {
-    uint32_t params = 0;
-    b->local_of = mem_zalloc(sizeof *b->local_of * (nvars + 1u));
-    for (uint32_t i = 0; i < nvars; i++) {
-        if (vars[i]->param)
-            b->local_of[vars[i]->index] = params++;
-        if (vars[i]->storage != STORAGE_LOCAL || vars[i]->param)
-            continue;
-        b->local_of[vars[i]->index] = params + b->locals.len;
-        vec_push(&b->locals, gen_type(vars[i]->type));
-    }
+/* What the bodies of one run have in common. */
+typedef struct Scratch {
+    BinaryenModuleRef module;
+    const Plan *plan;
+    const GenOptions *options;
+    Map imports;
+    bool any; /* a function was built */
+} Scratch;
+
+static Body body_for(Scratch *x, const Variant *v, uint64_t atoms) {
+    return (Body){.module = x->module,
+                  .plan = x->plan,
+                  .options = x->options,
+                  .variant = v,
+                  .atoms = atoms,
+                  .imports = &x->imports,
+                  .result = &type_unit};
 }
 
-static void add_function(Body *b, const char *name, BinaryenType result,
-                         BinaryenExpressionRef body) {
-    BinaryenAddFunction(b->module, name, BinaryenTypeNone(), result, b->locals.at, b->locals.len,
-                        body);
+static void add_function(Scratch *x, Body *b, const char *name, BinaryenType params,
+                         BinaryenType result, Ref body) {
+    BinaryenAddFunction(b->module, name, params, result, b->locals.at, b->locals.len, body);
     BinaryenAddFunctionExport(b->module, name, name);
     vec_free(&b->locals);
     free(b->local_of);
+    x->any = true;
+}
+
+/* What the body of a function or alt probe gives; `otherwise` where it ends without a return. */
+static Ref with_result(Body *b, Ref body, Ref otherwise) {
+    if (gen_result(b->result) == BinaryenTypeNone() || b->leaves)
+        return body;
+    Ref both[] = {body, otherwise};
+    return BinaryenBlock(b->module, NULL, both, 2, BinaryenTypeAuto());
 }
 
 /* A function of a script. Where it ends without a return it gives zero. */
-static void build_fn(BinaryenModuleRef module, Map *imports, const Plan *plan,
-                     const GenOptions *options, const PlanFn *f, const char *name) {
+static void build_fn(Scratch *x, const PlanFn *f, const char *name) {
     const Fn *fn = f->fn;
-    Body b = {module, plan, options, f->script, NULL, 0, imports, {0}, NULL};
+    Body b = body_for(x, x->plan->scopes.at[f->script], 0);
     Vec(BinaryenType) params = {0};
     for (uint32_t i = 0; i < fn->nparams; i++)
-        vec_push(&params, gen_type(fn->params[i]->type));
-    declare_locals(&b, fn->vars, fn->nvars);
-    BinaryenExpressionRef body = gen_block(&b, &fn->body);
-    BinaryenType result = gen_result_type(fn);
-    if (result != BinaryenTypeNone()) {
-        BinaryenExpressionRef both[] = {body, gen_zero(&b, fn->result)};
-        body = BinaryenBlock(module, NULL, both, 2, BinaryenTypeAuto());
-    }
-    BinaryenAddFunction(module, name, BinaryenTypeCreate(params.at, params.len), result,
-                        b.locals.at, b.locals.len, body);
-    BinaryenAddFunctionExport(module, name, name);
-    vec_free(&b.locals);
-    free(b.local_of);
+        for (uint32_t k = 0; k < type_leaves(fn->params[i]->type); k++)
+            vec_push(&params, gen_type(type_leaf(fn->params[i]->type, k)));
+    b.nparams = params.len;
+    b.result = fn->result;
+    gen_declare_locals(&b, fn->vars, fn->nvars);
+    Ref body = gen_body(&b, &fn->body, fn->vars, fn->nvars);
+    if (gen_result(fn->result) != BinaryenTypeNone())
+        body = with_result(&b, body, gen_zero(&b, type_leaf(fn->result, 0)));
+    add_function(x, &b, name, BinaryenTypeCreate(params.at, params.len), gen_result(fn->result),
+                 body);
     vec_free(&params);
 }
 
-static void build_shape(BinaryenModuleRef module, Map *imports, const Plan *plan,
-                        const GenOptions *options, const Shape *s, const char *name) {
+static void build_shape(Scratch *x, const Shape *s, const char *name) {
     const Variant *v = s->variant;
-    Body b = {module, plan, options, v->script, v, s->atoms, imports, {0}, NULL};
-    declare_locals(&b, v->probe->vars, v->probe->nvars);
-    BinaryenExpressionRef body = gen_block(&b, &v->probe->body);
-    if (v->probe->predicate && !v->is_alt)
-        body = BinaryenIf(module, gen_expr(&b, v->probe->predicate), body, NULL);
-    BinaryenType result = v->is_alt && v->returns ? gen_type(v->returns) : BinaryenTypeNone();
-    if (result != BinaryenTypeNone()) {
-        BinaryenExpressionRef both[] = {body, BinaryenUnreachable(module)};
-        body = BinaryenBlock(module, NULL, both, 2, BinaryenTypeAuto());
-    }
-    add_function(&b, name, result, body);
+    const Probe *p = v->probe;
+    Body b = body_for(x, v, s->atoms);
+    if (v->is_alt && v->returns)
+        b.result = v->returns;
+    gen_declare_locals(&b, p->vars, p->nvars);
+    Ref body = gen_body(&b, &p->body, p->vars, p->nvars);
+    if (p->predicate && !v->is_alt)
+        body = BinaryenIf(x->module, gen_expr(&b, p->predicate), body, NULL);
+    body = with_result(&b, body, BinaryenUnreachable(x->module));
+    add_function(x, &b, name, BinaryenTypeNone(), gen_result(b.result), body);
 }
 
 /* The predicate of an alt probe, by itself. */
-static void build_predicate(BinaryenModuleRef module, Map *imports, const Plan *plan,
-                            const GenOptions *options, const Shape *s, const char *name) {
+static void build_predicate(Scratch *x, const Shape *s, const char *name) {
     const Variant *v = s->variant;
-    Body b = {module, plan, options, v->script, v, s->atoms, imports, {0}, NULL};
-    declare_locals(&b, v->probe->vars, v->probe->nvars);
-    add_function(&b, name, BinaryenTypeInt32(), gen_expr(&b, v->probe->predicate));
+    Body b = body_for(x, v, s->atoms);
+    gen_declare_locals(&b, v->probe->vars, v->probe->nvars);
+    add_function(x, &b, name, BinaryenTypeNone(), BinaryenTypeInt32(),
+                 gen_expr(&b, v->probe->predicate));
 }
 
-/* What a shape does at start-up for each site. */
-static void build_site_init(BinaryenModuleRef module, Map *imports, const Plan *plan,
-                            const GenOptions *options, const Shape *s, const char *name) {
-    const Variant *v = s->variant;
-    Body b = {module, plan, options, v->script, v, s->atoms, imports, {0}, NULL};
-    declare_locals(&b, v->probe->vars, v->probe->nvars);
-    add_function(&b, name, BinaryenTypeNone(), gen_site_start(&b, &v->probe->body));
+/* What runs once for each site of a shape: at start-up, or before a report. */
+static void build_site_code(Scratch *x, const Shape *s, bool at_exit, const char *name) {
+    const Probe *p = s->variant->probe;
+    Body b = body_for(x, s->variant, s->atoms);
+    gen_declare_locals(&b, p->vars, p->nvars);
+    Ref body = at_exit ? gen_exit_calls(&b, &p->body) : gen_site_start(&b, &p->body);
+    add_function(x, &b, name, BinaryenTypeNone(), BinaryenTypeNone(), body);
 }
 
-/* What a shape does for each site before a report. */
-static void build_site_exit(BinaryenModuleRef module, Map *imports, const Plan *plan,
-                            const GenOptions *options, const Shape *s, const char *name) {
-    const Variant *v = s->variant;
-    Body b = {module, plan, options, v->script, v, s->atoms, imports, {0}, NULL};
-    declare_locals(&b, v->probe->vars, v->probe->nvars);
-    add_function(&b, name, BinaryenTypeNone(), gen_exit_calls(&b, &v->probe->body));
+/* What a probe's shared variables start with that does not fold. */
+static void build_shared(Scratch *x, const Variant *v, const char *name) {
+    Body b = body_for(x, v, 0);
+    gen_declare_locals(&b, v->probe->vars, v->probe->nvars);
+    Ref body = gen_shared_values(&b, v->probe->vars, v->probe->nvars);
+    add_function(x, &b, name, BinaryenTypeNone(), BinaryenTypeNone(), body);
 }
 
-/* Script-scope statements; false if there are none that generate code. */
-static bool build_init(BinaryenModuleRef module, Map *imports, const Plan *plan,
-                       const GenOptions *options, uint32_t script, const char *name) {
-    const Script *s = plan->scripts.at[script];
+/* Script-scope statements, if there are any that generate code. */
+static void build_init(Scratch *x, uint32_t script, const char *name) {
+    const Script *s = x->plan->scripts.at[script];
     bool any = false;
     for (const Stmt *st = s->init.first; st; st = st->next)
         any |= st->kind == STMT_DECL ? !starts_constant(st->var)
@@ -129,23 +134,21 @@ static bool build_init(BinaryenModuleRef module, Map *imports, const Plan *plan,
                    ? st->value->annotation <= ANN_INIT && st->value->annotation != ANN_STATIC
                    : true;
     if (!any)
-        return false;
-    Body b = {module, plan, options, script, NULL, 0, imports, {0}, NULL};
-    declare_locals(&b, NULL, 0);
-    add_function(&b, name, BinaryenTypeNone(), gen_block(&b, &s->init));
-    return true;
+        return;
+    Body b = body_for(x, x->plan->scopes.at[script], 0);
+    gen_declare_locals(&b, NULL, 0);
+    Ref body = gen_body(&b, &s->init, NULL, 0);
+    add_function(x, &b, name, BinaryenTypeNone(), BinaryenTypeNone(), body);
 }
 
-/* '@exit' calls at script scope; false if there are none. */
-static bool build_exit(BinaryenModuleRef module, Map *imports, const Plan *plan,
-                       const GenOptions *options, uint32_t script, const char *name) {
-    Body b = {module, plan, options, script, NULL, 0, imports, {0}, NULL};
-    BinaryenExpressionRef calls = gen_exit_calls(&b, &plan->scripts.at[script]->init);
-    if (calls) {
-        declare_locals(&b, NULL, 0);
-        add_function(&b, name, BinaryenTypeNone(), calls);
-    }
-    return calls;
+/* '@exit' calls at script scope, if there are any. */
+static void build_exit(Scratch *x, uint32_t script, const char *name) {
+    Body b = body_for(x, x->plan->scopes.at[script], 0);
+    Ref calls = gen_exit_calls(&b, &x->plan->scripts.at[script]->init);
+    if (!calls)
+        return;
+    gen_declare_locals(&b, NULL, 0);
+    add_function(x, &b, name, BinaryenTypeNone(), BinaryenTypeNone(), calls);
 }
 
 static void optimise(BinaryenModuleRef module) {
@@ -273,6 +276,18 @@ static bool decode_instr(Decoder *d, const uint8_t *body, const WasmInstr *i) {
     return true;
 }
 
+/* Leaves of a tuple that the template gives. */
+static void list_gives(Template *t, Arena *arena) {
+    for (uint32_t i = 0; i < t->nholes; i++)
+        if (t->holes[i].kind == HOLE_GIVE && t->holes[i].n >= t->ngives)
+            t->ngives = t->holes[i].n + 1;
+    WasmType *gives = arena_array(arena, WasmType, t->ngives + 1);
+    for (uint32_t i = 0; i < t->nholes; i++)
+        if (t->holes[i].kind == HOLE_GIVE)
+            gives[t->holes[i].n] = t->holes[i].type;
+    t->gives = gives;
+}
+
 /* Puts the zeroing of temporaries and the block for jumps in front, and makes the template. */
 static const Template *finish(Decoder *d, Arena *arena, const WasmTypes *locals, WasmType result) {
     Template *t = arena_new(arena, Template);
@@ -306,6 +321,7 @@ static const Template *finish(Decoder *d, Arena *arena, const WasmTypes *locals,
                       locals->at ? locals->at : (WasmType[1]){0}, locals->len * sizeof(WasmType));
     t->result = result;
     t->nparams = d->nparams;
+    list_gives(t, arena);
     buf_free(&code);
     vec_free(&holes);
     return t;
@@ -382,6 +398,11 @@ static bool decode_all(Plan *plan, const GenOptions *options, const Template **i
         plan->fns.at[i].template = (void *)decode(&m, options, &plan->arena, name);
         ok = plan->fns.at[i].template || fault(diags, "a function cannot be decoded");
     }
+    for (uint32_t i = 0; ok && i < plan->probes.len; i++) {
+        snprintf(name, sizeof name, "o%u", i);
+        if (plan->probes.at[i].shared_from)
+            plan->probes.at[i].init = (void *)decode(&m, options, &plan->arena, name);
+    }
     for (uint32_t i = 0; ok && i < plan->scripts.len; i++) {
         snprintf(name, sizeof name, "i%u", i);
         init[i] = decode(&m, options, &plan->arena, name);
@@ -392,61 +413,70 @@ static bool decode_all(Plan *plan, const GenOptions *options, const Template **i
     return ok;
 }
 
-bool gen_templates(Plan *plan, const GenOptions *options, const Template **init, Diags *diags) {
-    Map imports = {0};
+static void build_all(Scratch *x) {
+    const Plan *plan = x->plan;
     char name[32];
-    pthread_mutex_lock(&binaryen_lock);
-    BinaryenModuleRef module = BinaryenModuleCreate();
-    BinaryenModuleSetFeatures(module, BinaryenFeatureMVP() | BinaryenFeatureMutableGlobals() |
-                                          BinaryenFeatureSignExt());
-    add_memory(module);
-    bool any = false;
     for (uint32_t i = 0; i < plan->shapes.len; i++) {
         const Shape *s = plan->shapes.at[i];
         snprintf(name, sizeof name, "s%u", i);
         if (s->never || s->template)
             continue;
-        build_shape(module, &imports, plan, options, s, name);
+        build_shape(x, s, name);
         name[0] = 'q';
         if (s->variant->guarded_alt)
-            build_predicate(module, &imports, plan, options, s, name);
+            build_predicate(x, s, name);
         name[0] = 'd';
         if (s->variant->starts_dynamic)
-            build_site_init(module, &imports, plan, options, s, name);
+            build_site_code(x, s, false, name);
         name[0] = 'x';
         if (s->variant->exits)
-            build_site_exit(module, &imports, plan, options, s, name);
-        any = true;
+            build_site_code(x, s, true, name);
     }
     for (uint32_t i = 0; i < plan->fns.len; i++) {
         hole_name(name, HOLE_FN, i, BinaryenTypeInt32());
-        build_fn(module, &imports, plan, options, &plan->fns.at[i], name);
-        any = true;
+        build_fn(x, &plan->fns.at[i], name);
+    }
+    for (uint32_t i = 0; i < plan->probes.len; i++) {
+        snprintf(name, sizeof name, "o%u", i);
+        if (plan->probes.at[i].shared_from)
+            build_shared(x, plan->probes.at[i].shared_from, name);
     }
     for (uint32_t i = 0; i < plan->scripts.len; i++) {
         snprintf(name, sizeof name, "i%u", i);
-        any |= build_init(module, &imports, plan, options, i, name);
+        build_init(x, i, name);
         name[0] = 'e';
-        any |= build_exit(module, &imports, plan, options, i, name);
-        init[i] = NULL;
+        build_exit(x, i, name);
     }
+}
+
+bool gen_templates(Plan *plan, const GenOptions *options, const Template **init, Diags *diags) {
+    pthread_mutex_lock(&binaryen_lock);
+    Scratch x = {.module = BinaryenModuleCreate(), .plan = plan, .options = options};
+    BinaryenModuleSetFeatures(x.module, BinaryenFeatureMVP() | BinaryenFeatureMutableGlobals() |
+                                            BinaryenFeatureSignExt() |
+                                            BinaryenFeatureReferenceTypes());
+    add_memory(x.module);
+    for (uint32_t i = 0; i < plan->scripts.len; i++)
+        init[i] = NULL;
+    build_all(&x);
     Buf bytes = {0};
     bool ok = true;
-    if (any && !BinaryenModuleValidate(module))
+    if (x.any && !BinaryenModuleValidate(x.module))
         ok = fault(diags, "the scratch module is invalid");
-    if (any && ok) {
+    if (x.any && ok) {
         if (options->optimise)
-            optimise(module);
-        BinaryenModuleAllocateAndWriteResult written = BinaryenModuleAllocateAndWrite(module, NULL);
+            optimise(x.module);
+        BinaryenModuleAllocateAndWriteResult written =
+            BinaryenModuleAllocateAndWrite(x.module, NULL);
         buf_bytes(&bytes, written.binary, written.binaryBytes);
         free(written.binary);
         free(written.sourceMap);
     }
-    BinaryenModuleDispose(module);
+    BinaryenModuleDispose(x.module);
     pthread_mutex_unlock(&binaryen_lock);
-    if (any && ok)
+    if (x.any && ok)
         ok = decode_all(plan, options, init, &bytes, diags);
     buf_free(&bytes);
-    map_free(&imports);
+    map_free(&x.imports);
     return ok;
 }

@@ -32,14 +32,26 @@ typedef enum HoleKind {
     HOLE_LENGTH,    /* push the length of the array that is operand n, as i64; 0 if it is null */
     HOLE_SEGMENT,   /* push how much of the instruction's segment is left, as i64 */
     HOLE_ENTRY_FID, /* push the index of the function in the table entry that operand 0 names */
+    HOLE_TEXT,      /* push the address of string n of the plan (Plan.texts) */
+    HOLE_GOT,       /* push leaf n of the tuple that the last call gave */
+    HOLE_GIVE,      /* leaf n of the tuple that the template gives is set */
     HOLE_KINDS
 } HoleKind;
 
 /* Functions of the runtime that templates call. */
 typedef enum Helper {
-    HELPER_FMOD, /* (f64, f64) -> f64: C's fmod */
+#define HELPER(id, name, params, result) HELPER_##id,
+#include "gen/helper.def"
     HELPER_COUNT
 } Helper;
+
+typedef struct HelperInfo {
+    const char *name, *params, *result; /* as in helper.def */
+} HelperInfo;
+extern const HelperInfo helper_infos[HELPER_COUNT];
+
+/* HOLE_VAR names a leaf of a variable: n = id * HOLE_LEAVES + leaf. */
+enum { HOLE_LEAVES = 256 };
 
 typedef enum HoleAccess { HOLE_GET, HOLE_SET, HOLE_TEE } HoleAccess;
 
@@ -58,7 +70,9 @@ typedef struct Template {
     uint32_t nholes;
     const WasmType *temps; /* types of its temporaries; it zeroes those that it reads first */
     uint32_t ntemps;
-    WasmType result;  /* of an alt body or a function, WASM_NONE = none */
+    WasmType result;       /* of an alt body or a function, WASM_NONE = none or a tuple */
+    const WasmType *gives; /* the leaves of the tuple that it gives, in holes HOLE_GIVE */
+    uint32_t ngives;
     uint32_t nparams; /* of a function: its first locals, not temporaries */
 } Template;
 
@@ -66,6 +80,7 @@ typedef struct GenOptions {
     bool optimise;
     const bool *in_memory; /* by PlanVar.id: the variable is kept in memory, not in globals */
     uint32_t memory_index; /* final index of that memory */
+    bool imported;         /* the memory of strings and maps is that of an imported module */
 } GenOptions;
 
 /*

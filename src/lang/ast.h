@@ -64,6 +64,14 @@ uint32_t type_bits(const Type *t);   /* 8, 16, 32, 64 of numeric types and bool 
 /* The Wasm type of values of t as a letter: i i32, l i64, f f32, d f64, r funcref; 0 = not one Wasm
  * value. */
 char type_wasm_class(const Type *t);
+/*
+ * A tuple is handled as its leaves: the fields of its fields, in order, down to what is no tuple.
+ * Any other type is its own only leaf; &type_unit has none.
+ */
+uint32_t type_leaves(const Type *t);
+const Type *type_leaf(const Type *t, uint32_t n);
+/* The leaf at which the field at the end of a path begins, and its type. */
+uint32_t type_path(const Type *t, const uint32_t *path, uint32_t npath, const Type **field);
 /* A scalar type by its name ("u8" ... "funcref"), or NULL. */
 const Type *type_by_name(Str name);
 
@@ -90,6 +98,7 @@ typedef struct Var {
     Storage storage;
     bool report;
     bool param;        /* a parameter of a fn */
+    bool escapes;      /* for later layers: a map that is used as a whole */
     Span span;         /* of the name in its declaration */
     struct Expr *init; /* NULL = zero */
     uint32_t

@@ -160,3 +160,33 @@ void type_table_free(Script *s) {
     free(s->types);
     s->types = NULL;
 }
+
+/* ---- leaves ---- */
+
+uint32_t type_leaves(const Type *t) {
+    uint32_t n = t->kind != TYPE_TUPLE && t->kind != TYPE_UNIT;
+    for (uint32_t i = 0; i < t->nfields; i++)
+        n += type_leaves(t->fields[i]);
+    return n;
+}
+
+const Type *type_leaf(const Type *t, uint32_t n) {
+    for (uint32_t i = 0; i < t->nfields; i++) {
+        uint32_t here = type_leaves(t->fields[i]);
+        if (n < here)
+            return type_leaf(t->fields[i], n);
+        n -= here;
+    }
+    return t;
+}
+
+uint32_t type_path(const Type *t, const uint32_t *path, uint32_t npath, const Type **field) {
+    uint32_t first = 0;
+    for (uint32_t k = 0; k < npath; k++) {
+        for (uint32_t i = 0; i < path[k]; i++)
+            first += type_leaves(t->fields[i]);
+        t = t->fields[path[k]];
+    }
+    *field = t;
+    return first;
+}

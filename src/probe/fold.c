@@ -12,6 +12,7 @@ WasmType type_wasm(const Type *t) {
     case TYPE_I64: return WASM_I64;
     case TYPE_F32: return WASM_F32;
     case TYPE_F64: return WASM_F64;
+    case TYPE_FUNCREF: return WASM_FUNCREF;
     default: return WASM_I32;
     }
 }
@@ -373,6 +374,30 @@ static bool fold_binary(const Expr *e, const Site *s, Value *out) {
     return is_real(a.kind) ? fold_real(e->op, a, b, out) : fold_integer(e->op, a, b, out);
 }
 
+static bool has_at(Str s, uint32_t at, Str part) {
+    return part.len == 0 || (s.len - at >= part.len && memcmp(s.ptr + at, part.ptr, part.len) == 0);
+}
+
+/* The methods of str. */
+static bool fold_method(const Expr *e, const Site *s, Value *out) {
+    Value self, arg = {0};
+    if (!e->method || e->method == STR_ADDR || !fold(e->args[0], s, &self) ||
+        (e->nargs > 1 && !fold(e->args[1], s, &arg)))
+        return false;
+    uint32_t n = self.text.len, part = arg.text.len;
+    bool found = false;
+    switch (e->method) {
+    case STR_LEN: *out = integer(TYPE_U32, n); return true;
+    case STR_STARTS_WITH: found = has_at(self.text, 0, arg.text); break;
+    case STR_ENDS_WITH: found = part <= n && has_at(self.text, n - part, arg.text); break;
+    default:
+        for (uint32_t i = 0; i + part <= n && !found; i++)
+            found = has_at(self.text, i, arg.text);
+    }
+    *out = truth(found);
+    return true;
+}
+
 bool fold(const Expr *e, const Site *s, Value *out) {
     switch (e->kind) {
     case EXPR_INT: *out = integer(e->type->kind, e->integer); return true;
@@ -398,8 +423,10 @@ bool fold(const Expr *e, const Site *s, Value *out) {
         return fold(e->args[0], s, &c) && fold(e->args[c.bits ? 1 : 2], s, out);
     }
     case EXPR_METHOD:
+        if (e->annotation != ANN_STATIC)
+            return fold_method(e, s, out);
         *out = e->known ? *e->known : (Value){.kind = e->type->kind};
-        return e->annotation == ANN_STATIC;
+        return true;
     default: return false;
     }
 }

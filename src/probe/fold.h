@@ -61,7 +61,8 @@ bool fold(const Expr *e, const Site *s, Value *out);
  * bits). */
 uint64_t value_wasm_bits(Value v);
 
-/* The Wasm type that represents a scalar. */
+/* The Wasm type that represents a leaf (type_leaf): a str is the address of an object, a map its
+ * number. */
 WasmType type_wasm(const Type *t);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "probe/blame.h"
 #include "probe/derive.h"
+#include "probe/describe.h"
 
 /* ---- variants: one typed copy of a probe per combination of name types ---- */
 
@@ -223,7 +224,7 @@ static void ask_bounds(Variant *v) {
     for (uint32_t i = 0; i < r->nbounds; i++) {
         Bound b;
         if (!event_name_lookup(v->event, r->bounds[i].name, &b) ||
-            r->bounds[i].type->kind > TYPE_BOOL)
+            (r->bounds[i].type->kind > TYPE_BOOL && r->bounds[i].type->kind != TYPE_FUNCREF))
             v->impossible = true;
         else if (b.id == NAME_ARG || b.id == NAME_RES || b.id == NAME_LOCAL)
             use_operand(v, &b, r->bounds[i].type, ASKED);
@@ -262,6 +263,57 @@ static bool may_lack(const Expr *e) {
     return false;
 }
 
+/* The number + 1 of a string that exists at run time. */
+static uint32_t text_slot(Cut *c, Str text) {
+    Plan *plan = c->plan;
+    bool added;
+    uint64_t id = *map_put(&plan->text_ids, text, plan->texts.len, &added);
+    if (added)
+        vec_push(&plan->texts, ((Str){arena_strndup(&plan->arena, text.ptr, text.len), text.len}));
+    plan->uses_values = true;
+    return (uint32_t)id + 1;
+}
+
+static void cut_expr(Cut *c, Expr **slot);
+
+/* m[k], as a value or as what is assigned to. */
+static void cut_index(Cut *c, Expr *e) {
+    Buf text = {0};
+    describe_map(e->var->type, &text);
+    e->slot = text_slot(c, (Str){(char *)text.data, (uint32_t)text.len});
+    buf_free(&text);
+    cut_expr(c, &e->args[0]);
+}
+
+/* A static part that differs from site to site becomes an atom or a constant. */
+static bool cut_static(Cut *c, Expr *e) {
+    Variant *v = c->v;
+    if (!e->is_static || !has_names(e) || e->type->kind > TYPE_STR)
+        return false;
+    if (e->type->kind == TYPE_BOOL && v->probe && v->atoms.len < MAX_ATOMS) {
+        vec_push(&v->atoms, e);
+        e->slot = v->atoms.len;
+        return true;
+    }
+    vec_push(&v->consts, e);
+    e->slot = v->consts.len;
+    v->may_lack_consts |= may_lack(e);
+    v->has_texts |= e->type->kind == TYPE_STR;
+    c->plan->uses_values |= v->has_texts;
+    return true;
+}
+
+/* A string that is the same everywhere. */
+static bool cut_text(Cut *c, Expr *e) {
+    Value v;
+    if (e->type->kind != TYPE_STR || !e->is_static || !fold(e, NULL, &v))
+        return false;
+    e->kind = EXPR_STR;
+    e->text = v.text;
+    e->slot = text_slot(c, v.text);
+    return true;
+}
+
 static void cut_expr(Cut *c, Expr **slot) {
     Expr *e = *slot;
     switch (e->kind) {
@@ -271,38 +323,24 @@ static void cut_expr(Cut *c, Expr **slot) {
         unsupported(c, e->span, "this call in this place");
         return;
     case EXPR_METHOD:
-        if (e->method) {
-            unsupported(c, e->span, "a string method");
-            return;
-        }
         if (e->annotation == ANN_STATIC && (!c->v->probe || e->type->kind == TYPE_UNIT))
             return; /* statics.h knows its value */
         break;
-    case EXPR_INDEX: unsupported(c, e->span, "a map"); return;
-    case EXPR_TUPLE:
-    case EXPR_FIELD: unsupported(c, e->span, "a tuple"); return;
+    case EXPR_INDEX:
+        if (e->var)
+            cut_index(c, e);
+        else
+            unsupported(c, e->span, "this map");
+        return;
     default: break;
     }
     e = *slot = derive_expr(&c->plan->arena, e, c->v->event);
-    if (e->is_static && c->v->probe && has_names(e)) {
-        if (e->type->kind == TYPE_BOOL && c->v->atoms.len < MAX_ATOMS) {
-            vec_push(&c->v->atoms, e);
-            e->slot = c->v->atoms.len;
-            return;
-        }
-        if (e->type->kind <= TYPE_BOOL) {
-            vec_push(&c->v->consts, e);
-            e->slot = c->v->consts.len;
-            c->v->may_lack_consts |= may_lack(e);
-            return;
-        }
-    }
-    if (e->type->kind > TYPE_BOOL && e->type->kind != TYPE_UNIT) {
-        unsupported(c, e->span, arena_printf(&c->plan->arena, "a value of type %s", e->type->text));
+    if (cut_static(c, e) || cut_text(c, e))
         return;
-    }
     if (e->kind == EXPR_NAME && e->is_bound)
         use_name(c, e, false);
+    if (e->kind == EXPR_NAME && e->var)
+        e->var->escapes |= e->type->kind == TYPE_MAP;
     for (uint32_t i = 0; i < e->nargs; i++)
         cut_expr(c, &e->args[i]);
 }
@@ -310,10 +348,12 @@ static void cut_expr(Cut *c, Expr **slot) {
 static void cut_block(Cut *c, Block *b);
 
 static void cut_target(Cut *c, Expr *target) {
-    if (target->kind != EXPR_NAME)
-        unsupported(c, target->span, target->kind == EXPR_INDEX ? "a map" : "a tuple");
+    if (target->kind == EXPR_INDEX && target->var)
+        cut_index(c, target);
     else if (target->is_bound)
         use_name(c, target, true);
+    else if (target->kind == EXPR_NAME)
+        target->var->escapes |= target->type->kind == TYPE_MAP;
 }
 
 /* Arms of one if: they become nested blocks. */
@@ -331,24 +371,31 @@ static void cut_alt_call(Cut *c, Expr *call) {
     call->slot = c->v->alt_calls.len;
 }
 
+bool var_starts_dynamic(const Var *v) {
+    Value value;
+    if (!v->init || (v->storage != STORAGE_UNSHARED && v->storage != STORAGE_SHARED))
+        return false;
+    if (v->type->kind > TYPE_BOOL)
+        return true;
+    return !v->init->is_static || (v->storage == STORAGE_SHARED && !fold(v->init, NULL, &value));
+}
+
 static void cut_decl(Cut *c, Var *v) {
-    if (v->type->kind > TYPE_BOOL) {
-        unsupported(c, v->span,
-                    arena_printf(&c->plan->arena, "a variable of type %s", v->type->text));
-        return;
-    }
+    if (v->type->kind == TYPE_MAP || (v->report && v->type->kind > TYPE_BOOL))
+        c->plan->uses_values = true;
     if (!v->init)
         return;
-    Value value;
-    if (v->storage == STORAGE_LOCAL) {
+    v->escapes = true;
+    if (v->storage == STORAGE_LOCAL || v->storage == STORAGE_SCRIPT)
         cut_expr(c, &v->init);
-    } else if (v->storage == STORAGE_UNSHARED) {
-        if (v->init->is_static)
-            return; /* folded at each site */
+    else if (v->storage == STORAGE_FRAME)
+        unsupported(c, v->init->span, "an initial value of a frame variable");
+    else if (var_starts_dynamic(v)) {
         cut_expr(c, &v->init);
-        c->v->starts_dynamic = true;
-    } else if (v->storage == STORAGE_FRAME || !fold(v->init, NULL, &value)) {
-        unsupported(c, v->init->span, "an initial value that is not a constant");
+        if (v->storage == STORAGE_UNSHARED)
+            c->v->starts_dynamic = true;
+        else
+            c->plan->probes.at[c->v->source].shared_from = c->v;
     }
 }
 
@@ -574,7 +621,10 @@ static bool plan_probe(Plan *plan, uint32_t script, Probe *probe, uint32_t *numb
         return check_without_events(plan, script, probe, diags);
     Events events = {0};
     uint32_t source = plan->probes.len;
-    vec_push(&plan->probes, ((PlanProbe){probe, script, plan->actions.len, 0, 0, UINT32_MAX}));
+    vec_push(&plan->probes, ((PlanProbe){.probe = probe,
+                                         .script = script,
+                                         .first_action = plan->actions.len,
+                                         .nvars = UINT32_MAX}));
     bool ok = rule_expand(&probe->rule, &events, diags)
                   ? plan_events(plan, source, &events, number, diags)
                   : check_without_events(plan, script, probe, diags);
@@ -630,16 +680,7 @@ static bool check_alts(const Plan *plan, Diags *diags) {
 
 /* A function of the script: everything in it can be compiled. */
 static bool plan_fn(Plan *plan, uint32_t script, Fn *fn, Diags *diags) {
-    Variant none = {.script = script};
-    Cut c = {plan, &none, diags, true, 0};
-    for (uint32_t i = 0; i < fn->nparams; i++)
-        if (fn->params[i]->type->kind > TYPE_BOOL)
-            unsupported(
-                &c, fn->params[i]->span,
-                arena_printf(&plan->arena, "a parameter of type %s", fn->params[i]->type->text));
-    if (fn->result->kind > TYPE_BOOL && fn->result->kind != TYPE_UNIT)
-        unsupported(&c, fn->result_span,
-                    arena_printf(&plan->arena, "a result of type %s", fn->result->text));
+    Cut c = {plan, plan->scopes.at[script], diags, true, 0};
     cut_block(&c, &fn->body);
     vec_push(&plan->fns, ((PlanFn){fn, script, NULL}));
     return c.ok;
@@ -671,13 +712,15 @@ static bool plan_script(Plan *plan, uint32_t index, Diags *diags) {
     ok &= lang_check_script(s, &scope, diags) && !s->broken;
     for (uint32_t i = 0; i < s->vars.len; i++) {
         Var *var = s->vars.at[i];
-        if (var->type && var->type->kind > TYPE_BOOL && var->type->kind != TYPE_ERROR) {
-            diag(diags, DIAG_UNSUPPORTED, var->span, "a variable of type %s cannot be compiled yet",
-                 var->type->text);
-            ok = false;
-        }
         vec_push(&plan->vars, ((PlanVar){var, index, UINT32_MAX, plan->vars.len}));
     }
+    Variant *common = arena_new(&plan->arena, Variant);
+    common->script = index;
+    vec_push(&plan->scopes, common);
+    Cut c = {plan, common, diags, true, 0};
+    if (ok)
+        cut_block(&c, &s->init);
+    ok &= c.ok;
     for (uint32_t i = 0; ok && i < s->fns.len; i++)
         ok &= plan_fn(plan, index, s->fns.at[i], diags);
     uint32_t number = 0;
@@ -699,18 +742,23 @@ bool plan_make(Plan *plan, Script *const *scripts, uint32_t n, const Libraries *
     return ok && check_alts(plan, diags);
 }
 
+static void free_variant(Variant *v) {
+    vec_free(&v->atoms);
+    vec_free(&v->consts);
+    vec_free(&v->args);
+    vec_free(&v->results);
+    vec_free(&v->locals);
+    vec_free(&v->alt_calls);
+    vec_free(&v->statics);
+    map_free(&v->shapes);
+}
+
 void plan_free(Plan *plan) {
-    for (uint32_t i = 0; i < plan->variants.len; i++) {
-        Variant *v = plan->variants.at[i];
-        vec_free(&v->atoms);
-        vec_free(&v->consts);
-        vec_free(&v->args);
-        vec_free(&v->results);
-        vec_free(&v->locals);
-        vec_free(&v->alt_calls);
-        vec_free(&v->statics);
-        map_free(&v->shapes);
-    }
+    for (uint32_t i = 0; i < plan->variants.len; i++)
+        free_variant(plan->variants.at[i]);
+    for (uint32_t i = 0; i < plan->scopes.len; i++)
+        free_variant(plan->scopes.at[i]);
+    vec_free(&plan->scopes);
     vec_free(&plan->scripts);
     vec_free(&plan->probes);
     vec_free(&plan->variants);
@@ -719,6 +767,8 @@ void plan_free(Plan *plan) {
     vec_free(&plan->fns);
     vec_free(&plan->library_fns);
     vec_free(&plan->shapes);
+    vec_free(&plan->texts);
+    map_free(&plan->text_ids);
     arena_free(&plan->arena);
 }
 

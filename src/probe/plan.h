@@ -80,6 +80,7 @@ typedef struct Variant {
     bool asks_entry;      /* which function is in a table's entry */
     bool is_alt;
     bool guarded_alt;    /* an alt with a dynamic predicate: if it is false the instruction runs */
+    bool has_texts;      /* some constants are strings */
     const Type *returns; /* alt: type of the value that the body supplies, NULL = none */
     uint32_t *vars;      /* by Var.index: PlanVar id, UINT32_MAX for plain locals */
     Shape *only;         /* the shape, if there are no atoms */
@@ -98,7 +99,9 @@ typedef struct PlanProbe {
     const Probe *probe;
     uint32_t script;
     uint32_t first_action, nactions;
-    uint32_t first_var, nvars; /* its unshared and shared variables in Plan.vars */
+    uint32_t first_var, nvars;  /* its unshared and shared variables in Plan.vars */
+    const Variant *shared_from; /* sets its shared variables at start-up; NULL = none needed */
+    void *init;                 /* the code for that */
 } PlanProbe;
 
 /* A function of a script. */
@@ -131,6 +134,7 @@ typedef struct Plan {
     Vec(Script *) scripts;
     Vec(PlanProbe) probes;
     Vec(Variant *) variants;
+    Vec(Variant *) scopes; /* by script: what its script scope and functions use; without probe */
     Vec(Action) actions;
     Vec(PlanVar) vars;
     Vec(PlanFn) fns;
@@ -140,6 +144,10 @@ typedef struct Plan {
     void *
         *exits; /* by index into scripts: what gen/ made of '@exit' at script scope; NULL = none */
     const Libraries *libraries;
+    Vec(Str) texts; /* strings that code refers to by number (Expr.slot - 1 of EXPR_STR), and
+                       descriptions of map types (of EXPR_INDEX) */
+    Map text_ids;
+    bool uses_values; /* strings or maps exist at run time, or rows of them or of tuples */
     ActionList by_op[WASM_OP_COUNT];      /* actions in script order */
     ActionList by_kind[EVENT_KIND_COUNT]; /* of events that are not instructions */
     bool asks_tables;   /* some variant asks which function is in a table's entry */
@@ -159,6 +167,9 @@ void plan_free(Plan *plan);
  * static value does not exist. `s->instr` must be set for instruction events.
  */
 Shape *plan_shape(Plan *plan, Variant *v, const Site *s);
+
+/* What starts an unshared or shared variable is computed at start-up, not folded. */
+bool var_starts_dynamic(const Var *v);
 
 /* The id of an action in reports: "3_wasm:opcode:call:before". */
 void action_text(const Plan *plan, const Action *a, Buf *out);

@@ -4,8 +4,10 @@
 #include "target/flush_code.h"
 
 #include "report/runtime.h"
+#include "../../stdlib/runtime/values.h" /* the layout of our memory */
 
 enum { PAGE = 65536 };
+#define MAX_OWN UINT64_C(0xf0000000) /* leaves the heap some room */
 
 static uint64_t pages_for(uint64_t bytes) {
     return (bytes + PAGE - 1) / PAGE;
@@ -20,7 +22,7 @@ static bool imports_from(const WasmModule *m, const char *module) {
     return false;
 }
 
-static const char *wasi_module(const WasmModule *m) {
+const char *flush_wasi_module(const WasmModule *m) {
     bool old = imports_from(m, "wasi_unstable") && !imports_from(m, "wasi_snapshot_preview1");
     return old ? "wasi_unstable" : "wasi_snapshot_preview1";
 }
@@ -74,94 +76,6 @@ static uint32_t add_memory(Flush *f, uint64_t bytes) {
     return wasm_add_memory(f->m, limits, text("whammc"));
 }
 
-/* app.copy_in (into the runtime's memory) and app.copy_out: memory.copy between the two memories.
- */
-static uint32_t add_copy(Flush *f, bool in) {
-    Buf code = {0};
-    WasmType params[] = {WASM_I32, WASM_I32, WASM_I32};
-    uint32_t type = wasm_add_func_type(f->m, params, 3, NULL, 0);
-    bool wide = f->m->memories.at[0].limits.is64;
-    buf_u8(&code, 0);
-    for (uint32_t i = 0; i < 3; i++) {
-        wasm_put_op(&code, WASM_OP_LOCAL_GET);
-        buf_uleb(&code, i);
-        if (wide && i == (in ? 1u : 0u))
-            wasm_put_op(&code, WASM_OP_I64_EXTEND_I32_U);
-    }
-    wasm_put_op(&code, WASM_OP_MEMORY_COPY);
-    buf_uleb(&code, in ? f->memory : 0);
-    buf_uleb(&code, in ? 0 : f->memory);
-    wasm_put_op(&code, WASM_OP_END);
-    return wasm_add_func(f->m, type, text(in ? "whammc.copy_in" : "whammc.copy_out"), &code, false);
-}
-
-typedef struct Resolve {
-    Flush *f;
-    const WasmModule *runtime;
-} Resolve;
-
-static int64_t resolve(void *ctx, const WasmImport *import) {
-    const Resolve *r = ctx;
-    Flush *f = r->f;
-    if (str_is(import->module, "env"))
-        return str_is(import->name, "memory") ? (int64_t)f->memory : (int64_t)f->stack_pointer;
-    if (str_is(import->module, "app"))
-        return add_copy(f, str_is(import->name, "copy_in"));
-    const WasmTypeDef *t = wasm_func_type(r->runtime, import->handle);
-    uint32_t type = wasm_add_func_type(f->m, t->params, t->nparams, t->results, t->nresults);
-    bool wasi = str_is(import->module, "wasi_snapshot_preview1");
-    Str module = wasi ? text(wasi_module(f->m)) : import->module;
-    int64_t have = wasm_find_import(f->m, module, import->name);
-    if (have >= 0 && f->m->funcs.at[have].type == type)
-        return have;
-    return wasm_add_import_func(f->m, module, import->name, type);
-}
-
-static RuntimeHost runtime_for(const Flush *f) {
-    bool file = f->options->report == REPORT_FILE;
-    switch (f->host) {
-    case HOST_JS: return RUNTIME_JS;
-    case HOST_WASI:
-        if (f->own && f->memory != 0)
-            return file ? RUNTIME_BORROW_FILE : RUNTIME_BORROW;
-        return file ? RUNTIME_WASI_FILE : RUNTIME_WASI;
-    default: return RUNTIME_NONE;
-    }
-}
-
-/* Copies the runtime into the module and exports what the host wants of it. */
-static bool add_runtime(Flush *f) {
-    RuntimeModule rt = runtime_module(runtime_for(f), false);
-    WasmModule from;
-    f->stack_pointer = wasm_add_global_i32(f->m, true, text("whammc.stack"), 0);
-    bool ok = wasm_read(&from, rt.bytes, rt.len, 0, f->diags);
-    static const char *const names[] = {"whammc_report", "whammc_report_ptr", "whammc_report_len"};
-    static const char *const exports[] = {NULL, "whammc:report_ptr", "whammc:report_len"};
-    uint32_t roots[3], nroots = 0;
-    for (uint32_t i = 0; ok && i < 3; i++) {
-        const WasmExport *e = wasm_find_export(&from, WASM_SPACE_FUNC, text(names[i]));
-        if (e)
-            roots[nroots++] = e->handle;
-    }
-    Resolve r = {f, &from};
-    WasmMerge g = {.to = f->m,
-                   .from = &from,
-                   .memory = f->memory,
-                   .resolve = resolve,
-                   .ctx = &r,
-                   .prefix = text("whammc.")};
-    ok = ok && wasm_merge(&g, roots, nroots, f->diags);
-    if (ok) {
-        f->report = g.handles[WASM_SPACE_FUNC][roots[0]];
-        for (uint32_t i = 1; i < nroots; i++)
-            wasm_add_export(f->m, text(exports[i]), WASM_SPACE_FUNC,
-                            g.handles[WASM_SPACE_FUNC][roots[i]]);
-        wasm_merge_free(&g);
-    }
-    wasm_module_free(&from);
-    return ok;
-}
-
 /* The program must not notice that its memory can grow further than it declared: memory.grow keeps
  * the old maximum. */
 static void guard_maximum(Flush *f) {
@@ -192,18 +106,59 @@ static void guard_maximum(Flush *f) {
     f->grow = wasm_add_func(f->m, type, text("whammc.grow"), &code, false);
 }
 
+/* The fields of the runtime's state that the compiler knows. */
+static void add_state(Flush *f, uint64_t maps, uint64_t heap) {
+    Buf state = {0};
+    const uint64_t fields[] = {[VALUES_HEAP / 4] = heap,
+                               [VALUES_MAPS / 4] = maps,
+                               [VALUES_NMAPS / 4] = f->store->nmaps,
+                               [VALUES_IMAGE / 4] = f->image_at,
+                               [VALUES_IMAGE_LEN / 4] = f->image_len};
+    for (uint32_t i = 0; i < VALUES_FIELDS / 4; i++)
+        buf_u32le(&state, (uint32_t)fields[i]);
+    wasm_add_data_active(f->m, f->memory, VALUES_STATE, &state, text("whammc.state"));
+}
+
+/* Strings, headers of maps and the heap lie behind everything else. */
+static void place_values(Flush *f, Buf *texts, uint64_t *end) {
+    uint64_t at = align8(*end);
+    store_put_texts(f->store, at, texts);
+    uint64_t maps = align8(at + texts->len);
+    *end = align8(maps + (uint64_t)f->store->nmaps * VALUES_MAP_HEADER);
+    f->texts_at = at;
+    f->maps_at = maps;
+}
+
 static bool place_own(Flush *f) {
     Store *s = f->store;
-    Buf image = {0};
-    if (s->reports && !flush_make_image(f, &image))
+    Buf image = {0}, texts = {0};
+    bool needs_image = s->reports || f->values;
+    if (needs_image && !flush_make_image(f, &image))
         return false;
-    s->values_at = RUNTIME_STACK;
+    s->values_at = f->values ? VALUES_STACK : RUNTIME_STACK;
     f->image_at = align8(s->values_at + store_values_size(s));
-    f->memory = s->memory = add_memory(f, f->image_at + f->image_len);
+    uint64_t end = f->image_at + f->image_len;
+    if (f->values)
+        place_values(f, &texts, &end);
+    if (end > MAX_OWN) {
+        diag(f->diags, DIAG_CANNOT_STORE, (Span){f->file, 0, 0},
+             "strings, maps and the report need %llu bytes of memory to begin with; at most %llu "
+             "are possible",
+             (unsigned long long)end, (unsigned long long)MAX_OWN);
+        buf_free(&image);
+        buf_free(&texts);
+        return false;
+    }
+    f->memory = s->memory = add_memory(f, end);
     store_add(s, f->m);
-    if (s->reports)
+    if (needs_image)
         wasm_add_data_active(f->m, f->memory, f->image_at, &image, text("whammc.image"));
+    if (texts.len)
+        wasm_add_data_active(f->m, f->memory, f->texts_at, &texts, text("whammc.texts"));
+    if (f->values)
+        add_state(f, f->maps_at, end);
     buf_free(&image);
+    buf_free(&texts);
     return true;
 }
 
@@ -223,7 +178,7 @@ static bool place_grown(Flush *f) {
 }
 
 int64_t flush_proc_exit(const WasmModule *m) {
-    return wasm_find_import(m, text(wasi_module(m)), text("proc_exit"));
+    return wasm_find_import(m, text(flush_wasi_module(m)), text("proc_exit"));
 }
 
 static void find_flush_points(Flush *f) {
@@ -249,36 +204,29 @@ static void find_flush_points(Flush *f) {
     }
 }
 
-/* The runtime becomes part of the program. */
+/* Where the runtime will be that becomes part of the program. */
 static bool plan_merge(Flush *f) {
     Store *s = f->store;
     f->host = choose_host(f->m, f->options->host);
     if (!choose_storage(f))
         return false;
-    f->own = s->in_memory || (s->reports && !can_grow(f->m));
-    if (!(f->own ? place_own(f) : place_grown(f)))
-        return false;
-    if (!s->reports)
-        return true;
-    if (f->host == HOST_WASI && !wasm_find_export(f->m, WASM_SPACE_MEMORY, text("memory"))) {
-        if (f->m->memories.len > 1 || !f->own) {
-            diag(f->diags, DIAG_CANNOT_HOST, (Span){f->file, 0, 0},
-                 "a WASI host needs the program's memory exported as 'memory'");
-            return false;
-        }
-        wasm_add_export(f->m, text("memory"), WASM_SPACE_MEMORY, f->memory);
-    }
-    if (f->host != HOST_WASI)
-        wasm_add_export(f->m, text("whammc:memory"), WASM_SPACE_MEMORY, f->memory);
-    return add_runtime(f);
+    f->own = s->in_memory || f->values || (s->reports && !can_grow(f->m));
+    return f->own ? place_own(f) : place_grown(f);
 }
 
 bool flush_plan(Flush *f) {
     f->flush = f->grow = UINT32_MAX;
     f->main = f->proc_exit = -1;
-    if (!(f->options->link == LINK_IMPORT ? flush_import_plan(f) : plan_merge(f)))
+    f->values = f->plan->uses_values;
+    return f->options->link == LINK_IMPORT ? flush_import_plan(f) : plan_merge(f);
+}
+
+bool flush_link(Flush *f, const bool *used) {
+    f->texts = used[HELPER_FLUSH];
+    f->writes = f->texts || f->store->reports;
+    if (!(f->options->link == LINK_IMPORT ? flush_import_link(f, used) : flush_merge(f, used)))
         return false;
-    f->flushes = f->store->reports || f->plan->has_exits || f->plan->by_kind[EVENT_END].len ||
+    f->flushes = f->writes || f->plan->has_exits || f->plan->by_kind[EVENT_END].len ||
                  f->plan->by_kind[EVENT_REPORT].len;
     if (f->flushes)
         find_flush_points(f);
@@ -355,21 +303,23 @@ static void put_address(const Flush *f, Buf *b, uint64_t offset) {
 typedef enum TemplateKind { TEMPLATE_BODY, TEMPLATE_INIT, TEMPLATE_EXIT } TemplateKind;
 
 static void splice_shapes(Splicer *s, const ShapeList *list, TemplateKind kind) {
+    Site nowhere = {.m = s->m};
     for (uint32_t i = 0; i < list->len; i++) {
         const Shape *shape = list->at[i];
         const Template *t = kind == TEMPLATE_BODY   ? shape->template
                             : kind == TEMPLATE_INIT ? shape->init
                                                     : shape->exit;
         if (t)
-            splice_template(s, t, shape->variant, NULL);
+            splice_template(s, t, shape->variant, &nowhere);
         pool_release(&s->pool);
     }
 }
 
 /* What a script has at script scope; t may be NULL. */
-static void splice_script(Splicer *s, const Template *t) {
+static void splice_script(Splicer *s, const Template *t, uint32_t script) {
+    Site nowhere = {.m = s->m};
     if (t)
-        splice_template(s, t, NULL, NULL);
+        splice_template(s, t, s->plan->scopes.at[script], &nowhere);
     pool_release(&s->pool);
 }
 
@@ -383,15 +333,18 @@ static void put_report(Flush *f, Splicer *s, Buf *body) {
     uint64_t image_offset = align8(RUNTIME_STACK + store_values_size(f->store));
     if (!f->own)
         put_grow(f, body);
-    put_address(f, body, RUNTIME_STACK);
-    put_index(body, WASM_OP_GLOBAL_SET, global_index(f, f->stack_pointer));
-    for (uint32_t i = 0; i < dump.funcs.len; i++) {
+    if (!f->values) {
         put_address(f, body, RUNTIME_STACK);
+        put_index(body, WASM_OP_GLOBAL_SET, global_index(f, f->stack_pointer));
+    }
+    uint64_t values_at = f->own ? f->store->values_at : RUNTIME_STACK;
+    for (uint32_t i = 0; i < dump.funcs.len; i++) {
+        put_address(f, body, values_at);
         put_call(f, body, dump.funcs.at[i]);
     }
-    put_address(f, body, image_offset);
+    put_address(f, body, f->own ? f->image_at : image_offset);
     put_i32(body, f->image_len);
-    put_address(f, body, RUNTIME_STACK);
+    put_address(f, body, values_at);
     put_call(f, body, f->report);
     chunks_free(&dump);
 }
@@ -413,9 +366,11 @@ static bool add_flush(Flush *f, Splicer *s, const OnceShapes *once) {
     splice_shapes(s, &once->report, TEMPLATE_EXIT);
     buf_bytes(&probes, exits.data, exits.len);
     for (uint32_t i = 0; i < f->plan->scripts.len; i++)
-        splice_script(s, f->plan->exits[i]);
+        splice_script(s, f->plan->exits[i], i);
     splice_shapes(s, &once->report, TEMPLATE_BODY);
     buf_bytes(&probes, report.data, report.len);
+    if (f->texts)
+        put_call(f, &probes, f->helpers[HELPER_FLUSH]);
     f->flush =
         flush_add_code(f, s, wasm_add_func_type(f->m, NULL, 0, NULL, 0), "whammc.flush", &probes);
     wasm_add_export(f->m, text("whammc:flush"), WASM_SPACE_FUNC, f->flush);
@@ -429,14 +384,23 @@ static bool add_flush(Flush *f, Splicer *s, const OnceShapes *once) {
  * program's own start function. */
 static bool add_start(Flush *f, Splicer *s, const Template *const *init, const OnceShapes *once) {
     Buf body = {0}, site_inits = {0};
+    Site nowhere = {.m = f->m};
     bool ok = flush_sites(f, s, false, &site_inits);
     s->out = &body;
     splicer_begin(s, 0);
     shadow_put_start(f->shadow, &body);
     for (uint32_t i = 0; i < f->library_starts.len; i++)
         put_call(f, &body, f->library_starts.at[i]);
+    if (f->options->link == LINK_IMPORT && f->values)
+        flush_import_start(f, s, &body);
     for (uint32_t i = 0; i < f->plan->scripts.len; i++)
-        splice_script(s, init[i]);
+        splice_script(s, init[i], i);
+    for (uint32_t i = 0; i < f->plan->probes.len; i++) {
+        const PlanProbe *p = &f->plan->probes.at[i];
+        if (p->init)
+            splice_template(s, p->init, p->shared_from, &nowhere);
+        pool_release(&s->pool);
+    }
     splice_shapes(s, &once->begin, TEMPLATE_INIT);
     splice_shapes(s, &once->end, TEMPLATE_INIT);
     splice_shapes(s, &once->report, TEMPLATE_INIT);
@@ -453,11 +417,12 @@ static bool add_start(Flush *f, Splicer *s, const Template *const *init, const O
     return ok;
 }
 
-/* `get_<name>` for each script variable, unless the program exports that name. */
+/* `get_<name>` for each script variable that is a number or bool, unless the program exports that
+ * name. */
 static void add_getters(Flush *f, Splicer *s) {
     for (uint32_t i = 0; i < f->plan->vars.len; i++) {
         const PlanVar *v = &f->plan->vars.at[i];
-        if (v->decl->storage != STORAGE_SCRIPT)
+        if (v->decl->storage != STORAGE_SCRIPT || v->decl->type->kind > TYPE_BOOL)
             continue;
         const char *name = arena_printf(&f->m->arena, "get_%.*s", STR_ARG(v->decl->name));
         bool clash = false;
@@ -478,12 +443,13 @@ static void add_getters(Flush *f, Splicer *s) {
 
 /* The bodies of the script's functions, which were added empty. */
 static void fill_functions(Flush *f, Splicer *s) {
+    Site nowhere = {.m = f->m};
     for (uint32_t i = 0; i < f->plan->fns.len; i++) {
         const Template *t = f->plan->fns.at[i].template;
         Buf body = {0};
         s->out = &body;
         splicer_begin(s, t->nparams);
-        splice_template(s, t, NULL, NULL);
+        splice_template(s, t, f->plan->scopes.at[f->plan->fns.at[i].script], &nowhere);
         flush_fill(f, s, f->fns[i], &body);
         buf_free(&body);
     }

@@ -20,22 +20,25 @@ typedef struct Flush {
     const RewriteOptions *options;
     Matcher *matcher; /* of the rewriter */
     const Shadow *shadow;
-    const uint32_t *helpers; /* handles by Helper */
-    const uint32_t *fns;     /* handles of script functions, by index into Plan.fns */
+    uint32_t *helpers;   /* handles by Helper */
+    const uint32_t *fns; /* handles of script functions, by index into Plan.fns */
     Diags *diags;
     DiagFileId file;
-    HostChoice host;              /* decided: not HOST_AUTO */
-    bool flushes;                 /* there is something to do at the flush points */
-    bool own;                     /* the runtime has its own memory */
-    bool guard_grow;              /* memory.grow of memory 0 must be limited to its old maximum */
-    uint64_t old_max;             /* that maximum, in pages */
-    uint32_t memory;              /* handle of the runtime's memory */
+    HostChoice host;    /* decided: not HOST_AUTO */
+    bool flushes;       /* there is something to do at the flush points */
+    bool values;        /* strings and maps: the runtime's second form, in its own memory */
+    bool texts, writes; /* it writes text; text or a report */
+    bool own;           /* the runtime has its own memory */
+    bool guard_grow;    /* memory.grow of memory 0 must be limited to its old maximum */
+    uint64_t old_max;   /* that maximum, in pages */
+    uint32_t memory;    /* handle of the runtime's memory */
     uint32_t stack_pointer, base; /* handles of globals; base: start of the grown part */
     uint32_t report;              /* handle of whammc_report */
     uint32_t image_data;          /* handle of the passive segment (grown) */
     uint64_t image_at;            /* address of the image (own) */
     uint32_t image_len;
-    uint32_t rt_open, rt_put32, rt_put64, rt_close; /* handles of imports (imported) */
+    uint64_t texts_at, maps_at; /* addresses of strings and of headers of maps (own, values) */
+    uint32_t rt_open, rt_put32, rt_put64, rt_close, rt_setup; /* handles of imports (imported) */
     Vec(uint32_t) library_starts; /* handles of what libraries want called first, in order */
     uint32_t flush;               /* handle of the flush function, UINT32_MAX = there is none */
     uint32_t grow;                /* handle of the function that replaces memory.grow */
@@ -46,9 +49,12 @@ typedef struct Flush {
 /* The program's import that ends it (WASI proc_exit), or -1. */
 int64_t flush_proc_exit(const WasmModule *m);
 
-/* Decides host, placement and storage; adds memory, runtime, imports, the image. Pass 1 is over,
- * the module not laid out. */
+/* Decides host, placement and storage; adds memory, the image, initial data. Pass 1 is over, the
+ * module not laid out. */
 bool flush_plan(Flush *f);
+/* Adds the runtime or the imports of it, when it is known which helpers the templates call (by
+ * Helper); the module is still not laid out. */
+bool flush_link(Flush *f, const bool *used);
 
 /* Shapes of the probes that run once a run or once a flush. */
 typedef struct ShapeList {

@@ -68,18 +68,44 @@ bool flush_make_image(Flush *f, Buf *image) {
     return false;
 }
 
+static void each_leaf(const Type *type, uint64_t global, uint64_t offset, FlushValue *value,
+                      void *ctx) {
+    for (uint32_t i = 0; i < type_leaves(type); i++)
+        value(ctx, type_wasm(type_leaf(type, i)), global + i, offset + 8 * (uint64_t)i);
+}
+
+static int by_rows(const void *a, const void *b) {
+    const SlotGroup *x = *(const SlotGroup *const *)a, *y = *(const SlotGroup *const *)b;
+    return x->rows < y->rows ? -1 : x->rows > y->rows;
+}
+
+/* Groups whose slots are reported, in the order of the report. */
+static uint32_t reported_groups(const Store *s, const SlotGroup **list) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->groups.len; i++)
+        if (!s->groups.at[i].hidden && !s->groups.at[i].in_memory)
+            list[n++] = &s->groups.at[i];
+    if (n)
+        qsort(list, n, sizeof *list, by_rows);
+    return n;
+}
+
 void flush_each_value(const Flush *f, FlushValue *value, void *ctx) {
     const Store *s = f->store;
-    for (uint32_t k = 0; k < STORAGE_KINDS && !s->in_memory; k++) {
-        uint32_t rows = image_group_rows(s->image, (ReportKind)k);
-        uint64_t at = image_group_offset(s->image, (ReportKind)k);
-        for (uint32_t i = 0; i < rows; i++)
-            value(ctx, type_wasm(&type_scalar[k]), s->base[0][k] + i,
-                  at + (uint64_t)i * image_value_size((ReportKind)k));
+    const SlotGroup **groups = mem_alloc(sizeof *groups * (s->groups.len + 1u));
+    uint32_t n = reported_groups(s, groups);
+    for (uint32_t k = 0; k < n; k++) {
+        const SlotGroup *g = groups[k];
+        uint64_t at = image_group_offset(s->image, g->rows);
+        uint32_t bytes = image_row_bytes(s->image, g->rows);
+        for (uint32_t i = 0; i < g->count; i++)
+            each_leaf(g->type, g->base + (uint64_t)i * g->step, at + (uint64_t)i * bytes, value,
+                      ctx);
     }
+    free(groups);
     for (uint32_t i = 0; i < s->tail.len; i++) {
         const PlanVar *v = &s->plan->vars.at[s->tail.at[i]];
-        value(ctx, type_wasm(v->decl->type), global_index(f, s->global[v->id]),
-              image_tail_offset(s->image, i));
+        each_leaf(v->decl->type, global_index(f, s->global[v->id]), image_tail_offset(s->image, i),
+                  value, ctx);
     }
 }

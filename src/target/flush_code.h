@@ -69,10 +69,23 @@ bool flush_make_image(Flush *f, Buf *image);
 typedef void FlushValue(void *ctx, WasmType type, uint64_t global, uint64_t offset);
 void flush_each_value(const Flush *f, FlushValue *value, void *ctx);
 
+/* The module that the program's WASI functions come from. */
+const char *flush_wasi_module(const WasmModule *m);
+
+/* ---- --link=merge (flush_merge.c) ---- */
+
+/* Copies what is needed of the runtime into the program: what the report needs, and the helpers
+ * that are used (by Helper), whose handles it sets. */
+bool flush_merge(Flush *f, const bool *used);
+
 /* ---- --link=import (flush_import.c) ---- */
 
-/* Decides storage and adds the imports of the runtime module. */
+/* Decides storage. */
 bool flush_import_plan(Flush *f);
+/* Imports the functions of the runtime module that are needed; sets handles of used helpers. */
+bool flush_import_link(Flush *f, const bool *used);
+/* Appends code that makes the strings of the program in the runtime's memory. */
+void flush_import_start(Flush *f, Splicer *s, Buf *body);
 
 /* Appends code that hands the report over. */
 bool flush_import_put(Flush *f, Splicer *s, Buf *body);

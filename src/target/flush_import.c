@@ -36,8 +36,17 @@ static bool check_options(Flush *f) {
     return true;
 }
 
-static uint32_t import(Flush *f, const char *name, const WasmType *params, uint32_t nparams) {
-    uint32_t type = wasm_add_func_type(f->m, params, nparams, NULL, 0);
+/* A type by its letter in helper.def. */
+static WasmType letter(char c) {
+    return c == 'l' ? WASM_I64 : c == 'f' ? WASM_F32 : c == 'd' ? WASM_F64 : WASM_I32;
+}
+
+static uint32_t import(Flush *f, const char *name, const char *params, const char *result) {
+    WasmType types[8], gives = letter(result[0]);
+    uint32_t n = 0;
+    for (; params[n]; n++)
+        types[n] = letter(params[n]);
+    uint32_t type = wasm_add_func_type(f->m, types, n, &gives, *result != 0);
     uint32_t func = wasm_add_import_func(f->m, text(RUNTIME_IMPORT_MODULE), text(name), type);
     f->m->funcs.at[func].name = text(arena_printf(&f->m->arena, "whammc.%s", name));
     return func;
@@ -48,14 +57,80 @@ bool flush_import_plan(Flush *f) {
         return false;
     f->host = HOST_WASI;
     store_add(f->store, f->m);
+    Store *s = f->store;
+    s->texts_in_globals = true;
+    for (uint32_t i = 0; f->values && i < s->texts.len; i++)
+        vec_push(&s->text_at, wasm_add_global_i32(f->m, true, text("whammc.text"), 0));
+    return true;
+}
+
+bool flush_import_link(Flush *f, const bool *used) {
+    /* what flush_import_start needs */
+    static const Helper start[] = {HELPER_STR_NEW, HELPER_STORE64, HELPER_STORE8};
+    bool wanted[HELPER_COUNT] = {false};
+    for (uint32_t h = 0; h < HELPER_COUNT; h++)
+        wanted[h] = used[h] && h != HELPER_FMOD;
+    for (uint32_t i = 0; i < 3 && f->values && f->store->texts.len; i++)
+        wanted[start[i]] = true;
+    for (uint32_t h = 0; h < HELPER_COUNT; h++)
+        if (wanted[h])
+            f->helpers[h] =
+                import(f, helper_infos[h].name, helper_infos[h].params, helper_infos[h].result);
+    if (f->values && f->store->nmaps)
+        f->rt_setup = import(f, "setup", "i", "");
     if (!f->store->reports)
         return true;
-    static const WasmType i32s[] = {WASM_I32, WASM_I32}, i64 = WASM_I64;
-    f->rt_open = import(f, "open", i32s, 2);
-    f->rt_put32 = import(f, "put32", i32s, 1);
-    f->rt_put64 = import(f, "put64", &i64, 1);
-    f->rt_close = import(f, "close", NULL, 0);
+    f->rt_open = import(f, "open", "ii", "");
+    f->rt_put32 = import(f, "put32", "i", "");
+    f->rt_put64 = import(f, "put64", "l", "");
+    f->rt_close = import(f, "close", "", "");
     return true;
+}
+
+/* ---- the start ---- */
+
+static void call_chunks(Chunks *c, Buf *body) {
+    chunks_end(c);
+    for (uint32_t i = 0; i < c->funcs.len; i++)
+        put_call(c->f, body, c->funcs.at[i]);
+    chunks_free(c);
+}
+
+/* The bytes of a string go over eight at a time. */
+static void put_text(Flush *f, Chunks *c, uint32_t id) {
+    Str text = f->store->texts.at[id];
+    Buf *b = &c->body;
+    uint64_t global = global_index(f, (uint32_t)f->store->text_at.at[id]);
+    put_i32(b, text.len);
+    put_call(f, b, f->helpers[HELPER_STR_NEW]);
+    put_index(b, WASM_OP_GLOBAL_SET, global);
+    for (uint32_t i = 0; i < text.len;) {
+        bool whole = text.len - i >= 8;
+        uint64_t word = 0;
+        for (uint32_t k = 0; k < (whole ? 8u : 1u); k++)
+            word |= (uint64_t)(uint8_t)text.ptr[i + k] << 8 * k;
+        put_index(b, WASM_OP_GLOBAL_GET, global);
+        put_i32(b, 4 + i);
+        wasm_put_op(b, WASM_OP_I32_ADD);
+        wasm_put_const(b, whole ? WASM_I64 : WASM_I32, word);
+        put_call(f, b, f->helpers[whole ? HELPER_STORE64 : HELPER_STORE8]);
+        i += whole ? 8 : 1;
+        chunks_item(c);
+    }
+    chunks_item(c);
+}
+
+void flush_import_start(Flush *f, Splicer *s, Buf *body) {
+    Chunks c = {.f = f, .s = s, .name = "whammc.texts"};
+    c.type = wasm_add_func_type(f->m, NULL, 0, NULL, 0);
+    if (f->store->nmaps) {
+        put_i32(body, f->store->nmaps);
+        put_call(f, body, f->rt_setup);
+    }
+    for (uint32_t i = 0; i < f->store->texts.len; i++)
+        if (f->store->texts.at[i].len)
+            put_text(f, &c, i);
+    call_chunks(&c, body);
 }
 
 /* ---- the flush ---- */
@@ -97,13 +172,6 @@ static void put_value(void *ctx, WasmType type, uint64_t global, uint64_t offset
     put_call(c->f, &c->body, wide ? c->f->rt_put64 : c->f->rt_put32);
     v->at += wide ? 8 : 4;
     chunks_item(c);
-}
-
-static void call_chunks(Chunks *c, Buf *body) {
-    chunks_end(c);
-    for (uint32_t i = 0; i < c->funcs.len; i++)
-        put_call(c->f, body, c->funcs.at[i]);
-    chunks_free(c);
 }
 
 bool flush_import_put(Flush *f, Splicer *s, Buf *body) {

@@ -41,7 +41,7 @@ bool flush_sites(Flush *f, Splicer *s, bool at_exit, Buf *out) {
     Matcher walk = {
         .plan = f->matcher->plan, .m = f->matcher->m, .watch_call = -1, .at = do_site, .ctx = &x};
     splicer_begin(s, 0);
-    s->cursor = (SlotCursor){0};
+    s->cursor.next.len = 0;
     bool ok = true;
     for (uint32_t i = 0; ok && i < f->m->input_count[WASM_SPACE_FUNC]; i++)
         ok = f->m->funcs.at[i].import >= 0 || match_func(&walk, i);

@@ -6,12 +6,10 @@
 
 #include "gen/gen.h"
 
-/*
- * Adds the helpers that the plan's templates and `init` (one a script, NULL = none) call to the
- * module, which is not laid out; handles[Helper] is set for those. False on an internal fault
- * (reported).
- */
-bool helpers_add(WasmModule *m, const Plan *plan, const Template *const *init,
-                 uint32_t handles[HELPER_COUNT], Diags *diags);
+/* Which helpers the plan's templates and `init` (one a script, NULL = none) call, by Helper. */
+void helpers_used(const Plan *plan, const Template *const *init, bool used[HELPER_COUNT]);
+
+/* Adds C's fmod to the module, which is not laid out. False on an internal fault (reported). */
+bool helpers_add_fmod(WasmModule *m, uint32_t *handle, Diags *diags);
 
 #endif

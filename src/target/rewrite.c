@@ -125,7 +125,7 @@ static bool find_sites(Rewrite *r) {
     for (uint32_t f = 0; f < r->m.funcs.len; f++)
         if (r->m.funcs.at[f].import < 0 && !match_func(&r->matcher, f))
             return walk_failed(&r->matcher, f, r->file, r->diags);
-    store_close(&r->store);
+    store_close(&r->store, &r->m);
     return true;
 }
 
@@ -427,7 +427,13 @@ static bool already_instrumented(Rewrite *r) {
 static bool compile(Rewrite *r, const Template **init) {
     GenOptions gen = {.optimise = !r->options->no_optimise, .in_memory = r->store.var_in_memory};
     gen.memory_index = r->store.memory == UINT32_MAX ? 0 : r->store.memory;
+    gen.imported = r->options->link == LINK_IMPORT;
     return gen_templates(r->plan, &gen, init, r->diags);
+}
+
+static void add_leaves(WasmTypes *list, const Type *t) {
+    for (uint32_t i = 0; i < type_leaves(t); i++)
+        vec_push(list, type_wasm(type_leaf(t, i)));
 }
 
 /* The script's functions, still without code: calls of them need their indices. */
@@ -435,15 +441,15 @@ static void add_functions(Rewrite *r) {
     r->flush.fns = r->fns = arena_array(&r->plan->arena, uint32_t, r->plan->fns.len + 1);
     for (uint32_t i = 0; i < r->plan->fns.len; i++) {
         const Fn *fn = r->plan->fns.at[i].fn;
-        WasmTypes params = {0};
+        WasmTypes params = {0}, results = {0};
         for (uint32_t k = 0; k < fn->nparams; k++)
-            vec_push(&params, type_wasm(fn->params[k]->type));
-        WasmType result = type_wasm(fn->result);
-        uint32_t type = wasm_add_func_type(&r->m, params.at, params.len, &result,
-                                           fn->result->kind != TYPE_UNIT);
+            add_leaves(&params, fn->params[k]->type);
+        add_leaves(&results, fn->result);
+        uint32_t type = wasm_add_func_type(&r->m, params.at, params.len, results.at, results.len);
         Buf none = {0};
         r->fns[i] = wasm_add_func(&r->m, type, fn->name, &none, true);
         vec_free(&params);
+        vec_free(&results);
     }
 }
 
@@ -461,8 +467,13 @@ static bool emit(Rewrite *r, Buf *out) {
     r->flush.helpers = r->helpers;
     r->flush.matcher = &r->matcher;
     r->flush.shadow = &r->shadow;
-    if (!flush_plan(&r->flush) || !compile(r, init) ||
-        !helpers_add(&r->m, r->plan, init, r->helpers, r->diags) || !libraries_link(&r->flush))
+    bool used[HELPER_COUNT] = {false};
+    if (!flush_plan(&r->flush) || !compile(r, init))
+        return false;
+    helpers_used(r->plan, init, used);
+    if (!flush_link(&r->flush, used) ||
+        (used[HELPER_FMOD] && !helpers_add_fmod(&r->m, &r->helpers[HELPER_FMOD], r->diags)) ||
+        !libraries_link(&r->flush))
         return false;
     add_functions(r);
     shadow_add(&r->shadow);

@@ -67,6 +67,9 @@ void splicer_free(Splicer *s) {
     vec_free(&s->frame.used);
     free_saved(&s->args);
     free_saved(&s->results);
+    vec_free(&s->cursor.next);
+    vec_free(&s->got);
+    vec_free(&s->gives);
     vec_free(&s->site_slots);
     vec_free(&s->slot_at);
     vec_free(&s->temps);
@@ -123,26 +126,52 @@ static void put_i32(Splicer *s, int32_t v) {
 static void put_constant(Splicer *s, WasmType type, const Expr *e, const Site *site) {
     Value v = {.kind = e->type->kind};
     fold(e, site, &v); /* plan_shape leaves out sites at which it has no value */
-    wasm_put_const(s->out, type, value_wasm_bits(v));
+    if (v.kind == TYPE_STR)
+        store_push_str(s->store, s->m, v.text, s->out);
+    else
+        wasm_put_const(s->out, type, value_wasm_bits(v));
 }
 
+/* The local of the first leaf; those of the others follow. */
 static uint32_t frame_local(Splicer *s, uint32_t var) {
     uint32_t id = s->store->frame_of[var];
     if (s->frame.local[id] == UINT32_MAX) {
-        s->frame.local[id] = pool_keep(&s->pool, type_wasm(s->plan->vars.at[id].decl->type));
+        const Type *type = s->plan->vars.at[id].decl->type;
+        s->frame.local[id] = s->pool.first + s->pool.types.len; /* kept ones are new */
+        for (uint32_t leaf = 0; leaf < type_leaves(type); leaf++)
+            pool_keep(&s->pool, type_wasm(type_leaf(type, leaf)));
         vec_push(&s->frame.used, id);
     }
     return s->frame.local[id];
 }
 
 static void put_variable(Splicer *s, const Hole *h) {
-    const PlanVar *var = &s->plan->vars.at[h->n];
+    uint32_t id = h->n / HOLE_LEAVES, leaf = h->n % HOLE_LEAVES;
+    const PlanVar *var = &s->plan->vars.at[id];
     switch (var->decl->storage) {
-    case STORAGE_FRAME: put_local(s, h->access, frame_local(s, h->n)); break;
-    case STORAGE_UNSHARED: put_global(s, h->access, s->slots[var->decl->index]); break;
+    case STORAGE_FRAME: put_local(s, h->access, frame_local(s, id) + leaf); break;
+    case STORAGE_UNSHARED: put_global(s, h->access, s->slots[var->decl->index] + leaf); break;
     default:
-        put_global(s, h->access, wasm_final(s->m, WASM_SPACE_GLOBAL, s->store->global[h->n]));
+        put_global(s, h->access, wasm_final(s->m, WASM_SPACE_GLOBAL, s->store->global[id] + leaf));
         break;
+    }
+}
+
+/* A local of the template for leaf n of a tuple that a call gave, or that it gives. */
+static uint32_t leaf_local(Splicer *s, LeafLocals *list, uint32_t n, WasmType type) {
+    for (uint32_t i = 0; i < list->len; i++)
+        if (list->at[i].n == n && list->at[i].type == type)
+            return list->at[i].local;
+    vec_push(list, ((LeafLocal){n, type, pool_take(&s->pool, type)}));
+    return vec_last(list).local;
+}
+
+/* A call that gives a tuple leaves it on the stack: its leaves go to locals. */
+static void take_leaves(Splicer *s, const Type *result) {
+    uint32_t n = type_leaves(result);
+    for (uint32_t i = n; i > 0 && n > 1; i--) {
+        WasmType type = type_wasm(type_leaf(result, i - 1));
+        put_local(s, HOLE_SET, leaf_local(s, &s->got, i - 1, type));
     }
 }
 
@@ -277,6 +306,7 @@ static void put_hole(Splicer *s, const Hole *h, const Variant *v, const Site *si
         break;
     case HOLE_FN:
         put_op_index(s, WASM_OP_CALL, wasm_final(s->m, WASM_SPACE_FUNC, s->fns[h->n]));
+        take_leaves(s, s->plan->fns.at[h->n].fn->result);
         break;
     case HOLE_WIDE:
         put_local(s, HOLE_GET, s->args.local.at[h->n]);
@@ -298,6 +328,8 @@ static void put_hole(Splicer *s, const Hole *h, const Variant *v, const Site *si
     case HOLE_LIBRARY:
         put_op_index(s, WASM_OP_CALL,
                      wasm_final(s->m, WASM_SPACE_FUNC, s->plan->library_fns.at[h->n].handle));
+        if (s->plan->library_fns.at[h->n].result)
+            take_leaves(s, s->plan->library_fns.at[h->n].result);
         break;
     case HOLE_LENGTH: put_length(s, s->args.local.at[h->n]); break;
     case HOLE_SEGMENT: shadow_put_segment(s->shadow, site->instr, s->out); break;
@@ -305,12 +337,15 @@ static void put_hole(Splicer *s, const Hole *h, const Variant *v, const Site *si
         put_local(s, HOLE_GET, s->args.local.at[0]);
         shadow_put_lookup(s->shadow, site->instr, s->out);
         break;
+    case HOLE_TEXT: store_push_text(s->store, s->m, h->n, s->out); break;
+    case HOLE_GOT: put_local(s, h->access, leaf_local(s, &s->got, h->n, h->type)); break;
+    case HOLE_GIVE: put_local(s, h->access, leaf_local(s, &s->gives, h->n, h->type)); break;
     case HOLE_KINDS: break;
     }
 }
 
 void splice_template(Splicer *s, const Template *t, const Variant *v, const Site *site) {
-    s->temps.len = 0;
+    s->temps.len = s->got.len = s->gives.len = 0;
     for (uint32_t i = 0; i < t->ntemps; i++) {
         uint32_t local = pool_take(&s->pool, t->temps[i]);
         vec_push(&s->temps, local);
@@ -322,6 +357,8 @@ void splice_template(Splicer *s, const Template *t, const Variant *v, const Site
         put_hole(s, &t->holes[i], v, site);
     }
     buf_bytes(s->out, t->code + at, t->len - at);
+    for (uint32_t i = 0; i < t->ngives; i++)
+        put_local(s, HOLE_GET, leaf_local(s, &s->gives, i, t->gives[i]));
 }
 
 /* ---- sites at instructions ---- */

@@ -22,7 +22,16 @@ void pool_release(LocalPool *p); /* all but those that pool_keep took */
 uint32_t pool_keep(LocalPool *p, WasmType type);
 void pool_free(LocalPool *p);
 
-/* The frame variables of the function being edited, by PlanVar.id; UINT32_MAX = no local yet. */
+/* Where a leaf of a tuple is while it goes in or out of a template. */
+typedef struct LeafLocal {
+    uint32_t n;
+    WasmType type;
+    uint32_t local;
+} LeafLocal;
+typedef Vec(LeafLocal) LeafLocals;
+
+/* The frame variables of the function being edited, by PlanVar.id: the local of the first leaf;
+ * UINT32_MAX = none yet. */
 typedef struct FrameLocals {
     uint32_t *local;
     Vec(uint32_t) used;
@@ -57,6 +66,7 @@ typedef struct Splicer {
     Vec(uint64_t) site_slots; /* of all matches of the site */
     Vec(uint32_t) slot_at;    /* where each match's begin */
     Vec(uint32_t) temps;
+    LeafLocals got, gives; /* of the template at hand */
 } Splicer;
 
 void splicer_init(Splicer *s, const WasmModule *m, const Plan *plan, const Store *store,

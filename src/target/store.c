@@ -3,6 +3,8 @@
  */
 #include "target/store.h"
 
+#include "probe/describe.h"
+
 #include <stdio.h>
 
 _Static_assert((int)TYPE_U8 == (int)REPORT_U8 && (int)TYPE_BOOL == (int)REPORT_BOOL &&
@@ -13,14 +15,76 @@ static ReportKind kind_of(const PlanVar *v) {
     return (ReportKind)v->decl->type->kind;
 }
 
-static const char *wasm_type_of(const PlanVar *v) {
-    switch (type_wasm(v->decl->type)) {
+static const char *wasm_name(const Type *leaf) {
+    switch (type_wasm(leaf)) {
     case WASM_I64: return "i64";
     case WASM_F32: return "f32";
     case WASM_F64: return "f64";
+    case WASM_FUNCREF: return "funcref";
     default: return "i32";
     }
 }
+
+/* The column wasm_type: a str counts as address and length there. */
+static void wasm_types(const Type *t, Buf *out) {
+    uint32_t n = type_leaves(t);
+    if (t->kind != TYPE_TUPLE && t->kind != TYPE_STR) {
+        buf_str(out, str_of(wasm_name(t)));
+        return;
+    }
+    buf_u8(out, '(');
+    for (uint32_t i = 0; i < n; i++) {
+        const Type *leaf = type_leaf(t, i);
+        buf_printf(out, "%s%s%s", i ? "; " : "", wasm_name(leaf),
+                   leaf->kind == TYPE_STR ? "; i32" : "");
+    }
+    buf_u8(out, ')');
+}
+
+static Str content(const Buf *b) {
+    return (Str){(char *)b->data, (uint32_t)b->len};
+}
+
+static void describe_var(Store *s, const PlanVar *v) {
+    Buf description = {0}, types = {0};
+    char script[32];
+    snprintf(script, sizeof script, "script%u", v->script);
+    describe_type(v->decl->type, &description);
+    wasm_types(v->decl->type, &types);
+    s->image_var[v->id] = image_var(s->image, kind_of(v), content(&description), v->decl->name,
+                                    str_of(v->decl->type->text), content(&types), str_of(script));
+    buf_free(&description);
+    buf_free(&types);
+}
+
+static uint32_t group_for(Store *s, const PlanVar *v) {
+    const Type *type = v->decl->type;
+    bool hidden = !v->decl->report;
+    for (uint32_t i = 0; i < s->groups.len; i++) {
+        const SlotGroup *g = &s->groups.at[i];
+        if (g->hidden == hidden && strcmp(g->type->text, type->text) == 0)
+            return i;
+    }
+    vec_push(&s->groups,
+             ((SlotGroup){.type = type, .hidden = hidden, .leaves = type_leaves(type)}));
+    if (!hidden)
+        vec_last(&s->groups).rows = image_group(s->image, s->image_var[v->id]);
+    return s->groups.len - 1;
+}
+
+/* The first frame variable of the same name. */
+static uint32_t first_of_frame(const Plan *plan, uint32_t i) {
+    const PlanVar *v = &plan->vars.at[i];
+    for (uint32_t k = 0; k < i && v->decl->storage == STORAGE_FRAME; k++) {
+        const PlanVar *o = &plan->vars.at[k];
+        if (o->decl->storage == STORAGE_FRAME && o->script == v->script &&
+            str_eq(o->decl->name, v->decl->name))
+            return k;
+    }
+    return i;
+}
+
+static void number_maps(Store *s);
 
 void store_init(Store *s, const Plan *plan) {
     *s = (Store){.plan = plan, .image = image_new(), .last_func = UINT32_MAX, .memory = UINT32_MAX};
@@ -29,27 +93,22 @@ void store_init(Store *s, const Plan *plan) {
     s->var_in_memory = mem_zalloc(sizeof *s->var_in_memory * (n + 1u));
     s->frame_of = mem_zalloc(sizeof *s->frame_of * (n + 1u));
     s->global = mem_zalloc(sizeof *s->global * (n + 1u));
+    s->group_of = mem_zalloc(sizeof *s->group_of * (n + 1u));
+    s->map_of = mem_zalloc(sizeof *s->map_of * (n + 1u));
     s->image_probe = mem_zalloc(sizeof *s->image_probe * (plan->actions.len + 1u));
     for (uint32_t i = 0; i < n; i++) {
         const PlanVar *v = &plan->vars.at[i];
-        char script[32];
-        snprintf(script, sizeof script, "script%u", v->script);
-        s->frame_of[i] = i;
-        for (uint32_t k = 0; k < i && v->decl->storage == STORAGE_FRAME; k++) {
-            const PlanVar *o = &plan->vars.at[k];
-            if (o->decl->storage == STORAGE_FRAME && o->script == v->script &&
-                str_eq(o->decl->name, v->decl->name)) {
-                s->frame_of[i] = k;
-                break;
-            }
+        s->frame_of[i] = first_of_frame(plan, i);
+        if (v->decl->report) {
+            s->reports = !plan->by_kind[EVENT_REPORT].len;
+            describe_var(s, v);
         }
-        if (!v->decl->report)
-            continue;
-        s->reports = !plan->by_kind[EVENT_REPORT].len;
-        s->image_var[i] =
-            image_var(s->image, kind_of(v), STR(""), v->decl->name, str_of(v->decl->type->text),
-                      str_of(wasm_type_of(v)), str_of(script));
+        if (v->decl->storage == STORAGE_UNSHARED)
+            s->group_of[i] = group_for(s, v);
     }
+    for (uint32_t i = 0; i < plan->texts.len; i++)
+        store_text(s, plan->texts.at[i]);
+    number_maps(s);
 }
 
 void store_free(Store *s) {
@@ -59,8 +118,14 @@ void store_free(Store *s) {
     free(s->var_in_memory);
     free(s->frame_of);
     free(s->global);
+    free(s->group_of);
+    free(s->map_of);
+    vec_free(&s->groups);
     vec_free(&s->inits);
     vec_free(&s->tail);
+    vec_free(&s->texts);
+    vec_free(&s->text_at);
+    map_free(&s->text_ids);
 }
 
 static uint32_t action_row_id(Store *s, const Action *a) {
@@ -74,36 +139,49 @@ static uint32_t action_row_id(Store *s, const Action *a) {
     return *id - 1;
 }
 
-static void note_init(Store *s, const Site *site, const Var *var, bool hidden, uint32_t slot) {
+/* A slot that starts with what is known now. */
+static void note_init(Store *s, const Site *site, const Var *var, uint32_t group, uint32_t slot) {
+    uint64_t bits = 0;
     Value v;
-    if (!var->init || !fold(var->init, site, &v))
-        return; /* initialisers that do not fold were refused by the plan */
-    uint64_t bits = value_wasm_bits(v);
+    if (var->type->kind == TYPE_MAP)
+        bits = s->nmaps++;
+    else if (var->init && !var_starts_dynamic(var) && fold(var->init, site, &v))
+        bits = value_wasm_bits(v);
     if (bits)
-        vec_push(&s->inits, ((SlotInit){hidden, (uint8_t)var->type->kind, slot, bits}));
+        vec_push(&s->inits, ((SlotInit){group, slot, bits}));
+}
+
+/* The strings that the match's code needs at this site. */
+static void note_texts(Store *s, const Site *site, const Variant *v) {
+    for (uint32_t i = 0; i < v->consts.len; i++) {
+        Value value;
+        if (v->consts.at[i]->type->kind == TYPE_STR && fold(v->consts.at[i], site, &value))
+            store_text(s, value.text);
+    }
 }
 
 void store_count(Store *s, const Site *site, const Match *match) {
     const Variant *v = match->action->variant;
     match->action->sites++;
     s->sites++;
+    if (v->has_texts)
+        note_texts(s, site, v);
     for (uint32_t i = 0; i < v->probe->nvars; i++) {
         const Var *var = v->probe->vars[i];
         if (var->storage != STORAGE_UNSHARED)
             continue;
-        uint32_t slot;
+        uint32_t id = v->vars[var->index];
+        SlotGroup *g = &s->groups.at[s->group_of[id]];
         if (var->report) {
             if (s->last_func != site->func) {
                 s->last_func = site->func;
                 image_func(s->image, site->func, wasm_func_name(site->m, site->func));
             }
-            slot = image_site_row(s->image, s->image_var[v->vars[var->index]],
-                                  action_row_id(s, match->action), site->func, site->pc);
-        } else {
-            slot = s->hidden[var->type->kind]++;
+            image_site_row(s->image, s->image_var[id], action_row_id(s, match->action), site->func,
+                           site->pc);
         }
-        s->slots++;
-        note_init(s, site, var, !var->report, slot);
+        s->slots += g->leaves;
+        note_init(s, site, var, s->group_of[id], g->count++);
     }
 }
 
@@ -133,90 +211,167 @@ static int by_name(const void *a, const void *b) {
                : (x->decl->name.len > y->decl->name.len) - (x->decl->name.len < y->decl->name.len);
 }
 
-void store_close(Store *s) {
-    Vec(const PlanVar *) script = {0};
-    for (uint32_t i = 0; i < s->plan->vars.len; i++) {
-        const PlanVar *v = &s->plan->vars.at[i];
-        if (v->decl->report && v->decl->storage == STORAGE_SHARED) {
-            image_shared_row(s->image, s->image_var[i],
-                             probe_row_id(s, &s->plan->probes.at[v->probe]));
-            vec_push(&s->tail, i);
-        } else if (v->decl->report && v->decl->storage == STORAGE_SCRIPT) {
-            vec_push(&script, v);
+/* The variables of a storage: those of script scope by name, shared ones in order. */
+static uint32_t list_vars(const Store *s, Storage storage, const PlanVar **list) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->plan->vars.len; i++)
+        if (s->plan->vars.at[i].decl->storage == storage)
+            list[n++] = &s->plan->vars.at[i];
+    if (storage == STORAGE_SCRIPT && n)
+        qsort(list, n, sizeof *list, by_name);
+    return n;
+}
+
+/* Maps that live for the whole run but those of sites: script scope first. */
+static void number_maps(Store *s) {
+    const PlanVar **list = mem_alloc(sizeof *list * (s->plan->vars.len + 1u));
+    for (uint32_t k = 0; k < 2; k++) {
+        uint32_t n = list_vars(s, k ? STORAGE_SHARED : STORAGE_SCRIPT, list);
+        for (uint32_t i = 0; i < n; i++)
+            if (list[i]->decl->type->kind == TYPE_MAP)
+                s->map_of[list[i]->id] = s->nmaps++;
+    }
+    free(list);
+}
+
+void store_close(Store *s, const WasmModule *m) {
+    Site nowhere = {.m = m};
+    for (uint32_t i = 0; i < s->plan->scopes.len; i++)
+        note_texts(s, &nowhere, s->plan->scopes.at[i]);
+    const PlanVar **list = mem_alloc(sizeof *list * (s->plan->vars.len + 1u));
+    uint32_t n = list_vars(s, STORAGE_SHARED, list);
+    for (uint32_t i = 0; i < n; i++) {
+        if (!list[i]->decl->report)
+            continue;
+        image_shared_row(s->image, s->image_var[list[i]->id],
+                         probe_row_id(s, &s->plan->probes.at[list[i]->probe]));
+        vec_push(&s->tail, list[i]->id);
+    }
+    /* of script scope: globals, then maps */
+    n = list_vars(s, STORAGE_SCRIPT, list);
+    for (uint32_t maps = 0; maps < 2; maps++) {
+        for (uint32_t i = 0; i < n; i++) {
+            if (!list[i]->decl->report || (list[i]->decl->type->kind == TYPE_MAP) != maps)
+                continue;
+            image_script_row(s->image, s->image_var[list[i]->id]);
+            vec_push(&s->tail, list[i]->id);
         }
     }
-    if (script.len)
-        qsort(script.at, script.len, sizeof *script.at, by_name);
-    for (uint32_t i = 0; i < script.len; i++) {
-        image_script_row(s->image, s->image_var[script.at[i]->id]);
-        vec_push(&s->tail, script.at[i]->id);
-    }
-    vec_free(&script);
+    free(list);
 }
+
+/* ---- strings ---- */
+
+uint32_t store_text(Store *s, Str text) {
+    bool added;
+    uint64_t *id = map_put(&s->text_ids, text, s->texts.len, &added);
+    uint32_t result = (uint32_t)*id;
+    if (added)
+        vec_push(&s->texts, text);
+    return result;
+}
+
+void store_put_texts(Store *s, uint64_t at, Buf *out) {
+    for (uint32_t i = 0; i < s->texts.len; i++) {
+        Str text = s->texts.at[i];
+        vec_push(&s->text_at, text.len ? at + out->len : 0); /* the empty string is at 0 */
+        if (!text.len)
+            continue;
+        buf_u32le(out, text.len);
+        buf_str(out, text);
+        while (out->len % 4)
+            buf_u8(out, 0);
+    }
+}
+
+void store_push_text(const Store *s, const WasmModule *m, uint32_t id, Buf *out) {
+    uint64_t at = s->text_at.at[id];
+    if (s->texts_in_globals) {
+        wasm_put_op(out, WASM_OP_GLOBAL_GET);
+        buf_uleb(out, wasm_final(m, WASM_SPACE_GLOBAL, (uint32_t)at));
+    } else {
+        wasm_put_const(out, WASM_I32, (uint64_t)(int64_t)(int32_t)(uint32_t)at);
+    }
+}
+
+void store_push_str(const Store *s, const WasmModule *m, Str text, Buf *out) {
+    store_push_text(s, m, (uint32_t)*map_get(&s->text_ids, text), out);
+}
+
+/* ---- layout ---- */
 
 static uint64_t align8(uint64_t n) {
     return (n + 7) & ~(uint64_t)7;
 }
 
-/* Offset of a hidden kind's slots behind the reported values. */
-static uint64_t hidden_offset(const Store *s, uint32_t kind) {
+static uint32_t leaf_bytes(const SlotGroup *g) {
+    WasmType t = type_wasm(g->type);
+    return g->type->kind == TYPE_TUPLE || t == WASM_I64 || t == WASM_F64 ? 8 : 4;
+}
+
+/* Offset of a hidden group's slots behind the reported values. */
+static uint64_t hidden_offset(const Store *s, uint32_t group) {
     uint64_t at = align8(image_values_size(s->image));
-    for (uint32_t k = 0; k < kind; k++)
-        at = align8(at + (uint64_t)s->hidden[k] * image_value_size((ReportKind)k));
+    for (uint32_t i = 0; i < group; i++) {
+        const SlotGroup *g = &s->groups.at[i];
+        if (g->hidden)
+            at = align8(at + (uint64_t)g->count * g->leaves * leaf_bytes(g));
+    }
     return at;
 }
 
 uint64_t store_values_size(const Store *s) {
-    return hidden_offset(s, STORAGE_KINDS);
-}
-
-static WasmType kind_wasm(uint32_t kind) {
-    return type_wasm(&type_scalar[kind]);
-}
-
-static uint32_t slots_of(const Store *s, uint32_t hidden, uint32_t kind) {
-    return hidden ? s->hidden[kind] : image_group_rows(s->image, (ReportKind)kind);
+    return hidden_offset(s, s->groups.len);
 }
 
 /* `init` of a global: its constant and `end`. */
 static void put_init(Buf *b, WasmType type, uint64_t bits) {
+    b->len = 0;
     wasm_put_const(b, type, bits);
     wasm_put_op(b, WASM_OP_END);
 }
 
 static void add_variable(Store *s, WasmModule *m, const PlanVar *v) {
-    Value value = {.kind = v->decl->type->kind};
+    const Type *type = v->decl->type;
+    Value value = {.kind = type->kind};
     Buf init = {0};
-    if (v->decl->init)
+    if (type->kind == TYPE_MAP)
+        value.bits = s->map_of[v->id];
+    else if (type->kind <= TYPE_BOOL && v->decl->init)
         fold(v->decl->init, NULL, &value); /* what does not fold is computed at start-up */
-    put_init(&init, type_wasm(v->decl->type), value_wasm_bits(value));
     Str name = {arena_printf(&m->arena, "whammc.%.*s", STR_ARG(v->decl->name)),
                 v->decl->name.len + 7};
-    s->global[v->id] = wasm_add_global(m, type_wasm(v->decl->type), true, name, &init);
+    s->global[v->id] = m->globals.len;
+    for (uint32_t i = 0; i < type_leaves(type); i++) {
+        WasmType leaf = type_wasm(type_leaf(type, i));
+        put_init(&init, leaf, type->kind == TYPE_TUPLE ? 0 : value_wasm_bits(value));
+        wasm_add_global(m, leaf, true, name, &init);
+    }
+    buf_free(&init);
 }
 
 static void add_slots(Store *s, WasmModule *m) {
-    s->first_global = m->globals.len;
-    for (uint32_t hidden = 0; hidden < 2; hidden++)
-        for (uint32_t k = 0; k < STORAGE_KINDS; k++)
-            for (uint32_t i = slots_of(s, hidden, k); i > 0; i--)
-                wasm_add_global_zero(m, kind_wasm(k), true, STR(""));
+    for (uint32_t k = 0; k < s->groups.len; k++) {
+        SlotGroup *g = &s->groups.at[k];
+        g->first_global = m->globals.len;
+        for (uint32_t i = 0; i < g->count && !g->in_memory; i++)
+            for (uint32_t leaf = 0; leaf < g->leaves; leaf++)
+                wasm_add_global_zero(m, type_wasm(type_leaf(g->type, leaf)), true, STR(""));
+    }
     for (uint32_t i = 0; i < s->inits.len; i++) {
         const SlotInit *init = &s->inits.at[i];
-        uint32_t handle = s->first_global + init->slot;
-        for (uint32_t h = 0; h <= init->hidden; h++)
-            for (uint32_t k = 0; k < (h == init->hidden ? init->kind : STORAGE_KINDS); k++)
-                handle += slots_of(s, h, k);
-        Buf *code = &m->globals.at[handle].code;
-        code->len = 0;
-        put_init(code, kind_wasm(init->kind), init->bits);
+        const SlotGroup *g = &s->groups.at[init->group];
+        if (!g->in_memory)
+            put_init(&m->globals.at[g->first_global + init->slot].code, type_wasm(g->type),
+                     init->bits);
     }
 }
 
 static void set_addresses(Store *s) {
-    for (uint32_t k = 0; k < STORAGE_KINDS; k++) {
-        s->base[0][k] = s->values_at + image_group_offset(s->image, (ReportKind)k);
-        s->base[1][k] = s->values_at + hidden_offset(s, k);
+    for (uint32_t i = 0; i < s->groups.len; i++) {
+        SlotGroup *g = &s->groups.at[i];
+        g->base = s->values_at +
+                  (g->hidden ? hidden_offset(s, i) : image_group_offset(s->image, g->rows));
     }
 }
 
@@ -224,54 +379,54 @@ static void set_addresses(Store *s) {
 static void add_initial_data(Store *s, WasmModule *m) {
     if (!s->inits.len)
         return;
-    Buf content = {0};
+    Buf bytes = {0};
     uint64_t size = store_values_size(s);
-    buf_reserve(&content, size);
-    memset(content.data, 0, size);
-    content.len = size;
+    buf_reserve(&bytes, size);
+    memset(bytes.data, 0, size);
+    bytes.len = size;
     for (uint32_t i = 0; i < s->inits.len; i++) {
         const SlotInit *init = &s->inits.at[i];
-        uint32_t width = image_value_size((ReportKind)init->kind);
-        uint64_t at =
-            s->base[init->hidden][init->kind] - s->values_at + (uint64_t)init->slot * width;
+        const SlotGroup *g = &s->groups.at[init->group];
+        if (!g->in_memory)
+            continue;
+        uint32_t width = leaf_bytes(g);
+        uint64_t at = g->base - s->values_at + (uint64_t)init->slot * width;
         for (uint32_t b = 0; b < width; b++)
-            content.data[at + b] = (uint8_t)(init->bits >> (8 * b));
+            bytes.data[at + b] = (uint8_t)(init->bits >> (8 * b));
     }
-    wasm_add_data_active(m, s->memory, s->values_at, &content, STR("whammc.init"));
+    wasm_add_data_active(m, s->memory, s->values_at, &bytes, STR("whammc.init"));
 }
 
 void store_add(Store *s, WasmModule *m) {
+    for (uint32_t i = 0; i < s->groups.len; i++)
+        s->groups.at[i].in_memory = s->in_memory && s->groups.at[i].type->kind != TYPE_FUNCREF;
     for (uint32_t i = 0; i < s->plan->vars.len; i++) {
         const PlanVar *v = &s->plan->vars.at[i];
         if (v->decl->storage == STORAGE_SCRIPT || v->decl->storage == STORAGE_SHARED)
             add_variable(s, m, v);
-        s->var_in_memory[i] = s->in_memory && v->decl->storage == STORAGE_UNSHARED;
+        s->var_in_memory[i] =
+            v->decl->storage == STORAGE_UNSHARED && s->groups.at[s->group_of[i]].in_memory;
     }
     if (s->in_memory) {
         set_addresses(s);
         add_initial_data(s, m);
-    } else {
-        add_slots(s, m);
     }
+    add_slots(s, m);
 }
 
 void store_laid_out(Store *s, const WasmModule *m) {
-    for (uint32_t k = 0; k < STORAGE_KINDS; k++)
-        s->step[k] = s->in_memory ? image_value_size((ReportKind)k) : 1;
-    if (s->in_memory)
-        return;
-    uint64_t handle = s->first_global;
-    for (uint32_t hidden = 0; hidden < 2; hidden++) {
-        for (uint32_t k = 0; k < STORAGE_KINDS; k++) {
-            uint32_t n = slots_of(s, hidden, k);
-            s->base[hidden][k] = n ? wasm_final(m, WASM_SPACE_GLOBAL, (uint32_t)handle) : 0;
-            handle += n;
-        }
+    for (uint32_t i = 0; i < s->groups.len; i++) {
+        SlotGroup *g = &s->groups.at[i];
+        g->step = g->in_memory ? leaf_bytes(g) * g->leaves : g->leaves;
+        if (!g->in_memory)
+            g->base = g->count ? wasm_final(m, WASM_SPACE_GLOBAL, g->first_global) : 0;
     }
 }
 
 uint64_t store_slot(const Store *s, SlotCursor *c, const PlanVar *v) {
-    uint32_t hidden = !v->decl->report, kind = v->decl->type->kind;
-    uint64_t slot = c->next[hidden][kind]++;
-    return s->base[hidden][kind] + slot * s->step[kind];
+    uint32_t group = s->group_of[v->id];
+    while (c->next.len <= group)
+        vec_push(&c->next, 0);
+    const SlotGroup *g = &s->groups.at[group];
+    return g->base + (uint64_t)c->next.at[group]++ * g->step;
 }

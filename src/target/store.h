@@ -2,10 +2,13 @@
  * target/store.h - where the variables of a plan live in a rewritten program, and which rows the
  * report has.
  *
- *   script, shared   one mutable global each
- *   unshared         one slot per site: a mutable global (default), or a word of a memory of our
- * own. Slots of reported variables are in the order of the report's rows frame            a local
- * of each function that uses it
+ *   script, shared   mutable globals, one a leaf
+ *   unshared         a slot per site, mutable globals (default) or words in a memory of our own.
+ *                    Slots are in groups of one type; those of reported variables are in the order
+ *                    of the report's rows
+ *   frame            locals of each function that uses them
+ *
+ * Strings have numbers here: first those of the plan (Plan.texts), then those that sites need.
  */
 #ifndef WHAMMC_TARGET_STORE_H
 #define WHAMMC_TARGET_STORE_H
@@ -15,41 +18,56 @@
 
 typedef enum StorageChoice { STORAGE_AUTO, STORAGE_GLOBALS, STORAGE_MEMORY } StorageChoice;
 
-enum { STORAGE_KINDS = TYPE_BOOL + 1 };
-
 /* Engines accept at most a million globals; the program and the other variables need some of them.
  */
 enum { STORAGE_MAX_GLOBALS = 950000 };
 
-/* A slot whose variable does not start at zero. */
+/* A slot (with one leaf) that does not start at zero. */
 typedef struct SlotInit {
-    uint8_t hidden, kind;
-    uint32_t slot;
+    uint32_t group, slot;
     uint64_t bits;
 } SlotInit;
 
+/* The slots of all unshared variables of one type that are reported, or are not. */
+typedef struct SlotGroup {
+    const Type *type;
+    bool hidden;    /* not reported */
+    uint32_t rows;  /* of the report: image_group */
+    uint32_t count; /* slots */
+    uint32_t leaves;
+    bool in_memory;        /* references never are */
+    uint32_t step;         /* from one slot to the next: globals, or bytes */
+    uint64_t base;         /* of slot 0: index of a global (once laid out), or an address */
+    uint32_t first_global; /* its handle */
+} SlotGroup;
+
 typedef struct Store {
     const Plan *plan;
-    Image *image;                   /* rows of the report */
-    uint32_t *image_var;            /* by PlanVar.id */
-    uint32_t *image_probe;          /* by action; 1 + id, 0 = not made yet */
-    bool reports;                   /* there is a reported variable: the program flushes */
-    uint32_t last_func;             /* whose name the image has */
-    uint32_t hidden[STORAGE_KINDS]; /* slots of unshared variables that are not reported */
+    Image *image;          /* rows of the report */
+    uint32_t *image_var;   /* by PlanVar.id */
+    uint32_t *image_probe; /* by action; 1 + id, 0 = not made yet */
+    bool reports;          /* there is a reported variable: the program flushes */
+    uint32_t last_func;    /* whose name the image has */
+    Vec(SlotGroup) groups;
+    uint32_t *group_of; /* by PlanVar.id, of unshared variables */
     Vec(SlotInit) inits;
-    uint64_t sites, slots;
+    uint64_t sites;
+    uint64_t slots;     /* leaves of slots */
     Vec(uint32_t) tail; /* PlanVar.id of the shared and script rows, in order */
 
     bool in_memory;      /* unshared variables are in memory */
     bool *var_in_memory; /* by PlanVar.id */
     uint32_t *frame_of;  /* by PlanVar.id: the first frame variable of that name in the script */
-    uint32_t *global;    /* by PlanVar.id: handle of a script or shared variable's global */
+    uint32_t *global;    /* by PlanVar.id: handle of a script or shared variable's first global */
     uint32_t memory;     /* handle of our memory, UINT32_MAX = none */
     uint64_t values_at;  /* address of the value area in it */
-    /* [0] reported, [1] hidden: first final global index, or address, of a kind's slots. */
-    uint64_t base[2][STORAGE_KINDS];
-    uint32_t step[STORAGE_KINDS]; /* from one slot to the next: globals, or bytes */
-    uint32_t first_global;        /* handle of the first slot's global */
+
+    Vec(Str) texts;        /* strings that exist at run time */
+    Map text_ids;          /* their numbers */
+    Vec(uint64_t) text_at; /* their addresses in our memory, or handles of globals */
+    bool texts_in_globals; /* which of the two */
+    uint32_t *map_of;      /* by PlanVar.id: the number of a script or shared map */
+    uint32_t nmaps;        /* with those of unshared variables, in the order of the sites */
 } Store;
 
 void store_init(Store *s, const Plan *plan);
@@ -58,8 +76,17 @@ void store_free(Store *s);
 /* Pass 1: gives each unshared variable of the match a slot and a row. In the order of the sites. */
 void store_count(Store *s, const Site *site, const Match *match);
 
-/* Rows of shared and script variables; then the size of everything is known. */
-void store_close(Store *s);
+/* Rows of shared and script variables, strings of script scope; then the size of everything is
+ * known. */
+void store_close(Store *s, const WasmModule *m);
+
+/* The number of a string, and its content as an object of the runtime. */
+uint32_t store_text(Store *s, Str text);
+/* Objects of all strings, one behind the other, to be put at address `at`: sets text_at. */
+void store_put_texts(Store *s, uint64_t at, Buf *out);
+/* Pushes the address of a string, whose number is that of `text`. */
+void store_push_text(const Store *s, const WasmModule *m, uint32_t id, Buf *out);
+void store_push_str(const Store *s, const WasmModule *m, Str text, Buf *out);
 
 /* Bytes of the value area: reported slots, shared and script rows, then hidden slots. */
 uint64_t store_values_size(const Store *s);
@@ -70,10 +97,12 @@ void store_add(Store *s, WasmModule *m);
 /* Final indices of what was added; the module is laid out. */
 void store_laid_out(Store *s, const WasmModule *m);
 
-/* Pass 2 asks for slots in the same order as pass 1 gave them. */
+/* Pass 2 asks for slots in the same order as pass 1 gave them. A zeroed cursor stands before the
+ * first. */
 typedef struct SlotCursor {
-    uint32_t next[2][STORAGE_KINDS];
+    Vec(uint32_t) next; /* by group */
 } SlotCursor;
+/* The index of the global, or the address, of the slot's first leaf. */
 uint64_t store_slot(const Store *s, SlotCursor *c, const PlanVar *v);
 
 #endif

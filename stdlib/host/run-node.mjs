@@ -124,6 +124,10 @@ function reportWasi(put) {
         view.setUint32(written, all, true);
         return 0;
       },
+      clock_time_get(clock, precision, result) {
+        new DataView(memory.buffer).setBigUint64(result, process.hrtime.bigint(), true);
+        return 0;
+      },
       fd_prestat_get: () => BADF,
       path_open: () => BADF,
       fd_close: () => BADF,

@@ -1,0 +1,222 @@
+/*
+ * gen/stmt.c - statements, bodies and calls of the script's functions.
+ *
+ * A map that is a local variable and never used as a whole is made when the body begins and given
+ * back when it ends.
+ */
+#include "gen/expr.h"
+
+#include <stdio.h>
+
+static const char end_label[] = "end";
+
+/* ---- calls of functions ---- */
+
+BinaryenType gen_result(const Type *type) {
+    uint32_t n = type_leaves(type);
+    return n == 1 ? gen_type(type_leaf(type, 0)) : BinaryenTypeNone();
+}
+
+Ref gen_fn_call(Body *b, const Expr *e) {
+    char name[32];
+    uint32_t id = 0;
+    while (b->plan->fns.at[id].fn != e->fn)
+        id++;
+    hole_name(name, HOLE_FN, id, BinaryenTypeInt32());
+    Refs args = {0};
+    for (uint32_t i = 0; i < e->nargs; i++)
+        gen_leaves(b, e->args[i], &args);
+    Ref call = BinaryenCall(b->module, name, args.at, args.len, gen_result(e->fn->result));
+    vec_free(&args);
+    return call;
+}
+
+/* ---- statements ---- */
+
+static Ref gen_block(Body *b, const Block *block);
+
+static Ref gen_if(Body *b, const Stmt *s, uint32_t arm) {
+    if (arm == s->narms)
+        return NULL;
+    Ref body = gen_block(b, &s->arms[arm].body);
+    if (!s->arms[arm].cond)
+        return body;
+    return BinaryenIf(b->module, gen_expr(b, s->arms[arm].cond), body, gen_if(b, s, arm + 1));
+}
+
+bool starts_constant(const Var *v) {
+    Value value;
+    return !v->init || (v->type->kind <= TYPE_BOOL && fold(v->init, NULL, &value));
+}
+
+static Ref var_init(Body *b, const Var *v) {
+    Refs leaves = {0};
+    gen_leaves(b, v->init, &leaves);
+    Ref r = gen_var_set(b, v, &leaves);
+    vec_free(&leaves);
+    return r;
+}
+
+/* A map that the body makes and gives back. */
+static bool is_own_map(const Var *v) {
+    return v->type->kind == TYPE_MAP && v->storage == STORAGE_LOCAL && !v->param && !v->escapes;
+}
+
+static Ref gen_decl(Body *b, const Var *v) {
+    if (v->storage == STORAGE_SCRIPT)
+        return starts_constant(v) ? NULL : var_init(b, v);
+    if (v->storage != STORAGE_LOCAL || is_own_map(v))
+        return NULL;
+    if (v->init)
+        return var_init(b, v);
+    Refs zeros = {0};
+    for (uint32_t i = 0; i < type_leaves(v->type); i++)
+        vec_push(&zeros, v->type->kind == TYPE_MAP ? helper_call(b, HELPER_MAP_NEW, NULL)
+                                                   : gen_zero(b, type_leaf(v->type, i)));
+    Ref r = gen_var_set(b, v, &zeros);
+    vec_free(&zeros);
+    return r;
+}
+
+static Ref gen_return(Body *b, const Stmt *s) {
+    if (!b->leaves)
+        return BinaryenReturn(b->module, s->value ? gen_expr(b, s->value) : NULL);
+    Refs leaves = {0}, code = {0};
+    if (s->value)
+        gen_leaves(b, s->value, &leaves);
+    for (uint32_t i = 0; i < leaves.len; i++)
+        vec_push(&code, BinaryenLocalSet(b->module, b->given + i, leaves.at[i]));
+    vec_free(&leaves);
+    vec_push(&code, BinaryenBreak(b->module, end_label, NULL, NULL));
+    return gen_block_of(b, &code, BinaryenTypeAuto());
+}
+
+/* A call whose result is not wanted. */
+static Ref gen_dropped(Body *b, const Expr *e) {
+    Ref call = gen_expr(b, e);
+    return BinaryenExpressionGetType(call) == BinaryenTypeNone() ? call
+                                                                 : BinaryenDrop(b->module, call);
+}
+
+/* Annotated calls have their own time, but at script scope that of '@init' is start-up. */
+static bool runs_here(const Body *b, const Expr *call) {
+    return call->annotation == ANN_NONE || (call->annotation == ANN_INIT && !b->variant->probe);
+}
+
+static Ref gen_stmt(Body *b, const Stmt *s) {
+    switch (s->kind) {
+    case STMT_DECL: return gen_decl(b, s->var);
+    case STMT_ASSIGN: return gen_assign(b, s->target, s->value);
+    case STMT_INC: return gen_step(b, s->target, OP_ADD);
+    case STMT_DEC: return gen_step(b, s->target, OP_SUB);
+    case STMT_RETURN: return gen_return(b, s);
+    case STMT_IF: return gen_if(b, s, 0);
+    case STMT_CALL: return runs_here(b, s->value) ? gen_dropped(b, s->value) : NULL;
+    }
+    return NULL;
+}
+
+static Ref gen_block(Body *b, const Block *block) {
+    Refs list = {0};
+    for (const Stmt *s = block->first; s; s = s->next) {
+        Ref r = gen_stmt(b, s);
+        if (r)
+            vec_push(&list, r);
+    }
+    return gen_block_of(b, &list, BinaryenTypeAuto());
+}
+
+Ref gen_shared_values(Body *b, Var *const *vars, uint32_t nvars) {
+    Refs list = {0};
+    for (uint32_t i = 0; i < nvars; i++)
+        if (vars[i]->storage == STORAGE_SHARED && var_starts_dynamic(vars[i]))
+            vec_push(&list, var_init(b, vars[i]));
+    return gen_block_of(b, &list, BinaryenTypeAuto());
+}
+
+Ref gen_site_start(Body *b, const Block *block) {
+    Refs list = {0};
+    for (const Stmt *s = block->first; s; s = s->next) {
+        const Var *v = s->kind == STMT_DECL ? s->var : NULL;
+        if (v && v->storage == STORAGE_UNSHARED && var_starts_dynamic(v))
+            vec_push(&list, var_init(b, v));
+        if (s->kind == STMT_CALL && s->value->annotation == ANN_INIT)
+            vec_push(&list, gen_dropped(b, s->value));
+        for (uint32_t i = 0; i < s->narms; i++)
+            vec_push(&list, gen_site_start(b, &s->arms[i].body));
+    }
+    return gen_block_of(b, &list, BinaryenTypeAuto());
+}
+
+Ref gen_exit_calls(Body *b, const Block *block) {
+    Refs list = {0};
+    for (const Stmt *s = block->first; s; s = s->next) {
+        if (s->kind == STMT_CALL && s->value->annotation == ANN_EXIT)
+            vec_push(&list, gen_dropped(b, s->value));
+        for (uint32_t i = 0; i < s->narms; i++) {
+            Ref inner = gen_exit_calls(b, &s->arms[i].body);
+            if (inner)
+                vec_push(&list, inner);
+        }
+    }
+    return list.len ? gen_block_of(b, &list, BinaryenTypeAuto()) : NULL;
+}
+
+/* ---- bodies ---- */
+
+void gen_declare_locals(Body *b, Var *const *vars, uint32_t nvars) {
+    uint32_t params = 0;
+    b->local_of = mem_zalloc(sizeof *b->local_of * (nvars + 1u));
+    for (uint32_t i = 0; i < nvars; i++) {
+        uint32_t n = type_leaves(vars[i]->type);
+        if (vars[i]->param) {
+            b->local_of[vars[i]->index] = params;
+            params += n;
+        }
+        if (vars[i]->storage != STORAGE_LOCAL || vars[i]->param)
+            continue;
+        b->local_of[vars[i]->index] = b->nparams + b->locals.len;
+        for (uint32_t k = 0; k < n; k++)
+            gen_temp(b, gen_type(type_leaf(vars[i]->type, k)));
+    }
+}
+
+/* What a body gives that does not leave it by Wasm's `return`. */
+static void give(Body *b, Refs *code) {
+    uint32_t n = type_leaves(b->result);
+    for (uint32_t i = 0; i < n; i++) {
+        BinaryenType type = gen_type(type_leaf(b->result, i));
+        Ref value = BinaryenLocalGet(b->module, b->given + i, type);
+        vec_push(code, n == 1 ? value : hole_set(b, HOLE_GIVE, i, type, value));
+    }
+}
+
+Ref gen_body(Body *b, const Block *block, Var *const *vars, uint32_t nvars) {
+    uint32_t n = type_leaves(b->result);
+    Refs code = {0};
+    b->leaves = n > 1;
+    for (uint32_t i = 0; i < nvars; i++) {
+        if (!is_own_map(vars[i]))
+            continue;
+        b->leaves = true;
+        vec_push(&code, BinaryenLocalSet(b->module, b->local_of[vars[i]->index],
+                                         helper_call(b, HELPER_MAP_NEW, NULL)));
+    }
+    if (!b->leaves) {
+        vec_free(&code);
+        return gen_block(b, block);
+    }
+    b->given = b->nparams + b->locals.len;
+    for (uint32_t i = 0; i < n; i++)
+        gen_temp(b, gen_type(type_leaf(b->result, i)));
+    Ref inner = gen_block(b, block);
+    vec_push(&code, BinaryenBlock(b->module, end_label, &inner, 1, BinaryenTypeNone()));
+    for (uint32_t i = 0; i < nvars; i++)
+        if (is_own_map(vars[i]))
+            vec_push(&code,
+                     helper_call(b, HELPER_MAP_FREE,
+                                 (Ref[]){BinaryenLocalGet(b->module, b->local_of[vars[i]->index],
+                                                          BinaryenTypeInt32())}));
+    give(b, &code);
+    return gen_block_of(b, &code, gen_result(b->result));
+}

@@ -1,0 +1,336 @@
+/*
+ * gen/value.c - variables, strings, tuples and maps.
+ *
+ * Strings and maps live in the memory of the runtime (stdlib/runtime/values.h): a str is the
+ * address of its object, a map its number. A tuple exists only as its leaves.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include "gen/expr.h"
+
+uint32_t gen_temp(Body *b, BinaryenType type) {
+    vec_push(&b->locals, type);
+    return b->nparams + b->locals.len - 1;
+}
+
+Ref gen_block_of(Body *b, Refs *list, BinaryenType type) {
+    Ref r = BinaryenBlock(b->module, NULL, list->at, list->len, type);
+    vec_free(list);
+    return r;
+}
+
+Ref gen_text(Body *b, uint32_t id) {
+    return hole_get(b, HOLE_TEXT, id, BinaryenTypeInt32());
+}
+
+static Ref local_get(Body *b, uint32_t local, const Type *leaf) {
+    return BinaryenLocalGet(b->module, local, gen_type(leaf));
+}
+
+/* ---- memory ---- */
+
+static bool is_wide(const Type *leaf) {
+    return type_wasm(leaf) == WASM_I64 || type_wasm(leaf) == WASM_F64;
+}
+
+static Ref plus(Body *b, Ref at, uint32_t offset) {
+    return offset ? BinaryenBinary(b->module, BinaryenAddInt32(), at, const_i32(b, offset)) : at;
+}
+
+/* Memory of an imported module is read and written by calls. */
+static Ref imported_get(Body *b, const Type *leaf, Ref at) {
+    Ref x = helper_call(b, is_wide(leaf) ? HELPER_LOAD64 : HELPER_LOAD32, &at);
+    switch (leaf->kind) {
+    case TYPE_F32: return BinaryenUnary(b->module, BinaryenReinterpretInt32(), x);
+    case TYPE_F64: return BinaryenUnary(b->module, BinaryenReinterpretInt64(), x);
+    default: return x;
+    }
+}
+
+/* The bits of a float as an integer of the same size; anything else as it is. */
+static Ref bits_of(Body *b, const Type *leaf, Ref x) {
+    switch (leaf->kind) {
+    case TYPE_F32: return BinaryenUnary(b->module, BinaryenReinterpretFloat32(), x);
+    case TYPE_F64: return BinaryenUnary(b->module, BinaryenReinterpretFloat64(), x);
+    default: return x;
+    }
+}
+
+static Ref memory_get(Body *b, const Type *leaf, Ref at, uint32_t offset) {
+    uint32_t n = is_wide(leaf) ? 8 : 4;
+    if (b->options->imported)
+        return imported_get(b, leaf, plus(b, at, offset));
+#ifdef HAVE_BINARYEN_MEMORY_NAME
+    return BinaryenLoad(b->module, n, false, offset, n, gen_type(leaf), at, "0");
+#else
+    return BinaryenLoad(b->module, n, false, offset, n, gen_type(leaf), at);
+#endif
+}
+
+static Ref memory_set(Body *b, const Type *leaf, Ref at, uint32_t offset, Ref value) {
+    uint32_t n = is_wide(leaf) ? 8 : 4;
+    if (b->options->imported) {
+        Ref args[] = {plus(b, at, offset), bits_of(b, leaf, value)};
+        return helper_call(b, n == 8 ? HELPER_STORE64 : HELPER_STORE32, args);
+    }
+#ifdef HAVE_BINARYEN_MEMORY_NAME
+    return BinaryenStore(b->module, n, offset, n, at, value, gen_type(leaf), "0");
+#else
+    return BinaryenStore(b->module, n, offset, n, at, value, gen_type(leaf));
+#endif
+}
+
+/* Leaves of tuples and of elements of maps take 8 bytes each. */
+enum { LEAF = 8 };
+
+/* ---- variables ---- */
+
+static uint32_t var_id(const Body *b, const Var *v) {
+    if (v->storage != STORAGE_SCRIPT)
+        return b->variant->vars[v->index];
+    for (uint32_t i = 0; i < b->plan->vars.len; i++)
+        if (b->plan->vars.at[i].decl == v)
+            return i;
+    return UINT32_MAX; /* not reached: every script variable is in the plan */
+}
+
+Ref gen_var_get(Body *b, const Var *v, uint32_t leaf) {
+    const Type *t = type_leaf(v->type, leaf);
+    if (v->storage == STORAGE_LOCAL)
+        return local_get(b, b->local_of[v->index] + leaf, t);
+    uint32_t id = var_id(b, v);
+    if (b->options->in_memory[id])
+        return memory_get(b, t, hole_get(b, HOLE_VAR_ADDR, id, BinaryenTypeInt32()), leaf * LEAF);
+    return hole_get(b, HOLE_VAR, id * HOLE_LEAVES + leaf, gen_type(t));
+}
+
+static Ref leaf_set(Body *b, const Var *v, uint32_t leaf, Ref value) {
+    const Type *t = type_leaf(v->type, leaf);
+    if (v->storage == STORAGE_LOCAL)
+        return BinaryenLocalSet(b->module, b->local_of[v->index] + leaf, value);
+    uint32_t id = var_id(b, v);
+    if (b->options->in_memory[id])
+        return memory_set(b, t, hole_get(b, HOLE_VAR_ADDR, id, BinaryenTypeInt32()), leaf * LEAF,
+                          value);
+    return hole_set(b, HOLE_VAR, id * HOLE_LEAVES + leaf, gen_type(t), value);
+}
+
+/* Moves leaves of the type into new locals, whose values become the leaves: what is evaluated after
+ * that cannot change them. Appends the code to `code`. */
+static void settle(Body *b, const Type *t, Refs *leaves, Refs *code) {
+    uint32_t first = b->nparams + b->locals.len;
+    for (uint32_t i = 0; i < leaves->len; i++)
+        gen_temp(b, gen_type(type_leaf(t, i)));
+    for (uint32_t i = 0; i < leaves->len; i++) {
+        vec_push(code, BinaryenLocalSet(b->module, first + i, leaves->at[i]));
+        leaves->at[i] = local_get(b, first + i, type_leaf(t, i));
+    }
+}
+
+/* Leaves `first` and following of a variable become those of the list. */
+static Ref set_part(Body *b, const Var *v, const Type *part, uint32_t first, const Refs *leaves) {
+    Refs code = {0}, values = {0};
+    for (uint32_t i = 0; i < leaves->len; i++)
+        vec_push(&values, leaves->at[i]);
+    if (values.len > 1)
+        settle(b, part, &values, &code); /* t = (t.1, t.0) */
+    for (uint32_t i = 0; i < values.len; i++)
+        vec_push(&code, leaf_set(b, v, first + i, values.at[i]));
+    vec_free(&values);
+    if (code.len == 1) {
+        Ref only = code.at[0];
+        vec_free(&code);
+        return only;
+    }
+    return gen_block_of(b, &code, BinaryenTypeNone());
+}
+
+Ref gen_var_set(Body *b, const Var *v, const Refs *leaves) {
+    return set_part(b, v, v->type, 0, leaves);
+}
+
+/* ---- strings ---- */
+
+Ref gen_str_equal(Body *b, Ref x, Ref y) {
+    return helper_call(b, HELPER_STR_EQ, (Ref[]){x, y});
+}
+
+Ref gen_method(Body *b, const Expr *e) {
+    static const Type *const u32 = &type_scalar[TYPE_U32];
+    Ref self = gen_expr(b, e->args[0]);
+    switch (e->method) {
+    case STR_LEN: return memory_get(b, u32, self, 0);
+    case STR_ADDR: return plus(b, self, 4);
+    default: break;
+    }
+    Helper h = e->method == STR_STARTS_WITH ? HELPER_STR_STARTS
+               : e->method == STR_ENDS_WITH ? HELPER_STR_ENDS
+                                            : HELPER_STR_CONTAINS;
+    return helper_call(b, h, (Ref[]){self, gen_expr(b, e->args[1])});
+}
+
+/* ---- maps ---- */
+
+/* A leaf of a key as 64 bits. */
+static Ref key_word(Body *b, const Type *leaf, Ref x) {
+    x = bits_of(b, leaf, x);
+    return is_wide(leaf) ? x : BinaryenUnary(b->module, BinaryenExtendUInt32(), x);
+}
+
+/* The address of the leaves of m[k], where k is inserted if it is not there, or not. */
+static Ref element(Body *b, const Expr *e, bool insert) {
+    const Type *key = e->var->type->key;
+    Refs leaves = {0}, code = {0};
+    gen_leaves(b, e->args[0], &leaves);
+    uint32_t n = leaves.len;
+    bool direct = n >= 1 && n <= 3;
+    if (!direct)
+        settle(b, key, &leaves, &code);
+    Ref args[5] = {gen_var_get(b, e->var, 0), gen_text(b, e->slot - 1)};
+    for (uint32_t i = 0; i < n; i++) {
+        Ref word = key_word(b, type_leaf(key, i), leaves.at[i]);
+        if (direct)
+            args[2 + i] = word;
+        else
+            vec_push(&code, helper_call(b, HELPER_KEY, (Ref[]){const_i32(b, i), word}));
+    }
+    vec_free(&leaves);
+    Helper h = (insert ? HELPER_MAP_AT1 : HELPER_MAP_FIND1) + (direct ? n - 1 : 3);
+    vec_push(&code, helper_call(b, h, args));
+    return gen_block_of(b, &code, BinaryenTypeInt32());
+}
+
+void gen_index_leaves(Body *b, const Expr *e, Refs *out) {
+    uint32_t n = type_leaves(e->type);
+    uint32_t at = gen_temp(b, BinaryenTypeInt32());
+    Ref place = BinaryenLocalTee(b->module, at, element(b, e, false), BinaryenTypeInt32());
+    for (uint32_t i = 0; i < n; i++) {
+        Ref from = i ? BinaryenLocalGet(b->module, at, BinaryenTypeInt32()) : place;
+        vec_push(out, memory_get(b, type_leaf(e->type, i), from, i * LEAF));
+    }
+}
+
+/* m[k] = value: inserting may move other elements, so the value comes first. */
+static Ref set_element(Body *b, const Expr *target, const Expr *value) {
+    Refs code = {0}, leaves = {0};
+    gen_leaves(b, value, &leaves);
+    settle(b, target->type, &leaves, &code);
+    uint32_t at = gen_temp(b, BinaryenTypeInt32());
+    vec_push(&code, BinaryenLocalSet(b->module, at, element(b, target, true)));
+    for (uint32_t i = 0; i < leaves.len; i++)
+        vec_push(&code, memory_set(b, type_leaf(target->type, i),
+                                   BinaryenLocalGet(b->module, at, BinaryenTypeInt32()), i * LEAF,
+                                   leaves.at[i]));
+    vec_free(&leaves);
+    return gen_block_of(b, &code, BinaryenTypeNone());
+}
+
+static Ref step_element(Body *b, const Expr *target, Op op) {
+    Refs code = {0};
+    uint32_t at = gen_temp(b, BinaryenTypeInt32());
+    vec_push(&code, BinaryenLocalSet(b->module, at, element(b, target, true)));
+    Ref old = memory_get(b, target->type, BinaryenLocalGet(b->module, at, BinaryenTypeInt32()), 0);
+    vec_push(&code,
+             memory_set(b, target->type, BinaryenLocalGet(b->module, at, BinaryenTypeInt32()), 0,
+                        gen_stepped(b, target->type, op, old)));
+    return gen_block_of(b, &code, BinaryenTypeNone());
+}
+
+/* ---- leaves of expressions ---- */
+
+/* c ? x : y of a tuple: the arm that is taken sets locals. */
+static void choice_leaves(Body *b, const Expr *e, Refs *out) {
+    Refs arms[2] = {{0}, {0}};
+    uint32_t n = type_leaves(e->type), first = b->nparams + b->locals.len;
+    for (uint32_t i = 0; i < n; i++)
+        gen_temp(b, gen_type(type_leaf(e->type, i)));
+    Ref blocks[2];
+    for (uint32_t k = 0; k < 2; k++) {
+        Refs code = {0};
+        gen_leaves(b, e->args[1 + k], &arms[k]);
+        for (uint32_t i = 0; i < n; i++)
+            vec_push(&code, BinaryenLocalSet(b->module, first + i, arms[k].at[i]));
+        vec_free(&arms[k]);
+        blocks[k] = gen_block_of(b, &code, BinaryenTypeNone());
+    }
+    Ref choose = BinaryenIf(b->module, gen_expr(b, e->args[0]), blocks[0], blocks[1]);
+    for (uint32_t i = 0; i < n; i++) {
+        const Type *leaf = type_leaf(e->type, i);
+        Ref both[] = {choose, local_get(b, first + i, leaf)};
+        vec_push(out, i ? both[1] : BinaryenBlock(b->module, NULL, both, 2, gen_type(leaf)));
+    }
+}
+
+/* What a call gave, if that is a tuple: read at once, before the next call. */
+static void call_leaves(Body *b, const Expr *e, Ref call, Refs *out) {
+    uint32_t n = type_leaves(e->type);
+    for (uint32_t i = 0; i < n; i++) {
+        BinaryenType type = gen_type(type_leaf(e->type, i));
+        Ref both[] = {call, hole_get(b, HOLE_GOT, i, type)};
+        vec_push(out, i ? both[1] : BinaryenBlock(b->module, NULL, both, 2, type));
+    }
+}
+
+void gen_leaves(Body *b, const Expr *e, Refs *out) {
+    bool tuple = e->type->kind == TYPE_TUPLE;
+    const Type *field;
+    switch (e->kind) {
+    case EXPR_TUPLE:
+        for (uint32_t i = 0; i < e->nargs; i++)
+            gen_leaves(b, e->args[i], out);
+        return;
+    case EXPR_FIELD: {
+        uint32_t first = type_path(e->var->type, e->path, e->npath, &field);
+        for (uint32_t i = 0; i < type_leaves(field); i++)
+            vec_push(out, gen_var_get(b, e->var, first + i));
+        return;
+    }
+    case EXPR_INDEX: gen_index_leaves(b, e, out); return;
+    case EXPR_NAME:
+        for (uint32_t i = 0; tuple && i < type_leaves(e->type); i++)
+            vec_push(out, gen_var_get(b, e->var, i));
+        break;
+    case EXPR_COND:
+        if (tuple)
+            choice_leaves(b, e, out);
+        break;
+    case EXPR_CALL:
+    case EXPR_METHOD:
+        if (tuple && type_leaves(e->type) > 1)
+            call_leaves(b, e, gen_expr(b, e), out);
+        else if (tuple && type_leaves(e->type) == 1)
+            vec_push(out, gen_expr(b, e));
+        break;
+    default: break;
+    }
+    if (!tuple)
+        vec_push(out, gen_expr(b, e));
+}
+
+/* ---- assignment ---- */
+
+Ref gen_assign(Body *b, const Expr *target, const Expr *value) {
+    if (target->kind == EXPR_INDEX)
+        return set_element(b, target, value);
+    if (!target->var)
+        return gen_bound_set(b, target, gen_expr(b, value));
+    Refs leaves = {0};
+    const Type *part = target->type;
+    uint32_t first = 0;
+    if (target->kind == EXPR_FIELD)
+        first = type_path(target->var->type, target->path, target->npath, &part);
+    gen_leaves(b, value, &leaves);
+    Ref r = set_part(b, target->var, part, first, &leaves);
+    vec_free(&leaves);
+    return r;
+}
+
+Ref gen_step(Body *b, const Expr *target, Op op) {
+    if (target->kind == EXPR_INDEX)
+        return step_element(b, target, op);
+    if (!target->var)
+        return gen_bound_set(b, target, gen_stepped(b, target->type, op, gen_bound_get(b, target)));
+    return leaf_set(b, target->var, 0,
+                    gen_stepped(b, target->type, op, gen_var_get(b, target->var, 0)));
+}
