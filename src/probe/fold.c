@@ -132,6 +132,27 @@ static Str called_name(const WasmModule *m, const WasmFunc *f, NameId id) {
     return import ? import->module : m->name;
 }
 
+static const WasmTypeDef *block_def(const WasmModule *m, WasmType block) {
+    bool indexed = block & WASM_FUNC_TYPE_BIT && !WASM_IS_REF(block);
+    return indexed ? &m->types.at[block & ~WASM_FUNC_TYPE_BIT] : NULL;
+}
+
+const WasmType *block_params(const WasmModule *m, const WasmType *block, uint32_t *n) {
+    const WasmTypeDef *d = block_def(m, *block);
+    *n = d ? d->nparams : 0;
+    return d ? d->params : NULL;
+}
+
+const WasmType *block_results(const WasmModule *m, const WasmType *block, uint32_t *n) {
+    const WasmTypeDef *d = block_def(m, *block);
+    *n = d ? d->nresults : *block != WASM_NONE;
+    return d ? d->results : block;
+}
+
+bool is_arm(WasmOp op) {
+    return op == WASM_OP_ELSE || op == WASM_OP_CATCH || op == WASM_OP_CATCH_ALL;
+}
+
 uint32_t accessed_memory(const WasmInstr *i, uint32_t n) {
     switch (wasm_ops[i->op].imm) {
     case WASM_IMM_MEMORY: return i->a;

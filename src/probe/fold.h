@@ -45,6 +45,13 @@ bool site_value(const Site *s, const Bound *name, Value *out);
  * offset. */
 uint32_t site_target(const Site *s, uint32_t depth);
 
+/* The parameters and results of a block type, *n of them; they may be at `block` itself. */
+const WasmType *block_params(const WasmModule *m, const WasmType *block, uint32_t *n);
+const WasmType *block_results(const WasmModule *m, const WasmType *block, uint32_t *n);
+
+/* else, catch and catch_all: further arms of a construct. */
+bool is_arm(WasmOp op);
+
 /* The memory that an instruction accesses; n = 1: the source of memory.copy. */
 uint32_t accessed_memory(const WasmInstr *i, uint32_t n);
 

@@ -52,17 +52,6 @@ static bool is_address(WasmOp op, bool result, uint32_t n) {
     return n < count && letters[count - 1 - n] == 'a';
 }
 
-/* The results of a block type, *n of them. */
-static const WasmType *block_results(const WasmModule *m, const WasmType *block, uint32_t *n) {
-    if (*block & WASM_FUNC_TYPE_BIT && !WASM_IS_REF(*block)) {
-        const WasmTypeDef *d = &m->types.at[*block & ~WASM_FUNC_TYPE_BIT];
-        *n = d->nresults;
-        return d->results;
-    }
-    *n = *block != WASM_NONE;
-    return block;
-}
-
 /* What an alt body returns is what the instruction leaves. */
 static bool returns_fit(const Matcher *w, const Variant *v, const WasmInstr *i) {
     const WasmTypes *results = &w->types.results;
@@ -72,7 +61,7 @@ static bool returns_fit(const Matcher *w, const Variant *v, const WasmInstr *i) 
     if (v->alt_calls.len) /* checked with the function that is called */
         return true;
     if (v->event.mode == MODE_BLOCK_ALT) {
-        block = i->op == WASM_OP_ELSE ? vec_last(&w->typer.frames).block_type : i->type;
+        block = is_arm((WasmOp)i->op) ? vec_last(&w->typer.frames).block_type : i->type;
         types = block_results(w->m, &block, &n);
     } else if (wasm_ops[v->event.op].results[0] != '*') {
         return true;
@@ -135,6 +124,14 @@ static void match_list(Matcher *w, const ActionList *list, const Site *s) {
         if (shape)
             vec_push(&w->matches, ((Match){a, shape}));
     }
+}
+
+/* What an else-arm finds on the stack. */
+static void add_arm_types(Matcher *w) {
+    uint32_t n;
+    const WasmType *types = block_params(w->m, &vec_last(&w->typer.frames).block_type, &n);
+    for (uint32_t k = 0; k < n; k++)
+        vec_push(&w->types.results, types[k]);
 }
 
 /* Whether some instruction of the function needs operand types. */
@@ -227,6 +224,8 @@ bool match_func(Matcher *w, uint32_t func) {
             if (typed) {
                 w->types.operands.len = w->types.results.len = 0;
                 wasm_instr_types(&w->typer, i, &w->types.operands, &w->types.results);
+                if (i->op == WASM_OP_ELSE)
+                    add_arm_types(w);
                 w->types.dead = wasm_typer_dead(&w->typer);
                 w->types.falls_through = falls_through(w, &code);
             }

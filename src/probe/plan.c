@@ -468,15 +468,9 @@ static void check_alt(Cut *c) {
 
 static bool cut_variant(Plan *plan, Variant *v, Diags *diags) {
     Cut c = {plan, v, diags, true, 0};
-    Event e = v->event;
-    if (e.mode == MODE_BLOCK_ALT && (e.op == WASM_OP_CATCH || e.op == WASM_OP_CATCH_ALL))
-        unsupported(&c, v->probe->rule.span, "alt of a handler");
     if (v->probe->predicate)
         cut_expr(&c, &v->probe->predicate);
     v->guarded_alt = v->is_alt && v->probe->predicate && !v->probe->predicate->is_static;
-    if (v->guarded_alt && e.mode == MODE_BLOCK_ALT)
-        unsupported(&c, v->probe->predicate->span,
-                    "a dynamic predicate of an alt probe of a block");
     cut_block(&c, &v->probe->body);
     ask_bounds(v);
     if (v->is_alt)

@@ -183,9 +183,10 @@ static void add_piece(void *ctx, WasmWhere where, uint32_t at, PieceRank rank, s
     vec_push(&r->patches, p);
 }
 
-static void add_region(void *ctx, uint32_t at, uint32_t until, size_t from, size_t to) {
+static void add_region(void *ctx, WasmWhere where, uint32_t at, uint32_t until, size_t from,
+                       size_t to) {
     Rewrite *r = ctx;
-    add_piece(r, WASM_REPLACE, at, RANK_CONSTRUCT, from, to);
+    add_piece(r, where, at, RANK_CONSTRUCT, from, to);
     vec_last(&r->patches).until = until;
 }
 

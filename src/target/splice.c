@@ -73,6 +73,7 @@ void splicer_free(Splicer *s) {
     vec_free(&s->site_slots);
     vec_free(&s->slot_at);
     vec_free(&s->temps);
+    vec_free(&s->wrapped);
 }
 
 void splicer_begin(Splicer *s, uint32_t locals) {
@@ -80,6 +81,7 @@ void splicer_begin(Splicer *s, uint32_t locals) {
     for (uint32_t i = 0; i < s->frame.used.len; i++)
         s->frame.local[s->frame.used.at[i]] = UINT32_MAX;
     s->frame.used.len = 0;
+    s->wrapped.len = 0;
 }
 
 void splice_slots(Splicer *s, const Match *matches, uint32_t n) {
@@ -267,9 +269,10 @@ static uint32_t operand_count(const Site *site, const SiteTypes *types) {
                         : (uint32_t)strlen(wasm_ops[site->instr->op].operands);
 }
 
-/* drop_args: an ordinary alt has popped its operands already, a construct's are still there. */
-static void put_drops(Splicer *s, const Site *site) {
-    if (!site->construct)
+/* drop_args: an ordinary alt has popped its operands already, as one with a dynamic predicate has;
+ * a construct's are still there. */
+static void put_drops(Splicer *s, const Variant *v, const Site *site) {
+    if (!site->construct || v->guarded_alt)
         return;
     for (uint32_t k = operand_count(site, s->types); k > 0; k--)
         wasm_put_op(s->out, WASM_OP_DROP);
@@ -317,7 +320,7 @@ static void put_hole(Splicer *s, const Hole *h, const Variant *v, const Site *si
         put_local(s, HOLE_GET, s->args.local.at[h->n]);
         wasm_put_op(s->out, WASM_OP_REF_IS_NULL);
         break;
-    case HOLE_DROP: put_drops(s, site); break;
+    case HOLE_DROP: put_drops(s, v, site); break;
     case HOLE_ALT_CALL:
         restore(s, &s->args, s->args.local.len);
         put_op_index(s, WASM_OP_CALL,
@@ -491,7 +494,7 @@ static bool diverges(WasmOp op) {
 /* What the matches of a site want. */
 typedef struct Wanted {
     Need args, results;
-    bool before, after, alt, block_alt;
+    bool before, after, alt;
     bool landing;   /* pieces where the branch lands */
     bool construct; /* pieces inside or behind the construct that the instruction opens */
 } Wanted;
@@ -503,7 +506,6 @@ static Wanted wanted_by(const Match *matches, uint32_t n) {
         w.before |= in_mode(&matches[i], MODE_BEFORE);
         w.after |= in_mode(&matches[i], MODE_AFTER);
         w.alt |= in_mode(&matches[i], MODE_ALT);
-        w.block_alt |= in_mode(&matches[i], MODE_BLOCK_ALT);
         w.landing |= in_mode(&matches[i], MODE_AT_TARGET);
         w.construct |= w.landing || in_mode(&matches[i], MODE_ENTRY) ||
                        in_mode(&matches[i], MODE_EXIT) || in_mode(&matches[i], MODE_SEMANTIC_AFTER);
@@ -538,6 +540,26 @@ static void put_block_type(Splicer *s, const Site *site, const SiteTypes *types)
     }
 }
 
+typedef struct Relabel {
+    const Splicer *s;
+    const Site *site;
+} Relabel;
+
+/* A label of an instruction that is copied into one more block; wrapped constructs that the branch
+ * leaves add theirs. */
+static uint32_t label_inside(void *ctx, uint32_t depth) {
+    const Relabel *r = ctx;
+    const Site *site = r->site;
+    uint32_t crossed = 0, end = UINT32_MAX; /* of the target */
+    if (depth < site->nopen)
+        end = site->constructs[site->open[site->nopen - 1 - depth]].end;
+    for (uint32_t k = 0; k < r->s->wrapped.len; k++) {
+        const Wrapped *w = &r->s->wrapped.at[k];
+        crossed += w->start < site->pc && site->pc < w->end && w->end < end;
+    }
+    return depth + 1 + crossed;
+}
+
 /* The original instruction inside one more block. */
 static void put_original(Splicer *s, const Site *site) {
     const WasmInstr *i = site->instr;
@@ -548,49 +570,36 @@ static void put_original(Splicer *s, const Site *site) {
     }
     if (shadow_put_instr(s->shadow, site, s->out))
         return;
-    switch (wasm_ops[i->op].imm) {
-    case WASM_IMM_LABEL: put_op_index(s, (WasmOp)i->op, i->a + 1); return;
-    case WASM_IMM_BR_TABLE: {
-        const uint8_t *at = i->vec;
-        put_op_index(s, (WasmOp)i->op, i->count);
-        for (uint32_t k = 0; k < i->count; k++)
-            buf_uleb(s->out, wasm_vec_u32(&at) + 1);
-        buf_uleb(s->out, i->a + 1);
-        return;
-    }
-    case WASM_IMM_CAST: /* opcode, flags, label, the two heap types */
-        buf_bytes(s->out, bytes, i->opcode_size + 1u);
-        buf_uleb(s->out, i->a + 1);
-        bytes += i->opcode_size + 1;
-        while (*bytes++ & 0x80) {
-        }
-        buf_bytes(s->out, bytes,
-                  (size_t)(wasm_func_body(s->m, site->func) + i->offset + i->size - bytes));
-        return;
-    default: {
-        WasmRemap map = wasm_layout_remap(s->m);
+    WasmRemap map = wasm_layout_remap(s->m);
+    Relabel relabel = {s, site};
+    if (wasm_has_labels(i))
+        wasm_copy_branch(bytes, i, &map, label_inside, &relabel, s->out);
+    else
         wasm_copy_instr(bytes, i, &map, s->out);
-    }
-    }
 }
 
-static const Match *alt_of(const Match *matches, uint32_t n) {
+static const Match *alt_of(const Match *matches, uint32_t n, Mode mode) {
     for (uint32_t i = 0; i < n; i++)
-        if (in_mode(&matches[i], MODE_ALT))
+        if (in_mode(&matches[i], mode))
             return &matches[i];
     return NULL;
+}
+
+/* Leaves the value of the dynamic predicate. */
+static void splice_predicate(Splicer *s, const Site *site, const Match *matches, const Match *alt) {
+    s->slots = s->site_slots.at + s->slot_at.at[alt - matches];
+    splice_template(s, alt->shape->predicate, alt->action->variant, site);
 }
 
 /* The body instead of the instruction; with a dynamic predicate, one or the other. */
 static void splice_alt(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
                        uint32_t n, uint32_t saved) {
-    const Match *alt = alt_of(matches, n);
+    const Match *alt = alt_of(matches, n, MODE_ALT);
     const Variant *v = alt->action->variant;
     for (uint32_t k = saved; k < operand_count(site, types); k++)
         wasm_put_op(s->out, WASM_OP_DROP);
     if (v->guarded_alt) {
-        s->slots = s->site_slots.at + s->slot_at.at[alt - matches];
-        splice_template(s, alt->shape->predicate, v, site);
+        splice_predicate(s, site, matches, alt);
         wasm_put_op(s->out, WASM_OP_IF);
         put_block_type(s, site, types);
     }
@@ -680,27 +689,73 @@ static bool is_plain(const Match *m) {
     return m->action->event.mode == MODE_BEFORE && !v->args.len && !v->needs_reference;
 }
 
-/* The body instead of a whole construct; instead of an else-arm, its `else` stays. */
-static void splice_block_alt(Splicer *s, const Site *site, const Match *matches, uint32_t n,
-                             SpliceRegion *region, void *ctx) {
-    size_t from = s->out->len;
-    bool arm = site->instr->op == WASM_OP_ELSE;
-    if (arm)
-        wasm_put_op(s->out, WASM_OP_ELSE);
-    splice_mode(s, site, matches, n, MODE_BLOCK_ALT);
+/* The offset behind the `end` (or `delegate` and its label) of a construct. */
+static uint32_t behind_construct(const Splicer *s, const Site *site) {
     const uint8_t *end = wasm_func_body(s->m, site->func) + site->construct->end, *p = end + 1;
-    if (*end == 0x18) /* delegate, and its label */
+    if (*end == 0x18) /* delegate */
         wasm_vec_u32(&p);
-    region(ctx, site->pc, site->construct->end + (arm ? 0 : (uint32_t)(p - end)), from,
-           s->out->len);
+    return site->construct->end + (uint32_t)(p - end);
+}
+
+/* The body instead of a whole construct, or instead of what is in an arm; the `else` or `catch`
+ * stays, and what it finds on the stack is dropped. */
+static void splice_block_alt(Splicer *s, const Site *site, const SiteTypes *types,
+                             const Match *matches, uint32_t n, SpliceRegion *region, void *ctx) {
+    const WasmInstr *i = site->instr;
+    size_t from = s->out->len;
+    bool arm = is_arm((WasmOp)i->op);
+    if (arm) {
+        WasmRemap map = wasm_layout_remap(s->m);
+        wasm_copy_instr(wasm_func_body(s->m, site->func) + i->offset, i, &map, s->out);
+        for (uint32_t k = 0; k < types->results.len; k++)
+            wasm_put_op(s->out, WASM_OP_DROP);
+    }
+    splice_mode(s, site, matches, n, MODE_BLOCK_ALT);
+    region(ctx, WASM_REPLACE, site->pc, arm ? site->construct->part_end : behind_construct(s, site),
+           from, s->out->len);
+}
+
+/* With a dynamic predicate: at the top of an arm, the body and then a branch out of the construct;
+ * what it leaves is what the construct does. */
+static void splice_guarded_arm(Splicer *s, const Site *site, const Match *matches, const Match *alt,
+                               SplicePiece *piece, void *ctx) {
+    size_t from = s->out->len;
+    splice_predicate(s, site, matches, alt);
+    wasm_put_op(s->out, WASM_OP_IF);
+    buf_u8(s->out, WASM_NONE);
+    splice_match(s, site, matches, (uint32_t)(alt - matches));
+    put_op_index(s, WASM_OP_BR, 1);
+    wasm_put_op(s->out, WASM_OP_END);
+    piece(ctx, WASM_AFTER, site->pc, RANK_PROBE, from, s->out->len);
+}
+
+/* The body, or else the construct, which is wrapped in the else-arm. Its operands are in locals. */
+static void splice_wrap(Splicer *s, const Site *site, const Match *matches, const Match *alt,
+                        SpliceRegion *region, void *ctx) {
+    uint32_t n;
+    const WasmType *results = block_results(s->m, &site->instr->type, &n);
+    size_t from = s->out->len;
+    splice_predicate(s, site, matches, alt);
+    wasm_put_op(s->out, WASM_OP_IF);
+    wasm_put_type(s->out, n ? results[0] : WASM_NONE); /* what bodies return is one value */
+    splice_match(s, site, matches, (uint32_t)(alt - matches));
+    wasm_put_op(s->out, WASM_OP_ELSE);
+    restore(s, &s->args, s->args.local.len);
+    region(ctx, WASM_WRAP, site->pc, site->construct->end, from, s->out->len);
+    vec_push(&s->wrapped, ((Wrapped){site->pc, site->construct->end}));
+}
+
+/* Control may come to the instruction, or behind it, other than from the one in front of it. */
+static bool entered(WasmOp op) {
+    return op == WASM_OP_END || op == WASM_OP_DELEGATE || is_arm(op);
 }
 
 void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
                  uint32_t n, SplicePiece *piece, SpliceRegion *region, void *ctx) {
     splice_slots(s, matches, n);
     s->types = types;
-    if (types->known && types->dead && site->instr->op != WASM_OP_END)
-        return; /* counted, but nothing to run; branches may reach the code behind an `end` */
+    if (types->known && types->dead && !entered((WasmOp)site->instr->op))
+        return; /* counted, but nothing to run */
     if (n == 1 && is_plain(&matches[0])) {
         size_t at = s->out->len;
         splice_match(s, site, matches, 0);
@@ -711,11 +766,16 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
         return;
     }
     Wanted w = wanted_by(matches, n);
-    const Match *alt = alt_of(matches, n);
-    if (alt && (alt->action->variant->guarded_alt || alt->action->variant->alt_calls.len))
+    const Match *alt = alt_of(matches, n, MODE_ALT);
+    const Match *block_alt = alt_of(matches, n, MODE_BLOCK_ALT);
+    bool guarded = block_alt && block_alt->action->variant->guarded_alt;
+    bool wraps = guarded && !is_arm((WasmOp)site->instr->op);
+    if (wraps ||
+        (alt && (alt->action->variant->guarded_alt || alt->action->variant->alt_calls.len)))
         w.args.count = operand_count(site, types); /* they may be needed again */
     size_t from = s->out->len;
-    bool keep_on_stack = !w.args.assigned && !w.alt;
+    bool popped = w.alt || wraps;
+    bool keep_on_stack = !w.args.assigned && !popped;
     save(s, site, types, false, w.args.count, keep_on_stack, w.construct);
     narrow(s, matches, n, false, w.construct);
     if (w.before)
@@ -727,7 +787,7 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
     }
     if (w.args.assigned)
         widen(s, matches, n, false);
-    if (!w.alt && w.args.count)
+    if (!popped && w.args.count)
         restore(s, &s->args, keep_on_stack ? w.args.count - 1 : w.args.count);
     if (s->out->len > from)
         piece(ctx, site->before_end ? WASM_AFTER : WASM_BEFORE, site->pc, RANK_PROBE, from,
@@ -736,12 +796,15 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
         from = s->out->len;
         splice_alt(s, site, types, matches, n, w.args.count);
         /* what certainly does not leave the function is no exit any more */
-        bool guarded = alt->action->variant->guarded_alt;
-        piece(ctx, WASM_REPLACE, site->pc, guarded ? RANK_PROBE : RANK_CONSTRUCT, from,
-              s->out->len);
+        PieceRank rank = alt->action->variant->guarded_alt ? RANK_PROBE : RANK_CONSTRUCT;
+        piece(ctx, WASM_REPLACE, site->pc, rank, from, s->out->len);
     }
-    if (w.block_alt)
-        splice_block_alt(s, site, matches, n, region, ctx);
+    if (wraps)
+        splice_wrap(s, site, matches, block_alt, region, ctx);
+    else if (guarded)
+        splice_guarded_arm(s, site, matches, block_alt, piece, ctx);
+    else if (block_alt)
+        splice_block_alt(s, site, types, matches, n, region, ctx);
     if (w.after && !site->at_func_end) {
         from = s->out->len;
         splice_after(s, site, types, matches, n, w.results);

@@ -45,6 +45,12 @@ typedef struct Saved {
     Vec(WasmType) type;   /* on the stack */
 } Saved;
 
+/* A construct that runs only if the predicate of its alt probe is false: one more construct is
+ * round it. Offsets of its opener and its end. */
+typedef struct Wrapped {
+    uint32_t start, end;
+} Wrapped;
+
 /* What the templates of one function are spliced with. */
 typedef struct Splicer {
     const WasmModule *m; /* laid out */
@@ -67,6 +73,7 @@ typedef struct Splicer {
     Vec(uint32_t) slot_at;    /* where each match's begin */
     Vec(uint32_t) temps;
     LeafLocals got, gives; /* of the template at hand */
+    Vec(Wrapped) wrapped; /* constructs of this function */
 } Splicer;
 
 void splicer_init(Splicer *s, const WasmModule *m, const Plan *plan, const Store *store,
@@ -101,8 +108,10 @@ typedef enum PieceRank { RANK_PROBE, RANK_CONSTRUCT, RANK_END } PieceRank;
  */
 typedef void SplicePiece(void *ctx, WasmWhere where, uint32_t at, PieceRank rank, size_t from,
                          size_t to);
-/* The same for a piece that stands for everything from `at` up to, but not including, `until`. */
-typedef void SpliceRegion(void *ctx, uint32_t at, uint32_t until, size_t from, size_t to);
+/* The same for a piece of a construct: WASM_REPLACE stands for everything from `at` up to, but not
+ * including, `until`; WASM_WRAP leaves a construct open that ends behind `until`. */
+typedef void SpliceRegion(void *ctx, WasmWhere where, uint32_t at, uint32_t until, size_t from,
+                          size_t to);
 void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
                  uint32_t n, SplicePiece *piece, SpliceRegion *region, void *ctx);
 

@@ -18,6 +18,12 @@
 #include "wasm/leb.h"
 #include "wasm/remap.h"
 
+/* An open WRAP piece. */
+typedef struct Wrap {
+    uint32_t until;
+    uint32_t depth; /* constructs open round the wrapped one */
+} Wrap;
+
 typedef struct Edit {
     const WasmModule *m;
     const WasmFunc *f;
@@ -34,6 +40,10 @@ typedef struct Edit {
     uint32_t exits;       /* ways out that some EXIT piece covers */
     bool has_exit;        /* there is an EXIT piece */
     bool wrap;            /* the body is wrapped in a block */
+    bool has_wraps;       /* there is a WRAP piece */
+    bool skipped;         /* the current instruction began a replaced region */
+    uint32_t depth;       /* open constructs of the program, if there are WRAP pieces */
+    Vec(Wrap) wraps;      /* outermost first */
     WasmHint *hints_start, *hint, *hints_end;
     WasmHandlers handlers;
 } Edit;
@@ -218,6 +228,43 @@ static uint32_t skip_region(Edit *e, uint32_t to, const uint8_t **behind) {
     return to;
 }
 
+/* A label of the instruction that is copied: branches out of a wrapped construct pass one more. */
+static uint32_t wrapped_label(void *ctx, uint32_t label) {
+    const Edit *e = ctx;
+    uint32_t crossed = 0; /* target: the construct with `depth - 1 - label` open round it */
+    for (uint32_t k = 0; k < e->wraps.len; k++)
+        crossed += e->wraps.at[k].depth + label >= e->depth;
+    return label + crossed;
+}
+
+/* The WRAP pieces in front of the instruction. */
+static void open_wraps(Edit *e, uint32_t to) {
+    for (uint32_t k = e->next; k < to; k++) {
+        const WasmPatch *p = &e->edit->patches[k];
+        if (p->where != WASM_WRAP)
+            continue;
+        put_piece(e, p);
+        vec_push(&e->wraps, ((Wrap){p->until, e->depth}));
+    }
+}
+
+static void close_wraps(Edit *e, const WasmInstr *i) {
+    while (e->wraps.len && vec_last(&e->wraps).until == i->offset) {
+        wasm_put_op(e->out, WASM_OP_END);
+        e->wraps.len--;
+    }
+}
+
+static bool opens(const WasmInstr *i) {
+    return i->op == WASM_OP_BLOCK || i->op == WASM_OP_LOOP || i->op == WASM_OP_IF ||
+           i->op == WASM_OP_TRY || i->op == WASM_OP_TRY_TABLE;
+}
+
+/* Something is to be done at the instruction because of an open WRAP piece. */
+static bool is_wrapped(const Edit *e, const WasmInstr *i) {
+    return e->wraps.len && (wasm_has_labels(i) || vec_last(&e->wraps).until == i->offset);
+}
+
 /* One instruction, with the patches [next, to) at it. */
 static void put_instr(Edit *e, const WasmInstr *i, uint32_t to, int way) {
     const uint8_t *bytes = e->c.start + i->offset;
@@ -227,19 +274,30 @@ static void put_instr(Edit *e, const WasmInstr *i, uint32_t to, int way) {
         put_pieces(e, e->next, to, WASM_BEFORE);
     if (way >= 0 && !stays(e, to))
         put_exits(e, (uint32_t)way);
+    if (e->has_wraps)
+        open_wraps(e, to);
     move_hints(e, i);
     const uint8_t *behind = bytes + i->size;
     if (put_pieces(e, e->next, to, WASM_REPLACE)) {
         drop_hints(e, i);
         to = skip_region(e, to, &behind);
+        e->skipped = behind != bytes + i->size;
+    } else if (e->wraps.len && wasm_has_labels(i)) {
+        e->depth -= i->op == WASM_OP_DELEGATE; /* it stands for the `end` */
+        wasm_copy_branch(bytes, i, &e->map, wrapped_label, e, e->out);
+        e->depth += i->op == WASM_OP_DELEGATE;
+        e->run = behind;
     } else if (e->mask & wasm_op_spaces[i->op]) {
         wasm_copy_instr(bytes, i, &e->map, e->out);
         e->run = behind;
     } /* else it begins the next run */
     bool last = e->wrap && behind == e->c.end;
-    if (last || has_piece(e, e->next, here, WASM_AFTER))
+    bool wrapped = is_wrapped(e, i);
+    if (last || wrapped || has_piece(e, e->next, here, WASM_AFTER))
         flush(e, behind);
     put_pieces(e, e->next, here, WASM_AFTER);
+    if (wrapped)
+        close_wraps(e, i);
     if (last) {
         put_exits(e, 0);
         wasm_put_op(e->out, WASM_OP_END);
@@ -261,10 +319,13 @@ static bool put_all(Edit *e) {
         bool last = e->wrap && e->c.at == e->c.end;
         if (last && i.op != WASM_OP_END)
             return wasm_code_fail(&e->c, e->c.at, "the body does not finish with `end`");
-        if (to != e->next || way >= 0 || moves || last)
+        e->skipped = false;
+        if (to != e->next || way >= 0 || moves || last || is_wrapped(e, &i))
             put_instr(e, &i, to, way);
         else
             move_hints(e, &i);
+        e->depth += opens(&i) && !e->skipped;
+        e->depth -= i.op == WASM_OP_END || i.op == WASM_OP_DELEGATE;
         if (e->exits & WASM_EXIT_THROW)
             wasm_handlers_step(&e->handlers, &i);
     }
@@ -313,7 +374,7 @@ static bool put_body(Edit *e) {
     }
     if (!put_head(e))
         return false;
-    bool all = e->mask || e->has_exit || e->hint < e->hints_end;
+    bool all = e->mask || e->has_exit || e->has_wraps || e->hint < e->hints_end;
     if (all ? !put_all(e) : !put_patched(e))
         return false;
     flush(e, e->c.end);
@@ -337,6 +398,8 @@ static void survey(Edit *e) {
     }
     e->first = e->next = k;
     e->wrap = e->has_exit;
+    for (; k < edit->npatches; k++)
+        e->has_wraps |= edit->patches[k].where == WASM_WRAP;
     uint32_t end = e->f->body_size - 1;
     for (k = edit->npatches; k > e->first && edit->patches[k - 1].at == end; k--)
         if (edit->patches[k - 1].where == WASM_AFTER)
@@ -394,6 +457,7 @@ bool wasm_edit_body(const WasmModule *m, uint32_t func, const WasmBodyEdit *edit
     find_hints(&e, func);
     bool ok = put_body(&e);
     wasm_handlers_free(&e.handlers);
+    vec_free(&e.wraps);
     if (!ok) {
         out->len = at;
         *error = e.c.error;

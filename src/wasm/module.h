@@ -321,8 +321,10 @@ static inline uint32_t wasm_final(const WasmModule *m, WasmSpace space, uint32_t
 
 /* Where a piece of code goes, in relation to the instruction at `at`. */
 typedef enum WasmWhere {
-    WASM_ENTRY,   /* at function entry; `at` is ignored */
-    WASM_BEFORE,  /* before the instruction */
+    WASM_ENTRY,  /* at function entry; `at` is ignored */
+    WASM_BEFORE, /* before the instruction */
+    WASM_WRAP,   /* the same, and the piece leaves a construct open that ends behind the instruction
+                    at `until`: the wrapped construct's `end`, with its AFTER pieces */
     WASM_REPLACE, /* instead of it; an empty piece removes it */
     WASM_AFTER,   /* behind its bytes (behind a block's opcode = inside it, at the top) */
     WASM_EXIT,    /* at every way out of the function; `at` is ignored */
@@ -346,7 +348,7 @@ typedef struct WasmPatch {
                       EXIT pieces do not run before it. Else not looked at */
     uint32_t code, len;
     uint32_t until; /* WASM_REPLACE: the piece stands for all instructions in front of this offset,
-                       0 = for one. Pieces inside are left out */
+                       0 = for one. Pieces inside are left out. WASM_WRAP: see there */
 } WasmPatch;
 
 typedef struct WasmBodyEdit {
@@ -366,9 +368,11 @@ typedef struct WasmBodyEdit {
  * for different functions and `out`.
  *
  * Order at one instruction: BEFORE pieces, EXIT pieces if it is a way out, the instruction or its
- * REPLACE pieces, AFTER pieces. At the first instruction BEFORE pieces come in front of ENTRY
- * pieces. AFTER pieces of the body's last `end` run on falling through and on branches to the
- * function's label, in front of the EXIT pieces; they need wasm_exit_block_type as well.
+ * REPLACE pieces, AFTER pieces. WRAP pieces come just before the instruction, which opens the
+ * construct that they wrap; labels of branches out of it are counted anew. At the first instruction
+ * BEFORE pieces come in front of ENTRY pieces. AFTER pieces of the body's last `end` run on falling
+ * through and on branches to the function's label, in front of the EXIT pieces; they need
+ * wasm_exit_block_type as well.
  */
 bool wasm_edit_body(const WasmModule *m, uint32_t func, const WasmBodyEdit *edit, Buf *out,
                     const char **error, uint32_t *error_offset);
@@ -393,6 +397,14 @@ bool wasm_copy_code(WasmCode *from, const WasmRemap *map, Buf *out);
 bool wasm_copy_locals(WasmCode *from, const WasmRemap *map, Buf *out);
 /* The same for one decoded instruction whose bytes are at `bytes`. */
 void wasm_copy_instr(const uint8_t *bytes, const WasmInstr *i, const WasmRemap *map, Buf *out);
+
+/* The label that takes the place of `depth` at the instruction that is copied. */
+typedef uint32_t WasmLabel(void *ctx, uint32_t depth);
+/* True if the instruction names labels. */
+bool wasm_has_labels(const WasmInstr *i);
+/* Like wasm_copy_instr for an instruction that names labels, which change. */
+void wasm_copy_branch(const uint8_t *bytes, const WasmInstr *i, const WasmRemap *map,
+                      WasmLabel *label, void *ctx, Buf *out);
 
 /* ---- writing (wasm/write.c) ---- */
 

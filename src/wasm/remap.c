@@ -202,6 +202,44 @@ void wasm_copy_instr(const uint8_t *bytes, const WasmInstr *i, const WasmRemap *
     }
 }
 
+bool wasm_has_labels(const WasmInstr *i) {
+    uint8_t imm = wasm_ops[i->op].imm;
+    return imm == WASM_IMM_LABEL || imm == WASM_IMM_BR_TABLE || imm == WASM_IMM_CAST ||
+           imm == WASM_IMM_TRY_TABLE;
+}
+
+void wasm_copy_branch(const uint8_t *bytes, const WasmInstr *i, const WasmRemap *map,
+                      WasmLabel *label, void *ctx, Buf *out) {
+    const uint8_t *at = i->vec, *p = bytes + i->opcode_size;
+    buf_bytes(out, bytes, i->opcode_size);
+    switch (wasm_ops[i->op].imm) {
+    case WASM_IMM_BR_TABLE:
+        buf_uleb(out, i->count);
+        for (uint32_t k = 0; k < i->count; k++)
+            buf_uleb(out, label(ctx, wasm_vec_u32(&at)));
+        buf_uleb(out, label(ctx, i->a));
+        break;
+    case WASM_IMM_CAST:
+        buf_u8(out, *p);
+        buf_uleb(out, label(ctx, i->a));
+        put_heap(map, i->type, out);
+        put_heap(map, i->type2, out);
+        break;
+    case WASM_IMM_TRY_TABLE:
+        wasm_put_type(out, mapped_type(map, i->type));
+        buf_uleb(out, i->count);
+        for (uint32_t k = 0; k < i->count; k++) {
+            WasmCatch c = wasm_vec_catch(&at);
+            buf_u8(out, c.kind);
+            if (c.kind < 2)
+                buf_uleb(out, mapped(map, WASM_SPACE_TAG, c.tag));
+            buf_uleb(out, label(ctx, c.label));
+        }
+        break;
+    default: buf_uleb(out, label(ctx, i->a));
+    }
+}
+
 bool wasm_copy_code(WasmCode *c, const WasmRemap *map, Buf *out) {
     uint32_t mask = wasm_remap_mask(map);
     const uint8_t *run = c->at;
