@@ -224,8 +224,54 @@ int64_t bridge_import(Bridge *b, const WasmImport *im) {
     return is_plain(im->name) ? wasm_merge_join(b->library, im) : adapter(b, im);
 }
 
+/* ---- entries ---- */
+
+static void put_index(Buf *code, WasmOp op, int64_t index) {
+    wasm_put_op(code, op);
+    buf_uleb(code, (uint64_t)index);
+}
+
+/* The function that calls what the library wants called first. */
+static void add_begin(Bridge *b) {
+    const WasmMerge *g = b->library;
+    Buf code = {0};
+    b->begun = wasm_add_global_i32(g->to, true, STR("whammc.begun"), 0);
+    buf_u8(&code, 0);
+    wasm_put_const(&code, WASM_I32, 1);
+    put_index(&code, WASM_OP_GLOBAL_SET, b->begun);
+    if (g->start >= 0)
+        put_index(&code, WASM_OP_CALL, g->start);
+    if (g->initialize >= 0)
+        put_index(&code, WASM_OP_CALL, g->initialize);
+    wasm_put_op(&code, WASM_OP_END);
+    uint32_t type = wasm_add_func_type(g->to, NULL, 0, NULL, 0);
+    b->begin = wasm_add_func(g->to, type, STR("whammc.begin"), &code, false);
+}
+
+uint32_t bridge_entry(Bridge *b, uint32_t func) {
+    const WasmMerge *g = b->library;
+    if (g->start < 0 && g->initialize < 0)
+        return func;
+    if (b->begun < 0)
+        add_begin(b);
+    Buf code = {0};
+    buf_u8(&code, 0);
+    put_index(&code, WASM_OP_GLOBAL_GET, b->begun);
+    wasm_put_op(&code, WASM_OP_I32_EQZ);
+    wasm_put_op(&code, WASM_OP_IF);
+    buf_u8(&code, WASM_NONE);
+    put_index(&code, WASM_OP_CALL, b->begin);
+    wasm_put_op(&code, WASM_OP_END);
+    for (uint32_t k = 0; k < wasm_func_type(g->to, func)->nparams; k++)
+        put_index(&code, WASM_OP_LOCAL_GET, k);
+    put_index(&code, WASM_OP_CALL, func);
+    wasm_put_op(&code, WASM_OP_END);
+    const WasmFunc *f = &g->to->funcs.at[func];
+    return wasm_add_func(g->to, f->type, f->name, &code, false);
+}
+
 void bridge_init(Bridge *b, const WasmMerge *library, Diags *diags) {
-    *b = (Bridge){.library = library, .diags = diags, .app = -1, .lib = -1};
+    *b = (Bridge){.library = library, .diags = diags, .app = -1, .lib = -1, .begun = -1};
 }
 
 void bridge_free(Bridge *b) {

@@ -22,12 +22,15 @@ typedef struct Bridge {
     const WasmMerge *library;
     Diags *diags;
     int64_t app, lib;   /* memory handles of the program's exported memory and of the library's */
+    int64_t begun;      /* the global that is not 0 after the first call of an entry, */
+    uint32_t begin;     /* and the function that sets it; begun -1 = there are none yet */
     bool loaded;        /* `from` and `adapters` are in use */
     WasmModule from;    /* the module of all adapters */
     WasmMerge adapters; /* those that are in the program */
 } Bridge;
 
-/* For one merge of one library. Call bridge_import from its resolver, bridge_free afterwards. */
+/* For one merge of one library, which must outlive it. Call bridge_import from its resolver,
+ * bridge_free afterwards. */
 void bridge_init(Bridge *b, const WasmMerge *library, Diags *diags);
 void bridge_free(Bridge *b);
 
@@ -37,5 +40,13 @@ void bridge_free(Bridge *b);
  * AssemblyScript's env.abort, which becomes a trap.
  */
 int64_t bridge_import(Bridge *b, const WasmImport *import);
+
+/*
+ * After the merge: a function like `func`, a handle in the program of one of the library's, which
+ * before the first call of any such function calls the library's `start` and `initialize`. For
+ * libraries that use WASI there: the program's start function can be too early for that, since
+ * Node's WASI wants to be given the instance first. `func` itself if nothing has to be called.
+ */
+uint32_t bridge_entry(Bridge *b, uint32_t func);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * tests/unit/merge_library.c - makes a library part of a program: merge_library PROGRAM LIBRARY OUT
  * [FUNCTION...]. The functions (without names: all) are exported from the result under the names
- * that they have in the library, `_initialize` as well; the library's start function becomes the
- * start function, the program's is called first. Imports that are not WASI's stay imports.
+ * that they have in the library. The first call of one begins with the library's start function and
+ * `_initialize`. Imports that are not WASI's stay imports.
  */
 #include <stdio.h>
 
@@ -45,7 +45,7 @@ static bool wanted(Str name, char **names, int n) {
     for (int i = 0; i < n; i++)
         if (str_is(name, names[i]))
             return true;
-    return n == 0;
+    return n == 0 && !str_is(name, "_initialize");
 }
 
 static bool exports_name(const WasmModule *m, Str name) {
@@ -53,21 +53,6 @@ static bool exports_name(const WasmModule *m, Str name) {
         if (str_eq(m->exports.at[i].name, name))
             return true;
     return false;
-}
-
-/* The program's start function, if it has one, then the library's. */
-static void set_start(WasmModule *m, uint32_t start) {
-    Buf code = {0};
-    buf_u8(&code, 0);
-    if (m->start >= 0) {
-        wasm_put_op(&code, WASM_OP_CALL);
-        buf_uleb(&code, (uint64_t)m->start);
-    }
-    wasm_put_op(&code, WASM_OP_CALL);
-    buf_uleb(&code, start);
-    wasm_put_op(&code, WASM_OP_END);
-    uint32_t type = wasm_add_func_type(m, NULL, 0, NULL, 0);
-    wasm_set_start(m, wasm_add_func(m, type, STR("start"), &code, false));
 }
 
 static bool merge(WasmModule *to, const WasmModule *from, char **names, int n, Diags *diags) {
@@ -88,13 +73,12 @@ static bool merge(WasmModule *to, const WasmModule *from, char **names, int n, D
     bool ok = wasm_merge(&g, roots.at, roots.len, diags);
     for (uint32_t i = 0; ok && i < from->exports.len; i++) {
         const WasmExport *e = &from->exports.at[i];
-        bool starts = str_is(e->name, "_initialize") && g.initialize >= 0;
-        if (e->space == WASM_SPACE_FUNC && (starts || wanted(e->name, names, n)) &&
-            !exports_name(to, e->name))
-            wasm_add_export(to, e->name, WASM_SPACE_FUNC, g.handles[WASM_SPACE_FUNC][e->handle]);
+        if (e->space == WASM_SPACE_FUNC && wanted(e->name, names, n) &&
+            !exports_name(to, e->name)) {
+            uint32_t func = g.handles[WASM_SPACE_FUNC][e->handle];
+            wasm_add_export(to, e->name, WASM_SPACE_FUNC, bridge_entry(&bridge, func));
+        }
     }
-    if (ok && g.start >= 0)
-        set_start(to, (uint32_t)g.start);
     bridge_free(&bridge);
     wasm_merge_free(&g);
     vec_free(&roots);

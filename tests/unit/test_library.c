@@ -314,11 +314,38 @@ static void test_wasi_bridge(void **state) {
     }
 }
 
+/* What a library wants called first is called by its entries, once; without such, no entry is made.
+ */
+static void test_entries(void **state) {
+    (void)state;
+    Fixture from, to, result;
+    load(&from, rich_library());
+    load(&to, fixture());
+    Bridge bridge;
+    WasmMerge g = {.to = &to.m, .from = &from.m, .whole = true, .resolve = join, .ctx = &g};
+    bridge_init(&bridge, &g, &from.diags);
+    merge_root(&g, "use", &from);
+    uint32_t use = g.handles[WASM_SPACE_FUNC][2];
+    uint32_t entry = bridge_entry(&bridge, use), again = bridge_entry(&bridge, use);
+    assert_int_equal(again, entry + 1);
+    g.start = g.initialize = -1;
+    assert_int_equal(bridge_entry(&bridge, use), use);
+    write_and_load(&to.m, &result);
+    assert_bytes(wasm_func_body(&result.m, entry), "00 23 04 45 04 40 10 09 0b 20 00 10 07 0b");
+    assert_bytes(wasm_func_body(&result.m, again), "00 23 04 45 04 40 10 09 0b 20 00 10 07 0b");
+    assert_bytes(wasm_func_body(&result.m, entry - 1), "00 41 01 24 04 10 05 10 06 0b");
+    bridge_free(&bridge);
+    wasm_merge_free(&g);
+    unload(&result);
+    unload(&to);
+    unload(&from);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_whole),       cmocka_unit_test(test_keep_memories),
         cmocka_unit_test(test_refusals),    cmocka_unit_test(test_wasi_direct),
-        cmocka_unit_test(test_wasi_bridge),
+        cmocka_unit_test(test_wasi_bridge), cmocka_unit_test(test_entries),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
