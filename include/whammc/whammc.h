@@ -49,6 +49,19 @@ void whammc_add_script(whammc *w, const char *name, const char *text, size_t len
 void whammc_add_library(whammc *w, const char *name, const char *import_as, const void *bytes,
                         size_t size);
 
+/*
+ * What library functions see that run while compiling ('@static'): nothing by default. They have
+ * clocks and random numbers, but no files. Strings are borrowed and must outlive w.
+ */
+typedef struct whammc_world {
+    /* Takes what they write to standard output (stream 1) and error (2). May be NULL. */
+    void (*write)(void *ctx, int stream, const void *bytes, size_t size);
+    void *ctx;
+    const char *const *args;        /* end with NULL; may be NULL */
+    const char *const *environment; /* "NAME=VALUE", end with NULL; may be NULL */
+} whammc_world;
+void whammc_set_world(whammc *w, const whammc_world *world);
+
 /* Parses and checks all scripts without a program. */
 whammc_status whammc_check(whammc *w);
 

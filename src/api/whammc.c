@@ -9,6 +9,7 @@
 #endif
 #include "whammc/whammc.h"
 
+#include "probe/statics.h"
 #include "report/runtime.h"
 #include "target/rewrite.h"
 #include "wasm/text.h"
@@ -31,6 +32,7 @@ typedef struct LibrarySource {
 struct whammc {
     Vec(Source) sources;
     Vec(LibrarySource) library_sources;
+    EvalWasi world;
     Diags diags;
     Buf rendered;
     /* The last call's plan. */
@@ -112,6 +114,10 @@ void whammc_add_library(whammc *w, const char *name, const char *import_as, cons
     vec_push(&w->library_sources, s);
 }
 
+void whammc_set_world(whammc *w, const whammc_world *world) {
+    w->world = (EvalWasi){world->write, world->ctx, world->args, world->environment};
+}
+
 static whammc_status status_of(const whammc *w) {
     for (uint32_t i = 0; i < w->diags.list.len; i++)
         if (w->diags.list.at[i]->tag == DIAG_INTERNAL)
@@ -138,6 +144,14 @@ static whammc_status prepare(whammc *w) {
     /* Scripts that could be read in part are checked too. */
     plan_make(&w->plan, w->scripts.at, w->scripts.len, &w->libraries, &w->diags);
     return status_of(w);
+}
+
+/* The same for work on a program. */
+static whammc_status prepare_for_program(whammc *w) {
+    whammc_status status = prepare(w);
+    if (status == WHAMMC_OK && !statics_start(&w->plan, &w->world, &w->diags))
+        status = status_of(w);
+    return status;
 }
 
 whammc_status whammc_check(whammc *w) {
@@ -243,7 +257,7 @@ whammc_status whammc_instrument(whammc *w, const char *name, const void *bytes, 
                                 const whammc_options *options, uint8_t **out, size_t *out_size) {
     *out = NULL;
     *out_size = 0;
-    whammc_status status = prepare(w);
+    whammc_status status = prepare_for_program(w);
     if (status != WHAMMC_OK)
         return status;
     RewriteOptions r = rewrite_options(options);
@@ -297,7 +311,7 @@ static void list_site(void *ctx, const Site *site, const SiteTypes *types, const
 
 whammc_status whammc_list(whammc *w, const char *name, const void *bytes, size_t size,
                           void (*site)(void *ctx, const whammc_site *s), void *ctx) {
-    whammc_status status = prepare(w);
+    whammc_status status = prepare_for_program(w);
     if (status != WHAMMC_OK)
         return status;
     Listing l = {.w = w, .site = site, .ctx = ctx};

@@ -162,8 +162,9 @@ typedef Vec(LibraryOption) LibraryOptions;
 bool library_option(const Cli *cli, LibraryOptions *libs, const char *value);
 /* Reads the modules. False if that failed, which was said. */
 bool library_read(const Cli *cli, LibraryOptions *libs);
-/* Gives them to w. */
-void library_give(const LibraryOptions *libs, whammc *w);
+/* Gives them to w, with what they may do while it compiles; `quiet`: they write to standard error,
+ * since standard output is for something else. */
+void library_give(const Cli *cli, const LibraryOptions *libs, whammc *w, bool quiet);
 void library_free(LibraryOptions *libs);
 
 /* ---- modules in the text format (text.c) ---- */

@@ -8,7 +8,7 @@ static const Option options[] = {LIBRARY_OPTION, {0}};
 static int check(const Cli *cli, const LibraryOptions *libs, const char *path) {
     whammc *w = whammc_new();
     int status = STATUS_ERROR;
-    library_give(libs, w);
+    library_give(cli, libs, w, false);
     if (file_add_script(cli, w, path))
         status = message_library(cli, w, whammc_check(w));
     whammc_free(w);

@@ -111,7 +111,7 @@ static int read_and_instrument(const Cli *cli, Settings *s, const char *path) {
     whammc *w = whammc_new();
     Buf app = {0};
     bool ok = library_read(cli, &s->libs);
-    library_give(&s->libs, w);
+    library_give(cli, &s->libs, w, strcmp(s->out, "-") == 0);
     for (uint32_t i = 0; i < s->scripts.len; i++)
         ok &= file_add_script(cli, w, s->scripts.at[i]);
     int status = STATUS_ERROR;

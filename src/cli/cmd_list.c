@@ -183,7 +183,7 @@ static int list(const Cli *cli, List *l, const char *path) {
     whammc *w = whammc_new();
     Buf app = {0};
     bool ok = library_read(cli, &l->libs);
-    library_give(&l->libs, w);
+    library_give(cli, &l->libs, w, true);
     for (uint32_t i = 0; i < l->scripts.len; i++)
         ok &= file_add_script(cli, w, l->scripts.at[i]);
     int status = STATUS_ERROR;

@@ -362,7 +362,7 @@ static int run_program(const Cli *cli, Settings *s, const Engine *e, const char 
     Buf app = {0}, report = {0};
     bool ok = library_read(cli, &s->libs);
     int status = STATUS_ERROR, wait_status = 0;
-    library_give(&s->libs, w);
+    library_give(cli, &s->libs, w, s->out && strcmp(s->out, "-") == 0);
     for (uint32_t i = 0; i < s->scripts.len; i++)
         ok &= file_add_script(cli, w, s->scripts.at[i]);
     if (file_read_module(cli, cli->operands[0], &app) && ok)

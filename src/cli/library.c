@@ -3,6 +3,8 @@
  */
 #include "cli/cli.h"
 
+#include <unistd.h>
+
 /* NAME=FILE or NAME(MODULE)=FILE. */
 bool library_option(const Cli *cli, LibraryOptions *libs, const char *value) {
     const char *equals = strchr(value, '='), *open = strchr(value, '(');
@@ -34,7 +36,26 @@ bool library_read(const Cli *cli, LibraryOptions *libs) {
     return ok;
 }
 
-void library_give(const LibraryOptions *libs, whammc *w) {
+/* What libraries write while compiling. ctx is not NULL if standard output is for something else.
+ */
+static void write_stream(void *ctx, int stream, const void *bytes, size_t size) {
+    if (stream == 2 || ctx) {
+        message_stderr(bytes, size);
+        return;
+    }
+    Buf text = {0};
+    buf_bytes(&text, bytes, size);
+    message_stdout(&text);
+    buf_free(&text);
+}
+
+void library_give(const Cli *cli, const LibraryOptions *libs, whammc *w, bool quiet) {
+    static int to_stderr;
+    whammc_world world = {.write = write_stream,
+                          .ctx = quiet ? &to_stderr : NULL,
+                          .args = (const char *const *)cli->argv,
+                          .environment = (const char *const *)environ};
+    whammc_set_world(w, &world);
     for (uint32_t i = 0; i < libs->len; i++) {
         const LibraryOption *o = &libs->at[i];
         whammc_add_library(w, o->name, o->import_as, o->module.data, o->module.len);

@@ -268,9 +268,11 @@ static void decide_storage(Check *c, Var *v) {
     else if (c->place == PLACE_SCRIPT && (d & DECO_FRAME))
         check_error(c, DIAG_DECORATOR, v->decorator_span,
                     "'frame' has no meaning at script scope: no function is running there");
+    /* wasm:begin, wasm:end and wasm:report happen nowhere: as if at one site */
     Bound bound;
-    if (c->place == PLACE_PROBE && !c->lenient && (d & DECO_FRAME) &&
-        !check_bound_name(c, STR("fid"), &bound))
+    bool nowhere =
+        c->place == PLACE_PROBE && !c->lenient && d && !check_bound_name(c, STR("fid"), &bound);
+    if (nowhere && (d & DECO_FRAME))
         check_error(c, DIAG_DECORATOR, v->decorator_span,
                     "'frame' has no meaning in %s: no function is running there", describe(c));
     if (c->place == PLACE_SCRIPT)
@@ -279,8 +281,10 @@ static void decide_storage(Check *c, Var *v) {
         v->storage = STORAGE_SHARED;
     else if (d & DECO_FRAME)
         v->storage = STORAGE_FRAME;
+    else if (d)
+        v->storage = nowhere ? STORAGE_SHARED : STORAGE_UNSHARED;
     else
-        v->storage = d ? STORAGE_UNSHARED : STORAGE_LOCAL;
+        v->storage = STORAGE_LOCAL;
 }
 
 /* A frame variable is the same in all probes of the script: the types must agree. */

@@ -6,6 +6,8 @@
  */
 #include "probe/plan.h"
 
+#include "probe/statics.h"
+
 static void prepare(Matcher *w) {
     if (w->prepared)
         return;
@@ -182,6 +184,7 @@ static void enter_part(Matcher *w, const Construct *part) {
 bool match_func(Matcher *w, uint32_t func) {
     const WasmFunc *f = &w->m->funcs.at[func];
     prepare(w);
+    statics_function(w->plan, func);
     w->locals.len = 0;
     uint32_t first = wasm_func_locals(w->m, func, &w->locals, &w->error);
     if (!first)

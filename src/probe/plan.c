@@ -6,6 +6,7 @@
 #include "probe/blame.h"
 #include "probe/derive.h"
 #include "probe/describe.h"
+#include "probe/statics.h"
 
 /* ---- variants: one typed copy of a probe per combination of name types ---- */
 
@@ -52,7 +53,7 @@ static WasmType fixed_type(Event e, bool result, uint32_t n) {
  * derive from. */
 static void event_key(Event e, const NameSet *names, Buf *key) {
     key->len = 0;
-    buf_u8(key, e.kind == EVENT_OPCODE);
+    buf_u8(key, (uint8_t)e.kind);
     buf_u8(key, (uint8_t)e.mode);
     if (e.mode == MODE_ALT)
         buf_printf(key, "%s|%s|", wasm_ops[e.op].operands, wasm_ops[e.op].results);
@@ -514,6 +515,23 @@ static void note_static(void *ctx, Expr *e) {
         vec_push(&v->statics, e);
 }
 
+static void forget_static(void *ctx, Expr *e) {
+    Variant *v = ctx;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < v->statics.len; i++)
+        if (v->statics.at[i] != e)
+            v->statics.at[n++] = v->statics.at[i];
+    v->statics.len = n;
+}
+
+/* Collects the '@static' calls that are made at each site: not those of shared variables. */
+static void note_statics(Variant *v) {
+    ast_walk_probe(v->probe, note_static, v);
+    for (uint32_t i = 0; v->statics.len && i < v->probe->nvars; i++)
+        if (v->probe->vars[i]->storage == STORAGE_SHARED && v->probe->vars[i]->init)
+            ast_walk_probe(&(Probe){.predicate = v->probe->vars[i]->init}, forget_static, v);
+}
+
 static Variant *add_variant(Plan *plan, Script *script, uint32_t source, Event e) {
     const PlanProbe *p = &plan->probes.at[source];
     Variant *v = arena_new(&plan->arena, Variant);
@@ -545,7 +563,7 @@ static bool make_variant(Plan *plan, Variant *v, const char *all, Diags *diags) 
                    .describe = buf_cstr(&text),
                    .describe_all = all};
     bool ok = lang_check_probe(script, v->probe, &scope, diags);
-    ast_walk_probe(v->probe, note_static, v);
+    note_statics(v);
     buf_free(&text);
     if (!ok || script->broken || !cut_variant(plan, v, diags))
         return false;
@@ -748,6 +766,7 @@ static void free_variant(Variant *v) {
 }
 
 void plan_free(Plan *plan) {
+    statics_free(plan);
     for (uint32_t i = 0; i < plan->variants.len; i++)
         free_variant(plan->variants.at[i]);
     for (uint32_t i = 0; i < plan->scopes.len; i++)
@@ -822,19 +841,17 @@ static Shape *make_shape(Plan *plan, Variant *v, uint64_t atoms) {
 }
 
 Shape *plan_shape(Plan *plan, Variant *v, const Site *s) {
-    if (v->impossible)
+    if (v->impossible || (v->statics.len && !statics_site(plan, v, s)))
         return NULL;
     for (uint32_t i = 0; v->may_lack_consts && i < v->consts.len; i++) {
         Value value;
         if (!fold(v->consts.at[i], s, &value))
             return NULL;
     }
+    if (!v->atoms.len && !v->only)
+        v->only = make_shape(plan, v, 0);
     if (v->only)
         return v->only->never ? NULL : v->only;
-    if (!v->atoms.len) {
-        v->only = make_shape(plan, v, 0);
-        return plan_shape(plan, v, s);
-    }
     uint64_t atoms = 0;
     for (uint32_t i = 0; i < v->atoms.len; i++) {
         Value value;

@@ -148,6 +148,7 @@ typedef struct Plan {
                        descriptions of map types (of EXPR_INDEX) */
     Map text_ids;
     bool uses_values; /* strings or maps exist at run time, or rows of them or of tuples */
+    struct Statics *statics;              /* statics.h; NULL = there is no '@static' call */
     ActionList by_op[WASM_OP_COUNT];      /* actions in script order */
     ActionList by_kind[EVENT_KIND_COUNT]; /* of events that are not instructions */
     bool asks_tables;   /* some variant asks which function is in a table's entry */

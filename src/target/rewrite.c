@@ -455,6 +455,7 @@ static void add_functions(Rewrite *r) {
 }
 
 static bool emit(Rewrite *r, Buf *out) {
+    uint32_t errors = r->diags->errors;
     OnceShapes once = {once_shapes(r, EVENT_BEGIN), once_shapes(r, EVENT_END),
                        once_shapes(r, EVENT_REPORT)};
     const Template **init =
@@ -469,7 +470,7 @@ static bool emit(Rewrite *r, Buf *out) {
     r->flush.matcher = &r->matcher;
     r->flush.shadow = &r->shadow;
     bool used[HELPER_COUNT] = {false};
-    if (!flush_plan(&r->flush) || !compile(r, init))
+    if (r->diags->errors > errors || !flush_plan(&r->flush) || !compile(r, init))
         return false;
     helpers_used(r->plan, init, used);
     if (!flush_link(&r->flush, used) ||

@@ -105,33 +105,18 @@ function libraryOptions(words) {
   return libraries;
 }
 
-// A WASI for the runtime that has only standard streams, which all are the report.
-function reportWasi(put) {
-  let memory;
-  const bytes = (at, len) => new Uint8Array(memory.buffer, at >>> 0, len >>> 0);
-  const BADF = 8;
-  return {
-    use: instance => (memory = instance.exports.memory),
-    imports: {
-      fd_write(fd, vectors, count, written) {
-        const view = new DataView(memory.buffer);
-        let all = 0;
-        for (let i = 0; i < count; i++) {
-          const len = view.getUint32(vectors + 8 * i + 4, true);
-          put(bytes(view.getUint32(vectors + 8 * i, true), len));
-          all += len;
-        }
-        view.setUint32(written, all, true);
-        return 0;
-      },
-      clock_time_get(clock, precision, result) {
-        new DataView(memory.buffer).setBigUint64(result, process.hrtime.bigint(), true);
-        return 0;
-      },
-      fd_prestat_get: () => BADF,
-      path_open: () => BADF,
-      fd_close: () => BADF,
-    },
+// What the runtime writes to its standard output is the report.
+function reportWrite(memory, put) {
+  return (fd, vectors, count, written) => {
+    const view = new DataView(memory().buffer);
+    let all = 0;
+    for (let i = 0; i < count; i++) {
+      const at = view.getUint32(vectors + 8 * i, true), len = view.getUint32(vectors + 8 * i + 4, true);
+      put(new Uint8Array(view.buffer, at, len));
+      all += len;
+    }
+    view.setUint32(written, all, true);
+    return 0;
   };
 }
 
@@ -139,16 +124,17 @@ function reportWasi(put) {
 function loadLibraries(libraries, WASI, options, reporter) {
   const imports = {};
   for (const { name, file } of libraries) {
-    const runtime = name === 'whammc_runtime' ? reportWasi(reporter.put) : null;
-    const wasi = runtime ? null : new WASI(options);
-    const given = runtime ? { wasi_snapshot_preview1: runtime.imports } : wasi.getImportObject();
+    const wasi = new WASI(options);
+    const given = wasi.getImportObject();
+    let memory;
+    if (name === 'whammc_runtime')
+      given.wasi_snapshot_preview1.fd_write = reportWrite(() => memory, reporter.put);
     const instance = load(file, name, { ...given, ...imports });
     if (!instance) return null;
-    runtime?.use(instance);
-    const { memory, _initialize } = instance.exports;
+    memory = instance.exports.memory;
     // WASI refuses an instance that could be a program
-    if (!runtime && memory) wasi.initialize({ exports: { memory, ...pick(instance.exports, '_initialize') } });
-    else _initialize?.();
+    if (memory) wasi.initialize({ exports: { memory, ...pick(instance.exports, '_initialize') } });
+    else instance.exports._initialize?.();
     imports[name] = instance.exports;
   }
   return imports;

@@ -1,0 +1,32 @@
+/*
+ * eval/wasi.h - WASI (preview 1) for modules that run while compiling.
+ *
+ * They get arguments, environment, clocks and random numbers; what they write to standard output
+ * and error goes to a function; standard input is empty. There are no files. Functions that are not
+ * here give ENOSYS, so that a library linked with more of them can still run.
+ */
+#ifndef WHAMMC_EVAL_WASI_H
+#define WHAMMC_EVAL_WASI_H
+
+#include "eval/eval.h"
+
+/* What the modules see. A zeroed one is an empty world. */
+typedef struct EvalWasi {
+    /* Takes what is written to stream 1 or 2; NULL = it is dropped. */
+    void (*write)(void *ctx, int stream, const void *bytes, size_t n);
+    void *ctx;
+    const char *const *args;        /* end with NULL; may be NULL */
+    const char *const *environment; /* "NAME=VALUE", end with NULL; may be NULL */
+} EvalWasi;
+
+/* The module is WASI, in the current or the first version. */
+bool eval_is_wasi(Str module);
+
+/*
+ * The function of this name and type, owned by the store. `wasi`, and what is allocated in `arena`,
+ * must outlive the store.
+ */
+EvalFunc *eval_wasi_func(EvalStore *s, Arena *arena, const EvalWasi *wasi, Str name,
+                         const WasmTypeDef *type);
+
+#endif
