@@ -8,7 +8,7 @@
 #include "memory.h"
 
 /* Tuples and maps in each other; types are not nested deeper. */
-enum { MAX_NESTING = 100 };
+enum { MAX_NESTING = 40 };
 
 typedef struct Printer {
     FormatOut *out;
