@@ -20,7 +20,8 @@ void image_render(const uint8_t *image, uint32_t len, const uint8_t *values, Buf
     FormatOut o;
     o.sink = out;
     o.used = 0;
-    format_flush(&text);
+    if (len >= FORMAT_HEADER)
+        values_text_before(image);
     format_report(&o, image, len, values);
 }
 

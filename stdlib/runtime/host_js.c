@@ -20,7 +20,7 @@ void whammc_report(const uint8_t *image, uint32_t len, const uint8_t *values) {
     FormatOut out;
     out.used = 0;
 #ifdef VALUES
-    format_flush(host_text());
+    values_text_before(image);
 #endif
     format_report(&out, image, len, values);
     host_write(out.data, 0);

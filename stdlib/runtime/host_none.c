@@ -62,6 +62,8 @@ static bool grow(uint32_t need) {
 void format_flush(FormatOut *o) {
     uint32_t len = o->used;
     o->used = 0;
+    if (!len)
+        return;
     if (len > text_cap - text_len && !grow(text_len + len))
         return;
     __builtin_memcpy(address(text + text_len), o->data, len);
@@ -77,7 +79,7 @@ void whammc_report(const uint8_t *image, uint32_t len, const uint8_t *values) {
     FormatOut out;
     out.used = 0;
 #ifdef VALUES
-    values_flush();
+    values_text_before(image);
     text_len = kept;
 #else
     text_len = 0;
@@ -104,8 +106,7 @@ void host_text_line(void) {}
 
 EXPORT("whammc_flush")
 void values_flush(void) {
-    if (host_text()->used)
-        format_flush(host_text());
+    format_flush(host_text());
 }
 
 EXPORT("whammc_now_ns")

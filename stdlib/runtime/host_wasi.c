@@ -198,7 +198,7 @@ void whammc_report(const uint8_t *image, uint32_t len, const uint8_t *values) {
     if (len < FORMAT_HEADER)
         return;
 #ifdef VALUES
-    values_flush();
+    values_text_before(image);
 #endif
     s.out.used = 0;
     bool file = open_destination(&s, image, len);

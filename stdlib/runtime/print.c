@@ -290,6 +290,14 @@ void format_value(FormatOut *o, FormatStyle style, const uint8_t *description, u
 
 /* ---- text of scripts ---- */
 
+void values_text_before(const uint8_t *image) {
+    FormatOut *o = host_text();
+    bool own_line = image[1] == FORMAT_STYLE_CSV || image[2] != REPORT_FILE;
+    if (!own_line && o->used && o->data[o->used - 1] != '\n')
+        format_byte(o, '\n');
+    format_flush(o);
+}
+
 VALUES_EXPORT(putc)
 void values_putc(uint32_t c) {
     format_byte(host_text(), (uint8_t)c);

@@ -138,7 +138,8 @@ function testReports(host) {
     check(`${host} ${name}`, r.output(to).equals(r.expected) && r.clean());
     say(r, 'one\ntw');
     r.f.report(r.image, r.size, r.values);
-    const both = Buffer.concat([r.expected, Buffer.from('one\ntw'), r.expected]);
+    const gap = name === 'values-quoted' ? '\n' : ''; // in a file the report has no line end in front
+    const both = Buffer.concat([r.expected, Buffer.from(`one\ntw${gap}`), r.expected]);
     check(`${host} ${name}: text comes in front`, r.output(to).equals(both) && r.clean(), r.output(to).toString().slice(-300));
     check(`${host} ${name}: files are closed`, r.log.opened === r.log.closed && (fd === 40) === (r.log.opened > 0), r.log.opened);
     if (host === 'js') check(`${host} ${name}: ends`, r.log.ends === 2);

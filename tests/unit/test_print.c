@@ -199,7 +199,7 @@ static void test_csv(void **state) {
     "\"name\":\"m\",\"type\":\"map<(i32,bool),u8>\",\"wasm_type\":\"i32\",\"script\":\"script0\""
 #define P_VAR(p)                                                                                   \
     "\"name\":\"" p "\",\"type\":\"(i32,bool)\",\"wasm_type\":\"(i32; "                            \
-                    "i32)\",\"script\":\"script0\""
+    "i32)\",\"script\":\"script0\""
 #define AWKWARD_JSON "\"a, \\\"b\\\"\\n\xef\xbf\xbd\""
 #define PAIRS_JSON                                                                                 \
     "[{\"key\":[-2,true],\"value\":50},{\"key\":[7,false],\"value\":60},{\"key\":[7,true],"        \
@@ -260,6 +260,45 @@ static void test_quoted(void **state) {
     buf_str(&text, str_of(quoted_rows));
     check((ImageOptions){.format = IMAGE_CSV_RFC4180, .dest = REPORT_STDERR}, buf_cstr(&text));
     buf_free(&text);
+}
+
+/* More types than a byte could count, among them one without fields; in the order of their names.
+ */
+static void test_many_types(void **state) {
+    (void)state;
+    enum { N = 300 };
+    Image *img = image_new();
+    Buf values = {0}, expected = {0};
+    uint32_t vars[N], probe = image_probe(img, STR("1_a:b:c:d")), id = 4;
+    for (uint32_t i = 0; i < N; i++) {
+        char type[32];
+        uint8_t desc[2 + N] = {REPORT_TUPLE, (uint8_t)(i % 5)};
+        memset(desc + 2, REPORT_U16, i % 5);
+        snprintf(type, sizeof type, "(%03u)", (i + 77) % N);
+        vars[i] = image_var(img, REPORT_TUPLE, (Str){(const char *)desc, 2 + i % 5}, STR("t"),
+                            str_of(type), STR("w"), STR("script0"));
+        image_site_row(img, vars[i], probe, i, 0);
+    }
+    for (uint64_t n = image_values_size(img); n; n--)
+        buf_u8(&values, 0);
+    buf_str(&expected, STR(CSV_HEAD));
+    for (uint32_t n = 0; n < N; n++) {
+        uint32_t i = (n + N - 77) % N;
+        for (uint32_t k = 0; k < i % 5; k++)
+            set_site(img, &values, vars[i], 0, k, i + k);
+        buf_printf(&expected, "%u, memaddr, t, (%03u), w, script0, #%u, %u, 0, 1_a:b:c:d, (", id, n,
+                   i, i);
+        for (uint32_t k = 0; k < i % 5; k++)
+            buf_printf(&expected, "%s%u", k ? "; " : "", i + k);
+        buf_str(&expected, STR(")\n"));
+        id += 28 + 2 * (i % 5);
+    }
+    Buf text = render(img, (ImageOptions){.format = IMAGE_CSV}, &values);
+    assert_text(&text, buf_cstr(&expected));
+    buf_free(&text);
+    buf_free(&values);
+    buf_free(&expected);
+    image_free(img);
 }
 
 /* ---- the reader ---- */
@@ -621,11 +660,12 @@ static void test_text(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_csv),         cmocka_unit_test(test_json),
-        cmocka_unit_test(test_quoted),      cmocka_unit_test(test_read),
-        cmocka_unit_test(test_damaged),     cmocka_unit_test(test_wrong_values),
-        cmocka_unit_test(test_map_order),   cmocka_unit_test(test_nested_maps),
-        cmocka_unit_test(test_many_sorted), cmocka_unit_test(test_text),
+        cmocka_unit_test(test_csv),          cmocka_unit_test(test_json),
+        cmocka_unit_test(test_many_types),   cmocka_unit_test(test_quoted),
+        cmocka_unit_test(test_read),         cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_wrong_values), cmocka_unit_test(test_map_order),
+        cmocka_unit_test(test_nested_maps),  cmocka_unit_test(test_many_sorted),
+        cmocka_unit_test(test_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
