@@ -66,11 +66,12 @@ bool flush_import_plan(Flush *f) {
 
 bool flush_import_link(Flush *f, const bool *used) {
     /* what flush_import_start needs */
-    static const Helper start[] = {HELPER_STR_NEW, HELPER_STORE64, HELPER_STORE8};
+    static const Helper start[] = {HELPER_STR_NEW, HELPER_STR_INTERN, HELPER_STORE64,
+                                   HELPER_STORE8};
     bool wanted[HELPER_COUNT] = {false};
     for (uint32_t h = 0; h < HELPER_COUNT; h++)
         wanted[h] = used[h] && h != HELPER_FMOD;
-    for (uint32_t i = 0; i < 3 && f->values && f->store->texts.len; i++)
+    for (uint32_t i = 0; i < 4 && f->values && f->store->texts.len; i++)
         wanted[start[i]] = true;
     for (uint32_t h = 0; h < HELPER_COUNT; h++)
         if (wanted[h])
@@ -115,8 +116,10 @@ static void put_text(Flush *f, Chunks *c, uint32_t id) {
         wasm_put_const(b, whole ? WASM_I64 : WASM_I32, word);
         put_call(f, b, f->helpers[whole ? HELPER_STORE64 : HELPER_STORE8]);
         i += whole ? 8 : 1;
-        chunks_item(c);
     }
+    put_index(b, WASM_OP_GLOBAL_GET, global);
+    put_call(f, b, f->helpers[HELPER_STR_INTERN]);
+    put_index(b, WASM_OP_GLOBAL_SET, global);
     chunks_item(c);
 }
 

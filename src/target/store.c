@@ -57,12 +57,14 @@ static void describe_var(Store *s, const PlanVar *v) {
     buf_free(&types);
 }
 
+/* Groups are those of the report: of tuples one a type, else one a kind. */
 static uint32_t group_for(Store *s, const PlanVar *v) {
     const Type *type = v->decl->type;
     bool hidden = !v->decl->report;
     for (uint32_t i = 0; i < s->groups.len; i++) {
         const SlotGroup *g = &s->groups.at[i];
-        if (g->hidden == hidden && strcmp(g->type->text, type->text) == 0)
+        bool same = g->type->kind == type->kind && g->hidden == hidden;
+        if (same && (type->kind != TYPE_TUPLE || strcmp(g->type->text, type->text) == 0))
             return i;
     }
     vec_push(&s->groups,

@@ -28,7 +28,8 @@ typedef struct SlotInit {
     uint64_t bits;
 } SlotInit;
 
-/* The slots of all unshared variables of one type that are reported, or are not. */
+/* The slots of all unshared variables of one kind (tuples: of one type) that are reported, or are
+ * not. */
 typedef struct SlotGroup {
     const Type *type;
     bool hidden;    /* not reported */
