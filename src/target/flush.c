@@ -27,10 +27,21 @@ const char *flush_wasi_module(const WasmModule *m) {
     return old ? "wasi_unstable" : "wasi_snapshot_preview1";
 }
 
-static HostChoice choose_host(const WasmModule *m, HostChoice wanted) {
+/* A library that becomes a part of the program wants WASI. */
+static bool libraries_import_wasi(const Plan *plan) {
+    for (uint32_t i = 0; i < plan->library_fns.len; i++) {
+        const LibraryFn *fn = &plan->library_fns.at[i];
+        if (fn->runs && imports_from(&fn->library->module, "wasi_snapshot_preview1"))
+            return true;
+    }
+    return false;
+}
+
+static HostChoice choose_host(const WasmModule *m, const Plan *plan, HostChoice wanted) {
     if (wanted != HOST_AUTO)
         return wanted;
-    if (imports_from(m, "wasi_snapshot_preview1") || imports_from(m, "wasi_unstable"))
+    if (imports_from(m, "wasi_snapshot_preview1") || imports_from(m, "wasi_unstable") ||
+        libraries_import_wasi(plan))
         return HOST_WASI;
     return m->input_import_count ? HOST_JS : HOST_NONE;
 }
@@ -207,7 +218,7 @@ static void find_flush_points(Flush *f) {
 /* Where the runtime will be that becomes part of the program. */
 static bool plan_merge(Flush *f) {
     Store *s = f->store;
-    f->host = choose_host(f->m, f->options->host);
+    f->host = choose_host(f->m, f->plan, f->options->host);
     if (!choose_storage(f))
         return false;
     f->own = s->in_memory || f->values || (s->reports && !can_grow(f->m));
@@ -380,6 +391,36 @@ static bool add_flush(Flush *f, Splicer *s, const OnceShapes *once) {
     return ok;
 }
 
+/* The program's `_start`, if nothing of the program runs before it. */
+static const WasmExport *late_start(const Flush *f) {
+    const WasmExport *e = wasm_find_export(f->m, WASM_SPACE_FUNC, text("_start"));
+    if (!e || f->m->start >= 0 || f->m->funcs.at[e->handle].import >= 0)
+        return NULL;
+    const WasmTypeDef *t = wasm_func_type(f->m, e->handle);
+    return t->nparams || t->nresults ? NULL : e;
+}
+
+bool flush_starts_late(const Flush *f) {
+    bool calls = f->texts;
+    for (uint32_t i = 0; i < f->plan->library_fns.len; i++)
+        calls |= f->plan->library_fns.at[i].runs;
+    return calls && late_start(f);
+}
+
+/* Makes start-up code a function that goes on with what the program starts with. */
+static void put_start(Flush *f, Splicer *s, Buf *body) {
+    uint32_t type = wasm_add_func_type(f->m, NULL, 0, NULL, 0);
+    const WasmExport *e = flush_starts_late(f) ? late_start(f) : NULL;
+    int64_t next = e ? (int64_t)e->handle : f->m->start;
+    if (next >= 0)
+        put_call(f, body, (uint32_t)next);
+    uint32_t func = flush_add_code(f, s, type, "whammc.start", body);
+    if (e)
+        wasm_set_export(f->m, (uint32_t)(e - f->m->exports.at), func);
+    else
+        wasm_set_start(f->m, func);
+}
+
 /* Libraries, script-scope statements, what sites have for start-up, `wasm:begin`, then the
  * program's own start function. */
 static bool add_start(Flush *f, Splicer *s, const Template *const *init, const OnceShapes *once) {
@@ -406,12 +447,8 @@ static bool add_start(Flush *f, Splicer *s, const Template *const *init, const O
     splice_shapes(s, &once->report, TEMPLATE_INIT);
     buf_bytes(&body, site_inits.data, site_inits.len);
     splice_shapes(s, &once->begin, TEMPLATE_BODY);
-    if (body.len) {
-        if (f->m->start >= 0)
-            put_call(f, &body, (uint32_t)f->m->start);
-        wasm_set_start(f->m, flush_add_code(f, s, wasm_add_func_type(f->m, NULL, 0, NULL, 0),
-                                            "whammc.start", &body));
-    }
+    if (body.len)
+        put_start(f, s, &body);
     buf_free(&body);
     buf_free(&site_inits);
     return ok;

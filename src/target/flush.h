@@ -56,6 +56,10 @@ bool flush_plan(Flush *f);
  * Helper); the module is still not laid out. */
 bool flush_link(Flush *f, const bool *used);
 
+/* Start-up code runs when the program's `_start` is called, not when it is instantiated, which is
+ * too early for calls of WASI and for writing. */
+bool flush_starts_late(const Flush *f);
+
 /* Shapes of the probes that run once a run or once a flush. */
 typedef struct ShapeList {
     const Shape **at;

@@ -3,6 +3,8 @@
  */
 #include "target/library.h"
 
+#include "target/bridge.h"
+
 /* The type of a library's function in the program. */
 static uint32_t type_in_program(Flush *f, const LibraryFn *fn) {
     const WasmTypeDef *t = wasm_func_type(&fn->library->module, fn->func);
@@ -24,17 +26,62 @@ static void import_functions(Flush *f, Plan *plan) {
     }
 }
 
+/* ---- --link=merge ---- */
+
+static int64_t resolve(void *ctx, const WasmImport *import) {
+    Bridge *b = ctx;
+    int64_t handle = bridge_import(b, import);
+    return handle == -1 ? wasm_merge_join(b->library, import) : handle;
+}
+
+/* The library's functions that are called, as parts of the program. What the library wants called
+ * first is called when the program starts or, if that is too early for WASI, by its first call. */
+static void take_functions(Flush *f, Plan *plan, Library *lib, const WasmMerge *g, Bridge *bridge) {
+    bool late = flush_starts_late(f);
+    for (uint32_t i = 0; i < plan->library_fns.len; i++) {
+        LibraryFn *fn = &plan->library_fns.at[i];
+        if (fn->library != lib || !fn->runs)
+            continue;
+        uint32_t func = g->handles[WASM_SPACE_FUNC][fn->func];
+        fn->handle = late ? func : bridge_entry(bridge, func);
+    }
+    if (late && g->start >= 0)
+        vec_push(&f->library_starts, (uint32_t)g->start);
+    if (late && g->initialize >= 0)
+        vec_push(&f->library_starts, (uint32_t)g->initialize);
+}
+
+static bool merge_library(Flush *f, Plan *plan, Library *lib) {
+    Vec(uint32_t) roots = {0};
+    Bridge bridge;
+    const char *prefix = arena_printf(&f->m->arena, "%.*s.", STR_ARG(lib->name));
+    WasmMerge g = {.to = f->m,
+                   .from = &lib->module,
+                   .whole = true,
+                   .resolve = resolve,
+                   .ctx = &bridge,
+                   .prefix = str_of(prefix)};
+    for (uint32_t i = 0; i < plan->library_fns.len; i++)
+        if (plan->library_fns.at[i].library == lib && plan->library_fns.at[i].runs)
+            vec_push(&roots, plan->library_fns.at[i].func);
+    bridge_init(&bridge, &g, f->diags);
+    bool ok = !roots.len || wasm_merge(&g, roots.at, roots.len, f->diags);
+    if (ok && roots.len)
+        take_functions(f, plan, lib, &g, &bridge);
+    bridge_free(&bridge);
+    wasm_merge_free(&g);
+    vec_free(&roots);
+    return ok;
+}
+
+/* ---- */
+
 bool libraries_link(Flush *f) {
     Plan *plan = f->matcher->plan;
-    bool any = false;
-    for (uint32_t i = 0; i < plan->library_fns.len; i++)
-        any |= plan->library_fns.at[i].runs;
-    if (any && f->options->link != LINK_IMPORT) {
-        Diag *d = diag(f->diags, DIAG_UNSUPPORTED, (Span){f->file, 0, 0},
-                       "libraries cannot be made part of the program yet");
-        diag_hint(f->diags, d, "let the program import them: --link=import");
-        return false;
-    }
-    import_functions(f, plan);
-    return true;
+    bool ok = true;
+    if (f->options->link == LINK_IMPORT)
+        import_functions(f, plan);
+    for (uint32_t i = 0; i < plan->libraries->list.len && f->options->link != LINK_IMPORT; i++)
+        ok &= merge_library(f, plan, plan->libraries->list.at[i]);
+    return ok;
 }

@@ -73,7 +73,7 @@ typedef struct Splicer {
     Vec(uint32_t) slot_at;    /* where each match's begin */
     Vec(uint32_t) temps;
     LeafLocals got, gives; /* of the template at hand */
-    Vec(Wrapped) wrapped; /* constructs of this function */
+    Vec(Wrapped) wrapped;  /* constructs of this function */
 } Splicer;
 
 void splicer_init(Splicer *s, const WasmModule *m, const Plan *plan, const Store *store,
