@@ -57,11 +57,11 @@ static uint32_t skip_blank(const Parse *p, uint32_t at) {
     return at;
 }
 
-/* Past the ')' that belongs to the '(' at `at`; the end of the text if there is none before ';' or
- * a brace. */
+/* Past the ')' that belongs to the '(' at `at`; the end of the text if there is none before ';', a
+ * brace or a string, which no bounds have. */
 static uint32_t skip_parens(const Parse *p, uint32_t at) {
     uint32_t depth = 0;
-    while (at < p->len && !strchr(";{}", p->text[at])) {
+    while (at < p->len && !strchr(";{}\"", p->text[at])) {
         if (is_comment(p, at)) {
             at = skip_comment(p, at);
             continue;
