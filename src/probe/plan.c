@@ -324,6 +324,10 @@ static void cut_expr(Cut *c, Expr **slot) {
         unsupported(c, e->span, "this call in this place");
         return;
     case EXPR_METHOD:
+        if (e->annotation == ANN_STATIC && e->type->kind == TYPE_TUPLE) {
+            unsupported(c, e->span, "an '@static' call with several results");
+            return;
+        }
         if (e->annotation == ANN_STATIC && (!c->v->probe || e->type->kind == TYPE_UNIT))
             return; /* statics.h knows its value */
         break;

@@ -74,33 +74,40 @@ static void each_leaf(const Type *type, uint64_t global, uint64_t offset, FlushV
         value(ctx, type_wasm(type_leaf(type, i)), global + i, offset + 8 * (uint64_t)i);
 }
 
-static int by_rows(const void *a, const void *b) {
-    const SlotGroup *x = *(const SlotGroup *const *)a, *y = *(const SlotGroup *const *)b;
-    return x->rows < y->rows ? -1 : x->rows > y->rows;
+/* A group with the place of its values in the value area. */
+typedef struct PlacedGroup {
+    const SlotGroup *group;
+    uint64_t at;
+} PlacedGroup;
+
+static int by_place(const void *a, const void *b) {
+    const PlacedGroup *x = a, *y = b;
+    return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* Groups whose slots are reported, in the order of the report. */
-static uint32_t reported_groups(const Store *s, const SlotGroup **list) {
+/* Groups whose slots are reported and in globals, in the order of the value area. */
+static uint32_t reported_groups(const Store *s, PlacedGroup *list) {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < s->groups.len; i++)
-        if (!s->groups.at[i].hidden && !s->groups.at[i].in_memory)
-            list[n++] = &s->groups.at[i];
+    for (uint32_t i = 0; i < s->groups.len; i++) {
+        const SlotGroup *g = &s->groups.at[i];
+        if (!g->hidden && !g->in_memory)
+            list[n++] = (PlacedGroup){g, image_group_offset(s->image, g->rows)};
+    }
     if (n)
-        qsort(list, n, sizeof *list, by_rows);
+        qsort(list, n, sizeof *list, by_place);
     return n;
 }
 
 void flush_each_value(const Flush *f, FlushValue *value, void *ctx) {
     const Store *s = f->store;
-    const SlotGroup **groups = mem_alloc(sizeof *groups * (s->groups.len + 1u));
+    PlacedGroup *groups = mem_alloc(sizeof *groups * (s->groups.len + 1u));
     uint32_t n = reported_groups(s, groups);
     for (uint32_t k = 0; k < n; k++) {
-        const SlotGroup *g = groups[k];
-        uint64_t at = image_group_offset(s->image, g->rows);
+        const SlotGroup *g = groups[k].group;
         uint32_t bytes = image_row_bytes(s->image, g->rows);
         for (uint32_t i = 0; i < g->count; i++)
-            each_leaf(g->type, g->base + (uint64_t)i * g->step, at + (uint64_t)i * bytes, value,
-                      ctx);
+            each_leaf(g->type, g->base + (uint64_t)i * g->step, groups[k].at + (uint64_t)i * bytes,
+                      value, ctx);
     }
     free(groups);
     for (uint32_t i = 0; i < s->tail.len; i++) {
