@@ -215,6 +215,11 @@ static bool resolve(Merge *x, const WasmImport *im) {
             x, at,
             "the module imports its stack pointer: it was linked as a dynamic library "
             "(--shared), and has to be linked as one that has its own memory");
+    if (handle == -1 && im->space == WASM_SPACE_TABLE)
+        return merge_fail(x, at,
+                          "nothing is there for the imported table %.*s.%.*s: a table can only be "
+                          "one that the program imports too",
+                          STR_ARG(im->module), STR_ARG(im->name));
     if (handle == -1)
         return merge_fail(x, at, "nothing is there for the imported %s %.*s.%.*s", what,
                           STR_ARG(im->module), STR_ARG(im->name));
