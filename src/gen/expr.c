@@ -25,7 +25,7 @@ BinaryenType gen_type(const Type *t) {
 
 /* ---- holes ---- */
 
-static const char hole_letters[] = "karlvmtpehfwnxzcbgsiuoy"; /* in the order of HoleKind */
+static const char hole_letters[] = "karlvmtpehfwnxzcbgsiuoyqjd0"; /* in the order of HoleKind */
 _Static_assert(sizeof hole_letters == HOLE_KINDS + 1, "a letter for each kind of hole");
 
 static char type_letter(BinaryenType type) {
@@ -174,6 +174,7 @@ static HoleKind bound_hole(int id) {
     case NAME_ARRAY_LEN: return HOLE_LENGTH;
     case NAME_SEGMENT_SIZE: return HOLE_SEGMENT;
     case NAME_RESOLVED_FID: return HOLE_ENTRY_FID;
+    case NAME_TARGET_FUNCREF: return HOLE_ENTRY;
     default: return HOLE_CONDITION;
     }
 }
@@ -334,7 +335,24 @@ static Ref gen_cast(Body *b, const Expr *e) {
 }
 
 /* What happens on the program's stack is not Binaryen's business: it sees a call of an import. */
+/* A call of an import that takes an i32. */
+static Ref number_call(Body *b, HoleKind kind, uint32_t n, const Expr *arg, BinaryenType result) {
+    BinaryenType i32 = BinaryenTypeInt32();
+    Refs args = {0};
+    vec_push(&args, gen_expr(b, arg));
+    Ref call = hole_call(b, kind, n, &args, &i32, result);
+    vec_free(&args);
+    return call;
+}
+
 static Ref gen_bound_call(Body *b, const Expr *e) {
+    if (e->bound.id == FN_DUP_AT)
+        return number_call(b, HOLE_DUP, e->slot - 1, e->args[1], BinaryenTypeNone());
+    if (e->bound.id == FN_RESOLVE_FUNCREF) {
+        Ref both[] = {BinaryenDrop(b->module, gen_expr(b, e->args[0])),
+                      number_call(b, HOLE_RESOLVE, 0, e->args[1], BinaryenTypeInt32())};
+        return BinaryenBlock(b->module, NULL, both, 2, BinaryenTypeInt32());
+    }
     HoleKind kind = e->bound.id == FN_DROP_ARGS ? HOLE_DROP : HOLE_ALT_CALL;
     return hole_call(b, kind, e->slot ? e->slot - 1 : 0, NULL, NULL, BinaryenTypeNone());
 }
@@ -393,6 +411,9 @@ Ref gen_expr(Body *b, const Expr *e) {
         fold(e, NULL, &v);
         return gen_number(b, e->type, v);
     case EXPR_INDEX:
+        if (e->is_bound)
+            return number_call(b, HOLE_DEPTH, 0, e->args[0], BinaryenTypeInt32());
+        return only_leaf(b, e);
     case EXPR_FIELD:
     case EXPR_TUPLE: return only_leaf(b, e);
     default: return BinaryenUnreachable(b->module); /* the plan lets none of the others through */

@@ -35,6 +35,10 @@ typedef enum HoleKind {
     HOLE_TEXT,      /* push the address of string n of the plan (Plan.texts) */
     HOLE_GOT,       /* push leaf n of the tuple that the last call gave */
     HOLE_GIVE,      /* leaf n of the tuple that the template gives is set */
+    HOLE_ENTRY,     /* push the table entry that operand 0 names, null where there is none */
+    HOLE_RESOLVE,   /* index of a table's entry -> that of the function in it */
+    HOLE_DEPTH,     /* index of a br_table's target -> its label depth */
+    HOLE_DUP,       /* do the instruction again, dup_at n of the variant, at the address given */
     HOLE_KINDS
 } HoleKind;
 

@@ -292,6 +292,13 @@ static const Type *check_tuple(Check *c, Expr *e, const Type *want) {
  * is wanted, it is converted. */
 static const Type *check_plain_name(Check *c, Expr *e, const Type *want) {
     const Type *t = check_name(c, e);
+    if (e->is_bound && t->kind == TYPE_MAP) {
+        Diag *g =
+            check_error(c, DIAG_OPERAND_TYPE, e->span,
+                        "'%.*s' has no value as a whole, only its elements have", STR_ARG(e->name));
+        diag_hint(c->diags, g, "take one, as in %.*s[0]", STR_ARG(e->name));
+        return &type_error;
+    }
     if (!e->is_bound || !e->bound.literal || !want || t->kind == TYPE_ERROR)
         return t;
     if (!type_is_float(want))

@@ -174,7 +174,7 @@ static void hint_elsewhere(const Blame *b, Str name, Diags *diags, Diag *d) {
 /* Says of a function that none of the events has that it is one of alt probes. */
 static void hint_alt(const Blame *b, Str name, Diags *diags, Diag *d) {
     static const Mode alts[] = {MODE_ALT, MODE_BLOCK_ALT};
-    const Type *const *params;
+    const Type *const *params, *result;
     uint32_t nparams;
     Bound out;
     bool here = b->events.len > 0;
@@ -182,7 +182,7 @@ static void hint_alt(const Blame *b, Str name, Diags *diags, Diag *d) {
         bool any = false;
         for (uint32_t k = 0; k < 2 && b->events.at[i].kind == EVENT_OPCODE; k++)
             any |= event_function_lookup((Event){EVENT_OPCODE, b->events.at[i].op, alts[k]}, name,
-                                         &out, &params, &nparams);
+                                         &out, &params, &nparams, &result);
         here &= any;
     }
     if (here)

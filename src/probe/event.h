@@ -48,6 +48,8 @@ typedef enum FnId {
     FN_DROP_ARGS,      /* drops the operands that are still on the stack */
     FN_ALT_CALL_BY_ID, /* calls a function with the operands, in place of the call */
     FN_ALT_CALL_BY_NAME,
+    FN_DUP_AT,          /* does the instruction again, elsewhere */
+    FN_RESOLVE_FUNCREF, /* which function is in an entry of the instruction's table */
 } FnId;
 
 /* One thing a rule can match: an event in one mode. */
@@ -105,10 +107,10 @@ bool event_name_lookup(Event e, Str name, Bound *out);
 /* Calls add() with every name that event e has (argN as arg0, arg1 ...). */
 void event_name_each(Event e, void (*add)(void *ctx, Str name, const Bound *bound), void *ctx);
 
-/* Looks a bound function up at event `e`: id = FnId, parameter types and their number. False if the
- * event does not have it. */
+/* Looks a bound function up at event `e`: id = FnId, parameter types and their number, the result's
+ * type (NULL = none). False if the event does not have it. */
 bool event_function_lookup(Event e, Str name, Bound *out, const Type *const **params,
-                           uint32_t *nparams);
+                           uint32_t *nparams, const Type **result);
 
 /* "alt_call_by_id(i32)", and what it does. */
 const char *function_text(FnId id);

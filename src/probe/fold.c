@@ -137,6 +137,14 @@ static const WasmTypeDef *block_def(const WasmModule *m, WasmType block) {
     return indexed ? &m->types.at[block & ~WASM_FUNC_TYPE_BIT] : NULL;
 }
 
+uint32_t br_table_depth(const WasmInstr *i, uint64_t index) {
+    const uint8_t *at = i->vec;
+    uint32_t depth = 0;
+    for (uint64_t k = 0; k <= index && index < i->count; k++)
+        depth = wasm_vec_u32(&at);
+    return depth;
+}
+
 const WasmType *block_params(const WasmModule *m, const WasmType *block, uint32_t *n) {
     const WasmTypeDef *d = block_def(m, *block);
     *n = d ? d->nparams : 0;
@@ -431,6 +439,13 @@ bool fold(const Expr *e, const Site *s, Value *out) {
         Bound b = e->bound;
         b.type = e->type; /* literal-like names have the type of their context */
         return site_value(s, &b, out);
+    }
+    case EXPR_INDEX: {
+        Value index;
+        if (!e->is_bound || !s || !s->instr || !fold(e->args[0], s, &index))
+            return false;
+        *out = integer(TYPE_U32, br_table_depth(s->instr, index.bits));
+        return true;
     }
     case EXPR_UNARY:
         if (!fold(e->args[0], s, out))

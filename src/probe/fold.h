@@ -45,6 +45,9 @@ bool site_value(const Site *s, const Bound *name, Value *out);
  * offset. */
 uint32_t site_target(const Site *s, uint32_t depth);
 
+/* The label depth of a br_table's target; 0 beyond the last one. */
+uint32_t br_table_depth(const WasmInstr *i, uint64_t index);
+
 /* The parameters and results of a block type, *n of them; they may be at `block` itself. */
 const WasmType *block_params(const WasmModule *m, const WasmType *block, uint32_t *n);
 const WasmType *block_results(const WasmModule *m, const WasmType *block, uint32_t *n);

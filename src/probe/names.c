@@ -156,7 +156,14 @@ static bool listed(WasmOp op, NameId id, const Type **type, bool *is_static) {
     const char *item = column_item(info->names, names[id].text, strlen(names[id].text));
     if (!item || *item != ':')
         return false;
-    *type = names[id].type <= TYPE_FUNCREF ? &type_scalar[names[id].type] : type_word(item + 1);
+    static const Type targets = {.kind = TYPE_MAP,
+                                 .text = "map<u32,u32>",
+                                 .key = &type_scalar[TYPE_U32],
+                                 .value = &type_scalar[TYPE_U32],
+                                 .depth = 1};
+    *type = id == NAME_TARGETS               ? &targets
+            : names[id].type <= TYPE_FUNCREF ? &type_scalar[names[id].type]
+                                             : type_word(item + 1);
     const char *life = item + 1 + strcspn(item + 1, ": ");
     *is_static = *life == ':' && life[1] == 's';
     return true;
@@ -312,18 +319,26 @@ void event_name_each(Event e, void (*add)(void *ctx, Str name, const Bound *boun
 static const struct {
     const char *name, *text, *doc;
     uint32_t nparams;
-    const Type *const *params;
+    const Type *const *params, *result;
 } functions[] = {
     [FN_DROP_ARGS] = {"drop_args", "drop_args()", "drops the operands that are still on the stack",
-                      0, NULL},
+                      0, NULL, NULL},
     [FN_ALT_CALL_BY_ID] =
         {"alt_call_by_id", "alt_call_by_id(i32)",
          "calls the function of this index with the operands, in place of the call", 1,
-         (const Type *const[]){&type_scalar[TYPE_I32]}},
+         (const Type *const[]){&type_scalar[TYPE_I32]}, NULL},
     [FN_ALT_CALL_BY_NAME] =
         {"alt_call_by_name", "alt_call_by_name(str)",
          "calls the function of this name with the operands, in place of the call", 1,
-         (const Type *const[]){&type_scalar[TYPE_STR]}},
+         (const Type *const[]){&type_scalar[TYPE_STR]}, NULL},
+    [FN_DUP_AT] = {"dup_at", "dup_at(u32, u32)",
+                   "does the same again in this memory, from this address on; the memory is static",
+                   2, (const Type *const[]){&type_scalar[TYPE_U32], &type_scalar[TYPE_U32]}, NULL},
+    [FN_RESOLVE_FUNCREF] = {"resolve_funcref", "resolve_funcref(funcref, i32) -> i32",
+                            "index of the function in this entry of the table, -1 if unknown", 2,
+                            (const Type *const[]){&type_scalar[TYPE_FUNCREF],
+                                                  &type_scalar[TYPE_I32]},
+                            &type_scalar[TYPE_I32]},
 };
 
 const char *function_name(FnId id) {
@@ -339,18 +354,25 @@ const char *function_doc(FnId id) {
 }
 
 static bool has_function(Event e, FnId id) {
-    bool alt = e.kind == EVENT_OPCODE && (e.mode == MODE_ALT || e.mode == MODE_BLOCK_ALT);
+    if (e.kind != EVENT_OPCODE)
+        return false;
+    bool alt = e.mode == MODE_ALT || e.mode == MODE_BLOCK_ALT;
+    if (id == FN_DUP_AT || id == FN_RESOLVE_FUNCREF) {
+        const char *name = functions[id].name;
+        return column_item(wasm_ops[e.op].names, name, strlen(name)) != NULL;
+    }
     return alt && (id == FN_DROP_ARGS || e.op == WASM_OP_CALL || e.op == WASM_OP_RETURN_CALL);
 }
 
 bool event_function_lookup(Event e, Str name, Bound *out, const Type *const **params,
-                           uint32_t *nparams) {
+                           uint32_t *nparams, const Type **result) {
     for (uint32_t id = 0; id < sizeof functions / sizeof *functions; id++) {
         if (!str_is(name, functions[id].name) || !has_function(e, (FnId)id))
             continue;
         *out = (Bound){.id = (int)id};
         *params = functions[id].params;
         *nparams = functions[id].nparams;
+        *result = functions[id].result;
         return true;
     }
     return false;

@@ -88,7 +88,7 @@ static bool scope_function(void *ctx, Str name, Bound *out, const Type *const **
                            uint32_t *nparams, const Type **result) {
     ScopeCtx *c = ctx;
     *result = NULL;
-    return !c->script_scope && event_function_lookup(c->event, name, out, params, nparams);
+    return !c->script_scope && event_function_lookup(c->event, name, out, params, nparams, result);
 }
 
 typedef struct SuggestCtx {
@@ -167,8 +167,8 @@ static void unsupported(Cut *c, Span span, const char *what) {
 
 /* The value may differ from site to site. */
 static bool has_names(const Expr *e) {
-    if (e->kind == EXPR_NAME)
-        return e->is_bound;
+    if (e->is_bound && (e->kind == EXPR_NAME || e->kind == EXPR_INDEX))
+        return true;
     if (e->kind == EXPR_METHOD && e->annotation == ANN_STATIC)
         return true;
     for (uint32_t i = 0; i < e->nargs; i++)
@@ -241,6 +241,8 @@ static void use_name(Cut *c, const Expr *e, bool assigned) {
         use_any(v, e->bound.n);
     else if (id == NAME_RESOLVED_FID)
         use_entry(c);
+    else if (id == NAME_TARGET_FUNCREF)
+        use_any(v, 0);
     else if (id == NAME_SEGMENT_SIZE)
         c->plan->asks_segments = true;
     else if (id == NAME_REF_CONDITION)
@@ -321,6 +323,10 @@ static void cut_expr(Cut *c, Expr **slot) {
     case EXPR_CALL:
         if (e->fn)
             break;
+        if (e->is_bound && e->bound.id == FN_RESOLVE_FUNCREF) {
+            use_entry(c);
+            break;
+        }
         unsupported(c, e->span, "this call in this place");
         return;
     case EXPR_METHOD:
@@ -332,11 +338,12 @@ static void cut_expr(Cut *c, Expr **slot) {
             return; /* statics.h knows its value */
         break;
     case EXPR_INDEX:
-        if (e->var)
+        if (!e->is_bound) {
             cut_index(c, e);
-        else
-            unsupported(c, e->span, "this map");
-        return;
+            return;
+        }
+        c->v->asks_targets |= !e->is_static;
+        break;
     default: break;
     }
     e = *slot = derive_expr(&c->plan->arena, e, c->v->event);
@@ -363,6 +370,20 @@ static void cut_target(Cut *c, Expr *target) {
 
 /* Arms of one if: they become nested blocks. */
 enum { MAX_ARMS = 1000 };
+
+/* dup_at(1, addr): the memory is known at each site. */
+static void cut_dup(Cut *c, Expr *call) {
+    if (!call->args[0]->is_static) {
+        diag(c->diags, DIAG_EARLY_VALUE, call->args[0]->span,
+             "the memory must be known when the program is instrumented");
+        c->ok = false;
+    }
+    vec_push(&c->v->dups, ((DupAt){call->args[0]}));
+    call->slot = c->v->dups.len;
+    for (uint32_t n = 0; n < 3; n++)
+        use_any(c->v, n);
+    cut_expr(c, &call->args[1]);
+}
 
 /* alt_call_by_id(3), alt_call_by_name("f"): the argument is a constant. */
 static void cut_alt_call(Cut *c, Expr *call) {
@@ -436,7 +457,10 @@ static void cut_stmt(Cut *c, Stmt *s) {
         c->v->starts_dynamic |= s->value->annotation == ANN_INIT;
         if (s->value->annotation == ANN_EXIT)
             c->v->exits = c->plan->has_exits = true;
-        if (s->value->kind != EXPR_CALL || !s->value->is_bound || c->depth > 1)
+        if (s->value->kind == EXPR_CALL && s->value->is_bound && s->value->bound.id == FN_DUP_AT)
+            cut_dup(c, s->value);
+        else if (s->value->kind != EXPR_CALL || !s->value->is_bound || c->depth > 1 ||
+                 s->value->bound.id == FN_RESOLVE_FUNCREF)
             cut_expr(c, &s->value);
         else if (s->value->bound.id != FN_DROP_ARGS)
             cut_alt_call(c, s->value);
@@ -765,6 +789,7 @@ static void free_variant(Variant *v) {
     vec_free(&v->results);
     vec_free(&v->locals);
     vec_free(&v->alt_calls);
+    vec_free(&v->dups);
     vec_free(&v->statics);
     map_free(&v->shapes);
 }

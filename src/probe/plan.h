@@ -60,6 +60,11 @@ typedef struct AltCall {
     Span span;
 } AltCall;
 
+/* A call of dup_at: the memory, static. */
+typedef struct DupAt {
+    const Expr *memory;
+} DupAt;
+
 typedef struct Variant {
     Probe *probe;    /* the typed copy */
     uint32_t source; /* index into Plan.probes */
@@ -69,6 +74,7 @@ typedef struct Variant {
     Vec(Expr *) consts;
     Operands args, results, locals;
     Vec(AltCall) alt_calls;
+    Vec(DupAt) dups;
     bool look_at_types;  /* some operand is not fixed */
     bool starts_dynamic; /* something runs at start-up for each site: an unshared variable's initial
                             value depends on script variables, or there is an '@init' call */
@@ -77,6 +83,7 @@ typedef struct Variant {
     bool impossible;     /* a bound cannot hold */
     bool may_lack_consts; /* there may be sites at which a constant has no value */
     bool needs_reference; /* of br_on_*, saved as operand 0 */
+    bool asks_targets;    /* the depth of a br_table's target by index */
     bool asks_entry;      /* which function is in a table's entry */
     bool is_alt;
     bool guarded_alt;    /* an alt with a dynamic predicate: if it is false the instruction runs */

@@ -31,6 +31,7 @@ typedef struct Rewrite {
     Store store;
     Flush flush;
     Shadow shadow;
+    Targets targets;
     uint32_t helpers[HELPER_COUNT];
     uint32_t *fns; /* handles of the script's functions */
     Matcher matcher;
@@ -95,6 +96,16 @@ static void check_alt_calls(Rewrite *r, const Site *site, const SiteTypes *types
     }
 }
 
+/* The memories that dup_at writes to are there. */
+static void check_dups(Rewrite *r, const Site *site, const Variant *v) {
+    for (uint32_t i = 0; i < v->dups.len; i++) {
+        const Expr *memory = v->dups.at[i].memory;
+        Value value;
+        if (!fold(memory, site, &value) || value.bits >= r->m.memories.len)
+            diag(r->diags, DIAG_NO_MEMORY, memory->span, "the program has no such memory");
+    }
+}
+
 static void count_site(void *ctx, const Site *site, const SiteTypes *types, const Match *matches,
                        uint32_t n) {
     Rewrite *r = ctx;
@@ -103,6 +114,9 @@ static void count_site(void *ctx, const Site *site, const SiteTypes *types, cons
     for (uint32_t i = 0; i < n; i++) {
         store_count(&r->store, site, &matches[i]);
         check_alt_calls(r, site, types, matches[i].action->variant);
+        check_dups(r, site, matches[i].action->variant);
+        if (matches[i].action->variant->asks_targets)
+            targets_note(&r->targets, site->instr);
         if (matches[i].action->event.mode == MODE_AT_TARGET)
             r->touched[site->func] |= TOUCHED_END; /* the target may be the function's end */
         if (matches[i].action->variant->guarded_alt && types->known)
@@ -479,6 +493,7 @@ static bool emit(Rewrite *r, Buf *out) {
         return false;
     add_functions(r);
     shadow_add(&r->shadow);
+    targets_add(&r->targets, &r->m);
     drop_stale(r);
     wasm_layout(&r->m);
     store_laid_out(&r->store, &r->m);
@@ -487,6 +502,7 @@ static bool emit(Rewrite *r, Buf *out) {
     add_exit_types(r);
     splicer_init(&r->splicer, &r->m, r->plan, &r->store, r->helpers, r->fns);
     r->splicer.shadow = &r->shadow;
+    r->splicer.targets = &r->targets;
     if (r->flush.guard_grow)
         r->splicer.grow = r->flush.grow;
     r->matcher.at = splice_at;
@@ -519,6 +535,7 @@ bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId fi
     matcher_free(&r.matcher);
     store_free(&r.store);
     shadow_free(&r.shadow);
+    targets_free(&r.targets);
     free(r.touched);
     free(r.added);
     free(r.seen_alt);

@@ -243,6 +243,67 @@ static void put_condition(Splicer *s, const WasmInstr *i, RefCondition which) {
         wasm_put_op(s->out, WASM_OP_I32_EQZ);
 }
 
+/* The entry of a table of functions that operand 0 names; null where there is none. */
+static void put_entry(Splicer *s, const WasmInstr *i) {
+    uint32_t handle = accessed_table(i);
+    const WasmTable *t = &s->m->tables.at[handle];
+    uint64_t table = wasm_final(s->m, WASM_SPACE_TABLE, handle);
+    bool functions = wasm_subtype(s->m, t->type, WASM_FUNCREF);
+    if (functions) {
+        put_local(s, HOLE_GET, s->args.local.at[0]);
+        put_op_index(s, WASM_OP_TABLE_SIZE, table);
+        wasm_put_op(s->out, t->limits.is64 ? WASM_OP_I64_LT_U : WASM_OP_I32_LT_U);
+        wasm_put_op(s->out, WASM_OP_IF);
+        wasm_put_type(s->out, WASM_FUNCREF);
+        put_local(s, HOLE_GET, s->args.local.at[0]);
+        put_op_index(s, WASM_OP_TABLE_GET, table);
+        wasm_put_op(s->out, WASM_OP_ELSE);
+    }
+    wasm_put_zero(s->out, WASM_FUNCREF);
+    if (functions)
+        wasm_put_op(s->out, WASM_OP_END);
+}
+
+static bool is_wide(const Splicer *s, uint32_t memory) {
+    return s->m->memories.at[memory].limits.is64;
+}
+
+/* Saved operand n, extended or wrapped. */
+static void put_operand_as(Splicer *s, uint32_t n, bool wide) {
+    put_local(s, HOLE_GET, s->args.local.at[n]);
+    if (wide != (s->args.type.at[n] == WASM_I64))
+        wasm_put_op(s->out, wide ? WASM_OP_I64_EXTEND_I32_U : WASM_OP_I32_WRAP_I64);
+}
+
+/* memory.init, memory.copy or memory.fill again, with the address on the stack in another memory.
+ */
+static void put_dup(Splicer *s, const Expr *to, const Site *site) {
+    const WasmInstr *i = site->instr;
+    Value v = {0};
+    fold(to, site, &v); /* checked in pass 1 */
+    uint32_t memory = (uint32_t)v.bits;
+    uint64_t index = wasm_final(s->m, WASM_SPACE_MEMORY, memory);
+    bool wide = is_wide(s, memory);
+    if (wide)
+        wasm_put_op(s->out, WASM_OP_I64_EXTEND_I32_U);
+    put_local(s, HOLE_GET, s->args.local.at[1]);
+    /* the length is 64 bits wide if all addresses are */
+    bool wide_length = i->op == WASM_OP_MEMORY_FILL   ? wide
+                       : i->op == WASM_OP_MEMORY_COPY ? wide && is_wide(s, i->b)
+                                                      : false;
+    put_operand_as(s, 0, wide_length);
+    switch (i->op) {
+    case WASM_OP_MEMORY_FILL: put_op_index(s, WASM_OP_MEMORY_FILL, index); break;
+    case WASM_OP_MEMORY_COPY:
+        put_op_index(s, WASM_OP_MEMORY_COPY, index);
+        buf_uleb(s->out, wasm_final(s->m, WASM_SPACE_MEMORY, i->b));
+        break;
+    default:
+        put_op_index(s, WASM_OP_MEMORY_INIT, wasm_final(s->m, WASM_SPACE_DATA, i->a));
+        buf_uleb(s->out, index);
+    }
+}
+
 /* The length of an array, 0 of null. */
 static void put_length(Splicer *s, uint32_t local) {
     put_local(s, HOLE_GET, local);
@@ -340,6 +401,17 @@ static void put_hole(Splicer *s, const Hole *h, const Variant *v, const Site *si
         put_local(s, HOLE_GET, s->args.local.at[0]);
         shadow_put_lookup(s->shadow, site->instr, s->out);
         break;
+    case HOLE_ENTRY: put_entry(s, site->instr); break;
+    case HOLE_RESOLVE:
+        if (s->m->tables.at[accessed_table(site->instr)].limits.is64)
+            wasm_put_op(s->out, WASM_OP_I64_EXTEND_I32_U);
+        shadow_put_lookup(s->shadow, site->instr, s->out);
+        break;
+    case HOLE_DEPTH:
+        put_op_index(s, WASM_OP_CALL,
+                     wasm_final(s->m, WASM_SPACE_FUNC, targets_function(s->targets, site->instr)));
+        break;
+    case HOLE_DUP: put_dup(s, v->dups.at[h->n].memory, site); break;
     case HOLE_TEXT: store_push_text(s->store, s->m, h->n, s->out); break;
     case HOLE_GOT: put_local(s, h->access, leaf_local(s, &s->got, h->n, h->type)); break;
     case HOLE_GIVE: put_local(s, h->access, leaf_local(s, &s->gives, h->n, h->type)); break;

@@ -8,6 +8,7 @@
 #include "gen/gen.h"
 #include "target/shadow.h"
 #include "target/store.h"
+#include "target/targets.h"
 
 /* Locals added to the function being edited; those of one site are free again at the next. */
 typedef struct LocalPool {
@@ -59,6 +60,7 @@ typedef struct Splicer {
     const uint32_t *helpers; /* handles by Helper */
     const uint32_t *fns;     /* handles by index into Plan.fns */
     const Shadow *shadow;
+    const Targets *targets;
     uint32_t grow; /* handle of the function that stands for memory.grow of memory 0; UINT32_MAX =
                       none */
     LocalPool pool;
