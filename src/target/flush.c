@@ -144,7 +144,7 @@ static bool place_own(Flush *f) {
     Store *s = f->store;
     Buf image = {0}, texts = {0};
     bool needs_image = s->reports || f->values;
-    if (needs_image && !flush_make_image(f, &image))
+    if (needs_image && !flush_make_image(f, s->image, &image))
         return false;
     s->values_at = f->values ? VALUES_STACK : RUNTIME_STACK;
     f->image_at = align8(s->values_at + store_values_size(s));
@@ -180,7 +180,7 @@ static bool place_grown(Flush *f) {
     store_add(s, f->m);
     if (!s->reports)
         return true;
-    if (!flush_make_image(f, &image))
+    if (!flush_make_image(f, s->image, &image))
         return false;
     f->base = wasm_add_global_i32(f->m, true, text("whammc.base"), 0);
     f->image_data = wasm_add_data_passive(f->m, &image, text("whammc.image"));
@@ -433,7 +433,7 @@ static bool add_start(Flush *f, Splicer *s, const Template *const *init, const O
     for (uint32_t i = 0; i < f->library_starts.len; i++)
         put_call(f, &body, f->library_starts.at[i]);
     if (f->options->link == LINK_IMPORT && f->values)
-        flush_import_start(f, s, &body);
+        ok = flush_import_start(f, s, &body) && ok;
     for (uint32_t i = 0; i < f->plan->scripts.len; i++)
         splice_script(s, init[i], i);
     for (uint32_t i = 0; i < f->plan->probes.len; i++) {

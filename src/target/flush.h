@@ -38,7 +38,8 @@ typedef struct Flush {
     uint64_t image_at;            /* address of the image (own) */
     uint32_t image_len;
     uint64_t texts_at, maps_at; /* addresses of strings and of headers of maps (own, values) */
-    uint32_t rt_open, rt_put32, rt_put64, rt_close, rt_setup; /* handles of imports (imported) */
+    uint32_t rt_open, rt_put32, rt_put64, rt_close, rt_setup,
+        rt_setup_text;            /* handles of imports (imported) */
     Vec(uint32_t) library_starts; /* handles of what libraries want called first, in order */
     uint32_t flush;               /* handle of the flush function, UINT32_MAX = there is none */
     uint32_t grow;                /* handle of the function that replaces memory.grow */

@@ -52,11 +52,11 @@ void chunks_free(Chunks *c) {
 
 /* ---- the report ---- */
 
-bool flush_make_image(Flush *f, Buf *image) {
+bool flush_make_image(Flush *f, const Image *image, Buf *bytes) {
     ImageOptions options = {f->options->format, f->options->report,
                             str_of(f->options->report_file)};
-    if (image_finish(f->store->image, &options, image)) {
-        f->image_len = (uint32_t)image->len;
+    if (image_finish(image, &options, bytes)) {
+        f->image_len = (uint32_t)bytes->len;
         return true;
     }
     Span whole = {f->file, 0, 0};

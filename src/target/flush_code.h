@@ -61,8 +61,9 @@ void chunks_item(Chunks *c);
 void chunks_end(Chunks *c);
 void chunks_free(Chunks *c);
 
-/* The report's image. False with a message if it cannot be had. */
-bool flush_make_image(Flush *f, Buf *image);
+/* The bytes of an image with the report's options; image_len is their number. False with a message
+ * if they cannot be had. */
+bool flush_make_image(Flush *f, const Image *image, Buf *bytes);
 
 /* Calls `value` for all reported variables that live in globals, by ascending offset in the value
  * area. */
@@ -85,7 +86,7 @@ bool flush_import_plan(Flush *f);
 /* Imports the functions of the runtime module that are needed; sets handles of used helpers. */
 bool flush_import_link(Flush *f, const bool *used);
 /* Appends code that makes the strings of the program in the runtime's memory. */
-void flush_import_start(Flush *f, Splicer *s, Buf *body);
+bool flush_import_start(Flush *f, Splicer *s, Buf *body);
 
 /* Appends code that hands the report over. */
 bool flush_import_put(Flush *f, Splicer *s, Buf *body);

@@ -79,16 +79,20 @@ bool flush_import_link(Flush *f, const bool *used) {
                 import(f, helper_infos[h].name, helper_infos[h].params, helper_infos[h].result);
     if (f->values && f->store->nmaps)
         f->rt_setup = import(f, "setup", "i", "");
-    if (!f->store->reports)
+    if (!f->writes)
         return true;
     f->rt_open = import(f, "open", "ii", "");
-    f->rt_put32 = import(f, "put32", "i", "");
     f->rt_put64 = import(f, "put64", "l", "");
+    if (f->texts)
+        f->rt_setup_text = import(f, "setup_text", "", "");
+    if (!f->store->reports)
+        return true;
+    f->rt_put32 = import(f, "put32", "i", "");
     f->rt_close = import(f, "close", "", "");
     return true;
 }
 
-/* ---- the start ---- */
+/* ---- handing over images ---- */
 
 static void call_chunks(Chunks *c, Buf *body) {
     chunks_end(c);
@@ -96,6 +100,31 @@ static void call_chunks(Chunks *c, Buf *body) {
         put_call(c->f, body, c->funcs.at[i]);
     chunks_free(c);
 }
+
+static void put_image(Chunks *c, const Buf *image) {
+    for (size_t at = 0; at < image->len; at += 8) {
+        uint64_t word = 0;
+        for (size_t i = 0; i < 8 && at + i < image->len; i++)
+            word |= (uint64_t)image->data[at + i] << 8 * i;
+        wasm_put_op(&c->body, WASM_OP_I64_CONST);
+        buf_sleb(&c->body, (int64_t)word);
+        put_call(c->f, &c->body, c->f->rt_put64);
+        chunks_item(c);
+    }
+}
+
+/* Begins a report: the image, to be followed by so many bytes of values. */
+static void open_report(Flush *f, Splicer *s, const Buf *image, uint64_t values_size, Buf *body) {
+    Chunks words = {.f = f, .s = s, .name = "whammc.image"};
+    words.type = wasm_add_func_type(f->m, NULL, 0, NULL, 0);
+    put_i32(body, image->len);
+    put_i32(body, values_size);
+    put_call(f, body, f->rt_open);
+    put_image(&words, image);
+    call_chunks(&words, body);
+}
+
+/* ---- the start ---- */
 
 /* The bytes of a string go over eight at a time. */
 static void put_text(Flush *f, Chunks *c, uint32_t id) {
@@ -123,7 +152,21 @@ static void put_text(Flush *f, Chunks *c, uint32_t id) {
     chunks_item(c);
 }
 
-void flush_import_start(Flush *f, Splicer *s, Buf *body) {
+/* Where text goes says an image without rows. */
+static bool set_up_text(Flush *f, Splicer *s, Buf *body) {
+    Buf bytes = {0};
+    Image *image = image_new();
+    bool ok = flush_make_image(f, image, &bytes);
+    if (ok) {
+        open_report(f, s, &bytes, 0, body);
+        put_call(f, body, f->rt_setup_text);
+    }
+    image_free(image);
+    buf_free(&bytes);
+    return ok;
+}
+
+bool flush_import_start(Flush *f, Splicer *s, Buf *body) {
     Chunks c = {.f = f, .s = s, .name = "whammc.texts"};
     c.type = wasm_add_func_type(f->m, NULL, 0, NULL, 0);
     if (f->store->nmaps) {
@@ -134,21 +177,10 @@ void flush_import_start(Flush *f, Splicer *s, Buf *body) {
         if (f->store->texts.at[i].len)
             put_text(f, &c, i);
     call_chunks(&c, body);
+    return !f->texts || set_up_text(f, s, body);
 }
 
 /* ---- the flush ---- */
-
-static void put_image(Chunks *c, const Buf *image) {
-    for (size_t at = 0; at < image->len; at += 8) {
-        uint64_t word = 0;
-        for (size_t i = 0; i < 8 && at + i < image->len; i++)
-            word |= (uint64_t)image->data[at + i] << 8 * i;
-        wasm_put_op(&c->body, WASM_OP_I64_CONST);
-        buf_sleb(&c->body, (int64_t)word);
-        put_call(c->f, &c->body, c->f->rt_put64);
-        chunks_item(c);
-    }
-}
 
 typedef struct Values {
     Chunks chunks;
@@ -179,20 +211,14 @@ static void put_value(void *ctx, WasmType type, uint64_t global, uint64_t offset
 
 bool flush_import_put(Flush *f, Splicer *s, Buf *body) {
     Buf image = {0};
-    if (!flush_make_image(f, &image))
+    if (!flush_make_image(f, f->store->image, &image))
         return false;
-    uint32_t type = wasm_add_func_type(f->m, NULL, 0, NULL, 0);
     uint64_t values_size = image_values_size(f->store->image);
-    put_i32(body, image.len);
-    put_i32(body, values_size);
-    put_call(f, body, f->rt_open);
-
-    Chunks words = {.f = f, .s = s, .type = type, .name = "whammc.image"};
-    put_image(&words, &image);
-    call_chunks(&words, body);
+    open_report(f, s, &image, values_size, body);
     buf_free(&image);
 
-    Values values = {.chunks = {.f = f, .s = s, .type = type, .name = "whammc.values"}};
+    Values values = {.chunks = {.f = f, .s = s, .name = "whammc.values"}};
+    values.chunks.type = wasm_add_func_type(f->m, NULL, 0, NULL, 0);
     flush_each_value(f, put_value, &values);
     pad(&values, values_size);
     call_chunks(&values.chunks, body);
