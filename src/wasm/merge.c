@@ -120,7 +120,7 @@ int64_t wasm_merge_join(const WasmMerge *g, const WasmImport *im) {
     WasmModule *to = g->to;
     const WasmModule *from = g->from;
     if (im->space == WASM_SPACE_MEMORY || merge_is_base(im, "__memory_base") ||
-        merge_is_base(im, "__table_base"))
+        merge_is_base(im, "__table_base") || merge_is_base(im, "__stack_pointer"))
         return -1;
     for (uint32_t k = 0; k < to->imports.len; k++) {
         const WasmImport *have = &to->imports.at[k];

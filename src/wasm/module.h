@@ -472,7 +472,8 @@ typedef struct WasmMerge {
 bool wasm_merge(WasmMerge *g, const uint32_t *roots, uint32_t nroots, Diags *diags);
 /*
  * For use in `resolve`: the handle of an import of `to` that has the same module, name and type, or
- * of one that is added. -1 for tables that `to` does not import.
+ * of one that is added. -1 for tables that `to` does not import, and for what belongs to the
+ * library's own memory: memories, env.__stack_pointer and the bases.
  */
 int64_t wasm_merge_join(const WasmMerge *g, const WasmImport *import);
 void wasm_merge_free(WasmMerge *g);
