@@ -226,10 +226,16 @@ static bool deliver(const Cli *cli, const Settings *s, const Buf *text, int wait
     Str all = {(const char *)text->data, (uint32_t)text->len}; /* file_read stops before 4 GiB */
     Report r = {0};
     Buf out = {0};
-    if (!report_read(&r, all, 0))
-        explain_silence(cli, wait_status);
-    else if (!s->out)
+    bool found = report_read(&r, all, 0);
+    if (!s->out)
+        buf_bytes(&out, r.rest.data, r.rest.len); /* what scripts have printed */
+    if (!s->out && found) {
+        if (out.len && out.data[out.len - 1] != '\n')
+            buf_u8(&out, '\n');
         table(cli, s, &r, &out);
+    } else if (!found && !all.len) {
+        explain_silence(cli, wait_status);
+    }
     message_stderr(out.data, out.len);
     buf_free(&out);
     report_free(&r);
@@ -406,6 +412,8 @@ static int run(Cli *cli) {
     while (ok && (key = cli_option(cli, &value)) >= 0)
         ok = set(cli, &s, key, value);
     int status = !ok ? STATUS_USAGE : cli_option_status(key);
+    if (!s.out) /* what tables are made of; maps cannot be taken apart in CSV */
+        s.options.format = WHAMMC_FORMAT_JSON;
     if (ok && key == ARGS_END)
         status = cli_check_inputs(cli, s.scripts.at, s.scripts.len, false);
     if (ok && key == ARGS_END && status == STATUS_OK) {

@@ -9,6 +9,7 @@
  * several lines.
  */
 #include "report/read.h"
+#include "report/json.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@ typedef struct Parser {
     Str first_id, first_id_type; /* of the report's first row, if that was JSON; else ptr is NULL */
     const ReportVar *last_var;
     Buf key;
+    bool empty; /* the line before was empty and is not in the rest yet */
 } Parser;
 
 /* ---- slices ---- */
@@ -96,8 +98,7 @@ static bool is_one_of(Str s, const char *const *names) {
     return false;
 }
 
-/* Sets the row's class and number from its type and value. */
-static void classify(ReportRow *row) {
+void report_classify(ReportRow *row) {
     static const char *const unsigneds[] = {"u8", "u16", "u32", "u64", NULL};
     static const char *const signeds[] = {"i8", "i16", "i32", "i64", NULL};
     static const char *const reals[] = {"f32", "f64", NULL};
@@ -191,7 +192,7 @@ static bool csv_row(Parser *p, Str line, ReportRow *row) {
         row->value = line;
     }
     row->var = intern(p, &var);
-    classify(row);
+    report_classify(row);
     return true;
 }
 
@@ -278,159 +279,11 @@ static bool quoted_row(Parser *p, Str text, uint32_t *at, bool *whole, ReportRow
     if (!row->probe.len)
         row->probe.ptr = NULL;
     row->var = intern(p, &var);
-    classify(row);
+    report_classify(row);
     return true;
 }
 
 /* ---- JSON ---- */
-
-typedef struct Json {
-    Arena *arena;
-    const char *at, *end;
-} Json;
-
-static void json_blanks(Json *j) {
-    while (j->at < j->end && (*j->at == ' ' || *j->at == '\t' || *j->at == '\r'))
-        j->at++;
-}
-
-static bool json_char(Json *j, char c) {
-    json_blanks(j);
-    if (j->at == j->end || *j->at != c)
-        return false;
-    j->at++;
-    return true;
-}
-
-static bool json_hex4(Json *j, uint32_t *code) {
-    *code = 0;
-    if (j->end - j->at < 4)
-        return false;
-    for (uint32_t i = 0; i < 4; i++) {
-        char c = *j->at++, low = (char)(c | 0x20);
-        bool letter = low >= 'a' && low <= 'f';
-        if (!letter && (c < '0' || c > '9'))
-            return false;
-        *code = *code << 4 | (uint32_t)(letter ? low - 'a' + 10 : c - '0');
-    }
-    return true;
-}
-
-static char *utf8_put(char *to, uint32_t c) {
-    if (c < 0x80) {
-        *to++ = (char)c;
-    } else if (c < 0x800) {
-        *to++ = (char)(0xc0 | c >> 6);
-        *to++ = (char)(0x80 | (c & 0x3f));
-    } else {
-        if (c < 0x10000) {
-            *to++ = (char)(0xe0 | c >> 12);
-        } else {
-            *to++ = (char)(0xf0 | c >> 18);
-            *to++ = (char)(0x80 | (c >> 12 & 0x3f));
-        }
-        *to++ = (char)(0x80 | (c >> 6 & 0x3f));
-        *to++ = (char)(0x80 | (c & 0x3f));
-    }
-    return to;
-}
-
-/* Behind a backslash; appends to *to, never more bytes than were read. */
-static bool json_escape(Json *j, char **to) {
-    static const char from[] = "\"\\/bfnrt", into[] = "\"\\/\b\f\n\r\t";
-    if (j->at == j->end)
-        return false;
-    char c = *j->at++;
-    if (c != 'u') {
-        const char *found = c ? strchr(from, c) : NULL;
-        if (!found)
-            return false;
-        *(*to)++ = into[found - from];
-        return true;
-    }
-    uint32_t code, low;
-    if (!json_hex4(j, &code))
-        return false;
-    if (code >= 0xd800 && code < 0xdc00 && j->end - j->at >= 6 && j->at[0] == '\\' &&
-        j->at[1] == 'u') {
-        j->at += 2;
-        if (!json_hex4(j, &low) || low < 0xdc00 || low > 0xdfff)
-            return false;
-        code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
-    } else if (code >= 0xd800 && code < 0xe000) {
-        code = 0xfffd;
-    }
-    *to = utf8_put(*to, code);
-    return true;
-}
-
-/* Behind the opening quote. Without escapes the result is a slice of the text. */
-static bool json_string(Json *j, Str *s) {
-    const char *start = j->at;
-    while (j->at < j->end && *j->at != '"' && *j->at != '\\')
-        j->at++;
-    if (j->at < j->end && *j->at == '"') {
-        *s = (Str){start, (uint32_t)(j->at++ - start)};
-        return true;
-    }
-    const char *close = j->at; /* room for what it decodes to: up to the closing quote */
-    while (close < j->end && *close != '"')
-        close += *close == '\\' && close + 1 < j->end ? 2 : 1;
-    if (close >= j->end)
-        return false;
-    char *copy = arena_alloc(j->arena, (size_t)(close - start) + 1), *to = copy;
-    memcpy(to, start, (size_t)(j->at - start));
-    to += j->at - start;
-    while (j->at < close) {
-        if (*j->at != '\\')
-            *to++ = *j->at++;
-        else if (j->at++, !json_escape(j, &to))
-            return false;
-    }
-    j->at = close + 1;
-    *s = (Str){copy, (uint32_t)(to - copy)};
-    return true;
-}
-
-/* An array or object; *s is its text. */
-static bool json_nested(Json *j, Str *s) {
-    const char *start = j->at;
-    uint32_t depth = 0;
-    for (bool in_string = false; j->at < j->end; j->at++) {
-        char c = *j->at;
-        if (in_string && c == '\\' && j->at + 1 < j->end)
-            j->at++;
-        else if (c == '"')
-            in_string = !in_string;
-        else if (!in_string && (c == '[' || c == '{'))
-            depth++;
-        else if (!in_string && (c == ']' || c == '}') && --depth == 0)
-            break;
-    }
-    if (j->at == j->end)
-        return false;
-    j->at++;
-    *s = (Str){start, (uint32_t)(j->at - start)};
-    return true;
-}
-
-/* A value; of an array or object its text. null has no ptr. */
-static bool json_value(Json *j, Str *s) {
-    json_blanks(j);
-    if (j->at < j->end && *j->at == '"') {
-        j->at++;
-        return json_string(j, s);
-    }
-    if (j->at < j->end && (*j->at == '[' || *j->at == '{'))
-        return json_nested(j, s);
-    const char *start = j->at;
-    while (j->at < j->end && !strchr(",} \t\r", *j->at))
-        j->at++;
-    *s = (Str){start, (uint32_t)(j->at - start)};
-    if (str_is(*s, "null"))
-        *s = (Str){NULL, 0};
-    return !s->ptr || s->len;
-}
 
 enum { JSON_FID = 8, JSON_PC, JSON_VALUE, JSON_COLUMNS };
 
@@ -470,7 +323,7 @@ static bool json_row(Parser *p, Str line, ReportRow *row) {
     row->fid = (uint32_t)fid;
     row->pc = (uint32_t)pc;
     row->var = intern(p, &var);
-    classify(row);
+    report_classify(row);
     return true;
 }
 
@@ -482,6 +335,7 @@ static bool wanted(const Parser *p) {
 }
 
 static void start_flush(Parser *p) {
+    p->empty = false; /* it is the report's */
     p->report->flushes++;
     p->first_id = (Str){NULL, 0};
     if (wanted(p)) {
@@ -499,6 +353,18 @@ static void add_row(Parser *p, const ReportRow *row, bool whole) {
         p->report->cut = true;
 }
 
+/* The line is not the report's. */
+static void add_rest(Parser *p, Str line, bool whole) {
+    if (p->empty)
+        buf_u8(&p->report->rest, '\n');
+    p->empty = whole && line.len == 0;
+    if (p->empty)
+        return;
+    buf_str(&p->report->rest, line);
+    if (whole)
+        buf_u8(&p->report->rest, '\n');
+}
+
 /* `whole`: the line ends in a line feed. */
 static void read_line(Parser *p, Str line, bool whole) {
     ReportRow row;
@@ -509,8 +375,14 @@ static void read_line(Parser *p, Str line, bool whole) {
         start_flush(p);
         p->in = IN_QUOTED;
     } else if (line.len > 5 && line.ptr[0] == '{') {
-        if (!json_row(p, line, &row))
+        if (!json_row(p, line, &row)) {
+            bool cut = !whole && p->first_id.ptr && starts_with(line, STR("{\"id\":"));
+            if (cut && wanted(p))
+                p->report->cut = true;
+            else
+                add_rest(p, line, whole);
             return;
+        }
         bool again = p->first_id.ptr && str_eq(p->first_id, row.id) &&
                      str_eq(p->first_id_type, row.var->id_type);
         if (p->in || !p->first_id.ptr || again) {
@@ -522,10 +394,13 @@ static void read_line(Parser *p, Str line, bool whole) {
         add_row(p, &row, whole);
     } else if (p->in == IN_CSV && csv_row(p, line, &row)) {
         add_row(p, &row, whole);
-    } else if (p->in && !starts_with(line, STR("id, id_type, "))) {
+    } else if (!p->in || !starts_with(line, STR("id, id_type, "))) {
+        bool cut = p->in && !whole && line.len && line.ptr[0] >= '0' && line.ptr[0] <= '9';
         p->in = IN_NOTHING;
-        if (!whole && line.len && line.ptr[0] >= '0' && line.ptr[0] <= '9' && wanted(p))
+        if (cut && wanted(p))
             p->report->cut = true;
+        else
+            add_rest(p, line, whole);
     }
 }
 
@@ -547,12 +422,15 @@ bool report_read(Report *r, Str text, uint32_t which) {
         read_line(&p, line, lf != NULL);
         at = end + (lf != NULL);
     }
+    if (p.empty)
+        buf_u8(&r->rest, '\n');
     buf_free(&p.key);
     return which ? r->flushes >= which : r->flushes > 0;
 }
 
 void report_free(Report *r) {
     vec_free(&r->rows);
+    buf_free(&r->rest);
     map_free(&r->vars);
     arena_free(&r->arena);
     memset(r, 0, sizeof *r);

@@ -42,6 +42,7 @@ typedef struct Report {
     Arena arena;
     Map vars; /* columns -> ReportVar */
     Vec(ReportRow) rows;
+    Buf rest;         /* the lines that belong to no report */
     uint32_t flushes; /* reports found in the text, this one among them */
     bool cut; /* the text ends in the middle of this report's last row, which was left out */
 } Report;
@@ -52,6 +53,9 @@ typedef struct Report {
  * hold memory even if the result is false.
  */
 bool report_read(Report *r, Str text, uint32_t which);
+
+/* Sets the row's class and number from its variable's type and its value. */
+void report_classify(ReportRow *row);
 
 void report_free(Report *r);
 

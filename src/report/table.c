@@ -1,12 +1,13 @@
 /*
  * report/table.c - a report as tables for people.
  *
- * Rows of one variable make one table. Columns: value, share of the total, a
- * bar, the function, pc, and the probe, which goes into the heading instead if it is the same in
- * all rows.
+ * Rows of one variable make one table, and so do the entries of a script's or probe's map. Columns:
+ * value, share of the total, a bar, the function, pc, and the probe, which goes into the heading
+ * instead if it is the same in all rows.
  */
 #include "report/table.h"
 #include "report/escape.h"
+#include "report/maps.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -113,6 +114,22 @@ static void with_separators(Buf *out, uint64_t v) {
     }
 }
 
+/* Tuples and maps in the form of CSV, whatever the report's form was; and strings. */
+static void nested_text(const ReportRow *row, Buf *out) {
+    Str type = row->var->type, value = row->value;
+    bool map = type.len > 4 && memcmp(type.ptr, "map<", 4) == 0;
+    size_t before = out->len;
+    if (map && str_is(value, "[]")) {
+        buf_str(out, STR("empty map"));
+        return;
+    }
+    if ((map || (type.len && type.ptr[0] == '(')) && value.len && value.ptr[0] == '[' &&
+        maps_show(value, out))
+        return;
+    out->len = before;
+    buf_str(out, value);
+}
+
 /* How the table shows the row's value; appended to *out. */
 static void value_text(const ReportRow *row, Buf *out) {
     switch (row->class) {
@@ -124,7 +141,7 @@ static void value_text(const ReportRow *row, Buf *out) {
                         row->number.i < 0 ? 0 - (uint64_t)row->number.i : (uint64_t)row->number.i);
         break;
     case REPORT_CLASS_REAL: buf_printf(out, "%.6g", row->number.real); break;
-    default: buf_str(out, row->value);
+    default: nested_text(row, out);
     }
 }
 
@@ -168,6 +185,7 @@ typedef struct Group {
     bool one_probe, numeric,
         countable; /* numeric: a total makes sense; countable: and shares of it */
     bool exact;    /* total_u is the total */
+    bool entries;  /* the rows are the entries of a map, their functions are the keys */
     uint64_t total_u;
     double total;
     uint32_t zeros;
@@ -176,6 +194,11 @@ typedef struct Group {
 
 static bool is_site(const ReportRow *row) {
     return row->fname.ptr != NULL;
+}
+
+/* Whether the row is one of the list of variables. */
+static bool is_single(const ReportRow *row) {
+    return !is_site(row) && !maps_is_table(row);
 }
 
 static void group_sum_up(Group *g) {
@@ -208,7 +231,7 @@ static void print_singles(Table *t, const Report *r) {
     Buf text = {0};
     for (uint32_t i = 0; i < r->rows.len; i++) {
         const ReportRow *row = &r->rows.at[i];
-        if (is_site(row))
+        if (!is_single(row))
             continue;
         text.len = 0;
         value_text(row, &text);
@@ -227,7 +250,7 @@ static void print_singles(Table *t, const Report *r) {
     }
     for (uint32_t i = 0; i < r->rows.len && count; i++) {
         const ReportRow *row = &r->rows.at[i];
-        if (is_site(row))
+        if (!is_single(row))
             continue;
         text.len = 0;
         value_text(row, &text);
@@ -281,7 +304,9 @@ static Columns lay_out(const Table *t, const Group *g, uint32_t shown) {
     c.value = c.value > t->width / 2 ? t->width / 2 : c.value;
     c.share = g->countable;
     c.bar = g->countable && t->width >= BAR_FROM;
-    uint32_t used = 2 + c.value + (c.share ? 8 : 0) + (c.bar ? 2 + BAR_WIDTH : 0) + 2 + 2 + c.pc;
+    c.pc = g->entries ? 0 : c.pc;
+    uint32_t place = 2 + (c.pc ? 2 + c.pc : 0);
+    uint32_t used = 2 + c.value + (c.share ? 8 : 0) + (c.bar ? 2 + BAR_WIDTH : 0) + place;
     uint32_t rest = t->width > used ? t->width - used : 0;
     uint32_t probe_max = rest > FUNCTION_MIN + 2 ? rest - FUNCTION_MIN - 2 : 0;
     if (c.probe && c.function + 2 + c.probe > rest)
@@ -323,7 +348,8 @@ static void print_row(Table *t, const Group *g, const Columns *c, const ReportRo
     }
     buf_str(t->out, STR("  "));
     field(t, row->fname, c->function, false);
-    buf_printf(t->out, "  %*" PRIu32, (int)c->pc, row->pc);
+    if (c->pc)
+        buf_printf(t->out, "  %*" PRIu32, (int)c->pc, row->pc);
     if (c->probe) {
         buf_str(t->out, STR("  "));
         style(t, STYLE_DIM);
@@ -334,7 +360,7 @@ static void print_row(Table *t, const Group *g, const Columns *c, const ReportRo
     buf_free(&text);
 }
 
-static void print_columns(Table *t, const Columns *c) {
+static void print_columns(Table *t, const Group *g, const Columns *c) {
     style(t, STYLE_DIM);
     buf_str(t->out, STR("  "));
     field(t, STR("value"), c->value, true);
@@ -343,9 +369,11 @@ static void print_columns(Table *t, const Columns *c) {
     if (c->bar)
         repeat(t, " ", 2 + BAR_WIDTH);
     buf_str(t->out, STR("  "));
-    field(t, STR("function"), c->function, false);
-    buf_str(t->out, STR("  "));
-    field(t, STR("pc"), c->pc, true);
+    field(t, g->entries ? STR("key") : STR("function"), c->function, false);
+    if (c->pc) {
+        buf_str(t->out, STR("  "));
+        field(t, STR("pc"), c->pc, true);
+    }
     if (c->probe)
         buf_str(t->out, STR("  probe"));
     style(t, STYLE_NONE);
@@ -368,38 +396,40 @@ static void print_total(Table *t, const Group *g) {
         buf_printf(t->out, "%.6g", g->total);
 }
 
-static void print_heading(Table *t, const Group *g) {
+/* `var` is of the type that is shown. */
+static void print_heading(Table *t, const Group *g, const ReportVar *var) {
     const ReportRow *first = g->rows.at[0];
     style(t, STYLE_HEAD);
-    clean(first->var->name, t->out);
+    clean(var->name, t->out);
     style(t, STYLE_NONE);
     buf_str(t->out, STR(": "));
-    clean(first->var->type, t->out);
+    clean(var->type, t->out);
     if (g->one_probe && first->probe.ptr) {
         buf_str(t->out, STR(" at "));
         clean(first->probe, t->out);
     }
     buf_str(t->out, STR(", "));
-    number(t, g->rows.len, "site", "sites");
+    number(t, g->rows.len, g->entries ? "entry" : "site", g->entries ? "entries" : "sites");
     print_total(t, g);
     buf_u8(t->out, '\n');
 }
 
-static void print_group(Table *t, Group *g) {
+static void print_group(Table *t, Group *g, const ReportVar *var) {
     group_sum_up(g);
     uint32_t top = t->options->top, shown = top && top < g->rows.len ? top : g->rows.len;
     if (g->numeric)
         qsort(g->rows.at, g->rows.len, sizeof *g->rows.at, compare_rows);
     Columns c = lay_out(t, g, shown);
-    print_heading(t, g);
-    print_columns(t, &c);
+    print_heading(t, g, var);
+    print_columns(t, g, &c);
     for (uint32_t i = 0; i < shown; i++)
         print_row(t, g, &c, g->rows.at[i]);
     if (shown < g->rows.len) {
         uint32_t hidden = g->rows.len - shown;
         style(t, STYLE_DIM);
         buf_str(t->out, STR("  and "));
-        number(t, hidden, "more site", "more sites");
+        number(t, hidden, g->entries ? "more entry" : "more site",
+               g->entries ? "more entries" : "more sites");
         if (g->numeric && g->countable && g->zeros) {
             uint32_t zeros = g->zeros < hidden ? g->zeros : hidden;
             buf_str(t->out, STR(", "));
@@ -432,17 +462,36 @@ static void print_groups(Table *t, const Report *r) {
         vec_push(&groups.at[g].rows, row);
     }
     for (uint32_t i = 0; i < groups.len; i++) {
-        print_group(t, &groups.at[i]);
+        print_group(t, &groups.at[i], groups.at[i].rows.at[0]->var);
         vec_free(&groups.at[i].rows);
     }
     vec_free(&groups);
     map_free(&index);
 }
 
+/* A table for each map of a script or probe. */
+static void print_maps(Table *t, const Report *r) {
+    for (uint32_t i = 0; i < r->rows.len; i++) {
+        const ReportRow *row = &r->rows.at[i];
+        if (is_site(row) || is_single(row))
+            continue;
+        Report entries = {0};
+        Group g = {.entries = true};
+        maps_read(row, &entries);
+        for (uint32_t k = 0; k < entries.rows.len; k++)
+            vec_push(&g.rows, &entries.rows.at[k]);
+        if (g.rows.len)
+            print_group(t, &g, row->var);
+        vec_free(&g.rows);
+        report_free(&entries);
+    }
+}
+
 void table_print(const Report *r, const TableOptions *options, Buf *out) {
     uint32_t width = options->width ? options->width : WIDTH_DEFAULT;
     Table t = {options, out, width < WIDTH_MIN ? WIDTH_MIN : width};
     print_singles(&t, r);
+    print_maps(&t, r);
     print_groups(&t, r);
     if (out->len && r->cut)
         buf_str(out, STR("The report is cut off: its last row is incomplete.\n"));

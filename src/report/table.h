@@ -14,9 +14,9 @@ typedef struct TableOptions {
 } TableOptions;
 
 /*
- * Script and shared variables first, then a table for each per-site variable, in the order of the
- * report. Names that hold control characters or bytes that are not UTF-8 are shown with '?' in
- * their place.
+ * Script and shared variables first, then a table for each of them that is a map in JSON, then one
+ * for each per-site variable, in the order of the report. Names that hold control characters or
+ * bytes that are not UTF-8 are shown with '?' in their place.
  */
 void table_print(const Report *r, const TableOptions *options, Buf *out);
 

@@ -44,19 +44,6 @@ static uint64_t leaf(Input *in, uint8_t kind) {
     return byte < 200 ? byte : byte < 230 ? (uint64_t)byte << 56 : (uint32_t)byte << 23;
 }
 
-/* As model keys: equal leaves have equal bytes. */
-static void model_leaf(Buf *key, uint8_t kind, uint64_t v) {
-    if (kind == REPORT_STR) {
-        uint32_t len = values_load32((uint32_t)v);
-        buf_u32le(key, len);
-        for (uint32_t i = 0; i < len; i++)
-            buf_u8(key, (uint8_t)values_load8((uint32_t)v + 4 + i));
-    } else {
-        bool zero = (kind == REPORT_F64 && v << 1 == 0) || (kind == REPORT_F32 && v == 1u << 31);
-        buf_u64le(key, zero ? 0 : v);
-    }
-}
-
 static void operate(Input *in, uint32_t map, uint32_t type, const Buf *desc, uint32_t values,
                     Map *model) {
     Buf key = {0};

@@ -5,6 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sectionsOf } from './sections.mjs';
 
 const [dump, wasmDir] = process.argv.slice(2);
 const work = mkdtempSync(join(tmpdir(), 'whammc-runtime-'));
@@ -98,17 +99,7 @@ function testShape() {
     check(`${host}: imports of env: ${env}`, env.every((n) => ['memory', '__stack_pointer', '__memory_base'].includes(n)));
     const exported = WebAssembly.Module.exports(module).map((e) => e.name);
     check(`${host}: exports ${exported}`, exported.includes('whammc_report') && exported.every((n) => n.startsWith('whammc_report')));
-    const sections = [];
-    const bytes = readFileSync(join(wasmDir, `${host}.wasm`));
-    for (let at = 8; at < bytes.length;) {
-      sections.push(bytes[at++]);
-      let len = 0;
-      for (let shift = 0, more = true; more; shift += 7) {
-        len |= (bytes[at] & 127) << shift;
-        more = bytes[at++] >= 128;
-      }
-      at += len;
-    }
+    const bytes = readFileSync(join(wasmDir, `${host}.wasm`)), sections = sectionsOf(bytes);
     check(`${host}: no table, memory, start, element, data: ${sections}`, ![4, 5, 8, 9, 11, 12].some((s) => sections.includes(s)));
     check(`${host}: at most 8 KiB`, bytes.length <= 8192);
   }

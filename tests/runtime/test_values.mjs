@@ -5,6 +5,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sectionsOf } from './sections.mjs';
 
 const [dump, wasmDir, header] = process.argv.slice(2);
 const work = mkdtempSync(join(tmpdir(), 'whammc-values-'));
@@ -111,16 +112,7 @@ function testShape() {
     const missing = declared.filter((n) => !forImports(n) && !exported.includes(`whammc_${n}`));
     check(`${host}: exports all of values.h`, missing.length === 0, missing);
     check(`${host}: exports nothing else`, exported.every((n) => n.startsWith('whammc_report') || declared.includes(n.slice(7))), exported);
-    const sections = [];
-    for (let at = 8; at < bytes.length;) {
-      sections.push(bytes[at++]);
-      let len = 0;
-      for (let shift = 0, more = true; more; shift += 7) {
-        len |= (bytes[at] & 127) << shift;
-        more = bytes[at++] >= 128;
-      }
-      at += len;
-    }
+    const sections = sectionsOf(bytes);
     check(`${host}: no table, memory, start, element, data: ${sections}`, ![4, 5, 8, 9, 11, 12].some((s) => sections.includes(s)));
     check(`${host}: at most 20 KiB`, bytes.length <= 20480, bytes.length);
   }

@@ -358,6 +358,63 @@ static void test_read(void **state) {
     end();
 }
 
+#define ROW(id_type, name, type, place, value)                                                     \
+    "{\"id\":4,\"id_type\":\"" id_type "\",\"name\":\"" name "\",\"type\":\"" type                 \
+    "\",\"wasm_type\":\"w\",\"script\":\"script0\"," place ",\"value\":" value "}\n"
+#define NO_PLACE "\"fname\":null,\"fid\":null,\"pc\":null,\"probe\":null"
+#define A_PLACE  "\"fname\":\"f\",\"fid\":1,\"pc\":2,\"probe\":\"1_a:b:c:d\""
+
+/* Maps make tables of their own; what is no report is kept apart. */
+static void test_table(void **state) {
+    (void)state;
+    static const char
+        text[] =
+            "printed\n\n" ROW("memaddr", "site", "map<u8,(u8,str)>", A_PLACE,
+                              "[{\"key\":1,\"value\":[2,\"x\"]},{\"key\":3,\"value\":[4,\"y\\n\"]}"
+                              "]") "{\"not\":[1,{\"a\":\"]\"}]}\n" ROW("global_id", "pair",
+                                                                       "(u8,(str,f64))", NO_PLACE,
+                                                                       "[1,[\"a b\",2.5e0]]")
+                ROW("map_id", "edges", "map<(str,u32),u64>", NO_PLACE,
+                    "[{\"key\":[\"a\",1],\"value\":25},{\"key\":[\"b\\\"\",2],\"value\":75},"
+                    "{\"key\":[\"\",3],\"value\":0}]")
+                    ROW("map_id", "none", "map<u8,u8>", NO_PLACE, "[]")
+                        ROW("map_id", "deep", "map<u8,map<u8,bool>>", NO_PLACE,
+                            "[{\"key\":9,\"value\":[{\"key\":1,\"value\":true}]},{\"key\":10,"
+                            "\"value\":[]}]")
+                            ROW("map_id", "words", "map<i8,str>", NO_PLACE,
+                                "[{\"key\":-9,\"value\":\"[{\"}]") "more\n\n\nand";
+    Report r = {0};
+    Buf out = {0};
+    assert_true(report_read(&r, STR(text), 0));
+    assert_text(&r.rest, "printed\n{\"not\":[1,{\"a\":\"]\"}]}\nmore\n\n\nand");
+    table_print(&r, &(TableOptions){.width = 80, .top = 2, .ascii = true}, &out);
+    assert_text(&out, "Variables\n"
+                      "  pair  (u8,(str,f64))  (1; (a b; 2.5e0))\n"
+                      "  none  map<u8,u8>      empty map\n"
+                      "\n"
+                      "edges: map<(str,u32),u64>, 3 entries, total 100\n"
+                      "  value   share                key\n"
+                      "     75   75.0%  ############  (b\",2)\n"
+                      "     25   25.0%  ####          (a,1)\n"
+                      "  and 1 more entry, 1 of them with 0\n"
+                      "\n"
+                      "deep: map<u8,map<u8,bool>>, 2 entries\n"
+                      "      value  key\n"
+                      "  1->true    9\n"
+                      "  empty map  10\n"
+                      "\n"
+                      "words: map<i8,str>, 1 entry\n"
+                      "  value  key\n"
+                      "  [{     -9\n"
+                      "\n"
+                      "site: map<u8,(u8,str)> at 1_a:b:c:d, 1 site\n"
+                      "               value  function  pc\n"
+                      "  1->(2,x);3->(4,y?)  f          2\n"
+                      "\n");
+    buf_free(&out);
+    report_free(&r);
+}
+
 /* Changed images must neither crash nor read where they should not. */
 static void test_damaged(void **state) {
     (void)state;
@@ -660,12 +717,12 @@ static void test_text(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_csv),          cmocka_unit_test(test_json),
-        cmocka_unit_test(test_many_types),   cmocka_unit_test(test_quoted),
-        cmocka_unit_test(test_read),         cmocka_unit_test(test_damaged),
-        cmocka_unit_test(test_wrong_values), cmocka_unit_test(test_map_order),
-        cmocka_unit_test(test_nested_maps),  cmocka_unit_test(test_many_sorted),
-        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_csv),         cmocka_unit_test(test_json),
+        cmocka_unit_test(test_many_types),  cmocka_unit_test(test_quoted),
+        cmocka_unit_test(test_read),        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_damaged),     cmocka_unit_test(test_wrong_values),
+        cmocka_unit_test(test_map_order),   cmocka_unit_test(test_nested_maps),
+        cmocka_unit_test(test_many_sorted), cmocka_unit_test(test_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -152,19 +152,6 @@ static uint64_t leaf_of(uint8_t kind, uint64_t v) {
     }
 }
 
-/* The same leaf in the form in which equal leaves are equal bytes. */
-static void model_leaf(Buf *key, uint8_t kind, uint64_t leaf) {
-    if (kind == REPORT_STR) {
-        uint32_t len = values_load32((uint32_t)leaf);
-        buf_u32le(key, len);
-        for (uint32_t i = 0; i < len; i++)
-            buf_u8(key, (uint8_t)values_load8((uint32_t)leaf + 4 + i));
-        return;
-    }
-    bool zero = (kind == REPORT_F64 && leaf << 1 == 0) || (kind == REPORT_F32 && leaf == 1u << 31);
-    buf_u64le(key, zero ? 0 : leaf);
-}
-
 /* Random updates and reads of two maps of a type, against maps of the compiler. */
 static void check_maps(const uint8_t *key_desc, const uint8_t *value_desc, uint32_t range,
                        uint32_t rounds) {

@@ -39,6 +39,19 @@ static inline uint32_t string(Str s) {
     return values_str_intern(at);
 }
 
+/* A leaf in the form in which equal leaves are equal bytes, for keys of the compiler's maps. */
+static inline void model_leaf(Buf *key, uint8_t kind, uint64_t leaf) {
+    if (kind == REPORT_STR) {
+        uint32_t len = values_load32((uint32_t)leaf);
+        buf_u32le(key, len);
+        for (uint32_t i = 0; i < len; i++)
+            buf_u8(key, (uint8_t)values_load8((uint32_t)leaf + 4 + i));
+        return;
+    }
+    bool zero = (kind == REPORT_F64 && leaf << 1 == 0) || (kind == REPORT_F32 && leaf == 1u << 31);
+    buf_u64le(key, zero ? 0 : leaf);
+}
+
 /* ---- types ---- */
 
 /* Passes over a description. */

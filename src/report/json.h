@@ -1,0 +1,26 @@
+/*
+ * report/json.h - scans JSON on one line, piece by piece.
+ */
+#ifndef WHAMMC_REPORT_JSON_H
+#define WHAMMC_REPORT_JSON_H
+
+#include "base/buf.h"
+
+typedef struct Json {
+    Arena *arena; /* owns strings that had to be decoded */
+    const char *at, *end;
+} Json;
+
+/* Passes over blanks. */
+void json_blanks(Json *j);
+
+/* Passes over blanks and this character; false if something else is there. */
+bool json_char(Json *j, char c);
+
+/* A string, behind its opening quote. Without escapes the result is a slice of the text. */
+bool json_string(Json *j, Str *s);
+
+/* A value: a string decoded, of all others the text. null has no ptr. */
+bool json_value(Json *j, Str *s);
+
+#endif
