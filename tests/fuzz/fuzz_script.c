@@ -1,11 +1,24 @@
 /*
- * tests/fuzz/fuzz_script.c - libFuzzer target: parses and checks a script, renders the tree and all messages.
+ * tests/fuzz/fuzz_script.c - libFuzzer target: parses and checks a script, renders the tree and all messages; checks it
+ * again with the events and names that there are.
  */
 #include "tests/unit/fake_scope.h"
+#include "whammc/whammc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static void check_whole(const char *text, size_t size) {
+    whammc *w = whammc_new();
+    whammc_add_script(w, "fuzz.whamm", text, size);
+    whammc_status status = whammc_check(w);
+    if (status == WHAMMC_INTERNAL || (status == WHAMMC_OK) != (whammc_error_count(w) == 0))
+        abort();
+    whammc_messages(w, 0);
+    whammc_free(w);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    check_whole((const char *)data, size);
     Diags diags = {0};
     Script script = {0};
     Buf out = {0};
