@@ -89,6 +89,9 @@ void token_escape_code(Parse *p, Span span, const char *hex, uint32_t len);
 void token_bad_escape(Parse *p, Span span);
 void token_open_string(Parse *p);
 
+/* A character of words: a letter, a digit or '_'. */
+bool parse_is_word(char c);
+
 /* ---- messages ---- */
 
 /* An error of the parser; lang_parse() will give false. */

@@ -4,14 +4,6 @@
  */
 #include "lang/parse.h"
 
-static bool is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-static bool is_word_char(char c) {
-    return is_letter(c) || (c >= '0' && c <= '9');
-}
-
 static bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
@@ -22,7 +14,7 @@ Stmt *build_broken(Parse *p, Span span) {
     bool behind_word = false;
     for (uint32_t at = span.start; at < span.end && at < p->len;) {
         uint32_t start = at;
-        while (at < span.end && is_word_char(p->text[at]))
+        while (at < span.end && parse_is_word(p->text[at]))
             at++;
         uint32_t end = at;
         while (at < p->len && is_blank(p->text[at]))
@@ -33,7 +25,7 @@ Stmt *build_broken(Parse *p, Span span) {
             continue;
         }
         bool before_colon = at < p->len && p->text[at] == ':';
-        if ((behind_word || before_colon) && is_letter(p->text[start]))
+        if ((behind_word || before_colon) && !(p->text[start] >= '0' && p->text[start] <= '9'))
             map_put(&p->script->lost_names, (Str){p->text + start, end - start}, 1, NULL);
         behind_word = true;
     }

@@ -12,12 +12,12 @@
 
 /* ---- looking ahead in the text ---- */
 
-static bool is_word_char(char c) {
+bool parse_is_word(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
 static bool is_pattern_char(char c) {
-    return is_word_char(c) || (c && strchr(".*+\\?|![]", c));
+    return parse_is_word(c) || (c && strchr(".*+\\?|![]", c));
 }
 
 static uint32_t skip_comment(const Parse *p, uint32_t at) {
@@ -104,16 +104,16 @@ static bool is_whole_rule(const Parse *p, uint32_t at) {
 
 /* `fn name(`: functions stand at script scope only. */
 static bool starts_function(const Parse *p, uint32_t at) {
-    if (p->len - at < 3 || memcmp(p->text + at, "fn", 2) != 0 || is_word_char(p->text[at + 2]))
+    if (p->len - at < 3 || memcmp(p->text + at, "fn", 2) != 0 || parse_is_word(p->text[at + 2]))
         return false;
     uint32_t name = skip_blank(p, at + 2);
-    while (name < p->len && is_word_char(p->text[name]))
+    while (name < p->len && parse_is_word(p->text[name]))
         name++;
     return char_is(p, skip_blank(p, name), '(');
 }
 
 static bool starts_operand(char c) {
-    return is_word_char(c) || (c && strchr("(!~\"-@", c));
+    return parse_is_word(c) || (c && strchr("(!~\"-@", c));
 }
 
 /* ---- tokens in context ---- */
@@ -154,7 +154,7 @@ static void close_blocks(Parse *p, uint32_t at, const char *what) {
 /* The length of the word at `at` if it can start a statement; "as" goes on with an expression. */
 static uint32_t statement_word(const Parse *p, uint32_t at) {
     uint32_t len = 0;
-    while (at + len < p->len && is_word_char(p->text[at + len]))
+    while (at + len < p->len && parse_is_word(p->text[at + len]))
         len++;
     bool digit = len && p->text[at] >= '0' && p->text[at] <= '9';
     return digit || str_eq((Str){p->text + at, len}, STR("as")) ? 0 : len;

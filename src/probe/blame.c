@@ -4,7 +4,7 @@
 #include "probe/blame.h"
 
 /* So many events are named, the others are counted; so many errors of one group are looked at. */
-enum { MAX_NAMED = 5, MAX_KEPT = 200 };
+enum { MAX_NAMED = 5, MAX_KEPT = 60 };
 
 void blame_event(Blame *b, Event e, uint32_t group) {
     vec_push(&b->events, e);
