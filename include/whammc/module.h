@@ -70,9 +70,9 @@ typedef enum WhammcKind {
 WhammcModule *whammc_module_read(const void *bytes, size_t size, char **error);
 void whammc_module_free(WhammcModule *m);
 
-/* Writes the module as it is now to *bytes, to be released with whammc_release. After the first write
- * no imports can be added; the rest can go on. The result is validated: false if attached code was
- * wrong. */
+/* Writes the module as it is now to *bytes, to be released with whammc_release. After the first
+ * write no imports can be added; the rest can go on. The result is validated: false if attached
+ * code was wrong. */
 bool whammc_module_write(WhammcModule *m, uint8_t **bytes, size_t *size);
 
 /* The text of the last failure. Valid until the next call with this module. */
@@ -126,7 +126,8 @@ typedef enum WhammcWhere {
     WHAMMC_AFTER,   /* behind it; behind a block's opcode: inside it, at the top */
     WHAMMC_ENTRY,   /* when the function is entered (the offset is ignored) */
     WHAMMC_EXIT,    /* on every way out: end, branches to the function's label, return, tail calls,
-                       throws that    the function does not catch, unreachable (the offset is ignored) */
+                       throws that    the function does not catch, unreachable (the offset is ignored)
+                     */
 } WhammcWhere;
 
 /* Attaches code to the instruction at `offset` in a function of the input. Several pieces at one

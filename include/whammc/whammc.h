@@ -90,8 +90,9 @@ typedef enum whammc_host {
     WHAMMC_HOST_NONE
 } whammc_host;
 typedef enum whammc_link {
-    WHAMMC_LINK_MERGE, /* the runtime becomes part of the program */
-    WHAMMC_LINK_IMPORT /* the program imports it from module "whammc_runtime" */
+    WHAMMC_LINK_MERGE,  /* the runtime becomes part of the program */
+    WHAMMC_LINK_IMPORT, /* the program imports it from module "whammc_runtime" */
+    WHAMMC_LINK_AUTO    /* merge, unless only that makes an engine with multi-memory necessary */
 } whammc_link;
 typedef enum whammc_format {
     WHAMMC_FORMAT_CSV,        /* separated by ", ", nothing quoted */
@@ -131,6 +132,8 @@ typedef struct whammc_probe_stats {
 whammc_status whammc_instrument(whammc *w, const char *name, const void *bytes, size_t size,
                                 const whammc_options *options, uint8_t **out, size_t *out_size);
 void whammc_release(void *buffer);
+/* How the last module was linked: WHAMMC_LINK_MERGE or WHAMMC_LINK_IMPORT. */
+whammc_link whammc_linked(const whammc *w);
 
 /* The probes of the scripts in order, with the site counts of the last instrument or list call. *n
  * of them; owned by w. */

@@ -40,6 +40,7 @@ struct whammc {
     Vec(DiagFileId) files;
     Libraries libraries;
     Plan plan;
+    LinkChoice linked;
     Vec(whammc_probe_stats) probes;
     Buf rules;  /* texts of `probes` */
     char *rule; /* what whammc_explain was asked */
@@ -239,7 +240,7 @@ static RewriteOptions rewrite_options(const whammc_options *o) {
         o = &defaults;
     RewriteOptions r = {.storage = (StorageChoice)o->storage,
                         .host = (HostChoice)o->host,
-                        .link = o->link == WHAMMC_LINK_IMPORT ? LINK_IMPORT : LINK_MERGE,
+                        .link = (LinkChoice)o->link,
                         .format = image_format(o->format),
                         .report = REPORT_STDOUT,
                         .no_optimise = o->no_optimise != 0,
@@ -261,6 +262,7 @@ whammc_status whammc_instrument(whammc *w, const char *name, const void *bytes, 
     if (status != WHAMMC_OK)
         return status;
     RewriteOptions r = rewrite_options(options);
+    r.linked = &w->linked;
     DiagFileId file = diag_file(&w->diags, name, bytes, size, true);
     Buf buf = {0};
     if (rewrite_module(&w->plan, bytes, size, file, &r, &buf, &w->diags)) {
@@ -272,6 +274,10 @@ whammc_status whammc_instrument(whammc *w, const char *name, const void *bytes, 
     buf_free(&buf);
     status = status_of(w);
     return status == WHAMMC_OK ? WHAMMC_INTERNAL : status;
+}
+
+whammc_link whammc_linked(const whammc *w) {
+    return (whammc_link)w->linked;
 }
 
 const void *whammc_runtime(size_t *size) {

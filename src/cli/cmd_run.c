@@ -34,8 +34,9 @@ enum {
 static const Option options[] = {
     {'s', "script", "SCRIPT", "instrument with this script; may be repeated"},
     LIBRARY_OPTION,
-    {LINK, "link", "merge|import",
-     "make libraries and the runtime part of the program, or let it import them; default: merge"},
+    {LINK, "link", "merge|import|auto",
+     "make libraries and the runtime part of the program, or let it import them; default: auto, "
+     "which imports them if the program would need multi-memory otherwise"},
     {ENGINE, "engine", "ENGINE",
      "run in node, node24, wasmtime, or the program with this path (a Node, or a Python that "
      "has the package wasmtime); default: node"},
@@ -288,13 +289,14 @@ static int call_runner(const Cli *cli, const Settings *s, const char *program,
     return status;
 }
 
-/* Runs the program and reads its report. Gives what waitpid() told, or -1: it was said. */
+/* Runs the program, with the libraries if it imports them, and reads its report. Gives what
+ * waitpid() told, or -1: it was said. */
 static int run_engine(const Cli *cli, const Settings *s, const Engine *e, const char *program,
-                      const void *module, size_t len, Buf *report) {
+                      bool imports, const void *module, size_t len, Buf *report) {
     Workplace place = {0};
     process_guard();
     bool made = workplace_make(&place, e->python, module, len);
-    if (made && s->options.link == WHAMMC_LINK_IMPORT)
+    if (made && imports)
         made = put_libraries(&place, &s->libs);
     int error = errno, status = -1;
     if (made) {
@@ -355,7 +357,8 @@ static int instrument_and_run(const Cli *cli, const Settings *s, whammc *w, cons
     if (status == STATUS_OK && !can_run(cli, w))
         status = STATUS_ERROR;
     if (status == STATUS_OK) {
-        *wait_status = run_engine(cli, s, e, program, out, size, report);
+        bool imports = whammc_linked(w) == WHAMMC_LINK_IMPORT;
+        *wait_status = run_engine(cli, s, e, program, imports, out, size, report);
         status = *wait_status < 0 ? STATUS_ERROR : STATUS_OK;
     }
     whammc_release(out);
@@ -405,7 +408,9 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
 }
 
 static int run(Cli *cli) {
-    Settings s = {.engine = "node", .top = TOP_DEFAULT, .options.host = WHAMMC_HOST_JS};
+    Settings s = {.engine = "node",
+                  .top = TOP_DEFAULT,
+                  .options = {.host = WHAMMC_HOST_JS, .link = WHAMMC_LINK_AUTO}};
     const char *value;
     int key;
     bool ok = true;

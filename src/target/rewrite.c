@@ -27,6 +27,7 @@ typedef struct Rewrite {
     WasmModule m;
     DiagFileId file;
     const RewriteOptions *options;
+    RewriteOptions decided; /* the options without LINK_AUTO */
     Diags *diags;
     Store store;
     Flush flush;
@@ -515,6 +516,24 @@ static bool emit(Rewrite *r, Buf *out) {
     return ok && check_output(r, out);
 }
 
+/* Pass 1 is over. */
+static void decide_link(Rewrite *r) {
+    const Libraries *libraries = r->plan->libraries;
+    bool memory = r->plan->uses_values;
+    for (uint32_t i = 0; libraries && i < libraries->list.len; i++)
+        memory |= libraries->list.at[i]->module.memories.len > 0;
+    r->decided = *r->options;
+    r->options = &r->decided;
+    if (r->decided.link == LINK_AUTO) {
+        bool alone = memory && r->m.memories.len == 1 && r->store.slots <= STORAGE_MAX_GLOBALS;
+        r->decided.link = alone ? LINK_IMPORT : LINK_MERGE;
+        if (alone)
+            r->decided.host = HOST_WASI;
+    }
+    if (r->decided.linked)
+        *r->decided.linked = r->decided.link;
+}
+
 bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId file,
                     const RewriteOptions *options, Buf *out, Diags *diags) {
     Rewrite r = {.plan = plan, .file = file, .options = options, .diags = diags};
@@ -529,7 +548,9 @@ bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId fi
     shadow_init(&r.shadow, &r.m, plan, r.matcher.watch_op);
     if (ok)
         r.matcher.watch_call = flush_proc_exit(&r.m);
-    ok = ok && find_sites(&r) && diags->errors == errors && emit(&r, out);
+    ok = ok && find_sites(&r);
+    decide_link(&r);
+    ok = ok && diags->errors == errors && emit(&r, out);
     if (!ok)
         out->len = 0;
     matcher_free(&r.matcher);

@@ -8,7 +8,8 @@
 
 typedef enum HostChoice { HOST_AUTO, HOST_WASI, HOST_JS, HOST_NONE } HostChoice;
 
-typedef enum LinkChoice { LINK_MERGE, LINK_IMPORT } LinkChoice;
+/* LINK_AUTO: merge, unless only that would make the program need an engine with multi-memory. */
+typedef enum LinkChoice { LINK_MERGE, LINK_IMPORT, LINK_AUTO } LinkChoice;
 
 typedef struct RewriteOptions {
     StorageChoice storage;
@@ -17,8 +18,9 @@ typedef struct RewriteOptions {
     ReportDest report;
     const char *report_file; /* REPORT_FILE; else NULL */
     LinkChoice link;
-    bool no_optimise; /* leave out Binaryen's passes */
-    bool keep_debug;  /* keep sections that describe the old code */
+    LinkChoice *linked; /* receives what was taken; may be NULL */
+    bool no_optimise;   /* leave out Binaryen's passes */
+    bool keep_debug;    /* keep sections that describe the old code */
 } RewriteOptions;
 
 /*
