@@ -357,8 +357,26 @@ static Ref gen_bound_call(Body *b, const Expr *e) {
     return hole_call(b, kind, e->slot ? e->slot - 1 : 0, NULL, NULL, BinaryenTypeNone());
 }
 
+/* A function of a bundled library is one of the runtime. */
+static Ref gen_bundled_call(Body *b, const Expr *e, const BundledFn *f) {
+    Ref args[HELPER_MAX_PARAMS];
+    uint32_t h = 0;
+    while (h + 1 < HELPER_COUNT && strcmp(helper_infos[h].name, f->helper) != 0)
+        h++;
+    for (uint32_t i = 0; i < e->nargs && i < HELPER_MAX_PARAMS; i++)
+        args[i] = gen_expr(b, e->args[i]);
+    Ref call = helper_call(b, (Helper)h, args);
+    if (f->result[0] != 'd' || helper_infos[h].result[0] != 'l')
+        return call;
+    Ref million = BinaryenConst(b->module, BinaryenLiteralFloat64(1e6));
+    return binary(b, BinaryenDivFloat64(), unary(b, BinaryenConvertUInt64ToFloat64(), call),
+                  million);
+}
+
 static Ref gen_library_call(Body *b, const Expr *e) {
     const LibraryFn *f = &b->plan->library_fns.at[e->bound.id];
+    if (f->bundled)
+        return gen_bundled_call(b, e, f->bundled);
     Refs args = {0};
     Vec(BinaryenType) params = {0};
     for (uint32_t i = 0; i < e->nargs; i++) {

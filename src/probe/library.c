@@ -58,3 +58,47 @@ void library_each(const Library *l, void (*add)(void *ctx, Str name), void *ctx)
         if (l->module.exports.at[i].space == WASM_SPACE_FUNC)
             add(ctx, l->module.exports.at[i].name);
 }
+
+/* ---- bundled libraries ---- */
+
+static const BundledFn bundled[] = {
+#define BUNDLED(library, name, params, result, helper) {library, name, params, result, helper},
+#include "probe/bundled.def"
+};
+enum { BUNDLED_COUNT = sizeof bundled / sizeof *bundled };
+
+bool bundled_library(Str name) {
+    for (uint32_t i = 0; i < BUNDLED_COUNT; i++)
+        if (str_is(name, bundled[i].library))
+            return true;
+    return false;
+}
+
+const BundledFn *bundled_function(Str library, Str name) {
+    for (uint32_t i = 0; i < BUNDLED_COUNT; i++)
+        if (str_is(library, bundled[i].library) && str_is(name, bundled[i].name))
+            return &bundled[i];
+    return NULL;
+}
+
+const Type *bundled_type(char letter) {
+    switch (letter) {
+    case 'i': return &type_scalar[TYPE_I32];
+    case 'l': return &type_scalar[TYPE_I64];
+    case 'f': return &type_scalar[TYPE_F32];
+    case 'd': return &type_scalar[TYPE_F64];
+    default: return NULL;
+    }
+}
+
+void bundled_libraries(void (*add)(void *ctx, Str name), void *ctx) {
+    for (uint32_t i = 0; i < BUNDLED_COUNT; i++)
+        if (i == 0 || strcmp(bundled[i].library, bundled[i - 1].library) != 0)
+            add(ctx, str_of(bundled[i].library));
+}
+
+void bundled_each(Str library, void (*add)(void *ctx, Str name), void *ctx) {
+    for (uint32_t i = 0; i < BUNDLED_COUNT; i++)
+        if (str_is(library, bundled[i].library))
+            add(ctx, str_of(bundled[i].name));
+}

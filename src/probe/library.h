@@ -45,4 +45,20 @@ const Type *library_type(WasmType t);
 /* Calls add() with the name of every function that a library exports. */
 void library_each(const Library *l, void (*add)(void *ctx, Str name), void *ctx);
 
+/* ---- bundled libraries: there without a module, made of functions of the runtime ---- */
+
+typedef struct BundledFn {
+    const char *library, *name, *params, *result, *helper; /* as in bundled.def */
+} BundledFn;
+
+/* A library of this name is bundled. */
+bool bundled_library(Str name);
+/* A function of it, or NULL. */
+const BundledFn *bundled_function(Str library, Str name);
+/* The language's type for a letter, NULL for none. */
+const Type *bundled_type(char letter);
+/* Calls add() with the name of every bundled library, of every function of one. */
+void bundled_libraries(void (*add)(void *ctx, Str name), void *ctx);
+void bundled_each(Str library, void (*add)(void *ctx, Str name), void *ctx);
+
 #endif

@@ -120,10 +120,11 @@ typedef struct PlanFn {
 
 /* A function of a library that a script calls. */
 typedef struct LibraryFn {
-    uint32_t script; /* whose types these are */
-    Library *library;
-    uint32_t func; /* handle in the library */
-    Str name;      /* as exported */
+    uint32_t script;          /* whose types these are */
+    Library *library;         /* NULL = bundled */
+    const BundledFn *bundled; /* a function of the runtime */
+    uint32_t func;            /* handle in the library */
+    Str name;                 /* as exported */
     const Type **params;
     uint32_t nparams;
     const Type *result; /* NULL = none; a tuple if there are several */
@@ -154,8 +155,8 @@ typedef struct Plan {
     Vec(Str) texts; /* strings that code refers to by number (Expr.slot - 1 of EXPR_STR), and
                        descriptions of map types (of EXPR_INDEX) */
     Map text_ids;
-    bool uses_values; /* strings or maps exist at run time, or rows of them or of tuples */
-    struct Statics *statics;              /* statics.h; NULL = there is no '@static' call */
+    bool uses_values;        /* strings or maps exist at run time, or rows of them or of tuples */
+    struct Statics *statics; /* statics.h; NULL = there is no '@static' call */
     ActionList by_op[WASM_OP_COUNT];      /* actions in script order */
     ActionList by_kind[EVENT_KIND_COUNT]; /* of events that are not instructions */
     bool asks_tables;   /* some variant asks which function is in a table's entry */

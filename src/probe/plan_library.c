@@ -3,24 +3,6 @@
  */
 #include "probe/plan.h"
 
-bool plan_uses(Plan *plan, uint32_t script, Diags *diags) {
-    const Script *s = plan->scripts.at[script];
-    bool ok = true;
-    for (uint32_t i = 0; i < s->uses.len; i++) {
-        const Use *use = &s->uses.at[i];
-        const Library *lib = library_find(plan->libraries, use->name);
-        ok &= lib && lib->usable;
-        if (lib)
-            continue; /* a library that is not usable was reported */
-        Diag *g = diag(diags, DIAG_UNKNOWN_LIBRARY, use->span, "the library '%.*s' is not given",
-                       STR_ARG(use->name));
-        diag_hint(diags, g, "name its module with --lib %.*s=FILE", STR_ARG(use->name));
-    }
-    return ok;
-}
-
-/* ---- functions ---- */
-
 typedef struct Nearest {
     Str wanted, name;
     uint32_t distance;
@@ -35,12 +17,42 @@ static void consider(void *ctx, Str name) {
     }
 }
 
+bool plan_uses(Plan *plan, uint32_t script, Diags *diags) {
+    const Script *s = plan->scripts.at[script];
+    bool ok = true;
+    for (uint32_t i = 0; i < s->uses.len; i++) {
+        const Use *use = &s->uses.at[i];
+        const Library *lib = library_find(plan->libraries, use->name);
+        if (!lib && bundled_library(use->name))
+            continue;
+        ok &= lib && lib->usable;
+        if (lib)
+            continue; /* a library that is not usable was reported */
+        Diag *g = diag(diags, DIAG_UNKNOWN_LIBRARY, use->span, "the library '%.*s' is not given",
+                       STR_ARG(use->name));
+        Nearest best = {.wanted = use->name, .distance = (use->name.len + 4) / 3};
+        for (uint32_t k = 0; k < plan->libraries->list.len; k++)
+            consider(&best, plan->libraries->list.at[k]->name);
+        bundled_libraries(consider, &best);
+        if (best.name.len)
+            diag_hint(diags, g, "did you mean '%.*s'?", STR_ARG(best.name));
+        diag_hint(diags, g, "name its module with --lib %.*s=FILE", STR_ARG(use->name));
+    }
+    return ok;
+}
+
+/* ---- functions ---- */
+
+/* `lib` NULL: the library is bundled. */
 static int64_t no_function(const Library *lib, const Expr *call, Diags *diags) {
     Nearest best = {.wanted = call->name, .distance = (call->name.len + 4) / 3};
     Diag *g = diag(diags, DIAG_UNKNOWN_FUNCTION, call->name_span,
-                   "the library '%.*s' exports no function '%.*s'", STR_ARG(lib->name),
+                   "the library '%.*s' exports no function '%.*s'", STR_ARG(call->recv),
                    STR_ARG(call->name));
-    library_each(lib, consider, &best);
+    if (lib)
+        library_each(lib, consider, &best);
+    else
+        bundled_each(call->recv, consider, &best);
     if (best.name.len)
         diag_hint(diags, g, "did you mean '%.*s'?", STR_ARG(best.name));
     return -1;
@@ -79,21 +91,58 @@ static int64_t no_type(const LibraryFn *f, const Expr *call, const WasmTypeDef *
     return -1;
 }
 
+/* The function's index in Plan.library_fns if it was called before, or -1. */
+static int64_t known_function(Plan *plan, uint32_t script, const Library *lib,
+                              const BundledFn *bundled, const Expr *call) {
+    for (uint32_t i = 0; i < plan->library_fns.len; i++) {
+        LibraryFn *f = &plan->library_fns.at[i];
+        if (f->library != lib || f->bundled != bundled || f->script != script ||
+            !str_eq(f->name, call->name))
+            continue;
+        f->runs |= call->annotation != ANN_STATIC;
+        return i;
+    }
+    return -1;
+}
+
+static int64_t bundled_call(Plan *plan, uint32_t script, const Expr *call, Diags *diags) {
+    const BundledFn *b = bundled_function(call->recv, call->name);
+    if (!b)
+        return no_function(NULL, call, diags);
+    if (call->annotation == ANN_STATIC) {
+        diag(
+            diags, DIAG_ANNOTATION, call->span,
+            "functions of '%s' are part of the program; they cannot be called while it is compiled",
+            b->library);
+        return -1;
+    }
+    int64_t known = known_function(plan, script, NULL, b, call);
+    if (known >= 0)
+        return known;
+    LibraryFn f = {.script = script, .bundled = b, .name = str_of(b->name), .runs = true};
+    f.nparams = (uint32_t)strlen(b->params);
+    f.params = arena_array(&plan->arena, const Type *, f.nparams + 1);
+    for (uint32_t i = 0; i < f.nparams; i++)
+        f.params[i] = bundled_type(b->params[i]);
+    f.result = bundled_type(b->result[0]);
+    plan->uses_values = true;
+    vec_push(&plan->library_fns, f);
+    return plan->library_fns.len - 1;
+}
+
 int64_t plan_library_call(Plan *plan, uint32_t script, const Expr *call, Diags *diags) {
     Library *lib = library_find(plan->libraries, call->recv);
+    if (!lib && bundled_library(call->recv))
+        return bundled_call(plan, script, call, diags);
     if (!lib || !lib->usable)
         return -1; /* reported at `use` */
     int64_t func = library_function(lib, call->name);
     if (func < 0)
         return no_function(lib, call, diags);
+    int64_t known = known_function(plan, script, lib, NULL, call);
+    if (known >= 0)
+        return known;
     bool runs = call->annotation != ANN_STATIC;
-    for (uint32_t i = 0; i < plan->library_fns.len; i++) {
-        LibraryFn *f = &plan->library_fns.at[i];
-        if (f->library != lib || f->script != script || !str_eq(f->name, call->name))
-            continue;
-        f->runs |= runs;
-        return i;
-    }
     LibraryFn f = {.script = script, .library = lib, .func = (uint32_t)func, .runs = runs};
     f.name = wasm_find_export(&lib->module, WASM_SPACE_FUNC, call->name)->name;
     const WasmTypeDef *t = wasm_func_type(&lib->module, f.func);
@@ -106,11 +155,10 @@ int64_t plan_library_call(Plan *plan, uint32_t script, const Expr *call, Diags *
 bool plan_exported(const Plan *plan, uint32_t script, Str name, Str *library) {
     const Script *s = plan->scripts.at[script];
     for (uint32_t i = 0; i < s->uses.len; i++) {
-        const Library *lib = library_find(plan->libraries, s->uses.at[i].name);
-        if (!lib || library_function(lib, name) < 0)
-            continue;
-        *library = lib->name;
-        return true;
+        *library = s->uses.at[i].name;
+        const Library *lib = library_find(plan->libraries, *library);
+        if (lib ? library_function(lib, name) >= 0 : bundled_function(*library, name) != NULL)
+            return true;
     }
     return false;
 }

@@ -31,7 +31,7 @@ const char *flush_wasi_module(const WasmModule *m) {
 static bool libraries_import_wasi(const Plan *plan) {
     for (uint32_t i = 0; i < plan->library_fns.len; i++) {
         const LibraryFn *fn = &plan->library_fns.at[i];
-        if (fn->runs && imports_from(&fn->library->module, "wasi_snapshot_preview1"))
+        if (fn->runs && fn->library && imports_from(&fn->library->module, "wasi_snapshot_preview1"))
             return true;
     }
     return false;

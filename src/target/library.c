@@ -15,7 +15,7 @@ static uint32_t type_in_program(Flush *f, const LibraryFn *fn) {
 static void import_functions(Flush *f, Plan *plan) {
     for (uint32_t i = 0; i < plan->library_fns.len; i++) {
         LibraryFn *fn = &plan->library_fns.at[i];
-        if (!fn->runs)
+        if (!fn->runs || fn->bundled)
             continue;
         int64_t have = wasm_find_import(f->m, fn->library->import_as, fn->name);
         uint32_t type = type_in_program(f, fn);
