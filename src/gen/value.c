@@ -286,7 +286,11 @@ void gen_leaves(Body *b, const Expr *e, Refs *out) {
             vec_push(out, gen_var_get(b, e->var, first + i));
         return;
     }
-    case EXPR_INDEX: gen_index_leaves(b, e, out); return;
+    case EXPR_INDEX:
+        if (e->is_bound)
+            break; /* targets[i], a number */
+        gen_index_leaves(b, e, out);
+        return;
     case EXPR_NAME:
         for (uint32_t i = 0; tuple && i < type_leaves(e->type); i++)
             vec_push(out, gen_var_get(b, e->var, i));

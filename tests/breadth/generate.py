@@ -136,7 +136,7 @@ class Maker:
         funcs = lambda n: func + i(n) + o("array.new", uleb(T_FUNCS))
         length = o("array.len")
         call = get(0) + get(1)
-        skipped = {"before": 1, "after": 1, "entry": 0, "exit": 0}  # an arm that is not taken
+        skipped = {"before": 1, "after": 1, "alt": 0, "entry": 0, "exit": 0}  # an arm that is not taken
         catches = o("block", b"\x69") + o("try_table", none + b"\1\3\0") + i(1) + o("throw", b"\0") + end + \
             o("unreachable") + end
         cast = bytes([0, 0, 0x6E, 0x6C])  # not null, label 0, any to i31
@@ -284,15 +284,41 @@ def module(maker, case):
     return b"\0asm\1\0\0\0" + b"".join(out)
 
 
-MODES = {"ORDINARY": ["before", "after", "alt"], "BRANCH": ["before", "after", "alt", "at_target"], "BLOCK": ["before", "after", "entry", "exit"],
+MODES = {"ORDINARY": ["before", "after", "alt"], "BRANCH": ["before", "after", "alt", "at_target"], "BLOCK": ["before", "after", "alt", "entry", "exit"],
          "END": ["before", "after"], "UNREACHABLE": ["before", "alt"]}
 CONSTANT = {I32: "77", I64: "78", F32: "79.5", F64: "80.5"}
 
 
-class Script:
-    """A script for a case in a mode; what it must find."""
+SCALARS = {"u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64", "f32", "f64", "bool", "str"}
 
-    def __init__(self, case, mode, operands):
+
+class Names:
+    """A script that reads every bound name of an instruction in mode `before`; `info` is what `info -v` says of it."""
+
+    refused, leaves = False, []
+
+    def __init__(self, case, info):
+        declared, body, self.watched = "report var n: i32;\n", " n++;", {}
+        for name, kind in re.findall(r"(?m)^  (\w+) +(\S+) +(?:static|dynamic)", info):
+            if case.op.imm == "BR_TABLE" and name in ("imm2", "imm3"):
+                continue  # it has one target and the default
+            if kind == "funcref":
+                body += f" var v_{name}: funcref; v_{name} = {name};"
+            elif kind.startswith("map<"):
+                declared += f"var v_{name}: u32;\n"
+                body += f" v_{name} = {name}[0];"
+            elif kind in SCALARS:
+                declared += f"var v_{name}: {kind};\n"
+                body += f" v_{name} = {name};"
+                if name in ("trap", "fid", "opidx"):
+                    self.watched[f"v_{name}"] = name
+        self.text = f"{declared}wasm:opcode:{case.op.name}:before {{{body} }}\n"
+
+
+class Script:
+    """A script for a case in a mode; what it must find. `guard`: the value of a dynamic predicate, None = no predicate."""
+
+    def __init__(self, case, mode, operands, guard=None):
         op, self.mode = case.op, mode
         self.watched = {}  # variable -> index of the argument of f, or -1 for f's result
         bounds, declared, body = [], "report var n: i32;\n", " n++;"
@@ -309,13 +335,17 @@ class Script:
                 declared += f"report var {word}_{k}: {kind};\n"
                 body += f" {word}_{k} = {name};"
                 self.watched[f"{word}_{k}"] = name
+        if mode == "alt" and op.modes == "BLOCK":
+            body = " drop_args();" + body
         self.leaves = case.leaves if mode == "alt" else []
         # What has no type in the language cannot be left by an alt body.
         self.refused = mode == "alt" and None in case.leaves
         if self.leaves and not self.refused:
             body += f" return {CONSTANT[case.leaves[0]]}{self.cast(case)};"
         rule = f"wasm:opcode:{op.name}{'(' + ', '.join(bounds) + ')' if bounds else ''}:{mode}"
-        self.text = f"{declared}{rule} {{{body} }}\n"
+        predicate = "" if guard is None else " / on /"
+        declared += "" if guard is None else f"var on: bool = {'true' if guard else 'false'};\n"
+        self.text = f"{declared}{rule}{predicate} {{{body} }}\n"
 
     @staticmethod
     def cast(case):
