@@ -1,12 +1,14 @@
 /*
- * cache.c - a library for tests: a set-associative data cache, all of it in static memory. Imports
- * nothing.
+ * cache.c - a library for scripts: a set-associative data cache of 32 KiB that replaces what was not
+ * used for the longest time. For ../scripts/cache.whamm.
+ *
+ *     clang --target=wasm32 -O2 -nostdlib -Wl,--no-entry -o cache.wasm cache.c
  */
 #include <stdint.h>
 
 #define EXPORT(name) __attribute__((export_name(name)))
 
-enum { LINE = 64, SETS = 16, WAYS = 2 };
+enum { LINE = 64, SETS = 64, WAYS = 8 };
 
 typedef struct Way {
     uint32_t line; /* its number plus one; 0 = empty */
