@@ -1,6 +1,6 @@
 /*
- * tests/fuzz/fuzz_script.c - libFuzzer target: parses and checks a script, renders the tree and all messages; checks it
- * again with the events and names that there are.
+ * tests/fuzz/fuzz_script.c - libFuzzer target: parses and checks a script, renders the tree and all
+ * messages; checks it again with the events and names that there are.
  */
 #include "tests/unit/fake_scope.h"
 #include "whammc/whammc.h"
