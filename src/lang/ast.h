@@ -172,6 +172,7 @@ typedef struct Bound {
     bool literal;     /* integer constant that takes the type its context wants, like an int literal
                          (data_size, category_id, bytecode); `type` is what it has without a context */
     bool boundable;   /* typed, but a type bound may state another type */
+    bool yields;      /* a variable of the script may have this name, and hides it */
     const Type *type; /* NULL = open: needs a type bound in the rule */
 } Bound;
 

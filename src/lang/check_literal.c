@@ -133,6 +133,35 @@ static void range_hint(Check *c, Diag *g, const Type *t) {
     }
 }
 
+/* 0x… and 0b… say bits: of any number that is as wide. */
+static bool is_pattern(const Expr *e, const Type *t) {
+    bool prefixed = e->text.len > 2 && e->text.ptr[0] == '0' && e->text.ptr[1] > '9';
+    return prefixed && (type_bits(t) == 64 || e->integer >> type_bits(t) == 0);
+}
+
+/* The number of type t with these bits, extended to 64. */
+static uint64_t wrap(uint64_t value, const Type *t) {
+    uint32_t shift = 64 - type_bits(t);
+    return type_is_signed(t) ? (uint64_t)((int64_t)(value << shift) >> shift)
+                             : value << shift >> shift;
+}
+
+/* A number that its type does not have. A negative one of a type without sign counts from the end,
+ * as in C: scripts write -1 for the highest. */
+static bool check_range(Check *c, Expr *e, const Type *t) {
+    if (is_pattern(e, t))
+        return true;
+    if (e->negative && e->integer <= (uint64_t)1 << (type_bits(t) - 1)) {
+        diag(c->diags, DIAG_LITERAL_SIGN, e->span, "%.*s is %llu here: %s has no sign",
+             STR_ARG(e->text), (unsigned long long)wrap(0 - e->integer, t), t->text);
+        return true;
+    }
+    Diag *g = check_error(c, DIAG_LITERAL_RANGE, e->span, "%.*s is out of range for %s",
+                          STR_ARG(e->text), t->text);
+    range_hint(c, g, t);
+    return false;
+}
+
 const Type *check_int(Check *c, Expr *e, const Type *want) {
     e->is_static = true;
     if (e->too_big) {
@@ -149,14 +178,9 @@ const Type *check_int(Check *c, Expr *e, const Type *want) {
         return want;
     }
     const Type *t = want && type_is_integer(want) ? want : natural_int(e);
-    if (!fits(e, t)) {
-        Diag *g = check_error(c, DIAG_LITERAL_RANGE, e->span, "%.*s is out of range for %s",
-                              STR_ARG(e->text), t->text);
-        range_hint(c, g, t);
+    if (!fits(e, t) && !check_range(c, e, t))
         return &type_error;
-    }
-    if (e->negative)
-        e->integer = 0 - e->integer;
+    e->integer = wrap(e->negative ? 0 - e->integer : e->integer, t);
     return t;
 }
 

@@ -196,7 +196,7 @@ static bool may_declare(Check *c, Str name, Span span) {
     } else if (check_uses(c, name)) {
         check_error(c, DIAG_RESERVED_NAME, span,
                     "'%.*s' cannot be declared: it is the name of a library", STR_ARG(name));
-    } else if (c->place != PLACE_FN && check_bound_name(c, name, &bound)) {
+    } else if (c->place != PLACE_FN && check_bound_name(c, name, &bound) && !bound.yields) {
         check_error(c, DIAG_RESERVED_NAME, span,
                     "'%.*s' cannot be declared: it is a bound name in %s", STR_ARG(name),
                     describe(c));
@@ -362,9 +362,10 @@ static void check_early_use(Check *c, const Expr *e, const Var *v, bool is_stati
     const char *kind = v ? "variable of one execution" : "value of one execution";
     if (c->init_of && c->init_of->storage != STORAGE_LOCAL && c->place == PLACE_PROBE) {
         bool shared = c->init_of->storage == STORAGE_SHARED;
-        if (v ? v->storage == STORAGE_SCRIPT : is_static && !shared)
+        if (v ? v->storage == STORAGE_SCRIPT || (v->storage == STORAGE_UNSHARED && !shared)
+              : is_static && !shared)
             return;
-        if (v)
+        if (v && v->storage != STORAGE_LOCAL)
             kind = "variable of the probe";
         else if (is_static)
             kind = "constant of one site";
@@ -373,7 +374,7 @@ static void check_early_use(Check *c, const Expr *e, const Var *v, bool is_stati
                               STR_ARG(e->name), kind, STR_ARG(c->init_of->name),
                               shared ? "for all sites" : "when the program starts");
         diag_hint(c->diags, g, "it can use %sscript variables and literals",
-                  shared ? "" : "static names, ");
+                  shared ? "" : "static names, unshared and ");
     } else if (c->early) {
         bool kept = v && (v->storage == STORAGE_SCRIPT || v->storage == STORAGE_UNSHARED);
         if (is_static || (kept && c->early->annotation != ANN_STATIC))
@@ -398,7 +399,7 @@ static const Type *resolve_var(Check *c, Expr *e, Var *v) {
         return &type_error;
     }
     if (c->place == PLACE_PROBE && v->storage == STORAGE_SCRIPT &&
-        check_bound_name(c, e->name, &bound)) {
+        check_bound_name(c, e->name, &bound) && !bound.yields) {
         Diag *g = check_error(c, DIAG_DUPLICATE_NAME, e->name_span,
                               "'%.*s' is a script variable and also a bound name in %s",
                               STR_ARG(e->name), describe(c));

@@ -255,6 +255,8 @@ bool event_name_lookup(Event e, Str name, Bound *out) {
             return false;
     }
     *out = (Bound){.id = (int)id, .n = n, .is_static = names[id].life == STATIC};
+    /* Scripts from before these names existed have variables called so. */
+    out->yields = id == NAME_TAKEN || id == NAME_TRAP;
     if (names[id].type <= TYPE_FUNCREF)
         out->type = &type_scalar[names[id].type];
     if (id == NAME_LOCAL) {

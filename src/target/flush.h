@@ -32,6 +32,7 @@ typedef struct Flush {
     bool guard_grow;    /* memory.grow of memory 0 must be limited to its old maximum */
     uint64_t old_max;   /* that maximum, in pages */
     uint32_t memory;    /* handle of the runtime's memory */
+    uint32_t shown;     /* handle of the memory that WASI sees, if it is merged for WASI */
     uint32_t stack_pointer, base; /* handles of globals; base: start of the grown part */
     uint32_t report;              /* handle of whammc_report */
     uint32_t image_data;          /* handle of the passive segment (grown) */

@@ -8,13 +8,13 @@
 #include "report/runtime.h"
 #include "../../stdlib/runtime/values.h" /* VALUES_STACK */
 
-/* app.copy_in (into the runtime's memory) and app.copy_out: memory.copy between the two memories.
- */
+/* app.copy_in (into the runtime's memory) and app.copy_out: memory.copy between that and the memory
+ * that WASI sees. */
 static uint32_t add_copy(Flush *f, bool in) {
     Buf code = {0};
     WasmType params[] = {WASM_I32, WASM_I32, WASM_I32};
     uint32_t type = wasm_add_func_type(f->m, params, 3, NULL, 0);
-    bool wide = f->m->memories.at[0].limits.is64;
+    bool wide = f->m->memories.at[f->shown].limits.is64;
     buf_u8(&code, 0);
     for (uint32_t i = 0; i < 3; i++) {
         wasm_put_op(&code, WASM_OP_LOCAL_GET);
@@ -23,8 +23,8 @@ static uint32_t add_copy(Flush *f, bool in) {
             wasm_put_op(&code, WASM_OP_I64_EXTEND_I32_U);
     }
     wasm_put_op(&code, WASM_OP_MEMORY_COPY);
-    buf_uleb(&code, in ? f->memory : 0);
-    buf_uleb(&code, in ? 0 : f->memory);
+    buf_uleb(&code, in ? f->memory : f->shown);
+    buf_uleb(&code, in ? f->shown : f->memory);
     wasm_put_op(&code, WASM_OP_END);
     return wasm_add_func(f->m, type, text(in ? "whammc.copy_in" : "whammc.copy_out"), &code, false);
 }
@@ -56,7 +56,7 @@ static RuntimeHost runtime_for(const Flush *f) {
     switch (f->host) {
     case HOST_JS: return RUNTIME_JS;
     case HOST_WASI:
-        if (f->own && f->memory != 0)
+        if (f->memory != f->shown)
             return file ? RUNTIME_BORROW_FILE : RUNTIME_BORROW;
         return file ? RUNTIME_WASI_FILE : RUNTIME_WASI;
     default: return RUNTIME_NONE;
@@ -114,20 +114,24 @@ static void merge_runtime(Flush *f, const WasmModule *from, const bool *used, bo
     vec_free(&roots.funcs);
 }
 
-/* What the host sees of the runtime's memory. */
+/* What the host sees of the runtime's memory. WASI looks at the export 'memory'; a program that has
+ * none needs WASI for nothing that reads memory, so it can be ours. */
 static bool show_memory(Flush *f) {
-    if (f->host != HOST_WASI) {
-        wasm_add_export(f->m, text("whammc:memory"), WASM_SPACE_MEMORY, f->memory);
-        return true;
-    }
-    if (wasm_find_export(f->m, WASM_SPACE_MEMORY, text("memory")))
-        return true;
-    if (f->m->memories.len > 1 || !f->own) {
+    bool wasi = f->host == HOST_WASI;
+    f->shown = f->memory;
+    for (uint32_t i = 0; wasi && i < f->m->exports.len; i++) {
+        const WasmExport *e = &f->m->exports.at[i];
+        if (!str_is(e->name, "memory"))
+            continue;
+        f->shown = e->handle;
+        if (e->space == WASM_SPACE_MEMORY)
+            return true;
         diag(f->diags, DIAG_CANNOT_HOST, (Span){f->file, 0, 0},
-             "a WASI host needs the program's memory exported as 'memory'");
+             "WASI looks at the exported 'memory', but the program exports a %s under that name",
+             wasm_space_name((WasmSpace)e->space));
         return false;
     }
-    wasm_add_export(f->m, text("memory"), WASM_SPACE_MEMORY, f->memory);
+    wasm_add_export(f->m, text(wasi ? "memory" : "whammc:memory"), WASM_SPACE_MEMORY, f->memory);
     return true;
 }
 
