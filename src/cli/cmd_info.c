@@ -54,8 +54,13 @@ static void names_table(const whammc_event *e, Buf *out) {
 static void functions_table(const whammc_event *e, Buf *out) {
     if (!e->nfunctions)
         buf_str(out, STR("  (binds no functions)\n"));
+    int width = 0;
+    for (size_t i = 0; i < e->nfunctions; i++) {
+        int w = (int)strlen(e->functions[i].text);
+        width = w > width ? w : width;
+    }
     for (size_t i = 0; i < e->nfunctions; i++)
-        buf_printf(out, "  %-21s  %s\n", e->functions[i].text, e->functions[i].doc);
+        buf_printf(out, "  %-*s  %s\n", width, e->functions[i].text, e->functions[i].doc);
 }
 
 static void add_event(void *ctx, const whammc_event *e) {

@@ -25,7 +25,7 @@ BinaryenType gen_type(const Type *t) {
 
 /* ---- holes ---- */
 
-static const char hole_letters[] = "karlvmtpehfwnxzcbgsiuoyqjd0"; /* in the order of HoleKind */
+static const char hole_letters[] = "karlvmtpehfwnxzcbgsiuoyqjd01"; /* in the order of HoleKind */
 _Static_assert(sizeof hole_letters == HOLE_KINDS + 1, "a letter for each kind of hole");
 
 static char type_letter(BinaryenType type) {
@@ -390,6 +390,23 @@ static Ref gen_library_call(Body *b, const Expr *e) {
     return call;
 }
 
+/* A built-in function on memories: those that are known at the site are no arguments. */
+static Ref gen_memory_call(Body *b, const Expr *e) {
+    const MemoryCall *call = &b->plan->memory_calls.at[e->slot - 1];
+    BinaryenType params[HELPER_MAX_PARAMS];
+    Refs args = {0};
+    if (call->fn == FN_MEMID)
+        return hole_get(b, HOLE_MEMORY, e->slot - 1, BinaryenTypeInt32());
+    for (uint32_t i = 0; i < e->nargs; i++)
+        if (call->by_number || !function_takes_memory(call->fn, i))
+            gen_leaves(b, e->args[i], &args);
+    for (uint32_t i = 0; i < args.len; i++)
+        params[i] = BinaryenTypeInt32(); /* at most five */
+    Ref r = hole_call(b, HOLE_MEMORY, e->slot - 1, &args, params, gen_result(e->type));
+    vec_free(&args);
+    return r;
+}
+
 /* The only leaf of an expression whose leaves come as a list. */
 static Ref only_leaf(Body *b, const Expr *e) {
     Refs list = {0};
@@ -420,7 +437,11 @@ Ref gen_expr(Body *b, const Expr *e) {
     case EXPR_COND:
         return BinaryenIf(b->module, gen_expr(b, e->args[0]), gen_expr(b, e->args[1]),
                           gen_expr(b, e->args[2]));
-    case EXPR_CALL: return e->is_bound ? gen_bound_call(b, e) : gen_fn_call(b, e);
+    case EXPR_CALL:
+        if (!e->is_bound)
+            return gen_fn_call(b, e);
+        return function_is_everywhere((FnId)e->bound.id) ? gen_memory_call(b, e)
+                                                         : gen_bound_call(b, e);
     case EXPR_METHOD:
         if (e->method)
             return gen_method(b, e);

@@ -39,6 +39,7 @@ typedef enum HoleKind {
     HOLE_RESOLVE,   /* index of a table's entry -> that of the function in it */
     HOLE_DEPTH,     /* index of a br_table's target -> its label depth */
     HOLE_DUP,       /* do the instruction again, dup_at n of the variant, at the address given */
+    HOLE_MEMORY, /* call what call n of memories (Plan.memory_calls) stands for; memid: push it */
     HOLE_KINDS
 } HoleKind;
 

@@ -50,6 +50,18 @@ typedef enum FnId {
     FN_ALT_CALL_BY_NAME,
     FN_DUP_AT,          /* does the instruction again, elsewhere */
     FN_RESOLVE_FUNCREF, /* which function is in an entry of the instruction's table */
+    /* Everywhere (probe/builtin.h). */
+    FN_MEMID,
+    FN_ACTIVE_DATA_START,
+    FN_ACTIVE_DATA_LEN,
+    FN_PAGE_SIZE,
+    FN_MEM_SIZE,
+    FN_MEMCPY,
+    FN_READ_STR,
+    FN_WRITE_STR,
+    FN_STRCMP,
+    FN_STRCONTAINS,
+    FN_COUNT
 } FnId;
 
 /* One thing a rule can match: an event in one mode. */
@@ -108,7 +120,8 @@ bool event_name_lookup(Event e, Str name, Bound *out);
 void event_name_each(Event e, void (*add)(void *ctx, Str name, const Bound *bound), void *ctx);
 
 /* Looks a bound function up at event `e`: id = FnId, parameter types and their number, the result's
- * type (NULL = none). False if the event does not have it. */
+ * type (NULL = none). &type_unit stands for the name of a library; tuples are not interned. False
+ * if the event does not have it. */
 bool event_function_lookup(Event e, Str name, Bound *out, const Type *const **params,
                            uint32_t *nparams, const Type **result);
 
@@ -119,6 +132,12 @@ const char *function_doc(FnId id);
 /* Calls add() with every function that event e has; ids are FnId. */
 void event_function_each(Event e, void (*add)(void *ctx, FnId id), void *ctx);
 const char *function_name(FnId id);
+
+/* Whether a function is there in every event, at script scope and in functions. */
+bool function_is_everywhere(FnId id);
+
+/* Whether parameter n of a function is a memory. */
+bool function_takes_memory(FnId id, uint32_t n);
 
 /* The number of bytes an access of `op` touches (0 = not a memory access), which operand is its
  * address (from the top) and whether it writes. */

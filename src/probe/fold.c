@@ -4,6 +4,8 @@
  */
 #include "probe/fold.h"
 
+#include "probe/builtin.h"
+
 #include <math.h>
 
 WasmType type_wasm(const Type *t) {
@@ -213,6 +215,7 @@ bool site_value(const Site *s, const Bound *name, Value *out) {
     case NAME_OPIDX: *out = integer(kind, s->opidx); return true;
     case NAME_INSTR_COUNT: *out = integer(kind, s->instr_count); return true;
     case NAME_AT_FUNC_END: *out = truth(s->at_func_end); return true;
+    case NAME_APP_MEMID: *out = integer(kind, app_memory(s->m)); return true;
     default: break;
     }
     if (!i)
@@ -458,6 +461,7 @@ bool fold(const Expr *e, const Site *s, Value *out) {
         Value c;
         return fold(e->args[0], s, &c) && fold(e->args[c.bits ? 1 : 2], s, out);
     }
+    case EXPR_CALL: return e->is_static && builtin_value(e, s, out);
     case EXPR_METHOD:
         if (e->annotation != ANN_STATIC)
             return fold_method(e, s, out);

@@ -14,7 +14,8 @@ enum {
     MAP = TYPE_MAP,
     OPEN = TYPE_ERROR
 };
-typedef enum Where { ALWAYS, OPCODE, LISTED } Where;
+#define T(KIND) (&type_scalar[TYPE_##KIND])
+typedef enum Where { EVERYWHERE, ALWAYS, OPCODE, LISTED } Where;
 typedef enum Life { STATIC, DYNAMIC } Life;
 
 static const struct {
@@ -244,6 +245,10 @@ uint32_t op_access(WasmOp op, uint32_t *addr_arg, bool *writes) {
 bool event_name_lookup(Event e, Str name, Bound *out) {
     NameId id;
     uint32_t n = 0;
+    if (str_is(name, names[NAME_APP_MEMID].text)) {
+        *out = (Bound){.id = NAME_APP_MEMID, .type = T(U32), .is_static = true};
+        return true;
+    }
     if (e.kind == EVENT_BEGIN || e.kind == EVENT_END || e.kind == EVENT_REPORT)
         return false;
     if (!numbered(name, &id, &n)) {
@@ -318,29 +323,72 @@ void event_name_each(Event e, void (*add)(void *ctx, Str name, const Bound *boun
 
 /* ---- bound functions ---- */
 
+static const Type pair = {.kind = TYPE_TUPLE,
+                          .text = "(i32,i32)",
+                          .nfields = 2,
+                          .fields = (const Type *[]){T(I32), T(I32)},
+                          .depth = 1};
+
+#define NONE 0, NULL
+#define PARAMS(...)                                                                                \
+    sizeof((const Type *const[]){__VA_ARGS__}) / sizeof(Type *), (const Type *const[]) {           \
+        __VA_ARGS__                                                                                \
+    }
+#define MEMORY(n) (1u << (n))
+
+/* In the order of the documentation. `memories`: which parameters are memories. */
 static const struct {
     const char *name, *text, *doc;
     uint32_t nparams;
-    const Type *const *params, *result;
+    const Type *const *params;
+    const Type *result; /* NULL = none */
+    bool is_static;     /* where its arguments are */
+    uint32_t memories;
 } functions[] = {
     [FN_DROP_ARGS] = {"drop_args", "drop_args()", "drops the operands that are still on the stack",
-                      0, NULL, NULL},
-    [FN_ALT_CALL_BY_ID] =
-        {"alt_call_by_id", "alt_call_by_id(i32)",
-         "calls the function of this index with the operands, in place of the call", 1,
-         (const Type *const[]){&type_scalar[TYPE_I32]}, NULL},
-    [FN_ALT_CALL_BY_NAME] =
-        {"alt_call_by_name", "alt_call_by_name(str)",
-         "calls the function of this name with the operands, in place of the call", 1,
-         (const Type *const[]){&type_scalar[TYPE_STR]}, NULL},
+                      NONE},
+    [FN_ALT_CALL_BY_ID] = {"alt_call_by_id", "alt_call_by_id(i32)",
+                           "calls the function of this index with the operands, in place of the "
+                           "call",
+                           PARAMS(T(I32))},
+    [FN_ALT_CALL_BY_NAME] = {"alt_call_by_name", "alt_call_by_name(str)",
+                             "calls the function of this name with the operands, in place of the "
+                             "call",
+                             PARAMS(T(STR))},
     [FN_DUP_AT] = {"dup_at", "dup_at(u32, u32)",
                    "does the same again in this memory, from this address on; the memory is static",
-                   2, (const Type *const[]){&type_scalar[TYPE_U32], &type_scalar[TYPE_U32]}, NULL},
+                   PARAMS(T(U32), T(U32))},
     [FN_RESOLVE_FUNCREF] = {"resolve_funcref", "resolve_funcref(funcref, i32) -> i32",
-                            "index of the function in this entry of the table, -1 if unknown", 2,
-                            (const Type *const[]){&type_scalar[TYPE_FUNCREF],
-                                                  &type_scalar[TYPE_I32]},
-                            &type_scalar[TYPE_I32]},
+                            "index of the function in this entry of the table, -1 if unknown",
+                            PARAMS(T(FUNCREF), T(I32)), T(I32)},
+    [FN_MEMID] = {"memid", "memid(library) -> u32", "the number of a library's memory",
+                  PARAMS(&type_unit), T(U32)},
+    [FN_ACTIVE_DATA_START] = {"active_data_start", "active_data_start(memory) -> u32",
+                              "where the active data of a memory begins", PARAMS(T(U32)), T(U32),
+                              true, MEMORY(0)},
+    [FN_ACTIVE_DATA_LEN] = {"active_data_len", "active_data_len(memory) -> u32",
+                            "bytes from there to the end of the active data", PARAMS(T(U32)),
+                            T(U32), true, MEMORY(0)},
+    [FN_PAGE_SIZE] = {"page_size", "page_size(memory) -> u32", "bytes per page of a memory",
+                      PARAMS(T(U32)), T(U32), true, MEMORY(0)},
+    [FN_MEM_SIZE] = {"mem_size", "mem_size(memory) -> u32", "size of a memory in pages",
+                     PARAMS(T(U32)), T(U32), false, MEMORY(0)},
+    [FN_MEMCPY] = {"memcpy", "memcpy(from_memory, from, to_memory, to, len)",
+                   "copies bytes, if all of them are there",
+                   PARAMS(T(U32), T(U32), T(U32), T(U32), T(U32)), NULL, false,
+                   MEMORY(0) | MEMORY(2)},
+    [FN_READ_STR] = {"read_str", "read_str(memory, i32, u32) -> str",
+                     "the bytes at an address, up to the end of the memory",
+                     PARAMS(T(U32), T(I32), T(U32)), T(STR), false, MEMORY(0)},
+    [FN_WRITE_STR] = {"write_str", "write_str(memory, i32, str)",
+                      "copies a string to an address, if there is room",
+                      PARAMS(T(U32), T(I32), T(STR)), NULL, false, MEMORY(0)},
+    [FN_STRCMP] = {"strcmp", "strcmp((i32, i32), str) -> bool",
+                   "bytes of memory 0 (address, length) are those of a string",
+                   PARAMS(&pair, T(STR)), T(BOOL)},
+    [FN_STRCONTAINS] = {"strcontains", "strcontains((i32, i32), str) -> bool",
+                        "bytes of memory 0 (address, length) contain those of a string",
+                        PARAMS(&pair, T(STR)), T(BOOL)},
 };
 
 const char *function_name(FnId id) {
@@ -355,7 +403,17 @@ const char *function_doc(FnId id) {
     return functions[id].doc;
 }
 
+bool function_is_everywhere(FnId id) {
+    return id >= FN_MEMID && id <= FN_STRCONTAINS;
+}
+
+bool function_takes_memory(FnId id, uint32_t n) {
+    return functions[id].memories >> n & 1;
+}
+
 static bool has_function(Event e, FnId id) {
+    if (function_is_everywhere(id))
+        return true;
     if (e.kind != EVENT_OPCODE)
         return false;
     bool alt = e.mode == MODE_ALT || e.mode == MODE_BLOCK_ALT;
@@ -371,7 +429,7 @@ bool event_function_lookup(Event e, Str name, Bound *out, const Type *const **pa
     for (uint32_t id = 0; id < sizeof functions / sizeof *functions; id++) {
         if (!str_is(name, functions[id].name) || !has_function(e, (FnId)id))
             continue;
-        *out = (Bound){.id = (int)id};
+        *out = (Bound){.id = (int)id, .is_static = functions[id].is_static};
         *params = functions[id].params;
         *nparams = functions[id].nparams;
         *result = functions[id].result;

@@ -73,7 +73,6 @@ static void event_key(Event e, const NameSet *names, Buf *key) {
 
 typedef struct ScopeCtx {
     Event event;
-    bool script_scope;
     Plan *plan;
     uint32_t script;
     Diags *diags;
@@ -81,14 +80,26 @@ typedef struct ScopeCtx {
 
 static bool scope_name(void *ctx, Str name, Bound *out) {
     ScopeCtx *c = ctx;
-    return !c->script_scope && event_name_lookup(c->event, name, out);
+    return event_name_lookup(c->event, name, out);
+}
+
+/* Parameters with tuples as the script's types are. */
+static const Type *const *interned(Script *s, const Type *const *params, uint32_t n) {
+    const Type **own = arena_array(&s->arena, const Type *, n + 1);
+    for (uint32_t i = 0; i < n; i++)
+        own[i] = params[i]->kind == TYPE_TUPLE
+                     ? type_tuple(s, params[i]->fields, params[i]->nfields)
+                     : params[i];
+    return own;
 }
 
 static bool scope_function(void *ctx, Str name, Bound *out, const Type *const **params,
                            uint32_t *nparams, const Type **result) {
     ScopeCtx *c = ctx;
-    *result = NULL;
-    return !c->script_scope && event_function_lookup(c->event, name, out, params, nparams, result);
+    if (!event_function_lookup(c->event, name, out, params, nparams, result))
+        return false;
+    *params = interned(c->plan->scripts.at[c->script], *params, *nparams);
+    return true;
 }
 
 typedef struct SuggestCtx {
@@ -111,9 +122,9 @@ static void scope_suggest(void *ctx, bool functions, void (*add)(void *add_ctx, 
                           void *add_ctx) {
     ScopeCtx *c = ctx;
     SuggestCtx s = {add, add_ctx};
-    if (functions && !c->script_scope)
+    if (functions)
         event_function_each(c->event, suggest_function, &s);
-    else if (!c->script_scope)
+    else
         event_name_each(c->event, suggest_one, &s);
 }
 
@@ -167,7 +178,7 @@ static void unsupported(Cut *c, Span span, const char *what) {
 
 /* The value may differ from site to site. */
 static bool has_names(const Expr *e) {
-    if (e->is_bound && (e->kind == EXPR_NAME || e->kind == EXPR_INDEX))
+    if (e->is_bound && (e->kind == EXPR_NAME || e->kind == EXPR_INDEX || e->kind == EXPR_CALL))
         return true;
     if (e->kind == EXPR_METHOD && e->annotation == ANN_STATIC)
         return true;
@@ -256,7 +267,7 @@ static void use_name(Cut *c, const Expr *e, bool assigned) {
 static bool may_lack(const Expr *e) {
     if (e->kind == EXPR_NAME)
         return e->is_bound && e->bound.id == NAME_IMM;
-    if (e->kind == EXPR_BINARY && (e->op == OP_DIV || e->op == OP_REM))
+    if (e->kind == EXPR_CALL || (e->kind == EXPR_BINARY && (e->op == OP_DIV || e->op == OP_REM)))
         return true;
     if (e->kind == EXPR_CAST && type_is_float(e->args[0]->type) && !type_is_float(e->cast))
         return true;
@@ -317,17 +328,46 @@ static bool cut_text(Cut *c, Expr *e) {
     return true;
 }
 
+/* A call of a built-in function that is not decided when the program is instrumented. Memories that
+ * are known then are no arguments of the code. */
+static void cut_builtin(Cut *c, Expr *e) {
+    Plan *plan = c->plan;
+    MemoryCall call = {.fn = (FnId)e->bound.id, .call = e};
+    if (!builtin_fits(plan->libraries, e, c->diags)) {
+        c->ok = false;
+        return;
+    }
+    uint64_t value;
+    if (builtin_library_value(plan->libraries, e, &value)) {
+        e->kind = EXPR_INT;
+        e->integer = value;
+        return;
+    }
+    for (uint32_t i = 0; i < e->nargs; i++)
+        call.by_number |= function_takes_memory(call.fn, i) && !builtin_names_memory(e->args[i]);
+    for (uint32_t i = 0; i < e->nargs && call.fn != FN_MEMID; i++)
+        if (call.by_number || !function_takes_memory(call.fn, i))
+            cut_expr(c, &e->args[i]);
+    plan->uses_values |= builtin_uses_runtime(plan->libraries, e);
+    vec_push(&c->v->memory_calls, plan->memory_calls.len);
+    vec_push(&plan->memory_calls, call);
+    e->slot = plan->memory_calls.len;
+}
+
 static void cut_expr(Cut *c, Expr **slot) {
     Expr *e = *slot;
     switch (e->kind) {
     case EXPR_CALL:
-        if (e->fn)
+        if (e->fn || e->is_static)
             break;
         if (e->is_bound && e->bound.id == FN_RESOLVE_FUNCREF) {
             use_entry(c);
             break;
         }
-        unsupported(c, e->span, "this call in this place");
+        if (e->is_bound && function_is_everywhere((FnId)e->bound.id))
+            cut_builtin(c, e);
+        else
+            unsupported(c, e->span, "this call in this place");
         return;
     case EXPR_METHOD:
         if (e->annotation == ANN_STATIC && e->type->kind == TYPE_TUPLE) {
@@ -422,6 +462,9 @@ static void cut_decl(Cut *c, Var *v) {
             c->v->starts_dynamic = true;
         else
             c->plan->probes.at[c->v->source].shared_from = c->v;
+    } else if (may_lack(v->init)) { /* sites without a value do not match */
+        vec_push(&c->v->consts, v->init);
+        c->v->may_lack_consts = true;
     }
 }
 
@@ -460,7 +503,8 @@ static void cut_stmt(Cut *c, Stmt *s) {
         if (s->value->kind == EXPR_CALL && s->value->is_bound && s->value->bound.id == FN_DUP_AT)
             cut_dup(c, s->value);
         else if (s->value->kind != EXPR_CALL || !s->value->is_bound || c->depth > 1 ||
-                 s->value->bound.id == FN_RESOLVE_FUNCREF)
+                 s->value->bound.id == FN_RESOLVE_FUNCREF ||
+                 function_is_everywhere((FnId)s->value->bound.id))
             cut_expr(c, &s->value);
         else if (s->value->bound.id != FN_DROP_ARGS)
             cut_alt_call(c, s->value);
@@ -578,8 +622,7 @@ static bool make_variant(Plan *plan, Variant *v, const char *all, Diags *diags) 
     Event e = v->event;
     Buf text = {0};
     event_text(&text, e, false);
-    bool once = e.kind == EVENT_REPORT || e.kind == EVENT_BEGIN || e.kind == EVENT_END;
-    ScopeCtx ctx = {e, once, plan, v->script, diags};
+    ScopeCtx ctx = {e, plan, v->script, diags};
     Scope scope = {.ctx = &ctx,
                    .name = scope_name,
                    .function = scope_function,
@@ -739,7 +782,8 @@ static bool has_exit(const Block *b) {
 
 static bool plan_script(Plan *plan, uint32_t index, Diags *diags) {
     Script *s = plan->scripts.at[index];
-    ScopeCtx ctx = {.script_scope = true, .plan = plan, .script = index, .diags = diags};
+    /* has no names of a place either */
+    ScopeCtx ctx = {{.kind = EVENT_BEGIN}, plan, index, diags};
     Scope scope = {.ctx = &ctx,
                    .name = scope_name,
                    .function = scope_function,
@@ -791,6 +835,7 @@ static void free_variant(Variant *v) {
     vec_free(&v->alt_calls);
     vec_free(&v->dups);
     vec_free(&v->statics);
+    vec_free(&v->memory_calls);
     map_free(&v->shapes);
 }
 
@@ -808,6 +853,7 @@ void plan_free(Plan *plan) {
     vec_free(&plan->vars);
     vec_free(&plan->fns);
     vec_free(&plan->library_fns);
+    vec_free(&plan->memory_calls);
     vec_free(&plan->shapes);
     vec_free(&plan->texts);
     map_free(&plan->text_ids);
@@ -869,13 +915,21 @@ static Shape *make_shape(Plan *plan, Variant *v, uint64_t atoms) {
     return s;
 }
 
+/* An expression has no value at a site: nothing happens there. A call that asks for a memory should
+ * have one. */
+static Shape *lacks(Plan *plan, const Expr *e, const Site *s) {
+    if (!plan->lack.call && !builtin_lacks(e, s, &plan->lack))
+        plan->lack.call = NULL;
+    return NULL;
+}
+
 Shape *plan_shape(Plan *plan, Variant *v, const Site *s) {
     if (v->impossible || (v->statics.len && !statics_site(plan, v, s)))
         return NULL;
     for (uint32_t i = 0; v->may_lack_consts && i < v->consts.len; i++) {
         Value value;
         if (!fold(v->consts.at[i], s, &value))
-            return NULL;
+            return lacks(plan, v->consts.at[i], s);
     }
     if (!v->atoms.len && !v->only)
         v->only = make_shape(plan, v, 0);
@@ -885,7 +939,7 @@ Shape *plan_shape(Plan *plan, Variant *v, const Site *s) {
     for (uint32_t i = 0; i < v->atoms.len; i++) {
         Value value;
         if (!fold(v->atoms.at[i], s, &value))
-            return NULL;
+            return lacks(plan, v->atoms.at[i], s);
         atoms |= (value.bits & 1) << i;
     }
     Str key = {(char *)&atoms, sizeof atoms};

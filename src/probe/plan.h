@@ -16,6 +16,7 @@
 #ifndef WHAMMC_PROBE_PLAN_H
 #define WHAMMC_PROBE_PLAN_H
 
+#include "probe/builtin.h"
 #include "probe/fold.h"
 #include "probe/library.h"
 #include "wasm/valid.h"
@@ -74,6 +75,7 @@ typedef struct Variant {
     Vec(Expr *) consts;
     Operands args, results, locals;
     Vec(AltCall) alt_calls;
+    Vec(uint32_t) memory_calls; /* indices into Plan.memory_calls */
     Vec(DupAt) dups;
     bool look_at_types;  /* some operand is not fixed */
     bool starts_dynamic; /* something runs at start-up for each site: an unshared variable's initial
@@ -146,7 +148,9 @@ typedef struct Plan {
     Vec(Action) actions;
     Vec(PlanVar) vars;
     Vec(PlanFn) fns;
-    Vec(LibraryFn) library_fns; /* Bound.id of a call is the index */
+    Vec(LibraryFn) library_fns;   /* Bound.id of a call is the index */
+    Vec(MemoryCall) memory_calls; /* Expr.slot - 1 of a call is the index */
+    Lack lack; /* the first static call that had no value at a site, where its probe may match */
     Vec(Shape *) shapes;
     bool has_exits; /* there is an '@exit' call in some script */
     void *

@@ -495,6 +495,7 @@ static void fill_functions(Flush *f, Splicer *s) {
 bool flush_add(Flush *f, const Template *const *init, const OnceShapes *once) {
     Splicer s;
     splicer_init(&s, f->m, f->plan, f->store, f->helpers, f->fns);
+    s.memories = f->memories;
     fill_functions(f, &s);
     bool ok = add_start(f, &s, init, once);
     if (ok && f->flushes)

@@ -20,6 +20,7 @@ typedef struct Flush {
     const RewriteOptions *options;
     Matcher *matcher; /* of the rewriter */
     const Shadow *shadow;
+    const MemoryOps *memories;
     uint32_t *helpers;   /* handles by Helper */
     const uint32_t *fns; /* handles of script functions, by index into Plan.fns */
     Diags *diags;

@@ -33,6 +33,7 @@ typedef struct Rewrite {
     Flush flush;
     Shadow shadow;
     Targets targets;
+    MemoryOps memories;
     uint32_t helpers[HELPER_COUNT];
     uint32_t *fns; /* handles of the script's functions */
     Matcher matcher;
@@ -118,6 +119,7 @@ static void count_site(void *ctx, const Site *site, const SiteTypes *types, cons
         check_dups(r, site, matches[i].action->variant);
         if (matches[i].action->variant->asks_targets)
             targets_note(&r->targets, site->instr);
+        memory_note(&r->memories, site, matches[i].action->variant, r->diags);
         if (matches[i].action->event.mode == MODE_AT_TARGET)
             r->touched[site->func] |= TOUCHED_END; /* the target may be the function's end */
         if (matches[i].action->variant->guarded_alt && types->known)
@@ -136,11 +138,29 @@ static bool walk_failed(const Matcher *w, uint32_t func, DiagFileId file, Diags 
     return false;
 }
 
+/* What asks for memories without a site. */
+static void note_scopes(Rewrite *r) {
+    Plan *plan = r->plan;
+    Site nowhere = {.m = &r->m};
+    Value value;
+    for (uint32_t i = 0; i < plan->scopes.len; i++) {
+        const Variant *v = plan->scopes.at[i];
+        memory_note(&r->memories, &nowhere, v, r->diags);
+        for (uint32_t k = 0; k < v->consts.len && !plan->lack.call; k++)
+            if (!fold(v->consts.at[k], &nowhere, &value))
+                builtin_lacks(v->consts.at[k], &nowhere, &plan->lack);
+    }
+    for (uint32_t i = 0; i < plan->probes.len; i++)
+        if (plan->probes.at[i].shared_from)
+            memory_note(&r->memories, &nowhere, plan->probes.at[i].shared_from, r->diags);
+}
+
 static bool find_sites(Rewrite *r) {
     for (uint32_t f = 0; f < r->m.funcs.len; f++)
         if (r->m.funcs.at[f].import < 0 && !match_func(&r->matcher, f))
             return walk_failed(&r->matcher, f, r->file, r->diags);
     store_close(&r->store, &r->m);
+    note_scopes(r);
     return true;
 }
 
@@ -154,6 +174,7 @@ static ShapeList once_shapes(Rewrite *r, EventKind kind) {
         const Shape *s = plan_shape(r->plan, a->variant, &nowhere);
         if (s) {
             shapes.at[shapes.len++] = s;
+            memory_note(&r->memories, &nowhere, a->variant, r->diags);
             a->sites++;
         }
     }
@@ -469,6 +490,13 @@ static void add_functions(Rewrite *r) {
     }
 }
 
+static void add_memory_functions(Rewrite *r) {
+    MemoryPlaces at = {.runtime = -1, .helpers = r->helpers};
+    if (r->flush.own)
+        at.runtime = r->flush.memory;
+    memory_add(&r->memories, &at);
+}
+
 static bool emit(Rewrite *r, Buf *out) {
     uint32_t errors = r->diags->errors;
     OnceShapes once = {once_shapes(r, EVENT_BEGIN), once_shapes(r, EVENT_END),
@@ -482,16 +510,21 @@ static bool emit(Rewrite *r, Buf *out) {
                        .diags = r->diags,
                        .file = r->file};
     r->flush.helpers = r->helpers;
+    r->flush.memories = &r->memories;
     r->flush.matcher = &r->matcher;
     r->flush.shadow = &r->shadow;
     bool used[HELPER_COUNT] = {false};
+    if (r->plan->lack.call)
+        builtin_report(&r->plan->lack, &r->m, r->diags);
     if (r->diags->errors > errors || !flush_plan(&r->flush) || !compile(r, init))
         return false;
     helpers_used(r->plan, init, used);
+    memory_helpers(&r->memories, r->options->link == LINK_IMPORT, used);
     if (!flush_link(&r->flush, used) ||
         (used[HELPER_FMOD] && !helpers_add_fmod(&r->m, &r->helpers[HELPER_FMOD], r->diags)) ||
         !libraries_link(&r->flush))
         return false;
+    add_memory_functions(r);
     add_functions(r);
     shadow_add(&r->shadow);
     targets_add(&r->targets, &r->m);
@@ -504,6 +537,7 @@ static bool emit(Rewrite *r, Buf *out) {
     splicer_init(&r->splicer, &r->m, r->plan, &r->store, r->helpers, r->fns);
     r->splicer.shadow = &r->shadow;
     r->splicer.targets = &r->targets;
+    r->splicer.memories = &r->memories;
     if (r->flush.guard_grow)
         r->splicer.grow = r->flush.grow;
     r->matcher.at = splice_at;
@@ -540,6 +574,7 @@ bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId fi
     uint32_t errors = diags->errors;
     bool ok = wasm_read(&r.m, bytes, size, file, diags) && !already_instrumented(&r);
     store_init(&r.store, plan);
+    memory_init(&r.memories, plan, &r.m);
     r.touched = mem_zalloc(r.m.funcs.len + 1u);
     r.added = mem_zalloc(sizeof *r.added * (r.m.funcs.len + 1u));
     r.seen_alt = mem_zalloc(plan->probes.len + 1u);
@@ -557,6 +592,7 @@ bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId fi
     store_free(&r.store);
     shadow_free(&r.shadow);
     targets_free(&r.targets);
+    memory_free(&r.memories);
     free(r.touched);
     free(r.added);
     free(r.seen_alt);
@@ -579,6 +615,10 @@ bool rewrite_list(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId file
     for (uint32_t f = 0; ok && f < m.funcs.len; f++)
         if (m.funcs.at[f].import < 0 && !match_func(&w, f))
             ok = walk_failed(&w, f, file, diags);
+    if (ok && plan->lack.call) {
+        builtin_report(&plan->lack, &m, diags);
+        ok = false;
+    }
     matcher_free(&w);
     wasm_module_free(&m);
     return ok;

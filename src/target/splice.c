@@ -415,6 +415,7 @@ static void put_hole(Splicer *s, const Hole *h, const Variant *v, const Site *si
     case HOLE_TEXT: store_push_text(s->store, s->m, h->n, s->out); break;
     case HOLE_GOT: put_local(s, h->access, leaf_local(s, &s->got, h->n, h->type)); break;
     case HOLE_GIVE: put_local(s, h->access, leaf_local(s, &s->gives, h->n, h->type)); break;
+    case HOLE_MEMORY: memory_put_call(s->memories, h->n, site, s->out); break;
     case HOLE_KINDS: break;
     }
 }

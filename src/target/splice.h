@@ -6,6 +6,7 @@
 #define WHAMMC_TARGET_SPLICE_H
 
 #include "gen/gen.h"
+#include "target/memory.h"
 #include "target/shadow.h"
 #include "target/store.h"
 #include "target/targets.h"
@@ -61,6 +62,7 @@ typedef struct Splicer {
     const uint32_t *fns;     /* handles by index into Plan.fns */
     const Shadow *shadow;
     const Targets *targets;
+    const MemoryOps *memories;
     uint32_t grow; /* handle of the function that stands for memory.grow of memory 0; UINT32_MAX =
                       none */
     LocalPool pool;

@@ -25,50 +25,14 @@ bool merge_is_base(const WasmImport *im, const char *name) {
     return im->space == WASM_SPACE_GLOBAL && str_is(im->module, "env") && str_is(im->name, name);
 }
 
-static bool const_global(const Merge *x, uint32_t index, uint64_t *v);
-
-static bool const_value(const Merge *x, WasmCode c, bool globals, uint64_t *v) {
-    uint64_t stack[8] = {0};
-    uint32_t n = 0;
-    WasmInstr i;
-    while (wasm_next(&c, &i) && i.op != WASM_OP_END) {
-        bool binary = i.op == WASM_OP_I32_ADD || i.op == WASM_OP_I64_ADD ||
-                      i.op == WASM_OP_I32_SUB || i.op == WASM_OP_I64_SUB ||
-                      i.op == WASM_OP_I32_MUL || i.op == WASM_OP_I64_MUL;
-        if (binary ? n < 2 : n == 8)
-            return false;
-        if (i.op == WASM_OP_I32_CONST || i.op == WASM_OP_I64_CONST) {
-            stack[n++] = i.c;
-        } else if (globals && i.op == WASM_OP_GLOBAL_GET) {
-            if (!const_global(x, i.a, &stack[n++]))
-                return false;
-        } else if (binary) {
-            uint64_t b = stack[--n], a = stack[n - 1];
-            bool add = i.op == WASM_OP_I32_ADD || i.op == WASM_OP_I64_ADD;
-            bool sub = i.op == WASM_OP_I32_SUB || i.op == WASM_OP_I64_SUB;
-            stack[n - 1] = add ? a + b : sub ? a - b : a * b;
-        } else {
-            return false;
-        }
-    }
-    *v = stack[0];
-    return !c.error && n == 1;
-}
-
-static bool const_global(const Merge *x, uint32_t index, uint64_t *v) {
-    const WasmModule *m = x->from;
-    if (index >= m->globals.len || m->globals.at[index].mutable)
-        return false;
-    const WasmGlobal *g = &m->globals.at[index];
-    if (g->import < 0)
-        return const_value(x, wasm_code(m->bytes + g->init, g->init_len, 0), false, v);
-    const WasmImport *im = &m->imports.at[g->import];
+static bool base_value(void *ctx, const WasmImport *im, uint64_t *v) {
+    const Merge *x = ctx;
     *v = merge_is_base(im, "__memory_base") ? x->g->memory_base : 0;
     return merge_is_base(im, "__memory_base") || merge_is_base(im, "__table_base");
 }
 
 bool merge_const(const Merge *x, uint32_t offset, uint32_t len, uint64_t *v) {
-    return const_value(x, wasm_code(x->from->bytes + offset, len, 0), true, v);
+    return wasm_const_value(x->from, offset, len, base_value, (void *)x, v);
 }
 
 /* ---- code ---- */

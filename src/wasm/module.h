@@ -272,6 +272,16 @@ const WasmExport *wasm_find_export(const WasmModule *m, WasmSpace space, Str nam
 /* The handle of the imported function module.name, or -1. */
 int64_t wasm_find_import(const WasmModule *m, Str module, Str name);
 
+/*
+ * The value of a constant expression of the input, a file range: integer constants, their sums,
+ * differences and products, and immutable globals (constant.c). Those that are imported are asked
+ * of `imported`, which may be NULL. i32 values have arbitrary upper bits. False if it is anything
+ * else.
+ */
+bool wasm_const_value(const WasmModule *m, uint32_t offset, uint32_t len,
+                      bool (*imported)(void *ctx, const WasmImport *import, uint64_t *v), void *ctx,
+                      uint64_t *v);
+
 /* ---- adding (wasm/add.c); all give the handle. Names and contents are copied. ---- */
 
 uint32_t wasm_add_func_type(WasmModule *m, const WasmType *params, uint32_t nparams,

@@ -147,6 +147,11 @@ void values_mem_free(uint32_t address) {
     give(address - 8, get32(address - 8));
 }
 
+VALUES_EXPORT(mem_pages)
+uint32_t values_mem_pages(void) {
+    return (uint32_t)(values_end() / PAGE);
+}
+
 /* ---- hashing ---- */
 
 INLINE uint64_t hash_step(uint64_t h, uint64_t word) {

@@ -125,6 +125,8 @@ void values_flush(void);
 /* Memory for scripts and libraries: an address in our memory, a multiple of 8; 0 = none left. */
 uint32_t values_mem_alloc(uint32_t n);
 void values_mem_free(uint32_t at);
+/* The size of our memory in pages. */
+uint32_t values_mem_pages(void);
 
 /* ---- clock: monotonic; 0 where the host has none (--host=none) ---- */
 
