@@ -1,6 +1,6 @@
 /*
- * cache.c - a library for scripts: a set-associative data cache of 32 KiB that replaces what was not
- * used for the longest time. For ../scripts/cache.whamm.
+ * cache.c - a library for scripts: a set-associative data cache of 32 KiB that replaces what was
+ * not used for the longest time. For ../scripts/cache.whamm.
  *
  *     clang --target=wasm32 -O2 -nostdlib -Wl,--no-entry -o cache.wasm cache.c
  */
