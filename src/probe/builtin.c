@@ -15,16 +15,16 @@ uint32_t app_memory(const WasmModule *m) {
     return imports < count(m) ? imports : 0;
 }
 
-int64_t library_memory(const Library *l) {
-    int64_t first = -1;
+const WasmExport *library_memory(const Library *l) {
+    const WasmExport *first = NULL;
     for (uint32_t i = 0; l->usable && i < l->module.exports.len; i++) {
         const WasmExport *e = &l->module.exports.at[i];
         if (e->space != WASM_SPACE_MEMORY)
             continue;
         if (str_is(e->name, "memory"))
-            return e->handle;
-        if (first < 0)
-            first = e->handle;
+            return e;
+        if (!first)
+            first = e;
     }
     return first;
 }
@@ -114,16 +114,19 @@ bool builtin_library_value(const Libraries *libraries, const Expr *call, uint64_
         return call->bound.id == FN_PAGE_SIZE;
     }
     const Library *l = libraries->list.at[r.n];
-    return memory_value((FnId)call->bound.id, &l->module, (uint32_t)library_memory(l), out);
+    return memory_value((FnId)call->bound.id, &l->module, library_memory(l)->handle, out);
 }
 
-/* memid(library): it has a memory. */
-static bool has_memory(const Libraries *libraries, const Expr *memid, Diags *diags) {
+/* memid(library): it has a memory. `runs`: which must be there when the program runs. */
+static bool has_memory(const Libraries *libraries, const Expr *memid, bool runs, Diags *diags) {
     MemoryRef r = builtin_memory(libraries, memid, NULL);
-    if (r.kind == MEMORY_RUNTIME ? str_is(memid->args[0]->name, "whamm_core")
-                                 : library_memory(libraries->list.at[r.n]) >= 0)
+    Library *l = r.kind == MEMORY_LIBRARY ? libraries->list.at[r.n] : NULL;
+    if (l ? library_memory(l) != NULL : str_is(memid->args[0]->name, "whamm_core")) {
+        if (l)
+            l->memory_runs |= runs;
         return true;
-    if (r.kind == MEMORY_RUNTIME || libraries->list.at[r.n]->usable)
+    }
+    if (!l || l->usable)
         diag(diags, DIAG_NO_MEMORY, memid->span, "the library '%.*s' exports no memory",
              STR_ARG(memid->args[0]->name));
     return false;
@@ -131,9 +134,10 @@ static bool has_memory(const Libraries *libraries, const Expr *memid, Diags *dia
 
 bool builtin_fits(const Libraries *libraries, const Expr *call, Diags *diags) {
     uint64_t v;
-    bool ok = !is_memid(call) || has_memory(libraries, call, diags);
+    bool runs = !asks_value(call);
+    bool ok = !is_memid(call) || has_memory(libraries, call, runs, diags);
     for (uint32_t i = 0; i < call->nargs; i++)
-        ok &= !is_memid(call->args[i]) || has_memory(libraries, call->args[i], diags);
+        ok &= !is_memid(call->args[i]) || has_memory(libraries, call->args[i], runs, diags);
     if (ok && asks_value(call) && is_memid(call->args[0]) &&
         !builtin_library_value(libraries, call, &v)) {
         diag(diags, DIAG_NO_MEMORY, call->span, "%s is not known of this memory",

@@ -35,9 +35,9 @@ typedef struct MemoryCall {
 /* The first memory that a program defines, else 0. */
 uint32_t app_memory(const WasmModule *m);
 
-/* The memory of a library that memid() means, an index there: the export "memory", else the first
- * that is exported; -1 = none. */
-int64_t library_memory(const Library *l);
+/* The memory of a library that memid() means: the export "memory", else the first that is exported;
+ * NULL = none. */
+const WasmExport *library_memory(const Library *l);
 
 /* active_data_start, active_data_len and page_size of a memory; false if there is no such memory,
  * or if the place of its data is not known or no u32. */
@@ -52,7 +52,8 @@ MemoryRef builtin_memory(const Libraries *libraries, const Expr *memory, const S
 /* Whether an argument that is a memory is known at each site. */
 bool builtin_names_memory(const Expr *memory);
 
-/* Whether what a call asks of the libraries that it names can be had; else reports it. */
+/* Whether what a call asks of the libraries that it names can be had; else reports it. Notes which
+ * memories of them must be there when the program runs. */
 bool builtin_fits(const Libraries *libraries, const Expr *call, Diags *diags);
 
 /* Whether a call needs the runtime's memory. */

@@ -15,7 +15,9 @@ typedef struct Library {
     Str import_as; /* the module that programs import it from (--link=import) */
     Span whole;    /* the module's file */
     WasmModule module;
-    bool usable; /* it was read and is valid */
+    bool usable;      /* it was read and is valid */
+    bool memory_runs; /* the program uses its memory */
+    uint32_t memory;  /* then the handle of that in the program; set by target/ */
 } Library;
 
 /* A zeroed one is empty. */

@@ -26,6 +26,13 @@ static void import_functions(Flush *f, Plan *plan) {
     }
 }
 
+static void import_memory(Flush *f, Library *lib) {
+    const WasmExport *e = library_memory(lib);
+    WasmLimits limits = lib->module.memories.at[e->handle].limits;
+    limits.has_max &= limits.shared; /* it may be larger at run time, and have any maximum */
+    lib->memory = wasm_add_import_memory(f->m, lib->import_as, e->name, limits);
+}
+
 /* ---- --link=merge ---- */
 
 static int64_t resolve(void *ctx, const WasmImport *import) {
@@ -58,6 +65,7 @@ static bool merge_library(Flush *f, Plan *plan, Library *lib) {
     WasmMerge g = {.to = f->m,
                    .from = &lib->module,
                    .whole = true,
+                   .keep_memories = lib->memory_runs,
                    .resolve = resolve,
                    .ctx = &bridge,
                    .prefix = str_of(prefix)};
@@ -65,9 +73,12 @@ static bool merge_library(Flush *f, Plan *plan, Library *lib) {
         if (plan->library_fns.at[i].library == lib && plan->library_fns.at[i].runs)
             vec_push(&roots, plan->library_fns.at[i].func);
     bridge_init(&bridge, &g, f->diags);
-    bool ok = !roots.len || wasm_merge(&g, roots.at, roots.len, f->diags);
-    if (ok && roots.len)
+    bool any = roots.len || lib->memory_runs;
+    bool ok = !any || wasm_merge(&g, roots.at, roots.len, f->diags);
+    if (ok && any)
         take_functions(f, plan, lib, &g, &bridge);
+    if (ok && lib->memory_runs)
+        lib->memory = g.handles[WASM_SPACE_MEMORY][library_memory(lib)->handle];
     bridge_free(&bridge);
     wasm_merge_free(&g);
     vec_free(&roots);
@@ -81,7 +92,12 @@ bool libraries_link(Flush *f) {
     bool ok = true;
     if (f->options->link == LINK_IMPORT)
         import_functions(f, plan);
-    for (uint32_t i = 0; i < plan->libraries->list.len && f->options->link != LINK_IMPORT; i++)
-        ok &= merge_library(f, plan, plan->libraries->list.at[i]);
+    for (uint32_t i = 0; i < plan->libraries->list.len; i++) {
+        Library *lib = plan->libraries->list.at[i];
+        if (f->options->link != LINK_IMPORT)
+            ok &= merge_library(f, plan, lib);
+        else if (lib->memory_runs)
+            import_memory(f, lib);
+    }
     return ok;
 }

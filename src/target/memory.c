@@ -145,7 +145,7 @@ static Place place(const MemoryOps *x, MemoryRef r) {
     if (r.kind == MEMORY_RUNTIME && x->at.runtime < 0)
         return (Place){.calls = true, .page_log2 = 16};
     uint32_t handle = r.kind == MEMORY_RUNTIME   ? (uint32_t)x->at.runtime
-                      : r.kind == MEMORY_LIBRARY ? x->at.libraries[r.n]
+                      : r.kind == MEMORY_LIBRARY ? x->plan->libraries->list.at[r.n]->memory
                                                  : r.n;
     const WasmLimits *limits = &x->m->memories.at[handle].limits;
     return (Place){false, handle, limits->is64, limits->page_log2};
@@ -549,7 +549,7 @@ static bool static_value(const MemoryOps *x, uint32_t fn, MemoryRef r, uint64_t 
     case MEMORY_PROGRAM: return memory_value((FnId)fn, x->m, r.n, v);
     case MEMORY_LIBRARY: {
         const Library *l = x->plan->libraries->list.at[r.n];
-        return memory_value((FnId)fn, &l->module, (uint32_t)library_memory(l), v);
+        return memory_value((FnId)fn, &l->module, library_memory(l)->handle, v);
     }
     default: *v = 65536; return fn == FN_PAGE_SIZE;
     }

@@ -20,11 +20,10 @@ typedef struct MemoryOp {
     uint32_t func;  /* handle; UINT32_MAX = none */
 } MemoryOp;
 
-/* Where memories are when everything is linked. */
+/* Where things are when everything is linked (and Library.memory). */
 typedef struct MemoryPlaces {
-    int64_t runtime;           /* handle of the runtime's memory; -1 = it is in another module */
-    const uint32_t *libraries; /* handles, by index into Plan.libraries */
-    const uint32_t *helpers;   /* handles, by Helper */
+    int64_t runtime;         /* handle of the runtime's memory; -1 = it is in another module */
+    const uint32_t *helpers; /* handles, by Helper */
 } MemoryPlaces;
 
 typedef struct MemoryOps {
