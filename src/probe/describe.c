@@ -3,6 +3,8 @@
  */
 #include "probe/describe.h"
 
+#include <string.h>
+
 void describe_type(const Type *t, Buf *out) {
     buf_u8(out, (uint8_t)t->kind);
     if (t->kind == TYPE_TUPLE)
@@ -15,11 +17,22 @@ void describe_type(const Type *t, Buf *out) {
     }
 }
 
+/* The type as print_map_as_csv() says it: the format writes u32 as i32. */
+static void put_csv_type(const Type *t, Buf *out) {
+    Buf text = {0};
+    buf_bytes(&text, t->text, strlen(t->text));
+    for (uint32_t i = 0; i + 3 <= text.len; i++)
+        if (memcmp(text.data + i, "u32", 3) == 0)
+            text.data[i] = 'i';
+    buf_name(out, (Str){(const char *)text.data, (uint32_t)text.len});
+    buf_free(&text);
+}
+
 void describe_map(const Type *map, Buf *out) {
     buf_u8(out, (uint8_t)type_leaves(map->key));
     buf_u8(out, (uint8_t)type_leaves(map->value));
     describe_type(map->key, out);
     describe_type(map->value, out);
-    buf_name(out, str_of(map->key->text));
-    buf_name(out, str_of(map->value->text));
+    put_csv_type(map->key, out);
+    put_csv_type(map->value, out);
 }
