@@ -6,9 +6,10 @@
  *   cli/      this program: arguments, files, terminals, engines; one file a subcommand
  *   api/      the public library: scripts and modules from memory to memory
  *   target/   rewrite: puts probes into a program's code (storage, splicing, flush)
+ *   report/   reports: images for the runtime, reading them back, tables
  *   gen/      probe bodies to code templates with holes, through Binaryen
  *   probe/    events, bound names, expansion of match rules, plans, matching of functions
- *   report/   reports: images for the runtime, reading them back, tables
+ *   eval/     an interpreter of WebAssembly, for calls while compiling
  *   lang/     scripts: text to checked trees (the grammar is in ../grammar)
  *   wasm/     modules: lossless reading and writing, validation, changes
  *   base/     memory, buffers, maps, messages
