@@ -4,6 +4,7 @@
 #include "target/bridge.h"
 
 #include "report/runtime.h"
+#include "target/code.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -225,11 +226,6 @@ int64_t bridge_import(Bridge *b, const WasmImport *im) {
 }
 
 /* ---- entries ---- */
-
-static void put_index(Buf *code, WasmOp op, int64_t index) {
-    wasm_put_op(code, op);
-    buf_uleb(code, (uint64_t)index);
-}
 
 /* The function that calls what the library wants called first. */
 static void add_begin(Bridge *b) {

@@ -4,6 +4,7 @@
 #ifndef WHAMMC_TARGET_FLUSH_CODE_H
 #define WHAMMC_TARGET_FLUSH_CODE_H
 
+#include "target/code.h"
 #include "target/flush.h"
 
 static inline Str text(const char *s) {
@@ -15,16 +16,6 @@ static inline uint64_t align8(uint64_t n) {
 }
 
 /* ---- instructions; indices are final ---- */
-
-static inline void put_index(Buf *b, WasmOp op, uint64_t index) {
-    wasm_put_op(b, op);
-    buf_uleb(b, index);
-}
-
-static inline void put_i32(Buf *b, uint64_t v) {
-    wasm_put_op(b, WASM_OP_I32_CONST);
-    buf_sleb(b, (int32_t)(uint32_t)v);
-}
 
 static inline void put_call(const Flush *f, Buf *b, uint32_t func) {
     put_index(b, WASM_OP_CALL, wasm_final(f->m, WASM_SPACE_FUNC, func));

@@ -16,6 +16,8 @@
  */
 #include "target/shadow.h"
 
+#include "target/code.h"
+
 static WasmType address(const WasmModule *m, uint32_t table) {
     return m->tables.at[table].limits.is64 ? WASM_I64 : WASM_I32;
 }
@@ -135,11 +137,6 @@ void shadow_note(Shadow *s, const Site *site, const Match *matches, uint32_t n) 
 }
 
 /* ---- writing functions; indices are handles ---- */
-
-static void put_index(Buf *b, WasmOp op, uint64_t index) {
-    wasm_put_op(b, op);
-    buf_uleb(b, index);
-}
 
 static void put_pair(Buf *b, WasmOp op, uint64_t x, uint64_t y) {
     put_index(b, op, x);

@@ -6,6 +6,8 @@
  */
 #include "target/targets.h"
 
+#include "target/code.h"
+
 /* The bytes of the targets in the program. */
 static Str key_of(const WasmInstr *i) {
     const uint8_t *end = i->vec;
@@ -45,11 +47,6 @@ static Ranks rank(const TargetList *list) {
     }
     map_free(&seen);
     return r;
-}
-
-static void put_index(Buf *b, WasmOp op, uint64_t index) {
-    wasm_put_op(b, op);
-    buf_uleb(b, index);
 }
 
 static uint32_t add_function(WasmModule *m, const TargetList *list) {

@@ -42,6 +42,13 @@ static const char *const scripts[] = {
     "wasm:opcode:br|return|unreachable:alt { report var n: i32; n++; }\n"
     "wasm:opcode:*.store*:alt { }\n"
     "wasm:opcode:i32.*:after / res0 > 3 && pc > 4 / { report var n: i32; n = n + res0; }\n",
+
+    "report var seen: map<str, u32>; report var start: u32 = active_data_start(APP_MEMID);\n"
+    "fn at(m: u32, a: u32) -> str { memcpy(m, a, 0, a + 1, 7); return read_str(m, a as i32, 9); }\n"
+    "wasm:opcode:*load*|*store*:before / page_size(memory) > active_data_len(memory) / {\n"
+    "  seen[at(memory, addr)]++; write_str(memory, 3, read_str(0, 5, mem_size(memory)));\n"
+    "  if (strcmp((1, 2), \"ab\") || strcontains((addr as i32, 99), \"c\")) { seen[opname]++; } "
+    "}\n",
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
