@@ -29,42 +29,15 @@ const WasmExport *library_memory(const Library *l) {
     return first;
 }
 
-/* From the first byte of active data to behind the last; both 0 if there are none. */
-static bool data_range(const WasmModule *m, uint32_t memory, uint64_t *start, uint64_t *end) {
-    bool any = false;
-    *start = *end = 0;
-    for (uint32_t i = 0; i < m->input_count[WASM_SPACE_DATA]; i++) {
-        const WasmData *d = &m->datas.at[i];
-        uint64_t at;
-        if (d->mode != WASM_ACTIVE || d->memory != memory)
-            continue;
-        if (!wasm_const_value(m, d->offset, d->offset_len, NULL, NULL, &at))
-            return false;
-        if (!m->memories.at[memory].limits.is64)
-            at = (uint32_t)at;
-        if (at > UINT32_MAX || at + d->size > UINT32_MAX)
-            return false;
-        if (!any || at < *start)
-            *start = at;
-        if (at + d->size > *end)
-            *end = at + d->size;
-        any = true;
-    }
-    return true;
-}
-
 bool memory_value(FnId fn, const WasmModule *m, uint32_t memory, uint64_t *out) {
-    uint64_t start, end;
     if (memory >= count(m))
         return false;
-    if (fn == FN_PAGE_SIZE) {
-        *out = (uint64_t)1 << m->memories.at[memory].limits.page_log2;
-        return true;
-    }
-    if (!data_range(m, memory, &start, &end))
-        return false;
-    *out = fn == FN_ACTIVE_DATA_START ? start : end - start;
-    return true;
+    const WasmMemory *mem = &m->memories.at[memory];
+    if (fn == FN_PAGE_SIZE)
+        *out = (uint64_t)1 << mem->limits.page_log2;
+    else
+        *out = fn == FN_ACTIVE_DATA_START ? mem->data_start : mem->data_end - mem->data_start;
+    return fn == FN_PAGE_SIZE || (!mem->data_unknown && *out <= UINT32_MAX);
 }
 
 bool builtin_value(const Expr *call, const Site *s, Value *out) {

@@ -1,9 +1,9 @@
 /*
  * wasm/constant.c - the values of constant expressions.
  */
-#include "wasm/module.h"
+#include "wasm/read.h"
 
-enum { STACK = 8 }; /* real ones need two */
+enum { STACK = 8, LENGTH = 100 }; /* in bytes; real ones need a few */
 
 typedef struct Constant {
     const WasmModule *m;
@@ -17,6 +17,8 @@ static bool value(const Constant *x, WasmCode c, bool globals, uint64_t *v) {
     uint64_t stack[STACK] = {0};
     uint32_t n = 0;
     WasmInstr i;
+    if (c.end - c.at > LENGTH)
+        return false;
     while (wasm_next(&c, &i) && i.op != WASM_OP_END) {
         bool add = i.op == WASM_OP_I32_ADD || i.op == WASM_OP_I64_ADD;
         bool sub = i.op == WASM_OP_I32_SUB || i.op == WASM_OP_I64_SUB;
@@ -53,4 +55,23 @@ bool wasm_const_value(const WasmModule *m, uint32_t offset, uint32_t len,
                       uint64_t *v) {
     Constant x = {m, imported, ctx};
     return value(&x, wasm_code(m->bytes + offset, len, 0), true, v);
+}
+
+void wasm_note_data(WasmModule *m, const WasmData *d) {
+    WasmMemory *memory = &m->memories.at[d->memory];
+    uint64_t at;
+    if (!d->size)
+        return;
+    bool known = wasm_const_value(m, d->offset, d->offset_len, NULL, NULL, &at);
+    if (known && !memory->limits.is64)
+        at = (uint32_t)at;
+    if (!known || at + d->size < at) {
+        memory->data_unknown = true;
+        return;
+    }
+    bool first = memory->data_start == memory->data_end;
+    if (first || at < memory->data_start)
+        memory->data_start = at;
+    if (first || at + d->size > memory->data_end)
+        memory->data_end = at + d->size;
 }

@@ -126,6 +126,9 @@ typedef struct WasmMemory {
     WasmLimits limits;
     int32_t import;
     Str name;
+    /* The input's active data, from the first byte to behind the last; both 0 if there are none. */
+    uint64_t data_start, data_end;
+    bool data_unknown;         /* where some of it goes is not known */
     bool relimited;            /* limits differ from the input's: the entry is written anew */
     uint32_t entry, entry_len; /* file range of the limits */
 } WasmMemory;

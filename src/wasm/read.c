@@ -685,10 +685,15 @@ static bool check_module(WasmReader *r, const Progress *p) {
         if (m->elems.at[k].mode == WASM_ACTIVE && m->elems.at[k].table >= m->tables.len)
             return wasm_read_fail(r, DIAG_INVALID, m->bytes + m->elems.at[k].offset,
                                   "unknown table %u", m->elems.at[k].table);
-    for (uint32_t k = 0; k < m->datas.len; k++)
-        if (m->datas.at[k].mode == WASM_ACTIVE && m->datas.at[k].memory >= m->memories.len)
-            return wasm_read_fail(r, DIAG_INVALID, m->bytes + m->datas.at[k].offset,
-                                  "unknown memory %u", m->datas.at[k].memory);
+    for (uint32_t k = 0; k < m->datas.len; k++) {
+        const WasmData *d = &m->datas.at[k];
+        if (d->mode != WASM_ACTIVE)
+            continue;
+        if (d->memory >= m->memories.len)
+            return wasm_read_fail(r, DIAG_INVALID, m->bytes + d->offset, "unknown memory %u",
+                                  d->memory);
+        wasm_note_data(m, d);
+    }
     m->input_import_count = m->imports.len;
     m->input_export_count = m->exports.len;
     return true;
