@@ -25,7 +25,8 @@
  *   3. read the program                                   wasm/read.c
  *   4. find the sites, give each its storage              probe/match.c, target/store.c
  *   5. compile what occurred to templates                 gen/gen.c
- *   6. add libraries, runtime, start and flush function   target/library.c, flush.c, wasm/merge.c
+ *   6. add libraries, runtime, start and flush function   target/library.c, memory.c, flush.c,
+ *                                                         wasm/merge.c
  *   7. splice the templates in, write the module          target/splice.c, wasm/write.c
  *   8. read it back and validate it                       wasm/valid.c
  *
