@@ -413,10 +413,12 @@ enum { MAX_ARMS = 1000 };
 
 /* dup_at(1, addr): the memory is known at each site. */
 static void cut_dup(Cut *c, Expr *call) {
-    if (!call->args[0]->is_static) {
+    if (!builtin_names_memory(call->args[0])) {
         diag(c->diags, DIAG_EARLY_VALUE, call->args[0]->span,
              "the memory must be known when the program is instrumented");
         c->ok = false;
+    } else if (!call->args[0]->is_static) {
+        cut_expr(c, &call->args[0]); /* memid: what it names must be there */
     }
     vec_push(&c->v->dups, ((DupAt){call->args[0]}));
     call->slot = c->v->dups.len;

@@ -59,6 +59,13 @@ static uint32_t add_op(MemoryOps *x, uint32_t op, MemoryRef a, MemoryRef b) {
     return result;
 }
 
+/* The number behind those of the program is that of the runtime's memory, if there is one: scripts
+ * use it with what addr() of a str gives. */
+static MemoryRef resolve(const MemoryOps *x, MemoryRef r) {
+    bool behind = r.kind == MEMORY_PROGRAM && r.n == x->m->input_count[WASM_SPACE_MEMORY];
+    return behind && x->plan->uses_values ? (MemoryRef){MEMORY_RUNTIME, 0} : r;
+}
+
 /* The memories of a call at a site. */
 static void memories_of(const MemoryOps *x, const MemoryCall *c, const Site *site,
                         MemoryRef of[2]) {
@@ -72,8 +79,8 @@ static void memories_of(const MemoryOps *x, const MemoryCall *c, const Site *sit
     }
     if (c->fn == FN_MEMID)
         of[0] = builtin_memory(x->plan->libraries, c->call, site);
-    if (c->fn != FN_MEMCPY)
-        of[1] = of[0];
+    of[0] = resolve(x, of[0]);
+    of[1] = c->fn == FN_MEMCPY ? resolve(x, of[1]) : of[0];
 }
 
 /* The program has it. What a library has was seen before. */
@@ -99,6 +106,11 @@ static bool note_call(MemoryOps *x, const MemoryCall *c, const Site *site, Diags
     if (first && !many)
         builtin_report(&lack, x->m, diags);
     return false;
+}
+
+bool memory_named(const MemoryOps *x, const Expr *memory, const Site *site, bool imported) {
+    MemoryRef r = resolve(x, builtin_memory(x->plan->libraries, memory, site));
+    return exists(x, r) && !(imported && r.kind == MEMORY_RUNTIME);
 }
 
 bool memory_note(MemoryOps *x, const Site *site, const Variant *v, Diags *diags) {
@@ -149,6 +161,10 @@ static Place place(const MemoryOps *x, MemoryRef r) {
                                                  : r.n;
     const WasmLimits *limits = &x->m->memories.at[handle].limits;
     return (Place){false, handle, limits->is64, limits->page_log2};
+}
+
+uint32_t memory_handle(const MemoryOps *x, const Expr *memory, const Site *site) {
+    return place(x, resolve(x, builtin_memory(x->plan->libraries, memory, site))).handle;
 }
 
 static const MemoryRef runtime = {MEMORY_RUNTIME, 0};

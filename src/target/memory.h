@@ -43,6 +43,12 @@ void memory_free(MemoryOps *x);
  * program lacks a memory, which is reported once a call. */
 bool memory_note(MemoryOps *x, const Site *site, const Variant *v, Diags *diags);
 
+/* Whether the memory that an argument names at a site can be reached by instructions of the
+ * program. `imported`: by --link=import, the runtime's is in another module. */
+bool memory_named(const MemoryOps *x, const Expr *memory, const Site *site, bool imported);
+/* The handle of such a memory, when everything is linked. */
+uint32_t memory_handle(const MemoryOps *x, const Expr *memory, const Site *site);
+
 /* Marks the helpers that the operations call. */
 void memory_helpers(const MemoryOps *x, bool imported, bool *used);
 

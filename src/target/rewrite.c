@@ -102,9 +102,12 @@ static void check_alt_calls(Rewrite *r, const Site *site, const SiteTypes *types
 static void check_dups(Rewrite *r, const Site *site, const Variant *v) {
     for (uint32_t i = 0; i < v->dups.len; i++) {
         const Expr *memory = v->dups.at[i].memory;
-        Value value;
-        if (!fold(memory, site, &value) || value.bits >= r->m.memories.len)
-            diag(r->diags, DIAG_NO_MEMORY, memory->span, "the program has no such memory");
+        bool imported = r->options->link == LINK_IMPORT;
+        if (memory_named(&r->memories, memory, site, imported))
+            continue;
+        Diag *d = diag(r->diags, DIAG_NO_MEMORY, memory->span, "the program has no such memory");
+        if (imported && memory_named(&r->memories, memory, site, false))
+            diag_hint(r->diags, d, "with --link=import it is in another module");
     }
 }
 

@@ -279,9 +279,7 @@ static void put_operand_as(Splicer *s, uint32_t n, bool wide) {
  */
 static void put_dup(Splicer *s, const Expr *to, const Site *site) {
     const WasmInstr *i = site->instr;
-    Value v = {0};
-    fold(to, site, &v); /* checked in pass 1 */
-    uint32_t memory = (uint32_t)v.bits;
+    uint32_t memory = memory_handle(s->memories, to, site); /* checked in pass 1 */
     uint64_t index = wasm_final(s->m, WASM_SPACE_MEMORY, memory);
     bool wide = is_wide(s, memory);
     if (wide)
