@@ -95,7 +95,8 @@ static void build_shape(Scratch *x, const Shape *s, const char *name) {
     if (p->predicate && !v->is_alt)
         body = BinaryenIf(x->module, gen_expr(&b, p->predicate), body, NULL);
     body = with_result(&b, body, BinaryenUnreachable(x->module));
-    add_function(x, &b, name, BinaryenTypeNone(), gen_result(b.result), body);
+    add_function(x, &b, name, BinaryenTypeNone(),
+                 v->gives ? BinaryenTypeNone() : gen_result(b.result), body);
 }
 
 /* The predicate of an alt probe, by itself. */

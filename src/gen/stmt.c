@@ -85,7 +85,10 @@ static Ref gen_return(Body *b, const Stmt *s) {
     if (s->value)
         gen_leaves(b, s->value, &leaves);
     for (uint32_t i = 0; i < leaves.len; i++)
-        vec_push(&code, BinaryenLocalSet(b->module, b->given + i, leaves.at[i]));
+        vec_push(&code,
+                 b->variant->gives
+                     ? hole_set(b, HOLE_GIVE, i, gen_type(type_leaf(b->result, i)), leaves.at[i])
+                     : BinaryenLocalSet(b->module, b->given + i, leaves.at[i]));
     vec_free(&leaves);
     vec_push(&code, BinaryenBreak(b->module, end_label, NULL, NULL));
     return gen_block_of(b, &code, BinaryenTypeAuto());
@@ -184,7 +187,7 @@ void gen_declare_locals(Body *b, Var *const *vars, uint32_t nvars) {
 /* What a body gives that does not leave it by Wasm's `return`. */
 static void give(Body *b, Refs *code) {
     uint32_t n = type_leaves(b->result);
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n && !b->variant->gives; i++) {
         BinaryenType type = gen_type(type_leaf(b->result, i));
         Ref value = BinaryenLocalGet(b->module, b->given + i, type);
         vec_push(code, n == 1 ? value : hole_set(b, HOLE_GIVE, i, type, value));
@@ -194,7 +197,7 @@ static void give(Body *b, Refs *code) {
 Ref gen_body(Body *b, const Block *block, Var *const *vars, uint32_t nvars) {
     uint32_t n = type_leaves(b->result);
     Refs code = {0};
-    b->leaves = n > 1;
+    b->leaves = n > 1 || b->variant->gives;
     for (uint32_t i = 0; i < nvars; i++) {
         if (!is_own_map(vars[i]))
             continue;
@@ -218,5 +221,5 @@ Ref gen_body(Body *b, const Block *block, Var *const *vars, uint32_t nvars) {
                                  (Ref[]){BinaryenLocalGet(b->module, b->local_of[vars[i]->index],
                                                           BinaryenTypeInt32())}));
     give(b, &code);
-    return gen_block_of(b, &code, gen_result(b->result));
+    return gen_block_of(b, &code, b->variant->gives ? BinaryenTypeNone() : gen_result(b->result));
 }

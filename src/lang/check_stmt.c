@@ -99,6 +99,14 @@ static void check_fn_return(Check *c, Stmt *s) {
     }
 }
 
+/* What can be the results of an instruction: a number, a reference, or a tuple of such. */
+static bool has_wasm_leaves(const Type *t) {
+    for (uint32_t i = 0; i < type_leaves(t); i++)
+        if (!type_wasm_class(type_leaf(t, i)))
+            return false;
+    return type_leaves(t) > 0;
+}
+
 static void check_probe_return(Check *c, Stmt *s) {
     const char *where = c->scope->describe ? c->scope->describe : "this probe";
     if (!s->value)
@@ -114,10 +122,10 @@ static void check_probe_return(Check *c, Stmt *s) {
                               "only an alt probe returns a value, this is %s", where);
         diag_hint(c->diags, g, "'return;' leaves the body");
     } else if (t->kind != TYPE_ERROR &&
-               (!type_wasm_class(t) || (want && type_wasm_class(want) != type_wasm_class(t)))) {
+               (want ? type_wasm_class(want) != type_wasm_class(t) : !has_wasm_leaves(t))) {
         Diag *g = check_error(c, DIAG_TYPE_MISMATCH, s->value->span,
                               "expected %s for the result of %s, found %s",
-                              want ? want->text : "a single value", where, t->text);
+                              want ? want->text : "numbers", where, t->text);
         check_explain(c, g, s->value);
     }
 }

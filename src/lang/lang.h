@@ -33,7 +33,7 @@ typedef struct Scope {
     bool (*library)(void *ctx, const Expr *call, Bound *out, const Type *const **params,
                     uint32_t *nparams, const Type **result);
     bool can_return_value;    /* `return e;` is allowed: an alt probe */
-    const Type *return_type;  /* its type, NULL = any scalar */
+    const Type *return_type;  /* its type, NULL = numbers, as many as there are */
     const char *describe;     /* "wasm:opcode:call:before" for messages */
     const char *describe_all; /* all places that a name must exist at; NULL = `describe` */
     bool unknown;             /* nobody knows what names there are: unknown ones are no errors */

@@ -60,7 +60,7 @@ static bool returns_fit(const Matcher *w, const Variant *v, const WasmInstr *i) 
     const WasmType *types = results->at;
     uint32_t n = results->len;
     WasmType block;
-    if (v->alt_calls.len) /* checked with the function that is called */
+    if (v->alt_calls.len && !v->returns) /* checked with the function that is called */
         return true;
     if (v->event.mode == MODE_BLOCK_ALT) {
         block = is_arm((WasmOp)i->op) ? vec_last(&w->typer.frames).block_type : i->type;
@@ -68,7 +68,12 @@ static bool returns_fit(const Matcher *w, const Variant *v, const WasmInstr *i) 
     } else if (wasm_ops[v->event.op].results[0] != '*') {
         return true;
     }
-    return v->returns ? n == 1 && compatible(types[0], v->returns) : n == 0;
+    if (n != (v->returns ? type_leaves(v->returns) : 0))
+        return false;
+    for (uint32_t k = 0; k < n; k++)
+        if (!compatible(types[k], type_leaf(v->returns, k)))
+            return false;
+    return true;
 }
 
 /* Whether the code behind the instruction at the typer's position is well typed without it: an

@@ -431,12 +431,40 @@ static void cut_dup(Cut *c, Expr *call) {
 static void cut_alt_call(Cut *c, Expr *call) {
     Value v;
     if (call->nargs != 1 || !fold(call->args[0], NULL, &v)) {
-        unsupported(c, call->span, "an argument that is not a constant");
+        Diag *d = diag(c->diags, DIAG_EARLY_VALUE, call->span,
+                       "the function to call is chosen when the program is compiled");
+        diag_hint(c->diags, d, "the argument must be a constant; choose between several with if");
+        c->ok = false;
         return;
     }
     bool by_name = call->bound.id == FN_ALT_CALL_BY_NAME;
     vec_push(&c->v->alt_calls, ((AltCall){by_name, (uint32_t)v.bits, v.text, call->span}));
     call->slot = c->v->alt_calls.len;
+}
+
+/* drop_args(): in an `if` one way would leave the operands of a construct and the other not. */
+static void cut_drop(Cut *c, const Expr *call) {
+    if (c->depth == 1 || c->v->event.mode != MODE_BLOCK_ALT)
+        return;
+    diag(c->diags, DIAG_ALT_RESULT, call->span,
+         "drop_args() cannot stand in an if: the other way would leave the operands");
+    c->ok = false;
+}
+
+/* A call as a statement. */
+static void cut_call(Cut *c, Expr **slot) {
+    Expr *call = *slot;
+    int id = call->kind == EXPR_CALL && call->is_bound ? call->bound.id : -1;
+    switch (id) {
+    case FN_DUP_AT: cut_dup(c, call); break;
+    case FN_DROP_ARGS: cut_drop(c, call); break;
+    case FN_ALT_CALL_BY_ID:
+    case FN_ALT_CALL_BY_NAME:
+        c->v->gives |= c->depth > 1;
+        cut_alt_call(c, call);
+        break;
+    default: cut_expr(c, slot);
+    }
 }
 
 bool var_starts_dynamic(const Var *v) {
@@ -456,8 +484,6 @@ static void cut_decl(Cut *c, Var *v) {
     v->escapes = true;
     if (v->storage == STORAGE_LOCAL || v->storage == STORAGE_SCRIPT)
         cut_expr(c, &v->init);
-    else if (v->storage == STORAGE_FRAME)
-        unsupported(c, v->init->span, "an initial value of a frame variable");
     else if (var_starts_dynamic(v)) {
         cut_expr(c, &v->init);
         if (v->storage == STORAGE_UNSHARED)
@@ -502,14 +528,7 @@ static void cut_stmt(Cut *c, Stmt *s) {
         c->v->starts_dynamic |= s->value->annotation == ANN_INIT;
         if (s->value->annotation == ANN_EXIT)
             c->v->exits = c->plan->has_exits = true;
-        if (s->value->kind == EXPR_CALL && s->value->is_bound && s->value->bound.id == FN_DUP_AT)
-            cut_dup(c, s->value);
-        else if (s->value->kind != EXPR_CALL || !s->value->is_bound || c->depth > 1 ||
-                 s->value->bound.id == FN_RESOLVE_FUNCREF ||
-                 function_is_everywhere((FnId)s->value->bound.id))
-            cut_expr(c, &s->value);
-        else if (s->value->bound.id != FN_DROP_ARGS)
-            cut_alt_call(c, s->value);
+        cut_call(c, &s->value);
         break;
     }
 }
@@ -524,6 +543,7 @@ static void cut_block(Cut *c, Block *b) {
 /* An alt body stands for the instruction: it must supply what the instruction would have left. */
 static void check_alt(Cut *c) {
     Variant *v = c->v;
+    v->gives |= v->alt_calls.len && v->returns;
     const WasmOpInfo *op = &wasm_ops[v->event.op];
     v->look_at_types |=
         *op->operands == '*' || *op->results == '*' || *op->results == 'a' || v->guarded_alt;

@@ -88,6 +88,8 @@ typedef struct Variant {
     bool asks_targets;    /* the depth of a br_table's target by index */
     bool asks_entry;      /* which function is in a table's entry */
     bool is_alt;
+    bool gives; /* an alt body in which some ways supply the results with a call of a function: the
+                   results go through locals */
     bool guarded_alt;    /* an alt with a dynamic predicate: if it is false the instruction runs */
     bool has_texts;      /* some constants are strings */
     const Type *returns; /* alt: type of the value that the body supplies, NULL = none */

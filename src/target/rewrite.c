@@ -96,6 +96,16 @@ static void check_alt_calls(Rewrite *r, const Site *site, const SiteTypes *types
                  "function %u has not the type of the one called at offset %u of function %u",
                  (uint32_t)target, site->pc, site->func);
     }
+    for (uint32_t i = 0; i < types->results.len && v->gives; i++) {
+        WasmType type = types->results.at[i];
+        if (WASM_IS_REF(type) && !(type & WASM_NULL_BIT)) {
+            diag(r->diags, DIAG_ALT_RESULT, v->alt_calls.at[0].span,
+                 "the call at offset %u of function %u gives a reference that cannot be null: its "
+                 "alt body must be one call that no condition leaves out",
+                 site->pc, site->func);
+            return;
+        }
+    }
 }
 
 /* The memories that dup_at writes to are there. */

@@ -168,6 +168,29 @@ static uint32_t leaf_local(Splicer *s, LeafLocals *list, uint32_t n, WasmType ty
     return vec_last(list).local;
 }
 
+/* The local of result i of the instruction that an alt body stands for (Variant.gives). */
+static uint32_t given_local(Splicer *s, uint32_t i) {
+    return leaf_local(s, &s->gives, i, s->types->results.at[i]);
+}
+
+/* Results of ways through the body that supply none are zero. */
+static void clear_given(Splicer *s) {
+    for (uint32_t i = 0; i < s->types->results.len; i++) {
+        WasmType type = s->types->results.at[i];
+        if (WASM_IS_REF(type)) {
+            wasm_put_op(s->out, WASM_OP_REF_NULL);
+            wasm_put_heap(s->out, type);
+        } else if (type == WASM_V128) {
+            static const uint8_t zeros[16];
+            wasm_put_op(s->out, WASM_OP_V128_CONST);
+            buf_bytes(s->out, zeros, sizeof zeros);
+        } else {
+            wasm_put_const(s->out, type, 0);
+        }
+        put_local(s, HOLE_SET, given_local(s, i));
+    }
+}
+
 /* A call that gives a tuple leaves it on the stack: its leaves go to locals. */
 static void take_leaves(Splicer *s, const Type *result) {
     uint32_t n = type_leaves(result);
@@ -385,6 +408,8 @@ static void put_hole(Splicer *s, const Hole *h, const Variant *v, const Site *si
         put_op_index(s, WASM_OP_CALL,
                      wasm_final(s->m, WASM_SPACE_FUNC,
                                 (uint32_t)alt_call_target(s->m, &v->alt_calls.at[h->n])));
+        for (uint32_t i = s->types->results.len; i > 0 && v->gives; i--)
+            put_local(s, HOLE_SET, given_local(s, i - 1));
         break;
     case HOLE_CONDITION: put_condition(s, site->instr, (RefCondition)h->n); break;
     case HOLE_LIBRARY:
@@ -419,7 +444,9 @@ static void put_hole(Splicer *s, const Hole *h, const Variant *v, const Site *si
 }
 
 void splice_template(Splicer *s, const Template *t, const Variant *v, const Site *site) {
-    s->temps.len = s->got.len = s->gives.len = 0;
+    s->temps.len = s->got.len = 0;
+    if (!v || !v->gives)
+        s->gives.len = 0;
     for (uint32_t i = 0; i < t->ntemps; i++) {
         uint32_t local = pool_take(&s->pool, t->temps[i]);
         vec_push(&s->temps, local);
@@ -431,7 +458,8 @@ void splice_template(Splicer *s, const Template *t, const Variant *v, const Site
         put_hole(s, &t->holes[i], v, site);
     }
     buf_bytes(s->out, t->code + at, t->len - at);
-    for (uint32_t i = 0; i < t->ngives; i++)
+    bool by_site = v && v->gives;
+    for (uint32_t i = 0; i < t->ngives && !by_site; i++)
         put_local(s, HOLE_GET, leaf_local(s, &s->gives, i, t->gives[i]));
 }
 
@@ -674,8 +702,13 @@ static void splice_alt(Splicer *s, const Site *site, const SiteTypes *types, con
         wasm_put_op(s->out, WASM_OP_IF);
         put_block_type(s, site, types);
     }
+    s->gives.len = 0;
+    if (v->gives)
+        clear_given(s);
     splice_match(s, site, matches, (uint32_t)(alt - matches));
-    if (v->returns && type_wasm(v->returns) == WASM_I32 &&
+    for (uint32_t i = 0; i < types->results.len && v->gives; i++)
+        put_local(s, HOLE_GET, given_local(s, i));
+    if (v->returns && v->returns->kind != TYPE_TUPLE && type_wasm(v->returns) == WASM_I32 &&
         operand_type(site, types, true, 0) == WASM_I64)
         wasm_put_op(s->out, WASM_OP_I64_EXTEND_I32_S); /* a size */
     if (v->guarded_alt) {
