@@ -301,6 +301,11 @@ void gen_leaves(Body *b, const Expr *e, Refs *out) {
         break;
     case EXPR_CALL:
     case EXPR_METHOD:
+        for (uint32_t i = 0; tuple && e->is_static && i < type_leaves(e->type); i++)
+            vec_push(out,
+                     hole_get(b, HOLE_CONST, e->slot - 1 + i, gen_type(type_leaf(e->type, i))));
+        if (tuple && e->is_static)
+            break;
         if (tuple && type_leaves(e->type) > 1)
             call_leaves(b, e, gen_expr(b, e), out);
         else if (tuple && type_leaves(e->type) == 1)

@@ -171,11 +171,6 @@ typedef struct Cut {
     uint32_t depth; /* of blocks */
 } Cut;
 
-static void unsupported(Cut *c, Span span, const char *what) {
-    diag(c->diags, DIAG_UNSUPPORTED, span, "%s cannot be compiled yet", what);
-    c->ok = false;
-}
-
 /* The value may differ from site to site. */
 static bool has_names(const Expr *e) {
     if (e->is_bound && (e->kind == EXPR_NAME || e->kind == EXPR_INDEX || e->kind == EXPR_CALL))
@@ -258,8 +253,6 @@ static void use_name(Cut *c, const Expr *e, bool assigned) {
         c->plan->asks_segments = true;
     else if (id == NAME_REF_CONDITION)
         v->look_at_types = v->needs_reference = true;
-    else if (id < NAME_COUNT && !e->bound.is_static)
-        unsupported(c, e->span, name_infos[id].text);
 }
 
 /* True if there may be sites at which a static expression has no value: an immediate that only some
@@ -354,6 +347,24 @@ static void cut_builtin(Cut *c, Expr *e) {
     e->slot = plan->memory_calls.len;
 }
 
+/* The results of an '@static' call are constants one behind the other. */
+static void cut_static_tuple(Cut *c, Expr *e) {
+    uint32_t n = type_leaves(e->type);
+    if (!e->known)
+        e->known = arena_array(&c->plan->arena, Value, n + 1);
+    e->slot = c->v->consts.len + 1;
+    for (uint32_t i = 0; i < n; i++) {
+        Expr *part = arena_new(&c->plan->arena, Expr);
+        *part = (Expr){.kind = EXPR_METHOD,
+                       .span = e->span,
+                       .type = type_leaf(e->type, i),
+                       .annotation = ANN_STATIC,
+                       .is_static = true,
+                       .known = e->known + i};
+        vec_push(&c->v->consts, part);
+    }
+}
+
 static void cut_expr(Cut *c, Expr **slot) {
     Expr *e = *slot;
     switch (e->kind) {
@@ -365,13 +376,11 @@ static void cut_expr(Cut *c, Expr **slot) {
             break;
         }
         if (e->is_bound && function_is_everywhere((FnId)e->bound.id))
-            cut_builtin(c, e);
-        else
-            unsupported(c, e->span, "this call in this place");
+            cut_builtin(c, e); /* others have no value, they are statements (cut_call) */
         return;
     case EXPR_METHOD:
         if (e->annotation == ANN_STATIC && e->type->kind == TYPE_TUPLE) {
-            unsupported(c, e->span, "an '@static' call with several results");
+            cut_static_tuple(c, e);
             return;
         }
         if (e->annotation == ANN_STATIC && (!c->v->probe || e->type->kind == TYPE_UNIT))

@@ -140,23 +140,23 @@ static void fold_args(Walk *w, const Expr *e, const WasmTypeDef *t, EvalValues *
     }
 }
 
-/* Calls the function; the bits of its result. 0 after an error, which was reported. */
-static uint64_t call(Walk *w, const Expr *e, const LibraryFn *f, const EvalValues *args) {
+/* Calls the function and records the bits of its results, `count` of them. 0 after an error, which
+ * was reported. */
+static void call(Walk *w, const Expr *e, const LibraryFn *f, const EvalValues *args,
+                 uint32_t count) {
     Statics *s = w->statics;
     EvalInstance *i = s->failed ? NULL : instance_of(w, e, f->library);
-    if (!i)
-        return 0;
     const WasmTypeDef *t = wasm_func_type(&f->library->module, f->func);
     EvalValue *results = mem_zalloc(sizeof *results * (t->nresults + 1u));
     EvalError error = {0};
     eval_set_fuel(s->store, CALL_FUEL);
-    bool ok = eval_call(s->store, eval_func(i, f->func), args->at, args->len, results, t->nresults,
-                        &error);
-    if (!ok)
+    bool ok = i && eval_call(s->store, eval_func(i, f->func), args->at, args->len, results,
+                             t->nresults, &error);
+    if (i && !ok)
         report(w, e, "this call fails", &error);
-    uint64_t bits = ok && t->nresults ? results[0].bits : 0;
+    for (uint32_t k = 0; k < count; k++)
+        vec_push(&s->record, ok ? results[k].bits : 0);
     free(results);
-    return bits;
 }
 
 static Value value_of(const Type *t, uint64_t bits) {
@@ -170,24 +170,25 @@ static Value value_of(const Type *t, uint64_t bits) {
     return v;
 }
 
+/* Makes the call, or takes its results from the record. */
 static void evaluate(Walk *w, Expr *e) {
     Statics *s = w->statics;
     const LibraryFn *f = &w->plan->library_fns.at[e->bound.id];
     EvalValues args = {0};
-    uint64_t bits = 0;
+    uint32_t n = type_leaves(e->type), from = s->next;
     fold_args(w, e, wasm_func_type(&f->library->module, f->func), &args);
-    if (w->lacks) {
-        /* nothing matches here */
-    } else if (s->replays) {
-        bits = s->next < s->record.len ? s->record.at[s->next++] : 0;
-    } else {
-        bits = call(w, e, f, &args);
-        vec_push(&s->record, bits);
+    if (!w->lacks && s->replays) {
+        s->next += n;
+    } else if (!w->lacks) { /* else nothing matches here */
+        from = s->record.len;
+        call(w, e, f, &args, n);
     }
     vec_free(&args);
     if (!e->known)
-        e->known = arena_new(&s->arena, Value);
-    *e->known = value_of(e->type, bits);
+        e->known = arena_array(&s->arena, Value, n + 1);
+    for (uint32_t i = 0; i < n; i++)
+        e->known[i] = value_of(type_leaf(e->type, i),
+                               !w->lacks && from + i < s->record.len ? s->record.at[from + i] : 0);
 }
 
 /* ---- what is evaluated ---- */
@@ -334,9 +335,11 @@ bool statics_site(Plan *plan, Variant *v, const Site *site) {
     Statics *s = plan->statics;
     if (!s || !v->statics.len)
         return true;
-    for (uint32_t i = 0; i < v->statics.len; i++)
-        if (v->statics.at[i]->known)
-            *v->statics.at[i]->known = value_of(v->statics.at[i]->type, 0);
+    for (uint32_t i = 0; i < v->statics.len; i++) {
+        const Expr *e = v->statics.at[i];
+        for (uint32_t k = 0; e->known && k < type_leaves(e->type); k++)
+            e->known[k] = value_of(type_leaf(e->type, k), 0);
+    }
     EventKind kind = v->event.kind;
     Walk w = {.plan = plan, .statics = s, .site = site};
     w.somewhere = kind != EVENT_BEGIN && kind != EVENT_END && kind != EVENT_REPORT;
