@@ -4,6 +4,7 @@
 #include "probe/event.h"
 
 #include <ctype.h>
+#include <strings.h>
 
 static const struct {
     const char *package, *event, *doc;
@@ -127,6 +128,30 @@ bool pattern_matches(Str pattern, const char *text) {
     return false;
 }
 
+/* Atomic instructions were once spelled with '_' behind "atomic": i32.atomic_rmw8_add_u. Rules can
+ * name them so, but globs go by the names of today. */
+static bool pattern_has_old_name(Str pattern, const char *mnemonic) {
+    const char *atomic = strstr(mnemonic, ".atomic.");
+    char old[64];
+    size_t len = strlen(mnemonic);
+    if (!atomic || len >= sizeof old)
+        return false;
+    memcpy(old, mnemonic, len + 1);
+    for (char *p = old + (atomic - mnemonic) + 1; *p; p++)
+        if (*p == '.')
+            *p = '_';
+    const char *p = pattern.ptr, *end = p + pattern.len;
+    while (p < end) {
+        const char *bar = memchr(p, '|', (size_t)(end - p));
+        if (!bar)
+            bar = end;
+        if ((size_t)(bar - p) == len && strncasecmp(p, old, len) == 0)
+            return true;
+        p = bar + 1;
+    }
+    return false;
+}
+
 /* ---- expansion ---- */
 
 /* Event names that a misspelt part may mean. */
@@ -172,7 +197,9 @@ static void expand_opcodes(Expansion *x) {
     for (uint32_t i = 0; i < WASM_OP_COUNT; i++) {
         WasmOp op = by_event[i];
         nearest_add(&x->near_event, wasm_ops[op].mnemonic);
-        if (!pattern_matches(x->rule->parts[2].pattern, wasm_ops[op].mnemonic))
+        Str pattern = x->rule->parts[2].pattern;
+        if (!pattern_matches(pattern, wasm_ops[op].mnemonic) &&
+            !pattern_has_old_name(pattern, wasm_ops[op].mnemonic))
             continue;
         x->event = true;
         if (x->rule->nparts < 4)

@@ -242,9 +242,21 @@ uint32_t op_access(WasmOp op, uint32_t *addr_arg, bool *writes) {
     return size;
 }
 
+/* Names that were once others. Like those that are new they may be declared. */
+static bool is_old_name(Str *name) {
+    if (str_is(*name, "op_name"))
+        *name = STR("opname");
+    else if (str_is(*name, "is_func_end"))
+        *name = STR("at_func_end");
+    else
+        return false;
+    return true;
+}
+
 bool event_name_lookup(Event e, Str name, Bound *out) {
     NameId id;
     uint32_t n = 0;
+    bool old = is_old_name(&name);
     if (str_is(name, names[NAME_APP_MEMID].text)) {
         *out = (Bound){.id = NAME_APP_MEMID, .type = T(U32), .is_static = true};
         return true;
@@ -261,7 +273,7 @@ bool event_name_lookup(Event e, Str name, Bound *out) {
     }
     *out = (Bound){.id = (int)id, .n = n, .is_static = names[id].life == STATIC};
     /* Scripts from before these names existed have variables called so. */
-    out->yields = id == NAME_TAKEN || id == NAME_TRAP;
+    out->yields = old || id == NAME_TAKEN || id == NAME_TRAP;
     if (names[id].type <= TYPE_FUNCREF)
         out->type = &type_scalar[names[id].type];
     if (id == NAME_LOCAL) {
