@@ -272,6 +272,19 @@ static void call_leaves(Body *b, const Expr *e, Ref call, Refs *out) {
     }
 }
 
+/* A function of a bundled library gives a str; its value is the address and length of the bytes. */
+static void bytes_leaves(Body *b, const Expr *e, Refs *out) {
+    uint32_t at = gen_temp(b, BinaryenTypeInt32());
+    vec_push(out, plus(b, BinaryenLocalTee(b->module, at, gen_expr(b, e), BinaryenTypeInt32()), 4));
+    vec_push(out, memory_get(b, &type_scalar[TYPE_I32],
+                             BinaryenLocalGet(b->module, at, BinaryenTypeInt32()), 0));
+}
+
+static bool is_bundled_call(const Body *b, const Expr *e) {
+    return e->kind == EXPR_METHOD && !e->method &&
+           b->plan->library_fns.at[e->bound.id].bundled != NULL;
+}
+
 void gen_leaves(Body *b, const Expr *e, Refs *out) {
     bool tuple = e->type->kind == TYPE_TUPLE;
     const Type *field;
@@ -306,7 +319,9 @@ void gen_leaves(Body *b, const Expr *e, Refs *out) {
                      hole_get(b, HOLE_CONST, e->slot - 1 + i, gen_type(type_leaf(e->type, i))));
         if (tuple && e->is_static)
             break;
-        if (tuple && type_leaves(e->type) > 1)
+        if (tuple && is_bundled_call(b, e))
+            bytes_leaves(b, e, out);
+        else if (tuple && type_leaves(e->type) > 1)
             call_leaves(b, e, gen_expr(b, e), out);
         else if (tuple && type_leaves(e->type) == 1)
             vec_push(out, gen_expr(b, e));

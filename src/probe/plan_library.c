@@ -125,6 +125,8 @@ static int64_t bundled_call(Plan *plan, uint32_t script, const Expr *call, Diags
     for (uint32_t i = 0; i < f.nparams; i++)
         f.params[i] = bundled_type(b->params[i]);
     f.result = bundled_type(b->result[0]);
+    if (strlen(b->result) == 2)
+        f.result = type_tuple(plan->scripts.at[script], (const Type *[]){f.result, f.result}, 2);
     plan->uses_values = true;
     vec_push(&plan->library_fns, f);
     return plan->library_fns.len - 1;

@@ -21,6 +21,12 @@
 
 #define INLINE __attribute__((always_inline)) static inline
 
+#define WORD_BYTE(s, i) (uint64_t)(uint8_t)(s)[(i) < sizeof(s) ? (i) : sizeof(s) - 1] << 8 * (i)
+/* Up to 8 characters as a number, since there is no static data; the first is lowest. */
+#define WORD(s)                                                                                    \
+    (WORD_BYTE(s, 0) | WORD_BYTE(s, 1) | WORD_BYTE(s, 2) | WORD_BYTE(s, 3) | WORD_BYTE(s, 4) |     \
+     WORD_BYTE(s, 5) | WORD_BYTE(s, 6) | WORD_BYTE(s, 7))
+
 /* Blocks have 16, 24, 32, 48, 64, 96 ... bytes. */
 enum { BLOCK_CLASSES = 56 };
 
@@ -88,8 +94,16 @@ INLINE void set64(uint32_t address, uint64_t v) {
     __builtin_memcpy(at(address), &v, sizeof v);
 }
 
+enum { PAGE = 65536 };
+
 /* Bytes of the memory, up to which addresses are good. */
+#ifdef __wasm__
+INLINE uint64_t values_end(void) {
+    return (uint64_t)__builtin_wasm_memory_size(0) * PAGE;
+}
+#else
 uint64_t values_end(void);
+#endif
 /* A block of at least n bytes and a multiple of 8, not cleared; traps if there is no memory. */
 uint32_t values_block(uint64_t n);
 /* The same block size again. */

@@ -21,14 +21,6 @@ typedef struct Printer {
 
 static void print_value(Printer *p);
 
-/* ---- words; as numbers, since there is no static data ---- */
-
-#define WORD_BYTE(s, i) (uint64_t)(uint8_t)(s)[(i) < sizeof(s) ? (i) : sizeof(s) - 1] << 8 * (i)
-/* Up to 8 characters. */
-#define WORD(s)                                                                                    \
-    (WORD_BYTE(s, 0) | WORD_BYTE(s, 1) | WORD_BYTE(s, 2) | WORD_BYTE(s, 3) | WORD_BYTE(s, 4) |     \
-     WORD_BYTE(s, 5) | WORD_BYTE(s, 6) | WORD_BYTE(s, 7))
-
 static void put_word(FormatOut *o, uint64_t word) {
     for (; word; word >>= 8)
         format_byte(o, (uint8_t)word);

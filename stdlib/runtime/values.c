@@ -10,8 +10,6 @@
  */
 #include "memory.h"
 
-enum { PAGE = 65536 };
-
 #define GOLDEN 0x9e3779b97f4a7c15u /* 2^64 divided by the golden ratio */
 
 /* ---- memory ---- */
@@ -24,10 +22,6 @@ enum { MAX_PAGES = 65535 };
 extern uint8_t __heap_base; /* of the linker */
 Values values_state;
 #endif
-
-uint64_t values_end(void) {
-    return (uint64_t)__builtin_wasm_memory_size(0) * PAGE;
-}
 
 static bool grow(uint64_t pages) {
     return pages <= MAX_PAGES &&
@@ -547,6 +541,16 @@ void values_map_free(uint32_t map) {
         h->mask = V->free_map;
         V->free_map = map + 1;
     }
+}
+
+VALUES_EXPORT(map_clear)
+void values_map_clear(uint32_t map) {
+    for (uint32_t other = V->free_map; other; other = header_of(other - 1)->mask)
+        if (other - 1 == map)
+            __builtin_trap();
+    values_map_free(map);
+    if (map >= V->nmaps)
+        values_map_new(); /* gives what was given back last */
 }
 
 /* ---- for programs that import the runtime ---- */

@@ -74,6 +74,8 @@ uint32_t values_str_contains(uint32_t s, uint32_t part);
 uint32_t values_map_new(void);
 /* Gives it back; its id may be used again. Static maps become empty. */
 void values_map_free(uint32_t map);
+/* Makes it empty, as if it had never been used. Traps if there is no such map. */
+void values_map_clear(uint32_t map);
 
 /*
  * The address of the value's leaves, for a key of one, two, three or any number of leaves (which
@@ -91,6 +93,25 @@ uint32_t values_map_find3(uint32_t map, uint32_t type, uint64_t k0, uint64_t k1,
 uint32_t values_map_find(uint32_t map, uint32_t type);
 /* Leaf n of the key for values_map_at and values_map_find. */
 void values_key(uint32_t n, uint64_t leaf);
+
+/*
+ * Maps whose types are made here (core.c), by names of the library whamm_core. A map keeps the type
+ * of its first use; other kinds than those of its type trap, as do numbers that are no map. A
+ * string is bytes of our memory. get_... gives 0 if the key is not there, but traps for strings;
+ * get_i32_string gives a str.
+ */
+void values_insert_i32_i32(uint32_t map, uint32_t k, uint32_t v);
+void values_insert_i32_string(uint32_t map, uint32_t k, uint32_t ptr, uint32_t len);
+void values_insert_string_i32(uint32_t map, uint32_t ptr, uint32_t len, uint32_t v);
+void values_insert_i32i32tuple_i32(uint32_t map, uint32_t a, uint32_t b, uint32_t v);
+void values_insert_i32booltuple_i32(uint32_t map, uint32_t a, uint32_t b, uint32_t v);
+void values_insert_i32i32i32tuple_i32(uint32_t map, uint32_t a, uint32_t b, uint32_t c, uint32_t v);
+uint32_t values_get_i32_i32(uint32_t map, uint32_t k);
+uint32_t values_get_i32_string(uint32_t map, uint32_t k);
+uint32_t values_get_string_i32(uint32_t map, uint32_t ptr, uint32_t len);
+uint32_t values_get_i32i32tuple_i32(uint32_t map, uint32_t a, uint32_t b);
+uint32_t values_get_i32booltuple_i32(uint32_t map, uint32_t a, uint32_t b);
+uint32_t values_get_i32i32i32tuple_i32(uint32_t map, uint32_t a, uint32_t b, uint32_t c);
 
 /* ---- access, for programs that import the runtime and do not see its memory ---- */
 

@@ -294,12 +294,101 @@ static void test_map_spread(void **state) {
     }
 }
 
+/* ---- maps of whamm_core ---- */
+
+/* Types that are made here are those that the compiler would make. */
+static void test_core_types(void **state) {
+    (void)state;
+    start();
+    map_type_of(DESC(REPORT_I32), DESC(REPORT_I32), "i32", "i32");
+    map_type_of(DESC(REPORT_I32), DESC(REPORT_STR), "i32", "str");
+    map_type_of(DESC(REPORT_STR), DESC(REPORT_I32), "str", "i32");
+    map_type_of(DESC(PAIR(REPORT_I32, REPORT_I32)), DESC(REPORT_I32), "(i32,i32)", "i32");
+    map_type_of(DESC(PAIR(REPORT_I32, REPORT_BOOL)), DESC(REPORT_I32), "(i32,bool)", "i32");
+    map_type_of(DESC(TRIPLE(REPORT_I32, REPORT_I32, REPORT_I32)), DESC(REPORT_I32), "(i32,i32,i32)",
+                "i32");
+    uint32_t first = values_map_new();
+    for (uint32_t i = 1; i < 6; i++)
+        values_map_new();
+    uint32_t heap = values_str_new(0);
+    values_insert_i32_i32(first, 1, 2);
+    values_insert_i32_string(first + 1, 1, 0, 0);
+    values_insert_string_i32(first + 2, 0, 0, 2);
+    values_insert_i32i32tuple_i32(first + 3, 1, 2, 3);
+    values_insert_i32booltuple_i32(first + 4, 1, 2, 3);
+    values_insert_i32i32i32tuple_i32(first + 5, 1, 2, 3, 4);
+    /* four entries and eight slots each are new, but no types: the strings were there */
+    assert_int_equal(values_str_new(0) - heap, (64 + 64 + 64 + 96 + 96 + 128) + 6 * 32);
+    end();
+}
+
+static void test_core_maps(void **state) {
+    (void)state;
+    start();
+    enum { N = 3000 };
+    uint32_t bytes = values_mem_alloc(N + 8), numbers = values_map_new(),
+             strings = values_map_new(), texts = values_map_new();
+    for (uint32_t i = 0; i < N + 8; i++)
+        values_store8(bytes + i, (uint8_t)next_random());
+    assert_int_equal(values_get_i32_i32(numbers, 1), 0);
+    assert_int_equal(values_get_string_i32(strings, bytes, 3), 0);
+    for (uint32_t i = 0; i < N; i++) {
+        values_insert_i32_i32(numbers, i * 0x10001, i);
+        values_insert_string_i32(strings, bytes + i, 8, i);
+        values_insert_i32_string(texts, 0 - i, bytes + i, i % 9);
+    }
+    uint32_t heap = values_str_new(0);
+    for (uint32_t i = 0; i < N; i++) {
+        assert_int_equal(values_get_i32_i32(numbers, i * 0x10001), i);
+        assert_int_equal(values_get_string_i32(strings, bytes + i, 8), i);
+        uint32_t s = values_get_i32_string(texts, 0 - i);
+        assert_int_equal(values_load32(s), i % 9);
+        for (uint32_t k = 0; k < i % 9; k++)
+            assert_int_equal(values_load8(s + 4 + k), values_load8(bytes + i + k));
+        assert_int_equal(values_get_string_i32(strings, bytes + i, 7), 0);
+    }
+    assert_int_equal(values_str_new(0), heap); /* look-ups leave nothing behind */
+    values_map_clear(numbers);
+    assert_int_equal(values_get_i32_i32(numbers, 0x10001), 0);
+    values_insert_i32i32tuple_i32(numbers, 1, 2, 3);
+    values_insert_i32i32tuple_i32(numbers, 2, 1, 4);
+    assert_int_equal(values_get_i32i32tuple_i32(numbers, 1, 2), 3);
+    assert_int_equal(values_get_i32i32tuple_i32(numbers, 2, 1), 4);
+    assert_int_equal(values_get_i32i32tuple_i32(numbers, 1, 1), 0);
+    values_map_clear(numbers);
+    values_insert_i32booltuple_i32(numbers, 1, 200, 5);
+    assert_int_equal(values_get_i32booltuple_i32(numbers, 1, 1), 5); /* any bool but 0 is true */
+    assert_int_equal(values_get_i32booltuple_i32(numbers, 1, 0), 0);
+    values_map_clear(numbers);
+    values_insert_i32i32i32tuple_i32(numbers, 1, 2, 3, 6);
+    assert_int_equal(values_get_i32i32i32tuple_i32(numbers, 1, 2, 3), 6);
+    assert_int_equal(values_get_i32i32i32tuple_i32(numbers, 3, 2, 1), 0);
+    end();
+}
+
+/* Maps of the script, with types of the compiler's, are the same maps; u32 counts as i32. */
+static void test_core_script_maps(void **state) {
+    (void)state;
+    start();
+    uint32_t type = map_type(DESC(REPORT_U32), DESC(REPORT_U32));
+    values_store32(values_map_at1(1, type, 7), 8);
+    assert_int_equal(values_get_i32_i32(1, 7), 8);
+    values_insert_i32_i32(1, 7, 9);
+    values_insert_i32_i32(1, 8, 10);
+    assert_int_equal(values_load32(values_map_find1(1, type, 7)), 9);
+    assert_int_equal(values_load32(values_map_find1(1, type, 8)), 10);
+    values_map_clear(1);
+    assert_int_equal(values_load32(values_map_find1(1, type, 8)), 0);
+    end();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_blocks),     cmocka_unit_test(test_strings),
         cmocka_unit_test(test_interning),  cmocka_unit_test(test_map_shapes),
         cmocka_unit_test(test_map_large),  cmocka_unit_test(test_map_reuse),
-        cmocka_unit_test(test_map_spread),
+        cmocka_unit_test(test_map_spread), cmocka_unit_test(test_core_types),
+        cmocka_unit_test(test_core_maps),  cmocka_unit_test(test_core_script_maps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
