@@ -2,16 +2,18 @@
  * probe/plan.h - from checked scripts to a plan: which actions belong to which event, and what each
  * needs.
  *
- *   Script    a parsed and checked source file
- *   Probe     a rule with predicate and body, as written
- *   Action    one event that a probe's rule expanded to; has the probe number of reports
- *   Variant   a typed copy of a probe, shared by all its actions on whose events the used names
- * have the same types Shape     a variant with its static conditions decided; each shape is
- * compiled once (gen/) into a template Site      a place in the program where an action matches
+ *   - Script: a parsed and checked source file
+ *   - Probe: a rule with predicate and body, as written
+ *   - Action: one event that a probe's rule expanded to; has the probe number of reports
+ *   - Variant: a typed copy of a probe, shared by all its actions on whose events the used names
+ *     have the same types
+ *   - Shape: a variant with its static conditions decided; each shape is compiled once (gen/) into
+ *     a template
+ *   - Site: a place in the program where an action matches
  *
- * What is static in a variant is cut out of the tree: a maximal static condition becomes an *atom*
- * (its values choose the shape), a maximal static number a *constant* (a hole in the template,
- * filled at each site).
+ * What is static in a variant is cut out of the tree (cut.c): a maximal static condition becomes an
+ * *atom* (its values choose the shape), a maximal static number or string a *constant* (a hole in
+ * the template, filled at each site).
  */
 #ifndef WHAMMC_PROBE_PLAN_H
 #define WHAMMC_PROBE_PLAN_H

@@ -1,8 +1,11 @@
 /*
- * target/splice.c - templates become code: filling holes, saving and restoring operands and
- * results.
+ * target/splice.c - templates at their sites: saving and restoring operands and results, what goes
+ * before, behind and instead of instructions and constructs.
  */
 #include "target/splice.h"
+
+#include "target/code.h"
+#include "target/hole.h"
 
 /* ---- locals ---- */
 
@@ -101,368 +104,6 @@ void splice_slots(Splicer *s, const Match *matches, uint32_t n) {
     }
 }
 
-/* ---- instructions ---- */
-
-static void put_op_index(Splicer *s, WasmOp op, uint64_t index) {
-    wasm_put_op(s->out, op);
-    buf_uleb(s->out, index);
-}
-
-static void put_local(Splicer *s, uint8_t access, uint32_t local) {
-    put_op_index(s,
-                 access == HOLE_GET   ? WASM_OP_LOCAL_GET
-                 : access == HOLE_SET ? WASM_OP_LOCAL_SET
-                                      : WASM_OP_LOCAL_TEE,
-                 local);
-}
-
-static void put_global(Splicer *s, uint8_t access, uint64_t global) {
-    put_op_index(s, access == HOLE_GET ? WASM_OP_GLOBAL_GET : WASM_OP_GLOBAL_SET, global);
-}
-
-static void put_i32(Splicer *s, int32_t v) {
-    wasm_put_op(s->out, WASM_OP_I32_CONST);
-    buf_sleb(s->out, v);
-}
-
-static void put_constant(Splicer *s, WasmType type, const Expr *e, const Site *site) {
-    Value v = {.kind = e->type->kind};
-    fold(e, site, &v); /* plan_shape leaves out sites at which it has no value */
-    if (v.kind == TYPE_STR)
-        store_push_str(s->store, s->m, v.text, s->out);
-    else
-        wasm_put_const(s->out, type, value_wasm_bits(v));
-}
-
-/* The local of the first leaf; those of the others follow. */
-static uint32_t frame_local(Splicer *s, uint32_t var) {
-    uint32_t id = s->store->frame_of[var];
-    if (s->frame.local[id] == UINT32_MAX) {
-        const Type *type = s->plan->vars.at[id].decl->type;
-        s->frame.local[id] = s->pool.first + s->pool.types.len; /* kept ones are new */
-        for (uint32_t leaf = 0; leaf < type_leaves(type); leaf++)
-            pool_keep(&s->pool, type_wasm(type_leaf(type, leaf)));
-        vec_push(&s->frame.used, id);
-    }
-    return s->frame.local[id];
-}
-
-static void put_variable(Splicer *s, const Hole *h) {
-    uint32_t id = h->n / HOLE_LEAVES, leaf = h->n % HOLE_LEAVES;
-    const PlanVar *var = &s->plan->vars.at[id];
-    switch (var->decl->storage) {
-    case STORAGE_FRAME: put_local(s, h->access, frame_local(s, id) + leaf); break;
-    case STORAGE_UNSHARED: put_global(s, h->access, s->slots[var->decl->index] + leaf); break;
-    default:
-        put_global(s, h->access, wasm_final(s->m, WASM_SPACE_GLOBAL, s->store->global[id] + leaf));
-        break;
-    }
-}
-
-/* A local of the template for leaf n of a tuple that a call gave, or that it gives. */
-static uint32_t leaf_local(Splicer *s, LeafLocals *list, uint32_t n, WasmType type) {
-    for (uint32_t i = 0; i < list->len; i++)
-        if (list->at[i].n == n && list->at[i].type == type)
-            return list->at[i].local;
-    vec_push(list, ((LeafLocal){n, type, pool_take(&s->pool, type)}));
-    return vec_last(list).local;
-}
-
-/* The local of result i of the instruction that an alt body stands for (Variant.gives). */
-static uint32_t given_local(Splicer *s, uint32_t i) {
-    return leaf_local(s, &s->gives, i, s->types->results.at[i]);
-}
-
-/* Results of ways through the body that supply none are zero. */
-static void clear_given(Splicer *s) {
-    for (uint32_t i = 0; i < s->types->results.len; i++) {
-        WasmType type = s->types->results.at[i];
-        if (WASM_IS_REF(type)) {
-            wasm_put_op(s->out, WASM_OP_REF_NULL);
-            wasm_put_heap(s->out, type);
-        } else if (type == WASM_V128) {
-            static const uint8_t zeros[16];
-            wasm_put_op(s->out, WASM_OP_V128_CONST);
-            buf_bytes(s->out, zeros, sizeof zeros);
-        } else {
-            wasm_put_const(s->out, type, 0);
-        }
-        put_local(s, HOLE_SET, given_local(s, i));
-    }
-}
-
-/* A call that gives a tuple leaves it on the stack: its leaves go to locals. */
-static void take_leaves(Splicer *s, const Type *result) {
-    uint32_t n = type_leaves(result);
-    for (uint32_t i = n; i > 0 && n > 1; i--) {
-        WasmType type = type_wasm(type_leaf(result, i - 1));
-        put_local(s, HOLE_SET, leaf_local(s, &s->got, i - 1, type));
-    }
-}
-
-/* memory.size or table.size of what the instruction accesses, as i64. */
-static void put_size(Splicer *s, const Hole *h, const WasmInstr *i) {
-    bool wide;
-    if (h->kind == HOLE_PAGES) {
-        uint32_t memory = accessed_memory(i, h->n);
-        put_op_index(s, WASM_OP_MEMORY_SIZE, wasm_final(s->m, WASM_SPACE_MEMORY, memory));
-        wide = s->m->memories.at[memory].limits.is64;
-    } else {
-        /* table.init names the segment first; table.copy's source is second */
-        uint32_t table = i->op == WASM_OP_TABLE_INIT || h->n ? i->b : i->a;
-        put_op_index(s, WASM_OP_TABLE_SIZE, wasm_final(s->m, WASM_SPACE_TABLE, table));
-        wide = s->m->tables.at[table].limits.is64;
-    }
-    if (!wide)
-        wasm_put_op(s->out, WASM_OP_I64_EXTEND_I32_U);
-}
-
-static void put_test(Splicer *s, WasmType type) {
-    wasm_put_op(s->out, type & WASM_NULL_BIT ? WASM_OP_REF_TEST_NULL : WASM_OP_REF_TEST);
-    wasm_put_heap(s->out, type);
-}
-
-/* Whether an indirect call of the entry will trap. The type need not be tested where the table
- * holds nothing else. */
-static void put_entry_fails(Splicer *s, const WasmInstr *i) {
-    const WasmTable *t = &s->m->tables.at[i->b];
-    uint64_t table = wasm_final(s->m, WASM_SPACE_TABLE, i->b);
-    put_local(s, HOLE_GET, s->args.local.at[0]);
-    put_op_index(s, WASM_OP_TABLE_SIZE, table);
-    wasm_put_op(s->out, t->limits.is64 ? WASM_OP_I64_LT_U : WASM_OP_I32_LT_U);
-    wasm_put_op(s->out, WASM_OP_IF);
-    buf_u8(s->out, WASM_I32);
-    put_local(s, HOLE_GET, s->args.local.at[0]);
-    put_op_index(s, WASM_OP_TABLE_GET, table);
-    if (wasm_subtype(s->m, t->type, WASM_REF(1, i->a))) {
-        wasm_put_op(s->out, WASM_OP_REF_IS_NULL);
-    } else {
-        put_test(s, WASM_REF(0, i->a));
-        wasm_put_op(s->out, WASM_OP_I32_EQZ);
-    }
-    wasm_put_op(s->out, WASM_OP_ELSE);
-    put_i32(s, 1);
-    wasm_put_op(s->out, WASM_OP_END);
-}
-
-/* What can be told from operand 0. */
-static void put_condition(Splicer *s, const WasmInstr *i, RefCondition which) {
-    if (which == ENTRY_FAILS) {
-        put_entry_fails(s, i);
-        return;
-    }
-    put_local(s, HOLE_GET, s->args.local.at[0]);
-    if (which == REF_CAST_FAILS) {
-        put_test(s, i->op == WASM_OP_REF_CAST_NULL ? i->type : i->type & ~WASM_NULL_BIT);
-        wasm_put_op(s->out, WASM_OP_I32_EQZ);
-        return;
-    }
-    if (i->op == WASM_OP_BR_ON_NULL || i->op == WASM_OP_BR_ON_NON_NULL) {
-        wasm_put_op(s->out, WASM_OP_REF_IS_NULL);
-    } else {
-        put_test(s, i->type2);
-    }
-    if (i->op == WASM_OP_BR_ON_NON_NULL || i->op == WASM_OP_BR_ON_CAST_FAIL)
-        wasm_put_op(s->out, WASM_OP_I32_EQZ);
-}
-
-/* The entry of a table of functions that operand 0 names; null where there is none. */
-static void put_entry(Splicer *s, const WasmInstr *i) {
-    uint32_t handle = accessed_table(i);
-    const WasmTable *t = &s->m->tables.at[handle];
-    uint64_t table = wasm_final(s->m, WASM_SPACE_TABLE, handle);
-    bool functions = wasm_subtype(s->m, t->type, WASM_FUNCREF);
-    if (functions) {
-        put_local(s, HOLE_GET, s->args.local.at[0]);
-        put_op_index(s, WASM_OP_TABLE_SIZE, table);
-        wasm_put_op(s->out, t->limits.is64 ? WASM_OP_I64_LT_U : WASM_OP_I32_LT_U);
-        wasm_put_op(s->out, WASM_OP_IF);
-        wasm_put_type(s->out, WASM_FUNCREF);
-        put_local(s, HOLE_GET, s->args.local.at[0]);
-        put_op_index(s, WASM_OP_TABLE_GET, table);
-        wasm_put_op(s->out, WASM_OP_ELSE);
-    }
-    wasm_put_zero(s->out, WASM_FUNCREF);
-    if (functions)
-        wasm_put_op(s->out, WASM_OP_END);
-}
-
-static bool is_wide(const Splicer *s, uint32_t memory) {
-    return s->m->memories.at[memory].limits.is64;
-}
-
-/* Saved operand n, extended or wrapped. */
-static void put_operand_as(Splicer *s, uint32_t n, bool wide) {
-    put_local(s, HOLE_GET, s->args.local.at[n]);
-    if (wide != (s->args.type.at[n] == WASM_I64))
-        wasm_put_op(s->out, wide ? WASM_OP_I64_EXTEND_I32_U : WASM_OP_I32_WRAP_I64);
-}
-
-/* memory.init, memory.copy or memory.fill again, with the address on the stack in another memory.
- */
-static void put_dup(Splicer *s, const Expr *to, const Site *site) {
-    const WasmInstr *i = site->instr;
-    uint32_t memory = memory_handle(s->memories, to, site); /* checked in pass 1 */
-    uint64_t index = wasm_final(s->m, WASM_SPACE_MEMORY, memory);
-    bool wide = is_wide(s, memory);
-    if (wide)
-        wasm_put_op(s->out, WASM_OP_I64_EXTEND_I32_U);
-    put_local(s, HOLE_GET, s->args.local.at[1]);
-    /* the length is 64 bits wide if all addresses are */
-    bool wide_length = i->op == WASM_OP_MEMORY_FILL   ? wide
-                       : i->op == WASM_OP_MEMORY_COPY ? wide && is_wide(s, i->b)
-                                                      : false;
-    put_operand_as(s, 0, wide_length);
-    switch (i->op) {
-    case WASM_OP_MEMORY_FILL: put_op_index(s, WASM_OP_MEMORY_FILL, index); break;
-    case WASM_OP_MEMORY_COPY:
-        put_op_index(s, WASM_OP_MEMORY_COPY, index);
-        buf_uleb(s->out, wasm_final(s->m, WASM_SPACE_MEMORY, i->b));
-        break;
-    default:
-        put_op_index(s, WASM_OP_MEMORY_INIT, wasm_final(s->m, WASM_SPACE_DATA, i->a));
-        buf_uleb(s->out, index);
-    }
-}
-
-/* The length of an array, 0 of null. */
-static void put_length(Splicer *s, uint32_t local) {
-    put_local(s, HOLE_GET, local);
-    wasm_put_op(s->out, WASM_OP_REF_IS_NULL);
-    wasm_put_op(s->out, WASM_OP_IF);
-    buf_u8(s->out, WASM_I64);
-    wasm_put_const(s->out, WASM_I64, 0);
-    wasm_put_op(s->out, WASM_OP_ELSE);
-    put_local(s, HOLE_GET, local);
-    wasm_put_op(s->out, WASM_OP_ARRAY_LEN);
-    wasm_put_op(s->out, WASM_OP_I64_EXTEND_I32_U);
-    wasm_put_op(s->out, WASM_OP_END);
-}
-
-/* Pushes the top `n` saved values back, deepest first. */
-static void restore(Splicer *s, const Saved *v, uint32_t n) {
-    for (uint32_t k = n; k-- > 0;)
-        put_local(s, HOLE_GET, v->local.at[k]);
-}
-
-/* The operand count of the replaced instruction. */
-static uint32_t operand_count(const Site *site, const SiteTypes *types) {
-    return types->known ? types->operands.len
-                        : (uint32_t)strlen(wasm_ops[site->instr->op].operands);
-}
-
-/* drop_args: an ordinary alt has popped its operands already, as one with a dynamic predicate has;
- * a construct's are still there. */
-static void put_drops(Splicer *s, const Variant *v, const Site *site) {
-    if (!site->construct || v->guarded_alt)
-        return;
-    for (uint32_t k = operand_count(site, s->types); k > 0; k--)
-        wasm_put_op(s->out, WASM_OP_DROP);
-}
-
-int64_t alt_call_target(const WasmModule *m, const AltCall *call) {
-    uint32_t n = m->input_count[WASM_SPACE_FUNC];
-    if (!call->by_name)
-        return call->id < n ? (int64_t)call->id : -1;
-    for (uint32_t i = 0; i < n; i++)
-        if (m->funcs.at[i].import < 0 && str_eq(m->funcs.at[i].name, call->name))
-            return i;
-    return -1;
-}
-
-static void put_saved(Splicer *s, const Hole *h, const Saved *v) {
-    bool whole = h->type == v->type.at[h->n];
-    put_local(s, h->access, whole ? v->local.at[h->n] : v->narrow.at[h->n]);
-}
-
-static void put_hole(Splicer *s, const Hole *h, const Variant *v, const Site *site) {
-    switch ((HoleKind)h->kind) {
-    case HOLE_CONST: put_constant(s, h->type, v->consts.at[h->n], site); break;
-    case HOLE_ARG: put_saved(s, h, &s->args); break;
-    case HOLE_RESULT: put_saved(s, h, &s->results); break;
-    case HOLE_LOCAL: put_local(s, h->access, h->n); break;
-    case HOLE_VAR: put_variable(s, h); break;
-    case HOLE_VAR_ADDR: put_i32(s, (int32_t)s->slots[s->plan->vars.at[h->n].decl->index]); break;
-    case HOLE_TEMP: put_local(s, h->access, s->temps.at[h->n]); break;
-    case HOLE_PAGES:
-    case HOLE_ELEMS: put_size(s, h, site->instr); break;
-    case HOLE_HELPER:
-        put_op_index(s, WASM_OP_CALL, wasm_final(s->m, WASM_SPACE_FUNC, s->helpers[h->n]));
-        break;
-    case HOLE_FN:
-        put_op_index(s, WASM_OP_CALL, wasm_final(s->m, WASM_SPACE_FUNC, s->fns[h->n]));
-        take_leaves(s, s->plan->fns.at[h->n].fn->result);
-        break;
-    case HOLE_WIDE:
-        put_local(s, HOLE_GET, s->args.local.at[h->n]);
-        if (s->args.type.at[h->n] == WASM_I32)
-            wasm_put_op(s->out, WASM_OP_I64_EXTEND_I32_U);
-        break;
-    case HOLE_NULL:
-        put_local(s, HOLE_GET, s->args.local.at[h->n]);
-        wasm_put_op(s->out, WASM_OP_REF_IS_NULL);
-        break;
-    case HOLE_DROP: put_drops(s, v, site); break;
-    case HOLE_ALT_CALL:
-        restore(s, &s->args, s->args.local.len);
-        put_op_index(s, WASM_OP_CALL,
-                     wasm_final(s->m, WASM_SPACE_FUNC,
-                                (uint32_t)alt_call_target(s->m, &v->alt_calls.at[h->n])));
-        for (uint32_t i = s->types->results.len; i > 0 && v->gives; i--)
-            put_local(s, HOLE_SET, given_local(s, i - 1));
-        break;
-    case HOLE_CONDITION: put_condition(s, site->instr, (RefCondition)h->n); break;
-    case HOLE_LIBRARY:
-        put_op_index(s, WASM_OP_CALL,
-                     wasm_final(s->m, WASM_SPACE_FUNC, s->plan->library_fns.at[h->n].handle));
-        if (s->plan->library_fns.at[h->n].result)
-            take_leaves(s, s->plan->library_fns.at[h->n].result);
-        break;
-    case HOLE_LENGTH: put_length(s, s->args.local.at[h->n]); break;
-    case HOLE_SEGMENT: shadow_put_segment(s->shadow, site->instr, s->out); break;
-    case HOLE_ENTRY_FID:
-        put_local(s, HOLE_GET, s->args.local.at[0]);
-        shadow_put_lookup(s->shadow, site->instr, s->out);
-        break;
-    case HOLE_ENTRY: put_entry(s, site->instr); break;
-    case HOLE_RESOLVE:
-        if (s->m->tables.at[accessed_table(site->instr)].limits.is64)
-            wasm_put_op(s->out, WASM_OP_I64_EXTEND_I32_U);
-        shadow_put_lookup(s->shadow, site->instr, s->out);
-        break;
-    case HOLE_DEPTH:
-        put_op_index(s, WASM_OP_CALL,
-                     wasm_final(s->m, WASM_SPACE_FUNC, targets_function(s->targets, site->instr)));
-        break;
-    case HOLE_DUP: put_dup(s, v->dups.at[h->n].memory, site); break;
-    case HOLE_TEXT: store_push_text(s->store, s->m, h->n, s->out); break;
-    case HOLE_GOT: put_local(s, h->access, leaf_local(s, &s->got, h->n, h->type)); break;
-    case HOLE_GIVE: put_local(s, h->access, leaf_local(s, &s->gives, h->n, h->type)); break;
-    case HOLE_MEMORY: memory_put_call(s->memories, h->n, site, s->out); break;
-    case HOLE_KINDS: break;
-    }
-}
-
-void splice_template(Splicer *s, const Template *t, const Variant *v, const Site *site) {
-    s->temps.len = s->got.len = 0;
-    if (!v || !v->gives)
-        s->gives.len = 0;
-    for (uint32_t i = 0; i < t->ntemps; i++) {
-        uint32_t local = pool_take(&s->pool, t->temps[i]);
-        vec_push(&s->temps, local);
-    }
-    uint32_t at = 0;
-    for (uint32_t i = 0; i < t->nholes; i++) {
-        buf_bytes(s->out, t->code + at, t->holes[i].at - at);
-        at = t->holes[i].at;
-        put_hole(s, &t->holes[i], v, site);
-    }
-    buf_bytes(s->out, t->code + at, t->len - at);
-    bool by_site = v && v->gives;
-    for (uint32_t i = 0; i < t->ngives && !by_site; i++)
-        put_local(s, HOLE_GET, leaf_local(s, &s->gives, i, t->gives[i]));
-}
-
 /* ---- sites at instructions ---- */
 
 /* How many operands (or results) from the top the matches use, and whether one is assigned. */
@@ -512,7 +153,7 @@ static void save(Splicer *s, const Site *site, const SiteTypes *types, bool resu
         vec_push(&v->local, local);
         vec_push(&v->narrow, local);
         vec_push(&v->type, type);
-        put_local(s, k + 1 == n && tee ? HOLE_TEE : HOLE_SET, local);
+        hole_put_local(s, k + 1 == n && tee ? HOLE_TEE : HOLE_SET, local);
     }
 }
 
@@ -533,9 +174,9 @@ static void narrow(Splicer *s, const Match *matches, uint32_t n, bool result, bo
             if (!is_narrowed(v, &list->at[k]) || v->narrow.at[a] != v->local.at[a])
                 continue;
             v->narrow.at[a] = keep ? pool_keep(&s->pool, WASM_I32) : pool_take(&s->pool, WASM_I32);
-            put_local(s, HOLE_GET, v->local.at[a]);
+            hole_put_local(s, HOLE_GET, v->local.at[a]);
             wasm_put_op(s->out, WASM_OP_I32_WRAP_I64);
-            put_local(s, HOLE_SET, v->narrow.at[a]);
+            hole_put_local(s, HOLE_SET, v->narrow.at[a]);
         }
     }
 }
@@ -550,9 +191,9 @@ static void widen(Splicer *s, const Match *matches, uint32_t n, bool result) {
         for (uint32_t k = 0; k < list->len; k++) {
             if (!list->at[k].assigned || !is_narrowed(v, &list->at[k]))
                 continue;
-            put_local(s, HOLE_GET, v->narrow.at[list->at[k].n]);
+            hole_put_local(s, HOLE_GET, v->narrow.at[list->at[k].n]);
             wasm_put_op(s->out, result ? WASM_OP_I64_EXTEND_I32_S : WASM_OP_I64_EXTEND_I32_U);
-            put_local(s, HOLE_SET, v->local.at[list->at[k].n]);
+            hole_put_local(s, HOLE_SET, v->local.at[list->at[k].n]);
         }
     }
 }
@@ -664,7 +305,7 @@ static void put_original(Splicer *s, const Site *site) {
     const WasmInstr *i = site->instr;
     const uint8_t *bytes = wasm_func_body(s->m, site->func) + i->offset;
     if (i->op == WASM_OP_MEMORY_GROW && i->a == 0 && s->grow != UINT32_MAX) {
-        put_op_index(s, WASM_OP_CALL, wasm_final(s->m, WASM_SPACE_FUNC, s->grow));
+        put_index(s->out, WASM_OP_CALL, wasm_final(s->m, WASM_SPACE_FUNC, s->grow));
         return;
     }
     if (shadow_put_instr(s->shadow, site, s->out))
@@ -695,7 +336,7 @@ static void splice_alt(Splicer *s, const Site *site, const SiteTypes *types, con
                        uint32_t n, uint32_t saved) {
     const Match *alt = alt_of(matches, n, MODE_ALT);
     const Variant *v = alt->action->variant;
-    for (uint32_t k = saved; k < operand_count(site, types); k++)
+    for (uint32_t k = saved; k < hole_operand_count(site, types); k++)
         wasm_put_op(s->out, WASM_OP_DROP);
     if (v->guarded_alt) {
         splice_predicate(s, site, matches, alt);
@@ -704,16 +345,16 @@ static void splice_alt(Splicer *s, const Site *site, const SiteTypes *types, con
     }
     s->gives.len = 0;
     if (v->gives)
-        clear_given(s);
+        hole_clear_given(s);
     splice_match(s, site, matches, (uint32_t)(alt - matches));
-    for (uint32_t i = 0; i < types->results.len && v->gives; i++)
-        put_local(s, HOLE_GET, given_local(s, i));
+    if (v->gives)
+        hole_push_given(s);
     if (v->returns && v->returns->kind != TYPE_TUPLE && type_wasm(v->returns) == WASM_I32 &&
         operand_type(site, types, true, 0) == WASM_I64)
         wasm_put_op(s->out, WASM_OP_I64_EXTEND_I32_S); /* a size */
     if (v->guarded_alt) {
         wasm_put_op(s->out, WASM_OP_ELSE);
-        restore(s, &s->args, s->args.local.len);
+        hole_restore(s, &s->args, s->args.local.len);
         put_original(s, site);
         wasm_put_op(s->out, WASM_OP_END);
     }
@@ -729,18 +370,18 @@ static void splice_after(Splicer *s, const Site *site, const SiteTypes *types, c
     if (results.assigned)
         widen(s, matches, n, true);
     if (results.count)
-        restore(s, &s->results, results.assigned ? results.count : results.count - 1);
+        hole_restore(s, &s->results, results.assigned ? results.count : results.count - 1);
 }
 
 /* The bodies of at_target probes, if the flag says that control comes from the branch. */
 static void put_landing(Splicer *s, const Site *site, const Match *matches, uint32_t n,
                         uint32_t flag, uint32_t at, SplicePiece *piece, void *ctx) {
     size_t from = s->out->len;
-    put_local(s, HOLE_GET, flag);
+    hole_put_local(s, HOLE_GET, flag);
     wasm_put_op(s->out, WASM_OP_IF);
     buf_u8(s->out, WASM_NONE);
-    put_i32(s, 0);
-    put_local(s, HOLE_SET, flag);
+    put_i32(s->out, 0);
+    hole_put_local(s, HOLE_SET, flag);
     splice_mode(s, site, matches, n, MODE_AT_TARGET);
     wasm_put_op(s->out, WASM_OP_END);
     piece(ctx, WASM_AFTER, at, RANK_CONSTRUCT, from, s->out->len);
@@ -828,7 +469,7 @@ static void splice_guarded_arm(Splicer *s, const Site *site, const Match *matche
     wasm_put_op(s->out, WASM_OP_IF);
     buf_u8(s->out, WASM_NONE);
     splice_match(s, site, matches, (uint32_t)(alt - matches));
-    put_op_index(s, WASM_OP_BR, 1);
+    put_index(s->out, WASM_OP_BR, 1);
     wasm_put_op(s->out, WASM_OP_END);
     piece(ctx, WASM_AFTER, site->pc, RANK_PROBE, from, s->out->len);
 }
@@ -844,7 +485,7 @@ static void splice_wrap(Splicer *s, const Site *site, const Match *matches, cons
     wasm_put_type(s->out, n ? results[0] : WASM_NONE); /* what bodies return is one value */
     splice_match(s, site, matches, (uint32_t)(alt - matches));
     wasm_put_op(s->out, WASM_OP_ELSE);
-    restore(s, &s->args, s->args.local.len);
+    hole_restore(s, &s->args, s->args.local.len);
     region(ctx, WASM_WRAP, site->pc, site->construct->end, from, s->out->len);
     vec_push(&s->wrapped, ((Wrapped){site->pc, site->construct->end}));
 }
@@ -876,7 +517,7 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
     bool wraps = guarded && !is_arm((WasmOp)site->instr->op);
     if (wraps ||
         (alt && (alt->action->variant->guarded_alt || alt->action->variant->alt_calls.len)))
-        w.args.count = operand_count(site, types); /* they may be needed again */
+        w.args.count = hole_operand_count(site, types); /* they may be needed again */
     size_t from = s->out->len;
     bool popped = w.alt || wraps;
     bool keep_on_stack = !w.args.assigned && !popped;
@@ -886,13 +527,13 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
         splice_mode(s, site, matches, n, MODE_BEFORE);
     uint32_t flag = w.landing ? pool_keep(&s->pool, WASM_I32) : 0;
     if (w.landing) {
-        put_i32(s, 1);
-        put_local(s, HOLE_SET, flag);
+        put_i32(s->out, 1);
+        hole_put_local(s, HOLE_SET, flag);
     }
     if (w.args.assigned)
         widen(s, matches, n, false);
     if (!popped && w.args.count)
-        restore(s, &s->args, keep_on_stack ? w.args.count - 1 : w.args.count);
+        hole_restore(s, &s->args, keep_on_stack ? w.args.count - 1 : w.args.count);
     if (s->out->len > from)
         piece(ctx, site->before_end ? WASM_AFTER : WASM_BEFORE, site->pc, RANK_PROBE, from,
               s->out->len);

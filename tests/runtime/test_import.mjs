@@ -234,7 +234,7 @@ function testManual() {
   assemble('app.wasm', PROGRAM);
   instrument(HOTNESS, 'app.instr.wasm', 'link=import');
   const manual = readFileSync(join(dirname(self), '../../docs/linking.md'), 'utf8');
-  writeFileSync(path('host.mjs'), /```js\n(.*?)```/s.exec(manual)[1]);
+  writeFileSync(path('host.mjs'), /```js[^\n]*\n(.*?)```/s.exec(manual)[1]);
   const out = run(process.execPath, 'host.mjs');
   check('manual', out.stdout.startsWith('hello\n') && reports(out.stdout) === 1, out);
 }

@@ -1,0 +1,23 @@
+/*
+ * probe/cut.h - cutting static parts out of checked trees. Private to probe/.
+ */
+#ifndef WHAMMC_PROBE_CUT_H
+#define WHAMMC_PROBE_CUT_H
+
+#include "probe/plan.h"
+
+/*
+ * Works on a variant whose probe has been checked: cuts out what is static at its sites (atoms,
+ * constants), replaces derived names by what they stand for, and notes what the code needs:
+ * operands, strings, alt calls and so on. False after an error.
+ */
+bool cut_variant(Plan *plan, Variant *v, Diags *diags);
+
+/* The same for a block of script scope or the body of a function; `scope` is of Plan.scopes. */
+bool cut_common(Plan *plan, Variant *scope, Block *block, Diags *diags);
+
+/* The Wasm type that operand (or result) n of the event's instruction has wherever it occurs;
+ * WASM_BOT if that varies. */
+WasmType cut_fixed_type(Event e, bool result, uint32_t n);
+
+#endif

@@ -1,0 +1,90 @@
+/*
+ * probe/shape.c - shapes: a variant with its static conditions decided.
+ */
+#include "probe/plan.h"
+
+#include "probe/statics.h"
+
+typedef enum Tri { NO, YES, UNKNOWN } Tri;
+
+/* Evaluating it may do more than give a value: then `dynamic && false` is not just false. */
+static bool has_effect(const Expr *e) {
+    if (e->kind == EXPR_CALL || (e->kind == EXPR_METHOD && !e->method && !e->is_static))
+        return true;
+    for (uint32_t i = 0; i < e->nargs; i++)
+        if (has_effect(e->args[i]))
+            return true;
+    return false;
+}
+
+/* The value of a condition with the atoms decided. */
+static Tri decide(const Variant *v, uint64_t atoms, const Expr *e) {
+    Value value;
+    if (e->slot && e->type->kind == TYPE_BOOL && e->slot <= v->atoms.len &&
+        v->atoms.at[e->slot - 1] == e)
+        return atoms >> (e->slot - 1) & 1 ? YES : NO;
+    if (e->kind == EXPR_BINARY && (e->op == OP_AND || e->op == OP_OR)) {
+        Tri decisive = e->op == OP_AND ? NO : YES;
+        Tri a = decide(v, atoms, e->args[0]);
+        if (a == decisive)
+            return a;
+        Tri b = decide(v, atoms, e->args[1]);
+        if (a == UNKNOWN)
+            return b == decisive && !has_effect(e->args[0]) ? b : a;
+        return b;
+    }
+    if (e->kind == EXPR_UNARY && e->op == OP_NOT) {
+        Tri a = decide(v, atoms, e->args[0]);
+        return a == UNKNOWN ? a : a == YES ? NO : YES;
+    }
+    if (e->is_static && !e->slot && fold(e, NULL, &value))
+        return value.bits ? YES : NO;
+    return UNKNOWN;
+}
+
+static Shape *make_shape(Plan *plan, Variant *v, uint64_t atoms) {
+    Shape *s = arena_new(&plan->arena, Shape);
+    s->variant = v;
+    s->atoms = atoms;
+    s->index = plan->shapes.len;
+    s->never = v->probe->predicate && decide(v, atoms, v->probe->predicate) == NO;
+    vec_push(&plan->shapes, s);
+    return s;
+}
+
+/* An expression has no value at a site: nothing happens there. A call that asks for a memory should
+ * have one. */
+static Shape *lacks(Plan *plan, const Expr *e, const Site *s) {
+    if (!plan->lack.call && !builtin_lacks(e, s, &plan->lack))
+        plan->lack.call = NULL;
+    return NULL;
+}
+
+Shape *plan_shape(Plan *plan, Variant *v, const Site *s) {
+    if (v->impossible || (v->statics.len && !statics_site(plan, v, s)))
+        return NULL;
+    for (uint32_t i = 0; v->may_lack_consts && i < v->consts.len; i++) {
+        Value value;
+        if (!fold(v->consts.at[i], s, &value))
+            return lacks(plan, v->consts.at[i], s);
+    }
+    if (!v->atoms.len && !v->only)
+        v->only = make_shape(plan, v, 0);
+    if (v->only)
+        return v->only->never ? NULL : v->only;
+    uint64_t atoms = 0;
+    for (uint32_t i = 0; i < v->atoms.len; i++) {
+        Value value;
+        if (!fold(v->atoms.at[i], s, &value))
+            return lacks(plan, v->atoms.at[i], s);
+        atoms |= (value.bits & 1) << i;
+    }
+    Str key = {(char *)&atoms, sizeof atoms};
+    uint64_t *index = map_get(&v->shapes, key);
+    Shape *shape = index ? plan->shapes.at[*index] : NULL;
+    if (!shape) {
+        shape = make_shape(plan, v, atoms);
+        map_put(&v->shapes, key, shape->index, NULL);
+    }
+    return shape->never ? NULL : shape;
+}
