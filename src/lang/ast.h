@@ -173,6 +173,7 @@ typedef struct Bound {
                          (data_size, category_id, bytecode); `type` is what it has without a context */
     bool boundable;   /* typed, but a type bound may state another type */
     bool yields;      /* a variable of the script may have this name, and hides it */
+    bool reads;       /* a function that reads the program's memory when it is called */
     const Type *type; /* NULL = open: needs a type bound in the rule */
 } Bound;
 

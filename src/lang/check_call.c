@@ -96,6 +96,19 @@ static const Type *check_fn_call(Check *c, Expr *e, Fn *fn) {
     return fn->result;
 }
 
+/* Before the program runs there is nothing in its memory that a site could mean. */
+static void check_early_read(Check *c, const Expr *e) {
+    const Var *v = c->init_of;
+    if (!e->bound.reads || !v || v->storage == STORAGE_LOCAL || c->place != PLACE_PROBE)
+        return;
+    Diag *g = check_error(c, DIAG_EARLY_VALUE, e->span,
+                          "'%.*s' reads the program's memory; the initialiser of '%.*s' runs once, "
+                          "when the program starts",
+                          STR_ARG(e->name), STR_ARG(v->name));
+    diag_hint(c->diags, g, "call it in the probe's body and assign what it gives to '%.*s'",
+              STR_ARG(v->name));
+}
+
 const Type *check_call(Check *c, Expr *e) {
     Fn *fn = check_find_fn(c, e->name);
     if (fn)
@@ -105,6 +118,7 @@ const Type *check_call(Check *c, Expr *e) {
     if (c->scope->function && c->scope->function(c->scope->ctx, e->name, &e->bound, &callee.params,
                                                  &callee.nparams, &result)) {
         e->is_bound = true;
+        check_early_read(c, e);
         e->is_static = check_args(c, e, e->args, e->nargs, &callee) && e->bound.is_static;
         return result ? result : &type_unit;
     }

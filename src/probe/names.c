@@ -356,6 +356,7 @@ static const struct {
     const Type *result; /* NULL = none */
     bool is_static;     /* where its arguments are */
     uint32_t memories;
+    bool reads;
 } functions[] = {
     [FN_DROP_ARGS] = {"drop_args", "drop_args()", "drops the operands that are still on the stack",
                       NONE},
@@ -391,16 +392,16 @@ static const struct {
                    MEMORY(0) | MEMORY(2)},
     [FN_READ_STR] = {"read_str", "read_str(memory, i32, u32) -> str",
                      "the bytes at an address, up to the end of the memory",
-                     PARAMS(T(U32), T(I32), T(U32)), T(STR), false, MEMORY(0)},
+                     PARAMS(T(U32), T(I32), T(U32)), T(STR), false, MEMORY(0), true},
     [FN_WRITE_STR] = {"write_str", "write_str(memory, i32, str)",
                       "copies a string to an address, if there is room",
                       PARAMS(T(U32), T(I32), T(STR)), NULL, false, MEMORY(0)},
     [FN_STRCMP] = {"strcmp", "strcmp((i32, i32), str) -> bool",
                    "bytes of memory 0 (address, length) are those of a string",
-                   PARAMS(&pair, T(STR)), T(BOOL)},
+                   PARAMS(&pair, T(STR)), T(BOOL), false, 0, true},
     [FN_STRCONTAINS] = {"strcontains", "strcontains((i32, i32), str) -> bool",
                         "bytes of memory 0 (address, length) contain those of a string",
-                        PARAMS(&pair, T(STR)), T(BOOL)},
+                        PARAMS(&pair, T(STR)), T(BOOL), false, 0, true},
 };
 
 const char *function_name(FnId id) {
@@ -441,7 +442,8 @@ bool event_function_lookup(Event e, Str name, Bound *out, const Type *const **pa
     for (uint32_t id = 0; id < sizeof functions / sizeof *functions; id++) {
         if (!str_is(name, functions[id].name) || !has_function(e, (FnId)id))
             continue;
-        *out = (Bound){.id = (int)id, .is_static = functions[id].is_static};
+        *out = (Bound){
+            .id = (int)id, .is_static = functions[id].is_static, .reads = functions[id].reads};
         *params = functions[id].params;
         *nparams = functions[id].nparams;
         *result = functions[id].result;
