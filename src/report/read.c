@@ -404,6 +404,33 @@ static void read_line(Parser *p, Str line, bool whole) {
     }
 }
 
+enum { VALUE_LINES = 100 }; /* how far a string may reach over lines */
+
+/*
+ * In plain CSV a string with line ends makes its row several lines long. The lines at `at` belong
+ * to the row before if its type has a str in it and another row follows soon; *end is where that
+ * begins.
+ */
+static bool continues_value(Parser *p, Str text, uint32_t at, uint32_t *end) {
+    const Report *r = p->report;
+    if (p->in != IN_CSV || !wanted(p) || !r->rows.len)
+        return false;
+    Str type = vec_last(&r->rows).var->type;
+    if (!memmem(type.ptr, type.len, "str", 3))
+        return false;
+    for (uint32_t n = 0; n <= VALUE_LINES && at < text.len; n++) {
+        const char *lf = memchr(text.ptr + at, '\n', text.len - at);
+        uint32_t line_end = lf ? (uint32_t)(lf - text.ptr) : text.len;
+        ReportRow row;
+        if (csv_row(p, slice(text, at, line_end), &row)) {
+            *end = at;
+            return n > 0;
+        }
+        at = line_end + 1;
+    }
+    return false;
+}
+
 bool report_read(Report *r, Str text, uint32_t which) {
     Parser p = {.report = r, .which = which};
     for (uint32_t at = 0; at < text.len;) {
@@ -417,6 +444,13 @@ bool report_read(Report *r, Str text, uint32_t which) {
         if (p.in == IN_QUOTED && !is_quoted_start(line) &&
             quoted_row(&p, text, &at, &whole, &row)) {
             add_row(&p, &row, whole);
+            continue;
+        }
+        uint32_t next;
+        if (continues_value(&p, text, at, &next)) {
+            Str *value = &vec_last(&r->rows).value;
+            value->len = (uint32_t)(text.ptr + next - 1 - value->ptr);
+            at = next;
             continue;
         }
         read_line(&p, line, lf != NULL);

@@ -83,7 +83,7 @@ static void print_string(Printer *p, uint32_t s) {
         else
             format_quoted(p->out, bytes, len);
         break;
-    default: format_csv(p->out, bytes, len); break;
+    default: format_bytes(p->out, bytes, len); break;
     }
 }
 

@@ -159,21 +159,21 @@ static void test_csv(void **state) {
           "36, memaddr, text, str, (i32; i32), script0, f(int, \"x\"), 1, 2, "
           "1_wasm:opcode:call:before, plain text\n"
           "72, memaddr, text, str, (i32; i32), script0, #3, 3, 4, 1_wasm:opcode:call:before, "
-          "a, \"b\" \xff\n"
+          "a, \"b\"\n\xff\n"
           "108, memaddr, p, (i32,bool), (i32; i32), script0, f(int, \"x\"), 1, 2, "
           "1_wasm:opcode:call:before, (-1; true)\n"
           "141, memaddr, q, (i32,bool), (i32; i32), script0, #3, 3, 4, 1_wasm:opcode:call:before, "
           "(0; false)\n"
           "174, memaddr, t, (u8,str,(i64,f64)), (i32; i32; i64; f64), script0, f(int, \"x\"), 1, "
-          "2, 1_wasm:opcode:call:before, (200; a, \"b\" \xff; (-5; +2.5e0))\n"
+          "2, 1_wasm:opcode:call:before, (200; a, \"b\"\n\xff; (-5; +2.5e0))\n"
           "227, memaddr, m, map<(i32,bool),u8>, i32, script0, f(int, \"x\"), 1, 2, "
           "1_wasm:opcode:call:before, (-2,true)->50;(7,false)->60;(7,true)->70\n"
           "259, memaddr, t, (u8,str,(i64,f64)), (i32; i32; i64; f64), script0, , , , "
-          "1_wasm:opcode:call:before, (200; a, \"b\" \xff; (-5; +2.5e0))\n"
+          "1_wasm:opcode:call:before, (200; a, \"b\"\n\xff; (-5; +2.5e0))\n"
           "312, memaddr, m, map<(i32,bool),u8>, i32, script0, , , , 1_wasm:opcode:call:before, "
           "empty map\n"
           "0, global_id, n, u32, i32, script0, , , , , 13\n"
-          "(1; 2), (global_id; global_id), text, str, (i32; i32), script0, , , , , a, \"b\" \xff\n"
+          "(1; 2), (global_id; global_id), text, str, (i32; i32), script0, , , , , a, \"b\"\n\xff\n"
           "(3; 4), (global_id; global_id), p, (i32,bool), (i32; i32), script0, , , , , "
           "(14; false)\n"
           "5, global_id, n, u32, i32, script0, , , , , 15\n"
@@ -317,7 +317,7 @@ static void test_read(void **state) {
     static const char *const tuple[] = {"(-1; true)", "[-1,true]", "(-1; true)"};
     static const char *const map[] = {"(-2,true)->50;(7,false)->60;(7,true)->70", PAIRS_JSON,
                                       "(-2,true)->50;(7,false)->60;(7,true)->70"};
-    static const char *const text[] = {"a, \"b\" \xff", "a, \"b\"\n\xef\xbf\xbd", AWKWARD};
+    static const char *const text[] = {"a, \"b\"\n\xff", "a, \"b\"\n\xef\xbf\xbd", AWKWARD};
     start();
     Sample s = sample();
     for (uint32_t f = 0; f < 3; f++) {
