@@ -6,7 +6,11 @@
 #include <stdio.h>
 
 /* Limits: instructions of one call (some seconds), and bytes of all memories together. */
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+enum { CALL_FUEL = 100000, MEMORY_LIMIT = 16 << 20 };
+#else
 enum { CALL_FUEL = 500000000, MEMORY_LIMIT = 256 << 20 };
+#endif
 
 typedef struct Instance {
     const Library *library;
