@@ -6,7 +6,7 @@
 
 enum { MAX_DEPTH = 40 }; /* types of scripts are not nested that deeply */
 
-static bool show(Json *j, Buf *out, uint32_t depth, bool in_map);
+static bool show(Json *j, Buf *out, uint32_t depth, bool in_map, MapsEnds *ends);
 
 /* `"name":` */
 static bool member(Json *j, const char *name) {
@@ -15,14 +15,16 @@ static bool member(Json *j, const char *name) {
 }
 
 /* Behind the '[': entries up to the ']'. */
-static bool show_entries(Json *j, Buf *out, uint32_t depth) {
+static bool show_entries(Json *j, Buf *out, uint32_t depth, MapsEnds *ends) {
     do {
-        if (!json_char(j, '{') || !member(j, "key") || !show(j, out, depth, true))
+        if (!json_char(j, '{') || !member(j, "key") || !show(j, out, depth, true, NULL))
             return false;
         buf_str(out, STR("->"));
-        if (!json_char(j, ',') || !member(j, "value") || !show(j, out, depth, true) ||
+        if (!json_char(j, ',') || !member(j, "value") || !show(j, out, depth, true, NULL) ||
             !json_char(j, '}'))
             return false;
+        if (ends)
+            vec_push(ends, out->len);
         if (!json_char(j, ','))
             break;
         buf_u8(out, ';');
@@ -33,13 +35,13 @@ static bool show_entries(Json *j, Buf *out, uint32_t depth) {
 /* Behind the '[': fields up to the ']'. */
 static bool show_fields(Json *j, Buf *out, uint32_t depth, bool in_map) {
     buf_u8(out, '(');
-    while (show(j, out, depth, in_map) && json_char(j, ','))
+    while (show(j, out, depth, in_map, NULL) && json_char(j, ','))
         buf_str(out, in_map ? STR(",") : STR("; "));
     buf_u8(out, ')');
     return json_char(j, ']');
 }
 
-static bool show(Json *j, Buf *out, uint32_t depth, bool in_map) {
+static bool show(Json *j, Buf *out, uint32_t depth, bool in_map, MapsEnds *ends) {
     if (depth == MAX_DEPTH)
         return false;
     if (!json_char(j, '[')) {
@@ -59,16 +61,16 @@ static bool show(Json *j, Buf *out, uint32_t depth, bool in_map) {
         return show_fields(j, out, depth + 1, in_map);
     if (in_map)
         buf_u8(out, '{');
-    bool ok = show_entries(j, out, depth + 1);
+    bool ok = show_entries(j, out, depth + 1, ends);
     if (in_map)
         buf_u8(out, '}');
     return ok;
 }
 
-bool maps_show(Str json, Buf *out) {
+bool maps_show(Str json, Buf *out, MapsEnds *ends) {
     Arena arena = {0};
     Json j = {&arena, json.ptr, json.ptr + json.len};
-    bool ok = show(&j, out, 0, false) && j.at == j.end;
+    bool ok = show(&j, out, 0, false, ends) && j.at == j.end;
     arena_free(&arena);
     return ok;
 }
@@ -101,7 +103,7 @@ bool maps_read(const ReportRow *row, Report *entries) {
     while (ok) {
         ReportRow entry = {.var = var, .id = row->id, .probe = row->probe};
         key.len = 0;
-        ok = json_char(&j, '{') && member(&j, "key") && show(&j, &key, 0, true) &&
+        ok = json_char(&j, '{') && member(&j, "key") && show(&j, &key, 0, true, NULL) &&
              json_char(&j, ',') && member(&j, "value") && json_value(&j, &entry.value) &&
              entry.value.ptr && json_char(&j, '}');
         if (!ok)

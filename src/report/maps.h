@@ -6,11 +6,14 @@
 
 #include "report/read.h"
 
+typedef Vec(size_t) MapsEnds;
+
 /*
  * Appends a tuple or map in JSON in the form of CSV: "(1; a)", "1->2;3->4". False if it is neither;
- * then some of it may have been appended.
+ * then some of it may have been appended. `ends` (NULL, or empty) gets where in *out each entry of
+ * the map ends.
  */
-bool maps_show(Str json, Buf *out);
+bool maps_show(Str json, Buf *out, MapsEnds *ends);
 
 /* Whether the row's value is a map in JSON that is not empty. */
 bool maps_is_table(const ReportRow *row);

@@ -115,7 +115,7 @@ static void with_separators(Buf *out, uint64_t v) {
 }
 
 /* Tuples and maps in the form of CSV, whatever the report's form was; and strings. */
-static void nested_text(const ReportRow *row, Buf *out) {
+static void nested_text(const ReportRow *row, Buf *out, MapsEnds *ends) {
     Str type = row->var->type, value = row->value;
     bool map = type.len > 4 && memcmp(type.ptr, "map<", 4) == 0;
     size_t before = out->len;
@@ -124,14 +124,14 @@ static void nested_text(const ReportRow *row, Buf *out) {
         return;
     }
     if ((map || (type.len && type.ptr[0] == '(')) && value.len && value.ptr[0] == '[' &&
-        maps_show(value, out))
+        maps_show(value, out, ends))
         return;
     out->len = before;
     buf_str(out, value);
 }
 
-/* How the table shows the row's value; appended to *out. */
-static void value_text(const ReportRow *row, Buf *out) {
+/* How the table shows the row's value; appended to *out. `ends` as for maps_show. */
+static void whole_text(const ReportRow *row, Buf *out, MapsEnds *ends) {
     switch (row->class) {
     case REPORT_CLASS_UNSIGNED: with_separators(out, row->number.u); break;
     case REPORT_CLASS_SIGNED:
@@ -141,8 +141,35 @@ static void value_text(const ReportRow *row, Buf *out) {
                         row->number.i < 0 ? 0 - (uint64_t)row->number.i : (uint64_t)row->number.i);
         break;
     case REPORT_CLASS_REAL: buf_printf(out, "%.6g", row->number.real); break;
-    default: nested_text(row, out);
+    default: nested_text(row, out, ends);
     }
+}
+
+static void value_text(const ReportRow *row, Buf *out) {
+    whole_text(row, out, NULL);
+}
+
+/* The same in at most `width` characters if that can be had by leaving out last entries of a map.
+ */
+static void short_text(const Table *t, const ReportRow *row, uint32_t width, Buf *out) {
+    MapsEnds ends = {0};
+    Buf rest = {0};
+    whole_text(row, out, &ends);
+    bool fits = text_width((Str){(char *)out->data, (uint32_t)out->len}) <= width;
+    for (uint32_t n = ends.len; !fits && n-- > 1;) {
+        if (ends.at[n - 1] > 4 * (size_t)width)
+            continue; /* no character has more bytes */
+        rest.len = 0;
+        buf_printf(&rest, " %s and %u more", t->options->ascii ? "..." : "…", ends.len - n);
+        uint32_t kept = text_width((Str){(char *)out->data, (uint32_t)ends.at[n - 1]});
+        fits = kept + text_width((Str){(char *)rest.data, (uint32_t)rest.len}) <= width;
+        if (!fits)
+            continue;
+        out->len = ends.at[n - 1];
+        buf_bytes(out, rest.data, rest.len);
+    }
+    buf_free(&rest);
+    vec_free(&ends);
 }
 
 static double magnitude(const ReportRow *row) {
@@ -188,12 +215,28 @@ typedef struct Group {
     bool entries;  /* the rows are the entries of a map, their functions are the keys */
     uint64_t total_u;
     double total;
-    uint32_t zeros;
+    uint32_t zeros, empties;
     double largest;
 } Group;
 
 static bool is_site(const ReportRow *row) {
     return row->fname.ptr != NULL;
+}
+
+/* Nothing was put into it: an empty string or map. */
+static bool is_empty(const ReportRow *row) {
+    return row->class == REPORT_CLASS_TEXT &&
+           (row->value.len == 0 ||
+            (row->var->type.len > 4 && memcmp(row->var->type.ptr, "map<", 4) == 0 &&
+             (str_is(row->value, "[]") || str_is(row->value, "empty map"))));
+}
+
+/* Texts that are not empty come first, else in report order. */
+static int compare_texts(const void *pa, const void *pb) {
+    const ReportRow *a = *(const ReportRow *const *)pa, *b = *(const ReportRow *const *)pb;
+    if (is_empty(a) != is_empty(b))
+        return is_empty(a) ? 1 : -1;
+    return a < b ? -1 : a > b;
 }
 
 /* Whether the row is one of the list of variables. */
@@ -215,6 +258,7 @@ static void group_sum_up(Group *g) {
         g->total_u += g->exact ? row->number.u : 0;
         g->total += v;
         g->zeros += v == 0;
+        g->empties += is_empty(row);
         g->largest = v > g->largest ? v : g->largest;
     }
     g->countable = g->countable && g->numeric && g->total > 0 && isfinite(g->total);
@@ -336,7 +380,7 @@ static void print_bar(Table *t, double part) {
 
 static void print_row(Table *t, const Group *g, const Columns *c, const ReportRow *row) {
     Buf text = {0};
-    value_text(row, &text);
+    short_text(t, row, c->value, &text);
     buf_str(t->out, STR("  "));
     field(t, (Str){(char *)text.data, (uint32_t)text.len}, c->value,
           row->class != REPORT_CLASS_TEXT);
@@ -417,8 +461,7 @@ static void print_heading(Table *t, const Group *g, const ReportVar *var) {
 static void print_group(Table *t, Group *g, const ReportVar *var) {
     group_sum_up(g);
     uint32_t top = t->options->top, shown = top && top < g->rows.len ? top : g->rows.len;
-    if (g->numeric)
-        qsort(g->rows.at, g->rows.len, sizeof *g->rows.at, compare_rows);
+    qsort(g->rows.at, g->rows.len, sizeof *g->rows.at, g->numeric ? compare_rows : compare_texts);
     Columns c = lay_out(t, g, shown);
     print_heading(t, g, var);
     print_columns(t, g, &c);
@@ -430,11 +473,11 @@ static void print_group(Table *t, Group *g, const ReportVar *var) {
         buf_str(t->out, STR("  and "));
         number(t, hidden, g->entries ? "more entry" : "more site",
                g->entries ? "more entries" : "more sites");
-        if (g->numeric && g->countable && g->zeros) {
-            uint32_t zeros = g->zeros < hidden ? g->zeros : hidden;
+        uint32_t last = g->countable ? g->zeros : g->empties;
+        if (last) {
             buf_str(t->out, STR(", "));
-            with_separators(t->out, zeros);
-            buf_str(t->out, STR(" of them with 0"));
+            with_separators(t->out, last < hidden ? last : hidden);
+            buf_str(t->out, g->countable ? STR(" of them with 0") : STR(" of them empty"));
         }
         style(t, STYLE_NONE);
         buf_u8(t->out, '\n');

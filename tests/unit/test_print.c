@@ -358,8 +358,10 @@ static void test_read(void **state) {
     end();
 }
 
-#define ROW(id_type, name, type, place, value)                                                     \
-    "{\"id\":4,\"id_type\":\"" id_type "\",\"name\":\"" name "\",\"type\":\"" type                 \
+#define ROW(id_type, name, type, place, value) ROW_OF("4", id_type, name, type, place, value)
+#define SITE(id, name, type, value)            ROW_OF(id, "memaddr", name, type, A_PLACE, value)
+#define ROW_OF(id, id_type, name, type, place, value)                                              \
+    "{\"id\":" id ",\"id_type\":\"" id_type "\",\"name\":\"" name "\",\"type\":\"" type            \
     "\",\"wasm_type\":\"w\",\"script\":\"script0\"," place ",\"value\":" value "}\n"
 #define NO_PLACE "\"fname\":null,\"fid\":null,\"pc\":null,\"probe\":null"
 #define A_PLACE  "\"fname\":\"f\",\"fid\":1,\"pc\":2,\"probe\":\"1_a:b:c:d\""
@@ -367,22 +369,18 @@ static void test_read(void **state) {
 /* Maps make tables of their own; what is no report is kept apart. */
 static void test_table(void **state) {
     (void)state;
-    static const char
-        text[] =
-            "printed\n\n" ROW("memaddr", "site", "map<u8,(u8,str)>", A_PLACE,
-                              "[{\"key\":1,\"value\":[2,\"x\"]},{\"key\":3,\"value\":[4,\"y\\n\"]}"
-                              "]") "{\"not\":[1,{\"a\":\"]\"}]}\n" ROW("global_id", "pair",
-                                                                       "(u8,(str,f64))", NO_PLACE,
-                                                                       "[1,[\"a b\",2.5e0]]")
-                ROW("map_id", "edges", "map<(str,u32),u64>", NO_PLACE,
-                    "[{\"key\":[\"a\",1],\"value\":25},{\"key\":[\"b\\\"\",2],\"value\":75},"
-                    "{\"key\":[\"\",3],\"value\":0}]")
-                    ROW("map_id", "none", "map<u8,u8>", NO_PLACE, "[]")
-                        ROW("map_id", "deep", "map<u8,map<u8,bool>>", NO_PLACE,
-                            "[{\"key\":9,\"value\":[{\"key\":1,\"value\":true}]},{\"key\":10,"
-                            "\"value\":[]}]")
-                            ROW("map_id", "words", "map<i8,str>", NO_PLACE,
-                                "[{\"key\":-9,\"value\":\"[{\"}]") "more\n\n\nand";
+    static const char text[] = "printed\n\n" ROW(
+        "memaddr", "site", "map<u8,(u8,str)>", A_PLACE,
+        "[{\"key\":1,\"value\":[2,\"x\"]},{\"key\":3,\"value\":[4,\"y\\n\"]}"
+        "]") "{\"not\":[1,{\"a\":\"]\"}]}\n" ROW("global_id", "pair", "(u8,(str,f64))", NO_PLACE,
+                                                 "[1,[\"a b\",2.5e0]]")
+        ROW("map_id", "edges", "map<(str,u32),u64>", NO_PLACE,
+            "[{\"key\":[\"a\",1],\"value\":25},{\"key\":[\"b\\\"\",2],\"value\":75},"
+            "{\"key\":[\"\",3],\"value\":0}]") ROW("map_id", "none", "map<u8,u8>", NO_PLACE, "[]")
+            ROW("map_id", "deep", "map<u8,map<u8,bool>>", NO_PLACE,
+                "[{\"key\":9,\"value\":[{\"key\":1,\"value\":true}]},{\"key\":10,"
+                "\"value\":[]}]") ROW("map_id", "words", "map<i8,str>", NO_PLACE,
+                                      "[{\"key\":-9,\"value\":\"[{\"}]") "more\n\n\nand";
     Report r = {0};
     Buf out = {0};
     assert_true(report_read(&r, STR(text), 0));
@@ -410,6 +408,41 @@ static void test_table(void **state) {
                       "site: map<u8,(u8,str)> at 1_a:b:c:d, 1 site\n"
                       "               value  function  pc\n"
                       "  1->(2,x);3->(4,y?)  f          2\n"
+                      "\n");
+    buf_free(&out);
+    report_free(&r);
+}
+
+/* Maps and strings per site: those with something in them first, long ones with what there is room
+ * for. */
+static void test_table_of_sites(void **state) {
+    (void)state;
+    static const char text[] = SITE("8", "per", "map<i32,i32>", "[]") SITE(
+        "16", "per", "map<i32,i32>",
+        "[{\"key\":1000,\"value\":1},{\"key\":2000,\"value\":2},{\"key\":3000,\"value\":3},"
+        "{\"key\":4000,\"value\":4}]") SITE("24", "per", "map<i32,i32>", "[]")
+        SITE("32", "per", "map<i32,i32>", "[{\"key\":1,\"value\":1}]")
+            SITE("40", "who", "str", "\"\"") SITE("48", "who", "str", "\"me\"") SITE(
+                "56", "long", "map<i32,str>",
+                "[{\"key\":1,\"value\":\"a text that is very long\"},{\"key\":2,\"value\":\"b\"}]");
+    Report r = {0};
+    Buf out = {0};
+    assert_true(report_read(&r, STR(text), 0));
+    table_print(&r, &(TableOptions){.width = 50, .top = 2, .ascii = true}, &out);
+    assert_text(&out, "per: map<i32,i32> at 1_a:b:c:d, 4 sites\n"
+                      "                      value  function  pc\n"
+                      "  1000->1 ... and 3 more     f          2\n"
+                      "  1->1                       f          2\n"
+                      "  and 2 more sites, 2 of them empty\n"
+                      "\n"
+                      "who: str at 1_a:b:c:d, 2 sites\n"
+                      "  value  function  pc\n"
+                      "  me     f          2\n"
+                      "         f          2\n"
+                      "\n"
+                      "long: map<i32,str> at 1_a:b:c:d, 1 site\n"
+                      "                      value  function  pc\n"
+                      "  1->a text t...y long;2->b  f          2\n"
                       "\n");
     buf_free(&out);
     report_free(&r);
@@ -717,12 +750,19 @@ static void test_text(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_csv),         cmocka_unit_test(test_json),
-        cmocka_unit_test(test_many_types),  cmocka_unit_test(test_quoted),
-        cmocka_unit_test(test_read),        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_damaged),     cmocka_unit_test(test_wrong_values),
-        cmocka_unit_test(test_map_order),   cmocka_unit_test(test_nested_maps),
-        cmocka_unit_test(test_many_sorted), cmocka_unit_test(test_text),
+        cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_many_types),
+        cmocka_unit_test(test_quoted),
+        cmocka_unit_test(test_read),
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_table_of_sites),
+        cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_wrong_values),
+        cmocka_unit_test(test_map_order),
+        cmocka_unit_test(test_nested_maps),
+        cmocka_unit_test(test_many_sorted),
+        cmocka_unit_test(test_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
