@@ -229,16 +229,6 @@ function testStart() {
   check('start function', r.ok && reports(out.stdout) === 2, r, out);
 }
 
-// The host in the manual.
-function testManual() {
-  assemble('app.wasm', PROGRAM);
-  instrument(HOTNESS, 'app.instr.wasm', 'link=import');
-  const manual = readFileSync(join(dirname(self), '../../docs/linking.md'), 'utf8');
-  writeFileSync(path('host.mjs'), /```js[^\n]*\n(.*?)```/s.exec(manual)[1]);
-  const out = run(process.execPath, 'host.mjs');
-  check('manual', out.stdout.startsWith('hello\n') && reports(out.stdout) === 1, out);
-}
-
 function testNothingToReport() {
   assemble('app.wasm', PROGRAM);
   const r = instrument('wasm:opcode:br_if:before { unshared var n: u8; n++; }', 'imported.wasm', 'link=import');
@@ -335,7 +325,6 @@ try {
   testMany();
   testForeignMemory();
   testStart();
-  testManual();
   testNothingToReport();
   testRefused();
   testRuntime();
