@@ -83,7 +83,11 @@ static void print_string(Printer *p, uint32_t s) {
         else
             format_quoted(p->out, bytes, len);
         break;
-    default: format_bytes(p->out, bytes, len); break;
+    default:
+        if (p->nesting)
+            format_csv(p->out, bytes, len); /* rows of tuples and maps stay lines */
+        else
+            format_bytes(p->out, bytes, len);
     }
 }
 
