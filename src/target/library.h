@@ -8,8 +8,8 @@
 
 /*
  * Links the library functions that the plan's scripts call when the program runs: sets
- * LibraryFn.handle, Library.memory and Flush.library_starts. The module is not laid out. False with messages if it
- * cannot be done.
+ * LibraryFn.handle, Library.memory and Flush.library_starts. The module is not laid out. False with
+ * messages if it cannot be done.
  */
 bool libraries_link(Flush *f);
 
