@@ -563,27 +563,33 @@ static bool emit(Rewrite *r, Buf *out) {
     return ok && check_output(r, out);
 }
 
-/* Pass 1 is over. */
-static void decide_link(Rewrite *r) {
-    const Libraries *libraries = r->plan->libraries;
-    bool memory = r->plan->uses_values;
-    for (uint32_t i = 0; libraries && i < libraries->list.len; i++)
-        memory |= libraries->list.at[i]->module.memories.len > 0;
-    r->decided = *r->options;
+/* Whether the runtime, or a library, makes an engine with multi-memory necessary that the program
+ * could do without. dup_at may write to the runtime's memory, which cannot be imported. */
+static bool import_helps(const Rewrite *r) {
+    const Plan *plan = r->plan;
+    bool memory = plan->uses_values;
+    for (uint32_t i = 0; plan->libraries && i < plan->libraries->list.len; i++)
+        memory |= plan->libraries->list.at[i]->module.memories.len > 0;
+    for (uint32_t i = 0; i < plan->variants.len; i++)
+        memory &= !plan->variants.at[i]->dups.len;
+    return memory && r->m.memories.len == 1;
+}
+
+/* Pass 1 must know what LINK_AUTO means; many slots, which it finds, need a memory after all. */
+static void decide_link(Rewrite *r, const RewriteOptions *options) {
+    r->decided = *options;
     r->options = &r->decided;
-    if (r->decided.link == LINK_AUTO) {
-        bool alone = memory && r->m.memories.len == 1 && r->store.slots <= STORAGE_MAX_GLOBALS;
-        r->decided.link = alone ? LINK_IMPORT : LINK_MERGE;
-        if (alone)
-            r->decided.host = HOST_WASI;
-    }
-    if (r->decided.linked)
-        *r->decided.linked = r->decided.link;
+    if (options->link != LINK_AUTO)
+        return;
+    bool import = r->store.slots <= STORAGE_MAX_GLOBALS && import_helps(r);
+    r->decided.link = import ? LINK_IMPORT : LINK_MERGE;
+    if (import)
+        r->decided.host = HOST_WASI;
 }
 
 bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId file,
                     const RewriteOptions *options, Buf *out, Diags *diags) {
-    Rewrite r = {.plan = plan, .file = file, .options = options, .diags = diags};
+    Rewrite r = {.plan = plan, .file = file, .diags = diags};
     uint32_t errors = diags->errors;
     bool ok = wasm_read(&r.m, bytes, size, file, diags) && !already_instrumented(&r);
     store_init(&r.store, plan);
@@ -596,8 +602,11 @@ bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId fi
     shadow_init(&r.shadow, &r.m, plan, r.matcher.watch_op);
     if (ok)
         r.matcher.watch_call = flush_proc_exit(&r.m);
+    decide_link(&r, options);
     ok = ok && find_sites(&r);
-    decide_link(&r);
+    decide_link(&r, options);
+    if (options->linked)
+        *options->linked = r.decided.link;
     ok = ok && diags->errors == errors && emit(&r, out);
     if (!ok)
         out->len = 0;
