@@ -298,7 +298,7 @@ static const Template *finish(Decoder *d, Arena *arena, const WasmTypes *locals,
         if (!d->temps.at[i].zero)
             continue;
         WasmType type = locals->at[i];
-        wasm_put_const(&code, type, 0);
+        wasm_put_zero(&code, type);
         vec_push(&holes, ((Hole){(uint32_t)code.len, HOLE_TEMP, HOLE_SET, i, type}));
     }
     if (d->jumps) {

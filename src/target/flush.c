@@ -117,27 +117,30 @@ static void guard_maximum(Flush *f) {
     f->grow = wasm_add_func(f->m, type, text("whammc.grow"), &code, false);
 }
 
+/* What lies behind the image: strings, headers of maps, the heap. Addresses. */
+typedef struct Places {
+    uint64_t texts, maps, heap;
+} Places;
+
+static Places place_values(Flush *f, uint64_t at, Buf *texts) {
+    Places p = {.texts = align8(at)};
+    store_put_texts(f->store, p.texts, texts);
+    p.maps = align8(p.texts + texts->len);
+    p.heap = align8(p.maps + (uint64_t)f->store->nmaps * VALUES_MAP_HEADER);
+    return p;
+}
+
 /* The fields of the runtime's state that the compiler knows. */
-static void add_state(Flush *f, uint64_t maps, uint64_t heap) {
+static void add_state(Flush *f, const Places *p) {
     Buf state = {0};
-    const uint64_t fields[] = {[VALUES_HEAP / 4] = heap,
-                               [VALUES_MAPS / 4] = maps,
+    const uint64_t fields[] = {[VALUES_HEAP / 4] = p->heap,
+                               [VALUES_MAPS / 4] = p->maps,
                                [VALUES_NMAPS / 4] = f->store->nmaps,
                                [VALUES_IMAGE / 4] = f->image_at,
                                [VALUES_IMAGE_LEN / 4] = f->image_len};
     for (uint32_t i = 0; i < VALUES_FIELDS / 4; i++)
         buf_u32le(&state, (uint32_t)fields[i]);
     wasm_add_data_active(f->m, f->memory, VALUES_STATE, &state, text("whammc.state"));
-}
-
-/* Strings, headers of maps and the heap lie behind everything else. */
-static void place_values(Flush *f, Buf *texts, uint64_t *end) {
-    uint64_t at = align8(*end);
-    store_put_texts(f->store, at, texts);
-    uint64_t maps = align8(at + texts->len);
-    *end = align8(maps + (uint64_t)f->store->nmaps * VALUES_MAP_HEADER);
-    f->texts_at = at;
-    f->maps_at = maps;
 }
 
 static bool place_own(Flush *f) {
@@ -148,26 +151,26 @@ static bool place_own(Flush *f) {
         return false;
     s->values_at = f->values ? VALUES_STACK : RUNTIME_STACK;
     f->image_at = align8(s->values_at + store_values_size(s));
-    uint64_t end = f->image_at + f->image_len;
+    Places places = {.heap = f->image_at + f->image_len};
     if (f->values)
-        place_values(f, &texts, &end);
-    if (end > MAX_OWN) {
+        places = place_values(f, places.heap, &texts);
+    if (places.heap > MAX_OWN) {
         diag(f->diags, DIAG_CANNOT_STORE, (Span){f->file, 0, 0},
              "strings, maps and the report need %llu bytes of memory to begin with; at most %llu "
              "are possible",
-             (unsigned long long)end, (unsigned long long)MAX_OWN);
+             (unsigned long long)places.heap, (unsigned long long)MAX_OWN);
         buf_free(&image);
         buf_free(&texts);
         return false;
     }
-    f->memory = s->memory = add_memory(f, end);
+    f->memory = s->memory = add_memory(f, places.heap);
     store_add(s, f->m);
     if (needs_image)
         wasm_add_data_active(f->m, f->memory, f->image_at, &image, text("whammc.image"));
     if (texts.len)
-        wasm_add_data_active(f->m, f->memory, f->texts_at, &texts, text("whammc.texts"));
+        wasm_add_data_active(f->m, f->memory, places.texts, &texts, text("whammc.texts"));
     if (f->values)
-        add_state(f, f->maps_at, end);
+        add_state(f, &places);
     buf_free(&image);
     buf_free(&texts);
     return true;

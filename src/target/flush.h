@@ -39,7 +39,6 @@ typedef struct Flush {
     uint32_t image_data;          /* handle of the passive segment (grown) */
     uint64_t image_at;            /* address of the image (own) */
     uint32_t image_len;
-    uint64_t texts_at, maps_at; /* addresses of strings and of headers of maps (own, values) */
     uint32_t rt_open, rt_put32, rt_put64, rt_close, rt_setup,
         rt_setup_text;            /* handles of imports (imported) */
     Vec(uint32_t) library_starts; /* handles of what libraries want called first, in order */

@@ -17,6 +17,10 @@ static void put_global(Splicer *s, uint8_t access, uint64_t global) {
     put_index(s->out, access == HOLE_GET ? WASM_OP_GLOBAL_GET : WASM_OP_GLOBAL_SET, global);
 }
 
+static void put_call(Splicer *s, uint32_t func) {
+    put_index(s->out, WASM_OP_CALL, wasm_final(s->m, WASM_SPACE_FUNC, func));
+}
+
 static void put_constant(Splicer *s, WasmType type, const Expr *e, const Site *site) {
     Value v = {.kind = e->type->kind};
     fold(e, site, &v); /* plan_shape leaves out sites at which it has no value */
@@ -67,17 +71,7 @@ static uint32_t given_local(Splicer *s, uint32_t i) {
 
 void hole_clear_given(Splicer *s) {
     for (uint32_t i = 0; i < s->types->results.len; i++) {
-        WasmType type = s->types->results.at[i];
-        if (WASM_IS_REF(type)) {
-            wasm_put_op(s->out, WASM_OP_REF_NULL);
-            wasm_put_heap(s->out, type);
-        } else if (type == WASM_V128) {
-            static const uint8_t zeros[16];
-            wasm_put_op(s->out, WASM_OP_V128_CONST);
-            buf_bytes(s->out, zeros, sizeof zeros);
-        } else {
-            wasm_put_const(s->out, type, 0);
-        }
+        wasm_put_zero(s->out, s->types->results.at[i]);
         hole_put_local(s, HOLE_SET, given_local(s, i));
     }
 }
@@ -118,19 +112,25 @@ static void put_test(Splicer *s, WasmType type) {
     wasm_put_heap(s->out, type);
 }
 
+/* Pushes the entry of a table that operand 0 names, in the arm of an `if` (of that result) that is
+ * taken if there is one. */
+static void put_if_entry(Splicer *s, uint32_t handle, WasmType result) {
+    uint64_t table = wasm_final(s->m, WASM_SPACE_TABLE, handle);
+    bool wide = s->m->tables.at[handle].limits.is64;
+    hole_put_local(s, HOLE_GET, s->args.local.at[0]);
+    put_index(s->out, WASM_OP_TABLE_SIZE, table);
+    wasm_put_op(s->out, wide ? WASM_OP_I64_LT_U : WASM_OP_I32_LT_U);
+    wasm_put_op(s->out, WASM_OP_IF);
+    wasm_put_type(s->out, result);
+    hole_put_local(s, HOLE_GET, s->args.local.at[0]);
+    put_index(s->out, WASM_OP_TABLE_GET, table);
+}
+
 /* Whether an indirect call of the entry will trap. The type need not be tested where the table
  * holds nothing else. */
 static void put_entry_fails(Splicer *s, const WasmInstr *i) {
-    const WasmTable *t = &s->m->tables.at[i->b];
-    uint64_t table = wasm_final(s->m, WASM_SPACE_TABLE, i->b);
-    hole_put_local(s, HOLE_GET, s->args.local.at[0]);
-    put_index(s->out, WASM_OP_TABLE_SIZE, table);
-    wasm_put_op(s->out, t->limits.is64 ? WASM_OP_I64_LT_U : WASM_OP_I32_LT_U);
-    wasm_put_op(s->out, WASM_OP_IF);
-    buf_u8(s->out, WASM_I32);
-    hole_put_local(s, HOLE_GET, s->args.local.at[0]);
-    put_index(s->out, WASM_OP_TABLE_GET, table);
-    if (wasm_subtype(s->m, t->type, WASM_REF(1, i->a))) {
+    put_if_entry(s, i->b, WASM_I32);
+    if (wasm_subtype(s->m, s->m->tables.at[i->b].type, WASM_REF(1, i->a))) {
         wasm_put_op(s->out, WASM_OP_REF_IS_NULL);
     } else {
         put_test(s, WASM_REF(0, i->a));
@@ -165,17 +165,9 @@ static void put_condition(Splicer *s, const WasmInstr *i, RefCondition which) {
 /* The entry of a table of functions that operand 0 names; null where there is none. */
 static void put_entry(Splicer *s, const WasmInstr *i) {
     uint32_t handle = accessed_table(i);
-    const WasmTable *t = &s->m->tables.at[handle];
-    uint64_t table = wasm_final(s->m, WASM_SPACE_TABLE, handle);
-    bool functions = wasm_subtype(s->m, t->type, WASM_FUNCREF);
+    bool functions = wasm_subtype(s->m, s->m->tables.at[handle].type, WASM_FUNCREF);
     if (functions) {
-        hole_put_local(s, HOLE_GET, s->args.local.at[0]);
-        put_index(s->out, WASM_OP_TABLE_SIZE, table);
-        wasm_put_op(s->out, t->limits.is64 ? WASM_OP_I64_LT_U : WASM_OP_I32_LT_U);
-        wasm_put_op(s->out, WASM_OP_IF);
-        wasm_put_type(s->out, WASM_FUNCREF);
-        hole_put_local(s, HOLE_GET, s->args.local.at[0]);
-        put_index(s->out, WASM_OP_TABLE_GET, table);
+        put_if_entry(s, handle, WASM_FUNCREF);
         wasm_put_op(s->out, WASM_OP_ELSE);
     }
     wasm_put_zero(s->out, WASM_FUNCREF);
@@ -282,18 +274,12 @@ static void put_hole(Splicer *s, const Hole *h, const Variant *v, const Site *si
     case HOLE_TEMP: hole_put_local(s, h->access, s->temps.at[h->n]); break;
     case HOLE_PAGES:
     case HOLE_ELEMS: put_size(s, h, site->instr); break;
-    case HOLE_HELPER:
-        put_index(s->out, WASM_OP_CALL, wasm_final(s->m, WASM_SPACE_FUNC, s->helpers[h->n]));
-        break;
+    case HOLE_HELPER: put_call(s, s->helpers[h->n]); break;
     case HOLE_FN:
-        put_index(s->out, WASM_OP_CALL, wasm_final(s->m, WASM_SPACE_FUNC, s->fns[h->n]));
+        put_call(s, s->fns[h->n]);
         take_leaves(s, s->plan->fns.at[h->n].fn->result);
         break;
-    case HOLE_WIDE:
-        hole_put_local(s, HOLE_GET, s->args.local.at[h->n]);
-        if (s->args.type.at[h->n] == WASM_I32)
-            wasm_put_op(s->out, WASM_OP_I64_EXTEND_I32_U);
-        break;
+    case HOLE_WIDE: put_operand_as(s, h->n, true); break;
     case HOLE_NULL:
         hole_put_local(s, HOLE_GET, s->args.local.at[h->n]);
         wasm_put_op(s->out, WASM_OP_REF_IS_NULL);
@@ -301,16 +287,13 @@ static void put_hole(Splicer *s, const Hole *h, const Variant *v, const Site *si
     case HOLE_DROP: put_drops(s, v, site); break;
     case HOLE_ALT_CALL:
         hole_restore(s, &s->args, s->args.local.len);
-        put_index(s->out, WASM_OP_CALL,
-                  wasm_final(s->m, WASM_SPACE_FUNC,
-                             (uint32_t)alt_call_target(s->m, &v->alt_calls.at[h->n])));
+        put_call(s, (uint32_t)alt_call_target(s->m, &v->alt_calls.at[h->n]));
         for (uint32_t i = s->types->results.len; i > 0 && v->gives; i--)
             hole_put_local(s, HOLE_SET, given_local(s, i - 1));
         break;
     case HOLE_CONDITION: put_condition(s, site->instr, (RefCondition)h->n); break;
     case HOLE_LIBRARY:
-        put_index(s->out, WASM_OP_CALL,
-                  wasm_final(s->m, WASM_SPACE_FUNC, s->plan->library_fns.at[h->n].handle));
+        put_call(s, s->plan->library_fns.at[h->n].handle);
         if (s->plan->library_fns.at[h->n].result)
             take_leaves(s, s->plan->library_fns.at[h->n].result);
         break;
@@ -326,10 +309,7 @@ static void put_hole(Splicer *s, const Hole *h, const Variant *v, const Site *si
             wasm_put_op(s->out, WASM_OP_I64_EXTEND_I32_U);
         shadow_put_lookup(s->shadow, site->instr, s->out);
         break;
-    case HOLE_DEPTH:
-        put_index(s->out, WASM_OP_CALL,
-                  wasm_final(s->m, WASM_SPACE_FUNC, targets_function(s->targets, site->instr)));
-        break;
+    case HOLE_DEPTH: put_call(s, targets_function(s->targets, site->instr)); break;
     case HOLE_DUP: put_dup(s, v->dups.at[h->n].memory, site); break;
     case HOLE_TEXT: store_push_text(s->store, s->m, h->n, s->out); break;
     case HOLE_GOT: hole_put_local(s, h->access, leaf_local(s, &s->got, h->n, h->type)); break;

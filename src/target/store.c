@@ -329,7 +329,10 @@ uint64_t store_values_size(const Store *s) {
 /* `init` of a global: its constant and `end`. */
 static void put_init(Buf *b, WasmType type, uint64_t bits) {
     b->len = 0;
-    wasm_put_const(b, type, bits);
+    if (bits)
+        wasm_put_const(b, type, bits);
+    else
+        wasm_put_zero(b, type);
     wasm_put_op(b, WASM_OP_END);
 }
 

@@ -522,10 +522,6 @@ void wasm_put_const(Buf *b, WasmType type, uint64_t bits) {
         wasm_put_op(b, WASM_OP_F64_CONST);
         buf_u64le(b, bits);
         break;
-    case WASM_FUNCREF:
-        wasm_put_op(b, WASM_OP_REF_NULL);
-        wasm_put_heap(b, WASM_FUNCREF);
-        break;
     default: wasm_put_op(b, WASM_OP_I32_CONST); buf_sleb(b, (int32_t)bits);
     }
 }

@@ -194,8 +194,8 @@ const char *wasm_type_text(WasmType t, char buf[32]);
 void wasm_put_type(Buf *b, WasmType t);
 /* Appends the immediate of ref.null, ref.test ...: the heap type of a reference type. */
 void wasm_put_heap(Buf *b, WasmType t);
-/* Appends the instruction that leaves a constant of type i32, i64, f32 or f64, floats by their
- * bits; or a null funcref. */
+/* Appends the instruction that leaves a constant of type i32, i64, f32 or f64; floats by their
+ * bits. */
 void wasm_put_const(Buf *b, WasmType type, uint64_t bits);
 /* Appends an opcode (prefix and code). */
 void wasm_put_op(Buf *b, WasmOp op);
