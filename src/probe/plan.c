@@ -124,6 +124,16 @@ static bool scope_exported(void *ctx, Str name, Str *library) {
     return plan_exported(c->plan, c->script, name, library);
 }
 
+static Scope scope_of(ScopeCtx *ctx, const char *describe) {
+    return (Scope){.ctx = ctx,
+                   .name = scope_name,
+                   .function = scope_function,
+                   .suggest = scope_suggest,
+                   .library = scope_library,
+                   .exported = scope_exported,
+                   .describe = describe};
+}
+
 /* The type of the value that an alt body must supply: known if the instruction's result is fixed.
  */
 static const Type *alt_type(Event e) {
@@ -210,16 +220,10 @@ static bool make_variant(Plan *plan, Variant *v, const char *all, Diags *diags) 
     Buf text = {0};
     event_text(&text, e, false);
     ScopeCtx ctx = {e, plan, v->script, diags};
-    Scope scope = {.ctx = &ctx,
-                   .name = scope_name,
-                   .function = scope_function,
-                   .suggest = scope_suggest,
-                   .library = scope_library,
-                   .exported = scope_exported,
-                   .can_return_value = v->is_alt,
-                   .return_type = v->is_alt ? alt_type(e) : NULL,
-                   .describe = buf_cstr(&text),
-                   .describe_all = all};
+    Scope scope = scope_of(&ctx, buf_cstr(&text));
+    scope.can_return_value = v->is_alt;
+    scope.return_type = v->is_alt ? alt_type(e) : NULL;
+    scope.describe_all = all;
     bool ok = lang_check_probe(script, v->probe, &scope, diags);
     note_statics(v);
     buf_free(&text);
@@ -369,13 +373,7 @@ static bool plan_script(Plan *plan, uint32_t index, Diags *diags) {
     Script *s = plan->scripts.at[index];
     /* has no names of a place either */
     ScopeCtx ctx = {{.kind = EVENT_BEGIN}, plan, index, diags};
-    Scope scope = {.ctx = &ctx,
-                   .name = scope_name,
-                   .function = scope_function,
-                   .suggest = scope_suggest,
-                   .library = scope_library,
-                   .exported = scope_exported,
-                   .describe = "script scope"};
+    Scope scope = scope_of(&ctx, "script scope");
     plan->has_exits |= has_exit(&s->init);
     bool ok = plan_uses(plan, index, diags);
     ok &= lang_check_script(s, &scope, diags) && !s->broken;

@@ -48,13 +48,6 @@ static int64_t fail(Bridge *b, const WasmImport *im, const char *format, ...) {
 
 /* ---- functions that the adapters import ---- */
 
-static void put_local(Buf *code, uint32_t local, bool wide) {
-    wasm_put_op(code, WASM_OP_LOCAL_GET);
-    buf_uleb(code, local);
-    if (wide)
-        wasm_put_op(code, WASM_OP_I64_EXTEND_I32_U);
-}
-
 static void put_access(Buf *code, WasmOp op, uint32_t memory) {
     wasm_put_op(code, op);
     buf_u8(code, 0x40); /* a memory index follows; not aligned */
@@ -83,17 +76,6 @@ static void put_size(Buf *code, const WasmModule *m, uint32_t memory) {
         wasm_put_op(code, WASM_OP_I64_EXTEND_I32_U);
     wasm_put_const(code, WASM_I64, l->page_log2);
     wasm_put_op(code, WASM_OP_I64_SHL);
-}
-
-/* (to, from, length) */
-static void put_copy(Buf *code, const WasmModule *m, uint32_t to, uint32_t from) {
-    bool to64 = m->memories.at[to].limits.is64, from64 = m->memories.at[from].limits.is64;
-    put_local(code, 0, to64);
-    put_local(code, 1, from64);
-    put_local(code, 2, to64 && from64);
-    wasm_put_op(code, WASM_OP_MEMORY_COPY);
-    buf_uleb(code, to);
-    buf_uleb(code, from);
 }
 
 /* The memory that a part of an import's name stands for. */

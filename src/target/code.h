@@ -23,4 +23,23 @@ static inline void put_open(Buf *b, WasmOp op) {
     buf_u8(b, WASM_NONE);
 }
 
+static inline void put_local(Buf *code, uint32_t local, bool wide) {
+    wasm_put_op(code, WASM_OP_LOCAL_GET);
+    buf_uleb(code, local);
+    if (wide)
+        wasm_put_op(code, WASM_OP_I64_EXTEND_I32_U);
+}
+
+/* The body of a function (to, from, length), of i32 all: memory.copy between two memories; handles.
+ */
+static inline void put_copy(Buf *code, const WasmModule *m, uint32_t to, uint32_t from) {
+    bool to64 = m->memories.at[to].limits.is64, from64 = m->memories.at[from].limits.is64;
+    put_local(code, 0, to64);
+    put_local(code, 1, from64);
+    put_local(code, 2, to64 && from64);
+    wasm_put_op(code, WASM_OP_MEMORY_COPY);
+    buf_uleb(code, to);
+    buf_uleb(code, from);
+}
+
 #endif

@@ -146,13 +146,13 @@ static void add_state(Flush *f, const Places *p) {
 static bool place_own(Flush *f) {
     Store *s = f->store;
     Buf image = {0}, texts = {0};
-    bool needs_image = s->reports || f->values;
+    bool needs_image = s->reports || f->plan->uses_values;
     if (needs_image && !flush_make_image(f, s->image, &image))
         return false;
-    s->values_at = f->values ? VALUES_STACK : RUNTIME_STACK;
+    s->values_at = f->plan->uses_values ? VALUES_STACK : RUNTIME_STACK;
     f->image_at = align8(s->values_at + store_values_size(s));
     Places places = {.heap = f->image_at + f->image_len};
-    if (f->values)
+    if (f->plan->uses_values)
         places = place_values(f, places.heap, &texts);
     if (places.heap > MAX_OWN) {
         diag(f->diags, DIAG_CANNOT_STORE, (Span){f->file, 0, 0},
@@ -169,7 +169,7 @@ static bool place_own(Flush *f) {
         wasm_add_data_active(f->m, f->memory, f->image_at, &image, text("whammc.image"));
     if (texts.len)
         wasm_add_data_active(f->m, f->memory, places.texts, &texts, text("whammc.texts"));
-    if (f->values)
+    if (f->plan->uses_values)
         add_state(f, &places);
     buf_free(&image);
     buf_free(&texts);
@@ -224,14 +224,13 @@ static bool plan_merge(Flush *f) {
     f->host = choose_host(f->m, f->plan, f->options->host);
     if (!choose_storage(f))
         return false;
-    f->own = s->in_memory || f->values || (s->reports && !can_grow(f->m));
+    f->own = s->in_memory || f->plan->uses_values || (s->reports && !can_grow(f->m));
     return f->own ? place_own(f) : place_grown(f);
 }
 
 bool flush_plan(Flush *f) {
     f->flush = f->grow = UINT32_MAX;
     f->main = f->proc_exit = -1;
-    f->values = f->plan->uses_values;
     return f->options->link == LINK_IMPORT ? flush_import_plan(f) : plan_merge(f);
 }
 
@@ -347,7 +346,7 @@ static void put_report(Flush *f, Splicer *s, Buf *body) {
     uint64_t image_offset = align8(RUNTIME_STACK + store_values_size(f->store));
     if (!f->own)
         put_grow(f, body);
-    if (!f->values) {
+    if (!f->plan->uses_values) {
         put_address(f, body, RUNTIME_STACK);
         put_index(body, WASM_OP_GLOBAL_SET, global_index(f, f->stack_pointer));
     }
@@ -435,7 +434,7 @@ static bool add_start(Flush *f, Splicer *s, const Template *const *init, const O
     shadow_put_start(f->shadow, &body);
     for (uint32_t i = 0; i < f->library_starts.len; i++)
         put_call(f, &body, f->library_starts.at[i]);
-    if (f->options->link == LINK_IMPORT && f->values)
+    if (f->options->link == LINK_IMPORT && f->plan->uses_values)
         ok = flush_import_start(f, s, &body) && ok;
     for (uint32_t i = 0; i < f->plan->scripts.len; i++)
         splice_script(s, init[i], i);

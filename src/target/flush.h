@@ -27,7 +27,6 @@ typedef struct Flush {
     DiagFileId file;
     HostChoice host;    /* decided: not HOST_AUTO */
     bool flushes;       /* there is something to do at the flush points */
-    bool values;        /* strings and maps: the runtime's second form, in its own memory */
     bool texts, writes; /* it writes text; text or a report */
     bool own;           /* the runtime has its own memory */
     bool guard_grow;    /* memory.grow of memory 0 must be limited to its old maximum */

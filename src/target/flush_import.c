@@ -59,7 +59,7 @@ bool flush_import_plan(Flush *f) {
     store_add(f->store, f->m);
     Store *s = f->store;
     s->texts_in_globals = true;
-    for (uint32_t i = 0; f->values && i < s->texts.len; i++)
+    for (uint32_t i = 0; f->plan->uses_values && i < s->texts.len; i++)
         vec_push(&s->text_at, wasm_add_global_i32(f->m, true, text("whammc.text"), 0));
     return true;
 }
@@ -71,13 +71,13 @@ bool flush_import_link(Flush *f, const bool *used) {
     bool wanted[HELPER_COUNT] = {false};
     for (uint32_t h = 0; h < HELPER_COUNT; h++)
         wanted[h] = used[h] && h != HELPER_FMOD;
-    for (uint32_t i = 0; i < 4 && f->values && f->store->texts.len; i++)
+    for (uint32_t i = 0; i < 4 && f->plan->uses_values && f->store->texts.len; i++)
         wanted[start[i]] = true;
     for (uint32_t h = 0; h < HELPER_COUNT; h++)
         if (wanted[h])
             f->helpers[h] =
                 import(f, helper_infos[h].name, helper_infos[h].params, helper_infos[h].result);
-    if (f->values && f->store->nmaps)
+    if (f->plan->uses_values && f->store->nmaps)
         f->rt_setup = import(f, "setup", "i", "");
     if (!f->writes)
         return true;

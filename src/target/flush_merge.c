@@ -14,17 +14,8 @@ static uint32_t add_copy(Flush *f, bool in) {
     Buf code = {0};
     WasmType params[] = {WASM_I32, WASM_I32, WASM_I32};
     uint32_t type = wasm_add_func_type(f->m, params, 3, NULL, 0);
-    bool wide = f->m->memories.at[f->shown].limits.is64;
     buf_u8(&code, 0);
-    for (uint32_t i = 0; i < 3; i++) {
-        wasm_put_op(&code, WASM_OP_LOCAL_GET);
-        buf_uleb(&code, i);
-        if (wide && i == (in ? 1u : 0u))
-            wasm_put_op(&code, WASM_OP_I64_EXTEND_I32_U);
-    }
-    wasm_put_op(&code, WASM_OP_MEMORY_COPY);
-    buf_uleb(&code, in ? f->memory : f->shown);
-    buf_uleb(&code, in ? f->shown : f->memory);
+    put_copy(&code, f->m, in ? f->memory : f->shown, in ? f->shown : f->memory);
     wasm_put_op(&code, WASM_OP_END);
     return wasm_add_func(f->m, type, text(in ? "whammc.copy_in" : "whammc.copy_out"), &code, false);
 }
@@ -143,10 +134,10 @@ bool flush_merge(Flush *f, const bool *used) {
         return true;
     if ((f->writes || used[HELPER_NOW_NS]) && !show_memory(f))
         return false;
-    RuntimeModule rt = runtime_module(runtime_for(f), f->values);
+    RuntimeModule rt = runtime_module(runtime_for(f), f->plan->uses_values);
     WasmModule from;
-    f->stack_pointer =
-        wasm_add_global_i32(f->m, true, text("whammc.stack"), f->values ? VALUES_STACK : 0);
+    f->stack_pointer = wasm_add_global_i32(f->m, true, text("whammc.stack"),
+                                           f->plan->uses_values ? VALUES_STACK : 0);
     bool ok = wasm_read(&from, rt.bytes, rt.len, 0, f->diags);
     if (ok)
         merge_runtime(f, &from, used, &ok);
