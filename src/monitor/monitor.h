@@ -1,0 +1,43 @@
+/*
+ * monitor/monitor.h - a monitor module: which probes it has and what they ask for, checked as far
+ * as that is possible without a program.
+ */
+#ifndef WHAMMC_MONITOR_MONITOR_H
+#define WHAMMC_MONITOR_MONITOR_H
+
+#include "monitor/rule.h"
+#include "wasm/module.h"
+
+/* A callback or predicate, resolved. */
+typedef struct MonitorFunc {
+    const MonitorCall *call;
+    uint32_t func; /* handle in the monitor */
+} MonitorFunc;
+
+typedef struct MonitorProbe {
+    Str name; /* of the export */
+    MonitorRule rule;
+    uint32_t func;          /* handle in the monitor */
+    MonitorFunc predicate;  /* call NULL = none */
+    MonitorFunc *callbacks; /* by index into rule.params; call NULL for other parameters */
+} MonitorProbe;
+
+typedef struct Monitor {
+    WasmModule m;
+    DiagFileId file;
+    Arena arena;
+    Vec(MonitorProbe) probes; /* in the order of exports */
+    int64_t exit;             /* handle of wasm:exit, -1 = none */
+} Monitor;
+
+/*
+ * Reads and validates a module and its export names. `bytes` are borrowed. Messages name the export
+ * and what is wrong with it: errors for what makes an engine give up (a callback that does not
+ * exist, wrong types), warnings for names that engines ignore. False if there were errors;
+ * monitor_free is needed either way.
+ */
+bool monitor_read(Monitor *monitor, const uint8_t *bytes, size_t size, DiagFileId file,
+                  Diags *diags);
+void monitor_free(Monitor *monitor);
+
+#endif
