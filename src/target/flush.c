@@ -4,6 +4,7 @@
 #include "target/flush_code.h"
 
 #include "report/runtime.h"
+#include "target/program.h"
 #include "../../stdlib/runtime/values.h" /* the layout of our memory */
 
 enum { PAGE = 65536 };
@@ -20,11 +21,6 @@ static bool imports_from(const WasmModule *m, const char *module) {
         if (str_is(m->imports.at[i].module, module))
             return true;
     return false;
-}
-
-const char *flush_wasi_module(const WasmModule *m) {
-    bool old = imports_from(m, "wasi_unstable") && !imports_from(m, "wasi_snapshot_preview1");
-    return old ? "wasi_unstable" : "wasi_snapshot_preview1";
 }
 
 /* A library that becomes a part of the program wants WASI. */
@@ -191,26 +187,9 @@ static bool place_grown(Flush *f) {
     return true;
 }
 
-int64_t flush_proc_exit(const WasmModule *m) {
-    return wasm_find_import(m, text(flush_wasi_module(m)), text("proc_exit"));
-}
-
 static void find_flush_points(Flush *f) {
-    const WasmModule *m = f->m;
-    f->proc_exit = flush_proc_exit(m);
-    static const char *const names[] = {"main", "_start"};
-    for (uint32_t i = 0; i < 2 && f->main < 0; i++) {
-        const WasmExport *e = wasm_find_export(m, WASM_SPACE_FUNC, text(names[i]));
-        if (e && m->funcs.at[e->handle].import < 0)
-            f->main = e->handle;
-    }
-    /* A start function is the program only if nothing can be called later: the end of it is no end
-     * otherwise, and WASI hosts do not take output before they have the instance. */
-    bool callable = false;
-    for (uint32_t i = 0; i < m->input_export_count; i++)
-        callable |= m->exports.at[i].space == WASM_SPACE_FUNC;
-    if (f->main < 0 && !callable && m->start >= 0 && m->funcs.at[m->start].import < 0)
-        f->main = m->start;
+    f->proc_exit = program_proc_exit(f->m);
+    f->main = program_main(f->m);
     if (f->main < 0) {
         diag(f->diags, DIAG_NO_FLUSH_POINT, (Span){f->file, 0, 0},
              "no main, _start or start function: the report is written when the host calls "

@@ -47,9 +47,6 @@ typedef struct Flush {
     int64_t main;                 /* function at whose exits the report is flushed, -1 = none */
 } Flush;
 
-/* The program's import that ends it (WASI proc_exit), or -1. */
-int64_t flush_proc_exit(const WasmModule *m);
-
 /* Decides host, placement and storage; adds memory, the image, initial data. Pass 1 is over, the
  * module not laid out. */
 bool flush_plan(Flush *f);

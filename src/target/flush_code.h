@@ -61,9 +61,6 @@ bool flush_make_image(Flush *f, const Image *image, Buf *bytes);
 typedef void FlushValue(void *ctx, WasmType type, uint64_t global, uint64_t offset);
 void flush_each_value(const Flush *f, FlushValue *value, void *ctx);
 
-/* The module that the program's WASI functions come from. */
-const char *flush_wasi_module(const WasmModule *m);
-
 /* ---- --link=merge (flush_merge.c) ---- */
 
 /* Copies what is needed of the runtime into the program: what the report needs, and the helpers

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "report/runtime.h"
+#include "target/program.h"
 #include "../../stdlib/runtime/values.h" /* VALUES_STACK */
 
 /* app.copy_in (into the runtime's memory) and app.copy_out: memory.copy between that and the memory
@@ -35,7 +36,7 @@ static int64_t resolve(void *ctx, const WasmImport *import) {
     const WasmTypeDef *t = wasm_func_type(r->runtime, import->handle);
     uint32_t type = wasm_add_func_type(f->m, t->params, t->nparams, t->results, t->nresults);
     bool wasi = str_is(import->module, "wasi_snapshot_preview1");
-    Str module = wasi ? text(flush_wasi_module(f->m)) : import->module;
+    Str module = wasi ? text(program_wasi_module(f->m)) : import->module;
     int64_t have = wasm_find_import(f->m, module, import->name);
     if (have >= 0 && f->m->funcs.at[have].type == type)
         return have;

@@ -1,0 +1,90 @@
+/*
+ * target/program.h - a program while it is instrumented: what the targets share that change a
+ * program.
+ *
+ *   1. read the program
+ *   2. pass 1 (Target.match): find the sites
+ *   3. Target.link: add what the code at the sites needs, lay the module out
+ *   4. pass 2: find the sites again; Target.splice makes pieces of code; write the module
+ *   5. read back what was written and validate it
+ */
+#ifndef WHAMMC_TARGET_PROGRAM_H
+#define WHAMMC_TARGET_PROGRAM_H
+
+#include "target/pieces.h"
+
+/* A place at which something matches, or that is watched; as Matcher.at. */
+typedef void SiteHook(void *self, const Site *site, const SiteTypes *types, const Match *matches,
+                      uint32_t n);
+
+/* What a target does its own way. `self` is Program.self. */
+typedef struct Target {
+    /* Pass 1: counts what matches in the actions' `sites`. Called as soon as the program is read;
+     * may set up the matcher. False with messages. */
+    bool (*match)(void *self);
+    /* Adds to the module and lays it out, makes templates, sets up Program.splicer, main, proc_exit
+     * and flush. False with messages. */
+    bool (*link)(void *self);
+    SiteHook *splice;
+    /* Labels for the message that says that the output would be invalid. */
+    void (*blame)(void *self, Diag *d);
+} Target;
+
+/* What pass 1 found in a function. */
+enum {
+    TOUCHED = 1,
+    TOUCHED_END = 2, /* code before the body's `end`, which branches reach */
+};
+
+typedef struct Program {
+    const Target *target;
+    void *self; /* the target's */
+    Plan *plan;
+    DiagFileId file;
+    Diags *diags;
+    bool keep_debug; /* keep sections that describe the old code */
+
+    WasmModule m;
+    Matcher matcher;
+    uint8_t *touched; /* by function: TOUCHED ... */
+    Splicer splicer;
+    int64_t main;      /* function at whose exits the program ends, -1 = none */
+    int64_t proc_exit; /* the import that ends the program, -1 = none */
+    int64_t flush;     /* handle of the function to call where the program ends, -1 = none */
+
+    uint32_t *added; /* by function: locals that pass 2 added */
+    Pieces pieces;   /* of the function at hand */
+} Program;
+
+/*
+ * Instruments `bytes`. Of `p`, target, self, plan, file, diags and keep_debug are set, the rest is
+ * zero; program_free is needed afterwards. The output is validated. False with messages, then `out`
+ * is empty.
+ */
+bool program_instrument(Program *p, const uint8_t *bytes, size_t size, Buf *out);
+void program_free(Program *p);
+
+/* Walks all functions with p->matcher. False with a message if one is malformed. */
+bool program_walk(Program *p);
+
+/* Pass 1: notes that code goes to a site. */
+void program_touch(Program *p, const Site *site);
+
+/* Splices the matches of a site that is no instruction, one behind the other. */
+void program_splice_all(Program *p, const Site *site, const Match *matches, uint32_t n);
+
+/* If the instruction of a site ends the program, what has to run then goes before it. */
+void program_note_end(Program *p, const Site *site);
+
+/* Where a program ends: its import proc_exit, or -1, and the function `_start` or `main`, else the
+ * start function if nothing else can be called, or -1. */
+int64_t program_proc_exit(const WasmModule *m);
+int64_t program_main(const WasmModule *m);
+
+/* The module that the program's WASI functions come from. */
+const char *program_wasi_module(const WasmModule *m);
+
+/* Says that a walk failed; false. */
+bool walk_failed(const Matcher *w, uint32_t func, DiagFileId file, Diags *diags);
+
+#endif
