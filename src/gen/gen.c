@@ -1,6 +1,6 @@
 /*
  * gen/gen.c - shapes to templates: the scratch module, Binaryen's passes, and decoding what comes
- * out.
+ * out (template.c).
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -8,6 +8,7 @@
 #include "gen/gen.h"
 
 #include "gen/expr.h"
+#include "gen/template.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -164,50 +165,21 @@ static void optimise(BinaryenModuleRef module) {
 
 /* ---- decoding ---- */
 
-/* Where a temporary is first touched, to tell whether it must be zeroed. */
-typedef struct TempUse {
-    bool seen, zero;
-    uint32_t owner; /* the construct of its first write */
-} TempUse;
-
+/* What a written scratch module is decoded with. */
 typedef struct Decoder {
     const WasmModule *m;
     const GenOptions *options;
-    Buf code;
-    Vec(Hole) holes;
-    Vec(TempUse) temps;
-    uint32_t nparams;
-    Vec(uint32_t) open; /* ids of the constructs around the current instruction */
-    uint32_t next_construct;
-    bool jumps; /* `return` became a branch to the end of the template */
+    Arena *arena;
 } Decoder;
 
-static void use_temp(Decoder *d, uint32_t n, bool write) {
-    TempUse *t = &d->temps.at[n];
-    uint32_t here = vec_last(&d->open);
-    if (!t->seen) {
-        *t = (TempUse){true, !write, here};
-        return;
-    }
-    bool inside = false;
-    for (uint32_t i = 0; i < d->open.len; i++)
-        inside |= d->open.at[i] == t->owner;
-    t->zero |= !inside;
-}
-
-static void add_hole(Decoder *d, Hole h) {
-    h.at = (uint32_t)d->code.len;
-    vec_push(&d->holes, h);
-}
-
 /* Loads and stores of the scratch module's memory go to the real one. */
-static void put_access(Decoder *d, const WasmInstr *i) {
-    wasm_put_op(&d->code, (WasmOp)i->op);
+static void put_access(const Decoder *d, Buf *code, const WasmInstr *i) {
+    wasm_put_op(code, (WasmOp)i->op);
     bool other = d->options->memory_index != 0;
-    buf_uleb(&d->code, i->a | (other ? 0x40u : 0));
+    buf_uleb(code, i->a | (other ? 0x40u : 0));
     if (other)
-        buf_uleb(&d->code, d->options->memory_index);
-    buf_uleb(&d->code, i->c);
+        buf_uleb(code, d->options->memory_index);
+    buf_uleb(code, i->c);
 }
 
 static const WasmExport *export_of(const WasmModule *m, uint32_t func) {
@@ -217,7 +189,9 @@ static const WasmExport *export_of(const WasmModule *m, uint32_t func) {
     return NULL;
 }
 
-static bool decode_instr(Decoder *d, const uint8_t *body, const WasmInstr *i) {
+/* Globals and calls are holes. */
+static bool put_instr(void *ctx, TemplateMaker *t, const uint8_t *bytes, const WasmInstr *i) {
+    const Decoder *d = ctx;
     Hole h = {0};
     switch (i->op) {
     case WASM_OP_GLOBAL_GET:
@@ -226,24 +200,9 @@ static bool decode_instr(Decoder *d, const uint8_t *body, const WasmInstr *i) {
         if (!g || g->import < 0 || !hole_parse(d->m->imports.at[g->import].name, &h))
             return false;
         h.access = i->op == WASM_OP_GLOBAL_GET ? HOLE_GET : HOLE_SET;
-        add_hole(d, h);
+        template_add_hole(t, h);
         return true;
     }
-    case WASM_OP_LOCAL_GET:
-    case WASM_OP_LOCAL_SET:
-    case WASM_OP_LOCAL_TEE:
-        if (i->a < d->nparams)
-            break; /* as it is */
-        if (i->a - d->nparams >= d->temps.len)
-            return false;
-        h.kind = HOLE_TEMP;
-        h.access = i->op == WASM_OP_LOCAL_GET   ? HOLE_GET
-                   : i->op == WASM_OP_LOCAL_SET ? HOLE_SET
-                                                : HOLE_TEE;
-        h.n = i->a - d->nparams;
-        use_temp(d, h.n, h.access != HOLE_GET);
-        add_hole(d, h);
-        return true;
     case WASM_OP_CALL: {
         /* an import is a helper; a definition is a function of the script, exported under its
          * hole's name */
@@ -252,115 +211,27 @@ static bool decode_instr(Decoder *d, const uint8_t *body, const WasmInstr *i) {
         if (!f || (f->import < 0 && !e) ||
             !hole_parse(e ? e->name : d->m->imports.at[f->import].name, &h))
             return false;
-        add_hole(d, h);
+        template_add_hole(t, h);
         return true;
     }
-    case WASM_OP_RETURN:
-        d->jumps = true;
-        wasm_put_op(&d->code, WASM_OP_BR);
-        buf_uleb(&d->code, d->open.len - 1);
-        return true;
     default: break;
     }
-    if (wasm_ops[i->op].imm == WASM_IMM_MEMARG) {
-        put_access(d, i);
-        return true;
-    }
-    if (i->op == WASM_OP_BLOCK || i->op == WASM_OP_LOOP || i->op == WASM_OP_IF)
-        vec_push(&d->open, ++d->next_construct);
-    else if (i->op == WASM_OP_ELSE)
-        vec_last(&d->open) = ++d->next_construct;
-    else if (i->op == WASM_OP_END)
-        d->open.len--;
-    if (d->open.len) /* not the function's own end */
-        buf_bytes(&d->code, body + i->offset, i->size);
+    if (wasm_ops[i->op].imm == WASM_IMM_MEMARG)
+        put_access(d, &t->code, i);
+    else
+        buf_bytes(&t->code, bytes, i->size);
     return true;
 }
 
-/* Leaves of a tuple that the template gives. */
-static void list_gives(Template *t, Arena *arena) {
-    for (uint32_t i = 0; i < t->nholes; i++)
-        if (t->holes[i].kind == HOLE_GIVE && t->holes[i].n >= t->ngives)
-            t->ngives = t->holes[i].n + 1;
-    WasmType *gives = arena_array(arena, WasmType, t->ngives + 1);
-    for (uint32_t i = 0; i < t->nholes; i++)
-        if (t->holes[i].kind == HOLE_GIVE)
-            gives[t->holes[i].n] = t->holes[i].type;
-    t->gives = gives;
-}
-
-/* Puts the zeroing of temporaries and the block for jumps in front, and makes the template. */
-static const Template *finish(Decoder *d, Arena *arena, const WasmTypes *locals, WasmType result) {
-    Template *t = arena_new(arena, Template);
-    Buf code = {0};
-    Vec(Hole) holes = {0};
-    for (uint32_t i = 0; i < d->temps.len; i++) {
-        if (!d->temps.at[i].zero)
-            continue;
-        WasmType type = locals->at[i];
-        wasm_put_zero(&code, type);
-        vec_push(&holes, ((Hole){(uint32_t)code.len, HOLE_TEMP, HOLE_SET, i, type}));
-    }
-    if (d->jumps) {
-        wasm_put_op(&code, WASM_OP_BLOCK);
-        wasm_put_type(&code, result);
-        wasm_put_op(&d->code, WASM_OP_END);
-    }
-    for (uint32_t i = 0; i < d->holes.len; i++) {
-        Hole h = d->holes.at[i];
-        h.at += (uint32_t)code.len;
-        vec_push(&holes, h);
-    }
-    buf_bytes(&code, d->code.data, d->code.len);
-    t->len = (uint32_t)code.len;
-    t->code = (const uint8_t *)arena_strndup(arena, (const char *)code.data, code.len);
-    t->nholes = holes.len;
-    t->holes = memcpy(arena_array(arena, Hole, holes.len + 1), holes.at ? holes.at : (Hole[1]){{0}},
-                      holes.len * sizeof(Hole));
-    t->ntemps = locals->len;
-    t->temps = memcpy(arena_array(arena, WasmType, locals->len + 1),
-                      locals->at ? locals->at : (WasmType[1]){0}, locals->len * sizeof(WasmType));
-    t->result = result;
-    t->nparams = d->nparams;
-    list_gives(t, arena);
-    buf_free(&code);
-    vec_free(&holes);
-    return t;
-}
-
-static const Template *decode(const WasmModule *m, const GenOptions *options, Arena *arena,
-                              const char *name) {
-    const WasmExport *export = wasm_find_export(m, WASM_SPACE_FUNC, str_of(name));
+/* The template of an exported function; NULL if there is none. */
+static void *decode(Decoder *d, const char *name) {
+    const WasmExport *export = wasm_find_export(d->m, WASM_SPACE_FUNC, str_of(name));
     if (!export)
         return NULL;
-    uint32_t func = export->handle;
-    const WasmTypeDef *type = wasm_func_type(m, func);
-    Decoder d = {.m = m, .options = options};
-    WasmTypes locals = {0};
-    const char *error = NULL;
-    uint32_t first = wasm_func_locals(m, func, &locals, &error);
-    d.nparams = type->nparams;
-    locals.len -= d.nparams < locals.len ? d.nparams : locals.len;
-    if (locals.len)
-        memmove(locals.at, locals.at + d.nparams, locals.len * sizeof *locals.at);
-    for (uint32_t i = 0; i < locals.len; i++)
-        vec_push(&d.temps, ((TempUse){0}));
-    vec_push(&d.open, 0);
-    const uint8_t *body = wasm_func_body(m, func);
-    WasmCode code = wasm_code(body, m->funcs.at[func].body_size, first);
-    WasmInstr i;
-    bool ok = first > 0;
-    while (ok && wasm_next(&code, &i))
-        ok = decode_instr(&d, body, &i);
-    const Template *t = NULL;
-    if (ok && !code.error)
-        t = finish(&d, arena, &locals, type->nresults ? type->results[0] : WASM_NONE);
-    vec_free(&locals);
-    vec_free(&d.temps);
-    vec_free(&d.holes);
-    vec_free(&d.open);
-    buf_free(&d.code);
-    return t;
+    TemplateMaker t = {.m = d->m, .func = export->handle, .put = put_instr, .ctx = d};
+    const Template *template = template_begin(&t) ? template_make(&t, d->arena) : NULL;
+    template_maker_free(&t);
+    return (void *)template;
 }
 
 /* ---- */
@@ -377,38 +248,39 @@ static bool decode_all(Plan *plan, const GenOptions *options, const Template **i
     char name[32];
     bool ok = wasm_read(&m, bytes->data, bytes->len, 0, diags) ||
               fault(diags, "the scratch module is malformed");
+    Decoder d = {&m, options, &plan->arena};
     for (uint32_t i = 0; ok && i < plan->shapes.len; i++) {
         Shape *s = plan->shapes.at[i];
         snprintf(name, sizeof name, "s%u", i);
         if (s->never || s->template)
             continue;
-        s->template = (void *)decode(&m, options, &plan->arena, name);
+        s->template = decode(&d, name);
         name[0] = 'q';
         if (s->variant->guarded_alt)
-            s->predicate = (void *)decode(&m, options, &plan->arena, name);
+            s->predicate = decode(&d, name);
         name[0] = 'd';
         if (s->variant->starts_dynamic)
-            s->init = (void *)decode(&m, options, &plan->arena, name);
+            s->init = decode(&d, name);
         name[0] = 'x';
         if (s->variant->exits)
-            s->exit = (void *)decode(&m, options, &plan->arena, name);
+            s->exit = decode(&d, name);
         ok = s->template || fault(diags, "a template cannot be decoded");
     }
     for (uint32_t i = 0; ok && i < plan->fns.len; i++) {
         hole_name(name, HOLE_FN, i, BinaryenTypeInt32());
-        plan->fns.at[i].template = (void *)decode(&m, options, &plan->arena, name);
+        plan->fns.at[i].template = decode(&d, name);
         ok = plan->fns.at[i].template || fault(diags, "a function cannot be decoded");
     }
     for (uint32_t i = 0; ok && i < plan->probes.len; i++) {
         snprintf(name, sizeof name, "o%u", i);
         if (plan->probes.at[i].shared_from)
-            plan->probes.at[i].init = (void *)decode(&m, options, &plan->arena, name);
+            plan->probes.at[i].init = decode(&d, name);
     }
     for (uint32_t i = 0; ok && i < plan->scripts.len; i++) {
         snprintf(name, sizeof name, "i%u", i);
-        init[i] = decode(&m, options, &plan->arena, name);
+        init[i] = decode(&d, name);
         name[0] = 'e';
-        plan->exits[i] = (void *)decode(&m, options, &plan->arena, name);
+        plan->exits[i] = decode(&d, name);
     }
     wasm_module_free(&m);
     return ok;

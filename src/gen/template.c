@@ -1,0 +1,166 @@
+/*
+ * gen/template.c - functions of a module become templates.
+ */
+#include "gen/template.h"
+
+void template_maker_free(TemplateMaker *t) {
+    buf_free(&t->code);
+    vec_free(&t->holes);
+    vec_free(&t->temps);
+    vec_free(&t->open);
+}
+
+bool template_begin(TemplateMaker *t) {
+    WasmTypes locals = {0};
+    const char *error = NULL;
+    t->first = wasm_func_locals(t->m, t->func, &locals, &error);
+    t->nparams = wasm_func_type(t->m, t->func)->nparams;
+    for (uint32_t i = t->nparams; i < locals.len; i++)
+        template_add_temp(t, locals.at[i]);
+    vec_push(&t->open, 0);
+    vec_free(&locals);
+    return t->first > 0;
+}
+
+uint32_t template_add_temp(TemplateMaker *t, WasmType type) {
+    vec_push(&t->temps, ((TempUse){.type = type}));
+    return t->temps.len - 1;
+}
+
+void template_add_hole(TemplateMaker *t, Hole h) {
+    h.at = (uint32_t)t->code.len;
+    vec_push(&t->holes, h);
+}
+
+void template_use_temp(TemplateMaker *t, uint32_t n, HoleAccess access) {
+    TempUse *use = &t->temps.at[n];
+    template_add_hole(t, (Hole){0, HOLE_TEMP, (uint8_t)access, n, use->type});
+    if (!use->seen) {
+        use->seen = true;
+        use->zero = access == HOLE_GET;
+        use->owner = vec_last(&t->open);
+        return;
+    }
+    bool inside = false;
+    for (uint32_t i = 0; i < t->open.len; i++)
+        inside |= t->open.at[i] == use->owner;
+    use->zero |= !inside;
+}
+
+/* Whether a branch goes to the function's own label. */
+static bool leaves(const TemplateMaker *t, const WasmInstr *i) {
+    uint32_t outermost = t->open.len - 1;
+    if (!wasm_has_labels(i))
+        return false;
+    bool out = i->a >= outermost;
+    const uint8_t *at = i->vec;
+    for (uint32_t k = 0; i->op == WASM_OP_BR_TABLE && k < i->count; k++)
+        out |= wasm_vec_u32(&at) >= outermost;
+    return out;
+}
+
+static bool put(TemplateMaker *t, const uint8_t *body, const WasmInstr *i) {
+    if (t->put)
+        return t->put(t->ctx, t, body + i->offset, i);
+    buf_bytes(&t->code, body + i->offset, i->size);
+    return true;
+}
+
+/* A local of the function, which is no parameter. */
+static bool put_temp(TemplateMaker *t, const WasmInstr *i) {
+    if (i->a - t->nparams >= t->temps.len)
+        return false;
+    template_use_temp(t, i->a - t->nparams,
+                      i->op == WASM_OP_LOCAL_GET   ? HOLE_GET
+                      : i->op == WASM_OP_LOCAL_SET ? HOLE_SET
+                                                   : HOLE_TEE);
+    return true;
+}
+
+static bool take(TemplateMaker *t, const uint8_t *body, const WasmInstr *i) {
+    switch (i->op) {
+    case WASM_OP_LOCAL_GET:
+    case WASM_OP_LOCAL_SET:
+    case WASM_OP_LOCAL_TEE: return i->a < t->nparams ? put(t, body, i) : put_temp(t, i);
+    case WASM_OP_RETURN:
+        t->jumps = true;
+        wasm_put_op(&t->code, WASM_OP_BR);
+        buf_uleb(&t->code, t->open.len - 1);
+        return true;
+    case WASM_OP_BLOCK:
+    case WASM_OP_LOOP:
+    case WASM_OP_IF: vec_push(&t->open, ++t->next_construct); break;
+    case WASM_OP_ELSE: vec_last(&t->open) = ++t->next_construct; break;
+    case WASM_OP_END:
+        t->open.len--;
+        if (!t->open.len)
+            return true;
+        break;
+    default: t->jumps |= leaves(t, i); break;
+    }
+    return put(t, body, i);
+}
+
+/* Leaves of a tuple that the template gives. */
+static void list_gives(Template *t, Arena *arena) {
+    for (uint32_t i = 0; i < t->nholes; i++)
+        if (t->holes[i].kind == HOLE_GIVE && t->holes[i].n >= t->ngives)
+            t->ngives = t->holes[i].n + 1;
+    WasmType *gives = arena_array(arena, WasmType, t->ngives + 1);
+    for (uint32_t i = 0; i < t->nholes; i++)
+        if (t->holes[i].kind == HOLE_GIVE)
+            gives[t->holes[i].n] = t->holes[i].type;
+    t->gives = gives;
+}
+
+/* Puts the zeroing of temporaries and the block for jumps in front, and makes the template. */
+static const Template *finish(TemplateMaker *d, Arena *arena, WasmType result) {
+    Template *t = arena_new(arena, Template);
+    Buf code = {0};
+    Vec(Hole) holes = {0};
+    WasmType *temps = arena_array(arena, WasmType, d->temps.len + 1);
+    for (uint32_t i = 0; i < d->temps.len; i++) {
+        temps[i] = d->temps.at[i].type;
+        if (!d->temps.at[i].zero)
+            continue;
+        wasm_put_zero(&code, temps[i]);
+        vec_push(&holes, ((Hole){(uint32_t)code.len, HOLE_TEMP, HOLE_SET, i, temps[i]}));
+    }
+    if (d->jumps) {
+        wasm_put_op(&code, WASM_OP_BLOCK);
+        wasm_put_type(&code, result);
+        wasm_put_op(&d->code, WASM_OP_END);
+    }
+    for (uint32_t i = 0; i < d->holes.len; i++) {
+        Hole h = d->holes.at[i];
+        h.at += (uint32_t)code.len;
+        vec_push(&holes, h);
+    }
+    buf_bytes(&code, d->code.data, d->code.len);
+    t->len = (uint32_t)code.len;
+    t->code = (const uint8_t *)arena_strndup(arena, (const char *)code.data, code.len);
+    t->nholes = holes.len;
+    t->holes = memcpy(arena_array(arena, Hole, holes.len + 1), holes.at ? holes.at : (Hole[1]){{0}},
+                      holes.len * sizeof(Hole));
+    t->ntemps = d->temps.len;
+    t->temps = temps;
+    t->result = result;
+    t->nparams = d->nparams;
+    list_gives(t, arena);
+    buf_free(&code);
+    vec_free(&holes);
+    return t;
+}
+
+const Template *template_make(TemplateMaker *t, Arena *arena) {
+    const WasmTypeDef *type = wasm_func_type(t->m, t->func);
+    const uint8_t *body = wasm_func_body(t->m, t->func);
+    WasmCode code = wasm_code(body, t->m->funcs.at[t->func].body_size, t->first);
+    WasmInstr i;
+    bool ok = true;
+    while (ok && wasm_next(&code, &i))
+        ok = t->open.len && take(t, body, &i);
+    if (!ok || code.error)
+        return NULL;
+    return finish(t, arena, type->nresults ? type->results[0] : WASM_NONE);
+}
