@@ -185,6 +185,14 @@ void plan_free(Plan *plan);
  */
 Shape *plan_shape(Plan *plan, Variant *v, const Site *s);
 
+/* The shape of a variant with given values of its atoms, made on first use. */
+Shape *plan_shape_for(Plan *plan, Variant *v, uint64_t atoms);
+
+/* A condition of a variant with its atoms decided: false, true, or it depends on what is dynamic.
+ */
+typedef enum Tri { TRI_NO, TRI_YES, TRI_UNKNOWN } Tri;
+Tri shape_decide(const Variant *v, uint64_t atoms, const Expr *e);
+
 /* What starts an unshared or shared variable is computed at start-up, not folded. */
 bool var_starts_dynamic(const Var *v);
 

@@ -5,8 +5,6 @@
 
 #include "probe/statics.h"
 
-typedef enum Tri { NO, YES, UNKNOWN } Tri;
-
 /* Evaluating it may do more than give a value: then `dynamic && false` is not just false. */
 static bool has_effect(const Expr *e) {
     if (e->kind == EXPR_CALL || (e->kind == EXPR_METHOD && !e->method && !e->is_static))
@@ -17,29 +15,28 @@ static bool has_effect(const Expr *e) {
     return false;
 }
 
-/* The value of a condition with the atoms decided. */
-static Tri decide(const Variant *v, uint64_t atoms, const Expr *e) {
+Tri shape_decide(const Variant *v, uint64_t atoms, const Expr *e) {
     Value value;
     if (e->slot && e->type->kind == TYPE_BOOL && e->slot <= v->atoms.len &&
         v->atoms.at[e->slot - 1] == e)
-        return atoms >> (e->slot - 1) & 1 ? YES : NO;
+        return atoms >> (e->slot - 1) & 1 ? TRI_YES : TRI_NO;
     if (e->kind == EXPR_BINARY && (e->op == OP_AND || e->op == OP_OR)) {
-        Tri decisive = e->op == OP_AND ? NO : YES;
-        Tri a = decide(v, atoms, e->args[0]);
+        Tri decisive = e->op == OP_AND ? TRI_NO : TRI_YES;
+        Tri a = shape_decide(v, atoms, e->args[0]);
         if (a == decisive)
             return a;
-        Tri b = decide(v, atoms, e->args[1]);
-        if (a == UNKNOWN)
+        Tri b = shape_decide(v, atoms, e->args[1]);
+        if (a == TRI_UNKNOWN)
             return b == decisive && !has_effect(e->args[0]) ? b : a;
         return b;
     }
     if (e->kind == EXPR_UNARY && e->op == OP_NOT) {
-        Tri a = decide(v, atoms, e->args[0]);
-        return a == UNKNOWN ? a : a == YES ? NO : YES;
+        Tri a = shape_decide(v, atoms, e->args[0]);
+        return a == TRI_UNKNOWN ? a : a == TRI_YES ? TRI_NO : TRI_YES;
     }
     if (e->is_static && !e->slot && fold(e, NULL, &value))
-        return value.bits ? YES : NO;
-    return UNKNOWN;
+        return value.bits ? TRI_YES : TRI_NO;
+    return TRI_UNKNOWN;
 }
 
 static Shape *make_shape(Plan *plan, Variant *v, uint64_t atoms) {
@@ -47,9 +44,24 @@ static Shape *make_shape(Plan *plan, Variant *v, uint64_t atoms) {
     s->variant = v;
     s->atoms = atoms;
     s->index = plan->shapes.len;
-    s->never = v->probe->predicate && decide(v, atoms, v->probe->predicate) == NO;
+    s->never = v->probe->predicate && shape_decide(v, atoms, v->probe->predicate) == TRI_NO;
     vec_push(&plan->shapes, s);
     return s;
+}
+
+Shape *plan_shape_for(Plan *plan, Variant *v, uint64_t atoms) {
+    if (!v->atoms.len) {
+        if (!v->only)
+            v->only = make_shape(plan, v, 0);
+        return v->only;
+    }
+    Str key = {(char *)&atoms, sizeof atoms};
+    uint64_t *index = map_get(&v->shapes, key);
+    if (index)
+        return plan->shapes.at[*index];
+    Shape *shape = make_shape(plan, v, atoms);
+    map_put(&v->shapes, key, shape->index, NULL);
+    return shape;
 }
 
 /* An expression has no value at a site: nothing happens there. A call that asks for a memory should
@@ -68,8 +80,6 @@ Shape *plan_shape(Plan *plan, Variant *v, const Site *s) {
         if (!fold(v->consts.at[i], s, &value))
             return lacks(plan, v->consts.at[i], s);
     }
-    if (!v->atoms.len && !v->only)
-        v->only = make_shape(plan, v, 0);
     if (v->only)
         return v->only->never ? NULL : v->only;
     uint64_t atoms = 0;
@@ -79,12 +89,6 @@ Shape *plan_shape(Plan *plan, Variant *v, const Site *s) {
             return lacks(plan, v->atoms.at[i], s);
         atoms |= (value.bits & 1) << i;
     }
-    Str key = {(char *)&atoms, sizeof atoms};
-    uint64_t *index = map_get(&v->shapes, key);
-    Shape *shape = index ? plan->shapes.at[*index] : NULL;
-    if (!shape) {
-        shape = make_shape(plan, v, atoms);
-        map_put(&v->shapes, key, shape->index, NULL);
-    }
+    Shape *shape = plan_shape_for(plan, v, atoms);
     return shape->never ? NULL : shape;
 }

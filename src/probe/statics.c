@@ -197,13 +197,11 @@ static void evaluate(Walk *w, Expr *e) {
 
 /* ---- what is evaluated ---- */
 
-typedef enum Tri { NO, YES, UNKNOWN } Tri;
-
 static Tri truth(const Walk *w, const Expr *e) {
     Value v;
     if (!e->is_static || !fold(e, w->site, &v))
-        return UNKNOWN;
-    return v.bits ? YES : NO;
+        return TRI_UNKNOWN;
+    return v.bits ? TRI_YES : TRI_NO;
 }
 
 static void walk_expr(Walk *w, Expr *e);
@@ -211,16 +209,16 @@ static void walk_expr(Walk *w, Expr *e);
 /* A condition: makes its calls and tells its value if it is static. */
 static Tri walk_condition(Walk *w, Expr *e) {
     if (e->kind == EXPR_BINARY && (e->op == OP_AND || e->op == OP_OR)) {
-        Tri decisive = e->op == OP_AND ? NO : YES;
+        Tri decisive = e->op == OP_AND ? TRI_NO : TRI_YES;
         Tri a = walk_condition(w, e->args[0]);
         if (a == decisive)
             return a;
         Tri b = walk_condition(w, e->args[1]);
-        return a == UNKNOWN ? a : b;
+        return a == TRI_UNKNOWN ? a : b;
     }
     if (e->kind == EXPR_UNARY && e->op == OP_NOT) {
         Tri a = walk_condition(w, e->args[0]);
-        return a == UNKNOWN ? a : a == YES ? NO : YES;
+        return a == TRI_UNKNOWN ? a : a == TRI_YES ? TRI_NO : TRI_YES;
     }
     walk_expr(w, e);
     return truth(w, e);
@@ -234,7 +232,7 @@ static void walk_expr(Walk *w, Expr *e) {
     if (e->kind == EXPR_COND) {
         Tri c = walk_condition(w, e->args[0]);
         for (uint32_t i = 1; i < 3; i++)
-            if (c != (i == 1 ? NO : YES))
+            if (c != (i == 1 ? TRI_NO : TRI_YES))
                 walk_expr(w, e->args[i]);
         return;
     }
@@ -248,10 +246,10 @@ static void walk_block(Walk *w, const Block *b);
 
 static void walk_if(Walk *w, const Stmt *s) {
     for (uint32_t i = 0; i < s->narms; i++) {
-        Tri c = s->arms[i].cond ? walk_condition(w, s->arms[i].cond) : YES;
-        if (c != NO)
+        Tri c = s->arms[i].cond ? walk_condition(w, s->arms[i].cond) : TRI_YES;
+        if (c != TRI_NO)
             walk_block(w, &s->arms[i].body);
-        if (c == YES)
+        if (c == TRI_YES)
             return;
     }
 }
@@ -347,7 +345,7 @@ bool statics_site(Plan *plan, Variant *v, const Site *site) {
     EventKind kind = v->event.kind;
     Walk w = {.plan = plan, .statics = s, .site = site};
     w.somewhere = kind != EVENT_BEGIN && kind != EVENT_END && kind != EVENT_REPORT;
-    if (v->probe->predicate && walk_condition(&w, v->probe->predicate) == NO)
+    if (v->probe->predicate && walk_condition(&w, v->probe->predicate) == TRI_NO)
         return false;
     walk_block(&w, &v->probe->body);
     return !w.lacks;

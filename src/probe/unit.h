@@ -4,16 +4,23 @@
  *
  * An engine is told rules, not sites, and two probes at one place are expensive. So all actions
  * that can meet at a place (by instruction; block events and func:exit happen at instructions too)
- * become one *unit*, in firing order. What is known when an engine attaches the monitor is an *atom*
- * of the unit: a static condition of a predicate or body, whether type bounds hold, whether the place
- * can be reached. With n atoms there are 2^n assignments; for each one what is left to do is the
- * *residue*: actions with their conditions decided. Assignments with equal residues share one probe,
- * whose static predicate is true for just these; where nothing is left there is no probe. So a purely
- * static predicate costs nothing at run time, and a mixed one only what is left of it.
- * (Whamm paper, section 4.1.)
+ * become one *unit*: a list of *parts* in firing order. What is known when an engine attaches the
+ * monitor is an *atom* of the unit: a static condition of a predicate or body, whether operands
+ * have their types, whether the place can be reached. With n atoms there are 2^n assignments; for
+ * each one what is left to do is the *residue*: parts with their conditions decided. Assignments
+ * with equal residues share one probe, whose static predicate is true for just these; where nothing
+ * is left there is no probe. So a purely static predicate costs nothing at run time, and a mixed
+ * one only what is left of it. (Whamm paper, section 4.1.)
  *
  * With more than UNIT_ATOMS atoms a unit is not split: one probe, whose predicate says whether any
- * action can happen, and which gets the atoms as bits of a value.
+ * part can happen, and which gets the atoms as bits of a value (of several if there are more than
+ * 64). A part can happen if its gates hold and its predicate is not false whatever the dynamic
+ * parts of it are: as shape_decide has it, with the atoms of the variant by UnitPart.bits.
+ *
+ * Engines fire probes of `loop` and `end` also for branches that land there; what the language has
+ * before these instructions does not happen then. So branches set a flag just before they jump, and
+ * the probe where they land counts only if it is not set, then clears it. Nothing of the program
+ * runs in between.
  */
 #ifndef WHAMMC_PROBE_UNIT_H
 #define WHAMMC_PROBE_UNIT_H
@@ -23,74 +30,144 @@
 
 enum { UNIT_ATOMS = 8 };
 
-/* What is decided when the monitor is attached; numbers are what site.h of the runtime tells. */
+/* What is decided when the monitor is attached. */
 typedef enum UnitAtomKind {
-    ATOM_CONDITION,   /* atom `n` of the variant (Variant.atoms) */
-    ATOM_TYPES,       /* the operands and locals that the variant uses are there with their types */
-    ATOM_CONSTS,      /* the variant's static values exist */
-    ATOM_LIVE,        /* the place can be reached */
-    ATOM_LAST,        /* the function's last end */
-    ATOM_BLOCK_FIRST, /* the first instruction of a basic block */
-    ATOM_BLOCK_LAST,
+    ATOM_CONDITION, /* UnitAtom.expr is true */
+    ATOM_TYPES,     /* the operands and locals of the variant whose types differ from site to site
+                       are there and have them (Operand lists of the variant) */
+    ATOM_CONSTS, /* all of the variant's constants and conditions that may lack a value have one */
+    ATOM_LIVE,   /* the validator says that the place can be reached: operands may be asked for */
+    ATOM_WIDE,   /* operand n, an address or size, is an i64 */
+    ATOM_LAST,   /* the function's last end */
+    ATOM_BLOCK_FIRST,  /* the first instruction of a basic block */
+    ATOM_BLOCK_LAST,   /* the last one */
+    ATOM_BRANCHED,     /* an end to which branches lead */
+    ATOM_HAS_ELSE,     /* an if that has an else */
     ATOM_ENDS_PROGRAM, /* a call of proc_exit */
-    ATOM_TO_LOOP,      /* a branch one of whose targets is a loop */
-    ATOM_TYPED_SELECT, /* in rules that match every instruction: it is this one */
+    ATOM_TO_LOOP,      /* a branch (or try_table) one of whose targets is a loop */
+    ATOM_IN_TRY,       /* inside the body of a try or try_table of the function */
+    ATOM_TYPED_SELECT, /* in units for every instruction: it is a typed select; always the first
+                          atom, the others are only asked where it holds */
 } UnitAtomKind;
 
 typedef struct UnitAtom {
     UnitAtomKind kind;
     const Variant *variant; /* of CONDITION, TYPES and CONSTS */
-    uint32_t n;
+    const Expr *expr;       /* CONDITION: what is known for the event is filled in */
+    uint32_t n;             /* WIDE */
+    bool at_end; /* CONDITION, CONSTS: asked of the function's last end, not of the place */
+    Str text;    /* for people */
 } UnitAtom;
+
+/* An atom must have a value. */
+typedef struct UnitGate {
+    uint32_t atom; /* index into Unit.atoms */
+    bool value;
+} UnitGate;
 
 typedef enum UnitPartKind {
     PART_ACTION,   /* the action's body, with what is left of its predicate */
-    PART_ROW,      /* only its record: the place cannot be reached */
-    PART_SET_BACK, /* a branch: sets the flag if it will go to a loop's head */
-    PART_CLEAR_BACK, /* a loop: clears the flag, behind the actions that ask for it */
+    PART_ROW,      /* only its record (and what '@init' and '@exit' do with it): the place cannot be
+                      reached */
+    PART_SET_BACK, /* sets the flag as `back` says */
+    PART_CLEAR_BACK, /* clears it */
+    PART_PUSH_FRAME, /* a new set of frame variables, zero */
+    PART_POP_FRAME,
+    PART_REFUSE, /* the monitor cannot be attached to such a place: a message (`why`) and a trap in
+                    the predicate */
 } UnitPartKind;
 
-/* One thing that happens at a place. */
+/* What PART_SET_BACK sets the flag to. */
+typedef enum UnitBack {
+    BACK_ALWAYS,     /* 1 */
+    BACK_IF_ARG,     /* arg0 != 0 */
+    BACK_UNLESS_ARG, /* arg0 == 0 */
+    BACK_TO_LOOP,    /* br_table: bit min(arg0, number of targets) of the constant site_to_loop */
+} UnitBack;
+
+/* What the code of a variant's atom k becomes: a unit's atom, perhaps negated, or a value. */
+typedef struct UnitBit {
+    uint32_t atom; /* index into Unit.atoms; UNIT_KNOWN = it is `value` */
+    bool value;    /* with an atom: the value that stands for true */
+} UnitBit;
+#define UNIT_KNOWN UINT32_MAX
+
+/* One thing that may happen at a place. */
 typedef struct UnitPart {
     UnitPartKind kind;
-    Action *action;
-    const Shape *shape; /* the action's variant with its atoms decided (not if Unit.dynamic) */
-    bool unless_back;   /* only if the flag is not set: `loop:before` does not happen on back edges */
+    Action *action;     /* ACTION, ROW */
+    const Shape *shape; /* in residues of split units: the variant with its atoms decided */
+    bool unless_back;   /* only if the flag is not set */
+    bool if_taken;      /* only if arg0 != 0 (if:entry) */
+    bool at_end;        /* names stand for those of the function's last end, and there is one record
+                           for the function: func:exit */
+    UnitBack back;      /* SET_BACK */
+    const char *why;    /* REFUSE */
+    UnitGate *gates;    /* all must hold; decided in residues of split units */
+    uint32_t ngates;
+    UnitBit *bits; /* by atom of the variant */
 } UnitPart;
-
-/* What is left for some assignments: one probe function, one or more exports. */
-typedef struct Residue {
-    Vec(UnitPart) parts;
-    uint64_t when[4]; /* bit a of 256: for assignment a (bit k of a = atom k) */
-} Residue;
-
-typedef struct Unit {
-    MonitorEvent event;
-    WasmOp op; /* MONITOR_OPCODE */
-    Vec(UnitAtom) atoms;
-    Vec(Residue) residues; /* in the order of their first assignment; if dynamic, one */
-    bool dynamic;
-} Unit;
-
-typedef struct Units {
-    Vec(Unit) list;
-} Units;
-
-/*
- * Makes the units of a plan; everything lives in the plan's arena. False with messages (tag
- * monitor-cannot) about what an engine cannot do, each with its reason and the hint to compile with
- * `whammc instr`.
- */
-bool units_make(Plan *plan, Units *units, Diags *diags);
 
 /* A product of atoms: those in `mask` have the values in `bits`. */
 typedef struct UnitTerm {
     uint8_t mask, bits;
 } UnitTerm;
-typedef Vec(UnitTerm) UnitTerms;
 
-/* The assignments of a residue as a short sum of products (Quine-McCluskey); assignments that
- * cannot occur need not be told apart. A term with mask 0 = always. */
-void unit_terms(const Unit *unit, const Residue *residue, UnitTerms *out);
+/* What is left for some assignments: one probe function. */
+typedef struct Residue {
+    UnitPart *parts;
+    uint32_t nparts;
+    uint64_t when[4]; /* bit a of 256: for assignment a (bit k of a = atom k) */
+    UnitTerm *terms;  /* the same as a short sum of products; one with mask 0 = always. Assignments
+                         that cannot occur are not told apart */
+    uint32_t nterms;
+    uint32_t form; /* equal numbers in a list of units = the same code, but for the actions that
+                      records and rows belong to */
+    uint32_t wide; /* bit n: operand n is an i64, of which 32 bits are wanted */
+} Residue;
+
+typedef struct Unit {
+    MonitorEvent event; /* OPCODE; ANY: only for typed selects; FUNC_ENTRY; FUNC_EXIT: where nothing
+                           else happens at returns and last ends */
+    WasmOp op;          /* OPCODE, ANY */
+    UnitAtom *atoms;
+    uint32_t natoms;
+    UnitPart *parts; /* all that may happen, in order, with gates */
+    uint32_t nparts;
+    Residue *residues; /* not empty ones, in the order of their first assignment; if dynamic, one,
+                          with all parts, without when, terms and
+                          shapes */
+    uint32_t nresidues;
+    bool dynamic;
+} Unit;
+
+typedef struct Units {
+    Vec(Unit) list;
+    bool uses_back;  /* the flag is needed */
+    bool uses_frame; /* there are frame variables: PUSH_FRAME and POP_FRAME parts */
+} Units;
+
+/*
+ * Makes the units of a plan; what they point to lives in the plan's arena. False with messages (tag
+ * monitor-cannot) about what an engine cannot do, each with its reason and the hint to compile with
+ * `whammc instr`. units_free is needed either way.
+ */
+bool units_make(Plan *plan, Units *units, Diags *diags);
+void units_free(Units *units);
+
+/*
+ * The value of a static expression as far as it is known for the event: the instruction's name,
+ * category, access size ... False if it differs from site to site.
+ */
+bool unit_known(Event event, const Expr *e, Value *out);
+
+/*
+ * A set of assignments of n <= 8 atoms as a short sum of products (Quine-McCluskey, then a greedy
+ * cover); those in `any` may belong to it or not. Gives the number of terms, at most 128.
+ */
+uint32_t unit_terms(uint32_t n, const uint64_t when[4], const uint64_t any[4], UnitTerm out[128]);
+
+/* Units, atoms, terms and what is left, for people. */
+void units_print(const Plan *plan, const Units *units, Buf *out);
 
 #endif

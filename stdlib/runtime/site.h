@@ -32,7 +32,7 @@ uint64_t site_offset(uint32_t fid, uint32_t pc);
 uint32_t site_memory(uint32_t fid, uint32_t pc);
 
 /* ---- types: the byte of the binary format (0x7f = i32 ...); 0 = there is none; other references
- * are 0x01 ---- */
+ * are 0x01; 0x02 = any, taken from the stack of code that cannot be reached ---- */
 
 uint32_t site_arg(uint32_t fid, uint32_t pc, uint32_t n);   /* operand n from the top */
 uint32_t site_local(uint32_t fid, uint32_t n);              /* local n, parameters first */
@@ -41,9 +41,14 @@ uint32_t site_local(uint32_t fid, uint32_t n);              /* local n, paramete
 
 uint32_t site_block_first(uint32_t fid, uint32_t pc); /* 1: the first instruction of a basic block */
 uint32_t site_block_last(uint32_t fid, uint32_t pc);
+/* 1: an `end` to which branches lead (FlowStep.branched_end) */
+uint32_t site_branched(uint32_t fid, uint32_t pc);
+uint32_t site_has_else(uint32_t fid, uint32_t pc); /* 1: an `if` that has an `else` */
+/* 1: inside the body of a try or try_table of the function, not inside a catch */
+uint32_t site_in_try(uint32_t fid, uint32_t pc);
 uint32_t site_instr_count(uint32_t fid, uint32_t pc); /* of the block that ends here */
-/* Bit k: target k of the branch (bit 0 for br and br_if; of a br_table the default is behind the
- * others) is a loop. More than 63 targets, one of them a loop: trap with a message. */
+/* Bit k: target k of the branch (bit 0 for br, br_if and br_on_*; of a br_table the default is
+ * behind the others; of a try_table any of its labels is bit 0) is a loop. More than 63 targets, one of them a loop: trap with a message. */
 uint64_t site_to_loop(uint32_t fid, uint32_t pc);
 uint32_t site_ends_program(uint32_t fid, uint32_t pc); /* 1: a call of WASI's proc_exit */
 
