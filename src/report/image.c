@@ -357,6 +357,7 @@ typedef struct Writer {
     const Image *img;
     const ImageOptions *options;
     Buf *out;
+    bool skeleton;
     size_t start; /* of the image in *out */
     Buf scratch;
     uint32_t *descriptions; /* by group: offset */
@@ -470,7 +471,7 @@ static void put_pairs(Writer *w) {
         const ImagePair *p = &img->pairs.at[i];
         buf_u32le(w->out, vars.at[p->var]);
         buf_u32le(w->out, probes.at[p->probe]);
-        buf_u32le(w->out, p->next);
+        buf_u32le(w->out, w->skeleton ? UINT32_MAX : p->next);
     }
     vec_free(&vars);
     vec_free(&probes);
@@ -491,7 +492,7 @@ static int compare_func(const void *a, const void *b) {
 static void put_names(Writer *w) {
     const Image *img = w->img;
     put_field(w, FORMAT_NAMES, here(w));
-    if (img->fids.len == 0 || img->funcs.len == 0)
+    if (img->fids.len == 0 || img->funcs.len == 0 || w->skeleton)
         return;
     uint32_t *fids = mem_alloc(img->fids.len * sizeof *fids);
     ImageFunc *funcs = mem_alloc(img->funcs.len * sizeof *funcs);
@@ -530,18 +531,18 @@ static void put_rows(Writer *w) {
     const ImageGroup **groups = mem_alloc(img->groups.len * sizeof *groups);
     uint32_t n = 0;
     for (uint32_t g = 0; g < img->groups.len; g++)
-        if (img->groups.at[g].count)
+        if (img->groups.at[g].count || w->skeleton)
             groups[n++] = &img->groups.at[g];
     qsort(groups, n, sizeof *groups, compare_groups);
     put_field(w, FORMAT_GROUPS, here(w));
     put_field(w, FORMAT_NGROUPS, n);
     for (uint32_t g = 0; g < n; g++) {
         buf_u32le(w->out, groups[g]->kind | groups[g]->id_stride << 16);
-        buf_u32le(w->out, groups[g]->count);
+        buf_u32le(w->out, w->skeleton ? 0 : groups[g]->count);
         buf_u32le(w->out, w->descriptions[groups[g] - img->groups.at]);
     }
     put_field(w, FORMAT_ROWS, here(w));
-    for (uint32_t g = 0; g < n; g++)
+    for (uint32_t g = 0; g < n && !w->skeleton; g++)
         buf_bytes(w->out, groups[g]->rows.data, groups[g]->rows.len);
     free(groups);
 }
@@ -628,10 +629,11 @@ static void put_tail(Writer *w) {
     }
 }
 
-bool image_finish(const Image *img, const ImageOptions *options, Buf *out) {
+static bool finish(const Image *img, const ImageOptions *options, bool skeleton, Buf *out) {
     if (options->path.len > IMAGE_PATH_MAX || image_values_size(img) > UINT32_MAX)
         return false;
-    Writer w = {.img = img, .options = options, .out = out, .start = out->len};
+    Writer w = {
+        .img = img, .options = options, .skeleton = skeleton, .out = out, .start = out->len};
     put_fixed_part(&w);
     put_descriptions(&w);
     put_pairs(&w);
@@ -646,4 +648,49 @@ bool image_finish(const Image *img, const ImageOptions *options, Buf *out) {
         return false;
     }
     return true;
+}
+
+bool image_finish(const Image *img, const ImageOptions *options, Buf *out) {
+    return finish(img, options, false, out);
+}
+
+/* ---- monitors ---- */
+
+bool image_skeleton(const Image *img, const ImageOptions *options, Buf *out) {
+    return finish(img, options, true, out);
+}
+
+/* The place of a group among all, in the order of the report. */
+static uint32_t group_rank(const Image *img, uint32_t group) {
+    const ImageGroup *g = &img->groups.at[group];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < img->groups.len; i++) {
+        const ImageGroup *other = &img->groups.at[i];
+        n += compare_groups(&other, &g) < 0;
+    }
+    return n;
+}
+
+void image_class(Image *img, RowsRank rank, ImageField *fields, uint32_t n, Buf *out) {
+    uint32_t bytes = 0, nvars = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        ImageField *f = &fields[i];
+        if (f->var != IMAGE_HIDDEN)
+            f->bytes = image_row_bytes(img, image_group(img, f->var));
+        f->offset = f->bytes % 8 ? bytes : (bytes + 7) & ~7u;
+        bytes = f->offset + f->bytes;
+        nvars += f->var != IMAGE_HIDDEN;
+    }
+    buf_u32le(out, (bytes + 7) & ~7u);
+    buf_u32le(out, rank);
+    buf_u32le(out, nvars);
+    for (uint32_t i = 0; i < n; i++) {
+        const ImageField *f = &fields[i];
+        if (f->var == IMAGE_HIDDEN)
+            continue;
+        buf_u32le(out, pair_index(img, f->var, f->probe));
+        buf_u32le(out, group_rank(img, image_group(img, f->var)));
+        buf_u32le(out, f->offset);
+        buf_u32le(out, f->bytes);
+    }
 }

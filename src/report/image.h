@@ -23,6 +23,7 @@
 
 #include "base/buf.h"
 #include "../../stdlib/runtime/format.h" /* ReportKind, ReportDest */
+#include "../../stdlib/runtime/rows.h"   /* RowsRank */
 
 /* In the order of FormatStyle. */
 typedef enum ImageFormat { IMAGE_CSV, IMAGE_JSON, IMAGE_CSV_RFC4180 } ImageFormat;
@@ -97,13 +98,41 @@ bool image_is_empty(const Image *img);
 bool image_finish(const Image *img, const ImageOptions *options, Buf *out);
 
 /*
+ * Monitors do not know the sites: their image is made at run time (stdlib/runtime/rows.h) from a
+ * skeleton, which has everything but site rows, and from records, one a site, whose classes say
+ * which values are rows of what.
+ */
+
+/* Appends the skeleton's bytes, like image_finish. Site rows that were added are left out. */
+bool image_skeleton(const Image *img, const ImageOptions *options, Buf *out);
+
+enum { IMAGE_HIDDEN = UINT32_MAX };
+
+/* A per-site variable of a class. */
+typedef struct ImageField {
+    uint32_t var;    /* IMAGE_HIDDEN: it is not reported */
+    uint32_t probe;  /* of the row */
+    uint32_t bytes;  /* if hidden: of its value, 4 or a multiple of 8 */
+    uint32_t offset; /* in the record, set by image_class */
+} ImageField;
+
+/*
+ * Appends a class (RowsClass and its variables) and says where in a record the fields are. The
+ * fields are in the order of rows: those of probes at the instruction, of block:start, of
+ * block:end, each in the order of actions. Belongs to the skeleton that is made afterwards, when
+ * all variables are known, that is after the last image_var. Has to be put at a multiple of 4.
+ */
+void image_class(Image *img, RowsRank rank, ImageField *fields, uint32_t n, Buf *out);
+
+/*
  * Prints the report as the runtime does. `values` has image_values_size() bytes, little endian;
  * strings and maps are in this thread's memory (values_native_memory). Damaged images print less,
  * but are safe as long as the values have as many bytes as they say.
  */
 void image_render(const uint8_t *image, uint32_t len, const uint8_t *values, Buf *out);
 
-/* Where text of scripts goes in this thread from now on, when it is flushed; NULL = nowhere. */
+/* Where text of scripts, and reports of the runtime (rows_report), go in this thread from now on,
+ * when they are flushed; NULL = nowhere. */
 void image_text_to(Buf *out);
 
 #endif

@@ -29,6 +29,11 @@ void image_text_to(Buf *out) {
     text.sink = out;
 }
 
+void whammc_report(const uint8_t *image, uint32_t len, const uint8_t *values) {
+    if (text.sink)
+        image_render(image, len, values, text.sink);
+}
+
 FormatOut *host_text(void) {
     return &text;
 }

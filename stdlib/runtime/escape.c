@@ -16,11 +16,15 @@ void format_in_quotes(FormatOut *o, const uint8_t *p, uint32_t len) {
     }
 }
 
-void format_quoted(FormatOut *o, const uint8_t *p, uint32_t len) {
+bool format_wants_quotes(const uint8_t *p, uint32_t len) {
     bool quotes = false;
     for (uint32_t i = 0; i < len; i++)
         quotes |= p[i] == '"' || p[i] == ',' || p[i] == '\n' || p[i] == '\r';
-    if (!quotes) {
+    return quotes;
+}
+
+void format_quoted(FormatOut *o, const uint8_t *p, uint32_t len) {
+    if (!format_wants_quotes(p, len)) {
         format_bytes(o, p, len);
         return;
     }

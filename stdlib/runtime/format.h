@@ -24,6 +24,9 @@
  *            of the row up to the value. With FORMAT_TAIL_ID the value is the row's id too, printed
  *            between FORMAT_ROW and the text.
  *
+ * A skeleton (rows.h) is an image without names and rows, whose groups are all there are; no pair
+ * is known to follow another: UINT32_MAX.
+ *
  * A description (see values.h) is the kind of each leaf and how they are nested.
  *
  * THE VALUES. Per group in order, from a multiple of 8: 4 bytes a row, 8 for 64-bit kinds; 8 for
@@ -122,6 +125,8 @@ void format_scalar(FormatOut *o, FormatStyle style, uint8_t kind, const uint8_t 
 void format_csv(FormatOut *o, const uint8_t *p, uint32_t len);
 /* A field of CSV, in quotes if it has to be. */
 void format_quoted(FormatOut *o, const uint8_t *p, uint32_t len);
+/* Whether it has to be. */
+bool format_wants_quotes(const uint8_t *p, uint32_t len);
 /* What stands in a field that is in quotes. */
 void format_in_quotes(FormatOut *o, const uint8_t *p, uint32_t len);
 /* The contents of a JSON string; bytes that are not UTF-8 become U+FFFD. */

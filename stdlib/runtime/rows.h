@@ -4,41 +4,60 @@
  * A rewritten program has its report's image from the compiler, which knows all sites. A monitor
  * gets to know them when it is attached: for each place a callback asks for a record here. At the
  * end the records become rows: rows_report puts the image together from what the compiler knew
- * (variables, probes, script rows: the skeleton) and the records, in the order in which the
- * rewriter would have numbered them, and prints it by whammc_report.
+ * (variables, probes, groups, script rows: the skeleton, see image_skeleton) and the records, in
+ * the order in which the rewriter numbers them, and prints it by whammc_report.
+ *
+ * That order is: functions, in each the entry, instructions by pc, the exit; classes at one place
+ * by their addresses; the variables of a class as it lists them. Records are expected to be made
+ * nearly in that order, as engines walk a program; others are sorted at the end.
+ *
+ * All addresses are offsets in the memory of values.h.
  */
 #ifndef WHAMMC_RUNTIME_ROWS_H
 #define WHAMMC_RUNTIME_ROWS_H
 
 #include <stdint.h>
 
-/* One per-site variable of a class. All u32, as the compiler writes them. */
+/* One reported per-site variable of a class. All u32, as the compiler writes them. */
 typedef struct RowsVar {
-    uint32_t pair;   /* (variable, probe) of the image; ROWS_HIDDEN = not reported */
-    uint32_t group;  /* of the image */
+    uint32_t pair;   /* (variable, probe) of the skeleton */
+    uint32_t group;  /* of the skeleton */
     uint32_t offset; /* of its value in the record */
-    uint32_t bytes;  /* in the value area: 4, 8 or 8 a leaf */
+    uint32_t bytes;  /* of its value, as in the value area: 4, 8 or 8 a leaf */
 } RowsVar;
-#define ROWS_HIDDEN UINT32_MAX
 
-/* What the records of one probe function look like. */
+typedef enum RowsRank {
+    ROWS_ENTRY,
+    ROWS_INSTR,
+    ROWS_EXIT, /* one record a function, whatever the pc */
+} RowsRank;
+
+/* What the records of one probe function look like: this, then nvars RowsVar. */
 typedef struct RowsClass {
     uint32_t bytes; /* of a record's values, a multiple of 8 */
-    uint32_t rank;  /* order among rows of one function: 0 entry, 1 instructions (by pc), 2 exit */
-    uint32_t once;  /* one record a function, whatever the pc (func:exit) */
+    uint32_t rank;  /* RowsRank: where in a function its rows are */
     uint32_t nvars;
-    RowsVar vars[];
 } RowsClass;
 
 /*
- * A record for a place: the address of its values, all zero. Called while the monitor is attached;
- * remembers the function's name. Traps if there is no memory. With `once`, a second call for the
- * same class and function gives the record of the first.
+ * A record for a place: the address of its values, a multiple of 8, all zero. Called while the
+ * monitor is attached; remembers the function's name. `pc` is the one in the report. For ROWS_EXIT,
+ * further calls for the same class and function give the record of the first. Traps if there is no
+ * memory.
  */
-uint32_t rows_site(const RowsClass *class_, uint32_t fid, uint32_t pc);
+uint32_t rows_site(uint32_t class_, uint32_t fid, uint32_t pc);
 
-/* Prints the report: the skeleton is an image without site rows; `tail` are the values of shared
- * and script rows, as the image has them. */
-void rows_report(const uint8_t *skeleton, uint32_t len, const uint8_t *tail, uint32_t tail_bytes);
+/*
+ * Prints the report. The skeleton is an image without site rows; it is changed, but good for
+ * further reports. `tail` are the values of shared and script rows, as value areas have them,
+ * `tail_bytes` a multiple of 8. Gives back the memory that it takes. Traps if there is none.
+ */
+void rows_report(uint32_t skeleton, uint32_t len, uint32_t tail, uint32_t tail_bytes);
+
+#ifndef __wasm__
+/* What whamm:reflect is for engines: copies at most `len` bytes of the function's name to `to`;
+ * gives the length of the name. In the compiler itself, tests define it. */
+uint32_t reflect_read_function_name(uint32_t fid, uint32_t to, uint32_t len);
+#endif
 
 #endif

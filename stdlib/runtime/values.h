@@ -37,8 +37,9 @@
 #include "format.h"
 
 enum { VALUES_STATE = 16, VALUES_STACK_END = 16384, VALUES_STACK = 49152 };
-enum { VALUES_TEXT = 4096 };     /* the host's part of the state, for text */
-enum { VALUES_MAP_HEADER = 24 }; /* bytes of a map's header; a multiple of 8 */
+enum { VALUES_ROWS = 3072, VALUES_ROWS_END = 3136 }; /* the part of rows.c */
+enum { VALUES_TEXT = 4096 };                         /* the host's part of the state, for text */
+enum { VALUES_MAP_HEADER = 24 };                     /* bytes of a map's header; a multiple of 8 */
 enum { VALUES_MAX_LEAVES = 255 };
 
 /* What the compiler writes at VALUES_STATE, as u32 each. */
