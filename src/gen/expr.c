@@ -36,7 +36,7 @@ static char type_letter(BinaryenType type) {
                                            : 'i';
 }
 
-static BinaryenType letter_type(char letter) {
+BinaryenType gen_letter_type(char letter) {
     switch (letter) {
     case 0: return BinaryenTypeNone();
     case 'l': return BinaryenTypeInt64();
@@ -78,6 +78,8 @@ static void declare(Body *b, const char *name, HoleKind kind, BinaryenType type)
 }
 
 Ref hole_get(Body *b, HoleKind kind, uint32_t n, BinaryenType type) {
+    if (b->ops)
+        return b->ops->get(b, kind, n, type);
     char name[32];
     hole_name(name, kind, n, type);
     declare(b, name, kind, type);
@@ -85,6 +87,8 @@ Ref hole_get(Body *b, HoleKind kind, uint32_t n, BinaryenType type) {
 }
 
 Ref hole_set(Body *b, HoleKind kind, uint32_t n, BinaryenType type, Ref value) {
+    if (b->ops)
+        return b->ops->set(b, kind, n, type, value);
     char name[32];
     hole_name(name, kind, n, type);
     declare(b, name, kind, type);
@@ -93,6 +97,8 @@ Ref hole_set(Body *b, HoleKind kind, uint32_t n, BinaryenType type, Ref value) {
 
 Ref hole_call(Body *b, HoleKind kind, uint32_t n, const Refs *args, const BinaryenType *params,
               BinaryenType result) {
+    if (b->ops)
+        return b->ops->call(b, kind, n, args, params, result);
     char name[32];
     bool added;
     uint32_t nargs = args ? args->len : 0;
@@ -111,10 +117,10 @@ Ref helper_call(Body *b, Helper h, const Ref *args) {
     BinaryenType params[HELPER_MAX_PARAMS];
     Refs list = {0};
     for (uint32_t i = 0; info->params[i]; i++) {
-        params[i] = letter_type(info->params[i]);
+        params[i] = gen_letter_type(info->params[i]);
         vec_push(&list, args[i]);
     }
-    Ref call = hole_call(b, HOLE_HELPER, h, &list, params, letter_type(info->result[0]));
+    Ref call = hole_call(b, HOLE_HELPER, h, &list, params, gen_letter_type(info->result[0]));
     vec_free(&list);
     return call;
 }
@@ -250,7 +256,17 @@ static bool leaves_range(Op op) {
            op == OP_SHL;
 }
 
+Ref gen_truth(Body *b, const Expr *e) {
+    Ref x = gen_expr(b, e);
+    bool is_truth = (e->kind == EXPR_BINARY && e->op >= OP_EQ && e->op <= OP_LT) ||
+                    e->kind == EXPR_UNARY || e->kind == EXPR_BOOL || (e->slot && e->is_static);
+    return is_truth ? x : binary(b, BinaryenNeInt32(), x, const_i32(b, 0));
+}
+
 static Ref gen_binary(Body *b, const Expr *e) {
+    if ((e->op == OP_AND || e->op == OP_OR) && b->ops && gen_is_plain(e->args[1]))
+        return binary(b, e->op == OP_AND ? BinaryenAndInt32() : BinaryenOrInt32(),
+                      gen_truth(b, e->args[0]), gen_truth(b, e->args[1]));
     Ref x = gen_expr(b, e->args[0]), y = gen_expr(b, e->args[1]);
     if (e->op == OP_AND)
         return BinaryenIf(b->module, x, y, const_i32(b, 0));
@@ -269,6 +285,12 @@ static Ref gen_binary(Body *b, const Expr *e) {
 Ref gen_stepped(Body *b, const Type *t, Op op, Ref x) {
     Value one = {.kind = t->kind, .bits = 1, .real = 1};
     return normalise(b, t, binary(b, wasm_operator(op, t), x, gen_number(b, t, one)));
+}
+
+Ref gen_added(Body *b, const Type *t, Op op, Ref x, Ref condition) {
+    if (type_wasm(t) == WASM_I64)
+        condition = unary(b, BinaryenExtendUInt32(), condition);
+    return normalise(b, t, binary(b, wasm_operator(op, t), x, condition));
 }
 
 static Ref gen_unary(Body *b, const Expr *e) {
@@ -373,7 +395,7 @@ static Ref gen_bundled_call(Body *b, const Expr *e, const BundledFn *f) {
                   million);
 }
 
-static Ref gen_library_call(Body *b, const Expr *e) {
+Ref gen_library_call(Body *b, const Expr *e) {
     const LibraryFn *f = &b->plan->library_fns.at[e->bound.id];
     if (f->bundled)
         return gen_bundled_call(b, e, f->bundled);
@@ -416,16 +438,51 @@ static Ref only_leaf(Body *b, const Expr *e) {
     return r;
 }
 
+Ref gen_known(Body *b, const Expr *e) {
+    Expr bare = *e;
+    bare.slot = 0;
+    return gen_expr(b, &bare);
+}
+
+bool gen_is_plain(const Expr *e) {
+    bool divides = e->kind == EXPR_BINARY && (e->op == OP_DIV || e->op == OP_REM);
+    bool truncates =
+        e->kind == EXPR_CAST && type_is_float(e->args[0]->type) && !type_is_float(e->cast);
+    if (e->slot && e->is_static)
+        return true;
+    if (e->kind == EXPR_CALL || e->kind == EXPR_METHOD || e->kind == EXPR_INDEX || divides ||
+        truncates || (e->nargs && e->args[0]->type->kind == TYPE_STR) || e->depth > 8)
+        return false;
+    for (uint32_t i = 0; i < e->nargs; i++)
+        if (!gen_is_plain(e->args[i]))
+            return false;
+    return true;
+}
+
+/* What stands for an expression that is known at each site. */
+static Ref gen_cut(Body *b, const Expr *e) {
+    uint32_t n = e->slot - 1;
+    bool atom =
+        e->type->kind == TYPE_BOOL && n < b->variant->atoms.len && b->variant->atoms.at[n] == e;
+    if (!atom)
+        return hole_get(b, HOLE_CONST, n, gen_type(e->type));
+    return b->ops ? b->ops->atom(b, n) : const_i32(b, b->atoms >> n & 1);
+}
+
+/* A leaf of what is known at each site, where that is computed (HoleOps). */
+static bool is_known(const Expr *e) {
+    bool bound = e->kind == EXPR_NAME || e->kind == EXPR_INDEX || e->kind == EXPR_CALL;
+    return e->is_static && e->is_bound && bound;
+}
+
 Ref gen_expr(Body *b, const Expr *e) {
     Value v;
     if (e->kind == EXPR_STR)
-        return gen_text(b, e->slot - 1);
-    if (e->slot && e->is_static) {
-        if (e->type->kind == TYPE_BOOL && e->slot <= b->variant->atoms.len &&
-            b->variant->atoms.at[e->slot - 1] == e)
-            return const_i32(b, b->atoms >> (e->slot - 1) & 1);
-        return hole_get(b, HOLE_CONST, e->slot - 1, gen_type(e->type));
-    }
+        return e->slot || !b->ops ? gen_text(b, e->slot - 1) : b->ops->text(b, e->text);
+    if (e->slot && e->is_static)
+        return gen_cut(b, e);
+    if (b->ops && is_known(e))
+        return b->ops->known(b, e);
     switch (e->kind) {
     case EXPR_INT:
     case EXPR_FLOAT:
@@ -445,7 +502,7 @@ Ref gen_expr(Body *b, const Expr *e) {
     case EXPR_METHOD:
         if (e->method)
             return gen_method(b, e);
-        if (e->annotation != ANN_STATIC)
+        if (e->annotation != ANN_STATIC || b->ops)
             return gen_library_call(b, e);
         fold(e, NULL, &v);
         return gen_number(b, e->type, v);

@@ -18,6 +18,8 @@
 typedef BinaryenExpressionRef Ref;
 typedef Vec(Ref) Refs;
 
+struct HoleOps;
+
 /* What it takes to turn one body into a function of the scratch module. */
 typedef struct Body {
     BinaryenModuleRef module;
@@ -32,9 +34,30 @@ typedef struct Body {
     const Type *result; /* &type_unit = none */
     bool leaves;        /* `return` goes to what is behind the body */
     uint32_t given;     /* then: the first local of the result's leaves */
+    char end_label[16]; /* ... and the label of what is behind; one for each body in a function */
+    bool part;          /* something follows the body in its function */
+    const struct HoleOps *ops; /* NULL = holes are those of templates */
 } Body;
 
 /* ---- holes ---- */
+
+/*
+ * How holes are filled at once, where code does not become templates (monitors). There, conditions
+ * are better computed than branched on, if that does no harm: engines inline straight code.
+ */
+typedef struct HoleOps {
+    Ref (*get)(Body *b, HoleKind kind, uint32_t n, BinaryenType type);
+    Ref (*set)(Body *b, HoleKind kind, uint32_t n, BinaryenType type, Ref value);
+    Ref (*call)(Body *b, HoleKind kind, uint32_t n, const Refs *args, const BinaryenType *params,
+                BinaryenType result);
+    Ref (*atom)(Body *b, uint32_t n); /* of the variant */
+    /* What an expression of one node stands for that is known at the site: a bound name, `targets`,
+     * a built-in function. */
+    Ref (*known)(Body *b, const Expr *e);
+    Ref (*text)(Body *b, Str text); /* a string */
+    /* The address of a variable in memory is the value plus *offset. */
+    Ref (*address)(Body *b, uint32_t var, uint32_t *offset);
+} HoleOps;
 
 /* The imported global that stands for a hole: "v12i" = HOLE_VAR, 12, i32. */
 void hole_name(char name[32], HoleKind kind, uint32_t n, BinaryenType type);
@@ -46,6 +69,8 @@ Ref hole_set(Body *b, HoleKind kind, uint32_t n, BinaryenType type, Ref value);
 Ref hole_call(Body *b, HoleKind kind, uint32_t n, const Refs *args, const BinaryenType *params,
               BinaryenType result);
 Ref helper_call(Body *b, Helper h, const Ref *args);
+/* The type of a letter of helper.def; 0 = none. */
+BinaryenType gen_letter_type(char letter);
 
 /* ---- expressions ---- */
 
@@ -57,13 +82,23 @@ Ref const_i32(Body *b, uint32_t v);
 Ref gen_number(Body *b, const Type *t, Value v);
 /* An expression with one leaf, or with none. */
 Ref gen_expr(Body *b, const Expr *e);
+/* The same for one that a site constant stands for, computed where it stands. */
+Ref gen_known(Body *b, const Expr *e);
+/* A bool as 0 or 1: an operand of the program that is taken as bool may be another number. */
+Ref gen_truth(Body *b, const Expr *e);
+/* Whether evaluating it has no effect, cannot trap and takes a few instructions. */
+bool gen_is_plain(const Expr *e);
 /* Appends the leaves of any expression. */
 void gen_leaves(Body *b, const Expr *e, Refs *out);
 Ref gen_block_of(Body *b, Refs *list, BinaryenType type); /* takes over the list */
 /* x + 1 or x - 1 of a number */
 Ref gen_stepped(Body *b, const Type *t, Op op, Ref x);
+/* x plus or minus a condition, which is 0 or 1, of an integer */
+Ref gen_added(Body *b, const Type *t, Op op, Ref x, Ref condition);
 Ref gen_bound_set(Body *b, const Expr *target, Ref value);
 Ref gen_bound_get(Body *b, const Expr *e);
+/* A call of a library's function. */
+Ref gen_library_call(Body *b, const Expr *e);
 
 /* ---- values ---- */
 
@@ -80,11 +115,17 @@ void gen_index_leaves(Body *b, const Expr *e, Refs *out);
 Ref gen_var_set(Body *b, const Var *v, const Refs *leaves);
 Ref gen_assign(Body *b, const Expr *target, const Expr *value);
 Ref gen_step(Body *b, const Expr *target, Op op);
+/* An integer variable plus or minus a condition, which is 0 or 1. */
+Ref gen_add(Body *b, const Expr *target, Op op, Ref condition);
 
 /* ---- bodies ---- */
 
 /* A script variable whose initial value is a constant: its global starts with it. */
 bool starts_constant(const Var *v);
+/* The body does nothing but count variables up or down, of types that hold integers. */
+bool gen_only_counts(const Block *block);
+/* Such a body that runs if local `condition` is 1, as straight code; `negate`: if it is 0. */
+Ref gen_counts(Body *b, const Block *block, uint32_t condition, bool negate);
 /* A body with the locals of its variables; b->result must be set. */
 Ref gen_body(Body *b, const Block *block, Var *const *vars, uint32_t nvars);
 void gen_declare_locals(Body *b, Var *const *vars, uint32_t nvars);

@@ -7,7 +7,7 @@
 #endif
 #include "gen/gen.h"
 
-#include "gen/expr.h"
+#include "gen/scratch.h"
 #include "gen/template.h"
 
 #include <pthread.h>
@@ -30,27 +30,46 @@ static void add_memory(BinaryenModuleRef module) {
 #endif
 }
 
-/* What the bodies of one run have in common. */
-typedef struct Scratch {
-    BinaryenModuleRef module;
-    const Plan *plan;
-    const GenOptions *options;
-    Map imports;
-    bool any; /* a function was built */
-} Scratch;
+void scratch_begin(Scratch *x) {
+    pthread_mutex_lock(&binaryen_lock);
+    x->module = BinaryenModuleCreate();
+    BinaryenModuleSetFeatures(x->module, BinaryenFeatureMVP() | BinaryenFeatureMutableGlobals() |
+                                             BinaryenFeatureSignExt() |
+                                             BinaryenFeatureReferenceTypes() |
+                                             (x->bulk ? BinaryenFeatureBulkMemory() : 0));
+    add_memory(x->module);
+}
 
-static Body body_for(Scratch *x, const Variant *v, uint64_t atoms) {
+bool scratch_finish(Scratch *x, Buf *out) {
+    bool ok = !x->any || BinaryenModuleValidate(x->module);
+    if (x->any && ok) {
+        if (x->options->optimise)
+            x->optimise(x->module);
+        BinaryenModuleAllocateAndWriteResult written =
+            BinaryenModuleAllocateAndWrite(x->module, NULL);
+        buf_bytes(out, written.binary, written.binaryBytes);
+        free(written.binary);
+        free(written.sourceMap);
+    }
+    BinaryenModuleDispose(x->module);
+    pthread_mutex_unlock(&binaryen_lock);
+    map_free(&x->imports);
+    return ok;
+}
+
+Body scratch_body(Scratch *x, const Variant *v, uint64_t atoms) {
     return (Body){.module = x->module,
                   .plan = x->plan,
                   .options = x->options,
                   .variant = v,
                   .atoms = atoms,
                   .imports = &x->imports,
-                  .result = &type_unit};
+                  .result = &type_unit,
+                  .ops = x->ops};
 }
 
-static void add_function(Scratch *x, Body *b, const char *name, BinaryenType params,
-                         BinaryenType result, Ref body) {
+void scratch_add(Scratch *x, Body *b, const char *name, BinaryenType params, BinaryenType result,
+                 Ref body) {
     BinaryenAddFunction(b->module, name, params, result, b->locals.at, b->locals.len, body);
     BinaryenAddFunctionExport(b->module, name, name);
     vec_free(&b->locals);
@@ -67,9 +86,9 @@ static Ref with_result(Body *b, Ref body, Ref otherwise) {
 }
 
 /* A function of a script. Where it ends without a return it gives zero. */
-static void build_fn(Scratch *x, const PlanFn *f, const char *name) {
+void scratch_fn(Scratch *x, const PlanFn *f, const char *name) {
     const Fn *fn = f->fn;
-    Body b = body_for(x, x->plan->scopes.at[f->script], 0);
+    Body b = scratch_body(x, x->plan->scopes.at[f->script], 0);
     Vec(BinaryenType) params = {0};
     for (uint32_t i = 0; i < fn->nparams; i++)
         for (uint32_t k = 0; k < type_leaves(fn->params[i]->type); k++)
@@ -80,15 +99,15 @@ static void build_fn(Scratch *x, const PlanFn *f, const char *name) {
     Ref body = gen_body(&b, &fn->body, fn->vars, fn->nvars);
     if (gen_result(fn->result) != BinaryenTypeNone())
         body = with_result(&b, body, gen_zero(&b, type_leaf(fn->result, 0)));
-    add_function(x, &b, name, BinaryenTypeCreate(params.at, params.len), gen_result(fn->result),
-                 body);
+    scratch_add(x, &b, name, BinaryenTypeCreate(params.at, params.len), gen_result(fn->result),
+                body);
     vec_free(&params);
 }
 
 static void build_shape(Scratch *x, const Shape *s, const char *name) {
     const Variant *v = s->variant;
     const Probe *p = v->probe;
-    Body b = body_for(x, v, s->atoms);
+    Body b = scratch_body(x, v, s->atoms);
     if (v->is_alt && v->returns)
         b.result = v->returns;
     gen_declare_locals(&b, p->vars, p->nvars);
@@ -96,38 +115,38 @@ static void build_shape(Scratch *x, const Shape *s, const char *name) {
     if (p->predicate && !v->is_alt)
         body = BinaryenIf(x->module, gen_expr(&b, p->predicate), body, NULL);
     body = with_result(&b, body, BinaryenUnreachable(x->module));
-    add_function(x, &b, name, BinaryenTypeNone(),
-                 v->gives ? BinaryenTypeNone() : gen_result(b.result), body);
+    scratch_add(x, &b, name, BinaryenTypeNone(),
+                v->gives ? BinaryenTypeNone() : gen_result(b.result), body);
 }
 
 /* The predicate of an alt probe, by itself. */
 static void build_predicate(Scratch *x, const Shape *s, const char *name) {
     const Variant *v = s->variant;
-    Body b = body_for(x, v, s->atoms);
+    Body b = scratch_body(x, v, s->atoms);
     gen_declare_locals(&b, v->probe->vars, v->probe->nvars);
-    add_function(x, &b, name, BinaryenTypeNone(), BinaryenTypeInt32(),
-                 gen_expr(&b, v->probe->predicate));
+    scratch_add(x, &b, name, BinaryenTypeNone(), BinaryenTypeInt32(),
+                gen_expr(&b, v->probe->predicate));
 }
 
 /* What runs once for each site of a shape: at start-up, or before a report. */
 static void build_site_code(Scratch *x, const Shape *s, bool at_exit, const char *name) {
     const Probe *p = s->variant->probe;
-    Body b = body_for(x, s->variant, s->atoms);
+    Body b = scratch_body(x, s->variant, s->atoms);
     gen_declare_locals(&b, p->vars, p->nvars);
     Ref body = at_exit ? gen_exit_calls(&b, &p->body) : gen_site_start(&b, &p->body);
-    add_function(x, &b, name, BinaryenTypeNone(), BinaryenTypeNone(), body);
+    scratch_add(x, &b, name, BinaryenTypeNone(), BinaryenTypeNone(), body);
 }
 
 /* What a probe's shared variables start with that does not fold. */
-static void build_shared(Scratch *x, const Variant *v, const char *name) {
-    Body b = body_for(x, v, 0);
+void scratch_shared(Scratch *x, const Variant *v, const char *name) {
+    Body b = scratch_body(x, v, 0);
     gen_declare_locals(&b, v->probe->vars, v->probe->nvars);
     Ref body = gen_shared_values(&b, v->probe->vars, v->probe->nvars);
-    add_function(x, &b, name, BinaryenTypeNone(), BinaryenTypeNone(), body);
+    scratch_add(x, &b, name, BinaryenTypeNone(), BinaryenTypeNone(), body);
 }
 
 /* Script-scope statements, if there are any that generate code. */
-static void build_init(Scratch *x, uint32_t script, const char *name) {
+bool scratch_init(Scratch *x, uint32_t script, const char *name) {
     const Script *s = x->plan->scripts.at[script];
     bool any = false;
     for (const Stmt *st = s->init.first; st; st = st->next)
@@ -136,23 +155,26 @@ static void build_init(Scratch *x, uint32_t script, const char *name) {
                    ? st->value->annotation <= ANN_INIT && st->value->annotation != ANN_STATIC
                    : true;
     if (!any)
-        return;
-    Body b = body_for(x, x->plan->scopes.at[script], 0);
+        return false;
+    Body b = scratch_body(x, x->plan->scopes.at[script], 0);
     gen_declare_locals(&b, NULL, 0);
     Ref body = gen_body(&b, &s->init, NULL, 0);
-    add_function(x, &b, name, BinaryenTypeNone(), BinaryenTypeNone(), body);
+    scratch_add(x, &b, name, BinaryenTypeNone(), BinaryenTypeNone(), body);
+    return true;
 }
 
 /* '@exit' calls at script scope, if there are any. */
-static void build_exit(Scratch *x, uint32_t script, const char *name) {
-    Body b = body_for(x, x->plan->scopes.at[script], 0);
+bool scratch_exit(Scratch *x, uint32_t script, const char *name) {
+    Body b = scratch_body(x, x->plan->scopes.at[script], 0);
     Ref calls = gen_exit_calls(&b, &x->plan->scripts.at[script]->init);
     if (!calls)
-        return;
+        return false;
     gen_declare_locals(&b, NULL, 0);
-    add_function(x, &b, name, BinaryenTypeNone(), BinaryenTypeNone(), calls);
+    scratch_add(x, &b, name, BinaryenTypeNone(), BinaryenTypeNone(), calls);
+    return true;
 }
 
+/* Each function for itself: they are decoded one by one. */
 static void optimise(BinaryenModuleRef module) {
     BinaryenSetOptimizeLevel(2);
     BinaryenSetShrinkLevel(1);
@@ -307,49 +329,31 @@ static void build_all(Scratch *x) {
     }
     for (uint32_t i = 0; i < plan->fns.len; i++) {
         hole_name(name, HOLE_FN, i, BinaryenTypeInt32());
-        build_fn(x, &plan->fns.at[i], name);
+        scratch_fn(x, &plan->fns.at[i], name);
     }
     for (uint32_t i = 0; i < plan->probes.len; i++) {
         snprintf(name, sizeof name, "o%u", i);
         if (plan->probes.at[i].shared_from)
-            build_shared(x, plan->probes.at[i].shared_from, name);
+            scratch_shared(x, plan->probes.at[i].shared_from, name);
     }
     for (uint32_t i = 0; i < plan->scripts.len; i++) {
         snprintf(name, sizeof name, "i%u", i);
-        build_init(x, i, name);
+        scratch_init(x, i, name);
         name[0] = 'e';
-        build_exit(x, i, name);
+        scratch_exit(x, i, name);
     }
 }
 
 bool gen_templates(Plan *plan, const GenOptions *options, const Template **init, Diags *diags) {
-    pthread_mutex_lock(&binaryen_lock);
-    Scratch x = {.module = BinaryenModuleCreate(), .plan = plan, .options = options};
-    BinaryenModuleSetFeatures(x.module, BinaryenFeatureMVP() | BinaryenFeatureMutableGlobals() |
-                                            BinaryenFeatureSignExt() |
-                                            BinaryenFeatureReferenceTypes());
-    add_memory(x.module);
+    Scratch x = {.plan = plan, .options = options, .optimise = optimise};
+    scratch_begin(&x);
     for (uint32_t i = 0; i < plan->scripts.len; i++)
         init[i] = NULL;
     build_all(&x);
     Buf bytes = {0};
-    bool ok = true;
-    if (x.any && !BinaryenModuleValidate(x.module))
-        ok = fault(diags, "the scratch module is invalid");
-    if (x.any && ok) {
-        if (options->optimise)
-            optimise(x.module);
-        BinaryenModuleAllocateAndWriteResult written =
-            BinaryenModuleAllocateAndWrite(x.module, NULL);
-        buf_bytes(&bytes, written.binary, written.binaryBytes);
-        free(written.binary);
-        free(written.sourceMap);
-    }
-    BinaryenModuleDispose(x.module);
-    pthread_mutex_unlock(&binaryen_lock);
+    bool ok = scratch_finish(&x, &bytes) || fault(diags, "the scratch module is invalid");
     if (x.any && ok)
         ok = decode_all(plan, options, init, &bytes, diags);
     buf_free(&bytes);
-    map_free(&x.imports);
     return ok;
 }

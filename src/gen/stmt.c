@@ -8,8 +8,6 @@
 
 #include <stdio.h>
 
-static const char end_label[] = "end";
-
 /* ---- calls of functions ---- */
 
 BinaryenType gen_result(const Type *type) {
@@ -35,9 +33,56 @@ Ref gen_fn_call(Body *b, const Expr *e) {
 
 static Ref gen_block(Body *b, const Block *block);
 
+/* A variable that is counted up or down. */
+static bool is_count(const Stmt *s) {
+    bool step = s->kind == STMT_INC || s->kind == STMT_DEC;
+    return step && s->target->kind == EXPR_NAME && s->target->var &&
+           type_is_integer(s->target->type);
+}
+
+bool gen_only_counts(const Block *block) {
+    uint32_t n = 0;
+    for (const Stmt *s = block->first; s; s = s->next, n++)
+        if (s->kind == STMT_DECL ? s->var->storage == STORAGE_LOCAL : !is_count(s) || n == 8)
+            return false;
+    return true;
+}
+
+Ref gen_counts(Body *b, const Block *block, uint32_t condition, bool negate) {
+    Refs code = {0};
+    for (const Stmt *s = block->first; s; s = s->next) {
+        if (s->kind == STMT_DECL)
+            continue;
+        Ref by = BinaryenLocalGet(b->module, condition, BinaryenTypeInt32());
+        if (negate)
+            by = BinaryenUnary(b->module, BinaryenEqZInt32(), by);
+        vec_push(&code, gen_add(b, s->target, s->kind == STMT_INC ? OP_ADD : OP_SUB, by));
+    }
+    return gen_block_of(b, &code, BinaryenTypeNone());
+}
+
+/* if (c) { x++; } else { y++; } as x += c, y += !c. */
+static Ref gen_counting_if(Body *b, const Stmt *s, uint32_t arm) {
+    uint32_t condition = gen_temp(b, BinaryenTypeInt32());
+    Refs code = {0};
+    vec_push(&code, BinaryenLocalSet(b->module, condition, gen_truth(b, s->arms[arm].cond)));
+    for (uint32_t i = arm; i < s->narms; i++)
+        vec_push(&code, gen_counts(b, &s->arms[i].body, condition, i > arm));
+    return gen_block_of(b, &code, BinaryenTypeNone());
+}
+
+static bool is_counting_if(const Stmt *s, uint32_t arm) {
+    uint32_t n = s->narms - arm;
+    return s->arms[arm].cond && gen_only_counts(&s->arms[arm].body) &&
+           (n == 1 ||
+            (n == 2 && !s->arms[arm + 1].cond && gen_only_counts(&s->arms[arm + 1].body)));
+}
+
 static Ref gen_if(Body *b, const Stmt *s, uint32_t arm) {
     if (arm == s->narms)
         return NULL;
+    if (b->ops && is_counting_if(s, arm))
+        return gen_counting_if(b, s, arm);
     Ref body = gen_block(b, &s->arms[arm].body);
     if (!s->arms[arm].cond)
         return body;
@@ -90,7 +135,7 @@ static Ref gen_return(Body *b, const Stmt *s) {
                      ? hole_set(b, HOLE_GIVE, i, gen_type(type_leaf(b->result, i)), leaves.at[i])
                      : BinaryenLocalSet(b->module, b->given + i, leaves.at[i]));
     vec_free(&leaves);
-    vec_push(&code, BinaryenBreak(b->module, end_label, NULL, NULL));
+    vec_push(&code, BinaryenBreak(b->module, b->end_label, NULL, NULL));
     return gen_block_of(b, &code, BinaryenTypeAuto());
 }
 
@@ -184,6 +229,17 @@ void gen_declare_locals(Body *b, Var *const *vars, uint32_t nvars) {
     }
 }
 
+static bool has_return(const Block *block) {
+    for (const Stmt *s = block->first; s; s = s->next) {
+        if (s->kind == STMT_RETURN)
+            return true;
+        for (uint32_t i = 0; i < s->narms; i++)
+            if (has_return(&s->arms[i].body))
+                return true;
+    }
+    return false;
+}
+
 /* What a body gives that does not leave it by Wasm's `return`. */
 static void give(Body *b, Refs *code) {
     uint32_t n = type_leaves(b->result);
@@ -197,7 +253,9 @@ static void give(Body *b, Refs *code) {
 Ref gen_body(Body *b, const Block *block, Var *const *vars, uint32_t nvars) {
     uint32_t n = type_leaves(b->result);
     Refs code = {0};
-    b->leaves = n > 1 || b->variant->gives;
+    b->leaves = n > 1 || b->variant->gives || (b->part && has_return(block));
+    if (!b->part)
+        snprintf(b->end_label, sizeof b->end_label, "end");
     for (uint32_t i = 0; i < nvars; i++) {
         if (!is_own_map(vars[i]))
             continue;
@@ -213,7 +271,7 @@ Ref gen_body(Body *b, const Block *block, Var *const *vars, uint32_t nvars) {
     for (uint32_t i = 0; i < n; i++)
         gen_temp(b, gen_type(type_leaf(b->result, i)));
     Ref inner = gen_block(b, block);
-    vec_push(&code, BinaryenBlock(b->module, end_label, &inner, 1, BinaryenTypeNone()));
+    vec_push(&code, BinaryenBlock(b->module, b->end_label, &inner, 1, BinaryenTypeNone()));
     for (uint32_t i = 0; i < nvars; i++)
         if (is_own_map(vars[i]))
             vec_push(&code,

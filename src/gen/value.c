@@ -95,13 +95,23 @@ static uint32_t var_id(const Body *b, const Var *v) {
     return UINT32_MAX; /* not reached: every script variable is in the plan */
 }
 
+/* The address of leaf 0 of a variable in memory is what is returned, plus *offset. */
+static Ref var_address(Body *b, uint32_t id, uint32_t *offset) {
+    *offset = 0;
+    return b->ops ? b->ops->address(b, id, offset)
+                  : hole_get(b, HOLE_VAR_ADDR, id, BinaryenTypeInt32());
+}
+
 Ref gen_var_get(Body *b, const Var *v, uint32_t leaf) {
     const Type *t = type_leaf(v->type, leaf);
     if (v->storage == STORAGE_LOCAL)
         return local_get(b, b->local_of[v->index] + leaf, t);
     uint32_t id = var_id(b, v);
-    if (b->options->in_memory[id])
-        return memory_get(b, t, hole_get(b, HOLE_VAR_ADDR, id, BinaryenTypeInt32()), leaf * LEAF);
+    if (b->options->in_memory[id]) {
+        uint32_t offset;
+        Ref at = var_address(b, id, &offset);
+        return memory_get(b, t, at, offset + leaf * LEAF);
+    }
     return hole_get(b, HOLE_VAR, id * HOLE_LEAVES + leaf, gen_type(t));
 }
 
@@ -110,9 +120,11 @@ static Ref leaf_set(Body *b, const Var *v, uint32_t leaf, Ref value) {
     if (v->storage == STORAGE_LOCAL)
         return BinaryenLocalSet(b->module, b->local_of[v->index] + leaf, value);
     uint32_t id = var_id(b, v);
-    if (b->options->in_memory[id])
-        return memory_set(b, t, hole_get(b, HOLE_VAR_ADDR, id, BinaryenTypeInt32()), leaf * LEAF,
-                          value);
+    if (b->options->in_memory[id]) {
+        uint32_t offset;
+        Ref at = var_address(b, id, &offset);
+        return memory_set(b, t, at, offset + leaf * LEAF, value);
+    }
     return hole_set(b, HOLE_VAR, id * HOLE_LEAVES + leaf, gen_type(t), value);
 }
 
@@ -357,4 +369,9 @@ Ref gen_step(Body *b, const Expr *target, Op op) {
         return gen_bound_set(b, target, gen_stepped(b, target->type, op, gen_bound_get(b, target)));
     return leaf_set(b, target->var, 0,
                     gen_stepped(b, target->type, op, gen_var_get(b, target->var, 0)));
+}
+
+Ref gen_add(Body *b, const Expr *target, Op op, Ref condition) {
+    return leaf_set(b, target->var, 0,
+                    gen_added(b, target->type, op, gen_var_get(b, target->var, 0), condition));
 }

@@ -1,0 +1,42 @@
+/*
+ * gen/scratch.h - the Binaryen module that functions are built in. Private to gen/.
+ *
+ * Between scratch_begin and scratch_finish the process-wide lock is held that Binaryen needs.
+ */
+#ifndef WHAMMC_GEN_SCRATCH_H
+#define WHAMMC_GEN_SCRATCH_H
+
+#include "gen/expr.h"
+
+/* What the bodies of one run have in common. */
+typedef struct Scratch {
+    const Plan *plan;
+    const GenOptions *options;
+    const HoleOps *ops;                         /* of all bodies; NULL = templates */
+    void (*optimise)(BinaryenModuleRef module); /* called if the options say so */
+    bool bulk;                                  /* memory.copy and memory.fill may be used */
+    BinaryenModuleRef module;
+    Map imports;
+    bool any; /* a function was built */
+} Scratch;
+
+void scratch_begin(Scratch *x);
+/* Validates, optimises, and appends the bytes to *out (none if nothing was built). False if the
+ * module is invalid. */
+bool scratch_finish(Scratch *x, Buf *out);
+
+Body scratch_body(Scratch *x, const Variant *v, uint64_t atoms);
+/* Adds a function with the locals of the body, which is freed, and exports it under its name. */
+void scratch_add(Scratch *x, Body *b, const char *name, BinaryenType params, BinaryenType result,
+                 Ref body);
+
+/* A function of a script. Where it ends without a return it gives zero. */
+void scratch_fn(Scratch *x, const PlanFn *f, const char *name);
+/* What a probe's shared variables start with that does not fold. */
+void scratch_shared(Scratch *x, const Variant *v, const char *name);
+/* Script-scope statements; false if there are none that generate code. */
+bool scratch_init(Scratch *x, uint32_t script, const char *name);
+/* '@exit' calls at script scope; false if there are none. */
+bool scratch_exit(Scratch *x, uint32_t script, const char *name);
+
+#endif
