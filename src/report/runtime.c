@@ -25,6 +25,8 @@ EMBEDDED(borrow);
 EMBEDDED(borrow_values);
 EMBEDDED(borrow_file);
 EMBEDDED(borrow_file_values);
+EMBEDDED(monitor);
+EMBEDDED(monitor_file);
 EMBEDDED(import);
 EMBEDDED(math);
 EMBEDDED(bridge);
@@ -37,6 +39,8 @@ RuntimeModule runtime_module(RuntimeHost host, bool values) {
     case RUNTIME_WASI_FILE: return EITHER(wasi_file);
     case RUNTIME_BORROW: return EITHER(borrow);
     case RUNTIME_BORROW_FILE: return EITHER(borrow_file);
+    case RUNTIME_MONITOR: return MODULE(monitor);
+    case RUNTIME_MONITOR_FILE: return MODULE(monitor_file);
     default: return MODULE(import);
     }
 }

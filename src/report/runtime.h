@@ -20,6 +20,8 @@ typedef enum RuntimeHost {
     RUNTIME_WASI_FILE,   /* ... and path_open, fd_prestat_get, fd_close */
     RUNTIME_BORROW,      /* fd_write, app.copy_in, app.copy_out; the runtime has its own memory */
     RUNTIME_BORROW_FILE, /* ... and path_open, fd_prestat_get, fd_close */
+    RUNTIME_MONITOR,      /* WASI's fd_write, whamm:reflect; for monitor modules */
+    RUNTIME_MONITOR_FILE, /* ... and path_open, fd_prestat_get, fd_close */
     RUNTIME_IMPORT,
     RUNTIME_COUNT
 } RuntimeHost;
@@ -38,7 +40,8 @@ typedef struct RuntimeModule {
  * With `values`, the runtime has what stdlib/runtime/values.h declares too: strings, maps, text,
  * the clock. values_map_at1 is exported as whammc_map_at1, and so on. Such a runtime has a memory
  * to itself, laid out as that file says, and its __stack_pointer starts at VALUES_STACK.
- * RUNTIME_IMPORT always has them, exported without whammc_.
+ * RUNTIME_IMPORT always has them, exported without whammc_. The runtimes of monitors always have
+ * them, and what stdlib/runtime/rows.h and site.h declare, as whammc_rows_site, whammc_site_op ...
  */
 RuntimeModule runtime_module(RuntimeHost host, bool values);
 

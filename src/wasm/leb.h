@@ -70,7 +70,4 @@ static inline uint64_t wasm_uleb(const uint8_t **at) {
     }
 }
 
-/* The largest type index that fits WasmType. */
-enum { WASM_MAX_TYPE_INDEX = 0x0fffffff };
-
 #endif

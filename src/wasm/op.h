@@ -5,14 +5,7 @@
 #define WHAMMC_WASM_OP_H
 
 #include "base/buf.h"
-
-/* WASM_OP_<id>, dense, in the order of opcode.def. */
-typedef enum WasmOp {
-#define OP(id, mnemonic, prefix, code, category, operands, results, imm, modes, event, names)      \
-    WASM_OP_##id,
-#include "wasm/opcode.def"
-    WASM_OP_COUNT
-} WasmOp;
+#include "wasm/opcode.h"
 
 /* Instruction categories, numbered as the language's category_id. */
 /* clang-format off */
@@ -28,47 +21,6 @@ typedef enum WasmCategory {
 #undef CATEGORY
         WASM_CAT_COUNT
 } WasmCategory;
-
-/* The shape of the immediates and where WasmInstr keeps them (see there). */
-typedef enum WasmImm {
-    WASM_IMM_NONE,
-    WASM_IMM_BLOCK,         /* type = block type */
-    WASM_IMM_TRY_TABLE,     /* type = block type; count catches at vec */
-    WASM_IMM_LABEL,         /* a = depth */
-    WASM_IMM_BR_TABLE,      /* count labels at vec (LEB128 each), a = default depth */
-    WASM_IMM_FUNC,          /* a */
-    WASM_IMM_TYPE,          /* a */
-    WASM_IMM_TYPE_TABLE,    /* a = type, b = table */
-    WASM_IMM_LOCAL,         /* a */
-    WASM_IMM_GLOBAL,        /* a */
-    WASM_IMM_TABLE,         /* a */
-    WASM_IMM_TAG,           /* a */
-    WASM_IMM_MEMORY,        /* a */
-    WASM_IMM_DATA,          /* a */
-    WASM_IMM_ELEM,          /* a */
-    WASM_IMM_MEMARG,        /* a = log2 alignment, b = memory, c = offset */
-    WASM_IMM_MEMARG_LANE,   /* the same, count = lane */
-    WASM_IMM_LANE,          /* a */
-    WASM_IMM_LANES16,       /* 16 bytes at vec */
-    WASM_IMM_I32,           /* c, sign-extended to 64 bits */
-    WASM_IMM_I64,           /* c */
-    WASM_IMM_F32,           /* c = the bits */
-    WASM_IMM_F64,           /* c = the bits */
-    WASM_IMM_V128,          /* 16 bytes at vec */
-    WASM_IMM_HEAP,          /* type = heap type as a nullable reference type */
-    WASM_IMM_SELECT,        /* count types at vec; type = the first */
-    WASM_IMM_DATA_MEMORY,   /* a = data segment, b = memory */
-    WASM_IMM_MEMORY_MEMORY, /* a = destination, b = source */
-    WASM_IMM_ELEM_TABLE,    /* a = element segment, b = table */
-    WASM_IMM_TABLE_TABLE,   /* a = destination, b = source */
-    WASM_IMM_TYPE_FIELD,    /* a = type, b = field */
-    WASM_IMM_TYPE_U32,      /* a = type, b = number */
-    WASM_IMM_TYPE_DATA,     /* a = type, b = data segment */
-    WASM_IMM_TYPE_ELEM,     /* a = type, b = element segment */
-    WASM_IMM_TYPE_TYPE,     /* a = destination type, b = source type */
-    WASM_IMM_CAST, /* a = label, type = source, type2 = target (nullability from the flags) */
-    WASM_IMM_ZERO, /* the reserved byte of atomic.fence */
-} WasmImm;
 
 /* Which modes of the language an instruction has. */
 typedef enum WasmModes {
@@ -93,53 +45,6 @@ typedef struct WasmOpInfo {
 
 extern const WasmOpInfo wasm_ops[WASM_OP_COUNT];
 extern const char *const wasm_category_names[WASM_CAT_COUNT];
-
-/*
- * Value, reference, heap and storage types in one word.
- *
- * - numbers, v128, packed: the byte of the binary format (0x7f i32 ... 0x7b v128, 0x78 i8 ...)
- * - references: WASM_REF(nullable, heap); heap: a type index, or WASM_HEAP(byte) if abstract
- * - WASM_BOT: "any type", popped from the stack of unreachable code
- * - WASM_NONE: no type (the empty block type)
- *
- * A type equals another iff the words are equal, once type indices are canonical (wasm_canonical).
- */
-typedef uint32_t WasmType;
-enum {
-    WASM_BOT = 0,
-    WASM_NONE = 0x40,
-    WASM_I32 = 0x7f,
-    WASM_I64 = 0x7e,
-    WASM_F32 = 0x7d,
-    WASM_F64 = 0x7c,
-    WASM_V128 = 0x7b,
-    WASM_I8 = 0x78,
-    WASM_I16 = 0x77,
-};
-#define WASM_REF_BIT             0x80000000u
-#define WASM_NULL_BIT            0x40000000u
-#define WASM_ABSTRACT_BIT        0x20000000u
-#define WASM_FUNC_TYPE_BIT       0x10000000u /* block types only: the rest is a type index */
-#define WASM_HEAP(byte)          (WASM_ABSTRACT_BIT | (byte))
-#define WASM_REF(nullable, heap) (WASM_REF_BIT | ((nullable) ? WASM_NULL_BIT : 0u) | (heap))
-#define WASM_HEAP_OF(type)       ((type)&0x2fffffffu)
-#define WASM_IS_REF(type)        (((type)&WASM_REF_BIT) != 0)
-/* Bytes of the abstract heap types. */
-enum {
-    WASM_HEAP_NOEXN = 0x74,
-    WASM_HEAP_NOFUNC = 0x73,
-    WASM_HEAP_NOEXTERN = 0x72,
-    WASM_HEAP_NONE = 0x71,
-    WASM_HEAP_FUNC = 0x70,
-    WASM_HEAP_EXTERN = 0x6f,
-    WASM_HEAP_ANY = 0x6e,
-    WASM_HEAP_EQ = 0x6d,
-    WASM_HEAP_I31 = 0x6c,
-    WASM_HEAP_STRUCT = 0x6b,
-    WASM_HEAP_ARRAY = 0x6a,
-    WASM_HEAP_EXN = 0x69,
-};
-#define WASM_FUNCREF WASM_REF(1, WASM_HEAP(WASM_HEAP_FUNC))
 
 /* One decoded instruction. Immediates are where WasmImm says; vec points into the code. */
 typedef struct WasmInstr {

@@ -31,6 +31,13 @@ case " $* " in
 *" -DVALUES "*) files="$files values.c core.c print.c" ;;
 esac
 
+case " $* " in
+*" -DMONITOR "*)
+    files="$files rows.c site.c site_read.c site_flow.c site_module.c site_names.c site_typer.c"
+    set -- -I "$src/../../src" "$@"
+    ;;
+esac
+
 objects=
 for file in $files; do
     object=${out%.wasm}-${file%.c}.o

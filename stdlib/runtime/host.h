@@ -33,8 +33,8 @@ void values_text_before(const uint8_t *image);
 /* The image that says where text goes, or NULL (values.c). */
 const uint8_t *values_image(uint32_t *len);
 
-#ifdef HOST_IMPORT
-/* Writes to standard error. */
+#if defined HOST_IMPORT || defined MONITOR || !defined __wasm__
+/* Writes to standard error; a monitor to standard output, where the engine's messages are. */
 void host_message(const uint8_t *text, uint32_t len);
 #endif
 

@@ -9,6 +9,7 @@
  * memories, made by the compiler, not by a host. The program's memory must have a page.
  *   HOST_FILE    reports to files: imports path_open, fd_prestat_get and fd_close besides fd_write.
  *   HOST_IMPORT  part of the module that programs import, see host_import.c
+ *   MONITOR      part of a monitor module, with what rows.h and site.h declare
  *   VALUES       text of scripts, and the clock. Text goes out line by line; into a file when there
  *                is a bufferful, before a report, and at values_flush, and the file is open only
  * then
@@ -35,6 +36,13 @@ WASI("fd_close") uint32_t wasi_fd_close(uint32_t fd);
 #ifdef VALUES
 WASI("clock_time_get")
 uint32_t wasi_clock_time_get(uint32_t clock, uint64_t precision, uint32_t time);
+#endif
+
+/* Where host_message writes: with the engine's own messages, if we are a monitor. */
+#ifdef MONITOR
+enum { MESSAGES = REPORT_STDOUT };
+#else
+enum { MESSAGES = REPORT_STDERR };
 #endif
 
 enum { BORROW_AT = 1024, BORROW_SIZE = 1024, AREA_HEAD = 16, AREA_DATA = BORROW_SIZE - AREA_HEAD };
@@ -184,13 +192,14 @@ static void close_destination(const State *s, bool file) {
 #endif
 }
 
-#ifdef HOST_IMPORT
+#if defined HOST_IMPORT || defined MONITOR
 void host_message(const uint8_t *text, uint32_t len) {
     State s;
-    s.fd = REPORT_STDERR;
+    s.fd = MESSAGES;
     write_all(&s, text, len);
 }
-#else
+#endif
+#ifndef HOST_IMPORT
 EXPORT("whammc_report")
 #endif
 void whammc_report(const uint8_t *image, uint32_t len, const uint8_t *values) {

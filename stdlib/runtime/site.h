@@ -7,9 +7,9 @@
  * function is asked about (engines go through the program function by function). Nothing is asked
  * after the program has begun to run.
  *
- * A place is a function index (imports included) and a pc: the offset of an instruction in the body,
- * local declarations included; 0 is the function's entry. A place at which there is no instruction
- * traps. Strings are objects of values.h.
+ * A place is a function index (imports included) and a pc: the offset of an instruction in the
+ * body, local declarations included; 0 is the function's entry. A place at which there is no
+ * instruction traps. Strings are objects of values.h.
  *
  * What is not decodable (an instruction nobody knows) ends the attaching with a message and a trap:
  * counts would be wrong.
@@ -19,37 +19,70 @@
 
 #include <stdint.h>
 
-/* ---- the instruction ---- */
+/*
+ * The state is at this address of the monitor's memory, zeros at start but for its first word,
+ * which the compiler writes: the address of the table of instructions (wasm/op_table.h), as initial
+ * data.
+ */
+enum { SITE_STATE = 3136 };
 
-uint32_t site_op(uint32_t fid, uint32_t pc);          /* WasmOp of the compiler's table */
-uint32_t site_opidx(uint32_t fid, uint32_t pc);       /* number of the instruction in the body */
-uint32_t site_last(uint32_t fid, uint32_t pc);        /* 1: the function's last `end` */
-uint32_t site_live(uint32_t fid, uint32_t pc);        /* 1: the validator says it can be reached */
+/*
+ * The table: u16 each for five pages (no prefix, 0xfb, 0xfc, 0xfd, 0xfe) the number of the page's
+ * first code, and how many codes there are in all; then, u16 each by page and code, WasmOp + 1 or
+ * 0; then, by WasmOp, two bytes: WasmImm, number of the signature (0 = types are not fixed); then
+ * the signatures from 1 on: numbers of operands and results, three types of operands (0 = the
+ * memory's address type), type of the result.
+ */
+enum { SITE_TABLE_PAGES = 5, SITE_TABLE_CODES = 12, SITE_TABLE_SIGNATURE = 6 };
+
+/* ---- the instruction; at pc 0 there is none, but opidx is 0 and live 1 ---- */
+
+uint32_t site_op(uint32_t fid, uint32_t pc);    /* WasmOp of the compiler's table */
+uint32_t site_opidx(uint32_t fid, uint32_t pc); /* number of the instruction in the body */
+uint32_t site_last(uint32_t fid, uint32_t pc);  /* 1: the function's last `end` */
+uint32_t site_live(uint32_t fid, uint32_t pc);  /* 1: the validator says it can be reached */
 uint64_t site_imm(uint32_t fid, uint32_t pc, uint32_t n); /* immediate n as the language counts;
                                                              bits of a number */
 uint32_t site_has_imm(uint32_t fid, uint32_t pc, uint32_t n);
+uint32_t site_num_targets(uint32_t fid, uint32_t pc); /* of br_table; its default is immediate
+                                                         number num_targets */
 uint64_t site_offset(uint32_t fid, uint32_t pc);
-uint32_t site_memory(uint32_t fid, uint32_t pc);
+uint32_t site_memory(uint32_t fid, uint32_t pc);        /* accessed */
+uint32_t site_source_memory(uint32_t fid, uint32_t pc); /* the one that memory.copy reads */
+uint32_t site_item_size(uint32_t fid, uint32_t pc); /* in the array whose type is immediate 0; 0 =
+                                                       it is no array */
+/* The function of ref.func, here or right in front; -1 = not known. */
+uint32_t site_resolved_fid(uint32_t fid, uint32_t pc);
 
-/* ---- types: the byte of the binary format (0x7f = i32 ...); 0 = there is none; other references
- * are 0x01; 0x02 = any, taken from the stack of code that cannot be reached ---- */
+/* ---- types: the byte of the binary format (0x7f = i32 ...) ---- */
 
-uint32_t site_arg(uint32_t fid, uint32_t pc, uint32_t n);   /* operand n from the top */
-uint32_t site_local(uint32_t fid, uint32_t n);              /* local n, parameters first */
+enum {
+    SITE_NONE = 0, /* there is no such operand or local */
+    SITE_REF = 1,  /* a reference whose type takes more than a byte */
+    SITE_ANY = 2,  /* not known, in code that cannot be reached: as good as any type */
+};
+
+uint32_t site_arg(uint32_t fid, uint32_t pc, uint32_t n); /* operand n from the top, of those that
+                                                             the instruction takes */
+uint32_t site_local(uint32_t fid, uint32_t n);            /* parameters first */
 
 /* ---- control flow, as src/probe/flow.h defines it ---- */
 
-uint32_t site_block_first(uint32_t fid, uint32_t pc); /* 1: the first instruction of a basic block */
+uint32_t site_block_first(uint32_t fid,
+                          uint32_t pc); /* 1: the first instruction of a basic block */
 uint32_t site_block_last(uint32_t fid, uint32_t pc);
-/* 1: an `end` to which branches lead (FlowStep.branched_end) */
-uint32_t site_branched(uint32_t fid, uint32_t pc);
+uint32_t site_branched(uint32_t fid, uint32_t pc); /* 1: an `end` to which branches lead */
 uint32_t site_has_else(uint32_t fid, uint32_t pc); /* 1: an `if` that has an `else` */
-/* 1: inside the body of a try or try_table of the function, not inside a catch */
+/* 1: inside the body of a try or try_table of the function, not inside a catch of it */
 uint32_t site_in_try(uint32_t fid, uint32_t pc);
 uint32_t site_instr_count(uint32_t fid, uint32_t pc); /* of the block that ends here */
 /* Bit k: target k of the branch (bit 0 for br, br_if and br_on_*; of a br_table the default is
- * behind the others; of a try_table any of its labels is bit 0) is a loop. More than 63 targets, one of them a loop: trap with a message. */
+ * behind the others; of a try_table all clauses are bit 0) is a loop. More than 64 targets, one of
+ * them a loop: trap with a message. */
 uint64_t site_to_loop(uint32_t fid, uint32_t pc);
+uint32_t site_goes_to_loop(uint32_t fid, uint32_t pc); /* 1: some target is a loop */
+/* The same bits for any number of targets, as a str: bit k is bit k & 7 of byte k / 8. */
+uint32_t site_loop_map(uint32_t fid, uint32_t pc);
 uint32_t site_ends_program(uint32_t fid, uint32_t pc); /* 1: a call of WASI's proc_exit */
 
 /* ---- names ---- */
@@ -66,5 +99,8 @@ uint64_t site_page_size(uint32_t memory);
 uint32_t site_memory_shared(uint32_t memory);
 uint32_t site_func_end(uint32_t fid); /* pc of the function's last `end` */
 uint32_t site_has_exceptions(void);   /* 1: the module declares or imports tags */
+
+/* Gives back what was read of the program, cleared; what is asked afterwards is read again. */
+void site_done(void);
 
 #endif

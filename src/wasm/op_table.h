@@ -1,0 +1,13 @@
+/*
+ * wasm/op_table.h - the instruction table as bytes, for the decoder in the runtime of monitors.
+ */
+#ifndef WHAMMC_WASM_OP_TABLE_H
+#define WHAMMC_WASM_OP_TABLE_H
+
+#include "base/buf.h"
+
+/* Appends the table, in the form that stdlib/runtime/site.h describes; nothing in it depends on
+ * where it is. */
+void wasm_op_table(Buf *out);
+
+#endif

@@ -1,0 +1,299 @@
+/*
+ * runtime/site_flow.c - the nesting of constructs, reachability and basic blocks, as
+ * src/probe/flow.h defines them.
+ */
+#include "site_state.h"
+
+/* An open construct: WasmOp of its opener (of its part, for else and catch; WASM_OP_COUNT = the
+ * body) and bits. */
+enum { FRAME_OP = 0xffff, FRAME_LIVE = 1 << 16, FRAME_TARGETED = 1 << 17 };
+
+static uint32_t *frame(uint32_t depth) {
+    return depth < S->nflow_frames ? words_at(S->flow_frames.at) + (S->nflow_frames - 1 - depth)
+                                   : NULL;
+}
+
+static bool is_loop(uint32_t depth) {
+    const uint32_t *f = frame(depth);
+    return f && (*f & FRAME_OP) == WASM_OP_LOOP;
+}
+
+/* A branch to the label at `depth`. */
+static void target(uint32_t depth) {
+    if (S->live && !is_loop(depth) && frame(depth))
+        *frame(depth) |= FRAME_TARGETED;
+}
+
+static void target_table(const SiteInstr *i, SiteReader r) {
+    r.at = r.start + i->vec;
+    for (uint32_t k = 0; k < i->count; k++)
+        target(site_u32(&r));
+    target(i->a);
+}
+
+static void target_catches(const SiteInstr *i, SiteReader r) {
+    r.at = r.start + i->vec;
+    for (uint32_t k = 0; k < i->count; k++) {
+        if (site_u8(&r) < 2)
+            site_u32(&r);
+        target(site_u32(&r));
+    }
+}
+
+static bool is_try(uint32_t f) {
+    return (f & FRAME_OP) == WASM_OP_TRY || (f & FRAME_OP) == WASM_OP_TRY_TABLE;
+}
+
+static void open(uint32_t op) {
+    S->tries += is_try(op);
+    site_push(&S->flow_frames, &S->nflow_frames, op | (S->live ? FRAME_LIVE : 0));
+}
+
+static void next_part(uint32_t op) {
+    uint32_t *f = frame(0);
+    if (!f)
+        return;
+    S->tries -= is_try(*f);
+    *f = (*f & ~(uint32_t)FRAME_OP) | op | (S->live ? FRAME_TARGETED : 0);
+    S->live = (*f & FRAME_LIVE) != 0;
+}
+
+/* Whether the end is come to by branches too. */
+static bool close(void) {
+    if (!S->nflow_frames)
+        return false;
+    uint32_t f = *frame(0);
+    S->tries -= is_try(f);
+    S->nflow_frames--;
+    bool targeted =
+        f & FRAME_TARGETED || ((f & FRAME_OP) == WASM_OP_IF && (f & FRAME_LIVE)); /* false edge */
+    S->live |= targeted;
+    return targeted;
+}
+
+/* What an instruction does; whether the block ends with it. */
+static bool control(const SiteInstr *i, const SiteReader *r) {
+    switch ((WasmOp)i->op) {
+    case WASM_OP_BLOCK: open(i->op); return false;
+    case WASM_OP_TRY_TABLE:
+        target_catches(i, *r);
+        open(i->op);
+        return true;
+    case WASM_OP_LOOP:
+    case WASM_OP_IF:
+    case WASM_OP_TRY: open(i->op); return true;
+    case WASM_OP_ELSE:
+    case WASM_OP_CATCH:
+    case WASM_OP_CATCH_ALL: next_part(i->op); return true;
+    case WASM_OP_BR_IF:
+    case WASM_OP_BR_ON_NULL:
+    case WASM_OP_BR_ON_NON_NULL:
+    case WASM_OP_BR_ON_CAST:
+    case WASM_OP_BR_ON_CAST_FAIL: target(i->a); return true;
+    case WASM_OP_BR:
+        target(i->a);
+        S->live = false;
+        return true;
+    case WASM_OP_BR_TABLE:
+        target_table(i, *r);
+        S->live = false;
+        return true;
+    case WASM_OP_RETURN:
+    case WASM_OP_RETURN_CALL:
+    case WASM_OP_RETURN_CALL_INDIRECT:
+    case WASM_OP_RETURN_CALL_REF:
+    case WASM_OP_UNREACHABLE:
+    case WASM_OP_THROW:
+    case WASM_OP_THROW_REF:
+    case WASM_OP_RETHROW: S->live = false; return true;
+    case WASM_OP_DELEGATE: close(); return true;
+    case WASM_OP_END: S->branched = close(); return S->branched;
+    default: return false;
+    }
+}
+
+static void step(SiteReader *r) {
+    site_next(&S->flow, r);
+    bool live = S->live;
+    S->in_try = S->tries != 0;
+    S->branched = false;
+    S->first = live && S->starts;
+    S->open_count = S->first ? 1 : S->open_count + 1;
+    bool ends = control(&S->flow.i, r) || !S->nflow_frames;
+    S->last = live && ends;
+    S->block_count = S->open_count;
+    S->starts = ends;
+}
+
+const SiteInstr *site_flow(uint32_t fid, uint32_t pc) {
+    SiteCursor *c = &S->flow;
+    if (site_restart(c, fid, pc)) {
+        S->nflow_frames = S->tries = 0;
+        S->live = S->starts = true;
+        S->open_count = 0;
+        open(WASM_OP_COUNT);
+    }
+    if (site_before(c, pc)) {
+        SiteReader r = site_body(fid);
+        while (site_before(c, pc))
+            step(&r);
+    }
+    site_arrived(c, pc);
+    return &c->i;
+}
+
+/* ---- questions ---- */
+
+SITE_EXPORT(block_first)
+uint32_t site_block_first(uint32_t fid, uint32_t pc) {
+    site_flow(fid, pc);
+    return S->first;
+}
+
+SITE_EXPORT(block_last)
+uint32_t site_block_last(uint32_t fid, uint32_t pc) {
+    site_flow(fid, pc);
+    return S->last;
+}
+
+SITE_EXPORT(instr_count)
+uint32_t site_instr_count(uint32_t fid, uint32_t pc) {
+    site_flow(fid, pc);
+    return S->block_count;
+}
+
+SITE_EXPORT(branched)
+uint32_t site_branched(uint32_t fid, uint32_t pc) {
+    site_flow(fid, pc);
+    return S->branched;
+}
+
+SITE_EXPORT(in_try)
+uint32_t site_in_try(uint32_t fid, uint32_t pc) {
+    site_flow(fid, pc);
+    return S->in_try;
+}
+
+/* ---- branches to loops ---- */
+
+/* Whether target `n` of a branch is a loop; a br_table's labels are read in order from *r. */
+static bool target_is_loop(const SiteInstr *i, SiteReader *r, uint32_t n) {
+    return is_loop(n < i->count ? site_u32(r) : i->a);
+}
+
+/* How many targets an instruction has, the default of a br_table included. */
+static uint32_t targets(const SiteInstr *i) {
+    switch ((WasmOp)i->op) {
+    case WASM_OP_BR:
+    case WASM_OP_BR_IF:
+    case WASM_OP_BR_ON_NULL:
+    case WASM_OP_BR_ON_NON_NULL:
+    case WASM_OP_BR_ON_CAST:
+    case WASM_OP_BR_ON_CAST_FAIL: return 1;
+    case WASM_OP_BR_TABLE: return i->count + 1;
+    default: return 0;
+    }
+}
+
+/* Whether a catch clause of a try_table goes to a loop. Its labels are those outside it. */
+static bool catches_to_loop(const SiteInstr *i, SiteReader r) {
+    for (uint32_t k = 0; i->op == WASM_OP_TRY_TABLE && k < i->count; k++) {
+        if (site_u8(&r) < 2)
+            site_u32(&r);
+        if (is_loop(site_u32(&r) + 1))
+            return true;
+    }
+    return false;
+}
+
+SITE_EXPORT(to_loop)
+uint64_t site_to_loop(uint32_t fid, uint32_t pc) {
+    const SiteInstr *i = site_flow(fid, pc);
+    SiteReader r = site_vec(i, fid);
+    uint64_t loops = catches_to_loop(i, r);
+    for (uint32_t k = 0; k < targets(i); k++) {
+        if (!target_is_loop(i, &r, k))
+            continue;
+        if (targets(i) > 64)
+            site_fail(SITE_TOO_MANY_LABELS, fid + 1, pc, 0);
+        loops |= (uint64_t)1 << k;
+    }
+    return loops;
+}
+
+SITE_EXPORT(goes_to_loop)
+uint32_t site_goes_to_loop(uint32_t fid, uint32_t pc) {
+    const SiteInstr *i = site_flow(fid, pc);
+    SiteReader r = site_vec(i, fid);
+    for (uint32_t k = 0; k < targets(i); k++)
+        if (target_is_loop(i, &r, k))
+            return 1;
+    return catches_to_loop(i, site_vec(i, fid));
+}
+
+SITE_EXPORT(loop_map)
+uint32_t site_loop_map(uint32_t fid, uint32_t pc) {
+    const SiteInstr *i = site_flow(fid, pc);
+    SiteReader r = site_vec(i, fid);
+    uint32_t n = targets(i), bytes = n / 8 + 1, map = values_str_new(bytes);
+    __builtin_memset(at(map + 4), 0, bytes);
+    *at(map + 4) = catches_to_loop(i, r);
+    for (uint32_t k = 0; k < n; k++)
+        if (target_is_loop(i, &r, k))
+            *at(map + 4 + k / 8) |= (uint8_t)(1u << (k & 7));
+    return values_str_intern(map);
+}
+
+/* ---- ifs ---- */
+
+/* Finds the ifs of a body, and which have an else. */
+static void find_ifs(uint32_t fid) {
+    SiteCursor c = {.func = fid + 1};
+    SiteReader r = site_body(fid);
+    SiteBlock open_parts = {0, 0};
+    uint32_t nopen = 0;
+    S->nifs = 0;
+    r.at = r.start + S->code;
+    while (r.at != r.end) {
+        site_next(&c, &r);
+        switch ((WasmOp)c.i.op) {
+        case WASM_OP_IF:
+            site_push(&open_parts, &nopen, S->nifs);
+            site_push(&S->ifs, &S->nifs, 2 * c.i.offset);
+            break;
+        case WASM_OP_BLOCK:
+        case WASM_OP_LOOP:
+        case WASM_OP_TRY:
+        case WASM_OP_TRY_TABLE: site_push(&open_parts, &nopen, UINT32_MAX); break;
+        case WASM_OP_ELSE: {
+            uint32_t n = nopen ? words_at(open_parts.at)[nopen - 1] : UINT32_MAX;
+            if (n < S->nifs)
+                words_at(S->ifs.at)[n] |= 1;
+            break;
+        }
+        case WASM_OP_END:
+        case WASM_OP_DELEGATE: nopen -= nopen != 0; break;
+        default: break;
+        }
+    }
+    site_drop(&open_parts);
+    S->ifs_func = fid + 1;
+}
+
+SITE_EXPORT(has_else)
+uint32_t site_has_else(uint32_t fid, uint32_t pc) {
+    if (S->ifs_func != fid + 1)
+        find_ifs(fid);
+    const uint32_t *ifs = words_at(S->ifs.at);
+    uint32_t from = 0, to = S->nifs;
+    while (from < to) {
+        uint32_t middle = from + (to - from) / 2;
+        if (ifs[middle] / 2 == pc)
+            return ifs[middle] & 1;
+        if (ifs[middle] / 2 < pc)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return 0;
+}

@@ -1,0 +1,115 @@
+/*
+ * runtime/site_names.c - names of functions, and what is known of the module as a whole.
+ */
+#include "site_state.h"
+
+SITE_EXPORT(fname)
+uint32_t site_fname(uint32_t fid) {
+    uint32_t len = reflect_read_function_name(fid, 0, 0), s = values_str_new(len);
+    if (len)
+        reflect_read_function_name(fid, s + 4, len);
+    return values_str_intern(s);
+}
+
+/* ---- what is called ---- */
+
+SITE_EXPORT(target_fn_name)
+uint32_t site_target_fn_name(uint32_t fid, uint32_t pc) {
+    uint32_t func = site_at(fid, pc)->a, module, name;
+    return site_import_names(func, &module, &name) ? name : site_fname(func);
+}
+
+SITE_EXPORT(target_fn_type)
+uint32_t site_target_fn_type(uint32_t fid, uint32_t pc) {
+    uint32_t func = site_at(fid, pc)->a, module, name;
+    bool import = site_import_names(func, &module, &name);
+    uint64_t text = import ? WORD("import") : WORD("local");
+    uint32_t s = values_str_new(import ? 6 : 5);
+    __builtin_memcpy(at(s + 4), &text, import ? 6 : 5);
+    return values_str_intern(s);
+}
+
+SITE_EXPORT(target_imp_module)
+uint32_t site_target_imp_module(uint32_t fid, uint32_t pc) {
+    uint32_t func = site_at(fid, pc)->a, module, name;
+    if (site_import_names(func, &module, &name))
+        return module;
+    uint32_t len = reflect_read_module_name(0, 0), s = values_str_new(len);
+    if (len)
+        reflect_read_module_name(s + 4, len);
+    return values_str_intern(s);
+}
+
+SITE_EXPORT(ends_program)
+uint32_t site_ends_program(uint32_t fid, uint32_t pc) {
+    const SiteInstr *i = site_at(fid, pc);
+    bool call = i->op == WASM_OP_CALL || i->op == WASM_OP_RETURN_CALL;
+    return call && site_proc_exit() == i->a + 1;
+}
+
+/* ---- the module ---- */
+
+SITE_EXPORT(app_memid)
+uint32_t site_app_memid(void) {
+    const SiteList *memories = site_memories();
+    return memories->imports < memories->count ? memories->imports : 0;
+}
+
+/* The limits of a memory; those of an ordinary one if there is none. */
+static uint32_t memory_bits(uint32_t memory) {
+    const SiteList *memories = site_memories();
+    enum { ORDINARY = 16 << 8 };
+    return memory < memories->count
+               ? ((const SiteEntry *)(void *)at(memories->entries.at))[memory].bits
+               : (uint32_t)ORDINARY;
+}
+
+SITE_EXPORT(page_size)
+uint64_t site_page_size(uint32_t memory) {
+    return (uint64_t)1 << (memory_bits(memory) >> 8);
+}
+
+SITE_EXPORT(memory_shared)
+uint32_t site_memory_shared(uint32_t memory) {
+    return (memory_bits(memory) & LIMITS_SHARED) != 0;
+}
+
+SITE_EXPORT(item_size)
+uint32_t site_item_size(uint32_t fid, uint32_t pc) {
+    const SiteType *t = site_type_def(site_at(fid, pc)->a);
+    if (t->form != SITE_FORM_ARRAY)
+        return 0;
+    switch (site_params(t)[0]) {
+    case WASM_I8: return 1;
+    case WASM_I16: return 2;
+    case WASM_I64:
+    case WASM_F64: return 8;
+    case WASM_V128: return 16;
+    default: return 4;
+    }
+}
+
+SITE_EXPORT(has_exceptions)
+uint32_t site_has_exceptions(void) {
+    return reflect_get_num_tags() != 0;
+}
+
+SITE_EXPORT(done)
+void site_done(void) {
+    site_drop(&S->body);
+    site_drop(&S->locals);
+    site_drop(&S->types);
+    site_drop(&S->words);
+    site_drop(&S->import_names);
+    site_drop(&S->flow_frames);
+    site_drop(&S->ifs);
+    site_drop(&S->stack);
+    site_drop(&S->frames);
+    site_drop(&S->params);
+    site_drop(&S->results);
+    for (uint32_t k = 0; k < SITE_KINDS; k++)
+        site_drop(&S->lists[k].entries);
+    uint32_t table = S->table;
+    __builtin_memset(S, 0, sizeof *S);
+    S->table = table;
+}

@@ -1,0 +1,250 @@
+/*
+ * runtime/site_state.h - what the files that implement site.h share: the state, the reading of
+ * bytes from whamm:reflect, the decoder. Nobody else includes this.
+ *
+ * Three cursors go through function bodies, each only as far as it is asked: `plain` knows the
+ * instruction, `flow` the basic blocks, `typer` the types of operands. Engines ask in code order,
+ * so that a body is gone through once by each cursor that the monitor needs; a question about an
+ * earlier place starts again at the body's beginning.
+ *
+ * Whatever is malformed ends in site_fail, so that nothing here returns errors.
+ */
+#ifndef WHAMMC_RUNTIME_SITE_STATE_H
+#define WHAMMC_RUNTIME_SITE_STATE_H
+
+#include "memory.h"
+#include "site.h"
+#include "wasm/opcode.h"
+
+#ifdef __wasm__
+#define SITE_EXPORT(name) EXPORT("whammc_site_" #name)
+#else
+#define SITE_EXPORT(name)
+#endif
+
+/* ---- the engine's side; addresses are of our memory ---- */
+
+#ifdef __wasm__
+#define REFLECT(name) IMPORT("whamm:reflect", name)
+#else
+#define REFLECT(name)
+#endif
+/* clang-format off */
+REFLECT("read_section") uint32_t reflect_read_section(uint32_t id, uint32_t ptr, uint32_t len, uint32_t unused);
+REFLECT("read_function_body") uint32_t reflect_read_function_body(uint32_t func, uint32_t ptr, uint32_t len);
+REFLECT("read_function_name") uint32_t reflect_read_function_name(uint32_t func, uint32_t ptr, uint32_t len);
+REFLECT("read_module_name") uint32_t reflect_read_module_name(uint32_t ptr, uint32_t len);
+REFLECT("get_num_tags") uint32_t reflect_get_num_tags(void);
+/* clang-format on */
+
+/* ---- the state ---- */
+
+/* Memory that grows; `size` bytes, 0 = none yet. */
+typedef struct SiteBlock {
+    uint32_t at, size;
+} SiteBlock;
+
+/* The instruction at hand; fields as in WasmInstr (wasm/op.h), where WasmImm says what is where. */
+typedef struct SiteInstr {
+    uint64_t c;
+    uint32_t offset, size; /* in the body */
+    uint32_t op;           /* WasmOp */
+    uint32_t a, b, count;
+    WasmType type, type2;
+    uint32_t vec; /* offset in the body */
+} SiteInstr;
+
+typedef struct SiteCursor {
+    uint32_t func;  /* function + 1; 0 = nowhere */
+    uint32_t index; /* of the instruction `i` in the body, + 1; 0 = in front of the first */
+    SiteInstr i;
+} SiteCursor;
+
+/* Functions, tables, memories, globals or tags: two words each. */
+typedef enum SiteKind {
+    SITE_FUNC,
+    SITE_TABLE,
+    SITE_MEMORY,
+    SITE_GLOBAL,
+    SITE_TAG,
+    SITE_KINDS
+} SiteKind;
+typedef struct SiteEntry {
+    uint32_t type; /* functions and tags: index of the type; tables and globals: WasmType */
+    uint32_t bits; /* tables and memories: flags of the limits, log2 of the page size << 8 */
+} SiteEntry;
+enum { LIMITS_MAX = 1, LIMITS_SHARED = 2, LIMITS_64 = 4, LIMITS_PAGE = 8 };
+
+typedef struct SiteList {
+    SiteBlock entries;
+    uint32_t count, imports;
+    uint32_t loaded;
+} SiteList;
+
+/* Lists of types of the program are at `first` in the words; fields of structures and arrays are
+ * parameters. */
+typedef struct SiteType {
+    uint32_t first, nparams, nresults;
+    uint32_t form; /* its byte */
+} SiteType;
+enum { SITE_FORM_FUNC = 0x60, SITE_FORM_STRUCT = 0x5f, SITE_FORM_ARRAY = 0x5e };
+
+typedef struct SiteState {
+    uint32_t table; /* the compiler writes this */
+    /* the body read last */
+    uint32_t func; /* + 1 */
+    SiteBlock body;
+    uint32_t body_size;
+    uint32_t code; /* offset of the first instruction */
+    /* its locals, if they were asked for */
+    uint32_t locals_func; /* + 1 */
+    SiteBlock locals;
+    uint32_t nlocals;
+    /* the module */
+    SiteList lists[SITE_KINDS];
+    SiteBlock types, words;
+    uint32_t ntypes, nwords, types_loaded;
+    SiteBlock import_names;
+    uint32_t nimport_names, import_names_loaded;
+    uint32_t proc_exit, proc_exit_loaded;
+
+    SiteCursor plain;
+    uint32_t previous, previous_a; /* the instruction in front: its WasmOp + 1 */
+
+    SiteCursor flow;
+    SiteBlock flow_frames;
+    uint32_t nflow_frames;
+    uint32_t live, starts, open_count; /* of the next instruction, and of the open block */
+    uint32_t tries;                    /* open bodies of try and try_table */
+    /* of the instruction at hand */
+    uint32_t first, last, block_count, branched, in_try;
+
+    uint32_t ifs_func; /* + 1 */
+    SiteBlock ifs;     /* 2 * pc, + 1 if it has an else */
+    uint32_t nifs;
+
+    SiteCursor typer;
+    SiteBlock stack, frames, params, results;
+    uint32_t nstack, nframes, nparams, nresults;
+} SiteState;
+
+#ifdef __wasm__
+#define S ((SiteState *)SITE_STATE)
+#else
+#define S ((SiteState *)(void *)at(SITE_STATE))
+#endif
+_Static_assert(VALUES_ROWS_END <= SITE_STATE && SITE_STATE + sizeof(SiteState) <= VALUES_TEXT,
+               "the state has its place");
+
+INLINE uint32_t *words_at(uint32_t address) {
+    return (uint32_t *)(void *)at(address);
+}
+
+/* Room for `n` bytes; the first `keep` stay what they are. */
+void site_reserve(SiteBlock *b, uint32_t keep, uint64_t n);
+/* Gives the block back, cleared: what an attached monitor's memory holds may be written to a file.
+ */
+void site_drop(SiteBlock *b);
+/* One more word behind `*n` of them. */
+INLINE void site_push(SiteBlock *b, uint32_t *n, uint32_t word) {
+    if (b->size / 4 <= *n)
+        site_reserve(b, *n * 4, ((uint64_t)*n + 1) * 4);
+    words_at(b->at)[(*n)++] = word;
+}
+
+/* ---- reading ---- */
+
+/* Bytes of a function body, or of a section. */
+typedef struct SiteReader {
+    const uint8_t *start, *at, *end;
+    uint32_t func;    /* + 1; 0 = a section */
+    uint32_t section; /* its id */
+} SiteReader;
+
+typedef enum SiteError {
+    SITE_NO_INSTRUCTION,  /* at a place that was asked about */
+    SITE_UNKNOWN,         /* instruction; detail: prefix << 16 | code */
+    SITE_UNKNOWN_TYPE,    /* detail: its byte */
+    SITE_SHORT,           /* the bytes end too early, or a number has too many */
+    SITE_MALFORMED,       /* numbers that cannot be */
+    SITE_NO_BODY,         /* an imported function, or none */
+    SITE_TOO_MANY_LABELS, /* of a br_table, for site_to_loop */
+} SiteError;
+
+/* Writes a message and traps. `func` is + 1; 0: a section, whose id is the offset. */
+_Noreturn void site_fail(SiteError error, uint32_t func, uint32_t offset, uint32_t detail);
+_Noreturn void site_read_fail(const SiteReader *r, SiteError error, uint32_t detail);
+
+uint64_t site_uleb_slow(SiteReader *r);
+int64_t site_sleb(SiteReader *r);
+INLINE uint8_t site_u8(SiteReader *r) {
+    if (r->at == r->end)
+        site_read_fail(r, SITE_SHORT, 0);
+    return *r->at++;
+}
+INLINE uint32_t site_u32(SiteReader *r) {
+    if (r->at != r->end && *r->at < 0x80)
+        return *r->at++;
+    return (uint32_t)site_uleb_slow(r);
+}
+void site_skip(SiteReader *r, uint64_t n);
+WasmType site_type(SiteReader *r);
+WasmType site_heap(SiteReader *r);
+
+/* Reads the body of a function into S->body, unless it is there. */
+SiteReader site_body(uint32_t fid);
+/* Reads a section into a block that the caller drops. Nothing if there is no such section. */
+SiteReader site_section(uint32_t id, SiteBlock *b);
+
+/* ---- instructions ---- */
+
+/* Decodes one and steps over it. */
+void site_decode(SiteReader *r, SiteInstr *i);
+/* How an instruction's types are found: the address of its signature in the table, 0 = it is not a
+ * fixed one. */
+uint32_t site_signature(uint32_t op);
+/* In a signature: counts, types of operands (0 = the memory's address type), result. */
+enum { SIGNATURE_PARAMS = 0, SIGNATURE_RESULTS = 1, SIGNATURE_PARAM = 2, SIGNATURE_RESULT = 5 };
+/* A cursor's next instruction. */
+void site_next(SiteCursor *c, SiteReader *r);
+/* Whether a cursor that wants to stand at a place must begin again at the body's first
+ * instruction; then it stands in front of that. */
+bool site_restart(SiteCursor *c, uint32_t fid, uint32_t pc);
+/* Traps unless the cursor stands at the instruction at `pc`. */
+void site_arrived(const SiteCursor *c, uint32_t pc);
+/* Whether a cursor has to go on to get to `pc`. */
+INLINE bool site_before(const SiteCursor *c, uint32_t pc) {
+    return c->index == 0 || c->i.offset < pc;
+}
+/* The body, read from the offset `vec` of an instruction. */
+SiteReader site_vec(const SiteInstr *i, uint32_t fid);
+/* Lets `plain` stand at a place. */
+const SiteInstr *site_at(uint32_t fid, uint32_t pc);
+/* The same for `flow`, which knows blocks and open constructs. */
+const SiteInstr *site_flow(uint32_t fid, uint32_t pc);
+
+/* ---- the module ---- */
+
+/* Entry `n` of a list; traps if there is none. */
+const SiteEntry *site_entry(SiteKind kind, uint32_t n);
+/* The same for memories, without what it takes to read the others. */
+const SiteList *site_memories(void);
+const SiteType *site_type_def(uint32_t n);
+/* List of types `first` of the program's. */
+INLINE const WasmType *site_words(uint32_t first) {
+    return words_at(S->words.at) + first;
+}
+INLINE const WasmType *site_params(const SiteType *t) {
+    return site_words(t->first);
+}
+INLINE const WasmType *site_results(const SiteType *t) {
+    return site_words(t->first + t->nparams);
+}
+/* The names of the import that function `fid` is, as strs; false if it is none. */
+bool site_import_names(uint32_t fid, uint32_t *module, uint32_t *name);
+/* The function that ends the program, + 1; 0 = none. */
+uint32_t site_proc_exit(void);
+/* Reads the types of a function's locals, parameters first, into S->locals. */
+void site_locals(uint32_t fid);
+
+#endif
