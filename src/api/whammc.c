@@ -116,7 +116,10 @@ void whammc_add_library(whammc *w, const char *name, const char *import_as, cons
 }
 
 void whammc_set_world(whammc *w, const whammc_world *world) {
-    w->world = (EvalWasi){world->write, world->ctx, world->args, world->environment};
+    w->world = (EvalWasi){.write = world->write,
+                          .ctx = world->ctx,
+                          .args = world->args,
+                          .environment = world->environment};
 }
 
 static whammc_status status_of(const whammc *w) {

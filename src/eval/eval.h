@@ -17,7 +17,9 @@
  *
  * What runs: MVP, sign extension, saturating truncation, bulk memory, reference types, multi-value,
  * several memories, 64-bit memories and tables, custom page sizes, tail calls, typed function
- * references, extended constant expressions. What does not: SIMD, GC, exceptions, threads.
+ * references, extended constant expressions. What does not: SIMD, GC, exceptions, threads. Modules
+ * that contain such instructions can be instantiated, but executing one is an error, as is using a
+ * global whose initial value takes one. Vectors take one slot, as there are only zeros.
  */
 #ifndef WHAMMC_EVAL_EVAL_H
 #define WHAMMC_EVAL_EVAL_H
@@ -216,7 +218,13 @@ typedef bool (*EvalResolve)(void *ctx, const WasmImport *import, EvalExtern *wha
 EvalInstance *eval_instantiate(EvalStore *s, const WasmModule *m, EvalResolve resolve, void *ctx,
                                EvalError *error);
 
-/* Why the interpreter cannot run a module, in *error; true if it can. */
+/* The two parts of it: all but the start function, and that, if there is one. A program may go on
+ * with an instance whose start function has trapped. */
+EvalInstance *eval_link(EvalStore *s, const WasmModule *m, EvalResolve resolve, void *ctx,
+                        EvalError *error);
+bool eval_start(EvalInstance *i, EvalError *error);
+
+/* Why a module cannot be instantiated, in *error; true if it can. */
 bool eval_supported(const WasmModule *m, EvalError *error);
 
 /* What an instance exports under a name; false if nothing. */
@@ -227,7 +235,14 @@ EvalFunc *eval_func(const EvalInstance *i, uint32_t index);
 EvalMemory *eval_memory(const EvalInstance *i, uint32_t index);
 EvalTable *eval_table(const EvalInstance *i, uint32_t index);
 EvalGlobal *eval_global(const EvalInstance *i, uint32_t index);
+EvalTag *eval_tag(const EvalInstance *i, uint32_t index);
 const WasmModule *eval_module(const EvalInstance *i);
+
+/* What is left of segments: nothing if they were dropped, as active ones are when they have been
+ * copied. */
+uint32_t eval_data_size(const EvalInstance *i, uint32_t index);
+uint32_t eval_elem_size(const EvalInstance *i, uint32_t index);
+EvalValue eval_elem_get(const EvalInstance *i, uint32_t index, uint32_t item);
 
 /* A type of the instance's module in terms of the store. */
 WasmType eval_type(const EvalInstance *i, WasmType t);
@@ -267,6 +282,9 @@ bool eval_table_set(EvalStore *s, EvalTable *t, uint64_t index, EvalValue value)
 
 EvalValue eval_global_get(const EvalGlobal *g);
 bool eval_global_mutable(const EvalGlobal *g);
+/* Its value is not known: it is a vector, or its initial value takes instructions that do not run.
+ * It is still what the module's expression says. */
+bool eval_global_opaque(const EvalGlobal *g);
 /* Sets it, mutable or not; false if the value does not fit its type. */
 bool eval_global_set(EvalStore *s, EvalGlobal *g, EvalValue value);
 

@@ -16,44 +16,20 @@ static bool op_supported(const WasmInstr *i) {
     }
 }
 
-/* Looks at code up to its end, or up to the `ends`th end if not 0. */
-static bool check_code(const WasmModule *m, WasmCode code, uint32_t ends, uint32_t func,
-                       EvalError *error) {
+/* Looks at `count` expressions at a file offset. */
+static bool check_exprs(const WasmModule *m, uint32_t at, uint32_t count, EvalError *error) {
+    WasmCode code = wasm_code(m->bytes, m->size, at);
     WasmInstr i;
-    while (wasm_next(&code, &i)) {
+    for (uint32_t left = at ? count : 0; left && wasm_next(&code, &i);) {
         if (!op_supported(&i)) {
             eval_fail(error, EVAL_UNSUPPORTED, "%s is not supported at compile time",
                       wasm_ops[i.op].mnemonic);
             error->module = m;
-            error->func = func;
-            error->pc = func == EVAL_NOWHERE ? 0 : i.offset;
             return false;
         }
-        if (i.op == WASM_OP_END && ends && --ends == 0)
-            break;
+        left -= i.op == WASM_OP_END;
     }
     return true;
-}
-
-static bool check_exprs(const WasmModule *m, uint32_t at, uint32_t count, EvalError *error) {
-    return at == 0 || count == 0 ||
-           check_code(m, wasm_code(m->bytes, m->size, at), count, EVAL_NOWHERE, error);
-}
-
-static bool check_bodies(const WasmModule *m, EvalError *error) {
-    WasmTypes locals = {0};
-    bool ok = true;
-    for (uint32_t k = 0; ok && k < m->funcs.len; k++) {
-        const char *why;
-        if (m->funcs.at[k].import >= 0)
-            continue;
-        locals.len = 0;
-        uint32_t start = wasm_func_locals(m, k, &locals, &why);
-        ok = check_code(m, wasm_code(wasm_func_body(m, k), m->funcs.at[k].body_size, start), 0, k,
-                        error);
-    }
-    vec_free(&locals);
-    return ok;
 }
 
 bool eval_supported(const WasmModule *m, EvalError *error) {
@@ -69,9 +45,6 @@ bool eval_supported(const WasmModule *m, EvalError *error) {
         error->module = m;
         return false;
     }
-    for (uint32_t k = 0; k < m->globals.len; k++)
-        if (!check_exprs(m, m->globals.at[k].init, 1, error))
-            return false;
     for (uint32_t k = 0; k < m->tables.len; k++)
         if (!check_exprs(m, m->tables.at[k].init, 1, error))
             return false;
@@ -84,7 +57,7 @@ bool eval_supported(const WasmModule *m, EvalError *error) {
     for (uint32_t k = 0; k < m->datas.len; k++)
         if (!check_exprs(m, m->datas.at[k].offset, m->datas.at[k].mode == WASM_ACTIVE, error))
             return false;
-    return check_bodies(m, error);
+    return true;
 }
 
 /* ---- constant expressions ---- */
@@ -128,6 +101,17 @@ static uint64_t const_expr(const EvalInstance *in, uint32_t *at) {
     uint64_t value = stack.len ? vec_last(&stack) : 0;
     vec_free(&stack);
     return value;
+}
+
+/* Whether a global's value cannot be known: it is a vector, or something else that takes
+ * instructions which the interpreter does not have. */
+static bool is_opaque(const EvalInstance *in, const WasmGlobal *g) {
+    WasmCode code = wasm_code(in->module->bytes, in->module->size, g->init);
+    WasmInstr i;
+    bool opaque = g->type == WASM_V128;
+    while (!opaque && wasm_next(&code, &i) && i.op != WASM_OP_END)
+        opaque = !op_supported(&i) || (i.op == WASM_OP_GLOBAL_GET && in->globals[i.a]->opaque);
+    return opaque;
 }
 
 /* ---- imports ---- */
@@ -214,8 +198,10 @@ static bool define(EvalInstance *in, EvalError *error) {
     for (uint32_t k = m->input_imports[WASM_SPACE_GLOBAL]; k < m->globals.len; k++) {
         const WasmGlobal *g = &m->globals.at[k];
         uint32_t at = g->init;
-        EvalValue init = {eval_type(in, g->type), const_expr(in, &at)};
-        in->globals[k] = eval_new_global(s, init.type, g->mutable, init);
+        bool opaque = is_opaque(in, g);
+        uint64_t bits = opaque ? 0 : const_expr(in, &at);
+        in->globals[k] = eval_put_global(s, eval_type(in, g->type), g->mutable, bits);
+        in->globals[k]->opaque = opaque;
     }
     for (uint32_t k = m->input_imports[WASM_SPACE_TABLE]; k < m->tables.len; k++) {
         const WasmTable *t = &m->tables.at[k];
@@ -296,25 +282,38 @@ static EvalInstance *new_instance(EvalStore *s, const WasmModule *m) {
     return in;
 }
 
-static bool start(EvalInstance *in, EvalError *error) {
+static bool fill(EvalInstance *in, EvalError *error) {
     const WasmModule *m = in->module;
     for (uint32_t k = 0; k < m->elems.len; k++)
         make_elems(in, k);
     for (uint32_t k = 0; k < m->datas.len; k++)
         in->datas[k] = (EvalBytes){m->bytes + m->datas.at[k].bytes, m->datas.at[k].size};
-    if (!apply_segments(in, error))
-        return false;
-    return m->start < 0 || eval_call(in->store, in->funcs[m->start], NULL, 0, NULL, 0, error);
+    return apply_segments(in, error);
 }
 
-EvalInstance *eval_instantiate(EvalStore *s, const WasmModule *m, EvalResolve resolve, void *ctx,
-                               EvalError *error) {
+EvalInstance *eval_link(EvalStore *s, const WasmModule *m, EvalResolve resolve, void *ctx,
+                        EvalError *error) {
     if (!eval_supported(m, error))
         return NULL;
     EvalInstance *in = new_instance(s, m);
-    if (bind_imports(in, resolve, ctx, error) && define(in, error) && start(in, error))
+    if (bind_imports(in, resolve, ctx, error) && define(in, error) && fill(in, error))
         return in;
     if (!error->module)
         error->module = m;
     return NULL;
+}
+
+bool eval_start(EvalInstance *i, EvalError *error) {
+    const WasmModule *m = i->module;
+    if (m->start < 0 || eval_call(i->store, i->funcs[m->start], NULL, 0, NULL, 0, error))
+        return true;
+    if (!error->module)
+        error->module = m;
+    return false;
+}
+
+EvalInstance *eval_instantiate(EvalStore *s, const WasmModule *m, EvalResolve resolve, void *ctx,
+                               EvalError *error) {
+    EvalInstance *in = eval_link(s, m, resolve, ctx, error);
+    return in && eval_start(in, error) ? in : NULL;
 }

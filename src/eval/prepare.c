@@ -3,7 +3,8 @@
  *
  * The typer knows the height of the operand stack at each instruction, so that a branch knows where
  * its target is and how far its values move; blocks and their ends need no instructions of their
- * own, and code that cannot be reached is left out.
+ * own, and code that cannot be reached is left out. What the interpreter does not have traps if it
+ * is executed; only constant expressions have to be known (eval_supported).
  */
 #include "eval/store.h"
 
@@ -20,6 +21,7 @@ typedef struct Label {
 } Label;
 
 typedef struct Prepare {
+    const EvalInstance *in;
     const WasmModule *m;
     WasmTyper *t;
     EvalCode *code;
@@ -201,6 +203,13 @@ static void put_instr(Prepare *p, const WasmInstr *i) {
     case WASM_OP_BR_ON_NON_NULL: put_skipped(p, EVAL_OP_BR_NULL, label(p, i->a), operands); break;
     case WASM_OP_RETURN: put(p, EVAL_OP_RETURN); break;
     case WASM_OP_TYPED_SELECT: put(p, WASM_OP_SELECT); break;
+    case WASM_OP_GLOBAL_GET:
+    case WASM_OP_GLOBAL_SET:
+        if (p->in->globals[i->a]->opaque)
+            put1(p, EVAL_OP_UNKNOWN, i->op);
+        else
+            put1(p, i->op, i->a);
+        break;
     default: put_plain(p, i); break;
     }
 }
@@ -224,8 +233,11 @@ static void step(Prepare *p, const WasmInstr *i, uint32_t *deepest) {
             vec_push(&p->code->sites, (EvalSite){here(p), i->offset});
         open_label(p, i->op, dead);
         break;
+    case WASM_OP_TRY: /* these two do not run */
+    case WASM_OP_TRY_TABLE:
     case WASM_OP_BLOCK:
     case WASM_OP_LOOP: open_label(p, i->op, dead); break;
+    case WASM_OP_DELEGATE:
     case WASM_OP_END:
         bind(p, &vec_last(&p->labels));
         p->labels.len--;
@@ -238,7 +250,7 @@ static void step(Prepare *p, const WasmInstr *i, uint32_t *deepest) {
 
 bool eval_prepare(EvalStore *s, EvalFunc *f, EvalError *error) {
     const WasmModule *m = f->instance->module;
-    Prepare p = {.m = m, .t = &s->typer};
+    Prepare p = {.in = f->instance, .m = m, .t = &s->typer};
     WasmCode code;
     WasmInstr i;
     if (!wasm_typer_begin(p.t, m, f->index, &code)) {

@@ -437,9 +437,10 @@ next:
             break;
         case WASM_OP_DATA_DROP: in->datas[*pc++].len = 0; break;
         case WASM_OP_ELEM_DROP: in->elems[*pc++].len = 0; break;
-        default: /* eval_supported let it through, but there is no code for it */
+        case EVAL_OP_UNKNOWN:
+        default:
             eval_fail(error, EVAL_UNSUPPORTED, "%s is not supported at compile time",
-                      op < WASM_OP_COUNT ? wasm_ops[op].mnemonic : "an instruction");
+                      wasm_ops[op == EVAL_OP_UNKNOWN ? *pc : op].mnemonic);
             goto failed;
         }
     }

@@ -297,12 +297,15 @@ EvalTable *eval_new_table(EvalStore *s, WasmType type, WasmLimits limits, EvalVa
 }
 
 EvalGlobal *eval_new_global(EvalStore *s, WasmType type, bool mutable, EvalValue init) {
-    if (!eval_value_fits(s, init, type))
-        return NULL;
+    return eval_value_fits(s, init, type) ? eval_put_global(s, type, mutable, eval_slot(init))
+                                          : NULL;
+}
+
+EvalGlobal *eval_put_global(EvalStore *s, WasmType type, bool mutable, uint64_t bits) {
     EvalGlobal *g = mem_zalloc(sizeof *g);
     g->type = type;
     g->mutable = mutable;
-    g->bits = eval_slot(init);
+    g->bits = bits;
     g->older = s->globals;
     s->globals = g;
     return g;
@@ -329,6 +332,18 @@ EvalTable *eval_table(const EvalInstance *i, uint32_t index) {
 }
 EvalGlobal *eval_global(const EvalInstance *i, uint32_t index) {
     return index < i->module->globals.len ? i->globals[index] : NULL;
+}
+EvalTag *eval_tag(const EvalInstance *i, uint32_t index) {
+    return index < i->module->tags.len ? i->tags[index] : NULL;
+}
+uint32_t eval_data_size(const EvalInstance *i, uint32_t index) {
+    return i->datas[index].len;
+}
+uint32_t eval_elem_size(const EvalInstance *i, uint32_t index) {
+    return i->elems[index].len;
+}
+EvalValue eval_elem_get(const EvalInstance *i, uint32_t index, uint32_t item) {
+    return (EvalValue){eval_type(i, i->module->elems.at[index].type), i->elems[index].items[item]};
 }
 const WasmModule *eval_module(const EvalInstance *i) {
     return i->module;
@@ -452,8 +467,12 @@ bool eval_global_mutable(const EvalGlobal *g) {
     return g->mutable;
 }
 
+bool eval_global_opaque(const EvalGlobal *g) {
+    return g->opaque;
+}
+
 bool eval_global_set(EvalStore *s, EvalGlobal *g, EvalValue value) {
-    if (!eval_value_fits(s, value, g->type))
+    if (g->opaque || !eval_value_fits(s, value, g->type))
         return false;
     g->bits = eval_slot(value);
     return true;

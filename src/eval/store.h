@@ -59,6 +59,7 @@ struct EvalGlobal {
     uint64_t bits;
     WasmType type;
     bool mutable;
+    bool opaque; /* the value is not known; code that asks for it cannot run */
     EvalGlobal *older;
 };
 
@@ -126,6 +127,8 @@ enum {
 
 EvalFunc *eval_new_func(EvalStore *s, uint32_t type);
 EvalTag *eval_new_tag(EvalStore *s, uint32_t type);
+/* Like eval_new_global, for a slot that fits. */
+EvalGlobal *eval_put_global(EvalStore *s, WasmType type, bool mutable, uint64_t bits);
 /* The store's index of each of a module's types, into ids. */
 void eval_intern_types(EvalStore *s, const WasmModule *m, uint32_t *ids);
 /* The slot of a value: the upper half of numbers of 32 bits is 0. */
@@ -170,6 +173,7 @@ typedef enum EvalOp {
     EVAL_OP_BR_VALUE, /* target: if it is not null it stays, else it is dropped */
     EVAL_OP_RETURN,   /* values on top */
     EVAL_OP_OUTSIDE,  /* a memory access beyond 32 bits */
+    EVAL_OP_UNKNOWN,  /* WasmOp that cannot run */
 } EvalOp;
 
 /* Prepares a function for running. False with *error if it cannot be. */

@@ -216,13 +216,23 @@ typedef struct Binding {
     int (*run)(const Call *c); /* NULL = there is no such function */
 } Binding;
 
+/* The memory of the module that calls; NULL if it shows none. */
+static EvalMemory *find_memory(const EvalWasi *wasi, const EvalInstance *caller) {
+    if (!caller)
+        return NULL;
+    const WasmModule *m = eval_module(caller);
+    for (uint32_t i = 0; i < m->exports.len; i++) {
+        const WasmExport *e = &m->exports.at[i];
+        if (e->space == WASM_SPACE_MEMORY && (wasi->first_memory || str_is(e->name, "memory")))
+            return eval_memory(caller, e->handle);
+    }
+    return NULL;
+}
+
 static bool call_function(void *ctx, EvalCall *call) {
     const Binding *b = ctx;
-    EvalExtern memory = {.memory = NULL};
-    bool found = call->caller && eval_export(call->caller, STR("memory"), &memory) &&
-                 memory.space == WASM_SPACE_MEMORY;
-    Call c = {b->wasi, memory.memory, call->args};
-    call->results[0].bits = (uint64_t)(!b->run ? NOSYS : found ? b->run(&c) : FAULT);
+    Call c = {b->wasi, find_memory(b->wasi, call->caller), call->args};
+    call->results[0].bits = (uint64_t)(!b->run ? NOSYS : c.memory ? b->run(&c) : FAULT);
     return true;
 }
 

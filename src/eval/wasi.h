@@ -17,6 +17,8 @@ typedef struct EvalWasi {
     void *ctx;
     const char *const *args;        /* end with NULL; may be NULL */
     const char *const *environment; /* "NAME=VALUE", end with NULL; may be NULL */
+    bool first_memory; /* addresses are in the first memory that the module exports, whatever its
+                          name, not in the one exported as "memory" */
 } EvalWasi;
 
 /* The module is WASI, in the current or the first version. */

@@ -56,6 +56,9 @@ const BindModule *bind_host_module(const BindHost *h, uint32_t n);
 EvalInstance *bind_host_instance(const BindHost *h, uint32_t n);
 EvalInstance *bind_host_monitor(const BindHost *h);
 
+/* The program's answers (target/bind_reflect.h). */
+const struct Reflect *bind_host_reflect(const BindHost *h);
+
 /* The import name of a library file: without directories and the last extension. Part of `path`. */
 Str bind_library_name(Str path);
 

@@ -284,12 +284,14 @@ static bool copy_tables(Merge *x) {
         const WasmTable *t = &m->tables.at[k];
         if (!x->marked[WASM_SPACE_TABLE][k] || t->import >= 0)
             continue;
-        if (t->init_len && !check_table_init(x, k))
+        bool init = t->init_len && merge_keeps(x, WASM_SPACE_TABLE, k);
+        if (init && !check_table_init(x, k))
             return false;
         uint32_t handle =
             wasm_add_table(x->to, map_type(x->g, t->type), t->limits, prefixed(x, t->name));
         x->g->handles[WASM_SPACE_TABLE][k] = handle;
-        copy_expr(x, t->init, t->init_len, &x->to->tables.at[handle].code);
+        if (init)
+            copy_expr(x, t->init, t->init_len, &x->to->tables.at[handle].code);
     }
     return true;
 }
@@ -341,7 +343,9 @@ static void copy_globals(Merge *x) {
         bool number = g->type == WASM_I32 || g->type == WASM_I64;
         uint64_t v;
         Buf init = {0};
-        if (number && merge_const(x, g->init, g->init_len, &v)) {
+        if (!merge_keeps(x, WASM_SPACE_GLOBAL, k)) {
+            /* the caller's */
+        } else if (number && merge_const(x, g->init, g->init_len, &v)) {
             wasm_put_const(&init, g->type, v);
             wasm_put_op(&init, WASM_OP_END);
         } else {
@@ -365,17 +369,20 @@ static void copy_offset(Merge *x, bool is64, uint32_t offset, uint32_t len, Buf 
 
 static void copy_elem(Merge *x, uint32_t k) {
     const WasmElem *e = &x->from->elems.at[k];
-    WasmElem copy = {
-        .mode = e->mode, .type = map_type(x->g, e->type), .count = e->count, .exprs = e->exprs};
-    if (e->mode == WASM_ACTIVE) {
+    bool kept = merge_keeps(x, WASM_SPACE_ELEM, k);
+    WasmElem copy = {.mode = kept ? e->mode : WASM_PASSIVE,
+                     .type = map_type(x->g, e->type),
+                     .count = kept ? e->count : 0,
+                     .exprs = e->exprs};
+    if (copy.mode == WASM_ACTIVE) {
         copy.table = x->g->handles[WASM_SPACE_TABLE][e->table];
         copy_offset(x, x->to->tables.at[copy.table].limits.is64, e->offset, e->offset_len,
                     &copy.code);
     }
     uint32_t *funcs = NULL;
-    if (e->exprs) {
+    if (kept && e->exprs) {
         copy_expr(x, e->items, merge_items_len(x->from, e), &copy.content);
-    } else {
+    } else if (kept) {
         const uint8_t *at = x->from->bytes + e->items;
         funcs = mem_alloc(sizeof *funcs * ((size_t)e->count + 1));
         for (uint32_t n = 0; n < e->count; n++)
@@ -398,11 +405,13 @@ static void copy_elems(Merge *x) {
 
 static void copy_data(Merge *x, uint32_t k) {
     const WasmData *d = &x->from->datas.at[k];
+    bool kept = merge_keeps(x, WASM_SPACE_DATA, k);
     Buf content = {0};
-    buf_bytes(&content, x->from->bytes + d->bytes, d->size);
+    if (kept)
+        buf_bytes(&content, x->from->bytes + d->bytes, d->size);
     uint32_t handle = wasm_add_data_passive(x->to, &content, prefixed(x, d->name));
     x->g->handles[WASM_SPACE_DATA][k] = handle;
-    if (d->mode == WASM_PASSIVE)
+    if (!kept || d->mode == WASM_PASSIVE)
         return;
     WasmData *copy = &x->to->datas.at[handle];
     copy->mode = WASM_ACTIVE;
@@ -467,13 +476,15 @@ static void unmark_copied(Merge *x) {
 }
 
 static void find_first_calls(WasmMerge *g) {
-    int64_t initialize = g->whole ? merge_initialize(g->from) : -1;
+    bool begins = g->whole && !g->keep;
+    int64_t initialize = begins ? merge_initialize(g->from) : -1;
     const uint32_t *funcs = g->handles[WASM_SPACE_FUNC];
-    g->start = g->whole && g->from->start >= 0 ? (int64_t)funcs[g->from->start] : -1;
+    g->start = begins && g->from->start >= 0 ? (int64_t)funcs[g->from->start] : -1;
     g->initialize = initialize >= 0 ? (int64_t)funcs[initialize] : -1;
 }
 
-bool wasm_merge(WasmMerge *g, const uint32_t *roots, uint32_t nroots, Diags *diags) {
+static bool merge(WasmMerge *g, WasmSpace root_space, const uint32_t *roots, uint32_t nroots,
+                  Diags *diags) {
     Merge x = {.g = g, .from = g->from, .to = g->to, .diags = diags};
     begin(g);
     for (uint32_t space = 0; space < WASM_SPACE_COUNT; space++) {
@@ -482,7 +493,7 @@ bool wasm_merge(WasmMerge *g, const uint32_t *roots, uint32_t nroots, Diags *dia
         x.map.map[space] = space == WASM_SPACE_LOCAL ? NULL : g->handles[space];
         x.map.count[space] = n;
     }
-    bool ok = merge_mark(&x, roots, nroots) && check_memory(&x);
+    bool ok = merge_mark(&x, root_space, roots, nroots) && check_memory(&x);
     unmark_copied(&x);
     ok = ok && copy_all(&x);
     if (ok)
@@ -492,6 +503,14 @@ bool wasm_merge(WasmMerge *g, const uint32_t *roots, uint32_t nroots, Diags *dia
     vec_free(&x.todo);
     vec_free(&x.declared);
     return ok;
+}
+
+bool wasm_merge(WasmMerge *g, const uint32_t *roots, uint32_t nroots, Diags *diags) {
+    return merge(g, WASM_SPACE_FUNC, roots, nroots, diags);
+}
+
+bool wasm_merge_one(WasmMerge *g, WasmSpace space, uint32_t index, Diags *diags) {
+    return merge(g, space, &index, 1, diags);
 }
 
 void wasm_merge_free(WasmMerge *g) {

@@ -21,8 +21,11 @@ typedef struct Merge {
 bool merge_fail(Merge *x, uint32_t offset, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Marks all that the roots need. False with a message. */
-bool merge_mark(Merge *x, const uint32_t *roots, uint32_t nroots);
+/* Marks all that the roots, indices of a space, need. False with a message. */
+bool merge_mark(Merge *x, WasmSpace space, const uint32_t *roots, uint32_t nroots);
+
+/* Whether something keeps what the module says of its contents (WasmMerge.keep). */
+bool merge_keeps(const Merge *x, WasmSpace space, uint32_t index);
 
 /* Whether an import is env.`name` as in position-independent code. */
 bool merge_is_base(const WasmImport *im, const char *name);

@@ -21,6 +21,17 @@ bool merge_fail(Merge *x, uint32_t offset, const char *format, ...) {
 
 /* ---- constant expressions ---- */
 
+bool merge_keeps(const Merge *x, WasmSpace space, uint32_t index) {
+    const WasmModule *m = x->from;
+    if (!x->g->keep)
+        return true;
+    if (space == WASM_SPACE_ELEM && m->elems.at[index].mode != WASM_PASSIVE)
+        return false;
+    if (space == WASM_SPACE_DATA && m->datas.at[index].mode != WASM_PASSIVE)
+        return false;
+    return x->g->keep(x->g->ctx, space, index);
+}
+
 bool merge_is_base(const WasmImport *im, const char *name) {
     return im->space == WASM_SPACE_GLOBAL && str_is(im->module, "env") && str_is(im->name, name);
 }
@@ -194,9 +205,12 @@ static bool mark_offset(Merge *x, uint32_t offset, uint32_t len) {
     return merge_const(x, offset, len, &v) || mark_expr(x, offset, len);
 }
 
-static bool mark_elem(Merge *x, const WasmElem *e) {
+static bool mark_elem(Merge *x, uint32_t index) {
+    const WasmElem *e = &x->from->elems.at[index];
     WasmCode c = wasm_code(x->from->bytes, x->from->size, e->items);
     uint32_t func;
+    if (!merge_keeps(x, WASM_SPACE_ELEM, index))
+        return mark_type(x, e->type);
     if (e->mode == WASM_ACTIVE &&
         (!mark_offset(x, e->offset, e->offset_len) || !mark(x, WASM_SPACE_TABLE, e->table)))
         return false;
@@ -210,16 +224,21 @@ static bool mark_elem(Merge *x, const WasmElem *e) {
     return true;
 }
 
-static bool mark_global(Merge *x, const WasmGlobal *g) {
-    return mark_type(x, g->type) && (g->import >= 0 || mark_expr(x, g->init, g->init_len));
+static bool mark_global(Merge *x, uint32_t index) {
+    const WasmGlobal *g = &x->from->globals.at[index];
+    bool init = g->import < 0 && merge_keeps(x, WASM_SPACE_GLOBAL, index);
+    return mark_type(x, g->type) && (!init || mark_expr(x, g->init, g->init_len));
 }
 
-static bool mark_table(Merge *x, const WasmTable *t) {
-    return mark_type(x, t->type) && (!t->init_len || mark_expr(x, t->init, t->init_len));
+static bool mark_table(Merge *x, uint32_t index) {
+    const WasmTable *t = &x->from->tables.at[index];
+    bool init = t->init_len && merge_keeps(x, WASM_SPACE_TABLE, index);
+    return mark_type(x, t->type) && (!init || mark_expr(x, t->init, t->init_len));
 }
 
-static bool mark_data(Merge *x, const WasmData *d) {
-    return d->mode != WASM_ACTIVE ||
+static bool mark_data(Merge *x, uint32_t index) {
+    const WasmData *d = &x->from->datas.at[index];
+    return d->mode != WASM_ACTIVE || !merge_keeps(x, WASM_SPACE_DATA, index) ||
            (mark_offset(x, d->offset, d->offset_len) && mark(x, WASM_SPACE_MEMORY, d->memory));
 }
 
@@ -236,18 +255,19 @@ static bool mark_segments(Merge *x) {
     const WasmModule *m = x->from;
     for (uint32_t k = 0; k < m->elems.len; k++) {
         const WasmElem *e = &m->elems.at[k];
-        if (e->mode == WASM_ACTIVE && x->marked[WASM_SPACE_TABLE][e->table] &&
+        if (e->mode == WASM_ACTIVE && !x->g->keep && x->marked[WASM_SPACE_TABLE][e->table] &&
             !mark(x, WASM_SPACE_ELEM, k))
             return false;
-        if (fresh(x, WASM_SPACE_ELEM, k) && !mark_elem(x, e))
+        if (fresh(x, WASM_SPACE_ELEM, k) && !mark_elem(x, k))
             return false;
     }
     for (uint32_t k = 0; k < m->datas.len; k++) {
         const WasmData *d = &m->datas.at[k];
-        if (d->mode == WASM_ACTIVE && (!x->g->whole || x->marked[WASM_SPACE_MEMORY][d->memory]) &&
+        if (d->mode == WASM_ACTIVE && !x->g->keep &&
+            (!x->g->whole || x->marked[WASM_SPACE_MEMORY][d->memory]) &&
             !mark(x, WASM_SPACE_DATA, k))
             return false;
-        if (fresh(x, WASM_SPACE_DATA, k) && !mark_data(x, d))
+        if (fresh(x, WASM_SPACE_DATA, k) && !mark_data(x, k))
             return false;
     }
     return true;
@@ -257,10 +277,10 @@ static bool mark_segments(Merge *x) {
 static bool mark_others(Merge *x) {
     const WasmModule *m = x->from;
     for (uint32_t k = 0; k < m->globals.len; k++)
-        if (fresh(x, WASM_SPACE_GLOBAL, k) && !mark_global(x, &m->globals.at[k]))
+        if (fresh(x, WASM_SPACE_GLOBAL, k) && !mark_global(x, k))
             return false;
     for (uint32_t k = 0; k < m->tables.len; k++)
-        if (fresh(x, WASM_SPACE_TABLE, k) && !mark_table(x, &m->tables.at[k]))
+        if (fresh(x, WASM_SPACE_TABLE, k) && !mark_table(x, k))
             return false;
     for (uint32_t k = 0; k < m->tags.len; k++)
         if (fresh(x, WASM_SPACE_TAG, k) && !mark(x, WASM_SPACE_TYPE, m->tags.at[k].type))
@@ -268,8 +288,12 @@ static bool mark_others(Merge *x) {
     return mark_segments(x);
 }
 
-/* The memories that a host function can look into. */
+/* The memories that a host function can look into; of what was attached to a program, the first one
+ * that is exported. */
 static bool mark_host_memories(Merge *x) {
+    for (uint32_t k = 0; x->g->keep && k < x->from->exports.len; k++)
+        if (x->from->exports.at[k].space == WASM_SPACE_MEMORY)
+            return mark(x, WASM_SPACE_MEMORY, x->from->exports.at[k].handle);
     const WasmExport *e = wasm_find_export(x->from, WASM_SPACE_MEMORY, STR("memory"));
     if (x->from->memories.len && !mark(x, WASM_SPACE_MEMORY, 0))
         return false;
@@ -288,6 +312,8 @@ int64_t merge_initialize(const WasmModule *m) {
 static bool mark_library(Merge *x) {
     const WasmModule *m = x->from;
     int64_t initialize = merge_initialize(m);
+    if (x->g->keep)
+        return true;
     for (uint32_t k = 0; x->g->keep_memories && k < m->memories.len; k++)
         if (!mark(x, WASM_SPACE_MEMORY, k))
             return false;
@@ -319,9 +345,9 @@ static bool mark_reached(Merge *x) {
     return true;
 }
 
-bool merge_mark(Merge *x, const uint32_t *roots, uint32_t nroots) {
+bool merge_mark(Merge *x, WasmSpace space, const uint32_t *roots, uint32_t nroots) {
     for (uint32_t k = 0; k < nroots; k++)
-        if (!mark(x, WASM_SPACE_FUNC, roots[k]))
+        if (!mark(x, space, roots[k]))
             return false;
     return (!x->g->whole || mark_library(x)) && mark_reached(x) && mark_groups(x);
 }

@@ -466,6 +466,11 @@ bool wasm_write(WasmModule *m, const WasmWriter *w, Buf *out);
  * gives must match the import's type. wasm_merge_join is a resolver for imports that shall stay
  * imports.
  *
+ * A library can also be copied without its beginning (`keep`): the caller then gives what is copied
+ * the contents that it has later. Start functions and "_initialize" are no roots, active and
+ * declarative segments become empty passive ones where code names them; of a global or table the
+ * initial value, of a passive segment the contents are left out if `keep` says false.
+ *
  * wasm_merge can be called again with the same `g`: it then copies what is not there yet.
  */
 typedef struct WasmMerge {
@@ -475,6 +480,7 @@ typedef struct WasmMerge {
     uint32_t memory;      /* unless `whole` */
     uint64_t memory_base; /* value of env.__memory_base */
     int64_t (*resolve)(void *ctx, const WasmImport *import);
+    bool (*keep)(void *ctx, WasmSpace space, uint32_t index); /* NULL: `from` begins as it says */
     void *ctx;
     Str prefix;                /* put in front of names of copied functions, globals and so on */
     int64_t start, initialize; /* result with `whole`: to's function handles, -1 = none */
@@ -483,6 +489,8 @@ typedef struct WasmMerge {
 } WasmMerge;
 /* False with messages in diags (in from's file) if it cannot be done; `to` may then hold parts. */
 bool wasm_merge(WasmMerge *g, const uint32_t *roots, uint32_t nroots, Diags *diags);
+/* The same for something that is not a function. */
+bool wasm_merge_one(WasmMerge *g, WasmSpace space, uint32_t index, Diags *diags);
 /*
  * For use in `resolve`: the handle of an import of `to` that has the same module, name and type, or
  * of one that is added. -1 for tables that `to` does not import, and for what belongs to the
