@@ -124,6 +124,13 @@ void diag_hint(Diags *d, Diag *g, const char *format, ...) {
     va_end(args);
 }
 
+void diag_quote(Diags *d, Diag *g, uint32_t start, uint32_t end) {
+    if (g == &d->spare)
+        return;
+    g->quote = start;
+    g->quote_end = end;
+}
+
 void diag_free(Diags *d) {
     for (uint32_t i = 0; i < d->list.len; i++) {
         vec_free(&d->list.at[i]->labels);
@@ -285,8 +292,9 @@ static Columns walk_line(Buf *out, const char *line, const char *end, const char
     return col;
 }
 
-/* The source line of a span with carets below. */
-static void put_source(const TextOut *t, DiagFile *f, Span span, const char *colour) {
+/* The source line of a span with carets below. `numbered`: with its number. */
+static void put_source(const TextOut *t, DiagFile *f, Span span, const char *colour,
+                       bool numbered) {
     uint32_t start = span.start < f->len ? span.start : (uint32_t)f->len;
     uint32_t l = line_of(f, start);
     const char *line = f->text + f->lines.at[l];
@@ -306,7 +314,8 @@ static void put_source(const TextOut *t, DiagFile *f, Span span, const char *col
         last = first + VIEW_WIDTH < col.total ? first + VIEW_WIDTH : col.total;
     }
     char gutter[24];
-    int gutter_width = snprintf(gutter, sizeof gutter, "%5u", l + 1);
+    int gutter_width = numbered ? snprintf(gutter, sizeof gutter, "%5u", l + 1)
+                                : snprintf(gutter, sizeof gutter, "%5s", "");
     style(t, "\33[34m");
     buf_printf(t->out, "%s | ", gutter);
     style(t, "\33[0m");
@@ -350,6 +359,14 @@ static void put_heading(const TextOut *t, Span span, DiagSeverity severity) {
     style(t, "\33[0m");
 }
 
+/* Text in a binary file. */
+static void put_quote(const TextOut *t, const DiagFile *f, const Diag *g) {
+    DiagFile text = {.text = f->text + g->quote, .len = g->quote_end - g->quote};
+    Span span = {0, g->span.start - g->quote, g->span.end - g->quote};
+    put_source(t, &text, span, severity_colours[g->severity], false);
+    vec_free(&text.lines);
+}
+
 static void put_diag(const TextOut *t, const Diag *g) {
     put_heading(t, g->span, g->severity);
     style(t, "\33[1m");
@@ -358,14 +375,16 @@ static void put_diag(const TextOut *t, const Diag *g) {
     buf_printf(t->out, " [%s]\n", tags[g->tag].name);
     DiagFile *f = file_of(t->d, g->span.file);
     if (f && !f->binary)
-        put_source(t, f, g->span, severity_colours[g->severity]);
+        put_source(t, f, g->span, severity_colours[g->severity], true);
+    else if (f && g->quote_end > g->quote && g->quote_end <= f->len)
+        put_quote(t, f, g);
     for (uint32_t i = 0; i < g->labels.len; i++) {
         const DiagLabel *label = &g->labels.at[i];
         put_heading(t, label->span, DIAG_NOTE);
         buf_printf(t->out, "%s\n", label->text);
         f = file_of(t->d, label->span.file);
         if (f && !f->binary)
-            put_source(t, f, label->span, severity_colours[DIAG_NOTE]);
+            put_source(t, f, label->span, severity_colours[DIAG_NOTE], true);
     }
     for (uint32_t i = 0; i < g->hints.len; i++) {
         put_cstr(t->out, "      ");

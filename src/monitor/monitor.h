@@ -20,20 +20,27 @@ typedef struct MonitorProbe {
     uint32_t func;          /* handle in the monitor */
     MonitorFunc predicate;  /* call NULL = none */
     MonitorFunc *callbacks; /* by index into rule.params; call NULL for other parameters */
+    bool unfit; /* it asks for what its instruction does not have: an error where it matches */
 } MonitorProbe;
+
+typedef Vec(MonitorProbe) MonitorProbes;
 
 typedef struct Monitor {
     WasmModule m;
     DiagFileId file;
     Arena arena;
-    Vec(MonitorProbe) probes; /* in the order of exports */
-    int64_t exit;             /* handle of wasm:exit, -1 = none */
+    MonitorProbes probes; /* in the order of exports */
+    /* Probes whose names only engines from 2025 know, in a monitor that has others only for engines
+     * from 2026: the same probes once more, for the other engines. */
+    MonitorProbes older;
+    int64_t exit; /* handle of wasm:exit, -1 = none */
 } Monitor;
 
 /*
  * Reads and validates a module and its export names. `bytes` are borrowed. Messages name the export
  * and what is wrong with it: errors for what makes an engine give up (a callback that does not
- * exist, wrong types), warnings for names that engines ignore. False if there were errors;
+ * exist, wrong types), warnings for names that engines ignore, and for what is wrong only where an
+ * instruction occurs. False if there were errors;
  * monitor_free is needed either way.
  */
 bool monitor_read(Monitor *monitor, const uint8_t *bytes, size_t size, DiagFileId file,

@@ -151,8 +151,9 @@ void rule_unknown_event(RuleParse *p, uint32_t at, bool op) {
     RuleSpan span = event_word(p, at);
     Str word = text_at(p, span);
     char found[64];
-    rule_fail(p, RULE_UNKNOWN, span, "%s is no %s", describe(p, span, found),
-              op ? "instruction" : "event");
+    rule_fail(p, RULE_UNKNOWN, span, "unknown %s%s%s", op ? "instruction" : "event",
+              span.end > span.start ? " " : "",
+              span.end > span.start ? describe(p, span, found) : "");
     if (op) {
         if (word.len && memchr(word.ptr, '*', word.len))
             rule_hint(p, "the only pattern is wasm:opcode:*, every instruction");
@@ -177,7 +178,7 @@ bool rule_find_op(RuleParse *p, RuleSpan span, WasmOp *op) {
     span = event_word(p, span.start);
     name = text_at(p, span);
     char found[64];
-    rule_fail(p, RULE_UNKNOWN, span, "%s is no instruction", describe(p, span, found));
+    rule_fail(p, RULE_UNKNOWN, span, "unknown instruction %s", describe(p, span, found));
     Closest c = closest(name);
     for (uint32_t i = 0; i < WASM_OP_COUNT; i++) {
         const char *text = rule_mnemonic((WasmOp)i, false);
