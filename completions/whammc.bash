@@ -22,8 +22,9 @@ _whammc_value() { # OPTION: what may follow it; false if nothing does
         instr:--host) _whammc_words 'auto wasi js none' ;;
         instr:--storage) _whammc_words 'auto globals memory' ;;
         instr:--link | run:--link) _whammc_words 'merge import' ;;
-        run:--engine) _whammc_words 'node node24 wasmtime'; compopt -o default ;;
-        run:--top | list:--functions) ;;
+        run:--engine) _whammc_words 'node node24 wasmtime wizard'; compopt -o default ;;
+        run:--monitor) _whammc_files wasm wat ;;
+        run:--top | run:--engine-option | list:--functions) ;;
         *:-s | *:--script) _whammc_files whamm mm ;;
         *:--lib) compopt -o default ;;
         instr:-o | instr:--output | instr:--runtime) _whammc_files wasm ;;
@@ -72,7 +73,8 @@ _whammc() {
                 _whammc_words '-s --script= --lib= -o --output= --report= --report-format= --host= --storage= --link=
                     --runtime= --keep-debug --no-optimise -v --verbose --message-format= -h --help' ;;
             run)
-                _whammc_words '-s --script= --lib= --link= --engine= -o --output= --report-format= --top= --message-format=
+                _whammc_words '-s --script= --lib= --monitor= --link= --engine= --engine-option= -o --output= --report-format= --top=
+                    --message-format=
                     -h --help' ;;
             list)
                 _whammc_words '-s --script= --lib= -c --count --functions= -v --verbose --message-format= -h --help' ;;

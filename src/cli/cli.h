@@ -82,6 +82,8 @@ bool cli_count(const Cli *cli, const char *option, const char *value, uint32_t *
 int cli_usage(const Cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Whether scripts and the operand APP are there and make sense: STATUS_OK, else it was said. */
 int cli_check_inputs(const Cli *cli, const char *const *scripts, uint32_t n, bool one_app);
+/* ... of the operand APP alone. */
+int cli_check_app(const Cli *cli);
 /* The member of names[0..n) that was probably meant, or NULL. */
 const char *cli_guess(const char *word, const char *const *names, size_t n);
 void cli_help(const Command *command, Buf *out);
@@ -174,6 +176,91 @@ bool text_is_module(const char *path, const Buf *content);
 /* Assembles it with wabt. False if that failed, which was said. */
 bool text_assemble(const Cli *cli, const char *name, const Buf *text, Buf *binary);
 
+/* ---- monitor modules (monitors.c) ---- */
+
+/* A monitor and its libraries: "MON.wasm+LIB.wasm". */
+typedef struct MonitorFile {
+    char *path;
+    Buf module;
+} MonitorFile;
+typedef struct MonitorOption {
+    Vec(MonitorFile) files; /* the monitor, then the libraries */
+} MonitorOption;
+typedef Vec(MonitorOption) MonitorOptions;
+
+/* Takes the option's argument. */
+void monitors_add(MonitorOptions *monitors, const char *value);
+/* Reads the modules; text is assembled. False if that failed, which was said. */
+bool monitors_read(const Cli *cli, MonitorOptions *monitors);
+void monitors_free(MonitorOptions *monitors);
+
+/* ---- temporary directories (place.c) ---- */
+
+typedef struct Place {
+    char *directory;
+    Vec(char *) made;
+} Place;
+
+/* Makes it, at a path without the characters in `unwanted` (NULL = any). False: errno; place_remove
+ * is good all the same. */
+bool place_make(Place *p, const char *unwanted);
+/* The path of a file or directory in it that somebody else makes. The place has it. NULL: errno. */
+const char *place_path(Place *p, const char *name);
+/* Makes a file, a directory. */
+const char *place_file(Place *p, const char *name, const void *data, size_t len);
+const char *place_directory(Place *p, const char *name);
+/* Removes it and all paths that were asked for. */
+void place_remove(Place *p);
+
+/* ---- engines (engine.c, runner.c, wizard.c) ---- */
+
+typedef enum EngineKind {
+    ENGINE_NODE,   /* runs stdlib/host/run-node.mjs */
+    ENGINE_PYTHON, /* ... run-wasmtime.py */
+    ENGINE_WIZARD, /* attaches monitors by itself */
+} EngineKind;
+
+typedef struct Engine {
+    EngineKind kind;
+    char *program; /* its path, on the heap */
+} Engine;
+
+/* The engine that was asked for, by name or path. STATUS_OK, else it was said. */
+int engine_find(const Cli *cli, const char *asked, Engine *e);
+
+typedef Vec(const char *) Words;
+
+/* A program to be run with the operands behind APP. */
+typedef struct RunnerJob {
+    const Engine *engine;
+    const Words *options; /* for the engine */
+    const void *module;
+    size_t len;
+    const LibraryOptions *libs; /* what it imports besides the runtime; NULL: not even that */
+} RunnerJob;
+
+/* Runs it and reads its report. Gives what waitpid() told, or -1: it was said. */
+int runner_run(const Cli *cli, const RunnerJob *job, Buf *report);
+
+typedef struct WizardJob {
+    const Engine *engine;
+    const Words *options;
+    const MonitorOptions *monitors;
+    const Buf *app;
+    bool reports; /* a monitor writes its report to WIZARD_REPORT */
+} WizardJob;
+
+/* Where a monitor has to write its report (relative to some preopened directory) for wizard_run to
+ * find it. */
+#define WIZARD_REPORT "whammc-report.tmp/report"
+
+/*
+ * Runs a program with monitors in Wizard. The engine's messages about monitors that it could not
+ * attach are taken out of its standard output: *failed if the program ran without one of them, or
+ * not at all, which was said. Otherwise like runner_run.
+ */
+int wizard_run(const Cli *cli, const WizardJob *job, Buf *report, bool *failed);
+
 /* ---- child processes (process.c) ---- */
 
 /* Where a program is: $variable if set, else `name` in $PATH. On the heap; NULL if there is none.
@@ -190,6 +277,9 @@ typedef struct ProcessStreams {
  * argv[0] is its path.
  */
 int process_run(const char *const *argv, ProcessStreams streams);
+/* The same; what the program writes to standard output goes to `take` as it comes. */
+int process_read(const char *const *argv, ProcessStreams streams,
+                 void (*take)(void *ctx, const uint8_t *bytes, size_t n), void *ctx);
 
 /*
  * Between these calls a signal that asks us to end goes to the child that runs; if none runs it

@@ -1,29 +1,22 @@
 /*
  * cli/cmd_run.c - `whammc run`: instruments a program, runs it in an engine, shows its report.
  *
- * The engine runs one of our runners (stdlib/host), which gives the program WASI and takes the
- * report. Everything that is needed lies in a temporary directory while the program runs; the
- * program itself has our standard streams and the current directory.
+ * Node and wasmtime run instrumented programs (runner.c); Wizard runs programs as they are and
+ * attaches monitors to them (wizard.c).
  */
 #include "cli/cli.h"
 #include "report/table.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <langinfo.h>
-#include <limits.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Embedded from stdlib/host. */
-extern const unsigned char host_run_node_mjs[], host_run_wasmtime_py[];
-extern const unsigned long host_run_node_mjs_size, host_run_wasmtime_py_size;
-
 enum {
     ENGINE = OPTION_LONG,
+    ENGINE_OPTION,
+    MONITOR,
     LINK,
     TOP,
     REPORT_FORMAT,
@@ -34,12 +27,19 @@ enum {
 static const Option options[] = {
     {'s', "script", "SCRIPT", "instrument with this script; may be repeated"},
     LIBRARY_OPTION,
+    {MONITOR, "monitor", "MON.wasm[+LIB.wasm]...",
+     "attach this monitor module, which imports the libraries behind it, instead of instrumenting "
+     "with scripts; may be repeated"},
     {LINK, "link", "merge|import|auto",
      "make libraries and the runtime part of the program, or let it import them; default: auto, "
      "which imports them if the program would need multi-memory otherwise"},
     {ENGINE, "engine", "ENGINE",
-     "run in node, node24, wasmtime, or the program with this path (a Node, or a Python that "
-     "has the package wasmtime); default: node"},
+     "run in node, node24, wasmtime, wizard, or the program with this path (a Node, a Python that "
+     "has the package wasmtime, or wizeng...); default: node"},
+    {ENGINE_OPTION, "engine-option", "OPTION",
+     "an option for the engine itself; may be repeated. Wizard gets --mode=jit if there is no "
+     "other "
+     "--mode"},
     {'o', "output", "REPORT",
      "write the report into this file and show nothing ('-': standard output)"},
     {REPORT_FORMAT, "report-format", "csv|json|csv-rfc4180", "format of that file; default: csv"},
@@ -50,144 +50,12 @@ static const Option options[] = {
 typedef struct Settings {
     Vec(const char *) scripts;
     LibraryOptions libs;
+    MonitorOptions monitors;
+    Words engine_options;
     const char *engine, *out;
     whammc_options options;
     uint32_t top;
 } Settings;
-
-/* ---- engines ---- */
-
-typedef struct Engine {
-    const char *name, *variable, *program;
-    bool python;
-    const char *hint; /* how to get it */
-} Engine;
-
-static const Engine engines[] = {
-    {"node", "WHAMMC_NODE", "node", false,
-     "install Node.js 18 or later (Debian package: nodejs), or name it: WHAMMC_NODE=/path/to/node"},
-    {"node24", "WHAMMC_NODE24", "node24", false,
-     "install Node.js 24 and name it: WHAMMC_NODE24=/path/to/node"},
-    {"wasmtime", "WHAMMC_WASMTIME_PYTHON", "python3", true,
-     "install the Python package (python3 -m venv DIR && DIR/bin/pip install wasmtime) and name "
-     "that Python: WHAMMC_WASMTIME_PYTHON=DIR/bin/python"},
-};
-enum { NENGINES = sizeof engines / sizeof *engines };
-
-/* Whether this Python has the package. */
-static bool has_wasmtime(const char *python) {
-    const char *argv[] = {
-        python, "-c",
-        "import importlib.util, sys; sys.exit(not importlib.util.find_spec('wasmtime'))", NULL};
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    int status = process_run(argv, (ProcessStreams){null, null, null});
-    close(null);
-    return status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-/* The engine that was asked for; *program is its path (on the heap). STATUS_OK, else it was said.
- */
-static int find_engine(const Cli *cli, const char *asked, Engine *e, char **program) {
-    const char *names[NENGINES];
-    *e = (Engine){.name = asked, .program = asked, .hint = NULL};
-    for (int i = 0; i < NENGINES; i++) {
-        names[i] = engines[i].name;
-        if (strcmp(asked, engines[i].name) == 0)
-            *e = engines[i];
-    }
-    if (!e->hint && !strchr(asked, '/')) {
-        const char *guess = cli_guess(asked, names, NENGINES);
-        if (guess)
-            return cli_usage(cli, "there is no engine '%s'; did you mean '%s'?", asked, guess);
-        return cli_usage(
-            cli, "there is no engine '%s': it must be node, node24, wasmtime or a path", asked);
-    }
-    if (!e->hint)
-        e->python = strncmp(strrchr(asked, '/') + 1, "python", 6) == 0;
-    *program = process_find(e->variable, e->program);
-    if (*program && (!e->python || has_wasmtime(*program)))
-        return STATUS_OK;
-    const char *missing = *program ? " (that Python has no package wasmtime)" : "";
-    message_one(cli, DIAG_NO_ENGINE, e->hint, "the engine %s is not there%s", e->name, missing);
-    free(*program);
-    *program = NULL;
-    return STATUS_NO_ENGINE;
-}
-
-/* ---- the temporary directory ---- */
-
-typedef struct Workplace {
-    char *directory, *module, *runner, *report;
-    Vec(char *) libraries; /* files, in the order of the --lib options, then the runtime */
-} Workplace;
-
-static bool put_file(const char *path, const void *data, size_t len) {
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return false;
-    if (file_write_fd(fd, data, len))
-        return close(fd) == 0;
-    int e = errno;
-    close(fd);
-    errno = e;
-    return false;
-}
-
-static char *join(const char *directory, const char *name) {
-    char *path = NULL;
-    return asprintf(&path, "%s/%s", directory, name) < 0 ? NULL : path;
-}
-
-static bool put_library(Workplace *p, const void *bytes, size_t len) {
-    char name[32];
-    snprintf(name, sizeof name, "lib%u.wasm", p->libraries.len);
-    char *path = join(p->directory, name);
-    vec_push(&p->libraries, path);
-    return path && put_file(path, bytes, len);
-}
-
-/* What the program imports. */
-static bool put_libraries(Workplace *p, const LibraryOptions *libs) {
-    for (uint32_t i = 0; i < libs->len; i++)
-        if (!put_library(p, libs->at[i].module.data, libs->at[i].module.len))
-            return false;
-    size_t size;
-    const void *runtime = whammc_runtime(&size);
-    return put_library(p, runtime, size);
-}
-
-/* Makes it, with the module and the runner in it. False: errno; what is there is removed by
- * workplace_remove all the same. */
-static bool workplace_make(Workplace *p, bool python, const void *module, size_t len) {
-    const char *top = getenv("TMPDIR");
-    p->directory = join(top && *top ? top : "/tmp", "whammc-XXXXXX");
-    if (!p->directory || !mkdtemp(p->directory))
-        return false;
-    p->module = join(p->directory, "app.wasm");
-    p->runner = join(p->directory, python ? "run-wasmtime.py" : "run-node.mjs");
-    p->report = join(p->directory, "report");
-    return p->module && p->runner && p->report && put_file(p->module, module, len) &&
-           (python ? put_file(p->runner, host_run_wasmtime_py, host_run_wasmtime_py_size)
-                   : put_file(p->runner, host_run_node_mjs, host_run_node_mjs_size));
-}
-
-static void workplace_remove(Workplace *p) {
-    char *files[] = {p->module, p->runner, p->report};
-    for (int i = 0; i < 3; i++) {
-        if (files[i])
-            unlink(files[i]);
-        free(files[i]);
-    }
-    for (uint32_t i = 0; i < p->libraries.len; i++) {
-        if (p->libraries.at[i])
-            unlink(p->libraries.at[i]);
-        free(p->libraries.at[i]);
-    }
-    vec_free(&p->libraries);
-    if (p->directory)
-        rmdir(p->directory);
-    free(p->directory);
-}
 
 /* ---- the report ---- */
 
@@ -254,68 +122,6 @@ static bool deliver(const Cli *cli, const Settings *s, const Buf *text, int wait
 
 /* ---- running ---- */
 
-typedef Vec(const char *) Words;
-
-/* The runner's options for what the program imports: --lib=NAME=FILE. The words are owned. */
-static void library_words(const Settings *s, const Workplace *p, Words *out) {
-    for (uint32_t i = 0; i < p->libraries.len; i++) {
-        const LibraryOption *o = i < s->libs.len ? &s->libs.at[i] : NULL;
-        const char *name = !o ? "whammc_runtime" : o->import_as ? o->import_as : o->name;
-        Buf word = {0};
-        buf_printf(&word, "--lib=%s=%s", name, p->libraries.at[i]);
-        buf_cstr(&word);
-        vec_push(out, (const char *)word.data);
-    }
-}
-
-static int call_runner(const Cli *cli, const Settings *s, const char *program,
-                       const Workplace *place) {
-    Words libraries = {0}, argv = {0};
-    library_words(s, place, &libraries);
-    vec_push(&argv, program);
-    vec_push(&argv, place->runner);
-    for (uint32_t i = 0; i < libraries.len; i++)
-        vec_push(&argv, libraries.at[i]);
-    vec_push(&argv, place->module);
-    vec_push(&argv, place->report);
-    for (int i = 0; i <= cli->noperands; i++)
-        vec_push(&argv, cli->operands[i]); /* and the NULL behind them */
-    int status = process_run(argv.at, (ProcessStreams){-1, -1, -1}), error = errno;
-    for (uint32_t i = 0; i < libraries.len; i++)
-        free((char *)libraries.at[i]);
-    vec_free(&libraries);
-    vec_free(&argv);
-    errno = error;
-    return status;
-}
-
-/* Runs the program, with the libraries if it imports them, and reads its report. Gives what
- * waitpid() told, or -1: it was said. */
-static int run_engine(const Cli *cli, const Settings *s, const Engine *e, const char *program,
-                      bool imports, const void *module, size_t len, Buf *report) {
-    Workplace place = {0};
-    process_guard();
-    bool made = workplace_make(&place, e->python, module, len);
-    if (made && imports)
-        made = put_libraries(&place, &s->libs);
-    int error = errno, status = -1;
-    if (made) {
-        status = call_runner(cli, s, program, &place);
-        error = errno;
-        if (status >= 0 && access(place.report, F_OK) == 0)
-            file_read(cli, place.report, report);
-    }
-    if (status < 0)
-        message_one(cli, DIAG_CANNOT_RUN, NULL, "%s: %s",
-                    made              ? program
-                    : place.directory ? place.directory
-                                      : "a temporary directory",
-                    strerror(error));
-    workplace_remove(&place);
-    process_unguard();
-    return status;
-}
-
 /* How many messages of the library have this tag. */
 static size_t count_messages(whammc *w, const char *tag) {
     Buf member = {0};
@@ -340,51 +146,80 @@ static bool can_run(const Cli *cli, whammc *w) {
     return false;
 }
 
+/* A run of a program. */
+typedef struct Run {
+    const Cli *cli;
+    const Settings *settings;
+    const Engine *engine;
+    whammc *w;
+    Buf app, report;
+    int wait_status;
+} Run;
+
 /* The exit status, and the report if the program was run. */
-static int instrument_and_run(const Cli *cli, const Settings *s, whammc *w, const Buf *app,
-                              const Engine *e, const char *program, int *wait_status, Buf *report) {
+static int instrument_and_run(Run *r) {
     uint8_t *out;
     size_t size;
-    const char *name = file_title(cli->operands[0]);
-    progress_start("instrumenting", name, app->len);
+    const char *name = file_title(r->cli->operands[0]);
+    progress_start("instrumenting", name, r->app.len);
     whammc_status result =
-        whammc_instrument(w, name, app->data, app->len, &s->options, &out, &size);
+        whammc_instrument(r->w, name, r->app.data, r->app.len, &r->settings->options, &out, &size);
     progress_end();
     /* Nobody keeps the module: what was dropped from it does not matter. */
     bool quiet =
-        result == WHAMMC_OK && count_messages(w, "stale-section") == whammc_warning_count(w);
-    int status = quiet ? STATUS_OK : message_library(cli, w, result);
-    if (status == STATUS_OK && !can_run(cli, w))
+        result == WHAMMC_OK && count_messages(r->w, "stale-section") == whammc_warning_count(r->w);
+    int status = quiet ? STATUS_OK : message_library(r->cli, r->w, result);
+    if (status == STATUS_OK && !can_run(r->cli, r->w))
         status = STATUS_ERROR;
     if (status == STATUS_OK) {
-        bool imports = whammc_linked(w) == WHAMMC_LINK_IMPORT;
-        *wait_status = run_engine(cli, s, e, program, imports, out, size, report);
-        status = *wait_status < 0 ? STATUS_ERROR : STATUS_OK;
+        bool imports = whammc_linked(r->w) == WHAMMC_LINK_IMPORT;
+        RunnerJob job = {.engine = r->engine,
+                         .options = &r->settings->engine_options,
+                         .module = out,
+                         .len = size,
+                         .libs = imports ? &r->settings->libs : NULL};
+        r->wait_status = runner_run(r->cli, &job, &r->report);
+        status = r->wait_status < 0 ? STATUS_ERROR : STATUS_OK;
     }
     whammc_release(out);
     return status;
 }
 
+/* The same, with monitors in an engine that attaches them itself. */
+static int attach_and_run(Run *r) {
+    if (r->engine->kind != ENGINE_WIZARD) {
+        message_one(r->cli, DIAG_CANNOT_RUN, NULL, "only --engine=wizard attaches monitors");
+        return STATUS_ERROR;
+    }
+    WizardJob job = {.engine = r->engine,
+                     .options = &r->settings->engine_options,
+                     .monitors = &r->settings->monitors,
+                     .app = &r->app};
+    bool failed = false;
+    r->wait_status = wizard_run(r->cli, &job, &r->report, &failed);
+    return r->wait_status < 0 || failed ? STATUS_ERROR : STATUS_OK;
+}
+
 /* Reads everything and runs it; in the end as the program ended. */
-static int run_program(const Cli *cli, Settings *s, const Engine *e, const char *program) {
-    whammc *w = whammc_new();
-    Buf app = {0}, report = {0};
+static int run_program(const Cli *cli, Settings *s, const Engine *e) {
+    Run r = {.cli = cli, .settings = s, .engine = e, .w = whammc_new()};
     bool ok = library_read(cli, &s->libs);
-    int status = STATUS_ERROR, wait_status = 0;
-    library_give(cli, &s->libs, w, s->out && strcmp(s->out, "-") == 0);
+    int status = STATUS_ERROR;
+    library_give(cli, &s->libs, r.w, s->out && strcmp(s->out, "-") == 0);
     for (uint32_t i = 0; i < s->scripts.len; i++)
-        ok &= file_add_script(cli, w, s->scripts.at[i]);
-    if (file_read_module(cli, cli->operands[0], &app) && ok)
-        status = instrument_and_run(cli, s, w, &app, e, program, &wait_status, &report);
+        ok &= file_add_script(cli, r.w, s->scripts.at[i]);
+    ok = monitors_read(cli, &s->monitors) && ok;
+    if (file_read_module(cli, cli->operands[0], &r.app) && ok)
+        status = s->monitors.len ? attach_and_run(&r) : instrument_and_run(&r);
     if (status == STATUS_OK) {
-        bool written = deliver(cli, s, &report, wait_status);
-        status = process_imitate(wait_status);
+        bool written = s->monitors.len || deliver(cli, s, &r.report, r.wait_status);
+        status = process_imitate(r.wait_status);
         if (!written && status == STATUS_OK)
             status = STATUS_ERROR;
     }
-    whammc_free(w);
-    buf_free(&app);
-    buf_free(&report);
+    whammc_free(r.w);
+    buf_free(&r.app);
+    buf_free(&r.report);
     return status;
 }
 
@@ -398,13 +233,25 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
         s->options.link = (whammc_link)option_choice(&cmd_run, key, value);
         s->options.host = s->options.link == WHAMMC_LINK_IMPORT ? WHAMMC_HOST_WASI : WHAMMC_HOST_JS;
         break;
+    case MONITOR: monitors_add(&s->monitors, value); break;
     case ENGINE: s->engine = value; break;
+    case ENGINE_OPTION: vec_push(&s->engine_options, value); break;
     case TOP: return cli_count(cli, "top", value, &s->top);
     case REPORT_FORMAT:
         s->options.format = (whammc_format)option_choice(&cmd_run, key, value);
         break;
     }
     return true;
+}
+
+/* Whether the options and operands go together: STATUS_OK, else it was said. */
+static int check(const Cli *cli, const Settings *s) {
+    if (s->scripts.len && s->monitors.len)
+        return cli_usage(cli, "scripts or monitors: compile the scripts with 'whammc monitor'");
+    if (s->monitors.len && s->out)
+        return cli_usage(cli, "monitors write where they were made to: --output is for scripts");
+    return s->monitors.len ? cli_check_app(cli)
+                           : cli_check_inputs(cli, s->scripts.at, s->scripts.len, false);
 }
 
 static int run(Cli *cli) {
@@ -420,23 +267,24 @@ static int run(Cli *cli) {
     if (!s.out) /* what tables are made of; maps cannot be taken apart in CSV */
         s.options.format = WHAMMC_FORMAT_JSON;
     if (ok && key == ARGS_END)
-        status = cli_check_inputs(cli, s.scripts.at, s.scripts.len, false);
+        status = check(cli, &s);
     if (ok && key == ARGS_END && status == STATUS_OK) {
-        Engine engine;
-        char *program = NULL;
-        status = find_engine(cli, s.engine, &engine, &program);
+        Engine engine = {0};
+        status = engine_find(cli, s.engine, &engine);
         if (status == STATUS_OK)
-            status = run_program(cli, &s, &engine, program);
-        free(program);
+            status = run_program(cli, &s, &engine);
+        free(engine.program);
     }
     vec_free(&s.scripts);
+    vec_free(&s.engine_options);
     library_free(&s.libs);
+    monitors_free(&s.monitors);
     return status;
 }
 
 const Command cmd_run = {
     .name = "run",
-    .usage = "-s SCRIPT APP [ARGUMENT]...",
+    .usage = "{-s SCRIPT | --monitor=MON} APP [ARGUMENT]...",
     .summary = "instrument a program, run it and show its report",
     .about =
         "Instrument the program APP, run it with the ARGUMENTs in an engine that gives it WASI, "

@@ -119,11 +119,17 @@ static int wrong_option(const Cli *cli, int result) {
     return ARGS_WRONG;
 }
 
+int cli_check_app(const Cli *cli) {
+    if (!cli->noperands)
+        return cli_usage(cli, "which program? Give the APP after the options");
+    return STATUS_OK;
+}
+
 int cli_check_inputs(const Cli *cli, const char *const *scripts, uint32_t n, bool one_app) {
     if (!n)
         return cli_usage(cli, "which script? Give one with --script=SCRIPT");
-    if (!cli->noperands)
-        return cli_usage(cli, "which program? Give the APP after the options");
+    if (cli_check_app(cli) != STATUS_OK)
+        return STATUS_USAGE;
     if (one_app && cli->noperands > 1)
         return cli_usage(cli, "one APP at a time: what is '%s'?", cli->operands[1]);
     uint32_t from_stdin = strcmp(cli->operands[0], "-") == 0;

@@ -112,7 +112,8 @@ static int spawn(pid_t *pid, const char *const *argv, ProcessStreams streams,
     return e;
 }
 
-int process_run(const char *const *argv, ProcessStreams streams) {
+/* Starts a program; false: errno. */
+static bool start(const char *const *argv, ProcessStreams streams, pid_t *pid) {
     fflush(stdout);
     fflush(stderr);
     sigset_t held, mask;
@@ -120,21 +121,49 @@ int process_run(const char *const *argv, ProcessStreams streams) {
     for (int i = 0; i < NASKING; i++)
         sigaddset(&held, asking[i]);
     sigprocmask(SIG_BLOCK, &held, &mask);
-    pid_t pid = 0;
-    int e = pending ? EINTR : spawn(&pid, argv, streams, &mask);
+    int e = pending ? EINTR : spawn(pid, argv, streams, &mask);
     if (!e)
-        child = pid;
+        child = *pid;
     sigprocmask(SIG_SETMASK, &mask, NULL);
-    if (e) {
-        errno = e;
-        return -1;
-    }
+    errno = e;
+    return e == 0;
+}
+
+/* Waits until it ends. */
+static int finish(pid_t pid) {
     int status = 0;
     siginfo_t info;
     while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
         ;
     child = 0; /* before the number can belong to another process */
     return waitpid(pid, &status, 0) < 0 ? -1 : status;
+}
+
+int process_run(const char *const *argv, ProcessStreams streams) {
+    pid_t pid = 0;
+    return start(argv, streams, &pid) ? finish(pid) : -1;
+}
+
+int process_read(const char *const *argv, ProcessStreams streams,
+                 void (*take)(void *ctx, const uint8_t *bytes, size_t n), void *ctx) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return -1;
+    pid_t pid = 0;
+    streams.out = ends[1];
+    bool started = start(argv, streams, &pid);
+    int error = errno;
+    close(ends[1]);
+    uint8_t bytes[4096];
+    for (ssize_t n; started && (n = read(ends[0], bytes, sizeof bytes)) != 0;) {
+        if (n > 0)
+            take(ctx, bytes, (size_t)n);
+        else if (errno != EINTR)
+            break;
+    }
+    close(ends[0]);
+    errno = error;
+    return started ? finish(pid) : -1;
 }
 
 int process_imitate(int wait_status) {
