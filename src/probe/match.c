@@ -45,7 +45,7 @@ static bool has_operand(const WasmTypes *list, const Operand *o, bool address) {
     return compatible(t, o->type) || (address && t == WASM_I64 && type_wasm(o->type) == WASM_I32);
 }
 
-static bool is_address(WasmOp op, bool result, uint32_t n) {
+bool operand_is_address(WasmOp op, bool result, uint32_t n) {
     const char *letters = result ? wasm_ops[op].results : wasm_ops[op].operands;
     size_t count = strlen(letters);
     if (*letters == '*') /* the table index on top of the arguments */
@@ -111,11 +111,11 @@ static bool types_fit(Matcher *w, const Variant *v, const WasmInstr *i) {
         return false;
     for (uint32_t k = 0; k < v->args.len; k++)
         if (!has_operand(&w->types.operands, &v->args.at[k],
-                         is_address((WasmOp)i->op, false, v->args.at[k].n)))
+                         operand_is_address((WasmOp)i->op, false, v->args.at[k].n)))
             return false;
     for (uint32_t k = 0; k < v->results.len; k++)
         if (!has_operand(&w->types.results, &v->results.at[k],
-                         is_address((WasmOp)i->op, true, v->results.at[k].n)))
+                         operand_is_address((WasmOp)i->op, true, v->results.at[k].n)))
             return false;
     return true;
 }

@@ -188,10 +188,13 @@ Shape *plan_shape(Plan *plan, Variant *v, const Site *s);
 /* The shape of a variant with given values of its atoms, made on first use. */
 Shape *plan_shape_for(Plan *plan, Variant *v, uint64_t atoms);
 
-/* A condition of a variant with its atoms decided: false, true, or it depends on what is dynamic.
- */
+/* A condition of a variant with the atoms in `known` decided: false, true, or it depends on the
+ * others and on what is dynamic. */
 typedef enum Tri { TRI_NO, TRI_YES, TRI_UNKNOWN } Tri;
-Tri shape_decide(const Variant *v, uint64_t atoms, const Expr *e);
+Tri shape_decide(const Variant *v, uint64_t known, uint64_t atoms, const Expr *e);
+
+/* Evaluating it may do more than give a value: then `dynamic && false` is not just false. */
+bool expr_has_effect(const Expr *e);
 
 /* What starts an unshared or shared variable is computed at start-up, not folded. */
 bool var_starts_dynamic(const Var *v);
@@ -260,5 +263,9 @@ bool match_func(Matcher *w, uint32_t func);
 
 /* The function's locals, parameters first (valid in `at`, if some variant uses localN). */
 void matcher_free(Matcher *w);
+
+/* Whether an operand (or result) is an address, index or size of a memory or table: i64 if that has
+ * 64-bit addresses, which templates see wrapped. */
+bool operand_is_address(WasmOp op, bool result, uint32_t n);
 
 #endif

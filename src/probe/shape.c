@@ -5,33 +5,34 @@
 
 #include "probe/statics.h"
 
-/* Evaluating it may do more than give a value: then `dynamic && false` is not just false. */
-static bool has_effect(const Expr *e) {
+bool expr_has_effect(const Expr *e) {
     if (e->kind == EXPR_CALL || (e->kind == EXPR_METHOD && !e->method && !e->is_static))
         return true;
     for (uint32_t i = 0; i < e->nargs; i++)
-        if (has_effect(e->args[i]))
+        if (expr_has_effect(e->args[i]))
             return true;
     return false;
 }
 
-Tri shape_decide(const Variant *v, uint64_t atoms, const Expr *e) {
+Tri shape_decide(const Variant *v, uint64_t known, uint64_t atoms, const Expr *e) {
     Value value;
     if (e->slot && e->type->kind == TYPE_BOOL && e->slot <= v->atoms.len &&
         v->atoms.at[e->slot - 1] == e)
-        return atoms >> (e->slot - 1) & 1 ? TRI_YES : TRI_NO;
+        return !(known >> (e->slot - 1) & 1) ? TRI_UNKNOWN
+               : atoms >> (e->slot - 1) & 1  ? TRI_YES
+                                             : TRI_NO;
     if (e->kind == EXPR_BINARY && (e->op == OP_AND || e->op == OP_OR)) {
         Tri decisive = e->op == OP_AND ? TRI_NO : TRI_YES;
-        Tri a = shape_decide(v, atoms, e->args[0]);
+        Tri a = shape_decide(v, known, atoms, e->args[0]);
         if (a == decisive)
             return a;
-        Tri b = shape_decide(v, atoms, e->args[1]);
+        Tri b = shape_decide(v, known, atoms, e->args[1]);
         if (a == TRI_UNKNOWN)
-            return b == decisive && !has_effect(e->args[0]) ? b : a;
+            return b == decisive && !expr_has_effect(e->args[0]) ? b : a;
         return b;
     }
     if (e->kind == EXPR_UNARY && e->op == OP_NOT) {
-        Tri a = shape_decide(v, atoms, e->args[0]);
+        Tri a = shape_decide(v, known, atoms, e->args[0]);
         return a == TRI_UNKNOWN ? a : a == TRI_YES ? TRI_NO : TRI_YES;
     }
     if (e->is_static && !e->slot && fold(e, NULL, &value))
@@ -44,7 +45,8 @@ static Shape *make_shape(Plan *plan, Variant *v, uint64_t atoms) {
     s->variant = v;
     s->atoms = atoms;
     s->index = plan->shapes.len;
-    s->never = v->probe->predicate && shape_decide(v, atoms, v->probe->predicate) == TRI_NO;
+    s->never =
+        v->probe->predicate && shape_decide(v, UINT64_MAX, atoms, v->probe->predicate) == TRI_NO;
     vec_push(&plan->shapes, s);
     return s;
 }

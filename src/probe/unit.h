@@ -29,16 +29,16 @@
 #include "probe/plan.h"
 
 enum { UNIT_ATOMS = 8 };
+#define UNIT_KNOWN UINT32_MAX /* no atom: known for the event */
 
 /* What is decided when the monitor is attached. */
 typedef enum UnitAtomKind {
     ATOM_CONDITION, /* UnitAtom.expr is true */
-    ATOM_TYPES,     /* the operands and locals of the variant whose types differ from site to site
-                       are there and have them (Operand lists of the variant) */
-    ATOM_CONSTS, /* all of the variant's constants and conditions that may lack a value have one */
-    ATOM_LIVE,   /* the validator says that the place can be reached: operands may be asked for */
-    ATOM_WIDE,   /* operand n, an address or size, is an i64 */
-    ATOM_LAST,   /* the function's last end */
+    ATOM_TYPES,     /* operands and locals are there with these types */
+    ATOM_CONSTS,    /* static expressions have a value */
+    ATOM_LIVE, /* the validator says that the place can be reached: operands may be asked for */
+    ATOM_WIDE, /* operand n, an address or size, is an i64 */
+    ATOM_LAST, /* the function's last end */
     ATOM_BLOCK_FIRST,  /* the first instruction of a basic block */
     ATOM_BLOCK_LAST,   /* the last one */
     ATOM_BRANCHED,     /* an end to which branches lead */
@@ -50,13 +50,25 @@ typedef enum UnitAtomKind {
                           atom, the others are only asked where it holds */
 } UnitAtomKind;
 
+/* A type that an operand or local must have. */
+typedef struct UnitType {
+    bool local; /* else an operand */
+    uint32_t n;
+    WasmType type;
+} UnitType;
+
 typedef struct UnitAtom {
     UnitAtomKind kind;
     const Variant *variant; /* of CONDITION, TYPES and CONSTS */
-    const Expr *expr;       /* CONDITION: what is known for the event is filled in */
-    uint32_t n;             /* WIDE */
-    bool at_end; /* CONDITION, CONSTS: asked of the function's last end, not of the place */
-    Str text;    /* for people */
+    const Expr *expr;       /* CONDITION: what is known for the event (known.h) is filled in */
+    const Expr **exprs;     /* CONSTS: what must have a value: immediates of a br_table, quotients,
+                               floats as integers */
+    const UnitType *types;  /* TYPES */
+    uint32_t n;             /* number of exprs or types; WIDE: of the operand */
+    bool at_end;    /* CONDITION, CONSTS: asked of the function's last end, not of the place */
+    uint32_t guard; /* CONDITION: the atom that tells whether it has a value, which is asked first;
+                       if not, it is false. UNIT_KNOWN = it always has */
+    Str text;       /* for people */
 } UnitAtom;
 
 /* An atom must have a value. */
@@ -90,7 +102,6 @@ typedef struct UnitBit {
     uint32_t atom; /* index into Unit.atoms; UNIT_KNOWN = it is `value` */
     bool value;    /* with an atom: the value that stands for true */
 } UnitBit;
-#define UNIT_KNOWN UINT32_MAX
 
 /* One thing that may happen at a place. */
 typedef struct UnitPart {
@@ -154,12 +165,6 @@ typedef struct Units {
  */
 bool units_make(Plan *plan, Units *units, Diags *diags);
 void units_free(Units *units);
-
-/*
- * The value of a static expression as far as it is known for the event: the instruction's name,
- * category, access size ... False if it differs from site to site.
- */
-bool unit_known(Event event, const Expr *e, Value *out);
 
 /*
  * A set of assignments of n <= 8 atoms as a short sum of products (Quine-McCluskey, then a greedy

@@ -2,36 +2,12 @@
  * tests/unit/test_lang.c - the front end against tests/unit/lang.cases: scripts, and the tree or
  * the messages that they must give, character by character.
  *
- * A case is
- *     ## KIND: title
- *     script
- *     --
- *     expected
- * where KIND is `tree` (parsed), `typed` (checked; must be without errors, and messages follow the
- * tree), `errors` (must fail; the rendered messages), `warnings` (must not fail), `json` (the
- * messages as JSON lines). With WHAMMC_UPDATE=1 in the environment the file is rewritten with what
- * came out, to be reviewed.
+ * Kinds of cases: `tree` (parsed), `typed` (checked; must be without errors, and messages follow
+ * the tree), `errors` (must fail; the rendered messages), `warnings` (must not fail), `json` (the
+ * messages as JSON lines).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-
+#include "cases.h"
 #include "fake_scope.h"
-
-typedef struct Case {
-    Str kind, title, script, expected;
-    Buf actual;
-} Case;
-
-typedef Vec(Case) Cases;
-
-static bool kind_is(const Case *k, const char *kind) {
-    return str_is(k->kind, kind);
-}
 
 /* Runs a case: what came out, and whether the script was accepted. */
 static bool run(const Case *k, Buf *out) {
@@ -58,22 +34,9 @@ static bool run(const Case *k, Buf *out) {
     return ok;
 }
 
-static void test_case(void **state) {
-    Case *k = *state;
-    bool ok = run(k, &k->actual);
-    bool must_fail = kind_is(k, "errors") || kind_is(k, "json");
-    const char *actual = buf_cstr(&k->actual);
-    if (getenv("WHAMMC_UPDATE"))
-        return;
-    char *expected = mem_alloc(k->expected.len + 1u);
-    memcpy(expected, k->expected.ptr, k->expected.len);
-    expected[k->expected.len] = 0;
-    assert_string_equal(actual, expected);
-    free(expected);
-    assert_true(ok != must_fail);
+static bool must_fail(const Case *k) {
+    return kind_is(k, "errors") || kind_is(k, "json");
 }
-
-static char *read_source(const char *name);
 
 /* The scripts of docs/language.md follow the grammar. */
 static void test_manual(void **state) {
@@ -190,108 +153,12 @@ static void test_size(void **state) {
     free(text);
 }
 
-/* The text up to the line `end`; *at is moved behind that line. */
-static Str until(const char **at, const char *end) {
-    size_t n = strlen(end);
-    const char *start = *at, *p = start;
-    while (*p && !(strncmp(p, end, n) == 0 && (n > 2 ? true : p[n] == '\n' || p[n] == ' '))) {
-        p = strchr(p, '\n');
-        p = p ? p + 1 : start + strlen(start);
-    }
-    *at = p;
-    return (Str){start, (uint32_t)(p - start)};
-}
-
-static void read_cases(const char *text, Cases *cases) {
-    const char *at = text;
-    until(&at, "##");
-    while (*at) {
-        Case *k = vec_add(cases);
-        const char *colon = strchr(at, ':'), *eol = strchr(at, '\n');
-        k->kind = (Str){at + 3, (uint32_t)(colon - at - 3)};
-        k->title = (Str){colon + 2, (uint32_t)(eol - colon - 2)};
-        at = eol + 1;
-        k->script = until(&at, "--");
-        at = strchr(at, '\n') + 1;
-        k->expected = until(&at, "##");
-        /* the blank line between cases */
-        if (k->expected.len > 1 && k->expected.ptr[k->expected.len - 1] == '\n' &&
-            k->expected.ptr[k->expected.len - 2] == '\n')
-            k->expected.len--;
-    }
-}
-
-static const char *source_name(const char *name, char *path, size_t size) {
-    const char *directory = getenv("WHAMMC_SRCDIR");
-    snprintf(path, size, "%s/%s", directory ? directory : ".", name);
-    return path;
-}
-
-/* A file of the project; NULL if it cannot be read. */
-static char *read_source(const char *name) {
-    char path[4096];
-    name = source_name(name, path, sizeof path);
-    FILE *f = fopen(name, "rb");
-    if (!f)
-        return NULL;
-    Buf b = {0};
-    size_t n;
-    do {
-        buf_reserve(&b, 1 << 16);
-        n = fread(b.data + b.len, 1, 1 << 16, f);
-        b.len += n;
-    } while (n);
-    fclose(f);
-    buf_cstr(&b);
-    return (char *)b.data;
-}
-
-static void update(const char *name, const char *text, const Cases *cases) {
-    Buf b = {0};
-    const char *at = text;
-    buf_str(&b, until(&at, "##"));
-    for (uint32_t i = 0; i < cases->len; i++) {
-        const Case *k = &cases->at[i];
-        buf_printf(&b, "## %.*s: %.*s\n%.*s--\n%s%s", STR_ARG(k->kind), STR_ARG(k->title),
-                   STR_ARG(k->script), (const char *)k->actual.data,
-                   i + 1 < cases->len ? "\n" : "");
-    }
-    FILE *f = fopen(name, "wb");
-    assert_non_null(f);
-    fwrite(b.data, 1, b.len, f);
-    fclose(f);
-    buf_free(&b);
-}
-
 int main(void) {
-    static const char name[] = "tests/unit/lang.cases";
-    char path[4096];
-    char *text = read_source(name);
-    if (!text) {
-        fprintf(stderr, "%s: cannot be read\n", name);
-        return 1;
-    }
-    Cases cases = {0};
-    read_cases(text, &cases);
-    struct CMUnitTest *tests = mem_zalloc(sizeof *tests * (cases.len + 5));
-    for (uint32_t i = 0; i < cases.len; i++) {
-        char *title = mem_zalloc(cases.at[i].title.len + 1u);
-        memcpy(title, cases.at[i].title.ptr, cases.at[i].title.len);
-        tests[i] = (struct CMUnitTest){title, test_case, NULL, NULL, &cases.at[i]};
-    }
-    tests[cases.len] = (struct CMUnitTest)cmocka_unit_test(test_size);
-    tests[cases.len + 1] = (struct CMUnitTest)cmocka_unit_test(test_manual);
-    tests[cases.len + 2] = (struct CMUnitTest)cmocka_unit_test(test_depth);
-    tests[cases.len + 3] = (struct CMUnitTest)cmocka_unit_test(test_walk_and_clone);
-    int failed = _cmocka_run_group_tests("lang", tests, cases.len + 4, NULL, NULL);
-    if (getenv("WHAMMC_UPDATE"))
-        update(source_name(name, path, sizeof path), text, &cases);
-    for (uint32_t i = 0; i < cases.len; i++) {
-        free((char *)tests[i].name);
-        buf_free(&cases.at[i].actual);
-    }
-    free(tests);
-    free(text);
-    vec_free(&cases);
-    return failed;
+    static const struct CMUnitTest more[] = {
+        cmocka_unit_test(test_size),
+        cmocka_unit_test(test_manual),
+        cmocka_unit_test(test_depth),
+        cmocka_unit_test(test_walk_and_clone),
+    };
+    return run_cases("lang", "tests/unit/lang.cases", more, 4);
 }

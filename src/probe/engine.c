@@ -1,0 +1,261 @@
+/*
+ * probe/engine.c - what an engine cannot do for a monitor.
+ *
+ * An engine runs functions of the monitor before instructions and gives them copies of operands and
+ * locals. It has nothing behind or instead of instructions, and does not show the program's
+ * memories, tables and references.
+ */
+#include "probe/engine.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* Why something is not possible: one message for each in a probe. */
+typedef enum Reason {
+    REASON_MODE,
+    REASON_ENTRY,
+    REASON_LOOP_ARGS,
+    REASON_ASSIGN,
+    REASON_TABLES,
+    REASON_MEMORY_SIZE,
+    REASON_TABLE_SIZE,
+    REASON_SEGMENT,
+    REASON_REFERENCE,
+    REASON_TARGETS,
+    REASON_MEMORY,
+    REASON_MEMORY_NUMBER,
+    REASON_DATA,
+    REASON_INSTRUCTION,
+} Reason;
+
+typedef struct Engine {
+    Plan *plan;
+    Diags *diags;
+    uint32_t *told; /* by probe, then by script: bit set of reasons */
+    uint32_t at;    /* index into told */
+    const Variant *v;
+    bool ok;
+} Engine;
+
+static void refuse(Engine *g, Reason reason, Span span, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+static void refuse(Engine *g, Reason reason, Span span, const char *format, ...) {
+    char text[256];
+    va_list args;
+    g->ok = false;
+    if (g->told[g->at] >> reason & 1)
+        return;
+    g->told[g->at] |= 1u << reason;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    Diag *d = diag(g->diags, DIAG_MONITOR_CANNOT, span, "%s", text);
+    diag_hint(g->diags, d, "compile with `whammc instr`");
+}
+
+/* ---- modes ---- */
+
+/* Modes that a probe has and an engine has not, each once. */
+static void check_modes(Engine *g, const PlanProbe *p, bool (*happens)(const Action *a)) {
+    const Rule *rule = &p->probe->rule;
+    Span span = rule->nparts > 3 ? rule->parts[3].span : rule->span;
+    Buf list = {0};
+    bool seen[MODE_COUNT] = {0};
+    for (uint32_t i = 0; i < p->nactions; i++) {
+        const Action *a = &g->plan->actions.at[p->first_action + i];
+        Mode mode = a->event.mode;
+        if (mode == MODE_NONE || mode == MODE_BEFORE || mode == MODE_ENTRY || seen[mode] ||
+            !happens(a))
+            continue;
+        seen[mode] = true;
+        if (!strstr(buf_cstr(&list), mode_surface(mode)))
+            buf_printf(&list, "%s%s", list.len ? ", " : "", mode_surface(mode));
+    }
+    if (list.len)
+        refuse(g, REASON_MODE, span,
+               "an engine runs probes only before instructions; it has no '%s'", buf_cstr(&list));
+    buf_free(&list);
+}
+
+/* The top of a construct's body, if that is where the construct begins. */
+static void check_entry(Engine *g, const Action *a) {
+    WasmOp op = a->event.op;
+    const Rule *rule = &g->plan->probes.at[a->variant->source].probe->rule;
+    Span span = rule->nparts > 3 ? rule->parts[3].span : rule->span;
+    if (a->event.mode != MODE_ENTRY)
+        return;
+    if (op != WASM_OP_BLOCK && op != WASM_OP_LOOP && op != WASM_OP_IF && op != WASM_OP_TRY &&
+        op != WASM_OP_TRY_TABLE)
+        refuse(g, REASON_ENTRY, span,
+               "an engine does not tell when control comes to the top of '%s': a jump leads there, "
+               "behind the instruction",
+               wasm_ops[op].mnemonic);
+    if (op == WASM_OP_LOOP && a->variant->args.len)
+        refuse(g, REASON_LOOP_ARGS, span,
+               "operands in '%s:entry' are those that the loop began with; an engine gives those "
+               "of each iteration",
+               wasm_ops[op].mnemonic);
+}
+
+/* ---- names and functions ---- */
+
+static void check_name(Engine *g, const Expr *e) {
+    const char *op =
+        g->v->event.kind == EVENT_OPCODE ? wasm_ops[g->v->event.op].mnemonic : "this event";
+    if (!e->is_bound)
+        return;
+    switch (e->bound.id) {
+    case NAME_RESOLVED_FID:
+    case NAME_TARGET_FUNCREF:
+        refuse(g, REASON_TABLES, e->span,
+               "'%s' needs the program's tables, which an engine does not show",
+               name_infos[e->bound.id].text);
+        break;
+    case NAME_PAGES:
+        refuse(g, REASON_MEMORY_SIZE, e->span,
+               "whether %s traps depends on the size of the program's memory, which an engine does "
+               "not tell",
+               op);
+        break;
+    case NAME_TABLE_ELEMS:
+        refuse(g, REASON_TABLE_SIZE, e->span,
+               "whether %s traps depends on the size of the program's table, which an engine does "
+               "not tell",
+               op);
+        break;
+    case NAME_SEGMENT_SIZE:
+        refuse(g, REASON_SEGMENT, e->span,
+               "whether %s traps depends on what is left of a segment, which an engine does not "
+               "tell",
+               op);
+        break;
+    case NAME_ARG_IS_NULL:
+    case NAME_ARRAY_LEN:
+    case NAME_REF_CONDITION:
+        refuse(g, REASON_REFERENCE, e->span,
+               "this depends on a reference that %s takes; an engine gives probes only numbers",
+               op);
+        break;
+    case NAME_ARG:
+    case NAME_LOCAL:
+        if (e->type->kind == TYPE_FUNCREF)
+            refuse(g, REASON_REFERENCE, e->span,
+                   "an engine gives probes only numbers, no references");
+        break;
+    default: break;
+    }
+}
+
+static void check_call(Engine *g, const Expr *e) {
+    if (!e->is_bound)
+        return;
+    const char *name = function_name((FnId)e->bound.id);
+    switch (e->bound.id) {
+    case FN_RESOLVE_FUNCREF:
+        refuse(g, REASON_TABLES, e->span,
+               "'%s' needs the program's tables, which an engine does not show", name);
+        break;
+    case FN_DROP_ARGS:
+    case FN_ALT_CALL_BY_ID:
+    case FN_ALT_CALL_BY_NAME:
+    case FN_DUP_AT:
+        refuse(g, REASON_INSTRUCTION, e->span,
+               "'%s' changes what the program does, which a monitor cannot", name);
+        break;
+    case FN_ACTIVE_DATA_START:
+    case FN_ACTIVE_DATA_LEN:
+        refuse(g, REASON_DATA, e->span,
+               "'%s' needs the program's data segments, which a monitor does not look at", name);
+        break;
+    default: break;
+    }
+}
+
+static void check_expr(Engine *g, const Expr *e) {
+    if (e->kind == EXPR_NAME)
+        check_name(g, e);
+    else if (e->kind == EXPR_CALL)
+        check_call(g, e);
+    else if (e->kind == EXPR_INDEX && e->is_bound && !e->is_static)
+        refuse(g, REASON_TARGETS, e->span,
+               "which of the targets is meant is known only when the program runs; an engine "
+               "tells what is known before");
+    for (uint32_t i = 0; i < e->nargs; i++)
+        check_expr(g, e->args[i]);
+}
+
+static void check_block(Engine *g, const Block *b) {
+    for (const Stmt *s = b->first; s; s = s->next) {
+        if (s->kind == STMT_DECL && s->var->init)
+            check_expr(g, s->var->init);
+        if (s->target && s->target->is_bound)
+            refuse(g, REASON_ASSIGN, s->target->span,
+                   "an engine gives probes copies: what is assigned to them is lost");
+        else if (s->target)
+            check_expr(g, s->target);
+        if (s->value)
+            check_expr(g, s->value);
+        for (uint32_t i = 0; i < s->narms; i++) {
+            if (s->arms[i].cond)
+                check_expr(g, s->arms[i].cond);
+            check_block(g, &s->arms[i].body);
+        }
+    }
+}
+
+/* Functions on memories: those of the program cannot be reached. */
+static void check_memories(Engine *g, const Variant *v) {
+    for (uint32_t i = 0; i < v->memory_calls.len; i++) {
+        const MemoryCall *m = &g->plan->memory_calls.at[v->memory_calls.at[i]];
+        const char *name = function_name(m->fn);
+        if (m->fn == FN_MEMID) {
+            refuse(g, REASON_MEMORY_NUMBER, m->call->span,
+                   "the number that '%s' gives means nothing in a monitor", name);
+            continue;
+        }
+        for (uint32_t k = 0; k < m->call->nargs; k++) {
+            const Expr *memory = m->call->args[k];
+            if (!function_takes_memory(m->fn, k))
+                continue;
+            if (m->by_number || memory->is_static)
+                refuse(g, REASON_MEMORY, memory->span,
+                       "'%s' cannot reach the program's memory from a monitor", name);
+        }
+    }
+}
+
+static void check_variant(Engine *g, const Variant *v) {
+    g->v = v;
+    if (v->probe->predicate)
+        check_expr(g, v->probe->predicate);
+    check_block(g, &v->probe->body);
+    check_memories(g, v);
+}
+
+bool engine_can(Plan *plan, bool (*happens)(const Action *a), Diags *diags) {
+    uint32_t n = plan->probes.len + plan->scopes.len;
+    Engine g = {plan, diags, mem_zalloc(sizeof(uint32_t) * (n + 1u)), 0, NULL, true};
+    for (uint32_t p = 0; p < plan->probes.len; p++) {
+        g.at = p;
+        const PlanProbe *probe = &plan->probes.at[p];
+        check_modes(&g, probe, happens);
+        const Variant *last = NULL;
+        for (uint32_t i = 0; i < probe->nactions; i++) {
+            const Action *a = &plan->actions.at[probe->first_action + i];
+            if (!happens(a))
+                continue;
+            check_entry(&g, a);
+            if (a->variant != last)
+                check_variant(&g, a->variant);
+            last = a->variant;
+        }
+    }
+    for (uint32_t i = 0; i < plan->scopes.len; i++) {
+        g.at = plan->probes.len + i;
+
+        check_memories(&g, plan->scopes.at[i]);
+    }
+    free(g.told);
+    return g.ok;
+}

@@ -1,0 +1,561 @@
+/*
+ * probe/unit.c - what may happen at each kind of place, in order: the parts of units and what they
+ * depend on.
+ */
+#include "probe/unit.h"
+
+#include "probe/cut.h"
+#include "probe/engine.h"
+#include "probe/known.h"
+#include "probe/unit_split.h"
+#include "probe/unit_text.h"
+
+typedef struct Maker {
+    Plan *plan;
+    Units *units;
+    bool blocks;           /* there are block:start or block:end actions */
+    bool exits;            /* something happens at func:exit */
+    bool at_function_exit; /* returns and last ends have nothing else: the engine's own event */
+    /* The unit at hand. */
+    Vec(UnitAtom) atoms;
+    Map atom_ids; /* by text, kind and place */
+    Vec(UnitPart) parts;
+    MonitorEvent event;
+    WasmOp op;
+} Maker;
+
+enum { MAX_GATES = 8 };
+
+/* Gates of the part that is being made. */
+typedef struct Gates {
+    UnitGate at[MAX_GATES];
+    uint32_t n;
+} Gates;
+
+static Gates with(Gates g, uint32_t atom, bool value) {
+    if (atom != UNIT_KNOWN)
+        g.at[g.n++] = (UnitGate){atom, value};
+    return g;
+}
+
+/* ---- atoms ---- */
+
+/* The index of an atom; equal texts are equal atoms. */
+static uint32_t add_atom(Maker *m, UnitAtom atom, const Buf *text) {
+    Buf key = {0};
+    if (atom.kind != ATOM_CONDITION)
+        atom.guard = UNIT_KNOWN;
+    buf_u8(&key, (uint8_t)atom.kind);
+    buf_u8(&key, atom.at_end);
+    buf_u32le(&key, atom.guard);
+    buf_bytes(&key, text->data, text->len);
+    bool added;
+    uint64_t id =
+        *map_put(&m->atom_ids, (Str){(char *)key.data, (uint32_t)key.len}, m->atoms.len, &added);
+    buf_free(&key);
+    if (added) {
+        atom.text = (Str){arena_strndup(&m->plan->arena, (char *)text->data, text->len),
+                          (uint32_t)text->len};
+        vec_push(&m->atoms, atom);
+    }
+    return (uint32_t)id;
+}
+
+static uint32_t simple_atom(Maker *m, UnitAtomKind kind) {
+    static const char *const texts[] = {
+        [ATOM_LIVE] = "live",
+        [ATOM_LAST] = "last",
+        [ATOM_BLOCK_FIRST] = "block first",
+        [ATOM_BLOCK_LAST] = "block last",
+        [ATOM_BRANCHED] = "branched",
+        [ATOM_HAS_ELSE] = "has else",
+        [ATOM_ENDS_PROGRAM] = "ends program",
+        [ATOM_TO_LOOP] = "to loop",
+        [ATOM_IN_TRY] = "in try",
+        [ATOM_TYPED_SELECT] = "typed select",
+    };
+    Buf text = {0};
+    buf_printf(&text, "%s", texts[kind]);
+    uint32_t id = add_atom(m, (UnitAtom){.kind = kind}, &text);
+    buf_free(&text);
+    return id;
+}
+
+static uint32_t wide_atom(Maker *m, uint32_t n) {
+    Buf text = {0};
+    buf_printf(&text, "wide arg%u", n);
+    uint32_t id = add_atom(m, (UnitAtom){.kind = ATOM_WIDE, .n = n}, &text);
+    buf_free(&text);
+    return id;
+}
+
+/* A condition without what only turns it round; *value is what stands for true. */
+static const Expr *upright(Expr *e, bool *value) {
+    *value = true;
+    while (e->kind == EXPR_UNARY && e->op == OP_NOT) {
+        *value = !*value;
+        e = e->args[0];
+    }
+    if (e->kind == EXPR_BINARY && e->op == OP_NE) {
+        *value = !*value;
+        e->op = OP_EQ; /* its own copy */
+    }
+    return e;
+}
+
+/* `consts`: the atom that tells whether the variant's static expressions have values. */
+static UnitBit condition_bit(Maker *m, const Variant *v, Event event, const Expr *condition,
+                             bool at_end, uint32_t consts) {
+    bool value;
+    Expr *simple = known_simplify(&m->plan->arena, event, condition);
+    if (simple->kind == EXPR_BOOL)
+        return (UnitBit){UNIT_KNOWN, simple->boolean};
+    const Expr *e = upright(simple, &value);
+    if (e->kind == EXPR_NAME && e->is_bound && e->bound.id == NAME_AT_FUNC_END &&
+        m->op == WASM_OP_END)
+        return (UnitBit){simple_atom(m, ATOM_LAST), value};
+    if (e->kind == EXPR_NAME && e->is_bound && e->bound.id == NAME_AT_FUNC_END)
+        return (UnitBit){UNIT_KNOWN, !value}; /* a block event elsewhere */
+    Buf text = {0};
+    unit_text_expr(&(Decided){.event = event}, e, &text);
+    UnitAtom atom = {.kind = ATOM_CONDITION,
+                     .variant = v,
+                     .expr = e,
+                     .at_end = at_end && known_has_place(e),
+                     .guard = known_exists(event, e) == TRI_YES ? UNIT_KNOWN : consts};
+    uint32_t id = add_atom(m, atom, &text);
+    buf_free(&text);
+    return (UnitBit){id, value};
+}
+
+/* Whether an operand of the event has the type that the variant wants. */
+static Tri operand_fits(Event event, const Operand *o) {
+    const char *letters = wasm_ops[event.op].operands;
+    WasmType type = cut_fixed_type(event, false, o->n), want = type_wasm(o->type);
+    if (o->fixed || type != WASM_BOT)
+        return o->fixed || type == want ? TRI_YES : TRI_NO;
+    if (operand_is_address(event.op, false, o->n) && want == WASM_I32)
+        return *letters == '*' ? TRI_UNKNOWN : TRI_YES;
+    if (*letters != '*' && o->n >= strlen(letters))
+        return TRI_NO;
+    return TRI_UNKNOWN;
+}
+
+/* Types that differ from site to site, as one atom; false if they are impossible. */
+static bool types_atom(Maker *m, const Variant *v, Event event, uint32_t *atom) {
+    UnitType *types = arena_array(&m->plan->arena, UnitType, v->args.len + v->locals.len + 1u);
+    uint32_t n = 0;
+    *atom = UNIT_KNOWN;
+    for (uint32_t i = 0; i < v->args.len; i++) {
+        const Operand *o = &v->args.at[i];
+        Tri fits = event.kind == EVENT_OPCODE ? operand_fits(event, o) : TRI_NO;
+        if (fits == TRI_NO)
+            return false;
+        if (fits == TRI_UNKNOWN)
+            types[n++] = (UnitType){false, o->n, type_wasm(o->type)};
+    }
+    for (uint32_t i = 0; i < v->locals.len; i++)
+        types[n++] = (UnitType){true, v->locals.at[i].n, type_wasm(v->locals.at[i].type)};
+    if (!n)
+        return true;
+    Buf text = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        char name[32];
+        buf_printf(&text, "%s%s%u: %s", i ? ", " : "", types[i].local ? "local" : "arg", types[i].n,
+                   wasm_type_text(types[i].type, name));
+    }
+    *atom =
+        add_atom(m, (UnitAtom){.kind = ATOM_TYPES, .variant = v, .types = types, .n = n}, &text);
+    buf_free(&text);
+    return true;
+}
+
+/* Static expressions that have a value only at some sites, as one atom; false if one never has. */
+static bool consts_atom(Maker *m, const Variant *v, Event event, bool at_end, uint32_t *atom) {
+    uint32_t total = v->consts.len + v->atoms.len, n = 0;
+    const Expr **exprs = arena_array(&m->plan->arena, const Expr *, total + 1);
+    Buf text = {0};
+    bool place = false, ok = true;
+    *atom = UNIT_KNOWN;
+    for (uint32_t i = 0; i < total && ok; i++) {
+        const Expr *e = i < v->consts.len ? v->consts.at[i] : v->atoms.at[i - v->consts.len];
+        Tri exists = known_exists(event, e);
+        ok = exists != TRI_NO;
+        if (exists != TRI_UNKNOWN)
+            continue;
+        exprs[n] = known_simplify(&m->plan->arena, event, e);
+        place |= known_has_place(exprs[n]);
+        buf_printf(&text, n ? ", " : "");
+        unit_text_expr(&(Decided){.event = event}, exprs[n++], &text);
+    }
+    if (ok && n)
+        *atom = add_atom(m,
+                         (UnitAtom){.kind = ATOM_CONSTS,
+                                    .variant = v,
+                                    .exprs = exprs,
+                                    .n = n,
+                                    .at_end = at_end && place},
+                         &text);
+    buf_free(&text);
+    return ok;
+}
+
+/* ---- parts ---- */
+
+static UnitPart *add_part(Maker *m, UnitPart part, Gates gates) {
+    part.ngates = gates.n;
+    part.gates = arena_array(&m->plan->arena, UnitGate, gates.n + 1);
+    memcpy(part.gates, gates.at, gates.n * sizeof *gates.at);
+    vec_push(&m->parts, part);
+    return &vec_last(&m->parts);
+}
+
+static void add_refuse(Maker *m, Gates gates, const char *why) {
+    add_part(m, (UnitPart){.kind = PART_REFUSE, .why = why}, gates);
+}
+
+/* Whether an action can happen anywhere, by what is known of its event. */
+static bool happens(const Action *a) {
+    const Variant *v = a->variant;
+    uint64_t known = 0, atoms = 0;
+    if (v->impossible)
+        return false;
+    for (uint32_t k = 0; k < v->atoms.len; k++) {
+        Value value;
+        if (!known_value(a->event, v->atoms.at[k], &value))
+            continue;
+        known |= (uint64_t)1 << k;
+        atoms |= (value.bits & 1) << k;
+    }
+    return !v->probe->predicate || shape_decide(v, known, atoms, v->probe->predicate) != TRI_NO;
+}
+
+/* Its code asks for operands, which engines have only where the place can be reached. */
+static bool asks_operands(const Variant *v) {
+    for (uint32_t i = 0; i < v->args.len; i++)
+        if (v->args.at[i].used)
+            return true;
+    return false;
+}
+
+/* A site shows though the place cannot be reached. */
+static bool leaves_row(const Variant *v) {
+    bool row = v->starts_dynamic || v->exits;
+    for (uint32_t i = 0; i < v->probe->nvars; i++)
+        row |= v->probe->vars[i]->storage == STORAGE_UNSHARED && v->probe->vars[i]->report;
+    return row;
+}
+
+/* An action with everything that it depends on. `how` has the flags. */
+static void add_action(Maker *m, Action *a, UnitPart how, Gates gates) {
+    const Variant *v = a->variant;
+    uint32_t types, consts;
+    if (!happens(a) || !types_atom(m, v, a->event, &types) ||
+        !consts_atom(m, v, a->event, how.at_end, &consts))
+        return;
+    gates = with(with(gates, types, true), consts, true);
+    how.kind = PART_ACTION;
+    how.action = a;
+    how.bits = arena_array(&m->plan->arena, UnitBit, v->atoms.len + 1);
+    for (uint32_t k = 0; k < v->atoms.len; k++)
+        how.bits[k] = condition_bit(m, v, a->event, v->atoms.at[k], how.at_end, consts);
+    if (!asks_operands(v) && !how.if_taken) {
+        add_part(m, how, gates);
+        return;
+    }
+    for (uint32_t i = 0; i < v->args.len; i++) {
+        const Operand *o = &v->args.at[i];
+        if (o->used && operand_is_address(a->event.op, false, o->n) &&
+            type_wasm(o->type) == WASM_I32)
+            wide_atom(m, o->n);
+    }
+    uint32_t live = simple_atom(m, ATOM_LIVE);
+    add_part(m, how, with(gates, live, true));
+    how.kind = PART_ROW;
+    if (leaves_row(v))
+        add_part(m, how, with(gates, live, false));
+}
+
+static void add_list(Maker *m, const ActionList *list, Mode mode, UnitPart how, Gates gates) {
+    for (uint32_t i = 0; i < list->len; i++) {
+        Action *a = &m->plan->actions.at[list->at[i]];
+        if (a->event.mode == mode)
+            add_action(m, a, how, gates);
+    }
+}
+
+static bool list_happens(const Plan *plan, const ActionList *list, Mode mode) {
+    for (uint32_t i = 0; i < list->len; i++) {
+        const Action *a = &plan->actions.at[list->at[i]];
+        if (a->event.mode == mode && happens(a))
+            return true;
+    }
+    return false;
+}
+
+/* An instruction that may transfer control within the function, or a label. */
+static bool may_end_block(WasmOp op) {
+    switch (op) {
+    case WASM_OP_LOOP:
+    case WASM_OP_IF:
+    case WASM_OP_ELSE:
+    case WASM_OP_TRY:
+    case WASM_OP_CATCH:
+    case WASM_OP_CATCH_ALL:
+    case WASM_OP_DELEGATE:
+    case WASM_OP_TRY_TABLE:
+    case WASM_OP_END:
+    case WASM_OP_BR:
+    case WASM_OP_BR_IF:
+    case WASM_OP_BR_TABLE:
+    case WASM_OP_BR_ON_NULL:
+    case WASM_OP_BR_ON_NON_NULL:
+    case WASM_OP_BR_ON_CAST:
+    case WASM_OP_BR_ON_CAST_FAIL:
+    case WASM_OP_RETURN:
+    case WASM_OP_RETURN_CALL:
+    case WASM_OP_RETURN_CALL_INDIRECT:
+    case WASM_OP_RETURN_CALL_REF:
+    case WASM_OP_UNREACHABLE:
+    case WASM_OP_THROW:
+    case WASM_OP_THROW_REF:
+    case WASM_OP_RETHROW: return true;
+    default: return false;
+    }
+}
+
+/* Block events are in front of `end` and `loop`, where branches do not come. */
+static void add_blocks(Maker *m, Gates gates) {
+    static const struct {
+        EventKind kind;
+        UnitAtomKind atom;
+    } events[] = {{EVENT_BLOCK_START, ATOM_BLOCK_FIRST}, {EVENT_BLOCK_END, ATOM_BLOCK_LAST}};
+    UnitPart how = {.unless_back = m->op == WASM_OP_END || m->op == WASM_OP_LOOP};
+    for (uint32_t k = 0; k < 2; k++) {
+        const ActionList *list = &m->plan->by_kind[events[k].kind];
+        if (!list_happens(m->plan, list, MODE_NONE))
+            continue;
+        if (k == 1 && !may_end_block(m->op))
+            continue;
+        add_list(m, list, MODE_NONE, how, with(gates, simple_atom(m, events[k].atom), true));
+    }
+}
+
+static void add_exits(Maker *m, Gates gates) {
+    UnitPart how = {.at_end = true};
+    add_list(m, &m->plan->by_kind[EVENT_FUNC_EXIT], MODE_NONE, how, gates);
+}
+
+static void add_pop(Maker *m, Gates gates) {
+    if (m->units->uses_frame)
+        add_part(m, (UnitPart){.kind = PART_POP_FRAME}, gates);
+}
+
+/* ---- the flag ---- */
+
+static void set_back(Maker *m, UnitBack back, Gates gates) {
+    bool asks = back != BACK_ALWAYS;
+    add_part(m, (UnitPart){.kind = PART_SET_BACK, .back = back},
+             with(gates, asks ? simple_atom(m, ATOM_LIVE) : UNIT_KNOWN, true));
+}
+
+/*
+ * Branches to where the flag is asked for. With block events these are all `end`s and loops that
+ * branches lead to, else only loops.
+ */
+static void add_branch(Maker *m) {
+    static const char *const reference =
+        "whether it branches depends on a reference, which an engine does not show";
+    static const char *const exception =
+        "where an exception goes on is not known to a monitor with block events";
+    Gates none = {0};
+    if (!m->units->uses_back)
+        return;
+    switch (m->op) {
+    case WASM_OP_BR:
+    case WASM_OP_BR_TABLE:
+    case WASM_OP_BR_IF: {
+        UnitBack back = m->op == WASM_OP_BR_IF                    ? BACK_IF_ARG
+                        : m->op == WASM_OP_BR_TABLE && !m->blocks ? BACK_TO_LOOP
+                                                                  : BACK_ALWAYS;
+        set_back(m, back, m->blocks ? none : with(none, simple_atom(m, ATOM_TO_LOOP), true));
+        break;
+    }
+    case WASM_OP_IF: /* the false edge of one without else lands on its end */
+        if (m->blocks)
+            set_back(m, BACK_UNLESS_ARG, with(none, simple_atom(m, ATOM_HAS_ELSE), false));
+        break;
+    case WASM_OP_ELSE: /* what falls into it goes on at the end */
+        if (m->blocks)
+            set_back(m, BACK_ALWAYS, none);
+        break;
+    case WASM_OP_BR_ON_NULL:
+    case WASM_OP_BR_ON_NON_NULL:
+    case WASM_OP_BR_ON_CAST:
+    case WASM_OP_BR_ON_CAST_FAIL:
+        add_refuse(m, m->blocks ? none : with(none, simple_atom(m, ATOM_TO_LOOP), true), reference);
+        break;
+    case WASM_OP_TRY:
+        if (m->blocks)
+            add_refuse(m, none, exception);
+        break;
+    case WASM_OP_TRY_TABLE:
+        add_refuse(m, m->blocks ? none : with(none, simple_atom(m, ATOM_TO_LOOP), true), exception);
+        break;
+    default: break;
+    }
+}
+
+/* ---- units ---- */
+
+static void begin_unit(Maker *m, MonitorEvent event, WasmOp op) {
+    m->event = event;
+    m->op = op;
+    m->atoms.len = m->parts.len = 0;
+    map_free(&m->atom_ids);
+    m->atom_ids = (Map){0};
+}
+
+static void end_unit(Maker *m, Splitter *s) {
+    if (!m->parts.len)
+        return;
+    Unit u = {.event = m->event, .op = m->op, .natoms = m->atoms.len, .nparts = m->parts.len};
+    u.atoms = arena_array(&m->plan->arena, UnitAtom, u.natoms + 1);
+    u.parts = arena_array(&m->plan->arena, UnitPart, u.nparts);
+    if (u.natoms)
+        memcpy(u.atoms, m->atoms.at, u.natoms * sizeof *u.atoms);
+    memcpy(u.parts, m->parts.at, u.nparts * sizeof *u.parts);
+    unit_split(s, &u);
+    if (u.nresidues)
+        vec_push(&m->units->list, u);
+}
+
+/* An `end` that branches lead to has what is before it behind what is before it only for those that
+ * fall into it. */
+static void add_end(Maker *m) {
+    const ActionList *list = &m->plan->by_op[WASM_OP_END];
+    Gates none = {0};
+    if (!m->blocks) {
+        add_list(m, list, MODE_BEFORE, (UnitPart){0}, none);
+    } else {
+        uint32_t branched = simple_atom(m, ATOM_BRANCHED);
+        add_list(m, list, MODE_BEFORE, (UnitPart){0}, with(none, branched, false));
+        add_blocks(m, none);
+        add_list(m, list, MODE_BEFORE, (UnitPart){0}, with(none, branched, true));
+        add_part(m, (UnitPart){.kind = PART_CLEAR_BACK}, with(none, branched, true));
+    }
+    if (m->at_function_exit || !m->exits)
+        return;
+    Gates last = with(none, simple_atom(m, ATOM_LAST), true);
+    add_exits(m, last);
+    add_pop(m, last);
+}
+
+/* func:exit in front of instructions that leave the function. */
+static void add_leaving(Maker *m) {
+    static const char *const caught =
+        "whether an exception leaves the function is not known to a monitor with func:exit";
+    Gates none = {0};
+    if (!m->exits)
+        return;
+    switch (m->op) {
+    case WASM_OP_RETURN:
+        if (m->at_function_exit)
+            break;
+        add_exits(m, none);
+        add_pop(m, none);
+        break;
+    case WASM_OP_RETURN_CALL:
+    case WASM_OP_RETURN_CALL_INDIRECT:
+    case WASM_OP_RETURN_CALL_REF:
+        add_exits(m, none);
+        add_pop(m, none);
+        break;
+    case WASM_OP_UNREACHABLE: add_exits(m, none); break;
+    case WASM_OP_THROW:
+    case WASM_OP_THROW_REF:
+    case WASM_OP_RETHROW:
+        if (!list_happens(m->plan, &m->plan->by_kind[EVENT_FUNC_EXIT], MODE_NONE))
+            break;
+        add_exits(m, with(none, simple_atom(m, ATOM_IN_TRY), false));
+        add_refuse(m, with(none, simple_atom(m, ATOM_IN_TRY), true), caught);
+        break;
+    case WASM_OP_CALL:
+        if (list_happens(m->plan, &m->plan->by_kind[EVENT_FUNC_EXIT], MODE_NONE))
+            add_exits(m, with(none, simple_atom(m, ATOM_ENDS_PROGRAM), true));
+        break;
+    default: break;
+    }
+}
+
+static void make_instruction(Maker *m, Splitter *s, WasmOp op) {
+    const ActionList *list = &m->plan->by_op[op];
+    Gates none = {0};
+    bool typed_select = op == WASM_OP_TYPED_SELECT, loop = op == WASM_OP_LOOP;
+    begin_unit(m, typed_select ? MONITOR_ANY : MONITOR_OPCODE, op);
+    if (typed_select)
+        none = with(none, simple_atom(m, ATOM_TYPED_SELECT), true);
+    if (op == WASM_OP_END) {
+        add_end(m);
+        end_unit(m, s);
+        return;
+    }
+    add_list(m, list, MODE_BEFORE, (UnitPart){.unless_back = loop}, none);
+    add_blocks(m, none);
+    if (loop && m->units->uses_back)
+        add_part(m, (UnitPart){.kind = PART_CLEAR_BACK}, none);
+    add_leaving(m);
+    add_list(m, list, MODE_ENTRY, (UnitPart){.if_taken = op == WASM_OP_IF}, none);
+    add_branch(m);
+    end_unit(m, s);
+}
+
+static void make_function(Maker *m, Splitter *s) {
+    begin_unit(m, MONITOR_FUNC_ENTRY, WASM_OP_COUNT);
+    if (m->units->uses_frame)
+        add_part(m, (UnitPart){.kind = PART_PUSH_FRAME}, (Gates){0});
+    add_list(m, &m->plan->by_kind[EVENT_FUNC_ENTRY], MODE_NONE, (UnitPart){0}, (Gates){0});
+    end_unit(m, s);
+    if (!m->at_function_exit)
+        return;
+    begin_unit(m, MONITOR_FUNC_EXIT, WASM_OP_COUNT);
+    add_exits(m, (Gates){0});
+    add_pop(m, (Gates){0});
+    end_unit(m, s);
+}
+
+static bool uses_frame(const Plan *plan) {
+    for (uint32_t i = 0; i < plan->variants.len; i++)
+        for (uint32_t k = 0; k < plan->variants.at[i]->probe->nvars; k++)
+            if (plan->variants.at[i]->probe->vars[k]->storage == STORAGE_FRAME)
+                return true;
+    return false;
+}
+
+bool units_make(Plan *plan, Units *units, Diags *diags) {
+    Maker m = {.plan = plan, .units = units};
+    Splitter s = {.plan = plan};
+    *units = (Units){0};
+    if (!engine_can(plan, happens, diags))
+        return false;
+    units->uses_frame = uses_frame(plan);
+    m.blocks = list_happens(plan, &plan->by_kind[EVENT_BLOCK_START], MODE_NONE) ||
+               list_happens(plan, &plan->by_kind[EVENT_BLOCK_END], MODE_NONE);
+    m.exits = units->uses_frame || list_happens(plan, &plan->by_kind[EVENT_FUNC_EXIT], MODE_NONE);
+    m.at_function_exit = m.exits && !m.blocks &&
+                         !list_happens(plan, &plan->by_op[WASM_OP_RETURN], MODE_BEFORE) &&
+                         !list_happens(plan, &plan->by_op[WASM_OP_END], MODE_BEFORE);
+    units->uses_back = m.blocks || list_happens(plan, &plan->by_op[WASM_OP_LOOP], MODE_BEFORE);
+    make_function(&m, &s);
+    for (uint32_t op = 0; op < WASM_OP_COUNT; op++)
+        make_instruction(&m, &s, (WasmOp)op);
+    vec_free(&m.atoms);
+    vec_free(&m.parts);
+    map_free(&m.atom_ids);
+    splitter_free(&s);
+    return true;
+}
+
+void units_free(Units *units) {
+    vec_free(&units->list);
+}

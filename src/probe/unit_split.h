@@ -1,0 +1,26 @@
+/*
+ * probe/unit_split.h - what is left of a unit for each assignment of its atoms. Private to probe/.
+ */
+#ifndef WHAMMC_PROBE_UNIT_SPLIT_H
+#define WHAMMC_PROBE_UNIT_SPLIT_H
+
+#include "probe/unit.h"
+
+/* What the units of a list have in common while they are split. */
+typedef struct Splitter {
+    Plan *plan;
+    Map forms;  /* of code: Residue.form */
+    Map probes; /* text of a variant's probe by variant, event and atoms: index into texts */
+    Vec(Str) texts;
+    Map terms; /* by number of atoms and sets: UnitTerm and their number, in the plan's arena */
+} Splitter;
+
+void splitter_free(Splitter *s);
+
+/* Makes the residues of a unit whose atoms and parts are complete. */
+void unit_split(Splitter *s, Unit *unit);
+
+/* Whether the atoms can have these values together, as far as that follows from what they are. */
+bool unit_possible(const Unit *unit, uint32_t assignment);
+
+#endif
