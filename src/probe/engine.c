@@ -108,6 +108,8 @@ static void check_name(Engine *g, const Expr *e) {
     switch (e->bound.id) {
     case NAME_RESOLVED_FID:
     case NAME_TARGET_FUNCREF:
+        if (e->is_static)
+            break;
         refuse(g, REASON_TABLES, e->span,
                "'%s' needs the program's tables, which an engine does not show",
                name_infos[e->bound.id].text);

@@ -353,10 +353,22 @@ static void add_pop(Maker *m, Gates gates) {
 
 /* ---- the flag ---- */
 
+/* Where a branch goes back to a loop, or with block events wherever it is reached. */
+static Gates branch_gates(Maker *m) {
+    Gates none = {0};
+    if (!m->blocks)
+        return with(none, simple_atom(m, ATOM_TO_LOOP), true);
+    bool ends = list_happens(m->plan, &m->plan->by_kind[EVENT_BLOCK_END], MODE_NONE);
+    return ends ? with(none, simple_atom(m, ATOM_BLOCK_LAST), true) : none;
+}
+
 static void set_back(Maker *m, UnitBack back, Gates gates) {
-    bool asks = back != BACK_ALWAYS;
-    add_part(m, (UnitPart){.kind = PART_SET_BACK, .back = back},
-             with(gates, asks ? simple_atom(m, ATOM_LIVE) : UNIT_KNOWN, true));
+    bool live = back == BACK_ALWAYS; /* it asks for nothing */
+    for (uint32_t i = 0; i < gates.n; i++)
+        live |= m->atoms.at[gates.at[i].atom].kind == ATOM_BLOCK_LAST;
+    if (!live)
+        gates = with(gates, simple_atom(m, ATOM_LIVE), true);
+    add_part(m, (UnitPart){.kind = PART_SET_BACK, .back = back}, gates);
 }
 
 /*
@@ -367,41 +379,33 @@ static void add_branch(Maker *m) {
     static const char *const reference =
         "whether it branches depends on a reference, which an engine does not show";
     static const char *const exception =
-        "where an exception goes on is not known to a monitor with block events";
-    Gates none = {0};
+        "where an exception goes on is not known to a monitor with block events or 'loop:before'";
     if (!m->units->uses_back)
         return;
     switch (m->op) {
-    case WASM_OP_BR:
+    case WASM_OP_BR: set_back(m, BACK_ALWAYS, branch_gates(m)); break;
+    case WASM_OP_BR_IF: set_back(m, BACK_IF_ARG, branch_gates(m)); break;
     case WASM_OP_BR_TABLE:
-    case WASM_OP_BR_IF: {
-        UnitBack back = m->op == WASM_OP_BR_IF                    ? BACK_IF_ARG
-                        : m->op == WASM_OP_BR_TABLE && !m->blocks ? BACK_TO_LOOP
-                                                                  : BACK_ALWAYS;
-        set_back(m, back, m->blocks ? none : with(none, simple_atom(m, ATOM_TO_LOOP), true));
+        set_back(m, m->blocks ? BACK_ALWAYS : BACK_TO_LOOP, branch_gates(m));
         break;
-    }
     case WASM_OP_IF: /* the false edge of one without else lands on its end */
         if (m->blocks)
-            set_back(m, BACK_UNLESS_ARG, with(none, simple_atom(m, ATOM_HAS_ELSE), false));
+            set_back(m, BACK_UNLESS_ARG,
+                     with(branch_gates(m), simple_atom(m, ATOM_HAS_ELSE), false));
         break;
     case WASM_OP_ELSE: /* what falls into it goes on at the end */
         if (m->blocks)
-            set_back(m, BACK_ALWAYS, none);
+            set_back(m, BACK_ALWAYS, branch_gates(m));
         break;
     case WASM_OP_BR_ON_NULL:
     case WASM_OP_BR_ON_NON_NULL:
     case WASM_OP_BR_ON_CAST:
-    case WASM_OP_BR_ON_CAST_FAIL:
-        add_refuse(m, m->blocks ? none : with(none, simple_atom(m, ATOM_TO_LOOP), true), reference);
-        break;
+    case WASM_OP_BR_ON_CAST_FAIL: add_refuse(m, branch_gates(m), reference); break;
     case WASM_OP_TRY:
         if (m->blocks)
-            add_refuse(m, none, exception);
+            add_refuse(m, branch_gates(m), exception);
         break;
-    case WASM_OP_TRY_TABLE:
-        add_refuse(m, m->blocks ? none : with(none, simple_atom(m, ATOM_TO_LOOP), true), exception);
-        break;
+    case WASM_OP_TRY_TABLE: add_refuse(m, branch_gates(m), exception); break;
     default: break;
     }
 }
@@ -430,8 +434,10 @@ static void end_unit(Maker *m, Splitter *s) {
         vec_push(&m->units->list, u);
 }
 
-/* An `end` that branches lead to has what is before it behind what is before it only for those that
- * fall into it. */
+/*
+ * At an `end` that branches lead to, `end:before` comes behind block events: it happens also for
+ * branches, the block events only for what falls into it.
+ */
 static void add_end(Maker *m) {
     const ActionList *list = &m->plan->by_op[WASM_OP_END];
     Gates none = {0};
@@ -503,7 +509,7 @@ static void make_instruction(Maker *m, Splitter *s, WasmOp op) {
     add_list(m, list, MODE_BEFORE, (UnitPart){.unless_back = loop}, none);
     add_blocks(m, none);
     if (loop && m->units->uses_back)
-        add_part(m, (UnitPart){.kind = PART_CLEAR_BACK}, none);
+        add_part(m, (UnitPart){.kind = PART_CLEAR_BACK}, m->blocks ? branch_gates(m) : none);
     add_leaving(m);
     add_list(m, list, MODE_ENTRY, (UnitPart){.if_taken = op == WASM_OP_IF}, none);
     add_branch(m);

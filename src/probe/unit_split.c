@@ -111,6 +111,7 @@ typedef Vec(UnitPart) Parts;
 static uint32_t decide(Splitter *s, const Unit *u, uint32_t assignment, Parts *parts, Buf *key,
                        Buf *form) {
     uint32_t wide = 0;
+    bool jumped = value_of(u, assignment, ATOM_BRANCHED, true); /* control may come by a branch */
     parts->len = 0;
     key->len = form->len = 0;
     for (uint32_t i = 0; i < u->nparts; i++) {
@@ -133,6 +134,7 @@ static uint32_t decide(Splitter *s, const Unit *u, uint32_t assignment, Parts *p
         }
         p.gates = NULL;
         p.ngates = 0;
+        p.unless_back &= jumped;
         vec_push(parts, p);
         uint8_t flags[] = {(uint8_t)p.kind, p.unless_back, p.if_taken, p.at_end, (uint8_t)p.back};
         buf_bytes(form, flags, sizeof flags);
