@@ -165,7 +165,7 @@ static void put(const Decided *d, const Expr *e, bool nested, Buf *out) {
                    STR_ARG(e->name));
         put_list(d, e, 0, out);
         if (e->annotation == ANN_STATIC) /* each call is one of its own */
-            buf_printf(out, "@%u.%u", e->span.file, e->span.start);
+            buf_printf(out, "@%u.%u.%d", e->span.file, e->span.start, (int)d->event.kind);
         break;
     case EXPR_TUPLE: put_list(d, e, 0, out); break;
     }
