@@ -133,7 +133,8 @@ typedef struct SiteState {
 #else
 #define S ((SiteState *)(void *)at(SITE_STATE))
 #endif
-_Static_assert(VALUES_ROWS_END <= SITE_STATE && SITE_STATE + sizeof(SiteState) <= VALUES_TEXT,
+_Static_assert((int)VALUES_ROWS_END <= (int)SITE_STATE &&
+                   SITE_STATE + sizeof(SiteState) <= VALUES_TEXT,
                "the state has its place");
 
 INLINE uint32_t *words_at(uint32_t address) {

@@ -1,0 +1,481 @@
+/*
+ * tests/unit/site.c - what the decoder of monitors (stdlib/runtime/site.h) says about every
+ * instruction of the modules given as arguments is what the compiler itself says. Prints "N
+ * instructions of N modules, N differ, N kinds of instructions"; fails if any differ. With
+ * --checksum, prints for each file a number made of what tests/runtime/site_monitor.c asks; with
+ * --table, the table of instructions as C.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "probe/builtin.h"
+#include "probe/fold.h"
+#include "stdlib/runtime/site.h"
+#include "stdlib/runtime/values.h"
+#include "wasm/op_table.h"
+#include "wasm/valid.h"
+
+/* ---- the engine's side ---- */
+
+static const WasmModule *program;
+static uint8_t *memory;
+enum { MEMORY = 1u << 30 };
+
+static uint32_t give(uint32_t to, uint32_t len, const void *bytes, size_t size) {
+    size_t n = len < size ? len : size;
+    if (n)
+        memcpy(memory + to, bytes, n);
+    return (uint32_t)size;
+}
+
+static uint32_t give_str(uint32_t to, uint32_t len, Str s) {
+    return give(to, len, s.ptr, s.len);
+}
+
+uint32_t reflect_read_section(uint32_t id, uint32_t to, uint32_t len, uint32_t unused);
+uint32_t reflect_read_section(uint32_t id, uint32_t to, uint32_t len, uint32_t unused) {
+    (void)unused;
+    for (uint32_t k = 0; k < program->sections.len; k++) {
+        const WasmSection *s = &program->sections.at[k];
+        if (s->id == id)
+            return give(to, len, program->bytes + s->payload, s->end - s->payload);
+    }
+    return 0;
+}
+
+uint32_t reflect_read_function_body(uint32_t fid, uint32_t to, uint32_t len);
+uint32_t reflect_read_function_body(uint32_t fid, uint32_t to, uint32_t len) {
+    const WasmFunc *f = &program->funcs.at[fid];
+    return f->import >= 0 ? 0 : give(to, len, program->bytes + f->body, f->body_size);
+}
+
+uint32_t reflect_read_function_name(uint32_t fid, uint32_t to, uint32_t len);
+uint32_t reflect_read_function_name(uint32_t fid, uint32_t to, uint32_t len) {
+    return give_str(to, len, program->funcs.at[fid].name);
+}
+
+uint32_t reflect_read_module_name(uint32_t to, uint32_t len);
+uint32_t reflect_read_module_name(uint32_t to, uint32_t len) {
+    return give_str(to, len, program->name);
+}
+
+uint32_t reflect_get_num_tags(void);
+uint32_t reflect_get_num_tags(void) {
+    return program->tags.len;
+}
+
+void host_message(const uint8_t *text, uint32_t len);
+void host_message(const uint8_t *text, uint32_t len) {
+    fwrite(text, 1, len, stdout);
+    fflush(stdout);
+}
+
+/* A fresh memory with the table, as the compiler lays it out. */
+static void lay_out(void) {
+    Buf table = {0};
+    wasm_op_table(&table);
+    memory = values_native_memory(MEMORY);
+    if (!memory)
+        abort();
+    uint32_t at = VALUES_STACK;
+    memcpy(memory + at, table.data, table.len);
+    memcpy(memory + SITE_STATE, &at, sizeof at);
+    values_native_set(VALUES_HEAP, (at + (uint32_t)table.len + 7) & ~7u);
+    buf_free(&table);
+}
+
+/* ---- what the compiler says ---- */
+
+enum { MAX_ARGS = 12, MAX_IMMS = 20 };
+
+typedef struct Answers {
+    uint32_t pc, op, opidx, live, last;
+    uint32_t first_of_block, last_of_block, count, branched, has_else, in_try, to_loop;
+    uint64_t loops; /* of the first 64 targets */
+    uint32_t args[MAX_ARGS];
+    uint32_t has_imm; /* bits */
+    uint64_t imms[MAX_IMMS];
+    uint64_t offset;
+    uint32_t num_targets, memory, source, item_size, resolved;
+    bool is_call;
+    uint32_t callee;
+} Answers;
+
+typedef struct Checker {
+    const WasmModule *m;
+    WasmTyper typer;
+    WasmTypes operands, results;
+    Flow flow;
+    Vec(Answers) expected; /* of a function */
+    Vec(uint32_t) open;    /* expected ifs, UINT32_MAX for other constructs */
+    bool seen[WASM_OP_COUNT];
+    uint64_t checksum;
+    uint32_t instructions, modules, skipped, differ;
+} Checker;
+
+static uint32_t type_byte(WasmType t) {
+    if (t == WASM_BOT)
+        return SITE_ANY;
+    if (!WASM_IS_REF(t))
+        return t;
+    return t & WASM_NULL_BIT && t & WASM_ABSTRACT_BIT ? t & 0xff : (uint32_t)SITE_REF;
+}
+
+static uint64_t number(const Site *s, NameId id, uint32_t n, bool *has) {
+    Bound name = {.id = id, .n = n, .type = &type_scalar[TYPE_U64]};
+    Value v = {0};
+    *has = site_value(s, &name, &v);
+    return *has ? v.bits : 0;
+}
+
+static uint32_t word(const Site *s, NameId id, uint32_t n) {
+    bool has;
+    return (uint32_t)number(s, id, n, &has);
+}
+
+static bool is_loop(const Flow *f, uint32_t depth) {
+    return depth < f->frames.len && f->frames.at[f->frames.len - 1 - depth].op == WASM_OP_LOOP;
+}
+
+/* Before the step. */
+static void branch_targets(const Flow *f, const WasmInstr *i, Answers *a) {
+    const uint8_t *at = i->vec;
+    switch (i->op) {
+    case WASM_OP_BR:
+    case WASM_OP_BR_IF:
+    case WASM_OP_BR_ON_NULL:
+    case WASM_OP_BR_ON_NON_NULL:
+    case WASM_OP_BR_ON_CAST:
+    case WASM_OP_BR_ON_CAST_FAIL: a->loops = is_loop(f, i->a); break;
+    case WASM_OP_BR_TABLE:
+        for (uint32_t k = 0; k <= i->count; k++) {
+            bool loop = is_loop(f, k < i->count ? wasm_vec_u32(&at) : i->a);
+            a->to_loop |= loop;
+            a->loops |= k < 64 ? (uint64_t)loop << k : 0;
+        }
+        break;
+    case WASM_OP_TRY_TABLE:
+        for (uint32_t k = 0; k < i->count; k++)
+            a->loops |= is_loop(f, wasm_vec_catch(&at).label);
+        break;
+    default: break;
+    }
+    a->to_loop |= a->loops != 0;
+}
+
+static uint32_t in_try(const Flow *f) {
+    for (uint32_t k = 0; k < f->frames.len; k++)
+        if (f->frames.at[k].op == WASM_OP_TRY || f->frames.at[k].op == WASM_OP_TRY_TABLE)
+            return 1;
+    return 0;
+}
+
+/* Which ifs have an else, which only the else tells. */
+static void follow_ifs(Checker *c, const WasmInstr *i) {
+    switch (i->op) {
+    case WASM_OP_IF: vec_push(&c->open, c->expected.len); break;
+    case WASM_OP_BLOCK:
+    case WASM_OP_LOOP:
+    case WASM_OP_TRY:
+    case WASM_OP_TRY_TABLE: vec_push(&c->open, UINT32_MAX); break;
+    case WASM_OP_ELSE: c->expected.at[vec_last(&c->open)].has_else = 1; break;
+    case WASM_OP_END:
+    case WASM_OP_DELEGATE: c->open.len -= c->open.len != 0; break;
+    default: break;
+    }
+}
+
+static void expect_values(const Site *s, Answers *a) {
+    const WasmInstr *i = s->instr;
+    bool has;
+    for (uint32_t n = 0; n < MAX_IMMS; n++) {
+        a->imms[n] = number(s, NAME_IMM, n, &has);
+        a->has_imm |= (uint32_t)has << n;
+    }
+    uint8_t imm = wasm_ops[i->op].imm;
+    a->offset = i->c;
+    a->memory = accessed_memory(i, 0);
+    a->source = accessed_memory(i, 1);
+    a->num_targets = imm == WASM_IMM_BR_TABLE ? i->count : 0;
+    bool of_type = i->op >= WASM_OP_ARRAY_NEW && i->op <= WASM_OP_ARRAY_INIT_ELEM &&
+                   i->op != WASM_OP_ARRAY_LEN;
+    a->item_size = of_type ? word(s, NAME_ITEM_SIZE, 0) : 0;
+    a->resolved = word(s, NAME_RESOLVED_FID, 0);
+    a->is_call = i->op == WASM_OP_CALL || i->op == WASM_OP_RETURN_CALL;
+    a->callee = i->a;
+}
+
+static bool expect_function(Checker *c, uint32_t func) {
+    const WasmFunc *f = &c->m->funcs.at[func];
+    WasmCode code;
+    c->expected.len = c->open.len = 0;
+    if (!wasm_typer_begin(&c->typer, c->m, func, &code))
+        return false;
+    flow_begin(&c->flow);
+    Site s = {.m = c->m, .func = func};
+    WasmInstr buffer[2];
+    for (uint32_t index = 0; wasm_next(&code, &buffer[index & 1]); index++) {
+        const WasmInstr *i = &buffer[index & 1];
+        Answers a = {.pc = i->offset, .op = i->op, .opidx = index};
+        a.in_try = in_try(&c->flow);
+        branch_targets(&c->flow, i, &a);
+        FlowStep step = flow_step(&c->flow, i);
+        a.first_of_block = step.first;
+        a.last_of_block = step.last;
+        a.count = step.last ? step.count : 0;
+        a.branched = step.branched_end;
+        a.last = i->offset + i->size == f->body_size;
+        a.live = !wasm_typer_dead(&c->typer);
+        c->operands.len = c->results.len = 0;
+        wasm_instr_types(&c->typer, i, &c->operands, &c->results);
+        for (uint32_t n = 0; n < MAX_ARGS && n < c->operands.len; n++)
+            a.args[n] = type_byte(c->operands.at[c->operands.len - 1 - n]);
+        s.instr = i;
+        s.previous = index ? &buffer[(index + 1) & 1] : NULL;
+        expect_values(&s, &a);
+        follow_ifs(c, i);
+        vec_push(&c->expected, a);
+        c->seen[i->op] = true;
+        if (!wasm_typer_step(&c->typer, i))
+            return false;
+    }
+    return !code.error;
+}
+
+/* ---- what the decoder says ---- */
+
+static bool same_str(uint32_t s, Str want) {
+    return values_load32(s) == want.len &&
+           (!want.len || memcmp(memory + s + 4, want.ptr, want.len) == 0);
+}
+
+static bool map_fits(uint32_t map, uint64_t loops) {
+    uint64_t have = 0;
+    for (uint32_t k = 0; k < values_load32(map) && k < 8; k++)
+        have |= (uint64_t)memory[map + 4 + k] << 8 * k;
+    return have == loops;
+}
+
+static Str called(const WasmModule *m, uint32_t callee, NameId id) {
+    WasmInstr i = {.a = callee, .op = WASM_OP_CALL};
+    Site s = {.m = m, .instr = &i};
+    Bound name = {.id = id, .type = &type_scalar[TYPE_STR]};
+    Value v = {0};
+    site_value(&s, &name, &v);
+    return v.text;
+}
+
+#define SAME(what, have, want)                                                                     \
+    do {                                                                                           \
+        uint64_t have_ = (have), want_ = (want);                                                   \
+        if (have_ != want_)                                                                        \
+            return differs(c, func, a, what, have_, want_);                                        \
+    } while (0)
+
+static void differs(Checker *c, uint32_t func, const Answers *a, const char *what, uint64_t have,
+                    uint64_t want) {
+    if (c->differ++ < 20)
+        printf("function %u, offset %u, %s: %s is %" PRIu64 ", should be %" PRIu64 "\n", func,
+               a->pc, wasm_ops[a->op].mnemonic, what, have, want);
+}
+
+static void check_call(Checker *c, uint32_t func, const Answers *a, int64_t proc_exit) {
+    uint32_t pc = a->pc;
+    SAME("ends_program", site_ends_program(func, pc), (int64_t)a->callee == proc_exit);
+    SAME("target_fn_name",
+         same_str(site_target_fn_name(func, pc), called(c->m, a->callee, NAME_TARGET_FN_NAME)), 1);
+    SAME("target_fn_type",
+         same_str(site_target_fn_type(func, pc), called(c->m, a->callee, NAME_TARGET_FN_TYPE)), 1);
+    SAME(
+        "target_imp_module",
+        same_str(site_target_imp_module(func, pc), called(c->m, a->callee, NAME_TARGET_IMP_MODULE)),
+        1);
+}
+
+static void check_values(Checker *c, uint32_t func, const Answers *a) {
+    uint32_t pc = a->pc;
+    for (uint32_t n = 0; n < MAX_IMMS; n++) {
+        SAME("has_imm", site_has_imm(func, pc, n), a->has_imm >> n & 1);
+        SAME("imm", site_imm(func, pc, n), a->imms[n]);
+    }
+    SAME("offset", site_offset(func, pc), a->offset);
+    SAME("memory", site_memory(func, pc), a->memory);
+    SAME("source_memory", site_source_memory(func, pc), a->source);
+    if (wasm_ops[a->op].imm == WASM_IMM_BR_TABLE)
+        SAME("num_targets", site_num_targets(func, pc), a->num_targets);
+    if (a->item_size)
+        SAME("item_size", site_item_size(func, pc), a->item_size);
+    SAME("resolved_fid", site_resolved_fid(func, pc), a->resolved);
+}
+
+static void check_instruction(Checker *c, uint32_t func, const Answers *a, int64_t proc_exit) {
+    uint32_t pc = a->pc;
+    SAME("op", site_op(func, pc), a->op);
+    SAME("opidx", site_opidx(func, pc), a->opidx);
+    SAME("live", site_live(func, pc), a->live);
+    SAME("last", site_last(func, pc), a->last);
+    SAME("block_first", site_block_first(func, pc), a->first_of_block);
+    SAME("block_last", site_block_last(func, pc), a->last_of_block);
+    if (a->last_of_block)
+        SAME("instr_count", site_instr_count(func, pc), a->count);
+    SAME("branched", site_branched(func, pc), a->branched);
+    SAME("has_else", site_has_else(func, pc), a->has_else);
+    SAME("in_try", site_in_try(func, pc), a->in_try);
+    SAME("goes_to_loop", site_goes_to_loop(func, pc), a->to_loop);
+    if (a->num_targets < 64)
+        SAME("to_loop", site_to_loop(func, pc), a->loops);
+    if (a->to_loop)
+        SAME("loop_map", map_fits(site_loop_map(func, pc), a->loops), 1);
+    for (uint32_t n = 0; n < MAX_ARGS; n++)
+        SAME("arg", site_arg(func, pc, n), a->args[n]);
+    check_values(c, func, a);
+    if (a->is_call)
+        check_call(c, func, a, proc_exit);
+}
+
+static void check_locals(Checker *c, uint32_t func) {
+    Answers here = {0}, *a = &here;
+    const WasmTypes *locals = &c->typer.locals;
+    for (uint32_t n = 0; n < locals->len; n++)
+        SAME("local", site_local(func, n), type_byte(locals->at[n]));
+    SAME("local", site_local(func, locals->len), SITE_NONE);
+    SAME("fname", same_str(site_fname(func), wasm_func_name(c->m, func)), 1);
+    SAME("func_end", site_func_end(func), c->m->funcs.at[func].body_size - 1);
+}
+
+static void check_module(Checker *c) {
+    Answers here = {0}, *a = &here;
+    uint32_t func = 0;
+    SAME("app_memid", site_app_memid(), app_memory(c->m));
+    SAME("has_exceptions", site_has_exceptions(), c->m->tags.len != 0);
+    for (uint32_t k = 0; k < c->m->memories.len; k++) {
+        const WasmLimits *l = &c->m->memories.at[k].limits;
+        SAME("page_size", site_page_size(k), (uint64_t)1 << l->page_log2);
+        SAME("memory_shared", site_memory_shared(k), l->shared);
+    }
+}
+
+static uint64_t mix(uint64_t h, uint64_t v) {
+    return (h ^ v) * UINT64_C(0x100000001b3);
+}
+
+/* What tests/runtime/site_monitor.c makes of an instruction. */
+static void add_checksum(Checker *c, const Answers *a) {
+    uint64_t h = c->checksum;
+    h = mix(h, a->op);
+    h = mix(h, a->opidx);
+    h = mix(h, a->live);
+    h = mix(h, a->first_of_block);
+    h = mix(h, a->last_of_block);
+    h = mix(h, a->to_loop);
+    h = mix(h, a->args[0]);
+    h = mix(h, a->args[1]);
+    h = mix(h, a->imms[0]);
+    c->checksum = h;
+}
+
+static int64_t proc_exit_of(const WasmModule *m) {
+    bool newer = false, older = false;
+    for (uint32_t k = 0; k < m->imports.len; k++) {
+        newer |= str_is(m->imports.at[k].module, "wasi_snapshot_preview1");
+        older |= str_is(m->imports.at[k].module, "wasi_unstable");
+    }
+    return wasm_find_import(m,
+                            older && !newer ? STR("wasi_unstable") : STR("wasi_snapshot_preview1"),
+                            STR("proc_exit"));
+}
+
+static void check_function(Checker *c, uint32_t func, int64_t proc_exit) {
+    enum { BACKWARDS = 60 };
+    if (!expect_function(c, func)) {
+        printf("function %u is not valid\n", func);
+        c->differ++;
+        return;
+    }
+    for (uint32_t k = 0; k < c->expected.len; k++) {
+        check_instruction(c, func, &c->expected.at[k], proc_exit);
+        add_checksum(c, &c->expected.at[k]);
+    }
+    check_locals(c, func);
+    for (uint32_t k = c->expected.len; k-- > 0 && c->expected.len <= BACKWARDS;)
+        check_instruction(c, func, &c->expected.at[k], proc_exit);
+    c->instructions += c->expected.len;
+}
+
+static bool read_file(const char *path, Buf *b) {
+    FILE *f = fopen(path, "rb");
+    if (!f)
+        return false;
+    size_t n;
+    do {
+        buf_reserve(b, 65536);
+        n = fread(b->data + b->len, 1, 65536, f);
+        b->len += n;
+    } while (n);
+    fclose(f);
+    return true;
+}
+
+static void check_file(Checker *c, const char *path, bool print) {
+    Buf in = {0};
+    Diags diags = {0};
+    WasmModule m = {0};
+    if (read_file(path, &in) &&
+        wasm_read(&m, in.data, in.len, diag_file(&diags, path, in.data, in.len, true), &diags) &&
+        wasm_validate(&m, &diags)) {
+        c->m = program = &m;
+        c->checksum = UINT64_C(0xcbf29ce484222325);
+        uint32_t before = c->differ;
+        lay_out();
+        check_module(c);
+        for (uint32_t func = 0; func < m.funcs.len; func++)
+            if (m.funcs.at[func].import < 0)
+                check_function(c, func, proc_exit_of(&m));
+        site_done();
+        if (c->differ != before)
+            printf("%s: differs\n", path);
+        if (print)
+            printf("%" PRIu64 "\n", c->checksum);
+        c->modules++;
+    } else {
+        c->skipped++;
+    }
+    wasm_module_free(&m);
+    diag_free(&diags);
+    buf_free(&in);
+}
+
+static int print_table(void) {
+    Buf table = {0};
+    wasm_op_table(&table);
+    printf("static const unsigned char table[] = {");
+    for (size_t k = 0; k < table.len; k++)
+        printf("%s%u,", k % 16 ? "" : "\n", table.data[k]);
+    printf("\n};\n");
+    buf_free(&table);
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    Checker c = {0};
+    if (argc == 2 && strcmp(argv[1], "--table") == 0)
+        return print_table();
+    bool print = argc > 1 && strcmp(argv[1], "--checksum") == 0;
+    for (int k = print ? 2 : 1; k < argc; k++)
+        check_file(&c, argv[k], print);
+    uint32_t kinds = 0;
+    for (uint32_t op = 0; op < WASM_OP_COUNT; op++)
+        kinds += c.seen[op];
+    if (!print)
+        printf("%u instructions of %u modules (%u not valid), %u differ, %u of %d kinds\n",
+               c.instructions, c.modules, c.skipped, c.differ, kinds, WASM_OP_COUNT);
+    values_native_memory(0);
+    wasm_typer_free(&c.typer);
+    flow_free(&c.flow);
+    vec_free(&c.operands);
+    vec_free(&c.results);
+    vec_free(&c.expected);
+    vec_free(&c.open);
+    return c.differ != 0;
+}
