@@ -84,7 +84,7 @@ _whammc() {
         return
     fi
     case $command in
-        instr | run | list) _whammc_files wasm wat ;;
+        instr | run | list | info) _whammc_files wasm wat ;;
         check) _whammc_files whamm mm ;;
     esac
 }

@@ -187,6 +187,62 @@ typedef struct whammc_event {
 whammc_status whammc_explain(whammc *w, const char *rule,
                              void (*event)(void *ctx, const whammc_event *e), void *ctx);
 
+/* ---- reading monitor modules ---- */
+
+/* A function that a monitor exports: a predicate or match-time callback, as a probe calls it. */
+typedef struct whammc_monitor_call {
+    const char *name; /* "$alloc" */
+    const char *type; /* "(i32, i32) -> i32" */
+    const struct whammc_monitor_value *values; /* its arguments */
+    size_t nvalues;
+} whammc_monitor_call;
+
+/* Something that a probe, a predicate or a callback asks the engine for. */
+typedef struct whammc_monitor_value {
+    const char *text;                /* "arg0", "$alloc(fid, pc)" */
+    const char *type;                /* of the parameter; "i32, i32" if it takes two */
+    const char *doc;                 /* what it is; "" for the result of a callback */
+    const whammc_monitor_call *call; /* the callback; NULL for other values */
+} whammc_monitor_value;
+
+typedef struct whammc_monitor_probe {
+    const char *name;  /* of the export */
+    const char *event; /* "wasm:opcode:br_if" */
+    const char *rule;  /* all of it, as whammc spells it */
+    const whammc_monitor_call *predicate; /* NULL = none */
+    const whammc_monitor_value *values;
+    size_t nvalues;
+    uint32_t fid;      /* of the probe function */
+    const char *fname; /* its name, "" = none */
+    const char *type;
+    uint32_t size; /* bytes of its body; 0 = it is imported */
+    /* Why engines with the limits of Wizard's do not inline it: "branches"; NULL = they do. */
+    const char *not_inlined;
+    int is_older; /* other engines know this probe by another name, which is there too */
+    uint32_t group; /* from 0; the same for probes with the same code, predicate and values */
+} whammc_monitor_probe;
+
+/* An import of a monitor. */
+typedef struct whammc_monitor_import {
+    const char *module, *name;
+    const char *type; /* "(i32) -> ()", "memory" ... */
+    const char *from; /* who has it: "the engine", "WASI", "a library" */
+} whammc_monitor_import;
+
+typedef struct whammc_monitor {
+    const whammc_monitor_probe *probes; /* in the order of the exports, older ones last */
+    size_t nprobes;
+    const whammc_monitor_import *imports;
+    size_t nimports;
+    int has_exit; /* wasm:exit is there, to run at the end */
+    uint32_t exit_fid;
+} whammc_monitor;
+
+/* Reads a monitor module and checks what can be checked without a program. *out is owned by w and
+ * valid until its next use; NULL on failure. */
+whammc_status whammc_read_monitor(whammc *w, const char *name, const void *bytes, size_t size,
+                                  const whammc_monitor **out);
+
 #ifdef __cplusplus
 }
 #endif

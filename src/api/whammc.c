@@ -9,6 +9,7 @@
 #endif
 #include "whammc/whammc.h"
 
+#include "api/monitor.h"
 #include "probe/statics.h"
 #include "report/runtime.h"
 #include "target/rewrite.h"
@@ -44,6 +45,9 @@ struct whammc {
     Vec(whammc_probe_stats) probes;
     Buf rules;  /* texts of `probes` */
     char *rule; /* what whammc_explain was asked */
+    /* What whammc_read_monitor has read. */
+    whammc_monitor monitor;
+    Arena monitor_arena;
 };
 
 const char *whammc_version(void) {
@@ -68,6 +72,7 @@ static void reset(whammc *w) {
     w->rules.len = 0;
     free(w->rule);
     w->rule = NULL;
+    arena_free(&w->monitor_arena);
     diag_free(&w->diags);
     w->diags = (Diags){0};
 }
@@ -386,4 +391,20 @@ whammc_status whammc_explain(whammc *w, const char *rule,
     script_free(&script);
     w->rule = (char *)text.data; /* messages point into it */
     return status;
+}
+
+/* ---- monitors ---- */
+
+whammc_status whammc_read_monitor(whammc *w, const char *name, const void *bytes, size_t size,
+                                  const whammc_monitor **out) {
+    reset(w);
+    *out = NULL;
+    Monitor monitor;
+    DiagFileId file = diag_file(&w->diags, name, bytes, size, true);
+    if (monitor_read(&monitor, bytes, size, file, &w->diags)) {
+        monitor_describe(&monitor, &w->monitor_arena, &w->monitor);
+        *out = &w->monitor;
+    }
+    monitor_free(&monitor);
+    return status_of(w);
 }

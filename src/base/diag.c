@@ -10,6 +10,7 @@
 enum {
     DEFAULT_MAX_ERRORS = 20,
     MAX_WARNINGS = 200,
+    MAX_QUOTE = 1 << 16, /* bytes of text in a binary file */
     TAB_STOP = 4,
     VIEW_WIDTH =
         100, /* columns of a source line that are shown; longer lines are cut around the span */
@@ -124,11 +125,11 @@ void diag_hint(Diags *d, Diag *g, const char *format, ...) {
     va_end(args);
 }
 
-void diag_quote(Diags *d, Diag *g, uint32_t start, uint32_t end) {
-    if (g == &d->spare)
+void diag_quote(Diags *d, Diag *g, uint32_t start, Str text) {
+    if (g == &d->spare || text.len > MAX_QUOTE)
         return;
-    g->quote = start;
-    g->quote_end = end;
+    g->quote = (Str){arena_strndup(&d->arena, text.ptr, text.len), text.len};
+    g->quote_start = start;
 }
 
 void diag_free(Diags *d) {
@@ -360,9 +361,9 @@ static void put_heading(const TextOut *t, Span span, DiagSeverity severity) {
 }
 
 /* Text in a binary file. */
-static void put_quote(const TextOut *t, const DiagFile *f, const Diag *g) {
-    DiagFile text = {.text = f->text + g->quote, .len = g->quote_end - g->quote};
-    Span span = {0, g->span.start - g->quote, g->span.end - g->quote};
+static void put_quote(const TextOut *t, const Diag *g) {
+    DiagFile text = {.text = g->quote.ptr, .len = g->quote.len};
+    Span span = {0, g->span.start - g->quote_start, g->span.end - g->quote_start};
     put_source(t, &text, span, severity_colours[g->severity], false);
     vec_free(&text.lines);
 }
@@ -376,8 +377,8 @@ static void put_diag(const TextOut *t, const Diag *g) {
     DiagFile *f = file_of(t->d, g->span.file);
     if (f && !f->binary)
         put_source(t, f, g->span, severity_colours[g->severity], true);
-    else if (f && g->quote_end > g->quote && g->quote_end <= f->len)
-        put_quote(t, f, g);
+    else if (g->quote.len)
+        put_quote(t, g);
     for (uint32_t i = 0; i < g->labels.len; i++) {
         const DiagLabel *label = &g->labels.at[i];
         put_heading(t, label->span, DIAG_NOTE);

@@ -44,9 +44,11 @@ typedef struct Diag {
     DiagSeverity severity;
     Span span;
     const char *message;
-    Vec(DiagLabel) labels;     /* secondary places */
-    Vec(const char *) hints;   /* how to mend it */
-    uint32_t quote, quote_end; /* text around the span in a binary file; equal = none is shown */
+    Vec(DiagLabel) labels;   /* secondary places */
+    Vec(const char *) hints; /* how to mend it */
+    Str quote; /* text around the span in a binary file, which begins at quote_start; empty = none
+                */
+    uint32_t quote_start;
 } Diag;
 
 typedef struct DiagFile {
@@ -82,9 +84,9 @@ Diag *diag(Diags *d, DiagTag tag, Span span, const char *format, ...)
 void diag_label(Diags *d, Diag *g, Span span, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void diag_hint(Diags *d, Diag *g, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* The bytes start..end of the binary file that the message is about are text, with the message's
- * span in it: they are shown with carets. */
-void diag_quote(Diags *d, Diag *g, uint32_t start, uint32_t end);
+/* The bytes from `start` of the binary file that the message is about are text, with the message's
+ * span in it: it is copied and shown with carets, unless it is very long. */
+void diag_quote(Diags *d, Diag *g, uint32_t start, Str text);
 
 /* 1-based line and column (in code points) of an offset in a text file. */
 void diag_position(Diags *d, DiagFileId file, uint32_t offset, uint32_t *line, uint32_t *column);

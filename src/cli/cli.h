@@ -169,6 +169,13 @@ bool library_read(const Cli *cli, LibraryOptions *libs);
 void library_give(const Cli *cli, const LibraryOptions *libs, whammc *w, bool quiet);
 void library_free(LibraryOptions *libs);
 
+/* ---- monitor modules (monitor.c) ---- */
+
+/* Whether the operand of `info` is a file with a module, not a rule. */
+bool monitor_is_file(const char *operand);
+/* Shows the probes of a monitor; `verbose`: what the values mean, too. Gives the exit status. */
+int monitor_show(const Cli *cli, const char *path, bool verbose);
+
 /* ---- modules in the text format (text.c) ---- */
 
 /* Whether a file that was read is a module in the text format, by its name or its beginning. */

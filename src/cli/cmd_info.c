@@ -1,11 +1,13 @@
 /*
- * cli/cmd_info.c - `whammc info`: what a rule matches and which names it binds.
+ * cli/cmd_info.c - `whammc info`: what a rule matches and which names it binds; for monitors see
+ * monitor.c.
  */
 #include "cli/cli.h"
 
 static const Option options[] = {
     {'v', "verbose", NULL,
-     "show the names that the events bind; events with the same names together"},
+     "show the names that the events bind, events with the same names together; of a monitor, what "
+     "the values mean"},
     {'f', "functions", NULL, "show the functions that the events bind"},
     {0},
 };
@@ -118,10 +120,11 @@ static int run(Cli *cli) {
             x.functions = true;
     int status = cli_option_status(key);
     if (key == ARGS_END && cli->noperands == 1)
-        status = info(cli, &x);
+        status = monitor_is_file(cli->operands[0]) ? monitor_show(cli, cli->operands[0], x.verbose)
+                                                   : info(cli, &x);
     else if (key == ARGS_END)
         status = cli->noperands
-                     ? cli_usage(cli, "one RULE at a time: what is '%s'?", cli->operands[1])
+                     ? cli_usage(cli, "one at a time: what is '%s'?", cli->operands[1])
                      : cli_usage(cli, "which RULE? For example 'wasm:opcode:br_if:before'");
     vec_free(&x.events);
     map_free(&x.names);
@@ -131,12 +134,17 @@ static int run(Cli *cli) {
 
 const Command cmd_info = {
     .name = "info",
-    .usage = "RULE",
-    .summary = "show what a match rule matches and the names it binds",
+    .usage = "RULE | MONITOR",
+    .summary = "show what a match rule matches and binds, or the probes of a monitor",
     .about = "Show every event that the match RULE matches, in the order of the probe numbers that "
-             "it gives them. Quote rules with globs: the shell knows them too.",
+             "it gives them. Quote rules with globs: the shell knows them too.\n"
+             "\n"
+             "Or show the probes of the module MONITOR (a file) as match rules: their predicates, "
+             "what they ask the engine for, and their functions; those with the same code "
+             "together.",
     .options = options,
     .examples = "  whammc info 'wasm:opcode:*load*|*store*:before'\n"
-                "  whammc info -v wasm:opcode:br_if:before\n",
+                "  whammc info -v wasm:opcode:br_if:before\n"
+                "  whammc info hotness.wasm\n",
     .run = run,
 };

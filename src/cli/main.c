@@ -11,6 +11,7 @@
  *   probe/    events, bound names, expansion of match rules, plans, matching of functions
  *   eval/     an interpreter of WebAssembly, for calls while compiling
  *   lang/     scripts: text to checked trees (the grammar is in ../grammar)
+ *   monitor/  monitor modules: export names (grammar in ../grammar), what probes ask for
  *   wasm/     modules: lossless reading and writing, validation, changes
  *   base/     memory, buffers, maps, messages
  *

@@ -64,7 +64,7 @@ static Diag *tell(const Place *p, DiagTag tag, uint32_t start, uint32_t end, con
     bool unseen = p->r->told++ > MAX_TOLD;
     Diag *g = diag(d, tag, (Span){mon->file, at + start, at + end}, "export \"%s\": %s",
                    unseen ? "" : shown(&p->r->monitor->arena, p->name), text);
-    diag_quote(d, g, at, at + p->name.len);
+    diag_quote(d, g, at, p->name);
     p->r->errors += d->errors - errors;
     return g;
 }
@@ -133,7 +133,7 @@ static bool exists_at_event(const Place *p, ParamKind kind) {
 
 static const char *event_text(const Place *p, Buf *buf) {
     buf->len = 0;
-    rule_print_event(p->rule->event, p->rule->op, buf);
+    rule_print_event(p->rule, buf);
     return buf_cstr(buf);
 }
 

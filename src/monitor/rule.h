@@ -107,10 +107,11 @@ enum {
  */
 RuleStatus rule_parse(Str name, Arena *arena, MonitorRule *rule, uint32_t *rest, RuleError *error);
 
-/* The rule as an export name, in the one spelling that whammc writes. */
+/* The rule as an export name, in the one spelling that whammc writes; an instruction that only
+ * engines from 2025 know by the name that was read keeps that. */
 void rule_print(const MonitorRule *rule, Buf *out);
 /* Its parts: "wasm:opcode:br_if"; "arg0" or "$alloc(fid, pc)"; "$alloc(fid, pc)". */
-void rule_print_event(MonitorEvent event, WasmOp op, Buf *out);
+void rule_print_event(const MonitorRule *rule, Buf *out);
 void rule_print_param(const MonitorParam *param, Buf *out);
 void rule_print_call(const MonitorCall *call, Buf *out);
 

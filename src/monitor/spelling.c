@@ -69,16 +69,18 @@ bool rule_op(Str name, WasmOp *op, RuleEngines *engines) {
 
 /* ---- rules as text ---- */
 
-void rule_print_event(MonitorEvent event, WasmOp op, Buf *out) {
+void rule_print_event(const MonitorRule *rule, Buf *out) {
     static const char *const texts[] = {
         [MONITOR_ANY] = "opcode:*",        [MONITOR_FUNC_ENTRY] = "func:entry",
         [MONITOR_FUNC_EXIT] = "func:exit", [MONITOR_BLOCK_START] = "block:start",
         [MONITOR_BLOCK_END] = "block:end",
     };
-    if (event == MONITOR_OPCODE)
-        buf_printf(out, "wasm:opcode:%s", rule_mnemonic(op, false));
-    else
-        buf_printf(out, "wasm:%s", texts[event]);
+    if (rule->event != MONITOR_OPCODE) {
+        buf_printf(out, "wasm:%s", texts[rule->event]);
+        return;
+    }
+    const char *older = rule->engines & ENGINES_Y2025 ? rule_mnemonic(rule->op, true) : NULL;
+    buf_printf(out, "wasm:opcode:%s", older ? older : rule_mnemonic(rule->op, false));
 }
 
 static void print_params(const MonitorParam *params, uint32_t n, Buf *out) {
@@ -109,7 +111,7 @@ void rule_print_param(const MonitorParam *param, Buf *out) {
 }
 
 void rule_print(const MonitorRule *rule, Buf *out) {
-    rule_print_event(rule->event, rule->op, out);
+    rule_print_event(rule, out);
     if (rule->predicate) {
         buf_str(out, STR(" / "));
         rule_print_call(rule->predicate, out);
