@@ -18,7 +18,7 @@ _whammc_value() { # OPTION: what may follow it; false if nothing does
     case $command:$1 in
         *:--message-format) _whammc_words 'text json' ;;
         *:--report-format) _whammc_words 'csv json csv-rfc4180' ;;
-        instr:--report) _whammc_words 'stdout stderr'; compopt -o default ;;
+        instr:--report | monitor:--report) _whammc_words 'stdout stderr'; compopt -o default ;;
         instr:--host) _whammc_words 'auto wasi js none' ;;
         instr:--storage) _whammc_words 'auto globals memory' ;;
         instr:--link | run:--link) _whammc_words 'merge import' ;;
@@ -27,7 +27,7 @@ _whammc_value() { # OPTION: what may follow it; false if nothing does
         run:--top | run:--engine-option | list:--functions) ;;
         *:-s | *:--script) _whammc_files whamm mm ;;
         *:--lib) compopt -o default ;;
-        instr:-o | instr:--output | instr:--runtime) _whammc_files wasm ;;
+        instr:-o | instr:--output | instr:--runtime | monitor:-o | monitor:--output) _whammc_files wasm ;;
         run:-o | run:--output) compopt -o default ;;
         *) return 1 ;;
     esac
@@ -38,7 +38,7 @@ _whammc() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} app=0 i word
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _whammc_words 'instr run list check info --help --version'
+        _whammc_words 'instr run monitor list check info --help --version'
         return
     fi
 
@@ -76,6 +76,9 @@ _whammc() {
                 _whammc_words '-s --script= --lib= --monitor= --link= --engine= --engine-option= -o --output= --report-format= --top=
                     --message-format=
                     -h --help' ;;
+            monitor)
+                _whammc_words '-s --script= --lib= -o --output= --report= --report-format= --no-optimise --explain
+                    --message-format= -h --help' ;;
             list)
                 _whammc_words '-s --script= --lib= -c --count --functions= -v --verbose --message-format= -h --help' ;;
             check) _whammc_words '--lib= --message-format= -h --help' ;;

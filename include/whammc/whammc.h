@@ -132,6 +132,19 @@ typedef struct whammc_probe_stats {
 whammc_status whammc_instrument(whammc *w, const char *name, const void *bytes, size_t size,
                                 const whammc_options *options, uint8_t **out, size_t *out_size);
 void whammc_release(void *buffer);
+
+/*
+ * Compiles the scripts without a program into a monitor module, for engines that attach it by
+ * themselves to the program that they run. Of the options format, report and no_optimise count. The
+ * output as for whammc_instrument.
+ */
+whammc_status whammc_monitor(whammc *w, const whammc_options *options, uint8_t **out,
+                             size_t *out_size);
+
+/* Tells how the scripts are split into the probes of a monitor, as text. Owned by w, valid until
+ * its next use. */
+whammc_status whammc_explain_monitor(whammc *w, const char **text);
+
 /* How the last module was linked: WHAMMC_LINK_MERGE or WHAMMC_LINK_IMPORT. */
 whammc_link whammc_linked(const whammc *w);
 

@@ -11,7 +11,9 @@
 
 #include "api/monitor.h"
 #include "probe/statics.h"
+#include "probe/unit.h"
 #include "report/runtime.h"
+#include "target/monitor.h"
 #include "target/rewrite.h"
 #include "wasm/text.h"
 
@@ -282,6 +284,41 @@ whammc_status whammc_instrument(whammc *w, const char *name, const void *bytes, 
     buf_free(&buf);
     status = status_of(w);
     return status == WHAMMC_OK ? WHAMMC_INTERNAL : status;
+}
+
+whammc_status whammc_monitor(whammc *w, const whammc_options *options, uint8_t **out,
+                             size_t *out_size) {
+    *out = NULL;
+    *out_size = 0;
+    whammc_status status = prepare(w);
+    if (status != WHAMMC_OK)
+        return status;
+    RewriteOptions r = rewrite_options(options);
+    MonitorOptions m = {r.format, r.report, r.report_file, r.no_optimise};
+    Buf buf = {0};
+    if (monitor_module(&w->plan, &m, &buf, &w->diags)) {
+        *out = buf.data;
+        *out_size = buf.len;
+        return WHAMMC_OK;
+    }
+    buf_free(&buf);
+    status = status_of(w);
+    return status == WHAMMC_OK ? WHAMMC_INTERNAL : status;
+}
+
+whammc_status whammc_explain_monitor(whammc *w, const char **text) {
+    *text = "";
+    whammc_status status = prepare(w);
+    if (status != WHAMMC_OK)
+        return status;
+    Units units;
+    w->rendered.len = 0;
+    if (units_make(&w->plan, &units, &w->diags)) {
+        units_print(&w->plan, &units, &w->rendered);
+        *text = buf_cstr(&w->rendered);
+    }
+    units_free(&units);
+    return status_of(w);
 }
 
 whammc_link whammc_linked(const whammc *w) {

@@ -45,7 +45,7 @@ typedef struct Command {
     int (*run)(Cli *cli); /* gives the exit status */
 } Command;
 
-extern const Command cmd_check, cmd_info, cmd_instr, cmd_list, cmd_run;
+extern const Command cmd_check, cmd_info, cmd_instr, cmd_list, cmd_monitor, cmd_run;
 
 /* One call of the program. */
 struct Cli {

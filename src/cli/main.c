@@ -39,7 +39,8 @@
 #include <locale.h>
 #include <unistd.h>
 
-static const Command *const commands[] = {&cmd_instr, &cmd_run, &cmd_list, &cmd_check, &cmd_info};
+static const Command *const commands[] = {&cmd_instr, &cmd_run,   &cmd_monitor,
+                                          &cmd_list,  &cmd_check, &cmd_info};
 enum { NCOMMANDS = sizeof commands / sizeof *commands };
 
 static void print_version(void) {

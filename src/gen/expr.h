@@ -37,6 +37,7 @@ typedef struct Body {
     char end_label[16]; /* ... and the label of what is behind; one for each body in a function */
     bool part;          /* something follows the body in its function */
     const struct HoleOps *ops; /* NULL = holes are those of templates */
+    void *ctx;                 /* for them */
 } Body;
 
 /* ---- holes ---- */
@@ -105,6 +106,11 @@ Ref gen_library_call(Body *b, const Expr *e);
 /* A new local. */
 uint32_t gen_temp(Body *b, BinaryenType type);
 Ref gen_text(Body *b, uint32_t id); /* into Plan.texts */
+/* A word of memory. */
+Ref gen_load_word(Body *b, Ref at, uint32_t offset);
+Ref gen_store_word(Body *b, Ref at, uint32_t offset, Ref value);
+/* A leaf in memory. */
+Ref gen_store_leaf(Body *b, const Type *leaf, Ref at, uint32_t offset, Ref value);
 /* What expressions on variables, strings and maps give; see gen_expr. */
 Ref gen_var_get(Body *b, const Var *v, uint32_t leaf);
 Ref gen_method(Body *b, const Expr *e);

@@ -65,7 +65,8 @@ Body scratch_body(Scratch *x, const Variant *v, uint64_t atoms) {
                   .atoms = atoms,
                   .imports = &x->imports,
                   .result = &type_unit,
-                  .ops = x->ops};
+                  .ops = x->ops,
+                  .ctx = x->ctx};
 }
 
 void scratch_add(Scratch *x, Body *b, const char *name, BinaryenType params, BinaryenType result,

@@ -13,6 +13,7 @@ typedef struct Scratch {
     const Plan *plan;
     const GenOptions *options;
     const HoleOps *ops;                         /* of all bodies; NULL = templates */
+    void *ctx;                                  /* for them */
     void (*optimise)(BinaryenModuleRef module); /* called if the options say so */
     bool bulk;                                  /* memory.copy and memory.fill may be used */
     BinaryenModuleRef module;

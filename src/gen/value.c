@@ -81,6 +81,18 @@ static Ref memory_set(Body *b, const Type *leaf, Ref at, uint32_t offset, Ref va
 #endif
 }
 
+Ref gen_load_word(Body *b, Ref at, uint32_t offset) {
+    return memory_get(b, &type_scalar[TYPE_U32], at, offset);
+}
+
+Ref gen_store_word(Body *b, Ref at, uint32_t offset, Ref value) {
+    return memory_set(b, &type_scalar[TYPE_U32], at, offset, value);
+}
+
+Ref gen_store_leaf(Body *b, const Type *leaf, Ref at, uint32_t offset, Ref value) {
+    return memory_set(b, leaf, at, offset, value);
+}
+
 /* Leaves of tuples and of elements of maps take 8 bytes each. */
 enum { LEAF = 8 };
 

@@ -130,7 +130,7 @@ void store_free(Store *s) {
     map_free(&s->text_ids);
 }
 
-static uint32_t action_row_id(Store *s, const Action *a) {
+uint32_t store_action_row(Store *s, const Action *a) {
     uint32_t *id = &s->image_probe[a - s->plan->actions.at];
     if (!*id) {
         Buf text = {0};
@@ -179,8 +179,8 @@ void store_count(Store *s, const Site *site, const Match *match) {
                 s->last_func = site->func;
                 image_func(s->image, site->func, wasm_func_name(site->m, site->func));
             }
-            image_site_row(s->image, s->image_var[id], action_row_id(s, match->action), site->func,
-                           site->pc);
+            image_site_row(s->image, s->image_var[id], store_action_row(s, match->action),
+                           site->func, site->pc);
         }
         s->slots += g->leaves;
         note_init(s, site, var, s->group_of[id], g->count++);
@@ -191,7 +191,7 @@ void store_count(Store *s, const Site *site, const Match *match) {
  * number and its rule. */
 static uint32_t probe_row_id(Store *s, const PlanProbe *p) {
     if (p->nactions == 1)
-        return action_row_id(s, &s->plan->actions.at[p->first_action]);
+        return store_action_row(s, &s->plan->actions.at[p->first_action]);
     Buf text = {0};
     buf_printf(&text, "%u_", p->nactions ? s->plan->actions.at[p->first_action].number : 0);
     const Rule *r = &p->probe->rule;

@@ -77,6 +77,9 @@ void store_free(Store *s);
 /* Pass 1: gives each unshared variable of the match a slot and a row. In the order of the sites. */
 void store_count(Store *s, const Site *site, const Match *match);
 
+/* The id of an action in the image. */
+uint32_t store_action_row(Store *s, const Action *a);
+
 /* Rows of shared and script variables, strings of script scope; then the size of everything is
  * known. */
 void store_close(Store *s, const WasmModule *m);

@@ -1,0 +1,150 @@
+/*
+ * cli/cmd_monitor.c - `whammc monitor`: compiles scripts into a monitor module.
+ */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+enum {
+    REPORT = OPTION_LONG,
+    REPORT_FORMAT,
+    NO_OPTIMISE,
+    EXPLAIN,
+};
+
+static const Option options[] = {
+    {'s', "script", "SCRIPT", "compile this script ('-': standard input); may be repeated"},
+    LIBRARY_OPTION,
+    {'o', "output", "MON",
+     "write the monitor there ('-': standard output); default: the first script's name with .wasm"},
+    {REPORT, "report", "WHERE",
+     "where the report goes: stdout, stderr, or the path of a file in a directory that the engine "
+     "opens; default: stdout"},
+    {REPORT_FORMAT, "report-format", "csv|json|csv-rfc4180", "format of the report; default: csv"},
+    {NO_OPTIMISE, "no-optimise", NULL, "do not optimise the code"},
+    {EXPLAIN, "explain", NULL,
+     "show how the scripts are split into probes, and write nothing without --output"},
+    {0},
+};
+
+typedef struct Settings {
+    Vec(const char *) scripts;
+    LibraryOptions libs;
+    const char *out;
+    whammc_options options;
+    bool explain;
+} Settings;
+
+/* "dir/hotness.whamm" gives "hotness.wasm". On the heap. */
+static char *default_name(const char *script) {
+    const char *name = strrchr(script, '/') ? strrchr(script, '/') + 1 : script;
+    const char *dot = strrchr(name, '.');
+    Buf out = {0};
+    buf_bytes(&out, name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
+    buf_printf(&out, ".wasm");
+    buf_cstr(&out);
+    return (char *)out.data;
+}
+
+static int explain(const Cli *cli, whammc *w) {
+    const char *text;
+    int status = message_library(cli, w, whammc_explain_monitor(w, &text));
+    if (status == STATUS_OK) {
+        Buf shown = {0};
+        buf_str(&shown, str_of(text));
+        message_stdout(&shown);
+        buf_free(&shown);
+        status = message_stdout_status(cli, status);
+    }
+    return status;
+}
+
+static int write_monitor(const Cli *cli, const Settings *s, whammc *w, const char *path) {
+    uint8_t *out;
+    size_t size;
+    int status = message_library(cli, w, whammc_monitor(w, &s->options, &out, &size));
+    if (status == STATUS_OK && !file_write(cli, path, out, size))
+        status = STATUS_ERROR;
+    whammc_release(out);
+    return status;
+}
+
+static int compile(const Cli *cli, Settings *s) {
+    whammc *w = whammc_new();
+    bool ok = library_read(cli, &s->libs);
+    library_give(cli, &s->libs, w, true);
+    for (uint32_t i = 0; i < s->scripts.len; i++)
+        ok &= file_add_script(cli, w, s->scripts.at[i]);
+    int status = ok ? STATUS_OK : STATUS_ERROR;
+    if (ok && s->explain)
+        status = explain(cli, w);
+    if (status == STATUS_OK && (s->out || !s->explain)) {
+        char *name = s->out ? NULL : default_name(s->scripts.at[0]);
+        status = write_monitor(cli, s, w, s->out ? s->out : name);
+        free(name);
+    }
+    whammc_free(w);
+    return status;
+}
+
+static int check_usage(const Cli *cli, const Settings *s) {
+    uint32_t from_stdin = 0;
+    if (!s->scripts.len)
+        return cli_usage(cli, "which script? Give one with --script=SCRIPT");
+    if (cli->noperands)
+        return cli_usage(cli,
+                         "a monitor is made without a program: what is '%s'? Scripts are given "
+                         "with --script=SCRIPT",
+                         cli->operands[0]);
+    for (uint32_t i = 0; i < s->scripts.len; i++)
+        from_stdin += strcmp(s->scripts.at[i], "-") == 0;
+    if (from_stdin > 1)
+        return cli_usage(cli, "only one file can be '-', standard input");
+    if (strcmp(s->scripts.at[0], "-") == 0 && !s->out && !s->explain)
+        return cli_usage(cli, "where to? Give the output file with --output=MON");
+    if (s->out && strcmp(s->out, "-") == 0 && (isatty(STDOUT_FILENO) || s->explain))
+        return cli_usage(cli, "standard output is for something else: a module does not go there");
+    return STATUS_OK;
+}
+
+static int run(Cli *cli) {
+    Settings s = {0};
+    const char *value;
+    int key;
+    bool ok = true;
+    while (ok && (key = cli_option(cli, &value)) >= 0)
+        switch (key) {
+        case 's': vec_push(&s.scripts, value); break;
+        case OPTION_LIBRARY: ok = library_option(cli, &s.libs, value); break;
+        case 'o': s.out = value; break;
+        case REPORT: s.options.report = value; break;
+        case REPORT_FORMAT:
+            s.options.format = (whammc_format)option_choice(&cmd_monitor, key, value);
+            break;
+        case NO_OPTIMISE: s.options.no_optimise = true; break;
+        case EXPLAIN: s.explain = true; break;
+        }
+    int status = !ok               ? STATUS_USAGE
+                 : key == ARGS_END ? check_usage(cli, &s)
+                                   : cli_option_status(key);
+    if (ok && key == ARGS_END && status == STATUS_OK)
+        status = compile(cli, &s);
+    vec_free(&s.scripts);
+    library_free(&s.libs);
+    return status;
+}
+
+const Command cmd_monitor = {
+    .name = "monitor",
+    .usage = "-s SCRIPT [-o MON]",
+    .summary = "compile scripts into a monitor for any program",
+    .about = "Compile scripts without a program into the monitor module MON. An engine with the "
+             "interface of the Wizard engine attaches it to any program that it runs; 'whammc "
+             "bind' does so ahead of time for other engines. What an engine cannot do, such as "
+             "changing the program, is an error.",
+    .options = options,
+    .examples = "  whammc monitor -s hotness.whamm -o hotness.wasm\n"
+                "  wizeng --monitors=hotness.wasm app.wasm\n",
+    .run = run,
+};

@@ -1,0 +1,389 @@
+/*
+ * gen/attach.c - how code of monitors gets at what is known when a monitor is attached.
+ *
+ * What only the event decides is a constant. What the engine gives is a parameter of the probe.
+ * The rest is computed by callbacks, which ask the runtime (runtime/site.h).
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include "gen/attach.h"
+
+#include "probe/known.h"
+
+#include <stdio.h>
+
+/* ---- imports and globals ---- */
+
+static void import_function(Code *c, const char *module, const char *name, const char *internal,
+                            const BinaryenType *params, uint32_t n, BinaryenType result) {
+    bool added;
+    map_put(&c->g->imports, str_of(internal), 0, &added);
+    if (added)
+        BinaryenAddFunctionImport(c->b.module, internal, module, name,
+                                  BinaryenTypeCreate((BinaryenType *)params, n), result);
+}
+
+Ref runtime_call(Code *c, const char *name, const char *params, const char *result,
+                 const Ref *args) {
+    BinaryenType types[8];
+    uint32_t n = 0;
+    for (; params[n]; n++)
+        types[n] = gen_letter_type(params[n]);
+    BinaryenType type = gen_letter_type(result[0]);
+    import_function(c, "rt", name, name, types, n, type);
+    return BinaryenCall(c->b.module, name, (Ref *)args, n, type);
+}
+
+/* A global of the module; with `import` the one of that name in module "var". */
+static void declare_global(Code *c, const char *name, BinaryenType type, bool import) {
+    bool added;
+    map_put(&c->g->globals, str_of(name), 0, &added);
+    if (!added)
+        return;
+    if (import) {
+        BinaryenAddGlobalImport(c->b.module, name, "var", name, type, true);
+        return;
+    }
+    struct BinaryenLiteral zero = type == BinaryenTypeInt64()     ? BinaryenLiteralInt64(0)
+                                  : type == BinaryenTypeFloat32() ? BinaryenLiteralFloat32(0)
+                                  : type == BinaryenTypeFloat64() ? BinaryenLiteralFloat64(0)
+                                                                  : BinaryenLiteralInt32(0);
+    BinaryenAddGlobal(c->b.module, name, type, true, BinaryenConst(c->b.module, zero));
+}
+
+Ref own_get(Code *c, const char *name, BinaryenType type) {
+    declare_global(c, name, type, false);
+    return BinaryenGlobalGet(c->b.module, name, type);
+}
+
+Ref own_set(Code *c, const char *name, BinaryenType type, Ref value) {
+    declare_global(c, name, type, false);
+    return BinaryenGlobalSet(c->b.module, name, value);
+}
+
+/* ---- functions ---- */
+
+void code_begin(Code *c, Gen *g, const Variant *v) {
+    static const Variant none;
+    *c = (Code){.b = scratch_body(&g->x, v ? v : &none, 0), .g = g, .record = -1};
+    c->b.ctx = c;
+}
+
+void code_part(Code *c, const UnitPart *part) {
+    const Variant *v = part->action->variant;
+    c->part = part;
+    c->event = part->action->event;
+    c->at_end = part->at_end;
+    c->b.variant = v;
+    c->b.atoms = part->shape ? part->shape->atoms : 0;
+    c->b.part = true;
+    snprintf(c->b.end_label, sizeof c->b.end_label, "end%u", c->b.locals.len + c->b.nparams);
+    free(c->b.local_of);
+    gen_declare_locals(&c->b, v->probe->vars, v->probe->nvars);
+    gen_temp(&c->b, BinaryenTypeInt32()); /* so that the next label is another one */
+}
+
+const MonitorRecord *code_record(const Code *c) {
+    const MonitorInput *in = c->g->in;
+    if (c->part && (c->part->at_end || c->unit->dynamic))
+        return in->own_records[c->part->action - in->plan->actions.at];
+    return in->records[c->number];
+}
+
+/* ---- parameters ---- */
+
+static bool same_param(const MonitorParam *a, const MonitorParam *b) {
+    return a->kind == b->kind && a->n == b->n &&
+           (a->kind != PARAM_CALL || str_eq(a->call->name, b->call->name));
+}
+
+static Ref ask_param(Code *c, MonitorParam param, BinaryenType type) {
+    uint32_t i = 0;
+    while (i < c->asks->len && !same_param(&c->asks->at[i].param, &param))
+        i++;
+    if (i == c->asks->len)
+        vec_push(c->asks, ((Ask){param, type}));
+    return BinaryenLocalGet(c->b.module, i, c->asks->at[i].type);
+}
+
+Ref ask(Code *c, ParamKind kind, uint32_t n, BinaryenType type) {
+    return ask_param(c, (MonitorParam){.kind = kind, .n = n}, type);
+}
+
+Ref ask_callback(Code *c, Str name, BinaryenType type) {
+    MonitorCall *call = arena_new(c->g->arena, MonitorCall);
+    MonitorParam *params = arena_array(c->g->arena, MonitorParam, 2);
+    params[0] = (MonitorParam){.kind = PARAM_FID};
+    params[1] = (MonitorParam){.kind = PARAM_PC};
+    *call = (MonitorCall){.name = name, .params = params, .nparams = 2};
+    return ask_param(c, (MonitorParam){.kind = PARAM_CALL, .call = call}, type);
+}
+
+static bool is_wide(const Code *c, uint32_t n) {
+    return c->residue && n < 32 && (c->residue->wide >> n & 1);
+}
+
+Ref ask_operand(Code *c, uint32_t n, BinaryenType type) {
+    if (!is_wide(c, n))
+        return ask(c, PARAM_ARG, n, type);
+    return BinaryenUnary(c->b.module, BinaryenWrapInt64(),
+                         ask(c, PARAM_ARG, n, BinaryenTypeInt64()));
+}
+
+/* ---- static names ---- */
+
+typedef struct Known {
+    NameId name;
+    ParamKind param;
+    const char *function, *args;
+    char result;
+} Known;
+
+#define PARAM_NONE PARAM_KINDS
+
+static const Known known_table[] = {
+#define KNOWN(name, param, function, args, result)                                                 \
+    {NAME_##name, PARAM_##param, function, args, result},
+#include "gen/known.def"
+};
+
+static const Known *find_known(int name) {
+    for (uint32_t i = 0; i < sizeof known_table / sizeof *known_table; i++)
+        if ((int)known_table[i].name == name)
+            return &known_table[i];
+    return NULL;
+}
+
+Ref place_fid(Code *c) {
+    return BinaryenLocalGet(c->b.module, 0, BinaryenTypeInt32());
+}
+
+Ref place_pc(Code *c) {
+    if (!c->at_end)
+        return BinaryenLocalGet(c->b.module, 1, BinaryenTypeInt32());
+    return runtime_call(c, "site_func_end", "i", "i", (Ref[]){place_fid(c)});
+}
+
+/* Bits of a number in an i64, or an i32, as a value of the type. */
+static Ref from_bits(Code *c, const Type *type, Ref bits, char letter) {
+    BinaryenModuleRef m = c->b.module;
+    WasmType w = type_wasm(type);
+    if (letter == 'i')
+        return w == WASM_I64 ? BinaryenUnary(m, BinaryenExtendUInt32(), bits) : bits;
+    switch (w) {
+    case WASM_I64: return bits;
+    case WASM_F64: return BinaryenUnary(m, BinaryenReinterpretInt64(), bits);
+    case WASM_F32:
+        return BinaryenUnary(m, BinaryenReinterpretInt32(),
+                             BinaryenUnary(m, BinaryenWrapInt64(), bits));
+    default: return BinaryenUnary(m, BinaryenWrapInt64(), bits);
+    }
+}
+
+/* Asks the runtime; in a callback, or where there is no place. */
+static Ref ask_runtime(Code *c, const Known *k, const Expr *e) {
+    Ref args[4];
+    char params[5] = {0};
+    uint32_t n = 0;
+    for (const char *a = k->args; *a; a++, n++) {
+        params[n] = 'i';
+        args[n] = *a == 'f'   ? place_fid(c)
+                  : *a == 'p' ? place_pc(c)
+                  : *a == 't' ? runtime_call(c, "site_num_targets", "ii", "i",
+                                             (Ref[]){place_fid(c), place_pc(c)})
+                              : const_i32(&c->b, *a == 'n' ? e->bound.n : (uint32_t)(*a - '0'));
+    }
+    if (!k->function)
+        return args[0];
+    return from_bits(c, e->type, runtime_call(c, k->function, params, (char[]){k->result, 0}, args),
+                     k->result);
+}
+
+/* Immediates that the engine counts and types as the language does (engine-interface, section 4).
+ */
+static bool engine_has_immediate(Event event) {
+    if (event.kind != EVENT_OPCODE)
+        return false;
+    switch (wasm_ops[event.op].imm) {
+    case WASM_IMM_FUNC:
+    case WASM_IMM_LOCAL:
+    case WASM_IMM_GLOBAL:
+    case WASM_IMM_I32:
+    case WASM_IMM_I64:
+    case WASM_IMM_F32:
+    case WASM_IMM_F64: return true;
+    case WASM_IMM_LABEL: return event.op == WASM_OP_BR || event.op == WASM_OP_BR_IF;
+    case WASM_IMM_MEMORY: return event.op != WASM_OP_MEMORY_FILL;
+    default: return false;
+    }
+}
+
+static bool engine_gives(const Code *c, const Expr *e) {
+    const Known *k = e->kind == EXPR_NAME ? find_known(e->bound.id) : NULL;
+    if (!k || k->param == PARAM_NONE || (k->param == PARAM_PC && c->at_end))
+        return false;
+    return k->param != PARAM_IMM || engine_has_immediate(c->event);
+}
+
+/* A number that the engine gives, perhaps converted. */
+static bool is_direct(const Code *c, const Expr *e) {
+    if (e->kind == EXPR_CAST)
+        return e->type->kind <= TYPE_BOOL && is_direct(c, e->args[0]) && gen_is_plain(e);
+    return e->type->kind <= TYPE_BOOL && engine_gives(c, e);
+}
+
+/* Whether it is the same wherever the event happens; then its value. */
+static bool is_fixed(const Code *c, const Expr *e, Value *v) {
+    return known_value(c->event, e, v);
+}
+
+static Ref put_value(Code *c, const Type *type, Value v) {
+    if (v.kind == TYPE_STR)
+        return const_i32(&c->b, c->g->in->text_at(c->g->in->ctx, v.text));
+    return gen_number(&c->b, type, v);
+}
+
+static Ref fail(Code *c, const char *what) {
+    c->g->failed = what;
+    return BinaryenUnreachable(c->b.module);
+}
+
+static Ref get_known(Body *b, const Expr *e) {
+    Code *c = b->ctx;
+    Value v;
+    if (is_fixed(c, e, &v))
+        return put_value(c, e->type, v);
+    if (e->kind == EXPR_INDEX) {
+        Ref args[] = {place_fid(c), place_pc(c), gen_known(b, e->args[0])};
+        return from_bits(c, e->type, runtime_call(c, "site_imm", "iii", "l", args), 'l');
+    }
+    if (e->kind == EXPR_CALL && e->bound.id == FN_PAGE_SIZE)
+        return from_bits(
+            c, e->type,
+            runtime_call(c, "site_page_size", "i", "l", (Ref[]){gen_known(b, e->args[0])}), 'l');
+    const Known *k = e->kind == EXPR_NAME ? find_known(e->bound.id) : NULL;
+    if (!k)
+        return fail(c, "a name");
+    if (!c->asks)
+        return ask_runtime(c, k, e);
+    BinaryenType type = k->param == PARAM_OFFSET ? BinaryenTypeInt64() : gen_type(e->type);
+    return from_bits(c, e->type, ask(c, k->param, k->param == PARAM_IMM ? e->bound.n : 0, type),
+                     k->param == PARAM_OFFSET ? 'l' : 'i');
+}
+
+/* The value of a constant of the variant. */
+static Ref get_const(Body *b, uint32_t n) {
+    Code *c = b->ctx;
+    const Expr *e = b->variant->consts.at[n];
+    Value v;
+    if (is_fixed(c, e, &v))
+        return put_value(c, e->type, v);
+    if (!c->asks || is_direct(c, e))
+        return gen_known(b, e);
+    return ask_callback(c, callback_value(c, e), gen_type(e->type));
+}
+
+/* ---- holes ---- */
+
+/* A leaf of a script or shared variable. */
+static const char *variable_name(Code *c, uint32_t n, BinaryenType type) {
+    char name[16];
+    snprintf(name, sizeof name, "%u", n);
+    const char *kept = arena_strndup(c->g->arena, name, strlen(name));
+    declare_global(c, kept, type, true);
+    return kept;
+}
+
+/* A leaf of a tuple that a function gives goes through a global. */
+static const char *leaf_name(Code *c, uint32_t n, BinaryenType type) {
+    char letter = type == BinaryenTypeInt64()     ? 'l'
+                  : type == BinaryenTypeFloat32() ? 'f'
+                  : type == BinaryenTypeFloat64() ? 'd'
+                                                  : 'i';
+    return arena_printf(c->g->arena, "leaf.%u%c", n, letter);
+}
+
+static Ref get_hole(Body *b, HoleKind kind, uint32_t n, BinaryenType type) {
+    Code *c = b->ctx;
+    switch (kind) {
+    case HOLE_CONST: return get_const(b, n);
+    case HOLE_ARG: return ask_operand(c, n, type);
+    case HOLE_LOCAL: return ask(c, PARAM_LOCAL, n, type);
+    case HOLE_WIDE:
+        if (is_wide(c, n))
+            return ask(c, PARAM_ARG, n, BinaryenTypeInt64());
+        return BinaryenUnary(b->module, BinaryenExtendUInt32(),
+                             ask(c, PARAM_ARG, n, BinaryenTypeInt32()));
+    case HOLE_VAR: return BinaryenGlobalGet(b->module, variable_name(c, n, type), type);
+    case HOLE_TEXT:
+        return const_i32(b, c->g->in->text_at(c->g->in->ctx, c->g->in->plan->texts.at[n]));
+    case HOLE_GOT: return own_get(c, leaf_name(c, n, type), type);
+    default: return fail(c, "a hole");
+    }
+}
+
+static Ref set_hole(Body *b, HoleKind kind, uint32_t n, BinaryenType type, Ref value) {
+    Code *c = b->ctx;
+    switch (kind) {
+    case HOLE_VAR: return BinaryenGlobalSet(b->module, variable_name(c, n, type), value);
+    case HOLE_GIVE: return own_set(c, leaf_name(c, n, type), type, value);
+    default: return fail(c, "a hole that is set");
+    }
+}
+
+static Ref call_hole(Body *b, HoleKind kind, uint32_t n, const Refs *args,
+                     const BinaryenType *params, BinaryenType result) {
+    Code *c = b->ctx;
+    uint32_t nargs = args ? args->len : 0;
+    char name[32];
+    switch (kind) {
+    case HOLE_HELPER:
+        import_function(c, "rt", helper_infos[n].name, helper_infos[n].name, params, nargs, result);
+        c->g->text |= n >= HELPER_PUTC && n <= HELPER_FLUSH;
+        return BinaryenCall(b->module, helper_infos[n].name, args ? args->at : NULL, nargs, result);
+    case HOLE_LIBRARY:
+        snprintf(name, sizeof name, "lib%u", n);
+        import_function(c, "lib", name + 3, name, params, nargs, result);
+        return BinaryenCall(b->module, name, args ? args->at : NULL, nargs, result);
+    default: return fail(c, "a function");
+    }
+}
+
+static Ref get_atom(Body *b, uint32_t n) {
+    Code *c = b->ctx;
+    if (!c->unit || !c->unit->dynamic)
+        return const_i32(b, b->atoms >> n & 1);
+    const UnitBit *bit = &c->part->bits[n];
+    if (bit->atom == UNIT_KNOWN)
+        return const_i32(b, bit->value);
+    return atom_bit(c, bit->atom, bit->value);
+}
+
+static Ref get_text(Body *b, Str s) {
+    Code *c = b->ctx;
+    return const_i32(b, c->g->in->text_at(c->g->in->ctx, s));
+}
+
+static Ref get_address(Body *b, uint32_t var, uint32_t *offset) {
+    Code *c = b->ctx;
+    const MonitorInput *in = c->g->in;
+    if (in->plan->vars.at[var].decl->storage == STORAGE_FRAME) {
+        *offset = in->frame_at[var];
+        return own_get(c, "frame", BinaryenTypeInt32());
+    }
+    const MonitorRecord *r = code_record(c);
+    for (uint32_t i = 0; r && i < r->fields.len; i++) {
+        const MonitorField *f = &r->fields.at[i];
+        if (f->id != var || (f->part && f->part != c->part))
+            continue;
+        *offset = f->offset;
+        return c->record >= 0
+                   ? BinaryenLocalGet(b->module, (BinaryenIndex)c->record, BinaryenTypeInt32())
+                   : ask_callback(c, callback_record(c, r), BinaryenTypeInt32());
+    }
+    return fail(c, "a variable");
+}
+
+const HoleOps attach_ops = {get_hole,  set_hole, call_hole,  get_atom,
+                            get_known, get_text, get_address};

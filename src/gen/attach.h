@@ -1,0 +1,109 @@
+/*
+ * gen/attach.h - code of monitors: how it gets at what is known when a monitor is attached. Private
+ * to gen/.
+ *
+ *   monitor.c  probe functions, start and end, exports
+ *   attach.c   holes and static names: parameters of probes, callbacks, calls of the runtime
+ *   callback.c callbacks, static predicates
+ */
+#ifndef WHAMMC_GEN_ATTACH_H
+#define WHAMMC_GEN_ATTACH_H
+
+#include "gen/monitor.h"
+#include "gen/scratch.h"
+
+/* Records of which callbacks keep a list. */
+typedef struct End {
+    const MonitorRecord *record;
+    const Unit *unit;
+    const Residue *residue;
+    uint32_t number;
+    const UnitPart *only; /* the part that the record belongs to; NULL = those that share it */
+} End;
+
+typedef struct Gen {
+    Scratch x;
+    const MonitorInput *in;
+    MonitorCode *out;
+    Arena *arena;
+    Map callbacks; /* by what they compute: index into out->callbacks */
+    Map imports;   /* of the runtime, libraries and variables */
+    Map globals;   /* of the module's own */
+    Vec(End) ends;
+    bool text;          /* some code writes text */
+    const char *failed; /* what cannot be compiled */
+} Gen;
+
+/* What a probe function takes. */
+typedef struct Ask {
+    MonitorParam param;
+    BinaryenType type;
+} Ask;
+typedef Vec(Ask) Asks;
+
+/* A function that is being made. */
+typedef struct Code {
+    Body b; /* first: HoleOps get a Body */
+    Gen *g;
+    Asks *asks;    /* of a probe: what it takes so far */
+    bool at_match; /* a callback or predicate: its parameters are fid and pc */
+    Event event;   /* what names stand for; of a part or atom */
+    bool at_end;   /* ... those of the function's last end */
+    /* Of a probe, or a callback that sets initial values. */
+    const Unit *unit;
+    const Residue *residue;
+    uint32_t number; /* running number of the residue */
+    const UnitPart *part;
+    int64_t record; /* local with the address of the record, -1 = a parameter */
+} Code;
+
+extern const HoleOps attach_ops;
+
+/* Starts a function; `v` NULL: without a variant. */
+void code_begin(Code *c, Gen *g, const Variant *v);
+/* The code is about a part from now on. Declares the locals of its variables; the body is one of
+ * several in the function. */
+void code_part(Code *c, const UnitPart *part);
+
+/* A call of a function of the runtime; types as in helper.def. */
+Ref runtime_call(Code *c, const char *name, const char *params, const char *result,
+                 const Ref *args);
+/* A global of the module, zero at start. */
+Ref own_get(Code *c, const char *name, BinaryenType type);
+Ref own_set(Code *c, const char *name, BinaryenType type, Ref value);
+
+/* The parameter of a probe for which it asks. */
+Ref ask(Code *c, ParamKind kind, uint32_t n, BinaryenType type);
+Ref ask_callback(Code *c, Str name, BinaryenType type);
+/* Operand n as the language has it. */
+Ref ask_operand(Code *c, uint32_t n, BinaryenType type);
+
+/* fid and pc of the place in a callback. */
+Ref place_fid(Code *c);
+Ref place_pc(Code *c);
+
+/* The record that the variables of the part at hand are in; NULL = it has none. */
+const MonitorRecord *code_record(const Code *c);
+/* Whether an atom of a unit that is not split is `value`: 0 or 1. */
+Ref atom_bit(Code *c, uint32_t atom, bool value);
+/* Whether all gates of a part hold, in a unit that is not split; NULL = it has none. */
+Ref gates_hold(Code *c, const UnitPart *part);
+
+/* ---- callbacks (callback.c); each gives the name of its export ---- */
+
+/* The value of a static expression. */
+Str callback_value(Code *c, const Expr *e);
+/* What PART_SET_BACK of a br_table asks. */
+Str callback_to_loop(Code *c);
+/* The address of the record of the residue, or part, at hand. */
+Str callback_record(Code *c, const MonitorRecord *record);
+/* Of a unit that is not split: its atoms as bits, 64 from `first` on. */
+Str callback_bits(Code *c, uint32_t first);
+/* Notes that records of this kind are listed; their number. */
+uint32_t ends_add(Code *c, const MonitorRecord *record);
+/* Appends what is to do at the end for each record in the list ('@exit' calls). */
+void ends_put(Gen *g, Code *c, Refs *code);
+/* The predicate of a probe; empty if it is always attached. */
+Str callback_predicate(Code *c);
+
+#endif

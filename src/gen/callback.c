@@ -1,0 +1,663 @@
+/*
+ * gen/callback.c - the functions that an engine calls while it attaches a monitor: static
+ * predicates, values, records. All take the function index and the pc of the place.
+ *
+ * The atoms of a unit are computed once a place, by a function that remembers the place that it was
+ * called for last: an engine tries the rules of a place one after the other.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include "gen/attach.h"
+
+#include "probe/known.h"
+#include "../../stdlib/runtime/site.h" /* SITE_ANY */
+
+enum { BITS = 64 }; /* of a word of atoms */
+
+static Ref i32_binary(Code *c, BinaryenOp op, Ref x, Ref y) {
+    return BinaryenBinary(c->b.module, op, x, y);
+}
+
+static Ref both(Code *c, Ref x, Ref y) {
+    return !x ? y : !y ? x : i32_binary(c, BinaryenAndInt32(), x, y);
+}
+
+/* Lazy: y is evaluated if x holds. */
+static Ref then(Code *c, Ref x, Ref y) {
+    return !x ? y : !y ? x : BinaryenIf(c->b.module, x, y, const_i32(&c->b, 0));
+}
+
+static Ref at_place(Code *c, const char *function) {
+    return runtime_call(c, function, "ii", "i", (Ref[]){place_fid(c), place_pc(c)});
+}
+
+/* ---- making and naming them ---- */
+
+static void begin(Code *c, const Code *from) {
+    code_begin(c, from->g, from->b.variant);
+    c->at_match = true;
+    c->event = from->event;
+    c->at_end = from->at_end;
+    c->unit = from->unit;
+    c->residue = from->residue;
+    c->number = from->number;
+    c->part = from->part;
+    c->b.atoms = from->b.atoms;
+    c->b.nparams = 2;
+}
+
+static void end(Code *c, const char *name, BinaryenType result, Ref body) {
+    BinaryenType params[] = {BinaryenTypeInt32(), BinaryenTypeInt32()};
+    scratch_add(&c->g->x, &c->b, name, BinaryenTypeCreate(params, 2), result, body);
+}
+
+/* The name of the callback of this key; *made if it was there before. */
+static Str name_for(Gen *g, Buf *key, char kind, bool *made) {
+    bool added;
+    uint64_t *index = map_put(&g->callbacks, (Str){(char *)key->data, (uint32_t)key->len},
+                              g->out->callbacks.len, &added);
+    buf_free(key);
+    *made = !added;
+    if (added) {
+        char *name = arena_printf(g->arena, "$%c%u", kind, g->out->callbacks.len);
+        vec_push(&g->out->callbacks, str_of(name));
+    }
+    return g->out->callbacks.at[*index];
+}
+
+static void key_pointer(Buf *key, const void *p) {
+    buf_bytes(key, &p, sizeof p);
+}
+
+static void key_event(Buf *key, const Code *c) {
+    buf_u32le(key, c->event.kind);
+    buf_u32le(key, c->event.kind == EVENT_OPCODE ? c->event.op : 0);
+    buf_u8(key, c->at_end);
+    key_pointer(key, c->unit->dynamic ? c->part : NULL);
+}
+
+/* ---- whether static expressions have a value ---- */
+
+static Ref exists(Code *c, const Expr *e);
+
+/* A truncation that is in range (fold.c). */
+static Ref in_range(Code *c, const Expr *e) {
+    BinaryenModuleRef m = c->b.module;
+    bool wide = type_wasm(e->cast) == WASM_I64, is_signed = type_is_signed(e->cast);
+    double high = is_signed ? (wide ? 0x1p63 : 0x1p31) : (wide ? 0x1p64 : 0x1p32);
+    double low = is_signed ? -high : 0;
+    uint32_t local = gen_temp(&c->b, BinaryenTypeFloat64());
+    Ref x = gen_known(&c->b, e->args[0]);
+    if (e->args[0]->type->kind == TYPE_F32)
+        x = BinaryenUnary(m, BinaryenPromoteFloat32(), x);
+    x = BinaryenUnary(m, BinaryenTruncFloat64(), x);
+    Ref again = BinaryenLocalGet(m, local, BinaryenTypeFloat64());
+    Ref above =
+        BinaryenBinary(m, BinaryenGeFloat64(), BinaryenLocalTee(m, local, x, BinaryenTypeFloat64()),
+                       BinaryenConst(m, BinaryenLiteralFloat64(low)));
+    Ref below = BinaryenBinary(m, BinaryenLtFloat64(), again,
+                               BinaryenConst(m, BinaryenLiteralFloat64(high)));
+    return both(c, above, below);
+}
+
+/* A divisor that is not zero, and a quotient that does not overflow. */
+static Ref divides(Code *c, const Expr *e) {
+    BinaryenModuleRef m = c->b.module;
+    bool wide = type_wasm(e->type) == WASM_I64;
+    if (type_is_float(e->type))
+        return NULL;
+    Ref zero = gen_known(&c->b, e->args[1]);
+    Ref some =
+        BinaryenUnary(m, BinaryenEqZInt32(),
+                      BinaryenUnary(m, wide ? BinaryenEqZInt64() : BinaryenEqZInt32(), zero));
+    if (e->op == OP_REM || !type_is_signed(e->type))
+        return some;
+    Value min = {.kind = e->type->kind, .bits = wide ? (uint64_t)INT64_MIN : 0x80000000u};
+    Value minus = {.kind = e->type->kind, .bits = (uint64_t)-1};
+    BinaryenOp eq = wide ? BinaryenEqInt64() : BinaryenEqInt32();
+    Ref lowest =
+        BinaryenBinary(m, eq, gen_known(&c->b, e->args[0]), gen_number(&c->b, e->type, min));
+    Ref minus_one =
+        BinaryenBinary(m, eq, gen_known(&c->b, e->args[1]), gen_number(&c->b, e->type, minus));
+    return both(c, some, BinaryenUnary(m, BinaryenEqZInt32(), both(c, lowest, minus_one)));
+}
+
+static Ref exists_logic(Code *c, const Expr *e) {
+    Ref second = exists(c, e->args[1]);
+    if (!second)
+        return exists(c, e->args[0]);
+    Ref decides = gen_known(&c->b, e->args[0]);
+    if (e->op == OP_AND)
+        decides = BinaryenUnary(c->b.module, BinaryenEqZInt32(), decides);
+    return then(c, exists(c, e->args[0]),
+                BinaryenIf(c->b.module, decides, const_i32(&c->b, 1), second));
+}
+
+/* Whether a static expression has a value at the place; NULL = it has one everywhere. */
+static Ref exists(Code *c, const Expr *e) {
+    Value v;
+    if (known_value(c->event, e, &v))
+        return NULL;
+    if (e->kind == EXPR_NAME && e->is_bound && e->bound.id == NAME_IMM) {
+        Ref args[] = {place_fid(c), place_pc(c), const_i32(&c->b, e->bound.n)};
+        return runtime_call(c, "site_has_imm", "iii", "i", args);
+    }
+    if (e->kind == EXPR_BINARY && (e->op == OP_AND || e->op == OP_OR))
+        return exists_logic(c, e);
+    if (e->kind == EXPR_COND) {
+        Ref x = exists(c, e->args[1]), y = exists(c, e->args[2]);
+        Ref arm = x || y ? BinaryenIf(c->b.module, gen_known(&c->b, e->args[0]),
+                                      x ? x : const_i32(&c->b, 1), y ? y : const_i32(&c->b, 1))
+                         : NULL;
+        return then(c, exists(c, e->args[0]), arm);
+    }
+    Ref all = NULL;
+    for (uint32_t i = 0; i < e->nargs; i++)
+        all = then(c, all, exists(c, e->args[i]));
+    if (e->kind == EXPR_BINARY && (e->op == OP_DIV || e->op == OP_REM))
+        return then(c, all, divides(c, e));
+    if (e->kind == EXPR_CAST && type_is_float(e->args[0]->type) && !type_is_float(e->cast) &&
+        e->cast->kind != TYPE_BOOL)
+        return then(c, all, in_range(c, e));
+    return all;
+}
+
+static Ref all_exist(Code *c, const UnitAtom *a) {
+    Ref all = NULL;
+    for (uint32_t i = 0; i < a->n; i++)
+        all = then(c, all, exists(c, a->exprs[i]));
+    return all ? all : const_i32(&c->b, 1);
+}
+
+/* ---- operand types ---- */
+
+static Ref operand_type(Code *c, bool local, uint32_t n) {
+    Ref args[] = {place_fid(c), place_pc(c), const_i32(&c->b, n)};
+    if (!local)
+        return runtime_call(c, "site_arg", "iii", "i", args);
+    args[1] = args[2];
+    return runtime_call(c, "site_local", "ii", "i", args);
+}
+
+/* A type that is as wanted, or not known. */
+static Ref type_fits(Code *c, const UnitType *t) {
+    enum { FUNCREF_BYTE = 0x70 };
+    BinaryenModuleRef m = c->b.module;
+    BinaryenType i32 = BinaryenTypeInt32();
+    uint32_t local = gen_temp(&c->b, i32);
+    uint32_t want = t->type == WASM_FUNCREF ? FUNCREF_BYTE : t->type;
+    Ref tee = BinaryenLocalTee(m, local, operand_type(c, t->local, t->n), i32);
+    Ref is = i32_binary(c, BinaryenEqInt32(), tee, const_i32(&c->b, want));
+    Ref any = i32_binary(c, BinaryenEqInt32(), BinaryenLocalGet(m, local, i32),
+                         const_i32(&c->b, SITE_ANY));
+    return i32_binary(c, BinaryenOrInt32(), is, any);
+}
+
+static Ref types_fit(Code *c, const UnitAtom *a) {
+    Ref all = NULL;
+    for (uint32_t i = 0; i < a->n; i++)
+        all = then(c, all, type_fits(c, &a->types[i]));
+    return all ? all : const_i32(&c->b, 1);
+}
+
+/* ---- atoms ---- */
+
+static Ref compute_atom(Code *c, const UnitAtom *a) {
+    switch (a->kind) {
+    case ATOM_CONDITION: return gen_known(&c->b, a->expr);
+    case ATOM_TYPES: return types_fit(c, a);
+    case ATOM_CONSTS: return all_exist(c, a);
+    case ATOM_LIVE: return at_place(c, "site_live");
+    case ATOM_WIDE:
+        return i32_binary(c, BinaryenEqInt32(), operand_type(c, false, a->n),
+                          const_i32(&c->b, WASM_I64));
+    case ATOM_LAST: return at_place(c, "site_last");
+    case ATOM_BLOCK_FIRST: return at_place(c, "site_block_first");
+    case ATOM_BLOCK_LAST: return at_place(c, "site_block_last");
+    case ATOM_BRANCHED: return at_place(c, "site_branched");
+    case ATOM_HAS_ELSE: return at_place(c, "site_has_else");
+    case ATOM_ENDS_PROGRAM: return at_place(c, "site_ends_program");
+    case ATOM_TO_LOOP: return at_place(c, "site_goes_to_loop");
+    case ATOM_IN_TRY: return at_place(c, "site_in_try");
+    case ATOM_TYPED_SELECT:
+        return i32_binary(c, BinaryenEqInt32(), at_place(c, "site_op"),
+                          const_i32(&c->b, WASM_OP_TYPED_SELECT));
+    }
+    return const_i32(&c->b, 0);
+}
+
+static void set_atom(Code *c, const UnitAtom *a, uint32_t local, uint32_t first_local, Refs *code) {
+    const Unit *u = c->unit;
+    BinaryenModuleRef m = c->b.module;
+    c->b.variant = a->variant ? a->variant : c->b.variant;
+    c->at_end = a->at_end;
+    c->event = a->variant ? a->variant->event : (Event){.kind = EVENT_OPCODE, .op = u->op};
+    if (u->event == MONITOR_OPCODE || u->event == MONITOR_ANY)
+        c->event.op = u->op;
+    Ref value = compute_atom(c, a);
+    if (a->kind == ATOM_CONDITION && a->guard != UNIT_KNOWN)
+        value = then(c, BinaryenLocalGet(m, first_local + a->guard, BinaryenTypeInt32()), value);
+    if (u->atoms[0].kind == ATOM_TYPED_SELECT && local != first_local)
+        value = then(c, BinaryenLocalGet(m, first_local, BinaryenTypeInt32()), value);
+    vec_push(code, BinaryenLocalSet(m, local, value));
+}
+
+/* Sets locals to the atoms of the unit; those that others depend on first. Gives the first one. */
+static uint32_t set_atoms(Code *c, Refs *code) {
+    const Unit *u = c->unit;
+    uint32_t first = c->b.nparams + c->b.locals.len;
+    for (uint32_t i = 0; i < u->natoms; i++)
+        gen_temp(&c->b, BinaryenTypeInt32());
+    for (uint32_t round = 0; round < 2; round++)
+        for (uint32_t i = 0; i < u->natoms; i++)
+            if ((u->atoms[i].kind == ATOM_CONDITION) == round)
+                set_atom(c, &u->atoms[i], first + i, first, code);
+    return first;
+}
+
+/* fid and pc as one number, not 0. */
+static Ref place_number(Code *c) {
+    BinaryenModuleRef m = c->b.module;
+    Ref fid = BinaryenUnary(m, BinaryenExtendUInt32(), BinaryenLocalGet(m, 0, BinaryenTypeInt32()));
+    Ref pc = BinaryenUnary(m, BinaryenExtendUInt32(), BinaryenLocalGet(m, 1, BinaryenTypeInt32()));
+    Ref high =
+        BinaryenBinary(m, BinaryenShlInt64(), fid, BinaryenConst(m, BinaryenLiteralInt64(32)));
+    Ref number = BinaryenBinary(m, BinaryenOrInt64(), high, pc);
+    return BinaryenBinary(m, BinaryenAddInt64(), number, BinaryenConst(m, BinaryenLiteralInt64(1)));
+}
+
+/* The global with atoms from 64 * word on. */
+static const char *word_name(Gen *g, const Unit *u, uint32_t word) {
+    return arena_printf(g->arena, "atoms%u.%u", (uint32_t)(u - g->in->units->list.at), word);
+}
+
+/* Packs the atoms into globals, 64 each. */
+static void set_words(Code *c, uint32_t first, Refs *code) {
+    const Unit *u = c->unit;
+    BinaryenModuleRef m = c->b.module;
+    for (uint32_t word = 0; word * BITS < u->natoms; word++) {
+        Ref bits = BinaryenConst(m, BinaryenLiteralInt64(0));
+        for (uint32_t i = word * BITS; i < u->natoms && i < (word + 1) * BITS; i++) {
+            Ref bit = BinaryenUnary(m, BinaryenExtendUInt32(),
+                                    BinaryenLocalGet(m, first + i, BinaryenTypeInt32()));
+            Ref by = BinaryenConst(m, BinaryenLiteralInt64(i % BITS));
+            bits = BinaryenBinary(m, BinaryenOrInt64(), bits,
+                                  BinaryenBinary(m, BinaryenShlInt64(), bit, by));
+        }
+        vec_push(code, own_set(c, word_name(c->g, u, word), BinaryenTypeInt64(), bits));
+    }
+}
+
+/* Makes the unit's atoms those of the place; gives a call of the function that does. */
+static Ref update_atoms(const Code *from) {
+    Gen *g = from->g;
+    const Unit *u = from->unit;
+    bool made;
+    Buf key = {0};
+    buf_u8(&key, 'u');
+    key_pointer(&key, u);
+    Str name = name_for(g, &key, 'u', &made);
+    if (!made) {
+        Code c;
+        Refs code = {0};
+        begin(&c, from);
+        const char *seen = arena_printf(g->arena, "seen%u", (uint32_t)(u - g->in->units->list.at));
+        Ref stale = BinaryenBinary(c.b.module, BinaryenNeInt64(),
+                                   own_get(&c, seen, BinaryenTypeInt64()), place_number(&c));
+        vec_push(&code, own_set(&c, seen, BinaryenTypeInt64(), place_number(&c)));
+        set_words(&c, set_atoms(&c, &code), &code);
+        Ref body = gen_block_of(&c.b, &code, BinaryenTypeNone());
+        end(&c, name.ptr, BinaryenTypeNone(), BinaryenIf(c.b.module, stale, body, NULL));
+    }
+    Ref args[] = {BinaryenLocalGet(from->b.module, 0, BinaryenTypeInt32()),
+                  BinaryenLocalGet(from->b.module, 1, BinaryenTypeInt32())};
+    return BinaryenCall(from->b.module, name.ptr, args, 2, BinaryenTypeNone());
+}
+
+/* Atom bits of a unit that is not split: in a callback the globals, which must be up to date, in a
+ * probe a parameter. */
+static Ref word_of(Code *c, uint32_t word) {
+    return c->at_match ? own_get(c, word_name(c->g, c->unit, word), BinaryenTypeInt64())
+                       : ask_callback(c, callback_bits(c, word * BITS), BinaryenTypeInt64());
+}
+
+Ref atom_bit(Code *c, uint32_t atom, bool value) {
+    BinaryenModuleRef m = c->b.module;
+    Ref by = BinaryenConst(m, BinaryenLiteralInt64(atom % BITS));
+    Ref bits = BinaryenBinary(m, BinaryenShrUInt64(), word_of(c, atom / BITS), by);
+    Ref bit = i32_binary(c, BinaryenAndInt32(), BinaryenUnary(m, BinaryenWrapInt64(), bits),
+                         const_i32(&c->b, 1));
+    return value ? bit : BinaryenUnary(m, BinaryenEqZInt32(), bit);
+}
+
+Ref gates_hold(Code *c, const UnitPart *part) {
+    Ref all = NULL;
+    for (uint32_t i = 0; i < part->ngates; i++)
+        all = both(c, all, atom_bit(c, part->gates[i].atom, part->gates[i].value));
+    return all;
+}
+
+Str callback_bits(Code *from, uint32_t first) {
+    bool made;
+    Buf key = {0};
+    buf_u8(&key, 'b');
+    key_pointer(&key, from->unit);
+    buf_u32le(&key, first);
+    Str name = name_for(from->g, &key, 'b', &made);
+    if (made)
+        return name;
+    Code c;
+    begin(&c, from);
+    Ref code[] = {update_atoms(&c), word_of(&c, first / BITS)};
+    end(&c, name.ptr, BinaryenTypeInt64(),
+        BinaryenBlock(c.b.module, NULL, code, 2, BinaryenTypeInt64()));
+    return name;
+}
+
+/* ---- predicates ---- */
+
+/* What of a part's predicate is static, where the unit is not split: 1 if the part can happen. */
+static Ref may_hold(Code *c, const UnitPart *part, const Expr *e) {
+    BinaryenModuleRef m = c->b.module;
+    const Variant *v = part->action->variant;
+    if (e->slot && e->type->kind == TYPE_BOOL && e->is_static && e->slot <= v->atoms.len &&
+        v->atoms.at[e->slot - 1] == e) {
+        const UnitBit *bit = &part->bits[e->slot - 1];
+        return bit->atom == UNIT_KNOWN ? const_i32(&c->b, bit->value)
+                                       : atom_bit(c, bit->atom, bit->value);
+    }
+    if (e->kind == EXPR_BINARY && (e->op == OP_AND || e->op == OP_OR)) {
+        Ref x = may_hold(c, part, e->args[0]), y = may_hold(c, part, e->args[1]);
+        return BinaryenBinary(m, e->op == OP_AND ? BinaryenAndInt32() : BinaryenOrInt32(), x, y);
+    }
+    return const_i32(&c->b, 1);
+}
+
+/* In a unit that is not split: whether a part can happen at the place; the atoms are up to date. */
+static Ref part_holds(Code *c, const UnitPart *part) {
+    Ref gates = gates_hold(c, part);
+    const Expr *predicate = part->action ? part->action->variant->probe->predicate : NULL;
+    Ref holds = predicate ? may_hold(c, part, predicate) : NULL;
+    Ref all = both(c, gates, holds);
+    return all ? all : const_i32(&c->b, 1);
+}
+
+/* Whether the unit's atoms are as the residue has them; NULL = always. */
+static Ref terms_hold(Code *c) {
+    BinaryenModuleRef m = c->b.module;
+    Ref any = NULL;
+    for (uint32_t i = 0; i < c->residue->nterms; i++) {
+        UnitTerm t = c->residue->terms[i];
+        if (!t.mask)
+            return NULL;
+        Ref bits = own_get(c, word_name(c->g, c->unit, 0), BinaryenTypeInt64());
+        bits = i32_binary(c, BinaryenAndInt32(), BinaryenUnary(m, BinaryenWrapInt64(), bits),
+                          const_i32(&c->b, t.mask));
+        Ref holds = i32_binary(c, BinaryenEqInt32(), bits, const_i32(&c->b, t.bits));
+        any = any ? i32_binary(c, BinaryenOrInt32(), any, holds) : holds;
+    }
+    return any ? any : const_i32(&c->b, 0);
+}
+
+static const UnitPart *refusing_part(const Code *c, uint32_t *i) {
+    for (; *i < c->residue->nparts; ++*i)
+        if (c->residue->parts[*i].kind == PART_REFUSE)
+            return &c->residue->parts[(*i)++];
+    return NULL;
+}
+
+/* Says why the monitor cannot be attached, and traps. */
+static Ref refuse(Code *c, const UnitPart *part) {
+    uint32_t text = c->g->in->text_at(c->g->in->ctx, str_of(part->why));
+    Ref puts[] = {const_i32(&c->b, text + 4), const_i32(&c->b, (uint32_t)strlen(part->why))};
+    Ref line_feed = const_i32(&c->b, '\n');
+    Ref code[] = {helper_call(&c->b, HELPER_PUTS, puts),
+                  helper_call(&c->b, HELPER_PUTC, &line_feed),
+                  helper_call(&c->b, HELPER_FLUSH, NULL), BinaryenUnreachable(c->b.module)};
+    return BinaryenBlock(c->b.module, NULL, code, 4, BinaryenTypeAuto());
+}
+
+Str callback_predicate(Code *from) {
+    uint32_t at = 0;
+    Code c;
+    begin(&c, from);
+    bool dynamic = c.unit->dynamic;
+    const UnitPart *refusal = refusing_part(&c, &at);
+    Ref holds = NULL;
+    if (dynamic) {
+        holds = const_i32(&c.b, 0);
+        for (uint32_t i = 0; i < c.residue->nparts; i++)
+            holds = i32_binary(&c, BinaryenOrInt32(), holds, part_holds(&c, &c.residue->parts[i]));
+    } else {
+        holds = terms_hold(&c);
+    }
+    if (!holds && !refusal) {
+        vec_free(&c.b.locals);
+        return (Str){0};
+    }
+    Refs code = {0};
+    if (holds)
+        vec_push(&code, update_atoms(&c));
+    for (; refusal; refusal = refusing_part(&c, &at)) {
+        Ref when = dynamic ? part_holds(&c, refusal) : terms_hold(&c);
+        Ref stop = refuse(&c, refusal);
+        vec_push(&code, when ? BinaryenIf(c.b.module, when, stop, NULL) : stop);
+    }
+    vec_push(&code, holds ? holds : const_i32(&c.b, 1));
+    Buf key = {0};
+    bool made;
+    buf_u8(&key, 'p');
+    key_pointer(&key, c.residue);
+    Str name = name_for(c.g, &key, 'p', &made);
+    end(&c, name.ptr, BinaryenTypeInt32(), gen_block_of(&c.b, &code, BinaryenTypeInt32()));
+    return name;
+}
+
+/* ---- values ---- */
+
+static Ref zero_of(Code *c, BinaryenType type) {
+    struct BinaryenLiteral zero = type == BinaryenTypeInt64()     ? BinaryenLiteralInt64(0)
+                                  : type == BinaryenTypeFloat32() ? BinaryenLiteralFloat32(0)
+                                  : type == BinaryenTypeFloat64() ? BinaryenLiteralFloat64(0)
+                                                                  : BinaryenLiteralInt32(0);
+    return BinaryenConst(c->b.module, zero);
+}
+
+/* A value that is only there if the part at hand can happen: in units that are not split. */
+static Ref if_part_holds(Code *c, Ref value, BinaryenType type) {
+    if (!c->unit->dynamic)
+        return value;
+    Ref code[] = {update_atoms(c),
+                  BinaryenIf(c->b.module, part_holds(c, c->part), value, zero_of(c, type))};
+    return BinaryenBlock(c->b.module, NULL, code, 2, type);
+}
+
+Str callback_value(Code *from, const Expr *e) {
+    bool made;
+    Buf key = {0};
+    buf_u8(&key, 'v');
+    key_pointer(&key, e);
+    key_event(&key, from);
+    Str name = name_for(from->g, &key, 'v', &made);
+    if (made)
+        return name;
+    Code c;
+    begin(&c, from);
+    BinaryenType type = gen_type(e->type);
+    Ref value = gen_known(&c.b, e);
+    end(&c, name.ptr, type, if_part_holds(&c, value, type));
+    return name;
+}
+
+Str callback_to_loop(Code *from) {
+    bool made;
+    Buf key = {0};
+    buf_u8(&key, 'l');
+    Str name = name_for(from->g, &key, 'l', &made);
+    if (made)
+        return name;
+    Code c;
+    begin(&c, from);
+    end(&c, name.ptr, BinaryenTypeInt64(),
+        runtime_call(&c, "site_to_loop", "ii", "l", (Ref[]){place_fid(&c), place_pc(&c)}));
+    return name;
+}
+
+/* ---- records ---- */
+
+/* The value that a per-site variable starts with. */
+static void put_initial(Code *c, const MonitorField *f, Refs *code) {
+    const Var *v = f->var;
+    Refs leaves = {0};
+    if (v->type->kind == TYPE_MAP)
+        vec_push(&leaves, helper_call(&c->b, HELPER_MAP_NEW, NULL));
+    else if (v->init && !var_starts_dynamic(v))
+        vec_push(&leaves, gen_known(&c->b, v->init));
+    if (leaves.len)
+        vec_push(code, gen_var_set(&c->b, v, &leaves));
+    vec_free(&leaves);
+}
+
+/* Sets the initial values of the variables of a part, and does what is to be done for each site at
+ * start-up. */
+static void put_part_start(Code *c, const UnitPart *part, const MonitorRecord *record, Refs *code) {
+    code_part(c, part);
+    for (uint32_t i = 0; i < record->fields.len; i++)
+        if (!record->fields.at[i].part || record->fields.at[i].part == part)
+            put_initial(c, &record->fields.at[i], code);
+    if (c->b.variant->starts_dynamic)
+        vec_push(code, gen_site_start(&c->b, &c->b.variant->probe->body));
+}
+
+static Ref record_get(Code *c) {
+    return BinaryenLocalGet(c->b.module, (BinaryenIndex)c->record, BinaryenTypeInt32());
+}
+
+/* Word n of a record's link. */
+static Ref set_link(Code *c, const MonitorRecord *record, uint32_t n, Ref value) {
+    return gen_store_word(&c->b, record_get(c), (uint32_t)record->link + 4 * n, value);
+}
+
+static Ref link_address(Code *c, const MonitorRecord *record) {
+    return i32_binary(c, BinaryenAddInt32(), record_get(c),
+                      const_i32(&c->b, (uint32_t)record->link));
+}
+
+/* `start` once for a record, which is then put behind the others in the list. */
+static Ref start_once(Code *c, const MonitorRecord *record, Refs *start) {
+    BinaryenModuleRef m = c->b.module;
+    BinaryenType i32 = BinaryenTypeInt32();
+    if (record->link < 0)
+        return gen_block_of(&c->b, start, BinaryenTypeNone());
+    vec_push(start, set_link(c, record, 1, place_fid(c)));
+    vec_push(start, set_link(c, record, 2, place_pc(c)));
+    vec_push(start, set_link(c, record, 3, const_i32(&c->b, 1 + ends_add(c, record))));
+    Ref behind = gen_store_word(&c->b, own_get(c, "last", i32), 0, link_address(c, record));
+    Ref alone = own_set(c, "first", i32, link_address(c, record));
+    vec_push(start, BinaryenIf(m, own_get(c, "last", i32), behind, alone));
+    vec_push(start, own_set(c, "last", i32, link_address(c, record)));
+    Ref fresh = BinaryenUnary(m, BinaryenEqZInt32(),
+                              gen_load_word(&c->b, record_get(c), (uint32_t)record->link + 12));
+    return BinaryenIf(m, fresh, gen_block_of(&c->b, start, BinaryenTypeNone()), NULL);
+}
+
+Str callback_record(Code *from, const MonitorRecord *record) {
+    bool made;
+    Buf key = {0};
+    buf_u8(&key, 'a');
+    key_pointer(&key, record);
+    Str name = name_for(from->g, &key, 'a', &made);
+    if (made)
+        return name;
+    Code c;
+    Refs code = {0}, start = {0};
+    begin(&c, from);
+    BinaryenModuleRef m = c.b.module;
+    BinaryenType i32 = BinaryenTypeInt32();
+    c.record = gen_temp(&c.b, i32);
+    Ref args[] = {const_i32(&c.b, record->class_at), place_fid(&c), place_pc(&c)};
+    vec_push(&code, BinaryenLocalSet(m, (BinaryenIndex)c.record,
+                                     runtime_call(&c, "rows_site", "iii", "i", args)));
+    const UnitPart *only =
+        from->part && code_record(from) != from->g->in->records[from->number] ? from->part : NULL;
+    for (uint32_t i = 0; i < c.residue->nparts; i++) {
+        const UnitPart *part = &c.residue->parts[i];
+        bool has = part->kind == PART_ACTION || part->kind == PART_ROW;
+        if (has && (only ? part == only : !part->at_end))
+            put_part_start(&c, part, record, &start);
+    }
+    c.part = from->part;
+    c.at_end = only && only->at_end;
+    if (start.len || record->link >= 0)
+        vec_push(&code, start_once(&c, record, &start));
+    vec_push(&code, BinaryenLocalGet(m, (BinaryenIndex)c.record, i32));
+    Ref body = gen_block_of(&c.b, &code, i32);
+    end(&c, name.ptr, i32, only ? if_part_holds(&c, body, i32) : body);
+    return name;
+}
+
+/* ---- '@exit' calls of sites ---- */
+
+uint32_t ends_add(Code *c, const MonitorRecord *record) {
+    bool own = record != c->g->in->records[c->number];
+    End e = {record, c->unit, c->residue, c->number, own ? c->part : NULL};
+    vec_push(&c->g->ends, e);
+    return c->g->ends.len - 1;
+}
+
+/* A function (address of the record, function, pc) that does what is to do for one record. */
+static void build_end(Gen *g, const End *e, const char *name) {
+    Code c;
+    Refs code = {0};
+    BinaryenType i32 = BinaryenTypeInt32();
+    Code from = {.g = g, .unit = e->unit, .residue = e->residue, .number = e->number};
+    static const Variant none;
+    from.b.variant = &none;
+    begin(&c, &from);
+    c.record = 2;
+    c.b.nparams = 3;
+    for (uint32_t i = 0; i < e->residue->nparts; i++) {
+        const UnitPart *part = &e->residue->parts[i];
+        if ((part->kind != PART_ACTION && part->kind != PART_ROW) ||
+            (e->only ? part != e->only : part->at_end) || !part->action->variant->exits)
+            continue;
+        code_part(&c, part);
+        Ref calls = gen_exit_calls(&c.b, &c.b.variant->probe->body);
+        if (calls)
+            vec_push(&code, calls);
+    }
+    BinaryenType params[] = {i32, i32, i32};
+    Ref body = gen_block_of(&c.b, &code, BinaryenTypeNone());
+    scratch_add(&g->x, &c.b, name, BinaryenTypeCreate(params, 3), BinaryenTypeNone(), body);
+}
+
+/* Goes through the list of links. */
+void ends_put(Gen *g, Code *c, Refs *code) {
+    BinaryenModuleRef m = c->b.module;
+    BinaryenType i32 = BinaryenTypeInt32();
+    if (!g->ends.len)
+        return;
+    uint32_t link = gen_temp(&c->b, i32);
+    Refs loop = {0};
+    for (uint32_t i = 0; i < g->ends.len; i++) {
+        const End *e = &g->ends.at[i];
+        char *name = arena_printf(g->arena, "end%u", i);
+        build_end(g, e, name);
+        Ref args[] = {gen_load_word(&c->b, BinaryenLocalGet(m, link, i32), 4),
+                      gen_load_word(&c->b, BinaryenLocalGet(m, link, i32), 8),
+                      i32_binary(c, BinaryenSubInt32(), BinaryenLocalGet(m, link, i32),
+                                 const_i32(&c->b, (uint32_t)e->record->link))};
+        Ref is = i32_binary(c, BinaryenEqInt32(),
+                            gen_load_word(&c->b, BinaryenLocalGet(m, link, i32), 12),
+                            const_i32(&c->b, i + 1));
+        vec_push(&loop,
+                 BinaryenIf(m, is, BinaryenCall(m, name, args, 3, BinaryenTypeNone()), NULL));
+    }
+    vec_push(&loop,
+             BinaryenLocalSet(m, link, gen_load_word(&c->b, BinaryenLocalGet(m, link, i32), 0)));
+    vec_push(&loop, BinaryenBreak(m, "links", BinaryenLocalGet(m, link, i32), NULL));
+    Ref all = BinaryenLoop(m, "links", gen_block_of(&c->b, &loop, BinaryenTypeNone()));
+    vec_push(code, BinaryenLocalSet(m, link, own_get(c, "first", i32)));
+    vec_push(code, BinaryenIf(m, BinaryenLocalGet(m, link, i32), all, NULL));
+}

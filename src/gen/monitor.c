@@ -1,0 +1,467 @@
+/*
+ * gen/monitor.c - the functions of a monitor module: probes, start and end.
+ *
+ * A probe function does the parts of its residue one after the other. What it takes is known when
+ * its code has been made, but comes in front of its locals: so the code is made twice, the first
+ * time to see what it asks for.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include "gen/attach.h"
+
+#include <stdio.h>
+
+static Ref wrap_block(Code *c, Refs *code) {
+    return gen_block_of(&c->b, code, BinaryenTypeNone());
+}
+
+static Ref binary(Code *c, BinaryenOp op, Ref x, Ref y) {
+    return BinaryenBinary(c->b.module, op, x, y);
+}
+
+static Ref all_of(Code *c, Ref x, Ref y) {
+    return !x ? y : !y ? x : binary(c, BinaryenAndInt32(), x, y);
+}
+
+/* ---- the flag that branches set ---- */
+
+static const char back[] = "back";
+
+static Ref arg_is_not_zero(Code *c) {
+    return binary(c, BinaryenNeInt32(), ask(c, PARAM_ARG, 0, BinaryenTypeInt32()),
+                  const_i32(&c->b, 0));
+}
+
+/* Bit min(arg0, number of targets) of what the runtime knows of a br_table. */
+static Ref table_goes_back(Code *c) {
+    BinaryenModuleRef m = c->b.module;
+    BinaryenType i32 = BinaryenTypeInt32();
+    Ref mask = ask_callback(c, callback_to_loop(c), BinaryenTypeInt64());
+    Ref count = ask(c, PARAM_NUM_TARGETS, 0, i32), count_again = ask(c, PARAM_NUM_TARGETS, 0, i32);
+    Ref index = ask(c, PARAM_ARG, 0, i32), index_again = ask(c, PARAM_ARG, 0, i32);
+    Ref inside = binary(c, BinaryenLtUInt32(), index, count);
+    Ref target = BinaryenSelect(m, inside, index_again, count_again, i32);
+    Ref shifted =
+        binary(c, BinaryenShrUInt64(), mask, BinaryenUnary(m, BinaryenExtendUInt32(), target));
+    return binary(c, BinaryenAndInt32(), BinaryenUnary(m, BinaryenWrapInt64(), shifted),
+                  const_i32(&c->b, 1));
+}
+
+static Ref set_back(Code *c, UnitBack how) {
+    Ref value;
+    switch (how) {
+    case BACK_ALWAYS: value = const_i32(&c->b, 1); break;
+    case BACK_IF_ARG: value = arg_is_not_zero(c); break;
+    case BACK_UNLESS_ARG:
+        value = BinaryenUnary(c->b.module, BinaryenEqZInt32(),
+                              ask(c, PARAM_ARG, 0, BinaryenTypeInt32()));
+        break;
+    default: value = table_goes_back(c);
+    }
+    return own_set(c, back, BinaryenTypeInt32(), value);
+}
+
+/* ---- sets of frame variables ---- */
+
+static const char frame[] = "frame", frame_base[] = "frame.base", frame_end[] = "frame.end",
+                  frame_grow[] = "frame_grow";
+enum { FRAME_MEMORY = 65536 }; /* for the first sets */
+
+static Ref frame_get(Code *c) {
+    return own_get(c, frame, BinaryenTypeInt32());
+}
+
+/* Moves the sets to a place of twice the size; traps if there is none. */
+static void build_frame_grow(Gen *g) {
+    Code c;
+    Refs code = {0};
+    BinaryenType i32 = BinaryenTypeInt32();
+    code_begin(&c, g, NULL);
+    BinaryenModuleRef m = c.b.module;
+    uint32_t size = gen_temp(&c.b, i32), to = gen_temp(&c.b, i32);
+    Ref have =
+        binary(&c, BinaryenSubInt32(), own_get(&c, frame_end, i32), own_get(&c, frame_base, i32));
+    Ref twice = binary(&c, BinaryenShlInt32(), have, const_i32(&c.b, 1));
+    vec_push(&code,
+             BinaryenLocalSet(
+                 m, size, binary(&c, BinaryenAddInt32(), twice, const_i32(&c.b, FRAME_MEMORY))));
+    Ref bytes = BinaryenLocalGet(m, size, i32);
+    vec_push(&code, BinaryenLocalSet(m, to, helper_call(&c.b, HELPER_MEM_ALLOC, &bytes)));
+    vec_push(&code,
+             BinaryenIf(m, BinaryenUnary(m, BinaryenEqZInt32(), BinaryenLocalGet(m, to, i32)),
+                        BinaryenUnreachable(m), NULL));
+    Ref used = binary(&c, BinaryenSubInt32(), frame_get(&c), own_get(&c, frame_base, i32));
+    vec_push(&code, BinaryenMemoryCopy(m, BinaryenLocalGet(m, to, i32),
+                                       own_get(&c, frame_base, i32), used));
+    Ref used_again = binary(&c, BinaryenSubInt32(), frame_get(&c), own_get(&c, frame_base, i32));
+    vec_push(&code,
+             own_set(&c, frame, i32,
+                     binary(&c, BinaryenAddInt32(), BinaryenLocalGet(m, to, i32), used_again)));
+    vec_push(&code, own_set(&c, frame_base, i32, BinaryenLocalGet(m, to, i32)));
+    vec_push(&code, own_set(&c, frame_end, i32,
+                            binary(&c, BinaryenAddInt32(), BinaryenLocalGet(m, to, i32),
+                                   BinaryenLocalGet(m, size, i32))));
+    Ref body = wrap_block(&c, &code);
+    scratch_add(&g->x, &c.b, frame_grow, BinaryenTypeNone(), BinaryenTypeNone(), body);
+}
+
+/* frame points to the set at hand, from base + one set on. */
+static Ref push_frame(Code *c) {
+    BinaryenModuleRef m = c->b.module;
+    BinaryenType i32 = BinaryenTypeInt32();
+    uint32_t bytes = c->g->in->frame_bytes;
+    Refs code = {0};
+    Ref end = binary(c, BinaryenAddInt32(), frame_get(c), const_i32(&c->b, 3 * bytes));
+    Ref full = binary(c, BinaryenGtUInt32(), end, own_get(c, frame_end, i32));
+    vec_push(&code,
+             BinaryenIf(m, full, BinaryenCall(m, frame_grow, NULL, 0, BinaryenTypeNone()), NULL));
+    vec_push(&code, own_set(c, frame, i32,
+                            binary(c, BinaryenAddInt32(), frame_get(c), const_i32(&c->b, bytes))));
+    for (uint32_t at = 0; at < bytes && bytes <= 64; at += 8)
+        vec_push(&code, gen_store_leaf(&c->b, &type_scalar[TYPE_I64], frame_get(c), at,
+                                       BinaryenConst(m, BinaryenLiteralInt64(0))));
+    if (bytes > 64)
+        vec_push(&code,
+                 BinaryenMemoryFill(m, frame_get(c), const_i32(&c->b, 0), const_i32(&c->b, bytes)));
+    return wrap_block(c, &code);
+}
+
+static Ref pop_frame(Code *c) {
+    return own_set(
+        c, frame, BinaryenTypeInt32(),
+        binary(c, BinaryenSubInt32(), frame_get(c), const_i32(&c->b, c->g->in->frame_bytes)));
+}
+
+/* ---- parts ---- */
+
+/* The probe's body under a condition; without branches if it only counts. */
+static Ref guarded_body(Code *c, Ref condition, Ref predicate) {
+    const Probe *p = c->b.variant->probe;
+    BinaryenModuleRef m = c->b.module;
+    if (!condition && !predicate)
+        return gen_body(&c->b, &p->body, p->vars, p->nvars);
+    if (predicate && condition && !gen_is_plain(p->predicate)) {
+        Ref inner = BinaryenIf(m, predicate, gen_body(&c->b, &p->body, p->vars, p->nvars), NULL);
+        return BinaryenIf(m, condition, inner, NULL);
+    }
+    condition = all_of(c, condition, predicate);
+    if (!gen_only_counts(&p->body))
+        return BinaryenIf(m, condition, gen_body(&c->b, &p->body, p->vars, p->nvars), NULL);
+    uint32_t local = gen_temp(&c->b, BinaryenTypeInt32());
+    Ref both[] = {BinaryenLocalSet(m, local, condition), gen_counts(&c->b, &p->body, local, false)};
+    return BinaryenBlock(m, NULL, both, 2, BinaryenTypeNone());
+}
+
+/* Whether a part must ask for its record although its code may not. */
+static void ask_record(Code *c) {
+    const MonitorRecord *r = code_record(c);
+    if (r)
+        ask_callback(c, callback_record(c, r), BinaryenTypeInt32());
+}
+
+static void put_action(Code *c, const UnitPart *part, Refs *code) {
+    code_part(c, part);
+    ask_record(c);
+    const Expr *p = c->b.variant->probe->predicate;
+    if (part->kind == PART_ROW)
+        return;
+    Ref condition = c->unit->dynamic ? gates_hold(c, part) : NULL;
+    if (part->unless_back)
+        condition = all_of(
+            c, condition,
+            BinaryenUnary(c->b.module, BinaryenEqZInt32(), own_get(c, back, BinaryenTypeInt32())));
+    if (part->if_taken)
+        condition = all_of(c, condition, arg_is_not_zero(c));
+    bool decided = p && !c->unit->dynamic && part->shape &&
+                   shape_decide(c->b.variant, UINT64_MAX, part->shape->atoms, p) == TRI_YES;
+    vec_push(code, guarded_body(c, condition, p && !decided ? gen_truth(&c->b, p) : NULL));
+}
+
+/* A part that is no action, in a unit that is not split. */
+static Ref if_gates(Code *c, const UnitPart *part, Ref code) {
+    Ref gates = c->unit->dynamic ? gates_hold(c, part) : NULL;
+    return gates ? BinaryenIf(c->b.module, gates, code, NULL) : code;
+}
+
+static void put_part(Code *c, const UnitPart *part, Refs *code) {
+    switch (part->kind) {
+    case PART_ACTION:
+    case PART_ROW: put_action(c, part, code); break;
+    case PART_SET_BACK: vec_push(code, if_gates(c, part, set_back(c, part->back))); break;
+    case PART_CLEAR_BACK:
+        vec_push(code,
+                 if_gates(c, part, own_set(c, back, BinaryenTypeInt32(), const_i32(&c->b, 0))));
+        break;
+    case PART_PUSH_FRAME: vec_push(code, if_gates(c, part, push_frame(c))); break;
+    case PART_POP_FRAME: vec_push(code, if_gates(c, part, pop_frame(c))); break;
+    case PART_REFUSE: break;
+    }
+}
+
+/* ---- probe functions ---- */
+
+static Ref probe_body(Code *c, Gen *g, const Unit *u, const Residue *r, uint32_t number,
+                      Asks *asks) {
+    Refs code = {0};
+    code_begin(c, g, NULL);
+    c->unit = u;
+    c->residue = r;
+    c->number = number;
+    c->asks = asks;
+    c->b.nparams = asks->len;
+    for (uint32_t i = 0; i < r->nparts; i++) {
+        c->event = (Event){.kind = EVENT_OPCODE, .op = u->op};
+        c->at_end = false;
+        c->part = NULL;
+        put_part(c, &r->parts[i], &code);
+    }
+    return wrap_block(c, &code);
+}
+
+static uint32_t ask_rank(const Ask *a) {
+    return a->param.kind == PARAM_CALL ? 0 : a->param.kind == PARAM_ARG ? 3 : 1;
+}
+
+/* Values of callbacks first, operands last; otherwise as they were asked for. */
+static void sort_asks(Asks *asks) {
+    for (uint32_t i = 1; i < asks->len; i++)
+        for (uint32_t k = i; k > 0 && ask_rank(&asks->at[k]) < ask_rank(&asks->at[k - 1]); k--) {
+            Ask swap = asks->at[k];
+            asks->at[k] = asks->at[k - 1];
+            asks->at[k - 1] = swap;
+        }
+}
+
+static bool refuses(const Residue *r) {
+    for (uint32_t i = 0; i < r->nparts; i++)
+        if (r->parts[i].kind == PART_REFUSE)
+            return true;
+    return false;
+}
+
+static void discard(Code *c) {
+    vec_free(&c->b.locals);
+    free(c->b.local_of);
+}
+
+/* The function of a residue; those of one form share it. */
+static void build_probe(Gen *g, const Unit *u, const Residue *r, uint32_t number, bool *built) {
+    Asks asks = {0};
+    Code c;
+    char name[32];
+    bool stop = refuses(r) && !u->dynamic; /* never attached */
+    Residue nothing = *r;
+    nothing.nparts = stop ? 0 : r->nparts;
+    probe_body(&c, g, u, &nothing, number, &asks);
+    discard(&c);
+    sort_asks(&asks);
+    uint32_t form = u->dynamic || stop ? UINT32_MAX : r->form;
+    snprintf(name, sizeof name, form == UINT32_MAX ? "r%u" : "f%u",
+             form == UINT32_MAX ? number : form);
+    if (form == UINT32_MAX || !built[form]) {
+        Vec(BinaryenType) params = {0};
+        for (uint32_t i = 0; i < asks.len; i++)
+            vec_push(&params, asks.at[i].type);
+        Ref body = probe_body(&c, g, u, &nothing, number, &asks);
+        scratch_add(&g->x, &c.b, name, BinaryenTypeCreate(params.at, params.len),
+                    BinaryenTypeNone(), body);
+        vec_free(&params);
+        if (form != UINT32_MAX)
+            built[form] = true;
+    }
+    MonitorParam *params = arena_array(g->arena, MonitorParam, asks.len + 1);
+    for (uint32_t i = 0; i < asks.len; i++)
+        params[i] = asks.at[i].param;
+    MonitorExport e = {.rule = {.event = u->event, .op = u->op, .params = params}};
+    e.rule.nparams = asks.len;
+    e.function = (Str){arena_strndup(g->arena, name, strlen(name)), (uint32_t)strlen(name)};
+    code_begin(&c, g, NULL);
+    c.unit = u;
+    c.residue = r;
+    c.number = number;
+    Str predicate = callback_predicate(&c);
+    if (predicate.len) {
+        MonitorCall *call = arena_new(g->arena, MonitorCall);
+        MonitorParam *two = arena_array(g->arena, MonitorParam, 2);
+        two[0] = (MonitorParam){.kind = PARAM_FID};
+        two[1] = (MonitorParam){.kind = PARAM_PC};
+        *call = (MonitorCall){.name = predicate, .params = two, .nparams = 2};
+        e.rule.predicate = call;
+    }
+    vec_push(&g->out->probes, e);
+    vec_free(&asks);
+}
+
+static void build_probes(Gen *g) {
+    const Units *units = g->in->units;
+    uint32_t forms = 0, number = 0;
+    for (uint32_t i = 0; i < units->list.len; i++)
+        for (uint32_t k = 0; k < units->list.at[i].nresidues; k++)
+            if (units->list.at[i].residues[k].form >= forms)
+                forms = units->list.at[i].residues[k].form + 1;
+    bool *built = mem_zalloc(forms + 1u);
+    for (uint32_t i = 0; i < units->list.len; i++)
+        for (uint32_t k = 0; k < units->list.at[i].nresidues; k++)
+            build_probe(g, &units->list.at[i], &units->list.at[i].residues[k], number++, built);
+    free(built);
+}
+
+/* ---- what runs once ---- */
+
+/* The body, or what its site has for start-up or the end, of a probe on `wasm:begin` and so on. */
+typedef enum OnceKind { ONCE_BODY, ONCE_START, ONCE_EXIT } OnceKind;
+
+static void put_once(Code *c, const MonitorShapes *list, OnceKind kind, Refs *code) {
+    for (uint32_t i = 0; i < list->len; i++) {
+        const Shape *s = list->at[i];
+        const Block *body = &s->variant->probe->body;
+        Action once = {.variant = s->variant, .event = s->variant->event};
+        UnitPart part = {.kind = PART_ACTION, .action = &once, .shape = s};
+        code_part(c, &part);
+        c->part = NULL;
+        if (kind == ONCE_START && s->variant->starts_dynamic)
+            vec_push(code, gen_site_start(&c->b, body));
+        const Expr *p = s->variant->probe->predicate;
+        if (kind == ONCE_BODY)
+            vec_push(code, guarded_body(c, NULL, p ? gen_truth(&c->b, p) : NULL));
+        Ref calls = kind == ONCE_EXIT ? gen_exit_calls(&c->b, body) : NULL;
+        if (calls)
+            vec_push(code, calls);
+    }
+}
+
+static void put_call(Code *c, const char *name, Refs *code) {
+    vec_push(code, BinaryenCall(c->b.module, name, NULL, 0, BinaryenTypeNone()));
+}
+
+/* Script-scope statements, shared variables, what the probes that run once have for start-up, then
+ * `wasm:begin`. */
+static void build_start(Gen *g) {
+    const Plan *plan = g->in->plan;
+    Code c;
+    Refs code = {0};
+    char name[32];
+    code_begin(&c, g, NULL);
+    for (uint32_t i = 0; i < plan->scripts.len; i++) {
+        snprintf(name, sizeof name, "i%u", i);
+        if (scratch_init(&g->x, i, name))
+            put_call(&c, name, &code);
+    }
+    for (uint32_t i = 0; i < plan->probes.len; i++) {
+        if (!plan->probes.at[i].shared_from)
+            continue;
+        snprintf(name, sizeof name, "o%u", i);
+        scratch_shared(&g->x, plan->probes.at[i].shared_from, name);
+        put_call(&c, name, &code);
+    }
+    put_once(&c, &g->in->begin, ONCE_START, &code);
+    put_once(&c, &g->in->end, ONCE_START, &code);
+    put_once(&c, &g->in->report, ONCE_START, &code);
+    put_once(&c, &g->in->begin, ONCE_BODY, &code);
+    g->out->starts = code.len > 0;
+    if (g->out->starts)
+        scratch_add(&g->x, &c.b, "start", BinaryenTypeNone(), BinaryenTypeNone(),
+                    wrap_block(&c, &code));
+    else
+        discard(&c);
+}
+
+static void put_report(Code *c, Refs *code) {
+    const MonitorInput *in = c->g->in;
+    for (uint32_t i = 0; i < in->ntail; i++) {
+        const Type *type = in->plan->vars.at[in->tail[i].id].decl->type;
+        for (uint32_t k = 0; k < type_leaves(type); k++) {
+            const Type *leaf = type_leaf(type, k);
+            Ref value =
+                c->b.ops->get(&c->b, HOLE_VAR, in->tail[i].id * HOLE_LEAVES + k, gen_type(leaf));
+            vec_push(code, gen_store_leaf(&c->b, leaf, const_i32(&c->b, 0), in->tail[i].at + 8 * k,
+                                          value));
+        }
+    }
+    Ref args[] = {const_i32(&c->b, in->image_at), const_i32(&c->b, in->image_len),
+                  const_i32(&c->b, in->tail_at), const_i32(&c->b, in->tail_bytes)};
+    vec_push(code, in->rows ? runtime_call(c, "rows_report", "iiii", "", args)
+                            : runtime_call(c, "report", "iii", "", args));
+}
+
+/* As rewritten programs do at flush points (target/flush.c). */
+static void build_exit(Gen *g) {
+    const Plan *plan = g->in->plan;
+    Code c;
+    Refs code = {0};
+    char name[32];
+    code_begin(&c, g, NULL);
+    put_once(&c, &g->in->end, ONCE_BODY, &code);
+    put_once(&c, &g->in->begin, ONCE_EXIT, &code);
+    put_once(&c, &g->in->end, ONCE_EXIT, &code);
+    put_once(&c, &g->in->report, ONCE_EXIT, &code);
+    ends_put(g, &c, &code);
+    for (uint32_t i = 0; i < plan->scripts.len; i++) {
+        snprintf(name, sizeof name, "e%u", i);
+        if (scratch_exit(&g->x, i, name))
+            put_call(&c, name, &code);
+    }
+    put_once(&c, &g->in->report, ONCE_BODY, &code);
+    if (g->in->reports)
+        put_report(&c, &code);
+    if (g->text)
+        vec_push(&code, helper_call(&c.b, HELPER_FLUSH, NULL));
+    g->out->ends = code.len > 0;
+    if (g->out->ends)
+        scratch_add(&g->x, &c.b, "exit", BinaryenTypeNone(), BinaryenTypeNone(),
+                    wrap_block(&c, &code));
+    else
+        discard(&c);
+}
+
+static void build_functions(Gen *g) {
+    char name[32];
+    for (uint32_t i = 0; i < g->in->plan->fns.len; i++) {
+        hole_name(name, HOLE_FN, i, BinaryenTypeInt32());
+        scratch_fn(&g->x, &g->in->plan->fns.at[i], name);
+    }
+}
+
+/* ---- */
+
+static void optimise(BinaryenModuleRef module) {
+    BinaryenSetOptimizeLevel(2);
+    BinaryenSetShrinkLevel(1);
+    BinaryenModuleOptimize(module);
+}
+
+bool gen_monitor(const MonitorInput *in, MonitorCode *out, Diags *diags) {
+    *out = (MonitorCode){0};
+    Gen g = {.in = in, .out = out, .arena = &in->plan->arena};
+    Code scope; /* of functions and script scope: no place */
+    g.x = (Scratch){.plan = in->plan,
+                    .options = in->options,
+                    .ops = &attach_ops,
+                    .ctx = &scope,
+                    .optimise = optimise,
+                    .bulk = true};
+    scratch_begin(&g.x);
+    code_begin(&scope, &g, NULL);
+    build_functions(&g);
+    if (in->units->uses_frame)
+        build_frame_grow(&g);
+    build_probes(&g);
+    build_start(&g);
+    build_exit(&g);
+    bool valid = scratch_finish(&g.x, &out->module);
+    if (g.failed || !valid)
+        diag(diags, DIAG_INTERNAL, NO_SPAN, "internal fault in code generation: %s",
+             g.failed ? g.failed : "the module of the monitor is invalid");
+    map_free(&g.callbacks);
+    map_free(&g.imports);
+    map_free(&g.globals);
+    vec_free(&g.ends);
+    return !g.failed && valid;
+}
+
+void monitor_code_free(MonitorCode *code) {
+    buf_free(&code->module);
+    vec_free(&code->probes);
+    vec_free(&code->callbacks);
+}

@@ -1,0 +1,152 @@
+/*
+ * target/record.c - the records that a monitor keeps for places.
+ *
+ * The parts of a probe share a record at each place, so that the engine passes one address. But
+ * func:exit has one for all exits of a function, and where it is only known at the place which
+ * parts can happen (units that are not split) each has its own.
+ */
+#include "target/record.h"
+
+static uint32_t value_bytes(const Type *type) {
+    WasmType w = type_wasm(type);
+    if (type->kind == TYPE_TUPLE)
+        return 8 * type_leaves(type);
+    return w == WASM_I64 || w == WASM_F64 ? 8 : 4;
+}
+
+/* Rows of probes at the instruction come first, then those of block:start and block:end. */
+static uint32_t part_rank(const UnitPart *part) {
+    switch (part->action->event.kind) {
+    case EVENT_BLOCK_START: return 1;
+    case EVENT_BLOCK_END: return 2;
+    default: return 0;
+    }
+}
+
+static bool has_record(const UnitPart *part) {
+    return part->kind == PART_ACTION || part->kind == PART_ROW;
+}
+
+/* A record that is being made. */
+typedef struct Making {
+    Records *r;
+    MonitorRecord *record;
+    Vec(ImageField) fields;
+    bool link;
+} Making;
+
+static void add_part(Making *m, const UnitPart *part, bool own) {
+    const Variant *v = part->action->variant;
+    const Store *s = m->r->store;
+    bool repeats = part->at_end; /* a callback for each exit of a function */
+    m->link |= v->exits || (repeats && v->starts_dynamic);
+    for (uint32_t i = 0; i < v->probe->nvars; i++) {
+        const Var *var = v->probe->vars[i];
+        if (var->storage != STORAGE_UNSHARED)
+            continue;
+        uint32_t id = v->vars[var->index];
+        ImageField f = {.var = IMAGE_HIDDEN, .bytes = value_bytes(var->type)};
+        if (var->report) {
+            f.var = s->image_var[id];
+            f.probe = store_action_row(m->r->store, part->action);
+            m->r->rows = true;
+        }
+        m->link |= repeats && var->type->kind == TYPE_MAP;
+        vec_push(&m->fields, f);
+        vec_push(&m->record->fields, ((MonitorField){own ? NULL : part, var, id, 0}));
+    }
+}
+
+/* Describes the record; NULL if nothing is kept or done for the place. */
+static MonitorRecord *finish(Making *m, RowsRank rank, bool starts, uint32_t at, Buf *classes) {
+    MonitorRecord *record = m->record;
+    uint32_t n = record->fields.len;
+    record->link = -1;
+    if (!n && !m->link && !starts)
+        return NULL;
+    if (m->link || !n)
+        vec_push(&m->fields, ((ImageField){.var = IMAGE_HIDDEN, .bytes = MONITOR_LINK}));
+    while (classes->len % 4)
+        buf_u8(classes, 0);
+    record->class_at = at + (uint32_t)classes->len;
+    image_class(m->r->store->image, rank, m->fields.at, m->fields.len, classes);
+    for (uint32_t i = 0; i < n; i++)
+        record->fields.at[i].offset = m->fields.at[i].offset;
+    if (m->link)
+        record->link = m->fields.at[n].offset;
+    return record;
+}
+
+static Making begin(Records *r) {
+    MonitorRecord *record = arena_new(&r->plan->arena, MonitorRecord);
+    vec_push(&r->all, record);
+    return (Making){.r = r, .record = record};
+}
+
+static RowsRank rank_of(const Unit *u, const UnitPart *part) {
+    return part && part->at_end             ? ROWS_EXIT
+           : u->event == MONITOR_FUNC_ENTRY ? ROWS_ENTRY
+                                            : ROWS_INSTR;
+}
+
+static MonitorRecord *make_own(Records *r, const Unit *u, const UnitPart *part, uint32_t at,
+                               Buf *classes) {
+    Making m = begin(r);
+    add_part(&m, part, true);
+    MonitorRecord *record =
+        finish(&m, rank_of(u, part), part->action->variant->starts_dynamic, at, classes);
+    vec_free(&m.fields);
+    return record;
+}
+
+static MonitorRecord *make_shared(Records *r, const Unit *u, const Residue *residue, uint32_t at,
+                                  Buf *classes) {
+    Making m = begin(r);
+    bool starts = false;
+    for (uint32_t rank = 0; rank < 3; rank++)
+        for (uint32_t i = 0; i < residue->nparts; i++) {
+            const UnitPart *part = &residue->parts[i];
+            if (!has_record(part) || part->at_end || part_rank(part) != rank)
+                continue;
+            add_part(&m, part, false);
+            starts |= part->action->variant->starts_dynamic;
+        }
+    MonitorRecord *record = finish(&m, rank_of(u, NULL), starts, at, classes);
+    vec_free(&m.fields);
+    return record;
+}
+
+void records_make(Records *r, Plan *plan, const Units *units, Store *store, uint32_t at,
+                  Buf *classes) {
+    uint32_t n = 0, number = 0;
+    for (uint32_t i = 0; i < units->list.len; i++)
+        n += units->list.at[i].nresidues;
+    *r = (Records){.plan = plan, .store = store};
+    r->of_residue = arena_array(&plan->arena, MonitorRecord *, n + 1);
+    r->own = arena_array(&plan->arena, MonitorRecord *, plan->actions.len + 1);
+    bool *made = mem_zalloc(plan->actions.len + 1u);
+    for (uint32_t i = 0; i < units->list.len; i++) {
+        const Unit *u = &units->list.at[i];
+        for (uint32_t k = 0; k < u->nresidues; k++, number++) {
+            const Residue *residue = &u->residues[k];
+            if (!u->dynamic)
+                r->of_residue[number] = make_shared(r, u, residue, at, classes);
+            for (uint32_t p = 0; p < residue->nparts; p++) {
+                const UnitPart *part = &residue->parts[p];
+                uint32_t action =
+                    has_record(part) ? (uint32_t)(part->action - plan->actions.at) : 0;
+                if (!has_record(part) || !(part->at_end || u->dynamic) || made[action])
+                    continue;
+                made[action] = true;
+                r->own[action] = make_own(r, u, part, at, classes);
+            }
+        }
+    }
+    free(made);
+}
+
+void records_free(Records *r) {
+    for (uint32_t i = 0; i < r->all.len; i++)
+        vec_free(&r->all.at[i]->fields);
+    vec_free(&r->all);
+}
