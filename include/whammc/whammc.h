@@ -138,7 +138,7 @@ void whammc_release(void *buffer);
  * themselves to the program that they run. Of the options format, report and no_optimise count. The
  * output as for whammc_instrument.
  */
-whammc_status whammc_monitor(whammc *w, const whammc_options *options, uint8_t **out,
+whammc_status whammc_compile_monitor(whammc *w, const whammc_options *options, uint8_t **out,
                              size_t *out_size);
 
 /* Tells how the scripts are split into the probes of a monitor, as text. Owned by w, valid until

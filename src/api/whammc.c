@@ -286,8 +286,8 @@ whammc_status whammc_instrument(whammc *w, const char *name, const void *bytes, 
     return status == WHAMMC_OK ? WHAMMC_INTERNAL : status;
 }
 
-whammc_status whammc_monitor(whammc *w, const whammc_options *options, uint8_t **out,
-                             size_t *out_size) {
+whammc_status whammc_compile_monitor(whammc *w, const whammc_options *options, uint8_t **out,
+                                     size_t *out_size) {
     *out = NULL;
     *out_size = 0;
     whammc_status status = prepare(w);

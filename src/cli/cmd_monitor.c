@@ -63,7 +63,7 @@ static int explain(const Cli *cli, whammc *w) {
 static int write_monitor(const Cli *cli, const Settings *s, whammc *w, const char *path) {
     uint8_t *out;
     size_t size;
-    int status = message_library(cli, w, whammc_monitor(w, &s->options, &out, &size));
+    int status = message_library(cli, w, whammc_compile_monitor(w, &s->options, &out, &size));
     if (status == STATUS_OK && !file_write(cli, path, out, size))
         status = STATUS_ERROR;
     whammc_release(out);
