@@ -226,7 +226,8 @@ static EvalFunc *new_reflect(BindHost *h, Str name) {
 /* For one instantiation. */
 typedef struct Link {
     BindHost *h;
-    const WasmModule *m; /* the module that imports */
+    const WasmModule *m;      /* the module that imports */
+    const WasmImport *import; /* the last one that was asked for */
 } Link;
 
 /* The function of the engine, or NULL. */
@@ -244,7 +245,8 @@ static EvalFunc *engine_function(const Link *l, const WasmImport *im) {
 }
 
 static bool resolve(void *ctx, const WasmImport *im, EvalExtern *what) {
-    const Link *l = ctx;
+    Link *l = ctx;
+    l->import = im;
     if (im->space == WASM_SPACE_FUNC) {
         what->space = WASM_SPACE_FUNC;
         what->func = engine_function(l, im);
@@ -267,15 +269,24 @@ static const char *kind_of(const BindHost *h, const Running *r, Arena *a) {
     return arena_printf(a, "the library '%.*s'", STR_ARG(r->module->name));
 }
 
+/* Where the import is that could not be bound. */
+static Span import_span(const Link *l) {
+    Str name = l->import->name;
+    uint32_t at = (uint32_t)((const uint8_t *)name.ptr - l->m->bytes);
+    return (Span){l->m->file, at, at + name.len};
+}
+
 static bool instantiate(BindHost *h, Running *r, Diags *diags) {
     EvalError error = {.func = EVAL_NOWHERE};
-    Link l = {h, r->module->module};
+    Link l = {h, r->module->module, NULL};
     eval_set_fuel(h->store, h->options.fuel);
     EvalInstance *i = eval_link(h->store, r->module->module, resolve, &l, &error);
     if (!i) {
         Diag *d = eval_report(
             &error, diags, DIAG_CANNOT_BIND,
             arena_printf(&h->arena, "%s cannot be instantiated", kind_of(h, r, &h->arena)));
+        if (error.status == EVAL_UNKNOWN_IMPORT || error.status == EVAL_IMPORT_TYPE)
+            d->span = import_span(&l);
         if (error.status == EVAL_UNKNOWN_IMPORT)
             diag_hint(
                 diags, d,

@@ -31,7 +31,7 @@ typedef struct BindPart {
     BindHost *host;
     Freeze freeze;
     Frozen *monitor;
-    Vec(Bridge *) bridges; /* by module of the host; NULL = none yet */
+    Vec(Bridge *) bridges; /* of modules that use WASI */
 } BindPart;
 
 typedef struct BindShimOptions {
@@ -44,7 +44,6 @@ typedef struct BindShimOptions {
 
 typedef struct BindShim {
     WasmModule *to;
-    const WasmModule *app; /* the original program; may be `to` */
     BindShimOptions options;
     Diags *diags;
     Vec(BindPart *) parts;
@@ -52,12 +51,12 @@ typedef struct BindShim {
     struct BindReflect *reflect; /* NULL = nothing was asked for so far */
 } BindShim;
 
-/* `to` must not be laid out; what is given must outlive the shim. */
-void bind_shim_init(BindShim *s, WasmModule *to, const WasmModule *app,
-                    const BindShimOptions *options, Diags *diags);
+/* For the program `to`, which must not be laid out; what is given must outlive the shim. */
+void bind_shim_init(BindShim *s, WasmModule *to, const BindShimOptions *options, Diags *diags);
 void bind_shim_free(BindShim *s);
 
-/* A part for a monitor; names in the program begin with `prefix`. Owned by the shim. */
+/* A part for a monitor; names in the program begin with `prefix`. Owned by the shim. All parts
+ * before the first merge: HOST_AUTO asks what they import. */
 BindPart *bind_part_new(BindShim *s, BindHost *host, Str prefix);
 
 /* Copies functions of the monitor (by its handles) with all they need. False with messages. */

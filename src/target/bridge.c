@@ -39,10 +39,11 @@ static int64_t fail(Bridge *b, const WasmImport *im, const char *format, ...) {
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    Diag *d =
-        diag(b->diags, DIAG_CANNOT_MERGE, (Span){from->file, at, at + im->name.len},
-             "the library imports %.*s.%.*s, %s", STR_ARG(im->module), STR_ARG(im->name), text);
-    diag_hint(b->diags, d, "use --link=import, which leaves the library a module of its own");
+    Diag *d = diag(b->diags, DIAG_CANNOT_MERGE, (Span){from->file, at, at + im->name.len},
+                   "the %s imports %.*s.%.*s, %s", b->of_monitor ? "monitor" : "library",
+                   STR_ARG(im->module), STR_ARG(im->name), text);
+    if (!b->of_monitor)
+        diag_hint(b->diags, d, "use --link=import, which leaves the library a module of its own");
     return -2;
 }
 
@@ -136,7 +137,9 @@ static int64_t find_memories(Bridge *b, const WasmImport *im) {
     const WasmExport *e = find_any_export(b->library->to, "memory");
     if (!from->memories.len)
         return fail(b, im, "but has no memory for it");
-    b->lib = b->library->handles[WASM_SPACE_MEMORY][own ? own->handle : 0];
+    b->lib = b->memory >= 0
+                 ? b->memory
+                 : (int64_t)b->library->handles[WASM_SPACE_MEMORY][own ? own->handle : 0];
     if (!e) {
         wasm_add_export(b->library->to, STR("memory"), WASM_SPACE_MEMORY, (uint32_t)b->lib);
         b->app = b->lib;
@@ -249,7 +252,8 @@ uint32_t bridge_entry(Bridge *b, uint32_t func) {
 }
 
 void bridge_init(Bridge *b, const WasmMerge *library, Diags *diags) {
-    *b = (Bridge){.library = library, .diags = diags, .app = -1, .lib = -1, .begun = -1};
+    *b = (Bridge){
+        .library = library, .diags = diags, .memory = -1, .app = -1, .lib = -1, .begun = -1};
 }
 
 void bridge_free(Bridge *b) {

@@ -21,6 +21,9 @@
 typedef struct Bridge {
     const WasmMerge *library;
     Diags *diags;
+    bool of_monitor;    /* messages speak of a monitor */
+    int64_t memory;     /* the library's memory that WASI looks at, a handle; -1 = the one that it
+                           exports as "memory", or its first */
     int64_t app, lib;   /* memory handles of the program's exported memory and of the library's */
     int64_t begun;      /* the global that is not 0 after the first call of an entry, */
     uint32_t begin;     /* and the function that sets it; begun -1 = there are none yet */

@@ -1,0 +1,230 @@
+/*
+ * tests/unit/bind_module.c - attaches a module to a program without matching anything:
+ *
+ *     bind_module [--host=js|none|wasi] PROGRAM OUT MONITOR[+LIBRARY...] [CALL...]
+ *
+ * A call is the name of an exported function of the monitor and numbers as arguments, "add 1 2",
+ * made while the module is attached; its results are printed. Then the module becomes part of the
+ * program as it is, its exported functions (but for those that a call with a minus sign names:
+ * "-add") exported under their names, unless the program has such exports. The flush function is
+ * called at the end of those whose names begin with "exit".
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "target/bind_shim.h"
+#include "target/code.h"
+#include "wasm/valid.h"
+
+typedef struct File {
+    Buf bytes;
+    WasmModule m;
+} File;
+
+enum { MAX_MODULES = 8 };
+
+typedef struct Work {
+    Diags diags;
+    File app, modules[MAX_MODULES];
+    BindModule list[MAX_MODULES];
+    uint32_t nmodules;
+    HostChoice host;
+    Arena arena;
+} Work;
+
+static bool load(Work *w, File *f, const char *name) {
+    FILE *in = fopen(name, "rb");
+    size_t n = 1;
+    while (in && n) {
+        buf_reserve(&f->bytes, 1 << 16);
+        n = fread(f->bytes.data + f->bytes.len, 1, f->bytes.cap - f->bytes.len, in);
+        f->bytes.len += n;
+    }
+    if (!in)
+        return false;
+    fclose(in);
+    DiagFileId file = diag_file(&w->diags, name, f->bytes.data, f->bytes.len, true);
+    return wasm_read(&f->m, f->bytes.data, f->bytes.len, file, &w->diags) &&
+           wasm_validate(&f->m, &w->diags);
+}
+
+/* MONITOR+LIBRARY...: the monitor becomes the last. */
+static bool load_modules(Work *w, const char *list) {
+    char *names[MAX_MODULES], *copy = arena_printf(&w->arena, "%s", list);
+    for (char *at = copy; at && w->nmodules < MAX_MODULES; w->nmodules++) {
+        names[w->nmodules] = at;
+        at = strchr(at, '+');
+        if (at)
+            *at++ = '\0';
+    }
+    for (uint32_t k = 0; k < w->nmodules; k++) {
+        uint32_t place = k ? k - 1 : w->nmodules - 1;
+        if (!load(w, &w->modules[place], names[k]))
+            return false;
+        w->list[place] =
+            (BindModule){k ? bind_library_name(str_of(names[k])) : (Str){0}, &w->modules[place].m};
+    }
+    return true;
+}
+
+static void print(void *ctx, int stream, const void *bytes, size_t n) {
+    (void)ctx;
+    fwrite(bytes, 1, n, stream == 2 ? stderr : stdout);
+}
+
+static void removed(void *ctx, uint32_t id) {
+    (void)ctx;
+    printf("remove_probe %u\n", id);
+}
+
+static EvalValue number(WasmType type, const char *text) {
+    switch (type) {
+    case WASM_F32: return eval_f32(strtof(text, NULL));
+    case WASM_F64: return eval_f64(strtod(text, NULL));
+    case WASM_I64: return eval_i64((uint64_t)strtoll(text, NULL, 0));
+    default: return eval_i32((uint32_t)strtoll(text, NULL, 0));
+    }
+}
+
+static void show(EvalValue v) {
+    switch (v.type) {
+    case WASM_F32: printf(" %g", (double)eval_as_f32(v)); break;
+    case WASM_F64: printf(" %g", eval_as_f64(v)); break;
+    case WASM_I64: printf(" %lld", (long long)v.bits); break;
+    case WASM_I32: printf(" %d", (int32_t)(uint32_t)v.bits); break;
+    default: printf(v.bits ? " reference" : " null");
+    }
+}
+
+static bool call(Work *w, BindHost *h, const char *text) {
+    enum { MAX = 8 };
+    EvalValue args[MAX], results[MAX];
+    EvalError error;
+    char *name = strtok(arena_printf(&w->arena, "%s", text), " ");
+    const WasmModule *m = eval_module(bind_host_monitor(h));
+    const WasmExport *e = wasm_find_export(m, WASM_SPACE_FUNC, str_of(name));
+    if (!e)
+        return false;
+    const WasmTypeDef *t = wasm_func_type(m, e->handle);
+    for (uint32_t k = 0; k < t->nparams && k < MAX; k++) {
+        const char *word = strtok(NULL, " ");
+        args[k] = number(t->params[k], word ? word : "0");
+    }
+    if (!bind_host_call(h, e->handle, args, t->nparams, results, t->nresults, &error)) {
+        eval_report(&error, &w->diags, DIAG_CANNOT_BIND, text);
+        return false;
+    }
+    printf("%s:", name);
+    for (uint32_t k = 0; k < t->nresults; k++)
+        show(results[k]);
+    puts("");
+    return true;
+}
+
+static bool left_out(Str name, char **calls, int ncalls) {
+    for (int i = 0; i < ncalls; i++)
+        if (calls[i][0] == '-' && str_is(name, calls[i] + 1))
+            return true;
+    return false;
+}
+
+static bool wanted(const WasmModule *to, const WasmExport *e, char **calls, int ncalls) {
+    for (uint32_t i = 0; i < to->exports.len; i++)
+        if (str_eq(to->exports.at[i].name, e->name))
+            return false;
+    return e->space == WASM_SPACE_FUNC && !left_out(e->name, calls, ncalls);
+}
+
+/* A function that calls `func` and then `flush`. */
+static uint32_t add_last(WasmModule *to, uint32_t func, uint32_t flush) {
+    Buf code = {0};
+    buf_u8(&code, 0);
+    for (uint32_t k = 0; k < wasm_func_type(to, func)->nparams; k++)
+        put_index(&code, WASM_OP_LOCAL_GET, k);
+    put_index(&code, WASM_OP_CALL, func);
+    put_index(&code, WASM_OP_CALL, flush);
+    wasm_put_op(&code, WASM_OP_END);
+    return wasm_add_func(to, to->funcs.at[func].type, (Str){0}, &code, false);
+}
+
+static bool freeze(Work *w, BindHost *h, char **calls, int ncalls) {
+    WasmModule *to = &w->app.m;
+    const WasmModule *from = eval_module(bind_host_monitor(h));
+    BindShimOptions options = {.host = w->host};
+    BindShim shim;
+    Vec(uint32_t) roots = {0};
+    for (uint32_t i = 0; i < from->exports.len; i++)
+        if (wanted(to, &from->exports.at[i], calls, ncalls))
+            vec_push(&roots, from->exports.at[i].handle);
+    bind_shim_init(&shim, to, &options, &w->diags);
+    BindPart *part = bind_part_new(&shim, h, STR("mon."));
+    bool ok = bind_part_merge(part, roots.at, roots.len) && bind_shim_finish(&shim);
+    for (uint32_t i = 0; ok && i < from->exports.len; i++) {
+        const WasmExport *e = &from->exports.at[i];
+        if (!wanted(to, e, calls, ncalls))
+            continue;
+        uint32_t func = bind_part_func(part, e->handle);
+        int64_t flush = bind_shim_flush(&shim);
+        if (flush >= 0 && e->name.len >= 4 && memcmp(e->name.ptr, "exit", 4) == 0)
+            func = add_last(to, func, (uint32_t)flush);
+        wasm_add_export(to, e->name, WASM_SPACE_FUNC, func);
+    }
+    bind_shim_free(&shim);
+    vec_free(&roots);
+    return ok;
+}
+
+static bool write_file(const WasmModule *m, const char *name, Buf *out) {
+    (void)m;
+    FILE *f = fopen(name, "wb");
+    bool ok = f && fwrite(out->data, 1, out->len, f) == out->len;
+    return f && fclose(f) == 0 && ok;
+}
+
+static bool run(Work *w, char **argv, int argc) {
+    if (!load(w, &w->app, argv[0]) || !load_modules(w, argv[2]))
+        return false;
+    BindHostOptions options = {.app = &w->app.m,
+                               .app_path = str_of(argv[0]),
+                               .write = print,
+                               .remove_probe = removed,
+                               .fuel = 10000000};
+    BindHost *h = bind_host_new(&options, w->list, w->nmodules, &w->diags);
+    bool ok = h;
+    for (int i = 3; ok && i < argc; i++)
+        ok = argv[i][0] == '-' || call(w, h, argv[i]);
+    Buf out = {0};
+    ok = ok && freeze(w, h, argv + 3, argc - 3) && wasm_write(&w->app.m, NULL, &out) &&
+         write_file(&w->app.m, argv[1], &out);
+    buf_free(&out);
+    bind_host_free(h);
+    return ok;
+}
+
+int main(int argc, char **argv) {
+    Work w = {0};
+    if (argc > 1 && strncmp(argv[1], "--host=", 7) == 0) {
+        w.host = argv[1][7] == 'j' ? HOST_JS : argv[1][7] == 'n' ? HOST_NONE : HOST_WASI;
+        argv++;
+        argc--;
+    }
+    if (argc < 4) {
+        puts("ok 1 - bind_module # SKIP it needs the names of modules");
+        return 0;
+    }
+    bool ok = run(&w, argv + 1, argc - 1);
+    Buf messages = {0};
+    diag_render_text(&w.diags, &messages, false);
+    fflush(stdout);
+    fwrite(messages.data, 1, messages.len, stderr);
+    wasm_module_free(&w.app.m);
+    buf_free(&w.app.bytes);
+    for (uint32_t k = 0; k < w.nmodules; k++) {
+        wasm_module_free(&w.modules[k].m);
+        buf_free(&w.modules[k].bytes);
+    }
+    buf_free(&messages);
+    diag_free(&w.diags);
+    arena_free(&w.arena);
+    return ok ? 0 : 1;
+}
