@@ -341,7 +341,7 @@ static void export_probe(MonitorTarget *t, const MonitorExport *e, uint32_t func
     add_export(t, &name, func);
     const char *older = e->rule.event == MONITOR_OPCODE ? rule_mnemonic(e->rule.op, true) : NULL;
     if (older) {
-        rule_print_event(e->rule.event, e->rule.op, &event);
+        rule_print_event(&e->rule, &event);
         Buf other = {0};
         buf_printf(&other, "wasm:opcode:%s", older);
         buf_bytes(&other, name.data + event.len, name.len - event.len);
