@@ -132,9 +132,16 @@ static void check_name(Engine *g, const Expr *e) {
                "tell",
                op);
         break;
+    case NAME_REF_CONDITION:
+        if (e->bound.n == ENTRY_FAILS) {
+            refuse(g, REASON_TABLES, e->span,
+                   "whether %s traps depends on the program's tables, which an engine does not "
+                   "show",
+                   op);
+            break;
+        } /* fall through */
     case NAME_ARG_IS_NULL:
     case NAME_ARRAY_LEN:
-    case NAME_REF_CONDITION:
         refuse(g, REASON_REFERENCE, e->span,
                "this depends on a reference that %s takes; an engine gives probes only numbers",
                op);

@@ -13,12 +13,15 @@
 typedef struct Maker {
     Plan *plan;
     Units *units;
+    Diags *diags;
+    bool ok;
     bool blocks;           /* there are block:start or block:end actions */
     bool exits;            /* something happens at func:exit */
     bool at_function_exit; /* returns and last ends have nothing else: the engine's own event */
     /* The unit at hand. */
     Vec(UnitAtom) atoms;
     Map atom_ids; /* by text, kind and place */
+    Map subjects; /* of comparisons with literals, by place and text */
     Vec(UnitPart) parts;
     MonitorEvent event;
     WasmOp op;
@@ -89,6 +92,10 @@ static uint32_t wide_atom(Maker *m, uint32_t n) {
     return id;
 }
 
+static bool is_literal(const Expr *e) {
+    return e->kind == EXPR_INT || e->kind == EXPR_STR;
+}
+
 /* A condition without what only turns it round; *value is what stands for true. */
 static const Expr *upright(Expr *e, bool *value) {
     *value = true;
@@ -96,11 +103,29 @@ static const Expr *upright(Expr *e, bool *value) {
         *value = !*value;
         e = e->args[0];
     }
-    if (e->kind == EXPR_BINARY && e->op == OP_NE) {
-        *value = !*value;
-        e->op = OP_EQ; /* its own copy */
+    if (e->kind != EXPR_BINARY || (e->op != OP_EQ && e->op != OP_NE))
+        return e;
+    *value ^= e->op == OP_NE;
+    e->op = OP_EQ; /* its own copy */
+    if (is_literal(e->args[0])) {
+        Expr *literal = e->args[0];
+        e->args[0] = e->args[1];
+        e->args[1] = literal;
     }
     return e;
+}
+
+/* The number of what is compared for equality with a literal; 0 = it is something else. */
+static uint32_t subject_of(Maker *m, Event event, const Expr *e, bool at_end) {
+    if (e->kind != EXPR_BINARY || e->op != OP_EQ || !is_literal(e->args[1]))
+        return 0;
+    Buf text = {0};
+    buf_u8(&text, at_end);
+    unit_text_expr(&(Decided){.event = event}, e->args[0], &text);
+    uint32_t id = (uint32_t)*map_put(&m->subjects, (Str){(char *)text.data, (uint32_t)text.len},
+                                     m->subjects.len + 1, NULL);
+    buf_free(&text);
+    return id;
 }
 
 /* `consts`: the atom that tells whether the variant's static expressions have values. */
@@ -123,7 +148,9 @@ static UnitBit condition_bit(Maker *m, const Variant *v, Event event, const Expr
                      .expr = e,
                      .at_end = at_end && known_has_place(e),
                      .guard = known_exists(event, e) == TRI_YES ? UNIT_KNOWN : consts};
+    uint32_t subject = subject_of(m, event, e, atom.at_end);
     uint32_t id = add_atom(m, atom, &text);
+    m->atoms.at[id].subject = subject;
     buf_free(&text);
     return (UnitBit){id, value};
 }
@@ -420,6 +447,24 @@ static void begin_unit(Maker *m, MonitorEvent event, WasmOp op) {
     m->atom_ids = (Map){0};
 }
 
+/* Types and the like must be known where a probe is attached. */
+static void too_many(Maker *m, const Unit *u) {
+    m->ok = false;
+    for (uint32_t i = 0; i < u->nparts; i++) {
+        if (!u->parts[i].action)
+            continue;
+        Diag *d =
+            diag(m->diags, DIAG_MONITOR_CANNOT, u->parts[i].action->variant->probe->rule.span,
+                 "there are %u different type bounds and other things that must be known "
+                 "where %s is; at most %d are possible",
+                 u->ntable,
+                 u->op < WASM_OP_COUNT ? wasm_ops[u->op].mnemonic : "a function's entry or exit",
+                 UNIT_ATOMS);
+        diag_hint(m->diags, d, "compile with `whammc instr`, or make several monitors");
+        return;
+    }
+}
+
 static void end_unit(Maker *m, Splitter *s) {
     if (!m->parts.len)
         return;
@@ -429,7 +474,8 @@ static void end_unit(Maker *m, Splitter *s) {
     if (u.natoms)
         memcpy(u.atoms, m->atoms.at, u.natoms * sizeof *u.atoms);
     memcpy(u.parts, m->parts.at, u.nparts * sizeof *u.parts);
-    unit_split(s, &u);
+    if (!unit_split(s, &u))
+        too_many(m, &u);
     if (u.nresidues)
         vec_push(&m->units->list, u);
 }
@@ -539,7 +585,7 @@ static bool uses_frame(const Plan *plan) {
 }
 
 bool units_make(Plan *plan, Units *units, Diags *diags) {
-    Maker m = {.plan = plan, .units = units};
+    Maker m = {.plan = plan, .units = units, .diags = diags, .ok = true};
     Splitter s = {.plan = plan};
     *units = (Units){0};
     if (!engine_can(plan, happens, diags))
@@ -558,8 +604,9 @@ bool units_make(Plan *plan, Units *units, Diags *diags) {
     vec_free(&m.atoms);
     vec_free(&m.parts);
     map_free(&m.atom_ids);
+    map_free(&m.subjects);
     splitter_free(&s);
-    return true;
+    return m.ok;
 }
 
 void units_free(Units *units) {

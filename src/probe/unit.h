@@ -12,10 +12,12 @@
  * is left there is no probe. So a purely static predicate costs nothing at run time, and a mixed
  * one only what is left of it. (Whamm paper, section 4.1.)
  *
- * With more than UNIT_ATOMS atoms a unit is not split: one probe, whose predicate says whether any
- * part can happen, and which gets the atoms as bits of a value (of several if there are more than
- * 64). A part can happen if its gates hold and its predicate is not false whatever the dynamic
- * parts of it are: as shape_decide has it, with the atoms of the variant by UnitPart.bits.
+ * With more than UNIT_ATOMS atoms, or where all units together would have more than UNIT_RESIDUES
+ * residues (a glob with many conditions), the conditions of a unit are left to the run: its probes
+ * get them as bits of a value (of several if there are more than 64), only the other atoms are
+ * tabulated: what a probe can ask for depends on them. The static predicate says then also whether
+ * any part can happen: whether its predicate is not false whatever its dynamic parts are, as
+ * shape_decide has it, with the atoms of the variant by UnitPart.bits.
  *
  * Engines fire probes of `loop` and `end` also for branches that land there; what the language has
  * before these instructions does not happen then. So branches set a flag just before they jump, and
@@ -28,7 +30,7 @@
 #include "monitor/rule.h"
 #include "probe/plan.h"
 
-enum { UNIT_ATOMS = 8 };
+enum { UNIT_ATOMS = 8, UNIT_RESIDUES = 8192 };
 #define UNIT_KNOWN UINT32_MAX /* no atom: known for the event */
 
 /* What is decided when the monitor is attached. */
@@ -69,6 +71,8 @@ typedef struct UnitAtom {
     uint32_t guard; /* CONDITION: the atom that tells whether it has a value, which is asked first;
                        if not, it is false. UNIT_KNOWN = it always has */
     Str text;       /* for people */
+    uint32_t subject; /* CONDITION, if it is `subject == literal`: equal numbers are equal subjects,
+                         of which one atom at most is true; 0 = none */
 } UnitAtom;
 
 /* An atom must have a value. */
@@ -128,7 +132,7 @@ typedef struct UnitTerm {
 typedef struct Residue {
     UnitPart *parts;
     uint32_t nparts;
-    uint64_t when[4]; /* bit a of 256: for assignment a (bit k of a = atom k) */
+    uint64_t when[4]; /* bit a of 256: for assignment a (bit k of a = atom k, of `ntable`) */
     UnitTerm *terms;  /* the same as a short sum of products; one with mask 0 = always. Assignments
                          that cannot occur are not told apart */
     uint32_t nterms;
@@ -143,13 +147,12 @@ typedef struct Unit {
     WasmOp op;          /* OPCODE, ANY */
     UnitAtom *atoms;
     uint32_t natoms;
+    uint32_t ntable; /* the first ones are decided in residues: all, unless `dynamic` */
     UnitPart *parts; /* all that may happen, in order, with gates */
     uint32_t nparts;
-    Residue *residues; /* not empty ones, in the order of their first assignment; if dynamic, one,
-                          with all parts, without when, terms and
-                          shapes */
+    Residue *residues; /* not empty ones, in the order of their first assignment */
     uint32_t nresidues;
-    bool dynamic;
+    bool dynamic; /* conditions are not decided: residues have no shapes */
 } Unit;
 
 typedef struct Units {

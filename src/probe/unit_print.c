@@ -35,7 +35,7 @@ static void put_terms(const Unit *u, const Residue *r, Buf *out) {
         buf_printf(out, i ? " || " : "");
         if (!t.mask)
             buf_printf(out, "always");
-        for (uint32_t k = 0; k < u->natoms; k++) {
+        for (uint32_t k = 0; k < u->ntable; k++) {
             if (!(t.mask >> k & 1))
                 continue;
             buf_printf(out, "%s", between);
@@ -90,10 +90,9 @@ static void put_part(const Plan *plan, const Unit *u, const UnitPart *p, Buf *ou
 
 static void put_residue(const Plan *plan, const Unit *u, const Residue *r, Buf *out) {
     buf_printf(out, "  ");
+    put_terms(u, r, out);
     if (u->dynamic)
-        buf_printf(out, "not split, %u atoms", u->natoms);
-    else
-        put_terms(u, r, out);
+        buf_printf(out, ", %u conditions at run time", u->natoms - u->ntable);
     buf_printf(out, "\n");
     for (uint32_t i = 0; i < r->nparts; i++) {
         buf_printf(out, "    ");

@@ -10,15 +10,18 @@
 typedef struct Splitter {
     Plan *plan;
     Map forms;  /* of code: Residue.form */
-    Map probes; /* text of a variant's probe by variant, event and atoms: index into texts */
-    Vec(Str) texts;
+    Map probes; /* what is left of a variant's probe, by variant, event and atoms: a text's number
+                 */
+    Map texts;  /* numbers of texts */
+    uint32_t nresidues;
     Map terms; /* by number of atoms and sets: UnitTerm and their number, in the plan's arena */
 } Splitter;
 
 void splitter_free(Splitter *s);
 
-/* Makes the residues of a unit whose atoms and parts are complete. */
-void unit_split(Splitter *s, Unit *unit);
+/* Makes the residues of a unit whose atoms and parts are complete. False if it has more than
+ * UNIT_ATOMS atoms that are no conditions. */
+bool unit_split(Splitter *s, Unit *unit);
 
 /* Whether the atoms can have these values together, as far as that follows from what they are. */
 bool unit_possible(const Unit *unit, uint32_t assignment);
