@@ -344,7 +344,8 @@ static void read_probe(Reader *r, const WasmExport *e) {
     MonitorRule rule;
     RuleError error;
     uint32_t rest;
-    RuleStatus status = rule_parse(e->name, &mon->arena, &rule, &rest, &error);
+    RuleStatus status =
+        rule_parse(e->name, r->unknown < MAX_UNKNOWN, &mon->arena, &rule, &rest, &error);
     MonitorProbe probe = {.name = e->name, .rule = rule, .func = e->handle};
     Place p = {r, e->name, &probe.rule, &probe};
     if (status > RULE_OTHER)

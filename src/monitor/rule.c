@@ -13,8 +13,14 @@ int rule_yylex_init_extra(struct RuleParse *extra, void **scanner);
 struct yy_buffer_state *rule_yy_scan_bytes(const char *bytes, int len, void *scanner);
 int rule_yylex_destroy(void *scanner);
 
-RuleStatus rule_parse(Str name, Arena *arena, MonitorRule *rule, uint32_t *rest, RuleError *error) {
-    RuleParse p = {.name = name, .arena = arena, .rule = rule, .error = error, .status = RULE_OK};
+RuleStatus rule_parse(Str name, bool hints, Arena *arena, MonitorRule *rule, uint32_t *rest,
+                      RuleError *error) {
+    RuleParse p = {.name = name,
+                   .hints = hints,
+                   .arena = arena,
+                   .rule = rule,
+                   .error = error,
+                   .status = RULE_OK};
     *rule = (MonitorRule){0};
     *error = (RuleError){0};
     *rest = 0;
@@ -125,16 +131,16 @@ static RuleSpan event_word(const RuleParse *p, uint32_t at) {
     return (RuleSpan){at, end};
 }
 
-/* The closest of some texts. */
+/* The closest of some texts, if hints are wanted. */
 typedef struct Closest {
     Str to;
     const char *text;
     uint32_t distance; /* only closer ones are of interest */
 } Closest;
 
-static Closest closest(Str to) {
+static Closest closest(const RuleParse *p, Str to) {
     uint32_t distance = to.len < 4 ? 2 : to.len < 8 ? 3 : 4;
-    return (Closest){to, NULL, to.len <= 40 ? distance : 0};
+    return (Closest){to, NULL, p->hints && to.len <= 40 ? distance : 0};
 }
 
 static void consider(Closest *c, const char *text) {
@@ -161,7 +167,7 @@ void rule_unknown_event(RuleParse *p, uint32_t at, bool op) {
     }
     if (str_is(word, "exit"))
         rule_hint(p, "the export that runs at the end is just wasm:exit");
-    Closest c = closest(word);
+    Closest c = closest(p, word);
     for (size_t i = 0; i < sizeof events / sizeof *events; i++)
         consider(&c, events[i]);
     if (c.text)
@@ -179,8 +185,8 @@ bool rule_find_op(RuleParse *p, RuleSpan span, WasmOp *op) {
     name = text_at(p, span);
     char found[64];
     rule_fail(p, RULE_UNKNOWN, span, "unknown instruction %s", describe(p, span, found));
-    Closest c = closest(name);
-    for (uint32_t i = 0; i < WASM_OP_COUNT; i++) {
+    Closest c = closest(p, name);
+    for (uint32_t i = 0; i < WASM_OP_COUNT && p->hints; i++) {
         const char *text = rule_mnemonic((WasmOp)i, false);
         if (str_is(name, wasm_ops[i].mnemonic)) { /* as the text format has it */
             if (text)
@@ -205,7 +211,7 @@ static void unknown_value(RuleParse *p, RuleSpan span) {
     char found[64];
     rule_fail(p, RULE_BAD, span, "%s is nothing that an engine can be asked for",
               describe(p, span, found));
-    Closest c = closest(name);
+    Closest c = closest(p, name);
     for (uint32_t i = 0; i < PARAM_CALL; i++)
         consider(&c, param_info[i].text);
     if (c.text)
@@ -289,6 +295,8 @@ void rule_fail(RuleParse *p, RuleStatus status, RuleSpan span, const char *forma
 }
 
 void rule_hint(RuleParse *p, const char *format, ...) {
+    if (!p->hints)
+        return;
     va_list args;
     va_start(args, format);
     vsnprintf(p->error->hint, sizeof p->error->hint, format, args);

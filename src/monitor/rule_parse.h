@@ -28,6 +28,7 @@ typedef struct ParamList {
 
 typedef struct RuleParse {
     Str name;
+    bool hints; /* are wanted */
     Arena *arena;
     MonitorRule *rule;
     RuleError *error;

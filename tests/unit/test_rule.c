@@ -183,7 +183,7 @@ static void test_good(void **state) {
         RuleError error;
         uint32_t rest;
         Buf printed = {0};
-        if (rule_parse(str_of(good[i].name), &arena, &rule, &rest, &error) != RULE_OK)
+        if (rule_parse(str_of(good[i].name), true, &arena, &rule, &rest, &error) != RULE_OK)
             fail_msg("%s: %s", good[i].name, error.text);
         rule_print(&rule, &printed);
         assert_string_equal(buf_cstr(&printed), good[i].printed);
@@ -191,7 +191,7 @@ static void test_good(void **state) {
         /* What is printed means the same. */
         Str again = {(const char *)printed.data, (uint32_t)printed.len};
         Buf twice = {0};
-        assert_int_equal(rule_parse(again, &arena, &rule, &rest, &error), RULE_OK);
+        assert_int_equal(rule_parse(again, true, &arena, &rule, &rest, &error), RULE_OK);
         rule_print(&rule, &twice);
         assert_string_equal(buf_cstr(&twice), good[i].printed);
         buf_free(&printed);
@@ -208,7 +208,7 @@ static void test_wrong(void **state) {
         MonitorRule rule;
         RuleError error;
         uint32_t rest;
-        RuleStatus status = rule_parse(str_of(w->name), &arena, &rule, &rest, &error);
+        RuleStatus status = rule_parse(str_of(w->name), true, &arena, &rule, &rest, &error);
         if (status != w->status)
             fail_msg("%s: status %d, %s", w->name, (int)status, error.text);
         assert_string_equal(error.text, w->text);
@@ -243,7 +243,8 @@ static void test_engines(void **state) {
         MonitorRule rule;
         RuleError error;
         uint32_t rest;
-        assert_int_equal(rule_parse(str_of(cases[i].name), &arena, &rule, &rest, &error), RULE_OK);
+        assert_int_equal(rule_parse(str_of(cases[i].name), true, &arena, &rule, &rest, &error),
+                         RULE_OK);
         assert_int_equal(rule.engines, cases[i].engines);
         arena_free(&arena);
     }
@@ -284,21 +285,21 @@ static void test_large(void **state) {
         buf_str(&name, STR("pc,"));
     buf_u8(&name, ')');
     Str text = {(const char *)name.data, (uint32_t)name.len};
-    assert_int_equal(rule_parse(text, &arena, &rule, &rest, &error), RULE_OK);
+    assert_int_equal(rule_parse(text, true, &arena, &rule, &rest, &error), RULE_OK);
     assert_int_equal(rule.nparams, 100000);
 
     name.len = strlen(NOP "(");
     for (uint32_t i = 0; i < 100000; i++)
         buf_str(&name, STR("f("));
     text = (Str){(const char *)name.data, (uint32_t)name.len};
-    assert_int_equal(rule_parse(text, &arena, &rule, &rest, &error), RULE_FATAL);
+    assert_int_equal(rule_parse(text, true, &arena, &rule, &rest, &error), RULE_FATAL);
     assert_string_equal(error.text, "calls are nested too deeply");
 
     name.len = strlen(NOP);
     while (name.len <= RULE_MAX_BYTES)
         buf_u8(&name, ' ');
     text = (Str){(const char *)name.data, (uint32_t)name.len};
-    assert_int_equal(rule_parse(text, &arena, &rule, &rest, &error), RULE_BAD);
+    assert_int_equal(rule_parse(text, true, &arena, &rule, &rest, &error), RULE_BAD);
     assert_string_equal(error.text, "the name has 1048577 bytes, more than 1048576");
     buf_free(&name);
     arena_free(&arena);
