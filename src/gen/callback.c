@@ -357,20 +357,29 @@ Str callback_bits(Code *from, uint32_t first) {
 
 /* ---- predicates ---- */
 
-/* What of a part's predicate is static, where the unit is not split: 1 if the part can happen. */
-static Ref may_hold(Code *c, const UnitPart *part, const Expr *e) {
+/* Where conditions are not decided: 1 if a predicate may have the value, as shape_decide has it. */
+static Ref may_be(Code *c, const UnitPart *part, const Expr *e, bool value) {
     BinaryenModuleRef m = c->b.module;
     const Variant *v = part->action->variant;
+    Value known;
     if (e->slot && e->type->kind == TYPE_BOOL && e->is_static && e->slot <= v->atoms.len &&
         v->atoms.at[e->slot - 1] == e) {
         const UnitBit *bit = &part->bits[e->slot - 1];
-        return bit->atom == UNIT_KNOWN ? const_i32(&c->b, bit->value)
-                                       : atom_bit(c, bit->atom, bit->value);
+        return bit->atom == UNIT_KNOWN ? const_i32(&c->b, bit->value == value)
+                                       : atom_bit(c, bit->atom, bit->value == value);
     }
     if (e->kind == EXPR_BINARY && (e->op == OP_AND || e->op == OP_OR)) {
-        Ref x = may_hold(c, part, e->args[0]), y = may_hold(c, part, e->args[1]);
-        return BinaryenBinary(m, e->op == OP_AND ? BinaryenAndInt32() : BinaryenOrInt32(), x, y);
+        Ref x = may_be(c, part, e->args[0], value);
+        bool decisive = e->op == OP_OR;
+        if (value != decisive && expr_has_effect(e->args[0]))
+            return x; /* it is evaluated anyway */
+        Ref y = may_be(c, part, e->args[1], value);
+        return BinaryenBinary(m, value == decisive ? BinaryenOrInt32() : BinaryenAndInt32(), x, y);
     }
+    if (e->kind == EXPR_UNARY && e->op == OP_NOT)
+        return may_be(c, part, e->args[0], !value);
+    if (e->is_static && !e->slot && fold(e, NULL, &known))
+        return const_i32(&c->b, (known.bits != 0) == value);
     return const_i32(&c->b, 1);
 }
 
@@ -378,7 +387,7 @@ static Ref may_hold(Code *c, const UnitPart *part, const Expr *e) {
 static Ref part_holds(Code *c, const UnitPart *part) {
     Ref gates = gates_hold(c, part);
     const Expr *predicate = part->action ? part->action->variant->probe->predicate : NULL;
-    Ref holds = predicate ? may_hold(c, part, predicate) : NULL;
+    Ref holds = predicate ? may_be(c, part, predicate, true) : NULL;
     Ref all = both(c, gates, holds);
     return all ? all : const_i32(&c->b, 1);
 }
@@ -422,15 +431,13 @@ Str callback_predicate(Code *from) {
     uint32_t at = 0;
     Code c;
     begin(&c, from);
-    bool dynamic = c.unit->dynamic;
     const UnitPart *refusal = refusing_part(&c, &at);
-    Ref holds = NULL;
-    if (dynamic) {
-        holds = const_i32(&c.b, 0);
+    Ref holds = terms_hold(&c);
+    if (c.unit->dynamic) {
+        Ref any = const_i32(&c.b, 0);
         for (uint32_t i = 0; i < c.residue->nparts; i++)
-            holds = i32_binary(&c, BinaryenOrInt32(), holds, part_holds(&c, &c.residue->parts[i]));
-    } else {
-        holds = terms_hold(&c);
+            any = i32_binary(&c, BinaryenOrInt32(), any, part_holds(&c, &c.residue->parts[i]));
+        holds = both(&c, holds, any);
     }
     if (!holds && !refusal) {
         vec_free(&c.b.locals);
@@ -440,7 +447,7 @@ Str callback_predicate(Code *from) {
     if (holds)
         vec_push(&code, update_atoms(&c));
     for (; refusal; refusal = refusing_part(&c, &at)) {
-        Ref when = dynamic ? part_holds(&c, refusal) : terms_hold(&c);
+        Ref when = terms_hold(&c);
         Ref stop = refuse(&c, refusal);
         vec_push(&code, when ? BinaryenIf(c.b.module, when, stop, NULL) : stop);
     }

@@ -250,7 +250,7 @@ static void build_probe(Gen *g, const Unit *u, const Residue *r, uint32_t number
     Asks asks = {0};
     Code c;
     char name[32];
-    bool stop = refuses(r) && !u->dynamic; /* never attached */
+    bool stop = refuses(r); /* never attached */
     Residue nothing = *r;
     nothing.nparts = stop ? 0 : r->nparts;
     probe_body(&c, g, u, &nothing, number, &asks);
