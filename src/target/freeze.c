@@ -328,11 +328,17 @@ static void put_elem(const Freeze *f, uint32_t elem, const EvalInstance *i, uint
 /* ---- memories ---- */
 
 /*
- * Runs of bytes that are not zero become segments. A gap of zeros ends a run if it is long: what a
- * segment costs, or more if there would be very many. MAX_SEGMENTS is a tenth of what engines allow
- * in a module.
+ * Runs of bytes that are not zero become segments. A gap of zeros ends a run if it is longer than
+ * what a segment costs; if there are more of these than segments are possible, the longest ones.
+ * Engines allow 100,000 segments in a module.
  */
-enum { MIN_GAP_LOG2 = 4, MAX_SEGMENTS = 10000 };
+enum { MIN_GAP_LOG2 = 4, MAX_SEGMENTS = 95000 };
+
+/* The gaps that end runs. */
+typedef struct Gaps {
+    uint32_t log2;  /* those of at least 2 << log2 bytes */
+    uint64_t equal; /* and so many of at least 1 << log2 */
+} Gaps;
 
 /* The first byte that is not zero at or behind `at`, or `end`. */
 static uint64_t skip_zeros(const uint8_t *data, uint64_t at, uint64_t end) {
@@ -346,7 +352,7 @@ static uint64_t skip_zeros(const uint8_t *data, uint64_t at, uint64_t end) {
     return at;
 }
 
-/* The first zero at or behind `at` that begins a gap, or `end`. */
+/* The first zero behind `at`, or `end`. */
 static uint64_t skip_run(const uint8_t *data, uint64_t at, uint64_t end) {
     const uint8_t *zero = memchr(data + at, 0, end - at);
     return zero ? (uint64_t)(zero - data) : end;
@@ -359,27 +365,38 @@ static uint32_t log2_of(uint64_t n) {
     return k;
 }
 
-/* The length from which a gap ends a run. */
-static uint64_t choose_gap(const uint8_t *data, uint64_t size) {
-    uint64_t gaps[64] = {0}, many = 0;
+static Gaps choose_gaps(const uint8_t *data, uint64_t size, uint64_t segments) {
+    uint64_t counts[64] = {0};
     for (uint64_t at = skip_zeros(data, 0, size); at < size;) {
         uint64_t run = skip_run(data, at, size);
         at = skip_zeros(data, run, size);
-        gaps[at > run ? log2_of(at - run) : 0]++;
+        if (at < size)
+            counts[log2_of(at - run)]++;
     }
-    uint32_t k = 63;
-    while (k > MIN_GAP_LOG2 && many + gaps[k - 1] < MAX_SEGMENTS)
-        many += gaps[--k];
-    return UINT64_C(1) << k;
+    Gaps g = {.log2 = 63, .equal = 0};
+    for (; g.log2 > MIN_GAP_LOG2 && counts[g.log2] <= segments; g.log2--)
+        segments -= counts[g.log2];
+    g.equal = segments;
+    return g;
+}
+
+static bool ends_run(Gaps *g, uint64_t gap) {
+    if (gap >> g->log2 > 1)
+        return true;
+    if (gap >> g->log2 == 0 || g->equal == 0)
+        return false;
+    g->equal--;
+    return true;
 }
 
 static void put_memory(const Freeze *f, uint32_t memory, EvalMemory *from) {
     const uint8_t *data = eval_memory_data(from);
     uint64_t size = eval_memory_size(from);
-    uint64_t gap = choose_gap(data, size);
+    Gaps gaps = choose_gaps(data, size,
+                            f->to->datas.len < MAX_SEGMENTS ? MAX_SEGMENTS - f->to->datas.len : 0);
     for (uint64_t at = skip_zeros(data, 0, size), next; at < size; at = next) {
         uint64_t end = skip_run(data, at, size);
-        for (next = skip_zeros(data, end, size); next < size && next - end < gap;
+        for (next = skip_zeros(data, end, size); next < size && !ends_run(&gaps, next - end);
              next = skip_zeros(data, end, size))
             end = skip_run(data, next, size);
         Buf content = {0};

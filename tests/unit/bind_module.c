@@ -7,7 +7,8 @@
  * made while the module is attached; its results are printed. Then the module becomes part of the
  * program as it is, its exported functions (but for those that a call with a minus sign names:
  * "-add") exported under their names, unless the program has such exports. The flush function is
- * called at the end of those whose names begin with "exit".
+ * called at the end of those whose names begin with "exit". The result is instantiated, and what
+ * has become part of it is compared with what was attached.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,7 +148,124 @@ static uint32_t add_last(WasmModule *to, uint32_t func, uint32_t flush) {
     return wasm_add_func(to, to->funcs.at[func].type, (Str){0}, &code, false);
 }
 
-static bool freeze(Work *w, BindHost *h, char **calls, int ncalls) {
+/* ---- comparing ---- */
+
+typedef struct Compare {
+    const WasmModule *to;
+    const Freeze *freeze;
+    EvalStore *store;
+    const WasmModule *module; /* what was written */
+    EvalInstance *instance;
+} Compare;
+
+static bool refuse(void *ctx, EvalCall *c) {
+    (void)ctx;
+    return eval_fail(c->error, EVAL_HOST, "imports are not called");
+}
+
+static bool resolve(void *ctx, const WasmImport *im, EvalExtern *what) {
+    const Compare *c = ctx;
+    if (im->space != WASM_SPACE_FUNC)
+        return false;
+    const WasmTypeDef *t = wasm_func_type(c->module, im->handle);
+    what->space = WASM_SPACE_FUNC;
+    what->func =
+        eval_host_func(c->store, t->params, t->nparams, t->results, t->nresults, refuse, NULL);
+    return true;
+}
+
+/* Whether a reference is to the copy of the function that the old one is to. */
+static bool same_reference(const Compare *c, EvalValue before, EvalValue after) {
+    uint32_t index, copy;
+    if (!before.bits || !after.bits)
+        return before.bits == after.bits;
+    const EvalInstance *in = eval_func_instance(eval_as_func(before), &index);
+    if (!in)
+        return true; /* a function of the host */
+    if (eval_func_instance(eval_as_func(after), &copy) != c->instance)
+        return false;
+    for (uint32_t k = 0; k < c->freeze->modules.len; k++) {
+        const Frozen *x = c->freeze->modules.at[k];
+        if (x->instance == in)
+            return copy ==
+                   wasm_final(c->to, WASM_SPACE_FUNC, x->merge.handles[WASM_SPACE_FUNC][index]);
+    }
+    return false;
+}
+
+static bool same_table(const Compare *c, const EvalTable *before, const EvalTable *after) {
+    EvalValue a, b;
+    bool same = eval_table_size(before) == eval_table_size(after);
+    for (uint64_t k = 0; same && eval_table_get(before, k, &a); k++)
+        same = eval_table_get(after, k, &b) && same_reference(c, a, b);
+    return same;
+}
+
+static bool same_global(const Compare *c, const EvalGlobal *before, const EvalGlobal *after) {
+    EvalValue a = eval_global_get(before), b = eval_global_get(after);
+    if (WASM_IS_REF(a.type) && !eval_global_opaque(before))
+        return same_reference(c, a, b);
+    return a.bits == b.bits && eval_global_opaque(before) == eval_global_opaque(after);
+}
+
+static bool same_memory(EvalMemory *before, EvalMemory *after) {
+    uint64_t size = eval_memory_size(before);
+    return eval_memory_size(after) == size &&
+           (!size || memcmp(eval_memory_data(before), eval_memory_data(after), size) == 0);
+}
+
+static bool same_thing(const Compare *c, const Frozen *x, WasmSpace space, uint32_t k) {
+    uint32_t handle = x->merge.handles[space][k];
+    if (handle == UINT32_MAX)
+        return true;
+    uint32_t copy = wasm_final(c->to, space, handle);
+    bool same = true;
+    switch (space) {
+    case WASM_SPACE_MEMORY:
+        same = same_memory(eval_memory(x->instance, k), eval_memory(c->instance, copy));
+        break;
+    case WASM_SPACE_TABLE:
+        same = same_table(c, eval_table(x->instance, k), eval_table(c->instance, copy));
+        break;
+    default: same = same_global(c, eval_global(x->instance, k), eval_global(c->instance, copy));
+    }
+    if (!same)
+        printf("%s %u of a module is not what it was\n", wasm_space_name(space), k);
+    return same;
+}
+
+static bool compare_all(const Compare *c) {
+    static const uint8_t spaces[] = {WASM_SPACE_MEMORY, WASM_SPACE_TABLE, WASM_SPACE_GLOBAL};
+    bool same = true;
+    for (uint32_t m = 0; m < c->freeze->modules.len; m++) {
+        const Frozen *x = c->freeze->modules.at[m];
+        for (uint32_t s = 0; s < sizeof spaces; s++)
+            for (uint32_t k = 0;
+                 x->merge.handles[spaces[s]] && k < x->merge.from->input_count[spaces[s]]; k++)
+                same &= same_thing(c, x, spaces[s], k);
+    }
+    return same;
+}
+
+/* Instantiates what was written, without its start function. */
+static bool compare(Work *w, const WasmModule *to, const Freeze *f, const Buf *out) {
+    WasmModule m;
+    EvalError error;
+    bool ok = wasm_read(&m, out->data, out->len, 0, &w->diags) && wasm_validate(&m, &w->diags);
+    Compare c = {to, f, eval_store_new(NULL), &m, NULL};
+    if (ok)
+        c.instance = eval_link(c.store, &m, resolve, &c, &error);
+    if (ok && !c.instance && error.status != EVAL_UNKNOWN_IMPORT) /* of a memory, table ... */
+        printf("cannot be compared: %s\n", error.text);
+    ok = ok && (!c.instance || compare_all(&c));
+    eval_store_free(c.store);
+    wasm_module_free(&m);
+    return ok;
+}
+
+/* ---- */
+
+static bool freeze(Work *w, BindHost *h, char **calls, int ncalls, Buf *out) {
     WasmModule *to = &w->app.m;
     const WasmModule *from = eval_module(bind_host_monitor(h));
     BindShimOptions options = {.host = w->host};
@@ -169,13 +287,13 @@ static bool freeze(Work *w, BindHost *h, char **calls, int ncalls) {
             func = add_last(to, func, (uint32_t)flush);
         wasm_add_export(to, e->name, WASM_SPACE_FUNC, func);
     }
+    ok = ok && wasm_write(to, NULL, out) && compare(w, to, &part->freeze, out);
     bind_shim_free(&shim);
     vec_free(&roots);
     return ok;
 }
 
-static bool write_file(const WasmModule *m, const char *name, Buf *out) {
-    (void)m;
+static bool write_file(const char *name, const Buf *out) {
     FILE *f = fopen(name, "wb");
     bool ok = f && fwrite(out->data, 1, out->len, f) == out->len;
     return f && fclose(f) == 0 && ok;
@@ -194,8 +312,7 @@ static bool run(Work *w, char **argv, int argc) {
     for (int i = 3; ok && i < argc; i++)
         ok = argv[i][0] == '-' || call(w, h, argv[i]);
     Buf out = {0};
-    ok = ok && freeze(w, h, argv + 3, argc - 3) && wasm_write(&w->app.m, NULL, &out) &&
-         write_file(&w->app.m, argv[1], &out);
+    ok = ok && freeze(w, h, argv + 3, argc - 3, &out) && write_file(argv[1], &out);
     buf_free(&out);
     bind_host_free(h);
     return ok;
