@@ -276,6 +276,32 @@ static Span import_span(const Link *l) {
     return (Span){l->m->file, at, at + name.len};
 }
 
+static bool is_engine(Str module) {
+    bool known = str_is(module, REFLECT_MODULE) || eval_is_wasi(module);
+    for (size_t k = 0; k < sizeof functions / sizeof *functions; k++)
+        known |= str_is(module, functions[k].module);
+    return known;
+}
+
+/* Where an unknown import could come from. */
+static void hint_at(const Link *l, Diags *diags, Diag *d) {
+    Str module = l->import->module;
+    if (is_engine(module))
+        return;
+    for (uint32_t k = 0; k < l->h->modules.len; k++) {
+        const Running *r = &l->h->modules.at[k];
+        if (!r->module->name.len || !str_eq(r->module->name, module))
+            continue;
+        if (r->instance)
+            diag_hint(diags, d, "the library '%.*s' does not export that", STR_ARG(module));
+        else
+            diag_hint(diags, d, "libraries come in the order in which they need each other");
+        return;
+    }
+    diag_hint(diags, d, "give the library '%.*s' behind the monitor: MONITOR.wasm+%.*s.wasm",
+              STR_ARG(module), STR_ARG(module));
+}
+
 static bool instantiate(BindHost *h, Running *r, Diags *diags) {
     EvalError error = {.func = EVAL_NOWHERE};
     Link l = {h, r->module->module, NULL};
@@ -288,10 +314,7 @@ static bool instantiate(BindHost *h, Running *r, Diags *diags) {
         if (error.status == EVAL_UNKNOWN_IMPORT || error.status == EVAL_IMPORT_TYPE)
             d->span = import_span(&l);
         if (error.status == EVAL_UNKNOWN_IMPORT)
-            diag_hint(
-                diags, d,
-                "libraries follow the monitor with a plus sign, and are imported by the names "
-                "of their files: MONITOR.wasm+LIBRARY.wasm");
+            hint_at(&l, diags, d);
         return false;
     }
     r->instance = i;

@@ -33,13 +33,14 @@ static int64_t fail(Bridge *b, const WasmImport *im, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 static int64_t fail(Bridge *b, const WasmImport *im, const char *format, ...) {
     const WasmModule *from = b->library->from;
-    uint32_t at = (uint32_t)((const uint8_t *)im->name.ptr - from->bytes);
+    const WasmImport *own = &from->imports.at[from->funcs.at[im->handle].import];
+    uint32_t at = (uint32_t)((const uint8_t *)own->name.ptr - from->bytes);
     char text[200];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    Diag *d = diag(b->diags, DIAG_CANNOT_MERGE, (Span){from->file, at, at + im->name.len},
+    Diag *d = diag(b->diags, DIAG_CANNOT_MERGE, (Span){from->file, at, at + own->name.len},
                    "the %s imports %.*s.%.*s, %s", b->of_monitor ? "monitor" : "library",
                    STR_ARG(im->module), STR_ARG(im->name), text);
     if (!b->of_monitor)

@@ -85,9 +85,14 @@ static int64_t resolve(void *ctx, const WasmImport *im) {
         uint32_t handle = freeze_handle(x->freeze, owner, im->space, index);
         return handle == UINT32_MAX ? -2 : (int64_t)handle;
     }
-    if (im->space == WASM_SPACE_FUNC && x->freeze->resolve)
-        return x->freeze->resolve(x->freeze->ctx, x, im);
-    return -1;
+    if (im->space != WASM_SPACE_FUNC || !x->freeze->resolve)
+        return -1;
+    /* a library may hand on what it imports from the host */
+    const Frozen *importer = find_importer(x->freeze, what, &index);
+    const WasmModule *from = importer->merge.from;
+    WasmImport original = from->imports.at[from->funcs.at[index].import];
+    original.handle = im->handle;
+    return x->freeze->resolve(x->freeze->ctx, x, &original);
 }
 
 Frozen *freeze_add(Freeze *f, EvalInstance *instance, Str prefix) {

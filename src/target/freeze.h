@@ -31,7 +31,8 @@ typedef struct Frozen {
 typedef struct Freeze {
     WasmModule *to; /* must not be laid out */
     /* What an imported host function becomes, as WasmMerge.resolve: a handle in `to`, -1 = nothing
-     * is there for it, -2 = it has given a message itself. */
+     * is there for it, -2 = it has given a message itself. The import has the names under which the
+     * host is asked, also if the module imports it by way of another one. */
     int64_t (*resolve)(void *ctx, const Frozen *module, const WasmImport *import);
     void *ctx;
     Diags *diags;
