@@ -16,28 +16,6 @@ static void put_u16(Buf *out, uint32_t v) {
     buf_u8(out, (uint8_t)(v >> 8));
 }
 
-static void put_codes(Buf *out) {
-    uint32_t counts[PAGES] = {0}, from[PAGES], all = 0;
-    for (uint32_t op = 0; op < WASM_OP_COUNT; op++) {
-        const WasmOpInfo *info = &wasm_ops[op];
-        uint32_t *count = &counts[page_of(info)];
-        *count = *count > info->code ? *count : info->code + 1u;
-    }
-    for (uint32_t p = 0; p < PAGES; all += counts[p++]) {
-        from[p] = all;
-        put_u16(out, all);
-    }
-    put_u16(out, all);
-    size_t codes = out->len;
-    for (uint32_t k = 0; k < all; k++)
-        put_u16(out, 0);
-    for (uint32_t op = 0; op < WASM_OP_COUNT; op++) {
-        uint8_t *to = out->data + codes + 2 * (from[page_of(&wasm_ops[op])] + wasm_ops[op].code);
-        to[0] = (uint8_t)(op + 1);
-        to[1] = (uint8_t)((op + 1) >> 8);
-    }
-}
-
 static void put_signature(Buf *out, const WasmSimpleSig *g) {
     buf_u8(out, g->nparams);
     buf_u8(out, g->nresults);
@@ -61,13 +39,35 @@ static uint8_t signature(const WasmSimpleSig *g, Buf *signatures, Map *known) {
     return (uint8_t)n;
 }
 
+/* The numbers of the first codes of the pages, and of all. */
+static void put_pages(Buf *out, uint32_t from[PAGES + 1]) {
+    memset(from, 0, (PAGES + 1) * sizeof *from);
+    for (uint32_t op = 0; op < WASM_OP_COUNT; op++) {
+        uint32_t *count = &from[page_of(&wasm_ops[op]) + 1], code = wasm_ops[op].code;
+        *count = *count > code ? *count : code + 1;
+    }
+    for (uint32_t p = 0; p <= PAGES; p++) {
+        from[p] += p ? from[p - 1] : 0;
+        put_u16(out, from[p]);
+    }
+}
+
 void wasm_op_table(Buf *out) {
+    enum { ENTRY = 4 };
+    uint32_t from[PAGES + 1];
     Buf signatures = {0};
     Map known = {0};
-    put_codes(out);
+    put_pages(out, from);
+    size_t start = out->len;
+    for (uint32_t k = 0; k < from[PAGES]; k++)
+        buf_u32le(out, 0);
     for (uint32_t op = 0; op < WASM_OP_COUNT; op++) {
-        buf_u8(out, wasm_ops[op].imm);
-        buf_u8(out, signature(&wasm_simple_sigs[op], &signatures, &known));
+        const WasmOpInfo *info = &wasm_ops[op];
+        uint8_t *to = out->data + start + ENTRY * (size_t)(from[page_of(info)] + info->code);
+        to[0] = (uint8_t)(op + 1);
+        to[1] = (uint8_t)((op + 1) >> 8);
+        to[2] = info->imm;
+        to[3] = signature(&wasm_simple_sigs[op], &signatures, &known);
     }
     buf_bytes(out, signatures.data, signatures.len);
     buf_free(&signatures);

@@ -13,21 +13,15 @@ INLINE uint32_t half(uint32_t address) {
     return v;
 }
 
-/* WasmOp + 1 of what is encoded so; 0 = nothing. Page 0 has no prefix. */
+/* The four bytes about what is encoded so; 0 = unknown. Page 0 has no prefix. */
 INLINE uint32_t look_up(uint32_t page, uint32_t code) {
     uint32_t pages = S->table + 2 * page, from = half(pages), to = half(pages + 2);
-    return code < to - from ? half(S->table + SITE_TABLE_CODES + 2 * (from + code)) : 0;
+    return code < to - from ? get32(S->table + SITE_TABLE_CODES + 4 * (from + code)) : 0;
 }
 
-/* The two bytes about an instruction: WasmImm, number of the signature. */
-INLINE uint32_t about(uint32_t op) {
+uint32_t site_signature(const SiteInstr *i) {
     uint32_t codes = half(S->table + 2 * SITE_TABLE_PAGES);
-    return S->table + SITE_TABLE_CODES + 2 * codes + 2 * op;
-}
-
-uint32_t site_signature(uint32_t op) {
-    uint32_t n = *at(about(op) + 1);
-    return n ? about(WASM_OP_COUNT) + SITE_TABLE_SIGNATURE * (n - 1) : 0;
+    return S->table + SITE_TABLE_CODES + 4 * codes + SITE_TABLE_SIGNATURE * (i->signature - 1u);
 }
 
 /* ---- the decoder ---- */
@@ -49,7 +43,7 @@ static void memarg(SiteReader *r, SiteInstr *i) {
         i->a &= WITH_MEMORY - 1;
         i->b = site_u32(r);
     }
-    i->c = site_uleb_slow(r);
+    i->c = site_uleb(r);
 }
 
 static void fixed(SiteReader *r, SiteInstr *i, uint32_t n) {
@@ -80,7 +74,8 @@ static void cast(SiteReader *r, SiteInstr *i) {
 }
 
 /* Lists that are looked at again later. */
-static void lists(SiteReader *r, SiteInstr *i, WasmImm imm) {
+static void lists(SiteReader *r, SiteInstr *i) {
+    WasmImm imm = i->imm;
     if (imm == WASM_IMM_TRY_TABLE) {
         catches(r, i);
         return;
@@ -104,8 +99,8 @@ static void lists(SiteReader *r, SiteInstr *i, WasmImm imm) {
         i->a = site_u32(r);
 }
 
-static void immediates(SiteReader *r, SiteInstr *i, WasmImm imm) {
-    switch (imm) {
+static void immediates(SiteReader *r, SiteInstr *i) {
+    switch ((WasmImm)i->imm) {
     case WASM_IMM_NONE: break;
     case WASM_IMM_BLOCK: i->type = block_type(r); break;
     case WASM_IMM_I32:
@@ -138,27 +133,29 @@ static void immediates(SiteReader *r, SiteInstr *i, WasmImm imm) {
     case WASM_IMM_BR_TABLE:
     case WASM_IMM_SELECT:
     case WASM_IMM_LANES16:
-    case WASM_IMM_V128: lists(r, i, imm); break;
+    case WASM_IMM_V128: lists(r, i); break;
     default: i->a = site_u32(r); break;
     }
 }
 
 void site_decode(SiteReader *r, SiteInstr *i) {
     *i = (SiteInstr){.offset = (uint32_t)(r->at - r->start)};
-    uint32_t byte = site_u8(r), prefix = 0, op;
+    uint32_t byte = site_u8(r), prefix = 0, about;
     if (byte >= FIRST_PREFIX && byte <= LAST_PREFIX) {
         prefix = byte;
         byte = site_u32(r);
-        op = look_up(prefix - FIRST_PREFIX + 1, byte);
+        about = look_up(prefix - FIRST_PREFIX + 1, byte);
     } else {
-        op = look_up(0, byte);
+        about = look_up(0, byte);
     }
-    if (!op) {
+    if (!about) {
         r->at = r->start + i->offset;
         site_read_fail(r, SITE_UNKNOWN, prefix << 16 | (byte & 0xffff));
     }
-    i->op = op - 1;
-    immediates(r, i, *at(about(i->op)));
+    i->op = (uint16_t)(about - 1);
+    i->imm = (uint8_t)(about >> 16);
+    i->signature = (uint8_t)(about >> 24);
+    immediates(r, i);
     i->size = (uint32_t)(r->at - r->start) - i->offset;
 }
 
@@ -247,7 +244,7 @@ static uint32_t table_label(const SiteInstr *i, uint32_t fid, uint32_t n) {
 
 /* Immediate n, as the language counts. */
 static bool immediate(const SiteInstr *i, uint32_t fid, uint32_t n, uint64_t *out) {
-    WasmImm imm = *at(about(i->op));
+    WasmImm imm = i->imm;
     *out = 0;
     switch (imm) {
     case WASM_IMM_NONE:
@@ -308,7 +305,7 @@ uint64_t site_offset(uint32_t fid, uint32_t pc) {
 
 /* As accessed_memory of the compiler (probe/fold.c). */
 static uint32_t accessed(const SiteInstr *i, bool source) {
-    switch ((WasmImm)*at(about(i->op))) {
+    switch ((WasmImm)i->imm) {
     case WASM_IMM_MEMORY: return i->a;
     case WASM_IMM_MEMORY_MEMORY: return source ? i->b : i->a;
     default: return i->b;

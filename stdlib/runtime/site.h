@@ -28,10 +28,10 @@ enum { SITE_STATE = 3136 };
 
 /*
  * The table: u16 each for five pages (no prefix, 0xfb, 0xfc, 0xfd, 0xfe) the number of the page's
- * first code, and how many codes there are in all; then, u16 each by page and code, WasmOp + 1 or
- * 0; then, by WasmOp, two bytes: WasmImm, number of the signature (0 = types are not fixed); then
- * the signatures from 1 on: numbers of operands and results, three types of operands (0 = the
- * memory's address type), type of the result.
+ * first code, and how many codes there are in all; then, by page and code, four bytes: WasmOp + 1
+ * as u16 (0 = unknown), WasmImm, number of the signature (0 = types are not fixed); then the
+ * signatures from 1 on: numbers of operands and results, three types of operands (0 = the memory's
+ * address type), type of the result.
  */
 enum { SITE_TABLE_PAGES = 5, SITE_TABLE_CODES = 12, SITE_TABLE_SIGNATURE = 6 };
 

@@ -119,7 +119,8 @@ static void step(SiteReader *r) {
     S->branched = false;
     S->first = live && S->starts;
     S->open_count = S->first ? 1 : S->open_count + 1;
-    bool ends = control(&S->flow.i, r) || !S->nflow_frames;
+    bool plain = S->flow.i.signature != 0; /* no control instruction has fixed types */
+    bool ends = (!plain && control(&S->flow.i, r)) || !S->nflow_frames;
     S->last = live && ends;
     S->block_count = S->open_count;
     S->starts = ends;

@@ -48,7 +48,9 @@ typedef struct SiteBlock {
 typedef struct SiteInstr {
     uint64_t c;
     uint32_t offset, size; /* in the body */
-    uint32_t op;           /* WasmOp */
+    uint16_t op;           /* WasmOp */
+    uint8_t imm;           /* WasmImm */
+    uint8_t signature;     /* its number; 0 = types are not fixed */
     uint32_t a, b, count;
     WasmType type, type2;
     uint32_t vec; /* offset in the body */
@@ -125,7 +127,8 @@ typedef struct SiteState {
 
     SiteCursor typer;
     SiteBlock stack, frames, params, results;
-    uint32_t nstack, nframes, nparams, nresults;
+    uint32_t nstack, nframes;
+    uint32_t nparams, nresults, typed; /* typed: they are those of the instruction at hand */
 } SiteState;
 
 #ifdef __wasm__
@@ -188,6 +191,11 @@ INLINE uint32_t site_u32(SiteReader *r) {
         return *r->at++;
     return (uint32_t)site_uleb_slow(r);
 }
+INLINE uint64_t site_uleb(SiteReader *r) {
+    if (r->at != r->end && *r->at < 0x80)
+        return *r->at++;
+    return site_uleb_slow(r);
+}
 void site_skip(SiteReader *r, uint64_t n);
 WasmType site_type(SiteReader *r);
 WasmType site_heap(SiteReader *r);
@@ -201,9 +209,8 @@ SiteReader site_section(uint32_t id, SiteBlock *b);
 
 /* Decodes one and steps over it. */
 void site_decode(SiteReader *r, SiteInstr *i);
-/* How an instruction's types are found: the address of its signature in the table, 0 = it is not a
- * fixed one. */
-uint32_t site_signature(uint32_t op);
+/* The address of the signature of an instruction that has one. */
+uint32_t site_signature(const SiteInstr *i);
 /* In a signature: counts, types of operands (0 = the memory's address type), result. */
 enum { SIGNATURE_PARAMS = 0, SIGNATURE_RESULTS = 1, SIGNATURE_PARAM = 2, SIGNATURE_RESULT = 5 };
 /* A cursor's next instruction. */

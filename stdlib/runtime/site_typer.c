@@ -123,17 +123,14 @@ static WasmType smaller(WasmType a, WasmType b) {
 }
 
 /* Types that the table has. */
-static bool fixed(const SiteInstr *i) {
-    uint32_t g = site_signature(i->op);
-    if (!g)
-        return false;
+static void fixed(const SiteInstr *i) {
+    uint32_t g = site_signature(i);
     for (uint32_t k = 0; k < *at(g + SIGNATURE_PARAMS); k++) {
         WasmType t = *at(g + SIGNATURE_PARAM + k);
         param(t ? t : address(SITE_MEMORY, i->b));
     }
     if (*at(g + SIGNATURE_RESULTS))
         result(*at(g + SIGNATURE_RESULT));
-    return true;
 }
 
 /* ---- control ---- */
@@ -171,7 +168,7 @@ static TypeList tag(const SiteInstr *i) {
     return (TypeList){site_params(t), t->nparams};
 }
 
-static void control(const SiteInstr *i) {
+static bool control(const SiteInstr *i) {
     switch ((WasmOp)i->op) {
     case WASM_OP_BLOCK:
     case WASM_OP_LOOP:
@@ -191,8 +188,15 @@ static void control(const SiteInstr *i) {
     case WASM_OP_RETURN_CALL_INDIRECT: call(i, i->a, address(SITE_TABLE, i->b)); break;
     case WASM_OP_CALL_REF:
     case WASM_OP_RETURN_CALL_REF: call(i, i->a, WASM_REF(1, i->a)); break;
-    default: break;
+    case WASM_OP_END:
+    case WASM_OP_ELSE:
+    case WASM_OP_UNREACHABLE:
+    case WASM_OP_CATCH_ALL:
+    case WASM_OP_DELEGATE:
+    case WASM_OP_RETHROW: break;
+    default: return false;
     }
+    return true;
 }
 
 /* ---- variables, memories and tables ---- */
@@ -426,9 +430,7 @@ static bool structure(const SiteInstr *i) {
     return true;
 }
 
-static bool array(const SiteInstr *i) {
-    if (i->op < WASM_OP_ARRAY_NEW || i->op > WASM_OP_ARRAY_INIT_ELEM)
-        return false;
+static void array(const SiteInstr *i) {
     WasmType self = WASM_REF(1, i->a), element = field(i, site_type_def(i->a), 0);
     enum { MOST = 10000 }; /* engines have this limit */
     switch ((WasmOp)i->op) {
@@ -437,11 +439,11 @@ static bool array(const SiteInstr *i) {
         for (uint32_t k = 0; k < i->b && k < MOST; k++)
             param(element);
         result(self & ~WASM_NULL_BIT);
-        return true;
+        return;
     case WASM_OP_ARRAY_NEW_DEFAULT: result(self & ~WASM_NULL_BIT); break;
     case WASM_OP_ARRAY_NEW_DATA:
     case WASM_OP_ARRAY_NEW_ELEM: one_to_one(WASM_I32, self & ~WASM_NULL_BIT); break;
-    case WASM_OP_ARRAY_SET: three(self, WASM_I32, element); return true;
+    case WASM_OP_ARRAY_SET: three(self, WASM_I32, element); return;
     case WASM_OP_ARRAY_FILL: three(self, WASM_I32, element); break;
     case WASM_OP_ARRAY_COPY:
         three(self, WASM_I32, WASM_REF(1, i->b));
@@ -452,18 +454,21 @@ static bool array(const SiteInstr *i) {
     default: /* array.get, _s, _u */ param(self); result(element);
     }
     param(WASM_I32); /* the length, or the index */
-    return true;
 }
 
 /* ---- the cursor ---- */
 
-/* What the instruction at hand takes and leaves. */
+/* What the instruction at hand takes and leaves, if that was not found out yet. */
 static void types(const SiteInstr *i) {
-    S->nparams = S->nresults = 0;
-    if (i->op == WASM_OP_END || fixed(i) || variable(i) || memory(i) || table(i) || reference(i) ||
-        structure(i) || array(i))
+    if (S->typed)
         return;
-    control(i);
+    S->typed = true;
+    S->nparams = S->nresults = 0;
+    if (i->signature)
+        fixed(i);
+    else if (!variable(i) && !control(i) && !memory(i) && !table(i) && !reference(i) &&
+             !structure(i))
+        array(i);
 }
 
 static void next_part(const SiteInstr *i) {
@@ -512,8 +517,28 @@ static void apply(const SiteInstr *i) {
     push_all((TypeList){words_at(S->results.at), S->nresults});
 }
 
+/* The same for instructions whose types are fixed, and the most frequent other ones. */
+static bool apply_short(const SiteInstr *i) {
+    if (i->op == WASM_OP_LOCAL_GET) {
+        site_push(&S->stack, &S->nstack, local(i->a));
+        return true;
+    }
+    if (i->op == WASM_OP_LOCAL_SET) {
+        drop_operands(1);
+        return true;
+    }
+    if (!i->signature)
+        return false;
+    uint32_t g = site_signature(i);
+    if (*at(g + SIGNATURE_PARAMS))
+        drop_operands(*at(g + SIGNATURE_PARAMS));
+    if (*at(g + SIGNATURE_RESULTS))
+        site_push(&S->stack, &S->nstack, *at(g + SIGNATURE_RESULT));
+    return true;
+}
+
 static void start(uint32_t fid) {
-    S->nstack = S->nframes = S->nparams = S->nresults = 0;
+    S->nstack = S->nframes = 0;
     push_frame(WASM_OP_COUNT, WASM_FUNC_TYPE_BIT | site_entry(SITE_FUNC, fid)->type);
 }
 
@@ -525,10 +550,12 @@ static void stand(uint32_t fid, uint32_t pc) {
     if (site_before(c, pc)) {
         SiteReader r = site_body(fid);
         while (site_before(c, pc)) {
-            if (c->index)
+            if (c->index && !apply_short(&c->i)) {
+                types(&c->i);
                 apply(&c->i);
+            }
             site_next(c, &r);
-            types(&c->i);
+            S->typed = false;
         }
     }
     site_arrived(c, pc);
@@ -556,6 +583,7 @@ uint32_t site_live(uint32_t fid, uint32_t pc) {
 SITE_EXPORT(arg)
 uint32_t site_arg(uint32_t fid, uint32_t pc, uint32_t n) {
     stand(fid, pc);
+    types(&S->typer.i);
     return n < S->nparams ? type_byte(words_at(S->params.at)[S->nparams - 1 - n])
                           : (uint32_t)SITE_NONE;
 }

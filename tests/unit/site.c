@@ -3,9 +3,12 @@
  * instruction of the modules given as arguments is what the compiler itself says. Prints "N
  * instructions of N modules, N differ, N kinds of instructions"; fails if any differ. With
  * --checksum, prints for each file a number made of what tests/runtime/site_monitor.c asks; with
- * --table, the table of instructions as C.
+ * --table, the table of instructions as C. With --break, changes bytes of the modules and asks
+ * about all that is decodable then: the decoder traps, or says something.
  */
 #include <inttypes.h>
+#include <setjmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +23,8 @@
 
 static const WasmModule *program;
 static uint8_t *memory;
-enum { MEMORY = 1u << 30 };
+static bool quiet; /* no messages */
+enum { MEMORY = 1u << 30, SMALL_MEMORY = 1u << 22 };
 
 static uint32_t give(uint32_t to, uint32_t len, const void *bytes, size_t size) {
     size_t n = len < size ? len : size;
@@ -67,15 +71,17 @@ uint32_t reflect_get_num_tags(void) {
 
 void host_message(const uint8_t *text, uint32_t len);
 void host_message(const uint8_t *text, uint32_t len) {
+    if (quiet)
+        return;
     fwrite(text, 1, len, stdout);
     fflush(stdout);
 }
 
 /* A fresh memory with the table, as the compiler lays it out. */
-static void lay_out(void) {
+static void lay_out(uint32_t bytes) {
     Buf table = {0};
     wasm_op_table(&table);
-    memory = values_native_memory(MEMORY);
+    memory = values_native_memory(bytes);
     if (!memory)
         abort();
     uint32_t at = VALUES_STACK;
@@ -403,6 +409,69 @@ static void check_function(Checker *c, uint32_t func, int64_t proc_exit) {
     c->instructions += c->expected.len;
 }
 
+/* ---- programs that are wrong ---- */
+
+static sigjmp_buf trapped;
+
+static void on_trap(int number) {
+    (void)number;
+    siglongjmp(trapped, 1);
+}
+
+/* Asks everything about every place that may be one. */
+static void ask_all(uint32_t func, uint32_t size) {
+    for (volatile uint32_t pc = 0; pc < size; pc++) {
+        if (sigsetjmp(trapped, 1)) /* no instruction there, or a wrong one in front */
+            continue;
+        site_op(func, pc);
+        site_live(func, pc);
+        site_instr_count(func, pc);
+        site_has_else(func, pc);
+        site_loop_map(func, pc);
+        for (uint32_t n = 0; n < MAX_ARGS; n++)
+            site_arg(func, pc, n);
+        for (uint32_t n = 0; n < MAX_IMMS; n++)
+            site_imm(func, pc, n);
+        site_resolved_fid(func, pc);
+        site_local(func, pc);
+        site_ends_program(func, pc);
+        site_item_size(func, pc);
+        site_target_imp_module(func, pc);
+        site_to_loop(func, pc);
+    }
+}
+
+static uint32_t next_random(void) {
+    static uint64_t seed = 88172645463325252u;
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return (uint32_t)(seed >> 32);
+}
+
+/* Breaks a module that can be read, in several ways. */
+static void break_module(WasmModule *m, uint8_t *bytes) {
+    enum { WAYS = 12, MOST = 4000 };
+    if (m->size > MOST || !m->sections.len)
+        return;
+    for (uint32_t way = 0; way < WAYS; way++) {
+        uint8_t *copy = mem_alloc(m->size);
+        memcpy(copy, bytes, m->size);
+        for (uint32_t n = way ? 1 + next_random() % 4 : 0; n; n--) {
+            const WasmSection *s = &m->sections.at[next_random() % m->sections.len];
+            if (s->end > s->payload)
+                copy[s->payload + next_random() % (s->end - s->payload)] =
+                    (uint8_t)(next_random() >> (next_random() & 7));
+        }
+        m->bytes = copy;
+        lay_out(SMALL_MEMORY);
+        for (uint32_t func = 0; func < m->funcs.len; func++)
+            ask_all(func, m->funcs.at[func].body_size);
+        free(copy);
+        m->bytes = bytes;
+    }
+}
+
 static bool read_file(const char *path, Buf *b) {
     FILE *f = fopen(path, "rb");
     if (!f)
@@ -417,6 +486,31 @@ static bool read_file(const char *path, Buf *b) {
     return true;
 }
 
+static void break_file(const char *path) {
+    Buf in = {0};
+    Diags diags = {0};
+    WasmModule m = {0};
+    if (read_file(path, &in) &&
+        wasm_read(&m, in.data, in.len, diag_file(&diags, path, in.data, in.len, true), &diags)) {
+        program = &m;
+        break_module(&m, in.data);
+    }
+    wasm_module_free(&m);
+    diag_free(&diags);
+    buf_free(&in);
+}
+
+static int break_files(int n, char **paths) {
+    struct sigaction action = {.sa_handler = on_trap};
+    sigaction(SIGILL, &action, NULL);
+    sigaction(SIGTRAP, &action, NULL);
+    quiet = true;
+    for (int k = 0; k < n; k++)
+        break_file(paths[k]);
+    values_native_memory(0);
+    return 0;
+}
+
 static void check_file(Checker *c, const char *path, bool print) {
     Buf in = {0};
     Diags diags = {0};
@@ -427,7 +521,7 @@ static void check_file(Checker *c, const char *path, bool print) {
         c->m = program = &m;
         c->checksum = UINT64_C(0xcbf29ce484222325);
         uint32_t before = c->differ;
-        lay_out();
+        lay_out(MEMORY);
         check_module(c);
         for (uint32_t func = 0; func < m.funcs.len; func++)
             if (m.funcs.at[func].import < 0)
@@ -461,6 +555,8 @@ int main(int argc, char **argv) {
     Checker c = {0};
     if (argc == 2 && strcmp(argv[1], "--table") == 0)
         return print_table();
+    if (argc > 1 && strcmp(argv[1], "--break") == 0)
+        return break_files(argc - 2, argv + 2);
     bool print = argc > 1 && strcmp(argv[1], "--checksum") == 0;
     for (int k = print ? 2 : 1; k < argc; k++)
         check_file(&c, argv[k], print);
