@@ -448,6 +448,8 @@ Str callback_predicate(Code *from) {
         vec_push(&code, update_atoms(&c));
     for (; refusal; refusal = refusing_part(&c, &at)) {
         Ref when = terms_hold(&c);
+        if (c.unit->dynamic)
+            when = both(&c, when, part_holds(&c, refusal));
         Ref stop = refuse(&c, refusal);
         vec_push(&code, when ? BinaryenIf(c.b.module, when, stop, NULL) : stop);
     }

@@ -15,6 +15,7 @@ typedef enum Reason {
     REASON_MODE,
     REASON_ENTRY,
     REASON_LOOP_ARGS,
+    REASON_EXIT_LOCALS,
     REASON_ASSIGN,
     REASON_TABLES,
     REASON_MEMORY_SIZE,
@@ -96,6 +97,17 @@ static void check_entry(Engine *g, const Action *a) {
                "operands in '%s:entry' are those that the loop began with; an engine gives those "
                "of each iteration",
                wasm_ops[op].mnemonic);
+}
+
+/* Compiled code has lost the locals where a function ends. */
+static void check_exit(Engine *g, const Action *a) {
+    const Variant *v = a->variant;
+    for (uint32_t i = 0; i < v->locals.len && a->event.kind == EVENT_FUNC_EXIT; i++)
+        if (v->locals.at[i].used)
+            refuse(g, REASON_EXIT_LOCALS, v->probe->rule.span,
+                   "engines that compile do not have the values of locals any more where a "
+                   "function ends; 'local%u' cannot be asked for",
+                   v->locals.at[i].n);
 }
 
 /* ---- names and functions ---- */
@@ -255,6 +267,7 @@ bool engine_can(Plan *plan, bool (*happens)(const Action *a), Diags *diags) {
             if (!happens(a))
                 continue;
             check_entry(&g, a);
+            check_exit(&g, a);
             if (a->variant != last)
                 check_variant(&g, a->variant);
             last = a->variant;

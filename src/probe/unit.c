@@ -27,7 +27,7 @@ typedef struct Maker {
     WasmOp op;
 } Maker;
 
-enum { MAX_GATES = 8 };
+enum { MAX_GATES = 10 };
 
 /* Gates of the part that is being made. */
 typedef struct Gates {
@@ -257,6 +257,13 @@ static bool happens(const Action *a) {
     return !v->probe->predicate || shape_decide(v, known, atoms, v->probe->predicate) != TRI_NO;
 }
 
+static bool asks_locals(const Variant *v) {
+    for (uint32_t i = 0; i < v->locals.len; i++)
+        if (v->locals.at[i].used)
+            return true;
+    return false;
+}
+
 /* Its code asks for operands, which engines have only where the place can be reached. */
 static bool asks_operands(const Variant *v) {
     for (uint32_t i = 0; i < v->args.len; i++)
@@ -275,6 +282,9 @@ static bool leaves_row(const Variant *v) {
 
 /* An action with everything that it depends on. `how` has the flags. */
 static void add_action(Maker *m, Action *a, UnitPart how, Gates gates) {
+    static const char *const locals =
+        "the script asks for locals at a function's last end, where engines that compile do not "
+        "have their values any more";
     const Variant *v = a->variant;
     uint32_t types, consts;
     if (!happens(a) || !types_atom(m, v, a->event, &types) ||
@@ -286,6 +296,12 @@ static void add_action(Maker *m, Action *a, UnitPart how, Gates gates) {
     how.bits = arena_array(&m->plan->arena, UnitBit, v->atoms.len + 1);
     for (uint32_t k = 0; k < v->atoms.len; k++)
         how.bits[k] = condition_bit(m, v, a->event, v->atoms.at[k], how.at_end, consts);
+    if (asks_locals(v) && m->op == WASM_OP_END) {
+        uint32_t last = simple_atom(m, ATOM_LAST);
+        UnitPart refuse = {.kind = PART_REFUSE, .action = a, .bits = how.bits, .why = locals};
+        add_part(m, refuse, with(gates, last, true));
+        gates = with(gates, last, false);
+    }
     if (!asks_operands(v) && !how.if_taken) {
         add_part(m, how, gates);
         return;

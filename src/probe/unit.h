@@ -110,7 +110,7 @@ typedef struct UnitBit {
 /* One thing that may happen at a place. */
 typedef struct UnitPart {
     UnitPartKind kind;
-    Action *action;     /* ACTION, ROW */
+    Action *action;     /* ACTION, ROW; REFUSE: only if that can happen; NULL = in any case */
     const Shape *shape; /* in residues of split units: the variant with its atoms decided */
     bool unless_back;   /* only if the flag is not set */
     bool if_taken;      /* only if arg0 != 0 (if:entry) */

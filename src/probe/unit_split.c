@@ -165,6 +165,7 @@ static uint32_t decide(Splitter *s, const Unit *u, uint32_t assignment, Parts *p
         vec_push(parts, p);
         uint8_t flags[] = {(uint8_t)p.kind, p.unless_back, p.if_taken, p.at_end, (uint8_t)p.back};
         buf_bytes(form, flags, sizeof flags);
+        buf_bytes(form, &p.why, sizeof p.why);
         buf_bytes(form, &variant, sizeof variant);
         buf_u32le(form, text);
         buf_bytes(key, &p.action, sizeof p.action);
