@@ -19,7 +19,7 @@ _whammc_value() { # OPTION: what may follow it; false if nothing does
         *:--message-format) _whammc_words 'text json' ;;
         *:--report-format) _whammc_words 'csv json csv-rfc4180' ;;
         instr:--report | monitor:--report) _whammc_words 'stdout stderr'; compopt -o default ;;
-        instr:--host) _whammc_words 'auto wasi js none' ;;
+        instr:--host | bind:--host) _whammc_words 'auto wasi js none' ;;
         instr:--storage) _whammc_words 'auto globals memory' ;;
         instr:--link | run:--link) _whammc_words 'merge import' ;;
         run:--engine) _whammc_words 'node node24 wasmtime wizard'; compopt -o default ;;
@@ -27,7 +27,7 @@ _whammc_value() { # OPTION: what may follow it; false if nothing does
         run:--top | run:--engine-option | list:--functions) ;;
         *:-s | *:--script) _whammc_files whamm mm ;;
         *:--lib) compopt -o default ;;
-        instr:-o | instr:--output | instr:--runtime | monitor:-o | monitor:--output) _whammc_files wasm ;;
+        instr:-o | instr:--output | instr:--runtime | monitor:-o | monitor:--output | bind:-o | bind:--output) _whammc_files wasm ;;
         run:-o | run:--output) compopt -o default ;;
         *) return 1 ;;
     esac
@@ -38,7 +38,7 @@ _whammc() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} app=0 i word
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _whammc_words 'instr run monitor list check info --help --version'
+        _whammc_words 'instr run monitor bind list check info --help --version'
         return
     fi
 
@@ -72,6 +72,8 @@ _whammc() {
             instr)
                 _whammc_words '-s --script= --lib= -o --output= --report= --report-format= --host= --storage= --link=
                     --runtime= --keep-debug --no-optimise -v --verbose --message-format= -h --help' ;;
+            bind)
+                _whammc_words '-o --output= --host= --keep-debug --no-optimise -v --verbose --message-format= -h --help' ;;
             run)
                 _whammc_words '-s --script= --lib= --monitor= --link= --engine= --engine-option= -o --output= --report-format= --top=
                     --message-format=
@@ -87,7 +89,7 @@ _whammc() {
         return
     fi
     case $command in
-        instr | run | list | info) _whammc_files wasm wat ;;
+        instr | bind | run | list | info) _whammc_files wasm wat ;;
         check) _whammc_files whamm mm ;;
     esac
 }

@@ -170,6 +170,34 @@ typedef struct whammc_site {
 whammc_status whammc_list(whammc *w, const char *name, const void *bytes, size_t size,
                           void (*site)(void *ctx, const whammc_site *s), void *ctx);
 
+/* ---- monitors ---- */
+
+/*
+ * Adds a monitor module for whammc_bind, and a library for the monitor that was added last, which
+ * imports it by the library's file name without folder and extension. All is copied, and checked
+ * when it is used.
+ */
+void whammc_add_monitor(whammc *w, const char *path, const void *bytes, size_t size);
+void whammc_add_monitor_library(whammc *w, const char *path, const void *bytes, size_t size);
+
+/*
+ * Attaches the monitors, in their order, to a program, as an engine would that loads them with it.
+ * They run while that is done (start functions, predicates, callbacks); what they print goes where
+ * whammc_set_world says. Of the options host, no_optimise and keep_debug count. Output as with
+ * whammc_instrument.
+ */
+whammc_status whammc_bind(whammc *w, const char *name, const void *bytes, size_t size,
+                          const whammc_options *options, uint8_t **out, size_t *out_size);
+
+/* A probe of a monitor and at how many places the last whammc_bind attached it. */
+typedef struct whammc_attached {
+    const char *monitor; /* its path */
+    const char *name;    /* the export's */
+    uint64_t places;
+} whammc_attached;
+/* In the order of monitors and exports; *n of them, owned by w. */
+const whammc_attached *whammc_attachments(whammc *w, size_t *n);
+
 /* ---- asking about rules ---- */
 
 typedef struct whammc_name {

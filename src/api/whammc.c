@@ -7,50 +7,18 @@
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
-#include "whammc/whammc.h"
+#include "api/api.h"
 
 #include "api/monitor.h"
 #include "probe/statics.h"
 #include "probe/unit.h"
 #include "report/runtime.h"
 #include "target/monitor.h"
-#include "target/rewrite.h"
 #include "wasm/text.h"
 
 #ifndef PACKAGE_VERSION
 #define PACKAGE_VERSION "0.1.0"
 #endif
-
-typedef struct Source {
-    char *name, *text;
-    size_t len;
-} Source;
-
-typedef struct LibrarySource {
-    char *name, *import_as;
-    uint8_t *bytes;
-    size_t size;
-} LibrarySource;
-
-struct whammc {
-    Vec(Source) sources;
-    Vec(LibrarySource) library_sources;
-    EvalWasi world;
-    Diags diags;
-    Buf rendered;
-    /* The last call's plan. */
-    Vec(Script *) scripts;
-    Vec(DiagFileId) files;
-    Libraries libraries;
-    Plan plan;
-    LinkChoice linked;
-    Vec(whammc_probe_stats) probes;
-    Buf rules;  /* texts of `probes` */
-    char *rule; /* what whammc_explain was asked */
-    /* What whammc_read_monitor has read. */
-    whammc_monitor monitor;
-    Arena monitor_arena;
-};
 
 const char *whammc_version(void) {
     return PACKAGE_VERSION;
@@ -60,8 +28,7 @@ whammc *whammc_new(void) {
     return mem_zalloc(sizeof(whammc));
 }
 
-/* Forgets the last call. */
-static void reset(whammc *w) {
+void api_reset(whammc *w) {
     plan_free(&w->plan);
     w->plan = (Plan){0};
     libraries_free(&w->libraries);
@@ -71,7 +38,8 @@ static void reset(whammc *w) {
         free(w->scripts.at[i]);
     }
     w->scripts.len = w->files.len = w->probes.len = 0;
-    w->rules.len = 0;
+    w->rules.len = w->attached.len = 0;
+    arena_free(&w->names);
     free(w->rule);
     w->rule = NULL;
     arena_free(&w->monitor_arena);
@@ -82,7 +50,7 @@ static void reset(whammc *w) {
 void whammc_free(whammc *w) {
     if (!w)
         return;
-    reset(w);
+    api_reset(w);
     for (uint32_t i = 0; i < w->sources.len; i++) {
         free(w->sources.at[i].name);
         free(w->sources.at[i].text);
@@ -92,17 +60,19 @@ void whammc_free(whammc *w) {
         free(w->library_sources.at[i].import_as);
         free(w->library_sources.at[i].bytes);
     }
+    api_free_monitors(w);
     vec_free(&w->sources);
     vec_free(&w->library_sources);
     vec_free(&w->scripts);
     vec_free(&w->files);
     vec_free(&w->probes);
+    vec_free(&w->attached);
     buf_free(&w->rules);
     buf_free(&w->rendered);
     free(w);
 }
 
-static char *copy(const char *s, size_t len) {
+char *api_copy(const void *s, size_t len) {
     char *p = mem_alloc(len + 1);
     if (len)
         memcpy(p, s, len);
@@ -111,14 +81,14 @@ static char *copy(const char *s, size_t len) {
 }
 
 void whammc_add_script(whammc *w, const char *name, const char *text, size_t len) {
-    vec_push(&w->sources, ((Source){copy(name, strlen(name)), copy(text, len), len}));
+    vec_push(&w->sources, ((Source){api_copy(name, strlen(name)), api_copy(text, len), len}));
 }
 
 void whammc_add_library(whammc *w, const char *name, const char *import_as, const void *bytes,
                         size_t size) {
-    LibrarySource s = {.name = copy(name, strlen(name)), .size = size};
-    s.import_as = import_as ? copy(import_as, strlen(import_as)) : NULL;
-    s.bytes = (uint8_t *)copy(bytes, size);
+    LibrarySource s = {.name = api_copy(name, strlen(name)), .size = size};
+    s.import_as = import_as ? api_copy(import_as, strlen(import_as)) : NULL;
+    s.bytes = (uint8_t *)api_copy(bytes, size);
     vec_push(&w->library_sources, s);
 }
 
@@ -129,16 +99,27 @@ void whammc_set_world(whammc *w, const whammc_world *world) {
                           .environment = world->environment};
 }
 
-static whammc_status status_of(const whammc *w) {
+whammc_status api_status(const whammc *w) {
     for (uint32_t i = 0; i < w->diags.list.len; i++)
         if (w->diags.list.at[i]->tag == DIAG_INTERNAL)
             return WHAMMC_INTERNAL;
     return w->diags.errors ? WHAMMC_ERROR : WHAMMC_OK;
 }
 
+whammc_status api_output(const whammc *w, bool ok, Buf *buf, uint8_t **out, size_t *out_size) {
+    if (ok) {
+        *out = buf->data;
+        *out_size = buf->len;
+        return WHAMMC_OK;
+    }
+    buf_free(buf);
+    whammc_status status = api_status(w);
+    return status == WHAMMC_OK ? WHAMMC_INTERNAL : status;
+}
+
 /* Reads the libraries, parses every script and makes the plan. */
 static whammc_status prepare(whammc *w) {
-    reset(w);
+    api_reset(w);
     for (uint32_t i = 0; i < w->library_sources.len; i++) {
         const LibrarySource *s = &w->library_sources.at[i];
         DiagFileId file = diag_file(&w->diags, s->name, s->bytes, s->size, true);
@@ -154,14 +135,14 @@ static whammc_status prepare(whammc *w) {
     }
     /* Scripts that could be read in part are checked too. */
     plan_make(&w->plan, w->scripts.at, w->scripts.len, &w->libraries, &w->diags);
-    return status_of(w);
+    return api_status(w);
 }
 
 /* The same for work on a program. */
 static whammc_status prepare_for_program(whammc *w) {
     whammc_status status = prepare(w);
     if (status == WHAMMC_OK && !statics_start(&w->plan, &w->world, &w->diags))
-        status = status_of(w);
+        status = api_status(w);
     return status;
 }
 
@@ -244,7 +225,7 @@ static ImageFormat image_format(whammc_format format) {
     }
 }
 
-static RewriteOptions rewrite_options(const whammc_options *o) {
+RewriteOptions api_options(const whammc_options *o) {
     static const whammc_options defaults;
     if (!o)
         o = &defaults;
@@ -271,19 +252,14 @@ whammc_status whammc_instrument(whammc *w, const char *name, const void *bytes, 
     whammc_status status = prepare_for_program(w);
     if (status != WHAMMC_OK)
         return status;
-    RewriteOptions r = rewrite_options(options);
+    RewriteOptions r = api_options(options);
     r.linked = &w->linked;
     DiagFileId file = diag_file(&w->diags, name, bytes, size, true);
     Buf buf = {0};
-    if (rewrite_module(&w->plan, bytes, size, file, &r, &buf, &w->diags)) {
+    bool ok = rewrite_module(&w->plan, bytes, size, file, &r, &buf, &w->diags);
+    if (ok)
         warn_unmatched(w);
-        *out = buf.data;
-        *out_size = buf.len;
-        return WHAMMC_OK;
-    }
-    buf_free(&buf);
-    status = status_of(w);
-    return status == WHAMMC_OK ? WHAMMC_INTERNAL : status;
+    return api_output(w, ok, &buf, out, out_size);
 }
 
 whammc_status whammc_compile_monitor(whammc *w, const whammc_options *options, uint8_t **out,
@@ -293,17 +269,11 @@ whammc_status whammc_compile_monitor(whammc *w, const whammc_options *options, u
     whammc_status status = prepare(w);
     if (status != WHAMMC_OK)
         return status;
-    RewriteOptions r = rewrite_options(options);
+    RewriteOptions r = api_options(options);
     MonitorOptions m = {r.format, r.report, r.report_file, r.no_optimise};
     Buf buf = {0};
-    if (monitor_module(&w->plan, &m, &buf, &w->diags)) {
-        *out = buf.data;
-        *out_size = buf.len;
-        return WHAMMC_OK;
-    }
-    buf_free(&buf);
-    status = status_of(w);
-    return status == WHAMMC_OK ? WHAMMC_INTERNAL : status;
+    bool ok = monitor_module(&w->plan, &m, &buf, &w->diags);
+    return api_output(w, ok, &buf, out, out_size);
 }
 
 whammc_status whammc_explain_monitor(whammc *w, const char **text) {
@@ -318,7 +288,7 @@ whammc_status whammc_explain_monitor(whammc *w, const char **text) {
         *text = buf_cstr(&w->rendered);
     }
     units_free(&units);
-    return status_of(w);
+    return api_status(w);
 }
 
 whammc_link whammc_linked(const whammc *w) {
@@ -372,7 +342,7 @@ whammc_status whammc_list(whammc *w, const char *name, const void *bytes, size_t
     buf_free(&l.event);
     buf_free(&l.instruction);
     buf_free(&l.fname);
-    return status_of(w);
+    return api_status(w);
 }
 
 /* ---- explaining ---- */
@@ -398,7 +368,7 @@ static void explain_function(void *ctx, FnId id) {
 
 whammc_status whammc_explain(whammc *w, const char *rule,
                              void (*event)(void *ctx, const whammc_event *e), void *ctx) {
-    reset(w);
+    api_reset(w);
     /* The rule as the only probe of a script. */
     Buf text = {0};
     buf_printf(&text, "%s {}", rule);
@@ -423,7 +393,7 @@ whammc_status whammc_explain(whammc *w, const char *rule,
         vec_free(&x.functions);
         arena_free(&x.arena);
     }
-    whammc_status status = status_of(w);
+    whammc_status status = api_status(w);
     vec_free(&events);
     script_free(&script);
     w->rule = (char *)text.data; /* messages point into it */
@@ -434,7 +404,7 @@ whammc_status whammc_explain(whammc *w, const char *rule,
 
 whammc_status whammc_read_monitor(whammc *w, const char *name, const void *bytes, size_t size,
                                   const whammc_monitor **out) {
-    reset(w);
+    api_reset(w);
     *out = NULL;
     Monitor monitor;
     DiagFileId file = diag_file(&w->diags, name, bytes, size, true);
@@ -443,5 +413,5 @@ whammc_status whammc_read_monitor(whammc *w, const char *name, const void *bytes
         *out = &w->monitor;
     }
     monitor_free(&monitor);
-    return status_of(w);
+    return api_status(w);
 }

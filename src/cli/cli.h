@@ -45,7 +45,7 @@ typedef struct Command {
     int (*run)(Cli *cli); /* gives the exit status */
 } Command;
 
-extern const Command cmd_check, cmd_info, cmd_instr, cmd_list, cmd_monitor, cmd_run;
+extern const Command cmd_bind, cmd_check, cmd_info, cmd_instr, cmd_list, cmd_monitor, cmd_run;
 
 /* One call of the program. */
 struct Cli {
@@ -199,6 +199,8 @@ typedef Vec(MonitorOption) MonitorOptions;
 void monitors_add(MonitorOptions *monitors, const char *value);
 /* Reads the modules; text is assembled. False if that failed, which was said. */
 bool monitors_read(const Cli *cli, MonitorOptions *monitors);
+/* Gives them to w. */
+void monitors_give(const MonitorOptions *monitors, whammc *w);
 void monitors_free(MonitorOptions *monitors);
 
 /* ---- temporary directories (place.c) ---- */

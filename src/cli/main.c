@@ -5,7 +5,8 @@
  *
  *   cli/      this program: arguments, files, terminals, engines; one file a subcommand
  *   api/      the public library: scripts and modules from memory to memory
- *   target/   rewrite: puts probes into a program's code (storage, splicing, flush)
+ *   target/   rewrite: puts probes into a program's code (storage, splicing, flush); bind: does
+ *             the same with those of monitor modules
  *   report/   reports: images for the runtime, reading them back, tables
  *   gen/      probe bodies to code templates with holes, through Binaryen
  *   probe/    events, bound names, expansion of match rules, plans, matching of functions
@@ -31,7 +32,8 @@
  *   7. splice the templates in, write the module          target/splice.c, wasm/write.c
  *   8. read it back and validate it                       wasm/valid.c
  *
- * Steps 3 to 8 are driven by target/rewrite.c.
+ * Steps 3 to 8 are driven by target/program.c. `whammc bind` does the same with monitor modules
+ * instead of scripts (monitor/monitor.h, target/bind.c).
  */
 #include "cli/cli.h"
 
@@ -39,7 +41,7 @@
 #include <locale.h>
 #include <unistd.h>
 
-static const Command *const commands[] = {&cmd_instr, &cmd_run,   &cmd_monitor,
+static const Command *const commands[] = {&cmd_instr, &cmd_run,   &cmd_monitor, &cmd_bind,
                                           &cmd_list,  &cmd_check, &cmd_info};
 enum { NCOMMANDS = sizeof commands / sizeof *commands };
 

@@ -23,6 +23,17 @@ bool monitors_read(const Cli *cli, MonitorOptions *monitors) {
     return ok;
 }
 
+void monitors_give(const MonitorOptions *monitors, whammc *w) {
+    for (uint32_t i = 0; i < monitors->len; i++) {
+        const MonitorOption *m = &monitors->at[i];
+        for (uint32_t k = 0; k < m->files.len; k++) {
+            const MonitorFile *f = &m->files.at[k];
+            (k ? whammc_add_monitor_library : whammc_add_monitor)(w, f->path, f->module.data,
+                                                                  f->module.len);
+        }
+    }
+}
+
 void monitors_free(MonitorOptions *monitors) {
     for (uint32_t i = 0; i < monitors->len; i++) {
         MonitorOption *m = &monitors->at[i];

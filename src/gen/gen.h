@@ -40,6 +40,8 @@ typedef enum HoleKind {
     HOLE_DEPTH,     /* index of a br_table's target -> its label depth */
     HOLE_DUP,       /* do the instruction again, dup_at n of the variant, at the address given */
     HOLE_MEMORY, /* call what call n of memories (Plan.memory_calls) stands for; memid: push it */
+    HOLE_WORD,   /* push the value at word n of what was recorded for the site (a vector: two words)
+                  */
     HOLE_KINDS
 } HoleKind;
 

@@ -47,6 +47,19 @@ void template_use_temp(TemplateMaker *t, uint32_t n, HoleAccess access) {
     use->zero |= !inside;
 }
 
+void template_add(TemplateMaker *t, const Template *inner) {
+    uint32_t temps = t->temps.len, at = (uint32_t)t->code.len;
+    for (uint32_t i = 0; i < inner->ntemps; i++)
+        template_add_temp(t, inner->temps[i]);
+    for (uint32_t i = 0; i < inner->nholes; i++) {
+        Hole h = inner->holes[i];
+        h.at += at;
+        h.n += h.kind == HOLE_TEMP ? temps : 0;
+        vec_push(&t->holes, h);
+    }
+    buf_bytes(&t->code, inner->code, inner->len);
+}
+
 /* Whether a branch goes to the function's own label. */
 static bool leaves(const TemplateMaker *t, const WasmInstr *i) {
     uint32_t outermost = t->open.len - 1;
@@ -114,7 +127,7 @@ static void list_gives(Template *t, Arena *arena) {
 }
 
 /* Puts the zeroing of temporaries and the block for jumps in front, and makes the template. */
-static const Template *finish(TemplateMaker *d, Arena *arena, WasmType result) {
+const Template *template_close(TemplateMaker *d, WasmType result, Arena *arena) {
     Template *t = arena_new(arena, Template);
     Buf code = {0};
     Vec(Hole) holes = {0};
@@ -162,5 +175,5 @@ const Template *template_make(TemplateMaker *t, Arena *arena) {
         ok = t->open.len && take(t, body, &i);
     if (!ok || code.error)
         return NULL;
-    return finish(t, arena, type->nresults ? type->results[0] : WASM_NONE);
+    return template_close(t, type->nresults ? type->results[0] : WASM_NONE, arena);
 }

@@ -46,8 +46,14 @@ void template_use_temp(TemplateMaker *t, uint32_t n, HoleAccess access);
 /* Adds a hole behind the code so far. */
 void template_add_hole(TemplateMaker *t, Hole h);
 
+/* Adds a template behind the code so far, with temporaries of its own. */
+void template_add(TemplateMaker *t, const Template *inner);
+
 /* The template, in the arena; NULL if the function cannot be one. */
 const Template *template_make(TemplateMaker *t, Arena *arena);
+
+/* A template of what was added, without a function: begin with a zeroed TemplateMaker. */
+const Template *template_close(TemplateMaker *t, WasmType result, Arena *arena);
 
 void template_maker_free(TemplateMaker *t);
 

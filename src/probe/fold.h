@@ -24,8 +24,9 @@ typedef struct Site {
     const uint32_t
         *open; /* the parts round the instruction, outermost first: indices into constructs */
     uint32_t nopen;
-    uint32_t instr_count;      /* block:end: instructions in the basic block */
-    const WasmInstr *previous; /* the instruction in front of it, NULL = none */
+    bool block_first, block_last; /* of a basic block, if the walk follows them */
+    uint32_t instr_count;         /* block:end: instructions in the basic block */
+    const WasmInstr *previous;    /* the instruction in front of it, NULL = none */
 } Site;
 
 /* A constant. Integers: `bits` holds the value extended to 64 bits by the type's signedness; bool:

@@ -19,7 +19,7 @@ static void prepare(Matcher *w) {
         w->looks |= w->op_looks[op];
     }
     const ActionList *kinds = w->plan->by_kind;
-    w->uses_flow = kinds[EVENT_BLOCK_START].len || kinds[EVENT_BLOCK_END].len ||
+    w->uses_flow = w->accept || kinds[EVENT_BLOCK_START].len || kinds[EVENT_BLOCK_END].len ||
                    w->plan->by_op[WASM_OP_END].len;
     for (uint32_t i = 0; i < w->plan->variants.len; i++) {
         Mode mode = w->plan->variants.at[i]->event.mode;
@@ -125,9 +125,9 @@ static void match_list(Matcher *w, const ActionList *list, const Site *s) {
     for (uint32_t i = 0; i < list->len; i++) {
         Action *a = &w->plan->actions.at[list->at[i]];
         Variant *v = a->variant;
-        if ((v->look_at_types || v->locals.len) && !types_fit(w, v, s->instr))
-            continue;
-        Shape *shape = plan_shape(w->plan, v, s);
+        bool fits = w->accept ? w->accept(w->ctx, w, a, s)
+                              : !(v->look_at_types || v->locals.len) || types_fit(w, v, s->instr);
+        Shape *shape = fits ? plan_shape(w->plan, v, s) : NULL;
         if (shape)
             vec_push(&w->matches, ((Match){a, shape}));
     }
@@ -227,6 +227,8 @@ bool match_func(Matcher *w, uint32_t func) {
             s.constructs = w->constructs.at;
             s.open = w->open.at;
             s.nopen = w->open.len;
+            s.block_first = step.first;
+            s.block_last = step.last;
             s.instr_count = step.count;
             s.at_func_end = i->offset + i->size == f->body_size;
             if (typed) {

@@ -243,6 +243,9 @@ typedef struct Matcher {
     void (*at)(void *ctx, const Site *site, const SiteTypes *types, const Match *matches,
                uint32_t n);
     void *ctx;
+    /* Not NULL: decides alone whether an action matches at a place, instead of bounds and static
+     * conditions. Basic blocks are followed. */
+    bool (*accept)(void *ctx, const struct Matcher *w, const Action *a, const Site *site);
 
     bool prepared, looks, uses_flow, uses_constructs;
     Flow flow;

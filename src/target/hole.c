@@ -30,6 +30,17 @@ static void put_constant(Splicer *s, WasmType type, const Expr *e, const Site *s
         wasm_put_const(s->out, type, value_wasm_bits(v));
 }
 
+static void put_word(Splicer *s, const Hole *h) {
+    const uint64_t *words = s->slots + h->n;
+    if (h->type != WASM_V128) {
+        wasm_put_const(s->out, h->type, words[0]);
+        return;
+    }
+    wasm_put_op(s->out, WASM_OP_V128_CONST);
+    buf_u64le(s->out, words[0]);
+    buf_u64le(s->out, words[1]);
+}
+
 /* The local of the first leaf; those of the others follow. */
 static uint32_t frame_local(Splicer *s, uint32_t var) {
     uint32_t id = s->store->frame_of[var];
@@ -271,6 +282,7 @@ static void put_hole(Splicer *s, const Hole *h, const Variant *v, const Site *si
     case HOLE_VAR_ADDR:
         put_i32(s->out, (int32_t)s->slots[s->plan->vars.at[h->n].decl->index]);
         break;
+    case HOLE_WORD: put_word(s, h); break;
     case HOLE_TEMP: hole_put_local(s, h->access, s->temps.at[h->n]); break;
     case HOLE_PAGES:
     case HOLE_ELEMS: put_size(s, h, site->instr); break;

@@ -87,6 +87,13 @@ void splicer_begin(Splicer *s, uint32_t locals) {
     s->wrapped.len = 0;
 }
 
+static void put_words(Splicer *s, const Match *match) {
+    uint32_t n;
+    const uint64_t *words = s->words(s->ctx, match, &n);
+    for (uint32_t i = 0; i < n; i++)
+        vec_push(&s->site_slots, words[i]);
+}
+
 void splice_slots(Splicer *s, const Match *matches, uint32_t n) {
     s->site_slots.len = s->slot_at.len = 0;
     vec_reserve(&s->site_slots, 1);
@@ -94,6 +101,10 @@ void splice_slots(Splicer *s, const Match *matches, uint32_t n) {
         const Variant *v = matches[m].action->variant;
         uint32_t at = s->site_slots.len;
         vec_push(&s->slot_at, at);
+        if (s->words) {
+            put_words(s, &matches[m]);
+            continue;
+        }
         for (uint32_t i = 0; i < v->probe->nvars; i++) {
             const Var *var = v->probe->vars[i];
             uint64_t slot = 0;

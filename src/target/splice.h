@@ -72,12 +72,17 @@ typedef struct Splicer {
     /* Saved operands and results of the current instruction, by number: local indices. */
     const SiteTypes *types;   /* of the current site */
     Saved args, results;      /* of the current instruction, by number */
-    const uint64_t *slots;    /* of the current match's unshared variables, by Var.index */
+    const uint64_t *slots;    /* of the current match's unshared variables, by Var.index; or its
+                                 words */
     Vec(uint64_t) site_slots; /* of all matches of the site */
     Vec(uint32_t) slot_at;    /* where each match's begin */
     Vec(uint32_t) temps;
     LeafLocals got, gives; /* of the template at hand */
     Vec(Wrapped) wrapped;  /* constructs of this function */
+    /* What was recorded for the next match in order (HOLE_WORD), *n words; NULL = matches have
+     * slots. */
+    const uint64_t *(*words)(void *ctx, const Match *match, uint32_t *n);
+    void *ctx;
 } Splicer;
 
 void splicer_init(Splicer *s, const WasmModule *m, const Plan *plan, const Store *store,

@@ -1,0 +1,66 @@
+/*
+ * api/api.h - what the files of the public library share.
+ */
+#ifndef WHAMMC_API_API_H
+#define WHAMMC_API_API_H
+
+#include "whammc/whammc.h"
+
+#include "eval/wasi.h"
+#include "probe/plan.h"
+#include "target/rewrite.h"
+
+typedef struct Source {
+    char *name, *text;
+    size_t len;
+} Source;
+
+typedef struct LibrarySource {
+    char *name, *import_as;
+    uint8_t *bytes;
+    size_t size;
+} LibrarySource;
+
+typedef struct MonitorSource {
+    char *path;
+    uint8_t *bytes;
+    size_t size;
+    bool library; /* of the monitor before it */
+} MonitorSource;
+
+struct whammc {
+    Vec(Source) sources;
+    Vec(LibrarySource) library_sources;
+    EvalWasi world;
+    Diags diags;
+    Buf rendered;
+    /* The last call's plan. */
+    Vec(Script *) scripts;
+    Vec(DiagFileId) files;
+    Libraries libraries;
+    Plan plan;
+    LinkChoice linked;
+    Vec(whammc_probe_stats) probes;
+    Buf rules;  /* texts of `probes` */
+    char *rule; /* what whammc_explain was asked */
+    /* What whammc_read_monitor has read. */
+    whammc_monitor monitor;
+    Arena monitor_arena;
+    Vec(MonitorSource) monitor_sources;
+    Vec(whammc_attached) attached;
+    Arena names; /* of `attached` */
+};
+
+/* Forgets the last call. */
+void api_reset(whammc *w);
+/* The status that the messages amount to. */
+whammc_status api_status(const whammc *w);
+/* The same when a target has failed or not; hands over the output. */
+whammc_status api_output(const whammc *w, bool ok, Buf *buf, uint8_t **out, size_t *out_size);
+char *api_copy(const void *s, size_t len);
+/* The options of one call of whammc_instrument; NULL = the defaults. */
+RewriteOptions api_options(const whammc_options *o);
+/* Frees what whammc_add_monitor and whammc_add_monitor_library have kept. */
+void api_free_monitors(whammc *w);
+
+#endif

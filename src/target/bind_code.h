@@ -1,0 +1,119 @@
+/*
+ * target/bind_code.h - what the bind*.c files that match and splice share. Only they include this.
+ */
+#ifndef WHAMMC_TARGET_BIND_CODE_H
+#define WHAMMC_TARGET_BIND_CODE_H
+
+#include "monitor/imm.h"
+#include "monitor/monitor.h"
+#include "target/bind.h"
+#include "target/bind_shim.h"
+#include "target/program.h"
+
+/* A value that a probe gets. */
+typedef struct BindFormal {
+    ParamKind kind;
+    uint32_t n; /* of argN, localN */
+    WasmType type;
+    uint32_t word; /* static: index of its word in what is recorded for a place */
+} BindFormal;
+
+/* A probe of a monitor. The action of the same index in the plan is its. */
+typedef struct BindRule {
+    const MonitorProbe *probe;
+    uint32_t monitor;
+    BindFormal *formals; /* by index into the rule's params */
+    uint32_t nwords;     /* recorded for each place */
+    bool asks_id;
+    uint32_t id_word;  /* the place's number, if it can be removed; else UINT32_MAX */
+    const char *fault; /* why it can be at no place, NULL = it can */
+} BindRule;
+
+/* A place at which a probe is attached, in the order of the walk. */
+typedef struct BindHit {
+    uint32_t func, pc, rule;
+    uint32_t words; /* index into BindState.words */
+    bool gone;      /* removed while the monitor was attached */
+} BindHit;
+
+/* Where strings for callbacks go. */
+typedef struct BindStrings {
+    bool found, older;    /* `older`: as engines of 2025 do it */
+    EvalMemory *memory;   /* NULL = the monitor has nothing for them */
+    uint64_t start, size; /* bytes */
+    uint64_t used;        /* at the current place */
+} BindStrings;
+
+/* One monitor. */
+typedef struct BindState {
+    const struct Bind *bind;
+    const BindMonitor *given;
+    const BindOptions *options;
+    Monitor monitor;
+    Vec(WasmModule *) libraries;
+    Vec(BindModule) modules; /* libraries, then the monitor */
+    BindHost *host;
+    BindPart *part;
+    uint32_t first_rule, nrules;
+    Vec(BindHit) hits;
+    Vec(uint64_t) words;
+    uint32_t accepted, spliced; /* pass 2: behind the hit that was met, whose code was made */
+    BindStrings strings;
+    uint32_t place_func, place_pc; /* of the last attempt */
+    /* probe_id */
+    uint32_t id_func, id_pc; /* the place that has the last number, */
+    uint32_t ids;            /* which is ids - 1 */
+    Vec(uint32_t) id_hits;   /* by number: the first hit at the place that has it */
+    int64_t flags;           /* handle of a memory: by number, not 0 = removed; -1 = none */
+    int64_t remove_probe;    /* handle of the function that sets them, -1 = none */
+} BindState;
+
+/* Something that makes an engine give up, at one or more places. */
+typedef struct BindFault {
+    uint32_t rule, func, pc, places;
+    const char *text;
+} BindFault;
+
+typedef struct Bind {
+    Program p;
+    Plan plan;
+    const BindOptions *options;
+    const BindFile *app;
+    BindState *states;
+    uint32_t nstates;
+    Vec(BindRule) rules;
+    uint32_t current; /* pass 1: the monitor that is being attached; = nstates in pass 2 */
+    Vec(uint64_t) scratch;
+    Vec(BindFault) faults;
+    uint32_t more_faults; /* not in the list */
+    BindShim shim;
+    bool shimmed; /* `shim` is in use */
+} Bind;
+
+/* ---- bind_plan.c ---- */
+
+/* The plan for the monitors' rules, and b->rules. */
+void bind_plan(Bind *b);
+/* Whether functions of this monitor can remove probes. */
+bool bind_removes(const BindState *s);
+
+/* ---- bind_match.c ---- */
+
+/* Matcher.accept: in pass 1 does what an engine does at a place for a rule, in pass 2 finds what
+ * was recorded. */
+bool bind_accept(void *self, const Matcher *w, const Action *a, const Site *site);
+/* remove_probe while the monitor is attached: the probes that are at the place so far and have
+ * asked for its number. */
+void bind_remove(BindState *s, const BindRule *rules, uint32_t id);
+/* The next hit in order that was not removed, from *at on, which goes behind it; NULL = none. */
+const BindHit *bind_next(const BindState *s, uint32_t *at);
+/* Says what was wrong; false if anything was. */
+bool bind_faults(Bind *b);
+
+/* ---- bind_template.c ---- */
+
+/* The templates of all rules that are at some place; the module is laid out. False with messages.
+ */
+bool bind_templates(Bind *b);
+
+#endif

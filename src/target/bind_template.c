@@ -1,0 +1,202 @@
+/*
+ * target/bind_template.c - probe functions of monitors as templates.
+ *
+ * A small function becomes part of the program's code at each place: what is static there are
+ * constants, operands and locals are read where they are, and parameters that the function changes
+ * become temporaries. A larger one is called. What a probe function gives is dropped.
+ */
+#include "target/bind_code.h"
+
+#include "gen/template.h"
+#include "target/code.h"
+
+enum {
+    MAX_INLINE = 64, /* bytes of a body that is inlined */
+};
+
+typedef struct Inliner {
+    const Bind *b;
+    const BindState *s;
+    const BindRule *r;
+    WasmRemap map;
+    uint32_t *temp; /* by parameter: its temporary; UINT32_MAX = it is not changed */
+} Inliner;
+
+/* ---- what can be inlined ---- */
+
+/* What would mean something else inside another function, or needs more than a temporary. */
+static bool is_foreign(const WasmInstr *i) {
+    switch (i->op) {
+    case WASM_OP_RETURN_CALL:
+    case WASM_OP_RETURN_CALL_INDIRECT:
+    case WASM_OP_RETURN_CALL_REF:
+    case WASM_OP_TRY_TABLE:
+    case WASM_OP_TRY:
+    case WASM_OP_CATCH:
+    case WASM_OP_CATCH_ALL:
+    case WASM_OP_DELEGATE:
+    case WASM_OP_RETHROW: return true;
+    default: return false;
+    }
+}
+
+/* Locals can be temporaries: they have a value to begin with and no type of the monitor's. */
+static bool plain_locals(const WasmModule *m, uint32_t func) {
+    WasmTypes locals = {0};
+    const char *error;
+    bool plain = wasm_func_locals(m, func, &locals, &error) > 0;
+    for (uint32_t i = 0; i < locals.len; i++) {
+        WasmType t = locals.at[i];
+        plain &= !WASM_IS_REF(t) || (t & WASM_NULL_BIT && t & WASM_ABSTRACT_BIT);
+    }
+    vec_free(&locals);
+    return plain;
+}
+
+/* Fills x->temp with 0 for parameters that are changed. False if the function is to be called. */
+static bool can_inline(Inliner *x) {
+    const WasmModule *m = &x->s->monitor.m;
+    uint32_t func = x->r->probe->func;
+    const WasmFunc *f = &m->funcs.at[func];
+    if (f->import >= 0 || f->body_size > MAX_INLINE || wasm_func_type(m, func)->nresults ||
+        !plain_locals(m, func) || x->b->options->no_optimise)
+        return false;
+    const char *error;
+    WasmTypes locals = {0};
+    uint32_t first = wasm_func_locals(m, func, &locals, &error);
+    vec_free(&locals);
+    WasmCode code = wasm_code(wasm_func_body(m, func), f->body_size, first);
+    WasmInstr i;
+    while (wasm_next(&code, &i)) {
+        if (is_foreign(&i))
+            return false;
+        bool changes = i.op == WASM_OP_LOCAL_SET || i.op == WASM_OP_LOCAL_TEE;
+        if (changes && i.a < x->r->probe->rule.nparams)
+            x->temp[i.a] = 0;
+    }
+    return true;
+}
+
+/* ---- code ---- */
+
+/* Pushes what a parameter is given. */
+static void put_formal(TemplateMaker *t, const BindFormal *f) {
+    switch (f->kind) {
+    case PARAM_ARG: template_add_hole(t, (Hole){0, HOLE_ARG, HOLE_GET, f->n, f->type}); break;
+    case PARAM_LOCAL: template_add_hole(t, (Hole){0, HOLE_LOCAL, HOLE_GET, f->n, f->type}); break;
+    case PARAM_FRAME: wasm_put_zero(&t->code, f->type); break;
+    default: template_add_hole(t, (Hole){0, HOLE_WORD, HOLE_GET, f->word, f->type}); break;
+    }
+}
+
+static bool put_instr(void *ctx, TemplateMaker *t, const uint8_t *bytes, const WasmInstr *i) {
+    const Inliner *x = ctx;
+    bool param = i->op == WASM_OP_LOCAL_GET || i->op == WASM_OP_LOCAL_SET ||
+                 i->op == WASM_OP_LOCAL_TEE; /* others are temporaries already */
+    if (param && x->temp[i->a] != UINT32_MAX)
+        template_use_temp(t, x->temp[i->a],
+                          i->op == WASM_OP_LOCAL_GET   ? HOLE_GET
+                          : i->op == WASM_OP_LOCAL_SET ? HOLE_SET
+                                                       : HOLE_TEE);
+    else if (param)
+        put_formal(t, &x->r->formals[i->a]);
+    else
+        wasm_copy_instr(bytes, i, &x->map, &t->code);
+    return true;
+}
+
+static const Template *inlined(Inliner *x, Arena *arena) {
+    const BindRule *r = x->r;
+    TemplateMaker t = {.m = &x->s->monitor.m, .func = r->probe->func, .put = put_instr, .ctx = x};
+    bool ok = template_begin(&t);
+    for (uint32_t i = 0; i < r->probe->rule.nparams; i++) {
+        if (x->temp[i] == UINT32_MAX)
+            continue;
+        x->temp[i] = template_add_temp(&t, r->formals[i].type);
+        put_formal(&t, &r->formals[i]);
+        template_use_temp(&t, x->temp[i], HOLE_SET);
+    }
+    const Template *template = ok ? template_make(&t, arena) : NULL;
+    template_maker_free(&t);
+    return template;
+}
+
+static const Template *called(const Inliner *x, Arena *arena) {
+    const BindRule *r = x->r;
+    const WasmModule *to = &x->b->p.m;
+    uint32_t func = wasm_final(to, WASM_SPACE_FUNC, bind_part_func(x->s->part, r->probe->func));
+    TemplateMaker t = {0};
+    for (uint32_t i = 0; i < r->probe->rule.nparams; i++)
+        put_formal(&t, &r->formals[i]);
+    put_index(&t.code, WASM_OP_CALL, func);
+    for (uint32_t k = wasm_func_type(&x->s->monitor.m, r->probe->func)->nresults; k > 0; k--)
+        wasm_put_op(&t.code, WASM_OP_DROP);
+    const Template *template = template_close(&t, WASM_NONE, arena);
+    template_maker_free(&t);
+    return template;
+}
+
+/* Only if the place's flag does not say that the probe was removed. */
+static const Template *guarded(const Inliner *x, const Template *inner, Arena *arena) {
+    uint32_t memory = wasm_final(&x->b->p.m, WASM_SPACE_MEMORY, (uint32_t)x->s->flags);
+    TemplateMaker t = {0};
+    template_add_hole(&t, (Hole){0, HOLE_WORD, HOLE_GET, x->r->id_word, WASM_I32});
+    wasm_put_op(&t.code, WASM_OP_I32_LOAD8_U);
+    buf_u8(&t.code, 0x40);
+    buf_uleb(&t.code, memory);
+    buf_u8(&t.code, 0);
+    wasm_put_op(&t.code, WASM_OP_I32_EQZ);
+    put_open(&t.code, WASM_OP_IF);
+    template_add(&t, inner);
+    wasm_put_op(&t.code, WASM_OP_END);
+    const Template *template = template_close(&t, WASM_NONE, arena);
+    template_maker_free(&t);
+    return template;
+}
+
+/* ---- */
+
+/* From the monitor's indices to final ones. */
+static WasmRemap final_map(const BindPart *part, const WasmModule *to, Arena *arena) {
+    const WasmMerge *g = &part->monitor->merge;
+    WasmRemap map = {0};
+    for (uint32_t space = 0; space < WASM_SPACE_LOCAL; space++) {
+        uint32_t n = g->handles[space] ? wasm_space_count(g->from, (WasmSpace)space) : 0;
+        uint32_t *final = arena_array(arena, uint32_t, n + 1);
+        for (uint32_t i = 0; i < n; i++) {
+            uint32_t handle = g->handles[space][i];
+            final[i] = handle == UINT32_MAX ? handle : wasm_final(to, (WasmSpace)space, handle);
+        }
+        map.map[space] = final;
+        map.count[space] = n;
+    }
+    return map;
+}
+
+bool bind_templates(Bind *b) {
+    Arena *arena = &b->plan.arena;
+    for (uint32_t k = 0; k < b->nstates; k++) {
+        const BindState *s = &b->states[k];
+        Inliner x = {.b = b, .s = s};
+        x.map = final_map(s->part, &b->p.m, arena);
+        for (uint32_t i = 0; i < s->nrules; i++) {
+            const Action *a = &b->plan.actions.at[s->first_rule + i];
+            if (!a->sites)
+                continue;
+            x.r = &b->rules.at[s->first_rule + i];
+            uint32_t n = x.r->probe->rule.nparams;
+            x.temp = arena_array(arena, uint32_t, n + 1);
+            memset(x.temp, 0xff, sizeof *x.temp * (n + 1u));
+            const Template *t = can_inline(&x) ? inlined(&x, arena) : called(&x, arena);
+            if (t && x.r->id_word != UINT32_MAX && s->flags >= 0)
+                t = guarded(&x, t, arena);
+            if (!t) {
+                diag(b->p.diags, DIAG_INTERNAL, NO_SPAN,
+                     "internal fault: a probe function cannot be decoded");
+                return false;
+            }
+            a->variant->only->template = (void *)t;
+        }
+    }
+    return true;
+}
