@@ -333,7 +333,8 @@ int main(int argc, char **argv) {
     Buf messages = {0};
     diag_render_text(&w.diags, &messages, false);
     fflush(stdout);
-    fwrite(messages.data, 1, messages.len, stderr);
+    if (messages.len)
+        fwrite(messages.data, 1, messages.len, stderr);
     wasm_module_free(&w.app.m);
     buf_free(&w.app.bytes);
     for (uint32_t k = 0; k < w.nmodules; k++) {
