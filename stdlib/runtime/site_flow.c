@@ -6,7 +6,12 @@
 
 /* An open construct: WasmOp of its opener (of its part, for else and catch; WASM_OP_COUNT = the
  * body) and bits. */
-enum { FRAME_OP = 0xffff, FRAME_LIVE = 1 << 16, FRAME_TARGETED = 1 << 17 };
+enum {
+    FRAME_OP = 0xffff,
+    FRAME_LIVE = 1 << 16,
+    FRAME_TARGETED = 1 << 17,
+    FRAME_DEAD = 1 << 18 /* what is left of this part cannot be reached, says the validator */
+};
 
 static uint32_t *frame(uint32_t depth) {
     return depth < S->nflow_frames ? words_at(S->flow_frames.at) + (S->nflow_frames - 1 - depth)
@@ -54,7 +59,7 @@ static void next_part(uint32_t op) {
     if (!f)
         return;
     S->tries -= is_try(*f);
-    *f = (*f & ~(uint32_t)FRAME_OP) | op | (S->live ? FRAME_TARGETED : 0);
+    *f = (*f & ~(uint32_t)(FRAME_OP | FRAME_DEAD)) | op | (S->live ? FRAME_TARGETED : 0);
     S->live = (*f & FRAME_LIVE) != 0;
 }
 
@@ -69,6 +74,13 @@ static bool close(void) {
         f & FRAME_TARGETED || ((f & FRAME_OP) == WASM_OP_IF && (f & FRAME_LIVE)); /* false edge */
     S->live |= targeted;
     return targeted;
+}
+
+/* Behind an instruction after which nothing follows. */
+static void stop(void) {
+    S->live = false;
+    if (frame(0))
+        *frame(0) |= FRAME_DEAD;
 }
 
 /* What an instruction does; whether the block ends with it. */
@@ -92,11 +104,11 @@ static bool control(const SiteInstr *i, const SiteReader *r) {
     case WASM_OP_BR_ON_CAST_FAIL: target(i->a); return true;
     case WASM_OP_BR:
         target(i->a);
-        S->live = false;
+        stop();
         return true;
     case WASM_OP_BR_TABLE:
         target_table(i, *r);
-        S->live = false;
+        stop();
         return true;
     case WASM_OP_RETURN:
     case WASM_OP_RETURN_CALL:
@@ -105,7 +117,7 @@ static bool control(const SiteInstr *i, const SiteReader *r) {
     case WASM_OP_UNREACHABLE:
     case WASM_OP_THROW:
     case WASM_OP_THROW_REF:
-    case WASM_OP_RETHROW: S->live = false; return true;
+    case WASM_OP_RETHROW: stop(); return true;
     case WASM_OP_DELEGATE: close(); return true;
     case WASM_OP_END: S->branched = close(); return S->branched;
     default: return false;
@@ -116,6 +128,7 @@ static void step(SiteReader *r) {
     site_next(&S->flow, r);
     bool live = S->live;
     S->in_try = S->tries != 0;
+    S->dead = frame(0) && *frame(0) & FRAME_DEAD;
     S->branched = false;
     S->first = live && S->starts;
     S->open_count = S->first ? 1 : S->open_count + 1;
@@ -144,6 +157,14 @@ const SiteInstr *site_flow(uint32_t fid, uint32_t pc) {
 }
 
 /* ---- questions ---- */
+
+SITE_EXPORT(live)
+uint32_t site_live(uint32_t fid, uint32_t pc) {
+    if (pc == 0) /* the function's entry */
+        return 1;
+    site_flow(fid, pc);
+    return !S->dead;
+}
 
 SITE_EXPORT(block_first)
 uint32_t site_block_first(uint32_t fid, uint32_t pc) {

@@ -10,7 +10,6 @@
 
 typedef struct Frame {
     uint32_t op; /* as WasmFrame.op */
-    uint32_t unreachable;
     WasmType block_type;
     uint32_t height;
 } Frame;
@@ -29,7 +28,7 @@ static Frame *frame(uint32_t depth) {
 }
 
 static void push_frame(uint32_t op, WasmType block_type) {
-    Frame f = {op, false, block_type, S->nstack};
+    Frame f = {op, block_type, S->nstack};
     uint64_t each = sizeof f;
     site_reserve(&S->frames, (uint32_t)(S->nframes * each), (S->nframes + 1) * each);
     __builtin_memcpy(at(S->frames.at) + S->nframes * each, &f, sizeof f);
@@ -80,9 +79,7 @@ static void push_all(TypeList l) {
 }
 
 static void unreachable(void) {
-    Frame *f = frame(0);
-    f->unreachable = true;
-    S->nstack = f->height;
+    S->nstack = frame(0)->height;
 }
 
 /* ---- the types of an instruction: S->params and S->results ---- */
@@ -136,7 +133,7 @@ static void fixed(const SiteInstr *i) {
 /* ---- control ---- */
 
 static void block(const SiteInstr *i) {
-    Frame f = {i->op, false, i->type, 0};
+    Frame f = {i->op, i->type, 0};
     TypeList l = frame_params(&f);
     params(l);
     results(l);
@@ -475,7 +472,6 @@ static void next_part(const SiteInstr *i) {
     Frame *f = frame(0);
     S->nstack = f->height;
     f->op = i->op;
-    f->unreachable = false;
     if (i->op == WASM_OP_ELSE)
         push_all(frame_params(f));
 }
@@ -570,14 +566,6 @@ static uint32_t type_byte(WasmType t) {
         return t;
     bool one_byte = t & WASM_NULL_BIT && t & WASM_ABSTRACT_BIT;
     return one_byte ? t & 0xff : (uint32_t)SITE_REF;
-}
-
-SITE_EXPORT(live)
-uint32_t site_live(uint32_t fid, uint32_t pc) {
-    if (pc == 0) /* the function's entry */
-        return 1;
-    stand(fid, pc);
-    return !frame(0)->unreachable;
 }
 
 SITE_EXPORT(arg)
