@@ -104,6 +104,7 @@ static Ref ask_param(Code *c, MonitorParam param, BinaryenType type) {
         i++;
     if (i == c->asks->len)
         vec_push(c->asks, ((Ask){param, type}));
+    c->g->clash |= c->asks->at[i].type != type;
     return BinaryenLocalGet(c->b.module, i, c->asks->at[i].type);
 }
 

@@ -26,11 +26,14 @@ typedef struct Gen {
     const MonitorInput *in;
     MonitorCode *out;
     Arena *arena;
-    Map callbacks; /* by what they compute: index into out->callbacks */
-    Map imports;   /* of the runtime, libraries and variables */
-    Map globals;   /* of the module's own */
+    uint32_t named[128]; /* callbacks, by the letter of their kind */
+    bool *updates;       /* by unit: its atoms have a function */
+    Map callbacks;       /* by what they compute: index into out->callbacks */
+    Map imports;         /* of the runtime, libraries and variables */
+    Map globals;         /* of the module's own */
     Vec(End) ends;
     bool text;          /* some code writes text */
+    bool clash;         /* a probe asks for something as two types */
     const char *failed; /* what cannot be compiled */
 } Gen;
 

@@ -52,7 +52,8 @@ static void end(Code *c, const char *name, BinaryenType result, Ref body) {
     scratch_add(&c->g->x, &c->b, name, BinaryenTypeCreate(params, 2), result, body);
 }
 
-/* The name of the callback of this key; *made if it was there before. */
+/* The name of the callback of this key; *made if it was there before. Names are numbered by kind.
+ */
 static Str name_for(Gen *g, Buf *key, char kind, bool *made) {
     bool added;
     uint64_t *index = map_put(&g->callbacks, (Str){(char *)key->data, (uint32_t)key->len},
@@ -60,7 +61,7 @@ static Str name_for(Gen *g, Buf *key, char kind, bool *made) {
     buf_free(key);
     *made = !added;
     if (added) {
-        char *name = arena_printf(g->arena, "$%c%u", kind, g->out->callbacks.len);
+        char *name = arena_printf(g->arena, "$%c%u", kind, g->named[(uint8_t)kind]++);
         vec_push(&g->out->callbacks, str_of(name));
     }
     return g->out->callbacks.at[*index];
@@ -293,26 +294,24 @@ static void set_words(Code *c, uint32_t first, Refs *code) {
 static Ref update_atoms(const Code *from) {
     Gen *g = from->g;
     const Unit *u = from->unit;
-    bool made;
-    Buf key = {0};
-    buf_u8(&key, 'u');
-    key_pointer(&key, u);
-    Str name = name_for(g, &key, 'u', &made);
-    if (!made) {
+    uint32_t number = (uint32_t)(u - g->in->units->list.at);
+    char *name = arena_printf(g->arena, "update%u", number);
+    if (!g->updates[number]) {
+        g->updates[number] = true;
         Code c;
         Refs code = {0};
         begin(&c, from);
-        const char *seen = arena_printf(g->arena, "seen%u", (uint32_t)(u - g->in->units->list.at));
+        const char *seen = arena_printf(g->arena, "seen%u", number);
         Ref stale = BinaryenBinary(c.b.module, BinaryenNeInt64(),
                                    own_get(&c, seen, BinaryenTypeInt64()), place_number(&c));
         vec_push(&code, own_set(&c, seen, BinaryenTypeInt64(), place_number(&c)));
         set_words(&c, set_atoms(&c, &code), &code);
         Ref body = gen_block_of(&c.b, &code, BinaryenTypeNone());
-        end(&c, name.ptr, BinaryenTypeNone(), BinaryenIf(c.b.module, stale, body, NULL));
+        end(&c, name, BinaryenTypeNone(), BinaryenIf(c.b.module, stale, body, NULL));
     }
     Ref args[] = {BinaryenLocalGet(from->b.module, 0, BinaryenTypeInt32()),
                   BinaryenLocalGet(from->b.module, 1, BinaryenTypeInt32())};
-    return BinaryenCall(from->b.module, name.ptr, args, 2, BinaryenTypeNone());
+    return BinaryenCall(from->b.module, name, args, 2, BinaryenTypeNone());
 }
 
 /* Atom bits of a unit that is not split: in a callback the globals, which must be up to date, in a

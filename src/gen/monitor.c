@@ -255,6 +255,14 @@ static void build_probe(Gen *g, const Unit *u, const Residue *r, uint32_t number
     nothing.nparts = stop ? 0 : r->nparts;
     probe_body(&c, g, u, &nothing, number, &asks);
     discard(&c);
+    if (g->clash) {
+        bool cannot_be = !u->dynamic; /* no operand has two types */
+        g->clash = false;
+        if (!cannot_be)
+            g->failed = "operands of several types, with too many conditions";
+        vec_free(&asks);
+        return;
+    }
     sort_asks(&asks);
     uint32_t form = u->dynamic || stop ? UINT32_MAX : r->form;
     snprintf(name, sizeof name, form == UINT32_MAX ? "r%u" : "f%u",
@@ -441,6 +449,7 @@ bool gen_monitor(const MonitorInput *in, MonitorCode *out, Diags *diags) {
                     .ctx = &scope,
                     .optimise = optimise,
                     .bulk = true};
+    g.updates = arena_array(g.arena, bool, in->units->list.len + 1);
     scratch_begin(&g.x);
     code_begin(&scope, &g, NULL);
     build_functions(&g);
