@@ -112,13 +112,18 @@ Ref ask(Code *c, ParamKind kind, uint32_t n, BinaryenType type) {
     return ask_param(c, (MonitorParam){.kind = kind, .n = n}, type);
 }
 
-Ref ask_callback(Code *c, Str name, BinaryenType type) {
-    MonitorCall *call = arena_new(c->g->arena, MonitorCall);
-    MonitorParam *params = arena_array(c->g->arena, MonitorParam, 2);
+MonitorCall *callback_call(Gen *g, Str name) {
+    MonitorCall *call = arena_new(g->arena, MonitorCall);
+    MonitorParam *params = arena_array(g->arena, MonitorParam, 2);
     params[0] = (MonitorParam){.kind = PARAM_FID};
     params[1] = (MonitorParam){.kind = PARAM_PC};
     *call = (MonitorCall){.name = name, .params = params, .nparams = 2};
-    return ask_param(c, (MonitorParam){.kind = PARAM_CALL, .call = call}, type);
+    return call;
+}
+
+Ref ask_callback(Code *c, Str name, BinaryenType type) {
+    return ask_param(c, (MonitorParam){.kind = PARAM_CALL, .call = callback_call(c->g, name)},
+                     type);
 }
 
 static bool is_wide(const Code *c, uint32_t n) {

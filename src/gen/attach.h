@@ -78,6 +78,8 @@ Ref own_set(Code *c, const char *name, BinaryenType type, Ref value);
 /* The parameter of a probe for which it asks. */
 Ref ask(Code *c, ParamKind kind, uint32_t n, BinaryenType type);
 Ref ask_callback(Code *c, Str name, BinaryenType type);
+/* The call of a callback in a rule. */
+MonitorCall *callback_call(Gen *g, Str name);
 /* Operand n as the language has it. */
 Ref ask_operand(Code *c, uint32_t n, BinaryenType type);
 
@@ -107,6 +109,6 @@ uint32_t ends_add(Code *c, const MonitorRecord *record);
 /* Appends what is to do at the end for each record in the list ('@exit' calls). */
 void ends_put(Gen *g, Code *c, Refs *code);
 /* The predicate of a probe; empty if it is always attached. */
-Str callback_predicate(Code *c);
+Str callback_predicate(const Code *from);
 
 #endif

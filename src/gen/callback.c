@@ -75,7 +75,7 @@ static void key_event(Buf *key, const Code *c) {
     buf_u32le(key, c->event.kind);
     buf_u32le(key, c->event.kind == EVENT_OPCODE ? c->event.op : 0);
     buf_u8(key, c->at_end);
-    key_pointer(key, c->unit->dynamic ? c->part : NULL);
+    key_pointer(key, c->unit->dynamic ? c->part->gates : NULL);
 }
 
 /* ---- whether static expressions have a value ---- */
@@ -426,7 +426,7 @@ static Ref refuse(Code *c, const UnitPart *part) {
     return BinaryenBlock(c->b.module, NULL, code, 4, BinaryenTypeAuto());
 }
 
-Str callback_predicate(Code *from) {
+Str callback_predicate(const Code *from) {
     uint32_t at = 0;
     Code c;
     begin(&c, from);
@@ -552,22 +552,29 @@ static Ref link_address(Code *c, const MonitorRecord *record) {
                       const_i32(&c->b, (uint32_t)record->link));
 }
 
-/* `start` once for a record, which is then put behind the others in the list. */
-static Ref start_once(Code *c, const MonitorRecord *record, Refs *start) {
+/* Puts the record behind the others in the list of those that have something to do at the end. */
+static void put_link(Code *c, const MonitorRecord *record, Refs *code) {
     BinaryenModuleRef m = c->b.module;
     BinaryenType i32 = BinaryenTypeInt32();
-    if (record->link < 0)
-        return gen_block_of(&c->b, start, BinaryenTypeNone());
-    vec_push(start, set_link(c, record, 1, place_fid(c)));
-    vec_push(start, set_link(c, record, 2, place_pc(c)));
-    vec_push(start, set_link(c, record, 3, const_i32(&c->b, 1 + ends_add(c, record))));
+    vec_push(code, set_link(c, record, 1, place_fid(c)));
+    vec_push(code, set_link(c, record, 2, place_pc(c)));
+    vec_push(code, set_link(c, record, 3, const_i32(&c->b, ends_add(c, record))));
     Ref behind = gen_store_word(&c->b, own_get(c, "last", i32), 0, link_address(c, record));
     Ref alone = own_set(c, "first", i32, link_address(c, record));
-    vec_push(start, BinaryenIf(m, own_get(c, "last", i32), behind, alone));
-    vec_push(start, own_set(c, "last", i32, link_address(c, record)));
-    Ref fresh = BinaryenUnary(m, BinaryenEqZInt32(),
-                              gen_load_word(&c->b, record_get(c), (uint32_t)record->link + 12));
-    return BinaryenIf(m, fresh, gen_block_of(&c->b, start, BinaryenTypeNone()), NULL);
+    vec_push(code, BinaryenIf(m, own_get(c, "last", i32), behind, alone));
+    vec_push(code, own_set(c, "last", i32, link_address(c, record)));
+}
+
+/* What is done once for a record. A record for all exits of a function is asked for at each of
+ * them: the last `end` is always one, and the last one. */
+static Ref start_once(Code *c, const MonitorRecord *record, Refs *start) {
+    if (record->link >= 0)
+        put_link(c, record, start);
+    Ref code = gen_block_of(&c->b, start, BinaryenTypeNone());
+    if (!c->at_end)
+        return code;
+    Ref pc = BinaryenLocalGet(c->b.module, 1, BinaryenTypeInt32());
+    return BinaryenIf(c->b.module, i32_binary(c, BinaryenEqInt32(), pc, place_pc(c)), code, NULL);
 }
 
 Str callback_record(Code *from, const MonitorRecord *record) {
@@ -575,6 +582,7 @@ Str callback_record(Code *from, const MonitorRecord *record) {
     Buf key = {0};
     buf_u8(&key, 'a');
     key_pointer(&key, record);
+    key_pointer(&key, from->unit->dynamic ? from->part->gates : NULL);
     Str name = name_for(from->g, &key, 'a', &made);
     if (made)
         return name;
@@ -658,7 +666,7 @@ void ends_put(Gen *g, Code *c, Refs *code) {
                                  const_i32(&c->b, (uint32_t)e->record->link))};
         Ref is = i32_binary(c, BinaryenEqInt32(),
                             gen_load_word(&c->b, BinaryenLocalGet(m, link, i32), 12),
-                            const_i32(&c->b, i + 1));
+                            const_i32(&c->b, i));
         vec_push(&loop,
                  BinaryenIf(m, is, BinaryenCall(m, name, args, 3, BinaryenTypeNone()), NULL));
     }

@@ -201,17 +201,24 @@ static void put_part(Code *c, const UnitPart *part, Refs *code) {
 
 /* ---- probe functions ---- */
 
-static Ref probe_body(Code *c, Gen *g, const Unit *u, const Residue *r, uint32_t number,
-                      Asks *asks) {
+static bool refuses(const Residue *r) {
+    for (uint32_t i = 0; i < r->nparts; i++)
+        if (r->parts[i].kind == PART_REFUSE)
+            return true;
+    return false;
+}
+
+/* The parts of a residue; none if it stands for places to which nothing is attached. */
+static Ref probe_body(Code *c, const Code *from, Asks *asks) {
     Refs code = {0};
-    code_begin(c, g, NULL);
-    c->unit = u;
-    c->residue = r;
-    c->number = number;
+    const Residue *r = from->residue;
+    bool stops = refuses(r);
+    *c = *from;
+    c->b.ctx = c;
     c->asks = asks;
     c->b.nparams = asks->len;
-    for (uint32_t i = 0; i < r->nparts; i++) {
-        c->event = (Event){.kind = EVENT_OPCODE, .op = u->op};
+    for (uint32_t i = 0; i < r->nparts && !stops; i++) {
+        c->event = (Event){.kind = EVENT_OPCODE, .op = from->unit->op};
         c->at_end = false;
         c->part = NULL;
         put_part(c, &r->parts[i], &code);
@@ -220,24 +227,26 @@ static Ref probe_body(Code *c, Gen *g, const Unit *u, const Residue *r, uint32_t
 }
 
 static uint32_t ask_rank(const Ask *a) {
-    return a->param.kind == PARAM_CALL ? 0 : a->param.kind == PARAM_ARG ? 3 : 1;
+    return a->param.kind == PARAM_CALL ? 0 : a->param.kind == PARAM_ARG ? 2 : 1;
 }
 
-/* Values of callbacks first, operands last; otherwise as they were asked for. */
+static void swap_asks(Ask *a, Ask *b) {
+    Ask swap = *a;
+    *a = *b;
+    *b = swap;
+}
+
+/* Values of callbacks first, the last one that was asked for in front, since engines call them from
+ * right to left. Operands come last; otherwise as they were asked for. */
 static void sort_asks(Asks *asks) {
+    uint32_t calls = 0;
     for (uint32_t i = 1; i < asks->len; i++)
-        for (uint32_t k = i; k > 0 && ask_rank(&asks->at[k]) < ask_rank(&asks->at[k - 1]); k--) {
-            Ask swap = asks->at[k];
-            asks->at[k] = asks->at[k - 1];
-            asks->at[k - 1] = swap;
-        }
-}
-
-static bool refuses(const Residue *r) {
-    for (uint32_t i = 0; i < r->nparts; i++)
-        if (r->parts[i].kind == PART_REFUSE)
-            return true;
-    return false;
+        for (uint32_t k = i; k > 0 && ask_rank(&asks->at[k]) < ask_rank(&asks->at[k - 1]); k--)
+            swap_asks(&asks->at[k], &asks->at[k - 1]);
+    while (calls < asks->len && asks->at[calls].param.kind == PARAM_CALL)
+        calls++;
+    for (uint32_t i = 0; i < calls / 2; i++)
+        swap_asks(&asks->at[i], &asks->at[calls - 1 - i]);
 }
 
 static void discard(Code *c) {
@@ -245,60 +254,67 @@ static void discard(Code *c) {
     free(c->b.local_of);
 }
 
-/* The function of a residue; those of one form share it. */
-static void build_probe(Gen *g, const Unit *u, const Residue *r, uint32_t number, bool *built) {
-    Asks asks = {0};
+/* The function, unless one of that name was made; gives the parameters of the rule. */
+static bool build_function(Gen *g, const Code *from, const char *name, bool built, Asks *asks) {
     Code c;
-    char name[32];
-    bool stop = refuses(r); /* never attached */
-    Residue nothing = *r;
-    nothing.nparts = stop ? 0 : r->nparts;
-    probe_body(&c, g, u, &nothing, number, &asks);
+    probe_body(&c, from, asks);
     discard(&c);
-    if (g->clash) {
-        bool cannot_be = !u->dynamic; /* no operand has two types */
-        g->clash = false;
-        if (!cannot_be)
-            g->failed = "operands of several types, with too many conditions";
+    bool clash = g->clash;
+    g->clash = false;
+    if (clash) /* it asks for an operand as two types: such a place cannot be */
+        return false;
+    sort_asks(asks);
+    if (built)
+        return true;
+    Vec(BinaryenType) params = {0};
+    for (uint32_t i = 0; i < asks->len; i++)
+        vec_push(&params, asks->at[i].type);
+    Ref body = probe_body(&c, from, asks);
+    scratch_add(&g->x, &c.b, name, BinaryenTypeCreate(params.at, params.len), BinaryenTypeNone(),
+                body);
+    vec_free(&params);
+    return true;
+}
+
+/* One probe: its function `name`, and its rule. */
+static void build_probe(Gen *g, const Code *from, const char *name, bool built) {
+    Asks asks = {0};
+    if (!build_function(g, from, name, built, &asks)) {
         vec_free(&asks);
         return;
-    }
-    sort_asks(&asks);
-    uint32_t form = u->dynamic || stop ? UINT32_MAX : r->form;
-    snprintf(name, sizeof name, form == UINT32_MAX ? "r%u" : "f%u",
-             form == UINT32_MAX ? number : form);
-    if (form == UINT32_MAX || !built[form]) {
-        Vec(BinaryenType) params = {0};
-        for (uint32_t i = 0; i < asks.len; i++)
-            vec_push(&params, asks.at[i].type);
-        Ref body = probe_body(&c, g, u, &nothing, number, &asks);
-        scratch_add(&g->x, &c.b, name, BinaryenTypeCreate(params.at, params.len),
-                    BinaryenTypeNone(), body);
-        vec_free(&params);
-        if (form != UINT32_MAX)
-            built[form] = true;
     }
     MonitorParam *params = arena_array(g->arena, MonitorParam, asks.len + 1);
     for (uint32_t i = 0; i < asks.len; i++)
         params[i] = asks.at[i].param;
+    const Unit *u = from->unit;
     MonitorExport e = {.rule = {.event = u->event, .op = u->op, .params = params}};
     e.rule.nparams = asks.len;
     e.function = (Str){arena_strndup(g->arena, name, strlen(name)), (uint32_t)strlen(name)};
+    Str predicate = callback_predicate(from);
+    if (predicate.len)
+        e.rule.predicate = callback_call(g, predicate);
+    vec_push(&g->out->probes, e);
+    vec_free(&asks);
+}
+
+static Code code_for(Gen *g, const Unit *u, const Residue *r, uint32_t number) {
+    Code c;
     code_begin(&c, g, NULL);
     c.unit = u;
     c.residue = r;
     c.number = number;
-    Str predicate = callback_predicate(&c);
-    if (predicate.len) {
-        MonitorCall *call = arena_new(g->arena, MonitorCall);
-        MonitorParam *two = arena_array(g->arena, MonitorParam, 2);
-        two[0] = (MonitorParam){.kind = PARAM_FID};
-        two[1] = (MonitorParam){.kind = PARAM_PC};
-        *call = (MonitorCall){.name = predicate, .params = two, .nparams = 2};
-        e.rule.predicate = call;
-    }
-    vec_push(&g->out->probes, e);
-    vec_free(&asks);
+    return c;
+}
+
+/* Residues of one form share the function. */
+static void build_residue(Gen *g, const Unit *u, const Residue *r, uint32_t number, bool *built) {
+    char name[32];
+    Code from = code_for(g, u, r, number);
+    bool alone = refuses(r) || u->dynamic;
+    snprintf(name, sizeof name, alone ? "r%u" : "f%u", alone ? number : r->form);
+    build_probe(g, &from, name, !alone && built[r->form]);
+    if (!alone)
+        built[r->form] = true;
 }
 
 static void build_probes(Gen *g) {
@@ -309,9 +325,12 @@ static void build_probes(Gen *g) {
             if (units->list.at[i].residues[k].form >= forms)
                 forms = units->list.at[i].residues[k].form + 1;
     bool *built = mem_zalloc(forms + 1u);
-    for (uint32_t i = 0; i < units->list.len; i++)
-        for (uint32_t k = 0; k < units->list.at[i].nresidues; k++)
-            build_probe(g, &units->list.at[i], &units->list.at[i].residues[k], number++, built);
+    for (uint32_t i = 0; i < units->list.len; i++) {
+        const Unit *u = &units->list.at[i];
+        for (uint32_t k = 0; k < u->nresidues; k++, number++) {
+            build_residue(g, u, &u->residues[k], number, built);
+        }
+    }
     free(built);
 }
 

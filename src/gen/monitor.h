@@ -30,11 +30,11 @@ typedef struct MonitorField {
 typedef struct MonitorRecord {
     Vec(MonitorField) fields;
     uint32_t class_at; /* address of the class in the monitor's memory */
-    int64_t link; /* offset of MONITOR_LINK bytes: where callbacks must do things once, or there
-                     is something to do at the end; -1 = not needed */
+    int64_t link;      /* offset of MONITOR_LINK bytes, if there is something to do at the end
+                          ('@exit' calls); else -1 */
 } MonitorRecord;
 
-/* next record, function, pc, 1 + number of what is to do at the end; u32 each */
+/* The link of the next such record; function, pc, number of what is to do; u32 each. */
 enum { MONITOR_LINK = 16 };
 
 /* A reported shared or script variable: where its first leaf goes for the report. */

@@ -38,8 +38,7 @@ typedef struct Making {
 static void add_part(Making *m, const UnitPart *part, bool own) {
     const Variant *v = part->action->variant;
     const Store *s = m->r->store;
-    bool repeats = part->at_end; /* a callback for each exit of a function */
-    m->link |= v->exits || (repeats && v->starts_dynamic);
+    m->link |= v->exits;
     for (uint32_t i = 0; i < v->probe->nvars; i++) {
         const Var *var = v->probe->vars[i];
         if (var->storage != STORAGE_UNSHARED)
@@ -51,7 +50,6 @@ static void add_part(Making *m, const UnitPart *part, bool own) {
             f.probe = store_action_row(m->r->store, part->action);
             m->r->rows = true;
         }
-        m->link |= repeats && var->type->kind == TYPE_MAP;
         vec_push(&m->fields, f);
         vec_push(&m->record->fields, ((MonitorField){own ? NULL : part, var, id, 0}));
     }
