@@ -33,6 +33,7 @@ struct whammc {
     Vec(LibrarySource) library_sources;
     EvalWasi world;
     Diags diags;
+    Buf explained; /* what whammc_explain_monitor gave */
     Buf rendered;
     /* The last call's plan. */
     Vec(Script *) scripts;

@@ -69,6 +69,7 @@ void whammc_free(whammc *w) {
     vec_free(&w->attached);
     buf_free(&w->rules);
     buf_free(&w->rendered);
+    buf_free(&w->explained);
     free(w);
 }
 
@@ -282,10 +283,10 @@ whammc_status whammc_explain_monitor(whammc *w, const char **text) {
     if (status != WHAMMC_OK)
         return status;
     Units units;
-    w->rendered.len = 0;
+    w->explained.len = 0;
     if (units_make(&w->plan, &units, &w->diags)) {
-        units_print(&w->plan, &units, &w->rendered);
-        *text = buf_cstr(&w->rendered);
+        units_print(&w->plan, &units, &w->explained);
+        *text = buf_cstr(&w->explained);
     }
     units_free(&units);
     return api_status(w);

@@ -273,9 +273,9 @@ static Ref get_known(Body *b, const Expr *e) {
         return fail(c, "a name");
     if (!c->asks)
         return ask_runtime(c, k, e);
-    BinaryenType type = k->param == PARAM_OFFSET ? BinaryenTypeInt64() : gen_type(e->type);
-    return from_bits(c, e->type, ask(c, k->param, k->param == PARAM_IMM ? e->bound.n : 0, type),
-                     k->param == PARAM_OFFSET ? 'l' : 'i');
+    if (k->param == PARAM_OFFSET)
+        return from_bits(c, e->type, ask(c, PARAM_OFFSET, 0, BinaryenTypeInt64()), 'l');
+    return ask(c, k->param, k->param == PARAM_IMM ? e->bound.n : 0, gen_type(e->type));
 }
 
 /* The value of a constant of the variant. */
