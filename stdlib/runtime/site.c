@@ -187,20 +187,37 @@ SiteReader site_vec(const SiteInstr *i, uint32_t fid) {
     return r;
 }
 
-const SiteInstr *site_at(uint32_t fid, uint32_t pc) {
-    SiteCursor *c = &S->plain;
-    if (site_restart(c, fid, pc))
-        S->previous = 0;
+/* The cursor that has the shortest way; if none can get there, one that is not needed. */
+static SiteCursor *nearest(uint32_t fid, uint32_t pc) {
+    SiteCursor *best = NULL, *spare = NULL;
+    for (uint32_t k = 0; k < 2; k++) {
+        SiteCursor *c = &S->plain[k];
+        bool here = c->func == fid + 1;
+        if (here && c->i.offset <= pc && (!best || c->i.offset > best->i.offset))
+            best = c;
+        if (!spare || (spare->func == fid + 1 && (!here || c->i.offset < spare->i.offset)))
+            spare = c;
+    }
+    return best ? best : spare;
+}
+
+const SiteCursor *site_plain(uint32_t fid, uint32_t pc) {
+    SiteCursor *c = nearest(fid, pc);
+    site_restart(c, fid, pc);
     if (site_before(c, pc)) {
         SiteReader r = site_body(fid);
         while (site_before(c, pc)) {
-            S->previous = c->index ? c->i.op + 1 : 0;
-            S->previous_a = c->i.a;
+            c->previous = c->index ? c->i.op + 1u : 0;
+            c->previous_a = c->i.a;
             site_next(c, &r);
         }
     }
     site_arrived(c, pc);
-    return &c->i;
+    return c;
+}
+
+const SiteInstr *site_at(uint32_t fid, uint32_t pc) {
+    return &site_plain(fid, pc)->i;
 }
 
 /* ---- questions ---- */
@@ -214,8 +231,7 @@ SITE_EXPORT(opidx)
 uint32_t site_opidx(uint32_t fid, uint32_t pc) {
     if (pc == 0) /* the function's entry */
         return 0;
-    site_at(fid, pc);
-    return S->plain.index - 1;
+    return site_plain(fid, pc)->index - 1;
 }
 
 SITE_EXPORT(func_end)
@@ -324,8 +340,8 @@ uint32_t site_source_memory(uint32_t fid, uint32_t pc) {
 
 SITE_EXPORT(resolved_fid)
 uint32_t site_resolved_fid(uint32_t fid, uint32_t pc) {
-    const SiteInstr *i = site_at(fid, pc);
-    if (i->op == WASM_OP_REF_FUNC)
-        return i->a;
-    return S->previous == WASM_OP_REF_FUNC + 1 ? S->previous_a : UINT32_MAX;
+    const SiteCursor *c = site_plain(fid, pc);
+    if (c->i.op == WASM_OP_REF_FUNC)
+        return c->i.a;
+    return c->previous == WASM_OP_REF_FUNC + 1 ? c->previous_a : UINT32_MAX;
 }

@@ -5,7 +5,8 @@
  * Three cursors go through function bodies, each only as far as it is asked: `plain` knows the
  * instruction, `flow` the basic blocks, `typer` the types of operands. Engines ask in code order,
  * so that a body is gone through once by each cursor that the monitor needs; a question about an
- * earlier place starts again at the body's beginning.
+ * earlier place starts again at the body's beginning. There are two of the kind `plain`, since some
+ * questions are about the function's end.
  *
  * Whatever is malformed ends in site_fail, so that nothing here returns errors.
  */
@@ -59,6 +60,7 @@ typedef struct SiteInstr {
 typedef struct SiteCursor {
     uint32_t func;  /* function + 1; 0 = nowhere */
     uint32_t index; /* of the instruction `i` in the body, + 1; 0 = in front of the first */
+    uint32_t previous, previous_a; /* the instruction in front: its WasmOp + 1, and its a */
     SiteInstr i;
 } SiteCursor;
 
@@ -110,8 +112,7 @@ typedef struct SiteState {
     uint32_t nimport_names, import_names_loaded;
     uint32_t proc_exit, proc_exit_loaded;
 
-    SiteCursor plain;
-    uint32_t previous, previous_a; /* the instruction in front: its WasmOp + 1 */
+    SiteCursor plain[2];
 
     SiteCursor flow;
     SiteBlock flow_frames;
@@ -226,7 +227,8 @@ INLINE bool site_before(const SiteCursor *c, uint32_t pc) {
 }
 /* The body, read from the offset `vec` of an instruction. */
 SiteReader site_vec(const SiteInstr *i, uint32_t fid);
-/* Lets `plain` stand at a place. */
+/* A `plain` cursor that stands at a place. */
+const SiteCursor *site_plain(uint32_t fid, uint32_t pc);
 const SiteInstr *site_at(uint32_t fid, uint32_t pc);
 /* The same for `flow`, which knows blocks and open constructs. */
 const SiteInstr *site_flow(uint32_t fid, uint32_t pc);

@@ -50,7 +50,7 @@ EXPORT("walk") void walk(uint32_t first, uint32_t functions) {
     for (uint32_t fid = first; fid < functions; fid++) {
         uint32_t end = site_func_end(fid), pc;
         site_body(fid);
-        for (pc = S->code; pc <= end; pc += S->plain.i.size)
+        for (pc = S->code; pc <= end; pc += site_at(fid, pc)->size)
             ask(fid, pc);
     }
 }

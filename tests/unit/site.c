@@ -401,6 +401,8 @@ static void check_function(Checker *c, uint32_t func, int64_t proc_exit) {
     }
     for (uint32_t k = 0; k < c->expected.len; k++) {
         check_instruction(c, func, &c->expected.at[k], proc_exit);
+        if (site_opidx(func, vec_last(&c->expected).pc) != c->expected.len - 1)
+            differs(c, func, &c->expected.at[k], "opidx of the end", 0, 0);
         add_checksum(c, &c->expected.at[k]);
     }
     check_locals(c, func);
