@@ -77,6 +77,7 @@ void code_part(Code *c, const UnitPart *part) {
     c->at_end = part->at_end;
     c->b.variant = v;
     c->b.atoms = part->shape ? part->shape->atoms : 0;
+    c->b.undecided = !part->shape;
     c->b.part = true;
     snprintf(c->b.end_label, sizeof c->b.end_label, "end%u", c->b.locals.len + c->b.nparams);
     free(c->b.local_of);

@@ -263,8 +263,37 @@ Ref gen_truth(Body *b, const Expr *e) {
     return is_truth ? x : binary(b, BinaryenNeInt32(), x, const_i32(b, 0));
 }
 
+Tri gen_decided(const Body *b, const Expr *e) {
+    if (!b->variant || e->type->kind != TYPE_BOOL)
+        return TRI_UNKNOWN;
+    if (e->kind == EXPR_BINARY && (e->op == OP_AND || e->op == OP_OR)) {
+        Tri first = gen_decided(b, e->args[0]);
+        if (first == TRI_UNKNOWN || first == (e->op == OP_AND ? TRI_NO : TRI_YES))
+            return first;
+        return gen_decided(b, e->args[1]);
+    }
+    if (e->kind == EXPR_UNARY && e->op == OP_NOT) {
+        Tri x = gen_decided(b, e->args[0]);
+        return x == TRI_UNKNOWN ? x : x == TRI_YES ? TRI_NO : TRI_YES;
+    }
+    return shape_decide(b->variant, b->undecided ? 0 : UINT64_MAX, b->atoms, e);
+}
+
+/* `a && b` where one side is decided; NULL = neither is. */
+static Ref gen_decided_side(Body *b, const Expr *e) {
+    Tri decisive = e->op == OP_AND ? TRI_NO : TRI_YES;
+    Tri first = gen_decided(b, e->args[0]), second = gen_decided(b, e->args[1]);
+    if (first != TRI_UNKNOWN)
+        return first == decisive ? const_i32(b, first == TRI_YES) : gen_expr(b, e->args[1]);
+    return second != TRI_UNKNOWN && second != decisive ? gen_expr(b, e->args[0]) : NULL;
+}
+
 static Ref gen_binary(Body *b, const Expr *e) {
-    if ((e->op == OP_AND || e->op == OP_OR) && b->ops && gen_is_plain(e->args[1]))
+    bool logic = e->op == OP_AND || e->op == OP_OR;
+    Ref rest = logic ? gen_decided_side(b, e) : NULL;
+    if (rest)
+        return rest;
+    if (logic && b->ops && gen_is_plain(e->args[1]))
         return binary(b, e->op == OP_AND ? BinaryenAndInt32() : BinaryenOrInt32(),
                       gen_truth(b, e->args[0]), gen_truth(b, e->args[1]));
     Ref x = gen_expr(b, e->args[0]), y = gen_expr(b, e->args[1]);
@@ -492,6 +521,8 @@ Ref gen_expr(Body *b, const Expr *e) {
     case EXPR_BINARY: return gen_binary(b, e);
     case EXPR_CAST: return gen_cast(b, e);
     case EXPR_COND:
+        if (gen_decided(b, e->args[0]) != TRI_UNKNOWN)
+            return gen_expr(b, e->args[gen_decided(b, e->args[0]) == TRI_YES ? 1 : 2]);
         return BinaryenIf(b->module, gen_expr(b, e->args[0]), gen_expr(b, e->args[1]),
                           gen_expr(b, e->args[2]));
     case EXPR_CALL:

@@ -27,6 +27,7 @@ typedef struct Body {
     const GenOptions *options;
     const Variant *variant; /* of script scope and functions: Plan.scopes */
     uint64_t atoms;
+    bool undecided;   /* atoms are known when the code runs */
     Map *imports;     /* names of the holes already declared in the module */
     uint32_t nparams; /* locals in front of the others */
     Vec(BinaryenType) locals;
@@ -87,6 +88,8 @@ Ref gen_expr(Body *b, const Expr *e);
 Ref gen_known(Body *b, const Expr *e);
 /* A bool as 0 or 1: an operand of the program that is taken as bool may be another number. */
 Ref gen_truth(Body *b, const Expr *e);
+/* Whether a condition is decided by atoms, without leaving out what is evaluated before. */
+Tri gen_decided(const Body *b, const Expr *e);
 /* Whether evaluating it has no effect, cannot trap and takes a few instructions. */
 bool gen_is_plain(const Expr *e);
 /* Appends the leaves of any expression. */

@@ -81,11 +81,12 @@ static bool is_counting_if(const Stmt *s, uint32_t arm) {
 static Ref gen_if(Body *b, const Stmt *s, uint32_t arm) {
     if (arm == s->narms)
         return NULL;
+    Tri decided = s->arms[arm].cond ? gen_decided(b, s->arms[arm].cond) : TRI_YES;
+    if (decided != TRI_UNKNOWN)
+        return decided == TRI_YES ? gen_block(b, &s->arms[arm].body) : gen_if(b, s, arm + 1);
     if (b->ops && is_counting_if(s, arm))
         return gen_counting_if(b, s, arm);
     Ref body = gen_block(b, &s->arms[arm].body);
-    if (!s->arms[arm].cond)
-        return body;
     return BinaryenIf(b->module, gen_expr(b, s->arms[arm].cond), body, gen_if(b, s, arm + 1));
 }
 
