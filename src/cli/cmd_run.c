@@ -156,7 +156,27 @@ typedef struct Run {
     int wait_status;
 } Run;
 
-/* The exit status, and the report if the program was run. */
+/* Runs what whammc_instrument or whammc_bind has made, if it could; gives the exit status. */
+static int run_made(Run *r, whammc_status result, const uint8_t *module, size_t size,
+                    const LibraryOptions *imports) {
+    /* Nobody keeps the module: what was dropped from it does not matter. */
+    bool quiet =
+        result == WHAMMC_OK && count_messages(r->w, "stale-section") == whammc_warning_count(r->w);
+    int status = quiet ? STATUS_OK : message_library(r->cli, r->w, result);
+    if (status == STATUS_OK && !can_run(r->cli, r->w))
+        status = STATUS_ERROR;
+    if (status == STATUS_OK) {
+        RunnerJob job = {.engine = r->engine,
+                         .options = &r->settings->engine_options,
+                         .module = module,
+                         .len = size,
+                         .libs = imports};
+        r->wait_status = runner_run(r->cli, &job, &r->report);
+        status = r->wait_status < 0 ? STATUS_ERROR : STATUS_OK;
+    }
+    return status;
+}
+
 static int instrument_and_run(Run *r) {
     uint8_t *out;
     size_t size;
@@ -165,39 +185,80 @@ static int instrument_and_run(Run *r) {
     whammc_status result =
         whammc_instrument(r->w, name, r->app.data, r->app.len, &r->settings->options, &out, &size);
     progress_end();
-    /* Nobody keeps the module: what was dropped from it does not matter. */
-    bool quiet =
-        result == WHAMMC_OK && count_messages(r->w, "stale-section") == whammc_warning_count(r->w);
-    int status = quiet ? STATUS_OK : message_library(r->cli, r->w, result);
-    if (status == STATUS_OK && !can_run(r->cli, r->w))
-        status = STATUS_ERROR;
+    bool imports = whammc_linked(r->w) == WHAMMC_LINK_IMPORT;
+    int status = run_made(r, result, out, size, imports ? &r->settings->libs : NULL);
+    whammc_release(out);
+    return status;
+}
+
+static int bind_and_run(Run *r) {
+    uint8_t *out;
+    size_t size;
+    whammc_options made = {.host = WHAMMC_HOST_AUTO};
+    const char *name = file_title(r->cli->operands[0]);
+    monitors_give(&r->settings->monitors, r->w);
+    progress_start("binding", name, r->app.len);
+    whammc_status result = whammc_bind(r->w, name, r->app.data, r->app.len, &made, &out, &size);
+    progress_end();
+    int status = run_made(r, result, out, size, NULL);
+    whammc_release(out);
+    return status;
+}
+
+/* Runs the program as it is in an engine that attaches monitors itself. */
+static int attach_and_run(Run *r, const MonitorOptions *monitors) {
+    WizardJob job = {.engine = r->engine,
+                     .options = &r->settings->engine_options,
+                     .monitors = monitors,
+                     .app = &r->app,
+                     .reports = r->settings->scripts.len};
+    bool failed = false;
+    r->wait_status = wizard_run(r->cli, &job, &r->report, &failed);
+    return r->wait_status < 0 || failed ? STATUS_ERROR : STATUS_OK;
+}
+
+/* The libraries of scripts as those of their monitor: what it imports them as is their file name.
+ */
+static void add_libraries(const LibraryOptions *libs, MonitorOption *m) {
+    for (uint32_t i = 0; i < libs->len; i++) {
+        const LibraryOption *o = &libs->at[i];
+        MonitorFile f = {0};
+        if (asprintf(&f.path, "%s.wasm", o->import_as ? o->import_as : o->name) < 0)
+            f.path = NULL;
+        buf_bytes(&f.module, o->module.data, o->module.len);
+        vec_push(&m->files, f);
+    }
+}
+
+/* Makes a monitor of the scripts first. */
+static int compile_and_run(Run *r) {
+    uint8_t *out;
+    size_t size;
+    whammc_options made = r->settings->options;
+    made.report = WIZARD_REPORT;
+    whammc_status result = whammc_compile_monitor(r->w, &made, &out, &size);
+    int status = message_library(r->cli, r->w, result);
     if (status == STATUS_OK) {
-        bool imports = whammc_linked(r->w) == WHAMMC_LINK_IMPORT;
-        RunnerJob job = {.engine = r->engine,
-                         .options = &r->settings->engine_options,
-                         .module = out,
-                         .len = size,
-                         .libs = imports ? &r->settings->libs : NULL};
-        r->wait_status = runner_run(r->cli, &job, &r->report);
-        status = r->wait_status < 0 ? STATUS_ERROR : STATUS_OK;
+        MonitorOptions monitors = {0};
+        MonitorOption m = {0};
+        MonitorFile f = {.path = strdup("scripts.wasm")};
+        buf_bytes(&f.module, out, size);
+        vec_push(&m.files, f);
+        add_libraries(&r->settings->libs, &m);
+        vec_push(&monitors, m);
+        status = attach_and_run(r, &monitors);
+        monitors_free(&monitors);
     }
     whammc_release(out);
     return status;
 }
 
-/* The same, with monitors in an engine that attaches them itself. */
-static int attach_and_run(Run *r) {
-    if (r->engine->kind != ENGINE_WIZARD) {
-        message_one(r->cli, DIAG_CANNOT_RUN, NULL, "only --engine=wizard attaches monitors");
-        return STATUS_ERROR;
-    }
-    WizardJob job = {.engine = r->engine,
-                     .options = &r->settings->engine_options,
-                     .monitors = &r->settings->monitors,
-                     .app = &r->app};
-    bool failed = false;
-    r->wait_status = wizard_run(r->cli, &job, &r->report, &failed);
-    return r->wait_status < 0 || failed ? STATUS_ERROR : STATUS_OK;
+/* Runs the program by the way that there is for its engine. */
+static int run_somehow(Run *r) {
+    const MonitorOptions *monitors = &r->settings->monitors;
+    if (r->engine->kind == ENGINE_WIZARD)
+        return monitors->len ? attach_and_run(r, monitors) : compile_and_run(r);
+    return monitors->len ? bind_and_run(r) : instrument_and_run(r);
 }
 
 /* Reads everything and runs it; in the end as the program ended. */
@@ -210,9 +271,13 @@ static int run_program(const Cli *cli, Settings *s, const Engine *e) {
         ok &= file_add_script(cli, r.w, s->scripts.at[i]);
     ok = monitors_read(cli, &s->monitors) && ok;
     if (file_read_module(cli, cli->operands[0], &r.app) && ok)
-        status = s->monitors.len ? attach_and_run(&r) : instrument_and_run(&r);
+        status = run_somehow(&r);
     if (status == STATUS_OK) {
-        bool written = s->monitors.len || deliver(cli, s, &r.report, r.wait_status);
+        bool written = true;
+        if (s->monitors.len) /* what programs without WASI have printed for them */
+            file_write_fd(STDOUT_FILENO, r.report.data, r.report.len);
+        else
+            written = deliver(cli, s, &r.report, r.wait_status);
         status = process_imitate(r.wait_status);
         if (!written && status == STATUS_OK)
             status = STATUS_ERROR;

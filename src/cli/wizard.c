@@ -218,6 +218,18 @@ static void file_name(const char *path, Buf *out) {
     buf_cstr(out);
 }
 
+/* Whether a library has the monitor's name, which engines take for the monitor itself then. */
+static bool is_shadowed(const MonitorOption *m, const Buf *name) {
+    bool same = false;
+    for (uint32_t k = 1; k < m->files.len; k++) {
+        Buf other = {0};
+        file_name(m->files.at[k].path, &other);
+        same |= other.len == name->len && memcmp(other.data, name->data, name->len) == 0;
+        buf_free(&other);
+    }
+    return same;
+}
+
 /* Puts the monitors into directories m0, m1 ..., as names of libraries may be the same; appends the
  * value of --monitors. */
 static bool put_monitors(Place *p, const MonitorOptions *monitors, Buf *value) {
@@ -227,9 +239,11 @@ static bool put_monitors(Place *p, const MonitorOptions *monitors, Buf *value) {
         for (uint32_t k = 0; k < m->files.len; k++) {
             char directory[16];
             snprintf(directory, sizeof directory, "m%u", directories++);
-            Buf name = {0};
-            buf_printf(&name, "%s/", directory);
-            file_name(m->files.at[k].path, &name);
+            Buf name = {0}, file = {0};
+            file_name(m->files.at[k].path, &file);
+            buf_printf(&name, "%s/%s%s", directory, !k && is_shadowed(m, &file) ? "monitor-" : "",
+                       (const char *)file.data);
+            buf_free(&file);
             const Buf *bytes = &m->files.at[k].module;
             const char *path = place_directory(p, directory)
                                    ? place_file(p, buf_cstr(&name), bytes->data, bytes->len)

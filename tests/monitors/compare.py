@@ -1,0 +1,107 @@
+"""What the checks of monitors share: scripts as monitors, programs run with them in several ways, reports compared."""
+
+import collections
+import os
+import re
+import subprocess
+
+SOURCE = os.path.abspath(os.environ.get("WHAMMC_SRCDIR") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+BUILD = os.path.abspath(os.environ.get("WHAMMC_BUILDDIR", "."))
+WHAMMC = os.environ.get("WHAMMC") or os.path.join(BUILD, "whammc")
+WIZENG = os.environ.get("WIZENG", "")
+SCRIPTS = os.path.join(SOURCE, "examples", "scripts")
+BANNER = re.compile(r"\n?^=+ REPORT CSV FLUSH =+\n.*\n", re.M)
+ID = re.compile(r"^.*?(?=, \(?(?:memaddr|global_id|map_id)\b)", re.M)
+
+# How a program ran: its standard output and exit status; what scripts and messages put on standard error, ids left out.
+Run = collections.namedtuple("Run", "output status report")
+
+number = 0
+
+
+def result(problems, title):
+    global number
+    number += 1
+    print(f"{'not ' if problems else ''}ok {number} - {title}", flush=True)
+    for problem in problems:
+        print("\n".join("# " + line[:200] for line in problem.splitlines()[:8]))
+
+
+def skip(title, why):
+    global number
+    number += 1
+    print(f"ok {number} - {title} # SKIP {why}", flush=True)
+
+
+def plan():
+    print(f"1..{number}")
+
+
+def answers(command):
+    try:
+        return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+    except OSError:
+        return False
+
+
+def call(command, timeout=300):
+    """Standard output is no terminal in any engine, but that wasmtime says so."""
+    return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout,
+                          encoding="utf-8", errors="backslashreplace")
+
+
+def wizard_modes():
+    """Ways to run Wizard, by name; none without WIZENG."""
+    if not os.access(WIZENG, os.X_OK):
+        return {}
+    return {f"Wizard, {mode}": ["--engine=wizard", f"--engine-option=--mode={mode}"] for mode in ("int", "jit")}
+
+
+def libraries(script):
+    """Name -> file."""
+    with open(script, encoding="utf-8") as file:
+        return {name: f"{BUILD}/examples/libs/{name}.wasm" for name in re.findall(r"^use (\w+);", file.read(), re.M)}
+
+
+def compile_monitor(script, path):
+    """None, or what whammc says why it cannot be done."""
+    flags = [f"--lib={name}={file}" for name, file in libraries(script).items()]
+    done = call([WHAMMC, "monitor", "-s", script, *flags, "--report=stderr", "-o", path])
+    return None if done.returncode == 0 else done.stderr or f"exit status {done.returncode}"
+
+
+def rows(run):
+    """How many rows the report has."""
+    return len(re.findall(r"^_, ", run.report, re.M))
+
+
+def rewritten(script, engine, program, report):
+    """Runs a program (its path and arguments) that the rewriter has instrumented; the report goes to a file."""
+    flags = [f"--lib={name}={file}" for name, file in libraries(script).items()]
+    if os.path.exists(report):
+        os.remove(report)
+    done = call([WHAMMC, "run", "--message-format=json", f"--engine={engine}", "--link=merge", *flags, "-s", script, "-o", report, *program])
+    messages = "".join(line for line in done.stderr.splitlines(True) if '"warning"' not in line) # about probes without sites
+    text = ""
+    if os.path.exists(report):
+        with open(report, encoding="utf-8", errors="backslashreplace", newline="") as file:
+            text = file.read()
+    return Run(done.stdout, done.returncode, messages + ID.sub("_", text))
+
+
+def attached(monitor, flags, program):
+    """Runs it with a monitor, bound or by the engine; the report comes on standard error."""
+    done = call([WHAMMC, "run", f"--monitor={monitor}", *flags, *program])
+    return Run(done.stdout, done.returncode, ID.sub("_", done.stderr))
+
+
+def differences(name, expected, run):
+    """What is wrong with a run."""
+    problems = []
+    if run[:2] != expected[:2]:
+        problems.append(f"{name}: exit status {run.status}, not {expected.status}, or another output:\n{run.output[-300:]}{run.report[-300:]}")
+    elif run.report != expected.report:
+        pairs = list(zip(expected.report.splitlines(), run.report.splitlines()))
+        wrong = [f"-{a}\n+{b}" for a, b in pairs if a != b]
+        problems.append(f"{name}: {rows(run)} rows instead of {rows(expected)}, {len(wrong)} differ:\n" + "\n".join(wrong[:3]))
+    return problems
