@@ -5,7 +5,7 @@
 
 /* ---- what the interpreter cannot run ---- */
 
-static bool op_supported(const WasmInstr *i) {
+bool eval_knows(const WasmInstr *i) {
     switch (wasm_ops[i->op].category) {
     case WASM_CAT_SIMD:
     case WASM_CAT_ATOMIC:
@@ -21,7 +21,7 @@ static bool check_exprs(const WasmModule *m, uint32_t at, uint32_t count, EvalEr
     WasmCode code = wasm_code(m->bytes, m->size, at);
     WasmInstr i;
     for (uint32_t left = at ? count : 0; left && wasm_next(&code, &i);) {
-        if (!op_supported(&i)) {
+        if (!eval_knows(&i)) {
             eval_fail(error, EVAL_UNSUPPORTED, "%s is not supported at compile time",
                       wasm_ops[i.op].mnemonic);
             error->module = m;
@@ -110,7 +110,7 @@ static bool is_opaque(const EvalInstance *in, const WasmGlobal *g) {
     WasmInstr i;
     bool opaque = g->type == WASM_V128;
     while (!opaque && wasm_next(&code, &i) && i.op != WASM_OP_END)
-        opaque = !op_supported(&i) || (i.op == WASM_OP_GLOBAL_GET && in->globals[i.a]->opaque);
+        opaque = !eval_knows(&i) || (i.op == WASM_OP_GLOBAL_GET && in->globals[i.a]->opaque);
     return opaque;
 }
 

@@ -183,6 +183,10 @@ static void put_plain(Prepare *p, const WasmInstr *i) {
 /* An instruction that can be reached, in front of the typer's step. */
 static void put_instr(Prepare *p, const WasmInstr *i) {
     uint32_t operands = p->t->stack.len;
+    if (!eval_knows(i)) {
+        put1(p, EVAL_OP_UNKNOWN, i->op);
+        return;
+    }
     switch (i->op) {
     case WASM_OP_NOP:
     case WASM_OP_BLOCK:

@@ -437,10 +437,10 @@ next:
             break;
         case WASM_OP_DATA_DROP: in->datas[*pc++].len = 0; break;
         case WASM_OP_ELEM_DROP: in->elems[*pc++].len = 0; break;
-        case EVAL_OP_UNKNOWN:
+        case EVAL_OP_UNKNOWN: op = *pc; /* fall through */
         default:
             eval_fail(error, EVAL_UNSUPPORTED, "%s is not supported at compile time",
-                      wasm_ops[op == EVAL_OP_UNKNOWN ? *pc : op].mnemonic);
+                      wasm_ops[op].mnemonic);
             goto failed;
         }
     }

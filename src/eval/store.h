@@ -176,6 +176,9 @@ typedef enum EvalOp {
     EVAL_OP_UNKNOWN,  /* WasmOp that cannot run */
 } EvalOp;
 
+/* Whether an instruction can run (instance.c). */
+bool eval_knows(const WasmInstr *i);
+
 /* Prepares a function for running. False with *error if it cannot be. */
 bool eval_prepare(EvalStore *s, EvalFunc *f, EvalError *error);
 /* The site of a word. */

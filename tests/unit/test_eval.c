@@ -854,6 +854,7 @@ static void test_unsupported(void **state) {
         {"01 07 00 06 40 01 18 00 0b", "try"},
         {"01 0d 01 01 7b 20 00 21 00 41 00 fd 0f 1a 0b", "i8x16.splat"},
         {"01 07 00 41 00 fb 1c 1a 0b", "ref.i31"},
+        {"01 08 00 d0 6e fb 14 6e 1a 0b", "ref.test"},
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         World w;
