@@ -372,6 +372,27 @@ static Ref get_text(Body *b, Str s) {
     return const_i32(b, c->g->in->text_at(c->g->in->ctx, s));
 }
 
+static const char *static_name(Code *c, const Expr *e) {
+    uint64_t *n = map_get(&c->g->statics, (Str){(char *)&e, sizeof e});
+    return n ? arena_printf(c->g->arena, "static%u", (uint32_t)*n) : NULL;
+}
+
+/* '@static' calls in functions of scripts are made once, at start. */
+static Ref get_called(Body *b, const Expr *e) {
+    Code *c = b->ctx;
+    const char *name = static_name(c, e);
+    return name ? own_get(c, name, gen_type(e->type)) : NULL;
+}
+
+Ref set_static(Code *c, const Expr *e) {
+    uint64_t n = c->g->nstatics++;
+    Ref value = gen_library_call(&c->b, e);
+    bool added;
+    map_put(&c->g->statics, (Str){arena_strndup(c->g->arena, (char *)&e, sizeof e), sizeof e}, n,
+            &added);
+    return own_set(c, static_name(c, e), gen_type(e->type), value);
+}
+
 static Ref get_address(Body *b, uint32_t var, uint32_t *offset) {
     Code *c = b->ctx;
     const MonitorInput *in = c->g->in;
@@ -393,4 +414,4 @@ static Ref get_address(Body *b, uint32_t var, uint32_t *offset) {
 }
 
 const HoleOps attach_ops = {get_hole,  set_hole, call_hole,  get_atom,
-                            get_known, get_text, get_address};
+                            get_known, get_text, get_called, get_address};

@@ -31,6 +31,8 @@ typedef struct Gen {
     Map callbacks;       /* by what they compute: index into out->callbacks */
     Map imports;         /* of the runtime, libraries and variables */
     Map globals;         /* of the module's own */
+    Map statics; /* '@static' calls in functions of scripts, by address: number of a global */
+    uint32_t nstatics;
     Vec(End) ends;
     bool text;          /* some code writes text */
     bool clash;         /* a probe asks for something as two types */
@@ -74,6 +76,9 @@ Ref runtime_call(Code *c, const char *name, const char *params, const char *resu
 /* A global of the module, zero at start. */
 Ref own_get(Code *c, const char *name, BinaryenType type);
 Ref own_set(Code *c, const char *name, BinaryenType type, Ref value);
+
+/* Makes an '@static' call of a function of a script, once and for all. */
+Ref set_static(Code *c, const Expr *e);
 
 /* The parameter of a probe for which it asks. */
 Ref ask(Code *c, ParamKind kind, uint32_t n, BinaryenType type);

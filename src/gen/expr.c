@@ -264,7 +264,7 @@ Ref gen_truth(Body *b, const Expr *e) {
 }
 
 Tri gen_decided(const Body *b, const Expr *e) {
-    if (!b->variant || e->type->kind != TYPE_BOOL)
+    if (!b->variant || e->type->kind != TYPE_BOOL || (b->ops && calls_at_match(e)))
         return TRI_UNKNOWN;
     if (e->kind == EXPR_BINARY && (e->op == OP_AND || e->op == OP_OR)) {
         Tri first = gen_decided(b, e->args[0]);
@@ -533,8 +533,12 @@ Ref gen_expr(Body *b, const Expr *e) {
     case EXPR_METHOD:
         if (e->method)
             return gen_method(b, e);
-        if (e->annotation != ANN_STATIC || b->ops)
+        if (e->annotation != ANN_STATIC)
             return gen_library_call(b, e);
+        if (b->ops) {
+            Ref called = b->ops->called(b, e);
+            return called ? called : gen_library_call(b, e);
+        }
         fold(e, NULL, &v);
         return gen_number(b, e->type, v);
     case EXPR_INDEX:

@@ -57,6 +57,8 @@ typedef struct HoleOps {
      * a built-in function. */
     Ref (*known)(Body *b, const Expr *e);
     Ref (*text)(Body *b, Str text); /* a string */
+    /* An '@static' call, or NULL: it is made here. */
+    Ref (*called)(Body *b, const Expr *e);
     /* The address of a variable in memory is the value plus *offset. */
     Ref (*address)(Body *b, uint32_t var, uint32_t *offset);
 } HoleOps;
@@ -129,6 +131,9 @@ Ref gen_add(Body *b, const Expr *target, Op op, Ref condition);
 
 /* ---- bodies ---- */
 
+/* There is an '@static' call in it that has not been made: it is made when a monitor is attached.
+ */
+bool calls_at_match(const Expr *e);
 /* A script variable whose initial value is a constant: its global starts with it. */
 bool starts_constant(const Var *v);
 /* The body does nothing but count variables up or down, of types that hold integers. */

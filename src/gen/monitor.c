@@ -362,6 +362,34 @@ static void put_call(Code *c, const char *name, Refs *code) {
     vec_push(code, BinaryenCall(c->b.module, name, NULL, 0, BinaryenTypeNone()));
 }
 
+typedef struct StaticCalls {
+    Code *c;
+    Refs *code;
+} StaticCalls;
+
+static void put_static(void *ctx, Expr *e) {
+    const StaticCalls *s = ctx;
+    if (e->kind == EXPR_METHOD && e->annotation == ANN_STATIC && e->type->kind <= TYPE_BOOL)
+        vec_push(s->code, set_static(s->c, e));
+}
+
+/* '@static' calls in functions of scripts, and the initial values of shared variables that have
+ * some. */
+static void put_statics(Code *c, Refs *code) {
+    const Plan *plan = c->g->in->plan;
+    StaticCalls s = {c, code};
+    for (uint32_t i = 0; i < plan->fns.len; i++)
+        ast_walk_probe(&(Probe){.body = plan->fns.at[i].fn->body}, put_static, &s);
+    for (uint32_t i = 0; i < plan->vars.len; i++) {
+        const Var *v = plan->vars.at[i].decl;
+        if (v->storage != STORAGE_SHARED || !v->init || var_starts_dynamic(v) ||
+            !calls_at_match(v->init))
+            continue;
+        BinaryenType type = gen_type(v->type);
+        vec_push(code, hole_set(&c->b, HOLE_VAR, i * HOLE_LEAVES, type, gen_known(&c->b, v->init)));
+    }
+}
+
 /* Script-scope statements, shared variables, what the probes that run once have for start-up, then
  * `wasm:begin`. */
 static void build_start(Gen *g) {
@@ -375,6 +403,7 @@ static void build_start(Gen *g) {
         if (scratch_init(&g->x, i, name))
             put_call(&c, name, &code);
     }
+    put_statics(&c, &code);
     for (uint32_t i = 0; i < plan->probes.len; i++) {
         if (!plan->probes.at[i].shared_from)
             continue;
@@ -471,11 +500,11 @@ bool gen_monitor(const MonitorInput *in, MonitorCode *out, Diags *diags) {
     g.updates = arena_array(g.arena, bool, in->units->list.len + 1);
     scratch_begin(&g.x);
     code_begin(&scope, &g, NULL);
-    build_functions(&g);
     if (in->units->uses_frame)
         build_frame_grow(&g);
     build_probes(&g);
     build_start(&g);
+    build_functions(&g); /* when '@static' calls in them have their places */
     build_exit(&g);
     bool valid = scratch_finish(&g.x, &out->module);
     if (g.failed || !valid)
@@ -484,6 +513,7 @@ bool gen_monitor(const MonitorInput *in, MonitorCode *out, Diags *diags) {
     map_free(&g.callbacks);
     map_free(&g.imports);
     map_free(&g.globals);
+    map_free(&g.statics);
     vec_free(&g.ends);
     return !g.failed && valid;
 }

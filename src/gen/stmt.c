@@ -90,8 +90,19 @@ static Ref gen_if(Body *b, const Stmt *s, uint32_t arm) {
     return BinaryenIf(b->module, gen_expr(b, s->arms[arm].cond), body, gen_if(b, s, arm + 1));
 }
 
+bool calls_at_match(const Expr *e) {
+    if (e->kind == EXPR_METHOD && e->annotation == ANN_STATIC && !e->known)
+        return true;
+    for (uint32_t i = 0; i < e->nargs; i++)
+        if (calls_at_match(e->args[i]))
+            return true;
+    return false;
+}
+
 bool starts_constant(const Var *v) {
     Value value;
+    if (v->init && calls_at_match(v->init))
+        return false;
     return !v->init || (v->type->kind <= TYPE_BOOL && fold(v->init, NULL, &value));
 }
 
