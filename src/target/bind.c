@@ -131,8 +131,13 @@ static int64_t dyninstr(void *ctx, BindPart *part, const WasmImport *import) {
     }
     if (!str_is(import->name, "insert_new_probe"))
         return -1;
-    uint32_t at = (uint32_t)((const uint8_t *)import->name.ptr - s->monitor.m.bytes);
-    Diag *d = diag(b->p.diags, DIAG_CANNOT_BIND, (Span){s->monitor.file, at, at + import->name.len},
+    const uint8_t *name = (const uint8_t *)import->name.ptr;
+    const WasmModule *monitor = &s->monitor.m; /* it may be a library that imports it */
+    uint32_t at = name > monitor->bytes && name < monitor->bytes + monitor->size
+                      ? (uint32_t)(name - monitor->bytes)
+                      : 0;
+    Diag *d = diag(b->p.diags, DIAG_CANNOT_BIND,
+                   (Span){s->monitor.file, at, at ? at + import->name.len : 0},
                    "the monitor inserts probes while the program runs, which cannot be done ahead "
                    "of time");
     diag_hint(b->p.diags, d, "run it on an engine that attaches monitors");
