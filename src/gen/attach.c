@@ -339,20 +339,45 @@ static Ref set_hole(Body *b, HoleKind kind, uint32_t n, BinaryenType type, Ref v
     }
 }
 
+/* A call of a library's function; the leaves of a tuple that it gives go to globals. */
+static Ref call_library(Body *b, uint32_t n, const Refs *args, const BinaryenType *params,
+                        BinaryenType result) {
+    Code *c = b->ctx;
+    const Type *type = c->g->in->plan->library_fns.at[n].result;
+    uint32_t leaves = type ? type_leaves(type) : 0, nargs = args ? args->len : 0;
+    Ref *operands = args ? args->at : NULL;
+    const char *name = arena_printf(c->g->arena, "lib%u", n);
+    if (leaves < 2) {
+        import_function(c, "lib", name + 3, name, params, nargs, result);
+        return BinaryenCall(b->module, name, operands, nargs, result);
+    }
+    Vec(BinaryenType) types = {0};
+    Refs code = {0};
+    for (uint32_t i = 0; i < leaves; i++)
+        vec_push(&types, gen_type(type_leaf(type, i)));
+    BinaryenType tuple = BinaryenTypeCreate(types.at, leaves);
+    import_function(c, "lib", name + 3, name, params, nargs, tuple);
+    uint32_t local = gen_temp(b, tuple);
+    vec_push(&code, BinaryenLocalSet(b->module, local,
+                                     BinaryenCall(b->module, name, operands, nargs, tuple)));
+    for (uint32_t i = 0; i < leaves; i++) {
+        Ref leaf = BinaryenTupleExtract(b->module, BinaryenLocalGet(b->module, local, tuple), i);
+        vec_push(&code, own_set(c, leaf_name(c, i, types.at[i]), types.at[i], leaf));
+    }
+    vec_free(&types);
+    return gen_block_of(b, &code, BinaryenTypeNone());
+}
+
 static Ref call_hole(Body *b, HoleKind kind, uint32_t n, const Refs *args,
                      const BinaryenType *params, BinaryenType result) {
     Code *c = b->ctx;
     uint32_t nargs = args ? args->len : 0;
-    char name[32];
     switch (kind) {
     case HOLE_HELPER:
         import_function(c, "rt", helper_infos[n].name, helper_infos[n].name, params, nargs, result);
         c->g->text |= n >= HELPER_PUTC && n <= HELPER_FLUSH;
         return BinaryenCall(b->module, helper_infos[n].name, args ? args->at : NULL, nargs, result);
-    case HOLE_LIBRARY:
-        snprintf(name, sizeof name, "lib%u", n);
-        import_function(c, "lib", name + 3, name, params, nargs, result);
-        return BinaryenCall(b->module, name, args ? args->at : NULL, nargs, result);
+    case HOLE_LIBRARY: return call_library(b, n, args, params, result);
     default: return fail(c, "a function");
     }
 }

@@ -33,10 +33,10 @@ static void add_memory(BinaryenModuleRef module) {
 void scratch_begin(Scratch *x) {
     pthread_mutex_lock(&binaryen_lock);
     x->module = BinaryenModuleCreate();
-    BinaryenModuleSetFeatures(x->module, BinaryenFeatureMVP() | BinaryenFeatureMutableGlobals() |
-                                             BinaryenFeatureSignExt() |
-                                             BinaryenFeatureReferenceTypes() |
-                                             (x->bulk ? BinaryenFeatureBulkMemory() : 0));
+    BinaryenModuleSetFeatures(
+        x->module, BinaryenFeatureMVP() | BinaryenFeatureMutableGlobals() |
+                       BinaryenFeatureSignExt() | BinaryenFeatureReferenceTypes() |
+                       (x->ops ? BinaryenFeatureBulkMemory() | BinaryenFeatureMultivalue() : 0));
     add_memory(x->module);
 }
 

@@ -495,8 +495,7 @@ bool gen_monitor(const MonitorInput *in, MonitorCode *out, Diags *diags) {
                     .options = in->options,
                     .ops = &attach_ops,
                     .ctx = &scope,
-                    .optimise = optimise,
-                    .bulk = true};
+                    .optimise = optimise};
     g.updates = arena_array(g.arena, bool, in->units->list.len + 1);
     scratch_begin(&g.x);
     code_begin(&scope, &g, NULL);

@@ -15,7 +15,6 @@ typedef struct Scratch {
     const HoleOps *ops;                         /* of all bodies; NULL = templates */
     void *ctx;                                  /* for them */
     void (*optimise)(BinaryenModuleRef module); /* called if the options say so */
-    bool bulk;                                  /* memory.copy and memory.fill may be used */
     BinaryenModuleRef module;
     Map imports;
     bool any; /* a function was built */
