@@ -92,8 +92,9 @@ static void build_frame_grow(Gen *g) {
              BinaryenIf(m, BinaryenUnary(m, BinaryenEqZInt32(), BinaryenLocalGet(m, to, i32)),
                         BinaryenUnreachable(m), NULL));
     Ref used = binary(&c, BinaryenSubInt32(), frame_get(&c), own_get(&c, frame_base, i32));
+    Ref with_this = binary(&c, BinaryenAddInt32(), used, const_i32(&c.b, g->in->frame_bytes));
     vec_push(&code, BinaryenMemoryCopy(m, BinaryenLocalGet(m, to, i32),
-                                       own_get(&c, frame_base, i32), used));
+                                       own_get(&c, frame_base, i32), with_this));
     Ref used_again = binary(&c, BinaryenSubInt32(), frame_get(&c), own_get(&c, frame_base, i32));
     vec_push(&code,
              own_set(&c, frame, i32,
