@@ -417,13 +417,12 @@ static const UnitPart *refusing_part(const Code *c, uint32_t *i) {
 
 /* Says why the monitor cannot be attached, and traps. */
 static Ref refuse(Code *c, const UnitPart *part) {
-    uint32_t text = c->g->in->text_at(c->g->in->ctx, str_of(part->why));
-    Ref puts[] = {const_i32(&c->b, text + 4), const_i32(&c->b, (uint32_t)strlen(part->why))};
-    Ref line_feed = const_i32(&c->b, '\n');
-    Ref code[] = {helper_call(&c->b, HELPER_PUTS, puts),
-                  helper_call(&c->b, HELPER_PUTC, &line_feed),
-                  helper_call(&c->b, HELPER_FLUSH, NULL), BinaryenUnreachable(c->b.module)};
-    return BinaryenBlock(c->b.module, NULL, code, 4, BinaryenTypeAuto());
+    uint32_t why = c->g->in->text_at(c->g->in->ctx, str_of(part->why));
+    Ref args[] = {BinaryenLocalGet(c->b.module, 0, BinaryenTypeInt32()),
+                  BinaryenLocalGet(c->b.module, 1, BinaryenTypeInt32()), const_i32(&c->b, why)};
+    Ref code[] = {runtime_call(c, "site_refuse", "iii", "", args),
+                  BinaryenUnreachable(c->b.module)};
+    return BinaryenBlock(c->b.module, NULL, code, 2, BinaryenTypeAuto());
 }
 
 Str callback_predicate(const Code *from) {

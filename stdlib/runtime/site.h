@@ -92,6 +92,9 @@ uint32_t site_target_fn_name(uint32_t fid, uint32_t pc); /* of call and return_c
 uint32_t site_target_fn_type(uint32_t fid, uint32_t pc);
 uint32_t site_target_imp_module(uint32_t fid, uint32_t pc);
 
+/* Ends the attaching with a message, which `why` (a str) is the end of, and a trap. */
+void site_refuse(uint32_t fid, uint32_t pc, uint32_t why);
+
 /* ---- the module ---- */
 
 uint32_t site_app_memid(void);

@@ -75,19 +75,37 @@ static void put_error(Message *m, SiteError error, uint32_t detail) {
     }
 }
 
+/* Where it is: `func` is a function + 1, or 0; `offset` in it, or a section. */
+static void put_where(Message *m, uint32_t func, uint32_t offset) {
+    put(m, WORD("monitor:"));
+    put(m, func ? WORD(" functio") : WORD(" section"));
+    put(m, func ? WORD("n ") : WORD(" "));
+    put_number(m, func ? func - 1 : offset);
+    if (func) {
+        put(m, WORD(", offset"));
+        put(m, WORD(" "));
+        put_number(m, offset);
+    }
+    put(m, WORD(": "));
+}
+
+SITE_EXPORT(refuse)
+void site_refuse(uint32_t fid, uint32_t pc, uint32_t why) {
+    Message m;
+    m.len = 0;
+    put_where(&m, fid + 1, pc);
+    host_message(m.text, m.len);
+    host_message(at(why + 4), get32(why));
+    m.len = 0;
+    put(&m, WORD("\n"));
+    host_message(m.text, m.len);
+    __builtin_trap();
+}
+
 void site_fail(SiteError error, uint32_t func, uint32_t offset, uint32_t detail) {
     Message m;
     m.len = 0;
-    put(&m, WORD("monitor:"));
-    put(&m, func ? WORD(" functio") : WORD(" section"));
-    put(&m, func ? WORD("n ") : WORD(" "));
-    put_number(&m, func ? func - 1 : offset);
-    if (func) {
-        put(&m, WORD(", offset"));
-        put(&m, WORD(" "));
-        put_number(&m, offset);
-    }
-    put(&m, WORD(": "));
+    put_where(&m, func, offset);
     put_error(&m, error, detail);
     put(&m, WORD("\n"));
     host_message(m.text, m.len);

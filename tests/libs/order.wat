@@ -1,0 +1,17 @@
+;; Remembers the order of its calls in a number; show() writes its last digit.
+(module
+  (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
+  (memory (export "memory") 1)
+  (data (i32.const 0) "\10\00\00\00\02\00\00\00")
+  (global $h (mut i32) (i32.const 17))
+  (func $mix (param i32)
+    (global.set $h (i32.add (i32.mul (global.get $h) (i32.const 31)) (local.get 0))))
+  (func (export "note") (param i32 i32)
+    (call $mix (i32.add (local.get 0) (i32.mul (local.get 1) (i32.const 7)))))
+  (func (export "next") (param i32) (result i32) (call $mix (local.get 0)) (global.get $h))
+  (func (export "twice") (param i32) (result i32) (i32.mul (local.get 0) (i32.const 2)))
+  (func (export "hash") (result i32) (global.get $h))
+  (func (export "show")
+    (i32.store8 (i32.const 16) (i32.add (i32.const 48) (i32.rem_u (global.get $h) (i32.const 10))))
+    (i32.store8 (i32.const 17) (i32.const 10))
+    (drop (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8)))))
