@@ -256,6 +256,14 @@ static Ref fail(Code *c, const char *what) {
     return BinaryenUnreachable(c->b.module);
 }
 
+/* At script scope there is more that is static than an engine tells. */
+static Ref fail_known(Code *c, const Expr *e) {
+    Diag *d = diag(c->g->diags, DIAG_MONITOR_CANNOT, e->span,
+                   "what '%.*s' stands for is not known to a monitor", STR_ARG(e->name));
+    diag_hint(c->g->diags, d, "compile with `whammc instr`");
+    return BinaryenUnreachable(c->b.module);
+}
+
 static Ref get_known(Body *b, const Expr *e) {
     Code *c = b->ctx;
     Value v;
@@ -271,7 +279,7 @@ static Ref get_known(Body *b, const Expr *e) {
             runtime_call(c, "site_page_size", "i", "l", (Ref[]){gen_known(b, e->args[0])}), 'l');
     const Known *k = e->kind == EXPR_NAME ? find_known(e->bound.id) : NULL;
     if (!k)
-        return fail(c, "a name");
+        return fail_known(c, e);
     if (!c->asks)
         return ask_runtime(c, k, e);
     if (k->param == PARAM_OFFSET)

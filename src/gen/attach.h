@@ -25,6 +25,7 @@ typedef struct Gen {
     Scratch x;
     const MonitorInput *in;
     MonitorCode *out;
+    Diags *diags;
     Arena *arena;
     uint32_t named[128]; /* callbacks, by the letter of their kind */
     bool *updates;       /* by unit: its atoms have a function */

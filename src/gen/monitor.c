@@ -490,7 +490,8 @@ static void optimise(BinaryenModuleRef module) {
 
 bool gen_monitor(const MonitorInput *in, MonitorCode *out, Diags *diags) {
     *out = (MonitorCode){0};
-    Gen g = {.in = in, .out = out, .arena = &in->plan->arena};
+    Gen g = {.in = in, .out = out, .arena = &in->plan->arena, .diags = diags};
+    uint32_t errors = diags->errors;
     Code scope; /* of functions and script scope: no place */
     g.x = (Scratch){.plan = in->plan,
                     .options = in->options,
@@ -507,7 +508,8 @@ bool gen_monitor(const MonitorInput *in, MonitorCode *out, Diags *diags) {
     build_functions(&g); /* when '@static' calls in them have their places */
     build_exit(&g);
     bool valid = scratch_finish(&g.x, &out->module);
-    if (g.failed || !valid)
+    bool refused = diags->errors > errors;
+    if (!refused && (g.failed || !valid))
         diag(diags, DIAG_INTERNAL, NO_SPAN, "internal fault in code generation: %s",
              g.failed ? g.failed : "the module of the monitor is invalid");
     map_free(&g.callbacks);
@@ -515,7 +517,7 @@ bool gen_monitor(const MonitorInput *in, MonitorCode *out, Diags *diags) {
     map_free(&g.globals);
     map_free(&g.statics);
     vec_free(&g.ends);
-    return !g.failed && valid;
+    return !refused && !g.failed && valid;
 }
 
 void monitor_code_free(MonitorCode *code) {

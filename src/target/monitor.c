@@ -428,7 +428,11 @@ static bool compile(MonitorTarget *t) {
 static bool check_output(MonitorTarget *t, const Buf *out) {
     Diags found = {0};
     Monitor monitor;
-    bool ok = monitor_read(&monitor, out->data, out->len, 0, &found) && !found.list.len;
+    bool empty = !t->code.probes.len && !t->code.ends;
+    bool ok = monitor_read(&monitor, out->data, out->len, 0, &found) && found.list.len == empty;
+    if (ok && empty)
+        diag(t->diags, DIAG_MONITOR_EMPTY, NO_SPAN,
+             "the monitor has no probes: nothing in the scripts is for an engine");
     if (!ok)
         fault(t, found.list.len ? found.list.at[0]->message : "it cannot be read");
     monitor_free(&monitor);
