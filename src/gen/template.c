@@ -169,6 +169,10 @@ const Template *template_make(TemplateMaker *t, Arena *arena) {
     const WasmTypeDef *type = wasm_func_type(t->m, t->func);
     const uint8_t *body = wasm_func_body(t->m, t->func);
     WasmCode code = wasm_code(body, t->m->funcs.at[t->func].body_size, t->first);
+    if (t->source) {
+        body = t->source->data;
+        code = wasm_code(body, t->source->len, 0);
+    }
     WasmInstr i;
     bool ok = true;
     while (ok && wasm_next(&code, &i))

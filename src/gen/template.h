@@ -26,6 +26,7 @@ typedef struct TemplateMaker {
      */
     bool (*put)(void *ctx, struct TemplateMaker *t, const uint8_t *bytes, const WasmInstr *i);
     void *ctx;
+    const Buf *source; /* code to take instead of the function's own; NULL = that */
 
     Buf code;
     Vec(Hole) holes;

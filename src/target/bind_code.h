@@ -15,7 +15,9 @@ typedef struct BindFormal {
     ParamKind kind;
     uint32_t n; /* of argN, localN */
     WasmType type;
-    uint32_t word; /* static: index of its word in what is recorded for a place */
+    bool is_static;
+    uint32_t word; /* static: index of its word in what is recorded for a place, */
+    uint64_t max;  /* and its largest value at any place */
 } BindFormal;
 
 /* A probe of a monitor. The action of the same index in the plan is its. */
@@ -109,6 +111,19 @@ void bind_remove(BindState *s, const BindRule *rules, uint32_t id);
 const BindHit *bind_next(const BindState *s, uint32_t *at);
 /* Says what was wrong; false if anything was. */
 bool bind_faults(Bind *b);
+
+/* ---- bind_count.c ---- */
+
+/* Tells whether an access (with the instruction that pushes its address) of so many bytes is inside
+ * its memory, whatever happens. */
+typedef struct BindAddress {
+    bool (*holds)(void *ctx, const WasmInstr *address, const WasmInstr *access, uint32_t size);
+    void *ctx;
+} BindAddress;
+
+/* The code of a straight function of the monitor with branches where it counts under a condition,
+ * behind its local declarations. False if there is nothing of that kind. */
+bool bind_counts(const WasmModule *m, uint32_t func, const BindAddress *in_bounds, Buf *out);
 
 /* ---- bind_template.c ---- */
 

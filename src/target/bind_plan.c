@@ -45,8 +45,9 @@ static void add_formals(Bind *b, BindRule *r) {
     }
     for (uint32_t i = 0; i < rule->nparams; i++) {
         const MonitorParam *p = &rule->params[i];
-        r->formals[i] = (BindFormal){p->kind, p->n, type->params[i], r->nwords};
-        if (is_static(p->kind))
+        bool constant = is_static(p->kind);
+        r->formals[i] = (BindFormal){p->kind, p->n, type->params[i], constant, r->nwords, 0};
+        if (constant)
             r->nwords += type->params[i] == WASM_V128 ? 2 : 1;
     }
     r->id_word = UINT32_MAX;

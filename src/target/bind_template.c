@@ -105,9 +105,30 @@ static bool put_instr(void *ctx, TemplateMaker *t, const uint8_t *bytes, const W
     return true;
 }
 
+/* BindAddress.holds: the address is a constant, or constant at each place; memories do not shrink.
+ */
+static bool is_inside(void *ctx, const WasmInstr *address, const WasmInstr *access, uint32_t size) {
+    const Inliner *x = ctx;
+    const WasmMerge *g = &x->s->part->monitor->merge;
+    const WasmLimits *l = &g->to->memories.at[g->handles[WASM_SPACE_MEMORY][access->b]].limits;
+    uint64_t end = access->c + size, bytes = l->min << l->page_log2;
+    if (l->is64 || end > bytes)
+        return false;
+    if (address->op == WASM_OP_I32_CONST)
+        return (uint32_t)address->c <= bytes - end;
+    if (address->a >= x->r->probe->rule.nparams || x->temp[address->a] != UINT32_MAX)
+        return false;
+    const BindFormal *f = &x->r->formals[address->a];
+    return f->is_static && f->max <= bytes - end;
+}
+
 static const Template *inlined(Inliner *x, Arena *arena) {
     const BindRule *r = x->r;
+    const BindAddress in_bounds = {is_inside, x};
+    Buf branching = {0};
     TemplateMaker t = {.m = &x->s->monitor.m, .func = r->probe->func, .put = put_instr, .ctx = x};
+    if (bind_counts(t.m, t.func, &in_bounds, &branching))
+        t.source = &branching;
     bool ok = template_begin(&t);
     for (uint32_t i = 0; i < r->probe->rule.nparams; i++) {
         if (x->temp[i] == UINT32_MAX)
@@ -118,6 +139,7 @@ static const Template *inlined(Inliner *x, Arena *arena) {
     }
     const Template *template = ok ? template_make(&t, arena) : NULL;
     template_maker_free(&t);
+    buf_free(&branching);
     return template;
 }
 
@@ -173,11 +195,25 @@ static WasmRemap final_map(const BindPart *part, const WasmModule *to, Arena *ar
     return map;
 }
 
+/* The largest value of each static parameter at any place. */
+static void find_largest(const Bind *b, const BindState *s) {
+    for (uint32_t i = 0; i < s->hits.len; i++) {
+        const BindHit *h = &s->hits.at[i];
+        const BindRule *r = &b->rules.at[h->rule];
+        for (uint32_t k = 0; k < r->probe->rule.nparams; k++) {
+            BindFormal *f = &r->formals[k];
+            uint64_t v = f->is_static ? s->words.at[h->words + f->word] : 0;
+            f->max = v > f->max ? v : f->max;
+        }
+    }
+}
+
 bool bind_templates(Bind *b) {
     Arena *arena = &b->plan.arena;
     for (uint32_t k = 0; k < b->nstates; k++) {
         const BindState *s = &b->states[k];
         Inliner x = {.b = b, .s = s};
+        find_largest(b, s);
         x.map = final_map(s->part, &b->p.m, arena);
         for (uint32_t i = 0; i < s->nrules; i++) {
             const Action *a = &b->plan.actions.at[s->first_rule + i];
