@@ -506,8 +506,8 @@ Str callback_to_loop(Code *from) {
         return name;
     Code c;
     begin(&c, from);
-    end(&c, name.ptr, BinaryenTypeInt64(),
-        runtime_call(&c, "site_to_loop", "ii", "l", (Ref[]){place_fid(&c), place_pc(&c)}));
+    end(&c, name.ptr, BinaryenTypeInt32(),
+        runtime_call(&c, "site_loop_map", "ii", "i", (Ref[]){place_fid(&c), place_pc(&c)}));
     return name;
 }
 

@@ -111,7 +111,8 @@ Ref gen_library_call(Body *b, const Expr *e);
 /* A new local. */
 uint32_t gen_temp(Body *b, BinaryenType type);
 Ref gen_text(Body *b, uint32_t id); /* into Plan.texts */
-/* A word of memory. */
+/* A byte, a word of memory. */
+Ref gen_load_byte(Body *b, Ref at, uint32_t offset);
 Ref gen_load_word(Body *b, Ref at, uint32_t offset);
 Ref gen_store_word(Body *b, Ref at, uint32_t offset, Ref value);
 /* A leaf in memory. */

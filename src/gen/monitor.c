@@ -33,18 +33,22 @@ static Ref arg_is_not_zero(Code *c) {
                   const_i32(&c->b, 0));
 }
 
-/* Bit min(arg0, number of targets) of what the runtime knows of a br_table. */
+/* Bit min(arg0, number of targets) of what the runtime knows of a br_table, a str. */
 static Ref table_goes_back(Code *c) {
+    enum { STR_BYTES = 4 };
     BinaryenModuleRef m = c->b.module;
     BinaryenType i32 = BinaryenTypeInt32();
-    Ref mask = ask_callback(c, callback_to_loop(c), BinaryenTypeInt64());
+    uint32_t target = gen_temp(&c->b, i32);
+    Ref map = ask_callback(c, callback_to_loop(c), i32);
     Ref count = ask(c, PARAM_NUM_TARGETS, 0, i32), count_again = ask(c, PARAM_NUM_TARGETS, 0, i32);
     Ref index = ask(c, PARAM_ARG, 0, i32), index_again = ask(c, PARAM_ARG, 0, i32);
     Ref inside = binary(c, BinaryenLtUInt32(), index, count);
-    Ref target = BinaryenSelect(m, inside, index_again, count_again, i32);
-    Ref shifted =
-        binary(c, BinaryenShrUInt64(), mask, BinaryenUnary(m, BinaryenExtendUInt32(), target));
-    return binary(c, BinaryenAndInt32(), BinaryenUnary(m, BinaryenWrapInt64(), shifted),
+    Ref chosen = BinaryenSelect(m, inside, index_again, count_again, i32);
+    Ref byte = binary(c, BinaryenShrUInt32(), BinaryenLocalTee(m, target, chosen, i32),
+                      const_i32(&c->b, 3));
+    byte = gen_load_byte(&c->b, binary(c, BinaryenAddInt32(), map, byte), STR_BYTES);
+    Ref bit = binary(c, BinaryenAndInt32(), BinaryenLocalGet(m, target, i32), const_i32(&c->b, 7));
+    return binary(c, BinaryenAndInt32(), binary(c, BinaryenShrUInt32(), byte, bit),
                   const_i32(&c->b, 1));
 }
 

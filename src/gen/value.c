@@ -81,6 +81,14 @@ static Ref memory_set(Body *b, const Type *leaf, Ref at, uint32_t offset, Ref va
 #endif
 }
 
+Ref gen_load_byte(Body *b, Ref at, uint32_t offset) {
+#ifdef HAVE_BINARYEN_MEMORY_NAME
+    return BinaryenLoad(b->module, 1, false, offset, 1, BinaryenTypeInt32(), at, "0");
+#else
+    return BinaryenLoad(b->module, 1, false, offset, 1, BinaryenTypeInt32(), at);
+#endif
+}
+
 Ref gen_load_word(Body *b, Ref at, uint32_t offset) {
     return memory_get(b, &type_scalar[TYPE_U32], at, offset);
 }

@@ -98,7 +98,7 @@ typedef enum UnitBack {
     BACK_ALWAYS,     /* 1 */
     BACK_IF_ARG,     /* arg0 != 0 */
     BACK_UNLESS_ARG, /* arg0 == 0 */
-    BACK_TO_LOOP,    /* br_table: bit min(arg0, number of targets) of the constant site_to_loop */
+    BACK_TO_LOOP,    /* br_table: bit min(arg0, number of targets) of what site_loop_map tells */
 } UnitBack;
 
 /* What the code of a variant's atom k becomes: a unit's atom, perhaps negated, or a value. */
