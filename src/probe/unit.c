@@ -245,15 +245,17 @@ static void add_refuse(Maker *m, Gates gates, const char *why) {
 static bool happens(const Action *a) {
     const Variant *v = a->variant;
     uint64_t known = 0, atoms = 0;
+    Arena scratch = {0};
     if (v->impossible)
         return false;
     for (uint32_t k = 0; k < v->atoms.len; k++) {
-        Value value;
-        if (!known_value(a->event, v->atoms.at[k], &value))
+        const Expr *e = known_simplify(&scratch, a->event, v->atoms.at[k]);
+        if (e->kind != EXPR_BOOL)
             continue;
         known |= (uint64_t)1 << k;
-        atoms |= (value.bits & 1) << k;
+        atoms |= (uint64_t)e->boolean << k;
     }
+    arena_free(&scratch);
     return !v->probe->predicate || shape_decide(v, known, atoms, v->probe->predicate) != TRI_NO;
 }
 
