@@ -156,27 +156,20 @@ static void put_memory(Prepare *p, const WasmInstr *i) {
 
 /* Instructions that are neither constructs nor branches: what the table says about immediates. */
 static void put_plain(Prepare *p, const WasmInstr *i) {
-    switch (wasm_ops[i->op].imm) {
+    WasmImm imm = wasm_ops[i->op].imm;
+    switch (imm) {
     case WASM_IMM_I32:
     case WASM_IMM_F32: put1(p, EVAL_OP_CONST32, (uint32_t)i->c); break;
     case WASM_IMM_I64:
     case WASM_IMM_F64: put2(p, EVAL_OP_CONST64, (uint32_t)i->c, (uint32_t)(i->c >> 32)); break;
     case WASM_IMM_HEAP: put1(p, EVAL_OP_CONST32, 0); break; /* ref.null */
     case WASM_IMM_MEMARG: put_memory(p, i); break;
-    case WASM_IMM_TYPE_TABLE:
-    case WASM_IMM_DATA_MEMORY:
-    case WASM_IMM_MEMORY_MEMORY:
-    case WASM_IMM_ELEM_TABLE:
-    case WASM_IMM_TABLE_TABLE: put2(p, i->op, i->a, i->b); break;
-    case WASM_IMM_FUNC:
-    case WASM_IMM_TYPE:
-    case WASM_IMM_LOCAL:
-    case WASM_IMM_GLOBAL:
-    case WASM_IMM_TABLE:
-    case WASM_IMM_MEMORY:
-    case WASM_IMM_DATA:
-    case WASM_IMM_ELEM: put1(p, i->op, i->a); break;
-    default: put(p, i->op); break;
+    default:
+        switch (wasm_imm_indices(imm)) {
+        case 2: put2(p, i->op, i->a, i->b); break;
+        case 1: put1(p, i->op, i->a); break;
+        default: put(p, i->op); break;
+        }
     }
 }
 

@@ -60,7 +60,8 @@ static bool constant(const WasmInstr *i, WasmType type, uint32_t n, MonitorValue
 }
 
 bool monitor_imm(const WasmInstr *i, uint32_t n, MonitorValue *out) {
-    switch ((WasmImm)wasm_ops[i->op].imm) {
+    WasmImm imm = wasm_ops[i->op].imm;
+    switch (imm) {
     case WASM_IMM_NONE:
     case WASM_IMM_CAST:
     case WASM_IMM_SELECT: return false;
@@ -68,27 +69,7 @@ bool monitor_imm(const WasmInstr *i, uint32_t n, MonitorValue *out) {
     case WASM_IMM_BLOCK:
     case WASM_IMM_TRY_TABLE: return n == 0 && i32(out, block_number(i->type));
     case WASM_IMM_BR_TABLE: return br_table(i, n, out);
-    case WASM_IMM_LABEL:
-    case WASM_IMM_FUNC:
-    case WASM_IMM_TYPE:
-    case WASM_IMM_LOCAL:
-    case WASM_IMM_GLOBAL:
-    case WASM_IMM_TABLE:
-    case WASM_IMM_TAG:
-    case WASM_IMM_MEMORY:
-    case WASM_IMM_DATA:
-    case WASM_IMM_ELEM:
     case WASM_IMM_LANE: return n == 0 && i32(out, i->a);
-    case WASM_IMM_TYPE_TABLE:
-    case WASM_IMM_DATA_MEMORY:
-    case WASM_IMM_MEMORY_MEMORY:
-    case WASM_IMM_ELEM_TABLE:
-    case WASM_IMM_TABLE_TABLE:
-    case WASM_IMM_TYPE_FIELD:
-    case WASM_IMM_TYPE_U32:
-    case WASM_IMM_TYPE_DATA:
-    case WASM_IMM_TYPE_ELEM:
-    case WASM_IMM_TYPE_TYPE: return pick(out, n, (uint32_t[]){i->a, i->b}, 2);
     case WASM_IMM_MEMARG: return pick(out, n, (uint32_t[]){i->a, i->b, (uint32_t)i->c}, 3);
     case WASM_IMM_MEMARG_LANE:
         return pick(out, n, (uint32_t[]){i->a, i->b, (uint32_t)i->c, i->count}, 4);
@@ -99,6 +80,6 @@ bool monitor_imm(const WasmInstr *i, uint32_t n, MonitorValue *out) {
     case WASM_IMM_F64: return constant(i, WASM_F64, n, out);
     case WASM_IMM_V128: return constant(i, WASM_V128, n, out);
     case WASM_IMM_HEAP: return n == 0 && i32(out, heap_number(i->type));
+    default: return pick(out, n, (uint32_t[]){i->a, i->b}, wasm_imm_indices(imm));
     }
-    return false;
 }

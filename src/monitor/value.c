@@ -100,16 +100,6 @@ static const char *immediates(WasmImm imm) {
     case WASM_IMM_SELECT:
     case WASM_IMM_CAST: return "";
     case WASM_IMM_BLOCK:
-    case WASM_IMM_LABEL:
-    case WASM_IMM_FUNC:
-    case WASM_IMM_TYPE:
-    case WASM_IMM_LOCAL:
-    case WASM_IMM_GLOBAL:
-    case WASM_IMM_TABLE:
-    case WASM_IMM_TAG:
-    case WASM_IMM_MEMORY:
-    case WASM_IMM_DATA:
-    case WASM_IMM_ELEM:
     case WASM_IMM_LANE:
     case WASM_IMM_HEAP:
     case WASM_IMM_ZERO:
@@ -120,21 +110,11 @@ static const char *immediates(WasmImm imm) {
     case WASM_IMM_V128: return "v";
     case WASM_IMM_TRY_TABLE: /* beyond the first there is nothing; but engines do not mind */
     case WASM_IMM_BR_TABLE: return "i*";
-    case WASM_IMM_TYPE_TABLE:
-    case WASM_IMM_DATA_MEMORY:
-    case WASM_IMM_MEMORY_MEMORY:
-    case WASM_IMM_ELEM_TABLE:
-    case WASM_IMM_TABLE_TABLE:
-    case WASM_IMM_TYPE_FIELD:
-    case WASM_IMM_TYPE_U32:
-    case WASM_IMM_TYPE_DATA:
-    case WASM_IMM_TYPE_ELEM:
-    case WASM_IMM_TYPE_TYPE: return "ii";
     case WASM_IMM_MEMARG: return "iii";
     case WASM_IMM_MEMARG_LANE: return "iiii";
     case WASM_IMM_LANES16: return "iiiiiiiiiiiiiiii";
+    default: return wasm_imm_indices(imm) == 1 ? "i" : "ii";
     }
-    return "";
 }
 
 ValueIs value_imm(WasmOp op, uint32_t n, WasmType *type) {

@@ -111,17 +111,9 @@ static bool immediate(const WasmInstr *i, uint32_t n, uint64_t *out) {
     case WASM_IMM_TRY_TABLE:
     case WASM_IMM_SELECT:
     case WASM_IMM_HEAP: return false;
-    case WASM_IMM_TYPE_TABLE:
-    case WASM_IMM_DATA_MEMORY:
-    case WASM_IMM_MEMORY_MEMORY:
-    case WASM_IMM_ELEM_TABLE:
-    case WASM_IMM_TABLE_TABLE:
-    case WASM_IMM_TYPE_FIELD:
-    case WASM_IMM_TYPE_U32:
-    case WASM_IMM_TYPE_DATA:
-    case WASM_IMM_TYPE_ELEM:
-    case WASM_IMM_TYPE_TYPE: *out = n == 0 ? i->a : i->b; return n < 2;
-    default: *out = i->a; return n == 0;
+    case WASM_IMM_LANE:
+    case WASM_IMM_CAST: *out = i->a; return n == 0;
+    default: *out = n == 0 ? i->a : i->b; return n < wasm_imm_indices((WasmImm)info->imm);
     }
 }
 

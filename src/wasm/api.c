@@ -301,35 +301,16 @@ static uint32_t put_imms(const WasmInstr *i, uint64_t imms[3]) {
     imms[0] = i->a;
     imms[1] = i->b;
     imms[2] = i->c;
-    switch ((WasmImm)wasm_ops[i->op].imm) {
-    case WASM_IMM_LABEL:
-    case WASM_IMM_FUNC:
-    case WASM_IMM_TYPE:
-    case WASM_IMM_LOCAL:
-    case WASM_IMM_GLOBAL:
-    case WASM_IMM_TABLE:
-    case WASM_IMM_TAG:
-    case WASM_IMM_MEMORY:
-    case WASM_IMM_DATA:
-    case WASM_IMM_ELEM:
+    WasmImm imm = wasm_ops[i->op].imm;
+    switch (imm) {
     case WASM_IMM_LANE: return 1;
-    case WASM_IMM_TYPE_TABLE:
-    case WASM_IMM_DATA_MEMORY:
-    case WASM_IMM_MEMORY_MEMORY:
-    case WASM_IMM_ELEM_TABLE:
-    case WASM_IMM_TABLE_TABLE:
-    case WASM_IMM_TYPE_FIELD:
-    case WASM_IMM_TYPE_U32:
-    case WASM_IMM_TYPE_DATA:
-    case WASM_IMM_TYPE_ELEM:
-    case WASM_IMM_TYPE_TYPE: return 2;
     case WASM_IMM_MEMARG:
     case WASM_IMM_MEMARG_LANE: return 3;
     case WASM_IMM_I32:
     case WASM_IMM_I64:
     case WASM_IMM_F32:
     case WASM_IMM_F64: imms[0] = i->c; return 1;
-    default: return 0;
+    default: return wasm_imm_indices(imm);
     }
 }
 

@@ -117,35 +117,12 @@ static bool put_imms(Buf *b, uint8_t imm, const uint64_t *imms, uint32_t n) {
         if (n == 1)
             buf_u8(b, (uint8_t)imms[0]);
         return n == 1;
-    case WASM_IMM_LABEL:
-    case WASM_IMM_FUNC:
-    case WASM_IMM_TYPE:
-    case WASM_IMM_LOCAL:
-    case WASM_IMM_GLOBAL:
-    case WASM_IMM_TABLE:
-    case WASM_IMM_TAG:
-    case WASM_IMM_MEMORY:
-    case WASM_IMM_DATA:
-    case WASM_IMM_ELEM:
-        if (n == 1)
-            buf_uleb(b, (uint32_t)imms[0]);
-        return n == 1;
-    case WASM_IMM_TYPE_TABLE:
-    case WASM_IMM_DATA_MEMORY:
-    case WASM_IMM_MEMORY_MEMORY:
-    case WASM_IMM_ELEM_TABLE:
-    case WASM_IMM_TABLE_TABLE:
-    case WASM_IMM_TYPE_FIELD:
-    case WASM_IMM_TYPE_U32:
-    case WASM_IMM_TYPE_DATA:
-    case WASM_IMM_TYPE_ELEM:
-    case WASM_IMM_TYPE_TYPE:
-        if (n != 2)
+    default:
+        if (!n || n != wasm_imm_indices((WasmImm)imm))
             return false;
-        buf_uleb(b, (uint32_t)imms[0]);
-        buf_uleb(b, (uint32_t)imms[1]);
+        for (uint32_t k = 0; k < n; k++)
+            buf_uleb(b, (uint32_t)imms[k]);
         return true;
-    default: return false;
     }
 }
 

@@ -57,6 +57,34 @@ typedef enum WasmImm {
     WASM_IMM_ZERO, /* the reserved byte of atomic.fence */
 } WasmImm;
 
+/* How many indices, or numbers like them, a shape has that is nothing else: `a`, or `a` and `b`; 0
+ * = it is another shape. */
+static inline uint32_t wasm_imm_indices(WasmImm imm) {
+    switch (imm) {
+    case WASM_IMM_LABEL:
+    case WASM_IMM_FUNC:
+    case WASM_IMM_TYPE:
+    case WASM_IMM_LOCAL:
+    case WASM_IMM_GLOBAL:
+    case WASM_IMM_TABLE:
+    case WASM_IMM_TAG:
+    case WASM_IMM_MEMORY:
+    case WASM_IMM_DATA:
+    case WASM_IMM_ELEM: return 1;
+    case WASM_IMM_TYPE_TABLE:
+    case WASM_IMM_DATA_MEMORY:
+    case WASM_IMM_MEMORY_MEMORY:
+    case WASM_IMM_ELEM_TABLE:
+    case WASM_IMM_TABLE_TABLE:
+    case WASM_IMM_TYPE_FIELD:
+    case WASM_IMM_TYPE_U32:
+    case WASM_IMM_TYPE_DATA:
+    case WASM_IMM_TYPE_ELEM:
+    case WASM_IMM_TYPE_TYPE: return 2;
+    default: return 0;
+    }
+}
+
 /*
  * Value, reference, heap and storage types in one word.
  *

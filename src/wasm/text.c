@@ -82,16 +82,9 @@ void wasm_instr_text(Buf *out, const WasmInstr *i) {
         for (uint32_t k = 0; k < 16; k++)
             buf_printf(out, " %u", i->vec[k]);
         break;
-    case WASM_IMM_TYPE_TABLE:
-    case WASM_IMM_DATA_MEMORY:
-    case WASM_IMM_MEMORY_MEMORY:
-    case WASM_IMM_ELEM_TABLE:
-    case WASM_IMM_TABLE_TABLE:
-    case WASM_IMM_TYPE_FIELD:
-    case WASM_IMM_TYPE_U32:
-    case WASM_IMM_TYPE_DATA:
-    case WASM_IMM_TYPE_ELEM:
-    case WASM_IMM_TYPE_TYPE: buf_printf(out, " %u %u", i->a, i->b); break;
-    default: buf_printf(out, " %u", i->a);
+    default:
+        buf_printf(out, " %u", i->a);
+        if (wasm_imm_indices((WasmImm)wasm_ops[i->op].imm) == 2)
+            buf_printf(out, " %u", i->b);
     }
 }

@@ -116,25 +116,16 @@ static void immediates(SiteReader *r, SiteInstr *i) {
         break;
     case WASM_IMM_LANE:
     case WASM_IMM_ZERO: i->a = site_u8(r); break;
-    case WASM_IMM_TYPE_TABLE:
-    case WASM_IMM_DATA_MEMORY:
-    case WASM_IMM_MEMORY_MEMORY:
-    case WASM_IMM_ELEM_TABLE:
-    case WASM_IMM_TABLE_TABLE:
-    case WASM_IMM_TYPE_FIELD:
-    case WASM_IMM_TYPE_U32:
-    case WASM_IMM_TYPE_DATA:
-    case WASM_IMM_TYPE_ELEM:
-    case WASM_IMM_TYPE_TYPE:
-        i->a = site_u32(r);
-        i->b = site_u32(r);
-        break;
     case WASM_IMM_TRY_TABLE:
     case WASM_IMM_BR_TABLE:
     case WASM_IMM_SELECT:
     case WASM_IMM_LANES16:
     case WASM_IMM_V128: lists(r, i); break;
-    default: i->a = site_u32(r); break;
+    default:
+        i->a = site_u32(r);
+        if (wasm_imm_indices((WasmImm)i->imm) == 2)
+            i->b = site_u32(r);
+        break;
     }
 }
 
@@ -283,17 +274,9 @@ static bool immediate(const SiteInstr *i, uint32_t fid, uint32_t n, uint64_t *ou
         if (n < 16)
             *out = *(site_vec(i, fid).at + n);
         return n < 16;
-    case WASM_IMM_TYPE_TABLE:
-    case WASM_IMM_DATA_MEMORY:
-    case WASM_IMM_MEMORY_MEMORY:
-    case WASM_IMM_ELEM_TABLE:
-    case WASM_IMM_TABLE_TABLE:
-    case WASM_IMM_TYPE_FIELD:
-    case WASM_IMM_TYPE_U32:
-    case WASM_IMM_TYPE_DATA:
-    case WASM_IMM_TYPE_ELEM:
-    case WASM_IMM_TYPE_TYPE: *out = n == 0 ? i->a : i->b; return n < 2;
-    default: *out = i->a; return n == 0;
+    case WASM_IMM_LANE:
+    case WASM_IMM_CAST: *out = i->a; return n == 0;
+    default: *out = n == 0 ? i->a : i->b; return n < wasm_imm_indices(imm);
     }
 }
 
