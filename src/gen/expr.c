@@ -268,20 +268,18 @@ Tri gen_decided(const Body *b, const Expr *e) {
         return TRI_UNKNOWN;
     if (e->kind == EXPR_BINARY && (e->op == OP_AND || e->op == OP_OR)) {
         Tri first = gen_decided(b, e->args[0]);
-        if (first == TRI_UNKNOWN || first == (e->op == OP_AND ? TRI_NO : TRI_YES))
+        if (first == TRI_UNKNOWN || first == tri_decisive(e->op))
             return first;
         return gen_decided(b, e->args[1]);
     }
-    if (e->kind == EXPR_UNARY && e->op == OP_NOT) {
-        Tri x = gen_decided(b, e->args[0]);
-        return x == TRI_UNKNOWN ? x : x == TRI_YES ? TRI_NO : TRI_YES;
-    }
+    if (e->kind == EXPR_UNARY && e->op == OP_NOT)
+        return tri_not(gen_decided(b, e->args[0]));
     return shape_decide(b->variant, b->undecided ? 0 : UINT64_MAX, b->atoms, e);
 }
 
 /* `a && b` where one side is decided; NULL = neither is. */
 static Ref gen_decided_side(Body *b, const Expr *e) {
-    Tri decisive = e->op == OP_AND ? TRI_NO : TRI_YES;
+    Tri decisive = tri_decisive(e->op);
     Tri first = gen_decided(b, e->args[0]), second = gen_decided(b, e->args[1]);
     if (first != TRI_UNKNOWN)
         return first == decisive ? const_i32(b, first == TRI_YES) : gen_expr(b, e->args[1]);

@@ -215,65 +215,20 @@ static Expr *access_traps(Build *b, WasmOp op) {
     return binary(b, OP_OR, negate(b, name(b, NAME_MEMORY_SHARED, 0, T(BOOL), true)), fails);
 }
 
+static Expr *either(Build *b, Expr *x, Expr *y) {
+    return binary(b, OP_OR, x, y);
+}
+
+#define TRAP(op, when)                                                                             \
+    case WASM_OP_##op: return when;
+
 static Expr *traps(Build *b, WasmOp op) {
     uint8_t imm = wasm_ops[op].imm;
     if (imm == WASM_IMM_MEMARG || imm == WASM_IMM_MEMARG_LANE)
         return access_traps(b, op);
     switch (op) {
-    case WASM_OP_I32_DIV_S: return division_traps(b, T(I32), true);
-    case WASM_OP_I32_DIV_U: return division_traps(b, T(U32), false);
-    case WASM_OP_I32_REM_S: return division_traps(b, T(I32), false);
-    case WASM_OP_I32_REM_U: return division_traps(b, T(U32), false);
-    case WASM_OP_I64_DIV_S: return division_traps(b, T(I64), true);
-    case WASM_OP_I64_DIV_U: return division_traps(b, T(I64), false);
-    case WASM_OP_I64_REM_S: return division_traps(b, T(I64), false);
-    case WASM_OP_I64_REM_U: return division_traps(b, T(I64), false);
-    case WASM_OP_I32_TRUNC_F32_S: return truncation_traps(b, T(F32), -0x1p31, true, 0x1p31);
-    case WASM_OP_I32_TRUNC_F32_U: return truncation_traps(b, T(F32), -1, false, 0x1p32);
-    case WASM_OP_I32_TRUNC_F64_S: return truncation_traps(b, T(F64), -0x1p31 - 1, false, 0x1p31);
-    case WASM_OP_I32_TRUNC_F64_U: return truncation_traps(b, T(F64), -1, false, 0x1p32);
-    case WASM_OP_I64_TRUNC_F32_S: return truncation_traps(b, T(F32), -0x1p63, true, 0x1p63);
-    case WASM_OP_I64_TRUNC_F32_U: return truncation_traps(b, T(F32), -1, false, 0x1p64);
-    case WASM_OP_I64_TRUNC_F64_S: return truncation_traps(b, T(F64), -0x1p63, true, 0x1p63);
-    case WASM_OP_I64_TRUNC_F64_U: return truncation_traps(b, T(F64), -1, false, 0x1p64);
-    case WASM_OP_MEMORY_FILL: return range_traps(b, 2, 0, false, 0);
-    case WASM_OP_MEMORY_COPY:
-        return binary(b, OP_OR, range_traps(b, 2, 0, false, 0), range_traps(b, 1, 0, false, 1));
-    case WASM_OP_MEMORY_INIT:
-        return binary(b, OP_OR, range_traps(b, 2, 0, false, 0), segment_traps(b));
-    case WASM_OP_TABLE_GET: return binary(b, OP_GE, wide_arg(b, 0), table_elems(b, 0));
-    case WASM_OP_TABLE_SET: return binary(b, OP_GE, wide_arg(b, 1), table_elems(b, 0));
-    case WASM_OP_TABLE_FILL: return range_traps(b, 2, 0, true, 0);
-    case WASM_OP_TABLE_COPY:
-        return binary(b, OP_OR, range_traps(b, 2, 0, true, 0), range_traps(b, 1, 0, true, 1));
-    case WASM_OP_TABLE_INIT:
-        return binary(b, OP_OR, range_traps(b, 2, 0, true, 0), segment_traps(b));
-    case WASM_OP_CALL_INDIRECT:
-    case WASM_OP_RETURN_CALL_INDIRECT: return condition(b, ENTRY_FAILS);
-    case WASM_OP_REF_CAST:
-    case WASM_OP_REF_CAST_NULL: return condition(b, REF_CAST_FAILS);
-    case WASM_OP_ARRAY_GET:
-    case WASM_OP_ARRAY_GET_S:
-    case WASM_OP_ARRAY_GET_U: return item_traps(b, 1, 0);
-    case WASM_OP_ARRAY_SET: return item_traps(b, 2, 1);
-    case WASM_OP_ARRAY_FILL: return items_trap(b, 3, 2);
-    case WASM_OP_ARRAY_COPY: return binary(b, OP_OR, items_trap(b, 4, 3), items_trap(b, 2, 1));
-    case WASM_OP_ARRAY_INIT_DATA: return binary(b, OP_OR, items_trap(b, 3, 2), data_traps(b));
-    case WASM_OP_ARRAY_INIT_ELEM: return binary(b, OP_OR, items_trap(b, 3, 2), segment_traps(b));
-    case WASM_OP_ARRAY_NEW_DATA: return data_traps(b);
-    case WASM_OP_ARRAY_NEW_ELEM: return segment_traps(b);
-    case WASM_OP_THROW_REF:
-    case WASM_OP_REF_AS_NON_NULL:
-    case WASM_OP_CALL_REF:
-    case WASM_OP_RETURN_CALL_REF:
-    case WASM_OP_STRUCT_GET:
-    case WASM_OP_STRUCT_GET_S:
-    case WASM_OP_STRUCT_GET_U:
-    case WASM_OP_ARRAY_LEN:
-    case WASM_OP_I31_GET_S:
-    case WASM_OP_I31_GET_U: return is_null(b, 0);
-    case WASM_OP_STRUCT_SET: return is_null(b, 1);
-    default: return truth(b, true); /* unreachable */
+#include "probe/trap.def"
+    default: return truth(b, false); /* nobody asks */
     }
 }
 

@@ -138,7 +138,7 @@ Tri known_exists(Event event, const Expr *e) {
             return TRI_UNKNOWN;
         Bound b = e->bound;
         b.type = e->type;
-        return site_value(&w.site, &b, &v) ? TRI_YES : TRI_NO;
+        return tri_of(site_value(&w.site, &b, &v));
     }
     if (e->kind == EXPR_METHOD && e->annotation == ANN_STATIC)
         return TRI_YES;

@@ -170,62 +170,16 @@ static bool listed(WasmOp op, NameId id, const Type **type, bool *is_static) {
     return true;
 }
 
+#define TRAP(op, when)                                                                             \
+    case WASM_OP_##op: return true;
+
 /* Instructions whose trap can be told beforehand from their operands. */
 static bool can_trap(WasmOp op) {
     const WasmOpInfo *info = &wasm_ops[op];
     if (info->imm == WASM_IMM_MEMARG || info->imm == WASM_IMM_MEMARG_LANE)
         return true;
     switch (op) {
-    case WASM_OP_UNREACHABLE:
-    case WASM_OP_I32_DIV_S:
-    case WASM_OP_I32_DIV_U:
-    case WASM_OP_I32_REM_S:
-    case WASM_OP_I32_REM_U:
-    case WASM_OP_I64_DIV_S:
-    case WASM_OP_I64_DIV_U:
-    case WASM_OP_I64_REM_S:
-    case WASM_OP_I64_REM_U:
-    case WASM_OP_I32_TRUNC_F32_S:
-    case WASM_OP_I32_TRUNC_F32_U:
-    case WASM_OP_I32_TRUNC_F64_S:
-    case WASM_OP_I32_TRUNC_F64_U:
-    case WASM_OP_I64_TRUNC_F32_S:
-    case WASM_OP_I64_TRUNC_F32_U:
-    case WASM_OP_I64_TRUNC_F64_S:
-    case WASM_OP_I64_TRUNC_F64_U:
-    case WASM_OP_MEMORY_FILL:
-    case WASM_OP_MEMORY_COPY:
-    case WASM_OP_MEMORY_INIT:
-    case WASM_OP_TABLE_GET:
-    case WASM_OP_TABLE_SET:
-    case WASM_OP_TABLE_FILL:
-    case WASM_OP_TABLE_COPY:
-    case WASM_OP_TABLE_INIT:
-    case WASM_OP_CALL_INDIRECT:
-    case WASM_OP_RETURN_CALL_INDIRECT:
-    case WASM_OP_THROW_REF:
-    case WASM_OP_REF_CAST:
-    case WASM_OP_REF_CAST_NULL:
-    case WASM_OP_REF_AS_NON_NULL:
-    case WASM_OP_CALL_REF:
-    case WASM_OP_RETURN_CALL_REF:
-    case WASM_OP_STRUCT_GET:
-    case WASM_OP_STRUCT_GET_S:
-    case WASM_OP_STRUCT_GET_U:
-    case WASM_OP_STRUCT_SET:
-    case WASM_OP_ARRAY_LEN:
-    case WASM_OP_ARRAY_GET:
-    case WASM_OP_ARRAY_GET_S:
-    case WASM_OP_ARRAY_GET_U:
-    case WASM_OP_ARRAY_SET:
-    case WASM_OP_ARRAY_FILL:
-    case WASM_OP_ARRAY_COPY:
-    case WASM_OP_ARRAY_INIT_DATA:
-    case WASM_OP_ARRAY_INIT_ELEM:
-    case WASM_OP_ARRAY_NEW_DATA:
-    case WASM_OP_ARRAY_NEW_ELEM:
-    case WASM_OP_I31_GET_S:
-    case WASM_OP_I31_GET_U: return true;
+#include "probe/trap.def"
     default: return false;
     }
 }

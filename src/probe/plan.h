@@ -188,9 +188,21 @@ Shape *plan_shape(Plan *plan, Variant *v, const Site *s);
 /* The shape of a variant with given values of its atoms, made on first use. */
 Shape *plan_shape_for(Plan *plan, Variant *v, uint64_t atoms);
 
-/* A condition of a variant with the atoms in `known` decided: false, true, or it depends on the
- * others and on what is dynamic. */
+/* What is known of a condition. */
 typedef enum Tri { TRI_NO, TRI_YES, TRI_UNKNOWN } Tri;
+static inline Tri tri_of(bool b) {
+    return b ? TRI_YES : TRI_NO;
+}
+static inline Tri tri_not(Tri t) {
+    return t == TRI_UNKNOWN ? t : tri_of(t == TRI_NO);
+}
+/* The value of one side that decides `&&` or `||`. */
+static inline Tri tri_decisive(Op op) {
+    return tri_of(op == OP_OR);
+}
+
+/* A condition of a variant with the atoms in `known` decided; TRI_UNKNOWN: it depends on the others
+ * and on what is dynamic. */
 Tri shape_decide(const Variant *v, uint64_t known, uint64_t atoms, const Expr *e);
 
 /* Evaluating it may do more than give a value: then `dynamic && false` is not just false. */

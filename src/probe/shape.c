@@ -18,11 +18,9 @@ Tri shape_decide(const Variant *v, uint64_t known, uint64_t atoms, const Expr *e
     Value value;
     if (e->slot && e->type->kind == TYPE_BOOL && e->slot <= v->atoms.len &&
         v->atoms.at[e->slot - 1] == e)
-        return !(known >> (e->slot - 1) & 1) ? TRI_UNKNOWN
-               : atoms >> (e->slot - 1) & 1  ? TRI_YES
-                                             : TRI_NO;
+        return known >> (e->slot - 1) & 1 ? tri_of(atoms >> (e->slot - 1) & 1) : TRI_UNKNOWN;
     if (e->kind == EXPR_BINARY && (e->op == OP_AND || e->op == OP_OR)) {
-        Tri decisive = e->op == OP_AND ? TRI_NO : TRI_YES;
+        Tri decisive = tri_decisive(e->op);
         Tri a = shape_decide(v, known, atoms, e->args[0]);
         if (a == decisive)
             return a;
@@ -31,12 +29,10 @@ Tri shape_decide(const Variant *v, uint64_t known, uint64_t atoms, const Expr *e
             return b == decisive && !expr_has_effect(e->args[0]) ? b : a;
         return b;
     }
-    if (e->kind == EXPR_UNARY && e->op == OP_NOT) {
-        Tri a = shape_decide(v, known, atoms, e->args[0]);
-        return a == TRI_UNKNOWN ? a : a == TRI_YES ? TRI_NO : TRI_YES;
-    }
+    if (e->kind == EXPR_UNARY && e->op == OP_NOT)
+        return tri_not(shape_decide(v, known, atoms, e->args[0]));
     if (e->is_static && !e->slot && fold(e, NULL, &value))
-        return value.bits ? TRI_YES : TRI_NO;
+        return tri_of(value.bits);
     return TRI_UNKNOWN;
 }
 

@@ -201,7 +201,7 @@ static Tri truth(const Walk *w, const Expr *e) {
     Value v;
     if (!e->is_static || !fold(e, w->site, &v))
         return TRI_UNKNOWN;
-    return v.bits ? TRI_YES : TRI_NO;
+    return tri_of(v.bits);
 }
 
 static void walk_expr(Walk *w, Expr *e);
@@ -209,17 +209,15 @@ static void walk_expr(Walk *w, Expr *e);
 /* A condition: makes its calls and tells its value if it is static. */
 static Tri walk_condition(Walk *w, Expr *e) {
     if (e->kind == EXPR_BINARY && (e->op == OP_AND || e->op == OP_OR)) {
-        Tri decisive = e->op == OP_AND ? TRI_NO : TRI_YES;
+        Tri decisive = tri_decisive(e->op);
         Tri a = walk_condition(w, e->args[0]);
         if (a == decisive)
             return a;
         Tri b = walk_condition(w, e->args[1]);
         return a == TRI_UNKNOWN ? a : b;
     }
-    if (e->kind == EXPR_UNARY && e->op == OP_NOT) {
-        Tri a = walk_condition(w, e->args[0]);
-        return a == TRI_UNKNOWN ? a : a == TRI_YES ? TRI_NO : TRI_YES;
-    }
+    if (e->kind == EXPR_UNARY && e->op == OP_NOT)
+        return tri_not(walk_condition(w, e->args[0]));
     walk_expr(w, e);
     return truth(w, e);
 }

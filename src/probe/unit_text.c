@@ -52,7 +52,7 @@ static Tri decided(const Decided *d, const Expr *e) {
     if (e->type->kind != TYPE_BOOL)
         return TRI_UNKNOWN;
     if (known_value(d->event, e, &v))
-        return v.bits ? TRI_YES : TRI_NO;
+        return tri_of(v.bits);
     return d->variant ? shape_decide(d->variant, d->known, d->atoms, e) : TRI_UNKNOWN;
 }
 
@@ -70,7 +70,7 @@ static void put_list(const Decided *d, const Expr *e, uint32_t from, Buf *out) {
 
 /* `a && b` of which one side is decided is the other. */
 static const Expr *rest_of(const Decided *d, const Expr *e) {
-    Tri neutral = e->op == OP_AND ? TRI_YES : TRI_NO;
+    Tri neutral = tri_not(tri_decisive(e->op));
     for (uint32_t i = 0; i < 2; i++)
         if (decided(d, e->args[i]) == neutral)
             return e->args[1 - i];

@@ -1,4 +1,4 @@
-// Runs tests/runtime/site_monitor.c on a program without an engine, and prints the monitor's checksum:
+// Runs tests/monitors/site.c on a program without an engine, and prints the monitor's checksum:
 //   node test_site.mjs MONITOR.wasm PROGRAM.wasm [QUESTION ROUNDS]
 // With a question (op, arg, block), how many MB of code it goes through a second.
 import { readFileSync } from 'node:fs';

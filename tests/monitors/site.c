@@ -1,5 +1,5 @@
 /*
- * tests/runtime/site_monitor.c - a monitor that asks the decoder about every instruction and prints
+ * tests/monitors/site.c - a monitor that asks the decoder about every instruction and prints
  * a number made of the answers, for tests/checks/site: linked with the runtime, but not by whammc.
  * TABLE is a header with the bytes of the table of instructions.
  */
