@@ -44,9 +44,9 @@ def answers(command):
         return False
 
 
-def call(command, timeout=300):
+def call(command, cwd=None, timeout=300):
     """Standard output is no terminal in any engine, but that wasmtime says so."""
-    return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout,
+    return subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout,
                           encoding="utf-8", errors="backslashreplace")
 
 
@@ -75,24 +75,28 @@ def rows(run):
     return len(re.findall(r"^_, ", run.report, re.M))
 
 
+def without_warnings(text):
+    """About probes without sites."""
+    return "".join(line for line in text.splitlines(True) if not line.startswith('{"severity":"warning"'))
+
+
 def rewritten(script, engine, program, report):
     """Runs a program (its path and arguments) that the rewriter has instrumented; the report goes to a file."""
     flags = [f"--lib={name}={file}" for name, file in libraries(script).items()]
     if os.path.exists(report):
         os.remove(report)
     done = call([WHAMMC, "run", "--message-format=json", f"--engine={engine}", "--link=merge", *flags, "-s", script, "-o", report, *program])
-    messages = "".join(line for line in done.stderr.splitlines(True) if '"warning"' not in line) # about probes without sites
     text = ""
     if os.path.exists(report):
         with open(report, encoding="utf-8", errors="backslashreplace", newline="") as file:
             text = file.read()
-    return Run(done.stdout, done.returncode, messages + ID.sub("_", text))
+    return Run(done.stdout, done.returncode, without_warnings(done.stderr) + ID.sub("_", text))
 
 
 def attached(monitor, flags, program):
     """Runs it with a monitor, bound or by the engine; the report comes on standard error."""
-    done = call([WHAMMC, "run", f"--monitor={monitor}", *flags, *program])
-    return Run(done.stdout, done.returncode, ID.sub("_", done.stderr))
+    done = call([WHAMMC, "run", "--message-format=json", f"--monitor={monitor}", *flags, *program])
+    return Run(done.stdout, done.returncode, ID.sub("_", without_warnings(done.stderr)))
 
 
 def differences(name, expected, run):
