@@ -303,22 +303,10 @@ uint64_t site_offset(uint32_t fid, uint32_t pc) {
 }
 
 /* As accessed_memory of the compiler (probe/fold.c). */
-static uint32_t accessed(const SiteInstr *i, bool source) {
-    switch ((WasmImm)i->imm) {
-    case WASM_IMM_MEMORY: return i->a;
-    case WASM_IMM_MEMORY_MEMORY: return source ? i->b : i->a;
-    default: return i->b;
-    }
-}
-
 SITE_EXPORT(memory)
 uint32_t site_memory(uint32_t fid, uint32_t pc) {
-    return accessed(site_at(fid, pc), false);
-}
-
-SITE_EXPORT(source_memory)
-uint32_t site_source_memory(uint32_t fid, uint32_t pc) {
-    return accessed(site_at(fid, pc), true);
+    const SiteInstr *i = site_at(fid, pc);
+    return i->imm == WASM_IMM_MEMORY || i->imm == WASM_IMM_MEMORY_MEMORY ? i->a : i->b;
 }
 
 SITE_EXPORT(resolved_fid)

@@ -47,8 +47,7 @@ uint32_t site_has_imm(uint32_t fid, uint32_t pc, uint32_t n);
 uint32_t site_num_targets(uint32_t fid, uint32_t pc); /* of br_table; its default is immediate
                                                          number num_targets */
 uint64_t site_offset(uint32_t fid, uint32_t pc);
-uint32_t site_memory(uint32_t fid, uint32_t pc);        /* accessed */
-uint32_t site_source_memory(uint32_t fid, uint32_t pc); /* the one that memory.copy reads */
+uint32_t site_memory(uint32_t fid, uint32_t pc); /* accessed; by memory.copy: written */
 uint32_t site_item_size(uint32_t fid, uint32_t pc); /* in the array whose type is immediate 0; 0 =
                                                        it is no array */
 /* The function of ref.func, here or right in front; -1 = not known. */
@@ -76,12 +75,10 @@ uint32_t site_has_else(uint32_t fid, uint32_t pc); /* 1: an `if` that has an `el
 /* 1: inside the body of a try or try_table of the function, not inside a catch of it */
 uint32_t site_in_try(uint32_t fid, uint32_t pc);
 uint32_t site_instr_count(uint32_t fid, uint32_t pc); /* of the block that ends here */
-/* Bit k: target k of the branch (bit 0 for br, br_if and br_on_*; of a br_table the default is
- * behind the others; of a try_table all clauses are bit 0) is a loop. More than 64 targets, one of
- * them a loop: trap with a message. */
-uint64_t site_to_loop(uint32_t fid, uint32_t pc);
-uint32_t site_goes_to_loop(uint32_t fid, uint32_t pc); /* 1: some target is a loop */
-/* The same bits for any number of targets, as a str: bit k is bit k & 7 of byte k / 8. */
+/* 1: a branch, or a try_table, one of whose targets is a loop */
+uint32_t site_goes_to_loop(uint32_t fid, uint32_t pc);
+/* Which targets of a branch are loops, as a str: target k is bit k & 7 of byte k / 8. The default of
+ * a br_table is behind its others. */
 uint32_t site_loop_map(uint32_t fid, uint32_t pc);
 uint32_t site_ends_program(uint32_t fid, uint32_t pc); /* 1: a call of WASI's proc_exit */
 
@@ -99,9 +96,7 @@ void site_refuse(uint32_t fid, uint32_t pc, uint32_t why);
 
 uint32_t site_app_memid(void);
 uint64_t site_page_size(uint32_t memory);
-uint32_t site_memory_shared(uint32_t memory);
 uint32_t site_func_end(uint32_t fid); /* pc of the function's last `end` */
-uint32_t site_has_exceptions(void);   /* 1: the module declares or imports tags */
 
 /* Gives back what was read of the program, cleared; what is asked afterwards is read again. */
 void site_done(void);

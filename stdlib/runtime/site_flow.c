@@ -228,21 +228,6 @@ static bool catches_to_loop(const SiteInstr *i, SiteReader r) {
     return false;
 }
 
-SITE_EXPORT(to_loop)
-uint64_t site_to_loop(uint32_t fid, uint32_t pc) {
-    const SiteInstr *i = site_flow(fid, pc);
-    SiteReader r = site_vec(i, fid);
-    uint64_t loops = catches_to_loop(i, r);
-    for (uint32_t k = 0; k < targets(i); k++) {
-        if (!target_is_loop(i, &r, k))
-            continue;
-        if (targets(i) > 64)
-            site_fail(SITE_TOO_MANY_LABELS, fid + 1, pc, 0);
-        loops |= (uint64_t)1 << k;
-    }
-    return loops;
-}
-
 SITE_EXPORT(goes_to_loop)
 uint32_t site_goes_to_loop(uint32_t fid, uint32_t pc) {
     const SiteInstr *i = site_flow(fid, pc);
@@ -259,7 +244,6 @@ uint32_t site_loop_map(uint32_t fid, uint32_t pc) {
     SiteReader r = site_vec(i, fid);
     uint32_t n = targets(i), bytes = n / 8 + 1, map = values_str_new(bytes);
     __builtin_memset(at(map + 4), 0, bytes);
-    *at(map + 4) = catches_to_loop(i, r);
     for (uint32_t k = 0; k < n; k++)
         if (target_is_loop(i, &r, k))
             *at(map + 4 + k / 8) |= (uint8_t)(1u << (k & 7));

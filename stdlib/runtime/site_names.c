@@ -69,11 +69,6 @@ uint64_t site_page_size(uint32_t memory) {
     return (uint64_t)1 << (memory_bits(memory) >> 8);
 }
 
-SITE_EXPORT(memory_shared)
-uint32_t site_memory_shared(uint32_t memory) {
-    return (memory_bits(memory) & LIMITS_SHARED) != 0;
-}
-
 SITE_EXPORT(item_size)
 uint32_t site_item_size(uint32_t fid, uint32_t pc) {
     const SiteType *t = site_type_def(site_at(fid, pc)->a);
@@ -87,11 +82,6 @@ uint32_t site_item_size(uint32_t fid, uint32_t pc) {
     case WASM_V128: return 16;
     default: return 4;
     }
-}
-
-SITE_EXPORT(has_exceptions)
-uint32_t site_has_exceptions(void) {
-    return reflect_get_num_tags() != 0;
 }
 
 SITE_EXPORT(done)

@@ -61,13 +61,6 @@ static void put_error(Message *m, SiteError error, uint32_t detail) {
         put(m, WORD("there is"));
         put(m, WORD(" no body"));
         break;
-    case SITE_TOO_MANY_LABELS:
-        put(m, WORD("more tha"));
-        put(m, WORD("n 64 lab"));
-        put(m, WORD("els, one"));
-        put(m, WORD(" of them"));
-        put(m, WORD(" a loop"));
-        break;
     default:
         put(m, WORD("malforme"));
         put(m, WORD("d"));

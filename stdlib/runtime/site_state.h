@@ -35,7 +35,6 @@ REFLECT("read_section") uint32_t reflect_read_section(uint32_t id, uint32_t ptr,
 REFLECT("read_function_body") uint32_t reflect_read_function_body(uint32_t func, uint32_t ptr, uint32_t len);
 REFLECT("read_function_name") uint32_t reflect_read_function_name(uint32_t func, uint32_t ptr, uint32_t len);
 REFLECT("read_module_name") uint32_t reflect_read_module_name(uint32_t ptr, uint32_t len);
-REFLECT("get_num_tags") uint32_t reflect_get_num_tags(void);
 /* clang-format on */
 
 /* ---- the state ---- */
@@ -77,7 +76,7 @@ typedef struct SiteEntry {
     uint32_t type; /* functions and tags: index of the type; tables and globals: WasmType */
     uint32_t bits; /* tables and memories: flags of the limits, log2 of the page size << 8 */
 } SiteEntry;
-enum { LIMITS_MAX = 1, LIMITS_SHARED = 2, LIMITS_64 = 4, LIMITS_PAGE = 8 };
+enum { LIMITS_MAX = 1, LIMITS_64 = 4, LIMITS_PAGE = 8 };
 
 typedef struct SiteList {
     SiteBlock entries;
@@ -167,13 +166,12 @@ typedef struct SiteReader {
 } SiteReader;
 
 typedef enum SiteError {
-    SITE_NO_INSTRUCTION,  /* at a place that was asked about */
-    SITE_UNKNOWN,         /* instruction; detail: prefix << 16 | code */
-    SITE_UNKNOWN_TYPE,    /* detail: its byte */
-    SITE_SHORT,           /* the bytes end too early, or a number has too many */
-    SITE_MALFORMED,       /* numbers that cannot be */
-    SITE_NO_BODY,         /* an imported function, or none */
-    SITE_TOO_MANY_LABELS, /* of a br_table, for site_to_loop */
+    SITE_NO_INSTRUCTION, /* at a place that was asked about */
+    SITE_UNKNOWN,        /* instruction; detail: prefix << 16 | code */
+    SITE_UNKNOWN_TYPE,   /* detail: its byte */
+    SITE_SHORT,          /* the bytes end too early, or a number has too many */
+    SITE_MALFORMED,      /* numbers that cannot be */
+    SITE_NO_BODY,        /* an imported function, or none */
 } SiteError;
 
 /* Writes a message and traps. `func` is + 1; 0: a section, whose id is the offset. */

@@ -46,7 +46,6 @@ const reflect = {
   read_function_body: (fid, ptr, len) => give(bodies[fid - imported] ?? none, ptr, len),
   read_function_name: (_fid, ptr, len) => give(none, ptr, len),
   read_module_name: (ptr, len) => give(none, ptr, len),
-  get_num_tags: () => (sections[13] ? 1 : 0),
 };
 let output = '';
 const wasi = {

@@ -64,11 +64,6 @@ uint32_t reflect_read_module_name(uint32_t to, uint32_t len) {
     return give_str(to, len, program->name);
 }
 
-uint32_t reflect_get_num_tags(void);
-uint32_t reflect_get_num_tags(void) {
-    return program->tags.len;
-}
-
 void host_message(const uint8_t *text, uint32_t len);
 void host_message(const uint8_t *text, uint32_t len) {
     if (quiet)
@@ -103,7 +98,7 @@ typedef struct Answers {
     uint32_t has_imm; /* bits */
     uint64_t imms[MAX_IMMS];
     uint64_t offset;
-    uint32_t num_targets, memory, source, item_size, resolved;
+    uint32_t num_targets, memory, item_size, resolved;
     bool is_call;
     uint32_t callee;
 } Answers;
@@ -202,7 +197,6 @@ static void expect_values(const Site *s, Answers *a) {
     uint8_t imm = wasm_ops[i->op].imm;
     a->offset = i->c;
     a->memory = accessed_memory(i, 0);
-    a->source = accessed_memory(i, 1);
     a->num_targets = imm == WASM_IMM_BR_TABLE ? i->count : 0;
     bool of_type = i->op >= WASM_OP_ARRAY_NEW && i->op <= WASM_OP_ARRAY_INIT_ELEM &&
                    i->op != WASM_OP_ARRAY_LEN;
@@ -307,7 +301,6 @@ static void check_values(Checker *c, uint32_t func, const Answers *a) {
     }
     SAME("offset", site_offset(func, pc), a->offset);
     SAME("memory", site_memory(func, pc), a->memory);
-    SAME("source_memory", site_source_memory(func, pc), a->source);
     if (wasm_ops[a->op].imm == WASM_IMM_BR_TABLE)
         SAME("num_targets", site_num_targets(func, pc), a->num_targets);
     if (a->item_size)
@@ -329,9 +322,7 @@ static void check_instruction(Checker *c, uint32_t func, const Answers *a, int64
     SAME("has_else", site_has_else(func, pc), a->has_else);
     SAME("in_try", site_in_try(func, pc), a->in_try);
     SAME("goes_to_loop", site_goes_to_loop(func, pc), a->to_loop);
-    if (a->num_targets < 64)
-        SAME("to_loop", site_to_loop(func, pc), a->loops);
-    if (a->to_loop)
+    if (a->op == WASM_OP_BR_TABLE)
         SAME("loop_map", map_fits(site_loop_map(func, pc), a->loops), 1);
     for (uint32_t n = 0; n < MAX_ARGS; n++)
         SAME("arg", site_arg(func, pc, n), a->args[n]);
@@ -354,11 +345,9 @@ static void check_module(Checker *c) {
     Answers here = {0}, *a = &here;
     uint32_t func = 0;
     SAME("app_memid", site_app_memid(), app_memory(c->m));
-    SAME("has_exceptions", site_has_exceptions(), c->m->tags.len != 0);
     for (uint32_t k = 0; k < c->m->memories.len; k++) {
         const WasmLimits *l = &c->m->memories.at[k].limits;
         SAME("page_size", site_page_size(k), (uint64_t)1 << l->page_log2);
-        SAME("memory_shared", site_memory_shared(k), l->shared);
     }
 }
 
@@ -439,7 +428,6 @@ static void ask_all(uint32_t func, uint32_t size) {
         site_ends_program(func, pc);
         site_item_size(func, pc);
         site_target_imp_module(func, pc);
-        site_to_loop(func, pc);
     }
 }
 
