@@ -25,7 +25,7 @@ BinaryenType gen_type(const Type *t) {
 
 /* ---- holes ---- */
 
-static const char hole_letters[] = "karlvmtpehfwnxzcbgsiuoyqjd012"; /* in the order of HoleKind */
+static const char hole_letters[] = "karlvmtpehfwnxzcbgsiuoyqjd0123"; /* in the order of HoleKind */
 _Static_assert(sizeof hole_letters == HOLE_KINDS + 1, "a letter for each kind of hole");
 
 static char type_letter(BinaryenType type) {

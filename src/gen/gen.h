@@ -42,6 +42,7 @@ typedef enum HoleKind {
     HOLE_MEMORY, /* call what call n of memories (Plan.memory_calls) stands for; memid: push it */
     HOLE_WORD,   /* push the value at word n of what was recorded for the site (a vector: two words)
                   */
+    HOLE_CELL,   /* read or write cell n of a monitor (target/bind_cell.c) */
     HOLE_KINDS
 } HoleKind;
 

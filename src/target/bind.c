@@ -160,6 +160,8 @@ static uint32_t add_flush(Bind *b) {
     put_index(&code, WASM_OP_GLOBAL_SET, done);
     for (uint32_t k = 0; k < b->nstates; k++) {
         const BindState *s = &b->states[k];
+        for (uint32_t i = 0; i < s->dumps.len; i++)
+            put_index(&code, WASM_OP_CALL, s->dumps.at[i]);
         if (s->monitor.exit >= 0)
             put_index(&code, WASM_OP_CALL, bind_part_func(s->part, (uint32_t)s->monitor.exit));
     }
@@ -238,6 +240,10 @@ static const uint64_t *words_of(void *ctx, const Match *match, uint32_t *n) {
     return s->words.at + h->words;
 }
 
+static uint32_t cell_of(void *ctx, const uint64_t *words, uint32_t n) {
+    return bind_cell(ctx, words, n);
+}
+
 static bool link_parts(Bind *b) {
     BindShimOptions options = {.host = b->options->host, .dyninstr = dyninstr, .ctx = b};
     bind_shim_init(&b->shim, &b->p.m, &options, b->p.diags);
@@ -256,6 +262,7 @@ static bool link(void *self) {
     Bind *b = self;
     if (!link_parts(b))
         return false;
+    bind_inline(b);
     uint32_t flush = add_flush(b);
     wrap_entries(b, flush);
     wasm_layout(&b->p.m);
@@ -263,6 +270,7 @@ static bool link(void *self) {
     b->p.flush = flush;
     splicer_init(&b->p.splicer, &b->p.m, &b->plan, NULL, NULL, NULL);
     b->p.splicer.words = words_of;
+    b->p.splicer.cell = cell_of;
     b->p.splicer.ctx = b;
     b->current = b->nstates;
     return bind_templates(b);
@@ -356,6 +364,8 @@ static void free_state(BindState *s) {
     vec_free(&s->hits);
     vec_free(&s->words);
     vec_free(&s->id_hits);
+    vec_free(&s->dumps);
+    map_free(&s->cells);
 }
 
 bool bind_program(const BindMonitor *monitors, uint32_t nmonitors, const BindFile *app,
@@ -382,6 +392,10 @@ bool bind_program(const BindMonitor *monitors, uint32_t nmonitors, const BindFil
     for (uint32_t k = 0; k < nmonitors; k++)
         free_state(&b.states[k]);
     free(b.states);
+    for (uint32_t i = 0; i < b.rules.len; i++)
+        if (b.rules.at[i].source)
+            buf_free(&b.rules.at[i].source->code);
+    vec_free(&b.cells);
     vec_free(&b.rules);
     vec_free(&b.scratch);
     vec_free(&b.faults);

@@ -20,6 +20,30 @@ typedef struct BindFormal {
     uint64_t max;  /* and its largest value at any place */
 } BindFormal;
 
+/* What becomes of an instruction of a probe whose counters are in globals. */
+typedef enum BindRoleKind { CELL_NONE, CELL_ADDRESS, CELL_LOAD, CELL_STORE } BindRoleKind;
+typedef struct BindRole {
+    BindRoleKind kind;
+    uint32_t cell; /* index into Bind.cells */
+} BindRole;
+
+/* A number in memory that a probe changes. */
+typedef struct BindCell {
+    uint32_t monitor;
+    uint32_t memory; /* the monitor's */
+    WasmType type;
+    uint32_t word; /* recorded word that is added to the address, UINT32_MAX = none */
+    uint64_t base;
+} BindCell;
+
+/* The code of a probe function that is to be inlined, behind its local declarations. */
+typedef struct BindSource {
+    Buf code;
+    uint32_t *temp; /* by parameter: its temporary; UINT32_MAX = it is not changed */
+    BindRole *role; /* by offset in the code; NULL = not looked for */
+    uint32_t first_cell, ncells;
+} BindSource;
+
 /* A probe of a monitor. The action of the same index in the plan is its. */
 typedef struct BindRule {
     const MonitorProbe *probe;
@@ -27,8 +51,9 @@ typedef struct BindRule {
     BindFormal *formals; /* by index into the rule's params */
     uint32_t nwords;     /* recorded for each place */
     bool asks_id;
-    uint32_t id_word;  /* the place's number, if it can be removed; else UINT32_MAX */
-    const char *fault; /* why it can be at no place, NULL = it can */
+    uint32_t id_word;   /* the place's number, if it can be removed; else UINT32_MAX */
+    BindSource *source; /* NULL: the function is called */
+    const char *fault;  /* why it can be at no place, NULL = it can */
 } BindRule;
 
 /* A place at which a probe is attached, in the order of the walk. */
@@ -60,6 +85,9 @@ typedef struct BindState {
     Vec(BindHit) hits;
     Vec(uint64_t) words;
     uint32_t accepted, spliced; /* pass 2: behind the hit that was met, whose code was made */
+    bool in_globals;            /* the cells that probes change are in globals: */
+    Map cells;                  /* their handles */
+    Vec(uint32_t) dumps;        /* handles of functions that store them into memory */
     BindStrings strings;
     uint32_t place_func, place_pc; /* of the last attempt */
     /* probe_id */
@@ -86,6 +114,7 @@ typedef struct Bind {
     Vec(BindRule) rules;
     uint32_t current; /* pass 1: the monitor that is being attached; = nstates in pass 2 */
     Vec(uint64_t) scratch;
+    Vec(BindCell) cells;
     Vec(BindFault) faults;
     uint32_t more_faults; /* not in the list */
     BindShim shim;
@@ -125,8 +154,19 @@ typedef struct BindAddress {
  * behind its local declarations. False if there is nothing of that kind. */
 bool bind_counts(const WasmModule *m, uint32_t func, const BindAddress *in_bounds, Buf *out);
 
+/* ---- bind_cell.c ---- */
+
+/* Moves what the probes of a monitor change in memory to globals, if that is all they do with
+ * memory; *current is set to the rule that in_bounds is asked about. */
+void bind_cells(Bind *b, BindState *s, const BindAddress *in_bounds, BindRule **current);
+/* The handle of the global that is a cell (index into Bind.cells) at a place with these words. */
+uint32_t bind_cell(const Bind *b, const uint64_t *words, uint32_t n);
+
 /* ---- bind_template.c ---- */
 
+/* Decides which probe functions are inlined, and where their counters live; when all parts are
+ * linked. */
+void bind_inline(Bind *b);
 /* The templates of all rules that are at some place; the module is laid out. False with messages.
  */
 bool bind_templates(Bind *b);

@@ -46,7 +46,8 @@ static bool is_pure(const WasmInstr *i) {
                i->op != WASM_OP_I32_REM_S && i->op != WASM_OP_I32_REM_U &&
                i->op != WASM_OP_I64_DIV_S && i->op != WASM_OP_I64_DIV_U &&
                i->op != WASM_OP_I64_REM_S && i->op != WASM_OP_I64_REM_U;
-    return category == WASM_CAT_COMPARE || category == WASM_CAT_CONST || i->op == WASM_OP_LOCAL_GET;
+    return category == WASM_CAT_COMPARE || category == WASM_CAT_CONST ||
+           i->op == WASM_OP_LOCAL_GET || i->op == WASM_OP_GLOBAL_GET;
 }
 
 /* How much higher the stack is behind it. */

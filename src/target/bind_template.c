@@ -17,9 +17,8 @@ enum {
 typedef struct Inliner {
     const Bind *b;
     const BindState *s;
-    const BindRule *r;
+    BindRule *r;
     WasmRemap map;
-    uint32_t *temp; /* by parameter: its temporary; UINT32_MAX = it is not changed */
 } Inliner;
 
 /* ---- what can be inlined ---- */
@@ -53,8 +52,8 @@ static bool plain_locals(const WasmModule *m, uint32_t func) {
     return plain;
 }
 
-/* Fills x->temp with 0 for parameters that are changed. False if the function is to be called. */
-static bool can_inline(Inliner *x) {
+/* Fills temp with 0 for parameters that are changed. False if the function is to be called. */
+static bool can_inline(const Inliner *x, uint32_t *temp) {
     const WasmModule *m = &x->s->monitor.m;
     uint32_t func = x->r->probe->func;
     const WasmFunc *f = &m->funcs.at[func];
@@ -72,7 +71,7 @@ static bool can_inline(Inliner *x) {
             return false;
         bool changes = i.op == WASM_OP_LOCAL_SET || i.op == WASM_OP_LOCAL_TEE;
         if (changes && i.a < x->r->probe->rule.nparams)
-            x->temp[i.a] = 0;
+            temp[i.a] = 0;
     }
     return true;
 }
@@ -89,12 +88,27 @@ static void put_formal(TemplateMaker *t, const BindFormal *f) {
     }
 }
 
+/* Whether the instruction is part of a change of a cell that is in a global. */
+static bool put_cell(const Inliner *x, TemplateMaker *t, const WasmInstr *i) {
+    BindRole role = x->r->source->role[i->offset];
+    if (role.kind == CELL_NONE)
+        return false;
+    uint8_t access = role.kind == CELL_LOAD ? HOLE_GET : HOLE_SET;
+    WasmType type = x->b->cells.at[role.cell].type;
+    if (role.kind != CELL_ADDRESS)
+        template_add_hole(t, (Hole){0, HOLE_CELL, access, role.cell, type});
+    return true;
+}
+
 static bool put_instr(void *ctx, TemplateMaker *t, const uint8_t *bytes, const WasmInstr *i) {
     const Inliner *x = ctx;
+    const uint32_t *temp = x->r->source->temp;
+    if (x->s->in_globals && put_cell(x, t, i))
+        return true;
     bool param = i->op == WASM_OP_LOCAL_GET || i->op == WASM_OP_LOCAL_SET ||
                  i->op == WASM_OP_LOCAL_TEE; /* others are temporaries already */
-    if (param && x->temp[i->a] != UINT32_MAX)
-        template_use_temp(t, x->temp[i->a],
+    if (param && temp[i->a] != UINT32_MAX)
+        template_use_temp(t, temp[i->a],
                           i->op == WASM_OP_LOCAL_GET   ? HOLE_GET
                           : i->op == WASM_OP_LOCAL_SET ? HOLE_SET
                                                        : HOLE_TEE);
@@ -116,7 +130,7 @@ static bool is_inside(void *ctx, const WasmInstr *address, const WasmInstr *acce
         return false;
     if (address->op == WASM_OP_I32_CONST)
         return (uint32_t)address->c <= bytes - end;
-    if (address->a >= x->r->probe->rule.nparams || x->temp[address->a] != UINT32_MAX)
+    if (address->a >= x->r->probe->rule.nparams || x->r->source->temp[address->a] != UINT32_MAX)
         return false;
     const BindFormal *f = &x->r->formals[address->a];
     return f->is_static && f->max <= bytes - end;
@@ -124,22 +138,22 @@ static bool is_inside(void *ctx, const WasmInstr *address, const WasmInstr *acce
 
 static const Template *inlined(Inliner *x, Arena *arena) {
     const BindRule *r = x->r;
-    const BindAddress in_bounds = {is_inside, x};
-    Buf branching = {0};
-    TemplateMaker t = {.m = &x->s->monitor.m, .func = r->probe->func, .put = put_instr, .ctx = x};
-    if (bind_counts(t.m, t.func, &in_bounds, &branching))
-        t.source = &branching;
+    uint32_t *temp = r->source->temp;
+    TemplateMaker t = {.m = &x->s->monitor.m,
+                       .func = r->probe->func,
+                       .put = put_instr,
+                       .ctx = x,
+                       .source = &r->source->code};
     bool ok = template_begin(&t);
     for (uint32_t i = 0; i < r->probe->rule.nparams; i++) {
-        if (x->temp[i] == UINT32_MAX)
+        if (temp[i] == UINT32_MAX)
             continue;
-        x->temp[i] = template_add_temp(&t, r->formals[i].type);
+        temp[i] = template_add_temp(&t, r->formals[i].type);
         put_formal(&t, &r->formals[i]);
-        template_use_temp(&t, x->temp[i], HOLE_SET);
+        template_use_temp(&t, temp[i], HOLE_SET);
     }
     const Template *template = ok ? template_make(&t, arena) : NULL;
     template_maker_free(&t);
-    buf_free(&branching);
     return template;
 }
 
@@ -208,22 +222,55 @@ static void find_largest(const Bind *b, const BindState *s) {
     }
 }
 
+static void prepare(Inliner *x, Arena *arena) {
+    const WasmModule *m = &x->s->monitor.m;
+    const WasmFunc *f = &m->funcs.at[x->r->probe->func];
+    uint32_t n = x->r->probe->rule.nparams;
+    uint32_t *temp = arena_array(arena, uint32_t, n + 1);
+    memset(temp, 0xff, sizeof *temp * (n + 1u));
+    if (!can_inline(x, temp))
+        return;
+    x->r->source = arena_new(arena, BindSource);
+    x->r->source->temp = temp;
+    const BindAddress in_bounds = {is_inside, x};
+    Buf *code = &x->r->source->code;
+    if (bind_counts(m, x->r->probe->func, &in_bounds, code))
+        return;
+    WasmTypes locals = {0};
+    const char *error;
+    uint32_t first = wasm_func_locals(m, x->r->probe->func, &locals, &error);
+    vec_free(&locals);
+    code->len = 0;
+    buf_bytes(code, m->bytes + f->body + first, f->body_size - first);
+}
+
+void bind_inline(Bind *b) {
+    for (uint32_t k = 0; k < b->nstates; k++) {
+        BindState *s = &b->states[k];
+        Inliner x = {.b = b, .s = s};
+        const BindAddress in_bounds = {is_inside, &x};
+        find_largest(b, s);
+        for (uint32_t i = 0; i < s->nrules; i++) {
+            x.r = &b->rules.at[s->first_rule + i];
+            if (b->plan.actions.at[s->first_rule + i].sites)
+                prepare(&x, &b->plan.arena);
+        }
+        bind_cells(b, s, &in_bounds, &x.r);
+    }
+}
+
 bool bind_templates(Bind *b) {
     Arena *arena = &b->plan.arena;
     for (uint32_t k = 0; k < b->nstates; k++) {
         const BindState *s = &b->states[k];
         Inliner x = {.b = b, .s = s};
-        find_largest(b, s);
         x.map = final_map(s->part, &b->p.m, arena);
         for (uint32_t i = 0; i < s->nrules; i++) {
             const Action *a = &b->plan.actions.at[s->first_rule + i];
             if (!a->sites)
                 continue;
             x.r = &b->rules.at[s->first_rule + i];
-            uint32_t n = x.r->probe->rule.nparams;
-            x.temp = arena_array(arena, uint32_t, n + 1);
-            memset(x.temp, 0xff, sizeof *x.temp * (n + 1u));
-            const Template *t = can_inline(&x) ? inlined(&x, arena) : called(&x, arena);
+            const Template *t = x.r->source ? inlined(&x, arena) : called(&x, arena);
             if (t && x.r->id_word != UINT32_MAX && s->flags >= 0)
                 t = guarded(&x, t, arena);
             if (!t) {

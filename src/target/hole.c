@@ -283,6 +283,10 @@ static void put_hole(Splicer *s, const Hole *h, const Variant *v, const Site *si
         put_i32(s->out, (int32_t)s->slots[s->plan->vars.at[h->n].decl->index]);
         break;
     case HOLE_WORD: put_word(s, h); break;
+    case HOLE_CELL:
+        put_global(s, h->access,
+                   wasm_final(s->m, WASM_SPACE_GLOBAL, s->cell(s->ctx, s->slots, h->n)));
+        break;
     case HOLE_TEMP: hole_put_local(s, h->access, s->temps.at[h->n]); break;
     case HOLE_PAGES:
     case HOLE_ELEMS: put_size(s, h, site->instr); break;

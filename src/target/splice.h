@@ -82,6 +82,8 @@ typedef struct Splicer {
     /* What was recorded for the next match in order (HOLE_WORD), *n words; NULL = matches have
      * slots. */
     const uint64_t *(*words)(void *ctx, const Match *match, uint32_t *n);
+    /* The global that is cell n for a match with these words (HOLE_CELL): a handle. */
+    uint32_t (*cell)(void *ctx, const uint64_t *words, uint32_t n);
     void *ctx;
 } Splicer;
 
