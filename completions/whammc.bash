@@ -23,12 +23,13 @@ _whammc_value() { # OPTION: what may follow it; false if nothing does
         instr:--storage) _whammc_words 'auto globals memory' ;;
         instr:--link | run:--link) _whammc_words 'merge import' ;;
         run:--engine) _whammc_words 'node node24 wasmtime wizard'; compopt -o default ;;
-        run:--monitor) _whammc_files wasm wat ;;
-        run:--top | run:--engine-option | list:--functions) ;;
+        run:--monitor | report:--module) _whammc_files wasm wat ;;
+        report:--format) _whammc_words 'table csv csv-rfc4180 json' ;;
+        run:--top | run:--engine-option | list:--functions | report:--top | report:--flush) ;;
         *:-s | *:--script) _whammc_files whamm mm ;;
         *:--lib) compopt -o default ;;
         instr:-o | instr:--output | instr:--runtime | monitor:-o | monitor:--output | bind:-o | bind:--output) _whammc_files wasm ;;
-        run:-o | run:--output) compopt -o default ;;
+        run:-o | run:--output | report:-o | report:--output) compopt -o default ;;
         *) return 1 ;;
     esac
     return 0
@@ -38,7 +39,7 @@ _whammc() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} app=0 i word
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _whammc_words 'instr run monitor bind list check info --help --version'
+        _whammc_words 'instr run report monitor bind list check info --help --version'
         return
     fi
 
@@ -76,8 +77,9 @@ _whammc() {
                 _whammc_words '-o --output= --host= --keep-debug --no-optimise -v --verbose --message-format= -h --help' ;;
             run)
                 _whammc_words '-s --script= --lib= --monitor= --link= --engine= --engine-option= -o --output= --report-format= --top=
-                    --message-format=
-                    -h --help' ;;
+                    --no-demangle --message-format= -h --help' ;;
+            report)
+                _whammc_words '--format= -o --output= --module= --flush= --top= --no-demangle --message-format= -h --help' ;;
             monitor)
                 _whammc_words '-s --script= --lib= -o --output= --report= --report-format= --no-optimise --explain
                     --message-format= -h --help' ;;
@@ -91,6 +93,7 @@ _whammc() {
     case $command in
         instr | bind | run | list | info) _whammc_files wasm wat ;;
         check) _whammc_files whamm mm ;;
+        report) compopt -o default ;;
     esac
 }
 

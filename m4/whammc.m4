@@ -96,3 +96,26 @@ AC_DEFUN([WHAMMC_BINARYEN], [
 #include <binaryen-c.h>
 ]])
 ])
+
+# WHAMMC_LIBIBERTY
+# Looks for libiberty, which knows the names that C++ and Rust make symbols from; sets LIBIBERTY_LIBS
+# and have_libiberty.
+AC_DEFUN([WHAMMC_LIBIBERTY], [
+  AC_ARG_WITH([libiberty],
+    [AS_HELP_STRING([--without-libiberty], [do not demangle names of C++ and Rust functions])],
+    [], [with_libiberty=check])
+  have_libiberty=no
+  LIBIBERTY_LIBS=
+  AS_IF([test "x$with_libiberty" != xno], [
+    AC_CHECK_HEADERS([libiberty/demangle.h demangle.h], [whammc_demangle_h=yes; break], [], [-])
+    AC_CHECK_LIB([iberty], [cplus_demangle_v3_callback], [
+      AS_IF([test "x$whammc_demangle_h" = xyes], [have_libiberty=yes])])
+    AS_IF([test "x$have_libiberty" = xyes], [
+      LIBIBERTY_LIBS=-liberty
+      AC_DEFINE([HAVE_LIBIBERTY], [1], [Define to 1 if libiberty demangles names.])
+    ], [test "x$with_libiberty" = xcheck], [
+      AC_MSG_WARN([libiberty was not found (Debian package: libiberty-dev): names of C++ and Rust functions will be shown as they are in programs])
+    ], [
+      AC_MSG_ERROR([libiberty was not found (Debian package: libiberty-dev)])])])
+  AC_SUBST([LIBIBERTY_LIBS])
+])

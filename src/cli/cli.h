@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/diag.h"
+#include "report/read.h"
 #include "whammc/whammc.h"
 
 #include <sys/types.h>
@@ -45,7 +46,8 @@ typedef struct Command {
     int (*run)(Cli *cli); /* gives the exit status */
 } Command;
 
-extern const Command cmd_bind, cmd_check, cmd_info, cmd_instr, cmd_list, cmd_monitor, cmd_run;
+extern const Command cmd_bind, cmd_check, cmd_info, cmd_instr, cmd_list, cmd_monitor, cmd_report,
+    cmd_run;
 
 /* One call of the program. */
 struct Cli {
@@ -95,6 +97,8 @@ void cli_wrap(Buf *out, const char *text, uint32_t indent, uint32_t column, uint
 
 /* Settles how messages look: NO_COLOR, terminals. */
 void message_setup(Cli *cli);
+/* Whether a descriptor is a terminal that shall show colours. */
+bool message_is_colourful(int fd);
 /* The library's messages of its last call; gives the exit status for `status`. */
 int message_library(const Cli *cli, whammc *w, whammc_status status);
 /* Messages that the command line has collected. */
@@ -115,6 +119,20 @@ uint32_t message_clean(Buf *out, Str s);
 void message_number(Buf *out, uint64_t n);
 /* "site", "sites". */
 const char *message_plural(uint64_t n, const char *one, const char *many);
+
+/* ---- tables (show.c) ---- */
+
+enum { SHOW_TOP = 20 };
+
+typedef struct ShowOptions {
+    uint32_t top; /* as of TableOptions; SHOW_TOP unless something else is asked for */
+    int fd;       /* the terminal whose width counts; what else it is makes no difference */
+    bool colour;
+    const Str *instructions; /* as of TableOptions */
+} ShowOptions;
+
+/* Appends the tables of a report as a terminal shows them. */
+void show_tables(const Report *r, const ShowOptions *options, Buf *out);
 
 /* ---- progress (progress.c) ---- */
 

@@ -5,11 +5,9 @@
  * attaches monitors to them (wizard.c).
  */
 #include "cli/cli.h"
-#include "report/table.h"
+#include "report/demangle.h"
 
-#include <langinfo.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,7 +18,7 @@ enum {
     LINK,
     TOP,
     REPORT_FORMAT,
-    TOP_DEFAULT = 20,
+    NO_DEMANGLE,
     NOT_LOADED = 126 /* what the runners say */
 };
 
@@ -44,6 +42,8 @@ static const Option options[] = {
      "write the report into this file and show nothing ('-': standard output)"},
     {REPORT_FORMAT, "report-format", "csv|json|csv-rfc4180", "format of that file; default: csv"},
     {TOP, "top", "N", "show the N largest values of each variable, 0 = all; default: 20"},
+    {NO_DEMANGLE, "no-demangle", NULL,
+     "show names of C++ and Rust functions as they are in the program"},
     {0},
 };
 
@@ -55,16 +55,10 @@ typedef struct Settings {
     const char *engine, *out;
     whammc_options options;
     uint32_t top;
+    bool no_demangle;
 } Settings;
 
 /* ---- the report ---- */
-
-static uint32_t terminal_width(void) {
-    struct winsize size;
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
-        return size.ws_col;
-    return 0;
-}
 
 /* Says why there is no report. */
 static void explain_silence(const Cli *cli, int wait_status) {
@@ -79,16 +73,6 @@ static void explain_silence(const Cli *cli, int wait_status) {
         message_one(cli, DIAG_NO_REPORT, "do the scripts declare 'report' variables?", "no report");
 }
 
-static void table(const Cli *cli, const Settings *s, const Report *r, Buf *out) {
-    TableOptions look = {.top = s->top,
-                         .width = terminal_width(),
-                         .colour = cli->colour,
-                         .ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0};
-    table_print(r, &look, out);
-    if (out->len > 1 && memcmp(out->data + out->len - 2, "\n\n", 2) == 0)
-        out->len--; /* the empty line behind the last table */
-}
-
 /* Shows the last report as tables on standard error, or writes all of them. False if they could not
  * be written. */
 static bool deliver(const Cli *cli, const Settings *s, const Buf *text, int wait_status) {
@@ -101,7 +85,10 @@ static bool deliver(const Cli *cli, const Settings *s, const Buf *text, int wait
     if (!s->out && found) {
         if (out.len && out.data[out.len - 1] != '\n')
             buf_u8(&out, '\n');
-        table(cli, s, &r, &out);
+        if (!s->no_demangle)
+            demangle_report(&r);
+        ShowOptions look = {.top = s->top, .fd = STDERR_FILENO, .colour = cli->colour};
+        show_tables(&r, &look, &out);
     } else if (!found && !all.len) {
         explain_silence(cli, wait_status);
     }
@@ -302,6 +289,7 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case ENGINE: s->engine = value; break;
     case ENGINE_OPTION: vec_push(&s->engine_options, value); break;
     case TOP: return cli_count(cli, "top", value, &s->top);
+    case NO_DEMANGLE: s->no_demangle = true; break;
     case REPORT_FORMAT:
         s->options.format = (whammc_format)option_choice(&cmd_run, key, value);
         break;
@@ -321,7 +309,7 @@ static int check(const Cli *cli, const Settings *s) {
 
 static int run(Cli *cli) {
     Settings s = {.engine = "node",
-                  .top = TOP_DEFAULT,
+                  .top = SHOW_TOP,
                   .options = {.host = WHAMMC_HOST_JS, .link = WHAMMC_LINK_AUTO}};
     const char *value;
     int key;

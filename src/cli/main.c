@@ -7,7 +7,7 @@
  *   api/      the public library: scripts and modules from memory to memory
  *   target/   rewrite: puts probes into a program's code (storage, splicing, flush); bind: does
  *             the same with those of monitor modules
- *   report/   reports: images for the runtime, reading them back, tables
+ *   report/   reports: images for the runtime, reading them back, tables and other views
  *   gen/      probe bodies to code templates with holes, through Binaryen
  *   probe/    events, bound names, expansion of match rules, plans, matching of functions
  *   eval/     an interpreter of WebAssembly, for calls while compiling
@@ -36,18 +36,21 @@
  * instead of scripts (monitor/monitor.h, target/bind.c).
  */
 #include "cli/cli.h"
+#include "report/demangle.h"
 
 #include <fcntl.h>
 #include <locale.h>
 #include <unistd.h>
 
-static const Command *const commands[] = {&cmd_instr, &cmd_run,   &cmd_monitor, &cmd_bind,
-                                          &cmd_list,  &cmd_check, &cmd_info};
+static const Command *const commands[] = {&cmd_instr, &cmd_run,  &cmd_report, &cmd_monitor,
+                                          &cmd_bind,  &cmd_list, &cmd_check,  &cmd_info};
 enum { NCOMMANDS = sizeof commands / sizeof *commands };
 
 static void print_version(void) {
     Buf text = {0};
     buf_printf(&text, "whammc %s\n", whammc_version());
+    if (!demangle_is_there())
+        buf_str(&text, STR("built without libiberty: names of functions are shown as they are\n"));
     message_stdout(&text);
     buf_free(&text);
 }

@@ -10,10 +10,13 @@
 #include <stdio.h>
 #include <unistd.h>
 
-void message_setup(Cli *cli) {
+bool message_is_colourful(int fd) {
     const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
-    cli->colour =
-        isatty(STDERR_FILENO) && !(no_colour && *no_colour) && term && strcmp(term, "dumb") != 0;
+    return isatty(fd) && !(no_colour && *no_colour) && term && strcmp(term, "dumb") != 0;
+}
+
+void message_setup(Cli *cli) {
+    cli->colour = message_is_colourful(STDERR_FILENO);
 }
 
 void message_stderr(const void *text, size_t len) {

@@ -334,13 +334,14 @@ static bool wanted(const Parser *p) {
     return p->which == 0 || p->report->flushes == p->which;
 }
 
-static void start_flush(Parser *p) {
+static void start_flush(Parser *p, bool json) {
     p->empty = false; /* it is the report's */
     p->report->flushes++;
     p->first_id = (Str){NULL, 0};
     if (wanted(p)) {
         p->report->rows.len = 0;
         p->report->cut = false;
+        p->report->json = json;
     }
 }
 
@@ -369,10 +370,10 @@ static void add_rest(Parser *p, Str line, bool whole) {
 static void read_line(Parser *p, Str line, bool whole) {
     ReportRow row;
     if (line.len && line.ptr[0] == '=' && is_csv_start(line)) {
-        start_flush(p);
+        start_flush(p, false);
         p->in = IN_CSV;
     } else if (is_quoted_start(line)) {
-        start_flush(p);
+        start_flush(p, false);
         p->in = IN_QUOTED;
     } else if (line.len > 5 && line.ptr[0] == '{') {
         if (!json_row(p, line, &row)) {
@@ -386,7 +387,7 @@ static void read_line(Parser *p, Str line, bool whole) {
         bool again = p->first_id.ptr && str_eq(p->first_id, row.id) &&
                      str_eq(p->first_id_type, row.var->id_type);
         if (p->in || !p->first_id.ptr || again) {
-            start_flush(p);
+            start_flush(p, true);
             p->in = IN_NOTHING;
             p->first_id = row.id;
             p->first_id_type = row.var->id_type;

@@ -44,6 +44,7 @@ typedef struct Report {
     Vec(ReportRow) rows;
     Buf rest;         /* the lines that belong to no report */
     uint32_t flushes; /* reports found in the text, this one among them */
+    bool json;        /* JSON lines: values of tuples and maps are JSON; in CSV they are not */
     bool cut; /* the text ends in the middle of this report's last row, which was left out */
 } Report;
 

@@ -2,8 +2,8 @@
  * report/table.c - a report as tables for people.
  *
  * Rows of one variable make one table, and so do the entries of a script's or probe's map. Columns:
- * value, share of the total, a bar, the function, pc, and the probe, which goes into the heading
- * instead if it is the same in all rows.
+ * value, share of the total, a bar, the function, pc, the instruction there if it is known, and the
+ * probe, which goes into the heading instead if it is the same in all rows.
  */
 #include "report/table.h"
 #include "report/escape.h"
@@ -18,12 +18,14 @@ enum {
     BAR_FROM = 76,
     FUNCTION_MIN = 12,
     TEXT_MIN = 24,
+    INSTRUCTION_MIN = 11, /* the heading */
     WIDTH_DEFAULT = 100,
     WIDTH_MIN = 40
 };
 
 typedef struct Table {
     const TableOptions *options;
+    const Report *report;
     Buf *out;
     uint32_t width;
 } Table;
@@ -325,9 +327,16 @@ static void print_singles(Table *t, const Report *r) {
 /* ---- per-site variables ---- */
 
 typedef struct Columns {
-    uint32_t value, function, pc, probe;
+    uint32_t value, function, pc, instruction, probe;
     bool share, bar;
 } Columns;
+
+/* What stands at the row's place; no row of a map has one. */
+static Str instruction(const Table *t, const Group *g, const ReportRow *row) {
+    const Str *texts = g->entries ? NULL : t->options->instructions;
+    return texts && texts[row - t->report->rows.at].ptr ? texts[row - t->report->rows.at]
+                                                        : (Str){"", 0};
+}
 
 static Columns lay_out(const Table *t, const Group *g, uint32_t shown) {
     Columns c = {.value = 5, .function = 8, .pc = 2, .probe = 0};
@@ -341,6 +350,9 @@ static Columns lay_out(const Table *t, const Group *g, uint32_t shown) {
         buf_printf(&text, "%" PRIu32, row->pc);
         c.pc = wider(c.pc, (uint32_t)text.len);
         c.function = wider(c.function, text_width(row->fname));
+        uint32_t width = text_width(instruction(t, g, row));
+        if (width)
+            c.instruction = wider(c.instruction, wider(INSTRUCTION_MIN, width));
         if (!g->one_probe)
             c.probe = wider(c.probe, wider(5, text_width(row->probe)));
     }
@@ -349,7 +361,9 @@ static Columns lay_out(const Table *t, const Group *g, uint32_t shown) {
     c.share = g->countable;
     c.bar = g->countable && t->width >= BAR_FROM;
     c.pc = g->entries ? 0 : c.pc;
-    uint32_t place = 2 + (c.pc ? 2 + c.pc : 0);
+    if (c.instruction > t->width / 3)
+        c.instruction = wider(t->width / 3, INSTRUCTION_MIN);
+    uint32_t place = 2 + (c.pc ? 2 + c.pc : 0) + (c.instruction ? 2 + c.instruction : 0);
     uint32_t used = 2 + c.value + (c.share ? 8 : 0) + (c.bar ? 2 + BAR_WIDTH : 0) + place;
     uint32_t rest = t->width > used ? t->width - used : 0;
     uint32_t probe_max = rest > FUNCTION_MIN + 2 ? rest - FUNCTION_MIN - 2 : 0;
@@ -394,6 +408,10 @@ static void print_row(Table *t, const Group *g, const Columns *c, const ReportRo
     field(t, row->fname, c->function, false);
     if (c->pc)
         buf_printf(t->out, "  %*" PRIu32, (int)c->pc, row->pc);
+    if (c->instruction) {
+        buf_str(t->out, STR("  "));
+        field(t, instruction(t, g, row), c->instruction, false);
+    }
     if (c->probe) {
         buf_str(t->out, STR("  "));
         style(t, STYLE_DIM);
@@ -417,6 +435,10 @@ static void print_columns(Table *t, const Group *g, const Columns *c) {
     if (c->pc) {
         buf_str(t->out, STR("  "));
         field(t, STR("pc"), c->pc, true);
+    }
+    if (c->instruction) {
+        buf_str(t->out, STR("  "));
+        field(t, STR("instruction"), c->instruction, false);
     }
     if (c->probe)
         buf_str(t->out, STR("  probe"));
@@ -532,7 +554,7 @@ static void print_maps(Table *t, const Report *r) {
 
 void table_print(const Report *r, const TableOptions *options, Buf *out) {
     uint32_t width = options->width ? options->width : WIDTH_DEFAULT;
-    Table t = {options, out, width < WIDTH_MIN ? WIDTH_MIN : width};
+    Table t = {options, r, out, width < WIDTH_MIN ? WIDTH_MIN : width};
     print_singles(&t, r);
     print_maps(&t, r);
     print_groups(&t, r);

@@ -11,6 +11,8 @@ typedef struct TableOptions {
     uint32_t width; /* columns of the terminal; 0 = 100 */
     bool colour;    /* ANSI colours */
     bool ascii;     /* nothing but ASCII in lines, bars and ellipses */
+    /* The instruction at each row's place, by row, as of places_instructions; NULL = not shown. */
+    const Str *instructions;
 } TableOptions;
 
 /*

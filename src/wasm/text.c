@@ -15,12 +15,20 @@ static void put_type(Buf *out, WasmType t) {
         buf_printf(out, " (type %u)", t & ~WASM_FUNC_TYPE_BIT);
 }
 
+/* The number of bytes that the instruction accesses: the alignment if it names none. */
+static unsigned long long access_size(const WasmInstr *i) {
+    const char *names = wasm_ops[i->op].names;
+    return strncmp(names, "mem(", 4) == 0 ? strtoull(names + 4, NULL, 10) : 0;
+}
+
 static void put_memarg(Buf *out, const WasmInstr *i) {
+    unsigned long long align = 1ull << (i->a & 63);
     if (i->b)
         buf_printf(out, " %u", i->b);
     if (i->c)
         buf_printf(out, " offset=%llu", (unsigned long long)i->c);
-    buf_printf(out, " align=%llu", 1ull << (i->a & 63));
+    if (align != access_size(i))
+        buf_printf(out, " align=%llu", align);
 }
 
 static void put_float(Buf *out, double v) {

@@ -1,9 +1,13 @@
 /*
- * tests/fuzz/fuzz_report.c - fuzz target: the reader of reports and the tables made from what it
- * reads, or the printer of images. The first two bytes choose what and the table's options.
+ * tests/fuzz/fuzz_report.c - fuzz target: the reader of reports, and the tables and other formats
+ * made from what it reads, or the printer of images. The first two bytes choose what and the
+ * table's options.
  */
+#include "report/demangle.h"
 #include "report/image.h"
 #include "report/table.h"
+#include "report/value.h"
+#include "report/write.h"
 #include "stdlib/runtime/values.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -39,6 +43,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         input = (Str){(const char *)text.data, (uint32_t)text.len};
     }
     report_read(&r, input, data[0] >> 2 & 3);
+    table_print(&r, &options, &out);
+    value_unify(&r);
+    write_report(&r, (WriteForm)(data[0] % 3), &out);
+    demangle_report(&r);
     table_print(&r, &options, &out);
     buf_free(&out);
     buf_free(&text);

@@ -1,0 +1,140 @@
+/*
+ * report/places.c - what the program knows of the places in a report.
+ */
+#include "report/places.h"
+#include "wasm/text.h"
+
+/* ---- names ---- */
+
+void places_open(Places *p, const WasmModule *m) {
+    memset(p, 0, sizeof *p);
+    p->m = m;
+    for (uint32_t f = 0; f < m->funcs.len; f++) {
+        Str name = wasm_func_name(m, f);
+        vec_push(&p->names, name.len ? name : (Str){NULL, 0});
+    }
+    for (uint32_t i = 0; i < m->exports.len; i++) {
+        const WasmExport *e = &m->exports.at[i];
+        if (e->space == WASM_SPACE_FUNC && !p->names.at[e->handle].ptr && e->name.len)
+            p->names.at[e->handle] = e->name;
+    }
+    for (uint32_t i = 0; i < m->imports.len; i++) {
+        const WasmImport *import = &m->imports.at[i];
+        if (import->space != WASM_SPACE_FUNC || p->names.at[import->handle].ptr)
+            continue;
+        Buf name = {0};
+        buf_str(&name, import->module);
+        buf_u8(&name, '.');
+        buf_str(&name, import->name);
+        p->names.at[import->handle] =
+            (Str){arena_strndup(&p->arena, (const char *)name.data, name.len), (uint32_t)name.len};
+        buf_free(&name);
+    }
+}
+
+Str places_name(const Places *p, uint32_t fid) {
+    return fid < p->names.len ? p->names.at[fid] : (Str){NULL, 0};
+}
+
+void places_free(Places *p) {
+    vec_free(&p->names);
+    arena_free(&p->arena);
+    p->m = NULL;
+}
+
+void places_name_rows(const Places *p, Report *r) {
+    for (uint32_t i = 0; i < r->rows.len; i++) {
+        ReportRow *row = &r->rows.at[i];
+        Str name = places_name(p, row->fid);
+        if (row->has_place && row->fname.len && row->fname.ptr[0] == '#' && name.ptr)
+            row->fname = (Str){arena_strndup(&r->arena, name.ptr, name.len), name.len};
+    }
+}
+
+/* ---- instructions ---- */
+
+static int compare_places(const void *pa, const void *pb) {
+    const ReportRow *a = *(const ReportRow *const *)pa, *b = *(const ReportRow *const *)pb;
+    if (a->fid != b->fid)
+        return a->fid < b->fid ? -1 : 1;
+    return a->pc < b->pc ? -1 : a->pc > b->pc;
+}
+
+/* A cursor over the instructions of a function. */
+typedef struct Cursor {
+    const Places *p;
+    bool open; /* it stands in function fid */
+    uint32_t fid;
+    WasmCode code;
+    WasmInstr at;
+    WasmTypes locals; /* room */
+} Cursor;
+
+static bool cursor_open(Cursor *c, uint32_t fid) {
+    const WasmModule *m = c->p->m;
+    const char *error = NULL;
+    c->open = true;
+    c->fid = fid;
+    c->code = (WasmCode){0};
+    c->at.offset = 0;
+    if (fid >= m->funcs.len || m->funcs.at[fid].import >= 0)
+        return false;
+    c->locals.len = 0;
+    uint32_t first = wasm_func_locals(m, fid, &c->locals, &error);
+    if (!error)
+        c->code = wasm_code(wasm_func_body(m, fid), m->funcs.at[fid].body_size, first);
+    return !error;
+}
+
+/* Whether an instruction begins at the row's place; c->at is it. Rows come by function and place.
+ */
+static bool cursor_find(Cursor *c, const ReportRow *row) {
+    if ((!c->open || c->fid != row->fid) && !cursor_open(c, row->fid))
+        return false;
+    while (c->at.offset < row->pc)
+        if (!wasm_next(&c->code, &c->at))
+            return false;
+    return c->at.offset == row->pc && row->pc;
+}
+
+static void instruction_text(const Places *p, const WasmInstr *i, Buf *out) {
+    wasm_instr_text(out, i);
+    if (wasm_ops[i->op].imm != WASM_IMM_FUNC)
+        return;
+    Str name = places_name(p, i->a);
+    if (name.ptr)
+        buf_printf(out, " (%.*s)", STR_ARG(name));
+}
+
+const Str *places_instructions(const Places *p, Report *r) {
+    Str *texts = arena_array(&r->arena, Str, r->rows.len + 1u);
+    Vec(const ReportRow *) rows = {0};
+    Cursor c = {.p = p};
+    Map known = {0}; /* text -> Str */
+    Buf text = {0};
+    for (uint32_t i = 0; i < r->rows.len; i++)
+        if (r->rows.at[i].has_place)
+            vec_push(&rows, &r->rows.at[i]);
+    if (rows.len)
+        qsort(rows.at, rows.len, sizeof *rows.at, compare_places);
+    for (uint32_t i = 0; i < rows.len; i++) {
+        if (!cursor_find(&c, rows.at[i]))
+            continue;
+        text.len = 0;
+        instruction_text(p, &c.at, &text);
+        bool added;
+        Str key = {(const char *)text.data, (uint32_t)text.len};
+        uint64_t *kept = map_put(&known, key, 0, &added);
+        if (added) {
+            Str *copy = arena_new(&r->arena, Str);
+            *copy = (Str){arena_strndup(&r->arena, key.ptr, key.len), key.len};
+            *kept = (uint64_t)(uintptr_t)copy;
+        }
+        texts[rows.at[i] - r->rows.at] = *(const Str *)(uintptr_t)*kept;
+    }
+    buf_free(&text);
+    map_free(&known);
+    vec_free(&c.locals);
+    vec_free(&rows);
+    return texts;
+}

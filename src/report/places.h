@@ -1,0 +1,34 @@
+/*
+ * report/places.h - what the program knows of the places in a report: names of functions,
+ * instructions.
+ */
+#ifndef WHAMMC_REPORT_PLACES_H
+#define WHAMMC_REPORT_PLACES_H
+
+#include "report/read.h"
+#include "wasm/module.h"
+
+/* The names of a program's functions. A zeroed one knows none. Release with places_free. */
+typedef struct Places {
+    const WasmModule *m;
+    Vec(Str) names; /* by function; .ptr NULL = none */
+    Arena arena;
+} Places;
+
+/* The name section's names, else what exports are called, else "module.name" of imports. The
+ * module must outlive the program. */
+void places_open(Places *p, const WasmModule *m);
+/* The function's name; .ptr is NULL if there is none. */
+Str places_name(const Places *p, uint32_t fid);
+void places_free(Places *p);
+
+/* Gives functions that the report calls "#9" the names that the program has for them. */
+void places_name_rows(const Places *p, Report *r);
+
+/*
+ * The instruction at each row's place, by row; .ptr is NULL where there is none: the row is for a
+ * function, or the report is of another program. Calls name the callee. Owned by the report.
+ */
+const Str *places_instructions(const Places *p, Report *r);
+
+#endif

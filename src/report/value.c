@@ -1,0 +1,351 @@
+/*
+ * report/value.c - tuples and maps in reports, from the form of CSV to JSON and back, led by their
+ * types.
+ */
+#include "report/value.h"
+#include "report/escape.h"
+#include "report/json.h"
+
+enum { MAX_DEPTH = 40 }; /* types of scripts are not nested that deeply */
+
+/* ---- types ---- */
+
+static Str slice(Str s, uint32_t from, uint32_t to) {
+    return (Str){s.ptr + from, to - from};
+}
+
+bool value_is_tuple(Str type) {
+    return type.len > 1 && type.ptr[0] == '(' && type.ptr[type.len - 1] == ')';
+}
+
+bool value_is_map(Str type) {
+    return type.len > 5 && memcmp(type.ptr, "map<", 4) == 0 && type.ptr[type.len - 1] == '>';
+}
+
+Str value_tuple_types(Str type) {
+    return slice(type, 1, type.len - 1);
+}
+
+bool value_next_type(Str *list, Str *type) {
+    uint32_t depth = 0, i = 0;
+    for (; i < list->len; i++) {
+        char c = list->ptr[i];
+        if (c == ',' && depth == 0)
+            break;
+        depth += c == '(' || c == '<';
+        depth -= (c == ')' || c == '>') && depth;
+    }
+    if (!list->len)
+        return false;
+    *type = slice(*list, 0, i);
+    *list = slice(*list, i < list->len ? i + 1 : i, list->len);
+    while (list->len && list->ptr[0] == ' ')
+        *list = slice(*list, 1, list->len);
+    return true;
+}
+
+bool value_map_types(Str type, Str *key, Str *value) {
+    if (!value_is_map(type))
+        return false;
+    Str parts = slice(type, 4, type.len - 1);
+    return value_next_type(&parts, key) && value_next_type(&parts, value) && !parts.len;
+}
+
+static bool is_real(Str type) {
+    return str_is(type, "f32") || str_is(type, "f64");
+}
+
+/* ---- from CSV ---- */
+
+/*
+ * What may follow a value: `separator` and a value of type `next`, or `close` and what may follow
+ * what that ends. Both may be NULL.
+ */
+typedef struct Follow {
+    const char *separator, *close;
+    Str next;
+    const struct Follow *outer; /* NULL: nothing may follow */
+} Follow;
+
+typedef struct Reader {
+    const char *at, *end;
+    Buf *out;
+} Reader;
+
+static bool stands(const Reader *r, const char *at, const char *word) {
+    size_t n = strlen(word);
+    return (size_t)(r->end - at) >= n && memcmp(at, word, n) == 0;
+}
+
+static bool take(Reader *r, const char *word) {
+    bool there = stands(r, r->at, word);
+    r->at += there ? strlen(word) : 0;
+    return there;
+}
+
+/* Whether a value of the type could begin here. */
+static bool could_begin(const Reader *r, const char *at, Str type) {
+    char c = at < r->end ? *at : '\0';
+    if (str_is(type, "str"))
+        return true;
+    if (value_is_tuple(type))
+        return c == '(';
+    if (value_is_map(type))
+        return c == '{';
+    if (str_is(type, "bool"))
+        return stands(r, at, "true") || stands(r, at, "false");
+    bool digit = c >= '0' && c <= '9';
+    if (is_real(type))
+        return digit || c == '+' || c == '-' || stands(r, at, "NaN");
+    return digit || c == '-';
+}
+
+static bool may_end(const Reader *r, const char *at, const Follow *f) {
+    for (; f; f = f->outer) {
+        if (f->separator && stands(r, at, f->separator) &&
+            could_begin(r, at + strlen(f->separator), f->next))
+            return true;
+        if (!f->close || !stands(r, at, f->close))
+            return false;
+        at += strlen(f->close);
+    }
+    return at == r->end;
+}
+
+static bool read_value(Reader *r, Str type, bool in_map, uint32_t depth, const Follow *f);
+
+static bool read_tuple(Reader *r, Str type, bool in_map, uint32_t depth, const Follow *f) {
+    Str types = value_tuple_types(type), part;
+    if (!take(r, "("))
+        return false;
+    buf_u8(r->out, '[');
+    if (!types.len && !take(r, ")"))
+        return false;
+    while (value_next_type(&types, &part)) {
+        Follow inner = {.outer = f};
+        Str rest = types;
+        if (value_next_type(&rest, &inner.next))
+            inner.separator = in_map ? "," : "; ";
+        else
+            inner.close = ")";
+        if (!read_value(r, part, in_map, depth, &inner))
+            return false;
+        if (types.len)
+            buf_u8(r->out, ',');
+        if (!take(r, types.len ? inner.separator : ")"))
+            return false;
+    }
+    buf_u8(r->out, ']');
+    return true;
+}
+
+static bool read_map(Reader *r, Str type, bool in_map, uint32_t depth, const Follow *f) {
+    Str key, value;
+    if (!value_map_types(type, &key, &value) || (in_map && !take(r, "{")))
+        return false;
+    Follow behind_key = {.separator = "->", .next = value};
+    Follow behind_value = {.separator = ";", .next = key, .close = in_map ? "}" : "", .outer = f};
+    buf_u8(r->out, '[');
+    bool empty = in_map ? stands(r, r->at, "}") : take(r, "empty map");
+    while (!empty) {
+        buf_str(r->out, STR("{\"key\":"));
+        if (!read_value(r, key, true, depth, &behind_key) || !take(r, "->"))
+            return false;
+        buf_str(r->out, STR(",\"value\":"));
+        if (!read_value(r, value, true, depth, &behind_value))
+            return false;
+        buf_u8(r->out, '}');
+        if (!take(r, ";"))
+            break;
+        buf_u8(r->out, ',');
+    }
+    buf_u8(r->out, ']');
+    return !in_map || take(r, "}");
+}
+
+static size_t digits(Str s, size_t at) {
+    size_t from = at;
+    while (at < s.len && s.ptr[at] >= '0' && s.ptr[at] <= '9')
+        at++;
+    return at - from;
+}
+
+/* Whether s is a number as JSON has it: "2.5e0", "1e-7". */
+static bool is_json_number(Str s) {
+    size_t at = s.len && s.ptr[0] == '-', n = digits(s, at);
+    bool ok = n == 1 || (n && s.ptr[at] != '0');
+    at += n;
+    if (at < s.len && s.ptr[at] == '.') {
+        n = digits(s, ++at);
+        at += n;
+        ok = ok && n;
+    }
+    if (at < s.len && (s.ptr[at] | 0x20) == 'e') {
+        at++;
+        at += at < s.len && (s.ptr[at] == '+' || s.ptr[at] == '-');
+        n = digits(s, at);
+        at += n;
+        ok = ok && n;
+    }
+    return ok && at == s.len;
+}
+
+void value_number_to_json(Str text, Buf *out) {
+    Str number = text.len && text.ptr[0] == '+' ? slice(text, 1, text.len) : text;
+    if (is_json_number(number)) {
+        buf_str(out, number);
+        return;
+    }
+    buf_u8(out, '"');
+    escape_json(out, text);
+    buf_u8(out, '"');
+}
+
+/* Whether the text can be a value of this type without parts. */
+static bool is_scalar(Str type, Str text) {
+    if (!text.len)
+        return false;
+    if (str_is(type, "bool"))
+        return str_is(text, "true") || str_is(text, "false");
+    ReportVar var = {.type = type};
+    ReportRow row = {.var = &var, .value = text};
+    report_classify(&row);
+    return row.class != REPORT_CLASS_TEXT;
+}
+
+static bool read_value(Reader *r, Str type, bool in_map, uint32_t depth, const Follow *f) {
+    if (depth == MAX_DEPTH)
+        return false;
+    if (value_is_tuple(type))
+        return read_tuple(r, type, in_map, depth + 1, f);
+    if (value_is_map(type))
+        return read_map(r, type, in_map, depth + 1, f);
+    const char *start = r->at;
+    while (r->at < r->end && !may_end(r, r->at, f))
+        r->at++;
+    Str text = {start, (uint32_t)(r->at - start)};
+    if (str_is(type, "str")) {
+        buf_u8(r->out, '"');
+        escape_json(r->out, text);
+        buf_u8(r->out, '"');
+        return true;
+    }
+    if (!is_scalar(type, text))
+        return false;
+    if (str_is(type, "bool"))
+        buf_str(r->out, text);
+    else
+        value_number_to_json(text, r->out);
+    return true;
+}
+
+bool value_to_json(Str type, Str text, Buf *out) {
+    Reader r = {text.ptr, text.ptr + text.len, out};
+    return (value_is_tuple(type) || value_is_map(type)) && read_value(&r, type, false, 0, NULL) &&
+           r.at == r.end;
+}
+
+/* ---- from JSON ---- */
+
+typedef struct Writer {
+    Json json;
+    bool plain;
+    Buf *out;
+} Writer;
+
+static bool write_value(Writer *w, Str type, bool top, bool in_map, uint32_t depth);
+
+/* `"name":` */
+static bool member(Json *j, const char *name) {
+    Str key;
+    return json_char(j, '"') && json_string(j, &key) && str_is(key, name) && json_char(j, ':');
+}
+
+static bool write_tuple(Writer *w, Str type, bool in_map, uint32_t depth) {
+    Str types = value_tuple_types(type), part;
+    if (!json_char(&w->json, '['))
+        return false;
+    buf_u8(w->out, '(');
+    while (value_next_type(&types, &part)) {
+        if (!write_value(w, part, false, in_map, depth))
+            return false;
+        if (!types.len)
+            break;
+        if (!json_char(&w->json, ','))
+            return false;
+        buf_str(w->out, in_map ? STR(",") : STR("; "));
+    }
+    buf_u8(w->out, ')');
+    return json_char(&w->json, ']');
+}
+
+static bool write_map(Writer *w, Str type, bool in_map, uint32_t depth) {
+    Json *j = &w->json;
+    Str key, value;
+    if (!value_map_types(type, &key, &value) || !json_char(j, '['))
+        return false;
+    if (json_char(j, ']')) {
+        buf_str(w->out, in_map ? STR("{}") : STR("empty map"));
+        return true;
+    }
+    if (in_map)
+        buf_u8(w->out, '{');
+    for (;;) {
+        if (!json_char(j, '{') || !member(j, "key") || !write_value(w, key, false, true, depth))
+            return false;
+        buf_str(w->out, STR("->"));
+        if (!json_char(j, ',') || !member(j, "value") ||
+            !write_value(w, value, false, true, depth) || !json_char(j, '}'))
+            return false;
+        if (!json_char(j, ','))
+            break;
+        buf_u8(w->out, ';');
+    }
+    if (in_map)
+        buf_u8(w->out, '}');
+    return json_char(j, ']');
+}
+
+static bool write_value(Writer *w, Str type, bool top, bool in_map, uint32_t depth) {
+    Str text;
+    if (depth == MAX_DEPTH)
+        return false;
+    if (value_is_tuple(type))
+        return write_tuple(w, type, in_map, depth + 1);
+    if (value_is_map(type))
+        return write_map(w, type, in_map, depth + 1);
+    if (!json_value(&w->json, &text) || !text.ptr)
+        return false;
+    if (str_is(type, "str") && w->plain && !top)
+        escape_csv(w->out, text);
+    else if (is_real(type) && text.len && text.ptr[0] >= '0' && text.ptr[0] <= '9')
+        buf_printf(w->out, "+%.*s", STR_ARG(text));
+    else
+        buf_str(w->out, text);
+    return true;
+}
+
+bool value_to_csv(Str type, Str json, bool plain, Buf *out) {
+    Arena arena = {0};
+    Writer w = {{&arena, json.ptr, json.ptr + json.len}, plain, out};
+    bool ok = write_value(&w, type, true, false, 0) && w.json.at == w.json.end;
+    arena_free(&arena);
+    return ok;
+}
+
+/* ---- a whole report ---- */
+
+void value_unify(Report *r) {
+    Buf json = {0};
+    for (uint32_t i = 0; i < r->rows.len && !r->json; i++) {
+        ReportRow *row = &r->rows.at[i];
+        if (!value_is_tuple(row->var->type) && !value_is_map(row->var->type))
+            continue;
+        json.len = 0;
+        if (!value_to_json(row->var->type, row->value, &json))
+            continue;
+        row->value =
+            (Str){arena_strndup(&r->arena, (const char *)json.data, json.len), (uint32_t)json.len};
+    }
+    buf_free(&json);
+}

@@ -1,0 +1,41 @@
+/*
+ * report/value.h - tuples and maps in reports, from the form of CSV to JSON and back.
+ *
+ * Types are as reports name them: "(u32,str)", "map<str,u64>".
+ */
+#ifndef WHAMMC_REPORT_VALUE_H
+#define WHAMMC_REPORT_VALUE_H
+
+#include "report/read.h"
+
+/* Whether values of the type have parts. */
+bool value_is_tuple(Str type);
+bool value_is_map(Str type);
+/* The K and V of "map<K,V>"; false if it is no such type. */
+bool value_map_types(Str type, Str *key, Str *value);
+/* Takes the next type of a list "A,B,C"; false if there is none. */
+bool value_next_type(Str *list, Str *type);
+/* What is between the parentheses of a tuple's type. */
+Str value_tuple_types(Str type);
+
+/*
+ * Appends a tuple or map, written as in CSV, as JSON. Strings in it are not quoted in CSV: each
+ * ends where what must follow comes first. False if the text is not of the type; then some of it
+ * may have been appended.
+ */
+bool value_to_json(Str type, Str text, Buf *out);
+
+/*
+ * Appends a JSON value of any type in the form of CSV; `plain`: control characters in strings of
+ * tuples and maps become blanks. False as above.
+ */
+bool value_to_csv(Str type, Str json, bool plain, Buf *out);
+
+/* Appends a number in the form of JSON: no '+' in front, and what is none there in quotes. */
+void value_number_to_json(Str text, Buf *out);
+
+/* Makes the tuples and maps of a report that was read from CSV JSON, as they are in reports that
+ * were read from JSON; what cannot be read stays. */
+void value_unify(Report *r);
+
+#endif
