@@ -35,6 +35,14 @@ Ref runtime_call(Code *c, const char *name, const char *params, const char *resu
     return BinaryenCall(c->b.module, name, (Ref *)args, n, type);
 }
 
+Ref zero_of(Code *c, BinaryenType type) {
+    struct BinaryenLiteral zero = type == BinaryenTypeInt64()     ? BinaryenLiteralInt64(0)
+                                  : type == BinaryenTypeFloat32() ? BinaryenLiteralFloat32(0)
+                                  : type == BinaryenTypeFloat64() ? BinaryenLiteralFloat64(0)
+                                                                  : BinaryenLiteralInt32(0);
+    return BinaryenConst(c->b.module, zero);
+}
+
 /* A global of the module; with `import` the one of that name in module "var". */
 static void declare_global(Code *c, const char *name, BinaryenType type, bool import) {
     bool added;
@@ -45,11 +53,7 @@ static void declare_global(Code *c, const char *name, BinaryenType type, bool im
         BinaryenAddGlobalImport(c->b.module, name, "var", name, type, true);
         return;
     }
-    struct BinaryenLiteral zero = type == BinaryenTypeInt64()     ? BinaryenLiteralInt64(0)
-                                  : type == BinaryenTypeFloat32() ? BinaryenLiteralFloat32(0)
-                                  : type == BinaryenTypeFloat64() ? BinaryenLiteralFloat64(0)
-                                                                  : BinaryenLiteralInt32(0);
-    BinaryenAddGlobal(c->b.module, name, type, true, BinaryenConst(c->b.module, zero));
+    BinaryenAddGlobal(c->b.module, name, type, true, zero_of(c, type));
 }
 
 Ref own_get(Code *c, const char *name, BinaryenType type) {
@@ -312,11 +316,7 @@ static const char *variable_name(Code *c, uint32_t n, BinaryenType type) {
 
 /* A leaf of a tuple that a function gives goes through a global. */
 static const char *leaf_name(Code *c, uint32_t n, BinaryenType type) {
-    char letter = type == BinaryenTypeInt64()     ? 'l'
-                  : type == BinaryenTypeFloat32() ? 'f'
-                  : type == BinaryenTypeFloat64() ? 'd'
-                                                  : 'i';
-    return arena_printf(c->g->arena, "leaf.%u%c", n, letter);
+    return arena_printf(c->g->arena, "leaf.%u%c", n, gen_type_letter(type));
 }
 
 static Ref get_hole(Body *b, HoleKind kind, uint32_t n, BinaryenType type) {

@@ -15,14 +15,6 @@
 
 enum { BITS = 64 }; /* of a word of atoms */
 
-static Ref i32_binary(Code *c, BinaryenOp op, Ref x, Ref y) {
-    return BinaryenBinary(c->b.module, op, x, y);
-}
-
-static Ref both(Code *c, Ref x, Ref y) {
-    return !x ? y : !y ? x : i32_binary(c, BinaryenAndInt32(), x, y);
-}
-
 /* Lazy: y is evaluated if x holds. */
 static Ref then(Code *c, Ref x, Ref y) {
     return !x ? y : !y ? x : BinaryenIf(c->b.module, x, y, const_i32(&c->b, 0));
@@ -94,11 +86,10 @@ static Ref in_range(Code *c, const Expr *e) {
         x = BinaryenUnary(m, BinaryenPromoteFloat32(), x);
     x = BinaryenUnary(m, BinaryenTruncFloat64(), x);
     Ref again = BinaryenLocalGet(m, local, BinaryenTypeFloat64());
-    Ref above =
-        BinaryenBinary(m, BinaryenGeFloat64(), BinaryenLocalTee(m, local, x, BinaryenTypeFloat64()),
+    Ref above = binary(c, BinaryenGeFloat64(), BinaryenLocalTee(m, local, x, BinaryenTypeFloat64()),
                        BinaryenConst(m, BinaryenLiteralFloat64(low)));
-    Ref below = BinaryenBinary(m, BinaryenLtFloat64(), again,
-                               BinaryenConst(m, BinaryenLiteralFloat64(high)));
+    Ref below =
+        binary(c, BinaryenLtFloat64(), again, BinaryenConst(m, BinaryenLiteralFloat64(high)));
     return both(c, above, below);
 }
 
@@ -109,19 +100,15 @@ static Ref divides(Code *c, const Expr *e) {
     if (type_is_float(e->type))
         return NULL;
     Ref zero = gen_known(&c->b, e->args[1]);
-    Ref some =
-        BinaryenUnary(m, BinaryenEqZInt32(),
-                      BinaryenUnary(m, wide ? BinaryenEqZInt64() : BinaryenEqZInt32(), zero));
+    Ref some = is_zero(c, BinaryenUnary(m, wide ? BinaryenEqZInt64() : BinaryenEqZInt32(), zero));
     if (e->op == OP_REM || !type_is_signed(e->type))
         return some;
     Value min = {.kind = e->type->kind, .bits = wide ? (uint64_t)INT64_MIN : 0x80000000u};
     Value minus = {.kind = e->type->kind, .bits = (uint64_t)-1};
     BinaryenOp eq = wide ? BinaryenEqInt64() : BinaryenEqInt32();
-    Ref lowest =
-        BinaryenBinary(m, eq, gen_known(&c->b, e->args[0]), gen_number(&c->b, e->type, min));
-    Ref minus_one =
-        BinaryenBinary(m, eq, gen_known(&c->b, e->args[1]), gen_number(&c->b, e->type, minus));
-    return both(c, some, BinaryenUnary(m, BinaryenEqZInt32(), both(c, lowest, minus_one)));
+    Ref lowest = binary(c, eq, gen_known(&c->b, e->args[0]), gen_number(&c->b, e->type, min));
+    Ref minus_one = binary(c, eq, gen_known(&c->b, e->args[1]), gen_number(&c->b, e->type, minus));
+    return both(c, some, is_zero(c, both(c, lowest, minus_one)));
 }
 
 static Ref exists_logic(Code *c, const Expr *e) {
@@ -130,7 +117,7 @@ static Ref exists_logic(Code *c, const Expr *e) {
         return exists(c, e->args[0]);
     Ref decides = gen_known(&c->b, e->args[0]);
     if (e->op == OP_AND)
-        decides = BinaryenUnary(c->b.module, BinaryenEqZInt32(), decides);
+        decides = is_zero(c, decides);
     return then(c, exists(c, e->args[0]),
                 BinaryenIf(c->b.module, decides, const_i32(&c->b, 1), second));
 }
@@ -189,10 +176,10 @@ static Ref type_fits(Code *c, const UnitType *t) {
     uint32_t local = gen_temp(&c->b, i32);
     uint32_t want = t->type == WASM_FUNCREF ? FUNCREF_BYTE : t->type;
     Ref tee = BinaryenLocalTee(m, local, operand_type(c, t->local, t->n), i32);
-    Ref is = i32_binary(c, BinaryenEqInt32(), tee, const_i32(&c->b, want));
-    Ref any = i32_binary(c, BinaryenEqInt32(), BinaryenLocalGet(m, local, i32),
-                         const_i32(&c->b, SITE_ANY));
-    return i32_binary(c, BinaryenOrInt32(), is, any);
+    Ref is = binary(c, BinaryenEqInt32(), tee, const_i32(&c->b, want));
+    Ref any =
+        binary(c, BinaryenEqInt32(), BinaryenLocalGet(m, local, i32), const_i32(&c->b, SITE_ANY));
+    return binary(c, BinaryenOrInt32(), is, any);
 }
 
 static Ref types_fit(Code *c, const UnitAtom *a) {
@@ -211,8 +198,8 @@ static Ref compute_atom(Code *c, const UnitAtom *a) {
     case ATOM_CONSTS: return all_exist(c, a);
     case ATOM_LIVE: return at_place(c, "site_live");
     case ATOM_WIDE:
-        return i32_binary(c, BinaryenEqInt32(), operand_type(c, false, a->n),
-                          const_i32(&c->b, WASM_I64));
+        return binary(c, BinaryenEqInt32(), operand_type(c, false, a->n),
+                      const_i32(&c->b, WASM_I64));
     case ATOM_LAST: return at_place(c, "site_last");
     case ATOM_BLOCK_FIRST: return at_place(c, "site_block_first");
     case ATOM_BLOCK_LAST: return at_place(c, "site_block_last");
@@ -222,8 +209,8 @@ static Ref compute_atom(Code *c, const UnitAtom *a) {
     case ATOM_TO_LOOP: return at_place(c, "site_goes_to_loop");
     case ATOM_IN_TRY: return at_place(c, "site_in_try");
     case ATOM_TYPED_SELECT:
-        return i32_binary(c, BinaryenEqInt32(), at_place(c, "site_op"),
-                          const_i32(&c->b, WASM_OP_TYPED_SELECT));
+        return binary(c, BinaryenEqInt32(), at_place(c, "site_op"),
+                      const_i32(&c->b, WASM_OP_TYPED_SELECT));
     }
     return const_i32(&c->b, 0);
 }
@@ -262,10 +249,9 @@ static Ref place_number(Code *c) {
     BinaryenModuleRef m = c->b.module;
     Ref fid = BinaryenUnary(m, BinaryenExtendUInt32(), BinaryenLocalGet(m, 0, BinaryenTypeInt32()));
     Ref pc = BinaryenUnary(m, BinaryenExtendUInt32(), BinaryenLocalGet(m, 1, BinaryenTypeInt32()));
-    Ref high =
-        BinaryenBinary(m, BinaryenShlInt64(), fid, BinaryenConst(m, BinaryenLiteralInt64(32)));
-    Ref number = BinaryenBinary(m, BinaryenOrInt64(), high, pc);
-    return BinaryenBinary(m, BinaryenAddInt64(), number, BinaryenConst(m, BinaryenLiteralInt64(1)));
+    Ref high = binary(c, BinaryenShlInt64(), fid, const_i64(c, 32));
+    Ref number = binary(c, BinaryenOrInt64(), high, pc);
+    return binary(c, BinaryenAddInt64(), number, const_i64(c, 1));
 }
 
 /* The global with atoms from 64 * word on. */
@@ -278,13 +264,12 @@ static void set_words(Code *c, uint32_t first, Refs *code) {
     const Unit *u = c->unit;
     BinaryenModuleRef m = c->b.module;
     for (uint32_t word = 0; word * BITS < u->natoms; word++) {
-        Ref bits = BinaryenConst(m, BinaryenLiteralInt64(0));
+        Ref bits = const_i64(c, 0);
         for (uint32_t i = word * BITS; i < u->natoms && i < (word + 1) * BITS; i++) {
             Ref bit = BinaryenUnary(m, BinaryenExtendUInt32(),
                                     BinaryenLocalGet(m, first + i, BinaryenTypeInt32()));
-            Ref by = BinaryenConst(m, BinaryenLiteralInt64(i % BITS));
-            bits = BinaryenBinary(m, BinaryenOrInt64(), bits,
-                                  BinaryenBinary(m, BinaryenShlInt64(), bit, by));
+            Ref by = const_i64(c, i % BITS);
+            bits = binary(c, BinaryenOrInt64(), bits, binary(c, BinaryenShlInt64(), bit, by));
         }
         vec_push(code, own_set(c, word_name(c->g, u, word), BinaryenTypeInt64(), bits));
     }
@@ -302,8 +287,8 @@ static Ref update_atoms(const Code *from) {
         Refs code = {0};
         begin(&c, from);
         const char *seen = arena_printf(g->arena, "seen%u", number);
-        Ref stale = BinaryenBinary(c.b.module, BinaryenNeInt64(),
-                                   own_get(&c, seen, BinaryenTypeInt64()), place_number(&c));
+        Ref stale =
+            binary(&c, BinaryenNeInt64(), own_get(&c, seen, BinaryenTypeInt64()), place_number(&c));
         vec_push(&code, own_set(&c, seen, BinaryenTypeInt64(), place_number(&c)));
         set_words(&c, set_atoms(&c, &code), &code);
         Ref body = gen_block_of(&c.b, &code, BinaryenTypeNone());
@@ -323,11 +308,11 @@ static Ref word_of(Code *c, uint32_t word) {
 
 Ref atom_bit(Code *c, uint32_t atom, bool value) {
     BinaryenModuleRef m = c->b.module;
-    Ref by = BinaryenConst(m, BinaryenLiteralInt64(atom % BITS));
-    Ref bits = BinaryenBinary(m, BinaryenShrUInt64(), word_of(c, atom / BITS), by);
-    Ref bit = i32_binary(c, BinaryenAndInt32(), BinaryenUnary(m, BinaryenWrapInt64(), bits),
-                         const_i32(&c->b, 1));
-    return value ? bit : BinaryenUnary(m, BinaryenEqZInt32(), bit);
+    Ref by = const_i64(c, atom % BITS);
+    Ref bits = binary(c, BinaryenShrUInt64(), word_of(c, atom / BITS), by);
+    Ref bit = binary(c, BinaryenAndInt32(), BinaryenUnary(m, BinaryenWrapInt64(), bits),
+                     const_i32(&c->b, 1));
+    return value ? bit : is_zero(c, bit);
 }
 
 Ref gates_hold(Code *c, const UnitPart *part) {
@@ -358,7 +343,6 @@ Str callback_bits(Code *from, uint32_t first) {
 
 /* Where conditions are not decided: 1 if a predicate may have the value, as shape_decide has it. */
 static Ref may_be(Code *c, const UnitPart *part, const Expr *e, bool value) {
-    BinaryenModuleRef m = c->b.module;
     const Variant *v = part->action->variant;
     Value known;
     if (e->slot && e->type->kind == TYPE_BOOL && e->is_static && e->slot <= v->atoms.len &&
@@ -373,7 +357,7 @@ static Ref may_be(Code *c, const UnitPart *part, const Expr *e, bool value) {
         if (value != decisive && expr_has_effect(e->args[0]))
             return x; /* it is evaluated anyway */
         Ref y = may_be(c, part, e->args[1], value);
-        return BinaryenBinary(m, value == decisive ? BinaryenOrInt32() : BinaryenAndInt32(), x, y);
+        return binary(c, value == decisive ? BinaryenOrInt32() : BinaryenAndInt32(), x, y);
     }
     if (e->kind == EXPR_UNARY && e->op == OP_NOT)
         return may_be(c, part, e->args[0], !value);
@@ -400,10 +384,10 @@ static Ref terms_hold(Code *c) {
         if (!t.mask)
             return NULL;
         Ref bits = own_get(c, word_name(c->g, c->unit, 0), BinaryenTypeInt64());
-        bits = i32_binary(c, BinaryenAndInt32(), BinaryenUnary(m, BinaryenWrapInt64(), bits),
-                          const_i32(&c->b, t.mask));
-        Ref holds = i32_binary(c, BinaryenEqInt32(), bits, const_i32(&c->b, t.bits));
-        any = any ? i32_binary(c, BinaryenOrInt32(), any, holds) : holds;
+        bits = binary(c, BinaryenAndInt32(), BinaryenUnary(m, BinaryenWrapInt64(), bits),
+                      const_i32(&c->b, t.mask));
+        Ref holds = binary(c, BinaryenEqInt32(), bits, const_i32(&c->b, t.bits));
+        any = any ? binary(c, BinaryenOrInt32(), any, holds) : holds;
     }
     return any ? any : const_i32(&c->b, 0);
 }
@@ -434,7 +418,7 @@ Str callback_predicate(const Code *from) {
     if (c.unit->dynamic) {
         Ref any = const_i32(&c.b, 0);
         for (uint32_t i = 0; i < c.residue->nparts; i++)
-            any = i32_binary(&c, BinaryenOrInt32(), any, part_holds(&c, &c.residue->parts[i]));
+            any = binary(&c, BinaryenOrInt32(), any, part_holds(&c, &c.residue->parts[i]));
         holds = both(&c, holds, any);
     }
     if (!holds && !refusal) {
@@ -462,14 +446,6 @@ Str callback_predicate(const Code *from) {
 }
 
 /* ---- values ---- */
-
-static Ref zero_of(Code *c, BinaryenType type) {
-    struct BinaryenLiteral zero = type == BinaryenTypeInt64()     ? BinaryenLiteralInt64(0)
-                                  : type == BinaryenTypeFloat32() ? BinaryenLiteralFloat32(0)
-                                  : type == BinaryenTypeFloat64() ? BinaryenLiteralFloat64(0)
-                                                                  : BinaryenLiteralInt32(0);
-    return BinaryenConst(c->b.module, zero);
-}
 
 /* A value that is only there if the part at hand can happen: in units that are not split. */
 static Ref if_part_holds(Code *c, Ref value, BinaryenType type) {
@@ -547,8 +523,7 @@ static Ref set_link(Code *c, const MonitorRecord *record, uint32_t n, Ref value)
 }
 
 static Ref link_address(Code *c, const MonitorRecord *record) {
-    return i32_binary(c, BinaryenAddInt32(), record_get(c),
-                      const_i32(&c->b, (uint32_t)record->link));
+    return binary(c, BinaryenAddInt32(), record_get(c), const_i32(&c->b, (uint32_t)record->link));
 }
 
 /* Puts the record behind the others in the list of those that have something to do at the end. */
@@ -573,7 +548,7 @@ static Ref start_once(Code *c, const MonitorRecord *record, Refs *start) {
     if (!c->at_end)
         return code;
     Ref pc = BinaryenLocalGet(c->b.module, 1, BinaryenTypeInt32());
-    return BinaryenIf(c->b.module, i32_binary(c, BinaryenEqInt32(), pc, place_pc(c)), code, NULL);
+    return BinaryenIf(c->b.module, binary(c, BinaryenEqInt32(), pc, place_pc(c)), code, NULL);
 }
 
 Str callback_record(Code *from, const MonitorRecord *record) {
@@ -661,11 +636,11 @@ void ends_put(Gen *g, Code *c, Refs *code) {
         build_end(g, e, name);
         Ref args[] = {gen_load_word(&c->b, BinaryenLocalGet(m, link, i32), 4),
                       gen_load_word(&c->b, BinaryenLocalGet(m, link, i32), 8),
-                      i32_binary(c, BinaryenSubInt32(), BinaryenLocalGet(m, link, i32),
-                                 const_i32(&c->b, (uint32_t)e->record->link))};
-        Ref is = i32_binary(c, BinaryenEqInt32(),
-                            gen_load_word(&c->b, BinaryenLocalGet(m, link, i32), 12),
-                            const_i32(&c->b, i));
+                      binary(c, BinaryenSubInt32(), BinaryenLocalGet(m, link, i32),
+                             const_i32(&c->b, (uint32_t)e->record->link))};
+        Ref is =
+            binary(c, BinaryenEqInt32(), gen_load_word(&c->b, BinaryenLocalGet(m, link, i32), 12),
+                   const_i32(&c->b, i));
         vec_push(&loop,
                  BinaryenIf(m, is, BinaryenCall(m, name, args, 3, BinaryenTypeNone()), NULL));
     }

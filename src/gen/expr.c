@@ -28,7 +28,7 @@ BinaryenType gen_type(const Type *t) {
 static const char hole_letters[] = "karlvmtpehfwnxzcbgsiuoyqjd0123"; /* in the order of HoleKind */
 _Static_assert(sizeof hole_letters == HOLE_KINDS + 1, "a letter for each kind of hole");
 
-static char type_letter(BinaryenType type) {
+char gen_type_letter(BinaryenType type) {
     return type == BinaryenTypeInt64()     ? 'l'
            : type == BinaryenTypeFloat32() ? 'f'
            : type == BinaryenTypeFloat64() ? 'd'
@@ -47,7 +47,7 @@ BinaryenType gen_letter_type(char letter) {
 }
 
 void hole_name(char name[32], HoleKind kind, uint32_t n, BinaryenType type) {
-    snprintf(name, 32, "%c%u%c", hole_letters[kind], n, type_letter(type));
+    snprintf(name, 32, "%c%u%c", hole_letters[kind], n, gen_type_letter(type));
 }
 
 bool hole_parse(Str name, Hole *out) {

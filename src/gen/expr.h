@@ -75,6 +75,8 @@ Ref hole_call(Body *b, HoleKind kind, uint32_t n, const Refs *args, const Binary
 Ref helper_call(Body *b, Helper h, const Ref *args);
 /* The type of a letter of helper.def; 0 = none. */
 BinaryenType gen_letter_type(char letter);
+/* ... and back; r = funcref. */
+char gen_type_letter(BinaryenType type);
 
 /* ---- expressions ---- */
 

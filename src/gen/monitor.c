@@ -16,14 +16,6 @@ static Ref wrap_block(Code *c, Refs *code) {
     return gen_block_of(&c->b, code, BinaryenTypeNone());
 }
 
-static Ref binary(Code *c, BinaryenOp op, Ref x, Ref y) {
-    return BinaryenBinary(c->b.module, op, x, y);
-}
-
-static Ref all_of(Code *c, Ref x, Ref y) {
-    return !x ? y : !y ? x : binary(c, BinaryenAndInt32(), x, y);
-}
-
 /* ---- the flag that branches set ---- */
 
 static const char back[] = "back";
@@ -57,10 +49,7 @@ static Ref set_back(Code *c, UnitBack how) {
     switch (how) {
     case BACK_ALWAYS: value = const_i32(&c->b, 1); break;
     case BACK_IF_ARG: value = arg_is_not_zero(c); break;
-    case BACK_UNLESS_ARG:
-        value = BinaryenUnary(c->b.module, BinaryenEqZInt32(),
-                              ask(c, PARAM_ARG, 0, BinaryenTypeInt32()));
-        break;
+    case BACK_UNLESS_ARG: value = is_zero(c, ask(c, PARAM_ARG, 0, BinaryenTypeInt32())); break;
     default: value = table_goes_back(c);
     }
     return own_set(c, back, BinaryenTypeInt32(), value);
@@ -92,9 +81,8 @@ static void build_frame_grow(Gen *g) {
                  m, size, binary(&c, BinaryenAddInt32(), twice, const_i32(&c.b, FRAME_MEMORY))));
     Ref bytes = BinaryenLocalGet(m, size, i32);
     vec_push(&code, BinaryenLocalSet(m, to, helper_call(&c.b, HELPER_MEM_ALLOC, &bytes)));
-    vec_push(&code,
-             BinaryenIf(m, BinaryenUnary(m, BinaryenEqZInt32(), BinaryenLocalGet(m, to, i32)),
-                        BinaryenUnreachable(m), NULL));
+    vec_push(&code, BinaryenIf(m, is_zero(&c, BinaryenLocalGet(m, to, i32)), BinaryenUnreachable(m),
+                               NULL));
     Ref used = binary(&c, BinaryenSubInt32(), frame_get(&c), own_get(&c, frame_base, i32));
     Ref with_this = binary(&c, BinaryenAddInt32(), used, const_i32(&c.b, g->in->frame_bytes));
     vec_push(&code, BinaryenMemoryCopy(m, BinaryenLocalGet(m, to, i32),
@@ -124,8 +112,8 @@ static Ref push_frame(Code *c) {
     vec_push(&code, own_set(c, frame, i32,
                             binary(c, BinaryenAddInt32(), frame_get(c), const_i32(&c->b, bytes))));
     for (uint32_t at = 0; at < bytes && bytes <= 64; at += 8)
-        vec_push(&code, gen_store_leaf(&c->b, &type_scalar[TYPE_I64], frame_get(c), at,
-                                       BinaryenConst(m, BinaryenLiteralInt64(0))));
+        vec_push(&code,
+                 gen_store_leaf(&c->b, &type_scalar[TYPE_I64], frame_get(c), at, const_i64(c, 0)));
     if (bytes > 64)
         vec_push(&code,
                  BinaryenMemoryFill(m, frame_get(c), const_i32(&c->b, 0), const_i32(&c->b, bytes)));
@@ -150,12 +138,13 @@ static Ref guarded_body(Code *c, Ref condition, Ref predicate) {
         Ref inner = BinaryenIf(m, predicate, gen_body(&c->b, &p->body, p->vars, p->nvars), NULL);
         return BinaryenIf(m, condition, inner, NULL);
     }
-    condition = all_of(c, condition, predicate);
+    condition = both(c, condition, predicate);
     if (!gen_only_counts(&p->body))
         return BinaryenIf(m, condition, gen_body(&c->b, &p->body, p->vars, p->nvars), NULL);
     uint32_t local = gen_temp(&c->b, BinaryenTypeInt32());
-    Ref both[] = {BinaryenLocalSet(m, local, condition), gen_counts(&c->b, &p->body, local, false)};
-    return BinaryenBlock(m, NULL, both, 2, BinaryenTypeNone());
+    Ref steps[] = {BinaryenLocalSet(m, local, condition),
+                   gen_counts(&c->b, &p->body, local, false)};
+    return BinaryenBlock(m, NULL, steps, 2, BinaryenTypeNone());
 }
 
 /* Whether a part must ask for its record although its code may not. */
@@ -173,11 +162,9 @@ static void put_action(Code *c, const UnitPart *part, Refs *code) {
         return;
     Ref condition = c->unit->dynamic ? gates_hold(c, part) : NULL;
     if (part->unless_back)
-        condition = all_of(
-            c, condition,
-            BinaryenUnary(c->b.module, BinaryenEqZInt32(), own_get(c, back, BinaryenTypeInt32())));
+        condition = both(c, condition, is_zero(c, own_get(c, back, BinaryenTypeInt32())));
     if (part->if_taken)
-        condition = all_of(c, condition, arg_is_not_zero(c));
+        condition = both(c, condition, arg_is_not_zero(c));
     bool decided = p && !c->unit->dynamic && part->shape &&
                    shape_decide(c->b.variant, UINT64_MAX, part->shape->atoms, p) == TRI_YES;
     vec_push(code, guarded_body(c, condition, p && !decided ? gen_truth(&c->b, p) : NULL));
