@@ -122,14 +122,16 @@ static size_t count_messages(whammc *w, const char *tag) {
 }
 
 /* Whether there is anything to run; else says so. */
-static bool can_run(const Cli *cli, whammc *w) {
+static bool can_run(const Cli *cli, whammc *w, bool bound) {
     if (!count_messages(w, "no-flush-point"))
         return true;
-    message_one(cli, DIAG_CANNOT_RUN,
-                "instrument it with `whammc instr --host=js`, load it where its exports are "
+    message_one(
+        cli, DIAG_CANNOT_RUN,
+        bound ? "attach the monitors with `whammc bind`, load the program where its exports "
+                "are called and call its 'whammc:flush' at the end"
+              : "instrument it with `whammc instr --host=js`, load it where its exports are "
                 "called and connect it with whammc.js",
-                "%s has no main, _start or start function that could be run",
-                file_title(cli->operands[0]));
+        "%s has no main, _start or start function that could be run", file_title(cli->operands[0]));
     return false;
 }
 
@@ -150,7 +152,7 @@ static int run_made(Run *r, whammc_status result, const uint8_t *module, size_t 
     bool quiet =
         result == WHAMMC_OK && count_messages(r->w, "stale-section") == whammc_warning_count(r->w);
     int status = quiet ? STATUS_OK : message_library(r->cli, r->w, result);
-    if (status == STATUS_OK && !can_run(r->cli, r->w))
+    if (status == STATUS_OK && !can_run(r->cli, r->w, r->settings->monitors.len > 0))
         status = STATUS_ERROR;
     if (status == STATUS_OK) {
         RunnerJob job = {.engine = r->engine,
