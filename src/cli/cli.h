@@ -304,9 +304,13 @@ typedef struct ProcessStreams {
  * argv[0] is its path.
  */
 int process_run(const char *const *argv, ProcessStreams streams);
-/* The same; what the program writes to standard output goes to `take` as it comes. */
+/*
+ * The same; what the program writes to standard output goes to `take` as it comes. If that gives
+ * false nobody reads any more, which the program finds out when it writes. Our own writing to a
+ * closed pipe fails (EPIPE) until the program has ended.
+ */
 int process_read(const char *const *argv, ProcessStreams streams,
-                 void (*take)(void *ctx, const uint8_t *bytes, size_t n), void *ctx);
+                 bool (*take)(void *ctx, const uint8_t *bytes, size_t n), void *ctx);
 
 /*
  * Between these calls a signal that asks us to end goes to the child that runs; if none runs it

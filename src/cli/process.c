@@ -145,7 +145,7 @@ int process_run(const char *const *argv, ProcessStreams streams) {
 }
 
 int process_read(const char *const *argv, ProcessStreams streams,
-                 void (*take)(void *ctx, const uint8_t *bytes, size_t n), void *ctx) {
+                 bool (*take)(void *ctx, const uint8_t *bytes, size_t n), void *ctx) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) < 0)
         return -1;
@@ -154,16 +154,18 @@ int process_read(const char *const *argv, ProcessStreams streams,
     bool started = start(argv, streams, &pid);
     int error = errno;
     close(ends[1]);
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, saved;
+    sigaction(SIGPIPE, &ignore, &saved);
     uint8_t bytes[4096];
-    for (ssize_t n; started && (n = read(ends[0], bytes, sizeof bytes)) != 0;) {
-        if (n > 0)
-            take(ctx, bytes, (size_t)n);
-        else if (errno != EINTR)
+    for (ssize_t n; started && (n = read(ends[0], bytes, sizeof bytes)) != 0;)
+        if (n > 0 ? !take(ctx, bytes, (size_t)n) : errno != EINTR)
             break;
-    }
     close(ends[0]);
-    errno = error;
-    return started ? finish(pid) : -1;
+    int status = started ? finish(pid) : -1;
+    sigaction(SIGPIPE, &saved, NULL);
+    if (!started)
+        errno = error;
+    return status;
 }
 
 int process_imitate(int wait_status) {

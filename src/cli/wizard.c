@@ -43,27 +43,27 @@ typedef struct Filter {
     Message expected;     /* what the next line is, whatever it says */
     bool inside;          /* a line of the program's is not complete */
     bool wrote;           /* the program, or a monitor, has written something */
+    bool closed;          /* standard output cannot be written to any more */
     Buf last;             /* a line that is a message if nothing follows it */
     char *name;           /* MESSAGE_NAME_TEXT */
     Vec(char *) errors;
     bool unlinked; /* one of them is that a monitor was left out */
 } Filter;
 
-static void write_out(const void *bytes, size_t n) {
-    if (n)
-        file_write_fd(STDOUT_FILENO, bytes, n); /* nobody hears of the program's failures either */
+static void write_out(Filter *f, const void *bytes, size_t n) {
+    f->closed |= n && !f->closed && !file_write_fd(STDOUT_FILENO, bytes, n);
 }
 
 /* Bytes that are not the engine's. */
 static void pass(Filter *f, const uint8_t *bytes, size_t n) {
     if (!n)
         return;
-    write_out(f->last.data, f->last.len);
+    write_out(f, f->last.data, f->last.len);
     f->last.len = 0;
     f->expected = MESSAGE_NONE;
     f->wrote = true;
     f->inside = bytes[n - 1] != '\n';
-    write_out(bytes, n);
+    write_out(f, bytes, n);
 }
 
 /* Each message once: the engine tries again at the end. */
@@ -128,7 +128,7 @@ static void take_message(Filter *f, Message m, Str line) {
         break;
     case MESSAGE_ATTACH:
     case MESSAGE_OPTION:
-        write_out(f->last.data, f->last.len);
+        write_out(f, f->last.data, f->last.len);
         f->last.len = 0;
         buf_str(&f->last, line);
         buf_u8(&f->last, '\n');
@@ -170,10 +170,11 @@ static void pump(Filter *f, bool end) {
     f->held.len = n - i;
 }
 
-static void take(void *ctx, const uint8_t *bytes, size_t n) {
+static bool take(void *ctx, const uint8_t *bytes, size_t n) {
     Filter *f = ctx;
     buf_bytes(&f->held, bytes, n);
     pump(f, false);
+    return !f->closed;
 }
 
 /* Nothing more comes; whether all went well. */
@@ -187,7 +188,7 @@ static bool filter_end(const Cli *cli, Filter *f, int wait_status) {
             last = behind(last, "error inserting Whamm! probe");
         add_error(f, last.ptr, last.len);
     } else {
-        write_out(last.ptr, last.len);
+        write_out(f, last.ptr, last.len);
     }
     for (uint32_t i = 0; i < f->errors.len; i++)
         message_one(cli, DIAG_NOT_ATTACHED,
