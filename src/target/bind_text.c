@@ -5,8 +5,8 @@
 #include "target/bind_imports.h"
 
 #include "report/image.h"
-#include "report/runtime.h"
 #include "target/program.h"
+#include "target/runtime.h"
 #include "../../stdlib/runtime/values.h" /* the layout of the runtime's memory */
 
 enum { PAGE = 65536, CHUNK = 1024 }; /* bytes that go from a monitor's memory at once */
@@ -31,9 +31,8 @@ typedef struct Puts {
 typedef struct BindText {
     BindShim *shim;
     HostChoice host;
-    uint32_t memory, stack_pointer;
-    int64_t shown; /* the memory that WASI sees */
     WasmModule from;
+    RuntimePlace place; /* of `from` */
     WasmMerge merge;
     Vec(Puts) puts;
     bool prints; /* there is something to flush */
@@ -41,54 +40,12 @@ typedef struct BindText {
 
 /* ---- where text goes ---- */
 
-static bool imports_wasi(const WasmModule *m) {
-    for (uint32_t k = 0; k < m->input_import_count; k++)
-        if (str_is(m->imports.at[k].module, "wasi_snapshot_preview1") ||
-            str_is(m->imports.at[k].module, "wasi_unstable"))
-            return true;
-    return false;
-}
-
 static HostChoice choose_host(const BindShim *s) {
-    if (s->options.host != HOST_AUTO)
-        return s->options.host;
-    bool wasi = imports_wasi(s->to);
+    bool wasi = program_uses_wasi(s->to);
     for (uint32_t k = 0; k < s->parts.len; k++)
         for (uint32_t n = 0; n < bind_host_count(s->parts.at[k]->host); n++)
-            wasi |= imports_wasi(bind_host_module(s->parts.at[k]->host, n)->module);
-    if (wasi)
-        return HOST_WASI;
-    return s->to->input_import_count ? HOST_JS : HOST_NONE;
-}
-
-static RuntimeHost runtime_for(const BindText *t) {
-    switch (t->host) {
-    case HOST_JS: return RUNTIME_JS;
-    case HOST_WASI: return t->shown == t->memory ? RUNTIME_WASI : RUNTIME_BORROW;
-    default: return RUNTIME_NONE;
-    }
-}
-
-/* Makes the host see a memory: WASI looks at the one exported as 'memory', which is the program's
- * if it has one. */
-static bool show_memory(BindText *t) {
-    WasmModule *to = t->shim->to;
-    bool wasi = t->host == HOST_WASI;
-    t->shown = t->memory;
-    for (uint32_t k = 0; wasi && k < to->exports.len; k++) {
-        const WasmExport *e = &to->exports.at[k];
-        if (!str_is(e->name, "memory"))
-            continue;
-        t->shown = e->handle;
-        if (e->space == WASM_SPACE_MEMORY)
-            return true;
-        diag(t->shim->diags, DIAG_CANNOT_HOST, (Span){to->file, 0, 0},
-             "WASI looks at the exported 'memory', but the program exports a %s under that name",
-             wasm_space_name((WasmSpace)e->space));
-        return false;
-    }
-    wasm_add_export(to, wasi ? STR("memory") : STR("whammc:memory"), WASM_SPACE_MEMORY, t->memory);
-    return true;
+            wasi |= program_uses_wasi(bind_host_module(s->parts.at[k]->host, n)->module);
+    return runtime_host(s->to, s->options.host, wasi);
 }
 
 /* ---- the runtime ---- */
@@ -99,54 +56,20 @@ static void add_memory(BindText *t) {
     WasmModule *to = t->shim->to;
     WasmLimits limits = {.min = 1, .page_log2 = 16};
     Image *image = image_new();
-    Buf bytes = {0}, state = {0};
+    Buf bytes = {0};
     image_finish(image, &(ImageOptions){.format = IMAGE_CSV, .dest = REPORT_STDOUT}, &bytes);
     image_free(image);
     uint32_t image_at = VALUES_STACK + CHUNK;
     uint32_t heap = (image_at + (uint32_t)bytes.len + 7) & ~7u;
-    const uint32_t fields[] = {[VALUES_HEAP / 4] = heap,
-                               [VALUES_MAPS / 4] = heap,
-                               [VALUES_NMAPS / 4] = 0,
-                               [VALUES_IMAGE / 4] = image_at,
-                               [VALUES_IMAGE_LEN / 4] = (uint32_t)bytes.len};
-    for (uint32_t k = 0; k < VALUES_FIELDS / 4; k++)
-        buf_u32le(&state, fields[k]);
     limits.min = (heap + PAGE - 1) / PAGE;
-    t->memory = wasm_add_memory(to, limits, STR("whammc.text"));
-    wasm_add_data_active(to, t->memory, VALUES_STATE, &state, STR("whammc.text.state"));
-    wasm_add_data_active(to, t->memory, image_at, &bytes, STR("whammc.text.image"));
-    t->stack_pointer = wasm_add_global_i32(to, true, STR("whammc.text.stack"), VALUES_STACK);
-}
-
-/* app.copy_in (to the runtime's memory) and app.copy_out. */
-static uint32_t add_copy(const BindText *t, bool in) {
-    WasmModule *to = t->shim->to;
-    Buf code = {0};
-    WasmType params[] = {WASM_I32, WASM_I32, WASM_I32};
-    uint32_t type = wasm_add_func_type(to, params, 3, NULL, 0), shown = (uint32_t)t->shown;
-    buf_u8(&code, 0);
-    put_copy(&code, to, in ? t->memory : shown, in ? shown : t->memory);
-    wasm_put_op(&code, WASM_OP_END);
-    return wasm_add_func(to, type, in ? STR("whammc.text.copy_in") : STR("whammc.text.copy_out"),
-                         &code, false);
-}
-
-/* Imports of the runtime. */
-static int64_t resolve(void *ctx, const WasmImport *im) {
-    BindText *t = ctx;
-    WasmModule *to = t->shim->to;
-    if (str_is(im->module, "env"))
-        return str_is(im->name, "memory") ? (int64_t)t->memory : (int64_t)t->stack_pointer;
-    if (str_is(im->module, "app"))
-        return add_copy(t, str_is(im->name, "copy_in"));
-    const WasmTypeDef *d = wasm_func_type(&t->from, im->handle);
-    uint32_t type = wasm_add_func_type(to, d->params, d->nparams, d->results, d->nresults);
-    bool wasi = str_is(im->module, "wasi_snapshot_preview1");
-    Str module = wasi ? str_of(program_wasi_module(to)) : im->module;
-    int64_t have = wasm_find_import(to, module, im->name);
-    if (have >= 0 && to->funcs.at[have].type == type)
-        return have;
-    return wasm_add_import_func(to, module, im->name, type);
+    t->place.memory = wasm_add_memory(to, limits, STR("whammc.text"));
+    runtime_add_state(
+        to, t->place.memory,
+        &(RuntimeState){
+            .heap = heap, .maps = heap, .image = image_at, .image_len = (uint32_t)bytes.len},
+        STR("whammc.text.state"));
+    wasm_add_data_active(to, t->place.memory, image_at, &bytes, STR("whammc.text.image"));
+    t->place.stack_pointer = wasm_add_global_i32(to, true, STR("whammc.text.stack"), VALUES_STACK);
 }
 
 /* A function of the runtime, with a message -2. */
@@ -174,16 +97,17 @@ static bool begin(BindShim *s) {
     BindText *t = s->text = mem_zalloc(sizeof *t);
     t->shim = s;
     t->host = choose_host(s);
+    t->place = (RuntimePlace){.to = s->to, .from = &t->from, .prefix = STR("whammc.text.")};
     add_memory(t);
-    if (!show_memory(t))
+    if (!runtime_show(&t->place, t->host, s->diags))
         return false;
-    RuntimeModule rt = runtime_module(runtime_for(t), true);
+    RuntimeModule rt = runtime_module(runtime_for(&t->place, t->host, false), true);
     t->merge = (WasmMerge){.to = s->to,
                            .from = &t->from,
-                           .memory = t->memory,
-                           .resolve = resolve,
-                           .ctx = t,
-                           .prefix = STR("whammc.text.")};
+                           .memory = t->place.memory,
+                           .resolve = runtime_resolve,
+                           .ctx = &t->place,
+                           .prefix = t->place.prefix};
     return wasm_read(&t->from, rt.bytes, rt.len, 0, s->diags) &&
            (t->host != HOST_NONE || export_text(t));
 }
@@ -223,7 +147,7 @@ static void put_puts(Buf *code, const BindText *t, uint32_t memory, uint32_t put
     put_local(code, AT, to->memories.at[memory].limits.is64);
     put_local(code, N, false);
     wasm_put_op(code, WASM_OP_MEMORY_COPY);
-    buf_uleb(code, t->memory);
+    buf_uleb(code, t->place.memory);
     buf_uleb(code, memory);
     put_i32(code, VALUES_STACK);
     put_local(code, N, false);

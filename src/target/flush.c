@@ -3,8 +3,8 @@
  */
 #include "target/flush_code.h"
 
-#include "report/runtime.h"
 #include "target/program.h"
+#include "target/runtime.h"
 #include "../../stdlib/runtime/values.h" /* the layout of our memory */
 
 enum { PAGE = 65536 };
@@ -16,30 +16,14 @@ static uint64_t pages_for(uint64_t bytes) {
 
 /* ---- deciding ---- */
 
-static bool imports_from(const WasmModule *m, const char *module) {
-    for (uint32_t i = 0; i < m->input_import_count; i++)
-        if (str_is(m->imports.at[i].module, module))
-            return true;
-    return false;
-}
-
 /* A library that becomes a part of the program wants WASI. */
-static bool libraries_import_wasi(const Plan *plan) {
+static bool libraries_use_wasi(const Plan *plan) {
     for (uint32_t i = 0; i < plan->library_fns.len; i++) {
         const LibraryFn *fn = &plan->library_fns.at[i];
-        if (fn->runs && fn->library && imports_from(&fn->library->module, "wasi_snapshot_preview1"))
+        if (fn->runs && fn->library && program_uses_wasi(&fn->library->module))
             return true;
     }
     return false;
-}
-
-static HostChoice choose_host(const WasmModule *m, const Plan *plan, HostChoice wanted) {
-    if (wanted != HOST_AUTO)
-        return wanted;
-    if (imports_from(m, "wasi_snapshot_preview1") || imports_from(m, "wasi_unstable") ||
-        libraries_import_wasi(plan))
-        return HOST_WASI;
-    return m->input_import_count ? HOST_JS : HOST_NONE;
 }
 
 /* Memory 0 can be grown at the flush and hold the runtime, which is code for 32-bit memories. */
@@ -126,19 +110,6 @@ static Places place_values(Flush *f, uint64_t at, Buf *texts) {
     return p;
 }
 
-/* The fields of the runtime's state that the compiler knows. */
-static void add_state(Flush *f, const Places *p) {
-    Buf state = {0};
-    const uint64_t fields[] = {[VALUES_HEAP / 4] = p->heap,
-                               [VALUES_MAPS / 4] = p->maps,
-                               [VALUES_NMAPS / 4] = f->store->nmaps,
-                               [VALUES_IMAGE / 4] = f->image_at,
-                               [VALUES_IMAGE_LEN / 4] = f->image_len};
-    for (uint32_t i = 0; i < VALUES_FIELDS / 4; i++)
-        buf_u32le(&state, (uint32_t)fields[i]);
-    wasm_add_data_active(f->m, f->memory, VALUES_STATE, &state, text("whammc.state"));
-}
-
 static bool place_own(Flush *f) {
     Store *s = f->store;
     Buf image = {0}, texts = {0};
@@ -166,7 +137,13 @@ static bool place_own(Flush *f) {
     if (texts.len)
         wasm_add_data_active(f->m, f->memory, places.texts, &texts, text("whammc.texts"));
     if (f->plan->uses_values)
-        add_state(f, &places);
+        runtime_add_state(f->m, f->memory,
+                          &(RuntimeState){.heap = places.heap,
+                                          .maps = places.maps,
+                                          .image = f->image_at,
+                                          .nmaps = s->nmaps,
+                                          .image_len = f->image_len},
+                          text("whammc.state"));
     buf_free(&image);
     buf_free(&texts);
     return true;
@@ -200,7 +177,8 @@ static void find_flush_points(Flush *f) {
 /* Where the runtime will be that becomes part of the program. */
 static bool plan_merge(Flush *f) {
     Store *s = f->store;
-    f->host = choose_host(f->m, f->plan, f->options->host);
+    bool wasi = program_uses_wasi(f->m) || libraries_use_wasi(f->plan);
+    f->host = runtime_host(f->m, f->options->host, wasi);
     if (!choose_storage(f))
         return false;
     f->own = s->in_memory || f->plan->uses_values || (s->reports && !can_grow(f->m));

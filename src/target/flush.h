@@ -25,14 +25,13 @@ typedef struct Flush {
     const uint32_t *fns; /* handles of script functions, by index into Plan.fns */
     Diags *diags;
     DiagFileId file;
-    HostChoice host;    /* decided: not HOST_AUTO */
-    bool flushes;       /* there is something to do at the flush points */
-    bool texts, writes; /* it writes text; text or a report */
-    bool own;           /* the runtime has its own memory */
-    bool guard_grow;    /* memory.grow of memory 0 must be limited to its old maximum */
-    uint64_t old_max;   /* that maximum, in pages */
-    uint32_t memory;    /* handle of the runtime's memory */
-    uint32_t shown;     /* handle of the memory that WASI sees, if it is merged for WASI */
+    HostChoice host;              /* decided: not HOST_AUTO */
+    bool flushes;                 /* there is something to do at the flush points */
+    bool texts, writes;           /* it writes text; text or a report */
+    bool own;                     /* the runtime has its own memory */
+    bool guard_grow;              /* memory.grow of memory 0 must be limited to its old maximum */
+    uint64_t old_max;             /* that maximum, in pages */
+    uint32_t memory;              /* handle of the runtime's memory */
     uint32_t stack_pointer, base; /* handles of globals; base: start of the grown part */
     uint32_t report;              /* handle of whammc_report */
     uint32_t image_data;          /* handle of the passive segment (grown) */

@@ -20,9 +20,9 @@
 
 #include "gen/monitor.h"
 #include "monitor/monitor.h"
-#include "report/runtime.h"
 #include "target/helper.h"
 #include "target/record.h"
+#include "target/runtime.h"
 #include "wasm/op_table.h"
 #include "wasm/valid.h"
 #include "../../stdlib/runtime/site.h"   /* SITE_STATE */
@@ -43,7 +43,7 @@ typedef struct MonitorTarget {
     uint32_t *frame_at;
     MonitorTail *tail;
 
-    uint32_t memory, stack_pointer;      /* handles */
+    RuntimePlace place;                  /* its memory is that of the monitor */
     uint32_t maps_at, texts_at, heap_at; /* addresses */
     Buf classes, image, texts, table;
     Map text_at; /* addresses of strings */
@@ -175,7 +175,7 @@ static bool lay_out(MonitorTarget *t) {
 
 static void add_data(MonitorTarget *t, uint32_t at, Buf *content, const char *name) {
     if (content->len)
-        wasm_add_data_active(&t->m, t->memory, at, content, str_of(name));
+        wasm_add_data_active(&t->m, t->place.memory, at, content, str_of(name));
 }
 
 static bool asks_places(const WasmModule *code) {
@@ -198,39 +198,21 @@ static void fill_memory(MonitorTarget *t, const WasmModule *code) {
         add_data(t, SITE_STATE, &state, "state of places");
     }
     t->heap_at = align8((uint64_t)table_at + t->table.len);
-    const uint32_t fields[] = {[VALUES_HEAP / 4] = t->heap_at,
-                               [VALUES_MAPS / 4] = t->maps_at,
-                               [VALUES_NMAPS / 4] = t->store.nmaps,
-                               [VALUES_IMAGE / 4] = t->in.image_at,
-                               [VALUES_IMAGE_LEN / 4] = t->in.image_len};
-    Buf state = {0};
-    for (uint32_t i = 0; i < VALUES_FIELDS / 4; i++)
-        buf_u32le(&state, fields[i]);
-    add_data(t, VALUES_STATE, &state, "state");
+    runtime_add_state(&t->m, t->place.memory,
+                      &(RuntimeState){.heap = t->heap_at,
+                                      .maps = t->maps_at,
+                                      .image = t->in.image_at,
+                                      .nmaps = t->store.nmaps,
+                                      .image_len = t->in.image_len},
+                      STR("state"));
     add_data(t, align8(VALUES_STACK + t->in.tail_bytes), &t->classes, "records");
     add_data(t, t->in.image_at, &t->image, "report");
     add_data(t, t->texts_at, &t->texts, "texts");
     add_data(t, table_at, &t->table, "instructions");
-    t->m.memories.at[t->memory].limits.min = (t->heap_at + PAGE - 1) / PAGE;
+    t->m.memories.at[t->place.memory].limits.min = (t->heap_at + PAGE - 1) / PAGE;
 }
 
 /* ---- linking ---- */
-
-static int64_t import_function(MonitorTarget *t, const WasmModule *from, const WasmImport *import) {
-    const WasmTypeDef *d = wasm_func_type(from, import->handle);
-    uint32_t type = wasm_add_func_type(&t->m, d->params, d->nparams, d->results, d->nresults);
-    int64_t have = wasm_find_import(&t->m, import->module, import->name);
-    if (have >= 0 && t->m.funcs.at[have].type == type)
-        return have;
-    return wasm_add_import_func(&t->m, import->module, import->name, type);
-}
-
-static int64_t resolve_runtime(void *ctx, const WasmImport *import) {
-    MonitorTarget *t = ctx;
-    if (str_is(import->module, "env"))
-        return str_is(import->name, "memory") ? (int64_t)t->memory : (int64_t)t->stack_pointer;
-    return import_function(t, &t->runtime, import);
-}
 
 /* The function of the runtime that code imports as `name`. */
 static const WasmExport *runtime_function(const MonitorTarget *t, Str name) {
@@ -261,10 +243,10 @@ static bool merge_runtime(MonitorTarget *t, const WasmModule *code) {
     }
     t->linked = (WasmMerge){.to = &t->m,
                             .from = &t->runtime,
-                            .memory = t->memory,
-                            .resolve = resolve_runtime,
-                            .ctx = t,
-                            .prefix = str_of("whammc.")};
+                            .memory = t->place.memory,
+                            .resolve = runtime_resolve,
+                            .ctx = &t->place,
+                            .prefix = t->place.prefix};
     ok = ok && wasm_merge(&t->linked, roots.at, roots.len, t->diags);
     vec_free(&roots);
     return ok;
@@ -272,11 +254,8 @@ static bool merge_runtime(MonitorTarget *t, const WasmModule *code) {
 
 static int64_t import_library(MonitorTarget *t, uint32_t n) {
     const LibraryFn *fn = &t->plan->library_fns.at[n];
-    const WasmImport import = {.module = fn->library->import_as,
-                               .name = fn->name,
-                               .space = WASM_SPACE_FUNC,
-                               .handle = fn->func};
-    return import_function(t, &fn->library->module, &import);
+    return wasm_need_import_func(&t->m, fn->library->import_as, fn->name,
+                                 wasm_func_type(&fn->library->module, fn->func));
 }
 
 static uint32_t number_in(Str name) {
@@ -393,7 +372,7 @@ static bool link(MonitorTarget *t) {
         ok = roots.at[i] != UINT32_MAX || fault(t, "a function is missing");
     WasmMerge g = {.to = &t->m,
                    .from = &code,
-                   .memory = t->memory,
+                   .memory = t->place.memory,
                    .resolve = resolve_code,
                    .ctx = t,
                    .prefix = str_of("")};
@@ -444,9 +423,11 @@ static bool make(MonitorTarget *t, Buf *out) {
     if (!units_make(t->plan, &t->units, t->diags) || !lay_out(t) || !compile(t))
         return false;
     WasmLimits limits = {.min = 1, .page_log2 = 16};
-    t->memory = wasm_add_memory(&t->m, limits, str_of("memory"));
-    wasm_add_export(&t->m, str_of("memory"), WASM_SPACE_MEMORY, t->memory); /* the first one */
-    t->stack_pointer = wasm_add_global_i32(&t->m, true, str_of("whammc.stack"), VALUES_STACK);
+    t->place = (RuntimePlace){.to = &t->m, .from = &t->runtime, .prefix = STR("whammc.")};
+    t->place.memory = t->place.shown = wasm_add_memory(&t->m, limits, str_of("memory"));
+    wasm_add_export(&t->m, str_of("memory"), WASM_SPACE_MEMORY,
+                    t->place.memory); /* the first one */
+    t->place.stack_pointer = wasm_add_global_i32(&t->m, true, str_of("whammc.stack"), VALUES_STACK);
     store_add(&t->store, &t->m);
     return link(t) && wasm_write(&t->m, &(WasmWriter){0}, out) && check_output(t, out);
 }

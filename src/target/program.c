@@ -17,6 +17,10 @@ static bool imports_from(const WasmModule *m, const char *module) {
     return false;
 }
 
+bool program_uses_wasi(const WasmModule *m) {
+    return imports_from(m, "wasi_snapshot_preview1") || imports_from(m, "wasi_unstable");
+}
+
 const char *program_wasi_module(const WasmModule *m) {
     bool old = imports_from(m, "wasi_unstable") && !imports_from(m, "wasi_snapshot_preview1");
     return old ? "wasi_unstable" : "wasi_snapshot_preview1";

@@ -81,6 +81,9 @@ void program_note_end(Program *p, const Site *site);
 int64_t program_proc_exit(const WasmModule *m);
 int64_t program_main(const WasmModule *m);
 
+/* Whether a module imports WASI, of either version. */
+bool program_uses_wasi(const WasmModule *m);
+
 /* The module that the program's WASI functions come from. */
 const char *program_wasi_module(const WasmModule *m);
 

@@ -143,6 +143,14 @@ uint32_t wasm_add_import_func(WasmModule *m, Str module, Str name, uint32_t type
     return handle;
 }
 
+uint32_t wasm_need_import_func(WasmModule *m, Str module, Str name, const WasmTypeDef *d) {
+    uint32_t type = wasm_add_func_type(m, d->params, d->nparams, d->results, d->nresults);
+    int64_t have = wasm_find_import(m, module, name);
+    if (have >= 0 && m->funcs.at[have].type == type)
+        return (uint32_t)have;
+    return wasm_add_import_func(m, module, name, type);
+}
+
 uint32_t wasm_add_import_global(WasmModule *m, Str module, Str name, WasmType type, bool mutable) {
     uint32_t handle = m->globals.len;
     int32_t import = add_import(m, module, name, WASM_SPACE_GLOBAL, handle);

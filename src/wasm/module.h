@@ -293,6 +293,8 @@ uint32_t wasm_add_func_type(WasmModule *m, const WasmType *params, uint32_t npar
 int64_t wasm_find_func_type(const WasmModule *m, const WasmType *params, uint32_t nparams,
                             const WasmType *results, uint32_t nresults);
 uint32_t wasm_add_import_func(WasmModule *m, Str module, Str name, uint32_t type);
+/* The import of this name and type that is there, or else a new one. */
+uint32_t wasm_need_import_func(WasmModule *m, Str module, Str name, const WasmTypeDef *type);
 uint32_t wasm_add_import_global(WasmModule *m, Str module, Str name, WasmType type, bool mutable);
 uint32_t wasm_add_import_memory(WasmModule *m, Str module, Str name, WasmLimits limits);
 uint32_t wasm_add_import_tag(WasmModule *m, Str module, Str name, uint32_t type);
