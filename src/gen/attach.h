@@ -89,7 +89,6 @@ void code_part(Code *c, const UnitPart *part);
 /* A call of a function of the runtime; types as in helper.def. */
 Ref runtime_call(Code *c, const char *name, const char *params, const char *result,
                  const Ref *args);
-Ref zero_of(Code *c, BinaryenType type);
 /* A global of the module, zero at start. */
 Ref own_get(Code *c, const char *name, BinaryenType type);
 Ref own_set(Code *c, const char *name, BinaryenType type, Ref value);

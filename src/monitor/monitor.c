@@ -160,10 +160,7 @@ static bool has_text_memory(const Reader *r, RuleEngines engines) {
 static DiagTag value_tag(const Place *p, ParamKind kind, DiagTag otherwise) {
     bool of_op =
         kind == PARAM_ARG || kind == PARAM_IMM || kind == PARAM_OFFSET || kind == PARAM_NUM_TARGETS;
-    if (!of_op || p->rule->event != MONITOR_OPCODE)
-        return otherwise;
-    p->probe->unfit = true;
-    return DIAG_MONITOR_MATCH;
+    return of_op && p->rule->event == MONITOR_OPCODE ? DIAG_MONITOR_MATCH : otherwise;
 }
 
 /* Checks that a value can be had. `nested`: by a callback or predicate. */

@@ -20,7 +20,6 @@ typedef struct MonitorProbe {
     uint32_t func;          /* handle in the monitor */
     MonitorFunc predicate;  /* call NULL = none */
     MonitorFunc *callbacks; /* by index into rule.params; call NULL for other parameters */
-    bool unfit; /* it asks for what its instruction does not have: an error where it matches */
 } MonitorProbe;
 
 typedef Vec(MonitorProbe) MonitorProbes;

@@ -99,8 +99,7 @@ static void put_entry(Buf *code, const Table *t, uint32_t local) {
 static void put_read(Buf *code, const WasmModule *m, const BindReflect *a, const Table *t,
                      uint32_t memory) {
     uint32_t first = t->fn->kind == REFLECT_WHOLE ? 0 : 1, len = first + 1;
-    uint32_t nparams = t->fn->kind == REFLECT_SECTION ? 4 : first + 2;
-    uint32_t entry = nparams, size = nparams + 1;
+    uint32_t entry = reflect_nparams(t->fn), size = entry + 1;
     buf_u8(code, 1);
     buf_u8(code, 2);
     buf_u8(code, WASM_I32);

@@ -210,17 +210,12 @@ static EvalFunc *new_function(BindHost *h, const char *type, EvalHost host) {
 
 static EvalFunc *new_reflect(BindHost *h, Str name) {
     static const WasmType i32[] = {WASM_I32, WASM_I32, WASM_I32, WASM_I32};
-    static const uint8_t params[] = {[REFLECT_NUMBER] = 0,
-                                     [REFLECT_IMPORT] = 2,
-                                     [REFLECT_WHOLE] = 2,
-                                     [REFLECT_ITEM] = 3,
-                                     [REFLECT_SECTION] = 4};
     const ReflectFn *fn = reflect_find(name);
     ReflectCall *r = arena_new(&h->arena, ReflectCall);
     if (!fn)
         return NULL;
     *r = (ReflectCall){h, fn};
-    return eval_host_func(h->store, i32, params[fn->kind], i32, 1, reflect, r);
+    return eval_host_func(h->store, i32, reflect_nparams(fn), i32, 1, reflect, r);
 }
 
 /* For one instantiation. */

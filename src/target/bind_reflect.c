@@ -47,17 +47,14 @@ const ReflectFn *reflect_find(Str name) {
     return NULL;
 }
 
-bool reflect_has_type(const ReflectFn *fn, const WasmTypeDef *type) {
-    static const uint8_t params[] = {[REFLECT_NUMBER] = 0,
-                                     [REFLECT_IMPORT] = 2,
-                                     [REFLECT_WHOLE] = 2,
-                                     [REFLECT_ITEM] = 3,
-                                     [REFLECT_SECTION] = 4};
-    bool ok = type->kind == WASM_TYPE_FUNC && type->nparams == params[fn->kind] &&
-              type->nresults == 1 && type->results[0] == WASM_I32;
-    for (uint32_t k = 0; ok && k < type->nparams; k++)
-        ok = type->params[k] == WASM_I32;
-    return ok;
+uint32_t reflect_nparams(const ReflectFn *fn) {
+    switch (fn->kind) {
+    case REFLECT_NUMBER: return 0;
+    case REFLECT_IMPORT:
+    case REFLECT_WHOLE: return 2;
+    case REFLECT_ITEM: return 3;
+    default: return 4;
+    }
 }
 
 /* ---- items of sections; the module was read, so that nothing fails ---- */

@@ -30,7 +30,8 @@ typedef struct ReflectFn {
 
 /* NULL if there is no such function. */
 const ReflectFn *reflect_find(Str name);
-bool reflect_has_type(const ReflectFn *fn, const WasmTypeDef *type);
+/* How many parameters it takes, i32 all; the result is an i32, too. */
+uint32_t reflect_nparams(const ReflectFn *fn);
 
 /* The lists that functions are about. */
 typedef enum ReflectList {
