@@ -4,15 +4,14 @@
  */
 #include "api/monitor.h"
 
+#include "monitor/inline.h"
+
 /* What the monitor is described with. */
 typedef struct Describe {
     const WasmModule *m;
     Arena *arena;
     Buf buf;
 } Describe;
-
-/* The limits within which the Wizard engine inlines a probe. */
-enum { INLINE_MAX_BYTES = 50, INLINE_MAX_PARAMS = 10 };
 
 static const char *copy(Describe *d, Str s) {
     return arena_strndup(d->arena, s.ptr, s.len);
@@ -92,21 +91,6 @@ static const whammc_monitor_value *describe_values(Describe *d, const MonitorPar
 
 /* ---- probe functions ---- */
 
-static bool is_branch(WasmOp op) {
-    switch (op) {
-    case WASM_OP_IF:
-    case WASM_OP_BR:
-    case WASM_OP_BR_IF:
-    case WASM_OP_BR_TABLE:
-    case WASM_OP_BR_ON_NULL:
-    case WASM_OP_BR_ON_NON_NULL:
-    case WASM_OP_BR_ON_CAST:
-    case WASM_OP_BR_ON_CAST_FAIL:
-    case WASM_OP_RETURN: return true;
-    default: return false;
-    }
-}
-
 static const char *not_inlined(Describe *d, uint32_t func) {
     const WasmFunc *f = &d->m->funcs.at[func];
     uint32_t nparams = wasm_func_type(d->m, func)->nparams;
@@ -119,17 +103,11 @@ static const char *not_inlined(Describe *d, uint32_t func) {
     WasmTypes locals = {0};
     const char *error;
     uint32_t from = wasm_func_locals(d->m, func, &locals, &error);
-    WasmCode code = wasm_code(wasm_func_body(d->m, func), f->body_size, from);
-    WasmInstr i;
-    bool branches = false, blocks = false;
-    while (wasm_next(&code, &i)) {
-        branches |= is_branch((WasmOp)i.op);
-        blocks |= i.op == WASM_OP_BLOCK || i.op == WASM_OP_LOOP;
-    }
+    InlineLook look = inline_look(wasm_code(wasm_func_body(d->m, func), f->body_size, from));
     vec_free(&locals);
-    if (branches)
+    if (look.branches)
         return "branches";
-    return blocks ? "a block without branches, which crashes engines from 2025" : NULL;
+    return look.blocks ? "a block without branches, which crashes engines from 2025" : NULL;
 }
 
 static void describe_probe(Describe *d, const MonitorProbe *p, whammc_monitor_probe *out) {

@@ -111,6 +111,36 @@ FlowStep flow_control_(Flow *f, const WasmInstr *i) {
     return s;
 }
 
+bool flow_may_end_block(WasmOp op) {
+    switch (op) {
+    case WASM_OP_LOOP:
+    case WASM_OP_IF:
+    case WASM_OP_ELSE:
+    case WASM_OP_TRY:
+    case WASM_OP_CATCH:
+    case WASM_OP_CATCH_ALL:
+    case WASM_OP_DELEGATE:
+    case WASM_OP_TRY_TABLE:
+    case WASM_OP_END:
+    case WASM_OP_BR:
+    case WASM_OP_BR_IF:
+    case WASM_OP_BR_TABLE:
+    case WASM_OP_BR_ON_NULL:
+    case WASM_OP_BR_ON_NON_NULL:
+    case WASM_OP_BR_ON_CAST:
+    case WASM_OP_BR_ON_CAST_FAIL:
+    case WASM_OP_RETURN:
+    case WASM_OP_RETURN_CALL:
+    case WASM_OP_RETURN_CALL_INDIRECT:
+    case WASM_OP_RETURN_CALL_REF:
+    case WASM_OP_UNREACHABLE:
+    case WASM_OP_THROW:
+    case WASM_OP_THROW_REF:
+    case WASM_OP_RETHROW: return true;
+    default: return false;
+    }
+}
+
 bool opens_part(WasmOp op) {
     switch (op) {
     case WASM_OP_BLOCK:

@@ -49,6 +49,9 @@ static inline FlowStep flow_step(Flow *f, const WasmInstr *i) {
 }
 void flow_free(Flow *f);
 
+/* Whether basic blocks end with such an instruction: always, but for an `end`. */
+bool flow_may_end_block(WasmOp op);
+
 /* Where the parts of a construct are, by the order of openers and parts (block loop if else try
  * catch catch_all try_table) in the body. */
 typedef struct Construct {

@@ -6,6 +6,7 @@
 
 #include "probe/cut.h"
 #include "probe/engine.h"
+#include "probe/flow.h"
 #include "probe/known.h"
 #include "probe/unit_split.h"
 #include "probe/unit_text.h"
@@ -338,37 +339,6 @@ static bool list_happens(const Plan *plan, const ActionList *list, Mode mode) {
     return false;
 }
 
-/* An instruction that may transfer control within the function, or a label. */
-static bool may_end_block(WasmOp op) {
-    switch (op) {
-    case WASM_OP_LOOP:
-    case WASM_OP_IF:
-    case WASM_OP_ELSE:
-    case WASM_OP_TRY:
-    case WASM_OP_CATCH:
-    case WASM_OP_CATCH_ALL:
-    case WASM_OP_DELEGATE:
-    case WASM_OP_TRY_TABLE:
-    case WASM_OP_END:
-    case WASM_OP_BR:
-    case WASM_OP_BR_IF:
-    case WASM_OP_BR_TABLE:
-    case WASM_OP_BR_ON_NULL:
-    case WASM_OP_BR_ON_NON_NULL:
-    case WASM_OP_BR_ON_CAST:
-    case WASM_OP_BR_ON_CAST_FAIL:
-    case WASM_OP_RETURN:
-    case WASM_OP_RETURN_CALL:
-    case WASM_OP_RETURN_CALL_INDIRECT:
-    case WASM_OP_RETURN_CALL_REF:
-    case WASM_OP_UNREACHABLE:
-    case WASM_OP_THROW:
-    case WASM_OP_THROW_REF:
-    case WASM_OP_RETHROW: return true;
-    default: return false;
-    }
-}
-
 /* Block events are in front of `end` and `loop`, where branches do not come. */
 static void add_blocks(Maker *m, Gates gates) {
     static const struct {
@@ -380,7 +350,7 @@ static void add_blocks(Maker *m, Gates gates) {
         const ActionList *list = &m->plan->by_kind[events[k].kind];
         if (!list_happens(m->plan, list, MODE_NONE))
             continue;
-        if (k == 1 && !may_end_block(m->op))
+        if (k == 1 && !flow_may_end_block(m->op))
             continue;
         add_list(m, list, MODE_NONE, how, with(gates, simple_atom(m, events[k].atom), true));
     }

@@ -3,6 +3,7 @@
  */
 #include "probe/unit_split.h"
 
+#include "probe/flow.h"
 #include "probe/unit_text.h"
 
 void splitter_free(Splitter *s) {
@@ -18,21 +19,6 @@ static bool value_of(const Unit *u, uint32_t assignment, UnitAtomKind kind, bool
         if (u->atoms[k].kind == kind)
             return assignment >> k & 1;
     return otherwise;
-}
-
-/* These always end a block where one can be. */
-static bool ends_blocks(WasmOp op) {
-    switch (op) {
-    case WASM_OP_BR:
-    case WASM_OP_BR_IF:
-    case WASM_OP_BR_TABLE:
-    case WASM_OP_IF:
-    case WASM_OP_ELSE:
-    case WASM_OP_LOOP:
-    case WASM_OP_RETURN:
-    case WASM_OP_UNREACHABLE: return true;
-    default: return false;
-    }
 }
 
 /* Both want the same operand or local, with different types. */
@@ -71,13 +57,12 @@ bool unit_possible(const Unit *u, uint32_t a) {
     bool last = value_of(u, a, ATOM_BLOCK_LAST, false);
     if ((first || last) && !value_of(u, a, ATOM_LIVE, true))
         return false;
-    if (first && !value_of(u, a, ATOM_BLOCK_LAST, true) && ends_blocks(u->op))
-        return false;
+    bool not_last = !value_of(u, a, ATOM_BLOCK_LAST, true);
     if (u->op != WASM_OP_END)
-        return true;
+        return !(first && not_last && flow_may_end_block(u->op));
     bool ends = value_of(u, a, ATOM_BRANCHED, true) || value_of(u, a, ATOM_LAST, true);
     return !(last && !ends) &&
-           !(first && !value_of(u, a, ATOM_BLOCK_LAST, true) &&
+           !(first && not_last &&
              (value_of(u, a, ATOM_BRANCHED, false) || value_of(u, a, ATOM_LAST, false)));
 }
 

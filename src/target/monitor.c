@@ -19,6 +19,7 @@
 #include <stdio.h>
 
 #include "gen/monitor.h"
+#include "monitor/inline.h"
 #include "monitor/monitor.h"
 #include "target/helper.h"
 #include "target/record.h"
@@ -282,27 +283,19 @@ static int64_t resolve_code(void *ctx, const WasmImport *import) {
 /* ---- probes ---- */
 
 /*
- * A body that engines inline (at most 50 bytes, none of `if`, branches and `return`) must not have
- * blocks: those of 2025 crash. A `return` at the end keeps it from being inlined.
+ * A body that engines inline must not have blocks: those of 2025 crash. A `return` at the end keeps
+ * it from being inlined.
  */
 static void keep_from_inlining(WasmFunc *f) {
-    enum { INLINED = 50 };
     WasmCode code = wasm_code(f->code.data, f->code.len, 0);
-    bool blocks = false, branches = false;
-    WasmInstr i;
     Buf locals = {0};
     WasmRemap same = {0};
-    if (f->code.len > INLINED || !wasm_copy_locals(&code, &same, &locals)) {
-        buf_free(&locals);
-        return;
-    }
+    bool ok = f->code.len <= INLINE_MAX_BYTES && wasm_copy_locals(&code, &same, &locals);
     buf_free(&locals);
-    while (wasm_next(&code, &i)) {
-        blocks |= i.op == WASM_OP_BLOCK || i.op == WASM_OP_LOOP;
-        branches |= i.op == WASM_OP_IF || i.op == WASM_OP_BR || i.op == WASM_OP_BR_IF ||
-                    i.op == WASM_OP_BR_TABLE || i.op == WASM_OP_RETURN;
-    }
-    if (!blocks || branches)
+    if (!ok)
+        return;
+    InlineLook look = inline_look(code);
+    if (!look.blocks || look.branches)
         return;
     f->code.len--; /* its end */
     wasm_put_op(&f->code, WASM_OP_RETURN);
