@@ -3,8 +3,9 @@
  * (target/freeze.h), and what it then finds instead of an engine.
  *
  *   wizeng          text goes to standard output through WASI or, if neither the program nor the
- *                   monitor uses WASI, where reports of --host=js and --host=none go; error and
- *                   crash trap; force_gc does nothing; rdtsc is the monotonic clock, in nanoseconds
+ *                   monitor uses WASI, where reports of --host=js and --host=none go; error
+ *                   prints its text as a line and traps; crash traps; force_gc does nothing;
+ *                   rdtsc is the monotonic clock, in nanoseconds
  *   whamm:reflect   the same answers as before: numbers are constants, and of the program's bytes
  *                   what can be asked for is kept
  *   WASI            the program's, through target/bridge.h

@@ -192,6 +192,30 @@ static int64_t add_puts(BindShim *s, const Frozen *module, const WasmImport *im)
     return func;
 }
 
+/* (address, length): what the text is goes out as a line, then the trap. */
+static int64_t add_error(BindShim *s, const Frozen *module, const WasmImport *im) {
+    WasmImport as_puts = *im; /* it has the same type */
+    as_puts.name = STR("puts");
+    if (bind_memory(module) < 0)
+        return add_trap(module, im);
+    int64_t puts = add_puts(s, module, &as_puts);
+    int64_t putc = puts < 0 ? puts : text_func(s, TEXT_PUTC);
+    int64_t flush = putc < 0 ? putc : text_func(s, TEXT_FLUSH);
+    if (flush < 0)
+        return flush;
+    Buf code = {0};
+    buf_u8(&code, 0);
+    put_local(&code, 0, false);
+    put_local(&code, 1, false);
+    put_index(&code, WASM_OP_CALL, (uint64_t)puts);
+    put_i32(&code, '\n');
+    put_index(&code, WASM_OP_CALL, (uint64_t)putc);
+    put_index(&code, WASM_OP_CALL, (uint64_t)flush);
+    wasm_put_op(&code, WASM_OP_UNREACHABLE);
+    wasm_put_op(&code, WASM_OP_END);
+    return bind_add_func(module, im, &code);
+}
+
 static int64_t add_nothing(const Frozen *module, const WasmImport *im) {
     Buf code = {0};
     buf_u8(&code, 0);
@@ -210,7 +234,9 @@ int64_t bind_wizeng(BindShim *s, const Frozen *module, const WasmImport *im) {
         return text_func(s, TEXT_NOW);
     if (str_is(im->name, "force_gc"))
         return add_nothing(module, im);
-    if (str_is(im->name, "error") || str_is(im->name, "crash"))
+    if (str_is(im->name, "error"))
+        return add_error(s, module, im);
+    if (str_is(im->name, "crash"))
         return add_trap(module, im);
     return -1;
 }
