@@ -14,6 +14,10 @@ static uint32_t value_bytes(const Type *type) {
     return w == WASM_I64 || w == WASM_F64 ? 8 : 4;
 }
 
+static bool has_record(const UnitPart *part) {
+    return part->kind == PART_ACTION || part->kind == PART_ROW;
+}
+
 /* Rows of probes at the instruction come first, then those of block:start and block:end. */
 static uint32_t part_rank(const UnitPart *part) {
     switch (part->action->event.kind) {
@@ -23,8 +27,25 @@ static uint32_t part_rank(const UnitPart *part) {
     }
 }
 
-static bool has_record(const UnitPart *part) {
-    return part->kind == PART_ACTION || part->kind == PART_ROW;
+/* Of two parts of a list, whether a's rows come first. Parts are in firing order; rows are in the
+ * order of actions. */
+static bool comes_first(const UnitPart *a, const UnitPart *b) {
+    if (part_rank(a) != part_rank(b))
+        return part_rank(a) < part_rank(b);
+    return a->action != b->action ? a->action < b->action : a < b;
+}
+
+/* The part in the place's record whose rows come next behind those of `last`; NULL = first of all,
+ * and as the result: there is none. */
+static const UnitPart *next_part(const Residue *residue, const UnitPart *last) {
+    const UnitPart *next = NULL;
+    for (uint32_t i = 0; i < residue->nparts; i++) {
+        const UnitPart *part = &residue->parts[i];
+        if (has_record(part) && !part->at_end && (!last || comes_first(last, part)) &&
+            (!next || comes_first(part, next)))
+            next = part;
+    }
+    return next;
 }
 
 /* A record that is being made. */
@@ -101,18 +122,20 @@ static MonitorRecord *make_shared(Records *r, const Unit *u, const Residue *resi
                                   Buf *classes) {
     Making m = begin(r);
     bool starts = false;
-    for (uint32_t rank = 0; rank < 3; rank++)
-        for (uint32_t i = 0; i < residue->nparts; i++) {
-            const UnitPart *part = &residue->parts[i];
-            if (!has_record(part) || part->at_end || part_rank(part) != rank)
-                continue;
-            add_part(&m, part, false);
-            starts |= part->action->variant->starts_dynamic;
-        }
+    for (const UnitPart *part = NULL; (part = next_part(residue, part));) {
+        add_part(&m, part, false);
+        starts |= part->action->variant->starts_dynamic;
+    }
     MonitorRecord *record = finish(&m, rank_of(u, NULL), starts, at, classes);
     vec_free(&m.fields);
     return record;
 }
+
+/* An action that has a record of its own. */
+typedef struct Own {
+    const Unit *unit;
+    const UnitPart *part; /* NULL: it has none */
+} Own;
 
 void records_make(Records *r, Plan *plan, const Units *units, Store *store, uint32_t at,
                   Buf *classes) {
@@ -122,7 +145,7 @@ void records_make(Records *r, Plan *plan, const Units *units, Store *store, uint
     *r = (Records){.plan = plan, .store = store};
     r->of_residue = arena_array(&plan->arena, MonitorRecord *, n + 1);
     r->own = arena_array(&plan->arena, MonitorRecord *, plan->actions.len + 1);
-    bool *made = mem_zalloc(plan->actions.len + 1u);
+    Own *own = mem_zalloc(sizeof *own * (plan->actions.len + 1u));
     for (uint32_t i = 0; i < units->list.len; i++) {
         const Unit *u = &units->list.at[i];
         for (uint32_t k = 0; k < u->nresidues; k++, number++) {
@@ -131,16 +154,20 @@ void records_make(Records *r, Plan *plan, const Units *units, Store *store, uint
                 r->of_residue[number] = make_shared(r, u, residue, at, classes);
             for (uint32_t p = 0; p < residue->nparts; p++) {
                 const UnitPart *part = &residue->parts[p];
-                uint32_t action =
-                    has_record(part) ? (uint32_t)(part->action - plan->actions.at) : 0;
-                if (!has_record(part) || !(part->at_end || u->dynamic) || made[action])
+                if (!has_record(part) || !(part->at_end || u->dynamic))
                     continue;
-                made[action] = true;
-                r->own[action] = make_own(r, u, part, at, classes);
+                Own *o = &own[part->action - plan->actions.at];
+                if (!o->part)
+                    *o = (Own){u, part};
             }
         }
     }
-    free(made);
+    /* Where several are made for a place, their rows are in the order of their classes. */
+    for (uint32_t rank = 0; rank < 3; rank++)
+        for (uint32_t i = 0; i < plan->actions.len; i++)
+            if (own[i].part && part_rank(own[i].part) == rank)
+                r->own[i] = make_own(r, own[i].unit, own[i].part, at, classes);
+    free(own);
 }
 
 void records_free(Records *r) {
