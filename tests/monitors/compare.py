@@ -44,9 +44,9 @@ def answers(command):
         return False
 
 
-def call(command, cwd=None, timeout=300):
+def call(command, cwd=None, text="", timeout=300):
     """Standard output is no terminal in any engine, but that wasmtime says so."""
-    return subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout,
+    return subprocess.run(command, cwd=cwd, input=text, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout,
                           encoding="utf-8", errors="backslashreplace")
 
 

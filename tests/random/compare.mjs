@@ -46,10 +46,23 @@ function run(path) {
     // A report that a start function writes cannot be read yet; the one at the end has the same rows.
     const write = (at, length) => instance &&
         written.push(Buffer.from(new Uint8Array(instance.exports['whammc:memory'].buffer, at >>> 0, length >>> 0)));
+    const fdWrite = (_, vectors, count, result) => { // for reports
+        const { buffer } = instance.exports.memory, view = new DataView(buffer);
+        let total = 0;
+        for (let at = vectors >>> 0; count--; at += 8) {
+            const length = view.getUint32(at + 4, true);
+            written.push(Buffer.from(buffer.slice(view.getUint32(at, true), view.getUint32(at, true) + length)));
+            total += length;
+        }
+        view.setUint32(result >>> 0, total, true);
+        return 0;
+    };
     for (const { module: from, name, kind, type } of WebAssembly.Module.imports(module)) {
         imports[from] ??= {};
         if (from === 'whammc')
             imports[from][name] = write;
+        else if (from === 'wasi_snapshot_preview1')
+            imports[from][name] = fdWrite;
         else if (kind === 'function')
             imports[from][name] = (...values) => { note(`${name} ${values.map(show).join(' ')}`); return 0; };
         else if (kind === 'tag')
