@@ -366,6 +366,13 @@ static void read_probe(Reader *r, const WasmExport *e) {
     vec_push(&mon->probes, probe);
 }
 
+/* What has the name by chance and another type means nothing. */
+static void read_attached(Reader *r, const WasmExport *e) {
+    const WasmTypeDef *t = wasm_func_type(&r->monitor->m, e->handle);
+    if (!t->nparams && !t->nresults)
+        r->monitor->attached = e->handle;
+}
+
 static void read_exit(Reader *r, const WasmExport *e) {
     Place p = {.r = r, .name = e->name};
     r->monitor->exit = e->handle;
@@ -396,7 +403,7 @@ static void part_generations(Monitor *mon) {
 
 bool monitor_read(Monitor *monitor, const uint8_t *bytes, size_t size, DiagFileId file,
                   Diags *diags) {
-    *monitor = (Monitor){.file = file, .exit = -1};
+    *monitor = (Monitor){.file = file, .exit = -1, .attached = -1};
     if (!wasm_read(&monitor->m, bytes, size, file, diags) || !wasm_validate(&monitor->m, diags))
         return false;
     Reader r = {.monitor = monitor, .diags = diags};
@@ -410,6 +417,8 @@ bool monitor_read(Monitor *monitor, const uint8_t *bytes, size_t size, DiagFileI
             continue;
         if (str_is(e->name, "wasm:exit"))
             read_exit(&r, e);
+        else if (str_is(e->name, MONITOR_ATTACHED))
+            read_attached(&r, e);
         else
             read_probe(&r, e);
     }

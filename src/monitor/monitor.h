@@ -24,6 +24,11 @@ typedef struct MonitorProbe {
 
 typedef Vec(MonitorProbe) MonitorProbes;
 
+/* A function () -> () that `whammc bind` calls when all probes are attached: the monitor can give
+ * up what it needs no longer, before its memory becomes a part of the program. Engines do not call
+ * it. */
+#define MONITOR_ATTACHED "whammc:attached"
+
 typedef struct Monitor {
     WasmModule m;
     DiagFileId file;
@@ -32,7 +37,8 @@ typedef struct Monitor {
     /* Probes whose names only engines from 2025 know, in a monitor that has others only for engines
      * from 2026: the same probes once more, for the other engines. */
     MonitorProbes older;
-    int64_t exit; /* handle of wasm:exit, -1 = none */
+    int64_t exit;     /* handle of wasm:exit, -1 = none */
+    int64_t attached; /* ... of MONITOR_ATTACHED */
 } Monitor;
 
 /*

@@ -4,7 +4,8 @@
  * The steps are in program.h. What this target does in them:
  *
  *   match   read the monitors, make their probes a plan (bind_plan.c); for each monitor make an
- *           instance and walk the program: predicates, callbacks (bind_match.c)
+ *           instance and walk the program: predicates, callbacks (bind_match.c); tell it
+ *           that this is over
  *   link    the instances become parts of the program as they are now (bind_shim.h); add the
  *           function that runs wasm:exit; lay out; probe functions to templates (bind_template.c)
  *   splice  templates go in, where engines fire probes
@@ -65,6 +66,16 @@ static void print_now(void *ctx, int stream, const void *bytes, size_t n) {
         o->write(o->ctx, stream, bytes, n);
 }
 
+/* The monitor is attached everywhere. */
+static bool tell_monitor(Bind *b, BindState *s) {
+    EvalError error;
+    int64_t func = s->monitor.attached;
+    if (func < 0 || bind_host_call(s->host, (uint32_t)func, NULL, 0, NULL, 0, &error))
+        return true;
+    eval_report(&error, b->p.diags, DIAG_CANNOT_BIND, MONITOR_ATTACHED);
+    return false;
+}
+
 static bool attach(Bind *b, uint32_t k) {
     BindState *s = &b->states[k];
     BindHostOptions options = {.app = &b->p.m,
@@ -74,7 +85,7 @@ static bool attach(Bind *b, uint32_t k) {
                                .ctx = s};
     s->host = bind_host_new(&options, s->modules.at, s->modules.len, b->p.diags);
     b->current = k;
-    return s->host && program_walk(&b->p);
+    return s->host && program_walk(&b->p) && tell_monitor(b, s);
 }
 
 static bool match(void *self) {

@@ -242,6 +242,8 @@ static bool merge_runtime(MonitorTarget *t, const WasmModule *code) {
             ok = fault(t, arena_printf(&t->plan->arena, "the runtime has no function %.*s",
                                        STR_ARG(import->name)));
     }
+    if (asks_places(code))
+        vec_push(&roots, runtime_function(t, STR("site_done"))->handle);
     t->linked = (WasmMerge){.to = &t->m,
                             .from = &t->runtime,
                             .memory = t->place.memory,
@@ -345,6 +347,11 @@ static void export_all(MonitorTarget *t, const WasmModule *code, const uint32_t 
                         handles[code_function(code, "exit")]);
     if (t->code.starts)
         wasm_set_start(&t->m, handles[code_function(code, "start")]);
+    if (asks_places(code)) {
+        uint32_t done = runtime_function(t, STR("site_done"))->handle;
+        wasm_add_export(&t->m, STR(MONITOR_ATTACHED), WASM_SPACE_FUNC,
+                        t->linked.handles[WASM_SPACE_FUNC][done]);
+    }
 }
 
 /* The compiled code becomes part of the module, with what it needs of the runtime. */
