@@ -5,12 +5,15 @@
  *
  *   cli/      this program: arguments, files, terminals, engines; one file a subcommand
  *   api/      the public library: scripts and modules from memory to memory
- *   target/   rewrite: puts probes into a program's code (storage, splicing, flush); bind: does
- *             the same with those of monitor modules
+ *   target/   rewrite: puts probes into a program's code (storage, splicing, flush); monitor: makes
+ *             a module of them that engines attach to programs; bind: puts those of such modules
+ *             into a program's code
  *   report/   reports: images for the runtime, reading them back, tables and other views
- *   gen/      probe bodies to code templates with holes, through Binaryen
- *   probe/    events, bound names, expansion of match rules, plans, matching of functions
- *   eval/     an interpreter of WebAssembly, for calls while compiling
+ *   gen/      probe bodies to code templates with holes, or to the code of monitors, through
+ *             Binaryen
+ *   probe/    events, bound names, expansion of match rules, plans, matching of functions, units of
+ *             monitors
+ *   eval/     an interpreter of WebAssembly: libraries and monitors that run while compiling
  *   lang/     scripts: text to checked trees (the grammar is in ../grammar)
  *   monitor/  monitor modules: export names (grammar in ../grammar), what probes ask for
  *   wasm/     modules: lossless reading and writing, validation, changes
@@ -33,7 +36,16 @@
  *   8. read it back and validate it                       wasm/valid.c
  *
  * Steps 3 to 8 are driven by target/program.c. `whammc bind` does the same with monitor modules
- * instead of scripts (monitor/monitor.h, target/bind.c).
+ * instead of scripts: it reads them (monitor/monitor.c), lets them run to find the sites
+ * (target/bind_match.c) and makes them a part of the program (target/freeze.c, bind_shim.c).
+ *
+ * `whammc monitor` has no program. Behind step 2:
+ *
+ *   3. one list of what happens for each instruction,     probe/unit.c, unit_split.c
+ *      split by what is static
+ *   4. lay out the monitor's memory, compile, link with   target/monitor.c; gen/monitor.c,
+ *      the runtime (stdlib/runtime/rows.c, site.c)        callback.c, attach.c
+ *   5. read it back as engines do                         monitor/monitor.c
  */
 #include "cli/cli.h"
 #include "report/demangle.h"
