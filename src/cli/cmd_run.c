@@ -19,7 +19,8 @@ enum {
     TOP,
     REPORT_FORMAT,
     NO_DEMANGLE,
-    NOT_LOADED = 126 /* what the runners say */
+    NOT_LOADED = 126, /* what the runners say */
+    CRASHED = 254     /* what Wizard says, and 255, also for programs that trap */
 };
 
 static const Option options[] = {
@@ -61,7 +62,7 @@ typedef struct Settings {
 /* ---- the report ---- */
 
 /* Says why there is no report. */
-static void explain_silence(const Cli *cli, int wait_status) {
+static void explain_silence(const Cli *cli, EngineKind engine, int wait_status) {
     if (WIFSIGNALED(wait_status))
         message_one(cli, DIAG_NO_REPORT, NULL, "no report: signal %d ended the program",
                     WTERMSIG(wait_status));
@@ -69,13 +70,19 @@ static void explain_silence(const Cli *cli, int wait_status) {
         message_one(cli, DIAG_NO_REPORT,
                     "engines have different features, and offer programs nothing but WASI",
                     "no report: the engine could not load the program");
+    else if (engine == ENGINE_WIZARD && WEXITSTATUS(wait_status) >= CRASHED)
+        message_one(cli, DIAG_NO_REPORT,
+                    "where Wizard's compiler fails it may help to interpret: "
+                    "--engine-option=--mode=int",
+                    "no report: the engine ended with status %d", WEXITSTATUS(wait_status));
     else
         message_one(cli, DIAG_NO_REPORT, "do the scripts declare 'report' variables?", "no report");
 }
 
 /* Shows the last report as tables on standard error, or writes all of them. False if they could not
  * be written. */
-static bool deliver(const Cli *cli, const Settings *s, const Buf *text, int wait_status) {
+static bool deliver(const Cli *cli, const Settings *s, EngineKind engine, const Buf *text,
+                    int wait_status) {
     Str all = {(const char *)text->data, (uint32_t)text->len}; /* file_read stops before 4 GiB */
     Report r = {0};
     Buf out = {0};
@@ -90,7 +97,7 @@ static bool deliver(const Cli *cli, const Settings *s, const Buf *text, int wait
         ShowOptions look = {.top = s->top, .fd = STDERR_FILENO, .colour = cli->colour};
         show_tables(&r, &look, &out);
     } else if (!found && !all.len) {
-        explain_silence(cli, wait_status);
+        explain_silence(cli, engine, wait_status);
     }
     message_stderr(out.data, out.len);
     buf_free(&out);
@@ -266,7 +273,7 @@ static int run_program(const Cli *cli, Settings *s, const Engine *e) {
         if (s->monitors.len) /* what programs without WASI have printed for them */
             file_write_fd(STDOUT_FILENO, r.report.data, r.report.len);
         else
-            written = deliver(cli, s, &r.report, r.wait_status);
+            written = deliver(cli, s, e->kind, &r.report, r.wait_status);
         status = process_imitate(r.wait_status);
         if (!written && status == STATUS_OK)
             status = STATUS_ERROR;
