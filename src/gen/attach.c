@@ -103,18 +103,18 @@ static bool same_param(const MonitorParam *a, const MonitorParam *b) {
            (a->kind != PARAM_CALL || str_eq(a->call->name, b->call->name));
 }
 
-static Ref ask_param(Code *c, MonitorParam param, BinaryenType type) {
+static Ref ask_param(Code *c, MonitorParam param, const void *what, BinaryenType type) {
     uint32_t i = 0;
     while (i < c->asks->len && !same_param(&c->asks->at[i].param, &param))
         i++;
     if (i == c->asks->len)
-        vec_push(c->asks, ((Ask){param, type}));
+        vec_push(c->asks, ((Ask){param, what, type}));
     c->g->clash |= c->asks->at[i].type != type;
     return BinaryenLocalGet(c->b.module, i, c->asks->at[i].type);
 }
 
 Ref ask(Code *c, ParamKind kind, uint32_t n, BinaryenType type) {
-    return ask_param(c, (MonitorParam){.kind = kind, .n = n}, type);
+    return ask_param(c, (MonitorParam){.kind = kind, .n = n}, NULL, type);
 }
 
 MonitorCall *callback_call(Gen *g, Str name) {
@@ -126,9 +126,16 @@ MonitorCall *callback_call(Gen *g, Str name) {
     return call;
 }
 
-Ref ask_callback(Code *c, Str name, BinaryenType type) {
-    return ask_param(c, (MonitorParam){.kind = PARAM_CALL, .call = callback_call(c->g, name)},
-                     type);
+Ref ask_callback(Code *c, Str name, const void *what, BinaryenType type) {
+    MonitorParam param = {.kind = PARAM_CALL, .call = callback_call(c->g, name)};
+    return ask_param(c, param, what, type);
+}
+
+/* Parts share a record, but for those that have their own. */
+Ref ask_record(Code *c, const MonitorRecord *record) {
+    bool own = record != c->g->in->records[c->number];
+    return ask_callback(c, callback_record(c, record), own ? c->b.variant : NULL,
+                        BinaryenTypeInt32());
 }
 
 static bool is_wide(const Code *c, uint32_t n) {
@@ -300,7 +307,7 @@ static Ref get_const(Body *b, uint32_t n) {
         return put_value(c, e->type, v);
     if (!c->asks || is_direct(c, e))
         return gen_known(b, e);
-    return ask_callback(c, callback_value(c, e), gen_type(e->type));
+    return ask_callback(c, callback_value(c, e), e, gen_type(e->type));
 }
 
 /* ---- holes ---- */
@@ -441,7 +448,7 @@ static Ref get_address(Body *b, uint32_t var, uint32_t *offset) {
         *offset = f->offset;
         return c->record >= 0
                    ? BinaryenLocalGet(b->module, (BinaryenIndex)c->record, BinaryenTypeInt32())
-                   : ask_callback(c, callback_record(c, r), BinaryenTypeInt32());
+                   : ask_record(c, r);
     }
     return fail(c, "a variable");
 }

@@ -43,6 +43,7 @@ typedef struct Gen {
 /* What a probe function takes. */
 typedef struct Ask {
     MonitorParam param;
+    const void *what; /* of a callback: what it tells, whatever the place */
     BinaryenType type;
 } Ask;
 typedef Vec(Ask) Asks;
@@ -98,9 +99,12 @@ Ref set_static(Code *c, const Expr *e);
 
 /* The parameter of a probe for which it asks. */
 Ref ask(Code *c, ParamKind kind, uint32_t n, BinaryenType type);
-Ref ask_callback(Code *c, Str name, BinaryenType type);
+/* `what`: equal in probes that may share a function only for equal meanings */
+Ref ask_callback(Code *c, Str name, const void *what, BinaryenType type);
 /* The call of a callback in a rule. */
 MonitorCall *callback_call(Gen *g, Str name);
+/* The address of the record of the part at hand. */
+Ref ask_record(Code *c, const MonitorRecord *record);
 /* Operand n as the language has it. */
 Ref ask_operand(Code *c, uint32_t n, BinaryenType type);
 

@@ -63,11 +63,17 @@ static void key_pointer(Buf *key, const void *p) {
     buf_bytes(key, &p, sizeof p);
 }
 
+/* In a unit that is not split, what a callback gives depends on its conditions. */
+static void key_conditions(Buf *key, const Code *c) {
+    key_pointer(key, c->unit->dynamic ? c->unit : NULL);
+    key_pointer(key, c->unit->dynamic ? c->part->gates : NULL);
+}
+
 static void key_event(Buf *key, const Code *c) {
     buf_u32le(key, c->event.kind);
     buf_u32le(key, c->event.kind == EVENT_OPCODE ? c->event.op : 0);
     buf_u8(key, c->at_end);
-    key_pointer(key, c->unit->dynamic ? c->part->gates : NULL);
+    key_conditions(key, c);
 }
 
 /* ---- whether static expressions have a value ---- */
@@ -303,7 +309,7 @@ static Ref update_atoms(const Code *from) {
  * probe a parameter. */
 static Ref word_of(Code *c, uint32_t word) {
     return c->at_match ? own_get(c, word_name(c->g, c->unit, word), BinaryenTypeInt64())
-                       : ask_callback(c, callback_bits(c, word * BITS), BinaryenTypeInt64());
+                       : ask_callback(c, callback_bits(c, word * BITS), NULL, BinaryenTypeInt64());
 }
 
 Ref atom_bit(Code *c, uint32_t atom, bool value) {
@@ -556,7 +562,7 @@ Str callback_record(Code *from, const MonitorRecord *record) {
     Buf key = {0};
     buf_u8(&key, 'a');
     key_pointer(&key, record);
-    key_pointer(&key, from->unit->dynamic ? from->part->gates : NULL);
+    key_conditions(&key, from);
     Str name = name_for(from->g, &key, 'a', &made);
     if (made)
         return name;

@@ -31,7 +31,7 @@ static Ref table_goes_back(Code *c) {
     BinaryenModuleRef m = c->b.module;
     BinaryenType i32 = BinaryenTypeInt32();
     uint32_t target = gen_temp(&c->b, i32);
-    Ref map = ask_callback(c, callback_to_loop(c), i32);
+    Ref map = ask_callback(c, callback_to_loop(c), back, i32);
     Ref count = ask(c, PARAM_NUM_TARGETS, 0, i32), count_again = ask(c, PARAM_NUM_TARGETS, 0, i32);
     Ref index = ask(c, PARAM_ARG, 0, i32), index_again = ask(c, PARAM_ARG, 0, i32);
     Ref inside = binary(c, BinaryenLtUInt32(), index, count);
@@ -148,15 +148,15 @@ static Ref guarded_body(Code *c, Ref condition, Ref predicate) {
 }
 
 /* Whether a part must ask for its record although its code may not. */
-static void ask_record(Code *c) {
+static void ask_for_record(Code *c) {
     const MonitorRecord *r = code_record(c);
     if (r)
-        ask_callback(c, callback_record(c, r), BinaryenTypeInt32());
+        ask_record(c, r);
 }
 
 static void put_action(Code *c, const UnitPart *part, Refs *code) {
     code_part(c, part);
-    ask_record(c);
+    ask_for_record(c);
     const Expr *p = c->b.variant->probe->predicate;
     if (part->kind == PART_ROW)
         return;
@@ -246,18 +246,19 @@ static void discard(Code *c) {
     free(c->b.local_of);
 }
 
-/* The function, unless one of that name was made; gives the parameters of the rule. */
-static bool build_function(Gen *g, const Code *from, const char *name, bool built, Asks *asks) {
+/* What the probe takes. False if it asks for an operand as two types: such a place cannot be. */
+static bool find_asks(Gen *g, const Code *from, Asks *asks) {
     Code c;
     probe_body(&c, from, asks);
     discard(&c);
     bool clash = g->clash;
     g->clash = false;
-    if (clash) /* it asks for an operand as two types: such a place cannot be */
-        return false;
     sort_asks(asks);
-    if (built)
-        return true;
+    return !clash;
+}
+
+static void build_function(Gen *g, const Code *from, const char *name, Asks *asks) {
+    Code c;
     Vec(BinaryenType) params = {0};
     for (uint32_t i = 0; i < asks->len; i++)
         vec_push(&params, asks->at[i].type);
@@ -265,28 +266,55 @@ static bool build_function(Gen *g, const Code *from, const char *name, bool buil
     scratch_add(&g->x, &c.b, name, BinaryenTypeCreate(params.at, params.len), BinaryenTypeNone(),
                 body);
     vec_free(&params);
+}
+
+/* A function that residues of one form share. */
+typedef struct Shared {
+    bool made;
+    Asks asks;
+} Shared;
+
+/* Equal forms are equal code, but where instructions decide what never runs they may ask for
+ * different things. */
+static bool same_asks(const Asks *a, const Asks *b) {
+    if (a->len != b->len)
+        return false;
+    for (uint32_t i = 0; i < a->len; i++) {
+        const Ask *x = &a->at[i], *y = &b->at[i];
+        if (x->param.kind != y->param.kind || x->param.n != y->param.n || x->what != y->what ||
+            x->type != y->type)
+            return false;
+    }
     return true;
 }
 
-/* One probe: its function `name`, and its rule. */
-static void build_probe(Gen *g, const Code *from, const char *name, bool built) {
+/* One probe: the function of its form (NULL = it has its own), and its rule. */
+static void build_probe(Gen *g, const Code *from, Shared *shared) {
     Asks asks = {0};
-    if (!build_function(g, from, name, built, &asks)) {
+    if (!find_asks(g, from, &asks)) {
         vec_free(&asks);
         return;
     }
+    bool alone = !shared || (shared->made && !same_asks(&shared->asks, &asks));
+    char *name =
+        arena_printf(g->arena, alone ? "r%u" : "f%u", alone ? from->number : from->residue->form);
+    if (alone || !shared->made)
+        build_function(g, from, name, &asks);
     MonitorParam *params = arena_array(g->arena, MonitorParam, asks.len + 1);
     for (uint32_t i = 0; i < asks.len; i++)
         params[i] = asks.at[i].param;
     const Unit *u = from->unit;
     MonitorExport e = {.rule = {.event = u->event, .op = u->op, .params = params}};
     e.rule.nparams = asks.len;
-    e.function = (Str){arena_strndup(g->arena, name, strlen(name)), (uint32_t)strlen(name)};
+    e.function = str_of(name);
     Str predicate = callback_predicate(from);
     if (predicate.len)
         e.rule.predicate = callback_call(g, predicate);
     vec_push(&g->out->probes, e);
-    vec_free(&asks);
+    if (alone || shared->made)
+        vec_free(&asks);
+    else
+        *shared = (Shared){true, asks};
 }
 
 static Code code_for(Gen *g, const Unit *u, const Residue *r, uint32_t number) {
@@ -298,17 +326,6 @@ static Code code_for(Gen *g, const Unit *u, const Residue *r, uint32_t number) {
     return c;
 }
 
-/* Residues of one form share the function. */
-static void build_residue(Gen *g, const Unit *u, const Residue *r, uint32_t number, bool *built) {
-    char name[32];
-    Code from = code_for(g, u, r, number);
-    bool alone = refuses(r) || u->dynamic;
-    snprintf(name, sizeof name, alone ? "r%u" : "f%u", alone ? number : r->form);
-    build_probe(g, &from, name, !alone && built[r->form]);
-    if (!alone)
-        built[r->form] = true;
-}
-
 static void build_probes(Gen *g) {
     const Units *units = g->in->units;
     uint32_t forms = 0, number = 0;
@@ -316,14 +333,18 @@ static void build_probes(Gen *g) {
         for (uint32_t k = 0; k < units->list.at[i].nresidues; k++)
             if (units->list.at[i].residues[k].form >= forms)
                 forms = units->list.at[i].residues[k].form + 1;
-    bool *built = mem_zalloc(forms + 1u);
+    Shared *shared = mem_zalloc(sizeof(Shared) * (forms + 1u));
     for (uint32_t i = 0; i < units->list.len; i++) {
         const Unit *u = &units->list.at[i];
         for (uint32_t k = 0; k < u->nresidues; k++, number++) {
-            build_residue(g, u, &u->residues[k], number, built);
+            const Residue *r = &u->residues[k];
+            Code from = code_for(g, u, r, number);
+            build_probe(g, &from, refuses(r) || u->dynamic ? NULL : &shared[r->form]);
         }
     }
-    free(built);
+    for (uint32_t i = 0; i < forms; i++)
+        vec_free(&shared[i].asks);
+    free(shared);
 }
 
 /* ---- what runs once ---- */
