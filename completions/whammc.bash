@@ -24,8 +24,8 @@ _whammc_value() { # OPTION: what may follow it; false if nothing does
         instr:--link | run:--link) _whammc_words 'merge import' ;;
         run:--engine) _whammc_words 'node node24 wasmtime wizard'; compopt -o default ;;
         run:--monitor | report:--module) _whammc_files wasm wat ;;
-        report:--format) _whammc_words 'table csv csv-rfc4180 json' ;;
-        run:--top | run:--engine-option | list:--functions | report:--top | report:--flush) ;;
+        report:--format) _whammc_words 'table csv csv-rfc4180 json gprof dot folded svg speedscope cpuprofile' ;;
+        run:--top | run:--engine-option | list:--functions | report:--top | report:--flush | report:--variable) ;;
         *:-s | *:--script) _whammc_files whamm mm ;;
         *:--lib) compopt -o default ;;
         instr:-o | instr:--output | instr:--runtime | monitor:-o | monitor:--output | bind:-o | bind:--output) _whammc_files wasm ;;
@@ -79,7 +79,7 @@ _whammc() {
                 _whammc_words '-s --script= --lib= --monitor= --link= --engine= --engine-option= -o --output= --report-format= --top=
                     --no-demangle --message-format= -h --help' ;;
             report)
-                _whammc_words '--format= -o --output= --module= --flush= --top= --no-demangle --message-format= -h --help' ;;
+                _whammc_words '--format= -o --output= --module= --variable= --flush= --top= --no-demangle --message-format= -h --help' ;;
             monitor)
                 _whammc_words '-s --script= --lib= -o --output= --report= --report-format= --no-optimise --explain
                     --message-format= -h --help' ;;

@@ -6,33 +6,52 @@
 #include "report/demangle.h"
 #include "report/places.h"
 #include "report/value.h"
+#include "report/view.h"
 #include "report/write.h"
 
 #include <unistd.h>
 
-enum { FORMAT = OPTION_LONG, MODULE, TOP, FLUSH, NO_DEMANGLE };
+enum { FORMAT = OPTION_LONG, MODULE, TOP, FLUSH, VARIABLE, NO_DEMANGLE };
 
 static const Option options[] = {
-    {FORMAT, "format", "table|csv|csv-rfc4180|json",
-     "show tables (the default), or write the report in this format"},
+    {FORMAT, "format", "table|csv|csv-rfc4180|json|gprof|dot|folded|svg|speedscope|cpuprofile",
+     "show tables (the default); write the report in another format; make of calls that it has: a "
+     "flat profile and call graph as gprof does, a graph for Graphviz; and of a call tree: folded "
+     "stacks, a flame graph, a file for speedscope or for Chrome's developer tools"},
     {'o', "output", "OUT", "the file to write; default: standard output"},
     {MODULE, "module", "APP",
      "the program before it was instrumented: tables then show the instruction at each place, and "
-     "names that the report has not"},
+     "names that the report has not are the program's"},
+    {VARIABLE, "variable", "NAME",
+     "the variable that has the calls or the call tree; default: the first that can be one"},
     {FLUSH, "flush", "N", "take the N-th report in FILE; 0, the default: the last"},
-    {TOP, "top", "N", "show the N largest values of each variable, 0 = all; default: 20"},
+    {TOP, "top", "N",
+     "show the N largest values of each variable, 0 = all; default: 20. Of gprof and dot: only the "
+     "N functions with the most time; default: all"},
     {NO_DEMANGLE, "no-demangle", NULL,
      "show names of C++ and Rust functions as they are in the program"},
     {0},
 };
 
-typedef enum Format { FORMAT_TABLE, FORMAT_CSV, FORMAT_CSV_RFC4180, FORMAT_JSON } Format;
+/* In the order of the option. */
+typedef enum Format {
+    FORMAT_TABLE,
+    FORMAT_CSV,
+    FORMAT_CSV_RFC4180,
+    FORMAT_JSON,
+    FORMAT_GPROF, /* from here on: made of a profile */
+    FORMAT_DOT,
+    FORMAT_FOLDED, /* ... that must be a tree */
+    FORMAT_SVG,
+    FORMAT_SPEEDSCOPE,
+    FORMAT_CPUPROFILE,
+} Format;
 
 typedef struct Settings {
-    const char *out, *module;
+    const char *out, *module, *variable;
     Format format;
     uint32_t top, flush;
-    bool no_demangle;
+    bool top_given, no_demangle;
 } Settings;
 
 /* What a view is made from. */
@@ -95,7 +114,7 @@ static void make_tables(View *v, Buf *out) {
     places_name_rows(&v->places, &v->report);
     if (!s->no_demangle)
         demangle_report(&v->report);
-    ShowOptions look = {.top = s->top,
+    ShowOptions look = {.top = s->top_given ? s->top : SHOW_TOP,
                         .fd = to_terminal ? STDOUT_FILENO : -1,
                         .colour = to_terminal && message_is_colourful(STDOUT_FILENO)};
     if (s->module)
@@ -103,28 +122,82 @@ static void make_tables(View *v, Buf *out) {
     show_tables(&v->report, &look, out);
 }
 
-/* Appends what the settings ask for. */
-static void make(View *v, Buf *out) {
+/* Says why there is no profile; the one that is asked for is a tree or arcs. */
+static void explain(const View *v, const Profile *p, bool tree) {
+    const Settings *s = v->settings;
+    const char *title = file_title(v->cli->operands[0]);
+    if (p->problem)
+        message_one(v->cli, DIAG_NO_PROFILE, NULL, "%s: %s", title, p->problem);
+    else if (s->variable)
+        message_one(v->cli, DIAG_NO_PROFILE,
+                    "see \"What views look for\" in docs/reports.md for the types that there are",
+                    "%s: no variable '%s' in the report has %s", title, s->variable,
+                    tree ? "a call tree" : "calls");
+    else if (tree)
+        message_one(v->cli, DIAG_NO_PROFILE,
+                    "examples/scripts/calltree.whamm makes one: a report variable of type map<u32, "
+                    "(u32, u32, u64, u64)>, node -> (parent, function, calls, nanoseconds)",
+                    "%s: the report has no call tree, which this format shows", title);
+    else
+        message_one(v->cli, DIAG_NO_PROFILE,
+                    "examples/scripts/arcs.whamm counts them: a report variable of type map<(u32, "
+                    "u32), u64>, (caller, callee) -> calls; with times the values are (u64, u64), "
+                    "(calls, nanoseconds)",
+                    "%s: the report has no calls, which this format shows", title);
+}
+
+/* What a picture is called: the program or the report, without folders. */
+static Str picture_title(const View *v) {
+    const char *path = v->settings->module ? v->settings->module : v->cli->operands[0];
+    const char *slash = strrchr(file_title(path), '/');
+    return str_of(slash ? slash + 1 : file_title(path));
+}
+
+/* False if the report has not what the format shows, which was said. */
+static bool make_profile(View *v, Buf *out) {
+    const Settings *s = v->settings;
+    Profile p = {0};
+    bool tree = s->format >= FORMAT_FOLDED;
+    bool ok = tree ? profile_read_tree(&p, &v->report, s->variable)
+                   : profile_read_arcs(&p, &v->report, s->variable);
+    if (ok)
+        profile_name(&p, &v->report, &v->places, !s->no_demangle);
+    else
+        explain(v, &p, tree);
+    switch (ok ? s->format : FORMAT_TABLE) {
+    case FORMAT_GPROF: view_gprof(&p, s->top, out); break;
+    case FORMAT_DOT: view_dot(&p, s->top, out); break;
+    case FORMAT_FOLDED: view_folded(&p, out); break;
+    case FORMAT_SVG: view_svg(&p, picture_title(v), out); break;
+    case FORMAT_SPEEDSCOPE: view_speedscope(&p, picture_title(v), out); break;
+    case FORMAT_CPUPROFILE: view_cpuprofile(&p, out); break;
+    default: break;
+    }
+    profile_free(&p);
+    return ok;
+}
+
+/* Appends what the settings ask for. False if that cannot be made, which was said. */
+static bool make(View *v, Buf *out) {
     value_unify(&v->report);
     switch (v->settings->format) {
     case FORMAT_TABLE: make_tables(v, out); break;
     case FORMAT_CSV: write_report(&v->report, WRITE_CSV, out); break;
     case FORMAT_CSV_RFC4180: write_report(&v->report, WRITE_CSV_RFC4180, out); break;
     case FORMAT_JSON: write_report(&v->report, WRITE_JSON, out); break;
+    default: return make_profile(v, out);
     }
+    return true;
 }
 
 static int report(const Cli *cli, const Settings *s) {
     View v = {.cli = cli, .settings = s};
     Buf out = {0};
-    bool ok = read_report(&v) && read_module(&v);
-    if (ok) {
-        make(&v, &out);
-        if (s->out)
-            ok = file_write(cli, s->out, out.data, out.len);
-        else
-            message_stdout(&out);
-    }
+    bool ok = read_report(&v) && read_module(&v) && make(&v, &out);
+    if (ok && s->out)
+        ok = file_write(cli, s->out, out.data, out.len);
+    else if (ok)
+        message_stdout(&out);
     buf_free(&out);
     places_free(&v.places);
     wasm_module_free(&v.module);
@@ -143,7 +216,8 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case 'o': s->out = value; break;
     case MODULE: s->module = value; break;
     case FLUSH: return cli_count(cli, "flush", value, &s->flush);
-    case TOP: return cli_count(cli, "top", value, &s->top);
+    case TOP: s->top_given = true; return cli_count(cli, "top", value, &s->top);
+    case VARIABLE: s->variable = value; break;
     case NO_DEMANGLE: s->no_demangle = true; break;
     }
     return true;
@@ -160,7 +234,7 @@ static int check(const Cli *cli, const Settings *s) {
 }
 
 static int run(Cli *cli) {
-    Settings s = {.top = SHOW_TOP};
+    Settings s = {0};
     const char *value;
     int key;
     bool ok = true;
@@ -180,10 +254,12 @@ const Command cmd_report = {
     .summary = "show a saved report, or write it in another format",
     .about =
         "Read the report in FILE ('-': standard input), which an instrumented program has printed "
-        "or 'whammc run -o' has written, as CSV or JSON, and show it as 'whammc run' does, or "
-        "write it in another format. Whatever else is in FILE is passed over.",
+        "or 'whammc run -o' has written, as CSV or JSON, and show it as 'whammc run' does, "
+        "write it in another format, or make a profile or picture of it. Whatever else is in FILE "
+        "is passed over.",
     .options = options,
     .examples = "  whammc report --module=app.wasm hotness.csv\n"
+                "  whammc report --format=svg -o flame.svg calltree.json\n"
                 "  app | whammc report --format=json -o report.json -\n",
     .run = run,
 };

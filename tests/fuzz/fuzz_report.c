@@ -7,6 +7,7 @@
 #include "report/image.h"
 #include "report/table.h"
 #include "report/value.h"
+#include "report/view.h"
 #include "report/write.h"
 #include "stdlib/runtime/values.h"
 
@@ -30,6 +31,26 @@ static void print(const uint8_t *image, uint32_t len, uint8_t fill, Buf *out) {
     free(values);
 }
 
+/* Every view of the calls in a report. */
+static void show_profiles(const Report *r, uint32_t top, Buf *out) {
+    Places none = {0};
+    Profile arcs = {0}, tree = {0};
+    if (profile_read_arcs(&arcs, r, NULL)) {
+        profile_name(&arcs, r, &none, true);
+        view_gprof(&arcs, top, out);
+        view_dot(&arcs, top, out);
+    }
+    if (profile_read_tree(&tree, r, NULL)) {
+        profile_name(&tree, r, &none, false);
+        view_folded(&tree, out);
+        view_svg(&tree, STR("<title>"), out);
+        view_speedscope(&tree, STR("\"title\""), out);
+        view_cpuprofile(&tree, out);
+    }
+    profile_free(&arcs);
+    profile_free(&tree);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < 2)
         return 0;
@@ -46,6 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     table_print(&r, &options, &out);
     value_unify(&r);
     write_report(&r, (WriteForm)(data[0] % 3), &out);
+    show_profiles(&r, data[0] >> 4, &out);
     demangle_report(&r);
     table_print(&r, &options, &out);
     buf_free(&out);

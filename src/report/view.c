@@ -1,0 +1,65 @@
+/*
+ * report/view.c - what several views need.
+ */
+#include "report/view.h"
+#include "report/escape.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static void with_separators(uint64_t v, Buf *out) {
+    char digits[24];
+    int n = snprintf(digits, sizeof digits, "%" PRIu64, v);
+    for (int i = 0; i < n; i++) {
+        if (i && (n - i) % 3 == 0)
+            buf_u8(out, ',');
+        buf_u8(out, (uint8_t)digits[i]);
+    }
+}
+
+void view_weight(const Profile *p, uint64_t weight, Buf *out) {
+    static const struct {
+        uint64_t least;
+        const char *unit;
+    } units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "µs"}};
+    if (!p->timed) {
+        with_separators(weight, out);
+        buf_str(out, weight == 1 ? STR(" call") : STR(" calls"));
+        return;
+    }
+    for (uint32_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (weight < units[i].least)
+            continue;
+        buf_printf(out, "%.3g %s", (double)weight / (double)units[i].least, units[i].unit);
+        return;
+    }
+    buf_printf(out, "%u ns", (uint32_t)weight);
+}
+
+void view_xml(Str s, Buf *out) {
+    for (uint32_t i = 0; i < s.len;) {
+        uint32_t code, len = escape_utf8(s.ptr + i, s.len - i, &code);
+        bool shown = len && code >= 0x20 && code != 0x7f && (code & 0xfffe) != 0xfffe;
+        char c = s.ptr[i];
+        if (!shown)
+            buf_u8(out, '?');
+        else if (c == '&')
+            buf_str(out, STR("&amp;"));
+        else if (c == '<')
+            buf_str(out, STR("&lt;"));
+        else if (c == '>')
+            buf_str(out, STR("&gt;"));
+        else if (c == '"')
+            buf_str(out, STR("&quot;"));
+        else
+            buf_bytes(out, s.ptr + i, len);
+        i += len ? len : 1;
+    }
+}
+
+uint32_t view_hash(Str s) {
+    uint32_t hash = 2166136261u; /* FNV-1a */
+    for (uint32_t i = 0; i < s.len; i++)
+        hash = (hash ^ (uint8_t)s.ptr[i]) * 16777619u;
+    return hash;
+}
