@@ -254,6 +254,9 @@ typedef struct Engine {
 
 /* The engine that was asked for, by name or path. STATUS_OK, else it was said. */
 int engine_find(const Cli *cli, const char *asked, Engine *e);
+/* Says that it could not be run (errno `error`); NULL: what it needs could not be made at the
+ * place. */
+void engine_failed(const Cli *cli, const Engine *e, const Place *place, int error);
 
 typedef Vec(const char *) Words;
 

@@ -72,3 +72,11 @@ int engine_find(const Cli *cli, const char *asked, Engine *e) {
     e->program = NULL;
     return STATUS_NO_ENGINE;
 }
+
+void engine_failed(const Cli *cli, const Engine *e, const Place *place, int error) {
+    message_one(cli, DIAG_CANNOT_RUN, NULL, "%s: %s",
+                e                  ? e->program
+                : place->directory ? place->directory
+                                   : "a temporary directory",
+                strerror(error));
+}

@@ -89,11 +89,7 @@ int runner_run(const Cli *cli, const RunnerJob *job, Buf *report) {
             file_read(cli, files.report, report);
     }
     if (status < 0)
-        message_one(cli, DIAG_CANNOT_RUN, NULL, "%s: %s",
-                    made              ? job->engine->program
-                    : place.directory ? place.directory
-                                      : "a temporary directory",
-                    strerror(error));
+        engine_failed(cli, made ? job->engine : NULL, &place, error);
     for (uint32_t i = 0; i < files.libraries.len; i++)
         free((char *)files.libraries.at[i]);
     vec_free(&files.libraries);

@@ -357,11 +357,7 @@ int wizard_run(const Cli *cli, const WizardJob *job, Buf *report, bool *failed) 
             file_read(cli, files.report, report);
     }
     if (status < 0)
-        message_one(cli, DIAG_CANNOT_RUN, NULL, "%s: %s",
-                    made              ? job->engine->program
-                    : place.directory ? place.directory
-                                      : "a temporary directory",
-                    strerror(error));
+        engine_failed(cli, made ? job->engine : NULL, &place, error);
     else
         *failed = !filter_end(cli, &filter, status);
     filter_free(&filter);

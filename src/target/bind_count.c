@@ -5,8 +5,8 @@
  * engines inline straight code only. Here a branch is cheaper than loading and storing what does
  * not change, so that is what such code becomes:
  *
- *     A; A; load; CONDITION; extend; add; store    ->    CONDITION; if; A; A; load; 1; add; store;
- * end
+ *     A, A, load, CONDITION, extend, add, store
+ *     becomes CONDITION, if, A, A, load, 1, add, store, end
  *
  * Counts of the same condition, or of its opposite, that follow one another share the branch.
  */

@@ -15,6 +15,7 @@
 
 #include "target/bind_shim.h"
 #include "target/code.h"
+#include "file.h"
 #include "wasm/valid.h"
 
 typedef struct File {
@@ -34,16 +35,8 @@ typedef struct Work {
 } Work;
 
 static bool load(Work *w, File *f, const char *name) {
-    FILE *in = fopen(name, "rb");
-    size_t n = 1;
-    while (in && n) {
-        buf_reserve(&f->bytes, 1 << 16);
-        n = fread(f->bytes.data + f->bytes.len, 1, f->bytes.cap - f->bytes.len, in);
-        f->bytes.len += n;
-    }
-    if (!in)
+    if (!read_file(name, &f->bytes))
         return false;
-    fclose(in);
     DiagFileId file = diag_file(&w->diags, name, f->bytes.data, f->bytes.len, true);
     return wasm_read(&f->m, f->bytes.data, f->bytes.len, file, &w->diags) &&
            wasm_validate(&f->m, &w->diags);
@@ -291,12 +284,6 @@ static bool freeze(Work *w, BindHost *h, char **calls, int ncalls, Buf *out) {
     bind_shim_free(&shim);
     vec_free(&roots);
     return ok;
-}
-
-static bool write_file(const char *name, const Buf *out) {
-    FILE *f = fopen(name, "wb");
-    bool ok = f && fwrite(out->data, 1, out->len, f) == out->len;
-    return f && fclose(f) == 0 && ok;
 }
 
 static bool run(Work *w, char **argv, int argc) {

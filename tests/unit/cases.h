@@ -20,7 +20,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 
-#include "base/buf.h"
+#include "file.h"
 
 typedef struct Case {
     Str kind, title, script, expected;
@@ -94,17 +94,9 @@ static inline const char *source_name(const char *name, char *path, size_t size)
 static inline char *read_source(const char *name) {
     char path[4096];
     name = source_name(name, path, sizeof path);
-    FILE *f = fopen(name, "rb");
-    if (!f)
-        return NULL;
     Buf b = {0};
-    size_t n;
-    do {
-        buf_reserve(&b, 1 << 16);
-        n = fread(b.data + b.len, 1, 1 << 16, f);
-        b.len += n;
-    } while (n);
-    fclose(f);
+    if (!read_file(name, &b))
+        return NULL;
     buf_cstr(&b);
     return (char *)b.data;
 }
@@ -119,10 +111,7 @@ static inline void update(const char *name, const char *text, const Cases *cases
                    STR_ARG(k->script), (const char *)k->actual.data,
                    i + 1 < cases->len ? "\n" : "");
     }
-    FILE *f = fopen(name, "wb");
-    assert_non_null(f);
-    fwrite(b.data, 1, b.len, f);
-    fclose(f);
+    assert_true(write_file(name, &b));
     buf_free(&b);
 }
 

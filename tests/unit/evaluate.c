@@ -18,6 +18,7 @@
 #include <time.h>
 
 #include "eval/eval.h"
+#include "file.h"
 #include "wasm/valid.h"
 
 static const uint64_t fuel = 2000000000;
@@ -103,20 +104,6 @@ static bool resolve(void *ctx, const WasmImport *im, EvalExtern *what) {
 }
 
 /* ---- modules ---- */
-
-static bool read_file(const char *name, Buf *b) {
-    FILE *f = fopen(name, "rb");
-    size_t n;
-    if (!f)
-        return false;
-    do {
-        buf_reserve(b, 1 << 16);
-        n = fread(b->data + b->len, 1, b->cap - b->len, f);
-        b->len += n;
-    } while (n);
-    fclose(f);
-    return true;
-}
 
 static EvalInstance *instantiate(Script *x, const char *file, EvalError *error) {
     Module *module = mem_zalloc(sizeof *module);

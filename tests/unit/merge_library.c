@@ -7,25 +7,13 @@
 #include <stdio.h>
 
 #include "target/bridge.h"
+#include "file.h"
 #include "wasm/valid.h"
 
 typedef struct File {
     Buf bytes;
     WasmModule m;
 } File;
-
-static bool read_file(const char *name, Buf *b) {
-    FILE *f = fopen(name, "rb");
-    size_t n = 1;
-    while (f && n) {
-        buf_reserve(b, 1 << 16);
-        n = fread(b->data + b->len, 1, b->cap - b->len, f);
-        b->len += n;
-    }
-    if (f)
-        fclose(f);
-    return f != NULL;
-}
 
 static bool load(File *f, const char *name, Diags *diags) {
     if (!read_file(name, &f->bytes))
@@ -95,9 +83,7 @@ int main(int argc, char **argv) {
     Buf out = {0}, messages = {0};
     bool ok = load(&to, argv[1], &diags) && load(&from, argv[2], &diags) &&
               merge(&to.m, &from.m, argv + 4, argc - 4, &diags) && wasm_write(&to.m, NULL, &out);
-    FILE *f = ok ? fopen(argv[3], "wb") : NULL;
-    if (f)
-        ok = fwrite(out.data, 1, out.len, f) == out.len && fclose(f) == 0;
+    ok = ok && write_file(argv[3], &out);
     diag_render_text(&diags, &messages, false);
     fwrite(messages.data, 1, messages.len, stderr);
     wasm_module_free(&to.m);
@@ -107,5 +93,5 @@ int main(int argc, char **argv) {
     buf_free(&out);
     buf_free(&messages);
     diag_free(&diags);
-    return ok && f ? 0 : 1;
+    return ok ? 0 : 1;
 }

@@ -5,25 +5,12 @@
  */
 #include <stdio.h>
 
+#include "file.h"
 #include "wasm/module.h"
 
 typedef struct Counts {
     uint32_t identical, differ, unreadable;
 } Counts;
-
-static bool read_file(const char *path, Buf *b) {
-    FILE *f = fopen(path, "rb");
-    if (!f)
-        return false;
-    size_t n;
-    do {
-        buf_reserve(b, 65536);
-        n = fread(b->data + b->len, 1, 65536, f);
-        b->len += n;
-    } while (n);
-    fclose(f);
-    return true;
-}
 
 /* Every instruction, copied one by one. */
 typedef struct Copier {

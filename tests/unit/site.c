@@ -16,6 +16,7 @@
 #include "probe/fold.h"
 #include "stdlib/runtime/site.h"
 #include "stdlib/runtime/values.h"
+#include "file.h"
 #include "wasm/op_table.h"
 #include "wasm/valid.h"
 
@@ -460,20 +461,6 @@ static void break_module(WasmModule *m, uint8_t *bytes) {
         free(copy);
         m->bytes = bytes;
     }
-}
-
-static bool read_file(const char *path, Buf *b) {
-    FILE *f = fopen(path, "rb");
-    if (!f)
-        return false;
-    size_t n;
-    do {
-        buf_reserve(b, 65536);
-        n = fread(b->data + b->len, 1, 65536, f);
-        b->len += n;
-    } while (n);
-    fclose(f);
-    return true;
 }
 
 static void break_file(const char *path) {

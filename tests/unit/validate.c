@@ -6,22 +6,8 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "file.h"
 #include "wasm/valid.h"
-
-static uint8_t *read_file(const char *name, size_t *size) {
-    FILE *f = fopen(name, "rb");
-    Buf b = {0};
-    if (!f)
-        return NULL;
-    do {
-        buf_reserve(&b, 1 << 16);
-        *size = fread(b.data + b.len, 1, b.cap - b.len, f);
-        b.len += *size;
-    } while (*size);
-    fclose(f);
-    *size = b.len;
-    return b.data;
-}
 
 /* One file; gives whether it is valid, and the messages in *out. */
 static bool check(const char *name, const uint8_t *bytes, size_t size, Buf *out) {
@@ -50,22 +36,20 @@ int main(int argc, char **argv) {
         puts("ok 1 - validate # SKIP it needs the names of modules");
     bool timed = argc > 1 && str_eq(str_of(argv[1]), STR("-t"));
     for (int k = timed ? 2 : 1; k < argc; k++) {
-        size_t size = 0;
-        uint8_t *bytes = read_file(argv[k], &size);
-        Buf out = {0};
-        if (!bytes) {
+        Buf in = {0}, out = {0};
+        if (!read_file(argv[k], &in)) {
             fprintf(stderr, "%s: cannot be read\n", argv[k]);
             return 2;
         }
         double from = seconds();
-        if (!check(argv[k], bytes, size, &out))
+        if (!check(argv[k], in.data, in.len, &out))
             status = 1;
         double took = seconds() - from;
         fputs(buf_cstr(&out), stdout);
         if (timed)
-            printf("%s: %.1f ms, %.0f MB/s\n", argv[k], took * 1e3, (double)size / 1e6 / took);
+            printf("%s: %.1f ms, %.0f MB/s\n", argv[k], took * 1e3, (double)in.len / 1e6 / took);
         buf_free(&out);
-        free(bytes);
+        buf_free(&in);
     }
     return status;
 }
