@@ -9,6 +9,18 @@ int lang_yylex_init_extra(struct Parse *extra, void **scanner);
 struct yy_buffer_state *lang_yy_scan_bytes(const char *bytes, int len, void *scanner);
 int lang_yylex_destroy(void *scanner);
 
+/* One message for a file that is no text, in place of one for each byte. */
+static bool is_text(Parse *p) {
+    static const char module[] = {0, 'a', 's', 'm'};
+    size_t begin = p->len < 64 ? p->len : 64;
+    if (!memchr(p->text, 0, begin))
+        return true;
+    bool wasm = begin >= sizeof module && memcmp(p->text, module, sizeof module) == 0;
+    parse_error(p, DIAG_BAD_CHARACTER, (Span){p->file, 0, 0}, "this is %s, not a script",
+                wasm ? "a WebAssembly module" : "a binary file");
+    return false;
+}
+
 bool lang_parse(Script *s, const char *text, size_t len, DiagFileId file, Diags *diags) {
     Parse p = {.script = s, .diags = diags, .text = text, .len = (uint32_t)len, .file = file};
     s->file = file;
@@ -17,6 +29,8 @@ bool lang_parse(Script *s, const char *text, size_t len, DiagFileId file, Diags 
                     "the script has %zu bytes, more than %d", len, PARSE_MAX_BYTES);
         return false;
     }
+    if (!is_text(&p))
+        return false;
     lang_yylex_init_extra(&p, &p.scanner);
     lang_yy_scan_bytes(text, (int)len, p.scanner);
     if (lang_yyparse(&p) != 0)

@@ -91,6 +91,8 @@ function load(file, name, imports) {
   } catch (error) {
     if (error instanceof WebAssembly.RuntimeError) throw error; // the start function trapped
     say(`${name}: ${describe(error)}`);
+    if (/memory count of \d+ exceeds/.test(error.message))
+      say(`hint: it needs multi-memory, which Node ${process.version} does not have; Node 22 and wasmtime do (--engine)`);
     return null;
   }
 }
