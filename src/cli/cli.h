@@ -187,7 +187,7 @@ bool library_read(const Cli *cli, LibraryOptions *libs);
 void library_give(const Cli *cli, const LibraryOptions *libs, whammc *w, bool quiet);
 void library_free(LibraryOptions *libs);
 
-/* ---- monitor modules (monitor.c) ---- */
+/* ---- monitor modules that `info` shows (monitor_info.c) ---- */
 
 /* Whether the operand of `info` is a file with a module, not a rule. */
 bool monitor_is_file(const char *operand);
@@ -201,7 +201,7 @@ bool text_is_module(const char *path, const Buf *content);
 /* Assembles it with wabt. False if that failed, which was said. */
 bool text_assemble(const Cli *cli, const char *name, const Buf *text, Buf *binary);
 
-/* ---- monitor modules (monitors.c) ---- */
+/* ---- monitor modules that are bound or run (monitors.c) ---- */
 
 /* A monitor and its libraries: "MON.wasm+LIB.wasm". */
 typedef struct MonitorFile {

@@ -352,7 +352,7 @@ static void build_probes(Gen *g) {
 /* The body, or what its site has for start-up or the end, of a probe on `wasm:begin` and so on. */
 typedef enum OnceKind { ONCE_BODY, ONCE_START, ONCE_EXIT } OnceKind;
 
-static void put_once(Code *c, const MonitorShapes *list, OnceKind kind, Refs *code) {
+static void put_once(Code *c, const ShapeList *list, OnceKind kind, Refs *code) {
     for (uint32_t i = 0; i < list->len; i++) {
         const Shape *s = list->at[i];
         const Block *body = &s->variant->probe->body;
@@ -424,10 +424,10 @@ static void build_start(Gen *g) {
         scratch_shared(&g->x, plan->probes.at[i].shared_from, name);
         put_call(&c, name, &code);
     }
-    put_once(&c, &g->in->begin, ONCE_START, &code);
-    put_once(&c, &g->in->end, ONCE_START, &code);
-    put_once(&c, &g->in->report, ONCE_START, &code);
-    put_once(&c, &g->in->begin, ONCE_BODY, &code);
+    put_once(&c, &g->in->once.begin, ONCE_START, &code);
+    put_once(&c, &g->in->once.end, ONCE_START, &code);
+    put_once(&c, &g->in->once.report, ONCE_START, &code);
+    put_once(&c, &g->in->once.begin, ONCE_BODY, &code);
     g->out->starts = code.len > 0;
     if (g->out->starts)
         scratch_add(&g->x, &c.b, "start", BinaryenTypeNone(), BinaryenTypeNone(),
@@ -461,17 +461,17 @@ static void build_exit(Gen *g) {
     Refs code = {0};
     char name[32];
     code_begin(&c, g, NULL);
-    put_once(&c, &g->in->end, ONCE_BODY, &code);
-    put_once(&c, &g->in->begin, ONCE_EXIT, &code);
-    put_once(&c, &g->in->end, ONCE_EXIT, &code);
-    put_once(&c, &g->in->report, ONCE_EXIT, &code);
+    put_once(&c, &g->in->once.end, ONCE_BODY, &code);
+    put_once(&c, &g->in->once.begin, ONCE_EXIT, &code);
+    put_once(&c, &g->in->once.end, ONCE_EXIT, &code);
+    put_once(&c, &g->in->once.report, ONCE_EXIT, &code);
     ends_put(g, &c, &code);
     for (uint32_t i = 0; i < plan->scripts.len; i++) {
         snprintf(name, sizeof name, "e%u", i);
         if (scratch_exit(&g->x, i, name))
             put_call(&c, name, &code);
     }
-    put_once(&c, &g->in->report, ONCE_BODY, &code);
+    put_once(&c, &g->in->once.report, ONCE_BODY, &code);
     if (g->in->reports)
         put_report(&c, &code);
     if (g->text)

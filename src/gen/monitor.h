@@ -43,11 +43,6 @@ typedef struct MonitorTail {
     uint32_t at; /* address */
 } MonitorTail;
 
-typedef struct MonitorShapes {
-    const Shape **at;
-    uint32_t len;
-} MonitorShapes;
-
 typedef struct MonitorInput {
     Plan *plan;
     const Units *units;
@@ -59,7 +54,7 @@ typedef struct MonitorInput {
     uint32_t frame_bytes;     /* of such a set, a multiple of 8 */
     uint32_t (*text_at)(void *ctx, Str text); /* the address of a string, which may be new */
     void *ctx;
-    MonitorShapes begin, end, report; /* what happens once */
+    OnceShapes once;
     /* The report: an image (with site rows to be added if `rows`), the values of the tail. */
     bool reports, rows;
     uint32_t image_at, image_len, tail_at, tail_bytes;

@@ -275,7 +275,6 @@ bool engine_can(Plan *plan, bool (*happens)(const Action *a), Diags *diags) {
     }
     for (uint32_t i = 0; i < plan->scopes.len; i++) {
         g.at = plan->probes.len + i;
-
         check_memories(&g, plan->scopes.at[i]);
     }
     free(g.told);

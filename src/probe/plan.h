@@ -188,6 +188,16 @@ Shape *plan_shape(Plan *plan, Variant *v, const Site *s);
 /* The shape of a variant with given values of its atoms, made on first use. */
 Shape *plan_shape_for(Plan *plan, Variant *v, uint64_t atoms);
 
+/* Shapes of the probes of events that happen once; each is a site. The arrays are the plan's. */
+typedef struct ShapeList {
+    const Shape **at;
+    uint32_t len;
+} ShapeList;
+typedef struct OnceShapes {
+    ShapeList begin, end, report;
+} OnceShapes;
+OnceShapes plan_once(Plan *plan, const WasmModule *m);
+
 /* What is known of a condition. */
 typedef enum Tri { TRI_NO, TRI_YES, TRI_UNKNOWN } Tri;
 static inline Tri tri_of(bool b) {

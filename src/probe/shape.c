@@ -90,3 +90,23 @@ Shape *plan_shape(Plan *plan, Variant *v, const Site *s) {
     Shape *shape = plan_shape_for(plan, v, atoms);
     return shape->never ? NULL : shape;
 }
+
+static ShapeList once_shapes(Plan *plan, const WasmModule *m, EventKind kind) {
+    const ActionList *list = &plan->by_kind[kind];
+    ShapeList shapes = {arena_array(&plan->arena, const Shape *, list->len + 1), 0};
+    Site nowhere = {.m = m};
+    for (uint32_t i = 0; i < list->len; i++) {
+        Action *a = &plan->actions.at[list->at[i]];
+        const Shape *s = plan_shape(plan, a->variant, &nowhere);
+        if (!s)
+            continue;
+        shapes.at[shapes.len++] = s;
+        a->sites++;
+    }
+    return shapes;
+}
+
+OnceShapes plan_once(Plan *plan, const WasmModule *m) {
+    ShapeList begin = once_shapes(plan, m, EVENT_BEGIN), end = once_shapes(plan, m, EVENT_END);
+    return (OnceShapes){begin, end, once_shapes(plan, m, EVENT_REPORT)};
+}

@@ -260,17 +260,10 @@ static bool happens(const Action *a) {
     return !v->probe->predicate || shape_decide(v, known, atoms, v->probe->predicate) != TRI_NO;
 }
 
-static bool asks_locals(const Variant *v) {
-    for (uint32_t i = 0; i < v->locals.len; i++)
-        if (v->locals.at[i].used)
-            return true;
-    return false;
-}
-
-/* Its code asks for operands, which engines have only where the place can be reached. */
-static bool asks_operands(const Variant *v) {
-    for (uint32_t i = 0; i < v->args.len; i++)
-        if (v->args.at[i].used)
+/* Code asks for some of these operands or locals. */
+static bool asks(const Operands *list) {
+    for (uint32_t i = 0; i < list->len; i++)
+        if (list->at[i].used)
             return true;
     return false;
 }
@@ -299,13 +292,13 @@ static void add_action(Maker *m, Action *a, UnitPart how, Gates gates) {
     how.bits = arena_array(&m->plan->arena, UnitBit, v->atoms.len + 1);
     for (uint32_t k = 0; k < v->atoms.len; k++)
         how.bits[k] = condition_bit(m, v, a->event, v->atoms.at[k], how.at_end, consts);
-    if (asks_locals(v) && m->op == WASM_OP_END) {
+    if (asks(&v->locals) && m->op == WASM_OP_END) {
         uint32_t last = simple_atom(m, ATOM_LAST);
         UnitPart refuse = {.kind = PART_REFUSE, .action = a, .bits = how.bits, .why = locals};
         add_part(m, refuse, with(gates, last, true));
         gates = with(gates, last, false);
     }
-    if (!asks_operands(v) && !how.if_taken) {
+    if (!asks(&v->args) && !how.if_taken) { /* else it needs to be reached: there are operands */
         add_part(m, how, gates);
         return;
     }

@@ -115,10 +115,10 @@ static uint32_t wide_operands(const Unit *u, const Variant *v, uint32_t assignme
     return wide;
 }
 
-/* What is left of the unit: parts appended to `parts`; two texts that tell residues apart, with and
- * without the actions. */
 typedef Vec(UnitPart) Parts;
 
+/* What is left of the unit: its parts, and two texts that tell residues apart, with and without the
+ * actions. Gives Residue.wide. */
 static uint32_t decide(Splitter *s, const Unit *u, uint32_t assignment, Parts *parts, Buf *key,
                        Buf *form) {
     uint32_t wide = 0;

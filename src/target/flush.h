@@ -57,15 +57,6 @@ bool flush_link(Flush *f, const bool *used);
  * too early for calls of WASI and for writing. */
 bool flush_starts_late(const Flush *f);
 
-/* Shapes of the probes that run once a run or once a flush. */
-typedef struct ShapeList {
-    const Shape **at;
-    uint32_t len;
-} ShapeList;
-typedef struct OnceShapes {
-    ShapeList begin, end, report;
-} OnceShapes;
-
 /* Adds the start and the flush function and exports; after the layout. */
 bool flush_add(Flush *f, const Template *const *init, const OnceShapes *once);
 

@@ -125,19 +125,6 @@ static bool make_image(MonitorTarget *t) {
     return ok || cannot_store(t, "the report's path is too long");
 }
 
-static MonitorShapes once_shapes(Plan *plan, const WasmModule *m, EventKind kind) {
-    const ActionList *list = &plan->by_kind[kind];
-    MonitorShapes shapes = {arena_array(&plan->arena, const Shape *, list->len + 1), 0};
-    Site nowhere = {.m = m};
-    for (uint32_t i = 0; i < list->len; i++) {
-        Action *a = &plan->actions.at[list->at[i]];
-        const Shape *s = plan_shape(plan, a->variant, &nowhere);
-        if (s)
-            shapes.at[shapes.len++] = s;
-    }
-    return shapes;
-}
-
 static bool lay_out(MonitorTarget *t) {
     MonitorInput *in = &t->in;
     store_close(&t->store, &t->m);
@@ -155,9 +142,7 @@ static bool lay_out(MonitorTarget *t) {
                          .frame_bytes = in->frame_bytes,
                          .text_at = text_at,
                          .ctx = t,
-                         .begin = once_shapes(t->plan, &t->m, EVENT_BEGIN),
-                         .end = once_shapes(t->plan, &t->m, EVENT_END),
-                         .report = once_shapes(t->plan, &t->m, EVENT_REPORT),
+                         .once = plan_once(t->plan, &t->m),
                          .reports = t->store.reports,
                          .rows = t->records.rows,
                          .image_at = align8(classes_at + t->classes.len),

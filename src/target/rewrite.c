@@ -134,21 +134,10 @@ static void note_scopes(Rewrite *r) {
             memory_note(&r->memories, &nowhere, plan->probes.at[i].shared_from, r->p.diags);
 }
 
-/* Shapes of events that happen once (begin, end, report). The array is the plan's. */
-static ShapeList once_shapes(Rewrite *r, EventKind kind) {
-    const ActionList *list = &r->p.plan->by_kind[kind];
-    ShapeList shapes = {arena_array(&r->p.plan->arena, const Shape *, list->len + 1), 0};
+static void note_once(Rewrite *r, const ShapeList *list) {
     Site nowhere = {.m = &r->p.m};
-    for (uint32_t i = 0; i < list->len; i++) {
-        Action *a = &r->p.plan->actions.at[list->at[i]];
-        const Shape *s = plan_shape(r->p.plan, a->variant, &nowhere);
-        if (s) {
-            shapes.at[shapes.len++] = s;
-            memory_note(&r->memories, &nowhere, a->variant, r->p.diags);
-            a->sites++;
-        }
-    }
-    return shapes;
+    for (uint32_t i = 0; i < list->len; i++)
+        memory_note(&r->memories, &nowhere, list->at[i]->variant, r->p.diags);
 }
 
 /* ---- pass 2 ---- */
@@ -247,8 +236,10 @@ static void add_memory_functions(Rewrite *r) {
 static bool link(void *self) {
     Rewrite *r = self;
     uint32_t errors = r->p.diags->errors;
-    OnceShapes once = {once_shapes(r, EVENT_BEGIN), once_shapes(r, EVENT_END),
-                       once_shapes(r, EVENT_REPORT)};
+    OnceShapes once = plan_once(r->p.plan, &r->p.m);
+    note_once(r, &once.begin);
+    note_once(r, &once.end);
+    note_once(r, &once.report);
     const Template **init =
         arena_array(&r->p.plan->arena, const Template *, r->p.plan->scripts.len + 1);
     r->flush = (Flush){.m = &r->p.m,

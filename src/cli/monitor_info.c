@@ -1,5 +1,6 @@
 /*
- * cli/monitor.c - shows a monitor module: its probes as match rules and what they ask for.
+ * cli/monitor_info.c - shows a monitor module for `whammc info`: its probes as match rules and what
+ * they ask for.
  */
 #include "cli/cli.h"
 
