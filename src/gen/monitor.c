@@ -204,7 +204,8 @@ static bool refuses(const Residue *r) {
 static Ref probe_body(Code *c, const Code *from, Asks *asks) {
     Refs code = {0};
     const Residue *r = from->residue;
-    bool stops = refuses(r);
+    /* Where it is known at the place only, the predicate has not stopped for the others. */
+    bool stops = refuses(r) && !from->unit->dynamic;
     *c = *from;
     c->b.ctx = c;
     c->asks = asks;
