@@ -142,7 +142,8 @@ static bool is_wide(const Code *c, uint32_t n) {
     return c->residue && n < 32 && (c->residue->wide >> n & 1);
 }
 
-Ref ask_operand(Code *c, uint32_t n, BinaryenType type) {
+/* Operand n as the language has it. */
+static Ref ask_operand(Code *c, uint32_t n, BinaryenType type) {
     if (!is_wide(c, n))
         return ask(c, PARAM_ARG, n, type);
     return BinaryenUnary(c->b.module, BinaryenWrapInt64(),

@@ -105,8 +105,6 @@ Ref ask_callback(Code *c, Str name, const void *what, BinaryenType type);
 MonitorCall *callback_call(Gen *g, Str name);
 /* The address of the record of the part at hand. */
 Ref ask_record(Code *c, const MonitorRecord *record);
-/* Operand n as the language has it. */
-Ref ask_operand(Code *c, uint32_t n, BinaryenType type);
 
 /* fid and pc of the place in a callback. */
 Ref place_fid(Code *c);

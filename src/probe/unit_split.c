@@ -40,7 +40,8 @@ static bool clash(const UnitAtom *a, const UnitAtom *b, bool live) {
     return a->subject && a->subject == b->subject && !str_eq(a->text, b->text);
 }
 
-bool unit_possible(const Unit *u, uint32_t a) {
+/* Whether the atoms can have these values together, as far as that follows from what they are. */
+static bool possible(const Unit *u, uint32_t a) {
     bool live = value_of(u, a, ATOM_LIVE, false);
     for (uint32_t k = 0; k < u->ntable; k++) {
         if (!(a >> k & 1))
@@ -266,7 +267,7 @@ static bool tabulate(Splitter *s, const Unit *u, Residues *residues, uint64_t an
     bool ok = true;
     for (uint32_t a = 0; a < 1u << u->ntable && ok; a++) {
         uint64_t bit = (uint64_t)1 << (a & 63);
-        if (!unit_possible(u, a)) {
+        if (!possible(u, a)) {
             any[a >> 6] |= bit;
             continue;
         }

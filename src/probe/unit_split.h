@@ -23,7 +23,4 @@ void splitter_free(Splitter *s);
  * UNIT_ATOMS atoms that are no conditions. */
 bool unit_split(Splitter *s, Unit *unit);
 
-/* Whether the atoms can have these values together, as far as that follows from what they are. */
-bool unit_possible(const Unit *unit, uint32_t assignment);
-
 #endif

@@ -50,10 +50,9 @@ typedef struct BindRule {
     uint32_t monitor;
     BindFormal *formals; /* by index into the rule's params */
     uint32_t nwords;     /* recorded for each place */
-    bool asks_id;
-    uint32_t id_word;   /* the place's number, if it can be removed; else UINT32_MAX */
-    BindSource *source; /* NULL: the function is called */
-    const char *fault;  /* why it can be at no place, NULL = it can */
+    uint32_t id_word;    /* the place's number, if it can be removed; else UINT32_MAX */
+    BindSource *source;  /* NULL: the function is called */
+    const char *fault;   /* why it can be at no place, NULL = it can */
 } BindRule;
 
 /* A place at which a probe is attached, in the order of the walk. */

@@ -51,9 +51,9 @@ static void add_formals(Bind *b, BindRule *r) {
             r->nwords += type->params[i] == WASM_V128 ? 2 : 1;
     }
     r->id_word = UINT32_MAX;
-    r->asks_id = asks_id(rule->params, rule->nparams) ||
-                 (rule->predicate && asks_id(rule->predicate->params, rule->predicate->nparams));
-    if (r->asks_id && bind_removes(s))
+    bool asks = asks_id(rule->params, rule->nparams) ||
+                (rule->predicate && asks_id(rule->predicate->params, rule->predicate->nparams));
+    if (asks && bind_removes(s))
         r->id_word = r->nwords++;
 }
 

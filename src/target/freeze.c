@@ -76,13 +76,17 @@ static bool keep(void *ctx, WasmSpace space, uint32_t index) {
     }
 }
 
+/* The handle in the program of anything of an instance, which is copied if need be: UINT32_MAX with
+ * a message if that cannot be done. */
+static uint32_t handle_of(Freeze *f, Frozen *module, WasmSpace space, uint32_t index);
+
 static int64_t resolve(void *ctx, const WasmImport *im) {
     Frozen *x = ctx;
     uint32_t index;
     const void *what = object(x->instance, im->space, im->handle);
     Frozen *owner = find_owner(x->freeze, im->space, what, &index);
     if (owner) {
-        uint32_t handle = freeze_handle(x->freeze, owner, im->space, index);
+        uint32_t handle = handle_of(x->freeze, owner, im->space, index);
         return handle == UINT32_MAX ? -2 : (int64_t)handle;
     }
     if (im->space != WASM_SPACE_FUNC || !x->freeze->resolve)
@@ -133,7 +137,7 @@ bool freeze_merge(Freeze *f, Frozen *x, const uint32_t *roots, uint32_t nroots) 
     return true;
 }
 
-uint32_t freeze_handle(Freeze *f, Frozen *x, WasmSpace space, uint32_t index) {
+static uint32_t handle_of(Freeze *f, Frozen *x, WasmSpace space, uint32_t index) {
     uint32_t *const *handles = x->merge.handles;
     if (handles[space] && handles[space][index] != UINT32_MAX)
         return handles[space][index];

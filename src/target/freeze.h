@@ -47,10 +47,6 @@ Frozen *freeze_add(Freeze *f, EvalInstance *instance, Str prefix);
  * freeze_finish. False with messages. */
 bool freeze_merge(Freeze *f, Frozen *module, const uint32_t *roots, uint32_t nroots);
 
-/* The handle in the program of anything of an instance, which is copied if need be: UINT32_MAX with
- * a message if that cannot be done. */
-uint32_t freeze_handle(Freeze *f, Frozen *module, WasmSpace space, uint32_t index);
-
 /* Contents of the copied memories, tables and globals, as the instances have them now. Once, at the
  * end; `to` is still not laid out. False with messages. */
 bool freeze_finish(Freeze *f);
