@@ -7,6 +7,8 @@
 #include <math.h>
 #include <stdio.h>
 
+enum { LIST_MAX = 8 }; /* of longer lists only the beginning is shown */
+
 static void put_type(Buf *out, WasmType t) {
     char buf[32];
     if (WASM_IS_REF(t) || !(t & WASM_FUNC_TYPE_BIT))
@@ -19,6 +21,40 @@ static void put_type(Buf *out, WasmType t) {
 static unsigned long long access_size(const WasmInstr *i) {
     const char *names = wasm_ops[i->op].names;
     return strncmp(names, "mem(", 4) == 0 ? strtoull(names + 4, NULL, 10) : 0;
+}
+
+/* A block's type: a result, or a function type. */
+static void put_block(Buf *out, const WasmInstr *i) {
+    char buf[32];
+    if (i->type == WASM_NONE)
+        return;
+    if (WASM_IS_REF(i->type) || !(i->type & WASM_FUNC_TYPE_BIT))
+        buf_printf(out, " (result %s)", wasm_type_text(i->type, buf));
+    else
+        put_type(out, i->type);
+}
+
+static void put_catches(Buf *out, const WasmInstr *i) {
+    static const char *const kinds[] = {"catch", "catch_ref", "catch_all", "catch_all_ref"};
+    const uint8_t *at = i->vec;
+    for (uint32_t k = 0; k < i->count && k < LIST_MAX; k++) {
+        WasmCatch c = wasm_vec_catch(&at);
+        buf_printf(out, " (%s", kinds[c.kind & 3]);
+        if (c.kind < 2)
+            buf_printf(out, " %u", c.tag);
+        buf_printf(out, " %u)", c.label);
+    }
+    if (i->count > LIST_MAX)
+        buf_printf(out, " ... (%u)", i->count);
+}
+
+static void put_select_types(Buf *out, const WasmInstr *i) {
+    char buf[32];
+    const uint8_t *at = i->vec;
+    buf_str(out, STR(" (result"));
+    for (uint32_t k = 0; k < i->count && k < LIST_MAX; k++)
+        buf_printf(out, " %s", wasm_type_text(wasm_vec_type(&at), buf));
+    buf_u8(out, ')');
 }
 
 static void put_memarg(Buf *out, const WasmInstr *i) {
@@ -42,9 +78,9 @@ static void put_float(Buf *out, double v) {
 
 static void put_labels(Buf *out, const WasmInstr *i) {
     const uint8_t *at = i->vec;
-    for (uint32_t k = 0; k < i->count && k < 8; k++)
+    for (uint32_t k = 0; k < i->count && k < LIST_MAX; k++)
         buf_printf(out, " %u", wasm_vec_u32(&at));
-    if (i->count > 8)
+    if (i->count > LIST_MAX)
         buf_printf(out, " ... (%u)", i->count);
     buf_printf(out, " %u", i->a);
 }
@@ -57,12 +93,12 @@ void wasm_instr_text(Buf *out, const WasmInstr *i) {
     switch ((WasmImm)wasm_ops[i->op].imm) {
     case WASM_IMM_NONE:
     case WASM_IMM_ZERO: break;
-    case WASM_IMM_BLOCK:
+    case WASM_IMM_BLOCK: put_block(out, i); break;
     case WASM_IMM_TRY_TABLE:
-        if (i->type != WASM_NONE)
-            put_type(out, i->type);
+        put_block(out, i);
+        put_catches(out, i);
         break;
-    case WASM_IMM_SELECT:
+    case WASM_IMM_SELECT: put_select_types(out, i); break;
     case WASM_IMM_HEAP: put_type(out, i->type); break;
     case WASM_IMM_CAST:
         buf_printf(out, " %u", i->a);
@@ -85,8 +121,15 @@ void wasm_instr_text(Buf *out, const WasmInstr *i) {
         memcpy(&d, &i->c, sizeof d);
         put_float(out, d);
         break;
+    case WASM_IMM_TYPE_TABLE:
+        if (i->b)
+            buf_printf(out, " %u", i->b);
+        buf_printf(out, " (type %u)", i->a);
+        break;
     case WASM_IMM_V128:
     case WASM_IMM_LANES16:
+        if (wasm_ops[i->op].imm == WASM_IMM_V128)
+            buf_str(out, STR(" i8x16"));
         for (uint32_t k = 0; k < 16; k++)
             buf_printf(out, " %u", i->vec[k]);
         break;
