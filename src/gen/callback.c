@@ -347,6 +347,14 @@ Str callback_bits(Code *from, uint32_t first) {
 
 /* ---- predicates ---- */
 
+/* `&&`, `||` and `!` are more than n deep. */
+static bool nests(const Expr *e, uint32_t n) {
+    bool logic = e->kind == EXPR_BINARY && (e->op == OP_AND || e->op == OP_OR);
+    if (!logic && !(e->kind == EXPR_UNARY && e->op == OP_NOT))
+        return false;
+    return !n || nests(e->args[0], n - 1) || (logic && nests(e->args[1], n - 1));
+}
+
 /* Where conditions are not decided: 1 if a predicate may have the value, as shape_decide has it. */
 static Ref may_be(Code *c, const UnitPart *part, const Expr *e, bool value) {
     const Variant *v = part->action->variant;
@@ -360,9 +368,12 @@ static Ref may_be(Code *c, const UnitPart *part, const Expr *e, bool value) {
     if (e->kind == EXPR_BINARY && (e->op == OP_AND || e->op == OP_OR)) {
         Ref x = may_be(c, part, e->args[0], value);
         bool decisive = e->op == OP_OR;
-        if (value != decisive && expr_has_effect(e->args[0]))
-            return x; /* it is evaluated anyway */
+        bool stays = value != decisive && expr_has_effect(e->args[0]);
+        if (stays && nests(e->args[0], 12)) /* the code for both values would be too long */
+            return x;
         Ref y = may_be(c, part, e->args[1], value);
+        if (stays) /* evaluated, whatever the other side, unless it is known */
+            y = binary(c, BinaryenOrInt32(), y, may_be(c, part, e->args[0], decisive));
         return binary(c, value == decisive ? BinaryenOrInt32() : BinaryenAndInt32(), x, y);
     }
     if (e->kind == EXPR_UNARY && e->op == OP_NOT)
