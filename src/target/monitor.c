@@ -21,6 +21,7 @@
 #include "gen/monitor.h"
 #include "monitor/inline.h"
 #include "monitor/monitor.h"
+#include "target/code.h"
 #include "target/helper.h"
 #include "target/record.h"
 #include "target/runtime.h"
@@ -316,6 +317,45 @@ static uint32_t code_function(const WasmModule *code, const char *name) {
     return e ? e->handle : UINT32_MAX;
 }
 
+/* A library that functions of the monitor call. */
+static bool is_called(const MonitorTarget *t, const WasmModule *code, const Library *library) {
+    for (uint32_t i = 0; i < code->imports.len; i++) {
+        const WasmImport *import = &code->imports.at[i];
+        if (str_is(import->module, "lib") &&
+            t->plan->library_fns.at[number_in(import->name)].library == library)
+            return true;
+    }
+    return false;
+}
+
+/*
+ * The start function: engines do not call what reactors of WASI want called first (`_initialize`),
+ * so the monitor does. `start` is that of the compiled code; -1 = there is none.
+ */
+static void set_start(MonitorTarget *t, const WasmModule *code, int64_t start) {
+    const Libraries *libraries = t->plan->libraries;
+    Buf body = {0};
+    buf_u8(&body, 0); /* locals */
+    for (uint32_t i = 0; libraries && i < libraries->list.len; i++) {
+        const Library *library = libraries->list.at[i];
+        const WasmExport *e =
+            wasm_find_export(&library->module, WASM_SPACE_FUNC, STR("_initialize"));
+        const WasmTypeDef *type = e ? wasm_func_type(&library->module, e->handle) : NULL;
+        if (!e || type->nparams || type->nresults || !is_called(t, code, library))
+            continue;
+        put_index(&body, WASM_OP_CALL,
+                  wasm_need_import_func(&t->m, library->import_as, e->name, type));
+    }
+    if (start >= 0)
+        put_index(&body, WASM_OP_CALL, (uint64_t)start);
+    wasm_put_op(&body, WASM_OP_END);
+    if (body.len > 2) {
+        uint32_t type = wasm_add_func_type(&t->m, NULL, 0, NULL, 0);
+        wasm_set_start(&t->m, wasm_add_func(&t->m, type, STR("whammc.start"), &body, false));
+    }
+    buf_free(&body);
+}
+
 static void export_all(MonitorTarget *t, const WasmModule *code, const uint32_t *handles) {
     for (uint32_t i = 0; i < t->code.probes.len; i++) {
         const MonitorExport *e = &t->code.probes.at[i];
@@ -330,8 +370,7 @@ static void export_all(MonitorTarget *t, const WasmModule *code, const uint32_t 
     if (t->code.ends)
         wasm_add_export(&t->m, str_of("wasm:exit"), WASM_SPACE_FUNC,
                         handles[code_function(code, "exit")]);
-    if (t->code.starts)
-        wasm_set_start(&t->m, handles[code_function(code, "start")]);
+    set_start(t, code, t->code.starts ? (int64_t)handles[code_function(code, "start")] : -1);
     if (asks_places(code)) {
         uint32_t done = runtime_function(t, STR("site_done"))->handle;
         wasm_add_export(&t->m, STR(MONITOR_ATTACHED), WASM_SPACE_FUNC,
