@@ -27,6 +27,7 @@ typedef enum Reason {
     REASON_MEMORY_NUMBER,
     REASON_DATA,
     REASON_INSTRUCTION,
+    REASON_STATIC,
 } Reason;
 
 typedef struct Engine {
@@ -202,6 +203,9 @@ static void check_expr(Engine *g, const Expr *e) {
         refuse(g, REASON_TARGETS, e->span,
                "which of the targets is meant is known only when the program runs; an engine "
                "tells what is known before");
+    else if (e->kind == EXPR_METHOD && e->annotation == ANN_STATIC && e->type->kind == TYPE_TUPLE)
+        refuse(g, REASON_STATIC, e->span,
+               "an '@static' call in a monitor can give one value only, not a tuple");
     for (uint32_t i = 0; i < e->nargs; i++)
         check_expr(g, e->args[i]);
 }
@@ -210,6 +214,10 @@ static void check_block(Engine *g, const Block *b) {
     for (const Stmt *s = b->first; s; s = s->next) {
         if (s->kind == STMT_DECL && s->var->init)
             check_expr(g, s->var->init);
+        if (s->kind == STMT_CALL && s->value->annotation == ANN_STATIC)
+            refuse(g, REASON_STATIC, s->value->span,
+                   "an engine asks for values when it attaches a probe; an '@static' call that "
+                   "gives none is not made");
         if (s->target && s->target->is_bound)
             refuse(g, REASON_ASSIGN, s->target->span,
                    "an engine gives probes copies: what is assigned to them is lost");
@@ -274,8 +282,13 @@ bool engine_can(Plan *plan, bool (*happens)(const Action *a), Diags *diags) {
         }
     }
     for (uint32_t i = 0; i < plan->scopes.len; i++) {
+        const Script *script = plan->scripts.at[i];
         g.at = plan->probes.len + i;
+        g.v = plan->scopes.at[i];
         check_memories(&g, plan->scopes.at[i]);
+        check_block(&g, &script->init);
+        for (uint32_t k = 0; k < script->fns.len; k++)
+            check_block(&g, &script->fns.at[k]->body);
     }
     free(g.told);
     return g.ok;
