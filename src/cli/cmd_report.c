@@ -23,7 +23,8 @@ static const Option options[] = {
      "the program before it was instrumented: tables then show the instruction at each place, and "
      "names that the report has not are the program's"},
     {VARIABLE, "variable", "NAME",
-     "the variable that has the calls or the call tree; default: the first that can be one"},
+     "the variable that has the calls or the call tree; default: the first that can be one; may "
+     "be repeated for calls, which are then added up"},
     {FLUSH, "flush", "N", "take the N-th report in FILE; 0, the default: the last"},
     {TOP, "top", "N",
      "show the N largest values of each variable, 0 = all; default: 20. Of gprof and dot: only the "
@@ -48,7 +49,8 @@ typedef enum Format {
 } Format;
 
 typedef struct Settings {
-    const char *out, *module, *variable;
+    const char *out, *module;
+    Words variables;
     Format format;
     uint32_t top, flush;
     bool top_given, no_demangle;
@@ -122,17 +124,41 @@ static void make_tables(View *v, Buf *out) {
     show_tables(&v->report, &look, out);
 }
 
+/* The first of the variables that cannot be what is asked for. */
+static const char *unfit(const View *v, bool tree) {
+    const Words *names = &v->settings->variables;
+    uint32_t i = 0;
+    for (bool ok = true; ok && i < names->len; i += ok) {
+        Profile p = {0};
+        ProfileVariables one = {&names->at[i], 1};
+        ok = tree ? profile_read_tree(&p, &v->report, one) : profile_read_arcs(&p, &v->report, one);
+        profile_free(&p);
+    }
+    return names->at[i < names->len ? i : 0];
+}
+
+/* Says that there are more variables, if none was asked for. */
+static void mention_others(const View *v, bool tree) {
+    const ReportVar *other = profile_other(&v->report, tree);
+    if (other && !v->settings->variables.len)
+        message_one(v->cli, DIAG_MORE_VARIABLES,
+                    tree ? "--variable=NAME takes another one"
+                         : "--variable=NAME takes another one, or several",
+                    "%s: '%.*s' could be shown, too: only the first such variable is",
+                    file_title(v->cli->operands[0]), STR_ARG(other->name));
+}
+
 /* Says why there is no profile; the one that is asked for is a tree or arcs. */
 static void explain(const View *v, const Profile *p, bool tree) {
     const Settings *s = v->settings;
     const char *title = file_title(v->cli->operands[0]);
     if (p->problem)
         message_one(v->cli, DIAG_NO_PROFILE, NULL, "%s: %s", title, p->problem);
-    else if (s->variable)
+    else if (s->variables.len)
         message_one(v->cli, DIAG_NO_PROFILE,
                     "see \"What views look for\" in docs/reports.md for the types that there are",
-                    "%s: no variable '%s' in the report has %s", title, s->variable,
-                    tree ? "a call tree" : "calls");
+                    "%s: the variable '%s' is not in the report or has no %s", title,
+                    unfit(v, tree), tree ? "call tree" : "calls");
     else if (tree)
         message_one(v->cli, DIAG_NO_PROFILE,
                     "examples/scripts/calltree.whamm makes one: a report variable of type map<u32, "
@@ -158,12 +184,15 @@ static bool make_profile(View *v, Buf *out) {
     const Settings *s = v->settings;
     Profile p = {0};
     bool tree = s->format >= FORMAT_FOLDED;
-    bool ok = tree ? profile_read_tree(&p, &v->report, s->variable)
-                   : profile_read_arcs(&p, &v->report, s->variable);
-    if (ok)
+    ProfileVariables variables = {s->variables.at, s->variables.len};
+    bool ok = tree ? profile_read_tree(&p, &v->report, variables)
+                   : profile_read_arcs(&p, &v->report, variables);
+    if (ok) {
+        mention_others(v, tree);
         profile_name(&p, &v->report, &v->places, !s->no_demangle);
-    else
+    } else {
         explain(v, &p, tree);
+    }
     switch (ok ? s->format : FORMAT_TABLE) {
     case FORMAT_GPROF: view_gprof(&p, s->top, out); break;
     case FORMAT_DOT: view_dot(&p, s->top, out); break;
@@ -217,7 +246,7 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case MODULE: s->module = value; break;
     case FLUSH: return cli_count(cli, "flush", value, &s->flush);
     case TOP: s->top_given = true; return cli_count(cli, "top", value, &s->top);
-    case VARIABLE: s->variable = value; break;
+    case VARIABLE: vec_push(&s->variables, value); break;
     case NO_DEMANGLE: s->no_demangle = true; break;
     }
     return true;
@@ -230,6 +259,9 @@ static int check(const Cli *cli, const Settings *s) {
         return cli_usage(cli, "one report at a time: what is '%s'?", cli->operands[1]);
     if (s->module && strcmp(s->module, "-") == 0 && strcmp(cli->operands[0], "-") == 0)
         return cli_usage(cli, "only one file can be '-', standard input");
+    if (s->variables.len > 1 && s->format >= FORMAT_FOLDED)
+        return cli_usage(cli, "one call tree at a time: what is --variable=%s?",
+                         s->variables.at[1]);
     return STATUS_OK;
 }
 
@@ -245,6 +277,7 @@ static int run(Cli *cli) {
         status = check(cli, &s);
     if (ok && key == ARGS_END && status == STATUS_OK)
         status = report(cli, &s);
+    vec_free(&s.variables);
     return status;
 }
 

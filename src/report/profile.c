@@ -246,8 +246,13 @@ static void sum_up(Profile *p) {
     }
 }
 
-bool profile_read_tree(Profile *p, const Report *r, const char *variable) {
-    const ReportRow *row = find_row(r, is_tree, variable);
+/* The name to look for; NULL = any. */
+static const char *wanted(ProfileVariables v, uint32_t i) {
+    return i < v.count ? v.names[i] : NULL;
+}
+
+bool profile_read_tree(Profile *p, const Report *r, ProfileVariables variables) {
+    const ReportRow *row = find_row(r, is_tree, wanted(variables, 0));
     Raws raws = {0};
     Raw roots = {.first = PROFILE_NONE, .last = PROFILE_NONE};
     bool ok = row && read_raws(p, row, &raws);
@@ -292,16 +297,8 @@ static void arcs_of_tree(Profile *p) {
     map_free(&known);
 }
 
-bool profile_read_arcs(Profile *p, const Report *r, const char *variable) {
-    const ReportRow *row = find_row(r, is_arcs, variable);
-    if (!row) {
-        if (!profile_read_tree(p, r, variable))
-            return false;
-        arcs_of_tree(p);
-        return true;
-    }
+static bool read_arcs(Profile *p, const ReportRow *row, Map *known) {
     Arena arena = {0};
-    Map known = {0};
     Entries e = entries_of(row, &arena);
     uint64_t key[FIELDS_MAX], v[FIELDS_MAX];
     p->timed = e.shape.values == 2;
@@ -309,13 +306,46 @@ bool profile_read_arcs(Profile *p, const Report *r, const char *variable) {
         ProfileArc arc = {.calls = v[0], .ns = p->timed ? v[1] : 0};
         arc.caller = func_index(p, key[0], true);
         arc.callee = func_index(p, key[1], false);
-        add_arc(p, &known, arc);
+        add_arc(p, known, arc);
     }
-    map_free(&known);
     arena_free(&arena);
     if (e.broken)
         p->problem = "the map cannot be read";
     return !e.broken;
+}
+
+bool profile_read_arcs(Profile *p, const Report *r, ProfileVariables variables) {
+    const ReportRow *row = find_row(r, is_arcs, wanted(variables, 0));
+    if (!row && variables.count < 2) {
+        bool ok = profile_read_tree(p, r, variables);
+        if (ok)
+            arcs_of_tree(p);
+        return ok;
+    }
+    Map known = {0};
+    bool ok = row && read_arcs(p, row, &known);
+    for (uint32_t i = 1; ok && i < variables.count; i++) {
+        bool timed = p->timed;
+        row = find_row(r, is_arcs, variables.names[i]);
+        ok = row && read_arcs(p, row, &known);
+        if (ok && timed != p->timed) {
+            p->problem = "some of the variables have times, others have not";
+            ok = false;
+        }
+    }
+    map_free(&known);
+    return ok;
+}
+
+const ReportVar *profile_other(const Report *r, bool tree) {
+    bool (*fits)(Str type) = tree || !find_row(r, is_arcs, NULL) ? is_tree : is_arcs;
+    const ReportRow *first = find_row(r, fits, NULL);
+    for (uint32_t i = 0; first && i < r->rows.len; i++) {
+        const ReportVar *var = r->rows.at[i].var;
+        if (fits(var->type) && !str_eq(var->name, first->var->name))
+            return var;
+    }
+    return NULL;
 }
 
 /* ---- names ---- */

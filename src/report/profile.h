@@ -51,13 +51,22 @@ typedef struct Profile {
     Arena arena;
 } Profile;
 
+/* Names of variables; none = the first that fits. */
+typedef struct ProfileVariables {
+    const char *const *names;
+    uint32_t count;
+} ProfileVariables;
+
 /*
- * Reads the tree, or the arcs (or makes them of a tree), from the variable of this name, or with
- * `variable` NULL from the first that fits. The report must have gone through value_unify. False if
- * nothing fits, or it makes no sense: see `problem`. `p` must be empty.
+ * Reads the tree, or the arcs (of several variables: their sum; or makes them of a tree). The
+ * report must have gone through value_unify. False if one of the variables does not fit, or nothing
+ * does, or it makes no sense: see `problem`. `p` must be empty.
  */
-bool profile_read_tree(Profile *p, const Report *r, const char *variable);
-bool profile_read_arcs(Profile *p, const Report *r, const char *variable);
+bool profile_read_tree(Profile *p, const Report *r, ProfileVariables variables);
+bool profile_read_arcs(Profile *p, const Report *r, ProfileVariables variables);
+
+/* Another variable than the first that fits in the same way, or NULL. */
+const ReportVar *profile_other(const Report *r, bool tree);
 
 /*
  * Names the functions: by a map from numbers to strings in the report, else as rows of the report

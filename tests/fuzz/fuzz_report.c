@@ -35,12 +35,13 @@ static void print(const uint8_t *image, uint32_t len, uint8_t fill, Buf *out) {
 static void show_profiles(const Report *r, uint32_t top, Buf *out) {
     Places none = {0};
     Profile arcs = {0}, tree = {0};
-    if (profile_read_arcs(&arcs, r, NULL)) {
+    ProfileVariables any = {0};
+    if (profile_read_arcs(&arcs, r, any)) {
         profile_name(&arcs, r, &none, true);
         view_gprof(&arcs, top, out);
         view_dot(&arcs, top, out);
     }
-    if (profile_read_tree(&tree, r, NULL)) {
+    if (profile_read_tree(&tree, r, any)) {
         profile_name(&tree, r, &none, false);
         view_folded(&tree, out);
         view_svg(&tree, STR("<title>"), out);
