@@ -143,3 +143,8 @@ bool json_value(Json *j, Str *s) {
         *s = (Str){NULL, 0};
     return !s->ptr || s->len;
 }
+
+bool json_member(Json *j, const char *name) {
+    Str key;
+    return json_char(j, '"') && json_string(j, &key) && str_is(key, name) && json_char(j, ':');
+}

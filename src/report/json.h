@@ -23,4 +23,7 @@ bool json_string(Json *j, Str *s);
 /* A value: a string decoded, of all others the text. null has no ptr. */
 bool json_value(Json *j, Str *s);
 
+/* The beginning of a member of an object, up to its colon; false if it has another name. */
+bool json_member(Json *j, const char *name);
+
 #endif

@@ -8,19 +8,13 @@ enum { MAX_DEPTH = 40 }; /* types of scripts are not nested that deeply */
 
 static bool show(Json *j, Buf *out, uint32_t depth, bool in_map, MapsEnds *ends);
 
-/* `"name":` */
-static bool member(Json *j, const char *name) {
-    Str key;
-    return json_char(j, '"') && json_string(j, &key) && str_is(key, name) && json_char(j, ':');
-}
-
 /* Behind the '[': entries up to the ']'. */
 static bool show_entries(Json *j, Buf *out, uint32_t depth, MapsEnds *ends) {
     do {
-        if (!json_char(j, '{') || !member(j, "key") || !show(j, out, depth, true, NULL))
+        if (!json_char(j, '{') || !json_member(j, "key") || !show(j, out, depth, true, NULL))
             return false;
         buf_str(out, STR("->"));
-        if (!json_char(j, ',') || !member(j, "value") || !show(j, out, depth, true, NULL) ||
+        if (!json_char(j, ',') || !json_member(j, "value") || !show(j, out, depth, true, NULL) ||
             !json_char(j, '}'))
             return false;
         if (ends)
@@ -103,8 +97,8 @@ bool maps_read(const ReportRow *row, Report *entries) {
     while (ok) {
         ReportRow entry = {.var = var, .id = row->id, .probe = row->probe};
         key.len = 0;
-        ok = json_char(&j, '{') && member(&j, "key") && show(&j, &key, 0, true, NULL) &&
-             json_char(&j, ',') && member(&j, "value") && json_value(&j, &entry.value) &&
+        ok = json_char(&j, '{') && json_member(&j, "key") && show(&j, &key, 0, true, NULL) &&
+             json_char(&j, ',') && json_member(&j, "value") && json_value(&j, &entry.value) &&
              entry.value.ptr && json_char(&j, '}');
         if (!ok)
             break;

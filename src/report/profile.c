@@ -94,11 +94,6 @@ static bool read_numbers(Json *j, uint32_t n, uint64_t *v) {
     return json_char(j, ']');
 }
 
-static bool member(Json *j, const char *name) {
-    Str key;
-    return json_char(j, '"') && json_string(j, &key) && str_is(key, name) && json_char(j, ':');
-}
-
 typedef struct Entries {
     Json json;
     Shape shape;
@@ -117,9 +112,10 @@ static bool next_entry(Entries *e, uint64_t *key, uint64_t *value) {
     Json *j = &e->json;
     if (e->broken || json_char(j, ']'))
         return false;
-    e->broken = (e->begun && !json_char(j, ',')) || !json_char(j, '{') || !member(j, "key") ||
-                !read_numbers(j, e->shape.keys, key) || !json_char(j, ',') || !member(j, "value") ||
-                !read_numbers(j, e->shape.values, value) || !json_char(j, '}');
+    e->broken = (e->begun && !json_char(j, ',')) || !json_char(j, '{') || !json_member(j, "key") ||
+                !read_numbers(j, e->shape.keys, key) || !json_char(j, ',') ||
+                !json_member(j, "value") || !read_numbers(j, e->shape.values, value) ||
+                !json_char(j, '}');
     e->begun = true;
     return !e->broken;
 }
@@ -373,8 +369,8 @@ static void names_of_map(Profile *p, const ReportRow *row) {
     while (more) {
         uint64_t id;
         Str name;
-        if (!json_char(&j, '{') || !member(&j, "key") || !read_number(&j, &id) ||
-            !json_char(&j, ',') || !member(&j, "value") || !json_value(&j, &name))
+        if (!json_char(&j, '{') || !json_member(&j, "key") || !read_number(&j, &id) ||
+            !json_char(&j, ',') || !json_member(&j, "value") || !json_value(&j, &name))
             break;
         name_func(p, id, name);
         more = json_char(&j, '}') && json_char(&j, ',');

@@ -106,7 +106,7 @@ static void end_line(Table *t) {
 
 /* ---- values ---- */
 
-static void with_separators(Buf *out, uint64_t v) {
+void table_number(Buf *out, uint64_t v) {
     char digits[24];
     int n = snprintf(digits, sizeof digits, "%" PRIu64, v);
     for (int i = 0; i < n; i++) {
@@ -135,12 +135,12 @@ static void nested_text(const ReportRow *row, Buf *out, MapsEnds *ends) {
 /* How the table shows the row's value; appended to *out. `ends` as for maps_show. */
 static void whole_text(const ReportRow *row, Buf *out, MapsEnds *ends) {
     switch (row->class) {
-    case REPORT_CLASS_UNSIGNED: with_separators(out, row->number.u); break;
+    case REPORT_CLASS_UNSIGNED: table_number(out, row->number.u); break;
     case REPORT_CLASS_SIGNED:
         if (row->number.i < 0)
             buf_u8(out, '-');
-        with_separators(out,
-                        row->number.i < 0 ? 0 - (uint64_t)row->number.i : (uint64_t)row->number.i);
+        table_number(out,
+                     row->number.i < 0 ? 0 - (uint64_t)row->number.i : (uint64_t)row->number.i);
         break;
     case REPORT_CLASS_REAL: buf_printf(out, "%.6g", row->number.real); break;
     default: nested_text(row, out, ends);
@@ -447,7 +447,7 @@ static void print_columns(Table *t, const Group *g, const Columns *c) {
 }
 
 static void number(Table *t, uint64_t v, const char *what, const char *many) {
-    with_separators(t->out, v);
+    table_number(t->out, v);
     buf_printf(t->out, " %s", v == 1 ? what : many);
 }
 
@@ -457,7 +457,7 @@ static void print_total(Table *t, const Group *g) {
         return;
     buf_str(t->out, all_bool ? STR(", true at ") : STR(", total "));
     if (g->exact)
-        with_separators(t->out, g->total_u);
+        table_number(t->out, g->total_u);
     else
         buf_printf(t->out, "%.6g", g->total);
 }
@@ -498,7 +498,7 @@ static void print_group(Table *t, Group *g, const ReportVar *var) {
         uint32_t last = g->countable ? g->zeros : g->empties;
         if (last) {
             buf_str(t->out, STR(", "));
-            with_separators(t->out, last < hidden ? last : hidden);
+            table_number(t->out, last < hidden ? last : hidden);
             buf_str(t->out, g->countable ? STR(" of them with 0") : STR(" of them empty"));
         }
         style(t, STYLE_NONE);

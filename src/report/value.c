@@ -255,12 +255,6 @@ typedef struct Writer {
 
 static bool write_value(Writer *w, Str type, bool top, bool in_map, uint32_t depth);
 
-/* `"name":` */
-static bool member(Json *j, const char *name) {
-    Str key;
-    return json_char(j, '"') && json_string(j, &key) && str_is(key, name) && json_char(j, ':');
-}
-
 static bool write_tuple(Writer *w, Str type, bool in_map, uint32_t depth) {
     Str types = value_tuple_types(type), part;
     if (!json_char(&w->json, '['))
@@ -291,10 +285,11 @@ static bool write_map(Writer *w, Str type, bool in_map, uint32_t depth) {
     if (in_map)
         buf_u8(w->out, '{');
     for (;;) {
-        if (!json_char(j, '{') || !member(j, "key") || !write_value(w, key, false, true, depth))
+        if (!json_char(j, '{') || !json_member(j, "key") ||
+            !write_value(w, key, false, true, depth))
             return false;
         buf_str(w->out, STR("->"));
-        if (!json_char(j, ',') || !member(j, "value") ||
+        if (!json_char(j, ',') || !json_member(j, "value") ||
             !write_value(w, value, false, true, depth) || !json_char(j, '}'))
             return false;
         if (!json_char(j, ','))

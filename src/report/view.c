@@ -3,19 +3,7 @@
  */
 #include "report/view.h"
 #include "report/escape.h"
-
-#include <inttypes.h>
-#include <stdio.h>
-
-static void with_separators(uint64_t v, Buf *out) {
-    char digits[24];
-    int n = snprintf(digits, sizeof digits, "%" PRIu64, v);
-    for (int i = 0; i < n; i++) {
-        if (i && (n - i) % 3 == 0)
-            buf_u8(out, ',');
-        buf_u8(out, (uint8_t)digits[i]);
-    }
-}
+#include "report/table.h"
 
 void view_weight(const Profile *p, uint64_t weight, Buf *out) {
     static const struct {
@@ -23,7 +11,7 @@ void view_weight(const Profile *p, uint64_t weight, Buf *out) {
         const char *unit;
     } units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "µs"}};
     if (!p->timed) {
-        with_separators(weight, out);
+        table_number(out, weight);
         buf_str(out, weight == 1 ? STR(" call") : STR(" calls"));
         return;
     }
