@@ -124,12 +124,21 @@ static uint32_t find_change(const Finder *x, uint32_t at) {
     return 0;
 }
 
+/* A memory may be imported more than once: the first of its indices. */
+static uint32_t first_index(const Finder *x, uint32_t memory) {
+    const uint32_t *handles = x->s->part->monitor->merge.handles[WASM_SPACE_MEMORY];
+    uint32_t first = 0;
+    while (handles[first] != handles[memory])
+        first++;
+    return first;
+}
+
 /* Marks a change in the rule's code. */
 static void mark(const Finder *x, uint32_t at, uint32_t store) {
     const WasmInstr *i = x->instrs.at + at;
     BindSource *s = x->r->source;
     BindCell cell = {.monitor = x->r->monitor,
-                     .memory = i[2].b,
+                     .memory = first_index(x, i[2].b),
                      .type = loaded((WasmOp)i[2].op),
                      .base = i[2].c};
     cell.word = UINT32_MAX;
