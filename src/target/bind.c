@@ -60,10 +60,16 @@ static void remove_now(void *ctx, uint32_t id) {
     bind_remove(s, s->bind->rules.at, id);
 }
 
+/* What a monitor prints while it is attached: shown, and noted in case it gives up. */
 static void print_now(void *ctx, int stream, const void *bytes, size_t n) {
-    const BindOptions *o = ((BindState *)ctx)->options;
-    if (o->write)
-        o->write(o->ctx, stream, bytes, n);
+    enum { NOTED = 150 };
+    BindState *s = ctx;
+    const uint8_t *at = bytes;
+    for (size_t i = 0; i < n && s->said.len < NOTED; i++)
+        if (at[i] >= ' ' || (s->said.len && i + 1 < n))
+            buf_u8(&s->said, at[i] < ' ' ? ' ' : at[i]);
+    if (s->options->write)
+        s->options->write(s->options->ctx, stream, bytes, n);
 }
 
 /* The monitor is attached everywhere. */
@@ -376,6 +382,7 @@ static void free_state(BindState *s) {
     vec_free(&s->words);
     vec_free(&s->id_hits);
     vec_free(&s->dumps);
+    buf_free(&s->said);
     map_free(&s->cells);
 }
 

@@ -88,6 +88,7 @@ typedef struct BindState {
     Map cells;                  /* their handles */
     Vec(uint32_t) dumps;        /* handles of functions that store them into memory */
     BindStrings strings;
+    Buf said; /* the beginning of what the function that runs has printed, on one line */
     uint32_t place_func, place_pc; /* of the last attempt */
     /* probe_id */
     uint32_t id_func, id_pc; /* the place that has the last number, */

@@ -28,7 +28,7 @@ typedef struct Attempt {
     uint32_t rule;
     const Matcher *w;
     const Site *site;
-    char text[240]; /* of the fault */
+    char text[400]; /* of the fault */
 } Attempt;
 
 static Outcome fault(Attempt *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -287,8 +287,10 @@ static Outcome call(Attempt *a, const MonitorFunc *f, WasmType wanted, uint64_t 
     EvalError error;
     for (uint32_t i = 0; i < n; i++)
         values[i] = (EvalValue){args[i].type, args[i].bits[0]};
+    a->s->said.len = 0;
     if (o == BOUND && !bind_host_call(a->s->host, f->func, values, n, &value, 1, &error))
-        o = fault(a, "%.*s: %s", STR_ARG(f->call->name), error.text);
+        o = fault(a, "%.*s: %s%s%s", STR_ARG(f->call->name), error.text,
+                  a->s->said.len ? "; it said: " : "", buf_cstr(&a->s->said));
     *result = value.bits;
     free(values);
     free(args);

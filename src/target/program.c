@@ -211,7 +211,9 @@ static bool already_instrumented(Program *p) {
         return false;
     Diag *d = diag(p->diags, DIAG_INSTRUMENTED, whole(p),
                    "the program is already instrumented (it exports 'whammc:flush')");
-    diag_hint(p->diags, d, "instrument the original with several scripts at once: -s one -s two");
+    diag_hint(p->diags, d,
+              "begin with the original: several scripts (-s one -s two), or several monitors, go "
+              "at once");
     return true;
 }
 
