@@ -58,9 +58,10 @@ def wizard_modes():
 
 
 def libraries(script):
-    """Name -> file."""
+    """Name -> file, but for those that whammc has itself."""
     with open(script, encoding="utf-8") as file:
-        return {name: f"{BUILD}/examples/libs/{name}.wasm" for name in re.findall(r"^use (\w+);", file.read(), re.M)}
+        names = set(re.findall(r"^use (\w+);", file.read(), re.M)) - {"whamm_core", "time"}
+    return {name: f"{BUILD}/examples/libs/{name}.wasm" for name in sorted(names)}
 
 
 def compile_monitor(script, path):
