@@ -71,6 +71,11 @@ def compile_monitor(script, path):
     return None if done.returncode == 0 else done.stderr or f"exit status {done.returncode}"
 
 
+def comparable(report):
+    """A report without what differs from run to run: ids, and the times of a call tree."""
+    return re.sub(r"(\d+->\(\d+,\d+,\d+),\d+\)", r"\1,_)", ID.sub("_", report))
+
+
 def rows(run):
     """How many rows the report has."""
     return len(re.findall(r"^_, ", run.report, re.M))
@@ -91,13 +96,13 @@ def rewritten(script, engine, program, report):
     if os.path.exists(report):
         with open(report, encoding="utf-8", errors="backslashreplace", newline="") as file:
             text = file.read()
-    return Run(done.stdout, done.returncode, without_warnings(done.stderr) + ID.sub("_", text))
+    return Run(done.stdout, done.returncode, without_warnings(done.stderr) + comparable(text))
 
 
 def attached(monitor, flags, program):
     """Runs it with a monitor, bound or by the engine; the report comes on standard error."""
     done = call([WHAMMC, "run", "--message-format=json", f"--monitor={monitor}", *flags, *program])
-    return Run(done.stdout, done.returncode, ID.sub("_", without_warnings(done.stderr)))
+    return Run(done.stdout, done.returncode, comparable(without_warnings(done.stderr)))
 
 
 def differences(name, expected, run):
