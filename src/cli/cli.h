@@ -84,6 +84,10 @@ bool cli_count(const Cli *cli, const char *option, const char *value, uint32_t *
 int cli_usage(const Cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Whether scripts and the operand APP are there and make sense: STATUS_OK, else it was said. */
 int cli_check_inputs(const Cli *cli, const char *const *scripts, uint32_t n, bool one_app);
+/* ... of the file for a module: there is one, and it is no terminal. */
+int cli_check_output(const Cli *cli, const char *out);
+/* ... of files of which at most one can be standard input; `others` more are it. */
+int cli_check_stdin(const Cli *cli, const char *const *paths, uint32_t n, uint32_t others);
 /* ... of the operand APP alone. */
 int cli_check_app(const Cli *cli);
 /* The member of names[0..n) that was probably meant, or NULL. */
@@ -185,6 +189,11 @@ bool library_read(const Cli *cli, LibraryOptions *libs);
 /* Gives them to w, with what they may do while it compiles; `quiet`: they write to standard error,
  * since standard output is for something else. */
 void library_give(const Cli *cli, const LibraryOptions *libs, whammc *w, bool quiet);
+/* Reads libraries and scripts and gives them to w. False if one of them failed, which was said. */
+bool library_give_all(const Cli *cli, LibraryOptions *libs, const char *const *scripts, uint32_t n,
+                      whammc *w, bool quiet);
+/* Gives w what code that runs while it compiles may do, without libraries. */
+void world_give(const Cli *cli, whammc *w, bool quiet);
 void library_free(LibraryOptions *libs);
 
 /* ---- monitor modules that `info` shows (monitor_info.c) ---- */

@@ -4,7 +4,6 @@
 #include "cli/cli.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 enum { HOST = OPTION_LONG, KEEP_DEBUG, NO_OPTIMISE };
 
@@ -70,10 +69,9 @@ static int bind_app(const Cli *cli, const Settings *s, whammc *w, const char *pa
 
 static int read_and_bind(const Cli *cli, Settings *s, const char *path) {
     whammc *w = whammc_new();
-    LibraryOptions none = {0};
     Buf app = {0};
     bool ok = monitors_read(cli, &s->monitors);
-    library_give(cli, &none, w, strcmp(s->out, "-") == 0);
+    world_give(cli, w, strcmp(s->out, "-") == 0);
     monitors_give(&s->monitors, w);
     int status = STATUS_ERROR;
     if (file_read_module(cli, path, &app) && ok)
@@ -92,11 +90,7 @@ static int check_usage(const Cli *cli, const Settings *s) {
         inputs += strcmp(cli->operands[i], "-") == 0;
     if (inputs > 1)
         return cli_usage(cli, "only one module can be standard input");
-    if (!s->out)
-        return cli_usage(cli, "where to? Give the output file with --output=OUT");
-    if (strcmp(s->out, "-") == 0 && isatty(STDOUT_FILENO))
-        return cli_usage(cli, "standard output is a terminal: a module does not go there");
-    return STATUS_OK;
+    return cli_check_output(cli, s->out);
 }
 
 static int run(Cli *cli) {

@@ -4,7 +4,6 @@
 #include "cli/cli.h"
 
 #include <stdio.h>
-#include <unistd.h>
 
 enum {
     STORAGE = OPTION_LONG,
@@ -110,10 +109,8 @@ static int instrument(const Cli *cli, const Settings *s, whammc *w, const char *
 static int read_and_instrument(const Cli *cli, Settings *s, const char *path) {
     whammc *w = whammc_new();
     Buf app = {0};
-    bool ok = library_read(cli, &s->libs);
-    library_give(cli, &s->libs, w, strcmp(s->out, "-") == 0);
-    for (uint32_t i = 0; i < s->scripts.len; i++)
-        ok &= file_add_script(cli, w, s->scripts.at[i]);
+    bool ok =
+        library_give_all(cli, &s->libs, s->scripts.at, s->scripts.len, w, strcmp(s->out, "-") == 0);
     int status = STATUS_ERROR;
     if (file_read_module(cli, path, &app) && ok)
         status = instrument(cli, s, w, path, &app);
@@ -125,16 +122,13 @@ static int read_and_instrument(const Cli *cli, Settings *s, const char *path) {
 /* What is wrong with the command line; STATUS_OK = nothing. */
 static int check_usage(const Cli *cli, const Settings *s) {
     int status = cli_check_inputs(cli, s->scripts.at, s->scripts.len, true);
-    if (status != STATUS_OK)
-        return status;
-    if (!s->out)
-        return cli_usage(cli, "where to? Give the output file with --output=OUT");
-    if (s->runtime && s->options.link != WHAMMC_LINK_IMPORT)
+    if (status == STATUS_OK)
+        status = cli_check_output(cli, s->out);
+    if (status == STATUS_OK && s->runtime && s->options.link != WHAMMC_LINK_IMPORT)
         return cli_usage(cli, "--runtime=FILE is for --link=import only");
-    if ((strcmp(s->out, "-") == 0 || (s->runtime && strcmp(s->runtime, "-") == 0)) &&
-        isatty(STDOUT_FILENO))
-        return cli_usage(cli, "standard output is a terminal: a module does not go there");
-    return STATUS_OK;
+    if (status == STATUS_OK && s->runtime)
+        status = cli_check_output(cli, s->runtime);
+    return status;
 }
 
 static int run(Cli *cli) {

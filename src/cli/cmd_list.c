@@ -182,10 +182,7 @@ static void show(const List *l, whammc *w) {
 static int list(const Cli *cli, List *l, const char *path) {
     whammc *w = whammc_new();
     Buf app = {0};
-    bool ok = library_read(cli, &l->libs);
-    library_give(cli, &l->libs, w, true);
-    for (uint32_t i = 0; i < l->scripts.len; i++)
-        ok &= file_add_script(cli, w, l->scripts.at[i]);
+    bool ok = library_give_all(cli, &l->libs, l->scripts.at, l->scripts.len, w, true);
     int status = STATUS_ERROR;
     if (file_read_module(cli, path, &app) && ok) {
         progress_start("reading", file_title(path), app.len);

@@ -72,10 +72,7 @@ static int write_monitor(const Cli *cli, const Settings *s, whammc *w, const cha
 
 static int compile(const Cli *cli, Settings *s) {
     whammc *w = whammc_new();
-    bool ok = library_read(cli, &s->libs);
-    library_give(cli, &s->libs, w, true);
-    for (uint32_t i = 0; i < s->scripts.len; i++)
-        ok &= file_add_script(cli, w, s->scripts.at[i]);
+    bool ok = library_give_all(cli, &s->libs, s->scripts.at, s->scripts.len, w, true);
     int status = ok ? STATUS_OK : STATUS_ERROR;
     if (ok && s->explain)
         status = explain(cli, w);
@@ -89,7 +86,6 @@ static int compile(const Cli *cli, Settings *s) {
 }
 
 static int check_usage(const Cli *cli, const Settings *s) {
-    uint32_t from_stdin = 0;
     if (!s->scripts.len)
         return cli_usage(cli, "which script? Give one with --script=SCRIPT");
     if (cli->noperands)
@@ -97,10 +93,8 @@ static int check_usage(const Cli *cli, const Settings *s) {
                          "a monitor is made without a program: what is '%s'? Scripts are given "
                          "with --script=SCRIPT",
                          cli->operands[0]);
-    for (uint32_t i = 0; i < s->scripts.len; i++)
-        from_stdin += strcmp(s->scripts.at[i], "-") == 0;
-    if (from_stdin > 1)
-        return cli_usage(cli, "only one file can be '-', standard input");
+    if (cli_check_stdin(cli, s->scripts.at, s->scripts.len, 0) != STATUS_OK)
+        return STATUS_USAGE;
     if (strcmp(s->scripts.at[0], "-") == 0 && !s->out && !s->explain)
         return cli_usage(cli, "where to? Give the output file with --output=MON");
     if (s->out && strcmp(s->out, "-") == 0 && (isatty(STDOUT_FILENO) || s->explain))

@@ -260,11 +260,9 @@ static int run_somehow(Run *r) {
 /* Reads everything and runs it; in the end as the program ended. */
 static int run_program(const Cli *cli, Settings *s, const Engine *e) {
     Run r = {.cli = cli, .settings = s, .engine = e, .w = whammc_new()};
-    bool ok = library_read(cli, &s->libs);
     int status = STATUS_ERROR;
-    library_give(cli, &s->libs, r.w, s->out && strcmp(s->out, "-") == 0);
-    for (uint32_t i = 0; i < s->scripts.len; i++)
-        ok &= file_add_script(cli, r.w, s->scripts.at[i]);
+    bool ok = library_give_all(cli, &s->libs, s->scripts.at, s->scripts.len, r.w,
+                               s->out && strcmp(s->out, "-") == 0);
     ok = monitors_read(cli, &s->monitors) && ok;
     if (file_read_module(cli, cli->operands[0], &r.app) && ok)
         status = run_somehow(&r);

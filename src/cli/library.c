@@ -49,17 +49,30 @@ static void write_stream(void *ctx, int stream, const void *bytes, size_t size) 
     buf_free(&text);
 }
 
-void library_give(const Cli *cli, const LibraryOptions *libs, whammc *w, bool quiet) {
+void world_give(const Cli *cli, whammc *w, bool quiet) {
     static int to_stderr;
     whammc_world world = {.write = write_stream,
                           .ctx = quiet ? &to_stderr : NULL,
                           .args = (const char *const *)cli->argv,
                           .environment = (const char *const *)environ};
     whammc_set_world(w, &world);
+}
+
+void library_give(const Cli *cli, const LibraryOptions *libs, whammc *w, bool quiet) {
+    world_give(cli, w, quiet);
     for (uint32_t i = 0; i < libs->len; i++) {
         const LibraryOption *o = &libs->at[i];
         whammc_add_library(w, o->name, o->import_as, o->module.data, o->module.len);
     }
+}
+
+bool library_give_all(const Cli *cli, LibraryOptions *libs, const char *const *scripts, uint32_t n,
+                      whammc *w, bool quiet) {
+    bool ok = library_read(cli, libs);
+    library_give(cli, libs, w, quiet);
+    for (uint32_t i = 0; i < n; i++)
+        ok &= file_add_script(cli, w, scripts[i]);
+    return ok;
 }
 
 void library_free(LibraryOptions *libs) {

@@ -3,6 +3,8 @@
  */
 #include "cli/cli.h"
 
+#include <unistd.h>
+
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -125,6 +127,22 @@ int cli_check_app(const Cli *cli) {
     return STATUS_OK;
 }
 
+int cli_check_stdin(const Cli *cli, const char *const *paths, uint32_t n, uint32_t others) {
+    for (uint32_t i = 0; i < n; i++)
+        others += strcmp(paths[i], "-") == 0;
+    if (others > 1)
+        return cli_usage(cli, "only one file can be '-', standard input");
+    return STATUS_OK;
+}
+
+int cli_check_output(const Cli *cli, const char *out) {
+    if (!out)
+        return cli_usage(cli, "where to? Give the output file with --output=OUT");
+    if (strcmp(out, "-") == 0 && isatty(STDOUT_FILENO))
+        return cli_usage(cli, "standard output is a terminal: a module does not go there");
+    return STATUS_OK;
+}
+
 int cli_check_inputs(const Cli *cli, const char *const *scripts, uint32_t n, bool one_app) {
     if (!n)
         return cli_usage(cli, "which script? Give one with --script=SCRIPT");
@@ -132,12 +150,7 @@ int cli_check_inputs(const Cli *cli, const char *const *scripts, uint32_t n, boo
         return STATUS_USAGE;
     if (one_app && cli->noperands > 1)
         return cli_usage(cli, "one APP at a time: what is '%s'?", cli->operands[1]);
-    uint32_t from_stdin = strcmp(cli->operands[0], "-") == 0;
-    for (uint32_t i = 0; i < n; i++)
-        from_stdin += strcmp(scripts[i], "-") == 0;
-    if (from_stdin > 1)
-        return cli_usage(cli, "only one file can be '-', standard input");
-    return STATUS_OK;
+    return cli_check_stdin(cli, scripts, n, strcmp(cli->operands[0], "-") == 0);
 }
 
 /* ---- parsing ---- */
