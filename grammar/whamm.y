@@ -287,7 +287,8 @@ exprs:
 
 assignable:
     word                                { $$ = build_name(p, $1); }
-  | word '[' expr ']'                   { $$ = build_index(p, @$, $1, $3); }
+  | word '[' expr ']'                   { $$ = build_index(p, @$, $1, $3, NULL); }
+  | word '[' expr ']' path              { $$ = build_index(p, @$, $1, $3, $5); }
   | word path                           { $$ = build_field(p, @$, $1, $2); }
 ;
 

@@ -233,27 +233,35 @@ static Ref element(Body *b, const Expr *e, bool insert) {
     return gen_block_of(b, &code, BinaryenTypeInt32());
 }
 
+/* The leaf of its element at which what e names begins: m[k] or a field of it. */
+static uint32_t first_leaf(const Expr *e) {
+    const Type *field;
+    return type_path(e->var->type->value, e->path, e->npath, &field);
+}
+
 void gen_index_leaves(Body *b, const Expr *e, Refs *out) {
-    uint32_t n = type_leaves(e->type);
+    uint32_t n = type_leaves(e->type), first = first_leaf(e);
     uint32_t at = gen_temp(b, BinaryenTypeInt32());
     Ref place = BinaryenLocalTee(b->module, at, element(b, e, false), BinaryenTypeInt32());
     for (uint32_t i = 0; i < n; i++) {
         Ref from = i ? BinaryenLocalGet(b->module, at, BinaryenTypeInt32()) : place;
-        vec_push(out, memory_get(b, type_leaf(e->type, i), from, i * LEAF));
+        vec_push(out, memory_get(b, type_leaf(e->type, i), from, (first + i) * LEAF));
     }
 }
 
-/* m[k] = value: inserting may move other elements, so the value comes first. */
+/* m[k] = value: inserting may move other elements, so the value comes first. Where a field is set,
+ * the others stay, or are zero if the element is new. */
 static Ref set_element(Body *b, const Expr *target, const Expr *value) {
     Refs code = {0}, leaves = {0};
+    uint32_t first = first_leaf(target);
     gen_leaves(b, value, &leaves);
     settle(b, target->type, &leaves, &code);
     uint32_t at = gen_temp(b, BinaryenTypeInt32());
     vec_push(&code, BinaryenLocalSet(b->module, at, element(b, target, true)));
     for (uint32_t i = 0; i < leaves.len; i++)
         vec_push(&code, memory_set(b, type_leaf(target->type, i),
-                                   BinaryenLocalGet(b->module, at, BinaryenTypeInt32()), i * LEAF,
-                                   leaves.at[i]));
+                                   BinaryenLocalGet(b->module, at, BinaryenTypeInt32()),
+                                   (first + i) * LEAF, leaves.at[i]));
     vec_free(&leaves);
     return gen_block_of(b, &code, BinaryenTypeNone());
 }
@@ -262,10 +270,12 @@ static Ref step_element(Body *b, const Expr *target, Op op) {
     Refs code = {0};
     uint32_t at = gen_temp(b, BinaryenTypeInt32());
     vec_push(&code, BinaryenLocalSet(b->module, at, element(b, target, true)));
-    Ref old = memory_get(b, target->type, BinaryenLocalGet(b->module, at, BinaryenTypeInt32()), 0);
+    uint32_t offset = first_leaf(target) * LEAF;
+    Ref old =
+        memory_get(b, target->type, BinaryenLocalGet(b->module, at, BinaryenTypeInt32()), offset);
     vec_push(&code,
-             memory_set(b, target->type, BinaryenLocalGet(b->module, at, BinaryenTypeInt32()), 0,
-                        gen_stepped(b, target->type, op, old)));
+             memory_set(b, target->type, BinaryenLocalGet(b->module, at, BinaryenTypeInt32()),
+                        offset, gen_stepped(b, target->type, op, old)));
     return gen_block_of(b, &code, BinaryenTypeNone());
 }
 

@@ -116,7 +116,7 @@ typedef enum ExprKind {
     EXPR_BOOL,
     EXPR_STR,
     EXPR_NAME,  /* a variable, or a bound name */
-    EXPR_INDEX, /* a[0] is the key; name the map */
+    EXPR_INDEX, /* name[a[0]], the element at a key; or a field of it, name[a[0]].path */
     EXPR_FIELD, /* name.path */
     EXPR_UNARY,
     EXPR_BINARY,
@@ -200,7 +200,7 @@ typedef struct Expr {
     bool boolean; /* BOOL */
     uint32_t nargs;
     struct Expr **args; /* operands, arguments, tuple entries */
-    uint32_t npath;     /* FIELD */
+    uint32_t npath;     /* FIELD, INDEX (0 = the element as a whole) */
     uint32_t *path;
     /* Resolution. At most one is set. */
     Var *var;

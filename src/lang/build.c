@@ -124,12 +124,8 @@ Expr *build_name(Parse *p, Word name) {
     return named(p, EXPR_NAME, name.span, name);
 }
 
-Expr *build_index(Parse *p, Span span, Word name, Expr *key) {
-    return with_args(p, named(p, EXPR_INDEX, span, name), &key, 1);
-}
-
-Expr *build_field(Parse *p, Span span, Word name, List *path) {
-    Expr *e = named(p, EXPR_FIELD, span, name);
+/* The numbers behind the dots. */
+static void set_path(Parse *p, Expr *e, const List *path) {
     e->npath = path->len;
     e->path = arena_array(&p->script->arena, uint32_t, path->len);
     uint32_t i = 0;
@@ -138,6 +134,18 @@ Expr *build_field(Parse *p, Span span, Word name, List *path) {
         bool fits = !n->negative && !n->too_big && n->integer < UINT32_MAX;
         e->path[i++] = fits ? (uint32_t)n->integer : UINT32_MAX;
     }
+}
+
+Expr *build_index(Parse *p, Span span, Word name, Expr *key, List *path) {
+    Expr *e = named(p, EXPR_INDEX, span, name);
+    if (path)
+        set_path(p, e, path);
+    return with_args(p, e, &key, 1);
+}
+
+Expr *build_field(Parse *p, Span span, Word name, List *path) {
+    Expr *e = named(p, EXPR_FIELD, span, name);
+    set_path(p, e, path);
     return e;
 }
 

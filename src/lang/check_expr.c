@@ -231,6 +231,27 @@ static const Type *check_cast(Check *c, Expr *e) {
 
 /* ---- parts of values ---- */
 
+/* The type of the field that e names of a value of type t; of t itself if it names none. */
+static const Type *check_path(Check *c, const Expr *e, const Type *t) {
+    for (uint32_t i = 0; i < e->npath && t->kind != TYPE_ERROR; i++) {
+        if (t->kind == TYPE_TUPLE && e->path[i] < t->nfields) {
+            t = t->fields[e->path[i]];
+            continue;
+        }
+        Diag *g;
+        if (t->kind != TYPE_TUPLE)
+            g = check_error(c, DIAG_NOT_A_TUPLE, e->span, "expected a tuple before '.%u', found %s",
+                            e->path[i], t->text);
+        else
+            g = check_error(c, DIAG_FIELD_RANGE, e->span,
+                            "%s has %u field%s, numbered from 0; there is no field %u", t->text,
+                            t->nfields, t->nfields == 1 ? "" : "s", e->path[i]);
+        check_explain_name(c, g, e);
+        return &type_error;
+    }
+    return t;
+}
+
 static const Type *check_index(Check *c, Expr *e) {
     const Type *t = check_name(c, e);
     if (t->kind == TYPE_ERROR) {
@@ -251,28 +272,11 @@ static const Type *check_index(Check *c, Expr *e) {
     if (g)
         check_explain_name(c, g, e);
     e->is_static = e->is_static && e->args[0]->is_static;
-    return t->value;
+    return check_path(c, e, t->value);
 }
 
 static const Type *check_field(Check *c, Expr *e) {
-    const Type *t = check_name(c, e);
-    for (uint32_t i = 0; i < e->npath && t->kind != TYPE_ERROR; i++) {
-        if (t->kind == TYPE_TUPLE && e->path[i] < t->nfields) {
-            t = t->fields[e->path[i]];
-            continue;
-        }
-        Diag *g;
-        if (t->kind != TYPE_TUPLE)
-            g = check_error(c, DIAG_NOT_A_TUPLE, e->span, "expected a tuple before '.%u', found %s",
-                            e->path[i], t->text);
-        else
-            g = check_error(c, DIAG_FIELD_RANGE, e->span,
-                            "%s has %u field%s, numbered from 0; there is no field %u", t->text,
-                            t->nfields, t->nfields == 1 ? "" : "s", e->path[i]);
-        check_explain_name(c, g, e);
-        return &type_error;
-    }
-    return t;
+    return check_path(c, e, check_name(c, e));
 }
 
 static const Type *check_tuple(Check *c, Expr *e, const Type *want) {

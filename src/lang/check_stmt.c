@@ -51,11 +51,11 @@ static void check_assign(Check *c, Stmt *s) {
     }
     char what[96];
     quoted(text, sizeof text, target->name);
-    if (target->kind == EXPR_FIELD)
-        snprintf(what, sizeof what, "field %u of %s", target->path[target->npath - 1], text);
+    const char *of = target->kind == EXPR_INDEX ? "an element of " : "";
+    if (target->npath)
+        snprintf(what, sizeof what, "field %u of %s%s", target->path[target->npath - 1], of, text);
     else
-        snprintf(what, sizeof what, "%s%s", target->kind == EXPR_INDEX ? "an element of " : "",
-                 text);
+        snprintf(what, sizeof what, "%s%s", of, text);
     Diag *g = check_expect(c, s->value, t, what);
     if (g)
         check_explain_name(c, g, target);

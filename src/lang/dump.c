@@ -64,6 +64,11 @@ static void dump_node(const Expr *e, const char *head, Str name, Buf *out) {
     dump_args(e, out);
 }
 
+static void dump_path(const Expr *e, const char *before, Buf *out) {
+    for (uint32_t i = 0; i < e->npath; i++)
+        buf_printf(out, "%s%u", before, e->path[i]);
+}
+
 static void dump_expr(const Expr *e, Buf *out) {
     static const char *const annotations[] = {"", "@static ", "@init ", "@exit "};
     switch (e->kind) {
@@ -77,11 +82,15 @@ static void dump_expr(const Expr *e, Buf *out) {
     case EXPR_BOOL: buf_printf(out, "%s", e->boolean ? "true" : "false"); break;
     case EXPR_STR: put_text(out, e->text); break;
     case EXPR_NAME: buf_str(out, e->name); break;
-    case EXPR_INDEX: dump_node(e, "index ", e->name, out); return;
+    case EXPR_INDEX:
+        buf_printf(out, "(index %.*s", STR_ARG(e->name));
+        dump_path(e, ".", out);
+        put_type(out, e);
+        dump_args(e, out);
+        return;
     case EXPR_FIELD:
         buf_printf(out, "(field %.*s", STR_ARG(e->name));
-        for (uint32_t i = 0; i < e->npath; i++)
-            buf_printf(out, " %u", e->path[i]);
+        dump_path(e, " ", out);
         buf_u8(out, ')');
         break;
     case EXPR_UNARY:

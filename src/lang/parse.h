@@ -115,7 +115,8 @@ Expr *build_float(Parse *p, Span span);
 Expr *build_string(Parse *p, Span span);
 Expr *build_bool(Parse *p, Span span, bool value);
 Expr *build_name(Parse *p, Word name);
-Expr *build_index(Parse *p, Span span, Word name, Expr *key);
+/* path: the fields behind it, or NULL. */
+Expr *build_index(Parse *p, Span span, Word name, Expr *key, List *path);
 Expr *build_field(Parse *p, Span span, Word name, List *path);
 Expr *build_unary(Parse *p, Span span, Op op, Expr *a);
 Expr *build_binary(Parse *p, Span span, Op op, Expr *a, Expr *b);

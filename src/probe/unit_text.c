@@ -106,6 +106,12 @@ static void put_condition(const Decided *d, const Expr *e, bool nested, Buf *out
     buf_u8(out, ')');
 }
 
+/* The fields that e names. */
+static void put_path(const Expr *e, Buf *out) {
+    for (uint32_t i = 0; i < e->npath; i++)
+        buf_printf(out, ".%u", e->path[i]);
+}
+
 static void put(const Decided *d, const Expr *e, bool nested, Buf *out) {
     static const char *const annotations[] = {"", "@static ", "@init ", "@exit "};
     Value v;
@@ -133,11 +139,11 @@ static void put(const Decided *d, const Expr *e, bool nested, Buf *out) {
         buf_printf(out, "%.*s[", STR_ARG(e->name));
         put(d, e->args[0], false, out);
         buf_u8(out, ']');
+        put_path(e, out);
         break;
     case EXPR_FIELD:
         buf_str(out, e->name);
-        for (uint32_t i = 0; i < e->npath; i++)
-            buf_printf(out, ".%u", e->path[i]);
+        put_path(e, out);
         break;
     case EXPR_UNARY:
         buf_printf(out, "%s", op_text(e->op));
