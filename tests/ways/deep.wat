@@ -1,0 +1,20 @@
+;; 100,000 activations at once: of $down, which calls itself, and then of $even and $odd, which call each other; the sum of
+;; what they give is the exit status.
+(module
+  (import "wasi_snapshot_preview1" "proc_exit" (func $proc_exit (param i32)))
+  (memory (export "memory") 1)
+  (func $down (param $n i32) (result i32)
+    (if (result i32) (local.get $n)
+      (then (i32.add (call $down (i32.sub (local.get $n) (i32.const 1))) (i32.const 1)))
+      (else (i32.const 0))))
+  (func $even (param $n i32) (result i32)
+    (if (result i32) (local.get $n)
+      (then (i32.xor (call $odd (i32.sub (local.get $n) (i32.const 1))) (i32.const 1)))
+      (else (i32.const 1))))
+  (func $odd (param $n i32) (result i32)
+    (if (result i32) (local.get $n)
+      (then (i32.xor (call $even (i32.sub (local.get $n) (i32.const 1))) (i32.const 1)))
+      (else (i32.const 0))))
+  (func $main (export "_start")
+    (if (i32.ne (call $down (i32.const 99999)) (i32.const 99999)) (then unreachable))
+    (call $proc_exit (i32.add (i32.const 40) (call $even (i32.const 99999))))))

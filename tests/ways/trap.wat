@@ -1,0 +1,22 @@
+;; A trap in the middle: below a direct and an indirect call, in a recursion.
+(module
+  (memory (export "memory") 1)
+  (type $take (func (param i32)))
+  (table funcref (elem $work $finish))
+  (func $leaf)
+  (func $work (param $n i32)
+    (call $leaf)
+    (call $leaf)
+    (if (local.get $n)
+      (then (call $work (i32.sub (local.get $n) (i32.const 1)))))
+    (call $leaf))
+  (func $finish (param $n i32)
+    (if (local.get $n)
+      (then (call $finish (i32.sub (local.get $n) (i32.const 1))))
+      (else (drop (i32.div_u (i32.const 17) (local.get $n)))))
+    (call $leaf))                           ;; never
+  (func $main (export "_start")
+    (call $work (i32.const 4))
+    (call_indirect (type $take) (i32.const 2) (i32.const 0))
+    (call_indirect (type $take) (i32.const 3) (i32.const 1))
+    (call $leaf)))                          ;; never

@@ -1,0 +1,15 @@
+;; An exception that nobody catches, three calls deep and once more behind an indirect one.
+(module
+  (import "wasi_snapshot_preview1" "fd_write" (func $fd_write (param i32 i32 i32 i32) (result i32)))
+  (memory (export "memory") 1)
+  (tag $wrong)
+  (type $plain (func))
+  (table funcref (elem $thrower))
+  (func $thrower (throw $wrong))
+  (func $middle (param $n i32)
+    (if (local.get $n)
+      (then (call $middle (i32.sub (local.get $n) (i32.const 1))))
+      (else (call_indirect (type $plain) (i32.const 0)))))
+  (func $main (export "_start")
+    (try (do (call $thrower)) (catch $wrong))
+    (call $middle (i32.const 3))))
