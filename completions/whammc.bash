@@ -23,6 +23,7 @@ _whammc_value() { # OPTION: what may follow it; false if nothing does
         instr:--storage) _whammc_words 'auto globals memory' ;;
         instr:--link | run:--link) _whammc_words 'merge import' ;;
         run:--engine) _whammc_words 'node node24 wasmtime wizard'; compopt -o default ;;
+        run:--clock) _whammc_words 'auto thread host' ;;
         run:--monitor | report:--module) _whammc_files wasm wat ;;
         report:--format) _whammc_words 'table csv csv-rfc4180 json gprof dot folded svg speedscope cpuprofile' ;;
         run:--top | run:--engine-option | list:--functions | report:--top | report:--flush | report:--variable) ;;
@@ -76,7 +77,8 @@ _whammc() {
             bind)
                 _whammc_words '-o --output= --host= --keep-debug --no-optimise -v --verbose --message-format= -h --help' ;;
             run)
-                _whammc_words '-s --script= --lib= --monitor= --link= --engine= --engine-option= -o --output= --report-format= --top=
+                _whammc_words '-s --script= --lib= --monitor= --link= --engine= --engine-option= --clock= -o --output= --report-format=
+                    --top=
                     --no-demangle --message-format= -h --help' ;;
             report)
                 _whammc_words '--format= -o --output= --module= --variable= --flush= --top= --no-demangle --message-format= -h --help' ;;

@@ -248,7 +248,7 @@ const char *place_directory(Place *p, const char *name);
 /* Removes it and all paths that were asked for. */
 void place_remove(Place *p);
 
-/* ---- engines (engine.c, runner.c, wizard.c) ---- */
+/* ---- engines (engine.c, runner.c) ---- */
 
 typedef enum EngineKind {
     ENGINE_NODE,   /* runs stdlib/host/run-node.mjs */
@@ -273,6 +273,8 @@ typedef Vec(const char *) Words;
 typedef struct RunnerJob {
     const Engine *engine;
     const Words *options; /* for the engine */
+    const char *clock;    /* where Node takes the time from: an option's choice; NULL = its own */
+    bool interruptible;   /* Node: SIGINT ends the program as a trap does, with a report */
     const void *module;
     size_t len;
     const LibraryOptions *libs; /* what it imports besides the runtime; NULL: not even that */
@@ -280,6 +282,47 @@ typedef struct RunnerJob {
 
 /* Runs it and reads its report. Gives what waitpid() told, or -1: it was said. */
 int runner_run(const Cli *cli, const RunnerJob *job, Buf *report);
+
+/* ---- instrumenting and running at once (running.c) ---- */
+
+/* The option of commands that run programs. */
+#define CLOCK_OPTION(key, otherwise)                                                               \
+    {                                                                                              \
+        key, "clock", "auto|thread|host",                                                          \
+            "where Node takes the time from that scripts ask for: a thread that does nothing "     \
+            "else, which makes asking cheap but needs a processor, or the host's clock; auto: "    \
+            "the thread if there are two processors; default: " otherwise                          \
+    }
+
+/* STATUS_OK if the engine can have that clock, else it was said. */
+int clock_check(const Cli *cli, const char *clock, EngineKind engine);
+
+/* A run of a program. */
+typedef struct Running {
+    const Cli *cli;
+    const Engine *engine;
+    const Words *engine_options;
+    const char *clock;  /* as of RunnerJob */
+    bool interruptible; /* " */
+    bool bound;         /* w has monitors, not scripts */
+    whammc *w;          /* owned, as what follows */
+    Buf app, report;
+    int wait_status; /* as waitpid() told */
+} Running;
+
+/* Instruments the program with the scripts of w and runs it. Gives the exit status: STATUS_OK means
+ * that it has run. */
+int running_instrumented(Running *r, const whammc_options *options, const LibraryOptions *libs);
+/* Runs what whammc_instrument or whammc_bind has made, if it could. */
+int running_made(Running *r, whammc_status result, const uint8_t *module, size_t size,
+                 const LibraryOptions *imports);
+/* Says why there is no report. */
+void running_explain_silence(const Running *r);
+/* Writes the reports, of this format, into a file. False if that failed, which was said. */
+bool running_save(const Running *r, const char *path, whammc_format format);
+void running_free(Running *r);
+
+/* ---- Wizard (wizard.c) ---- */
 
 typedef struct WizardJob {
     const Engine *engine;

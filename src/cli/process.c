@@ -50,16 +50,21 @@ enum { NASKING = sizeof asking / sizeof *asking };
 
 static volatile sig_atomic_t child;   /* the pid of what runs, else 0 */
 static volatile sig_atomic_t pending; /* a signal that came while nothing ran */
+static volatile sig_atomic_t asked;   /* SIGINT has come while it ran */
 static struct sigaction before[NASKING];
 
-/* A terminal's signal has gone to the child already, which is in our process group. */
+/* A terminal's signal has gone to the child already, which is in our process group. Who asks a second
+ * time by SIGINT does not want to wait for what the child makes of the first. */
 static void on_signal(int number, siginfo_t *info, void *context) {
     (void)context;
     int saved = errno;
     if (!child)
         pending = number;
+    else if (number == SIGINT && asked)
+        kill((pid_t)child, SIGTERM);
     else if (info->si_code <= 0)
         kill((pid_t)child, number);
+    asked = asked || (child && number == SIGINT);
     errno = saved;
 }
 
@@ -69,7 +74,7 @@ static bool is_ignored(const struct sigaction *action) {
 }
 
 void process_guard(void) {
-    pending = 0;
+    pending = asked = 0;
     struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
     sigemptyset(&action.sa_mask);
     for (int i = 0; i < NASKING; i++) {

@@ -66,6 +66,12 @@ static int call_runner(const Cli *cli, const RunnerJob *job, const Files *f) {
     vec_push(&argv, f->runner);
     for (uint32_t i = 0; i < f->libraries.len; i++)
         vec_push(&argv, f->libraries.at[i]);
+    char clock[32];
+    snprintf(clock, sizeof clock, "--clock=%s", job->clock ? job->clock : "host");
+    if (job->engine->kind == ENGINE_NODE)
+        vec_push(&argv, clock);
+    if (job->engine->kind == ENGINE_NODE && job->interruptible)
+        vec_push(&argv, "--interruptible");
     vec_push(&argv, f->module);
     vec_push(&argv, f->report);
     for (int i = 0; i <= cli->noperands; i++)

@@ -1,9 +1,12 @@
 // Runs an instrumented program in Node, as `whammc run --engine=node` does:
 //
-//   node run-node.mjs [--lib=NAME=FILE]... MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]
+//   node run-node.mjs [OPTION]... MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]
 //
-// Each --lib is a module that the program imports as NAME; it gets WASI and the libraries in front of it, and
-// what the library whammc_runtime writes is the report.
+//   --lib=NAME=FILE           the program imports the module FILE as NAME; may be repeated
+//   --clock=host|thread|auto  where the time comes from; see startClock
+//   --interruptible           SIGINT ends the program as a trap does, with a report
+//
+// Each library gets WASI and the libraries in front of it; what whammc_runtime writes is the report.
 // The program gets WASI (arguments, the environment, standard streams, the current directory as '.') and
 // whammc.write, whose output is put into the file REPORT ('-': standard error); of several reports the file
 // gets all. whammc.now is a clock, in milliseconds. Exports tried: _start, else main. Exit status: the
@@ -12,6 +15,8 @@
 import { appendFileSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 
 const TRAPPED = 134, NOT_LOADED = 126;
+const USAGE = 'usage: node run-node.mjs [--lib=NAME=FILE]... [--clock=host|thread|auto] [--interruptible]\n' +
+  '       MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]';
 
 function say(text) {
   writeSync(2, `${text}\n`);
@@ -97,15 +102,85 @@ function load(file, name, imports) {
   }
 }
 
-// Takes the --lib options off the front of the arguments.
-function libraryOptions(words) {
-  const libraries = [];
-  while (words[0]?.startsWith('--lib=')) {
-    const [, name, file] = words.shift().split(/=([^=]*)=(.*)/s);
-    libraries.push({ name, file });
+// Takes the options off the front of the arguments.
+function takeOptions(words) {
+  const options = { libraries: [], clock: 'host', interruptible: false };
+  while (words[0]?.startsWith('--')) {
+    const [, name, value] = words.shift().match(/^--([^=]*)=?(.*)/s);
+    if (name === 'lib') {
+      const [, library, file] = value.match(/^([^=]*)=(.*)/s);
+      options.libraries.push({ name: library, file });
+    } else if (name === 'clock') {
+      options.clock = value;
+    } else if (name === 'interruptible') {
+      options.interruptible = true;
+    }
   }
-  return libraries;
+  return options;
 }
+
+// ---- the clock ----
+
+// Reading the host's clock takes some 40 ns, longer than many a call that is to be timed. A thread that does nothing
+// but write the time into shared memory brings it down to 3 ns, at the price of a processor.
+//
+// The memory has a number that tells how far the thread is, and the time, in milliseconds, in another cache line.
+const STATE = 0, TIME = 64, RUNNING = 1;
+
+// (module
+//   (import "" "" (memory 1 1 shared))
+//   (func (export "now") (result f64) (f64.load (i32.const 64)))
+//   (func (export "now_ns") (result i64) (i64.trunc_f64_s (f64.mul (f64.load (i32.const 64)) (f64.const 1e6)))))
+const READER = 'AGFzbQEAAAABCQJgAAF8YAABfgIHAQAAAgMBAQMDAgABBxACA25vdwAABm5vd19ucwABCh4CCABB' +
+  'wAArAwALEwBBwAArAwBEAAAAAICELkGisAs=';
+
+// What the thread does until it is ended. Its clock may begin later than ours: what both have in common is hrtime. A
+// time is written at most each microsecond, for every write makes the next read slow.
+const TICKER = `
+  const { buffer, zero } = require('node:worker_threads').workerData;
+  const time = new Float64Array(buffer, ${TIME}, 1), state = new Int32Array(buffer, ${STATE}, 1);
+  const [seconds, nanoseconds] = process.hrtime();
+  const shift = seconds * 1e3 + nanoseconds / 1e6 - performance.now() - zero;
+  time[0] = performance.now() + shift;
+  Atomics.store(state, 0, ${RUNNING});
+  Atomics.notify(state, 0);
+  for (let last = time[0];;) {
+    const now = performance.now() + shift;
+    if (now >= last + 0.001) time[0] = last = now;
+  }`;
+
+// Starts the thread and waits for its first time; null if there can be none.
+async function startThread() {
+  try {
+    const { Worker } = await import('node:worker_threads');
+    const memory = new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true });
+    const module = new WebAssembly.Module(Buffer.from(READER, 'base64'));
+    const reader = new WebAssembly.Instance(module, { '': { '': memory } });
+    const [seconds, nanoseconds] = process.hrtime();
+    const zero = seconds * 1e3 + nanoseconds / 1e6 - performance.now();
+    const worker = new Worker(TICKER, { eval: true, workerData: { buffer: memory.buffer, zero } });
+    worker.on('error', () => {}); // it does not begin, or the time stands still; it is no error of the program
+    worker.unref();
+    const state = new Int32Array(memory.buffer, STATE, 1);
+    if (Atomics.wait(state, 0, 0, 5000) !== 'timed-out') return { ...reader.exports, stop: () => worker.terminate() };
+    await worker.terminate();
+  } catch { // no shared memory, or no leave to have threads
+  }
+  return null;
+}
+
+// The clock that was asked for: of a thread, if there can be one (`auto`: and a processor for it), or the host's. It
+// does not go back, and its zero is that of performance.now. now() is in milliseconds, now_ns() an i64.
+async function startClock(wanted) {
+  const { availableParallelism, cpus } = await import('node:os');
+  const processors = availableParallelism?.() ?? cpus().length;
+  const thread = wanted === 'thread' || (wanted === 'auto' && processors > 1) ? await startThread() : null;
+  if (thread) return thread;
+  const now = () => performance.now();
+  return { now, now_ns: () => BigInt(Math.trunc(now() * 1e6)), stop: () => {} };
+}
+
+// ---- libraries ----
 
 // What the runtime writes to its standard output is the report.
 function reportWrite(memory, put) {
@@ -123,7 +198,7 @@ function reportWrite(memory, put) {
 }
 
 // Instances of the libraries, as imports.
-function loadLibraries(libraries, WASI, options, reporter) {
+function loadLibraries(libraries, WASI, options, reporter, clock) {
   const imports = {};
   for (const { name, file } of libraries) {
     const wasi = new WASI(options);
@@ -138,15 +213,25 @@ function loadLibraries(libraries, WASI, options, reporter) {
     if (memory) wasi.initialize({ exports: { memory, ...pick(instance.exports, '_initialize') } });
     else instance.exports._initialize?.();
     imports[name] = instance.exports;
+    if (name === 'whammc_runtime') imports[name] = { ...instance.exports, now_ns: clock.now_ns }; // WASI's is slow
   }
   return imports;
 }
 
+// ---- running ----
+
+// fn(); SIGINT makes it end with an exception, although nobody looks for signals meanwhile.
+async function interruptibly(fn) {
+  const { Script } = await import('node:vm');
+  globalThis.whammcProgram = fn;
+  return new Script('whammcProgram()').runInThisContext({ breakOnSigint: true });
+}
+
 async function main(words) {
-  const libraries = libraryOptions(words);
+  const { libraries, clock: wanted, interruptible } = takeOptions(words);
   const [file, report, ...args] = words;
   if (args.length === 0) {
-    say('usage: node run-node.mjs [--lib=NAME=FILE]... MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]');
+    say(USAGE);
     return 2;
   }
   silenceExperimentalWarnings();
@@ -155,26 +240,34 @@ async function main(words) {
   const wasi = new WASI(options);
   const reporter = makeReporter(report);
   if (report !== '-') writeFileSync(report, '');
-  let instance = null;
-  try {
-    const imported = loadLibraries(libraries, WASI, options, reporter);
+  const clock = await startClock(wanted);
+  // Gives the exit status.
+  function loadAndExecute() {
+    const imported = loadLibraries(libraries, WASI, options, reporter, clock);
     if (!imported) return NOT_LOADED;
-    const ours = { write: reporter.write, now: () => performance.now() };
-    const imports = { ...imported, ...wasi.getImportObject(), whammc: ours };
-    instance = load(file, args[0], imports);
+    const imports = { ...imported, ...wasi.getImportObject(), whammc: { write: reporter.write, now: clock.now } };
+    const instance = load(file, args[0], imports);
     if (!instance) return NOT_LOADED;
     reporter.attach(instance);
     const status = execute(wasi, instance);
     reporter.readMemory();
     return status;
+  }
+  let interrupted = false;
+  try {
+    return await (interruptible ? interruptibly(loadAndExecute) : loadAndExecute());
   } catch (error) {
-    say(describe(error));
+    interrupted = error?.code === 'ERR_SCRIPT_EXECUTION_INTERRUPTED';
+    if (!interrupted) say(describe(error));
     try {
       reporter.flush();
     } catch (again) {
       say(`the report is lost: ${describe(again)}`);
     }
     return TRAPPED;
+  } finally {
+    clock.stop();
+    if (interrupted) process.kill(process.pid, 'SIGINT');
   }
 }
 
