@@ -28,6 +28,7 @@ typedef enum Reason {
     REASON_DATA,
     REASON_INSTRUCTION,
     REASON_STATIC,
+    REASON_ESCAPES,
 } Reason;
 
 typedef struct Engine {
@@ -126,6 +127,11 @@ static void check_name(Engine *g, const Expr *e) {
         refuse(g, REASON_TABLES, e->span,
                "'%s' needs the program's tables, which an engine does not show",
                name_infos[e->bound.id].text);
+        break;
+    case NAME_ESCAPES:
+        refuse(g, REASON_ESCAPES, e->span,
+               "'escapes' depends on the whole program; a monitor looks only at the function that "
+               "it is attached to");
         break;
     case NAME_PAGES:
         refuse(g, REASON_MEMORY_SIZE, e->span,

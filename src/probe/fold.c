@@ -203,6 +203,9 @@ bool site_value(const Site *s, const Bound *name, Value *out) {
     switch ((NameId)name->id) {
     case NAME_FID: *out = integer(kind, s->func); return true;
     case NAME_FNAME: *out = text(wasm_func_name(s->m, s->func)); return true;
+    case NAME_ESCAPES:
+        *out = truth(s->survey && wasm_survey_escapes(s->survey, s->m, s->func));
+        return s->survey != NULL;
     case NAME_PC: *out = integer(kind, s->pc); return true;
     case NAME_OPIDX: *out = integer(kind, s->opidx); return true;
     case NAME_INSTR_COUNT: *out = integer(kind, s->instr_count); return true;

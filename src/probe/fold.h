@@ -6,12 +6,13 @@
 
 #include "probe/event.h"
 #include "probe/flow.h"
-#include "wasm/module.h"
+#include "wasm/survey.h"
 
 /* One place in a program where an event happens. */
 typedef struct Site {
     const WasmModule *m;
-    uint32_t func; /* handle of the function */
+    WasmSurvey *survey; /* of m; NULL: names that need it have no value */
+    uint32_t func;      /* handle of the function */
     const WasmInstr
         *instr; /* the instruction; at func events the final `end` (exit) or NULL (entry) */
     uint32_t pc;

@@ -201,7 +201,7 @@ bool match_func(Matcher *w, uint32_t func) {
     w->types.known = typed;
     w->types.dead = false;
 
-    Site s = {.m = w->m, .func = func};
+    Site s = {.m = w->m, .survey = &w->survey, .func = func};
     at_kind(w, EVENT_FUNC_ENTRY, &s);
     WasmInstr buffer[2];
     uint32_t index = 0;
@@ -274,4 +274,5 @@ void matcher_free(Matcher *w) {
     vec_free(&w->constructs);
     vec_free(&w->open);
     wasm_typer_free(&w->typer);
+    wasm_survey_free(&w->survey);
 }

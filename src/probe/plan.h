@@ -276,6 +276,7 @@ typedef struct Matcher {
     Vec(uint32_t) open;    /* those round the current instruction, outermost first */
     bool op_looks[WASM_OP_COUNT];
     WasmTyper typer;
+    WasmSurvey survey;
     SiteTypes types;
     WasmTypes locals;
     Vec(Match) matches;
