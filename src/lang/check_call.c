@@ -250,7 +250,7 @@ static void wrong_arguments(Check *c, Expr *e, const Callee *callee, const Type 
         if (type_fits(t, want))
             continue;
         check_explain(c, g, e->args[i]);
-        if (type_is_numeric(t) || t->kind == TYPE_BOOL)
+        if (type_is_numeric(want) && (type_is_numeric(t) || t->kind == TYPE_BOOL))
             diag_hint(c->diags, g, "convert argument %u with 'as %s'", i + 1, want->text);
     }
 }

@@ -105,6 +105,12 @@ static int64_t known_function(Plan *plan, uint32_t script, const Library *lib,
     return -1;
 }
 
+/* map<u32, (u32, u32, u64, u64)> */
+static const Type *tree_type(Script *s) {
+    const Type *narrow = &type_scalar[TYPE_U32], *wide = &type_scalar[TYPE_U64];
+    return type_map(s, narrow, type_tuple(s, (const Type *[]){narrow, narrow, wide, wide}, 4));
+}
+
 static int64_t bundled_call(Plan *plan, uint32_t script, const Expr *call, Diags *diags) {
     const BundledFn *b = bundled_function(call->recv, call->name);
     if (!b)
@@ -123,7 +129,8 @@ static int64_t bundled_call(Plan *plan, uint32_t script, const Expr *call, Diags
     f.nparams = (uint32_t)strlen(b->params);
     f.params = arena_array(&plan->arena, const Type *, f.nparams + 1);
     for (uint32_t i = 0; i < f.nparams; i++)
-        f.params[i] = bundled_type(b->params[i]);
+        f.params[i] =
+            b->params[i] == 't' ? tree_type(plan->scripts.at[script]) : bundled_type(b->params[i]);
     f.result = bundled_type(b->result[0]);
     if (strlen(b->result) == 2)
         f.result = type_tuple(plan->scripts.at[script], (const Type *[]){f.result, f.result}, 2);

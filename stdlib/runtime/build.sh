@@ -28,7 +28,7 @@ bridge.c)
 esac
 
 case " $* " in
-*" -DVALUES "*) files="$files values.c core.c print.c" ;;
+*" -DVALUES "*) files="$files values.c core.c print.c tree.c" ;;
 esac
 
 case " $* " in

@@ -27,6 +27,9 @@
     (WORD_BYTE(s, 0) | WORD_BYTE(s, 1) | WORD_BYTE(s, 2) | WORD_BYTE(s, 3) | WORD_BYTE(s, 4) |     \
      WORD_BYTE(s, 5) | WORD_BYTE(s, 6) | WORD_BYTE(s, 7))
 
+/* For hashing: 2^64 divided by the golden ratio. */
+#define GOLDEN 0x9e3779b97f4a7c15u
+
 /* Blocks have 16, 24, 32, 48, 64, 96 ... bytes. */
 enum { BLOCK_CLASSES = 56 };
 

@@ -3,9 +3,10 @@
  *
  * Maps are printed by ascending keys. To that end the index of a map, which has twice the room
  * that is needed, is filled with its entries, sorted, and made anew afterwards. So printing takes
- * no memory.
+ * no memory. The map that shows the calling-context tree (tree.h) has the tree's nodes for entries.
  */
 #include "memory.h"
+#include "tree.h"
 
 /* Tuples and maps in each other; types are not nested deeper. */
 enum { MAX_NESTING = 40 };
@@ -187,25 +188,61 @@ typedef struct MapText {
     uint64_t key, value[2], end, next; /* words: before the key, the value; behind it; between */
 } MapText;
 
-static void print_entries(Printer *p, MapHeader *h, const MapText *t) {
+/* Prints an entry with the description and the leaves that follow. */
+static void print_entry(Printer *p, const MapText *t, bool first) {
+    if (!first)
+        put_word(p->out, t->next);
+    put_word(p->out, t->key);
+    print_value(p);
+    put_word(p->out, t->value[0]);
+    put_word(p->out, t->value[1]);
+    print_value(p);
+    put_word(p->out, t->end);
+}
+
+static void print_sorted(Printer *p, MapHeader *h, const MapText *t) {
     sort_entries(h);
-    Printer inner = *p;
-    inner.in_map = true;
     for (uint32_t i = 0; i < h->count; i++) {
-        if (i)
-            put_word(p->out, t->next);
-        inner.d = at(h->type + 4 + 2);
-        inner.d_end = at(h->type + 4) + get32(h->type);
-        inner.leaf = at(sorted(h, i));
-        inner.end = inner.leaf + 8 * ((uint32_t)h->key_leaves + h->value_leaves);
-        put_word(p->out, t->key);
-        print_value(&inner);
-        put_word(p->out, t->value[0]);
-        put_word(p->out, t->value[1]);
-        print_value(&inner);
-        put_word(p->out, t->end);
+        p->d = at(h->type + 4 + 2);
+        p->d_end = at(h->type + 4) + get32(h->type);
+        p->leaf = at(sorted(h, i));
+        p->end = p->leaf + 8 * ((uint32_t)h->key_leaves + h->value_leaves);
+        print_entry(p, t, i == 0);
     }
     values_map_reindex(h);
+}
+
+/* What a map from u32 to (u32, u32, u64, u64) has, the first byte lowest. */
+#define TREE_KINDS                                                                                 \
+    ((uint64_t)REPORT_U32 | REPORT_TUPLE << 8 | 4 << 16 | REPORT_U32 << 24 |                       \
+     (uint64_t)REPORT_U32 << 32 | (uint64_t)REPORT_U64 << 40 | (uint64_t)REPORT_U64 << 48)
+enum { TREE_KINDS_LENGTH = 7 };
+
+static void print_tree(Printer *p, const MapText *t) {
+    uint64_t kinds = TREE_KINDS, leaves[TREE_LEAVES];
+    TreeCursor c = {0};
+    while (tree_next(&c, leaves)) {
+        p->d = (const uint8_t *)&kinds;
+        p->d_end = p->d + TREE_KINDS_LENGTH;
+        p->leaf = (const uint8_t *)leaves;
+        p->end = p->leaf + sizeof leaves;
+        print_entry(p, t, c.number == 1);
+    }
+}
+
+/* The entries that a map shows, which are not its own if it shows the tree. */
+static void print_entries(const Printer *p, uint32_t map, const MapText *t) {
+    Printer inner = *p;
+    inner.in_map = true;
+    if (tree_is_shown(map))
+        print_tree(&inner, t);
+    else
+        print_sorted(&inner, values_map_header(map), t);
+}
+
+static bool is_empty(uint32_t map) {
+    const MapHeader *h = values_map_header(map);
+    return !tree_is_shown(map) && (!h || !h->count);
 }
 
 static void print_empty(FormatOut *o) {
@@ -214,21 +251,20 @@ static void print_empty(FormatOut *o) {
 }
 
 static void print_map(Printer *p, uint32_t map) {
-    MapHeader *h = values_map_header(map);
-    bool json = p->style == FORMAT_STYLE_JSON, empty = !h || !h->count;
+    bool json = p->style == FORMAT_STYLE_JSON, empty = is_empty(map);
     bool in_braces = !json && p->in_map;
     if (json || in_braces)
         format_byte(p->out, json ? '[' : '{');
     if (empty && !json && !in_braces)
         print_empty(p->out);
     if (!empty && json)
-        print_entries(p, h,
+        print_entries(p, map,
                       &(MapText){.key = WORD("{\"key\":"),
                                  .value = {WORD(",\"value\""), WORD(":")},
                                  .end = WORD("}"),
                                  .next = WORD(",")});
     else if (!empty)
-        print_entries(p, h, &(MapText){.value = {WORD("->")}, .next = WORD(";")});
+        print_entries(p, map, &(MapText){.value = {WORD("->")}, .next = WORD(";")});
     if (json || in_braces)
         format_byte(p->out, json ? ']' : '}');
 }
@@ -400,6 +436,28 @@ static void print_type_text(Printer *p) {
     p->d += len;
 }
 
+/* "key (i32), val ((i32,i32))" */
+static void print_types(const Printer *p, uint32_t map) {
+    const MapHeader *h = values_map_header(map);
+    Printer types = *p;
+    put_word(p->out, WORD("key "));
+    if (tree_is_shown(map)) {
+        put_word(p->out, WORD("(i32), v"));
+        put_word(p->out, WORD("al ((i32"));
+        put_word(p->out, WORD(",i32,i64"));
+        put_word(p->out, WORD(",i64))\n"));
+        return;
+    }
+    types.d = at(h->type + 4 + 2);
+    types.d_end = at(h->type + 4) + get32(h->type);
+    skip_description(&types);
+    skip_description(&types);
+    print_type_text(&types);
+    put_word(p->out, WORD(", val "));
+    print_type_text(&types);
+    format_byte(p->out, '\n');
+}
+
 VALUES_EXPORT(print_map_as_csv)
 void values_print_map_as_csv(uint32_t map) {
     Printer p = {.out = host_text(), .style = FORMAT_STYLE_CSV};
@@ -407,21 +465,12 @@ void values_print_map_as_csv(uint32_t map) {
     format_u64(p.out, map);
     put_word(p.out, WORD(" CSV FLU"));
     put_word(p.out, WORD("SH ==\n"));
-    MapHeader *h = values_map_header(map);
-    if (!h || !h->count) {
+    if (is_empty(map)) {
         print_empty(p.out);
         end_line(p.out);
         return;
     }
-    p.d = at(h->type + 4 + 2);
-    p.d_end = at(h->type + 4) + get32(h->type);
-    skip_description(&p);
-    skip_description(&p);
-    put_word(p.out, WORD("key "));
-    print_type_text(&p);
-    put_word(p.out, WORD(", val "));
-    print_type_text(&p);
-    format_byte(p.out, '\n');
-    print_entries(&p, h, &(MapText){.value = {WORD(", ")}, .next = WORD("\n")});
+    print_types(&p, map);
+    print_entries(&p, map, &(MapText){.value = {WORD(", ")}, .next = WORD("\n")});
     end_line(p.out);
 }

@@ -10,8 +10,6 @@
  */
 #include "memory.h"
 
-#define GOLDEN 0x9e3779b97f4a7c15u /* 2^64 divided by the golden ratio */
-
 /* ---- memory ---- */
 
 #ifdef __wasm__

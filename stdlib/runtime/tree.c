@@ -1,0 +1,296 @@
+/*
+ * runtime/tree.c - the calling-context tree.
+ *
+ * Nodes are in blocks, which are linked, and know each other by their addresses. A node with few
+ * children has a list of them, the one that was called last in front; for all others there is one
+ * hash table, in which children are found by parent and function. Either way the child that was
+ * called last is looked at first, so what a loop calls costs one comparison.
+ *
+ * Time is taken where the current node changes: the one that was current gets the time since it
+ * became so. So a report that is due in the middle only has to add that of one node.
+ */
+#include "tree.h"
+#include "memory.h"
+
+/* 40 bytes, as millions of them may be needed. */
+typedef struct Node {
+    uint32_t function;
+    uint32_t parent; /* addresses, 0 = none */
+    uint32_t child;  /* the one called last; the first of the list unless WIDE */
+    uint32_t next;   /* in the parent's list */
+    uint32_t number; /* from 1 */
+    uint32_t depth;  /* and WIDE */
+    uint64_t calls;
+    uint64_t ns;
+} Node;
+
+enum { WIDE = 1u << 30 }; /* in Node.depth: its children are in the hash table */
+/* In handles, which are addresses of nodes: the node stood for the activation's caller already, and
+ * stays current when that is left. */
+enum { STAYS = 1 };
+
+/* A block of memory: the address of the next one, 4 bytes of nothing, nodes. With the 8 bytes of
+ * the allocator it is as long as a page. */
+enum { BLOCK_BYTES = PAGE - 8, BLOCK_HEAD = 8 };
+enum { BLOCK_NODES = (BLOCK_BYTES - BLOCK_HEAD) / sizeof(Node) };
+
+typedef struct Tree {
+    uint64_t since;         /* when the current node became the current one */
+    uint64_t lost;          /* calls */
+    uint32_t current;       /* its address, XOR that of the root: 0 at start */
+    uint32_t limit;         /* of depth; 0 = none */
+    uint32_t map;           /* 1 + the map that shows the tree; 0 = none */
+    uint32_t count;         /* of nodes, without the root */
+    uint32_t first, last;   /* blocks */
+    uint32_t slots, shift;  /* the hash table: address, 64 - log2 of its size */
+    uint32_t nslots, nwide; /* its size (a power of 2, or 0), how many are used */
+    Node root;              /* its function and time mean nothing */
+} Tree;
+
+#ifdef HOST_IMPORT
+static Tree tree_state;
+#define TREE (&tree_state)
+#define ROOT ((uint32_t)(uintptr_t)&tree_state.root)
+#else
+#define TREE ((Tree *)(void *)at(TREE_STATE))
+#define ROOT ((uint32_t)(TREE_STATE + __builtin_offsetof(Tree, root)))
+_Static_assert(VALUES_STATE + sizeof(Values) <= TREE_STATE &&
+                   TREE_STATE + sizeof(Tree) <= VALUES_ROWS,
+               "the state has its place");
+#endif
+_Static_assert(TREE_STATE % 8 == 0 && sizeof(Node) == 40 && sizeof(Node) % 8 == 0,
+               "nodes are where handles have bits to spare");
+
+INLINE Node *node(uint32_t address) {
+    return (Node *)(void *)at(address);
+}
+
+INLINE uint32_t current(void) {
+    return TREE->current ^ ROOT;
+}
+
+INLINE void set_current(uint32_t n) {
+    TREE->current = n ^ ROOT;
+}
+
+/* Gives the current node the time until now. Clocks of some hosts are not as steady as they say. */
+INLINE void spend(uint64_t now) {
+    uint64_t since = TREE->since;
+    if (now <= since)
+        return;
+    node(current())->ns += now - since;
+    TREE->since = now;
+}
+
+/* ---- nodes with many children ---- */
+
+static uint32_t slot_at(uint32_t place) {
+    return TREE->slots + 4 * place;
+}
+
+/* The slot of the child, or the free one where it belongs. */
+static uint32_t find_slot(uint32_t parent, uint32_t function) {
+    uint64_t key = (uint64_t)function << 32 | parent;
+    uint32_t place = (uint32_t)((key ^ key >> 32) * GOLDEN >> TREE->shift);
+    for (;; place = (place + 1) & (TREE->nslots - 1)) {
+        uint32_t n = get32(slot_at(place));
+        if (!n || (node(n)->function == function && node(n)->parent == parent))
+            return slot_at(place);
+    }
+}
+
+static void put_wide(uint32_t n) {
+    set32(find_slot(node(n)->parent, node(n)->function), n);
+}
+
+/* Makes sure that `more` children find room in a table that stays half empty. */
+static bool reserve(uint32_t more) {
+    enum { FIRST_SLOTS = 256 };
+    uint32_t old = TREE->slots, nold = TREE->nslots;
+    if (TREE->nwide + more <= nold / 2)
+        return true;
+    uint32_t n = nold ? 2 * nold : FIRST_SLOTS, slots = values_mem_alloc(4 * n);
+    if (!slots)
+        return false;
+    __builtin_memset(at(slots), 0, 4 * (size_t)n);
+    TREE->slots = slots;
+    TREE->nslots = n;
+    TREE->shift = (uint32_t)(64 - __builtin_ctz(n));
+    for (uint32_t i = 0; i < nold; i++)
+        if (get32(old + 4 * i))
+            put_wide(get32(old + 4 * i));
+    if (old)
+        values_mem_free(old);
+    return true;
+}
+
+/* Puts the children of a list into the table. Without memory it stays a list. */
+static void make_wide(Node *parent, uint32_t children) {
+    if (!reserve(children + 1))
+        return;
+    for (uint32_t n = parent->child; n; n = node(n)->next)
+        put_wide(n);
+    TREE->nwide += children;
+    parent->depth |= WIDE;
+}
+
+/* ---- nodes ---- */
+
+/* An address for a node, not cleared; 0 = there is no memory. */
+static uint32_t new_node(void) {
+    uint32_t used = TREE->count % BLOCK_NODES;
+    if (used == 0) {
+        uint32_t block = values_mem_alloc(BLOCK_BYTES);
+        if (!block)
+            return 0;
+        set32(block, 0);
+        if (TREE->last)
+            set32(TREE->last, block);
+        else
+            TREE->first = block;
+        TREE->last = block;
+    }
+    TREE->count++;
+    return TREE->last + BLOCK_HEAD + used * (uint32_t)sizeof(Node);
+}
+
+static uint32_t add_child(uint32_t parent, uint32_t function) {
+    Node *above = node(parent);
+    bool wide = above->depth & WIDE;
+    if (wide && !reserve(1))
+        return 0;
+    uint32_t n = new_node();
+    if (!n)
+        return 0;
+    *node(n) = (Node){.function = function,
+                      .parent = parent,
+                      .number = TREE->count,
+                      .depth = (above->depth & ~(uint32_t)WIDE) + 1,
+                      .next = wide ? 0 : above->child};
+    if (wide) {
+        put_wide(n);
+        TREE->nwide++;
+    }
+    return n;
+}
+
+/* A child that is in the parent's list becomes its first; 0 if there is none. */
+static uint32_t find_listed(Node *parent, uint32_t function) {
+    uint32_t children = 0, last = 0;
+    for (uint32_t n = parent->child; n; last = n, n = node(n)->next, children++) {
+        if (node(n)->function != function)
+            continue;
+        if (last) {
+            node(last)->next = node(n)->next;
+            node(n)->next = parent->child;
+        }
+        return n;
+    }
+    if (children >= TREE_LIST)
+        make_wide(parent, children);
+    return 0;
+}
+
+/* The handle of an activation whose node is not the child that was called last. */
+__attribute__((noinline)) static uint32_t find_or_add(uint32_t parent, uint32_t function) {
+    Node *above = node(parent);
+    if (TREE->limit && (above->depth & ~(uint32_t)WIDE) >= TREE->limit) {
+        if (above->function == TREE_ANY) {
+            above->calls++;
+            return parent | STAYS;
+        }
+        function = TREE_ANY;
+    }
+    uint32_t n =
+        above->depth & WIDE ? get32(find_slot(parent, function)) : find_listed(above, function);
+    if (!n)
+        n = add_child(parent, function);
+    if (!n) {
+        TREE->lost++;
+        return parent | STAYS;
+    }
+    above->child = n;
+    node(n)->calls++;
+    set_current(n);
+    return n;
+}
+
+INLINE uint32_t enter(uint32_t function) {
+    uint32_t parent = current(), n = node(parent)->child;
+    if (!n || node(n)->function != function)
+        return find_or_add(parent, function);
+    node(n)->calls++;
+    set_current(n);
+    return n;
+}
+
+INLINE void leave(uint32_t handle) {
+    if (handle)
+        set_current(handle & STAYS ? handle ^ STAYS : node(handle)->parent);
+}
+
+VALUES_EXPORT(tree_enter)
+uint32_t tree_enter(uint32_t function, uint64_t now) {
+    spend(now);
+    return enter(function);
+}
+
+VALUES_EXPORT(tree_leave)
+void tree_leave(uint32_t handle, uint64_t now) {
+    spend(now);
+    leave(handle);
+}
+
+VALUES_EXPORT(tree_enter_untimed)
+uint32_t tree_enter_untimed(uint32_t function) {
+    return enter(function);
+}
+
+VALUES_EXPORT(tree_leave_untimed)
+void tree_leave_untimed(uint32_t handle) {
+    leave(handle);
+}
+
+VALUES_EXPORT(tree_limit)
+void tree_limit(uint32_t depth) {
+    TREE->limit = depth;
+}
+
+/* ---- the report ---- */
+
+VALUES_EXPORT(tree_store)
+void tree_store(uint32_t map, uint64_t now) {
+    spend(now);
+    TREE->map = map + 1;
+}
+
+VALUES_EXPORT(tree_lost)
+uint64_t tree_lost(void) {
+    return TREE->lost;
+}
+
+uint32_t tree_is_shown(uint32_t map) {
+#ifndef __wasm__
+    if (!values_end())
+        return false; /* only scalars and empty maps are printed */
+#endif
+    return TREE->map == map + 1 && TREE->count;
+}
+
+uint32_t tree_next(TreeCursor *c, uint64_t leaves[TREE_LEAVES]) {
+    if (c->number == TREE->count)
+        return 0;
+    if (c->number % BLOCK_NODES == 0) {
+        c->block = c->block ? get32(c->block) : TREE->first;
+        c->node = c->block + BLOCK_HEAD;
+    }
+    const Node *n = node(c->node);
+    leaves[0] = n->number;
+    leaves[1] = node(n->parent)->number;
+    leaves[2] = n->function;
+    leaves[3] = n->calls;
+    leaves[4] = n->ns;
+    c->node += (uint32_t)sizeof(Node);
+    c->number++;
+    return 1;
+}

@@ -1,0 +1,68 @@
+/*
+ * runtime/tree.h - the calling-context tree of the bundled library calltree.
+ *
+ * A node stands for a function called by a function called by ... and so on up to the root, which
+ * is none. Scripts tell when a function is entered and left; the tree knows the node that is
+ * current, how often each was entered, and the time for which it was the current one, which is the
+ * time in the function itself.
+ *
+ * Nodes are numbered from 1 in the order in which they were made, so parents come before their
+ * children, and never move. A program has one tree. Its state is all zeros at start.
+ */
+#ifndef WHAMMC_RUNTIME_TREE_H
+#define WHAMMC_RUNTIME_TREE_H
+
+#include <stdint.h>
+
+enum {
+    TREE_STATE = 2560, /* where the state is in the memory of values.h, up to VALUES_ROWS */
+    TREE_LIST = 8,     /* a node with more children than this finds them by hashing */
+};
+#define TREE_ANY 4294967295u /* the function of a node for all that is deeper than the limit */
+
+/*
+ * Enters a function at the time `now`, in nanoseconds: counts the call, and makes its node below
+ * the current one the current one. Gives a handle of this activation, never 0, for tree_leave.
+ *
+ * Without memory for a new node the current node stays, and so do those that are entered below it
+ * and have no node yet: such calls are lost, and their time counts for the current node.
+ */
+uint32_t tree_enter(uint32_t function, uint64_t now);
+/*
+ * Leaves the activation, and all that was entered in it and not left: the node that was current
+ * when it was entered becomes the current one. A handle 0 only takes the time.
+ */
+void tree_leave(uint32_t handle, uint64_t now);
+/* The same without time. A tree gets either these calls or those above. */
+uint32_t tree_enter_untimed(uint32_t function);
+void tree_leave_untimed(uint32_t handle);
+
+/* From now on new nodes are at most this deep (those without a parent have depth 1; 0 = no limit).
+ * What is called from nodes at the limit, directly or not, has one child of these together, with
+ * the function TREE_ANY, which counts all these calls. */
+void tree_limit(uint32_t depth);
+
+/*
+ * From now on the tree is printed as the contents of a map, node -> (parent, function, calls,
+ * nanoseconds), instead of what is in it; the type of that must be map<u32, (u32, u32, u64, u64)>.
+ * The current node gets the time until `now`, those above it have theirs. Changes
+ * nothing else, so that it can be called at any time, again and again.
+ */
+void tree_store(uint32_t map, uint64_t now);
+/* How many calls were lost. */
+uint64_t tree_lost(void);
+
+/* ---- for print.c ---- */
+
+/* Whether the tree is printed for a map. */
+uint32_t tree_is_shown(uint32_t map);
+/* A place among the nodes; a zeroed one is in front of the first. */
+typedef struct TreeCursor {
+    uint32_t number; /* of the node that was given last */
+    uint32_t block, node;
+} TreeCursor;
+enum { TREE_LEAVES = 5 };
+/* The next node as the leaves of a map's key and value; 0 behind the last. */
+uint32_t tree_next(TreeCursor *c, uint64_t leaves[TREE_LEAVES]);
+
+#endif
