@@ -19,7 +19,8 @@ _whammc_value() { # OPTION: what may follow it; false if nothing does
         *:--message-format) _whammc_words 'text json' ;;
         *:--report-format) _whammc_words 'csv json csv-rfc4180' ;;
         instr:--report | monitor:--report) _whammc_words 'stdout stderr'; compopt -o default ;;
-        instr:--host | bind:--host) _whammc_words 'auto wasi js none' ;;
+        instr:--host) _whammc_words 'auto wasi js none prof' ;;
+        bind:--host) _whammc_words 'auto wasi js none' ;;
         instr:--storage) _whammc_words 'auto globals memory' ;;
         instr:--link | run:--link) _whammc_words 'merge import' ;;
         run:--engine) _whammc_words 'node node24 wasmtime wizard'; compopt -o default ;;

@@ -87,7 +87,8 @@ typedef enum whammc_host {
     WHAMMC_HOST_AUTO,
     WHAMMC_HOST_WASI,
     WHAMMC_HOST_JS,
-    WHAMMC_HOST_NONE
+    WHAMMC_HOST_NONE,
+    WHAMMC_HOST_PROF /* no report: the program imports the five functions of module "prof" */
 } whammc_host;
 typedef enum whammc_link {
     WHAMMC_LINK_MERGE,  /* the runtime becomes part of the program */

@@ -24,10 +24,10 @@ static const Option options[] = {
      "where a WASI program writes its report: stdout, stderr, or the path of a file in a directory "
      "that it may open; default: stdout"},
     {REPORT_FORMAT, "report-format", "csv|json|csv-rfc4180", "format of the report; default: csv"},
-    {HOST, "host", "auto|wasi|js|none",
+    {HOST, "host", "auto|wasi|js|none|prof",
      "how the report gets out: through WASI, through the imported function whammc.write, or "
-     "through "
-     "exports; default: what fits the program's imports"},
+     "through exports; prof: there is none, scripts call the five functions of the imported module "
+     "prof; default: what fits the program's imports"},
     {STORAGE, "storage", "auto|globals|memory",
      "where per-site variables live: in globals, or in a memory of their own; default: what suits "
      "the script"},

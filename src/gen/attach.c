@@ -384,6 +384,14 @@ static Ref call_library(Body *b, uint32_t n, const Refs *args, const BinaryenTyp
     return gen_block_of(b, &code, BinaryenTypeNone());
 }
 
+/* What a report is made of is collected once, when the program is over. */
+static Ref fail_flush(Code *c, uint32_t n) {
+    Diag *d = diag(c->g->diags, DIAG_MONITOR_CANNOT, c->g->in->plan->library_fns.at[n].called,
+                   "a monitor reports once, when the engine says that the program has ended");
+    diag_hint(c->g->diags, d, "compile with `whammc instr`");
+    return BinaryenUnreachable(c->b.module);
+}
+
 static Ref call_hole(Body *b, HoleKind kind, uint32_t n, const Refs *args,
                      const BinaryenType *params, BinaryenType result) {
     Code *c = b->ctx;
@@ -394,6 +402,7 @@ static Ref call_hole(Body *b, HoleKind kind, uint32_t n, const Refs *args,
         c->g->text |= n >= HELPER_PUTC && n <= HELPER_FLUSH;
         return BinaryenCall(b->module, helper_infos[n].name, args ? args->at : NULL, nargs, result);
     case HOLE_LIBRARY: return call_library(b, n, args, params, result);
+    case HOLE_FLUSH: return fail_flush(c, n);
     default: return fail(c, "a function");
     }
 }

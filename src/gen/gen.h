@@ -43,6 +43,7 @@ typedef enum HoleKind {
     HOLE_WORD,   /* push the value at word n of what was recorded for the site (a vector: two words)
                   */
     HOLE_CELL,   /* read or write cell n of a monitor (target/bind_cell.c) */
+    HOLE_FLUSH, /* call what happens when a report is due; n: of the function in Plan.library_fns */
     HOLE_KINDS
 } HoleKind;
 

@@ -211,6 +211,7 @@ bool site_value(const Site *s, const Bound *name, Value *out) {
     case NAME_INSTR_COUNT: *out = integer(kind, s->instr_count); return true;
     case NAME_AT_FUNC_END: *out = truth(s->at_func_end); return true;
     case NAME_APP_MEMID: *out = integer(kind, app_memory(s->m)); return true;
+    case NAME_HOST: *out = text(s->host); return true;
     default: break;
     }
     if (!i)

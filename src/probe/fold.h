@@ -12,6 +12,7 @@
 typedef struct Site {
     const WasmModule *m;
     WasmSurvey *survey; /* of m; NULL: names that need it have no value */
+    Str host;           /* what HOST is */
     uint32_t func;      /* handle of the function */
     const WasmInstr
         *instr; /* the instruction; at func events the final `end` (exit) or NULL (entry) */

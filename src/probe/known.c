@@ -12,6 +12,7 @@ typedef struct Anywhere {
 static void anywhere(Anywhere *w, Event event) {
     static const uint8_t lanes[16];
     *w = (Anywhere){.instr.op = (uint16_t)event.op, .instr.vec = lanes};
+    w->site.host = STR("wasi"); /* monitors have no other */
     w->site.instr = event.kind == EVENT_OPCODE ? &w->instr : NULL;
     w->site.at_func_end = event.kind == EVENT_FUNC_EXIT;
 }
@@ -29,6 +30,7 @@ static bool name_is_known(Event event, const Expr *e) {
                (event.kind == EVENT_OPCODE && event.op != WASM_OP_END);
     case NAME_PC:
     case NAME_OPIDX: return event.kind == EVENT_FUNC_ENTRY;
+    case NAME_HOST: return true;
     default: return false;
     }
 }
@@ -160,7 +162,7 @@ Tri known_exists(Event event, const Expr *e) {
 
 bool known_has_place(const Expr *e) {
     if (e->kind == EXPR_NAME && e->is_bound && e->bound.id != NAME_FID &&
-        e->bound.id != NAME_FNAME && e->bound.id != NAME_APP_MEMID)
+        e->bound.id != NAME_FNAME && e->bound.id != NAME_APP_MEMID && e->bound.id != NAME_HOST)
         return true;
     if (e->kind == EXPR_METHOD && e->annotation == ANN_STATIC)
         return true;

@@ -81,6 +81,10 @@ const BundledFn *bundled_function(Str library, Str name) {
     return NULL;
 }
 
+BundledKind bundled_kind(const BundledFn *f) {
+    return !*f->helper ? BUNDLED_IMPORT : *f->helper == ':' ? BUNDLED_FLUSH : BUNDLED_HELPER;
+}
+
 const Type *bundled_type(char letter) {
     switch (letter) {
     case 'i': return &type_scalar[TYPE_I32];

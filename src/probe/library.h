@@ -53,6 +53,10 @@ typedef struct BundledFn {
     const char *library, *name, *params, *result, *helper; /* as in bundled.def */
 } BundledFn;
 
+/* What becomes of a call of it. */
+typedef enum BundledKind { BUNDLED_HELPER, BUNDLED_IMPORT, BUNDLED_FLUSH } BundledKind;
+BundledKind bundled_kind(const BundledFn *f);
+
 /* A library of this name is bundled. */
 bool bundled_library(Str name);
 /* A function of it, or NULL. */

@@ -215,6 +215,10 @@ bool event_name_lookup(Event e, Str name, Bound *out) {
         *out = (Bound){.id = NAME_APP_MEMID, .type = T(U32), .is_static = true};
         return true;
     }
+    if (str_is(name, names[NAME_HOST].text)) {
+        *out = (Bound){.id = NAME_HOST, .type = T(STR), .is_static = true};
+        return true;
+    }
     if (e.kind == EVENT_BEGIN || e.kind == EVENT_END || e.kind == EVENT_REPORT)
         return false;
     if (!numbered(name, &id, &n)) {

@@ -131,6 +131,7 @@ typedef struct LibraryFn {
     const BundledFn *bundled; /* a function of the runtime */
     uint32_t func;            /* handle in the library */
     Str name;                 /* as exported */
+    Span called;              /* where it is called first */
     const Type **params;
     uint32_t nparams;
     const Type *result; /* NULL = none; a tuple if there are several */
@@ -160,6 +161,7 @@ typedef struct Plan {
     void *
         *exits; /* by index into scripts: what gen/ made of '@exit' at script scope; NULL = none */
     const Libraries *libraries;
+    Str host;       /* what HOST is; set before sites are looked at */
     Vec(Str) texts; /* strings that code refers to by number (Expr.slot - 1 of EXPR_STR), and
                        descriptions of map types (of EXPR_INDEX) */
     Map text_ids;
@@ -197,6 +199,12 @@ typedef struct OnceShapes {
     ShapeList begin, end, report;
 } OnceShapes;
 OnceShapes plan_once(Plan *plan, const WasmModule *m);
+
+/* A site without a place: what is static at script scope, or in an event that happens once, is
+ * known there. */
+static inline Site plan_nowhere(const Plan *plan, const WasmModule *m) {
+    return (Site){.m = m, .host = plan->host};
+}
 
 /* What is known of a condition. */
 typedef enum Tri { TRI_NO, TRI_YES, TRI_UNKNOWN } Tri;

@@ -126,6 +126,7 @@ static int64_t bundled_call(Plan *plan, uint32_t script, const Expr *call, Diags
     if (known >= 0)
         return known;
     LibraryFn f = {.script = script, .bundled = b, .name = str_of(b->name), .runs = true};
+    f.called = call->span;
     f.nparams = (uint32_t)strlen(b->params);
     f.params = arena_array(&plan->arena, const Type *, f.nparams + 1);
     for (uint32_t i = 0; i < f.nparams; i++)
@@ -134,7 +135,7 @@ static int64_t bundled_call(Plan *plan, uint32_t script, const Expr *call, Diags
     f.result = bundled_type(b->result[0]);
     if (strlen(b->result) == 2)
         f.result = type_tuple(plan->scripts.at[script], (const Type *[]){f.result, f.result}, 2);
-    plan->uses_values = true;
+    plan->uses_values |= bundled_kind(b) == BUNDLED_HELPER;
     vec_push(&plan->library_fns, f);
     return plan->library_fns.len - 1;
 }

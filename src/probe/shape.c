@@ -94,7 +94,7 @@ Shape *plan_shape(Plan *plan, Variant *v, const Site *s) {
 static ShapeList once_shapes(Plan *plan, const WasmModule *m, EventKind kind) {
     const ActionList *list = &plan->by_kind[kind];
     ShapeList shapes = {arena_array(&plan->arena, const Shape *, list->len + 1), 0};
-    Site nowhere = {.m = m};
+    Site nowhere = plan_nowhere(plan, m);
     for (uint32_t i = 0; i < list->len; i++) {
         Action *a = &plan->actions.at[list->at[i]];
         const Shape *s = plan_shape(plan, a->variant, &nowhere);

@@ -166,8 +166,10 @@ static bool place_grown(Flush *f) {
 
 static void find_flush_points(Flush *f) {
     f->proc_exit = program_proc_exit(f->m);
+    if (f->host == HOST_PROF && f->due != UINT32_MAX)
+        return; /* the script tells when something is to be sent */
     f->main = program_main(f->m);
-    if (f->main < 0) {
+    if (f->main < 0 && f->due == UINT32_MAX) {
         diag(f->diags, DIAG_NO_FLUSH_POINT, (Span){f->file, 0, 0},
              "no main, _start or start function: the report is written when the host calls "
              "'whammc:flush'");
@@ -177,29 +179,55 @@ static void find_flush_points(Flush *f) {
 /* Where the runtime will be that becomes part of the program. */
 static bool plan_merge(Flush *f) {
     Store *s = f->store;
-    bool wasi = program_uses_wasi(f->m) || libraries_use_wasi(f->plan);
-    f->host = runtime_host(f->m, f->options->host, wasi);
     if (!choose_storage(f))
         return false;
     f->own = s->in_memory || f->plan->uses_values || (s->reports && !can_grow(f->m));
     return f->own ? place_own(f) : place_grown(f);
 }
 
+HostChoice flush_host(const WasmModule *m, const Plan *plan, const RewriteOptions *options) {
+    bool wasi = program_uses_wasi(m) || libraries_use_wasi(plan);
+    return options->link == LINK_IMPORT ? HOST_WASI : runtime_host(m, options->host, wasi);
+}
+
+Str flush_host_name(HostChoice host) {
+    switch (host) {
+    case HOST_WASI: return STR("wasi");
+    case HOST_JS: return STR("js");
+    case HOST_PROF: return STR("prof");
+    default: return STR("none");
+    }
+}
+
 bool flush_plan(Flush *f) {
-    f->flush = f->grow = UINT32_MAX;
+    f->flush = f->due = f->grow = UINT32_MAX;
     f->main = f->proc_exit = -1;
     return f->options->link == LINK_IMPORT ? flush_import_plan(f) : plan_merge(f);
 }
 
-bool flush_link(Flush *f, const bool *used) {
+/* What scripts call when a report is due; its code comes later. */
+static void add_due(Flush *f) {
+    Buf none = {0};
+    uint32_t type = wasm_add_func_type(f->m, NULL, 0, NULL, 0);
+    f->due = wasm_add_func(f->m, type, text("whammc.due"), &none, false);
+    f->flushing = wasm_add_global_i32(f->m, true, text("whammc.flushing"), 0);
+}
+
+bool flush_link(Flush *f, const Reach *reach, const OnceShapes *once) {
+    bool used[HELPER_COUNT];
+    memcpy(used, reach->helpers, sizeof used);
     f->texts = used[HELPER_FLUSH];
     f->writes = f->texts || f->store->reports;
+    if (f->host == HOST_PROF && !flush_prof_link(f, used))
+        return false;
     if (!(f->options->link == LINK_IMPORT ? flush_import_link(f, used) : flush_merge(f, used)))
         return false;
-    f->flushes = f->writes || f->plan->has_exits || f->plan->by_kind[EVENT_END].len ||
-                 f->plan->by_kind[EVENT_REPORT].len;
-    if (f->flushes)
-        find_flush_points(f);
+    f->flushes = f->writes || reach->exits || once->end.len || once->report.len;
+    if (!f->flushes)
+        return true;
+    if (reach->flushes)
+        add_due(f);
+    find_flush_points(f);
     return true;
 }
 
@@ -273,7 +301,7 @@ static void put_address(const Flush *f, Buf *b, uint64_t offset) {
 typedef enum TemplateKind { TEMPLATE_BODY, TEMPLATE_INIT, TEMPLATE_EXIT } TemplateKind;
 
 static void splice_shapes(Splicer *s, const ShapeList *list, TemplateKind kind) {
-    Site nowhere = {.m = s->m};
+    Site nowhere = plan_nowhere(s->plan, s->m);
     for (uint32_t i = 0; i < list->len; i++) {
         const Shape *shape = list->at[i];
         const Template *t = kind == TEMPLATE_BODY   ? shape->template
@@ -287,7 +315,7 @@ static void splice_shapes(Splicer *s, const ShapeList *list, TemplateKind kind) 
 
 /* What a script has at script scope; t may be NULL. */
 static void splice_script(Splicer *s, const Template *t, uint32_t script) {
-    Site nowhere = {.m = s->m};
+    Site nowhere = plan_nowhere(s->plan, s->m);
     if (t)
         splice_template(s, t, s->plan->scopes.at[script], &nowhere);
     pool_release(&s->pool);
@@ -319,6 +347,27 @@ static void put_report(Flush *f, Splicer *s, Buf *body) {
     chunks_free(&dump);
 }
 
+static void set_flushing(const Flush *f, Buf *b, bool now) {
+    if (f->due == UINT32_MAX)
+        return;
+    put_i32(b, now);
+    put_index(b, WASM_OP_GLOBAL_SET, global_index(f, f->flushing));
+}
+
+/* A script that asks for a report while one is made does not get another one. */
+static void fill_due(Flush *f, Splicer *s) {
+    Buf body = {0};
+    splicer_begin(s, 0);
+    put_index(&body, WASM_OP_GLOBAL_GET, global_index(f, f->flushing));
+    wasm_put_op(&body, WASM_OP_I32_EQZ);
+    wasm_put_op(&body, WASM_OP_IF);
+    buf_u8(&body, WASM_NONE);
+    put_call(f, &body, f->flush);
+    wasm_put_op(&body, WASM_OP_END);
+    flush_fill(f, s, f->due, &body);
+    buf_free(&body);
+}
+
 /* `wasm:end`, `@exit` calls of sites and of scripts, then the report: the default one, or the
  * bodies of `wasm:report`. */
 static bool add_flush(Flush *f, Splicer *s, const OnceShapes *once) {
@@ -330,6 +379,7 @@ static bool add_flush(Flush *f, Splicer *s, const OnceShapes *once) {
     else if (f->store->reports)
         put_report(f, s, &report);
     s->out = &probes; /* takes locals, which the functions made so far do not have */
+    set_flushing(f, &probes, true);
     splice_shapes(s, &once->end, TEMPLATE_BODY);
     splice_shapes(s, &once->begin, TEMPLATE_EXIT);
     splice_shapes(s, &once->end, TEMPLATE_EXIT);
@@ -341,9 +391,12 @@ static bool add_flush(Flush *f, Splicer *s, const OnceShapes *once) {
     buf_bytes(&probes, report.data, report.len);
     if (f->texts)
         put_call(f, &probes, f->helpers[HELPER_FLUSH]);
+    set_flushing(f, &probes, false);
     f->flush =
         flush_add_code(f, s, wasm_add_func_type(f->m, NULL, 0, NULL, 0), "whammc.flush", &probes);
     wasm_add_export(f->m, text("whammc:flush"), WASM_SPACE_FUNC, f->flush);
+    if (f->due != UINT32_MAX)
+        fill_due(f, s);
     buf_free(&probes);
     buf_free(&report);
     buf_free(&exits);
@@ -384,7 +437,7 @@ static void put_start(Flush *f, Splicer *s, Buf *body) {
  * program's own start function. */
 static bool add_start(Flush *f, Splicer *s, const Template *const *init, const OnceShapes *once) {
     Buf body = {0}, site_inits = {0};
-    Site nowhere = {.m = f->m};
+    Site nowhere = plan_nowhere(f->plan, f->m);
     bool ok = flush_sites(f, s, false, &site_inits);
     s->out = &body;
     splicer_begin(s, 0);
@@ -438,10 +491,12 @@ static void add_getters(Flush *f, Splicer *s) {
 }
 
 /* The bodies of the script's functions, which were added empty. */
-static void fill_functions(Flush *f, Splicer *s) {
-    Site nowhere = {.m = f->m};
+static void fill_functions(Flush *f, Splicer *s, const Reach *reach) {
+    Site nowhere = plan_nowhere(f->plan, f->m);
     for (uint32_t i = 0; i < f->plan->fns.len; i++) {
         const Template *t = f->plan->fns.at[i].template;
+        if (!reach->fns[i])
+            continue;
         Buf body = {0};
         s->out = &body;
         splicer_begin(s, t->nparams);
@@ -451,11 +506,12 @@ static void fill_functions(Flush *f, Splicer *s) {
     }
 }
 
-bool flush_add(Flush *f, const Template *const *init, const OnceShapes *once) {
+bool flush_add(Flush *f, const Template *const *init, const OnceShapes *once, const Reach *reach) {
     Splicer s;
     splicer_init(&s, f->m, f->plan, f->store, f->helpers, f->fns);
     s.memories = f->memories;
-    fill_functions(f, &s);
+    s.due = f->due;
+    fill_functions(f, &s, reach);
     bool ok = add_start(f, &s, init, once);
     if (ok && f->flushes)
         ok = add_flush(f, &s, once);

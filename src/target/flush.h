@@ -10,6 +10,7 @@
 #ifndef WHAMMC_TARGET_FLUSH_H
 #define WHAMMC_TARGET_FLUSH_H
 
+#include "target/reach.h"
 #include "target/rewrite.h"
 #include "target/splice.h"
 
@@ -41,23 +42,30 @@ typedef struct Flush {
         rt_setup_text;            /* handles of imports (imported) */
     Vec(uint32_t) library_starts; /* handles of what libraries want called first, in order */
     uint32_t flush;               /* handle of the flush function, UINT32_MAX = there is none */
-    uint32_t grow;                /* handle of the function that replaces memory.grow */
-    int64_t proc_exit;            /* handle of the import, -1 = none */
-    int64_t main;                 /* function at whose exits the report is flushed, -1 = none */
+    uint32_t due; /* handle of the function that scripts call when a report is due, or UINT32_MAX */
+    uint32_t flushing; /* handle of a global: the flush function is at work (if there is `due`) */
+    uint32_t grow;     /* handle of the function that replaces memory.grow */
+    int64_t proc_exit; /* handle of the import, -1 = none */
+    int64_t main;      /* function at whose exits the report is flushed, -1 = none */
 } Flush;
 
-/* Decides host, placement and storage; adds memory, the image, initial data. Pass 1 is over, the
+/* HOST_AUTO decided, as far as that depends on the program and the libraries. */
+HostChoice flush_host(const WasmModule *m, const Plan *plan, const RewriteOptions *options);
+/* The name of a host in scripts (HOST); it is decided. */
+Str flush_host_name(HostChoice host);
+
+/* Decides placement and storage; adds memory, the image, initial data. Pass 1 is over, the
  * module not laid out. */
 bool flush_plan(Flush *f);
-/* Adds the runtime or the imports of it, when it is known which helpers the templates call (by
- * Helper); the module is still not laid out. */
-bool flush_link(Flush *f, const bool *used);
+/* Adds the runtime or the imports of it, when it is known what the templates call; the module is
+ * still not laid out. `once`: whether a report is due with more to do than writing it. */
+bool flush_link(Flush *f, const Reach *reach, const OnceShapes *once);
 
 /* Start-up code runs when the program's `_start` is called, not when it is instantiated, which is
  * too early for calls of WASI and for writing. */
 bool flush_starts_late(const Flush *f);
 
 /* Adds the start and the flush function and exports; after the layout. */
-bool flush_add(Flush *f, const Template *const *init, const OnceShapes *once);
+bool flush_add(Flush *f, const Template *const *init, const OnceShapes *once, const Reach *reach);
 
 #endif

@@ -67,6 +67,12 @@ void flush_each_value(const Flush *f, FlushValue *value, void *ctx);
  * that are used (by Helper), whose handles it sets. */
 bool flush_merge(Flush *f, const bool *used);
 
+/* ---- --host=prof (flush_prof.c) ---- */
+
+/* Imports the functions of the host. Takes what it does itself out of `used` (by Helper) and sets
+ * its handles. False with a message if a script wants what this host has not. */
+bool flush_prof_link(Flush *f, bool *used);
+
 /* ---- --link=import (flush_import.c) ---- */
 
 /* Decides storage. */

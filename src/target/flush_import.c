@@ -12,10 +12,10 @@
 static bool check_options(Flush *f) {
     Span whole = {f->file, 0, 0};
     const RewriteOptions *o = f->options;
-    if (o->host == HOST_JS || o->host == HOST_NONE) {
+    if (o->host != HOST_AUTO && o->host != HOST_WASI) {
         Diag *d = diag(f->diags, DIAG_CANNOT_HOST, whole,
-                       "--link=import has no --host=%s: the runtime module writes through WASI",
-                       o->host == HOST_JS ? "js" : "none");
+                       "--link=import has no --host=%.*s: the runtime module writes through WASI",
+                       STR_ARG(flush_host_name(o->host)));
         diag_hint(f->diags, d, "leave --host out, or use --link=merge");
         return false;
     }
@@ -55,7 +55,6 @@ static uint32_t import(Flush *f, const char *name, const char *params, const cha
 bool flush_import_plan(Flush *f) {
     if (!check_options(f))
         return false;
-    f->host = HOST_WASI;
     store_add(f->store, f->m);
     Store *s = f->store;
     s->texts_in_globals = true;

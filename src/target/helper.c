@@ -1,35 +1,9 @@
 /*
- * target/helper.c - functions of the runtime that templates call.
+ * target/helper.c - arithmetic that templates call.
  */
 #include "target/helper.h"
 
 #include "report/runtime.h"
-
-static void note_calls(const Template *t, bool used[HELPER_COUNT]) {
-    for (uint32_t i = 0; t && i < t->nholes; i++)
-        if (t->holes[i].kind == HOLE_HELPER)
-            used[t->holes[i].n] = true;
-}
-
-void helpers_used(const Plan *plan, const Template *const *init, bool used[HELPER_COUNT]) {
-    for (uint32_t i = 0; i < plan->shapes.len; i++) {
-        note_calls(plan->shapes.at[i]->template, used);
-        note_calls(plan->shapes.at[i]->predicate, used);
-        note_calls(plan->shapes.at[i]->init, used);
-        note_calls(plan->shapes.at[i]->exit, used);
-    }
-    for (uint32_t i = 0; i < plan->fns.len; i++)
-        note_calls(plan->fns.at[i].template, used);
-    for (uint32_t i = 0; i < plan->probes.len; i++)
-        note_calls(plan->probes.at[i].init, used);
-    for (uint32_t i = 0; i < plan->scripts.len; i++) {
-        note_calls(init[i], used);
-        note_calls(plan->exits[i], used);
-    }
-    /* text goes out at the latest when the program ends */
-    for (uint32_t h = HELPER_PUTC; h < HELPER_FLUSH; h++)
-        used[HELPER_FLUSH] |= used[h];
-}
 
 /* The module imports nothing that its functions need. */
 static int64_t resolve(void *ctx, const WasmImport *import) {

@@ -331,6 +331,10 @@ static void put_hole(Splicer *s, const Hole *h, const Variant *v, const Site *si
     case HOLE_GOT: hole_put_local(s, h->access, leaf_local(s, &s->got, h->n, h->type)); break;
     case HOLE_GIVE: hole_put_local(s, h->access, leaf_local(s, &s->gives, h->n, h->type)); break;
     case HOLE_MEMORY: memory_put_call(s->memories, h->n, site, s->out); break;
+    case HOLE_FLUSH:
+        if (s->due != UINT32_MAX)
+            put_call(s, s->due);
+        break;
     case HOLE_KINDS: break;
     }
 }

@@ -16,6 +16,27 @@ static void import_functions(Flush *f, Plan *plan) {
     }
 }
 
+static WasmType letter(char c) {
+    return type_wasm(bundled_type(c));
+}
+
+uint32_t library_import_bundled(WasmModule *m, const BundledFn *fn) {
+    WasmType params[8], result = *fn->result ? letter(*fn->result) : WASM_NONE;
+    WasmTypeDef type = {.params = params, .results = &result, .nresults = *fn->result != 0};
+    for (; fn->params[type.nparams]; type.nparams++)
+        params[type.nparams] = letter(fn->params[type.nparams]);
+    return wasm_need_import_func(m, str_of(fn->library), str_of(fn->name), &type);
+}
+
+/* Functions that are imports whatever the link. */
+static void import_bundled(Flush *f, Plan *plan) {
+    for (uint32_t i = 0; i < plan->library_fns.len; i++) {
+        LibraryFn *fn = &plan->library_fns.at[i];
+        if (fn->runs && fn->bundled && bundled_kind(fn->bundled) == BUNDLED_IMPORT)
+            fn->handle = library_import_bundled(f->m, fn->bundled);
+    }
+}
+
 static void import_memory(Flush *f, Library *lib) {
     const WasmExport *e = library_memory(lib);
     WasmLimits limits = lib->module.memories.at[e->handle].limits;
@@ -80,6 +101,7 @@ static bool merge_library(Flush *f, Plan *plan, Library *lib) {
 bool libraries_link(Flush *f) {
     Plan *plan = f->matcher->plan;
     bool ok = true;
+    import_bundled(f, plan);
     if (f->options->link == LINK_IMPORT)
         import_functions(f, plan);
     for (uint32_t i = 0; i < plan->libraries->list.len; i++) {

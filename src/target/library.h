@@ -13,4 +13,8 @@
  */
 bool libraries_link(Flush *f);
 
+/* A bundled function that is one of the host: its import, made if it is not there. The module is
+ * not laid out. */
+uint32_t library_import_bundled(WasmModule *m, const BundledFn *fn);
+
 #endif

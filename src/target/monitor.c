@@ -23,6 +23,7 @@
 #include "monitor/monitor.h"
 #include "target/code.h"
 #include "target/helper.h"
+#include "target/library.h"
 #include "target/record.h"
 #include "target/runtime.h"
 #include "wasm/op_table.h"
@@ -243,6 +244,8 @@ static bool merge_runtime(MonitorTarget *t, const WasmModule *code) {
 
 static int64_t import_library(MonitorTarget *t, uint32_t n) {
     const LibraryFn *fn = &t->plan->library_fns.at[n];
+    if (fn->bundled)
+        return library_import_bundled(&t->m, fn->bundled);
     return wasm_need_import_func(&t->m, fn->library->import_as, fn->name,
                                  wasm_func_type(&fn->library->module, fn->func));
 }

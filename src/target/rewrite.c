@@ -20,6 +20,7 @@ typedef struct Rewrite {
     Program p;
     const RewriteOptions *options;
     RewriteOptions decided; /* the options without LINK_AUTO */
+    HostChoice host;        /* without HOST_AUTO */
     Store store;
     Flush flush;
     Shadow shadow;
@@ -120,7 +121,7 @@ static void count_site(void *self, const Site *site, const SiteTypes *types, con
 /* What asks for memories without a site. */
 static void note_scopes(Rewrite *r) {
     Plan *plan = r->p.plan;
-    Site nowhere = {.m = &r->p.m};
+    Site nowhere = plan_nowhere(r->p.plan, &r->p.m);
     Value value;
     for (uint32_t i = 0; i < plan->scopes.len; i++) {
         const Variant *v = plan->scopes.at[i];
@@ -135,7 +136,7 @@ static void note_scopes(Rewrite *r) {
 }
 
 static void note_once(Rewrite *r, const ShapeList *list) {
-    Site nowhere = {.m = &r->p.m};
+    Site nowhere = plan_nowhere(r->p.plan, &r->p.m);
     for (uint32_t i = 0; i < list->len; i++)
         memory_note(&r->memories, &nowhere, list->at[i]->variant, r->p.diags);
 }
@@ -210,10 +211,12 @@ static void add_leaves(WasmTypes *list, const Type *t) {
 }
 
 /* The script's functions, still without code: calls of them need their indices. */
-static void add_functions(Rewrite *r) {
+static void add_functions(Rewrite *r, const Reach *reach) {
     r->flush.fns = r->fns = arena_array(&r->p.plan->arena, uint32_t, r->p.plan->fns.len + 1);
     for (uint32_t i = 0; i < r->p.plan->fns.len; i++) {
         const Fn *fn = r->p.plan->fns.at[i].fn;
+        if (!reach->fns[i])
+            continue;
         WasmTypes params = {0}, results = {0};
         for (uint32_t k = 0; k < fn->nparams; k++)
             add_leaves(&params, fn->params[k]->type);
@@ -252,30 +255,33 @@ static bool link(void *self) {
     r->flush.memories = &r->memories;
     r->flush.matcher = &r->p.matcher;
     r->flush.shadow = &r->shadow;
-    bool used[HELPER_COUNT] = {false};
+    r->flush.host = r->host;
+    r->store.reports = r->store.reported && !once.report.len && r->host != HOST_PROF;
     if (r->p.plan->lack.call)
         builtin_report(&r->p.plan->lack, &r->p.m, r->p.diags);
     if (r->p.diags->errors > errors || !flush_plan(&r->flush) || !compile(r, init))
         return false;
-    helpers_used(r->p.plan, init, used);
-    memory_helpers(&r->memories, r->options->link == LINK_IMPORT, used);
-    if (!flush_link(&r->flush, used) ||
-        (used[HELPER_FMOD] && !helpers_add_fmod(&r->p.m, &r->helpers[HELPER_FMOD], r->p.diags)) ||
+    Reach reach = reach_find(r->p.plan, init);
+    memory_helpers(&r->memories, r->options->link == LINK_IMPORT, reach.helpers);
+    if (!flush_link(&r->flush, &reach, &once) ||
+        (reach.helpers[HELPER_FMOD] &&
+         !helpers_add_fmod(&r->p.m, &r->helpers[HELPER_FMOD], r->p.diags)) ||
         !libraries_link(&r->flush))
         return false;
     add_memory_functions(r);
-    add_functions(r);
+    add_functions(r, &reach);
     shadow_add(&r->shadow);
     targets_add(&r->targets, &r->p.m);
     wasm_layout(&r->p.m);
     store_laid_out(&r->store, &r->p.m);
-    if (!flush_add(&r->flush, init, &once))
+    if (!flush_add(&r->flush, init, &once, &reach))
         return false;
     Splicer *s = &r->p.splicer;
     splicer_init(s, &r->p.m, r->p.plan, &r->store, r->helpers, r->fns);
     s->shadow = &r->shadow;
     s->targets = &r->targets;
     s->memories = &r->memories;
+    s->due = r->flush.due;
     if (r->flush.guard_grow)
         s->grow = r->flush.grow;
     r->p.main = r->flush.main;
@@ -302,10 +308,11 @@ static void decide_link(Rewrite *r, const RewriteOptions *options) {
     r->options = &r->decided;
     if (options->link != LINK_AUTO)
         return;
-    bool import = r->store.slots <= STORAGE_MAX_GLOBALS && import_helps(r);
+    bool import =
+        options->host != HOST_PROF && r->store.slots <= STORAGE_MAX_GLOBALS && import_helps(r);
     r->decided.link = import ? LINK_IMPORT : LINK_MERGE;
     if (import)
-        r->decided.host = HOST_WASI;
+        r->decided.host = r->host = HOST_WASI; /* scripts have been told what it is with merge */
 }
 
 static bool match(void *self) {
@@ -318,6 +325,8 @@ static bool match(void *self) {
     r->p.matcher.watch_op[WASM_OP_MEMORY_GROW] = true;
     shadow_init(&r->shadow, &r->p.m, r->p.plan, r->p.matcher.watch_op);
     const RewriteOptions *options = r->options;
+    r->host = flush_host(&r->p.m, r->p.plan, options);
+    r->p.plan->host = flush_host_name(r->host);
     decide_link(r, options);
     bool ok = program_walk(&r->p);
     if (ok) {
@@ -370,9 +379,11 @@ bool rewrite_list(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId file
                   void (*at)(void *ctx, const Site *site, const SiteTypes *types,
                              const Match *matches, uint32_t n),
                   void *ctx, Diags *diags) {
+    static const RewriteOptions options;
     WasmModule m;
     Matcher w = {.plan = plan, .m = &m, .watch_call = -1, .at = at, .ctx = ctx};
     bool ok = wasm_read(&m, bytes, size, file, diags);
+    plan->host = flush_host_name(flush_host(&m, plan, &options));
     for (uint32_t f = 0; ok && f < m.funcs.len; f++)
         if (m.funcs.at[f].import < 0 && !match_func(&w, f))
             ok = walk_failed(&w, f, file, diags);

@@ -6,7 +6,7 @@
 
 #include "target/store.h"
 
-typedef enum HostChoice { HOST_AUTO, HOST_WASI, HOST_JS, HOST_NONE } HostChoice;
+typedef enum HostChoice { HOST_AUTO, HOST_WASI, HOST_JS, HOST_NONE, HOST_PROF } HostChoice;
 
 /* LINK_AUTO: merge, unless only that would make the program need an engine with multi-memory. */
 typedef enum LinkChoice { LINK_MERGE, LINK_IMPORT, LINK_AUTO } LinkChoice;

@@ -63,6 +63,8 @@ typedef struct Splicer {
     const Shadow *shadow;
     const Targets *targets;
     const MemoryOps *memories;
+    uint32_t due; /* handle of the function to call when a report is due; UINT32_MAX = nothing is to
+                     be done then */
     uint32_t grow; /* handle of the function that stands for memory.grow of memory 0; UINT32_MAX =
                       none */
     LocalPool pool;

@@ -102,6 +102,7 @@ void store_init(Store *s, const Plan *plan) {
         const PlanVar *v = &plan->vars.at[i];
         s->frame_of[i] = first_of_frame(plan, i);
         if (v->decl->report) {
+            s->reported = true;
             s->reports = !plan->by_kind[EVENT_REPORT].len;
             describe_var(s, v);
         }
@@ -237,7 +238,7 @@ static void number_maps(Store *s) {
 }
 
 void store_close(Store *s, const WasmModule *m) {
-    Site nowhere = {.m = m};
+    Site nowhere = plan_nowhere(s->plan, m);
     for (uint32_t i = 0; i < s->plan->scopes.len; i++)
         note_texts(s, &nowhere, s->plan->scopes.at[i]);
     const PlanVar **list = mem_alloc(sizeof *list * (s->plan->vars.len + 1u));

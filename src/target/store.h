@@ -47,7 +47,8 @@ typedef struct Store {
     Image *image;          /* rows of the report */
     uint32_t *image_var;   /* by PlanVar.id */
     uint32_t *image_probe; /* by action; 1 + id, 0 = not made yet */
-    bool reports;          /* there is a reported variable: the program flushes */
+    bool reported;         /* there is a reported variable */
+    bool reports;          /* and its value is written: the program flushes */
     uint32_t last_func;    /* whose name the image has */
     Vec(SlotGroup) groups;
     uint32_t *group_of; /* by PlanVar.id, of unshared variables */
