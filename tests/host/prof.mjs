@@ -96,4 +96,4 @@ for (const what of process.argv.slice(3)) {
   else act(what);
 }
 for (const [i, { prof }] of instances.entries())
-  console.log(`${instances.length > 1 ? `instance ${i + 1}:` : 'arcs:'}\n${prof.text()}`);
+  console.log(`${instances.length > 1 ? `instance ${i + 1}:` : 'arcs:'}\n${prof.text() || 'none'}`);
