@@ -21,6 +21,7 @@ _whammc_value() { # OPTION: what may follow it; false if nothing does
         instr:--report | monitor:--report) _whammc_words 'stdout stderr'; compopt -o default ;;
         instr:--host) _whammc_words 'auto wasi js none prof' ;;
         bind:--host) _whammc_words 'auto wasi js none' ;;
+        instr:--js) _whammc_files js ;;
         instr:--storage) _whammc_words 'auto globals memory' ;;
         instr:--link | run:--link) _whammc_words 'merge import' ;;
         run:--engine) _whammc_words 'node node24 wasmtime wizard'; compopt -o default ;;
@@ -74,7 +75,7 @@ _whammc() {
         case $command in
             instr)
                 _whammc_words '-s --script= --lib= -o --output= --report= --report-format= --host= --storage= --link=
-                    --runtime= --keep-debug --no-optimise -v --verbose --message-format= -h --help' ;;
+                    --js= --no-js --runtime= --keep-debug --no-optimise -v --verbose --message-format= -h --help' ;;
             bind)
                 _whammc_words '-o --output= --host= --keep-debug --no-optimise -v --verbose --message-format= -h --help' ;;
             run)

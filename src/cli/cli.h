@@ -163,6 +163,26 @@ bool file_add_script(const Cli *cli, whammc *w, const char *path);
 /* Reads a module; text is assembled with wabt's wat2wasm. False if that failed, which was said. */
 bool file_read_module(const Cli *cli, const char *path, Buf *out);
 
+/* ---- the script beside an instrumented program (javascript.c) ---- */
+
+/* OUT.js for OUT.wasm, on the heap; NULL for what is no regular file. */
+char *javascript_path(const char *module);
+/* Whether there is no such file, or only one that javascript_write has made. False: it was said. */
+bool javascript_may_write(const Cli *cli, const char *path);
+
+enum { JAVASCRIPT_ID = 17 }; /* characters, with the NUL */
+/* Appends a custom section with an identifier to a module, by which its script knows it. */
+void javascript_tag(Buf *module, char id[JAVASCRIPT_ID]);
+
+typedef struct JavascriptJob {
+    const char *module;   /* the path of the instrumented program, "-" = standard output */
+    const char *id;       /* of javascript_tag */
+    const char *app_name; /* the program before */
+    const Buf *app;
+} JavascriptJob;
+/* Writes the script. False if that failed, which was said. */
+bool javascript_write(const Cli *cli, const char *path, const JavascriptJob *job);
+
 /* ---- libraries (library.c) ---- */
 
 /* The option of all commands that take scripts. */

@@ -14,6 +14,8 @@ enum {
     RUNTIME,
     KEEP_DEBUG,
     NO_OPTIMISE,
+    JS,
+    NO_JS,
 };
 
 static const Option options[] = {
@@ -28,6 +30,11 @@ static const Option options[] = {
      "how the report gets out: through WASI, through the imported function whammc.write, or "
      "through exports; prof: there is none, scripts call the five functions of the imported module "
      "prof; default: what fits the program's imports"},
+    {JS, "js", "FILE",
+     "with --host=js or prof: write the script there that pages and Node load before the program; "
+     "default: "
+     "OUT, with .js for .wasm"},
+    {NO_JS, "no-js", NULL, "write no such script"},
     {STORAGE, "storage", "auto|globals|memory",
      "where per-site variables live: in globals, or in a memory of their own; default: what suits "
      "the script"},
@@ -46,9 +53,9 @@ static const Option options[] = {
 typedef struct Settings {
     Vec(const char *) scripts;
     LibraryOptions libs;
-    const char *out, *runtime;
+    const char *out, *runtime, *js;
     whammc_options options;
-    bool verbose;
+    bool verbose, no_js;
 } Settings;
 
 /* False: wrong usage, which was said. */
@@ -67,6 +74,8 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
         s->options.format = (whammc_format)option_choice(&cmd_instr, key, value);
         break;
     case KEEP_DEBUG: s->options.keep_debug = true; break;
+    case JS: s->js = value; break;
+    case NO_JS: s->no_js = true; break;
     case NO_OPTIMISE: s->options.no_optimise = true; break;
     }
     return true;
@@ -85,8 +94,24 @@ static void show_sites(whammc *w) {
     buf_free(&text);
 }
 
-static int instrument(const Cli *cli, const Settings *s, whammc *w, const char *path,
-                      const Buf *app) {
+/* Whether JavaScript runs the program. */
+static bool has_script(const Settings *s) {
+    return s->options.host == WHAMMC_HOST_JS || s->options.host == WHAMMC_HOST_PROF;
+}
+
+/* The program, and the script beside it if there is to be one. */
+static bool write_output(const Cli *cli, const Settings *s, const char *js, const char *app_name,
+                         const Buf *app, Buf *module) {
+    char id[JAVASCRIPT_ID];
+    if (has_script(s))
+        javascript_tag(module, id);
+    JavascriptJob job = {s->out, id, app_name, app};
+    return (!js || javascript_write(cli, js, &job)) &&
+           file_write(cli, s->out, module->data, module->len);
+}
+
+static int instrument(const Cli *cli, const Settings *s, whammc *w, const char *js,
+                      const char *path, const Buf *app) {
     uint8_t *out;
     size_t size;
     const char *name = file_title(path);
@@ -100,22 +125,29 @@ static int instrument(const Cli *cli, const Settings *s, whammc *w, const char *
     const void *runtime = whammc_runtime(&runtime_size);
     if (status == STATUS_OK && s->runtime && !file_write(cli, s->runtime, runtime, runtime_size))
         status = STATUS_ERROR;
-    if (status == STATUS_OK && !file_write(cli, s->out, out, size))
-        status = STATUS_ERROR;
+    Buf module = {0};
+    buf_bytes(&module, out, size);
     whammc_release(out);
+    if (status == STATUS_OK && !write_output(cli, s, js, path, app, &module))
+        status = STATUS_ERROR;
+    buf_free(&module);
     return status;
 }
 
 static int read_and_instrument(const Cli *cli, Settings *s, const char *path) {
     whammc *w = whammc_new();
     Buf app = {0};
+    bool derived = has_script(s) && !s->js && !s->no_js;
+    char *beside = derived ? javascript_path(s->out) : NULL;
     bool ok =
         library_give_all(cli, &s->libs, s->scripts.at, s->scripts.len, w, strcmp(s->out, "-") == 0);
+    ok = (!beside || javascript_may_write(cli, beside)) && ok;
     int status = STATUS_ERROR;
     if (file_read_module(cli, path, &app) && ok)
-        status = instrument(cli, s, w, path, &app);
+        status = instrument(cli, s, w, beside ? beside : s->js, path, &app);
     whammc_free(w);
     buf_free(&app);
+    free(beside);
     return status;
 }
 
@@ -128,6 +160,10 @@ static int check_usage(const Cli *cli, const Settings *s) {
         return cli_usage(cli, "--runtime=FILE is for --link=import only");
     if (status == STATUS_OK && s->runtime)
         status = cli_check_output(cli, s->runtime);
+    if (status == STATUS_OK && s->js && s->no_js)
+        return cli_usage(cli, "--js=FILE and --no-js: which of the two?");
+    if (status == STATUS_OK && s->js && !has_script(s))
+        return cli_usage(cli, "--js=FILE is for --host=js and --host=prof only");
     return status;
 }
 

@@ -98,55 +98,83 @@ export function isInstrumented(module) {
 }
 
 /**
- * Replaces WebAssembly.instantiate, WebAssembly.instantiateStreaming and WebAssembly.Instance, so that code
- * that knows nothing of whammc can load instrumented programs; other modules pass unchanged. Also
- * flushes all of them when an uncaught trap is seen and, in a browser, when the page goes away.
+ * Replaces WebAssembly.instantiate, WebAssembly.instantiateStreaming and WebAssembly.Instance, so that code that
+ * knows nothing of whammc can load programs that import one of the modules `names`, or export whammc:flush.
+ * makeHost() gives the host of such an instance: { imports, attach(instance, module) }. What the page itself gives
+ * goes first.
+ *
+ * The engine gets an import object that asks the page's own for everything; only what that has not got is
+ * looked for here. So for all other modules nothing changes: the engine itself compiles them, in one go, and says
+ * what is wrong with them. Returns what puts it all back.
+ */
+export function intercept(names, makeHost) {
+  const original = { instantiate: WebAssembly.instantiate, instantiateStreaming: WebAssembly.instantiateStreaming,
+    Instance: WebAssembly.Instance };
+
+  // One instantiation: the arguments for the engine, and what is to be done with the instance.
+  function begin(args, caller = 'instantiate') {
+    const imports = args[1];
+    let host = null, foreign = false;
+    if (args.length === 0 || imports === null || !['undefined', 'object', 'function'].includes(typeof imports))
+      return { args, finish: instance => instance }; // which the engine does not take
+    function get(_, name) {
+      const own = imports?.[name];
+      if (names.includes(name)) {
+        foreign = foreign || own !== undefined;
+        if (own === undefined) return (host = host ?? makeHost()).imports[name];
+      } else if (imports === undefined) { // what the engine would have said
+        throw new TypeError(`WebAssembly.${caller}(): Imports argument must be present and must be an object`);
+      }
+      return own;
+    }
+    function finish(instance, module) {
+      if (!host && !foreign && typeof instance.exports[FLUSH] === 'function') host = makeHost(); // --host=none
+      if (host) host.attach(instance, module);
+      return instance;
+    }
+    return { args: [args[0], new Proxy({}, { get }), ...args.slice(2)], finish };
+  }
+
+  // instantiate and instantiateStreaming: both give a promise, for the instance or for { module, instance }.
+  function later(name) {
+    return new Proxy(original[name], {
+      async apply(target, self, given) {
+        const { args, finish } = begin(given);
+        const result = await Reflect.apply(target, self, args);
+        if (result.instance) finish(result.instance, result.module);
+        else finish(result, given[0]);
+        return result;
+      },
+    });
+  }
+
+  WebAssembly.instantiate = later('instantiate');
+  if (original.instantiateStreaming) WebAssembly.instantiateStreaming = later('instantiateStreaming');
+  WebAssembly.Instance = new Proxy(original.Instance, {
+    construct(target, given, newTarget) {
+      const { args, finish } = begin(given, 'Instance');
+      return finish(Reflect.construct(target, args, newTarget), given[0]);
+    },
+  });
+  original.Instance.prototype.constructor = WebAssembly.Instance;
+
+  return () => {
+    WebAssembly.instantiate = original.instantiate;
+    if (original.instantiateStreaming) WebAssembly.instantiateStreaming = original.instantiateStreaming;
+    WebAssembly.Instance = original.Instance.prototype.constructor = original.Instance;
+  };
+}
+
+/**
+ * Lets code that knows nothing of whammc load instrumented programs: see intercept. Also flushes all of them when an
+ * uncaught trap is seen and, in a browser, when the page goes away.
  * Options: as for createHost. Returns { hosts, flush(), restore() }.
  */
 export function patch(options = {}) {
-  const original = { instantiate: WebAssembly.instantiate, Instance: WebAssembly.Instance,
-    instantiateStreaming: WebAssembly.instantiateStreaming };
   const hosts = [];
-
-  // The import object with our part in it (what the page itself gives goes first), and the host.
-  function prepare(module, imports) {
-    if (!isInstrumented(module)) return [imports, null];
+  const putBack = intercept(['whammc'], () => {
     const host = createHost(options);
-    return [{ ...imports, whammc: imports?.whammc ?? host.imports.whammc }, host];
-  }
-
-  function connect(host, instance) {
-    if (host) {
-      hosts.push(host);
-      host.attach(instance);
-    }
-    return instance;
-  }
-
-  async function instantiateModule(module, imports, ...rest) {
-    const [all, host] = prepare(module, imports);
-    return connect(host, await original.instantiate.call(WebAssembly, module, all, ...rest));
-  }
-
-  WebAssembly.instantiate = async function instantiate(source, imports, ...rest) {
-    if (source instanceof WebAssembly.Module) return instantiateModule(source, imports, ...rest);
-    const module = await WebAssembly.compile(source, ...rest);
-    return { module, instance: await instantiateModule(module, imports, ...rest) };
-  };
-
-  if (original.instantiateStreaming) {
-    WebAssembly.instantiateStreaming = async function instantiateStreaming(source, imports, ...rest) {
-      const module = await WebAssembly.compileStreaming(source, ...rest);
-      return { module, instance: await instantiateModule(module, imports, ...rest) };
-    };
-  }
-
-  WebAssembly.Instance = new Proxy(original.Instance, {
-    construct(target, [module, imports], newTarget) {
-      if (!(module instanceof WebAssembly.Module)) return Reflect.construct(target, [module, imports], newTarget);
-      const [all, host] = prepare(module, imports);
-      return connect(host, Reflect.construct(target, [module, all], newTarget));
-    },
+    return { imports: host.imports, attach: instance => { hosts.push(host); host.attach(instance); } };
   });
 
   const flush = () => hosts.forEach(host => host.flush());
@@ -162,9 +190,7 @@ export function patch(options = {}) {
   }
 
   function restore() {
-    WebAssembly.instantiate = original.instantiate;
-    WebAssembly.Instance = original.Instance;
-    if (original.instantiateStreaming) WebAssembly.instantiateStreaming = original.instantiateStreaming;
+    putBack();
     if (inBrowser) {
       globalThis.removeEventListener('error', onError);
       globalThis.removeEventListener('unhandledrejection', onError);

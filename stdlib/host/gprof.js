@@ -1,0 +1,258 @@
+// A flat profile and a call graph as text, as gprof prints them: letter by letter what
+// `whammc report --format=gprof` makes of the same calls (src/report/graph.h tells how the times are computed).
+//
+//   const graph = makeGraph({ arcs: [{ caller: 1, callee: 2, calls: 3n, ns: 400n }], timed: true, nameOf: id => `#${id}` });
+//   console.log(flatProfile(graph, 20));
+//   console.log(callGraph(graph));
+//
+// Calls and nanoseconds are BigInt: they are numbers of 64 bits.
+
+/** As a caller the engine or the page, as a callee a function that is not known. */
+export const OUTSIDE = 0xffffffff;
+
+const LARGEST = (1n << 64n) - 1n;
+
+/** The sum, or the largest number of 64 bits if that is too small. */
+export function add(a, b) {
+  const sum = a + b;
+  return sum > LARGEST ? LARGEST : sum;
+}
+
+// ---- the graph ----
+
+// Functions and arcs between their places in `funcs`, each pair at most once, in the order of their first occurrence.
+function collect(arcs, ids, nameOf) {
+  const funcs = [], known = new Map(), links = [], seen = new Map();
+
+  function place(id, caller) {
+    const outside = id === OUTSIDE, key = outside && caller ? -1 : id;
+    if (!known.has(key)) {
+      known.set(key, funcs.length);
+      const name = !outside ? nameOf(id) : caller ? '<spontaneous>' : '<unknown>';
+      funcs.push({ id, outside, name, self: 0n, children: 0n, total: 0n, calls: 0n, selfCalls: 0n, cycle: 0, index: 0,
+        incoming: [], outgoing: [] });
+    }
+    return known.get(key);
+  }
+
+  ids.forEach(id => place(id, false));
+  for (const { caller, callee, calls, ns } of arcs) {
+    const from = place(caller, true), to = place(callee, false), key = `${from},${to}`, same = seen.get(key);
+    if (same) {
+      same.calls = add(same.calls, calls);
+      same.ns = add(same.ns, ns);
+    } else {
+      const link = { from, to, calls, ns, number: links.length };
+      seen.set(key, link);
+      links.push(link);
+      funcs[from].outgoing.push(link);
+      funcs[to].incoming.push(link);
+    }
+  }
+  return { funcs, links };
+}
+
+// Numbers the cycles, which are strongly connected parts of more than one function (Tarjan's, without recursion).
+// Gives how many there are.
+function findCycles(funcs) {
+  const visits = funcs.map(() => null), stack = [];
+  let count = 0, cycles = 0;
+
+  function enter(at, from) {
+    count++;
+    visits[at] = { number: count, low: count, next: 0, from, onStack: true };
+    stack.push(at);
+  }
+
+  // The functions on the stack down to this one are one part.
+  function take(at) {
+    const cycle = stack[stack.length - 1] === at ? 0 : ++cycles;
+    let taken;
+    do {
+      taken = stack.pop();
+      visits[taken].onStack = false;
+      funcs[taken].cycle = cycle;
+    } while (taken !== at);
+  }
+
+  for (let root = 0; root < funcs.length; root++) {
+    if (visits[root]) continue;
+    enter(root, -1);
+    for (let at = root; at >= 0;) {
+      const visit = visits[at];
+      if (visit.next < funcs[at].outgoing.length) {
+        const to = funcs[at].outgoing[visit.next++].to;
+        if (!visits[to]) {
+          enter(to, at);
+          at = to;
+        } else if (visits[to].onStack) {
+          visit.low = Math.min(visit.low, visits[to].number);
+        }
+        continue;
+      }
+      if (visit.low === visit.number) take(at);
+      at = visit.from;
+      if (at >= 0) visits[at].low = Math.min(visits[at].low, visit.low);
+    }
+  }
+  return cycles;
+}
+
+/** Whether caller and callee are in one cycle, or the same function. */
+function isInner(graph, link) {
+  const from = graph.funcs[link.from], to = graph.funcs[link.to];
+  return link.from === link.to || (from.cycle > 0 && from.cycle === to.cycle);
+}
+
+function sumUp(graph) {
+  for (const link of graph.links) {
+    const caller = graph.funcs[link.from], callee = graph.funcs[link.to], inner = isInner(graph, link);
+    graph.calls = add(graph.calls, link.calls);
+    if (link.from === link.to) callee.selfCalls = add(callee.selfCalls, link.calls);
+    else callee.calls = add(callee.calls, link.calls);
+    if (!inner) caller.children = add(caller.children, link.ns);
+    if (!callee.cycle) continue;
+    const cycle = graph.cycles[callee.cycle - 1];
+    if (inner) cycle.innerCalls = add(cycle.innerCalls, link.calls);
+    else cycle.calls = add(cycle.calls, link.calls);
+  }
+  const time = links => links.reduce((sum, link) => add(sum, link.ns), 0n);
+  for (const func of graph.funcs) {
+    const inside = time(func.incoming), outside = time(func.outgoing);
+    func.self = inside > outside ? inside - outside : 0n;
+    func.total = add(func.self, func.children);
+    graph.self = add(graph.self, func.self);
+    if (!func.cycle) continue;
+    const cycle = graph.cycles[func.cycle - 1];
+    cycle.self = add(cycle.self, func.self);
+    cycle.children = add(cycle.children, func.children);
+  }
+}
+
+// For sort: the larger number first.
+const descending = (a, b) => (a > b ? -1 : a < b ? 1 : 0);
+
+/**
+ * A call graph with times. `arcs`: { caller, callee, calls, ns } with the functions' numbers; `timed`: ns mean
+ * something; `ids`: functions that come first; nameOf(number) gives a name.
+ */
+export function makeGraph({ arcs, timed, ids = [], nameOf }) {
+  const graph = { timed, ...collect(arcs, ids, nameOf), cycles: [], calls: 0n, self: 0n, order: [] };
+  for (let n = findCycles(graph.funcs); n > 0; n--)
+    graph.cycles.push({ self: 0n, children: 0n, calls: 0n, innerCalls: 0n });
+  sumUp(graph);
+  graph.order = graph.funcs.filter(func => !func.outside || func.incoming.length > 0);
+  graph.order.sort((a, b) => descending(a.total, b.total) ||
+    descending(a.calls + a.selfCalls, b.calls + b.selfCalls) || a.id - b.id);
+  graph.order.forEach((func, i) => { func.index = i + 1; });
+  return graph;
+}
+
+// ---- text ----
+
+// A number with so many digits behind the point. Unlike toFixed it rounds what is exactly in the middle to the even
+// digit, as C does.
+function fixed(x, digits) {
+  const text = x.toFixed(digits), longer = x.toFixed(digits + 1), lower = longer.slice(0, -1);
+  const middle = longer.endsWith('5') && !/[1-9]/.test(x.toFixed(100).slice(longer.length));
+  return middle && /[02468]$/.test(lower) ? lower : text;
+}
+
+const ms = ns => Number(ns) / 1e6;
+const column = (x, digits, width) => fixed(x, digits).padStart(width);
+const percent = (part, whole) => (whole ? 100 * Number(part) / Number(whole) : 0);
+
+// The name on one line, and the function's number in the graph.
+function title(func) {
+  const cycle = func.cycle ? ` <cycle ${func.cycle}>` : '', index = func.index ? ` [${func.index}]` : '';
+  // eslint-disable-next-line no-control-regex
+  return `${func.name.replace(/[\x00-\x1f\x7f]/g, '?')}${cycle}${index}\n`;
+}
+
+function shown(graph, top) {
+  return top ? Math.min(top, graph.order.length) : graph.order.length;
+}
+
+function rest(graph, top) {
+  const count = graph.order.length - shown(graph, top);
+  return count ? `and ${count} more function${count === 1 ? '' : 's'}\n` : '';
+}
+
+function flatRow(graph, func, calls, sum) {
+  if (!graph.timed) return `${column(percent(calls, graph.calls), 2, 6)} ${String(calls).padStart(12)}  ${title(func)}`;
+  const each = (ns, n) => (n ? column(ms(ns) / Number(n), 4, 11) : ''.padStart(11));
+  // The time of a recursive function's inner calls is in that of the outer ones.
+  return `${column(percent(func.self, graph.self), 2, 6)} ${column(ms(sum), 2, 12)} ${column(ms(func.self), 2, 12)} ` +
+    `${String(calls).padStart(12)} ${each(func.self, calls)} ${each(func.total, func.calls)}  ${title(func)}`;
+}
+
+/** The functions by the time in themselves, or without times by their calls; `top`: so many, 0 = all. */
+export function flatProfile(graph, top = 0) {
+  const rows = graph.order.map(func => ({ func, calls: add(func.calls, func.selfCalls) }));
+  rows.sort((a, b) => descending(a.func.self, b.func.self) || descending(a.calls, b.calls) || a.func.index - b.func.index);
+  let text = graph.timed
+    ? `Flat profile: ${fixed(ms(graph.self), 2)} ms in all\n\n` +
+      '     %   cumulative         self                    self       total\n' +
+      '  time           ms           ms       called     ms/call     ms/call  name\n'
+    : `Flat profile: ${graph.calls} calls in all; the report has no times\n\n     %       called  name\n`;
+  let sum = 0n;
+  for (const { func, calls } of rows.slice(0, shown(graph, top))) {
+    sum = add(sum, func.self);
+    text += flatRow(graph, func, calls, sum);
+  }
+  return text + rest(graph, top);
+}
+
+// A caller or callee.
+function arcLine(graph, link, isCaller) {
+  const callee = graph.funcs[link.to], inner = isInner(graph, link);
+  const whole = callee.cycle ? graph.cycles[callee.cycle - 1] : callee;
+  const called = inner ? `${link.calls}` : `${link.calls}/${whole.calls}`;
+  let times = graph.timed ? ''.padStart(39) : ''.padStart(13);
+  if (graph.timed && !inner) {
+    // The time of this arc, in the proportion of all calls of the callee or its cycle.
+    const self = whole.self ? Number(whole.self) / (Number(whole.self) + Number(whole.children)) : 0;
+    times = `${''.padStart(13)} ${column(ms(link.ns) * self, 2, 12)} ${column(ms(link.ns) * (1 - self), 2, 12)}`;
+  }
+  return `${times} ${called.padStart(20)}      ${title(isCaller ? graph.funcs[link.from] : callee)}`;
+}
+
+const nameColumn = graph => ''.padStart(graph.timed ? 66 : 40);
+
+// Arcs, the largest last in front of the function and first behind it; none to itself.
+function arcLines(graph, links, areCallers) {
+  const others = links.filter(link => link.from !== link.to);
+  others.sort((a, b) => descending(a.ns, b.ns) || descending(a.calls, b.calls) || a.number - b.number);
+  if (!areCallers) return others.map(link => arcLine(graph, link, false)).join('');
+  if (!others.length) return `${nameColumn(graph)}<spontaneous>\n`;
+  return others.reverse().map(link => arcLine(graph, link, true)).join('');
+}
+
+// The columns in front of the name of a function or cycle.
+function wholeLine(graph, index, self, children, called) {
+  if (!graph.timed) return `${index.padEnd(13)} ${called.padStart(20)}  `;
+  return `${index.padEnd(6)} ${column(percent(add(self, children), graph.self), 1, 6)} ${column(ms(self), 2, 12)} ` +
+    `${column(ms(children), 2, 12)} ${called.padStart(20)}  `;
+}
+
+function primaryLine(graph, func) {
+  const called = func.selfCalls ? `${func.calls}+${func.selfCalls}` : `${func.calls}`;
+  return wholeLine(graph, `[${func.index}]`, func.self, func.children, called) + title(func);
+}
+
+function cycleLines(graph, cycle, number) {
+  const head = wholeLine(graph, '', cycle.self, cycle.children, `${cycle.calls}+${cycle.innerCalls}`);
+  const members = graph.order.filter(func => func.cycle === number);
+  return `${head}<cycle ${number} as a whole>\n${members.map(func => nameColumn(graph) + title(func)).join('')}`;
+}
+
+/** A block for each function, callers above and callees below it, and one for each cycle; `top` as above. */
+export function callGraph(graph, top = 0) {
+  const line = `${'-'.repeat(graph.timed ? 80 : 54)}\n`;
+  const head = graph.timed ? 'index  % time      self ms  children ms               called  name\n'
+    : 'index                       called  name\n';
+  const blocks = graph.order.slice(0, shown(graph, top)).map(func => arcLines(graph, func.incoming, true) +
+    primaryLine(graph, func) + arcLines(graph, func.outgoing, false) + line);
+  const cycles = graph.cycles.map((cycle, i) => cycleLines(graph, cycle, i + 1) + line);
+  return `Call graph\n\n${head}${line}${blocks.join('')}${cycles.join('')}${rest(graph, top)}`;
+}

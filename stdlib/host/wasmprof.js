@@ -1,0 +1,314 @@
+// WasmProf: profiles of instrumented programs while they run, in pages and in Node, for programs built with
+// --host=prof and --host=js.
+//
+// `whammc instr` puts this file, and those that it imports, into the OUT.js beside each program, with the program's names.
+// It works as a classic script, as an ES module and with require(); several may be loaded, in any order. The first one makes
+//
+//   WasmProf.saveResults()           what was counted until now: a Results object, which stays as it is
+//     .flatProfile(n), .callGraph(n) as text, of the first n functions
+//     .text(n)                       both
+//     .json()                        a report for `whammc report`
+//     .module(title)                 the same of one of several modules; .modules: what there is
+//   WasmProf.clear()                 begins again
+//
+// and lets programs be loaded by code that knows nothing of it.
+import { createHost, intercept } from './whammc.js';
+import { makeGraph, flatProfile, callGraph, OUTSIDE } from './gprof.js';
+import { readCalls } from './calls.js';
+
+const SHARED = Symbol.for('whammc.WasmProf'), SECTION = 'whammc', PRINTED = 20;
+
+// ---- what was counted ----
+
+const keyOf = arc => `${arc.caller},${arc.callee}`;
+
+// { arcs, timed, ids } of several together.
+function sumOf(counted) {
+  const sum = new Map();
+  for (const arc of [].concat(...counted.map(one => one.arcs))) {
+    const before = sum.get(keyOf(arc));
+    sum.set(keyOf(arc), before ? { ...before, calls: before.calls + arc.calls, ns: before.ns + arc.ns } : arc);
+  }
+  return { arcs: [...sum.values()], timed: counted.some(one => one.timed), ids: [].concat(...counted.map(one => one.ids)) };
+}
+
+// What has come since `before` was counted.
+function since(counted, before) {
+  const known = new Map(before.arcs.map(arc => [keyOf(arc), arc])), arcs = [];
+  for (const arc of counted.arcs) {
+    const { calls, ns } = known.get(keyOf(arc)) || { calls: 0n, ns: 0n };
+    if (arc.calls > calls || arc.ns > ns)
+      arcs.push({ ...arc, calls: arc.calls - calls, ns: arc.ns > ns ? arc.ns - ns : 0n });
+  }
+  return { ...counted, arcs };
+}
+
+const NOTHING = { arcs: [], timed: false, ids: [] };
+
+// The table behind the functions of module prof: times in milliseconds by caller and callee.
+function createTable() {
+  const rows = new Map();
+
+  function at(caller, callee) {
+    let row = rows.get(caller);
+    if (!row) rows.set(caller, row = new Map());
+    let arc = row.get(callee);
+    if (!arc) row.set(callee, arc = { calls: 0, ms: 0 });
+    return arc;
+  }
+
+  return {
+    clear: () => rows.clear(),
+
+    add(caller, callee, calls, ms) {
+      const arc = at(caller >>> 0, callee >>> 0);
+      arc.calls += calls >>> 0;
+      arc.ms += ms;
+    },
+
+    set(caller, callee, calls, ms) {
+      Object.assign(at(caller >>> 0, callee >>> 0), { calls: calls >>> 0, ms });
+    },
+
+    /** The arcs in order. */
+    read() {
+      const arcs = [], ascending = (a, b) => a[0] - b[0];
+      for (const [caller, row] of [...rows].sort(ascending)) {
+        for (const [callee, { calls, ms }] of [...row].sort(ascending))
+          arcs.push({ caller, callee, calls: BigInt(calls), ns: BigInt(Math.max(0, Math.round(ms * 1e6)) || 0) });
+      }
+      return { arcs, timed: arcs.some(arc => arc.ns > 0n), ids: [] };
+    },
+  };
+}
+
+// ---- results ----
+
+/** What some modules have counted: each { title, names, demangled, counted, reports }. */
+class Results {
+  constructor(modules) {
+    this.parts = modules;
+  }
+
+  /** Titles of the modules. */
+  get modules() {
+    return this.parts.map(part => part.title);
+  }
+
+  /** The reports that the programs have written (--host=js), as text. */
+  get reports() {
+    return [].concat(...this.parts.map(part => part.reports));
+  }
+
+  /** The results of one module, by its title or its number in `modules`. */
+  module(which) {
+    const part = this.parts[typeof which === 'number' ? which : this.modules.indexOf(which)];
+    if (!part) throw new RangeError(`there is no module '${which}', but ${this.modules.join(', ') || 'none'}`);
+    return new Results([part]);
+  }
+
+  // All arcs, and the functions' names. Functions of several modules get numbers and names of their own.
+  join() {
+    const names = new Map(), demangled = new Map(), counted = [];
+    let base = 0;
+    for (const { title, names: own, demangled: shown, counted: one } of this.parts) {
+      const suffix = this.parts.length > 1 ? ` (${title})` : '', first = base;
+      const number = id => (id === OUTSIDE ? id : first + id);
+      const take = id => {
+        if (id === OUTSIDE) return;
+        const name = own[id] || `#${id}`;
+        names.set(number(id), name + suffix);
+        demangled.set(number(id), (shown[id] || name) + suffix);
+        base = Math.max(base, number(id) + 1);
+      };
+      one.arcs.forEach(arc => { take(arc.caller); take(arc.callee); });
+      one.ids.forEach(take);
+      counted.push({ ...one, ids: one.ids.map(number),
+        arcs: one.arcs.map(arc => ({ ...arc, caller: number(arc.caller), callee: number(arc.callee) })) });
+    }
+    return { ...sumOf(counted), names, demangled };
+  }
+
+  graph() {
+    const { demangled, ...counted } = this.join();
+    return makeGraph({ ...counted, nameOf: id => demangled.get(id) });
+  }
+
+  /** The functions by the time in themselves, as text: the first n, or all. */
+  flatProfile(n = 0) {
+    return flatProfile(this.graph(), n);
+  }
+
+  /** Who calls whom, as text: the n functions with the most time, or all. */
+  callGraph(n = 0) {
+    return callGraph(this.graph(), n);
+  }
+
+  /** Both, as `whammc report --format=gprof` shows them. */
+  text(n = 0) {
+    return `${this.flatProfile(n)}\n${this.callGraph(n)}`;
+  }
+
+  /** A report in JSON for `whammc report`. */
+  json() {
+    const { arcs, timed, names } = this.join();
+    const row = (id, name, type, entries) => {
+      const head = JSON.stringify({ id, id_type: 'map_id', name, type, wasm_type: 'i32', script: 'script0', fname: null,
+        fid: null, pc: null, probe: null });
+      return `${head.slice(0, -1)},"value":[${entries.map(([key, value]) => `{"key":${key},"value":${value}}`).join(',')}]}\n`;
+    };
+    return row(0, 'names', 'map<u32,str>', [...names].map(([id, name]) => [id, JSON.stringify(name)])) +
+      row(1, 'arcs', `map<(u32,u32),${timed ? '(u64,u64)' : 'u64'}>`,
+        arcs.map(arc => [`[${arc.caller},${arc.callee}]`, timed ? `[${arc.calls},${arc.ns}]` : `${arc.calls}`]));
+  }
+
+  toString() {
+    return this.text();
+  }
+}
+
+// ---- instances ----
+
+// The number by which the program's own OUT.js knows it, "" = none.
+function idOf(module) {
+  const sections = WebAssembly.Module.customSections(module, SECTION);
+  return sections.length ? new TextDecoder().decode(sections[sections.length - 1]) : '';
+}
+
+// The host of one instance, with what it has counted. attached(it) is called as soon as the instance exists.
+function createCounter(attached, print) {
+  const table = createTable(), host = createHost({ onReport: text => { counter.report = text; } });
+  let before = NOTHING, quiet = false;
+
+  const counter = {
+    module: null,
+    report: '',
+
+    imports: {
+      ...host.imports,
+      prof: {
+        getTime: () => performance.now(),
+        clearResults() {
+          table.clear();
+          before = NOTHING;
+        },
+        addArcData: table.add,
+        setArcData: table.set,
+        printResults() {
+          if (!quiet) print(counter);
+        },
+      },
+    },
+
+    attach(instance, module) {
+      counter.module = module;
+      host.attach(instance);
+      attached(counter);
+    },
+
+    /** What there is without asking the program: all of it, and since clear(). */
+    readAll() {
+      return sumOf([table.read(), readCalls(counter.report) || NOTHING]);
+    },
+
+    read() {
+      return since(counter.readAll(), before);
+    },
+
+    /** Asks the program for what it has counted so far. */
+    ask() {
+      quiet = true;
+      try {
+        host.flush();
+      } finally {
+        quiet = false;
+      }
+      return counter.read();
+    },
+
+    clear() {
+      counter.ask();
+      before = counter.readAll();
+    },
+  };
+  return counter;
+}
+
+// ---- WasmProf ----
+
+function createProfiler() {
+  const counters = [], programs = new Map(); // by id
+
+  // What belongs to one program: instances of modules with the same id, or of the same module.
+  function partsOf(chosen, read) {
+    const parts = new Map();
+    for (const counter of chosen) {
+      const id = idOf(counter.module), key = id || counter.module;
+      const known = programs.get(id) || { title: `module ${parts.size + 1}`, names: [], demangled: {} };
+      if (!parts.has(key)) parts.set(key, { ...known, all: [], reports: [] });
+      const part = parts.get(key);
+      part.all.push(read(counter));
+      if (counter.report) part.reports.push(counter.report);
+    }
+    return [...parts.values()].map(({ all, ...part }) => ({ ...part, counted: sumOf(all) }));
+  }
+
+  // Called by a program that was made to show its profile.
+  function print(counter) {
+    if (counter.module) console.log(new Results(partsOf([counter], one => one.read())).flatProfile(PRINTED));
+  }
+
+  intercept(['prof', 'whammc'], () => createCounter(counter => counters.push(counter), print));
+
+  return {
+    /** Tells the names of a program: { id, title, names, demangled }. */
+    register(program) {
+      programs.set(program.id, program);
+    },
+
+    /** What was counted until now, or since clear(). */
+    saveResults() {
+      return new Results(partsOf(counters, counter => counter.ask()));
+    },
+
+    /** Begins again with nothing counted. */
+    clear() {
+      counters.forEach(counter => counter.clear());
+    },
+  };
+}
+
+// A module of Node, from classic scripts and ES modules alike.
+function nodeModule(name) {
+  const { process } = globalThis;
+  if (process.getBuiltinModule) return process.getBuiltinModule(name);
+  return typeof require === 'function' ? require(name) : null;
+}
+
+// In Node, if the variable WASMPROF names a file: the profile goes there at the end, as text, or as JSON if it is called
+// so. Worker threads, which are other programs, put their number into the name.
+function saveAtExit(profiler) {
+  const { process } = globalThis, file = process && process.env && process.env.WASMPROF;
+  if (!file || typeof process.on !== 'function') return;
+  const fs = nodeModule('fs'), threads = nodeModule('worker_threads');
+  if (!fs || !threads) return;
+  const path = threads.isMainThread ? file : file.replace(/(\.[^./]*)?$/, `.${threads.threadId}$1`);
+  process.on('exit', () => {
+    const results = profiler.saveResults();
+    if (results.modules.length > 0)
+      fs.writeFileSync(file === '-' ? 2 : path, file.endsWith('.json') ? results.json() : results.text());
+  });
+}
+
+/** Makes WasmProf unless another OUT.js has made it, and adds a program's names. */
+export function install(program) {
+  let profiler = globalThis[SHARED];
+  if (!profiler) {
+    profiler = createProfiler();
+    Object.defineProperty(globalThis, SHARED, { value: profiler });
+    if (!('WasmProf' in globalThis)) globalThis.WasmProf = profiler;
+    saveAtExit(profiler);
+  }
+  profiler.register(program);
+  return profiler;
+}

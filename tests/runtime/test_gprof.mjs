@@ -1,0 +1,84 @@
+// Compares the profiles that JavaScript makes of reports (stdlib/host/calls.js, gprof.js) with those of `whammc report
+// --format=gprof`, byte by byte: arcs and trees, with times and without, recursion and cycles, in each format.
+//   node test_gprof.mjs SOURCE-DIR WHAMMC
+import { execFileSync } from 'node:child_process';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const [source, whammc] = [resolve(process.argv[2]), resolve(process.argv[3])];
+const load = name => import(pathToFileURL(join(source, 'stdlib/host', name)).href);
+const { readCalls } = await load('calls.js');
+const { makeGraph, flatProfile, callGraph, OUTSIDE } = await load('gprof.js');
+
+let number = 0, failed = 0;
+function result(good, title, detail) {
+  console.log(`${good ? 'ok' : 'not ok'} ${++number} - ${title}`);
+  if (!good) {
+    failed++;
+    console.log(`# ${String(detail).slice(0, 3000).replace(/\n/g, '\n# ')}`);
+  }
+}
+
+/** A pseudo-random number below n, always the same ones for a seed. */
+function random(seed) {
+  let state = seed * 2654435761 + 12345;
+  return n => {
+    state = (Math.imul(state, 1103515245) + 12345) >>> 0;
+    return (state >>> 8) % n;
+  };
+}
+
+const row = (id, name, type, entries) => `{"id":${id},"id_type":"map_id","name":"${name}","type":"${type}","wasm_type":"i32",` +
+  `"script":"script0","fname":null,"fid":null,"pc":null,"probe":null,"value":[` +
+  `${entries.map(([key, value]) => `{"key":${key},"value":${value}}`).join(',')}]}\n`;
+const list = values => `[${values.join(',')}]`;
+
+/** Times of which many lie in the middle between two numbers that are shown, and some are very large. */
+function someTime(below) {
+  const kinds = [() => 0, () => below(1000), () => 5000 * below(4000), () => 125000 * below(100), () => below(1 << 24) * 1000,
+    () => 125 * 2 ** below(40), () => '18446744073709551615'];
+  return kinds[below(below(30) ? kinds.length - 1 : kinds.length)]();
+}
+
+function randomArcs(seed, timed) {
+  const below = random(seed), functions = 1 + below(seed % 3 ? 8 : 60), arcs = new Map();
+  for (let n = below(3 * functions) + 1; n > 0; n--) {
+    const key = [below(8) ? below(functions) : OUTSIDE, below(12) ? below(functions) : OUTSIDE];
+    const calls = below(40) ? 1 + below(1000) : '18446744073709551600';
+    arcs.set(list(key), timed ? list([calls, someTime(below)]) : calls);
+  }
+  return row(0, 'arcs', `map<(u32,u32),${timed ? '(u64,u64)' : 'u64'}>`, [...arcs]);
+}
+
+function randomTree(seed, timed) {
+  const below = random(seed), nodes = [];
+  for (let id = 1; id <= 200; id++)
+    nodes.push([id, list([below(id), below(12), below(50), ...(timed ? [someTime(below)] : [])])]);
+  return row(0, 'tree', `map<u32,(u32,u32,u64${timed ? ',u64' : ''})>`, nodes);
+}
+
+function ours(text, top) {
+  const graph = makeGraph({ ...readCalls(text), nameOf: id => `#${id}` });
+  return `${flatProfile(graph, top)}\n${callGraph(graph, top)}`;
+}
+
+const theirs = (text, ...options) => execFileSync(whammc, ['report', ...options, '-'], { input: text, encoding: 'utf8',
+  stdio: ['pipe', 'pipe', 'ignore'] });
+
+function compare(title, reports) {
+  const differing = reports.find(([text, top]) => ours(text, top) !== theirs(text, '--format=gprof', `--top=${top}`));
+  result(!differing, title, differing && `${differing[0]}\n${ours(...differing)}\n${theirs(differing[0], '--format=gprof')}`);
+}
+
+const seeds = Array.from({ length: 40 }, (_, i) => i + 1);
+compare('arcs with times', seeds.map(seed => [randomArcs(seed, true), seed % 4 ? 0 : 3]));
+compare('arcs without times', seeds.slice(0, 20).map(seed => [randomArcs(seed, false), seed % 4 ? 0 : 1]));
+compare('trees', seeds.slice(0, 10).map(seed => [randomTree(seed, seed % 2 > 0), 0]));
+compare('nothing', [[row(0, 'arcs', 'map<(u32,u32),(u64,u64)>', []), 0], [row(0, 'arcs', 'map<(i32,i32),i64>', []), 0]]);
+for (const format of ['csv', 'csv-rfc4180']) {
+  const texts = seeds.slice(0, 8).map(seed => randomArcs(seed, seed % 2 > 0));
+  result(texts.every(text => ours(theirs(text, `--format=${format}`), 0) === ours(text, 0)), `${format} as JSON`);
+}
+result(readCalls('hello\n') === null && readCalls('') === null, 'no report');
+console.log(`1..${number}`);
+process.exit(failed ? 1 : 0);
