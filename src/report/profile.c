@@ -170,7 +170,7 @@ static bool read_raws(Profile *p, const ReportRow *row, Raws *raws) {
     Arena arena = {0};
     Entries e = entries_of(row, &arena);
     uint64_t key[FIELDS_MAX], v[FIELDS_MAX];
-    p->timed = e.shape.values == 4;
+    bool times = e.shape.values == 4;
     while (next_entry(&e, key, v)) {
         Raw raw = {.id = key[0],
                    .parent = v[0],
@@ -179,9 +179,12 @@ static bool read_raws(Profile *p, const ReportRow *row, Raws *raws) {
                    .last = PROFILE_NONE,
                    .next = PROFILE_NONE,
                    .calls = v[2],
-                   .self = p->timed ? v[3] : v[2]};
+                   .self = times ? v[3] : 0};
+        p->timed |= raw.self != 0;
         vec_push(raws, raw);
     }
+    for (uint32_t i = 0; i < raws->len && !p->timed; i++)
+        raws->at[i].self = raws->at[i].calls;
     arena_free(&arena);
     if (e.broken)
         p->problem = "the map cannot be read";
