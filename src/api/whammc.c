@@ -118,8 +118,8 @@ whammc_status api_output(const whammc *w, bool ok, Buf *buf, uint8_t **out, size
     return status == WHAMMC_OK ? WHAMMC_INTERNAL : status;
 }
 
-/* Reads the libraries, parses every script and makes the plan. */
-static whammc_status prepare(whammc *w) {
+/* Reads the libraries, parses every script and makes the plan; `cells` as for plan_make. */
+static whammc_status prepare(whammc *w, bool cells) {
     api_reset(w);
     for (uint32_t i = 0; i < w->library_sources.len; i++) {
         const LibrarySource *s = &w->library_sources.at[i];
@@ -135,20 +135,20 @@ static whammc_status prepare(whammc *w) {
         lang_parse(script, s->text, s->len, vec_last(&w->files), &w->diags);
     }
     /* Scripts that could be read in part are checked too. */
-    plan_make(&w->plan, w->scripts.at, w->scripts.len, &w->libraries, &w->diags);
+    plan_make(&w->plan, w->scripts.at, w->scripts.len, &w->libraries, cells, &w->diags);
     return api_status(w);
 }
 
 /* The same for work on a program. */
 static whammc_status prepare_for_program(whammc *w) {
-    whammc_status status = prepare(w);
+    whammc_status status = prepare(w, true);
     if (status == WHAMMC_OK && !statics_start(&w->plan, &w->world, &w->diags))
         status = api_status(w);
     return status;
 }
 
 whammc_status whammc_check(whammc *w) {
-    return prepare(w);
+    return prepare(w, false);
 }
 
 const char *whammc_messages(whammc *w, unsigned flags) {
@@ -267,7 +267,7 @@ whammc_status whammc_compile_monitor(whammc *w, const whammc_options *options, u
                                      size_t *out_size) {
     *out = NULL;
     *out_size = 0;
-    whammc_status status = prepare(w);
+    whammc_status status = prepare(w, false);
     if (status != WHAMMC_OK)
         return status;
     RewriteOptions r = api_options(options);
@@ -279,7 +279,7 @@ whammc_status whammc_compile_monitor(whammc *w, const whammc_options *options, u
 
 whammc_status whammc_explain_monitor(whammc *w, const char **text) {
     *text = "";
-    whammc_status status = prepare(w);
+    whammc_status status = prepare(w, false);
     if (status != WHAMMC_OK)
         return status;
     Units units;

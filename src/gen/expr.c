@@ -25,7 +25,8 @@ BinaryenType gen_type(const Type *t) {
 
 /* ---- holes ---- */
 
-static const char hole_letters[] = "karlvmtpehfwnxzcbgsiuoyqjd01234"; /* in the order of HoleKind */
+static const char hole_letters[] =
+    "karlvmtpehfwnxzcbgsiuoyqjd01234567"; /* in the order of HoleKind */
 _Static_assert(sizeof hole_letters == HOLE_KINDS + 1, "a letter for each kind of hole");
 
 char gen_type_letter(BinaryenType type) {
@@ -72,7 +73,8 @@ static void declare(Body *b, const char *name, HoleKind kind, BinaryenType type)
     bool added;
     map_put(b->imports, str_of(name), 0, &added);
     bool mutable = kind == HOLE_ARG || kind == HOLE_RESULT || kind == HOLE_LOCAL ||
-                   kind == HOLE_VAR || (kind >= HOLE_PAGES && kind != HOLE_TEXT);
+                   kind == HOLE_VAR ||
+                   (kind >= HOLE_PAGES && kind != HOLE_TEXT && kind != HOLE_ELEMENT_ADDR);
     if (added)
         BinaryenAddGlobalImport(b->module, name, "hole", name, type, mutable);
 }
@@ -102,7 +104,8 @@ Ref hole_call(Body *b, HoleKind kind, uint32_t n, const Refs *args, const Binary
     char name[32];
     bool added;
     uint32_t nargs = args ? args->len : 0;
-    hole_name(name, kind, n, BinaryenTypeInt32());
+    bool gives = result != BinaryenTypeNone();
+    hole_name(name, kind, n, gives || !nargs ? result : params[0]);
     map_put(b->imports, str_of(name), 0, &added);
     if (added)
         BinaryenAddFunctionImport(b->module, name, "hole", name,

@@ -3,6 +3,7 @@
  *
  *   expr.c   operators, casts, bound names, conditions: what gives one Wasm value
  *   value.c  variables, strings, tuples and maps
+ *   cell.c   maps that are cells
  *   stmt.c   statements and bodies
  *
  * A value is a list of leaves (type_leaves). Most have one; those of a tuple are given as several
@@ -118,6 +119,7 @@ Ref gen_load_byte(Body *b, Ref at, uint32_t offset);
 Ref gen_load_word(Body *b, Ref at, uint32_t offset);
 Ref gen_store_word(Body *b, Ref at, uint32_t offset, Ref value);
 /* A leaf in memory. */
+Ref gen_load_leaf(Body *b, const Type *leaf, Ref at, uint32_t offset);
 Ref gen_store_leaf(Body *b, const Type *leaf, Ref at, uint32_t offset, Ref value);
 /* What expressions on variables, strings and maps give; see gen_expr. */
 Ref gen_var_get(Body *b, const Var *v, uint32_t leaf);
@@ -125,6 +127,13 @@ Ref gen_method(Body *b, const Expr *e);
 Ref gen_str_equal(Body *b, Ref x, Ref y);
 /* The leaves of a map's element. */
 void gen_index_leaves(Body *b, const Expr *e, Refs *out);
+/* The map of an element is cells (probe/cell.h). */
+bool gen_is_cell(const Expr *e);
+/* The leaves of such an element, or of a field of it. */
+void gen_cell_leaves(Body *b, const Expr *e, Refs *out);
+/* Appends code that sets it to new leaves, which read no maps. */
+void gen_cell_set(Body *b, const Expr *target, const Refs *leaves, Refs *code);
+Ref gen_cell_step(Body *b, const Expr *target, Op op);
 /* Sets a variable, or the target of an assignment, to new leaves. */
 Ref gen_var_set(Body *b, const Var *v, const Refs *leaves);
 Ref gen_assign(Body *b, const Expr *target, const Expr *value);

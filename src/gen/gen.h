@@ -44,6 +44,10 @@ typedef enum HoleKind {
                   */
     HOLE_CELL,   /* read or write cell n of a monitor (target/bind_cell.c) */
     HOLE_FLUSH, /* call what happens when a report is due; n: of the function in Plan.library_fns */
+    HOLE_ELEMENT, /* push a leaf of a map's element: n = key * HOLE_LEAVES + leaf (Variant.keys); a
+                     call, since different keys may mean the same element */
+    HOLE_ELEMENT_SET,  /* ... set it */
+    HOLE_ELEMENT_ADDR, /* push the address of the element with key n of the variant, in memory */
     HOLE_KINDS
 } HoleKind;
 
@@ -60,7 +64,7 @@ typedef struct HelperInfo {
 extern const HelperInfo helper_infos[HELPER_COUNT];
 
 /* HOLE_VAR names a leaf of a variable: n = id * HOLE_LEAVES + leaf. */
-enum { HOLE_LEAVES = 256 };
+enum { HOLE_LEAVES = 256, HOLE_MARK = HOLE_LEAVES - 1 }; /* HOLE_MARK: of an element, not a leaf */
 
 typedef enum HoleAccess { HOLE_GET, HOLE_SET, HOLE_TEE } HoleAccess;
 
@@ -88,6 +92,7 @@ typedef struct Template {
 typedef struct GenOptions {
     bool optimise;
     const bool *in_memory; /* by PlanVar.id: the variable is kept in memory, not in globals */
+    bool cells_in_memory;  /* elements of maps that are cells are */
     uint32_t memory_index; /* final index of that memory */
     bool imported;         /* the memory of strings and maps is that of an imported module */
 } GenOptions;

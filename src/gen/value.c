@@ -89,6 +89,10 @@ Ref gen_load_byte(Body *b, Ref at, uint32_t offset) {
 #endif
 }
 
+Ref gen_load_leaf(Body *b, const Type *leaf, Ref at, uint32_t offset) {
+    return memory_get(b, leaf, at, offset);
+}
+
 Ref gen_load_word(Body *b, Ref at, uint32_t offset) {
     return memory_get(b, &type_scalar[TYPE_U32], at, offset);
 }
@@ -240,6 +244,10 @@ static uint32_t first_leaf(const Expr *e) {
 }
 
 void gen_index_leaves(Body *b, const Expr *e, Refs *out) {
+    if (gen_is_cell(e)) {
+        gen_cell_leaves(b, e, out);
+        return;
+    }
     uint32_t n = type_leaves(e->type), first = first_leaf(e);
     uint32_t at = gen_temp(b, BinaryenTypeInt32());
     Ref place = BinaryenLocalTee(b->module, at, element(b, e, false), BinaryenTypeInt32());
@@ -256,6 +264,11 @@ static Ref set_element(Body *b, const Expr *target, const Expr *value) {
     uint32_t first = first_leaf(target);
     gen_leaves(b, value, &leaves);
     settle(b, target->type, &leaves, &code);
+    if (gen_is_cell(target)) {
+        gen_cell_set(b, target, &leaves, &code);
+        vec_free(&leaves);
+        return gen_block_of(b, &code, BinaryenTypeNone());
+    }
     uint32_t at = gen_temp(b, BinaryenTypeInt32());
     vec_push(&code, BinaryenLocalSet(b->module, at, element(b, target, true)));
     for (uint32_t i = 0; i < leaves.len; i++)
@@ -267,6 +280,8 @@ static Ref set_element(Body *b, const Expr *target, const Expr *value) {
 }
 
 static Ref step_element(Body *b, const Expr *target, Op op) {
+    if (gen_is_cell(target))
+        return gen_cell_step(b, target, op);
     Refs code = {0};
     uint32_t at = gen_temp(b, BinaryenTypeInt32());
     vec_push(&code, BinaryenLocalSet(b->module, at, element(b, target, true)));

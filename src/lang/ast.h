@@ -99,6 +99,8 @@ typedef struct Var {
     bool report;
     bool param;        /* a parameter of a fn */
     bool escapes;      /* for later layers: a map that is used as a whole */
+    bool computed;     /* ... a map with keys that are known only when the program runs */
+    uint32_t cells;    /* ... 1 + index of a map that is cells; 0 = it is not */
     Span span;         /* of the name in its declaration */
     struct Expr *init; /* NULL = zero */
     uint32_t
@@ -212,6 +214,8 @@ typedef struct Expr {
     uint32_t
         slot; /* for later layers: 1 + index of the site constant that stands for it; 0 = none */
     struct Value *known; /* for later layers: the value that an '@static' call has had */
+    bool present; /* for later layers: an element that must be in its map already, or is without
+                     more when it is written */
 } Expr;
 
 /* ---- statements ---- */

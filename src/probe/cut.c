@@ -5,6 +5,7 @@
 #include "probe/cut.h"
 
 #include "probe/builtin.h"
+#include "probe/cell.h"
 #include "probe/derive.h"
 #include "probe/describe.h"
 
@@ -37,14 +38,13 @@ typedef struct Cut {
     uint32_t depth; /* of blocks */
 } Cut;
 
-/* The value may differ from site to site. */
-static bool has_names(const Expr *e) {
+bool cut_has_names(const Expr *e) {
     if (e->is_bound && (e->kind == EXPR_NAME || e->kind == EXPR_INDEX || e->kind == EXPR_CALL))
         return true;
     if (e->kind == EXPR_METHOD && e->annotation == ANN_STATIC)
         return true;
     for (uint32_t i = 0; i < e->nargs; i++)
-        if (has_names(e->args[i]))
+        if (cut_has_names(e->args[i]))
             return true;
     return false;
 }
@@ -136,6 +136,13 @@ static bool may_lack(const Expr *e) {
     return false;
 }
 
+void cut_may_lack(Variant *v, Expr *e) {
+    if (!may_lack(e))
+        return;
+    vec_push(&v->consts, e);
+    v->may_lack_consts = true;
+}
+
 /* The number + 1 of a string that exists at run time. */
 static uint32_t text_slot(Cut *c, Str text) {
     Plan *plan = c->plan;
@@ -150,7 +157,7 @@ static uint32_t text_slot(Cut *c, Str text) {
 static void cut_expr(Cut *c, Expr **slot);
 
 /* m[k], as a value or as what is assigned to. */
-static void cut_index(Cut *c, Expr *e) {
+static void cut_real_element(Cut *c, Expr *e) {
     Buf text = {0};
     describe_map(e->var->type, &text);
     e->slot = text_slot(c, (Str){(char *)text.data, (uint32_t)text.len});
@@ -158,10 +165,15 @@ static void cut_index(Cut *c, Expr *e) {
     cut_expr(c, &e->args[0]);
 }
 
+static void cut_index(Cut *c, Expr *e) {
+    if (!cells_defer(c->plan, c->v, e))
+        cut_real_element(c, e);
+}
+
 /* A static part that differs from site to site becomes an atom or a constant. */
 static bool cut_static(Cut *c, Expr *e) {
     Variant *v = c->v;
-    if (!e->is_static || !has_names(e) || e->type->kind > TYPE_STR)
+    if (!e->is_static || !cut_has_names(e) || e->type->kind > TYPE_STR)
         return false;
     if (e->type->kind == TYPE_BOOL && v->probe && v->atoms.len < MAX_ATOMS) {
         vec_push(&v->atoms, e);
@@ -213,22 +225,24 @@ static void cut_builtin(Cut *c, Expr *e) {
     e->slot = plan->memory_calls.len;
 }
 
+Expr *cut_static_part(Plan *plan, Expr *call, uint32_t n) {
+    if (!call->known)
+        call->known = arena_array(&plan->arena, Value, type_leaves(call->type) + 1);
+    Expr *part = arena_new(&plan->arena, Expr);
+    *part = (Expr){.kind = EXPR_METHOD,
+                   .span = call->span,
+                   .type = type_leaf(call->type, n),
+                   .annotation = ANN_STATIC,
+                   .is_static = true,
+                   .known = call->known + n};
+    return part;
+}
+
 /* The results of an '@static' call are constants one behind the other. */
 static void cut_static_tuple(Cut *c, Expr *e) {
-    uint32_t n = type_leaves(e->type);
-    if (!e->known)
-        e->known = arena_array(&c->plan->arena, Value, n + 1);
     e->slot = c->v->consts.len + 1;
-    for (uint32_t i = 0; i < n; i++) {
-        Expr *part = arena_new(&c->plan->arena, Expr);
-        *part = (Expr){.kind = EXPR_METHOD,
-                       .span = e->span,
-                       .type = type_leaf(e->type, i),
-                       .annotation = ANN_STATIC,
-                       .is_static = true,
-                       .known = e->known + i};
-        vec_push(&c->v->consts, part);
-    }
+    for (uint32_t i = 0; i < type_leaves(e->type); i++)
+        vec_push(&c->v->consts, cut_static_part(c->plan, e, i));
 }
 
 static void cut_expr(Cut *c, Expr **slot) {
@@ -352,7 +366,8 @@ bool var_starts_dynamic(const Var *v) {
 }
 
 static void cut_decl(Cut *c, Var *v) {
-    if (v->type->kind == TYPE_MAP || (v->report && v->type->kind > TYPE_BOOL))
+    bool values = v->report && v->type->kind > TYPE_BOOL;
+    if (v->type->kind == TYPE_MAP ? !cells_possible(c->plan, v) : values)
         c->plan->uses_values = true;
     if (!v->init)
         return;
@@ -365,9 +380,8 @@ static void cut_decl(Cut *c, Var *v) {
             c->v->starts_dynamic = true;
         else
             c->plan->probes.at[c->v->source].shared_from = c->v;
-    } else if (may_lack(v->init)) { /* sites without a value do not match */
-        vec_push(&c->v->consts, v->init);
-        c->v->may_lack_consts = true;
+    } else {
+        cut_may_lack(c->v, v->init);
     }
 }
 
@@ -451,5 +465,11 @@ bool cut_variant(Plan *plan, Variant *v, Diags *diags) {
 bool cut_common(Plan *plan, Variant *scope, Block *block, Diags *diags) {
     Cut c = {plan, scope, diags, true, 0};
     cut_block(&c, block);
+    return c.ok;
+}
+
+bool cut_element(Plan *plan, Variant *v, Expr *e, Diags *diags) {
+    Cut c = {plan, v, diags, true, 0};
+    cut_real_element(&c, e);
     return c.ok;
 }

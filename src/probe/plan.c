@@ -4,6 +4,7 @@
 #include "probe/plan.h"
 
 #include "probe/blame.h"
+#include "probe/cell.h"
 #include "probe/cut.h"
 #include "probe/derive.h"
 #include "probe/statics.h"
@@ -394,8 +395,8 @@ static bool plan_script(Plan *plan, uint32_t index, Diags *diags) {
 }
 
 bool plan_make(Plan *plan, Script *const *scripts, uint32_t n, const Libraries *libraries,
-               Diags *diags) {
-    *plan = (Plan){.libraries = libraries};
+               bool cells, Diags *diags) {
+    *plan = (Plan){.libraries = libraries, .cells = cells};
     bool ok = true;
     for (uint32_t i = 0; i < n; i++)
         vec_push(&plan->scripts, scripts[i]);
@@ -403,12 +404,13 @@ bool plan_make(Plan *plan, Script *const *scripts, uint32_t n, const Libraries *
     for (uint32_t i = 0; i < n; i++)
         ok &= plan_script(plan, i, diags);
     index_actions(plan);
-    return ok && check_alts(plan, diags);
+    return ok && cells_plan(plan, diags) && check_alts(plan, diags);
 }
 
 static void free_variant(Variant *v) {
     vec_free(&v->atoms);
     vec_free(&v->consts);
+    vec_free(&v->keys);
     vec_free(&v->args);
     vec_free(&v->results);
     vec_free(&v->locals);
@@ -435,6 +437,8 @@ void plan_free(Plan *plan) {
     vec_free(&plan->library_fns);
     vec_free(&plan->memory_calls);
     vec_free(&plan->shapes);
+    vec_free(&plan->cell_maps);
+    vec_free(&plan->elements);
     vec_free(&plan->texts);
     map_free(&plan->text_ids);
     arena_free(&plan->arena);

@@ -68,6 +68,30 @@ typedef struct DupAt {
     const Expr *memory;
 } DupAt;
 
+/* A map of a script whose keys are known at every place: it becomes cells (cell.c). */
+typedef struct CellMap {
+    uint32_t var;    /* PlanVar.id */
+    uint32_t leaves; /* of a value */
+    bool tracked;    /* it has to be known which entries are in the map */
+    bool marked;     /* some writes set a mark for that: a leaf behind the others */
+    bool *counts;    /* by leaf: not zero where the entry is in the map */
+} CellMap;
+
+/* A key with which a variant uses such a map. */
+typedef struct CellKey {
+    uint32_t map; /* index into Plan.cell_maps */
+    const Expr *key;
+    const Expr **leaves; /* static numbers, bools and strings */
+    uint32_t nleaves;
+    bool marks; /* some write with it sets the mark */
+} CellKey;
+
+/* An element of a map that may become cells. */
+typedef struct ElementUse {
+    struct Variant *variant;
+    Expr *element;
+} ElementUse;
+
 typedef struct Variant {
     Probe *probe;    /* the typed copy */
     uint32_t source; /* index into Plan.probes */
@@ -75,6 +99,7 @@ typedef struct Variant {
     Event event; /* a representative */
     Vec(Expr *) atoms;
     Vec(Expr *) consts;
+    Vec(CellKey) keys; /* Expr.slot - 1 of an element is the index */
     Operands args, results, locals;
     Vec(AltCall) alt_calls;
     Vec(uint32_t) memory_calls; /* indices into Plan.memory_calls */
@@ -165,8 +190,11 @@ typedef struct Plan {
     Vec(Str) texts; /* strings that code refers to by number (Expr.slot - 1 of EXPR_STR), and
                        descriptions of map types (of EXPR_INDEX) */
     Map text_ids;
-    bool uses_values;        /* strings or maps exist at run time, or rows of them or of tuples */
-    struct Statics *statics; /* statics.h; NULL = there is no '@static' call */
+    bool cells;               /* maps may become cells */
+    Vec(CellMap) cell_maps;   /* Var.cells - 1 is the index */
+    Vec(ElementUse) elements; /* that cells_plan has to cut */
+    bool uses_values;         /* strings or maps exist at run time, or rows of them or of tuples */
+    struct Statics *statics;  /* statics.h; NULL = there is no '@static' call */
     ActionList by_op[WASM_OP_COUNT];      /* actions in script order */
     ActionList by_kind[EVENT_KIND_COUNT]; /* of events that are not instructions */
     bool asks_tables;   /* some variant asks which function is in a table's entry */
@@ -175,10 +203,11 @@ typedef struct Plan {
 
 /*
  * Checks the scripts (parsed, unchecked) and makes the plan. The scripts and libraries are borrowed
- * and must outlive it. False if there were errors; plan_free is needed either way.
+ * and must outlive it. `cells`: maps become cells where that is possible. False if there were
+ * errors; plan_free is needed either way.
  */
 bool plan_make(Plan *plan, Script *const *scripts, uint32_t n, const Libraries *libraries,
-               Diags *diags);
+               bool cells, Diags *diags);
 void plan_free(Plan *plan);
 
 /*

@@ -27,6 +27,10 @@ void escape_quoted(Buf *out, Str s) {
     escape(format_quoted, out, s);
 }
 
+void escape_in_quotes(Buf *out, Str s) {
+    escape(format_in_quotes, out, s);
+}
+
 uint32_t escape_utf8(const char *p, size_t n, uint32_t *code) {
     return format_utf8((const uint8_t *)p, n, code);
 }

@@ -16,6 +16,9 @@ void escape_csv(Buf *out, Str s);
 /* A field of CSV as in RFC 4180: in quotes if it has a comma, a quote, or the end of a line. */
 void escape_quoted(Buf *out, Str s);
 
+/* What stands between such quotes. */
+void escape_in_quotes(Buf *out, Str s);
+
 /*
  * The length of the well-formed UTF-8 sequence at p (1 to 4 bytes, `n` there), or 0. No surrogates,
  * no overlong forms. *code is its code point.

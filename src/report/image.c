@@ -7,6 +7,7 @@
  * a row.
  */
 #include "report/image.h"
+#include "report/cells.h"
 #include "report/escape.h"
 
 _Static_assert((int)IMAGE_CSV == (int)FORMAT_STYLE_CSV &&
@@ -33,7 +34,8 @@ typedef struct ImageFunc {
 typedef struct ImageTail {
     uint32_t var, probe;
     bool shared;
-    uint64_t offset; /* of its value behind those of the site rows */
+    const ImageCells *cells; /* NULL = none */
+    uint64_t offset;         /* of its value behind those of the site rows */
 } ImageTail;
 
 typedef struct ImageGroup {
@@ -226,7 +228,9 @@ uint32_t image_site_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, 
 static uint32_t tail_row(Image *img, ImageTail row) {
     const ImageGroup *g = &img->groups.at[image_group(img, row.var)];
     row.offset = img->tail_bytes;
-    img->tail_bytes += g->kind == REPORT_TUPLE ? g->row_bytes : 8;
+    img->tail_bytes += row.cells                 ? cells_bytes(row.cells)
+                       : g->kind == REPORT_TUPLE ? g->row_bytes
+                                                 : 8;
     vec_push(&img->tail, row);
     return img->tail.len - 1;
 }
@@ -237,6 +241,10 @@ uint32_t image_shared_row(Image *img, uint32_t var, uint32_t probe) {
 
 uint32_t image_script_row(Image *img, uint32_t var) {
     return tail_row(img, (ImageTail){.var = var});
+}
+
+uint32_t image_cells_row(Image *img, uint32_t var, const ImageCells *cells) {
+    return tail_row(img, (ImageTail){.var = var, .cells = cells_copy(&img->arena, cells)});
 }
 
 bool image_is_empty(const Image *img) {
@@ -575,15 +583,16 @@ static void put_several(Buf *text, uint32_t n, uint64_t id, const char *word) {
 static void tail_id(Writer *w, const ImageTail *row, uint64_t id) {
     const ImageVar *v = &w->img->vars.at[row->var];
     bool map = !row->shared && v->kind == REPORT_MAP, json = is_json(w);
+    bool printed = map && !row->cells;
     bool several = !row->shared && !json && v->wasm_type.len && v->wasm_type.ptr[0] == '(';
     Buf types = {0};
     if (several)
         put_several(&types, wasm_types(v), 0, "global_id");
-    if (!map)
+    if (!printed)
         buf_str(&w->scratch, layout(w)->row);
     if (several)
         put_several(&w->scratch, wasm_types(v), id, NULL);
-    else if (!map)
+    else if (!printed)
         buf_printf(&w->scratch, "%llu", (unsigned long long)id);
     Str id_type = row->shared ? STR("memaddr")
                   : map       ? STR("map_id")
@@ -616,12 +625,15 @@ static void put_tail(Writer *w) {
         const ImageTail *row = &img->tail.at[i];
         const ImageVar *v = &img->vars.at[row->var];
         const ImageGroup *g = &img->groups.at[v->group];
-        tail_text(w, row, row->shared ? address : global);
         bool own_id = v->kind == REPORT_MAP && !row->shared;
-        buf_u8(w->out, (uint8_t)(v->kind | (own_id ? FORMAT_TAIL_ID : 0)));
+        tail_text(w, row, row->cells ? row->cells->id : row->shared ? address : global);
+        uint8_t flag = row->cells ? FORMAT_TAIL_CELLS : own_id ? FORMAT_TAIL_ID : 0;
+        buf_u8(w->out, (uint8_t)(v->kind | flag));
         if (v->kind == REPORT_TUPLE)
             buf_name(w->out, g->description);
         put_scratch(w);
+        if (row->cells)
+            cells_put(row->cells, w->options->format, w->out);
         if (row->shared)
             address += g->id_stride;
         else if (!own_id)

@@ -76,6 +76,33 @@ uint32_t image_site_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, 
 uint32_t image_shared_row(Image *img, uint32_t var, uint32_t probe);
 uint32_t image_script_row(Image *img, uint32_t var);
 
+/* A leaf of a key of a map that is known: as in stdlib/runtime/values.h, but strings as text. */
+typedef struct ImageKeyLeaf {
+    uint64_t word;
+    Str text;
+} ImageKeyLeaf;
+
+/* A map whose keys are known. */
+typedef struct ImageCells {
+    uint32_t id;              /* the number of the map */
+    Str key, value;           /* descriptions; the leaves of values are numbers and bools */
+    bool marked;              /* there is a mark for each entry, which says that it is in the map */
+    const bool *counts;       /* by leaf of a value: it is not zero where an entry is in the map */
+    uint32_t leaves;          /* of a key */
+    uint32_t n;               /* entries */
+    const ImageKeyLeaf *keys; /* `leaves` for each entry, by ascending keys, all different */
+} ImageCells;
+
+/* How two keys are ordered: < 0, 0, > 0. */
+int image_compare_keys(Str description, const ImageKeyLeaf *a, const ImageKeyLeaf *b);
+
+/*
+ * The row of a script variable that is such a map. Its value area has for each entry 8 bytes a leaf
+ * and 8 for the mark. What `cells` points to is copied but for the keys' texts, which must outlive
+ * the image.
+ */
+uint32_t image_cells_row(Image *img, uint32_t var, const ImageCells *cells);
+
 /*
  * The value area; what is in it is in stdlib/runtime/format.h. Offsets are final when all rows have
  * been added.

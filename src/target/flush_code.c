@@ -98,6 +98,20 @@ static uint32_t reported_groups(const Store *s, PlacedGroup *list) {
     return n;
 }
 
+/* The cells of a map, whose values are at `offset`. */
+static void each_cell(const Flush *f, uint32_t map, uint64_t offset, FlushValue *value, void *ctx) {
+    const MapCells *c = &f->store->cells;
+    const Type *type = f->plan->vars.at[f->plan->cell_maps.at[map].var].decl->type->value;
+    uint32_t leaves = type_leaves(type);
+    for (uint32_t i = 0; i < c->maps[map].n && !f->store->in_memory; i++) {
+        const MapCell *cell = &c->list.at[c->maps[map].sorted[i]];
+        uint64_t global = global_index(f, cell->first_global), at = offset + i * c->maps[map].step;
+        each_leaf(type, global, at, value, ctx);
+        if (cell->marked)
+            value(ctx, WASM_I32, global + leaves, at + 8 * (uint64_t)leaves);
+    }
+}
+
 void flush_each_value(const Flush *f, FlushValue *value, void *ctx) {
     const Store *s = f->store;
     PlacedGroup *groups = mem_alloc(sizeof *groups * (s->groups.len + 1u));
@@ -112,6 +126,10 @@ void flush_each_value(const Flush *f, FlushValue *value, void *ctx) {
     free(groups);
     for (uint32_t i = 0; i < s->tail.len; i++) {
         const PlanVar *v = &s->plan->vars.at[s->tail.at[i]];
+        if (v->decl->cells) {
+            each_cell(f, v->decl->cells - 1, image_tail_offset(s->image, i), value, ctx);
+            continue;
+        }
         each_leaf(v->decl->type, global_index(f, s->global[v->id]), image_tail_offset(s->image, i),
                   value, ctx);
     }

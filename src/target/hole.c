@@ -66,6 +66,36 @@ static void put_variable(Splicer *s, const Hole *h) {
     }
 }
 
+/* The cell that a key of the variant means at the site. */
+static const MapCell *find_element(Splicer *s, const Variant *v, uint32_t key, const Site *site) {
+    if (s->element_key != key + 1)
+        s->element = cells_find(&s->store->cells, v, key, site, &s->key);
+    s->element_key = key + 1;
+    return s->element;
+}
+
+/* Reads or writes a leaf of an element, or its mark. What nobody has written is zero. */
+static void put_element(Splicer *s, const Hole *h, const Variant *v, const Site *site) {
+    uint32_t key = h->n / HOLE_LEAVES, leaf = h->n % HOLE_LEAVES;
+    const CellMap *map = &s->plan->cell_maps.at[v->keys.at[key].map];
+    const Type *value = s->plan->vars.at[map->var].decl->type->value;
+    const MapCell *cell = find_element(s, v, key, site);
+    bool set = h->kind == HOLE_ELEMENT_SET, mark = leaf == HOLE_MARK;
+    if (cell && (!mark || cell->marked)) {
+        uint32_t global = cell->first_global + (mark ? map->leaves : leaf);
+        put_global(s, set ? HOLE_SET : HOLE_GET, wasm_final(s->m, WASM_SPACE_GLOBAL, global));
+    } else if (set) {
+        wasm_put_op(s->out, WASM_OP_DROP);
+    } else {
+        wasm_put_const(s->out, mark ? WASM_I32 : type_wasm(type_leaf(value, leaf)), 0);
+    }
+}
+
+static void put_element_address(Splicer *s, const Hole *h, const Variant *v, const Site *site) {
+    const MapCell *cell = find_element(s, v, h->n, site);
+    put_i32(s->out, cell ? cells_address(&s->store->cells, cell) : 0); /* zeros are there */
+}
+
 /* A local of the template for leaf n of a tuple that a call gave, or that it gives. */
 static uint32_t leaf_local(Splicer *s, LeafLocals *list, uint32_t n, WasmType type) {
     for (uint32_t i = 0; i < list->len; i++)
@@ -287,6 +317,9 @@ static void put_hole(Splicer *s, const Hole *h, const Variant *v, const Site *si
         put_global(s, h->access,
                    wasm_final(s->m, WASM_SPACE_GLOBAL, s->cell(s->ctx, s->slots, h->n)));
         break;
+    case HOLE_ELEMENT:
+    case HOLE_ELEMENT_SET: put_element(s, h, v, site); break;
+    case HOLE_ELEMENT_ADDR: put_element_address(s, h, v, site); break;
     case HOLE_TEMP: hole_put_local(s, h->access, s->temps.at[h->n]); break;
     case HOLE_PAGES:
     case HOLE_ELEMS: put_size(s, h, site->instr); break;
@@ -341,6 +374,7 @@ static void put_hole(Splicer *s, const Hole *h, const Variant *v, const Site *si
 
 void splice_template(Splicer *s, const Template *t, const Variant *v, const Site *site) {
     s->temps.len = s->got.len = 0;
+    s->element_key = 0;
     if (!v || !v->gives)
         s->gives.len = 0;
     for (uint32_t i = 0; i < t->ntemps; i++) {

@@ -26,6 +26,7 @@ typedef struct Rewrite {
     Shadow shadow;
     Targets targets;
     MemoryOps memories;
+    OnceShapes once;
     uint32_t helpers[HELPER_COUNT];
     uint32_t *fns;  /* handles of the script's functions */
     bool *seen_alt; /* for the message about two alt probes */
@@ -139,6 +140,7 @@ static void note_once(Rewrite *r, const ShapeList *list) {
     Site nowhere = plan_nowhere(r->p.plan, &r->p.m);
     for (uint32_t i = 0; i < list->len; i++)
         memory_note(&r->memories, &nowhere, list->at[i]->variant, r->p.diags);
+    store_count_once(&r->store, list, &r->p.m);
 }
 
 /* ---- pass 2 ---- */
@@ -199,7 +201,9 @@ static void splice_at(void *self, const Site *site, const SiteTypes *types, cons
 /* ---- */
 
 static bool compile(Rewrite *r, const Template **init) {
-    GenOptions gen = {.optimise = !r->options->no_optimise, .in_memory = r->store.var_in_memory};
+    GenOptions gen = {.optimise = !r->options->no_optimise,
+                      .in_memory = r->store.var_in_memory,
+                      .cells_in_memory = r->store.in_memory};
     gen.memory_index = r->store.memory == UINT32_MAX ? 0 : r->store.memory;
     gen.imported = r->options->link == LINK_IMPORT;
     return gen_templates(r->p.plan, &gen, init, r->p.diags);
@@ -239,10 +243,6 @@ static void add_memory_functions(Rewrite *r) {
 static bool link(void *self) {
     Rewrite *r = self;
     uint32_t errors = r->p.diags->errors;
-    OnceShapes once = plan_once(r->p.plan, &r->p.m);
-    note_once(r, &once.begin);
-    note_once(r, &once.end);
-    note_once(r, &once.report);
     const Template **init =
         arena_array(&r->p.plan->arena, const Template *, r->p.plan->scripts.len + 1);
     r->flush = (Flush){.m = &r->p.m,
@@ -256,14 +256,14 @@ static bool link(void *self) {
     r->flush.matcher = &r->p.matcher;
     r->flush.shadow = &r->shadow;
     r->flush.host = r->host;
-    r->store.reports = r->store.reported && !once.report.len && r->host != HOST_PROF;
+    r->store.reports = r->store.reported && !r->once.report.len && r->host != HOST_PROF;
     if (r->p.plan->lack.call)
         builtin_report(&r->p.plan->lack, &r->p.m, r->p.diags);
     if (r->p.diags->errors > errors || !flush_plan(&r->flush) || !compile(r, init))
         return false;
     Reach reach = reach_find(r->p.plan, init);
     memory_helpers(&r->memories, r->options->link == LINK_IMPORT, reach.helpers);
-    if (!flush_link(&r->flush, &reach, &once) ||
+    if (!flush_link(&r->flush, &reach, &r->once) ||
         (reach.helpers[HELPER_FMOD] &&
          !helpers_add_fmod(&r->p.m, &r->helpers[HELPER_FMOD], r->p.diags)) ||
         !libraries_link(&r->flush))
@@ -274,7 +274,7 @@ static bool link(void *self) {
     targets_add(&r->targets, &r->p.m);
     wasm_layout(&r->p.m);
     store_laid_out(&r->store, &r->p.m);
-    if (!flush_add(&r->flush, init, &once, &reach))
+    if (!flush_add(&r->flush, init, &r->once, &reach))
         return false;
     Splicer *s = &r->p.splicer;
     splicer_init(s, &r->p.m, r->p.plan, &r->store, r->helpers, r->fns);
@@ -330,6 +330,10 @@ static bool match(void *self) {
     decide_link(r, options);
     bool ok = program_walk(&r->p);
     if (ok) {
+        r->once = plan_once(r->p.plan, &r->p.m);
+        note_once(r, &r->once.begin);
+        note_once(r, &r->once.end);
+        note_once(r, &r->once.report);
         store_close(&r->store, &r->p.m);
         note_scopes(r);
     }

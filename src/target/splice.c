@@ -77,6 +77,7 @@ void splicer_free(Splicer *s) {
     vec_free(&s->slot_at);
     vec_free(&s->temps);
     vec_free(&s->wrapped);
+    buf_free(&s->key);
 }
 
 void splicer_begin(Splicer *s, uint32_t locals) {

@@ -79,8 +79,11 @@ typedef struct Splicer {
     Vec(uint64_t) site_slots; /* of all matches of the site */
     Vec(uint32_t) slot_at;    /* where each match's begin */
     Vec(uint32_t) temps;
-    LeafLocals got, gives; /* of the template at hand */
-    Vec(Wrapped) wrapped;  /* constructs of this function */
+    LeafLocals got, gives;  /* of the template at hand */
+    uint32_t element_key;   /* 1 + the key that the template at hand used last; 0 = none */
+    const MapCell *element; /* its cell */
+    Buf key;
+    Vec(Wrapped) wrapped; /* constructs of this function */
     /* What was recorded for the next match in order (HOLE_WORD), *n words; NULL = matches have
      * slots. */
     const uint64_t *(*words)(void *ctx, const Match *match, uint32_t *n);

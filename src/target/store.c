@@ -112,10 +112,12 @@ void store_init(Store *s, const Plan *plan) {
     for (uint32_t i = 0; i < plan->texts.len; i++)
         store_text(s, plan->texts.at[i]);
     number_maps(s);
+    cells_init(&s->cells, plan);
 }
 
 void store_free(Store *s) {
     image_free(s->image);
+    cells_free(&s->cells);
     free(s->image_var);
     free(s->image_probe);
     free(s->var_in_memory);
@@ -169,6 +171,7 @@ void store_count(Store *s, const Site *site, const Match *match) {
     s->sites++;
     if (v->has_texts)
         note_texts(s, site, v);
+    s->slots += cells_count(&s->cells, v, site);
     for (uint32_t i = 0; i < v->probe->nvars; i++) {
         const Var *var = v->probe->vars[i];
         if (var->storage != STORAGE_UNSHARED)
@@ -186,6 +189,12 @@ void store_count(Store *s, const Site *site, const Match *match) {
         s->slots += g->leaves;
         note_init(s, site, var, s->group_of[id], g->count++);
     }
+}
+
+void store_count_once(Store *s, const ShapeList *shapes, const WasmModule *m) {
+    Site nowhere = plan_nowhere(s->plan, m);
+    for (uint32_t i = 0; i < shapes->len; i++)
+        s->slots += cells_count(&s->cells, shapes->at[i]->variant, &nowhere);
 }
 
 /* The id of a probe as a whole, for shared variables: that of its only action, else its first
@@ -239,8 +248,14 @@ static void number_maps(Store *s) {
 
 void store_close(Store *s, const WasmModule *m) {
     Site nowhere = plan_nowhere(s->plan, m);
-    for (uint32_t i = 0; i < s->plan->scopes.len; i++)
+    for (uint32_t i = 0; i < s->plan->scopes.len; i++) {
         note_texts(s, &nowhere, s->plan->scopes.at[i]);
+        s->slots += cells_count(&s->cells, s->plan->scopes.at[i], &nowhere);
+    }
+    for (uint32_t i = 0; i < s->plan->probes.len; i++)
+        if (s->plan->probes.at[i].shared_from)
+            s->slots += cells_count(&s->cells, s->plan->probes.at[i].shared_from, NULL);
+    cells_close(&s->cells);
     const PlanVar **list = mem_alloc(sizeof *list * (s->plan->vars.len + 1u));
     uint32_t n = list_vars(s, STORAGE_SHARED, list);
     for (uint32_t i = 0; i < n; i++) {
@@ -256,7 +271,11 @@ void store_close(Store *s, const WasmModule *m) {
         for (uint32_t i = 0; i < n; i++) {
             if (!list[i]->decl->report || (list[i]->decl->type->kind == TYPE_MAP) != maps)
                 continue;
-            image_script_row(s->image, s->image_var[list[i]->id]);
+            if (list[i]->decl->cells)
+                cells_add_row(&s->cells, s->image, s->image_var[list[i]->id],
+                              list[i]->decl->cells - 1, s->map_of[list[i]->id]);
+            else
+                image_script_row(s->image, s->image_var[list[i]->id]);
             vec_push(&s->tail, list[i]->id);
         }
     }
@@ -324,7 +343,8 @@ static uint64_t hidden_offset(const Store *s, uint32_t group) {
 }
 
 uint64_t store_values_size(const Store *s) {
-    return hidden_offset(s, s->groups.len);
+    uint64_t size = hidden_offset(s, s->groups.len);
+    return s->in_memory ? size + cells_hidden_size(&s->cells) : size;
 }
 
 /* `init` of a global: its constant and `end`. */
@@ -379,6 +399,7 @@ static void set_addresses(Store *s) {
         g->base = s->values_at +
                   (g->hidden ? hidden_offset(s, i) : image_group_offset(s->image, g->rows));
     }
+    cells_place(&s->cells, s->image, s->values_at, s->values_at + hidden_offset(s, s->groups.len));
 }
 
 /* Slots that do not start at zero, as initial data of our memory. */
@@ -408,7 +429,8 @@ void store_add(Store *s, WasmModule *m) {
         s->groups.at[i].in_memory = s->in_memory && s->groups.at[i].type->kind != TYPE_FUNCREF;
     for (uint32_t i = 0; i < s->plan->vars.len; i++) {
         const PlanVar *v = &s->plan->vars.at[i];
-        if (v->decl->storage == STORAGE_SCRIPT || v->decl->storage == STORAGE_SHARED)
+        bool once = v->decl->storage == STORAGE_SCRIPT || v->decl->storage == STORAGE_SHARED;
+        if (once && !v->decl->cells)
             add_variable(s, m, v);
         s->var_in_memory[i] =
             v->decl->storage == STORAGE_UNSHARED && s->groups.at[s->group_of[i]].in_memory;
@@ -416,6 +438,8 @@ void store_add(Store *s, WasmModule *m) {
     if (s->in_memory) {
         set_addresses(s);
         add_initial_data(s, m);
+    } else {
+        cells_add(&s->cells, m);
     }
     add_slots(s, m);
 }

@@ -7,6 +7,7 @@
  *                    Slots are in groups of one type; those of reported variables are in the order
  *                    of the report's rows
  *   frame            locals of each function that uses them
+ *   maps that are cells   a variable for each key (cell.h), where those of sites live
  *
  * Strings have numbers here: first those of the plan (Plan.texts), then those that sites need.
  */
@@ -15,6 +16,7 @@
 
 #include "probe/plan.h"
 #include "report/image.h"
+#include "target/cell.h"
 
 typedef enum StorageChoice { STORAGE_AUTO, STORAGE_GLOBALS, STORAGE_MEMORY } StorageChoice;
 
@@ -54,10 +56,11 @@ typedef struct Store {
     uint32_t *group_of; /* by PlanVar.id, of unshared variables */
     Vec(SlotInit) inits;
     uint64_t sites;
-    uint64_t slots;     /* leaves of slots */
+    uint64_t slots; /* leaves of slots and cells */
+    MapCells cells;
     Vec(uint32_t) tail; /* PlanVar.id of the shared and script rows, in order */
 
-    bool in_memory;      /* unshared variables are in memory */
+    bool in_memory;      /* unshared variables and cells are in memory */
     bool *var_in_memory; /* by PlanVar.id */
     uint32_t *frame_of;  /* by PlanVar.id: the first frame variable of that name in the script */
     uint32_t *global;    /* by PlanVar.id: handle of a script or shared variable's first global */
@@ -77,6 +80,9 @@ void store_free(Store *s);
 
 /* Pass 1: gives each unshared variable of the match a slot and a row. In the order of the sites. */
 void store_count(Store *s, const Site *site, const Match *match);
+
+/* The same for what happens once. */
+void store_count_once(Store *s, const ShapeList *shapes, const WasmModule *m);
 
 /* The id of an action in the image. */
 uint32_t store_action_row(Store *s, const Action *a);

@@ -262,10 +262,77 @@ static bool print_groups(Report *p) {
     return true;
 }
 
+/* ---- maps whose keys are known ---- */
+
+static void print_text(FormatOut *o, Reader *r) {
+    uint32_t len;
+    const uint8_t *text = read_text(r, &len);
+    format_bytes(o, text, len);
+}
+
+/* Passes over the leaves of an entry: whether one of them says that it is in the map. */
+static bool counted(Reader leaves, uint32_t n, const uint8_t *value) {
+    bool any = false;
+    for (uint32_t len; n && leaves.at < leaves.end; n--, value += 8) {
+        uint8_t kind = *leaves.at++;
+        uint64_t word = kind_is_64(kind & FORMAT_LEAF_KIND) ? load64(value) : load32(value);
+        any |= kind & FORMAT_LEAF_COUNTS && word;
+        read_text(&leaves, &len);
+    }
+    return any;
+}
+
+static void print_leaves(const Report *p, Reader leaves, uint32_t n) {
+    for (const uint8_t *value = p->value; n && leaves.at < leaves.end; n--, value += 8) {
+        uint8_t kind = *leaves.at++ & FORMAT_LEAF_KIND;
+        print_text(p->out, &leaves);
+        format_scalar(p->out, p->style, kind, value);
+    }
+}
+
+/* The map at `r`; false if the image is damaged. */
+static bool print_cells(Report *p, Reader *r) {
+    if (r->at >= r->end)
+        return false;
+    uint32_t marked = *r->at++ & 1, len;
+    Reader empty = *r, first, next, last;
+    read_text(r, &len);
+    first = *r;
+    read_text(r, &len);
+    next = *r;
+    read_text(r, &len);
+    last = *r;
+    read_text(r, &len);
+    uint64_t n = read_uleb(r), bytes = 8 * (n + marked);
+    Reader leaves = *r;
+    for (uint64_t i = 0; i < n && r->at < r->end; i++) {
+        r->at++;
+        read_text(r, &len);
+    }
+    bool any = false;
+    if (n == 0 || n > 255)
+        return false;
+    for (uint64_t entries = read_uleb(r); entries; entries--, p->value += bytes) {
+        if (r->at == r->end || (size_t)(p->end - p->value) < bytes)
+            return false;
+        const uint8_t *key = read_text(r, &len);
+        if (!(marked && load32(p->value + 8 * n)) && !counted(leaves, (uint32_t)n, p->value))
+            continue;
+        Reader before = any ? next : first;
+        print_text(p->out, &before);
+        format_bytes(p->out, key, len);
+        print_leaves(p, leaves, (uint32_t)n);
+        any = true;
+    }
+    print_text(p->out, any ? &last : &empty);
+    print_field(p, FORMAT_ROW_END);
+    return true;
+}
+
 /* A row of the tail; false if the image is damaged. */
 static bool print_tail(Report *p, Reader *tail) {
-    Kind k = {.kind = *tail->at & (FORMAT_TAIL_ID - 1), .len = 1};
-    bool id = WITH_VALUES && *tail->at & FORMAT_TAIL_ID;
+    Kind k = {.kind = *tail->at & FORMAT_TAIL_KIND, .len = 1};
+    bool id = WITH_VALUES && *tail->at & FORMAT_TAIL_ID, cells = *tail->at & FORMAT_TAIL_CELLS;
     tail->at++;
     k.description = &k.kind;
     if (is_tuple(&k))
@@ -277,6 +344,8 @@ static bool print_tail(Report *p, Reader *tail) {
     }
     const uint8_t *text = read_text(tail, &len);
     format_bytes(p->out, text, len);
+    if (cells)
+        return print_cells(p, tail);
     if (!print_value(p, &k, bytes))
         return false;
     align_value(p);

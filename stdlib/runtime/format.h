@@ -22,7 +22,13 @@
  *            function 0, pc 0, pair 0.
  *   tail:    per row: u8 kind, perhaps with FORMAT_TAIL_ID; of tuples, text: the description; text
  *            of the row up to the value. With FORMAT_TAIL_ID the value is the row's id too, printed
- *            between FORMAT_ROW and the text.
+ *            between FORMAT_ROW and the text. With FORMAT_TAIL_CELLS (kind: map) the row is a map
+ *            whose keys are known; behind its text:
+ *              u8 1 if there is a mark for each entry; texts: what an empty map looks like, what
+ *              begins the first entry, the others, what ends the last one
+ *              ULEB leaves of a value; per leaf: u8 kind, perhaps with FORMAT_LEAF_COUNTS; text
+ *              before it
+ *              ULEB entries; per entry, ascending: text of the key
  *
  * A skeleton (rows.h) is an image without names and rows, whose groups are all there are; no pair
  * is known to follow another: UINT32_MAX.
@@ -31,7 +37,9 @@
  *
  * THE VALUES. Per group in order, from a multiple of 8: 4 bytes a row, 8 for 64-bit kinds; 8 for
  * each leaf of a tuple; for a str its address, for a map its number, 4 bytes each. Then, from a
- * multiple of 8, each tail row: 8 bytes, or 8 for each leaf of a tuple.
+ * multiple of 8, each tail row: 8 bytes, or 8 for each leaf of a tuple. Of FORMAT_TAIL_CELLS, for
+ * each entry: 8 bytes for each leaf of the value, then, if there are marks, 8 more. An entry is in
+ * the map if its mark, or a leaf with FORMAT_LEAF_COUNTS, is not zero.
  */
 #ifndef WHAMMC_RUNTIME_FORMAT_H
 #define WHAMMC_RUNTIME_FORMAT_H
@@ -40,7 +48,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FORMAT_VERSION = 2, FORMAT_OUT_SIZE = 4096 };
+enum { FORMAT_VERSION = 3, FORMAT_OUT_SIZE = 4096 };
 
 /* Kinds of values, in the order of the groups. */
 typedef enum ReportKind {
@@ -70,7 +78,8 @@ typedef enum FormatStyle {
                           */
 } FormatStyle;
 
-enum { FORMAT_TAIL_ID = 128 };
+enum { FORMAT_TAIL_ID = 128, FORMAT_TAIL_CELLS = 64, FORMAT_TAIL_KIND = 63 };
+enum { FORMAT_LEAF_COUNTS = 128, FORMAT_LEAF_KIND = 127 };
 
 typedef enum ReportDest { REPORT_FILE = 0, REPORT_STDOUT = 1, REPORT_STDERR = 2 } ReportDest;
 
@@ -119,6 +128,20 @@ void format_report(FormatOut *o, const uint8_t *image, uint32_t size, const uint
 
 /* A value of a kind up to REPORT_BOOL; small ones are in the low bits, whatever stands above. */
 void format_scalar(FormatOut *o, FormatStyle style, uint8_t kind, const uint8_t *at);
+
+/* The leaf of a key, but for strings, as a number of the same order. */
+static inline uint64_t format_key_order(uint8_t kind, uint64_t leaf) {
+    const uint64_t sign = (uint64_t)1 << 63;
+    switch (kind) {
+    case REPORT_I8:
+    case REPORT_I16:
+    case REPORT_I32: return (uint64_t)(int64_t)(int32_t)leaf ^ sign;
+    case REPORT_I64: return leaf ^ sign;
+    case REPORT_F32: leaf <<= 32; return leaf & sign ? ~leaf : leaf | sign;
+    case REPORT_F64: return leaf & sign ? ~leaf : leaf | sign;
+    default: return leaf;
+    }
+}
 
 /* Text (escape.c). */
 /* Control characters become blanks. */

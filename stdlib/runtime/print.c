@@ -109,19 +109,6 @@ static void print_tuple(Printer *p) {
 
 /* ---- maps by ascending keys ---- */
 
-static uint64_t key_order(uint8_t kind, uint64_t leaf) {
-    const uint64_t sign = (uint64_t)1 << 63;
-    switch (kind) {
-    case REPORT_I8:
-    case REPORT_I16:
-    case REPORT_I32: return (uint64_t)(int64_t)(int32_t)leaf ^ sign;
-    case REPORT_I64: return leaf ^ sign;
-    case REPORT_F32: leaf <<= 32; return leaf & sign ? ~leaf : leaf | sign;
-    case REPORT_F64: return leaf & sign ? ~leaf : leaf | sign;
-    default: return leaf;
-    }
-}
-
 static int compare_strings(uint32_t a, uint32_t b) {
     uint32_t a_len, b_len;
     const uint8_t *x = string_bytes(a, &a_len), *y = string_bytes(b, &b_len);
@@ -145,7 +132,7 @@ static int compare_keys(const MapHeader *h, uint32_t a, uint32_t b) {
             if (order)
                 return order;
         } else {
-            return key_order(kind, x) < key_order(kind, y) ? -1 : 1;
+            return format_key_order(kind, x) < format_key_order(kind, y) ? -1 : 1;
         }
     }
     return 0;

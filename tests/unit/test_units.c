@@ -17,7 +17,8 @@ static bool run(const Case *k, Buf *out) {
     DiagFileId file = diag_file(&diags, "t.whamm", k->script.ptr, k->script.len, false);
     Script *scripts[] = {&script};
     bool ok = lang_parse(&script, k->script.ptr, k->script.len, file, &diags) &&
-              plan_make(&plan, scripts, 1, &libraries, &diags) && units_make(&plan, &units, &diags);
+              plan_make(&plan, scripts, 1, &libraries, false, &diags) &&
+              units_make(&plan, &units, &diags);
     if (ok)
         units_print(&plan, &units, out);
     diag_render_text(&diags, out, false);
