@@ -129,9 +129,11 @@ static void check_name(Engine *g, const Expr *e) {
                name_infos[e->bound.id].text);
         break;
     case NAME_ESCAPES:
+    case NAME_TAIL_CALLS:
         refuse(g, REASON_ESCAPES, e->span,
-               "'escapes' depends on the whole program; a monitor looks only at the function that "
-               "it is attached to");
+               "'%s' depends on the whole program; a monitor looks only at the function that it is "
+               "attached to",
+               name_infos[e->bound.id].text);
         break;
     case NAME_PAGES:
         refuse(g, REASON_MEMORY_SIZE, e->span,

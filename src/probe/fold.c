@@ -206,6 +206,9 @@ bool site_value(const Site *s, const Bound *name, Value *out) {
     case NAME_ESCAPES:
         *out = truth(s->survey && wasm_survey_escapes(s->survey, s->m, s->func));
         return s->survey != NULL;
+    case NAME_TAIL_CALLS:
+        *out = truth(s->survey && wasm_survey_tail_calls(s->survey, s->m));
+        return s->survey != NULL;
     case NAME_PC: *out = integer(kind, s->pc); return true;
     case NAME_OPIDX: *out = integer(kind, s->opidx); return true;
     case NAME_INSTR_COUNT: *out = integer(kind, s->instr_count); return true;

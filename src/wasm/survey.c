@@ -13,10 +13,13 @@ static void look_at_code(WasmSurvey *s, const WasmModule *m, uint32_t func) {
     uint32_t first = wasm_func_locals(m, func, &locals, &error);
     vec_free(&locals);
     WasmCode code = wasm_code(wasm_func_body(m, func), m->funcs.at[func].body_size, first);
-    while (first && wasm_next(&code, &i))
+    while (first && wasm_next(&code, &i)) {
         if ((i.op == WASM_OP_REF_FUNC || i.op == WASM_OP_RETURN_CALL) &&
             i.a < m->input_count[WASM_SPACE_FUNC])
             s->funcs[i.a] |= ESCAPES;
+        s->tail_calls |= i.op == WASM_OP_RETURN_CALL || i.op == WASM_OP_RETURN_CALL_INDIRECT ||
+                         i.op == WASM_OP_RETURN_CALL_REF;
+    }
 }
 
 static void make(WasmSurvey *s, const WasmModule *m) {
@@ -34,6 +37,12 @@ bool wasm_survey_escapes(WasmSurvey *s, const WasmModule *m, uint32_t func) {
     if (!s->funcs)
         make(s, m);
     return s->funcs[func] & ESCAPES;
+}
+
+bool wasm_survey_tail_calls(WasmSurvey *s, const WasmModule *m) {
+    if (!s->funcs)
+        make(s, m);
+    return s->tail_calls;
 }
 
 void wasm_survey_free(WasmSurvey *s) {
