@@ -68,7 +68,7 @@ function readTree(rows) {
   }
   const callerOf = node => (nodes.has(node.parent) ? nodes.get(node.parent).func : OUTSIDE);
   const arcs = inOrder.map(node => ({ caller: callerOf(node), callee: node.func, calls: node.calls, ns: node.ns }));
-  return { arcs, timed: width > 3, ids };
+  return { arcs, timed: arcs.some(arc => arc.ns > 0n), ids }; // a tree without times has zeros
 }
 
 /** The calls in the text of a report: arcs, or else those of a call tree; null if it has neither. */

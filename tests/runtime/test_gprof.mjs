@@ -74,7 +74,8 @@ const seeds = Array.from({ length: 40 }, (_, i) => i + 1);
 compare('arcs with times', seeds.map(seed => [randomArcs(seed, true), seed % 4 ? 0 : 3]));
 compare('arcs without times', seeds.slice(0, 20).map(seed => [randomArcs(seed, false), seed % 4 ? 0 : 1]));
 compare('trees', seeds.slice(0, 10).map(seed => [randomTree(seed, seed % 2 > 0), 0]));
-compare('nothing', [[row(0, 'arcs', 'map<(u32,u32),(u64,u64)>', []), 0], [row(0, 'arcs', 'map<(i32,i32),i64>', []), 0]]);
+const counted = row(0, 'tree', 'map<u32,(u32,u32,u64,u64)>', [[1, '[0,7,2,0]'], [2, '[1,8,5,0]']]);
+compare('nothing, and trees without times', [[counted, 0], [row(0, 'arcs', 'map<(u32,u32),(u64,u64)>', []), 0], [row(0, 'arcs', 'map<(i32,i32),i64>', []), 0]]);
 for (const format of ['csv', 'csv-rfc4180']) {
   const texts = seeds.slice(0, 8).map(seed => randomArcs(seed, seed % 2 > 0));
   result(texts.every(text => ours(theirs(text, `--format=${format}`), 0) === ours(text, 0)), `${format} as JSON`);

@@ -39,7 +39,7 @@ const APP = `(module
   (func $step (param i32) (call $say (local.get 0)) (if (i32.eqz (local.get 0)) (then unreachable)))
   (func $main (export "main") (param i32)
     (loop $l (call $step (local.get 0)) (br_if $l (local.tee 0 (i32.sub (local.get 0) (i32.const 1))))))
-  (func (export "crash") (call $step (i32.const 0))))`;
+  (func $crash (export "crash") (call $step (i32.const 0))))`;
 
 // What a program with the host prof does: main(n) sends n calls of arc 3 -> 4, in 2n ms, and adds one of 4 -> 5 with half a
 // millisecond. show() prints; start(n) clears first.
@@ -230,6 +230,31 @@ Flat profile: 20000.00 ms in all
     seen.split('Flat profile').length === 3, 'prof: printResults writes to the console', seen);
 }
 
+// A program that whammc has made for the host prof, loaded by code that knows nothing of it.
+function testHostProf() {
+  write('prof.whamm', `use prof;
+    wasm:begin { prof.clearResults(); }
+    wasm:opcode:call:before { prof.addArcData(fid as i32, imm0 as i32, 1, 0.25); }
+    wasm:func:entry / fname == "main" || fname == "crash" / { prof.addArcData(-1, fid as i32, 1, 2.0); }
+    wasm:end { prof.printResults(); }`);
+  execFileSync(whammc, ['instr', '--host=prof', '-s', 'prof.whamm', 'app.wasm', '-o', 'timed.wasm'], { cwd: work, stdio: 'ignore' });
+  const flat = `Flat profile: 2.00 ms in all
+
+     %   cumulative         self                    self       total
+  time           ms           ms       called     ms/call     ms/call  name
+ 62.50         1.25         1.25            1      1.2500      2.0000  main [1]
+ 37.50         2.00         0.75            3      0.2500      0.2500  say [2]
+  0.00         2.00         0.00            3      0.0000      0.2500  step [3]
+`;
+  for (const name of Object.keys(LOADERS)) {
+    const seen = run(['--require', './timed.js', name, 'timed.wasm'], { WASMPROF: 'timed.txt' });
+    const expected = run([name, 'app.wasm']).replace('say 0', `${flat}\nsay 0`);
+    result(seen === expected, `prof: ${name}, printResults`, seen, expected);
+    const saved = readFileSync(file('timed.txt'), 'utf8');
+    result(/^Flat profile: 4.00 ms in all[^]* crash \[\d\][^]* main \[\d\][^]*Call graph/.test(saved), `prof: ${name}, its profile`, saved);
+  }
+}
+
 // ---- nothing changes for others ----
 
 // Says all that can be seen of WebAssembly with modules that are not instrumented, and with arguments that are wrong.
@@ -300,6 +325,7 @@ try {
   instrument('note', 'other');
   instrument('note', 'names');
   testProf();
+  testHostProf();
   testOthers();
   if (node >= 22) { // programs with maps have two memories
     testLoaders();
