@@ -8,6 +8,7 @@
 #include "tests/unit/values_fixture.h"
 
 #include "stdlib/runtime/memory.h"
+#include "stdlib/runtime/tree.h"
 
 #include <stdio.h>
 
@@ -119,6 +120,20 @@ static uint32_t random_map(uint32_t n) {
     return map;
 }
 
+/* A map that shows a call tree, of several blocks and with a node that has many children. */
+static uint32_t tree_map(void) {
+    uint64_t now = 1;
+    for (uint32_t i = 0; i < 3000; i++) {
+        uint32_t outer = tree_enter(i % 2, now++), inner = tree_enter(i % 1500, now += i % 7);
+        tree_leave(tree_enter(i % 3, now), now + 5);
+        if (i % 5)
+            tree_leave(inner, now += 3);
+        tree_leave(outer, now += 9);
+    }
+    tree_store(2, now + 1000);
+    return 2;
+}
+
 /* The memory's bytes, with the state where compiled runtimes have it. */
 static bool dump_memory(const char *dir, const char *name) {
     Buf memory = {0};
@@ -160,6 +175,8 @@ static bool dump_values(const char *dir, const char *name, ImageOptions options)
     buf_u64le(&values, random_map(10));
     image_script_row(img, vars[0]);
     buf_u64le(&values, random_leaf(REPORT_STR));
+    image_script_row(img, vars[1]);
+    buf_u64le(&values, tree_map());
     image_script_row(img, vars[1]);
     buf_u64le(&values, 1);
     bool ok = values.len == image_values_size(img) && image_finish(img, &options, &image);

@@ -238,6 +238,50 @@ function testMapsOf(host) {
   check(`${host}: a missing string traps`, trapped);
 }
 
+// Enters and leaves at random, several activations at once now and then; `printed` gives what the map shows.
+function testTree(what, f, map, printed) {
+  const nodes = [{ parent: 0, calls: 0n, ns: 0n, depth: 0 }], children = new Map(), stack = [];
+  let current = 0, now = 5n, since = 0n;
+  const spend = () => { nodes[current].ns += now - since; since = now; };
+  const node = (fn) => {
+    const key = `${current} ${fn}`;
+    if (!children.has(key)) children.set(key, nodes.push({ parent: current, fn, calls: 0n, ns: 0n, depth: nodes[current].depth + 1 }) - 1);
+    return children.get(key);
+  };
+  f.tree_limit(9);
+  let ok = f.tree_lost() === 0n;
+  for (let i = 0; i < 20000; i++) {
+    const timed = random(3) > 0;
+    if (timed) { now += BigInt(random(1000)); spend(); }
+    if (stack.length < 12 && random(2)) {
+      const fn = random(i < 5000 ? 5 : 30), above = current, deep = nodes[current].depth >= 9;
+      stack.push({ handle: timed ? f.tree_enter(fn, now) : f.tree_enter_untimed(fn), above });
+      ok &&= stack.at(-1).handle !== 0;
+      if (!deep || nodes[current].fn !== 4294967295) current = node(deep ? 4294967295 : fn);
+      nodes[current].calls++;
+    } else if (stack.length) {
+      stack.length -= random(8) ? 0 : random(stack.length);
+      const { handle, above } = stack.pop();
+      if (timed) f.tree_leave(handle, now); else f.tree_leave_untimed(handle);
+      current = above;
+    }
+  }
+  now += 77n;
+  spend();
+  f.tree_store(map, now);
+  const wanted = nodes.map((n, i) => `${i}->(${n.parent},${n.fn},${n.calls},${n.ns})`).slice(1).join(';');
+  check(`${what}: tree`, ok && nodes.length > 3000 && printed() === `${wanted}\n`, nodes.length, ok);
+}
+
+function testTreeOf(host) {
+  const r = instantiate(host, layOut({}));
+  testTree(host, r.f, 2, () => {
+    r.f.print_map(2);
+    r.f.flush();
+    return r.output(destination(host, 2)).toString();
+  });
+}
+
 // ---- the module that programs import ----
 
 function testImport() {
@@ -256,6 +300,14 @@ function testImport() {
   f.setup(4);
   testMaps('import', f, f, 30000);
   check('import: clock', f.now_ns() === 77n);
+
+  const shown = f.map_new();
+  testTree('import', f, shown, () => {
+    f.print_map(shown);
+    const printed = written[2];
+    written[2] = '';
+    return printed;
+  });
 
   // Text goes to standard error unless there is something better.
   say({ f }, 'early\n');
@@ -298,6 +350,7 @@ try {
     testText(host);
     testClock(host);
     testMapsOf(host);
+    testTreeOf(host);
   }
   testImport();
 } finally {
