@@ -31,6 +31,7 @@ _whammc_value() { # OPTION: what may follow it; false if nothing does
         run:--top | run:--engine-option | list:--functions | report:--top | report:--flush | report:--variable) ;;
         *:-s | *:--script) _whammc_files whamm mm ;;
         *:--lib) compopt -o default ;;
+        *:-D | *:--define) ;;
         instr:-o | instr:--output | instr:--runtime | monitor:-o | monitor:--output | bind:-o | bind:--output) _whammc_files wasm ;;
         run:-o | run:--output | report:-o | report:--output) compopt -o default ;;
         *) return 1 ;;
@@ -59,7 +60,7 @@ _whammc() {
     if [[ $command == run ]]; then
         for ((i = 2; i < COMP_CWORD; i++)); do
             word=${COMP_WORDS[i]}
-            if [[ $word == = || $word == -[so] || ($word == --* && ${COMP_WORDS[i+1]} != =) ]]; then
+            if [[ $word == = || $word == -[soD] || ($word == --* && ${COMP_WORDS[i+1]} != =) ]]; then
                 ((i++)) # an option's argument
             elif [[ $word != -* ]]; then
                 app=1
@@ -74,22 +75,22 @@ _whammc() {
     if [[ $cur == -* ]]; then
         case $command in
             instr)
-                _whammc_words '-s --script= --lib= -o --output= --report= --report-format= --host= --storage= --link=
+                _whammc_words '-s --script= --lib= -D --define= -o --output= --report= --report-format= --host= --storage= --link=
                     --js= --no-js --runtime= --keep-debug --no-optimise -v --verbose --message-format= -h --help' ;;
             bind)
                 _whammc_words '-o --output= --host= --keep-debug --no-optimise -v --verbose --message-format= -h --help' ;;
             run)
-                _whammc_words '-s --script= --lib= --monitor= --link= --engine= --engine-option= --clock= -o --output= --report-format=
+                _whammc_words '-s --script= --lib= -D --define= --monitor= --link= --engine= --engine-option= --clock= -o --output= --report-format=
                     --top=
                     --no-demangle --message-format= -h --help' ;;
             report)
                 _whammc_words '--format= -o --output= --module= --variable= --flush= --top= --no-demangle --message-format= -h --help' ;;
             monitor)
-                _whammc_words '-s --script= --lib= -o --output= --report= --report-format= --no-optimise --explain
+                _whammc_words '-s --script= --lib= -D --define= -o --output= --report= --report-format= --no-optimise --explain
                     --message-format= -h --help' ;;
             list)
-                _whammc_words '-s --script= --lib= -c --count --functions= -v --verbose --message-format= -h --help' ;;
-            check) _whammc_words '--lib= --message-format= -h --help' ;;
+                _whammc_words '-s --script= --lib= -D --define= -c --count --functions= -v --verbose --message-format= -h --help' ;;
+            check) _whammc_words '--lib= -D --define= --message-format= -h --help' ;;
             info) _whammc_words '-v --verbose -f --functions --message-format= -h --help' ;;
         esac
         return

@@ -38,6 +38,7 @@
 %token <const Type *> SCALAR "a scalar type"
 %token INC "'++'" DEC "'--'" AND "'&&'" OR "'||'" EQ "'=='" NE "'!='" GE "'>='" LE "'<='" SHL "'<<'" SHR "'>>'"
 %token ARROW "'->'"
+%token CONST "'const'"   /* a word like any other elsewhere */
 %token PREDICATE        "'/' before a predicate"
 %token PREDICATE_END    "'/' after the predicate"
 /* Made up where a rule, or on a new line a word, starts though the statement before has no end. */
@@ -60,7 +61,7 @@
 %type <List *> args arg_list exprs path params param_list types arms bounds broken
 %type <const Type *> type
 %type <const Type *> result
-%type <Var *> declaration param
+%type <Var *> declaration constant param
 %type <Decorators> decorators
 %type <Stmt *> statement simple if_stmt
 %type <StmtList> statements
@@ -161,6 +162,10 @@ declaration:
     decorators VAR word ':' type        { $$ = build_var(p, $1, $3, $5, @5); }
 ;
 
+constant:
+    decorators CONST word ':' type      { $$ = build_constant(p, $1, $3, $5, @5); }
+;
+
 type:
     SCALAR
   | '(' ')'                             { $$ = build_tuple_type(p, @$, NULL); }
@@ -207,6 +212,7 @@ broken:
 simple:
     declaration                         { $$ = build_decl(p, @$, $1, NULL); }
   | declaration '=' expr                { $$ = build_decl(p, @$, $1, $3); }
+  | constant '=' expr                   { $$ = build_decl(p, @$, $1, $3); }
   | assignable '=' expr                 { $$ = build_assign(p, @$, $1, $3); }
   | assignable INC                      { $$ = build_step(p, @$, STMT_INC, $1); }
   | assignable DEC                      { $$ = build_step(p, @$, STMT_DEC, $1); }

@@ -42,6 +42,14 @@ void whammc_free(whammc *w);
 void whammc_add_script(whammc *w, const char *name, const char *text, size_t len);
 
 /*
+ * Gives the constant `name` of scripts another value: text as it is for a str, else as scripts
+ * write it ("false", "-5", "0x10"). All scripts that have such a constant get it; that none has, or
+ * that the value is not of its type, is an error of the calls that read the scripts. Both are
+ * copied; of several values for one name the last counts.
+ */
+void whammc_define(whammc *w, const char *name, const char *value);
+
+/*
  * Adds a library: a module whose exported functions scripts call after `use NAME;`. With
  * WHAMMC_LINK_IMPORT the output imports them from the module `import_as`, NULL = `name`. All is
  * copied, and checked when it is used.
@@ -64,6 +72,18 @@ void whammc_set_world(whammc *w, const whammc_world *world);
 
 /* Parses and checks all scripts without a program. */
 whammc_status whammc_check(whammc *w);
+
+/* A constant of a script. */
+typedef struct whammc_constant {
+    const char *script; /* the script's name */
+    const char *name;
+    const char *type;  /* "bool" */
+    const char *value; /* what it has got, as scripts write it, but a str as it is; NULL = none that
+                          is right */
+} whammc_constant;
+/* Those of all scripts in the order of the text, as the last call read them. *n of them, owned by
+ * w, valid until its next use. */
+const whammc_constant *whammc_constants(whammc *w, size_t *n);
 
 /* ---- messages of the last call ---- */
 
@@ -140,7 +160,7 @@ void whammc_release(void *buffer);
  * output as for whammc_instrument.
  */
 whammc_status whammc_compile_monitor(whammc *w, const whammc_options *options, uint8_t **out,
-                             size_t *out_size);
+                                     size_t *out_size);
 
 /* Tells how the scripts are split into the probes of a monitor, as text. Owned by w, valid until
  * its next use. */
@@ -233,8 +253,8 @@ whammc_status whammc_explain(whammc *w, const char *rule,
 
 /* A function that a monitor exports: a predicate or match-time callback, as a probe calls it. */
 typedef struct whammc_monitor_call {
-    const char *name; /* "$alloc" */
-    const char *type; /* "(i32, i32) -> i32" */
+    const char *name;                          /* "$alloc" */
+    const char *type;                          /* "(i32, i32) -> i32" */
     const struct whammc_monitor_value *values; /* its arguments */
     size_t nvalues;
 } whammc_monitor_call;
@@ -248,9 +268,9 @@ typedef struct whammc_monitor_value {
 } whammc_monitor_value;
 
 typedef struct whammc_monitor_probe {
-    const char *name;  /* of the export */
-    const char *event; /* "wasm:opcode:br_if" */
-    const char *rule;  /* all of it, as whammc spells it */
+    const char *name;                     /* of the export */
+    const char *event;                    /* "wasm:opcode:br_if" */
+    const char *rule;                     /* all of it, as whammc spells it */
     const whammc_monitor_call *predicate; /* NULL = none */
     const whammc_monitor_value *values;
     size_t nvalues;
@@ -260,7 +280,7 @@ typedef struct whammc_monitor_probe {
     uint32_t size; /* bytes of its body; 0 = it is imported */
     /* Why engines with the limits of Wizard's do not inline it: "branches"; NULL = they do. */
     const char *not_inlined;
-    int is_older; /* other engines know this probe by another name, which is there too */
+    int is_older;   /* other engines know this probe by another name, which is there too */
     uint32_t group; /* from 0; the same for probes with the same code, predicate and values */
 } whammc_monitor_probe;
 

@@ -31,6 +31,7 @@ typedef struct MonitorSource {
 struct whammc {
     Vec(Source) sources;
     Vec(LibrarySource) library_sources;
+    Vec(char *) definitions; /* "NAME=VALUE" */
     EvalWasi world;
     Diags diags;
     Buf explained; /* what whammc_explain_monitor gave */
@@ -49,7 +50,8 @@ struct whammc {
     Arena monitor_arena;
     Vec(MonitorSource) monitor_sources;
     Vec(whammc_attached) attached;
-    Arena names; /* of `attached` */
+    Vec(whammc_constant) constants;
+    Arena names; /* of `attached` and `constants` */
 };
 
 /* Forgets the last call. */
@@ -61,6 +63,8 @@ whammc_status api_output(const whammc *w, bool ok, Buf *buf, uint8_t **out, size
 char *api_copy(const void *s, size_t len);
 /* The options of one call of whammc_instrument; NULL = the defaults. */
 RewriteOptions api_options(const whammc_options *o);
+/* Gives the constants of the parsed scripts the values that whammc_define has said. */
+void api_define(whammc *w);
 /* Frees what whammc_add_monitor and whammc_add_monitor_library have kept. */
 void api_free_monitors(whammc *w);
 

@@ -38,7 +38,7 @@ void api_reset(whammc *w) {
         free(w->scripts.at[i]);
     }
     w->scripts.len = w->files.len = w->probes.len = 0;
-    w->rules.len = w->attached.len = 0;
+    w->rules.len = w->attached.len = w->constants.len = 0;
     arena_free(&w->names);
     free(w->rule);
     w->rule = NULL;
@@ -60,7 +60,11 @@ void whammc_free(whammc *w) {
         free(w->library_sources.at[i].import_as);
         free(w->library_sources.at[i].bytes);
     }
+    for (uint32_t i = 0; i < w->definitions.len; i++)
+        free(w->definitions.at[i]);
     api_free_monitors(w);
+    vec_free(&w->definitions);
+    vec_free(&w->constants);
     vec_free(&w->sources);
     vec_free(&w->library_sources);
     vec_free(&w->scripts);
@@ -134,6 +138,7 @@ static whammc_status prepare(whammc *w, bool cells) {
         vec_push(&w->files, diag_file(&w->diags, s->name, s->text, s->len, false));
         lang_parse(script, s->text, s->len, vec_last(&w->files), &w->diags);
     }
+    api_define(w);
     /* Scripts that could be read in part are checked too. */
     plan_make(&w->plan, w->scripts.at, w->scripts.len, &w->libraries, cells, &w->diags);
     return api_status(w);
@@ -204,13 +209,21 @@ const whammc_probe_stats *whammc_probes(whammc *w, size_t *n) {
     return w->probes.at;
 }
 
+/* A constant has turned the probe off: that it matches nothing is what is wanted. */
+static bool is_off(const Plan *plan, const PlanProbe *p) {
+    for (uint32_t k = 0; k < p->nactions; k++)
+        if (!plan->actions.at[p->first_action + k].variant->off)
+            return false;
+    return true;
+}
+
 static void warn_unmatched(whammc *w) {
     for (uint32_t i = 0; i < w->plan.probes.len; i++) {
         const PlanProbe *p = &w->plan.probes.at[i];
         EventKind kind =
             p->nactions ? w->plan.actions.at[p->first_action].event.kind : EVENT_REPORT;
         if (kind != EVENT_BEGIN && kind != EVENT_END && kind != EVENT_REPORT &&
-            !sites_of(&w->plan, p))
+            !sites_of(&w->plan, p) && !is_off(&w->plan, p))
             diag(&w->diags, DIAG_NO_SITES, p->probe->rule.span,
                  "this probe matches nothing in the program");
     }

@@ -216,6 +216,24 @@ bool library_give_all(const Cli *cli, LibraryOptions *libs, const char *const *s
 void world_give(const Cli *cli, whammc *w, bool quiet);
 void library_free(LibraryOptions *libs);
 
+/* ---- constants (define.c) ---- */
+
+/* The other option of all commands that take scripts. */
+#define DEFINE_OPTION                                                                              \
+    {                                                                                              \
+        'D', "define", "NAME=VALUE",                                                               \
+            "give the constant NAME of the scripts this value; may be repeated"                    \
+    }
+
+typedef Vec(const char *) DefineOptions;
+
+/* Takes the option's argument; false if it is wrong, which was said. */
+bool define_option(const Cli *cli, DefineOptions *definitions, const char *value);
+/* Gives the values to w; `known_only`: those for constants that w has met in its last call. */
+void define_give(const DefineOptions *definitions, whammc *w, bool known_only);
+/* Whether w has met all of these constants in its last call; says which not. */
+bool define_check(const Cli *cli, const DefineOptions *definitions, whammc *w);
+
 /* ---- monitor modules that `info` shows (monitor_info.c) ---- */
 
 /* Whether the operand of `info` is a file with a module, not a rule. */

@@ -3,42 +3,72 @@
  */
 #include "cli/cli.h"
 
-static const Option options[] = {LIBRARY_OPTION, {0}};
+static const Option options[] = {LIBRARY_OPTION, DEFINE_OPTION, {0}};
 
-static int check(const Cli *cli, const LibraryOptions *libs, const char *path) {
+typedef struct Settings {
+    LibraryOptions libs;
+    DefineOptions definitions;
+} Settings;
+
+/* Whether several scripts have the constants that are given values: it is enough that one of them
+ * has. */
+static bool check_definitions(const Cli *cli, const DefineOptions *definitions, const Buf *texts) {
     whammc *w = whammc_new();
-    int status = STATUS_ERROR;
-    library_give(cli, libs, w, false);
-    if (file_add_script(cli, w, path))
-        status = message_library(cli, w, whammc_check(w));
+    for (int i = 0; i < cli->noperands; i++)
+        whammc_add_script(w, file_title(cli->operands[i]), (const char *)texts[i].data,
+                          texts[i].len);
+    whammc_check(w);
+    bool ok = define_check(cli, definitions, w);
+    whammc_free(w);
+    return ok;
+}
+
+static int check(const Cli *cli, const Settings *s, const char *path, const Buf *text) {
+    whammc *w = whammc_new();
+    whammc_add_script(w, file_title(path), (const char *)text->data, text->len);
+    library_give(cli, &s->libs, w, false);
+    if (cli->noperands > 1 && s->definitions.len)
+        whammc_check(w); /* tells which constants the script has */
+    define_give(&s->definitions, w, cli->noperands > 1);
+    int status = message_library(cli, w, whammc_check(w));
     whammc_free(w);
     return status;
 }
 
-static int check_all(Cli *cli, LibraryOptions *libs) {
+static int check_all(Cli *cli, Settings *s) {
     if (!cli->noperands)
         return cli_usage(cli, "which SCRIPT?");
-    if (!library_read(cli, libs))
+    if (!library_read(cli, &s->libs))
         return STATUS_ERROR;
+    Buf *texts = mem_zalloc(sizeof *texts * (size_t)cli->noperands);
+    bool *read = mem_zalloc(sizeof *read * (size_t)cli->noperands);
     int status = STATUS_OK;
+    for (int i = 0; i < cli->noperands; i++)
+        if (!(read[i] = file_read(cli, cli->operands[i], &texts[i])))
+            status = STATUS_ERROR;
+    if (cli->noperands > 1 && s->definitions.len && !check_definitions(cli, &s->definitions, texts))
+        status = STATUS_ERROR;
     for (int i = 0; i < cli->noperands; i++) {
-        int one = check(cli, libs, cli->operands[i]);
+        int one = read[i] ? check(cli, s, cli->operands[i], &texts[i]) : STATUS_ERROR;
         status = one > status ? one : status;
+        buf_free(&texts[i]);
     }
+    free(texts);
+    free(read);
     return status;
 }
 
 static int run(Cli *cli) {
-    LibraryOptions libs = {0};
+    Settings s = {0};
     const char *value;
     int key;
     bool ok = true;
     while (ok && (key = cli_option(cli, &value)) >= 0)
-        ok = library_option(cli, &libs, value);
-    int status = !ok               ? STATUS_USAGE
-                 : key == ARGS_END ? check_all(cli, &libs)
-                                   : cli_option_status(key);
-    library_free(&libs);
+        ok = key == 'D' ? define_option(cli, &s.definitions, value)
+                        : library_option(cli, &s.libs, value);
+    int status = !ok ? STATUS_USAGE : key == ARGS_END ? check_all(cli, &s) : cli_option_status(key);
+    vec_free(&s.definitions);
+    library_free(&s.libs);
     return status;
 }
 

@@ -21,6 +21,7 @@ enum {
 static const Option options[] = {
     {'s', "script", "SCRIPT", "instrument with this script ('-': standard input); may be repeated"},
     LIBRARY_OPTION,
+    DEFINE_OPTION,
     {'o', "output", "OUT", "write the instrumented module there ('-': standard output)"},
     {REPORT, "report", "WHERE",
      "where a WASI program writes its report: stdout, stderr, or the path of a file in a directory "
@@ -53,6 +54,7 @@ static const Option options[] = {
 typedef struct Settings {
     Vec(const char *) scripts;
     LibraryOptions libs;
+    DefineOptions definitions;
     const char *out, *runtime, *js;
     whammc_options options;
     bool verbose, no_js;
@@ -63,6 +65,7 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     switch (key) {
     case 's': vec_push(&s->scripts, value); break;
     case OPTION_LIBRARY: return library_option(cli, &s->libs, value);
+    case 'D': return define_option(cli, &s->definitions, value);
     case 'o': s->out = value; break;
     case 'v': s->verbose = true; break;
     case STORAGE: s->options.storage = (whammc_storage)option_choice(&cmd_instr, key, value); break;
@@ -139,6 +142,7 @@ static int read_and_instrument(const Cli *cli, Settings *s, const char *path) {
     Buf app = {0};
     bool derived = has_script(s) && !s->js && !s->no_js;
     char *beside = derived ? javascript_path(s->out) : NULL;
+    define_give(&s->definitions, w, false);
     bool ok =
         library_give_all(cli, &s->libs, s->scripts.at, s->scripts.len, w, strcmp(s->out, "-") == 0);
     ok = (!beside || javascript_may_write(cli, beside)) && ok;
@@ -180,6 +184,7 @@ static int run(Cli *cli) {
     if (ok && key == ARGS_END && status == STATUS_OK)
         status = read_and_instrument(cli, &s, cli->operands[0]);
     vec_free(&s.scripts);
+    vec_free(&s.definitions);
     library_free(&s.libs);
     return status;
 }

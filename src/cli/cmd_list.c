@@ -10,6 +10,7 @@ enum { FUNCTIONS = OPTION_LONG, COLUMN_MAX = 64 };
 static const Option options[] = {
     {'s', "script", "SCRIPT", "look for the probes of this script; may be repeated"},
     LIBRARY_OPTION,
+    DEFINE_OPTION,
     {'c', "count", NULL, "show only how many sites each probe has"},
     {FUNCTIONS, "functions", "GLOB", "show only sites in functions with such names"},
     {'v', "verbose", NULL, "show the number of the probe in reports and its event, too"},
@@ -27,6 +28,7 @@ typedef struct List {
     bool count, verbose;
     Vec(const char *) scripts;
     LibraryOptions libs;
+    DefineOptions definitions;
     Map texts;            /* as the module has it -> index into the following */
     Vec(Str) shown;       /* ... as it is shown; in the arena */
     Vec(uint32_t) widths; /* ... in characters */
@@ -182,6 +184,7 @@ static void show(const List *l, whammc *w) {
 static int list(const Cli *cli, List *l, const char *path) {
     whammc *w = whammc_new();
     Buf app = {0};
+    define_give(&l->definitions, w, false);
     bool ok = library_give_all(cli, &l->libs, l->scripts.at, l->scripts.len, w, true);
     int status = STATUS_ERROR;
     if (file_read_module(cli, path, &app) && ok) {
@@ -205,6 +208,7 @@ static int run(Cli *cli) {
     while (ok && (key = cli_option(cli, &value)) >= 0)
         switch (key) {
         case OPTION_LIBRARY: ok = library_option(cli, &l.libs, value); break;
+        case 'D': ok = define_option(cli, &l.definitions, value); break;
         case 's': vec_push(&l.scripts, value); break;
         case 'c': l.count = true; break;
         case 'v': l.verbose = true; break;
@@ -219,6 +223,7 @@ static int run(Cli *cli) {
         vec_free(&l.probes.at[i].rows);
     vec_free(&l.probes);
     vec_free(&l.scripts);
+    vec_free(&l.definitions);
     library_free(&l.libs);
     vec_free(&l.shown);
     vec_free(&l.widths);

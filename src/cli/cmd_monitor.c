@@ -16,6 +16,7 @@ enum {
 static const Option options[] = {
     {'s', "script", "SCRIPT", "compile this script ('-': standard input); may be repeated"},
     LIBRARY_OPTION,
+    DEFINE_OPTION,
     {'o', "output", "MON",
      "write the monitor there ('-': standard output); default: the first script's name with .wasm"},
     {REPORT, "report", "WHERE",
@@ -31,6 +32,7 @@ static const Option options[] = {
 typedef struct Settings {
     Vec(const char *) scripts;
     LibraryOptions libs;
+    DefineOptions definitions;
     const char *out;
     whammc_options options;
     bool explain;
@@ -72,6 +74,7 @@ static int write_monitor(const Cli *cli, const Settings *s, whammc *w, const cha
 
 static int compile(const Cli *cli, Settings *s) {
     whammc *w = whammc_new();
+    define_give(&s->definitions, w, false);
     bool ok = library_give_all(cli, &s->libs, s->scripts.at, s->scripts.len, w, true);
     int status = ok ? STATUS_OK : STATUS_ERROR;
     if (ok && s->explain)
@@ -111,6 +114,7 @@ static int run(Cli *cli) {
         switch (key) {
         case 's': vec_push(&s.scripts, value); break;
         case OPTION_LIBRARY: ok = library_option(cli, &s.libs, value); break;
+        case 'D': ok = define_option(cli, &s.definitions, value); break;
         case 'o': s.out = value; break;
         case REPORT: s.options.report = value; break;
         case REPORT_FORMAT:
@@ -125,6 +129,7 @@ static int run(Cli *cli) {
     if (ok && key == ARGS_END && status == STATUS_OK)
         status = compile(cli, &s);
     vec_free(&s.scripts);
+    vec_free(&s.definitions);
     library_free(&s.libs);
     return status;
 }

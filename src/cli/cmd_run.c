@@ -24,6 +24,7 @@ enum {
 static const Option options[] = {
     {'s', "script", "SCRIPT", "instrument with this script; may be repeated"},
     LIBRARY_OPTION,
+    DEFINE_OPTION,
     {MONITOR, "monitor", "MON.wasm[+LIB.wasm]...",
      "attach this monitor module, which imports the libraries behind it, instead of instrumenting "
      "with scripts; may be repeated"},
@@ -50,6 +51,7 @@ static const Option options[] = {
 typedef struct Settings {
     Vec(const char *) scripts;
     LibraryOptions libs;
+    DefineOptions definitions;
     MonitorOptions monitors;
     Words engine_options;
     const char *engine, *out, *clock;
@@ -166,6 +168,7 @@ static int run_program(const Cli *cli, Settings *s, const Engine *e) {
                  .clock = s->clock,
                  .w = whammc_new()};
     int status = STATUS_ERROR;
+    define_give(&s->definitions, r.w, false);
     bool ok = library_give_all(cli, &s->libs, s->scripts.at, s->scripts.len, r.w,
                                s->out && strcmp(s->out, "-") == 0);
     ok = monitors_read(cli, &s->monitors) && ok;
@@ -189,6 +192,7 @@ static int run_program(const Cli *cli, Settings *s, const Engine *e) {
 static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     switch (key) {
     case 's': vec_push(&s->scripts, value); break;
+    case 'D': return define_option(cli, &s->definitions, value);
     case 'o': s->out = value; break;
     case OPTION_LIBRARY: return library_option(cli, &s->libs, value);
     case LINK:
@@ -212,6 +216,9 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
 static int check(const Cli *cli, const Settings *s) {
     if (s->scripts.len && s->monitors.len)
         return cli_usage(cli, "scripts or monitors: compile the scripts with 'whammc monitor'");
+    if (s->monitors.len && s->definitions.len)
+        return cli_usage(
+            cli, "--define is for scripts: monitors have the values that they were made with");
     if (s->monitors.len && s->out)
         return cli_usage(cli, "monitors write where they were made to: --output is for scripts");
     return s->monitors.len ? cli_check_app(cli)
@@ -243,6 +250,7 @@ static int run(Cli *cli) {
     }
     vec_free(&s.scripts);
     vec_free(&s.engine_options);
+    vec_free(&s.definitions);
     library_free(&s.libs);
     monitors_free(&s.monitors);
     return status;

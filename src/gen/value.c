@@ -8,6 +8,7 @@
 #include "config.h"
 #endif
 #include "gen/expr.h"
+#include "lang/list.h"
 
 uint32_t gen_temp(Body *b, BinaryenType type) {
     vec_push(&b->locals, type);
@@ -192,8 +193,47 @@ Ref gen_str_equal(Body *b, Ref x, Ref y) {
     return helper_call(b, HELPER_STR_EQ, (Ref[]){x, y});
 }
 
+/* Whether the number in a local, an i64, is in some of n ranges. */
+static Ref in_ranges(Body *b, uint32_t x, const NumberRange *ranges, uint32_t n) {
+    if (!n)
+        return const_i32(b, 0);
+    uint32_t half = n / 2;
+    Ref from = BinaryenConst(b->module, BinaryenLiteralInt64((int64_t)ranges[half].from));
+    Ref to = BinaryenConst(b->module, BinaryenLiteralInt64((int64_t)ranges[half].to));
+    Ref below = BinaryenBinary(b->module, BinaryenLtUInt64(),
+                               BinaryenLocalGet(b->module, x, BinaryenTypeInt64()), from);
+    Ref above = BinaryenBinary(b->module, BinaryenGtUInt64(),
+                               BinaryenLocalGet(b->module, x, BinaryenTypeInt64()), to);
+    Ref right = in_ranges(b, x, ranges + half + 1, n - half - 1);
+    return BinaryenIf(b->module, below, in_ranges(b, x, ranges, half),
+                      BinaryenIf(b->module, above, right, const_i32(b, 1)));
+}
+
+/* s.lists(n) of a number that is known only when the code runs: a monitor's. */
+static Ref gen_lists(Body *b, const Expr *e) {
+    const Type *t = e->args[1]->type;
+    Ref number = gen_expr(b, e->args[1]);
+    if (!is_wide(t))
+        number = BinaryenUnary(
+            b->module, type_is_signed(t) ? BinaryenExtendSInt32() : BinaryenExtendUInt32(), number);
+    uint32_t x = gen_temp(b, BinaryenTypeInt64());
+    Refs code = {0};
+    vec_push(&code, BinaryenLocalSet(b->module, x, number));
+    Ref found = in_ranges(b, x, e->list->ranges, e->list->n);
+    if (type_is_signed(t)) {
+        Ref negative = BinaryenBinary(b->module, BinaryenLtSInt64(),
+                                      BinaryenLocalGet(b->module, x, BinaryenTypeInt64()),
+                                      BinaryenConst(b->module, BinaryenLiteralInt64(0)));
+        found = BinaryenIf(b->module, negative, const_i32(b, 0), found);
+    }
+    vec_push(&code, found);
+    return gen_block_of(b, &code, BinaryenTypeInt32());
+}
+
 Ref gen_method(Body *b, const Expr *e) {
     static const Type *const u32 = &type_scalar[TYPE_U32];
+    if (e->method == STR_LISTS)
+        return gen_lists(b, e);
     Ref self = gen_expr(b, e->args[0]);
     switch (e->method) {
     case STR_LEN: return memory_get(b, u32, self, 0);

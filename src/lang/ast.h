@@ -12,6 +12,8 @@
  *   - Where the text does not follow the grammar the tree has what could be read; `broken` and
  * `incomplete` mark where something is missing, and the checker invents no errors for what that may
  * have been.
+ *   - A constant leaves no trace in checked trees but its value (Expr.var tells whose it is) and
+ * its declaration.
  *   - In a checked tree every Expr has a type; literals have the type that their context wants, so
  * that generators need no conversions other than EXPR_CAST.
  */
@@ -98,11 +100,13 @@ typedef struct Var {
     Storage storage;
     bool report;
     bool param;        /* a parameter of a fn */
+    bool constant;     /* `const`: where it is used the checker puts its value, a literal (init) */
     bool escapes;      /* for later layers: a map that is used as a whole */
     bool computed;     /* ... a map with keys that are known only when the program runs */
     uint32_t cells;    /* ... 1 + index of a map that is cells; 0 = it is not */
     Span span;         /* of the name in its declaration */
     struct Expr *init; /* NULL = zero */
+    struct NumberList *list; /* of a constant: what is in it (list.h), if anybody asks */
     uint32_t
         index; /* 0.. among variables of its scope (script, fn, probe), in order of declaration */
 } Var;
@@ -160,7 +164,8 @@ typedef enum StrMethod {
     STR_ADDR,
     STR_STARTS_WITH,
     STR_ENDS_WITH,
-    STR_CONTAINS
+    STR_CONTAINS,
+    STR_LISTS
 } StrMethod;
 
 typedef enum Annotation { ANN_NONE, ANN_STATIC, ANN_INIT, ANN_EXIT } Annotation;
@@ -191,6 +196,7 @@ typedef struct Expr {
     Span recv_span;
     StrMethod method; /* METHOD of a str, set by the checker, which also puts the receiver before
                          the arguments (a[0]) */
+    const struct NumberList *list; /* METHOD: STR_LISTS: what a[0] lists (list.h) */
     Annotation annotation;
     Op op;
     const Type *cast; /* CAST: the target */
@@ -205,7 +211,7 @@ typedef struct Expr {
     uint32_t npath;     /* FIELD, INDEX (0 = the element as a whole) */
     uint32_t *path;
     /* Resolution. At most one is set. */
-    Var *var;
+    Var *var; /* of a literal: the constant that it is the value of */
     struct Fn *fn;
     bool is_bound; /* NAME: bound is valid. CALL: a bound or built-in function, bound.id says which
                     */
@@ -312,6 +318,7 @@ typedef struct Script {
     Vec(Use) uses;
     Block init;      /* script-scope statements and declarations in order */
     Vec(Var *) vars; /* script-scope variables in order */
+    Vec(Var *) constants;
     Vec(Fn *) fns;
     Vec(Probe *) probes;
     /* Made by the checker; values are addresses. frame_names: the first variable of each name in

@@ -258,6 +258,12 @@ Var *build_var(Parse *p, Decorators decorators, Word name, const Type *type, Spa
     return v;
 }
 
+Var *build_constant(Parse *p, Decorators decorators, Word name, const Type *type, Span type_span) {
+    Var *v = build_var(p, decorators, name, type, type_span);
+    v->constant = true;
+    return v;
+}
+
 static Stmt *new_stmt(Parse *p, StmtKind kind, Span span) {
     Stmt *s = arena_new(&p->script->arena, Stmt);
     s->kind = kind;
@@ -354,6 +360,8 @@ void build_script_stmt(Parse *p, Stmt *stmt) {
         return;
     }
     StmtList all = build_stmts((StmtList){p->script->init.first, p->last_stmt, false}, stmt);
+    if (stmt && stmt->kind == STMT_DECL && stmt->var->constant)
+        vec_push(&p->script->constants, stmt->var);
     p->script->init.first = all.first;
     p->script->init.incomplete |= all.incomplete;
     p->last_stmt = all.last;

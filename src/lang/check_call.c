@@ -3,6 +3,7 @@
  * methods.
  */
 #include "lang/check.h"
+#include "lang/list.h"
 
 #include <stdio.h>
 
@@ -126,11 +127,12 @@ const Type *check_call(Check *c, Expr *e) {
     Var *v = check_find_var(c, e->name);
     if (!v && !check_tell(c, e->name, e->name_span, true))
         return give_up(c, e);
-    Diag *g =
-        check_error(c, DIAG_UNKNOWN_FUNCTION, e->name_span,
-                    v ? "'%.*s' is a variable, not a function" : "there is no function '%.*s'%s%s",
-                    STR_ARG(e->name), c->place == PLACE_PROBE ? " in " : "",
-                    c->place == PLACE_PROBE ? check_places(c) : "");
+    Diag *g = check_error(c, DIAG_UNKNOWN_FUNCTION, e->name_span,
+                          v ? v->constant ? "'%.*s' is a constant, not a function%s%s"
+                                          : "'%.*s' is a variable, not a function%s%s"
+                            : "there is no function '%.*s'%s%s",
+                          STR_ARG(e->name), !v && c->place == PLACE_PROBE ? " in " : "",
+                          !v && c->place == PLACE_PROBE ? check_places(c) : "");
     if (v)
         diag_label(c->diags, g, v->span, "declared here");
     else
@@ -151,6 +153,7 @@ static const struct {
     {"starts_with", STR_STARTS_WITH, true, TYPE_BOOL},
     {"ends_with", STR_ENDS_WITH, true, TYPE_BOOL},
     {"contains", STR_CONTAINS, true, TYPE_BOOL},
+    {"lists", STR_LISTS, true, TYPE_BOOL},
 };
 
 /* Makes the receiver the first argument, so that it is an expression like any other. */
@@ -166,6 +169,65 @@ static Expr *receiver(Check *c, Expr *e) {
     e->args = args;
     e->nargs++;
     return self;
+}
+
+/* Reads the list that a constant's value is; reports what is wrong with it. */
+static void read_list(Check *c, const Expr *e, Var *v) {
+    uint32_t wrong = 0;
+    const Expr *value = v->init;
+    NumberList *list = arena_new(&c->script->arena, NumberList);
+    const char *expected = list_parse(&c->script->arena, value->text, list, &wrong);
+    v->list = list;
+    if (!expected)
+        return;
+    /* Where in the source, unless there are escapes in it. */
+    Span span = value->span;
+    uint32_t quotes = span.end - span.start - value->text.len;
+    if (quotes == 0 || quotes == 2) {
+        span.start += quotes / 2 + wrong;
+        span.end = span.start + (wrong < value->text.len);
+    }
+    Diag *g = check_error(
+        c, DIAG_BAD_LIST, span, "'%.*s' is no list of numbers: expected %s, found %s%.*s%s",
+        STR_ARG(v->name), expected, wrong < value->text.len ? "'" : "its end",
+        wrong < value->text.len, value->text.ptr + wrong, wrong < value->text.len ? "'" : "");
+    diag_label(c->diags, g, e->span, "asked for its numbers here");
+    diag_hint(c->diags, g, "a list is written as in \"3, 17, 20-24\"");
+}
+
+/* s.lists(n): the list is a constant, the number static. */
+static const Type *check_lists(Check *c, Expr *e, const Expr *self) {
+    static const Type *const number[] = {&type_scalar[TYPE_U32]};
+    Expr *arg = e->nargs > 1 ? e->args[1] : NULL;
+    bool known = self->var && self->var->constant;
+    if (!known) {
+        Diag *g = check_error(c, DIAG_BAD_LIST, self->span,
+                              "a list must be a constant, which '%.*s' is not", STR_ARG(e->recv));
+        check_explain(c, g, self);
+        diag_hint(c->diags, g,
+                  "a constant is declared at script scope: const list: str = \"3, 17\";");
+    } else if (!self->var->list) {
+        read_list(c, e, self->var);
+    }
+    if (e->nargs != 2) {
+        report_count(c, e, e->nargs - 1, &(Callee){e->name, number, 1, NULL});
+        for (uint32_t i = 1; i < e->nargs; i++)
+            check_value(c, e->args[i], NULL);
+        return &type_scalar[TYPE_BOOL];
+    }
+    const Type *t = check_value(c, arg, NULL);
+    if (!type_is_integer(t) && t->kind != TYPE_ERROR) {
+        Diag *g = check_error(c, DIAG_OPERAND_TYPE, arg->span,
+                              "expected an integer for argument 1 of 'lists', found %s", t->text);
+        check_explain(c, g, arg);
+    } else if (!arg->is_static && t->kind != TYPE_ERROR) {
+        Diag *g = check_error(c, DIAG_EARLY_VALUE, arg->span,
+                              "the argument of 'lists' must be known at the site");
+        diag_hint(c->diags, g, "it can be made of literals, constants and static names");
+    }
+    e->list = known ? self->var->list : NULL;
+    e->is_static = known && arg->is_static;
+    return &type_scalar[TYPE_BOOL];
 }
 
 static const Type *check_str_method(Check *c, Expr *e) {
@@ -194,13 +256,15 @@ static const Type *check_str_method(Check *c, Expr *e) {
             continue;
         Callee callee = {e->name, text, str_methods[i].has_arg, NULL};
         e->method = str_methods[i].method;
+        if (e->method == STR_LISTS)
+            return check_lists(c, e, self);
         bool all_static = check_args(c, e, e->args + 1, e->nargs - 1, &callee);
         e->is_static = all_static && self->is_static && e->method != STR_ADDR;
         return &type_scalar[str_methods[i].result];
     }
     Diag *g = check_error(c, DIAG_UNKNOWN_FUNCTION, e->name_span, "a str has no method '%.*s'",
                           STR_ARG(e->name));
-    diag_hint(c->diags, g, "the methods are len, addr, starts_with, ends_with and contains");
+    diag_hint(c->diags, g, "the methods are len, addr, starts_with, ends_with, contains and lists");
     for (uint32_t i = 1; i < e->nargs; i++)
         check_value(c, e->args[i], NULL);
     return &type_error;

@@ -45,7 +45,7 @@ void check_explain(Check *c, Diag *g, const Expr *e) {
     if (e->kind == EXPR_CALL && e->fn)
         diag_label(c->diags, g, e->fn->result_span, "'%.*s' returns %s", STR_ARG(e->name),
                    e->fn->result->text);
-    else if (e->kind == EXPR_NAME || e->kind == EXPR_INDEX || e->kind == EXPR_FIELD)
+    else if (e->var || e->kind == EXPR_NAME || e->kind == EXPR_INDEX || e->kind == EXPR_FIELD)
         check_explain_name(c, g, e);
     else if (e->kind == EXPR_CAST && e->type)
         diag_label(c->diags, g, e->span, "converted to %s here", e->type->text);

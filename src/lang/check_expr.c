@@ -292,10 +292,26 @@ static const Type *check_tuple(Check *c, Expr *e, const Type *want) {
 
 /* ---- all ---- */
 
+/* The value of a constant in its place. */
+static const Type *use_constant(Expr *e, const Var *v) {
+    const Expr *value = v->init;
+    if (value->type != v->type)
+        return &type_error; /* reported at its declaration */
+    e->kind = value->kind;
+    e->integer = value->integer;
+    e->real = value->real;
+    e->text = value->text;
+    e->boolean = value->boolean;
+    e->is_static = true;
+    return v->type;
+}
+
 /* A bound constant that behaves like a literal takes the integer type that is wanted; where a float
  * is wanted, it is converted. */
 static const Type *check_plain_name(Check *c, Expr *e, const Type *want) {
     const Type *t = check_name(c, e);
+    if (e->var && e->var->constant && t->kind != TYPE_ERROR)
+        return use_constant(e, e->var);
     if (e->is_bound && t->kind == TYPE_MAP) {
         Diag *g =
             check_error(c, DIAG_OPERAND_TYPE, e->span,

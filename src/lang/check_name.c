@@ -117,6 +117,8 @@ bool check_suggest(Check *c, Diag *g, Str name, Near what) {
             consider(&best, c->locals.at[i]->name);
         for (uint32_t i = 0; i < c->script->vars.len; i++)
             consider(&best, c->script->vars.at[i]->name);
+        for (uint32_t i = 0; i < c->script->constants.len; i++)
+            consider(&best, c->script->constants.at[i]->name);
     }
     if (c->scope->suggest)
         c->scope->suggest(c->scope->ctx, functions, consider, &best);
@@ -300,7 +302,44 @@ static void check_frame_type(Check *c, const Var *v) {
     diag_label(c->diags, g, other->type_span, "the same variable is %s here", other->type->text);
 }
 
+/* Enters the name of a variable or a constant; reports what has it already. */
+static void declare(Check *c, Var *v) {
+    Var *first = check_find_var(c, v->name);
+    if (first) {
+        Diag *g = check_error(c, DIAG_DUPLICATE_NAME, v->span, "'%.*s' is declared already",
+                              STR_ARG(v->name));
+        diag_label(c->diags, g, first->span, "first declared here%s%s",
+                   first->constant ? ", as a constant" : "",
+                   first->storage == STORAGE_SCRIPT && !first->constant ? ", at script scope" : "");
+    } else {
+        may_declare(c, v->name, v->span);
+    }
+    bool script = c->place == PLACE_SCRIPT;
+    map_put(script ? &c->script->var_names : &c->local_names, v->name, (uint64_t)(uintptr_t)v,
+            NULL);
+}
+
+/* What a constant can be: a value that is a literal. */
+static void check_constant(Check *c, Var *v) {
+    bool simple = type_is_numeric(v->type) || v->type->kind == TYPE_BOOL ||
+                  v->type->kind == TYPE_STR || v->type->kind == TYPE_ERROR;
+    v->storage = STORAGE_SCRIPT;
+    if (v->decorators & DECO_REPORT)
+        check_error(c, DIAG_DECORATOR, v->decorator_span, "a constant cannot be reported");
+    else if (v->decorators)
+        check_error(c, DIAG_DECORATOR, v->decorator_span,
+                    "a constant takes no decorator: it is the same everywhere");
+    if (!simple)
+        check_error(c, DIAG_BAD_TYPE, v->type_span,
+                    "a constant is a number, a bool or a str; %s is none of them", v->type->text);
+}
+
 void check_declare_var(Check *c, Var *v) {
+    if (v->constant) {
+        check_constant(c, v);
+        declare(c, v);
+        return;
+    }
     decide_storage(c, v);
     check_storable(c, v->type, v->type_span);
     if (v->report && v->type->kind == TYPE_FUNCREF)
@@ -312,18 +351,8 @@ void check_declare_var(Check *c, Var *v) {
     }
     if (v->storage == STORAGE_FRAME)
         check_frame_type(c, v);
-    Var *first = check_find_var(c, v->name);
-    if (first) {
-        Diag *g = check_error(c, DIAG_DUPLICATE_NAME, v->span, "'%.*s' is declared already",
-                              STR_ARG(v->name));
-        diag_label(c->diags, g, first->span, "first declared here%s",
-                   first->storage == STORAGE_SCRIPT ? ", at script scope" : "");
-    } else {
-        may_declare(c, v->name, v->span);
-    }
+    declare(c, v);
     bool script = c->place == PLACE_SCRIPT;
-    map_put(script ? &c->script->var_names : &c->local_names, v->name, (uint64_t)(uintptr_t)v,
-            NULL);
     v->index = script ? c->script->vars.len : c->locals.len;
     if (script)
         vec_push(&c->script->vars, v);
@@ -331,13 +360,21 @@ void check_declare_var(Check *c, Var *v) {
         vec_push(&c->locals, v);
 }
 
-void check_declare_block(Check *c, Block b) {
+static void declare_block(Check *c, Block b, bool nested) {
     for (Stmt *s = b.first; s; s = s->next) {
-        if (s->kind == STMT_DECL)
+        if (s->kind == STMT_DECL) {
             check_declare_var(c, s->var);
+            if (s->var->constant && (nested || c->place != PLACE_SCRIPT) && !c->lenient)
+                check_error(c, DIAG_BAD_CONSTANT, s->var->span,
+                            "constants are declared at script scope, not in a block");
+        }
         for (uint32_t i = 0; i < s->narms; i++)
-            check_declare_block(c, s->arms[i].body);
+            declare_block(c, s->arms[i].body, true);
     }
+}
+
+void check_declare_block(Check *c, Block b) {
+    declare_block(c, b, false);
 }
 
 void check_fn_name(Check *c, const Fn *fn) {
@@ -400,14 +437,16 @@ static const Type *resolve_var(Check *c, Expr *e, Var *v) {
     }
     if (c->place == PLACE_PROBE && v->storage == STORAGE_SCRIPT &&
         check_bound_name(c, e->name, &bound) && !bound.yields) {
+        const char *kind = v->constant ? "constant" : "variable";
         Diag *g = check_error(c, DIAG_DUPLICATE_NAME, e->name_span,
-                              "'%.*s' is a script variable and also a bound name in %s",
-                              STR_ARG(e->name), describe(c));
-        diag_label(c->diags, g, v->span, "the variable is declared here");
-        diag_hint(c->diags, g, "give the variable another name");
+                              "'%.*s' is a %s and also a bound name in %s", STR_ARG(e->name),
+                              v->constant ? "constant" : "script variable", describe(c));
+        diag_label(c->diags, g, v->span, "the %s is declared here", kind);
+        diag_hint(c->diags, g, "give the %s another name", kind);
         return &type_error;
     }
-    check_early_use(c, e, v, false);
+    if (!v->constant)
+        check_early_use(c, e, v, false);
     return v->type;
 }
 

@@ -20,6 +20,12 @@ static void check_decl(Check *c, Var *v) {
         return;
     }
     char text[64];
+    if (v->constant && v->init->kind > EXPR_STR) {
+        check_error(c, DIAG_BAD_CONSTANT, v->init->span,
+                    "the value of the constant '%.*s' must be a literal", STR_ARG(v->name));
+        v->init->type = &type_error;
+        return;
+    }
     c->init_of = v;
     Diag *g = check_expect(c, v->init, v->type, quoted(text, sizeof text, v->name));
     if (g)
@@ -30,6 +36,12 @@ static void check_decl(Check *c, Var *v) {
 /* The type of what is assigned or stepped; reports what cannot be. */
 static const Type *check_target(Check *c, Expr *e) {
     const Type *t = check_expr(c, e, NULL);
+    if (e->var && e->var->constant && t->kind != TYPE_ERROR) {
+        Diag *g = check_error(c, DIAG_NOT_ASSIGNABLE, e->span,
+                              "'%.*s' cannot be assigned: it is a constant", STR_ARG(e->name));
+        diag_label(c->diags, g, e->var->span, "declared here");
+        return &type_error;
+    }
     if (!e->is_bound || t->kind == TYPE_ERROR)
         return t;
     if (e->kind == EXPR_NAME && e->bound.assignable)

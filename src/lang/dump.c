@@ -128,7 +128,7 @@ static void dump_stmt(const Stmt *s, Buf *out, uint32_t level) {
     indent(out, level);
     switch (s->kind) {
     case STMT_DECL:
-        buf_printf(out, "(var");
+        buf_printf(out, s->var->constant ? "(const" : "(var");
         dump_decorators(s->var, out);
         buf_printf(out, " %.*s:%s", STR_ARG(s->var->name), s->var->type->text);
         if (s->var->init) {

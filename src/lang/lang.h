@@ -15,6 +15,14 @@ bool lang_parse(Script *s, const char *text, size_t len, DiagFileId file, Diags 
 void script_free(Script *s);
 
 /*
+ * Gives a constant of a parsed, unchecked script another value: `definition` is NAME=VALUE, the
+ * text of `file`; it is borrowed and must outlive the script. A str is VALUE as it is, others are
+ * written as in scripts. False if the script has no such constant; a value that is none of the
+ * constant's type is reported, here or when the script is checked.
+ */
+bool lang_define(Script *s, Str definition, DiagFileId file, Diags *diags);
+
+/*
  * What a probe's surroundings define; implemented by probe/. The checker asks it for each name that
  * is not a variable, and for each called function that is not a fn of the script.
  */

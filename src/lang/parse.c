@@ -46,6 +46,7 @@ void script_free(Script *s) {
     type_table_free(s);
     vec_free(&s->uses);
     vec_free(&s->vars);
+    vec_free(&s->constants);
     vec_free(&s->fns);
     vec_free(&s->probes);
     map_free(&s->var_names);

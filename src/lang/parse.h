@@ -138,6 +138,7 @@ typedef struct Decorators {
 } Decorators;
 Decorators build_decorator(Parse *p, Decorators so_far, uint32_t bit, Span span);
 Var *build_var(Parse *p, Decorators decorators, Word name, const Type *type, Span type_span);
+Var *build_constant(Parse *p, Decorators decorators, Word name, const Type *type, Span type_span);
 Stmt *build_decl(Parse *p, Span span, Var *var, Expr *init);
 Stmt *build_assign(Parse *p, Span span, Expr *target, Expr *value);
 Stmt *build_step(Parse *p, Span span, StmtKind kind, Expr *target);

@@ -244,9 +244,21 @@ static int slash(Parse *p) {
     return '/';
 }
 
+/* `const` at the start of a statement, in front of another word: else it is a name. */
+static int word(const Parse *p, Span span) {
+    bool starts = !p->prev || p->prev == ';' || p->prev == '{' || p->prev == '}' ||
+                  (p->prev >= REPORT && p->prev <= FRAME);
+    if (!starts || !str_is((Str){p->text + span.start, span.end - span.start}, "const"))
+        return ID;
+    uint32_t next = skip_blank(p, p->pos);
+    bool digit = next < p->len && p->text[next] >= '0' && p->text[next] <= '9';
+    return next < p->len && parse_is_word(p->text[next]) && !digit ? CONST : ID;
+}
+
 /* Follows the brackets and turns tokens into what they mean here. */
 static int in_context(Parse *p, Span span, int token) {
     switch (token) {
+    case ID: return word(p, span);
     case '{': return open_brace(p, span);
     case '}':
     case ';': return leave_statement(p, token);

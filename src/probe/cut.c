@@ -245,6 +245,15 @@ static void cut_static_tuple(Cut *c, Expr *e) {
         vec_push(&c->v->consts, cut_static_part(c->plan, e, i));
 }
 
+/* A function of a library that is called when the program runs must be there. */
+static void use_library(Cut *c, const Expr *e) {
+    if (e->method || e->annotation == ANN_STATIC)
+        return;
+    LibraryFn *f = &c->plan->library_fns.at[e->bound.id];
+    f->runs = true;
+    c->plan->uses_values |= f->bundled && bundled_kind(f->bundled) == BUNDLED_HELPER;
+}
+
 static void cut_expr(Cut *c, Expr **slot) {
     Expr *e = *slot;
     switch (e->kind) {
@@ -265,6 +274,7 @@ static void cut_expr(Cut *c, Expr **slot) {
         }
         if (e->annotation == ANN_STATIC && (!c->v->probe || e->type->kind == TYPE_UNIT))
             return; /* statics.h knows its value */
+        use_library(c, e);
         break;
     case EXPR_INDEX:
         if (!e->is_bound) {

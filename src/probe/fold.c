@@ -4,6 +4,7 @@
  */
 #include "probe/fold.h"
 
+#include "lang/list.h"
 #include "probe/builtin.h"
 
 #include <math.h>
@@ -420,6 +421,9 @@ static bool fold_method(const Expr *e, const Site *s, Value *out) {
     switch (e->method) {
     case STR_LEN: *out = integer(TYPE_U32, n); return true;
     case STR_STARTS_WITH: found = has_at(self.text, 0, arg.text); break;
+    case STR_LISTS:
+        found = !(is_signed(arg.kind) && (int64_t)arg.bits < 0) && list_has(e->list, arg.bits);
+        break;
     case STR_ENDS_WITH: found = part <= n && has_at(self.text, n - part, arg.text); break;
     default:
         for (uint32_t i = 0; i + part <= n && !found; i++)

@@ -7,6 +7,7 @@
 #include "probe/cell.h"
 #include "probe/cut.h"
 #include "probe/derive.h"
+#include "probe/prune.h"
 #include "probe/statics.h"
 
 /* ---- variants: one typed copy of a probe per combination of name types ---- */
@@ -226,9 +227,15 @@ static bool make_variant(Plan *plan, Variant *v, const char *all, Diags *diags) 
     scope.return_type = v->is_alt ? alt_type(e) : NULL;
     scope.describe_all = all;
     bool ok = lang_check_probe(script, v->probe, &scope, diags);
-    note_statics(v);
     buf_free(&text);
-    if (!ok || script->broken || !cut_variant(plan, v, diags))
+    if (!ok || script->broken)
+        return false;
+    if (prune_probe(script, v->probe)) {
+        v->off = v->impossible = true;
+        return true;
+    }
+    note_statics(v);
+    if (!cut_variant(plan, v, diags))
         return false;
     plan_vars(plan, v);
     return true;
@@ -355,6 +362,7 @@ static bool check_alts(const Plan *plan, Diags *diags) {
 
 /* A function of the script: everything in it can be compiled. */
 static bool plan_fn(Plan *plan, uint32_t script, Fn *fn, Diags *diags) {
+    prune_block(plan->scripts.at[script], &fn->body);
     vec_push(&plan->fns, ((PlanFn){fn, script, NULL}));
     return cut_common(plan, plan->scopes.at[script], &fn->body, diags);
 }
@@ -375,7 +383,6 @@ static bool plan_script(Plan *plan, uint32_t index, Diags *diags) {
     /* has no names of a place either */
     ScopeCtx ctx = {{.kind = EVENT_BEGIN}, plan, index, diags};
     Scope scope = scope_of(&ctx, "script scope");
-    plan->has_exits |= has_exit(&s->init);
     bool ok = plan_uses(plan, index, diags);
     ok &= lang_check_script(s, &scope, diags) && !s->broken;
     for (uint32_t i = 0; i < s->vars.len; i++) {
@@ -385,6 +392,9 @@ static bool plan_script(Plan *plan, uint32_t index, Diags *diags) {
     Variant *common = arena_new(&plan->arena, Variant);
     common->script = index;
     vec_push(&plan->scopes, common);
+    if (ok)
+        prune_block(s, &s->init);
+    plan->has_exits |= has_exit(&s->init);
     ok = ok && cut_common(plan, common, &s->init, diags);
     for (uint32_t i = 0; ok && i < s->fns.len; i++)
         ok &= plan_fn(plan, index, s->fns.at[i], diags);

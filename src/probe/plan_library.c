@@ -95,12 +95,10 @@ static int64_t no_type(const LibraryFn *f, const Expr *call, const WasmTypeDef *
 static int64_t known_function(Plan *plan, uint32_t script, const Library *lib,
                               const BundledFn *bundled, const Expr *call) {
     for (uint32_t i = 0; i < plan->library_fns.len; i++) {
-        LibraryFn *f = &plan->library_fns.at[i];
-        if (f->library != lib || f->bundled != bundled || f->script != script ||
-            !str_eq(f->name, call->name))
-            continue;
-        f->runs |= call->annotation != ANN_STATIC;
-        return i;
+        const LibraryFn *f = &plan->library_fns.at[i];
+        if (f->library == lib && f->bundled == bundled && f->script == script &&
+            str_eq(f->name, call->name))
+            return i;
     }
     return -1;
 }
@@ -125,7 +123,7 @@ static int64_t bundled_call(Plan *plan, uint32_t script, const Expr *call, Diags
     int64_t known = known_function(plan, script, NULL, b, call);
     if (known >= 0)
         return known;
-    LibraryFn f = {.script = script, .bundled = b, .name = str_of(b->name), .runs = true};
+    LibraryFn f = {.script = script, .bundled = b, .name = str_of(b->name)};
     f.called = call->span;
     f.nparams = (uint32_t)strlen(b->params);
     f.params = arena_array(&plan->arena, const Type *, f.nparams + 1);
@@ -135,7 +133,6 @@ static int64_t bundled_call(Plan *plan, uint32_t script, const Expr *call, Diags
     f.result = bundled_type(b->result[0]);
     if (strlen(b->result) == 2)
         f.result = type_tuple(plan->scripts.at[script], (const Type *[]){f.result, f.result}, 2);
-    plan->uses_values |= bundled_kind(b) == BUNDLED_HELPER;
     vec_push(&plan->library_fns, f);
     return plan->library_fns.len - 1;
 }
@@ -152,8 +149,7 @@ int64_t plan_library_call(Plan *plan, uint32_t script, const Expr *call, Diags *
     int64_t known = known_function(plan, script, lib, NULL, call);
     if (known >= 0)
         return known;
-    bool runs = call->annotation != ANN_STATIC;
-    LibraryFn f = {.script = script, .library = lib, .func = (uint32_t)func, .runs = runs};
+    LibraryFn f = {.script = script, .library = lib, .func = (uint32_t)func};
     f.name = wasm_find_export(&lib->module, WASM_SPACE_FUNC, call->name)->name;
     const WasmTypeDef *t = wasm_func_type(&lib->module, f.func);
     if (!types_of(plan, &f, t))
