@@ -154,12 +154,17 @@ static void hint_elsewhere(const Blame *b, Str name, Diags *diags, Diag *d) {
     Buf ops = {0};
     uint32_t n = 0;
     bool here = true; /* it is the mode that is wrong */
+    bool unwinds = false;
     for (uint32_t i = 0; i < b->events.len; i++)
         here &= b->events.at[i].kind == EVENT_OPCODE && has_in_some_mode(b->events.at[i].op, name);
+    for (uint32_t i = 0; i < b->events.len; i++)
+        unwinds |= b->events.at[i].mode == MODE_UNWIND;
     for (uint32_t op = 0; op < WASM_OP_COUNT; op++)
         if (has_in_some_mode((WasmOp)op, name) && n++ < MAX_NAMED)
             buf_printf(&ops, "%s%s", n > 1 ? ", " : "", wasm_ops[op].mnemonic);
-    if (here && b->events.len)
+    if (here && unwinds)
+        diag_hint(diags, d, "'unwind' probes have no operands and results");
+    else if (here && b->events.len)
         diag_hint(diags, d, "'%.*s' exists in 'after' probes only", STR_ARG(name));
     else if (n == WASM_OP_COUNT)
         diag_hint(diags, d, "'%.*s' exists where a probe has a place in the code", STR_ARG(name));

@@ -29,6 +29,7 @@ typedef enum Reason {
     REASON_INSTRUCTION,
     REASON_STATIC,
     REASON_ESCAPES,
+    REASON_UNWIND,
 } Reason;
 
 typedef struct Engine {
@@ -99,6 +100,12 @@ static void check_entry(Engine *g, const Action *a) {
                "operands in '%s:entry' are those that the loop began with; an engine gives those "
                "of each iteration",
                wasm_ops[op].mnemonic);
+}
+
+static void check_unwind(Engine *g, const Action *a) {
+    if (a->event.kind == EVENT_FUNC_UNWIND)
+        refuse(g, REASON_UNWIND, a->variant->probe->rule.span,
+               "an engine does not tell when an exception leaves a function");
 }
 
 /* Compiled code has lost the locals where a function ends. */
@@ -284,6 +291,7 @@ bool engine_can(Plan *plan, bool (*happens)(const Action *a), Diags *diags) {
                 continue;
             check_entry(&g, a);
             check_exit(&g, a);
+            check_unwind(&g, a);
             if (a->variant != last)
                 check_variant(&g, a->variant);
             last = a->variant;

@@ -51,6 +51,7 @@ uint32_t op_modes(WasmOp op, Mode modes[MODE_COUNT]) {
         [MODES_BLOCK] = {MODE_BEFORE, MODE_SEMANTIC_AFTER, MODE_BLOCK_ALT, MODE_ENTRY, MODE_EXIT},
         [MODES_END] = {MODE_BEFORE, MODE_AFTER},
         [MODES_UNREACHABLE] = {MODE_ALT, MODE_BEFORE},
+        [MODES_CALL] = {MODE_BEFORE, MODE_AFTER, MODE_ALT, MODE_UNWIND},
     };
     uint32_t n = 0;
     for (uint32_t i = 0; i < 5 && lists[wasm_ops[op].modes][i] != MODE_NONE; i++)

@@ -19,6 +19,8 @@ static void prepare(Matcher *w) {
         w->looks |= w->op_looks[op];
     }
     const ActionList *kinds = w->plan->by_kind;
+    for (uint32_t i = 0; i < w->plan->variants.len; i++)
+        w->survey.any_call |= w->plan->variants.at[i]->alt_calls.len > 0;
     w->uses_flow = w->accept || kinds[EVENT_BLOCK_START].len || kinds[EVENT_BLOCK_END].len ||
                    w->plan->by_op[WASM_OP_END].len;
     for (uint32_t i = 0; i < w->plan->variants.len; i++) {
@@ -120,11 +122,18 @@ static bool types_fit(Matcher *w, const Variant *v, const WasmInstr *i) {
     return true;
 }
 
+/* Nothing is thrown to the place: the call cannot throw. */
+static bool is_quiet(Matcher *w, const Action *a, const Site *s) {
+    return a->event.mode == MODE_UNWIND && !wasm_survey_call_throws(&w->survey, w->m, s->instr);
+}
+
 static void match_list(Matcher *w, const ActionList *list, const Site *s) {
     w->matches.len = 0;
     for (uint32_t i = 0; i < list->len; i++) {
         Action *a = &w->plan->actions.at[list->at[i]];
         Variant *v = a->variant;
+        if (is_quiet(w, a, s))
+            continue;
         bool fits = w->accept ? w->accept(w->ctx, w, a, s)
                               : !(v->look_at_types || v->locals.len) || types_fit(w, v, s->instr);
         Shape *shape = fits ? plan_shape(w->plan, v, s) : NULL;
@@ -262,6 +271,8 @@ bool match_func(Matcher *w, uint32_t func) {
     s.previous = NULL;
     s.at_func_end = true;
     at_kind(w, EVENT_FUNC_EXIT, &s);
+    if (w->plan->by_kind[EVENT_FUNC_UNWIND].len && wasm_survey_unwinds(&w->survey, w->m, func))
+        at_kind(w, EVENT_FUNC_UNWIND, &s);
     return true;
 }
 

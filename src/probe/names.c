@@ -207,7 +207,16 @@ static bool is_old_name(Str *name) {
     return true;
 }
 
+/* Where an exception has left a call there are no operands, and nothing that follows from them. */
+static bool lookup(Event e, Str name, Bound *out);
 bool event_name_lookup(Event e, Str name, Bound *out) {
+    if (!lookup(e, name, out))
+        return false;
+    bool listed = out->id != NAME_LOCAL && names[out->id].where == LISTED;
+    return e.kind != EVENT_OPCODE || e.mode != MODE_UNWIND || !listed || out->is_static;
+}
+
+static bool lookup(Event e, Str name, Bound *out) {
     NameId id;
     uint32_t n = 0;
     bool old = is_old_name(&name);
@@ -391,7 +400,8 @@ static bool has_function(Event e, FnId id) {
     bool alt = e.mode == MODE_ALT || e.mode == MODE_BLOCK_ALT;
     if (id == FN_DUP_AT || id == FN_RESOLVE_FUNCREF) {
         const char *name = functions[id].name;
-        return column_item(wasm_ops[e.op].names, name, strlen(name)) != NULL;
+        return e.mode != MODE_UNWIND &&
+               column_item(wasm_ops[e.op].names, name, strlen(name)) != NULL;
     }
     return alt && (id == FN_DROP_ARGS || e.op == WASM_OP_CALL || e.op == WASM_OP_RETURN_CALL);
 }

@@ -297,8 +297,8 @@ typedef struct Matcher {
     bool watch_op[WASM_OP_COUNT]; /* so are these instructions */
     /*
      * Called in code order for each place at which something matches: the function's entry (instr
-     * NULL), each instruction, and after the final `end` once more for the exit. Matches are in
-     * script order and of one kind of event.
+     * NULL), each instruction, and after the final `end` once more each for exit and unwind.
+     * Matches are in script order and of one kind of event.
      */
     void (*at)(void *ctx, const Site *site, const SiteTypes *types, const Match *matches,
                uint32_t n);

@@ -8,6 +8,7 @@
 void pieces_begin(Pieces *p) {
     p->code.len = p->exit_from = p->exit_to = 0;
     p->at.len = p->around.len = p->ends.len = 0;
+    p->left = UINT32_MAX;
     p->unsorted = false;
 }
 
@@ -68,6 +69,22 @@ void pieces_add_around(Pieces *p, WasmWhere where, size_t from) {
                                       .len = (uint32_t)(p->code.len - from)}));
 }
 
+static void put_left(Pieces *p) {
+    put_i32(&p->code, 1);
+    put_index(&p->code, WASM_OP_LOCAL_SET, p->left);
+}
+
+void pieces_note_left(Pieces *p, uint32_t local) {
+    size_t from = p->code.len;
+    p->left = local;
+    put_left(p);
+    pieces_add_around(p, WASM_EXIT, from);
+    WasmPatch patch = vec_last(&p->around);
+    patch.exits = WASM_EXIT_THROW | WASM_EXIT_ONLY;
+    memmove(p->around.at + 1, p->around.at, (p->around.len - 1) * sizeof patch);
+    p->around.at[0] = patch;
+}
+
 void pieces_add_exit_call(Pieces *p, uint64_t func) {
     size_t from = p->code.len;
     put_index(&p->code, WASM_OP_CALL, func);
@@ -77,6 +94,8 @@ void pieces_add_exit_call(Pieces *p, uint64_t func) {
 void pieces_end_program(Pieces *p, int64_t flush) {
     for (uint32_t i = 0; i < p->ends.len; i++) {
         size_t from = p->code.len, len = p->exit_to - p->exit_from;
+        if (p->left != UINT32_MAX)
+            put_left(p);
         buf_reserve(&p->code, len);
         buf_bytes(&p->code, p->code.data + p->exit_from, len);
         if (flush >= 0)

@@ -14,7 +14,9 @@ typedef struct Pieces {
     Vec(WasmPatch) around;     /* entry and exit pieces */
     Vec(uint32_t) ends;        /* offsets of calls that end the program */
     size_t exit_from, exit_to; /* what runs at the function's exits, in `code` */
-    bool unsorted;             /* `at` is not in its order */
+    uint32_t left; /* a local that becomes 1 where the function is about to be left by an exit from
+                      which an exception may come, UINT32_MAX = none */
+    bool unsorted; /* `at` is not in its order */
 } Pieces;
 
 void pieces_begin(Pieces *p);
@@ -27,6 +29,9 @@ void pieces_add_region(void *ctx, WasmWhere where, uint32_t at, uint32_t until, 
 
 /* Adds the code from `from` on at the function's entry (WASM_ENTRY) or exits (WASM_EXIT). */
 void pieces_add_around(Pieces *p, WasmWhere where, size_t from);
+
+/* Makes `local` the one that becomes 1, before whatever else runs at these exits. */
+void pieces_note_left(Pieces *p, uint32_t local);
 
 /* Adds a call (final index) at the function's exits, behind what is there. */
 void pieces_add_exit_call(Pieces *p, uint64_t func);

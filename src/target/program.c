@@ -102,6 +102,7 @@ static bool edit_func(Program *p, uint32_t func, bool ends, WasmBodyEdit *edit) 
     if (ends)
         pieces_add_exit_call(&p->pieces, (uint64_t)flush);
     pieces_finish(&p->pieces, edit);
+    edit->exceptions = p->exceptions;
     edit->locals = p->splicer.pool.types.at;
     edit->nlocals = p->splicer.pool.types.len;
     return true;
@@ -134,7 +135,8 @@ static Str added_local_name(void *ctx, uint32_t func, uint32_t n) {
 /* The block that wraps a body with exit code has a type: adds it before pass 2 while the module may
  * still change. */
 static void add_exit_types(Program *p) {
-    bool exits = p->plan->by_kind[EVENT_FUNC_EXIT].len > 0;
+    const ActionList *kinds = p->plan->by_kind;
+    bool exits = kinds[EVENT_FUNC_EXIT].len || kinds[EVENT_FUNC_UNWIND].len;
     for (uint32_t f = 0; f < p->m.input_count[WASM_SPACE_FUNC]; f++)
         if (p->m.funcs.at[f].import < 0 &&
             ((exits && p->touched[f]) || p->touched[f] & TOUCHED_END || (int64_t)f == p->main))

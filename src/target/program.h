@@ -51,6 +51,7 @@ typedef struct Program {
     int64_t main;      /* function at whose exits the program ends, -1 = none */
     int64_t proc_exit; /* the import that ends the program, -1 = none */
     int64_t flush;     /* handle of the function to call where the program ends, -1 = none */
+    WasmExceptions exceptions; /* of regions with unwind probes */
 
     uint32_t *added; /* by function: locals that pass 2 added */
     Pieces pieces;   /* of the function at hand */

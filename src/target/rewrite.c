@@ -11,6 +11,7 @@
  */
 #include "target/rewrite.h"
 
+#include "target/code.h"
 #include "target/flush.h"
 #include "target/helper.h"
 #include "target/library.h"
@@ -113,6 +114,9 @@ static void count_site(void *self, const Site *site, const SiteTypes *types, con
             r->p.touched[site->func] |= TOUCHED_END; /* the target may be the function's end */
         if (matches[i].action->variant->guarded_alt && types->known)
             splice_result_type(&r->p.m, &types->results);
+        if (matches[i].action->event.mode == MODE_UNWIND)
+            splice_unwind_types(&r->p.m, wasm_survey_exceptions(site->survey, &r->p.m), site->instr,
+                                matches, n);
     }
     shadow_note(&r->shadow, site, matches, n);
     if (n > 1)
@@ -157,6 +161,25 @@ static void splice_function_event(Rewrite *r, const Site *site, const Match *mat
     }
 }
 
+/* Not for what has left by an exit: throws that no handler catches, and calls that end the program.
+ */
+static void splice_unwind(Rewrite *r, const Site *site, const Match *matches, uint32_t n) {
+    Pieces *pieces = &r->p.pieces;
+    bool flag = pieces->ends.len || wasm_survey_throws(site->survey, &r->p.m, site->func);
+    if (flag)
+        pieces_note_left(pieces, pool_keep(&r->p.splicer.pool, WASM_I32));
+    size_t from = pieces->code.len;
+    if (flag) {
+        put_index(&pieces->code, WASM_OP_LOCAL_GET, pieces->left);
+        wasm_put_op(&pieces->code, WASM_OP_I32_EQZ);
+        put_open(&pieces->code, WASM_OP_IF);
+    }
+    program_splice_all(&r->p, site, matches, n);
+    if (flag)
+        wasm_put_op(&pieces->code, WASM_OP_END);
+    pieces_add_around(pieces, WASM_UNWIND, from);
+}
+
 /* memory.grow of a memory whose maximum was raised keeps to the old one. What changes a table or
  * drops a segment keeps the shadow in step. */
 static void guard(Rewrite *r, const Site *site, const Match *matches, uint32_t n) {
@@ -184,6 +207,10 @@ static void splice_at(void *self, const Site *site, const SiteTypes *types, cons
     }
     if (n && matches[0].action->event.kind == EVENT_FUNC_EXIT) {
         splice_function_event(r, site, matches, n, WASM_EXIT);
+        return;
+    }
+    if (n && matches[0].action->event.kind == EVENT_FUNC_UNWIND) {
+        splice_unwind(r, site, matches, n);
         return;
     }
     if (n && matches[0].action->event.kind != EVENT_OPCODE) { /* block:start, block:end */
@@ -278,6 +305,8 @@ static bool link(void *self) {
         return false;
     Splicer *s = &r->p.splicer;
     splicer_init(s, &r->p.m, r->p.plan, &r->store, r->helpers, r->fns);
+    if (r->p.matcher.survey.funcs) /* there may be unwind probes */
+        s->exceptions = r->p.exceptions = wasm_survey_exceptions(&r->p.matcher.survey, &r->p.m);
     s->shadow = &r->shadow;
     s->targets = &r->targets;
     s->memories = &r->memories;

@@ -6,6 +6,7 @@
 
 #include "target/code.h"
 #include "target/hole.h"
+#include "target/unwind.h"
 
 /* ---- locals ---- */
 
@@ -246,7 +247,7 @@ static bool diverges(WasmOp op) {
 /* What the matches of a site want. */
 typedef struct Wanted {
     Need args, results;
-    bool before, after, alt;
+    bool before, after, alt, unwind;
     bool landing;   /* pieces where the branch lands */
     bool construct; /* pieces inside or behind the construct that the instruction opens */
 } Wanted;
@@ -258,6 +259,7 @@ static Wanted wanted_by(const Match *matches, uint32_t n) {
         w.before |= in_mode(&matches[i], MODE_BEFORE);
         w.after |= in_mode(&matches[i], MODE_AFTER);
         w.alt |= in_mode(&matches[i], MODE_ALT);
+        w.unwind |= in_mode(&matches[i], MODE_UNWIND);
         w.landing |= in_mode(&matches[i], MODE_AT_TARGET);
         w.construct |= w.landing || in_mode(&matches[i], MODE_ENTRY) ||
                        in_mode(&matches[i], MODE_EXIT) || in_mode(&matches[i], MODE_SEMANTIC_AFTER);
@@ -383,6 +385,39 @@ static void splice_after(Splicer *s, const Site *site, const SiteTypes *types, c
         widen(s, matches, n, true);
     if (results.count)
         hole_restore(s, &s->results, results.assigned ? results.count : results.count - 1);
+}
+
+/* An alt body that calls: the call, with the operands, or another function. */
+static bool alt_calls(const Match *alt) {
+    return alt->action->variant->guarded_alt || alt->action->variant->alt_calls.len;
+}
+
+void splice_unwind_types(WasmModule *m, WasmExceptions form, const WasmInstr *call,
+                         const Match *matches, uint32_t n) {
+    const Match *alt = alt_of(matches, n, MODE_ALT);
+    UnwindCall u = {m, call, form, alt != NULL};
+    if (!alt || alt_calls(alt))
+        unwind_add_types(&u, m);
+}
+
+/* The call, or what stands for it, with the bodies of its unwind probes; a body that calls nothing
+ * of the program has none. */
+static void splice_call(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
+                        uint32_t n, uint32_t saved, bool unwinds) {
+    const Match *alt = alt_of(matches, n, MODE_ALT);
+    UnwindCall u = {s->m, site->instr, s->exceptions, alt != NULL};
+    unwinds = unwinds && (!alt || alt_calls(alt));
+    if (unwinds)
+        unwind_open(&u, s->out);
+    if (alt)
+        splice_alt(s, site, types, matches, n, saved);
+    else
+        put_original(s, site);
+    if (!unwinds)
+        return;
+    unwind_caught(&u, s->out);
+    splice_mode(s, site, matches, n, MODE_UNWIND);
+    unwind_close(&u, s->out);
 }
 
 /* The bodies of at_target probes, if the flag says that control comes from the branch. */
@@ -527,8 +562,7 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
     const Match *block_alt = alt_of(matches, n, MODE_BLOCK_ALT);
     bool guarded = block_alt && block_alt->action->variant->guarded_alt;
     bool wraps = guarded && !is_arm((WasmOp)site->instr->op);
-    if (wraps ||
-        (alt && (alt->action->variant->guarded_alt || alt->action->variant->alt_calls.len)))
+    if (wraps || (alt && alt_calls(alt)))
         w.args.count = hole_operand_count(site, types); /* they may be needed again */
     size_t from = s->out->len;
     bool popped = w.alt || wraps;
@@ -549,11 +583,11 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
     if (s->out->len > from)
         piece(ctx, site->before_end ? WASM_AFTER : WASM_BEFORE, site->pc, RANK_PROBE, from,
               s->out->len);
-    if (w.alt) {
+    if (w.alt || w.unwind) {
         from = s->out->len;
-        splice_alt(s, site, types, matches, n, w.args.count);
+        splice_call(s, site, types, matches, n, w.args.count, w.unwind);
         /* what certainly does not leave the function is no exit any more */
-        PieceRank rank = alt->action->variant->guarded_alt ? RANK_PROBE : RANK_CONSTRUCT;
+        PieceRank rank = alt && !alt->action->variant->guarded_alt ? RANK_CONSTRUCT : RANK_PROBE;
         piece(ctx, WASM_REPLACE, site->pc, rank, from, s->out->len);
     }
     if (wraps)

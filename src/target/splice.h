@@ -65,6 +65,7 @@ typedef struct Splicer {
     const MemoryOps *memories;
     uint32_t due; /* handle of the function to call when a report is due; UINT32_MAX = nothing is to
                      be done then */
+    WasmExceptions exceptions; /* what calls with unwind probes are wrapped in */
     uint32_t grow; /* handle of the function that stands for memory.grow of memory 0; UINT32_MAX =
                       none */
     LocalPool pool;
@@ -111,6 +112,11 @@ void splice_template(Splicer *s, const Template *t, const Variant *v, const Site
 /* The block type of code that leaves what a replaced instruction would; the type is added if
  * needed, so before the module is written. */
 WasmType splice_result_type(WasmModule *m, const WasmTypes *results);
+
+/* Adds the types for the region round a call that has unwind probes; before the module is laid out.
+ */
+void splice_unwind_types(WasmModule *m, WasmExceptions form, const WasmInstr *call,
+                         const Match *matches, uint32_t n);
 
 /* The function that an alt call means, a handle; -1 = there is none. */
 int64_t alt_call_target(const WasmModule *m, const AltCall *call);

@@ -148,7 +148,11 @@ static bool edit_body(void *ctx, uint32_t func, Buf *out) {
                                        .code = at,
                                        .len = (uint32_t)code.len - at});
     }
-    WasmBodyEdit edit = {patches.at, patches.len, code.data, e->locals.at, e->locals.len};
+    WasmBodyEdit edit = {.patches = patches.at,
+                         .npatches = patches.len,
+                         .code = code.data,
+                         .locals = e->locals.at,
+                         .nlocals = e->locals.len};
     bool ok = wasm_edit_body(&w->m, func, &edit, out, &error, &offset);
     if (!ok)
         fail(w, "function %u: %s at offset %u", func, error, offset);

@@ -12,6 +12,15 @@
  *     block T  ...body...  end  <exit code>  end
  *
  * In front of `return` and the like the exit code is copied.
+ *
+ * What leaves by an exception (WASM_UNWIND) is caught round the body, in the block's place, and
+ * thrown again:
+ *
+ *     try T  ...body...  catch_all  <unwind code>  rethrow 0  end  <exit code>  end
+ *
+ *     block exnref
+ *       try_table T (catch_all_ref 0)  ...body...  end  <exit code>  return
+ *     end  <unwind code>  throw_ref  end
  */
 #include "wasm/edit.h"
 
@@ -33,17 +42,19 @@ typedef struct Edit {
     WasmRemap map;
     uint32_t mask;
     WasmCode c;
-    const uint8_t *run;   /* first byte not yet copied */
-    uint32_t first, next; /* patches: the first that is not ENTRY or EXIT, the next to come */
-    uint32_t code_start;  /* offset of the first instruction */
-    bool head_done;       /* put_head has done its BEFORE pieces */
-    uint32_t exits;       /* ways out that some EXIT piece covers */
-    bool has_exit;        /* there is an EXIT piece */
-    bool wrap;            /* the body is wrapped in a block */
-    bool has_wraps;       /* there is a WRAP piece */
-    bool skipped;         /* the current instruction began a replaced region */
-    uint32_t depth;       /* open constructs of the program, if there are WRAP pieces */
-    Vec(Wrap) wraps;      /* outermost first */
+    const uint8_t *run; /* first byte not yet copied */
+    uint32_t first,
+        next; /* patches: the first that is not ENTRY, EXIT or UNWIND, the next to come */
+    uint32_t code_start; /* offset of the first instruction */
+    bool head_done;      /* put_head has done its BEFORE pieces */
+    uint32_t exits;      /* ways out that some EXIT piece covers */
+    bool has_exit;       /* there is an EXIT piece */
+    bool has_unwind;     /* there is an UNWIND piece */
+    bool wrap;           /* the body is wrapped in a block */
+    bool has_wraps;      /* there is a WRAP piece */
+    bool skipped;        /* the current instruction began a replaced region */
+    uint32_t depth;      /* open constructs of the program, if there are WRAP pieces */
+    Vec(Wrap) wraps;     /* outermost first */
     WasmHint *hints_start, *hint, *hints_end;
     WasmHandlers handlers;
 } Edit;
@@ -99,7 +110,7 @@ static bool has_piece(const Edit *e, uint32_t from, uint32_t to, WasmWhere where
 static void put_exits(Edit *e, uint32_t way) {
     for (uint32_t k = 0; k < e->first; k++) {
         const WasmPatch *p = &e->edit->patches[k];
-        if (p->where == WASM_EXIT && (p->exits & way) == way)
+        if (p->where == WASM_EXIT && (way ? (p->exits & way) : !(p->exits & WASM_EXIT_ONLY)))
             put_piece(e, p);
     }
 }
@@ -142,9 +153,24 @@ static bool put_wrapper(Edit *e) {
             return wasm_code_fail(&e->c, e->c.at, "there is no type for the exit block");
         type = WASM_FUNC_TYPE_BIT | (uint32_t)index;
     }
+    if (e->has_unwind) {
+        wasm_put_catch(e->out, e->edit->exceptions, type, WASM_EXNREF);
+        return true;
+    }
     wasm_put_op(e->out, WASM_OP_BLOCK);
     wasm_put_type(e->out, type);
     return true;
+}
+
+/* Behind the body's code: of legacy exceptions, the handler in front of the region's `end`. */
+static void put_handler(Edit *e, WasmExceptions form) {
+    if (!e->has_unwind || e->edit->exceptions != form)
+        return;
+    if (form == WASM_EXCEPTIONS_REFS)
+        wasm_put_op(e->out, WASM_OP_RETURN);
+    wasm_put_caught(e->out, form);
+    put_pieces(e, 0, e->first, WASM_UNWIND);
+    wasm_put_rethrow(e->out, form);
 }
 
 /* What comes in front of the first instruction. */
@@ -192,7 +218,7 @@ static int way_out(Edit *e, const WasmInstr *i) {
     case WASM_OP_THROW:
     case WASM_OP_THROW_REF:
     case WASM_OP_RETHROW:
-        if (!(e->exits & WASM_EXIT_THROW) || wasm_handlers_catch(&e->handlers, i))
+        if (!(e->exits & WASM_EXIT_THROW) || wasm_handlers_catch(&e->handlers, e->m, i))
             return -1;
         return WASM_EXIT_THROW;
     default: return -1;
@@ -276,8 +302,11 @@ static void put_instr(Edit *e, const WasmInstr *i, uint32_t to, int way) {
         put_exits(e, (uint32_t)way);
     if (e->has_wraps)
         open_wraps(e, to);
-    move_hints(e, i);
     const uint8_t *behind = bytes + i->size;
+    bool last = e->wrap && behind == e->c.end;
+    if (last)
+        put_handler(e, WASM_EXCEPTIONS_LEGACY);
+    move_hints(e, i);
     if (put_pieces(e, e->next, to, WASM_REPLACE)) {
         drop_hints(e, i);
         to = skip_region(e, to, &behind);
@@ -291,7 +320,6 @@ static void put_instr(Edit *e, const WasmInstr *i, uint32_t to, int way) {
         wasm_copy_instr(bytes, i, &e->map, e->out);
         e->run = behind;
     } /* else it begins the next run */
-    bool last = e->wrap && behind == e->c.end;
     bool wrapped = is_wrapped(e, i);
     if (last || wrapped || has_piece(e, e->next, here, WASM_AFTER))
         flush(e, behind);
@@ -300,6 +328,7 @@ static void put_instr(Edit *e, const WasmInstr *i, uint32_t to, int way) {
         close_wraps(e, i);
     if (last) {
         put_exits(e, 0);
+        put_handler(e, WASM_EXCEPTIONS_REFS);
         wasm_put_op(e->out, WASM_OP_END);
     }
     e->next = to;
@@ -374,7 +403,7 @@ static bool put_body(Edit *e) {
     }
     if (!put_head(e))
         return false;
-    bool all = e->mask || e->has_exit || e->has_wraps || e->hint < e->hints_end;
+    bool all = e->mask || e->has_exit || e->has_unwind || e->has_wraps || e->hint < e->hints_end;
     if (all ? !put_all(e) : !put_patched(e))
         return false;
     flush(e, e->c.end);
@@ -389,15 +418,16 @@ static void survey(Edit *e) {
     uint32_t k = 0;
     for (; k < edit->npatches; k++) {
         const WasmPatch *p = &edit->patches[k];
-        if (p->where != WASM_ENTRY && p->where != WASM_EXIT)
+        if (p->where != WASM_ENTRY && p->where != WASM_EXIT && p->where != WASM_UNWIND)
             break;
+        e->has_unwind |= p->where == WASM_UNWIND;
         if (p->where == WASM_EXIT) {
             e->has_exit = true;
             e->exits |= p->exits;
         }
     }
     e->first = e->next = k;
-    e->wrap = e->has_exit;
+    e->wrap = e->has_exit || e->has_unwind;
     for (; k < edit->npatches; k++)
         e->has_wraps |= edit->patches[k].where == WASM_WRAP;
     uint32_t end = e->f->body_size - 1;

@@ -1,5 +1,5 @@
 /*
- * wasm/edit.h - which exceptions handlers in a function surely catch (for wasm/edit.c).
+ * wasm/edit.h - which exceptions handlers in a function catch (for wasm/edit.c and wasm/survey.c).
  */
 #ifndef WHAMMC_WASM_EDIT_H
 #define WHAMMC_WASM_EDIT_H
@@ -18,8 +18,10 @@ typedef struct WasmHandlers {
 bool wasm_handlers_scan(WasmHandlers *h, WasmCode code);
 /* Goes over an instruction of the same body. */
 void wasm_handlers_step(WasmHandlers *h, const WasmInstr *i);
-/* True if a handler round the throwing instruction `i`, before its step, surely catches it. */
-bool wasm_handlers_catch(const WasmHandlers *h, const WasmInstr *i);
+/* What handlers of the function do with what an instruction throws. */
+typedef enum WasmCaught { WASM_NOT_CAUGHT, WASM_MAYBE_CAUGHT, WASM_CAUGHT } WasmCaught;
+/* The same for the throwing instruction `i`, before its step. */
+WasmCaught wasm_handlers_catch(const WasmHandlers *h, const WasmModule *m, const WasmInstr *i);
 void wasm_handlers_free(WasmHandlers *h);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * wasm/handlers.c - which exceptions handlers in a function surely catch.
+ * wasm/handlers.c - which exceptions handlers in a function catch.
  *
  * The clauses of a legacy `try` come behind its body, so one pass collects the handlers before the
  * walk.
@@ -107,28 +107,48 @@ void wasm_handlers_step(WasmHandlers *h, const WasmInstr *i) {
     }
 }
 
-static bool has_tag(const WasmHandlers *h, const TryInfo *t, uint32_t tag) {
-    for (uint32_t k = t->tags; k; k = h->tags.at[k - 1].next)
-        if (h->tags.at[k - 1].tag == tag)
-            return true;
-    return false;
+/* Two imports may be one tag. */
+static bool may_be_same(const WasmModule *m, uint32_t a, uint32_t b) {
+    if (a >= m->tags.len || b >= m->tags.len)
+        return false;
+    const WasmTag *x = &m->tags.at[a], *y = &m->tags.at[b];
+    return x->import >= 0 && y->import >= 0 &&
+           m->types.at[x->type].canonical == m->types.at[y->type].canonical;
 }
 
-bool wasm_handlers_catch(const WasmHandlers *h, const WasmInstr *i) {
+/* Whether a clause for a tag catches what `i` throws. */
+static WasmCaught by_tag(const WasmHandlers *h, const WasmModule *m, const TryInfo *t,
+                         const WasmInstr *i) {
+    WasmCaught caught = WASM_NOT_CAUGHT;
+    for (uint32_t k = t->tags; k; k = h->tags.at[k - 1].next) {
+        uint32_t tag = h->tags.at[k - 1].tag;
+        if (i->op == WASM_OP_THROW && tag == i->a)
+            return WASM_CAUGHT;
+        if (i->op != WASM_OP_THROW || may_be_same(m, tag, i->a))
+            caught = WASM_MAYBE_CAUGHT;
+    }
+    return caught;
+}
+
+WasmCaught wasm_handlers_catch(const WasmHandlers *h, const WasmModule *m, const WasmInstr *i) {
+    WasmCaught caught = WASM_NOT_CAUGHT;
     for (uint32_t k = h->frames.len; k-- > 0;) {
         const TryFrame *f = &h->frames.at[k];
         if (!f->covers || f->info >= h->tries.len)
             continue;
         const TryInfo *t = &h->tries.at[f->info];
-        if (t->all || (i->op == WASM_OP_THROW && has_tag(h, t, i->a)))
-            return true;
+        WasmCaught here = t->all ? WASM_CAUGHT : by_tag(h, m, t, i);
+        if (here == WASM_CAUGHT)
+            return here;
+        if (here == WASM_MAYBE_CAUGHT)
+            caught = here;
         if (!t->delegates)
             continue;
         if (t->delegate >= k)
-            return false; /* to the caller */
-        k -= t->delegate; /* label 0 is the construct round the try */
+            return caught; /* to the caller */
+        k -= t->delegate;  /* label 0 is the construct round the try */
     }
-    return false;
+    return caught;
 }
 
 void wasm_handlers_free(WasmHandlers *h) {

@@ -343,16 +343,24 @@ typedef enum WasmWhere {
     WASM_REPLACE, /* instead of it; an empty piece removes it */
     WASM_AFTER,   /* behind its bytes (behind a block's opcode = inside it, at the top) */
     WASM_EXIT,    /* at every way out of the function; `at` is ignored */
+    WASM_UNWIND,  /* where an exception has left the body, which goes on behind it; the same */
 } WasmWhere;
 
 /* Ways out that a WASM_EXIT piece covers besides the end of the body (fall-through and branches to
  * the function's label) and `return`. */
 enum {
     WASM_EXIT_TAIL_CALL = 1,   /* before return_call* */
-    WASM_EXIT_THROW = 2,       /* before throw, throw_ref, rethrow not surely caught here */
+    WASM_EXIT_THROW = 2,       /* before throw, throw_ref, rethrow surely not caught here */
     WASM_EXIT_UNREACHABLE = 4, /* before unreachable */
     WASM_EXIT_ALL = 7,
+    WASM_EXIT_ONLY = 8, /* not at the end of the body and before `return` */
 };
+
+/* Which instructions catch and throw again. */
+typedef enum WasmExceptions {
+    WASM_EXCEPTIONS_LEGACY, /* try, catch_all, rethrow */
+    WASM_EXCEPTIONS_REFS,   /* try_table, throw_ref */
+} WasmExceptions;
 
 /* A piece of code: bytes [code, code+len) of WasmBodyEdit.code, stack-neutral except for REPLACE.
  */
@@ -368,19 +376,20 @@ typedef struct WasmPatch {
 
 typedef struct WasmBodyEdit {
     const WasmPatch *patches; /* sorted by `at`, equal ones in the order in which they shall run;
-                                 ENTRY and EXIT pieces first */
+                                 ENTRY, EXIT and UNWIND pieces first */
     uint32_t npatches;
     const uint8_t *code;    /* final indices; added locals follow the parameters and locals */
     const WasmType *locals; /* added locals */
     uint32_t nlocals;
+    WasmExceptions exceptions; /* of UNWIND pieces */
 } WasmBodyEdit;
 
 /*
  * Appends the edited body of input function `func` to out: its size, locals and code, indices
  * final. With `edit` NULL the body is copied (and its indices follow the layout). For functions
- * with a WASM_EXIT piece the caller has added the block type with wasm_exit_block_type before. The
- * module must be laid out. False and *error, *error_offset if the body is malformed. Thread-safe
- * for different functions and `out`.
+ * with a WASM_EXIT or WASM_UNWIND piece the caller has added the block type with
+ * wasm_exit_block_type before. The module must be laid out. False and *error, *error_offset if the
+ * body is malformed. Thread-safe for different functions and `out`.
  *
  * Order at one instruction: BEFORE pieces, EXIT pieces if it is a way out, the instruction or its
  * REPLACE pieces, AFTER pieces. WRAP pieces come just before the instruction, which opens the
@@ -391,6 +400,19 @@ typedef struct WasmBodyEdit {
  */
 bool wasm_edit_body(const WasmModule *m, uint32_t func, const WasmBodyEdit *edit, Buf *out,
                     const char **error, uint32_t *error_offset);
+
+/*
+ * Round a region that catches every exception in it and throws it again (catch.c):
+ *
+ *     wasm_put_catch  ...region...  `end` of WASM_EXCEPTIONS_REFS, and a way round the handler;
+ *     wasm_put_caught  ...handler...  wasm_put_rethrow  `end`
+ *
+ * `region` is the block type of the region; `caught`, of WASM_EXCEPTIONS_REFS, that of the block
+ * round it: from the same parameters to an exception.
+ */
+void wasm_put_catch(Buf *out, WasmExceptions form, WasmType region, WasmType caught);
+void wasm_put_caught(Buf *out, WasmExceptions form);
+void wasm_put_rethrow(Buf *out, WasmExceptions form);
 
 /* The block type [] -> results of func, for the block that WASM_EXIT wraps round the body; adds a
  * type if needed. */

@@ -29,6 +29,7 @@ typedef enum WasmModes {
     MODES_BLOCK,
     MODES_END,
     MODES_UNREACHABLE,
+    MODES_CALL,
 } WasmModes;
 
 typedef struct WasmOpInfo {

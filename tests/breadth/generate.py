@@ -285,7 +285,7 @@ def module(maker, case):
 
 
 MODES = {"ORDINARY": ["before", "after", "alt"], "BRANCH": ["before", "after", "alt", "at_target"], "BLOCK": ["before", "after", "alt", "entry", "exit"],
-         "END": ["before", "after"], "UNREACHABLE": ["before", "alt"]}
+         "CALL": ["before", "after", "alt"], "END": ["before", "after"], "UNREACHABLE": ["before", "alt"]}
 CONSTANT = {I32: "77", I64: "78", F32: "79.5", F64: "80.5"}
 
 

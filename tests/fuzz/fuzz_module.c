@@ -30,7 +30,11 @@ static bool edit_body(void *ctx, uint32_t func, Buf *out) {
         vec_push(&patches, (WasmPatch){.at = i.offset, .where = WASM_AFTER, .len = len});
     }
     WasmType added = WASM_I64;
-    WasmBodyEdit edit = {patches.at, patches.len, e->code.data, &added, 1};
+    WasmBodyEdit edit = {.patches = patches.at,
+                         .npatches = patches.len,
+                         .code = e->code.data,
+                         .locals = &added,
+                         .nlocals = 1};
     e->ok = wasm_edit_body(m, func, &edit, out, &error, &offset);
     vec_free(&patches);
     vec_free(&locals);
