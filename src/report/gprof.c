@@ -16,13 +16,17 @@ static double percent(uint64_t part, uint64_t whole) {
     return whole ? 100 * (double)part / (double)whole : 0;
 }
 
-/* The name on one line, and the function's number in the graph. */
-static void put_name(const Graph *g, uint32_t f, Buf *out) {
-    Str name = g->p->funcs.at[f].name;
+/* A name on one line. */
+static void put_text(Str name, Buf *out) {
     for (uint32_t i = 0; i < name.len; i++) {
         uint8_t c = (uint8_t)name.ptr[i];
         buf_u8(out, c < 0x20 || c == 0x7f ? '?' : c);
     }
+}
+
+/* The function's name and its number in the graph. */
+static void put_name(const Graph *g, uint32_t f, Buf *out) {
+    put_text(g->p->funcs.at[f].name, out);
     if (g->funcs[f].cycle)
         buf_printf(out, " <cycle %u>", g->funcs[f].cycle);
     if (g->funcs[f].index)
@@ -76,6 +80,21 @@ static void flat_row(const Graph *g, const Flat *row, uint64_t sum, Buf *out) {
     put_name(g, row->func, out);
 }
 
+/* Which functions were only counted. */
+static void put_untimed(const Graph *g, Buf *out) {
+    bool any = false;
+    for (uint32_t i = 0; i < g->norder; i++) {
+        const ProfileFunc *f = &g->p->funcs.at[g->order[i]];
+        if (!f->untimed)
+            continue;
+        buf_str(out, any ? STR(", ") : STR("\nnot timed, in self of their callers: "));
+        put_text(f->name, out);
+        any = true;
+    }
+    if (any)
+        buf_u8(out, '\n');
+}
+
 static void flat_profile(const Graph *g, uint32_t top, Buf *out) {
     Flat *rows = mem_alloc((g->norder + 1u) * sizeof *rows);
     for (uint32_t i = 0; i < g->norder; i++) {
@@ -100,6 +119,7 @@ static void flat_profile(const Graph *g, uint32_t top, Buf *out) {
         flat_row(g, &rows[i], sum, out);
     }
     put_rest(g, top, out);
+    put_untimed(g, out);
     free(rows);
 }
 
@@ -232,6 +252,13 @@ static void call_graph(const Graph *g, uint32_t top, Buf *out) {
     }
     put_cycles(g, out);
     put_rest(g, top, out);
+}
+
+void view_flat(const Profile *p, uint32_t top, Buf *out) {
+    Graph g;
+    graph_make(&g, p);
+    flat_profile(&g, top, out);
+    graph_free(&g);
 }
 
 void view_gprof(const Profile *p, uint32_t top, Buf *out) {

@@ -4,6 +4,7 @@
 #include "report/profile.h"
 #include "report/demangle.h"
 #include "report/json.h"
+#include "report/untimed.h"
 #include "report/value.h"
 
 enum { FIELDS_MAX = 4 };
@@ -46,7 +47,13 @@ static Shape shape_of(Str type) {
 
 static bool is_arcs(Str type) {
     Shape s = shape_of(type);
-    return s.keys == 2 && (s.values == 1 || s.values == 2);
+    return s.keys == 2 && s.values >= 1 && s.values <= 3;
+}
+
+/* With the number of calls that have not returned, whose beginning is taken away from the time. */
+static bool is_open_arcs(Str type) {
+    Shape s = shape_of(type);
+    return s.keys == 2 && s.values == 3;
 }
 
 static bool is_tree(Str type) {
@@ -134,7 +141,7 @@ static uint32_t func_index(Profile *p, uint64_t number, bool caller) {
     if (added) {
         bool outside = id == PROFILE_NOBODY;
         Str name = !outside ? (Str){NULL, 0} : caller ? STR("<spontaneous>") : STR("<unknown>");
-        vec_push(&p->funcs, ((ProfileFunc){id, outside, name}));
+        vec_push(&p->funcs, ((ProfileFunc){.id = id, .outside = outside, .name = name}));
     }
     return (uint32_t)*kept;
 }
@@ -296,13 +303,38 @@ static void arcs_of_tree(Profile *p) {
     map_free(&known);
 }
 
-static bool read_arcs(Profile *p, const ReportRow *row, Map *known) {
+/* The time of the report, where there is a script variable that has it. */
+static bool find_end(const Report *r, uint64_t *ended) {
+    for (uint32_t i = 0; i < r->rows.len; i++) {
+        const ReportRow *row = &r->rows.at[i];
+        if (str_is(row->var->name, "ended") && is_integer(row->var->type)) {
+            *ended = row->number.u;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The time of calls that may be open still; *ended is when that is. */
+static uint64_t close_calls(const uint64_t *value, uint64_t ended) {
+    uint64_t ns = value[1] + value[2] * ended;
+    return ns > INT64_MAX ? 0 : ns;
+}
+
+static bool read_arcs(Profile *p, const Report *r, const ReportRow *row, Map *known) {
     Arena arena = {0};
     Entries e = entries_of(row, &arena);
-    uint64_t key[FIELDS_MAX], v[FIELDS_MAX];
-    p->timed = e.shape.values == 2;
+    uint64_t key[FIELDS_MAX], v[FIELDS_MAX], ended = 0;
+    bool open = e.shape.values == 3, has_end = open && find_end(r, &ended);
+    p->timed = p->timed || e.shape.values == 2;
     while (next_entry(&e, key, v)) {
-        ProfileArc arc = {.calls = v[0], .ns = p->timed ? v[1] : 0};
+        ProfileArc arc = {.calls = v[0], .ns = e.shape.values == 2 ? v[1] : 0};
+        if (open) {
+            arc.ns = close_calls(v, ended);
+            p->timed = p->timed || v[1] || v[2];
+            if (v[2] && !has_end)
+                p->problem = "calls are open, but the report has no variable 'ended'";
+        }
         arc.caller = func_index(p, key[0], true);
         arc.callee = func_index(p, key[1], false);
         add_arc(p, known, arc);
@@ -310,7 +342,33 @@ static bool read_arcs(Profile *p, const ReportRow *row, Map *known) {
     arena_free(&arena);
     if (e.broken)
         p->problem = "the map cannot be read";
-    return !e.broken;
+    return !p->problem;
+}
+
+/* All that have open calls, but the first, which has been read. */
+static bool read_others(Profile *p, const Report *r, const ReportRow *first, Map *known) {
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < r->rows.len; i++) {
+        const ReportRow *row = &r->rows.at[i];
+        if (row != first && is_open_arcs(row->var->type))
+            ok = read_arcs(p, r, row, known);
+    }
+    return ok;
+}
+
+/* The variables that were asked for, but the first. */
+static bool read_wanted(Profile *p, const Report *r, const ReportRow *first,
+                        ProfileVariables variables, Map *known) {
+    bool ok = true;
+    for (uint32_t i = 1; ok && i < variables.count; i++) {
+        const ReportRow *row = find_row(r, is_arcs, variables.names[i]);
+        bool fits = row && (shape_of(row->var->type).values == 1) ==
+                               (shape_of(first->var->type).values == 1);
+        if (row && !fits)
+            p->problem = "some of the variables have times, others have not";
+        ok = fits && read_arcs(p, r, row, known);
+    }
+    return ok;
 }
 
 bool profile_read_arcs(Profile *p, const Report *r, ProfileVariables variables) {
@@ -322,17 +380,13 @@ bool profile_read_arcs(Profile *p, const Report *r, ProfileVariables variables) 
         return ok;
     }
     Map known = {0};
-    bool ok = row && read_arcs(p, row, &known);
-    for (uint32_t i = 1; ok && i < variables.count; i++) {
-        bool timed = p->timed;
-        row = find_row(r, is_arcs, variables.names[i]);
-        ok = row && read_arcs(p, row, &known);
-        if (ok && timed != p->timed) {
-            p->problem = "some of the variables have times, others have not";
-            ok = false;
-        }
-    }
+    bool ok = row && read_arcs(p, r, row, &known);
+    if (ok && !variables.count && is_open_arcs(row->var->type))
+        ok = read_others(p, r, row, &known);
+    ok = ok && read_wanted(p, r, row, variables, &known);
     map_free(&known);
+    if (ok && p->timed)
+        untimed_settle(p, r);
     return ok;
 }
 
@@ -341,7 +395,8 @@ const ReportVar *profile_other(const Report *r, bool tree) {
     const ReportRow *first = find_row(r, fits, NULL);
     for (uint32_t i = 0; first && i < r->rows.len; i++) {
         const ReportVar *var = r->rows.at[i].var;
-        if (fits(var->type) && !str_eq(var->name, first->var->name))
+        bool added = !tree && is_open_arcs(first->var->type) && is_open_arcs(var->type);
+        if (fits(var->type) && !added && !str_eq(var->name, first->var->name))
             return var;
     }
     return NULL;

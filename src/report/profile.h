@@ -18,6 +18,7 @@ enum {
 typedef struct ProfileFunc {
     uint32_t id;
     bool outside; /* id is PROFILE_NOBODY: who calls from outside, or is called and not known */
+    bool untimed; /* its calls were counted only; see untimed.h */
     Str name;     /* of profile_name; never empty */
 } ProfileFunc;
 
@@ -47,6 +48,7 @@ typedef struct Profile {
     bool timed;          /* there are nanoseconds */
     uint64_t total;      /* of all nodes without parent */
     const char *problem; /* why it could not be read; NULL: nothing fits */
+    Str untimed;         /* the functions whose calls were not timed, as a list of numbers */
     Map index;           /* id and role -> index into funcs */
     Arena arena;
 } Profile;
@@ -58,8 +60,9 @@ typedef struct ProfileVariables {
 } ProfileVariables;
 
 /*
- * Reads the tree, or the arcs (of several variables: their sum; or makes them of a tree). The
- * report must have gone through value_unify. False if one of the variables does not fit, or nothing
+ * Reads the tree, or the arcs (of several variables: their sum; or makes them of a tree). Without
+ * names, all variables with calls, times and open calls are arcs. The report must have gone through
+ * value_unify. False if one of the variables does not fit, or nothing
  * does, or it makes no sense: see `problem`. `p` must be empty.
  */
 bool profile_read_tree(Profile *p, const Report *r, ProfileVariables variables);

@@ -11,6 +11,8 @@
 
 /* ---- made from arcs ---- */
 
+/* A flat profile of the first `top` functions, 0 = all. */
+void view_flat(const Profile *p, uint32_t top, Buf *out);
 /* A flat profile and a call graph as gprof prints them, of the first `top` functions, 0 = all. */
 void view_gprof(const Profile *p, uint32_t top, Buf *out);
 /* The call graph of the first `top` functions, 0 = all, for Graphviz. */
