@@ -257,7 +257,8 @@ def section(number, content):
     return bytes([number]) + uleb(len(content)) + content
 
 
-def module(maker, case):
+def module(maker, case, throws=False):
+    """`throws`: the callee of calls throws an exception."""
     code, gc = case.code, case.op.prefix == 0xFB or case.op.name == "ref.eq"
     function = lambda params, results: b"\x60" + vec([bytes([t]) for t in params]) + vec([bytes([t]) for t in results])
     types = [function([], []), function([I32, I64], [I32]), function([I32], []), function(case.params, case.results)]
@@ -265,14 +266,14 @@ def module(maker, case):
         types += [b"\x5f\2\x7f\1\x78\1", b"\x5e\x7f\1", b"\x5e\x78\1", b"\x5e\x70\1"]
     body = lambda locals_, code: (lambda b: uleb(len(b)) + b)(vec([b"\1" + bytes([t]) for t in locals_]) + code + b"\x0b")
     names = b"\0\5\4test" + (lambda b: b"\1" + uleb(len(b)) + b)(vec([b"\0\1f", b"\1\6callee", b"\2\5other"]))
-    callee = maker.get(0)
+    callee = maker.get(0) + (maker.ops["throw"].bytes + b"\0" if throws else b"")
     funcs = uleb(20) + uleb(CALLEE) * 20
     out = [
         section(1, vec(types)),
         section(3, vec([uleb(T_F), uleb(T_CALLEE), uleb(T_NONE)])),
         section(4, vec([b"\x70\0\x40"])),
         section(5, vec([b"\1\1\2"])),
-        section(13, vec([b"\0" + uleb(T_TAG)])) if re.search("throw|catch|rethrow", case.op.name) else b"",
+        section(13, vec([b"\0" + uleb(T_TAG)])) if throws or re.search("throw|catch|rethrow", case.op.name) else b"",
         section(6, vec([b"\x7e\1\x42" + sleb(1 << 33) + b"\x0b"])),
         section(7, vec([b"\1f\0\0", b"\6memory\2\0"])),
         section(9, vec([b"\1\0" + funcs, b"\0\x41\0\x0b" + funcs])),
@@ -285,7 +286,7 @@ def module(maker, case):
 
 
 MODES = {"ORDINARY": ["before", "after", "alt"], "BRANCH": ["before", "after", "alt", "at_target"], "BLOCK": ["before", "after", "alt", "entry", "exit"],
-         "CALL": ["before", "after", "alt"], "END": ["before", "after"], "UNREACHABLE": ["before", "alt"]}
+         "CALL": ["before", "after", "alt", "unwind"], "END": ["before", "after"], "UNREACHABLE": ["before", "alt"]}
 CONSTANT = {I32: "77", I64: "78", F32: "79.5", F64: "80.5"}
 
 
