@@ -2,11 +2,11 @@
 // JavaScript host is loaded before it. TAP on standard output.
 //
 //   node test_browser.mjs CHROMIUM WHAMMC-CLASSIC.js WHAMMC WAT2WASM
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
-import http from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
+import { launch, serve } from './chromium.mjs';
 
 const [chromium, classic, whammc, wat2wasm] = process.argv.slice(2);
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'whammc-browser-'));
@@ -27,17 +27,17 @@ fs.writeFileSync(path.join(dir, 'app.wat'), APP);
 fs.writeFileSync(path.join(dir, 'script.whamm'), SCRIPT);
 execFileSync(wat2wasm, ['--debug-names', path.join(dir, 'app.wat'), '-o', path.join(dir, 'app.wasm')]);
 
-/** The page: instantiates in one of the usual ways, sends what it saw. */
+/** The page: instantiates in one of the usual ways, gives what it saw. */
 function page(way) {
-  return `<!doctype html><script src="/whammc.js"></script><script type="module">
+  return `<!doctype html><link rel="icon" href="data:,"><script src="/whammc.js"></script><script>
 const said = [], reports = [];
 if (globalThis.whammc) whammc.onReport = text => reports.push(text);
 const imports = { page: { say: n => said.push(n) } };
-let instance, error = null;
-try {
-  if (${JSON.stringify(way)} === 'streaming')
+async function visit() {
+  let instance, error = null;
+  if (${JSON.stringify(way)} === 'streaming') {
     ({ instance } = await WebAssembly.instantiateStreaming(fetch('/app.wasm'), imports));
-  else {
+  } else {
     const bytes = await (await fetch('/app.wasm')).arrayBuffer();
     instance = ${JSON.stringify(way)} === 'bytes' ? (await WebAssembly.instantiate(bytes, imports)).instance
       : new WebAssembly.Instance(new WebAssembly.Module(bytes), imports);
@@ -45,55 +45,27 @@ try {
   instance.exports.main(4);
   try { instance.exports.crash(); } catch (e) { error = e.constructor.name; }
   whammc.patched.flush();
-} catch (e) { error = String(e); }
-await fetch('/result', { method: 'POST', body: JSON.stringify({ said, error, report: reports.at(-1) ?? '' }) });
+  return { said, error, report: reports.at(-1) ?? '' };
+}
 </script>`;
 }
 
-/** Opens the page of the given way in a new browser, gives what it sent. */
-function visit(way, module) {
-  return new Promise((resolve, reject) => {
-    const files = {
-      '/': ['text/html', () => page(way)],
-      '/whammc.js': ['text/javascript', () => fs.readFileSync(classic)],
-      '/app.wasm': ['application/wasm', () => fs.readFileSync(module)],
-    };
-    const server = http.createServer((request, response) => {
-      if (request.method === 'POST') {
-        let body = '';
-        request.on('data', piece => { body += piece; });
-        request.on('end', () => { response.end(); finish(null, JSON.parse(body)); });
-      } else if (files[request.url]) {
-        response.setHeader('Content-Type', files[request.url][0]);
-        response.end(files[request.url][1]());
-      } else {
-        response.statusCode = 404;
-        response.end();
-      }
-    });
-    let browser;
-    const timer = setTimeout(() => finish(new Error('the page sent nothing within 60 seconds')), 60000);
-    function finish(error, result) {
-      clearTimeout(timer);
-      browser?.kill('SIGKILL');
-      server.close();
-      server.closeAllConnections();
-      if (error) reject(error); else resolve(result);
-    }
-    server.listen(0, '127.0.0.1', () => {
-      browser = spawn(chromium, ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run',
-        '--disable-background-networking', '--disable-component-update', '--disable-sync',
-        `--user-data-dir=${path.join(dir, `profile-${way}`)}`, `http://127.0.0.1:${server.address().port}/`],
-      { stdio: 'ignore' });
-      browser.on('error', finish);
-    });
-  });
+/** Opens the page of the given way, gives what it saw. */
+async function visit(browser, way, module) {
+  const site = await serve({ '/': ['text/html', page(way)], '/whammc.js': ['text/javascript', fs.readFileSync(classic)],
+    '/app.wasm': ['application/wasm', fs.readFileSync(module)] });
+  try {
+    return await (await browser.open(site.url)).evaluate('await visit()');
+  } finally {
+    site.close();
+  }
 }
 
 const EXPECTED = [
   ['calls', 'main', '4'], ['calls', 'main', '4'], ['calls', 'crash', '1'], ['calls', 'crash', '1'], ['taken_n', 'main', '3'],
 ];
 const ways = [['streaming', 'auto'], ['bytes', 'globals'], ['constructor', 'memory']];
+const browser = await launch(chromium, path.join(dir, 'profile'));
 let failed = 0;
 console.log(`1..${ways.length}`);
 for (const [k, [way, storage]] of ways.entries()) {
@@ -102,7 +74,7 @@ for (const [k, [way, storage]] of ways.entries()) {
   try {
     execFileSync(whammc, ['instr', '-s', path.join(dir, 'script.whamm'), path.join(dir, 'app.wasm'), '-o', out, '--host=js',
       `--storage=${storage}`], { stdio: ['ignore', 'ignore', 'ignore'] });
-    const seen = await visit(way, out);
+    const seen = await visit(browser, way, out);
     const rows = seen.report.split('\n').filter(line => line.includes('memaddr')).map(line => line.split(', '));
     const got = rows.map(row => [row[2], row[6] === '#2' ? 'main' : row[6] === '#3' ? 'crash' : row[6], row[10]]);
     const sorted = list => JSON.stringify(list.map(String).sort());
@@ -115,6 +87,7 @@ for (const [k, [way, storage]] of ways.entries()) {
   console.log(`${problem ? 'not ok' : 'ok'} ${k + 1} - ${way}, storage ${storage}`);
   if (problem) console.log(`# ${problem}`), failed++;
 }
+await browser.close();
 try {
   fs.rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
 } catch (error) { // a process of the browser may still write
