@@ -1,20 +1,20 @@
 // Reads calls out of reports: what docs/reports.md ("What views look for") says they look like, in each of the formats.
-// Gives { arcs: [{ caller, callee, calls, ns }], timed, ids }, as makeGraph of gprof.js takes them.
+// Gives { arcs: [{ caller, callee, calls, ns }], timed, ids, untimed }, as makeGraph of gprof.js takes them.
 import { OUTSIDE, add } from './gprof.js';
 
 const INTEGER = '[ui](?:32|64)';
 const TUPLE = n => `\\(${INTEGER}(?:,${INTEGER}){${n - 1}}\\)`;
-const ARCS = new RegExp(`^map<${TUPLE(2)},(${INTEGER}|${TUPLE(2)})>$`);
+const IS_INTEGER = new RegExp(`^${INTEGER}$`);
+const ARCS = new RegExp(`^map<${TUPLE(2)},(${INTEGER}|${TUPLE(2)}|${TUPLE(3)})>$`);
 const TREE = new RegExp(`^map<${INTEGER},(${TUPLE(3)}|${TUPLE(4)})>$`);
 
 // Rows of variables of the script or of a probe, in JSON, CSV, and CSV with quotes: name, type, value.
 const ROWS = [
-  /^\{"id":\d+,"id_type":"\w+","name":"([^"]*)","type":"([^"]*)",.*?"value":(.*)\}$/,
-  /^\d+, \w+, ([^,]*), (\S*), \S+, script\d+, , , , \S*, (.*)$/,
-  /^\d+,\w+,([^,]*),"?([^" ]*?)"?,\w+,script\d+,,,,[^,]*,"?(.*?)"?\r?$/,
+  /^\{"id":\d+,"id_type":"\w+","name":"([^"]*)","type":"([^"]*)",.*?"value":"?(.*?)"?\}$/,
+  /^(?:\d+, \w+|\(.*?\), \(.*?\)), ([^,]*), (\S*), (?:\w+|\(.*?\)), script\d+, , , , \S*, (.*)$/,
+  /^(?:\d+,\w+|\(.*?\),\(.*?\)),([^,]*),"?([^" ]*?)"?,(?:\w+|\(.*?\)),script\d+,,,,[^,]*,"?(.*?)"?\r?$/,
 ];
 
-// Those that are maps or numbers.
 function readRows(text) {
   const rows = [];
   for (const line of text.split('\n')) {
@@ -23,6 +23,9 @@ function readRows(text) {
   }
   return rows;
 }
+
+// How many numbers the values of a map have that fits.
+const widthOf = (row, shape) => shape.exec(row.type)[1].split(',').length;
 
 // The entries of a map whose keys and values are numbers or tuples of them: arrays of all numbers of an entry.
 function entriesOf(row, count) {
@@ -34,22 +37,34 @@ function entriesOf(row, count) {
 const unsigned = n => BigInt.asUintN(64, n);
 const funcId = n => Number(BigInt.asUintN(32, n));
 
+// The functions in a list such as "3,17-20", as ranges.
+function rangesOf(list) {
+  return list.split(',').filter(part => part).map(part => part.split('-').map(Number)).map(([from, to = from]) => [from, to]);
+}
+
+// The first variable that fits; with calls that may be open still, all that do.
 function readArcs(rows) {
-  const first = rows.find(row => ARCS.test(row.type));
+  const fitting = rows.filter(row => ARCS.test(row.type)), [first] = fitting, arcs = [];
   if (!first) return null;
-  const width = ARCS.exec(first.type)[1].split(',').length, arcs = [];
-  for (const row of rows.filter(other => other.type === first.type)) {
-    for (const [caller, callee, calls, ns = 0n] of entriesOf(row, 2 + width))
-      arcs.push({ caller: funcId(caller), callee: funcId(callee), calls: unsigned(calls), ns: unsigned(ns) });
+  const width = widthOf(first, ARCS), chosen = width < 3 ? [first] : fitting.filter(row => widthOf(row, ARCS) === 3);
+  const end = rows.find(row => row.name === 'ended' && IS_INTEGER.test(row.type)), ended = end ? BigInt(end.value) : 0n;
+  let timed = width === 2;
+  for (const row of chosen) {
+    for (const [caller, callee, calls, ns = 0n, open = 0n] of entriesOf(row, 2 + width)) {
+      const time = unsigned(ns + open * ended);
+      timed = timed || ns !== 0n || open !== 0n;
+      arcs.push({ caller: funcId(caller), callee: funcId(callee), calls: unsigned(calls), ns: width === 3 && time >> 63n ? 0n : time });
+    }
   }
-  return { arcs, timed: width > 1, ids: [] };
+  const list = rows.find(row => row.name === 'not_timed' && row.type === 'str');
+  return { arcs, timed, ids: [], untimed: list && timed ? rangesOf(list.value) : [] };
 }
 
 // Arcs of a call tree: from each node's parent to it, with the time in it and in all below it.
 function readTree(rows) {
   const row = rows.find(one => TREE.test(one.type));
   if (!row) return null;
-  const width = TREE.exec(row.type)[1].split(',').length, nodes = new Map();
+  const width = widthOf(row, TREE), nodes = new Map();
   for (const [id, parent, func, calls, self = 0n] of entriesOf(row, 1 + width))
     nodes.set(id, { parent, func: funcId(func), calls: unsigned(calls), ns: unsigned(self), children: [] });
   const ids = [...nodes.values()].map(node => node.func), roots = [], inOrder = [];
@@ -68,7 +83,7 @@ function readTree(rows) {
   }
   const callerOf = node => (nodes.has(node.parent) ? nodes.get(node.parent).func : OUTSIDE);
   const arcs = inOrder.map(node => ({ caller: callerOf(node), callee: node.func, calls: node.calls, ns: node.ns }));
-  return { arcs, timed: arcs.some(arc => arc.ns > 0n), ids }; // a tree without times has zeros
+  return { arcs, timed: arcs.some(arc => arc.ns > 0n), ids, untimed: [] }; // a tree without times has zeros
 }
 
 /** The calls in the text of a report: arcs, or else those of a call tree; null if it has neither. */

@@ -29,7 +29,7 @@ function collect(arcs, ids, nameOf) {
     if (!known.has(key)) {
       known.set(key, funcs.length);
       const name = !outside ? nameOf(id) : caller ? '<spontaneous>' : '<unknown>';
-      funcs.push({ id, outside, name, self: 0n, children: 0n, total: 0n, calls: 0n, selfCalls: 0n, cycle: 0, index: 0,
+      funcs.push({ id, outside, name, untimed: false, self: 0n, children: 0n, total: 0n, calls: 0n, selfCalls: 0n, cycle: 0, index: 0,
         incoming: [], outgoing: [] });
     }
     return known.get(key);
@@ -129,15 +129,52 @@ function sumUp(graph) {
   }
 }
 
+// Functions that are not timed pass on what they have until nothing is left; in circles it becomes less each time.
+const ROUNDS = 64;
+
+/**
+ * Gives the arcs to functions whose calls were counted only the time of those from them, which their callers have spent:
+ * src/report/untimed.h. `links`: { from, to, calls, ns }; isUntimed(to).
+ */
+export function settle(links, isUntimed) {
+  const others = links.filter(link => link.from !== link.to);
+
+  function passOn() {
+    const flows = new Map(others.flatMap(({ from, to }) => [from, to]).map(at => [at, { calls: 0n, inside: 0n, outside: 0n }]));
+    let any = false;
+    for (const link of others) {
+      const to = flows.get(link.to), from = flows.get(link.from);
+      to.calls = add(to.calls, link.calls);
+      to.inside = add(to.inside, link.ns);
+      from.outside = add(from.outside, link.ns);
+    }
+    for (const link of others) {
+      const { calls, inside, outside } = flows.get(link.to);
+      if (!isUntimed(link.to) || outside <= inside || !calls) continue;
+      const part = (Number(outside - inside) * Number(link.calls)) / Number(calls);
+      link.ns = add(link.ns, BigInt(Math.floor(part + 0.5)));
+      any = any || part >= 1;
+    }
+    return any;
+  }
+
+  for (let i = 0; i < ROUNDS && passOn(); i++);
+}
+
 // For sort: the larger number first.
 const descending = (a, b) => (a > b ? -1 : a < b ? 1 : 0);
 
 /**
  * A call graph with times. `arcs`: { caller, callee, calls, ns } with the functions' numbers; `timed`: ns mean
- * something; `ids`: functions that come first; nameOf(number) gives a name.
+ * something; `ids`: functions that come first; `untimed`: ranges [first, last] of those whose calls were counted, but not
+ * timed; nameOf(number) gives a name.
  */
-export function makeGraph({ arcs, timed, ids = [], nameOf }) {
+export function makeGraph({ arcs, timed, ids = [], untimed = [], nameOf }) {
   const graph = { timed, ...collect(arcs, ids, nameOf), cycles: [], calls: 0n, self: 0n, order: [] };
+  if (untimed.length) {
+    for (const func of graph.funcs) func.untimed = untimed.some(([first, last]) => first <= func.id && func.id <= last);
+    settle(graph.links, at => graph.funcs[at].untimed);
+  }
   for (let n = findCycles(graph.funcs); n > 0; n--)
     graph.cycles.push({ self: 0n, children: 0n, calls: 0n, innerCalls: 0n });
   sumUp(graph);
@@ -162,11 +199,13 @@ const ms = ns => Number(ns) / 1e6;
 const column = (x, digits, width) => fixed(x, digits).padStart(width);
 const percent = (part, whole) => (whole ? 100 * Number(part) / Number(whole) : 0);
 
-// The name on one line, and the function's number in the graph.
+// The name on one line.
+// eslint-disable-next-line no-control-regex
+const line = name => name.replace(/[\x00-\x1f\x7f]/g, '?');
+
+// The function's name and its number in the graph.
 function title(func) {
-  const cycle = func.cycle ? ` <cycle ${func.cycle}>` : '', index = func.index ? ` [${func.index}]` : '';
-  // eslint-disable-next-line no-control-regex
-  return `${func.name.replace(/[\x00-\x1f\x7f]/g, '?')}${cycle}${index}\n`;
+  return `${line(func.name)}${func.cycle ? ` <cycle ${func.cycle}>` : ''}${func.index ? ` [${func.index}]` : ''}\n`;
 }
 
 function shown(graph, top) {
@@ -176,6 +215,12 @@ function shown(graph, top) {
 function rest(graph, top) {
   const count = graph.order.length - shown(graph, top);
   return count ? `and ${count} more function${count === 1 ? '' : 's'}\n` : '';
+}
+
+// Which functions were only counted.
+function untimedLine(graph) {
+  const names = graph.order.filter(func => func.untimed).map(func => line(func.name));
+  return names.length ? `\nnot timed, in self of their callers: ${names.join(', ')}\n` : '';
 }
 
 function flatRow(graph, func, calls, sum) {
@@ -200,7 +245,7 @@ export function flatProfile(graph, top = 0) {
     sum = add(sum, func.self);
     text += flatRow(graph, func, calls, sum);
   }
-  return text + rest(graph, top);
+  return text + rest(graph, top) + untimedLine(graph);
 }
 
 // A caller or callee.
@@ -248,11 +293,11 @@ function cycleLines(graph, cycle, number) {
 
 /** A block for each function, callers above and callees below it, and one for each cycle; `top` as above. */
 export function callGraph(graph, top = 0) {
-  const line = `${'-'.repeat(graph.timed ? 80 : 54)}\n`;
+  const ruler = `${'-'.repeat(graph.timed ? 80 : 54)}\n`;
   const head = graph.timed ? 'index  % time      self ms  children ms               called  name\n'
     : 'index                       called  name\n';
   const blocks = graph.order.slice(0, shown(graph, top)).map(func => arcLines(graph, func.incoming, true) +
-    primaryLine(graph, func) + arcLines(graph, func.outgoing, false) + line);
-  const cycles = graph.cycles.map((cycle, i) => cycleLines(graph, cycle, i + 1) + line);
-  return `Call graph\n\n${head}${line}${blocks.join('')}${cycles.join('')}${rest(graph, top)}`;
+    primaryLine(graph, func) + arcLines(graph, func.outgoing, false) + ruler);
+  const cycles = graph.cycles.map((cycle, i) => cycleLines(graph, cycle, i + 1) + ruler);
+  return `Call graph\n\n${head}${ruler}${blocks.join('')}${cycles.join('')}${rest(graph, top)}`;
 }

@@ -13,7 +13,7 @@
 //
 // and lets programs be loaded by code that knows nothing of it.
 import { createHost, intercept } from './whammc.js';
-import { makeGraph, flatProfile, callGraph, OUTSIDE } from './gprof.js';
+import { makeGraph, flatProfile, callGraph, settle, OUTSIDE } from './gprof.js';
 import { readCalls } from './calls.js';
 
 const SHARED = Symbol.for('whammc.WasmProf'), SECTION = 'whammc', PRINTED = 20;
@@ -22,14 +22,16 @@ const SHARED = Symbol.for('whammc.WasmProf'), SECTION = 'whammc', PRINTED = 20;
 
 const keyOf = arc => `${arc.caller},${arc.callee}`;
 
-// { arcs, timed, ids } of several together.
+// { arcs, timed, ids, untimed } of several together.
 function sumOf(counted) {
   const sum = new Map();
   for (const arc of [].concat(...counted.map(one => one.arcs))) {
     const before = sum.get(keyOf(arc));
     sum.set(keyOf(arc), before ? { ...before, calls: before.calls + arc.calls, ns: before.ns + arc.ns } : arc);
   }
-  return { arcs: [...sum.values()], timed: counted.some(one => one.timed), ids: [].concat(...counted.map(one => one.ids)) };
+  const all = name => [].concat(...counted.map(one => one[name]));
+  const untimed = new Map(all('untimed').map(range => [String(range), range]));
+  return { arcs: [...sum.values()], timed: counted.some(one => one.timed), ids: all('ids'), untimed: [...untimed.values()] };
 }
 
 // What has come since `before` was counted.
@@ -43,7 +45,7 @@ function since(counted, before) {
   return { ...counted, arcs };
 }
 
-const NOTHING = { arcs: [], timed: false, ids: [] };
+const NOTHING = { arcs: [], timed: false, ids: [], untimed: [] };
 
 // The table behind the functions of module prof: times in milliseconds by caller and callee.
 function createTable() {
@@ -70,14 +72,17 @@ function createTable() {
       Object.assign(at(caller >>> 0, callee >>> 0), { calls: calls >>> 0, ms });
     },
 
-    /** The arcs in order. */
+    /** The arcs in order. Nobody says which functions are not timed, but time goes out of them, and none in. */
     read() {
-      const arcs = [], ascending = (a, b) => a[0] - b[0];
+      const links = [], ascending = (a, b) => a[0] - b[0];
       for (const [caller, row] of [...rows].sort(ascending)) {
         for (const [callee, { calls, ms }] of [...row].sort(ascending))
-          arcs.push({ caller, callee, calls: BigInt(calls), ns: BigInt(Math.max(0, Math.round(ms * 1e6)) || 0) });
+          links.push({ from: caller, to: callee, calls: BigInt(calls), ns: BigInt(Math.max(0, Math.round(ms * 1e6)) || 0) });
       }
-      return { arcs, timed: arcs.some(arc => arc.ns > 0n), ids: [] };
+      const timed = new Set(links.filter(({ from, to, ns }) => from !== to && ns > 0n).map(link => link.to));
+      settle(links, id => !timed.has(id));
+      const arcs = links.map(({ from, to, calls, ns }) => ({ caller: from, callee: to, calls, ns }));
+      return { arcs, timed: arcs.some(arc => arc.ns > 0n), ids: [], untimed: [] };
     },
   };
 }
@@ -123,7 +128,7 @@ class Results {
       };
       one.arcs.forEach(arc => { take(arc.caller); take(arc.callee); });
       one.ids.forEach(take);
-      counted.push({ ...one, ids: one.ids.map(number),
+      counted.push({ ...one, ids: one.ids.map(number), untimed: one.untimed.map(range => range.map(number)),
         arcs: one.arcs.map(arc => ({ ...arc, caller: number(arc.caller), callee: number(arc.callee) })) });
     }
     return { ...sumOf(counted), names, demangled };
@@ -151,14 +156,18 @@ class Results {
 
   /** A report in JSON for `whammc report`. */
   json() {
-    const { arcs, timed, names } = this.join();
-    const row = (id, name, type, entries) => {
-      const head = JSON.stringify({ id, id_type: 'map_id', name, type, wasm_type: 'i32', script: 'script0', fname: null,
+    const { arcs, timed, untimed, names } = this.join();
+    const row = (id, kind, name, type, wasmType, value) => {
+      const head = JSON.stringify({ id, id_type: kind, name, type, wasm_type: wasmType, script: 'script0', fname: null,
         fid: null, pc: null, probe: null });
-      return `${head.slice(0, -1)},"value":[${entries.map(([key, value]) => `{"key":${key},"value":${value}}`).join(',')}]}\n`;
+      return `${head.slice(0, -1)},"value":${value}}\n`;
     };
-    return row(0, 'names', 'map<u32,str>', [...names].map(([id, name]) => [id, JSON.stringify(name)])) +
-      row(1, 'arcs', `map<(u32,u32),${timed ? '(u64,u64)' : 'u64'}>`,
+    const map = (id, name, type, entries) => row(id, 'map_id', name, type, 'i32',
+      `[${entries.map(([key, value]) => `{"key":${key},"value":${value}}`).join(',')}]`);
+    const list = untimed.map(([first, last]) => (first === last ? first : `${first}-${last}`)).join(',');
+    return (list && row(0, 'global_id', 'not_timed', 'str', '(i32; i32)', `"${list}"`)) +
+      map(0, 'names', 'map<u32,str>', [...names].map(([id, name]) => [id, JSON.stringify(name)])) +
+      map(1, 'arcs', `map<(u32,u32),${timed ? '(u64,u64)' : 'u64'}>`,
         arcs.map(arc => [`[${arc.caller},${arc.callee}]`, timed ? `[${arc.calls},${arc.ns}]` : `${arc.calls}`]));
   }
 

@@ -54,6 +54,9 @@ const PROF = `(module
     (call $set (i32.const 3) (i32.const 4) (local.get $n) (f64.mul (f64.const 2) (f64.convert_i32_u (local.get $n))))
     (call $add (i32.const 4) (i32.const 5) (i32.const 1) (f64.const 0.5)))
   (func (export "start") (param i32) (call $clear) (call $main (local.get 0)))
+  (func (export "untimed") ;; 6 -> 7 takes no time, 7 -> 8 does: 6 -> 7 gets it
+    (call $set (i32.const 6) (i32.const 7) (i32.const 9) (f64.const 0))
+    (call $set (i32.const 7) (i32.const 8) (i32.const 9) (f64.const 3)))
   (func (export "show") (call $print))
   (func (export "clock") (result i32) (f64.gt (call $getTime) (f64.const 0))))`;
 
@@ -210,6 +213,9 @@ function testProf() {
     console.log(WasmProf.saveResults().json());
     WasmProf.clear();
     b.main(4);
+    console.log(WasmProf.saveResults().json());
+    WasmProf.clear();
+    b.untimed();
     console.log(WasmProf.saveResults().json());`);
   const seen = run(['prof.cjs']);
   const expected = `1 [ 'module 1' ]
@@ -226,6 +232,7 @@ Flat profile: 20000.00 ms in all
   result(json[0] === '"value":[{"key":[3,4],"value":[8,16000000]},{"key":[4,5],"value":[3,1500000]},{"key":[4294967295,3],"value":[2,20000000000]}]',
     'prof: clearResults is for the instance', json[0]);
   result(json[1] === '"value":[{"key":[3,4],"value":[3,6000000]},{"key":[4,5],"value":[1,500000]}]', 'prof: clear()', json[1]);
+  result(json[2] === '"value":[{"key":[6,7],"value":[9,3000000]},{"key":[7,8],"value":[9,3000000]}]', 'prof: functions that are not timed', json[2]);
   result(/Flat profile: 10000.00 ms in all[^]* 1 {6}2.0000 {6}2.0000 {2}#4/.test(seen.split('#5 [3]\n')[2]) ||
     seen.split('Flat profile').length === 3, 'prof: printResults writes to the console', seen);
 }
