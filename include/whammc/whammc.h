@@ -42,6 +42,13 @@ void whammc_free(whammc *w);
 void whammc_add_script(whammc *w, const char *name, const char *text, size_t len);
 
 /*
+ * The text of a script that comes with whammc, "profile" for example, of *len bytes; NULL if there is
+ * none of that name. And their names: of script n, NULL behind the last. Static storage.
+ */
+const char *whammc_bundled_script(const char *name, size_t *len);
+const char *whammc_bundled_name(size_t n);
+
+/*
  * Gives the constant `name` of scripts another value: text as it is for a str, else as scripts
  * write it ("false", "-5", "0x10"). All scripts that have such a constant get it; that none has, or
  * that the value is not of its type, is an error of the calls that read the scripts. Both are

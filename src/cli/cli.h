@@ -158,8 +158,9 @@ const char *file_title(const char *path);
 bool file_write(const Cli *cli, const char *path, const void *data, size_t len);
 /* Writes all bytes to a descriptor. False: errno. */
 bool file_write_fd(int fd, const void *data, size_t len);
-/* Reads a script and gives it to w. False if that failed, which was said. */
-bool file_add_script(const Cli *cli, whammc *w, const char *path);
+/* Reads a script and gives it to w; where there is no such file, a name without folder may be that of
+ * a script which comes with whammc (script.c). False if that failed, which was said. */
+bool script_add(const Cli *cli, whammc *w, const char *path);
 /* Reads a module; text is assembled with wabt's wat2wasm. False if that failed, which was said. */
 bool file_read_module(const Cli *cli, const char *path, Buf *out);
 
@@ -231,8 +232,10 @@ typedef Vec(const char *) DefineOptions;
 bool define_option(const Cli *cli, DefineOptions *definitions, const char *value);
 /* Gives the values to w; `known_only`: those for constants that w has met in its last call. */
 void define_give(const DefineOptions *definitions, whammc *w, bool known_only);
-/* Whether w has met all of these constants in its last call; says which not. */
-bool define_check(const Cli *cli, const DefineOptions *definitions, whammc *w);
+/* Whether w has met the constant that is given a value, in its last call. */
+bool define_is_known(whammc *w, const char *definition);
+/* Says that there is none. */
+void define_unknown(const Cli *cli, const char *definition);
 
 /* ---- monitor modules that `info` shows (monitor_info.c) ---- */
 

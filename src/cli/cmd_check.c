@@ -10,29 +10,29 @@ typedef struct Settings {
     DefineOptions definitions;
 } Settings;
 
-/* Whether several scripts have the constants that are given values: it is enough that one of them
- * has. */
-static bool check_definitions(const Cli *cli, const DefineOptions *definitions, const Buf *texts) {
-    whammc *w = whammc_new();
-    for (int i = 0; i < cli->noperands; i++)
-        whammc_add_script(w, file_title(cli->operands[i]), (const char *)texts[i].data,
-                          texts[i].len);
-    whammc_check(w);
-    bool ok = define_check(cli, definitions, w);
-    whammc_free(w);
-    return ok;
-}
+/* One script that is checked. */
+typedef struct Checked {
+    whammc *w;
+    bool ok; /* it could be read */
+} Checked;
 
-static int check(const Cli *cli, const Settings *s, const char *path, const Buf *text) {
-    whammc *w = whammc_new();
-    whammc_add_script(w, file_title(path), (const char *)text->data, text->len);
-    library_give(cli, &s->libs, w, false);
-    if (cli->noperands > 1 && s->definitions.len)
-        whammc_check(w); /* tells which constants the script has */
-    define_give(&s->definitions, w, cli->noperands > 1);
-    int status = message_library(cli, w, whammc_check(w));
-    whammc_free(w);
-    return status;
+/* Values for constants: it is enough that one of several scripts has such a constant. */
+static bool define_all(const Cli *cli, const Settings *s, const Checked *scripts, uint32_t n) {
+    bool ok = true;
+    for (uint32_t i = 0; i < n && n > 1; i++)
+        if (scripts[i].ok)
+            whammc_check(scripts[i].w); /* tells which constants there are */
+    for (uint32_t k = 0; k < s->definitions.len && n > 1; k++) {
+        bool known = false;
+        for (uint32_t i = 0; i < n; i++)
+            known |= define_is_known(scripts[i].w, s->definitions.at[k]);
+        if (!known)
+            define_unknown(cli, s->definitions.at[k]);
+        ok &= known;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        define_give(&s->definitions, scripts[i].w, n > 1);
+    return ok;
 }
 
 static int check_all(Cli *cli, Settings *s) {
@@ -40,21 +40,22 @@ static int check_all(Cli *cli, Settings *s) {
         return cli_usage(cli, "which SCRIPT?");
     if (!library_read(cli, &s->libs))
         return STATUS_ERROR;
-    Buf *texts = mem_zalloc(sizeof *texts * (size_t)cli->noperands);
-    bool *read = mem_zalloc(sizeof *read * (size_t)cli->noperands);
-    int status = STATUS_OK;
-    for (int i = 0; i < cli->noperands; i++)
-        if (!(read[i] = file_read(cli, cli->operands[i], &texts[i])))
-            status = STATUS_ERROR;
-    if (cli->noperands > 1 && s->definitions.len && !check_definitions(cli, &s->definitions, texts))
-        status = STATUS_ERROR;
-    for (int i = 0; i < cli->noperands; i++) {
-        int one = read[i] ? check(cli, s, cli->operands[i], &texts[i]) : STATUS_ERROR;
-        status = one > status ? one : status;
-        buf_free(&texts[i]);
+    uint32_t n = (uint32_t)cli->noperands;
+    Checked *scripts = mem_zalloc(sizeof *scripts * n);
+    for (uint32_t i = 0; i < n; i++) {
+        scripts[i].w = whammc_new();
+        library_give(cli, &s->libs, scripts[i].w, false);
+        scripts[i].ok = script_add(cli, scripts[i].w, cli->operands[i]);
     }
-    free(texts);
-    free(read);
+    int status = !s->definitions.len || define_all(cli, s, scripts, n) ? STATUS_OK : STATUS_ERROR;
+    for (uint32_t i = 0; i < n; i++) {
+        int one = STATUS_ERROR;
+        if (scripts[i].ok)
+            one = message_library(cli, scripts[i].w, whammc_check(scripts[i].w));
+        status = one > status ? one : status;
+        whammc_free(scripts[i].w);
+    }
+    free(scripts);
     return status;
 }
 

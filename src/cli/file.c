@@ -59,15 +59,6 @@ bool file_read(const Cli *cli, const char *path, Buf *out) {
     return ok;
 }
 
-bool file_add_script(const Cli *cli, whammc *w, const char *path) {
-    Buf text = {0};
-    bool ok = file_read(cli, path, &text);
-    if (ok)
-        whammc_add_script(w, file_title(path), (const char *)text.data, text.len);
-    buf_free(&text);
-    return ok;
-}
-
 bool file_read_module(const Cli *cli, const char *path, Buf *out) {
     if (!file_read(cli, path, out))
         return false;

@@ -71,7 +71,7 @@ bool library_give_all(const Cli *cli, LibraryOptions *libs, const char *const *s
     bool ok = library_read(cli, libs);
     library_give(cli, libs, w, quiet);
     for (uint32_t i = 0; i < n; i++)
-        ok &= file_add_script(cli, w, scripts[i]);
+        ok &= script_add(cli, w, scripts[i]);
     return ok;
 }
 

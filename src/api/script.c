@@ -1,0 +1,25 @@
+/*
+ * api/script.c - scripts that come with whammc.
+ */
+#include "api/script.h"
+
+#include "whammc/whammc.h"
+
+#include <string.h>
+
+const char *whammc_bundled_script(const char *name, size_t *len) {
+    for (const BundledScript *s = bundled_scripts; s->name; s++) {
+        if (strcmp(s->name, name) != 0)
+            continue;
+        *len = *s->size;
+        return (const char *)s->text;
+    }
+    return NULL;
+}
+
+const char *whammc_bundled_name(size_t n) {
+    const BundledScript *s = bundled_scripts;
+    while (s->name && n--)
+        s++;
+    return s->name;
+}
