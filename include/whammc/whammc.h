@@ -198,6 +198,17 @@ typedef struct whammc_site {
 whammc_status whammc_list(whammc *w, const char *name, const void *bytes, size_t size,
                           void (*site)(void *ctx, const whammc_site *s), void *ctx);
 
+/* A script variable that is a map. */
+typedef struct whammc_map {
+    const char *script, *name, *type;
+    uint32_t line;
+    int cells; /* its keys are known when a program is instrumented: there is no map at run time */
+} whammc_map;
+
+/* These variables, in the order of the scripts, after an instrument or list call. *n of them; owned
+ * by w. */
+const whammc_map *whammc_maps(whammc *w, size_t *n);
+
 /* ---- monitors ---- */
 
 /*

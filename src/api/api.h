@@ -44,6 +44,7 @@ struct whammc {
     LinkChoice linked;
     Vec(whammc_probe_stats) probes;
     Buf rules;  /* texts of `probes` */
+    Vec(whammc_map) maps;
     char *rule; /* what whammc_explain was asked */
     /* What whammc_read_monitor has read. */
     whammc_monitor monitor;

@@ -69,6 +69,7 @@ void whammc_free(whammc *w) {
     vec_free(&w->library_sources);
     vec_free(&w->scripts);
     vec_free(&w->files);
+    vec_free(&w->maps);
     vec_free(&w->probes);
     vec_free(&w->attached);
     buf_free(&w->rules);
@@ -207,6 +208,25 @@ const whammc_probe_stats *whammc_probes(whammc *w, size_t *n) {
     vec_free(&at);
     *n = w->probes.len;
     return w->probes.at;
+}
+
+const whammc_map *whammc_maps(whammc *w, size_t *n) {
+    w->maps.len = 0;
+    for (uint32_t i = 0; i < w->plan.vars.len; i++) {
+        const PlanVar *v = &w->plan.vars.at[i];
+        const Var *var = v->decl;
+        if (var->storage != STORAGE_SCRIPT || var->type->kind != TYPE_MAP)
+            continue;
+        whammc_map *m = vec_add(&w->maps);
+        uint32_t column;
+        m->script = w->sources.at[v->script].name;
+        m->name = arena_strndup(&w->plan.arena, var->name.ptr, var->name.len);
+        m->type = var->type->text;
+        m->cells = var->cells != 0;
+        diag_position(&w->diags, w->files.at[v->script], var->span.start, &m->line, &column);
+    }
+    *n = w->maps.len;
+    return w->maps.at;
 }
 
 /* A constant has turned the probe off: that it matches nothing is what is wanted. */

@@ -13,7 +13,8 @@ static const Option options[] = {
     DEFINE_OPTION,
     {'c', "count", NULL, "show only how many sites each probe has"},
     {FUNCTIONS, "functions", "GLOB", "show only sites in functions with such names"},
-    {'v', "verbose", NULL, "show the number of the probe in reports and its event, too"},
+    {'v', "verbose", NULL,
+     "show the number of the probe in reports and its event, too, and which maps are cells"},
     {0},
 };
 
@@ -181,6 +182,18 @@ static void show(const List *l, whammc *w) {
     }
 }
 
+/* Which maps there are when the program runs. */
+static void show_maps(whammc *w) {
+    size_t n;
+    const whammc_map *m = whammc_maps(w, &n);
+    Buf out = {0};
+    for (size_t i = 0; i < n; i++)
+        buf_printf(&out, "%s:%u: %s: %s, %s\n", m[i].script, m[i].line, m[i].name, m[i].type,
+                   m[i].cells ? "cells: its keys are static" : "a map at run time");
+    message_stdout(&out);
+    buf_free(&out);
+}
+
 static int list(const Cli *cli, List *l, const char *path) {
     whammc *w = whammc_new();
     Buf app = {0};
@@ -194,6 +207,8 @@ static int list(const Cli *cli, List *l, const char *path) {
             whammc_list(w, file_title(path), app.data, app.len, l->count ? NULL : add_site, l));
         if (status == STATUS_OK)
             show(l, w);
+        if (status == STATUS_OK && l->verbose)
+            show_maps(w);
     }
     whammc_free(w);
     buf_free(&app);
