@@ -1,0 +1,67 @@
+/*
+ * probe/segment.h - the straight-line segments of a function body, and which of them need a counter
+ * so that the counts of all are known.
+ *
+ * A segment is a run of instructions of which all are executed if the first is, unless one traps.
+ * It ends where a basic block does (flow.h) and behind every call, which may not return. Segments
+ * can be empty.
+ *
+ * What enters a segment leaves it. Segments after which the same can come have one *class* at their
+ * ends, which is the class at the starts of what can come; the segments that end in a class are
+ * executed as often, together, as those that start in it. So segments are the edges of a graph of
+ * classes, and those on a spanning tree need no counter (Knuth and Stevenson, "Optimal measurement
+ * points for program frequency counts", BIT 13, 1973). Code outside of the function is one more
+ * edge: from EXIT, where returns, calls that do not return and exceptions end, to ENTRY. Segments in
+ * inner loops are put on the tree first.
+ */
+#ifndef WHAMMC_PROBE_SEGMENT_H
+#define WHAMMC_PROBE_SEGMENT_H
+
+#include "wasm/op.h"
+
+typedef struct Segment {
+    uint32_t start;   /* offset of its first instruction; of what follows if it is empty */
+    uint32_t depth;   /* loops round it, at least */
+    uint32_t in, out; /* its classes */
+    bool dead;        /* cannot be reached: has no classes, is never executed */
+    bool at_end;      /* begins with an `end` (or delegate) that branches lead to */
+    bool last;        /* ... which is the body's last */
+    bool counted;     /* needs a counter; if not, and not dead, an equation gives its count */
+} Segment;
+
+/*
+ * The count of `segment` is the sum of the counts of terms[from..middle), less those of
+ * terms[middle..to). Of activations that a trap ended in a segment whose `out` is `class`, add
+ * (`starts`: subtract) one each: these never came to the class.
+ */
+typedef struct SegmentEquation {
+    uint32_t segment, class;
+    bool starts; /* the segment starts in that class, else it ends there */
+    uint32_t from, middle, to;
+} SegmentEquation;
+
+typedef struct SegmentLabel SegmentLabel;
+
+/* A zeroed one can be used for one body after the other. */
+typedef struct Segments {
+    Vec(Segment) at;                /* in the order of the code */
+    Vec(SegmentEquation) equations; /* each needs only counters and what is before it */
+    Vec(uint32_t) terms;            /* indices of segments */
+    /* work space: by class, and lists */
+    Vec(uint32_t) merged, joined, lists, list_at, reached, via;
+    Vec(SegmentLabel) labels;
+} Segments;
+
+/*
+ * Finds the segments of a valid body and what to count; `code` stands at its first instruction.
+ * `ends`, if not NULL, says of further instructions (WasmOp) that segments end behind them.
+ */
+void segments_find(Segments *s, WasmCode code, const bool *ends);
+void segments_free(Segments *s);
+
+/* The segment that the code in front of the instruction at `offset` belongs to; of an `end` that
+ * branches lead to, the code behind it. Offsets must not decrease from one call to the next;
+ * *cursor is 0 at first. */
+const Segment *segments_seek(const Segments *s, uint32_t *cursor, uint32_t offset);
+
+#endif

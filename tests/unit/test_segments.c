@@ -1,0 +1,287 @@
+/*
+ * tests/unit/test_segments.c - the counts that equations give are those of instructions, in random
+ * bodies that are executed with random decisions.
+ *
+ * Bodies need no types here: segments depend on control instructions alone. Calls return, throw or
+ * end the program.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "probe/flow.h"
+#include "probe/segment.h"
+
+static uint32_t state;
+
+static uint32_t random_below(uint32_t n) {
+    state = state * 1664525u + 1013904223u;
+    return (state >> 8) % n;
+}
+
+/* ---- bodies ---- */
+
+static void put(Buf *b, uint8_t op, int32_t immediate) {
+    buf_u8(b, op);
+    if (immediate >= 0)
+        buf_u8(b, (uint8_t)immediate);
+}
+
+enum { BLOCK_TYPE = 0x40, MAX_NESTING = 6 };
+
+static void put_code(Buf *b, uint32_t depth, uint32_t length);
+
+static void put_construct(Buf *b, uint32_t depth, uint32_t length) {
+    uint32_t kind = random_below(6);
+    if (kind == 4) { /* try ... catch_all ... end */
+        put(b, 0x06, BLOCK_TYPE);
+        put_code(b, depth + 1, length);
+        put(b, 0x19, -1);
+        put_code(b, depth + 1, length / 2);
+    } else if (kind == 5) { /* try_table (catch_all N) ... end */
+        put(b, 0x1f, BLOCK_TYPE);
+        buf_u8(b, 1);
+        put(b, 2, (int32_t)random_below(depth));
+        put_code(b, depth + 1, length);
+    } else {
+        static const uint8_t ops[] = {0x02, 0x03, 0x04, 0x04};
+        put(b, ops[kind], BLOCK_TYPE);
+        put_code(b, depth + 1, length);
+        if (kind == 3) {
+            put(b, 0x05, -1);
+            put_code(b, depth + 1, length);
+        }
+    }
+    put(b, 0x0b, -1);
+}
+
+static void put_code(Buf *b, uint32_t depth, uint32_t length) {
+    for (uint32_t i = random_below(length + 1); i > 0; i--) {
+        switch (random_below(12)) {
+        case 0:
+        case 1:
+        case 2:
+            if (depth < MAX_NESTING)
+                put_construct(b, depth, length);
+            break;
+        case 3:
+        case 4: put(b, 0x0d, (int32_t)random_below(depth)); break; /* br_if */
+        case 5:
+            if (random_below(3) == 0)
+                put(b, 0x0c, (int32_t)random_below(depth)); /* br */
+            break;
+        case 6:
+            if (random_below(3) == 0) { /* br_table */
+                put(b, 0x0e, 1);
+                put(b, (uint8_t)random_below(depth), (int32_t)random_below(depth));
+            }
+            break;
+        case 7:
+            if (random_below(6) == 0)
+                put(b, 0x0f, -1); /* return */
+            break;
+        case 8:
+        case 9: put(b, 0x10, 0); break; /* call */
+        default: put(b, 0x01, -1); break; /* nop */
+        }
+    }
+}
+
+/* ---- executing them ---- */
+
+typedef Vec(WasmInstr) Instrs;
+
+typedef struct Run {
+    const Instrs *code;
+    const uint32_t *close; /* by opener or part: the index of what closes it */
+    uint64_t *counts; /* by instruction: executions; of an `end` also by branches to it */
+    uint64_t *fallen; /* ... but for those */
+    Vec(uint32_t) open;  /* indices of openers */
+    uint32_t fuel;
+} Run;
+
+static uint32_t last_part(const Run *r, uint32_t opener) {
+    uint32_t at = r->close[opener];
+    while (r->code->at[at].op != WASM_OP_END && r->code->at[at].op != WASM_OP_DELEGATE)
+        at = r->close[at];
+    return at;
+}
+
+/* Where a branch goes on; executes the `end` that it comes to. */
+static uint32_t branch_to(Run *r, uint32_t depth) {
+    if (depth >= r->open.len) {
+        r->counts[r->code->len - 1]++;
+        return r->code->len;
+    }
+    uint32_t opener = r->open.at[r->open.len - 1 - depth];
+    r->open.len -= depth;
+    if (r->code->at[opener].op == WASM_OP_LOOP)
+        return opener + 1;
+    r->open.len--;
+    uint32_t end = last_part(r, opener);
+    r->counts[end]++;
+    return end + 1;
+}
+
+/* An exception: the innermost handler, or the end of the activation. */
+static uint32_t throw_from(Run *r) {
+    while (r->open.len) {
+        uint32_t opener = vec_last(&r->open);
+        const WasmInstr *i = &r->code->at[opener];
+        if (i->op == WASM_OP_TRY_TABLE) {
+            const uint8_t *at = i->vec;
+            uint32_t label = wasm_vec_catch(&at).label;
+            r->open.len--; /* labels of handlers count from outside */
+            return branch_to(r, label);
+        }
+        if (i->op == WASM_OP_TRY) {
+            vec_last(&r->open) = r->close[opener]; /* a handler is not round itself */
+            return r->close[opener] + 1;
+        }
+        r->open.len--;
+    }
+    return r->code->len;
+}
+
+static void execute(Run *r) {
+    r->open.len = 0;
+    for (uint32_t at = 0; at < r->code->len && r->fuel; r->fuel--) {
+        const WasmInstr *i = &r->code->at[at];
+        r->fallen[at]++;
+        /* running into `else` or a handler goes to the construct's end */
+        if (i->op == WASM_OP_ELSE || i->op == WASM_OP_CATCH_ALL) {
+            r->counts[at]++;
+            at = branch_to(r, 0);
+            continue;
+        }
+        r->counts[at]++;
+        switch (i->op) {
+        case WASM_OP_BLOCK:
+        case WASM_OP_LOOP:
+        case WASM_OP_TRY:
+        case WASM_OP_TRY_TABLE: vec_push(&r->open, at++); break;
+        case WASM_OP_IF:
+            vec_push(&r->open, at);
+            if (random_below(2)) {
+                at++;
+            } else if (r->code->at[r->close[at]].op == WASM_OP_ELSE) {
+                at = r->close[at] + 1;
+            } else {
+                at = branch_to(r, 0);
+            }
+            break;
+        case WASM_OP_END:
+            if (r->open.len)
+                r->open.len--;
+            at++;
+            break;
+        case WASM_OP_BR: at = branch_to(r, i->a); break;
+        case WASM_OP_BR_IF: at = random_below(3) ? at + 1 : branch_to(r, i->a); break;
+        case WASM_OP_BR_TABLE: at = branch_to(r, random_below(2) ? i->a : i->vec[0]); break;
+        case WASM_OP_RETURN: return;
+        case WASM_OP_CALL: {
+            uint32_t what = random_below(30);
+            if (what == 0)
+                return; /* the program ends there */
+            at = what < 3 ? throw_from(r) : at + 1;
+            break;
+        }
+        default: at++; break;
+        }
+    }
+}
+
+/* ---- the test ---- */
+
+static uint32_t *closers(const Instrs *code) {
+    uint32_t *close = mem_zalloc(sizeof *close * (code->len + 1));
+    Vec(uint32_t) open = {0};
+    for (uint32_t i = 0; i < code->len; i++) {
+        uint16_t op = code->at[i].op;
+        bool part = op == WASM_OP_ELSE || op == WASM_OP_CATCH_ALL;
+        if ((part || op == WASM_OP_END) && open.len)
+            close[open.at[--open.len]] = i;
+        if (opens_part((WasmOp)op))
+            vec_push(&open, i);
+    }
+    vec_free(&open);
+    return close;
+}
+
+static uint64_t total, counted; /* segments that can be reached; those with a counter */
+
+/* How often each segment was executed, as counted while executing: at its first instruction. */
+static void check_counts(const Segments *s, const Run *r) {
+    uint64_t *truth = mem_zalloc(sizeof *truth * s->at.len);
+    uint64_t *known = mem_zalloc(sizeof *known * s->at.len);
+    uint32_t cursor = 0, first = 0;
+    for (uint32_t k = 0; k < s->at.len; k++) {
+        const Segment *seg = &s->at.at[k];
+        while (first < r->code->len && r->code->at[first].offset < seg->start)
+            first++;
+        if (first < r->code->len)
+            truth[k] = seg->at_end ? r->counts[first] : r->fallen[first];
+        known[k] = seg->counted ? truth[k] : 0;
+        total += !seg->dead;
+        counted += seg->counted;
+    }
+    for (uint32_t i = 0; i < r->code->len; i++) { /* all instructions of a segment agree */
+        const Segment *seg = segments_seek(s, &cursor, r->code->at[i].offset);
+        assert_int_equal(seg->dead ? 0 : truth[seg - s->at.at], r->counts[i]);
+    }
+    for (uint32_t k = 0; k < s->equations.len; k++) {
+        const SegmentEquation *e = &s->equations.at[k];
+        assert_false(s->at.at[e->segment].counted);
+        for (uint32_t t = e->from; t < e->to; t++)
+            known[e->segment] += t < e->middle ? known[s->terms.at[t]] : 0 - known[s->terms.at[t]];
+    }
+    for (uint32_t k = 0; k < s->at.len; k++)
+        if (!s->at.at[k].dead)
+            assert_int_equal(known[k], truth[k]);
+    free(truth);
+    free(known);
+}
+
+static void counts_follow(void **unused) {
+    (void)unused;
+    Segments s = {0};
+    for (uint32_t seed = 1; seed <= 20000; seed++) {
+        state = seed * 2654435761u;
+        Buf body = {0};
+        put_code(&body, 1, 2 + random_below(12));
+        put(&body, 0x0b, -1);
+        Instrs code = {0};
+        WasmCode cursor = wasm_code(body.data, body.len, 0);
+        WasmInstr i;
+        while (wasm_next(&cursor, &i))
+            vec_push(&code, i);
+        assert_null(cursor.error);
+        uint32_t *close = closers(&code);
+        Run r = {.code = &code, .close = close, .fuel = 2000};
+        r.counts = mem_zalloc(sizeof *r.counts * code.len);
+        r.fallen = mem_zalloc(sizeof *r.fallen * code.len);
+        for (uint32_t n = 0; n < 20 && r.fuel; n++)
+            execute(&r);
+        segments_find(&s, wasm_code(body.data, body.len, 0), NULL);
+        if (r.fuel) /* else it was stopped in the middle of a segment */
+            check_counts(&s, &r);
+        free(close);
+        free(r.counts);
+        free(r.fallen);
+        vec_free(&r.open);
+        vec_free(&code);
+        buf_free(&body);
+    }
+    segments_free(&s);
+    assert_true(total > 100000 && counted < total);
+    print_message("%llu of %llu segments have counters\n", (unsigned long long)counted,
+                  (unsigned long long)total);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(counts_follow)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
