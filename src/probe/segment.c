@@ -142,7 +142,9 @@ static void close_construct(Walk *w, const WasmInstr *i) {
     w->s->labels.len--;
     if (label.op == WASM_OP_LOOP)
         w->depth--;
-    if (label.targeted) {
+    if (label.targeted && i->op == WASM_OP_DELEGATE) {
+        start_segment(w, i->offset + i->size, label.class);
+    } else if (label.targeted) {
         start_segment(w, i->offset, label.class);
         vec_last(&w->s->at).at_end = true;
         vec_last(&w->s->at).last = !w->s->labels.len;

@@ -24,7 +24,7 @@ typedef struct Segment {
     uint32_t depth;   /* loops round it, at least */
     uint32_t in, out; /* its classes */
     bool dead;        /* cannot be reached: has no classes, is never executed */
-    bool at_end;      /* begins with an `end` (or delegate) that branches lead to */
+    bool at_end;      /* begins with an `end` that branches lead to */
     bool last;        /* ... which is the body's last */
     bool counted;     /* needs a counter; if not, and not dead, an equation gives its count */
 } Segment;

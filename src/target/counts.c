@@ -1,0 +1,279 @@
+/*
+ * target/counts.c - which counters a program gets, and how the report follows from them.
+ */
+#include "target/counts.h"
+
+/* What a site in a segment adds to a shared or script variable. */
+struct CountShare {
+    uint32_t var, segment;
+    uint64_t amount;
+};
+
+void counts_init(Counts *c, const Plan *plan, const WasmModule *m) {
+    *c = (Counts){.plan = plan, .m = m, .func = COUNT_NONE};
+    counters_init(&c->counters, plan);
+    c->parts = mem_zalloc(sizeof *c->parts * (plan->vars.len + 1u));
+}
+
+void counts_free(Counts *c) {
+    for (uint32_t i = 0; c->parts && i < c->plan->vars.len; i++)
+        vec_free(&c->parts[i]);
+    free(c->parts);
+    counters_free(&c->counters);
+    segments_free(&c->segments);
+    vec_free(&c->points);
+    vec_free(&c->funcs);
+    vec_free(&c->words);
+    vec_free(&c->values);
+    vec_free(&c->shares);
+    vec_free(&c->weights);
+    vec_free(&c->needed);
+    vec_free(&c->refs);
+}
+
+/* ---- the function at hand ---- */
+
+static WasmCode code_of(const Counts *c) {
+    const char *error;
+    WasmTypes locals = {0};
+    uint32_t first = wasm_func_locals(c->m, c->func, &locals, &error);
+    vec_free(&locals);
+    return wasm_code(wasm_func_body(c->m, c->func), c->m->funcs.at[c->func].body_size, first);
+}
+
+/* Some instruction of the function may be replaced. */
+static bool replaces(const Counts *c) {
+    bool replaced[WASM_OP_COUNT] = {false}, any = false;
+    for (uint32_t i = 0; i < c->plan->actions.len; i++) {
+        const Action *a = &c->plan->actions.at[i];
+        if (a->variant->is_alt)
+            any = replaced[a->event.op] = true;
+    }
+    WasmCode code = code_of(c);
+    WasmInstr i;
+    while (any && wasm_next(&code, &i))
+        if (replaced[i.op])
+            return true;
+    return false;
+}
+
+static void close_function(Counts *c);
+
+static void enter_function(Counts *c, uint32_t func) {
+    close_function(c);
+    c->func = func;
+    c->allowed = !replaces(c);
+    c->found = false;
+    c->cursor = 0;
+    c->first_value = c->values.len;
+    c->shares.len = 0;
+}
+
+bool counts_takes(Counts *c, const Site *site, const Match *match) {
+    if (c->off || counters_shape(&c->counters, match->shape)->why_not != WHY_NOTHING)
+        return false;
+    if (c->func != site->func)
+        enter_function(c, site->func);
+    return c->allowed;
+}
+
+/* The segment in which a site's probe would be; COUNT_NONE: it is never executed. */
+static uint32_t segment_of(Counts *c, const Site *site, Event e) {
+    if (!c->found) {
+        segments_find(&c->segments, code_of(c), NULL);
+        c->found = true;
+    }
+    if (e.kind == EVENT_FUNC_ENTRY)
+        return 0;
+    const Segment *all = c->segments.at.at;
+    uint32_t k = (uint32_t)(segments_seek(&c->segments, &c->cursor, site->pc) - all);
+    if (e.kind != EVENT_OPCODE && all[k].at_end && all[k].start == site->pc)
+        k--; /* in front of an `end`: only what runs into it */
+    uint32_t behind = site->pc + site->instr->size;
+    if (e.kind == EVENT_OPCODE && e.mode == MODE_AFTER && k + 1 < c->segments.at.len &&
+        all[k + 1].start == behind && !all[k + 1].at_end)
+        k++;
+    return all[k].dead ? COUNT_NONE : k;
+}
+
+/* ---- pass 1 ---- */
+
+void counts_note(Counts *c, const Site *site, const Match *match) {
+    Counter k = *counters_shape(&c->counters, match->shape);
+    uint32_t segment = segment_of(c, site, match->action->event);
+    for (uint32_t i = k.first; i < k.first + k.n && segment != COUNT_NONE; i++) {
+        const Addition *a = &c->counters.additions.at[i];
+        if (c->plan->vars.at[a->var].decl->storage == STORAGE_UNSHARED)
+            continue;
+        vec_push(&c->shares, ((struct CountShare){a->var, segment, addition_amount(a, site)}));
+    }
+}
+
+uint32_t counts_value(Counts *c, const Site *site, const Match *match, uint32_t var,
+                      uint32_t last) {
+    Counter k = *counters_shape(&c->counters, match->shape);
+    CountValue v = {COUNT_NONE, {0, 0}, 0};
+    uint32_t segment = segment_of(c, site, match->action->event);
+    for (uint32_t i = k.first; i < k.first + k.n && segment != COUNT_NONE; i++)
+        if (c->counters.additions.at[i].var == var)
+            v.amount += addition_amount(&c->counters.additions.at[i], site);
+    if (v.amount) {
+        v.func = c->funcs.len;
+        v.ref.index = segment & 0x7fffffff;
+    }
+    if (last != COUNT_NONE) {
+        const CountValue *before = &c->values.at[last];
+        if (before->func == v.func && before->ref.index == v.ref.index &&
+            before->amount == v.amount)
+            return last;
+    }
+    vec_push(&c->values, v);
+    return c->values.len - 1;
+}
+
+/* ---- choosing counters ---- */
+
+/* What an execution of a segment costs, as a guess: a loop makes eight rounds. */
+static uint64_t price(const Segment *s) {
+    return UINT64_C(1) << 3 * (s->depth < 8 ? s->depth : 8);
+}
+
+static void clear_work(Counts *c) {
+    uint32_t n = c->segments.at.len;
+    c->weights.len = c->needed.len = c->refs.len = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        vec_push(&c->weights, 0);
+        vec_push(&c->needed, false);
+        vec_push(&c->refs, ((CountRef){0, 0}));
+    }
+}
+
+/* Segments whose counts the report asks for. */
+static void mark_asked(Counts *c) {
+    clear_work(c);
+    for (uint32_t i = c->first_value; i < c->values.len; i++)
+        if (c->values.at[i].func != COUNT_NONE)
+            c->needed.at[c->values.at[i].ref.index] = true;
+    for (uint32_t i = 0; i < c->shares.len; i++)
+        c->needed.at[c->shares.at[i].segment] = true;
+}
+
+/* What the equations of needed segments are made of is needed, too. */
+static void mark_sources(Counts *c) {
+    const Segments *s = &c->segments;
+    for (uint32_t k = s->equations.len; k-- > 0;) {
+        const SegmentEquation *e = &s->equations.at[k];
+        for (uint32_t t = e->from; c->needed.at[e->segment] && t < e->to; t++)
+            c->needed.at[s->terms.at[t]] = true;
+    }
+}
+
+/* Whether the equations are used: else each segment that is asked for has a counter. */
+static bool choose(Counts *c) {
+    const Segments *s = &c->segments;
+    uint64_t direct = 0, derived = 0;
+    mark_asked(c);
+    for (uint32_t i = 0; i < s->at.len; i++)
+        direct += c->needed.at[i] ? price(&s->at.at[i]) : 0;
+    mark_sources(c);
+    for (uint32_t i = 0; i < s->at.len; i++)
+        derived += c->needed.at[i] && s->at.at[i].counted ? price(&s->at.at[i]) : 0;
+    if (derived < direct)
+        return true;
+    mark_asked(c);
+    return false;
+}
+
+static void add_counters(Counts *c, bool derives) {
+    for (uint32_t i = 0; i < c->segments.at.len; i++) {
+        const Segment *s = &c->segments.at.at[i];
+        if (!c->needed.at[i] || (derives && !s->counted))
+            continue;
+        c->refs.at[i] = (CountRef){c->ncounters & 0x7fffffff, 0};
+        vec_push(&c->points, ((CountPoint){c->func, s->start, c->ncounters++, s->at_end}));
+        if (s->last && c->ends_functions)
+            c->ends_functions[c->func] = 1;
+    }
+}
+
+static void put_word(Counts *c, CountRef ref) {
+    vec_push(&c->words, (uint32_t)ref.index << 1 | ref.derived);
+}
+
+/* The derived values that values of sites need. */
+static void add_equations(Counts *c) {
+    const Segments *s = &c->segments;
+    uint32_t count = c->words.len, n = 0;
+    vec_push(&c->words, 0);
+    for (uint32_t k = 0; k < s->equations.len; k++) {
+        const SegmentEquation *e = &s->equations.at[k];
+        if (!c->needed.at[e->segment])
+            continue;
+        vec_push(&c->words, e->middle - e->from);
+        vec_push(&c->words, e->to - e->from);
+        for (uint32_t t = e->from; t < e->to; t++)
+            put_word(c, c->refs.at[s->terms.at[t]]);
+        c->refs.at[e->segment] = (CountRef){n++ & 0x7fffffff, 1};
+    }
+    c->words.at[count] = n;
+}
+
+/* A sum over segments is one over counters: what a derived count weighs, its terms do. */
+static void add_parts(Counts *c, uint32_t var, bool derives) {
+    const Segments *s = &c->segments;
+    for (uint32_t k = s->equations.len; derives && k-- > 0;) {
+        const SegmentEquation *e = &s->equations.at[k];
+        uint64_t weight = c->weights.at[e->segment];
+        for (uint32_t t = e->from; weight && t < e->to; t++)
+            c->weights.at[s->terms.at[t]] += t < e->middle ? weight : 0 - weight;
+        c->weights.at[e->segment] = 0;
+    }
+    for (uint32_t i = 0; i < s->at.len; i++) {
+        if (c->weights.at[i])
+            vec_push(&c->parts[var],
+                     ((CountPart){c->refs.at[i].index, c->weights.at[i]}));
+        c->weights.at[i] = 0;
+    }
+}
+
+static int by_var(const void *a, const void *b) {
+    const struct CountShare *x = a, *y = b;
+    return x->var < y->var ? -1 : x->var > y->var;
+}
+
+static void add_shares(Counts *c, bool derives) {
+    if (c->shares.len)
+        qsort(c->shares.at, c->shares.len, sizeof *c->shares.at, by_var);
+    for (uint32_t i = 0; i < c->shares.len; i++) {
+        const struct CountShare *share = &c->shares.at[i];
+        c->weights.at[share->segment] += share->amount;
+        if (i + 1 == c->shares.len || c->shares.at[i + 1].var != share->var)
+            add_parts(c, share->var, derives);
+    }
+}
+
+static void close_function(Counts *c) {
+    bool any = c->shares.len > 0;
+    for (uint32_t i = c->first_value; i < c->values.len; i++)
+        any |= c->values.at[i].func != COUNT_NONE;
+    if (!any)
+        return;
+    bool derives = choose(c);
+    add_counters(c, derives);
+    add_shares(c, derives);
+    vec_push(&c->funcs, ((CountFunc){c->words.len}));
+    if (derives)
+        add_equations(c);
+    else
+        vec_push(&c->words, 0);
+    for (uint32_t i = c->first_value; i < c->values.len; i++)
+        if (c->values.at[i].func != COUNT_NONE)
+            c->values.at[i].ref = c->refs.at[c->values.at[i].ref.index];
+}
+
+void counts_close(Counts *c) {
+    close_function(c);
+    c->func = COUNT_NONE;
+    c->shares.len = 0;
+    c->first_value = c->values.len;
+}
