@@ -181,7 +181,7 @@ static bool is_countable(Event e) {
 typedef struct Reading {
     Counters *c;
     const Shape *shape;
-    Counter out;
+    Counting out;
 } Reading;
 
 static bool refuse(Reading *r, WhyNot why, Span span) {
@@ -195,7 +195,8 @@ static bool read_block(Reading *r, const Block *b);
 static bool read_if(Reading *r, const Stmt *s) {
     for (uint32_t i = 0; i < s->narms; i++) {
         const Expr *cond = s->arms[i].cond;
-        Tri is = cond ? shape_decide(r->shape->variant, UINT64_MAX, r->shape->atoms, cond) : TRI_YES;
+        Tri is =
+            cond ? shape_decide(r->shape->variant, UINT64_MAX, r->shape->atoms, cond) : TRI_YES;
         if (is == TRI_UNKNOWN)
             return refuse(r, WHY_CONDITION, cond->span);
         if (is == TRI_YES)
@@ -219,8 +220,8 @@ static bool read_block(Reading *r, const Block *b) {
     for (const Stmt *s = b->first; s; s = s->next) {
         const Expr *by;
         bool minus, kept = s->kind == STMT_DECL && is_kept(s->var);
-        bool elsewhere = s->kind == STMT_CALL && (s->value->annotation == ANN_INIT ||
-                                                  s->value->annotation == ANN_EXIT);
+        bool elsewhere = s->kind == STMT_CALL &&
+                         (s->value->annotation == ANN_INIT || s->value->annotation == ANN_EXIT);
         if (kept || elsewhere)
             continue; /* runs at start-up, or before the report */
         if (s->kind == STMT_IF) {
@@ -235,7 +236,7 @@ static bool read_block(Reading *r, const Block *b) {
     return true;
 }
 
-static Counter read_shape(Counters *c, const Shape *shape) {
+static Counting read_shape(Counters *c, const Shape *shape) {
     const Variant *v = shape->variant;
     Reading r = {c, shape, {.first = c->additions.len}};
     const Expr *predicate = v->probe->predicate;
@@ -248,7 +249,7 @@ static Counter read_shape(Counters *c, const Shape *shape) {
     return r.out;
 }
 
-const Counter *counters_shape(Counters *c, const Shape *s) {
+const Counting *counters_shape(Counters *c, const Shape *s) {
     while (c->shapes.len <= s->index) {
         vec_add(&c->shapes);
         vec_push(&c->known, false);

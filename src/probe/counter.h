@@ -4,8 +4,8 @@
  * A variable is a *sum* if, while the program runs, all that happens to it is that something is
  * added to it or subtracted from it: nobody reads it, nothing else is assigned. Then it does not
  * matter when an addition is made, as long as the report has all of them. A shape is a *counter* if
- * its body does nothing but add what is known at each site to sums: how often each site was executed
- * says everything.
+ * its body does nothing but add what is known at each site to sums: how often each site was
+ * executed says everything.
  */
 #ifndef WHAMMC_PROBE_COUNTER_H
 #define WHAMMC_PROBE_COUNTER_H
@@ -32,18 +32,18 @@ typedef struct Addition {
     bool minus;
 } Addition;
 
-typedef struct Counter {
+typedef struct Counting {
     WhyNot why_not;
-    Span span; /* of the reason */
+    Span span;         /* of the reason */
     uint32_t first, n; /* of Counters.additions */
-} Counter;
+} Counting;
 
 /* A zeroed one with counters_init is ready; counters_free. The plan must outlive it. */
 typedef struct Counters {
     const Plan *plan;
-    WhyNot *vars;          /* by PlanVar.id */
-    Span *spans;           /* ... of the reasons */
-    Vec(Counter) shapes;   /* by Shape.index, as far as asked for */
+    WhyNot *vars;         /* by PlanVar.id */
+    Span *spans;          /* ... of the reasons */
+    Vec(Counting) shapes; /* by Shape.index, as far as asked for */
     Vec(bool) known;
     Vec(Addition) additions;
 } Counters;
@@ -52,7 +52,7 @@ void counters_init(Counters *c, const Plan *plan);
 void counters_free(Counters *c);
 
 /* What a shape is; valid until the next call. */
-const Counter *counters_shape(Counters *c, const Shape *s);
+const Counting *counters_shape(Counters *c, const Shape *s);
 
 /* The words of a reason: "it is read here". */
 const char *why_not_text(WhyNot why);

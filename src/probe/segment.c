@@ -44,11 +44,9 @@ static bool join(uint32_t *parent, uint32_t a, uint32_t b) {
 /* ---- segments ---- */
 
 static void start_segment(Walk *w, uint32_t offset, uint32_t class) {
-    vec_push(&w->s->at, ((Segment){.start = offset,
-                                   .depth = w->depth,
-                                   .in = class,
-                                   .out = NONE,
-                                   .dead = !w->live}));
+    vec_push(&w->s->at,
+             ((Segment){
+                 .start = offset, .depth = w->depth, .in = class, .out = NONE, .dead = !w->live}));
 }
 
 /* The class in which the current segment, which is live, ends. */

@@ -11,8 +11,8 @@
  * executed as often, together, as those that start in it. So segments are the edges of a graph of
  * classes, and those on a spanning tree need no counter (Knuth and Stevenson, "Optimal measurement
  * points for program frequency counts", BIT 13, 1973). Code outside of the function is one more
- * edge: from EXIT, where returns, calls that do not return and exceptions end, to ENTRY. Segments in
- * inner loops are put on the tree first.
+ * edge: from EXIT, where returns, calls that do not return and exceptions end, to ENTRY. Segments
+ * in inner loops are put on the tree first.
  */
 #ifndef WHAMMC_PROBE_SEGMENT_H
 #define WHAMMC_PROBE_SEGMENT_H

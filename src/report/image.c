@@ -44,7 +44,7 @@ typedef struct ImageGroup {
     uint32_t row_bytes;    /* of a value */
     uint32_t id_stride;    /* distance of two records in the layout that the ids stand for */
     Buf rows;
-    uint32_t count;
+    uint32_t count, values; /* rows; those that have not the value of the row before */
     uint32_t fid, pc, pair; /* of the row before */
 } ImageGroup;
 
@@ -206,12 +206,13 @@ static bool move_pair(Image *img, ImageGroup *g, uint32_t var, uint32_t probe) {
     return false;
 }
 
-uint32_t image_site_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc) {
+static uint32_t add_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc,
+                        bool same) {
     ImageGroup *g = &img->groups.at[img->vars.at[var].group];
     bool other = move_pair(img, g, var, probe);
     bool jump = fid != g->fid || pc < g->pc;
     uint32_t forward = jump ? pc : pc - g->pc;
-    buf_uleb(&g->rows, (uint64_t)forward << 2 | (other ? 2 : 0) | (jump ? 1 : 0));
+    buf_uleb(&g->rows, (uint64_t)forward << 3 | (same ? 4 : 0) | (other ? 2 : 0) | (jump ? 1 : 0));
     if (jump) {
         uint32_t by = fid - g->fid;
         buf_uleb(&g->rows, (by << 1) ^ (0 - (by >> 31)));
@@ -222,7 +223,16 @@ uint32_t image_site_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, 
         vec_push(&img->fids, fid);
     g->fid = fid;
     g->pc = pc;
+    g->values += !same;
     return g->count++;
+}
+
+uint32_t image_site_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc) {
+    return add_row(img, var, probe, fid, pc, false);
+}
+
+uint32_t image_same_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc) {
+    return add_row(img, var, probe, fid, pc, true);
 }
 
 static uint32_t tail_row(Image *img, ImageTail row) {
@@ -271,7 +281,7 @@ static int compare_groups(const void *a, const void *b) {
 }
 
 static uint64_t group_bytes(const ImageGroup *g) {
-    return ((uint64_t)g->count * g->row_bytes + 7) & ~(uint64_t)7;
+    return ((uint64_t)g->values * g->row_bytes + 7) & ~(uint64_t)7;
 }
 
 uint32_t image_row_bytes(const Image *img, uint32_t group) {

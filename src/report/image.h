@@ -68,6 +68,9 @@ uint32_t image_group(const Image *img, uint32_t var);
  */
 uint32_t image_site_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc);
 
+/* The same for a row that has the value of the row before in its group, of which there is one. */
+uint32_t image_same_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc);
+
 /*
  * A row of a shared variable (probe filled in, place empty), of a script variable (both empty), in
  * this order behind the site rows; gives its number among these. The row of a script variable that
@@ -107,7 +110,8 @@ uint32_t image_cells_row(Image *img, uint32_t var, const ImageCells *cells);
  * The value area; what is in it is in stdlib/runtime/format.h. Offsets are final when all rows have
  * been added.
  */
-uint32_t image_value_size(ReportKind kind); /* bytes a site row takes: 4 or 8; not of tuples */
+uint32_t
+image_value_size(ReportKind kind); /* bytes a site row's value takes: 4 or 8; not of tuples */
 uint32_t image_row_bytes(const Image *img, uint32_t group);
 uint64_t image_group_offset(const Image *img, uint32_t group); /* of the group's row 0 */
 uint32_t image_group_rows(const Image *img, uint32_t group);

@@ -13,6 +13,11 @@ void counts_init(Counts *c, const Plan *plan, const WasmModule *m) {
     *c = (Counts){.plan = plan, .m = m, .func = COUNT_NONE};
     counters_init(&c->counters, plan);
     c->parts = mem_zalloc(sizeof *c->parts * (plan->vars.len + 1u));
+    for (uint32_t i = 0; i < plan->actions.len; i++) {
+        const Action *a = &plan->actions.at[i];
+        if (a->variant->is_alt)
+            c->replaces = c->replaced[a->event.op] = true;
+    }
 }
 
 void counts_free(Counts *c) {
@@ -43,16 +48,12 @@ static WasmCode code_of(const Counts *c) {
 
 /* Some instruction of the function may be replaced. */
 static bool replaces(const Counts *c) {
-    bool replaced[WASM_OP_COUNT] = {false}, any = false;
-    for (uint32_t i = 0; i < c->plan->actions.len; i++) {
-        const Action *a = &c->plan->actions.at[i];
-        if (a->variant->is_alt)
-            any = replaced[a->event.op] = true;
-    }
+    if (!c->replaces)
+        return false;
     WasmCode code = code_of(c);
     WasmInstr i;
-    while (any && wasm_next(&code, &i))
-        if (replaced[i.op])
+    while (wasm_next(&code, &i))
+        if (c->replaced[i.op])
             return true;
     return false;
 }
@@ -70,7 +71,7 @@ static void enter_function(Counts *c, uint32_t func) {
 }
 
 bool counts_takes(Counts *c, const Site *site, const Match *match) {
-    if (c->off || counters_shape(&c->counters, match->shape)->why_not != WHY_NOTHING)
+    if (counters_shape(&c->counters, match->shape)->why_not != WHY_NOTHING)
         return false;
     if (c->func != site->func)
         enter_function(c, site->func);
@@ -99,7 +100,7 @@ static uint32_t segment_of(Counts *c, const Site *site, Event e) {
 /* ---- pass 1 ---- */
 
 void counts_note(Counts *c, const Site *site, const Match *match) {
-    Counter k = *counters_shape(&c->counters, match->shape);
+    Counting k = *counters_shape(&c->counters, match->shape);
     uint32_t segment = segment_of(c, site, match->action->event);
     for (uint32_t i = k.first; i < k.first + k.n && segment != COUNT_NONE; i++) {
         const Addition *a = &c->counters.additions.at[i];
@@ -111,7 +112,7 @@ void counts_note(Counts *c, const Site *site, const Match *match) {
 
 uint32_t counts_value(Counts *c, const Site *site, const Match *match, uint32_t var,
                       uint32_t last) {
-    Counter k = *counters_shape(&c->counters, match->shape);
+    Counting k = *counters_shape(&c->counters, match->shape);
     CountValue v = {COUNT_NONE, {0, 0}, 0};
     uint32_t segment = segment_of(c, site, match->action->event);
     for (uint32_t i = k.first; i < k.first + k.n && segment != COUNT_NONE; i++)
@@ -190,9 +191,7 @@ static void add_counters(Counts *c, bool derives) {
         if (!c->needed.at[i] || (derives && !s->counted))
             continue;
         c->refs.at[i] = (CountRef){c->ncounters & 0x7fffffff, 0};
-        vec_push(&c->points, ((CountPoint){c->func, s->start, c->ncounters++, s->at_end}));
-        if (s->last && c->ends_functions)
-            c->ends_functions[c->func] = 1;
+        vec_push(&c->points, ((CountPoint){c->func, s->start, c->ncounters++, s->at_end, s->last}));
     }
 }
 
@@ -230,8 +229,7 @@ static void add_parts(Counts *c, uint32_t var, bool derives) {
     }
     for (uint32_t i = 0; i < s->at.len; i++) {
         if (c->weights.at[i])
-            vec_push(&c->parts[var],
-                     ((CountPart){c->refs.at[i].index, c->weights.at[i]}));
+            vec_push(&c->parts[var], ((CountPart){c->refs.at[i].index, c->weights.at[i]}));
         c->weights.at[i] = 0;
     }
 }

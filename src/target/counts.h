@@ -19,7 +19,7 @@
 /* Where a counter is counted: in front of the instruction at `offset`, or (`behind`) behind it. */
 typedef struct CountPoint {
     uint32_t func, offset, counter;
-    bool behind;
+    bool behind, last; /* last: of the body */
 } CountPoint;
 
 /* How often something was executed: a counter, or derived value `index` of its function. */
@@ -51,8 +51,7 @@ typedef Vec(CountPart) CountParts;
 typedef struct Counts {
     const Plan *plan;
     const WasmModule *m;
-    bool off; /* nothing is coalesced */
-    uint8_t *ends_functions; /* by function: set to 1 if code goes to its end; may be NULL */
+    bool replaced[WASM_OP_COUNT], replaces; /* by `alt` probes; any of them */
     Counters counters;
     uint32_t ncounters;
     Vec(CountPoint) points; /* in the order of functions, in these of code */

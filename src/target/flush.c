@@ -38,15 +38,16 @@ static bool can_grow(const WasmModule *m) {
 /* Whether per-site variables go to memory. False with a message if the choice cannot be had. */
 static bool choose_storage(Flush *f) {
     Store *s = f->store;
-    bool many = s->slots > STORAGE_MAX_GLOBALS;
+    uint64_t cells = store_words(s);
+    bool many = cells > STORAGE_MAX_GLOBALS;
     switch (f->options->storage) {
-    case STORAGE_MEMORY: s->in_memory = s->slots > 0; return true;
+    case STORAGE_MEMORY: s->in_memory = cells > 0; return true;
     case STORAGE_GLOBALS:
         if (many) {
             Diag *d = diag(
                 f->diags, DIAG_CANNOT_STORE, (Span){f->file, 0, 0},
                 "%llu per-site variables do not fit into globals (engines allow about a million)",
-                (unsigned long long)s->slots);
+                (unsigned long long)cells);
             diag_hint(f->diags, d, "use --storage=memory, or a predicate that selects fewer sites");
             return false;
         }
@@ -55,7 +56,7 @@ static bool choose_storage(Flush *f) {
         /* A memory starts faster than very many globals, but needs an engine with multi-memory:
          * take it where there is no other way, or where the program needs such an engine (or none
          * at all) anyway. */
-        s->in_memory = many || (s->slots > 50000 && f->m->memories.len != 1);
+        s->in_memory = many || (cells > 50000 && f->m->memories.len != 1);
         return true;
     }
 }
@@ -233,12 +234,12 @@ bool flush_link(Flush *f, const Reach *reach, const OnceShapes *once) {
 
 /* ---- the functions ---- */
 
-/* global -> value area: local 0 is the area's address. */
-static void put_dump(void *ctx, WasmType type, uint64_t global, uint64_t offset) {
+/* A value -> value area: local 0 is the area's address. */
+static void put_dump(void *ctx, WasmType type, const FlushSource *source, uint64_t offset) {
     Chunks *c = ctx;
     Buf *b = &c->body;
     put_index(b, WASM_OP_LOCAL_GET, 0);
-    put_index(b, WASM_OP_GLOBAL_GET, global);
+    flush_push(c->f, type, source, b);
     WasmOp op = type == WASM_I64   ? WASM_OP_I64_STORE
                 : type == WASM_F32 ? WASM_OP_F32_STORE
                 : type == WASM_F64 ? WASM_OP_F64_STORE
@@ -325,8 +326,8 @@ static void splice_script(Splicer *s, const Template *t, uint32_t script) {
 static void put_report(Flush *f, Splicer *s, Buf *body) {
     WasmType i32 = WASM_I32;
     uint32_t type = wasm_add_func_type(f->m, &i32, 1, NULL, 0);
-    Chunks dump = {.f = f, .s = s, .type = type, .name = "whammc.dump"};
-    flush_each_value(f, put_dump, &dump);
+    Chunks dump = {.f = f, .s = s, .type = type, .name = "whammc.dump", .params = 1};
+    flush_each_value(&dump, put_dump, &dump);
     chunks_end(&dump);
     uint64_t image_offset = align8(RUNTIME_STACK + store_values_size(f->store));
     if (!f->own)
@@ -482,7 +483,8 @@ static void add_getters(Flush *f, Splicer *s) {
         Buf body = {0};
         WasmType result = type_wasm(v->decl->type);
         splicer_begin(s, 0);
-        put_index(&body, WASM_OP_GLOBAL_GET, global_index(f, f->store->global[i]));
+        FlushSource source = flush_variable(f, v, 0);
+        flush_push(f, result, &source, &body);
         uint32_t func =
             flush_add_code(f, s, wasm_add_func_type(f->m, NULL, 0, &result, 1), name, &body);
         wasm_add_export(f->m, text(name), WASM_SPACE_FUNC, func);
@@ -511,6 +513,7 @@ bool flush_add(Flush *f, const Template *const *init, const OnceShapes *once, co
     splicer_init(&s, f->m, f->plan, f->store, f->helpers, f->fns);
     s.memories = f->memories;
     s.due = f->due;
+    flush_add_sums(f, &s);
     fill_functions(f, &s, reach);
     bool ok = add_start(f, &s, init, once);
     if (ok && f->flushes)

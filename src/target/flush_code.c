@@ -30,14 +30,20 @@ uint32_t flush_add_code(Flush *f, Splicer *s, uint32_t type, const char *name, c
 /* ---- chunks ---- */
 
 static void close_chunk(Chunks *c) {
+    if (c->wide)
+        pool_reset(&c->s->pool, c->params);
+    for (uint32_t i = 0; i < c->wide; i++)
+        pool_take(&c->s->pool, WASM_I64);
     if (c->count)
         vec_push(&c->funcs, flush_add_code(c->f, c->s, c->type, c->name, &c->body));
-    c->count = 0;
+    if (c->wide)
+        pool_reset(&c->s->pool, 0);
+    c->wide = c->count = 0;
     c->body.len = 0;
 }
 
 void chunks_item(Chunks *c) {
-    if (++c->count == CHUNK_ITEMS)
+    if (++c->count >= CHUNK_ITEMS && !c->hold)
         close_chunk(c);
 }
 
@@ -68,10 +74,105 @@ bool flush_make_image(Flush *f, const Image *image, Buf *bytes) {
     return false;
 }
 
-static void each_leaf(const Type *type, uint64_t global, uint64_t offset, FlushValue *value,
-                      void *ctx) {
-    for (uint32_t i = 0; i < type_leaves(type); i++)
-        value(ctx, type_wasm(type_leaf(type, i)), global + i, offset + 8 * (uint64_t)i);
+/* ---- values ---- */
+
+static void push_ref(const Flush *f, CountRef ref, uint32_t locals, Buf *out) {
+    if (ref.derived)
+        put_index(out, WASM_OP_LOCAL_GET, locals + ref.index);
+    else
+        store_push_counter(f->store, f->m, ref.index, out);
+}
+
+static void multiply(uint64_t by, Buf *out) {
+    if (by == 1)
+        return;
+    wasm_put_const(out, WASM_I64, by);
+    wasm_put_op(out, WASM_OP_I64_MUL);
+}
+
+static void push_count(const Flush *f, WasmType type, const FlushSource *source, Buf *out) {
+    const CountValue *v = source->count;
+    if (v->func == COUNT_NONE) {
+        wasm_put_const(out, type, 0);
+        return;
+    }
+    push_ref(f, v->ref, source->locals, out);
+    multiply(v->amount, out);
+    if (type == WASM_I32)
+        wasm_put_op(out, WASM_OP_I32_WRAP_I64);
+}
+
+void flush_push(const Flush *f, WasmType type, const FlushSource *source, Buf *out) {
+    if (source->count) {
+        push_count(f, type, source, out);
+        return;
+    }
+    put_index(out, WASM_OP_GLOBAL_GET, source->global);
+    for (uint32_t i = 0; i < source->nsums; i++) {
+        put_call(f, out, source->sums[i]);
+        if (type == WASM_I32)
+            wasm_put_op(out, WASM_OP_I32_WRAP_I64);
+        wasm_put_op(out, type == WASM_I32 ? WASM_OP_I32_ADD : WASM_OP_I64_ADD);
+    }
+}
+
+FlushSource flush_variable(const Flush *f, const PlanVar *v, uint32_t leaf) {
+    FlushSource source = {.global = global_index(f, f->store->global[v->id]) + leaf};
+    if (f->sum_end) {
+        uint32_t from = v->id ? f->sum_end[v->id - 1] : 0;
+        source.nsums = f->sum_end[v->id] - from;
+        source.sums = f->sums.at + from;
+    }
+    return source;
+}
+
+static void add_sum(Flush *f, Splicer *s, const CountParts *parts) {
+    WasmType i64 = WASM_I64;
+    uint32_t type = wasm_add_func_type(f->m, NULL, 0, &i64, 1);
+    for (uint32_t i = 0; i < parts->len;) {
+        Buf body = {0};
+        for (uint32_t n = 0; n < CHUNK_ITEMS && i < parts->len; n++, i++) {
+            store_push_counter(f->store, f->m, parts->at[i].counter, &body);
+            multiply(parts->at[i].weight, &body);
+            if (n)
+                wasm_put_op(&body, WASM_OP_I64_ADD);
+        }
+        splicer_begin(s, 0);
+        vec_push(&f->sums, flush_add_code(f, s, type, "whammc.sum", &body));
+        buf_free(&body);
+    }
+}
+
+void flush_add_sums(Flush *f, Splicer *s) {
+    if (!f->store->counts)
+        return;
+    f->sum_end = arena_array(&f->m->arena, uint32_t, f->plan->vars.len + 1);
+    for (uint32_t i = 0; i < f->plan->vars.len; i++) {
+        add_sum(f, s, &f->store->counts->parts[i]);
+        f->sum_end[i] = f->sums.len;
+    }
+}
+
+/* What is derived in a function, into the locals of the chunk. */
+static void put_derived(Chunks *c, uint32_t func) {
+    const Counts *counts = c->f->store->counts;
+    const uint32_t *word = counts->words.at + counts->funcs.at[func].at;
+    uint32_t n = *word++;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t plus = *word++, all = *word++;
+        if (!plus)
+            wasm_put_const(&c->body, WASM_I64, 0);
+        for (uint32_t k = 0; k < all; k++, word++) {
+            push_ref(c->f, (CountRef){*word >> 1 & 0x7fffffff, *word & 1}, c->params, &c->body);
+            if (k >= plus)
+                wasm_put_op(&c->body, WASM_OP_I64_SUB);
+            else if (k)
+                wasm_put_op(&c->body, WASM_OP_I64_ADD);
+        }
+        put_index(&c->body, WASM_OP_LOCAL_SET, c->params + i);
+    }
+    c->wide = n > c->wide ? n : c->wide;
+    c->hold = n > 0;
 }
 
 /* A group with the place of its values in the value area. */
@@ -85,12 +186,12 @@ static int by_place(const void *a, const void *b) {
     return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* Groups whose slots are reported and in globals, in the order of the value area. */
+/* Groups with values that are not in the value area, in its order. */
 static uint32_t reported_groups(const Store *s, PlacedGroup *list) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->groups.len; i++) {
         const SlotGroup *g = &s->groups.at[i];
-        if (!g->hidden && !g->in_memory)
+        if (!g->hidden && (!g->in_memory || g->values.len))
             list[n++] = (PlacedGroup){g, image_group_offset(s->image, g->rows)};
     }
     if (n)
@@ -106,31 +207,58 @@ static void each_cell(const Flush *f, uint32_t map, uint64_t offset, FlushValue 
     for (uint32_t i = 0; i < c->maps[map].n && !f->store->in_memory; i++) {
         const MapCell *cell = &c->list.at[c->maps[map].sorted[i]];
         uint64_t global = global_index(f, cell->first_global), at = offset + i * c->maps[map].step;
-        each_leaf(type, global, at, value, ctx);
-        if (cell->marked)
-            value(ctx, WASM_I32, global + leaves, at + 8 * (uint64_t)leaves);
+        for (uint32_t k = 0; k < leaves + cell->marked; k++) {
+            FlushSource source = {.global = global + k};
+            value(ctx, k < leaves ? type_wasm(type_leaf(type, k)) : WASM_I32, &source,
+                  at + 8 * (uint64_t)k);
+        }
     }
 }
 
-void flush_each_value(const Flush *f, FlushValue *value, void *ctx) {
-    const Store *s = f->store;
+static void each_of_group(Chunks *c, const PlacedGroup *placed, FlushValue *value, void *ctx) {
+    const Store *s = c->f->store;
+    const SlotGroup *g = placed->group;
+    uint32_t bytes = image_row_bytes(s->image, g->rows), func = COUNT_NONE;
+    uint32_t n = g->values.len ? g->values.len : g->count;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t v = g->values.len ? g->values.at[i] : i;
+        uint64_t at = placed->at + (uint64_t)i * bytes;
+        FlushSource source = {.locals = c->params};
+        if (v & SLOT_COUNTED) {
+            source.count = &s->counts->values.at[v & ~(uint32_t)SLOT_COUNTED];
+            if (source.count->func != func && source.count->ref.derived) {
+                c->hold = false;
+                func = source.count->func;
+                put_derived(c, func);
+            }
+            value(ctx, type_wasm(g->type), &source, at);
+            continue;
+        }
+        for (uint32_t leaf = 0; leaf < g->leaves && !g->in_memory; leaf++) {
+            source.global = g->base + (uint64_t)v * g->step + leaf;
+            value(ctx, type_wasm(type_leaf(g->type, leaf)), &source, at + 8 * (uint64_t)leaf);
+        }
+    }
+    c->hold = false;
+}
+
+void flush_each_value(Chunks *c, FlushValue *value, void *ctx) {
+    const Store *s = c->f->store;
     PlacedGroup *groups = mem_alloc(sizeof *groups * (s->groups.len + 1u));
     uint32_t n = reported_groups(s, groups);
-    for (uint32_t k = 0; k < n; k++) {
-        const SlotGroup *g = groups[k].group;
-        uint32_t bytes = image_row_bytes(s->image, g->rows);
-        for (uint32_t i = 0; i < g->count; i++)
-            each_leaf(g->type, g->base + (uint64_t)i * g->step, groups[k].at + (uint64_t)i * bytes,
-                      value, ctx);
-    }
+    for (uint32_t k = 0; k < n; k++)
+        each_of_group(c, &groups[k], value, ctx);
     free(groups);
     for (uint32_t i = 0; i < s->tail.len; i++) {
         const PlanVar *v = &s->plan->vars.at[s->tail.at[i]];
         if (v->decl->cells) {
-            each_cell(f, v->decl->cells - 1, image_tail_offset(s->image, i), value, ctx);
+            each_cell(c->f, v->decl->cells - 1, image_tail_offset(s->image, i), value, ctx);
             continue;
         }
-        each_leaf(v->decl->type, global_index(f, s->global[v->id]), image_tail_offset(s->image, i),
-                  value, ctx);
+        for (uint32_t leaf = 0; leaf < type_leaves(v->decl->type); leaf++) {
+            FlushSource source = flush_variable(c->f, v, leaf);
+            value(ctx, type_wasm(type_leaf(v->decl->type, leaf)), &source,
+                  image_tail_offset(s->image, i) + 8 * (uint64_t)leaf);
+        }
     }
 }

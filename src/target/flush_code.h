@@ -36,15 +36,18 @@ uint32_t flush_add_code(Flush *f, Splicer *s, uint32_t type, const char *name, c
 /*
  * A long run of small items (a variable, a word), each some instructions, as functions of at most
  * 1000 items each, so that no function gets too large for an engine's compiler. The functions are
- * to be called in order. Begin with zeros but for the first four.
+ * to be called in order. Begin with zeros but for the first ones up to `params`.
  */
 typedef struct Chunks {
     Flush *f;
     Splicer *s;
     uint32_t type;
     const char *name;
-    Buf body; /* items are appended here, each followed by chunks_item */
+    uint32_t params; /* of the functions */
+    Buf body;        /* items are appended here, each followed by chunks_item */
     uint32_t count;
+    uint32_t wide;       /* locals behind the parameters, of i64 all */
+    bool hold;           /* the next items need what this function has in its locals */
     Vec(uint32_t) funcs; /* handles */
 } Chunks;
 
@@ -56,10 +59,28 @@ void chunks_free(Chunks *c);
  * if they cannot be had. */
 bool flush_make_image(Flush *f, const Image *image, Buf *bytes);
 
-/* Calls `value` for all reported variables that live in globals, by ascending offset in the value
- * area. */
-typedef void FlushValue(void *ctx, WasmType type, uint64_t global, uint64_t offset);
-void flush_each_value(const Flush *f, FlushValue *value, void *ctx);
+/* Where a value of the report comes from. */
+typedef struct FlushSource {
+    uint64_t global;      /* the index of a global */
+    const uint32_t *sums; /* to which what these functions give is added; nsums handles */
+    uint32_t nsums;
+    const CountValue *count; /* or, if not NULL, this; derived values are in locals */
+    uint32_t locals;         /* from here on */
+} FlushSource;
+
+/* Appends code that pushes it. */
+void flush_push(const Flush *f, WasmType type, const FlushSource *source, Buf *out);
+
+/* A leaf of a shared or script variable. */
+FlushSource flush_variable(const Flush *f, const PlanVar *v, uint32_t leaf);
+
+/* Adds the functions that sum up what is counted by segments. */
+void flush_add_sums(Flush *f, Splicer *s);
+
+/* Calls `value` for all reported variables that are not in the value area by themselves, by
+ * ascending offset in it; c is what it appends items to. */
+typedef void FlushValue(void *ctx, WasmType type, const FlushSource *source, uint64_t offset);
+void flush_each_value(Chunks *c, FlushValue *value, void *ctx);
 
 /* ---- --link=merge (flush_merge.c) ---- */
 

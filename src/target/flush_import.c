@@ -25,11 +25,11 @@ static bool check_options(Flush *f) {
         diag_hint(f->diags, d, "leave --storage out, or use --link=merge");
         return false;
     }
-    if (f->store->slots > STORAGE_MAX_GLOBALS) {
+    if (store_words(f->store) > STORAGE_MAX_GLOBALS) {
         Diag *d =
             diag(f->diags, DIAG_CANNOT_STORE, whole,
                  "%llu per-site variables do not fit into globals (engines allow about a million)",
-                 (unsigned long long)f->store->slots);
+                 (unsigned long long)store_words(f->store));
         diag_hint(f->diags, d, "use --link=merge, or a predicate that selects fewer sites");
         return false;
     }
@@ -195,12 +195,12 @@ static void pad(Values *v, uint64_t offset) {
     }
 }
 
-static void put_value(void *ctx, WasmType type, uint64_t global, uint64_t offset) {
+static void put_value(void *ctx, WasmType type, const FlushSource *source, uint64_t offset) {
     Values *v = ctx;
     Chunks *c = &v->chunks;
     bool wide = type == WASM_I64 || type == WASM_F64;
     pad(v, offset);
-    put_index(&c->body, WASM_OP_GLOBAL_GET, global);
+    flush_push(c->f, type, source, &c->body);
     if (type == WASM_F32 || type == WASM_F64)
         wasm_put_op(&c->body, wide ? WASM_OP_I64_REINTERPRET_F64 : WASM_OP_I32_REINTERPRET_F32);
     put_call(c->f, &c->body, wide ? c->f->rt_put64 : c->f->rt_put32);
@@ -218,7 +218,7 @@ bool flush_import_put(Flush *f, Splicer *s, Buf *body) {
 
     Values values = {.chunks = {.f = f, .s = s, .name = "whammc.values"}};
     values.chunks.type = wasm_add_func_type(f->m, NULL, 0, NULL, 0);
-    flush_each_value(f, put_value, &values);
+    flush_each_value(&values.chunks, put_value, &values);
     pad(&values, values_size);
     call_chunks(&values.chunks, body);
     put_call(f, body, f->rt_close);

@@ -15,7 +15,7 @@ static void do_site(void *ctx, const Site *site, const SiteTypes *types, const M
                     uint32_t n) {
     (void)types;
     Sites *x = ctx;
-    splice_slots(x->s, matches, n);
+    splice_slots(x->s, site, matches, n);
     for (uint32_t i = 0; i < n; i++) {
         const Shape *shape = matches[i].shape;
         const Template *t = x->at_exit ? shape->exit : shape->init;

@@ -77,7 +77,7 @@ void program_touch(Program *p, const Site *site) {
 /* ---- pass 2 ---- */
 
 void program_splice_all(Program *p, const Site *site, const Match *matches, uint32_t n) {
-    splice_slots(&p->splicer, matches, n);
+    splice_slots(&p->splicer, site, matches, n);
     for (uint32_t i = 0; i < n; i++) {
         splice_match(&p->splicer, site, matches, i);
         pool_release(&p->splicer.pool);

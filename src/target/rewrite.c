@@ -23,6 +23,9 @@ typedef struct Rewrite {
     RewriteOptions decided; /* the options without LINK_AUTO */
     HostChoice host;        /* without HOST_AUTO */
     Store store;
+    Counts counts;
+    uint32_t point;   /* of counts.points: the next in pass 2 */
+    Vec(Match) coded; /* the matches of a site that have code there */
     Flush flush;
     Shadow shadow;
     Targets targets;
@@ -197,10 +200,38 @@ static void guard(Rewrite *r, const Site *site, const Match *matches, uint32_t n
     pieces_add(&r->p.pieces, WASM_REPLACE, site->pc, RANK_PROBE, from, code->len);
 }
 
+/* The counters of the function at hand. */
+static void put_counters(Rewrite *r, uint32_t func) {
+    Buf *code = &r->p.pieces.code;
+    for (; r->point < r->counts.points.len; r->point++) {
+        const CountPoint *p = &r->counts.points.at[r->point];
+        if (p->func != func)
+            return;
+        size_t from = code->len;
+        store_put_count(&r->store, &r->p.m, p->counter, code);
+        pieces_add(&r->p.pieces, p->behind ? WASM_AFTER : WASM_BEFORE, p->offset, RANK_PROBE, from,
+                   code->len);
+    }
+}
+
+/* Leaves out what is counted by segments. */
+static const Match *coded_matches(Rewrite *r, const Site *site, const Match *matches, uint32_t *n) {
+    if (!r->store.counts)
+        return matches;
+    put_counters(r, site->func);
+    r->coded.len = 0;
+    for (uint32_t i = 0; i < *n; i++)
+        if (!counts_takes(&r->counts, site, &matches[i]))
+            vec_push(&r->coded, matches[i]);
+    *n = r->coded.len;
+    return r->coded.at;
+}
+
 static void splice_at(void *self, const Site *site, const SiteTypes *types, const Match *matches,
                       uint32_t n) {
     Rewrite *r = self;
     Pieces *pieces = &r->p.pieces;
+    matches = coded_matches(r, site, matches, &n);
     if (n && matches[0].action->event.kind == EVENT_FUNC_ENTRY) {
         splice_function_event(r, site, matches, n, WASM_ENTRY);
         return;
@@ -337,17 +368,28 @@ static void decide_link(Rewrite *r, const RewriteOptions *options) {
     r->options = &r->decided;
     if (options->link != LINK_AUTO)
         return;
-    bool import =
-        options->host != HOST_PROF && r->store.slots <= STORAGE_MAX_GLOBALS && import_helps(r);
+    bool import = options->host != HOST_PROF &&
+                  store_words(&r->store) <= STORAGE_MAX_GLOBALS && import_helps(r);
     r->decided.link = import ? LINK_IMPORT : LINK_MERGE;
     if (import)
         r->decided.host = r->host = HOST_WASI; /* scripts have been told what it is with merge */
+}
+
+static void close_counts(Rewrite *r) {
+    counts_close(&r->counts);
+    for (uint32_t i = 0; i < r->counts.points.len; i++)
+        if (r->counts.points.at[i].last)
+            r->p.touched[r->counts.points.at[i].func] |= TOUCHED_END;
 }
 
 static bool match(void *self) {
     Rewrite *r = self;
     uint32_t errors = r->p.diags->errors;
     store_init(&r->store, r->p.plan);
+    if (!r->options->no_coalesce) {
+        counts_init(&r->counts, r->p.plan, &r->p.m);
+        r->store.counts = &r->counts;
+    }
     memory_init(&r->memories, r->p.plan, &r->p.m);
     r->seen_alt = mem_zalloc(r->p.plan->probes.len + 1u);
     r->p.matcher.at = count_site;
@@ -358,6 +400,8 @@ static bool match(void *self) {
     r->p.plan->host = flush_host_name(r->host);
     decide_link(r, options);
     bool ok = program_walk(&r->p);
+    if (ok && r->store.counts)
+        close_counts(r);
     if (ok) {
         r->once = plan_once(r->p.plan, &r->p.m);
         note_once(r, &r->once.begin);
@@ -399,6 +443,9 @@ bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId fi
     if (options->linked)
         *options->linked = r.decided.link == LINK_AUTO ? LINK_MERGE : r.decided.link;
     store_free(&r.store);
+    if (r.store.counts)
+        counts_free(&r.counts);
+    vec_free(&r.coded);
     shadow_free(&r.shadow);
     targets_free(&r.targets);
     memory_free(&r.memories);

@@ -96,13 +96,15 @@ static void put_words(Splicer *s, const Match *match) {
         vec_push(&s->site_slots, words[i]);
 }
 
-void splice_slots(Splicer *s, const Match *matches, uint32_t n) {
+void splice_slots(Splicer *s, const Site *site, const Match *matches, uint32_t n) {
     s->site_slots.len = s->slot_at.len = 0;
     vec_reserve(&s->site_slots, 1);
     for (uint32_t m = 0; m < n; m++) {
         const Variant *v = matches[m].action->variant;
         uint32_t at = s->site_slots.len;
         vec_push(&s->slot_at, at);
+        if (s->store && s->store->counts && counts_takes(s->store->counts, site, &matches[m]))
+            continue;
         if (s->words) {
             put_words(s, &matches[m]);
             continue;
@@ -544,7 +546,7 @@ static bool entered(WasmOp op) {
 
 void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
                  uint32_t n, SplicePiece *piece, SpliceRegion *region, void *ctx) {
-    splice_slots(s, matches, n);
+    splice_slots(s, site, matches, n);
     s->types = types;
     if (types->known && types->dead && !entered((WasmOp)site->instr->op))
         return; /* counted, but nothing to run */

@@ -101,7 +101,7 @@ void splicer_begin(Splicer *s, uint32_t locals);
 
 /* Takes the slots of a site's matches, in order; must be called for every site that pass 1 counted.
  */
-void splice_slots(Splicer *s, const Match *matches, uint32_t n);
+void splice_slots(Splicer *s, const Site *site, const Match *matches, uint32_t n);
 
 /* Appends the code of the site's nth match (n counts as in splice_slots). */
 void splice_match(Splicer *s, const Site *site, const Match *matches, uint32_t n);

@@ -125,6 +125,10 @@ void store_free(Store *s) {
     free(s->global);
     free(s->group_of);
     free(s->map_of);
+    for (uint32_t i = 0; i < s->groups.len; i++) {
+        vec_free(&s->groups.at[i].values);
+        vec_free(&s->groups.at[i].value_of);
+    }
     vec_free(&s->groups);
     vec_free(&s->inits);
     vec_free(&s->tail);
@@ -165,10 +169,58 @@ static void note_texts(Store *s, const Site *site, const Variant *v) {
     }
 }
 
+/* Notes what the next row of a group has as value. */
+static void note_value(SlotGroup *g, uint32_t value) {
+    if (g->values.len || value & SLOT_COUNTED) {
+        for (uint32_t i = g->values.len; i < g->count; i++) /* slots that came before the first */
+            vec_push(&g->values, i);
+        vec_push(&g->values, value);
+    }
+    g->last = value;
+}
+
+/* A row whose value is counted by segments; often it is that of the row before. */
+static void count_value(Store *s, const Site *site, const Match *match, uint32_t id) {
+    SlotGroup *g = &s->groups.at[s->group_of[id]];
+    uint32_t probe = store_action_row(s, match->action);
+    bool follows = g->values.len && g->last & SLOT_COUNTED;
+    uint32_t last = follows ? g->last & ~(uint32_t)SLOT_COUNTED : COUNT_NONE;
+    uint32_t value = counts_value(s->counts, site, match, id, last);
+    if (value == last) {
+        image_same_row(s->image, s->image_var[id], probe, site->func, site->pc);
+        return;
+    }
+    image_site_row(s->image, s->image_var[id], probe, site->func, site->pc);
+    note_value(g, value | SLOT_COUNTED);
+}
+
+static void name_function(Store *s, const Site *site) {
+    if (s->last_func == site->func)
+        return;
+    s->last_func = site->func;
+    image_func(s->image, site->func, wasm_func_name(site->m, site->func));
+}
+
+static void count_values(Store *s, const Site *site, const Match *match) {
+    const Variant *v = match->action->variant;
+    counts_note(s->counts, site, match);
+    for (uint32_t i = 0; i < v->probe->nvars; i++) {
+        const Var *var = v->probe->vars[i];
+        if (var->storage != STORAGE_UNSHARED || !var->report)
+            continue;
+        name_function(s, site);
+        count_value(s, site, match, v->vars[var->index]);
+    }
+}
+
 void store_count(Store *s, const Site *site, const Match *match) {
     const Variant *v = match->action->variant;
     match->action->sites++;
     s->sites++;
+    if (s->counts && counts_takes(s->counts, site, match)) {
+        count_values(s, site, match);
+        return;
+    }
     if (v->has_texts)
         note_texts(s, site, v);
     s->slots += cells_count(&s->cells, v, site);
@@ -179,10 +231,8 @@ void store_count(Store *s, const Site *site, const Match *match) {
         uint32_t id = v->vars[var->index];
         SlotGroup *g = &s->groups.at[s->group_of[id]];
         if (var->report) {
-            if (s->last_func != site->func) {
-                s->last_func = site->func;
-                image_func(s->image, site->func, wasm_func_name(site->m, site->func));
-            }
+            name_function(s, site);
+            note_value(g, g->count);
             image_site_row(s->image, s->image_var[id], store_action_row(s, match->action),
                            site->func, site->pc);
         }
@@ -342,9 +392,18 @@ static uint64_t hidden_offset(const Store *s, uint32_t group) {
     return at;
 }
 
+static bool counters_in_memory(const Store *s) {
+    return s->in_memory && s->counts && s->counts->ncounters;
+}
+
+uint64_t store_words(const Store *s) {
+    return s->slots + (s->counts ? s->counts->ncounters : 0);
+}
+
 uint64_t store_values_size(const Store *s) {
     uint64_t size = hidden_offset(s, s->groups.len);
-    return s->in_memory ? size + cells_hidden_size(&s->cells) : size;
+    size = s->in_memory ? align8(size + cells_hidden_size(&s->cells)) : size;
+    return counters_in_memory(s) ? size + 8 * (uint64_t)s->counts->ncounters : size;
 }
 
 /* `init` of a global: its constant and `end`. */
@@ -417,14 +476,31 @@ static void add_initial_data(Store *s, WasmModule *m) {
         if (!g->in_memory)
             continue;
         uint32_t width = leaf_bytes(g);
-        uint64_t at = g->base - s->values_at + (uint64_t)init->slot * width;
+        uint32_t value = g->values.len ? g->value_of.at[init->slot] : init->slot;
+        uint64_t at = g->base - s->values_at + (uint64_t)value * width;
         for (uint32_t b = 0; b < width; b++)
             bytes.data[at + b] = (uint8_t)(init->bits >> (8 * b));
     }
     wasm_add_data_active(m, s->memory, s->values_at, &bytes, STR("whammc.init"));
 }
 
+/* Where slots are among the values, in groups that have others, too. */
+static void find_slots(SlotGroup *g) {
+    for (uint32_t i = 0; i < g->values.len; i++)
+        if (!(g->values.at[i] & SLOT_COUNTED))
+            vec_push(&g->value_of, i);
+}
+
+static void add_counters(Store *s, WasmModule *m) {
+    s->counters = m->globals.len;
+    for (uint32_t i = 0; i < s->counts->ncounters && !s->in_memory; i++)
+        wasm_add_global_zero(m, WASM_I64, true, STR(""));
+    s->counters_at = s->values_at + align8(hidden_offset(s, s->groups.len));
+}
+
 void store_add(Store *s, WasmModule *m) {
+    for (uint32_t i = 0; i < s->groups.len; i++)
+        find_slots(&s->groups.at[i]);
     for (uint32_t i = 0; i < s->groups.len; i++)
         s->groups.at[i].in_memory = s->in_memory && s->groups.at[i].type->kind != TYPE_FUNCREF;
     for (uint32_t i = 0; i < s->plan->vars.len; i++) {
@@ -442,6 +518,43 @@ void store_add(Store *s, WasmModule *m) {
         cells_add(&s->cells, m);
     }
     add_slots(s, m);
+    if (s->counts)
+        add_counters(s, m);
+}
+
+/* ---- counters ---- */
+
+static void put_memory_op(const Store *s, const WasmModule *m, WasmOp op, uint64_t at, Buf *out) {
+    uint32_t memory = wasm_final(m, WASM_SPACE_MEMORY, s->memory);
+    wasm_put_op(out, op);
+    buf_uleb(out, 3u | (memory ? 0x40u : 0));
+    if (memory)
+        buf_uleb(out, memory);
+    buf_uleb(out, at);
+}
+
+void store_push_counter(const Store *s, const WasmModule *m, uint32_t n, Buf *out) {
+    if (s->in_memory) {
+        wasm_put_const(out, WASM_I32, 0);
+        put_memory_op(s, m, WASM_OP_I64_LOAD, s->counters_at + 8 * (uint64_t)n, out);
+    } else {
+        wasm_put_op(out, WASM_OP_GLOBAL_GET);
+        buf_uleb(out, wasm_final(m, WASM_SPACE_GLOBAL, s->counters + n));
+    }
+}
+
+void store_put_count(const Store *s, const WasmModule *m, uint32_t n, Buf *out) {
+    if (s->in_memory)
+        wasm_put_const(out, WASM_I32, 0);
+    store_push_counter(s, m, n, out);
+    wasm_put_const(out, WASM_I64, 1);
+    wasm_put_op(out, WASM_OP_I64_ADD);
+    if (s->in_memory) {
+        put_memory_op(s, m, WASM_OP_I64_STORE, s->counters_at + 8 * (uint64_t)n, out);
+    } else {
+        wasm_put_op(out, WASM_OP_GLOBAL_SET);
+        buf_uleb(out, wasm_final(m, WASM_SPACE_GLOBAL, s->counters + n));
+    }
 }
 
 void store_laid_out(Store *s, const WasmModule *m) {
@@ -458,5 +571,7 @@ uint64_t store_slot(const Store *s, SlotCursor *c, const PlanVar *v) {
     while (c->next.len <= group)
         vec_push(&c->next, 0);
     const SlotGroup *g = &s->groups.at[group];
-    return g->base + (uint64_t)c->next.at[group]++ * g->step;
+    uint32_t slot = c->next.at[group]++;
+    return g->base +
+           (uint64_t)(g->in_memory && g->values.len ? g->value_of.at[slot] : slot) * g->step;
 }

@@ -17,12 +17,15 @@
 #include "probe/plan.h"
 #include "report/image.h"
 #include "target/cell.h"
+#include "target/counts.h"
 
 typedef enum StorageChoice { STORAGE_AUTO, STORAGE_GLOBALS, STORAGE_MEMORY } StorageChoice;
 
 /* Engines accept at most a million globals; the program and the other variables need some of them.
  */
 enum { STORAGE_MAX_GLOBALS = 950000 };
+
+enum { SLOT_COUNTED = 0x80000000u };
 
 /* A slot (with one leaf) that does not start at zero. */
 typedef struct SlotInit {
@@ -34,9 +37,13 @@ typedef struct SlotInit {
  * not. */
 typedef struct SlotGroup {
     const Type *type;
-    bool hidden;    /* not reported */
-    uint32_t rows;  /* of the report: image_group */
-    uint32_t count; /* slots */
+    bool hidden;            /* not reported */
+    uint32_t rows;          /* of the report: image_group */
+    uint32_t count;         /* slots */
+    uint32_t last;          /* of the last row: as in `values` */
+    Vec(uint32_t) values;   /* of the report, if some are counted by segments: SLOT_COUNTED and an
+                               index into Counts.values, or a slot */
+    Vec(uint32_t) value_of; /* ... by slot: an index into `values` */
     uint32_t leaves;
     bool in_memory;        /* references never are */
     uint32_t step;         /* from one slot to the next: globals, or bytes */
@@ -46,6 +53,7 @@ typedef struct SlotGroup {
 
 typedef struct Store {
     const Plan *plan;
+    Counts *counts;        /* NULL: nothing is counted by segments */
     Image *image;          /* rows of the report */
     uint32_t *image_var;   /* by PlanVar.id */
     uint32_t *image_probe; /* by action; 1 + id, 0 = not made yet */
@@ -56,7 +64,9 @@ typedef struct Store {
     uint32_t *group_of; /* by PlanVar.id, of unshared variables */
     Vec(SlotInit) inits;
     uint64_t sites;
-    uint64_t slots; /* leaves of slots and cells */
+    uint64_t slots;       /* leaves of slots and cells */
+    uint32_t counters;    /* handle of the first counter, if they are globals */
+    uint64_t counters_at; /* the address of the first one, if they are in memory */
     MapCells cells;
     Vec(uint32_t) tail; /* PlanVar.id of the shared and script rows, in order */
 
@@ -78,7 +88,8 @@ typedef struct Store {
 void store_init(Store *s, const Plan *plan);
 void store_free(Store *s);
 
-/* Pass 1: gives each unshared variable of the match a slot and a row. In the order of the sites. */
+/* Pass 1: gives each unshared variable of the match a slot, or a value that is counted by segments,
+ * and a row. In the order of the sites. */
 void store_count(Store *s, const Site *site, const Match *match);
 
 /* The same for what happens once. */
@@ -99,7 +110,10 @@ void store_put_texts(Store *s, uint64_t at, Buf *out);
 void store_push_text(const Store *s, const WasmModule *m, uint32_t id, Buf *out);
 void store_push_str(const Store *s, const WasmModule *m, Str text, Buf *out);
 
-/* Bytes of the value area: reported slots, shared and script rows, then hidden slots. */
+/* How many globals (or words of our memory) per-site variables need. */
+uint64_t store_words(const Store *s);
+
+/* Bytes of the value area: reported slots, shared and script rows, then hidden slots, counters. */
 uint64_t store_values_size(const Store *s);
 
 /* Adds the globals (or fixes the addresses), after the choice was made (in_memory, memory,
@@ -113,6 +127,10 @@ void store_laid_out(Store *s, const WasmModule *m);
 typedef struct SlotCursor {
     Vec(uint32_t) next; /* by group */
 } SlotCursor;
+/* Appends code that pushes counter n, as i64; that adds one to it. */
+void store_push_counter(const Store *s, const WasmModule *m, uint32_t n, Buf *out);
+void store_put_count(const Store *s, const WasmModule *m, uint32_t n, Buf *out);
+
 /* The index of the global, or the address, of the slot's first leaf. */
 uint64_t store_slot(const Store *s, SlotCursor *c, const PlanVar *v);
 

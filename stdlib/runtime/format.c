@@ -193,6 +193,7 @@ static void align_value(Report *p) {
 
 typedef struct Place {
     uint32_t fid, pc, pair, npairs;
+    bool same; /* as the row before: its value */
 } Place;
 
 /* Moves to the next row; false if the image is damaged. */
@@ -200,7 +201,8 @@ static bool next_place(const Report *p, Reader *r, Place *place) {
     if (r->at >= r->end)
         return false;
     uint64_t v = read_uleb(r);
-    uint32_t pc = (uint32_t)(v >> 2);
+    uint32_t pc = (uint32_t)(v >> 3);
+    place->same = v & 4;
     if (v & 1) {
         uint32_t zigzag = (uint32_t)read_uleb(r);
         place->fid += zigzag >> 1 ^ (0 - (zigzag & 1));
@@ -234,9 +236,11 @@ static bool print_group(Report *p, const uint8_t *group, Reader *rows, uint64_t 
         k.description = read_text(&text, &k.len);
     uint32_t bytes = value_bytes(&k);
     names_restart(p);
-    for (uint32_t n = load32(group + 4); n; n--) {
-        if (place.npairs == 0 || !next_place(p, rows, &place))
+    for (uint32_t n = load32(group + 4), i = 0; i < n; i++) {
+        if (place.npairs == 0 || !next_place(p, rows, &place) || (place.same && i == 0))
             return false;
+        if (place.same)
+            p->value -= bytes;
         print_row(p, &place, *id);
         if (!print_value(p, &k, bytes))
             return false;

@@ -219,7 +219,7 @@ static void put_row(Encoder *e, const Node *n, uint32_t pair) {
     if (!other)
         other = get32(follower(e)) != pair;
     uint32_t forward = jump ? n->pc : n->pc - e->pc, by = n->fid - e->fid;
-    put_uleb(&e->out, (uint64_t)forward << 2 | (other ? 2 : 0) | (jump ? 1 : 0));
+    put_uleb(&e->out, (uint64_t)forward << 3 | (other ? 2 : 0) | (jump ? 1 : 0));
     if (jump)
         put_uleb(&e->out, (by << 1) ^ (0 - (by >> 31)));
     if (other)

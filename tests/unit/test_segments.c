@@ -84,7 +84,7 @@ static void put_code(Buf *b, uint32_t depth, uint32_t length) {
                 put(b, 0x0f, -1); /* return */
             break;
         case 8:
-        case 9: put(b, 0x10, 0); break; /* call */
+        case 9: put(b, 0x10, 0); break;   /* call */
         default: put(b, 0x01, -1); break; /* nop */
         }
     }
@@ -97,9 +97,9 @@ typedef Vec(WasmInstr) Instrs;
 typedef struct Run {
     const Instrs *code;
     const uint32_t *close; /* by opener or part: the index of what closes it */
-    uint64_t *counts; /* by instruction: executions; of an `end` also by branches to it */
-    uint64_t *fallen; /* ... but for those */
-    Vec(uint32_t) open;  /* indices of openers */
+    uint64_t *counts;      /* by instruction: executions; of an `end` also by branches to it */
+    uint64_t *fallen;      /* ... but for those */
+    Vec(uint32_t) open;    /* indices of openers */
     uint32_t fuel;
 } Run;
 
