@@ -236,6 +236,18 @@ static bool read_block(Reading *r, const Block *b) {
     return true;
 }
 
+/* Variables of the sites that are no sums have values of their own. */
+static bool check_vars(Reading *r) {
+    const Variant *v = r->shape->variant;
+    for (uint32_t i = 0; i < v->probe->nvars; i++) {
+        const Var *var = v->probe->vars[i];
+        uint32_t id = var->storage == STORAGE_UNSHARED ? v->vars[var->index] : UINT32_MAX;
+        if (id != UINT32_MAX && r->c->vars[id])
+            return refuse(r, r->c->vars[id], r->c->spans[id]);
+    }
+    return true;
+}
+
 static Counting read_shape(Counters *c, const Shape *shape) {
     const Variant *v = shape->variant;
     Reading r = {c, shape, {.first = c->additions.len}};
@@ -244,7 +256,7 @@ static Counting read_shape(Counters *c, const Shape *shape) {
         refuse(&r, WHY_EVENT, v->probe->rule.span);
     else if (predicate && shape_decide(v, UINT64_MAX, shape->atoms, predicate) != TRI_YES)
         refuse(&r, WHY_PREDICATE, predicate->span);
-    else
+    else if (check_vars(&r))
         read_block(&r, &v->probe->body);
     return r.out;
 }

@@ -86,6 +86,8 @@ static uint32_t segment_of(Counts *c, const Site *site, Event e) {
     }
     if (e.kind == EVENT_FUNC_ENTRY)
         return 0;
+    if (site->at_func_end && e.mode == MODE_AFTER)
+        return COUNT_NONE;
     const Segment *all = c->segments.at.at;
     uint32_t k = (uint32_t)(segments_seek(&c->segments, &c->cursor, site->pc) - all);
     if (e.kind != EVENT_OPCODE && all[k].at_end && all[k].start == site->pc)

@@ -231,7 +231,10 @@ static void splice_at(void *self, const Site *site, const SiteTypes *types, cons
                       uint32_t n) {
     Rewrite *r = self;
     Pieces *pieces = &r->p.pieces;
+    bool at_instr = !n || matches[0].action->event.kind == EVENT_OPCODE;
     matches = coded_matches(r, site, matches, &n);
+    if (!n && !at_instr)
+        return;
     if (n && matches[0].action->event.kind == EVENT_FUNC_ENTRY) {
         splice_function_event(r, site, matches, n, WASM_ENTRY);
         return;
