@@ -495,7 +495,7 @@ static void add_counters(Store *s, WasmModule *m) {
     s->counters = m->globals.len;
     for (uint32_t i = 0; i < s->counts->ncounters && !s->in_memory; i++)
         wasm_add_global_zero(m, WASM_I64, true, STR(""));
-    s->counters_at = s->values_at + align8(hidden_offset(s, s->groups.len));
+    s->counters_at = s->values_at + store_values_size(s) - 8 * (uint64_t)s->counts->ncounters;
 }
 
 void store_add(Store *s, WasmModule *m) {
