@@ -138,6 +138,8 @@ typedef struct whammc_options {
     int no_optimise;        /* leave out the optimiser's passes over probe code */
     int keep_debug; /* keep custom sections that describe the old code (DWARF, source maps) */
     whammc_link link;
+    int coalesce; /* count by straight-line segments what only counts, not at each place. Counts are
+                     exact unless the program traps */
 } whammc_options;
 
 /* The module that programs instrumented with WHAMMC_LINK_IMPORT import. It imports WASI and exports

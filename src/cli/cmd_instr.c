@@ -14,6 +14,7 @@ enum {
     RUNTIME,
     KEEP_DEBUG,
     NO_OPTIMISE,
+    COALESCE,
     JS,
     NO_JS,
 };
@@ -47,6 +48,9 @@ static const Option options[] = {
     {KEEP_DEBUG, "keep-debug", NULL,
      "keep DWARF and source map sections, although they describe the old code"},
     {NO_OPTIMISE, "no-optimise", NULL, "do not optimise the code of probes"},
+    {COALESCE, "coalesce", NULL,
+     "count by straight-line segments of code what only counts, not at each place: much faster, but "
+     "if the program traps the counts of the function it traps in are not exact"},
     {'v', "verbose", NULL, "tell how many sites each probe has"},
     {0},
 };
@@ -80,6 +84,7 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case JS: s->js = value; break;
     case NO_JS: s->no_js = true; break;
     case NO_OPTIMISE: s->options.no_optimise = true; break;
+    case COALESCE: s->options.coalesce = true; break;
     }
     return true;
 }

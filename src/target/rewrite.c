@@ -389,7 +389,7 @@ static bool match(void *self) {
     Rewrite *r = self;
     uint32_t errors = r->p.diags->errors;
     store_init(&r->store, r->p.plan);
-    if (!r->options->no_coalesce) {
+    if (r->options->coalesce) {
         counts_init(&r->counts, r->p.plan, &r->p.m);
         r->store.counts = &r->counts;
     }

@@ -20,7 +20,7 @@ typedef struct RewriteOptions {
     LinkChoice link;
     LinkChoice *linked; /* receives what was taken; may be NULL */
     bool no_optimise;   /* leave out Binaryen's passes */
-    bool no_coalesce;   /* count at each site, not by segments */
+    bool coalesce;      /* count by segments, not at each site */
     bool keep_debug;    /* keep sections that describe the old code */
 } RewriteOptions;
 
