@@ -50,6 +50,21 @@ function randomArcs(seed, timed) {
   return row(0, 'arcs', `map<(u32,u32),${timed ? '(u64,u64)' : 'u64'}>`, [...arcs]);
 }
 
+/** The same with calls that are open still, in two variables, the end, and functions that are not timed. */
+function randomOpen(seed) {
+  const below = random(seed), ended = 10 ** 15 + below(10 ** 6), functions = 3 + below(12), arcs = [new Map(), new Map()];
+  for (let n = below(4 * functions) + 1; n > 0; n--) {
+    const key = list([below(8) ? below(functions) : OUTSIDE, below(12) ? below(functions) : OUTSIDE]), open = below(5) ? 0 : below(3);
+    const ns = BigInt(Math.min(Number(someTime(below)), 1e12)) - BigInt(open) * BigInt(ended - below(1000000));
+    arcs[below(2)].set(key, list([1 + below(1000), below(50) ? ns : -7, open]));
+  }
+  const value = (id, name, type, text) => `{"id":${id},"id_type":"global_id","name":"${name}","type":"${type}","wasm_type":"i64",` +
+    `"script":"script0","fname":null,"fid":null,"pc":null,"probe":null,"value":${text}}\n`;
+  const untimed = seed % 3 ? `${below(3)},${3 + below(2)}-${5 + below(2)}` : '';
+  return value(0, 'ended', 'i64', ended) + value(1, 'not_timed', 'str', JSON.stringify(untimed)) +
+    arcs.map((map, i) => row(2 + i, i ? 'others' : 'arcs', 'map<(u32,u32),(u64,i64,u64)>', [...map])).join('');
+}
+
 function randomTree(seed, timed) {
   const below = random(seed), nodes = [];
   for (let id = 1; id <= 200; id++)
@@ -73,11 +88,12 @@ function compare(title, reports) {
 const seeds = Array.from({ length: 40 }, (_, i) => i + 1);
 compare('arcs with times', seeds.map(seed => [randomArcs(seed, true), seed % 4 ? 0 : 3]));
 compare('arcs without times', seeds.slice(0, 20).map(seed => [randomArcs(seed, false), seed % 4 ? 0 : 1]));
+compare('calls that are open, functions that are not timed', seeds.map(seed => [randomOpen(seed), seed % 4 ? 0 : 2]));
 compare('trees', seeds.slice(0, 10).map(seed => [randomTree(seed, seed % 2 > 0), 0]));
 const counted = row(0, 'tree', 'map<u32,(u32,u32,u64,u64)>', [[1, '[0,7,2,0]'], [2, '[1,8,5,0]']]);
 compare('nothing, and trees without times', [[counted, 0], [row(0, 'arcs', 'map<(u32,u32),(u64,u64)>', []), 0], [row(0, 'arcs', 'map<(i32,i32),i64>', []), 0]]);
 for (const format of ['csv', 'csv-rfc4180']) {
-  const texts = seeds.slice(0, 8).map(seed => randomArcs(seed, seed % 2 > 0));
+  const texts = seeds.slice(0, 16).map(seed => (seed > 8 ? randomOpen(seed) : randomArcs(seed, seed % 2 > 0)));
   result(texts.every(text => ours(theirs(text, `--format=${format}`), 0) === ours(text, 0)), `${format} as JSON`);
 }
 result(readCalls('hello\n') === null && readCalls('') === null, 'no report');
