@@ -1,7 +1,7 @@
 // Profiles in pages, in headless Chromium: pages load programs with code of their own, the console calls WasmProf; and a
 // screenshot of a flame graph. TAP on standard output.
 //
-//   node test_profile.mjs CHROMIUM WHAMMC
+//   node test_profile.mjs CHROMIUM WHAMMC SOURCE-DIR
 //
 // If WHAMMC_PICTURE names a file, the screenshot is kept there.
 import { execFileSync } from 'node:child_process';
@@ -10,7 +10,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { decodePng, launch, serve } from './chromium.mjs';
 
-const [chromium, whammc] = process.argv.slice(2);
+const [chromium, whammc, source] = process.argv.slice(2);
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'whammc-profile-')), file = name => path.join(dir, name);
 let number = 0, failed = 0;
 
@@ -34,18 +34,24 @@ const APP = `(module
   (func $crash (export "crash") (call $fail)))`;
 const OTHER = '(module (func $inner) (func $other (export "other") (call $inner) (call $inner)))';
 
-// Tells the host each call, with a quarter of a millisecond for it.
+// Tells the host prof each call, with a quarter of a millisecond for it.
 const SCRIPT = `use prof;
 wasm:begin { prof.clearResults(); }
 wasm:opcode:call:before { prof.addArcData(fid as i32, imm0 as i32, 1, 0.25); }
 wasm:func:entry / fname == "frame" || fname == "other" || fname == "crash" / { prof.addArcData(-1, fid as i32, 1, 10.0); }`;
 
+// Each host, and what programs are instrumented with for it.
+const HOSTS = { prof: 'script.whamm', js: path.resolve(source, 'stdlib/profile.whamm') };
+
 function make() {
+  fs.writeFileSync(file('script.whamm'), SCRIPT);
   for (const [name, text] of Object.entries({ app: APP, other: OTHER })) {
     fs.writeFileSync(file(`${name}.wat`), text);
     execFileSync('wat2wasm', ['--debug-names', file(`${name}.wat`), '-o', file(`${name}.wasm`)]);
-    fs.mkdirSync(file('out'), { recursive: true });
-    execFileSync(whammc, ['instr', '--host=prof', '-s', 'script.whamm', `${name}.wasm`, '-o', `out/${name}.wasm`], { cwd: dir, stdio: 'ignore' });
+    for (const [host, script] of Object.entries(HOSTS)) {
+      fs.mkdirSync(file(host), { recursive: true });
+      execFileSync(whammc, ['instr', `--host=${host}`, '-s', script, `${name}.wasm`, '-o', `${host}/${name}.wasm`], { cwd: dir, stdio: 'ignore' });
+    }
   }
 }
 
@@ -62,7 +68,7 @@ async function start() {
   const bytes = await (await fetch('/other.wasm')).arrayBuffer();
   globalThis.other = (await WebAssembly.instantiate(bytes)).instance.exports;
   instance.exports.frame(3);
-  try { instance.exports.crash(); } catch (error) { show(error.message); }
+  try { if (location.hash !== '#calm') instance.exports.crash(); } catch (error) { show(error.message); }
   try { await WebAssembly.instantiateStreaming(fetch('/page.js'), imports); } catch (error) { show(error); }
   try { await WebAssembly.instantiateStreaming(fetch('/plain.wasm')); } catch (error) { show(error); }
   show(String((await WebAssembly.instantiateStreaming(fetch('/plain.wasm'), imports)).instance));
@@ -76,9 +82,10 @@ const WORKER = `onmessage = async () => {
   postMessage(WasmProf.saveResults().json());
 };`;
 
-function filesOf(instrumented) {
+// With the programs as they are, or those for a host; the scripts beside them are there in each case.
+function filesOf(host, instrumented) {
   const text = (type, content) => [`text/${type}`, content];
-  const wasm = name => ['application/wasm', fs.readFileSync(file(instrumented ? `out/${name}.wasm` : `${name}.wasm`))];
+  const wasm = name => ['application/wasm', fs.readFileSync(file(instrumented ? `${host}/${name}.wasm` : `${name}.wasm`))];
   const page = scripts => text('html', `<!doctype html><link rel="icon" href="data:,">${scripts}<body></body><script src="/page.js"></script>`);
   const classic = names => names.map(name => `<script src="/${name}.js"></script>`).join('');
   const files = { '/page.js': text('javascript', OWN_CODE), '/app.wasm': wasm('app'), '/other.wasm': wasm('other'),
@@ -88,7 +95,7 @@ function filesOf(instrumented) {
       <script type="module">import '/app.js'; import '/other.js'; import '/page.js';</script>`),
     '/worker.js': text('javascript', `importScripts('/app.js');\n${WORKER}`),
     '/module-worker.js': text('javascript', `import '/app.js';\n${WORKER}`) };
-  for (const name of ['app', 'other']) files[`/${name}.js`] = text('javascript', fs.readFileSync(file(`out/${name}.js`)));
+  for (const name of ['app', 'other']) files[`/${name}.js`] = text('javascript', fs.readFileSync(file(`${host}/${name}.js`)));
   return files;
 }
 
@@ -111,47 +118,47 @@ function callsOf(json) {
 const same = (a, b) => JSON.stringify(Object.entries(a).sort()) === JSON.stringify(Object.entries(b).sort());
 const once = { 'host frame': 1, 'frame draw': 3, 'draw square': 3, 'draw say': 3, 'host crash': 1, 'crash fail': 1 };
 
-async function testPages(browser) {
-  const original = await serve(filesOf(false)), instrumented = await serve(filesOf(true));
+async function testPages(browser, host) {
+  const original = await serve(filesOf(host, false)), instrumented = await serve(filesOf(host, true));
   const plain = await visit(browser, original, 'none');
-  result(plain.shown.startsWith('true true\nsay 9\nsay 4\nsay 1\nunreachable\nTypeError') && plain.printed.length === 8, 'the page as it is', plain);
+  result(plain.shown.startsWith('true true\nsay 9\nsay 4\nsay 1\nunreachable\nTypeError') && plain.printed.length === 8, `${host}: the page as it is`, plain);
   for (const name of ['classic', 'backwards', 'module']) {
     const before = await visit(browser, original, name);
-    result(before.shown === plain.shown && String(before.printed) === String(plain.printed), `${name}: a program that is not instrumented`, before);
+    result(before.shown === plain.shown && String(before.printed) === String(plain.printed), `${host}, ${name}: a program that is not instrumented`, before);
     const page = await visit(browser, instrumented, name);
-    result(page.shown === plain.shown && String(page.printed) === String(plain.printed), `${name}: the same output`, page, plain);
+    result(page.shown === plain.shown && String(page.printed) === String(plain.printed), `${host}, ${name}: the same output`, page, plain);
     const titles = await page.evaluate('saved = WasmProf.saveResults(); saved.modules.join()');
     const json = await page.evaluate('saved.module("app.wasm").json()');
-    result(titles === 'app.wasm,other.wasm' && same(callsOf(json), once), `${name}: calls`, titles, callsOf(json));
+    result(titles === 'app.wasm,other.wasm' && same(callsOf(json), once), `${host}, ${name}: calls`, titles, callsOf(json));
   }
-  await testConsole(await visit(browser, instrumented, 'classic'));
-  await testWorkers(await visit(browser, instrumented, 'classic'));
+  await testConsole(await visit(browser, instrumented, 'classic#calm'), host);
+  await testWorkers(await visit(browser, instrumented, 'classic#calm'), host);
   original.close();
   instrumented.close();
 }
 
-async function testConsole(page) {
+async function testConsole(page, host) {
   const flat = await page.evaluate('WasmProf.saveResults().flatProfile()');
   const rows = ['frame', 'square', 'draw', 'say', 'crash', 'fail', '#'].map(name => flat.split('\n').filter(line => line.includes(`  ${name}`)).length);
-  result(flat.startsWith('Flat profile: ') && rows.join() === '1,1,1,1,1,1,0', 'console: flatProfile()', flat);
+  result(flat.startsWith('Flat profile: ') && rows.join() === '1,1,1,1,0,0,0', `${host}, console: flatProfile()`, flat);
   const graph = await page.evaluate('WasmProf.saveResults().callGraph(1)');
-  result(graph.startsWith('Call graph\n\nindex') && /\[1\]/.test(graph) && /and \d+ more functions\n$/.test(graph), 'console: callGraph(1)', graph);
+  result(graph.startsWith('Call graph\n\nindex') && /\[1\]/.test(graph) && /and \d+ more functions\n$/.test(graph), `${host}, console: callGraph(1)`, graph);
   await page.evaluate('WasmProf.clear(); exports.frame(5); other.other()');
   const later = await page.evaluate('WasmProf.saveResults().json()');
   const expected = { 'host frame (app.wasm)': 1, 'frame (app.wasm) draw (app.wasm)': 5, 'draw (app.wasm) square (app.wasm)': 5,
     'draw (app.wasm) say (app.wasm)': 5, 'host other (other.wasm)': 1, 'other (other.wasm) inner (other.wasm)': 2 };
-  result(same(callsOf(later), expected), 'console: clear(), two programs together', callsOf(later));
+  result(same(callsOf(later), expected), `${host}, console: clear(), two programs together`, callsOf(later));
   const within = await page.evaluate(`WasmProf.clear(); onSay = n => { if (n === 4) seen = WasmProf.saveResults(); };
     exports.frame(3); seen.module('app.wasm').json()`);
   const first = { 'host frame': 1, 'frame draw': 2, 'draw square': 2, 'draw say': 2 };
-  result(same(callsOf(within), first), 'console: in the middle of a call', callsOf(within));
+  result(same(callsOf(within), first), `${host}, console: in the middle of a call`, callsOf(within));
 }
 
-async function testWorkers(page) {
+async function testWorkers(page, host) {
   for (const [script, type] of [['worker.js', 'classic'], ['module-worker.js', 'module']]) {
     const json = await page.evaluate(`await new Promise(resolve => { const worker = new Worker('/${script}', { type: '${type}' });
       worker.onmessage = event => resolve(event.data); worker.postMessage(0); })`);
-    result(same(callsOf(json), { 'host frame': 1, 'frame draw': 2, 'draw square': 2, 'draw say': 2 }), `a ${type} worker`, callsOf(json));
+    result(same(callsOf(json), { 'host frame': 1, 'frame draw': 2, 'draw square': 2, 'draw say': 2 }), `${host}, a ${type} worker`, callsOf(json));
   }
 }
 
@@ -193,10 +200,9 @@ async function testFlameGraph(browser) {
 
 let browser;
 try {
-  fs.writeFileSync(file('script.whamm'), SCRIPT);
   make();
   browser = await launch(chromium, file('profile'));
-  await testPages(browser);
+  for (const host of Object.keys(HOSTS)) await testPages(browser, host);
   await testFlameGraph(browser);
 } catch (error) {
   result(false, 'the browser', error.stack);
