@@ -199,6 +199,31 @@ function testLibrary() {
   result(seen === 'true\ntrue\n0\n', 'a page with a host of its own', seen);
 }
 
+// The bundled script, in each format: the same text as the compiler makes of the report. Calls are open in the middle of main.
+function testProfileScript() {
+  const page = `const WasmProf = require('./timed.js'), fs = require('fs'), bytes = fs.readFileSync('timed.wasm');
+    const save = name => {
+      const results = WasmProf.saveResults();
+      fs.writeFileSync(\`\${name}.report\`, results.reports[0]);
+      fs.writeFileSync(\`\${name}.text\`, results.text());
+    };
+    WebAssembly.instantiate(bytes, { page: { say: n => { if (n === 2) save('within'); } } }).then(({ instance }) => {
+      instance.exports.main(4);
+      save('after');
+    });`;
+  write('timed.cjs', page);
+  for (const format of ['csv', 'json', 'csv-rfc4180']) {
+    execFileSync(whammc, ['instr', '--host=js', `--report-format=${format}`, '-s', 'profile', 'app.wasm', '-o', 'timed.wasm'], { cwd: work, stdio: 'ignore' });
+    const output = run(['timed.cjs']);
+    for (const name of ['within', 'after']) {
+      const text = readFileSync(file(`${name}.text`), 'utf8'), expected = report(`${name}.report`, ['--format=gprof', '--module=app.wasm']);
+      result(output === '' && text === expected && text.includes('ms in all'), `profile, ${format}, ${name}`, output, text, expected);
+    }
+    result(/ 3 .*  step /.test(readFileSync(file('within.text'), 'utf8')) && / 4 .*  step /.test(readFileSync(file('after.text'), 'utf8')),
+      `profile, ${format}: calls`);
+  }
+}
+
 // ---- the five functions of module prof ----
 
 function testProf() {
@@ -340,6 +365,7 @@ try {
     testTwoModules();
     testWorker();
     testLibrary();
+    testProfileScript();
   } else {
     console.log(`ok ${++number} - programs with maps # SKIP this Node has no multi-memory`);
   }
