@@ -36,6 +36,31 @@ static const char *wasm_type(ReportKind kind) {
     return image_value_size(kind) == 8 ? "i64" : "i32";
 }
 
+/* Maps with known keys. */
+static void fill_cells(Image *img) {
+    static const char keys[] = {REPORT_TUPLE, 2, REPORT_STR, REPORT_I16};
+    static const char values[] = {REPORT_TUPLE, 2, REPORT_F64, REPORT_I32};
+    static const bool counts[] = {false, true};
+    ImageKeyLeaf leaves[40];
+    for (uint32_t i = 0; i < 20; i++) {
+        leaves[2 * i] = (ImageKeyLeaf){.text = i < 10 ? STR("\xff, \"a\"\n") : STR("b")};
+        leaves[2 * i + 1] = (ImageKeyLeaf){.word = (uint32_t)(int32_t)(i % 10) - 5};
+    }
+    for (uint32_t i = 0; i < 3; i++) {
+        ImageCells cells = {.id = i,
+                            .key = {keys, sizeof keys},
+                            .value = {values, sizeof values},
+                            .marked = i == 1,
+                            .counts = counts,
+                            .leaves = 2,
+                            .n = i == 2 ? 0 : 20,
+                            .keys = leaves};
+        image_cells_row(
+            img, image_var(img, REPORT_MAP, STR(""), STR("m"), STR("map"), STR("i32"), STR("s")),
+            &cells);
+    }
+}
+
 /* Rows of every kind at random places, several variables and probes, names that need care. */
 static void fill(Image *img, uint32_t rows) {
     uint32_t vars[2 * SCALARS], probes[3];
@@ -67,6 +92,7 @@ static void fill(Image *img, uint32_t rows) {
         image_shared_row(img, vars[i], probes[i % 3]);
         image_script_row(img, vars[i + SCALARS]);
     }
+    fill_cells(img);
 }
 
 static bool dump(const char *dir, const char *name, const Image *img, ImageOptions options) {

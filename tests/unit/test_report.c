@@ -146,6 +146,106 @@ static void test_value_area(void **state) {
     image_free(img);
 }
 
+/* A map with known keys: (str, i8) -> (u64 that counts, bool), marks, three entries. */
+static Image *cells_image(bool marked) {
+    static const char key[] = {REPORT_TUPLE, 2, REPORT_STR, REPORT_I8};
+    static const char value[] = {REPORT_TUPLE, 2, REPORT_U64, REPORT_BOOL};
+    static const bool counts[] = {true, false};
+    static const ImageKeyLeaf keys[] = {{.text = {"", 0}},      {.word = 5},
+                                        {.text = {"a\"\n", 3}}, {.word = 0xfffffffe},
+                                        {.text = {"a\"\n", 3}}, {.word = 7}};
+    Image *img = image_new();
+    uint32_t var = image_var(img, REPORT_MAP, STR(""), STR("m"), STR("map"), STR("i32"), STR("s"));
+    ImageCells cells = {.id = 3,
+                        .key = {key, sizeof key},
+                        .value = {value, sizeof value},
+                        .marked = marked,
+                        .counts = counts,
+                        .leaves = 2,
+                        .n = 3,
+                        .keys = keys};
+    assert_true(image_compare_keys(cells.key, keys, keys + 2) < 0);
+    assert_true(image_compare_keys(cells.key, keys + 4, keys + 2) > 0);
+    assert_int_equal(image_compare_keys(cells.key, keys + 4, keys + 4), 0);
+    image_cells_row(img, var, &cells);
+    image_script_row(img, scalar(img, REPORT_U8, "n", "u8", "i32"));
+    return img;
+}
+
+/* Renders it with words as values. */
+static Buf render_cells(ImageFormat format, bool marked, const uint64_t *words, uint32_t n) {
+    Image *img = cells_image(marked);
+    Buf values = {0};
+    for (uint32_t i = 0; i < n; i++)
+        buf_u64le(&values, words[i]);
+    Buf text = render(img, format, &values);
+    buf_free(&values);
+    image_free(img);
+    return text;
+}
+
+static void test_cells(void **state) {
+    (void)state;
+    /* by a mark, not there although there is a value, by a count */
+    static const uint64_t words[] = {0, 1, 1, 0, 1, 0, UINT64_C(1) << 40, 0, 0, 9};
+    static const uint64_t counted[] = {0, 1, 2, 0, 0, 1, 9}, none[10] = {0};
+    Buf text = render_cells(IMAGE_CSV, true, words, 10);
+    assert_text(&text,
+                CSV_HEAD "3, map_id, m, map, i32, s, , , , , (,5)->(0,true);(a\" ,7)->"
+                         "(1099511627776,false)\n0, global_id, n, u8, i32, script0, , , , , 9\n");
+    buf_free(&text);
+    text = render_cells(IMAGE_CSV, false, counted, 7);
+    assert_text(&text, CSV_HEAD "3, map_id, m, map, i32, s, , , , , (a\" ,-2)->(2,false)\n"
+                                "0, global_id, n, u8, i32, script0, , , , , 9\n");
+    buf_free(&text);
+    text = render_cells(IMAGE_CSV, true, none, 10);
+    assert_text(&text, CSV_HEAD "3, map_id, m, map, i32, s, , , , , empty map\n"
+                                "0, global_id, n, u8, i32, script0, , , , , 0\n");
+    buf_free(&text);
+    text = render_cells(IMAGE_CSV_RFC4180, true, words, 10);
+    assert_non_null(
+        strstr(buf_cstr(&text), ",\"(,5)->(0,true);(a\"\"\n,7)->(1099511627776,false)\""));
+    buf_free(&text);
+    text = render_cells(IMAGE_CSV_RFC4180, true, none, 10);
+    assert_non_null(strstr(buf_cstr(&text), ",\"empty map\"\r\n"));
+    buf_free(&text);
+    text = render_cells(IMAGE_JSON, true, words, 10);
+    assert_non_null(strstr(buf_cstr(&text),
+                           "\"value\":[{\"key\":[\"\",5],\"value\":[0,true]},{\"key\":"
+                           "[\"a\\\"\\n\",7],\"value\":[1099511627776,false]}]}\n"));
+    buf_free(&text);
+    text = render_cells(IMAGE_JSON, true, none, 10);
+    assert_non_null(strstr(buf_cstr(&text), "\"value\":[]}\n"));
+    buf_free(&text);
+}
+
+/* Whatever is in an image, printing it ends and reads nothing else. */
+static void test_damaged_cells(void **state) {
+    (void)state;
+    Image *img = cells_image(true);
+    ImageOptions options = {.dest = REPORT_STDOUT};
+    Buf image = {0};
+    assert_true(image_finish(img, &options, &image));
+    for (size_t at = FORMAT_HEADER; at < image.len; at++) {
+        for (uint32_t x = 1; x < 256; x = x * 3 + 1) {
+            uint8_t *copy = mem_alloc(image.len), *values = mem_zalloc(80);
+            memcpy(copy, image.data, image.len);
+            copy[at] ^= (uint8_t)x;
+            memset(values, 1, 80);
+            Buf text = {0};
+            image_render(copy, (uint32_t)image.len, values, &text);
+            assert_true(text.len < 100000);
+            text.len = 0;
+            image_render(copy, (uint32_t)at, values, &text);
+            buf_free(&text);
+            free(copy);
+            free(values);
+        }
+    }
+    buf_free(&image);
+    image_free(img);
+}
+
 static void test_empty_image(void **state) {
     (void)state;
     Image *img = image_new();
@@ -567,6 +667,8 @@ int main(void) {
         cmocka_unit_test(test_csv),
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_value_area),
+        cmocka_unit_test(test_cells),
+        cmocka_unit_test(test_damaged_cells),
         cmocka_unit_test(test_empty_image),
         cmocka_unit_test(test_finish_refuses),
         cmocka_unit_test(test_names),
