@@ -229,21 +229,13 @@ const whammc_map *whammc_maps(whammc *w, size_t *n) {
     return w->maps.at;
 }
 
-/* A constant has turned the probe off: that it matches nothing is what is wanted. */
-static bool is_off(const Plan *plan, const PlanProbe *p) {
-    for (uint32_t k = 0; k < p->nactions; k++)
-        if (!plan->actions.at[p->first_action + k].variant->off)
-            return false;
-    return true;
-}
-
 static void warn_unmatched(whammc *w) {
     for (uint32_t i = 0; i < w->plan.probes.len; i++) {
         const PlanProbe *p = &w->plan.probes.at[i];
         EventKind kind =
             p->nactions ? w->plan.actions.at[p->first_action].event.kind : EVENT_REPORT;
         if (kind != EVENT_BEGIN && kind != EVENT_END && kind != EVENT_REPORT &&
-            !sites_of(&w->plan, p) && !is_off(&w->plan, p))
+            !sites_of(&w->plan, p) && !plan_is_off(&w->plan, p))
             diag(&w->diags, DIAG_NO_SITES, p->probe->rule.span,
                  "this probe matches nothing in the program");
     }

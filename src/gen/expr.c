@@ -6,6 +6,8 @@
  */
 #include "gen/expr.h"
 
+#include "probe/known.h"
+
 #include <stdio.h>
 
 const HelperInfo helper_infos[HELPER_COUNT] = {
@@ -266,6 +268,15 @@ Ref gen_truth(Body *b, const Expr *e) {
     return is_truth ? x : binary(b, BinaryenNeInt32(), x, const_i32(b, 0));
 }
 
+/* A condition of a function or at script scope. */
+static Tri decided_nowhere(const Body *b, const Expr *e) {
+    static const Event none = {.kind = EVENT_BEGIN};
+    Value v;
+    bool known =
+        b->ops ? known_value(none, e, &v) : e->is_static && fold(e, b->options->nowhere, &v);
+    return known ? tri_of(v.bits) : TRI_UNKNOWN;
+}
+
 Tri gen_decided(const Body *b, const Expr *e) {
     if (!b->variant || e->type->kind != TYPE_BOOL || (b->ops && calls_at_match(e)))
         return TRI_UNKNOWN;
@@ -277,6 +288,8 @@ Tri gen_decided(const Body *b, const Expr *e) {
     }
     if (e->kind == EXPR_UNARY && e->op == OP_NOT)
         return tri_not(gen_decided(b, e->args[0]));
+    if (!b->variant->probe)
+        return decided_nowhere(b, e);
     return shape_decide(b->variant, b->undecided ? 0 : UINT64_MAX, b->atoms, e);
 }
 

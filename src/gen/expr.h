@@ -37,6 +37,7 @@ typedef struct Body {
     bool leaves;        /* `return` goes to what is behind the body */
     uint32_t given;     /* then: the first local of the result's leaves */
     char end_label[16]; /* ... and the label of what is behind; one for each body in a function */
+    char skip[16];      /* in an '@exit' call: the label to go to if an element is not there */
     bool part;          /* something follows the body in its function */
     const struct HoleOps *ops; /* NULL = holes are those of templates */
     void *ctx;                 /* for them */
@@ -125,6 +126,9 @@ Ref gen_store_leaf(Body *b, const Type *leaf, Ref at, uint32_t offset, Ref value
 Ref gen_var_get(Body *b, const Var *v, uint32_t leaf);
 Ref gen_method(Body *b, const Expr *e);
 Ref gen_str_equal(Body *b, Ref x, Ref y);
+/* Where an element is read that is not there and has no value then: the call that wants it is left
+ * out (Body.skip), or it is a trap. */
+Ref gen_missing(Body *b);
 /* The leaves of a map's element. */
 void gen_index_leaves(Body *b, const Expr *e, Refs *out);
 /* The map of an element is cells (probe/cell.h). */

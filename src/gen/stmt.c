@@ -194,26 +194,53 @@ Ref gen_shared_values(Body *b, Var *const *vars, uint32_t nvars) {
     return gen_block_of(b, &list, BinaryenTypeAuto());
 }
 
-Ref gen_site_start(Body *b, const Block *block) {
+/* A call that is left out if it reads an element of a map that is not there. */
+static Ref gen_exit_call(Body *b, const Expr *call) {
+    snprintf(b->skip, sizeof b->skip, "skip%u", gen_temp(b, BinaryenTypeInt32()));
+    Ref inner = gen_dropped(b, call);
+    Ref r = BinaryenBlock(b->module, b->skip, &inner, 1, BinaryenTypeNone());
+    *b->skip = 0;
+    return r;
+}
+
+/* Whether what is static leaves out an arm of an if, or (`others`) all behind it. */
+static bool arm_is_off(Body *b, const Stmt *s, uint32_t arm, bool *others) {
+    Tri decided = s->arms[arm].cond ? gen_decided(b, s->arms[arm].cond) : TRI_YES;
+    bool off = *others || decided == TRI_NO;
+    *others |= decided == TRI_YES;
+    return off;
+}
+
+/* `runs`: what is static does not leave out the calls of the block. Its variables are there anyway.
+ */
+static Ref site_start(Body *b, const Block *block, bool runs) {
     Refs list = {0};
     for (const Stmt *s = block->first; s; s = s->next) {
         const Var *v = s->kind == STMT_DECL ? s->var : NULL;
         if (v && v->storage == STORAGE_UNSHARED && var_starts_dynamic(v))
             vec_push(&list, var_init(b, v));
-        if (s->kind == STMT_CALL && s->value->annotation == ANN_INIT)
+        if (runs && s->kind == STMT_CALL && s->value->annotation == ANN_INIT)
             vec_push(&list, gen_dropped(b, s->value));
+        bool others = !runs;
         for (uint32_t i = 0; i < s->narms; i++)
-            vec_push(&list, gen_site_start(b, &s->arms[i].body));
+            vec_push(&list, site_start(b, &s->arms[i].body, !arm_is_off(b, s, i, &others)));
     }
     return gen_block_of(b, &list, BinaryenTypeAuto());
+}
+
+Ref gen_site_start(Body *b, const Block *block) {
+    return site_start(b, block, true);
 }
 
 Ref gen_exit_calls(Body *b, const Block *block) {
     Refs list = {0};
     for (const Stmt *s = block->first; s; s = s->next) {
+        bool others = false;
         if (s->kind == STMT_CALL && s->value->annotation == ANN_EXIT)
-            vec_push(&list, gen_dropped(b, s->value));
+            vec_push(&list, gen_exit_call(b, s->value));
         for (uint32_t i = 0; i < s->narms; i++) {
+            if (arm_is_off(b, s, i, &others))
+                continue;
             Ref inner = gen_exit_calls(b, &s->arms[i].body);
             if (inner)
                 vec_push(&list, inner);

@@ -254,22 +254,47 @@ static Ref key_word(Body *b, const Type *leaf, Ref x) {
     return is_wide(leaf) ? x : BinaryenUnary(b->module, BinaryenExtendUInt32(), x);
 }
 
+static Ref put_key(Body *b, uint32_t n, Ref word) {
+    return helper_call(b, HELPER_KEY, (Ref[]){const_i32(b, n), word});
+}
+
+Ref gen_missing(Body *b) {
+    return *b->skip ? BinaryenBreak(b->module, b->skip, NULL, NULL)
+                    : BinaryenUnreachable(b->module);
+}
+
+/* Looks whether the key whose leaves are in these locals is there before it is looked up. */
+static void put_test(Body *b, const Expr *e, uint32_t first, Refs *code) {
+    const Type *key = e->var->type->key;
+    for (uint32_t i = 0; i < type_leaves(key); i++) {
+        const Type *leaf = type_leaf(key, i);
+        vec_push(code, put_key(b, i, key_word(b, leaf, local_get(b, first + i, leaf))));
+    }
+    Ref map = gen_var_get(b, e->var, 0);
+    Ref there = helper_call(b, HELPER_MAP_HAS, &map);
+    vec_push(code, BinaryenIf(b->module, BinaryenUnary(b->module, BinaryenEqZInt32(), there),
+                              gen_missing(b), NULL));
+}
+
 /* The address of the leaves of m[k], where k is inserted if it is not there, or not. */
 static Ref element(Body *b, const Expr *e, bool insert) {
     const Type *key = e->var->type->key;
     Refs leaves = {0}, code = {0};
     gen_leaves(b, e->args[0], &leaves);
-    uint32_t n = leaves.len;
+    uint32_t n = leaves.len, first = b->nparams + b->locals.len;
     bool direct = n >= 1 && n <= 3;
-    if (!direct)
+    bool test = *b->skip && e->var->type->value->kind > TYPE_BOOL;
+    if (!direct || test)
         settle(b, key, &leaves, &code);
+    if (test)
+        put_test(b, e, first, &code);
     Ref args[5] = {gen_var_get(b, e->var, 0), gen_text(b, e->slot - 1)};
     for (uint32_t i = 0; i < n; i++) {
         Ref word = key_word(b, type_leaf(key, i), leaves.at[i]);
         if (direct)
             args[2 + i] = word;
         else
-            vec_push(&code, helper_call(b, HELPER_KEY, (Ref[]){const_i32(b, i), word}));
+            vec_push(&code, put_key(b, i, word));
     }
     vec_free(&leaves);
     Helper h = (insert ? HELPER_MAP_AT1 : HELPER_MAP_FIND1) + (direct ? n - 1 : 3);

@@ -413,7 +413,7 @@ static void check_early_use(Check *c, const Expr *e, const Var *v, bool is_stati
         diag_hint(c->diags, g, "it can use %sscript variables and literals",
                   shared ? "" : "static names, unshared and ");
     } else if (c->early) {
-        bool kept = v && (v->storage == STORAGE_SCRIPT || v->storage == STORAGE_UNSHARED);
+        bool kept = v && v->storage != STORAGE_LOCAL && v->storage != STORAGE_FRAME;
         if (is_static || (kept && c->early->annotation != ANN_STATIC))
             return;
         static const char *const when[] = {"", "when the program is compiled",

@@ -236,6 +236,10 @@ static inline Site plan_nowhere(const Plan *plan, const WasmModule *m) {
     return (Site){.m = m, .host = plan->host};
 }
 
+/* Whether a probe is turned off, by constants or by HOST: that it matches nothing is what is wanted.
+ * After sites were looked for. */
+bool plan_is_off(const Plan *plan, const PlanProbe *p);
+
 /* What is known of a condition. */
 typedef enum Tri { TRI_NO, TRI_YES, TRI_UNKNOWN } Tri;
 static inline Tri tri_of(bool b) {

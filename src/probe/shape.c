@@ -91,6 +91,42 @@ Shape *plan_shape(Plan *plan, Variant *v, const Site *s) {
     return shape->never ? NULL : shape;
 }
 
+/* The value does not depend on anything but HOST. */
+static bool asks_host_alone(const Expr *e) {
+    if (e->kind == EXPR_CALL || (e->kind == EXPR_INDEX && e->is_bound) ||
+        (e->kind == EXPR_METHOD && e->annotation == ANN_STATIC) ||
+        (e->kind == EXPR_NAME && !(e->is_bound && e->bound.id == NAME_HOST)))
+        return false;
+    for (uint32_t i = 0; i < e->nargs; i++)
+        if (!asks_host_alone(e->args[i]))
+            return false;
+    return e->is_static;
+}
+
+static Tri decide_host(const Expr *e, const Site *nowhere) {
+    Value value;
+    if (e->kind == EXPR_BINARY && (e->op == OP_AND || e->op == OP_OR)) {
+        Tri a = decide_host(e->args[0], nowhere), b = decide_host(e->args[1], nowhere);
+        if (a == tri_decisive(e->op) || b == tri_decisive(e->op))
+            return tri_decisive(e->op);
+        return a == b ? a : TRI_UNKNOWN;
+    }
+    if (e->kind == EXPR_UNARY && e->op == OP_NOT)
+        return tri_not(decide_host(e->args[0], nowhere));
+    return asks_host_alone(e) && fold(e, nowhere, &value) ? tri_of(value.bits) : TRI_UNKNOWN;
+}
+
+bool plan_is_off(const Plan *plan, const PlanProbe *p) {
+    Site nowhere = plan_nowhere(plan, NULL);
+    for (uint32_t i = 0; i < p->nactions; i++) {
+        const Variant *v = plan->actions.at[p->first_action + i].variant;
+        const Expr *predicate = v->probe->predicate;
+        if (!v->off && !(predicate && decide_host(predicate, &nowhere) == TRI_NO))
+            return false;
+    }
+    return true;
+}
+
 static ShapeList once_shapes(Plan *plan, const WasmModule *m, EventKind kind) {
     const ActionList *list = &plan->by_kind[kind];
     ShapeList shapes = {arena_array(&plan->arena, const Shape *, list->len + 1), 0};

@@ -267,6 +267,8 @@ static bool compile(Rewrite *r, const Template **init) {
                       .cells_in_memory = r->store.in_memory};
     gen.memory_index = r->store.memory == UINT32_MAX ? 0 : r->store.memory;
     gen.imported = r->options->link == LINK_IMPORT;
+    Site nowhere = plan_nowhere(r->p.plan, &r->p.m);
+    gen.nowhere = &nowhere;
     return gen_templates(r->p.plan, &gen, init, r->p.diags);
 }
 

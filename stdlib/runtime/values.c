@@ -419,21 +419,28 @@ static uint32_t missing(uint32_t type) {
     return 0; /* where the memory begins with zeros */
 }
 
-/* For the key in V->key, whatever its leaves are. */
-__attribute__((noinline)) static uint32_t look_up(MapHeader *h, uint32_t type, bool insert_it) {
-    if (!h->type)
-        map_start(h, type);
+/* The address of the value of the key in V->key, whatever its leaves are; 0 if it is not there.
+ * Sets its hash. */
+static uint32_t seek(MapHeader *h, uint64_t *hash) {
     if (!h->plain)
         normalise_key(h);
-    uint64_t hash = hash_key(h, V->key);
-    for (uint64_t place = hash >> h->shift; h->index; place = (place + 1) & h->mask) {
+    *hash = hash_key(h, V->key);
+    for (uint64_t place = *hash >> h->shift; h->index; place = (place + 1) & h->mask) {
         uint32_t entry = get32(slot_address(h, place));
         if (!entry)
             break;
         if (equal_keys(h, V->key, key_at(entry)))
             return entry + 8 * h->key_leaves;
     }
-    return insert_it ? insert(h, hash) : missing(type);
+    return 0;
+}
+
+__attribute__((noinline)) static uint32_t look_up(MapHeader *h, uint32_t type, bool insert_it) {
+    uint64_t hash;
+    if (!h->type)
+        map_start(h, type);
+    uint32_t there = seek(h, &hash);
+    return there ? there : insert_it ? insert(h, hash) : missing(type);
 }
 
 /* The same for n leaves of the plain kinds, without a loop over them. */
@@ -499,6 +506,13 @@ uint32_t values_map_find3(uint32_t map, uint32_t type, uint64_t k0, uint64_t k1,
 VALUES_EXPORT(map_find)
 uint32_t values_map_find(uint32_t map, uint32_t type) {
     return look_up(header_of(map), type, false);
+}
+
+VALUES_EXPORT(map_has)
+uint32_t values_map_has(uint32_t map) {
+    uint64_t hash;
+    MapHeader *h = header_of(map);
+    return h->type && seek(h, &hash);
 }
 
 VALUES_EXPORT(key)

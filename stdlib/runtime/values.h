@@ -92,7 +92,9 @@ uint32_t values_map_find1(uint32_t map, uint32_t type, uint64_t k0);
 uint32_t values_map_find2(uint32_t map, uint32_t type, uint64_t k0, uint64_t k1);
 uint32_t values_map_find3(uint32_t map, uint32_t type, uint64_t k0, uint64_t k1, uint64_t k2);
 uint32_t values_map_find(uint32_t map, uint32_t type);
-/* Leaf n of the key for values_map_at and values_map_find. */
+/* Whether a key is there. */
+uint32_t values_map_has(uint32_t map);
+/* Leaf n of the key for values_map_at, values_map_find and values_map_has. */
 void values_key(uint32_t n, uint64_t leaf);
 
 /*
