@@ -88,8 +88,7 @@ void gen_cell_leaves(Body *b, const Expr *e, Refs *out) {
         return;
     /* a tuple that is not there cannot be read */
     Ref missing = BinaryenUnary(b->module, BinaryenEqZInt32(), is_there(b, e));
-    Ref both[] = {BinaryenIf(b->module, missing, BinaryenUnreachable(b->module), NULL),
-                  out->at[out->len - n]};
+    Ref both[] = {BinaryenIf(b->module, missing, gen_missing(b), NULL), out->at[out->len - n]};
     out->at[out->len - n] =
         BinaryenBlock(b->module, NULL, both, 2, gen_type(type_leaf(e->type, 0)));
 }
