@@ -10,6 +10,8 @@
 #include "gen/expr.h"
 #include "lang/list.h"
 
+#include <stdio.h>
+
 uint32_t gen_temp(Body *b, BinaryenType type) {
     vec_push(&b->locals, type);
     return b->nparams + b->locals.len - 1;
@@ -193,23 +195,73 @@ Ref gen_str_equal(Body *b, Ref x, Ref y) {
     return helper_call(b, HELPER_STR_EQ, (Ref[]){x, y});
 }
 
-/* Whether the number in a local, an i64, is in some of n ranges. */
-static Ref in_ranges(Body *b, uint32_t x, const NumberRange *ranges, uint32_t n) {
-    if (!n)
-        return const_i32(b, 0);
-    uint32_t half = n / 2;
-    Ref from = BinaryenConst(b->module, BinaryenLiteralInt64((int64_t)ranges[half].from));
-    Ref to = BinaryenConst(b->module, BinaryenLiteralInt64((int64_t)ranges[half].to));
-    Ref below = BinaryenBinary(b->module, BinaryenLtUInt64(),
-                               BinaryenLocalGet(b->module, x, BinaryenTypeInt64()), from);
-    Ref above = BinaryenBinary(b->module, BinaryenGtUInt64(),
-                               BinaryenLocalGet(b->module, x, BinaryenTypeInt64()), to);
-    Ref right = in_ranges(b, x, ranges + half + 1, n - half - 1);
-    return BinaryenIf(b->module, below, in_ranges(b, x, ranges, half),
-                      BinaryenIf(b->module, above, right, const_i32(b, 1)));
+/* Ranges of a list as bytes: from and to, eight each. */
+static Ref list_bytes(Body *b, const NumberList *list) {
+    Buf bytes = {0};
+    for (uint32_t i = 0; i < list->n; i++) {
+        buf_u64le(&bytes, list->ranges[i].from);
+        buf_u64le(&bytes, list->ranges[i].to);
+    }
+    Ref text = b->ops->text(b, (Str){(const char *)bytes.data, (uint32_t)bytes.len});
+    buf_free(&bytes);
+    return plus(b, text, 4);
 }
 
-/* s.lists(n) of a number that is known only when the code runs: a monitor's. */
+/* What a search in a list works with. */
+typedef struct Search {
+    uint32_t number;          /* a local: i64 */
+    uint32_t low, high, at;   /* locals: i32; the ranges not yet left out, the one in the middle */
+    char next[16], found[16]; /* labels */
+} Search;
+
+static Ref search_get(Body *b, uint32_t local) {
+    return BinaryenLocalGet(b->module, local, BinaryenTypeInt32());
+}
+
+/* The half in which the number must be: `side` compares it with a bound of the range in the middle,
+ * at `offset`, and one of `low` and `high` moves there. */
+static Ref half(Body *b, const Search *s, BinaryenOp side, uint32_t offset, uint32_t moves) {
+    static const Type *const u64 = &type_scalar[TYPE_U64];
+    Ref bound = memory_get(b, u64, search_get(b, s->at), offset);
+    Ref beyond = BinaryenBinary(b->module, side,
+                                BinaryenLocalGet(b->module, s->number, BinaryenTypeInt64()), bound);
+    Ref to = plus(b, search_get(b, s->at), offset ? 16 : 0);
+    Ref move[] = {BinaryenLocalSet(b->module, moves, to),
+                  BinaryenBreak(b->module, s->next, NULL, NULL)};
+    return BinaryenIf(b->module, beyond,
+                      BinaryenBlock(b->module, NULL, move, 2, BinaryenTypeAuto()), NULL);
+}
+
+/* Whether the number in a local, an i64, is in a list, by halves. Leaves the answer in `low`: 0 as
+ * an address means that it was found. */
+static Ref in_list(Body *b, uint32_t number, const NumberList *list) {
+    BinaryenType i32 = BinaryenTypeInt32();
+    Search s = {number, gen_temp(b, i32), gen_temp(b, i32), gen_temp(b, i32), "", ""};
+    snprintf(s.next, sizeof s.next, "next%u", number);
+    snprintf(s.found, sizeof s.found, "found%u", number);
+    Ref low = BinaryenLocalTee(b->module, s.low, list_bytes(b, list), i32);
+    /* low + (high - low) / 32 * 16 */
+    Ref count =
+        BinaryenBinary(b->module, BinaryenSubInt32(), search_get(b, s.high), search_get(b, s.low));
+    Ref middle = BinaryenBinary(
+        b->module, BinaryenShlInt32(),
+        BinaryenBinary(b->module, BinaryenShrUInt32(), count, const_i32(b, 5)), const_i32(b, 4));
+    Ref at = BinaryenBinary(b->module, BinaryenAddInt32(), search_get(b, s.low), middle);
+    Ref empty =
+        BinaryenBinary(b->module, BinaryenEqInt32(), search_get(b, s.low), search_get(b, s.high));
+    Ref body[] = {BinaryenBreak(b->module, s.found, empty, NULL),
+                  BinaryenLocalSet(b->module, s.at, at), half(b, &s, BinaryenLtUInt64(), 0, s.high),
+                  half(b, &s, BinaryenGtUInt64(), 8, s.low),
+                  BinaryenLocalSet(b->module, s.low, const_i32(b, 0))};
+    Ref loop = BinaryenLoop(b->module, s.next,
+                            BinaryenBlock(b->module, NULL, body, 5, BinaryenTypeAuto()));
+    Ref code[] = {BinaryenLocalSet(b->module, s.high, plus(b, low, list->n * 16)),
+                  BinaryenBlock(b->module, s.found, &loop, 1, BinaryenTypeNone()),
+                  BinaryenUnary(b->module, BinaryenEqZInt32(), search_get(b, s.low))};
+    return BinaryenBlock(b->module, NULL, code, 3, i32);
+}
+
+/* s.lists(n) of a number that is known only when the code runs, in a monitor (b->ops). */
 static Ref gen_lists(Body *b, const Expr *e) {
     const Type *t = e->args[1]->type;
     Ref number = gen_expr(b, e->args[1]);
@@ -219,7 +271,7 @@ static Ref gen_lists(Body *b, const Expr *e) {
     uint32_t x = gen_temp(b, BinaryenTypeInt64());
     Refs code = {0};
     vec_push(&code, BinaryenLocalSet(b->module, x, number));
-    Ref found = in_ranges(b, x, e->list->ranges, e->list->n);
+    Ref found = e->list->n ? in_list(b, x, e->list) : const_i32(b, 0);
     if (type_is_signed(t)) {
         Ref negative = BinaryenBinary(b->module, BinaryenLtSInt64(),
                                       BinaryenLocalGet(b->module, x, BinaryenTypeInt64()),

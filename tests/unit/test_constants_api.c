@@ -1,0 +1,105 @@
+/*
+ * test_constants_api.c - constants of scripts through the public interface, and the scripts that
+ * come with it.
+ */
+#include "whammc/whammc.h"
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char first[] = "const limit: i32 = -5; const timed: bool = true;"
+                            "wasm:func:entry / timed && limit < 0 / { report var n: u32; n++; }";
+static const char second[] = "const limit: f64 = 0.5; const names: str = \"a\\n\";"
+                             "wasm:func:entry / names != \"\" && limit > 0.0 / { }";
+
+static whammc *with_scripts(void) {
+    whammc *w = whammc_new();
+    whammc_add_script(w, "first", first, strlen(first));
+    whammc_add_script(w, "second", second, strlen(second));
+    return w;
+}
+
+/* "limit=-5 timed=true limit=0.5 names=a " */
+static void show(whammc *w, char *out, size_t size) {
+    size_t n, len = 0;
+    const whammc_constant *c = whammc_constants(w, &n);
+    out[0] = 0;
+    for (size_t i = 0; i < n && len < size; i++)
+        len += (size_t)snprintf(out + len, size - len, "%s.%s:%s=%s;", c[i].script, c[i].name,
+                                c[i].type, c[i].value ? c[i].value : "?");
+}
+
+static void test_values(void **state) {
+    (void)state;
+    char text[256], name[] = "limit", value[] = "7";
+    whammc *w = with_scripts();
+    assert_int_equal(whammc_check(w), WHAMMC_OK);
+    show(w, text, sizeof text);
+    assert_string_equal(
+        text,
+        "first.limit:i32=-5;first.timed:bool=true;second.limit:f64=0.5;second.names:str=a\n;");
+    whammc_define(w, "limit", "8");
+    whammc_define(w, "timed", "false");
+    whammc_define(w, name, value); /* the last one counts */
+    whammc_define(w, "names", "");
+    name[0] = value[0] = 'x'; /* copied */
+    assert_int_equal(whammc_check(w), WHAMMC_OK);
+    show(w, text, sizeof text);
+    assert_string_equal(
+        text, "first.limit:i32=7;first.timed:bool=false;second.limit:f64=7;second.names:str=;");
+    whammc_define(w, "limit", "300000000000");
+    assert_int_equal(whammc_check(w), WHAMMC_ERROR);
+    show(w, text, sizeof text);
+    assert_string_equal(text, "first.limit:i32=?;first.timed:bool=false;"
+                              "second.limit:f64=300000000000;second.names:str=;");
+    whammc_free(w);
+}
+
+static void test_unknown(void **state) {
+    (void)state;
+    whammc *w = with_scripts();
+    whammc_define(w, "limits", "5");
+    assert_int_equal(whammc_check(w), WHAMMC_ERROR);
+    assert_int_equal(whammc_error_count(w), 1);
+    assert_non_null(strstr(whammc_messages(w, 0), "no script has a constant 'limits'"));
+    whammc_free(w);
+    w = with_scripts();
+    whammc_define(w, "limit", "5.5");
+    assert_int_equal(whammc_check(w), WHAMMC_ERROR); /* of one of the two */
+    assert_non_null(strstr(whammc_messages(w, 0), "declared as i32"));
+    assert_null(strstr(whammc_messages(w, 0), "declared as f64"));
+    whammc_free(w);
+}
+
+/* Each script that is there can be checked without anything else. */
+static void test_bundled(void **state) {
+    (void)state;
+    size_t n = 0, len = 0;
+    const char *name;
+    assert_null(whammc_bundled_script("nothing", &len));
+    assert_non_null(whammc_bundled_script("calltree", &len));
+    for (; (name = whammc_bundled_name(n)); n++) {
+        const char *text = whammc_bundled_script(name, &len);
+        assert_non_null(text);
+        whammc *w = whammc_new();
+        whammc_add_script(w, name, text, len);
+        assert_int_equal(whammc_check(w), WHAMMC_OK);
+        whammc_free(w);
+    }
+    assert_true(n > 0);
+    assert_null(whammc_bundled_name(n + 5));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_bundled),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
