@@ -51,9 +51,9 @@ function readArcs(rows) {
   let timed = width === 2;
   for (const row of chosen) {
     for (const [caller, callee, calls, ns = 0n, open = 0n] of entriesOf(row, 2 + width)) {
-      const time = unsigned(ns + open * ended);
+      const sum = unsigned(ns + open * ended), time = width === 3 && sum >> 63n ? 0n : sum;
       timed = timed || ns !== 0n || open !== 0n;
-      arcs.push({ caller: funcId(caller), callee: funcId(callee), calls: unsigned(calls), ns: width === 3 && time >> 63n ? 0n : time });
+      arcs.push({ caller: funcId(caller), callee: funcId(callee), calls: unsigned(calls), ns: time });
     }
   }
   const list = rows.find(row => row.name === 'not_timed' && row.type === 'str');

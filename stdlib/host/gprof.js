@@ -29,8 +29,8 @@ function collect(arcs, ids, nameOf) {
     if (!known.has(key)) {
       known.set(key, funcs.length);
       const name = !outside ? nameOf(id) : caller ? '<spontaneous>' : '<unknown>';
-      funcs.push({ id, outside, name, untimed: false, self: 0n, children: 0n, total: 0n, calls: 0n, selfCalls: 0n, cycle: 0, index: 0,
-        incoming: [], outgoing: [] });
+      funcs.push({ id, outside, name, untimed: false, self: 0n, children: 0n, total: 0n, calls: 0n, selfCalls: 0n,
+        cycle: 0, index: 0, incoming: [], outgoing: [] });
     }
     return known.get(key);
   }

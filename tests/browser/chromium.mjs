@@ -3,6 +3,9 @@ import { spawn } from 'node:child_process';
 import http from 'node:http';
 import zlib from 'node:zlib';
 
+// What the console shows, without the calls that led to an error.
+const shown = arg => String(arg.value ?? arg.description).replace(/\n *at .*/gs, '');
+
 /**
  * Starts the browser. Gives { open(url, size), close() }; open gives a page: { evaluate(expression) as in its console,
  * printed: what it wrote there, screenshot(): the bytes of a PNG }.
@@ -50,7 +53,7 @@ export async function launch(chromium, directory) {
     const loaded = new Promise(resolve => {
       listeners.push(({ method, params, sessionId: from }) => {
         if (from !== sessionId) return;
-        if (method === 'Runtime.consoleAPICalled') printed.push(params.args.map(arg => String(arg.value ?? arg.description).replace(/\n *at .*/gs, '')).join(' '));
+        if (method === 'Runtime.consoleAPICalled') printed.push(params.args.map(shown).join(' '));
         if (method === 'Page.loadEventFired') resolve();
       });
     });

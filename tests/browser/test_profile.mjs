@@ -124,9 +124,10 @@ async function testPages(browser, host) {
   result(plain.shown.startsWith('true true\nsay 9\nsay 4\nsay 1\nunreachable\nTypeError') && plain.printed.length === 8, `${host}: the page as it is`, plain);
   for (const name of ['classic', 'backwards', 'module']) {
     const before = await visit(browser, original, name);
-    result(before.shown === plain.shown && String(before.printed) === String(plain.printed), `${host}, ${name}: a program that is not instrumented`, before);
+    const alike = page => page.shown === plain.shown && String(page.printed) === String(plain.printed);
+    result(alike(before), `${host}, ${name}: a program that is not instrumented`, before);
     const page = await visit(browser, instrumented, name);
-    result(page.shown === plain.shown && String(page.printed) === String(plain.printed), `${host}, ${name}: the same output`, page, plain);
+    result(alike(page), `${host}, ${name}: the same output`, page, plain);
     const titles = await page.evaluate('saved = WasmProf.saveResults(); saved.modules.join()');
     const json = await page.evaluate('saved.module("app.wasm").json()');
     result(titles === 'app.wasm,other.wasm' && same(callsOf(json), once), `${host}, ${name}: calls`, titles, callsOf(json));
@@ -139,7 +140,8 @@ async function testPages(browser, host) {
 
 async function testConsole(page, host) {
   const flat = await page.evaluate('WasmProf.saveResults().flatProfile()');
-  const rows = ['frame', 'square', 'draw', 'say', 'crash', 'fail', '#'].map(name => flat.split('\n').filter(line => line.includes(`  ${name}`)).length);
+  const count = name => flat.split('\n').filter(line => line.includes(`  ${name}`)).length;
+  const rows = ['frame', 'square', 'draw', 'say', 'crash', 'fail', '#'].map(count);
   result(flat.startsWith('Flat profile: ') && rows.join() === '1,1,1,1,0,0,0', `${host}, console: flatProfile()`, flat);
   const graph = await page.evaluate('WasmProf.saveResults().callGraph(1)');
   result(graph.startsWith('Call graph\n\nindex') && /\[1\]/.test(graph) && /and \d+ more functions\n$/.test(graph), `${host}, console: callGraph(1)`, graph);
@@ -164,13 +166,15 @@ async function testWorkers(page, host) {
 
 // A flame graph of main (all of the width), two functions over it (60 and 30 of 100), and one over the first of them.
 async function testFlameGraph(browser) {
-  const row = (id, name, type, entries) => `{"id":${id},"id_type":"map_id","name":"${name}","type":"${type}","wasm_type":"i32","script":"script0",` +
-    `"fname":null,"fid":null,"pc":null,"probe":null,"value":[${entries.map(([key, value]) => `{"key":${key},"value":${JSON.stringify(value)}}`).join(',')}]}\n`;
+  const entry = ([key, value]) => `{"key":${key},"value":${JSON.stringify(value)}}`;
+  const row = (id, name, type, entries) => `{"id":${id},"id_type":"map_id","name":"${name}","type":"${type}","wasm_type":"i32",` +
+    `"script":"script0","fname":null,"fid":null,"pc":null,"probe":null,"value":[${entries.map(entry).join(',')}]}\n`;
   const report = row(0, 'names', 'map<u32,str>', [[0, 'main'], [1, 'parse'], [2, 'evaluate'], [3, 'collect']]) +
     row(1, 'tree', 'map<u32,(u32,u32,u64,u64)>', [[1, [0, 0, 1, 10]], [2, [1, 2, 9, 35]], [3, [1, 1, 4, 30]], [4, [2, 3, 2, 25]]]);
   const svg = execFileSync(whammc, ['report', '--format=svg', '-'], { input: report });
-  const site = await serve({ '/flame.svg': ['image/svg+xml', svg], '/empty.svg': ['image/svg+xml', '<svg xmlns="http://www.w3.org/2000/svg"/>'] });
-  const width = 1000, height = 200, look = async name => (await browser.open(`${site.url}/${name}`, { width, height })).screenshot();
+  const empty = '<svg xmlns="http://www.w3.org/2000/svg"/>', size = { width: 1000, height: 200 };
+  const site = await serve({ '/flame.svg': ['image/svg+xml', svg], '/empty.svg': ['image/svg+xml', empty] });
+  const look = async name => (await browser.open(`${site.url}/${name}`, size)).screenshot();
   const [png, nothing] = [await look('flame.svg'), decodePng(await look('empty.svg'))];
   if (process.env.WHAMMC_PICTURE) fs.writeFileSync(process.env.WHAMMC_PICTURE, png);
   const picture = decodePng(png);
@@ -194,7 +198,8 @@ async function testFlameGraph(browser) {
     }
     return Math.round((100 * most) / picture.width);
   });
-  result([100, 60, 30, 25].every(share => rows.some(wide => Math.abs(wide - share) <= 2)), 'its frames are as wide as their times', rows, seen.slice(0, 8));
+  const fits = share => rows.some(wide => Math.abs(wide - share) <= 2);
+  result([100, 60, 30, 25].every(fits), 'its frames are as wide as their times', rows, seen.slice(0, 8));
   site.close();
 }
 
