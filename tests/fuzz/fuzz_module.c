@@ -5,6 +5,7 @@
  * A corpus to start from, for fuzz_merge and fuzz_valid as well: tar -xf
  * tests/fuzz/module-corpus.tar.xz
  */
+#include "wasm/survey.h"
 #include "wasm/valid.h"
 
 typedef struct Edit {
@@ -13,7 +14,7 @@ typedef struct Edit {
     bool ok;
 } Edit;
 
-/* Code at the entry, at every exit, before and behind every instruction. */
+/* Code at the entry, at every exit, where exceptions leave, before and behind every instruction. */
 static bool edit_body(void *ctx, uint32_t func, Buf *out) {
     Edit *e = ctx;
     const WasmModule *m = e->m;
@@ -24,6 +25,7 @@ static bool edit_body(void *ctx, uint32_t func, Buf *out) {
     uint32_t at = wasm_func_locals(m, func, &locals, &error);
     vec_push(&patches, (WasmPatch){.where = WASM_ENTRY, .len = len});
     vec_push(&patches, (WasmPatch){.where = WASM_EXIT, .exits = WASM_EXIT_ALL, .len = len});
+    vec_push(&patches, (WasmPatch){.where = WASM_UNWIND, .len = len});
     WasmCode c = wasm_code(wasm_func_body(m, func), m->funcs.at[func].body_size, at);
     for (WasmInstr i; at && wasm_next(&c, &i);) {
         vec_push(&patches, (WasmPatch){.at = i.offset, .where = WASM_BEFORE, .len = len});
@@ -34,7 +36,8 @@ static bool edit_body(void *ctx, uint32_t func, Buf *out) {
                          .npatches = patches.len,
                          .code = e->code.data,
                          .locals = &added,
-                         .nlocals = 1};
+                         .nlocals = 1,
+                         .exceptions = func & 1 ? WASM_EXCEPTIONS_REFS : WASM_EXCEPTIONS_LEGACY};
     e->ok = wasm_edit_body(m, func, &edit, out, &error, &offset);
     vec_free(&patches);
     vec_free(&locals);
@@ -62,6 +65,10 @@ static void write_edited(WasmModule *m, bool valid) {
     uint32_t global = wasm_add_global_i32(m, true, STR("counter"), 0);
     for (uint32_t f = 0; f < m->input_count[WASM_SPACE_FUNC]; f++)
         wasm_exit_block_type(m, f);
+    WasmSurvey survey = {0};
+    for (uint32_t f = 0; f < m->input_count[WASM_SPACE_FUNC]; f++)
+        wasm_survey_unwinds(&survey, m, f);
+    wasm_survey_free(&survey);
     wasm_layout(m);
     Edit e = {.m = m};
     wasm_put_op(&e.code, WASM_OP_GLOBAL_GET);

@@ -10,6 +10,7 @@
 typedef struct Edits {
     Vec(WasmPatch) patches;
     Buf code;
+    WasmExceptions exceptions;
 } Edits;
 
 static void piece(Edits *e, uint32_t at, WasmWhere where, const char *hex) {
@@ -69,8 +70,12 @@ static bool write_body(void *ctx, uint32_t func, Buf *out) {
     Writing *w = ctx;
     const char *error;
     uint32_t offset;
-    WasmBodyEdit edit = {w->edits->patches.at, w->edits->patches.len, w->edits->code.data,
-                         w->locals.at, w->locals.len};
+    WasmBodyEdit edit = {.patches = w->edits->patches.at,
+                         .npatches = w->edits->patches.len,
+                         .code = w->edits->code.data,
+                         .locals = w->locals.at,
+                         .nlocals = w->locals.len,
+                         .exceptions = w->edits->exceptions};
     bool ok = wasm_edit_body(&w->f->m, func, func == w->func ? &edit : NULL, out, &error, &offset);
     if (!ok)
         print_error("%s at %u\n", error, offset);
@@ -219,12 +224,36 @@ static void test_throws(void **state) {
         /* try try throw 0 delegate 1 catch_all end: to the caller */
         {"00 06 40 06 40 08 00 18 01 19 0b 0b",
          "00 02 40 06 40 06 40" M(01) "08 00 18 01 19 0b 0b" M(01) "0b"},
+        /* try try throw 0 catch_all rethrow 0 end catch 0 end: the outer one may catch */
+        {"00 06 40 06 40 08 00 19 09 00 0b 07 00 0b 0b",
+         "00 02 40 06 40 06 40 08 00 19 09 00 0b 07 00 0b 0b" M(01) "0b"},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         Edits e = {0};
         piece(&e, 0, WASM_EXIT, M(01));
         check_edit("00", cases[k].body, &e, cases[k].want);
     }
+}
+
+static void test_unwind(void **state) {
+    (void)state;
+    Edits e = {0};
+    piece(&e, 0, WASM_ENTRY, M(01));
+    piece(&e, 0, WASM_EXIT, M(02));
+    piece(&e, 0, WASM_UNWIND, M(03));
+    /* i32.const 1, br 0 (the function), end */
+    check_edit("01", "00 41 01 0c 00 0b", &e,
+               "00" M(01) "06 7f 41 01 0c 00 19" M(03) "09 00 0b" M(02) "0b");
+    e = (Edits){.exceptions = WASM_EXCEPTIONS_REFS};
+    piece(&e, 0, WASM_EXIT, M(02));
+    piece(&e, 0, WASM_UNWIND, M(03));
+    piece(&e, 5, WASM_AFTER, M(04));
+    check_edit("01", "00 41 01 0c 00 0b", &e,
+               "00 02 69 1f 7f 01 03 00 41 01 0c 00 0b" M(04) M(02) "0f 0b" M(03) "0a 0b");
+    e = (Edits){0};
+    piece(&e, 0, WASM_UNWIND, M(03));
+    piece(&e, 1, WASM_BEFORE, M(04));
+    check_edit("00", "00 0b", &e, "00" M(04) "06 40 19" M(03) "09 00 0b 0b");
 }
 
 static void test_locals(void **state) {
@@ -257,7 +286,8 @@ static void test_bad_edits(void **state) {
         Edits e = {0};
         piece(&e, 0, WASM_EXIT, "");
         piece(&e, places[k], WASM_BEFORE, M(01));
-        WasmBodyEdit edit = {e.patches.at, e.patches.len, e.code.data, NULL, 0};
+        WasmBodyEdit edit = {
+            .patches = e.patches.at, .npatches = e.patches.len, .code = e.code.data};
         const char *error = NULL;
         uint32_t offset = 0;
         Buf out = {0};
@@ -622,13 +652,13 @@ int main(void) {
         cmocka_unit_test(test_positions),       cmocka_unit_test(test_replace),
         cmocka_unit_test(test_first_is_loop),   cmocka_unit_test(test_exits),
         cmocka_unit_test(test_exit_kinds),      cmocka_unit_test(test_after_last_end),
-        cmocka_unit_test(test_throws),          cmocka_unit_test(test_locals),
-        cmocka_unit_test(test_bad_edits),       cmocka_unit_test(test_indices_follow),
-        cmocka_unit_test(test_edit_and_follow), cmocka_unit_test(test_hint_of_removed),
-        cmocka_unit_test(test_width),           cmocka_unit_test(test_add_to_empty),
-        cmocka_unit_test(test_add_to_fixture),  cmocka_unit_test(test_data_count),
-        cmocka_unit_test(test_custom_order),    cmocka_unit_test(test_new_limits),
-        cmocka_unit_test(test_all_names),
+        cmocka_unit_test(test_throws),          cmocka_unit_test(test_unwind),
+        cmocka_unit_test(test_locals),          cmocka_unit_test(test_bad_edits),
+        cmocka_unit_test(test_indices_follow),  cmocka_unit_test(test_edit_and_follow),
+        cmocka_unit_test(test_hint_of_removed), cmocka_unit_test(test_width),
+        cmocka_unit_test(test_add_to_empty),    cmocka_unit_test(test_add_to_fixture),
+        cmocka_unit_test(test_data_count),      cmocka_unit_test(test_custom_order),
+        cmocka_unit_test(test_new_limits),      cmocka_unit_test(test_all_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
