@@ -29,7 +29,7 @@ _whammc_value() { # OPTION: what may follow it; false if nothing does
         run:--monitor | report:--module) _whammc_files wasm wat ;;
         report:--format) _whammc_words 'table csv csv-rfc4180 json gprof dot folded svg speedscope cpuprofile' ;;
         run:--top | run:--engine-option | list:--functions | report:--top | report:--flush | report:--variable) ;;
-        *:-s | *:--script) _whammc_words 'calltree'; _whammc_files whamm mm ;;
+        *:-s | *:--script) _whammc_words 'calltree profile'; _whammc_files whamm mm ;;
         *:--lib) compopt -o default ;;
         *:-D | *:--define) ;;
         instr:-o | instr:--output | instr:--runtime | monitor:-o | monitor:--output | bind:-o | bind:--output) _whammc_files wasm ;;
