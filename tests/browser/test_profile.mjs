@@ -1,7 +1,7 @@
 // Profiles in pages, in headless Chromium: pages load programs with code of their own, the console calls WasmProf; and a
 // screenshot of a flame graph. TAP on standard output.
 //
-//   node test_profile.mjs CHROMIUM WHAMMC SOURCE-DIR
+//   node test_profile.mjs CHROMIUM WHAMMC
 //
 // If WHAMMC_PICTURE names a file, the screenshot is kept there.
 import { execFileSync } from 'node:child_process';
@@ -10,7 +10,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { decodePng, launch, serve } from './chromium.mjs';
 
-const [chromium, whammc, source] = process.argv.slice(2);
+const [chromium, whammc] = process.argv.slice(2);
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'whammc-profile-')), file = name => path.join(dir, name);
 let number = 0, failed = 0;
 
@@ -34,23 +34,16 @@ const APP = `(module
   (func $crash (export "crash") (call $fail)))`;
 const OTHER = '(module (func $inner) (func $other (export "other") (call $inner) (call $inner)))';
 
-// Tells the host prof each call, with a quarter of a millisecond for it.
-const SCRIPT = `use prof;
-wasm:begin { prof.clearResults(); }
-wasm:opcode:call:before { prof.addArcData(fid as i32, imm0 as i32, 1, 0.25); }
-wasm:func:entry / fname == "frame" || fname == "other" || fname == "crash" / { prof.addArcData(-1, fid as i32, 1, 10.0); }`;
-
-// Each host, and what programs are instrumented with for it.
-const HOSTS = { prof: 'script.whamm', js: path.resolve(source, 'stdlib/profile.whamm') };
+// The hosts that programs are instrumented for, with the bundled script.
+const HOSTS = ['prof', 'js'];
 
 function make() {
-  fs.writeFileSync(file('script.whamm'), SCRIPT);
   for (const [name, text] of Object.entries({ app: APP, other: OTHER })) {
     fs.writeFileSync(file(`${name}.wat`), text);
     execFileSync('wat2wasm', ['--debug-names', file(`${name}.wat`), '-o', file(`${name}.wasm`)]);
-    for (const [host, script] of Object.entries(HOSTS)) {
+    for (const host of HOSTS) {
       fs.mkdirSync(file(host), { recursive: true });
-      execFileSync(whammc, ['instr', `--host=${host}`, '-s', script, `${name}.wasm`, '-o', `${host}/${name}.wasm`], { cwd: dir, stdio: 'ignore' });
+      execFileSync(whammc, ['instr', `--host=${host}`, '-s', 'profile', `${name}.wasm`, '-o', `${host}/${name}.wasm`], { cwd: dir, stdio: 'ignore' });
     }
   }
 }
@@ -207,7 +200,7 @@ let browser;
 try {
   make();
   browser = await launch(chromium, file('profile'));
-  for (const host of Object.keys(HOSTS)) await testPages(browser, host);
+  for (const host of HOSTS) await testPages(browser, host);
   await testFlameGraph(browser);
 } catch (error) {
   result(false, 'the browser', error.stack);
