@@ -198,6 +198,8 @@ typedef struct Decoder {
 /* Loads and stores of the scratch module's memory go to the real one. */
 static void put_access(const Decoder *d, Buf *code, const WasmInstr *i) {
     wasm_put_op(code, (WasmOp)i->op);
+    if (d->options->accesses)
+        *d->options->accesses = true;
     bool other = d->options->memory_index != 0;
     buf_uleb(code, i->a | (other ? 0x40u : 0));
     if (other)

@@ -14,7 +14,11 @@ static void visit(Walk *w, const Template *t) {
     for (uint32_t i = 0; t && i < t->nholes; i++) {
         uint32_t n = t->holes[i].n;
         switch ((HoleKind)t->holes[i].kind) {
-        case HOLE_HELPER: w->reach->helpers[n] = true; break;
+        case HOLE_HELPER:
+            w->reach->helpers[n] = true;
+            w->reach->values |= n != HELPER_FMOD && n != HELPER_NOW_NS;
+            break;
+        case HOLE_MEMORY: w->reach->values = true; break;
         case HOLE_LIBRARY: w->libraries[n] = true; break;
         case HOLE_FLUSH: w->reach->flushes = true; break;
         case HOLE_FN:

@@ -11,6 +11,7 @@ typedef struct Reach {
     bool helpers[HELPER_COUNT]; /* by Helper */
     bool *fns;                  /* by index into Plan.fns */
     bool flushes;               /* a report may be due at any time: whamm_core.flush() */
+    bool values;                /* strings or maps are looked at */
     bool exits;                 /* there is an '@exit' call at some site or at script scope */
 } Reach;
 

@@ -261,7 +261,7 @@ static void splice_at(void *self, const Site *site, const SiteTypes *types, cons
 
 /* ---- */
 
-static bool compile(Rewrite *r, const Template **init) {
+static bool compile(Rewrite *r, const Template **init, bool *accesses) {
     GenOptions gen = {.optimise = !r->options->no_optimise,
                       .in_memory = r->store.var_in_memory,
                       .cells_in_memory = r->store.in_memory};
@@ -269,7 +269,25 @@ static bool compile(Rewrite *r, const Template **init) {
     gen.imported = r->options->link == LINK_IMPORT;
     Site nowhere = plan_nowhere(r->p.plan, &r->p.m);
     gen.nowhere = &nowhere;
+    gen.accesses = accesses;
     return gen_templates(r->p.plan, &gen, init, r->p.diags);
+}
+
+/* Strings and maps that only a report would show need no memory where there is none: compiles to
+ * see whether code looks at them. */
+static bool drop_values(Rewrite *r, const Template **init) {
+    Plan *plan = r->p.plan;
+    bool accesses = false;
+    if (r->host != HOST_PROF || !plan->uses_values)
+        return true;
+    if (!compile(r, init, &accesses))
+        return false;
+    plan->uses_values = reach_find(plan, init).values || accesses;
+    for (uint32_t i = 0; i < plan->shapes.len; i++) {
+        Shape *s = plan->shapes.at[i];
+        s->template = s->predicate = s->init = s->exit = NULL;
+    }
+    return true;
 }
 
 static void add_leaves(WasmTypes *list, const Type *t) {
@@ -322,7 +340,8 @@ static bool link(void *self) {
     r->store.reports = r->store.reported && !r->once.report.len && r->host != HOST_PROF;
     if (r->p.plan->lack.call)
         builtin_report(&r->p.plan->lack, &r->p.m, r->p.diags);
-    if (r->p.diags->errors > errors || !flush_plan(&r->flush) || !compile(r, init))
+    if (r->p.diags->errors > errors || !drop_values(r, init) || !flush_plan(&r->flush) ||
+        !compile(r, init, NULL))
         return false;
     Reach reach = reach_find(r->p.plan, init);
     memory_helpers(&r->memories, r->options->link == LINK_IMPORT, reach.helpers);
@@ -373,8 +392,8 @@ static void decide_link(Rewrite *r, const RewriteOptions *options) {
     r->options = &r->decided;
     if (options->link != LINK_AUTO)
         return;
-    bool import = options->host != HOST_PROF &&
-                  store_words(&r->store) <= STORAGE_MAX_GLOBALS && import_helps(r);
+    bool import = options->host != HOST_PROF && store_words(&r->store) <= STORAGE_MAX_GLOBALS &&
+                  import_helps(r);
     r->decided.link = import ? LINK_IMPORT : LINK_MERGE;
     if (import)
         r->decided.host = r->host = HOST_WASI; /* scripts have been told what it is with merge */
