@@ -10,6 +10,7 @@
 #include "api/api.h"
 
 #include "api/monitor.h"
+#include "api/script.h"
 #include "probe/statics.h"
 #include "probe/unit.h"
 #include "report/runtime.h"
@@ -229,13 +230,16 @@ const whammc_map *whammc_maps(whammc *w, size_t *n) {
     return w->maps.at;
 }
 
+/* Not for our own scripts, which are for all programs. */
 static void warn_unmatched(whammc *w) {
     for (uint32_t i = 0; i < w->plan.probes.len; i++) {
         const PlanProbe *p = &w->plan.probes.at[i];
+        const Source *source = &w->sources.at[p->script];
         EventKind kind =
             p->nactions ? w->plan.actions.at[p->first_action].event.kind : EVENT_REPORT;
         if (kind != EVENT_BEGIN && kind != EVENT_END && kind != EVENT_REPORT &&
-            !sites_of(&w->plan, p) && !plan_is_off(&w->plan, p))
+            !sites_of(&w->plan, p) && !plan_is_off(&w->plan, p) &&
+            !script_is_bundled(source->text, source->len))
             diag(&w->diags, DIAG_NO_SITES, p->probe->rule.span,
                  "this probe matches nothing in the program");
     }
