@@ -395,6 +395,14 @@ static void cut_decl(Cut *c, Var *v) {
     }
 }
 
+static void cut_exit(Cut *c, const Expr *call) {
+    const BundledFn *f = c->plan->library_fns.at[call->bound.id].bundled;
+    c->v->exits = c->plan->has_exits = true;
+    c->v->exits_count |= !f || *f->helper != '=';
+    for (uint32_t i = 0; i < call->nargs; i++)
+        c->v->exits_count |= expr_has_effect(call->args[i]);
+}
+
 static void cut_stmt(Cut *c, Stmt *s) {
     switch (s->kind) {
     case STMT_DECL: cut_decl(c, s->var); break;
@@ -426,7 +434,7 @@ static void cut_stmt(Cut *c, Stmt *s) {
     case STMT_CALL:
         c->v->starts_dynamic |= s->value->annotation == ANN_INIT;
         if (s->value->annotation == ANN_EXIT)
-            c->v->exits = c->plan->has_exits = true;
+            cut_exit(c, s->value);
         cut_call(c, &s->value);
         break;
     }

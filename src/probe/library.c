@@ -82,7 +82,9 @@ const BundledFn *bundled_function(Str library, Str name) {
 }
 
 BundledKind bundled_kind(const BundledFn *f) {
-    return !*f->helper ? BUNDLED_IMPORT : *f->helper == ':' ? BUNDLED_FLUSH : BUNDLED_HELPER;
+    return !*f->helper || *f->helper == '=' ? BUNDLED_IMPORT
+           : *f->helper == ':'              ? BUNDLED_FLUSH
+                                            : BUNDLED_HELPER;
 }
 
 const Type *bundled_type(char letter) {

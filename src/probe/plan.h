@@ -108,6 +108,8 @@ typedef struct Variant {
     bool starts_dynamic; /* something runs at start-up for each site: an unshared variable's initial
                             value depends on script variables, or there is an '@init' call */
     bool exits;          /* there is an '@exit' call */
+    bool exits_count; /* ... and it makes a difference how often it is made with the same arguments
+                       */
     Vec(Expr *) statics; /* its '@static' calls */
     bool impossible;     /* a bound or the predicate cannot hold */
     bool off; /* the predicate cannot: literals and constants say so. Nothing else is planned */
@@ -236,8 +238,8 @@ static inline Site plan_nowhere(const Plan *plan, const WasmModule *m) {
     return (Site){.m = m, .host = plan->host};
 }
 
-/* Whether a probe is turned off, by constants or by HOST: that it matches nothing is what is wanted.
- * After sites were looked for. */
+/* Whether a probe is turned off, by constants or by HOST: that it matches nothing is what is
+ * wanted. After sites were looked for. */
 bool plan_is_off(const Plan *plan, const PlanProbe *p);
 
 /* What is known of a condition. */

@@ -9,7 +9,21 @@ typedef struct Sites {
     Splicer *s;
     Chunks chunks;
     bool at_exit;
+    Map made;    /* '@exit' calls that need not be made again: their code */
+    Arena arena; /* of it */
 } Sites;
+
+/* The code behind `from` is there already. */
+static bool is_repeated(Sites *x, const Variant *v, size_t from) {
+    const Buf *b = &x->chunks.body;
+    if (!x->at_exit || v->exits_count)
+        return false;
+    Str code = {(char *)b->data + from, (uint32_t)(b->len - from)};
+    if (map_get(&x->made, code))
+        return true;
+    map_put(&x->made, (Str){arena_strndup(&x->arena, code.ptr, code.len), code.len}, 0, NULL);
+    return false;
+}
 
 static void do_site(void *ctx, const Site *site, const SiteTypes *types, const Match *matches,
                     uint32_t n) {
@@ -23,9 +37,13 @@ static void do_site(void *ctx, const Site *site, const SiteTypes *types, const M
             continue;
         x->s->out = &x->chunks.body;
         x->s->slots = x->s->site_slots.at + x->s->slot_at.at[i];
+        size_t from = x->chunks.body.len;
         splice_template(x->s, t, shape->variant, site);
         pool_release(&x->s->pool);
-        chunks_item(&x->chunks);
+        if (is_repeated(x, shape->variant, from))
+            x->chunks.body.len = from;
+        else
+            chunks_item(&x->chunks);
     }
 }
 
@@ -50,5 +68,7 @@ bool flush_sites(Flush *f, Splicer *s, bool at_exit, Buf *out) {
         put_call(f, out, x.chunks.funcs.at[i]);
     matcher_free(&walk);
     chunks_free(&x.chunks);
+    map_free(&x.made);
+    arena_free(&x.arena);
     return ok;
 }
