@@ -24,16 +24,19 @@ _whammc_value() { # OPTION: what may follow it; false if nothing does
         instr:--js) _whammc_files js ;;
         instr:--storage) _whammc_words 'auto globals memory' ;;
         instr:--link | run:--link) _whammc_words 'merge import' ;;
+        profile:--style) _whammc_words 'tree arcs' ;;
         run:--engine) _whammc_words 'node node24 wasmtime wizard'; compopt -o default ;;
-        run:--clock) _whammc_words 'auto thread host' ;;
+        run:--clock | profile:--clock) _whammc_words 'auto thread host' ;;
         run:--monitor | report:--module) _whammc_files wasm wat ;;
-        report:--format) _whammc_words 'table csv csv-rfc4180 json gprof dot folded svg speedscope cpuprofile' ;;
+        profile:--engine) _whammc_words 'node node24 wasmtime'; compopt -o default ;;
+        report:--format | profile:--format) _whammc_words 'table csv csv-rfc4180 json gprof dot folded svg speedscope cpuprofile' ;;
         run:--top | run:--engine-option | list:--functions | report:--top | report:--flush | report:--variable) ;;
         *:-s | *:--script) _whammc_words 'calltree profile'; _whammc_files whamm mm ;;
+        profile:--top | profile:--exclude | profile:--min-size | profile:--max-depth | profile:--engine-option) ;;
         *:--lib) compopt -o default ;;
         *:-D | *:--define) ;;
         instr:-o | instr:--output | instr:--runtime | monitor:-o | monitor:--output | bind:-o | bind:--output) _whammc_files wasm ;;
-        run:-o | run:--output | report:-o | report:--output) compopt -o default ;;
+        run:-o | run:--output | report:-o | report:--output | profile:-o | profile:--output | profile:--save) compopt -o default ;;
         *) return 1 ;;
     esac
     return 0
@@ -43,7 +46,7 @@ _whammc() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} app=0 i word
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _whammc_words 'instr run report monitor bind list check info --help --version'
+        _whammc_words 'instr run profile report monitor bind list check info --help --version'
         return
     fi
 
@@ -56,8 +59,8 @@ _whammc() {
     [[ $prev == = ]] && prev=${COMP_WORDS[COMP_CWORD-2]}
     [[ $prev == -* ]] && _whammc_value "$prev" && return
 
-    # Behind `run`'s APP everything is the program's.
-    if [[ $command == run ]]; then
+    # Behind APP everything is the program's.
+    if [[ $command == run || $command == profile ]]; then
         for ((i = 2; i < COMP_CWORD; i++)); do
             word=${COMP_WORDS[i]}
             if [[ $word == = || $word == -[soD] || ($word == --* && ${COMP_WORDS[i+1]} != =) ]]; then
@@ -83,6 +86,9 @@ _whammc() {
                 _whammc_words '-s --script= --lib= -D --define= --monitor= --link= --engine= --engine-option= --clock= -o --output= --report-format=
                     --top=
                     --no-demangle --message-format= -h --help' ;;
+            profile)
+                _whammc_words '--style= --format= -o --output= --save= --top= --counts-only --exclude= --min-size= --auto-exclude
+                    --max-depth= --engine= --engine-option= --clock= --no-demangle --message-format= -h --help' ;;
             report)
                 _whammc_words '--format= -o --output= --module= --variable= --flush= --top= --no-demangle --message-format= -h --help' ;;
             monitor)
@@ -96,7 +102,7 @@ _whammc() {
         return
     fi
     case $command in
-        instr | bind | run | list | info) _whammc_files wasm wat ;;
+        instr | bind | run | profile | list | info) _whammc_files wasm wat ;;
         check) _whammc_files whamm mm ;;
         report) compopt -o default ;;
     esac

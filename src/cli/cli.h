@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/diag.h"
-#include "report/read.h"
+#include "report/profile.h"
 #include "whammc/whammc.h"
 
 #include <sys/types.h>
@@ -46,8 +46,8 @@ typedef struct Command {
     int (*run)(Cli *cli); /* gives the exit status */
 } Command;
 
-extern const Command cmd_bind, cmd_check, cmd_info, cmd_instr, cmd_list, cmd_monitor, cmd_report,
-    cmd_run;
+extern const Command cmd_bind, cmd_check, cmd_info, cmd_instr, cmd_list, cmd_monitor, cmd_profile,
+    cmd_report, cmd_run;
 
 /* One call of the program. */
 struct Cli {
@@ -137,6 +137,27 @@ typedef struct ShowOptions {
 
 /* Appends the tables of a report as a terminal shows them. */
 void show_tables(const Report *r, const ShowOptions *options, Buf *out);
+
+/* ---- formats of reports and profiles (view.c) ---- */
+
+/* In the order of the commands' options. */
+typedef enum ViewFormat {
+    VIEW_TABLE,
+    VIEW_CSV,
+    VIEW_CSV_RFC4180,
+    VIEW_JSON,
+    VIEW_GPROF, /* from here on: made of a profile */
+    VIEW_DOT,
+    VIEW_FOLDED, /* ... that must be a tree */
+    VIEW_SVG,
+    VIEW_SPEEDSCOPE,
+    VIEW_CPUPROFILE,
+} ViewFormat;
+#define VIEW_FORMATS "table|csv|csv-rfc4180|json|gprof|dot|folded|svg|speedscope|cpuprofile"
+
+/* Appends a profile in its format; VIEW_TABLE is a flat profile. Of the path the file's name is the
+ * title. */
+void view_format(ViewFormat format, const Profile *p, uint32_t top, const char *path, Buf *out);
 
 /* ---- progress (progress.c) ---- */
 
@@ -316,6 +337,7 @@ typedef struct RunnerJob {
     const Words *options; /* for the engine */
     const char *clock;    /* where Node takes the time from: an option's choice; NULL = its own */
     bool interruptible;   /* Node: SIGINT ends the program as a trap does, with a report */
+    bool unseen;          /* what the program prints goes nowhere */
     const void *module;
     size_t len;
     const LibraryOptions *libs; /* what it imports besides the runtime; NULL: not even that */
@@ -332,7 +354,7 @@ int runner_run(const Cli *cli, const RunnerJob *job, Buf *report);
         key, "clock", "auto|thread|host",                                                          \
             "where Node takes the time from that scripts ask for: a thread that does nothing "     \
             "else, which makes asking cheap but needs a processor, or the host's clock; auto: "    \
-            "the thread if there are two processors; default: " otherwise                          \
+            "the thread if a processor is idle; default: " otherwise                          \
     }
 
 /* STATUS_OK if the engine can have that clock, else it was said. */
@@ -346,6 +368,8 @@ typedef struct Running {
     const char *clock;  /* as of RunnerJob */
     bool interruptible; /* " */
     bool bound;         /* w has monitors, not scripts */
+    bool silent;        /* warnings about the instrumented program are not shown */
+    bool unseen;        /* what the program prints goes nowhere */
     whammc *w;          /* owned, as what follows */
     Buf app, report;
     int wait_status; /* as waitpid() told */
@@ -362,6 +386,21 @@ void running_explain_silence(const Running *r);
 /* Writes the reports, of this format, into a file. False if that failed, which was said. */
 bool running_save(const Running *r, const char *path, whammc_format format);
 void running_free(Running *r);
+
+/* ---- functions that are not timed (exclude.c) ---- */
+
+typedef struct Exclusion {
+    Words globs;       /* of names, as in the program or as in the source */
+    uint32_t min_size; /* shorter bodies, in bytes, are left out */
+} Exclusion;
+
+/*
+ * Appends the numbers of the functions that are not to be timed, "3,17-20". If it is known how often
+ * each function is called (by number; else NULL), these are also those with many calls that are
+ * tiny.
+ */
+void exclude_list(const Exclusion *x, const WasmModule *m, const Places *places,
+                  const uint64_t *calls, Buf *out);
 
 /* ---- Wizard (wizard.c) ---- */
 

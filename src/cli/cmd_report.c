@@ -6,7 +6,6 @@
 #include "report/demangle.h"
 #include "report/places.h"
 #include "report/value.h"
-#include "report/view.h"
 #include "report/write.h"
 
 #include <unistd.h>
@@ -14,7 +13,7 @@
 enum { FORMAT = OPTION_LONG, MODULE, TOP, FLUSH, VARIABLE, NO_DEMANGLE };
 
 static const Option options[] = {
-    {FORMAT, "format", "table|csv|csv-rfc4180|json|gprof|dot|folded|svg|speedscope|cpuprofile",
+    {FORMAT, "format", VIEW_FORMATS,
      "show tables (the default); write the report in another format; make of calls that it has: a "
      "flat profile and call graph as gprof does, a graph for Graphviz; and of a call tree: folded "
      "stacks, a flame graph, a file for speedscope or for Chrome's developer tools"},
@@ -34,24 +33,10 @@ static const Option options[] = {
     {0},
 };
 
-/* In the order of the option. */
-typedef enum Format {
-    FORMAT_TABLE,
-    FORMAT_CSV,
-    FORMAT_CSV_RFC4180,
-    FORMAT_JSON,
-    FORMAT_GPROF, /* from here on: made of a profile */
-    FORMAT_DOT,
-    FORMAT_FOLDED, /* ... that must be a tree */
-    FORMAT_SVG,
-    FORMAT_SPEEDSCOPE,
-    FORMAT_CPUPROFILE,
-} Format;
-
 typedef struct Settings {
     const char *out, *module;
     Words variables;
-    Format format;
+    ViewFormat format;
     uint32_t top, flush;
     bool top_given, no_demangle;
 } Settings;
@@ -85,8 +70,7 @@ static bool read_report(View *v) {
         message_one(v->cli, DIAG_NOT_A_REPORT,
                     "reports are CSV or JSON, as instrumented programs print them",
                     "%s: there is no report in it", title);
-    if (found && v->report.cut &&
-        v->settings->format != FORMAT_TABLE) /* tables say so themselves */
+    if (found && v->report.cut && v->settings->format != VIEW_TABLE) /* tables say so themselves */
         message_one(v->cli, DIAG_CUT_REPORT, NULL, "%s: the report ends in the middle of a row",
                     title);
     return found;
@@ -172,18 +156,11 @@ static void explain(const View *v, const Profile *p, bool tree) {
                     "%s: the report has no calls, which this format shows", title);
 }
 
-/* What a picture is called: the program or the report, without folders. */
-static Str picture_title(const View *v) {
-    const char *path = v->settings->module ? v->settings->module : v->cli->operands[0];
-    const char *slash = strrchr(file_title(path), '/');
-    return str_of(slash ? slash + 1 : file_title(path));
-}
-
 /* False if the report has not what the format shows, which was said. */
 static bool make_profile(View *v, Buf *out) {
     const Settings *s = v->settings;
     Profile p = {0};
-    bool tree = s->format >= FORMAT_FOLDED;
+    bool tree = s->format >= VIEW_FOLDED;
     ProfileVariables variables = {s->variables.at, s->variables.len};
     bool ok = tree ? profile_read_tree(&p, &v->report, variables)
                    : profile_read_arcs(&p, &v->report, variables);
@@ -193,15 +170,8 @@ static bool make_profile(View *v, Buf *out) {
     } else {
         explain(v, &p, tree);
     }
-    switch (ok ? s->format : FORMAT_TABLE) {
-    case FORMAT_GPROF: view_gprof(&p, s->top, out); break;
-    case FORMAT_DOT: view_dot(&p, s->top, out); break;
-    case FORMAT_FOLDED: view_folded(&p, out); break;
-    case FORMAT_SVG: view_svg(&p, picture_title(v), out); break;
-    case FORMAT_SPEEDSCOPE: view_speedscope(&p, picture_title(v), out); break;
-    case FORMAT_CPUPROFILE: view_cpuprofile(&p, out); break;
-    default: break;
-    }
+    if (ok)
+        view_format(s->format, &p, s->top, s->module ? s->module : v->cli->operands[0], out);
     profile_free(&p);
     return ok;
 }
@@ -210,10 +180,10 @@ static bool make_profile(View *v, Buf *out) {
 static bool make(View *v, Buf *out) {
     value_unify(&v->report);
     switch (v->settings->format) {
-    case FORMAT_TABLE: make_tables(v, out); break;
-    case FORMAT_CSV: write_report(&v->report, WRITE_CSV, out); break;
-    case FORMAT_CSV_RFC4180: write_report(&v->report, WRITE_CSV_RFC4180, out); break;
-    case FORMAT_JSON: write_report(&v->report, WRITE_JSON, out); break;
+    case VIEW_TABLE: make_tables(v, out); break;
+    case VIEW_CSV: write_report(&v->report, WRITE_CSV, out); break;
+    case VIEW_CSV_RFC4180: write_report(&v->report, WRITE_CSV_RFC4180, out); break;
+    case VIEW_JSON: write_report(&v->report, WRITE_JSON, out); break;
     default: return make_profile(v, out);
     }
     return true;
@@ -241,7 +211,7 @@ static int report(const Cli *cli, const Settings *s) {
 /* False: wrong usage, which was said. */
 static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     switch (key) {
-    case FORMAT: s->format = (Format)option_choice(cli->command, key, value); break;
+    case FORMAT: s->format = (ViewFormat)option_choice(cli->command, key, value); break;
     case 'o': s->out = value; break;
     case MODULE: s->module = value; break;
     case FLUSH: return cli_count(cli, "flush", value, &s->flush);
@@ -259,7 +229,7 @@ static int check(const Cli *cli, const Settings *s) {
         return cli_usage(cli, "one report at a time: what is '%s'?", cli->operands[1]);
     if (s->module && strcmp(s->module, "-") == 0 && strcmp(cli->operands[0], "-") == 0)
         return cli_usage(cli, "only one file can be '-', standard input");
-    if (s->variables.len > 1 && s->format >= FORMAT_FOLDED)
+    if (s->variables.len > 1 && s->format >= VIEW_FOLDED)
         return cli_usage(cli, "one call tree at a time: what is --variable=%s?",
                          s->variables.at[1]);
     return STATUS_OK;

@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -76,7 +77,10 @@ static int call_runner(const Cli *cli, const RunnerJob *job, const Files *f) {
     vec_push(&argv, f->report);
     for (int i = 0; i <= cli->noperands; i++)
         vec_push(&argv, cli->operands[i]); /* and the NULL behind them */
-    int status = process_run(argv.at, (ProcessStreams){-1, -1, -1}), error = errno;
+    int null = job->unseen ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
+    int status = process_run(argv.at, (ProcessStreams){-1, null, null}), error = errno;
+    if (null >= 0)
+        close(null);
     vec_free(&argv);
     errno = error;
     return status;

@@ -46,8 +46,8 @@ static bool can_run(const Running *r) {
 int running_made(Running *r, whammc_status result, const uint8_t *module, size_t size,
                  const LibraryOptions *imports) {
     /* Nobody keeps the module: what was dropped from it does not matter. */
-    bool quiet =
-        result == WHAMMC_OK && count_messages(r->w, "stale-section") == whammc_warning_count(r->w);
+    bool quiet = result == WHAMMC_OK &&
+                 (r->silent || count_messages(r->w, "stale-section") == whammc_warning_count(r->w));
     int status = quiet ? STATUS_OK : message_library(r->cli, r->w, result);
     if (status == STATUS_OK && !can_run(r))
         status = STATUS_ERROR;
@@ -56,6 +56,7 @@ int running_made(Running *r, whammc_status result, const uint8_t *module, size_t
                          .options = r->engine_options,
                          .clock = r->clock,
                          .interruptible = r->interruptible,
+                         .unseen = r->unseen,
                          .module = module,
                          .len = size,
                          .libs = imports};

@@ -124,8 +124,9 @@ function takeOptions(words) {
 // Reading the host's clock takes some 40 ns, longer than many a call that is to be timed. A thread that does nothing
 // but write the time into shared memory brings it down to 3 ns, at the price of a processor.
 //
-// The memory has a number that tells how far the thread is, and the time, in milliseconds, in another cache line.
-const STATE = 0, TIME = 64, RUNNING = 1;
+// The memory has a number that tells whether the thread runs; how long it did not since (where others need the
+// processors, too, the time stands still until it gets its turn); in another cache line, the time. In milliseconds.
+const STATE = 0, LOST = 8, TIME = 64, RUNNING = 1;
 
 // (module
 //   (import "" "" (memory 1 1 shared))
@@ -139,6 +140,7 @@ const READER = 'AGFzbQEAAAABCQJgAAF8YAABfgIHAQAAAgMBAQMDAgABBxACA25vdwAABm5vd19u
 const TICKER = `
   const { buffer, zero } = require('node:worker_threads').workerData;
   const time = new Float64Array(buffer, ${TIME}, 1), state = new Int32Array(buffer, ${STATE}, 1);
+  const lost = new Float64Array(buffer, ${LOST}, 1);
   const [seconds, nanoseconds] = process.hrtime();
   const shift = seconds * 1e3 + nanoseconds / 1e6 - performance.now() - zero;
   time[0] = performance.now() + shift;
@@ -146,7 +148,10 @@ const TICKER = `
   Atomics.notify(state, 0);
   for (let last = time[0];;) {
     const now = performance.now() + shift;
-    if (now >= last + 0.001) time[0] = last = now;
+    if (now < last + 0.001) continue;
+    time[0] = now;
+    if (now > last + 0.5) lost[0] += now - last;
+    last = now;
   }`;
 
 // Starts the thread and waits for its first time; null if there can be none.
@@ -162,19 +167,30 @@ async function startThread() {
     worker.on('error', () => {}); // it does not begin, or the time stands still; it is no error of the program
     worker.unref();
     const state = new Int32Array(memory.buffer, STATE, 1);
-    if (Atomics.wait(state, 0, 0, 5000) !== 'timed-out') return { ...reader.exports, stop: () => worker.terminate() };
-    await worker.terminate();
+    if (Atomics.wait(state, 0, 0, 5000) === 'timed-out') {
+      await worker.terminate();
+      return null;
+    }
+    const began = performance.now(), lost = new Float64Array(memory.buffer, LOST, 1);
+    const stop = () => {
+      worker.terminate();
+      const part = Math.round(100 * lost[0] / (performance.now() - began));
+      if (part >= 5)
+        say(`whammc: the clock stood still for ${part}% of the time, as others need the processors; try --clock=host`);
+    };
+    return { ...reader.exports, stop };
   } catch { // no shared memory, or no leave to have threads
   }
   return null;
 }
 
-// The clock that was asked for: of a thread, if there can be one (`auto`: and a processor for it), or the host's. It
-// does not go back, and its zero is that of performance.now. now() is in milliseconds, now_ns() an i64.
+// The clock that was asked for: of a thread, if there can be one (`auto`: and a processor for it that is not busy), or
+// the host's. It does not go back, and its zero is that of performance.now. now() is in milliseconds, now_ns() an i64.
 async function startClock(wanted) {
-  const { availableParallelism, cpus } = await import('node:os');
+  const { availableParallelism, cpus, loadavg } = await import('node:os');
   const processors = availableParallelism?.() ?? cpus().length;
-  const thread = wanted === 'thread' || (wanted === 'auto' && processors > 1) ? await startThread() : null;
+  const idle = processors > 1 && loadavg()[0] <= processors - 1;
+  const thread = wanted === 'thread' || (wanted === 'auto' && idle) ? await startThread() : null;
   if (thread) return thread;
   const now = () => performance.now();
   return { now, now_ns: () => BigInt(Math.trunc(now() * 1e6)), stop: () => {} };

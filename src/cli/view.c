@@ -1,0 +1,19 @@
+/*
+ * cli/view.c - the formats that `report` and `profile` make of calls.
+ */
+#include "cli/cli.h"
+#include "report/view.h"
+
+void view_format(ViewFormat format, const Profile *p, uint32_t top, const char *path, Buf *out) {
+    const char *slash = strrchr(file_title(path), '/');
+    Str title = str_of(slash ? slash + 1 : file_title(path));
+    switch (format) {
+    case VIEW_GPROF: view_gprof(p, top, out); break;
+    case VIEW_DOT: view_dot(p, top, out); break;
+    case VIEW_FOLDED: view_folded(p, out); break;
+    case VIEW_SVG: view_svg(p, title, out); break;
+    case VIEW_SPEEDSCOPE: view_speedscope(p, title, out); break;
+    case VIEW_CPUPROFILE: view_cpuprofile(p, out); break;
+    default: view_flat(p, top, out); break;
+    }
+}
