@@ -36,11 +36,11 @@ const modules = Object.fromEntries([...HOSTS.map((h) => `${h}_values`), 'import'
 // ---- a memory as the compiler lays it out ----
 
 // `memory`: bytes from address 0 on, or nothing; behind them image and values, then the heap.
-function layOut({ memory = new Uint8Array(STACK), image = new Uint8Array(0), values = new Uint8Array(0), maps = 4 }) {
+function layOut({ memory = new Uint8Array(STACK), image = new Uint8Array(0), values = new Uint8Array(0), maps = 4, maximum }) {
   const align = (n) => (n + 7) & ~7;
   const mapsAt = align(memory.length), imageAt = align(mapsAt + maps * MAP_HEADER), valuesAt = align(imageAt + image.length);
   const heap = align(valuesAt + values.length);
-  const wasm = new WebAssembly.Memory({ initial: Math.ceil(heap / 65536) });
+  const wasm = new WebAssembly.Memory({ initial: Math.ceil(heap / 65536), maximum });
   const all = new Uint8Array(wasm.buffer), view = new DataView(wasm.buffer);
   all.set(memory);
   all.set(image, imageAt);
@@ -280,6 +280,12 @@ function testTreeOf(host) {
     r.f.flush();
     return r.output(destination(host, 2)).toString();
   });
+  // In a memory that cannot grow, calls are counted or lost, and nothing traps.
+  const { f } = instantiate(host, layOut({ maximum: 12 }));
+  for (let i = 0; i < 50000; i++) f.tree_leave_untimed(f.tree_enter_untimed(i));
+  const lost = Number(f.tree_lost());
+  for (let i = 0; i < 50000; i++) f.tree_leave_untimed(f.tree_enter_untimed(i));
+  check(`${host}: a tree without memory`, lost > 30000 && lost < 45000 && Number(f.tree_lost()) === 2 * lost, lost);
 }
 
 // ---- the module that programs import ----
