@@ -47,9 +47,6 @@ void whammc_add_script(whammc *w, const char *name, const char *text, size_t len
  */
 const char *whammc_bundled_script(const char *name, size_t *len);
 const char *whammc_bundled_name(size_t n);
-/* Adds such a script, as "profile.whamm"; that its probes match nothing in a program gives no warning.
- * 0 if there is none of that name. */
-int whammc_add_bundled_script(whammc *w, const char *name);
 
 /*
  * Gives the constant `name` of scripts another value: text as it is for a str, else as scripts

@@ -13,7 +13,6 @@
 typedef struct Source {
     char *name, *text;
     size_t len;
-    bool bundled; /* it suits many programs: that a probe matches nothing is nothing to tell */
 } Source;
 
 typedef struct LibrarySource {
@@ -44,7 +43,7 @@ struct whammc {
     Plan plan;
     LinkChoice linked;
     Vec(whammc_probe_stats) probes;
-    Buf rules; /* texts of `probes` */
+    Buf rules;  /* texts of `probes` */
     Vec(whammc_map) maps;
     char *rule; /* what whammc_explain was asked */
     /* What whammc_read_monitor has read. */

@@ -88,21 +88,7 @@ char *api_copy(const void *s, size_t len) {
 }
 
 void whammc_add_script(whammc *w, const char *name, const char *text, size_t len) {
-    vec_push(&w->sources,
-             ((Source){api_copy(name, strlen(name)), api_copy(text, len), len, false}));
-}
-
-int whammc_add_bundled_script(whammc *w, const char *name) {
-    size_t len;
-    const char *text = whammc_bundled_script(name, &len);
-    Buf file = {0};
-    buf_printf(&file, "%s.whamm", name);
-    if (text) {
-        whammc_add_script(w, buf_cstr(&file), text, len);
-        vec_last(&w->sources).bundled = true;
-    }
-    buf_free(&file);
-    return text != NULL;
+    vec_push(&w->sources, ((Source){api_copy(name, strlen(name)), api_copy(text, len), len}));
 }
 
 void whammc_add_library(whammc *w, const char *name, const char *import_as, const void *bytes,
@@ -251,8 +237,6 @@ static void warn_unmatched(whammc *w) {
         const Source *source = &w->sources.at[p->script];
         EventKind kind =
             p->nactions ? w->plan.actions.at[p->first_action].event.kind : EVENT_REPORT;
-        if (w->sources.at[p->script].bundled)
-            continue;
         if (kind != EVENT_BEGIN && kind != EVENT_END && kind != EVENT_REPORT &&
             !sites_of(&w->plan, p) && !plan_is_off(&w->plan, p) &&
             !script_is_bundled(source->text, source->len))

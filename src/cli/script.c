@@ -33,8 +33,14 @@ bool script_add(const Cli *cli, whammc *w, const char *path) {
         buf_free(&text);
         return ok;
     }
-    if (whammc_add_bundled_script(w, path))
-        return true;
-    missing(cli, path);
-    return false;
+    size_t len;
+    const char *bundled = whammc_bundled_script(path, &len);
+    if (bundled) {
+        buf_printf(&text, "%s.whamm", path);
+        whammc_add_script(w, buf_cstr(&text), bundled, len);
+    } else {
+        missing(cli, path);
+    }
+    buf_free(&text);
+    return bundled != NULL;
 }
