@@ -6,6 +6,8 @@
  * stdlib/calltree.whamm and stdlib/profile.whamm, running.c runs, report/ makes the formats.
  */
 #include "cli/cli.h"
+#include "lang/list.h"
+#include "report/demangle.h"
 #include "report/value.h"
 #include "report/write.h"
 
@@ -246,10 +248,44 @@ static bool write_flame(const Profiling *p, const Report *report) {
     return ok;
 }
 
+/* A function's name, as tables show it. */
+static void put_function(const Profiling *p, uint32_t f, Buf *out) {
+    Str name = places_name(&p->places, f);
+    Buf text = {0};
+    if (!name.len)
+        buf_printf(&text, "#%u", f);
+    else if (p->settings->no_demangle || !demangle(name, &text))
+        buf_str(&text, name);
+    message_clean(out, (Str){(const char *)text.data, (uint32_t)text.len});
+    buf_free(&text);
+}
+
+/* The functions that have no place in the tree. */
+static void put_left_out(const Profiling *p, Buf *out) {
+    Arena arena = {0};
+    NumberList list = {0};
+    uint32_t wrong;
+    bool any = false;
+    if (p->untimed.len &&
+        list_parse(&arena, (Str){(const char *)p->untimed.data, (uint32_t)p->untimed.len}, &list,
+                   &wrong) == NULL)
+        for (uint32_t f = 0; f < p->module.funcs.len; f++)
+            if (list_has(&list, f)) {
+                buf_str(out, any ? STR(", ") : STR("\nnot timed, in self of their callers: "));
+                put_function(p, f, out);
+                any = true;
+            }
+    if (any)
+        buf_u8(out, '\n');
+    arena_free(&arena);
+}
+
 /* The flat profile and the flame graph. */
 static bool show_both(const Profiling *p, const Report *report) {
     Buf text = {0};
     bool ok = make(p, report, VIEW_TABLE, &text);
+    if (p->settings->style == STYLE_TREE)
+        put_left_out(p, &text);
     message_stderr(text.data, text.len);
     buf_free(&text);
     return ok && (p->settings->style == STYLE_ARCS || write_flame(p, report));
