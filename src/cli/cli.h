@@ -395,12 +395,11 @@ typedef struct Exclusion {
 } Exclusion;
 
 /*
- * Appends the numbers of the functions that are not to be timed, "3,17-20". If it is known how often
- * each function is called (by number; else NULL), these are also those with many calls that are
- * tiny.
+ * Appends the numbers of the functions that are not to be timed, "3,17-20". If calls have been
+ * counted (else NULL), these are also those with many calls that are tiny.
  */
 void exclude_list(const Exclusion *x, const WasmModule *m, const Places *places,
-                  const uint64_t *calls, Buf *out);
+                  const Profile *counted, Buf *out);
 
 /* ---- Wizard (wizard.c) ---- */
 

@@ -126,25 +126,6 @@ static bool read_report(const Running *r, Report *report) {
     return found;
 }
 
-/* How often each function was called, by number; NULL if the program did not report. On the heap.
- */
-static uint64_t *count_calls(const Running *r, uint32_t nfuncs) {
-    Report report = {0};
-    Profile p = {0};
-    uint64_t *calls = NULL;
-    if (read_report(r, &report) && profile_read_arcs(&p, &report, (ProfileVariables){0})) {
-        calls = mem_zalloc((nfuncs + 1u) * sizeof *calls);
-        for (uint32_t i = 0; i < p.arcs.len; i++) {
-            uint32_t f = p.funcs.at[p.arcs.at[i].callee].id;
-            if (f < nfuncs)
-                calls[f] = profile_add(calls[f], p.arcs.at[i].calls);
-        }
-    }
-    profile_free(&p);
-    report_free(&report);
-    return calls;
-}
-
 /* Standard input is read twice: what is no file, and nobody types it, goes into a temporary one
  * first. False: errno. */
 static bool keep_input(void) {
@@ -172,10 +153,15 @@ static int rehearse(Profiling *p) {
     off_t input = lseek(STDIN_FILENO, 0, SEEK_CUR);
     Running r = {.unseen = true};
     int status = run_with(p, STYLE_ARCS, true, &r);
-    uint64_t *calls = status == STATUS_OK ? count_calls(&r, p->module.funcs.len) : NULL;
+    Report report = {0};
+    Profile counted = {0};
+    bool ok = status == STATUS_OK && read_report(&r, &report) &&
+              profile_read_arcs(&counted, &report, (ProfileVariables){0});
     p->untimed.len = 0;
-    exclude_list(&p->settings->exclusion, &p->module, &p->places, calls, &p->untimed);
-    free(calls);
+    exclude_list(&p->settings->exclusion, &p->module, &p->places, ok ? &counted : NULL,
+                 &p->untimed);
+    profile_free(&counted);
+    report_free(&report);
     running_free(&r);
     if (input >= 0)
         lseek(STDIN_FILENO, input, SEEK_SET);

@@ -14,51 +14,71 @@
 enum {
     MANY_CALLS = 10000, /* a function has been called so often ... */
     MANY_SHARE = 1000,  /* ... and not less than this part of all calls */
+    RARELY = 1000,      /* less than one call in so many */
     TINY_BODY = 128,    /* bytes */
 };
 
 /* ---- tiny functions ---- */
 
-typedef enum Size { SIZE_UNKNOWN, SIZE_LOOKING, SIZE_TINY, SIZE_LARGE } Size;
-
-/* Functions whose body is short and has no loop, and which call none but such. Calls are followed
- * only as deep as a few small functions go. */
-typedef struct Sizes {
-    const WasmModule *m;
-    uint8_t *of; /* a Size, by function */
-} Sizes;
-
-enum { DEPTH_MAX = 16 };
-
-static bool is_tiny(Sizes *s, uint32_t func, uint32_t depth);
-
-static bool look(Sizes *s, uint32_t func, uint32_t depth) {
-    const WasmFunc *f = &s->m->funcs.at[func];
-    if (f->import >= 0 || f->body_size > TINY_BODY || depth == DEPTH_MAX)
+/* Whether a function is short and has no loop. */
+static bool is_short(const WasmModule *m, uint32_t func) {
+    const WasmFunc *f = &m->funcs.at[func];
+    if (f->import >= 0 || f->body_size > TINY_BODY)
         return false;
     WasmTypes locals = {0};
     const char *error;
-    uint32_t first = wasm_func_locals(s->m, func, &locals, &error);
+    uint32_t first = wasm_func_locals(m, func, &locals, &error);
     vec_free(&locals);
-    WasmCode code = wasm_code(wasm_func_body(s->m, func), f->body_size, first);
+    WasmCode code = wasm_code(wasm_func_body(m, func), f->body_size, first);
     WasmInstr i;
-    while (first && wasm_next(&code, &i)) {
-        bool calls = i.op == WASM_OP_CALL || i.op == WASM_OP_RETURN_CALL;
-        if (i.op == WASM_OP_LOOP || i.op == WASM_OP_CALL_INDIRECT || i.op == WASM_OP_CALL_REF ||
-            i.op == WASM_OP_RETURN_CALL_INDIRECT || i.op == WASM_OP_RETURN_CALL_REF)
+    while (first && wasm_next(&code, &i))
+        if (i.op == WASM_OP_LOOP)
             return false;
-        if (calls && (i.a >= s->m->funcs.len || !is_tiny(s, i.a, depth + 1)))
-            return false;
-    }
     return first && !code.error;
 }
 
-static bool is_tiny(Sizes *s, uint32_t func, uint32_t depth) {
-    if (s->of[func] == SIZE_UNKNOWN) {
-        s->of[func] = SIZE_LOOKING; /* recursion is not tiny */
-        s->of[func] = look(s, func, depth) ? SIZE_TINY : SIZE_LARGE;
+/* What is known of each function of the profile. */
+typedef struct Counted {
+    uint64_t calls, large; /* of it; by it, of functions that are not tiny */
+    bool is_short, tiny;
+} Counted;
+
+/* Short functions are tiny if they hardly ever call one that is not. As none is to begin with,
+ * those that call each other in a circle never are. */
+static void find_tiny(const Profile *p, Counted *of) {
+    for (bool more = true; more;) {
+        more = false;
+        for (uint32_t f = 0; f < p->funcs.len; f++)
+            of[f].large = 0;
+        for (uint32_t i = 0; i < p->arcs.len; i++) {
+            const ProfileArc *a = &p->arcs.at[i];
+            if (!of[a->callee].tiny)
+                of[a->caller].large = profile_add(of[a->caller].large, a->calls);
+        }
+        for (uint32_t f = 0; f < p->funcs.len; f++) {
+            bool tiny = of[f].is_short && of[f].large <= of[f].calls / RARELY;
+            more |= tiny && !of[f].tiny;
+            of[f].tiny |= tiny;
+        }
     }
-    return s->of[func] == SIZE_TINY;
+}
+
+/* Marks the functions that are tiny and have many calls, by number. */
+static void mark_tiny(const WasmModule *m, const Profile *p, bool *marked) {
+    Counted *of = mem_zalloc((p->funcs.len + 1u) * sizeof *of);
+    uint64_t all = 0;
+    for (uint32_t i = 0; i < p->arcs.len; i++) {
+        Counted *callee = &of[p->arcs.at[i].callee];
+        callee->calls = profile_add(callee->calls, p->arcs.at[i].calls);
+        all = profile_add(all, p->arcs.at[i].calls);
+    }
+    for (uint32_t f = 0; f < p->funcs.len; f++)
+        of[f].is_short = p->funcs.at[f].id < m->funcs.len && is_short(m, p->funcs.at[f].id);
+    find_tiny(p, of);
+    for (uint32_t f = 0; f < p->funcs.len; f++)
+        if (of[f].tiny && of[f].calls >= MANY_CALLS && of[f].calls >= all / MANY_SHARE)
+            marked[p->funcs.at[f].id] = true;
+    free(of);
 }
 
 /* ---- which functions ---- */
@@ -90,27 +110,20 @@ static void put_range(Buf *out, uint32_t from, uint32_t to) {
 }
 
 void exclude_list(const Exclusion *x, const WasmModule *m, const Places *places,
-                  const uint64_t *calls, Buf *out) {
-    Sizes sizes = {m, mem_zalloc(m->funcs.len + 1u)};
-    uint64_t all = 0;
-    for (uint32_t f = 0; calls && f < m->funcs.len; f++)
-        all = profile_add(all, calls[f]);
-    uint32_t from = UINT32_MAX;
-    for (uint32_t f = 0; f <= m->funcs.len; f++) {
-        bool in = false;
-        if (f < m->funcs.len) {
-            const WasmFunc *func = &m->funcs.at[f];
-            in = (x->globs.len && is_named(x, places_name(places, f))) ||
-                 (func->import < 0 && func->body_size < x->min_size) ||
-                 (calls && calls[f] >= MANY_CALLS && calls[f] >= all / MANY_SHARE &&
-                  is_tiny(&sizes, f, 0));
-        }
-        if (in && from == UINT32_MAX)
-            from = f;
-        if (!in && from != UINT32_MAX) {
-            put_range(out, from, f - 1);
-            from = UINT32_MAX;
-        }
+                  const Profile *counted, Buf *out) {
+    bool *in = mem_zalloc(m->funcs.len + 1u); /* the last one ends a range */
+    if (counted)
+        mark_tiny(m, counted, in);
+    for (uint32_t f = 0; f < m->funcs.len; f++) {
+        const WasmFunc *func = &m->funcs.at[f];
+        in[f] |= (x->globs.len && is_named(x, places_name(places, f))) ||
+                 (func->import < 0 && func->body_size < x->min_size);
     }
-    free(sizes.of);
+    for (uint32_t f = 0, from = 0; f <= m->funcs.len; f++) {
+        if (in[f] && (!f || !in[f - 1]))
+            from = f;
+        if (!in[f] && f && in[f - 1])
+            put_range(out, from, f - 1);
+    }
+    free(in);
 }
