@@ -102,7 +102,7 @@ static int run_with(const Profiling *p, Style style, bool counts_only, Running *
     r->cli = p->cli;
     r->engine = p->engine;
     r->engine_options = &p->settings->engine_options;
-    r->clock = p->settings->clock;
+    r->clock = counts_only ? "host" : p->settings->clock; /* nobody asks */
     r->interruptible = r->silent = true;
     r->w = whammc_new();
     buf_bytes(&r->app, p->app.data, p->app.len);
