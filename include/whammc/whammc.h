@@ -42,8 +42,8 @@ void whammc_free(whammc *w);
 void whammc_add_script(whammc *w, const char *name, const char *text, size_t len);
 
 /*
- * The text of a script that comes with whammc, "profile" for example, of *len bytes; NULL if there is
- * none of that name. And their names: of script n, NULL behind the last. Static storage.
+ * The text of a script that comes with whammc, "profile" for example, of *len bytes; NULL if there
+ * is none of that name. And their names: of script n, NULL behind the last. Static storage.
  */
 const char *whammc_bundled_script(const char *name, size_t *len);
 const char *whammc_bundled_name(size_t n);
@@ -210,6 +210,17 @@ typedef struct whammc_map {
 /* These variables, in the order of the scripts, after an instrument or list call. *n of them; owned
  * by w. */
 const whammc_map *whammc_maps(whammc *w, size_t *n);
+
+/* Whether a probe only counts, so that `coalesce` needs no code at its places. */
+typedef struct whammc_counting {
+    int counts; /* 0: it does not, or matched nowhere */
+    const char
+        *why; /* if not: the reason, and its place in the script; NULL = it matched nowhere */
+    uint32_t line, column;
+} whammc_counting;
+
+/* One for each of whammc_probes, after an instrument or list call. *n of them; owned by w. */
+const whammc_counting *whammc_countings(whammc *w, size_t *n);
 
 /* ---- monitors ---- */
 

@@ -45,6 +45,7 @@ struct whammc {
     Vec(whammc_probe_stats) probes;
     Buf rules;  /* texts of `probes` */
     Vec(whammc_map) maps;
+    Vec(whammc_counting) countings;
     char *rule; /* what whammc_explain was asked */
     /* What whammc_read_monitor has read. */
     whammc_monitor monitor;

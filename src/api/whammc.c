@@ -11,6 +11,7 @@
 
 #include "api/monitor.h"
 #include "api/script.h"
+#include "probe/counter.h"
 #include "probe/statics.h"
 #include "probe/unit.h"
 #include "report/runtime.h"
@@ -71,6 +72,7 @@ void whammc_free(whammc *w) {
     vec_free(&w->scripts);
     vec_free(&w->files);
     vec_free(&w->maps);
+    vec_free(&w->countings);
     vec_free(&w->probes);
     vec_free(&w->attached);
     buf_free(&w->rules);
@@ -228,6 +230,31 @@ const whammc_map *whammc_maps(whammc *w, size_t *n) {
     }
     *n = w->maps.len;
     return w->maps.at;
+}
+
+const whammc_counting *whammc_countings(whammc *w, size_t *n) {
+    Counters counters;
+    counters_init(&counters, &w->plan);
+    w->countings.len = 0;
+    for (uint32_t i = 0; i < w->plan.probes.len; i++)
+        vec_add(&w->countings);
+    for (uint32_t i = 0; i < w->plan.shapes.len; i++) {
+        const Shape *shape = w->plan.shapes.at[i];
+        if (shape->never || !shape->variant->probe)
+            continue;
+        const Counting *c = counters_shape(&counters, shape);
+        whammc_counting *out = &w->countings.at[shape->variant->source];
+        if (out->why)
+            continue;
+        out->counts = c->why_not == WHY_NOTHING;
+        if (out->counts)
+            continue;
+        out->why = why_not_text(c->why_not);
+        diag_position(&w->diags, c->span.file, c->span.start, &out->line, &out->column);
+    }
+    counters_free(&counters);
+    *n = w->countings.len;
+    return w->countings.at;
 }
 
 /* Not for our own scripts, which are for all programs. */

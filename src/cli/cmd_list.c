@@ -14,7 +14,8 @@ static const Option options[] = {
     {'c', "count", NULL, "show only how many sites each probe has"},
     {FUNCTIONS, "functions", "GLOB", "show only sites in functions with such names"},
     {'v', "verbose", NULL,
-     "show the number of the probe in reports and its event, too, and which maps are cells"},
+     "show the number of the probe in reports and its event, too, whether it only counts, and "
+     "which maps are cells"},
     {0},
 };
 
@@ -162,8 +163,20 @@ static void show_rows(const List *l, uint32_t probe) {
     buf_free(&out);
 }
 
+/* Whether the probe is one that --coalesce makes cheap; why not. */
+static void show_counting(const whammc_counting *c) {
+    Buf line = {0};
+    if (c->counts)
+        buf_str(&line, STR("  only counts: --coalesce counts it by segments\n"));
+    else if (c->why)
+        buf_printf(&line, "  not counted by segments: %u:%u: %s\n", c->line, c->column, c->why);
+    message_stdout(&line);
+    buf_free(&line);
+}
+
 static void show(const List *l, whammc *w) {
-    size_t n;
+    size_t n, ncountings;
+    const whammc_counting *countings = whammc_countings(w, &ncountings);
     const whammc_probe_stats *p = whammc_probes(w, &n);
     for (size_t i = 0; i < n; i++) {
         Buf head = {0};
@@ -177,6 +190,8 @@ static void show(const List *l, whammc *w) {
         buf_u8(&head, '\n');
         message_stdout(&head);
         buf_free(&head);
+        if (l->verbose && i < ncountings)
+            show_counting(&countings[i]);
         if (!l->count)
             show_rows(l, (uint32_t)i);
     }
