@@ -4,7 +4,8 @@
 // each line: ORIGINAL.wasm INSTRUMENTED.wasm REPORT-FILE
 //
 // Every exported function is called with fixed arguments, in order; results, traps and what is logged through imports
-// must agree. Prints "ok CALLS", "skip REASON" or "differs WHERE" for each line; writes the report to REPORT-FILE.
+// must agree. Prints "ok CALLS TRAPS", "skip REASON" or "differs WHERE" for each line, TRAPS being those in the middle of
+// straight-line code; writes the report to REPORT-FILE.
 import { readFileSync, writeFileSync } from 'node:fs';
 
 class Stop extends Error {}
@@ -75,7 +76,7 @@ function run(path) {
             throw new Error(`import of kind ${kind}`);
     }
     instance = new WebAssembly.Instance(module, imports);
-    let calls = 0, overflow = false;
+    let calls = 0, traps = 0, overflow = false;
     try {
         for (let round = 0; round < 2; round++) {
             for (const [name, f] of Object.entries(instance.exports)) {
@@ -93,6 +94,7 @@ function run(path) {
                         throw new Stop();
                     }
                     outcome = error instanceof WebAssembly.RuntimeError ? 'trap' : 'exception';
+                    traps += outcome === 'trap' && error.message !== 'unreachable';
                 }
                 calls++;
                 note(`${name} -> ${outcome}`);
@@ -102,7 +104,7 @@ function run(path) {
         if (!(error instanceof Stop))
             throw error;
     }
-    return { instance, events, calls, overflow, written };
+    return { instance, events, calls, traps, overflow, written };
 }
 
 function report({ instance: { exports }, written }) {
@@ -130,7 +132,7 @@ function compare(original, instrumented, file) {
                 return `differs event ${i}: ${before.events[i]} became ${after.events[i]}`;
     }
     writeFileSync(file, report(after));
-    return before.overflow || after.overflow ? 'skip stack overflow' : `ok ${after.calls}`;
+    return before.overflow || after.overflow ? 'skip stack overflow' : `ok ${after.calls} ${after.traps}`;
 }
 
 for (const line of readFileSync(0, 'utf8').split('\n').filter(Boolean)) {
