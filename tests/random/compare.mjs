@@ -4,8 +4,12 @@
 // each line: ORIGINAL.wasm INSTRUMENTED.wasm REPORT-FILE
 //
 // Every exported function is called with fixed arguments, in order; results, traps and what is logged through imports
+<<<<<<< HEAD
 // must agree. Prints "ok CALLS TRAPS", "skip REASON" or "differs WHERE" for each line, TRAPS being those in the middle of
 // straight-line code; writes the report to REPORT-FILE.
+=======
+// must agree; with COMPARE_UNTIL_TRAP up to the first trap. Prints "ok CALLS", "skip REASON" or "differs WHERE" for each line; writes the report to REPORT-FILE.
+>>>>>>> 97b77e7 (tests: profiles of programs that are left in every way, and of real ones; bench: what profiles cost)
 import { readFileSync, writeFileSync } from 'node:fs';
 
 class Stop extends Error {}
@@ -61,7 +65,7 @@ function run(path) {
     for (const { module: from, name, kind, type } of WebAssembly.Module.imports(module)) {
         imports[from] ??= {};
         if (from === 'whammc')
-            imports[from][name] = write;
+            imports[from][name] = name === 'now' ? () => performance.now() : write;
         else if (from === 'wasi_snapshot_preview1')
             imports[from][name] = fdWrite;
         else if (kind === 'function')
@@ -98,6 +102,8 @@ function run(path) {
                 }
                 calls++;
                 note(`${name} -> ${outcome}`);
+                if (outcome === 'trap' && process.env.COMPARE_UNTIL_TRAP)
+                    throw new Stop();
             }
         }
     } catch (error) {

@@ -68,6 +68,8 @@ class Module:
                 names = imported(data, at)
                 self.imports = len(names)
                 self.names.update(enumerate(names))
+            elif kind == 7:
+                self.read_exports(data, at)
             elif kind == 0:
                 title, at = name_at(data, at)
                 while title == "name" and at < end:
@@ -75,6 +77,15 @@ class Module:
                     if part == 1:
                         self.read_names(data, at)
                     at += size
+
+    def read_exports(self, data, at):
+        """Functions without a name of their own have that of their export."""
+        count, at = leb(data, at)
+        for _ in range(count):
+            name, at = name_at(data, at)
+            kind, (index, at) = data[at], leb(data, at + 1)
+            if kind == 0:
+                self.names.setdefault(index, name)
 
     def read_names(self, data, at):
         count, at = leb(data, at)
@@ -87,15 +98,24 @@ class Module:
 
 
 def read_json(text):
-    """The variables of the last report in a text of JSON lines: {name: value}, maps as {key: value}."""
-    values = {}
+    """The variables of the last report in a text of JSON lines: {name: value}; maps as {key: value}, numbers of sites as sums by
+    function."""
+    values, seen = {}, set()
     for line in text.splitlines():
-        if line.startswith('{"id":'):
-            row = json.loads(line)
-            value = row["value"]
-            if row["id_type"] == "map_id":
-                value = {tuple(e["key"]) if isinstance(e["key"], list) else e["key"]: e["value"] for e in value}
-            values[row["name"]] = value
+        if not line.startswith('{"id":'):
+            continue
+        row = json.loads(line)
+        if (row["id"], row["id_type"]) in seen:  # the next report begins
+            values, seen = {}, set()
+        seen.add((row["id"], row["id_type"]))
+        name, value = row["name"], row["value"]
+        if row["id_type"] == "map_id":
+            values[name] = {tuple(e["key"]) if isinstance(e["key"], list) else e["key"]: e["value"] for e in value}
+        elif row["fid"] is not None and isinstance(value, int):
+            values.setdefault(name, {}).setdefault(row["fid"], 0)
+            values[name][row["fid"]] += value
+        else:
+            values[name] = value
     return values
 
 
@@ -118,6 +138,15 @@ def of_tree(values):
     found, tree = collections.Counter(), values["tree"]
     for parent, function, calls, *_ in tree.values():
         found[tree[parent][1] if parent in tree else HOST, function] += calls
+    return dict(found)
+
+
+def entries(arcs, first):
+    """How often each function from number `first` on was entered: {function: times}."""
+    found = collections.Counter()
+    for (_, callee), calls in arcs.items():
+        if callee >= first and callee != HOST:
+            found[callee] += calls
     return dict(found)
 
 

@@ -1,0 +1,39 @@
+// Runs clock.wasm, instrumented with --host=js, with a clock that goes on only where the program says so and, if STEP is given,
+// by so many ms each time that it is read. Prints how often it was read before the trap in the end.
+// usage: node clock.mjs WHAMMC.JS MODULE.wasm REPORT-FILE [STEP]
+import { readFileSync, writeFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+
+const [library, file, report, step = 0] = process.argv.slice(2);
+const { createHost } = await import(pathToFileURL(library));
+const host = createHost({ onReport: text => writeFileSync(report, text) });
+let time = 1000, reads = 0, exports;
+const env = {
+    work(n) { time += n; },
+    callback(n) {
+        time += 1;
+        exports.called(n);
+        time += 2;
+    },
+    invoke(entry) {
+        try {
+            exports.table.get(entry)();
+        } catch (error) {
+            if (error.message !== 'failed')
+                throw error;
+        }
+    },
+    fail() { throw new Error('failed'); },
+};
+host.imports.whammc.now = () => { reads++; return time += Number(step); };
+({ exports } = host.attach(new WebAssembly.Instance(new WebAssembly.Module(readFileSync(file)), { ...host.imports, env })));
+exports.go();
+time += 1000; // nobody's time
+exports.go();
+console.log(reads);
+try {
+    host.run(() => exports.trapping());
+} catch (error) {
+    if (!(error instanceof WebAssembly.RuntimeError))
+        throw error;
+}
