@@ -4,12 +4,8 @@
 // each line: ORIGINAL.wasm INSTRUMENTED.wasm REPORT-FILE
 //
 // Every exported function is called with fixed arguments, in order; results, traps and what is logged through imports
-<<<<<<< HEAD
-// must agree. Prints "ok CALLS TRAPS", "skip REASON" or "differs WHERE" for each line, TRAPS being those in the middle of
-// straight-line code; writes the report to REPORT-FILE.
-=======
-// must agree; with COMPARE_UNTIL_TRAP up to the first trap. Prints "ok CALLS", "skip REASON" or "differs WHERE" for each line; writes the report to REPORT-FILE.
->>>>>>> 97b77e7 (tests: profiles of programs that are left in every way, and of real ones; bench: what profiles cost)
+// must agree; with COMPARE_UNTIL_TRAP, up to the first trap. Prints "ok CALLS TRAPS", "skip REASON" or "differs WHERE" for each
+// line, TRAPS being those in the middle of straight-line code; writes the report to REPORT-FILE.
 import { readFileSync, writeFileSync } from 'node:fs';
 
 class Stop extends Error {}
