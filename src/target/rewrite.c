@@ -475,6 +475,7 @@ bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId fi
     memory_free(&r.memories);
     free(r.seen_alt);
     vec_free(&r.flush.library_starts);
+    vec_free(&r.flush.sums);
     program_free(&r.p);
     return ok;
 }

@@ -47,7 +47,10 @@ function since(counted, before) {
 
 const NOTHING = { arcs: [], timed: false, ids: [], untimed: [] };
 
-// The table behind the functions of module prof: times in milliseconds by caller and callee.
+// The table behind the functions of module prof: times in milliseconds by caller and callee. A pair can have plain calls, which
+// are set, and calls by reference, which are added: neither replaces the other.
+const NO_CALLS = { calls: 0, ms: 0 };
+
 function createTable() {
   const rows = new Map();
 
@@ -55,7 +58,7 @@ function createTable() {
     let row = rows.get(caller);
     if (!row) rows.set(caller, row = new Map());
     let arc = row.get(callee);
-    if (!arc) row.set(callee, arc = { calls: 0, ms: 0 });
+    if (!arc) row.set(callee, arc = { set: NO_CALLS, calls: 0, ms: 0 });
     return arc;
   }
 
@@ -69,15 +72,17 @@ function createTable() {
     },
 
     set(caller, callee, calls, ms) {
-      Object.assign(at(caller >>> 0, callee >>> 0), { calls: calls >>> 0, ms });
+      at(caller >>> 0, callee >>> 0).set = { calls: calls >>> 0, ms };
     },
 
     /** The arcs in order. Nobody says which functions are not timed, but time goes out of them, and none in. */
     read() {
       const links = [], ascending = (a, b) => a[0] - b[0];
       for (const [caller, row] of [...rows].sort(ascending)) {
-        for (const [callee, { calls, ms }] of [...row].sort(ascending))
-          links.push({ from: caller, to: callee, calls: BigInt(calls), ns: BigInt(Math.max(0, Math.round(ms * 1e6)) || 0) });
+        for (const [callee, { set, calls, ms }] of [...row].sort(ascending)) {
+          const ns = BigInt(Math.max(0, Math.round((set.ms + ms) * 1e6)) || 0);
+          links.push({ from: caller, to: callee, calls: BigInt(set.calls + calls), ns });
+        }
       }
       const timed = new Set(links.filter(({ from, to, ns }) => from !== to && ns > 0n).map(link => link.to));
       settle(links, id => !timed.has(id));

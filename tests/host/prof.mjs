@@ -19,7 +19,7 @@ class Prof {
 
   arc(source, destination) {
     const key = `${source >>> 0} ${destination >>> 0}`;
-    if (!this.arcs.has(key)) this.arcs.set(key, { source: source >>> 0, destination: destination >>> 0, calls: 0, ms: 0 });
+    if (!this.arcs.has(key)) this.arcs.set(key, { source: source >>> 0, destination: destination >>> 0, calls: 0, ms: 0, set: { calls: 0, ms: 0 } });
     return this.arcs.get(key);
   }
 
@@ -31,14 +31,14 @@ class Prof {
       arc.calls += calls;
       arc.ms += ms;
     },
-    setArcData: (source, destination, calls, ms) => Object.assign(this.arc(source, destination), { calls, ms }),
+    setArcData: (source, destination, calls, ms) => { this.arc(source, destination).set = { calls, ms }; },
     printResults: () => { console.log('results:\n' + this.text()); },
   };
 
   text() {
     return [...this.arcs.values()]
       .sort((a, b) => a.source - b.source || a.destination - b.destination)
-      .map(a => `${a.source} -> ${a.destination}: ${a.calls}, ${a.ms} ms`)
+      .map(a => `${a.source} -> ${a.destination}: ${a.set.calls + a.calls}, ${a.set.ms + a.ms} ms`)
       .join('\n');
   }
 }
