@@ -24,7 +24,7 @@ KINDS = {
 }
 
 EXAMPLES = {
-    "NAME": ["x", "count", "lib", "arg0", "mapping", "iff", "_a9"],
+    "NAME": ["x", "count", "lib", "arg0", "mapping", "iff", "_a9", "const"],
     "WORD": ["f", "len", "map", "if", "u32"],
     "PATTERN": ["wasm", "*load*|*store*", "i32.add", "call", "?f", "[abc]", "before", "9", "if", "a+b\\"],
     "DIGITS": ["0", "1", "12", "1_0", "007"],
@@ -39,6 +39,11 @@ def grammar_text():
     return re.search(r"^## Grammar\n.*?^```\n(.*?)^```", text, re.M | re.S)[1]
 
 
+def reserved_words():
+    text = scripts.read(f"{scripts.TOP}/docs/language.md")
+    return set(re.search(r"These words are reserved:\n\n((?:    .*\n)+)", text)[1].split())
+
+
 class Grammar:
     """Rules as lists of alternatives, each a list of symbols: ("lit", text), ("kind", name) or ("rule", name)."""
 
@@ -50,9 +55,7 @@ class Grammar:
             self.rules[name] = self.choice()
             assert not self.words, (name, self.words)
         self.start = parts[1]
-        self.reserved = {"true", "false"} | {
-            s[1] for rule in self.rules.values() for alternative in rule for s in alternative if s[0] == "lit" and s[1].isidentifier()
-        }
+        self.reserved = reserved_words()
         used = {s for rule in self.rules.values() for alternative in rule for s in alternative}
         for kind, name in used:
             assert kind != "rule" or name in self.rules or name in KINDS, name
