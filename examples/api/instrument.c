@@ -1,5 +1,6 @@
 /*
- * instrument.c - using libwhammc from a program: instruments a module with a script, both from files.
+ * instrument.c - using libwhammc from a program: instruments a module with a script, both from
+ * files.
  *
  *     instrument SCRIPT APP.wasm OUT.wasm
  *

@@ -1,6 +1,6 @@
 /*
- * validation.c - functions whose times are in known ratios: loops of n, n, n/2 and n/4 calls of a tiny function, and
- * combinations of these. A profiler must count each call and see the ratios.
+ * validation.c - functions whose times are in known ratios: loops of n, n, n/2 and n/4 calls of a
+ * tiny function, and combinations of these. A profiler must count each call and see the ratios.
  *
  * usage: validation [N]     N is 10000 if not given; with 10000000, add is called 52,500,000 times.
  */

@@ -43,7 +43,7 @@ struct whammc {
     Plan plan;
     LinkChoice linked;
     Vec(whammc_probe_stats) probes;
-    Buf rules;  /* texts of `probes` */
+    Buf rules; /* texts of `probes` */
     Vec(whammc_map) maps;
     Vec(whammc_counting) countings;
     char *rule; /* what whammc_explain was asked */

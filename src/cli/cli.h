@@ -179,8 +179,8 @@ const char *file_title(const char *path);
 bool file_write(const Cli *cli, const char *path, const void *data, size_t len);
 /* Writes all bytes to a descriptor. False: errno. */
 bool file_write_fd(int fd, const void *data, size_t len);
-/* Reads a script and gives it to w; where there is no such file, a name without folder may be that of
- * a script which comes with whammc (script.c). False if that failed, which was said. */
+/* Reads a script and gives it to w; where there is no such file, a name without folder may be that
+ * of a script which comes with whammc (script.c). False if that failed, which was said. */
 bool script_add(const Cli *cli, whammc *w, const char *path);
 /* Reads a module; text is assembled with wabt's wat2wasm. False if that failed, which was said. */
 bool file_read_module(const Cli *cli, const char *path, Buf *out);
@@ -354,7 +354,7 @@ int runner_run(const Cli *cli, const RunnerJob *job, Buf *report);
         key, "clock", "auto|thread|host",                                                          \
             "where Node takes the time from that scripts ask for: a thread that does nothing "     \
             "else, which makes asking cheap but needs a processor, or the host's clock; auto: "    \
-            "the thread if a processor is idle; default: " otherwise                          \
+            "the thread if a processor is idle; default: " otherwise                               \
     }
 
 /* STATUS_OK if the engine can have that clock, else it was said. */

@@ -116,8 +116,8 @@ const Command cmd_bind = {
     .summary = "attach monitor modules to a program",
     .about =
         "Attach monitor modules to the program APP, as an engine would that loads them with it, "
-        "and "
-        "write the result to OUT, which runs on any engine. A MON is a WebAssembly module whose "
+        "and write the result to OUT, which runs on any engine. A MON is a WebAssembly module "
+        "whose "
         "export names say where its functions are called; MON+LIB+... adds libraries, which it "
         "imports by their file names. With several monitors each sees the original program. The "
         "last operand is APP.",

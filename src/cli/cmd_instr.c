@@ -34,8 +34,7 @@ static const Option options[] = {
      "prof; default: what fits the program's imports"},
     {JS, "js", "FILE",
      "with --host=js or prof: write the script there that pages and Node load before the program; "
-     "default: "
-     "OUT, with .js for .wasm"},
+     "default: OUT, with .js for .wasm"},
     {NO_JS, "no-js", NULL, "write no such script"},
     {STORAGE, "storage", "auto|globals|memory",
      "where per-site variables live: in globals, or in a memory of their own; default: what suits "
@@ -49,8 +48,8 @@ static const Option options[] = {
      "keep DWARF and source map sections, although they describe the old code"},
     {NO_OPTIMISE, "no-optimise", NULL, "do not optimise the code of probes"},
     {COALESCE, "coalesce", NULL,
-     "count by straight-line segments of code what only counts, not at each place: much faster, but "
-     "if the program traps the counts of the function it traps in are not exact"},
+     "count by straight-line segments of code what only counts, not at each place: much faster, "
+     "but if the program traps the counts of the function it traps in are not exact"},
     {'v', "verbose", NULL, "tell how many sites each probe has"},
     {0},
 };

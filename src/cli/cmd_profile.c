@@ -37,8 +37,7 @@ static const Option options[] = {
      "and callee, which takes less; default: tree"},
     {FORMAT, "format", VIEW_FORMATS,
      "show a flat profile and, with --style=tree, write a flame graph (the default: table), or "
-     "make "
-     "this of the report and nothing else"},
+     "make this of the report and nothing else"},
     {'o', "output", "OUT",
      "the file for what --format says, or for the flame graph ('-': standard output). Default: "
      "standard error; APP.flame.svg in the current directory"},

@@ -54,9 +54,9 @@
 #include <locale.h>
 #include <unistd.h>
 
-static const Command *const commands[] = {&cmd_instr, &cmd_run,     &cmd_profile,
+static const Command *const commands[] = {&cmd_instr,  &cmd_run,     &cmd_profile,
                                           &cmd_report, &cmd_monitor, &cmd_bind,
-                                          &cmd_list,  &cmd_check,   &cmd_info};
+                                          &cmd_list,   &cmd_check,   &cmd_info};
 enum { NCOMMANDS = sizeof commands / sizeof *commands };
 
 static void print_version(void) {

@@ -53,8 +53,8 @@ static volatile sig_atomic_t pending; /* a signal that came while nothing ran */
 static volatile sig_atomic_t asked;   /* SIGINT has come while it ran */
 static struct sigaction before[NASKING];
 
-/* A terminal's signal has gone to the child already, which is in our process group. Who asks a second
- * time by SIGINT does not want to wait for what the child makes of the first. */
+/* A terminal's signal has gone to the child already, which is in our process group. Who asks a
+ * second time by SIGINT does not want to wait for what the child makes of the first. */
 static void on_signal(int number, siginfo_t *info, void *context) {
     (void)context;
     int saved = errno;

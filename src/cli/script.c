@@ -6,9 +6,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-/* A script that is not there. What looks like a name, not like a file, may be meant for one of
- * ours.
- */
+/* A script that is not there. What looks like a name, not like a file, may be one of ours. */
 static void missing(const Cli *cli, const char *path) {
     Buf names = {0}, stem = {0};
     const char *name;

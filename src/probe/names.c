@@ -239,9 +239,9 @@ static bool lookup(Event e, Str name, Bound *out) {
             return false;
     }
     *out = (Bound){.id = (int)id, .n = n, .is_static = names[id].life == STATIC};
-    /* Scripts from before these names existed have variables called so. */
-    out->yields = old || id == NAME_TAKEN || id == NAME_TRAP || id == NAME_ESCAPES ||
-                  id == NAME_TAIL_CALLS;
+    /* Scripts may have variables called so, which hide these names. */
+    out->yields =
+        old || id == NAME_TAKEN || id == NAME_TRAP || id == NAME_ESCAPES || id == NAME_TAIL_CALLS;
     if (names[id].type <= TYPE_FUNCREF)
         out->type = &type_scalar[names[id].type];
     if (id == NAME_LOCAL) {

@@ -110,8 +110,7 @@ uint32_t image_cells_row(Image *img, uint32_t var, const ImageCells *cells);
  * The value area; what is in it is in stdlib/runtime/format.h. Offsets are final when all rows have
  * been added.
  */
-uint32_t
-image_value_size(ReportKind kind); /* bytes a site row's value takes: 4 or 8; not of tuples */
+uint32_t image_value_size(ReportKind kind); /* bytes of a site row's value: 4, 8; not of tuples */
 uint32_t image_row_bytes(const Image *img, uint32_t group);
 uint64_t image_group_offset(const Image *img, uint32_t group); /* of the group's row 0 */
 uint32_t image_group_rows(const Image *img, uint32_t group);

@@ -62,8 +62,8 @@ typedef struct ProfileVariables {
 /*
  * Reads the tree, or the arcs (of several variables: their sum; or makes them of a tree). Without
  * names, all variables with calls, times and open calls are arcs. The report must have gone through
- * value_unify. False if one of the variables does not fit, or nothing
- * does, or it makes no sense: see `problem`. `p` must be empty.
+ * value_unify. False if one of the variables does not fit, or nothing does, or it makes no sense:
+ * see `problem`. `p` must be empty.
  */
 bool profile_read_tree(Profile *p, const Report *r, ProfileVariables variables);
 bool profile_read_arcs(Profile *p, const Report *r, ProfileVariables variables);

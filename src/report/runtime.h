@@ -14,12 +14,12 @@
 #include "base/mem.h"
 
 typedef enum RuntimeHost {
-    RUNTIME_JS,          /* imports whammc.write(ptr, len) */
-    RUNTIME_NONE,        /* also exports whammc_report_ptr() and whammc_report_len() */
-    RUNTIME_WASI,        /* fd_write; the runtime is in the memory that WASI sees */
-    RUNTIME_WASI_FILE,   /* ... and path_open, fd_prestat_get, fd_close */
-    RUNTIME_BORROW,      /* fd_write, app.copy_in, app.copy_out; the runtime has its own memory */
-    RUNTIME_BORROW_FILE, /* ... and path_open, fd_prestat_get, fd_close */
+    RUNTIME_JS,           /* imports whammc.write(ptr, len) */
+    RUNTIME_NONE,         /* also exports whammc_report_ptr() and whammc_report_len() */
+    RUNTIME_WASI,         /* fd_write; the runtime is in the memory that WASI sees */
+    RUNTIME_WASI_FILE,    /* ... and path_open, fd_prestat_get, fd_close */
+    RUNTIME_BORROW,       /* fd_write, app.copy_in, app.copy_out; the runtime has its own memory */
+    RUNTIME_BORROW_FILE,  /* ... and path_open, fd_prestat_get, fd_close */
     RUNTIME_MONITOR,      /* WASI's fd_write, whamm:reflect; for monitor modules */
     RUNTIME_MONITOR_FILE, /* ... and path_open, fd_prestat_get, fd_close */
     RUNTIME_IMPORT,

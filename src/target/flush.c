@@ -41,7 +41,7 @@ static bool choose_storage(Flush *f) {
     uint64_t cells = store_words(s);
     bool many = cells > STORAGE_MAX_GLOBALS;
     switch (f->options->storage) {
-    case STORAGE_MEMORY: 
+    case STORAGE_MEMORY:
         s->in_memory = s->slots > 0 || (s->counts && s->counts->values.len > 0);
         return true;
     case STORAGE_GLOBALS:

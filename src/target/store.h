@@ -25,7 +25,7 @@ typedef enum StorageChoice { STORAGE_AUTO, STORAGE_GLOBALS, STORAGE_MEMORY } Sto
  */
 enum { STORAGE_MAX_GLOBALS = 950000 };
 
-enum { SLOT_COUNTED = 0x80000000u };
+enum { SLOT_COUNTED = 0x80000000u }; /* in SlotGroup.values */
 
 /* A slot (with one leaf) that does not start at zero. */
 typedef struct SlotInit {
@@ -127,11 +127,11 @@ void store_laid_out(Store *s, const WasmModule *m);
 typedef struct SlotCursor {
     Vec(uint32_t) next; /* by group */
 } SlotCursor;
+/* The index of the global, or the address, of the slot's first leaf. */
+uint64_t store_slot(const Store *s, SlotCursor *c, const PlanVar *v);
+
 /* Appends code that pushes counter n, as i64; that adds one to it. */
 void store_push_counter(const Store *s, const WasmModule *m, uint32_t n, Buf *out);
 void store_put_count(const Store *s, const WasmModule *m, uint32_t n, Buf *out);
-
-/* The index of the global, or the address, of the slot's first leaf. */
-uint64_t store_slot(const Store *s, SlotCursor *c, const PlanVar *v);
 
 #endif

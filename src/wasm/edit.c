@@ -42,9 +42,9 @@ typedef struct Edit {
     WasmRemap map;
     uint32_t mask;
     WasmCode c;
-    const uint8_t *run; /* first byte not yet copied */
-    uint32_t first,
-        next; /* patches: the first that is not ENTRY, EXIT or UNWIND, the next to come */
+    const uint8_t *run;  /* first byte not yet copied */
+    uint32_t first;      /* of the patches that are not ENTRY, EXIT or UNWIND */
+    uint32_t next;       /* patch to come */
     uint32_t code_start; /* offset of the first instruction */
     bool head_done;      /* put_head has done its BEFORE pieces */
     uint32_t exits;      /* ways out that some EXIT piece covers */

@@ -16,11 +16,11 @@
  *            u32 text printed between its pc and its value, u32 pair that is expected to follow
  *   names:   per named function, ascending: ULEB distance from the one before, text
  *   groups:  u8 kind, u8 0, u16 stride of ids, u32 rows, u32 text: the description, of tuples
- *   rows:    per row: ULEB (pc << 3 | same << 2 | other_pair << 1 | jump); pc is relative to the row
- * before, or absolute after a jump. jump: SLEB-like zigzag ULEB distance of the function index.
- * other_pair: ULEB pair index (else it is the pair expected after the last one). same: the row has
- * the value of the row before (not in a group's first row). A group starts as if behind
- *            function 0, pc 0, pair 0.
+ *   rows:    per row: ULEB (pc << 3 | same << 2 | other_pair << 1 | jump); pc is relative to the
+ *            row before, or absolute after a jump. jump: SLEB-like zigzag ULEB distance of the
+ *            function index. other_pair: ULEB pair index (else it is the pair expected after the
+ *            last one). same: the row has the value of the row before (not in a group's first
+ *            row). A group starts as if behind function 0, pc 0, pair 0.
  *   tail:    per row: u8 kind, perhaps with FORMAT_TAIL_ID; of tuples, text: the description; text
  *            of the row up to the value. With FORMAT_TAIL_ID the value is the row's id too, printed
  *            between FORMAT_ROW and the text. With FORMAT_TAIL_CELLS (kind: map) the row is a map
@@ -39,9 +39,9 @@
  * THE VALUES. Per group in order, from a multiple of 8, for each row that has not the value of the
  * row before: 4 bytes, 8 for 64-bit kinds; 8 for each leaf of a tuple; for a str its address, for a
  * map its number, 4 bytes each. Then, from a multiple of 8, each tail row: 8 bytes, or 8 for each
- * leaf of a tuple. Of FORMAT_TAIL_CELLS, for
- * each entry: 8 bytes for each leaf of the value, then, if there are marks, 8 more. An entry is in
- * the map if its mark, or a leaf with FORMAT_LEAF_COUNTS, is not zero.
+ * leaf of a tuple. Of FORMAT_TAIL_CELLS, for each entry: 8 bytes for each leaf of the value, then,
+ * if there are marks, 8 more. An entry is in the map if its mark, or a leaf with
+ * FORMAT_LEAF_COUNTS, is not zero.
  */
 #ifndef WHAMMC_RUNTIME_FORMAT_H
 #define WHAMMC_RUNTIME_FORMAT_H

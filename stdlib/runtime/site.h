@@ -47,7 +47,7 @@ uint32_t site_has_imm(uint32_t fid, uint32_t pc, uint32_t n);
 uint32_t site_num_targets(uint32_t fid, uint32_t pc); /* of br_table; its default is immediate
                                                          number num_targets */
 uint64_t site_offset(uint32_t fid, uint32_t pc);
-uint32_t site_memory(uint32_t fid, uint32_t pc); /* accessed; by memory.copy: written */
+uint32_t site_memory(uint32_t fid, uint32_t pc);    /* accessed; by memory.copy: written */
 uint32_t site_item_size(uint32_t fid, uint32_t pc); /* in the array whose type is immediate 0; 0 =
                                                        it is no array */
 /* The function of ref.func, here or right in front; -1 = not known. */
@@ -77,8 +77,8 @@ uint32_t site_in_try(uint32_t fid, uint32_t pc);
 uint32_t site_instr_count(uint32_t fid, uint32_t pc); /* of the block that ends here */
 /* 1: a branch, or a try_table, one of whose targets is a loop */
 uint32_t site_goes_to_loop(uint32_t fid, uint32_t pc);
-/* Which targets of a branch are loops, as a str: target k is bit k & 7 of byte k / 8. The default of
- * a br_table is behind its others. */
+/* Which targets of a branch are loops, as a str: target k is bit k & 7 of byte k / 8. The default
+ * of a br_table is behind its others. */
 uint32_t site_loop_map(uint32_t fid, uint32_t pc);
 uint32_t site_ends_program(uint32_t fid, uint32_t pc); /* 1: a call of WASI's proc_exit */
 
