@@ -172,6 +172,8 @@ void progress_end(void);
 bool file_read(const Cli *cli, const char *path, Buf *out);
 /* What messages call the file: the path, or "<stdin>". */
 const char *file_title(const char *path);
+/* What is behind the last '/'. */
+const char *file_base(const char *path);
 /*
  * Writes a whole file, "-" being standard output. A regular file is there completely or, on
  * failure, as it was before. False if that failed, which was said.
@@ -179,11 +181,14 @@ const char *file_title(const char *path);
 bool file_write(const Cli *cli, const char *path, const void *data, size_t len);
 /* Writes all bytes to a descriptor. False: errno. */
 bool file_write_fd(int fd, const void *data, size_t len);
-/* Reads a script and gives it to w; where there is no such file, a name without folder may be that
- * of a script which comes with whammc (script.c). False if that failed, which was said. */
-bool script_add(const Cli *cli, whammc *w, const char *path);
 /* Reads a module; text is assembled with wabt's wat2wasm. False if that failed, which was said. */
 bool file_read_module(const Cli *cli, const char *path, Buf *out);
+
+/* ---- scripts (script.c) ---- */
+
+/* Reads a script and gives it to w; where there is no such file, a name without folder may be that
+ * of a script which comes with whammc. False if that failed, which was said. */
+bool script_add(const Cli *cli, whammc *w, const char *path);
 
 /* ---- the script beside an instrumented program (javascript.c) ---- */
 
@@ -323,8 +328,9 @@ typedef struct Engine {
     char *program; /* its path, on the heap */
 } Engine;
 
-/* The engine that was asked for, by name or path. STATUS_OK, else it was said. */
-int engine_find(const Cli *cli, const char *asked, Engine *e);
+/* The engine that was asked for, by name or path, if it can have the clock that was asked for (see
+ * RunnerJob). STATUS_OK, else it was said. */
+int engine_find(const Cli *cli, const char *asked, const char *clock, Engine *e);
 /* Says that it could not be run (errno `error`); NULL: what it needs could not be made at the
  * place. */
 void engine_failed(const Cli *cli, const Engine *e, const Place *place, int error);
@@ -356,9 +362,6 @@ int runner_run(const Cli *cli, const RunnerJob *job, Buf *report);
             "else, which makes asking cheap but needs a processor, or the host's clock; auto: "    \
             "the thread if a processor is idle; default: " otherwise                               \
     }
-
-/* STATUS_OK if the engine can have that clock, else it was said. */
-int clock_check(const Cli *cli, const char *clock, EngineKind engine);
 
 /* A run of a program. */
 typedef struct Running {

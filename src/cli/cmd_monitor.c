@@ -40,7 +40,7 @@ typedef struct Settings {
 
 /* "dir/hotness.whamm" gives "hotness.wasm". On the heap. */
 static char *default_name(const char *script) {
-    const char *name = strrchr(script, '/') ? strrchr(script, '/') + 1 : script;
+    const char *name = file_base(script);
     const char *dot = strrchr(name, '.');
     Buf out = {0};
     buf_bytes(&out, name, dot && dot > name ? (size_t)(dot - name) : strlen(name));

@@ -171,9 +171,7 @@ static int rehearse(Profiling *p) {
 
 /* "dir/app.wasm": "app.flame.svg". On the heap. */
 static char *flame_name(const char *app) {
-    const char *slash = strrchr(app, '/'), *base = slash ? slash + 1 : app;
-    if (strcmp(app, "-") == 0)
-        base = "stdin";
+    const char *base = strcmp(app, "-") == 0 ? "stdin" : file_base(app);
     size_t len = strlen(base);
     const char *dot = strrchr(base, '.');
     if (dot > base && (strcmp(dot, ".wasm") == 0 || strcmp(dot, ".wat") == 0))
@@ -403,9 +401,7 @@ static int run(Cli *cli) {
         status = check(cli, &s);
     if (ok && key == ARGS_END && status == STATUS_OK) {
         Engine engine = {0};
-        status = engine_find(cli, s.engine, &engine);
-        if (status == STATUS_OK)
-            status = clock_check(cli, s.clock, engine.kind);
+        status = engine_find(cli, s.engine, s.clock, &engine);
         if (status == STATUS_OK && engine.kind == ENGINE_WIZARD)
             status =
                 cli_usage(cli, "Wizard runs probes only before instructions, so it cannot time "

@@ -241,9 +241,7 @@ static int run(Cli *cli) {
         status = check(cli, &s);
     if (ok && key == ARGS_END && status == STATUS_OK) {
         Engine engine = {0};
-        status = engine_find(cli, s.engine, &engine);
-        if (status == STATUS_OK)
-            status = clock_check(cli, s.clock, engine.kind);
+        status = engine_find(cli, s.engine, s.clock, &engine);
         if (status == STATUS_OK)
             status = run_program(cli, &s, &engine);
         free(engine.program);

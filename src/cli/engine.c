@@ -39,13 +39,19 @@ static bool has_wasmtime(const char *python) {
 
 /* What a program is, by its name. */
 static EngineKind kind_of(const char *path) {
-    const char *name = strrchr(path, '/') + 1;
+    const char *name = file_base(path);
     if (strncmp(name, "python", 6) == 0)
         return ENGINE_PYTHON;
     return strncmp(name, "wizeng", 6) == 0 ? ENGINE_WIZARD : ENGINE_NODE;
 }
 
-int engine_find(const Cli *cli, const char *asked, Engine *e) {
+static int check_clock(const Cli *cli, const char *clock, EngineKind engine) {
+    if (!clock || engine == ENGINE_NODE || strcmp(clock, "thread") != 0)
+        return STATUS_OK;
+    return cli_usage(cli, "--clock=thread is for Node; other engines have their own clock");
+}
+
+int engine_find(const Cli *cli, const char *asked, const char *clock, Engine *e) {
     const char *names[NENGINES];
     Known known = {.name = asked, .program = asked};
     for (int i = 0; i < NENGINES; i++) {
@@ -65,7 +71,7 @@ int engine_find(const Cli *cli, const char *asked, Engine *e) {
         known.kind = kind_of(asked);
     *e = (Engine){known.kind, process_find(known.variable, known.program)};
     if (e->program && (e->kind != ENGINE_PYTHON || has_wasmtime(e->program)))
-        return STATUS_OK;
+        return check_clock(cli, clock, e->kind);
     const char *missing = e->program ? " (that Python has no package wasmtime)" : "";
     message_one(cli, DIAG_NO_ENGINE, known.hint, "the engine %s is not there%s", asked, missing);
     free(e->program);

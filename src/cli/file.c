@@ -22,6 +22,11 @@ const char *file_title(const char *path) {
     return is_dash(path) ? "<stdin>" : path;
 }
 
+const char *file_base(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 /* ---- reading ---- */
 
 /* False: errno tells why; EFBIG if there is more than size_limit. */

@@ -100,12 +100,6 @@ static void put_names(Buf *out, const Places *places) {
     buf_free(&text);
 }
 
-/* Without folders. */
-static Str file_part(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return str_of(slash ? slash + 1 : path);
-}
-
 static void put_script(Buf *out, const Places *places, const char *module, const char *id) {
     buf_printf(out,
                "%s for an instrumented program: load it before that, with <script>, import or "
@@ -114,7 +108,7 @@ static void put_script(Buf *out, const Places *places, const char *module, const
     buf_str(out, STR("(() => {\n'use strict';\n"));
     buf_bytes(out, host_profiler_js, host_profiler_js_size);
     buf_printf(out, "\nconst profiler = install({\n  id: \"%s\",\n  title: ", id);
-    put_string(out, file_part(module));
+    put_string(out, str_of(file_base(module)));
     buf_str(out, STR(",\n"));
     put_names(out, places);
     buf_str(out, STR("});\n"

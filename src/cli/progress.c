@@ -32,9 +32,8 @@ static void set_timer(time_t seconds) {
 void progress_start(const char *what, const char *name, size_t size) {
     if (!isatty(STDERR_FILENO))
         return;
-    const char *slash = strrchr(name, '/');
-    int n = snprintf(line, sizeof line, "whammc: %s %.80s (%.1f MB)...", what,
-                     slash && slash[1] ? slash + 1 : name, (double)size / 1e6);
+    int n = snprintf(line, sizeof line, "whammc: %s %.80s (%.1f MB)...", what, file_base(name),
+                     (double)size / 1e6);
     line_len = n < 0 ? 0 : (size_t)n < sizeof line ? (size_t)n : sizeof line - 1;
     for (size_t i = 0; i < line_len; i++)
         if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)

@@ -10,12 +10,6 @@ enum {
     CRASHED = 254     /* what Wizard says, and 255, also for programs that trap */
 };
 
-int clock_check(const Cli *cli, const char *clock, EngineKind engine) {
-    if (!clock || engine == ENGINE_NODE || strcmp(clock, "thread") != 0)
-        return STATUS_OK;
-    return cli_usage(cli, "--clock=thread is for Node; other engines have their own clock");
-}
-
 /* How many messages of the library have this tag. */
 static size_t count_messages(whammc *w, const char *tag) {
     Buf member = {0};

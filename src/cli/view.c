@@ -5,8 +5,7 @@
 #include "report/view.h"
 
 void view_format(ViewFormat format, const Profile *p, uint32_t top, const char *path, Buf *out) {
-    const char *slash = strrchr(file_title(path), '/');
-    Str title = str_of(slash ? slash + 1 : file_title(path));
+    Str title = str_of(file_base(file_title(path)));
     switch (format) {
     case VIEW_GPROF: view_gprof(p, top, out); break;
     case VIEW_DOT: view_dot(p, top, out); break;

@@ -210,8 +210,7 @@ static void filter_free(Filter *f) {
 
 /* The last part of a path with the ending that the engine wants. Libraries are imported by it. */
 static void file_name(const char *path, Buf *out) {
-    const char *base = strrchr(path, '/');
-    base = base ? base + 1 : path;
+    const char *base = file_base(path);
     const char *dot = strrchr(base, '.');
     for (const char *p = base; *p && p != dot; p++)
         buf_u8(out, strchr(SPECIAL, *p) ? '_' : (uint8_t)*p);

@@ -247,10 +247,6 @@ static bool no_function(void *ctx, EvalCall *call) {
     return eval_fail(call->error, EVAL_HOST, "a function of WASI that is not there");
 }
 
-bool eval_is_wasi(Str module) {
-    return str_is(module, "wasi_snapshot_preview1") || str_is(module, "wasi_unstable");
-}
-
 static bool has_type(const WasmTypeDef *t, const char *params) {
     if (strlen(params) != t->nparams)
         return false;

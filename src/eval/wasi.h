@@ -21,9 +21,6 @@ typedef struct EvalWasi {
                           name, not in the one exported as "memory" */
 } EvalWasi;
 
-/* The module is WASI, in the current or the first version. */
-bool eval_is_wasi(Str module);
-
 /*
  * The function of this name and type, owned by the store. `wasi`, and what is allocated in `arena`,
  * must outlive the store.

@@ -13,14 +13,13 @@ struct SegmentLabel {
 
 enum { CLASS_ENTRY, CLASS_EXIT, NONE = UINT32_MAX };
 
-/* ---- sets of classes ---- */
-
 typedef struct Walk {
     Segments *s;
-    const bool *ends;
     uint32_t depth; /* loops */
     bool live;
 } Walk;
+
+/* ---- sets of classes ---- */
 
 static uint32_t new_class(Segments *s) {
     vec_push(&s->merged, s->merged.len);
@@ -208,16 +207,12 @@ static void step(Walk *w, const WasmInstr *i) {
         lead_to(w, CLASS_EXIT);
         go_on(w, next);
         return;
-    default:
-        if (w->ends && w->ends[i->op]) {
-            lead_to(w, CLASS_EXIT);
-            go_on(w, next);
-        }
+    default: break;
     }
 }
 
-static void find_segments(Segments *s, WasmCode code, const bool *ends) {
-    Walk w = {.s = s, .ends = ends, .live = true};
+static void find_segments(Segments *s, WasmCode code) {
+    Walk w = {.s = s, .live = true};
     WasmInstr i;
     new_class(s); /* CLASS_ENTRY */
     new_class(s); /* CLASS_EXIT */
@@ -326,11 +321,11 @@ static void add_terms(Segments *s, uint32_t class, uint32_t segment, bool starti
 /* What starts in the class is what ends there. */
 static void add_equation(Segments *s, uint32_t class) {
     uint32_t segment = s->via.at[class];
-    SegmentEquation e = {.segment = segment, .class = class, .from = s->terms.len};
-    e.starts = s->at.at[segment].in == class;
-    add_terms(s, class, segment, !e.starts);
+    SegmentEquation e = {.segment = segment, .from = s->terms.len};
+    bool starts = s->at.at[segment].in == class;
+    add_terms(s, class, segment, !starts);
     e.middle = s->terms.len;
-    add_terms(s, class, segment, e.starts);
+    add_terms(s, class, segment, starts);
     e.to = s->terms.len;
     vec_push(&s->equations, e);
 }
@@ -352,9 +347,9 @@ static void solve(Segments *s) {
             add_equation(s, s->reached.at[k]);
 }
 
-void segments_find(Segments *s, WasmCode code, const bool *ends) {
+void segments_find(Segments *s, WasmCode code) {
     s->at.len = s->equations.len = s->terms.len = s->merged.len = s->labels.len = 0;
-    find_segments(s, code, ends);
+    find_segments(s, code);
     choose(s);
     solve(s);
 }

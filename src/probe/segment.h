@@ -29,14 +29,10 @@ typedef struct Segment {
     bool counted;     /* needs a counter; if not, and not dead, an equation gives its count */
 } Segment;
 
-/*
- * The count of `segment` is the sum of the counts of terms[from..middle), less those of
- * terms[middle..to). Of activations that a trap ended in a segment whose `out` is `class`, add
- * (`starts`: subtract) one each: these never came to the class.
- */
+/* The count of `segment` is the sum of the counts of terms[from..middle), less those of
+ * terms[middle..to). */
 typedef struct SegmentEquation {
-    uint32_t segment, class;
-    bool starts; /* the segment starts in that class, else it ends there */
+    uint32_t segment;
     uint32_t from, middle, to;
 } SegmentEquation;
 
@@ -52,11 +48,8 @@ typedef struct Segments {
     Vec(SegmentLabel) labels;
 } Segments;
 
-/*
- * Finds the segments of a valid body and what to count; `code` stands at its first instruction.
- * `ends`, if not NULL, says of further instructions (WasmOp) that segments end behind them.
- */
-void segments_find(Segments *s, WasmCode code, const bool *ends);
+/* Finds the segments of a valid body and what to count; `code` stands at its first instruction. */
+void segments_find(Segments *s, WasmCode code);
 void segments_free(Segments *s);
 
 /* The segment that the code in front of the instruction at `offset` belongs to; of an `end` that

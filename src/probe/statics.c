@@ -88,7 +88,7 @@ static bool resolve(void *ctx, const WasmImport *import, EvalExtern *what) {
         return false;
     const WasmTypeDef *t = wasm_func_type(&r->library->module, import->handle);
     what->space = WASM_SPACE_FUNC;
-    if (eval_is_wasi(import->module))
+    if (wasm_is_wasi(import->module))
         what->func = eval_wasi_func(r->statics->store, &r->statics->arena, r->statics->wasi,
                                     import->name, t);
     else

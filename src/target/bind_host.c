@@ -233,7 +233,7 @@ static EvalFunc *engine_function(const Link *l, const WasmImport *im) {
             return new_function(h, functions[k].type, functions[k].host);
     if (str_is(im->module, REFLECT_MODULE))
         return new_reflect(h, im->name);
-    if (eval_is_wasi(im->module))
+    if (wasm_is_wasi(im->module))
         return eval_wasi_func(h->store, &h->arena, &h->wasi, im->name,
                               wasm_func_type(l->m, im->handle));
     return NULL;
@@ -272,7 +272,7 @@ static Span import_span(const Link *l) {
 }
 
 static bool is_engine(Str module) {
-    bool known = str_is(module, REFLECT_MODULE) || eval_is_wasi(module);
+    bool known = str_is(module, REFLECT_MODULE) || wasm_is_wasi(module);
     for (size_t k = 0; k < sizeof functions / sizeof *functions; k++)
         known |= str_is(module, functions[k].module);
     return known;

@@ -3,7 +3,6 @@
  */
 #include "target/bind_imports.h"
 
-#include "eval/wasi.h"
 
 /* ---- code ---- */
 
@@ -63,7 +62,7 @@ static int64_t resolve(void *ctx, const Frozen *module, const WasmImport *im) {
         return bind_answer(s, module, bind_host_reflect(p->host), im);
     if (str_is(im->module, "whamm:dyninstr"))
         return s->options.dyninstr ? s->options.dyninstr(s->options.ctx, p, im) : -1;
-    if (eval_is_wasi(im->module))
+    if (wasm_is_wasi(im->module))
         return bridge_import(bridge_of(p, module), im);
     return -1;
 }

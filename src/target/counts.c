@@ -81,7 +81,7 @@ bool counts_takes(Counts *c, const Site *site, const Match *match) {
 /* The segment in which a site's probe would be; COUNT_NONE: it is never executed. */
 static uint32_t segment_of(Counts *c, const Site *site, Event e) {
     if (!c->found) {
-        segments_find(&c->segments, code_of(c), NULL);
+        segments_find(&c->segments, code_of(c));
         c->found = true;
     }
     if (e.kind == EVENT_FUNC_ENTRY)

@@ -104,3 +104,7 @@ int64_t wasm_find_import(const WasmModule *m, Str module, Str name) {
     }
     return -1;
 }
+
+bool wasm_is_wasi(Str module) {
+    return str_is(module, "wasi_snapshot_preview1") || str_is(module, "wasi_unstable");
+}

@@ -274,6 +274,8 @@ uint32_t wasm_func_locals(const WasmModule *m, uint32_t func, WasmTypes *out, co
 const WasmExport *wasm_find_export(const WasmModule *m, WasmSpace space, Str name);
 /* The handle of the imported function module.name, or -1. */
 int64_t wasm_find_import(const WasmModule *m, Str module, Str name);
+/* The name is that of WASI's module, in the current or the first version. */
+bool wasm_is_wasi(Str module);
 
 /*
  * The value of a constant expression of the input, a file range: integer constants, their sums,

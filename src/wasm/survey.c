@@ -30,10 +30,6 @@ typedef struct Survey {
     bool legacy, refs; /* instructions for exceptions of either kind */
 } Survey;
 
-bool wasm_is_wasi(Str module) {
-    return str_is(module, "wasi_snapshot_preview1") || str_is(module, "wasi_unstable");
-}
-
 /* ---- looking ---- */
 
 static void add_call(Survey *v, uint32_t from, uint32_t to, bool tail) {

@@ -38,7 +38,4 @@ bool wasm_survey_throws(WasmSurvey *s, const WasmModule *m, uint32_t func);
 WasmExceptions wasm_survey_exceptions(WasmSurvey *s, const WasmModule *m);
 void wasm_survey_free(WasmSurvey *s);
 
-/* The module is one of WASI's. */
-bool wasm_is_wasi(Str module);
-
 #endif
