@@ -23,7 +23,8 @@ _whammc_value() { # OPTION: what may follow it; false if nothing does
         bind:--host) _whammc_words 'auto wasi js none' ;;
         instr:--js) _whammc_files js ;;
         instr:--storage) _whammc_words 'auto globals memory' ;;
-        instr:--link | run:--link) _whammc_words 'merge import' ;;
+        instr:--link) _whammc_words 'merge import' ;;
+        run:--link) _whammc_words 'merge import auto' ;;
         profile:--style) _whammc_words 'tree arcs' ;;
         run:--engine) _whammc_words 'node node24 wasmtime wizard'; compopt -o default ;;
         run:--clock | profile:--clock) _whammc_words 'auto thread host' ;;
@@ -84,8 +85,7 @@ _whammc() {
                 _whammc_words '-o --output= --host= --keep-debug --no-optimise -v --verbose --message-format= -h --help' ;;
             run)
                 _whammc_words '-s --script= --lib= -D --define= --monitor= --link= --engine= --engine-option= --clock= -o --output= --report-format=
-                    --top=
-                    --no-demangle --message-format= -h --help' ;;
+                    --top= --no-demangle --message-format= -h --help' ;;
             profile)
                 _whammc_words '--style= --format= -o --output= --save= --top= --counts-only --exclude= --min-size= --auto-exclude
                     --max-depth= --engine= --engine-option= --clock= --no-demangle --message-format= -h --help' ;;
