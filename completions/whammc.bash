@@ -33,7 +33,7 @@ _whammc_value() { # OPTION: what may follow it; false if nothing does
         report:--format | profile:--format) _whammc_words 'table csv csv-rfc4180 json gprof dot folded svg speedscope cpuprofile' ;;
         run:--top | run:--engine-option | list:--functions | report:--top | report:--flush | report:--variable) ;;
         *:-s | *:--script) _whammc_words 'calltree profile'; _whammc_files whamm mm ;;
-        profile:--top | profile:--exclude | profile:--min-size | profile:--max-depth | profile:--engine-option) ;;
+        profile:--top | *:--exclude | *:--min-size | profile:--max-depth | profile:--engine-option) ;;
         *:--lib) compopt -o default ;;
         *:-D | *:--define) ;;
         instr:-o | instr:--output | instr:--runtime | monitor:-o | monitor:--output | bind:-o | bind:--output) _whammc_files wasm ;;
@@ -79,13 +79,13 @@ _whammc() {
     if [[ $cur == -* ]]; then
         case $command in
             instr)
-                _whammc_words '-s --script= --lib= -D --define= -o --output= --report= --report-format= --host= --storage= --link=
+                _whammc_words '-s --script= --lib= -D --define= --exclude= --min-size= -o --output= --report= --report-format= --host= --storage= --link=
                     --js= --no-js --runtime= --keep-debug --no-optimise --coalesce -v --verbose --message-format= -h --help' ;;
             bind)
                 _whammc_words '-o --output= --host= --keep-debug --no-optimise -v --verbose --message-format= -h --help' ;;
             run)
-                _whammc_words '-s --script= --lib= -D --define= --monitor= --link= --engine= --engine-option= --clock= -o --output= --report-format=
-                    --top= --no-demangle --message-format= -h --help' ;;
+                _whammc_words '-s --script= --lib= -D --define= --exclude= --min-size= --monitor= --link= --engine= --engine-option= --clock= -o --output=
+                    --report-format= --top= --no-demangle --message-format= -h --help' ;;
             profile)
                 _whammc_words '--style= --format= -o --output= --save= --top= --counts-only --exclude= --min-size= --auto-exclude
                     --max-depth= --engine= --engine-option= --clock= --no-demangle --message-format= -h --help' ;;

@@ -392,10 +392,28 @@ void running_free(Running *r);
 
 /* ---- functions that are not timed (exclude.c) ---- */
 
+/* Two options of the commands that instrument; `rest`: what else their help says. */
+enum { OPTION_EXCLUDE = 1002, OPTION_MIN_SIZE };
+#define EXCLUDE_OPTION(rest)                                                                       \
+    {                                                                                              \
+        OPTION_EXCLUDE, "exclude", "GLOB",                                                         \
+            "do not time functions whose names match this shell pattern" rest "; may be repeated"  \
+    }
+#define MIN_SIZE_OPTION(rest)                                                                      \
+    { OPTION_MIN_SIZE, "min-size", "N", "do not time functions of less than N bytes" rest }
+
 typedef struct Exclusion {
     Words globs;       /* of names, as in the program or as in the source */
     uint32_t min_size; /* shorter bodies, in bytes, are left out */
 } Exclusion;
+
+/* Takes the argument of one of the options; false if it is wrong, which was said. */
+bool exclude_option(const Cli *cli, Exclusion *x, int key, const char *value);
+/* STATUS_OK unless a definition is for the constant that the options are for, which was said. */
+int exclude_check(const Cli *cli, const Exclusion *x, const DefineOptions *definitions);
+/* Gives the constant of the scripts of w the functions of the program that are not to be timed, if
+ * there was such an option. False if the scripts have no such constant, which was said. */
+bool exclude_give(const Cli *cli, const Exclusion *x, const Buf *app, whammc *w);
 
 /*
  * Appends the numbers of the functions that are not to be timed, "3,17-20". If calls have been

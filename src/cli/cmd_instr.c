@@ -23,6 +23,8 @@ static const Option options[] = {
     {'s', "script", "SCRIPT", "instrument with this script ('-': standard input); may be repeated"},
     LIBRARY_OPTION,
     DEFINE_OPTION,
+    EXCLUDE_OPTION(" (for scripts with a constant 'untimed')"),
+    MIN_SIZE_OPTION(" (for such scripts, too)"),
     {'o', "output", "OUT", "write the instrumented module there ('-': standard output)"},
     {REPORT, "report", "WHERE",
      "where a WASI program writes its report: stdout, stderr, or the path of a file in a directory "
@@ -58,6 +60,7 @@ typedef struct Settings {
     Vec(const char *) scripts;
     LibraryOptions libs;
     DefineOptions definitions;
+    Exclusion exclusion;
     const char *out, *runtime, *js;
     whammc_options options;
     bool verbose, no_js;
@@ -69,6 +72,8 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case 's': vec_push(&s->scripts, value); break;
     case OPTION_LIBRARY: return library_option(cli, &s->libs, value);
     case 'D': return define_option(cli, &s->definitions, value);
+    case OPTION_EXCLUDE:
+    case OPTION_MIN_SIZE: return exclude_option(cli, &s->exclusion, key, value);
     case 'o': s->out = value; break;
     case 'v': s->verbose = true; break;
     case STORAGE: s->options.storage = (whammc_storage)option_choice(&cmd_instr, key, value); break;
@@ -151,7 +156,7 @@ static int read_and_instrument(const Cli *cli, Settings *s, const char *path) {
         library_give_all(cli, &s->libs, s->scripts.at, s->scripts.len, w, strcmp(s->out, "-") == 0);
     ok = (!beside || javascript_may_write(cli, beside)) && ok;
     int status = STATUS_ERROR;
-    if (file_read_module(cli, path, &app) && ok)
+    if (file_read_module(cli, path, &app) && ok && exclude_give(cli, &s->exclusion, &app, w))
         status = instrument(cli, s, w, beside ? beside : s->js, path, &app);
     whammc_free(w);
     buf_free(&app);
@@ -164,6 +169,8 @@ static int check_usage(const Cli *cli, const Settings *s) {
     int status = cli_check_inputs(cli, s->scripts.at, s->scripts.len, true);
     if (status == STATUS_OK)
         status = cli_check_output(cli, s->out);
+    if (status == STATUS_OK)
+        status = exclude_check(cli, &s->exclusion, &s->definitions);
     if (status == STATUS_OK && s->runtime && s->options.link != WHAMMC_LINK_IMPORT)
         return cli_usage(cli, "--runtime=FILE is for --link=import only");
     if (status == STATUS_OK && s->runtime)
@@ -189,6 +196,7 @@ static int run(Cli *cli) {
         status = read_and_instrument(cli, &s, cli->operands[0]);
     vec_free(&s.scripts);
     vec_free(&s.definitions);
+    vec_free(&s.exclusion.globs);
     library_free(&s.libs);
     return status;
 }

@@ -21,8 +21,6 @@ enum {
     SAVE,
     TOP,
     COUNTS_ONLY,
-    EXCLUDE,
-    MIN_SIZE,
     AUTO_EXCLUDE,
     MAX_DEPTH,
     ENGINE,
@@ -44,9 +42,8 @@ static const Option options[] = {
     {SAVE, "save", "REPORT", "keep the report in this file, for `whammc report`"},
     {TOP, "top", "N", "show only the N functions with the most time, 0 = all; default: 20"},
     {COUNTS_ONLY, "counts-only", NULL, "count calls, without times"},
-    {EXCLUDE, "exclude", "GLOB",
-     "do not time functions whose names match this shell pattern; may be repeated"},
-    {MIN_SIZE, "min-size", "N", "do not time functions of less than N bytes"},
+    EXCLUDE_OPTION(""),
+    MIN_SIZE_OPTION(""),
     {AUTO_EXCLUDE, "auto-exclude", NULL,
      "run the program twice: first to count calls (it prints nothing then); in the second run "
      "functions that are tiny and called often are not timed"},
@@ -361,8 +358,8 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case SAVE: s->save = value; break;
     case TOP: s->top_given = true; return cli_count(cli, "top", value, &s->top);
     case COUNTS_ONLY: s->counts_only = true; break;
-    case EXCLUDE: vec_push(&s->exclusion.globs, value); break;
-    case MIN_SIZE: return cli_count(cli, "min-size", value, &s->exclusion.min_size);
+    case OPTION_EXCLUDE:
+    case OPTION_MIN_SIZE: return exclude_option(cli, &s->exclusion, key, value);
     case AUTO_EXCLUDE: s->auto_exclude = true; break;
     case MAX_DEPTH: s->max_depth = value; return cli_count(cli, "max-depth", value, &depth);
     case ENGINE: s->engine = value; break;

@@ -25,6 +25,8 @@ static const Option options[] = {
     {'s', "script", "SCRIPT", "instrument with this script; may be repeated"},
     LIBRARY_OPTION,
     DEFINE_OPTION,
+    EXCLUDE_OPTION(" (for scripts with a constant 'untimed')"),
+    MIN_SIZE_OPTION(" (for such scripts, too)"),
     {MONITOR, "monitor", "MON.wasm[+LIB.wasm]...",
      "attach this monitor module, which imports the libraries behind it, instead of instrumenting "
      "with scripts; may be repeated"},
@@ -52,6 +54,7 @@ typedef struct Settings {
     Vec(const char *) scripts;
     LibraryOptions libs;
     DefineOptions definitions;
+    Exclusion exclusion;
     MonitorOptions monitors;
     Words engine_options;
     const char *engine, *out, *clock;
@@ -172,7 +175,8 @@ static int run_program(const Cli *cli, Settings *s, const Engine *e) {
     bool ok = library_give_all(cli, &s->libs, s->scripts.at, s->scripts.len, r.w,
                                s->out && strcmp(s->out, "-") == 0);
     ok = monitors_read(cli, &s->monitors) && ok;
-    if (file_read_module(cli, cli->operands[0], &r.app) && ok)
+    if (file_read_module(cli, cli->operands[0], &r.app) && ok &&
+        exclude_give(cli, &s->exclusion, &r.app, r.w))
         status = run_somehow(&r, s);
     if (status == STATUS_OK) {
         bool written = true;
@@ -193,6 +197,8 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     switch (key) {
     case 's': vec_push(&s->scripts, value); break;
     case 'D': return define_option(cli, &s->definitions, value);
+    case OPTION_EXCLUDE:
+    case OPTION_MIN_SIZE: return exclude_option(cli, &s->exclusion, key, value);
     case 'o': s->out = value; break;
     case OPTION_LIBRARY: return library_option(cli, &s->libs, value);
     case LINK:
@@ -219,10 +225,14 @@ static int check(const Cli *cli, const Settings *s) {
     if (s->monitors.len && s->definitions.len)
         return cli_usage(
             cli, "--define is for scripts: monitors have the values that they were made with");
+    if (s->monitors.len && (s->exclusion.globs.len || s->exclusion.min_size))
+        return cli_usage(cli, "--exclude and --min-size are for scripts");
     if (s->monitors.len && s->out)
         return cli_usage(cli, "monitors write where they were made to: --output is for scripts");
-    return s->monitors.len ? cli_check_app(cli)
-                           : cli_check_inputs(cli, s->scripts.at, s->scripts.len, false);
+    if (s->monitors.len)
+        return cli_check_app(cli);
+    int status = cli_check_inputs(cli, s->scripts.at, s->scripts.len, false);
+    return status == STATUS_OK ? exclude_check(cli, &s->exclusion, &s->definitions) : status;
 }
 
 static int run(Cli *cli) {
@@ -249,6 +259,7 @@ static int run(Cli *cli) {
     vec_free(&s.scripts);
     vec_free(&s.engine_options);
     vec_free(&s.definitions);
+    vec_free(&s.exclusion.globs);
     library_free(&s.libs);
     monitors_free(&s.monitors);
     return status;

@@ -10,6 +10,9 @@
 
 #include <fnmatch.h>
 
+/* What the scripts call it. */
+#define UNTIMED "untimed"
+
 /* What --auto-exclude takes for many and tiny. */
 enum {
     MANY_CALLS = 10000, /* a function has been called so often ... */
@@ -126,4 +129,67 @@ void exclude_list(const Exclusion *x, const WasmModule *m, const Places *places,
             put_range(out, from, f - 1);
     }
     free(in);
+}
+
+/* ---- the options ---- */
+
+static bool is_given(const Exclusion *x) {
+    return x->globs.len || x->min_size;
+}
+
+bool exclude_option(const Cli *cli, Exclusion *x, int key, const char *value) {
+    if (key == OPTION_MIN_SIZE)
+        return cli_count(cli, "min-size", value, &x->min_size);
+    vec_push(&x->globs, value);
+    return true;
+}
+
+int exclude_check(const Cli *cli, const Exclusion *x, const DefineOptions *definitions) {
+    for (uint32_t i = 0; i < definitions->len && is_given(x); i++)
+        if (strncmp(definitions->at[i], UNTIMED "=", strlen(UNTIMED "=")) == 0)
+            return cli_usage(cli,
+                             "--exclude and --min-size give the constant '" UNTIMED
+                             "' its value: why --define=%s?",
+                             definitions->at[i]);
+    return STATUS_OK;
+}
+
+/* A program that cannot be read has no functions: who instruments it says what is wrong. */
+static void put_functions(const Exclusion *x, const Buf *app, Buf *out) {
+    Diags d = {0};
+    WasmModule m = {0};
+    Places places = {0};
+    DiagFileId file = diag_file(&d, "", app->data, app->len, true);
+    if (wasm_read(&m, app->data, app->len, file, &d)) {
+        places_open(&places, &m);
+        exclude_list(x, &m, &places, NULL, out);
+    }
+    places_free(&places);
+    wasm_module_free(&m);
+    diag_free(&d);
+}
+
+static bool is_constant(whammc *w) {
+    size_t n;
+    const whammc_constant *constants = whammc_constants(w, &n);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(constants[i].name, UNTIMED) == 0 && strcmp(constants[i].type, "str") == 0)
+            return true;
+    return false;
+}
+
+bool exclude_give(const Cli *cli, const Exclusion *x, const Buf *app, whammc *w) {
+    if (!is_given(x) || whammc_check(w) != WHAMMC_OK) /* the next call says why */
+        return true;
+    if (!is_constant(w)) {
+        message_one(cli, DIAG_BAD_DEFINITION,
+                    "those that come with whammc have it: -s profile, -s calltree",
+                    "no script has a constant '" UNTIMED ": str' for --exclude and --min-size");
+        return false;
+    }
+    Buf list = {0};
+    put_functions(x, app, &list);
+    whammc_define(w, UNTIMED, buf_cstr(&list));
+    buf_free(&list);
+    return true;
 }
