@@ -201,6 +201,7 @@ typedef struct Plan {
     ActionList by_op[WASM_OP_COUNT];      /* actions in script order */
     ActionList by_kind[EVENT_KIND_COUNT]; /* of events that are not instructions */
     bool asks_tables;   /* some variant asks which function is in a table's entry */
+    bool unwinds_calls; /* there are probes of what leaves calls (MODE_UNWIND) */
     bool asks_segments; /* some variant asks how much of a segment is left */
 } Plan;
 

@@ -49,6 +49,10 @@ static void sort(Pieces *p) {
 
 void pieces_add(void *ctx, WasmWhere where, uint32_t at, PieceRank rank, size_t from, size_t to) {
     Pieces *p = ctx;
+    if (where == WASM_UNWIND) {
+        pieces_add_around(p, where, from);
+        return;
+    }
     WasmPatch patch = {at, (uint8_t)where, (uint8_t)rank, (uint32_t)from, (uint32_t)(to - from), 0};
     p->unsorted |= p->at.len && order(&vec_last(&p->at), &patch) > 0;
     vec_push(&p->at, patch);

@@ -24,8 +24,9 @@ typedef struct Rewrite {
     HostChoice host;        /* without HOST_AUTO */
     Store store;
     Counts counts;
-    uint32_t point;   /* of counts.points: the next in pass 2 */
-    Vec(Match) coded; /* the matches of a site that have code there */
+    uint32_t point;       /* of counts.points: the next in pass 2 */
+    uint32_t region_func; /* the function that splicer.one_region is about */
+    Vec(Match) coded;     /* the matches of a site that have code there */
     Flush flush;
     Shadow shadow;
     Targets targets;
@@ -253,6 +254,10 @@ static void splice_at(void *self, const Site *site, const SiteTypes *types, cons
         pieces_add(pieces, WASM_BEFORE, site->pc, RANK_CONSTRUCT, from, pieces->code.len);
         return;
     }
+    if (r->region_func != site->func && r->p.plan->unwinds_calls) {
+        r->region_func = site->func;
+        r->p.splicer.one_region = splice_wants_one_region(&r->p.m, site->func);
+    }
     if (n)
         splice_site(&r->p.splicer, site, types, matches, n, pieces_add, pieces_add_region, pieces);
     guard(r, site, matches, n);
@@ -360,6 +365,7 @@ static bool link(void *self) {
         return false;
     Splicer *s = &r->p.splicer;
     splicer_init(s, &r->p.m, r->p.plan, &r->store, r->helpers, r->fns);
+    r->region_func = UINT32_MAX;
     if (r->p.matcher.survey.funcs) /* there may be unwind probes */
         s->exceptions = r->p.exceptions = wasm_survey_exceptions(&r->p.matcher.survey, &r->p.m);
     s->shadow = &r->shadow;

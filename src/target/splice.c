@@ -87,6 +87,8 @@ void splicer_begin(Splicer *s, uint32_t locals) {
         s->frame.local[s->frame.used.at[i]] = UINT32_MAX;
     s->frame.used.len = 0;
     s->wrapped.len = 0;
+    s->under_way = UINT32_MAX;
+    s->nways = 0;
 }
 
 static void put_words(Splicer *s, const Match *match) {
@@ -402,14 +404,50 @@ void splice_unwind_types(WasmModule *m, WasmExceptions form, const WasmInstr *ca
         unwind_add_types(&u, m);
 }
 
-/* The call, or what stands for it, with the bodies of its unwind probes; a body that calls nothing
- * of the program has none. */
+enum { MANY_CALLS = 16 };
+
+bool splice_wants_one_region(const WasmModule *m, uint32_t func) {
+    const char *error;
+    WasmTypes locals = {0};
+    WasmInstr i;
+    uint32_t calls = 0, first = wasm_func_locals(m, func, &locals, &error);
+    WasmCode code = wasm_code(wasm_func_body(m, func), m->funcs.at[func].body_size, first);
+    vec_free(&locals);
+    while (wasm_next(&code, &i)) {
+        if (i.op == WASM_OP_TRY || i.op == WASM_OP_TRY_TABLE)
+            return false;
+        calls += i.op == WASM_OP_CALL || i.op == WASM_OP_CALL_INDIRECT || i.op == WASM_OP_CALL_REF;
+    }
+    return calls >= MANY_CALLS;
+}
+
+static void put_under_way(Splicer *s, uint32_t n) {
+    if (s->under_way == UINT32_MAX)
+        s->under_way = pool_keep(&s->pool, WASM_I32);
+    put_i32(s->out, n);
+    hole_put_local(s, HOLE_SET, s->under_way);
+}
+
+/* In the handler of the whole function: the bodies of the unwind probes of the call that got its
+ * number last. */
+static void splice_caught(Splicer *s, const Site *site, const Match *matches, uint32_t n) {
+    hole_put_local(s, HOLE_GET, s->under_way);
+    put_i32(s->out, s->nways);
+    wasm_put_op(s->out, WASM_OP_I32_EQ);
+    put_open(s->out, WASM_OP_IF);
+    splice_mode(s, site, matches, n, MODE_UNWIND);
+    wasm_put_op(s->out, WASM_OP_END);
+}
+
+/* The call, or what stands for it, with the bodies of its unwind probes, unless these go into the
+ * handler of the whole function. */
 static void splice_call(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
                         uint32_t n, uint32_t saved, bool unwinds) {
     const Match *alt = alt_of(matches, n, MODE_ALT);
     UnwindCall u = {s->m, site->instr, s->exceptions, alt != NULL};
-    unwinds = unwinds && (!alt || alt_calls(alt));
-    if (unwinds)
+    if (unwinds && s->one_region)
+        put_under_way(s, ++s->nways);
+    else if (unwinds)
         unwind_open(&u, s->out);
     if (alt)
         splice_alt(s, site, types, matches, n, saved);
@@ -417,6 +455,10 @@ static void splice_call(Splicer *s, const Site *site, const SiteTypes *types, co
         put_original(s, site);
     if (!unwinds)
         return;
+    if (s->one_region) {
+        put_under_way(s, 0);
+        return;
+    }
     unwind_caught(&u, s->out);
     splice_mode(s, site, matches, n, MODE_UNWIND);
     unwind_close(&u, s->out);
@@ -587,10 +629,16 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
               s->out->len);
     if (w.alt || w.unwind) {
         from = s->out->len;
-        splice_call(s, site, types, matches, n, w.args.count, w.unwind);
+        bool unwinds = w.unwind && (!alt || alt_calls(alt)); /* else nothing is called */
+        splice_call(s, site, types, matches, n, w.args.count, unwinds);
         /* what certainly does not leave the function is no exit any more */
         PieceRank rank = alt && !alt->action->variant->guarded_alt ? RANK_CONSTRUCT : RANK_PROBE;
         piece(ctx, WASM_REPLACE, site->pc, rank, from, s->out->len);
+        from = s->out->len;
+        if (unwinds && s->one_region) {
+            splice_caught(s, site, matches, n);
+            piece(ctx, WASM_UNWIND, site->pc, RANK_PROBE, from, s->out->len);
+        }
     }
     if (wraps)
         splice_wrap(s, site, matches, block_alt, region, ctx);

@@ -24,6 +24,11 @@ void pool_release(LocalPool *p); /* all but those that pool_keep took */
 uint32_t pool_keep(LocalPool *p, WasmType type);
 void pool_free(LocalPool *p);
 
+/* Whether what leaves the calls of a function is better caught in one place: there are many calls,
+ * each with a region of its own otherwise, which is too much for some compilers; and what a call
+ * throws leaves the function. */
+bool splice_wants_one_region(const WasmModule *m, uint32_t func);
+
 /* Where a leaf of a tuple is while it goes in or out of a template. */
 typedef struct LeafLocal {
     uint32_t n;
@@ -85,6 +90,9 @@ typedef struct Splicer {
     const MapCell *element; /* its cell */
     Buf key;
     Vec(Wrapped) wrapped; /* constructs of this function */
+    bool one_region;      /* what leaves its calls is caught by one handler for all of them */
+    uint32_t under_way;   /* ... then: a local that says which call is; UINT32_MAX = none yet */
+    uint32_t nways;       /* how many have a number so far */
     /* What was recorded for the next match in order (HOLE_WORD), *n words; NULL = matches have
      * slots. */
     const uint64_t *(*words)(void *ctx, const Match *match, uint32_t *n);

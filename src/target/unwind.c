@@ -1,5 +1,6 @@
 /*
- * target/unwind.c - the region round a call that catches what leaves it.
+ * target/unwind.c - the region round a call that catches what leaves it. (Functions with many calls
+ * have one region for all of them: splice_wants_one_region in splice.h.)
  *
  *     try (P -> R)  call  catch_all  ...handler...  rethrow 0  end
  *
