@@ -58,9 +58,7 @@ struct whammc {
 
 /* Forgets the last call. */
 void api_reset(whammc *w);
-/* The status that the messages amount to. */
-whammc_status api_status(const whammc *w);
-/* The same when a target has failed or not; hands over the output. */
+/* The status when a target has failed or not; hands over the output. */
 whammc_status api_output(const whammc *w, bool ok, Buf *buf, uint8_t **out, size_t *out_size);
 char *api_copy(const void *s, size_t len);
 /* The options of one call of whammc_instrument; NULL = the defaults. */

@@ -108,7 +108,8 @@ void whammc_set_world(whammc *w, const whammc_world *world) {
                           .environment = world->environment};
 }
 
-whammc_status api_status(const whammc *w) {
+/* The status that the messages amount to. */
+static whammc_status message_status(const whammc *w) {
     for (uint32_t i = 0; i < w->diags.list.len; i++)
         if (w->diags.list.at[i]->tag == DIAG_INTERNAL)
             return WHAMMC_INTERNAL;
@@ -122,7 +123,7 @@ whammc_status api_output(const whammc *w, bool ok, Buf *buf, uint8_t **out, size
         return WHAMMC_OK;
     }
     buf_free(buf);
-    whammc_status status = api_status(w);
+    whammc_status status = message_status(w);
     return status == WHAMMC_OK ? WHAMMC_INTERNAL : status;
 }
 
@@ -145,14 +146,14 @@ static whammc_status prepare(whammc *w, bool cells) {
     api_define(w);
     /* Scripts that could be read in part are checked too. */
     plan_make(&w->plan, w->scripts.at, w->scripts.len, &w->libraries, cells, &w->diags);
-    return api_status(w);
+    return message_status(w);
 }
 
 /* The same for work on a program. */
 static whammc_status prepare_for_program(whammc *w) {
     whammc_status status = prepare(w, true);
     if (status == WHAMMC_OK && !statics_start(&w->plan, &w->world, &w->diags))
-        status = api_status(w);
+        status = message_status(w);
     return status;
 }
 
@@ -346,7 +347,7 @@ whammc_status whammc_explain_monitor(whammc *w, const char **text) {
         *text = buf_cstr(&w->explained);
     }
     units_free(&units);
-    return api_status(w);
+    return message_status(w);
 }
 
 whammc_link whammc_linked(const whammc *w) {
@@ -400,7 +401,7 @@ whammc_status whammc_list(whammc *w, const char *name, const void *bytes, size_t
     buf_free(&l.event);
     buf_free(&l.instruction);
     buf_free(&l.fname);
-    return api_status(w);
+    return message_status(w);
 }
 
 /* ---- explaining ---- */
@@ -451,7 +452,7 @@ whammc_status whammc_explain(whammc *w, const char *rule,
         vec_free(&x.functions);
         arena_free(&x.arena);
     }
-    whammc_status status = api_status(w);
+    whammc_status status = message_status(w);
     vec_free(&events);
     script_free(&script);
     w->rule = (char *)text.data; /* messages point into it */
@@ -471,5 +472,5 @@ whammc_status whammc_read_monitor(whammc *w, const char *name, const void *bytes
         *out = &w->monitor;
     }
     monitor_free(&monitor);
-    return api_status(w);
+    return message_status(w);
 }

@@ -25,13 +25,14 @@
  * What `whammc instr` does, and where:
  *
  *   1. parse the scripts                                  lang/parse.c, scan.c
- *   2. expand rules into events, check each probe for     probe/event.c, plan.c; lang/check.c
- *      each, fold what is static there
+ *   2. expand rules into events, check each probe for     probe/event.c, plan.c, prune.c;
+ *      each, fold what is static there                    lang/check.c
  *   3. read the program                                   wasm/read.c
- *   4. find the sites, give each its storage              probe/match.c, target/store.c
+ *   4. find the sites, give each its storage              probe/match.c, target/store.c, cell.c,
+ *                                                         counts.c
  *   5. compile what occurred to templates                 gen/gen.c
- *   6. add libraries, runtime, start and flush function   target/library.c, memory.c, flush.c,
- *                                                         wasm/merge.c
+ *   6. add what the code reaches of libraries and         target/reach.c, library.c, memory.c,
+ *      runtime, start and flush function                  flush.c, wasm/merge.c
  *   7. splice the templates in, write the module          target/splice.c, wasm/write.c
  *   8. read it back and validate it                       wasm/valid.c
  *

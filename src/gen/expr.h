@@ -129,8 +129,6 @@ Ref gen_str_equal(Body *b, Ref x, Ref y);
 /* Where an element is read that is not there and has no value then: the call that wants it is left
  * out (Body.skip), or it is a trap. */
 Ref gen_missing(Body *b);
-/* The leaves of a map's element. */
-void gen_index_leaves(Body *b, const Expr *e, Refs *out);
 /* The map of an element is cells (probe/cell.h). */
 bool gen_is_cell(const Expr *e);
 /* The leaves of such an element, or of a field of it. */

@@ -360,7 +360,7 @@ static uint32_t first_leaf(const Expr *e) {
     return type_path(e->var->type->value, e->path, e->npath, &field);
 }
 
-void gen_index_leaves(Body *b, const Expr *e, Refs *out) {
+static void index_leaves(Body *b, const Expr *e, Refs *out) {
     if (gen_is_cell(e)) {
         gen_cell_leaves(b, e, out);
         return;
@@ -476,7 +476,7 @@ void gen_leaves(Body *b, const Expr *e, Refs *out) {
     case EXPR_INDEX:
         if (e->is_bound)
             break; /* targets[i], a number */
-        gen_index_leaves(b, e, out);
+        index_leaves(b, e, out);
         return;
     case EXPR_NAME:
         for (uint32_t i = 0; tuple && i < type_leaves(e->type); i++)

@@ -195,6 +195,29 @@ static void enter_part(Matcher *w, const Construct *part) {
         vec_push(&w->open, w->part - 1);
 }
 
+/* What an instruction and what is round it say of its site. */
+static void set_site(const Matcher *w, Site *s, const WasmInstr *i, const FlowStep *step) {
+    s->instr = i;
+    s->pc = i->offset;
+    s->constructs = w->constructs.at;
+    s->open = w->open.at;
+    s->nopen = w->open.len;
+    s->before_end = step->branched_end;
+    s->block_first = step->first;
+    s->block_last = step->last;
+    s->instr_count = step->count;
+}
+
+/* The types at an instruction; `code` stands behind it. */
+static void find_types(Matcher *w, const WasmInstr *i, const WasmCode *code) {
+    w->types.operands.len = w->types.results.len = 0;
+    wasm_instr_types(&w->typer, i, &w->types.operands, &w->types.results);
+    if (i->op == WASM_OP_ELSE)
+        add_arm_types(w);
+    w->types.dead = wasm_typer_dead(&w->typer);
+    w->types.falls_through = falls_through(w, code);
+}
+
 bool match_func(Matcher *w, uint32_t func) {
     const WasmFunc *f = &w->m->funcs.at[func];
     prepare(w);
@@ -227,27 +250,13 @@ bool match_func(Matcher *w, uint32_t func) {
         bool block = (step.first && w->plan->by_kind[EVENT_BLOCK_START].len) ||
                      (step.last && w->plan->by_kind[EVENT_BLOCK_END].len);
         if (list->len || watched || block) {
-            s.instr = i;
-            s.pc = i->offset;
             s.opidx = index;
             s.previous = index ? &buffer[(index + 1) & 1] : NULL;
-            s.before_end = step.branched_end;
             s.construct = part;
-            s.constructs = w->constructs.at;
-            s.open = w->open.at;
-            s.nopen = w->open.len;
-            s.block_first = step.first;
-            s.block_last = step.last;
-            s.instr_count = step.count;
             s.at_func_end = i->offset + i->size == f->body_size;
-            if (typed) {
-                w->types.operands.len = w->types.results.len = 0;
-                wasm_instr_types(&w->typer, i, &w->types.operands, &w->types.results);
-                if (i->op == WASM_OP_ELSE)
-                    add_arm_types(w);
-                w->types.dead = wasm_typer_dead(&w->typer);
-                w->types.falls_through = falls_through(w, &code);
-            }
+            set_site(w, &s, i, &step);
+            if (typed)
+                find_types(w, i, &code);
             match_list(w, list, &s);
             if (w->matches.len || watched)
                 w->at(w->ctx, &s, &w->types, w->matches.at, w->matches.len);

@@ -216,6 +216,21 @@ bool event_name_lookup(Event e, Str name, Bound *out) {
     return e.kind != EVENT_OPCODE || e.mode != MODE_UNWIND || !listed || out->is_static;
 }
 
+static bool immediate_lookup(WasmOp op, uint32_t n, Bound *out) {
+    const WasmOpInfo *info = &wasm_ops[op];
+    char word[16];
+    snprintf(word, sizeof word, "imm%u", n);
+    const char *item = column_item(info->names, word, strlen(word));
+    if (item)
+        out->type = type_word(item + 1);
+    out->literal = item && out->type && strstr(info->mnemonic, ".const");
+    if (!item && op == WASM_OP_BR_TABLE) {
+        out->type = &type_scalar[TYPE_U32]; /* labels */
+        out->boundable = true;
+    }
+    return item || column_item(info->names, "immN", 4);
+}
+
 static bool lookup(Event e, Str name, Bound *out) {
     NameId id;
     uint32_t n = 0;
@@ -263,19 +278,7 @@ static bool lookup(Event e, Str name, Bound *out) {
     case NAME_RES:
         out->assignable = true;
         return e.mode == MODE_AFTER && operand_lookup(e.op, true, n, &out->type);
-    case NAME_IMM: {
-        char word[16];
-        snprintf(word, sizeof word, "imm%u", n);
-        const char *item = column_item(info->names, word, strlen(word));
-        if (item)
-            out->type = type_word(item + 1);
-        out->literal = item && out->type && strstr(info->mnemonic, ".const");
-        if (!item && e.op == WASM_OP_BR_TABLE) {
-            out->type = &type_scalar[TYPE_U32]; /* labels */
-            out->boundable = true;
-        }
-        return item || column_item(info->names, "immN", 4);
-    }
+    case NAME_IMM: return immediate_lookup(e.op, n, out);
     case NAME_FAILED: return e.mode == MODE_AFTER && listed(e.op, id, &out->type, &out->is_static);
     default: break;
     }
