@@ -62,6 +62,7 @@ static bool is_addition(const Stmt *s, const Expr **by, bool *minus) {
 typedef struct Look {
     Counters *c;
     const Variant *v; /* NULL: a function, script scope */
+    bool tells;       /* a report may be due in what was looked at */
 } Look;
 
 static void rule_out(Look *l, const Var *var, WhyNot why, Span span) {
@@ -72,7 +73,18 @@ static void rule_out(Look *l, const Var *var, WhyNot why, Span span) {
     l->c->spans[id] = span;
 }
 
+/* Calls in which a report is due, or the program may end. */
+static bool is_telling(const Counters *c, const Expr *e) {
+    if (e->kind == EXPR_CALL && e->fn)
+        return c->fns_tell;
+    if (e->kind != EXPR_METHOD || e->method || e->annotation)
+        return false;
+    const BundledFn *bundled = c->plan->library_fns.at[e->bound.id].bundled;
+    return !bundled || bundled_kind(bundled) == BUNDLED_FLUSH;
+}
+
 static void look_at_expr(Look *l, const Expr *e) {
+    l->tells |= is_telling(l->c, e);
     if (e->kind == EXPR_NAME || e->kind == EXPR_INDEX || e->kind == EXPR_FIELD)
         rule_out(l, e->var, WHY_READ, e->span);
     for (uint32_t i = 0; i < e->nargs; i++)
@@ -139,25 +151,30 @@ void counters_init(Counters *c, const Plan *plan) {
         else if (var->storage == STORAGE_UNSHARED && var->init)
             c->vars[i] = WHY_STARTS;
     }
+    c->tells = mem_zalloc(plan->variants.len + 1u);
+    for (uint32_t i = 0; i < plan->scripts.len; i++) {
+        Look l = {c, NULL, false};
+        look_at_block(&l, &plan->scripts.at[i]->init);
+        l.tells = false;
+        for (uint32_t k = 0; k < plan->scripts.at[i]->fns.len; k++)
+            look_at_block(&l, &plan->scripts.at[i]->fns.at[k]->body);
+        c->fns_tell |= l.tells;
+    }
     for (uint32_t i = 0; i < plan->variants.len; i++) {
-        Look l = {c, plan->variants.at[i]};
+        Look l = {c, plan->variants.at[i], false};
         if (l.v->impossible || !l.v->vars)
             continue;
         if (l.v->probe->predicate)
             look_at_expr(&l, l.v->probe->predicate);
         look_at_block(&l, &l.v->probe->body);
-    }
-    for (uint32_t i = 0; i < plan->scripts.len; i++) {
-        Look l = {c, NULL};
-        look_at_block(&l, &plan->scripts.at[i]->init);
-        for (uint32_t k = 0; k < plan->scripts.at[i]->fns.len; k++)
-            look_at_block(&l, &plan->scripts.at[i]->fns.at[k]->body);
+        c->tells[i] = l.tells;
     }
 }
 
 void counters_free(Counters *c) {
     free(c->vars);
     free(c->spans);
+    free(c->tells);
     vec_free(&c->shapes);
     vec_free(&c->known);
     vec_free(&c->additions);

@@ -43,6 +43,8 @@ typedef struct Counters {
     const Plan *plan;
     WhyNot *vars;         /* by PlanVar.id */
     Span *spans;          /* ... of the reasons */
+    bool *tells;          /* by index into Plan.variants: when it runs a report may be due */
+    bool fns_tell;        /* ... in some function of a script */
     Vec(Counting) shapes; /* by Shape.index, as far as asked for */
     Vec(bool) known;
     Vec(Addition) additions;

@@ -9,6 +9,20 @@ struct CountShare {
     uint64_t amount;
 };
 
+/* Where a report may be due in the middle of a segment, not all of which has been executed then. */
+static void watch_reports(Counts *c, const Variant *v) {
+    for (uint32_t i = 0; i < c->plan->actions.len; i++) {
+        const Action *a = &c->plan->actions.at[i];
+        if (a->variant != v)
+            continue;
+        if (a->event.kind == EVENT_OPCODE)
+            c->watches = c->watched[a->event.op] = true;
+        else
+            c->nowhere |= a->event.kind != EVENT_BEGIN && a->event.kind != EVENT_END &&
+                          a->event.kind != EVENT_REPORT;
+    }
+}
+
 void counts_init(Counts *c, const Plan *plan, const WasmModule *m) {
     *c = (Counts){.plan = plan, .m = m, .func = COUNT_NONE};
     counters_init(&c->counters, plan);
@@ -16,8 +30,11 @@ void counts_init(Counts *c, const Plan *plan, const WasmModule *m) {
     for (uint32_t i = 0; i < plan->actions.len; i++) {
         const Action *a = &plan->actions.at[i];
         if (a->variant->is_alt)
-            c->replaces = c->replaced[a->event.op] = true;
+            c->watches = c->watched[a->event.op] = true;
     }
+    for (uint32_t i = 0; i < plan->variants.len; i++)
+        if (c->counters.tells[i])
+            watch_reports(c, plan->variants.at[i]);
 }
 
 void counts_free(Counts *c) {
@@ -46,14 +63,14 @@ static WasmCode code_of(const Counts *c) {
     return wasm_code(wasm_func_body(c->m, c->func), c->m->funcs.at[c->func].body_size, first);
 }
 
-/* Some instruction of the function may be replaced. */
-static bool replaces(const Counts *c) {
-    if (!c->replaces)
+/* Some instruction of the function may be replaced, or a report may be due at it. */
+static bool is_interrupted(const Counts *c) {
+    if (!c->watches)
         return false;
     WasmCode code = code_of(c);
     WasmInstr i;
     while (wasm_next(&code, &i))
-        if (c->replaced[i.op])
+        if (c->watched[i.op])
             return true;
     return false;
 }
@@ -63,7 +80,7 @@ static void close_function(Counts *c);
 static void enter_function(Counts *c, uint32_t func) {
     close_function(c);
     c->func = func;
-    c->allowed = !replaces(c);
+    c->allowed = !c->nowhere && !is_interrupted(c);
     c->found = false;
     c->cursor = 0;
     c->first_value = c->values.len;

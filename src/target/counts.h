@@ -8,7 +8,8 @@
  * and script variables are sums over all counters.
  *
  * Counters are i64 globals, or words of our memory. Functions in which something is replaced (alt)
- * keep their additions where they are: their code may be left out.
+ * keep their additions where they are, as their code may be left out; so do those with instructions
+ * at whose probes a report may be due or the program may end: whamm_core.flush(), libraries.
  */
 #ifndef WHAMMC_TARGET_COUNTS_H
 #define WHAMMC_TARGET_COUNTS_H
@@ -51,7 +52,9 @@ typedef Vec(CountPart) CountParts;
 typedef struct Counts {
     const Plan *plan;
     const WasmModule *m;
-    bool replaced[WASM_OP_COUNT], replaces; /* by `alt` probes; any of them */
+    bool watched[WASM_OP_COUNT], watches; /* replaced by `alt` probes, or with probes in which a
+                                             report may be due; any of them */
+    bool nowhere;                         /* a report may be due in every function */
     Counters counters;
     uint32_t ncounters;
     Vec(CountPoint) points; /* in the order of functions, in these of code */
