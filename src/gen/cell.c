@@ -3,9 +3,6 @@
  */
 #include "gen/expr.h"
 
-/* Leaves, and the mark behind them, take 8 bytes each in memory. */
-enum { LEAF = 8 };
-
 static const CellMap *map_of(const Body *b, const Expr *e) {
     return &b->plan->cell_maps.at[e->var->cells - 1];
 }
@@ -43,12 +40,6 @@ static Ref set(Body *b, const Expr *e, uint32_t leaf, const Type *t, Ref value) 
     return r;
 }
 
-/* The first leaf of what the expression names: the element or a field of it. */
-static uint32_t first_leaf(const Expr *e) {
-    const Type *field;
-    return type_path(e->var->type->value, e->path, e->npath, &field);
-}
-
 /* ---- what is in the map ---- */
 
 static Ref get_mark(Body *b, const Expr *e) {
@@ -81,7 +72,7 @@ static void put_mark(Body *b, const Expr *target, Refs *code) {
 /* ---- */
 
 void gen_cell_leaves(Body *b, const Expr *e, Refs *out) {
-    uint32_t n = type_leaves(e->type), first = first_leaf(e);
+    uint32_t n = type_leaves(e->type), first = gen_first_leaf(e);
     for (uint32_t i = 0; i < n; i++)
         vec_push(out, get(b, e, first + i));
     if (!n || e->present || e->var->type->value->kind != TYPE_TUPLE)
@@ -94,7 +85,7 @@ void gen_cell_leaves(Body *b, const Expr *e, Refs *out) {
 }
 
 void gen_cell_set(Body *b, const Expr *target, const Refs *leaves, Refs *code) {
-    uint32_t first = first_leaf(target);
+    uint32_t first = gen_first_leaf(target);
     for (uint32_t i = 0; i < leaves->len; i++)
         vec_push(code, set(b, target, first + i, type_leaf(target->type, i), leaves->at[i]));
     put_mark(b, target, code);
@@ -102,7 +93,7 @@ void gen_cell_set(Body *b, const Expr *target, const Refs *leaves, Refs *code) {
 
 Ref gen_cell_step(Body *b, const Expr *target, Op op) {
     Refs code = {0};
-    uint32_t leaf = first_leaf(target);
+    uint32_t leaf = gen_first_leaf(target);
     vec_push(&code, set(b, target, leaf, target->type,
                         gen_stepped(b, target->type, op, get(b, target, leaf))));
     put_mark(b, target, &code);

@@ -119,6 +119,8 @@ Ref gen_text(Body *b, uint32_t id); /* into Plan.texts */
 Ref gen_load_byte(Body *b, Ref at, uint32_t offset);
 Ref gen_load_word(Body *b, Ref at, uint32_t offset);
 Ref gen_store_word(Body *b, Ref at, uint32_t offset, Ref value);
+/* Bytes of a leaf in memory, also of a mark. */
+enum { LEAF = 8 };
 /* A leaf in memory. */
 Ref gen_load_leaf(Body *b, const Type *leaf, Ref at, uint32_t offset);
 Ref gen_store_leaf(Body *b, const Type *leaf, Ref at, uint32_t offset, Ref value);
@@ -129,6 +131,8 @@ Ref gen_str_equal(Body *b, Ref x, Ref y);
 /* Where an element is read that is not there and has no value then: the call that wants it is left
  * out (Body.skip), or it is a trap. */
 Ref gen_missing(Body *b);
+/* The leaf of a map's element at which what e names begins: m[k] or a field of it. */
+uint32_t gen_first_leaf(const Expr *e);
 /* The map of an element is cells (probe/cell.h). */
 bool gen_is_cell(const Expr *e);
 /* The leaves of such an element, or of a field of it. */

@@ -108,19 +108,7 @@ Ref gen_store_leaf(Body *b, const Type *leaf, Ref at, uint32_t offset, Ref value
     return memory_set(b, leaf, at, offset, value);
 }
 
-/* Leaves of tuples and of elements of maps take 8 bytes each. */
-enum { LEAF = 8 };
-
 /* ---- variables ---- */
-
-static uint32_t var_id(const Body *b, const Var *v) {
-    if (v->storage != STORAGE_SCRIPT)
-        return b->variant->vars[v->index];
-    for (uint32_t i = 0; i < b->plan->vars.len; i++)
-        if (b->plan->vars.at[i].decl == v)
-            return i;
-    return UINT32_MAX; /* not reached: every script variable is in the plan */
-}
 
 /* The address of leaf 0 of a variable in memory is what is returned, plus *offset. */
 static Ref var_address(Body *b, uint32_t id, uint32_t *offset) {
@@ -133,7 +121,7 @@ Ref gen_var_get(Body *b, const Var *v, uint32_t leaf) {
     const Type *t = type_leaf(v->type, leaf);
     if (v->storage == STORAGE_LOCAL)
         return local_get(b, b->local_of[v->index] + leaf, t);
-    uint32_t id = var_id(b, v);
+    uint32_t id = plan_var_id(b->plan, b->variant, v);
     if (b->options->in_memory[id]) {
         uint32_t offset;
         Ref at = var_address(b, id, &offset);
@@ -146,7 +134,7 @@ static Ref leaf_set(Body *b, const Var *v, uint32_t leaf, Ref value) {
     const Type *t = type_leaf(v->type, leaf);
     if (v->storage == STORAGE_LOCAL)
         return BinaryenLocalSet(b->module, b->local_of[v->index] + leaf, value);
-    uint32_t id = var_id(b, v);
+    uint32_t id = plan_var_id(b->plan, b->variant, v);
     if (b->options->in_memory[id]) {
         uint32_t offset;
         Ref at = var_address(b, id, &offset);
@@ -354,8 +342,7 @@ static Ref element(Body *b, const Expr *e, bool insert) {
     return gen_block_of(b, &code, BinaryenTypeInt32());
 }
 
-/* The leaf of its element at which what e names begins: m[k] or a field of it. */
-static uint32_t first_leaf(const Expr *e) {
+uint32_t gen_first_leaf(const Expr *e) {
     const Type *field;
     return type_path(e->var->type->value, e->path, e->npath, &field);
 }
@@ -365,7 +352,7 @@ static void index_leaves(Body *b, const Expr *e, Refs *out) {
         gen_cell_leaves(b, e, out);
         return;
     }
-    uint32_t n = type_leaves(e->type), first = first_leaf(e);
+    uint32_t n = type_leaves(e->type), first = gen_first_leaf(e);
     uint32_t at = gen_temp(b, BinaryenTypeInt32());
     Ref place = BinaryenLocalTee(b->module, at, element(b, e, false), BinaryenTypeInt32());
     for (uint32_t i = 0; i < n; i++) {
@@ -378,7 +365,7 @@ static void index_leaves(Body *b, const Expr *e, Refs *out) {
  * the others stay, or are zero if the element is new. */
 static Ref set_element(Body *b, const Expr *target, const Expr *value) {
     Refs code = {0}, leaves = {0};
-    uint32_t first = first_leaf(target);
+    uint32_t first = gen_first_leaf(target);
     gen_leaves(b, value, &leaves);
     settle(b, target->type, &leaves, &code);
     if (gen_is_cell(target)) {
@@ -402,7 +389,7 @@ static Ref step_element(Body *b, const Expr *target, Op op) {
     Refs code = {0};
     uint32_t at = gen_temp(b, BinaryenTypeInt32());
     vec_push(&code, BinaryenLocalSet(b->module, at, element(b, target, true)));
-    uint32_t offset = first_leaf(target) * LEAF;
+    uint32_t offset = gen_first_leaf(target) * LEAF;
     Ref old =
         memory_get(b, target->type, BinaryenLocalGet(b->module, at, BinaryenTypeInt32()), offset);
     vec_push(&code,

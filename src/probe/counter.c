@@ -25,16 +25,6 @@ static bool is_kept(const Var *v) {
            v->storage == STORAGE_SCRIPT;
 }
 
-/* `v` is NULL in functions and at script scope: there are only script variables. */
-static uint32_t var_id(const Plan *plan, const Variant *v, const Var *var) {
-    if (var->storage != STORAGE_SCRIPT)
-        return v->vars[var->index];
-    for (uint32_t i = 0; i < plan->vars.len; i++)
-        if (plan->vars.at[i].decl == var)
-            return i;
-    return UINT32_MAX;
-}
-
 /* x++, x--, x = x + e, x = e + x, x = x - e: what is added; else false. *by is NULL for 1. */
 static bool is_addition(const Stmt *s, const Expr **by, bool *minus) {
     if (s->kind != STMT_ASSIGN && s->kind != STMT_INC && s->kind != STMT_DEC)
@@ -66,7 +56,7 @@ typedef struct Look {
 } Look;
 
 static void rule_out(Look *l, const Var *var, WhyNot why, Span span) {
-    uint32_t id = var && is_kept(var) ? var_id(l->c->plan, l->v, var) : UINT32_MAX;
+    uint32_t id = var && is_kept(var) ? plan_var_id(l->c->plan, l->v, var) : UINT32_MAX;
     if (id == UINT32_MAX || l->c->vars[id])
         return;
     l->c->vars[id] = why;
@@ -223,7 +213,7 @@ static bool read_if(Reading *r, const Stmt *s) {
 }
 
 static bool read_addition(Reading *r, const Stmt *s, const Expr *by, bool minus) {
-    uint32_t var = var_id(r->c->plan, r->shape->variant, s->target->var);
+    uint32_t var = plan_var_id(r->c->plan, r->shape->variant, s->target->var);
     if (r->c->vars[var])
         return refuse(r, r->c->vars[var], r->c->spans[var]);
     if (by && !by->is_static)

@@ -418,6 +418,15 @@ bool plan_make(Plan *plan, Script *const *scripts, uint32_t n, const Libraries *
     return ok && cells_plan(plan, diags) && check_alts(plan, diags);
 }
 
+uint32_t plan_var_id(const Plan *plan, const Variant *v, const Var *var) {
+    if (var->storage != STORAGE_SCRIPT)
+        return v->vars[var->index];
+    for (uint32_t i = 0; i < plan->vars.len; i++)
+        if (plan->vars.at[i].decl == var)
+            return i;
+    return UINT32_MAX; /* not reached: every script variable is in the plan */
+}
+
 static void free_variant(Variant *v) {
     vec_free(&v->atoms);
     vec_free(&v->consts);

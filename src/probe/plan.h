@@ -243,6 +243,10 @@ static inline Site plan_nowhere(const Plan *plan, const WasmModule *m) {
  * wanted. After sites were looked for. */
 bool plan_is_off(const Plan *plan, const PlanProbe *p);
 
+/* The PlanVar.id of a variable. `v` may be NULL in functions and at script scope, where there are
+ * only script variables. */
+uint32_t plan_var_id(const Plan *plan, const Variant *v, const Var *var);
+
 /* What is known of a condition. */
 typedef enum Tri { TRI_NO, TRI_YES, TRI_UNKNOWN } Tri;
 static inline Tri tri_of(bool b) {
