@@ -3,7 +3,6 @@
  */
 #include "target/bind_imports.h"
 
-
 /* ---- code ---- */
 
 int64_t bind_memory(const Frozen *module) {
