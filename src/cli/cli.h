@@ -417,9 +417,10 @@ bool exclude_give(const Cli *cli, const Exclusion *x, const Buf *app, whammc *w)
 
 /*
  * Appends the numbers of the functions that are not to be timed, "3,17-20". If calls have been
- * counted (else NULL), these are also those with many calls that are tiny.
+ * counted (else NULL), these are also those with many calls that are tiny; else there is a warning
+ * of globs that fit no function.
  */
-void exclude_list(const Exclusion *x, const WasmModule *m, const Places *places,
+void exclude_list(const Cli *cli, const Exclusion *x, const WasmModule *m, const Places *places,
                   const Profile *counted, Buf *out);
 
 /* ---- Wizard (wizard.c) ---- */

@@ -145,12 +145,12 @@ static void explain(const View *v, const Profile *p, bool tree) {
                     unfit(v, tree), tree ? "call tree" : "calls");
     else if (tree)
         message_one(v->cli, DIAG_NO_PROFILE,
-                    "examples/scripts/calltree.whamm makes one: a report variable of type map<u32, "
+                    "`whammc run -s calltree` makes one: a report variable of type map<u32, "
                     "(u32, u32, u64, u64)>, node -> (parent, function, calls, nanoseconds)",
                     "%s: the report has no call tree, which this format shows", title);
     else
         message_one(v->cli, DIAG_NO_PROFILE,
-                    "examples/scripts/arcs.whamm counts them: a report variable of type map<(u32, "
+                    "`whammc run -s profile` counts them: a report variable of type map<(u32, "
                     "u32), u64>, (caller, callee) -> calls; with times the values are (u64, u64), "
                     "(calls, nanoseconds)",
                     "%s: the report has no calls, which this format shows", title);

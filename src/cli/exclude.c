@@ -112,11 +112,29 @@ static void put_range(Buf *out, uint32_t from, uint32_t to) {
     buf_printf(out, from == to ? "%s%u" : "%s%u-%u", out->len ? "," : "", from, to);
 }
 
-void exclude_list(const Exclusion *x, const WasmModule *m, const Places *places,
+/* Warns of globs that fit no function. */
+static void warn_unused(const Cli *cli, const Exclusion *x, const WasmModule *m,
+                        const Places *places) {
+    for (uint32_t i = 0; i < x->globs.len; i++) {
+        Exclusion one = {0};
+        vec_push(&one.globs, x->globs.at[i]);
+        bool used = false;
+        for (uint32_t f = 0; f < m->funcs.len && !used; f++)
+            used = is_named(&one, places_name(places, f));
+        if (!used)
+            message_one(cli, DIAG_NOT_EXCLUDED, NULL, "--exclude=%s: no function has such a name",
+                        x->globs.at[i]);
+        vec_free(&one.globs);
+    }
+}
+
+void exclude_list(const Cli *cli, const Exclusion *x, const WasmModule *m, const Places *places,
                   const Profile *counted, Buf *out) {
     bool *in = mem_zalloc(m->funcs.len + 1u); /* the last one ends a range */
     if (counted)
         mark_tiny(m, counted, in);
+    else
+        warn_unused(cli, x, m, places);
     for (uint32_t f = 0; f < m->funcs.len; f++) {
         const WasmFunc *func = &m->funcs.at[f];
         in[f] |= (x->globs.len && is_named(x, places_name(places, f))) ||
@@ -155,14 +173,14 @@ int exclude_check(const Cli *cli, const Exclusion *x, const DefineOptions *defin
 }
 
 /* A program that cannot be read has no functions: who instruments it says what is wrong. */
-static void put_functions(const Exclusion *x, const Buf *app, Buf *out) {
+static void put_functions(const Cli *cli, const Exclusion *x, const Buf *app, Buf *out) {
     Diags d = {0};
     WasmModule m = {0};
     Places places = {0};
     DiagFileId file = diag_file(&d, "", app->data, app->len, true);
     if (wasm_read(&m, app->data, app->len, file, &d)) {
         places_open(&places, &m);
-        exclude_list(x, &m, &places, NULL, out);
+        exclude_list(cli, x, &m, &places, NULL, out);
     }
     places_free(&places);
     wasm_module_free(&m);
@@ -188,7 +206,7 @@ bool exclude_give(const Cli *cli, const Exclusion *x, const Buf *app, whammc *w)
         return false;
     }
     Buf list = {0};
-    put_functions(x, app, &list);
+    put_functions(cli, x, app, &list);
     whammc_define(w, UNTIMED, buf_cstr(&list));
     buf_free(&list);
     return true;
