@@ -4,7 +4,8 @@
  * An entry is in the map from the first write on. Where that has to be known (for the report, and
  * to trap when a tuple is read that is not there) writes set a *mark*, a further leaf of the cell.
  * They do not where the entry must be there already, since the same body has written it before, nor
- * where they count up a leaf that is never written otherwise: that says the same as a mark.
+ * where they count up a leaf that is never written otherwise: that says the same as a mark. (A leaf
+ * of 64 bits: smaller ones come round to zero.)
  */
 #include "probe/cell.h"
 
@@ -102,7 +103,7 @@ static void note_write(Plan *plan, const Stmt *s, LeafWrites **writes) {
     uint32_t first = type_path(e->var->type->value, e->path, e->npath, &field);
     for (uint32_t i = 0; i < type_leaves(field); i++) {
         LeafWrites *w = &writes[e->var->cells - 1][first + i];
-        if (s->kind == STMT_INC && type_is_integer(field) && type_bits(field) >= 32)
+        if (s->kind == STMT_INC && type_is_integer(field) && type_bits(field) == 64)
             w->counted = true;
         else
             w->other = true;
