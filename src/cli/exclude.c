@@ -28,16 +28,14 @@ static bool is_short(const WasmModule *m, uint32_t func) {
     const WasmFunc *f = &m->funcs.at[func];
     if (f->import >= 0 || f->body_size > TINY_BODY)
         return false;
-    WasmTypes locals = {0};
-    const char *error;
-    uint32_t first = wasm_func_locals(m, func, &locals, &error);
-    vec_free(&locals);
-    WasmCode code = wasm_code(wasm_func_body(m, func), f->body_size, first);
+    WasmCode code;
     WasmInstr i;
-    while (first && wasm_next(&code, &i))
+    if (!wasm_func_code(m, func, &code))
+        return false;
+    while (wasm_next(&code, &i))
         if (i.op == WASM_OP_LOOP)
             return false;
-    return first && !code.error;
+    return !code.error;
 }
 
 /* What is known of each function of the profile. */

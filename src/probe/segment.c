@@ -60,10 +60,15 @@ static void lead_to(Walk *w, uint32_t class) {
     join(w->s->merged.at, out_class(w), class);
 }
 
-static void branch(Walk *w, uint32_t depth) {
+/* Where a branch leads: the class of a label, at whose construct's end it may be. */
+static uint32_t target(Walk *w, uint32_t depth) {
     SegmentLabel *label = &w->s->labels.at[w->s->labels.len - 1 - depth];
     label->targeted |= label->op != WASM_OP_LOOP;
-    lead_to(w, label->class);
+    return label->class;
+}
+
+static void branch(Walk *w, uint32_t depth) {
+    lead_to(w, target(w, depth));
 }
 
 static void branch_table(Walk *w, const WasmInstr *i) {
@@ -76,12 +81,8 @@ static void branch_table(Walk *w, const WasmInstr *i) {
 /* Exceptions come from calls, which lead to EXIT, and so do those that are caught here. */
 static void catches(Walk *w, const WasmInstr *i) {
     const uint8_t *at = i->vec;
-    for (uint32_t k = 0; k < i->count; k++) {
-        uint32_t depth = wasm_vec_catch(&at).label;
-        SegmentLabel *label = &w->s->labels.at[w->s->labels.len - 1 - depth];
-        label->targeted |= label->op != WASM_OP_LOOP;
-        join(w->s->merged.at, label->class, CLASS_EXIT);
-    }
+    for (uint32_t k = 0; k < i->count; k++)
+        join(w->s->merged.at, target(w, wasm_vec_catch(&at).label), CLASS_EXIT);
 }
 
 static void diverge(Walk *w, uint32_t next) {
@@ -99,18 +100,12 @@ static void open_construct(Walk *w, const WasmInstr *i) {
     uint32_t next = i->offset + i->size;
     if (i->op == WASM_OP_LOOP)
         w->depth++;
-    if (!w->live) {
-        label.class = new_class(w->s);
-    } else if (i->op == WASM_OP_LOOP) {
-        label.class = out_class(w);
-        go_on(w, next);
-    } else if (i->op == WASM_OP_IF) {
-        label.class = new_class(w->s);
+    bool loops = w->live && i->op == WASM_OP_LOOP, decides = w->live && i->op == WASM_OP_IF;
+    label.class = loops ? out_class(w) : new_class(w->s);
+    if (decides)
         label.other = out_class(w);
+    if (loops || decides)
         go_on(w, next);
-    } else {
-        label.class = new_class(w->s);
-    }
     vec_push(&w->s->labels, label);
 }
 

@@ -60,12 +60,9 @@ static bool can_inline(const Inliner *x, uint32_t *temp) {
     if (f->import >= 0 || f->body_size > MAX_INLINE || wasm_func_type(m, func)->nresults ||
         !plain_locals(m, func) || x->b->options->no_optimise)
         return false;
-    const char *error;
-    WasmTypes locals = {0};
-    uint32_t first = wasm_func_locals(m, func, &locals, &error);
-    vec_free(&locals);
-    WasmCode code = wasm_code(wasm_func_body(m, func), f->body_size, first);
+    WasmCode code;
     WasmInstr i;
+    wasm_func_code(m, func, &code);
     while (wasm_next(&code, &i)) {
         if (is_foreign(&i))
             return false;

@@ -56,11 +56,9 @@ void counts_free(Counts *c) {
 /* ---- the function at hand ---- */
 
 static WasmCode code_of(const Counts *c) {
-    const char *error;
-    WasmTypes locals = {0};
-    uint32_t first = wasm_func_locals(c->m, c->func, &locals, &error);
-    vec_free(&locals);
-    return wasm_code(wasm_func_body(c->m, c->func), c->m->funcs.at[c->func].body_size, first);
+    WasmCode code;
+    wasm_func_code(c->m, c->func, &code); /* the walk has found it well formed */
+    return code;
 }
 
 /* Some instruction of the function may be replaced, or a report may be due at it. */

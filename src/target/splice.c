@@ -407,12 +407,10 @@ void splice_unwind_types(WasmModule *m, WasmExceptions form, const WasmInstr *ca
 enum { MANY_CALLS = 16 };
 
 bool splice_wants_one_region(const WasmModule *m, uint32_t func) {
-    const char *error;
-    WasmTypes locals = {0};
+    WasmCode code;
     WasmInstr i;
-    uint32_t calls = 0, first = wasm_func_locals(m, func, &locals, &error);
-    WasmCode code = wasm_code(wasm_func_body(m, func), m->funcs.at[func].body_size, first);
-    vec_free(&locals);
+    uint32_t calls = 0;
+    wasm_func_code(m, func, &code);
     while (wasm_next(&code, &i)) {
         if (i.op == WASM_OP_TRY || i.op == WASM_OP_TRY_TABLE)
             return false;

@@ -53,6 +53,15 @@ Str wasm_func_name(const WasmModule *m, uint32_t func) {
     return m->funcs.at[func].name;
 }
 
+bool wasm_func_code(const WasmModule *m, uint32_t func, WasmCode *code) {
+    const char *error;
+    WasmTypes locals = {0};
+    uint32_t first = wasm_func_locals(m, func, &locals, &error);
+    vec_free(&locals);
+    *code = wasm_code(wasm_func_body(m, func), m->funcs.at[func].body_size, first);
+    return first > 0;
+}
+
 uint32_t wasm_func_locals(const WasmModule *m, uint32_t func, WasmTypes *out, const char **error) {
     const WasmFunc *f = &m->funcs.at[func];
     const WasmTypeDef *type = wasm_func_type(m, func);

@@ -270,6 +270,9 @@ static inline const uint8_t *wasm_func_body(const WasmModule *m, uint32_t func) 
  * malformed. */
 typedef Vec(WasmType) WasmTypes;
 uint32_t wasm_func_locals(const WasmModule *m, uint32_t func, WasmTypes *out, const char **error);
+/* A cursor at the first instruction of an input function's body. False if the declarations of its
+ * locals are malformed. */
+bool wasm_func_code(const WasmModule *m, uint32_t func, WasmCode *code);
 /* The export that gives `name` in `space`, or NULL. */
 const WasmExport *wasm_find_export(const WasmModule *m, WasmSpace space, Str name);
 /* The handle of the imported function module.name, or -1. */

@@ -83,14 +83,10 @@ static bool may_catch(const WasmModule *m, WasmCode code) {
 
 /* Malformed code is left to those who walk it. */
 static void look_at_code(Survey *v, uint32_t func) {
-    WasmTypes locals = {0};
-    const char *error;
     WasmInstr i;
-    uint32_t first = wasm_func_locals(v->m, func, &locals, &error);
-    vec_free(&locals);
-    if (!first)
+    WasmCode code;
+    if (!wasm_func_code(v->m, func, &code))
         return;
-    WasmCode code = wasm_code(wasm_func_body(v->m, func), v->m->funcs.at[func].body_size, first);
     WasmCode again = code;
     while (wasm_next(&code, &i))
         look_at(v, func, &i);
