@@ -1,47 +1,22 @@
 /*
- * target/counts.c - which counters a program gets, and how the report follows from them.
+ * target/counts.c - which counters a program gets, and how values follow from them.
  */
 #include "target/counts.h"
 
-/* What a site in a segment adds to a shared or script variable. */
+/* What each execution of a segment adds to a variable. */
 struct CountShare {
     uint32_t var, segment;
     uint64_t amount;
 };
 
-/* Where a report may be due in the middle of a segment, not all of which has been executed then. */
-static void watch_reports(Counts *c, const Variant *v) {
-    for (uint32_t i = 0; i < c->plan->actions.len; i++) {
-        const Action *a = &c->plan->actions.at[i];
-        if (a->variant != v)
-            continue;
-        if (a->event.kind == EVENT_OPCODE)
-            c->watches = c->watched[a->event.op] = true;
-        else
-            c->nowhere |= a->event.kind != EVENT_BEGIN && a->event.kind != EVENT_END &&
-                          a->event.kind != EVENT_REPORT;
-    }
-}
-
-void counts_init(Counts *c, const Plan *plan, const WasmModule *m) {
-    *c = (Counts){.plan = plan, .m = m, .func = COUNT_NONE};
-    counters_init(&c->counters, plan);
-    c->parts = mem_zalloc(sizeof *c->parts * (plan->vars.len + 1u));
-    for (uint32_t i = 0; i < plan->actions.len; i++) {
-        const Action *a = &plan->actions.at[i];
-        if (a->variant->is_alt)
-            c->watches = c->watched[a->event.op] = true;
-    }
-    for (uint32_t i = 0; i < plan->variants.len; i++)
-        if (c->counters.tells[i])
-            watch_reports(c, plan->variants.at[i]);
+void counts_init(Counts *c, const WasmModule *m) {
+    *c = (Counts){.m = m, .func = COUNT_NONE};
 }
 
 void counts_free(Counts *c) {
-    for (uint32_t i = 0; c->parts && i < c->plan->vars.len; i++)
-        vec_free(&c->parts[i]);
-    free(c->parts);
-    counters_free(&c->counters);
+    for (uint32_t i = 0; i < c->parts.len; i++)
+        vec_free(&c->parts.at[i]);
+    vec_free(&c->parts);
     segments_free(&c->segments);
     vec_free(&c->points);
     vec_free(&c->funcs);
@@ -53,52 +28,29 @@ void counts_free(Counts *c) {
     vec_free(&c->refs);
 }
 
-/* ---- the function at hand ---- */
-
-static WasmCode code_of(const Counts *c) {
-    WasmCode code;
-    wasm_func_code(c->m, c->func, &code); /* the walk has found it well formed */
-    return code;
-}
-
-/* Some instruction of the function may be replaced, or a report may be due at it. */
-static bool is_interrupted(const Counts *c) {
-    if (!c->watches)
-        return false;
-    WasmCode code = code_of(c);
-    WasmInstr i;
-    while (wasm_next(&code, &i))
-        if (c->watched[i.op])
-            return true;
-    return false;
-}
+/* ---- pass 1 ---- */
 
 static void close_function(Counts *c);
 
-static void enter_function(Counts *c, uint32_t func) {
+void counts_enter(Counts *c, uint32_t func) {
     close_function(c);
     c->func = func;
-    c->allowed = !c->nowhere && !is_interrupted(c);
     c->found = false;
     c->cursor = 0;
     c->first_value = c->values.len;
     c->shares.len = 0;
 }
 
-bool counts_takes(Counts *c, const Site *site, const Match *match) {
-    if (counters_shape(&c->counters, match->shape)->why_not != WHY_NOTHING)
-        return false;
-    if (c->func != site->func)
-        enter_function(c, site->func);
-    return c->allowed;
+static void find_segments(Counts *c) {
+    WasmCode code;
+    wasm_func_code(c->m, c->func, &code); /* the walk has found it well formed */
+    segments_find(&c->segments, code);
+    c->found = true;
 }
 
-/* The segment in which a site's probe would be; COUNT_NONE: it is never executed. */
-static uint32_t segment_of(Counts *c, const Site *site, Event e) {
-    if (!c->found) {
-        segments_find(&c->segments, code_of(c));
-        c->found = true;
-    }
+uint32_t counts_segment(Counts *c, const Site *site, Event e) {
+    if (!c->found)
+        find_segments(c);
     if (e.kind == EVENT_FUNC_ENTRY)
         return 0;
     if (site->at_func_end && e.mode == MODE_AFTER)
@@ -114,31 +66,15 @@ static uint32_t segment_of(Counts *c, const Site *site, Event e) {
     return all[k].dead ? COUNT_NONE : k;
 }
 
-/* ---- pass 1 ---- */
-
-void counts_note(Counts *c, const Site *site, const Match *match) {
-    Counting k = *counters_shape(&c->counters, match->shape);
-    uint32_t segment = segment_of(c, site, match->action->event);
-    for (uint32_t i = k.first; i < k.first + k.n && segment != COUNT_NONE; i++) {
-        const Addition *a = &c->counters.additions.at[i];
-        if (c->plan->vars.at[a->var].decl->storage == STORAGE_UNSHARED)
-            continue;
-        vec_push(&c->shares, ((struct CountShare){a->var, segment, addition_amount(a, site)}));
-    }
+void counts_share(Counts *c, uint32_t var, uint32_t segment, uint64_t amount) {
+    if (segment != COUNT_NONE && amount)
+        vec_push(&c->shares, ((struct CountShare){var, segment, amount}));
 }
 
-uint32_t counts_value(Counts *c, const Site *site, const Match *match, uint32_t var,
-                      uint32_t last) {
-    Counting k = *counters_shape(&c->counters, match->shape);
+uint32_t counts_value(Counts *c, uint32_t segment, uint64_t amount, uint32_t last) {
     CountValue v = {COUNT_NONE, {0, 0}, 0};
-    uint32_t segment = segment_of(c, site, match->action->event);
-    for (uint32_t i = k.first; i < k.first + k.n && segment != COUNT_NONE; i++)
-        if (c->counters.additions.at[i].var == var)
-            v.amount += addition_amount(&c->counters.additions.at[i], site);
-    if (v.amount) {
-        v.func = c->funcs.len;
-        v.ref.index = segment & 0x7fffffff;
-    }
+    if (segment != COUNT_NONE && amount)
+        v = (CountValue){c->funcs.len, {segment & 0x7fffffff, 0}, amount};
     if (last != COUNT_NONE) {
         const CountValue *before = &c->values.at[last];
         if (before->func == v.func && before->ref.index == v.ref.index &&
@@ -237,6 +173,8 @@ static void add_equations(Counts *c) {
 /* A sum over segments is one over counters: what a derived count weighs, its terms do. */
 static void add_parts(Counts *c, uint32_t var, bool derives) {
     const Segments *s = &c->segments;
+    while (c->parts.len <= var)
+        vec_push(&c->parts, ((CountParts){0}));
     for (uint32_t k = s->equations.len; derives && k-- > 0;) {
         const SegmentEquation *e = &s->equations.at[k];
         uint64_t weight = c->weights.at[e->segment];
@@ -246,7 +184,7 @@ static void add_parts(Counts *c, uint32_t var, bool derives) {
     }
     for (uint32_t i = 0; i < s->at.len; i++) {
         if (c->weights.at[i])
-            vec_push(&c->parts[var], ((CountPart){c->refs.at[i].index, c->weights.at[i]}));
+            vec_push(&c->parts.at[var], ((CountPart){c->refs.at[i].index, c->weights.at[i]}));
         c->weights.at[i] = 0;
     }
 }
@@ -291,4 +229,8 @@ void counts_close(Counts *c) {
     c->func = COUNT_NONE;
     c->shares.len = 0;
     c->first_value = c->values.len;
+}
+
+CountParts counts_parts(const Counts *c, uint32_t var) {
+    return var < c->parts.len ? c->parts.at[var] : (CountParts){0};
 }

@@ -1,20 +1,17 @@
 /*
- * target/counts.h - probes that only count, counted by segments.
+ * target/counts.h - counting by segments: which counters a program gets, and how what is asked for
+ * follows from them.
  *
- * Pass 1 notes for each site of a counter (probe/counter.h) which segment of its function
- * (probe/segment.h) it is in. When a function is over, it is known which segments matter, and few
- * counters are chosen that tell how often all of these were executed. What the report shows is made
- * of them when the report is due: each value of a site is a multiple of one segment's count, shared
- * and script variables are sums over all counters.
- *
- * Counters are i64 globals, or words of our memory. Functions in which something is replaced (alt)
- * keep their additions where they are, as their code may be left out; so do those with instructions
- * at whose probes a report may be due or the program may end: whamm_core.flush(), libraries.
+ * Pass 1 notes, function by function, what is to be known of which segment (probe/segment.h):
+ * values, which are multiples of one segment's count, and shares of variables, which are sums over
+ * segments. When a function is over, few counters are chosen that tell how often all segments that
+ * matter were executed.
  */
 #ifndef WHAMMC_TARGET_COUNTS_H
 #define WHAMMC_TARGET_COUNTS_H
 
-#include "probe/counter.h"
+#include "probe/event.h"
+#include "probe/fold.h"
 #include "probe/segment.h"
 
 /* Where a counter is counted: in front of the instruction at `offset`, or (`behind`) behind it. */
@@ -28,7 +25,7 @@ typedef struct CountRef {
     uint32_t index : 31, derived : 1;
 } CountRef;
 
-/* A value of a site: `amount` times how often it was executed. */
+/* `amount` times how often something was executed. */
 typedef struct CountValue {
     uint32_t func; /* index into Counts.funcs; COUNT_NONE: always 0 */
     CountRef ref;
@@ -42,7 +39,7 @@ typedef struct CountFunc {
     uint32_t at;
 } CountFunc;
 
-/* A part of a shared or script variable: `weight` times a counter. */
+/* A part of a variable: `weight` times a counter. */
 typedef struct CountPart {
     uint32_t counter;
     uint64_t weight;
@@ -50,22 +47,17 @@ typedef struct CountPart {
 typedef Vec(CountPart) CountParts;
 
 typedef struct Counts {
-    const Plan *plan;
     const WasmModule *m;
-    bool watched[WASM_OP_COUNT], watches; /* replaced by `alt` probes, or with probes in which a
-                                             report may be due; any of them */
-    bool nowhere;                         /* a report may be due in every function */
-    Counters counters;
     uint32_t ncounters;
     Vec(CountPoint) points; /* in the order of functions, in these of code */
     Vec(CountFunc) funcs;
     Vec(uint32_t) words;
-    Vec(CountValue) values; /* of sites, in the order of counts_value */
-    CountParts *parts;      /* by PlanVar.id */
+    Vec(CountValue) values; /* in the order of counts_value */
+    Vec(CountParts) parts;  /* by variable */
 
     /* the function at hand */
     uint32_t func;
-    bool allowed, found;
+    bool found;
     Segments segments;
     uint32_t cursor;
     uint32_t first_value; /* its values in `values`: until it is over, ref.index is the segment */
@@ -75,21 +67,27 @@ typedef struct Counts {
     Vec(CountRef) refs; /* by segment */
 } Counts;
 
-void counts_init(Counts *c, const Plan *plan, const WasmModule *m);
+void counts_init(Counts *c, const WasmModule *m);
 void counts_free(Counts *c);
 
-/* Whether a match is counted by segments: then no code goes to the site. The same in both passes;
- * sites come in the order of functions. */
-bool counts_takes(Counts *c, const Site *site, const Match *match);
+/* Begins a function; the one before is over. */
+void counts_enter(Counts *c, uint32_t func);
 
-/* Pass 1, of a match that is taken: what it adds to shared and script variables. */
-void counts_note(Counts *c, const Site *site, const Match *match);
+/* The segment of that function in which the probe of an event at a site would be; COUNT_NONE: it is
+ * never executed. Sites come in the order of the code. */
+uint32_t counts_segment(Counts *c, const Site *site, Event event);
 
-/* ... what it adds to an unshared variable that is reported: an index into `values`, which may be
- * `last`, the index that the variable's group had last (COUNT_NONE = none), if it is the same. */
-uint32_t counts_value(Counts *c, const Site *site, const Match *match, uint32_t var, uint32_t last);
+/* Each execution of the segment adds so much to a variable; the caller numbers these. */
+void counts_share(Counts *c, uint32_t var, uint32_t segment, uint64_t amount);
 
-/* Pass 1 is over. */
+/* Asks for `amount` times the segment's (or COUNT_NONE's) count: an index into `values`. It is
+ * `last`, the index that was given before or COUNT_NONE, if that is the same. */
+uint32_t counts_value(Counts *c, uint32_t segment, uint64_t amount, uint32_t last);
+
+/* The last function is over, too. */
 void counts_close(Counts *c);
+
+/* The parts of a variable; none if nothing was shared. Valid as long as nothing is added. */
+CountParts counts_parts(const Counts *c, uint32_t var);
 
 #endif

@@ -126,14 +126,14 @@ FlushSource flush_variable(const Flush *f, const PlanVar *v, uint32_t leaf) {
     return source;
 }
 
-static void add_sum(Flush *f, Splicer *s, const CountParts *parts) {
+static void add_sum(Flush *f, Splicer *s, CountParts parts) {
     WasmType i64 = WASM_I64;
     uint32_t type = wasm_add_func_type(f->m, NULL, 0, &i64, 1);
-    for (uint32_t i = 0; i < parts->len;) {
+    for (uint32_t i = 0; i < parts.len;) {
         Buf body = {0};
-        for (uint32_t n = 0; n < CHUNK_ITEMS && i < parts->len; n++, i++) {
-            store_push_counter(f->store, f->m, parts->at[i].counter, &body);
-            multiply(parts->at[i].weight, &body);
+        for (uint32_t n = 0; n < CHUNK_ITEMS && i < parts.len; n++, i++) {
+            store_push_counter(f->store, f->m, parts.at[i].counter, &body);
+            multiply(parts.at[i].weight, &body);
             if (n)
                 wasm_put_op(&body, WASM_OP_I64_ADD);
         }
@@ -148,7 +148,7 @@ void flush_add_sums(Flush *f, Splicer *s) {
         return;
     f->sum_end = arena_array(&f->m->arena, uint32_t, f->plan->vars.len + 1);
     for (uint32_t i = 0; i < f->plan->vars.len; i++) {
-        add_sum(f, s, &f->store->counts->parts[i]);
+        add_sum(f, s, counts_parts(f->store->counts, i));
         f->sum_end[i] = f->sums.len;
     }
 }

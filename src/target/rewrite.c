@@ -23,7 +23,7 @@ typedef struct Rewrite {
     RewriteOptions decided; /* the options without LINK_AUTO */
     HostChoice host;        /* without HOST_AUTO */
     Store store;
-    Counts counts;
+    Coalesce coalesce;
     uint32_t point;       /* of counts.points: the next in pass 2 */
     uint32_t region_func; /* the function that splicer.one_region is about */
     Vec(Match) coded;     /* the matches of a site that have code there */
@@ -204,8 +204,8 @@ static void guard(Rewrite *r, const Site *site, const Match *matches, uint32_t n
 /* The counters of the function at hand. */
 static void put_counters(Rewrite *r, uint32_t func) {
     Buf *code = &r->p.pieces.code;
-    for (; r->point < r->counts.points.len; r->point++) {
-        const CountPoint *p = &r->counts.points.at[r->point];
+    for (; r->point < r->coalesce.counts.points.len; r->point++) {
+        const CountPoint *p = &r->coalesce.counts.points.at[r->point];
         if (p->func != func)
             return;
         size_t from = code->len;
@@ -222,7 +222,7 @@ static const Match *coded_matches(Rewrite *r, const Site *site, const Match *mat
     put_counters(r, site->func);
     r->coded.len = 0;
     for (uint32_t i = 0; i < *n; i++)
-        if (!counts_takes(&r->counts, site, &matches[i]))
+        if (!coalesce_takes(&r->coalesce, site, &matches[i]))
             vec_push(&r->coded, matches[i]);
     *n = r->coded.len;
     return r->coded.at;
@@ -406,10 +406,11 @@ static void decide_link(Rewrite *r, const RewriteOptions *options) {
 }
 
 static void close_counts(Rewrite *r) {
-    counts_close(&r->counts);
-    for (uint32_t i = 0; i < r->counts.points.len; i++)
-        if (r->counts.points.at[i].last)
-            r->p.touched[r->counts.points.at[i].func] |= TOUCHED_END;
+    const Counts *counts = &r->coalesce.counts;
+    coalesce_close(&r->coalesce);
+    for (uint32_t i = 0; i < counts->points.len; i++)
+        if (counts->points.at[i].last)
+            r->p.touched[counts->points.at[i].func] |= TOUCHED_END;
 }
 
 static bool match(void *self) {
@@ -417,8 +418,9 @@ static bool match(void *self) {
     uint32_t errors = r->p.diags->errors;
     store_init(&r->store, r->p.plan);
     if (r->options->coalesce) {
-        counts_init(&r->counts, r->p.plan, &r->p.m);
-        r->store.counts = &r->counts;
+        coalesce_init(&r->coalesce, r->p.plan, &r->p.m);
+        r->store.coalesce = &r->coalesce;
+        r->store.counts = &r->coalesce.counts;
     }
     memory_init(&r->memories, r->p.plan, &r->p.m);
     r->seen_alt = mem_zalloc(r->p.plan->probes.len + 1u);
@@ -474,7 +476,7 @@ bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId fi
         *options->linked = r.decided.link == LINK_AUTO ? LINK_MERGE : r.decided.link;
     store_free(&r.store);
     if (r.store.counts)
-        counts_free(&r.counts);
+        coalesce_free(&r.coalesce);
     vec_free(&r.coded);
     shadow_free(&r.shadow);
     targets_free(&r.targets);

@@ -105,7 +105,7 @@ void splice_slots(Splicer *s, const Site *site, const Match *matches, uint32_t n
         const Variant *v = matches[m].action->variant;
         uint32_t at = s->site_slots.len;
         vec_push(&s->slot_at, at);
-        if (s->store && s->store->counts && counts_takes(s->store->counts, site, &matches[m]))
+        if (s->store && s->store->coalesce && coalesce_takes(s->store->coalesce, site, &matches[m]))
             continue;
         if (s->words) {
             put_words(s, &matches[m]);

@@ -185,7 +185,7 @@ static void count_value(Store *s, const Site *site, const Match *match, uint32_t
     uint32_t probe = store_action_row(s, match->action);
     bool follows = g->values.len && g->last & SLOT_COUNTED;
     uint32_t last = follows ? g->last & ~(uint32_t)SLOT_COUNTED : COUNT_NONE;
-    uint32_t value = counts_value(s->counts, site, match, id, last);
+    uint32_t value = coalesce_value(s->coalesce, site, match, id, last);
     if (value == last) {
         image_same_row(s->image, s->image_var[id], probe, site->func, site->pc);
         return;
@@ -203,7 +203,7 @@ static void name_function(Store *s, const Site *site) {
 
 static void count_values(Store *s, const Site *site, const Match *match) {
     const Variant *v = match->action->variant;
-    counts_note(s->counts, site, match);
+    coalesce_note(s->coalesce, site, match);
     for (uint32_t i = 0; i < v->probe->nvars; i++) {
         const Var *var = v->probe->vars[i];
         if (var->storage != STORAGE_UNSHARED || !var->report)
@@ -217,7 +217,7 @@ void store_count(Store *s, const Site *site, const Match *match) {
     const Variant *v = match->action->variant;
     match->action->sites++;
     s->sites++;
-    if (s->counts && counts_takes(s->counts, site, match)) {
+    if (s->coalesce && coalesce_takes(s->coalesce, site, match)) {
         count_values(s, site, match);
         return;
     }

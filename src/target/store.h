@@ -17,7 +17,7 @@
 #include "probe/plan.h"
 #include "report/image.h"
 #include "target/cell.h"
-#include "target/counts.h"
+#include "target/coalesce.h"
 
 typedef enum StorageChoice { STORAGE_AUTO, STORAGE_GLOBALS, STORAGE_MEMORY } StorageChoice;
 
@@ -53,7 +53,8 @@ typedef struct SlotGroup {
 
 typedef struct Store {
     const Plan *plan;
-    Counts *counts;        /* NULL: nothing is counted by segments */
+    Coalesce *coalesce;    /* NULL: nothing is counted by segments */
+    const Counts *counts;  /* NULL or its counts */
     Image *image;          /* rows of the report */
     uint32_t *image_var;   /* by PlanVar.id */
     uint32_t *image_probe; /* by action; 1 + id, 0 = not made yet */

@@ -1,0 +1,87 @@
+/*
+ * target/coalesce.c - which matches are counted by segments, and what they count.
+ */
+#include "target/coalesce.h"
+
+/* Where a report may be due in the middle of a segment, not all of which has been executed then. */
+static void watch_reports(Coalesce *c, const Variant *v) {
+    for (uint32_t i = 0; i < c->plan->actions.len; i++) {
+        const Action *a = &c->plan->actions.at[i];
+        if (a->variant != v)
+            continue;
+        if (a->event.kind == EVENT_OPCODE)
+            c->watches = c->watched[a->event.op] = true;
+        else
+            c->nowhere |= a->event.kind != EVENT_BEGIN && a->event.kind != EVENT_END &&
+                          a->event.kind != EVENT_REPORT;
+    }
+}
+
+void coalesce_init(Coalesce *c, const Plan *plan, const WasmModule *m) {
+    *c = (Coalesce){.plan = plan, .m = m, .func = COUNT_NONE};
+    counters_init(&c->counters, plan);
+    counts_init(&c->counts, m);
+    for (uint32_t i = 0; i < plan->actions.len; i++) {
+        const Action *a = &plan->actions.at[i];
+        if (a->variant->is_alt)
+            c->watches = c->watched[a->event.op] = true;
+    }
+    for (uint32_t i = 0; i < plan->variants.len; i++)
+        if (c->counters.tells[i])
+            watch_reports(c, plan->variants.at[i]);
+}
+
+void coalesce_free(Coalesce *c) {
+    counters_free(&c->counters);
+    counts_free(&c->counts);
+}
+
+/* Some instruction of the function may be replaced, or a report may be due at it. */
+static bool is_interrupted(const Coalesce *c, uint32_t func) {
+    if (!c->watches)
+        return false;
+    WasmCode code;
+    WasmInstr i;
+    wasm_func_code(c->m, func, &code); /* the walk has found it well formed */
+    while (wasm_next(&code, &i))
+        if (c->watched[i.op])
+            return true;
+    return false;
+}
+
+bool coalesce_takes(Coalesce *c, const Site *site, const Match *match) {
+    if (counters_shape(&c->counters, match->shape)->why_not != WHY_NOTHING)
+        return false;
+    if (c->func != site->func) {
+        c->func = site->func;
+        c->allowed = !c->nowhere && !is_interrupted(c, site->func);
+        counts_enter(&c->counts, site->func);
+    }
+    return c->allowed;
+}
+
+void coalesce_note(Coalesce *c, const Site *site, const Match *match) {
+    Counting k = *counters_shape(&c->counters, match->shape);
+    uint32_t segment = counts_segment(&c->counts, site, match->action->event);
+    for (uint32_t i = k.first; i < k.first + k.n; i++) {
+        const Addition *a = &c->counters.additions.at[i];
+        if (c->plan->vars.at[a->var].decl->storage != STORAGE_UNSHARED)
+            counts_share(&c->counts, a->var, segment, addition_amount(a, site));
+    }
+}
+
+uint32_t coalesce_value(Coalesce *c, const Site *site, const Match *match, uint32_t var,
+                        uint32_t last) {
+    Counting k = *counters_shape(&c->counters, match->shape);
+    uint64_t amount = 0;
+    for (uint32_t i = k.first; i < k.first + k.n; i++)
+        if (c->counters.additions.at[i].var == var)
+            amount += addition_amount(&c->counters.additions.at[i], site);
+    uint32_t segment = counts_segment(&c->counts, site, match->action->event);
+    return counts_value(&c->counts, segment, amount, last);
+}
+
+void coalesce_close(Coalesce *c) {
+    counts_close(&c->counts);
+    c->func = COUNT_NONE;
+}
