@@ -230,12 +230,12 @@ enum { MAX_DEPTH = 16 }; /* deeper loops count as so deep */
 
 /* Deepest first; what has no good place for a counter before all. */
 static uint32_t urgency(const Segment *seg) {
-    if (seg->last)
+    if (seg->last || seg->unplaced)
         return 0;
     return seg->depth < MAX_DEPTH ? MAX_DEPTH - seg->depth + 1 : 1;
 }
 
-static void choose(Segments *s) {
+static void find_tree(Segments *s) {
     uint32_t from[MAX_DEPTH + 3] = {0};
     for (uint32_t i = 0; i < s->at.len; i++)
         from[urgency(&s->at.at[i]) + 1]++;
@@ -325,7 +325,7 @@ static void add_equation(Segments *s, uint32_t class) {
     vec_push(&s->equations, e);
 }
 
-static void solve(Segments *s) {
+static void find_equations(Segments *s) {
     list_by_class(s);
     s->via.len = s->reached.len = 0;
     for (uint32_t c = 0; c < s->merged.len; c++)
@@ -342,11 +342,19 @@ static void solve(Segments *s) {
             add_equation(s, s->reached.at[k]);
 }
 
-void segments_find(Segments *s, WasmCode code) {
+void segments_split(Segments *s, WasmCode code) {
     s->at.len = s->equations.len = s->terms.len = s->merged.len = s->labels.len = 0;
     find_segments(s, code);
-    choose(s);
-    solve(s);
+}
+
+void segments_solve(Segments *s) {
+    find_tree(s);
+    find_equations(s);
+}
+
+void segments_find(Segments *s, WasmCode code) {
+    segments_split(s, code);
+    segments_solve(s);
 }
 
 void segments_free(Segments *s) {
@@ -366,4 +374,37 @@ const Segment *segments_seek(const Segments *s, uint32_t *cursor, uint32_t offse
     while (*cursor + 1 < s->at.len && s->at.at[*cursor + 1].start <= offset)
         ++*cursor;
     return &s->at.at[*cursor];
+}
+
+/* ---- the choice ---- */
+
+/* What a counter costs, as a guess: a loop makes eight rounds. */
+static uint64_t price(const Segment *seg) {
+    enum { UNPLACED = 40 };
+    return UINT64_C(1) << (seg->unplaced ? UNPLACED : 3 * (seg->depth < 8 ? seg->depth : 8));
+}
+
+/* What the needed segments cost; with `derives`, those that need counters of their own. */
+static uint64_t price_all(const Segments *s, const bool *needed, bool derives) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < s->at.len; i++)
+        sum += needed[i] && (!derives || s->at.at[i].counted) ? price(&s->at.at[i]) : 0;
+    return sum;
+}
+
+bool segments_choose(Segments *s, bool *needed) {
+    uint64_t direct = price_all(s, needed, false);
+    s->lists.len = 0;
+    for (uint32_t i = 0; i < s->at.len; i++)
+        vec_push(&s->lists, needed[i]);
+    for (uint32_t k = s->equations.len; k-- > 0;) {
+        const SegmentEquation *e = &s->equations.at[k];
+        for (uint32_t t = e->from; needed[e->segment] && t < e->to; t++)
+            needed[s->terms.at[t]] = true;
+    }
+    if (price_all(s, needed, true) < direct)
+        return true;
+    for (uint32_t i = 0; i < s->at.len; i++)
+        needed[i] = s->lists.at[i];
+    return false;
 }

@@ -26,6 +26,7 @@ typedef struct Segment {
     bool dead;        /* cannot be reached: has no classes, is never executed */
     bool at_end;      /* begins with an `end` that branches lead to */
     bool last;        /* ... which is the body's last */
+    bool unplaced;    /* has no place for a counter: goes on the tree before all others */
     bool counted;     /* needs a counter; if not, and not dead, an equation gives its count */
 } Segment;
 
@@ -51,6 +52,19 @@ typedef struct Segments {
 /* Finds the segments of a valid body and what to count; `code` stands at its first instruction. */
 void segments_find(Segments *s, WasmCode code);
 void segments_free(Segments *s);
+
+/* The same in two steps; between them segments may be made `unplaced`, which none is at first. */
+void segments_split(Segments *s, WasmCode code);
+void segments_solve(Segments *s);
+
+/*
+ * Which segments it takes to know the counts of those that are asked for, which are not dead.
+ * `needed`, one for each segment, is true for these at first. Either each of them gets a counter:
+ * false. Or true, and the equations of needed segments are used: what they are made of becomes
+ * needed, too, and those with `counted` get counters. A segment that is unplaced gets one only if
+ * that cannot be avoided.
+ */
+bool segments_choose(Segments *s, bool *needed);
 
 /* The segment that the code in front of the instruction at `offset` belongs to; of an `end` that
  * branches lead to, the code behind it. Offsets must not decrease from one call to the next;

@@ -87,11 +87,6 @@ uint32_t counts_value(Counts *c, uint32_t segment, uint64_t amount, uint32_t las
 
 /* ---- choosing counters ---- */
 
-/* What an execution of a segment costs, as a guess: a loop makes eight rounds. */
-static uint64_t price(const Segment *s) {
-    return UINT64_C(1) << 3 * (s->depth < 8 ? s->depth : 8);
-}
-
 static void clear_work(Counts *c) {
     uint32_t n = c->segments.at.len;
     c->weights.len = c->needed.len = c->refs.len = 0;
@@ -110,32 +105,6 @@ static void mark_asked(Counts *c) {
             c->needed.at[c->values.at[i].ref.index] = true;
     for (uint32_t i = 0; i < c->shares.len; i++)
         c->needed.at[c->shares.at[i].segment] = true;
-}
-
-/* What the equations of needed segments are made of is needed, too. */
-static void mark_sources(Counts *c) {
-    const Segments *s = &c->segments;
-    for (uint32_t k = s->equations.len; k-- > 0;) {
-        const SegmentEquation *e = &s->equations.at[k];
-        for (uint32_t t = e->from; c->needed.at[e->segment] && t < e->to; t++)
-            c->needed.at[s->terms.at[t]] = true;
-    }
-}
-
-/* Whether the equations are used: else each segment that is asked for has a counter. */
-static bool choose(Counts *c) {
-    const Segments *s = &c->segments;
-    uint64_t direct = 0, derived = 0;
-    mark_asked(c);
-    for (uint32_t i = 0; i < s->at.len; i++)
-        direct += c->needed.at[i] ? price(&s->at.at[i]) : 0;
-    mark_sources(c);
-    for (uint32_t i = 0; i < s->at.len; i++)
-        derived += c->needed.at[i] && s->at.at[i].counted ? price(&s->at.at[i]) : 0;
-    if (derived < direct)
-        return true;
-    mark_asked(c);
-    return false;
 }
 
 static void add_counters(Counts *c, bool derives) {
@@ -211,7 +180,8 @@ static void close_function(Counts *c) {
         any |= c->values.at[i].func != COUNT_NONE;
     if (!any)
         return;
-    bool derives = choose(c);
+    mark_asked(c);
+    bool derives = segments_choose(&c->segments, c->needed.at);
     add_counters(c, derives);
     add_shares(c, derives);
     vec_push(&c->funcs, ((CountFunc){c->words.len}));
