@@ -13,6 +13,7 @@
 // program's; 134 if it trapped (after the engine's message on standard error and a last flush); 126 if it could
 // not be loaded; 2 for wrong usage.
 import { appendFileSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
+import { createTraps } from './traps.js';
 
 const TRAPPED = 134, NOT_LOADED = 126;
 const USAGE = 'usage: node run-node.mjs [--lib=NAME=FILE]... [--clock=host|thread|auto] [--interruptible]\n' +
@@ -43,7 +44,7 @@ function describe(error) {
 // read; the flush at the end has the same report.
 function makeReporter(file) {
   const put = bytes => (file === '-' ? writeSync(2, bytes) : appendFileSync(file, bytes));
-  let instance = null, missed = false;
+  let instance = null, traps = null, missed = false;
   function write(ptr, len) {
     if (!instance) missed = true;
     else if (len) put(new Uint8Array(instance.exports['whammc:memory'].buffer, ptr >>> 0, len >>> 0));
@@ -58,11 +59,17 @@ function makeReporter(file) {
     const { 'whammc:report_ptr': ptr, 'whammc:report_len': len, 'whammc:memory': own, memory } = instance.exports;
     if (ptr) put(new Uint8Array((own ?? memory).buffer, ptr() >>> 0, len() >>> 0));
   }
-  function attach(made) {
+  function attach(made, module) {
     instance = made;
+    traps = createTraps(made, module, say);
     if (missed) flush();
   }
-  return { put, write, flush, readMemory, attach };
+  // The report after an error.
+  function flushAfter(error) {
+    traps?.correct(error);
+    flush();
+  }
+  return { put, write, flush, flushAfter, readMemory, attach };
 }
 
 // Calls an export with zeros for its parameters.
@@ -90,9 +97,11 @@ function pick(object, name) {
   return name in object ? { [name]: object[name] } : {};
 }
 
+// Gives { instance, module }.
 function load(file, name, imports) {
   try {
-    return new WebAssembly.Instance(new WebAssembly.Module(readFileSync(file)), imports);
+    const module = new WebAssembly.Module(readFileSync(file));
+    return { instance: new WebAssembly.Instance(module, imports), module };
   } catch (error) {
     if (error instanceof WebAssembly.RuntimeError) throw error; // the start function trapped
     say(`${name}: ${describe(error)}`);
@@ -222,8 +231,9 @@ function loadLibraries(libraries, WASI, options, reporter, clock) {
     let memory;
     if (name === 'whammc_runtime')
       given.wasi_snapshot_preview1.fd_write = reportWrite(() => memory, reporter.put);
-    const instance = load(file, name, { ...given, ...imports });
-    if (!instance) return null;
+    const loaded = load(file, name, { ...given, ...imports });
+    if (!loaded) return null;
+    const { instance } = loaded;
     memory = instance.exports.memory;
     // WASI refuses an instance that could be a program
     if (memory) wasi.initialize({ exports: { memory, ...pick(instance.exports, '_initialize') } });
@@ -262,9 +272,10 @@ async function main(words) {
     const imported = loadLibraries(libraries, WASI, options, reporter, clock);
     if (!imported) return NOT_LOADED;
     const imports = { ...imported, ...wasi.getImportObject(), whammc: { write: reporter.write, now: clock.now } };
-    const instance = load(file, args[0], imports);
-    if (!instance) return NOT_LOADED;
-    reporter.attach(instance);
+    const loaded = load(file, args[0], imports);
+    if (!loaded) return NOT_LOADED;
+    const { instance, module } = loaded;
+    reporter.attach(instance, module);
     const status = execute(wasi, instance);
     reporter.readMemory();
     return status;
@@ -276,7 +287,7 @@ async function main(words) {
     interrupted = error?.code === 'ERR_SCRIPT_EXECUTION_INTERRUPTED';
     if (!interrupted) say(describe(error));
     try {
-      reporter.flush();
+      reporter.flushAfter(error);
     } catch (again) {
       say(`the report is lost: ${describe(again)}`);
     }

@@ -34,6 +34,106 @@ def say(text):
     print(text, file=sys.stderr, flush=True)
 
 
+class Reader:
+    """Reads LEB128; raises IndexError at the end."""
+
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def more(self):
+        return self.at < len(self.data)
+
+    def byte(self):
+        self.at += 1
+        return self.data[self.at - 1]
+
+    def unsigned(self):
+        value = shift = 0
+        while True:
+            byte = self.byte()
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    def signed(self):
+        start = self.at
+        value = self.unsigned()
+        return value - (1 << 7 * (self.at - start)) if self.data[self.at - 1] & 64 else value
+
+
+def find_section(module, wanted):
+    """The contents of a custom section of a module in its binary form, or None."""
+    reader = Reader(module)
+    reader.at = 8
+    while module.startswith(b"\0asm") and reader.more():
+        kind, size = reader.byte(), reader.unsigned()
+        end = reader.at + size
+        if kind == 0:
+            start = reader.unsigned() + reader.at
+            if module[reader.at : start] == wanted:
+                return module[start:end]
+        reader.at = end
+    return None
+
+
+def find_point(section, offset):
+    """What is counted too often if the instruction at `offset` of the file traps: a class, a function, from which key
+    to which, and [(variable, amount)]; None if nothing is. See traps.js."""
+    reader = Reader(section)
+    body = function = 0
+    known = reader.byte() == 1
+    while known and reader.more():
+        body += reader.unsigned()
+        function += reader.unsigned()
+        at, farther = body, 0
+        for _ in range(reader.unsigned()):
+            points, kind, to = reader.unsigned(), reader.unsigned(), reader.unsigned()
+            variables = [reader.unsigned() for _ in range(reader.unsigned())]
+            for _ in range(points):
+                step = reader.unsigned()
+                at += step >> 1
+                if step & 1:
+                    change = reader.unsigned()
+                    farther += -(change + 1) // 2 if change & 1 else change // 2
+                corrections = [(variable, reader.signed()) for variable in variables]
+                if at == offset:
+                    return kind, function, 2 * (at - body - farther) + 1, to, corrections
+    return None
+
+
+NO_TRAPS = ("STACK_OVERFLOW", "INTERRUPT", "OUT_OF_FUEL", "UNCAUGHT_EXCEPTION")
+
+
+def frame_of(trap):
+    """The frame in which an instruction trapped; None if none did."""
+    try:
+        code = trap.trap_code
+    except ValueError:  # one that this package does not know
+        return None
+    frames = trap.frames
+    return frames[0] if code is not None and code.name not in NO_TRAPS and frames else None
+
+
+def correct(store, exports, module, file, trap):
+    """Takes back what a program has counted too early before it trapped; `module` was made of `file`."""
+    trapped, add = exports.get("whammc:trapped"), exports.get("whammc:correct")
+    frame = frame_of(trap) if trapped is not None else None
+    if frame is None:
+        return
+    with open(file, "rb") as opened:
+        section = find_section(opened.read(), b"whammc.traps")
+    point = find_point(section, frame.module_offset) if section else None
+    imports = sum(isinstance(one.type, wasmtime.FuncType) for one in module.imports)
+    if point is None or not point[1] <= frame.func_index <= point[1] + imports:
+        return  # nothing to take back, or it was in a library
+    *place, corrections = point
+    if not trapped(store, *place):
+        say("whammc: a program trapped at more places than are remembered; its counts there are too high; see --exact-traps")
+    for variable, amount in corrections:
+        add(store, variable, amount)
+
+
 class Reporter:
     """Takes what the runtime writes, or reads the report from memory with --host=none.
 
@@ -194,6 +294,8 @@ def main(words):
         return end.code
     except wasmtime.Trap as trap:
         say(str(trap).strip())
+        if reporter.exports is not None:
+            correct(store, reporter.exports, module, words[0], trap)
     except (wasmtime.WasmtimeError, OSError) as error:
         say(f"{words[2]}: {str(error).strip()}")
         if reporter.exports is None:

@@ -12,7 +12,7 @@
 //   WasmProf.clear()                 begins again
 //
 // and lets programs be loaded by code that knows nothing of it.
-import { createHost, intercept } from './whammc.js';
+import { createHost, intercept, tellTrapped, watch } from './whammc.js';
 import { makeGraph, flatProfile, callGraph, settle, OUTSIDE } from './gprof.js';
 import { readCalls } from './calls.js';
 
@@ -195,6 +195,7 @@ function createCounter(attached, print) {
   let before = NOTHING, quiet = false;
 
   const counter = {
+    host,
     module: null,
     report: '',
 
@@ -216,7 +217,7 @@ function createCounter(attached, print) {
 
     attach(instance, module) {
       counter.module = module;
-      host.attach(instance);
+      host.attach(instance, module);
       attached(counter);
     },
 
@@ -273,6 +274,7 @@ function createProfiler() {
   }
 
   intercept(['prof', 'whammc'], () => createCounter(counter => counters.push(counter), print));
+  watch(error => tellTrapped(counters.map(counter => counter.host), error));
 
   return {
     /** Tells the names of a program: { id, title, names, demangled }. */

@@ -5,12 +5,13 @@
 //
 //   import { createHost } from './whammc.js';
 //   const host = createHost({ onReport: text => console.log(text) });
-//   const { instance } = await WebAssembly.instantiate(bytes, { ...imports, ...host.imports });
-//   host.attach(instance);
+//   const { instance, module } = await WebAssembly.instantiate(bytes, { ...imports, ...host.imports });
+//   host.attach(instance, module);
 //   host.run(exports => exports.main());   // flushes too if main traps
 //   host.flush();                          // at any time: the report as it is now
 //
 // Or, without touching the code that loads the program: patch({ onReport }) once, before that code runs.
+import { createTraps } from './traps.js';
 
 const FLUSH = 'whammc:flush', MEMORY = 'whammc:memory';
 const REPORT_PTR = 'whammc:report_ptr', REPORT_LEN = 'whammc:report_len';
@@ -18,6 +19,11 @@ const REPORT_PTR = 'whammc:report_ptr', REPORT_LEN = 'whammc:report_len';
 /** What happens to reports if nothing else was said. */
 function logReport(text) {
   console.log(text);
+}
+
+/** How the hosts say that something is amiss. */
+function warn(text) {
+  console.warn(text);
 }
 
 /** Whether errors of this kind end a program: traps, exhausted stack, exceptions nobody caught. */
@@ -30,7 +36,7 @@ export function isTrap(error) {
  * The host of one instance. `onReport(text, bytes)` is called with each complete report.
  */
 export function createHost({ onReport = logReport } = {}) {
-  let instance = null, pieces = [], missed = false;
+  let instance = null, traps = null, pieces = [], missed = false;
 
   function deliver(bytes) {
     onReport(new TextDecoder().decode(bytes), bytes);
@@ -58,9 +64,10 @@ export function createHost({ onReport = logReport } = {}) {
     /** The part of the import object that the program needs. */
     imports: { whammc: { write, now: () => performance.now() } },
 
-    /** Connects to the instance that was made with `imports`. */
-    attach(made) {
+    /** Connects to the instance that was made with `imports`, of `module`. */
+    attach(made, module) {
       instance = made;
+      traps = createTraps(made, module, warn);
       if (missed) host.flush();
       missed = false;
       return made;
@@ -78,11 +85,21 @@ export function createHost({ onReport = logReport } = {}) {
       return true;
     },
 
+    /**
+     * Takes back what the program has counted too early before it trapped. To be called with what is caught round calls
+     * of exports; the same error again, and errors that are no traps, do nothing. Whether there was something to do.
+     */
+    trapped: error => traps?.correct(error) ?? false,
+
+    /** Whether trapped(error) would do something, unless the trap was in another instance of the module. */
+    mayHaveTrapped: error => traps?.mayOwn(error) ?? false,
+
     /** fn(exports); if that traps, flushes before the error goes on. */
     run(fn) {
       try {
         return fn(instance.exports);
       } catch (error) {
+        host.trapped(error);
         if (isTrap(error)) host.flush();
         throw error;
       }
@@ -165,6 +182,30 @@ export function intercept(names, makeHost) {
   };
 }
 
+/** Tells the one of the hosts whose program trapped, if that can be known. */
+export function tellTrapped(hosts, error) {
+  const owners = hosts.filter(host => host.mayHaveTrapped(error));
+  if (owners.length === 1) owners[0].trapped(error);
+  else if (owners.length > 1)
+    warn('whammc: counts of one of several instances are too high, as the engine does not tell which one trapped; see --exact-traps');
+}
+
+/** Calls onTrap(error) for traps that nobody catches, and onLeave() when the page goes away. Returns what ends that. */
+export function watch(onTrap, onLeave = () => {}) {
+  const onError = event => { if (isTrap(event.error ?? event.reason)) onTrap(event.error ?? event.reason); };
+  const onNodeError = error => { if (isTrap(error)) onTrap(error); };
+  const { process } = globalThis;
+  if (typeof globalThis.addEventListener !== 'function') {
+    process?.on?.('uncaughtExceptionMonitor', onNodeError);
+    return () => process?.off?.('uncaughtExceptionMonitor', onNodeError);
+  }
+  const listeners = { error: onError, unhandledrejection: onError, pagehide: onLeave };
+  for (const [name, listener] of Object.entries(listeners)) globalThis.addEventListener(name, listener);
+  return () => {
+    for (const [name, listener] of Object.entries(listeners)) globalThis.removeEventListener(name, listener);
+  };
+}
+
 /**
  * Lets code that knows nothing of whammc load instrumented programs: see intercept. Also flushes all of them when an
  * uncaught trap is seen and, in a browser, when the page goes away.
@@ -174,30 +215,22 @@ export function patch(options = {}) {
   const hosts = [];
   const putBack = intercept(['whammc'], () => {
     const host = createHost(options);
-    return { imports: host.imports, attach: instance => { hosts.push(host); host.attach(instance); } };
+    const attach = (instance, module) => {
+      hosts.push(host);
+      host.attach(instance, module);
+    };
+    return { imports: host.imports, attach };
   });
 
   const flush = () => hosts.forEach(host => host.flush());
-  const onError = event => { if (isTrap(event.error ?? event.reason)) flush(); };
-  const onNodeError = error => { if (isTrap(error)) flush(); };
-  const inBrowser = typeof globalThis.addEventListener === 'function';
-  if (inBrowser) {
-    globalThis.addEventListener('error', onError);
-    globalThis.addEventListener('unhandledrejection', onError);
-    globalThis.addEventListener('pagehide', flush);
-  } else {
-    globalThis.process?.on?.('uncaughtExceptionMonitor', onNodeError);
-  }
+  const endWatch = watch(error => {
+    tellTrapped(hosts, error);
+    flush();
+  }, flush);
 
   function restore() {
     putBack();
-    if (inBrowser) {
-      globalThis.removeEventListener('error', onError);
-      globalThis.removeEventListener('unhandledrejection', onError);
-      globalThis.removeEventListener('pagehide', flush);
-    } else {
-      globalThis.process?.off?.('uncaughtExceptionMonitor', onNodeError);
-    }
+    endWatch();
   }
   return { hosts, flush, restore };
 }

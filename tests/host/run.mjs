@@ -5,13 +5,14 @@
 //
 // A module that exports _start is run as a WASI command. For any other, each ARGUMENT is a call such as
 // "add(1,2)"; "2n" is an i64. The results are printed, or "trapped". Afterwards whammc:flush is called if it is
-// exported.
+// exported. Traps put counts right, as all hosts do it.
 import { readFileSync, writeSync } from 'node:fs';
 import { WASI } from 'node:wasi';
+import { createTraps } from '../../stdlib/host/traps.js';
 
 const print = text => writeSync(1, text + '\n');
 
-function call(exports, text) {
+function call({ exports }, traps, text) {
     const [, name, words] = /^(.*)\((.*)\)$/s.exec(text);
     const numbers = words ? words.split(',') : [];
     const value = word => word.endsWith('n') ? BigInt(word.slice(0, -1)) : Number(word);
@@ -27,6 +28,7 @@ function call(exports, text) {
     } catch (error) {
         if (!(error instanceof WebAssembly.RuntimeError) && !(error instanceof WebAssembly.Exception))
             throw error;
+        traps.correct(error);
         print(`${name} trapped`);
         return;
     }
@@ -44,12 +46,14 @@ function run(path, words) {
         abort: () => { throw new WebAssembly.RuntimeError('aborted'); }, // AssemblyScript's
     };
     const instance = new WebAssembly.Instance(module, { ...imports, env });
+    const traps = createTraps(instance, module, text => process.stderr.write(`${text}\n`));
     let status = 0;
     if (isCommand) {
         try {
             return wasi.start(instance);
         } catch (error) {
             process.stderr.write(`${error.message}\n`);
+            traps.correct(error);
             status = 134;
         }
     } else if (instance.exports.memory) {
@@ -57,7 +61,7 @@ function run(path, words) {
         wasi.initialize({ exports: { memory: instance.exports.memory } });
     }
     if (!isCommand)
-        words.forEach(text => call(instance.exports, text));
+        words.forEach(text => call(instance, traps, text));
     instance.exports['whammc:flush']?.();
     return status;
 }

@@ -183,7 +183,8 @@ async function testPatch() {
 }
 
 async function testClassic() {
-  const script = execFileSync(join(source, 'scripts/classic'), [join(source, 'stdlib/host/whammc.js')], { encoding: 'utf8' });
+  const script = execFileSync(join(source, 'scripts/classic'), ['traps.js', 'whammc.js'].map(name => join(source, 'stdlib/host', name)),
+    { encoding: 'utf8' });
   const reports = [];
   const realm = vm.createContext({ TextDecoder, reports, bytes: counting(), wasi, console });
   vm.runInContext(script, realm);

@@ -1,0 +1,161 @@
+// Where a program trapped, so that its counts can be put right.
+//
+// Instructions are counted by segments: when a segment is entered, all of it counts. A trap in the middle of one leaves
+// what stands behind it counted once too often. Engines tell the place in the stack of the error; the section
+// `whammc.traps` of the program tells what is too much there, and the exports whammc:trapped and whammc:correct take it
+// back, which must happen before the program reports.
+//
+// The section: a byte VERSION, then for each function, with numbers in LEB128:
+//   distance of its body in the file from the body before, distance of its original index, number of segments;
+//   for each segment: number of points, class, where it ends (key), number of variables, these;
+//   for each point: 2 * distance of the instruction from the one before (of the body's first: from the body), + 1 if another
+//   number follows: by how much (zigzag) the instrumented code is now farther behind the original; for each variable what to
+//   add to it.
+// A key is 2 * the instruction's original offset in the body, + 1 for what is behind it.
+const TRAPS = 'whammc.traps', TRAPS_VERSION = 1, TOO_OFTEN = 'whammc:trapped', ADD_TO = 'whammc:correct';
+
+const handled = new WeakSet(); // errors that were put right, in whatever instance
+
+// Reads LEB128; throws RangeError at the end.
+function createReader(bytes) {
+  let at = 0;
+
+  function byte() {
+    if (at >= bytes.length) throw new RangeError(`${TRAPS} is not complete`);
+    return bytes[at++];
+  }
+
+  function unsigned() {
+    let value = 0, scale = 1, next;
+    do {
+      next = byte();
+      value += (next & 127) * scale;
+      scale *= 128;
+    } while (next & 128);
+    return value;
+  }
+
+  function signed() {
+    let value = 0n, shift = 0n, next;
+    do {
+      next = byte();
+      value |= BigInt(next & 127) << shift;
+      shift += 7n;
+    } while (next & 128);
+    return next & 64 ? value - (1n << shift) : value;
+  }
+
+  return { byte, unsigned, signed, more: () => at < bytes.length };
+}
+
+/**
+ * What is counted too often if the instruction at `offset` of the file traps: { fid, from, to, kind, corrections }, rows of
+ * function `fid` whose keys are from <= key < to, what whammc:trapped calls the class, and amounts to add to variables.
+ * Null if nothing is. Throws RangeError if the section is cut off.
+ */
+export function findPoint(section, offset) {
+  const { byte, unsigned, signed, more } = createReader(section);
+  if (byte() !== TRAPS_VERSION) return null;
+  for (let body = 0, fid = 0; more();) {
+    body += unsigned();
+    fid += unsigned();
+    if (body > offset) return null;
+    let at = body, farther = 0;
+    for (let segments = unsigned(); segments > 0; segments--) {
+      let points = unsigned();
+      const kind = unsigned(), to = unsigned(), variables = Array.from({ length: unsigned() }, unsigned);
+      for (; points > 0; points--) {
+        const step = unsigned();
+        at += Math.floor(step / 2);
+        if (step % 2) {
+          const change = unsigned();
+          farther += change % 2 ? -(change + 1) / 2 : change / 2;
+        }
+        const corrections = variables.map(variable => ({ variable, amount: signed() }));
+        if (at === offset) return { fid, from: 2 * (at - body - farther) + 1, to, kind, corrections };
+      }
+    }
+  }
+  return null;
+}
+
+/**
+ * The frame in which the error was thrown, if that was in WebAssembly: { module, index, offset }: what the engine calls the
+ * module, the function's index there, and the instruction's offset in the file; {} if it was elsewhere, null if the engine
+ * does not say.
+ */
+export function topFrame(error) {
+  let stack;
+  try {
+    stack = error.stack; // the page may have its own way of making one
+  } catch {
+    return null;
+  }
+  if (typeof stack !== 'string') return null;
+  const lines = stack.split('\n');
+  // V8:      '    at name (wasm://wasm/1a2b3c4d:wasm-function[5]:0x67)', the name and its parentheses only if there is one
+  // Firefox: 'name@http://host/app.wasm:wasm-function[5]:0x67'
+  // Safari:  'name@wasm-function[5]' or '<?>.wasm-function[5]@[wasm code]'
+  const line = lines.find(one => /^\s+at /.test(one)) ?? lines[0];
+  const frame = /^(?:\s+at (?:.* \()?|.*@)(.*):wasm-function\[(\d+)\]:0x([0-9a-f]+)\)?$/.exec(line);
+  if (frame) return { module: frame[1], index: Number(frame[2]), offset: parseInt(frame[3], 16) };
+  return /^\s+at |@/.test(line) && !line.includes('wasm-function[') ? {} : null;
+}
+
+/**
+ * Knows the traps of one instance; `module` is what it was made of. Errors that are no traps, or come from elsewhere, do
+ * nothing; nor does any in a program without the section.
+ */
+export function createTraps(instance, module, warn) {
+  const { [TOO_OFTEN]: tooOften, [ADD_TO]: addTo } = instance.exports;
+  const warned = new Set();
+  let section; // null if there is none
+
+  function warnOnce(text) {
+    if (!warned.has(text)) warn(`whammc: ${text}; see --exact-traps`);
+    warned.add(text);
+  }
+
+  function readSection() {
+    if (section === undefined)
+      section = module ? WebAssembly.Module.customSections(module, TRAPS)[0] ?? null : null;
+    return section && new Uint8Array(section);
+  }
+
+  // Whether a function of this module can have the index that the engine gives function `fid`: behind the original's
+  // imports there may be new ones.
+  function canBe(index, fid) {
+    const imports = WebAssembly.Module.imports(module).filter(one => one.kind === 'function').length;
+    return index >= fid && index - fid <= imports;
+  }
+
+  // What is to be put right, null if nothing.
+  function pointOf(error) {
+    if (typeof tooOften !== 'function' || !(error instanceof WebAssembly.RuntimeError)) return null;
+    const bytes = readSection();
+    if (!bytes) {
+      if (!module) warnOnce('a trap may have left counts too high, as the host was not given the module: attach(instance, module)');
+      return null;
+    }
+    const frame = topFrame(error);
+    if (!frame) warnOnce('a trap may have left counts too high, as the engine does not tell where it was');
+    const point = frame && frame.offset !== undefined ? findPoint(bytes, frame.offset) : null;
+    return point && canBe(frame.index, point.fid) ? point : null;
+  }
+
+  return {
+    /** Whether the error is a trap of this module, perhaps of this instance, that leaves counts too high still. */
+    mayOwn: error => !handled.has(error) && pointOf(error) !== null,
+
+    /** Puts the counts right after a trap, if the error is one; once for each error. Whether it did. */
+    correct(error) {
+      const point = handled.has(error) ? null : pointOf(error);
+      if (!point) return false;
+      handled.add(error);
+      if (!tooOften(point.kind, point.fid, point.from, point.to))
+        warnOnce('a program trapped at more places than are remembered; its counts there are too high');
+      for (const { variable, amount } of point.corrections) addTo(variable, amount);
+      return true;
+    },
+  };
+}
