@@ -143,4 +143,7 @@ bool function_takes_memory(FnId id, uint32_t n);
  * address (from the top) and whether it writes. */
 uint32_t op_access(WasmOp op, uint32_t *addr_arg, bool *writes);
 
+/* Whether it is an instruction whose trap can be told beforehand from its operands. */
+bool op_can_trap(WasmOp op);
+
 #endif

@@ -127,8 +127,6 @@ static bool is_address(const WasmOpInfo *info, uint32_t n) {
     return *info->operands != '*' && n < count && info->operands[count - 1 - n] == 'a';
 }
 
-static bool can_trap(WasmOp op);
-
 /* Names of the LISTED kind that follow from the instruction rather than from its names column. Some
  * are static or not by that column. */
 static bool listed(WasmOp op, NameId id, const Type **type, bool *is_static) {
@@ -151,7 +149,7 @@ static bool listed(WasmOp op, NameId id, const Type **type, bool *is_static) {
         return op == WASM_OP_BR || op == WASM_OP_BR_IF || op == WASM_OP_IF ||
                op == WASM_OP_BR_ON_NULL || op == WASM_OP_BR_ON_NON_NULL ||
                op == WASM_OP_BR_ON_CAST || op == WASM_OP_BR_ON_CAST_FAIL;
-    case NAME_TRAP: *type = &type_scalar[TYPE_BOOL]; return can_trap(op);
+    case NAME_TRAP: *type = &type_scalar[TYPE_BOOL]; return op_can_trap(op);
     default: break;
     }
     const char *item = column_item(info->names, names[id].text, strlen(names[id].text));
@@ -173,8 +171,7 @@ static bool listed(WasmOp op, NameId id, const Type **type, bool *is_static) {
 #define TRAP(op, when)                                                                             \
     case WASM_OP_##op: return true;
 
-/* Instructions whose trap can be told beforehand from their operands. */
-static bool can_trap(WasmOp op) {
+bool op_can_trap(WasmOp op) {
     const WasmOpInfo *info = &wasm_ops[op];
     if (info->imm == WASM_IMM_MEMARG || info->imm == WASM_IMM_MEMARG_LANE)
         return true;

@@ -3,6 +3,8 @@
  */
 #include "probe/segment.h"
 
+#include "probe/event.h"
+
 struct SegmentLabel {
     uint16_t op;    /* WasmOp of the opener or part; WASM_OP_COUNT for the body */
     bool live;      /* the opener can be reached */
@@ -17,6 +19,7 @@ typedef struct Walk {
     Segments *s;
     uint32_t depth; /* loops */
     bool live;
+    bool exact_traps;
 } Walk;
 
 /* ---- sets of classes ---- */
@@ -93,6 +96,20 @@ static void diverge(Walk *w, uint32_t next) {
 /* Control goes on behind the instruction, or elsewhere. */
 static void go_on(Walk *w, uint32_t next) {
     start_segment(w, next, out_class(w));
+}
+
+/* Besides those that the language's `trap` knows: arrays can be too large. */
+static bool may_trap(const WasmInstr *i) {
+    return op_can_trap(i->op) || i->op == WASM_OP_ARRAY_NEW || i->op == WASM_OP_ARRAY_NEW_DEFAULT;
+}
+
+static void note_trap(Walk *w, const WasmInstr *i) {
+    if (w->exact_traps) {
+        lead_to(w, CLASS_EXIT);
+        go_on(w, i->offset + i->size);
+    } else {
+        vec_push(&w->s->traps, ((SegmentTrap){w->s->at.len - 1, i->offset}));
+    }
 }
 
 static void open_construct(Walk *w, const WasmInstr *i) {
@@ -202,19 +219,23 @@ static void step(Walk *w, const WasmInstr *i) {
         lead_to(w, CLASS_EXIT);
         go_on(w, next);
         return;
-    default: break;
+    default:
+        if (may_trap(i))
+            note_trap(w, i);
     }
 }
 
-static void find_segments(Segments *s, WasmCode code) {
-    Walk w = {.s = s, .live = true};
+static void find_segments(Segments *s, WasmCode code, bool exact_traps) {
+    Walk w = {.s = s, .live = true, .exact_traps = exact_traps};
     WasmInstr i;
     new_class(s); /* CLASS_ENTRY */
     new_class(s); /* CLASS_EXIT */
     vec_push(&s->labels, ((SegmentLabel){WASM_OP_COUNT, true, false, new_class(s), NONE}));
     start_segment(&w, (uint32_t)(code.at - code.start), CLASS_ENTRY);
-    while (s->labels.len && wasm_next(&code, &i))
+    while (s->labels.len && wasm_next(&code, &i)) {
+        vec_last(&s->at).last_pc = i.offset;
         step(&w, &i);
+    }
     for (uint32_t k = 0; k < s->at.len; k++) {
         Segment *seg = &s->at.at[k];
         if (seg->dead)
@@ -316,7 +337,7 @@ static void add_terms(Segments *s, uint32_t class, uint32_t segment, bool starti
 /* What starts in the class is what ends there. */
 static void add_equation(Segments *s, uint32_t class) {
     uint32_t segment = s->via.at[class];
-    SegmentEquation e = {.segment = segment, .from = s->terms.len};
+    SegmentEquation e = {.segment = segment, .from = s->terms.len, .class = class};
     bool starts = s->at.at[segment].in == class;
     add_terms(s, class, segment, !starts);
     e.middle = s->terms.len;
@@ -342,9 +363,10 @@ static void find_equations(Segments *s) {
             add_equation(s, s->reached.at[k]);
 }
 
-void segments_split(Segments *s, WasmCode code) {
+void segments_split(Segments *s, WasmCode code, bool exact_traps) {
     s->at.len = s->equations.len = s->terms.len = s->merged.len = s->labels.len = 0;
-    find_segments(s, code);
+    s->traps.len = 0;
+    find_segments(s, code, exact_traps);
 }
 
 void segments_solve(Segments *s) {
@@ -352,8 +374,8 @@ void segments_solve(Segments *s) {
     find_equations(s);
 }
 
-void segments_find(Segments *s, WasmCode code) {
-    segments_split(s, code);
+void segments_find(Segments *s, WasmCode code, bool exact_traps) {
+    segments_split(s, code, exact_traps);
     segments_solve(s);
 }
 
@@ -361,6 +383,7 @@ void segments_free(Segments *s) {
     vec_free(&s->at);
     vec_free(&s->equations);
     vec_free(&s->terms);
+    vec_free(&s->traps);
     vec_free(&s->merged);
     vec_free(&s->joined);
     vec_free(&s->lists);

@@ -4,7 +4,9 @@
  *
  * A segment is a run of instructions of which all are executed if the first is, unless one traps.
  * It ends where a basic block does (flow.h) and behind every call, which may not return. Segments
- * can be empty.
+ * can be empty. Where an instruction traps, its segment has not been executed as a whole, and what
+ * entered it does not leave it: that is for the user to correct (SegmentTrap), or such instructions
+ * end segments, too.
  *
  * What enters a segment leaves it. Segments after which the same can come have one *class* at their
  * ends, which is the class at the starts of what can come; the segments that end in a class are
@@ -21,6 +23,7 @@
 
 typedef struct Segment {
     uint32_t start;   /* offset of its first instruction; of what follows if it is empty */
+    uint32_t last_pc; /* offset of the last instruction that was reached in it */
     uint32_t depth;   /* loops round it, at least */
     uint32_t in, out; /* its classes */
     bool dead;        /* cannot be reached: has no classes, is never executed */
@@ -35,7 +38,13 @@ typedef struct Segment {
 typedef struct SegmentEquation {
     uint32_t segment;
     uint32_t from, middle, to;
+    uint32_t class; /* at which it was found: that of the segment's start or end */
 } SegmentEquation;
+
+/* An instruction in a segment that can trap; in the order of the code. */
+typedef struct SegmentTrap {
+    uint32_t segment, offset;
+} SegmentTrap;
 
 typedef struct SegmentLabel SegmentLabel;
 
@@ -44,17 +53,19 @@ typedef struct Segments {
     Vec(Segment) at;                /* in the order of the code */
     Vec(SegmentEquation) equations; /* each needs only counters and what is before it */
     Vec(uint32_t) terms;            /* indices of segments */
+    Vec(SegmentTrap) traps;
     /* work space: by class, and lists */
     Vec(uint32_t) merged, joined, lists, list_at, reached, via;
     Vec(SegmentLabel) labels;
 } Segments;
 
-/* Finds the segments of a valid body and what to count; `code` stands at its first instruction. */
-void segments_find(Segments *s, WasmCode code);
+/* Finds the segments of a valid body and what to count; `code` stands at its first instruction.
+ * With exact_traps segments end behind instructions that can trap, too. */
+void segments_find(Segments *s, WasmCode code, bool exact_traps);
 void segments_free(Segments *s);
 
 /* The same in two steps; between them segments may be made `unplaced`, which none is at first. */
-void segments_split(Segments *s, WasmCode code);
+void segments_split(Segments *s, WasmCode code, bool exact_traps);
 void segments_solve(Segments *s);
 
 /*

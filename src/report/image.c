@@ -21,6 +21,11 @@ typedef struct ImageVar {
     Str name, whamm_type, wasm_type, script;
 } ImageVar;
 
+typedef struct ImageProbe {
+    Str id;
+    int32_t place;
+} ImageProbe;
+
 typedef struct ImagePair {
     uint32_t var, probe, next;
     bool has_next;
@@ -46,6 +51,10 @@ typedef struct ImageGroup {
     Buf rows;
     uint32_t count, values; /* rows; those that have not the value of the row before */
     uint32_t fid, pc, pair; /* of the row before */
+    Buf counts;             /* as in the image, but for the last run of values */
+    uint32_t run;           /* its length */
+    uint64_t amount;        /* and amount */
+    bool counted;           /* some amount is not 0 */
 } ImageGroup;
 
 enum { RECENT = 1024 }; /* a power of two */
@@ -53,7 +62,7 @@ enum { RECENT = 1024 }; /* a power of two */
 struct Image {
     Arena arena;
     Vec(ImageVar) vars;
-    Vec(Str) probes;
+    Vec(ImageProbe) probes;
     Vec(ImagePair) pairs;
     Map pair_of; /* (var, probe) as 8 bytes -> index in pairs */
     uint32_t
@@ -62,6 +71,7 @@ struct Image {
     Vec(uint32_t) fids; /* functions with rows; sorted out at the end */
     Vec(ImageTail) tail;
     uint64_t tail_bytes;
+    uint32_t traps;         /* records of them */
     Vec(ImageGroup) groups; /* the kinds, then types of tuples */
     Map tuple_groups;       /* type -> index in groups */
 };
@@ -103,8 +113,10 @@ void image_free(Image *img) {
     vec_free(&img->funcs);
     vec_free(&img->fids);
     vec_free(&img->tail);
-    for (uint32_t g = 0; g < img->groups.len; g++)
+    for (uint32_t g = 0; g < img->groups.len; g++) {
         buf_free(&img->groups.at[g].rows);
+        buf_free(&img->groups.at[g].counts);
+    }
     vec_free(&img->groups);
     map_free(&img->tuple_groups);
     free(img);
@@ -153,9 +165,13 @@ uint32_t image_group(const Image *img, uint32_t var) {
 }
 
 uint32_t image_probe(Image *img, Str id) {
-    Str copy = keep(img, id);
-    vec_push(&img->probes, copy);
+    ImageProbe p = {.id = keep(img, id)};
+    vec_push(&img->probes, p);
     return img->probes.len - 1;
+}
+
+void image_place(Image *img, uint32_t probe, int32_t place) {
+    img->probes.at[probe].place = place;
 }
 
 void image_func(Image *img, uint32_t fid, Str name) {
@@ -227,8 +243,29 @@ static uint32_t add_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, 
     return g->count++;
 }
 
-uint32_t image_site_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc) {
+static void put_run(const ImageGroup *g, Buf *out) {
+    buf_uleb(out, g->run);
+    buf_uleb(out, g->amount);
+}
+
+static void add_amount(ImageGroup *g, uint64_t amount) {
+    if (g->run && g->amount != amount) {
+        put_run(g, &g->counts);
+        g->run = 0;
+    }
+    g->run++;
+    g->amount = amount;
+    g->counted |= amount != 0;
+}
+
+uint32_t image_count_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc,
+                         uint64_t amount) {
+    add_amount(&img->groups.at[img->vars.at[var].group], amount);
     return add_row(img, var, probe, fid, pc, false);
+}
+
+uint32_t image_site_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc) {
+    return image_count_row(img, var, probe, fid, pc, 0);
 }
 
 uint32_t image_same_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc) {
@@ -315,8 +352,20 @@ uint64_t image_tail_offset(const Image *img, uint32_t row) {
     return tail_start(img) + (row < img->tail.len ? img->tail.at[row].offset : img->tail_bytes);
 }
 
-uint64_t image_values_size(const Image *img) {
+static uint64_t tail_end(const Image *img) {
     return tail_start(img) + img->tail_bytes;
+}
+
+void image_set_traps(Image *img, uint32_t n) {
+    img->traps = n;
+}
+
+uint64_t image_trap_offset(const Image *img, uint32_t n) {
+    return ((tail_end(img) + 7) & ~(uint64_t)7) + (uint64_t)n * FORMAT_TRAP;
+}
+
+uint64_t image_values_size(const Image *img) {
+    return img->traps ? image_trap_offset(img, img->traps) : tail_end(img);
 }
 
 /* ---- the image ---- */
@@ -479,7 +528,7 @@ static void put_pairs(Writer *w) {
         vec_push(&vars, (uint32_t)put_scratch(w));
     }
     for (uint32_t i = 0; i < img->probes.len; i++) {
-        column(w, "probe", img->probes.at[i]);
+        column(w, "probe", img->probes.at[i].id);
         before_value(w);
         vec_push(&probes, (uint32_t)put_scratch(w));
     }
@@ -490,6 +539,7 @@ static void put_pairs(Writer *w) {
         buf_u32le(w->out, vars.at[p->var]);
         buf_u32le(w->out, probes.at[p->probe]);
         buf_u32le(w->out, w->skeleton ? UINT32_MAX : p->next);
+        buf_u32le(w->out, (uint32_t)img->probes.at[p->probe].place);
     }
     vec_free(&vars);
     vec_free(&probes);
@@ -555,13 +605,21 @@ static void put_rows(Writer *w) {
     put_field(w, FORMAT_GROUPS, here(w));
     put_field(w, FORMAT_NGROUPS, n);
     for (uint32_t g = 0; g < n; g++) {
-        buf_u32le(w->out, groups[g]->kind | groups[g]->id_stride << 16);
+        bool counts = groups[g]->counted && img->traps && !w->skeleton;
+        buf_u32le(w->out, groups[g]->kind | (uint32_t)counts << 8 | groups[g]->id_stride << 16);
         buf_u32le(w->out, w->skeleton ? 0 : groups[g]->count);
         buf_u32le(w->out, w->descriptions[groups[g] - img->groups.at]);
     }
     put_field(w, FORMAT_ROWS, here(w));
     for (uint32_t g = 0; g < n && !w->skeleton; g++)
         buf_bytes(w->out, groups[g]->rows.data, groups[g]->rows.len);
+    put_field(w, FORMAT_COUNTS, here(w));
+    for (uint32_t g = 0; g < n && img->traps && !w->skeleton; g++) {
+        if (!groups[g]->counted)
+            continue;
+        buf_bytes(w->out, groups[g]->counts.data, groups[g]->counts.len);
+        put_run(groups[g], w->out);
+    }
     free(groups);
 }
 
@@ -618,7 +676,7 @@ static void tail_text(Writer *w, const ImageTail *row, uint64_t id) {
     no_column(w, "fid");
     no_column(w, "pc");
     if (row->shared)
-        column(w, "probe", w->img->probes.at[row->probe]);
+        column(w, "probe", w->img->probes.at[row->probe].id);
     else
         no_column(w, "probe");
     before_value(w);
@@ -663,6 +721,7 @@ static bool finish(const Image *img, const ImageOptions *options, bool skeleton,
     put_rows(&w);
     put_tail(&w);
     put_field(&w, FORMAT_VALUES, image_values_size(img));
+    put_field(&w, FORMAT_TRAPS, skeleton ? 0 : img->traps);
     buf_free(&w.scratch);
     free(w.descriptions);
     if (here(&w) > UINT32_MAX) {

@@ -49,6 +49,8 @@ void image_free(Image *img); /* NULL is fine */
 uint32_t image_var(Image *img, ReportKind kind, Str description, Str name, Str whamm_type,
                    Str wasm_type, Str script);
 uint32_t image_probe(Image *img, Str id); /* "12_wasm:opcode:call:before" */
+/* What the keys of a probe's rows are above twice their pc, 0 if nothing is said: FORMAT_TRAPS. */
+void image_place(Image *img, uint32_t probe, int32_t place);
 /*
  * The name of a function, in any order, used or not. The first name of a function stands; one
  * without a name, or with an empty one, prints as "#<fid>".
@@ -67,6 +69,11 @@ uint32_t image_group(const Image *img, uint32_t var);
  * Cheap: one to three bytes if rows come in the order of sites (function, pc).
  */
 uint32_t image_site_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc);
+
+/* The same for a row whose value is `amount` times how often a segment was executed, if something
+ * is to be corrected after traps. */
+uint32_t image_count_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc,
+                         uint64_t amount);
 
 /* The same for a row that has the value of the row before in its group, of which there is one. */
 uint32_t image_same_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc);
@@ -117,6 +124,10 @@ uint32_t image_group_rows(const Image *img, uint32_t group);
 /* Shared and script rows, 8 bytes a leaf. */
 uint64_t image_tail_offset(const Image *img, uint32_t row);
 uint64_t image_values_size(const Image *img);
+
+/* Room for n records of traps behind the values; where the nth one is. */
+void image_set_traps(Image *img, uint32_t n);
+uint64_t image_trap_offset(const Image *img, uint32_t n);
 
 /* Whether there is any row. */
 bool image_is_empty(const Image *img);

@@ -17,10 +17,10 @@ static void watch_reports(Coalesce *c, const Variant *v) {
     }
 }
 
-void coalesce_init(Coalesce *c, const Plan *plan, const WasmModule *m) {
+void coalesce_init(Coalesce *c, const Plan *plan, const WasmModule *m, bool exact_traps) {
     *c = (Coalesce){.plan = plan, .m = m, .func = COUNT_NONE};
     counters_init(&c->counters, plan);
-    counts_init(&c->counts, m);
+    counts_init(&c->counts, m, exact_traps);
     for (uint32_t i = 0; i < plan->actions.len; i++) {
         const Action *a = &plan->actions.at[i];
         if (a->variant->is_alt)
@@ -63,10 +63,11 @@ bool coalesce_takes(Coalesce *c, const Site *site, const Match *match) {
 void coalesce_note(Coalesce *c, const Site *site, const Match *match) {
     Counting k = *counters_shape(&c->counters, match->shape);
     uint32_t segment = counts_segment(&c->counts, site, match->action->event);
+    uint32_t key = counts_key(site, match->action->event);
     for (uint32_t i = k.first; i < k.first + k.n; i++) {
         const Addition *a = &c->counters.additions.at[i];
         if (c->plan->vars.at[a->var].decl->storage != STORAGE_UNSHARED)
-            counts_share(&c->counts, a->var, segment, addition_amount(a, site));
+            counts_share(&c->counts, a->var, segment, key, addition_amount(a, site));
     }
 }
 

@@ -24,7 +24,8 @@ typedef struct Coalesce {
     bool allowed;                         /* ... is counted by segments */
 } Coalesce;
 
-void coalesce_init(Coalesce *c, const Plan *plan, const WasmModule *m);
+/* exact_traps: as counts_init. */
+void coalesce_init(Coalesce *c, const Plan *plan, const WasmModule *m, bool exact_traps);
 void coalesce_free(Coalesce *c);
 
 /* Whether a match is counted by segments: then no code goes to the site. The same in both passes;

@@ -5,12 +5,18 @@
 
 /* What each execution of a segment adds to a variable. */
 struct CountShare {
-    uint32_t var, segment;
+    uint32_t var, segment, key;
     uint64_t amount;
 };
 
-void counts_init(Counts *c, const WasmModule *m) {
-    *c = (Counts){.m = m, .func = COUNT_NONE};
+/* What each trap adds to a variable that is derived from what did not leak from a class. */
+struct CountLeak {
+    uint32_t class, var;
+    uint64_t amount;
+};
+
+void counts_init(Counts *c, const WasmModule *m, bool exact_traps) {
+    *c = (Counts){.m = m, .func = COUNT_NONE, .exact_traps = exact_traps};
 }
 
 void counts_free(Counts *c) {
@@ -22,10 +28,20 @@ void counts_free(Counts *c) {
     vec_free(&c->funcs);
     vec_free(&c->words);
     vec_free(&c->values);
+    vec_free(&c->traps);
+    vec_free(&c->trap_points);
+    vec_free(&c->trap_vars);
+    vec_free(&c->trap_moved);
+    vec_free(&c->trap_amounts);
     vec_free(&c->shares);
+    vec_free(&c->by_var);
+    vec_free(&c->leaks);
     vec_free(&c->weights);
     vec_free(&c->needed);
+    vec_free(&c->asked);
     vec_free(&c->refs);
+    vec_free(&c->leak_of);
+    vec_free(&c->place_of);
 }
 
 /* ---- pass 1 ---- */
@@ -44,7 +60,7 @@ void counts_enter(Counts *c, uint32_t func) {
 static void find_segments(Counts *c) {
     WasmCode code;
     wasm_func_code(c->m, c->func, &code); /* the walk has found it well formed */
-    segments_find(&c->segments, code);
+    segments_find(&c->segments, code, c->exact_traps);
     c->found = true;
 }
 
@@ -66,9 +82,19 @@ uint32_t counts_segment(Counts *c, const Site *site, Event e) {
     return all[k].dead ? COUNT_NONE : k;
 }
 
-void counts_share(Counts *c, uint32_t var, uint32_t segment, uint64_t amount) {
+int32_t counts_place(Event e) {
+    if (e.kind == EVENT_OPCODE)
+        return e.mode == MODE_AFTER;
+    return e.kind == EVENT_BLOCK_START || e.kind == EVENT_BLOCK_END ? -1 : 0;
+}
+
+uint32_t counts_key(const Site *site, Event e) {
+    return 2 * site->pc + (uint32_t)counts_place(e);
+}
+
+void counts_share(Counts *c, uint32_t var, uint32_t segment, uint32_t key, uint64_t amount) {
     if (segment != COUNT_NONE && amount)
-        vec_push(&c->shares, ((struct CountShare){var, segment, amount}));
+        vec_push(&c->shares, ((struct CountShare){var, segment, key, amount}));
 }
 
 uint32_t counts_value(Counts *c, uint32_t segment, uint64_t amount, uint32_t last) {
@@ -89,22 +115,29 @@ uint32_t counts_value(Counts *c, uint32_t segment, uint64_t amount, uint32_t las
 
 static void clear_work(Counts *c) {
     uint32_t n = c->segments.at.len;
-    c->weights.len = c->needed.len = c->refs.len = 0;
+    c->weights.len = c->needed.len = c->asked.len = c->refs.len = 0;
     for (uint32_t i = 0; i < n; i++) {
         vec_push(&c->weights, 0);
         vec_push(&c->needed, false);
+        vec_push(&c->asked, false);
         vec_push(&c->refs, ((CountRef){0, 0}));
     }
 }
 
-/* Segments whose counts the report asks for. */
+/* Segments whose counts are asked for. */
 static void mark_asked(Counts *c) {
     clear_work(c);
     for (uint32_t i = c->first_value; i < c->values.len; i++)
         if (c->values.at[i].func != COUNT_NONE)
-            c->needed.at[c->values.at[i].ref.index] = true;
+            c->needed.at[c->values.at[i].ref.index] = c->asked.at[c->values.at[i].ref.index] = true;
     for (uint32_t i = 0; i < c->shares.len; i++)
         c->needed.at[c->shares.at[i].segment] = true;
+}
+
+/* Going through the equations for each variable would take too long. */
+static bool too_many(const Counts *c, uint32_t vars) {
+    const Segments *s = &c->segments;
+    return (uint64_t)vars * s->equations.len > 64 * ((uint64_t)s->at.len + c->shares.len);
 }
 
 static void add_counters(Counts *c, bool derives) {
@@ -121,7 +154,30 @@ static void put_word(Counts *c, CountRef ref) {
     vec_push(&c->words, (uint32_t)ref.index << 1 | ref.derived);
 }
 
-/* The derived values that values of sites need. */
+/* Whether an equation gives the count of a segment that starts at its class. */
+static bool equation_starts(const Segments *s, const SegmentEquation *e) {
+    return s->at.at[e->segment].in == e->class;
+}
+
+/* Notes the classes that something can leak from. */
+static void find_leaks(Counts *c) {
+    const Segments *s = &c->segments;
+    c->leaks.len = c->leak_of.len = 0;
+    for (uint32_t i = 0; i < s->merged.len; i++)
+        vec_push(&c->leak_of, 0);
+    for (uint32_t i = 0; i < s->traps.len; i++)
+        c->leak_of.at[s->at.at[s->traps.at[i].segment].out] = 1;
+}
+
+/* The number of the class's leak, from 1; 0 = there is none. */
+static uint32_t number_leak(Counts *c, uint32_t class) {
+    uint32_t *leak = &c->leak_of.at[class];
+    if (*leak == 1)
+        *leak += ++c->nleaks;
+    return *leak ? *leak - 1 : 0;
+}
+
+/* The derived values that values need. */
 static void add_equations(Counts *c) {
     const Segments *s = &c->segments;
     uint32_t count = c->words.len, n = 0;
@@ -130,6 +186,7 @@ static void add_equations(Counts *c) {
         const SegmentEquation *e = &s->equations.at[k];
         if (!c->needed.at[e->segment])
             continue;
+        vec_push(&c->words, number_leak(c, e->class) << 1 | equation_starts(s, e));
         vec_push(&c->words, e->middle - e->from);
         vec_push(&c->words, e->to - e->from);
         for (uint32_t t = e->from; t < e->to; t++)
@@ -149,6 +206,9 @@ static void add_parts(Counts *c, uint32_t var, bool derives) {
         uint64_t weight = c->weights.at[e->segment];
         for (uint32_t t = e->from; weight && t < e->to; t++)
             c->weights.at[s->terms.at[t]] += t < e->middle ? weight : 0 - weight;
+        if (weight && c->leak_of.at[e->class])
+            vec_push(&c->leaks, ((struct CountLeak){e->class, var,
+                                                    equation_starts(s, e) ? 0 - weight : weight}));
         c->weights.at[e->segment] = 0;
     }
     for (uint32_t i = 0; i < s->at.len; i++) {
@@ -163,16 +223,138 @@ static int by_var(const void *a, const void *b) {
     return x->var < y->var ? -1 : x->var > y->var;
 }
 
+/* Sorts the shares by variable; gives the number of variables. */
+static uint32_t sort_by_var(Counts *c) {
+    uint32_t n = 0;
+    c->by_var.len = 0;
+    for (uint32_t i = 0; i < c->shares.len; i++)
+        vec_push(&c->by_var, c->shares.at[i]);
+    if (c->by_var.len)
+        qsort(c->by_var.at, c->by_var.len, sizeof *c->by_var.at, by_var);
+    for (uint32_t i = 0; i < c->by_var.len; i++)
+        n += !i || c->by_var.at[i].var != c->by_var.at[i - 1].var;
+    return n;
+}
+
 static void add_shares(Counts *c, bool derives) {
-    if (c->shares.len)
-        qsort(c->shares.at, c->shares.len, sizeof *c->shares.at, by_var);
-    for (uint32_t i = 0; i < c->shares.len; i++) {
-        const struct CountShare *share = &c->shares.at[i];
+    for (uint32_t i = 0; i < c->by_var.len; i++) {
+        const struct CountShare *share = &c->by_var.at[i];
         c->weights.at[share->segment] += share->amount;
-        if (i + 1 == c->shares.len || c->shares.at[i + 1].var != share->var)
+        if (i + 1 == c->by_var.len || c->by_var.at[i + 1].var != share->var)
             add_parts(c, share->var, derives);
     }
 }
+
+/* ---- traps ---- */
+
+static int by_key(const void *a, const void *b) {
+    const struct CountShare *x = a, *y = b;
+    if (x->segment != y->segment)
+        return x->segment < y->segment ? -1 : 1;
+    return x->key < y->key ? -1 : x->key > y->key;
+}
+
+static int by_class(const void *a, const void *b) {
+    const struct CountLeak *x = a, *y = b;
+    return x->class < y->class ? -1 : x->class > y->class;
+}
+
+/* The first of the leaks, which are sorted, that is of the class or a later one. */
+static uint32_t leaks_of(const Counts *c, uint32_t class) {
+    uint32_t low = 0, high = c->leaks.len;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (c->leaks.at[middle].class < class)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The variable's place in the list for the segment, from 1. */
+static uint32_t place_var(Counts *c, CountTraps *t, uint32_t var) {
+    while (c->place_of.len <= var)
+        vec_push(&c->place_of, 0);
+    if (!c->place_of.at[var]) {
+        vec_push(&c->trap_vars, var);
+        c->place_of.at[var] = ++t->nvars;
+    }
+    return c->place_of.at[var];
+}
+
+/* What the segment's end must leave out at the first of these keys: less and less from point to
+ * point. The shares of the segment are [from, to). */
+static void put_amounts(Counts *c, const CountTraps *t, uint32_t class, uint32_t from,
+                        uint32_t to) {
+    size_t last = t->amount + (size_t)t->npoints * t->nvars;
+    for (size_t i = t->amount; i < last + t->nvars; i++)
+        vec_push(&c->trap_amounts, 0);
+    uint64_t *sum = c->trap_amounts.at + last; /* behind the end: work space */
+    for (uint32_t i = leaks_of(c, class); i < c->leaks.len && c->leaks.at[i].class == class; i++)
+        sum[c->place_of.at[c->leaks.at[i].var] - 1] += c->leaks.at[i].amount;
+    for (uint32_t p = t->npoints; p-- > 0;) {
+        for (; to > from && c->shares.at[to - 1].key > 2 * c->trap_points.at[t->point + p]; to--)
+            sum[c->place_of.at[c->shares.at[to - 1].var] - 1] -= c->shares.at[to - 1].amount;
+        memcpy(c->trap_amounts.at + t->amount + (size_t)p * t->nvars, sum, t->nvars * sizeof *sum);
+    }
+    c->trap_amounts.len -= t->nvars;
+}
+
+/* The first key that is not in the segment. */
+static uint32_t end_key(const Segments *s, uint32_t segment) {
+    if (segment + 1 == s->at.len)
+        return UINT32_MAX;
+    const Segment *next = &s->at.at[segment + 1];
+    return next->at_end ? 2 * next->start : 2 * s->at.at[segment].last_pc + 1;
+}
+
+/* The traps [at, behind) of a segment, whose shares are [from, to). */
+static void add_segment_traps(Counts *c, uint32_t at, uint32_t behind, uint32_t from, uint32_t to) {
+    const Segments *s = &c->segments;
+    uint32_t segment = s->traps.at[at].segment, class = s->at.at[segment].out;
+    uint32_t leak = c->leak_of.at[class];
+    CountTraps t = {.func = c->func,
+                    .leak = leak > 1 ? leak - 1 : 0,
+                    .to = end_key(s, segment),
+                    .point = c->trap_points.len,
+                    .npoints = behind - at,
+                    .var = c->trap_vars.len,
+                    .amount = c->trap_amounts.len};
+    for (uint32_t i = from; i < to; i++)
+        place_var(c, &t, c->shares.at[i].var);
+    for (uint32_t i = leaks_of(c, class); i < c->leaks.len && c->leaks.at[i].class == class; i++)
+        place_var(c, &t, c->leaks.at[i].var);
+    if (!t.leak && !t.nvars && !c->asked.at[segment])
+        return;
+    for (uint32_t i = at; i < behind; i++)
+        vec_push(&c->trap_points, s->traps.at[i].offset);
+    put_amounts(c, &t, class, from, to);
+    for (uint32_t i = t.var; i < c->trap_vars.len; i++)
+        c->place_of.at[c->trap_vars.at[i]] = 0;
+    vec_push(&c->traps, t);
+}
+
+static void add_traps(Counts *c) {
+    const Segments *s = &c->segments;
+    if (c->shares.len)
+        qsort(c->shares.at, c->shares.len, sizeof *c->shares.at, by_key);
+    if (c->leaks.len)
+        qsort(c->leaks.at, c->leaks.len, sizeof *c->leaks.at, by_class);
+    for (uint32_t at = 0, behind, share = 0; at < s->traps.len; at = behind) {
+        uint32_t segment = s->traps.at[at].segment;
+        for (behind = at; behind < s->traps.len && s->traps.at[behind].segment == segment;)
+            behind++;
+        while (share < c->shares.len && c->shares.at[share].segment < segment)
+            share++;
+        uint32_t from = share;
+        while (share < c->shares.len && c->shares.at[share].segment == segment)
+            share++;
+        add_segment_traps(c, at, behind, from, share);
+    }
+}
+
+/* ---- */
 
 static void close_function(Counts *c) {
     bool any = c->shares.len > 0;
@@ -181,7 +363,8 @@ static void close_function(Counts *c) {
     if (!any)
         return;
     mark_asked(c);
-    bool derives = segments_choose(&c->segments, c->needed.at);
+    bool derives = !too_many(c, sort_by_var(c)) && segments_choose(&c->segments, c->needed.at);
+    find_leaks(c);
     add_counters(c, derives);
     add_shares(c, derives);
     vec_push(&c->funcs, ((CountFunc){c->words.len}));
@@ -192,6 +375,7 @@ static void close_function(Counts *c) {
     for (uint32_t i = c->first_value; i < c->values.len; i++)
         if (c->values.at[i].func != COUNT_NONE)
             c->values.at[i].ref = c->refs.at[c->values.at[i].ref.index];
+    add_traps(c);
 }
 
 void counts_close(Counts *c) {

@@ -6,6 +6,9 @@
  * values, which are multiples of one segment's count, and shares of variables, which are sums over
  * segments. When a function is over, few counters are chosen that tell how often all segments that
  * matter were executed.
+ *
+ * Where an instruction traps, the rest of its segment was counted and not executed. CountTraps say
+ * what to correct then, if somebody knows where it was.
  */
 #ifndef WHAMMC_TARGET_COUNTS_H
 #define WHAMMC_TARGET_COUNTS_H
@@ -33,8 +36,10 @@ typedef struct CountValue {
 } CountValue;
 enum { COUNT_NONE = UINT32_MAX };
 
-/* What is derived in a function, one after the other: words[at...]: how many; for each how many
- * references are added, how many there are in all, and these. */
+/* What is derived in a function, one after the other: words[at...]: how many; for each its leak,
+ * doubled, plus 1 if that is to be subtracted, how many references are added, how many there are in
+ * all, and these. A leak is how many traps there were in segments after which the same can come;
+ * these are numbered from 1 in the whole program, 0 = there can be none. */
 typedef struct CountFunc {
     uint32_t at;
 } CountFunc;
@@ -46,6 +51,16 @@ typedef struct CountPart {
 } CountPart;
 typedef Vec(CountPart) CountParts;
 
+/* Segments in which instructions can trap. */
+typedef struct CountTraps {
+    uint32_t func;
+    uint32_t leak;
+    uint32_t to;             /* what has smaller keys (counts_key) is in the segment */
+    uint32_t point, npoints; /* offsets of the instructions: trap_points.at[point...] */
+    uint32_t var, nvars;     /* variables to correct: trap_vars.at[var...] */
+    uint32_t amount;         /* by point, by variable: trap_amounts.at[amount...] is to be added */
+} CountTraps;
+
 typedef struct Counts {
     const WasmModule *m;
     uint32_t ncounters;
@@ -54,6 +69,11 @@ typedef struct Counts {
     Vec(uint32_t) words;
     Vec(CountValue) values; /* in the order of counts_value */
     Vec(CountParts) parts;  /* by variable */
+    Vec(CountTraps) traps;  /* in the order of functions, in these of code */
+    Vec(uint32_t) trap_points, trap_vars;
+    Vec(uint32_t) trap_moved; /* trap_points in the new bodies; filled in as these are written */
+    Vec(uint64_t) trap_amounts;
+    uint32_t nleaks;
 
     /* the function at hand */
     uint32_t func;
@@ -61,13 +81,18 @@ typedef struct Counts {
     Segments segments;
     uint32_t cursor;
     uint32_t first_value; /* its values in `values`: until it is over, ref.index is the segment */
-    Vec(struct CountShare) shares;
-    Vec(uint64_t) weights;
-    Vec(bool) needed;
-    Vec(CountRef) refs; /* by segment */
+    Vec(struct CountShare) shares, by_var; /* in the order of the code; sorted */
+    Vec(struct CountLeak) leaks;           /* what leaks add to variables */
+    Vec(uint64_t) weights;                 /* by segment, as the following */
+    Vec(bool) needed, asked;
+    Vec(CountRef) refs;
+    Vec(uint32_t) leak_of;  /* by class: 0 = none, 1 = one without number, 2 + its number */
+    Vec(uint32_t) place_of; /* by variable: in the list for a segment, 0 = it is not in it */
+    bool exact_traps;
 } Counts;
 
-void counts_init(Counts *c, const WasmModule *m);
+/* With exact_traps nothing is ever to be corrected, as instructions that can trap end segments. */
+void counts_init(Counts *c, const WasmModule *m, bool exact_traps);
 void counts_free(Counts *c);
 
 /* Begins a function; the one before is over. */
@@ -77,8 +102,16 @@ void counts_enter(Counts *c, uint32_t func);
  * never executed. Sites come in the order of the code. */
 uint32_t counts_segment(Counts *c, const Site *site, Event event);
 
-/* Each execution of the segment adds so much to a variable; the caller numbers these. */
-void counts_share(Counts *c, uint32_t var, uint32_t segment, uint64_t amount);
+/* Orders what is in one segment: twice the offset of the instruction, one more for what is behind
+ * it, one less for events that are no instructions and happen before whatever else is there. An
+ * instruction at `pc` that traps keeps those above 2 * pc from happening. */
+uint32_t counts_key(const Site *site, Event event);
+/* What of that the event makes: -1, 0 or 1. */
+int32_t counts_place(Event event);
+
+/* Each execution of the segment adds so much to a variable, at `key`; the caller numbers variables,
+ * and goes in the order of the code. */
+void counts_share(Counts *c, uint32_t var, uint32_t segment, uint32_t key, uint64_t amount);
 
 /* Asks for `amount` times the segment's (or COUNT_NONE's) count: an index into `values`. It is
  * `last`, the index that was given before or COUNT_NONE, if that is the same. */

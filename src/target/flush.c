@@ -205,6 +205,7 @@ Str flush_host_name(HostChoice host) {
 bool flush_plan(Flush *f) {
     f->flush = f->due = f->grow = UINT32_MAX;
     f->main = f->proc_exit = -1;
+    flush_trap_plan(f);
     return f->options->link == LINK_IMPORT ? flush_import_plan(f) : plan_merge(f);
 }
 
@@ -515,6 +516,7 @@ bool flush_add(Flush *f, const Template *const *init, const OnceShapes *once, co
     splicer_init(&s, f->m, f->plan, f->store, f->helpers, f->fns);
     s.memories = f->memories;
     s.due = f->due;
+    flush_add_traps(f, &s);
     flush_add_sums(f, &s);
     fill_functions(f, &s, reach);
     bool ok = add_start(f, &s, init, once);

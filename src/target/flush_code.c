@@ -159,7 +159,7 @@ static void put_derived(Chunks *c, uint32_t func) {
     const uint32_t *word = counts->words.at + counts->funcs.at[func].at;
     uint32_t n = *word++;
     for (uint32_t i = 0; i < n; i++) {
-        uint32_t plus = *word++, all = *word++;
+        uint32_t leak = *word++, plus = *word++, all = *word++;
         if (!plus)
             wasm_put_const(&c->body, WASM_I64, 0);
         for (uint32_t k = 0; k < all; k++, word++) {
@@ -168,6 +168,10 @@ static void put_derived(Chunks *c, uint32_t func) {
                 wasm_put_op(&c->body, WASM_OP_I64_SUB);
             else if (k)
                 wasm_put_op(&c->body, WASM_OP_I64_ADD);
+        }
+        if (leak >> 1) {
+            flush_push_leaks(c->f, leak >> 1, &c->body);
+            wasm_put_op(&c->body, leak & 1 ? WASM_OP_I64_SUB : WASM_OP_I64_ADD);
         }
         put_index(&c->body, WASM_OP_LOCAL_SET, c->params + i);
     }
@@ -261,4 +265,5 @@ void flush_each_value(Chunks *c, FlushValue *value, void *ctx) {
                   image_tail_offset(s->image, i) + 8 * (uint64_t)leaf);
         }
     }
+    flush_each_trap(c->f, value, ctx);
 }

@@ -82,6 +82,19 @@ void flush_add_sums(Flush *f, Splicer *s);
 typedef void FlushValue(void *ctx, WasmType type, const FlushSource *source, uint64_t offset);
 void flush_each_value(Chunks *c, FlushValue *value, void *ctx);
 
+/* ---- traps in segments (flush_trap.c) ---- */
+
+/* Whether anything could have to be corrected. */
+bool flush_has_traps(const Flush *f);
+/* Adds the globals that keep where the program has trapped. */
+void flush_trap_plan(Flush *f);
+/* Adds the exports whammc:trapped and whammc:correct, and what flush_push_leaks needs. */
+void flush_add_traps(Flush *f, Splicer *s);
+/* Appends code that pushes a leak (target/counts.h), as i64. */
+void flush_push_leaks(const Flush *f, uint32_t leak, Buf *out);
+/* Calls `value` for what of that belongs to the report's values. */
+void flush_each_trap(const Flush *f, FlushValue *value, void *ctx);
+
 /* ---- --link=merge (flush_merge.c) ---- */
 
 /* Copies what is needed of the runtime into the program: what the report needs, and the helpers

@@ -4,6 +4,8 @@
  */
 #include "target/program.h"
 
+#include "target/trap_section.h"
+
 static Span whole(const Program *p) {
     return (Span){p->file, 0, 0};
 }
@@ -115,6 +117,8 @@ static bool write_body(void *ctx, uint32_t func, Buf *out) {
     if ((p->touched[func] || ends) && !edit_func(p, func, ends, &edit))
         return false;
     p->added[func] = edit.nlocals;
+    if (p->counts)
+        trap_section_mark(p->counts, func, &p->trap_at, &edit);
     if (wasm_edit_body(&p->m, func, &edit, out, &p->matcher.error, &p->matcher.error_offset))
         return true;
     return walk_failed(&p->matcher, func, p->file, p->diags);
@@ -196,12 +200,14 @@ static bool blame(Program *p, Diags *found) {
     return false;
 }
 
-static bool check_output(Program *p, const Buf *out) {
+static bool check_output(Program *p, Buf *out) {
     Diags found = {0};
     WasmModule m;
     bool ok = wasm_read(&m, out->data, out->len, 0, &found) && wasm_validate(&m, &found);
     if (!ok)
         blame(p, &found);
+    else if (p->counts)
+        trap_section_put(p->counts, &p->m, &m, out);
     wasm_module_free(&m);
     diag_free(&found);
     return ok;

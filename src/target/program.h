@@ -11,6 +11,7 @@
 #ifndef WHAMMC_TARGET_PROGRAM_H
 #define WHAMMC_TARGET_PROGRAM_H
 
+#include "target/counts.h"
 #include "target/pieces.h"
 
 /* A place at which something matches, or that is watched; as Matcher.at. */
@@ -53,8 +54,10 @@ typedef struct Program {
     int64_t flush;     /* handle of the function to call where the program ends, -1 = none */
     WasmExceptions exceptions; /* of regions with unwind probes */
 
-    uint32_t *added; /* by function: locals that pass 2 added */
-    Pieces pieces;   /* of the function at hand */
+    Counts *counts;   /* of which the program gets a section whammc.traps, or NULL */
+    uint32_t trap_at; /* the next of its traps */
+    uint32_t *added;  /* by function: locals that pass 2 added */
+    Pieces pieces;    /* of the function at hand */
 } Program;
 
 /*

@@ -374,6 +374,8 @@ static bool link(void *self) {
     s->due = r->flush.due;
     if (r->flush.guard_grow)
         s->grow = r->flush.grow;
+    if (r->flush.flushes && r->store.counts && r->store.counts->traps.len)
+        r->p.counts = &r->coalesce.counts;
     r->p.main = r->flush.main;
     r->p.proc_exit = r->flush.proc_exit;
     r->p.flush = r->flush.flush == UINT32_MAX ? -1 : (int64_t)r->flush.flush;
@@ -416,12 +418,6 @@ static void close_counts(Rewrite *r) {
 static bool match(void *self) {
     Rewrite *r = self;
     uint32_t errors = r->p.diags->errors;
-    store_init(&r->store, r->p.plan);
-    if (r->options->coalesce) {
-        coalesce_init(&r->coalesce, r->p.plan, &r->p.m);
-        r->store.coalesce = &r->coalesce;
-        r->store.counts = &r->coalesce.counts;
-    }
     memory_init(&r->memories, r->p.plan, &r->p.m);
     r->seen_alt = mem_zalloc(r->p.plan->probes.len + 1u);
     r->p.matcher.at = count_site;
@@ -429,6 +425,13 @@ static bool match(void *self) {
     shadow_init(&r->shadow, &r->p.m, r->p.plan, r->p.matcher.watch_op);
     const RewriteOptions *options = r->options;
     r->host = flush_host(&r->p.m, r->p.plan, options);
+    store_init(&r->store, r->p.plan);
+    if (r->options->coalesce) {
+        bool exact = r->options->exact_traps || r->host == HOST_PROF;
+        coalesce_init(&r->coalesce, r->p.plan, &r->p.m, exact);
+        r->store.coalesce = &r->coalesce;
+        r->store.counts = &r->coalesce.counts;
+    }
     r->p.plan->host = flush_host_name(r->host);
     decide_link(r, options);
     bool ok = program_walk(&r->p);

@@ -21,6 +21,7 @@ typedef struct RewriteOptions {
     LinkChoice *linked; /* receives what was taken; may be NULL */
     bool no_optimise;   /* leave out Binaryen's passes */
     bool coalesce;      /* count by segments, not at each site */
+    bool exact_traps;   /* ... which end at instructions that can trap */
     bool keep_debug;    /* keep sections that describe the old code */
 } RewriteOptions;
 

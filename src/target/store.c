@@ -143,6 +143,7 @@ uint32_t store_action_row(Store *s, const Action *a) {
         Buf text = {0};
         action_text(s->plan, a, &text);
         *id = 1 + image_probe(s->image, (Str){(char *)text.data, (uint32_t)text.len});
+        image_place(s->image, *id - 1, counts_place(a->event));
         buf_free(&text);
     }
     return *id - 1;
@@ -190,7 +191,8 @@ static void count_value(Store *s, const Site *site, const Match *match, uint32_t
         image_same_row(s->image, s->image_var[id], probe, site->func, site->pc);
         return;
     }
-    image_site_row(s->image, s->image_var[id], probe, site->func, site->pc);
+    uint64_t amount = s->counts->values.at[value].amount;
+    image_count_row(s->image, s->image_var[id], probe, site->func, site->pc, amount);
     note_value(g, value | SLOT_COUNTED);
 }
 

@@ -56,6 +56,7 @@ typedef struct Edit {
     uint32_t depth;      /* open constructs of the program, if there are WRAP pieces */
     Vec(Wrap) wraps;     /* outermost first */
     WasmHint *hints_start, *hint, *hints_end;
+    uint32_t mark; /* the next one */
     WasmHandlers handlers;
 } Edit;
 
@@ -82,7 +83,17 @@ static void put_piece(Edit *e, const WasmPatch *p) {
     put_short(e->out, e->edit->code + p->code, p->len);
 }
 
+/* The marks in front of `to`, from `run` on: what is there is copied as it is. */
+static void move_marks(Edit *e, const uint8_t *to) {
+    uint32_t run = (uint32_t)(e->run - e->c.start), end = (uint32_t)(to - e->c.start);
+    for (; e->mark < e->edit->nmarks && e->edit->marks[e->mark] < end; e->mark++)
+        e->edit->moved[e->mark] =
+            (uint32_t)(e->out->len - e->base) + (e->edit->marks[e->mark] - run);
+}
+
 static void flush(Edit *e, const uint8_t *to) {
+    if (e->edit && e->mark < e->edit->nmarks)
+        move_marks(e, to);
     put_short(e->out, e->run, (size_t)(to - e->run));
     e->run = to;
 }
@@ -291,6 +302,12 @@ static bool is_wrapped(const Edit *e, const WasmInstr *i) {
     return e->wraps.len && (wasm_has_labels(i) || vec_last(&e->wraps).until == i->offset);
 }
 
+/* The same for one instruction, for which something else may come. */
+static void move_mark(Edit *e, const WasmInstr *i) {
+    if (e->edit && e->mark < e->edit->nmarks && e->edit->marks[e->mark] == i->offset)
+        e->edit->moved[e->mark++] = (uint32_t)(e->out->len - e->base);
+}
+
 /* One instruction, with the patches [next, to) at it. */
 static void put_instr(Edit *e, const WasmInstr *i, uint32_t to, int way) {
     const uint8_t *bytes = e->c.start + i->offset;
@@ -307,6 +324,7 @@ static void put_instr(Edit *e, const WasmInstr *i, uint32_t to, int way) {
     if (last)
         put_handler(e, WASM_EXCEPTIONS_LEGACY);
     move_hints(e, i);
+    move_mark(e, i);
     if (put_pieces(e, e->next, to, WASM_REPLACE)) {
         drop_hints(e, i);
         to = skip_region(e, to, &behind);
@@ -470,7 +488,7 @@ bool wasm_edit_body(const WasmModule *m, uint32_t func, const WasmBodyEdit *edit
     const WasmFunc *f = &m->funcs.at[func];
     Edit e = {.m = m, .f = f, .edit = edit, .out = out, .map = wasm_layout_remap(m)};
     e.mask = wasm_remap_mask(&e.map);
-    if (edit && !edit->npatches && !edit->nlocals)
+    if (edit && !edit->npatches && !edit->nlocals && !edit->nmarks)
         e.edit = NULL;
     const uint8_t *body = m->bytes + f->body;
     if (!e.edit && !e.mask) {

@@ -387,6 +387,10 @@ typedef struct WasmBodyEdit {
     const WasmType *locals; /* added locals */
     uint32_t nlocals;
     WasmExceptions exceptions; /* of UNWIND pieces */
+    const uint32_t *marks;     /* offsets of instructions, ascending; wasm_edit_body says where they
+                                  are in the new body */
+    uint32_t *moved;           /* ... here */
+    uint32_t nmarks;
 } WasmBodyEdit;
 
 /*

@@ -85,6 +85,8 @@ typedef struct Report {
     uint32_t name_fid;                  /* its index */
     const uint8_t *name;                /* NULL: none read yet */
     uint32_t name_len;
+    const uint8_t *traps; /* what was counted too often */
+    uint32_t ntraps;
 } Report;
 
 static void print_text_at(const Report *p, uint32_t offset) {
@@ -173,12 +175,24 @@ static uint32_t value_bytes(const Kind *k) {
     return kind_is_64(k->kind) ? 8 : 4;
 }
 
-/* Prints the next value and the end of its row; false if there is none. */
-static bool print_value(Report *p, const Kind *k, uint32_t bytes) {
+/* Prints a scalar less `less`. */
+static void print_less(const Report *p, const Kind *k, uint64_t less) {
+    uint8_t bytes[8];
+    uint64_t v = (kind_is_64(k->kind) ? load64(p->value) : load32(p->value)) - less;
+    for (uint32_t i = 0; i < 8; i++)
+        bytes[i] = (uint8_t)(v >> 8 * i);
+    format_scalar(p->out, p->style, k->kind, bytes);
+}
+
+/* Prints the next value, less what was counted too often, and the end of its row; false if there is
+ * none. */
+static bool print_value(Report *p, const Kind *k, uint32_t bytes, uint64_t less) {
     if ((size_t)(p->end - p->value) < bytes)
         return false;
     if (WITH_VALUES && k->kind > REPORT_BOOL)
         format_value(p->out, p->style, k->description, k->len, p->value, p->end);
+    else if (less)
+        print_less(p, k, less);
     else
         format_scalar(p->out, p->style, k->kind, p->value);
     print_field(p, FORMAT_ROW_END);
@@ -193,11 +207,16 @@ static void align_value(Report *p) {
 
 typedef struct Place {
     uint32_t fid, pc, pair, npairs;
+    const uint8_t *pairs;
     bool same; /* as the row before: its value */
 } Place;
 
+static const uint8_t *pair_at(const Place *place) {
+    return place->pairs + FORMAT_PAIR * (size_t)place->pair;
+}
+
 /* Moves to the next row; false if the image is damaged. */
-static bool next_place(const Report *p, Reader *r, Place *place) {
+static bool next_place(Reader *r, Place *place) {
     if (r->at >= r->end)
         return false;
     uint64_t v = read_uleb(r);
@@ -210,13 +229,12 @@ static bool next_place(const Report *p, Reader *r, Place *place) {
     } else {
         place->pc += pc;
     }
-    const uint8_t *pairs = p->image + load32(p->image + FORMAT_PAIRS);
-    place->pair = v & 2 ? (uint32_t)read_uleb(r) : load32(pairs + 12 * (size_t)place->pair + 8);
+    place->pair = v & 2 ? (uint32_t)read_uleb(r) : load32(pair_at(place) + 8);
     return place->pair < place->npairs;
 }
 
 static void print_row(Report *p, const Place *place, uint64_t id) {
-    const uint8_t *pair = p->image + load32(p->image + FORMAT_PAIRS) + 12 * (size_t)place->pair;
+    const uint8_t *pair = pair_at(place);
     print_field(p, FORMAT_ROW);
     format_u64(p->out, id);
     print_text_at(p, load32(pair));
@@ -228,8 +246,37 @@ static void print_row(Report *p, const Place *place, uint64_t id) {
     print_text_at(p, load32(pair + 4));
 }
 
-static bool print_group(Report *p, const uint8_t *group, Reader *rows, uint64_t *id) {
-    Place place = {.npairs = load32(p->image + FORMAT_NPAIRS)};
+/* The amounts of a group's values. */
+typedef struct Amounts {
+    Reader *counts;
+    uint64_t left; /* values with the amount; without counts: all of them, and it is 0 */
+    uint64_t amount;
+} Amounts;
+
+static void next_amount(Amounts *a) {
+    while (!a->left && a->counts->at < a->counts->end) {
+        a->left = read_uleb(a->counts);
+        a->amount = read_uleb(a->counts);
+    }
+    a->left -= a->left != 0;
+}
+
+/* How often what is at a place was counted too often. */
+static uint64_t too_often(const Report *p, const Place *place) {
+    uint64_t times = 0;
+    uint32_t key = 2 * place->pc + load32(pair_at(place) + 12);
+    for (const uint8_t *t = p->traps; t < p->traps + FORMAT_TRAP * (size_t)p->ntraps;
+         t += FORMAT_TRAP)
+        if (load32(t) == place->fid && load32(t + 4) <= key && key < load32(t + 8))
+            times += load32(t + 12);
+    return times;
+}
+
+static bool print_group(Report *p, const uint8_t *group, Reader *rows, Reader *counts,
+                        uint64_t *id) {
+    Place place = {.npairs = load32(p->image + FORMAT_NPAIRS),
+                   .pairs = p->image + load32(p->image + FORMAT_PAIRS)};
+    Amounts amounts = {counts, group[1] ? 0 : UINT64_MAX, 0};
     Reader text = reader_at(p->image, p->size, load32(group + 8));
     Kind k = {.kind = group[0], .len = 1, .description = group};
     if (is_tuple(&k))
@@ -237,12 +284,15 @@ static bool print_group(Report *p, const uint8_t *group, Reader *rows, uint64_t 
     uint32_t bytes = value_bytes(&k);
     names_restart(p);
     for (uint32_t n = load32(group + 4), i = 0; i < n; i++) {
-        if (place.npairs == 0 || !next_place(p, rows, &place) || (place.same && i == 0))
+        if (place.npairs == 0 || !next_place(rows, &place) || (place.same && i == 0))
             return false;
         if (place.same)
             p->value -= bytes;
+        else
+            next_amount(&amounts);
         print_row(p, &place, *id);
-        if (!print_value(p, &k, bytes))
+        uint64_t less = amounts.amount && p->ntraps ? amounts.amount * too_often(p, &place) : 0;
+        if (!print_value(p, &k, bytes, less))
             return false;
         *id += group[2] | (uint32_t)group[3] << 8;
     }
@@ -254,14 +304,15 @@ static bool print_group(Report *p, const uint8_t *group, Reader *rows, uint64_t 
 static bool print_groups(Report *p) {
     const uint8_t *image = p->image;
     Reader rows = reader_at(image, p->size, load32(image + FORMAT_ROWS));
+    Reader counts = reader_at(image, p->size, load32(image + FORMAT_COUNTS));
     uint32_t npairs = load32(image + FORMAT_NPAIRS), ngroups = load32(image + FORMAT_NGROUPS);
     uint32_t groups = load32(image + FORMAT_GROUPS);
-    if (load32(image + FORMAT_PAIRS) + (uint64_t)npairs * 12 > p->size ||
+    if (load32(image + FORMAT_PAIRS) + (uint64_t)npairs * FORMAT_PAIR > p->size ||
         groups + (uint64_t)ngroups * FORMAT_GROUP > p->size)
         return false;
     uint64_t id = 4;
     for (uint32_t g = 0; g < ngroups; g++)
-        if (!print_group(p, image + groups + g * FORMAT_GROUP, &rows, &id))
+        if (!print_group(p, image + groups + g * FORMAT_GROUP, &rows, &counts, &id))
             return false;
     return true;
 }
@@ -350,10 +401,21 @@ static bool print_tail(Report *p, Reader *tail) {
     format_bytes(p->out, text, len);
     if (cells)
         return print_cells(p, tail);
-    if (!print_value(p, &k, bytes))
+    if (!print_value(p, &k, bytes, 0))
         return false;
     align_value(p);
     return true;
+}
+
+/* Where the records of traps are, behind the values; those that have been used come first. */
+static void find_traps(Report *p) {
+    uint32_t n = load32(p->image + FORMAT_TRAPS);
+    if (n > (size_t)(p->end - p->start) / FORMAT_TRAP)
+        return;
+    p->end -= FORMAT_TRAP * (size_t)n;
+    p->traps = p->end;
+    while (p->ntraps < n && load32(p->traps + FORMAT_TRAP * (size_t)p->ntraps + 12))
+        p->ntraps++;
 }
 
 void format_report(FormatOut *o, const uint8_t *image, uint32_t size, const uint8_t *values) {
@@ -362,6 +424,7 @@ void format_report(FormatOut *o, const uint8_t *image, uint32_t size, const uint
     Report p = {.out = o, .image = image, .size = size, .start = values, .value = values};
     p.style = (FormatStyle)image[1];
     p.end = values + load32(image + FORMAT_VALUES);
+    find_traps(&p);
     print_field(&p, FORMAT_HEAD);
     Reader tail = reader_at(image, size, load32(image + FORMAT_TAIL));
     if (print_groups(&p))

@@ -13,14 +13,18 @@
  *   u8 version, u8 style (FormatStyle), u8 destination, u8 0
  *   u32 offsets: see FormatField; the fixed part has FORMAT_HEADER bytes
  *   pairs:   per (variable, probe): u32 text printed between a row's id and its function name,
- *            u32 text printed between its pc and its value, u32 pair that is expected to follow
+ *            u32 text printed between its pc and its value, u32 pair that is expected to follow,
+ *            u32 what a row's key is above twice its pc (may be -1)
  *   names:   per named function, ascending: ULEB distance from the one before, text
- *   groups:  u8 kind, u8 0, u16 stride of ids, u32 rows, u32 text: the description, of tuples
+ *   groups:  u8 kind, u8 1 if it has counts, u16 stride of ids, u32 rows, u32 text: the
+ *            description, of tuples
  *   rows:    per row: ULEB (pc << 3 | same << 2 | other_pair << 1 | jump); pc is relative to the
  *            row before, or absolute after a jump. jump: SLEB-like zigzag ULEB distance of the
  *            function index. other_pair: ULEB pair index (else it is the pair expected after the
  *            last one). same: the row has the value of the row before (not in a group's first
  *            row). A group starts as if behind function 0, pc 0, pair 0.
+ *   counts:  of groups that have some, in order: until it has told of all values, ULEB so many
+ *            values, ULEB amount: they are multiples of how often a segment was executed
  *   tail:    per row: u8 kind, perhaps with FORMAT_TAIL_ID; of tuples, text: the description; text
  *            of the row up to the value. With FORMAT_TAIL_ID the value is the row's id too, printed
  *            between FORMAT_ROW and the text. With FORMAT_TAIL_CELLS (kind: map) the row is a map
@@ -33,6 +37,10 @@
  *
  * A skeleton (rows.h) is an image without names and rows, whose groups are all there are; no pair
  * is known to follow another: UINT32_MAX.
+ *
+ * Behind everything, from a multiple of 8, FORMAT_TRAPS times: u32 function index, u32 from, u32
+ * to, u32 times. What has a key from `from` on, less than `to`, in that function was counted so
+ * many times too often; the amount says what that makes of a value.
  *
  * A description (see values.h) is the kind of each leaf and how they are nested.
  *
@@ -50,7 +58,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FORMAT_VERSION = 3, FORMAT_OUT_SIZE = 4096 };
+enum { FORMAT_VERSION = 4, FORMAT_OUT_SIZE = 4096 };
 
 /* Kinds of values, in the order of the groups. */
 typedef enum ReportKind {
@@ -103,10 +111,12 @@ typedef enum FormatField {
     FORMAT_NTAIL = 56,   /* a count */
     FORMAT_NGROUPS = 60, /* a count */
     FORMAT_VALUES = 64,  /* bytes of the values */
-    FORMAT_HEADER = 68,
+    FORMAT_COUNTS = 68,
+    FORMAT_TRAPS = 72, /* a count */
+    FORMAT_HEADER = 76,
 } FormatField;
 
-enum { FORMAT_GROUP = 12 };
+enum { FORMAT_PAIR = 16, FORMAT_GROUP = 12, FORMAT_TRAP = 16 };
 
 /* Buffered output. Set `sink` and `used = 0` before use; format_report leaves the buffer flushed.
  */

@@ -209,7 +209,7 @@ typedef struct Encoder {
 } Encoder;
 
 static uint32_t follower(const Encoder *e) {
-    return e->pairs + 12 * e->pair + 8;
+    return e->pairs + FORMAT_PAIR * e->pair + 8;
 }
 
 static void put_row(Encoder *e, const Node *n, uint32_t pair) {
@@ -395,7 +395,7 @@ static void put_image(Report *r) {
     copy(r->image + rows + r->rows_size, s + tail, r->len - tail);
     /* All that follows is known now: the walk that measured saw to it. */
     copy(r->image + field(s, FORMAT_PAIRS), s + field(s, FORMAT_PAIRS),
-         12 * field(s, FORMAT_NPAIRS));
+         FORMAT_PAIR * field(s, FORMAT_NPAIRS));
     set32(r->image + FORMAT_GROUPS, groups);
     set32(r->image + FORMAT_ROWS, rows);
     set32(r->image + FORMAT_TAIL, rows + r->rows_size);

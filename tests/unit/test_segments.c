@@ -265,7 +265,7 @@ static void counts_follow(void **unused) {
         r.fallen = mem_zalloc(sizeof *r.fallen * code.len);
         for (uint32_t n = 0; n < 20 && r.fuel; n++)
             execute(&r);
-        segments_find(&s, wasm_code(body.data, body.len, 0));
+        segments_find(&s, wasm_code(body.data, body.len, 0), false);
         if (r.fuel) /* else it was stopped in the middle of a segment */
             check_counts(&s, &r);
         free(close);
