@@ -80,7 +80,7 @@ _whammc() {
         case $command in
             instr)
                 _whammc_words '-s --script= --lib= -D --define= --exclude= --min-size= -o --output= --report= --report-format= --host= --storage= --link=
-                    --js= --no-js --runtime= --keep-debug --no-optimise --coalesce -v --verbose --message-format= -h --help' ;;
+                    --js= --no-js --runtime= --keep-debug --no-optimise --no-coalesce --exact-traps -v --verbose --message-format= -h --help' ;;
             bind)
                 _whammc_words '-o --output= --host= --keep-debug --no-optimise -v --verbose --message-format= -h --help' ;;
             run)

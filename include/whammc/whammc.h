@@ -138,8 +138,10 @@ typedef struct whammc_options {
     int no_optimise;        /* leave out the optimiser's passes over probe code */
     int keep_debug; /* keep custom sections that describe the old code (DWARF, source maps) */
     whammc_link link;
-    int coalesce; /* count by straight-line segments what only counts, not at each place. Counts are
-                     exact unless the program traps */
+    int no_coalesce; /* count at each place, also what only counts and could be counted by
+                        straight-line segments */
+    int exact_traps; /* segments end behind instructions that can trap, so that counts are exact
+                        even if nobody tells the program where it trapped (whammc:trapped) */
 } whammc_options;
 
 /* The module that programs instrumented with WHAMMC_LINK_IMPORT import. It imports WASI and exports
@@ -211,7 +213,7 @@ typedef struct whammc_map {
  * by w. */
 const whammc_map *whammc_maps(whammc *w, size_t *n);
 
-/* Whether a probe only counts, so that `coalesce` needs no code at its places. */
+/* Whether a probe only counts, so that its places need no code of their own. */
 typedef struct whammc_counting {
     int counts; /* 0: it does not, or matched nowhere */
     const char

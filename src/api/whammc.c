@@ -293,7 +293,8 @@ RewriteOptions api_options(const whammc_options *o) {
                         .format = image_format(o->format),
                         .report = REPORT_STDOUT,
                         .no_optimise = o->no_optimise != 0,
-                        .coalesce = o->coalesce != 0,
+                        .coalesce = !o->no_coalesce,
+                        .exact_traps = o->exact_traps != 0,
                         .keep_debug = o->keep_debug != 0};
     if (o->report && strcmp(o->report, "stderr") == 0) {
         r.report = REPORT_STDERR;

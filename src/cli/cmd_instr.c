@@ -14,7 +14,8 @@ enum {
     RUNTIME,
     KEEP_DEBUG,
     NO_OPTIMISE,
-    COALESCE,
+    NO_COALESCE,
+    EXACT_TRAPS,
     JS,
     NO_JS,
 };
@@ -49,9 +50,11 @@ static const Option options[] = {
     {KEEP_DEBUG, "keep-debug", NULL,
      "keep DWARF and source map sections, although they describe the old code"},
     {NO_OPTIMISE, "no-optimise", NULL, "do not optimise the code of probes"},
-    {COALESCE, "coalesce", NULL,
-     "count by straight-line segments of code what only counts, not at each place: much faster, "
-     "but if the program traps the counts of the function it traps in are not exact"},
+    {NO_COALESCE, "no-coalesce", NULL,
+     "count at each place, also what could be counted by straight-line segments of code"},
+    {EXACT_TRAPS, "exact-traps", NULL,
+     "segments end behind instructions that can trap: slower, but counts are exact after traps "
+     "under any host"},
     {'v', "verbose", NULL, "tell how many sites each probe has"},
     {0},
 };
@@ -88,7 +91,8 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case JS: s->js = value; break;
     case NO_JS: s->no_js = true; break;
     case NO_OPTIMISE: s->options.no_optimise = true; break;
-    case COALESCE: s->options.coalesce = true; break;
+    case NO_COALESCE: s->options.no_coalesce = true; break;
+    case EXACT_TRAPS: s->options.exact_traps = true; break;
     }
     return true;
 }

@@ -163,11 +163,11 @@ static void show_rows(const List *l, uint32_t probe) {
     buf_free(&out);
 }
 
-/* Whether the probe is one that --coalesce makes cheap; why not. */
+/* Whether the probe is one that is counted by segments; why not. */
 static void show_counting(const whammc_counting *c) {
     Buf line = {0};
     if (c->counts)
-        buf_str(&line, STR("  only counts: --coalesce counts it by segments\n"));
+        buf_str(&line, STR("  only counts: counted by segments\n"));
     else if (c->why)
         buf_printf(&line, "  not counted by segments: %u:%u: %s\n", c->line, c->column, c->why);
     message_stdout(&line);
