@@ -263,6 +263,25 @@ EvalInstance *eval_func_instance(const EvalFunc *f, uint32_t *index);
 bool eval_call(EvalStore *s, EvalFunc *f, const EvalValue *args, uint32_t nargs, EvalValue *results,
                uint32_t nresults, EvalError *error);
 
+/* ---- counting ---- */
+
+/* How often an instruction was executed. One that traps was; an `end` is also by branches to it. */
+typedef struct EvalCount {
+    uint32_t pc; /* its offset in the body */
+    uint64_t n;
+} EvalCount;
+
+/*
+ * Counts each instruction that is executed from now on, in functions that have not been called
+ * before; others go on as they were. Costs a second step for each instruction, but no fuel; a store
+ * that does not count pays nothing.
+ */
+void eval_count(EvalStore *s);
+
+/* The instructions of a function that can be reached, in the order of its code. NULL with *n = 0 if
+ * it was never called, or is not counted. Valid until the store is freed. */
+const EvalCount *eval_counts(const EvalFunc *f, uint32_t *n);
+
 /* ---- memories, tables, globals ---- */
 
 /* The contents; the address is good until the memory grows. NULL if the size is 0. */

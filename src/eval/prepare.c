@@ -5,6 +5,9 @@
  * its target is and how far its values move; blocks and their ends need no instructions of their
  * own, and code that cannot be reached is left out. What the interpreter does not have traps if it
  * is executed; only constant expressions have to be known (eval_supported).
+ *
+ * In a store that counts, an EVAL_OP_COUNT is in front of each instruction, also of those that
+ * become no words; that of an `end` is where branches to it arrive.
  */
 #include "eval/store.h"
 
@@ -26,6 +29,7 @@ typedef struct Prepare {
     WasmTyper *t;
     EvalCode *code;
     Vec(Label) labels;
+    bool counting;
 } Prepare;
 
 /* ---- words ---- */
@@ -186,7 +190,6 @@ static void put_instr(Prepare *p, const WasmInstr *i) {
     case WASM_OP_LOOP:
     case WASM_OP_IF:
     case WASM_OP_ELSE:
-    case WASM_OP_END:
     /* These do not change the slot. */
     case WASM_OP_I32_REINTERPRET_F32:
     case WASM_OP_I64_REINTERPRET_F64:
@@ -213,10 +216,28 @@ static void put_instr(Prepare *p, const WasmInstr *i) {
 
 /* ---- bodies ---- */
 
+static void put_count(Prepare *p, const WasmInstr *i) {
+    if (!p->counting)
+        return;
+    put1(p, EVAL_OP_COUNT, p->code->counts.len);
+    vec_push(&p->code->counts, ((EvalCount){i->offset, 0}));
+}
+
+/* The end of the innermost construct. It takes no words of its own. */
+static void close_label(Prepare *p, const WasmInstr *i) {
+    bind(p, &vec_last(&p->labels));
+    if (p->counting && !vec_last(&p->labels).dead) {
+        vec_push(&p->code->sites, (EvalSite){here(p), i->offset});
+        put_count(p, i);
+    }
+    p->labels.len--;
+}
+
 static void step(Prepare *p, const WasmInstr *i, uint32_t *deepest) {
     bool dead = vec_last(&p->labels).dead || wasm_typer_dead(p->t);
-    if (!dead) {
+    if (!dead && i->op != WASM_OP_END) {
         vec_push(&p->code->sites, (EvalSite){here(p), i->offset});
+        put_count(p, i);
         put_instr(p, i);
         if (vec_last(&p->code->sites).word == here(p))
             p->code->sites.len--; /* no words, no site; an `if` gets one below */
@@ -235,10 +256,7 @@ static void step(Prepare *p, const WasmInstr *i, uint32_t *deepest) {
     case WASM_OP_BLOCK:
     case WASM_OP_LOOP: open_label(p, i->op, dead); break;
     case WASM_OP_DELEGATE:
-    case WASM_OP_END:
-        bind(p, &vec_last(&p->labels));
-        p->labels.len--;
-        break;
+    case WASM_OP_END: close_label(p, i); break;
     default: break;
     }
     if (p->t->stack.len > *deepest)
@@ -247,7 +265,7 @@ static void step(Prepare *p, const WasmInstr *i, uint32_t *deepest) {
 
 bool eval_prepare(EvalStore *s, EvalFunc *f, EvalError *error) {
     const WasmModule *m = f->instance->module;
-    Prepare p = {.in = f->instance, .m = m, .t = &s->typer};
+    Prepare p = {.in = f->instance, .m = m, .t = &s->typer, .counting = s->counting};
     WasmCode code;
     WasmInstr i;
     if (!wasm_typer_begin(p.t, m, f->index, &code)) {
@@ -286,5 +304,6 @@ void eval_code_free(EvalCode *code) {
         return;
     vec_free(&code->words);
     vec_free(&code->sites);
+    vec_free(&code->counts);
     free(code);
 }

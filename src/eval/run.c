@@ -337,6 +337,10 @@ next:
             }
             break;
         case EVAL_OP_RETURN: goto leave;
+        case EVAL_OP_COUNT:
+            func->code->counts.at[*pc++].n++;
+            fuel++;
+            break;
         case WASM_OP_RETURN_CALL:
             tail = true;
             callee = in->funcs[*pc++];

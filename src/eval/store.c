@@ -237,6 +237,15 @@ uint64_t eval_fuel(const EvalStore *s) {
     return s->fuel;
 }
 
+void eval_count(EvalStore *s) {
+    s->counting = true;
+}
+
+const EvalCount *eval_counts(const EvalFunc *f, uint32_t *n) {
+    *n = f->code ? f->code->counts.len : 0;
+    return *n ? f->code->counts.at : NULL;
+}
+
 /* ---- making things ---- */
 
 EvalFunc *eval_new_func(EvalStore *s, uint32_t type) {

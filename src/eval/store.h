@@ -22,9 +22,10 @@ typedef struct EvalSite {
 /* A prepared function body (prepare.c). */
 typedef struct EvalCode {
     Vec(uint32_t) words;
-    Vec(EvalSite) sites; /* by word */
-    uint32_t nlocals;    /* parameters included */
-    uint32_t slots;      /* locals and the deepest operand stack */
+    Vec(EvalSite) sites;   /* by word */
+    Vec(EvalCount) counts; /* by index in EVAL_OP_COUNT */
+    uint32_t nlocals;      /* parameters included */
+    uint32_t slots;        /* locals and the deepest operand stack */
 } EvalCode;
 
 struct EvalFunc {
@@ -116,6 +117,7 @@ struct EvalStore {
     uint64_t *stack, *top; /* slots; `top`: first one that no running code uses */
     Vec(EvalFrame) frames;
     uint32_t nesting; /* of eval_run */
+    bool counting;    /* what is prepared counts */
     WasmTyper typer;  /* for prepare.c */
 };
 
@@ -172,6 +174,7 @@ typedef enum EvalOp {
     EVAL_OP_BR_NULL,  /* target: if the reference on top is null it is dropped */
     EVAL_OP_BR_VALUE, /* target: if it is not null it stays, else it is dropped */
     EVAL_OP_RETURN,   /* values on top */
+    EVAL_OP_COUNT,    /* index of the count of the instruction that follows */
     EVAL_OP_OUTSIDE,  /* a memory access beyond 32 bits */
     EVAL_OP_UNKNOWN,  /* WasmOp that cannot run */
 } EvalOp;

@@ -6,11 +6,17 @@
  *   register AS NAME          lets others import from an instance (-: the current one)
  *   call NAME FIELD ARG...    calls an export; values are TYPE:BITS, null references TYPE:null
  *   get NAME FIELD            a global
+ *   exports NAME              functions that are exported, each as FIELD:PARAMETER,...:RESULT,...
+ *   counts NAME               what was executed, if -c is given: "INSTRUCTIONS EXECUTED", then
+ *                             CATEGORY=EXECUTED and FUNCTION:PC:EXECUTED for all that are not 0
+ *   reset                     forgets all instances
  *
  * Names are in hexadecimal, two digits a byte (the empty one is ""). Answers: "ok VALUE...", or
  * "error STATUS TEXT" with STATUS as a number of EvalStatus. Fuel is given anew for each command.
  * What can be imported from "spectest" is what the official test suite wants there.
  *
+ *     evaluate -c [FUEL]                counts; imported functions that nobody has are those of
+ *                                       WASI, or give zeros
  *     evaluate -t FILE EXPORT ARG...    one call, with its time and speed
  */
 #include <inttypes.h>
@@ -18,10 +24,10 @@
 #include <time.h>
 
 #include "eval/eval.h"
+#include "eval/wasi.h"
 #include "file.h"
+#include "wasm/typer.h"
 #include "wasm/valid.h"
-
-static const uint64_t fuel = 2000000000;
 
 typedef struct Module {
     Buf bytes;
@@ -38,6 +44,10 @@ typedef struct Script {
     Map spectest;   /* to externs */
     Vec(EvalExtern) externs;
     EvalInstance *current;
+    uint64_t fuel;
+    bool counts;
+    EvalWasi wasi;
+    Arena arena;
 } Script;
 
 /* ---- imports ---- */
@@ -90,6 +100,27 @@ static void provide_spectest(Script *x) {
     provide(x, "memory", (EvalExtern){.space = WASM_SPACE_MEMORY, .memory = m});
 }
 
+/* A function that nobody has: WASI's, or one that gives zeros. */
+static bool stand_in(Script *x, const WasmImport *im, EvalExtern *what) {
+    const WasmModule *m = &vec_last(&x->modules)->m;
+    const WasmTypeDef *t = &m->types.at[m->funcs.at[im->handle].type];
+    bool numbers = true; /* types of modules are not the store's */
+    for (uint32_t k = 0; k < t->nparams + t->nresults; k++) {
+        uint32_t index;
+        numbers &=
+            !wasm_heap_index(k < t->nparams ? t->params[k] : t->results[k - t->nparams], &index);
+    }
+    what->space = WASM_SPACE_FUNC;
+    if (!numbers)
+        return false;
+    if (str_is(im->module, "wasi_snapshot_preview1"))
+        what->func = eval_wasi_func(x->store, &x->arena, &x->wasi, im->name, t);
+    else
+        what->func =
+            eval_host_func(x->store, t->params, t->nparams, t->results, t->nresults, print, NULL);
+    return true;
+}
+
 static bool resolve(void *ctx, const WasmImport *im, EvalExtern *what) {
     Script *x = ctx;
     const uint64_t *found;
@@ -100,6 +131,8 @@ static bool resolve(void *ctx, const WasmImport *im, EvalExtern *what) {
         return found != NULL;
     }
     found = map_get(&x->registered, im->module);
+    if (!found && x->counts && im->space == WASM_SPACE_FUNC)
+        return stand_in(x, im, what);
     return found && eval_export(x->instances.at[*found], im->name, what);
 }
 
@@ -249,13 +282,123 @@ static bool do_get(Script *x, char *name, char *field) {
     return true;
 }
 
+static void print_types(const WasmType *types, uint32_t n) {
+    char scratch[32];
+    for (uint32_t k = 0; k < n; k++) {
+        printf(k ? "," : ":");
+        for (const char *p = wasm_type_text(types[k], scratch); *p; p++)
+            putchar(*p == ' ' ? '_' : *p);
+    }
+    if (!n)
+        putchar(':');
+}
+
+static bool do_exports(const Script *x, char *name) {
+    const EvalInstance *i = find(x, name);
+    if (!i)
+        return refuse("no such instance");
+    const WasmModule *m = eval_module(i);
+    printf("ok");
+    for (uint32_t k = 0; k < m->exports.len; k++) {
+        const WasmExport *e = &m->exports.at[k];
+        if (e->space != WASM_SPACE_FUNC)
+            continue;
+        const WasmTypeDef *t = eval_func_type(x->store, eval_func(i, e->handle));
+        putchar(' ');
+        for (uint32_t c = 0; c < e->name.len; c++)
+            printf("%02x", (unsigned char)e->name.ptr[c]);
+        if (!e->name.len)
+            printf("\"\"");
+        print_types(t->params, t->nparams);
+        print_types(t->results, t->nresults);
+    }
+    putchar('\n');
+    return true;
+}
+
+/* ---- counts ---- */
+
+typedef struct Totals {
+    uint64_t instructions, executed, categories[WASM_CAT_COUNT];
+} Totals;
+
+static void add_up(const WasmModule *m, uint32_t func, const EvalFunc *f, Totals *totals) {
+    uint32_t n, at = 0;
+    const EvalCount *counts = eval_counts(f, &n);
+    WasmCode code;
+    WasmInstr i;
+    if (!wasm_func_code(m, func, &code))
+        return;
+    while (wasm_next(&code, &i)) {
+        totals->instructions++;
+        if (at == n || counts[at].pc != i.offset)
+            continue;
+        totals->executed += counts[at].n;
+        totals->categories[wasm_ops[i.op].category] += counts[at++].n;
+    }
+}
+
+static bool do_counts(const Script *x, char *name) {
+    const EvalInstance *i = find(x, name);
+    if (!i)
+        return refuse("no such instance");
+    const WasmModule *m = eval_module(i);
+    Totals totals = {0};
+    for (uint32_t k = m->input_imports[WASM_SPACE_FUNC]; k < m->funcs.len; k++)
+        add_up(m, k, eval_func(i, k), &totals);
+    printf("ok %" PRIu64 " %" PRIu64, totals.instructions, totals.executed);
+    for (uint32_t k = 0; k < WASM_CAT_COUNT; k++)
+        if (totals.categories[k])
+            printf(" %s=%" PRIu64, wasm_category_names[k], totals.categories[k]);
+    for (uint32_t k = m->input_imports[WASM_SPACE_FUNC]; k < m->funcs.len; k++) {
+        uint32_t n;
+        const EvalCount *counts = eval_counts(eval_func(i, k), &n);
+        for (uint32_t c = 0; c < n; c++)
+            if (counts[c].n)
+                printf(" %u:%u:%" PRIu64, k, counts[c].pc, counts[c].n);
+    }
+    putchar('\n');
+    return true;
+}
+
+/* ---- scripts ---- */
+
+static void begin(Script *x) {
+    EvalLimits limits = {.memory_bytes = (uint64_t)5 << 30};
+    if (x->counts)
+        limits.call_depth = 2000; /* what every engine can */
+    x->store = eval_store_new(&limits);
+    if (x->counts)
+        eval_count(x->store);
+    provide_spectest(x);
+}
+
+/* As it was before `begin`. */
+static void end(Script *x) {
+    eval_store_free(x->store);
+    for (uint32_t k = 0; k < x->modules.len; k++) {
+        wasm_module_free(&x->modules.at[k]->m);
+        diag_free(&x->modules.at[k]->diags);
+        buf_free(&x->modules.at[k]->bytes);
+        free(x->modules.at[k]);
+    }
+    vec_free(&x->modules);
+    vec_free(&x->instances);
+    vec_free(&x->externs);
+    map_free(&x->names);
+    map_free(&x->registered);
+    map_free(&x->spectest);
+    arena_free(&x->arena);
+    *x = (Script){.fuel = x->fuel, .counts = x->counts};
+}
+
 static void do_line(Script *x, char *line) {
     char *words[70];
     uint32_t n = 0;
     for (char *save, *w = strtok_r(line, " \n", &save); w && n < 70;
          w = strtok_r(NULL, " \n", &save))
         words[n++] = w;
-    eval_set_fuel(x->store, fuel);
+    eval_set_fuel(x->store, x->fuel);
     if (n == 3 && !strcmp(words[0], "module"))
         do_module(x, words[1], words[2]);
     else if (n == 3 && !strcmp(words[0], "register"))
@@ -264,7 +407,15 @@ static void do_line(Script *x, char *line) {
         do_call(x, words[1], words[2], words + 3, n - 3);
     else if (n == 3 && !strcmp(words[0], "get"))
         do_get(x, words[1], words[2]);
-    else
+    else if (n == 2 && !strcmp(words[0], "exports"))
+        do_exports(x, words[1]);
+    else if (n == 2 && !strcmp(words[0], "counts"))
+        do_counts(x, words[1]);
+    else if (n == 1 && !strcmp(words[0], "reset")) {
+        end(x);
+        begin(x);
+        puts("ok");
+    } else
         refuse("unknown command");
 }
 
@@ -295,10 +446,11 @@ static bool timed(Script *x, int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    EvalLimits limits = {.memory_bytes = (uint64_t)5 << 30};
-    Script x = {.store = eval_store_new(&limits)};
+    Script x = {.fuel = 2000000000, .counts = argc > 1 && !strcmp(argv[1], "-c")};
     bool ok = true;
-    provide_spectest(&x);
+    if (x.counts && argc > 2)
+        x.fuel = strtoull(argv[2], NULL, 10);
+    begin(&x);
     if (argc > 3 && !strcmp(argv[1], "-t")) {
         ok = timed(&x, argc - 2, argv + 2);
     } else {
@@ -308,18 +460,6 @@ int main(int argc, char **argv) {
             do_line(&x, line);
         free(line);
     }
-    eval_store_free(x.store);
-    for (uint32_t k = 0; k < x.modules.len; k++) {
-        wasm_module_free(&x.modules.at[k]->m);
-        diag_free(&x.modules.at[k]->diags);
-        buf_free(&x.modules.at[k]->bytes);
-        free(x.modules.at[k]);
-    }
-    vec_free(&x.modules);
-    vec_free(&x.instances);
-    vec_free(&x.externs);
-    map_free(&x.names);
-    map_free(&x.registered);
-    map_free(&x.spectest);
+    end(&x);
     return ok ? 0 : 1;
 }

@@ -558,6 +558,74 @@ static void test_fuel(void **state) {
     end(&w);
 }
 
+/* ---- counting ---- */
+
+/* What was executed of an exported function, as "PC:TIMES ...". */
+static const char *counted(World *w, const char *name) {
+    static char text[400];
+    uint32_t n;
+    const EvalCount *counts = eval_counts(exported(w, name), &n);
+    char *at = text;
+    *at = 0;
+    for (uint32_t k = 0; k < n; k++)
+        at += sprintf(at, "%s%u:%u", k ? " " : "", counts[k].pc, (unsigned)counts[k].n);
+    return text;
+}
+
+static void test_counts(void **state) {
+    (void)state;
+    WasmModule m;
+    World w;
+    wasm_module_init(&m);
+    /* block loop; local.get 0; i32.eqz; br_if 1; local 0 less 1; br 0; end end; 6 / local 0; drop
+     */
+    add(&m, "loop", "i", "",
+        "00 02 40 03 40 20 00 45 0d 01 20 00 41 01 6b 21 00 0c 00 0b 0b 41 06 20 00 6e 1a 0b");
+    /* if without else; if with one, whose first arm does not come to its end; branch to the end */
+    add(&m, "arms", "i", "", "00 20 00 04 40 01 0b 20 00 04 40 0f 05 01 0b 0c 00 01 0b");
+    add(&m, "never", "", "", "00 0b");
+    add(&m, "calls", "", "", "00 10 02 10 02 00 01 0b");
+    begin(&w, NULL);
+    eval_count(w.store);
+    assert_non_null(instantiate(&w, written(&m)));
+    assert_string_equal(counted(&w, "loop"), "");
+    TRAPS(&w, DIVIDE_BY_ZERO, "loop", 3);
+    assert_string_equal(
+        counted(&w, "loop"),
+        "1:1 3:1 5:4 7:4 8:4 10:3 12:3 14:3 15:3 17:3 19:0 20:1 21:1 23:1 25:1 26:0 27:0");
+    CALL(&w, "arms", 0);
+    assert_string_equal(counted(&w, "arms"), "1:1 3:1 5:0 6:1 7:1 9:1 11:0 13:1 14:1 15:1 18:1");
+    CALL(&w, "arms", 1);
+    assert_string_equal(counted(&w, "arms"), "1:2 3:2 5:1 6:2 7:2 9:2 11:1 13:1 14:1 15:1 18:1");
+    TRAPS(&w, UNREACHABLE, "calls");
+    assert_string_equal(counted(&w, "calls"), "1:1 3:1 5:1 7:0");
+    assert_string_equal(counted(&w, "never"), "1:2");
+    end(&w);
+
+    wasm_module_init(&m);
+    add(&m, "add", "ii", "i", "00 20 00 20 01 6a 0b");
+    begin(&w, NULL);
+    eval_set_fuel(w.store, 4); /* counting costs none */
+    assert_non_null(instantiate(&w, written(&m)));
+    CALL(&w, "add", 1, 2);
+    eval_count(w.store);
+    eval_set_fuel(w.store, 4);
+    CALL(&w, "add", 1, 2);
+    assert_string_equal(counted(&w, "add"), ""); /* it was called before */
+    end(&w);
+
+    wasm_module_init(&m);
+    add(&m, "add", "ii", "i", "00 20 00 20 01 6a 0b");
+    begin(&w, NULL);
+    eval_count(w.store);
+    eval_set_fuel(w.store, 4);
+    assert_non_null(instantiate(&w, written(&m)));
+    CALL(&w, "add", 1, 2);
+    assert_int_equal(eval_fuel(w.store), 0);
+    assert_string_equal(counted(&w, "add"), "1:1 3:1 5:1 6:1");
+    end(&w);
+}
+
 /* ---- places ---- */
 
 static void test_site(void **state) {
@@ -886,6 +954,7 @@ int main(void) {
         cmocka_unit_test(test_host),           cmocka_unit_test(test_linking),
         cmocka_unit_test(test_unlinkable),     cmocka_unit_test(test_globals),
         cmocka_unit_test(test_uninstantiable), cmocka_unit_test(test_unsupported),
+        cmocka_unit_test(test_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,282 @@
+"""Compares what instrumented modules count with what the interpreter in src/eval/ counts (tests/unit/evaluate -c).
+
+Both are asked with the same commands, those of tests/unit/evaluate.c; evaluate.mjs answers for Node.
+"""
+
+import collections
+import os
+import re
+import struct
+import subprocess
+
+TOP = os.environ.get("WHAMMC_SRCDIR") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.environ.get("WHAMMC_BUILDDIR", ".")
+WHAMMC = os.environ.get("WHAMMC") or os.path.join(BUILD, "whammc")
+ENGINES = os.environ.get("WHAMMC_ENGINES") or os.path.join(TOP, "tests", "engines")
+EVALUATE = os.environ.get("EVALUATE") or os.path.join(BUILD, "tests", "unit", "evaluate")
+HERE = os.path.join(TOP, "tests", "exact")
+EXAMPLES = os.path.join(TOP, "examples", "scripts")
+# What is compared with the interpreter, and what only with each other.
+COUNTING = [f"{EXAMPLES}/{name}.whamm" for name in ("hotness", "icount", "imix")]
+SHAPES = f"{HERE}/shapes.whamm"
+# Errors of the interpreter by number (EvalStatus): it cannot go on, though an engine could.
+GIVES_UP = {"3": "not supported", "4": "too large", "5": "arguments", "18": "stack", "19": "fuel"}
+
+
+def call(command, **more):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
+                          errors="backslashreplace", timeout=1200, **more)
+
+
+def answers(command):
+    try:
+        return call(command).returncode == 0
+    except OSError:
+        return False
+
+
+# --- Asking ---------------------------------------------------------------------------------------------
+
+
+def ask(command, scripts):
+    """The answers to several lists of commands; a program that ends before its time gives 'error crash'."""
+    lines = ["reset\n" + "".join(line + "\n" for line in script) for script in scripts]
+    done = call(command, input="".join(lines))
+    got = iter(done.stdout.splitlines())
+    crash = "error crash " + done.stderr.strip()[-500:].replace("\n", " ")
+    result = []
+    for script in scripts:
+        next(got, None)
+        result.append([next(got, crash) for _ in script])
+    return result
+
+
+def ask_truth(scripts, fuel=3000000):
+    return ask([EVALUATE, "-c", str(fuel)], scripts)
+
+
+def ask_node(scripts, node="node24"):
+    runtime = os.path.join(BUILD, "stdlib", "runtime", "whammc-runtime.wasm")
+    return ask([node, f"{HERE}/evaluate.mjs", f"{TOP}/stdlib/host/whammc.js", runtime], scripts)
+
+
+def as_number(value):
+    """A value of the interpreter as evaluate.mjs writes it."""
+    kind, _, bits = value.partition(":")
+    if kind == "i64":
+        return value
+    if kind in ("i32", "f32", "f64"):
+        bits = int(bits)
+        if kind == "i32":
+            number = float(bits - (bits >> 31 << 32))
+        elif kind == "f32":
+            number = struct.unpack("<f", struct.pack("<I", bits))[0]
+        else:
+            number = struct.unpack("<d", struct.pack("<Q", bits))[0]
+        return "nan" if number != number else f"number:{struct.unpack('<Q', struct.pack('<d', number))[0]}"
+    return "null" if bits == "null" else "reference"
+
+
+def outcome(answer):
+    """What can be compared of an answer of either."""
+    words = answer.split(" ")
+    if words[0] == "ok":
+        values = [as_number(w) if not w.startswith("number:") else w for w in words[1:]]
+        return " ".join(["ok", *(w if w in ("nan", "null") else v for w, v in zip(words[1:], values))])
+    ended = re.search(r"ended the program with status (\d+)", answer)
+    if ended:
+        return f"exit {ended.group(1)}"
+    if words[1] == "exit":
+        return " ".join(words[1:3])
+    return "trap" if words[1].isdigit() else words[1]
+
+
+# --- Instrumenting --------------------------------------------------------------------------------------
+
+
+def instrument(module, output, scripts, flags):
+    """None, or what went wrong."""
+    words = [w for s in scripts for w in ("-s", s)]
+    done = call([WHAMMC, "instr", *words, "--no-js", module, "-o", output, *flags])
+    return f"exit status {done.returncode}: {done.stderr.strip()[-300:]}" if done.returncode else None
+
+
+# --- Programs -------------------------------------------------------------------------------------------
+
+ARGUMENTS = {
+    "i32": [0, 5, 0x80000001],
+    "i64": [0, 7, 0x8000000000000001],
+    "f32": [0, 0x40200000, 0xF149F2CA],  # 0, 2.5, -1e30
+    "f64": [0, 0xC00C000000000000, 0x7E37E43C8800759C],  # 0, -3.5, 1e300
+}
+REFERENCES = ("funcref", "externref")
+
+
+class Program:
+    """A module, its instrumented forms, and what is to be called."""
+
+    def __init__(self, name, path):
+        self.name, self.path = name, path
+        self.forms = {}  # name -> path
+        self.calls = []  # lines
+        self.outcomes = []  # the interpreter's
+        self.truth = None  # what it counted
+        self.why = ""  # ... or why it could not
+        self.problems = []
+        with open(path, "rb") as file:
+            self.uses_wasi = b"wasi_snapshot_preview1" in file.read()
+
+    def counts_exactly(self, form):
+        """Whether a form's counts must be right: in spite of traps."""
+        if not any(o == "trap" for o in self.outcomes):
+            return True
+        with open(self.forms[form], "rb") as file:
+            return form == "plain" or b"whammc.traps" in file.read()
+
+    def find_calls(self, exports):
+        """Calls of all functions, three times, with other arguments each time; `exports` is evaluate's answer."""
+        if not exports.startswith("ok"):
+            self.why = exports
+            return
+        words = [word.split(":") for word in exports.split(" ")[1:]]
+        command = [w for w in words if w[0] == b"_start".hex()]
+        for turn in range(1 if command else 3):
+            for field, params, results in command or words:
+                types = [t for t in params.split(",") if t]
+                if "v128" in params + results or not all(t in ARGUMENTS or t in REFERENCES for t in types):
+                    continue
+                values = [f"{t}:{ARGUMENTS[t][turn]}" if t in ARGUMENTS else f"{t}:null" for t in types]
+                self.calls.append(" ".join(["call", "-", field, *values]))
+
+    def script(self, path, calls, *more):
+        return [f"module - {path}", *calls, *more]
+
+
+def find_truth(programs, fuel=3000000):
+    """Runs them in the interpreter; calls that it cannot finish are taken out, and it is tried again."""
+    left = [p for p in programs if p.calls and not p.why]
+    for _ in range(24):
+        again = []
+        for p, got in zip(left, ask_truth([p.script(p.path, p.calls, "counts -") for p in left], fuel)):
+            if got[0] != "ok":
+                p.why = got[0]
+                continue
+            bad = next((k for k, a in enumerate(got[1:-1]) if a.startswith("error ") and a.split(" ")[1] in GIVES_UP), None)
+            if bad is None:
+                p.outcomes, p.truth = [outcome(a) for a in got[1:-1]], got[-1]
+                continue
+            field = p.calls[bad].split(" ")[2]
+            if got[1 + bad].startswith("error 3 "): # not supported: nor will it be with other arguments
+                p.calls = [c for c in p.calls if c.split(" ")[2] != field]
+            else:
+                del p.calls[bad]
+            again.append(p)
+        left = again
+        if not left:
+            return
+    for p in left:
+        p.why = "too many calls that do not end"
+
+
+def sorted_counts(answer):
+    """An answer to `counts` with categories in order."""
+    words = answer.split(" ")
+    return " ".join([*words[:3], *sorted(w for w in words[3:] if "=" in w), *(w for w in words[3:] if "=" not in w)])
+
+
+def difference(have, want):
+    """Where two answers differ, in a few words."""
+    have, want = have.split(" "), want.split(" ")
+    only = [w for w in have if w not in set(want)][:4]
+    missing = [w for w in want if w not in set(have)][:4]
+    return f"has {' '.join(only)} instead of {' '.join(missing)}"
+
+
+def compare_lives(programs, totals, node="node24", most=4):
+    """All calls in one instance of each form, then calls that trap in an instance of their own."""
+    first = [(p, name, path) for p in programs for name, path in [("original", p.path), *p.forms.items()]]
+    scripts = [p.script(path, p.calls, f"state - {p.name}", *([] if name == "original" else ["counts -"])) for p, name, path in first]
+    original = {}
+    for (p, name, _), got in zip(first, ask_node(scripts, node)):
+        if name == "original":
+            original[p] = got
+            check_original(p, got, totals)
+            continue
+        want = original[p]
+        if got[:len(want)] != want:
+            k = next(k for k, (a, b) in enumerate(zip(got, want)) if a != b)
+            p.problems.append(f"{name}: {scripts_line(p, k)}: {want[k]} became {got[k]}")
+        if p.counts_exactly(name):
+            check_counts(p, name, got[-1], p.truth, totals)
+        else:
+            totals["counts not compared: traps"] += 1
+    compare_traps(programs, totals, node, most)
+
+
+def scripts_line(p, k):
+    return [f"module {p.path}", *p.calls, "state", "counts"][k]
+
+
+def check_original(p, got, totals):
+    totals["modules"] += 1
+    totals["modules with truth"] += p.truth is not None
+    totals["calls"] += len(p.calls)
+    totals["traps"] += sum(o == "trap" for o in p.outcomes)
+    if p.truth:
+        totals["instructions"] += int(p.truth.split(" ")[2])
+    for line, answer, want in zip(p.calls, got[1:], p.outcomes):
+        if outcome(answer) != want and p.uses_wasi:
+            p.truth = None  # functions of WASI that do not do the same
+        elif outcome(answer) != want:
+            p.problems.append(f"the interpreter: {line}: {want}, but {answer}")
+            p.truth = None
+
+
+def check_counts(p, name, have, want, totals):
+    if want is None:
+        return
+    totals["counts compared"] += 1
+    if sorted_counts(have) != sorted_counts(want):
+        p.problems.append(f"{name}: {difference(sorted_counts(have), sorted_counts(want))}")
+
+
+def compare_traps(programs, totals, node, most):
+    """Each of a program's calls that trap in an instance of its own, up to a number."""
+    tasks = [(p, line) for p in programs if p.truth
+             for line in [c for c, o in zip(p.calls, p.outcomes) if o == "trap"][:most]]
+    truth = ask_truth([p.script(p.path, [line], "counts -") for p, line in tasks])
+    forms = [(p, name, path, line, want) for (p, line), want in zip(tasks, truth) for name, path in p.forms.items() if p.counts_exactly(name)]
+    for (p, name, _, line, want), got in zip(forms, ask_node([p.script(path, [line], "counts -") for p, _, path, line, _ in forms], node)):
+        if want[1].split(" ")[1:2] and want[1].split(" ")[1] in GIVES_UP:
+            continue
+        totals["lives of one call"] += 1
+        if outcome(got[1]) != outcome(want[1]):
+            p.problems.append(f"{name}: {line} alone: {want[1]} became {got[1]}")
+        check_counts(p, f"{name}: {line} alone", got[-1], want[-1], totals)
+
+
+# --- Reports --------------------------------------------------------------------------------------------
+
+
+def compare_reports(programs, directory, node="node24"):
+    """What the forms report of shapes.whamm must be the same."""
+    first = [(p, name, path, os.path.join(directory, f"{p.name}.{name}.report")) for p in programs for name, path in p.forms.items()]
+    ask_node([p.script(path, p.calls, f"report - {file}") for p, _, path, file in first], node)
+    rows = collections.defaultdict(dict)
+    for p, name, _, file in first:
+        rows[p][name] = shapes_rows(file)
+    for p, reports in rows.items():
+        names = [n for n in reports if p.counts_exactly(n)]
+        for name in names[1:]:
+            if reports[name] != reports[names[0]]:
+                different = [f"{a} | {b}" for a, b in zip(reports[names[0]], reports[name]) if a != b][:3]
+                p.problems.append(f"{name}: not the report of {names[0]}: {different}")
+
+
+def shapes_rows(file):
+    """The rows of shapes.whamm, without the script's number."""
+    if not os.path.exists(file):
+        return []
+    with open(file, encoding="utf-8") as lines:
+        words = [line.rstrip("\n").split(", ") for line in lines]
+    return [row[:4] + row[5:] for row in words if len(row) > 5 and row[4] == words[-1][4]]
