@@ -175,7 +175,7 @@ whammc_status whammc_compile_monitor(whammc *w, const whammc_options *options, u
 
 /* Tells how the scripts are split into the probes of a monitor, as text. Owned by w, valid until
  * its next use. */
-whammc_status whammc_explain_monitor(whammc *w, const char **text);
+whammc_status whammc_explain_monitor(whammc *w, const whammc_options *options, const char **text);
 
 /* How the last module was linked: WHAMMC_LINK_MERGE or WHAMMC_LINK_IMPORT. */
 whammc_link whammc_linked(const whammc *w);

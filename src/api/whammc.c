@@ -330,24 +330,27 @@ whammc_status whammc_compile_monitor(whammc *w, const whammc_options *options, u
     if (status != WHAMMC_OK)
         return status;
     RewriteOptions r = api_options(options);
-    MonitorOptions m = {r.format, r.report, r.report_file, r.no_optimise};
+    MonitorOptions m = {r.format, r.report, r.report_file, r.no_optimise, r.coalesce};
     Buf buf = {0};
     bool ok = monitor_module(&w->plan, &m, &buf, &w->diags);
     return api_output(w, ok, &buf, out, out_size);
 }
 
-whammc_status whammc_explain_monitor(whammc *w, const char **text) {
+whammc_status whammc_explain_monitor(whammc *w, const whammc_options *options, const char **text) {
     *text = "";
     whammc_status status = prepare(w, false);
     if (status != WHAMMC_OK)
         return status;
     Units units;
+    Counters counters;
+    counters_init(&counters, &w->plan);
     w->explained.len = 0;
-    if (units_make(&w->plan, &units, &w->diags)) {
+    if (units_make(&w->plan, options->coalesce ? &counters : NULL, &units, &w->diags)) {
         units_print(&w->plan, &units, &w->explained);
         *text = buf_cstr(&w->explained);
     }
     units_free(&units);
+    counters_free(&counters);
     return message_status(w);
 }
 

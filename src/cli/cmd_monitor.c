@@ -10,6 +10,7 @@ enum {
     REPORT = OPTION_LONG,
     REPORT_FORMAT,
     NO_OPTIMISE,
+    COALESCE,
     EXPLAIN,
 };
 
@@ -24,6 +25,9 @@ static const Option options[] = {
      "opens; default: stdout"},
     {REPORT_FORMAT, "report-format", "csv|json|csv-rfc4180", "format of the report; default: csv"},
     {NO_OPTIMISE, "no-optimise", NULL, "do not optimise the code"},
+    {COALESCE, "coalesce", NULL,
+     "count by straight-line segments what only counts: fewer probes, the same counts unless the "
+     "program traps"},
     {EXPLAIN, "explain", NULL,
      "show how the scripts are split into probes, and write nothing without --output"},
     {0},
@@ -49,9 +53,9 @@ static char *default_name(const char *script) {
     return (char *)out.data;
 }
 
-static int explain(const Cli *cli, whammc *w) {
+static int explain(const Cli *cli, const Settings *s, whammc *w) {
     const char *text;
-    int status = message_library(cli, w, whammc_explain_monitor(w, &text));
+    int status = message_library(cli, w, whammc_explain_monitor(w, &s->options, &text));
     if (status == STATUS_OK) {
         Buf shown = {0};
         buf_str(&shown, str_of(text));
@@ -78,7 +82,7 @@ static int compile(const Cli *cli, Settings *s) {
     bool ok = library_give_all(cli, &s->libs, s->scripts.at, s->scripts.len, w, true);
     int status = ok ? STATUS_OK : STATUS_ERROR;
     if (ok && s->explain)
-        status = explain(cli, w);
+        status = explain(cli, s, w);
     if (status == STATUS_OK && (s->out || !s->explain)) {
         char *name = s->out ? NULL : default_name(s->scripts.at[0]);
         status = write_monitor(cli, s, w, s->out ? s->out : name);
@@ -121,6 +125,7 @@ static int run(Cli *cli) {
             s.options.format = (whammc_format)option_choice(&cmd_monitor, key, value);
             break;
         case NO_OPTIMISE: s.options.no_optimise = true; break;
+        case COALESCE: s.options.coalesce = true; break;
         case EXPLAIN: s.explain = true; break;
         }
     int status = !ok               ? STATUS_USAGE

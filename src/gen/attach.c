@@ -91,8 +91,9 @@ void code_part(Code *c, const UnitPart *part) {
 
 const MonitorRecord *code_record(const Code *c) {
     const MonitorInput *in = c->g->in;
-    if (c->part && (c->part->at_end || c->unit->dynamic))
-        return in->own_records[c->part->action - in->plan->actions.at];
+    if (c->part && (c->part->at_end || c->unit->dynamic || c->residue->apart))
+        return in->own_records[monitor_own((uint32_t)(c->part->action - in->plan->actions.at),
+                                           c->part->kind == PART_COUNT)];
     return in->records[c->number];
 }
 

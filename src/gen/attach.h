@@ -5,6 +5,7 @@
  *   monitor.c  probe functions, start and end, exports
  *   attach.c   holes and static names: parameters of probes, callbacks, calls of the runtime
  *   callback.c callbacks, static predicates
+ *   count.c    what is counted by segments
  */
 #ifndef WHAMMC_GEN_ATTACH_H
 #define WHAMMC_GEN_ATTACH_H
@@ -35,6 +36,8 @@ typedef struct Gen {
     Map statics; /* '@static' calls in functions of scripts, by address: number of a global */
     uint32_t nstatics;
     Vec(End) ends;
+    Vec(uint32_t) sums; /* PlanVar.id of the variables that are counted by segments */
+    bool counts;        /* something is counted by segments */
     bool text;          /* some code writes text */
     bool clash;         /* a probe asks for something as two types */
     const char *failed; /* what cannot be compiled */
@@ -117,7 +120,23 @@ Ref atom_bit(Code *c, uint32_t atom, bool value);
 /* Whether all gates of a part hold, in a unit that is not split; NULL = it has none. */
 Ref gates_hold(Code *c, const UnitPart *part);
 
-/* ---- callbacks (callback.c); each gives the name of its export ---- */
+/* ---- functions of places (callback.c) ---- */
+
+/* Starts a function of fid and pc, about the unit and residue that `from` is about. */
+void callback_begin(Code *c, const Code *from);
+/* Makes the unit's atoms those of the place; gives a call of the function that does. */
+Ref atoms_update(const Code *from);
+/* Whether the unit's atoms are as the residue has them; NULL = always. */
+Ref atoms_hold(Code *c);
+
+/* ---- counting by segments (count.c) ---- */
+
+/* The rules of counters, if there is something to count. */
+void count_build(Gen *g);
+/* Appends what makes values of counters when the program is over. */
+void count_finish(Code *c, Refs *code);
+
+/* ---- callbacks; each gives the name of its export ---- */
 
 /* The value of a static expression. */
 Str callback_value(Code *c, const Expr *e);

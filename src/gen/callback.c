@@ -26,7 +26,7 @@ static Ref at_place(Code *c, const char *function) {
 
 /* ---- making and naming them ---- */
 
-static void begin(Code *c, const Code *from) {
+void callback_begin(Code *c, const Code *from) {
     code_begin(c, from->g, from->b.variant);
     c->at_match = true;
     c->event = from->event;
@@ -281,8 +281,7 @@ static void set_words(Code *c, uint32_t first, Refs *code) {
     }
 }
 
-/* Makes the unit's atoms those of the place; gives a call of the function that does. */
-static Ref update_atoms(const Code *from) {
+Ref atoms_update(const Code *from) {
     Gen *g = from->g;
     const Unit *u = from->unit;
     uint32_t number = (uint32_t)(u - g->in->units->list.at);
@@ -291,7 +290,7 @@ static Ref update_atoms(const Code *from) {
         g->updates[number] = true;
         Code c;
         Refs code = {0};
-        begin(&c, from);
+        callback_begin(&c, from);
         const char *seen = arena_printf(g->arena, "seen%u", number);
         Ref stale =
             binary(&c, BinaryenNeInt64(), own_get(&c, seen, BinaryenTypeInt64()), place_number(&c));
@@ -338,8 +337,8 @@ Str callback_bits(Code *from, uint32_t first) {
     if (made)
         return name;
     Code c;
-    begin(&c, from);
-    Ref code[] = {update_atoms(&c), word_of(&c, first / BITS)};
+    callback_begin(&c, from);
+    Ref code[] = {atoms_update(&c), word_of(&c, first / BITS)};
     end(&c, name.ptr, BinaryenTypeInt64(),
         BinaryenBlock(c.b.module, NULL, code, 2, BinaryenTypeInt64()));
     return name;
@@ -392,8 +391,7 @@ static Ref part_holds(Code *c, const UnitPart *part) {
     return all ? all : const_i32(&c->b, 1);
 }
 
-/* Whether the unit's atoms are as the residue has them; NULL = always. */
-static Ref terms_hold(Code *c) {
+Ref atoms_hold(Code *c) {
     BinaryenModuleRef m = c->b.module;
     Ref any = NULL;
     for (uint32_t i = 0; i < c->residue->nterms; i++) {
@@ -429,9 +427,9 @@ static Ref refuse(Code *c, const UnitPart *part) {
 Str callback_predicate(const Code *from) {
     uint32_t at = 0;
     Code c;
-    begin(&c, from);
+    callback_begin(&c, from);
     const UnitPart *refusal = refusing_part(&c, &at);
-    Ref holds = terms_hold(&c);
+    Ref holds = atoms_hold(&c);
     if (c.unit->dynamic) {
         Ref any = const_i32(&c.b, 0);
         for (uint32_t i = 0; i < c.residue->nparts; i++)
@@ -444,9 +442,9 @@ Str callback_predicate(const Code *from) {
     }
     Refs code = {0};
     if (holds)
-        vec_push(&code, update_atoms(&c));
+        vec_push(&code, atoms_update(&c));
     for (; refusal; refusal = refusing_part(&c, &at)) {
-        Ref when = terms_hold(&c);
+        Ref when = atoms_hold(&c);
         if (c.unit->dynamic)
             when = both(&c, when, part_holds(&c, refusal));
         Ref stop = refuse(&c, refusal);
@@ -468,7 +466,7 @@ Str callback_predicate(const Code *from) {
 static Ref if_part_holds(Code *c, Ref value, BinaryenType type) {
     if (!c->unit->dynamic)
         return value;
-    Ref code[] = {update_atoms(c),
+    Ref code[] = {atoms_update(c),
                   BinaryenIf(c->b.module, part_holds(c, c->part), value, zero_of(c, type))};
     return BinaryenBlock(c->b.module, NULL, code, 2, type);
 }
@@ -483,7 +481,7 @@ Str callback_value(Code *from, const Expr *e) {
     if (made)
         return name;
     Code c;
-    begin(&c, from);
+    callback_begin(&c, from);
     BinaryenType type = gen_type(e->type);
     Ref value = gen_known(&c.b, e);
     end(&c, name.ptr, type, if_part_holds(&c, value, type));
@@ -498,7 +496,7 @@ Str callback_to_loop(Code *from) {
     if (made)
         return name;
     Code c;
-    begin(&c, from);
+    callback_begin(&c, from);
     end(&c, name.ptr, BinaryenTypeInt32(),
         runtime_call(&c, "site_loop_map", "ii", "i", (Ref[]){place_fid(&c), place_pc(&c)}));
     return name;
@@ -579,7 +577,7 @@ Str callback_record(Code *from, const MonitorRecord *record) {
         return name;
     Code c;
     Refs code = {0}, start = {0};
-    begin(&c, from);
+    callback_begin(&c, from);
     BinaryenModuleRef m = c.b.module;
     BinaryenType i32 = BinaryenTypeInt32();
     c.record = gen_temp(&c.b, i32);
@@ -590,8 +588,7 @@ Str callback_record(Code *from, const MonitorRecord *record) {
         from->part && code_record(from) != from->g->in->records[from->number] ? from->part : NULL;
     for (uint32_t i = 0; i < c.residue->nparts; i++) {
         const UnitPart *part = &c.residue->parts[i];
-        bool has = part->kind == PART_ACTION || part->kind == PART_ROW;
-        if (has && (only ? part == only : !part->at_end))
+        if (part_has_record(part) && (only ? part == only : !part->at_end))
             put_part_start(&c, part, record, &start);
     }
     c.part = from->part;
@@ -621,13 +618,13 @@ static void build_end(Gen *g, const End *e, const char *name) {
     Code from = {.g = g, .unit = e->unit, .residue = e->residue, .number = e->number};
     static const Variant none;
     from.b.variant = &none;
-    begin(&c, &from);
+    callback_begin(&c, &from);
     c.record = 2;
     c.b.nparams = 3;
     for (uint32_t i = 0; i < e->residue->nparts; i++) {
         const UnitPart *part = &e->residue->parts[i];
-        if ((part->kind != PART_ACTION && part->kind != PART_ROW) ||
-            (e->only ? part != e->only : part->at_end) || !part->action->variant->exits)
+        if (!part_has_record(part) || (e->only ? part != e->only : part->at_end) ||
+            !part->action->variant->exits)
             continue;
         code_part(&c, part);
         Ref calls = gen_exit_calls(&c.b, &c.b.variant->probe->body);

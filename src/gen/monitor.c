@@ -187,7 +187,8 @@ static void put_part(Code *c, const UnitPart *part, Refs *code) {
         break;
     case PART_PUSH_FRAME: vec_push(code, if_gates(c, part, push_frame(c))); break;
     case PART_POP_FRAME: vec_push(code, if_gates(c, part, pop_frame(c))); break;
-    case PART_REFUSE: break;
+    case PART_REFUSE:
+    case PART_COUNT: break;
     }
 }
 
@@ -339,6 +340,8 @@ static void build_probes(Gen *g) {
         const Unit *u = &units->list.at[i];
         for (uint32_t k = 0; k < u->nresidues; k++, number++) {
             const Residue *r = &u->residues[k];
+            if (!r->probes)
+                continue;
             Code from = code_for(g, u, r, number);
             build_probe(g, &from, refuses(r) || u->dynamic ? NULL : &shared[r->form]);
         }
@@ -473,8 +476,10 @@ static void build_exit(Gen *g) {
             put_call(&c, name, &code);
     }
     put_once(&c, &g->in->once.report, ONCE_BODY, &code);
-    if (g->in->reports)
+    if (g->in->reports) {
+        count_finish(&c, &code);
         put_report(&c, &code);
+    }
     if (g->text)
         vec_push(&code, helper_call(&c.b, HELPER_FLUSH, NULL));
     g->out->ends = code.len > 0;
@@ -516,6 +521,7 @@ bool gen_monitor(const MonitorInput *in, MonitorCode *out, Diags *diags) {
     code_begin(&scope, &g, NULL);
     if (in->units->uses_frame)
         build_frame_grow(&g);
+    count_build(&g);
     build_probes(&g);
     build_start(&g);
     build_functions(&g); /* when '@static' calls in them have their places */
@@ -530,6 +536,7 @@ bool gen_monitor(const MonitorInput *in, MonitorCode *out, Diags *diags) {
     map_free(&g.globals);
     map_free(&g.statics);
     vec_free(&g.ends);
+    vec_free(&g.sums);
     return !refused && !g.failed && valid;
 }
 

@@ -34,6 +34,11 @@ typedef struct MonitorRecord {
                           ('@exit' calls); else -1 */
 } MonitorRecord;
 
+/* The index of the record that a part has of its own: of an action, as PART_COUNT or not. */
+static inline uint32_t monitor_own(uint32_t action, bool counted) {
+    return 2 * action + counted;
+}
+
 /* The link of the next such record; function, pc, number of what is to do; u32 each. */
 enum { MONITOR_LINK = 16 };
 
@@ -47,8 +52,10 @@ typedef struct MonitorInput {
     Plan *plan;
     const Units *units;
     const GenOptions *options;
-    /* Records by running number of residues. Parts with `at_end` and those of units that are not
-     * split have their own, by index of the action. NULL = none is needed. */
+    /* Records by running number of residues. Parts with `at_end`, those of units that are not split
+     * and of residues whose parts are `apart` have their own, by monitor_own. NULL = none is
+     * needed.
+     */
     MonitorRecord *const *records, *const *own_records;
     const uint32_t *frame_at; /* by PlanVar.id, of frame variables: offset in a set of them */
     uint32_t frame_bytes;     /* of such a set, a multiple of 8 */

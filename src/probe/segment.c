@@ -60,7 +60,8 @@ static uint32_t out_class(Walk *w) {
 }
 
 static void lead_to(Walk *w, uint32_t class) {
-    join(w->s->merged.at, out_class(w), class);
+    uint32_t out = out_class(w); /* a new one moves the classes */
+    join(w->s->merged.at, out, class);
 }
 
 /* Where a branch leads: the class of a label, at whose construct's end it may be. */

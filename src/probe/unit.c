@@ -446,15 +446,22 @@ static void too_many(Maker *m, const Unit *u) {
     }
 }
 
+/* What was collected since begin_unit, not split. */
+static Unit unit_of(Maker *m) {
+    Unit u = {.event = m->event, .op = m->op, .natoms = m->atoms.len, .nparts = m->parts.len};
+    u.atoms = arena_array(&m->plan->arena, UnitAtom, u.natoms + 1);
+    u.parts = arena_array(&m->plan->arena, UnitPart, u.nparts + 1);
+    if (u.natoms)
+        memcpy(u.atoms, m->atoms.at, u.natoms * sizeof *u.atoms);
+    if (u.nparts)
+        memcpy(u.parts, m->parts.at, u.nparts * sizeof *u.parts);
+    return u;
+}
+
 static void end_unit(Maker *m, Splitter *s) {
     if (!m->parts.len)
         return;
-    Unit u = {.event = m->event, .op = m->op, .natoms = m->atoms.len, .nparts = m->parts.len};
-    u.atoms = arena_array(&m->plan->arena, UnitAtom, u.natoms + 1);
-    u.parts = arena_array(&m->plan->arena, UnitPart, u.nparts);
-    if (u.natoms)
-        memcpy(u.atoms, m->atoms.at, u.natoms * sizeof *u.atoms);
-    memcpy(u.parts, m->parts.at, u.nparts * sizeof *u.parts);
+    Unit u = unit_of(m);
     if (!unit_split(s, &u))
         too_many(m, &u);
     if (u.nresidues)
@@ -565,10 +572,37 @@ static bool uses_frame(const Plan *plan) {
     return false;
 }
 
-bool units_make(Plan *plan, Units *units, Diags *diags) {
+/* Whether code of libraries runs, which may end the program in the middle of a segment. */
+static bool may_end(const Plan *plan, const Counters *counters) {
+    for (uint32_t i = 0; i < plan->variants.len; i++)
+        if (counters->tells[i])
+            return true;
+    return false;
+}
+
+/* Whether some probe in front of loops must know if a branch came back to it. */
+static bool asks_for_back(Maker *m, Splitter *s) {
+    const ActionList *list = &m->plan->by_op[WASM_OP_LOOP];
+    if (!list_happens(m->plan, list, MODE_BEFORE))
+        return false;
+    if (!s->counters)
+        return true;
+    begin_unit(m, MONITOR_OPCODE, WASM_OP_LOOP);
+    add_list(m, list, MODE_BEFORE, (UnitPart){0}, (Gates){0});
+    Unit u = unit_of(m);
+    unit_split(s, &u);
+    for (uint32_t i = 0; i < u.nresidues; i++)
+        if (u.residues[i].probes)
+            return true;
+    return u.dynamic;
+}
+
+bool units_make(Plan *plan, Counters *counters, Units *units, Diags *diags) {
     Maker m = {.plan = plan, .units = units, .diags = diags, .ok = true};
-    Splitter s = {.plan = plan};
-    *units = (Units){0};
+    if (counters && may_end(plan, counters))
+        counters = NULL;
+    Splitter s = {.plan = plan, .counters = counters};
+    *units = (Units){.counters = counters};
     if (!engine_can(plan, happens, diags))
         return false;
     units->uses_frame = uses_frame(plan);
@@ -578,7 +612,7 @@ bool units_make(Plan *plan, Units *units, Diags *diags) {
     m.at_function_exit = m.exits && !m.blocks &&
                          !list_happens(plan, &plan->by_op[WASM_OP_RETURN], MODE_BEFORE) &&
                          !list_happens(plan, &plan->by_op[WASM_OP_END], MODE_BEFORE);
-    units->uses_back = m.blocks || list_happens(plan, &plan->by_op[WASM_OP_LOOP], MODE_BEFORE);
+    units->uses_back = m.blocks || asks_for_back(&m, &s);
     make_function(&m, &s);
     for (uint32_t op = 0; op < WASM_OP_COUNT; op++)
         make_instruction(&m, &s, (WasmOp)op);

@@ -19,6 +19,9 @@
  * any part can happen: whether its predicate is not false whatever its dynamic parts are, as
  * shape_decide has it, with the atoms of the variant by UnitPart.bits.
  *
+ * Parts that only count need no probe: how often control comes to a place follows from how often it
+ * comes to others (PART_COUNT; segment.h).
+ *
  * Engines fire probes of `loop` and `end` also for branches that land there; what the language has
  * before these instructions does not happen then. So branches set a flag just before they jump, and
  * the probe where they land counts only if it is not set, then clears it. Nothing of the program
@@ -28,7 +31,7 @@
 #define WHAMMC_PROBE_UNIT_H
 
 #include "monitor/rule.h"
-#include "probe/plan.h"
+#include "probe/counter.h"
 
 enum { UNIT_ATOMS = 8, UNIT_RESIDUES = 8192 };
 #define UNIT_KNOWN UINT32_MAX /* no atom: known for the event */
@@ -85,6 +88,7 @@ typedef enum UnitPartKind {
     PART_ACTION,   /* the action's body, with what is left of its predicate */
     PART_ROW,      /* only its record (and what '@init' and '@exit' do with it): the place cannot be
                       reached */
+    PART_COUNT,    /* an action that only counts: no probe, it is counted by segments */
     PART_SET_BACK, /* sets the flag as `back` says */
     PART_CLEAR_BACK, /* clears it */
     PART_PUSH_FRAME, /* a new set of frame variables, zero */
@@ -110,7 +114,7 @@ typedef struct UnitBit {
 /* One thing that may happen at a place. */
 typedef struct UnitPart {
     UnitPartKind kind;
-    Action *action;     /* ACTION, ROW; REFUSE: only if that can happen; NULL = in any case */
+    Action *action; /* ACTION, ROW, COUNT; REFUSE: only if that can happen; NULL = in any case */
     const Shape *shape; /* in residues of split units: the variant with its atoms decided */
     bool unless_back;   /* only if the flag is not set */
     bool if_taken;      /* only if arg0 != 0 (if:entry) */
@@ -139,6 +143,9 @@ typedef struct Residue {
     uint32_t form; /* equal numbers in a list of units = the same code, but for the actions that
                       records and rows belong to */
     uint32_t wide; /* bit n: operand n is an i64, of which 32 bits are wanted */
+    bool counts;   /* some parts are PART_COUNT */
+    bool probes;   /* ... some are not: there is a probe */
+    bool apart;    /* both have records: each part has its own, else they share one */
 } Residue;
 
 typedef struct Unit {
@@ -157,17 +164,24 @@ typedef struct Unit {
 
 typedef struct Units {
     Vec(Unit) list;
-    bool uses_back;  /* the flag is needed */
-    bool uses_frame; /* there are frame variables: PUSH_FRAME and POP_FRAME parts */
+    bool uses_back;     /* the flag is needed */
+    bool uses_frame;    /* there are frame variables: PUSH_FRAME and POP_FRAME parts */
+    Counters *counters; /* NULL: nothing is counted by segments */
 } Units;
 
 /*
  * Makes the units of a plan; what they point to lives in the plan's arena. False with messages (tag
  * monitor-cannot) about what an engine cannot do, each with its reason and the hint to compile with
- * `whammc instr`. units_free is needed either way.
+ * `whammc instr`. `counters`: what only counts is counted by segments; NULL = nothing is.
+ * units_free is needed either way.
  */
-bool units_make(Plan *plan, Units *units, Diags *diags);
+bool units_make(Plan *plan, Counters *counters, Units *units, Diags *diags);
 void units_free(Units *units);
+
+/* Whether a part may have a record at its places. */
+static inline bool part_has_record(const UnitPart *p) {
+    return p->kind == PART_ACTION || p->kind == PART_ROW || p->kind == PART_COUNT;
+}
 
 /*
  * A set of assignments of n <= 8 atoms as a short sum of products (Quine-McCluskey, then a greedy

@@ -62,6 +62,8 @@ static void put_action(const Plan *plan, const UnitPart *p, Buf *out) {
         buf_printf(out, " row");
         return;
     }
+    if (p->kind == PART_COUNT)
+        buf_printf(out, " by segments");
     bool decided = p->shape != NULL;
     buf_u8(out, ' ');
     unit_text_probe(&(Decided){p->action->event, p->action->variant, decided ? UINT64_MAX : 0,
@@ -79,7 +81,8 @@ static void put_part(const Plan *plan, const Unit *u, const UnitPart *p, Buf *ou
                p->if_taken ? "[if taken] " : "");
     switch (p->kind) {
     case PART_ACTION:
-    case PART_ROW: put_action(plan, p, out); break;
+    case PART_ROW:
+    case PART_COUNT: put_action(plan, p, out); break;
     case PART_SET_BACK: buf_printf(out, "back = %s", backs[p->back]); break;
     case PART_CLEAR_BACK: buf_printf(out, "back = 0"); break;
     case PART_PUSH_FRAME: buf_printf(out, "push frame"); break;

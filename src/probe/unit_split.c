@@ -116,6 +116,27 @@ static uint32_t wide_operands(const Unit *u, const Variant *v, uint32_t assignme
     return wide;
 }
 
+/* Whether an addition of a counter is one to what monitors have for it. */
+static bool is_kept(const Splitter *s, const Addition *a) {
+    const Type *type = s->plan->vars.at[a->var].decl->type;
+    return type->kind == TYPE_U32 || type->kind == TYPE_I32 || type->kind == TYPE_U64 ||
+           type->kind == TYPE_I64;
+}
+
+/* Whether all that is left of a part is to count how often control comes to the place. */
+static bool only_counts(const Splitter *s, const UnitPart *p) {
+    if (!s->counters || !p->shape || p->at_end || p->if_taken || p->kind > PART_ROW)
+        return false;
+    Event e = p->action->event;
+    if (e.kind != EVENT_FUNC_ENTRY && (e.kind != EVENT_OPCODE || e.mode != MODE_BEFORE))
+        return false;
+    Counting k = *counters_shape(s->counters, p->shape);
+    bool only = k.why_not == WHY_NOTHING;
+    for (uint32_t i = k.first; only && i < k.first + k.n; i++)
+        only = is_kept(s, &s->counters->additions.at[i]);
+    return only;
+}
+
 typedef Vec(UnitPart) Parts;
 
 /* What is left of the unit: its parts, and two texts that tell residues apart, with and without the
@@ -139,7 +160,9 @@ static uint32_t decide(Splitter *s, const Unit *u, uint32_t assignment, Parts *p
             if (shape && shape->never)
                 continue;
             p.shape = shape;
-            if (shape && (p.kind == PART_ACTION || v->starts_dynamic || v->exits))
+            if (only_counts(s, &p))
+                p.kind = PART_COUNT;
+            if (shape && (p.kind != PART_ROW || v->starts_dynamic || v->exits))
                 text = probe_text(s, v, p.action->event, shape->atoms);
             if (p.kind == PART_ACTION)
                 wide |= wide_operands(u, v, assignment);
@@ -147,7 +170,7 @@ static uint32_t decide(Splitter *s, const Unit *u, uint32_t assignment, Parts *p
         }
         p.gates = NULL;
         p.ngates = 0;
-        p.unless_back &= jumped;
+        p.unless_back &= jumped && p.kind != PART_COUNT;
         vec_push(parts, p);
         uint8_t flags[] = {(uint8_t)p.kind, p.unless_back, p.if_taken, p.at_end, (uint8_t)p.back};
         buf_bytes(form, flags, sizeof flags);
@@ -244,10 +267,18 @@ static Residue *residue_for(Splitter *s, Residues *residues, Map *keys, const Bu
     bool added;
     uint64_t at =
         *map_put(keys, (Str){(char *)key->data, (uint32_t)key->len}, residues->len, &added);
-    if (added)
-        vec_push(residues,
-                 ((Residue){.parts = keep_parts(s, parts->at, parts->len), .nparts = parts->len}));
-    return &residues->at[at];
+    if (!added)
+        return &residues->at[at];
+    Residue r = {.parts = keep_parts(s, parts->at, parts->len), .nparts = parts->len};
+    for (uint32_t i = 0; i < r.nparts; i++) {
+        const UnitPart *p = &r.parts[i];
+        r.counts |= p->kind == PART_COUNT;
+        r.probes |= p->kind != PART_COUNT;
+        r.apart |= p->kind != PART_COUNT && part_has_record(p) && !p->at_end;
+    }
+    r.apart &= r.counts;
+    vec_push(residues, r);
+    return &vec_last(residues);
 }
 
 static uint32_t form_number(Splitter *s, const Unit *u, Buf *form) {

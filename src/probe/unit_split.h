@@ -9,7 +9,8 @@
 /* What the units of a list have in common while they are split. */
 typedef struct Splitter {
     Plan *plan;
-    Map forms;  /* of code: Residue.form */
+    Counters *counters; /* NULL: nothing is counted by segments */
+    Map forms;          /* of code: Residue.form */
     Map probes; /* what is left of a variant's probe, by variant, event and atoms: a text's number
                  */
     Map texts;  /* numbers of texts */

@@ -39,6 +39,7 @@ typedef struct MonitorTarget {
     Diags *diags;
     WasmModule m;
     Store store;
+    Counters counters;
     Units units;
     Records records;
     MonitorInput in;
@@ -166,6 +167,18 @@ static void add_data(MonitorTarget *t, uint32_t at, Buf *content, const char *na
         wasm_add_data_active(&t->m, t->place.memory, at, content, str_of(name));
 }
 
+static bool calls_runtime(const WasmModule *code, const char *name) {
+    for (uint32_t i = 0; i < code->imports.len; i++)
+        if (str_is(code->imports.at[i].module, "rt") && str_is(code->imports.at[i].name, name))
+            return true;
+    return false;
+}
+
+/* What the runtime does when the monitor is attached. */
+static Str done_function(const WasmModule *code) {
+    return str_of(calls_runtime(code, "site_count_begin") ? "site_count_done" : "site_done");
+}
+
 static bool asks_places(const WasmModule *code) {
     for (uint32_t i = 0; i < code->imports.len; i++) {
         Str name = code->imports.at[i].name;
@@ -230,7 +243,7 @@ static bool merge_runtime(MonitorTarget *t, const WasmModule *code) {
                                        STR_ARG(import->name)));
     }
     if (asks_places(code))
-        vec_push(&roots, runtime_function(t, STR("site_done"))->handle);
+        vec_push(&roots, runtime_function(t, done_function(code))->handle);
     t->linked = (WasmMerge){.to = &t->m,
                             .from = &t->runtime,
                             .memory = t->place.memory,
@@ -375,7 +388,7 @@ static void export_all(MonitorTarget *t, const WasmModule *code, const uint32_t 
                         handles[code_function(code, "exit")]);
     set_start(t, code, t->code.starts ? (int64_t)handles[code_function(code, "start")] : -1);
     if (asks_places(code)) {
-        uint32_t done = runtime_function(t, STR("site_done"))->handle;
+        uint32_t done = runtime_function(t, done_function(code))->handle;
         wasm_add_export(&t->m, STR(MONITOR_ATTACHED), WASM_SPACE_FUNC,
                         t->linked.handles[WASM_SPACE_FUNC][done]);
     }
@@ -447,7 +460,9 @@ static bool check_output(MonitorTarget *t, const Buf *out) {
 }
 
 static bool make(MonitorTarget *t, Buf *out) {
-    if (!units_make(t->plan, &t->units, t->diags) || !lay_out(t) || !compile(t))
+    counters_init(&t->counters, t->plan);
+    Counters *counters = t->options->coalesce ? &t->counters : NULL;
+    if (!units_make(t->plan, counters, &t->units, t->diags) || !lay_out(t) || !compile(t))
         return false;
     WasmLimits limits = {.min = 1, .page_log2 = 16};
     t->place = (RuntimePlace){.to = &t->m, .from = &t->runtime, .prefix = STR("whammc.")};
@@ -469,6 +484,7 @@ bool monitor_module(Plan *plan, const MonitorOptions *options, Buf *out, Diags *
     monitor_code_free(&t.code);
     records_free(&t.records);
     units_free(&t.units);
+    counters_free(&t.counters);
     store_free(&t.store);
     if (t.linked.to)
         wasm_merge_free(&t.linked);

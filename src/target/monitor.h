@@ -13,6 +13,7 @@ typedef struct MonitorOptions {
     ReportDest report;
     const char *report_file; /* REPORT_FILE; else NULL */
     bool no_optimise;        /* leave out Binaryen's passes */
+    bool coalesce;           /* count by segments what only counts */
 } MonitorOptions;
 
 /*

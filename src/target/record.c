@@ -14,10 +14,6 @@ static uint32_t value_bytes(const Type *type) {
     return w == WASM_I64 || w == WASM_F64 ? 8 : 4;
 }
 
-static bool has_record(const UnitPart *part) {
-    return part->kind == PART_ACTION || part->kind == PART_ROW;
-}
-
 /* Rows of probes at the instruction come first, then those of block:start and block:end. */
 static uint32_t part_rank(const UnitPart *part) {
     switch (part->action->event.kind) {
@@ -41,7 +37,7 @@ static const UnitPart *next_part(const Residue *residue, const UnitPart *last) {
     const UnitPart *next = NULL;
     for (uint32_t i = 0; i < residue->nparts; i++) {
         const UnitPart *part = &residue->parts[i];
-        if (has_record(part) && !part->at_end && (!last || comes_first(last, part)) &&
+        if (part_has_record(part) && !part->at_end && (!last || comes_first(last, part)) &&
             (!next || comes_first(part, next)))
             next = part;
     }
@@ -103,9 +99,10 @@ static Making begin(Records *r) {
 }
 
 static RowsRank rank_of(const Unit *u, const UnitPart *part) {
-    return part && part->at_end             ? ROWS_EXIT
-           : u->event == MONITOR_FUNC_ENTRY ? ROWS_ENTRY
-                                            : ROWS_INSTR;
+    RowsRank rank = part->at_end                     ? ROWS_EXIT
+                    : u->event == MONITOR_FUNC_ENTRY ? ROWS_ENTRY
+                                                     : ROWS_INSTR;
+    return part->kind == PART_COUNT ? rank | ROWS_COUNTED : rank;
 }
 
 static MonitorRecord *make_own(Records *r, const Unit *u, const UnitPart *part, uint32_t at,
@@ -122,11 +119,13 @@ static MonitorRecord *make_shared(Records *r, const Unit *u, const Residue *resi
                                   Buf *classes) {
     Making m = begin(r);
     bool starts = false;
+    RowsRank rank = ROWS_INSTR;
     for (const UnitPart *part = NULL; (part = next_part(residue, part));) {
         add_part(&m, part, false);
         starts |= part->action->variant->starts_dynamic;
+        rank = rank_of(u, part);
     }
-    MonitorRecord *record = finish(&m, rank_of(u, NULL), starts, at, classes);
+    MonitorRecord *record = finish(&m, rank, starts, at, classes);
     vec_free(&m.fields);
     return record;
 }
@@ -144,19 +143,21 @@ void records_make(Records *r, Plan *plan, const Units *units, Store *store, uint
         n += units->list.at[i].nresidues;
     *r = (Records){.plan = plan, .store = store};
     r->of_residue = arena_array(&plan->arena, MonitorRecord *, n + 1);
-    r->own = arena_array(&plan->arena, MonitorRecord *, plan->actions.len + 1);
-    Own *own = mem_zalloc(sizeof *own * (plan->actions.len + 1u));
+    uint32_t nown = monitor_own(plan->actions.len, false);
+    r->own = arena_array(&plan->arena, MonitorRecord *, nown);
+    Own *own = mem_zalloc(sizeof *own * (nown + 1u));
     for (uint32_t i = 0; i < units->list.len; i++) {
         const Unit *u = &units->list.at[i];
         for (uint32_t k = 0; k < u->nresidues; k++, number++) {
             const Residue *residue = &u->residues[k];
-            if (!u->dynamic)
+            if (!u->dynamic && !residue->apart)
                 r->of_residue[number] = make_shared(r, u, residue, at, classes);
             for (uint32_t p = 0; p < residue->nparts; p++) {
                 const UnitPart *part = &residue->parts[p];
-                if (!has_record(part) || !(part->at_end || u->dynamic))
+                if (!part_has_record(part) || !(part->at_end || u->dynamic || residue->apart))
                     continue;
-                Own *o = &own[part->action - plan->actions.at];
+                Own *o = &own[monitor_own((uint32_t)(part->action - plan->actions.at),
+                                          part->kind == PART_COUNT)];
                 if (!o->part)
                     *o = (Own){u, part};
             }
@@ -164,7 +165,7 @@ void records_make(Records *r, Plan *plan, const Units *units, Store *store, uint
     }
     /* Where several are made for a place, their rows are in the order of their classes. */
     for (uint32_t rank = 0; rank < 3; rank++)
-        for (uint32_t i = 0; i < plan->actions.len; i++)
+        for (uint32_t i = 0; i < nown; i++)
             if (own[i].part && part_rank(own[i].part) == rank)
                 r->own[i] = make_own(r, own[i].unit, own[i].part, at, classes);
     free(own);

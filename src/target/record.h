@@ -12,7 +12,7 @@ typedef struct Records {
     Plan *plan;
     Store *store;
     MonitorRecord **of_residue; /* by running number; NULL = none */
-    MonitorRecord **own;        /* by index of the action: of parts that have one of their own */
+    MonitorRecord **own;        /* by monitor_own: of parts that have one of their own */
     Vec(MonitorRecord *) all;
     bool rows; /* some variable in them is reported */
 } Records;

@@ -33,14 +33,15 @@ esac
 
 case " $* " in
 *" -DMONITOR "*)
-    files="$files rows.c site.c site_read.c site_flow.c site_module.c site_names.c site_typer.c"
-    set -- -I "$src/../../src" "$@"
+    files="$files rows.c site.c site_read.c site_flow.c site_module.c site_names.c site_typer.c
+     site_count.c ../../src/probe/segment.c"
+    set -- -I "$src/freestanding" -I "$src" -I "$src/../../src" "$@"
     ;;
 esac
 
 objects=
 for file in $files; do
-    object=${out%.wasm}-${file%.c}.o
+    object=${out%.wasm}-$(basename "$file" .c).o
     # shellcheck disable=SC2086
     "$CLANG" $flags "$@" -c "$src/$file" -o "$object"
     objects="$objects $object"

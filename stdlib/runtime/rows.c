@@ -55,7 +55,7 @@ INLINE const RowsClass *class_at(uint32_t address) {
 /* ---- lists ---- */
 
 INLINE uint32_t rank(const Node *n) {
-    return n->class_ ? class_at(n->class_)->rank : 0;
+    return n->class_ ? class_at(n->class_)->rank & ~(uint32_t)ROWS_COUNTED : 0;
 }
 
 /* Whether a may stand in front of b. */
@@ -343,6 +343,20 @@ static void put_rows(Encoder *e, uint32_t groups, uint32_t ngroups, Writer *valu
             }
         }
         values->len = (values->len + 7) & ~(uint64_t)7;
+    }
+}
+
+/* ---- words ---- */
+
+void rows_resolve(void) {
+    move_exits();
+    for (uint32_t n = R->records.first; n; n = node(n)->next) {
+        uint32_t c = node(n)->class_;
+        for (uint32_t i = 0; class_at(c)->rank & ROWS_COUNTED && i < class_at(c)->nvars; i++) {
+            uint32_t slot = n + sizeof(Node) + var(c, i)->offset, word = get32(slot);
+            uint64_t v = word ? get64(word) : 0;
+            __builtin_memcpy(at(slot), &v, var(c, i)->bytes < 8 ? 4 : 8);
+        }
     }
 }
 

@@ -29,13 +29,15 @@ typedef struct RowsVar {
 typedef enum RowsRank {
     ROWS_ENTRY,
     ROWS_INSTR,
-    ROWS_EXIT, /* one record a function, whatever the pc */
+    ROWS_EXIT,        /* one record a function, whatever the pc */
+    ROWS_COUNTED = 4, /* added to one of these: values are words of site_count.h until they are
+                         resolved */
 } RowsRank;
 
 /* What the records of one probe function look like: this, then nvars RowsVar. */
 typedef struct RowsClass {
     uint32_t bytes; /* of a record's values, a multiple of 8 */
-    uint32_t rank;  /* RowsRank: where in a function its rows are */
+    uint32_t rank;  /* RowsRank: where in a function its rows are; perhaps ROWS_COUNTED */
     uint32_t nvars;
 } RowsClass;
 
@@ -46,6 +48,9 @@ typedef struct RowsClass {
  * memory.
  */
 uint32_t rows_site(uint32_t class_, uint32_t fid, uint32_t pc);
+
+/* Puts numbers in the place of words: in records of classes that are counted. Once. */
+void rows_resolve(void);
 
 /*
  * Prints the report. The skeleton is an image without site rows; it is changed, but good for

@@ -61,6 +61,17 @@ static void put_error(Message *m, SiteError error, uint32_t detail) {
         put(m, WORD("there is"));
         put(m, WORD(" no body"));
         break;
+    case SITE_UNCOUNTED:
+        put(m, WORD("not coun"));
+        put(m, WORD("table by"));
+        put(m, WORD(" segment"));
+        put(m, WORD("s; compi"));
+        put(m, WORD("le the m"));
+        put(m, WORD("onitor w"));
+        put(m, WORD("ith --no"));
+        put(m, WORD("-coalesc"));
+        put(m, WORD("e"));
+        break;
     default:
         put(m, WORD("malforme"));
         put(m, WORD("d"));

@@ -172,6 +172,7 @@ typedef enum SiteError {
     SITE_SHORT,          /* the bytes end too early, or a number has too many */
     SITE_MALFORMED,      /* numbers that cannot be */
     SITE_NO_BODY,        /* an imported function, or none */
+    SITE_UNCOUNTED,      /* site_count.h: a segment that has no place for a counter needs one */
 } SiteError;
 
 /* Writes a message and traps. `func` is + 1; 0: a section, whose id is the offset. */

@@ -18,7 +18,7 @@ static bool run(const Case *k, Buf *out) {
     Script *scripts[] = {&script};
     bool ok = lang_parse(&script, k->script.ptr, k->script.len, file, &diags) &&
               plan_make(&plan, scripts, 1, &libraries, false, &diags) &&
-              units_make(&plan, &units, &diags);
+              units_make(&plan, NULL, &units, &diags);
     if (ok)
         units_print(&plan, &units, out);
     diag_render_text(&diags, out, false);

@@ -1,0 +1,324 @@
+/*
+ * gen/count.c - what a monitor counts by segments (runtime/site_count.h).
+ *
+ * The first question about a function makes the monitor walk through it: for each instruction
+ * `count.match` notes what the parts that only count add there. When the walk is over the runtime
+ * knows where it needs counters, and the rules of this file attach these: one function adds 1 to
+ * the i64 at an address.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include "gen/attach.h"
+
+#include "probe/known.h"
+
+#include <stdio.h>
+
+static const char predicate[] = "$count", falls[] = "$falls";
+
+/* A function of fid, pc and the WasmOp, WASM_OP_COUNT at the function's entry. */
+static const char match[] = "count.match";
+enum { MATCH_OP = 2, MATCH_PARAMS };
+
+/* ---- what is noted at a place ---- */
+
+/* A number that is added to a variable, modulo 2^64. */
+static Ref addition(Code *c, const Addition *a) {
+    BinaryenModuleRef m = c->b.module;
+    Value v = {.bits = 1};
+    if (!a->by || known_value(c->event, a->by, &v))
+        return const_i64(c, a->minus ? 0 - v.bits : v.bits);
+    Ref by = gen_known(&c->b, a->by);
+    if (gen_type(a->by->type) == BinaryenTypeInt32())
+        by = BinaryenUnary(m, BinaryenExtendSInt32(), by);
+    return a->minus ? binary(c, BinaryenSubInt64(), const_i64(c, 0), by) : by;
+}
+
+/* All that a counter adds to the variable of its addition `first`; NULL: that was one before. */
+static Ref additions(Code *c, const Counting *k, uint32_t first) {
+    const Addition *all = c->g->in->units->counters->additions.at + k->first;
+    Ref sum = NULL;
+    for (uint32_t i = 0; i < k->n; i++) {
+        if (all[i].var != all[first].var)
+            continue;
+        if (i < first)
+            return NULL;
+        Ref next = addition(c, &all[i]);
+        sum = sum ? binary(c, BinaryenAddInt64(), sum, next) : next;
+    }
+    return sum;
+}
+
+static uint32_t sum_number(Gen *g, uint32_t var) {
+    uint32_t n = 0;
+    while (n < g->sums.len && g->sums.at[n] != var)
+        n++;
+    if (n == g->sums.len)
+        vec_push(&g->sums, var);
+    return n;
+}
+
+/* The offset of a variable in the record of the part at hand; -1: it is in none. */
+static int64_t field_of(const Code *c, uint32_t var) {
+    const MonitorRecord *r = code_record(c);
+    for (uint32_t i = 0; r && i < r->fields.len; i++) {
+        const MonitorField *f = &r->fields.at[i];
+        if (f->id == var && (!f->part || f->part == c->part))
+            return f->offset;
+    }
+    return -1;
+}
+
+static void put_additions(Code *c, Refs *code) {
+    const Plan *plan = c->g->in->plan;
+    Counters *counters = c->g->in->units->counters;
+    Counting k = *counters_shape(counters, c->part->shape);
+    for (uint32_t i = 0; i < k.n; i++) {
+        uint32_t var = counters->additions.at[k.first + i].var;
+        const Var *decl = plan->vars.at[var].decl;
+        Ref amount = decl->report || decl->storage != STORAGE_UNSHARED ? additions(c, &k, i) : NULL;
+        if (!amount)
+            continue;
+        if (decl->storage != STORAGE_UNSHARED) {
+            Ref args[] = {const_i32(&c->b, sum_number(c->g, var)), amount};
+            vec_push(code, runtime_call(c, "site_count_sum", "il", "", args));
+            continue;
+        }
+        int64_t offset = field_of(c, var);
+        Ref record = BinaryenLocalGet(c->b.module, (BinaryenIndex)c->record, BinaryenTypeInt32());
+        Ref slot = binary(c, BinaryenAddInt32(), record, const_i32(&c->b, (uint32_t)offset));
+        vec_push(code, runtime_call(c, "site_count_row", "il", "", (Ref[]){slot, amount}));
+    }
+}
+
+/* The address of the record of the part at hand. */
+static Ref record_of(Code *c, const MonitorRecord *record) {
+    Ref place[] = {place_fid(c), place_pc(c)};
+    if (c->b.variant->starts_dynamic || record->link >= 0)
+        return BinaryenCall(c->b.module, callback_record(c, record).ptr, place, 2,
+                            BinaryenTypeInt32());
+    Ref args[] = {const_i32(&c->b, record->class_at), place[0], place[1]};
+    return runtime_call(c, "rows_site", "iii", "i", args);
+}
+
+/* What the residue at hand counts. Its parts have one record, or one each. */
+static Ref put_residue(Code *c) {
+    Refs code = {0};
+    const MonitorRecord *last = NULL;
+    for (uint32_t i = 0; i < c->residue->nparts; i++) {
+        const UnitPart *part = &c->residue->parts[i];
+        if (part->kind != PART_COUNT)
+            continue;
+        code_part(c, part);
+        const MonitorRecord *record = code_record(c);
+        if (record && record != last) {
+            c->record = gen_temp(&c->b, BinaryenTypeInt32());
+            vec_push(&code,
+                     BinaryenLocalSet(c->b.module, (BinaryenIndex)c->record, record_of(c, record)));
+            last = record;
+        }
+        put_additions(c, &code);
+    }
+    return gen_block_of(&c->b, &code, BinaryenTypeNone());
+}
+
+/* What a unit counts; NULL = nothing. */
+static Ref put_unit(Code *c, uint32_t first_number) {
+    Refs code = {0};
+    for (uint32_t k = 0; k < c->unit->nresidues; k++) {
+        c->residue = &c->unit->residues[k];
+        c->number = first_number + k;
+        if (!c->residue->counts)
+            continue;
+        Ref holds = atoms_hold(c);
+        if (holds && !code.len)
+            vec_push(&code, atoms_update(c));
+        Ref body = put_residue(c);
+        vec_push(&code, holds ? BinaryenIf(c->b.module, holds, body, NULL) : body);
+    }
+    return code.len ? gen_block_of(&c->b, &code, BinaryenTypeNone()) : NULL;
+}
+
+/* ---- the walk ---- */
+
+/* A label of count.match. */
+static const char *label(Gen *g, uint32_t n) {
+    return n ? arena_printf(g->arena, "case%u", n) : "done";
+}
+
+static Code begin(Gen *g) {
+    static const Variant none;
+    Code c, from = {.g = g};
+    from.b.variant = &none;
+    callback_begin(&c, &from);
+    return c;
+}
+
+/* block ... block block br_table end case1 end case2 ... */
+static bool build_match(Gen *g) {
+    const Units *units = g->in->units;
+    const char *labels[WASM_OP_COUNT + 1];
+    Code c = begin(g);
+    BinaryenModuleRef m = c.b.module;
+    Refs cases = {0};
+    c.b.nparams = MATCH_PARAMS;
+    for (uint32_t op = 0; op <= WASM_OP_COUNT; op++)
+        labels[op] = label(g, 0);
+    for (uint32_t i = 0, number = 0; i < units->list.len; number += units->list.at[i++].nresidues) {
+        c.unit = &units->list.at[i];
+        Ref code = put_unit(&c, number);
+        if (!code)
+            continue;
+        vec_push(&cases, code);
+        labels[c.unit->op] = label(g, cases.len);
+    }
+    Ref all = BinaryenSwitch(m, labels, WASM_OP_COUNT + 1, label(g, 0),
+                             BinaryenLocalGet(m, MATCH_OP, BinaryenTypeInt32()), NULL);
+    for (uint32_t k = 0; k < cases.len; k++) {
+        Ref inner = BinaryenBlock(m, label(g, k + 1), &all, 1, BinaryenTypeNone());
+        Ref code[] = {inner, cases.at[k], BinaryenBreak(m, label(g, 0), NULL, NULL)};
+        all = BinaryenBlock(m, NULL, code, 3, BinaryenTypeUnreachable());
+    }
+    BinaryenType params[] = {BinaryenTypeInt32(), BinaryenTypeInt32(), BinaryenTypeInt32()};
+    bool any = cases.len > 0;
+    scratch_add(&g->x, &c.b, match, BinaryenTypeCreate(params, MATCH_PARAMS), BinaryenTypeNone(),
+                BinaryenBlock(m, label(g, 0), &all, 1, BinaryenTypeNone()));
+    vec_free(&cases);
+    return any;
+}
+
+static Ref match_call(Code *c, Ref pc, Ref op) {
+    Ref args[] = {place_fid(c), pc, op};
+    return BinaryenCall(c->b.module, match, args, MATCH_PARAMS, BinaryenTypeNone());
+}
+
+/* Walks through the function if it is another one than before. */
+static Ref walk(Code *c, uint32_t busy) {
+    BinaryenModuleRef m = c->b.module;
+    BinaryenType i32 = BinaryenTypeInt32();
+    uint32_t op = gen_temp(&c->b, i32);
+    Ref next = BinaryenLocalTee(m, op, runtime_call(c, "site_count_next", "", "i", NULL), i32);
+    Ref more = binary(c, BinaryenNeInt32(), next, const_i32(&c->b, UINT32_MAX));
+    Ref step[] = {match_call(c, runtime_call(c, "site_count_pc", "", "i", NULL),
+                             BinaryenLocalGet(m, op, i32)),
+                  BinaryenBreak(m, "next", NULL, NULL)};
+    Ref rest = BinaryenIf(m, more, BinaryenBlock(m, NULL, step, 2, BinaryenTypeAuto()), NULL);
+    Ref all[] = {match_call(c, const_i32(&c->b, 0), const_i32(&c->b, WASM_OP_COUNT)),
+                 BinaryenLoop(m, "next", rest), runtime_call(c, "site_count_close", "", "", NULL)};
+    Ref args[] = {place_fid(c), const_i32(&c->b, busy)};
+    return BinaryenIf(m, runtime_call(c, "site_count_begin", "ii", "i", args),
+                      BinaryenBlock(m, NULL, all, 3, BinaryenTypeNone()), NULL);
+}
+
+/* Where there may be other probes: bits by WasmOp, the last one for entries of functions. */
+static uint32_t busy_places(Gen *g) {
+    uint8_t bits[WASM_OP_COUNT / 8 + 1] = {0};
+    const Units *units = g->in->units;
+    for (uint32_t i = 0; i < units->list.len; i++) {
+        const Unit *u = &units->list.at[i];
+        bool probes = false;
+        for (uint32_t k = 0; k < u->nresidues; k++)
+            probes |= u->residues[k].probes;
+        WasmOp ops[] = {u->op, WASM_OP_COUNT};
+        if (u->event == MONITOR_FUNC_EXIT) {
+            ops[0] = WASM_OP_RETURN;
+            ops[1] = WASM_OP_END;
+        }
+        for (uint32_t k = 0; k < (u->event == MONITOR_FUNC_EXIT ? 2 : 1) && probes; k++)
+            bits[ops[k] / 8] |= (uint8_t)(1u << ops[k] % 8);
+    }
+    Str text = {arena_strndup(g->arena, (const char *)bits, sizeof bits), sizeof bits};
+    return g->in->text_at(g->in->ctx, text);
+}
+
+/* ---- rules ---- */
+
+/* A callback that is a predicate as well: the address of a counter, or 0. */
+static void build_predicate(Gen *g, const char *name, const char *runtime, uint32_t busy) {
+    Code c = begin(g);
+    Ref code[2] = {walk(&c, busy)};
+    code[1] = runtime_call(&c, runtime, "i", "i", (Ref[]){place_pc(&c)});
+    BinaryenType params[] = {BinaryenTypeInt32(), BinaryenTypeInt32()};
+    scratch_add(&g->x, &c.b, name, BinaryenTypeCreate(params, 2), BinaryenTypeInt32(),
+                BinaryenBlock(c.b.module, NULL, code, 2, BinaryenTypeInt32()));
+    vec_push(&g->out->callbacks, str_of(name));
+}
+
+/* A probe that counts: 1, or if `op` is not WASM_OP_COUNT whether an operand lets control go on. */
+static void build_counter(Gen *g, const char *name, WasmOp op) {
+    static const Variant none;
+    const Type *count = &type_scalar[TYPE_I64];
+    Code c;
+    code_begin(&c, g, &none);
+    BinaryenModuleRef m = c.b.module;
+    BinaryenType i32 = BinaryenTypeInt32(), params[] = {i32, i32};
+    c.b.nparams = op == WASM_OP_COUNT ? 1 : 2;
+    Ref by = const_i64(&c, 1);
+    if (op != WASM_OP_COUNT) {
+        Ref arg = is_zero(&c, BinaryenLocalGet(m, 1, i32));
+        by = BinaryenUnary(m, BinaryenExtendUInt32(), op == WASM_OP_IF ? is_zero(&c, arg) : arg);
+    }
+    Ref now = gen_load_leaf(&c.b, count, BinaryenLocalGet(m, 0, i32), 0);
+    Ref body = gen_store_leaf(&c.b, count, BinaryenLocalGet(m, 0, i32), 0,
+                              binary(&c, BinaryenAddInt64(), now, by));
+    scratch_add(&g->x, &c.b, name, BinaryenTypeCreate(params, c.b.nparams), BinaryenTypeNone(),
+                body);
+}
+
+static void add_rule(Gen *g, const char *function, const char *at, MonitorEvent event, WasmOp op) {
+    MonitorParam *params = arena_array(g->arena, MonitorParam, 2);
+    params[0] = (MonitorParam){.kind = PARAM_CALL, .call = callback_call(g, str_of(at))};
+    params[1] = (MonitorParam){.kind = PARAM_ARG};
+    MonitorExport e = {.rule = {.event = event, .op = op, .params = params}};
+    e.rule.nparams = op == WASM_OP_COUNT ? 1 : 2;
+    e.rule.predicate = callback_call(g, str_of(at));
+    e.function = str_of(function);
+    vec_push(&g->out->probes, e);
+}
+
+void count_build(Gen *g) {
+    bool any = false;
+    const Units *units = g->in->units;
+    for (uint32_t i = 0; i < units->list.len; i++)
+        for (uint32_t k = 0; k < units->list.at[i].nresidues; k++)
+            any |= units->list.at[i].residues[k].counts;
+    if (!any || !g->in->reports || !build_match(g))
+        return;
+    g->counts = true;
+    uint32_t busy = busy_places(g);
+    build_predicate(g, predicate, "site_count_at", busy);
+    build_predicate(g, falls, "site_count_falls", busy);
+    build_counter(g, "count.1", WASM_OP_COUNT);
+    build_counter(g, "count.br_if", WASM_OP_BR_IF);
+    build_counter(g, "count.if", WASM_OP_IF);
+    add_rule(g, "count.1", predicate, MONITOR_ANY, WASM_OP_COUNT);
+    add_rule(g, "count.1", predicate, MONITOR_FUNC_ENTRY, WASM_OP_COUNT);
+    add_rule(g, "count.br_if", falls, MONITOR_OPCODE, WASM_OP_BR_IF);
+    add_rule(g, "count.if", falls, MONITOR_OPCODE, WASM_OP_IF);
+}
+
+/* ---- the end ---- */
+
+void count_finish(Code *c, Refs *code) {
+    Gen *g = c->g;
+    BinaryenModuleRef m = c->b.module;
+    BinaryenType i32 = BinaryenTypeInt32();
+    if (!g->counts)
+        return;
+    uint32_t totals = gen_temp(&c->b, i32);
+    Ref n = const_i32(&c->b, g->sums.len);
+    vec_push(code, BinaryenLocalSet(m, totals, runtime_call(c, "site_count_finish", "i", "i", &n)));
+    for (uint32_t i = 0; i < g->sums.len; i++) {
+        uint32_t var = g->sums.at[i];
+        BinaryenType type = gen_type(g->in->plan->vars.at[var].decl->type);
+        Ref by =
+            gen_load_leaf(&c->b, &type_scalar[TYPE_I64], BinaryenLocalGet(m, totals, i32), 8 * i);
+        bool wide = type == BinaryenTypeInt64();
+        if (!wide)
+            by = BinaryenUnary(m, BinaryenWrapInt64(), by);
+        Ref now = c->b.ops->get(&c->b, HOLE_VAR, var * HOLE_LEAVES, type);
+        Ref sum = binary(c, wide ? BinaryenAddInt64() : BinaryenAddInt32(), now, by);
+        vec_push(code, hole_set(&c->b, HOLE_VAR, var * HOLE_LEAVES, type, sum));
+    }
+}

@@ -1,0 +1,62 @@
+/*
+ * runtime/freestanding/wasm/op.h - what src/probe/segment.c needs of the compiler, for the runtime
+ * of monitors: that file is compiled into both, and finds this one first there.
+ *
+ * Arrays are blocks of the monitor's memory; instructions come from the runtime's decoder
+ * (site_count.c).
+ */
+#ifndef WHAMMC_WASM_OP_H
+#define WHAMMC_WASM_OP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wasm/opcode.h"
+
+/* ---- base/mem.h ---- */
+
+#define Vec(T)                                                                                     \
+    struct {                                                                                       \
+        T *at;                                                                                     \
+        uint32_t len, cap;                                                                         \
+    }
+#define vec_reserve(v, n)                                                                          \
+    ((v)->len + (n) > (v)->cap                                                                     \
+         ? vec_grow_((void *)&(v)->at, &(v)->cap, (v)->len + (uint32_t)(n), sizeof *(v)->at)       \
+         : (void)0)
+#define vec_push(v, ...)                                                                           \
+    (vec_reserve(v, 1), (void)((v)->at[(v)->len] = (__VA_ARGS__)), (void)(v)->len++)
+#define vec_last(v) ((v)->at[(v)->len - 1])
+#define vec_free(v)                                                                                \
+    (vec_drop_((v)->at, (v)->cap, sizeof *(v)->at), (v)->at = NULL, (v)->len = (v)->cap = 0)
+
+/* `at` is the address of a pointer. Traps if there is no memory. */
+void vec_grow_(void *at, uint32_t *cap, uint32_t need, uint32_t item);
+/* Gives an array back, cleared. */
+void vec_drop_(void *at, uint32_t cap, uint32_t item);
+
+/* ---- wasm/op.h ---- */
+
+typedef struct WasmInstr {
+    uint32_t offset, size;
+    uint16_t op; /* WasmOp */
+    uint32_t a, count;
+    const uint8_t *vec;
+} WasmInstr;
+
+/* A function body. */
+typedef struct WasmCode {
+    const uint8_t *start, *at, *end;
+    uint32_t func; /* + 1 */
+} WasmCode;
+
+typedef struct WasmCatch {
+    uint32_t label;
+} WasmCatch;
+
+bool wasm_next(WasmCode *c, WasmInstr *i);
+uint32_t wasm_vec_u32(const uint8_t **at);
+WasmCatch wasm_vec_catch(const uint8_t **at);
+
+#endif

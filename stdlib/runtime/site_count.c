@@ -1,0 +1,424 @@
+/*
+ * runtime/site_count.c - probes that only count, counted by segments.
+ *
+ * When the first question about a function comes, the monitor walks through its body: src/probe/
+ * segment.c, which is compiled into the runtime too, finds the segments, then the monitor's code
+ * is shown each instruction and notes what it counts there. When that is over it is known which
+ * segments matter, and a few get counters, which are attached to an instruction of the segment.
+ *
+ * What is kept of a function: its counters, one after the other, i64 each; how further *words* of
+ * that kind follow from them at the end; and in each row the address of the word that is its value
+ * (0 = none: it is never executed), until the end, when that becomes the value.
+ */
+#include "site_count.h"
+#include "probe/segment.h"
+#include "rows.h"
+#include "site_state.h"
+
+/* Something that is counted at the place at hand: for a row or a variable. */
+typedef struct Note {
+    uint32_t slot; /* address in a record; of sums: number of the variable */
+    uint32_t segment;
+    uint64_t amount;
+} Note;
+
+/* Where a segment could be counted: pc, and how good that is, the best lowest. */
+typedef enum Place {
+    PLACE_FREE,   /* in front of an instruction of it at which no other probe is */
+    PLACE_AT,     /* at the function's entry, or a `loop` in front of it */
+    PLACE_SHARED, /* as PLACE_FREE, with other probes */
+    PLACE_AT_SHARED,
+    PLACE_FALLS, /* at the br_if, or `if`, in front of it */
+    PLACE_NONE,
+} Place;
+enum { PLACE_SHIFT = 3, PLACE_MASK = 7 };
+
+/* What makes a word: its address; how many words are added; of how many that are added or
+ * subtracted, and these. Or behind the address MULTIPLE, a word, what it is multiplied by. */
+#define MULTIPLE UINT32_MAX
+
+typedef struct Count {
+    uint32_t func;     /* + 1, at hand */
+    uint32_t segments; /* address of a Segments; 0 = none yet */
+    uint32_t busy;     /* str: bit k of byte k / 8 is WasmOp k = there may be other probes */
+    uint32_t pc, next; /* of the instruction at hand, of the one behind it */
+    uint32_t cursor, segment;
+    uint32_t first_sum;        /* of the segment at hand */
+    SiteBlock rows, sums;      /* Note */
+    SiteBlock places;          /* by segment: pc << PLACE_SHIFT | Place */
+    SiteBlock words, needed;   /* by segment: address of its count, bool */
+    SiteBlock counters, falls; /* pairs: pc, address */
+    uint32_t nrows, nsums;
+    uint32_t ncounters, nfalls, counter, fall; /* in words; the next one to be asked for */
+    /* kept until the end */
+    SiteBlock program, parts; /* what makes words; u32 number of a variable, address, u64 weight */
+    uint32_t nprogram, nparts;
+} Count;
+
+#define C ((Count *)SITE_COUNT)
+_Static_assert(SITE_STATE + sizeof(SiteState) <= SITE_COUNT &&
+                   SITE_COUNT + sizeof(Count) <= VALUES_TEXT,
+               "the state has its place");
+
+#define NEVER UINT32_MAX /* the segment of what cannot be reached */
+
+INLINE Segments *segments(void) {
+    return (Segments *)at(C->segments);
+}
+
+INLINE Note *notes(const SiteBlock *b) {
+    return (Note *)(void *)at(b->at);
+}
+
+/* ---- what segment.c needs ---- */
+
+void vec_grow_(void *array, uint32_t *cap, uint32_t need, uint32_t item) {
+    enum { LEAST = 16 };
+    void *from;
+    __builtin_memcpy(&from, array, sizeof from);
+    uint64_t n = *cap ? 2 * (uint64_t)*cap : LEAST;
+    if (n < need)
+        n = need;
+    void *to = at(values_block(n * item));
+    if (*cap)
+        __builtin_memcpy(to, from, *cap * item);
+    vec_drop_(from, *cap, item);
+    __builtin_memcpy(array, &to, sizeof to);
+    *cap = (uint32_t)n;
+}
+
+void vec_drop_(void *array, uint32_t cap, uint32_t item) {
+    if (!cap)
+        return;
+    __builtin_memset(array, 0, cap * item);
+    values_block_free((uint32_t)(uintptr_t)array, cap * item);
+}
+
+bool wasm_next(WasmCode *c, WasmInstr *i) {
+    SiteReader r = {c->start, c->at, c->end, c->func, 0};
+    SiteInstr s;
+    if (r.at == r.end)
+        return false;
+    site_decode(&r, &s);
+    c->at = r.at;
+    *i = (WasmInstr){s.offset, s.size, s.op, s.a, s.count, r.start + s.vec};
+    return true;
+}
+
+/* What is decoded again has been found well formed. */
+uint32_t wasm_vec_u32(const uint8_t **at_) {
+    SiteReader r = {*at_, *at_, *at_ + 5, C->func, 0};
+    uint32_t v = site_u32(&r);
+    *at_ = r.at;
+    return v;
+}
+
+WasmCatch wasm_vec_catch(const uint8_t **at_) {
+    uint8_t kind = *(*at_)++;
+    if (kind < 2)
+        wasm_vec_u32(at_);
+    return (WasmCatch){wasm_vec_u32(at_)};
+}
+
+/* ---- places of counters ---- */
+
+static bool is_busy(uint32_t op) {
+    return *at(C->busy + 4 + op / 8) >> (op & 7) & 1;
+}
+
+/* Segment k could be counted there. */
+static void offer(uint32_t k, Place place, uint32_t pc) {
+    uint32_t *to = words_at(C->places.at) + k;
+    if ((*to & PLACE_MASK) > place)
+        *to = pc << PLACE_SHIFT | place;
+}
+
+/* The places that an instruction of segment k offers. Probes of a `loop` are also for the branches
+ * back to it: as if it belonged to what is behind it. */
+static void offer_places(uint32_t k, const SiteInstr *i) {
+    const Segments *s = segments();
+    bool busy = is_busy(i->op);
+    if (i->op != WASM_OP_LOOP)
+        offer(k, busy ? PLACE_SHARED : PLACE_FREE, i->offset);
+    if (s->at.at[k].dead || k + 1 == s->at.len || s->at.at[k + 1].start != C->next ||
+        s->at.at[k + 1].at_end)
+        return;
+    if (i->op == WASM_OP_LOOP)
+        offer(k + 1, busy ? PLACE_AT_SHARED : PLACE_AT, i->offset);
+    else if (i->op == WASM_OP_BR_IF || i->op == WASM_OP_IF)
+        offer(k + 1, PLACE_FALLS, i->offset);
+}
+
+/* ---- the walk ---- */
+
+SITE_EXPORT(count_begin)
+uint32_t site_count_begin(uint32_t fid, uint32_t busy) {
+    if (C->func == fid + 1)
+        return 0;
+    SiteReader r = site_body(fid);
+    C->func = fid + 1;
+    C->busy = busy;
+    if (!C->segments) {
+        C->segments = values_block(sizeof(Segments));
+        *segments() = (Segments){0};
+    }
+    Segments *s = segments();
+    segments_split(s, (WasmCode){r.start, r.start + S->code, r.end, fid + 1});
+    site_reserve(&C->places, 0, 4 * (uint64_t)s->at.len);
+    for (uint32_t k = 0; k < s->at.len; k++)
+        words_at(C->places.at)[k] = PLACE_NONE;
+    offer(0, is_busy(WASM_OP_COUNT) ? PLACE_AT_SHARED : PLACE_AT, 0);
+    C->pc = 0;
+    C->next = S->code;
+    C->cursor = C->segment = 0;
+    C->nrows = C->nsums = C->first_sum = 0;
+    C->ncounters = C->nfalls = C->counter = C->fall = 0;
+    return 1;
+}
+
+SITE_EXPORT(count_next)
+uint32_t site_count_next(void) {
+    SiteReader r = site_body(C->func - 1);
+    r.at = r.start + C->next;
+    if (r.at == r.end)
+        return NEVER;
+    SiteInstr i;
+    site_decode(&r, &i);
+    C->pc = i.offset;
+    C->next = i.offset + i.size;
+    const Segment *s = segments_seek(segments(), &C->cursor, C->pc);
+    uint32_t segment = s->dead ? NEVER : C->cursor;
+    if (segment != C->segment)
+        C->first_sum = C->nsums;
+    C->segment = segment;
+    offer_places(C->cursor, &i);
+    return i.op;
+}
+
+SITE_EXPORT(count_pc)
+uint32_t site_count_pc(void) {
+    return C->pc;
+}
+
+static Note *add_note(SiteBlock *b, uint32_t *n, uint32_t slot, uint64_t amount) {
+    if (b->size / sizeof(Note) <= *n)
+        site_reserve(b, *n * sizeof(Note), ((uint64_t)*n + 1) * sizeof(Note));
+    Note *note = &notes(b)[(*n)++];
+    *note = (Note){slot, C->segment, amount};
+    return note;
+}
+
+SITE_EXPORT(count_row)
+void site_count_row(uint32_t slot, uint64_t amount) {
+    if (C->segment != NEVER && amount)
+        add_note(&C->rows, &C->nrows, slot, amount);
+}
+
+SITE_EXPORT(count_sum)
+void site_count_sum(uint32_t var, uint64_t amount) {
+    if (C->segment == NEVER)
+        return;
+    for (uint32_t i = C->first_sum; i < C->nsums; i++) {
+        if (notes(&C->sums)[i].slot != var)
+            continue;
+        notes(&C->sums)[i].amount += amount;
+        return;
+    }
+    add_note(&C->sums, &C->nsums, var, amount);
+}
+
+/* ---- the function is over ---- */
+
+INLINE uint32_t *word_of(uint32_t segment) {
+    return words_at(C->words.at) + segment;
+}
+
+INLINE bool *needed(void) {
+    return (bool *)at(C->needed.at);
+}
+
+static void keep(uint32_t v) {
+    site_push(&C->program, &C->nprogram, v);
+}
+
+/* Segments whose counts are asked for. */
+static void mark_asked(void) {
+    uint32_t n = segments()->at.len;
+    site_reserve(&C->needed, 0, n);
+    site_reserve(&C->words, 0, 4 * (uint64_t)n);
+    __builtin_memset(needed(), 0, n);
+    for (uint32_t i = 0; i < C->nrows; i++)
+        needed()[notes(&C->rows)[i].segment] = true;
+    for (uint32_t i = 0; i < C->nsums; i++)
+        needed()[notes(&C->sums)[i].segment] = true;
+}
+
+static bool same_multiple(const Note *a, const Note *b) {
+    return a->segment == b->segment && a->amount == b->amount;
+}
+
+/* A row that is a multiple of a count, and not the one before's. */
+static bool is_new_multiple(uint32_t row) {
+    const Note *note = &notes(&C->rows)[row];
+    return note->amount != 1 && !(row && same_multiple(note, note - 1));
+}
+
+/* An i64 for each needed segment and each multiple. */
+static uint32_t make_words(void) {
+    uint64_t n = 0;
+    for (uint32_t k = 0; k < segments()->at.len; k++)
+        n += needed()[k];
+    for (uint32_t i = 0; i < C->nrows; i++)
+        n += is_new_multiple(i);
+    uint32_t words = values_block(8 * n);
+    __builtin_memset(at(words), 0, 8 * n);
+    return words;
+}
+
+static void put_counter(uint32_t k, uint32_t address) {
+    uint32_t place = words_at(C->places.at)[k];
+    bool falls = (place & PLACE_MASK) == PLACE_FALLS;
+    if ((place & PLACE_MASK) == PLACE_NONE)
+        site_fail(SITE_UNCOUNTED, C->func, segments()->at.at[k].start, 0);
+    SiteBlock *to = falls ? &C->falls : &C->counters;
+    uint32_t *n = falls ? &C->nfalls : &C->ncounters;
+    site_push(to, n, place >> PLACE_SHIFT);
+    site_push(to, n, address);
+}
+
+static void put_equation(const SegmentEquation *e) {
+    const Segments *s = segments();
+    keep(*word_of(e->segment));
+    keep(e->middle - e->from);
+    keep(e->to - e->from);
+    for (uint32_t t = e->from; t < e->to; t++)
+        keep(*word_of(s->terms.at[t]));
+}
+
+/* Gives words to segments; `derives`: some follow from others. */
+static uint32_t put_segments(uint32_t word, bool derives) {
+    const Segments *s = segments();
+    for (uint32_t k = 0; k < s->at.len; k++) {
+        if (!needed()[k])
+            continue;
+        *word_of(k) = word;
+        if (!derives || s->at.at[k].counted)
+            put_counter(k, word);
+        word += 8;
+    }
+    for (uint32_t k = 0; derives && k < s->equations.len; k++)
+        if (needed()[s->equations.at[k].segment])
+            put_equation(&s->equations.at[k]);
+    return word;
+}
+
+static void put_rows(uint32_t word) {
+    for (uint32_t i = 0; i < C->nrows; i++) {
+        const Note *note = &notes(&C->rows)[i];
+        uint32_t count = *word_of(note->segment);
+        if (is_new_multiple(i)) {
+            keep(word);
+            keep(MULTIPLE);
+            keep(count);
+            keep((uint32_t)note->amount);
+            keep((uint32_t)(note->amount >> 32));
+            word += 8;
+        }
+        set32(note->slot, note->amount == 1 ? count : word - 8);
+    }
+}
+
+static void put_sums(void) {
+    for (uint32_t i = 0; i < C->nsums; i++) {
+        const Note *note = &notes(&C->sums)[i];
+        const uint32_t part[] = {note->slot, *word_of(note->segment), (uint32_t)note->amount,
+                                 (uint32_t)(note->amount >> 32)};
+        for (uint32_t k = 0; k < 4; k++)
+            site_push(&C->parts, &C->nparts, part[k]);
+    }
+}
+
+SITE_EXPORT(count_close)
+void site_count_close(void) {
+    Segments *s = segments();
+    if (!C->nrows && !C->nsums)
+        return;
+    for (uint32_t k = 0; k < s->at.len; k++)
+        s->at.at[k].unplaced = (words_at(C->places.at)[k] & PLACE_MASK) >= PLACE_FALLS;
+    segments_solve(s);
+    mark_asked();
+    bool derives = segments_choose(s, needed());
+    put_rows(put_segments(make_words(), derives));
+    put_sums();
+}
+
+/* The counter of a list at a place; 0 = there is none. Engines ask in code order. */
+static uint32_t find(const SiteBlock *b, uint32_t n, uint32_t *next, uint32_t pc) {
+    const uint32_t *list = words_at(b->at);
+    if (*next && list[*next - 2] >= pc)
+        *next = 0;
+    while (*next < n && list[*next] < pc)
+        *next += 2;
+    return *next < n && list[*next] == pc ? list[*next + 1] : 0;
+}
+
+SITE_EXPORT(count_at)
+uint32_t site_count_at(uint32_t pc) {
+    return find(&C->counters, C->ncounters, &C->counter, pc);
+}
+
+SITE_EXPORT(count_falls)
+uint32_t site_count_falls(uint32_t pc) {
+    return find(&C->falls, C->nfalls, &C->fall, pc);
+}
+
+SITE_EXPORT(count_done)
+void site_count_done(void) {
+    if (C->segments) {
+        segments_free(segments());
+        values_block_free(C->segments, sizeof(Segments));
+    }
+    site_drop(&C->rows);
+    site_drop(&C->sums);
+    site_drop(&C->places);
+    site_drop(&C->words);
+    site_drop(&C->needed);
+    site_drop(&C->counters);
+    site_drop(&C->falls);
+    C->func = C->segments = 0;
+    site_done();
+}
+
+/* ---- the end ---- */
+
+static void run_program(void) {
+    const uint32_t *p = words_at(C->program.at), *end = p + C->nprogram;
+    while (p != end) {
+        uint32_t to = *p++, plus = *p++;
+        uint64_t v = 0;
+        if (plus == MULTIPLE) {
+            v = get64(p[0]) * ((uint64_t)p[2] << 32 | p[1]);
+            p += 3;
+        } else {
+            uint32_t n = *p++;
+            for (uint32_t k = 0; k < n; k++)
+                v += k < plus ? get64(p[k]) : 0 - get64(p[k]);
+            p += n;
+        }
+        set64(to, v);
+    }
+}
+
+SITE_EXPORT(count_finish)
+uint32_t site_count_finish(uint32_t nvars) {
+    uint32_t totals = values_block(8 * (uint64_t)nvars);
+    __builtin_memset(at(totals), 0, 8 * nvars);
+    run_program();
+    rows_resolve();
+    const uint32_t *p = words_at(C->parts.at), *end = p + C->nparts;
+    for (; p != end; p += 4) {
+        uint32_t total = totals + 8 * p[0];
+        set64(total, get64(total) + get64(p[1]) * ((uint64_t)p[3] << 32 | p[2]));
+    }
+    return totals;
+}

@@ -1,0 +1,54 @@
+/*
+ * runtime/site_count.h - probes of a monitor that only count, counted by segments.
+ *
+ * The monitor's code drives it (gen/count.c). In the predicate of its counters:
+ *
+ *     if (site_count_begin(fid, busy)) {
+ *         what is counted at the function's entry: site_count_row, site_count_sum
+ *         while ((op = site_count_next()) != -1)
+ *             what is counted at the instruction at site_count_pc()
+ *         site_count_close();
+ *     }
+ *     return site_count_at(pc);
+ *
+ * What an engine adds to the i64 at the addresses that site_count_at and site_count_falls give is
+ * how often control came there, or did not branch there.
+ */
+#ifndef WHAMMC_RUNTIME_SITE_COUNT_H
+#define WHAMMC_RUNTIME_SITE_COUNT_H
+
+#include <stdint.h>
+
+/* The state is at this address, zeros at start. */
+enum { SITE_COUNT = 3840 };
+
+/* 1: the function is another one than before, and a walk through it begins, at its entry. `busy` is
+ * a str: bit k of byte k / 8 says that the monitor may have other probes at WasmOp k; the bit
+ * behind all, at entries of functions. */
+uint32_t site_count_begin(uint32_t fid, uint32_t busy);
+/* Steps to the next instruction, gives its WasmOp; -1 = there is none. */
+uint32_t site_count_next(void);
+uint32_t site_count_pc(void);
+/* Each time that control comes to the place at hand, `amount` is added to the i32 or i64 at `slot`
+ * in a record (rows.h) of a class that is counted; once at most for each slot. Before the end, what
+ * is there has no meaning. */
+void site_count_row(uint32_t slot, uint64_t amount);
+/* ... and to variable number `var`. */
+void site_count_sum(uint32_t var, uint64_t amount);
+/* The function is over: chooses what is counted. Where that is not possible the monitor is refused.
+ */
+void site_count_close(void);
+
+/* The counter that belongs in front of the instruction at `pc`, or at the entry (0); 0 = none. */
+uint32_t site_count_at(uint32_t pc);
+/* The counter of how often a br_if does not branch, an `if` gets to its first arm; 0 = none. */
+uint32_t site_count_falls(uint32_t pc);
+
+/* site_done, and gives back what is needed only until all is attached. */
+void site_count_done(void);
+
+/* The program is over: rows get their values. Gives the address of what was added to `nvars`
+ * variables, u64 each. Once. */
+uint32_t site_count_finish(uint32_t nvars);
+
+#endif
