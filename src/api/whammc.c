@@ -330,7 +330,7 @@ whammc_status whammc_compile_monitor(whammc *w, const whammc_options *options, u
     if (status != WHAMMC_OK)
         return status;
     RewriteOptions r = api_options(options);
-    MonitorOptions m = {r.format, r.report, r.report_file, r.no_optimise, r.coalesce};
+    MonitorOptions m = {r.format, r.report, r.report_file, r.no_optimise, r.coalesce, r.exact_traps};
     Buf buf = {0};
     bool ok = monitor_module(&w->plan, &m, &buf, &w->diags);
     return api_output(w, ok, &buf, out, out_size);

@@ -142,6 +142,12 @@ static Ref put_unit(Code *c, uint32_t first_number) {
 
 /* ---- the walk ---- */
 
+/* Strs of bits, by WasmOp. */
+typedef struct Places {
+    uint32_t busy, traps;
+} Places;
+enum { BITS = WASM_OP_COUNT / 8 + 1 };
+
 /* A label of count.match. */
 static const char *label(Gen *g, uint32_t n) {
     return n ? arena_printf(g->arena, "case%u", n) : "done";
@@ -194,7 +200,7 @@ static Ref match_call(Code *c, Ref pc, Ref op) {
 }
 
 /* Walks through the function if it is another one than before. */
-static Ref walk(Code *c, uint32_t busy) {
+static Ref walk(Code *c, Places p) {
     BinaryenModuleRef m = c->b.module;
     BinaryenType i32 = BinaryenTypeInt32();
     uint32_t op = gen_temp(&c->b, i32);
@@ -206,14 +212,19 @@ static Ref walk(Code *c, uint32_t busy) {
     Ref rest = BinaryenIf(m, more, BinaryenBlock(m, NULL, step, 2, BinaryenTypeAuto()), NULL);
     Ref all[] = {match_call(c, const_i32(&c->b, 0), const_i32(&c->b, WASM_OP_COUNT)),
                  BinaryenLoop(m, "next", rest), runtime_call(c, "site_count_close", "", "", NULL)};
-    Ref args[] = {place_fid(c), const_i32(&c->b, busy)};
-    return BinaryenIf(m, runtime_call(c, "site_count_begin", "ii", "i", args),
+    Ref args[] = {place_fid(c), const_i32(&c->b, p.busy), const_i32(&c->b, p.traps)};
+    return BinaryenIf(m, runtime_call(c, "site_count_begin", "iii", "i", args),
                       BinaryenBlock(m, NULL, all, 3, BinaryenTypeNone()), NULL);
 }
 
-/* Where there may be other probes: bits by WasmOp, the last one for entries of functions. */
+static uint32_t put_bits(Gen *g, const uint8_t *bits) {
+    Str text = {arena_strndup(g->arena, (const char *)bits, BITS), BITS};
+    return g->in->text_at(g->in->ctx, text);
+}
+
+/* Where there may be other probes; the last bit is for entries of functions. */
 static uint32_t busy_places(Gen *g) {
-    uint8_t bits[WASM_OP_COUNT / 8 + 1] = {0};
+    uint8_t bits[BITS] = {0};
     const Units *units = g->in->units;
     for (uint32_t i = 0; i < units->list.len; i++) {
         const Unit *u = &units->list.at[i];
@@ -228,16 +239,23 @@ static uint32_t busy_places(Gen *g) {
         for (uint32_t k = 0; k < (u->event == MONITOR_FUNC_EXIT ? 2 : 1) && probes; k++)
             bits[ops[k] / 8] |= (uint8_t)(1u << ops[k] % 8);
     }
-    Str text = {arena_strndup(g->arena, (const char *)bits, sizeof bits), sizeof bits};
-    return g->in->text_at(g->in->ctx, text);
+    return put_bits(g, bits);
+}
+
+static uint32_t trapping_places(Gen *g) {
+    uint8_t bits[BITS] = {0};
+    for (uint32_t op = 0; op < WASM_OP_COUNT && g->in->exact_traps; op++)
+        if (op_can_trap((WasmOp)op))
+            bits[op / 8] |= (uint8_t)(1u << op % 8);
+    return g->in->exact_traps ? put_bits(g, bits) : 0;
 }
 
 /* ---- rules ---- */
 
 /* A callback that is a predicate as well: the address of a counter, or 0. */
-static void build_predicate(Gen *g, const char *name, const char *runtime, uint32_t busy) {
+static void build_predicate(Gen *g, const char *name, const char *runtime, Places p) {
     Code c = begin(g);
-    Ref code[2] = {walk(&c, busy)};
+    Ref code[2] = {walk(&c, p)};
     code[1] = runtime_call(&c, runtime, "i", "i", (Ref[]){place_pc(&c)});
     BinaryenType params[] = {BinaryenTypeInt32(), BinaryenTypeInt32()};
     scratch_add(&g->x, &c.b, name, BinaryenTypeCreate(params, 2), BinaryenTypeInt32(),
@@ -286,9 +304,9 @@ void count_build(Gen *g) {
     if (!any || !g->in->reports || !build_match(g))
         return;
     g->counts = true;
-    uint32_t busy = busy_places(g);
-    build_predicate(g, predicate, "site_count_at", busy);
-    build_predicate(g, falls, "site_count_falls", busy);
+    Places p = {busy_places(g), trapping_places(g)};
+    build_predicate(g, predicate, "site_count_at", p);
+    build_predicate(g, falls, "site_count_falls", p);
     build_counter(g, "count.1", WASM_OP_COUNT);
     build_counter(g, "count.br_if", WASM_OP_BR_IF);
     build_counter(g, "count.if", WASM_OP_IF);

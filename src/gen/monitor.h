@@ -62,6 +62,7 @@ typedef struct MonitorInput {
     uint32_t (*text_at)(void *ctx, Str text); /* the address of a string, which may be new */
     void *ctx;
     OnceShapes once;
+    bool exact_traps; /* instructions that can trap end segments */
     /* The report: an image (with site rows to be added if `rows`), the values of the tail. */
     bool reports, rows;
     uint32_t image_at, image_len, tail_at, tail_bytes;

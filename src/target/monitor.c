@@ -146,6 +146,7 @@ static bool lay_out(MonitorTarget *t) {
                          .text_at = text_at,
                          .ctx = t,
                          .once = plan_once(t->plan, &t->m),
+                         .exact_traps = t->options->exact_traps,
                          .reports = t->store.reports,
                          .rows = t->records.rows,
                          .image_at = align8(classes_at + t->classes.len),

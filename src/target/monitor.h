@@ -14,6 +14,7 @@ typedef struct MonitorOptions {
     const char *report_file; /* REPORT_FILE; else NULL */
     bool no_optimise;        /* leave out Binaryen's passes */
     bool coalesce;           /* count by segments what only counts */
+    bool exact_traps;        /* ... that end also where the program can trap */
 } MonitorOptions;
 
 /*

@@ -41,6 +41,7 @@ typedef struct Count {
     uint32_t func;     /* + 1, at hand */
     uint32_t segments; /* address of a Segments; 0 = none yet */
     uint32_t busy;     /* str: bit k of byte k / 8 is WasmOp k = there may be other probes */
+    uint32_t traps;    /* str: such bits of instructions that end segments since they can trap */
     uint32_t pc, next; /* of the instruction at hand, of the one behind it */
     uint32_t cursor, segment;
     uint32_t first_sum;        /* of the segment at hand */
@@ -94,6 +95,15 @@ void vec_drop_(void *array, uint32_t cap, uint32_t item) {
     values_block_free((uint32_t)(uintptr_t)array, cap * item);
 }
 
+/* Bit n of a str; 0 behind its end. */
+static bool bit(uint32_t str, uint32_t n) {
+    return n / 8 < get32(str) && *at(str + 4 + n / 8) >> (n & 7) & 1;
+}
+
+bool op_can_trap(WasmOp op) {
+    return bit(C->traps, op);
+}
+
 bool wasm_next(WasmCode *c, WasmInstr *i) {
     SiteReader r = {c->start, c->at, c->end, c->func, 0};
     SiteInstr s;
@@ -123,7 +133,7 @@ WasmCatch wasm_vec_catch(const uint8_t **at_) {
 /* ---- places of counters ---- */
 
 static bool is_busy(uint32_t op) {
-    return *at(C->busy + 4 + op / 8) >> (op & 7) & 1;
+    return bit(C->busy, op);
 }
 
 /* Segment k could be counted there. */
@@ -152,18 +162,19 @@ static void offer_places(uint32_t k, const SiteInstr *i) {
 /* ---- the walk ---- */
 
 SITE_EXPORT(count_begin)
-uint32_t site_count_begin(uint32_t fid, uint32_t busy) {
+uint32_t site_count_begin(uint32_t fid, uint32_t busy, uint32_t traps) {
     if (C->func == fid + 1)
         return 0;
     SiteReader r = site_body(fid);
     C->func = fid + 1;
     C->busy = busy;
+    C->traps = traps;
     if (!C->segments) {
         C->segments = values_block(sizeof(Segments));
         *segments() = (Segments){0};
     }
     Segments *s = segments();
-    segments_split(s, (WasmCode){r.start, r.start + S->code, r.end, fid + 1});
+    segments_split(s, (WasmCode){r.start, r.start + S->code, r.end, fid + 1}, traps != 0);
     site_reserve(&C->places, 0, 4 * (uint64_t)s->at.len);
     for (uint32_t k = 0; k < s->at.len; k++)
         words_at(C->places.at)[k] = PLACE_NONE;
