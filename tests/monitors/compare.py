@@ -10,6 +10,7 @@ BUILD = os.path.abspath(os.environ.get("WHAMMC_BUILDDIR", "."))
 WHAMMC = os.environ.get("WHAMMC") or os.path.join(BUILD, "whammc")
 WIZENG = os.environ.get("WIZENG", "")
 SCRIPTS = os.path.join(SOURCE, "examples", "scripts")
+FLAGS = os.environ.get("WHAMMC_MONITOR_FLAGS", "").split() # of `whammc monitor`, besides
 BANNER = re.compile(r"\n?^=+ REPORT CSV FLUSH =+\n.*\n", re.M)
 ID = re.compile(r"^.*?(?=, \(?(?:memaddr|global_id|map_id)\b)", re.M)
 
@@ -67,7 +68,7 @@ def libraries(script):
 def compile_monitor(script, path):
     """None, or what whammc says why it cannot be done."""
     flags = [f"--lib={name}={file}" for name, file in libraries(script).items()]
-    done = call([WHAMMC, "monitor", "-s", script, *flags, "--report=stderr", "-o", path])
+    done = call([WHAMMC, "monitor", "-s", script, *flags, *FLAGS, "--report=stderr", "-o", path])
     return None if done.returncode == 0 else done.stderr or f"exit status {done.returncode}"
 
 
