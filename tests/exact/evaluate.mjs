@@ -6,6 +6,7 @@
 //
 //   state NAME KEY            a digest of exported memories, tables and globals, of calls of imported functions and of output;
 //                             of memories no more than there was when KEY was first asked for, as reports may add to them
+//   warnings                  how many there were from the host, and the first
 //   report NAME FILE          writes the rows of the report, without the first column, to FILE; answers with a digest
 //
 // Answers: numbers are "number:BITS" with the bits of a double, whatever their type, and i64 is "i64:VALUE"; NaN is "nan". Errors are
@@ -16,7 +17,10 @@ import { createInterface } from 'node:readline';
 import { pathToFileURL } from 'node:url';
 
 const [, , hostFile, runtimeFile] = process.argv;
-const { createHost } = await import(pathToFileURL(hostFile));
+const { createHost, tellTrapped } = await import(pathToFileURL(hostFile));
+
+let warnings = []; // of the host
+console.warn = text => warnings.push(text);
 
 class Exit extends Error {}
 const digest = data => createHash('sha1').update(data).digest('hex').slice(0, 16);
@@ -131,7 +135,7 @@ class Program {
         this.log = createHash('sha1'); // output and calls of imported functions
         this.host = createHost({ onReport: text => { this.text += text; } });
         this.instance = new WebAssembly.Instance(compile(file), this.imports());
-        this.host.attach(this.instance);
+        this.host.attach(this.instance, compile(file));
     }
 
     imports() {
@@ -170,8 +174,7 @@ class Program {
             return `ok ${[f(...values) ?? []].flat().map(showValue).join(' ')}`.trimEnd();
         } catch (error) {
             if (error instanceof WebAssembly.RuntimeError) {
-                for (const program of new Set(all.values()))
-                    program.host.trapped?.(error);
+                tellTrapped([...new Set(all.values())].map(program => program.host), error);
                 return `error trap ${error.message}`;
             }
             return `error ${error instanceof Exit ? 'exit' : error instanceof RangeError ? 'exhausted'
@@ -294,7 +297,9 @@ const commands = {
         writeFileSync(file, text);
         return `ok ${digest(text)}`;
     },
+    warnings: () => `ok ${warnings.length} ${warnings[0] ?? ''}`.trimEnd(),
     reset() {
+        warnings = [];
         [all, registered, current, specials] = [new Map(), new Map(), null, null];
         return 'ok';
     },
