@@ -92,8 +92,8 @@ _whammc() {
             report)
                 _whammc_words '--format= -o --output= --module= --variable= --flush= --top= --no-demangle --message-format= -h --help' ;;
             monitor)
-                _whammc_words '-s --script= --lib= -D --define= -o --output= --report= --report-format= --no-optimise --coalesce --explain
-                    --message-format= -h --help' ;;
+                _whammc_words '-s --script= --lib= -D --define= -o --output= --report= --report-format= --no-optimise --coalesce
+                    --exact-traps --explain --message-format= -h --help' ;;
             list)
                 _whammc_words '-s --script= --lib= -D --define= -c --count --functions= -v --verbose --message-format= -h --help' ;;
             check) _whammc_words '--lib= -D --define= --message-format= -h --help' ;;

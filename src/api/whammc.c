@@ -330,7 +330,8 @@ whammc_status whammc_compile_monitor(whammc *w, const whammc_options *options, u
     if (status != WHAMMC_OK)
         return status;
     RewriteOptions r = api_options(options);
-    MonitorOptions m = {r.format, r.report, r.report_file, r.no_optimise, r.coalesce, r.exact_traps};
+    MonitorOptions m = {r.format,      r.report,   r.report_file,
+                        r.no_optimise, r.coalesce, r.exact_traps};
     Buf buf = {0};
     bool ok = monitor_module(&w->plan, &m, &buf, &w->diags);
     return api_output(w, ok, &buf, out, out_size);
@@ -345,7 +346,7 @@ whammc_status whammc_explain_monitor(whammc *w, const whammc_options *options, c
     Counters counters;
     counters_init(&counters, &w->plan);
     w->explained.len = 0;
-    if (units_make(&w->plan, options->coalesce ? &counters : NULL, &units, &w->diags)) {
+    if (units_make(&w->plan, !options->no_coalesce ? &counters : NULL, &units, &w->diags)) {
         units_print(&w->plan, &units, &w->explained);
         *text = buf_cstr(&w->explained);
     }

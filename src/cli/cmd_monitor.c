@@ -11,6 +11,7 @@ enum {
     REPORT_FORMAT,
     NO_OPTIMISE,
     COALESCE,
+    EXACT_TRAPS,
     EXPLAIN,
 };
 
@@ -28,6 +29,10 @@ static const Option options[] = {
     {COALESCE, "coalesce", NULL,
      "count by straight-line segments what only counts: fewer probes, the same counts unless the "
      "program traps"},
+    {EXACT_TRAPS, "exact-traps", NULL,
+     "with --coalesce: segments end behind instructions that can trap, so that counts are exact "
+     "even "
+     "if the program does; slower"},
     {EXPLAIN, "explain", NULL,
      "show how the scripts are split into probes, and write nothing without --output"},
     {0},
@@ -110,7 +115,7 @@ static int check_usage(const Cli *cli, const Settings *s) {
 }
 
 static int run(Cli *cli) {
-    Settings s = {0};
+    Settings s = {.options.no_coalesce = true};
     const char *value;
     int key;
     bool ok = true;
@@ -125,7 +130,8 @@ static int run(Cli *cli) {
             s.options.format = (whammc_format)option_choice(&cmd_monitor, key, value);
             break;
         case NO_OPTIMISE: s.options.no_optimise = true; break;
-        case COALESCE: s.options.coalesce = true; break;
+        case COALESCE: s.options.no_coalesce = false; break;
+        case EXACT_TRAPS: s.options.exact_traps = true; break;
         case EXPLAIN: s.explain = true; break;
         }
     int status = !ok               ? STATUS_USAGE
