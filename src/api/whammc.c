@@ -235,7 +235,7 @@ const whammc_map *whammc_maps(whammc *w, size_t *n) {
 
 const whammc_counting *whammc_countings(whammc *w, size_t *n) {
     Counters counters;
-    counters_init(&counters, &w->plan);
+    counters_init(&counters, &w->plan, COUNTERS_ALL);
     w->countings.len = 0;
     for (uint32_t i = 0; i < w->plan.probes.len; i++)
         vec_add(&w->countings);

@@ -1,13 +1,15 @@
 /*
- * probe/counter.c - which variables are sums, and which shapes add to nothing else.
+ * probe/counter.c - which variables are sums and flags, and which shapes do nothing but count.
  */
 #include "probe/counter.h"
 
 const char *why_not_text(WhyNot why) {
     switch (why) {
-    case WHY_READ: return "the variable is read";
-    case WHY_ASSIGNED: return "more than a sum is assigned to the variable";
-    case WHY_TYPE: return "the variable is no integer of 32 or 64 bits";
+    case WHY_READ: return "the variable is read here while the program runs";
+    case WHY_ASSIGNED: return "what is assigned here is neither a sum nor always the same";
+    case WHY_TYPE: return "the variable is neither an integer nor a bool";
+    case WHY_FLOAT: return "sums of floats depend on the order of the additions";
+    case WHY_MAP: return "this map exists when the program runs: some keys are not static";
     case WHY_STARTS: return "the variable starts at a value for each site";
     case WHY_PREDICATE: return "the predicate is decided when the program runs";
     case WHY_AMOUNT: return "what is added is known when the program runs";
@@ -18,49 +20,149 @@ const char *why_not_text(WhyNot why) {
     }
 }
 
-/* ---- sums ---- */
+/* ---- variables and cells ---- */
 
 static bool is_kept(const Var *v) {
     return v->storage == STORAGE_UNSHARED || v->storage == STORAGE_SHARED ||
            v->storage == STORAGE_SCRIPT;
 }
 
-/* x++, x--, x = x + e, x = e + x, x = x - e: what is added; else false. *by is NULL for 1. */
-static bool is_addition(const Stmt *s, const Expr **by, bool *minus) {
+static bool is_variable(const Expr *e) {
+    return e->kind == EXPR_NAME && e->var && is_kept(e->var);
+}
+
+static bool is_cell(const Expr *e) {
+    return e->kind == EXPR_INDEX && e->var && e->var->cells;
+}
+
+/* The leaves of a cell that an element, or a field of one, is: the first, and how many. */
+static uint32_t cell_leaves(const Expr *e, uint32_t *n) {
+    const Type *field;
+    uint32_t first = type_path(e->var->type->value, e->path, e->npath, &field);
+    *n = type_leaves(field);
+    return first;
+}
+
+/* Reading it needs the entry to be there. */
+static bool reads_entry(const Expr *e) {
+    return e->var->type->value->kind == TYPE_TUPLE && !e->present;
+}
+
+static bool same_path(const Expr *a, const Expr *b) {
+    if (a->npath != b->npath)
+        return false;
+    for (uint32_t i = 0; i < a->npath; i++)
+        if (a->path[i] != b->path[i])
+            return false;
+    return true;
+}
+
+/* The value of the place that is assigned to. */
+static bool is_value_of(const Expr *e, const Expr *place) {
+    if (e->kind != place->kind || e->var != place->var)
+        return false;
+    return e->kind == EXPR_NAME ||
+           (e->slot == place->slot && same_path(e, place) && !reads_entry(e));
+}
+
+/* ---- statements ---- */
+
+/* What is added: x = x + a - b has two terms. */
+typedef struct Term {
+    const Expr *by; /* NULL = 1 */
+    bool minus;
+} Term;
+typedef Vec(Term) Terms;
+
+/* The terms of a sum but for the value of the place itself, which occurs so often. */
+static uint32_t find_terms(const Expr *e, const Expr *place, bool minus, Terms *out) {
+    if (e->kind == EXPR_BINARY && (e->op == OP_ADD || e->op == OP_SUB)) {
+        uint32_t n = find_terms(e->args[0], place, minus, out);
+        return n + find_terms(e->args[1], place, minus != (e->op == OP_SUB), out);
+    }
+    if (!minus && is_value_of(e, place))
+        return 1;
+    vec_push(out, ((Term){e, minus}));
+    return 0;
+}
+
+/* x++, x--, or x = a sum in which x occurs once: finds what is added. `out` is empty before. */
+static bool is_addition(const Stmt *s, Terms *out) {
     if (s->kind != STMT_ASSIGN && s->kind != STMT_INC && s->kind != STMT_DEC)
         return false;
-    const Expr *t = s->target;
-    if (t->kind != EXPR_NAME || !t->var || !is_kept(t->var))
+    if (!is_variable(s->target) && !is_cell(s->target))
         return false;
-    *by = NULL;
-    *minus = s->kind == STMT_DEC;
-    if (s->kind != STMT_ASSIGN)
+    if (s->kind != STMT_ASSIGN) {
+        vec_push(out, ((Term){NULL, s->kind == STMT_DEC}));
         return true;
-    const Expr *e = s->value;
-    if (e->kind != EXPR_BINARY || (e->op != OP_ADD && e->op != OP_SUB))
-        return false;
-    *minus = e->op == OP_SUB;
-    for (uint32_t i = 0; i < (*minus ? 1u : 2u); i++) {
-        if (e->args[i]->kind == EXPR_NAME && e->args[i]->var == t->var) {
-            *by = e->args[1 - i];
-            return true;
-        }
     }
+    if (s->value->kind == EXPR_BINARY && find_terms(s->value, s->target, false, out) == 1)
+        return true;
+    out->len = 0;
     return false;
 }
 
+/* When code runs. What runs before the program does not matter. */
+typedef enum When { WHEN_START = 0, WHEN_RUNS = 1, WHEN_REPORT = 2 } When;
+
+/* Looking at all that scripts do. */
 typedef struct Look {
     Counters *c;
     const Variant *v; /* NULL: a function, script scope */
-    bool tells;       /* a report may be due in what was looked at */
+    uint32_t script;
+    When when;
+    bool tells;        /* a report may be due in what was looked at */
+    uint32_t *fn_from; /* by script: its first in Plan.fns */
+    uint8_t *fn_when;  /* by index into Plan.fns: When that it is called in, all or'ed */
+    Vec(uint32_t) fns; /* ... to be looked at: index << 2 | When */
 } Look;
 
-static void rule_out(Look *l, const Var *var, WhyNot why, Span span) {
-    uint32_t id = var && is_kept(var) ? plan_var_id(l->c->plan, l->v, var) : UINT32_MAX;
-    if (id == UINT32_MAX || l->c->vars[id])
+/* The sum of a variable or of the first leaf of a cell; UINT32_MAX: there is none. */
+static uint32_t sum_of(const Counters *c, const Variant *v, const Expr *e) {
+    uint32_t n;
+    if (is_cell(e))
+        return c->map_sums[e->var->cells - 1] + cell_leaves(e, &n);
+    return e->var && is_kept(e->var) ? plan_var_id(c->plan, v, e->var) : UINT32_MAX;
+}
+
+static void rule_out(Counters *c, uint32_t sum, WhyNot why, Span span) {
+    Sum *s = &c->sums.at[sum];
+    if (s->why_not)
         return;
-    l->c->vars[id] = why;
-    l->c->spans[id] = span;
+    s->why_not = why;
+    s->span = span;
+}
+
+/* Something that no sum or flag bears while the program runs happens to it. */
+static void touch(Look *l, uint32_t sum, WhyNot why, Span span) {
+    Sum *s = &l->c->sums.at[sum];
+    if (l->when == WHEN_RUNS || s->of_sites)
+        rule_out(l->c, sum, why, span);
+    else if (l->when == WHEN_REPORT && l->c->can & COUNTERS_LATE)
+        s->late = true;
+    else if (!(l->c->can & COUNTERS_LATE))
+        rule_out(l->c, sum, why, span);
+}
+
+static void touch_place(Look *l, const Expr *e, WhyNot why, Span span) {
+    uint32_t sum = sum_of(l->c, l->v, e), n = 1;
+    if (sum == UINT32_MAX)
+        return;
+    if (is_cell(e))
+        cell_leaves(e, &n);
+    for (uint32_t i = 0; i < n; i++)
+        touch(l, sum + i, why, span);
+}
+
+static void read_place(Look *l, const Expr *e) {
+    touch_place(l, e, WHY_READ, e->span);
+    if (!is_cell(e) || !reads_entry(e))
+        return;
+    const CellMap *m = &l->c->plan->cell_maps.at[e->var->cells - 1];
+    uint32_t first = l->c->map_sums[e->var->cells - 1];
+    for (uint32_t i = 0; i <= m->leaves; i++)
+        if (i == m->leaves || m->counts[i])
+            touch(l, first + i, WHY_READ, e->span);
 }
 
 /* Calls in which a report is due, or the program may end. */
@@ -73,38 +175,98 @@ static bool is_telling(const Counters *c, const Expr *e) {
     return !bundled || bundled_kind(bundled) == BUNDLED_FLUSH;
 }
 
+static void look_at_call(Look *l, const Fn *fn) {
+    uint32_t index = l->fn_from[l->script] + fn->index;
+    if (l->when == WHEN_START || l->fn_when[index] & l->when)
+        return;
+    l->fn_when[index] |= (uint8_t)l->when;
+    vec_push(&l->fns, index << 2 | l->when);
+}
+
 static void look_at_expr(Look *l, const Expr *e) {
+    When when = l->when;
+    if (e->annotation == ANN_INIT || e->annotation == ANN_EXIT)
+        l->when = e->annotation == ANN_INIT ? WHEN_START : WHEN_REPORT;
     l->tells |= is_telling(l->c, e);
     if (e->kind == EXPR_NAME || e->kind == EXPR_INDEX || e->kind == EXPR_FIELD)
-        rule_out(l, e->var, WHY_READ, e->span);
+        read_place(l, e);
+    if (e->kind == EXPR_CALL && e->fn)
+        look_at_call(l, e->fn);
     for (uint32_t i = 0; i < e->nargs; i++)
         look_at_expr(l, e->args[i]);
+    l->when = when;
+}
+
+/* One constant that is assigned to a variable which lives once, or to an element. */
+static bool is_set_to(const Stmt *s, uint64_t *bits) {
+    Value v;
+    if (!s->value || !s->value->is_static || s->value->type->kind > TYPE_BOOL ||
+        !fold(s->value, NULL, &v))
+        return false;
+    *bits = value_wasm_bits(v);
+    return true;
+}
+
+/* An assignment that is no sum, while the program runs. */
+static void look_at_assignment(Look *l, const Stmt *s) {
+    uint32_t sum = sum_of(l->c, l->v, s->target);
+    Sum *to = sum == UINT32_MAX ? NULL : &l->c->sums.at[sum];
+    uint64_t bits = 0;
+    bool may = to && l->when == WHEN_RUNS && l->c->can & COUNTERS_FLAGS && s->kind == STMT_ASSIGN &&
+               (is_variable(s->target) || is_cell(s->target)) &&
+               s->value->type->kind <= TYPE_BOOL && !type_is_float(s->value->type);
+    if (may && to->of_sites && s->value->is_static)
+        to->flag = true;
+    else if (may && !to->of_sites && is_set_to(s, &bits) && (!to->flag || to->to == bits))
+        to->flag = true, to->to = bits;
+    else
+        touch_place(l, s->target, WHY_ASSIGNED, s->span);
+    if (to && to->flag && to->adds)
+        rule_out(l->c, sum, WHY_ASSIGNED, s->span);
+}
+
+static void look_at_addition(Look *l, const Stmt *s, const Terms *terms) {
+    uint32_t sum = sum_of(l->c, l->v, s->target);
+    Sum *to = &l->c->sums.at[sum];
+    if (l->when == WHEN_RUNS && to->flag)
+        rule_out(l->c, sum, WHY_ASSIGNED, s->span);
+    to->adds |= l->when == WHEN_RUNS;
+    if (l->when == WHEN_REPORT && l->c->can & (COUNTERS_FLAGS | COUNTERS_LATE))
+        touch(l, sum, WHY_ASSIGNED, s->span); /* it may be a flag */
+    for (uint32_t i = 0; i < terms->len; i++)
+        if (terms->at[i].by)
+            look_at_expr(l, terms->at[i].by);
 }
 
 static void look_at_block(Look *l, const Block *b);
 
-static void look_at_stmt(Look *l, const Stmt *s) {
-    const Expr *by;
-    bool minus;
-    if (is_addition(s, &by, &minus)) {
-        if (by)
-            look_at_expr(l, by);
-        return;
-    }
-    switch (s->kind) {
-    case STMT_DECL:
-        if (s->var->init)
-            look_at_expr(l, s->var->init);
-        break;
-    case STMT_ASSIGN:
-    case STMT_INC:
-    case STMT_DEC:
-        rule_out(l, s->target->var, WHY_ASSIGNED, s->span);
+static void look_at_change(Look *l, const Stmt *s) {
+    Terms terms = {0};
+    if (is_addition(s, &terms)) {
+        look_at_addition(l, s, &terms);
+    } else {
+        look_at_assignment(l, s);
         for (uint32_t i = 0; i < s->target->nargs; i++)
             look_at_expr(l, s->target->args[i]);
         if (s->value)
             look_at_expr(l, s->value);
+    }
+    vec_free(&terms);
+}
+
+static void look_at_stmt(Look *l, const Stmt *s) {
+    When when = l->when;
+    switch (s->kind) {
+    case STMT_DECL:
+        if (s->var->storage == STORAGE_UNSHARED || s->var->storage == STORAGE_SHARED)
+            l->when = WHEN_START;
+        if (s->var->init)
+            look_at_expr(l, s->var->init);
+        l->when = when;
         break;
+    case STMT_ASSIGN:
+    case STMT_INC:
+    case STMT_DEC: look_at_change(l, s); break;
     case STMT_RETURN:
     case STMT_CALL:
         if (s->value)
@@ -125,45 +287,110 @@ static void look_at_block(Look *l, const Block *b) {
         look_at_stmt(l, s);
 }
 
-static bool is_summable(const Type *t) {
-    return t->kind == TYPE_U32 || t->kind == TYPE_I32 || t->kind == TYPE_U64 || t->kind == TYPE_I64;
+/* ---- all ---- */
+
+static void add_sum(Counters *c, const Type *type, Span span) {
+    WhyNot why = WHY_NOTHING;
+    if (type_is_float(type))
+        why = WHY_FLOAT;
+    else if (type->kind == TYPE_MAP)
+        why = WHY_MAP;
+    else if (type->kind > TYPE_BOOL ||
+             (!(c->can & COUNTERS_SMALL) && type->kind != TYPE_BOOL && type_bits(type) < 32))
+        why = WHY_TYPE;
+    vec_push(&c->sums, ((Sum){.why_not = why, .span = span, .type = type}));
 }
 
-void counters_init(Counters *c, const Plan *plan) {
-    *c = (Counters){.plan = plan};
-    c->vars = mem_zalloc(sizeof *c->vars * (plan->vars.len + 1u));
-    c->spans = mem_zalloc(sizeof *c->spans * (plan->vars.len + 1u));
+static void add_sums(Counters *c) {
+    const Plan *plan = c->plan;
     for (uint32_t i = 0; i < plan->vars.len; i++) {
         const Var *var = plan->vars.at[i].decl;
-        c->spans[i] = var->span;
-        if (!is_summable(var->type))
-            c->vars[i] = WHY_TYPE;
-        else if (var->storage == STORAGE_UNSHARED && var->init)
-            c->vars[i] = WHY_STARTS;
+        add_sum(c, var->type, var->span);
+        Sum *s = &vec_last(&c->sums);
+        s->of_sites = var->storage == STORAGE_UNSHARED;
+        if (s->of_sites && var->init && !s->why_not)
+            s->why_not = WHY_STARTS;
+    }
+    c->map_sums = mem_zalloc(sizeof *c->map_sums * (plan->cell_maps.len + 1u));
+    for (uint32_t i = 0; i < plan->cell_maps.len; i++) {
+        const CellMap *m = &plan->cell_maps.at[i];
+        const Var *var = plan->vars.at[m->var].decl;
+        c->map_sums[i] = c->sums.len;
+        for (uint32_t k = 0; k < m->leaves; k++)
+            add_sum(c, type_leaf(var->type->value, k), var->span);
+        add_sum(c, &type_scalar[TYPE_BOOL], var->span);
+        vec_last(&c->sums).flag = true;
+        vec_last(&c->sums).to = 1;
+        for (uint32_t k = c->map_sums[i]; k < c->sums.len && !(c->can & COUNTERS_CELLS); k++)
+            c->sums.at[k].why_not = WHY_MAP;
+    }
+}
+
+static void look_at_variant(Look *l, const Variant *v) {
+    l->v = v;
+    l->script = v->script;
+    l->when = v->event.kind == EVENT_BEGIN                                  ? WHEN_START
+              : v->event.kind == EVENT_END || v->event.kind == EVENT_REPORT ? WHEN_REPORT
+                                                                            : WHEN_RUNS;
+    l->tells = false;
+    if (v->probe->predicate)
+        look_at_expr(l, v->probe->predicate);
+    look_at_block(l, &v->probe->body);
+}
+
+/* Functions, at the times at which they are called. */
+static void look_at_functions(Look *l) {
+    while (l->fns.len) {
+        uint32_t next = l->fns.at[--l->fns.len];
+        const PlanFn *fn = &l->c->plan->fns.at[next >> 2];
+        l->v = NULL;
+        l->script = fn->script;
+        l->when = (When)(next & 3);
+        look_at_block(l, &fn->fn->body);
+    }
+}
+
+/* Whether a report may be due in a function. */
+static bool functions_tell(Look *l) {
+    l->when = WHEN_START;
+    for (uint32_t i = 0; i < l->c->plan->fns.len; i++) {
+        l->script = l->c->plan->fns.at[i].script;
+        look_at_block(l, &l->c->plan->fns.at[i].fn->body);
+    }
+    return l->tells;
+}
+
+void counters_init(Counters *c, const Plan *plan, unsigned can) {
+    *c = (Counters){.plan = plan, .can = can};
+    add_sums(c);
+    Look l = {.c = c};
+    l.fn_from = mem_zalloc(sizeof *l.fn_from * (plan->scripts.len + 1u));
+    l.fn_when = mem_zalloc(plan->fns.len + 1u);
+    for (uint32_t i = plan->fns.len; i-- > 0;)
+        l.fn_from[plan->fns.at[i].script] = i;
+    c->fns_tell = functions_tell(&l);
+    for (uint32_t i = 0; i < plan->scripts.len; i++) {
+        l.script = i;
+        l.when = WHEN_START;
+        look_at_block(&l, &plan->scripts.at[i]->init);
     }
     c->tells = mem_zalloc(plan->variants.len + 1u);
-    for (uint32_t i = 0; i < plan->scripts.len; i++) {
-        Look l = {c, NULL, false};
-        look_at_block(&l, &plan->scripts.at[i]->init);
-        l.tells = false;
-        for (uint32_t k = 0; k < plan->scripts.at[i]->fns.len; k++)
-            look_at_block(&l, &plan->scripts.at[i]->fns.at[k]->body);
-        c->fns_tell |= l.tells;
-    }
     for (uint32_t i = 0; i < plan->variants.len; i++) {
-        Look l = {c, plan->variants.at[i], false};
-        if (l.v->impossible || !l.v->vars)
+        const Variant *v = plan->variants.at[i];
+        if (v->impossible || !v->vars)
             continue;
-        if (l.v->probe->predicate)
-            look_at_expr(&l, l.v->probe->predicate);
-        look_at_block(&l, &l.v->probe->body);
+        look_at_variant(&l, v);
         c->tells[i] = l.tells;
     }
+    look_at_functions(&l);
+    free(l.fn_from);
+    free(l.fn_when);
+    vec_free(&l.fns);
 }
 
 void counters_free(Counters *c) {
-    free(c->vars);
-    free(c->spans);
+    vec_free(&c->sums);
+    free(c->map_sums);
     free(c->tells);
     vec_free(&c->shapes);
     vec_free(&c->known);
@@ -189,6 +416,7 @@ typedef struct Reading {
     Counters *c;
     const Shape *shape;
     Counting out;
+    bool left; /* by a `return` */
 } Reading;
 
 static bool refuse(Reading *r, WhyNot why, Span span) {
@@ -212,34 +440,90 @@ static bool read_if(Reading *r, const Stmt *s) {
     return true;
 }
 
-static bool read_addition(Reading *r, const Stmt *s, const Expr *by, bool minus) {
-    uint32_t var = plan_var_id(r->c->plan, r->shape->variant, s->target->var);
-    if (r->c->vars[var])
-        return refuse(r, r->c->vars[var], r->c->spans[var]);
-    if (by && !by->is_static)
-        return refuse(r, WHY_AMOUNT, by->span);
-    vec_push(&r->c->additions, ((Addition){var, by, minus}));
+static bool check_sum(Reading *r, uint32_t sum) {
+    const Sum *s = &r->c->sums.at[sum];
+    return !s->why_not || refuse(r, s->why_not, s->span);
+}
+
+static void put_addition(Reading *r, Addition a) {
+    vec_push(&r->c->additions, a);
     r->out.n++;
+}
+
+/* Adds, or sets a flag; of cells the mark, too, where it is not set yet. */
+static bool read_change(Reading *r, const Stmt *s, const Terms *terms) {
+    const Expr *e = s->target;
+    uint32_t n, sum = sum_of(r->c, r->shape->variant, e);
+    Addition a = {.sum = sum, .key = ADDITION_NO_KEY};
+    if (!check_sum(r, sum))
+        return false;
+    if (is_cell(e)) {
+        const CellMap *m = &r->c->plan->cell_maps.at[e->var->cells - 1];
+        Addition mark = {.sum = r->c->map_sums[e->var->cells - 1] + m->leaves,
+                         .key = e->slot - 1,
+                         .leaf = m->leaves};
+        a.key = mark.key;
+        a.leaf = cell_leaves(e, &n);
+        if (!e->present && m->tracked) {
+            if (!check_sum(r, mark.sum))
+                return false;
+            put_addition(r, mark);
+        }
+    }
+    for (uint32_t i = 0; i < terms->len; i++) {
+        a.by = terms->at[i].by;
+        a.minus = terms->at[i].minus;
+        if (a.by && !a.by->is_static)
+            return refuse(r, WHY_AMOUNT, a.by->span);
+        put_addition(r, a);
+    }
     return true;
 }
 
+/* What a statement assigns as one term, if it is to a flag. */
+static bool is_setting(const Reading *r, const Stmt *s, Terms *out) {
+    if (s->kind != STMT_ASSIGN || !(is_variable(s->target) || is_cell(s->target)) ||
+        s->value->type->kind > TYPE_BOOL)
+        return false;
+    vec_push(out, ((Term){s->value, false}));
+    return r->c->sums.at[sum_of(r->c, r->shape->variant, s->target)].flag;
+}
+
+/* Why a statement that changes something does not count. */
+static bool refuse_change(Reading *r, const Stmt *s) {
+    const Expr *e = s->target;
+    bool map = e && e->kind == EXPR_INDEX && e->var && e->var->type->kind == TYPE_MAP;
+    if (map && !is_cell(e))
+        return refuse(r, WHY_MAP, e->span);
+    uint32_t sum = e ? sum_of(r->c, r->shape->variant, e) : UINT32_MAX;
+    if (sum != UINT32_MAX && !check_sum(r, sum))
+        return false;
+    return refuse(r, WHY_STATEMENT, s->span);
+}
+
+static bool read_stmt(Reading *r, const Stmt *s) {
+    Terms terms = {0};
+    bool elsewhere = s->kind == STMT_CALL &&
+                     (s->value->annotation == ANN_INIT || s->value->annotation == ANN_EXIT);
+    bool ok = true;
+    if (elsewhere || (s->kind == STMT_DECL && is_kept(s->var)))
+        return true; /* runs at start-up, or before the report */
+    if (s->kind == STMT_IF)
+        return read_if(r, s);
+    if (s->kind == STMT_RETURN && !s->value)
+        r->left = true;
+    else if (is_addition(s, &terms) || is_setting(r, s, &terms))
+        ok = read_change(r, s, &terms);
+    else
+        ok = refuse_change(r, s);
+    vec_free(&terms);
+    return ok;
+}
+
 static bool read_block(Reading *r, const Block *b) {
-    for (const Stmt *s = b->first; s; s = s->next) {
-        const Expr *by;
-        bool minus, kept = s->kind == STMT_DECL && is_kept(s->var);
-        bool elsewhere = s->kind == STMT_CALL &&
-                         (s->value->annotation == ANN_INIT || s->value->annotation == ANN_EXIT);
-        if (kept || elsewhere)
-            continue; /* runs at start-up, or before the report */
-        if (s->kind == STMT_IF) {
-            if (!read_if(r, s))
-                return false;
-        } else if (!is_addition(s, &by, &minus)) {
-            return refuse(r, WHY_STATEMENT, s->span);
-        } else if (!read_addition(r, s, by, minus)) {
+    for (const Stmt *s = b->first; s && !r->left; s = s->next)
+        if (!read_stmt(r, s))
             return false;
-        }
-    }
     return true;
 }
 
@@ -249,15 +533,15 @@ static bool check_vars(Reading *r) {
     for (uint32_t i = 0; i < v->probe->nvars; i++) {
         const Var *var = v->probe->vars[i];
         uint32_t id = var->storage == STORAGE_UNSHARED ? v->vars[var->index] : UINT32_MAX;
-        if (id != UINT32_MAX && r->c->vars[id])
-            return refuse(r, r->c->vars[id], r->c->spans[id]);
+        if (id != UINT32_MAX && !check_sum(r, id))
+            return false;
     }
     return true;
 }
 
 static Counting read_shape(Counters *c, const Shape *shape) {
     const Variant *v = shape->variant;
-    Reading r = {c, shape, {.first = c->additions.len}};
+    Reading r = {c, shape, {.first = c->additions.len}, false};
     const Expr *predicate = v->probe->predicate;
     if (!is_countable(v->event))
         refuse(&r, WHY_EVENT, v->probe->rule.span);
@@ -280,9 +564,24 @@ const Counting *counters_shape(Counters *c, const Shape *s) {
     return &c->shapes.at[s->index];
 }
 
-uint64_t addition_amount(const Addition *a, const Site *s) {
+/* ---- values ---- */
+
+uint64_t addition_amount(const Counters *c, const Addition *a, const Site *s) {
+    const Sum *sum = &c->sums.at[a->sum];
     Value v = {.bits = 1};
+    if (sum->flag && !sum->of_sites)
+        return 1;
     if (a->by)
         fold(a->by, s, &v); /* a site at which it has no value has no match */
     return a->minus ? 0 - v.bits : v.bits;
+}
+
+uint64_t sum_wrapped(const Type *t, uint64_t n) {
+    switch (t->kind) {
+    case TYPE_U8: return n & 0xff;
+    case TYPE_U16: return n & 0xffff;
+    case TYPE_I8: return (uint64_t)(int64_t)(int8_t)(uint8_t)n;
+    case TYPE_I16: return (uint64_t)(int64_t)(int16_t)(uint16_t)n;
+    default: return n;
+    }
 }

@@ -91,7 +91,9 @@ uint32_t cells_count(MapCells *c, const Variant *v, const Site *site) {
         Str bytes = {(char *)c->scratch.data, (uint32_t)c->scratch.len};
         uint64_t at = *map_put(&c->by_key, bytes, c->list.len, &added);
         if (added) {
-            vec_push(&c->list, ((MapCell){.map = key->map, .key = c->leaves.len}));
+            vec_push(&c->list,
+                     ((MapCell){.map = key->map, .key = c->leaves.len, .first_sum = c->nsums}));
+            c->nsums += c->plan->cell_maps.at[key->map].leaves + 1;
             keep_leaves(c, key, site);
             c->maps[key->map].n++;
             globals += c->plan->cell_maps.at[key->map].leaves;

@@ -16,6 +16,7 @@ typedef struct MapCell {
     uint32_t map;          /* index into Plan.cell_maps */
     uint32_t key;          /* index of its first leaf in MapCells.leaves */
     bool marked;           /* some site sets its mark */
+    uint32_t first_sum;    /* numbers its leaves, and its mark, among those of all cells */
     uint32_t rank;         /* by ascending keys of its map */
     uint32_t first_global; /* handle; the mark's is behind those of the leaves */
 } MapCell;
@@ -35,6 +36,7 @@ typedef struct MapCells {
     Arena arena;
     CellRow *maps; /* by index into Plan.cell_maps */
     Vec(MapCell) list;
+    uint32_t nsums;
     Map by_key;
     Vec(ImageKeyLeaf) leaves;
     Buf scratch;

@@ -19,7 +19,7 @@ static void watch_reports(Coalesce *c, const Variant *v) {
 
 void coalesce_init(Coalesce *c, const Plan *plan, const WasmModule *m, bool exact_traps) {
     *c = (Coalesce){.plan = plan, .m = m, .func = COUNT_NONE};
-    counters_init(&c->counters, plan);
+    counters_init(&c->counters, plan, COUNTERS_ALL);
     counts_init(&c->counts, m, exact_traps);
     for (uint32_t i = 0; i < plan->actions.len; i++) {
         const Action *a = &plan->actions.at[i];
@@ -60,26 +60,41 @@ bool coalesce_takes(Coalesce *c, const Site *site, const Match *match) {
     return c->allowed;
 }
 
-void coalesce_note(Coalesce *c, const Site *site, const Match *match) {
+/* The number of what is added to; COUNT_NONE: it is not there. */
+static uint32_t variable_of(const Coalesce *c, MapCells *cells, const Site *site,
+                            const Match *match, const Addition *a) {
+    if (a->key == ADDITION_NO_KEY)
+        return a->sum;
+    const MapCell *cell = cells_find(cells, match->action->variant, a->key, site, &cells->scratch);
+    return cell ? c->plan->vars.len + cell->first_sum + a->leaf : COUNT_NONE;
+}
+
+void coalesce_note(Coalesce *c, MapCells *cells, const Site *site, const Match *match) {
     Counting k = *counters_shape(&c->counters, match->shape);
     uint32_t segment = counts_segment(&c->counts, site, match->action->event);
     uint32_t key = counts_key(site, match->action->event);
     for (uint32_t i = k.first; i < k.first + k.n; i++) {
         const Addition *a = &c->counters.additions.at[i];
-        if (c->plan->vars.at[a->var].decl->storage != STORAGE_UNSHARED)
-            counts_share(&c->counts, a->var, segment, key, addition_amount(a, site));
+        if (c->counters.sums.at[a->sum].of_sites)
+            continue;
+        uint32_t var = variable_of(c, cells, site, match, a);
+        if (var != COUNT_NONE)
+            counts_share(&c->counts, var, segment, key, addition_amount(&c->counters, a, site));
     }
 }
 
 uint32_t coalesce_value(Coalesce *c, const Site *site, const Match *match, uint32_t var,
                         uint32_t last) {
     Counting k = *counters_shape(&c->counters, match->shape);
+    bool flag = c->counters.sums.at[var].flag;
     uint64_t amount = 0;
-    for (uint32_t i = k.first; i < k.first + k.n; i++)
-        if (c->counters.additions.at[i].var == var)
-            amount += addition_amount(&c->counters.additions.at[i], site);
+    for (uint32_t i = k.first; i < k.first + k.n; i++) {
+        const Addition *a = &c->counters.additions.at[i];
+        if (a->sum == var)
+            amount = (flag ? 0 : amount) + addition_amount(&c->counters, a, site);
+    }
     uint32_t segment = counts_segment(&c->counts, site, match->action->event);
-    return counts_value(&c->counts, segment, amount, last);
+    return counts_value(&c->counts, segment, amount, flag, last);
 }
 
 void coalesce_close(Coalesce *c) {

@@ -10,13 +10,14 @@
 #define WHAMMC_TARGET_COALESCE_H
 
 #include "probe/counter.h"
+#include "target/cell.h"
 #include "target/counts.h"
 
 typedef struct Coalesce {
     const Plan *plan;
     const WasmModule *m;
     Counters counters;
-    Counts counts;                        /* its variables: PlanVar.id */
+    Counts counts; /* its variables: PlanVar.id; behind these, MapCell.first_sum... */
     bool watched[WASM_OP_COUNT], watches; /* replaced by `alt` probes, or with probes in which a
                                              report may be due; any of them */
     bool nowhere;                         /* a report may be due in every function */
@@ -32,8 +33,9 @@ void coalesce_free(Coalesce *c);
  * sites come in the order of functions. */
 bool coalesce_takes(Coalesce *c, const Site *site, const Match *match);
 
-/* Pass 1, of a match that is taken: what it adds to shared and script variables. */
-void coalesce_note(Coalesce *c, const Site *site, const Match *match);
+/* Pass 1, of a match that is taken: what it adds to shared and script variables and to cells,
+ * which are there. */
+void coalesce_note(Coalesce *c, MapCells *cells, const Site *site, const Match *match);
 
 /* ... what it adds to an unshared variable that is reported: as counts_value, whose `last` is the
  * one that the variable's group had before. */

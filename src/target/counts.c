@@ -97,14 +97,14 @@ void counts_share(Counts *c, uint32_t var, uint32_t segment, uint32_t key, uint6
         vec_push(&c->shares, ((struct CountShare){var, segment, key, amount}));
 }
 
-uint32_t counts_value(Counts *c, uint32_t segment, uint64_t amount, uint32_t last) {
-    CountValue v = {COUNT_NONE, {0, 0}, 0};
+uint32_t counts_value(Counts *c, uint32_t segment, uint64_t amount, bool flag, uint32_t last) {
+    CountValue v = {COUNT_NONE, {0, 0}, 0, false};
     if (segment != COUNT_NONE && amount)
-        v = (CountValue){c->funcs.len, {segment & 0x7fffffff, 0}, amount};
+        v = (CountValue){c->funcs.len, {segment & 0x7fffffff, 0}, amount, flag};
     if (last != COUNT_NONE) {
         const CountValue *before = &c->values.at[last];
         if (before->func == v.func && before->ref.index == v.ref.index &&
-            before->amount == v.amount)
+            before->amount == v.amount && before->flag == v.flag)
             return last;
     }
     vec_push(&c->values, v);

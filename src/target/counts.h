@@ -28,11 +28,12 @@ typedef struct CountRef {
     uint32_t index : 31, derived : 1;
 } CountRef;
 
-/* `amount` times how often something was executed. */
+/* `amount` times how often something was executed, or (`flag`) just `amount` if ever it was. */
 typedef struct CountValue {
     uint32_t func; /* index into Counts.funcs; COUNT_NONE: always 0 */
     CountRef ref;
     uint64_t amount;
+    bool flag;
 } CountValue;
 enum { COUNT_NONE = UINT32_MAX };
 
@@ -113,9 +114,9 @@ int32_t counts_place(Event event);
  * and goes in the order of the code. */
 void counts_share(Counts *c, uint32_t var, uint32_t segment, uint32_t key, uint64_t amount);
 
-/* Asks for `amount` times the segment's (or COUNT_NONE's) count: an index into `values`. It is
- * `last`, the index that was given before or COUNT_NONE, if that is the same. */
-uint32_t counts_value(Counts *c, uint32_t segment, uint64_t amount, uint32_t last);
+/* Asks for a CountValue of a segment (or COUNT_NONE): an index into `values`. It is `last`, the
+ * index that was given before or COUNT_NONE, if that is the same. */
+uint32_t counts_value(Counts *c, uint32_t segment, uint64_t amount, bool flag, uint32_t last);
 
 /* The last function is over, too. */
 void counts_close(Counts *c);

@@ -184,6 +184,7 @@ static bool plan_merge(Flush *f) {
     Store *s = f->store;
     if (!choose_storage(f))
         return false;
+    store_chosen(s);
     f->own = s->in_memory || f->plan->uses_values || (s->reports && !can_grow(f->m));
     return f->own ? place_own(f) : place_grown(f);
 }
@@ -242,7 +243,7 @@ static void put_dump(void *ctx, WasmType type, const FlushSource *source, uint64
     Chunks *c = ctx;
     Buf *b = &c->body;
     put_index(b, WASM_OP_LOCAL_GET, 0);
-    flush_push(c->f, type, source, b);
+    flush_push(c->f, source, b);
     WasmOp op = type == WASM_I64   ? WASM_OP_I64_STORE
                 : type == WASM_F32 ? WASM_OP_F32_STORE
                 : type == WASM_F64 ? WASM_OP_F64_STORE
@@ -384,6 +385,7 @@ static bool add_flush(Flush *f, Splicer *s, const OnceShapes *once) {
         put_report(f, s, &report);
     s->out = &probes; /* takes locals, which the functions made so far do not have */
     set_flushing(f, &probes, true);
+    flush_settle(f, &probes);
     splice_shapes(s, &once->end, TEMPLATE_BODY);
     splice_shapes(s, &once->begin, TEMPLATE_EXIT);
     splice_shapes(s, &once->end, TEMPLATE_EXIT);
@@ -486,8 +488,10 @@ static void add_getters(Flush *f, Splicer *s) {
         Buf body = {0};
         WasmType result = type_wasm(v->decl->type);
         splicer_begin(s, 0);
+        if (flush_settles(f, v->id, store_sum(f->store, v->id), false))
+            flush_settle(f, &body);
         FlushSource source = flush_variable(f, v, 0);
-        flush_push(f, result, &source, &body);
+        flush_push(f, &source, &body);
         uint32_t func =
             flush_add_code(f, s, wasm_add_func_type(f->m, NULL, 0, &result, 1), name, &body);
         wasm_add_export(f->m, text(name), WASM_SPACE_FUNC, func);

@@ -39,11 +39,12 @@ typedef struct Flush {
     uint64_t image_at;            /* address of the image (own) */
     uint32_t image_len;
     uint32_t rt_open, rt_put32, rt_put64, rt_close, rt_setup,
-        rt_setup_text;  /* handles of imports (imported) */
-    uint32_t *sum_end;  /* by PlanVar.id: of `sums` */
-    uint32_t traps;     /* handle of the first global of what is kept of traps */
-    uint32_t leaks;     /* handle of the function that says how often there was a leak */
-    Vec(uint32_t) sums; /* handles: functions that give parts of what is counted by segments */
+        rt_setup_text;    /* handles of imports (imported) */
+    uint32_t *sum_end;    /* by variable of Counts: of `sums` */
+    uint32_t traps;       /* handle of the first global of what is kept of traps */
+    uint32_t leaks;       /* handle of the function that says how often there was a leak */
+    Vec(uint32_t) sums;   /* handles: functions that give parts of what is counted by segments */
+    Vec(uint32_t) settle; /* ... that bring up to date what code looks at when a report is due */
     Vec(uint32_t) library_starts; /* handles of what libraries want called first, in order */
     uint32_t flush;               /* handle of the flush function, UINT32_MAX = there is none */
     uint32_t due; /* handle of the function that scripts call when a report is due, or UINT32_MAX */

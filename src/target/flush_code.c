@@ -83,74 +83,49 @@ static void push_ref(const Flush *f, CountRef ref, uint32_t locals, Buf *out) {
         store_push_counter(f->store, f->m, ref.index, out);
 }
 
-static void multiply(uint64_t by, Buf *out) {
-    if (by == 1)
-        return;
-    wasm_put_const(out, WASM_I64, by);
-    wasm_put_op(out, WASM_OP_I64_MUL);
-}
-
-static void push_count(const Flush *f, WasmType type, const FlushSource *source, Buf *out) {
+static void push_count(const Flush *f, const FlushSource *source, Buf *out) {
     const CountValue *v = source->count;
+    WasmType type = type_wasm(source->type);
     if (v->func == COUNT_NONE) {
         wasm_put_const(out, type, 0);
-        return;
+    } else if (v->flag) {
+        wasm_put_const(out, type, 0);
+        wasm_put_const(out, type, v->amount);
+        push_ref(f, v->ref, source->locals, out);
+        wasm_put_op(out, WASM_OP_I64_EQZ);
+        wasm_put_op(out, WASM_OP_SELECT);
+    } else {
+        push_ref(f, v->ref, source->locals, out);
+        flush_multiply(v->amount, out);
+        flush_wrap(source->type, out);
     }
-    push_ref(f, v->ref, source->locals, out);
-    multiply(v->amount, out);
-    if (type == WASM_I32)
-        wasm_put_op(out, WASM_OP_I32_WRAP_I64);
 }
 
-void flush_push(const Flush *f, WasmType type, const FlushSource *source, Buf *out) {
+void flush_push(const Flush *f, const FlushSource *source, Buf *out) {
     if (source->count) {
-        push_count(f, type, source, out);
+        push_count(f, source, out);
         return;
     }
     put_index(out, WASM_OP_GLOBAL_GET, source->global);
-    for (uint32_t i = 0; i < source->nsums; i++) {
-        put_call(f, out, source->sums[i]);
-        if (type == WASM_I32)
-            wasm_put_op(out, WASM_OP_I32_WRAP_I64);
-        wasm_put_op(out, type == WASM_I32 ? WASM_OP_I32_ADD : WASM_OP_I64_ADD);
-    }
+    if (!source->parts.len && !source->nsums)
+        return;
+    Buf counted = {0};
+    flush_push_sum(f, source, &counted);
+    flush_combine(source->sum, &counted, out);
+    buf_free(&counted);
 }
 
 FlushSource flush_variable(const Flush *f, const PlanVar *v, uint32_t leaf) {
     FlushSource source = {.global = global_index(f, f->store->global[v->id]) + leaf};
-    if (f->sum_end) {
-        uint32_t from = v->id ? f->sum_end[v->id - 1] : 0;
-        source.nsums = f->sum_end[v->id] - from;
-        source.sums = f->sums.at + from;
-    }
+    flush_counted(f, v->id, store_sum(f->store, v->id), false, &source);
     return source;
 }
 
-static void add_sum(Flush *f, Splicer *s, CountParts parts) {
-    WasmType i64 = WASM_I64;
-    uint32_t type = wasm_add_func_type(f->m, NULL, 0, &i64, 1);
-    for (uint32_t i = 0; i < parts.len;) {
-        Buf body = {0};
-        for (uint32_t n = 0; n < CHUNK_ITEMS && i < parts.len; n++, i++) {
-            store_push_counter(f->store, f->m, parts.at[i].counter, &body);
-            multiply(parts.at[i].weight, &body);
-            if (n)
-                wasm_put_op(&body, WASM_OP_I64_ADD);
-        }
-        splicer_begin(s, 0);
-        vec_push(&f->sums, flush_add_code(f, s, type, "whammc.sum", &body));
-        buf_free(&body);
-    }
-}
-
-void flush_add_sums(Flush *f, Splicer *s) {
-    if (!f->store->counts)
-        return;
-    f->sum_end = arena_array(&f->m->arena, uint32_t, f->plan->vars.len + 1);
-    for (uint32_t i = 0; i < f->plan->vars.len; i++) {
-        add_sum(f, s, counts_parts(f->store->counts, i));
-        f->sum_end[i] = f->sums.len;
-    }
+FlushSource flush_cell(const Flush *f, const MapCell *cell, uint32_t n) {
+    FlushSource source = {.global = global_index(f, cell->first_global) + n};
+    flush_counted(f, f->plan->vars.len + cell->first_sum + n, store_cell_sum(f->store, cell, n),
+                  true, &source);
+    return source;
 }
 
 /* What is derived in a function, into the locals of the chunk. */
@@ -210,9 +185,9 @@ static void each_cell(const Flush *f, uint32_t map, uint64_t offset, FlushValue 
     uint32_t leaves = type_leaves(type);
     for (uint32_t i = 0; i < c->maps[map].n && !f->store->in_memory; i++) {
         const MapCell *cell = &c->list.at[c->maps[map].sorted[i]];
-        uint64_t global = global_index(f, cell->first_global), at = offset + i * c->maps[map].step;
+        uint64_t at = offset + i * c->maps[map].step;
         for (uint32_t k = 0; k < leaves + cell->marked; k++) {
-            FlushSource source = {.global = global + k};
+            FlushSource source = flush_cell(f, cell, k);
             value(ctx, k < leaves ? type_wasm(type_leaf(type, k)) : WASM_I32, &source,
                   at + 8 * (uint64_t)k);
         }
@@ -227,7 +202,7 @@ static void each_of_group(Chunks *c, const PlacedGroup *placed, FlushValue *valu
     for (uint32_t i = 0; i < n; i++) {
         uint32_t v = g->values.len ? g->values.at[i] : i;
         uint64_t at = placed->at + (uint64_t)i * bytes;
-        FlushSource source = {.locals = c->params};
+        FlushSource source = {.locals = c->params, .type = g->type};
         if (v & SLOT_COUNTED) {
             source.count = &s->counts->values.at[v & ~(uint32_t)SLOT_COUNTED];
             if (source.count->func != func && source.count->ref.derived) {

@@ -62,20 +62,48 @@ bool flush_make_image(Flush *f, const Image *image, Buf *bytes);
 /* Where a value of the report comes from. */
 typedef struct FlushSource {
     uint64_t global;      /* the index of a global */
-    const uint32_t *sums; /* to which what these functions give is added; nsums handles */
+    const Sum *sum;       /* NULL, or how the following is added to that: */
+    CountParts parts;     /* these, if they are few */
+    const uint32_t *sums; /* what these functions give; nsums handles */
     uint32_t nsums;
     const CountValue *count; /* or, if not NULL, this; derived values are in locals */
     uint32_t locals;         /* from here on */
+    const Type *type;        /* ... of its value */
 } FlushSource;
 
 /* Appends code that pushes it. */
-void flush_push(const Flush *f, WasmType type, const FlushSource *source, Buf *out);
+void flush_push(const Flush *f, const FlushSource *source, Buf *out);
 
-/* A leaf of a shared or script variable. */
+/* A leaf of a shared or script variable; leaf n of a cell, or its mark. */
 FlushSource flush_variable(const Flush *f, const PlanVar *v, uint32_t leaf);
+FlushSource flush_cell(const Flush *f, const MapCell *cell, uint32_t n);
 
-/* Adds the functions that sum up what is counted by segments. */
+/* ---- sums (flush_sum.c) ---- */
+
+/* Adds the functions that sum up what is counted by segments, and those that settle sums. */
 void flush_add_sums(Flush *f, Splicer *s);
+
+/* Appends calls of the latter. Sums are up to date then in their places. */
+void flush_settle(const Flush *f, Buf *out);
+
+/* Whether variable n of Counts with this sum is brought up to date by them. */
+bool flush_settles(const Flush *f, uint32_t n, const Sum *sum, bool cell);
+
+/* Sets what of a source is counted as variable n of Counts; nothing if it is settled. */
+void flush_counted(const Flush *f, uint32_t n, const Sum *sum, bool cell, FlushSource *source);
+
+/* Appends code for the value of a variable: what its place has is on the stack; `counted` is code
+ * that pushes what is counted as a part of it, as i64. */
+void flush_combine(const Sum *sum, const Buf *counted, Buf *out);
+
+/* Appends code that pushes what is counted of a source, as i64. */
+void flush_push_sum(const Flush *f, const FlushSource *source, Buf *out);
+
+/* Appends code that wraps an i64 to a value of a type. */
+void flush_wrap(const Type *t, Buf *out);
+
+/* Appends a multiplication of an i64. */
+void flush_multiply(uint64_t by, Buf *out);
 
 /* Calls `value` for all reported variables that are not in the value area by themselves, by
  * ascending offset in it; c is what it appends items to. */

@@ -55,6 +55,7 @@ static uint32_t import(Flush *f, const char *name, const char *params, const cha
 bool flush_import_plan(Flush *f) {
     if (!check_options(f))
         return false;
+    store_chosen(f->store);
     store_add(f->store, f->m);
     Store *s = f->store;
     s->texts_in_globals = true;
@@ -200,7 +201,7 @@ static void put_value(void *ctx, WasmType type, const FlushSource *source, uint6
     Chunks *c = &v->chunks;
     bool wide = type == WASM_I64 || type == WASM_F64;
     pad(v, offset);
-    flush_push(c->f, type, source, &c->body);
+    flush_push(c->f, source, &c->body);
     if (type == WASM_F32 || type == WASM_F64)
         wasm_put_op(&c->body, wide ? WASM_OP_I64_REINTERPRET_F64 : WASM_OP_I32_REINTERPRET_F32);
     put_call(c->f, &c->body, wide ? c->f->rt_put64 : c->f->rt_put32);

@@ -487,6 +487,7 @@ bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId fi
     free(r.seen_alt);
     vec_free(&r.flush.library_starts);
     vec_free(&r.flush.sums);
+    vec_free(&r.flush.settle);
     program_free(&r.p);
     return ok;
 }

@@ -205,7 +205,8 @@ static void name_function(Store *s, const Site *site) {
 
 static void count_values(Store *s, const Site *site, const Match *match) {
     const Variant *v = match->action->variant;
-    coalesce_note(s->coalesce, site, match);
+    s->slots += cells_count(&s->cells, v, site);
+    coalesce_note(s->coalesce, &s->cells, site, match);
     for (uint32_t i = 0; i < v->probe->nvars; i++) {
         const Var *var = v->probe->vars[i];
         if (var->storage != STORAGE_UNSHARED || !var->report)
@@ -219,12 +220,12 @@ void store_count(Store *s, const Site *site, const Match *match) {
     const Variant *v = match->action->variant;
     match->action->sites++;
     s->sites++;
+    if (v->has_texts)
+        note_texts(s, site, v);
     if (s->coalesce && coalesce_takes(s->coalesce, site, match)) {
         count_values(s, site, match);
         return;
     }
-    if (v->has_texts)
-        note_texts(s, site, v);
     s->slots += cells_count(&s->cells, v, site);
     for (uint32_t i = 0; i < v->probe->nvars; i++) {
         const Var *var = v->probe->vars[i];
@@ -394,18 +395,49 @@ static uint64_t hidden_offset(const Store *s, uint32_t group) {
     return at;
 }
 
-static bool counters_in_memory(const Store *s) {
-    return s->in_memory && s->counts && s->counts->ncounters;
+/* Counters and what is kept of settled sums. */
+static uint32_t counter_words(const Store *s) {
+    return s->counts ? s->counts->ncounters + s->nsettled : 0;
 }
 
 uint64_t store_words(const Store *s) {
-    return s->slots + (s->counts ? s->counts->ncounters : 0);
+    return s->slots + counter_words(s);
 }
 
 uint64_t store_values_size(const Store *s) {
     uint64_t size = hidden_offset(s, s->groups.len);
     size = s->in_memory ? align8(size + cells_hidden_size(&s->cells)) : size;
-    return counters_in_memory(s) ? size + 8 * (uint64_t)s->counts->ncounters : size;
+    return s->in_memory ? size + 8 * (uint64_t)counter_words(s) : size;
+}
+
+/* ---- sums ---- */
+
+const Sum *store_sum(const Store *s, uint32_t var) {
+    return s->coalesce ? &s->coalesce->counters.sums.at[var] : NULL;
+}
+
+const Sum *store_cell_sum(const Store *s, const MapCell *cell, uint32_t n) {
+    if (!s->coalesce)
+        return NULL;
+    const Counters *c = &s->coalesce->counters;
+    return &c->sums.at[c->map_sums[cell->map] + n];
+}
+
+bool store_settles(const Store *s, const Sum *sum, bool cell) {
+    return sum->late || (cell && s->in_memory);
+}
+
+void store_chosen(Store *s) {
+    s->nsettled = 0;
+    for (uint32_t i = 0; s->counts && i < s->plan->vars.len; i++)
+        s->nsettled += counts_parts(s->counts, i).len && store_settles(s, store_sum(s, i), false);
+    for (uint32_t i = 0; s->counts && i < s->cells.list.len; i++) {
+        const MapCell *cell = &s->cells.list.at[i];
+        uint32_t var = s->plan->vars.len + cell->first_sum;
+        for (uint32_t k = 0; k <= s->plan->cell_maps.at[cell->map].leaves; k++)
+            s->nsettled += counts_parts(s->counts, var + k).len &&
+                           store_settles(s, store_cell_sum(s, cell, k), true);
+    }
 }
 
 /* `init` of a global: its constant and `end`. */
@@ -495,9 +527,9 @@ static void find_slots(SlotGroup *g) {
 
 static void add_counters(Store *s, WasmModule *m) {
     s->counters = m->globals.len;
-    for (uint32_t i = 0; i < s->counts->ncounters && !s->in_memory; i++)
+    for (uint32_t i = 0; i < counter_words(s) && !s->in_memory; i++)
         wasm_add_global_zero(m, WASM_I64, true, STR(""));
-    s->counters_at = s->values_at + store_values_size(s) - 8 * (uint64_t)s->counts->ncounters;
+    s->counters_at = s->values_at + store_values_size(s) - 8 * (uint64_t)counter_words(s);
 }
 
 void store_add(Store *s, WasmModule *m) {
@@ -526,10 +558,11 @@ void store_add(Store *s, WasmModule *m) {
 
 /* ---- counters ---- */
 
-static void put_memory_op(const Store *s, const WasmModule *m, WasmOp op, uint64_t at, Buf *out) {
+void store_put_access(const Store *s, const WasmModule *m, WasmOp op, uint64_t at, Buf *out) {
     uint32_t memory = wasm_final(m, WASM_SPACE_MEMORY, s->memory);
+    bool wide = op == WASM_OP_I64_LOAD || op == WASM_OP_I64_STORE;
     wasm_put_op(out, op);
-    buf_uleb(out, 3u | (memory ? 0x40u : 0));
+    buf_uleb(out, (wide ? 3u : 2u) | (memory ? 0x40u : 0));
     if (memory)
         buf_uleb(out, memory);
     buf_uleb(out, at);
@@ -538,7 +571,7 @@ static void put_memory_op(const Store *s, const WasmModule *m, WasmOp op, uint64
 void store_push_counter(const Store *s, const WasmModule *m, uint32_t n, Buf *out) {
     if (s->in_memory) {
         wasm_put_const(out, WASM_I32, 0);
-        put_memory_op(s, m, WASM_OP_I64_LOAD, s->counters_at + 8 * (uint64_t)n, out);
+        store_put_access(s, m, WASM_OP_I64_LOAD, s->counters_at + 8 * (uint64_t)n, out);
     } else {
         wasm_put_op(out, WASM_OP_GLOBAL_GET);
         buf_uleb(out, wasm_final(m, WASM_SPACE_GLOBAL, s->counters + n));
@@ -546,13 +579,21 @@ void store_push_counter(const Store *s, const WasmModule *m, uint32_t n, Buf *ou
 }
 
 void store_put_count(const Store *s, const WasmModule *m, uint32_t n, Buf *out) {
-    if (s->in_memory)
-        wasm_put_const(out, WASM_I32, 0);
+    store_begin_counter(s, out);
     store_push_counter(s, m, n, out);
     wasm_put_const(out, WASM_I64, 1);
     wasm_put_op(out, WASM_OP_I64_ADD);
+    store_end_counter(s, m, n, out);
+}
+
+void store_begin_counter(const Store *s, Buf *out) {
+    if (s->in_memory)
+        wasm_put_const(out, WASM_I32, 0);
+}
+
+void store_end_counter(const Store *s, const WasmModule *m, uint32_t n, Buf *out) {
     if (s->in_memory) {
-        put_memory_op(s, m, WASM_OP_I64_STORE, s->counters_at + 8 * (uint64_t)n, out);
+        store_put_access(s, m, WASM_OP_I64_STORE, s->counters_at + 8 * (uint64_t)n, out);
     } else {
         wasm_put_op(out, WASM_OP_GLOBAL_SET);
         buf_uleb(out, wasm_final(m, WASM_SPACE_GLOBAL, s->counters + n));

@@ -68,6 +68,7 @@ typedef struct Store {
     uint64_t slots;       /* leaves of slots and cells */
     uint32_t counters;    /* handle of the first counter, if they are globals */
     uint64_t counters_at; /* the address of the first one, if they are in memory */
+    uint32_t nsettled;    /* sums that are brought up to date in their places at a flush */
     MapCells cells;
     Vec(uint32_t) tail; /* PlanVar.id of the shared and script rows, in order */
 
@@ -111,11 +112,22 @@ void store_put_texts(Store *s, uint64_t at, Buf *out);
 void store_push_text(const Store *s, const WasmModule *m, uint32_t id, Buf *out);
 void store_push_str(const Store *s, const WasmModule *m, Str text, Buf *out);
 
+/* What is counted as a part of a variable (one leaf), or of leaf n of a cell (their number: its
+ * mark); NULL: nothing is counted by segments. */
+const Sum *store_sum(const Store *s, uint32_t var);
+const Sum *store_cell_sum(const Store *s, const MapCell *cell, uint32_t n);
+/* Whether what is counted of such a sum is added to its place at each flush, since code looks at it
+ * or the place is a part of the value area. */
+bool store_settles(const Store *s, const Sum *sum, bool cell);
+
 /* How many globals (or words of our memory) per-site variables need. */
 uint64_t store_words(const Store *s);
 
 /* Bytes of the value area: reported slots, shared and script rows, then hidden slots, counters. */
 uint64_t store_values_size(const Store *s);
+
+/* After the choice of in_memory: how many sums are settled. */
+void store_chosen(Store *s);
 
 /* Adds the globals (or fixes the addresses), after the choice was made (in_memory, memory,
  * values_at). */
@@ -131,8 +143,15 @@ typedef struct SlotCursor {
 /* The index of the global, or the address, of the slot's first leaf. */
 uint64_t store_slot(const Store *s, SlotCursor *c, const PlanVar *v);
 
-/* Appends code that pushes counter n, as i64; that adds one to it. */
+/* Appends code that pushes counter n, as i64; that adds one to it. Behind the counters there is
+ * for each settled sum what was counted when it was settled last. */
 void store_push_counter(const Store *s, const WasmModule *m, uint32_t n, Buf *out);
 void store_put_count(const Store *s, const WasmModule *m, uint32_t n, Buf *out);
+/* Appends what goes in front of code that pushes a value for counter n, and behind it. */
+void store_begin_counter(const Store *s, Buf *out);
+void store_end_counter(const Store *s, const WasmModule *m, uint32_t n, Buf *out);
+/* Appends a load or store of 4 or 8 bytes at an address of our memory; the code in front of it has
+ * pushed 0. */
+void store_put_access(const Store *s, const WasmModule *m, WasmOp op, uint64_t at, Buf *out);
 
 #endif
