@@ -250,7 +250,10 @@ const whammc_counting *whammc_countings(whammc *w, size_t *n) {
         out->counts = c->why_not == WHY_NOTHING;
         if (out->counts)
             continue;
-        out->why = why_not_text(c->why_not);
+        Buf why = {0};
+        counting_put_reason(c, &why);
+        out->why = arena_strndup(&w->plan.arena, (const char *)why.data, why.len);
+        buf_free(&why);
         diag_position(&w->diags, c->span.file, c->span.start, &out->line, &out->column);
     }
     counters_free(&counters);

@@ -3,21 +3,25 @@
  */
 #include "probe/counter.h"
 
-const char *why_not_text(WhyNot why) {
-    switch (why) {
-    case WHY_READ: return "the variable is read here while the program runs";
-    case WHY_ASSIGNED: return "what is assigned here is neither a sum nor always the same";
-    case WHY_TYPE: return "the variable is neither an integer nor a bool";
-    case WHY_FLOAT: return "sums of floats depend on the order of the additions";
-    case WHY_MAP: return "this map exists when the program runs: some keys are not static";
-    case WHY_STARTS: return "the variable starts at a value for each site";
-    case WHY_PREDICATE: return "the predicate is decided when the program runs";
-    case WHY_AMOUNT: return "what is added is known when the program runs";
-    case WHY_STATEMENT: return "this does more than count";
-    case WHY_CONDITION: return "this condition is decided when the program runs";
-    case WHY_EVENT: return "this event is not counted by segments";
-    default: return "";
-    }
+/* What comes behind the name of the variable, or all there is to be said. */
+static const char *const reasons[] = {
+    [WHY_READ] = "is read here while the program runs",
+    [WHY_ASSIGNED] = "is assigned what is neither a sum nor always the same",
+    [WHY_TYPE] = "is neither an integer nor a bool",
+    [WHY_FLOAT] = "is a float: the order of additions matters",
+    [WHY_MAP] = "is a map when the program runs: not all its keys are static",
+    [WHY_STARTS] = "starts at a value for each site",
+    [WHY_PREDICATE] = "the predicate is decided when the program runs",
+    [WHY_AMOUNT] = "what is added is known when the program runs",
+    [WHY_STATEMENT] = "this does more than count",
+    [WHY_CONDITION] = "this condition is decided when the program runs",
+    [WHY_EVENT] = "this event is not counted by segments",
+};
+
+void counting_put_reason(const Counting *c, Buf *out) {
+    if (c->var)
+        buf_printf(out, "'%.*s' ", STR_ARG(c->var->name));
+    buf_str(out, str_of(reasons[c->why_not]));
 }
 
 /* ---- variables and cells ---- */
@@ -289,7 +293,7 @@ static void look_at_block(Look *l, const Block *b) {
 
 /* ---- all ---- */
 
-static void add_sum(Counters *c, const Type *type, Span span) {
+static void add_sum(Counters *c, const Var *var, const Type *type) {
     WhyNot why = WHY_NOTHING;
     if (type_is_float(type))
         why = WHY_FLOAT;
@@ -298,14 +302,14 @@ static void add_sum(Counters *c, const Type *type, Span span) {
     else if (type->kind > TYPE_BOOL ||
              (!(c->can & COUNTERS_SMALL) && type->kind != TYPE_BOOL && type_bits(type) < 32))
         why = WHY_TYPE;
-    vec_push(&c->sums, ((Sum){.why_not = why, .span = span, .type = type}));
+    vec_push(&c->sums, ((Sum){.why_not = why, .var = var, .span = var->span, .type = type}));
 }
 
 static void add_sums(Counters *c) {
     const Plan *plan = c->plan;
     for (uint32_t i = 0; i < plan->vars.len; i++) {
         const Var *var = plan->vars.at[i].decl;
-        add_sum(c, var->type, var->span);
+        add_sum(c, var, var->type);
         Sum *s = &vec_last(&c->sums);
         s->of_sites = var->storage == STORAGE_UNSHARED;
         if (s->of_sites && var->init && !s->why_not)
@@ -317,8 +321,8 @@ static void add_sums(Counters *c) {
         const Var *var = plan->vars.at[m->var].decl;
         c->map_sums[i] = c->sums.len;
         for (uint32_t k = 0; k < m->leaves; k++)
-            add_sum(c, type_leaf(var->type->value, k), var->span);
-        add_sum(c, &type_scalar[TYPE_BOOL], var->span);
+            add_sum(c, var, type_leaf(var->type->value, k));
+        add_sum(c, var, &type_scalar[TYPE_BOOL]);
         vec_last(&c->sums).flag = true;
         vec_last(&c->sums).to = 1;
         for (uint32_t k = c->map_sums[i]; k < c->sums.len && !(c->can & COUNTERS_CELLS); k++)
@@ -419,8 +423,10 @@ typedef struct Reading {
     bool left; /* by a `return` */
 } Reading;
 
-static bool refuse(Reading *r, WhyNot why, Span span) {
+/* `var`: the reason is about it; NULL if not. */
+static bool refuse(Reading *r, WhyNot why, const Var *var, Span span) {
     r->out.why_not = why;
+    r->out.var = var;
     r->out.span = span;
     return false;
 }
@@ -433,7 +439,7 @@ static bool read_if(Reading *r, const Stmt *s) {
         Tri is =
             cond ? shape_decide(r->shape->variant, UINT64_MAX, r->shape->atoms, cond) : TRI_YES;
         if (is == TRI_UNKNOWN)
-            return refuse(r, WHY_CONDITION, cond->span);
+            return refuse(r, WHY_CONDITION, NULL, cond->span);
         if (is == TRI_YES)
             return read_block(r, &s->arms[i].body);
     }
@@ -442,7 +448,7 @@ static bool read_if(Reading *r, const Stmt *s) {
 
 static bool check_sum(Reading *r, uint32_t sum) {
     const Sum *s = &r->c->sums.at[sum];
-    return !s->why_not || refuse(r, s->why_not, s->span);
+    return !s->why_not || refuse(r, s->why_not, s->var, s->span);
 }
 
 static void put_addition(Reading *r, Addition a) {
@@ -474,7 +480,7 @@ static bool read_change(Reading *r, const Stmt *s, const Terms *terms) {
         a.by = terms->at[i].by;
         a.minus = terms->at[i].minus;
         if (a.by && !a.by->is_static)
-            return refuse(r, WHY_AMOUNT, a.by->span);
+            return refuse(r, WHY_AMOUNT, NULL, a.by->span);
         put_addition(r, a);
     }
     return true;
@@ -494,11 +500,11 @@ static bool refuse_change(Reading *r, const Stmt *s) {
     const Expr *e = s->target;
     bool map = e && e->kind == EXPR_INDEX && e->var && e->var->type->kind == TYPE_MAP;
     if (map && !is_cell(e))
-        return refuse(r, WHY_MAP, e->span);
+        return refuse(r, WHY_MAP, e->var, e->span);
     uint32_t sum = e ? sum_of(r->c, r->shape->variant, e) : UINT32_MAX;
     if (sum != UINT32_MAX && !check_sum(r, sum))
         return false;
-    return refuse(r, WHY_STATEMENT, s->span);
+    return refuse(r, WHY_STATEMENT, NULL, s->span);
 }
 
 static bool read_stmt(Reading *r, const Stmt *s) {
@@ -544,9 +550,9 @@ static Counting read_shape(Counters *c, const Shape *shape) {
     Reading r = {c, shape, {.first = c->additions.len}, false};
     const Expr *predicate = v->probe->predicate;
     if (!is_countable(v->event))
-        refuse(&r, WHY_EVENT, v->probe->rule.span);
+        refuse(&r, WHY_EVENT, NULL, v->probe->rule.span);
     else if (predicate && shape_decide(v, UINT64_MAX, shape->atoms, predicate) != TRI_YES)
-        refuse(&r, WHY_PREDICATE, predicate->span);
+        refuse(&r, WHY_PREDICATE, NULL, predicate->span);
     else if (check_vars(&r))
         read_block(&r, &v->probe->body);
     return r.out;
@@ -574,14 +580,4 @@ uint64_t addition_amount(const Counters *c, const Addition *a, const Site *s) {
     if (a->by)
         fold(a->by, s, &v); /* a site at which it has no value has no match */
     return a->minus ? 0 - v.bits : v.bits;
-}
-
-uint64_t sum_wrapped(const Type *t, uint64_t n) {
-    switch (t->kind) {
-    case TYPE_U8: return n & 0xff;
-    case TYPE_U16: return n & 0xffff;
-    case TYPE_I8: return (uint64_t)(int64_t)(int8_t)(uint8_t)n;
-    case TYPE_I16: return (uint64_t)(int64_t)(int16_t)(uint16_t)n;
-    default: return n;
-    }
 }

@@ -46,6 +46,7 @@ enum {
 typedef struct Sum {
     WhyNot why_not;
     Span span; /* of the reason */
+    const Var *var;
     const Type *type;
     bool flag;     /* assigned, not added to */
     bool adds;     /* something is added */
@@ -65,6 +66,7 @@ enum { ADDITION_NO_KEY = UINT32_MAX };
 
 typedef struct Counting {
     WhyNot why_not;
+    const Var *var;    /* that the reason is about, or NULL */
     Span span;         /* of the reason */
     uint32_t first, n; /* of Counters.additions */
 } Counting;
@@ -89,15 +91,11 @@ void counters_free(Counters *c);
 /* What a shape is; valid until the next call. */
 const Counting *counters_shape(Counters *c, const Shape *s);
 
-/* The words of a reason: "it is read here". */
-const char *why_not_text(WhyNot why);
+/* Appends why something is no counter: "'n' is read here while the program runs". */
+void counting_put_reason(const Counting *c, Buf *out);
 
 /* What an addition adds at a site, modulo 2^64; of an unshared flag, the value that it sets; 1 of
  * other flags, whose counts are added. */
 uint64_t addition_amount(const Counters *c, const Addition *a, const Site *s);
-
-/* What a counted value `n` of some type is as a value of that type: wrapped, as Wasm constants of
- * its representation are. */
-uint64_t sum_wrapped(const Type *t, uint64_t n);
 
 #endif
