@@ -54,6 +54,7 @@ typedef struct ImageGroup {
     Buf counts;             /* as in the image, but for the last run of values */
     uint32_t run;           /* its length */
     uint64_t amount;        /* and amount */
+    bool flag;              /* ... which is of flags */
     bool counted;           /* some amount is not 0 */
 } ImageGroup;
 
@@ -244,28 +245,29 @@ static uint32_t add_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, 
 }
 
 static void put_run(const ImageGroup *g, Buf *out) {
-    buf_uleb(out, g->run);
+    buf_uleb(out, (uint64_t)g->run << 1 | g->flag);
     buf_uleb(out, g->amount);
 }
 
-static void add_amount(ImageGroup *g, uint64_t amount) {
-    if (g->run && g->amount != amount) {
+static void add_amount(ImageGroup *g, uint64_t amount, bool flag) {
+    if (g->run && (g->amount != amount || g->flag != flag)) {
         put_run(g, &g->counts);
         g->run = 0;
     }
     g->run++;
     g->amount = amount;
+    g->flag = flag;
     g->counted |= amount != 0;
 }
 
 uint32_t image_count_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc,
-                         uint64_t amount) {
-    add_amount(&img->groups.at[img->vars.at[var].group], amount);
+                         uint64_t amount, bool flag) {
+    add_amount(&img->groups.at[img->vars.at[var].group], amount, flag);
     return add_row(img, var, probe, fid, pc, false);
 }
 
 uint32_t image_site_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc) {
-    return image_count_row(img, var, probe, fid, pc, 0);
+    return image_count_row(img, var, probe, fid, pc, 0, false);
 }
 
 uint32_t image_same_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc) {

@@ -71,9 +71,10 @@ uint32_t image_group(const Image *img, uint32_t var);
 uint32_t image_site_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc);
 
 /* The same for a row whose value is `amount` times how often a segment was executed, if something
- * is to be corrected after traps. */
+ * is to be corrected after traps; or (`flag`) `amount` if it was at all, and among the values is
+ * how often. */
 uint32_t image_count_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc,
-                         uint64_t amount);
+                         uint64_t amount, bool flag);
 
 /* The same for a row that has the value of the row before in its group, of which there is one. */
 uint32_t image_same_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc);

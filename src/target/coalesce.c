@@ -34,6 +34,7 @@ void coalesce_init(Coalesce *c, const Plan *plan, const WasmModule *m, bool exac
 void coalesce_free(Coalesce *c) {
     counters_free(&c->counters);
     counts_free(&c->counts);
+    vec_free(&c->corrections);
 }
 
 /* Some instruction of the function may be replaced, or a report may be due at it. */
@@ -97,7 +98,21 @@ uint32_t coalesce_value(Coalesce *c, const Site *site, const Match *match, uint3
     return counts_value(&c->counts, segment, amount, flag, last);
 }
 
+/* What is to be corrected after traps is added to script and shared variables, but not to flags,
+ * which do not tell how often they were set, and not to cells, which may not be in globals. */
+static void add_corrections(Coalesce *c) {
+    for (uint32_t i = 0; i < c->counts.trap_vars.len; i++) {
+        uint32_t var = c->counts.trap_vars.at[i];
+        while (c->corrections.len <= var)
+            vec_push(&c->corrections, 0);
+        bool own = var >= c->plan->vars.len || c->counters.sums.at[var].flag;
+        if (own && !c->corrections.at[var])
+            c->corrections.at[var] = 1 + counts_add_part(&c->counts, var);
+    }
+}
+
 void coalesce_close(Coalesce *c) {
     counts_close(&c->counts);
+    add_corrections(c);
     c->func = COUNT_NONE;
 }

@@ -385,6 +385,13 @@ void counts_close(Counts *c) {
     c->first_value = c->values.len;
 }
 
+uint32_t counts_add_part(Counts *c, uint32_t var) {
+    while (c->parts.len <= var)
+        vec_push(&c->parts, ((CountParts){0}));
+    vec_push(&c->parts.at[var], ((CountPart){c->ncounters, 1}));
+    return c->ncounters++;
+}
+
 CountParts counts_parts(const Counts *c, uint32_t var) {
     return var < c->parts.len ? c->parts.at[var] : (CountParts){0};
 }

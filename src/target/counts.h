@@ -121,6 +121,9 @@ uint32_t counts_value(Counts *c, uint32_t segment, uint64_t amount, bool flag, u
 /* The last function is over, too. */
 void counts_close(Counts *c);
 
+/* When it is closed: adds a counter that nobody counts as a part of a variable. */
+uint32_t counts_add_part(Counts *c, uint32_t var);
+
 /* The parts of a variable; none if nothing was shared. Valid as long as nothing is added. */
 CountParts counts_parts(const Counts *c, uint32_t var);
 

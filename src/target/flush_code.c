@@ -83,11 +83,26 @@ static void push_ref(const Flush *f, CountRef ref, uint32_t locals, Buf *out) {
         store_push_counter(f->store, f->m, ref.index, out);
 }
 
+/* How often a flag was set, as the image says it is told. */
+static void push_often(const Flush *f, const FlushSource *source, Buf *out) {
+    uint64_t most = UINT64_C(1) << 31;
+    wasm_put_const(out, WASM_I64, most);
+    push_ref(f, source->count->ref, source->locals, out);
+    wasm_put_const(out, WASM_I64, most);
+    push_ref(f, source->count->ref, source->locals, out);
+    wasm_put_op(out, WASM_OP_I64_LT_U);
+    wasm_put_op(out, WASM_OP_SELECT);
+    if (type_wasm(source->type) == WASM_I32)
+        wasm_put_op(out, WASM_OP_I32_WRAP_I64);
+}
+
 static void push_count(const Flush *f, const FlushSource *source, Buf *out) {
     const CountValue *v = source->count;
     WasmType type = type_wasm(source->type);
     if (v->func == COUNT_NONE) {
         wasm_put_const(out, type, 0);
+    } else if (v->flag && flush_has_traps(f)) {
+        push_often(f, source, out);
     } else if (v->flag) {
         wasm_put_const(out, type, 0);
         wasm_put_const(out, type, v->amount);

@@ -110,22 +110,37 @@ static void add_trapped(Flush *f, Splicer *s) {
     buf_free(&b);
 }
 
+/* What becomes of an amount in a local: is added to a counter, or to a variable. */
+static void put_amount(const Flush *f, uint32_t id, Buf *b) {
+    const Store *s = f->store;
+    Buf amount = {0};
+    put_index(&amount, WASM_OP_LOCAL_GET, 1);
+    uint32_t counter = s->coalesce->corrections.at[id];
+    if (counter) {
+        store_begin_counter(s, b);
+        store_push_counter(s, f->m, counter - 1, b);
+        buf_bytes(b, amount.data, amount.len);
+        wasm_put_op(b, WASM_OP_I64_ADD);
+        store_end_counter(s, f->m, counter - 1, b);
+    } else {
+        uint64_t global = global_index(f, s->global[id]);
+        put_index(b, WASM_OP_GLOBAL_GET, global);
+        flush_combine(store_sum(s, id), &amount, b);
+        put_index(b, WASM_OP_GLOBAL_SET, global);
+    }
+    buf_free(&amount);
+}
+
 /* if (var == id) the variable += amount */
-static void put_correction(const Flush *f, uint32_t id, Buf *b) {
-    const PlanVar *v = &f->plan->vars.at[id];
-    uint64_t global = global_index(f, f->store->global[v->id]);
-    bool wide = type_wasm(v->decl->type) == WASM_I64;
+static void put_correction(Chunks *c, uint32_t id) {
+    Buf *b = &c->body;
     put_index(b, WASM_OP_LOCAL_GET, 0);
     put_i32(b, id);
     wasm_put_op(b, WASM_OP_I32_EQ);
     put_open(b, WASM_OP_IF);
-    put_index(b, WASM_OP_GLOBAL_GET, global);
-    put_index(b, WASM_OP_LOCAL_GET, 1);
-    if (!wide)
-        wasm_put_op(b, WASM_OP_I32_WRAP_I64);
-    wasm_put_op(b, wide ? WASM_OP_I64_ADD : WASM_OP_I32_ADD);
-    put_index(b, WASM_OP_GLOBAL_SET, global);
+    put_amount(c->f, id, b);
     wasm_put_op(b, WASM_OP_END);
+    chunks_item(c);
 }
 
 /* (var: i32, amount: i64) */
@@ -133,16 +148,24 @@ static void add_correct(Flush *f, Splicer *s) {
     const Counts *c = f->store->counts;
     bool *done = mem_zalloc(c->parts.len + 1u);
     WasmType params[2] = {WASM_I32, WASM_I64};
-    Buf b = {0};
+    uint32_t type = wasm_add_func_type(f->m, params, 2, NULL, 0);
+    Chunks chunks = {.f = f, .s = s, .type = type, .name = "whammc.correct", .params = 2};
     for (uint32_t i = 0; i < c->trap_vars.len; i++) {
         if (!done[c->trap_vars.at[i]])
-            put_correction(f, c->trap_vars.at[i], &b);
+            put_correction(&chunks, c->trap_vars.at[i]);
         done[c->trap_vars.at[i]] = true;
     }
+    chunks_end(&chunks);
+    Buf b = {0};
+    for (uint32_t i = 0; i < chunks.funcs.len; i++) {
+        put_index(&b, WASM_OP_LOCAL_GET, 0);
+        put_index(&b, WASM_OP_LOCAL_GET, 1);
+        put_call(f, &b, chunks.funcs.at[i]);
+    }
     splicer_begin(s, 2);
-    uint32_t type = wasm_add_func_type(f->m, params, 2, NULL, 0);
     uint32_t func = flush_add_code(f, s, type, "whammc.correct", &b);
     wasm_add_export(f->m, text("whammc:correct"), WASM_SPACE_FUNC, func);
+    chunks_free(&chunks);
     buf_free(&b);
     free(done);
 }

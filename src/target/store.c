@@ -191,8 +191,8 @@ static void count_value(Store *s, const Site *site, const Match *match, uint32_t
         image_same_row(s->image, s->image_var[id], probe, site->func, site->pc);
         return;
     }
-    uint64_t amount = s->counts->values.at[value].amount;
-    image_count_row(s->image, s->image_var[id], probe, site->func, site->pc, amount);
+    const CountValue *v = &s->counts->values.at[value];
+    image_count_row(s->image, s->image_var[id], probe, site->func, site->pc, v->amount, v->flag);
     note_value(g, value | SLOT_COUNTED);
 }
 

@@ -175,24 +175,34 @@ static uint32_t value_bytes(const Kind *k) {
     return kind_is_64(k->kind) ? 8 : 4;
 }
 
-/* Prints a scalar less `less`. */
-static void print_less(const Report *p, const Kind *k, uint64_t less) {
+/* How often a value was executed makes it. */
+typedef struct Amount {
+    uint64_t by;
+    bool flag;          /* the value is `by` if it was executed at all */
+    uint64_t too_often; /* so many executions are to be taken away */
+} Amount;
+
+/* Prints a scalar that is not what is in the values. */
+static void print_corrected(const Report *p, const Kind *k, const Amount *a) {
     uint8_t bytes[8];
-    uint64_t v = (kind_is_64(k->kind) ? load64(p->value) : load32(p->value)) - less;
+    uint64_t v = kind_is_64(k->kind) ? load64(p->value) : load32(p->value);
+    if (a->flag)
+        v = v > a->too_often ? a->by : 0;
+    else
+        v -= a->by * a->too_often;
     for (uint32_t i = 0; i < 8; i++)
         bytes[i] = (uint8_t)(v >> 8 * i);
     format_scalar(p->out, p->style, k->kind, bytes);
 }
 
-/* Prints the next value, less what was counted too often, and the end of its row; false if there is
- * none. */
-static bool print_value(Report *p, const Kind *k, uint32_t bytes, uint64_t less) {
+/* Prints the next value and the end of its row; false if there is none. */
+static bool print_value(Report *p, const Kind *k, uint32_t bytes, const Amount *a) {
     if ((size_t)(p->end - p->value) < bytes)
         return false;
     if (WITH_VALUES && k->kind > REPORT_BOOL)
         format_value(p->out, p->style, k->description, k->len, p->value, p->end);
-    else if (less)
-        print_less(p, k, less);
+    else if (a->flag || a->too_often)
+        print_corrected(p, k, a);
     else
         format_scalar(p->out, p->style, k->kind, p->value);
     print_field(p, FORMAT_ROW_END);
@@ -250,13 +260,15 @@ static void print_row(Report *p, const Place *place, uint64_t id) {
 typedef struct Amounts {
     Reader *counts;
     uint64_t left; /* values with the amount; without counts: all of them, and it is 0 */
-    uint64_t amount;
+    Amount now;
 } Amounts;
 
 static void next_amount(Amounts *a) {
     while (!a->left && a->counts->at < a->counts->end) {
         a->left = read_uleb(a->counts);
-        a->amount = read_uleb(a->counts);
+        a->now.flag = a->left & 1;
+        a->left >>= 1;
+        a->now.by = read_uleb(a->counts);
     }
     a->left -= a->left != 0;
 }
@@ -276,7 +288,7 @@ static bool print_group(Report *p, const uint8_t *group, Reader *rows, Reader *c
                         uint64_t *id) {
     Place place = {.npairs = load32(p->image + FORMAT_NPAIRS),
                    .pairs = p->image + load32(p->image + FORMAT_PAIRS)};
-    Amounts amounts = {counts, group[1] ? 0 : UINT64_MAX, 0};
+    Amounts amounts = {counts, group[1] ? 0 : UINT64_MAX, {0, false, 0}};
     Reader text = reader_at(p->image, p->size, load32(group + 8));
     Kind k = {.kind = group[0], .len = 1, .description = group};
     if (is_tuple(&k))
@@ -291,8 +303,8 @@ static bool print_group(Report *p, const uint8_t *group, Reader *rows, Reader *c
         else
             next_amount(&amounts);
         print_row(p, &place, *id);
-        uint64_t less = amounts.amount && p->ntraps ? amounts.amount * too_often(p, &place) : 0;
-        if (!print_value(p, &k, bytes, less))
+        amounts.now.too_often = amounts.now.by && p->ntraps ? too_often(p, &place) : 0;
+        if (!print_value(p, &k, bytes, &amounts.now))
             return false;
         *id += group[2] | (uint32_t)group[3] << 8;
     }
@@ -401,7 +413,7 @@ static bool print_tail(Report *p, Reader *tail) {
     format_bytes(p->out, text, len);
     if (cells)
         return print_cells(p, tail);
-    if (!print_value(p, &k, bytes, 0))
+    if (!print_value(p, &k, bytes, &(Amount){0, false, 0}))
         return false;
     align_value(p);
     return true;

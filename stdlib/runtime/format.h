@@ -23,8 +23,10 @@
  *            function index. other_pair: ULEB pair index (else it is the pair expected after the
  *            last one). same: the row has the value of the row before (not in a group's first
  *            row). A group starts as if behind function 0, pc 0, pair 0.
- *   counts:  of groups that have some, in order: until it has told of all values, ULEB so many
- *            values, ULEB amount: they are multiples of how often a segment was executed
+ *   counts:  of groups that have some, in order: until it has told of all values, ULEB (so many
+ *            values << 1 | flag), ULEB amount: they are that times how often a segment was
+ *            executed; flag: they are the amount if it was at all, and what is in the values is
+ *            how often, or 2^31 if that is more
  *   tail:    per row: u8 kind, perhaps with FORMAT_TAIL_ID; of tuples, text: the description; text
  *            of the row up to the value. With FORMAT_TAIL_ID the value is the row's id too, printed
  *            between FORMAT_ROW and the text. With FORMAT_TAIL_CELLS (kind: map) the row is a map
@@ -58,7 +60,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FORMAT_VERSION = 4, FORMAT_OUT_SIZE = 4096 };
+enum { FORMAT_VERSION = 5, FORMAT_OUT_SIZE = 4096 };
 
 /* Kinds of values, in the order of the groups. */
 typedef enum ReportKind {
