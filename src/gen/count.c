@@ -40,7 +40,7 @@ static Ref additions(Code *c, const Counting *k, uint32_t first) {
     const Addition *all = c->g->in->units->counters->additions.at + k->first;
     Ref sum = NULL;
     for (uint32_t i = 0; i < k->n; i++) {
-        if (all[i].var != all[first].var)
+        if (all[i].sum != all[first].sum)
             continue;
         if (i < first)
             return NULL;
@@ -75,7 +75,7 @@ static void put_additions(Code *c, Refs *code) {
     Counters *counters = c->g->in->units->counters;
     Counting k = *counters_shape(counters, c->part->shape);
     for (uint32_t i = 0; i < k.n; i++) {
-        uint32_t var = counters->additions.at[k.first + i].var;
+        uint32_t var = counters->additions.at[k.first + i].sum;
         const Var *decl = plan->vars.at[var].decl;
         Ref amount = decl->report || decl->storage != STORAGE_UNSHARED ? additions(c, &k, i) : NULL;
         if (!amount)

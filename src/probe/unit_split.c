@@ -118,7 +118,7 @@ static uint32_t wide_operands(const Unit *u, const Variant *v, uint32_t assignme
 
 /* Whether an addition of a counter is one to what monitors have for it. */
 static bool is_kept(const Splitter *s, const Addition *a) {
-    const Type *type = s->plan->vars.at[a->var].decl->type;
+    const Type *type = s->plan->vars.at[a->sum].decl->type;
     return type->kind == TYPE_U32 || type->kind == TYPE_I32 || type->kind == TYPE_U64 ||
            type->kind == TYPE_I64;
 }
