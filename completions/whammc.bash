@@ -82,7 +82,7 @@ _whammc() {
                 _whammc_words '-s --script= --lib= -D --define= --exclude= --min-size= -o --output= --report= --report-format= --host= --storage= --link=
                     --js= --no-js --runtime= --keep-debug --no-optimise --no-coalesce --exact-traps -v --verbose --message-format= -h --help' ;;
             bind)
-                _whammc_words '-o --output= --host= --keep-debug --no-optimise -v --verbose --message-format= -h --help' ;;
+                _whammc_words '-o --output= --host= --keep-debug --no-optimise --no-coalesce --exact-traps -v --verbose --message-format= -h --help' ;;
             run)
                 _whammc_words '-s --script= --lib= -D --define= --exclude= --min-size= --monitor= --link= --engine= --engine-option= --clock= -o --output=
                     --report-format= --top= --no-demangle --message-format= -h --help' ;;

@@ -82,6 +82,8 @@ whammc_status whammc_bind(whammc *w, const char *name, const void *bytes, size_t
     BindOptions o = {.host = r.host,
                      .keep_debug = r.keep_debug,
                      .no_optimise = r.no_optimise,
+                     .coalesce = r.coalesce,
+                     .exact_traps = r.exact_traps,
                      .write = print,
                      .attached = note_attached,
                      .ctx = &x};

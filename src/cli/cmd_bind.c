@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-enum { HOST = OPTION_LONG, KEEP_DEBUG, NO_OPTIMISE };
+enum { HOST = OPTION_LONG, KEEP_DEBUG, NO_OPTIMISE, NO_COALESCE, EXACT_TRAPS };
 
 static const Option options[] = {
     {'o', "output", "OUT", "write the program there ('-': standard output)"},
@@ -15,6 +15,11 @@ static const Option options[] = {
     {KEEP_DEBUG, "keep-debug", NULL,
      "keep DWARF and source map sections, although they describe the old code"},
     {NO_OPTIMISE, "no-optimise", NULL, "call all probes, also small ones"},
+    {NO_COALESCE, "no-coalesce", NULL,
+     "count at each place, also what could be counted by straight-line segments of code"},
+    {EXACT_TRAPS, "exact-traps", NULL,
+     "segments end behind instructions that can trap: slower, but counts are exact after traps "
+     "under any host"},
     {'v', "verbose", NULL, "tell at how many places each probe is"},
     {0},
 };
@@ -33,6 +38,8 @@ static void set(Settings *s, int key, const char *value) {
     case HOST: s->options.host = (whammc_host)option_choice(&cmd_bind, key, value); break;
     case KEEP_DEBUG: s->options.keep_debug = true; break;
     case NO_OPTIMISE: s->options.no_optimise = true; break;
+    case NO_COALESCE: s->options.no_coalesce = true; break;
+    case EXACT_TRAPS: s->options.exact_traps = true; break;
     }
 }
 

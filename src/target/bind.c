@@ -124,10 +124,7 @@ static uint32_t add_remove_probe(Bind *b, BindState *s) {
     put_open(&code, WASM_OP_IF);
     put_local(&code, 0, false);
     put_i32(&code, 1);
-    wasm_put_op(&code, WASM_OP_I32_STORE8);
-    buf_u8(&code, 0x40);
-    buf_uleb(&code, (uint32_t)s->flags);
-    buf_u8(&code, 0);
+    put_memarg(&code, WASM_OP_I32_STORE8, (uint32_t)s->flags, 0);
     wasm_put_op(&code, WASM_OP_END);
     wasm_put_op(&code, WASM_OP_END);
     WasmType i32 = WASM_I32;
@@ -179,6 +176,11 @@ static uint32_t add_flush(Bind *b) {
         const BindState *s = &b->states[k];
         for (uint32_t i = 0; i < s->dumps.len; i++)
             put_index(&code, WASM_OP_CALL, s->dumps.at[i]);
+    }
+    if (b->total.func >= 0)
+        put_index(&code, WASM_OP_CALL, (uint64_t)b->total.func);
+    for (uint32_t k = 0; k < b->nstates; k++) {
+        const BindState *s = &b->states[k];
         if (s->monitor.exit >= 0)
             put_index(&code, WASM_OP_CALL, bind_part_func(s->part, (uint32_t)s->monitor.exit));
     }
@@ -280,6 +282,9 @@ static bool link(void *self) {
     if (!link_parts(b))
         return false;
     bind_inline(b);
+    bind_total(b);
+    if (b->counts.traps.len)
+        b->p.counts = &b->counts;
     uint32_t flush = add_flush(b);
     wrap_entries(b, flush);
     wasm_layout(&b->p.m);
@@ -360,7 +365,12 @@ static void blame(void *self, Diag *d) {
               "this is a fault of whammc; please report it with the monitor and the program");
 }
 
-static const Target target = {.match = match, .link = link, .splice = splice_at, .blame = blame};
+static void enter(void *self, uint32_t func) {
+    bind_put_counters(self, func);
+}
+
+static const Target target = {
+    .match = match, .link = link, .enter = enter, .splice = splice_at, .blame = blame};
 
 static void tell_attached(const Bind *b) {
     for (uint32_t i = 0; i < b->rules.len && b->options->attached; i++)
@@ -414,6 +424,13 @@ bool bind_program(const BindMonitor *monitors, uint32_t nmonitors, const BindFil
         if (b.rules.at[i].source)
             buf_free(&b.rules.at[i].source->code);
     vec_free(&b.cells);
+    vec_free(&b.sums);
+    map_free(&b.sum_at);
+    vec_free(&b.additions);
+    counts_free(&b.counts);
+    vec_free(&b.runs);
+    vec_free(&b.keys);
+    vec_free(&b.vars);
     vec_free(&b.rules);
     vec_free(&b.scratch);
     vec_free(&b.faults);

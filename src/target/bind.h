@@ -36,6 +36,8 @@ typedef struct BindOptions {
     HostChoice host;  /* for wizeng's output: see bind_shim.h */
     bool keep_debug;  /* keep sections that describe the old code */
     bool no_optimise; /* call all probes, inline none */
+    bool coalesce;    /* count by segments what only counts */
+    bool exact_traps; /* ... which end where something can trap, too */
     /* What monitors print while they are attached (stream 1 or 2); NULL = dropped. */
     void (*write)(void *ctx, int stream, const void *bytes, size_t n);
     /* Told of each probe, in the order of monitors and exports, at how many places it is; may be

@@ -153,7 +153,6 @@ static void mark(const Finder *x, uint32_t at, uint32_t store) {
     s->role[x->instrs.at[store].offset] = (BindRole){CELL_STORE, ref};
 }
 
-/* Finds the changes in a rule's code; false if it does anything else with memory. */
 static bool scan(Finder *x) {
     BindSource *s = x->r->source;
     WasmCode code = wasm_code(s->code.data, s->code.len, 0);
@@ -174,6 +173,15 @@ static bool scan(Finder *x) {
     }
     s->ncells = x->b->cells.len - s->first_cell;
     return true;
+}
+
+bool bind_changes(Bind *b, BindState *s, BindRule *r, const BindAddress *in_bounds) {
+    if (r->source->role)
+        return r->source->only_changes;
+    Finder x = {.b = b, .s = s, .r = r, .in_bounds = in_bounds};
+    r->source->only_changes = scan(&x);
+    vec_free(&x.instrs);
+    return r->source->only_changes;
 }
 
 /* ---- cells ---- */
@@ -198,7 +206,7 @@ static bool collect(const Bind *b, const BindState *s, Cells *cells) {
     for (uint32_t i = 0; i < s->hits.len; i++) {
         const BindHit *h = &s->hits.at[i];
         const BindSource *source = b->rules.at[h->rule].source;
-        for (uint32_t k = 0; k < source->ncells; k++) {
+        for (uint32_t k = 0; k < source->ncells && bind_has_code(h); k++) {
             const BindCell *c = &b->cells.at[source->first_cell + k];
             vec_push(cells, ((Cell){c->memory, c->type, cell_at(c, s->words.at + h->words)}));
         }
@@ -247,13 +255,12 @@ static void add_dump(Bind *b, BindState *s, const Cell *cells, uint32_t n) {
         const Cell *c = &cells[i];
         put_i32(&code, c->at);
         put_index(&code, WASM_OP_GLOBAL_GET, *map_get(&s->cells, key_of(c)));
-        wasm_put_op(&code, c->type == WASM_I64   ? WASM_OP_I64_STORE
-                           : c->type == WASM_F32 ? WASM_OP_F32_STORE
-                           : c->type == WASM_F64 ? WASM_OP_F64_STORE
-                                                 : WASM_OP_I32_STORE);
-        buf_u8(&code, 0x40); /* a memory index follows; not aligned */
-        buf_uleb(&code, s->part->monitor->merge.handles[WASM_SPACE_MEMORY][c->memory]);
-        buf_u8(&code, 0);
+        put_memarg(&code,
+                   c->type == WASM_I64   ? WASM_OP_I64_STORE
+                   : c->type == WASM_F32 ? WASM_OP_F32_STORE
+                   : c->type == WASM_F64 ? WASM_OP_F64_STORE
+                                         : WASM_OP_I32_STORE,
+                   s->part->monitor->merge.handles[WASM_SPACE_MEMORY][c->memory], 0);
     }
     wasm_put_op(&code, WASM_OP_END);
     uint32_t type = wasm_add_func_type(m, NULL, 0, NULL, 0);
@@ -263,14 +270,11 @@ static void add_dump(Bind *b, BindState *s, const Cell *cells, uint32_t n) {
 /* ---- */
 
 void bind_cells(Bind *b, BindState *s, const BindAddress *in_bounds, BindRule **current) {
-    Finder x = {.b = b, .s = s, .in_bounds = in_bounds};
     Cells cells = {0};
     bool all = true;
     for (uint32_t i = 0; i < s->nrules && all; i++) {
-        if (!b->plan.actions.at[s->first_rule + i].sites)
-            continue;
-        *current = x.r = &b->rules.at[s->first_rule + i];
-        all = x.r->source && scan(&x);
+        BindRule *r = *current = &b->rules.at[s->first_rule + i];
+        all = !r->coded || (r->source && bind_changes(b, s, r, in_bounds));
     }
     if (all && collect(b, s, &cells)) {
         s->in_globals = true;
@@ -280,7 +284,13 @@ void bind_cells(Bind *b, BindState *s, const BindAddress *in_bounds, BindRule **
             add_dump(b, s, cells.at + i, cells.len - i < DUMP_CELLS ? cells.len - i : DUMP_CELLS);
     }
     vec_free(&cells);
-    vec_free(&x.instrs);
+}
+
+BindPlace bind_place(const Bind *b, const uint64_t *words, uint32_t n) {
+    const BindCell *c = &b->cells.at[n];
+    const uint32_t *handles = b->states[c->monitor].part->monitor->merge.handles[WASM_SPACE_MEMORY];
+    return (BindPlace){WASM_SPACE_MEMORY, size_of(c->type) == 8 ? 3 : 2, handles[c->memory],
+                       (uint32_t)cell_at(c, words)};
 }
 
 uint32_t bind_cell(const Bind *b, const uint64_t *words, uint32_t n) {

@@ -8,6 +8,7 @@
 #include "monitor/monitor.h"
 #include "target/bind.h"
 #include "target/bind_shim.h"
+#include "target/counts.h"
 #include "target/program.h"
 
 /* A value that a probe gets. */
@@ -39,10 +40,44 @@ typedef struct BindCell {
 /* The code of a probe function that is to be inlined, behind its local declarations. */
 typedef struct BindSource {
     Buf code;
-    uint32_t *temp; /* by parameter: its temporary; UINT32_MAX = it is not changed */
-    BindRole *role; /* by offset in the code; NULL = not looked for */
+    uint32_t *temp;    /* by parameter: its temporary; UINT32_MAX = it is not changed */
+    BindRole *role;    /* by offset in the code; NULL = not looked for */
+    bool only_changes; /* then: it does nothing with memory but change cells */
     uint32_t first_cell, ncells;
 } BindSource;
+
+/* A number in a memory or a global, of the program: handles. No padding: it is a key. */
+typedef struct BindPlace {
+    uint32_t space, size_log2, handle, at;
+} BindPlace;
+
+/* A number that probes only add to, or (`set`) set to one value. */
+typedef struct BindSum {
+    BindPlace place;
+    uint32_t monitor;
+    uint32_t hits; /* that do so */
+    uint32_t var;  /* of Bind.counts; UINT32_MAX = none */
+    bool set;
+    bool spoilt; /* something else happens to it */
+    uint64_t to; /* set: to that */
+} BindSum;
+
+/* What a probe does at a place. */
+typedef struct BindAddition {
+    uint32_t sum; /* index into Bind.sums */
+    uint64_t amount;
+} BindAddition;
+
+/* Numbers of one segment, each `step` bytes behind the one before, all with the same value. */
+typedef struct BindRun {
+    BindPlace place; /* of the first */
+    uint32_t n, step;
+    uint32_t value; /* index into Counts.values */
+    bool set;
+    uint64_t to;
+    bool traps;         /* something in the segment can trap */
+    uint32_t func, key; /* then: of the first, index into Bind.keys (counts_key) */
+} BindRun;
 
 /* A probe of a monitor. The action of the same index in the plan is its. */
 typedef struct BindRule {
@@ -52,6 +87,7 @@ typedef struct BindRule {
     uint32_t nwords;     /* recorded for each place */
     uint32_t id_word;    /* the place's number, if it can be removed; else UINT32_MAX */
     BindSource *source;  /* NULL: the function is called */
+    bool coded;          /* there is code for it at some place */
     const char *fault;   /* why it can be at no place, NULL = it can */
 } BindRule;
 
@@ -59,8 +95,14 @@ typedef struct BindRule {
 typedef struct BindHit {
     uint32_t func, pc, rule;
     uint32_t words; /* index into BindState.words */
-    bool gone;      /* removed while the monitor was attached */
+    uint32_t first_addition, nadditions;
+    bool gone;    /* removed while the monitor was attached */
+    bool counted; /* by segments: what it does is in Bind.additions */
 } BindHit;
+
+static inline bool bind_has_code(const BindHit *h) {
+    return !h->gone && !h->counted;
+}
 
 /* Where strings for callbacks go. */
 typedef struct BindStrings {
@@ -69,6 +111,14 @@ typedef struct BindStrings {
     uint64_t start, size; /* bytes */
     uint64_t used;        /* at the current place */
 } BindStrings;
+
+/* Where counters are and what makes sums of them. */
+typedef struct BindTotal {
+    uint32_t first_counter; /* handle of the first counter, a global; UINT32_MAX = in memory, */
+    uint32_t memory;        /* at its beginning: handle */
+    int64_t func;           /* handle of the function to call before wasm:exit, -1 = none */
+    uint32_t point;         /* pass 2: of counts.points, the next */
+} BindTotal;
 
 /* One monitor. */
 typedef struct BindState {
@@ -87,6 +137,7 @@ typedef struct BindState {
     bool in_globals;            /* the cells that probes change are in globals: */
     Map cells;                  /* their handles */
     Vec(uint32_t) dumps;        /* handles of functions that store them into memory */
+    uint32_t last_run;          /* index into Bind.runs, UINT32_MAX = none */
     BindStrings strings;
     Buf said; /* the beginning of what the function that runs has printed, on one line */
     uint32_t place_func, place_pc; /* of the last attempt */
@@ -115,6 +166,14 @@ typedef struct Bind {
     uint32_t current; /* pass 1: the monitor that is being attached; = nstates in pass 2 */
     Vec(uint64_t) scratch;
     Vec(BindCell) cells;
+    Vec(BindSum) sums;
+    Map sum_at; /* by BindPlace */
+    Vec(BindAddition) additions;
+    Counts counts;
+    Vec(BindRun) runs; /* of numbers that one place adds to or sets */
+    Vec(uint32_t) keys;
+    Vec(uint32_t) vars; /* the other sums, by variable: indices */
+    BindTotal total;
     Vec(BindFault) faults;
     uint32_t more_faults; /* not in the list */
     BindShim shim;
@@ -136,7 +195,7 @@ bool bind_accept(void *self, const Matcher *w, const Action *a, const Site *site
 /* remove_probe while the monitor is attached: the probes that are at the place so far and have
  * asked for its number. */
 void bind_remove(BindState *s, const BindRule *rules, uint32_t id);
-/* The next hit in order that was not removed, from *at on, which goes behind it; NULL = none. */
+/* The next hit in order that has code, from *at on, which goes behind it; NULL = none. */
 const BindHit *bind_next(const BindState *s, uint32_t *at);
 /* Says what was wrong; false if anything was. */
 bool bind_faults(Bind *b);
@@ -161,6 +220,25 @@ bool bind_counts(const WasmModule *m, uint32_t func, const BindAddress *in_bound
 void bind_cells(Bind *b, BindState *s, const BindAddress *in_bounds, BindRule **current);
 /* The handle of the global that is a cell (index into Bind.cells) at a place with these words. */
 uint32_t bind_cell(const Bind *b, const uint64_t *words, uint32_t n);
+
+/* Whether all that a rule's code, which has a source, does with memory is to change cells; finds
+ * them. */
+bool bind_changes(Bind *b, BindState *s, BindRule *r, const BindAddress *in_bounds);
+/* Where a cell is in memory at a place with these words. */
+BindPlace bind_place(const Bind *b, const uint64_t *words, uint32_t n);
+
+/* ---- bind_sum.c ---- */
+
+/* Finds the probes that are counted by segments; all parts are linked. *current as for bind_cells.
+ */
+void bind_sums(Bind *b, const BindAddress *in_bounds, BindRule **current);
+
+/* ---- bind_total.c ---- */
+
+/* Adds the counters and the function that makes the sums. */
+void bind_total(Bind *b);
+/* Pass 2, before the sites of a function: its counters. */
+void bind_put_counters(Bind *b, uint32_t func);
 
 /* ---- bind_template.c ---- */
 

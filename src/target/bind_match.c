@@ -414,7 +414,10 @@ static void add_hit(const Attempt *a) {
         vec_push(&s->id_hits, UINT32_MAX);
     if (s->ids && s->id_hits.at[s->ids - 1] == UINT32_MAX && is_numbered(s, a->site))
         s->id_hits.at[s->ids - 1] = s->hits.len;
-    vec_push(&s->hits, ((BindHit){a->site->func, a->site->pc, a->rule, s->words.len, false}));
+    vec_push(
+        &s->hits,
+        ((BindHit){
+            .func = a->site->func, .pc = a->site->pc, .rule = a->rule, .words = s->words.len}));
     for (uint32_t k = 0; k < a->r->nwords; k++)
         vec_push(&s->words, words[k]);
 }
@@ -439,7 +442,7 @@ static bool take_hit(BindState *s, uint32_t rule, const Site *site) {
 }
 
 const BindHit *bind_next(const BindState *s, uint32_t *at) {
-    while (*at < s->hits.len && s->hits.at[*at].gone)
+    while (*at < s->hits.len && !bind_has_code(&s->hits.at[*at]))
         ++*at;
     return *at < s->hits.len ? &s->hits.at[(*at)++] : NULL;
 }

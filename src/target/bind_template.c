@@ -120,7 +120,7 @@ static bool put_instr(void *ctx, TemplateMaker *t, const uint8_t *bytes, const W
  */
 static bool is_inside(void *ctx, const WasmInstr *address, const WasmInstr *access, uint32_t size) {
     const Inliner *x = ctx;
-    const WasmMerge *g = &x->s->part->monitor->merge;
+    const WasmMerge *g = &x->b->states[x->r->monitor].part->monitor->merge;
     const WasmLimits *l = &g->to->memories.at[g->handles[WASM_SPACE_MEMORY][access->b]].limits;
     uint64_t end = access->c + size, bytes = l->min << l->page_log2;
     if (l->is64 || end > bytes)
@@ -174,10 +174,7 @@ static const Template *guarded(const Inliner *x, const Template *inner, Arena *a
     uint32_t memory = wasm_final(&x->b->p.m, WASM_SPACE_MEMORY, (uint32_t)x->s->flags);
     TemplateMaker t = {0};
     template_add_hole(&t, (Hole){0, HOLE_WORD, HOLE_GET, x->r->id_word, WASM_I32});
-    wasm_put_op(&t.code, WASM_OP_I32_LOAD8_U);
-    buf_u8(&t.code, 0x40);
-    buf_uleb(&t.code, memory);
-    buf_u8(&t.code, 0);
+    put_memarg(&t.code, WASM_OP_I32_LOAD8_U, memory, 0);
     wasm_put_op(&t.code, WASM_OP_I32_EQZ);
     put_open(&t.code, WASM_OP_IF);
     template_add(&t, inner);
@@ -242,16 +239,23 @@ static void prepare(Inliner *x, Arena *arena) {
 }
 
 void bind_inline(Bind *b) {
+    Inliner x = {.b = b};
+    const BindAddress in_bounds = {is_inside, &x};
     for (uint32_t k = 0; k < b->nstates; k++) {
-        BindState *s = &b->states[k];
-        Inliner x = {.b = b, .s = s};
-        const BindAddress in_bounds = {is_inside, &x};
+        const BindState *s = x.s = &b->states[k];
         find_largest(b, s);
         for (uint32_t i = 0; i < s->nrules; i++) {
             x.r = &b->rules.at[s->first_rule + i];
             if (b->plan.actions.at[s->first_rule + i].sites)
                 prepare(&x, &b->plan.arena);
         }
+    }
+    if (b->options->coalesce && !b->options->no_optimise)
+        bind_sums(b, &in_bounds, &x.r);
+    for (uint32_t k = 0; k < b->nstates; k++) {
+        BindState *s = &b->states[k];
+        for (uint32_t i = 0; i < s->hits.len; i++)
+            b->rules.at[s->hits.at[i].rule].coded |= bind_has_code(&s->hits.at[i]);
         bind_cells(b, s, &in_bounds, &x.r);
     }
 }
@@ -264,9 +268,9 @@ bool bind_templates(Bind *b) {
         x.map = final_map(s->part, &b->p.m, arena);
         for (uint32_t i = 0; i < s->nrules; i++) {
             const Action *a = &b->plan.actions.at[s->first_rule + i];
-            if (!a->sites)
-                continue;
             x.r = &b->rules.at[s->first_rule + i];
+            if (!x.r->coded)
+                continue;
             const Template *t = x.r->source ? inlined(&x, arena) : called(&x, arena);
             if (t && x.r->id_word != UINT32_MAX && s->flags >= 0)
                 t = guarded(&x, t, arena);

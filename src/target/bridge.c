@@ -50,23 +50,16 @@ static int64_t fail(Bridge *b, const WasmImport *im, const char *format, ...) {
 
 /* ---- functions that the adapters import ---- */
 
-static void put_access(Buf *code, WasmOp op, uint32_t memory) {
-    wasm_put_op(code, op);
-    buf_u8(code, 0x40); /* a memory index follows; not aligned */
-    buf_uleb(code, memory);
-    buf_u8(code, 0);
-}
-
 /* (address) -> i32 and (address, i32). */
 static void put_load(Buf *code, const WasmModule *m, uint32_t memory) {
     put_local(code, 0, m->memories.at[memory].limits.is64);
-    put_access(code, WASM_OP_I32_LOAD, memory);
+    put_memarg(code, WASM_OP_I32_LOAD, memory, 0);
 }
 
 static void put_store(Buf *code, const WasmModule *m, uint32_t memory) {
     put_local(code, 0, m->memories.at[memory].limits.is64);
     put_local(code, 1, false);
-    put_access(code, WASM_OP_I32_STORE, memory);
+    put_memarg(code, WASM_OP_I32_STORE, memory, 0);
 }
 
 /* () -> i64, in bytes. */

@@ -23,6 +23,14 @@ static inline void put_open(Buf *b, WasmOp op) {
     buf_u8(b, WASM_NONE);
 }
 
+/* A load or store of memory `memory`, whose address need not be aligned. */
+static inline void put_memarg(Buf *b, WasmOp op, uint64_t memory, uint64_t offset) {
+    wasm_put_op(b, op);
+    buf_u8(b, 0x40); /* a memory index follows */
+    buf_uleb(b, memory);
+    buf_uleb(b, offset);
+}
+
 static inline void put_local(Buf *code, uint32_t local, bool wide) {
     wasm_put_op(code, WASM_OP_LOCAL_GET);
     buf_uleb(code, local);

@@ -95,6 +95,8 @@ static bool edit_func(Program *p, uint32_t func, bool ends, WasmBodyEdit *edit) 
     splicer_begin(&p->splicer, locals.len);
     vec_free(&locals);
     p->splicer.out = &p->pieces.code;
+    if (p->target->enter)
+        p->target->enter(p->self, func);
     if (!match_func(&p->matcher, func))
         return walk_failed(&p->matcher, func, p->file, p->diags);
     int64_t flush = p->flush;

@@ -26,6 +26,8 @@ typedef struct Target {
     /* Adds to the module and lays it out, makes templates, sets up Program.splicer, main, proc_exit
      * and flush. False with messages. */
     bool (*link)(void *self);
+    /* Pass 2: begins a function that code goes to, before its sites; may be NULL. */
+    void (*enter)(void *self, uint32_t func);
     SiteHook *splice;
     /* Labels for the message that says that the output would be invalid. */
     void (*blame)(void *self, Diag *d);
