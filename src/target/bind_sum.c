@@ -711,7 +711,7 @@ static void add_run(Bind *b, const BindHit *h, const BindAddition *a, Located at
     uint64_t amount = sum->set ? 1 : a->amount;
     BindRun *run = s->last_run == UINT32_MAX ? NULL : &b->runs.at[s->last_run];
     uint32_t last = run ? run->value : COUNT_NONE;
-    uint32_t value = counts_value(&b->counts, at.segment, amount, last);
+    uint32_t value = counts_value(&b->counts, at.segment, amount, sum->set, last);
     bool follows = !at.traps || (run && run->key + run->n == b->keys.len);
     if (value == last && follows && extends(run, sum, a)) {
         run->step = run->n == 1 ? sum->place.at - run->place.at : run->step;
