@@ -134,10 +134,14 @@ static void mark_asked(Counts *c) {
         c->needed.at[c->shares.at[i].segment] = true;
 }
 
-/* Going through the equations for each variable would take too long. */
+enum { MAX_DERIVED = 4000 }; /* locals of a function; engines allow 50,000 */
+
+/* Going through the equations for each variable would take too long, or there would be too many
+ * derived values. */
 static bool too_many(const Counts *c, uint32_t vars) {
     const Segments *s = &c->segments;
-    return (uint64_t)vars * s->equations.len > 64 * ((uint64_t)s->at.len + c->shares.len);
+    return s->equations.len > MAX_DERIVED ||
+           (uint64_t)vars * s->equations.len > 64 * ((uint64_t)s->at.len + c->shares.len);
 }
 
 static void add_counters(Counts *c, bool derives) {

@@ -3,7 +3,7 @@
  */
 #include "target/flush_code.h"
 
-enum { CHUNK_ITEMS = 1000 };
+enum { CHUNK_ITEMS = 1000, HELD_ITEMS = 8 * CHUNK_ITEMS };
 
 /* Local declarations in front, `end` behind. */
 static Buf finish(const Splicer *s, const Buf *body) {
@@ -220,7 +220,10 @@ static void each_of_group(Chunks *c, const PlacedGroup *placed, FlushValue *valu
         FlushSource source = {.locals = c->params, .type = g->type};
         if (v & SLOT_COUNTED) {
             source.count = &s->counts->values.at[v & ~(uint32_t)SLOT_COUNTED];
-            if (source.count->func != func && source.count->ref.derived) {
+            if (source.count->ref.derived &&
+                (source.count->func != func || c->count >= HELD_ITEMS)) {
+                if (c->count >= CHUNK_ITEMS)
+                    close_chunk(c);
                 c->hold = false;
                 func = source.count->func;
                 put_derived(c, func);
