@@ -24,7 +24,9 @@
  *   whammc:trapped(leak, fid, from, to: i32) -> i32  from is 2 * pc + 1, pc that of the original
  *                                                    instruction; 0: there is no room for another
  *                                                    place
- *   whammc:correct(variable: i32, amount: i64)       for each variable with an amount
+ *   whammc:correct(variable: i32, amount: i64)       for each variable with an amount; -1 traps, so
+ *                                                    that the host sees what the engine calls the
+ *                                                    module
  */
 #ifndef WHAMMC_TARGET_TRAP_SECTION_H
 #define WHAMMC_TARGET_TRAP_SECTION_H

@@ -122,11 +122,20 @@ export function createTraps(instance, module, warn) {
     return section && new Uint8Array(section);
   }
 
-  // Whether a function of this module can have the index that the engine gives function `fid`: behind the original's
-  // imports there may be new ones.
-  function canBe(index, fid) {
+  // What the engine calls this module, which variable -1 shows.
+  function ownName() {
+    try {
+      addTo(-1, 0n);
+    } catch (error) {
+      return topFrame(error)?.module;
+    }
+    return undefined;
+  }
+
+  // Whether the frame is one of this module, in function `fid`, behind whose imports there may be new ones.
+  function isOurs(frame, fid) {
     const imports = WebAssembly.Module.imports(module).filter(one => one.kind === 'function').length;
-    return index >= fid && index - fid <= imports;
+    return frame.index >= fid && frame.index - fid <= imports && frame.module === ownName();
   }
 
   // What is to be put right, null if nothing.
@@ -139,8 +148,13 @@ export function createTraps(instance, module, warn) {
     }
     const frame = topFrame(error);
     if (!frame) warnOnce('a trap may have left counts too high, as the engine does not tell where it was');
-    const point = frame && frame.offset !== undefined ? findPoint(bytes, frame.offset) : null;
-    return point && canBe(frame.index, point.fid) ? point : null;
+    if (!frame || frame.offset === undefined) return null;
+    try {
+      const point = findPoint(bytes, frame.offset);
+      return point && isOurs(frame, point.fid) ? point : null;
+    } catch {
+      return null; // somebody has damaged the section
+    }
   }
 
   return {

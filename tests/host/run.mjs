@@ -5,7 +5,8 @@
 //
 // A module that exports _start is run as a WASI command. For any other, each ARGUMENT is a call such as
 // "add(1,2)"; "2n" is an i64. The results are printed, or "trapped". Afterwards whammc:flush is called if it is
-// exported. Traps put counts right, as all hosts do it.
+// exported. Traps put counts right, as all hosts do it. The
+// import env.again(i32) calls the export of that name.
 import { readFileSync, writeSync } from 'node:fs';
 import { WASI } from 'node:wasi';
 import { createTraps } from '../../stdlib/host/traps.js';
@@ -42,6 +43,7 @@ function run(path, words) {
     const wasi = new WASI({ version: 'preview1', args: [path, ...(isCommand ? words : [])], env: {}, preopens: { '.': '.' } });
     const imports = wasi.getImportObject();
     const env = {
+        again: value => instance.exports.again(value),
         log: (...values) => print(`log ${values.join(' ')}`),
         abort: () => { throw new WebAssembly.RuntimeError('aborted'); }, // AssemblyScript's
     };

@@ -151,12 +151,13 @@ function bodies(wasm) {
 
 // A program in which only div and load are places; the first also changes variable 2. A record of its report: four numbers
 // as whammc:trapped gets them, or [-1, variable, low and high part of the amount]. There is room for `room` of them. With
-// `main`, which calls something, it is a program for the runners, else it imports env.back.
-function program({ host = 'js', section = true, room = 99, note = '', main = '' } = {}) {
+// `main`, which calls something, it is a program for the runners, else it imports env.back. Ends with the bytes
+// `more`; the section lacks the last `cut`.
+function program({ host = 'js', section = true, room = 99, main = '', more = [], cut = 0 } = {}) {
   const keep = values => values.map((value, i) => `(i32.store offset=${4 * i} (global.get $next) ${value})`).join('\n') +
     '(global.set $next (i32.add (global.get $next) (i32.const 16)))';
   const parameters = [0, 1, 2, 3].map(i => `(local.get ${i})`);
-  const text = `(module ${note}
+  const text = `(module
     (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
     ${main ? '(import "wasi_snapshot_preview1" "sched_yield" (func $back (result i32)))' : '(import "env" "back" (func $back (param i32)))'}
     ${host === 'js' ? '(import "whammc" "write" (func $write (param i32 i32)))' : ''}
@@ -173,6 +174,7 @@ function program({ host = 'js', section = true, room = 99, note = '', main = '' 
     (func (export "whammc:trapped") (param i32 i32 i32 i32) (result i32)
       ${keep(parameters)} (i32.le_u (global.get $next) (i32.const ${1024 + 16 * room})))
     (func (export "whammc:correct") (param i32 i64)
+      (if (i32.eq (local.get 0) (i32.const -1)) (then unreachable))
       ${keep(['(i32.const -1)', parameters[0], '(i32.wrap_i64 (local.get 1))', '(i32.wrap_i64 (i64.shr_s (local.get 1) (i64.const 32)))'])})
     (func $flush (export "whammc:flush") ${host === 'js' ?
       '(call $write (i32.const 1024) (i32.sub (global.get $next) (i32.const 1024))) (call $write (i32.const 0) (i32.const 0))' : ''})
@@ -183,9 +185,9 @@ function program({ host = 'js', section = true, room = 99, note = '', main = '' 
   const wasm = readFileSync(join(work, 'program.wasm')), [div, load] = bodies(wasm);
   const contents = encode([
     { body: div, fid: 2, segments: [{ kind: 4, to: 12, variables: [2], points: [{ at: wasm.indexOf(DIV, div), pc: 3, amounts: [-3n] }] }] },
-    { body: load, fid: 3, segments: [{ kind: 0, to: 10, points: [{ at: wasm.indexOf(LOAD, load), pc: 3 }] }] }]);
+    { body: load, fid: 3, segments: [{ kind: 0, to: 10, points: [{ at: wasm.indexOf(LOAD, load), pc: 3 }] }] }]).subarray(0, cut ? -cut : undefined);
   const name = Buffer.from('whammc.traps'), size = unsigned(1 + name.length + contents.length);
-  return section ? Buffer.concat([wasm, Buffer.from([0, ...size, name.length]), name, contents]) : wasm;
+  return section ? Buffer.concat([wasm, Buffer.from([0, ...size, name.length]), name, contents, Buffer.from(more)]) : wasm;
 }
 
 const DIVIDED = [[4, 2, 7, 12], [-1, 2, -3, -1]], LOADED = [[0, 3, 7, 10]];
@@ -270,10 +272,18 @@ function testManyTraps() {
 
 // Errors of other programs, and of JavaScript, on the way.
 function testOthers() {
-  const inner = load({ note: '(type (func (param f64)))' });
+  const inner = load({ more: [0, 2, 1, 120] }); // which has another section
   const outer = load({}, () => inner.exports.div(0));
   throwing(() => outer.host.run(e => e.through(0)));
   check('trap of another module', same(outer.last(), []), outer.last());
+  const damaged = load({ cut: 2 });
+  let error = null;
+  try {
+    damaged.host.run(e => e.load(-1));
+  } catch (thrown) {
+    error = thrown;
+  }
+  check('damaged section', error instanceof WebAssembly.RuntimeError && same(damaged.last(), []), error, damaged.last());
   const made = load({}, () => { throw new WebAssembly.RuntimeError('made'); });
   check('error made by JavaScript', throwing(() => made.host.run(e => e.through(0))).length === 0 && same(made.last(), []), made.last());
   const wrong = load({}, () => { throw new RangeError('wrong'); });

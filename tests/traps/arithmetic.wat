@@ -1,0 +1,55 @@
+;; Divisions and conversions, in callees and in recursion.
+;; calls: div(6,3) div(6,0) div(-2147483648,-1) rem(7,0) rem(7,2) both(3,3) both(4,3) wide(1,0) wide(9,2)
+;; calls: outer(5) outer(0) outer(7) deep(4) deep(0) table(0,0) table(1,0) table(2,0) table(2,1) table(9,1)
+;; calls: trunc(1.5) trunc(1e10) trunc(-1.5) wide_trunc(1e19) wide_trunc(5) single(3e9) single(-1)
+;; calls: rounds(6) rounds(3) rounds(0) stop(0) stop(1) stop(2) stop(3) tail(3) tail(0)
+(module
+  (func $div (export "div") (param i32 i32) (result i32) (i32.add (i32.div_s (local.get 0) (local.get 1)) (i32.const 1)))
+  (func (export "rem") (param i32 i32) (result i32) (i32.rem_u (local.get 0) (local.get 1)))
+  (func (export "both") (param i32 i32) (result i32)
+    (i32.mul (i32.div_u (i32.const 100) (i32.sub (local.get 0) (i32.const 4))) (i32.rem_s (i32.const 7) (i32.sub (local.get 1) (i32.const 3)))))
+  (func (export "wide") (param i32 i32) (result i64) (i64.div_u (i64.extend_i32_u (local.get 0)) (i64.extend_i32_u (local.get 1))))
+  (func (export "outer") (param i32) (result i32)
+    (local.set 0 (call $middle (local.get 0)))
+    nop
+    (i32.add (call $middle (i32.const 2)) (call $div (local.get 0) (i32.sub (local.get 0) (i32.const 14)))))
+  (func $middle (param i32) (result i32)
+    (if (result i32) (i32.and (local.get 0) (i32.const 1))
+      (then (i32.mul (local.get 0) (call $div (i32.const 10) (local.get 0))))
+      (else (call $div (i32.const 4) (local.get 0)))))
+  (func $deep (export "deep") (param i32) (result i32)
+    (i32.add (i32.div_u (i32.const 9) (local.get 0)) (call $deep (i32.sub (local.get 0) (i32.const 1)))))
+  (func (export "table") (param i32 i32) (result i32)
+    (block $c (block $b (block $a
+      (br_table $a $b $c (local.get 0)))
+      (return (i32.div_s (i32.const 1) (local.get 1))))
+      (local.set 0 (i32.rem_s (i32.const 1) (local.get 1))))
+    (i32.div_u (local.get 0) (local.get 1)))
+  (func (export "trunc") (param f64) (result i32) (i32.add (i32.trunc_f64_s (local.get 0)) (i32.trunc_f64_u (local.get 0))))
+  (func (export "wide_trunc") (param f64) (result i64) (i64.trunc_f64_s (local.get 0)))
+  (func (export "single") (param f32) (result i32) (i32.add (i32.trunc_f32_u (local.get 0)) (i32.const 1)))
+  (func (export "rounds") (param $n i32) (result i32) (local $i i32) (local $s i32)
+    (loop $next
+      (if (i32.eq (i32.rem_u (local.get $i) (i32.const 4)) (i32.const 1))
+        (then (local.set $s (i32.add (local.get $s) (i32.const 1))))
+        (else
+          (if (i32.gt_u (local.get $i) (local.get $n))
+            (then (local.set $s (i32.mul (local.get $s) (i32.const 3)))))))
+      (local.set $s (i32.add (local.get $s) (i32.div_s (i32.const 100) (i32.sub (local.get $n) (local.get $i)))))
+      (local.set $i (i32.add (local.get $i) (i32.const 1)))
+      (br_if $next (i32.lt_u (local.get $i) (i32.const 5))))
+    (local.get $s))
+  (func (export "stop") (param i32)
+    (block $two (block $one
+      (br_if $one (i32.eq (local.get 0) (i32.const 1)))
+      (br_if $two (i32.eq (local.get 0) (i32.const 2)))
+      nop
+      (if (local.get 0) (then unreachable))
+      (return))
+      nop
+      unreachable)
+    nop
+    (drop (i32.div_s (i32.const 1) (i32.sub (local.get 0) (i32.const 2)))))
+  (func $tail (export "tail") (param i32) (result i32)
+    (if (i32.eqz (local.get 0)) (then (return (call $div (i32.const 1) (local.get 0)))))
+    (call $tail (i32.sub (local.get 0) (i32.const 1)))))

@@ -1,0 +1,18 @@
+;; Vectors and atomics.
+;; calls: load(65521) load(0) lane(65533) lane(65532) store(65521) store(0) splat(65536) both(0) both(65525)
+;; calls: atomic(4) atomic(2) atomic(65536) add(8) add(9) add(65536) exchange(3) exchange(65536)
+(module
+  (memory 1)
+  (func (export "load") (param i32) (result i32)
+    (i32x4.extract_lane 1 (i32x4.add (v128.load (local.get 0)) (v128.const i32x4 1 2 3 4))))
+  (func (export "lane") (param i32) (result i32)
+    (i32x4.extract_lane 0 (v128.load32_lane 0 (local.get 0) (v128.const i32x4 1 2 3 4))))
+  (func (export "store") (param i32) (v128.store (local.get 0) (v128.const i32x4 1 2 3 4)) nop)
+  (func (export "splat") (param i32) (result i32) (i8x16.extract_lane_s 3 (v128.load8_splat (local.get 0))))
+  (func (export "both") (param i32)
+    (v128.store (local.get 0) (i32x4.add (v128.load (local.get 0)) (v128.load offset=16 (local.get 0)))) nop)
+  (func (export "atomic") (param i32) (result i32) (i32.add (i32.const 1) (i32.atomic.load (local.get 0))))
+  (func (export "add") (param i32) (result i32) (i32.add (i32.const 1) (i32.atomic.rmw.add (local.get 0) (i32.const 1))))
+  (func (export "exchange") (param i32)
+    (drop (i64.atomic.rmw8.cmpxchg_u (local.get 0) (i64.const 1) (i64.const 2)))
+    (i32.atomic.store (local.get 0) (i32.const 1)) nop))
