@@ -5,18 +5,22 @@
 // Answers each line with {"before": outcome, "after": outcome, "values": {name: value}} or {"invalid": message,
 // "original": whether the original is invalid too}. An outcome is the result of f as text, "trap" or "exception".
 import { readFileSync } from 'node:fs';
+import { createTraps } from '../../stdlib/host/traps.js';
 
 const text = value => Object.is(value, -0) ? '-0' : String(value);
 
 function start(file) {
-    return new WebAssembly.Instance(new WebAssembly.Module(readFileSync(file)), {}).exports;
+    const module = new WebAssembly.Module(readFileSync(file));
+    const instance = new WebAssembly.Instance(module, {});
+    return { exports: instance.exports, traps: createTraps(instance, module, text => console.error(text)) };
 }
 
-function outcome(exports, values) {
+function outcome({ exports, traps }, values) {
     try {
         const result = exports.f(...values);
         return result === undefined ? '' : text(result);
     } catch (error) {
+        traps.correct(error);
         return error instanceof WebAssembly.RuntimeError ? 'trap' : 'exception';
     }
 }
@@ -35,7 +39,7 @@ for (const line of readFileSync(0, 'utf8').split('\n').filter(Boolean)) {
             answer.after = outcome(output, values);
             answer.values = {};
             for (const name of job.get)
-                answer.values[name] = text(output[`get_${name}`]());
+                answer.values[name] = text(output.exports[`get_${name}`]());
         }
     } catch (error) {
         answer.invalid = String(error.message ?? error);
