@@ -8,10 +8,24 @@
 
 #include "probe/statics.h"
 
+/* The actions for each instruction, without those whose predicate it decides already. */
+static void list_actions(Matcher *w) {
+    for (uint32_t op = 0; op < WASM_OP_COUNT; op++) {
+        const ActionList *list = &w->plan->by_op[op];
+        w->may_match[op].from = w->listed.len;
+        for (uint32_t i = 0; i < list->len; i++)
+            if (w->accept ||
+                !plan_never_at(w->plan, w->plan->actions.at[list->at[i]].variant, (WasmOp)op))
+                vec_push(&w->listed, list->at[i]);
+        w->may_match[op].to = w->listed.len;
+    }
+}
+
 static void prepare(Matcher *w) {
     if (w->prepared)
         return;
     w->prepared = true;
+    list_actions(w);
     for (uint32_t op = 0; op < WASM_OP_COUNT; op++) {
         const ActionList *list = &w->plan->by_op[op];
         for (uint32_t i = 0; i < list->len; i++)
@@ -174,6 +188,11 @@ static void at_kind(Matcher *w, EventKind kind, const Site *s) {
         w->at(w->ctx, s, &w->types, w->matches.at, w->matches.len);
 }
 
+static inline ActionList actions_of(Matcher *w, const WasmInstr *i) {
+    uint32_t from = w->may_match[i->op].from;
+    return (ActionList){w->listed.at + from, w->may_match[i->op].to - from};
+}
+
 static inline bool is_watched(const Matcher *w, const WasmInstr *i) {
     if (i->op == WASM_OP_CALL || i->op == WASM_OP_RETURN_CALL)
         return (int64_t)i->a == w->watch_call;
@@ -243,13 +262,13 @@ bool match_func(Matcher *w, uint32_t func) {
     w->part = w->open.len = 0;
     while (wasm_next(&code, &buffer[index & 1])) {
         const WasmInstr *i = &buffer[index & 1];
-        const ActionList *list = &w->plan->by_op[i->op];
+        ActionList list = actions_of(w, i);
         bool watched = is_watched(w, i);
         FlowStep step = w->uses_flow ? flow_step(&w->flow, i) : (FlowStep){0};
         const Construct *part = w->uses_constructs ? next_part(w, (WasmOp)i->op) : NULL;
         bool block = (step.first && w->plan->by_kind[EVENT_BLOCK_START].len) ||
                      (step.last && w->plan->by_kind[EVENT_BLOCK_END].len);
-        if (list->len || watched || block) {
+        if (list.len || watched || block) {
             s.opidx = index;
             s.previous = index ? &buffer[(index + 1) & 1] : NULL;
             s.construct = part;
@@ -257,7 +276,7 @@ bool match_func(Matcher *w, uint32_t func) {
             set_site(w, &s, i, &step);
             if (typed)
                 find_types(w, i, &code);
-            match_list(w, list, &s);
+            match_list(w, &list, &s);
             if (w->matches.len || watched)
                 w->at(w->ctx, &s, &w->types, w->matches.at, w->matches.len);
             if (step.first)
@@ -290,6 +309,7 @@ void matcher_free(Matcher *w) {
     vec_free(&w->types.results);
     vec_free(&w->locals);
     vec_free(&w->matches);
+    vec_free(&w->listed);
     flow_free(&w->flow);
     vec_free(&w->constructs);
     vec_free(&w->open);

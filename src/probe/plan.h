@@ -126,6 +126,7 @@ typedef struct Variant {
     uint32_t *vars;      /* by Var.index: PlanVar id, UINT32_MAX for plain locals */
     Shape *only;         /* the shape, if there are no atoms */
     Map shapes;          /* by the bytes of the atoms: index into Plan.shapes */
+    Shape *last;         /* what was found there last */
 } Variant;
 
 typedef struct Action {
@@ -243,6 +244,9 @@ static inline Site plan_nowhere(const Plan *plan, const WasmModule *m) {
  * wanted. After sites were looked for. */
 bool plan_is_off(const Plan *plan, const PlanProbe *p);
 
+/* Whether a variant's predicate is false at all instructions of this kind, whatever their place. */
+bool plan_never_at(const Plan *plan, const Variant *v, WasmOp op);
+
 /* The PlanVar.id of a variable. `v` may be NULL in functions and at script scope, where there are
  * only script variables. */
 uint32_t plan_var_id(const Plan *plan, const Variant *v, const Var *var);
@@ -324,6 +328,10 @@ typedef struct Matcher {
     uint32_t part;         /* how many of them the walk has met */
     Vec(uint32_t) open;    /* those round the current instruction, outermost first */
     bool op_looks[WASM_OP_COUNT];
+    struct {
+        uint32_t from, to;
+    } may_match[WASM_OP_COUNT]; /* in `listed`: actions that may match an instruction of the kind */
+    Vec(uint32_t) listed;
     WasmTyper typer;
     WasmSurvey survey;
     SiteTypes types;

@@ -53,13 +53,14 @@ Shape *plan_shape_for(Plan *plan, Variant *v, uint64_t atoms) {
             v->only = make_shape(plan, v, 0);
         return v->only;
     }
+    if (v->last && v->last->atoms == atoms)
+        return v->last;
     Str key = {(char *)&atoms, sizeof atoms};
     uint64_t *index = map_get(&v->shapes, key);
-    if (index)
-        return plan->shapes.at[*index];
-    Shape *shape = make_shape(plan, v, atoms);
-    map_put(&v->shapes, key, shape->index, NULL);
-    return shape;
+    v->last = index ? plan->shapes.at[*index] : make_shape(plan, v, atoms);
+    if (!index)
+        map_put(&v->shapes, key, v->last->index, NULL);
+    return v->last;
 }
 
 /* An expression has no value at a site: nothing happens there. A call that asks for a memory should
@@ -91,29 +92,44 @@ Shape *plan_shape(Plan *plan, Variant *v, const Site *s) {
     return shape->never ? NULL : shape;
 }
 
-/* The value does not depend on anything but HOST. */
-static bool asks_host_alone(const Expr *e) {
+static bool is_of_op(int name) {
+    return name == NAME_OPNAME || name == NAME_BYTECODE || name == NAME_CATEGORY_ID ||
+           name == NAME_CATEGORY_NAME;
+}
+
+/* The value depends on nothing but HOST, and which instruction the site has, if it has one. */
+static bool asks_no_place(const Expr *e, const Site *s) {
     if (e->kind == EXPR_CALL || (e->kind == EXPR_INDEX && e->is_bound) ||
         (e->kind == EXPR_METHOD && e->annotation == ANN_STATIC) ||
-        (e->kind == EXPR_NAME && !(e->is_bound && e->bound.id == NAME_HOST)))
+        (e->kind == EXPR_NAME &&
+         !(e->is_bound && (e->bound.id == NAME_HOST || (s->instr && is_of_op(e->bound.id))))))
         return false;
     for (uint32_t i = 0; i < e->nargs; i++)
-        if (!asks_host_alone(e->args[i]))
+        if (!asks_no_place(e->args[i], s))
             return false;
     return e->is_static;
 }
 
-static Tri decide_host(const Expr *e, const Site *nowhere) {
+/* A condition where nothing is known of the site but that. */
+static Tri decide_early(const Expr *e, const Site *s) {
     Value value;
     if (e->kind == EXPR_BINARY && (e->op == OP_AND || e->op == OP_OR)) {
-        Tri a = decide_host(e->args[0], nowhere), b = decide_host(e->args[1], nowhere);
+        Tri a = decide_early(e->args[0], s), b = decide_early(e->args[1], s);
         if (a == tri_decisive(e->op) || b == tri_decisive(e->op))
             return tri_decisive(e->op);
         return a == b ? a : TRI_UNKNOWN;
     }
     if (e->kind == EXPR_UNARY && e->op == OP_NOT)
-        return tri_not(decide_host(e->args[0], nowhere));
-    return asks_host_alone(e) && fold(e, nowhere, &value) ? tri_of(value.bits) : TRI_UNKNOWN;
+        return tri_not(decide_early(e->args[0], s));
+    return asks_no_place(e, s) && fold(e, s, &value) ? tri_of(value.bits) : TRI_UNKNOWN;
+}
+
+bool plan_never_at(const Plan *plan, const Variant *v, WasmOp op) {
+    WasmInstr i = {.op = op};
+    Site s = plan_nowhere(plan, NULL);
+    s.instr = &i;
+    return v->probe->predicate && !v->statics.len &&
+           decide_early(v->probe->predicate, &s) == TRI_NO;
 }
 
 bool plan_is_off(const Plan *plan, const PlanProbe *p) {
@@ -121,7 +137,7 @@ bool plan_is_off(const Plan *plan, const PlanProbe *p) {
     for (uint32_t i = 0; i < p->nactions; i++) {
         const Variant *v = plan->actions.at[p->first_action + i].variant;
         const Expr *predicate = v->probe->predicate;
-        if (!v->off && !(predicate && decide_host(predicate, &nowhere) == TRI_NO))
+        if (!v->off && !(predicate && decide_early(predicate, &nowhere) == TRI_NO))
             return false;
     }
     return true;
