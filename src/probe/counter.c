@@ -405,8 +405,9 @@ void counters_free(Counters *c) {
 
 /* The events that a segment's count tells of: in front of an instruction, or behind it if control
  * gets there. */
-static bool is_countable(Event e) {
+static bool is_countable(const Counters *c, Event e) {
     switch (e.kind) {
+    case EVENT_FUNC_EXIT: return c->can & COUNTERS_EXITS;
     case EVENT_FUNC_ENTRY:
     case EVENT_BLOCK_START:
     case EVENT_BLOCK_END: return true;
@@ -549,7 +550,7 @@ static Counting read_shape(Counters *c, const Shape *shape) {
     const Variant *v = shape->variant;
     Reading r = {c, shape, {.first = c->additions.len}, false};
     const Expr *predicate = v->probe->predicate;
-    if (!is_countable(v->event))
+    if (!is_countable(c, v->event))
         refuse(&r, WHY_EVENT, NULL, v->probe->rule.span);
     else if (predicate && shape_decide(v, UINT64_MAX, shape->atoms, predicate) != TRI_YES)
         refuse(&r, WHY_PREDICATE, NULL, predicate->span);

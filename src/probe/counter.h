@@ -35,11 +35,12 @@ typedef enum WhyNot {
 
 /* What a target can do. */
 enum {
-    COUNTERS_CELLS = 1, /* sums and flags in cells */
-    COUNTERS_FLAGS = 2, /* flags */
-    COUNTERS_LATE = 4,  /* bring sums up to date before code looks at them */
-    COUNTERS_SMALL = 8, /* integers of 8 and 16 bits */
-    COUNTERS_ALL = 15,
+    COUNTERS_CELLS = 1,  /* sums and flags in cells */
+    COUNTERS_FLAGS = 2,  /* flags */
+    COUNTERS_LATE = 4,   /* bring sums up to date before code looks at them */
+    COUNTERS_SMALL = 8,  /* integers of 8 and 16 bits */
+    COUNTERS_EXITS = 16, /* count func:exit */
+    COUNTERS_ALL = 31,
 };
 
 /* A variable, or a leaf or the mark of all cells of a map. */

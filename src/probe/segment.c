@@ -226,6 +226,18 @@ static void step(Walk *w, const WasmInstr *i) {
     }
 }
 
+/* Ends the segment in front of an instruction if it is to; gives the first cut behind that. */
+static uint32_t pass_cuts(Walk *w, uint32_t cut, uint32_t offset) {
+    const Segments *s = w->s;
+    while (cut < s->ncuts && s->cuts[cut] < offset)
+        cut++;
+    if (cut == s->ncuts || s->cuts[cut] > offset)
+        return cut;
+    if (w->live && vec_last(&s->at).start != offset)
+        go_on(w, offset);
+    return cut + 1;
+}
+
 static void find_segments(Segments *s, WasmCode code, bool exact_traps) {
     Walk w = {.s = s, .live = true, .exact_traps = exact_traps};
     WasmInstr i;
@@ -233,7 +245,8 @@ static void find_segments(Segments *s, WasmCode code, bool exact_traps) {
     new_class(s); /* CLASS_EXIT */
     vec_push(&s->labels, ((SegmentLabel){WASM_OP_COUNT, true, false, new_class(s), NONE}));
     start_segment(&w, (uint32_t)(code.at - code.start), CLASS_ENTRY);
-    while (s->labels.len && wasm_next(&code, &i)) {
+    for (uint32_t cut = 0; s->labels.len && wasm_next(&code, &i);) {
+        cut = pass_cuts(&w, cut, i.offset);
         vec_last(&s->at).last_pc = i.offset;
         step(&w, &i);
     }

@@ -50,6 +50,8 @@ typedef struct SegmentLabel SegmentLabel;
 
 /* A zeroed one can be used for one body after the other. */
 typedef struct Segments {
+    const uint32_t *cuts; /* offsets, ascending: segments end in front of these, too; borrowed */
+    uint32_t ncuts;
     Vec(Segment) at;                /* in the order of the code */
     Vec(SegmentEquation) equations; /* each needs only counters and what is before it */
     Vec(uint32_t) terms;            /* indices of segments */

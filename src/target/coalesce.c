@@ -3,6 +3,8 @@
  */
 #include "target/coalesce.h"
 
+#include "target/program.h"
+
 /* Where a report may be due in the middle of a segment, not all of which has been executed then. */
 static void watch_reports(Coalesce *c, const Variant *v) {
     for (uint32_t i = 0; i < c->plan->actions.len; i++) {
@@ -21,6 +23,8 @@ void coalesce_init(Coalesce *c, const Plan *plan, const WasmModule *m, bool exac
     *c = (Coalesce){.plan = plan, .m = m, .func = COUNT_NONE};
     counters_init(&c->counters, plan, COUNTERS_ALL);
     counts_init(&c->counts, m, exact_traps);
+    if (plan->by_kind[EVENT_FUNC_EXIT].len)
+        counts_cut_exits(&c->counts, program_proc_exit(m));
     for (uint32_t i = 0; i < plan->actions.len; i++) {
         const Action *a = &plan->actions.at[i];
         if (a->variant->is_alt)

@@ -42,6 +42,13 @@ void counts_free(Counts *c) {
     vec_free(&c->refs);
     vec_free(&c->leak_of);
     vec_free(&c->place_of);
+    vec_free(&c->ways_out);
+    vec_free(&c->exits);
+}
+
+void counts_cut_exits(Counts *c, int64_t proc_exit) {
+    c->cuts_exits = true;
+    c->proc_exit = proc_exit;
 }
 
 /* ---- pass 1 ---- */
@@ -60,8 +67,19 @@ void counts_enter(Counts *c, uint32_t func) {
 static void find_segments(Counts *c) {
     WasmCode code;
     wasm_func_code(c->m, c->func, &code); /* the walk has found it well formed */
+    if (c->cuts_exits) {
+        exits_find(c->m, code, c->proc_exit, &c->ways_out);
+        c->segments.cuts = c->ways_out.at;
+        c->segments.ncuts = c->ways_out.len;
+    }
     segments_find(&c->segments, code, c->exact_traps);
     c->found = true;
+    c->exits.len = 0;
+    for (uint32_t i = 0, cursor = 0; i < c->segments.ncuts; i++) {
+        const Segment *s = segments_seek(&c->segments, &cursor, c->ways_out.at[i]);
+        if (!s->dead)
+            vec_push(&c->exits, (uint32_t)(s - c->segments.at.at));
+    }
 }
 
 uint32_t counts_segment(Counts *c, const Site *site, Event e) {
@@ -69,6 +87,8 @@ uint32_t counts_segment(Counts *c, const Site *site, Event e) {
         find_segments(c);
     if (e.kind == EVENT_FUNC_ENTRY)
         return 0;
+    if (e.kind == EVENT_FUNC_EXIT)
+        return c->exits.len > 1 ? COUNT_EXITS : c->exits.len ? c->exits.at[0] : COUNT_NONE;
     if (site->at_func_end && e.mode == MODE_AFTER)
         return COUNT_NONE;
     const Segment *all = c->segments.at.at;
@@ -93,7 +113,9 @@ uint32_t counts_key(const Site *site, Event e) {
 }
 
 void counts_share(Counts *c, uint32_t var, uint32_t segment, uint32_t key, uint64_t amount) {
-    if (segment != COUNT_NONE && amount)
+    for (uint32_t i = 0; segment == COUNT_EXITS && i < c->exits.len; i++)
+        counts_share(c, var, c->exits.at[i], 2 * c->segments.at.at[c->exits.at[i]].start, amount);
+    if (segment != COUNT_NONE && segment != COUNT_EXITS && amount)
         vec_push(&c->shares, ((struct CountShare){var, segment, key, amount}));
 }
 
@@ -127,9 +149,18 @@ static void clear_work(Counts *c) {
 /* Segments whose counts are asked for. */
 static void mark_asked(Counts *c) {
     clear_work(c);
-    for (uint32_t i = c->first_value; i < c->values.len; i++)
-        if (c->values.at[i].func != COUNT_NONE)
-            c->needed.at[c->values.at[i].ref.index] = c->asked.at[c->values.at[i].ref.index] = true;
+    bool exits = false;
+    for (uint32_t i = c->first_value; i < c->values.len; i++) {
+        uint32_t segment = c->values.at[i].ref.index;
+        if (c->values.at[i].func == COUNT_NONE)
+            continue;
+        if (segment == COUNT_EXITS)
+            exits = true;
+        else
+            c->needed.at[segment] = c->asked.at[segment] = true;
+    }
+    for (uint32_t i = 0; exits && i < c->exits.len; i++)
+        c->needed.at[c->exits.at[i]] = c->asked.at[c->exits.at[i]] = true;
     for (uint32_t i = 0; i < c->shares.len; i++)
         c->needed.at[c->shares.at[i].segment] = true;
 }
@@ -198,6 +229,35 @@ static void add_equations(Counts *c) {
         c->refs.at[e->segment] = (CountRef){n++ & 0x7fffffff, 1};
     }
     c->words.at[count] = n;
+}
+
+/* What is derived of all ways out: the last of the function. */
+static CountRef add_exits(Counts *c) {
+    uint32_t *count = &c->words.at[c->funcs.at[c->funcs.len - 1].at];
+    CountRef all = {(*count)++ & 0x7fffffff, 1};
+    vec_push(&c->words, 0);
+    vec_push(&c->words, c->exits.len);
+    vec_push(&c->words, c->exits.len);
+    for (uint32_t i = 0; i < c->exits.len; i++)
+        put_word(c, c->refs.at[c->exits.at[i]]);
+    return all;
+}
+
+/* What the values of the function are made of. */
+static void set_values(Counts *c) {
+    CountRef exits = {COUNT_EXITS, 0};
+    for (uint32_t i = c->first_value; i < c->values.len; i++) {
+        CountValue *v = &c->values.at[i];
+        if (v->func == COUNT_NONE)
+            continue;
+        if (v->ref.index != COUNT_EXITS) {
+            v->ref = c->refs.at[v->ref.index];
+            continue;
+        }
+        if (exits.index == COUNT_EXITS)
+            exits = add_exits(c);
+        v->ref = exits;
+    }
 }
 
 /* A sum over segments is one over counters: what a derived count weighs, its terms do. */
@@ -376,9 +436,7 @@ static void close_function(Counts *c) {
         add_equations(c);
     else
         vec_push(&c->words, 0);
-    for (uint32_t i = c->first_value; i < c->values.len; i++)
-        if (c->values.at[i].func != COUNT_NONE)
-            c->values.at[i].ref = c->refs.at[c->values.at[i].ref.index];
+    set_values(c);
     add_traps(c);
 }
 

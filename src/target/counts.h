@@ -16,6 +16,7 @@
 #include "probe/event.h"
 #include "probe/fold.h"
 #include "probe/segment.h"
+#include "target/exits.h"
 
 /* Where a counter is counted: in front of the instruction at `offset`, or (`behind`) behind it. */
 typedef struct CountPoint {
@@ -35,7 +36,7 @@ typedef struct CountValue {
     uint64_t amount;
     bool flag;
 } CountValue;
-enum { COUNT_NONE = UINT32_MAX };
+enum { COUNT_NONE = UINT32_MAX, COUNT_EXITS = 0x7fffffff };
 
 /* What is derived in a function, one after the other: words[at...]: how many; for each its leak,
  * doubled, plus 1 if that is to be subtracted, how many references are added, how many there are in
@@ -90,17 +91,26 @@ typedef struct Counts {
     Vec(uint32_t) leak_of;  /* by class: 0 = none, 1 = one without number, 2 + its number */
     Vec(uint32_t) place_of; /* by variable: in the list for a segment, 0 = it is not in it */
     bool exact_traps;
+    bool cuts_exits;
+    int64_t proc_exit;
+    ExitOffsets ways_out;
+    Vec(uint32_t) exits; /* the segments that begin there */
 } Counts;
 
 /* With exact_traps nothing is ever to be corrected, as instructions that can trap end segments. */
 void counts_init(Counts *c, const WasmModule *m, bool exact_traps);
 void counts_free(Counts *c);
 
+/* Ways out of functions will be asked for (EVENT_FUNC_EXIT): segments end in front of them, too, so
+ * that no trap comes between. Calls of `proc_exit` (-1: there is none) are some. */
+void counts_cut_exits(Counts *c, int64_t proc_exit);
+
 /* Begins a function; the one before is over. */
 void counts_enter(Counts *c, uint32_t func);
 
 /* The segment of that function in which the probe of an event at a site would be; COUNT_NONE: it is
- * never executed. Sites come in the order of the code. */
+ * never executed; COUNT_EXITS: several, which stand for all ways out. Sites come in the order of
+ * the code. */
 uint32_t counts_segment(Counts *c, const Site *site, Event event);
 
 /* Orders what is in one segment: twice the offset of the instruction, one more for what is behind
@@ -114,8 +124,8 @@ int32_t counts_place(Event event);
  * and goes in the order of the code. */
 void counts_share(Counts *c, uint32_t var, uint32_t segment, uint32_t key, uint64_t amount);
 
-/* Asks for a CountValue of a segment (or COUNT_NONE): an index into `values`. It is `last`, the
- * index that was given before or COUNT_NONE, if that is the same. */
+/* Asks for a CountValue of a segment (or COUNT_NONE, COUNT_EXITS): an index into `values`. It is
+ * `last`, the index that was given before or COUNT_NONE, if that is the same. */
 uint32_t counts_value(Counts *c, uint32_t segment, uint64_t amount, bool flag, uint32_t last);
 
 /* The last function is over, too. */
