@@ -650,12 +650,17 @@ static void put_correction(Maker *x, Buf *b, uint32_t n) {
     wasm_put_op(b, WASM_OP_END);
 }
 
-/* whammc:correct (variable, amount) */
+/* whammc:correct (variable, amount); variable -1 traps, see trap_section.h */
 static void add_correct(Maker *x) {
     const Counts *c = &x->b->counts;
     bool *done = mem_zalloc(x->b->vars.len + 1u);
     Buf b = {0};
     put_locals(&b, 0, 0);
+    put_get(&b, 0);
+    put_i32(&b, UINT32_MAX);
+    wasm_put_op(&b, WASM_OP_I32_EQ);
+    put_open(&b, WASM_OP_IF);
+    OPS(&b, WASM_OP_UNREACHABLE, WASM_OP_END);
     for (uint32_t i = 0; i < c->trap_vars.len; i++) {
         if (!done[c->trap_vars.at[i]])
             put_correction(x, &b, c->trap_vars.at[i]);
