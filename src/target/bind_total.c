@@ -18,6 +18,7 @@
 #include "target/bind_code.h"
 
 #include "target/code.h"
+#include "target/trap_section.h"
 
 enum {
     MAX_GLOBALS = 50000,  /* a memory starts faster than very many globals */
@@ -656,11 +657,7 @@ static void add_correct(Maker *x) {
     bool *done = mem_zalloc(x->b->vars.len + 1u);
     Buf b = {0};
     put_locals(&b, 0, 0);
-    put_get(&b, 0);
-    put_i32(&b, UINT32_MAX);
-    wasm_put_op(&b, WASM_OP_I32_EQ);
-    put_open(&b, WASM_OP_IF);
-    OPS(&b, WASM_OP_UNREACHABLE, WASM_OP_END);
+    trap_section_put_show(&b);
     for (uint32_t i = 0; i < c->trap_vars.len; i++) {
         if (!done[c->trap_vars.at[i]])
             put_correction(x, &b, c->trap_vars.at[i]);

@@ -6,6 +6,7 @@
  * filled from the first on. The report's values end with them (FORMAT_TRAPS).
  */
 #include "target/flush_code.h"
+#include "target/trap_section.h"
 
 enum { RECORDS = 8 };
 enum { PLACE_FID, PLACE_FROM, PLACE_TO, PLACE_TIMES, PLACE_LEAK, PLACE_WORDS };
@@ -143,16 +144,6 @@ static void put_correction(Chunks *c, uint32_t id) {
     chunks_item(c);
 }
 
-/* if (var == -1) trap, from which the host learns what the engine calls the module. */
-static void put_show(Buf *b) {
-    put_index(b, WASM_OP_LOCAL_GET, 0);
-    put_i32(b, UINT32_MAX);
-    wasm_put_op(b, WASM_OP_I32_EQ);
-    put_open(b, WASM_OP_IF);
-    wasm_put_op(b, WASM_OP_UNREACHABLE);
-    wasm_put_op(b, WASM_OP_END);
-}
-
 /* (var: i32, amount: i64) */
 static void add_correct(Flush *f, Splicer *s) {
     const Counts *c = f->store->counts;
@@ -167,7 +158,7 @@ static void add_correct(Flush *f, Splicer *s) {
     }
     chunks_end(&chunks);
     Buf b = {0};
-    put_show(&b);
+    trap_section_put_show(&b);
     for (uint32_t i = 0; i < chunks.funcs.len; i++) {
         put_index(&b, WASM_OP_LOCAL_GET, 0);
         put_index(&b, WASM_OP_LOCAL_GET, 1);

@@ -2,6 +2,7 @@
  * target/trap_section.c - writes the custom section whammc.traps.
  */
 #include "target/trap_section.h"
+#include "target/code.h"
 
 enum { VERSION = 1 };
 
@@ -75,4 +76,13 @@ void trap_section_put(const Counts *c, const WasmModule *m, const WasmModule *wr
     buf_uleb(out, s.bytes.len);
     buf_bytes(out, s.bytes.data, s.bytes.len);
     buf_free(&s.bytes);
+}
+
+void trap_section_put_show(Buf *b) {
+    put_index(b, WASM_OP_LOCAL_GET, 0);
+    put_i32(b, UINT32_MAX);
+    wasm_put_op(b, WASM_OP_I32_EQ);
+    put_open(b, WASM_OP_IF);
+    wasm_put_op(b, WASM_OP_UNREACHABLE);
+    wasm_put_op(b, WASM_OP_END);
 }

@@ -41,4 +41,7 @@ void trap_section_mark(Counts *c, uint32_t func, uint32_t *at, WasmBodyEdit *edi
  * was written, laid out. */
 void trap_section_put(const Counts *c, const WasmModule *m, const WasmModule *written, Buf *out);
 
+/* Appends what whammc:correct begins with: variable -1 traps. */
+void trap_section_put_show(Buf *b);
+
 #endif

@@ -135,7 +135,7 @@ export function createTraps(instance, module, warn) {
   // Whether the frame is one of this module, in function `fid`, behind whose imports there may be new ones.
   function isOurs(frame, fid) {
     const imports = WebAssembly.Module.imports(module).filter(one => one.kind === 'function').length;
-    return frame.index >= fid && frame.index - fid <= imports && frame.module === ownName();
+    return frame.index >= fid && frame.index - fid <= imports && (ownName() ?? frame.module) === frame.module;
   }
 
   // What is to be put right, null if nothing.
