@@ -10,6 +10,7 @@ milliseconds. Exports tried: _start, else main. Exit status: the program's; 134 
 message on standard error and a last flush); 126 if it could not be loaded; 2 for wrong usage.
 """
 
+import functools
 import os
 import sys
 import time
@@ -114,6 +115,11 @@ def find_point(section, offset):
 NO_TRAPS = ("STACK_OVERFLOW", "INTERRUPT", "OUT_OF_FUEL", "UNCAUGHT_EXCEPTION")
 
 
+@functools.cache
+def warn_once(text):
+    say(f"whammc: {text}; see --exact-traps")
+
+
 def frame_of(trap):
     """The frame in which an instruction trapped; None if none did."""
     try:
@@ -140,7 +146,7 @@ def correct(store, exports, module, file, trap):
         return  # nothing to take back, or it was in a library
     *place, corrections = point
     if not trapped(store, *place):
-        say("whammc: a program trapped at more places than are remembered; its counts there are too high; see --exact-traps")
+        warn_once("a program trapped at more places than are remembered; its counts there are too high")
     for variable, amount in corrections:
         add(store, variable, amount)
 

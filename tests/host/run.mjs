@@ -27,7 +27,7 @@ function call({ exports }, traps, text) {
             result = exports[name](...numbers.map(BigInt)); // all parameters are i64
         }
     } catch (error) {
-        if (!(error instanceof WebAssembly.RuntimeError) && !(error instanceof WebAssembly.Exception))
+        if (![WebAssembly.RuntimeError, WebAssembly.Exception, RangeError].some(kind => error instanceof kind))
             throw error;
         traps.correct(error);
         print(`${name} trapped`);
