@@ -5,9 +5,9 @@
 // What is different from there:
 //
 //   state NAME KEY            a digest of exported memories, tables and globals, of calls of imported functions and of output;
-//                             of memories no more than there was when KEY was first asked for, as reports may add to them
+//                             no more than there was when KEY was first asked for
 //   warnings                  how many there were from the host, and the first
-//   report NAME FILE          writes the rows of the report, without the first column, to FILE; answers with a digest
+//   report NAME [FILE]        a digest of the report's rows without the first column; writes them to FILE
 //
 // Answers: numbers are "number:BITS" with the bits of a double, whatever their type, and i64 is "i64:VALUE"; NaN is "nan". Errors are
 // "error WHAT TEXT", where WHAT is trap, exception, exhausted, exit, link, or arguments.
@@ -125,22 +125,28 @@ function wasi(memory, write) {
 
 // ---- instances ----
 
-let all = new Map(), registered = new Map(), current = null;
+let instances = [], named = new Map(), registered = new Map(), current = null;
 let specials = null;
+
+const REPORT = /\n=+ REPORT CSV FLUSH =+\n(id, .*\n)(\d+, .*\n)*/g;
+const sizes = new Map(); // by key: what was exported when it was first asked for; of memories, how much
 
 class Program {
     constructor(file) {
         this.file = file;
         this.text = '';    // reports
-        this.log = createHash('sha1'); // output and calls of imported functions
+        this.log = [];     // output and calls of imported functions
         this.host = createHost({ onReport: text => { this.text += text; } });
         this.instance = new WebAssembly.Instance(compile(file), this.imports());
         this.host.attach(this.instance, compile(file));
     }
 
     imports() {
-        const imports = {}, output = (_, bytes) => this.log.update(bytes);
-        const memory = () => this.instance.exports.memory;
+        const imports = {}, output = (_, bytes) => { // reports may be among it
+            this.log.push(bytes.toString('latin1'));
+            this.text += bytes;
+        };
+        const memory = () => this.instance?.exports.memory;
         for (const { module, name, kind } of WebAssembly.Module.imports(compile(this.file))) {
             const from = imports[module] ??= {};
             if (module === 'whammc')
@@ -154,7 +160,7 @@ class Program {
             else if (kind === 'function' && module === 'wasi_snapshot_preview1')
                 from[name] = wasi(memory, output)[name];
             else if (kind === 'function') // "0" is a number and a BigInt
-                from[name] = (...values) => (this.log.update(`${name} ${values.map(showValue)}\n`), '0');
+                from[name] = (...values) => (this.log.push(`${name} ${values.map(showValue)}\n`), '0');
         }
         return imports;
     }
@@ -174,7 +180,8 @@ class Program {
             return `ok ${[f(...values) ?? []].flat().map(showValue).join(' ')}`.trimEnd();
         } catch (error) {
             if (error instanceof WebAssembly.RuntimeError) {
-                tellTrapped([...new Set(all.values())].map(program => program.host), error);
+                // Without links between them only this one can have trapped.
+                tellTrapped((registered.size ? instances : [this]).map(program => program.host), error);
                 return `error trap ${error.message}`;
             }
             return `error ${error instanceof Exit ? 'exit' : error instanceof RangeError ? 'exhausted'
@@ -182,40 +189,35 @@ class Program {
         }
     }
 
-    // The rows of the report, without ids.
+    // The rows of the report, or of the reports of all monitors, without ids.
     rows() {
+        const before = this.text;
         this.text = '';
         this.host.flush();
-        const lines = this.text.split('\n');
-        return lines.slice(lines.lastIndexOf(lines.findLast(line => line.startsWith('id, id_type'))) + 1)
-            .filter(Boolean).map(line => line.slice(line.indexOf(',') + 2));
+        this.text ||= before; // what is bound reports once
+        return this.text.split('\n').filter(line => /^\d+, /.test(line)).map(line => line.slice(line.indexOf(',') + 2));
     }
 
     state(key) {
-        const parts = [];
-        if (!sizes.has(key))
+        const parts = [this.log.join('').replace(REPORT, '')];
+        const first = !sizes.has(key);
+        if (first)
             sizes.set(key, new Map());
+        const known = sizes.get(key);
         for (const [name, what] of Object.entries(this.instance.exports)) {
-            if (name.startsWith('whammc:'))
+            if (first)
+                known.set(name, what.buffer?.byteLength);
+            if (!known.has(name))
                 continue;
             if (what instanceof WebAssembly.Memory)
-                parts.push(name, digest(new Uint8Array(what.buffer).subarray(0, memorySize(key, name, what))));
+                parts.push(name, digest(new Uint8Array(what.buffer).subarray(0, known.get(name))));
             else if (what instanceof WebAssembly.Table)
                 parts.push(name, String(what.length));
             else if (what instanceof WebAssembly.Global)
                 parts.push(name, globalValue(what));
         }
-        return digest([...parts, this.log.copy().digest('hex')].join('\n'));
+        return digest(parts.join('\n'));
     }
-}
-
-const sizes = new Map(); // of memories by name, by key
-
-function memorySize(key, name, memory) {
-    const known = sizes.get(key);
-    if (!known.has(name))
-        known.set(name, memory.buffer.byteLength);
-    return known.get(name);
 }
 
 function globalValue(global) {
@@ -250,7 +252,7 @@ function showCounts(rows) {
 // ---- commands ----
 
 const unhex = word => word === '""' ? '' : Buffer.from(word, 'hex').toString('utf8');
-const find = word => word === '-' ? current : all.get(unhex(word));
+const find = word => word === '-' ? current : word[0] === '#' ? instances[word.slice(1)] : named.get(unhex(word));
 
 const commands = {
     module(name, file) {
@@ -262,9 +264,9 @@ const commands = {
                 return `error trap ${error.message}`;
             return `error ${error instanceof RangeError ? 'exhausted' : 'link'} ${error.message}`;
         }
-        all.set(all.size, current); // so that none is lost
+        instances.push(current);
         if (name !== '-')
-            all.set(unhex(name), current);
+            named.set(unhex(name), current);
         return 'ok';
     },
     register: (as, name) => (registered.set(unhex(as), find(name)), 'ok'),
@@ -294,13 +296,14 @@ const commands = {
         if (!program)
             return 'error arguments no such instance';
         const text = program.rows().join('\n') + '\n';
-        writeFileSync(file, text);
+        if (file)
+            writeFileSync(file, text);
         return `ok ${digest(text)}`;
     },
     warnings: () => `ok ${warnings.length} ${warnings[0] ?? ''}`.trimEnd(),
     reset() {
         warnings = [];
-        [all, registered, current, specials] = [new Map(), new Map(), null, null];
+        [instances, named, registered, current, specials] = [[], new Map(), new Map(), null, null];
         return 'ok';
     },
 };

@@ -11,9 +11,10 @@
  *                             CATEGORY=EXECUTED and FUNCTION:PC:EXECUTED for all that are not 0
  *   reset                     forgets all instances
  *
- * Names are in hexadecimal, two digits a byte (the empty one is ""). Answers: "ok VALUE...", or
- * "error STATUS TEXT" with STATUS as a number of EvalStatus. Fuel is given anew for each command.
- * What can be imported from "spectest" is what the official test suite wants there.
+ * Names are in hexadecimal, two digits a byte (the empty one is ""); #K is the instance that was
+ * made as the K-th, from 0. Answers: "ok VALUE...", or "error STATUS TEXT" with STATUS as a number
+ * of EvalStatus. Fuel is given anew for each command. What can be imported from "spectest" is what
+ * the official test suite wants there.
  *
  *     evaluate -c [FUEL]                counts; imported functions that nobody has are those of
  *                                       WASI, or give zeros
@@ -183,6 +184,10 @@ static Str unhex(char *word) {
 static EvalInstance *find(const Script *x, char *word) {
     if (!strcmp(word, "-"))
         return x->current;
+    if (*word == '#') {
+        unsigned long k = strtoul(word + 1, NULL, 10);
+        return k < x->instances.len ? x->instances.at[k] : NULL;
+    }
     const uint64_t *found = map_get(&x->names, unhex(word));
     return found ? x->instances.at[*found] : NULL;
 }
