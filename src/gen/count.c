@@ -153,19 +153,19 @@ static const char *label(Gen *g, uint32_t n) {
     return n ? arena_printf(g->arena, "case%u", n) : "done";
 }
 
-static Code begin(Gen *g) {
+static void begin(Code *c, Gen *g) {
     static const Variant none;
-    Code c, from = {.g = g};
+    Code from = {.g = g};
     from.b.variant = &none;
-    callback_begin(&c, &from);
-    return c;
+    callback_begin(c, &from);
 }
 
 /* block ... block block br_table end case1 end case2 ... */
 static bool build_match(Gen *g) {
     const Units *units = g->in->units;
     const char *labels[WASM_OP_COUNT + 1];
-    Code c = begin(g);
+    Code c;
+    begin(&c, g);
     BinaryenModuleRef m = c.b.module;
     Refs cases = {0};
     c.b.nparams = MATCH_PARAMS;
@@ -254,7 +254,8 @@ static uint32_t trapping_places(Gen *g) {
 
 /* A callback that is a predicate as well: the address of a counter, or 0. */
 static void build_predicate(Gen *g, const char *name, const char *runtime, Places p) {
-    Code c = begin(g);
+    Code c;
+    begin(&c, g);
     Ref code[2] = {walk(&c, p)};
     code[1] = runtime_call(&c, runtime, "i", "i", (Ref[]){place_pc(&c)});
     BinaryenType params[] = {BinaryenTypeInt32(), BinaryenTypeInt32()};

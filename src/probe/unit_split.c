@@ -131,7 +131,7 @@ static bool only_counts(const Splitter *s, const UnitPart *p) {
     if (e.kind != EVENT_FUNC_ENTRY && (e.kind != EVENT_OPCODE || e.mode != MODE_BEFORE))
         return false;
     Counting k = *counters_shape(s->counters, p->shape);
-    bool only = k.why_not == WHY_NOTHING;
+    bool only = k.why_not == WHY_NOTHING && k.n;
     for (uint32_t i = k.first; only && i < k.first + k.n; i++)
         only = is_kept(s, &s->counters->additions.at[i]);
     return only;
