@@ -347,7 +347,7 @@ whammc_status whammc_explain_monitor(whammc *w, const whammc_options *options, c
         return status;
     Units units;
     Counters counters;
-    counters_init(&counters, &w->plan, 0);
+    counters_init(&counters, &w->plan, COUNTERS_MONITOR);
     w->explained.len = 0;
     if (units_make(&w->plan, !options->no_coalesce ? &counters : NULL, &units, &w->diags)) {
         units_print(&w->plan, &units, &w->explained);

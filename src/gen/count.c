@@ -12,6 +12,7 @@
 #include "gen/attach.h"
 
 #include "probe/known.h"
+#include "../../stdlib/runtime/site_count.h" /* SITE_COUNT_FRONT */
 
 #include <stdio.h>
 
@@ -23,11 +24,17 @@ enum { MATCH_OP = 2, MATCH_PARAMS };
 
 /* ---- what is noted at a place ---- */
 
-/* A number that is added to a variable, modulo 2^64. */
+static const Sum *sum_of(const Code *c, const Addition *a) {
+    return &c->g->in->units->counters->sums.at[a->sum];
+}
+
+/* As addition_amount of counter.h: a number that is added to a variable, modulo 2^64; the value of
+ * an unshared flag. */
 static Ref addition(Code *c, const Addition *a) {
     BinaryenModuleRef m = c->b.module;
+    const Sum *sum = sum_of(c, a);
     Value v = {.bits = 1};
-    if (!a->by || known_value(c->event, a->by, &v))
+    if (!a->by || (sum->flag && !sum->of_sites) || known_value(c->event, a->by, &v))
         return const_i64(c, a->minus ? 0 - v.bits : v.bits);
     Ref by = gen_known(&c->b, a->by);
     if (gen_type(a->by->type) == BinaryenTypeInt32())
@@ -38,6 +45,7 @@ static Ref addition(Code *c, const Addition *a) {
 /* All that a counter adds to the variable of its addition `first`; NULL: that was one before. */
 static Ref additions(Code *c, const Counting *k, uint32_t first) {
     const Addition *all = c->g->in->units->counters->additions.at + k->first;
+    bool flag = sum_of(c, &all[first])->flag;
     Ref sum = NULL;
     for (uint32_t i = 0; i < k->n; i++) {
         if (all[i].sum != all[first].sum)
@@ -45,7 +53,7 @@ static Ref additions(Code *c, const Counting *k, uint32_t first) {
         if (i < first)
             return NULL;
         Ref next = addition(c, &all[i]);
-        sum = sum ? binary(c, BinaryenAddInt64(), sum, next) : next;
+        sum = sum && !flag ? binary(c, BinaryenAddInt64(), sum, next) : next;
     }
     return sum;
 }
@@ -74,21 +82,26 @@ static void put_additions(Code *c, Refs *code) {
     const Plan *plan = c->g->in->plan;
     Counters *counters = c->g->in->units->counters;
     Counting k = *counters_shape(counters, c->part->shape);
+    Event e = c->part->action->event;
+    uint32_t front =
+        e.kind == EVENT_BLOCK_START || e.kind == EVENT_BLOCK_END ? SITE_COUNT_FRONT : 0;
     for (uint32_t i = 0; i < k.n; i++) {
         uint32_t var = counters->additions.at[k.first + i].sum;
-        const Var *decl = plan->vars.at[var].decl;
-        Ref amount = decl->report || decl->storage != STORAGE_UNSHARED ? additions(c, &k, i) : NULL;
+        const Sum *sum = &counters->sums.at[var];
+        bool asked = plan->vars.at[var].decl->report || (sum->late && !sum->of_sites);
+        Ref amount = asked ? additions(c, &k, i) : NULL;
+        Ref how = const_i32(&c->b, sum->flag && sum->of_sites ? front | SITE_COUNT_FLAG : front);
         if (!amount)
             continue;
-        if (decl->storage != STORAGE_UNSHARED) {
-            Ref args[] = {const_i32(&c->b, sum_number(c->g, var)), amount};
-            vec_push(code, runtime_call(c, "site_count_sum", "il", "", args));
+        if (!sum->of_sites) {
+            Ref args[] = {const_i32(&c->b, sum_number(c->g, var)), amount, how};
+            vec_push(code, runtime_call(c, "site_count_sum", "ili", "", args));
             continue;
         }
         int64_t offset = field_of(c, var);
         Ref record = BinaryenLocalGet(c->b.module, (BinaryenIndex)c->record, BinaryenTypeInt32());
         Ref slot = binary(c, BinaryenAddInt32(), record, const_i32(&c->b, (uint32_t)offset));
-        vec_push(code, runtime_call(c, "site_count_row", "il", "", (Ref[]){slot, amount}));
+        vec_push(code, runtime_call(c, "site_count_row", "ili", "", (Ref[]){slot, amount, how}));
     }
 }
 
@@ -302,7 +315,7 @@ void count_build(Gen *g) {
     for (uint32_t i = 0; i < units->list.len; i++)
         for (uint32_t k = 0; k < units->list.at[i].nresidues; k++)
             any |= units->list.at[i].residues[k].counts;
-    if (!any || !g->in->reports || !build_match(g))
+    if (!any || !build_match(g))
         return;
     g->counts = true;
     Places p = {busy_places(g), trapping_places(g)};
@@ -330,14 +343,20 @@ void count_finish(Code *c, Refs *code) {
     vec_push(code, BinaryenLocalSet(m, totals, runtime_call(c, "site_count_finish", "i", "i", &n)));
     for (uint32_t i = 0; i < g->sums.len; i++) {
         uint32_t var = g->sums.at[i];
-        BinaryenType type = gen_type(g->in->plan->vars.at[var].decl->type);
+        const Sum *sum = &g->in->units->counters->sums.at[var];
+        BinaryenType type = gen_type(sum->type);
+        bool wide = type == BinaryenTypeInt64();
         Ref by =
             gen_load_leaf(&c->b, &type_scalar[TYPE_I64], BinaryenLocalGet(m, totals, i32), 8 * i);
-        bool wide = type == BinaryenTypeInt64();
-        if (!wide)
-            by = BinaryenUnary(m, BinaryenWrapInt64(), by);
-        Ref now = c->b.ops->get(&c->b, HOLE_VAR, var * HOLE_LEAVES, type);
-        Ref sum = binary(c, wide ? BinaryenAddInt64() : BinaryenAddInt32(), now, by);
-        vec_push(code, hole_set(&c->b, HOLE_VAR, var * HOLE_LEAVES, type, sum));
+        Ref now = c->b.ops->get(&c->b, HOLE_VAR, var * HOLE_LEAVES, type), value;
+        if (sum->flag) {
+            Value to = {.kind = sum->type->kind, .bits = sum->to};
+            Ref never = BinaryenUnary(m, BinaryenEqZInt64(), by);
+            value = BinaryenSelect(m, never, now, gen_number(&c->b, sum->type, to), type);
+        } else {
+            by = wide ? by : BinaryenUnary(m, BinaryenWrapInt64(), by);
+            value = binary(c, wide ? BinaryenAddInt64() : BinaryenAddInt32(), now, by);
+        }
+        vec_push(code, hole_set(&c->b, HOLE_VAR, var * HOLE_LEAVES, type, value));
     }
 }

@@ -465,6 +465,7 @@ static void build_exit(Gen *g) {
     Refs code = {0};
     char name[32];
     code_begin(&c, g, NULL);
+    count_finish(&c, &code);
     put_once(&c, &g->in->once.end, ONCE_BODY, &code);
     put_once(&c, &g->in->once.begin, ONCE_EXIT, &code);
     put_once(&c, &g->in->once.end, ONCE_EXIT, &code);
@@ -476,10 +477,8 @@ static void build_exit(Gen *g) {
             put_call(&c, name, &code);
     }
     put_once(&c, &g->in->once.report, ONCE_BODY, &code);
-    if (g->in->reports) {
-        count_finish(&c, &code);
+    if (g->in->reports)
         put_report(&c, &code);
-    }
     if (g->text)
         vec_push(&code, helper_call(&c.b, HELPER_FLUSH, NULL));
     g->out->ends = code.len > 0;

@@ -41,6 +41,7 @@ enum {
     COUNTERS_SMALL = 8,  /* integers of 8 and 16 bits */
     COUNTERS_EXITS = 16, /* count func:exit */
     COUNTERS_ALL = 31,
+    COUNTERS_MONITOR = COUNTERS_FLAGS | COUNTERS_LATE, /* in monitor modules */
 };
 
 /* A variable, or a leaf or the mark of all cells of a map. */

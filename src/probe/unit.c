@@ -482,7 +482,8 @@ static void add_end(Maker *m) {
         add_list(m, list, MODE_BEFORE, (UnitPart){0}, with(none, branched, false));
         add_blocks(m, none);
         add_list(m, list, MODE_BEFORE, (UnitPart){0}, with(none, branched, true));
-        add_part(m, (UnitPart){.kind = PART_CLEAR_BACK}, with(none, branched, true));
+        if (m->units->uses_back)
+            add_part(m, (UnitPart){.kind = PART_CLEAR_BACK}, with(none, branched, true));
     }
     if (m->at_function_exit || !m->exits)
         return;
@@ -580,21 +581,23 @@ static bool may_end(const Plan *plan, const Counters *counters) {
     return false;
 }
 
-/* Whether some probe in front of loops must know if a branch came back to it. */
-static bool asks_for_back(Maker *m, Splitter *s) {
-    const ActionList *list = &m->plan->by_op[WASM_OP_LOOP];
-    if (!list_happens(m->plan, list, MODE_BEFORE))
-        return false;
-    if (!s->counters)
-        return true;
-    begin_unit(m, MONITOR_OPCODE, WASM_OP_LOOP);
-    add_list(m, list, MODE_BEFORE, (UnitPart){0}, (Gates){0});
-    Unit u = unit_of(m);
-    unit_split(s, &u);
-    for (uint32_t i = 0; i < u.nresidues; i++)
-        if (u.residues[i].probes)
-            return true;
-    return u.dynamic;
+/* Whether some probe must know if a branch led to it. */
+static bool asks_for_back(const Units *units) {
+    for (uint32_t i = 0; i < units->list.len; i++)
+        for (uint32_t k = 0; k < units->list.at[i].nresidues; k++)
+            for (uint32_t p = 0; p < units->list.at[i].residues[k].nparts; p++)
+                if (units->list.at[i].residues[k].parts[p].unless_back)
+                    return true;
+    return false;
+}
+
+static void make_all(Maker *m, Splitter *s) {
+    m->units->list.len = 0;
+    s->nresidues = 0;
+    m->ok = true;
+    make_function(m, s);
+    for (uint32_t op = 0; op < WASM_OP_COUNT; op++)
+        make_instruction(m, s, (WasmOp)op);
 }
 
 bool units_make(Plan *plan, Counters *counters, Units *units, Diags *diags) {
@@ -612,10 +615,13 @@ bool units_make(Plan *plan, Counters *counters, Units *units, Diags *diags) {
     m.at_function_exit = m.exits && !m.blocks &&
                          !list_happens(plan, &plan->by_op[WASM_OP_RETURN], MODE_BEFORE) &&
                          !list_happens(plan, &plan->by_op[WASM_OP_END], MODE_BEFORE);
-    units->uses_back = m.blocks || asks_for_back(&m, &s);
-    make_function(&m, &s);
-    for (uint32_t op = 0; op < WASM_OP_COUNT; op++)
-        make_instruction(&m, &s, (WasmOp)op);
+    bool back = m.blocks || list_happens(plan, &plan->by_op[WASM_OP_LOOP], MODE_BEFORE);
+    units->uses_back = back && !counters;
+    make_all(&m, &s);
+    if (back && counters && m.ok && asks_for_back(units)) { /* not all of it only counts */
+        units->uses_back = true;
+        make_all(&m, &s);
+    }
     vec_free(&m.atoms);
     vec_free(&m.parts);
     map_free(&m.atom_ids);

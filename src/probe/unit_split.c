@@ -116,11 +116,10 @@ static uint32_t wide_operands(const Unit *u, const Variant *v, uint32_t assignme
     return wide;
 }
 
-/* Whether an addition of a counter is one to what monitors have for it. */
+/* Whether monitors can do an addition at the end: records show only what is reported. */
 static bool is_kept(const Splitter *s, const Addition *a) {
-    const Type *type = s->plan->vars.at[a->sum].decl->type;
-    return type->kind == TYPE_U32 || type->kind == TYPE_I32 || type->kind == TYPE_U64 ||
-           type->kind == TYPE_I64;
+    const Sum *sum = &s->counters->sums.at[a->sum];
+    return !sum->of_sites || !sum->late || sum->var->report;
 }
 
 /* Whether all that is left of a part is to count how often control comes to the place. */
@@ -128,7 +127,7 @@ static bool only_counts(const Splitter *s, const UnitPart *p) {
     if (!s->counters || !p->shape || p->at_end || p->if_taken || p->kind > PART_ROW)
         return false;
     Event e = p->action->event;
-    if (e.kind != EVENT_FUNC_ENTRY && (e.kind != EVENT_OPCODE || e.mode != MODE_BEFORE))
+    if (e.kind == EVENT_OPCODE && e.mode != MODE_BEFORE)
         return false;
     Counting k = *counters_shape(s->counters, p->shape);
     bool only = k.why_not == WHY_NOTHING && k.n;

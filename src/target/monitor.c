@@ -461,7 +461,7 @@ static bool check_output(MonitorTarget *t, const Buf *out) {
 }
 
 static bool make(MonitorTarget *t, Buf *out) {
-    counters_init(&t->counters, t->plan, MONITOR_COUNTERS);
+    counters_init(&t->counters, t->plan, COUNTERS_MONITOR);
     Counters *counters = t->options->coalesce ? &t->counters : NULL;
     if (!units_make(t->plan, counters, &t->units, t->diags) || !lay_out(t) || !compile(t))
         return false;

@@ -18,7 +18,7 @@
 /* Something that is counted at the place at hand: for a row or a variable. */
 typedef struct Note {
     uint32_t slot; /* address in a record; of sums: number of the variable */
-    uint32_t segment;
+    uint32_t segment : 31, flag : 1;
     uint64_t amount;
 } Note;
 
@@ -34,8 +34,10 @@ typedef enum Place {
 enum { PLACE_SHIFT = 3, PLACE_MASK = 7 };
 
 /* What makes a word: its address; how many words are added; of how many that are added or
- * subtracted, and these. Or behind the address MULTIPLE, a word, what it is multiplied by. */
+ * subtracted, and these. Or behind the address MULTIPLE, a word, what it is multiplied by; or FLAG,
+ * a word, what the value is if that is not 0. */
 #define MULTIPLE UINT32_MAX
+#define FLAG     (UINT32_MAX - 1)
 
 typedef struct Count {
     uint32_t func;     /* + 1, at hand */
@@ -43,12 +45,12 @@ typedef struct Count {
     uint32_t busy;     /* str: bit k of byte k / 8 is WasmOp k = there may be other probes */
     uint32_t traps;    /* str: such bits of instructions that end segments since they can trap */
     uint32_t pc, next; /* of the instruction at hand, of the one behind it */
-    uint32_t cursor, segment;
-    uint32_t first_sum;        /* of the segment at hand */
-    SiteBlock rows, sums;      /* Note */
-    SiteBlock places;          /* by segment: pc << PLACE_SHIFT | Place */
-    SiteBlock words, needed;   /* by segment: address of its count, bool */
-    SiteBlock counters, falls; /* pairs: pc, address */
+    uint32_t cursor, segment, front; /* front: of what comes from above */
+    uint32_t first_sum;              /* of the segment at hand */
+    SiteBlock rows, sums;            /* Note */
+    SiteBlock places;                /* by segment: pc << PLACE_SHIFT | Place */
+    SiteBlock words, needed;         /* by segment: address of its count, bool */
+    SiteBlock counters, falls;       /* pairs: pc, address */
     uint32_t nrows, nsums;
     uint32_t ncounters, nfalls, counter, fall; /* in words; the next one to be asked for */
     /* kept until the end */
@@ -181,7 +183,7 @@ uint32_t site_count_begin(uint32_t fid, uint32_t busy, uint32_t traps) {
     offer(0, is_busy(WASM_OP_COUNT) ? PLACE_AT_SHARED : PLACE_AT, 0);
     C->pc = 0;
     C->next = S->code;
-    C->cursor = C->segment = 0;
+    C->cursor = C->segment = C->front = 0;
     C->nrows = C->nsums = C->first_sum = 0;
     C->ncounters = C->nfalls = C->counter = C->fall = 0;
     return 1;
@@ -201,7 +203,9 @@ uint32_t site_count_next(void) {
     uint32_t segment = s->dead ? NEVER : C->cursor;
     if (segment != C->segment)
         C->first_sum = C->nsums;
-    C->segment = segment;
+    C->segment = C->front = segment;
+    if (s->at_end && s->start == C->pc)
+        C->front = (s - 1)->dead ? NEVER : C->cursor - 1;
     offer_places(C->cursor, &i);
     return i.op;
 }
@@ -211,31 +215,37 @@ uint32_t site_count_pc(void) {
     return C->pc;
 }
 
-static Note *add_note(SiteBlock *b, uint32_t *n, uint32_t slot, uint64_t amount) {
+static void add_note(SiteBlock *b, uint32_t *n, Note note) {
     if (b->size / sizeof(Note) <= *n)
         site_reserve(b, *n * sizeof(Note), ((uint64_t)*n + 1) * sizeof(Note));
-    Note *note = &notes(b)[(*n)++];
-    *note = (Note){slot, C->segment, amount};
-    return note;
+    notes(b)[(*n)++] = note;
+}
+
+static uint32_t segment_of(uint32_t how) {
+    return how & SITE_COUNT_FRONT ? C->front : C->segment;
 }
 
 SITE_EXPORT(count_row)
-void site_count_row(uint32_t slot, uint64_t amount) {
-    if (C->segment != NEVER && amount)
-        add_note(&C->rows, &C->nrows, slot, amount);
+void site_count_row(uint32_t slot, uint64_t amount, uint32_t how) {
+    uint32_t segment = segment_of(how);
+    bool flag = how & SITE_COUNT_FLAG;
+    if (segment != NEVER && amount)
+        add_note(&C->rows, &C->nrows, (Note){slot, segment & 0x7fffffff, flag, amount});
 }
 
 SITE_EXPORT(count_sum)
-void site_count_sum(uint32_t var, uint64_t amount) {
-    if (C->segment == NEVER)
+void site_count_sum(uint32_t var, uint64_t amount, uint32_t how) {
+    uint32_t segment = segment_of(how);
+    if (segment == NEVER)
         return;
     for (uint32_t i = C->first_sum; i < C->nsums; i++) {
-        if (notes(&C->sums)[i].slot != var)
+        Note *note = &notes(&C->sums)[i];
+        if (note->slot != var || note->segment != segment)
             continue;
-        notes(&C->sums)[i].amount += amount;
+        note->amount += amount;
         return;
     }
-    add_note(&C->sums, &C->nsums, var, amount);
+    add_note(&C->sums, &C->nsums, (Note){var, segment & 0x7fffffff, false, amount});
 }
 
 /* ---- the function is over ---- */
@@ -264,23 +274,28 @@ static void mark_asked(void) {
         needed()[notes(&C->sums)[i].segment] = true;
 }
 
-static bool same_multiple(const Note *a, const Note *b) {
-    return a->segment == b->segment && a->amount == b->amount;
+static bool same_value(const Note *a, const Note *b) {
+    return a->segment == b->segment && a->flag == b->flag && a->amount == b->amount;
 }
 
-/* A row that is a multiple of a count, and not the one before's. */
-static bool is_new_multiple(uint32_t row) {
+/* Whether a row is just a count. */
+static bool is_count(const Note *row) {
+    return row->amount == 1 && !row->flag;
+}
+
+/* Whether a row needs a word of its own: another than the row before. */
+static bool is_new(uint32_t row) {
     const Note *note = &notes(&C->rows)[row];
-    return note->amount != 1 && !(row && same_multiple(note, note - 1));
+    return !is_count(note) && !(row && same_value(note, note - 1));
 }
 
-/* An i64 for each needed segment and each multiple. */
+/* An i64 for each needed segment, and for rows that need one. */
 static uint32_t make_words(void) {
     uint64_t n = 0;
     for (uint32_t k = 0; k < segments()->at.len; k++)
         n += needed()[k];
     for (uint32_t i = 0; i < C->nrows; i++)
-        n += is_new_multiple(i);
+        n += is_new(i);
     uint32_t words = values_block(8 * n);
     __builtin_memset(at(words), 0, 8 * n);
     return words;
@@ -327,15 +342,15 @@ static void put_rows(uint32_t word) {
     for (uint32_t i = 0; i < C->nrows; i++) {
         const Note *note = &notes(&C->rows)[i];
         uint32_t count = *word_of(note->segment);
-        if (is_new_multiple(i)) {
+        if (is_new(i)) {
             keep(word);
-            keep(MULTIPLE);
+            keep(note->flag ? FLAG : MULTIPLE);
             keep(count);
             keep((uint32_t)note->amount);
             keep((uint32_t)(note->amount >> 32));
             word += 8;
         }
-        set32(note->slot, note->amount == 1 ? count : word - 8);
+        set32(note->slot, is_count(note) ? count : word - 8);
     }
 }
 
@@ -407,8 +422,9 @@ static void run_program(void) {
     while (p != end) {
         uint32_t to = *p++, plus = *p++;
         uint64_t v = 0;
-        if (plus == MULTIPLE) {
-            v = get64(p[0]) * ((uint64_t)p[2] << 32 | p[1]);
+        if (plus >= FLAG) {
+            v = get64(p[0]);
+            v = (plus == FLAG ? v != 0 : v) * ((uint64_t)p[2] << 32 | p[1]);
             p += 3;
         } else {
             uint32_t n = *p++;

@@ -30,12 +30,17 @@ uint32_t site_count_begin(uint32_t fid, uint32_t busy, uint32_t traps);
 /* Steps to the next instruction, gives its WasmOp; -1 = there is none. */
 uint32_t site_count_next(void);
 uint32_t site_count_pc(void);
-/* Each time that control comes to the place at hand, `amount` is added to the i32 or i64 at `slot`
- * in a record (rows.h) of a class that is counted; once at most for each slot. Before the end, what
- * is there has no meaning. */
-void site_count_row(uint32_t slot, uint64_t amount);
+/* What is counted at the place at hand. */
+enum {
+    SITE_COUNT_FRONT = 1, /* of an `end`: what comes from above, without branches that lead there */
+    SITE_COUNT_FLAG = 2,  /* `amount` is the value, unless control never comes there */
+};
+/* Each time that control comes there, `amount` is added to the i32 or i64 at `slot` in a record
+ * (rows.h) of a class that is counted; once at most for each slot. Before the end, what is there
+ * has no meaning. */
+void site_count_row(uint32_t slot, uint64_t amount, uint32_t how);
 /* ... and to variable number `var`. */
-void site_count_sum(uint32_t var, uint64_t amount);
+void site_count_sum(uint32_t var, uint64_t amount, uint32_t how);
 /* The function is over: chooses what is counted. Where that is not possible the monitor is refused.
  */
 void site_count_close(void);
