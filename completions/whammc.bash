@@ -92,7 +92,7 @@ _whammc() {
             report)
                 _whammc_words '--format= -o --output= --module= --variable= --flush= --top= --no-demangle --message-format= -h --help' ;;
             monitor)
-                _whammc_words '-s --script= --lib= -D --define= -o --output= --report= --report-format= --no-optimise --coalesce
+                _whammc_words '-s --script= --lib= -D --define= -o --output= --report= --report-format= --no-optimise --no-coalesce
                     --exact-traps --explain --message-format= -h --help' ;;
             list)
                 _whammc_words '-s --script= --lib= -D --define= -c --count --functions= -v --verbose --message-format= -h --help' ;;

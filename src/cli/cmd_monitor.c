@@ -10,7 +10,7 @@ enum {
     REPORT = OPTION_LONG,
     REPORT_FORMAT,
     NO_OPTIMISE,
-    COALESCE,
+    NO_COALESCE,
     EXACT_TRAPS,
     EXPLAIN,
 };
@@ -26,13 +26,11 @@ static const Option options[] = {
      "opens; default: stdout"},
     {REPORT_FORMAT, "report-format", "csv|json|csv-rfc4180", "format of the report; default: csv"},
     {NO_OPTIMISE, "no-optimise", NULL, "do not optimise the code"},
-    {COALESCE, "coalesce", NULL,
-     "count by straight-line segments what only counts: fewer probes, the same counts unless the "
-     "program traps"},
+    {NO_COALESCE, "no-coalesce", NULL,
+     "count at each place, also what only counts and could be counted by straight-line segments"},
     {EXACT_TRAPS, "exact-traps", NULL,
-     "with --coalesce: segments end behind instructions that can trap, so that counts are exact "
-     "even "
-     "if the program does; slower"},
+     "segments end behind instructions that can trap, so that counts are exact even if the program "
+     "does; slower"},
     {EXPLAIN, "explain", NULL,
      "show how the scripts are split into probes, and write nothing without --output"},
     {0},
@@ -115,7 +113,7 @@ static int check_usage(const Cli *cli, const Settings *s) {
 }
 
 static int run(Cli *cli) {
-    Settings s = {.options.no_coalesce = true};
+    Settings s = {0};
     const char *value;
     int key;
     bool ok = true;
@@ -130,7 +128,7 @@ static int run(Cli *cli) {
             s.options.format = (whammc_format)option_choice(&cmd_monitor, key, value);
             break;
         case NO_OPTIMISE: s.options.no_optimise = true; break;
-        case COALESCE: s.options.no_coalesce = false; break;
+        case NO_COALESCE: s.options.no_coalesce = true; break;
         case EXACT_TRAPS: s.options.exact_traps = true; break;
         case EXPLAIN: s.explain = true; break;
         }

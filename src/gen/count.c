@@ -309,23 +309,40 @@ static void add_rule(Gen *g, const char *function, const char *at, MonitorEvent 
     vec_push(&g->out->probes, e);
 }
 
+/* Whether a residue asks for what comes to loops, or labels, from above: segments without
+ * instructions to which probes could be attached. */
+static bool counts_falling(const Unit *u, const Residue *r) {
+    for (uint32_t i = 0; i < r->nparts; i++) {
+        const UnitPart *p = &r->parts[i];
+        if (p->kind == PART_COUNT &&
+            (u->op == WASM_OP_LOOP || p->action->event.kind == EVENT_BLOCK_START))
+            return true;
+    }
+    return false;
+}
+
 void count_build(Gen *g) {
-    bool any = false;
+    bool any = false, falling = false;
     const Units *units = g->in->units;
-    for (uint32_t i = 0; i < units->list.len; i++)
-        for (uint32_t k = 0; k < units->list.at[i].nresidues; k++)
+    for (uint32_t i = 0; i < units->list.len; i++) {
+        for (uint32_t k = 0; k < units->list.at[i].nresidues; k++) {
             any |= units->list.at[i].residues[k].counts;
+            falling |= counts_falling(&units->list.at[i], &units->list.at[i].residues[k]);
+        }
+    }
     if (!any || !build_match(g))
         return;
     g->counts = true;
     Places p = {busy_places(g), trapping_places(g)};
     build_predicate(g, predicate, "site_count_at", p);
-    build_predicate(g, falls, "site_count_falls", p);
     build_counter(g, "count.1", WASM_OP_COUNT);
-    build_counter(g, "count.br_if", WASM_OP_BR_IF);
-    build_counter(g, "count.if", WASM_OP_IF);
     add_rule(g, "count.1", predicate, MONITOR_ANY, WASM_OP_COUNT);
     add_rule(g, "count.1", predicate, MONITOR_FUNC_ENTRY, WASM_OP_COUNT);
+    if (!falling)
+        return;
+    build_predicate(g, falls, "site_count_falls", p);
+    build_counter(g, "count.br_if", WASM_OP_BR_IF);
+    build_counter(g, "count.if", WASM_OP_IF);
     add_rule(g, "count.br_if", falls, MONITOR_OPCODE, WASM_OP_BR_IF);
     add_rule(g, "count.if", falls, MONITOR_OPCODE, WASM_OP_IF);
 }
