@@ -10,7 +10,6 @@ BUILD = os.path.abspath(os.environ.get("WHAMMC_BUILDDIR", "."))
 WHAMMC = os.environ.get("WHAMMC") or os.path.join(BUILD, "whammc")
 WIZENG = os.environ.get("WIZENG", "")
 SCRIPTS = os.path.join(SOURCE, "examples", "scripts")
-FLAGS = os.environ.get("WHAMMC_MONITOR_FLAGS", "").split() # of `whammc monitor`, besides
 BANNER = re.compile(r"\n?^=+ REPORT CSV FLUSH =+\n.*\n", re.M)
 ID = re.compile(r"^.*?(?=, \(?(?:memaddr|global_id|map_id)\b)", re.M)
 
@@ -65,10 +64,10 @@ def libraries(script):
     return {name: f"{BUILD}/examples/libs/{name}.wasm" for name in sorted(names)}
 
 
-def compile_monitor(script, path):
+def compile_monitor(script, path, *options):
     """None, or what whammc says why it cannot be done."""
     flags = [f"--lib={name}={file}" for name, file in libraries(script).items()]
-    done = call([WHAMMC, "monitor", "-s", script, *flags, *FLAGS, "--report=stderr", "-o", path])
+    done = call([WHAMMC, "monitor", "-s", script, *flags, *options, "--report=stderr", "-o", path])
     return None if done.returncode == 0 else done.stderr or f"exit status {done.returncode}"
 
 
@@ -88,11 +87,11 @@ def without_warnings(text):
 
 
 def rewritten(script, engine, program, report):
-    """Runs a program (its path and arguments) that the rewriter has instrumented; the report goes to a file."""
+    """Runs a program (its path and arguments) that the rewriter has instrumented, counting at each place; the report goes to a file."""
     flags = [f"--lib={name}={file}" for name, file in libraries(script).items()]
     if os.path.exists(report):
         os.remove(report)
-    done = call([WHAMMC, "run", "--message-format=json", f"--engine={engine}", "--link=merge", *flags, "-s", script, "-o", report, *program])
+    done = call([WHAMMC, "run", "--message-format=json", f"--engine={engine}", "--link=merge", "--no-coalesce", *flags, "-s", script, "-o", report, *program])
     text = ""
     if os.path.exists(report):
         with open(report, encoding="utf-8", errors="backslashreplace", newline="") as file:
