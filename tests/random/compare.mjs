@@ -4,8 +4,9 @@
 // each line: ORIGINAL.wasm INSTRUMENTED.wasm REPORT-FILE
 //
 // Every exported function is called with fixed arguments, in order; results, traps and what is logged through imports
-// must agree; with COMPARE_UNTIL_TRAP, up to the first trap. Prints "ok CALLS LOST", "skip REASON" or "differs WHERE" for each
-// line, LOST being the traps for which counts could not be put right; writes the report to REPORT-FILE.
+// must agree; with COMPARE_UNTIL_TRAP, up to the first trap. Prints "ok CALLS LOST TRAPS", "skip REASON" or "differs WHERE" for
+// each line, LOST being the traps for which counts could not be put right, TRAPS all but those of unreachable; writes the report to
+// REPORT-FILE.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createTraps } from '../../stdlib/host/traps.js';
 
@@ -77,7 +78,7 @@ function run(path) {
             throw new Error(`import of kind ${kind}`);
     }
     instance = new WebAssembly.Instance(module, imports);
-    let calls = 0, lost = 0, overflow = false;
+    let calls = 0, lost = 0, trapped = 0, overflow = false;
     const traps = createTraps(instance, module, () => { lost = 1; });
     try {
         for (let round = 0; round < 2; round++) {
@@ -96,6 +97,7 @@ function run(path) {
                         throw new Stop();
                     }
                     outcome = error instanceof WebAssembly.RuntimeError ? 'trap' : 'exception';
+                    trapped += outcome === 'trap' && error.message !== 'unreachable';
                     traps.correct(error);
                 }
                 calls++;
@@ -108,7 +110,7 @@ function run(path) {
         if (!(error instanceof Stop))
             throw error;
     }
-    return { instance, events, calls, lost, overflow, written };
+    return { instance, events, calls, lost, trapped, overflow, written };
 }
 
 function report({ instance: { exports }, written }) {
@@ -136,7 +138,7 @@ function compare(original, instrumented, file) {
                 return `differs event ${i}: ${before.events[i]} became ${after.events[i]}`;
     }
     writeFileSync(file, report(after));
-    return before.overflow || after.overflow ? 'skip stack overflow' : `ok ${after.calls} ${after.lost}`;
+    return before.overflow || after.overflow ? 'skip stack overflow' : `ok ${after.calls} ${after.lost} ${after.trapped}`;
 }
 
 for (const line of readFileSync(0, 'utf8').split('\n').filter(Boolean)) {
