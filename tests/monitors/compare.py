@@ -87,11 +87,11 @@ def without_warnings(text):
 
 
 def rewritten(script, engine, program, report):
-    """Runs a program (its path and arguments) that the rewriter has instrumented, counting at each place; the report goes to a file."""
+    """Runs a program (its path and arguments) that the rewriter has instrumented; the report goes to a file."""
     flags = [f"--lib={name}={file}" for name, file in libraries(script).items()]
     if os.path.exists(report):
         os.remove(report)
-    done = call([WHAMMC, "run", "--message-format=json", f"--engine={engine}", "--link=merge", "--no-coalesce", *flags, "-s", script, "-o", report, *program])
+    done = call([WHAMMC, "run", "--message-format=json", f"--engine={engine}", "--link=merge", *flags, "-s", script, "-o", report, *program])
     text = ""
     if os.path.exists(report):
         with open(report, encoding="utf-8", errors="backslashreplace", newline="") as file:
