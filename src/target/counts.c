@@ -287,14 +287,23 @@ static int by_var(const void *a, const void *b) {
     return x->var < y->var ? -1 : x->var > y->var;
 }
 
+/* Shares often are in order: they come in that of the code. */
+static void put_in_order(struct CountShare *at, uint32_t n,
+                         int (*order)(const void *, const void *)) {
+    bool sorted = true;
+    for (uint32_t i = 1; i < n && sorted; i++)
+        sorted = order(&at[i - 1], &at[i]) <= 0;
+    if (!sorted)
+        qsort(at, n, sizeof *at, order);
+}
+
 /* Sorts the shares by variable; gives the number of variables. */
 static uint32_t sort_by_var(Counts *c) {
     uint32_t n = 0;
     c->by_var.len = 0;
     for (uint32_t i = 0; i < c->shares.len; i++)
         vec_push(&c->by_var, c->shares.at[i]);
-    if (c->by_var.len)
-        qsort(c->by_var.at, c->by_var.len, sizeof *c->by_var.at, by_var);
+    put_in_order(c->by_var.at, c->by_var.len, by_var);
     for (uint32_t i = 0; i < c->by_var.len; i++)
         n += !i || c->by_var.at[i].var != c->by_var.at[i - 1].var;
     return n;
@@ -401,8 +410,7 @@ static void add_segment_traps(Counts *c, uint32_t at, uint32_t behind, uint32_t 
 
 static void add_traps(Counts *c) {
     const Segments *s = &c->segments;
-    if (c->shares.len)
-        qsort(c->shares.at, c->shares.len, sizeof *c->shares.at, by_key);
+    put_in_order(c->shares.at, c->shares.len, by_key);
     if (c->leaks.len)
         qsort(c->leaks.at, c->leaks.len, sizeof *c->leaks.at, by_class);
     for (uint32_t at = 0, behind, share = 0; at < s->traps.len; at = behind) {
