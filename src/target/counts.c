@@ -35,6 +35,7 @@ void counts_free(Counts *c) {
     vec_free(&c->trap_amounts);
     vec_free(&c->shares);
     vec_free(&c->by_var);
+    vec_free(&c->starts);
     vec_free(&c->leaks);
     vec_free(&c->weights);
     vec_free(&c->needed);
@@ -297,13 +298,32 @@ static void put_in_order(struct CountShare *at, uint32_t n,
         qsort(at, n, sizeof *at, order);
 }
 
+/* The same for few variables, in one go. */
+static void spread_by_var(Counts *c, uint32_t vars) {
+    struct CountShare *to = c->by_var.at;
+    c->starts.len = 0;
+    for (uint32_t v = 0; v <= vars; v++)
+        vec_push(&c->starts, 0);
+    for (uint32_t i = 0; i < c->shares.len; i++)
+        c->starts.at[c->shares.at[i].var + 1]++;
+    for (uint32_t v = 1; v <= vars; v++)
+        c->starts.at[v] += c->starts.at[v - 1];
+    for (uint32_t i = 0; i < c->shares.len; i++)
+        to[c->starts.at[c->shares.at[i].var]++] = c->shares.at[i];
+}
+
 /* Sorts the shares by variable; gives the number of variables. */
 static uint32_t sort_by_var(Counts *c) {
-    uint32_t n = 0;
+    uint32_t n = 0, vars = 0;
     c->by_var.len = 0;
-    for (uint32_t i = 0; i < c->shares.len; i++)
+    for (uint32_t i = 0; i < c->shares.len; i++) {
         vec_push(&c->by_var, c->shares.at[i]);
-    put_in_order(c->by_var.at, c->by_var.len, by_var);
+        vars = c->shares.at[i].var >= vars ? c->shares.at[i].var + 1 : vars;
+    }
+    if (vars < c->shares.len)
+        spread_by_var(c, vars);
+    else
+        put_in_order(c->by_var.at, c->by_var.len, by_var);
     for (uint32_t i = 0; i < c->by_var.len; i++)
         n += !i || c->by_var.at[i].var != c->by_var.at[i - 1].var;
     return n;

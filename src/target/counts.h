@@ -84,6 +84,7 @@ typedef struct Counts {
     uint32_t cursor;
     uint32_t first_value; /* its values in `values`: until it is over, ref.index is the segment */
     Vec(struct CountShare) shares, by_var; /* in the order of the code; sorted */
+    Vec(uint32_t) starts;                  /* by variable: where its shares are in `by_var` */
     Vec(struct CountLeak) leaks;           /* what leaks add to variables */
     Vec(uint64_t) weights;                 /* by segment, as the following */
     Vec(bool) needed, asked;
