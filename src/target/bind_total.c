@@ -53,7 +53,7 @@ typedef struct Maker {
 
 static uint32_t add_func(Maker *x, const char *params, const char *results, const char *name,
                          Buf *code) {
-    WasmType types[4];
+    WasmType types[8];
     uint32_t n = 0, k;
     for (; *params; params++)
         types[n++] = *params == 'l' ? WASM_I64 : WASM_I32;
@@ -198,11 +198,11 @@ static uint32_t add_next(Maker *x) {
 
 /* (end): computes all derived counts. */
 static uint32_t add_derive(Maker *x) {
-    enum { END, N, AT, REF, SUM };
+    enum { TO, TERMS, WORD, REF, SUM };
     Buf b = {0};
     put_locals(&b, 2, 2);
     put_i32(&b, 8 * x->b->counts.ncounters);
-    put_set(&b, AT);
+    put_set(&b, WORD);
     put_table_loop(x, &b);
     put_i64(&b, 0);
     put_set(&b, SUM);
@@ -220,8 +220,8 @@ static uint32_t add_derive(Maker *x) {
     wasm_put_op(&b, WASM_OP_END);
     put_next(x, &b);
     wasm_put_op(&b, WASM_OP_I32_WRAP_I64);
-    put_set(&b, N);
-    put_times(&b, N);
+    put_set(&b, TERMS);
+    put_times(&b, TERMS);
     put_next(x, &b);
     put_index(&b, WASM_OP_LOCAL_TEE, REF);
     put_i64(&b, 1);
@@ -232,13 +232,13 @@ static uint32_t add_derive(Maker *x) {
     wasm_put_op(&b, WASM_OP_I64_ADD);
     put_set(&b, SUM);
     put_again(&b);
-    put_get(&b, AT);
+    put_get(&b, WORD);
     put_get(&b, SUM);
     put_memarg(&b, WASM_OP_I64_STORE, x->b->total.memory, RECORDS_SIZE);
-    put_get(&b, AT);
+    put_get(&b, WORD);
     put_i32(&b, 8);
     wasm_put_op(&b, WASM_OP_I32_ADD);
-    put_set(&b, AT);
+    put_set(&b, WORD);
     put_again(&b);
     wasm_put_op(&b, WASM_OP_END);
     return add_func(x, "i", "", "whammc.sums.derive", &b);
@@ -251,20 +251,20 @@ static const WasmOp stores[] = {WASM_OP_I64_STORE8, WASM_OP_I64_STORE16, WASM_OP
 
 /* (address, flags, number): sets the number at the address in a memory or (`adds`) adds to it. */
 static uint32_t add_change(Maker *x, uint32_t memory, bool adds) {
-    enum { AT, FLAGS, NUMBER };
+    enum { ADDRESS, KIND, NUMBER };
     Buf b = {0};
     put_locals(&b, 0, 0);
     for (uint32_t size = 0; size < 4; size++) {
-        put_get(&b, FLAGS);
+        put_get(&b, KIND);
         put_i32(&b, FLAG_SIZE);
         wasm_put_op(&b, WASM_OP_I32_AND);
         put_i32(&b, size);
         wasm_put_op(&b, WASM_OP_I32_EQ);
         put_open(&b, WASM_OP_IF);
-        put_get(&b, AT);
+        put_get(&b, ADDRESS);
         put_get(&b, NUMBER);
         if (adds) {
-            put_get(&b, AT);
+            put_get(&b, ADDRESS);
             put_memarg(&b, loads[size], memory, 0);
             wasm_put_op(&b, WASM_OP_I64_ADD);
         }
@@ -291,53 +291,65 @@ static void put_add_to(Buf *b, uint32_t local) {
     put_set(b, local);
 }
 
+/* Parameter and locals of the function that changes numbers. */
+enum { END, FLAGS, N, STEP, AT, FID, KEY, ALL, FACTOR, COUNT, LOCALS };
+
+/* Reads what is said of some numbers together. */
+static void put_head(const Maker *x, Buf *b) {
+    put_i32(b, 0);
+    put_set(b, KEY);
+    put_i32(b, 0);
+    put_set(b, STEP);
+    put_i32(b, 1);
+    put_set(b, N);
+    put_next(x, b);
+    wasm_put_op(b, WASM_OP_I32_WRAP_I64);
+    put_set(b, FLAGS);
+    put_if_flag(b, FLAGS, FLAG_SEVERAL);
+    put_next(x, b);
+    wasm_put_op(b, WASM_OP_I32_WRAP_I64);
+    put_set(b, N);
+    put_signed(x, b, FACTOR);
+    put_add_to(b, STEP);
+    wasm_put_op(b, WASM_OP_END);
+    put_next(x, b);
+    put_word(x, b);
+    put_set(b, ALL);
+    put_signed(x, b, FACTOR);
+    put_add_to(b, AT);
+    put_signed(x, b, FACTOR);
+    put_set(b, FACTOR);
+    put_if_flag(b, FLAGS, FLAG_TRAPS);
+    put_next(x, b);
+    put_add_to(b, FID);
+    wasm_put_op(b, WASM_OP_END);
+}
+
+/* How often one number's place was executed. */
+static void put_own_count(const Maker *x, Buf *b) {
+    put_get(b, ALL);
+    put_set(b, COUNT);
+    put_if_flag(b, FLAGS, FLAG_TRAPS);
+    put_next(x, b);
+    put_add_to(b, KEY);
+    put_get(b, ALL);
+    put_get(b, FID);
+    put_get(b, KEY);
+    put_index(b, WASM_OP_CALL, x->times);
+    wasm_put_op(b, WASM_OP_I64_SUB);
+    put_set(b, COUNT);
+    wasm_put_op(b, WASM_OP_END);
+}
+
 /* (end): changes numbers of a memory. */
 static uint32_t add_apply(Maker *x, uint32_t memory) {
-    enum { END, FLAGS, N, STEP, AT, FID, KEY, ALL, FACTOR, COUNT };
     uint32_t add = add_change(x, memory, true), set = add_change(x, memory, false);
     Buf b = {0};
-    put_locals(&b, 6, 3);
+    put_locals(&b, ALL - FLAGS, LOCALS - ALL);
     put_table_loop(x, &b);
-    put_i32(&b, 0);
-    put_set(&b, KEY);
-    put_i32(&b, 0);
-    put_set(&b, STEP);
-    put_i32(&b, 1);
-    put_set(&b, N);
-    put_next(x, &b);
-    wasm_put_op(&b, WASM_OP_I32_WRAP_I64);
-    put_set(&b, FLAGS);
-    put_if_flag(&b, FLAGS, FLAG_SEVERAL);
-    put_next(x, &b);
-    wasm_put_op(&b, WASM_OP_I32_WRAP_I64);
-    put_set(&b, N);
-    put_signed(x, &b, FACTOR);
-    put_add_to(&b, STEP);
-    wasm_put_op(&b, WASM_OP_END);
-    put_next(x, &b);
-    put_word(x, &b);
-    put_set(&b, ALL);
-    put_signed(x, &b, FACTOR);
-    put_add_to(&b, AT);
-    put_signed(x, &b, FACTOR);
-    put_set(&b, FACTOR);
-    put_if_flag(&b, FLAGS, FLAG_TRAPS);
-    put_next(x, &b);
-    put_add_to(&b, FID);
-    wasm_put_op(&b, WASM_OP_END);
+    put_head(x, &b);
     put_times(&b, N);
-    put_get(&b, ALL);
-    put_set(&b, COUNT);
-    put_if_flag(&b, FLAGS, FLAG_TRAPS);
-    put_next(x, &b);
-    put_add_to(&b, KEY);
-    put_get(&b, ALL);
-    put_get(&b, FID);
-    put_get(&b, KEY);
-    put_index(&b, WASM_OP_CALL, x->times);
-    wasm_put_op(&b, WASM_OP_I64_SUB);
-    put_set(&b, COUNT);
-    wasm_put_op(&b, WASM_OP_END);
+    put_own_count(x, &b);
     put_if_flag(&b, FLAGS, FLAG_SETS);
     put_get(&b, COUNT);
     OPS(&b, WASM_OP_I64_EQZ, WASM_OP_I32_EQZ);
@@ -388,7 +400,7 @@ static uint32_t add_leaks(Maker *x) {
 
 /* (fid, key) -> i64: how often what is there was counted too often */
 static uint32_t add_times(Maker *x) {
-    enum { FID, KEY, SUM };
+    enum { FUNC, PLACE, SUM };
     Buf b = {0};
     put_locals(&b, 0, 1);
     for (uint32_t i = 0; i < RECORDS; i++) {
@@ -397,13 +409,13 @@ static uint32_t add_times(Maker *x) {
         put_open(&b, WASM_OP_IF);
         put_get(&b, SUM);
         OPS(&b, WASM_OP_RETURN, WASM_OP_END);
-        put_get(&b, FID);
+        put_get(&b, FUNC);
         put_record_word(x, &b, i, PLACE_FID);
         wasm_put_op(&b, WASM_OP_I32_EQ);
-        put_get(&b, KEY);
+        put_get(&b, PLACE);
         put_record_word(x, &b, i, PLACE_FROM);
         OPS(&b, WASM_OP_I32_GE_U, WASM_OP_I32_AND);
-        put_get(&b, KEY);
+        put_get(&b, PLACE);
         put_record_word(x, &b, i, PLACE_TO);
         OPS(&b, WASM_OP_I32_LT_U, WASM_OP_I32_AND);
         put_record_word(x, &b, i, PLACE_TIMES);
