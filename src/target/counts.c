@@ -389,7 +389,9 @@ static void put_amounts(Counts *c, const CountTraps *t, uint32_t class, uint32_t
     for (uint32_t p = t->npoints; p-- > 0;) {
         for (; to > from && c->shares.at[to - 1].key > 2 * c->trap_points.at[t->point + p]; to--)
             sum[c->place_of.at[c->shares.at[to - 1].var] - 1] -= c->shares.at[to - 1].amount;
-        memcpy(c->trap_amounts.at + t->amount + (size_t)p * t->nvars, sum, t->nvars * sizeof *sum);
+        if (t->nvars)
+            memcpy(c->trap_amounts.at + t->amount + (size_t)p * t->nvars, sum,
+                   t->nvars * sizeof *sum);
     }
     c->trap_amounts.len -= t->nvars;
 }
