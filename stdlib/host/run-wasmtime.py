@@ -136,6 +136,8 @@ def correct(store, exports, module, file, trap):
     frame = frame_of(trap) if trapped is not None else None
     if frame is None:
         return
+    if frame.module_offset > 0xFFFFFFFF:
+        warn_once("a trap may have left counts too high, as the engine does not tell where it was")
     section = trap_section(file)
     try:
         point = find_point(section, frame.module_offset) if section else None

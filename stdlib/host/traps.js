@@ -14,6 +14,7 @@
 // A key is 2 * the instruction's original offset in the body, + 1 for what is behind it.
 const TRAPS = 'whammc.traps', TRAPS_VERSION = 1, TOO_OFTEN = 'whammc:trapped', ADD_TO = 'whammc:correct';
 
+const UNKNOWN = 'a trap may have left counts too high, as the engine does not tell where it was';
 const handled = new WeakSet(); // errors that were put right, in whatever instance
 
 // Reads LEB128; throws RangeError at the end.
@@ -51,7 +52,8 @@ function createReader(bytes) {
 /**
  * What is counted too often if the instruction at `offset` of the file traps: { fid, from, to, kind, corrections }, rows of
  * function `fid` whose keys are from <= key < to, what whammc:trapped calls the class, and amounts to add to variables.
- * Null if nothing is. Throws RangeError if the section is cut off.
+ * Null if nothing is; { fid, lost } in front of a body, where optimised code of older versions of V8 says that it is when it
+ * does not know. Throws RangeError if the section is cut off.
  */
 export function findPoint(section, offset) {
   const { byte, unsigned, signed, more } = createReader(section);
@@ -59,6 +61,7 @@ export function findPoint(section, offset) {
   for (let body = 0, fid = 0; more();) {
     body += unsigned();
     fid += unsigned();
+    if (body === offset + 1) return { fid, lost: true };
     if (body > offset) return null;
     let at = body, farther = 0;
     for (let segments = unsigned(); segments > 0; segments--) {
@@ -147,11 +150,13 @@ export function createTraps(instance, module, warn) {
       return null;
     }
     const frame = topFrame(error);
-    if (!frame) warnOnce('a trap may have left counts too high, as the engine does not tell where it was');
+    if (!frame) warnOnce(UNKNOWN);
     if (!frame || frame.offset === undefined) return null;
     try {
       const point = findPoint(bytes, frame.offset);
-      return point && isOurs(frame, point.fid) ? point : null;
+      if (!point || !isOurs(frame, point.fid)) return null;
+      if (point.lost) warnOnce(UNKNOWN);
+      return point.lost ? null : point;
     } catch {
       return null; // somebody has damaged the section
     }

@@ -93,6 +93,7 @@ function testSection() {
     }
     check(`section cut off after ${length}`, result === 'nothing', result);
   }
+  check('a place that is lost', same(findPoint(section, 70299), { fid: 200, lost: true }), findPoint(section, 70299));
   check('another version', findPoint(Uint8Array.from([2, ...section.subarray(1)]), 70002) === null);
   check('no function', findPoint(encode([]), 1) === null);
 }
