@@ -411,7 +411,7 @@ static bool is_countable(const Counters *c, Event e) {
     case EVENT_FUNC_ENTRY:
     case EVENT_BLOCK_START:
     case EVENT_BLOCK_END: return true;
-    case EVENT_OPCODE: return e.mode == MODE_BEFORE || e.mode == MODE_AFTER;
+    case EVENT_OPCODE: return e.mode == MODE_BEFORE || e.mode == MODE_AFTER || e.mode == MODE_ENTRY;
     default: return false;
     }
 }

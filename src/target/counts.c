@@ -83,6 +83,11 @@ static void find_segments(Counts *c) {
     }
 }
 
+/* What happens behind the instruction; at the start of a construct that is behind its opener. */
+static bool is_behind(Event e) {
+    return e.kind == EVENT_OPCODE && (e.mode == MODE_AFTER || e.mode == MODE_ENTRY);
+}
+
 uint32_t counts_segment(Counts *c, const Site *site, Event e) {
     if (!c->found)
         find_segments(c);
@@ -97,15 +102,15 @@ uint32_t counts_segment(Counts *c, const Site *site, Event e) {
     if (e.kind != EVENT_OPCODE && all[k].at_end && all[k].start == site->pc)
         k--; /* in front of an `end`: only what runs into it */
     uint32_t behind = site->pc + site->instr->size;
-    if (e.kind == EVENT_OPCODE && e.mode == MODE_AFTER && k + 1 < c->segments.at.len &&
-        all[k + 1].start == behind && !all[k + 1].at_end)
+    if (is_behind(e) && k + 1 < c->segments.at.len && all[k + 1].start == behind &&
+        !all[k + 1].at_end)
         k++;
     return all[k].dead ? COUNT_NONE : k;
 }
 
 int32_t counts_place(Event e) {
     if (e.kind == EVENT_OPCODE)
-        return e.mode == MODE_AFTER;
+        return is_behind(e);
     return e.kind == EVENT_BLOCK_START || e.kind == EVENT_BLOCK_END ? -1 : 0;
 }
 
