@@ -475,11 +475,21 @@ static void close_function(Counts *c) {
     add_traps(c);
 }
 
+static int by_weight(const void *a, const void *b) {
+    const CountPart *x = a, *y = b;
+    if (x->weight != y->weight)
+        return x->weight < y->weight ? -1 : 1;
+    return x->counter < y->counter ? -1 : x->counter > y->counter;
+}
+
 void counts_close(Counts *c) {
     close_function(c);
     c->func = COUNT_NONE;
     c->shares.len = 0;
     c->first_value = c->values.len;
+    for (uint32_t i = 0; i < c->parts.len; i++)
+        if (c->parts.at[i].len)
+            qsort(c->parts.at[i].at, c->parts.at[i].len, sizeof(CountPart), by_weight);
 }
 
 uint32_t counts_add_part(Counts *c, uint32_t var) {

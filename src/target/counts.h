@@ -135,7 +135,8 @@ void counts_close(Counts *c);
 /* When it is closed: adds a counter that nobody counts as a part of a variable. */
 uint32_t counts_add_part(Counts *c, uint32_t var);
 
-/* The parts of a variable; none if nothing was shared. Valid as long as nothing is added. */
+/* The parts of a variable; none if nothing was shared. Valid as long as nothing is added; once pass
+ * 1 is over, those of the same weight follow one another. */
 CountParts counts_parts(const Counts *c, uint32_t var);
 
 #endif

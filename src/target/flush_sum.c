@@ -40,9 +40,14 @@ void flush_wrap(const Type *t, Buf *out) {
 
 /* ---- what is counted ---- */
 
+/* Counters of the same weight are added before they are multiplied. */
 static void push_parts(const Flush *f, const CountPart *parts, uint32_t n, Buf *out) {
-    for (uint32_t i = 0; i < n; i++) {
-        store_push_counter(f->store, f->m, parts[i].counter, out);
+    for (uint32_t i = 0, k; i < n; i = k) {
+        for (k = i; k < n && parts[k].weight == parts[i].weight; k++) {
+            store_push_counter(f->store, f->m, parts[k].counter, out);
+            if (k > i)
+                wasm_put_op(out, WASM_OP_I64_ADD);
+        }
         flush_multiply(parts[i].weight, out);
         if (i)
             wasm_put_op(out, WASM_OP_I64_ADD);
