@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/vec.h"
+
 /* Like malloc/calloc/realloc, but never return NULL. Release with free(). */
 void *mem_alloc(size_t size);
 void *mem_zalloc(size_t size);
@@ -41,29 +43,7 @@ void arena_free(Arena *a);
 #define arena_new(a, T)      ((T *)arena_alloc((a), sizeof(T)))
 #define arena_array(a, T, n) ((T *)arena_alloc((a), sizeof(T) * (size_t)(n)))
 
-/*
- * A growable array of T: `Vec(int) v = {0}; vec_push(&v, 3); v.at[0]; v.len; vec_free(&v);`
- * `at` is heap memory and moves when the vector grows.
- */
-#define Vec(T)                                                                                     \
-    struct {                                                                                       \
-        T *at;                                                                                     \
-        uint32_t len, cap;                                                                         \
-    }
-
-void vec_grow_(void *at, uint32_t *cap, uint32_t need, size_t item);
-
-/* Makes room for `n` more items. */
-#define vec_reserve(v, n)                                                                          \
-    ((v)->len + (n) > (v)->cap                                                                     \
-         ? vec_grow_((void *)&(v)->at, &(v)->cap, (v)->len + (uint32_t)(n), sizeof *(v)->at)       \
-         : (void)0)
-#define vec_push(v, ...)                                                                           \
-    (vec_reserve(v, 1), (void)((v)->at[(v)->len] = (__VA_ARGS__)), (void)(v)->len++)
-/* Appends a zeroed item and gives its address (valid until the next growth). */
-#define vec_add(v)                                                                                 \
-    (vec_reserve(v, 1), memset(&(v)->at[(v)->len], 0, sizeof *(v)->at), &(v)->at[(v)->len++])
-#define vec_last(v) ((v)->at[(v)->len - 1])
+/* Growable arrays of base/vec.h are heap memory. */
 #define vec_free(v) (free((v)->at), (v)->at = NULL, (v)->len = (v)->cap = 0)
 
 #include <stdlib.h>

@@ -75,7 +75,7 @@ INLINE Note *notes(const SiteBlock *b) {
 
 /* ---- what segment.c needs ---- */
 
-void vec_grow_(void *array, uint32_t *cap, uint32_t need, uint32_t item) {
+void vec_grow_(void *array, uint32_t *cap, uint32_t need, size_t item) {
     enum { LEAST = 16 };
     void *from;
     __builtin_memcpy(&from, array, sizeof from);
@@ -90,7 +90,7 @@ void vec_grow_(void *array, uint32_t *cap, uint32_t need, uint32_t item) {
     *cap = (uint32_t)n;
 }
 
-void vec_drop_(void *array, uint32_t cap, uint32_t item) {
+void vec_drop_(void *array, uint32_t cap, size_t item) {
     if (!cap)
         return;
     __builtin_memset(array, 0, cap * item);

@@ -12,29 +12,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/vec.h"
 #include "wasm/opcode.h"
 
 /* ---- base/mem.h ---- */
 
-#define Vec(T)                                                                                     \
-    struct {                                                                                       \
-        T *at;                                                                                     \
-        uint32_t len, cap;                                                                         \
-    }
-#define vec_reserve(v, n)                                                                          \
-    ((v)->len + (n) > (v)->cap                                                                     \
-         ? vec_grow_((void *)&(v)->at, &(v)->cap, (v)->len + (uint32_t)(n), sizeof *(v)->at)       \
-         : (void)0)
-#define vec_push(v, ...)                                                                           \
-    (vec_reserve(v, 1), (void)((v)->at[(v)->len] = (__VA_ARGS__)), (void)(v)->len++)
-#define vec_last(v) ((v)->at[(v)->len - 1])
 #define vec_free(v)                                                                                \
     (vec_drop_((v)->at, (v)->cap, sizeof *(v)->at), (v)->at = NULL, (v)->len = (v)->cap = 0)
-
-/* `at` is the address of a pointer. Traps if there is no memory. */
-void vec_grow_(void *at, uint32_t *cap, uint32_t need, uint32_t item);
 /* Gives an array back, cleared. */
-void vec_drop_(void *at, uint32_t cap, uint32_t item);
+void vec_drop_(void *at, uint32_t cap, size_t item);
 
 /* ---- wasm/op.h ---- */
 

@@ -1,0 +1,36 @@
+/*
+ * base/vec.h - growable arrays, wherever their memory is: the compiler has them on the heap
+ * (mem.h), the runtime of monitors in its own memory (stdlib/runtime/freestanding/wasm/op.h). Each
+ * says what vec_grow_ and vec_free are.
+ */
+#ifndef WHAMMC_BASE_VEC_H
+#define WHAMMC_BASE_VEC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * A growable array of T: `Vec(int) v = {0}; vec_push(&v, 3); v.at[0]; v.len; vec_free(&v);`
+ * `at` moves when the array grows.
+ */
+#define Vec(T)                                                                                     \
+    struct {                                                                                       \
+        T *at;                                                                                     \
+        uint32_t len, cap;                                                                         \
+    }
+
+void vec_grow_(void *at, uint32_t *cap, uint32_t need, size_t item);
+
+/* Makes room for `n` more items. */
+#define vec_reserve(v, n)                                                                          \
+    ((v)->len + (n) > (v)->cap                                                                     \
+         ? vec_grow_((void *)&(v)->at, &(v)->cap, (v)->len + (uint32_t)(n), sizeof *(v)->at)       \
+         : (void)0)
+#define vec_push(v, ...)                                                                           \
+    (vec_reserve(v, 1), (void)((v)->at[(v)->len] = (__VA_ARGS__)), (void)(v)->len++)
+/* Appends a zeroed item and gives its address (valid until the next growth). */
+#define vec_add(v)                                                                                 \
+    (vec_reserve(v, 1), memset(&(v)->at[(v)->len], 0, sizeof *(v)->at), &(v)->at[(v)->len++])
+#define vec_last(v) ((v)->at[(v)->len - 1])
+
+#endif
