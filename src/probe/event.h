@@ -146,4 +146,7 @@ uint32_t op_access(WasmOp op, uint32_t *addr_arg, bool *writes);
 /* Whether it is an instruction whose trap can be told beforehand from its operands. */
 bool op_can_trap(WasmOp op);
 
+/* Whether optimised code of some engines (V8 11) cannot tell where such an instruction trapped. */
+bool op_hides_trap(WasmOp op);
+
 #endif

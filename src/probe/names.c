@@ -181,6 +181,15 @@ bool op_can_trap(WasmOp op) {
     }
 }
 
+bool op_hides_trap(WasmOp op) {
+    switch (wasm_ops[op].category) {
+    case WASM_CAT_TABLE:
+    case WASM_CAT_ATOMIC: return true;
+    case WASM_CAT_SIMD: return op != WASM_OP_V128_LOAD && op != WASM_OP_V128_STORE;
+    default: return false;
+    }
+}
+
 uint32_t op_access(WasmOp op, uint32_t *addr_arg, bool *writes) {
     const char *item = column_item(wasm_ops[op].names, "mem", 3);
     if (!item)

@@ -105,7 +105,7 @@ static bool may_trap(const WasmInstr *i) {
 }
 
 static void note_trap(Walk *w, const WasmInstr *i) {
-    if (w->exact_traps) {
+    if (w->exact_traps || op_hides_trap(i->op)) {
         lead_to(w, CLASS_EXIT);
         go_on(w, i->offset + i->size);
     } else {

@@ -62,7 +62,8 @@ typedef struct Segments {
 } Segments;
 
 /* Finds the segments of a valid body and what to count; `code` stands at its first instruction.
- * With exact_traps segments end behind instructions that can trap, too. */
+ * With exact_traps segments end behind all instructions that can trap; else only behind those whose
+ * place is not always known. */
 void segments_find(Segments *s, WasmCode code, bool exact_traps);
 void segments_free(Segments *s);
 

@@ -9,4 +9,10 @@
 /* Whether an instruction can trap; false if that makes no difference. */
 bool op_can_trap(WasmOp op);
 
+/* Only hosts of programs want to know the place. */
+static inline bool op_hides_trap(WasmOp op) {
+    (void)op;
+    return false;
+}
+
 #endif
