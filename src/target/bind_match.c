@@ -432,19 +432,18 @@ static bool happens(const BindRule *r, const Site *site) {
     }
 }
 
-static bool take_hit(BindState *s, uint32_t rule, const Site *site) {
-    uint32_t next = s->accepted;
-    const BindHit *h = bind_next(s, &next);
-    if (!h || h->func != site->func || h->pc != site->pc || h->rule != rule)
-        return false;
-    s->accepted = next;
-    return true;
-}
-
 const BindHit *bind_next(const BindState *s, uint32_t *at) {
     while (*at < s->hits.len && !bind_has_code(&s->hits.at[*at]))
         ++*at;
     return *at < s->hits.len ? &s->hits.at[(*at)++] : NULL;
+}
+
+static bool take_hit(BindState *s, uint32_t rule, const Site *site) {
+    const BindHit *h = bind_next(s, &s->accepted);
+    bool taken = h && h->func == site->func && h->pc == site->pc && h->rule == rule;
+    if (h && !taken)
+        s->accepted--; /* it is still to come */
+    return taken;
 }
 
 void bind_remove(BindState *s, const BindRule *rules, uint32_t id) {
