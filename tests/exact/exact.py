@@ -35,6 +35,12 @@ def answers(command):
         return False
 
 
+def seeds(count):
+    """Of random modules; `count` if the environment says nothing."""
+    words = os.environ.get("WHAMMC_EXACT", str(count)).split("-")
+    return range(int(words[0]), int(words[1]) + 1) if len(words) == 2 else range(1, int(words[0]) + 1)
+
+
 # --- Asking ---------------------------------------------------------------------------------------------
 
 
@@ -191,16 +197,32 @@ def find_truth(programs, fuel=3000000):
                 p.outcomes, p.truth = [outcome(a) for a in got[1:-1]], got[-1]
                 continue
             field = p.calls[bad].split(" ")[2]
-            if got[1 + bad].startswith("error 3 "): # not supported: nor will it be with other arguments
-                p.calls = [c for c in p.calls if c.split(" ")[2] != field]
-            else:
-                del p.calls[bad]
+            # Other arguments would seldom help.
+            p.calls = [c for k, c in enumerate(p.calls) if k < bad or c.split(" ")[2] != field]
             again.append(p)
         left = again
         if not left:
             return
     for p in left:
         p.why = "too many calls that do not end"
+
+
+def counts_of(text):
+    """A report in some text, as `counts` answers."""
+    instructions, total, categories, counts = 0, 0, [], []
+    for line in text.splitlines():
+        row = line.split(", ")
+        if len(row) < 11 or not row[0].isdigit():
+            continue
+        name, fid, pc, value = row[2], row[7], row[8], int(row[-1])
+        if name == "instructions":
+            total = value
+        elif name == "count":
+            instructions += 1
+            counts += [(int(fid), int(pc), value)] if value else []
+        elif name.endswith("_ops") and value:
+            categories.append(f"{name[:-4]}={value}")
+    return " ".join(["ok", str(instructions), str(total), *categories, *(":".join(map(str, c)) for c in sorted(counts))])
 
 
 def sorted_counts(answer):

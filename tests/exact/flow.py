@@ -22,10 +22,12 @@ def const(n):
 
 
 class Flow:
-    """A module of functions (i32, i32) -> i32. `trapping`: of how many traps one is possible; 0: there is none."""
+    """A module of functions (i32, i32) -> i32. `trapping`: of how many traps one is possible; 0: there is none. `command`: a
+    function _start calls them all, and there are no tail calls.
+    """
 
-    def __init__(self, seed, trapping):
-        self.random, self.trapping = random.Random(seed), trapping
+    def __init__(self, seed, trapping, command=False):
+        self.random, self.trapping, self.command = random.Random(seed), trapping, command
 
     def pick(self, n):
         return self.random.randrange(n)
@@ -87,10 +89,12 @@ class Flow:
 
     def call(self, depth, labels, tail=False):
         arguments = self.value(depth, labels) + self.value(depth, labels)
+        after = RETURN if tail and self.command else b""
+        tail = tail and not self.command
         if self.pick(3) == 0:  # in the table, the last items are of another type, or null
             index = self.value(depth, labels) + const(15 if self.may_trap() else 3) + b"\x71"
-            return arguments + index + (b"\x13" if tail else b"\x11") + b"\0\0"
-        return arguments + (b"\x12" if tail else b"\x10") + uleb(self.pick(FUNCS))
+            return arguments + index + (b"\x13" if tail else b"\x11") + b"\0\0" + after
+        return arguments + (b"\x12" if tail else b"\x10") + uleb(self.pick(FUNCS)) + after
 
     def branch_with(self, depth, labels):
         targets = self.labels_with(labels, VALUE)
@@ -166,6 +170,11 @@ class Flow:
         items = b"".join(uleb(k) for k in range(FUNCS)) + uleb(2 * FUNCS)
         exports = [name(f"f{k}") + b"\0" + uleb(FUNCS + k) for k in range(FUNCS)] + [name("memory") + b"\2\0"]
         functions = [self.function() for _ in range(FUNCS)] + [self.entry(k) for k in range(FUNCS)]
+        last = b"\0" + END  # the function of another type
+        if self.command:
+            calls = [const(k) + const(n) + b"\x10" + uleb(FUNCS + k) + b"\x1a" for n in (0, 5, -7) for k in range(FUNCS)]
+            last = b"\0" + b"".join(calls) + END
+            items, exports = items[:-1], [name("_start") + b"\0" + uleb(2 * FUNCS), *exports[FUNCS:]]
         return b"\0asm\1\0\0\0" + b"".join([
             section(1, vec([b"\x60\2\x7f\x7f\1\x7f", b"\x60\0\0"])),
             section(3, vec([b"\0"] * (2 * FUNCS) + [b"\1"])),
@@ -173,5 +182,5 @@ class Flow:
             section(5, vec([b"\0\1"])),
             section(6, vec([b"\x7f\1\x41\0\x0b"])),
             section(7, vec(exports)),
-            section(9, vec([b"\0\x41\0\x0b" + uleb(FUNCS + 1) + items])),
-            section(10, vec([*functions, b"\2\0\x0b"]))])
+            section(9, vec([b"\0\x41\0\x0b" + uleb(len(items)) + items])),
+            section(10, vec([*functions, uleb(len(last)) + last]))])
