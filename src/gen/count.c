@@ -225,8 +225,9 @@ static Ref walk(Code *c, Places p) {
     Ref rest = BinaryenIf(m, more, BinaryenBlock(m, NULL, step, 2, BinaryenTypeAuto()), NULL);
     Ref all[] = {match_call(c, const_i32(&c->b, 0), const_i32(&c->b, WASM_OP_COUNT)),
                  BinaryenLoop(m, "next", rest), runtime_call(c, "site_count_close", "", "", NULL)};
-    Ref args[] = {place_fid(c), const_i32(&c->b, p.busy), const_i32(&c->b, p.traps)};
-    return BinaryenIf(m, runtime_call(c, "site_count_begin", "iii", "i", args),
+    Ref args[] = {place_fid(c), const_i32(&c->b, p.busy), const_i32(&c->b, p.traps),
+                  const_i32(&c->b, c->g->in->exact_traps)};
+    return BinaryenIf(m, runtime_call(c, "site_count_begin", "iiii", "i", args),
                       BinaryenBlock(m, NULL, all, 3, BinaryenTypeNone()), NULL);
 }
 
@@ -257,10 +258,10 @@ static uint32_t busy_places(Gen *g) {
 
 static uint32_t trapping_places(Gen *g) {
     uint8_t bits[BITS] = {0};
-    for (uint32_t op = 0; op < WASM_OP_COUNT && g->in->exact_traps; op++)
+    for (uint32_t op = 0; op < WASM_OP_COUNT; op++)
         if (op_can_trap((WasmOp)op))
             bits[op / 8] |= (uint8_t)(1u << op % 8);
-    return g->in->exact_traps ? put_bits(g, bits) : 0;
+    return put_bits(g, bits);
 }
 
 /* ---- rules ---- */

@@ -367,10 +367,11 @@ static void read_probe(Reader *r, const WasmExport *e) {
 }
 
 /* What has the name by chance and another type means nothing. */
-static void read_attached(Reader *r, const WasmExport *e) {
+/* What bind tells monitors. Functions of other types mean nothing. */
+static void read_told(Reader *r, const WasmExport *e, int64_t *told) {
     const WasmTypeDef *t = wasm_func_type(&r->monitor->m, e->handle);
     if (!t->nparams && !t->nresults)
-        r->monitor->attached = e->handle;
+        *told = e->handle;
 }
 
 static void read_exit(Reader *r, const WasmExport *e) {
@@ -403,7 +404,7 @@ static void part_generations(Monitor *mon) {
 
 bool monitor_read(Monitor *monitor, const uint8_t *bytes, size_t size, DiagFileId file,
                   Diags *diags) {
-    *monitor = (Monitor){.file = file, .exit = -1, .attached = -1};
+    *monitor = (Monitor){.file = file, .exit = -1, .attached = -1, .coalesced = -1};
     if (!wasm_read(&monitor->m, bytes, size, file, diags) || !wasm_validate(&monitor->m, diags))
         return false;
     Reader r = {.monitor = monitor, .diags = diags};
@@ -418,7 +419,9 @@ bool monitor_read(Monitor *monitor, const uint8_t *bytes, size_t size, DiagFileI
         if (str_is(e->name, "wasm:exit"))
             read_exit(&r, e);
         else if (str_is(e->name, MONITOR_ATTACHED))
-            read_attached(&r, e);
+            read_told(&r, e, &monitor->attached);
+        else if (str_is(e->name, MONITOR_COALESCED))
+            read_told(&r, e, &monitor->coalesced);
         else
             read_probe(&r, e);
     }

@@ -29,6 +29,12 @@ typedef Vec(MonitorProbe) MonitorProbes;
  * it. */
 #define MONITOR_ATTACHED "whammc:attached"
 
+/* A function () -> () that `whammc bind`, unless --no-coalesce is given, calls before it asks the
+ * monitor anything: what its probes count will be counted by segments, and corrected after traps.
+ * So a monitor that has segments of its own can end them behind all instructions that can trap.
+ * Engines do not call it. */
+#define MONITOR_COALESCED "whammc:coalesced"
+
 typedef struct Monitor {
     WasmModule m;
     DiagFileId file;
@@ -37,8 +43,9 @@ typedef struct Monitor {
     /* Probes whose names only engines from 2025 know, in a monitor that has others only for engines
      * from 2026: the same probes once more, for the other engines. */
     MonitorProbes older;
-    int64_t exit;     /* handle of wasm:exit, -1 = none */
-    int64_t attached; /* ... of MONITOR_ATTACHED */
+    int64_t exit;      /* handle of wasm:exit, -1 = none */
+    int64_t attached;  /* ... of MONITOR_ATTACHED */
+    int64_t coalesced; /* ... of MONITOR_COALESCED */
 } Monitor;
 
 /*

@@ -72,13 +72,12 @@ static void print_now(void *ctx, int stream, const void *bytes, size_t n) {
         s->options->write(s->options->ctx, stream, bytes, n);
 }
 
-/* The monitor is attached everywhere. */
-static bool tell_monitor(Bind *b, BindState *s) {
+/* Calls a function of the monitor, if it has that: what it needs for one of its exports. */
+static bool tell_monitor(Bind *b, BindState *s, int64_t func, const char *name) {
     EvalError error;
-    int64_t func = s->monitor.attached;
     if (func < 0 || bind_host_call(s->host, (uint32_t)func, NULL, 0, NULL, 0, &error))
         return true;
-    eval_report(&error, b->p.diags, DIAG_CANNOT_BIND, MONITOR_ATTACHED);
+    eval_report(&error, b->p.diags, DIAG_CANNOT_BIND, name);
     return false;
 }
 
@@ -91,7 +90,9 @@ static bool attach(Bind *b, uint32_t k) {
                                .ctx = s};
     s->host = bind_host_new(&options, s->modules.at, s->modules.len, b->p.diags);
     b->current = k;
-    return s->host && program_walk(&b->p) && tell_monitor(b, s);
+    int64_t coalesced = b->options->coalesce ? s->monitor.coalesced : -1;
+    return s->host && tell_monitor(b, s, coalesced, MONITOR_COALESCED) && program_walk(&b->p) &&
+           tell_monitor(b, s, s->monitor.attached, MONITOR_ATTACHED);
 }
 
 static bool match(void *self) {

@@ -180,6 +180,11 @@ static Str done_function(const WasmModule *code) {
     return str_of(calls_runtime(code, "site_count_begin") ? "site_count_done" : "site_done");
 }
 
+/* Whether what counts the segments of programs is to know that bind does so, too. */
+static bool can_be_coalesced(const MonitorTarget *t, const WasmModule *code) {
+    return calls_runtime(code, "site_count_begin") && !t->options->exact_traps;
+}
+
 static bool asks_places(const WasmModule *code) {
     for (uint32_t i = 0; i < code->imports.len; i++) {
         Str name = code->imports.at[i].name;
@@ -245,6 +250,8 @@ static bool merge_runtime(MonitorTarget *t, const WasmModule *code) {
     }
     if (asks_places(code))
         vec_push(&roots, runtime_function(t, done_function(code))->handle);
+    if (can_be_coalesced(t, code))
+        vec_push(&roots, runtime_function(t, STR("site_count_exact"))->handle);
     t->linked = (WasmMerge){.to = &t->m,
                             .from = &t->runtime,
                             .memory = t->place.memory,
@@ -373,6 +380,11 @@ static void set_start(MonitorTarget *t, const WasmModule *code, int64_t start) {
     buf_free(&body);
 }
 
+static void export_runtime(MonitorTarget *t, const char *name, Str function) {
+    uint32_t func = runtime_function(t, function)->handle;
+    wasm_add_export(&t->m, str_of(name), WASM_SPACE_FUNC, t->linked.handles[WASM_SPACE_FUNC][func]);
+}
+
 static void export_all(MonitorTarget *t, const WasmModule *code, const uint32_t *handles) {
     for (uint32_t i = 0; i < t->code.probes.len; i++) {
         const MonitorExport *e = &t->code.probes.at[i];
@@ -388,11 +400,10 @@ static void export_all(MonitorTarget *t, const WasmModule *code, const uint32_t 
         wasm_add_export(&t->m, str_of("wasm:exit"), WASM_SPACE_FUNC,
                         handles[code_function(code, "exit")]);
     set_start(t, code, t->code.starts ? (int64_t)handles[code_function(code, "start")] : -1);
-    if (asks_places(code)) {
-        uint32_t done = runtime_function(t, done_function(code))->handle;
-        wasm_add_export(&t->m, STR(MONITOR_ATTACHED), WASM_SPACE_FUNC,
-                        t->linked.handles[WASM_SPACE_FUNC][done]);
-    }
+    if (can_be_coalesced(t, code))
+        export_runtime(t, MONITOR_COALESCED, STR("site_count_exact"));
+    if (asks_places(code))
+        export_runtime(t, MONITOR_ATTACHED, done_function(code));
 }
 
 /* The compiled code becomes part of the module, with what it needs of the runtime. */

@@ -44,6 +44,7 @@ typedef struct Count {
     uint32_t segments; /* address of a Segments; 0 = none yet */
     uint32_t busy;     /* str: bit k of byte k / 8 is WasmOp k = there may be other probes */
     uint32_t traps;    /* str: such bits of instructions that end segments since they can trap */
+    uint32_t exact;    /* bool: site_count_exact was called */
     uint32_t pc, next; /* of the instruction at hand, of the one behind it */
     uint32_t cursor, segment, front; /* front: of what comes from above */
     uint32_t first_sum;              /* of the segment at hand */
@@ -163,20 +164,25 @@ static void offer_places(uint32_t k, const SiteInstr *i) {
 
 /* ---- the walk ---- */
 
+SITE_EXPORT(count_exact)
+void site_count_exact(void) {
+    C->exact = true;
+}
+
 SITE_EXPORT(count_begin)
-uint32_t site_count_begin(uint32_t fid, uint32_t busy, uint32_t traps) {
+uint32_t site_count_begin(uint32_t fid, uint32_t busy, uint32_t traps, uint32_t exact) {
     if (C->func == fid + 1)
         return 0;
     SiteReader r = site_body(fid);
     C->func = fid + 1;
     C->busy = busy;
-    C->traps = traps;
+    C->traps = exact || C->exact ? traps : 0;
     if (!C->segments) {
         C->segments = values_block(sizeof(Segments));
         *segments() = (Segments){0};
     }
     Segments *s = segments();
-    segments_split(s, (WasmCode){r.start, r.start + S->code, r.end, fid + 1}, traps != 0);
+    segments_split(s, (WasmCode){r.start, r.start + S->code, r.end, fid + 1}, C->traps != 0);
     site_reserve(&C->places, 0, 4 * (uint64_t)s->at.len);
     for (uint32_t k = 0; k < s->at.len; k++)
         words_at(C->places.at)[k] = PLACE_NONE;
