@@ -161,11 +161,6 @@ typedef struct Places {
 } Places;
 enum { BITS = WASM_OP_COUNT / 8 + 1 };
 
-/* A label of count.match. */
-static const char *label(Gen *g, uint32_t n) {
-    return n ? arena_printf(g->arena, "case%u", n) : "done";
-}
-
 static void begin(Code *c, Gen *g) {
     static const Variant none;
     Code from = {.g = g};
@@ -173,36 +168,44 @@ static void begin(Code *c, Gen *g) {
     callback_begin(c, &from);
 }
 
-/* block ... block block br_table end case1 end case2 ... */
+/* What is counted at an instruction. */
+typedef struct Case {
+    uint32_t op; /* WASM_OP_COUNT: at the function's entry */
+    Ref code;
+} Case;
+
+/* The code of one of the cases, which are in order of `op`, found by halves: interpreters, which
+ * run this too, would step through the hundreds of blocks of a br_table. */
+static Ref choose(Code *c, const Case *cases, uint32_t n) {
+    BinaryenModuleRef m = c->b.module;
+    Ref op = BinaryenLocalGet(m, MATCH_OP, BinaryenTypeInt32());
+    if (n == 1)
+        return BinaryenIf(m, binary(c, BinaryenEqInt32(), op, const_i32(&c->b, cases->op)),
+                          cases->code, NULL);
+    uint32_t half = n / 2;
+    Ref below = binary(c, BinaryenLtUInt32(), op, const_i32(&c->b, cases[half].op));
+    return BinaryenIf(m, below, choose(c, cases, half), choose(c, cases + half, n - half));
+}
+
 static bool build_match(Gen *g) {
     const Units *units = g->in->units;
-    const char *labels[WASM_OP_COUNT + 1];
+    Ref by_op[WASM_OP_COUNT + 1] = {0};
+    Vec(Case) cases = {0};
     Code c;
     begin(&c, g);
-    BinaryenModuleRef m = c.b.module;
-    Refs cases = {0};
     c.b.nparams = MATCH_PARAMS;
-    for (uint32_t op = 0; op <= WASM_OP_COUNT; op++)
-        labels[op] = label(g, 0);
     for (uint32_t i = 0, number = 0; i < units->list.len; number += units->list.at[i++].nresidues) {
         c.unit = &units->list.at[i];
         Ref code = put_unit(&c, number);
-        if (!code)
-            continue;
-        vec_push(&cases, code);
-        labels[c.unit->op] = label(g, cases.len);
+        by_op[c.unit->op] = code ? code : by_op[c.unit->op];
     }
-    Ref all = BinaryenSwitch(m, labels, WASM_OP_COUNT + 1, label(g, 0),
-                             BinaryenLocalGet(m, MATCH_OP, BinaryenTypeInt32()), NULL);
-    for (uint32_t k = 0; k < cases.len; k++) {
-        Ref inner = BinaryenBlock(m, label(g, k + 1), &all, 1, BinaryenTypeNone());
-        Ref code[] = {inner, cases.at[k], BinaryenBreak(m, label(g, 0), NULL, NULL)};
-        all = BinaryenBlock(m, NULL, code, 3, BinaryenTypeUnreachable());
-    }
-    BinaryenType params[] = {BinaryenTypeInt32(), BinaryenTypeInt32(), BinaryenTypeInt32()};
+    for (uint32_t op = 0; op <= WASM_OP_COUNT; op++)
+        if (by_op[op])
+            vec_push(&cases, ((Case){op, by_op[op]}));
     bool any = cases.len > 0;
+    BinaryenType params[] = {BinaryenTypeInt32(), BinaryenTypeInt32(), BinaryenTypeInt32()};
     scratch_add(&g->x, &c.b, match, BinaryenTypeCreate(params, MATCH_PARAMS), BinaryenTypeNone(),
-                BinaryenBlock(m, label(g, 0), &all, 1, BinaryenTypeNone()));
+                any ? choose(&c, cases.at, cases.len) : BinaryenNop(c.b.module));
     vec_free(&cases);
     return any;
 }
