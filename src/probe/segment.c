@@ -104,8 +104,15 @@ static bool may_trap(const WasmInstr *i) {
     return op_can_trap(i->op) || i->op == WASM_OP_ARRAY_NEW || i->op == WASM_OP_ARRAY_NEW_DEFAULT;
 }
 
+enum { MAX_TRAPS = 32 }; /* of a segment */
+
+static bool has_many_traps(const Segments *s) {
+    return s->traps.len >= MAX_TRAPS &&
+           s->traps.at[s->traps.len - MAX_TRAPS].segment == s->at.len - 1;
+}
+
 static void note_trap(Walk *w, const WasmInstr *i) {
-    if (w->exact_traps || op_hides_trap(i->op)) {
+    if (w->exact_traps || op_hides_trap(i->op) || has_many_traps(w->s)) {
         lead_to(w, CLASS_EXIT);
         go_on(w, i->offset + i->size);
     } else {

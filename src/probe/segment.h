@@ -63,7 +63,7 @@ typedef struct Segments {
 
 /* Finds the segments of a valid body and what to count; `code` stands at its first instruction.
  * With exact_traps segments end behind all instructions that can trap; else only behind those whose
- * place is not always known. */
+ * place is not always known, and where there are very many. */
 void segments_find(Segments *s, WasmCode code, bool exact_traps);
 void segments_free(Segments *s);
 

@@ -173,12 +173,13 @@ static void mark_asked(Counts *c) {
 
 enum { MAX_DERIVED = 4000 }; /* locals of a function; engines allow 50,000 */
 
-/* Going through the equations for each variable would take too long, or there would be too many
- * derived values. */
+/* Going through the equations for each variable would take too long, what leaks would be too much
+ * to tell at each instruction that can trap, or there would be too many derived values. */
 static bool too_many(const Counts *c, uint32_t vars) {
     const Segments *s = &c->segments;
+    uint64_t each = (uint64_t)s->equations.len + s->traps.len;
     return s->equations.len > MAX_DERIVED ||
-           (uint64_t)vars * s->equations.len > 64 * ((uint64_t)s->at.len + c->shares.len);
+           vars * each > 64 * ((uint64_t)s->at.len + c->shares.len);
 }
 
 static void add_counters(Counts *c, bool derives) {

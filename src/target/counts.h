@@ -116,7 +116,8 @@ uint32_t counts_segment(Counts *c, const Site *site, Event event);
 
 /* Orders what is in one segment: twice the offset of the instruction, one more for what is behind
  * it, one less for events that are no instructions and happen before whatever else is there. An
- * instruction at `pc` that traps keeps those above 2 * pc from happening. */
+ * instruction at `pc` that traps keeps those above 2 * pc from happening. No engine takes bodies
+ * that these would be too large for, of 2 GiB. */
 uint32_t counts_key(const Site *site, Event event);
 /* What of that the event makes: -1, 0 or 1. */
 int32_t counts_place(Event event);
