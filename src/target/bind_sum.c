@@ -515,15 +515,10 @@ static void spoil_by_code(Decision *x, const BindState *s, uint32_t func) {
     }
 }
 
-/* Arithmetic that may trap. */
+/* Accesses do not: bind_changes has looked at these. */
 static bool may_trap(const WasmInstr *i) {
-    uint64_t ignored;
     uint8_t category = wasm_ops[i->op].category;
-    bool integer = category == WASM_CAT_ARITH || category == WASM_CAT_CONVERT;
-    const char *name = wasm_ops[i->op].mnemonic;
-    return integer && !compute(i->op, 0, 0, &ignored) &&
-           (strstr(name, ".div_") || strstr(name, ".rem_") ||
-            (strstr(name, ".trunc_f") && !strstr(name, "_sat_")));
+    return category != WASM_CAT_LOAD && category != WASM_CAT_STORE && op_can_trap(i->op);
 }
 
 /* A rule that does more than count at some place: what it may do there. Gives whether only cells

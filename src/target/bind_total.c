@@ -33,10 +33,8 @@ enum {
     FLAG_TRAPS = 16, /* something in the segment can trap */
 };
 
-/* The records of traps: words of i32. */
-enum { RECORDS = 8 };
-enum { PLACE_TIMES, PLACE_LEAK, PLACE_FID, PLACE_FROM, PLACE_TO, PLACE_WORDS };
-enum { RECORD = 4 * PLACE_WORDS, RECORDS_SIZE = RECORDS * RECORD };
+/* Of the records of traps. */
+enum { RECORD = 4 * TRAP_WORDS, RECORDS_SIZE = TRAP_RECORDS * RECORD };
 
 typedef struct Maker {
     Bind *b;
@@ -388,10 +386,10 @@ static uint32_t add_leaks(Maker *x) {
     Buf b = {0};
     put_locals(&b, 0, 0);
     put_i64(&b, 0);
-    for (uint32_t i = 0; i < RECORDS; i++) {
-        put_record_word(x, &b, i, PLACE_TIMES);
+    for (uint32_t i = 0; i < TRAP_RECORDS; i++) {
+        put_record_word(x, &b, i, TRAP_TIMES);
         put_get(&b, 0);
-        put_record_word(x, &b, i, PLACE_LEAK);
+        put_record_word(x, &b, i, TRAP_LEAK);
         OPS(&b, WASM_OP_I32_EQ, WASM_OP_I32_MUL, WASM_OP_I64_EXTEND_I32_U, WASM_OP_I64_ADD);
     }
     wasm_put_op(&b, WASM_OP_END);
@@ -403,22 +401,22 @@ static uint32_t add_times(Maker *x) {
     enum { FUNC, PLACE, SUM };
     Buf b = {0};
     put_locals(&b, 0, 1);
-    for (uint32_t i = 0; i < RECORDS; i++) {
-        put_record_word(x, &b, i, PLACE_TIMES); /* they are filled from the first on */
+    for (uint32_t i = 0; i < TRAP_RECORDS; i++) {
+        put_record_word(x, &b, i, TRAP_TIMES); /* they are filled from the first on */
         wasm_put_op(&b, WASM_OP_I32_EQZ);
         put_open(&b, WASM_OP_IF);
         put_get(&b, SUM);
         OPS(&b, WASM_OP_RETURN, WASM_OP_END);
         put_get(&b, FUNC);
-        put_record_word(x, &b, i, PLACE_FID);
+        put_record_word(x, &b, i, TRAP_FID);
         wasm_put_op(&b, WASM_OP_I32_EQ);
         put_get(&b, PLACE);
-        put_record_word(x, &b, i, PLACE_FROM);
+        put_record_word(x, &b, i, TRAP_FROM);
         OPS(&b, WASM_OP_I32_GE_U, WASM_OP_I32_AND);
         put_get(&b, PLACE);
-        put_record_word(x, &b, i, PLACE_TO);
+        put_record_word(x, &b, i, TRAP_TO);
         OPS(&b, WASM_OP_I32_LT_U, WASM_OP_I32_AND);
-        put_record_word(x, &b, i, PLACE_TIMES);
+        put_record_word(x, &b, i, TRAP_TIMES);
         OPS(&b, WASM_OP_I32_MUL, WASM_OP_I64_EXTEND_I32_U);
         put_get(&b, SUM);
         wasm_put_op(&b, WASM_OP_I64_ADD);
@@ -429,9 +427,6 @@ static uint32_t add_times(Maker *x) {
     return add_func(x, "ii", "l", "whammc.sums.times", &b);
 }
 
-/* The parameters of whammc:trapped, in order. */
-static const uint8_t given[] = {PLACE_LEAK, PLACE_FID, PLACE_FROM, PLACE_TO};
-
 static void put_set_record_word(const Maker *x, Buf *b, uint32_t record, uint32_t what) {
     put_memarg(b, WASM_OP_I32_STORE, x->b->total.memory, record * RECORD + 4 * what);
 }
@@ -440,29 +435,29 @@ static void put_set_record_word(const Maker *x, Buf *b, uint32_t record, uint32_
 static void add_trapped(Maker *x, bool memories) {
     Buf b = {0};
     put_locals(&b, 0, 0);
-    for (uint32_t i = 0; i < RECORDS && memories; i++) {
-        put_record_word(x, &b, i, PLACE_TIMES);
+    for (uint32_t i = 0; i < TRAP_RECORDS && memories; i++) {
+        put_record_word(x, &b, i, TRAP_TIMES);
         wasm_put_op(&b, WASM_OP_I32_EQZ);
         put_open(&b, WASM_OP_IF);
-        for (uint32_t k = 0; k < sizeof given; k++) {
+        for (uint32_t k = 0; k < TRAP_PARAMS; k++) {
             put_i32(&b, 0);
             put_get(&b, k);
-            put_set_record_word(x, &b, i, given[k]);
+            put_set_record_word(x, &b, i, trap_params[k]);
         }
         wasm_put_op(&b, WASM_OP_END);
-        for (uint32_t k = 1; k < sizeof given; k++) {
+        for (uint32_t k = 1; k < TRAP_PARAMS; k++) {
             put_get(&b, k);
-            put_record_word(x, &b, i, given[k]);
+            put_record_word(x, &b, i, trap_params[k]);
             wasm_put_op(&b, WASM_OP_I32_EQ);
             if (k > 1)
                 wasm_put_op(&b, WASM_OP_I32_AND);
         }
         put_open(&b, WASM_OP_IF);
         put_i32(&b, 0);
-        put_record_word(x, &b, i, PLACE_TIMES);
+        put_record_word(x, &b, i, TRAP_TIMES);
         put_i32(&b, 1);
         wasm_put_op(&b, WASM_OP_I32_ADD);
-        put_set_record_word(x, &b, i, PLACE_TIMES);
+        put_set_record_word(x, &b, i, TRAP_TIMES);
         put_i32(&b, 1);
         OPS(&b, WASM_OP_RETURN, WASM_OP_END);
     }

@@ -8,29 +8,26 @@
 #include "target/flush_code.h"
 #include "target/trap_section.h"
 
-enum { RECORDS = 8 };
-enum { PLACE_FID, PLACE_FROM, PLACE_TO, PLACE_TIMES, PLACE_LEAK, PLACE_WORDS };
-
 bool flush_has_traps(const Flush *f) {
     return f->store->counts && f->store->counts->traps.len;
 }
 
 static uint64_t word(const Flush *f, uint32_t record, uint32_t what) {
-    return global_index(f, f->traps) + record * PLACE_WORDS + what;
+    return global_index(f, f->traps) + record * TRAP_WORDS + what;
 }
 
 void flush_trap_plan(Flush *f) {
     if (!flush_has_traps(f))
         return;
-    for (uint32_t i = 0; i < RECORDS * PLACE_WORDS; i++) {
+    for (uint32_t i = 0; i < TRAP_RECORDS * TRAP_WORDS; i++) {
         uint32_t global = wasm_add_global_i32(f->m, true, text("whammc.trap"), 0);
         f->traps = i ? f->traps : global;
     }
-    image_set_traps(f->store->image, RECORDS);
+    image_set_traps(f->store->image, TRAP_RECORDS);
 }
 
 void flush_each_trap(const Flush *f, FlushValue *value, void *ctx) {
-    for (uint32_t i = 0; i < RECORDS && flush_has_traps(f); i++)
+    for (uint32_t i = 0; i < TRAP_RECORDS && flush_has_traps(f); i++)
         for (uint32_t k = 0; k < FORMAT_TRAP / 4; k++) {
             FlushSource source = {.global = word(f, i, k)};
             value(ctx, WASM_I32, &source, image_trap_offset(f->store->image, i) + 4 * k);
@@ -41,10 +38,10 @@ void flush_each_trap(const Flush *f, FlushValue *value, void *ctx) {
 static void add_leaks(Flush *f, Splicer *s) {
     Buf b = {0};
     WasmType i32 = WASM_I32, i64 = WASM_I64;
-    for (uint32_t i = 0; i < RECORDS; i++) {
-        put_index(&b, WASM_OP_GLOBAL_GET, word(f, i, PLACE_TIMES));
+    for (uint32_t i = 0; i < TRAP_RECORDS; i++) {
+        put_index(&b, WASM_OP_GLOBAL_GET, word(f, i, TRAP_TIMES));
         put_index(&b, WASM_OP_LOCAL_GET, 0);
-        put_index(&b, WASM_OP_GLOBAL_GET, word(f, i, PLACE_LEAK));
+        put_index(&b, WASM_OP_GLOBAL_GET, word(f, i, TRAP_LEAK));
         wasm_put_op(&b, WASM_OP_I32_EQ);
         wasm_put_op(&b, WASM_OP_I32_MUL);
         wasm_put_op(&b, WASM_OP_I64_EXTEND_I32_U);
@@ -62,21 +59,18 @@ void flush_push_leaks(const Flush *f, uint32_t leak, Buf *out) {
     put_call(f, out, f->leaks);
 }
 
-/* The parameters of whammc:trapped, in order. */
-static const uint8_t given[] = {PLACE_LEAK, PLACE_FID, PLACE_FROM, PLACE_TO};
-
 static void put_record(const Flush *f, uint32_t record, Buf *b) {
-    for (uint32_t k = 0; k < sizeof given; k++) {
+    for (uint32_t k = 0; k < TRAP_PARAMS; k++) {
         put_index(b, WASM_OP_LOCAL_GET, k);
-        put_index(b, WASM_OP_GLOBAL_SET, word(f, record, given[k]));
+        put_index(b, WASM_OP_GLOBAL_SET, word(f, record, trap_params[k]));
     }
 }
 
 /* Pushes whether the record is of the place that the parameters tell. */
 static void put_is_it(const Flush *f, uint32_t record, Buf *b) {
-    for (uint32_t k = 1; k < sizeof given; k++) {
+    for (uint32_t k = 1; k < TRAP_PARAMS; k++) {
         put_index(b, WASM_OP_LOCAL_GET, k);
-        put_index(b, WASM_OP_GLOBAL_GET, word(f, record, given[k]));
+        put_index(b, WASM_OP_GLOBAL_GET, word(f, record, trap_params[k]));
         wasm_put_op(b, WASM_OP_I32_EQ);
         if (k > 1)
             wasm_put_op(b, WASM_OP_I32_AND);
@@ -87,18 +81,18 @@ static void put_is_it(const Flush *f, uint32_t record, Buf *b) {
 static void add_trapped(Flush *f, Splicer *s) {
     Buf b = {0};
     WasmType i32[4] = {WASM_I32, WASM_I32, WASM_I32, WASM_I32};
-    for (uint32_t i = 0; i < RECORDS; i++) {
-        put_index(&b, WASM_OP_GLOBAL_GET, word(f, i, PLACE_TIMES));
+    for (uint32_t i = 0; i < TRAP_RECORDS; i++) {
+        put_index(&b, WASM_OP_GLOBAL_GET, word(f, i, TRAP_TIMES));
         wasm_put_op(&b, WASM_OP_I32_EQZ);
         put_open(&b, WASM_OP_IF);
         put_record(f, i, &b);
         wasm_put_op(&b, WASM_OP_END);
         put_is_it(f, i, &b);
         put_open(&b, WASM_OP_IF);
-        put_index(&b, WASM_OP_GLOBAL_GET, word(f, i, PLACE_TIMES));
+        put_index(&b, WASM_OP_GLOBAL_GET, word(f, i, TRAP_TIMES));
         put_i32(&b, 1);
         wasm_put_op(&b, WASM_OP_I32_ADD);
-        put_index(&b, WASM_OP_GLOBAL_SET, word(f, i, PLACE_TIMES));
+        put_index(&b, WASM_OP_GLOBAL_SET, word(f, i, TRAP_TIMES));
         put_i32(&b, 1);
         wasm_put_op(&b, WASM_OP_RETURN);
         wasm_put_op(&b, WASM_OP_END);

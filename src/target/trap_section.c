@@ -6,6 +6,8 @@
 
 enum { VERSION = 1 };
 
+const uint8_t trap_params[TRAP_PARAMS] = {TRAP_LEAK, TRAP_FID, TRAP_FROM, TRAP_TO};
+
 void trap_section_mark(Counts *c, uint32_t func, uint32_t *at, WasmBodyEdit *edit) {
     uint32_t n = 0;
     while (*at < c->traps.len && c->traps.at[*at].func < func)

@@ -33,6 +33,15 @@
 
 #include "target/counts.h"
 
+/* What a program keeps of traps: records, filled from the first on, of these words (i32). Those
+ * that the runtime reads come first, as it has them (FORMAT_TRAP). */
+enum { TRAP_RECORDS = 8 };
+enum { TRAP_FID, TRAP_FROM, TRAP_TO, TRAP_TIMES, TRAP_LEAK, TRAP_WORDS };
+
+/* The parameters of whammc:trapped; all but the first tell the place. */
+enum { TRAP_PARAMS = 4 };
+extern const uint8_t trap_params[TRAP_PARAMS];
+
 /* Lets an edit of the function (functions come in order; *at is 0 at first) tell where the
  * instructions that can trap are: in trap_moved of the counts. */
 void trap_section_mark(Counts *c, uint32_t func, uint32_t *at, WasmBodyEdit *edit);
