@@ -366,8 +366,8 @@ static void read_probe(Reader *r, const WasmExport *e) {
     vec_push(&mon->probes, probe);
 }
 
-/* What has the name by chance and another type means nothing. */
-/* What bind tells monitors. Functions of other types mean nothing. */
+/* What bind calls to tell monitors something. What has the name by chance and another type means
+ * nothing. */
 static void read_told(Reader *r, const WasmExport *e, int64_t *told) {
     const WasmTypeDef *t = wasm_func_type(&r->monitor->m, e->handle);
     if (!t->nparams && !t->nresults)
