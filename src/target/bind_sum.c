@@ -364,6 +364,8 @@ typedef struct Decision {
     Decoded *rules;  /* by index into Bind.rules */
     bool *uncounted; /* by function: nothing in it is counted by segments */
     Vec(EvalFunc *) reached;
+    /* all of which is spoilt: memories and globals, by handle; what states have */
+    bool *spoilt_memories, *spoilt_globals, *spoilt_states;
 } Decision;
 
 static void decode(Decision *x, const BindState *s, uint32_t rule) {
@@ -436,11 +438,25 @@ static void follow_all(Decision *x, BindState *s) {
 /* ---- what else is done to numbers ---- */
 
 /* Everything in a memory, or a global. */
-static void spoil_all(Bind *b, WasmSpace space, uint32_t handle) {
-    for (uint32_t i = 0; i < b->sums.len && handle != UINT32_MAX; i++) {
+static void spoil_all(Decision *x, WasmSpace space, uint32_t handle) {
+    Bind *b = x->b;
+    bool *done = space == WASM_SPACE_MEMORY ? x->spoilt_memories : x->spoilt_globals;
+    if (handle == UINT32_MAX || done[handle])
+        return;
+    done[handle] = true;
+    for (uint32_t i = 0; i < b->sums.len; i++) {
         BindSum *sum = &b->sums.at[i];
         sum->spoilt |= sum->place.space == space && sum->place.handle == handle;
     }
+}
+
+/* Everything that a monitor adds to. */
+static void spoil_state(Decision *x, const BindState *s) {
+    Bind *b = x->b;
+    uint32_t monitor = (uint32_t)(s - b->states);
+    for (uint32_t i = 0; i < b->sums.len && !x->spoilt_states[monitor]; i++)
+        b->sums.at[i].spoilt |= b->sums.at[i].monitor == monitor;
+    x->spoilt_states[monitor] = true;
 }
 
 static const Frozen *frozen_of(const BindState *s, const EvalInstance *instance) {
@@ -451,9 +467,9 @@ static const Frozen *frozen_of(const BindState *s, const EvalInstance *instance)
     return NULL;
 }
 
-static void spoil_memories(Bind *b, const Frozen *module) {
+static void spoil_memories(Decision *x, const Frozen *module) {
     for (uint32_t k = 0; k < module->merge.from->memories.len; k++)
-        spoil_all(b, WASM_SPACE_MEMORY, module->merge.handles[WASM_SPACE_MEMORY][k]);
+        spoil_all(x, WASM_SPACE_MEMORY, module->merge.handles[WASM_SPACE_MEMORY][k]);
 }
 
 static void reach(Decision *x, EvalFunc *f) {
@@ -466,16 +482,15 @@ static void reach(Decision *x, EvalFunc *f) {
 /* What an instruction of a module may do to numbers. */
 static void spoil_by_instr(Decision *x, const BindState *s, const Frozen *module,
                            const WasmInstr *i) {
-    Bind *b = x->b;
     switch (wasm_ops[i->op].category) {
     case WASM_CAT_LOAD:
     case WASM_CAT_STORE:
     case WASM_CAT_MEMORY:
     case WASM_CAT_ATOMIC:
-    case WASM_CAT_SIMD: spoil_memories(b, module); return;
+    case WASM_CAT_SIMD: spoil_memories(x, module); return;
     case WASM_CAT_GLOBAL:
         if (eval_global_mutable(eval_global(module->instance, i->a)))
-            spoil_all(b, WASM_SPACE_GLOBAL, module->merge.handles[WASM_SPACE_GLOBAL][i->a]);
+            spoil_all(x, WASM_SPACE_GLOBAL, module->merge.handles[WASM_SPACE_GLOBAL][i->a]);
         return;
     default: break;
     }
@@ -483,16 +498,13 @@ static void spoil_by_instr(Decision *x, const BindState *s, const Frozen *module
     case WASM_OP_CALL:
     case WASM_OP_RETURN_CALL:
         if (!eval_func_instance(eval_func(module->instance, i->a), &(uint32_t){0}))
-            spoil_memories(b, module); /* a function of the engine takes the caller's memory */
+            spoil_memories(x, module); /* a function of the engine takes the caller's memory */
         reach(x, eval_func(module->instance, i->a));
         return;
     case WASM_OP_CALL_INDIRECT:
     case WASM_OP_CALL_REF:
     case WASM_OP_RETURN_CALL_INDIRECT:
-    case WASM_OP_RETURN_CALL_REF:
-        for (uint32_t k = 0; k < b->sums.len; k++)
-            b->sums.at[k].spoilt |= &b->states[b->sums.at[k].monitor] == s;
-        return;
+    case WASM_OP_RETURN_CALL_REF: spoil_state(x, s); return;
     default: return;
     }
 }
@@ -762,6 +774,9 @@ void bind_sums(Bind *b, const BindAddress *in_bounds, BindRule **current) {
     Decision x = {.b = b, .in_bounds = in_bounds, .current = current};
     x.rules = mem_zalloc(sizeof *x.rules * (b->rules.len + 1u));
     x.uncounted = mem_zalloc(sizeof *x.uncounted * (b->p.m.funcs.len + 1u));
+    x.spoilt_memories = mem_zalloc(b->p.m.memories.len + 1u);
+    x.spoilt_globals = mem_zalloc(b->p.m.globals.len + 1u);
+    x.spoilt_states = mem_zalloc(b->nstates + 1u);
     decide(&x);
     counts_init(&b->counts, &b->p.m, b->options->exact_traps);
     note_all(b);
@@ -770,6 +785,9 @@ void bind_sums(Bind *b, const BindAddress *in_bounds, BindRule **current) {
             b->p.touched[b->counts.points.at[k].func] |= TOUCHED_END;
     free(x.rules);
     free(x.uncounted);
+    free(x.spoilt_memories);
+    free(x.spoilt_globals);
+    free(x.spoilt_states);
     vec_free(&x.instrs);
     vec_free(&x.reached);
 }
