@@ -40,10 +40,6 @@
  * A skeleton (rows.h) is an image without names and rows, whose groups are all there are; no pair
  * is known to follow another: UINT32_MAX.
  *
- * Behind everything, from a multiple of 8, FORMAT_TRAPS times: u32 function index, u32 from, u32
- * to, u32 times. What has a key from `from` on, less than `to`, in that function was counted so
- * many times too often; the amount says what that makes of a value.
- *
  * A description (see values.h) is the kind of each leaf and how they are nested.
  *
  * THE VALUES. Per group in order, from a multiple of 8, for each row that has not the value of the
@@ -51,7 +47,10 @@
  * map its number, 4 bytes each. Then, from a multiple of 8, each tail row: 8 bytes, or 8 for each
  * leaf of a tuple. Of FORMAT_TAIL_CELLS, for each entry: 8 bytes for each leaf of the value, then,
  * if there are marks, 8 more. An entry is in the map if its mark, or a leaf with
- * FORMAT_LEAF_COUNTS, is not zero.
+ * FORMAT_LEAF_COUNTS, is not zero. Behind everything, from a multiple of 8, FORMAT_TRAPS times: u32
+ * function index, u32 from, u32 to, u32 times. What has a key from `from` on, less than `to`, in
+ * that function was counted so many times too often; the amount says what that makes of a value.
+ * From the first with 0 times on they are not used.
  */
 #ifndef WHAMMC_RUNTIME_FORMAT_H
 #define WHAMMC_RUNTIME_FORMAT_H

@@ -95,10 +95,48 @@ static void fill(Image *img, uint32_t rows) {
     fill_cells(img);
 }
 
+/* Rows that are counted by segments, some together, and room for traps. */
+static void fill_counts(Image *img) {
+    static const ReportKind kinds[] = {REPORT_U8, REPORT_U32, REPORT_I64, REPORT_BOOL};
+    uint32_t vars[4], probes[3], pc = 0;
+    for (uint32_t i = 0; i < 4; i++)
+        vars[i] = image_var(img, kinds[i], STR(""), STR("n"), str_of(kind_names[kinds[i]]),
+                            str_of(wasm_type(kinds[i])), STR("script0"));
+    for (uint32_t i = 0; i < 3; i++) {
+        probes[i] = image_probe(img, STR("1_wasm:opcode:call:before"));
+        image_place(img, probes[i], (int32_t)i - 1);
+    }
+    for (uint32_t i = 0; i < 400; i++) {
+        uint64_t r = next_random();
+        uint32_t var = vars[i / 100], probe = probes[r % 3];
+        pc = i % 40 ? pc + 1 + (r >> 8) % 9 : 5;
+        if (i % 100 > 50 && r >> 16 & 1)
+            image_same_row(img, var, probe, i / 40, pc);
+        else if (r >> 17 & 3)
+            image_count_row(img, var, probe, i / 40, pc, (r >> 20) % 3, i >= 300);
+        else
+            image_site_row(img, var, probe, i / 40, pc);
+    }
+    image_script_row(img, vars[2]);
+    image_set_traps(img, 4);
+}
+
+/* Records of traps; the last that there is room for is not used. */
+static void put_traps(const Image *img, Buf *values) {
+    uint64_t at = image_trap_offset(img, 0), end = image_values_size(img);
+    for (; at < end; at += FORMAT_TRAP) {
+        uint64_t r = next_random();
+        uint32_t from = r % 200, record[] = {r >> 8 & 7, from, from + (r >> 12) % 200, 1 + r % 3};
+        record[3] = at + FORMAT_TRAP == end ? 0 : record[3];
+        memcpy(values->data + at, record, sizeof record);
+    }
+}
+
 static bool dump(const char *dir, const char *name, const Image *img, ImageOptions options) {
     Buf image = {0}, values = {0}, text = {0};
     for (uint64_t size = image_values_size(img), at = 0; at < size; at += 8)
         buf_u64le(&values, next_random() >> (next_random() % 64));
+    put_traps(img, &values);
     bool ok = image_finish(img, &options, &image);
     if (ok) {
         image_render(image.data, (uint32_t)image.len, values.data, &text);
@@ -223,12 +261,15 @@ int main(int argc, char **argv) {
     if (argc != 2)
         return 2;
     Image *empty = image_new(), *small = image_new(), *large = image_new();
+    Image *counts = image_new();
     fill(small, 60);
     fill(large, 5000);
+    fill_counts(counts);
     Str path = STR("report.out"), bad = STR("no/such/dir/report.out");
     bool ok = dump(argv[1], "empty", empty, (ImageOptions){IMAGE_CSV, REPORT_STDOUT, {0}}) &&
               dump(argv[1], "csv", small, (ImageOptions){IMAGE_CSV, REPORT_STDOUT, {0}}) &&
               dump(argv[1], "json", small, (ImageOptions){IMAGE_JSON, REPORT_STDERR, {0}}) &&
+              dump(argv[1], "counts", counts, (ImageOptions){IMAGE_CSV, REPORT_STDOUT, {0}}) &&
               dump(argv[1], "large", large, (ImageOptions){IMAGE_CSV, REPORT_STDERR, {0}}) &&
               dump(argv[1], "file", large, (ImageOptions){IMAGE_JSON, REPORT_FILE, path}) &&
               dump(argv[1], "nofile", small, (ImageOptions){IMAGE_CSV, REPORT_FILE, bad}) &&
@@ -240,5 +281,6 @@ int main(int argc, char **argv) {
     image_free(empty);
     image_free(small);
     image_free(large);
+    image_free(counts);
     return ok ? 0 : 1;
 }

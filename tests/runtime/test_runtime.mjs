@@ -199,7 +199,7 @@ function testDamaged() {
   let seed = 12345;
   const random = (n) => (seed = (Math.imul(seed, 1103515245) + 12345) >>> 0) % n;
   for (let round = 0; round < 300; round++) {
-    const p = place('csv');
+    const p = place(round % 2 ? 'csv' : 'counts');
     const bytes = new Uint8Array(p.memory.buffer);
     for (let i = 0; i <= random(3); i++) bytes[p.image + 4 + random(p.size - 4)] = random(256);
     for (let k = p.image; k < p.image + p.size; k++) p.before[k] = bytes[k];
@@ -214,7 +214,7 @@ function testDamaged() {
 try {
   execFileSync(dump, [work], { stdio: 'inherit' });
   testShape();
-  for (const name of ['empty', 'csv', 'json', 'quoted', 'large']) {
+  for (const name of ['empty', 'csv', 'json', 'quoted', 'counts', 'large']) {
     testJs(name);
     testNone(name);
   }
