@@ -11,6 +11,15 @@
 static const char *const scripts[] = {
     "wasm:opcode:*:before { report unshared var n: i64; n++; }",
 
+    "report var by: map<(u32, str), u64>; report var marks: map<u32, (bool, i32)>;\n"
+    "report var any: bool; report var small: u8; var all: u64; report var late: u64;\n"
+    "wasm:opcode:*:before { by[(fid, opname)]++; all = all + 2; report var hit: bool; hit = true; "
+    "}\n"
+    "wasm:opcode:*:after { marks[pc].1++; marks[pc].0 = true; small--; }\n"
+    "wasm:func:exit { report unshared var left: u32; left++; any = true; }\n"
+    "wasm:block:start { report shared var blocks: i64; blocks++; }\n"
+    "wasm:end { late = all; }\n",
+
     "report var total: i64; var last: i32 = 7;\n"
     "wasm:opcode:*load*|*store*:before { report unshared var a: u32; a = effective_addr; frame var "
     "f: u8; f++; }\n"
@@ -56,7 +65,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < 2)
         return 0;
     whammc_options options = {.storage = (whammc_storage)(data[0] % 3),
-                              .host = (whammc_host)(data[1] % 4)};
+                              .host = (whammc_host)(data[1] % 4),
+                              .exact_traps = data[1] >> 6 & 1,
+                              .no_coalesce = data[1] >> 7};
     for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
         whammc *w = whammc_new();
         uint8_t *out;
