@@ -215,7 +215,8 @@ const whammc_map *whammc_maps(whammc *w, size_t *n);
 
 /* Whether a probe only counts, so that its places need no code of their own. */
 typedef struct whammc_counting {
-    int counts; /* 0: it does not, or matched nowhere */
+    int counts; /* 0: it does not everywhere, or matched nowhere */
+    int partly; /* at some places at least it does */
     const char
         *why; /* if not: the reason, and its place in the script; NULL = it matched nowhere */
     uint32_t line, column;

@@ -245,10 +245,8 @@ const whammc_counting *whammc_countings(whammc *w, size_t *n) {
             continue;
         const Counting *c = counters_shape(&counters, shape);
         whammc_counting *out = &w->countings.at[shape->variant->source];
-        if (out->why)
-            continue;
-        out->counts = c->why_not == WHY_NOTHING;
-        if (out->counts)
+        out->partly |= c->why_not == WHY_NOTHING;
+        if (out->why || c->why_not == WHY_NOTHING)
             continue;
         Buf why = {0};
         counting_put_reason(c, &why);
@@ -256,6 +254,8 @@ const whammc_counting *whammc_countings(whammc *w, size_t *n) {
         buf_free(&why);
         diag_position(&w->diags, c->span.file, c->span.start, &out->line, &out->column);
     }
+    for (uint32_t i = 0; i < w->countings.len; i++)
+        w->countings.at[i].counts = w->countings.at[i].partly && !w->countings.at[i].why;
     counters_free(&counters);
     *n = w->countings.len;
     return w->countings.at;

@@ -169,7 +169,8 @@ static void show_counting(const whammc_counting *c) {
     if (c->counts)
         buf_str(&line, STR("  only counts: counted by segments\n"));
     else if (c->why)
-        buf_printf(&line, "  not counted by segments: %u:%u: %s\n", c->line, c->column, c->why);
+        buf_printf(&line, "  %s counted by segments: %u:%u: %s\n", c->partly ? "not all" : "not",
+                   c->line, c->column, c->why);
     message_stdout(&line);
     buf_free(&line);
 }
