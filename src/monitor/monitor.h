@@ -29,10 +29,10 @@ typedef Vec(MonitorProbe) MonitorProbes;
  * it. */
 #define MONITOR_ATTACHED "whammc:attached"
 
-/* A function () -> () that `whammc bind`, unless --no-coalesce is given, calls before it asks the
- * monitor anything: what its probes count will be counted by segments, and corrected after traps.
- * So a monitor that has segments of its own can end them behind all instructions that can trap.
- * Engines do not call it. */
+/* A function () -> () that `whammc bind` calls before it asks the monitor anything: what its probes
+ * count will be counted by segments, and corrected after traps. So a monitor that has segments of
+ * its own can end them behind all instructions that can trap. (With --no-coalesce it is called,
+ * too: counts must be exact then as well.) Engines do not call it. */
 #define MONITOR_COALESCED "whammc:coalesced"
 
 typedef struct Monitor {

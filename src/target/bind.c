@@ -90,9 +90,8 @@ static bool attach(Bind *b, uint32_t k) {
                                .ctx = s};
     s->host = bind_host_new(&options, s->modules.at, s->modules.len, b->p.diags);
     b->current = k;
-    int64_t coalesced = b->options->coalesce ? s->monitor.coalesced : -1;
-    return s->host && tell_monitor(b, s, coalesced, MONITOR_COALESCED) && program_walk(&b->p) &&
-           tell_monitor(b, s, s->monitor.attached, MONITOR_ATTACHED);
+    return s->host && tell_monitor(b, s, s->monitor.coalesced, MONITOR_COALESCED) &&
+           program_walk(&b->p) && tell_monitor(b, s, s->monitor.attached, MONITOR_ATTACHED);
 }
 
 static bool match(void *self) {
