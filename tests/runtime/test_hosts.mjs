@@ -8,21 +8,11 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import vm from 'node:vm';
+import { check, finish } from './check.mjs';
 
 const source = resolve(process.argv[2] ?? '.'), python = process.argv[3];
 const work = mkdtempSync(join(tmpdir(), 'whammc-hosts-'));
 const { createHost, isInstrumented, patch } = await import(pathToFileURL(join(source, 'stdlib/host/whammc.js')));
-let passed = 0, failed = 0;
-
-function check(what, ok, ...details) {
-  if (ok) {
-    passed++;
-  } else {
-    failed++;
-    console.log(`not ok: ${what}`, ...details);
-  }
-}
-
 // A program with `functions`, whose flush reports "n=N\n" where N is the digit in global $n, in two pieces.
 function program({ functions = '', imports = '', host = 'js', flushes = true }) {
   const write = '(import "whammc" "write" (func $write (param i32 i32)))';
@@ -219,5 +209,4 @@ try {
 } finally {
   rmSync(work, { recursive: true });
 }
-console.log(`${passed} passed, ${failed} failed`);
-process.exit(failed ? 1 : 0);
+finish();

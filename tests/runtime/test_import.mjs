@@ -7,6 +7,7 @@ import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileS
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { check, finish } from './check.mjs';
 
 const RUNTIME = 'whammc_runtime';
 const self = fileURLToPath(import.meta.url);
@@ -53,17 +54,6 @@ if (process.argv[2] === '--run') {
 const link = resolve(process.argv[2]), python = process.argv[3] && resolve(process.argv[3]);
 const work = mkdtempSync(join(tmpdir(), 'whammc-import-'));
 const path = (name) => join(work, name);
-let passed = 0, failed = 0;
-
-function check(what, ok, ...details) {
-  if (ok) {
-    passed++;
-  } else {
-    failed++;
-    console.log(`not ok: ${what}`);
-    for (const d of details) console.log(`# ${JSON.stringify(d)}`);
-  }
-}
 
 function assemble(name, text) {
   writeFileSync(path('text.wat'), text);
@@ -331,5 +321,4 @@ try {
 } finally {
   rmSync(work, { recursive: true });
 }
-console.log(`${passed} passed, ${failed} failed`);
-process.exit(failed ? 1 : 0);
+finish();

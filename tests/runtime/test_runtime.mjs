@@ -6,20 +6,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sectionsOf } from './sections.mjs';
+import { check, finish } from './check.mjs';
 
 const [dump, wasmDir] = process.argv.slice(2);
 const work = mkdtempSync(join(tmpdir(), 'whammc-runtime-'));
-let failed = 0, passed = 0;
-
-function check(what, ok) {
-  if (ok) {
-    passed++;
-  } else {
-    failed++;
-    console.log(`not ok: ${what}`);
-  }
-}
-
 const STACK_BASE = 65536 + 4096, STACK = 16384;
 
 // A memory with the runtime's stack and the image somewhere behind the first page, all other bytes marked.
@@ -230,5 +220,4 @@ try {
 } finally {
   rmSync(work, { recursive: true });
 }
-console.log(`${passed} passed, ${failed} failed`);
-process.exit(failed ? 1 : 0);
+finish();

@@ -7,23 +7,13 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import vm from 'node:vm';
+import { check, finish } from './check.mjs';
 
 const source = resolve(process.argv[2] ?? '.'), python = process.argv[3];
 const work = mkdtempSync(join(tmpdir(), 'whammc-traps-'));
 const hostFile = name => join(source, 'stdlib/host', name), hostUrl = name => pathToFileURL(hostFile(name)).href;
 const { findPoint, topFrame } = await import(hostUrl('traps.js'));
 const { createHost, patch } = await import(hostUrl('whammc.js'));
-let passed = 0, failed = 0;
-
-function check(what, ok, ...details) {
-  if (ok) {
-    passed++;
-  } else {
-    failed++;
-    console.log(`not ok: ${what}`, ...details);
-  }
-}
-
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
 // ---- sections ----
@@ -368,5 +358,4 @@ try {
 } finally {
   rmSync(work, { recursive: true });
 }
-console.log(`${passed} passed, ${failed} failed`);
-process.exit(failed ? 1 : 0);
+finish();

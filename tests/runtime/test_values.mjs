@@ -6,20 +6,10 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { sectionsOf } from './sections.mjs';
+import { check, finish } from './check.mjs';
 
 const [dump, wasmDir, header] = process.argv.slice(2);
 const work = mkdtempSync(join(tmpdir(), 'whammc-values-'));
-let failed = 0, passed = 0;
-
-function check(what, ok, ...details) {
-  if (ok) {
-    passed++;
-  } else {
-    failed++;
-    console.log(`not ok: ${what}`, ...details);
-  }
-}
-
 // What values.h says.
 const text = readFileSync(header, 'utf8').replace(/#ifndef __wasm__[^]*?#endif/g, '');
 const constant = (name) => Number(new RegExp(`\\b${name} = (\\d+)`).exec(text)[1]);
@@ -362,5 +352,4 @@ try {
 } finally {
   rmSync(work, { recursive: true });
 }
-console.log(`${passed} passed, ${failed} failed`);
-process.exit(failed ? 1 : 0);
+finish();
