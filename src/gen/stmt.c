@@ -33,11 +33,11 @@ Ref gen_fn_call(Body *b, const Expr *e) {
 
 static Ref gen_block(Body *b, const Block *block);
 
-/* A variable that is counted up or down. */
+/* A variable, or a field of one, that is counted up or down. */
 static bool is_count(const Stmt *s) {
     bool step = s->kind == STMT_INC || s->kind == STMT_DEC;
-    return step && s->target->kind == EXPR_NAME && s->target->var &&
-           type_is_integer(s->target->type);
+    const Expr *e = s->target;
+    return step && e->var && e->kind != EXPR_INDEX && type_is_integer(e->type);
 }
 
 bool gen_only_counts(const Block *block) {

@@ -495,16 +495,22 @@ void gen_leaves(Body *b, const Expr *e, Refs *out) {
 
 /* ---- assignment ---- */
 
+/* The first leaf of a variable, or of a field of one. `*part` is its type. */
+static uint32_t first_leaf_of(const Expr *target, const Type **part) {
+    *part = target->type;
+    return target->kind == EXPR_FIELD
+               ? type_path(target->var->type, target->path, target->npath, part)
+               : 0;
+}
+
 Ref gen_assign(Body *b, const Expr *target, const Expr *value) {
     if (target->kind == EXPR_INDEX)
         return set_element(b, target, value);
     if (!target->var)
         return gen_bound_set(b, target, gen_expr(b, value));
     Refs leaves = {0};
-    const Type *part = target->type;
-    uint32_t first = 0;
-    if (target->kind == EXPR_FIELD)
-        first = type_path(target->var->type, target->path, target->npath, &part);
+    const Type *part;
+    uint32_t first = first_leaf_of(target, &part);
     gen_leaves(b, value, &leaves);
     Ref r = set_part(b, target->var, part, first, &leaves);
     vec_free(&leaves);
@@ -516,11 +522,15 @@ Ref gen_step(Body *b, const Expr *target, Op op) {
         return step_element(b, target, op);
     if (!target->var)
         return gen_bound_set(b, target, gen_stepped(b, target->type, op, gen_bound_get(b, target)));
-    return leaf_set(b, target->var, 0,
-                    gen_stepped(b, target->type, op, gen_var_get(b, target->var, 0)));
+    const Type *part;
+    uint32_t leaf = first_leaf_of(target, &part);
+    Ref old = gen_var_get(b, target->var, leaf);
+    return leaf_set(b, target->var, leaf, gen_stepped(b, part, op, old));
 }
 
 Ref gen_add(Body *b, const Expr *target, Op op, Ref condition) {
-    return leaf_set(b, target->var, 0,
-                    gen_added(b, target->type, op, gen_var_get(b, target->var, 0), condition));
+    const Type *part;
+    uint32_t leaf = first_leaf_of(target, &part);
+    Ref old = gen_var_get(b, target->var, leaf);
+    return leaf_set(b, target->var, leaf, gen_added(b, part, op, old, condition));
 }
