@@ -142,6 +142,8 @@ typedef struct whammc_options {
                         straight-line segments */
     int exact_traps; /* segments end behind instructions that can trap, so that counts are exact
                         even if nobody tells the program where it trapped (whammc:trapped) */
+    int host_flushes; /* with WHAMMC_HOST_JS: the host calls whammc:flush at the end, so there is no
+                         warning if nothing else does */
 } whammc_options;
 
 /* The module that programs instrumented with WHAMMC_LINK_IMPORT import. It imports WASI and exports
@@ -179,6 +181,14 @@ whammc_status whammc_explain_monitor(whammc *w, const whammc_options *options, c
 
 /* How the last module was linked: WHAMMC_LINK_MERGE or WHAMMC_LINK_IMPORT. */
 whammc_link whammc_linked(const whammc *w);
+
+/*
+ * How the report of the last module that was instrumented gets out: what WHAMMC_HOST_AUTO was taken
+ * for, and in *why, unless that is NULL, the reason ("the program imports WASI"; "" if the host was
+ * asked for). WHAMMC_HOST_AUTO: the program needs no host, as it reports nothing. Owned by w, valid
+ * until its next use.
+ */
+whammc_host whammc_hosted(whammc *w, const char **why);
 
 /* The probes of the scripts in order, with the site counts of the last instrument or list call. *n
  * of them; owned by w. */

@@ -42,6 +42,8 @@ struct whammc {
     Libraries libraries;
     Plan plan;
     LinkChoice linked;
+    Hosted hosted;
+    Buf why_hosted;
     Vec(whammc_probe_stats) probes;
     Buf rules; /* texts of `probes` */
     Vec(whammc_map) maps;

@@ -78,6 +78,7 @@ void whammc_free(whammc *w) {
     buf_free(&w->rules);
     buf_free(&w->rendered);
     buf_free(&w->explained);
+    buf_free(&w->why_hosted);
     free(w);
 }
 
@@ -298,7 +299,8 @@ RewriteOptions api_options(const whammc_options *o) {
                         .no_optimise = o->no_optimise != 0,
                         .coalesce = !o->no_coalesce,
                         .exact_traps = o->exact_traps != 0,
-                        .keep_debug = o->keep_debug != 0};
+                        .keep_debug = o->keep_debug != 0,
+                        .host_flushes = o->host_flushes != 0};
     if (o->report && strcmp(o->report, "stderr") == 0) {
         r.report = REPORT_STDERR;
     } else if (o->report && strcmp(o->report, "stdout") != 0) {
@@ -317,6 +319,8 @@ whammc_status whammc_instrument(whammc *w, const char *name, const void *bytes, 
         return status;
     RewriteOptions r = api_options(options);
     r.linked = &w->linked;
+    r.hosted = &w->hosted;
+    w->hosted = (Hosted){0};
     DiagFileId file = diag_file(&w->diags, name, bytes, size, true);
     Buf buf = {0};
     bool ok = rewrite_module(&w->plan, bytes, size, file, &r, &buf, &w->diags);
@@ -360,6 +364,14 @@ whammc_status whammc_explain_monitor(whammc *w, const whammc_options *options, c
 
 whammc_link whammc_linked(const whammc *w) {
     return (whammc_link)w->linked;
+}
+
+whammc_host whammc_hosted(whammc *w, const char **why) {
+    w->why_hosted.len = 0;
+    buf_str(&w->why_hosted, w->hosted.why);
+    if (why)
+        *why = buf_cstr(&w->why_hosted);
+    return (whammc_host)w->hosted.host;
 }
 
 const void *whammc_runtime(size_t *size) {

@@ -34,7 +34,8 @@ static const Option options[] = {
     {HOST, "host", "auto|wasi|js|none|prof",
      "how the report gets out: through WASI, through the imported function whammc.write, or "
      "through exports; prof: there is none, scripts call the five functions of the imported module "
-     "prof; default: what fits the program's imports"},
+     "prof; auto, the default, decides by what the program imports: js if that is more than WASI, "
+     "none if it is nothing; -v tells"},
     {JS, "js", "FILE",
      "with --host=js or prof: write the script there that pages and Node load before the program; "
      "default: OUT, with .js for .wasm"},
@@ -111,23 +112,60 @@ static void show_sites(whammc *w) {
 }
 
 /* Whether JavaScript runs the program. */
-static bool has_script(const Settings *s) {
-    return s->options.host == WHAMMC_HOST_JS || s->options.host == WHAMMC_HOST_PROF;
+static bool has_script(whammc_host host) {
+    return host == WHAMMC_HOST_JS || host == WHAMMC_HOST_PROF;
+}
+
+/* What the option --host=auto has become, and where the report is if no option says so. */
+static void show_host(const Cli *cli, const Settings *s, whammc *w, const char *name) {
+    static const char *const names[] = {"auto", "wasi", "js", "none", "prof"};
+    const char *why;
+    whammc_host host = whammc_hosted(w, &why);
+    if (!*why)
+        return;
+    if (s->verbose) {
+        Buf line = {0};
+        buf_printf(&line, "host: %s, as ", names[host]);
+        message_clean(&line, str_of(why));
+        buf_u8(&line, '\n');
+        message_stderr(line.data, line.len);
+        buf_free(&line);
+    }
+    if (host == WHAMMC_HOST_NONE)
+        message_one(cli, DIAG_REPORT_IN_MEMORY,
+                    "--host=wasi writes it through WASI, --host=js gives it to JavaScript; "
+                    "`whammc run` shows it",
+                    "%s imports nothing, so its report stays in memory, where the exports "
+                    "'whammc:report_ptr' and 'whammc:report_len' tell it",
+                    name);
+}
+
+/* The script beside the program, NULL = none, on the heap. False if there is a file that must stay,
+ * which was said. */
+static bool choose_script(const Cli *cli, const Settings *s, whammc_host host, char **js) {
+    *js = NULL;
+    if (s->no_js || !has_script(host))
+        return true;
+    *js = s->js ? strdup(s->js) : javascript_path(s->out);
+    return s->js || !*js || javascript_may_write(cli, *js);
 }
 
 /* The program, and the script beside it if there is to be one. */
-static bool write_output(const Cli *cli, const Settings *s, const char *js, const char *app_name,
+static bool write_output(const Cli *cli, const Settings *s, whammc_host host, const char *app_name,
                          const Buf *app, Buf *module) {
-    char id[JAVASCRIPT_ID];
-    if (has_script(s))
+    char id[JAVASCRIPT_ID], *js;
+    bool ok = choose_script(cli, s, host, &js);
+    if (has_script(host))
         javascript_tag(module, id);
     JavascriptJob job = {s->out, id, app_name, app};
-    return (!js || javascript_write(cli, js, &job)) &&
-           file_write(cli, s->out, module->data, module->len);
+    ok = ok && (!js || javascript_write(cli, js, &job)) &&
+         file_write(cli, s->out, module->data, module->len);
+    free(js);
+    return ok;
 }
 
-static int instrument(const Cli *cli, const Settings *s, whammc *w, const char *js,
-                      const char *path, const Buf *app) {
+static int instrument(const Cli *cli, const Settings *s, whammc *w, const char *path,
+                      const Buf *app) {
     uint8_t *out;
     size_t size;
     const char *name = file_title(path);
@@ -144,27 +182,33 @@ static int instrument(const Cli *cli, const Settings *s, whammc *w, const char *
     Buf module = {0};
     buf_bytes(&module, out, size);
     whammc_release(out);
-    if (status == STATUS_OK && !write_output(cli, s, js, path, app, &module))
+    bool automatic = s->options.host == WHAMMC_HOST_AUTO;
+    whammc_host host = automatic ? whammc_hosted(w, NULL) : s->options.host;
+    if (status == STATUS_OK && !write_output(cli, s, host, path, app, &module))
         status = STATUS_ERROR;
     buf_free(&module);
+    if (status == STATUS_OK)
+        show_host(cli, s, w, name);
     return status;
 }
 
 static int read_and_instrument(const Cli *cli, Settings *s, const char *path) {
     whammc *w = whammc_new();
     Buf app = {0};
-    bool derived = has_script(s) && !s->js && !s->no_js;
-    char *beside = derived ? javascript_path(s->out) : NULL;
+    char *js;
     define_give(&s->definitions, w, false);
     bool ok =
         library_give_all(cli, &s->libs, s->scripts.at, s->scripts.len, w, strcmp(s->out, "-") == 0);
-    ok = (!beside || javascript_may_write(cli, beside)) && ok;
+    ok = choose_script(cli, s, s->options.host, &js) && ok;
+    free(js);
+    js = javascript_path(s->out);
+    s->options.host_flushes = !s->no_js && (s->js || js);
+    free(js);
     int status = STATUS_ERROR;
     if (file_read_module(cli, path, &app) && ok && exclude_give(cli, &s->exclusion, &app, w))
-        status = instrument(cli, s, w, beside ? beside : s->js, path, &app);
+        status = instrument(cli, s, w, path, &app);
     whammc_free(w);
     buf_free(&app);
-    free(beside);
     return status;
 }
 
@@ -181,7 +225,7 @@ static int check_usage(const Cli *cli, const Settings *s) {
         status = cli_check_output(cli, s->runtime);
     if (status == STATUS_OK && s->js && s->no_js)
         return cli_usage(cli, "--js=FILE and --no-js: which of the two?");
-    if (status == STATUS_OK && s->js && !has_script(s))
+    if (status == STATUS_OK && s->js && !has_script(s->options.host))
         return cli_usage(cli, "--js=FILE is for --host=js and --host=prof only");
     return status;
 }

@@ -41,7 +41,7 @@ typedef struct BindText {
 /* ---- where text goes ---- */
 
 static HostChoice choose_host(const BindShim *s) {
-    bool wasi = program_uses_wasi(s->to);
+    bool wasi = false;
     for (uint32_t k = 0; k < s->parts.len; k++)
         for (uint32_t n = 0; n < bind_host_count(s->parts.at[k]->host); n++)
             wasi |= program_uses_wasi(bind_host_module(s->parts.at[k]->host, n)->module);

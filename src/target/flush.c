@@ -172,7 +172,8 @@ static void find_flush_points(Flush *f) {
     if (f->host == HOST_PROF && f->due != UINT32_MAX)
         return; /* the script tells when something is to be sent */
     f->main = program_main(f->m);
-    if (f->main < 0 && f->due == UINT32_MAX) {
+    bool asked = f->host == HOST_JS && f->options->host_flushes;
+    if (f->main < 0 && f->due == UINT32_MAX && !asked) {
         diag(f->diags, DIAG_NO_FLUSH_POINT, (Span){f->file, 0, 0},
              "no main, _start or start function: the report is written when the host calls "
              "'whammc:flush'");
@@ -190,8 +191,9 @@ static bool plan_merge(Flush *f) {
 }
 
 HostChoice flush_host(const WasmModule *m, const Plan *plan, const RewriteOptions *options) {
-    bool wasi = program_uses_wasi(m) || libraries_use_wasi(plan);
-    return options->link == LINK_IMPORT ? HOST_WASI : runtime_host(m, options->host, wasi);
+    if (options->link == LINK_IMPORT)
+        return HOST_WASI;
+    return runtime_host(m, options->host, libraries_use_wasi(plan));
 }
 
 Str flush_host_name(HostChoice host) {

@@ -19,6 +19,16 @@ static bool imports_from(const WasmModule *m, const char *module) {
     return false;
 }
 
+const WasmImport *program_foreign_import(const WasmModule *m) {
+    for (uint32_t i = 0; i < m->input_import_count; i++) {
+        const WasmImport *im = &m->imports.at[i];
+        bool wasi = im->module.len >= 4 && memcmp(im->module.ptr, "wasi", 4) == 0;
+        if (im->space == WASM_SPACE_FUNC && !wasi)
+            return im;
+    }
+    return NULL;
+}
+
 bool program_uses_wasi(const WasmModule *m) {
     return imports_from(m, "wasi_snapshot_preview1") || imports_from(m, "wasi_unstable");
 }

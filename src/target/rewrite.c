@@ -16,6 +16,7 @@
 #include "target/helper.h"
 #include "target/library.h"
 #include "target/program.h"
+#include "target/runtime.h"
 
 typedef struct Rewrite {
     Program p;
@@ -463,6 +464,26 @@ static void blame(void *self, Diag *d) {
               "this is a fault of whammc; please report it with the script and the program");
 }
 
+/* Whether the program needs its host for a report, or imports something from it. */
+static bool needs_host(const Rewrite *r) {
+    bool needs = r->flush.flushes;
+    for (uint32_t i = r->p.m.input_import_count; i < r->p.m.imports.len; i++)
+        needs |= str_is(r->p.m.imports.at[i].module, "whammc");
+    return needs;
+}
+
+static void tell_host(const Rewrite *r, const RewriteOptions *options) {
+    Hosted *h = options->hosted;
+    *h = (Hosted){.host = HOST_AUTO};
+    if (!needs_host(r))
+        return;
+    h->host = r->host;
+    if (r->decided.link == LINK_IMPORT)
+        h->why = STR("an imported runtime uses WASI");
+    else if (options->host == HOST_AUTO)
+        h->why = runtime_host_reason(&r->p.m, r->host, &r->p.plan->arena);
+}
+
 static const Target target = {.match = match, .link = link, .splice = splice_at, .blame = blame};
 
 bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId file,
@@ -477,6 +498,8 @@ bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId fi
     bool ok = program_instrument(&r.p, bytes, size, out);
     if (options->linked)
         *options->linked = r.decided.link == LINK_AUTO ? LINK_MERGE : r.decided.link;
+    if (ok && options->hosted)
+        tell_host(&r, options);
     store_free(&r.store);
     if (r.store.counts)
         coalesce_free(&r.coalesce);

@@ -11,6 +11,12 @@ typedef enum HostChoice { HOST_AUTO, HOST_WASI, HOST_JS, HOST_NONE, HOST_PROF } 
 /* LINK_AUTO: merge, unless only that would make the program need an engine with multi-memory. */
 typedef enum LinkChoice { LINK_MERGE, LINK_IMPORT, LINK_AUTO } LinkChoice;
 
+/* How the report of a program gets out. */
+typedef struct Hosted {
+    HostChoice host; /* what HOST_AUTO has become; HOST_AUTO still if the program needs no host of ours */
+    Str why;         /* "the program imports WASI", in the plan's arena; empty if it was asked for */
+} Hosted;
+
 typedef struct RewriteOptions {
     StorageChoice storage;
     HostChoice host;
@@ -19,6 +25,8 @@ typedef struct RewriteOptions {
     const char *report_file; /* REPORT_FILE; else NULL */
     LinkChoice link;
     LinkChoice *linked; /* receives what was taken; may be NULL */
+    Hosted *hosted;     /* likewise */
+    bool host_flushes;  /* HOST_JS: the host calls whammc:flush at the end */
     bool no_optimise;   /* leave out Binaryen's passes */
     bool coalesce;      /* count by segments, not at each site */
     bool exact_traps;   /* ... which end at instructions that can trap */

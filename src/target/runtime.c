@@ -68,7 +68,22 @@ RuntimeHost runtime_for(const RuntimePlace *p, HostChoice host, bool file) {
 HostChoice runtime_host(const WasmModule *m, HostChoice wanted, bool wasi) {
     if (wanted != HOST_AUTO)
         return wanted;
+    if (program_foreign_import(m))
+        return HOST_JS;
+    wasi |= program_uses_wasi(m);
     return wasi ? HOST_WASI : m->input_import_count ? HOST_JS : HOST_NONE;
+}
+
+Str runtime_host_reason(const WasmModule *m, HostChoice decided, Arena *arena) {
+    const WasmImport *im = program_foreign_import(m);
+    if (decided == HOST_JS && !im)
+        im = m->imports.at;
+    if (decided == HOST_JS)
+        return str_of(arena_printf(arena, "the program imports %.*s.%.*s, which is not of WASI",
+                                   STR_ARG(im->module), STR_ARG(im->name)));
+    if (decided == HOST_NONE)
+        return STR("the program imports nothing");
+    return program_uses_wasi(m) ? STR("the program imports WASI") : STR("a library imports WASI");
 }
 
 void runtime_add_state(WasmModule *m, uint32_t memory, const RuntimeState *s, Str name) {

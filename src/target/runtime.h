@@ -30,9 +30,15 @@ bool runtime_show(RuntimePlace *p, HostChoice host, Diags *diags);
  * report goes to one. */
 RuntimeHost runtime_for(const RuntimePlace *p, HostChoice host, bool file);
 
-/* HOST_AUTO decided: what fits a module, of which, or of what will be part of it, `wasi` says
- * whether it uses WASI. */
+/*
+ * HOST_AUTO decided by all that a module imports: JavaScript if there is a function that WASI does not
+ * have (Emscripten's programs import both), else WASI, also if what will be part of it uses that
+ * (`wasi`), else JavaScript if it imports a memory or the like, else HOST_NONE.
+ */
 HostChoice runtime_host(const WasmModule *m, HostChoice wanted, bool wasi);
+
+/* Why, in words; what HOST_AUTO has become is `decided`. */
+Str runtime_host_reason(const WasmModule *m, HostChoice decided, Arena *arena);
 
 /* The fields of the state (stdlib/runtime/values.h) that the compiler knows. */
 typedef struct RuntimeState {
