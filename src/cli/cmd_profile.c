@@ -313,7 +313,7 @@ static bool read_module(Profiling *p) {
         return false;
     Diags d = {0};
     DiagFileId file = diag_file(&d, file_title(path), p->app.data, p->app.len, true);
-    bool ok = wasm_read(&p->module, p->app.data, p->app.len, file, &d);
+    bool ok = wasm_load(&p->module, p->app.data, p->app.len, file, &d);
     message_diags(p->cli, &d);
     diag_free(&d);
     if (ok)

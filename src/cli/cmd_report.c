@@ -84,7 +84,7 @@ static bool read_module(View *v) {
         return false;
     Diags d = {0};
     DiagFileId file = diag_file(&d, file_title(path), v->app.data, v->app.len, true);
-    bool ok = wasm_read(&v->module, v->app.data, v->app.len, file, &d);
+    bool ok = wasm_load(&v->module, v->app.data, v->app.len, file, &d);
     message_diags(v->cli, &d);
     diag_free(&d);
     if (ok)

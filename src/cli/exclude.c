@@ -176,7 +176,7 @@ static void put_functions(const Cli *cli, const Exclusion *x, const Buf *app, Bu
     WasmModule m = {0};
     Places places = {0};
     DiagFileId file = diag_file(&d, "", app->data, app->len, true);
-    if (wasm_read(&m, app->data, app->len, file, &d)) {
+    if (wasm_load(&m, app->data, app->len, file, &d)) {
         places_open(&places, &m);
         exclude_list(cli, x, &m, &places, NULL, out);
     }

@@ -123,7 +123,7 @@ bool javascript_write(const Cli *cli, const char *path, const JavascriptJob *job
     Places places = {0};
     Buf out = {0};
     DiagFileId file = diag_file(&d, file_title(job->app_name), job->app->data, job->app->len, true);
-    bool ok = wasm_read(&m, job->app->data, job->app->len, file, &d);
+    bool ok = wasm_load(&m, job->app->data, job->app->len, file, &d);
     if (ok) {
         places_open(&places, &m);
         put_script(&out, &places, job->module, job->id);

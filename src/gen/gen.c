@@ -271,7 +271,7 @@ static bool decode_all(Plan *plan, const GenOptions *options, const Template **i
                        const Buf *bytes, Diags *diags) {
     WasmModule m;
     char name[32];
-    bool ok = wasm_read(&m, bytes->data, bytes->len, 0, diags) ||
+    bool ok = wasm_load_own(&m, bytes->data, bytes->len, diags) ||
               fault(diags, "the scratch module is malformed");
     Decoder d = {&m, options, &plan->arena};
     for (uint32_t i = 0; ok && i < plan->shapes.len; i++) {

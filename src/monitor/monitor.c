@@ -405,7 +405,7 @@ static void part_generations(Monitor *mon) {
 bool monitor_read(Monitor *monitor, const uint8_t *bytes, size_t size, DiagFileId file,
                   Diags *diags) {
     *monitor = (Monitor){.file = file, .exit = -1, .attached = -1, .coalesced = -1};
-    if (!wasm_read(&monitor->m, bytes, size, file, diags) || !wasm_validate(&monitor->m, diags))
+    if (!wasm_load(&monitor->m, bytes, size, file, diags))
         return false;
     Reader r = {.monitor = monitor, .diags = diags};
     const WasmModule *m = &monitor->m;

@@ -19,8 +19,7 @@ bool library_add(Libraries *l, Str name, Str import_as, const uint8_t *bytes, si
     lib->import_as = (Str){arena_strndup(&l->arena, import_as.ptr, import_as.len), import_as.len};
     lib->whole.file = file;
     vec_push(&l->list, lib);
-    lib->usable =
-        wasm_read(&lib->module, bytes, size, file, diags) && wasm_validate(&lib->module, diags);
+    lib->usable = wasm_load(&lib->module, bytes, size, file, diags);
     return lib->usable;
 }
 

@@ -24,7 +24,7 @@ static bool read_library(BindState *s, const BindFile *file, Diags *diags) {
     WasmModule *m = mem_zalloc(sizeof *m);
     vec_push(&s->libraries, m);
     vec_push(&s->modules, ((BindModule){bind_library_name(str_of(file->path)), m}));
-    return wasm_read(m, file->bytes, file->size, file->file, diags) && wasm_validate(m, diags);
+    return wasm_load(m, file->bytes, file->size, file->file, diags);
 }
 
 static bool read_monitor(Bind *b, BindState *s) {

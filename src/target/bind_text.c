@@ -108,7 +108,7 @@ static bool begin(BindShim *s) {
                            .resolve = runtime_resolve,
                            .ctx = &t->place,
                            .prefix = t->place.prefix};
-    return wasm_read(&t->from, rt.bytes, rt.len, 0, s->diags) &&
+    return wasm_load_own(&t->from, rt.bytes, rt.len, s->diags) &&
            (t->host != HOST_NONE || export_text(t));
 }
 

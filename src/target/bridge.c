@@ -163,7 +163,7 @@ static bool load(Bridge *b) {
                               .resolve = resolve,
                               .ctx = b,
                               .prefix = STR("whammc.wasi.")};
-    return wasm_read(&b->from, rt.bytes, rt.len, 0, b->diags);
+    return wasm_load_own(&b->from, rt.bytes, rt.len, b->diags);
 }
 
 static int64_t adapter(Bridge *b, const WasmImport *im) {

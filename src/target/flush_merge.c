@@ -73,7 +73,7 @@ bool flush_merge(Flush *f, const bool *used) {
     RuntimeModule rt = runtime_module(runtime_for(&place, f->host, file), f->plan->uses_values);
     f->stack_pointer = place.stack_pointer = wasm_add_global_i32(
         f->m, true, text("whammc.stack"), f->plan->uses_values ? VALUES_STACK : 0);
-    bool ok = wasm_read(&from, rt.bytes, rt.len, 0, f->diags);
+    bool ok = wasm_load_own(&from, rt.bytes, rt.len, f->diags);
     if (ok)
         merge_runtime(f, &place, used, &ok);
     wasm_module_free(&from);

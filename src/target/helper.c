@@ -14,7 +14,7 @@ static int64_t resolve(void *ctx, const WasmImport *import) {
 bool helpers_add_fmod(WasmModule *m, uint32_t *handle, Diags *diags) {
     RuntimeModule rt = runtime_arithmetic();
     WasmModule from;
-    bool ok = wasm_read(&from, rt.bytes, rt.len, 0, diags);
+    bool ok = wasm_load_own(&from, rt.bytes, rt.len, diags);
     uint32_t root =
         ok ? wasm_find_export(&from, WASM_SPACE_FUNC, str_of("whammc_fmod"))->handle : 0;
     WasmMerge g = {.to = m, .from = &from, .resolve = resolve, .prefix = str_of("whammc.")};

@@ -231,7 +231,7 @@ static const WasmExport *runtime_function(const MonitorTarget *t, Str name) {
 static bool merge_runtime(MonitorTarget *t, const WasmModule *code) {
     RuntimeModule rt = runtime_module(
         t->options->report == REPORT_FILE ? RUNTIME_MONITOR_FILE : RUNTIME_MONITOR, true);
-    if (!wasm_read(&t->runtime, rt.bytes, rt.len, 0, t->diags))
+    if (!wasm_load_own(&t->runtime, rt.bytes, rt.len, t->diags))
         return false;
     Vec(uint32_t) roots = {0};
     bool ok = true;
@@ -410,7 +410,7 @@ static void export_all(MonitorTarget *t, const WasmModule *code, const uint32_t 
 static bool link(MonitorTarget *t) {
     WasmModule code;
     Vec(uint32_t) roots = {0};
-    bool ok = wasm_read(&code, t->code.module.data, t->code.module.len, 0, t->diags) &&
+    bool ok = wasm_load_own(&code, t->code.module.data, t->code.module.len, t->diags) &&
               merge_runtime(t, &code);
     for (uint32_t i = 0; ok && i < t->code.probes.len; i++)
         vec_push(&roots, code_function(&code, t->code.probes.at[i].function.ptr));

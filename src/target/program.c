@@ -197,25 +197,18 @@ static void drop_stale(Program *p) {
 
 /* ---- checking what was written ---- */
 
-/* Says whose fault an invalid output is: the input's, if that is invalid too. */
-static bool blame(Program *p, Diags *found) {
-    WasmModule input;
-    bool valid = wasm_read(&input, p->m.bytes, p->m.size, p->file, p->diags) &&
-                 wasm_validate(&input, p->diags);
-    wasm_module_free(&input);
-    if (!valid)
-        return false;
+/* Says that the output is invalid: the input is not, so this is a fault of ours. */
+static void blame(Program *p, const Diags *found) {
     const char *why = found->list.len ? found->list.at[0]->message : "unknown";
     Diag *d = diag(p->diags, DIAG_INTERNAL, whole(p),
                    "the instrumented module would be invalid; nothing was written: %s", why);
     p->target->blame(p->self, d);
-    return false;
 }
 
 static bool check_output(Program *p, Buf *out) {
     Diags found = {0};
     WasmModule m;
-    bool ok = wasm_read(&m, out->data, out->len, 0, &found) && wasm_validate(&m, &found);
+    bool ok = wasm_load(&m, out->data, out->len, 0, &found);
     if (!ok)
         blame(p, &found);
     else if (p->counts)
@@ -249,7 +242,7 @@ static bool write(Program *p, Buf *out) {
 
 bool program_instrument(Program *p, const uint8_t *bytes, size_t size, Buf *out) {
     p->main = p->proc_exit = p->flush = -1;
-    bool ok = wasm_read(&p->m, bytes, size, p->file, p->diags) && !already_instrumented(p);
+    bool ok = wasm_load(&p->m, bytes, size, p->file, p->diags) && !already_instrumented(p);
     if (ok) {
         p->touched = mem_zalloc(p->m.funcs.len + 1u);
         p->added = mem_zalloc(sizeof *p->added * (p->m.funcs.len + 1u));

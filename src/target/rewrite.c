@@ -522,7 +522,7 @@ bool rewrite_list(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId file
     static const RewriteOptions options;
     WasmModule m;
     Matcher w = {.plan = plan, .m = &m, .watch_call = -1, .at = at, .ctx = ctx};
-    bool ok = wasm_read(&m, bytes, size, file, diags);
+    bool ok = wasm_load(&m, bytes, size, file, diags);
     plan->host = flush_host_name(flush_host(&m, plan, &options));
     for (uint32_t f = 0; ok && f < m.funcs.len; f++)
         if (m.funcs.at[f].import < 0 && !match_func(&w, f))

@@ -72,7 +72,7 @@ WhammcModule *whammc_module_read(const void *bytes, size_t size, char **error) {
         memcpy(w->bytes, bytes, size);
     Diags diags = {0};
     DiagFileId file = diag_file(&diags, "module", w->bytes, size, true);
-    bool ok = wasm_read(&w->m, w->bytes, size, file, &diags) && wasm_validate(&w->m, &diags);
+    bool ok = wasm_load(&w->m, w->bytes, size, file, &diags);
     if (ok) {
         w->edits = mem_zalloc(sizeof *w->edits * ((size_t)w->m.funcs.len + 1));
     } else {
@@ -165,7 +165,7 @@ static bool check_output(WhammcModule *w, const Buf *out) {
     Diags diags = {0};
     DiagFileId file = diag_file(&diags, "output", out->data, out->len, true);
     WasmModule m;
-    bool ok = wasm_read(&m, out->data, out->len, file, &diags) && wasm_validate(&m, &diags);
+    bool ok = wasm_load(&m, out->data, out->len, file, &diags);
     if (!ok) {
         w->error.len = 0;
         first_message(&diags, "the output would be invalid at ", &w->error);

@@ -6,6 +6,10 @@
  * place of each index in the bytes; writing copies the bytes and patches only indices that moved,
  * so that an unchanged module comes back byte for byte.
  *
+ * VALID. A WasmModule that was loaded is valid: wasm_load reads and validates. What the reader
+ * alone makes has a type of its own, which only src/wasm knows (WasmUnvalidated in read.h), so code
+ * that gets a WasmModule may rely on every index, type and label in it.
+ *
  * HANDLES. Each entity (type, function, table, memory, global, tag, element, data) has a handle:
  * for what was read, its index in the input; what is added gets the next free handle, import or
  * not. A handle never changes. The *final index* differs only if imports were added (added imports
@@ -224,19 +228,21 @@ typedef struct WasmModule {
     bool identity[WASM_SPACE_COUNT];
     uint32_t *final[WASM_SPACE_COUNT], final_cap[WASM_SPACE_COUNT];
 
-    uint8_t *declared; /* by function handle: may be used by ref.func (filled by wasm_validate) */
+    uint8_t *declared; /* by function handle: may be used by ref.func (by the validator) */
 } WasmModule;
 
-/* ---- reading (wasm/read.c) ---- */
+/* ---- loading (wasm/read.c, wasm/valid.c) ---- */
 
 /*
- * Reads a module. Errors go to diags with the byte offset and what was expected and found;
- * components and text files are recognised and named. False if there was an error; wasm_module_free
- * is then still needed. Function bodies are only delimited, not decoded. When it succeeds, every
- * index outside of code is in range, functions and tags have function types, and type indices in
- * types exist; the rest is for wasm_validate.
+ * Reads and validates a module. Errors go to diags with the byte offset, the function, and what was
+ * expected and found; components and text files are recognised and named. False if there was an
+ * error; the module is then empty. Damaged names and branch hints are left out, they are no errors.
  */
-bool wasm_read(WasmModule *m, const uint8_t *bytes, size_t size, DiagFileId file, Diags *diags);
+bool wasm_load(WasmModule *m, const uint8_t *bytes, size_t size, DiagFileId file, Diags *diags);
+
+/* The same without validating, for nothing but what whammc itself has made: the runtime, and the
+ * code of scripts. It becomes a part of an output, which is validated. */
+bool wasm_load_own(WasmModule *m, const uint8_t *bytes, size_t size, Diags *diags);
 
 /* What things are called in messages, and how many of a space there are (input and added). */
 const char *wasm_space_name(WasmSpace space);
@@ -474,7 +480,7 @@ bool wasm_write(WasmModule *m, const WasmWriter *w, Buf *out);
 /*
  * Copies what `roots` (function handles of `from`) need out of module `from` into `to`: functions
  * reachable from them, their types, globals, tags, tables with their elements, and data. `from`
- * must be a valid module without additions (wasm_validate), `to` must not be laid out.
+ * must have no additions, `to` must not be laid out.
  *
  * There are two ways to treat memories:
  *

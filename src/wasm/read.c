@@ -699,7 +699,9 @@ static bool check_module(WasmReader *r, const Progress *p) {
     return true;
 }
 
-bool wasm_read(WasmModule *m, const uint8_t *bytes, size_t size, DiagFileId file, Diags *diags) {
+bool wasm_read(WasmUnvalidated *u, const uint8_t *bytes, size_t size, DiagFileId file,
+               Diags *diags) {
+    WasmModule *m = &u->m;
     wasm_module_init(m);
     m->bytes = bytes;
     m->size = size;

@@ -315,7 +315,7 @@ static bool continues(WasmSig *s) {
                                        : open == WASM_OP_TRY || open == WASM_OP_CATCH;
     if (!ok)
         return wasm_sig_fail(s, "there is no open %s here", op == WASM_OP_ELSE ? "if" : "try");
-    if (op == WASM_OP_DELEGATE && s->i->a + 1 >= t->frames.len)
+    if (op == WASM_OP_DELEGATE && s->i->a >= t->frames.len - 1)
         return wasm_sig_fail(s, "label %u does not exist (there are %u)", s->i->a,
                              t->frames.len - 1);
     return true;

@@ -6,7 +6,9 @@
  * file; here is everything about types and limits. A fault in a section does not stop the others
  * from being looked at, but bodies are only checked if the sections are good.
  */
+#include "wasm/read.h"
 #include "wasm/typer.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -313,6 +315,14 @@ static const char *func_words(const WasmModule *m, uint32_t func, char buf[120])
     return buf;
 }
 
+/* A fault at a code offset, which is what scripts call `pc`. */
+static void report_code(Valid *v, DiagTag tag, uint32_t func, uint32_t offset, uint32_t len,
+                        const char *what) {
+    char name[120];
+    report(v, tag, v->m->funcs.at[func].body + offset, len, "%s at code offset %u: %s",
+           func_words(v->m, func, name), offset, what);
+}
+
 static void check_body(Valid *v, uint32_t func) {
     const WasmModule *m = v->m;
     WasmTyper *t = &v->typer;
@@ -326,16 +336,13 @@ static void check_body(Valid *v, uint32_t func) {
     }
     while (wasm_next(&code, &i))
         if (!wasm_typer_step(t, &i)) {
-            report(v, DIAG_INVALID, body + i.offset, i.size, "%s: %s", func_words(m, func, name),
-                   t->error);
+            report_code(v, DIAG_INVALID, func, i.offset, i.size, t->error);
             return;
         }
     if (code.error)
-        report(v, DIAG_MALFORMED, body + code.error_offset, 0, "%s: %s", func_words(m, func, name),
-               wasm_code_error(&code, text));
+        report_code(v, DIAG_MALFORMED, func, code.error_offset, 0, wasm_code_error(&code, text));
     else if (!wasm_typer_end(t))
-        report(v, DIAG_MALFORMED, body + t->error_offset, 0, "%s: %s", func_words(m, func, name),
-               t->error);
+        report_code(v, DIAG_MALFORMED, func, t->error_offset, 0, t->error);
 }
 
 static void check_bodies(Valid *v) {
@@ -345,9 +352,8 @@ static void check_bodies(Valid *v) {
             check_body(v, k);
 }
 
-bool wasm_validate(WasmModule *m, Diags *diags) {
+static bool validate(WasmModule *m, Diags *diags) {
     Valid v = {.m = m, .diags = diags, .ok = true};
-    free(m->declared);
     m->declared = mem_zalloc(m->funcs.len + 1);
     check_types(&v);
     check_tags(&v);
@@ -363,4 +369,30 @@ bool wasm_validate(WasmModule *m, Diags *diags) {
         check_bodies(&v);
     wasm_typer_free(&v.typer);
     return v.ok;
+}
+
+bool wasm_validate(WasmUnvalidated *u, WasmModule *m, Diags *diags) {
+    bool valid = validate(&u->m, diags);
+    if (!valid)
+        wasm_module_free(&u->m);
+    *m = u->m;
+    return valid;
+}
+
+/* ---- loading ---- */
+
+bool wasm_load(WasmModule *m, const uint8_t *bytes, size_t size, DiagFileId file, Diags *diags) {
+    WasmUnvalidated u;
+    if (wasm_read(&u, bytes, size, file, diags))
+        return wasm_validate(&u, m, diags);
+    wasm_module_free(&u.m);
+    wasm_module_init(m);
+    return false;
+}
+
+bool wasm_load_own(WasmModule *m, const uint8_t *bytes, size_t size, Diags *diags) {
+    WasmUnvalidated u;
+    bool ok = wasm_read(&u, bytes, size, 0, diags);
+    *m = u.m;
+    return ok;
 }

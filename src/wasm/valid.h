@@ -79,10 +79,4 @@ void wasm_instr_types(const WasmTyper *t, const WasmInstr *i, WasmTypes *params,
 /* a <: b. WASM_BOT is a subtype of every type; packed types only of themselves. */
 bool wasm_subtype(const WasmModule *m, WasmType a, WasmType b);
 
-/*
- * Validates a whole module (all sections and all bodies) and fills m->declared. Messages carry byte
- * offset, function and what was expected and found; stops after diags' limit. True if valid.
- */
-bool wasm_validate(WasmModule *m, Diags *diags);
-
 #endif

@@ -137,7 +137,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     Diags diags = {0};
     WasmModule m;
-    if (wasm_read(&m, bytes, size, 0, &diags) && wasm_validate(&m, &diags))
+    if (wasm_load(&m, bytes, size, 0, &diags))
         run(&m);
     wasm_module_free(&m);
     diag_free(&diags);

@@ -61,8 +61,7 @@ static void merge(WasmMerge *g, Diags *diags) {
         if (g->handles[WASM_SPACE_FUNC][roots.at[k]] >= g->to->funcs.len)
             abort();
     if (ok) {
-        if (!wasm_write(g->to, NULL, &out) || !wasm_read(&again, out.data, out.len, 0, diags) ||
-            !wasm_validate(&again, diags))
+        if (!wasm_write(g->to, NULL, &out) || !wasm_load(&again, out.data, out.len, 0, diags))
             abort();
         wasm_module_free(&again);
     }
@@ -119,7 +118,7 @@ static size_t second_module(const uint8_t *bytes, size_t size) {
 }
 
 static bool load(WasmModule *m, const uint8_t *bytes, size_t size, Diags *diags) {
-    return wasm_read(m, bytes, size, 0, diags) && wasm_validate(m, diags);
+    return wasm_load(m, bytes, size, 0, diags);
 }
 
 /* One module, which is then both program and library, or two, one after the other. */

@@ -5,6 +5,7 @@
  * A corpus to start from, for fuzz_merge and fuzz_valid as well: tar -xf
  * tests/fuzz/module-corpus.tar.xz
  */
+#include "wasm/read.h"
 #include "wasm/survey.h"
 #include "wasm/valid.h"
 
@@ -57,7 +58,7 @@ static uint32_t locals_added(void *ctx, uint32_t func) {
     return 1;
 }
 
-static void write_edited(WasmModule *m, bool valid) {
+static void write_edited(WasmModule *m) {
     uint32_t type = wasm_add_func_type(m, NULL, 0, NULL, 0);
     wasm_add_import_func(m, STR("w"), STR("f"), type);
     wasm_add_import_global(m, STR("w"), STR("g"), WASM_I32, true);
@@ -76,16 +77,12 @@ static void write_edited(WasmModule *m, bool valid) {
     wasm_put_op(&e.code, WASM_OP_DROP);
     WasmWriter w = {edit_body, &e, local_name, locals_added};
     Buf out = {0};
-    bool ok = wasm_write(m, &w, &out);
-    if (valid) {
-        Diags diags = {0};
-        WasmModule again;
-        if (!ok || !wasm_read(&again, out.data, out.len, 0, &diags) ||
-            !wasm_validate(&again, &diags))
-            abort();
-        wasm_module_free(&again);
-        diag_free(&diags);
-    }
+    Diags diags = {0};
+    WasmModule again;
+    if (!wasm_write(m, &w, &out) || !wasm_load(&again, out.data, out.len, 0, &diags))
+        abort();
+    wasm_module_free(&again);
+    diag_free(&diags);
     buf_free(&out);
     buf_free(&e.code);
 }
@@ -93,17 +90,18 @@ static void write_edited(WasmModule *m, bool valid) {
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     Diags diags = {0};
+    WasmUnvalidated read;
     WasmModule m;
-    if (wasm_read(&m, bytes, size, 0, &diags)) {
+    if (wasm_read(&read, bytes, size, 0, &diags)) {
         Buf out = {0};
-        bool valid = wasm_validate(&m, &diags);
-        if (!wasm_write(&m, NULL, &out) || out.len != size || memcmp(out.data, bytes, size) != 0)
+        if (!wasm_write(&read.m, NULL, &out) || out.len != size ||
+            memcmp(out.data, bytes, size) != 0)
             abort();
         buf_free(&out);
-        wasm_module_free(&m);
-        wasm_read(&m, bytes, size, 0, &diags);
-        write_edited(&m, valid);
     }
+    wasm_module_free(&read.m);
+    if (wasm_load(&m, bytes, size, 0, &diags))
+        write_edited(&m);
     wasm_module_free(&m);
     diag_free(&diags);
     return 0;

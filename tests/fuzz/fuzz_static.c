@@ -152,7 +152,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     Diags diags = {0};
     Callee called[MAX_FUNCTIONS];
     Buf script = {0};
-    bool valid = wasm_read(&m, data, size, 0, &diags) && wasm_validate(&m, &diags);
+    bool valid = wasm_load(&m, data, size, 0, &diags);
     uint32_t n = valid ? callees(&m, called) : 0;
     put_script(&script, called, n);
     buf_cstr(&script);

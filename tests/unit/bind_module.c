@@ -38,8 +38,7 @@ static bool load(Work *w, File *f, const char *name) {
     if (!read_file(name, &f->bytes))
         return false;
     DiagFileId file = diag_file(&w->diags, name, f->bytes.data, f->bytes.len, true);
-    return wasm_read(&f->m, f->bytes.data, f->bytes.len, file, &w->diags) &&
-           wasm_validate(&f->m, &w->diags);
+    return wasm_load(&f->m, f->bytes.data, f->bytes.len, file, &w->diags);
 }
 
 /* MONITOR+LIBRARY...: the monitor becomes the last. */
@@ -244,7 +243,7 @@ static bool compare_all(const Compare *c) {
 static bool compare(Work *w, const WasmModule *to, const Freeze *f, const Buf *out) {
     WasmModule m;
     EvalError error;
-    bool ok = wasm_read(&m, out->data, out->len, 0, &w->diags) && wasm_validate(&m, &w->diags);
+    bool ok = wasm_load(&m, out->data, out->len, 0, &w->diags);
     Compare c = {to, f, eval_store_new(NULL), &m, NULL};
     if (ok)
         c.instance = eval_link(c.store, &m, resolve, &c, &error);

@@ -147,8 +147,7 @@ static EvalInstance *instantiate(Script *x, const char *file, EvalError *error) 
         return NULL;
     }
     DiagFileId id = diag_file(&module->diags, file, module->bytes.data, module->bytes.len, true);
-    if (!wasm_read(&module->m, module->bytes.data, module->bytes.len, id, &module->diags) ||
-        !wasm_validate(&module->m, &module->diags)) {
+    if (!wasm_load(&module->m, module->bytes.data, module->bytes.len, id, &module->diags)) {
         eval_fail(error, EVAL_ARGUMENTS, "invalid: %s", module->diags.list.at[0]->message);
         return NULL;
     }

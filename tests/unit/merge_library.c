@@ -19,8 +19,7 @@ static bool load(File *f, const char *name, Diags *diags) {
     if (!read_file(name, &f->bytes))
         return false;
     DiagFileId file = diag_file(diags, name, f->bytes.data, f->bytes.len, true);
-    return wasm_read(&f->m, f->bytes.data, f->bytes.len, file, diags) &&
-           wasm_validate(&f->m, diags);
+    return wasm_load(&f->m, f->bytes.data, f->bytes.len, file, diags);
 }
 
 static int64_t resolve(void *ctx, const WasmImport *im) {

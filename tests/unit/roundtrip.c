@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "file.h"
-#include "wasm/module.h"
+#include "wasm/read.h"
 
 typedef struct Counts {
     uint32_t identical, differ, unreadable;
@@ -39,11 +39,12 @@ static bool same(const Buf *in, const Buf *out) {
 static void check(const char *path, Counts *counts) {
     Buf in = {0}, plain = {0}, decoded = {0};
     Diags diags = {0};
-    WasmModule m = {0};
+    WasmUnvalidated read = {0};
+    WasmModule *m = &read.m;
     bool ok =
         read_file(path, &in) &&
-        wasm_read(&m, in.data, in.len, diag_file(&diags, path, in.data, in.len, true), &diags);
-    Copier copier = {&m};
+        wasm_read(&read, in.data, in.len, diag_file(&diags, path, in.data, in.len, true), &diags);
+    Copier copier = {m};
     WasmWriter w = {.body = copy_body, .ctx = &copier};
     if (!ok) {
         Buf text = {0};
@@ -51,14 +52,14 @@ static void check(const char *path, Counts *counts) {
         printf("%s", buf_cstr(&text));
         buf_free(&text);
         counts->unreadable++;
-    } else if (wasm_write(&m, NULL, &plain) && wasm_write(&m, &w, &decoded) && same(&in, &plain) &&
+    } else if (wasm_write(m, NULL, &plain) && wasm_write(m, &w, &decoded) && same(&in, &plain) &&
                same(&in, &decoded)) {
         counts->identical++;
     } else {
         printf("%s: differs\n", path);
         counts->differ++;
     }
-    wasm_module_free(&m);
+    wasm_module_free(m);
     diag_free(&diags);
     buf_free(&in);
     buf_free(&plain);

@@ -468,7 +468,7 @@ static void break_file(const char *path) {
     Diags diags = {0};
     WasmModule m = {0};
     if (read_file(path, &in) &&
-        wasm_read(&m, in.data, in.len, diag_file(&diags, path, in.data, in.len, true), &diags)) {
+        wasm_load(&m, in.data, in.len, diag_file(&diags, path, in.data, in.len, true), &diags)) {
         program = &m;
         break_module(&m, in.data);
     }
@@ -493,8 +493,7 @@ static void check_file(Checker *c, const char *path, bool print) {
     Diags diags = {0};
     WasmModule m = {0};
     if (read_file(path, &in) &&
-        wasm_read(&m, in.data, in.len, diag_file(&diags, path, in.data, in.len, true), &diags) &&
-        wasm_validate(&m, &diags)) {
+        wasm_load(&m, in.data, in.len, diag_file(&diags, path, in.data, in.len, true), &diags)) {
         c->m = program = &m;
         c->checksum = UINT64_C(0xcbf29ce484222325);
         uint32_t before = c->differ;

@@ -4,6 +4,8 @@
  */
 #include "wasm_fixture.h"
 
+#include "wasm/read.h"
+
 /* ---- decoder ---- */
 
 static WasmInstr decode(const char *hex, const char *error) {
@@ -215,7 +217,7 @@ static void test_bad_modules(void **state) {
         put_hex(&b, *bad->hex == '!' ? bad->hex + 1 : bad->hex);
         Diags diags = {0};
         WasmModule m;
-        bool ok = wasm_read(&m, b.data, b.len, 0, &diags);
+        bool ok = wasm_load(&m, b.data, b.len, 0, &diags);
         assert_false(ok);
         assert_int_equal(diags.list.len, 1);
         const Diag *d = diags.list.at[0];
@@ -239,16 +241,16 @@ static void test_truncated(void **state) {
         uint8_t *part = mem_alloc(len + 1);
         memcpy(part, whole.data, len);
         Diags diags = {0};
-        WasmModule m;
+        WasmUnvalidated read;
         Buf out = {0};
-        if (wasm_read(&m, part, len, 0, &diags)) {
-            assert_true(wasm_write(&m, NULL, &out));
+        if (wasm_read(&read, part, len, 0, &diags)) {
+            assert_true(wasm_write(&read.m, NULL, &out));
             assert_int_equal(out.len, len);
             assert_memory_equal(out.data, part, len);
         } else {
             assert_int_equal(diags.errors, 1);
         }
-        wasm_module_free(&m);
+        wasm_module_free(&read.m);
         diag_free(&diags);
         buf_free(&out);
         free(part);
@@ -293,14 +295,13 @@ static void test_too_many_locals(void **state) {
     section(&b, 1, "01 60 00 00");
     section(&b, 3, "01 00");
     section(&b, 10, "01 08 01 ff ff ff ff 0f 7f 0b");
-    Fixture f;
-    load_unchecked(&f, b);
-    WasmTypes locals = {0};
-    const char *error = NULL;
-    assert_int_equal(wasm_func_locals(&f.m, 0, &locals, &error), 0);
-    assert_string_equal(error, "too many locals");
-    vec_free(&locals);
-    unload(&f);
+    Diags diags = {0};
+    WasmModule m;
+    assert_false(wasm_load(&m, b.data, b.len, 0, &diags));
+    assert_int_equal(m.funcs.len, 0);
+    assert_string_equal(diags.list.at[0]->message, "function 0: too many locals");
+    diag_free(&diags);
+    buf_free(&b);
 }
 
 static void test_type_equality(void **state) {

@@ -14,7 +14,7 @@ static bool check(const char *name, const uint8_t *bytes, size_t size, Buf *out)
     Diags diags = {0};
     WasmModule m;
     DiagFileId file = diag_file(&diags, name, bytes, size, true);
-    bool ok = wasm_read(&m, bytes, size, file, &diags) && wasm_validate(&m, &diags);
+    bool ok = wasm_load(&m, bytes, size, file, &diags);
     if (ok)
         buf_printf(out, "%s: valid\n", name);
     else

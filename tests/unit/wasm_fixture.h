@@ -85,20 +85,11 @@ typedef struct Fixture {
     Diags diags;
 } Fixture;
 
-/* Reads a module; takes the bytes over. */
-static inline void load_unchecked(Fixture *f, Buf bytes) {
+/* Reads a valid module; takes the bytes over. */
+static inline void load(Fixture *f, Buf bytes) {
     *f = (Fixture){.bytes = bytes};
     DiagFileId file = diag_file(&f->diags, "module", bytes.data, bytes.len, true);
-    bool ok = wasm_read(&f->m, bytes.data, bytes.len, file, &f->diags);
-    if (!ok)
-        print_error("%s at %u\n", f->diags.list.at[0]->message, f->diags.list.at[0]->span.start);
-    assert_true(ok);
-}
-
-/* The same; it must be valid. */
-static inline void load(Fixture *f, Buf bytes) {
-    load_unchecked(f, bytes);
-    bool ok = wasm_validate(&f->m, &f->diags);
+    bool ok = wasm_load(&f->m, bytes.data, bytes.len, file, &f->diags);
     if (!ok)
         print_error("%s at %u\n", f->diags.list.at[0]->message, f->diags.list.at[0]->span.start);
     assert_true(ok);
