@@ -176,8 +176,12 @@ typedef struct Bound {
     uint32_t n;     /* N of argN, resN, localN, immN */
     bool is_static; /* a constant at each site */
     bool assignable;
-    bool literal;     /* integer constant that takes the type its context wants, like an int literal
-                         (data_size, category_id, bytecode); `type` is what it has without a context */
+    bool literal;     /* an integer that is the same wherever the event happens (`value`: bytecode,
+                         category_id, data_size): like an int literal it takes the type its context
+                         wants; `type` is what it has without a context */
+    bool widens;      /* the number of an instruction like i32.const: it takes any type of its class
+                         that is at least as wide as `type` */
+    uint64_t value;   /* of a literal */
     bool boundable;   /* typed, but a type bound may state another type */
     bool yields;      /* a variable of the script may have this name, and hides it */
     bool reads;       /* a function that reads the program's memory when it is called */

@@ -95,12 +95,17 @@ bool type_fits(const Type *a, const Type *b);
 
 /* ---- literals ---- */
 
-/* True if e is made of literals alone and takes the type that its context wants. */
+/* True if e is made of literals alone and takes the type that its context wants, if it can. */
 bool check_is_flexible(const Check *c, const Expr *e);
+/* Whether the type is one that a flexible expression can take: a number of an instruction like
+ * i32.const does not become narrower, nor one of the other class. */
+bool check_can_be(const Check *c, const Expr *e, const Type *want);
 /* The type that a flexible expression has if nothing is wanted. */
 const Type *check_natural_type(const Check *c, const Expr *e);
 const Type *check_int(Check *c, Expr *e, const Type *want);
 const Type *check_float(Check *c, Expr *e, const Type *want);
+/* The bound constant e, of type t, which behaves like a literal, where `want` is wanted. */
+const Type *check_constant_name(Check *c, Expr *e, const Type *t, const Type *want);
 
 /* ---- calls and statements ---- */
 

@@ -7,15 +7,21 @@ static const char *describe(const Check *c) {
     return c->scope->describe ? c->scope->describe : "this place";
 }
 
+/* Which of two operands the other one takes its type from. */
+static const Expr *leading(const Check *c, const Expr *a, const Expr *b) {
+    bool literal = b->kind == EXPR_INT || b->kind == EXPR_FLOAT;
+    return check_is_flexible(c, a) && !literal ? b : a;
+}
+
 /* The operand from which an operation has its type; NULL if it has one of its own. */
 static const Expr *deciding(const Check *c, const Expr *e) {
     switch (e->kind) {
     case EXPR_UNARY: return e->args[0];
-    case EXPR_COND: return check_is_flexible(c, e->args[1]) ? e->args[2] : e->args[1];
+    case EXPR_COND: return leading(c, e->args[1], e->args[2]);
     case EXPR_BINARY:
         if (e->op == OP_AND || e->op == OP_OR || (e->op >= OP_EQ && e->op <= OP_LT))
             return NULL;
-        return check_is_flexible(c, e->args[0]) ? e->args[1] : e->args[0];
+        return leading(c, e->args[0], e->args[1]);
     default: return NULL;
     }
 }

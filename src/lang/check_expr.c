@@ -306,8 +306,6 @@ static const Type *use_constant(Expr *e, const Var *v) {
     return v->type;
 }
 
-/* A bound constant that behaves like a literal takes the integer type that is wanted; where a float
- * is wanted, it is converted. */
 static const Type *check_plain_name(Check *c, Expr *e, const Type *want) {
     const Type *t = check_name(c, e);
     if (e->var && e->var->constant && t->kind != TYPE_ERROR)
@@ -319,22 +317,8 @@ static const Type *check_plain_name(Check *c, Expr *e, const Type *want) {
         diag_hint(c->diags, g, "take one, as in %.*s[0]", STR_ARG(e->name));
         return &type_error;
     }
-    if (!e->is_bound || !e->bound.literal || !want || t->kind == TYPE_ERROR)
-        return t;
-    if (!type_is_float(want))
-        return type_is_integer(want) ? want : t;
-    Expr *name = arena_new(&c->script->arena, Expr);
-    *name = *e;
-    name->type = t;
-    *e = (Expr){.kind = EXPR_CAST,
-                .span = e->span,
-                .depth = e->depth + 1,
-                .cast = want,
-                .is_static = true,
-                .nargs = 1};
-    e->args = arena_new(&c->script->arena, Expr *);
-    e->args[0] = name;
-    return want;
+    bool adapts = e->is_bound && (e->bound.literal || e->bound.widens);
+    return adapts && want && t->kind != TYPE_ERROR ? check_constant_name(c, e, t, want) : t;
 }
 
 static const Type *check_kind(Check *c, Expr *e, const Type *want) {
@@ -359,7 +343,8 @@ static const Type *check_kind(Check *c, Expr *e, const Type *want) {
 
 const Type *check_expr(Check *c, Expr *e, const Type *want) {
     bool adapts = e->kind == EXPR_UNARY || e->kind == EXPR_BINARY || e->kind == EXPR_COND;
-    if (adapts && (!want || !type_is_numeric(want)) && check_is_flexible(c, e))
+    if (adapts && check_is_flexible(c, e) &&
+        (!want || !type_is_numeric(want) || !check_can_be(c, e, want)))
         want = check_natural_type(c, e);
     e->type = check_kind(c, e, want);
     return e->type;

@@ -25,11 +25,13 @@ static bool is_flexible_op(Op op) {
     }
 }
 
-/* A bound constant such as data_size, which behaves like the literal it stands for. */
+/* A bound constant such as data_size, which behaves like the literal it stands for, or the number
+ * of an instruction like i32.const. */
 static bool is_literal_name(const Check *c, const Expr *e, Bound *out) {
     return c->place == PLACE_PROBE && e->kind == EXPR_NAME && !check_find_var(c, e->name) &&
            !check_type_bound(c, e->name) && c->scope->name &&
-           c->scope->name(c->scope->ctx, e->name, out) && out->literal && out->type;
+           c->scope->name(c->scope->ctx, e->name, out) && (out->literal || out->widens) &&
+           out->type;
 }
 
 bool check_is_flexible(const Check *c, const Expr *e) {
@@ -45,6 +47,22 @@ bool check_is_flexible(const Check *c, const Expr *e) {
     case EXPR_COND: return check_is_flexible(c, e->args[1]) && check_is_flexible(c, e->args[2]);
     default: return false;
     }
+}
+
+/* A number becomes wider of its own class; which sign the type has does not matter. */
+static bool widens_to(const Type *t, const Type *want) {
+    return type_is_float(t) == type_is_float(want) && type_is_numeric(want) &&
+           type_bits(t) <= type_bits(want);
+}
+
+bool check_can_be(const Check *c, const Expr *e, const Type *want) {
+    Bound bound = {0};
+    if (e->kind == EXPR_NAME)
+        return !is_literal_name(c, e, &bound) || !bound.widens || widens_to(bound.type, want);
+    for (uint32_t i = e->kind == EXPR_COND; i < e->nargs; i++)
+        if (!check_can_be(c, e->args[i], want))
+            return false;
+    return true;
 }
 
 /* The type of several literals together is the one that comes last here. */
@@ -104,8 +122,22 @@ static const Type *natural_float(const Expr *e) {
     return isfinite(float_value(e, f32)) ? f32 : &type_scalar[TYPE_F64];
 }
 
+/* The type of the number of an instruction like i32.const that is in e; NULL if there is none. */
+static const Type *number_type(const Check *c, const Expr *e) {
+    Bound bound = {0};
+    if (e->kind == EXPR_NAME)
+        return is_literal_name(c, e, &bound) && bound.widens ? bound.type : NULL;
+    const Type *t = NULL;
+    for (uint32_t i = e->kind == EXPR_COND; i < e->nargs && !t; i++)
+        t = number_type(c, e->args[i]);
+    return t;
+}
+
 const Type *check_natural_type(const Check *c, const Expr *e) {
     Bound bound = {0};
+    const Type *number = number_type(c, e);
+    if (number)
+        return number;
     switch (e->kind) {
     case EXPR_INT: return natural_int(e);
     case EXPR_FLOAT: return natural_float(e);
@@ -182,6 +214,38 @@ const Type *check_int(Check *c, Expr *e, const Type *want) {
         return &type_error;
     e->integer = wrap(e->negative ? 0 - e->integer : e->integer, t);
     return t;
+}
+
+/* Makes e, of type t, `e as want`. */
+static const Type *convert(Check *c, Expr *e, const Type *t, const Type *want) {
+    Expr *name = arena_new(&c->script->arena, Expr);
+    *name = *e;
+    name->type = t;
+    *e = (Expr){.kind = EXPR_CAST,
+                .span = e->span,
+                .depth = e->depth + 1,
+                .cast = want,
+                .is_static = true,
+                .nargs = 1};
+    e->args = arena_new(&c->script->arena, Expr *);
+    e->args[0] = name;
+    return want;
+}
+
+const Type *check_constant_name(Check *c, Expr *e, const Type *t, const Type *want) {
+    if (!type_is_numeric(want) || want == t)
+        return t;
+    if (e->bound.widens)
+        return widens_to(t, want) ? convert(c, e, t, want) : t;
+    if (type_is_float(want))
+        return convert(c, e, t, want);
+    if (fits(&(Expr){.integer = e->bound.value}, want))
+        return want;
+    Diag *g = check_error(c, DIAG_LITERAL_RANGE, e->span,
+                          "'%.*s' is %llu in %s: out of range for %s", STR_ARG(e->name),
+                          (unsigned long long)e->bound.value, c->scope->describe, want->text);
+    range_hint(c, g, want);
+    return &type_error;
 }
 
 const Type *check_float(Check *c, Expr *e, const Type *want) {

@@ -468,9 +468,9 @@ static const Type *open_type(Check *c, const Expr *e) {
 static const Type *resolve_bound(Check *c, Expr *e, Bound bound) {
     const TypeBound *said = check_type_bound(c, e->name);
     e->is_bound = true;
-    if (said && (!bound.is_static || !bound.type)) {
+    if (said && (!bound.is_static || !bound.type || bound.boundable)) {
         bound.type = said->type;
-        bound.literal = false;
+        bound.literal = bound.widens = false;
     }
     e->bound = bound;
     e->is_static = bound.is_static;
@@ -531,7 +531,7 @@ static void check_bound(Check *c, const TypeBound *b, uint32_t index) {
     } else if (!type_wasm_class(b->type)) {
         check_error(c, DIAG_BAD_BOUND, b->type_span,
                     "expected a type that a WebAssembly value can have, found %s", b->type->text);
-    } else if (bound.type && !bound.boundable &&
+    } else if (bound.type && (bound.is_static || !bound.boundable) &&
                type_wasm_class(bound.type) != type_wasm_class(b->type) && r->nparts > 2 &&
                !is_glob(r->parts[2].pattern)) {
         check_error(c, DIAG_BAD_BOUND, b->type_span,

@@ -142,6 +142,9 @@ bool function_takes_memory(FnId id, uint32_t n);
 /* The number of bytes an access of `op` touches (0 = not a memory access), which operand is its
  * address (from the top) and whether it writes. */
 uint32_t op_access(WasmOp op, uint32_t *addr_arg, bool *writes);
+/* The value of a name that follows from the instruction alone: bytecode, category_id, data_size.
+ * False: it is none of them. */
+bool op_constant(WasmOp op, NameId id, uint64_t *value);
 
 /* Whether it is an instruction whose trap can be told beforehand from its operands. */
 bool op_can_trap(WasmOp op);

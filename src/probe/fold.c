@@ -242,9 +242,11 @@ bool site_value(const Site *s, const Bound *name, Value *out) {
         *out = text(str_of(i->op == WASM_OP_TYPED_SELECT ? "select" : info->mnemonic));
         return true;
     case NAME_BYTECODE:
-        *out = integer(kind, info->prefix ? (uint64_t)info->prefix << 8 | info->code : info->code);
+    case NAME_CATEGORY_ID:
+    case NAME_DATA_SIZE:
+        op_constant((WasmOp)i->op, (NameId)name->id, &bits);
+        *out = integer(kind, bits);
         return true;
-    case NAME_CATEGORY_ID: *out = integer(kind, info->category); return true;
     case NAME_CATEGORY_NAME: *out = text(str_of(wasm_category_names[info->category])); return true;
     case NAME_IMM:
         if (!immediate(i, name->n, &bits))
@@ -254,7 +256,6 @@ bool site_value(const Site *s, const Bound *name, Value *out) {
     case NAME_OFFSET: *out = integer(kind, i->c); return true;
     case NAME_ALIGN: *out = integer(kind, i->a); return true;
     case NAME_MEMORY: *out = integer(kind, i->b); return true;
-    case NAME_DATA_SIZE: *out = integer(kind, op_access((WasmOp)i->op, &arg, &writes)); return true;
     case NAME_IS_WRITE:
         op_access((WasmOp)i->op, &arg, &writes);
         *out = truth(writes);

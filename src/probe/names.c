@@ -202,6 +202,18 @@ uint32_t op_access(WasmOp op, uint32_t *addr_arg, bool *writes) {
     return size;
 }
 
+bool op_constant(WasmOp op, NameId id, uint64_t *value) {
+    const WasmOpInfo *info = &wasm_ops[op];
+    uint32_t addr_arg;
+    bool writes;
+    switch (id) {
+    case NAME_BYTECODE: *value = (uint32_t)info->prefix << 8 | info->code; return true;
+    case NAME_CATEGORY_ID: *value = info->category; return true;
+    case NAME_DATA_SIZE: *value = op_access(op, &addr_arg, &writes); return true;
+    default: return false;
+    }
+}
+
 /* Names that were once others. Like those that are new they may be declared. */
 static bool is_old_name(Str *name) {
     if (str_is(*name, "op_name"))
@@ -229,7 +241,7 @@ static bool immediate_lookup(WasmOp op, uint32_t n, Bound *out) {
     const char *item = column_item(info->names, word, strlen(word));
     if (item)
         out->type = type_word(item + 1);
-    out->literal = item && out->type && strstr(info->mnemonic, ".const");
+    out->widens = item && out->type && strstr(info->mnemonic, ".const");
     if (!item && op == WASM_OP_BR_TABLE) {
         out->type = &type_scalar[TYPE_U32]; /* labels */
         out->boundable = true;
@@ -274,7 +286,7 @@ static bool lookup(Event e, Str name, Bound *out) {
     if (e.kind != EVENT_OPCODE)
         return id == NAME_INSTR_COUNT && e.kind == EVENT_BLOCK_END;
     const WasmOpInfo *info = &wasm_ops[e.op];
-    out->literal = id == NAME_BYTECODE || id == NAME_CATEGORY_ID || id == NAME_DATA_SIZE;
+    out->literal = op_constant(e.op, id, &out->value);
     switch (id) {
     case NAME_ARG:
         out->assignable = true;
