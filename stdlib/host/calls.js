@@ -1,5 +1,5 @@
 // Reads calls out of reports: what docs/reports.md ("What views look for") says they look like, in each of the formats.
-// Gives { arcs: [{ caller, callee, calls, ns }], timed, ids, untimed }, as makeGraph of gprof.js takes them.
+// Gives { arcs: [{ caller, callee, calls, ns }], timed, ids, untimed, named }, as makeGraph of gprof.js takes them.
 import { OUTSIDE, add } from './gprof.js';
 
 const INTEGER = '[ui](?:32|64)';
@@ -27,15 +27,29 @@ function readRows(text) {
 // How many numbers the values of a map have that fits.
 const widthOf = (row, shape) => shape.exec(row.type)[1].split(',').length;
 
-// The entries of a map whose keys and values are numbers or tuples of them: arrays of all numbers of an entry.
-function entriesOf(row, count) {
-  const numbers = row.value.match(/-?\d+/g) || [], entries = [];
-  for (let i = 0; i + count <= numbers.length; i += count) entries.push(numbers.slice(i, i + count).map(BigInt));
-  return entries;
+const ZERO = 48, NINE = 57, MINUS = 45, EXACT_DIGITS = 15;
+
+// Calls visit with the numbers of each entry of a map whose keys and values are numbers or tuples of them, always in the
+// same array: a number of up to EXACT_DIGITS digits as Number, a longer one as BigInt.
+function eachEntry({ value }, count, visit) {
+  const entry = Array(count).fill(0);
+  for (let at = 0, n = 0; at < value.length; at++) {
+    let code = value.charCodeAt(at);
+    if (code < ZERO || code > NINE) continue;
+    const start = at;
+    let number = 0;
+    for (; code >= ZERO && code <= NINE; code = value.charCodeAt(++at)) number = number * 10 + code - ZERO;
+    if (at - start > EXACT_DIGITS) number = BigInt(value.slice(start, at));
+    entry[n++] = value.charCodeAt(start - 1) === MINUS ? -number : number;
+    if (n === count) {
+      visit(entry);
+      n = 0;
+    }
+  }
 }
 
-const unsigned = n => BigInt.asUintN(64, n);
-const funcId = n => Number(BigInt.asUintN(32, n));
+const unsigned = n => BigInt.asUintN(64, BigInt(n));
+const funcId = n => (typeof n === 'number' ? n >>> 0 : Number(BigInt.asUintN(32, n)));
 
 // The functions in a list such as "3,17-20", as ranges.
 function rangesOf(list) {
@@ -50,44 +64,97 @@ function readArcs(rows) {
   const end = rows.find(row => row.name === 'ended' && IS_INTEGER.test(row.type)), ended = end ? BigInt(end.value) : 0n;
   let timed = width === 2;
   for (const row of chosen) {
-    for (const [caller, callee, calls, ns = 0n, open = 0n] of entriesOf(row, 2 + width)) {
-      const sum = unsigned(ns + open * ended), time = width === 3 && sum >> 63n ? 0n : sum;
-      timed = timed || ns !== 0n || open !== 0n;
+    eachEntry(row, 2 + width, ([caller, callee, calls, ns = 0, open = 0]) => {
+      const sum = unsigned(BigInt(ns) + BigInt(open) * ended), time = width === 3 && sum >> 63n ? 0n : sum;
+      timed = timed || Boolean(ns) || Boolean(open);
       arcs.push({ caller: funcId(caller), callee: funcId(callee), calls: unsigned(calls), ns: time });
-    }
+    });
   }
   const list = rows.find(row => row.name === 'not_timed' && row.type === 'str');
   return { arcs, timed, ids: [], untimed: list && timed ? rangesOf(list.value) : [] };
 }
 
-// Arcs of a call tree: from each node's parent to it, with the time in it and in all below it.
+// The nodes of a call tree, in the order of their numbers: of each the number, that of its parent, the function, its calls and
+// its own time.
+function readNodes(row) {
+  const width = widthOf(row, TREE), all = { id: [], parent: [], func: [], calls: [], self: [] }, funcs = new Set();
+  let sorted = true;
+  eachEntry(row, 1 + width, ([id, parent, func, calls, self = 0]) => {
+    sorted = sorted && !(all.id.length && id <= all.id[all.id.length - 1]);
+    all.id.push(id);
+    all.parent.push(parent);
+    all.func.push(funcId(func));
+    all.calls.push(calls);
+    all.self.push(self);
+    funcs.add(funcId(func));
+  });
+  const ids = [...funcs];
+  if (sorted) return { ...all, ids };
+  const last = new Map(all.id.map((id, at) => [id, at])); // of several with one number the last counts
+  const order = [...last.values()].sort((a, b) => (all.id[a] < all.id[b] ? -1 : 1));
+  const pick = list => order.map(at => list[at]);
+  return { id: pick(all.id), parent: pick(all.parent), func: pick(all.func), calls: pick(all.calls), self: pick(all.self), ids };
+}
+
+// Which nodes are below each, as lists: the first child of each, the next one of the same parent (-1 = none); the parents, by place.
+function linkNodes({ id, parent }) {
+  const places = new Map(id.map((number, at) => [number, at])), above = new Int32Array(id.length);
+  const first = new Int32Array(id.length + 1).fill(-1), next = new Int32Array(id.length).fill(-1);
+  for (let at = id.length - 1; at >= 0; at--) { // the last place in `first` is for roots
+    above[at] = places.get(parent[at]) ?? -1;
+    const list = above[at] < 0 ? id.length : above[at];
+    next[at] = first[list];
+    first[list] = at;
+  }
+  return { above, first, next };
+}
+
+// Arcs of a call tree: from each node's parent to it, with the time in it and in all below it. Those between the same two
+// functions are one. Takes time in proportion to the nodes, of which there may be millions.
 function readTree(rows) {
   const row = rows.find(one => TREE.test(one.type));
   if (!row) return null;
-  const width = widthOf(row, TREE), nodes = new Map();
-  for (const [id, parent, func, calls, self = 0n] of entriesOf(row, 1 + width))
-    nodes.set(id, { parent, func: funcId(func), calls: unsigned(calls), ns: unsigned(self), children: [] });
-  const ids = [...nodes.values()].map(node => node.func), roots = [], inOrder = [];
-  for (const id of [...nodes.keys()].sort((a, b) => (a < b ? -1 : 1))) {
-    const parent = nodes.get(nodes.get(id).parent);
-    (parent ? parent.children : roots).push(nodes.get(id));
+  const nodes = readNodes(row), { above, first, next } = linkNodes(nodes), count = nodes.id.length;
+  const order = new Int32Array(count), stack = []; // depth first, parents in front of their children
+  let n = 0;
+  for (let at = first[count]; at >= 0 || stack.length > 0;) {
+    if (at < 0) {
+      at = stack.pop();
+      continue;
+    }
+    order[n++] = at;
+    if (next[at] >= 0) stack.push(next[at]);
+    at = first[at];
   }
-  for (const todo = roots.reverse(); todo.length > 0;) { // depth first, parents in front of their children
-    const node = todo.pop();
-    inOrder.push(node);
-    node.children.reverse().forEach(child => todo.push(child));
+  const ns = BigUint64Array.from(nodes.self, unsigned), found = new Map(), arcs = [];
+  for (let k = n - 1; k >= 0; k--) {
+    const at = order[k];
+    if (above[at] >= 0) ns[above[at]] = add(ns[above[at]], ns[at]);
   }
-  for (const node of [...inOrder].reverse()) {
-    const parent = nodes.get(node.parent);
-    if (parent) parent.ns = add(parent.ns, node.ns);
+  for (let k = 0; k < n; k++) {
+    const at = order[k], caller = above[at] >= 0 ? nodes.func[above[at]] : OUTSIDE, callee = nodes.func[at];
+    let callees = found.get(caller), arc;
+    if (!callees) found.set(caller, callees = new Map());
+    if (!(arc = callees.get(callee))) {
+      callees.set(callee, arc = { caller, callee, calls: 0n, ns: 0n });
+      arcs.push(arc);
+    }
+    arc.calls = add(arc.calls, unsigned(nodes.calls[at]));
+    arc.ns = add(arc.ns, ns[at]);
   }
-  const callerOf = node => (nodes.has(node.parent) ? nodes.get(node.parent).func : OUTSIDE);
-  const arcs = inOrder.map(node => ({ caller: callerOf(node), callee: node.func, calls: node.calls, ns: node.ns }));
-  return { arcs, timed: arcs.some(arc => arc.ns > 0n), ids, untimed: [] }; // a tree without times has zeros
+  const timed = arcs.some(arc => arc.ns > 0n); // a tree without times has zeros
+  return { arcs, timed, ids: nodes.ids, untimed: [], tree: row };
 }
 
-/** The calls in the text of a report: arcs, or else those of a call tree; null if it has neither. */
+/** The value of a call tree as JSON has it, whatever the format of its report. */
+export function treeValue({ value }) {
+  if (value.startsWith('[')) return value;
+  return `[${value.replace(/(\d+)->\(([^)]*)\);?/g, (_, key, numbers) => `{"key":${key},"value":[${numbers.replaceAll(';', ',')}]},`).slice(0, -1)}]`;
+}
+
+/** The calls in the text of a report: arcs, or else those of a call tree; `named`: it has names, too; null if it has neither. */
 export function readCalls(text) {
-  const rows = readRows(text);
-  return readArcs(rows) || readTree(rows);
+  const rows = readRows(text), calls = readArcs(rows) || readTree(rows);
+  const named = rows.some(row => row.type === 'map<u32,str>' && row.value.startsWith('[')); // of CSV it is not read
+  return calls && { tree: null, ...calls, named };
 }

@@ -7,14 +7,16 @@
 //   WasmProf.saveResults()           what was counted until now: a Results object, which stays as it is
 //     .flatProfile(n), .callGraph(n) as text, of the first n functions
 //     .text(n)                       both
-//     .json()                        a report for `whammc report`
+//     .json()                        a report of the calls for `whammc report`
+//     .report()                      all that there is for `whammc report`: also what is no calls
 //     .module(title)                 the same of one of several modules; .modules: what there is
 //   WasmProf.clear()                 begins again
 //
 // and lets programs be loaded by code that knows nothing of it.
 import { createHost, intercept, tellTrapped, watch } from './whammc.js';
 import { makeGraph, flatProfile, callGraph, settle, OUTSIDE } from './gprof.js';
-import { readCalls } from './calls.js';
+import { readCalls, treeValue } from './calls.js';
+import { saveAtExit } from './save.js';
 
 const SHARED = Symbol.for('whammc.WasmProf'), SECTION = 'whammc', PRINTED = 20;
 
@@ -45,7 +47,7 @@ function since(counted, before) {
   return { ...counted, arcs };
 }
 
-const NOTHING = { arcs: [], timed: false, ids: [], untimed: [] };
+const NOTHING = { arcs: [], timed: false, ids: [], untimed: [], named: false, tree: null };
 
 // The table behind the functions of module prof: times in milliseconds by caller and callee. A pair can have plain calls, which
 // are set, and calls by reference, which are added: neither replaces the other.
@@ -64,6 +66,8 @@ function createTable() {
 
   return {
     clear: () => rows.clear(),
+
+    isEmpty: () => rows.size === 0,
 
     add(caller, callee, calls, ms) {
       const arc = at(caller >>> 0, callee >>> 0);
@@ -94,7 +98,10 @@ function createTable() {
 
 // ---- results ----
 
-/** What some modules have counted: each { title, names, demangled, counted, reports }. */
+/**
+ * What some modules have counted: each { title, names, demangled, counted, reports, told, tree }; `told`: the reports tell all
+ * of it; `tree`: a variable of a report that does.
+ */
 class Results {
   constructor(modules) {
     this.parts = modules;
@@ -159,7 +166,7 @@ class Results {
     return `${this.flatProfile(n)}\n${this.callGraph(n)}`;
   }
 
-  /** A report in JSON for `whammc report`. */
+  /** The calls as a report in JSON for `whammc report`: a call tree if one instance has counted one, else arcs. */
   json() {
     const { arcs, timed, untimed, names } = this.join();
     const row = (id, kind, name, type, wasmType, value) => {
@@ -170,10 +177,28 @@ class Results {
     const map = (id, name, type, entries) => row(id, 'map_id', name, type, 'i32',
       `[${entries.map(([key, value]) => `{"key":${key},"value":${value}}`).join(',')}]`);
     const list = untimed.map(([first, last]) => (first === last ? first : `${first}-${last}`)).join(',');
-    return (list && row(0, 'global_id', 'not_timed', 'str', '(i32; i32)', `"${list}"`)) +
-      map(0, 'names', 'map<u32,str>', [...names].map(([id, name]) => [id, JSON.stringify(name)])) +
+    const head = (list && row(0, 'global_id', 'not_timed', 'str', '(i32; i32)', `"${list}"`)) +
+      map(0, 'names', 'map<u32,str>', [...names].map(([id, name]) => [id, JSON.stringify(name)]));
+    const { tree } = this.parts.length === 1 ? this.parts[0] : {};
+    if (tree) return head + row(1, 'map_id', tree.name, tree.type, 'i32', treeValue(tree));
+    return head +
       map(1, 'arcs', `map<(u32,u32),${timed ? '(u64,u64)' : 'u64'}>`,
         arcs.map(arc => [`[${arc.caller},${arc.callee}]`, timed ? `[${arc.calls},${arc.ns}]` : `${arc.calls}`]));
+  }
+
+  /**
+   * All that the programs have reported, as text that `whammc report` reads: the reports as they are, and behind them, if that
+   * tells more (calls of several instances, or without names, or since clear()), the calls of all together.
+   */
+  report() {
+    const { reports } = this, told = this.parts.every(part => part.told) && reports.length === 1;
+    const all = reports.map(text => text.replace(/^\r?\n/, ''));
+    return (told ? all : [...all, ...(this.hasCalls ? [this.json()] : [])]).join('\n');
+  }
+
+  /** Whether there are calls of which profiles can be made. */
+  get hasCalls() {
+    return this.parts.some(part => part.counted.arcs.length > 0);
   }
 
   toString() {
@@ -192,7 +217,10 @@ function idOf(module) {
 // The host of one instance, with what it has counted. attached(it) is called as soon as the instance exists.
 function createCounter(attached, print) {
   const table = createTable(), host = createHost({ onReport: text => { counter.report = text; } });
-  let before = NOTHING, quiet = false;
+  let before = NOTHING, quiet = false, known = { report: '', calls: NOTHING };
+
+  // Whether the report has all calls that there are.
+  const isOnly = () => before === NOTHING && table.isEmpty();
 
   const counter = {
     host,
@@ -221,10 +249,25 @@ function createCounter(attached, print) {
       attached(counter);
     },
 
+    /** The calls in the program's report. */
+    readReport() {
+      if (known.report !== counter.report) known = { report: counter.report, calls: readCalls(counter.report) || NOTHING };
+      return known.calls;
+    },
+
     /** What there is without asking the program: all of it, and since clear(). */
     readAll() {
-      return sumOf([table.read(), readCalls(counter.report) || NOTHING]);
+      return sumOf([table.read(), counter.readReport()]);
     },
+
+    /** Whether the program's report tells all that is known of it, with names if it has calls. */
+    isTold() {
+      const calls = counter.readReport();
+      return counter.report !== '' && isOnly() && (calls.arcs.length === 0 || calls.named);
+    },
+
+    /** The call tree in the report, if that tells all; else null. */
+    readTree: () => (isOnly() ? counter.readReport().tree : null),
 
     read() {
       return since(counter.readAll(), before);
@@ -260,9 +303,12 @@ function createProfiler() {
     for (const counter of chosen) {
       const id = idOf(counter.module), key = id || counter.module;
       const known = programs.get(id) || { title: `module ${parts.size + 1}`, names: [], demangled: {} };
-      if (!parts.has(key)) parts.set(key, { ...known, all: [], reports: [] });
+      const first = !parts.has(key);
+      if (first) parts.set(key, { ...known, all: [], reports: [], told: true });
       const part = parts.get(key);
       part.all.push(read(counter));
+      part.told = part.told && counter.isTold();
+      part.tree = first ? counter.readTree() : null;
       if (counter.report) part.reports.push(counter.report);
     }
     return [...parts.values()].map(({ all, ...part }) => ({ ...part, counted: sumOf(all) }));
@@ -292,28 +338,6 @@ function createProfiler() {
       counters.forEach(counter => counter.clear());
     },
   };
-}
-
-// A module of Node, from classic scripts and ES modules alike.
-function nodeModule(name) {
-  const { process } = globalThis;
-  if (process.getBuiltinModule) return process.getBuiltinModule(name);
-  return typeof require === 'function' ? require(name) : null;
-}
-
-// In Node, if the variable WASMPROF names a file: the profile goes there at the end, as text, or as JSON if it is called
-// so. Worker threads, which are other programs, put their number into the name.
-function saveAtExit(profiler) {
-  const { process } = globalThis, file = process && process.env && process.env.WASMPROF;
-  if (!file || typeof process.on !== 'function') return;
-  const fs = nodeModule('fs'), threads = nodeModule('worker_threads');
-  if (!fs || !threads) return;
-  const path = threads.isMainThread ? file : file.replace(/(\.[^./]*)?$/, `.${threads.threadId}$1`);
-  process.on('exit', () => {
-    const results = profiler.saveResults();
-    if (results.modules.length > 0)
-      fs.writeFileSync(file === '-' ? 2 : path, file.endsWith('.json') ? results.json() : results.text());
-  });
 }
 
 /** Makes WasmProf unless another OUT.js has made it, and adds a program's names. */

@@ -12,6 +12,7 @@
 //
 // Or, without touching the code that loads the program: patch({ onReport }) once, before that code runs.
 import { createTraps } from './traps.js';
+import { beforeSignals } from './signals.js';
 
 const FLUSH = 'whammc:flush', MEMORY = 'whammc:memory';
 const REPORT_PTR = 'whammc:report_ptr', REPORT_LEN = 'whammc:report_len';
@@ -114,6 +115,46 @@ export function isInstrumented(module) {
     WebAssembly.Module.exports(module).some(e => e.name === FLUSH);
 }
 
+// (module (memory 0) (memory 0))
+const TWO_MEMORIES = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0, 5, 5, 2, 0, 0, 0, 0]);
+
+// Says more about the error of an engine without multi-memory, which could not compile `source`: bytes, or whatever has them.
+function explain(error, source) {
+  const bytes = source?.buffer ?? source, known = bytes instanceof ArrayBuffer;
+  const ours = !known || new TextDecoder('latin1').decode(bytes).includes('whammc');
+  if (error instanceof WebAssembly.CompileError && /memor(y count|ies)/.test(error.message) && ours)
+    error.message += '; the instrumented program needs multi-memory, which this engine does not have, but Node 22, Chrome 120, ' +
+      'Firefox 125 and later ones do; where there is WASI, `whammc instr --link=import` avoids it';
+  return error;
+}
+
+// Lets what compiles say that the engine has no multi-memory. Returns what puts it back.
+function explainCompilers() {
+  const original = {}, names = ['Module', 'compile', 'compileStreaming', 'instantiate', 'instantiateStreaming'];
+  if (WebAssembly.validate(TWO_MEMORIES)) return () => {};
+  for (const name of names.filter(one => WebAssembly[one])) {
+    original[name] = WebAssembly[name];
+    WebAssembly[name] = new Proxy(original[name], {
+      construct(target, args, newTarget) {
+        try {
+          return Reflect.construct(target, args, newTarget);
+        } catch (error) {
+          throw explain(error, args[0]);
+        }
+      },
+      apply(target, self, args) {
+        const result = Reflect.apply(target, self, args);
+        return typeof result?.catch === 'function' ? result.catch(error => { throw explain(error, args[0]); }) : result;
+      },
+    });
+  }
+  original.Module.prototype.constructor = WebAssembly.Module;
+  return () => {
+    Object.assign(WebAssembly, original);
+    original.Module.prototype.constructor = original.Module;
+  };
+}
+
 /**
  * Replaces WebAssembly.instantiate, WebAssembly.instantiateStreaming and WebAssembly.Instance, so that code that
  * knows nothing of whammc can load programs that import one of the modules `names`, or export whammc:flush.
@@ -125,6 +166,7 @@ export function isInstrumented(module) {
  * what is wrong with them. Returns what puts it all back.
  */
 export function intercept(names, makeHost) {
+  const endExplaining = explainCompilers();
   const original = { instantiate: WebAssembly.instantiate, instantiateStreaming: WebAssembly.instantiateStreaming,
     Instance: WebAssembly.Instance };
 
@@ -179,6 +221,7 @@ export function intercept(names, makeHost) {
     WebAssembly.instantiate = original.instantiate;
     if (original.instantiateStreaming) WebAssembly.instantiateStreaming = original.instantiateStreaming;
     WebAssembly.Instance = original.Instance.prototype.constructor = original.Instance;
+    endExplaining();
   };
 }
 
@@ -190,16 +233,23 @@ export function tellTrapped(hosts, error) {
     warn('whammc: counts of one of several instances are too high, as the engine does not tell which one trapped; see --exact-traps');
 }
 
-/** Calls onTrap(error) for traps that nobody catches, and onLeave() when the page goes away. Returns what ends that. */
-export function watch(onTrap, onLeave = () => {}) {
+/**
+ * Calls onTrap(error) for traps that nobody catches, and onLeave() when the page goes away, or a signal ends Node. Returns what
+ * ends that.
+ */
+export function watch(onTrap, onLeave) {
   const onError = event => { if (isTrap(event.error ?? event.reason)) onTrap(event.error ?? event.reason); };
   const onNodeError = error => { if (isTrap(error)) onTrap(error); };
   const { process } = globalThis;
   if (typeof globalThis.addEventListener !== 'function') {
     process?.on?.('uncaughtExceptionMonitor', onNodeError);
-    return () => process?.off?.('uncaughtExceptionMonitor', onNodeError);
+    const endSignals = onLeave ? beforeSignals(onLeave) : () => {};
+    return () => {
+      process?.off?.('uncaughtExceptionMonitor', onNodeError);
+      endSignals();
+    };
   }
-  const listeners = { error: onError, unhandledrejection: onError, pagehide: onLeave };
+  const listeners = { error: onError, unhandledrejection: onError, pagehide: onLeave ?? (() => {}) };
   for (const [name, listener] of Object.entries(listeners)) globalThis.addEventListener(name, listener);
   return () => {
     for (const [name, listener] of Object.entries(listeners)) globalThis.removeEventListener(name, listener);
@@ -208,7 +258,7 @@ export function watch(onTrap, onLeave = () => {}) {
 
 /**
  * Lets code that knows nothing of whammc load instrumented programs: see intercept. Also flushes all of them when an
- * uncaught trap is seen and, in a browser, when the page goes away.
+ * uncaught trap is seen, before a signal ends Node and, in a browser, when the page goes away.
  * Options: as for createHost. Returns { hosts, flush(), restore() }.
  */
 export function patch(options = {}) {

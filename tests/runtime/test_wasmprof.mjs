@@ -1,7 +1,8 @@
 // Tests the script that `whammc instr` writes beside a program, in the Node that runs this: with code that loads programs and
 // knows nothing of it. Needs wat2wasm.
 //   node test_wasmprof.mjs WHAMMC
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -185,6 +186,113 @@ function testWorker() {
   result(seen === 'true 0\n' && readdirSync(work).includes('worker.1.txt') && !readdirSync(work).includes('worker.txt'), 'a worker', seen);
 }
 
+// What scripts that count something else report arrives, too, in each format and under any name.
+function testWholeReport() {
+  const page = `const bytes = require('fs').readFileSync('whole.wasm');
+    WebAssembly.instantiate(bytes, { page: { say() {} } }).then(({ instance }) => instance.exports.main(4));`;
+  write('whole.cjs', page);
+  write('counts.whamm', 'wasm:opcode:call:before { report var n: u32; n++; }\nreport var all: map<str, u64>;\nwasm:func:entry { all[fname]++; }');
+  for (const format of ['csv', 'json', 'csv-rfc4180']) {
+    const instrument = script => execFileSync(whammc, ['instr', '--host=js', `--report-format=${format}`, '-s', script, 'app.wasm', '-o', 'whole.wasm'],
+      { cwd: work, stdio: 'ignore' });
+    const save = name => {
+      const said = run(['--require', './whole.js', 'whole.cjs'], { WASMPROF: name });
+      return name === '-' ? said : said + readFileSync(file(name), 'utf8');
+    };
+    instrument('calltree');
+    save('tree.json');
+    const folded = report('tree.json', ['--format=folded']);
+    result(/^main;step;say \d+$/m.test(folded), `${format}: a call tree in a file, with names`, folded, readFileSync(file('tree.json'), 'utf8'));
+    result(report('tree.json', ['--format=table']).includes('tree'), `${format}: the file of a call tree has its variables`);
+    instrument('counts.whamm');
+    for (const name of ['whole.json', 'whole.txt', '-']) {
+      const text = save(name);
+      result(/\bn\b[^\n]*\b4\b/.test(text) && /step[^\n]*4/.test(text) && !text.includes('Flat profile'), `${format}: variables that are no calls, ${name}`, text);
+    }
+    result(/\bn\b/.test(report('whole.json', [])), `${format}: whammc report shows them`);
+    execFileSync(whammc, ['instr', '--host=js', `--report-format=${format}`, '-s', 'script.whamm', '-s', 'counts.whamm', 'app.wasm', '-o', 'whole.wasm'],
+      { cwd: work, stdio: 'ignore' });
+    save('both.json');
+    result(report('both.json', ['--format=gprof']).includes(' step [') && /\bn\b/.test(report('both.json', ['--flush=1'])),
+      `${format}: calls with names, and all else`, readFileSync(file('both.json'), 'utf8'));
+  }
+}
+
+// ---- processes and signals ----
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+const wait = ms => new Promise(done => { setTimeout(done, ms); });
+
+// A program that goes on until a signal comes: the profile is there, and the process has ended by the signal.
+async function testSignals() {
+  write('endless.cjs', `const program = new WebAssembly.Module(require('fs').readFileSync('out.wasm'));
+    const { main } = new WebAssembly.Instance(program, { page: { say() {} } }).exports;
+    main(2);
+    console.log('running');
+    setInterval(() => main(2), 1);`);
+  const problems = [];
+  for (let turn = 0; turn < 18; turn++) {
+    const signal = SIGNALS[turn % 3], name = `signal${turn}.txt`;
+    const child = spawn(process.execPath, ['--require', './out.js', 'endless.cjs'], { cwd: work, env: { ...process.env, WASMPROF: name } });
+    const ended = once(child, 'exit');
+    await once(child.stdout, 'data');
+    await wait(Math.random() * 20);
+    child.kill(signal);
+    if (turn % 2) child.kill(signal); // as a terminal and a shell do it
+    const [status, by] = await ended;
+    const text = readdirSync(work).includes(name) ? readFileSync(file(name), 'utf8') : '';
+    if (by !== signal || !text.startsWith('Flat profile') || !text.includes('Call graph')) problems.push([signal, status, by, text]);
+  }
+  result(problems.length === 0, 'the profile is there after signals', ...problems);
+  // A program that listens itself decides.
+  write('listens.cjs', `process.on('SIGTERM', () => { console.log('mine'); process.exit(3); });
+    require('./endless.cjs');`);
+  const child = spawn(process.execPath, ['--require', './out.js', 'listens.cjs'], { cwd: work, env: { ...process.env, WASMPROF: 'listens.txt' } });
+  const ended = once(child, 'exit');
+  let said = '';
+  child.stdout.on('data', text => { said += text; });
+  while (!said.includes('running')) await wait(5);
+  child.kill('SIGTERM');
+  const [status] = await ended;
+  result(status === 3 && said.includes('mine') && readFileSync(file('listens.txt'), 'utf8').startsWith('Flat profile'), 'a program that listens to signals', status, said);
+}
+
+// Each process has a file of its own, at the same time or one after the other; a later run writes over those of an earlier one.
+function testProcesses() {
+  write('parent.cjs', `const { spawn } = require('child_process'), { readFileSync } = require('fs');
+    const program = new WebAssembly.Module(readFileSync('out.wasm'));
+    new WebAssembly.Instance(program, { page: { say() {} } }).exports.main(2);
+    const depth = Number(process.argv[2]);
+    for (let i = 0; i < (depth ? 3 : 0); i++) spawn(process.execPath, [__filename, String(depth - 1)], { stdio: 'inherit' });`);
+  const files = prefix => readdirSync(work).filter(name => name.startsWith(prefix));
+  const environment = name => ({ WASMPROF: name, NODE_OPTIONS: '--require=./out.js' });
+  for (const [name, title] of [['many.txt', 'processes'], ['each.%p.txt', 'processes, %p'], ['none', 'processes, a name without ending']]) {
+    const said = run(['parent.cjs', '2'], environment(name)), prefix = name.slice(0, 4);
+    const texts = files(prefix).map(one => readFileSync(file(one), 'utf8'));
+    result(said === '' && texts.length === 13 && texts.every(text => text.startsWith('Flat profile')), title, said, files(prefix));
+    files(prefix).forEach(one => rmSync(file(one)));
+  }
+  for (let turn = 0; turn < 2; turn++) run(['parent.cjs', '0'], environment('twice.txt'));
+  result(files('twice').length === 1, 'a later run writes over an earlier one\'s', files('twice'));
+  const said = run(['parent.cjs', '0'], environment('none/such.txt'));
+  result(/^whammc: the profile cannot be written: ENOENT[^\n]*\n$/.test(said), 'a file that cannot be written', said);
+}
+
+// An engine without multi-memory is told what it lacks, by each way to load a program.
+function testWithoutMultiMemory() {
+  execFileSync(whammc, ['instr', '--host=js', '--storage=memory', '-s', 'script.whamm', 'memory.wasm', '-o', 'two.wasm'], { cwd: work, stdio: 'ignore' });
+  write('broken.mjs', `import { readFileSync } from 'node:fs';
+    const bytes = readFileSync('two.wasm'), body = () => new Response(bytes, { headers: { 'content-type': 'application/wasm' } });
+    const ways = [() => WebAssembly.instantiate(bytes), () => WebAssembly.compile(Uint8Array.from(bytes).buffer), async () => new WebAssembly.Module(bytes),
+      () => WebAssembly.instantiateStreaming(body(), {}), () => WebAssembly.compileStreaming(body())];
+    for (const way of ways) await way().then(() => console.log('good'), error => console.log(error.name, error.message));
+    console.log(await WebAssembly.compile(readFileSync('app.wasm')) instanceof WebAssembly.Module);`);
+  const lines = run(['--require', './two.js', 'broken.mjs']).trim().split('\n');
+  const lacks = !WebAssembly.validate(new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0, 5, 5, 2, 0, 0, 0, 0]));
+  const good = lacks ? line => /^CompileError .*needs multi-memory, .* Node 22/.test(line) : line => line === 'good';
+  result(lines.length === 6 && lines.slice(0, 5).every(good) && lines[5] === 'true', 'an engine without multi-memory', ...lines);
+}
+
 function testLibrary() {
   write('page-host.mjs', `import './out.js';
     import { createHost } from ${JSON.stringify(new URL('../../stdlib/host/whammc.js', import.meta.url).href)};
@@ -349,6 +457,7 @@ try {
   assemble('app', APP);
   assemble('prof', PROF);
   assemble('note', '(module (func $note (export "note") (param i32)))');
+  assemble('memory', '(module (memory (export "memory") 1) (func (export "main")))');
   write('script.whamm', SCRIPT);
   for (const [name, text] of Object.entries(LOADERS)) write(name, text);
   const instrument = (from, to) => execFileSync(whammc, ['instr', '--host=js', '-s', file('script.whamm'), file(`${from}.wasm`),
@@ -359,11 +468,15 @@ try {
   testProf();
   testHostProf();
   testOthers();
+  testWithoutMultiMemory();
   if (node >= 22) { // programs with maps have two memories
     testLoaders();
     testResults();
     testTwoModules();
     testWorker();
+    testWholeReport();
+    await testSignals();
+    testProcesses();
     testLibrary();
     testProfileScript();
   } else {

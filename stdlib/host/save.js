@@ -1,0 +1,74 @@
+// In Node: the profile goes at the end into the file that the variable WASMPROF names, "%p" in it being the number of the process;
+// as text, or as a report for `whammc report` if the name ends in .json. '-' is standard error.
+//
+// No process writes over what another one has written that was started by the same one: then the number of the process is put in
+// front of the ending, and always that of a worker thread. The variable WASMPROF_SINCE tells when the first process began.
+import { beforeSignals } from './signals.js';
+
+// A module of Node, from classic scripts and ES modules alike.
+function nodeModule(name) {
+  const { process } = globalThis;
+  if (process.getBuiltinModule) return process.getBuiltinModule(name);
+  return typeof require === 'function' ? require(name) : null;
+}
+
+const withNumber = (path, number) => path.replace(/(\.[^./]*)?$/, `.${number}$1`);
+
+// Opens the file, or one with the number of the process if another process has made that since the first one began.
+function openNew(fs, path, since) {
+  const other = withNumber(path, globalThis.process.pid), before = fs.lstatSync(path, { throwIfNoEntry: false });
+  if (before && !before.isFile()) return fs.openSync(path, 'w'); // a device, a pipe, a link
+  for (let tries = 0; tries < 10; tries++) {
+    try {
+      return fs.openSync(path, 'wx');
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error;
+    }
+    if ((fs.lstatSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) >= since) break;
+    takeAway(fs, path, `${other}~`, since);
+  }
+  return fs.openSync(other, 'w');
+}
+
+// Removes what an earlier run has left; another process may do the same at this moment, and write its own.
+function takeAway(fs, path, aside, since) {
+  try {
+    fs.renameSync(path, aside);
+    if (fs.statSync(aside).mtimeMs >= since) fs.linkSync(aside, path);
+    fs.unlinkSync(aside);
+  } catch (error) {
+    if (error.code !== 'ENOENT') throw error;
+  }
+}
+
+function writeAll(fs, fd, text) {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length;) at += fs.writeSync(fd, bytes, at);
+}
+
+/** Saves the results of a profiler when the process ends, if the environment asks for that. */
+export function saveAtExit(profiler) {
+  const { process } = globalThis, file = process && process.env && process.env.WASMPROF;
+  if (!file || typeof process.on !== 'function') return;
+  const fs = nodeModule('fs'), threads = nodeModule('worker_threads');
+  if (!fs || !threads) return;
+  if (!process.env.WASMPROF_SINCE) process.env.WASMPROF_SINCE = String(Date.now());
+  const since = Number(process.env.WASMPROF_SINCE), named = file.replaceAll('%p', process.pid);
+  const path = threads.isMainThread ? named : withNumber(named, threads.threadId);
+
+  function save() {
+    const results = profiler.saveResults();
+    if (results.modules.length === 0) return;
+    const text = file.endsWith('.json') ? results.report() : results.hasCalls ? results.text() : results.reports.join('\n');
+    try {
+      if (file === '-') return writeAll(fs, 2, text);
+      const fd = openNew(fs, path, since);
+      writeAll(fs, fd, text);
+      fs.closeSync(fd);
+    } catch (error) {
+      console.error(`whammc: the profile cannot be written: ${error.message}`);
+    }
+  }
+  process.on('exit', save);
+  if (threads.isMainThread) beforeSignals(save);
+}
