@@ -5,11 +5,11 @@ usage: WASM_TESTSUITE=CHECKOUT tests/spec/run.py [GLOB...]
 
 CHECKOUT is a checkout of https://github.com/WebAssembly/testsuite. Every module of assert_invalid and
 assert_malformed must be rejected, every other one accepted. Scripts are translated by wast2json (in PATH). What it
-cannot translate goes, module by module, to the command in WASM_PARSER, if set: it is called with a directory and
-writes X.wasm for each X.wat there, without validating; a text it refuses counts as malformed text. Without it such
-scripts are skipped. GLOB selects scripts, such as "simd_*" or "proposals/threads/*".
+cannot translate goes, module by module, to the command in WASM_PARSER (default: parse.py): it is called with a
+directory and writes X.wasm for each X.wat there, without validating; a text it refuses counts as malformed text.
+Without it such scripts are skipped. GLOB selects scripts, such as "simd_*" or "proposals/threads/*".
 
-Other environment: VALIDATE, the program to test (default: tests/unit/validate of the build directory); KEEP, a
+Other environment: WHAMMC_WASMTIME_PYTHON, a Python with the package wasmtime, for parse.py; VALIDATE, the program to test (default: tests/unit/validate of the build directory); KEEP, a
 directory for the modules with wrong answers.
 """
 
@@ -193,6 +193,14 @@ def accepted(program, paths):
     return valid
 
 
+def find_parser():
+    """The command that assembles what wast2json cannot, or None."""
+    python = os.environ.get("WHAMMC_WASMTIME_PYTHON", "")
+    if os.environ.get("WASM_PARSER") or not os.path.exists(python):
+        return os.environ.get("WASM_PARSER")
+    return f"{python} {os.path.join(os.path.dirname(os.path.abspath(__file__)), 'parse.py')}"
+
+
 def translate(script, directory, parser):
     """The cases of a script, with whatever tool can."""
     try:
@@ -239,10 +247,11 @@ def main():
         print("ok 1 - the official test suite # SKIP there is no wast2json in PATH")
         return 0
     program = os.path.abspath(os.environ.get("VALIDATE", "tests/unit/validate"))
+    parser = find_parser()
     totals = collections.Counter()
     for number, name in enumerate(find_scripts(suite, sys.argv[1:]), 1):
         try:
-            cases, problems = run_script(program, os.path.join(suite, name), os.environ.get("WASM_PARSER"))
+            cases, problems = run_script(program, os.path.join(suite, name), parser)
         except Untranslated as reason:
             print(f"ok {number} - {name} # SKIP not translated: {reason}")
             totals["scripts skipped"] += 1
