@@ -164,10 +164,15 @@ void eval_store_free(EvalStore *s);
 
 /*
  * Fuel: one unit an instruction; bulk operations, growing, branches with many values and calls of
- * functions with many locals cost more, by size. Instantiation needs fuel for the start function.
+ * host functions and of functions with many locals cost more, by size. Instantiation needs fuel for
+ * the start function.
  */
 void eval_set_fuel(EvalStore *s, uint64_t fuel);
 uint64_t eval_fuel(const EvalStore *s);
+
+/* Says of an EVAL_FUEL that the fuel was for many calls: "all calls have used up the N
+ * instructions that they may take". */
+void eval_say_budget(EvalError *error, uint64_t budget, const char *calls);
 
 /* ---- host functions ---- */
 
@@ -179,6 +184,11 @@ typedef struct EvalCall {
     EvalValue *results; /* typed, zero; the function sets `bits`, to values that fit */
     EvalError *error;   /* filled by eval_fail when it gives false */
 } EvalCall;
+
+/* Takes fuel for bytes that a host function reads or writes. False, with the call's error, if there
+ * is less; the function has to give up then. */
+bool eval_burn(EvalCall *call, uint64_t bytes);
+enum { EVAL_WRITE_COST = 1 << 16 }; /* a write to a file costs as much as so many bytes, besides */
 
 /* False = trap. It may call eval_call on the same store; such nesting is limited. */
 typedef bool (*EvalHost)(void *ctx, EvalCall *call);

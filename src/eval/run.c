@@ -9,8 +9,9 @@
 #include "eval/number.h"
 #include "eval/store.h"
 
-/* Slots and bytes that cost one unit of fuel when they are moved together. */
-enum { SLOTS_SHIFT = 3, BYTES_SHIFT = 6 };
+/* Slots that cost one unit of fuel when they are moved together; what a call of a host function
+ * costs, which may read a clock, say. */
+enum { SLOTS_SHIFT = 3, HOST_CALL = 50 };
 
 /* ---- host functions ---- */
 
@@ -247,6 +248,7 @@ call: /* of `callee`, whose arguments are on top */
         sp = move(base, sp, callee->nparams);
     }
     if (!callee->instance) {
+        BURN(HOST_CALL, 0);
         s->fuel = fuel;
         if (!call_host(s, in, callee, sp, error)) {
             fuel = s->fuel;
@@ -395,7 +397,7 @@ next:
             uint64_t pages = eval_pages(mem), more = sp[-1];
             bool grown = eval_memory_grow(s, mem, more);
             sp[-1] = grown ? pages : minus_one(mem->is64);
-            BURN(grown ? more << mem->page_log2 : 0, BYTES_SHIFT);
+            BURN(grown ? more << mem->page_log2 : 0, EVAL_BYTES_SHIFT);
             break;
         }
         case WASM_OP_TABLE_GET: {
@@ -429,7 +431,7 @@ next:
             sp -= 3;
             CHECK(bulk(in, op, pc, sp));
             pc += op == WASM_OP_MEMORY_FILL ? 1 : 2;
-            BURN(sp[2], BYTES_SHIFT);
+            BURN(sp[2], EVAL_BYTES_SHIFT);
             break;
         case WASM_OP_TABLE_COPY:
         case WASM_OP_TABLE_INIT:

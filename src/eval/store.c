@@ -237,6 +237,20 @@ uint64_t eval_fuel(const EvalStore *s) {
     return s->fuel;
 }
 
+bool eval_burn(EvalCall *call, uint64_t bytes) {
+    EvalStore *s = call->store;
+    uint64_t cost = bytes >> EVAL_BYTES_SHIFT;
+    bool enough = s->fuel >= cost;
+    s->fuel = enough ? s->fuel - cost : 0;
+    return enough || eval_fail(call->error, EVAL_FUEL, NULL);
+}
+
+void eval_say_budget(EvalError *error, uint64_t budget, const char *calls) {
+    snprintf(error->text, sizeof error->text,
+             "%s have used up the %llu instructions that they may take", calls,
+             (unsigned long long)budget);
+}
+
 void eval_count(EvalStore *s) {
     s->counting = true;
 }

@@ -11,6 +11,8 @@
 #include "eval/eval.h"
 #include "wasm/typer.h"
 
+enum { EVAL_BYTES_SHIFT = 6 }; /* bytes that cost one unit of fuel when they are moved together */
+
 /* ---- objects ---- */
 
 /* The instruction that a word of prepared code belongs to. */

@@ -8,12 +8,14 @@
 
 enum { SUCCESS = 0, BADF = 8, FAULT = 21, INVAL = 28, IO = 29, NOSYS = 52, SPIPE = 70 };
 enum { CHARACTER_DEVICE = 2, STREAMS = 3 };
+enum { RANDOM_COST = 64 }; /* a random byte takes as long as so many bytes that are copied */
 
 /* One call: its arguments and the memory of the module that calls. */
 typedef struct Call {
     const EvalWasi *wasi;
     EvalMemory *memory;
     const EvalValue *args;
+    EvalCall *call;
 } Call;
 
 static uint32_t arg(const Call *c, uint32_t n) {
@@ -111,6 +113,8 @@ static int clock_time_get(const Call *c) {
 static int random_get(const Call *c) {
     uint8_t chunk[256]; /* getentropy gives no more at once */
     uint32_t at = arg(c, 0), left = arg(c, 1);
+    if (!eval_burn(c->call, (uint64_t)left * RANDOM_COST))
+        return FAULT;
     while (left) {
         uint32_t n = left < sizeof chunk ? left : (uint32_t)sizeof chunk;
         if (getentropy(chunk, n) != 0)
@@ -140,6 +144,8 @@ static int fd_write(const Call *c) {
             return FAULT;
         if (total + len < total)
             return INVAL;
+        if (!eval_burn(c->call, EVAL_WRITE_COST + (uint64_t)len))
+            return FAULT;
         if (len && c->wasi->write)
             c->wasi->write(c->wasi->ctx, (int)fd, memory + at, len);
         total += len;
@@ -217,10 +223,12 @@ typedef struct Binding {
 } Binding;
 
 /* The memory of the module that calls; NULL if it shows none. */
-static EvalMemory *find_memory(const EvalWasi *wasi, const EvalInstance *caller) {
+static EvalMemory *find_memory(const EvalWasi *wasi, EvalCall *call) {
+    const EvalInstance *caller = call->caller;
     if (!caller)
         return NULL;
     const WasmModule *m = eval_module(caller);
+    eval_burn(call, m->exports.len * sizeof *m->exports.at);
     for (uint32_t i = 0; i < m->exports.len; i++) {
         const WasmExport *e = &m->exports.at[i];
         if (e->space == WASM_SPACE_MEMORY && (wasi->first_memory || str_is(e->name, "memory")))
@@ -231,9 +239,9 @@ static EvalMemory *find_memory(const EvalWasi *wasi, const EvalInstance *caller)
 
 static bool call_function(void *ctx, EvalCall *call) {
     const Binding *b = ctx;
-    Call c = {b->wasi, find_memory(b->wasi, call->caller), call->args};
+    Call c = {b->wasi, find_memory(b->wasi, call), call->args, call};
     call->results[0].bits = (uint64_t)(!b->run ? NOSYS : c.memory ? b->run(&c) : FAULT);
-    return true;
+    return call->error->status == EVAL_OK; /* else its fuel is used up */
 }
 
 static bool proc_exit(void *ctx, EvalCall *call) {

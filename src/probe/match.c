@@ -240,7 +240,7 @@ static void find_types(Matcher *w, const WasmInstr *i, const WasmCode *code) {
 bool match_func(Matcher *w, uint32_t func) {
     const WasmFunc *f = &w->m->funcs.at[func];
     prepare(w);
-    statics_function(w->plan, func);
+    statics_function(w->plan, w->m, func);
     w->locals.len = 0;
     uint32_t first = wasm_func_locals(w->m, func, &w->locals, &w->error);
     if (!first)

@@ -5,11 +5,12 @@
 
 #include <stdio.h>
 
-/* Limits: instructions of one call (some seconds), and bytes of all memories together. */
+/* Limits of all calls together: instructions (a second's work, and more for each byte of the
+ * program that is walked), and bytes of memories. */
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-enum { CALL_FUEL = 100000, MEMORY_LIMIT = 16 << 20 };
+enum { FUEL = 100000, FUEL_OF_BYTE = 100, MEMORY_LIMIT = 16 << 20 };
 #else
-enum { CALL_FUEL = 500000000, MEMORY_LIMIT = 256 << 20 };
+enum { FUEL = 1000000000, FUEL_OF_BYTE = 5000, MEMORY_LIMIT = 256 << 20 };
 #endif
 
 typedef struct Instance {
@@ -23,6 +24,7 @@ typedef struct Statics {
     const EvalWasi *wasi;
     Diags *diags;
     Vec(Instance) instances;
+    uint64_t budget; /* instructions that all calls until now could take */
     bool failed;
     Vec(uint64_t)
         record;    /* the values of all calls, as Wasm bits, in the order of the first walk */
@@ -30,6 +32,12 @@ typedef struct Statics {
     bool replays;  /* the function at hand was walked before */
     uint64_t next; /* the next value, if so */
 } Statics;
+
+/* Gives the calls that are to come more instructions. */
+static void add_fuel(Statics *s, uint64_t fuel) {
+    s->budget += fuel;
+    eval_set_fuel(s->store, eval_fuel(s->store) + fuel);
+}
 
 /* The evaluation of what is static at one place. */
 typedef struct Walk {
@@ -52,8 +60,10 @@ static void put_place(Buf *out, const Site *s) {
         buf_printf(out, " (%.*s)", name.len > 80 ? 80 : (int)name.len, name.ptr);
 }
 
-static void report(Walk *w, const Expr *e, const char *what, const EvalError *error) {
+static void report(Walk *w, const Expr *e, const char *what, EvalError *error) {
     Buf place = {0};
+    if (error->status == EVAL_FUEL)
+        eval_say_budget(error, w->statics->budget, "all static calls together");
     if (w->somewhere)
         put_place(&place, w->site);
     Diag *g = diag(w->statics->diags, DIAG_STATIC_CALL, e->span, "%s%s: %s", what, buf_cstr(&place),
@@ -101,7 +111,6 @@ static bool resolve(void *ctx, const WasmImport *import, EvalExtern *what) {
 static EvalInstance *instantiate(Statics *s, const Library *library, EvalError *error) {
     Resolve r = {s, library};
     EvalExtern init;
-    eval_set_fuel(s->store, CALL_FUEL);
     EvalInstance *i = eval_instantiate(s->store, &library->module, resolve, &r, error);
     bool has_init = i && eval_export(i, STR("_initialize"), &init) &&
                     init.space == WASM_SPACE_FUNC &&
@@ -153,7 +162,6 @@ static void call(Walk *w, const Expr *e, const LibraryFn *f, const EvalValues *a
     const WasmTypeDef *t = wasm_func_type(&f->library->module, f->func);
     EvalValue *results = mem_zalloc(sizeof *results * (t->nresults + 1u));
     EvalError error = {0};
-    eval_set_fuel(s->store, CALL_FUEL);
     bool ok = i && eval_call(s->store, eval_func(i, f->func), args->at, args->len, results,
                              t->nresults, &error);
     if (i && !ok)
@@ -295,6 +303,7 @@ bool statics_start(Plan *plan, const EvalWasi *wasi, Diags *diags) {
     s->store = eval_store_new(&(EvalLimits){.memory_bytes = MEMORY_LIMIT});
     s->wasi = wasi;
     s->diags = diags;
+    add_fuel(s, FUEL);
     Walk w = {.plan = plan, .statics = s};
     for (uint32_t i = 0; i < plan->scripts.len; i++)
         walk_block(&w, &plan->scripts.at[i]->init);
@@ -321,7 +330,7 @@ void statics_free(Plan *plan) {
     plan->statics = NULL;
 }
 
-void statics_function(Plan *plan, uint32_t func) {
+void statics_function(Plan *plan, const WasmModule *m, uint32_t func) {
     Statics *s = plan->statics;
     if (!s)
         return;
@@ -329,6 +338,8 @@ void statics_function(Plan *plan, uint32_t func) {
     Str key = {(const char *)&func, sizeof func};
     s->next = *map_put(&s->functions, key, s->record.len, &added);
     s->replays = !added;
+    if (added)
+        add_fuel(s, (uint64_t)FUEL_OF_BYTE * m->funcs.at[func].body_size);
 }
 
 bool statics_site(Plan *plan, Variant *v, const Site *site) {

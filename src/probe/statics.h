@@ -7,6 +7,9 @@
  * program is walked several times; the first walk makes the calls, the others get the values that
  * it got.
  *
+ * All calls together have a budget of instructions that grows with the program; where it is used up
+ * the call fails.
+ *
  * Expr.known of each call has its value at the site at hand, which fold() takes. Calls that the
  * language leaves out (behind a short circuit, in an arm that is not taken) are not made; their
  * value, which nothing depends on, is zero.
@@ -26,7 +29,7 @@ bool statics_start(Plan *plan, const EvalWasi *wasi, Diags *diags);
 void statics_free(Plan *plan);
 
 /* The walk comes to a function of the program. */
-void statics_function(Plan *plan, uint32_t func);
+void statics_function(Plan *plan, const WasmModule *m, uint32_t func);
 
 /* Sets the values of the variant's calls at a site. False if nothing matches there: the predicate
  * is false, or an argument has no value. */

@@ -91,7 +91,8 @@ static bool attach(Bind *b, uint32_t k) {
     s->host = bind_host_new(&options, s->modules.at, s->modules.len, b->p.diags);
     b->current = k;
     return s->host && tell_monitor(b, s, s->monitor.coalesced, MONITOR_COALESCED) &&
-           program_walk(&b->p) && tell_monitor(b, s, s->monitor.attached, MONITOR_ATTACHED);
+           program_walk(&b->p) && !s->spent &&
+           tell_monitor(b, s, s->monitor.attached, MONITOR_ATTACHED);
 }
 
 static bool match(void *self) {

@@ -129,6 +129,7 @@ typedef struct BindState {
     Vec(WasmModule *) libraries;
     Vec(BindModule) modules; /* libraries, then the monitor */
     BindHost *host;
+    bool spent; /* the instructions that attaching may take are used up */
     BindPart *part;
     uint32_t first_rule, nrules;
     Vec(BindHit) hits;

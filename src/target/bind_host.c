@@ -34,8 +34,11 @@ int64_t bind_host_memory(const WasmModule *m) {
 }
 
 /* The memory that the caller shows; NULL with the error of the call. */
-static EvalMemory *memory_of(const EvalCall *call) {
-    int64_t index = call->caller ? bind_host_memory(eval_module(call->caller)) : -1;
+static EvalMemory *memory_of(EvalCall *call) {
+    const WasmModule *m = call->caller ? eval_module(call->caller) : NULL;
+    if (m && !eval_burn(call, m->exports.len * sizeof *m->exports.at))
+        return NULL;
+    int64_t index = m ? bind_host_memory(m) : -1;
     if (index < 0)
         eval_fail(call->error, EVAL_HOST, "the module that calls exports no memory");
     return index < 0 ? NULL : eval_memory(call->caller, (uint32_t)index);
@@ -43,7 +46,7 @@ static EvalMemory *memory_of(const EvalCall *call) {
 
 /* The bytes at (address, length), two arguments from `first` on; there may be none. False with the
  * error of the call. */
-static bool range(const EvalCall *call, uint32_t first, uint8_t **bytes, uint32_t *len) {
+static bool range(EvalCall *call, uint32_t first, uint8_t **bytes, uint32_t *len) {
     EvalMemory *memory = memory_of(call);
     uint32_t at = (uint32_t)call->args[first].bits;
     if (!memory)
@@ -63,31 +66,29 @@ static bool range(const EvalCall *call, uint32_t first, uint8_t **bytes, uint32_
 
 enum { STANDARD_OUTPUT = 1 };
 
-static void print(const BindHost *h, const void *bytes, size_t n) {
+static bool print(const BindHost *h, EvalCall *call, const void *bytes, size_t n) {
+    if (!eval_burn(call, EVAL_WRITE_COST + n))
+        return false;
     if (n && h->options.write)
         h->options.write(h->options.ctx, STANDARD_OUTPUT, bytes, n);
+    return true;
 }
 
 static bool wizeng_puti(void *ctx, EvalCall *call) {
     char text[16];
-    print(ctx, text,
-          (size_t)snprintf(text, sizeof text, "%d", (int32_t)(uint32_t)call->args[0].bits));
-    return true;
+    int n = snprintf(text, sizeof text, "%d", (int32_t)(uint32_t)call->args[0].bits);
+    return print(ctx, call, text, (size_t)n);
 }
 
 static bool wizeng_putc(void *ctx, EvalCall *call) {
     uint8_t c = (uint8_t)call->args[0].bits;
-    print(ctx, &c, 1);
-    return true;
+    return print(ctx, call, &c, 1);
 }
 
 static bool wizeng_puts(void *ctx, EvalCall *call) {
     uint32_t len;
     uint8_t *at;
-    if (!range(call, 0, &at, &len))
-        return false;
-    print(ctx, at, len);
-    return true;
+    return range(call, 0, &at, &len) && print(ctx, call, at, len);
 }
 
 static bool wizeng_error(void *ctx, EvalCall *call) {
@@ -172,6 +173,8 @@ static bool reflect(void *ctx, EvalCall *call) {
     if (!range(call, first, &to, &len))
         return false;
     len = bytes.len < len ? bytes.len : len;
+    if (!eval_burn(call, len))
+        return false;
     if (len)
         memcpy(to, bytes.ptr, len);
     call->results[0].bits = bytes.len;
@@ -258,6 +261,8 @@ static bool resolve(void *ctx, const WasmImport *im, EvalExtern *what) {
 
 /* ---- the host ---- */
 
+#define CALLS "all calls of the monitor together" /* what the budget of fuel is for */
+
 static const char *kind_of(const BindHost *h, const Running *r, Arena *a) {
     if (r == &h->modules.at[h->modules.len - 1])
         return "the monitor";
@@ -300,7 +305,6 @@ static void hint_at(const Link *l, Diags *diags, Diag *d) {
 static bool instantiate(BindHost *h, Running *r, Diags *diags) {
     EvalError error = {.func = EVAL_NOWHERE};
     Link l = {h, r->module->module, NULL};
-    eval_set_fuel(h->store, h->options.fuel);
     EvalInstance *i = eval_link(h->store, r->module->module, resolve, &l, &error);
     if (!i) {
         Diag *d = eval_report(
@@ -313,21 +317,30 @@ static bool instantiate(BindHost *h, Running *r, Diags *diags) {
         return false;
     }
     r->instance = i;
-    eval_set_fuel(h->store, h->options.fuel);
-    if (!eval_start(i, &error))
-        eval_report(
-            &error, diags, DIAG_MONITOR_START,
-            arena_printf(&h->arena, "the start function of %s fails", kind_of(h, r, &h->arena)));
-    return true;
+    if (eval_start(i, &error))
+        return true;
+    bool endless = error.status == EVAL_FUEL;
+    if (endless)
+        eval_say_budget(&error, h->options.fuel, CALLS);
+    eval_report(
+        &error, diags, endless ? DIAG_CANNOT_BIND : DIAG_MONITOR_START,
+        arena_printf(&h->arena, "the start function of %s fails", kind_of(h, r, &h->arena)));
+    return !endless;
+}
+
+uint64_t bind_fuel(const WasmModule *app) {
+    enum { FIRST = 1000000000, EACH_BYTE = 5000 };
+    return FIRST + EACH_BYTE * (uint64_t)app->size;
 }
 
 BindHost *bind_host_new(const BindHostOptions *options, const BindModule *modules,
                         uint32_t nmodules, Diags *diags) {
     BindHost *h = mem_zalloc(sizeof *h);
     h->options = *options;
-    h->options.fuel = options->fuel ? options->fuel : BIND_FUEL;
+    h->options.fuel = options->fuel ? options->fuel : bind_fuel(options->app);
     h->wasi = (EvalWasi){.write = options->write, .ctx = options->ctx, .first_memory = true};
     h->store = eval_store_new(NULL);
+    eval_set_fuel(h->store, h->options.fuel);
     reflect_init(&h->reflect, options->app, options->app_path);
     for (uint32_t k = 0; k < nmodules; k++)
         vec_push(&h->modules, (Running){&modules[k], NULL});
@@ -353,13 +366,17 @@ void bind_host_free(BindHost *h) {
 bool bind_host_call(BindHost *h, uint32_t func, const EvalValue *args, uint32_t nargs,
                     EvalValue *results, uint32_t nresults, EvalError *error) {
     EvalFunc *f = eval_func(bind_host_monitor(h), func);
-    eval_set_fuel(h->store, h->options.fuel);
     if (eval_call(h->store, f, args, nargs, results, nresults, error))
         return true;
     if (error->status == EVAL_FUEL)
-        snprintf(error->text, sizeof error->text, "it takes more than %llu instructions",
-                 (unsigned long long)h->options.fuel);
+        eval_say_budget(error, h->options.fuel, CALLS);
     return false;
+}
+
+void bind_host_spend(BindHost *h, size_t bytes) {
+    enum { BYTES = 64 }; /* for an instruction */
+    uint64_t left = eval_fuel(h->store), cost = bytes / BYTES;
+    eval_set_fuel(h->store, left > cost ? left - cost : 0);
 }
 
 uint32_t bind_host_count(const BindHost *h) {

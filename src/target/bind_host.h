@@ -29,10 +29,15 @@ typedef struct BindHostOptions {
     /* remove_probe while the monitor is attached; NULL = nothing happens. */
     void (*remove_probe)(void *ctx, uint32_t id);
     void *ctx;
-    uint64_t fuel; /* instructions that a call may take; 0 = BIND_FUEL */
+    uint64_t fuel; /* instructions that all calls together may take; 0 = what bind_fuel gives */
 } BindHostOptions;
 
-#define BIND_FUEL UINT64_C(2000000000)
+/*
+ * How many instructions a monitor may take while it is attached to a program, start functions
+ * included: a second's work, and a share for each byte of the program. Monitors that whammc makes
+ * take less than a fifth of the share.
+ */
+uint64_t bind_fuel(const WasmModule *app);
 
 /*
  * Instantiates the libraries in order, then the monitor, which is the last of `modules`; start
@@ -46,10 +51,13 @@ void bind_host_free(BindHost *h);
 
 /*
  * Calls a function of the monitor, by handle: a predicate or a callback. False with *error on a
- * trap or when it took too long; eval_report makes a message of that.
+ * trap, or when the instructions are used up (EVAL_FUEL); eval_report makes a message of that.
  */
 bool bind_host_call(BindHost *h, uint32_t func, const EvalValue *args, uint32_t nargs,
                     EvalValue *results, uint32_t nresults, EvalError *error);
+
+/* Takes from the instructions what it costs to give the monitor so many bytes. */
+void bind_host_spend(BindHost *h, size_t bytes);
 
 uint32_t bind_host_count(const BindHost *h); /* modules */
 const BindModule *bind_host_module(const BindHost *h, uint32_t n);

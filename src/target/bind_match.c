@@ -123,6 +123,7 @@ static Outcome put_string(Attempt *a, const char *text, size_t len, MonitorValue
     uint64_t room = x->older ? eval_memory_size(x->memory) : x->size - x->used;
     if (len > room)
         len = (size_t)room;
+    bind_host_spend(a->s->host, len);
     if (!eval_memory_write(x->memory, at, text, len))
         return fault(a, "the memory for names ends at byte %llu",
                      (unsigned long long)eval_memory_size(x->memory));
@@ -288,9 +289,11 @@ static Outcome call(Attempt *a, const MonitorFunc *f, WasmType wanted, uint64_t 
     for (uint32_t i = 0; i < n; i++)
         values[i] = (EvalValue){args[i].type, args[i].bits[0]};
     a->s->said.len = 0;
-    if (o == BOUND && !bind_host_call(a->s->host, f->func, values, n, &value, 1, &error))
+    if (o == BOUND && !bind_host_call(a->s->host, f->func, values, n, &value, 1, &error)) {
         o = fault(a, "%.*s: %s%s%s", STR_ARG(f->call->name), error.text,
                   a->s->said.len ? "; it said: " : "", buf_cstr(&a->s->said));
+        a->s->spent = error.status == EVAL_FUEL;
+    }
     *result = value.bits;
     free(values);
     free(args);
@@ -465,7 +468,7 @@ bool bind_accept(void *self, const Matcher *w, const Action *action, const Site 
     BindState *s = &b->states[r->monitor];
     if (b->current == b->nstates)
         return take_hit(s, rule, site);
-    if (b->current != r->monitor || !happens(r, site))
+    if (b->current != r->monitor || s->spent || !happens(r, site))
         return false;
     if (s->place_func != site->func || s->place_pc != site->pc)
         s->strings.used = 0;
