@@ -70,7 +70,7 @@ static uint32_t variable_of(const Coalesce *c, MapCells *cells, const Site *site
                             const Match *match, const Addition *a) {
     if (a->key == ADDITION_NO_KEY)
         return a->sum;
-    const MapCell *cell = cells_find(cells, match->action->variant, a->key, site, &cells->scratch);
+    const MapCell *cell = cells_find(cells, match->shape->variant, a->key, site, &cells->scratch);
     return cell ? c->plan->vars.len + cell->first_sum + a->leaf : COUNT_NONE;
 }
 

@@ -43,14 +43,14 @@ typedef struct Rewrite {
 static void check_alts(Rewrite *r, const Site *site, const Match *matches, uint32_t n) {
     const Match *first = NULL;
     for (uint32_t i = 0; i < n; i++) {
-        if (!matches[i].action->variant->is_alt)
+        if (!matches[i].shape->variant->is_alt)
             continue;
-        if (first && !r->seen_alt[matches[i].action->variant->source]) {
-            r->seen_alt[matches[i].action->variant->source] = true;
-            Diag *d = diag(r->p.diags, DIAG_ALT_CLASH, matches[i].action->variant->probe->rule.span,
+        if (first && !r->seen_alt[matches[i].shape->variant->source]) {
+            r->seen_alt[matches[i].shape->variant->source] = true;
+            Diag *d = diag(r->p.diags, DIAG_ALT_CLASH, matches[i].shape->variant->probe->rule.span,
                            "two alt probes replace the %s at offset %u of function %u",
                            wasm_ops[site->instr->op].mnemonic, site->pc, site->func);
-            diag_label(r->p.diags, d, first->action->variant->probe->rule.span,
+            diag_label(r->p.diags, d, first->shape->variant->probe->rule.span,
                        "the first one is here");
         }
         first = &matches[i];
@@ -110,14 +110,14 @@ static void count_site(void *self, const Site *site, const SiteTypes *types, con
     program_touch(&r->p, site);
     for (uint32_t i = 0; i < n; i++) {
         store_count(&r->store, site, &matches[i]);
-        check_alt_calls(r, site, types, matches[i].action->variant);
-        check_dups(r, site, matches[i].action->variant);
-        if (matches[i].action->variant->asks_targets)
+        check_alt_calls(r, site, types, matches[i].shape->variant);
+        check_dups(r, site, matches[i].shape->variant);
+        if (matches[i].shape->variant->asks_targets)
             targets_note(&r->targets, site->instr);
-        memory_note(&r->memories, site, matches[i].action->variant, r->p.diags);
+        memory_note(&r->memories, site, matches[i].shape->variant, r->p.diags);
         if (matches[i].action->event.mode == MODE_AT_TARGET)
             r->p.touched[site->func] |= TOUCHED_END; /* the target may be the function's end */
-        if (matches[i].action->variant->guarded_alt && types->known)
+        if (matches[i].shape->variant->guarded_alt && types->known)
             splice_result_type(&r->p.m, &types->results);
         if (matches[i].action->event.mode == MODE_UNWIND)
             splice_unwind_types(&r->p.m, wasm_survey_exceptions(site->survey, &r->p.m), site->instr,

@@ -102,7 +102,7 @@ void splice_slots(Splicer *s, const Site *site, const Match *matches, uint32_t n
     s->site_slots.len = s->slot_at.len = 0;
     vec_reserve(&s->site_slots, 1);
     for (uint32_t m = 0; m < n; m++) {
-        const Variant *v = matches[m].action->variant;
+        const Variant *v = matches[m].shape->variant;
         uint32_t at = s->site_slots.len;
         vec_push(&s->slot_at, at);
         if (s->store && s->store->coalesce && coalesce_takes(s->store->coalesce, site, &matches[m]))
@@ -184,7 +184,7 @@ static bool is_narrowed(const Saved *v, const Operand *o) {
 static void narrow(Splicer *s, const Match *matches, uint32_t n, bool result, bool keep) {
     Saved *v = result ? &s->results : &s->args;
     for (uint32_t i = 0; i < n; i++) {
-        const Variant *variant = matches[i].action->variant;
+        const Variant *variant = matches[i].shape->variant;
         const Operands *list = result ? &variant->results : &variant->args;
         for (uint32_t k = 0; k < list->len; k++) {
             uint32_t a = list->at[k].n;
@@ -203,7 +203,7 @@ static void narrow(Splicer *s, const Match *matches, uint32_t n, bool result, bo
 static void widen(Splicer *s, const Match *matches, uint32_t n, bool result) {
     Saved *v = result ? &s->results : &s->args;
     for (uint32_t i = 0; i < n; i++) {
-        const Variant *variant = matches[i].action->variant;
+        const Variant *variant = matches[i].shape->variant;
         const Operands *list = result ? &variant->results : &variant->args;
         for (uint32_t k = 0; k < list->len; k++) {
             if (!list->at[k].assigned || !is_narrowed(v, &list->at[k]))
@@ -221,7 +221,7 @@ static bool in_mode(const Match *m, Mode mode) {
 
 void splice_match(Splicer *s, const Site *site, const Match *matches, uint32_t n) {
     s->slots = s->site_slots.at + s->slot_at.at[n];
-    splice_template(s, matches[n].shape->template, matches[n].action->variant, site);
+    splice_template(s, matches[n].shape->template, matches[n].shape->variant, site);
 }
 
 static void splice_mode(Splicer *s, const Site *site, const Match *matches, uint32_t n, Mode mode) {
@@ -259,7 +259,7 @@ typedef struct Wanted {
 static Wanted wanted_by(const Match *matches, uint32_t n) {
     Wanted w = {0};
     for (uint32_t i = 0; i < n; i++) {
-        const Variant *v = matches[i].action->variant;
+        const Variant *v = matches[i].shape->variant;
         w.before |= in_mode(&matches[i], MODE_BEFORE);
         w.after |= in_mode(&matches[i], MODE_AFTER);
         w.alt |= in_mode(&matches[i], MODE_ALT);
@@ -346,14 +346,14 @@ static const Match *alt_of(const Match *matches, uint32_t n, Mode mode) {
 /* Leaves the value of the dynamic predicate. */
 static void splice_predicate(Splicer *s, const Site *site, const Match *matches, const Match *alt) {
     s->slots = s->site_slots.at + s->slot_at.at[alt - matches];
-    splice_template(s, alt->shape->predicate, alt->action->variant, site);
+    splice_template(s, alt->shape->predicate, alt->shape->variant, site);
 }
 
 /* The body instead of the instruction; with a dynamic predicate, one or the other. */
 static void splice_alt(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
                        uint32_t n, uint32_t saved) {
     const Match *alt = alt_of(matches, n, MODE_ALT);
-    const Variant *v = alt->action->variant;
+    const Variant *v = alt->shape->variant;
     for (uint32_t k = saved; k < hole_operand_count(site, types); k++)
         wasm_put_op(s->out, WASM_OP_DROP);
     if (v->guarded_alt) {
@@ -393,7 +393,7 @@ static void splice_after(Splicer *s, const Site *site, const SiteTypes *types, c
 
 /* An alt body that calls: the call, with the operands, or another function. */
 static bool alt_calls(const Match *alt) {
-    return alt->action->variant->guarded_alt || alt->action->variant->alt_calls.len;
+    return alt->shape->variant->guarded_alt || alt->shape->variant->alt_calls.len;
 }
 
 void splice_unwind_types(WasmModule *m, WasmExceptions form, const WasmInstr *call,
@@ -519,7 +519,7 @@ static void splice_construct(Splicer *s, const Site *site, const Match *matches,
 
 /* Runs before the instruction and needs nothing of it. */
 static bool is_plain(const Match *m) {
-    const Variant *v = m->action->variant;
+    const Variant *v = m->shape->variant;
     return m->action->event.mode == MODE_BEFORE && !v->args.len && !v->needs_reference;
 }
 
@@ -602,7 +602,7 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
     Wanted w = wanted_by(matches, n);
     const Match *alt = alt_of(matches, n, MODE_ALT);
     const Match *block_alt = alt_of(matches, n, MODE_BLOCK_ALT);
-    bool guarded = block_alt && block_alt->action->variant->guarded_alt;
+    bool guarded = block_alt && block_alt->shape->variant->guarded_alt;
     bool wraps = guarded && !is_arm((WasmOp)site->instr->op);
     if (wraps || (alt && alt_calls(alt)))
         w.args.count = hole_operand_count(site, types); /* they may be needed again */
@@ -630,7 +630,7 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
         bool unwinds = w.unwind && (!alt || alt_calls(alt)); /* else nothing is called */
         splice_call(s, site, types, matches, n, w.args.count, unwinds);
         /* what certainly does not leave the function is no exit any more */
-        PieceRank rank = alt && !alt->action->variant->guarded_alt ? RANK_CONSTRUCT : RANK_PROBE;
+        PieceRank rank = alt && !alt->shape->variant->guarded_alt ? RANK_CONSTRUCT : RANK_PROBE;
         piece(ctx, WASM_REPLACE, site->pc, rank, from, s->out->len);
         from = s->out->len;
         if (unwinds && s->one_region) {

@@ -204,7 +204,7 @@ static void name_function(Store *s, const Site *site) {
 }
 
 static void count_values(Store *s, const Site *site, const Match *match) {
-    const Variant *v = match->action->variant;
+    const Variant *v = match->shape->variant;
     s->slots += cells_count(&s->cells, v, site);
     coalesce_note(s->coalesce, &s->cells, site, match);
     for (uint32_t i = 0; i < v->probe->nvars; i++) {
@@ -217,7 +217,7 @@ static void count_values(Store *s, const Site *site, const Match *match) {
 }
 
 void store_count(Store *s, const Site *site, const Match *match) {
-    const Variant *v = match->action->variant;
+    const Variant *v = match->shape->variant;
     match->action->sites++;
     s->sites++;
     if (v->has_texts)
