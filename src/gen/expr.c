@@ -28,7 +28,7 @@ BinaryenType gen_type(const Type *t) {
 /* ---- holes ---- */
 
 static const char hole_letters[] =
-    "karlvmtpehfwnxzcbgsiuoyqjd01234567"; /* in the order of HoleKind */
+    "karlvmtpehfwnzcbgsiuoyqjd01234567"; /* in the order of HoleKind */
 _Static_assert(sizeof hole_letters == HOLE_KINDS + 1, "a letter for each kind of hole");
 
 char gen_type_letter(BinaryenType type) {
@@ -418,8 +418,9 @@ static Ref gen_bound_call(Body *b, const Expr *e) {
                       number_call(b, HOLE_RESOLVE, 0, e->args[1], BinaryenTypeInt32())};
         return BinaryenBlock(b->module, NULL, both, 2, BinaryenTypeInt32());
     }
-    HoleKind kind = e->bound.id == FN_DROP_ARGS ? HOLE_DROP : HOLE_ALT_CALL;
-    return hole_call(b, kind, e->slot ? e->slot - 1 : 0, NULL, NULL, BinaryenTypeNone());
+    if (e->bound.id == FN_DROP_ARGS)
+        return BinaryenNop(b->module); /* they are dropped in front of the body (Variant.drops) */
+    return hole_call(b, HOLE_ALT_CALL, e->slot - 1, NULL, NULL, BinaryenTypeNone());
 }
 
 /* A function of a bundled library is one of the runtime. */

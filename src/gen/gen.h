@@ -25,7 +25,6 @@ typedef enum HoleKind {
     HOLE_FN,        /* call function n of the plan (Plan.fns) */
     HOLE_WIDE,      /* push operand n, an i32 or i64, as i64 without sign */
     HOLE_NULL,      /* push whether operand n is a null reference */
-    HOLE_DROP,      /* drop the operands */
     HOLE_ALT_CALL,  /* push the operands and call alt call n of the variant */
     HOLE_CONDITION, /* push whether RefCondition n holds for operand 0 */
     HOLE_LIBRARY,   /* call library function n of the plan (Plan.library_fns) */

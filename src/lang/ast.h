@@ -183,6 +183,7 @@ typedef struct Bound {
                          that is at least as wide as `type` */
     uint64_t value;   /* of a literal */
     bool boundable;   /* typed, but a type bound may state another type */
+    bool only_bound;  /* it has no value: only type bounds may speak of it */
     bool yields;      /* a variable of the script may have this name, and hides it */
     bool reads;       /* a function that reads the program's memory when it is called */
     const Type *type; /* NULL = open: needs a type bound in the rule */

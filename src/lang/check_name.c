@@ -51,7 +51,7 @@ const TypeBound *check_type_bound(const Check *c, Str name) {
 
 bool check_bound_name(const Check *c, Str name, Bound *out) {
     *out = (Bound){0};
-    return c->scope->name && c->scope->name(c->scope->ctx, name, out);
+    return c->scope->name && c->scope->name(c->scope->ctx, name, out) && !out->only_bound;
 }
 
 bool check_tell(Check *c, Str name, Span span, bool function) {
@@ -520,7 +520,7 @@ static void check_bound(Check *c, const TypeBound *b, uint32_t index) {
     if (b->part == 3) {
         check_error(c, DIAG_BAD_BOUND, b->span,
                     "a mode takes no type bounds; write them behind the event");
-    } else if (!check_bound_name(c, b->name, &bound)) {
+    } else if (!check_bound_name(c, b->name, &bound) && !bound.only_bound) {
         Diag *g = check_error(c, DIAG_BAD_BOUND, b->span, "'%.*s' is no bound name in %s",
                               STR_ARG(b->name), describe(c));
         check_suggest(c, g, b->name, NEAR_NAMES);

@@ -119,6 +119,16 @@ static bool has_wasm_leaves(const Type *t) {
     return type_leaves(t) > 0;
 }
 
+static bool same_wasm_leaves(const Type *a, const Type *b) {
+    uint32_t n = type_leaves(a);
+    if (type_leaves(b) != n || !has_wasm_leaves(b))
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        if (type_wasm_class(type_leaf(a, i)) != type_wasm_class(type_leaf(b, i)))
+            return false;
+    return true;
+}
+
 static void check_probe_return(Check *c, Stmt *s) {
     const char *where = c->scope->describe ? c->scope->describe : "this probe";
     if (!s->value)
@@ -133,8 +143,7 @@ static void check_probe_return(Check *c, Stmt *s) {
         Diag *g = check_error(c, DIAG_BAD_RETURN, s->value->span,
                               "only an alt probe returns a value, this is %s", where);
         diag_hint(c->diags, g, "'return;' leaves the body");
-    } else if (t->kind != TYPE_ERROR &&
-               (want ? type_wasm_class(want) != type_wasm_class(t) : !has_wasm_leaves(t))) {
+    } else if (t->kind != TYPE_ERROR && (want ? !same_wasm_leaves(want, t) : !has_wasm_leaves(t))) {
         Diag *g = check_error(c, DIAG_TYPE_MISMATCH, s->value->span,
                               "expected %s for the result of %s, found %s",
                               want ? want->text : "numbers", where, t->text);

@@ -144,7 +144,7 @@ static bool has_in_some_mode(WasmOp op, Str name) {
     Bound b;
     uint32_t n = op_modes(op, modes);
     for (uint32_t i = 0; i < n; i++)
-        if (event_name_lookup((Event){EVENT_OPCODE, op, modes[i]}, name, &b))
+        if (event_name_lookup((Event){EVENT_OPCODE, op, modes[i]}, name, &b) && !b.only_bound)
             return true;
     return false;
 }

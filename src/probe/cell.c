@@ -274,14 +274,26 @@ static void on_walk(Plan *plan, Variant *v, Expr *predicate, const Block *body, 
     walk_body(plan, v, predicate, body);
 }
 
-bool cells_plan(Plan *plan, Diags *diags) {
-    choose_maps(plan);
+/* Cuts the elements of maps that did not become cells. */
+static bool cut_elements(Plan *plan, uint32_t first, Diags *diags) {
     bool ok = true;
-    for (uint32_t i = 0; i < plan->elements.len; i++) {
+    for (uint32_t i = first; i < plan->elements.len; i++) {
         const ElementUse *u = &plan->elements.at[i];
         if (!u->element->var->cells)
             ok &= cut_element(plan, u->variant, u->element, diags);
     }
+    return ok;
+}
+
+bool cells_variant(Plan *plan, Variant *v, uint32_t first, Diags *diags) {
+    bool ok = cut_elements(plan, first, diags);
+    walk_body(plan, v, v->probe->predicate, &v->probe->body);
+    return ok;
+}
+
+bool cells_plan(Plan *plan, Diags *diags) {
+    choose_maps(plan);
+    bool ok = cut_elements(plan, 0, diags);
     LeafWrites **writes = arena_array(&plan->arena, LeafWrites *, plan->cell_maps.len + 1);
     for (uint32_t i = 0; i < plan->cell_maps.len; i++)
         writes[i] = arena_array(&plan->arena, LeafWrites, plan->cell_maps.at[i].leaves);

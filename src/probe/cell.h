@@ -20,4 +20,9 @@ bool cells_defer(Plan *plan, Variant *v, Expr *e);
 /* Everything has been cut but for these elements: decides and cuts them. False after an error. */
 bool cells_plan(Plan *plan, Diags *diags);
 
+/* The same for a variant that is made later, whose elements are those from plan->elements[first]
+ * on.
+ */
+bool cells_variant(Plan *plan, Variant *v, uint32_t first, Diags *diags);
+
 #endif

@@ -4,6 +4,7 @@
  */
 #include "probe/cut.h"
 
+#include "probe/alt.h"
 #include "probe/builtin.h"
 #include "probe/cell.h"
 #include "probe/derive.h"
@@ -338,11 +339,13 @@ static void cut_alt_call(Cut *c, Expr *call) {
     }
     bool by_name = call->bound.id == FN_ALT_CALL_BY_NAME;
     vec_push(&c->v->alt_calls, ((AltCall){by_name, (uint32_t)v.bits, v.text, call->span}));
+    c->v->gives = true;
     call->slot = c->v->alt_calls.len;
 }
 
 /* drop_args(): in an `if` one way would leave the operands of a construct and the other not. */
 static void cut_drop(Cut *c, const Expr *call) {
+    c->v->drops = true;
     if (c->depth == 1 || c->v->event.mode != MODE_BLOCK_ALT)
         return;
     diag(c->diags, DIAG_ALT_RESULT, call->span,
@@ -358,10 +361,7 @@ static void cut_call(Cut *c, Expr **slot) {
     case FN_DUP_AT: cut_dup(c, call); break;
     case FN_DROP_ARGS: cut_drop(c, call); break;
     case FN_ALT_CALL_BY_ID:
-    case FN_ALT_CALL_BY_NAME:
-        c->v->gives |= c->depth > 1;
-        cut_alt_call(c, call);
-        break;
+    case FN_ALT_CALL_BY_NAME: cut_alt_call(c, call); break;
     default: cut_expr(c, slot);
     }
 }
@@ -403,6 +403,16 @@ static void cut_exit(Cut *c, const Expr *call) {
         c->v->exits_count |= expr_has_effect(call->args[i]);
 }
 
+/* A value that the body returns, of an alt probe. */
+static void note_return(Variant *v, const Type *t) {
+    uint32_t n = type_leaves(t);
+    bool same = v->returns && type_leaves(v->returns) == n;
+    for (uint32_t i = 0; same && i < n; i++)
+        same = type_wasm(type_leaf(t, i)) == type_wasm(type_leaf(v->returns, i));
+    v->returns_differ |= v->returns && !same;
+    v->returns = t;
+}
+
 static void cut_stmt(Cut *c, Stmt *s) {
     switch (s->kind) {
     case STMT_DECL: cut_decl(c, s->var); break;
@@ -415,7 +425,7 @@ static void cut_stmt(Cut *c, Stmt *s) {
     case STMT_RETURN:
         if (s->value) {
             cut_expr(c, &s->value);
-            c->v->returns = s->value->type;
+            note_return(c->v, s->value->type);
         }
         break;
     case STMT_IF:
@@ -447,23 +457,30 @@ static void cut_block(Cut *c, Block *b) {
     c->depth--;
 }
 
-/* An alt body stands for the instruction: it must supply what the instruction would have left. */
+/* An alt body stands for the instruction: it must supply what the instruction would have left.
+ * Where that varies alt.c looks at each site. */
 static void check_alt(Cut *c) {
     Variant *v = c->v;
-    v->gives |= v->alt_calls.len && v->returns;
     const WasmOpInfo *op = &wasm_ops[v->event.op];
-    v->look_at_types |=
-        *op->operands == '*' || *op->results == '*' || *op->results == 'a' || v->guarded_alt;
-    if (*op->results && *op->results != '*' && !v->returns && !v->alt_calls.len &&
-        !v->probe->body.incomplete) {
-        Diag *d = diag(c->diags, DIAG_ALT_RESULT, v->probe->rule.span,
-                       "%s leaves a value, the alt body does not", op->mnemonic);
+    Span rule = v->probe->rule.span;
+    bool fixed = *op->results != '*', leaves = fixed && *op->results;
+    v->supply = v->probe->body.incomplete ? SUPPLY_ALWAYS : alt_supply(&v->probe->body);
+    v->look_at_types |= *op->operands == '*' || !fixed || *op->results == 'a' || v->guarded_alt;
+    if (leaves && *op->results == 'v') {
+        diag(c->diags, DIAG_ALT_RESULT, rule, "%s leaves a vector, scripts have no such values",
+             op->mnemonic);
+        c->ok = false;
+    } else if (leaves && v->supply != SUPPLY_ALWAYS) {
+        Diag *d = v->supply == SUPPLY_NEVER
+                      ? diag(c->diags, DIAG_ALT_RESULT, rule,
+                             "%s leaves a value, the alt body does not", op->mnemonic)
+                      : diag(c->diags, DIAG_ALT_RESULT, rule,
+                             "%s leaves a value, the alt body does not always", op->mnemonic);
         diag_hint(c->diags, d, "end the body with 'return <value>;'");
         c->ok = false;
-    }
-    if (!*op->results && v->returns) {
-        diag(c->diags, DIAG_ALT_RESULT, v->probe->rule.span,
-             "%s leaves no value, but the alt body returns one", op->mnemonic);
+    } else if (fixed && !leaves && v->returns) {
+        diag(c->diags, DIAG_ALT_RESULT, rule, "%s leaves no value, but the alt body returns one",
+             op->mnemonic);
         c->ok = false;
     }
 }

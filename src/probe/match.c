@@ -6,6 +6,7 @@
  */
 #include "probe/plan.h"
 
+#include "probe/alt.h"
 #include "probe/statics.h"
 
 /* The actions for each instruction, without those whose predicate it decides already. */
@@ -39,6 +40,7 @@ static void prepare(Matcher *w) {
                    w->plan->by_op[WASM_OP_END].len;
     for (uint32_t i = 0; i < w->plan->variants.len; i++) {
         Mode mode = w->plan->variants.at[i]->event.mode;
+        w->has_alts |= w->plan->variants.at[i]->is_alt;
         w->uses_constructs |= mode == MODE_SEMANTIC_AFTER || mode == MODE_EXIT ||
                               mode == MODE_BLOCK_ALT || mode == MODE_AT_TARGET;
     }
@@ -68,28 +70,6 @@ bool operand_is_address(WasmOp op, bool result, uint32_t n) {
         return !result && n == 0 &&
                (op == WASM_OP_CALL_INDIRECT || op == WASM_OP_RETURN_CALL_INDIRECT);
     return n < count && letters[count - 1 - n] == 'a';
-}
-
-/* What an alt body returns is what the instruction leaves. */
-static bool returns_fit(const Matcher *w, const Variant *v, const WasmInstr *i) {
-    const WasmTypes *results = &w->types.results;
-    const WasmType *types = results->at;
-    uint32_t n = results->len;
-    WasmType block;
-    if (v->alt_calls.len && !v->returns) /* checked with the function that is called */
-        return true;
-    if (v->event.mode == MODE_BLOCK_ALT) {
-        block = is_arm((WasmOp)i->op) ? vec_last(&w->typer.frames).block_type : i->type;
-        types = block_results(w->m, &block, &n);
-    } else if (wasm_ops[v->event.op].results[0] != '*') {
-        return true;
-    }
-    if (n != (v->returns ? type_leaves(v->returns) : 0))
-        return false;
-    for (uint32_t k = 0; k < n; k++)
-        if (!compatible(types[k], type_leaf(v->returns, k)))
-            return false;
-    return true;
 }
 
 /* Whether the code behind the instruction at the typer's position is well typed without it: an
@@ -123,14 +103,13 @@ static bool types_fit(Matcher *w, const Variant *v, const WasmInstr *i) {
     }
     if (!v->look_at_types)
         return true;
-    if (v->is_alt && !returns_fit(w, v, i))
-        return false;
     for (uint32_t k = 0; k < v->args.len; k++)
         if (!has_operand(&w->types.operands, &v->args.at[k],
                          operand_is_address((WasmOp)i->op, false, v->args.at[k].n)))
             return false;
+    const WasmTypes *results = v->is_alt ? &w->types.supplies : &w->types.results;
     for (uint32_t k = 0; k < v->results.len; k++)
-        if (!has_operand(&w->types.results, &v->results.at[k],
+        if (!has_operand(results, &v->results.at[k],
                          operand_is_address((WasmOp)i->op, true, v->results.at[k].n)))
             return false;
     return true;
@@ -151,6 +130,8 @@ static void match_list(Matcher *w, const ActionList *list, const Site *s) {
         bool fits = w->accept ? w->accept(w->ctx, w, a, s)
                               : !(v->look_at_types || v->locals.len) || types_fit(w, v, s->instr);
         Shape *shape = fits ? plan_shape(w->plan, v, s) : NULL;
+        if (shape && v->is_alt)
+            shape = alt_fit(w->plan, shape, s, &w->types);
         if (shape)
             vec_push(&w->matches, ((Match){a, shape}));
     }
@@ -229,8 +210,10 @@ static void set_site(const Matcher *w, Site *s, const WasmInstr *i, const FlowSt
 
 /* The types at an instruction; `code` stands behind it. */
 static void find_types(Matcher *w, const WasmInstr *i, const WasmCode *code) {
-    w->types.operands.len = w->types.results.len = 0;
+    w->types.operands.len = w->types.results.len = w->types.supplies.len = 0;
     wasm_instr_types(&w->typer, i, &w->types.operands, &w->types.results);
+    if (w->has_alts)
+        alt_find_supplies(&w->typer, i, &w->types, &w->types.supplies);
     if (i->op == WASM_OP_ELSE)
         add_arm_types(w);
     w->types.dead = wasm_typer_dead(&w->typer);
@@ -307,6 +290,7 @@ bool match_func(Matcher *w, uint32_t func) {
 void matcher_free(Matcher *w) {
     vec_free(&w->types.operands);
     vec_free(&w->types.results);
+    vec_free(&w->types.supplies);
     vec_free(&w->locals);
     vec_free(&w->matches);
     vec_free(&w->listed);

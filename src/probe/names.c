@@ -295,7 +295,9 @@ static bool lookup(Event e, Str name, Bound *out) {
         return operand_lookup(e.op, false, n, &out->type);
     case NAME_RES:
         out->assignable = true;
-        return e.mode == MODE_AFTER && operand_lookup(e.op, true, n, &out->type);
+        out->only_bound = e.mode == MODE_ALT || e.mode == MODE_BLOCK_ALT; /* what is to supply */
+        return (e.mode == MODE_AFTER || out->only_bound) &&
+               operand_lookup(e.op, true, n, &out->type);
     case NAME_IMM: return immediate_lookup(e.op, n, out);
     case NAME_FAILED: return e.mode == MODE_AFTER && listed(e.op, id, &out->type, &out->is_static);
     default: break;
@@ -313,7 +315,7 @@ void event_name_each(Event e, void (*add)(void *ctx, Str name, const Bound *boun
                              : snprintf(word, sizeof word, "%s", names[id].text);
             Bound bound;
             Str name = {word, (uint32_t)len};
-            if (!event_name_lookup(e, name, &bound))
+            if (!event_name_lookup(e, name, &bound) || bound.only_bound)
                 continue;
             add(ctx, name, &bound);
             if (family && !bound.type)

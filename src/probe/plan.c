@@ -211,6 +211,7 @@ static Variant *add_variant(Plan *plan, Script *script, uint32_t source, Event e
     v->script = p->script;
     v->event = e;
     v->is_alt = e.mode == MODE_ALT || e.mode == MODE_BLOCK_ALT;
+    v->wanted = v->is_alt ? alt_type(e) : NULL;
     vec_push(&plan->variants, v);
     return v;
 }
@@ -224,7 +225,7 @@ static bool make_variant(Plan *plan, Variant *v, const char *all, Diags *diags) 
     ScopeCtx ctx = {e, plan, v->script, diags};
     Scope scope = scope_of(&ctx, buf_cstr(&text));
     scope.can_return_value = v->is_alt;
-    scope.return_type = v->is_alt ? alt_type(e) : NULL;
+    scope.return_type = v->wanted;
     scope.describe_all = all;
     bool ok = lang_check_probe(script, v->probe, &scope, diags);
     buf_free(&text);
@@ -239,6 +240,20 @@ static bool make_variant(Plan *plan, Variant *v, const char *all, Diags *diags) 
         return false;
     plan_vars(plan, v);
     return true;
+}
+
+Variant *plan_retyped(Plan *plan, const Variant *v, const Type *wanted) {
+    Variant *other = add_variant(plan, plan->scripts.at[v->script], v->source, v->event);
+    uint32_t deferred = plan->elements.len;
+    Diags found = {0};
+    other->wanted = wanted;
+    if (!make_variant(plan, other, NULL, &found) || !cells_variant(plan, other, deferred, &found)) {
+        other->impossible = true;
+        other->reason =
+            found.list.len ? arena_printf(&plan->arena, "%s", found.list.at[0]->message) : NULL;
+    }
+    diag_free(&found);
+    return other;
 }
 
 /* A probe whose events are not known: checks what can be said without them. */
@@ -435,6 +450,7 @@ static void free_variant(Variant *v) {
     vec_free(&v->results);
     vec_free(&v->locals);
     vec_free(&v->alt_calls);
+    vec_free(&v->others);
     vec_free(&v->dups);
     vec_free(&v->statics);
     vec_free(&v->memory_calls);
@@ -457,6 +473,7 @@ void plan_free(Plan *plan) {
     vec_free(&plan->library_fns);
     vec_free(&plan->memory_calls);
     vec_free(&plan->shapes);
+    vec_free(&plan->misfits);
     vec_free(&plan->cell_maps);
     vec_free(&plan->elements);
     vec_free(&plan->texts);

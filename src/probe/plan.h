@@ -55,6 +55,9 @@ typedef struct Shape {
 
 enum { MAX_ATOMS = 64 };
 
+/* On which ways through it an alt body supplies the results of the instruction. */
+typedef enum Supply { SUPPLY_NEVER, SUPPLY_SOMETIMES, SUPPLY_ALWAYS } Supply;
+
 /* A function that an alt body calls in place of the call. */
 typedef struct AltCall {
     bool by_name;
@@ -118,15 +121,21 @@ typedef struct Variant {
     bool asks_targets;    /* the depth of a br_table's target by index */
     bool asks_entry;      /* which function is in a table's entry */
     bool is_alt;
-    bool gives; /* an alt body in which some ways supply the results with a call of a function: the
-                   results go through locals */
+    Supply supply;
+    bool gives; /* an alt body that supplies results with a call of a function: they go through
+                   locals */
+    bool drops; /* an alt body that drops the operands of a construct */
     bool guarded_alt;    /* an alt with a dynamic predicate: if it is false the instruction runs */
     bool has_texts;      /* some constants are strings */
     const Type *returns; /* alt: type of the value that the body supplies, NULL = none */
-    uint32_t *vars;      /* by Var.index: PlanVar id, UINT32_MAX for plain locals */
-    Shape *only;         /* the shape, if there are no atoms */
-    Map shapes;          /* by the bytes of the atoms: index into Plan.shapes */
-    Shape *last;         /* what was found there last */
+    bool returns_differ; /* alt: not all values that it returns have that type */
+    const Type *wanted; /* alt: the type that these must have; NULL = it varies from site to site */
+    Vec(struct Variant *) others; /* then: of the same probe, with other types wanted */
+    const char *reason;           /* one of these that is impossible: why */
+    uint32_t *vars;               /* by Var.index: PlanVar id, UINT32_MAX for plain locals */
+    Shape *only;                  /* the shape, if there are no atoms */
+    Map shapes;                   /* by the bytes of the atoms: index into Plan.shapes */
+    Shape *last;                  /* what was found there last */
 } Variant;
 
 typedef struct Action {
@@ -142,9 +151,33 @@ typedef struct PlanProbe {
     uint32_t script;
     uint32_t first_action, nactions;
     uint32_t first_var, nvars;  /* its unshared and shared variables in Plan.vars */
+    uint32_t fits;              /* sites that an alt body fits (alt.h) */
     const Variant *shared_from; /* sets its shared variables at start-up; NULL = none needed */
     void *init;                 /* the code for that */
 } PlanProbe;
+
+/* Why an alt body cannot stand for an instruction. */
+typedef enum AltProblem {
+    ALT_FITS,
+    ALT_LEAVES_OPERANDS,
+    ALT_SUPPLIES_NOTHING,
+    ALT_SUPPLIES_SOMETIMES,
+    ALT_RETURNS_TOO_MUCH,
+    ALT_RETURNS_OTHERS,
+    ALT_NO_SUCH_TYPE,
+    ALT_TRAPS_BEHIND, /* it can, but the program traps then */
+} AltProblem;
+
+/* Sites at which an alt probe has such a problem: the first one. */
+typedef struct Misfit {
+    const Variant *variant;
+    AltProblem problem;
+    WasmOp op;
+    uint32_t func, pc;
+    uint32_t count;     /* of sites */
+    const char *types;  /* what the problem is about */
+    const char *reason; /* more about it; may be NULL */
+} Misfit;
 
 /* A function of a script. */
 typedef struct PlanFn {
@@ -185,6 +218,7 @@ typedef struct Plan {
     Vec(LibraryFn) library_fns;   /* Bound.id of a call is the index */
     Vec(MemoryCall) memory_calls; /* Expr.slot - 1 of a call is the index */
     Lack lack; /* the first static call that had no value at a site, where its probe may match */
+    Vec(Misfit) misfits;
     Vec(Shape *) shapes;
     bool has_exits; /* there is an '@exit' call in some script */
     void *
@@ -220,6 +254,14 @@ void plan_free(Plan *plan);
  * static value does not exist. `s->instr` must be set for instruction events.
  */
 Shape *plan_shape(Plan *plan, Variant *v, const Site *s);
+
+/* The same for a variant that `like` has matched at the site: what '@static' calls gave is not
+ * asked for again. */
+Shape *plan_shape_retyped(Plan *plan, Variant *v, const Variant *like, const Site *s);
+
+/* A variant of the same probe and event as alt variant v, whose body returns values of type
+ * `wanted`: `impossible` if it cannot. */
+Variant *plan_retyped(Plan *plan, const Variant *v, const Type *wanted);
 
 /* The shape of a variant with given values of its atoms, made on first use. */
 Shape *plan_shape_for(Plan *plan, Variant *v, uint64_t atoms);
@@ -298,6 +340,7 @@ typedef struct Match {
 /* The types at a site, for variants that look at them: operands and results, deepest first. */
 typedef struct SiteTypes {
     WasmTypes operands, results;
+    WasmTypes supplies; /* what an alt body must supply, if there are such */
     bool known;         /* filled; else every operand in use has its fixed type */
     bool dead;          /* the instruction cannot be reached */
     bool falls_through; /* without this diverging instruction the code behind it would be well typed
@@ -322,7 +365,7 @@ typedef struct Matcher {
      * conditions. Basic blocks are followed. */
     bool (*accept)(void *ctx, const struct Matcher *w, const Action *a, const Site *site);
 
-    bool prepared, looks, uses_flow, uses_constructs;
+    bool prepared, looks, uses_flow, uses_constructs, has_alts;
     Flow flow;
     Constructs constructs; /* of the function at hand */
     uint32_t part;         /* how many of them the walk has met */

@@ -5,6 +5,8 @@
 
 #include "probe/statics.h"
 
+#include <assert.h>
+
 bool expr_has_effect(const Expr *e) {
     if (e->kind == EXPR_CALL || (e->kind == EXPR_METHOD && !e->method && !e->is_static))
         return true;
@@ -71,9 +73,8 @@ static Shape *lacks(Plan *plan, const Expr *e, const Site *s) {
     return NULL;
 }
 
-Shape *plan_shape(Plan *plan, Variant *v, const Site *s) {
-    if (v->impossible || (v->statics.len && !statics_site(plan, v, s)))
-        return NULL;
+/* What '@static' calls give is known. */
+static Shape *shape_at(Plan *plan, Variant *v, const Site *s) {
     for (uint32_t i = 0; v->may_lack_consts && i < v->consts.len; i++) {
         Value value;
         if (!fold(v->consts.at[i], s, &value))
@@ -90,6 +91,19 @@ Shape *plan_shape(Plan *plan, Variant *v, const Site *s) {
     }
     Shape *shape = plan_shape_for(plan, v, atoms);
     return shape->never ? NULL : shape;
+}
+
+Shape *plan_shape(Plan *plan, Variant *v, const Site *s) {
+    if (v->impossible || (v->statics.len && !statics_site(plan, v, s)))
+        return NULL;
+    return shape_at(plan, v, s);
+}
+
+Shape *plan_shape_retyped(Plan *plan, Variant *v, const Variant *like, const Site *s) {
+    assert(v->statics.len == like->statics.len); /* both are copies of one probe */
+    for (uint32_t i = 0; i < v->statics.len; i++)
+        statics_copy(plan, v->statics.at[i], like->statics.at[i]);
+    return shape_at(plan, v, s);
 }
 
 static bool is_of_op(int name) {

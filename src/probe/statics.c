@@ -342,6 +342,14 @@ void statics_function(Plan *plan, const WasmModule *m, uint32_t func) {
         add_fuel(s, (uint64_t)FUEL_OF_BYTE * m->funcs.at[func].body_size);
 }
 
+void statics_copy(Plan *plan, Expr *to, const Expr *from) {
+    uint32_t n = from->known ? type_leaves(from->type) : 0;
+    if (n && !to->known)
+        to->known = arena_array(&plan->statics->arena, Value, n + 1);
+    for (uint32_t i = 0; i < n; i++)
+        to->known[i] = from->known[i];
+}
+
 bool statics_site(Plan *plan, Variant *v, const Site *site) {
     Statics *s = plan->statics;
     if (!s || !v->statics.len)

@@ -35,4 +35,7 @@ void statics_function(Plan *plan, const WasmModule *m, uint32_t func);
  * is false, or an argument has no value. */
 bool statics_site(Plan *plan, Variant *v, const Site *s);
 
+/* Gives a call the value that the same call of another variant has now. */
+void statics_copy(Plan *plan, Expr *to, const Expr *from);
+
 #endif

@@ -107,19 +107,15 @@ static uint32_t leaf_local(Splicer *s, LeafLocals *list, uint32_t n, WasmType ty
 
 /* The local of result i of the instruction that an alt body stands for (Variant.gives). */
 static uint32_t given_local(Splicer *s, uint32_t i) {
-    return leaf_local(s, &s->gives, i, s->types->results.at[i]);
-}
-
-void hole_clear_given(Splicer *s) {
-    for (uint32_t i = 0; i < s->types->results.len; i++) {
-        wasm_put_zero(s->out, s->types->results.at[i]);
-        hole_put_local(s, HOLE_SET, given_local(s, i));
-    }
+    return leaf_local(s, &s->gives, i, wasm_nullable(s->types->supplies.at[i]));
 }
 
 void hole_push_given(Splicer *s) {
-    for (uint32_t i = 0; i < s->types->results.len; i++)
+    for (uint32_t i = 0; i < s->types->supplies.len; i++) {
         hole_put_local(s, HOLE_GET, given_local(s, i));
+        if (!wasm_defaultable(s->types->supplies.at[i]))
+            wasm_put_op(s->out, WASM_OP_REF_AS_NON_NULL);
+    }
 }
 
 /* A call that gives a tuple leaves it on the stack: its leaves go to locals. */
@@ -278,15 +274,6 @@ uint32_t hole_operand_count(const Site *site, const SiteTypes *types) {
                         : (uint32_t)strlen(wasm_ops[site->instr->op].operands);
 }
 
-/* drop_args: an ordinary alt has popped its operands already, as one with a dynamic predicate has;
- * a construct's are still there. */
-static void put_drops(Splicer *s, const Variant *v, const Site *site) {
-    if (!site->construct || v->guarded_alt)
-        return;
-    for (uint32_t k = hole_operand_count(site, s->types); k > 0; k--)
-        wasm_put_op(s->out, WASM_OP_DROP);
-}
-
 int64_t alt_call_target(const WasmModule *m, const AltCall *call) {
     uint32_t n = m->input_count[WASM_SPACE_FUNC];
     if (!call->by_name)
@@ -295,6 +282,25 @@ int64_t alt_call_target(const WasmModule *m, const AltCall *call) {
         if (m->funcs.at[i].import < 0 && str_eq(m->funcs.at[i].name, call->name))
             return i;
     return -1;
+}
+
+/* Calls the function with the operands; in place of a tail call that ends this function, else it
+ * gives the results. */
+static void put_alt_call(Splicer *s, const AltCall *call, const Site *site) {
+    uint32_t target = (uint32_t)alt_call_target(s->m, call);
+    hole_restore(s, &s->args, s->args.local.len);
+    if (site->instr->op == WASM_OP_RETURN_CALL) {
+        hole_put_leave(s);
+        put_index(s->out, WASM_OP_RETURN_CALL, wasm_final(s->m, WASM_SPACE_FUNC, target));
+        return;
+    }
+    put_call(s, target);
+    for (uint32_t i = s->types->supplies.len; i > 0; i--)
+        hole_put_local(s, HOLE_SET, given_local(s, i - 1));
+}
+
+void hole_put_leave(Splicer *s) {
+    vec_push(&s->leaves, s->out->len);
 }
 
 static void put_saved(Splicer *s, const Hole *h, const Saved *v) {
@@ -333,13 +339,7 @@ static void put_hole(Splicer *s, const Hole *h, const Variant *v, const Site *si
         hole_put_local(s, HOLE_GET, s->args.local.at[h->n]);
         wasm_put_op(s->out, WASM_OP_REF_IS_NULL);
         break;
-    case HOLE_DROP: put_drops(s, v, site); break;
-    case HOLE_ALT_CALL:
-        hole_restore(s, &s->args, s->args.local.len);
-        put_call(s, (uint32_t)alt_call_target(s->m, &v->alt_calls.at[h->n]));
-        for (uint32_t i = s->types->results.len; i > 0 && v->gives; i--)
-            hole_put_local(s, HOLE_SET, given_local(s, i - 1));
-        break;
+    case HOLE_ALT_CALL: put_alt_call(s, &v->alt_calls.at[h->n], site); break;
     case HOLE_CONDITION: put_condition(s, site->instr, (RefCondition)h->n); break;
     case HOLE_LIBRARY:
         put_call(s, s->plan->library_fns.at[h->n].handle);

@@ -14,9 +14,9 @@ void hole_restore(Splicer *s, const Saved *v, uint32_t n);
 /* The operand count of the replaced instruction. */
 uint32_t hole_operand_count(const Site *site, const SiteTypes *types);
 
-/* The results of the instruction for which an alt body stands that gives them in locals
- * (Variant.gives): zero at first, where a way through the body supplies none; then pushed. */
-void hole_clear_given(Splicer *s);
+/* Pushes what an alt body has supplied that gives it in locals (Variant.gives). */
 void hole_push_given(Splicer *s);
+/* Here the code leaves the function: what runs at its exits goes here. */
+void hole_put_leave(Splicer *s);
 
 #endif

@@ -86,6 +86,34 @@ void program_touch(Program *p, const Site *site) {
     p->touched[site->func] |= branched ? TOUCHED | TOUCHED_END : TOUCHED;
 }
 
+void program_note_replaced(Program *p, const Site *site) {
+    const WasmInstr *i = site->instr;
+    if (i->op != WASM_OP_LOCAL_SET && i->op != WASM_OP_LOCAL_TEE)
+        return;
+    const WasmTypes *locals = &p->matcher.locals;
+    if (i->a >= locals->len || wasm_defaultable(locals->at[i->a]) ||
+        i->a < wasm_func_type(&p->m, site->func)->nparams)
+        return;
+    UnsetLocal new = {site->func, i->a};
+    uint32_t at = p->unset.len;
+    while (at && p->unset.at[at - 1].func == new.func && p->unset.at[at - 1].local > new.local)
+        at--;
+    if (at && p->unset.at[at - 1].func == new.func && p->unset.at[at - 1].local == new.local)
+        return;
+    vec_push(&p->unset, new);
+    memmove(p->unset.at + at + 1, p->unset.at + at, (p->unset.len - 1 - at) * sizeof new);
+    p->unset.at[at] = new;
+}
+
+/* The locals of a function that are made nullable; the walk goes by functions. */
+static void find_unset(Program *p, uint32_t func) {
+    p->splicer.nullable.len = 0;
+    while (p->next_unset < p->unset.len && p->unset.at[p->next_unset].func < func)
+        p->next_unset++;
+    for (uint32_t k = p->next_unset; k < p->unset.len && p->unset.at[k].func == func; k++)
+        vec_push(&p->splicer.nullable, p->unset.at[k].local);
+}
+
 /* ---- pass 2 ---- */
 
 void program_splice_all(Program *p, const Site *site, const Match *matches, uint32_t n) {
@@ -105,6 +133,7 @@ static bool edit_func(Program *p, uint32_t func, bool ends, WasmBodyEdit *edit) 
     splicer_begin(&p->splicer, locals.len);
     vec_free(&locals);
     p->splicer.out = &p->pieces.code;
+    find_unset(p, func);
     if (p->target->enter)
         p->target->enter(p->self, func);
     if (!match_func(&p->matcher, func))
@@ -119,6 +148,8 @@ static bool edit_func(Program *p, uint32_t func, bool ends, WasmBodyEdit *edit) 
     edit->exceptions = p->exceptions;
     edit->locals = p->splicer.pool.types.at;
     edit->nlocals = p->splicer.pool.types.len;
+    edit->nullable = p->splicer.nullable.at;
+    edit->nnullable = p->splicer.nullable.len;
     return true;
 }
 
@@ -260,6 +291,7 @@ void program_free(Program *p) {
     matcher_free(&p->matcher);
     splicer_free(&p->splicer);
     pieces_free(&p->pieces);
+    vec_free(&p->unset);
     free(p->touched);
     free(p->added);
     wasm_module_free(&p->m);

@@ -39,6 +39,11 @@ enum {
     TOUCHED_END = 2, /* code before the body's `end`, which branches reach */
 };
 
+/* A local whose type has no null, and which a probe may leave unset: it is made nullable. */
+typedef struct UnsetLocal {
+    uint32_t func, local;
+} UnsetLocal;
+
 typedef struct Program {
     const Target *target;
     void *self; /* the target's */
@@ -49,7 +54,9 @@ typedef struct Program {
 
     WasmModule m;
     Matcher matcher;
-    uint8_t *touched; /* by function: TOUCHED ... */
+    uint8_t *touched;      /* by function: TOUCHED ... */
+    Vec(UnsetLocal) unset; /* by function, then by local */
+    uint32_t next_unset;   /* pass 2: the first that belongs to no earlier function */
     Splicer splicer;
     int64_t main;      /* function at whose exits the program ends, -1 = none */
     int64_t proc_exit; /* the import that ends the program, -1 = none */
@@ -75,6 +82,9 @@ bool program_walk(Program *p);
 
 /* Pass 1: notes that code goes to a site. */
 void program_touch(Program *p, const Site *site);
+
+/* Pass 1: an alt probe may replace the instruction of a site, which may set a local. */
+void program_note_replaced(Program *p, const Site *site);
 
 /* Splices the matches of a site that is no instruction, one behind the other. */
 void program_splice_all(Program *p, const Site *site, const Match *matches, uint32_t n);

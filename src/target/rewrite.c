@@ -11,6 +11,7 @@
  */
 #include "target/rewrite.h"
 
+#include "probe/alt.h"
 #include "target/code.h"
 #include "target/flush.h"
 #include "target/helper.h"
@@ -57,13 +58,19 @@ static void check_alts(Rewrite *r, const Site *site, const Match *matches, uint3
     }
 }
 
-static bool same_list(const WasmTypes *a, const WasmType *b, uint32_t n) {
-    return a->len == n && (n == 0 || memcmp(a->at, b, n * sizeof *b) == 0);
+static bool subtypes(const WasmModule *m, const WasmType *a, uint32_t na, const WasmType *b,
+                     uint32_t nb) {
+    bool ok = na == nb;
+    for (uint32_t i = 0; ok && i < na; i++)
+        ok = wasm_subtype(m, a[i], b[i]);
+    return ok;
 }
 
-/* The function that an alt call means is there and has the type of the one that is called. */
+/* The function that an alt call means is there, takes what the one that is called takes, and gives
+ * what is needed. */
 static void check_alt_calls(Rewrite *r, const Site *site, const SiteTypes *types,
                             const Variant *v) {
+    const WasmTypes *given = &types->operands, *needed = &types->supplies;
     for (uint32_t i = 0; i < v->alt_calls.len; i++) {
         const AltCall *call = &v->alt_calls.at[i];
         int64_t target = alt_call_target(&r->p.m, call);
@@ -73,21 +80,11 @@ static void check_alt_calls(Rewrite *r, const Site *site, const SiteTypes *types
             return;
         }
         const WasmTypeDef *t = wasm_func_type(&r->p.m, (uint32_t)target);
-        if (!same_list(&types->operands, t->params, t->nparams) ||
-            !same_list(&types->results, t->results, t->nresults))
+        if (!subtypes(&r->p.m, given->at, given->len, t->params, t->nparams) ||
+            !subtypes(&r->p.m, t->results, t->nresults, needed->at, needed->len))
             diag(r->p.diags, DIAG_ALT_RESULT, call->span,
-                 "function %u has not the type of the one called at offset %u of function %u",
+                 "function %u does not have the type of the callee at offset %u of function %u",
                  (uint32_t)target, site->pc, site->func);
-    }
-    for (uint32_t i = 0; i < types->results.len && v->gives; i++) {
-        WasmType type = types->results.at[i];
-        if (WASM_IS_REF(type) && !(type & WASM_NULL_BIT)) {
-            diag(r->p.diags, DIAG_ALT_RESULT, v->alt_calls.at[0].span,
-                 "the call at offset %u of function %u gives a reference that cannot be null: its "
-                 "alt body must be one call that no condition leaves out",
-                 site->pc, site->func);
-            return;
-        }
     }
 }
 
@@ -115,10 +112,12 @@ static void count_site(void *self, const Site *site, const SiteTypes *types, con
         if (matches[i].shape->variant->asks_targets)
             targets_note(&r->targets, site->instr);
         memory_note(&r->memories, site, matches[i].shape->variant, r->p.diags);
+        if (matches[i].shape->variant->is_alt)
+            program_note_replaced(&r->p, site);
         if (matches[i].action->event.mode == MODE_AT_TARGET)
             r->p.touched[site->func] |= TOUCHED_END; /* the target may be the function's end */
         if (matches[i].shape->variant->guarded_alt && types->known)
-            splice_result_type(&r->p.m, &types->results);
+            splice_result_type(&r->p.m, &types->supplies);
         if (matches[i].action->event.mode == MODE_UNWIND)
             splice_unwind_types(&r->p.m, wasm_survey_exceptions(site->survey, &r->p.m), site->instr,
                                 matches, n);
@@ -436,6 +435,7 @@ static bool match(void *self) {
     r->p.plan->host = flush_host_name(r->host);
     decide_link(r, options);
     bool ok = program_walk(&r->p);
+    alt_report(r->p.plan, &r->p.m, r->p.diags);
     if (ok && r->store.counts)
         close_counts(r);
     if (ok) {
@@ -531,6 +531,7 @@ bool rewrite_list(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId file
         builtin_report(&plan->lack, &m, diags);
         ok = false;
     }
+    alt_report(plan, &m, diags);
     matcher_free(&w);
     wasm_module_free(&m);
     return ok;

@@ -4,6 +4,7 @@
  */
 #include "target/splice.h"
 
+#include "probe/alt.h"
 #include "target/code.h"
 #include "target/hole.h"
 #include "target/unwind.h"
@@ -74,10 +75,12 @@ void splicer_free(Splicer *s) {
     vec_free(&s->cursor.next);
     vec_free(&s->got);
     vec_free(&s->gives);
+    vec_free(&s->leaves);
     vec_free(&s->site_slots);
     vec_free(&s->slot_at);
     vec_free(&s->temps);
     vec_free(&s->wrapped);
+    vec_free(&s->nullable);
     buf_free(&s->key);
 }
 
@@ -87,8 +90,8 @@ void splicer_begin(Splicer *s, uint32_t locals) {
         s->frame.local[s->frame.used.at[i]] = UINT32_MAX;
     s->frame.used.len = 0;
     s->wrapped.len = 0;
-    s->under_way = UINT32_MAX;
-    s->nways = 0;
+    s->under_way = s->landing_flag = UINT32_MAX;
+    s->nways = s->nlandings = 0;
 }
 
 static void put_words(Splicer *s, const Match *match) {
@@ -230,24 +233,6 @@ static void splice_mode(Splicer *s, const Site *site, const Match *matches, uint
             splice_match(s, site, matches, i);
 }
 
-/* An instruction behind which nothing runs: what replaces it must not fall into code that was never
- * typed for it. */
-static bool diverges(WasmOp op) {
-    switch (op) {
-    case WASM_OP_UNREACHABLE:
-    case WASM_OP_BR:
-    case WASM_OP_BR_TABLE:
-    case WASM_OP_RETURN:
-    case WASM_OP_RETURN_CALL:
-    case WASM_OP_RETURN_CALL_INDIRECT:
-    case WASM_OP_RETURN_CALL_REF:
-    case WASM_OP_THROW:
-    case WASM_OP_THROW_REF:
-    case WASM_OP_RETHROW: return true;
-    default: return false;
-    }
-}
-
 /* What the matches of a site want. */
 typedef struct Wanted {
     Need args, results;
@@ -281,21 +266,12 @@ WasmType splice_result_type(WasmModule *m, const WasmTypes *results) {
     return WASM_FUNC_TYPE_BIT | wasm_add_func_type(m, NULL, 0, results->at, results->len);
 }
 
-static void put_block_type(Splicer *s, const Site *site, const SiteTypes *types) {
-    const char *letters = wasm_ops[site->instr->op].results;
-    if (!types->known) {
-        if (*letters)
-            wasm_put_type(s->out, operand_type(site, types, true, 0));
-        else
-            buf_u8(s->out, WASM_NONE);
-    } else if (types->results.len > 1) {
-        int64_t type = wasm_find_func_type(s->m, NULL, 0, types->results.at, types->results.len);
-        buf_sleb(s->out, type); /* added in pass 1 */
-    } else if (types->results.len) {
-        wasm_put_type(s->out, types->results.at[0]);
-    } else {
-        buf_u8(s->out, WASM_NONE);
-    }
+/* The block type of code that leaves such values; the type was added in pass 1. */
+static void put_block_type(Splicer *s, const WasmTypes *results) {
+    if (results->len > 1)
+        buf_sleb(s->out, wasm_find_func_type(s->m, NULL, 0, results->at, results->len));
+    else
+        wasm_put_type(s->out, results->len ? results->at[0] : WASM_NONE);
 }
 
 typedef struct Relabel {
@@ -334,6 +310,9 @@ static void put_original(Splicer *s, const Site *site) {
         wasm_copy_branch(bytes, i, &map, label_inside, &relabel, s->out);
     else
         wasm_copy_instr(bytes, i, &map, s->out);
+    WasmBodyEdit edit = {.nullable = s->nullable.at, .nnullable = s->nullable.len};
+    if (wasm_reads_nullable(&edit, i))
+        wasm_put_op(s->out, WASM_OP_REF_AS_NON_NULL);
 }
 
 static const Match *alt_of(const Match *matches, uint32_t n, Mode mode) {
@@ -349,35 +328,63 @@ static void splice_predicate(Splicer *s, const Site *site, const Match *matches,
     splice_template(s, alt->shape->predicate, alt->shape->variant, site);
 }
 
-/* The body instead of the instruction; with a dynamic predicate, one or the other. */
-static void splice_alt(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
-                       uint32_t n, uint32_t saved) {
-    const Match *alt = alt_of(matches, n, MODE_ALT);
+/* In front of the branch of the site, if there are at_target probes: says that control comes from
+ * it. */
+static void put_landing_flag(Splicer *s) {
+    if (!s->landing)
+        return;
+    if (s->landing_flag == UINT32_MAX)
+        s->landing_flag = pool_keep(&s->pool, WASM_I32);
+    put_i32(s->out, s->landing);
+    hole_put_local(s, HOLE_SET, s->landing_flag);
+}
+
+/* The body of an alt probe and what it supplies. */
+static void splice_body(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
+                        const Match *alt) {
     const Variant *v = alt->shape->variant;
-    for (uint32_t k = saved; k < hole_operand_count(site, types); k++)
-        wasm_put_op(s->out, WASM_OP_DROP);
-    if (v->guarded_alt) {
-        splice_predicate(s, site, matches, alt);
-        wasm_put_op(s->out, WASM_OP_IF);
-        put_block_type(s, site, types);
-    }
+    WasmOp op = (WasmOp)site->instr->op;
     s->gives.len = 0;
-    if (v->gives)
-        hole_clear_given(s);
     splice_match(s, site, matches, (uint32_t)(alt - matches));
     if (v->gives)
         hole_push_given(s);
-    if (v->returns && v->returns->kind != TYPE_TUPLE && type_wasm(v->returns) == WASM_I32 &&
+    if (v->returns && wasm_ops[op].results[0] == 'a' &&
         operand_type(site, types, true, 0) == WASM_I64)
         wasm_put_op(s->out, WASM_OP_I64_EXTEND_I32_S); /* a size */
-    if (v->guarded_alt) {
+    for (uint32_t n = alt_carries(v, op, types), k = s->args.local.len; n > 0; n--)
+        hole_put_local(s, HOLE_GET, s->args.local.at[--k]);
+    if (alt_returns(v, op)) {
+        hole_put_leave(s);
+        wasm_put_op(s->out, WASM_OP_RETURN);
+    }
+}
+
+/* The body instead of the instruction; with a dynamic predicate, one or the other. */
+static void splice_alt(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
+                       uint32_t n, uint32_t saved) {
+    static const WasmTypes nothing;
+    const Match *alt = alt_of(matches, n, MODE_ALT);
+    bool guarded = alt->shape->variant->guarded_alt;
+    bool diverges = alt_diverges((WasmOp)site->instr->op);
+    for (uint32_t k = saved; k < hole_operand_count(site, types); k++)
+        wasm_put_op(s->out, WASM_OP_DROP);
+    if (guarded) {
+        splice_predicate(s, site, matches, alt);
+        wasm_put_op(s->out, WASM_OP_IF);
+        put_block_type(s, diverges ? &nothing : &types->supplies);
+    }
+    splice_body(s, site, types, matches, alt);
+    if (guarded) {
         wasm_put_op(s->out, WASM_OP_ELSE);
+        put_landing_flag(s);
         hole_restore(s, &s->args, s->args.local.len);
+        if (diverges)
+            hole_put_leave(s); /* if it is a way out */
         put_original(s, site);
         wasm_put_op(s->out, WASM_OP_END);
     }
-    if (diverges((WasmOp)site->instr->op) && !types->falls_through)
-        wasm_put_op(s->out, WASM_OP_UNREACHABLE);
+    if (diverges && !types->falls_through)
+        wasm_put_op(s->out, WASM_OP_UNREACHABLE); /* what follows was never typed for this */
 }
 
 static void splice_after(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
@@ -394,6 +401,12 @@ static void splice_after(Splicer *s, const Site *site, const SiteTypes *types, c
 /* An alt body that calls: the call, with the operands, or another function. */
 static bool alt_calls(const Match *alt) {
     return alt->shape->variant->guarded_alt || alt->shape->variant->alt_calls.len;
+}
+
+/* What may be needed again after the operands have been popped: the alt body calls, or the branch
+ * that it stands for carries something. */
+static bool needs_operands(const Match *alt, const Site *site, const SiteTypes *types) {
+    return alt_calls(alt) || alt_carries(alt->shape->variant, (WasmOp)site->instr->op, types);
 }
 
 void splice_unwind_types(WasmModule *m, WasmExceptions form, const WasmInstr *call,
@@ -463,14 +476,15 @@ static void splice_call(Splicer *s, const Site *site, const SiteTypes *types, co
 }
 
 /* The bodies of at_target probes, if the flag says that control comes from the branch. */
-static void put_landing(Splicer *s, const Site *site, const Match *matches, uint32_t n,
-                        uint32_t flag, uint32_t at, SplicePiece *piece, void *ctx) {
+static void put_landing(Splicer *s, const Site *site, const Match *matches, uint32_t n, uint32_t at,
+                        SplicePiece *piece, void *ctx) {
     size_t from = s->out->len;
-    hole_put_local(s, HOLE_GET, flag);
-    wasm_put_op(s->out, WASM_OP_IF);
-    buf_u8(s->out, WASM_NONE);
+    hole_put_local(s, HOLE_GET, s->landing_flag);
+    put_i32(s->out, s->landing);
+    wasm_put_op(s->out, WASM_OP_I32_EQ);
+    put_open(s->out, WASM_OP_IF);
     put_i32(s->out, 0);
-    hole_put_local(s, HOLE_SET, flag);
+    hole_put_local(s, HOLE_SET, s->landing_flag);
     splice_mode(s, site, matches, n, MODE_AT_TARGET);
     wasm_put_op(s->out, WASM_OP_END);
     piece(ctx, WASM_AFTER, at, RANK_CONSTRUCT, from, s->out->len);
@@ -479,7 +493,7 @@ static void put_landing(Splicer *s, const Site *site, const Match *matches, uint
 /* Landing code behind the end of each target (at the head of a loop); a br_if that falls through
  * lands behind itself. */
 static void splice_landings(Splicer *s, const Site *site, const Match *matches, uint32_t n,
-                            uint32_t flag, SplicePiece *piece, void *ctx) {
+                            SplicePiece *piece, void *ctx) {
     const WasmInstr *i = site->instr;
     Vec(uint32_t) places = {0};
     const uint8_t *at = i->vec;
@@ -495,7 +509,7 @@ static void splice_landings(Splicer *s, const Site *site, const Match *matches, 
     if (i->op == WASM_OP_BR_IF)
         vec_push(&places, site->pc);
     for (uint32_t p = 0; p < places.len; p++)
-        put_landing(s, site, matches, n, flag, places.at[p], piece, ctx);
+        put_landing(s, site, matches, n, places.at[p], piece, ctx);
     vec_free(&places);
 }
 
@@ -544,7 +558,10 @@ static void splice_block_alt(Splicer *s, const Site *site, const SiteTypes *type
         for (uint32_t k = 0; k < types->results.len; k++)
             wasm_put_op(s->out, WASM_OP_DROP);
     }
-    splice_mode(s, site, matches, n, MODE_BLOCK_ALT);
+    const Match *alt = alt_of(matches, n, MODE_BLOCK_ALT);
+    for (uint32_t k = 0; !arm && k < types->operands.len && alt->shape->variant->drops; k++)
+        wasm_put_op(s->out, WASM_OP_DROP);
+    splice_match(s, site, matches, (uint32_t)(alt - matches));
     region(ctx, WASM_REPLACE, site->pc, arm ? site->construct->part_end : behind_construct(s, site),
            from, s->out->len);
 }
@@ -564,19 +581,29 @@ static void splice_guarded_arm(Splicer *s, const Site *site, const Match *matche
 }
 
 /* The body, or else the construct, which is wrapped in the else-arm. Its operands are in locals. */
-static void splice_wrap(Splicer *s, const Site *site, const Match *matches, const Match *alt,
-                        SpliceRegion *region, void *ctx) {
-    uint32_t n;
-    const WasmType *results = block_results(s->m, &site->instr->type, &n);
+static void splice_wrap(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
+                        const Match *alt, SpliceRegion *region, void *ctx) {
     size_t from = s->out->len;
     splice_predicate(s, site, matches, alt);
     wasm_put_op(s->out, WASM_OP_IF);
-    wasm_put_type(s->out, n ? results[0] : WASM_NONE); /* what bodies return is one value */
+    put_block_type(s, &types->supplies);
     splice_match(s, site, matches, (uint32_t)(alt - matches));
     wasm_put_op(s->out, WASM_OP_ELSE);
     hole_restore(s, &s->args, s->args.local.len);
     region(ctx, WASM_WRAP, site->pc, site->construct->end, from, s->out->len);
     vec_push(&s->wrapped, ((Wrapped){site->pc, site->construct->end}));
+}
+
+/* What stands for the instruction, cut where it leaves the function: what runs at exits is put
+ * behind pieces of the lower rank. */
+static void put_replacement(Splicer *s, const Site *site, size_t from, SplicePiece *piece,
+                            void *ctx) {
+    for (uint32_t i = 0; i < s->leaves.len; i++) {
+        piece(ctx, WASM_REPLACE, site->pc, RANK_PROBE, from, s->leaves.at[i]);
+        from = s->leaves.at[i];
+    }
+    piece(ctx, WASM_REPLACE, site->pc, RANK_CONSTRUCT, from, s->out->len);
+    s->leaves.len = 0;
 }
 
 /* Control may come to the instruction, or behind it, other than from the one in front of it. */
@@ -601,10 +628,11 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
     }
     Wanted w = wanted_by(matches, n);
     const Match *alt = alt_of(matches, n, MODE_ALT);
+    w.landing &= !alt || alt->shape->variant->guarded_alt; /* else there is no branch */
     const Match *block_alt = alt_of(matches, n, MODE_BLOCK_ALT);
     bool guarded = block_alt && block_alt->shape->variant->guarded_alt;
     bool wraps = guarded && !is_arm((WasmOp)site->instr->op);
-    if (wraps || (alt && alt_calls(alt)))
+    if (wraps || (alt && needs_operands(alt, site, types)))
         w.args.count = hole_operand_count(site, types); /* they may be needed again */
     size_t from = s->out->len;
     bool popped = w.alt || wraps;
@@ -613,11 +641,9 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
     narrow(s, matches, n, false, w.construct);
     if (w.before)
         splice_mode(s, site, matches, n, MODE_BEFORE);
-    uint32_t flag = w.landing ? pool_keep(&s->pool, WASM_I32) : 0;
-    if (w.landing) {
-        put_i32(s->out, 1);
-        hole_put_local(s, HOLE_SET, flag);
-    }
+    s->landing = w.landing ? ++s->nlandings : 0;
+    if (!w.alt)
+        put_landing_flag(s);
     if (w.args.assigned)
         widen(s, matches, n, false);
     if (!popped && w.args.count)
@@ -629,9 +655,7 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
         from = s->out->len;
         bool unwinds = w.unwind && (!alt || alt_calls(alt)); /* else nothing is called */
         splice_call(s, site, types, matches, n, w.args.count, unwinds);
-        /* what certainly does not leave the function is no exit any more */
-        PieceRank rank = alt && !alt->shape->variant->guarded_alt ? RANK_CONSTRUCT : RANK_PROBE;
-        piece(ctx, WASM_REPLACE, site->pc, rank, from, s->out->len);
+        put_replacement(s, site, from, piece, ctx);
         from = s->out->len;
         if (unwinds && s->one_region) {
             splice_caught(s, site, matches, n);
@@ -639,7 +663,7 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
         }
     }
     if (wraps)
-        splice_wrap(s, site, matches, block_alt, region, ctx);
+        splice_wrap(s, site, types, matches, block_alt, region, ctx);
     else if (guarded)
         splice_guarded_arm(s, site, matches, block_alt, piece, ctx);
     else if (block_alt)
@@ -651,7 +675,7 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
             piece(ctx, WASM_AFTER, site->pc, RANK_PROBE, from, s->out->len);
     }
     if (w.landing)
-        splice_landings(s, site, matches, n, flag, piece, ctx);
+        splice_landings(s, site, matches, n, piece, ctx);
     if (w.construct)
         splice_construct(s, site, matches, n, piece, ctx);
     if (s->pool.types.len)

@@ -85,14 +85,21 @@ typedef struct Splicer {
     Vec(uint64_t) site_slots; /* of all matches of the site */
     Vec(uint32_t) slot_at;    /* where each match's begin */
     Vec(uint32_t) temps;
-    LeafLocals got, gives;  /* of the template at hand */
-    uint32_t element_key;   /* 1 + the key that the template at hand used last; 0 = none */
+    LeafLocals got, gives; /* of the template at hand */
+    Vec(size_t) leaves;   /* where code that replaces an instruction leaves the function: offsets in
+                             `out` */
+    uint32_t element_key; /* 1 + the key that the template at hand used last; 0 = none */
     const MapCell *element; /* its cell */
     Buf key;
-    Vec(Wrapped) wrapped; /* constructs of this function */
-    bool one_region;      /* what leaves its calls is caught by one handler for all of them */
-    uint32_t under_way;   /* ... then: a local that says which call is; UINT32_MAX = none yet */
-    uint32_t nways;       /* how many have a number so far */
+    Vec(Wrapped) wrapped;   /* constructs of this function */
+    Vec(uint32_t) nullable; /* its locals that are made nullable, ascending */
+    bool one_region;        /* what leaves its calls is caught by one handler for all of them */
+    uint32_t under_way;     /* ... then: a local that says which call is; UINT32_MAX = none yet */
+    uint32_t nways;         /* how many have a number so far */
+    uint32_t landing;       /* the number of the current site, if it has at_target probes; else 0 */
+    uint32_t nlandings;     /* how many such sites the function has so far */
+    uint32_t landing_flag;  /* a local: the number of the branch that control comes from; UINT32_MAX
+                               = none yet */
     /* What was recorded for the next match in order (HOLE_WORD), *n words; NULL = matches have
      * slots. */
     const uint64_t *(*words)(void *ctx, const Match *match, uint32_t *n);

@@ -52,6 +52,7 @@ typedef struct Edit {
     bool has_unwind;     /* there is an UNWIND piece */
     bool wrap;           /* the body is wrapped in a block */
     bool has_wraps;      /* there is a WRAP piece */
+    bool has_nullable;   /* some locals are made nullable */
     bool skipped;        /* the current instruction began a replaced region */
     uint32_t depth;      /* open constructs of the program, if there are WRAP pieces */
     Vec(Wrap) wraps;     /* outermost first */
@@ -126,32 +127,76 @@ static void put_exits(Edit *e, uint32_t way) {
     }
 }
 
+/* Whether the edit makes the local nullable. */
+static bool is_nullable(const WasmBodyEdit *edit, uint32_t local) {
+    uint32_t low = 0, high = edit ? edit->nnullable : 0;
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        if (edit->nullable[mid] == local)
+            return true;
+        if (edit->nullable[mid] < local)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return false;
+}
+
+/* Locals of one type one after the other. */
+typedef struct LocalRun {
+    uint32_t n;
+    WasmType type;
+} LocalRun;
+typedef Vec(LocalRun) LocalRuns;
+
+static void add_local(LocalRuns *runs, uint32_t n, WasmType type, bool joins) {
+    if (joins && runs->len && vec_last(runs).type == type)
+        vec_last(runs).n += n;
+    else
+        vec_push(runs, ((LocalRun){n, type}));
+}
+
+/* The locals of a group, the first of which is `local`; some may be made nullable. */
+static void add_group(const Edit *e, LocalRuns *runs, uint32_t local, LocalRun group) {
+    if (!e->edit->nnullable || wasm_defaultable(group.type)) {
+        add_local(runs, group.n, group.type, false);
+        return;
+    }
+    for (uint32_t k = 0; k < group.n; k++) {
+        bool nullable = is_nullable(e->edit, local + k);
+        add_local(runs, 1, nullable ? wasm_nullable(group.type) : group.type, k > 0);
+    }
+}
+
 static bool put_locals(Edit *e) {
-    uint32_t groups;
-    if (!wasm_get_u32(&e->c, &groups))
-        return false;
-    const uint8_t *old = e->c.at;
-    for (uint32_t k = 0, n; k < groups; k++) {
-        WasmType t;
-        if (!wasm_get_u32(&e->c, &n) || !wasm_get_type(&e->c, false, &t))
-            return false;
-    }
+    uint32_t groups, local = e->m->types.at[e->f->type].nparams;
     const WasmBodyEdit *edit = e->edit;
-    uint32_t n = edit ? edit->nlocals : 0, added = 0;
-    for (uint32_t k = 0; k < n; k++)
-        added += k == 0 || edit->locals[k] != edit->locals[k - 1];
-    if (!added)
-        return true; /* the run goes on */
-    buf_uleb(e->out, groups + added);
-    buf_bytes(e->out, old, (size_t)(e->c.at - old));
-    for (uint32_t k = 0, same; k < n; k += same) {
-        for (same = 1; k + same < n && edit->locals[k + same] == edit->locals[k];)
-            same++;
-        buf_uleb(e->out, same);
-        wasm_put_type(e->out, edit->locals[k]);
+    bool changes = edit && (edit->nlocals || edit->nnullable);
+    LocalRuns runs = {0};
+    bool ok = wasm_get_u32(&e->c, &groups);
+    for (uint32_t k = 0; ok && k < groups; k++) {
+        LocalRun group;
+        ok = wasm_get_u32(&e->c, &group.n) && wasm_get_type(&e->c, false, &group.type);
+        if (ok && changes)
+            add_group(e, &runs, local, group);
+        local += ok ? group.n : 0;
     }
-    e->run = e->c.at;
-    return true;
+    for (uint32_t k = 0; ok && changes && k < edit->nlocals; k++)
+        add_local(&runs, 1, edit->locals[k], k > 0);
+    if (ok && changes) {
+        buf_uleb(e->out, runs.len);
+        for (uint32_t k = 0; k < runs.len; k++) {
+            buf_uleb(e->out, runs.at[k].n);
+            wasm_put_type(e->out, runs.at[k].type);
+        }
+        e->run = e->c.at;
+    } /* else the run goes on */
+    vec_free(&runs);
+    return ok;
+}
+
+bool wasm_reads_nullable(const WasmBodyEdit *edit, const WasmInstr *i) {
+    return (i->op == WASM_OP_LOCAL_GET || i->op == WASM_OP_LOCAL_TEE) && is_nullable(edit, i->a);
 }
 
 /* The type of the block round the body. */
@@ -236,12 +281,20 @@ static int way_out(Edit *e, const WasmInstr *i) {
     }
 }
 
-/* The instruction is replaced by something that does not leave the function. */
-static bool stays(const Edit *e, uint32_t to) {
-    for (uint32_t k = e->next; k < to; k++)
-        if (e->edit->patches[k].where == WASM_REPLACE && e->edit->patches[k].exits)
-            return true;
-    return false;
+/* What stands for the instruction, if something does; what runs at a way out goes in front of where
+ * it leaves. */
+static bool put_replacement(Edit *e, uint32_t to, int way) {
+    bool any = false;
+    for (uint32_t k = e->next; k < to; k++) {
+        const WasmPatch *p = &e->edit->patches[k];
+        if (p->where != WASM_REPLACE)
+            continue;
+        any = true;
+        put_piece(e, p);
+        if (way >= 0 && !p->exits)
+            put_exits(e, (uint32_t)way);
+    }
+    return any;
 }
 
 /* A replaced region: goes over what is in it; *behind is its end. Gives the first patch that is not
@@ -315,7 +368,7 @@ static void put_instr(Edit *e, const WasmInstr *i, uint32_t to, int way) {
     flush(e, bytes);
     if (!e->head_done || i->offset != e->code_start)
         put_pieces(e, e->next, to, WASM_BEFORE);
-    if (way >= 0 && !stays(e, to))
+    if (way >= 0 && !has_piece(e, e->next, to, WASM_REPLACE))
         put_exits(e, (uint32_t)way);
     if (e->has_wraps)
         open_wraps(e, to);
@@ -325,7 +378,7 @@ static void put_instr(Edit *e, const WasmInstr *i, uint32_t to, int way) {
         put_handler(e, WASM_EXCEPTIONS_LEGACY);
     move_hints(e, i);
     move_mark(e, i);
-    if (put_pieces(e, e->next, to, WASM_REPLACE)) {
+    if (put_replacement(e, to, way)) {
         drop_hints(e, i);
         to = skip_region(e, to, &behind);
         e->skipped = behind != bytes + i->size;
@@ -338,6 +391,10 @@ static void put_instr(Edit *e, const WasmInstr *i, uint32_t to, int way) {
         wasm_copy_instr(bytes, i, &e->map, e->out);
         e->run = behind;
     } /* else it begins the next run */
+    if (wasm_reads_nullable(e->edit, i) && !has_piece(e, e->next, here, WASM_REPLACE)) {
+        flush(e, behind);
+        wasm_put_op(e->out, WASM_OP_REF_AS_NON_NULL);
+    }
     bool wrapped = is_wrapped(e, i);
     if (last || wrapped || has_piece(e, e->next, here, WASM_AFTER))
         flush(e, behind);
@@ -367,7 +424,8 @@ static bool put_all(Edit *e) {
         if (last && i.op != WASM_OP_END)
             return wasm_code_fail(&e->c, e->c.at, "the body does not finish with `end`");
         e->skipped = false;
-        if (to != e->next || way >= 0 || moves || last || is_wrapped(e, &i))
+        if (to != e->next || way >= 0 || moves || last || is_wrapped(e, &i) ||
+            (e->has_nullable && wasm_reads_nullable(e->edit, &i)))
             put_instr(e, &i, to, way);
         else
             move_hints(e, &i);
@@ -421,7 +479,9 @@ static bool put_body(Edit *e) {
     }
     if (!put_head(e))
         return false;
-    bool all = e->mask || e->has_exit || e->has_unwind || e->has_wraps || e->hint < e->hints_end;
+    e->has_nullable = e->edit && e->edit->nnullable;
+    bool all = e->mask || e->has_nullable || e->has_exit || e->has_unwind || e->has_wraps ||
+               e->hint < e->hints_end;
     if (all ? !put_all(e) : !put_patched(e))
         return false;
     flush(e, e->c.end);
@@ -488,7 +548,7 @@ bool wasm_edit_body(const WasmModule *m, uint32_t func, const WasmBodyEdit *edit
     const WasmFunc *f = &m->funcs.at[func];
     Edit e = {.m = m, .f = f, .edit = edit, .out = out, .map = wasm_layout_remap(m)};
     e.mask = wasm_remap_mask(&e.map);
-    if (edit && !edit->npatches && !edit->nlocals && !edit->nmarks)
+    if (edit && !edit->npatches && !edit->nlocals && !edit->nnullable && !edit->nmarks)
         e.edit = NULL;
     const uint8_t *body = m->bytes + f->body;
     if (!e.edit && !e.mask) {

@@ -378,8 +378,9 @@ typedef enum WasmExceptions {
 typedef struct WasmPatch {
     uint32_t at; /* offset of the instruction in the body */
     uint8_t where;
-    uint8_t exits; /* WASM_EXIT: which ways out. WASM_REPLACE: not 0 = the piece is no way out, so
-                      EXIT pieces do not run before it. Else not looked at */
+    uint8_t exits; /* WASM_EXIT: which ways out. WASM_REPLACE: 0 = where the piece ends, the code
+                      leaves the function if the instruction does: there EXIT pieces run. Else not
+                      looked at */
     uint32_t code, len;
     uint32_t until; /* WASM_REPLACE: the piece stands for all instructions in front of this offset,
                        0 = for one. Pieces inside are left out. WASM_WRAP: see there */
@@ -392,12 +393,18 @@ typedef struct WasmBodyEdit {
     const uint8_t *code;    /* final indices; added locals follow the parameters and locals */
     const WasmType *locals; /* added locals */
     uint32_t nlocals;
+    const uint32_t *nullable; /* locals of types without null that must have it, since a piece may
+                                 leave them unset; what reads them traps then. Ascending */
+    uint32_t nnullable;
     WasmExceptions exceptions; /* of UNWIND pieces */
     const uint32_t *marks;     /* offsets of instructions, ascending; wasm_edit_body says where they
                                   are in the new body */
     uint32_t *moved;           /* ... here */
     uint32_t nmarks;
 } WasmBodyEdit;
+
+/* Whether the instruction reads a local that the edit makes nullable (or NULL = none). */
+bool wasm_reads_nullable(const WasmBodyEdit *edit, const WasmInstr *i);
 
 /*
  * Appends the edited body of input function `func` to out: its size, locals and code, indices

@@ -115,6 +115,14 @@ enum {
 #define WASM_REF(nullable, heap) (WASM_REF_BIT | ((nullable) ? WASM_NULL_BIT : 0u) | (heap))
 #define WASM_HEAP_OF(type)       ((type)&0x2fffffffu)
 #define WASM_IS_REF(type)        (((type)&WASM_REF_BIT) != 0)
+/* A local or field of this type has a default value. */
+static inline bool wasm_defaultable(WasmType t) {
+    return !WASM_IS_REF(t) || (t & WASM_NULL_BIT) != 0;
+}
+/* The same type, or for a reference the one that has null, too. */
+static inline WasmType wasm_nullable(WasmType t) {
+    return WASM_IS_REF(t) ? t | WASM_NULL_BIT : t;
+}
 /* The largest type index that fits WasmType. */
 enum { WASM_MAX_TYPE_INDEX = 0x0fffffff };
 /* Bytes of the abstract heap types. */

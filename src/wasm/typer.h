@@ -34,10 +34,6 @@ static inline WasmType wasm_unpacked(WasmType t) {
 static inline bool wasm_is_packed(WasmType t) {
     return t == WASM_I8 || t == WASM_I16;
 }
-/* A local or field of this type has a default value. */
-static inline bool wasm_defaultable(WasmType t) {
-    return !WASM_IS_REF(t) || (t & WASM_NULL_BIT) != 0;
-}
 /* A concrete heap type's index; false if it is abstract. */
 static inline bool wasm_heap_index(WasmType t, uint32_t *index) {
     *index = WASM_HEAP_OF(t);
