@@ -137,6 +137,12 @@ static void check_name(Engine *g, const Expr *e) {
         break;
     case NAME_ESCAPES:
     case NAME_TAIL_CALLS:
+    case NAME_RESUMABLE:
+    case NAME_RESUMES:
+    case NAME_FN_TAIL_CALLS:
+    case NAME_TARGET_FN_ESCAPES:
+    case NAME_TARGET_FN_TAIL_CALLS:
+    case NAME_TARGET_FN_RESUMABLE:
         refuse(g, REASON_ESCAPES, e->span,
                "'%s' depends on the whole program; a monitor looks only at the function that it is "
                "attached to",

@@ -210,6 +210,15 @@ bool site_value(const Site *s, const Bound *name, Value *out) {
     case NAME_TAIL_CALLS:
         *out = truth(s->survey && wasm_survey_tail_calls(s->survey, s->m));
         return s->survey != NULL;
+    case NAME_FN_TAIL_CALLS:
+        *out = truth(s->survey && wasm_survey_has_tail_calls(s->survey, s->m, s->func));
+        return s->survey != NULL;
+    case NAME_RESUMABLE:
+        *out = truth(s->survey && wasm_survey_resumable(s->survey, s->m, s->func));
+        return s->survey != NULL;
+    case NAME_RESUMES:
+        *out = truth(s->survey && wasm_survey_resumes(s->survey, s->m, s->func));
+        return s->survey != NULL;
     case NAME_PC: *out = integer(kind, s->pc); return true;
     case NAME_OPIDX: *out = integer(kind, s->opidx); return true;
     case NAME_INSTR_COUNT: *out = integer(kind, s->instr_count); return true;
@@ -269,6 +278,15 @@ bool site_value(const Site *s, const Bound *name, Value *out) {
             return false;
         *out = text(called_name(s->m, &s->m->funcs.at[i->a], (NameId)name->id));
         return true;
+    case NAME_TARGET_FN_ESCAPES:
+        *out = truth(s->survey && wasm_survey_escapes(s->survey, s->m, i->a));
+        return s->survey != NULL;
+    case NAME_TARGET_FN_TAIL_CALLS:
+        *out = truth(s->survey && wasm_survey_has_tail_calls(s->survey, s->m, i->a));
+        return s->survey != NULL;
+    case NAME_TARGET_FN_RESUMABLE:
+        *out = truth(s->survey && wasm_survey_resumable(s->survey, s->m, i->a));
+        return s->survey != NULL;
     case NAME_TID: *out = integer(kind, i->a); return true;
     case NAME_FIELD_IDX: *out = integer(kind, i->b); return true;
     case NAME_RESOLVED_FID:

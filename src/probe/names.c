@@ -249,6 +249,23 @@ static bool immediate_lookup(WasmOp op, uint32_t n, Bound *out) {
     return item || column_item(info->names, "immN", 4);
 }
 
+/* Scripts from before the name was there may have variables that are called so. */
+static bool is_newer(uint32_t id) {
+    switch ((NameId)id) {
+    case NAME_TAKEN:
+    case NAME_TRAP:
+    case NAME_ESCAPES:
+    case NAME_TAIL_CALLS:
+    case NAME_FN_TAIL_CALLS:
+    case NAME_RESUMABLE:
+    case NAME_RESUMES:
+    case NAME_TARGET_FN_ESCAPES:
+    case NAME_TARGET_FN_TAIL_CALLS:
+    case NAME_TARGET_FN_RESUMABLE: return true;
+    default: return false;
+    }
+}
+
 static bool lookup(Event e, Str name, Bound *out) {
     NameId id;
     uint32_t n = 0;
@@ -273,8 +290,7 @@ static bool lookup(Event e, Str name, Bound *out) {
     }
     *out = (Bound){.id = (int)id, .n = n, .is_static = names[id].life == STATIC};
     /* Scripts may have variables called so, which hide these names. */
-    out->yields =
-        old || id == NAME_TAKEN || id == NAME_TRAP || id == NAME_ESCAPES || id == NAME_TAIL_CALLS;
+    out->yields = old || is_newer(id);
     if (names[id].type <= TYPE_FUNCREF)
         out->type = &type_scalar[names[id].type];
     if (id == NAME_LOCAL) {

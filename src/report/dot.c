@@ -7,8 +7,8 @@
 
 #include <inttypes.h>
 
-static double share(uint64_t part, uint64_t whole) {
-    double s = whole ? (double)part / (double)whole : 0;
+static double share(double part, double whole) {
+    double s = whole > 0 && part > 0 ? part / whole : 0;
     return s > 1 ? 1 : s;
 }
 
@@ -29,18 +29,19 @@ static void put_colour(double part, Buf *out) {
     buf_printf(out, "\"%.3f %.3f 1.000\"", 0.167 * (1 - part), 0.1 + 0.7 * part);
 }
 
-static uint64_t weight_of(const Graph *g, uint32_t f) {
+static double weight_of(const Graph *g, uint32_t f) {
     const GraphFunc *func = &g->funcs[f];
-    return g->p->timed ? func->total : profile_add(func->calls, func->self_calls);
+    return g->p->timed ? (double)func->total
+                       : (double)profile_add(func->calls, func->self_calls);
 }
 
-static void put_func(const Graph *g, uint32_t f, uint64_t whole, Buf *out) {
+static void put_func(const Graph *g, uint32_t f, double whole, Buf *out) {
     const GraphFunc *func = &g->funcs[f];
     double part = share(weight_of(g, f), whole);
     buf_printf(out, "  f%u [label=\"", f);
     put_text(g->p->funcs.at[f].name, out);
     if (g->p->timed)
-        buf_printf(out, "\\n%.1f%% (self %.1f%%)", 100 * part, 100 * share(func->self, whole));
+        buf_printf(out, "\\n%.1f%% (self %.1f%%)", 100 * part, 100 * share((double)func->self, whole));
     uint64_t calls = profile_add(func->calls, func->self_calls);
     buf_printf(out, "\\n%" PRIu64 " %s\", fontsize=%.1f, fillcolor=", calls,
                calls == 1 ? "call" : "calls", 10 + 10 * part);
@@ -48,8 +49,8 @@ static void put_func(const Graph *g, uint32_t f, uint64_t whole, Buf *out) {
     buf_str(out, STR("];\n"));
 }
 
-static void put_arc(const Graph *g, const ProfileArc *arc, uint64_t whole, Buf *out) {
-    double part = share(g->p->timed ? arc->ns : arc->calls, whole);
+static void put_arc(const Graph *g, const ProfileArc *arc, double whole, Buf *out) {
+    double part = share(g->p->timed ? (double)arc->ns : (double)arc->calls, whole);
     buf_printf(out, "  f%u -> f%u [label=\"", arc->caller, arc->callee);
     if (g->p->timed)
         buf_printf(out, "%.1f%%\\n", 100 * part);
@@ -65,7 +66,7 @@ static bool is_shown(const Graph *g, uint32_t f, uint32_t top) {
 void view_dot(const Profile *p, uint32_t top, Buf *out) {
     Graph g;
     graph_make(&g, p);
-    uint64_t whole = p->timed ? g.self : g.calls;
+    double whole = p->timed ? (double)g.self : (double)g.calls;
     buf_str(out, STR("digraph calls {\n"
                      "  node [shape=box, style=filled, fontname=\"Helvetica\"];\n"
                      "  edge [fontname=\"Helvetica\", fontsize=9];\n"));

@@ -8,12 +8,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static double ms(uint64_t ns) {
+static double ms(int64_t ns) {
     return (double)ns / 1e6;
 }
 
-static double percent(uint64_t part, uint64_t whole) {
-    return whole ? 100 * (double)part / (double)whole : 0;
+static double percent(double part, double whole) {
+    return whole > 0 ? 100 * part / whole : 0;
 }
 
 /* A name on one line. */
@@ -47,7 +47,8 @@ static void put_rest(const Graph *g, uint32_t top, Buf *out) {
 /* ---- the flat profile ---- */
 
 typedef struct Flat {
-    uint64_t self, calls;
+    int64_t self;
+    uint64_t calls;
     uint32_t func, index;
 } Flat;
 
@@ -60,13 +61,15 @@ static int compare_flat(const void *pa, const void *pb) {
     return a->index < b->index ? -1 : a->index > b->index;
 }
 
-static void flat_row(const Graph *g, const Flat *row, uint64_t sum, Buf *out) {
+static void flat_row(const Graph *g, const Flat *row, int64_t sum, Buf *out) {
     const GraphFunc *f = &g->funcs[row->func];
     if (!g->p->timed) {
-        buf_printf(out, "%6.2f %12" PRIu64 "  ", percent(row->calls, g->calls), row->calls);
+        buf_printf(out, "%6.2f %12" PRIu64 "  ", percent((double)row->calls, (double)g->calls),
+                   row->calls);
     } else {
-        buf_printf(out, "%6.2f %12.2f %12.2f %12" PRIu64, percent(f->self, g->self), ms(sum),
-                   ms(f->self), row->calls);
+        buf_printf(out, "%6.2f %12.2f %12.2f %12.2f %12" PRIu64,
+                   percent((double)f->self, (double)g->self), ms(sum), ms(f->self), ms(f->total),
+                   row->calls);
         if (row->calls)
             buf_printf(out, " %11.4f", ms(f->self) / (double)row->calls);
         else
@@ -95,6 +98,23 @@ static void put_untimed(const Graph *g, Buf *out) {
         buf_u8(out, '\n');
 }
 
+/* A function with less time than what it called: the report has times that it should not have, or
+ * lacks some. */
+static void put_missing(const Graph *g, Buf *out) {
+    uint32_t n = 0;
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < g->norder; i++) {
+        int64_t self = g->funcs[g->order[i]].self;
+        n += self < 0;
+        sum = profile_add_ns(sum, self < 0 ? self : 0);
+    }
+    if (n)
+        buf_printf(out,
+                   "\nThe times do not add up: %u function%s less time than what %s called, "
+                   "%.2f ms in all\n",
+                   n, n == 1 ? " has" : "s have", n == 1 ? "it" : "they", ms(sum));
+}
+
 static void flat_profile(const Graph *g, uint32_t top, Buf *out) {
     Flat *rows = mem_alloc((g->norder + 1u) * sizeof *rows);
     for (uint32_t i = 0; i < g->norder; i++) {
@@ -105,20 +125,23 @@ static void flat_profile(const Graph *g, uint32_t top, Buf *out) {
     if (g->p->timed)
         buf_printf(out,
                    "Flat profile: %.2f ms in all\n\n"
-                   "     %%   cumulative         self                    self       total\n"
-                   "  time           ms           ms       called     ms/call     ms/call  name\n",
+                   "     %%   cumulative         self        total                    self"
+                   "       total\n"
+                   "  time           ms           ms           ms       called     ms/call"
+                   "     ms/call  name\n",
                    ms(g->self));
     else
         buf_printf(out,
                    "Flat profile: %" PRIu64 " calls in all; the report has no times\n\n"
                    "     %%       called  name\n",
                    g->calls);
-    uint64_t sum = 0;
+    int64_t sum = 0;
     for (uint32_t i = 0; i < shown(g, top); i++) {
-        sum = profile_add(sum, rows[i].self);
+        sum = profile_add_ns(sum, rows[i].self);
         flat_row(g, &rows[i], sum, out);
     }
     put_rest(g, top, out);
+    put_missing(g, out);
     put_untimed(g, out);
     free(rows);
 }
@@ -138,9 +161,12 @@ static void put_arc(const Graph *g, const ProfileArc *arc, bool is_caller, Buf *
     if (g->p->timed && !inner) {
         /* The time of this arc, in the proportion of all calls of the callee or its cycle. */
         const GraphCycle *c = callee->cycle ? &g->cycles[callee->cycle - 1] : NULL;
-        uint64_t part = c ? c->self : callee->self, rest = c ? c->children : callee->children;
-        double self = part ? (double)part / ((double)part + (double)rest) : 0;
-        buf_printf(out, "%13s %12.2f %12.2f", "", ms(arc->ns) * self, ms(arc->ns) * (1 - self));
+        double part = (double)(c ? c->self : callee->self);
+        double total = part + (double)(c ? c->children : callee->children);
+        double self = part > 0 && part < total ? part / total : part > 0;
+        /* + 0.0: without a minus in front of a zero. */
+        buf_printf(out, "%13s %12.2f %12.2f", "", ms(arc->ns) * self + 0.0,
+                   ms(arc->ns) * (1 - self) + 0.0);
     } else if (g->p->timed) {
         buf_printf(out, "%13s %12s %12s", "", "", "");
     } else {
@@ -184,7 +210,7 @@ static void put_primary(const Graph *g, uint32_t f, Buf *out) {
     if (func->self_calls)
         snprintf(called + n, sizeof called - (size_t)n, "+%" PRIu64, func->self_calls);
     if (g->p->timed)
-        buf_printf(out, "%-6s %6.1f %12.2f %12.2f %20s  ", index, percent(func->total, g->self),
+        buf_printf(out, "%-6s %6.1f %12.2f %12.2f %20s  ", index, percent((double)func->total, (double)g->self),
                    ms(func->self), ms(func->children), called);
     else
         buf_printf(out, "%-13s %20s  ", index, called);
@@ -204,7 +230,8 @@ static void put_cycle(const Graph *g, uint32_t number, Buf *out) {
     snprintf(called, sizeof called, "%" PRIu64 "+%" PRIu64, c->calls, c->inner_calls);
     if (g->p->timed)
         buf_printf(out, "%-6s %6.1f %12.2f %12.2f %20s  ", "",
-                   percent(profile_add(c->self, c->children), g->self), ms(c->self),
+                   percent((double)profile_add_ns(c->self, c->children), (double)g->self),
+                   ms(c->self),
                    ms(c->children), called);
     else
         buf_printf(out, "%-13s %20s  ", "", called);

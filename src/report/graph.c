@@ -58,13 +58,21 @@ static void lower(Visit *v, uint32_t number) {
     v->low = number < v->low ? number : v->low;
 }
 
+/* Whether the arc can be part of a cycle. */
+static bool is_followed(const Profile *p, const ProfileArc *arc) {
+    return !p->timed || !(p->funcs.at[arc->caller].untimed || p->funcs.at[arc->callee].untimed);
+}
+
 static void search_from(Search *s, uint32_t root) {
     const Graph *g = s->g;
     enter(s, root, root);
     for (uint32_t f = root;;) {
         Visit *v = &s->at[f];
         if (v->next < g->out_start[f + 1]) {
-            uint32_t callee = g->p->arcs.at[g->outgoing[v->next++]].callee;
+            const ProfileArc *arc = &g->p->arcs.at[g->outgoing[v->next++]];
+            uint32_t callee = arc->callee;
+            if (!is_followed(g->p, arc))
+                continue;
             if (!s->at[callee].number) {
                 enter(s, callee, f);
                 f = callee;
@@ -103,19 +111,26 @@ bool graph_is_inner(const Graph *g, const ProfileArc *arc) {
 
 static void compute(Graph *g) {
     const Profile *p = g->p;
-    uint64_t *in = mem_zalloc((p->funcs.len + 1u) * sizeof *in);
-    uint64_t *out = mem_zalloc((p->funcs.len + 1u) * sizeof *out);
+    typedef struct Flow {
+        int64_t in, out; /* from and to other functions */
+        bool called;     /* by one of them */
+    } Flow;
+    Flow *flows = mem_zalloc((p->funcs.len + 1u) * sizeof *flows);
     for (uint32_t i = 0; i < p->arcs.len; i++) {
         const ProfileArc *a = &p->arcs.at[i];
         GraphFunc *callee = &g->funcs[a->callee], *caller = &g->funcs[a->caller];
         bool inner = graph_is_inner(g, a);
-        in[a->callee] = profile_add(in[a->callee], a->ns);
-        out[a->caller] = profile_add(out[a->caller], a->ns);
+        if (a->caller != a->callee) {
+            Flow *to = &flows[a->callee], *from = &flows[a->caller];
+            to->in = profile_add_ns(to->in, a->ns);
+            from->out = profile_add_ns(from->out, a->ns);
+            to->called = true;
+        }
         g->calls = profile_add(g->calls, a->calls);
         uint64_t *calls = a->caller == a->callee ? &callee->self_calls : &callee->calls;
         *calls = profile_add(*calls, a->calls);
         if (!inner)
-            caller->children = profile_add(caller->children, a->ns);
+            caller->children = profile_add_ns(caller->children, a->ns);
         if (!callee->cycle)
             continue;
         GraphCycle *c = &g->cycles[callee->cycle - 1];
@@ -124,22 +139,22 @@ static void compute(Graph *g) {
     }
     for (uint32_t f = 0; f < p->funcs.len; f++) {
         GraphFunc *func = &g->funcs[f];
-        func->self = in[f] > out[f] ? in[f] - out[f] : 0;
-        func->total = profile_add(func->self, func->children);
-        g->self = profile_add(g->self, func->self);
+        func->self = flows[f].called ? profile_sub_ns(flows[f].in, flows[f].out) : 0;
+        func->total = profile_add_ns(func->self, func->children);
+        g->self = profile_add_ns(g->self, func->self);
         if (!func->cycle)
             continue;
         GraphCycle *c = &g->cycles[func->cycle - 1];
-        c->self = profile_add(c->self, func->self);
-        c->children = profile_add(c->children, func->children);
+        c->self = profile_add_ns(c->self, func->self);
+        c->children = profile_add_ns(c->children, func->children);
     }
-    free(in);
-    free(out);
+    free(flows);
 }
 
 /* What functions are ordered by. */
 typedef struct Rank {
-    uint64_t total, calls;
+    int64_t total;
+    uint64_t calls;
     uint32_t func, id;
 } Rank;
 

@@ -3,10 +3,12 @@
  *
  * How it is computed. An arc has the time from its calls to their returns, each activation counted,
  * inner ones of recursive functions too. So a function's self time is the time of the arcs to it
- * minus that of the arcs from it: exact, whether it is recursive or not. Functions that call each
+ * minus that of the arcs from it: exact, whether it is recursive or not. It is negative only if the
+ * report does not add up. Functions that call each
  * other in a circle are a cycle (a strongly connected part of the graph). `children` is the time of
  * arcs from a function to functions outside its cycle, which no activation of the cycle counts
  * twice; `total` = self + children. Of a function that no arc leads to only the children are known.
+ * Functions that were not timed are in no cycle, as time does not go through them.
  */
 #ifndef WHAMMC_REPORT_GRAPH_H
 #define WHAMMC_REPORT_GRAPH_H
@@ -15,16 +17,16 @@
 
 /* Without times (Profile.timed) all times are 0. */
 typedef struct GraphFunc {
-    uint64_t self, children, total; /* nanoseconds */
-    uint64_t calls;                 /* of other functions */
-    uint64_t self_calls;            /* by itself */
-    uint32_t cycle;                 /* from 1; 0 = in none. Recursion of one function is none */
-    uint32_t index;                 /* from 1, in the order of graph_order; 0 = outside */
+    int64_t self, children, total; /* nanoseconds */
+    uint64_t calls;                /* of other functions */
+    uint64_t self_calls;           /* by itself */
+    uint32_t cycle;                /* from 1; 0 = in none. Recursion of one function is none */
+    uint32_t index;                /* from 1, in the order of graph_order; 0 = outside */
 } GraphFunc;
 
 /* All functions of a cycle together. */
 typedef struct GraphCycle {
-    uint64_t self, children;
+    int64_t self, children;
     uint64_t calls, inner_calls; /* from outside; of members by members */
 } GraphCycle;
 
@@ -33,7 +35,7 @@ typedef struct Graph {
     GraphFunc *funcs;   /* by function of the profile */
     GraphCycle *cycles; /* by number - 1 */
     uint32_t ncycles;
-    uint64_t self;      /* of all functions: the whole time */
+    int64_t self;       /* of all functions: the whole time */
     uint64_t calls;     /* of all arcs */
     uint32_t *outgoing; /* arcs by caller: outgoing[out_start[f] .. out_start[f + 1]) */
     uint32_t *out_start;

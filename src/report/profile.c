@@ -13,6 +13,20 @@ uint64_t profile_add(uint64_t a, uint64_t b) {
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
+int64_t profile_add_ns(int64_t a, int64_t b) {
+    int64_t sum;
+    return !__builtin_add_overflow(a, b, &sum) ? sum : a < 0 ? INT64_MIN : INT64_MAX;
+}
+
+int64_t profile_sub_ns(int64_t a, int64_t b) {
+    int64_t difference;
+    return !__builtin_sub_overflow(a, b, &difference) ? difference : b > 0 ? INT64_MIN : INT64_MAX;
+}
+
+static int64_t to_ns(uint64_t ns) {
+    return ns > INT64_MAX ? INT64_MAX : (int64_t)ns;
+}
+
 /* ---- types ---- */
 
 static bool is_integer(Str type) {
@@ -288,14 +302,14 @@ static void add_arc(Profile *p, Map *known, ProfileArc arc) {
     }
     ProfileArc *to = &p->arcs.at[*at];
     to->calls = profile_add(to->calls, arc.calls);
-    to->ns = profile_add(to->ns, arc.ns);
+    to->ns = profile_add_ns(to->ns, arc.ns);
 }
 
 static void arcs_of_tree(Profile *p) {
     Map known = {0};
     for (uint32_t i = 0; i < p->nodes.len; i++) {
         const ProfileNode n = p->nodes.at[i];
-        ProfileArc arc = {.callee = n.func, .calls = n.calls, .ns = p->timed ? n.total : 0};
+        ProfileArc arc = {.callee = n.func, .calls = n.calls, .ns = p->timed ? to_ns(n.total) : 0};
         arc.caller = n.parent == PROFILE_NONE ? func_index(p, PROFILE_NOBODY, true)
                                               : p->nodes.at[n.parent].func;
         add_arc(p, &known, arc);
@@ -315,10 +329,9 @@ static bool find_end(const Report *r, uint64_t *ended) {
     return false;
 }
 
-/* The time of calls that may be open still; *ended is when that is. */
-static uint64_t close_calls(const uint64_t *value, uint64_t ended) {
-    uint64_t ns = value[1] + value[2] * ended;
-    return ns > INT64_MAX ? 0 : ns;
+/* The time of calls that may be open still at the time `ended`. */
+static int64_t close_calls(const uint64_t *value, uint64_t ended) {
+    return (int64_t)(value[1] + value[2] * ended);
 }
 
 static bool read_arcs(Profile *p, const Report *r, const ReportRow *row, Map *known) {
@@ -328,7 +341,7 @@ static bool read_arcs(Profile *p, const Report *r, const ReportRow *row, Map *kn
     bool open = e.shape.values == 3, has_end = open && find_end(r, &ended);
     p->timed = p->timed || e.shape.values == 2;
     while (next_entry(&e, key, v)) {
-        ProfileArc arc = {.calls = v[0], .ns = e.shape.values == 2 ? v[1] : 0};
+        ProfileArc arc = {.calls = v[0], .ns = e.shape.values == 2 ? to_ns(v[1]) : 0};
         if (open) {
             arc.ns = close_calls(v, ended);
             p->timed = p->timed || v[1] || v[2];
@@ -386,7 +399,7 @@ bool profile_read_arcs(Profile *p, const Report *r, ProfileVariables variables) 
     ok = ok && read_wanted(p, r, row, variables, &known);
     map_free(&known);
     if (ok && p->timed)
-        untimed_settle(p, r);
+        untimed_mark(p, r);
     return ok;
 }
 

@@ -26,7 +26,7 @@ typedef struct ProfileFunc {
 typedef struct ProfileArc {
     uint32_t caller, callee; /* indices into funcs */
     uint64_t calls;
-    uint64_t ns; /* from the calls to their returns; 0 unless timed */
+    int64_t ns; /* from the calls to their returns; 0 unless timed */
 } ProfileArc;
 
 /* A function called by a function called by ... Parents stand in front of their children. */
@@ -77,8 +77,10 @@ const ReportVar *profile_other(const Report *r, bool tree);
  */
 void profile_name(Profile *p, const Report *r, const Places *places, bool demangled);
 
-/* The sum, or the largest number if that is too small. */
+/* The sum or difference, or the number that is nearest to it. */
 uint64_t profile_add(uint64_t a, uint64_t b);
+int64_t profile_add_ns(int64_t a, int64_t b);
+int64_t profile_sub_ns(int64_t a, int64_t b);
 
 void profile_free(Profile *p);
 

@@ -13,6 +13,9 @@ enum {
     LETS_OUT = 2, /* an exception may come out of it */
     UNWINDS = 4,
     THROWS = 8,
+    TAIL_CALLS = 16,
+    RESUMABLE = 32,
+    RESUMES = 64,
 };
 
 /* A call: the function that it is in and the one that it names (the number of functions: an
@@ -34,6 +37,7 @@ typedef struct Survey {
 
 static void add_call(Survey *v, uint32_t from, uint32_t to, bool tail) {
     v->s->tail_calls |= tail;
+    v->s->funcs[from] |= tail ? TAIL_CALLS : 0;
     if (to > v->n)
         return;
     if (tail && to < v->n)
@@ -108,6 +112,38 @@ static void look_at_imports(Survey *v) {
     }
 }
 
+/* ---- Go ---- */
+
+static bool is_go(const WasmModule *m) {
+    for (uint32_t i = 0; i < m->sections.len; i++)
+        if (m->sections.at[i].id == WASM_SEC_CUSTOM && str_is(m->sections.at[i].name, "go:buildid"))
+            return true;
+    return false;
+}
+
+/* The functions that follow the calling convention of Go's compiler have one parameter, which says
+ * where they go on, and one result, which says whether they were left in the middle. What it
+ * exports follows that of others. */
+static void look_at_go(Survey *v) {
+    const WasmModule *m = v->m;
+    if (!is_go(m))
+        return;
+    for (uint32_t f = 0; f < v->n; f++) {
+        const WasmTypeDef *t = &m->types.at[m->funcs.at[f].type];
+        if (m->funcs.at[f].import < 0 && t->nparams == 1 && t->params[0] == WASM_I32 &&
+            t->nresults == 1 && t->results[0] == WASM_I32)
+            v->s->funcs[f] |= RESUMABLE;
+    }
+    for (uint32_t i = 0; i < m->exports.len; i++)
+        if (m->exports.at[i].space == WASM_SPACE_FUNC && m->exports.at[i].handle < v->n)
+            v->s->funcs[m->exports.at[i].handle] &= (uint8_t)~RESUMABLE;
+    for (uint32_t i = 0; i < v->calls.len; i++) {
+        const Call *c = &v->calls.at[i];
+        if (c->to == v->n && !(v->s->funcs[c->from] & RESUMABLE))
+            v->s->funcs[c->from] |= RESUMES;
+    }
+}
+
 /* ---- spreading ---- */
 
 /* Calls by the function that they name: those of `to` are order[first[to]] ... */
@@ -169,6 +205,7 @@ static void make(WasmSurvey *s, const WasmModule *m) {
         if (m->funcs.at[f].import < 0)
             look_at_code(&v, f);
     look_at_imports(&v);
+    look_at_go(&v);
     if (s->any_call && has_source(&v))
         for (uint32_t f = 0; f <= v.n; f++)
             s->funcs[f] |= LETS_OUT;
@@ -194,6 +231,18 @@ bool wasm_survey_escapes(WasmSurvey *s, const WasmModule *m, uint32_t func) {
 bool wasm_survey_tail_calls(WasmSurvey *s, const WasmModule *m) {
     has(s, m, 0, 0);
     return s->tail_calls;
+}
+
+bool wasm_survey_has_tail_calls(WasmSurvey *s, const WasmModule *m, uint32_t func) {
+    return has(s, m, func, TAIL_CALLS);
+}
+
+bool wasm_survey_resumable(WasmSurvey *s, const WasmModule *m, uint32_t func) {
+    return has(s, m, func, RESUMABLE);
+}
+
+bool wasm_survey_resumes(WasmSurvey *s, const WasmModule *m, uint32_t func) {
+    return has(s, m, func, RESUMES);
 }
 
 bool wasm_survey_call_throws(WasmSurvey *s, const WasmModule *m, const WasmInstr *call) {

@@ -26,6 +26,13 @@ typedef struct WasmSurvey {
 bool wasm_survey_escapes(WasmSurvey *s, const WasmModule *m, uint32_t func);
 /* The program has return_call, return_call_indirect or return_call_ref. */
 bool wasm_survey_tail_calls(WasmSurvey *s, const WasmModule *m);
+/* The function has one of them. */
+bool wasm_survey_has_tail_calls(WasmSurvey *s, const WasmModule *m, uint32_t func);
+/* The function is one of a program of Go's compiler that is left in the middle when a goroutine
+ * waits (its result is 1 then), and entered again later (its parameter is not 0 then). */
+bool wasm_survey_resumable(WasmSurvey *s, const WasmModule *m, uint32_t func);
+/* The function is one that does that: it is none of those, and calls indirectly. */
+bool wasm_survey_resumes(WasmSurvey *s, const WasmModule *m, uint32_t func);
 /* An exception may come out of the call (call, call_indirect, call_ref) in an input function. */
 bool wasm_survey_call_throws(WasmSurvey *s, const WasmModule *m, const WasmInstr *call);
 /* An exception may leave a function by way of a call, or of a `throw` in a handler that may catch

@@ -1,6 +1,6 @@
 // Reads calls out of reports: what docs/reports.md ("What views look for") says they look like, in each of the formats.
 // Gives { arcs: [{ caller, callee, calls, ns }], timed, ids, untimed, named }, as makeGraph of gprof.js takes them.
-import { OUTSIDE, add } from './gprof.js';
+import { OUTSIDE, add, addNs, toNs } from './gprof.js';
 
 const INTEGER = '[ui](?:32|64)';
 const TUPLE = n => `\\(${INTEGER}(?:,${INTEGER}){${n - 1}}\\)`;
@@ -65,7 +65,7 @@ function readArcs(rows) {
   let timed = width === 2;
   for (const row of chosen) {
     eachEntry(row, 2 + width, ([caller, callee, calls, ns = 0, open = 0]) => {
-      const sum = unsigned(BigInt(ns) + BigInt(open) * ended), time = width === 3 && sum >> 63n ? 0n : sum;
+      const time = width === 3 ? BigInt.asIntN(64, BigInt(ns) + BigInt(open) * ended) : toNs(unsigned(ns));
       timed = timed || Boolean(ns) || Boolean(open);
       arcs.push({ caller: funcId(caller), callee: funcId(callee), calls: unsigned(calls), ns: time });
     });
@@ -140,7 +140,7 @@ function readTree(rows) {
       arcs.push(arc);
     }
     arc.calls = add(arc.calls, unsigned(nodes.calls[at]));
-    arc.ns = add(arc.ns, ns[at]);
+    arc.ns = addNs(arc.ns, toNs(ns[at]));
   }
   const timed = arcs.some(arc => arc.ns > 0n); // a tree without times has zeros
   return { arcs, timed, ids: nodes.ids, untimed: [], tree: row };

@@ -10,12 +10,20 @@
 /** As a caller the engine or the page, as a callee a function that is not known. */
 export const OUTSIDE = 0xffffffff;
 
-const LARGEST = (1n << 64n) - 1n;
+const LARGEST = (1n << 64n) - 1n, LONGEST = (1n << 63n) - 1n;
 
-/** The sum, or the largest number of 64 bits if that is too small. */
+/** The sum of calls, or the largest number of 64 bits if that is too small. */
 export function add(a, b) {
   const sum = a + b;
   return sum > LARGEST ? LARGEST : sum;
+}
+
+/** The nearest number of 64 bits with sign. */
+export const toNs = ns => (ns > LONGEST ? LONGEST : ns < -LONGEST - 1n ? -LONGEST - 1n : ns);
+
+/** The sum of nanoseconds, or the nearest number of 64 bits with sign. */
+export function addNs(a, b) {
+  return toNs(a + b);
 }
 
 // ---- the graph ----
@@ -40,7 +48,7 @@ function collect(arcs, ids, nameOf) {
     const from = place(caller, true), to = place(callee, false), key = `${from},${to}`, same = seen.get(key);
     if (same) {
       same.calls = add(same.calls, calls);
-      same.ns = add(same.ns, ns);
+      same.ns = addNs(same.ns, ns);
     } else {
       const link = { from, to, calls, ns, number: links.length };
       seen.set(key, link);
@@ -52,9 +60,9 @@ function collect(arcs, ids, nameOf) {
   return { funcs, links };
 }
 
-// Numbers the cycles, which are strongly connected parts of more than one function (Tarjan's, without recursion).
-// Gives how many there are.
-function findCycles(funcs) {
+// Numbers the cycles, which are strongly connected parts of more than one function (Tarjan's, without recursion). With times,
+// functions that were not timed are in none. Gives how many there are.
+function findCycles(funcs, timed) {
   const visits = funcs.map(() => null), stack = [];
   let count = 0, cycles = 0;
 
@@ -81,7 +89,8 @@ function findCycles(funcs) {
     for (let at = root; at >= 0;) {
       const visit = visits[at];
       if (visit.next < funcs[at].outgoing.length) {
-        const to = funcs[at].outgoing[visit.next++].to;
+        const { to } = funcs[at].outgoing[visit.next++];
+        if (timed && (funcs[at].untimed || funcs[to].untimed)) continue;
         if (!visits[to]) {
           enter(to, at);
           at = to;
@@ -110,55 +119,23 @@ function sumUp(graph) {
     graph.calls = add(graph.calls, link.calls);
     if (link.from === link.to) callee.selfCalls = add(callee.selfCalls, link.calls);
     else callee.calls = add(callee.calls, link.calls);
-    if (!inner) caller.children = add(caller.children, link.ns);
+    if (!inner) caller.children = addNs(caller.children, link.ns);
     if (!callee.cycle) continue;
     const cycle = graph.cycles[callee.cycle - 1];
     if (inner) cycle.innerCalls = add(cycle.innerCalls, link.calls);
     else cycle.calls = add(cycle.calls, link.calls);
   }
-  const time = links => links.reduce((sum, link) => add(sum, link.ns), 0n);
+  const isOther = link => link.from !== link.to;
+  const time = links => links.filter(isOther).reduce((sum, link) => addNs(sum, link.ns), 0n);
   for (const func of graph.funcs) {
-    const inside = time(func.incoming), outside = time(func.outgoing);
-    func.self = inside > outside ? inside - outside : 0n;
-    func.total = add(func.self, func.children);
-    graph.self = add(graph.self, func.self);
+    func.self = func.incoming.some(isOther) ? toNs(time(func.incoming) - time(func.outgoing)) : 0n;
+    func.total = addNs(func.self, func.children);
+    graph.self = addNs(graph.self, func.self);
     if (!func.cycle) continue;
     const cycle = graph.cycles[func.cycle - 1];
-    cycle.self = add(cycle.self, func.self);
-    cycle.children = add(cycle.children, func.children);
+    cycle.self = addNs(cycle.self, func.self);
+    cycle.children = addNs(cycle.children, func.children);
   }
-}
-
-// Functions that are not timed pass on what they have until nothing is left; in circles it becomes less each time.
-const ROUNDS = 64;
-
-/**
- * Gives the arcs to functions whose calls were counted only the time of those from them, which their callers have spent:
- * src/report/untimed.h. `links`: { from, to, calls, ns }; isUntimed(to).
- */
-export function settle(links, isUntimed) {
-  const others = links.filter(link => link.from !== link.to);
-
-  function passOn() {
-    const flows = new Map(others.flatMap(({ from, to }) => [from, to]).map(at => [at, { calls: 0n, inside: 0n, outside: 0n }]));
-    let any = false;
-    for (const link of others) {
-      const to = flows.get(link.to), from = flows.get(link.from);
-      to.calls = add(to.calls, link.calls);
-      to.inside = add(to.inside, link.ns);
-      from.outside = add(from.outside, link.ns);
-    }
-    for (const link of others) {
-      const { calls, inside, outside } = flows.get(link.to);
-      if (!isUntimed(link.to) || outside <= inside || !calls) continue;
-      const part = (Number(outside - inside) * Number(link.calls)) / Number(calls);
-      link.ns = add(link.ns, BigInt(Math.floor(part + 0.5)));
-      any = any || part >= 1;
-    }
-    return any;
-  }
-
-  for (let i = 0; i < ROUNDS && passOn(); i++);
 }
 
 // For sort: the larger number first.
@@ -173,9 +150,8 @@ export function makeGraph({ arcs, timed, ids = [], untimed = [], nameOf }) {
   const graph = { timed, ...collect(arcs, ids, nameOf), cycles: [], calls: 0n, self: 0n, order: [] };
   if (untimed.length) {
     for (const func of graph.funcs) func.untimed = untimed.some(([first, last]) => first <= func.id && func.id <= last);
-    settle(graph.links, at => graph.funcs[at].untimed);
   }
-  for (let n = findCycles(graph.funcs); n > 0; n--)
+  for (let n = findCycles(graph.funcs, timed); n > 0; n--)
     graph.cycles.push({ self: 0n, children: 0n, calls: 0n, innerCalls: 0n });
   sumUp(graph);
   graph.order = graph.funcs.filter(func => !func.outside || func.incoming.length > 0);
@@ -197,7 +173,7 @@ function fixed(x, digits) {
 
 const ms = ns => Number(ns) / 1e6;
 const column = (x, digits, width) => fixed(x, digits).padStart(width);
-const percent = (part, whole) => (whole ? 100 * Number(part) / Number(whole) : 0);
+const percent = (part, whole) => (whole > 0 ? 100 * Number(part) / Number(whole) : 0);
 
 // The name on one line.
 // eslint-disable-next-line no-control-regex
@@ -228,7 +204,15 @@ function flatRow(graph, func, calls, sum) {
   const each = (ns, n) => (n ? column(ms(ns) / Number(n), 4, 11) : ''.padStart(11));
   // The time of a recursive function's inner calls is in that of the outer ones.
   return `${column(percent(func.self, graph.self), 2, 6)} ${column(ms(sum), 2, 12)} ${column(ms(func.self), 2, 12)} ` +
-    `${String(calls).padStart(12)} ${each(func.self, calls)} ${each(func.total, func.calls)}  ${title(func)}`;
+    `${column(ms(func.total), 2, 12)} ${String(calls).padStart(12)} ${each(func.self, calls)} ${each(func.total, func.calls)}  ${title(func)}`;
+}
+
+// Functions with less time than what they called: the report has times that it should not have, or lacks some.
+function missingLine(graph) {
+  const negative = graph.order.filter(func => func.self < 0n), n = negative.length;
+  const sum = negative.reduce((part, func) => addNs(part, func.self), 0n);
+  return n ? `\nThe times do not add up: ${n} function${n === 1 ? ' has' : 's have'} less time than what ` +
+    `${n === 1 ? 'it' : 'they'} called, ${fixed(ms(sum), 2)} ms in all\n` : '';
 }
 
 /** The functions by the time in themselves, or without times by their calls; `top`: so many, 0 = all. */
@@ -237,15 +221,15 @@ export function flatProfile(graph, top = 0) {
   rows.sort((a, b) => descending(a.func.self, b.func.self) || descending(a.calls, b.calls) || a.func.index - b.func.index);
   let text = graph.timed
     ? `Flat profile: ${fixed(ms(graph.self), 2)} ms in all\n\n` +
-      '     %   cumulative         self                    self       total\n' +
-      '  time           ms           ms       called     ms/call     ms/call  name\n'
+      '     %   cumulative         self        total                    self       total\n' +
+      '  time           ms           ms           ms       called     ms/call     ms/call  name\n'
     : `Flat profile: ${graph.calls} calls in all; the report has no times\n\n     %       called  name\n`;
   let sum = 0n;
   for (const { func, calls } of rows.slice(0, shown(graph, top))) {
-    sum = add(sum, func.self);
+    sum = addNs(sum, func.self);
     text += flatRow(graph, func, calls, sum);
   }
-  return text + rest(graph, top) + untimedLine(graph);
+  return text + rest(graph, top) + missingLine(graph) + untimedLine(graph);
 }
 
 // A caller or callee.
@@ -256,7 +240,8 @@ function arcLine(graph, link, isCaller) {
   let times = graph.timed ? ''.padStart(39) : ''.padStart(13);
   if (graph.timed && !inner) {
     // The time of this arc, in the proportion of all calls of the callee or its cycle.
-    const self = whole.self ? Number(whole.self) / (Number(whole.self) + Number(whole.children)) : 0;
+    const part = Number(whole.self), all = part + Number(whole.children);
+    const self = part > 0 && part < all ? part / all : part > 0 ? 1 : 0;
     times = `${''.padStart(13)} ${column(ms(link.ns) * self, 2, 12)} ${column(ms(link.ns) * (1 - self), 2, 12)}`;
   }
   return `${times} ${called.padStart(20)}      ${title(isCaller ? graph.funcs[link.from] : callee)}`;
@@ -276,7 +261,7 @@ function arcLines(graph, links, areCallers) {
 // The columns in front of the name of a function or cycle.
 function wholeLine(graph, index, self, children, called) {
   if (!graph.timed) return `${index.padEnd(13)} ${called.padStart(20)}  `;
-  return `${index.padEnd(6)} ${column(percent(add(self, children), graph.self), 1, 6)} ${column(ms(self), 2, 12)} ` +
+  return `${index.padEnd(6)} ${column(percent(addNs(self, children), graph.self), 1, 6)} ${column(ms(self), 2, 12)} ` +
     `${column(ms(children), 2, 12)} ${called.padStart(20)}  `;
 }
 

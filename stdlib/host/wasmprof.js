@@ -14,7 +14,7 @@
 //
 // and lets programs be loaded by code that knows nothing of it.
 import { createHost, intercept, tellTrapped, watch } from './whammc.js';
-import { makeGraph, flatProfile, callGraph, settle, OUTSIDE } from './gprof.js';
+import { makeGraph, flatProfile, callGraph, OUTSIDE } from './gprof.js';
 import { readCalls, treeValue } from './calls.js';
 import { saveAtExit } from './save.js';
 
@@ -41,8 +41,7 @@ function since(counted, before) {
   const known = new Map(before.arcs.map(arc => [keyOf(arc), arc])), arcs = [];
   for (const arc of counted.arcs) {
     const { calls, ns } = known.get(keyOf(arc)) || { calls: 0n, ns: 0n };
-    if (arc.calls > calls || arc.ns > ns)
-      arcs.push({ ...arc, calls: arc.calls - calls, ns: arc.ns > ns ? arc.ns - ns : 0n });
+    if (arc.calls !== calls || arc.ns !== ns) arcs.push({ ...arc, calls: arc.calls - calls, ns: arc.ns - ns });
   }
   return { ...counted, arcs };
 }
@@ -79,19 +78,16 @@ function createTable() {
       at(caller >>> 0, callee >>> 0).set = { calls: calls >>> 0, ms };
     },
 
-    /** The arcs in order. Nobody says which functions are not timed, but time goes out of them, and none in. */
+    /** The arcs in order. */
     read() {
-      const links = [], ascending = (a, b) => a[0] - b[0];
+      const arcs = [], ascending = (a, b) => a[0] - b[0];
       for (const [caller, row] of [...rows].sort(ascending)) {
         for (const [callee, { set, calls, ms }] of [...row].sort(ascending)) {
-          const ns = BigInt(Math.max(0, Math.round((set.ms + ms) * 1e6)) || 0);
-          links.push({ from: caller, to: callee, calls: BigInt(set.calls + calls), ns });
+          const ns = BigInt(Math.round((set.ms + ms) * 1e6) || 0);
+          arcs.push({ caller, callee, calls: BigInt(set.calls + calls), ns });
         }
       }
-      const timed = new Set(links.filter(({ from, to, ns }) => from !== to && ns > 0n).map(link => link.to));
-      settle(links, id => !timed.has(id));
-      const arcs = links.map(({ from, to, calls, ns }) => ({ caller: from, callee: to, calls, ns }));
-      return { arcs, timed: arcs.some(arc => arc.ns > 0n), ids: [], untimed: [] };
+      return { arcs, timed: arcs.some(arc => arc.ns !== 0n), ids: [], untimed: [] };
     },
   };
 }

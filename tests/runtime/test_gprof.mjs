@@ -80,9 +80,15 @@ function ours(text, top) {
 const theirs = (text, ...options) => execFileSync(whammc, ['report', ...options, '-'], { input: text, encoding: 'utf8',
   stdio: ['pipe', 'pipe', 'ignore'] });
 
+/** The lines in which they differ. */
+function report([text, top]) {
+  const [mine, yours] = [ours(text, top), theirs(text, '--format=gprof', `--top=${top}`)].map(all => all.split('\n'));
+  return mine.flatMap((line, i) => (line === yours[i] ? [] : [`- ${yours[i]}`, `+ ${line}`])).join('\n') + text;
+}
+
 function compare(title, reports) {
   const differing = reports.find(([text, top]) => ours(text, top) !== theirs(text, '--format=gprof', `--top=${top}`));
-  result(!differing, title, differing && `${differing[0]}\n${ours(...differing)}\n${theirs(differing[0], '--format=gprof')}`);
+  result(!differing, title, differing && report(differing));
 }
 
 const seeds = Array.from({ length: 40 }, (_, i) => i + 1);

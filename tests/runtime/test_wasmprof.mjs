@@ -55,7 +55,7 @@ const PROF = `(module
     (call $set (i32.const 3) (i32.const 4) (local.get $n) (f64.mul (f64.const 2) (f64.convert_i32_u (local.get $n))))
     (call $add (i32.const 4) (i32.const 5) (i32.const 1) (f64.const 0.5)))
   (func (export "start") (param i32) (call $clear) (call $main (local.get 0)))
-  (func (export "untimed") ;; 6 -> 7 takes no time, 7 -> 8 does: 6 -> 7 gets it
+  (func (export "untimed") ;; 6 -> 7 takes no time, 7 -> 8 does: that does not add up
     (call $set (i32.const 6) (i32.const 7) (i32.const 9) (f64.const 0))
     (call $set (i32.const 7) (i32.const 8) (i32.const 9) (f64.const 3)))
   (func (export "show") (call $print))
@@ -349,25 +349,27 @@ function testProf() {
     console.log(WasmProf.saveResults().json());
     WasmProf.clear();
     b.untimed();
-    console.log(WasmProf.saveResults().json());`);
+    console.log(WasmProf.saveResults().json(), WasmProf.saveResults().flatProfile());`);
   const seen = run(['prof.cjs']);
   const expected = `1 [ 'module 1' ]
 Flat profile: 20000.00 ms in all
 
-     %   cumulative         self                    self       total
-  time           ms           ms       called     ms/call     ms/call  name
- 99.91     19982.00     19982.00            2   9991.0000  10000.0000  #3 [1]
-  0.08     19998.50        16.50            9      1.8333      2.0000  #4 [2]
-  0.01     20000.00         1.50            3      0.5000      0.5000  #5 [3]
+     %   cumulative         self        total                    self       total
+  time           ms           ms           ms       called     ms/call     ms/call  name
+ 99.91     19982.00     19982.00     20000.00            2   9991.0000  10000.0000  #3 [1]
+  0.08     19998.50        16.50        18.00            9      1.8333      2.0000  #4 [2]
+  0.01     20000.00         1.50         1.50            3      0.5000      0.5000  #5 [3]
 `;
   result(seen.startsWith(expected), 'prof: arcs that are set and added, two instances', seen);
   const json = seen.match(/"value":\[\{"key":\[.*\]/g) || [];
   result(json[0] === '"value":[{"key":[3,4],"value":[8,16000000]},{"key":[4,5],"value":[3,1500000]},{"key":[4294967295,3],"value":[2,20000000000]}]',
     'prof: clearResults is for the instance', json[0]);
   result(json[1] === '"value":[{"key":[3,4],"value":[3,6000000]},{"key":[4,5],"value":[1,500000]}]', 'prof: clear()', json[1]);
-  result(json[2] === '"value":[{"key":[6,7],"value":[9,3000000]},{"key":[7,8],"value":[9,3000000]}]', 'prof: functions that are not timed', json[2]);
+  result(json[2] === '"value":[{"key":[6,7],"value":[9,0]},{"key":[7,8],"value":[9,3000000]}]' &&
+    seen.includes('\nThe times do not add up: 1 function has less time than what it called, -3.00 ms in all\n'),
+    'prof: times that do not add up', seen);
   result(/Flat profile: 10000.00 ms in all[^]* 1 {6}2.0000 {6}2.0000 {2}#4/.test(seen.split('#5 [3]\n')[2]) ||
-    seen.split('Flat profile').length === 3, 'prof: printResults writes to the console', seen);
+    seen.split('Flat profile').length === 4, 'prof: printResults writes to the console', seen);
 }
 
 // A program that whammc has made for the host prof, loaded by code that knows nothing of it.
@@ -380,11 +382,11 @@ function testHostProf() {
   execFileSync(whammc, ['instr', '--host=prof', '-s', 'prof.whamm', 'app.wasm', '-o', 'timed.wasm'], { cwd: work, stdio: 'ignore' });
   const flat = `Flat profile: 2.00 ms in all
 
-     %   cumulative         self                    self       total
-  time           ms           ms       called     ms/call     ms/call  name
- 62.50         1.25         1.25            1      1.2500      2.0000  main [1]
- 37.50         2.00         0.75            3      0.2500      0.2500  say [2]
-  0.00         2.00         0.00            3      0.0000      0.2500  step [3]
+     %   cumulative         self        total                    self       total
+  time           ms           ms           ms       called     ms/call     ms/call  name
+ 62.50         1.25         1.25         2.00            1      1.2500      2.0000  main [1]
+ 37.50         2.00         0.75         0.75            3      0.2500      0.2500  say [2]
+  0.00         2.00         0.00         0.75            3      0.0000      0.2500  step [3]
 `;
   for (const name of Object.keys(LOADERS)) {
     const seen = run(['--require', './timed.js', name, 'timed.wasm'], { WASMPROF: 'timed.txt' });
