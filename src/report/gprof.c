@@ -210,8 +210,9 @@ static void put_primary(const Graph *g, uint32_t f, Buf *out) {
     if (func->self_calls)
         snprintf(called + n, sizeof called - (size_t)n, "+%" PRIu64, func->self_calls);
     if (g->p->timed)
-        buf_printf(out, "%-6s %6.1f %12.2f %12.2f %20s  ", index, percent((double)func->total, (double)g->self),
-                   ms(func->self), ms(func->children), called);
+        buf_printf(out, "%-6s %6.1f %12.2f %12.2f %20s  ", index,
+                   percent((double)func->total, (double)g->self), ms(func->self),
+                   ms(func->children), called);
     else
         buf_printf(out, "%-13s %20s  ", index, called);
     put_name(g, f, out);
@@ -231,8 +232,7 @@ static void put_cycle(const Graph *g, uint32_t number, Buf *out) {
     if (g->p->timed)
         buf_printf(out, "%-6s %6.1f %12.2f %12.2f %20s  ", "",
                    percent((double)profile_add_ns(c->self, c->children), (double)g->self),
-                   ms(c->self),
-                   ms(c->children), called);
+                   ms(c->self), ms(c->children), called);
     else
         buf_printf(out, "%-13s %20s  ", "", called);
     buf_printf(out, "<cycle %u as a whole>\n", number);

@@ -58,9 +58,9 @@ static void lower(Visit *v, uint32_t number) {
     v->low = number < v->low ? number : v->low;
 }
 
-/* Whether the arc can be part of a cycle. */
+/* Whether the arc can be part of a cycle: time goes along it. */
 static bool is_followed(const Profile *p, const ProfileArc *arc) {
-    return !p->timed || !(p->funcs.at[arc->caller].untimed || p->funcs.at[arc->callee].untimed);
+    return !p->timed || arc->ns;
 }
 
 static void search_from(Search *s, uint32_t root) {

@@ -8,7 +8,7 @@
  * other in a circle are a cycle (a strongly connected part of the graph). `children` is the time of
  * arcs from a function to functions outside its cycle, which no activation of the cycle counts
  * twice; `total` = self + children. Of a function that no arc leads to only the children are known.
- * Functions that were not timed are in no cycle, as time does not go through them.
+ * In a profile with times, arcs without time make no cycles: they count nothing twice.
  */
 #ifndef WHAMMC_REPORT_GRAPH_H
 #define WHAMMC_REPORT_GRAPH_H

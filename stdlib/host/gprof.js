@@ -61,7 +61,7 @@ function collect(arcs, ids, nameOf) {
 }
 
 // Numbers the cycles, which are strongly connected parts of more than one function (Tarjan's, without recursion). With times,
-// functions that were not timed are in none. Gives how many there are.
+// arcs without time make none. Gives how many there are.
 function findCycles(funcs, timed) {
   const visits = funcs.map(() => null), stack = [];
   let count = 0, cycles = 0;
@@ -89,8 +89,8 @@ function findCycles(funcs, timed) {
     for (let at = root; at >= 0;) {
       const visit = visits[at];
       if (visit.next < funcs[at].outgoing.length) {
-        const { to } = funcs[at].outgoing[visit.next++];
-        if (timed && (funcs[at].untimed || funcs[to].untimed)) continue;
+        const { to, ns } = funcs[at].outgoing[visit.next++];
+        if (timed && !ns) continue;
         if (!visits[to]) {
           enter(to, at);
           at = to;
