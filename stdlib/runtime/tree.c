@@ -251,6 +251,56 @@ void tree_leave_untimed(uint32_t handle) {
     leave(handle);
 }
 
+/* ---- several stacks ---- */
+
+INLINE void go(uint32_t place) {
+    set_current(place ? place : ROOT);
+}
+
+static uint32_t resume(uint32_t function) {
+    uint32_t n = current();
+    while (n != ROOT && node(n)->function != function)
+        n = node(n)->parent;
+    if (n != ROOT) {
+        set_current(n);
+        return n;
+    }
+    uint64_t lost = TREE->lost;
+    uint32_t handle = enter(function);
+    if (TREE->lost != lost)
+        TREE->lost = lost;
+    else
+        node(handle & ~(uint32_t)STAYS)->calls--;
+    return handle;
+}
+
+VALUES_EXPORT(tree_here)
+uint32_t tree_here(void) {
+    return current() == ROOT ? 0 : current();
+}
+
+VALUES_EXPORT(tree_go)
+void tree_go(uint32_t place, uint64_t now) {
+    spend(now);
+    go(place);
+}
+
+VALUES_EXPORT(tree_go_untimed)
+void tree_go_untimed(uint32_t place) {
+    go(place);
+}
+
+VALUES_EXPORT(tree_resume)
+uint32_t tree_resume(uint32_t function, uint64_t now) {
+    spend(now);
+    return resume(function);
+}
+
+VALUES_EXPORT(tree_resume_untimed)
+uint32_t tree_resume_untimed(uint32_t function) {
+    return resume(function);
+}
+
 VALUES_EXPORT(tree_limit)
 void tree_limit(uint32_t depth) {
     TREE->limit = depth;

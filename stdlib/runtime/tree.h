@@ -37,6 +37,19 @@ void tree_leave(uint32_t handle, uint64_t now);
 uint32_t tree_enter_untimed(uint32_t function);
 void tree_leave_untimed(uint32_t handle);
 
+/*
+ * For programs with several stacks that take turns. tree_here gives the current node, as a place to
+ * come back to with tree_go, 0 being the root; tree_resume enters a function again that was entered and
+ * has not been left: its node is the nearest one on the way from the current node to the root that stands
+ * for the function, or a new one below it if there is none. That is no call. Gives a handle, as
+ * tree_enter does.
+ */
+uint32_t tree_here(void);
+void tree_go(uint32_t place, uint64_t now);
+uint32_t tree_resume(uint32_t function, uint64_t now);
+void tree_go_untimed(uint32_t place);
+uint32_t tree_resume_untimed(uint32_t function);
+
 /* From now on new nodes are at most this deep (those without a parent have depth 1; 0 = no limit).
  * What is called from nodes at the limit, directly or not, has one child of these together, with
  * the function TREE_ANY, which counts all these calls. */
