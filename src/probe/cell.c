@@ -207,6 +207,8 @@ static void walk_expr(Walk *w, Expr *e) {
 static void walk_write(Walk *w, const Stmt *s) {
     Expr *e = s->target;
     CellMap *m = map_of(w->plan, e);
+    for (uint32_t i = 0; e && i < e->nargs; i++)
+        walk_expr(w, e->args[i]); /* there may be cells in the key of an element of another map */
     if (!m)
         return;
     const Type *field;
