@@ -330,9 +330,7 @@ static void splice_script(Splicer *s, const Template *t, uint32_t script) {
 
 /* The values to the value area, then whammc_report. */
 static void put_report(Flush *f, Splicer *s, Buf *body) {
-    WasmType i32 = WASM_I32;
-    uint32_t type = wasm_add_func_type(f->m, &i32, 1, NULL, 0);
-    Chunks dump = {.f = f, .s = s, .type = type, .name = "whammc.dump", .params = 1};
+    Chunks dump = {.f = f, .s = s, .name = "whammc.dump", .params = {WASM_I32}, .nparams = 1};
     flush_each_value(&dump, put_dump, &dump);
     chunks_end(&dump);
     uint64_t image_offset = align8(RUNTIME_STACK + store_values_size(f->store));

@@ -31,11 +31,13 @@ uint32_t flush_add_code(Flush *f, Splicer *s, uint32_t type, const char *name, c
 
 static void close_chunk(Chunks *c) {
     if (c->wide)
-        pool_reset(&c->s->pool, c->params);
+        pool_reset(&c->s->pool, c->nparams);
     for (uint32_t i = 0; i < c->wide; i++)
         pool_take(&c->s->pool, WASM_I64);
-    if (c->count)
-        vec_push(&c->funcs, flush_add_code(c->f, c->s, c->type, c->name, &c->body));
+    if (c->count) {
+        uint32_t type = wasm_add_func_type(c->f->m, c->params, c->nparams, NULL, 0);
+        vec_push(&c->funcs, flush_add_code(c->f, c->s, type, c->name, &c->body));
+    }
     if (c->wide)
         pool_reset(&c->s->pool, 0);
     c->wide = c->count = 0;
@@ -153,7 +155,7 @@ static void put_derived(Chunks *c, uint32_t func) {
         if (!plus)
             wasm_put_const(&c->body, WASM_I64, 0);
         for (uint32_t k = 0; k < all; k++, word++) {
-            push_ref(c->f, (CountRef){*word >> 1 & 0x7fffffff, *word & 1}, c->params, &c->body);
+            push_ref(c->f, (CountRef){*word >> 1 & 0x7fffffff, *word & 1}, c->nparams, &c->body);
             if (k >= plus)
                 wasm_put_op(&c->body, WASM_OP_I64_SUB);
             else if (k)
@@ -163,7 +165,7 @@ static void put_derived(Chunks *c, uint32_t func) {
             flush_push_leaks(c->f, leak >> 1, &c->body);
             wasm_put_op(&c->body, leak & 1 ? WASM_OP_I64_SUB : WASM_OP_I64_ADD);
         }
-        put_index(&c->body, WASM_OP_LOCAL_SET, c->params + i);
+        put_index(&c->body, WASM_OP_LOCAL_SET, c->nparams + i);
     }
     c->wide = n > c->wide ? n : c->wide;
     c->hold = n > 0;
@@ -217,7 +219,7 @@ static void each_of_group(Chunks *c, const PlacedGroup *placed, FlushValue *valu
     for (uint32_t i = 0; i < n; i++) {
         uint32_t v = g->values.len ? g->values.at[i] : i;
         uint64_t at = placed->at + (uint64_t)i * bytes;
-        FlushSource source = {.locals = c->params, .type = g->type};
+        FlushSource source = {.locals = c->nparams, .type = g->type};
         if (v & SLOT_COUNTED) {
             source.count = &s->counts->values.at[v & ~(uint32_t)SLOT_COUNTED];
             if (source.count->ref.derived &&

@@ -41,10 +41,10 @@ uint32_t flush_add_code(Flush *f, Splicer *s, uint32_t type, const char *name, c
 typedef struct Chunks {
     Flush *f;
     Splicer *s;
-    uint32_t type;
     const char *name;
-    uint32_t params; /* of the functions */
-    Buf body;        /* items are appended here, each followed by chunks_item */
+    WasmType params[2]; /* of the functions */
+    uint32_t nparams;
+    Buf body; /* items are appended here, each followed by chunks_item */
     uint32_t count;
     uint32_t wide;       /* locals behind the parameters, of i64 all */
     bool hold;           /* the next items need what this function has in its locals */

@@ -116,7 +116,6 @@ static void put_image(Chunks *c, const Buf *image) {
 /* Begins a report: the image, to be followed by so many bytes of values. */
 static void open_report(Flush *f, Splicer *s, const Buf *image, uint64_t values_size, Buf *body) {
     Chunks words = {.f = f, .s = s, .name = "whammc.image"};
-    words.type = wasm_add_func_type(f->m, NULL, 0, NULL, 0);
     put_i32(body, image->len);
     put_i32(body, values_size);
     put_call(f, body, f->rt_open);
@@ -168,7 +167,6 @@ static bool set_up_text(Flush *f, Splicer *s, Buf *body) {
 
 bool flush_import_start(Flush *f, Splicer *s, Buf *body) {
     Chunks c = {.f = f, .s = s, .name = "whammc.texts"};
-    c.type = wasm_add_func_type(f->m, NULL, 0, NULL, 0);
     if (f->store->nmaps) {
         put_i32(body, f->store->nmaps);
         put_call(f, body, f->rt_setup);
@@ -218,7 +216,6 @@ bool flush_import_put(Flush *f, Splicer *s, Buf *body) {
     buf_free(&image);
 
     Values values = {.chunks = {.f = f, .s = s, .name = "whammc.values"}};
-    values.chunks.type = wasm_add_func_type(f->m, NULL, 0, NULL, 0);
     flush_each_value(&values.chunks, put_value, &values);
     pad(&values, values_size);
     call_chunks(&values.chunks, body);

@@ -55,7 +55,6 @@ bool flush_sites(Flush *f, Splicer *s, bool at_exit, Buf *out) {
         return true;
     Sites x = {.s = s, .at_exit = at_exit};
     x.chunks = (Chunks){.f = f, .s = s, .name = at_exit ? "whammc.exit" : "whammc.init"};
-    x.chunks.type = wasm_add_func_type(f->m, NULL, 0, NULL, 0);
     Matcher walk = {
         .plan = f->matcher->plan, .m = f->matcher->m, .watch_call = -1, .at = do_site, .ctx = &x};
     splicer_begin(s, 0);

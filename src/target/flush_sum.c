@@ -82,9 +82,9 @@ void flush_combine(const Sum *sum, const Buf *counted, Buf *out) {
 /* The functions for variables of many parts. */
 static void add_functions(Flush *f, Splicer *s, CountParts parts) {
     WasmType i64 = WASM_I64;
-    uint32_t type = wasm_add_func_type(f->m, NULL, 0, &i64, 1);
     for (uint32_t i = 0; i < parts.len && parts.len > PARTS_INLINE; i += PARTS_FUNCTION) {
         Buf body = {0};
+        uint32_t type = wasm_add_func_type(f->m, NULL, 0, &i64, 1);
         uint32_t n = parts.len - i < PARTS_FUNCTION ? parts.len - i : PARTS_FUNCTION;
         push_parts(f, parts.at + i, n, &body);
         splicer_begin(s, 0);
@@ -176,7 +176,6 @@ static void add_settling(Flush *f, Splicer *s) {
     Store *store = f->store;
     Settling t = {.chunks = {.f = f, .s = s, .name = "whammc.settle"},
                   .kept = store->counts->ncounters};
-    t.chunks.type = wasm_add_func_type(f->m, NULL, 0, NULL, 0);
     for (uint32_t i = 0; i < f->plan->vars.len; i++) {
         const PlanVar *v = &f->plan->vars.at[i];
         bool once = v->decl->storage == STORAGE_SCRIPT || v->decl->storage == STORAGE_SHARED;

@@ -142,9 +142,8 @@ static void put_correction(Chunks *c, uint32_t id) {
 static void add_correct(Flush *f, Splicer *s) {
     const Counts *c = f->store->counts;
     bool *done = mem_zalloc(c->parts.len + 1u);
-    WasmType params[2] = {WASM_I32, WASM_I64};
-    uint32_t type = wasm_add_func_type(f->m, params, 2, NULL, 0);
-    Chunks chunks = {.f = f, .s = s, .type = type, .name = "whammc.correct", .params = 2};
+    Chunks chunks = {
+        .f = f, .s = s, .name = "whammc.correct", .params = {WASM_I32, WASM_I64}, .nparams = 2};
     for (uint32_t i = 0; i < c->trap_vars.len; i++) {
         if (!done[c->trap_vars.at[i]])
             put_correction(&chunks, c->trap_vars.at[i]);
@@ -159,6 +158,7 @@ static void add_correct(Flush *f, Splicer *s) {
         put_call(f, &b, chunks.funcs.at[i]);
     }
     splicer_begin(s, 2);
+    uint32_t type = wasm_add_func_type(f->m, chunks.params, chunks.nparams, NULL, 0);
     uint32_t func = flush_add_code(f, s, type, "whammc.correct", &b);
     wasm_add_export(f->m, text("whammc:correct"), WASM_SPACE_FUNC, func);
     chunks_free(&chunks);

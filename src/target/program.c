@@ -187,7 +187,7 @@ static void add_exit_types(Program *p) {
         kinds[EVENT_FUNC_EXIT].len || kinds[EVENT_FUNC_UNWIND].len || p->plan->unwinds_calls;
     for (uint32_t f = 0; f < p->m.input_count[WASM_SPACE_FUNC]; f++)
         if (p->m.funcs.at[f].import < 0 &&
-            ((exits && p->touched[f]) || p->touched[f] & TOUCHED_END || (int64_t)f == p->main))
+            ((exits && p->touched[f]) || p->touched[f] & TOUCHED_END || ((int64_t)f == p->main && p->flush >= 0)))
             wasm_exit_block_type(&p->m, f);
 }
 

@@ -532,6 +532,17 @@ static void add_counters(Store *s, WasmModule *m) {
     s->counters_at = s->values_at + store_values_size(s) - 8 * (uint64_t)counter_words(s);
 }
 
+/* A variable of a probe without sites, which nothing reads or writes. */
+static bool is_idle(const Plan *plan, const PlanVar *v) {
+    if (v->decl->storage != STORAGE_SHARED || v->decl->report)
+        return false;
+    const PlanProbe *p = &plan->probes.at[v->probe];
+    for (uint32_t k = 0; k < p->nactions; k++)
+        if (plan->actions.at[p->first_action + k].sites)
+            return false;
+    return !p->shared_from;
+}
+
 void store_add(Store *s, WasmModule *m) {
     for (uint32_t i = 0; i < s->groups.len; i++)
         find_slots(&s->groups.at[i]);
@@ -540,7 +551,7 @@ void store_add(Store *s, WasmModule *m) {
     for (uint32_t i = 0; i < s->plan->vars.len; i++) {
         const PlanVar *v = &s->plan->vars.at[i];
         bool once = v->decl->storage == STORAGE_SCRIPT || v->decl->storage == STORAGE_SHARED;
-        if (once && !v->decl->cells)
+        if (once && !v->decl->cells && !is_idle(s->plan, v))
             add_variable(s, m, v);
         s->var_in_memory[i] =
             v->decl->storage == STORAGE_UNSHARED && s->groups.at[s->group_of[i]].in_memory;
