@@ -53,6 +53,14 @@ typedef struct View {
 
 /* ---- reading ---- */
 
+/* A report without rows is nothing at all in JSON. */
+static bool is_empty_json(Str text, uint32_t wanted) {
+    for (uint32_t i = 0; i < text.len; i++)
+        if (text.ptr[i] != '\n' && text.ptr[i] != '\r')
+            return false;
+    return wanted <= 1;
+}
+
 static bool read_report(View *v) {
     const char *path = v->cli->operands[0];
     uint32_t wanted = v->settings->flush;
@@ -61,6 +69,8 @@ static bool read_report(View *v) {
     Str text = {(const char *)v->text.data,
                 (uint32_t)v->text.len}; /* file_read stops before 4 GiB */
     bool found = report_read(&v->report, text, wanted);
+    if (!found && is_empty_json(text, wanted))
+        found = v->report.json = true;
     const char *title = file_title(path);
     uint32_t flushes = v->report.flushes;
     if (!found && flushes)
