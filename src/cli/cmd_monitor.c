@@ -79,6 +79,25 @@ static int write_monitor(const Cli *cli, const Settings *s, whammc *w, const cha
     return status;
 }
 
+/* Engines know a library by the name of its file. */
+static void check_libraries(const Cli *cli, const LibraryOptions *libs) {
+    for (uint32_t i = 0; i < libs->len; i++) {
+        const LibraryOption *o = &libs->at[i];
+        const char *module = o->import_as ? o->import_as : o->name, *base = file_base(o->path);
+        const char *dot = strrchr(base, '.');
+        int len = dot ? (int)(dot - base) : (int)strlen(base);
+        if (strlen(module) == (size_t)len && memcmp(module, base, (size_t)len) == 0)
+            continue;
+        char hint[160];
+        snprintf(hint, sizeof hint, "say --lib='%s(%.*s)=...', or give the file the name %s.wasm",
+                 o->name, len, base, module);
+        message_one(cli, DIAG_MONITOR_LIBRARY, hint,
+                    "the monitor imports the library '%s' from the module '%s', but engines call "
+                    "it '%.*s', as its file",
+                    o->name, module, len, base);
+    }
+}
+
 static int compile(const Cli *cli, Settings *s) {
     whammc *w = whammc_new();
     define_give(&s->definitions, w, false);
@@ -89,6 +108,8 @@ static int compile(const Cli *cli, Settings *s) {
     if (status == STATUS_OK && (s->out || !s->explain)) {
         char *name = s->out ? NULL : default_name(s->scripts.at[0]);
         status = write_monitor(cli, s, w, s->out ? s->out : name);
+        if (status == STATUS_OK)
+            check_libraries(cli, &s->libs);
         free(name);
     }
     whammc_free(w);

@@ -284,7 +284,7 @@ static Ref get_known(Body *b, const Expr *e) {
         return put_value(c, e->type, v);
     if (e->kind == EXPR_INDEX) {
         Ref args[] = {place_fid(c), place_pc(c), gen_known(b, e->args[0])};
-        return from_bits(c, e->type, runtime_call(c, "site_imm", "iii", "l", args), 'l');
+        return from_bits(c, e->type, runtime_call(c, "site_table_target", "iii", "l", args), 'l');
     }
     if (e->kind == EXPR_CALL && e->bound.id == FN_PAGE_SIZE)
         return from_bits(
@@ -328,6 +328,16 @@ static const char *leaf_name(Code *c, uint32_t n, BinaryenType type) {
     return arena_printf(c->g->arena, "leaf.%u%c", n, gen_type_letter(type));
 }
 
+/* A built-in function on memories (Plan.memory_calls). */
+static Ref call_memory(Body *b, uint32_t n, const Refs *args, const BinaryenType *params,
+                       BinaryenType result) {
+    Code *c = b->ctx;
+    uint32_t nargs = args ? args->len : 0;
+    const char *name = arena_printf(c->g->arena, "mem%u", n);
+    import_function(c, "mem", name + 3, name, params, nargs, result);
+    return BinaryenCall(b->module, name, args ? args->at : NULL, nargs, result);
+}
+
 static Ref get_hole(Body *b, HoleKind kind, uint32_t n, BinaryenType type) {
     Code *c = b->ctx;
     switch (kind) {
@@ -343,6 +353,7 @@ static Ref get_hole(Body *b, HoleKind kind, uint32_t n, BinaryenType type) {
     case HOLE_TEXT:
         return const_i32(b, c->g->in->text_at(c->g->in->ctx, c->g->in->plan->texts.at[n]));
     case HOLE_GOT: return own_get(c, leaf_name(c, n, type), type);
+    case HOLE_MEMORY: return call_memory(b, n, NULL, NULL, type);
     default: return fail(c, "a hole");
     }
 }
@@ -393,6 +404,22 @@ static Ref fail_flush(Code *c, uint32_t n) {
     return BinaryenUnreachable(c->b.module);
 }
 
+/* Word min(index, number of targets) of the list that a callback makes for the place. */
+static Ref target_depth(Body *b, Ref index) {
+    enum { STR_BYTES = 4 };
+    Code *c = b->ctx;
+    BinaryenModuleRef m = b->module;
+    BinaryenType i32 = BinaryenTypeInt32();
+    uint32_t n = gen_temp(b, i32);
+    Ref list = ask_callback(c, callback_targets(c), NULL, i32);
+    Ref count = ask(c, PARAM_NUM_TARGETS, 0, i32), count_again = ask(c, PARAM_NUM_TARGETS, 0, i32);
+    Ref inside = BinaryenBinary(m, BinaryenLtUInt32(), BinaryenLocalGet(m, n, i32), count);
+    Ref chosen = /* its condition is evaluated last */
+        BinaryenSelect(m, inside, BinaryenLocalTee(m, n, index, i32), count_again, i32);
+    Ref at = BinaryenBinary(m, BinaryenShlInt32(), chosen, const_i32(b, 2));
+    return gen_load_word(b, BinaryenBinary(m, BinaryenAddInt32(), list, at), STR_BYTES);
+}
+
 static Ref call_hole(Body *b, HoleKind kind, uint32_t n, const Refs *args,
                      const BinaryenType *params, BinaryenType result) {
     Code *c = b->ctx;
@@ -404,6 +431,8 @@ static Ref call_hole(Body *b, HoleKind kind, uint32_t n, const Refs *args,
         return BinaryenCall(b->module, helper_infos[n].name, args ? args->at : NULL, nargs, result);
     case HOLE_LIBRARY: return call_library(b, n, args, params, result);
     case HOLE_FLUSH: return fail_flush(c, n);
+    case HOLE_MEMORY: return call_memory(b, n, args, params, result);
+    case HOLE_DEPTH: return target_depth(b, args->at[0]);
     default: return fail(c, "a function");
     }
 }

@@ -142,6 +142,8 @@ void count_finish(Code *c, Refs *code);
 Str callback_value(Code *c, const Expr *e);
 /* What PART_SET_BACK of a br_table asks. */
 Str callback_to_loop(Code *c);
+/* The list of a br_table's targets (runtime/site.h). */
+Str callback_targets(Code *c);
 /* The address of the record of the residue, or part, at hand. */
 Str callback_record(Code *c, const MonitorRecord *record);
 /* Of a unit that is not split: its atoms as bits, 64 from `first` on. */

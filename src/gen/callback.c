@@ -488,18 +488,26 @@ Str callback_value(Code *from, const Expr *e) {
     return name;
 }
 
-Str callback_to_loop(Code *from) {
+/* One that gives what the runtime says of the place; `letter`: of its name. */
+static Str callback_at_place(Code *from, char letter, const char *function) {
     bool made;
     Buf key = {0};
-    buf_u8(&key, 'l');
-    Str name = name_for(from->g, &key, 'l', &made);
+    buf_u8(&key, (uint8_t)letter);
+    Str name = name_for(from->g, &key, letter, &made);
     if (made)
         return name;
     Code c;
     callback_begin(&c, from);
-    end(&c, name.ptr, BinaryenTypeInt32(),
-        runtime_call(&c, "site_loop_map", "ii", "i", (Ref[]){place_fid(&c), place_pc(&c)}));
+    end(&c, name.ptr, BinaryenTypeInt32(), at_place(&c, function));
     return name;
+}
+
+Str callback_to_loop(Code *from) {
+    return callback_at_place(from, 'l', "site_loop_map");
+}
+
+Str callback_targets(Code *from) {
+    return callback_at_place(from, 't', "site_table_targets");
 }
 
 /* ---- records ---- */

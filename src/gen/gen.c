@@ -41,8 +41,8 @@ void scratch_begin(Scratch *x) {
 }
 
 bool scratch_finish(Scratch *x, Buf *out) {
-    bool ok = !x->any || BinaryenModuleValidate(x->module);
-    if (x->any && ok) {
+    bool ok = BinaryenModuleValidate(x->module);
+    if (ok) {
         if (x->options->optimise)
             x->optimise(x->module);
         BinaryenModuleAllocateAndWriteResult written =

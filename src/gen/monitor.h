@@ -7,6 +7,7 @@
  *
  *     rt.<name>    a function of the runtime (gen/helper.def, runtime/site.h, runtime/rows.h)
  *     lib.<n>      library function n of the plan
+ *     mem.<n>      a built-in function on memories, Plan.memory_calls
  *     var.<n>      a global, leaf n of a script or shared variable, as HOLE_VAR has it
  *
  * Its memory 0 stands for the monitor's. Exports are the callbacks under the names that rules give

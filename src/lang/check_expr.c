@@ -306,10 +306,35 @@ static const Type *use_constant(Expr *e, const Var *v) {
     return v->type;
 }
 
+/* SCRIPT_MEMID is short for memid(whamm_core), without `use whamm_core;`. */
+static const Type *use_script_memory(Check *c, Expr *e) {
+    const Type *const *params;
+    const Type *result = &type_error;
+    uint32_t n;
+    Expr *core = arena_new(&c->script->arena, Expr);
+    *core = (Expr){.kind = EXPR_NAME,
+                   .span = e->span,
+                   .name_span = e->name_span,
+                   .name = STR("whamm_core"),
+                   .type = &type_unit,
+                   .is_static = true};
+    e->kind = EXPR_CALL;
+    e->name = STR("memid");
+    e->args = arena_array(&c->script->arena, Expr *, 1);
+    e->args[0] = core;
+    e->nargs = 1;
+    e->is_static = false;
+    if (c->scope->function)
+        c->scope->function(c->scope->ctx, e->name, &e->bound, &params, &n, &result);
+    return result;
+}
+
 static const Type *check_plain_name(Check *c, Expr *e, const Type *want) {
     const Type *t = check_name(c, e);
     if (e->var && e->var->constant && t->kind != TYPE_ERROR)
         return use_constant(e, e->var);
+    if (e->is_bound && str_is(e->name, "SCRIPT_MEMID"))
+        return use_script_memory(c, e);
     if (e->is_bound && t->kind == TYPE_MAP) {
         Diag *g =
             check_error(c, DIAG_OPERAND_TYPE, e->span,

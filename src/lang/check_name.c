@@ -139,10 +139,10 @@ bool check_suggest(Check *c, Diag *g, Str name, Near what) {
 
 static bool is_reserved(Str name) {
     static const char *const names[] = {
-        "strcmp",          "strcontains", "memid",    "memcpy",    "active_data_start",
-        "active_data_len", "page_size",   "mem_size", "write_str", "read_str",
-        "APP_MEMID",       "HOST",        "addr",     "len",       "starts_with",
-        "ends_with",       "contains",    "whamm",
+        "strcmp",          "strcontains",  "memid",    "memcpy",    "active_data_start",
+        "active_data_len", "page_size",    "mem_size", "write_str", "read_str",
+        "APP_MEMID",       "SCRIPT_MEMID", "HOST",     "addr",      "len",
+        "starts_with",     "ends_with",    "contains", "whamm",
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (str_is(name, names[i]))

@@ -22,14 +22,15 @@ typedef enum Reason {
     REASON_TABLE_SIZE,
     REASON_SEGMENT,
     REASON_REFERENCE,
-    REASON_TARGETS,
     REASON_MEMORY,
-    REASON_MEMORY_NUMBER,
     REASON_DATA,
     REASON_INSTRUCTION,
     REASON_STATIC,
     REASON_ESCAPES,
     REASON_UNWIND,
+    WARN_ZERO, /* memory 0 is the monitor's own */
+    WARN_NUMBER,
+    WARN_COMPARED,
 } Reason;
 
 typedef struct Engine {
@@ -41,6 +42,13 @@ typedef struct Engine {
     bool ok;
 } Engine;
 
+/* Whether it is the first time in the probe, or the script. */
+static bool is_new(Engine *g, Reason reason) {
+    bool told = g->told[g->at] >> reason & 1;
+    g->told[g->at] |= 1u << reason;
+    return !told;
+}
+
 static void refuse(Engine *g, Reason reason, Span span, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
@@ -48,9 +56,8 @@ static void refuse(Engine *g, Reason reason, Span span, const char *format, ...)
     char text[256];
     va_list args;
     g->ok = false;
-    if (g->told[g->at] >> reason & 1)
+    if (!is_new(g, reason))
         return;
-    g->told[g->at] |= 1u << reason;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
@@ -220,10 +227,6 @@ static void check_expr(Engine *g, const Expr *e) {
         check_name(g, e);
     else if (e->kind == EXPR_CALL)
         check_call(g, e);
-    else if (e->kind == EXPR_INDEX && e->is_bound && !e->is_static)
-        refuse(g, REASON_TARGETS, e->span,
-               "which of the targets is meant is known only when the program runs; an engine "
-               "tells what is known before");
     else if (e->kind == EXPR_METHOD && e->annotation == ANN_STATIC && e->type->kind == TYPE_TUPLE)
         refuse(g, REASON_STATIC, e->span,
                "an '@static' call in a monitor can give one value only, not a tuple");
@@ -254,24 +257,41 @@ static void check_block(Engine *g, const Block *b) {
     }
 }
 
-/* Functions on memories: those of the program cannot be reached. */
+/* Numbers are those of the monitor's memories: its own is 0, as scripts for other compilers have
+ * it. */
+static void check_memory(Engine *g, const MemoryCall *m, const Expr *memory) {
+    Value v;
+    Diag *d = NULL;
+    if (memory->is_static && !(fold(memory, NULL, &v) && v.bits == 0))
+        refuse(g, REASON_MEMORY, memory->span,
+               "'%s' cannot reach the program's memory from a monitor", function_name(m->fn));
+    else if (memory->is_static && is_new(g, WARN_ZERO))
+        d = diag(g->diags, DIAG_MONITOR_MEMORY, memory->span,
+                 "memory 0 is the monitor's own here: it cannot reach the program's");
+    else if (!memory->is_static && m->by_number && !builtin_names_memory(memory) &&
+             is_new(g, WARN_NUMBER))
+        d = diag(g->diags, DIAG_MONITOR_MEMORY, memory->span,
+                 "in a monitor this is the number of one of its memories; 0 is its own");
+    if (d)
+        diag_hint(g->diags, d, "the memory of the script's strings is SCRIPT_MEMID everywhere");
+}
+
 static void check_memories(Engine *g, const Variant *v) {
     for (uint32_t i = 0; i < v->memory_calls.len; i++) {
         const MemoryCall *m = &g->plan->memory_calls.at[v->memory_calls.at[i]];
-        const char *name = function_name(m->fn);
-        if (m->fn == FN_MEMID) {
-            refuse(g, REASON_MEMORY_NUMBER, m->call->span,
-                   "the number that '%s' gives means nothing in a monitor", name);
-            continue;
+        bool compares = m->fn == FN_STRCMP || m->fn == FN_STRCONTAINS;
+        if (compares && is_new(g, WARN_COMPARED)) {
+            Diag *d = diag(g->diags, DIAG_MONITOR_MEMORY, m->call->span,
+                           "'%s' compares bytes of the monitor's own memory here: it cannot reach "
+                           "the program's",
+                           function_name(m->fn));
+            diag_hint(g->diags, d,
+                      "the memory of the script's strings is SCRIPT_MEMID everywhere, as in "
+                      "read_str(SCRIPT_MEMID, address, length) == s");
         }
-        for (uint32_t k = 0; k < m->call->nargs; k++) {
-            const Expr *memory = m->call->args[k];
-            if (!function_takes_memory(m->fn, k))
-                continue;
-            if (m->by_number || memory->is_static)
-                refuse(g, REASON_MEMORY, memory->span,
-                       "'%s' cannot reach the program's memory from a monitor", name);
-        }
+        for (uint32_t k = 0; k < m->call->nargs; k++)
+            if (function_takes_memory(m->fn, k))
+                check_memory(g, m, m->call->args[k]);
     }
 }
 

@@ -274,6 +274,10 @@ static bool lookup(Event e, Str name, Bound *out) {
         *out = (Bound){.id = NAME_APP_MEMID, .type = T(U32), .is_static = true};
         return true;
     }
+    if (str_is(name, names[NAME_SCRIPT_MEMID].text)) {
+        *out = (Bound){.id = NAME_SCRIPT_MEMID, .type = T(U32), .is_static = true};
+        return true;
+    }
     if (str_is(name, names[NAME_HOST].text)) {
         *out = (Bound){.id = NAME_HOST, .type = T(STR), .is_static = true};
         return true;

@@ -216,6 +216,14 @@ static Variant *add_variant(Plan *plan, Script *script, uint32_t source, Event e
     return v;
 }
 
+/* Whether a constant of the script is asked for, as to turn a probe off. */
+static bool asks_constant(const Expr *e) {
+    bool asks = e->var && e->var->constant;
+    for (uint32_t i = 0; i < e->nargs && !asks; i++)
+        asks = asks_constant(e->args[i]);
+    return asks;
+}
+
 /* Checks a variant and makes it ready; `all` describes all events of the probe. */
 static bool make_variant(Plan *plan, Variant *v, const char *all, Diags *diags) {
     Script *script = plan->scripts.at[v->script];
@@ -231,8 +239,10 @@ static bool make_variant(Plan *plan, Variant *v, const char *all, Diags *diags) 
     buf_free(&text);
     if (!ok || script->broken)
         return false;
+    bool switched = v->probe->predicate && asks_constant(v->probe->predicate);
     if (prune_probe(script, v->probe)) {
-        v->off = v->impossible = true;
+        v->off = switched;
+        v->impossible = true;
         return true;
     }
     note_statics(v);

@@ -113,9 +113,9 @@ typedef struct Variant {
     bool exits;          /* there is an '@exit' call */
     bool exits_count; /* ... and it makes a difference how often it is made with the same arguments
                        */
-    Vec(Expr *) statics; /* its '@static' calls */
-    bool impossible;     /* a bound or the predicate cannot hold */
-    bool off; /* the predicate cannot: literals and constants say so. Nothing else is planned */
+    Vec(Expr *) statics;  /* its '@static' calls */
+    bool impossible;      /* a bound or the predicate cannot hold */
+    bool off;             /* the predicate cannot: constants say so. Nothing else is planned */
     bool may_lack_consts; /* there may be sites at which a constant has no value */
     bool needs_reference; /* of br_on_*, saved as operand 0 */
     bool asks_targets;    /* the depth of a br_table's target by index */

@@ -150,7 +150,7 @@ bool plan_is_off(const Plan *plan, const PlanProbe *p) {
     Site nowhere = plan_nowhere(plan, NULL);
     for (uint32_t i = 0; i < p->nactions; i++) {
         const Variant *v = plan->actions.at[p->first_action + i].variant;
-        const Expr *predicate = v->probe->predicate;
+        const Expr *predicate = v->impossible ? NULL : v->probe->predicate;
         if (!v->off && !(predicate && decide_early(predicate, &nowhere) == TRI_NO))
             return false;
     }

@@ -37,11 +37,11 @@ static void import_bundled(Flush *f, Plan *plan) {
     }
 }
 
-static void import_memory(Flush *f, Library *lib) {
+void library_import_memory(WasmModule *m, Library *lib) {
     const WasmExport *e = library_memory(lib);
     WasmLimits limits = lib->module.memories.at[e->handle].limits;
     limits.has_max &= limits.shared; /* it may be larger at run time, and have any maximum */
-    lib->memory = wasm_add_import_memory(f->m, lib->import_as, e->name, limits);
+    lib->memory = wasm_add_import_memory(m, lib->import_as, e->name, limits);
 }
 
 /* ---- --link=merge ---- */
@@ -109,7 +109,7 @@ bool libraries_link(Flush *f) {
         if (f->options->link != LINK_IMPORT)
             ok &= merge_library(f, plan, lib);
         else if (lib->memory_runs)
-            import_memory(f, lib);
+            library_import_memory(f->m, lib);
     }
     return ok;
 }

@@ -23,6 +23,8 @@
 
 #include "target/code.h"
 
+#include <assert.h>
+
 /* Engines accept no more memories. It keeps the pairs of memcpy by number few. */
 enum { MAX_NUMBERED = 100 };
 
@@ -60,10 +62,11 @@ static uint32_t add_op(MemoryOps *x, uint32_t op, MemoryRef a, MemoryRef b) {
 }
 
 /* The number behind those of the program is that of the runtime's memory, if there is one: scripts
- * use it with what addr() of a str gives. */
+ * use it with what addr() of a str gives. In a monitor, where there are none in front of it, that
+ * is 0. */
 static MemoryRef resolve(const MemoryOps *x, MemoryRef r) {
     bool behind = r.kind == MEMORY_PROGRAM && r.n == x->m->input_count[WASM_SPACE_MEMORY];
-    return behind && x->plan->uses_values ? (MemoryRef){MEMORY_RUNTIME, 0} : r;
+    return behind && (x->plan->uses_values || x->monitor) ? (MemoryRef){MEMORY_RUNTIME, 0} : r;
 }
 
 /* The memories of a call at a site. */
@@ -113,11 +116,25 @@ bool memory_named(const MemoryOps *x, const Expr *memory, const Site *site, bool
     return exists(x, r) && !(imported && r.kind == MEMORY_RUNTIME);
 }
 
+bool memory_note_call(MemoryOps *x, const Site *site, uint32_t call, Diags *diags) {
+    return note_call(x, &x->plan->memory_calls.at[call], site, diags);
+}
+
 bool memory_note(MemoryOps *x, const Site *site, const Variant *v, Diags *diags) {
     bool ok = true;
     for (uint32_t i = 0; i < v->memory_calls.len; i++)
-        ok &= note_call(x, &x->plan->memory_calls.at[v->memory_calls.at[i]], site, diags);
+        ok &= memory_note_call(x, site, v->memory_calls.at[i], diags);
     return ok;
+}
+
+bool memory_uses_library(const MemoryOps *x, uint32_t library) {
+    for (uint32_t i = 0; i < x->list.len; i++) {
+        const MemoryOp *o = &x->list.at[i];
+        if ((o->a.kind == MEMORY_LIBRARY && o->a.n == library) ||
+            (o->b.kind == MEMORY_LIBRARY && o->b.n == library))
+            return true;
+    }
+    return false;
 }
 
 /* ---- linking ---- */
@@ -136,13 +153,19 @@ void memory_helpers(const MemoryOps *x, bool imported, bool *used) {
     }
 }
 
+static const MemoryRef runtime = {MEMORY_RUNTIME, 0};
+
 /* Memories that a number can mean: the program's, and what the script asks memid for. */
 static void list_numbered(MemoryOps *x) {
     for (uint32_t i = 0; i < x->m->input_count[WASM_SPACE_MEMORY] && i < MAX_NUMBERED; i++)
         vec_push(&x->numbered, ((MemoryRef){MEMORY_PROGRAM, i}));
-    for (uint32_t i = 0; i < x->list.len; i++)
-        if (x->list.at[i].op == FN_MEMID)
-            vec_push(&x->numbered, x->list.at[i].a);
+    if (x->monitor)
+        vec_push(&x->numbered, runtime);
+    for (uint32_t i = 0; i < x->list.len; i++) {
+        const MemoryOp *o = &x->list.at[i];
+        if (o->op == FN_MEMID && !(x->monitor && o->a.kind == MEMORY_RUNTIME))
+            vec_push(&x->numbered, o->a);
+    }
 }
 
 /* Where a memory is. */
@@ -166,8 +189,6 @@ static Place place(const MemoryOps *x, MemoryRef r) {
 uint32_t memory_handle(const MemoryOps *x, const Expr *memory, const Site *site) {
     return place(x, resolve(x, builtin_memory(x->plan->libraries, memory, site))).handle;
 }
-
-static const MemoryRef runtime = {MEMORY_RUNTIME, 0};
 
 static uint32_t number_of(const MemoryOps *x, MemoryRef r) {
     Place p = place(x, r);
@@ -544,6 +565,12 @@ static uint32_t build_size(MemoryOps *x, MemoryRef a) {
     return add_func(x, "whammc.mem_size", 0, 0, 0, true, &b);
 }
 
+static uint32_t build_memid(MemoryOps *x, MemoryRef a) {
+    Buf b = {0};
+    put_i32(&b, number_of(x, a));
+    return add_func(x, "whammc.memid", 0, 0, 0, true, &b);
+}
+
 /* ---- memories by number ---- */
 
 /* If argument `local` is the number of a memory: */
@@ -629,7 +656,7 @@ static uint32_t build(MemoryOps *x, uint32_t op, MemoryRef a, MemoryRef b) {
     case OP_CLIP: return build_clip(x, a);
     case OP_SAME: return build_same(x, a);
     case OP_MOVE: return build_move(x, a, b);
-    default: return UINT32_MAX; /* memid: no function */
+    default: assert(op == FN_MEMID); return build_memid(x, a);
     }
 }
 
@@ -644,8 +671,10 @@ static uint32_t func_of(MemoryOps *x, uint32_t op, MemoryRef a, MemoryRef b) {
 
 /* Its code is one instruction where the memory is known. */
 static bool is_direct(const MemoryOps *x, const MemoryOp *o) {
-    return o->op == FN_MEMID ||
-           (o->op == FN_MEM_SIZE && o->a.kind != MEMORY_BY_NUMBER && !place(x, o->a).calls);
+    bool instruction =
+        o->op == FN_MEMID ||
+        (o->op == FN_MEM_SIZE && o->a.kind != MEMORY_BY_NUMBER && !place(x, o->a).calls);
+    return instruction && !x->monitor;
 }
 
 void memory_add(MemoryOps *x, const MemoryPlaces *at) {
@@ -659,11 +688,20 @@ void memory_add(MemoryOps *x, const MemoryPlaces *at) {
     }
 }
 
-void memory_put_call(const MemoryOps *x, uint32_t index, const Site *site, Buf *out) {
-    const MemoryCall *c = &x->plan->memory_calls.at[index];
+/* What a call is at a site, as it was noted. */
+static const MemoryOp *operation(const MemoryOps *x, uint32_t call, const Site *site) {
+    const MemoryCall *c = &x->plan->memory_calls.at[call];
     MemoryRef of[2];
     memories_of(x, c, site, of);
-    const MemoryOp *o = &x->list.at[find_op(x, c->fn, of[0], of[1])];
+    return &x->list.at[find_op(x, c->fn, of[0], of[1])];
+}
+
+uint32_t memory_function(const MemoryOps *x, uint32_t call, const Site *site) {
+    return operation(x, call, site)->func;
+}
+
+void memory_put_call(const MemoryOps *x, uint32_t call, const Site *site, Buf *out) {
+    const MemoryOp *o = operation(x, call, site);
     if (o->op == FN_MEMID) {
         put_i32(out, number_of(x, o->a));
     } else if (is_direct(x, o)) {

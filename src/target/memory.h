@@ -30,8 +30,9 @@ typedef struct MemoryOps {
     const Plan *plan;
     WasmModule *m;
     Vec(MemoryOp) list;
-    Map ids;   /* indices into it, by the bytes of all but func */
-    Map wrong; /* calls that were reported */
+    Map ids;      /* indices into it, by the bytes of all but func */
+    Map wrong;    /* calls that were reported */
+    bool monitor; /* the module is a monitor: all calls are functions, all memories have numbers */
     MemoryPlaces at;
     Vec(MemoryRef) numbered; /* the memories that have numbers, in their order; see memory.c */
 } MemoryOps;
@@ -42,6 +43,11 @@ void memory_free(MemoryOps *x);
 /* Pass 1: what the calls of a variant need at a site (nowhere: a Site with m alone). False if the
  * program lacks a memory, which is reported once a call. */
 bool memory_note(MemoryOps *x, const Site *site, const Variant *v, Diags *diags);
+/* The same for one call, an index into Plan.memory_calls. */
+bool memory_note_call(MemoryOps *x, const Site *site, uint32_t call, Diags *diags);
+
+/* Whether what was noted is about the memory of library n. */
+bool memory_uses_library(const MemoryOps *x, uint32_t library);
 
 /* Whether the memory that an argument names at a site can be reached by instructions of the
  * program. `imported`: by --link=import, the runtime's is in another module. */
@@ -54,6 +60,10 @@ void memory_helpers(const MemoryOps *x, bool imported, bool *used);
 
 /* Adds the functions; the module is not laid out, but nothing more is linked. */
 void memory_add(MemoryOps *x, const MemoryPlaces *at);
+
+/* The same for code whose calls are imports (gen/monitor.h): the handle of the function that a call
+ * stands for, after memory_add. */
+uint32_t memory_function(const MemoryOps *x, uint32_t call, const Site *site);
 
 /* Appends what a call (index into Plan.memory_calls) is at a site: its arguments are on the stack;
  * the module is laid out. */

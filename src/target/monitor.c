@@ -24,6 +24,7 @@
 #include "target/code.h"
 #include "target/helper.h"
 #include "target/library.h"
+#include "target/memory.h"
 #include "target/record.h"
 #include "target/runtime.h"
 #include "wasm/op_table.h"
@@ -47,6 +48,8 @@ typedef struct MonitorTarget {
     uint32_t *frame_at;
     MonitorTail *tail;
 
+    MemoryOps memories;
+    uint32_t helpers[HELPER_COUNT];      /* handles of those that operations on memories call */
     RuntimePlace place;                  /* its memory is that of the monitor */
     uint32_t maps_at, texts_at, heap_at; /* addresses */
     Buf classes, image, texts, table;
@@ -228,6 +231,37 @@ static const WasmExport *runtime_function(const MonitorTarget *t, Str name) {
     return wasm_find_export(&t->runtime, WASM_SPACE_FUNC, str_of(full));
 }
 
+static uint32_t number_in(Str name) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < name.len; i++)
+        n = 10 * n + (uint32_t)(name.ptr[i] - '0');
+    return n;
+}
+
+/* ---- built-in functions on memories ---- */
+
+/* Notes what the code calls; the memories of libraries that it is about become imports. */
+static bool note_memories(MonitorTarget *t, const WasmModule *code) {
+    Site nowhere = plan_nowhere(t->plan, &t->m);
+    const Libraries *libraries = t->plan->libraries;
+    bool ok = true;
+    t->memories.monitor = true;
+    for (uint32_t i = 0; i < code->imports.len; i++)
+        if (str_is(code->imports.at[i].module, "mem"))
+            ok &= memory_note_call(&t->memories, &nowhere, number_in(code->imports.at[i].name),
+                                   t->diags);
+    for (uint32_t i = 0; libraries && i < libraries->list.len; i++)
+        if (memory_uses_library(&t->memories, i))
+            library_import_memory(&t->m, libraries->list.at[i]);
+    return ok;
+}
+
+/* Adds what was noted. */
+static void add_memories(MonitorTarget *t) {
+    memory_add(&t->memories,
+               &(MemoryPlaces){.runtime = (int64_t)t->place.memory, .helpers = t->helpers});
+}
+
 static bool merge_runtime(MonitorTarget *t, const WasmModule *code) {
     RuntimeModule rt = runtime_module(
         t->options->report == REPORT_FILE ? RUNTIME_MONITOR_FILE : RUNTIME_MONITOR, true);
@@ -252,6 +286,11 @@ static bool merge_runtime(MonitorTarget *t, const WasmModule *code) {
         vec_push(&roots, runtime_function(t, done_function(code))->handle);
     if (can_be_coalesced(t, code))
         vec_push(&roots, runtime_function(t, STR("site_count_exact"))->handle);
+    bool used[HELPER_COUNT] = {0};
+    memory_helpers(&t->memories, false, used);
+    for (uint32_t h = 0; h < HELPER_COUNT; h++)
+        if (used[h])
+            vec_push(&roots, runtime_function(t, str_of(helper_infos[h].name))->handle);
     t->linked = (WasmMerge){.to = &t->m,
                             .from = &t->runtime,
                             .memory = t->place.memory,
@@ -259,6 +298,11 @@ static bool merge_runtime(MonitorTarget *t, const WasmModule *code) {
                             .ctx = &t->place,
                             .prefix = t->place.prefix};
     ok = ok && wasm_merge(&t->linked, roots.at, roots.len, t->diags);
+    for (uint32_t h = 0; ok && h < HELPER_COUNT; h++)
+        if (used[h])
+            t->helpers[h] =
+                t->linked.handles[WASM_SPACE_FUNC]
+                                 [runtime_function(t, str_of(helper_infos[h].name))->handle];
     vec_free(&roots);
     return ok;
 }
@@ -271,13 +315,6 @@ static int64_t import_library(MonitorTarget *t, uint32_t n) {
                                  wasm_func_type(&fn->library->module, fn->func));
 }
 
-static uint32_t number_in(Str name) {
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < name.len; i++)
-        n = 10 * n + (uint32_t)(name.ptr[i] - '0');
-    return n;
-}
-
 /* What the imports of the compiled code stand for (gen/monitor.h). */
 static int64_t resolve_code(void *ctx, const WasmImport *import) {
     MonitorTarget *t = ctx;
@@ -287,6 +324,10 @@ static int64_t resolve_code(void *ctx, const WasmImport *import) {
         return e ? t->linked.handles[WASM_SPACE_FUNC][e->handle] : t->fmod;
     }
     n = number_in(import->name);
+    if (str_is(import->module, "mem")) {
+        Site nowhere = plan_nowhere(t->plan, &t->m);
+        return memory_function(&t->memories, n, &nowhere);
+    }
     if (str_is(import->module, "var"))
         return t->store.global[n / HOLE_LEAVES] + n % HOLE_LEAVES;
     return import_library(t, n);
@@ -411,7 +452,9 @@ static bool link(MonitorTarget *t) {
     WasmModule code;
     Vec(uint32_t) roots = {0};
     bool ok = wasm_load_own(&code, t->code.module.data, t->code.module.len, t->diags) &&
-              merge_runtime(t, &code);
+              note_memories(t, &code) && merge_runtime(t, &code);
+    if (ok)
+        add_memories(t);
     for (uint32_t i = 0; ok && i < t->code.probes.len; i++)
         vec_push(&roots, code_function(&code, t->code.probes.at[i].function.ptr));
     for (uint32_t i = 0; ok && i < t->code.callbacks.len; i++)
@@ -490,6 +533,7 @@ bool monitor_module(Plan *plan, const MonitorOptions *options, Buf *out, Diags *
     MonitorTarget t = {.plan = plan, .options = options, .diags = diags};
     wasm_module_init(&t.m);
     store_init(&t.store, plan);
+    memory_init(&t.memories, plan, &t.m);
     bool ok = make(&t, out);
     if (!ok)
         out->len = 0;
@@ -498,6 +542,7 @@ bool monitor_module(Plan *plan, const MonitorOptions *options, Buf *out, Diags *
     units_free(&t.units);
     counters_free(&t.counters);
     store_free(&t.store);
+    memory_free(&t.memories);
     if (t.linked.to)
         wasm_merge_free(&t.linked);
     if (t.runtime.bytes)

@@ -297,6 +297,22 @@ uint32_t site_num_targets(uint32_t fid, uint32_t pc) {
     return site_at(fid, pc)->count;
 }
 
+SITE_EXPORT(table_target)
+uint64_t site_table_target(uint32_t fid, uint32_t pc, uint32_t n) {
+    const SiteInstr *i = site_at(fid, pc);
+    return n < i->count ? table_label(i, fid, n) : 0;
+}
+
+SITE_EXPORT(table_targets)
+uint32_t site_table_targets(uint32_t fid, uint32_t pc) {
+    const SiteInstr *i = site_at(fid, pc);
+    SiteReader r = site_vec(i, fid);
+    uint32_t n = i->count, list = values_str_new(4 * (n + 1));
+    for (uint32_t k = 0; k <= n; k++)
+        words_at(list + 4)[k] = k < n ? site_u32(&r) : 0;
+    return values_str_intern(list);
+}
+
 SITE_EXPORT(offset)
 uint64_t site_offset(uint32_t fid, uint32_t pc) {
     return site_at(fid, pc)->c;

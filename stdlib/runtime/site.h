@@ -46,6 +46,10 @@ uint64_t site_imm(uint32_t fid, uint32_t pc, uint32_t n); /* immediate n as the 
 uint32_t site_has_imm(uint32_t fid, uint32_t pc, uint32_t n);
 uint32_t site_num_targets(uint32_t fid, uint32_t pc); /* of br_table; its default is immediate
                                                          number num_targets */
+uint64_t site_table_target(uint32_t fid, uint32_t pc,
+                           uint32_t n); /* the label of target n; beyond them 0 */
+uint32_t site_table_targets(uint32_t fid,
+                            uint32_t pc); /* the labels of the targets and a 0, as a str of u32s */
 uint64_t site_offset(uint32_t fid, uint32_t pc);
 uint32_t site_memory(uint32_t fid, uint32_t pc);    /* accessed; by memory.copy: written */
 uint32_t site_item_size(uint32_t fid, uint32_t pc); /* in the array whose type is immediate 0; 0 =

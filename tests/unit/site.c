@@ -304,6 +304,8 @@ static void check_values(Checker *c, uint32_t func, const Answers *a) {
     SAME("memory", site_memory(func, pc), a->memory);
     if (wasm_ops[a->op].imm == WASM_IMM_BR_TABLE)
         SAME("num_targets", site_num_targets(func, pc), a->num_targets);
+    for (uint32_t n = 0; wasm_ops[a->op].imm == WASM_IMM_BR_TABLE && n < MAX_IMMS; n++)
+        SAME("table_target", site_table_target(func, pc, n), n < a->num_targets ? a->imms[n] : 0);
     if (a->item_size)
         SAME("item_size", site_item_size(func, pc), a->item_size);
     SAME("resolved_fid", site_resolved_fid(func, pc), a->resolved);
