@@ -54,6 +54,9 @@ event:
 predicate:
     %empty                              { $$ = NULL; }
   | '/' call '/'                        { $$ = $2.call; }
+  | '/' NAME '/'                        {
+                                          if (!rule_build_bare(p, @2, @3, &$$)) YYABORT;
+                                        }
 ;
 
 values:

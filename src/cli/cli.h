@@ -337,6 +337,20 @@ void engine_failed(const Cli *cli, const Engine *e, const Place *place, int erro
 
 typedef Vec(const char *) Words;
 
+/* What a program prints, without the reports of monitors (catch.c). */
+typedef struct Catch {
+    Buf held;    /* what may be the beginning of a report */
+    Buf report;  /* all from there on */
+    bool found;  /* there is one */
+    bool inside; /* a line is not complete */
+    bool closed; /* standard output cannot be written to any more */
+} Catch;
+
+/* Takes bytes that were printed (as for process_read; ctx is a Catch). */
+bool catch_take(void *ctx, const uint8_t *bytes, size_t n);
+/* Nothing more comes. */
+void catch_end(Catch *c);
+
 /* A program to be run with the operands behind APP. */
 typedef struct RunnerJob {
     const Engine *engine;
@@ -344,6 +358,7 @@ typedef struct RunnerJob {
     const char *clock;    /* where Node takes the time from: an option's choice; NULL = its own */
     bool interruptible;   /* Node: SIGINT ends the program as a trap does, with a report */
     bool unseen;          /* what the program prints goes nowhere */
+    Catch *caught;        /* reports in what it prints; NULL: all goes where ours goes */
     const void *module;
     size_t len;
     const LibraryOptions *libs; /* what it imports besides the runtime; NULL: not even that */
@@ -373,6 +388,7 @@ typedef struct Running {
     bool bound;         /* w has monitors, not scripts */
     bool silent;        /* warnings about the instrumented program are not shown */
     bool unseen;        /* what the program prints goes nowhere */
+    Catch caught;       /* bound: reports in what it prints */
     whammc *w;          /* owned, as what follows */
     Buf app, report;
     int wait_status; /* as waitpid() told */
@@ -430,7 +446,8 @@ typedef struct WizardJob {
     const Words *options;
     const MonitorOptions *monitors;
     const Buf *app;
-    bool reports; /* a monitor writes its report to WIZARD_REPORT */
+    bool reports;  /* a monitor writes its report to WIZARD_REPORT */
+    Catch *caught; /* reports in what is printed; NULL: they are left there */
 } WizardJob;
 
 /* Where a monitor has to write its report (relative to some preopened directory) for wizard_run to

@@ -65,6 +65,33 @@ typedef struct Settings {
 
 /* ---- the report ---- */
 
+/* Appends the tables of a report. */
+static void show(const Settings *s, const Running *run, Report *r, Buf *out) {
+    if (out->len && out->data[out->len - 1] != '\n')
+        buf_u8(out, '\n');
+    if (!s->no_demangle)
+        demangle_report(r);
+    ShowOptions look = {.top = s->top, .fd = STDERR_FILENO, .colour = run->cli->colour};
+    show_tables(r, &look, out);
+}
+
+/* The same for monitors: reports are among what they have printed, or what programs without WASI
+ * have printed for them. The rest goes to standard output. */
+static bool deliver_caught(const Settings *s, Running *run) {
+    Buf *text = &run->caught.report, out = {0};
+    Report r = {0};
+    buf_bytes(text, run->report.data, run->report.len);
+    bool found = report_read(&r, (Str){(const char *)text->data, (uint32_t)text->len}, 0);
+    const Buf *rest = found ? &r.rest : text;
+    bool written = file_write_fd(STDOUT_FILENO, rest->data, rest->len);
+    if (found)
+        show(s, run, &r, &out);
+    message_stderr(out.data, out.len);
+    buf_free(&out);
+    report_free(&r);
+    return written;
+}
+
 /* Shows the last report as tables on standard error, or writes all of them. False if they could not
  * be written. */
 static bool deliver(const Settings *s, const Running *run) {
@@ -76,12 +103,7 @@ static bool deliver(const Settings *s, const Running *run) {
     if (!s->out)
         buf_bytes(&out, r.rest.data, r.rest.len); /* what scripts have printed */
     if (!s->out && found) {
-        if (out.len && out.data[out.len - 1] != '\n')
-            buf_u8(&out, '\n');
-        if (!s->no_demangle)
-            demangle_report(&r);
-        ShowOptions look = {.top = s->top, .fd = STDERR_FILENO, .colour = run->cli->colour};
-        show_tables(&r, &look, &out);
+        show(s, run, &r, &out);
     } else if (!found && !all.len) {
         running_explain_silence(run);
     }
@@ -114,7 +136,8 @@ static int attach_and_run(Running *r, const MonitorOptions *monitors, bool repor
                      .options = r->engine_options,
                      .monitors = monitors,
                      .app = &r->app,
-                     .reports = reports};
+                     .reports = reports,
+                     .caught = reports ? NULL : &r->caught};
     bool failed = false;
     r->wait_status = wizard_run(r->cli, &job, &r->report, &failed);
     return r->wait_status < 0 || failed ? STATUS_ERROR : STATUS_OK;
@@ -179,11 +202,7 @@ static int run_program(const Cli *cli, Settings *s, const Engine *e) {
         exclude_give(cli, &s->exclusion, &r.app, r.w))
         status = run_somehow(&r, s);
     if (status == STATUS_OK) {
-        bool written = true;
-        if (s->monitors.len) /* what programs without WASI have printed for them */
-            file_write_fd(STDOUT_FILENO, r.report.data, r.report.len);
-        else
-            written = deliver(s, &r);
+        bool written = s->monitors.len ? deliver_caught(s, &r) : deliver(s, &r);
         status = process_imitate(r.wait_status);
         if (!written && status == STATUS_OK)
             status = STATUS_ERROR;

@@ -78,7 +78,12 @@ static int call_runner(const Cli *cli, const RunnerJob *job, const Files *f) {
     for (int i = 0; i <= cli->noperands; i++)
         vec_push(&argv, cli->operands[i]); /* and the NULL behind them */
     int null = job->unseen ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
-    int status = process_run(argv.at, (ProcessStreams){-1, null, null}), error = errno;
+    ProcessStreams streams = {-1, null, null};
+    int status = job->caught ? process_read(argv.at, streams, catch_take, job->caught)
+                             : process_run(argv.at, streams);
+    int error = errno;
+    if (job->caught)
+        catch_end(job->caught);
     if (null >= 0)
         close(null);
     vec_free(&argv);

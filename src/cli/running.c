@@ -51,6 +51,7 @@ int running_made(Running *r, whammc_status result, const uint8_t *module, size_t
                          .clock = r->clock,
                          .interruptible = r->interruptible,
                          .unseen = r->unseen,
+                         .caught = r->bound ? &r->caught : NULL,
                          .module = module,
                          .len = size,
                          .libs = imports};
@@ -108,4 +109,5 @@ void running_free(Running *r) {
     whammc_free(r->w);
     buf_free(&r->app);
     buf_free(&r->report);
+    buf_free(&r->caught.report);
 }

@@ -48,10 +48,15 @@ typedef struct Filter {
     char *name;           /* MESSAGE_NAME_TEXT */
     Vec(char *) errors;
     bool unlinked; /* one of them is that a monitor was left out */
+    Catch *caught; /* as in WizardJob */
 } Filter;
 
 static void write_out(Filter *f, const void *bytes, size_t n) {
-    f->closed |= n && !f->closed && !file_write_fd(STDOUT_FILENO, bytes, n);
+    bool open = n && !f->closed;
+    if (open && f->caught)
+        f->closed = !catch_take(f->caught, bytes, n);
+    else if (open)
+        f->closed = !file_write_fd(STDOUT_FILENO, bytes, n);
 }
 
 /* Bytes that are not the engine's. */
@@ -350,6 +355,7 @@ int wizard_run(const Cli *cli, const WizardJob *job, Buf *report, bool *failed) 
     int error = errno, status = -1;
     if (made) {
         filter.monitors = (const char *)files.prefix.data;
+        filter.caught = job->caught;
         status = call_engine(cli, job, &place, &files, &filter);
         error = errno;
         if (status >= 0 && access(files.report, F_OK) == 0)
@@ -359,6 +365,8 @@ int wizard_run(const Cli *cli, const WizardJob *job, Buf *report, bool *failed) 
         engine_failed(cli, made ? job->engine : NULL, &place, error);
     else
         *failed = !filter_end(cli, &filter, status);
+    if (job->caught)
+        catch_end(job->caught);
     filter_free(&filter);
     buf_free(&files.monitors);
     buf_free(&files.prefix);

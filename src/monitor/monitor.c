@@ -362,6 +362,13 @@ static void read_probe(Reader *r, const WasmExport *e) {
              "it has names of engines from 2025 and others of engines from 2026; none knows both");
         return;
     }
+    if (rule.bare_predicate) {
+        const MonitorCall *call = rule.predicate;
+        Diag *g = tell(&p, DIAG_MONITOR_NAME, call->start, call->end,
+                       "engines want parentheses behind the name of a predicate and ignore this "
+                       "probe; 'whammc bind' attaches it");
+        diag_hint(r->diags, g, "write %.*s()", STR_ARG(call->name));
+    }
     check_probe(&p);
     vec_push(&mon->probes, probe);
 }

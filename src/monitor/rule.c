@@ -260,6 +260,17 @@ MonitorParam rule_build_call(RuleParse *p, RuleSpan span, RuleSpan name, ParamLi
     return (MonitorParam){.kind = PARAM_CALL, .call = call, .start = span.start, .end = span.end};
 }
 
+bool rule_build_bare(RuleParse *p, RuleSpan name, RuleSpan next, const MonitorCall **out) {
+    static const char *const wanted[] = {"'('"};
+    if (p->name.ptr[name.start] != '$') {
+        rule_syntax_error(p, next, wanted, 1);
+        return false;
+    }
+    p->rule->bare_predicate = true;
+    *out = rule_build_call(p, name, name, (ParamList){0}).call;
+    return true;
+}
+
 ParamList rule_list_add(RuleParse *p, ParamList list, MonitorParam param) {
     ParamNode *node = arena_new(p->arena, ParamNode);
     node->param = param;

@@ -77,8 +77,9 @@ typedef struct MonitorRule {
     WasmOp op;                    /* MONITOR_OPCODE */
     const MonitorCall *predicate; /* NULL = none */
     const MonitorParam *params;
-    uint32_t nparams; /* 0: no list, or an empty one */
-    uint8_t engines;  /* bits of RuleEngines; ENGINES_ANY: all know the names in it */
+    uint32_t nparams;    /* 0: no list, or an empty one */
+    uint8_t engines;     /* bits of RuleEngines; ENGINES_ANY: all know the names in it */
+    bool bare_predicate; /* written without parentheses: engines do not understand the name */
 } MonitorRule;
 
 typedef enum RuleStatus {

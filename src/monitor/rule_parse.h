@@ -64,6 +64,9 @@ void rule_unknown_event(RuleParse *p, uint32_t at, bool op);
 bool rule_build_value(RuleParse *p, RuleSpan span, MonitorParam *out);
 bool rule_build_numbered(RuleParse *p, RuleSpan span, MonitorParam *out);
 MonitorParam rule_build_call(RuleParse *p, RuleSpan span, RuleSpan name, ParamList params);
+/* A predicate without parentheses, if it looks like the name of one: "$p"; `next` follows it. False
+ * with the error. */
+bool rule_build_bare(RuleParse *p, RuleSpan name, RuleSpan next, const MonitorCall **out);
 ParamList rule_list_add(RuleParse *p, ParamList list, MonitorParam param);
 const MonitorParam *rule_list(RuleParse *p, ParamList list);
 

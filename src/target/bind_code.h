@@ -150,9 +150,10 @@ typedef struct BindState {
     int64_t remove_probe;    /* handle of the function that sets them, -1 = none */
 } BindState;
 
-/* Something that makes an engine give up, at one or more places. */
+/* Something that makes an engine give up, at one or more places; so do we if it is fatal. */
 typedef struct BindFault {
     uint32_t rule, func, pc, places;
+    bool fatal;
     const char *text;
 } BindFault;
 
@@ -177,6 +178,7 @@ typedef struct Bind {
     BindTotal total;
     Vec(BindFault) faults;
     uint32_t more_faults; /* not in the list */
+    bool failed;          /* a fault was fatal */
     BindShim shim;
     bool shimmed; /* `shim` is in use */
 } Bind;

@@ -17,6 +17,7 @@ enum {
 typedef enum Outcome {
     BOUND,
     UNMATCHED, /* the probe does not go there */
+    LEFT_OUT,  /* an operand is not there, or of another type: engines give up, we do not */
     FAULT,     /* engines give up */
 } Outcome;
 
@@ -31,6 +32,15 @@ typedef struct Attempt {
     char text[400]; /* of the fault */
 } Attempt;
 
+static Outcome left_out(Attempt *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static Outcome left_out(Attempt *a, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(a->text, sizeof a->text, format, args);
+    va_end(args);
+    return LEFT_OUT;
+}
+
 static Outcome fault(Attempt *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static Outcome fault(Attempt *a, const char *format, ...) {
     va_list args;
@@ -42,21 +52,22 @@ static Outcome fault(Attempt *a, const char *format, ...) {
 
 /* ---- faults ---- */
 
-static void note_fault(const Attempt *a) {
+static void note_fault(const Attempt *a, bool fatal) {
     Bind *b = a->b;
+    b->failed |= fatal;
     for (uint32_t i = 0; i < b->faults.len; i++) {
         BindFault *f = &b->faults.at[i];
-        if (f->rule == a->rule && strcmp(f->text, a->text) == 0) {
+        if (f->rule == a->rule && f->fatal == fatal && (!fatal || strcmp(f->text, a->text) == 0)) {
             f->places++;
             return;
         }
     }
     if (b->faults.len == MAX_FAULTS) {
-        b->more_faults++;
+        b->more_faults += fatal;
         return;
     }
     const char *text = arena_strndup(&b->plan.arena, a->text, strlen(a->text));
-    vec_push(&b->faults, ((BindFault){a->rule, a->site->func, a->site->pc, 1, text}));
+    vec_push(&b->faults, ((BindFault){a->rule, a->site->func, a->site->pc, 1, fatal, text}));
 }
 
 bool bind_faults(Bind *b) {
@@ -68,18 +79,21 @@ bool bind_faults(Bind *b) {
         uint32_t at = (uint32_t)((const uint8_t *)name.ptr - s->monitor.m.bytes);
         Str func = wasm_func_name(&b->p.m, f->func);
         Diag *d =
-            diag(diags, DIAG_CANNOT_BIND, (Span){s->monitor.file, at, at + name.len},
+            diag(diags, f->fatal ? DIAG_CANNOT_BIND : DIAG_MONITOR_MATCH,
+                 (Span){s->monitor.file, at, at + name.len},
                  "export \"%.*s\": %s, at offset %u of function %u%s%.*s%s", STR_ARG(name), f->text,
                  f->pc, f->func, func.len ? " (" : "", STR_ARG(func), func.len ? ")" : "");
         diag_quote(diags, d, at, name);
         if (f->places > 1)
-            diag_hint(diags, d, "the same is wrong at %u more %s", f->places - 1,
-                      f->places == 2 ? "place" : "places");
+            diag_hint(diags, d, f->fatal ? "the same is wrong at %u more %s" : "and at %u more %s",
+                      f->places - 1, f->places == 2 ? "place" : "places");
+        if (!f->fatal)
+            diag_hint(diags, d, "it is not attached there; engines give up");
     }
     if (b->more_faults)
         diag(diags, DIAG_CANNOT_BIND, (Span){b->p.file, 0, 0},
              "%u more attempts to attach a probe failed", b->more_faults);
-    return !b->faults.len;
+    return !b->failed;
 }
 
 /* ---- strings ---- */
@@ -332,14 +346,14 @@ static Outcome bind_arg(Attempt *a, uint32_t n, WasmType wanted) {
     if (a->w->types.dead && wasm_typer_operand(&a->w->typer, n) == WASM_BOT)
         return UNMATCHED;
     if (n >= shown_operands(i, list->len))
-        return lenient ? UNMATCHED : fault(a, "%s has no arg%u", event_words(a), n);
+        return lenient ? UNMATCHED : left_out(a, "%s has no arg%u", event_words(a), n);
     WasmType type = list->at[list->len - 1 - n];
     if (same_type(type, wanted))
         return BOUND;
     return lenient || type == WASM_BOT
                ? UNMATCHED
-               : fault(a, "arg%u of %s is an %s, but the function takes an %s", n, event_words(a),
-                       wasm_type_text(type, have), wasm_type_text(wanted, want));
+               : left_out(a, "arg%u of %s is an %s, but the function takes an %s", n,
+                          event_words(a), wasm_type_text(type, have), wasm_type_text(wanted, want));
 }
 
 static Outcome bind_local(const Attempt *a, uint32_t n, WasmType wanted) {
@@ -477,8 +491,8 @@ bool bind_accept(void *self, const Matcher *w, const Action *action, const Site 
     Attempt a = {.b = b, .s = s, .r = r, .rule = rule, .w = w, .site = site};
     vec_reserve(&b->scratch, r->nwords + 1);
     Outcome o = attach(&a);
-    if (o == FAULT)
-        note_fault(&a);
+    if (o >= LEFT_OUT)
+        note_fault(&a, o == FAULT);
     if (o != BOUND)
         return false;
     if (r->id_word != UINT32_MAX)
