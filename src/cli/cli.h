@@ -272,9 +272,7 @@ int monitor_show(const Cli *cli, const char *path, bool verbose);
 
 /* ---- modules in the text format (text.c) ---- */
 
-/* Whether a file that was read is a module in the text format, by its name or its beginning. */
-bool text_is_module(const char *path, const Buf *content);
-/* Assembles it with wabt. False if that failed, which was said. */
+/* Assembles a module in the text format with wabt. False if that failed, which was said. */
 bool text_assemble(const Cli *cli, const char *name, const Buf *text, Buf *binary);
 
 /* ---- monitor modules that are bound or run (monitors.c) ---- */

@@ -2,6 +2,7 @@
  * cli/file.c - reading files completely and writing them completely or not at all.
  */
 #include "cli/cli.h"
+#include "wasm/wat.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -67,7 +68,7 @@ bool file_read(const Cli *cli, const char *path, Buf *out) {
 bool file_read_module(const Cli *cli, const char *path, Buf *out) {
     if (!file_read(cli, path, out))
         return false;
-    if (!text_is_module(path, out))
+    if (!wat_is_module(path, out))
         return true;
     Buf binary = {0};
     bool ok = text_assemble(cli, file_title(path), out, &binary);

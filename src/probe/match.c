@@ -11,6 +11,7 @@
 
 /* The actions for each instruction, without those whose predicate it decides already. */
 static void list_actions(Matcher *w) {
+    vec_reserve(&w->listed, 1); /* so that every list has a place in it */
     for (uint32_t op = 0; op < WASM_OP_COUNT; op++) {
         const ActionList *list = &w->plan->by_op[op];
         w->may_match[op].from = w->listed.len;

@@ -435,6 +435,7 @@ static void add_hit(const Attempt *a) {
         &s->hits,
         ((BindHit){
             .func = a->site->func, .pc = a->site->pc, .rule = a->rule, .words = s->words.len}));
+    vec_reserve(&s->words, a->r->nwords + 1); /* so that hits without words have a place, too */
     for (uint32_t k = 0; k < a->r->nwords; k++)
         vec_push(&s->words, words[k]);
 }

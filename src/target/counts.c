@@ -386,6 +386,8 @@ static uint32_t place_var(Counts *c, CountTraps *t, uint32_t var) {
  * point. The shares of the segment are [from, to). */
 static void put_amounts(Counts *c, const CountTraps *t, uint32_t class, uint32_t from,
                         uint32_t to) {
+    if (!t->nvars)
+        return;
     size_t last = t->amount + (size_t)t->npoints * t->nvars;
     for (size_t i = t->amount; i < last + t->nvars; i++)
         vec_push(&c->trap_amounts, 0);
@@ -395,9 +397,7 @@ static void put_amounts(Counts *c, const CountTraps *t, uint32_t class, uint32_t
     for (uint32_t p = t->npoints; p-- > 0;) {
         for (; to > from && c->shares.at[to - 1].key > 2 * c->trap_points.at[t->point + p]; to--)
             sum[c->place_of.at[c->shares.at[to - 1].var] - 1] -= c->shares.at[to - 1].amount;
-        if (t->nvars)
-            memcpy(c->trap_amounts.at + t->amount + (size_t)p * t->nvars, sum,
-                   t->nvars * sizeof *sum);
+        memcpy(c->trap_amounts.at + t->amount + (size_t)p * t->nvars, sum, t->nvars * sizeof *sum);
     }
     c->trap_amounts.len -= t->nvars;
 }

@@ -102,8 +102,9 @@ static void find_parts(const Flush *f, uint32_t n, const Sum *sum, FlushSource *
     uint32_t from = n ? f->sum_end[n - 1] : 0;
     source->sum = sum;
     source->nsums = f->sum_end[n] - from;
-    source->sums = f->sums.at + from;
-    if (!source->nsums)
+    if (source->nsums)
+        source->sums = f->sums.at + from;
+    else
         source->parts = counts_parts(f->store->counts, n);
 }
 

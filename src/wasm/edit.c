@@ -81,7 +81,8 @@ static inline void put_short(Buf *out, const uint8_t *from, size_t n) {
 }
 
 static void put_piece(Edit *e, const WasmPatch *p) {
-    put_short(e->out, e->edit->code + p->code, p->len);
+    if (p->len) /* else there may be no code at all */
+        put_short(e->out, e->edit->code + p->code, p->len);
 }
 
 /* The marks in front of `to`, from `run` on: what is there is copied as it is. */

@@ -2,8 +2,6 @@
  * tests/fuzz/fuzz_module.c - libFuzzer target for the module model: what can be read is written
  * back byte for byte; what is valid stays valid when imports and code are put in.
  *
- * A corpus to start from, for fuzz_merge and fuzz_valid as well: tar -xf
- * tests/fuzz/module-corpus.tar.xz
  */
 #include "wasm/read.h"
 #include "wasm/survey.h"

@@ -9,8 +9,8 @@ cannot translate goes, module by module, to the command in WASM_PARSER (default:
 directory and writes X.wasm for each X.wat there, without validating; a text it refuses counts as malformed text.
 Without it such scripts are skipped. GLOB selects scripts, such as "simd_*" or "proposals/threads/*".
 
-Other environment: WHAMMC_WASMTIME_PYTHON, a Python with the package wasmtime, for parse.py; VALIDATE, the program to test (default: tests/unit/validate of the build directory); KEEP, a
-directory for the modules with wrong answers.
+Other environment: WHAMMC_WASMTIME_PYTHON, a Python with the package wasmtime, for parse.py; VALIDATE, the program to
+test (default: tests/unit/validate of the build directory); KEEP, a directory for the modules with wrong answers.
 """
 
 import collections

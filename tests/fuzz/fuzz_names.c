@@ -1,0 +1,237 @@
+/*
+ * tests/fuzz/fuzz_names.c - libFuzzer target for names: of functions (from the name section,
+ * exports and imports), of the module and its file, in messages, lists and every view of a report.
+ *
+ * The input is names, a line each, of which a program is made: the file, the module, an import's
+ * module, the import, an export, then functions. A report of calls among its functions and of a
+ * call tree is shown in all views. What is for programs must be well-formed whatever the names are.
+ */
+#include <stdlib.h>
+
+#include "report/demangle.h"
+#include "report/table.h"
+#include "report/value.h"
+#include "report/view.h"
+#include "report/write.h"
+#include "whammc/whammc.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { FILE_NAME, MODULE, FROM, IMPORT, EXPORT, FIRST, MAX_NAMES = 12, FUNCTIONS = 4 };
+
+static uint32_t split(const uint8_t *data, size_t size, Str names[MAX_NAMES]) {
+    uint32_t n = 0;
+    const uint8_t *end = data + size;
+    while (data < end && n < MAX_NAMES) {
+        const uint8_t *line = memchr(data, '\n', (size_t)(end - data));
+        line = line ? line : end;
+        names[n++] = (Str){(const char *)data, (uint32_t)(line - data)};
+        data = line < end ? line + 1 : end;
+    }
+    return n;
+}
+
+/* ---- the program ---- */
+
+static void put_section(Buf *out, uint8_t id, Buf *content) {
+    buf_u8(out, id);
+    buf_uleb(out, content->len);
+    buf_bytes(out, content->data, content->len);
+    content->len = 0;
+}
+
+/* An import and FUNCTIONS functions that call the one before them. */
+static void make_program(const Str *names, uint32_t n, Buf *out) {
+    Buf b = {0}, names_of = {0};
+    buf_bytes(out, "\0asm\1\0\0\0", 8);
+    buf_bytes(&b, "\1\x60\0\0", 4);
+    put_section(out, WASM_SEC_TYPE, &b);
+    buf_u8(&b, 1);
+    buf_name(&b, names[FROM]);
+    buf_name(&b, names[IMPORT]);
+    buf_bytes(&b, "\0\0", 2);
+    put_section(out, WASM_SEC_IMPORT, &b);
+    buf_bytes(&b, "\4\0\0\0\0", 5);
+    put_section(out, WASM_SEC_FUNCTION, &b);
+    buf_u8(&b, 1);
+    buf_name(&b, names[EXPORT]);
+    buf_bytes(&b, "\0\1", 2);
+    put_section(out, WASM_SEC_EXPORT, &b);
+    buf_u8(&b, FUNCTIONS);
+    for (uint8_t f = 0; f < FUNCTIONS; f++) {
+        buf_bytes(&b, "\4\0\x10", 3);
+        buf_u8(&b, f);
+        buf_u8(&b, 0x0b);
+    }
+    put_section(out, WASM_SEC_CODE, &b);
+    buf_name(&b, STR("name"));
+    buf_name(&names_of, names[MODULE]);
+    put_section(&b, 0, &names_of);
+    buf_uleb(&names_of, n - FIRST);
+    for (uint32_t i = FIRST; i < n; i++) {
+        buf_uleb(&names_of, i - FIRST);
+        buf_name(&names_of, names[i]);
+    }
+    put_section(&b, 1, &names_of);
+    put_section(out, WASM_SEC_CUSTOM, &b);
+    buf_free(&names_of);
+    buf_free(&b);
+}
+
+/* ---- what must hold ---- */
+
+/* JSON: no control characters in strings, which end. */
+static void check_json(const Buf *text) {
+    bool in_string = false;
+    for (size_t i = 0; i < text->len; i++) {
+        uint8_t c = text->data[i];
+        if (in_string && c < ' ')
+            abort();
+        if (in_string && c == '\\')
+            i++;
+        else if (c == '"')
+            in_string = !in_string;
+    }
+    if (in_string)
+        abort();
+}
+
+/* XML: no control characters. */
+static void check_xml(const Buf *text) {
+    for (size_t i = 0; i < text->len; i++)
+        if (text->data[i] < ' ' && text->data[i] != '\n')
+            abort();
+}
+
+/* Text for people: nothing that changes what a terminal does. */
+static void check_text(const Buf *text) {
+    for (size_t i = 0; i < text->len; i++)
+        if ((text->data[i] < ' ' && text->data[i] != '\n') || text->data[i] == 0x7f)
+            abort();
+}
+
+/* ---- views ---- */
+
+/* Rows of all functions, calls, and a tree of them; #N are the program's names. */
+static const char report[] =
+    "================================= REPORT CSV FLUSH ====================================\n"
+    "id, id_type, name, whamm_type, wasm_type, script_id, fname, fid, pc, probe_id, value(s)\n"
+    "4, memaddr, n, u64, i64, script0, #0, 0, 1, 0_wasm:opcode:call:before, 7\n"
+    "8, memaddr, n, u64, i64, script0, #1, 1, 1, 0_wasm:opcode:call:before, 6\n"
+    "12, memaddr, n, u64, i64, script0, #2, 2, 1, 0_wasm:opcode:call:before, 5\n"
+    "16, memaddr, n, u64, i64, script0, #3, 3, 1, 0_wasm:opcode:call:before, 5\n"
+    "20, memaddr, n, u64, i64, script0, #4, 4, 1, 0_wasm:opcode:call:before, 5\n"
+    "0, map_id, arcs, map<(u32,u32),(u64,u64)>, i32, script0, , , , , "
+    "(4294967295,4)->(1,100);(4,3)->(2,60);(3,2)->(5,30);(2,1)->(7,20);(1,0)->(9,10)\n"
+    "1, map_id, tree, map<u32,(u32,u32,u64,u64)>, i32, script0, , , , , "
+    "1->(0,4,1,1000);2->(1,3,3,2000);3->(2,2,4,500);4->(3,1,9,1500);5->(4,0,1,250)\n";
+
+static void show(const Report *r, const Places *p, Str title, bool demangled) {
+    Buf out = {0};
+    Profile arcs = {0}, tree = {0};
+    ProfileVariables any = {0};
+    if (profile_read_arcs(&arcs, r, any)) {
+        profile_name(&arcs, r, p, demangled);
+        view_flat(&arcs, 0, &out);
+        view_gprof(&arcs, 0, &out);
+        check_text(&out);
+        out.len = 0;
+        view_dot(&arcs, 0, &out);
+        check_json(&out); /* the strings of the two are alike */
+        out.len = 0;
+    }
+    if (profile_read_tree(&tree, r, any)) {
+        profile_name(&tree, r, p, demangled);
+        view_folded(&tree, &out);
+        check_text(&out);
+        out.len = 0;
+        view_svg(&tree, title, &out);
+        check_xml(&out);
+        out.len = 0;
+        view_speedscope(&tree, title, &out);
+        check_json(&out);
+        out.len = 0;
+        view_cpuprofile(&tree, &out);
+        check_json(&out);
+    }
+    profile_free(&arcs);
+    profile_free(&tree);
+    buf_free(&out);
+}
+
+static void show_all(const Places *p, Str title) {
+    Report r = {0};
+    Buf out = {0};
+    TableOptions look = {.width = 80};
+    if (!report_read(&r, (Str){report, sizeof report - 1}, 0))
+        abort();
+    value_unify(&r);
+    places_name_rows(p, &r);
+    look.instructions = places_instructions(p, &r);
+    write_report(&r, WRITE_JSON, &out);
+    check_json(&out);
+    write_report(&r, WRITE_CSV_RFC4180, &out);
+    write_report(&r, WRITE_CSV, &out);
+    out.len = 0;
+    table_print(&r, &look, &out);
+    check_text(&out);
+    show(&r, p, title, false);
+    show(&r, p, title, true);
+    demangle_report(&r);
+    out.len = 0;
+    table_print(&r, &look, &out);
+    check_text(&out);
+    buf_free(&out);
+    report_free(&r);
+}
+
+/* The names as a part of messages and lists. */
+static void list_site(void *ctx, const whammc_site *s) {
+    (void)ctx;
+    (void)strlen(s->fname);
+}
+
+static void list(const char *file, const Buf *program) {
+    static const char script[] =
+        "wasm:opcode:call:before / fname != \"x\" && target_fn_name != \"\" / "
+        "{ report var n: map<(str, str), u32>; n[(fname, target_fn_name)]++; }";
+    whammc *w = whammc_new();
+    uint8_t *out;
+    size_t size;
+    whammc_add_script(w, file, script, sizeof script - 1);
+    whammc_list(w, file, program->data, program->len, list_site, NULL);
+    whammc_messages(w, 0);
+    whammc_messages(w, WHAMMC_JSON);
+    if (whammc_instrument(w, file, program->data, program->len, NULL, &out, &size) ==
+        WHAMMC_INTERNAL)
+        abort();
+    whammc_release(out);
+    whammc_free(w);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    Str names[MAX_NAMES];
+    uint32_t n = split(data, size, names);
+    if (n <= FIRST)
+        return 0;
+    Buf program = {0};
+    Diags diags = {0};
+    WasmModule m;
+    Arena arena = {0};
+    const char *file = arena_strndup(&arena, names[FILE_NAME].ptr, names[FILE_NAME].len);
+    make_program(names, n, &program);
+    if (wasm_load(&m, program.data, program.len,
+                  diag_file(&diags, file, program.data, program.len, true), &diags)) {
+        Places places;
+        places_open(&places, &m);
+        show_all(&places, names[FILE_NAME]);
+        places_free(&places);
+        if (n % 4 == 0)
+            list(file, &program);
+    }
+    wasm_module_free(&m);
+    diag_free(&diags);
+    arena_free(&arena);
+    buf_free(&program);
+    return 0;
+}
