@@ -202,10 +202,9 @@ enum { JAVASCRIPT_ID = 17 }; /* characters, with the NUL */
 void javascript_tag(Buf *module, char id[JAVASCRIPT_ID]);
 
 typedef struct JavascriptJob {
-    const char *module;   /* the path of the instrumented program, "-" = standard output */
-    const char *id;       /* of javascript_tag */
-    const char *app_name; /* the program before */
-    const Buf *app;
+    const char *module; /* the path of the instrumented program, "-" = standard output */
+    const char *id;     /* of javascript_tag */
+    const Buf *app;     /* the program before, which was read and is valid */
 } JavascriptJob;
 /* Writes the script. False if that failed, which was said. */
 bool javascript_write(const Cli *cli, const char *path, const JavascriptJob *job);

@@ -151,13 +151,13 @@ static bool choose_script(const Cli *cli, const Settings *s, whammc_host host, c
 }
 
 /* The program, and the script beside it if there is to be one. */
-static bool write_output(const Cli *cli, const Settings *s, whammc_host host, const char *app_name,
-                         const Buf *app, Buf *module) {
+static bool write_output(const Cli *cli, const Settings *s, whammc_host host, const Buf *app,
+                         Buf *module) {
     char id[JAVASCRIPT_ID], *js;
     bool ok = choose_script(cli, s, host, &js);
     if (has_script(host))
         javascript_tag(module, id);
-    JavascriptJob job = {s->out, id, app_name, app};
+    JavascriptJob job = {s->out, id, app};
     ok = ok && (!js || javascript_write(cli, js, &job)) &&
          file_write(cli, s->out, module->data, module->len);
     free(js);
@@ -184,7 +184,7 @@ static int instrument(const Cli *cli, const Settings *s, whammc *w, const char *
     whammc_release(out);
     bool automatic = s->options.host == WHAMMC_HOST_AUTO;
     whammc_host host = automatic ? whammc_hosted(w, NULL) : s->options.host;
-    if (status == STATUS_OK && !write_output(cli, s, host, path, app, &module))
+    if (status == STATUS_OK && !write_output(cli, s, host, app, &module))
         status = STATUS_ERROR;
     buf_free(&module);
     if (status == STATUS_OK)

@@ -118,22 +118,15 @@ static void put_script(Buf *out, const Places *places, const char *module, const
 }
 
 bool javascript_write(const Cli *cli, const char *path, const JavascriptJob *job) {
-    Diags d = {0};
-    WasmModule m = {0};
-    Places places = {0};
+    WasmModule m;
+    Places places;
     Buf out = {0};
-    DiagFileId file = diag_file(&d, file_title(job->app_name), job->app->data, job->app->len, true);
-    bool ok = wasm_load(&m, job->app->data, job->app->len, file, &d);
-    if (ok) {
-        places_open(&places, &m);
-        put_script(&out, &places, job->module, job->id);
-        ok = file_write(cli, path, out.data, out.len);
-    } else {
-        message_diags(cli, &d);
-    }
+    wasm_load_again(&m, job->app->data, job->app->len);
+    places_open(&places, &m);
+    put_script(&out, &places, job->module, job->id);
+    bool ok = file_write(cli, path, out.data, out.len);
     places_free(&places);
     wasm_module_free(&m);
-    diag_free(&d);
     buf_free(&out);
     return ok;
 }

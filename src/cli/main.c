@@ -27,7 +27,7 @@
  *   1. parse the scripts                                  lang/parse.c, scan.c
  *   2. expand rules into events, check each probe for     probe/event.c, plan.c, prune.c;
  *      each, fold what is static there                    lang/check.c
- *   3. read the program                                   wasm/read.c
+ *   3. read and validate the program                      wasm/read.c, valid.c
  *   4. find the sites, give each its storage              probe/match.c, target/store.c, cell.c,
  *                                                         counts.c
  *   5. compile what occurred to templates                 gen/gen.c

@@ -240,8 +240,11 @@ typedef struct WasmModule {
  */
 bool wasm_load(WasmModule *m, const uint8_t *bytes, size_t size, DiagFileId file, Diags *diags);
 
-/* The same without validating, for nothing but what whammc itself has made: the runtime, and the
- * code of scripts. It becomes a part of an output, which is validated. */
+/* Reads once more the very bytes that wasm_load has found valid before: they are not validated. */
+void wasm_load_again(WasmModule *m, const uint8_t *bytes, size_t size);
+
+/* Like wasm_load without validating, for nothing but what whammc itself has made: the runtime, and
+ * the code of scripts. It becomes a part of an output, which is validated. */
 bool wasm_load_own(WasmModule *m, const uint8_t *bytes, size_t size, Diags *diags);
 
 /* What things are called in messages, and how many of a space there are (input and added). */
