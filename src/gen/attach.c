@@ -61,6 +61,8 @@ Ref own_get(Code *c, const char *name, BinaryenType type) {
     return BinaryenGlobalGet(c->b.module, name, type);
 }
 
+const char monitor_back[] = "back";
+
 Ref own_set(Code *c, const char *name, BinaryenType type, Ref value) {
     declare_global(c, name, type, false);
     return BinaryenGlobalSet(c->b.module, name, value);
@@ -344,6 +346,7 @@ static Ref get_hole(Body *b, HoleKind kind, uint32_t n, BinaryenType type) {
     case HOLE_CONST: return get_const(b, n);
     case HOLE_ARG: return ask_operand(c, n, type);
     case HOLE_LOCAL: return ask(c, PARAM_LOCAL, n, type);
+    case HOLE_BACK: return own_get(c, monitor_back, type);
     case HOLE_WIDE:
         if (is_wide(c, n))
             return ask(c, PARAM_ARG, n, BinaryenTypeInt64());

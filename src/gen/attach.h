@@ -94,6 +94,8 @@ void code_part(Code *c, const UnitPart *part);
 Ref runtime_call(Code *c, const char *name, const char *params, const char *result,
                  const Ref *args);
 /* A global of the module, zero at start. */
+/* The flag that branches to loops set. */
+extern const char monitor_back[];
 Ref own_get(Code *c, const char *name, BinaryenType type);
 Ref own_set(Code *c, const char *name, BinaryenType type, Ref value);
 

@@ -209,8 +209,6 @@ static Ref compute_atom(Code *c, const UnitAtom *a) {
     case ATOM_LAST: return at_place(c, "site_last");
     case ATOM_BLOCK_FIRST: return at_place(c, "site_block_first");
     case ATOM_BLOCK_LAST: return at_place(c, "site_block_last");
-    case ATOM_BRANCHED: return at_place(c, "site_branched");
-    case ATOM_HAS_ELSE: return at_place(c, "site_has_else");
     case ATOM_ENDS_PROGRAM: return at_place(c, "site_ends_program");
     case ATOM_TO_LOOP: return at_place(c, "site_goes_to_loop");
     case ATOM_IN_TRY: return at_place(c, "site_in_try");

@@ -82,9 +82,7 @@ static void put_additions(Code *c, Refs *code) {
     const Plan *plan = c->g->in->plan;
     Counters *counters = c->g->in->units->counters;
     Counting k = *counters_shape(counters, c->part->shape);
-    Event e = c->part->action->event;
-    uint32_t front =
-        e.kind == EVENT_BLOCK_START || e.kind == EVENT_BLOCK_END ? SITE_COUNT_FRONT : 0;
+    uint32_t front = c->part->action->variant->entering ? SITE_COUNT_FRONT : 0;
     for (uint32_t i = 0; i < k.n; i++) {
         uint32_t var = counters->additions.at[k.first + i].sum;
         const Sum *sum = &counters->sums.at[var];
@@ -155,9 +153,9 @@ static Ref put_unit(Code *c, uint32_t first_number) {
 
 /* ---- the walk ---- */
 
-/* Strs of bits, by WasmOp. */
+/* Strs of bits, by WasmOp; SITE_COUNT_EXACT and so on. */
 typedef struct Places {
-    uint32_t busy, traps;
+    uint32_t busy, traps, how;
 } Places;
 enum { BITS = WASM_OP_COUNT / 8 + 1 };
 
@@ -229,7 +227,7 @@ static Ref walk(Code *c, Places p) {
     Ref all[] = {match_call(c, const_i32(&c->b, 0), const_i32(&c->b, WASM_OP_COUNT)),
                  BinaryenLoop(m, "next", rest), runtime_call(c, "site_count_close", "", "", NULL)};
     Ref args[] = {place_fid(c), const_i32(&c->b, p.busy), const_i32(&c->b, p.traps),
-                  const_i32(&c->b, c->g->in->exact_traps)};
+                  const_i32(&c->b, p.how)};
     return BinaryenIf(m, runtime_call(c, "site_count_begin", "iiii", "i", args),
                       BinaryenBlock(m, NULL, all, 3, BinaryenTypeNone()), NULL);
 }
@@ -313,13 +311,12 @@ static void add_rule(Gen *g, const char *function, const char *at, MonitorEvent 
     vec_push(&g->out->probes, e);
 }
 
-/* Whether a residue asks for what comes to loops, or labels, from above: segments without
- * instructions to which probes could be attached. */
+/* Whether a residue asks for what comes to loops from above: segments that may have no instructions
+ * to which probes could be attached. */
 static bool counts_falling(const Unit *u, const Residue *r) {
     for (uint32_t i = 0; i < r->nparts; i++) {
         const UnitPart *p = &r->parts[i];
-        if (p->kind == PART_COUNT &&
-            (u->op == WASM_OP_LOOP || p->action->event.kind == EVENT_BLOCK_START))
+        if (p->kind == PART_COUNT && u->op == WASM_OP_LOOP && p->action->variant->entering)
             return true;
     }
     return false;
@@ -337,7 +334,8 @@ void count_build(Gen *g) {
     if (!any || !build_match(g))
         return;
     g->counts = true;
-    Places p = {busy_places(g), trapping_places(g)};
+    Places p = {busy_places(g), trapping_places(g), 0};
+    p.how = (g->in->exact_traps ? SITE_COUNT_EXACT : 0) | (falling ? SITE_COUNT_FALLS : 0);
     build_predicate(g, predicate, "site_count_at", p);
     build_counter(g, "count.1", WASM_OP_COUNT);
     add_rule(g, "count.1", predicate, MONITOR_ANY, WASM_OP_COUNT);

@@ -28,7 +28,7 @@ BinaryenType gen_type(const Type *t) {
 /* ---- holes ---- */
 
 static const char hole_letters[] =
-    "karlvmtpehfwnzcbgsiuoyqjd01234567"; /* in the order of HoleKind */
+    "karlvmtpehfwnzcbgsi8uoyqjd01234567"; /* in the order of HoleKind */
 _Static_assert(sizeof hole_letters == HOLE_KINDS + 1, "a letter for each kind of hole");
 
 char gen_type_letter(BinaryenType type) {
@@ -186,11 +186,14 @@ static HoleKind bound_hole(int id) {
     case NAME_SEGMENT_SIZE: return HOLE_SEGMENT;
     case NAME_RESOLVED_FID: return HOLE_ENTRY_FID;
     case NAME_TARGET_FUNCREF: return HOLE_ENTRY;
+    case NAME_BACK_EDGE: return HOLE_BACK;
     default: return HOLE_CONDITION;
     }
 }
 
 Ref gen_bound_get(Body *b, const Expr *e) {
+    if (e->bound.id == NAME_BACK_EDGE && b->atoms & SHAPE_ENTERING)
+        return const_i32(b, 0);
     /* a bound of 8 or 16 bits reads the low bits of the program's i32 */
     return normalise(b, e->type,
                      hole_get(b, bound_hole(e->bound.id), e->bound.n, gen_type(e->type)));

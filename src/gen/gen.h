@@ -31,6 +31,7 @@ typedef enum HoleKind {
     HOLE_LENGTH,    /* push the length of the array that is operand n, as i64; 0 if it is null */
     HOLE_SEGMENT,   /* push how much of the instruction's segment is left, as i64 */
     HOLE_ENTRY_FID, /* push the index of the function in the table entry that operand 0 names */
+    HOLE_BACK,      /* push whether a branch led to the loop */
     HOLE_TEXT,      /* push the address of string n of the plan (Plan.texts) */
     HOLE_GOT,       /* push leaf n of the tuple that the last call gave */
     HOLE_GIVE,      /* leaf n of the tuple that the template gives is set */

@@ -18,8 +18,6 @@ static Ref wrap_block(Code *c, Refs *code) {
 
 /* ---- the flag that branches set ---- */
 
-static const char back[] = "back";
-
 static Ref arg_is_not_zero(Code *c) {
     return binary(c, BinaryenNeInt32(), ask(c, PARAM_ARG, 0, BinaryenTypeInt32()),
                   const_i32(&c->b, 0));
@@ -31,7 +29,7 @@ static Ref table_goes_back(Code *c) {
     BinaryenModuleRef m = c->b.module;
     BinaryenType i32 = BinaryenTypeInt32();
     uint32_t target = gen_temp(&c->b, i32);
-    Ref map = ask_callback(c, callback_to_loop(c), back, i32);
+    Ref map = ask_callback(c, callback_to_loop(c), monitor_back, i32);
     Ref count = ask(c, PARAM_NUM_TARGETS, 0, i32), count_again = ask(c, PARAM_NUM_TARGETS, 0, i32);
     Ref index = ask(c, PARAM_ARG, 0, i32), index_again = ask(c, PARAM_ARG, 0, i32);
     Ref inside = binary(c, BinaryenLtUInt32(), index, count);
@@ -49,10 +47,9 @@ static Ref set_back(Code *c, UnitBack how) {
     switch (how) {
     case BACK_ALWAYS: value = const_i32(&c->b, 1); break;
     case BACK_IF_ARG: value = arg_is_not_zero(c); break;
-    case BACK_UNLESS_ARG: value = is_zero(c, ask(c, PARAM_ARG, 0, BinaryenTypeInt32())); break;
     default: value = table_goes_back(c);
     }
-    return own_set(c, back, BinaryenTypeInt32(), value);
+    return own_set(c, monitor_back, BinaryenTypeInt32(), value);
 }
 
 /* ---- sets of frame variables ---- */
@@ -161,8 +158,8 @@ static void put_action(Code *c, const UnitPart *part, Refs *code) {
     if (part->kind == PART_ROW)
         return;
     Ref condition = c->unit->dynamic ? gates_hold(c, part) : NULL;
-    if (part->unless_back)
-        condition = both(c, condition, is_zero(c, own_get(c, back, BinaryenTypeInt32())));
+    if (part->entering)
+        condition = both(c, condition, is_zero(c, own_get(c, monitor_back, BinaryenTypeInt32())));
     if (part->if_taken)
         condition = both(c, condition, arg_is_not_zero(c));
     bool decided = p && !c->unit->dynamic && part->shape &&
@@ -183,7 +180,7 @@ static void put_part(Code *c, const UnitPart *part, Refs *code) {
     case PART_SET_BACK: vec_push(code, if_gates(c, part, set_back(c, part->back))); break;
     case PART_CLEAR_BACK:
         vec_push(code,
-                 if_gates(c, part, own_set(c, back, BinaryenTypeInt32(), const_i32(&c->b, 0))));
+                 if_gates(c, part, own_set(c, monitor_back, BinaryenTypeInt32(), const_i32(&c->b, 0))));
         break;
     case PART_PUSH_FRAME: vec_push(code, if_gates(c, part, push_frame(c))); break;
     case PART_POP_FRAME: vec_push(code, if_gates(c, part, pop_frame(c))); break;

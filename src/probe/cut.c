@@ -116,6 +116,8 @@ static void use_name(Cut *c, const Expr *e, bool assigned) {
         use_entry(c);
     else if (id == NAME_TARGET_FUNCREF)
         use_any(v, 0);
+    else if (id == NAME_BACK_EDGE)
+        v->asks_back = true;
     else if (id == NAME_SEGMENT_SIZE)
         c->plan->asks_segments = true;
     else if (id == NAME_REF_CONDITION)
@@ -489,6 +491,8 @@ bool cut_variant(Plan *plan, Variant *v, Diags *diags) {
     Cut c = {plan, v, diags, true, 0};
     if (v->probe->predicate)
         cut_expr(&c, &v->probe->predicate);
+    v->entering = v->asks_back && v->probe->predicate &&
+                  shape_decide(v, 0, SHAPE_BACK, v->probe->predicate) == TRI_NO;
     v->guarded_alt = v->is_alt && v->probe->predicate && !v->probe->predicate->is_static;
     cut_block(&c, &v->probe->body);
     ask_bounds(v);

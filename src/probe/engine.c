@@ -14,7 +14,6 @@
 typedef enum Reason {
     REASON_MODE,
     REASON_ENTRY,
-    REASON_LOOP_ARGS,
     REASON_EXIT_LOCALS,
     REASON_ASSIGN,
     REASON_TABLES,
@@ -76,8 +75,9 @@ static void check_modes(Engine *g, const PlanProbe *p, bool (*happens)(const Act
     for (uint32_t i = 0; i < p->nactions; i++) {
         const Action *a = &g->plan->actions.at[p->first_action + i];
         Mode mode = a->event.mode;
-        if (mode == MODE_NONE || mode == MODE_BEFORE || mode == MODE_ENTRY || seen[mode] ||
-            !happens(a))
+        bool passes = mode == MODE_AFTER && a->event.op == WASM_OP_END; /* nothing is between */
+        if (mode == MODE_NONE || mode == MODE_BEFORE || mode == MODE_ENTRY || passes ||
+            seen[mode] || !happens(a))
             continue;
         seen[mode] = true;
         if (!strstr(buf_cstr(&list), mode_surface(mode)))
@@ -101,11 +101,6 @@ static void check_entry(Engine *g, const Action *a) {
         refuse(g, REASON_ENTRY, span,
                "an engine does not tell when control comes to the top of '%s': a jump leads there, "
                "behind the instruction",
-               wasm_ops[op].mnemonic);
-    if (op == WASM_OP_LOOP && a->variant->args.len)
-        refuse(g, REASON_LOOP_ARGS, span,
-               "operands in '%s:entry' are those that the loop began with; an engine gives those "
-               "of each iteration",
                wasm_ops[op].mnemonic);
 }
 

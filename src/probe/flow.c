@@ -46,25 +46,22 @@ static void next_part(Flow *f, uint16_t op) {
     f->live = frame->live;
 }
 
-/* Gives whether the end is also come to by branches. */
+/* Gives whether branches lead to its end, too. */
 static bool close_construct(Flow *f) {
-    if (!f->frames.len)
-        return false;
-    FlowFrame frame = vec_last(&f->frames);
-    f->frames.len--;
-    /* an if without else: its false edge */
-    bool targeted = frame.targeted || (frame.op == WASM_OP_IF && frame.live);
+    bool targeted = flow_end_is_targeted_(f);
+    if (f->frames.len)
+        f->frames.len--;
     f->live |= targeted;
     return targeted;
 }
 
 /* What control instructions do to nesting and reachability. Gives whether the block ends with it.
  */
-static bool control(Flow *f, const WasmInstr *i, bool *branched_end) {
+static bool control(Flow *f, const WasmInstr *i) {
     switch (i->op) {
-    case WASM_OP_BLOCK: vec_push(&f->frames, ((FlowFrame){i->op, f->live, false})); return false;
+    case WASM_OP_BLOCK:
+    case WASM_OP_LOOP: vec_push(&f->frames, ((FlowFrame){i->op, f->live, false})); return false;
     case WASM_OP_TRY_TABLE: target_catches(f, i); /* fall through */
-    case WASM_OP_LOOP:
     case WASM_OP_IF:
     case WASM_OP_TRY: vec_push(&f->frames, ((FlowFrame){i->op, f->live, false})); return true;
     case WASM_OP_ELSE:
@@ -94,34 +91,30 @@ static bool control(Flow *f, const WasmInstr *i, bool *branched_end) {
     case WASM_OP_THROW:
     case WASM_OP_THROW_REF:
     case WASM_OP_RETHROW: f->live = false; return true;
-    case WASM_OP_DELEGATE: close_construct(f); return true;
-    case WASM_OP_END: return *branched_end = close_construct(f);
+    case WASM_OP_DELEGATE: return close_construct(f);
+    case WASM_OP_END: close_construct(f); return false;
     default: return false;
     }
 }
 
 /* Instructions of the categories that control instructions are in. */
-FlowStep flow_control_(Flow *f, const WasmInstr *i) {
-    FlowStep s = {.live = f->live, .first = f->live && f->starts};
-    f->count = s.first ? 1 : f->count + 1;
-    bool ends = control(f, i, &s.branched_end) || !f->frames.len;
-    s.last = s.live && ends;
-    s.count = f->count;
-    f->starts = ends;
+FlowStep flow_control_(Flow *f, const WasmInstr *i, uint8_t next) {
+    FlowStep s = {.branched_end = i->op == WASM_OP_END && flow_end_is_targeted_(f)};
+    s.live = f->live || s.branched_end;
+    s.first = s.live && (f->starts || s.branched_end);
+    bool ends = control(f, i) || !f->frames.len;
+    flow_count_(f, &s, ends || flow_starts_block_(f, next));
     return s;
 }
 
-bool flow_may_end_block(WasmOp op) {
+bool flow_ends_block(WasmOp op) {
     switch (op) {
-    case WASM_OP_LOOP:
     case WASM_OP_IF:
     case WASM_OP_ELSE:
     case WASM_OP_TRY:
     case WASM_OP_CATCH:
     case WASM_OP_CATCH_ALL:
-    case WASM_OP_DELEGATE:
     case WASM_OP_TRY_TABLE:
-    case WASM_OP_END:
     case WASM_OP_BR:
     case WASM_OP_BR_IF:
     case WASM_OP_BR_TABLE:

@@ -203,7 +203,7 @@ static void set_site(const Matcher *w, Site *s, const WasmInstr *i, const FlowSt
     s->constructs = w->constructs.at;
     s->open = w->open.at;
     s->nopen = w->open.len;
-    s->before_end = step->branched_end;
+    s->at_label = i->op == WASM_OP_LOOP || step->branched_end;
     s->block_first = step->first;
     s->block_last = step->last;
     s->instr_count = step->count;
@@ -248,7 +248,8 @@ bool match_func(Matcher *w, uint32_t func) {
         const WasmInstr *i = &buffer[index & 1];
         ActionList list = actions_of(w, i);
         bool watched = is_watched(w, i);
-        FlowStep step = w->uses_flow ? flow_step(&w->flow, i) : (FlowStep){0};
+        uint8_t next = code.at == code.end ? 0 : *code.at;
+        FlowStep step = w->uses_flow ? flow_step(&w->flow, i, next) : (FlowStep){0};
         const Construct *part = w->uses_constructs ? next_part(w, (WasmOp)i->op) : NULL;
         bool block = (step.first && w->plan->by_kind[EVENT_BLOCK_START].len) ||
                      (step.last && w->plan->by_kind[EVENT_BLOCK_END].len);

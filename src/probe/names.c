@@ -254,6 +254,7 @@ static bool is_newer(uint32_t id) {
     switch ((NameId)id) {
     case NAME_TAKEN:
     case NAME_TRAP:
+    case NAME_BACK_EDGE:
     case NAME_ESCAPES:
     case NAME_TAIL_CALLS:
     case NAME_FN_TAIL_CALLS:
@@ -319,6 +320,8 @@ static bool lookup(Event e, Str name, Bound *out) {
         return (e.mode == MODE_AFTER || out->only_bound) &&
                operand_lookup(e.op, true, n, &out->type);
     case NAME_IMM: return immediate_lookup(e.op, n, out);
+    case NAME_BACK_EDGE:
+        return e.op == WASM_OP_LOOP && (e.mode == MODE_BEFORE || e.mode == MODE_ENTRY);
     case NAME_FAILED: return e.mode == MODE_AFTER && listed(e.op, id, &out->type, &out->is_static);
     default: break;
     }

@@ -44,7 +44,7 @@ typedef struct PlanVar {
 
 typedef struct Shape {
     struct Variant *variant;
-    uint64_t atoms;  /* bit k = the value of atom k */
+    uint64_t atoms;  /* bit k = the value of atom k; SHAPE_ENTERING */
     bool never;      /* the predicate is false */
     uint32_t index;  /* into Plan.shapes */
     void *template;  /* what gen/ made of it */
@@ -53,7 +53,12 @@ typedef struct Shape {
     void *exit;      /* what runs for each site before a report; NULL = nothing */
 } Shape;
 
-enum { MAX_ATOMS = 64 };
+enum { MAX_ATOMS = 62 };
+
+/* Beside the values of atoms: `back_edge` is false (ENTERING), true (BACK); else it is known when
+ * the program runs. Shapes whose predicate it makes false are ENTERING. */
+#define SHAPE_BACK     (UINT64_C(1) << 62)
+#define SHAPE_ENTERING (UINT64_C(1) << 63)
 
 /* On which ways through it an alt body supplies the results of the instruction. */
 typedef enum Supply { SUPPLY_NEVER, SUPPLY_SOMETIMES, SUPPLY_ALWAYS } Supply;
@@ -119,6 +124,8 @@ typedef struct Variant {
     bool may_lack_consts; /* there may be sites at which a constant has no value */
     bool needs_reference; /* of br_on_*, saved as operand 0 */
     bool asks_targets;    /* the depth of a br_table's target by index */
+    bool asks_back;       /* `back_edge` */
+    bool entering;        /* ... which the predicate wants to be false, whatever the site */
     bool asks_entry;      /* which function is in a table's entry */
     bool is_alt;
     Supply supply;
@@ -306,8 +313,8 @@ static inline Tri tri_decisive(Op op) {
     return tri_of(op == OP_OR);
 }
 
-/* A condition of a variant with the atoms in `known` decided; TRI_UNKNOWN: it depends on the others
- * and on what is dynamic. */
+/* A condition of a variant with the atoms in `known` decided, to what `atoms` (Shape.atoms) says;
+ * TRI_UNKNOWN: it depends on the others and on what is dynamic. */
 Tri shape_decide(const Variant *v, uint64_t known, uint64_t atoms, const Expr *e);
 
 /* Evaluating it may do more than give a value: then `dynamic && false` is not just false. */

@@ -51,6 +51,12 @@ static void start_segment(Walk *w, uint32_t offset, uint32_t class) {
                  .start = offset, .depth = w->depth, .in = class, .out = NONE, .dead = !w->live}));
 }
 
+/* One that begins with a `loop` or an `end` to which branches lead, too. */
+static void start_at_label(Walk *w, uint32_t offset, uint32_t class) {
+    start_segment(w, offset, class);
+    vec_last(&w->s->at).at_label = true;
+}
+
 /* The class in which the current segment, which is live, ends. */
 static uint32_t out_class(Walk *w) {
     Segment *now = &vec_last(&w->s->at);
@@ -122,15 +128,16 @@ static void note_trap(Walk *w, const WasmInstr *i) {
 
 static void open_construct(Walk *w, const WasmInstr *i) {
     SegmentLabel label = {.op = i->op, .live = w->live, .class = NONE, .other = NONE};
-    uint32_t next = i->offset + i->size;
     if (i->op == WASM_OP_LOOP)
         w->depth++;
     bool loops = w->live && i->op == WASM_OP_LOOP, decides = w->live && i->op == WASM_OP_IF;
     label.class = loops ? out_class(w) : new_class(w->s);
-    if (decides)
+    if (loops)
+        start_at_label(w, i->offset, label.class);
+    if (decides) {
         label.other = out_class(w);
-    if (loops || decides)
-        go_on(w, next);
+        go_on(w, i->offset + i->size);
+    }
     vec_push(&w->s->labels, label);
 }
 
@@ -162,8 +169,7 @@ static void close_construct(Walk *w, const WasmInstr *i) {
     if (label.targeted && i->op == WASM_OP_DELEGATE) {
         start_segment(w, i->offset + i->size, label.class);
     } else if (label.targeted) {
-        start_segment(w, i->offset, label.class);
-        vec_last(&w->s->at).at_end = true;
+        start_at_label(w, i->offset, label.class);
         vec_last(&w->s->at).last = !w->s->labels.len;
     } else if (vec_last(&w->s->at).depth > w->depth) {
         vec_last(&w->s->at).depth = w->depth;

@@ -4,7 +4,7 @@
  *
  * A segment is a run of instructions of which all are executed if the first is, unless one traps.
  * It ends where a basic block does (flow.h) and behind every call, which may not return. Segments
- * can be empty. Where an instruction traps, its segment has not been executed as a whole, and what
+ * can be empty: what falls from a `br_if` into a `loop`, which is a segment's first instruction. Where an instruction traps, its segment has not been executed as a whole, and what
  * entered it does not leave it: that is for the user to correct (SegmentTrap), or such instructions
  * end segments, too.
  *
@@ -27,8 +27,9 @@ typedef struct Segment {
     uint32_t depth;   /* loops round it, at least */
     uint32_t in, out; /* its classes */
     bool dead;        /* cannot be reached: has no classes, is never executed */
-    bool at_end;      /* begins with an `end` that branches lead to */
-    bool last;        /* ... which is the body's last */
+    bool at_label;    /* begins with a `loop` or an `end` that branches lead to: what counts it is
+                         behind that instruction */
+    bool last;        /* ... which is the body's last `end` */
     bool unplaced;    /* has no place for a counter: goes on the tree before all others */
     bool counted;     /* needs a counter; if not, and not dead, an equation gives its count */
 } Segment;
@@ -80,8 +81,7 @@ void segments_solve(Segments *s);
  */
 bool segments_choose(Segments *s, bool *needed);
 
-/* The segment that the code in front of the instruction at `offset` belongs to; of an `end` that
- * branches lead to, the code behind it. Offsets must not decrease from one call to the next;
+/* The segment of the instruction at `offset`. Offsets must not decrease from one call to the next;
  * *cursor is 0 at first. */
 const Segment *segments_seek(const Segments *s, uint32_t *cursor, uint32_t offset);
 

@@ -16,8 +16,14 @@ bool expr_has_effect(const Expr *e) {
     return false;
 }
 
+static bool is_back_edge(const Expr *e) {
+    return e->kind == EXPR_NAME && e->is_bound && e->bound.id == NAME_BACK_EDGE;
+}
+
 Tri shape_decide(const Variant *v, uint64_t known, uint64_t atoms, const Expr *e) {
     Value value;
+    if (is_back_edge(e) && atoms & (SHAPE_BACK | SHAPE_ENTERING))
+        return tri_of(atoms & SHAPE_BACK);
     if (e->slot && e->type->kind == TYPE_BOOL && e->slot <= v->atoms.len &&
         v->atoms.at[e->slot - 1] == e)
         return known >> (e->slot - 1) & 1 ? tri_of(atoms >> (e->slot - 1) & 1) : TRI_UNKNOWN;
@@ -43,8 +49,11 @@ static Shape *make_shape(Plan *plan, Variant *v, uint64_t atoms) {
     s->variant = v;
     s->atoms = atoms;
     s->index = plan->shapes.len;
-    s->never =
-        v->probe->predicate && shape_decide(v, UINT64_MAX, atoms, v->probe->predicate) == TRI_NO;
+    const Expr *predicate = v->probe->predicate;
+    if (v->asks_back && predicate &&
+        shape_decide(v, UINT64_MAX, atoms | SHAPE_BACK, predicate) == TRI_NO)
+        s->atoms |= SHAPE_ENTERING;
+    s->never = predicate && shape_decide(v, UINT64_MAX, s->atoms, predicate) == TRI_NO;
     vec_push(&plan->shapes, s);
     return s;
 }
@@ -55,7 +64,7 @@ Shape *plan_shape_for(Plan *plan, Variant *v, uint64_t atoms) {
             v->only = make_shape(plan, v, 0);
         return v->only;
     }
-    if (v->last && v->last->atoms == atoms)
+    if (v->last && (v->last->atoms & ~SHAPE_ENTERING) == atoms)
         return v->last;
     Str key = {(char *)&atoms, sizeof atoms};
     uint64_t *index = map_get(&v->shapes, key);

@@ -71,8 +71,6 @@ static uint32_t simple_atom(Maker *m, UnitAtomKind kind) {
         [ATOM_LAST] = "last",
         [ATOM_BLOCK_FIRST] = "block first",
         [ATOM_BLOCK_LAST] = "block last",
-        [ATOM_BRANCHED] = "branched",
-        [ATOM_HAS_ELSE] = "has else",
         [ATOM_ENDS_PROGRAM] = "ends program",
         [ATOM_TO_LOOP] = "to loop",
         [ATOM_IN_TRY] = "in try",
@@ -276,6 +274,14 @@ static bool leaves_row(const Variant *v) {
     return row;
 }
 
+/* An action that runs at places where the atom has a value; the others have rows. */
+static void add_running(Maker *m, UnitPart how, Gates gates, uint32_t atom, bool value) {
+    add_part(m, how, with(gates, atom, value));
+    how.kind = PART_ROW;
+    if (leaves_row(how.action->variant))
+        add_part(m, how, with(gates, atom, !value));
+}
+
 /* An action with everything that it depends on. `how` has the flags. */
 static void add_action(Maker *m, Action *a, UnitPart how, Gates gates) {
     static const char *const locals =
@@ -292,6 +298,10 @@ static void add_action(Maker *m, Action *a, UnitPart how, Gates gates) {
     how.bits = arena_array(&m->plan->arena, UnitBit, v->atoms.len + 1);
     for (uint32_t k = 0; k < v->atoms.len; k++)
         how.bits[k] = condition_bit(m, v, a->event, v->atoms.at[k], how.at_end, consts);
+    if (a->event.mode == MODE_AFTER) { /* of an `end` */
+        add_running(m, how, gates, simple_atom(m, ATOM_LAST), false);
+        return;
+    }
     if (asks(&v->locals) && m->op == WASM_OP_END) {
         uint32_t last = simple_atom(m, ATOM_LAST);
         UnitPart refuse = {.kind = PART_REFUSE, .action = a, .bits = how.bits, .why = locals};
@@ -308,11 +318,7 @@ static void add_action(Maker *m, Action *a, UnitPart how, Gates gates) {
             type_wasm(o->type) == WASM_I32)
             wide_atom(m, o->n);
     }
-    uint32_t live = simple_atom(m, ATOM_LIVE);
-    add_part(m, how, with(gates, live, true));
-    how.kind = PART_ROW;
-    if (leaves_row(v))
-        add_part(m, how, with(gates, live, false));
+    add_running(m, how, gates, simple_atom(m, ATOM_LIVE), true);
 }
 
 static void add_list(Maker *m, const ActionList *list, Mode mode, UnitPart how, Gates gates) {
@@ -332,20 +338,16 @@ static bool list_happens(const Plan *plan, const ActionList *list, Mode mode) {
     return false;
 }
 
-/* Block events are in front of `end` and `loop`, where branches do not come. */
 static void add_blocks(Maker *m, Gates gates) {
     static const struct {
         EventKind kind;
         UnitAtomKind atom;
     } events[] = {{EVENT_BLOCK_START, ATOM_BLOCK_FIRST}, {EVENT_BLOCK_END, ATOM_BLOCK_LAST}};
-    UnitPart how = {.unless_back = m->op == WASM_OP_END || m->op == WASM_OP_LOOP};
     for (uint32_t k = 0; k < 2; k++) {
         const ActionList *list = &m->plan->by_kind[events[k].kind];
         if (!list_happens(m->plan, list, MODE_NONE))
             continue;
-        if (k == 1 && !flow_may_end_block(m->op))
-            continue;
-        add_list(m, list, MODE_NONE, how, with(gates, simple_atom(m, events[k].atom), true));
+        add_list(m, list, MODE_NONE, (UnitPart){0}, with(gates, simple_atom(m, events[k].atom), true));
     }
 }
 
@@ -361,59 +363,34 @@ static void add_pop(Maker *m, Gates gates) {
 
 /* ---- the flag ---- */
 
-/* Where a branch goes back to a loop, or with block events wherever it is reached. */
-static Gates branch_gates(Maker *m) {
-    Gates none = {0};
-    if (!m->blocks)
-        return with(none, simple_atom(m, ATOM_TO_LOOP), true);
-    bool ends = list_happens(m->plan, &m->plan->by_kind[EVENT_BLOCK_END], MODE_NONE);
-    return ends ? with(none, simple_atom(m, ATOM_BLOCK_LAST), true) : none;
-}
-
-static void set_back(Maker *m, UnitBack back, Gates gates) {
-    bool live = back == BACK_ALWAYS; /* it asks for nothing */
-    for (uint32_t i = 0; i < gates.n; i++)
-        live |= m->atoms.at[gates.at[i].atom].kind == ATOM_BLOCK_LAST;
-    if (!live)
+static void set_back(Maker *m, UnitBack back) {
+    Gates gates = with((Gates){0}, simple_atom(m, ATOM_TO_LOOP), true);
+    if (back != BACK_ALWAYS) /* it asks for an operand */
         gates = with(gates, simple_atom(m, ATOM_LIVE), true);
     add_part(m, (UnitPart){.kind = PART_SET_BACK, .back = back}, gates);
 }
 
-/*
- * Branches to where the flag is asked for. With block events these are all `end`s and loops that
- * branches lead to, else only loops.
- */
+/* Branches to loops, where some probe asks for `back_edge`. */
 static void add_branch(Maker *m) {
     static const char *const reference =
         "whether it branches depends on a reference, which an engine does not show";
     static const char *const exception =
-        "where an exception goes on is not known to a monitor with block events or 'loop:before'";
+        "where an exception goes on is not known to a monitor that asks for 'back_edge'";
     if (!m->units->uses_back)
         return;
     switch (m->op) {
-    case WASM_OP_BR: set_back(m, BACK_ALWAYS, branch_gates(m)); break;
-    case WASM_OP_BR_IF: set_back(m, BACK_IF_ARG, branch_gates(m)); break;
-    case WASM_OP_BR_TABLE:
-        set_back(m, m->blocks ? BACK_ALWAYS : BACK_TO_LOOP, branch_gates(m));
-        break;
-    case WASM_OP_IF: /* the false edge of one without else lands on its end */
-        if (m->blocks)
-            set_back(m, BACK_UNLESS_ARG,
-                     with(branch_gates(m), simple_atom(m, ATOM_HAS_ELSE), false));
-        break;
-    case WASM_OP_ELSE: /* what falls into it goes on at the end */
-        if (m->blocks)
-            set_back(m, BACK_ALWAYS, branch_gates(m));
-        break;
+    case WASM_OP_BR: set_back(m, BACK_ALWAYS); break;
+    case WASM_OP_BR_IF: set_back(m, BACK_IF_ARG); break;
+    case WASM_OP_BR_TABLE: set_back(m, BACK_TO_LOOP); break;
     case WASM_OP_BR_ON_NULL:
     case WASM_OP_BR_ON_NON_NULL:
     case WASM_OP_BR_ON_CAST:
-    case WASM_OP_BR_ON_CAST_FAIL: add_refuse(m, branch_gates(m), reference); break;
-    case WASM_OP_TRY:
-        if (m->blocks)
-            add_refuse(m, branch_gates(m), exception);
+    case WASM_OP_BR_ON_CAST_FAIL:
+        add_refuse(m, with((Gates){0}, simple_atom(m, ATOM_TO_LOOP), true), reference);
         break;
-    case WASM_OP_TRY_TABLE: add_refuse(m, branch_gates(m), exception); break;
+    case WASM_OP_TRY_TABLE:
+        add_refuse(m, with((Gates){0}, simple_atom(m, ATOM_TO_LOOP), true), exception);
+        break;
     default: break;
     }
 }
@@ -468,23 +445,14 @@ static void end_unit(Maker *m, Splitter *s) {
         vec_push(&m->units->list, u);
 }
 
-/*
- * At an `end` that branches lead to, `end:before` comes behind block events: it happens also for
- * branches, the block events only for what falls into it.
- */
+/* Engines fire the probe of an `end` where control passes it, so that there is no difference between
+ * before and after; but nothing is behind a function's last one. */
 static void add_end(Maker *m) {
     const ActionList *list = &m->plan->by_op[WASM_OP_END];
     Gates none = {0};
-    if (!m->blocks) {
-        add_list(m, list, MODE_BEFORE, (UnitPart){0}, none);
-    } else {
-        uint32_t branched = simple_atom(m, ATOM_BRANCHED);
-        add_list(m, list, MODE_BEFORE, (UnitPart){0}, with(none, branched, false));
-        add_blocks(m, none);
-        add_list(m, list, MODE_BEFORE, (UnitPart){0}, with(none, branched, true));
-        if (m->units->uses_back)
-            add_part(m, (UnitPart){.kind = PART_CLEAR_BACK}, with(none, branched, true));
-    }
+    add_list(m, list, MODE_BEFORE, (UnitPart){0}, none);
+    add_blocks(m, none);
+    add_list(m, list, MODE_AFTER, (UnitPart){0}, none);
     if (m->at_function_exit || !m->exits)
         return;
     Gates last = with(none, simple_atom(m, ATOM_LAST), true);
@@ -532,7 +500,7 @@ static void add_leaving(Maker *m) {
 static void make_instruction(Maker *m, Splitter *s, WasmOp op) {
     const ActionList *list = &m->plan->by_op[op];
     Gates none = {0};
-    bool typed_select = op == WASM_OP_TYPED_SELECT, loop = op == WASM_OP_LOOP;
+    bool typed_select = op == WASM_OP_TYPED_SELECT;
     begin_unit(m, typed_select ? MONITOR_ANY : MONITOR_OPCODE, op);
     if (typed_select)
         none = with(none, simple_atom(m, ATOM_TYPED_SELECT), true);
@@ -541,12 +509,12 @@ static void make_instruction(Maker *m, Splitter *s, WasmOp op) {
         end_unit(m, s);
         return;
     }
-    add_list(m, list, MODE_BEFORE, (UnitPart){.unless_back = loop}, none);
+    add_list(m, list, MODE_BEFORE, (UnitPart){0}, none);
     add_blocks(m, none);
-    if (loop && m->units->uses_back)
-        add_part(m, (UnitPart){.kind = PART_CLEAR_BACK}, m->blocks ? branch_gates(m) : none);
     add_leaving(m);
     add_list(m, list, MODE_ENTRY, (UnitPart){.if_taken = op == WASM_OP_IF}, none);
+    if (op == WASM_OP_LOOP && m->units->uses_back)
+        add_part(m, (UnitPart){.kind = PART_CLEAR_BACK}, none);
     add_branch(m);
     end_unit(m, s);
 }
@@ -581,13 +549,16 @@ static bool may_end(const Plan *plan, const Counters *counters) {
     return false;
 }
 
-/* Whether some probe must know if a branch led to it. */
+/* Whether some probe of a loop must know if a branch led to it. */
 static bool asks_for_back(const Units *units) {
-    for (uint32_t i = 0; i < units->list.len; i++)
-        for (uint32_t k = 0; k < units->list.at[i].nresidues; k++)
-            for (uint32_t p = 0; p < units->list.at[i].residues[k].nparts; p++)
-                if (units->list.at[i].residues[k].parts[p].unless_back)
+    for (uint32_t i = 0; i < units->list.len; i++) {
+        const Unit *u = &units->list.at[i];
+        for (uint32_t k = 0; k < u->nresidues && u->op == WASM_OP_LOOP; k++)
+            for (uint32_t p = 0; p < u->residues[k].nparts; p++)
+                if (u->residues[k].parts[p].kind == PART_ACTION &&
+                    u->residues[k].parts[p].action->variant->asks_back)
                     return true;
+    }
     return false;
 }
 
@@ -614,11 +585,10 @@ bool units_make(Plan *plan, Counters *counters, Units *units, Diags *diags) {
     m.exits = units->uses_frame || list_happens(plan, &plan->by_kind[EVENT_FUNC_EXIT], MODE_NONE);
     m.at_function_exit = m.exits && !m.blocks &&
                          !list_happens(plan, &plan->by_op[WASM_OP_RETURN], MODE_BEFORE) &&
-                         !list_happens(plan, &plan->by_op[WASM_OP_END], MODE_BEFORE);
-    bool back = m.blocks || list_happens(plan, &plan->by_op[WASM_OP_LOOP], MODE_BEFORE);
-    units->uses_back = back && !counters;
+                         !list_happens(plan, &plan->by_op[WASM_OP_END], MODE_BEFORE) &&
+                         !list_happens(plan, &plan->by_op[WASM_OP_END], MODE_AFTER);
     make_all(&m, &s);
-    if (back && counters && m.ok && asks_for_back(units)) { /* not all of it only counts */
+    if (m.ok && asks_for_back(units)) {
         units->uses_back = true;
         make_all(&m, &s);
     }

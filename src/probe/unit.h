@@ -46,8 +46,6 @@ typedef enum UnitAtomKind {
     ATOM_LAST, /* the function's last end */
     ATOM_BLOCK_FIRST,  /* the first instruction of a basic block */
     ATOM_BLOCK_LAST,   /* the last one */
-    ATOM_BRANCHED,     /* an end to which branches lead */
-    ATOM_HAS_ELSE,     /* an if that has an else */
     ATOM_ENDS_PROGRAM, /* a call of proc_exit */
     ATOM_TO_LOOP,      /* a branch (or try_table) one of whose targets is a loop */
     ATOM_IN_TRY,       /* inside the body of a try or try_table of the function */
@@ -101,7 +99,6 @@ typedef enum UnitPartKind {
 typedef enum UnitBack {
     BACK_ALWAYS,     /* 1 */
     BACK_IF_ARG,     /* arg0 != 0 */
-    BACK_UNLESS_ARG, /* arg0 == 0 */
     BACK_TO_LOOP,    /* br_table: bit min(arg0, number of targets) of what site_loop_map tells */
 } UnitBack;
 
@@ -116,7 +113,7 @@ typedef struct UnitPart {
     UnitPartKind kind;
     Action *action; /* ACTION, ROW, COUNT; REFUSE: only if that can happen; NULL = in any case */
     const Shape *shape; /* in residues of split units: the variant with its atoms decided */
-    bool unless_back;   /* only if the flag is not set */
+    bool entering;      /* a loop: only where no branch leads back to it (SHAPE_ENTERING) */
     bool if_taken;      /* only if arg0 != 0 (if:entry) */
     bool at_end;        /* names stand for those of the function's last end, and there is one record
                            for the function: func:exit */

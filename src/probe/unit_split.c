@@ -56,15 +56,12 @@ static bool possible(const Unit *u, uint32_t a) {
         return true;
     bool first = value_of(u, a, ATOM_BLOCK_FIRST, false);
     bool last = value_of(u, a, ATOM_BLOCK_LAST, false);
+    bool not_last = !value_of(u, a, ATOM_BLOCK_LAST, true);
+    if (u->op == WASM_OP_END) /* branches may lead to one behind which nothing could be reached */
+        return !(first && not_last && value_of(u, a, ATOM_LAST, false));
     if ((first || last) && !value_of(u, a, ATOM_LIVE, true))
         return false;
-    bool not_last = !value_of(u, a, ATOM_BLOCK_LAST, true);
-    if (u->op != WASM_OP_END)
-        return !(first && not_last && flow_may_end_block(u->op));
-    bool ends = value_of(u, a, ATOM_BRANCHED, true) || value_of(u, a, ATOM_LAST, true);
-    return !(last && !ends) &&
-           !(first && not_last &&
-             (value_of(u, a, ATOM_BRANCHED, false) || value_of(u, a, ATOM_LAST, false)));
+    return !(first && not_last && flow_ends_block(u->op));
 }
 
 static bool gates_hold(const UnitPart *p, uint32_t assignment) {
@@ -127,7 +124,8 @@ static bool only_counts(const Splitter *s, const UnitPart *p) {
     if (!s->counters || !p->shape || p->at_end || p->if_taken || p->kind > PART_ROW)
         return false;
     Event e = p->action->event;
-    if (e.kind == EVENT_OPCODE && e.mode != MODE_BEFORE)
+    bool behind = e.mode == MODE_AFTER && p->kind == PART_ACTION; /* of an `end` */
+    if (e.kind == EVENT_OPCODE && e.mode != MODE_BEFORE && !behind)
         return false;
     Counting k = *counters_shape(s->counters, p->shape);
     bool only = k.why_not == WHY_NOTHING && k.n;
@@ -143,7 +141,6 @@ typedef Vec(UnitPart) Parts;
 static uint32_t decide(Splitter *s, const Unit *u, uint32_t assignment, Parts *parts, Buf *key,
                        Buf *form) {
     uint32_t wide = 0;
-    bool jumped = value_of(u, assignment, ATOM_BRANCHED, true); /* control may come by a branch */
     parts->len = 0;
     key->len = form->len = 0;
     for (uint32_t i = 0; i < u->nparts; i++) {
@@ -165,13 +162,13 @@ static uint32_t decide(Splitter *s, const Unit *u, uint32_t assignment, Parts *p
                 text = probe_text(s, v, p.action->event, shape->atoms);
             if (p.kind == PART_ACTION)
                 wide |= wide_operands(u, v, assignment);
+            p.entering = p.kind == PART_ACTION && shape && shape->atoms & SHAPE_ENTERING;
             variant = v;
         }
         p.gates = NULL;
         p.ngates = 0;
-        p.unless_back &= jumped && p.kind != PART_COUNT;
         vec_push(parts, p);
-        uint8_t flags[] = {(uint8_t)p.kind, p.unless_back, p.if_taken, p.at_end, (uint8_t)p.back};
+        uint8_t flags[] = {(uint8_t)p.kind, p.entering, p.if_taken, p.at_end, (uint8_t)p.back};
         buf_bytes(form, flags, sizeof flags);
         buf_bytes(form, &p.why, sizeof p.why);
         buf_bytes(form, &variant, sizeof variant);

@@ -301,51 +301,26 @@ static bool link(void *self) {
 
 /* ---- pass 2 ---- */
 
-static MonitorEvent event_of(const Bind *b, const Match *match) {
-    return b->rules.at[match->action - b->plan.actions.at].probe->rule.event;
-}
-
-static bool is_block(MonitorEvent event) {
-    return event == MONITOR_BLOCK_START || event == MONITOR_BLOCK_END;
-}
-
-/* Code that needs nothing of the instruction, before the one at `at`. */
-static void splice_plain(Bind *b, const Site *site, const Match *matches, uint32_t n, uint32_t at) {
+/* At the function's entry. */
+static void splice_entry(Bind *b, const Site *site, const Match *matches, uint32_t n) {
     Pieces *pieces = &b->p.pieces;
+    WasmCode code;
+    wasm_func_code(&b->p.m, site->func, &code);
     size_t from = pieces->code.len;
     program_splice_all(&b->p, site, matches, n);
-    pieces_add(pieces, WASM_BEFORE, at, RANK_PROBE, from, pieces->code.len);
+    pieces_add(pieces, WASM_BEFORE, (uint32_t)(code.at - code.start), RANK_PROBE, from,
+               pieces->code.len);
 }
 
-static uint32_t first_instr(const WasmModule *m, uint32_t func) {
-    WasmTypes locals = {0};
-    const char *error;
-    uint32_t first = wasm_func_locals(m, func, &locals, &error);
-    vec_free(&locals);
-    return first;
-}
-
-/* Engines put probes of a loop inside it, so that they fire for branches too; probes of basic
- * blocks are only about what comes from above. */
 static void splice_at(void *self, const Site *site, const SiteTypes *types, const Match *matches,
                       uint32_t n) {
     Bind *b = self;
     if (!site->instr) {
-        splice_plain(b, site, matches, n, first_instr(&b->p.m, site->func));
+        splice_entry(b, site, matches, n);
         return;
     }
-    Site inside = *site;
-    inside.before_end |= site->instr->op == WASM_OP_LOOP;
-    for (uint32_t i = 0, end; i < n; i = end) {
-        bool block = is_block(event_of(b, &matches[i]));
-        for (end = i + 1; end < n && is_block(event_of(b, &matches[end])) == block;)
-            end++;
-        if (block)
-            splice_plain(b, site, matches + i, end - i, site->pc);
-        else
-            splice_site(&b->p.splicer, &inside, types, matches + i, end - i, pieces_add,
-                        pieces_add_region, &b->p.pieces);
-    }
+    splice_site(&b->p.splicer, site, types, matches, n, pieces_add, pieces_add_region,
+                &b->p.pieces);
     program_note_end(&b->p, site);
 }
 

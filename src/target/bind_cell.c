@@ -206,7 +206,7 @@ static bool collect(const Bind *b, const BindState *s, Cells *cells) {
     for (uint32_t i = 0; i < s->hits.len; i++) {
         const BindHit *h = &s->hits.at[i];
         const BindSource *source = b->rules.at[h->rule].source;
-        for (uint32_t k = 0; k < source->ncells && bind_has_code(h); k++) {
+        for (uint32_t k = 0; bind_has_code(h) && k < source->ncells; k++) {
             const BindCell *c = &b->cells.at[source->first_cell + k];
             vec_push(cells, ((Cell){c->memory, c->type, cell_at(c, s->words.at + h->words)}));
         }

@@ -440,10 +440,24 @@ static void add_hit(const Attempt *a) {
         vec_push(&s->words, words[k]);
 }
 
+static bool begins_with_loop(const Site *site) {
+    WasmCode code;
+    WasmInstr i;
+    wasm_func_code(site->m, site->func, &code);
+    return wasm_next(&code, &i) && i.op == WASM_OP_LOOP;
+}
+
+/* A function's first block starts at its entry, unless that is a loop, to which branches lead. */
+static bool starts_block(const Site *site) {
+    if (!site->instr)
+        return !begins_with_loop(site);
+    return site->block_first && (site->opidx > 0 || site->instr->op == WASM_OP_LOOP);
+}
+
 /* The event happens at the place, which is in its list. */
 static bool happens(const BindRule *r, const Site *site) {
     switch (r->probe->rule.event) {
-    case MONITOR_BLOCK_START: return !site->instr || (site->block_first && site->opidx > 0);
+    case MONITOR_BLOCK_START: return starts_block(site);
     case MONITOR_BLOCK_END: return site->block_last;
     case MONITOR_FUNC_EXIT: return site->instr->op == WASM_OP_RETURN || site->at_func_end;
     default: return true;

@@ -681,24 +681,18 @@ static bool has_traps(const Segments *s, uint32_t segment, uint32_t *cursor) {
     return *cursor < s->traps.len && s->traps.at[*cursor].segment == segment;
 }
 
-/* Where the engine fires the probe: see bind.c about loops. */
 static Located locate(Bind *b, const BindHit *h, uint32_t *cursor) {
-    MonitorEvent event = b->rules.at[h->rule].probe->rule.event;
-    Event e = {EVENT_OPCODE, WASM_OP_NOP, MODE_BEFORE};
+    CountEvent e = {{EVENT_OPCODE, WASM_OP_NOP, MODE_BEFORE}, false};
     Site site = {.m = &b->p.m, .func = h->func, .pc = h->pc};
     WasmCode code;
     WasmInstr i;
     wasm_func_code(&b->p.m, h->func, &code);
     code.at = code.start + h->pc;
     if (!h->pc) {
-        e = (Event){EVENT_FUNC_ENTRY, WASM_OP_NOP, MODE_NONE};
+        e.event = (Event){EVENT_FUNC_ENTRY, WASM_OP_NOP, MODE_NONE};
     } else {
         wasm_next(&code, &i);
         site.instr = &i;
-        if (event == MONITOR_BLOCK_START || event == MONITOR_BLOCK_END)
-            e = (Event){EVENT_BLOCK_START, WASM_OP_NOP, MODE_NONE};
-        else if (i.op == WASM_OP_LOOP)
-            e.mode = MODE_AFTER;
     }
     uint32_t segment = counts_segment(&b->counts, &site, e);
     return (Located){segment, counts_key(&site, e),

@@ -76,8 +76,8 @@ static uint32_t variable_of(const Coalesce *c, MapCells *cells, const Site *site
 
 void coalesce_note(Coalesce *c, MapCells *cells, const Site *site, const Match *match) {
     Counting k = *counters_shape(&c->counters, match->shape);
-    uint32_t segment = counts_segment(&c->counts, site, match->action->event);
-    uint32_t key = counts_key(site, match->action->event);
+    uint32_t segment = counts_segment(&c->counts, site, counts_event(match->action));
+    uint32_t key = counts_key(site, counts_event(match->action));
     for (uint32_t i = k.first; i < k.first + k.n; i++) {
         const Addition *a = &c->counters.additions.at[i];
         if (c->counters.sums.at[a->sum].of_sites)
@@ -98,7 +98,7 @@ uint32_t coalesce_value(Coalesce *c, const Site *site, const Match *match, uint3
         if (a->sum == var)
             amount = (flag ? 0 : amount) + addition_amount(&c->counters, a, site);
     }
-    uint32_t segment = counts_segment(&c->counts, site, match->action->event);
+    uint32_t segment = counts_segment(&c->counts, site, counts_event(match->action));
     return counts_value(&c->counts, segment, amount, flag, last);
 }
 

@@ -88,7 +88,8 @@ static bool is_behind(Event e) {
     return e.kind == EVENT_OPCODE && (e.mode == MODE_AFTER || e.mode == MODE_ENTRY);
 }
 
-uint32_t counts_segment(Counts *c, const Site *site, Event e) {
+uint32_t counts_segment(Counts *c, const Site *site, CountEvent what) {
+    Event e = what.event;
     if (!c->found)
         find_segments(c);
     if (e.kind == EVENT_FUNC_ENTRY)
@@ -99,23 +100,21 @@ uint32_t counts_segment(Counts *c, const Site *site, Event e) {
         return COUNT_NONE;
     const Segment *all = c->segments.at.at;
     uint32_t k = (uint32_t)(segments_seek(&c->segments, &c->cursor, site->pc) - all);
-    if (e.kind != EVENT_OPCODE && all[k].at_end && all[k].start == site->pc)
-        k--; /* in front of an `end`: only what runs into it */
     uint32_t behind = site->pc + site->instr->size;
-    if (is_behind(e) && k + 1 < c->segments.at.len && all[k + 1].start == behind &&
-        !all[k + 1].at_end)
+    if (what.entering && !all[k].dead)
+        k--; /* a loop is the first instruction of its segment */
+    else if (is_behind(e) && k + 1 < c->segments.at.len && all[k + 1].start == behind &&
+             !all[k + 1].at_label)
         k++;
     return all[k].dead ? COUNT_NONE : k;
 }
 
-int32_t counts_place(Event e) {
-    if (e.kind == EVENT_OPCODE)
-        return is_behind(e);
-    return e.kind == EVENT_BLOCK_START || e.kind == EVENT_BLOCK_END ? -1 : 0;
+int32_t counts_place(CountEvent what) {
+    return what.entering ? -1 : is_behind(what.event);
 }
 
-uint32_t counts_key(const Site *site, Event e) {
-    return 2 * site->pc + (uint32_t)counts_place(e);
+uint32_t counts_key(const Site *site, CountEvent what) {
+    return 2 * site->pc + (uint32_t)counts_place(what);
 }
 
 void counts_share(Counts *c, uint32_t var, uint32_t segment, uint32_t key, uint64_t amount) {
@@ -188,7 +187,7 @@ static void add_counters(Counts *c, bool derives) {
         if (!c->needed.at[i] || (derives && !s->counted))
             continue;
         c->refs.at[i] = (CountRef){c->ncounters & 0x7fffffff, 0};
-        vec_push(&c->points, ((CountPoint){c->func, s->start, c->ncounters++, s->at_end, s->last}));
+        vec_push(&c->points, ((CountPoint){c->func, s->start, c->ncounters++, s->at_label, s->last}));
     }
 }
 
@@ -407,7 +406,7 @@ static uint32_t end_key(const Segments *s, uint32_t segment) {
     if (segment + 1 == s->at.len)
         return UINT32_MAX;
     const Segment *next = &s->at.at[segment + 1];
-    return next->at_end ? 2 * next->start : 2 * s->at.at[segment].last_pc + 1;
+    return next->at_label ? 2 * next->start : 2 * s->at.at[segment].last_pc + 1;
 }
 
 /* The traps [at, behind) of a segment, whose shares are [from, to). */

@@ -13,8 +13,7 @@
 #ifndef WHAMMC_TARGET_COUNTS_H
 #define WHAMMC_TARGET_COUNTS_H
 
-#include "probe/event.h"
-#include "probe/fold.h"
+#include "probe/plan.h"
 #include "probe/segment.h"
 #include "target/exits.h"
 
@@ -109,18 +108,26 @@ void counts_cut_exits(Counts *c, int64_t proc_exit);
 /* Begins a function; the one before is over. */
 void counts_enter(Counts *c, uint32_t func);
 
+/* What happens at a site. */
+typedef struct CountEvent {
+    Event event;
+    bool entering; /* a `loop`: only where control enters it, not where a branch goes back */
+} CountEvent;
+static inline CountEvent counts_event(const Action *a) {
+    return (CountEvent){a->event, a->variant->entering};
+}
+
 /* The segment of that function in which the probe of an event at a site would be; COUNT_NONE: it is
  * never executed; COUNT_EXITS: several, which stand for all ways out. Sites come in the order of
  * the code. */
-uint32_t counts_segment(Counts *c, const Site *site, Event event);
+uint32_t counts_segment(Counts *c, const Site *site, CountEvent event);
 
 /* Orders what is in one segment: twice the offset of the instruction, one more for what is behind
- * it, one less for events that are no instructions and happen before whatever else is there. An
- * instruction at `pc` that traps keeps those above 2 * pc from happening. No engine takes bodies
- * that these would be too large for, of 2 GiB. */
-uint32_t counts_key(const Site *site, Event event);
+ * it, one less for what is in front of a loop. An instruction at `pc` that traps keeps those above
+ * 2 * pc from happening. No engine takes bodies that these would be too large for, of 2 GiB. */
+uint32_t counts_key(const Site *site, CountEvent event);
 /* What of that the event makes: -1, 0 or 1. */
-int32_t counts_place(Event event);
+int32_t counts_place(CountEvent event);
 
 /* Each execution of the segment adds so much to a variable, at `key`; the caller numbers variables,
  * and goes in the order of the code. */

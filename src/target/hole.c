@@ -352,6 +352,7 @@ static void put_hole(Splicer *s, const Hole *h, const Variant *v, const Site *si
         hole_put_local(s, HOLE_GET, s->args.local.at[0]);
         shadow_put_lookup(s->shadow, site->instr, s->out);
         break;
+    case HOLE_BACK: hole_put_local(s, HOLE_GET, s->back); break;
     case HOLE_ENTRY: put_entry(s, site->instr); break;
     case HOLE_RESOLVE:
         if (s->m->tables.at[accessed_table(site->instr)].limits.is64)

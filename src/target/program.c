@@ -82,7 +82,7 @@ bool program_walk(Program *p) {
 }
 
 void program_touch(Program *p, const Site *site) {
-    bool branched = site->at_func_end && site->before_end;
+    bool branched = site->at_func_end && site->at_label;
     p->touched[site->func] |= branched ? TOUCHED | TOUCHED_END : TOUCHED;
 }
 

@@ -251,7 +251,8 @@ static void splice_at(void *self, const Site *site, const SiteTypes *types, cons
     if (n && matches[0].action->event.kind != EVENT_OPCODE) { /* block:start, block:end */
         size_t from = pieces->code.len;
         program_splice_all(&r->p, site, matches, n);
-        pieces_add(pieces, WASM_BEFORE, site->pc, RANK_CONSTRUCT, from, pieces->code.len);
+        pieces_add(pieces, site->at_label ? WASM_AFTER : WASM_BEFORE, site->pc, RANK_BLOCK, from,
+                   pieces->code.len);
         return;
     }
     if (r->region_func != site->func && r->p.plan->unwinds_calls) {

@@ -90,8 +90,8 @@ void splicer_begin(Splicer *s, uint32_t locals) {
         s->frame.local[s->frame.used.at[i]] = UINT32_MAX;
     s->frame.used.len = 0;
     s->wrapped.len = 0;
-    s->under_way = s->landing_flag = UINT32_MAX;
-    s->nways = s->nlandings = 0;
+    s->under_way = s->landing_flag = s->back = UINT32_MAX;
+    s->nways = s->nlandings = s->in_front = 0;
 }
 
 static void put_words(Splicer *s, const Match *match) {
@@ -227,10 +227,24 @@ void splice_match(Splicer *s, const Site *site, const Match *matches, uint32_t n
     splice_template(s, matches[n].shape->template, matches[n].shape->variant, site);
 }
 
+/* Runs only where control enters a loop, not where a branch goes back to it. */
+static bool is_entering(const Match *m) {
+    return m->shape->atoms & SHAPE_ENTERING;
+}
+
 static void splice_mode(Splicer *s, const Site *site, const Match *matches, uint32_t n, Mode mode) {
-    for (uint32_t i = 0; i < n; i++)
-        if (in_mode(&matches[i], mode))
-            splice_match(s, site, matches, i);
+    for (uint32_t i = mode == MODE_BEFORE ? s->in_front : 0; i < n; i++) {
+        if (!in_mode(&matches[i], mode))
+            continue;
+        if (is_entering(&matches[i])) {
+            hole_put_local(s, HOLE_GET, s->back);
+            wasm_put_op(s->out, WASM_OP_I32_EQZ);
+            put_open(s->out, WASM_OP_IF);
+        }
+        splice_match(s, site, matches, i);
+        if (is_entering(&matches[i]))
+            wasm_put_op(s->out, WASM_OP_END);
+    }
 }
 
 /* What the matches of a site want. */
@@ -606,6 +620,81 @@ static void put_replacement(Splicer *s, const Site *site, size_t from, SplicePie
     s->leaves.len = 0;
 }
 
+/*
+ * A loop's probes are behind its opcode, where branches lead. What must know whether one did asks a
+ * local that is 0 from in front of the loop to the end of its head, else 1: all loops of a function
+ * share it. Bodies that run only where control enters the loop are in front of it, as long as they
+ * are the first and need no operands.
+ */
+
+static void put_back(Splicer *s, int32_t value) {
+    put_i32(s->out, value);
+    hole_put_local(s, HOLE_SET, s->back);
+}
+
+static bool asks_back(const Match *m) {
+    const Template *t = m->shape->template;
+    for (uint32_t i = 0; m->shape->variant->asks_back && i < t->nholes; i++)
+        if (t->holes[i].kind == HOLE_BACK)
+            return true;
+    return false;
+}
+
+static uint32_t count_in_front(const Match *matches, uint32_t n) {
+    uint32_t front = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!in_mode(&matches[i], MODE_BEFORE))
+            continue;
+        if (!is_entering(&matches[i]) || !is_plain(&matches[i]))
+            break;
+        front = i + 1;
+    }
+    return front;
+}
+
+/* What runs in front of a loop. Gives whether its head asks for the local, as is known if
+ * `asks`. */
+static bool splice_front(Splicer *s, const Site *site, const Match *matches, uint32_t n, bool asks,
+                         SplicePiece *piece, void *ctx) {
+    size_t from = s->out->len;
+    uint32_t front = count_in_front(matches, n);
+    for (uint32_t i = 0; i < n; i++) {
+        if (i < front && in_mode(&matches[i], MODE_BEFORE))
+            splice_match(s, site, matches, i);
+        else
+            asks |= is_entering(&matches[i]) || asks_back(&matches[i]);
+    }
+    s->in_front = front;
+    if (asks && s->back == UINT32_MAX)
+        s->back = pool_keep(&s->pool, WASM_I32);
+    if (asks)
+        put_back(s, 0);
+    if (s->out->len > from)
+        piece(ctx, WASM_BEFORE, site->pc, RANK_PROBE, from, s->out->len);
+    return asks;
+}
+
+/* The head of a loop that its alt probe may replace: what has run in front of the alternative runs
+ * again where a branch leads back, with the operands of that time. */
+static void splice_again(Splicer *s, const Site *site, const Match *matches, uint32_t n,
+                         SplicePiece *piece, void *ctx) {
+    size_t from = s->out->len;
+    for (uint32_t k = 0; k < s->args.local.len; k++)
+        hole_put_local(s, HOLE_SET, s->args.local.at[k]);
+    hole_put_local(s, HOLE_GET, s->back);
+    put_open(s->out, WASM_OP_IF);
+    splice_mode(s, site, matches, n, MODE_BEFORE);
+    wasm_put_op(s->out, WASM_OP_END);
+    hole_restore(s, &s->args, s->args.local.len);
+    piece(ctx, WASM_AFTER, site->pc, RANK_PROBE, from, s->out->len);
+}
+
+static void splice_head_end(Splicer *s, const Site *site, SplicePiece *piece, void *ctx) {
+    size_t from = s->out->len;
+    put_back(s, 1);
+    piece(ctx, WASM_AFTER, site->pc, RANK_CONSTRUCT, from, s->out->len);
+}
+
 /* Control may come to the instruction, or behind it, other than from the one in front of it. */
 static bool entered(WasmOp op) {
     return op == WASM_OP_END || op == WASM_OP_DELEGATE || is_arm(op);
@@ -617,12 +706,13 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
     s->types = types;
     if (types->known && types->dead && !entered((WasmOp)site->instr->op))
         return; /* counted, but nothing to run */
-    if (n == 1 && is_plain(&matches[0])) {
+    s->in_front = 0;
+    if (n == 1 && is_plain(&matches[0]) && !matches[0].action->variant->asks_back) {
         size_t at = s->out->len;
         splice_match(s, site, matches, 0);
         if (s->pool.types.len)
             pool_release(&s->pool);
-        piece(ctx, site->before_end ? WASM_AFTER : WASM_BEFORE, site->pc, RANK_PROBE, at,
+        piece(ctx, site->at_label ? WASM_AFTER : WASM_BEFORE, site->pc, RANK_PROBE, at,
               s->out->len);
         return;
     }
@@ -634,6 +724,9 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
     bool wraps = guarded && !is_arm((WasmOp)site->instr->op);
     if (wraps || (alt && needs_operands(alt, site, types)))
         w.args.count = hole_operand_count(site, types); /* they may be needed again */
+    bool loop = site->instr->op == WASM_OP_LOOP, again = loop && wraps;
+    bool asks = loop && splice_front(s, site, matches, n, again, piece, ctx);
+    WasmWhere here = site->at_label && !block_alt ? WASM_AFTER : WASM_BEFORE;
     size_t from = s->out->len;
     bool popped = w.alt || wraps;
     bool keep_on_stack = !w.args.assigned && !popped;
@@ -649,8 +742,9 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
     if (!popped && w.args.count)
         hole_restore(s, &s->args, keep_on_stack ? w.args.count - 1 : w.args.count);
     if (s->out->len > from)
-        piece(ctx, site->before_end ? WASM_AFTER : WASM_BEFORE, site->pc, RANK_PROBE, from,
-              s->out->len);
+        piece(ctx, here, site->pc, RANK_PROBE, from, s->out->len);
+    if (again)
+        splice_again(s, site, matches, n, piece, ctx);
     if (w.alt || w.unwind) {
         from = s->out->len;
         bool unwinds = w.unwind && (!alt || alt_calls(alt)); /* else nothing is called */
@@ -672,12 +766,14 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
         from = s->out->len;
         splice_after(s, site, types, matches, n, w.results);
         if (s->out->len > from)
-            piece(ctx, WASM_AFTER, site->pc, RANK_PROBE, from, s->out->len);
+            piece(ctx, WASM_AFTER, site->pc, RANK_AFTER, from, s->out->len);
     }
     if (w.landing)
         splice_landings(s, site, matches, n, piece, ctx);
     if (w.construct)
         splice_construct(s, site, matches, n, piece, ctx);
+    if (asks && (wraps || !block_alt))
+        splice_head_end(s, site, piece, ctx);
     if (s->pool.types.len)
         pool_release(&s->pool);
 }

@@ -100,6 +100,10 @@ typedef struct Splicer {
     uint32_t nlandings;     /* how many such sites the function has so far */
     uint32_t landing_flag;  /* a local: the number of the branch that control comes from; UINT32_MAX
                                = none yet */
+    uint32_t back;     /* a local that is 1 where a branch may have led to a loop; UINT32_MAX = none
+                          yet */
+    uint32_t in_front; /* of the current site's matches: how many of those in mode before are not at
+                          the loop but in front of it */
     /* What was recorded for the next match in order (HOLE_WORD), *n words; NULL = matches have
      * slots. */
     const uint64_t *(*words)(void *ctx, const Match *match, uint32_t *n);
@@ -136,8 +140,14 @@ void splice_unwind_types(WasmModule *m, WasmExceptions form, const WasmInstr *ca
 /* The function that an alt call means, a handle; -1 = there is none. */
 int64_t alt_call_target(const WasmModule *m, const AltCall *call);
 
-/* The order of pieces at one place: what probes of the instruction itself do comes first. */
-typedef enum PieceRank { RANK_PROBE, RANK_CONSTRUCT, RANK_END } PieceRank;
+/* The order of pieces at one place. */
+typedef enum PieceRank {
+    RANK_PROBE,     /* what probes of the instruction itself do */
+    RANK_BLOCK,     /* block:start, block:end */
+    RANK_AFTER,     /* what comes behind an instruction at whose bytes' end the others are, too */
+    RANK_CONSTRUCT, /* what is there because of a construct, or a branch */
+    RANK_END        /* of the program */
+} PieceRank;
 
 /*
  * A site at an instruction with all its matches (takes their slots): appends code to s->out and

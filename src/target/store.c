@@ -143,7 +143,7 @@ uint32_t store_action_row(Store *s, const Action *a) {
         Buf text = {0};
         action_text(s->plan, a, &text);
         *id = 1 + image_probe(s->image, (Str){(char *)text.data, (uint32_t)text.len});
-        image_place(s->image, *id - 1, counts_place(a->event));
+        image_place(s->image, *id - 1, counts_place(counts_event(a)));
         buf_free(&text);
     }
     return *id - 1;

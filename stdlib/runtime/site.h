@@ -74,8 +74,6 @@ uint32_t site_local(uint32_t fid, uint32_t n);            /* parameters first */
 uint32_t site_block_first(uint32_t fid,
                           uint32_t pc); /* 1: the first instruction of a basic block */
 uint32_t site_block_last(uint32_t fid, uint32_t pc);
-uint32_t site_branched(uint32_t fid, uint32_t pc); /* 1: an `end` to which branches lead */
-uint32_t site_has_else(uint32_t fid, uint32_t pc); /* 1: an `if` that has an `else` */
 /* 1: inside the body of a try or try_table of the function, not inside a catch of it */
 uint32_t site_in_try(uint32_t fid, uint32_t pc);
 uint32_t site_instr_count(uint32_t fid, uint32_t pc); /* of the block that ends here */

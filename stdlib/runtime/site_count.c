@@ -25,7 +25,7 @@ typedef struct Note {
 /* Where a segment could be counted: pc, and how good that is, the best lowest. */
 typedef enum Place {
     PLACE_FREE,   /* in front of an instruction of it at which no other probe is */
-    PLACE_AT,     /* at the function's entry, or a `loop` in front of it */
+    PLACE_AT,     /* at the function's entry */
     PLACE_SHARED, /* as PLACE_FREE, with other probes */
     PLACE_AT_SHARED,
     PLACE_FALLS, /* at the br_if, or `if`, in front of it */
@@ -45,8 +45,9 @@ typedef struct Count {
     uint32_t busy;     /* str: bit k of byte k / 8 is WasmOp k = there may be other probes */
     uint32_t traps;    /* str: such bits of instructions that end segments since they can trap */
     uint32_t exact;    /* bool: site_count_exact was called */
+    uint32_t falling;  /* bool: PLACE_FALLS can be used */
     uint32_t pc, next; /* of the instruction at hand, of the one behind it */
-    uint32_t cursor, segment, front; /* front: of what comes from above */
+    uint32_t cursor, segment, front; /* front: of what comes to a loop from above */
     uint32_t first_sum;              /* of the segment at hand */
     SiteBlock rows, sums;            /* Note */
     SiteBlock places;                /* by segment: pc << PLACE_SHIFT | Place */
@@ -146,19 +147,12 @@ static void offer(uint32_t k, Place place, uint32_t pc) {
         *to = pc << PLACE_SHIFT | place;
 }
 
-/* The places that an instruction of segment k offers. Probes of a `loop` are also for the branches
- * back to it: as if it belonged to what is behind it. */
+/* The places that an instruction of segment k offers. */
 static void offer_places(uint32_t k, const SiteInstr *i) {
     const Segments *s = segments();
-    bool busy = is_busy(i->op);
-    if (i->op != WASM_OP_LOOP)
-        offer(k, busy ? PLACE_SHARED : PLACE_FREE, i->offset);
-    if (s->at.at[k].dead || k + 1 == s->at.len || s->at.at[k + 1].start != C->next ||
-        s->at.at[k + 1].at_end)
-        return;
-    if (i->op == WASM_OP_LOOP)
-        offer(k + 1, busy ? PLACE_AT_SHARED : PLACE_AT, i->offset);
-    else if (i->op == WASM_OP_BR_IF || i->op == WASM_OP_IF)
+    offer(k, is_busy(i->op) ? PLACE_SHARED : PLACE_FREE, i->offset);
+    bool falls = C->falling && (i->op == WASM_OP_BR_IF || i->op == WASM_OP_IF);
+    if (falls && !s->at.at[k].dead) /* a segment begins behind it */
         offer(k + 1, PLACE_FALLS, i->offset);
 }
 
@@ -170,13 +164,14 @@ void site_count_exact(void) {
 }
 
 SITE_EXPORT(count_begin)
-uint32_t site_count_begin(uint32_t fid, uint32_t busy, uint32_t traps, uint32_t exact) {
+uint32_t site_count_begin(uint32_t fid, uint32_t busy, uint32_t traps, uint32_t how) {
     if (C->func == fid + 1)
         return 0;
     SiteReader r = site_body(fid);
     C->func = fid + 1;
     C->busy = busy;
-    C->traps = exact || C->exact ? traps : 0;
+    C->traps = how & SITE_COUNT_EXACT || C->exact ? traps : 0;
+    C->falling = how & SITE_COUNT_FALLS;
     if (!C->segments) {
         C->segments = values_block(sizeof(Segments));
         *segments() = (Segments){0};
@@ -210,7 +205,7 @@ uint32_t site_count_next(void) {
     if (segment != C->segment)
         C->first_sum = C->nsums;
     C->segment = C->front = segment;
-    if (s->at_end && s->start == C->pc)
+    if (s->at_label && s->start == C->pc)
         C->front = (s - 1)->dead ? NEVER : C->cursor - 1;
     offer_places(C->cursor, &i);
     return i.op;

@@ -3,7 +3,7 @@
  *
  * The monitor's code drives it (gen/count.c). In the predicate of its counters:
  *
- *     if (site_count_begin(fid, busy, traps, exact)) {
+ *     if (site_count_begin(fid, busy, traps, how)) {
  *         what is counted at the function's entry: site_count_row, site_count_sum
  *         while ((op = site_count_next()) != -1)
  *             what is counted at the instruction at site_count_pc()
@@ -24,9 +24,12 @@ enum { SITE_COUNT = 3840 };
 
 /* 1: the function is another one than before, and a walk through it begins, at its entry. `busy` is
  * a str: bit k of byte k / 8 says that the monitor may have other probes at WasmOp k; the bit
- * behind all, at entries of functions. `traps`: such bits of instructions that can trap; if
- * `exact`, or site_count_exact was called, segments end behind these. */
-uint32_t site_count_begin(uint32_t fid, uint32_t busy, uint32_t traps, uint32_t exact);
+ * behind all, at entries of functions. `traps`: such bits of instructions that can trap. */
+enum {
+    SITE_COUNT_EXACT = 1, /* segments end behind these, as if site_count_exact had been called */
+    SITE_COUNT_FALLS = 2, /* counters of site_count_falls will be asked for */
+};
+uint32_t site_count_begin(uint32_t fid, uint32_t busy, uint32_t traps, uint32_t how);
 /* Before the first site_count_begin: who attaches the monitor makes segments of its counters again,
  * and corrects what is counted there after traps. */
 void site_count_exact(void);
@@ -35,7 +38,7 @@ uint32_t site_count_next(void);
 uint32_t site_count_pc(void);
 /* What is counted at the place at hand. */
 enum {
-    SITE_COUNT_FRONT = 1, /* of an `end`: what comes from above, without branches that lead there */
+    SITE_COUNT_FRONT = 1, /* of a `loop`: what comes from above, without branches that lead there */
     SITE_COUNT_FLAG = 2,  /* `amount` is the value, unless control never comes there */
 };
 /* Each time that control comes there, `amount` is added to the i32 or i64 at `slot` in a record

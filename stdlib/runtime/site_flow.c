@@ -63,17 +63,27 @@ static void next_part(uint32_t op) {
     S->live = (*f & FRAME_LIVE) != 0;
 }
 
-/* Whether the end is come to by branches too. */
+/* Whether branches lead to the end of the innermost construct, too: all that can are behind. The
+ * false edge of an `if` is one. */
+static bool end_is_targeted(void) {
+    const uint32_t *f = frame(0);
+    return f && (*f & FRAME_TARGETED || ((*f & FRAME_OP) == WASM_OP_IF && (*f & FRAME_LIVE)));
+}
+
 static bool close(void) {
+    bool targeted = end_is_targeted();
     if (!S->nflow_frames)
         return false;
-    uint32_t f = *frame(0);
-    S->tries -= is_try(f);
+    S->tries -= is_try(*frame(0));
     S->nflow_frames--;
-    bool targeted =
-        f & FRAME_TARGETED || ((f & FRAME_OP) == WASM_OP_IF && (f & FRAME_LIVE)); /* false edge */
     S->live |= targeted;
     return targeted;
+}
+
+/* Whether a block starts at an instruction of this opcode, whatever is in front of it. */
+static bool starts_block(uint8_t opcode) {
+    enum { LOOP = 0x03, END = 0x0b };
+    return opcode == LOOP || (opcode == END && end_is_targeted());
 }
 
 /* Behind an instruction after which nothing follows. */
@@ -86,12 +96,12 @@ static void stop(void) {
 /* What an instruction does; whether the block ends with it. */
 static bool control(const SiteInstr *i, const SiteReader *r) {
     switch ((WasmOp)i->op) {
-    case WASM_OP_BLOCK: open(i->op); return false;
+    case WASM_OP_BLOCK:
+    case WASM_OP_LOOP: open(i->op); return false;
     case WASM_OP_TRY_TABLE:
         target_catches(i, *r);
         open(i->op);
         return true;
-    case WASM_OP_LOOP:
     case WASM_OP_IF:
     case WASM_OP_TRY: open(i->op); return true;
     case WASM_OP_ELSE:
@@ -118,22 +128,22 @@ static bool control(const SiteInstr *i, const SiteReader *r) {
     case WASM_OP_THROW:
     case WASM_OP_THROW_REF:
     case WASM_OP_RETHROW: stop(); return true;
-    case WASM_OP_DELEGATE: close(); return true;
-    case WASM_OP_END: S->branched = close(); return S->branched;
+    case WASM_OP_DELEGATE: return close();
+    case WASM_OP_END: close(); return false;
     default: return false;
     }
 }
 
 static void step(SiteReader *r) {
     site_next(&S->flow, r);
-    bool live = S->live;
+    bool targeted = S->flow.i.op == WASM_OP_END && end_is_targeted();
+    bool live = S->live || targeted;
     S->in_try = S->tries != 0;
     S->dead = frame(0) && *frame(0) & FRAME_DEAD;
-    S->branched = false;
-    S->first = live && S->starts;
+    S->first = live && (S->starts || targeted);
     S->open_count = S->first ? 1 : S->open_count + 1;
     bool plain = S->flow.i.signature != 0; /* no control instruction has fixed types */
-    bool ends = (!plain && control(&S->flow.i, r)) || !S->nflow_frames;
+    bool ends = (!plain && control(&S->flow.i, r)) || !S->nflow_frames || starts_block(*r->at);
     S->last = live && ends;
     S->block_count = S->open_count;
     S->starts = ends;
@@ -182,12 +192,6 @@ SITE_EXPORT(instr_count)
 uint32_t site_instr_count(uint32_t fid, uint32_t pc) {
     site_flow(fid, pc);
     return S->block_count;
-}
-
-SITE_EXPORT(branched)
-uint32_t site_branched(uint32_t fid, uint32_t pc) {
-    site_flow(fid, pc);
-    return S->branched;
 }
 
 SITE_EXPORT(in_try)
@@ -248,58 +252,4 @@ uint32_t site_loop_map(uint32_t fid, uint32_t pc) {
         if (target_is_loop(i, &r, k))
             *at(map + 4 + k / 8) |= (uint8_t)(1u << (k & 7));
     return values_str_intern(map);
-}
-
-/* ---- ifs ---- */
-
-/* Finds the ifs of a body, and which have an else. */
-static void find_ifs(uint32_t fid) {
-    SiteCursor c = {.func = fid + 1};
-    SiteReader r = site_body(fid);
-    SiteBlock open_parts = {0, 0};
-    uint32_t nopen = 0;
-    S->nifs = 0;
-    r.at = r.start + S->code;
-    while (r.at != r.end) {
-        site_next(&c, &r);
-        switch ((WasmOp)c.i.op) {
-        case WASM_OP_IF:
-            site_push(&open_parts, &nopen, S->nifs);
-            site_push(&S->ifs, &S->nifs, 2 * c.i.offset);
-            break;
-        case WASM_OP_BLOCK:
-        case WASM_OP_LOOP:
-        case WASM_OP_TRY:
-        case WASM_OP_TRY_TABLE: site_push(&open_parts, &nopen, UINT32_MAX); break;
-        case WASM_OP_ELSE: {
-            uint32_t n = nopen ? words_at(open_parts.at)[nopen - 1] : UINT32_MAX;
-            if (n < S->nifs)
-                words_at(S->ifs.at)[n] |= 1;
-            break;
-        }
-        case WASM_OP_END:
-        case WASM_OP_DELEGATE: nopen -= nopen != 0; break;
-        default: break;
-        }
-    }
-    site_drop(&open_parts);
-    S->ifs_func = fid + 1;
-}
-
-SITE_EXPORT(has_else)
-uint32_t site_has_else(uint32_t fid, uint32_t pc) {
-    if (S->ifs_func != fid + 1)
-        find_ifs(fid);
-    const uint32_t *ifs = words_at(S->ifs.at);
-    uint32_t from = 0, to = S->nifs;
-    while (from < to) {
-        uint32_t middle = from + (to - from) / 2;
-        if (ifs[middle] / 2 == pc)
-            return ifs[middle] & 1;
-        if (ifs[middle] / 2 < pc)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return 0;
 }

@@ -92,7 +92,6 @@ void site_done(void) {
     site_drop(&S->words);
     site_drop(&S->import_names);
     site_drop(&S->flow_frames);
-    site_drop(&S->ifs);
     site_drop(&S->stack);
     site_drop(&S->frames);
     site_drop(&S->params);

@@ -119,11 +119,7 @@ typedef struct SiteState {
     uint32_t live, starts, open_count; /* of the next instruction, and of the open block */
     uint32_t tries;                    /* open bodies of try and try_table */
     /* of the instruction at hand */
-    uint32_t first, last, block_count, branched, in_try, dead;
-
-    uint32_t ifs_func; /* + 1 */
-    SiteBlock ifs;     /* 2 * pc, + 1 if it has an else */
-    uint32_t nifs;
+    uint32_t first, last, block_count, in_try, dead;
 
     SiteCursor typer;
     SiteBlock stack, frames, params, results;

@@ -93,7 +93,7 @@ enum { MAX_ARGS = 12, MAX_IMMS = 20 };
 
 typedef struct Answers {
     uint32_t pc, op, opidx, live, last;
-    uint32_t first_of_block, last_of_block, count, branched, has_else, in_try, to_loop;
+    uint32_t first_of_block, last_of_block, count, in_try, to_loop;
     uint64_t loops; /* of the first 64 targets */
     uint32_t args[MAX_ARGS];
     uint32_t has_imm; /* bits */
@@ -110,7 +110,6 @@ typedef struct Checker {
     WasmTypes operands, results;
     Flow flow;
     Vec(Answers) expected; /* of a function */
-    Vec(uint32_t) open;    /* expected ifs, UINT32_MAX for other constructs */
     bool seen[WASM_OP_COUNT];
     uint64_t checksum;
     uint32_t instructions, modules, skipped, differ;
@@ -173,21 +172,6 @@ static uint32_t in_try(const Flow *f) {
     return 0;
 }
 
-/* Which ifs have an else, which only the else tells. */
-static void follow_ifs(Checker *c, const WasmInstr *i) {
-    switch (i->op) {
-    case WASM_OP_IF: vec_push(&c->open, c->expected.len); break;
-    case WASM_OP_BLOCK:
-    case WASM_OP_LOOP:
-    case WASM_OP_TRY:
-    case WASM_OP_TRY_TABLE: vec_push(&c->open, UINT32_MAX); break;
-    case WASM_OP_ELSE: c->expected.at[vec_last(&c->open)].has_else = 1; break;
-    case WASM_OP_END:
-    case WASM_OP_DELEGATE: c->open.len -= c->open.len != 0; break;
-    default: break;
-    }
-}
-
 static void expect_values(const Site *s, Answers *a) {
     const WasmInstr *i = s->instr;
     bool has;
@@ -210,7 +194,7 @@ static void expect_values(const Site *s, Answers *a) {
 static bool expect_function(Checker *c, uint32_t func) {
     const WasmFunc *f = &c->m->funcs.at[func];
     WasmCode code;
-    c->expected.len = c->open.len = 0;
+    c->expected.len = 0;
     if (!wasm_typer_begin(&c->typer, c->m, func, &code))
         return false;
     flow_begin(&c->flow);
@@ -221,11 +205,10 @@ static bool expect_function(Checker *c, uint32_t func) {
         Answers a = {.pc = i->offset, .op = i->op, .opidx = index};
         a.in_try = in_try(&c->flow);
         branch_targets(&c->flow, i, &a);
-        FlowStep step = flow_step(&c->flow, i);
+        FlowStep step = flow_step(&c->flow, i, code.at == code.end ? 0 : *code.at);
         a.first_of_block = step.first;
         a.last_of_block = step.last;
         a.count = step.last ? step.count : 0;
-        a.branched = step.branched_end;
         a.last = i->offset + i->size == f->body_size;
         a.live = !wasm_typer_dead(&c->typer);
         c->operands.len = c->results.len = 0;
@@ -235,7 +218,6 @@ static bool expect_function(Checker *c, uint32_t func) {
         s.instr = i;
         s.previous = index ? &buffer[(index + 1) & 1] : NULL;
         expect_values(&s, &a);
-        follow_ifs(c, i);
         vec_push(&c->expected, a);
         c->seen[i->op] = true;
         if (!wasm_typer_step(&c->typer, i))
@@ -321,8 +303,6 @@ static void check_instruction(Checker *c, uint32_t func, const Answers *a, int64
     SAME("block_last", site_block_last(func, pc), a->last_of_block);
     if (a->last_of_block)
         SAME("instr_count", site_instr_count(func, pc), a->count);
-    SAME("branched", site_branched(func, pc), a->branched);
-    SAME("has_else", site_has_else(func, pc), a->has_else);
     SAME("in_try", site_in_try(func, pc), a->in_try);
     SAME("goes_to_loop", site_goes_to_loop(func, pc), a->to_loop);
     if (a->op == WASM_OP_BR_TABLE)
@@ -420,7 +400,6 @@ static void ask_all(uint32_t func, uint32_t size) {
         site_op(func, pc);
         site_live(func, pc);
         site_instr_count(func, pc);
-        site_has_else(func, pc);
         site_loop_map(func, pc);
         for (uint32_t n = 0; n < MAX_ARGS; n++)
             site_arg(func, pc, n);
@@ -550,6 +529,5 @@ int main(int argc, char **argv) {
     vec_free(&c.operands);
     vec_free(&c.results);
     vec_free(&c.expected);
-    vec_free(&c.open);
     return c.differ != 0;
 }

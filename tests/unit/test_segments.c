@@ -97,7 +97,7 @@ typedef Vec(WasmInstr) Instrs;
 typedef struct Run {
     const Instrs *code;
     const uint32_t *close; /* by opener or part: the index of what closes it */
-    uint64_t *counts;      /* by instruction: executions; of an `end` also by branches to it */
+    uint64_t *counts;      /* by instruction: executions; of an `end` or `loop` also by branches */
     uint64_t *fallen;      /* ... but for those */
     Vec(uint32_t) open;    /* indices of openers */
     uint32_t fuel;
@@ -110,7 +110,7 @@ static uint32_t last_part(const Run *r, uint32_t opener) {
     return at;
 }
 
-/* Where a branch goes on; executes the `end` that it comes to. */
+/* Where a branch goes on; executes the `end` or `loop` that it comes to. */
 static uint32_t branch_to(Run *r, uint32_t depth) {
     if (depth >= r->open.len) {
         r->counts[r->code->len - 1]++;
@@ -118,8 +118,10 @@ static uint32_t branch_to(Run *r, uint32_t depth) {
     }
     uint32_t opener = r->open.at[r->open.len - 1 - depth];
     r->open.len -= depth;
-    if (r->code->at[opener].op == WASM_OP_LOOP)
+    if (r->code->at[opener].op == WASM_OP_LOOP) {
+        r->counts[opener]++;
         return opener + 1;
+    }
     r->open.len--;
     uint32_t end = last_part(r, opener);
     r->counts[end]++;
@@ -223,7 +225,7 @@ static void check_counts(const Segments *s, const Run *r) {
         while (first < r->code->len && r->code->at[first].offset < seg->start)
             first++;
         if (first < r->code->len)
-            truth[k] = seg->at_end ? r->counts[first] : r->fallen[first];
+            truth[k] = seg->at_label ? r->counts[first] : r->fallen[first];
         known[k] = seg->counted ? truth[k] : 0;
         total += !seg->dead;
         counted += seg->counted;
