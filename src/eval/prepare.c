@@ -125,9 +125,10 @@ static void put_br_table(Prepare *p, const WasmInstr *i) {
 /* ---- constructs ---- */
 
 /* Behind the typer's step over the opener. */
-static void open_label(Prepare *p, uint16_t op, bool dead) {
+/* `start`: where branches to a loop lead. */
+static void open_label(Prepare *p, uint16_t op, bool dead, uint32_t start) {
     const WasmFrame *f = &vec_last(&p->t->frames);
-    Label l = {.op = op, .dead = dead, .start = here(p)};
+    Label l = {.op = op, .dead = dead, .start = start};
     l.height = slots(p, f->height);
     l.arity = wasm_frame_label(p->m, f).len;
     if (op == WASM_OP_IF && !dead) {
@@ -235,6 +236,7 @@ static void close_label(Prepare *p, const WasmInstr *i) {
 
 static void step(Prepare *p, const WasmInstr *i, uint32_t *deepest) {
     bool dead = vec_last(&p->labels).dead || wasm_typer_dead(p->t);
+    uint32_t start = here(p);
     if (!dead && i->op != WASM_OP_END) {
         vec_push(&p->code->sites, (EvalSite){here(p), i->offset});
         put_count(p, i);
@@ -249,12 +251,12 @@ static void step(Prepare *p, const WasmInstr *i, uint32_t *deepest) {
     case WASM_OP_IF:
         if (!dead)
             vec_push(&p->code->sites, (EvalSite){here(p), i->offset});
-        open_label(p, i->op, dead);
+        open_label(p, i->op, dead, start);
         break;
     case WASM_OP_TRY: /* these two do not run */
     case WASM_OP_TRY_TABLE:
     case WASM_OP_BLOCK:
-    case WASM_OP_LOOP: open_label(p, i->op, dead); break;
+    case WASM_OP_LOOP: open_label(p, i->op, dead, start); break;
     case WASM_OP_DELEGATE:
     case WASM_OP_END: close_label(p, i); break;
     default: break;

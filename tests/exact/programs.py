@@ -1,0 +1,71 @@
+"""Programs for checks that count: those of golden tests, and random ones of Binaryen's generator and of flow.py."""
+
+import glob
+import importlib.machinery
+import importlib.util
+import os
+import random
+import re
+
+import exact
+import flow
+
+COMMON = ["--enable-mutable-globals", "--enable-sign-ext", "--enable-nontrapping-float-to-int", "--enable-bulk-memory"]
+FEATURES = [
+    ["--mvp-features", "--denan"],
+    ["--mvp-features", "--denan", *COMMON, "--enable-multivalue"],
+    ["--mvp-features", "--denan", *COMMON, "--enable-tail-call"],
+    ["--mvp-features", *COMMON, "--enable-simd", "--enable-multivalue"],
+]
+
+
+def make_flow(seed, directory):
+    """A module with random control flow."""
+    module = os.path.join(directory, f"{seed}.wasm")
+    with open(module, "wb") as file:
+        file.write(flow.Flow(seed, (0, 4, 12, 40)[seed % 4]).module())
+    return module
+
+
+def make_fuzz(seed, directory):
+    """A module of wasm-opt's; None if its generator gives up."""
+    source = random.Random(seed)
+    data, module = os.path.join(directory, f"{seed}.data"), os.path.join(directory, f"{seed}.wasm")
+    with open(data, "wb") as file:
+        file.write(source.randbytes(source.choice([1500, 4000, 9000, 20000, 60000])))
+    done = exact.call(["wasm-opt", "-ttf", data, "-o", module, *FEATURES[seed % len(FEATURES)]])
+    return module if done.returncode == 0 and os.path.exists(module) else None
+
+
+def find_texts():
+    """The programs in golden tests that are text: (name, text)."""
+    found = {}
+    for path in sorted(glob.glob(os.path.join(exact.TOP, "tests", "*", "*.test"))):
+        with open(path, encoding="utf-8", errors="replace") as file:
+            sections = re.split(r"^--- (.*)\n", file.read(), flags=re.MULTILINE)
+        name = os.path.relpath(path, os.path.join(exact.TOP, "tests"))[:-5].replace(os.sep, "-")
+        for head, text in zip(sections[1::2], sections[2::2]):
+            if head == "app" or re.match(r"file \S+\.wat$", head):
+                found.setdefault(text, f"{name}-{len(found)}")
+    for path in sorted(glob.glob(os.path.join(exact.TOP, "tests", "apps", "*.wat"))):
+        with open(path, encoding="utf-8") as file:
+            found.setdefault(file.read(), os.path.basename(path)[:-4])
+    return [(name, text) for text, name in found.items()]
+
+
+def assemble(name, text, directory):
+    """A program, or None: not what the assembler knows."""
+    source, module = os.path.join(directory, f"{name}.wat"), os.path.join(directory, f"{name}.wasm")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(text)
+    done = exact.call(["wat2wasm", "--enable-all", "--debug-names", source, "-o", module])
+    return None if done.returncode else exact.Program(name, module)
+
+
+def load(name):
+    """Another check, as a module."""
+    path = os.path.join(exact.TOP, "tests", "checks", name)
+    loader = importlib.machinery.SourceFileLoader(name, path)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    loader.exec_module(module)
+    return module
