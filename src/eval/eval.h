@@ -275,8 +275,8 @@ bool eval_call(EvalStore *s, EvalFunc *f, const EvalValue *args, uint32_t nargs,
 
 /* ---- counting ---- */
 
-/* How often an instruction was executed. One that traps was; an `end` or a `loop` is also by branches
- * to it. */
+/* How often an instruction was executed. One that traps was; an `end` or a `loop` is also by
+ * branches to it. */
 typedef struct EvalCount {
     uint32_t pc; /* its offset in the body */
     uint64_t n;

@@ -179,8 +179,9 @@ static void put_part(Code *c, const UnitPart *part, Refs *code) {
     case PART_ROW: put_action(c, part, code); break;
     case PART_SET_BACK: vec_push(code, if_gates(c, part, set_back(c, part->back))); break;
     case PART_CLEAR_BACK:
-        vec_push(code,
-                 if_gates(c, part, own_set(c, monitor_back, BinaryenTypeInt32(), const_i32(&c->b, 0))));
+        vec_push(
+            code,
+            if_gates(c, part, own_set(c, monitor_back, BinaryenTypeInt32(), const_i32(&c->b, 0))));
         break;
     case PART_PUSH_FRAME: vec_push(code, if_gates(c, part, push_frame(c))); break;
     case PART_POP_FRAME: vec_push(code, if_gates(c, part, pop_frame(c))); break;

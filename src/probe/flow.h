@@ -6,9 +6,9 @@
  * behind its last. It starts at the function's first instruction, behind every instruction that may
  * transfer control within the function, at every `loop`, and at every `end` that some branch
  * targets (the false edge of an `if` and the jump over an else-arm are branches): branches execute
- * the `loop` or `end` that they lead to. Only a `delegate` is not executed by branches to its label;
- * a block starts behind one that some target. Calls do not end blocks. So each instruction that is
- * executed is in exactly one block; code that cannot be reached belongs to none.
+ * the `loop` or `end` that they lead to. Only a `delegate` is not executed by branches to its
+ * label; a block starts behind one that some target. Calls do not end blocks. So each instruction
+ * that is executed is in exactly one block; code that cannot be reached belongs to none.
  */
 #ifndef WHAMMC_PROBE_FLOW_H
 #define WHAMMC_PROBE_FLOW_H

@@ -19,8 +19,8 @@ typedef struct Site {
     uint32_t pc;
     uint32_t opidx;
     bool at_func_end;
-    bool at_label; /* a `loop`, or an `end` that branches lead to, too: they execute it, so that code
-                      before it goes behind its bytes */
+    bool at_label; /* a `loop`, or an `end` that branches lead to, too: they execute it, so that
+                      code before it goes behind its bytes */
     const Construct
         *construct; /* where the part of a construct that the instruction opens ends; may be NULL */
     const Construct *constructs; /* of the function; NULL unless some probe needs them */

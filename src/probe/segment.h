@@ -4,9 +4,10 @@
  *
  * A segment is a run of instructions of which all are executed if the first is, unless one traps.
  * It ends where a basic block does (flow.h) and behind every call, which may not return. Segments
- * can be empty: what falls from a `br_if` into a `loop`, which is a segment's first instruction. Where an instruction traps, its segment has not been executed as a whole, and what
- * entered it does not leave it: that is for the user to correct (SegmentTrap), or such instructions
- * end segments, too.
+ * can be empty: what falls from a `br_if` into a `loop`, which is a segment's first instruction.
+ * Where an instruction traps, its segment has not been executed as a whole, and what entered it
+ * does not leave it: that is for the user to correct (SegmentTrap), or such instructions end
+ * segments, too.
  *
  * What enters a segment leaves it. Segments after which the same can come have one *class* at their
  * ends, which is the class at the starts of what can come; the segments that end in a class are

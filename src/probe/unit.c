@@ -347,7 +347,8 @@ static void add_blocks(Maker *m, Gates gates) {
         const ActionList *list = &m->plan->by_kind[events[k].kind];
         if (!list_happens(m->plan, list, MODE_NONE))
             continue;
-        add_list(m, list, MODE_NONE, (UnitPart){0}, with(gates, simple_atom(m, events[k].atom), true));
+        add_list(m, list, MODE_NONE, (UnitPart){0},
+                 with(gates, simple_atom(m, events[k].atom), true));
     }
 }
 
@@ -445,8 +446,8 @@ static void end_unit(Maker *m, Splitter *s) {
         vec_push(&m->units->list, u);
 }
 
-/* Engines fire the probe of an `end` where control passes it, so that there is no difference between
- * before and after; but nothing is behind a function's last one. */
+/* Engines fire the probe of an `end` where control passes it, so that there is no difference
+ * between before and after; but nothing is behind a function's last one. */
 static void add_end(Maker *m) {
     const ActionList *list = &m->plan->by_op[WASM_OP_END];
     Gates none = {0};

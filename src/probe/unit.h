@@ -97,9 +97,9 @@ typedef enum UnitPartKind {
 
 /* What PART_SET_BACK sets the flag to. */
 typedef enum UnitBack {
-    BACK_ALWAYS,     /* 1 */
-    BACK_IF_ARG,     /* arg0 != 0 */
-    BACK_TO_LOOP,    /* br_table: bit min(arg0, number of targets) of what site_loop_map tells */
+    BACK_ALWAYS,  /* 1 */
+    BACK_IF_ARG,  /* arg0 != 0 */
+    BACK_TO_LOOP, /* br_table: bit min(arg0, number of targets) of what site_loop_map tells */
 } UnitBack;
 
 /* What the code of a variant's atom k becomes: a unit's atom, perhaps negated, or a value. */

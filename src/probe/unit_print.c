@@ -72,12 +72,10 @@ static void put_action(const Plan *plan, const UnitPart *p, Buf *out) {
 }
 
 static void put_part(const Plan *plan, const Unit *u, const UnitPart *p, Buf *out) {
-    static const char *const backs[] = {[BACK_ALWAYS] = "1",
-                                        [BACK_IF_ARG] = "arg0 != 0",
-                                        [BACK_TO_LOOP] = "target is a loop"};
+    static const char *const backs[] = {
+        [BACK_ALWAYS] = "1", [BACK_IF_ARG] = "arg0 != 0", [BACK_TO_LOOP] = "target is a loop"};
     put_gates(u, p, out);
-    buf_printf(out, "%s%s", p->entering ? "[entering] " : "",
-               p->if_taken ? "[if taken] " : "");
+    buf_printf(out, "%s%s", p->entering ? "[entering] " : "", p->if_taken ? "[if taken] " : "");
     switch (p->kind) {
     case PART_ACTION:
     case PART_ROW:

@@ -187,7 +187,8 @@ static void add_counters(Counts *c, bool derives) {
         if (!c->needed.at[i] || (derives && !s->counted))
             continue;
         c->refs.at[i] = (CountRef){c->ncounters & 0x7fffffff, 0};
-        vec_push(&c->points, ((CountPoint){c->func, s->start, c->ncounters++, s->at_label, s->last}));
+        vec_push(&c->points,
+                 ((CountPoint){c->func, s->start, c->ncounters++, s->at_label, s->last}));
     }
 }
 
