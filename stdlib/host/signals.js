@@ -21,10 +21,10 @@ function listen(process) {
   for (const signal of SIGNALS) {
     const listener = () => {
       if (process.listenerCount(signal) > 1) return;
-      process.off(signal, listener);
       try {
         saves.forEach(save => save());
       } finally {
+        process.off(signal, listener); // not before: a second signal would end the process at once
         process.kill(process.pid, signal);
       }
     };
