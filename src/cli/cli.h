@@ -353,7 +353,7 @@ typedef struct RunnerJob {
     const Engine *engine;
     const Words *options; /* for the engine */
     const char *clock;    /* where Node takes the time from: an option's choice; NULL = its own */
-    bool interruptible;   /* Node: SIGINT ends the program as a trap does, with a report */
+    const Words *world;   /* options of the runner: --dir, --env */
     bool unseen;          /* what the program prints goes nowhere */
     Catch *caught;        /* reports in what it prints; NULL: all goes where ours goes */
     const void *module;
@@ -381,7 +381,7 @@ typedef struct Running {
     const Engine *engine;
     const Words *engine_options;
     const char *clock;  /* as of RunnerJob */
-    bool interruptible; /* " */
+    const Words *world; /* " */
     bool bound;         /* w has monitors, not scripts */
     bool silent;        /* warnings about the instrumented program are not shown */
     bool unseen;        /* what the program prints goes nowhere */
@@ -467,6 +467,7 @@ char *process_find(const char *variable, const char *name);
 /* A child's streams; -1 = the same as ours. */
 typedef struct ProcessStreams {
     int in, out, err;
+    bool interrupt; /* each signal that asks us to end reaches it as SIGINT, until it has ended */
 } ProcessStreams;
 
 /*
@@ -483,13 +484,17 @@ int process_read(const char *const *argv, ProcessStreams streams,
                  bool (*take)(void *ctx, const uint8_t *bytes, size_t n), void *ctx);
 
 /*
- * Between these calls a signal that asks us to end goes to the child that runs; if none runs it
- * takes effect in process_unguard, and process_run then starts nothing (EINTR).
+ * Between these calls a signal that asks us to end goes to the child that runs, and is done with
+ * when that has ended; if none runs it takes effect in process_unguard, and process_run then starts
+ * nothing (EINTR). A second call of the first does nothing.
  */
 void process_guard(void);
 void process_unguard(void);
+/* The signal that has gone to a child since process_guard; 0 = none. */
+int process_asked(void);
 
-/* Ends as a child did: gives its exit status, or dies by the same signal. */
+/* Ends as a child did: gives its exit status, or dies by the same signal, or by that which it was
+ * interrupted for. */
 int process_imitate(int wait_status);
 
 #endif

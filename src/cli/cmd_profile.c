@@ -99,7 +99,7 @@ static int run_with(const Profiling *p, Style style, bool counts_only, Running *
     r->engine = p->engine;
     r->engine_options = &p->settings->engine_options;
     r->clock = counts_only ? "host" : p->settings->clock; /* nobody asks */
-    r->interruptible = r->silent = true;
+    r->silent = true;
     r->w = whammc_new();
     buf_bytes(&r->app, p->app.data, p->app.len);
     whammc_add_script(r->w, name, text, len);
@@ -330,14 +330,16 @@ static int profile(const Cli *cli, const Settings *s, const Engine *engine) {
         exclude_list(cli, &s->exclusion, &p.module, &p.places, NULL, &p.untimed);
     if (status == STATUS_OK && s->auto_exclude)
         status = rehearse(&p);
-    if (status == STATUS_OK)
-        status = run_with(&p, s->style, s->counts_only, &r);
-    if (status == STATUS_OK) {
+    if (status == STATUS_OK && process_asked())
+        status = process_imitate(process_asked()); /* the rehearsal has been interrupted */
+    else if (status == STATUS_OK && (status = run_with(&p, s->style, s->counts_only, &r)) == 0) {
         bool shown = show(&p, &r);
+        process_unguard();
         status = process_imitate(r.wait_status);
         if (!shown && status == STATUS_OK)
             status = STATUS_ERROR;
     }
+    process_unguard();
     running_free(&r);
     places_free(&p.places);
     wasm_module_free(&p.module);

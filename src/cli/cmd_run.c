@@ -203,10 +203,12 @@ static int run_program(const Cli *cli, Settings *s, const Engine *e) {
         status = run_somehow(&r, s);
     if (status == STATUS_OK) {
         bool written = s->monitors.len ? deliver_caught(s, &r) : deliver(s, &r);
+        process_unguard();
         status = process_imitate(r.wait_status);
         if (!written && status == STATUS_OK)
             status = STATUS_ERROR;
     }
+    process_unguard();
     running_free(&r);
     return status;
 }

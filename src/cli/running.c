@@ -49,7 +49,7 @@ int running_made(Running *r, whammc_status result, const uint8_t *module, size_t
         RunnerJob job = {.engine = r->engine,
                          .options = r->engine_options,
                          .clock = r->clock,
-                         .interruptible = r->interruptible,
+                         .world = r->world,
                          .unseen = r->unseen,
                          .caught = r->bound ? &r->caught : NULL,
                          .module = module,

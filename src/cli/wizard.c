@@ -337,7 +337,8 @@ static int call_engine(const Cli *cli, const WizardJob *job, const Place *p, con
     vec_push(&argv, f->app);
     for (int i = 1; i <= cli->noperands; i++)
         vec_push(&argv, cli->operands[i]); /* and the NULL behind them */
-    int status = process_read(argv.at, (ProcessStreams){-1, -1, -1}, take, filter), error = errno;
+    int status = process_read(argv.at, (ProcessStreams){-1, -1, -1, false}, take, filter),
+        error = errno;
     for (uint32_t i = 0; i < options.len; i++)
         free((char *)options.at[i]);
     vec_free(&options);
@@ -371,6 +372,5 @@ int wizard_run(const Cli *cli, const WizardJob *job, Buf *report, bool *failed) 
     buf_free(&files.monitors);
     buf_free(&files.prefix);
     place_remove(&place);
-    process_unguard();
     return status;
 }

@@ -4,20 +4,23 @@
 //
 //   --lib=NAME=FILE           the program imports the module FILE as NAME; may be repeated
 //   --clock=host|thread|auto  where the time comes from; see startClock
-//   --interruptible           SIGINT ends the program as a trap does, with a report
+//   --dir=HOST::GUEST         the program may open the directory HOST, as GUEST; may be repeated
+//   --env=NAME=VALUE          a variable of its environment; may be repeated
+//   --interruptible           who has started this sends SIGINT instead of SIGTERM and SIGHUP, which do nothing then
 //
 // Each library gets WASI and the libraries in front of it; what whammc_runtime writes is the report.
-// The program gets WASI (arguments, the environment, standard streams, the current directory as '.') and
+// SIGINT ends the program as a trap does, with a report, and then Node.
+// The program gets WASI (arguments, the environment, standard streams, the current directory as '.' and by its name) and
 // whammc.write, whose output is put into the file REPORT ('-': standard error); of several reports the file
 // gets all. whammc.now is a clock, in milliseconds. Exports tried: _start, else main. Exit status: the
 // program's; 134 if it trapped (after the engine's message on standard error and a last flush); 126 if it could
 // not be loaded; 2 for wrong usage.
-import { appendFileSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
+import { appendFileSync, readFileSync, realpathSync, writeFileSync, writeSync } from 'node:fs';
 import { createTraps } from './traps.js';
 
 const TRAPPED = 134, NOT_LOADED = 126;
-const USAGE = 'usage: node run-node.mjs [--lib=NAME=FILE]... [--clock=host|thread|auto] [--interruptible]\n' +
-  '       MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]';
+const USAGE = 'usage: node run-node.mjs [--lib=NAME=FILE]... [--clock=host|thread|auto] [--dir=HOST::GUEST]...\n' +
+  '       [--env=NAME=VALUE]... [--interruptible] MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]';
 
 function say(text) {
   writeSync(2, `${text}\n`);
@@ -113,7 +116,7 @@ function load(file, name, imports) {
 
 // Takes the options off the front of the arguments.
 function takeOptions(words) {
-  const options = { libraries: [], clock: 'host', interruptible: false };
+  const options = { libraries: [], clock: 'host', directories: [], env: {}, interruptible: false };
   while (words[0]?.startsWith('--')) {
     const [, name, value] = words.shift().match(/^--([^=]*)=?(.*)/s);
     if (name === 'lib') {
@@ -121,6 +124,12 @@ function takeOptions(words) {
       options.libraries.push({ name: library, file });
     } else if (name === 'clock') {
       options.clock = value;
+    } else if (name === 'dir') {
+      const [, host, guest] = value.match(/^(.*)::(.*)/s) ?? [null, value, value];
+      options.directories.push({ host, guest });
+    } else if (name === 'env') {
+      const [, variable, content] = value.match(/^([^=]*)=(.*)/s);
+      options.env[variable] = content;
     } else if (name === 'interruptible') {
       options.interruptible = true;
     }
@@ -246,6 +255,19 @@ function loadLibraries(libraries, WASI, options, reporter, clock) {
 
 // ---- running ----
 
+// Signals do not end the process before the report is written. Gives what tells the first that came while no program ran.
+function holdSignals(interruptible) {
+  let first = null;
+  for (const signal of interruptible ? ['SIGINT', 'SIGTERM', 'SIGHUP'] : ['SIGINT'])
+    process.on(signal, () => { first = first ?? (signal === 'SIGINT' ? signal : null); });
+  return () => first;
+}
+
+function endBy(signal) {
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
+}
+
 // fn(); SIGINT makes it end with an exception, although nobody looks for signals meanwhile.
 async function interruptibly(fn) {
   const { Script } = await import('node:vm');
@@ -253,16 +275,31 @@ async function interruptibly(fn) {
   return new Script('whammcProgram()').runInThisContext({ breakOnSigint: true });
 }
 
+// The names by which the program may open the current directory: some want absolute ones, as Go's, which go by PWD.
+function ownDirectory() {
+  const directory = process.cwd(), named = process.env.PWD;
+  const isSame = name => {
+    try {
+      return realpathSync(name) === realpathSync('.');
+    } catch {
+      return false;
+    }
+  };
+  return { '.': '.', [directory]: '.', ...(named?.startsWith('/') && isSame(named) ? { [named]: '.' } : {}) };
+}
+
 async function main(words) {
-  const { libraries, clock: wanted, interruptible } = takeOptions(words);
+  const { libraries, clock: wanted, directories, env, interruptible } = takeOptions(words);
   const [file, report, ...args] = words;
   if (args.length === 0) {
     say(USAGE);
     return 2;
   }
+  const signal = holdSignals(interruptible);
   silenceExperimentalWarnings();
   const { WASI } = await import('node:wasi');
-  const options = { version: 'preview1', args, env: process.env, preopens: { '.': '.' }, returnOnExit: true };
+  const preopens = { ...ownDirectory(), ...Object.fromEntries(directories.map(({ host, guest }) => [guest, host])) };
+  const options = { version: 'preview1', args, env: { ...process.env, ...env }, preopens, returnOnExit: true };
   const wasi = new WASI(options);
   const reporter = makeReporter(report);
   if (report !== '-') writeFileSync(report, '');
@@ -282,7 +319,9 @@ async function main(words) {
   }
   let interrupted = false;
   try {
-    return await (interruptible ? interruptibly(loadAndExecute) : loadAndExecute());
+    await new Promise(done => { setImmediate(done); }); // signals that have come are told
+    if (signal()) return TRAPPED;
+    return await interruptibly(loadAndExecute);
   } catch (error) {
     interrupted = error?.code === 'ERR_SCRIPT_EXECUTION_INTERRUPTED';
     if (!interrupted) say(describe(error));
@@ -294,7 +333,7 @@ async function main(words) {
     return TRAPPED;
   } finally {
     clock.stop();
-    if (interrupted) process.kill(process.pid, 'SIGINT');
+    if (interrupted || signal()) endBy('SIGINT');
   }
 }
 

@@ -1,18 +1,23 @@
 """Runs an instrumented program in wasmtime, as `whammc run --engine=wasmtime` does:
 
-    python3 run-wasmtime.py [--lib=NAME=FILE]... MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]
+    python3 run-wasmtime.py [--lib=NAME=FILE]... [--dir=HOST::GUEST]... [--env=NAME=VALUE]...
+        MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]
 
 Needs the package `wasmtime` from PyPI. Each --lib is a module that the program imports as NAME; it gets WASI and
 the libraries in front of it, and what the library whammc_runtime writes is the report. The program gets WASI
-(arguments, the environment, standard streams, the current directory as '.') and whammc.write, whose output is put
+(arguments, the environment, standard streams, the current directory as '.' and by its name, what --dir and --env
+say) and whammc.write, whose output is put
 into the file REPORT ('-': standard error); of several reports the file gets all. whammc.now is a clock, in
 milliseconds. Exports tried: _start, else main. Exit status: the program's; 134 if it trapped (after the engine's
-message on standard error and a last flush); 126 if it could not be loaded; 2 for wrong usage.
+message on standard error and a last flush); 126 if it could not be loaded; 2 for wrong usage. SIGINT, SIGTERM and
+SIGHUP end the program as a trap does, with a report, and then this process.
 """
 
 import functools
 import os
+import signal
 import sys
+import threading
 import time
 
 try:
@@ -213,6 +218,7 @@ def tell_places(config):
 def make_engine(file):
     """An engine for the program in `file`."""
     config = wasmtime.Config()
+    config.epoch_interruption = True
     if trap_section(file) is not None:
         tell_places(config)
     for name in PROPOSALS:
@@ -223,16 +229,58 @@ def make_engine(file):
     return wasmtime.Engine(config)
 
 
-def make_store(engine, arguments):
+class Interrupt:
+    """Signals end the program: it traps, while Python itself waits for it. The first signal counts."""
+
+    AGAIN = 0.05  # seconds: the program may not have begun when the signal came
+
+    def __init__(self, engine):
+        self.signal = None
+        self.engine, self.over = engine, threading.Event()
+        reading, writing = os.pipe()
+        os.set_blocking(writing, False)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) != signal.SIG_IGN:
+                signal.signal(number, lambda *_: None)
+        signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+        threading.Thread(target=self.wait, args=(reading,), daemon=True).start()
+
+    def wait(self, reading):
+        self.signal = os.read(reading, 1)[0]
+        while not self.over.wait(self.AGAIN):
+            self.engine.increment_epoch()
+
+    def end(self):
+        """Ends this process by the signal, if one came."""
+        if self.signal is not None:
+            sys.stdout.flush()
+            signal.signal(self.signal, signal.SIG_DFL)
+            os.kill(os.getpid(), self.signal)
+
+
+NEVER = 1 << 40  # epochs
+
+
+def own_directory():
+    """The names by which the program may open the current directory: some want absolute ones, as Go's, which go by PWD."""
+    names, named = [".", os.getcwd()], os.environ.get("PWD", "")
+    if os.path.isabs(named) and os.path.isdir(named) and os.path.samefile(named, "."):
+        names.append(named)
+    return {name: "." for name in names}
+
+
+def make_store(engine, arguments, directories, variables):
     wasi = wasmtime.WasiConfig()
     wasi.argv = arguments
-    wasi.env = list(os.environ.items())
-    wasi.preopen_dir(".", ".")
+    wasi.env = list({**os.environ, **variables}.items())
+    for guest, host in {**own_directory(), **directories}.items():
+        wasi.preopen_dir(host, guest)
     wasi.inherit_stdin()
     wasi.inherit_stdout()
     wasi.inherit_stderr()
     store = wasmtime.Store(engine)
     store.set_wasi(wasi)
+    store.set_epoch_deadline(1)
     return store
 
 
@@ -297,17 +345,45 @@ def execute(store, exports):
     return 0
 
 
+def take_options(words):
+    """Takes the options off the front of the arguments."""
+    libraries, directories, variables = [], {}, {}
+    while words and words[0].startswith("--"):
+        name, _, value = words.pop(0).partition("=")
+        if name == "--lib":
+            libraries.append(value.split("=", 1))
+        elif name == "--dir":
+            host, separator, guest = value.rpartition("::")
+            directories[guest] = host if separator else value
+        elif name == "--env":
+            variable, _, content = value.partition("=")
+            variables[variable] = content
+    return libraries, directories, variables
+
+
 def main(words):
-    libraries = []
-    while words and words[0].startswith("--lib="):
-        libraries.append(words.pop(0).split("=", 2)[1:])
+    libraries, directories, variables = take_options(words)
     if len(words) < 3:
-        say("usage: run-wasmtime.py [--lib=NAME=FILE]... MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]")
+        say("usage: run-wasmtime.py [--lib=NAME=FILE]... [--dir=HOST::GUEST]... [--env=NAME=VALUE]...\n"
+            "       MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]")
         return 2
-    reporter = Reporter(words[1])
     try:
         engine = make_engine(words[0])
-        store = make_store(engine, words[2:])
+    except OSError as error:
+        say(f"{words[2]}: {error}")
+        return NOT_LOADED
+    interrupt = Interrupt(engine)
+    try:
+        return run(engine, words, libraries, directories, variables, interrupt)
+    finally:
+        interrupt.over.set()
+        interrupt.end()
+
+
+def run(engine, words, libraries, directories, variables, interrupt):
+    reporter = Reporter(words[1])
+    try:
+        store = make_store(engine, words[2:], directories, variables)
         module = wasmtime.Module.from_file(engine, words[0])
         try:
             linker = make_linker(engine, reporter)
@@ -326,7 +402,8 @@ def main(words):
             reporter.read_memory()
         return end.code
     except wasmtime.Trap as trap:
-        say(str(trap).strip())
+        if interrupt.signal is None:
+            say(str(trap).strip())
         if reporter.exports is not None:
             correct(store, reporter.exports, module, words[0], trap)
     except (wasmtime.WasmtimeError, OSError) as error:
@@ -334,6 +411,7 @@ def main(words):
         if reporter.exports is None:
             return NOT_LOADED
     try:
+        store.set_epoch_deadline(NEVER)
         reporter.flush()
     except (wasmtime.Trap, wasmtime.WasmtimeError) as again:
         say(f"the report is lost: {str(again).strip()}")
