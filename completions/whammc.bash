@@ -31,7 +31,7 @@ _whammc_value() { # OPTION: what may follow it; false if nothing does
         run:--monitor | report:--module) _whammc_files wasm wat ;;
         profile:--engine) _whammc_words 'node node24 wasmtime'; compopt -o default ;;
         report:--format | profile:--format) _whammc_words 'table csv csv-rfc4180 json gprof dot folded svg speedscope cpuprofile' ;;
-        run:--top | run:--engine-option | list:--functions | report:--top | report:--flush | report:--variable) ;;
+        run:--top | run:--engine-option | *:--env | list:--functions | report:--top | report:--flush | report:--variable) ;;
         *:-s | *:--script) _whammc_words 'calltree profile'; _whammc_files whamm mm ;;
         profile:--top | *:--exclude | *:--min-size | profile:--max-depth | profile:--engine-option) ;;
         *:--lib) compopt -o default ;;
@@ -84,11 +84,11 @@ _whammc() {
             bind)
                 _whammc_words '-o --output= --host= --keep-debug --no-optimise --no-coalesce --exact-traps -v --verbose --message-format= -h --help' ;;
             run)
-                _whammc_words '-s --script= --lib= -D --define= --exclude= --min-size= --monitor= --link= --engine= --engine-option= --clock= -o --output=
+                _whammc_words '-s --script= --lib= -D --define= --exclude= --min-size= --monitor= --link= --engine= --engine-option= --dir= --env= --clock= -o --output=
                     --report-format= --top= --no-demangle --message-format= -h --help' ;;
             profile)
                 _whammc_words '--style= --format= -o --output= --save= --top= --counts-only --exclude= --min-size= --auto-exclude
-                    --max-depth= --engine= --engine-option= --clock= --no-demangle --message-format= -h --help' ;;
+                    --max-depth= --engine= --engine-option= --dir= --env= --clock= --no-demangle --message-format= -h --help' ;;
             report)
                 _whammc_words '--format= -o --output= --module= --variable= --flush= --top= --no-demangle --message-format= -h --help' ;;
             monitor)

@@ -364,6 +364,28 @@ typedef struct RunnerJob {
 /* Runs it and reads its report. Gives what waitpid() told, or -1: it was said. */
 int runner_run(const Cli *cli, const RunnerJob *job, Buf *report);
 
+/* ---- what programs see (world.c) ---- */
+
+/* Two options of the commands that run programs. */
+enum { OPTION_DIR = 1010, OPTION_ENV };
+#define DIR_OPTION                                                                                 \
+    {                                                                                              \
+        OPTION_DIR, "dir", "HOST[::GUEST]",                                                        \
+            "the program may open the directory HOST, too, which it calls GUEST; may be repeated"  \
+    }
+#define ENV_OPTION                                                                                 \
+    {                                                                                              \
+        OPTION_ENV, "env", "NAME=VALUE",                                                           \
+            "a variable of the program's environment, besides ours; may be repeated"               \
+    }
+
+/* Takes the argument of one of them, as an option for runners and engines; false if it is wrong,
+ * which was said. */
+bool world_option(const Cli *cli, Words *world, int key, const char *value);
+/* STATUS_OK unless the engine cannot do it, which was said. */
+int world_check(const Cli *cli, const Words *world, const Engine *e);
+void world_free(Words *world);
+
 /* ---- instrumenting and running at once (running.c) ---- */
 
 /* The option of commands that run programs. */
@@ -441,6 +463,7 @@ void exclude_list(const Cli *cli, const Exclusion *x, const WasmModule *m, const
 typedef struct WizardJob {
     const Engine *engine;
     const Words *options;
+    const Words *world; /* as of RunnerJob */
     const MonitorOptions *monitors;
     const Buf *app;
     bool reports;  /* a monitor writes its report to WIZARD_REPORT */

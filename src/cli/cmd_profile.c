@@ -53,6 +53,8 @@ static const Option options[] = {
      "run in node, node24, wasmtime, or the program with this path (a Node, or a Python that has "
      "the package wasmtime); default: node"},
     {ENGINE_OPTION, "engine-option", "OPTION", "an option for the engine itself; may be repeated"},
+    DIR_OPTION,
+    ENV_OPTION,
     CLOCK_OPTION(CLOCK, "auto"),
     {NO_DEMANGLE, "no-demangle", NULL,
      "show names of C++ and Rust functions as they are in the program"},
@@ -62,7 +64,7 @@ static const Option options[] = {
 typedef enum Style { STYLE_TREE, STYLE_ARCS } Style;
 
 typedef struct Settings {
-    Words engine_options;
+    Words engine_options, world;
     Exclusion exclusion;
     const char *engine, *clock, *out, *save, *max_depth;
     Style style;
@@ -98,6 +100,7 @@ static int run_with(const Profiling *p, Style style, bool counts_only, Running *
     r->cli = p->cli;
     r->engine = p->engine;
     r->engine_options = &p->settings->engine_options;
+    r->world = &p->settings->world;
     r->clock = counts_only ? "host" : p->settings->clock; /* nobody asks */
     r->silent = true;
     r->w = whammc_new();
@@ -366,6 +369,8 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case MAX_DEPTH: s->max_depth = value; return cli_count(cli, "max-depth", value, &depth);
     case ENGINE: s->engine = value; break;
     case ENGINE_OPTION: vec_push(&s->engine_options, value); break;
+    case OPTION_DIR:
+    case OPTION_ENV: return world_option(cli, &s->world, key, value);
     case CLOCK: s->clock = value; break;
     case NO_DEMANGLE: s->no_demangle = true; break;
     }
@@ -410,6 +415,7 @@ static int run(Cli *cli) {
         free(engine.program);
     }
     vec_free(&s.engine_options);
+    world_free(&s.world);
     vec_free(&s.exclusion.globs);
     return status;
 }
@@ -421,7 +427,8 @@ const Command cmd_profile = {
     .about =
         "Run the program APP with the ARGUMENTs and show on standard error which functions took "
         "the most time; write a flame graph of the calls, too. Standard streams and exit status "
-        "are those of the program; it may open files in the current directory. If it traps or is "
+        "are those of the program; it may open files in the current directory and those of --dir. "
+        "If it traps or is "
         "interrupted, what was measured until then is shown. Options end at APP.",
     .options = options,
     .examples = "  whammc profile app.wasm input.txt\n"

@@ -40,6 +40,8 @@ static const Option options[] = {
      "an option for the engine itself; may be repeated. Wizard gets --mode=jit if there is no "
      "other "
      "--mode"},
+    DIR_OPTION,
+    ENV_OPTION,
     CLOCK_OPTION(CLOCK, "host"),
     {'o', "output", "REPORT",
      "write the report into this file and show nothing ('-': standard output)"},
@@ -56,7 +58,7 @@ typedef struct Settings {
     DefineOptions definitions;
     Exclusion exclusion;
     MonitorOptions monitors;
-    Words engine_options;
+    Words engine_options, world;
     const char *engine, *out, *clock;
     whammc_options options;
     uint32_t top;
@@ -134,6 +136,7 @@ static int bind_and_run(Running *r, const Settings *s) {
 static int attach_and_run(Running *r, const MonitorOptions *monitors, bool reports) {
     WizardJob job = {.engine = r->engine,
                      .options = r->engine_options,
+                     .world = r->world,
                      .monitors = monitors,
                      .app = &r->app,
                      .reports = reports,
@@ -192,6 +195,7 @@ static int run_program(const Cli *cli, Settings *s, const Engine *e) {
                  .engine = e,
                  .engine_options = &s->engine_options,
                  .clock = s->clock,
+                 .world = &s->world,
                  .w = whammc_new()};
     int status = STATUS_ERROR;
     define_give(&s->definitions, r.w, false);
@@ -229,6 +233,8 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case MONITOR: monitors_add(&s->monitors, value); break;
     case ENGINE: s->engine = value; break;
     case ENGINE_OPTION: vec_push(&s->engine_options, value); break;
+    case OPTION_DIR:
+    case OPTION_ENV: return world_option(cli, &s->world, key, value);
     case CLOCK: s->clock = value; break;
     case TOP: return cli_count(cli, "top", value, &s->top);
     case NO_DEMANGLE: s->no_demangle = true; break;
@@ -274,11 +280,14 @@ static int run(Cli *cli) {
         Engine engine = {0};
         status = engine_find(cli, s.engine, s.clock, &engine);
         if (status == STATUS_OK)
+            status = world_check(cli, &s.world, &engine);
+        if (status == STATUS_OK)
             status = run_program(cli, &s, &engine);
         free(engine.program);
     }
     vec_free(&s.scripts);
     vec_free(&s.engine_options);
+    world_free(&s.world);
     vec_free(&s.definitions);
     vec_free(&s.exclusion.globs);
     library_free(&s.libs);
@@ -293,7 +302,8 @@ const Command cmd_run = {
     .about =
         "Instrument the program APP, run it with the ARGUMENTs in an engine that gives it WASI, "
         "and show its report as tables on standard error when it has ended. Standard streams "
-        "and exit status are those of the program; it may open files in the current directory. "
+        "and exit status are those of the program; it may open files in the current directory and "
+        "those of --dir. "
         "Options end at APP.",
     .options = options,
     .examples = "  whammc run -s hotness.whamm app.wasm input.txt\n"

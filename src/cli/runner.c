@@ -18,8 +18,8 @@ extern const unsigned char host_run_node_mjs[], host_run_wasmtime_py[];
 extern const unsigned long host_run_node_mjs_size, host_run_wasmtime_py_size;
 
 typedef struct Files {
-    const char *module, *runner, *report;
-    Words libraries; /* options of the runner, owned: --lib=NAME=FILE */
+    const char *module, *runner, *report; /* runner: NULL for Node */
+    Words libraries;                      /* options of the runner, owned: --lib=NAME=FILE */
     Vec(int) open;
     Arena arena;
 } Files;
@@ -60,15 +60,15 @@ static bool put_libraries(Files *f, const LibraryOptions *libs) {
 static bool put_files(Files *f, const RunnerJob *job) {
     bool python = job->engine->kind == ENGINE_PYTHON;
     f->module = put_file(f, "app.wasm", job->module, job->len);
-    f->runner =
-        python ? put_file(f, "run-wasmtime.py", host_run_wasmtime_py, host_run_wasmtime_py_size)
-               : put_file(f, "run-node.mjs", host_run_node_mjs, host_run_node_mjs_size);
+    if (python)
+        f->runner = put_file(f, "run-wasmtime.py", host_run_wasmtime_py, host_run_wasmtime_py_size);
     f->report = put_file(f, "report", "", 0);
-    return f->module && f->runner && f->report && (!job->libs || put_libraries(f, job->libs));
+    return f->module && (f->runner || !python) && f->report &&
+           (!job->libs || put_libraries(f, job->libs));
 }
 
-/* How an engine is told to run the runner: Node takes modules only from places with a name that
- * tells what they are. */
+/* How an engine is told to run the runner: to Node it is given as text, since Node takes modules
+ * only from files with a name that ends in .mjs. */
 static void push_runner(Files *f, const RunnerJob *job, Words *argv) {
     if (job->engine->kind == ENGINE_PYTHON) {
         vec_push(argv, f->runner);
@@ -76,11 +76,8 @@ static void push_runner(Files *f, const RunnerJob *job, Words *argv) {
     }
     vec_push(argv, "--input-type=module");
     vec_push(argv, "--eval");
-    vec_push(argv, arena_printf(&f->arena,
-                                "process.argv.splice(1, 0, 'run-node.mjs'); "
-                                "await import(`data:text/javascript;base64,"
-                                "${(await import('node:fs')).readFileSync('%s', 'base64')}`)",
-                                f->runner));
+    vec_push(argv, arena_printf(&f->arena, "process.argv.splice(1, 0, 'run-node.mjs');\n%.*s",
+                                (int)host_run_node_mjs_size, (const char *)host_run_node_mjs));
     vec_push(argv, "--");
 }
 

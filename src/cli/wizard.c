@@ -318,6 +318,8 @@ static void engine_options(const WizardJob *job, const Place *p, const Files *f,
     for (uint32_t i = 0; i < job->options->len; i++)
         put_option(out, "", job->options->at[i]);
     put_option(out, "--dir=", ".");
+    for (uint32_t i = 0; i < job->world->len; i++)
+        put_option(out, "", job->world->at[i]);
     if (job->reports)
         put_option(out, "--dir=", p->directory);
     for (char **e = environ; *e; e++)

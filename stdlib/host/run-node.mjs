@@ -125,7 +125,7 @@ function takeOptions(words) {
     } else if (name === 'clock') {
       options.clock = value;
     } else if (name === 'dir') {
-      const [, host, guest] = value.match(/^(.*)::(.*)/s) ?? [null, value, value];
+      const [, host, guest] = value.match(/^(.*?)::(.*)/s) ?? [null, value, value];
       options.directories.push({ host, guest });
     } else if (name === 'env') {
       const [, variable, content] = value.match(/^([^=]*)=(.*)/s);
@@ -288,6 +288,16 @@ function ownDirectory() {
   return { '.': '.', [directory]: '.', ...(named?.startsWith('/') && isSame(named) ? { [named]: '.' } : {}) };
 }
 
+// Null, which was said, if one of the directories cannot be opened.
+function makeWasi(WASI, options) {
+  try {
+    return new WASI(options);
+  } catch (error) {
+    say(`${options.args[0]}: WASI cannot open ${Object.values(options.preopens).join(', ')}: ${describe(error)}`);
+    return null;
+  }
+}
+
 async function main(words) {
   const { libraries, clock: wanted, directories, env, interruptible } = takeOptions(words);
   const [file, report, ...args] = words;
@@ -300,7 +310,8 @@ async function main(words) {
   const { WASI } = await import('node:wasi');
   const preopens = { ...ownDirectory(), ...Object.fromEntries(directories.map(({ host, guest }) => [guest, host])) };
   const options = { version: 'preview1', args, env: { ...process.env, ...env }, preopens, returnOnExit: true };
-  const wasi = new WASI(options);
+  const wasi = makeWasi(WASI, options);
+  if (!wasi) return NOT_LOADED;
   const reporter = makeReporter(report);
   if (report !== '-') writeFileSync(report, '');
   const clock = await startClock(wanted);

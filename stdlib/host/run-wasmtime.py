@@ -353,8 +353,8 @@ def take_options(words):
         if name == "--lib":
             libraries.append(value.split("=", 1))
         elif name == "--dir":
-            host, separator, guest = value.rpartition("::")
-            directories[guest] = host if separator else value
+            host, separator, guest = value.partition("::")
+            directories[guest if separator else host] = host
         elif name == "--env":
             variable, _, content = value.partition("=")
             variables[variable] = content
