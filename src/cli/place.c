@@ -3,11 +3,8 @@
  */
 #include "cli/cli.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,37 +21,11 @@ static bool put_file(const char *path, const void *data, size_t len) {
     return false;
 }
 
-/* For nftw. */
-static int remove_one(const char *path, const struct stat *s, int type, struct FTW *at) {
-    (void)s, (void)type, (void)at;
-    remove(path);
-    return 0;
-}
-
-/* Removes the directories of processes that were killed: "whammc-PID-XXXXXX". */
-static void sweep(const char *top) {
-    DIR *d = opendir(top);
-    for (struct dirent *e; d && (e = readdir(d));) {
-        long pid;
-        char *path = NULL;
-        struct stat s;
-        if (sscanf(e->d_name, "whammc-%ld-", &pid) != 1 || pid <= 0 || kill((pid_t)pid, 0) == 0 ||
-            errno != ESRCH || asprintf(&path, "%s/%s", top, e->d_name) < 0)
-            continue;
-        if (lstat(path, &s) == 0 && S_ISDIR(s.st_mode) && s.st_uid == getuid())
-            nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
-        free(path);
-    }
-    if (d)
-        closedir(d);
-}
-
 bool place_make(Place *p, const char *unwanted) {
     const char *top = getenv("TMPDIR");
     if (!top || !*top || (unwanted && strpbrk(top, unwanted)))
         top = "/tmp";
-    sweep(top);
-    if (asprintf(&p->directory, "%s/whammc-%ld-XXXXXX", top, (long)getpid()) < 0)
+    if (asprintf(&p->directory, "%s/whammc-XXXXXX", top) < 0)
         p->directory = NULL;
     return p->directory && mkdtemp(p->directory);
 }
