@@ -215,10 +215,10 @@ def tell_places(config):
         pass  # this version of wasmtime does not have it
 
 
-def make_engine(file):
-    """An engine for the program in `file`."""
+def make_engine(file, interruptible=False):
+    """An engine for the program in `file`; `interruptible`: it looks at epochs."""
     config = wasmtime.Config()
-    config.epoch_interruption = True
+    config.epoch_interruption = interruptible
     if trap_section(file) is not None:
         tell_places(config)
     for name in PROPOSALS:
@@ -368,7 +368,7 @@ def main(words):
             "       MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]")
         return 2
     try:
-        engine = make_engine(words[0])
+        engine = make_engine(words[0], interruptible=True)
     except OSError as error:
         say(f"{words[2]}: {error}")
         return NOT_LOADED
