@@ -120,12 +120,12 @@ def read_json(text):
 
 
 def of_profile(values):
-    """{(caller, callee): [calls, nanoseconds, open]} of a report of profile.whamm."""
+    """{(caller, callee): [calls, nanoseconds, open]} of a report of profile.whamm, or of what WasmProf saves of it: all closed."""
     found = {}
     for name in ("arcs", "others"):
         for arc, value in values.get(name, {}).items():
             old = found.get(arc, [0, 0, 0])
-            found[arc] = [a + b for a, b in zip(old, value)]
+            found[arc] = [a + b for a, b in zip(old, [*value, 0])]
     return found
 
 
