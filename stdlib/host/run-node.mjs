@@ -172,8 +172,25 @@ const TICKER = `
     last = now;
   }`;
 
-// Starts the thread and waits for its first time; null if there can be none.
-async function startThread() {
+// A thread begins slowly: its code is compiled, and others may need its processor. Its time is good when there were no gaps of GAP
+// for as long as STEADY while this thread was busy, too. All in milliseconds.
+const GAP = 0.05, STEADY = 3, PATIENCE = 100;
+
+function becomesSteady(now) {
+  const begin = performance.now();
+  for (let last = now(), moved = begin, since = begin, before = begin;;) {
+    const time = now(), here = performance.now();
+    if (time !== last) moved = here;
+    if (here - moved > GAP || here - before > GAP) since = moved = here;
+    last = time;
+    before = here;
+    if (here - since >= STEADY) return true;
+    if (here - begin >= PATIENCE) return false;
+  }
+}
+
+// Starts the thread and waits until its time goes on; null if there can be none, or if it does not and `must` is false.
+async function startThread(must) {
   try {
     const { Worker } = await import('node:worker_threads');
     const memory = new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true });
@@ -189,10 +206,14 @@ async function startThread() {
       await worker.terminate();
       return null;
     }
-    const began = performance.now(), lost = new Float64Array(memory.buffer, LOST, 1);
+    if (!becomesSteady(reader.exports.now) && !must) {
+      await worker.terminate();
+      return null;
+    }
+    const began = performance.now(), lost = new Float64Array(memory.buffer, LOST, 1), before = lost[0];
     const stop = () => {
       worker.terminate();
-      const part = Math.round(100 * lost[0] / (performance.now() - began));
+      const part = Math.round(100 * (lost[0] - before) / (performance.now() - began));
       if (part >= 5)
         say(`whammc: the clock stood still for ${part}% of the time, as others need the processors; try --clock=host`);
     };
@@ -202,13 +223,13 @@ async function startThread() {
   return null;
 }
 
-// The clock that was asked for: of a thread, if there can be one (`auto`: and a processor for it that is not busy), or
-// the host's. It does not go back, and its zero is that of performance.now. now() is in milliseconds, now_ns() an i64.
+// The clock that was asked for: of a thread, if there can be one (`auto`: and a processor for it that is not busy, and its time goes
+// on), or the host's. It does not go back, and its zero is that of performance.now. now() is in milliseconds, now_ns() an i64.
 async function startClock(wanted) {
   const { availableParallelism, cpus, loadavg } = await import('node:os');
   const processors = availableParallelism?.() ?? cpus().length;
   const idle = processors > 1 && loadavg()[0] <= processors - 1;
-  const thread = wanted === 'thread' || (wanted === 'auto' && idle) ? await startThread() : null;
+  const thread = wanted === 'thread' || (wanted === 'auto' && idle) ? await startThread(wanted === 'thread') : null;
   if (thread) return thread;
   const now = () => performance.now();
   return { now, now_ns: () => BigInt(Math.trunc(now() * 1e6)), stop: () => {} };

@@ -87,6 +87,20 @@ function testRunner(runner) {
   check(`${name} reports to standard error`, is(dash, { status: 0, stderr: 'n=1\n', report: null }), dash);
 }
 
+// One processor for two threads, which Node takes for two idle ones: the clock of a thread stands still most of the time, so it is not taken.
+function testStarvedClock([name, command, first]) {
+  if (name !== 'node' || spawnSync('taskset', ['-c', '0', 'true']).status !== 0) return;
+  const fake = join(work, 'fake.cjs');
+  writeFileSync(fake, `const os = require('os');
+    os.loadavg = () => [0, 0, 0]; os.availableParallelism = () => 2; os.cpus = () => [{}, {}];
+    require('module').syncBuiltinESMExports();`);
+  const loop = program({ imports: '(import "whammc" "now" (func $now (result f64)))', functions: `
+    (func (export "_start") (local f64) (local.set 0 (f64.add (call $now) (f64.const 100)))
+      (loop $again (br_if $again (f64.lt (call $now) (local.get 0)))) (call $exit (i32.const 5)))` });
+  const auto = run([name, 'taskset', ['-c', '0', command, '--require', fake, ...first, '--clock=auto']], loop);
+  check(`${name} takes the host's clock where a thread's would stand still`, is(auto, { status: 5, stderr: '' }), auto);
+}
+
 function testTraps(runner) {
   const name = runner[0];
   const traps = {
@@ -198,6 +212,7 @@ function testUncaughtTrap() {
 try {
   for (const runner of runners()) {
     testRunner(runner);
+    testStarvedClock(runner);
     testTraps(runner);
     testBad(runner);
   }
