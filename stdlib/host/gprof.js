@@ -161,6 +161,23 @@ export function makeGraph({ arcs, timed, ids = [], untimed = [], nameOf }) {
   return graph;
 }
 
+/**
+ * The functions, the most time with what they called first: { name, selfTime, cumulativeTime (with what it called), called (calls of itself
+ * included), parents, children }, times in milliseconds. Parents and children, without itself: { function, arc: { count, time } }; who
+ * calls from outside is a function that is not in the list.
+ */
+export function functionResults(graph) {
+  const results = graph.funcs.map(func => ({ name: func.name, selfTime: ms(func.self), cumulativeTime: ms(func.total),
+    called: Number(add(func.calls, func.selfCalls)), parents: [], children: [] }));
+  for (const link of graph.links.filter(({ from, to }) => from !== to)) {
+    const arc = { count: Number(link.calls), time: ms(link.ns) };
+    results[link.from].children.push({ function: results[link.to], arc });
+    results[link.to].parents.push({ function: results[link.from], arc });
+  }
+  const places = new Map(graph.funcs.map((func, i) => [func, i]));
+  return graph.order.map(func => results[places.get(func)]);
+}
+
 // ---- text ----
 
 // A number with so many digits behind the point. Unlike toFixed it rounds what is exactly in the middle to the even

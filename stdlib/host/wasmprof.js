@@ -5,16 +5,18 @@
 // It works as a classic script, as an ES module and with require(); several may be loaded, in any order. The first one makes
 //
 //   WasmProf.saveResults()           what was counted until now: a Results object, which stays as it is
-//     .flatProfile(n), .callGraph(n) as text, of the first n functions
-//     .text(n)                       both
+//     .flatProfile(n), .callGraph(n) write the first n functions to the console, .printResults(n) both
+//     .flatProfileText(n), .callGraphText(n), .text(n) are the same as text
+//     .funcResults                   the functions as objects
 //     .json()                        a report of the calls for `whammc report`
 //     .report()                      all that there is for `whammc report`: also what is no calls
 //     .module(title)                 the same of one of several modules; .modules: what there is
+//   WasmProf.printResults(n)         shows both in the console
 //   WasmProf.clear()                 begins again
 //
 // and lets programs be loaded by code that knows nothing of it.
 import { createHost, intercept, tellTrapped, watch } from './whammc.js';
-import { makeGraph, flatProfile, callGraph, OUTSIDE } from './gprof.js';
+import { makeGraph, flatProfile, callGraph, functionResults, OUTSIDE } from './gprof.js';
 import { readCalls, treeValue } from './calls.js';
 import { saveAtExit } from './save.js';
 
@@ -148,18 +150,36 @@ class Results {
   }
 
   /** The functions by the time in themselves, as text: the first n, or all. */
-  flatProfile(n = 0) {
+  flatProfileText(n = 0) {
     return flatProfile(this.graph(), n);
   }
 
   /** Who calls whom, as text: the n functions with the most time, or all. */
-  callGraph(n = 0) {
+  callGraphText(n = 0) {
     return callGraph(this.graph(), n);
   }
 
   /** Both, as `whammc report --format=gprof` shows them. */
   text(n = 0) {
-    return `${this.flatProfile(n)}\n${this.callGraph(n)}`;
+    return `${this.flatProfileText(n)}\n${this.callGraphText(n)}`;
+  }
+
+  /** Shows them in the console. */
+  flatProfile(n = 0) {
+    console.log(this.flatProfileText(n));
+  }
+
+  callGraph(n = 0) {
+    console.log(this.callGraphText(n));
+  }
+
+  printResults(n = 0) {
+    console.log(this.text(n));
+  }
+
+  /** The functions as objects: see functionResults of gprof.js. */
+  get funcResults() {
+    return functionResults(this.graph());
   }
 
   /** The calls as a report in JSON for `whammc report`: a call tree if one instance has counted one, else arcs. */
@@ -312,7 +332,7 @@ function createProfiler() {
 
   // Called by a program that was made to show its profile.
   function print(counter) {
-    if (counter.module) console.log(new Results(partsOf([counter], one => one.read())).flatProfile(PRINTED));
+    if (counter.module) console.log(new Results(partsOf([counter], one => one.read())).text(PRINTED));
   }
 
   intercept(['prof', 'whammc'], () => createCounter(counter => counters.push(counter), print));
@@ -327,6 +347,11 @@ function createProfiler() {
     /** What was counted until now, or since clear(). */
     saveResults() {
       return new Results(partsOf(counters, counter => counter.ask()));
+    },
+
+    /** The same in the console: the first n functions, or all. */
+    printResults(n = 0) {
+      this.saveResults().printResults(n);
     },
 
     /** Begins again with nothing counted. */

@@ -132,11 +132,11 @@ async function testPages(browser, host) {
 }
 
 async function testConsole(page, host) {
-  const flat = await page.evaluate('WasmProf.saveResults().flatProfile()');
+  const flat = await page.evaluate('WasmProf.saveResults().flatProfileText()');
   const count = name => flat.split('\n').filter(line => line.includes(`  ${name}`)).length;
   const rows = ['frame', 'square', 'draw', 'say', 'crash', 'fail', '#'].map(count);
   result(flat.startsWith('Flat profile: ') && rows.join() === '1,1,1,1,0,0,0', `${host}, console: flatProfile()`, flat);
-  const graph = await page.evaluate('WasmProf.saveResults().callGraph(1)');
+  const graph = await page.evaluate('WasmProf.saveResults().callGraphText(1)');
   result(graph.startsWith('Call graph\n\nindex') && /\[1\]/.test(graph) && /and \d+ more functions\n$/.test(graph), `${host}, console: callGraph(1)`, graph);
   await page.evaluate('WasmProf.clear(); exports.frame(5); other.other()');
   const later = await page.evaluate('WasmProf.saveResults().json()');

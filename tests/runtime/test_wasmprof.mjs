@@ -116,11 +116,11 @@ function testLoaders() {
     result(instrumented === plain, `${name}: instrumented`, instrumented);
     result(readFileSync(file('out.txt'), 'utf8').startsWith(FLAT), `${name}: its profile`, readFileSync(file('out.txt'), 'utf8'));
   }
-  const imported = "import './out.js'; await import('./bytes.mjs'); console.log(WasmProf.saveResults().flatProfile());";
+  const imported = "import './out.js'; await import('./bytes.mjs'); WasmProf.saveResults().flatProfile();";
   write('imported.mjs', imported);
   result(run(['imported.mjs', 'out.wasm']).endsWith(`${FLAT}\n`), 'import');
   write('required.cjs', `const W = require('./out.js'); require('./synchronous.cjs');
-    console.log(W === WasmProf && W.saveResults().flatProfile());`);
+    if (W === WasmProf) W.saveResults().flatProfile();`);
   result(run(['required.cjs', 'out.wasm']).endsWith(`${FLAT}\n`), 'require');
   const json = run(['--require', './out.js', 'bytes.mjs', 'out.wasm'], { WASMPROF: 'out.json' });
   result(json.includes('say') && report('out.json', ['--format=gprof']).startsWith(FLAT), 'JSON for whammc report');
@@ -135,7 +135,7 @@ function testResults() {
     const counts = results => results.json().split('\\n')[1].match(/"value":(.*)}/)[1];
     const empty = WasmProf.saveResults(), within = [];
     const make = say => new WebAssembly.Instance(program, { page: { say } });
-    console.log(empty.modules.length, JSON.stringify(empty.flatProfile()));
+    console.log(empty.modules.length, JSON.stringify(empty.flatProfileText()));
     const first = make(() => within.push(WasmProf.saveResults()));
     first.exports.main(2);
     const before = WasmProf.saveResults();
@@ -165,7 +165,7 @@ function testTwoModules() {
       const other = load('other.wasm'), out = load('out.wasm', { page: { say: other.note } });
       out.main(2);
       const results = WasmProf.saveResults();
-      console.log(results.modules.join(), results.flatProfile(), results.module('other.wasm').flatProfile(), results.callGraph(1));`);
+      console.log(results.modules.join(), results.flatProfileText(), results.module('other.wasm').flatProfileText(), results.callGraphText(1));`);
     const seen = run(['two.cjs']);
     result(seen.includes('other.wasm,out.wasm Flat profile: 5 calls') && / 2 {2}note \(other.wasm\) \[\d\]\n/.test(seen) &&
       / 2 {2}step \(out.wasm\) \[\d\]\n/.test(seen) && seen.includes('100.00            2  note [1]\n') && seen.includes('and 2 more'),
@@ -340,7 +340,10 @@ function testProf() {
     const a = make(), b = make();
     a.main(3); a.main(7); b.main(2);
     console.log(a.clock(), WasmProf.saveResults().modules);
-    console.log(WasmProf.saveResults().text());
+    WasmProf.printResults();
+    const [third, fourth] = WasmProf.saveResults().funcResults;
+    console.log([third, fourth].map(f => [f.name, f.selfTime, f.cumulativeTime, f.called].join(' ')).join(),
+      third.parents[0].function.name, third.children[0].function === fourth, fourth.parents[0].arc);
     b.start(1);
     b.show();
     console.log(WasmProf.saveResults().json());
@@ -349,7 +352,7 @@ function testProf() {
     console.log(WasmProf.saveResults().json());
     WasmProf.clear();
     b.untimed();
-    console.log(WasmProf.saveResults().json(), WasmProf.saveResults().flatProfile());`);
+    console.log(WasmProf.saveResults().json(), WasmProf.saveResults().flatProfileText());`);
   const seen = run(['prof.cjs']);
   const expected = `1 [ 'module 1' ]
 Flat profile: 20000.00 ms in all
@@ -361,6 +364,7 @@ Flat profile: 20000.00 ms in all
   0.01     20000.00         1.50         1.50            3      0.5000      0.5000  #5 [3]
 `;
   result(seen.startsWith(expected), 'prof: arcs that are set and added, two instances', seen);
+  result(seen.includes('#3 19982 20000 2,#4 16.5 18 9 <spontaneous> true { count: 9, time: 18 }\n'), 'prof: functions as objects', seen);
   const json = seen.match(/"value":\[\{"key":\[.*\]/g) || [];
   result(json[0] === '"value":[{"key":[3,4],"value":[8,16000000]},{"key":[4,5],"value":[3,1500000]},{"key":[4294967295,3],"value":[2,20000000000]}]',
     'prof: clearResults is for the instance', json[0]);
@@ -390,8 +394,8 @@ function testHostProf() {
 `;
   for (const name of Object.keys(LOADERS)) {
     const seen = run(['--require', './timed.js', name, 'timed.wasm'], { WASMPROF: 'timed.txt' });
-    const expected = run([name, 'app.wasm']).replace('say 0', `${flat}\nsay 0`);
-    result(seen === expected, `prof: ${name}, printResults`, seen, expected);
+    const [before, after] = run([name, 'app.wasm']).split('say 0'), [shown, graph = ''] = seen.split('Call graph\n');
+    result(shown === `${before}${flat}\n` && / main \[1\]/.test(graph) && graph.endsWith(`-\n\nsay 0${after}`), `prof: ${name}, printResults`, seen);
     const saved = readFileSync(file('timed.txt'), 'utf8');
     result(/^Flat profile: 4.00 ms in all[^]* crash \[\d\][^]* main \[\d\][^]*Call graph/.test(saved), `prof: ${name}, its profile`, saved);
   }
