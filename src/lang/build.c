@@ -367,6 +367,8 @@ void build_script_stmt(Parse *p, Stmt *stmt) {
     p->last_stmt = all.last;
 }
 
+enum { MAX_PARAMS = 1000 };
+
 void build_fn(Parse *p, Span span, Word name, List *params, const Type *result, Span result_span,
               Block body) {
     p->last_block = span.end;
@@ -374,6 +376,17 @@ void build_fn(Parse *p, Span span, Word name, List *params, const Type *result, 
     fn->name = name.text;
     fn->span = name.span;
     fn->params = list_array(p, params, &fn->nparams);
+    uint32_t leaves = 0;
+    for (uint32_t i = 0; i < fn->nparams; i++)
+        leaves += type_leaves(fn->params[i]->type);
+    if (leaves > MAX_PARAMS) {
+        parse_error(
+            p, DIAG_NESTING, fn->span,
+            "'%.*s' has %u parameters; engines take at most %u (the fields of a tuple count)",
+            STR_ARG(fn->name), leaves, MAX_PARAMS);
+        fn->nparams = 0;
+        body = (Block){.incomplete = true};
+    }
     for (uint32_t i = 0; i < fn->nparams; i++)
         fn->params[i]->param = true;
     fn->result = result;

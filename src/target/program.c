@@ -124,13 +124,29 @@ void program_splice_all(Program *p, const Site *site, const Match *matches, uint
     }
 }
 
+/* Engines take so many locals in a function. */
+enum { MAX_LOCALS = 50000 };
+
+static bool check_locals(Program *p, uint32_t func, uint32_t own) {
+    uint32_t added = p->splicer.pool.types.len;
+    if (own + added <= MAX_LOCALS || !added)
+        return true;
+    Diag *d = diag(p->diags, DIAG_CANNOT_STORE, whole(p),
+                   "function %u would have %u locals, engines take at most %d", func, own + added,
+                   MAX_LOCALS);
+    diag_hint(p->diags, d,
+              "it has %u; the others are frame variables, and what probes keep of operands", own);
+    return false;
+}
+
 /* Makes the pieces of a function. */
 static bool edit_func(Program *p, uint32_t func, bool ends, WasmBodyEdit *edit) {
     const char *error = NULL;
     WasmTypes locals = {0};
     pieces_begin(&p->pieces);
     wasm_func_locals(&p->m, func, &locals, &error);
-    splicer_begin(&p->splicer, locals.len);
+    uint32_t own = locals.len;
+    splicer_begin(&p->splicer, own);
     vec_free(&locals);
     p->splicer.out = &p->pieces.code;
     find_unset(p, func);
@@ -150,7 +166,7 @@ static bool edit_func(Program *p, uint32_t func, bool ends, WasmBodyEdit *edit) 
     edit->nlocals = p->splicer.pool.types.len;
     edit->nullable = p->splicer.nullable.at;
     edit->nnullable = p->splicer.nullable.len;
-    return true;
+    return check_locals(p, func, own);
 }
 
 static bool write_body(void *ctx, uint32_t func, Buf *out) {
@@ -187,7 +203,8 @@ static void add_exit_types(Program *p) {
         kinds[EVENT_FUNC_EXIT].len || kinds[EVENT_FUNC_UNWIND].len || p->plan->unwinds_calls;
     for (uint32_t f = 0; f < p->m.input_count[WASM_SPACE_FUNC]; f++)
         if (p->m.funcs.at[f].import < 0 &&
-            ((exits && p->touched[f]) || p->touched[f] & TOUCHED_END || ((int64_t)f == p->main && p->flush >= 0)))
+            ((exits && p->touched[f]) || p->touched[f] & TOUCHED_END ||
+             ((int64_t)f == p->main && p->flush >= 0)))
             wasm_exit_block_type(&p->m, f);
 }
 
