@@ -39,10 +39,10 @@ void tree_leave_untimed(uint32_t handle);
 
 /*
  * For programs with several stacks that take turns. tree_here gives the current node, as a place to
- * come back to with tree_go, 0 being the root; tree_resume enters a function again that was entered and
- * has not been left: its node is the nearest one on the way from the current node to the root that stands
- * for the function, or a new one below it if there is none. That is no call. Gives a handle, as
- * tree_enter does.
+ * come back to with tree_go, 0 being the root; tree_resume enters a function again that was entered
+ * and has not been left: its node is the nearest one on the way from the current node to the root
+ * that stands for the function, or a new one below it if there is none. That is no call. Gives a
+ * handle, as tree_enter does.
  */
 uint32_t tree_here(void);
 void tree_go(uint32_t place, uint64_t now);
