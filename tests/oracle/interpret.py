@@ -970,5 +970,5 @@ def text(t, x, inside=False):
     if t[0] == "tuple":
         return "(" + ("," if inside else "; ").join(text(u, y, inside) for u, y in zip(t[1:], x)) + ")"
     items = sorted(x.items.items())
-    shown = ";".join(f"{text(t[1], k, True)}->{text(t[2], y, True)}" for k, y in items) or "empty map"
-    return "{" + shown + "}" if inside else shown
+    shown = ";".join(f"{text(t[1], k, True)}->{text(t[2], y, True)}" for k, y in items)
+    return "{" + shown + "}" if inside else shown or "empty map"

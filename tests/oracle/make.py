@@ -219,6 +219,7 @@ class Programs:
 KEYS = ("u32", "i32", "u8", "i64", "bool", "str", ("tuple", "u32", "i16"), ("tuple", "bool", "str"))
 VALUES = ("u32", "i32", "u64", "i8", "f64", "bool", ("tuple", "u32", "i64"), ("tuple", "i8", ("tuple", "f32", "u32")))
 TUPLES = (("tuple", "u32", "i64"), ("tuple", "f64", "u32", "u8"), ("tuple", "bool", ("tuple", "i16", "f32"), "str"), ("tuple", "i8", "i8"))
+INNER = ("map", "u32", "i32")
 ALL = NUMBERS + ("bool", "str") + TUPLES
 STRINGS = ['""', '"a"', '"i32.add"', '"f0"', '"control"', '"\\x41\\u{e9}"', '"local"', '"f"']
 STATIC = ("fid", "fname", "pc", "opidx", "at_func_end", "opname", "category_name", "offset", "align", "memory", "is_write",
@@ -272,6 +273,8 @@ class Scripts:
 
     def expr(self, t, depth=0):
         r = self.r
+        if t == INNER:
+            return self.r.choice([name for name, u in self.vars.items() if u == t])
         if not isinstance(t, str):
             found = [name for kind, name, _ in self.places(t) if kind == "name"]
             if found and r.random() < 0.4:
@@ -342,7 +345,8 @@ class Scripts:
             return f"({self.value(source, depth + 1)} as {t})"
         if choice == 9:
             return f"({self.expr('bool', depth + 1)} ? {self.expr(t, depth + 1)} : {self.expr(t, depth + 1)})"
-        calls = [f for f, (params, result) in self.fns.items() if result == t]
+        maps = INNER in self.vars.values()
+        calls = [f for f, (params, result) in self.fns.items() if result == t and (maps or INNER not in params)]
         if calls and not self.static_only:
             f = r.choice(calls)
             return f"{f}({', '.join(self.expr(p, depth + 2) for p in self.fns[f][0])})"
@@ -426,11 +430,23 @@ class Scripts:
             self.acc[f"acc{k}"] = t
         if r.random() < 0.3:
             out.append(self.statement(list(self.free), [], 0, 2).rstrip())
+        if r.random() < 0.3:
+            out += self.maps_with_names()
         for k in range(r.randrange(3)):
             out.append(self.function(k))
         for k in range(r.randrange(1, 5)):
             out.append(self.probe(k))
         return "\n".join(out) + "\n"
+
+    def maps_with_names(self):
+        """Maps that functions change and that are values of another one."""
+        t = type_text(INNER)
+        self.free.update(in0=INNER, in1=INNER)
+        self.vars.update(in0=INNER, in1=INNER)
+        out = [f"report var in0: {t};", f"{self.r.choice(['report ', ''])}var in1: {t};", f"report var outer: map<str, {t}>;"]
+        out += [f"outer[{self.literal('str')}] = {self.r.choice(['in0', 'in1'])};" for _ in range(self.r.randrange(3))]
+        self.fns["count"] = ([INNER, "u32"], "i32")
+        return out + [f"fn count(m: {t}, k: u32) -> i32 {{ m[k % 7]{self.r.choice(['++', '--'])}; return m[k]; }}"]
 
     def function(self, k):
         r = self.r
