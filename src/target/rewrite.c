@@ -427,6 +427,7 @@ static bool match(void *self) {
     const RewriteOptions *options = r->options;
     r->host = flush_host(&r->p.m, r->p.plan, options);
     store_init(&r->store, r->p.plan);
+    r->store.knows_sites = true;
     if (r->options->coalesce) {
         bool exact = r->options->exact_traps || r->host == HOST_PROF;
         coalesce_init(&r->coalesce, r->p.plan, &r->p.m, exact);

@@ -533,8 +533,9 @@ static void add_counters(Store *s, WasmModule *m) {
 }
 
 /* A variable of a probe without sites, which nothing reads or writes. */
-static bool is_idle(const Plan *plan, const PlanVar *v) {
-    if (v->decl->storage != STORAGE_SHARED || v->decl->report)
+static bool is_idle(const Store *s, const PlanVar *v) {
+    const Plan *plan = s->plan;
+    if (!s->knows_sites || v->decl->storage != STORAGE_SHARED || v->decl->report)
         return false;
     const PlanProbe *p = &plan->probes.at[v->probe];
     for (uint32_t k = 0; k < p->nactions; k++)
@@ -551,7 +552,7 @@ void store_add(Store *s, WasmModule *m) {
     for (uint32_t i = 0; i < s->plan->vars.len; i++) {
         const PlanVar *v = &s->plan->vars.at[i];
         bool once = v->decl->storage == STORAGE_SCRIPT || v->decl->storage == STORAGE_SHARED;
-        if (once && !v->decl->cells && !is_idle(s->plan, v))
+        if (once && !v->decl->cells && !is_idle(s, v))
             add_variable(s, m, v);
         s->var_in_memory[i] =
             v->decl->storage == STORAGE_UNSHARED && s->groups.at[s->group_of[i]].in_memory;

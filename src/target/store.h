@@ -64,6 +64,7 @@ typedef struct Store {
     Vec(SlotGroup) groups;
     uint32_t *group_of; /* by PlanVar.id, of unshared variables */
     Vec(SlotInit) inits;
+    bool knows_sites; /* there is a program: actions without sites (Action.sites) do not happen */
     uint64_t sites;
     uint64_t slots;       /* leaves of slots and cells */
     uint32_t counters;    /* handle of the first counter, if they are globals */
