@@ -419,8 +419,8 @@ class Variant:
         return self.rule if ":" in self.event or self.op else f"wasm:{self.event}"
 
     def rank(self):
-        """The order of rows at one place: instructions, starts and ends of basic blocks, functions."""
-        return 0 if self.op else {"block:start": 1, "block:end": 2}.get(self.event, 3)
+        """The order of rows at one place."""
+        return ["func:entry", "opcode", "block:start", "block:end", "func:exit"].index(self.event)
 
     def declare(self, statements):
         for s in statements:
