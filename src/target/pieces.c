@@ -100,7 +100,7 @@ void pieces_end_program(Pieces *p, int64_t flush) {
         size_t from = p->code.len, len = p->exit_to - p->exit_from;
         if (p->left != UINT32_MAX)
             put_left(p);
-        buf_reserve(&p->code, len);
+        buf_reserve(&p->code, len + 1); /* a place to copy from, also of nothing */
         buf_bytes(&p->code, p->code.data + p->exit_from, len);
         if (flush >= 0)
             put_index(&p->code, WASM_OP_CALL, (uint64_t)flush);
