@@ -85,10 +85,9 @@ void code_part(Code *c, const UnitPart *part) {
     c->b.atoms = part->shape ? part->shape->atoms : 0;
     c->b.undecided = !part->shape;
     c->b.part = true;
-    snprintf(c->b.end_label, sizeof c->b.end_label, "end%u", c->b.locals.len + c->b.nparams);
+    snprintf(c->b.end_label, sizeof c->b.end_label, "end%u", c->b.nlabels++);
     free(c->b.local_of);
     gen_declare_locals(&c->b, v->probe->vars, v->probe->nvars);
-    gen_temp(&c->b, BinaryenTypeInt32()); /* so that the next label is another one */
 }
 
 const MonitorRecord *code_record(const Code *c) {
@@ -484,10 +483,8 @@ static Ref get_address(Body *b, uint32_t var, uint32_t *offset) {
         return own_get(c, "frame", BinaryenTypeInt32());
     }
     const MonitorRecord *r = code_record(c);
-    for (uint32_t i = 0; r && i < r->fields.len; i++) {
-        const MonitorField *f = &r->fields.at[i];
-        if (f->id != var || (f->part && f->part != c->part))
-            continue;
+    const MonitorField *f = r ? monitor_field(r, c->part, var) : NULL;
+    if (f) {
         *offset = f->offset;
         return c->record >= 0
                    ? BinaryenLocalGet(b->module, (BinaryenIndex)c->record, BinaryenTypeInt32())

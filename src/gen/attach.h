@@ -37,6 +37,7 @@ typedef struct Gen {
     uint32_t nstatics;
     Vec(End) ends;
     Vec(uint32_t) sums; /* PlanVar.id of the variables that are counted by segments */
+    Map sum_numbers;    /* ... their indices */
     bool counts;        /* something is counted by segments */
     bool text;          /* some code writes text */
     bool clash;         /* a probe asks for something as two types */

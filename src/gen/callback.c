@@ -238,9 +238,11 @@ static void set_atom(Code *c, const UnitAtom *a, uint32_t local, uint32_t first_
 /* Sets locals to the atoms of the unit; those that others depend on first. Gives the first one. */
 static uint32_t set_atoms(Code *c, Refs *code) {
     const Unit *u = c->unit;
-    uint32_t first = c->b.nparams + c->b.locals.len;
+    Vec(BinaryenType) types = {0};
     for (uint32_t i = 0; i < u->natoms; i++)
-        gen_temp(&c->b, BinaryenTypeInt32());
+        vec_push(&types, BinaryenTypeInt32());
+    uint32_t first = gen_temps(&c->b, types.at, types.len);
+    vec_free(&types);
     for (uint32_t round = 0; round < 2; round++)
         for (uint32_t i = 0; i < u->natoms; i++)
             if ((u->atoms[i].kind == ATOM_CONDITION) == round)
@@ -527,9 +529,12 @@ static void put_initial(Code *c, const MonitorField *f, Refs *code) {
  * start-up. */
 static void put_part_start(Code *c, const UnitPart *part, const MonitorRecord *record, Refs *code) {
     code_part(c, part);
-    for (uint32_t i = 0; i < record->fields.len; i++)
-        if (!record->fields.at[i].part || record->fields.at[i].part == part)
-            put_initial(c, &record->fields.at[i], code);
+    const Variant *v = c->b.variant;
+    for (uint32_t i = 0; i < v->probe->nvars; i++) {
+        const MonitorField *f = monitor_field(record, part, v->vars[v->probe->vars[i]->index]);
+        if (f)
+            put_initial(c, f, code);
+    }
     if (c->b.variant->starts_dynamic)
         vec_push(code, gen_site_start(&c->b, &c->b.variant->probe->body));
 }

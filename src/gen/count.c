@@ -42,27 +42,21 @@ static Ref addition(Code *c, const Addition *a) {
     return a->minus ? binary(c, BinaryenSubInt64(), const_i64(c, 0), by) : by;
 }
 
-/* All that a counter adds to the variable of its addition `first`; NULL: that was one before. */
-static Ref additions(Code *c, const Counting *k, uint32_t first) {
-    const Addition *all = c->g->in->units->counters->additions.at + k->first;
-    bool flag = sum_of(c, &all[first])->flag;
-    Ref sum = NULL;
-    for (uint32_t i = 0; i < k->n; i++) {
-        if (all[i].sum != all[first].sum)
-            continue;
-        if (i < first)
-            return NULL;
-        Ref next = addition(c, &all[i]);
-        sum = sum && !flag ? binary(c, BinaryenAddInt64(), sum, next) : next;
-    }
+/* All that a counter adds to a variable, from its first addition on. */
+static Ref additions(Code *c, const Addition *first) {
+    const Counters *counters = c->g->in->units->counters;
+    bool flag = sum_of(c, first)->flag;
+    Ref sum = addition(c, first);
+    for (const Addition *a = first; (a = counters_next(counters, a));)
+        sum = flag ? addition(c, a) : binary(c, BinaryenAddInt64(), sum, addition(c, a));
     return sum;
 }
 
 static uint32_t sum_number(Gen *g, uint32_t var) {
-    uint32_t n = 0;
-    while (n < g->sums.len && g->sums.at[n] != var)
-        n++;
-    if (n == g->sums.len)
+    bool added;
+    uint32_t n = (uint32_t)*map_put(&g->sum_numbers, (Str){(const char *)&var, sizeof var},
+                                    g->sums.len, &added);
+    if (added)
         vec_push(&g->sums, var);
     return n;
 }
@@ -70,12 +64,8 @@ static uint32_t sum_number(Gen *g, uint32_t var) {
 /* The offset of a variable in the record of the part at hand; -1: it is in none. */
 static int64_t field_of(const Code *c, uint32_t var) {
     const MonitorRecord *r = code_record(c);
-    for (uint32_t i = 0; r && i < r->fields.len; i++) {
-        const MonitorField *f = &r->fields.at[i];
-        if (f->id == var && (!f->part || f->part == c->part))
-            return f->offset;
-    }
-    return -1;
+    const MonitorField *f = r ? monitor_field(r, c->part, var) : NULL;
+    return f ? (int64_t)f->offset : -1;
 }
 
 static void put_additions(Code *c, Refs *code) {
@@ -84,13 +74,14 @@ static void put_additions(Code *c, Refs *code) {
     Counting k = *counters_shape(counters, c->part->shape);
     uint32_t front = c->part->action->variant->entering ? SITE_COUNT_FRONT : 0;
     for (uint32_t i = 0; i < k.n; i++) {
-        uint32_t var = counters->additions.at[k.first + i].sum;
+        const Addition *first = &counters->additions.at[k.first + i];
+        uint32_t var = first->sum;
         const Sum *sum = &counters->sums.at[var];
         bool asked = plan->vars.at[var].decl->report || (sum->late && !sum->of_sites);
-        Ref amount = asked ? additions(c, &k, i) : NULL;
-        Ref how = const_i32(&c->b, sum->flag && sum->of_sites ? front | SITE_COUNT_FLAG : front);
-        if (!amount)
+        if (!asked || first->again)
             continue;
+        Ref amount = additions(c, first);
+        Ref how = const_i32(&c->b, sum->flag && sum->of_sites ? front | SITE_COUNT_FLAG : front);
         if (!sum->of_sites) {
             Ref args[] = {const_i32(&c->b, sum_number(c->g, var)), amount, how};
             vec_push(code, runtime_call(c, "site_count_sum", "ili", "", args));

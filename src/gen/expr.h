@@ -20,6 +20,7 @@ typedef BinaryenExpressionRef Ref;
 typedef Vec(Ref) Refs;
 
 struct HoleOps;
+struct LocalRun;
 
 /* What it takes to turn one body into a function of the scratch module. */
 typedef struct Body {
@@ -32,6 +33,11 @@ typedef struct Body {
     Map *imports;     /* names of the holes already declared in the module */
     uint32_t nparams; /* locals in front of the others */
     Vec(BinaryenType) locals;
+    Vec(struct LocalRun) lent; /* those that statements use now (local.c) */
+    Vec(Vec(uint32_t)) pools;  /* ... and have used: where runs of the same types begin */
+    Map pool_of;               /* by their types */
+    uint32_t nstmts;           /* statements so far, nested ones too */
+    uint32_t nlabels;          /* so that each label is another one */
     uint32_t *local_of; /* by Var.index: the local of the first leaf */
     const Type *result; /* &type_unit = none */
     bool leaves;        /* `return` goes to what is behind the body */
@@ -112,8 +118,15 @@ Ref gen_library_call(Body *b, const Expr *e);
 
 /* ---- values ---- */
 
-/* A new local. */
+/* A local, whose value is not known, that is free until the statement ends. */
 uint32_t gen_temp(Body *b, BinaryenType type);
+/* The first of several, one behind the other. */
+uint32_t gen_temps(Body *b, const BinaryenType *types, uint32_t n);
+/* The first of one for each leaf of the type. */
+uint32_t gen_leaf_temps(Body *b, const Type *t);
+/* The locals that were lent since Body.lent had that length may be lent again. */
+void gen_give_back(Body *b, uint32_t from);
+void body_free(Body *b);
 Ref gen_text(Body *b, uint32_t id); /* into Plan.texts */
 /* A byte, a word of memory. */
 Ref gen_load_byte(Body *b, Ref at, uint32_t offset);

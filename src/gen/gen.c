@@ -44,7 +44,7 @@ bool scratch_finish(Scratch *x, Buf *out) {
     bool ok = BinaryenModuleValidate(x->module);
     if (ok) {
         if (x->options->optimise)
-            x->optimise(x->module);
+            x->optimise(x);
         BinaryenModuleAllocateAndWriteResult written =
             BinaryenModuleAllocateAndWrite(x->module, NULL);
         buf_bytes(out, written.binary, written.binaryBytes);
@@ -54,8 +54,20 @@ bool scratch_finish(Scratch *x, Buf *out) {
     BinaryenModuleDispose(x->module);
     pthread_mutex_unlock(&binaryen_lock);
     map_free(&x->imports);
+    vec_free(&x->plain);
+    vec_free(&x->huge);
     return ok;
 }
+
+/*
+ * Some passes of Binaryen take time that grows with the square of the number of locals, statements
+ * or branches of a function: sinking assignments, sharing of locals, merging of blocks. Bodies with
+ * more statements and locals than this go without.
+ */
+enum { HUGE_BODY = 1000 };
+
+const char *scratch_linear_passes[SCRATCH_LINEAR_PASSES] = {
+    "dce", "remove-unused-names", "optimize-instructions", "vacuum", "reorder-locals"};
 
 Body scratch_body(Scratch *x, const Variant *v, uint64_t atoms) {
     return (Body){.module = x->module,
@@ -71,10 +83,14 @@ Body scratch_body(Scratch *x, const Variant *v, uint64_t atoms) {
 
 void scratch_add(Scratch *x, Body *b, const char *name, BinaryenType params, BinaryenType result,
                  Ref body) {
-    BinaryenAddFunction(b->module, name, params, result, b->locals.at, b->locals.len, body);
+    BinaryenFunctionRef f =
+        BinaryenAddFunction(b->module, name, params, result, b->locals.at, b->locals.len, body);
+    if (b->nstmts + b->locals.len > HUGE_BODY)
+        vec_push(&x->huge, f);
+    else
+        vec_push(&x->plain, f);
     BinaryenAddFunctionExport(b->module, name, name);
-    vec_free(&b->locals);
-    free(b->local_of);
+    body_free(b);
     x->any = true;
 }
 
@@ -176,14 +192,14 @@ bool scratch_exit(Scratch *x, uint32_t script, const char *name) {
 }
 
 /* Each function for itself: they are decoded one by one. */
-static void optimise(BinaryenModuleRef module) {
+static void optimise(Scratch *x) {
     BinaryenSetOptimizeLevel(2);
     BinaryenSetShrinkLevel(1);
-    for (BinaryenIndex i = 0; i < BinaryenGetNumFunctions(module); i++) {
-        BinaryenFunctionRef f = BinaryenGetFunctionByIndex(module, i);
-        if (BinaryenFunctionGetBody(f)) /* not an import */
-            BinaryenFunctionOptimize(f, module);
-    }
+    for (uint32_t i = 0; i < x->plain.len; i++)
+        BinaryenFunctionOptimize(x->plain.at[i], x->module);
+    for (uint32_t i = 0; i < x->huge.len; i++)
+        BinaryenFunctionRunPasses(x->huge.at[i], x->module, scratch_linear_passes,
+                                  SCRATCH_LINEAR_PASSES);
 }
 
 /* ---- decoding ---- */
@@ -193,7 +209,24 @@ typedef struct Decoder {
     const WasmModule *m;
     const GenOptions *options;
     Arena *arena;
+    Map exports;        /* functions by name */
+    Str *exported_name; /* by function; empty = it is not exported */
 } Decoder;
+
+static Decoder decoder_of(const WasmModule *m, const GenOptions *options, Arena *arena) {
+    Decoder d = {.m = m, .options = options, .arena = arena};
+    d.exports = wasm_exports_by_name(m, WASM_SPACE_FUNC);
+    d.exported_name = mem_zalloc(sizeof *d.exported_name * (m->funcs.len + 1u));
+    for (uint32_t i = 0; i < m->exports.len; i++)
+        if (m->exports.at[i].space == WASM_SPACE_FUNC)
+            d.exported_name[m->exports.at[i].handle] = m->exports.at[i].name;
+    return d;
+}
+
+static void decoder_free(Decoder *d) {
+    map_free(&d->exports);
+    free(d->exported_name);
+}
 
 /* Loads and stores of the scratch module's memory go to the real one. */
 static void put_access(const Decoder *d, Buf *code, const WasmInstr *i) {
@@ -205,13 +238,6 @@ static void put_access(const Decoder *d, Buf *code, const WasmInstr *i) {
     if (other)
         buf_uleb(code, d->options->memory_index);
     buf_uleb(code, i->c);
-}
-
-static const WasmExport *export_of(const WasmModule *m, uint32_t func) {
-    for (uint32_t i = 0; i < m->exports.len; i++)
-        if (m->exports.at[i].space == WASM_SPACE_FUNC && m->exports.at[i].handle == func)
-            return &m->exports.at[i];
-    return NULL;
 }
 
 /* Globals and calls are holes. */
@@ -232,9 +258,9 @@ static bool put_instr(void *ctx, TemplateMaker *t, const uint8_t *bytes, const W
         /* an import is a helper; a definition is a function of the script, exported under its
          * hole's name */
         const WasmFunc *f = i->a < d->m->funcs.len ? &d->m->funcs.at[i->a] : NULL;
-        const WasmExport *e = f && f->import < 0 ? export_of(d->m, i->a) : NULL;
-        if (!f || (f->import < 0 && !e) ||
-            !hole_parse(e ? e->name : d->m->imports.at[f->import].name, &h))
+        if (!f ||
+            !hole_parse(f->import < 0 ? d->exported_name[i->a] : d->m->imports.at[f->import].name,
+                        &h))
             return false;
         template_add_hole(t, h);
         return true;
@@ -250,10 +276,11 @@ static bool put_instr(void *ctx, TemplateMaker *t, const uint8_t *bytes, const W
 
 /* The template of an exported function; NULL if there is none. */
 static void *decode(Decoder *d, const char *name) {
-    const WasmExport *export = wasm_find_export(d->m, WASM_SPACE_FUNC, str_of(name));
+    const uint64_t *export = map_get(&d->exports, str_of(name));
     if (!export)
         return NULL;
-    TemplateMaker t = {.m = d->m, .func = export->handle, .put = put_instr, .ctx = d};
+    TemplateMaker t = {
+        .m = d->m, .func = d->m->exports.at[*export].handle, .put = put_instr, .ctx = d};
     const Template *template = template_begin(&t) ? template_make(&t, d->arena) : NULL;
     template_maker_free(&t);
     return (void *)template;
@@ -273,7 +300,7 @@ static bool decode_all(Plan *plan, const GenOptions *options, const Template **i
     char name[32];
     bool ok = wasm_load_own(&m, bytes->data, bytes->len, diags) ||
               fault(diags, "the scratch module is malformed");
-    Decoder d = {&m, options, &plan->arena};
+    Decoder d = decoder_of(&m, options, &plan->arena);
     for (uint32_t i = 0; ok && i < plan->shapes.len; i++) {
         Shape *s = plan->shapes.at[i];
         snprintf(name, sizeof name, "s%u", i);
@@ -307,6 +334,7 @@ static bool decode_all(Plan *plan, const GenOptions *options, const Template **i
         name[0] = 'e';
         plan->exits[i] = decode(&d, name);
     }
+    decoder_free(&d);
     wasm_module_free(&m);
     return ok;
 }

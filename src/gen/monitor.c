@@ -52,6 +52,27 @@ static Ref set_back(Code *c, UnitBack how) {
     return own_set(c, monitor_back, BinaryenTypeInt32(), value);
 }
 
+/* ---- records ---- */
+
+/* The field's key in MonitorRecord.field_of. */
+typedef struct FieldKey {
+    const UnitPart *part; /* NULL in records that parts have of their own */
+    uint64_t var;
+} FieldKey;
+
+void monitor_add_field(MonitorRecord *r, MonitorField f) {
+    FieldKey key = {f.part, f.id};
+    map_put(&r->field_of, (Str){(const char *)&key, sizeof key}, r->fields.len, NULL);
+    vec_push(&r->fields, f);
+}
+
+const MonitorField *monitor_field(const MonitorRecord *r, const UnitPart *part, uint32_t var) {
+    bool own = r->fields.len && !r->fields.at[0].part;
+    FieldKey key = {own ? NULL : part, var};
+    const uint64_t *i = map_get(&r->field_of, (Str){(const char *)&key, sizeof key});
+    return i ? &r->fields.at[*i] : NULL;
+}
+
 /* ---- sets of frame variables ---- */
 
 static const char frame[] = "frame", frame_base[] = "frame.base", frame_end[] = "frame.end",
@@ -242,8 +263,7 @@ static void sort_asks(Asks *asks) {
 }
 
 static void discard(Code *c) {
-    vec_free(&c->b.locals);
-    free(c->b.local_of);
+    body_free(&c->b);
 }
 
 /* What the probe takes. False if it asks for an operand as two types: such a place cannot be. */
@@ -497,10 +517,13 @@ static void build_functions(Gen *g) {
 
 /* ---- */
 
-static void optimise(BinaryenModuleRef module) {
+static void optimise(Scratch *x) {
     BinaryenSetOptimizeLevel(2);
     BinaryenSetShrinkLevel(1);
-    BinaryenModuleOptimize(module);
+    if (x->huge.len)
+        BinaryenModuleRunPasses(x->module, scratch_linear_passes, SCRATCH_LINEAR_PASSES);
+    else
+        BinaryenModuleOptimize(x->module);
 }
 
 bool gen_monitor(const MonitorInput *in, MonitorCode *out, Diags *diags) {
@@ -534,6 +557,7 @@ bool gen_monitor(const MonitorInput *in, MonitorCode *out, Diags *diags) {
     map_free(&g.statics);
     vec_free(&g.ends);
     vec_free(&g.sums);
+    map_free(&g.sum_numbers);
     return !refused && !g.failed && valid;
 }
 

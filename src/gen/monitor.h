@@ -30,10 +30,15 @@ typedef struct MonitorField {
 /* What such a record looks like: a class of runtime/rows.h. */
 typedef struct MonitorRecord {
     Vec(MonitorField) fields;
+    Map field_of;      /* ... their indices, by part and variable */
     uint32_t class_at; /* address of the class in the monitor's memory */
     int64_t link;      /* offset of MONITOR_LINK bytes, if there is something to do at the end
                           ('@exit' calls); else -1 */
 } MonitorRecord;
+
+/* The field of a variable of the part; NULL = it has none in the record. */
+const MonitorField *monitor_field(const MonitorRecord *r, const UnitPart *part, uint32_t var);
+void monitor_add_field(MonitorRecord *r, MonitorField f);
 
 /* The index of the record that a part has of its own: of an action, as PART_COUNT or not. */
 static inline uint32_t monitor_own(uint32_t action, bool counted) {

@@ -14,11 +14,17 @@ typedef struct Scratch {
     const GenOptions *options;
     const HoleOps *ops;                         /* of all bodies; NULL = templates */
     void *ctx;                                  /* for them */
-    void (*optimise)(BinaryenModuleRef module); /* called if the options say so */
+    void (*optimise)(struct Scratch *x);        /* called if the options say so */
     BinaryenModuleRef module;
     Map imports;
-    bool any; /* a function was built */
+    bool any;                       /* a function was built */
+    Vec(BinaryenFunctionRef) plain; /* those that all passes can be run on */
+    Vec(BinaryenFunctionRef) huge;  /* ... and those that are too large for some */
 } Scratch;
+
+/* Passes whose time is proportional to the size of a function: those for huge ones. */
+extern const char *scratch_linear_passes[];
+enum { SCRATCH_LINEAR_PASSES = 5 };
 
 void scratch_begin(Scratch *x);
 /* Validates, optimises, and appends the bytes to *out (none if nothing was built). False if the

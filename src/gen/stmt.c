@@ -17,10 +17,7 @@ BinaryenType gen_result(const Type *type) {
 
 Ref gen_fn_call(Body *b, const Expr *e) {
     char name[32];
-    uint32_t id = 0;
-    while (b->plan->fns.at[id].fn != e->fn)
-        id++;
-    hole_name(name, HOLE_FN, id, BinaryenTypeInt32());
+    hole_name(name, HOLE_FN, plan_fn_id(b->plan, b->variant, e->fn), BinaryenTypeInt32());
     Refs args = {0};
     for (uint32_t i = 0; i < e->nargs; i++)
         gen_leaves(b, e->args[i], &args);
@@ -179,7 +176,10 @@ static Ref gen_stmt(Body *b, const Stmt *s) {
 static Ref gen_block(Body *b, const Block *block) {
     Refs list = {0};
     for (const Stmt *s = block->first; s; s = s->next) {
+        uint32_t lent = b->lent.len;
         Ref r = gen_stmt(b, s);
+        b->nstmts++;
+        gen_give_back(b, lent);
         if (r)
             vec_push(&list, r);
     }
@@ -196,7 +196,7 @@ Ref gen_shared_values(Body *b, Var *const *vars, uint32_t nvars) {
 
 /* A call that is left out if it reads an element of a map that is not there. */
 static Ref gen_exit_call(Body *b, const Expr *call) {
-    snprintf(b->skip, sizeof b->skip, "skip%u", gen_temp(b, BinaryenTypeInt32()));
+    snprintf(b->skip, sizeof b->skip, "skip%u", b->nlabels++);
     Ref inner = gen_dropped(b, call);
     Ref r = BinaryenBlock(b->module, b->skip, &inner, 1, BinaryenTypeNone());
     *b->skip = 0;
@@ -262,9 +262,7 @@ void gen_declare_locals(Body *b, Var *const *vars, uint32_t nvars) {
         }
         if (vars[i]->storage != STORAGE_LOCAL || vars[i]->param)
             continue;
-        b->local_of[vars[i]->index] = b->nparams + b->locals.len;
-        for (uint32_t k = 0; k < n; k++)
-            gen_temp(b, gen_type(type_leaf(vars[i]->type, k)));
+        b->local_of[vars[i]->index] = gen_leaf_temps(b, vars[i]->type);
     }
 }
 
@@ -306,9 +304,7 @@ Ref gen_body(Body *b, const Block *block, Var *const *vars, uint32_t nvars) {
         vec_free(&code);
         return gen_block(b, block);
     }
-    b->given = b->nparams + b->locals.len;
-    for (uint32_t i = 0; i < n; i++)
-        gen_temp(b, gen_type(type_leaf(b->result, i)));
+    b->given = gen_leaf_temps(b, b->result);
     Ref inner = gen_block(b, block);
     vec_push(&code, BinaryenBlock(b->module, b->end_label, &inner, 1, BinaryenTypeNone()));
     for (uint32_t i = 0; i < nvars; i++)

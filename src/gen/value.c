@@ -12,11 +12,6 @@
 
 #include <stdio.h>
 
-uint32_t gen_temp(Body *b, BinaryenType type) {
-    vec_push(&b->locals, type);
-    return b->nparams + b->locals.len - 1;
-}
-
 Ref gen_block_of(Body *b, Refs *list, BinaryenType type) {
     Ref r = BinaryenBlock(b->module, NULL, list->at, list->len, type);
     vec_free(list);
@@ -144,15 +139,14 @@ static Ref leaf_set(Body *b, const Var *v, uint32_t leaf, Ref value) {
 }
 
 /* Moves leaves of the type into new locals, whose values become the leaves: what is evaluated after
- * that cannot change them. Appends the code to `code`. */
-static void settle(Body *b, const Type *t, Refs *leaves, Refs *code) {
-    uint32_t first = b->nparams + b->locals.len;
-    for (uint32_t i = 0; i < leaves->len; i++)
-        gen_temp(b, gen_type(type_leaf(t, i)));
+ * that cannot change them. Appends the code to `code`; gives the first local. */
+static uint32_t settle(Body *b, const Type *t, Refs *leaves, Refs *code) {
+    uint32_t first = gen_leaf_temps(b, t);
     for (uint32_t i = 0; i < leaves->len; i++) {
         vec_push(code, BinaryenLocalSet(b->module, first + i, leaves->at[i]));
         leaves->at[i] = local_get(b, first + i, type_leaf(t, i));
     }
+    return first;
 }
 
 /* Leaves `first` and following of a variable become those of the list. */
@@ -225,8 +219,8 @@ static Ref half(Body *b, const Search *s, BinaryenOp side, uint32_t offset, uint
 static Ref in_list(Body *b, uint32_t number, const NumberList *list) {
     BinaryenType i32 = BinaryenTypeInt32();
     Search s = {number, gen_temp(b, i32), gen_temp(b, i32), gen_temp(b, i32), "", ""};
-    snprintf(s.next, sizeof s.next, "next%u", number);
-    snprintf(s.found, sizeof s.found, "found%u", number);
+    snprintf(s.next, sizeof s.next, "next%u", b->nlabels);
+    snprintf(s.found, sizeof s.found, "found%u", b->nlabels++);
     Ref low = BinaryenLocalTee(b->module, s.low, list_bytes(b, list), i32);
     /* low + (high - low) / 32 * 16 */
     Ref count =
@@ -321,11 +315,11 @@ static Ref element(Body *b, const Expr *e, bool insert) {
     const Type *key = e->var->type->key;
     Refs leaves = {0}, code = {0};
     gen_leaves(b, e->args[0], &leaves);
-    uint32_t n = leaves.len, first = b->nparams + b->locals.len;
+    uint32_t n = leaves.len, first = 0;
     bool direct = n >= 1 && n <= 3;
     bool test = *b->skip && e->var->type->value->kind > TYPE_BOOL;
     if (!direct || test)
-        settle(b, key, &leaves, &code);
+        first = settle(b, key, &leaves, &code);
     if (test)
         put_test(b, e, first, &code);
     Ref args[5] = {gen_var_get(b, e->var, 0), gen_text(b, e->slot - 1)};
@@ -403,9 +397,7 @@ static Ref step_element(Body *b, const Expr *target, Op op) {
 /* c ? x : y of a tuple: the arm that is taken sets locals. */
 static void choice_leaves(Body *b, const Expr *e, Refs *out) {
     Refs arms[2] = {{0}, {0}};
-    uint32_t n = type_leaves(e->type), first = b->nparams + b->locals.len;
-    for (uint32_t i = 0; i < n; i++)
-        gen_temp(b, gen_type(type_leaf(e->type, i)));
+    uint32_t n = type_leaves(e->type), first = gen_leaf_temps(b, e->type);
     Ref blocks[2];
     for (uint32_t k = 0; k < 2; k++) {
         Refs code = {0};

@@ -124,28 +124,37 @@ static void note_writes(Plan *plan, const Block *b, LeafWrites **writes) {
 typedef struct Walk {
     Plan *plan;
     Variant *v;
-    Vec(uint32_t) present; /* keys (Variant.keys) whose entries are in their maps at this point */
+    bool apart;            /* what is looked at runs at another time than the statements round it */
+    Vec(uint32_t) written; /* keys (Variant.keys) that were written on the way to this point */
 } Walk;
 
-static bool same_expr(const Expr *a, const Expr *b) {
-    if (a == b)
-        return true;
-    if (a->kind != b->kind || a->type != b->type || a->op != b->op || a->cast != b->cast ||
-        a->method != b->method || a->annotation != b->annotation || a->annotation != ANN_NONE ||
-        a->is_bound != b->is_bound || a->var != b->var || a->fn != b->fn || a->nargs != b->nargs)
-        return false;
-    if (a->is_bound && (a->bound.id != b->bound.id || a->bound.n != b->bound.n))
-        return false;
-    if (a->kind <= EXPR_STR) {
-        Value x, y;
-        return fold(a, NULL, &x) && fold(b, NULL, &y) &&
-               (x.kind == TYPE_STR ? str_eq(x.text, y.text)
-                                   : value_wasm_bits(x) == value_wasm_bits(y));
+static void put_pointer(Buf *out, const void *p) {
+    buf_u64le(out, (uintptr_t)p);
+}
+
+/* Writes what tells keys apart: equal bytes, equal values at each site. */
+static void put_identity(const Expr *e, Buf *out) {
+    Value v;
+    buf_u8(out, (uint8_t)e->kind);
+    put_pointer(out, e->type);
+    if (e->annotation != ANN_NONE) { /* each call for itself */
+        put_pointer(out, e);
+    } else if (e->kind <= EXPR_STR && fold(e, NULL, &v)) {
+        buf_u64le(out, v.kind == TYPE_STR ? v.text.len : value_wasm_bits(v));
+        if (v.kind == TYPE_STR)
+            buf_str(out, v.text);
+    } else {
+        buf_u8(out, (uint8_t)e->op);
+        put_pointer(out, e->cast);
+        buf_u8(out, (uint8_t)e->method);
+        put_pointer(out, e->var);
+        put_pointer(out, e->fn);
+        buf_u32le(out, e->is_bound ? (uint32_t)e->bound.id : UINT32_MAX);
+        buf_u32le(out, e->is_bound ? e->bound.n : 0);
+        buf_u32le(out, e->nargs);
+        for (uint32_t i = 0; i < e->nargs; i++)
+            put_identity(e->args[i], out);
     }
-    for (uint32_t i = 0; i < a->nargs; i++)
-        if (!same_expr(a->args[i], b->args[i]))
-            return false;
-    return true;
 }
 
 static void key_leaves(Plan *plan, Variant *v, Expr *e, CellKey *key) {
@@ -164,30 +173,39 @@ static void key_leaves(Plan *plan, Variant *v, Expr *e, CellKey *key) {
 /* The number of the element's key in its variant. */
 static uint32_t key_of(Walk *w, Expr *e) {
     Variant *v = w->v;
-    for (uint32_t i = 0; i < v->keys.len; i++)
-        if (v->keys.at[i].map == e->var->cells - 1 && same_expr(v->keys.at[i].key, e->args[0]))
-            return i;
-    CellKey key = {.map = e->var->cells - 1, .key = e->args[0]};
+    bool added;
+    Buf identity = {0};
+    buf_u32le(&identity, e->var->cells - 1);
+    put_identity(e->args[0], &identity);
+    uint32_t number = (uint32_t)*map_put(
+        &v->key_numbers, (Str){(char *)identity.data, (uint32_t)identity.len}, v->keys.len, &added);
+    buf_free(&identity);
+    if (!added)
+        return number;
+    CellKey key = {.map = e->var->cells - 1};
     key.leaves = arena_array(&w->plan->arena, const Expr *, type_leaves(e->args[0]->type) + 1);
     key_leaves(w->plan, v, e->args[0], &key);
     vec_push(&v->keys, key);
-    return v->keys.len - 1;
+    return number;
 }
 
+/* Whether the key's entry is in its map at this point, whatever was there before the body. */
 static bool is_present(const Walk *w, uint32_t key) {
-    for (uint32_t i = 0; i < w->present.len; i++)
-        if (w->present.at[i] == key)
-            return true;
-    return false;
+    return !w->apart && w->v->keys.at[key].writes;
+}
+
+static void forget_writes(Walk *w, uint32_t from) {
+    while (w->written.len > from)
+        w->v->keys.at[w->written.at[--w->written.len]].writes--;
 }
 
 static void walk_expr(Walk *w, Expr *e);
 
-/* What runs at another time than the statements round it. */
 static void walk_apart(Walk *w, Expr *e) {
-    Walk apart = {.plan = w->plan, .v = w->v};
-    walk_expr(&apart, e);
-    vec_free(&apart.present);
+    bool apart = w->apart;
+    w->apart = true;
+    walk_expr(w, e);
+    w->apart = apart;
 }
 
 static void walk_expr(Walk *w, Expr *e) {
@@ -217,7 +235,8 @@ static void walk_write(Walk *w, const Stmt *s) {
     e->present = is_present(w, key) || (s->kind == STMT_INC && m->counts[leaf]);
     if (!e->present && m->tracked)
         m->marked = w->v->keys.at[key].marks = true;
-    vec_push(&w->present, key);
+    w->v->keys.at[key].writes++;
+    vec_push(&w->written, key);
 }
 
 static void walk_block(Walk *w, const Block *b) {
@@ -230,11 +249,11 @@ static void walk_block(Walk *w, const Block *b) {
             walk_expr(w, s->value);
         walk_write(w, s);
         for (uint32_t i = 0; i < s->narms; i++) {
-            uint32_t before = w->present.len;
+            uint32_t before = w->written.len;
             if (s->arms[i].cond)
                 walk_expr(w, s->arms[i].cond);
             walk_block(w, &s->arms[i].body);
-            w->present.len = before;
+            forget_writes(w, before);
         }
     }
 }
@@ -244,7 +263,8 @@ static void walk_body(Plan *plan, Variant *v, Expr *predicate, const Block *body
     if (predicate)
         walk_expr(&w, predicate);
     walk_block(&w, body);
-    vec_free(&w.present);
+    forget_writes(&w, 0);
+    vec_free(&w.written);
 }
 
 /* ---- all ---- */

@@ -112,11 +112,9 @@ typedef enum When { WHEN_START = 0, WHEN_RUNS = 1, WHEN_REPORT = 2 } When;
 /* Looking at all that scripts do. */
 typedef struct Look {
     Counters *c;
-    const Variant *v; /* NULL: a function, script scope */
-    uint32_t script;
+    const Variant *v; /* of Plan.scopes: a function, script scope */
     When when;
     bool tells;        /* a report may be due in what was looked at */
-    uint32_t *fn_from; /* by script: its first in Plan.fns */
     uint8_t *fn_when;  /* by index into Plan.fns: When that it is called in, all or'ed */
     Vec(uint32_t) fns; /* ... to be looked at: index << 2 | When */
 } Look;
@@ -180,7 +178,7 @@ static bool is_telling(const Counters *c, const Expr *e) {
 }
 
 static void look_at_call(Look *l, const Fn *fn) {
-    uint32_t index = l->fn_from[l->script] + fn->index;
+    uint32_t index = plan_fn_id(l->c->plan, l->v, fn);
     if (l->when == WHEN_START || l->fn_when[index] & l->when)
         return;
     l->fn_when[index] |= (uint8_t)l->when;
@@ -332,7 +330,6 @@ static void add_sums(Counters *c) {
 
 static void look_at_variant(Look *l, const Variant *v) {
     l->v = v;
-    l->script = v->script;
     l->when = v->event.kind == EVENT_BEGIN                                  ? WHEN_START
               : v->event.kind == EVENT_END || v->event.kind == EVENT_REPORT ? WHEN_REPORT
                                                                             : WHEN_RUNS;
@@ -347,8 +344,7 @@ static void look_at_functions(Look *l) {
     while (l->fns.len) {
         uint32_t next = l->fns.at[--l->fns.len];
         const PlanFn *fn = &l->c->plan->fns.at[next >> 2];
-        l->v = NULL;
-        l->script = fn->script;
+        l->v = l->c->plan->scopes.at[fn->script];
         l->when = (When)(next & 3);
         look_at_block(l, &fn->fn->body);
     }
@@ -358,7 +354,7 @@ static void look_at_functions(Look *l) {
 static bool functions_tell(Look *l) {
     l->when = WHEN_START;
     for (uint32_t i = 0; i < l->c->plan->fns.len; i++) {
-        l->script = l->c->plan->fns.at[i].script;
+        l->v = l->c->plan->scopes.at[l->c->plan->fns.at[i].script];
         look_at_block(l, &l->c->plan->fns.at[i].fn->body);
     }
     return l->tells;
@@ -368,13 +364,10 @@ void counters_init(Counters *c, const Plan *plan, unsigned can) {
     *c = (Counters){.plan = plan, .can = can};
     add_sums(c);
     Look l = {.c = c};
-    l.fn_from = mem_zalloc(sizeof *l.fn_from * (plan->scripts.len + 1u));
     l.fn_when = mem_zalloc(plan->fns.len + 1u);
-    for (uint32_t i = plan->fns.len; i-- > 0;)
-        l.fn_from[plan->fns.at[i].script] = i;
     c->fns_tell = functions_tell(&l);
     for (uint32_t i = 0; i < plan->scripts.len; i++) {
-        l.script = i;
+        l.v = plan->scopes.at[i];
         l.when = WHEN_START;
         look_at_block(&l, &plan->scripts.at[i]->init);
     }
@@ -387,7 +380,6 @@ void counters_init(Counters *c, const Plan *plan, unsigned can) {
         c->tells[i] = l.tells;
     }
     look_at_functions(&l);
-    free(l.fn_from);
     free(l.fn_when);
     vec_free(&l.fns);
 }
@@ -399,6 +391,7 @@ void counters_free(Counters *c) {
     vec_free(&c->shapes);
     vec_free(&c->known);
     vec_free(&c->additions);
+    map_free(&c->first_additions);
 }
 
 /* ---- counters ---- */
@@ -422,6 +415,7 @@ typedef struct Reading {
     const Shape *shape;
     Counting out;
     bool left; /* by a `return` */
+    Map last;  /* by sum: the index of the last addition to it */
 } Reading;
 
 /* `var`: the reason is about it; NULL if not. */
@@ -452,7 +446,23 @@ static bool check_sum(Reading *r, uint32_t sum) {
     return !s->why_not || refuse(r, s->why_not, s->var, s->span);
 }
 
+/* The key of Counters.first_additions. */
+typedef struct ShapeSum {
+    uint32_t shape, sum;
+} ShapeSum;
+
 static void put_addition(Reading *r, Addition a) {
+    ShapeSum key = {r->shape->index, a.sum};
+    uint32_t index = r->c->additions.len;
+    Str place = {(const char *)&key, sizeof key};
+    bool first;
+    uint64_t *last = map_put(&r->last, place, index, &first);
+    a.again = !first;
+    if (first)
+        map_put(&r->c->first_additions, place, index, NULL);
+    else
+        r->c->additions.at[*last].next = index;
+    *last = index;
     vec_push(&r->c->additions, a);
     r->out.n++;
 }
@@ -548,7 +558,7 @@ static bool check_vars(Reading *r) {
 
 static Counting read_shape(Counters *c, const Shape *shape) {
     const Variant *v = shape->variant;
-    Reading r = {c, shape, {.first = c->additions.len}, false};
+    Reading r = {.c = c, .shape = shape, .out.first = c->additions.len};
     const Expr *predicate = v->probe->predicate;
     if (!is_countable(c, v->event))
         refuse(&r, WHY_EVENT, NULL, v->probe->rule.span);
@@ -557,6 +567,7 @@ static Counting read_shape(Counters *c, const Shape *shape) {
         refuse(&r, WHY_PREDICATE, NULL, predicate->span);
     else if (check_vars(&r))
         read_block(&r, &v->probe->body);
+    map_free(&r.last);
     return r.out;
 }
 
@@ -570,6 +581,12 @@ const Counting *counters_shape(Counters *c, const Shape *s) {
         c->shapes.at[s->index] = read_shape(c, s);
     }
     return &c->shapes.at[s->index];
+}
+
+const Addition *counters_first(const Counters *c, const Shape *s, uint32_t sum) {
+    ShapeSum key = {s->index, sum};
+    const uint64_t *i = map_get(&c->first_additions, (Str){(const char *)&key, sizeof key});
+    return i ? &c->additions.at[*i] : NULL;
 }
 
 /* ---- values ---- */

@@ -63,6 +63,8 @@ typedef struct Addition {
     uint32_t leaf;  /* ... of the value; how many there are = the mark */
     const Expr *by; /* static; NULL = 1. What is assigned to a flag */
     bool minus;
+    bool again;    /* the shape has an addition to this sum before */
+    uint32_t next; /* the index of its next one; 0 = this is the last */
 } Addition;
 enum { ADDITION_NO_KEY = UINT32_MAX };
 
@@ -84,6 +86,7 @@ typedef struct Counters {
     Vec(Counting) shapes; /* by Shape.index, as far as asked for */
     Vec(bool) known;
     Vec(Addition) additions;
+    Map first_additions; /* by shape and sum: the index of the first */
 } Counters;
 
 /* `can`: of COUNTERS_..., what is taken for a counter. */
@@ -92,6 +95,13 @@ void counters_free(Counters *c);
 
 /* What a shape is; valid until the next call. */
 const Counting *counters_shape(Counters *c, const Shape *s);
+
+/* The first addition of a shape, which was asked for before, to a sum; NULL = there is none. */
+const Addition *counters_first(const Counters *c, const Shape *s, uint32_t sum);
+/* The one behind it to the same sum; NULL = there is none. */
+static inline const Addition *counters_next(const Counters *c, const Addition *a) {
+    return a->next ? &c->additions.at[a->next] : NULL;
+}
 
 /* Appends why something is no counter: "'n' is read here while the program runs". */
 void counting_put_reason(const Counting *c, Buf *out);

@@ -132,6 +132,8 @@ bool pattern_matches(Str pattern, const char *text) {
 /* Atomic instructions were once spelled with '_' behind "atomic": i32.atomic_rmw8_add_u. Rules can
  * name them so, but globs go by the names of today. */
 static bool pattern_has_old_name(Str pattern, const char *mnemonic) {
+    if (!memchr(pattern.ptr, '_', pattern.len))
+        return false;
     const char *atomic = strstr(mnemonic, ".atomic.");
     char old[64];
     size_t len = strlen(mnemonic);
@@ -183,6 +185,7 @@ typedef struct Expansion {
     const Rule *rule;
     Events *out;
     bool package, event, mode;
+    bool suggests; /* nothing matches: what it may mean is looked for */
     Nearest near_package, near_event, near_mode;
 } Expansion;
 
@@ -197,7 +200,8 @@ static void expand_opcodes(Expansion *x) {
     ops_by_event(by_event);
     for (uint32_t i = 0; i < WASM_OP_COUNT; i++) {
         WasmOp op = by_event[i];
-        nearest_add(&x->near_event, wasm_ops[op].mnemonic);
+        if (x->suggests)
+            nearest_add(&x->near_event, wasm_ops[op].mnemonic);
         Str pattern = x->rule->parts[2].pattern;
         if (!pattern_matches(pattern, wasm_ops[op].mnemonic) &&
             !pattern_has_old_name(pattern, wasm_ops[op].mnemonic))
@@ -208,7 +212,8 @@ static void expand_opcodes(Expansion *x) {
         Mode modes[MODE_COUNT];
         uint32_t n = op_modes(op, modes);
         for (uint32_t k = 0; k < n; k++) {
-            nearest_add(&x->near_mode, surfaces[modes[k]]);
+            if (x->suggests)
+                nearest_add(&x->near_mode, surfaces[modes[k]]);
             if (pattern_matches(x->rule->parts[3].pattern, surfaces[modes[k]])) {
                 x->mode = true;
                 vec_push(x->out, ((Event){EVENT_OPCODE, op, modes[k]}));
@@ -218,7 +223,8 @@ static void expand_opcodes(Expansion *x) {
 }
 
 static void expand_kind(Expansion *x, EventKind kind) {
-    nearest_add(&x->near_package, kinds[kind].package);
+    if (x->suggests)
+        nearest_add(&x->near_package, kinds[kind].package);
     if (!pattern_matches(x->rule->parts[1].pattern, kinds[kind].package))
         return;
     bool two_parts = !*kinds[kind].event && !kinds[kind].has_modes;
@@ -237,7 +243,8 @@ static void expand_kind(Expansion *x, EventKind kind) {
         expand_opcodes(x);
         return;
     }
-    nearest_add(&x->near_event, kinds[kind].event);
+    if (x->suggests)
+        nearest_add(&x->near_event, kinds[kind].event);
     if (!pattern_matches(x->rule->parts[2].pattern, kinds[kind].event))
         return;
     x->event = true;
@@ -262,6 +269,9 @@ bool rule_expand(const Rule *rule, Events *out, Diags *diags) {
         expand_kind(&x, (EventKind)k);
     if (out->len > before)
         return true;
+    x.suggests = true;
+    for (uint32_t k = 0; k < EVENT_KIND_COUNT; k++)
+        expand_kind(&x, (EventKind)k);
     if (!x.package) {
         no_match(rule, 1, "package", &x.near_package, diags);
     } else if (rule->nparts == 2) {

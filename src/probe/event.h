@@ -116,6 +116,9 @@ extern const NameInfo name_infos[NAME_COUNT];
  */
 bool event_name_lookup(Event e, Str name, Bound *out);
 
+/* Whether there are events that have such a name. */
+bool event_name_exists(Str name);
+
 /* Calls add() with every name that event e has (argN as arg0, arg1 ...). */
 void event_name_each(Event e, void (*add)(void *ctx, Str name, const Bound *bound), void *ctx);
 

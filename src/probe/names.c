@@ -267,9 +267,29 @@ static bool is_newer(uint32_t id) {
     }
 }
 
+/* The name's number, and of a family which of them; false if no event has such a name. */
+static bool find_name(Str name, NameId *id, uint32_t *n) {
+    *n = 0;
+    if (numbered(name, id, n))
+        return true;
+    for (uint32_t i = 0; i < NAME_COUNT; i++) {
+        *id = (NameId)i;
+        if (str_is(name, names[i].text))
+            return i != NAME_ARG && i != NAME_RES && i != NAME_LOCAL && i != NAME_IMM;
+    }
+    return false;
+}
+
+bool event_name_exists(Str name) {
+    NameId id;
+    uint32_t n;
+    is_old_name(&name);
+    return find_name(name, &id, &n);
+}
+
 static bool lookup(Event e, Str name, Bound *out) {
     NameId id;
-    uint32_t n = 0;
+    uint32_t n;
     bool old = is_old_name(&name);
     if (str_is(name, names[NAME_APP_MEMID].text)) {
         *out = (Bound){.id = NAME_APP_MEMID, .type = T(U32), .is_static = true};
@@ -285,14 +305,8 @@ static bool lookup(Event e, Str name, Bound *out) {
     }
     if (e.kind == EVENT_BEGIN || e.kind == EVENT_END || e.kind == EVENT_REPORT)
         return false;
-    if (!numbered(name, &id, &n)) {
-        for (id = 0; id < NAME_COUNT; id++)
-            if (str_is(name, names[id].text))
-                break;
-        if (id == NAME_COUNT || id == NAME_ARG || id == NAME_RES || id == NAME_LOCAL ||
-            id == NAME_IMM)
-            return false;
-    }
+    if (!find_name(name, &id, &n))
+        return false;
     *out = (Bound){.id = (int)id, .n = n, .is_static = names[id].life == STATIC};
     /* Scripts may have variables called so, which hide these names. */
     out->yields = old || is_newer(id);

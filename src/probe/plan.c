@@ -10,35 +10,30 @@
 #include "probe/prune.h"
 #include "probe/statics.h"
 
+#include <assert.h>
+
 /* ---- variants: one typed copy of a probe per combination of name types ---- */
 
-typedef struct NameSet {
-    Vec(Str) names;
-} NameSet;
-
+/* Collects the names of places in a map: what they mean differs from event to event. */
 static void collect_name(void *ctx, Expr *e) {
-    NameSet *set = ctx;
+    Map *names = ctx;
     bool named = e->kind == EXPR_NAME || e->kind == EXPR_INDEX || e->kind == EXPR_FIELD;
     Str name = named ? e->name : e->kind == EXPR_METHOD ? e->recv : (Str){0};
-    if (!name.len)
-        return;
-    for (uint32_t i = 0; i < set->names.len; i++)
-        if (str_eq(set->names.at[i], name))
-            return;
-    vec_push(&set->names, name);
+    if (name.len && event_name_exists(name))
+        map_put(names, name, 0, NULL);
 }
 
 /* The key under which events share a variant: the type of each used name, and what derived ones
  * derive from. */
-static void event_key(Event e, const NameSet *names, Buf *key) {
+static void event_key(Event e, const Map *names, Buf *key) {
     key->len = 0;
     buf_u8(key, (uint8_t)e.kind);
     buf_u8(key, (uint8_t)e.mode);
     if (e.mode == MODE_ALT)
         buf_printf(key, "%s|%s|", wasm_ops[e.op].operands, wasm_ops[e.op].results);
-    for (uint32_t i = 0; i < names->names.len; i++) {
+    for (uint32_t i = 0; i < names->len; i++) {
         Bound b;
-        if (!event_name_lookup(e, names->names.at[i], &b)) {
+        if (!event_name_lookup(e, names->entries[i].key, &b)) {
             buf_u8(key, 0xff);
             continue;
         }
@@ -289,8 +284,7 @@ static bool plan_events(Plan *plan, uint32_t source, const Events *events, uint3
                         Diags *diags) {
     const Probe *probe = plan->probes.at[source].probe;
     uint32_t script = plan->probes.at[source].script, first = plan->variants.len;
-    NameSet names = {0};
-    Map groups = {0};
+    Map names = {0}, groups = {0};
     Buf key = {0}, all = {0};
     Blame blame = {0};
     bool ok = true, possible = false;
@@ -316,7 +310,7 @@ static bool plan_events(Plan *plan, uint32_t source, const Events *events, uint3
     }
     blame_report(&blame, &probe->rule, diags);
     blame_free(&blame);
-    vec_free(&names.names);
+    map_free(&names);
     map_free(&groups);
     buf_free(&key);
     buf_free(&all);
@@ -411,13 +405,16 @@ static bool plan_script(Plan *plan, uint32_t index, Diags *diags) {
     Scope scope = scope_of(&ctx, "script scope");
     bool ok = plan_uses(plan, index, diags);
     ok &= lang_check_script(s, &scope, diags) && !s->broken;
-    for (uint32_t i = 0; i < s->vars.len; i++) {
-        Var *var = s->vars.at[i];
-        vec_push(&plan->vars, ((PlanVar){var, index, UINT32_MAX, plan->vars.len}));
-    }
     Variant *common = arena_new(&plan->arena, Variant);
     common->script = index;
+    common->vars = arena_array(&plan->arena, uint32_t, s->vars.len + 1);
+    for (uint32_t i = 0; i < s->vars.len; i++) {
+        Var *var = s->vars.at[i];
+        common->vars[var->index] = plan->vars.len;
+        vec_push(&plan->vars, ((PlanVar){var, index, UINT32_MAX, plan->vars.len}));
+    }
     vec_push(&plan->scopes, common);
+    vec_push(&plan->first_fn, plan->fns.len);
     if (ok)
         prune_block(s, &s->init);
     plan->has_exits |= has_exit(&s->init);
@@ -444,18 +441,21 @@ bool plan_make(Plan *plan, Script *const *scripts, uint32_t n, const Libraries *
 }
 
 uint32_t plan_var_id(const Plan *plan, const Variant *v, const Var *var) {
-    if (var->storage != STORAGE_SCRIPT)
-        return v->vars[var->index];
-    for (uint32_t i = 0; i < plan->vars.len; i++)
-        if (plan->vars.at[i].decl == var)
-            return i;
-    return UINT32_MAX; /* not reached: every script variable is in the plan */
+    const Variant *owner = var->storage == STORAGE_SCRIPT ? plan->scopes.at[v->script] : v;
+    return owner->vars[var->index];
+}
+
+uint32_t plan_fn_id(const Plan *plan, const Variant *v, const Fn *fn) {
+    uint32_t id = plan->first_fn.at[v->script] + fn->index;
+    assert(plan->fns.at[id].fn == fn);
+    return id;
 }
 
 static void free_variant(Variant *v) {
     vec_free(&v->atoms);
     vec_free(&v->consts);
     vec_free(&v->keys);
+    map_free(&v->key_numbers);
     vec_free(&v->args);
     vec_free(&v->results);
     vec_free(&v->locals);
@@ -474,6 +474,7 @@ void plan_free(Plan *plan) {
     for (uint32_t i = 0; i < plan->scopes.len; i++)
         free_variant(plan->scopes.at[i]);
     vec_free(&plan->scopes);
+    vec_free(&plan->first_fn);
     vec_free(&plan->scripts);
     vec_free(&plan->probes);
     vec_free(&plan->variants);

@@ -87,11 +87,11 @@ typedef struct CellMap {
 
 /* A key with which a variant uses such a map. */
 typedef struct CellKey {
-    uint32_t map; /* index into Plan.cell_maps */
-    const Expr *key;
+    uint32_t map;        /* index into Plan.cell_maps */
     const Expr **leaves; /* static numbers, bools and strings */
     uint32_t nleaves;
-    bool marks; /* some write with it sets the mark */
+    uint32_t writes; /* while bodies are looked at: those on the way there */
+    bool marks;      /* some write with it sets the mark */
 } CellKey;
 
 /* An element of a map that may become cells. */
@@ -108,6 +108,7 @@ typedef struct Variant {
     Vec(Expr *) atoms;
     Vec(Expr *) consts;
     Vec(CellKey) keys; /* Expr.slot - 1 of an element is the index */
+    Map key_numbers;   /* ... by what tells them apart (cell.c) */
     Operands args, results, locals;
     Vec(AltCall) alt_calls;
     Vec(uint32_t) memory_calls; /* indices into Plan.memory_calls */
@@ -139,7 +140,8 @@ typedef struct Variant {
     const Type *wanted; /* alt: the type that these must have; NULL = it varies from site to site */
     Vec(struct Variant *) others; /* then: of the same probe, with other types wanted */
     const char *reason;           /* one of these that is impossible: why */
-    uint32_t *vars;               /* by Var.index: PlanVar id, UINT32_MAX for plain locals */
+    uint32_t *vars; /* by Var.index: PlanVar id, UINT32_MAX for plain locals; of a scope: the
+                       variables of its script */
     Shape *only;                  /* the shape, if there are no atoms */
     Map shapes;                   /* by the bytes of the atoms: index into Plan.shapes */
     Shape *last;                  /* what was found there last */
@@ -222,6 +224,7 @@ typedef struct Plan {
     Vec(Action) actions;
     Vec(PlanVar) vars;
     Vec(PlanFn) fns;
+    Vec(uint32_t) first_fn;       /* by script: the index of its first in `fns` */
     Vec(LibraryFn) library_fns;   /* Bound.id of a call is the index */
     Vec(MemoryCall) memory_calls; /* Expr.slot - 1 of a call is the index */
     Lack lack; /* the first static call that had no value at a site, where its probe may match */
@@ -296,9 +299,11 @@ bool plan_is_off(const Plan *plan, const PlanProbe *p);
 /* Whether a variant's predicate is false at all instructions of this kind, whatever their place. */
 bool plan_never_at(const Plan *plan, const Variant *v, WasmOp op);
 
-/* The PlanVar.id of a variable. `v` may be NULL in functions and at script scope, where there are
- * only script variables. */
+/* The PlanVar.id of a variable; in functions and at script scope `v` is of Plan.scopes. */
 uint32_t plan_var_id(const Plan *plan, const Variant *v, const Var *var);
+
+/* The index into Plan.fns of a function that `v` calls. */
+uint32_t plan_fn_id(const Plan *plan, const Variant *v, const Fn *fn);
 
 /* What is known of a condition. */
 typedef enum Tri { TRI_NO, TRI_YES, TRI_UNKNOWN } Tri;

@@ -90,14 +90,12 @@ void coalesce_note(Coalesce *c, MapCells *cells, const Site *site, const Match *
 
 uint32_t coalesce_value(Coalesce *c, const Site *site, const Match *match, uint32_t var,
                         uint32_t last) {
-    Counting k = *counters_shape(&c->counters, match->shape);
+    counters_shape(&c->counters, match->shape);
+    const Addition *a = counters_first(&c->counters, match->shape, var);
     bool flag = c->counters.sums.at[var].flag;
     uint64_t amount = 0;
-    for (uint32_t i = k.first; i < k.first + k.n; i++) {
-        const Addition *a = &c->counters.additions.at[i];
-        if (a->sum == var)
-            amount = (flag ? 0 : amount) + addition_amount(&c->counters, a, site);
-    }
+    for (; a; a = counters_next(&c->counters, a))
+        amount = (flag ? 0 : amount) + addition_amount(&c->counters, a, site);
     uint32_t segment = counts_segment(&c->counts, site, counts_event(match->action));
     return counts_value(&c->counts, segment, amount, flag, last);
 }

@@ -475,15 +475,17 @@ static bool add_start(Flush *f, Splicer *s, const Template *const *init, const O
 /* `get_<name>` for each script variable that is a number or bool, unless the program exports that
  * name. */
 static void add_getters(Flush *f, Splicer *s) {
+    Map names = {0};
+    for (uint32_t i = 0; i < f->m->exports.len; i++)
+        map_put(&names, f->m->exports.at[i].name, 0, NULL);
     for (uint32_t i = 0; i < f->plan->vars.len; i++) {
         const PlanVar *v = &f->plan->vars.at[i];
         if (v->decl->storage != STORAGE_SCRIPT || v->decl->type->kind > TYPE_BOOL)
             continue;
         const char *name = arena_printf(&f->m->arena, "get_%.*s", STR_ARG(v->decl->name));
-        bool clash = false;
-        for (uint32_t e = 0; e < f->m->exports.len; e++)
-            clash |= str_is(f->m->exports.at[e].name, name);
-        if (clash)
+        bool added;
+        map_put(&names, str_of(name), 0, &added);
+        if (!added)
             continue;
         Buf body = {0};
         WasmType result = type_wasm(v->decl->type);
@@ -497,6 +499,7 @@ static void add_getters(Flush *f, Splicer *s) {
         wasm_add_export(f->m, text(name), WASM_SPACE_FUNC, func);
         buf_free(&body);
     }
+    map_free(&names);
 }
 
 /* The bodies of the script's functions, which were added empty. */

@@ -23,25 +23,14 @@ static uint32_t part_rank(const UnitPart *part) {
     }
 }
 
-/* Of two parts of a list, whether a's rows come first. Parts are in firing order; rows are in the
- * order of actions. */
-static bool comes_first(const UnitPart *a, const UnitPart *b) {
+/* Orders parts of a list as their rows: parts are in firing order, rows in the order of actions. */
+static int by_row(const void *x, const void *y) {
+    const UnitPart *a = *(const UnitPart *const *)x, *b = *(const UnitPart *const *)y;
     if (part_rank(a) != part_rank(b))
-        return part_rank(a) < part_rank(b);
-    return a->action != b->action ? a->action < b->action : a < b;
-}
-
-/* The part in the place's record whose rows come next behind those of `last`; NULL = first of all,
- * and as the result: there is none. */
-static const UnitPart *next_part(const Residue *residue, const UnitPart *last) {
-    const UnitPart *next = NULL;
-    for (uint32_t i = 0; i < residue->nparts; i++) {
-        const UnitPart *part = &residue->parts[i];
-        if (part_has_record(part) && !part->at_end && (!last || comes_first(last, part)) &&
-            (!next || comes_first(part, next)))
-            next = part;
-    }
-    return next;
+        return part_rank(a) < part_rank(b) ? -1 : 1;
+    if (a->action != b->action)
+        return a->action < b->action ? -1 : 1;
+    return (a > b) - (a < b);
 }
 
 /* A record that is being made. */
@@ -68,7 +57,7 @@ static void add_part(Making *m, const UnitPart *part, bool own) {
             m->r->rows = true;
         }
         vec_push(&m->fields, f);
-        vec_push(&m->record->fields, ((MonitorField){own ? NULL : part, var, id, 0}));
+        monitor_add_field(m->record, (MonitorField){own ? NULL : part, var, id, 0});
     }
 }
 
@@ -120,11 +109,18 @@ static MonitorRecord *make_shared(Records *r, const Unit *u, const Residue *resi
     Making m = begin(r);
     bool starts = false;
     RowsRank rank = ROWS_INSTR;
-    for (const UnitPart *part = NULL; (part = next_part(residue, part));) {
-        add_part(&m, part, false);
-        starts |= part->action->variant->starts_dynamic;
-        rank = rank_of(u, part);
+    Vec(const UnitPart *) parts = {0};
+    for (uint32_t i = 0; i < residue->nparts; i++)
+        if (part_has_record(&residue->parts[i]) && !residue->parts[i].at_end)
+            vec_push(&parts, &residue->parts[i]);
+    if (parts.len)
+        qsort(parts.at, parts.len, sizeof *parts.at, by_row);
+    for (uint32_t i = 0; i < parts.len; i++) {
+        add_part(&m, parts.at[i], false);
+        starts |= parts.at[i]->action->variant->starts_dynamic;
+        rank = rank_of(u, parts.at[i]);
     }
+    vec_free(&parts);
     MonitorRecord *record = finish(&m, rank, starts, at, classes);
     vec_free(&m.fields);
     return record;
@@ -172,7 +168,9 @@ void records_make(Records *r, Plan *plan, const Units *units, Store *store, uint
 }
 
 void records_free(Records *r) {
-    for (uint32_t i = 0; i < r->all.len; i++)
+    for (uint32_t i = 0; i < r->all.len; i++) {
         vec_free(&r->all.at[i]->fields);
+        map_free(&r->all.at[i]->field_of);
+    }
     vec_free(&r->all);
 }

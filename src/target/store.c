@@ -58,32 +58,35 @@ static void describe_var(Store *s, const PlanVar *v) {
 }
 
 /* Groups are those of the report: of tuples one a type, else one a kind. */
-static uint32_t group_for(Store *s, const PlanVar *v) {
+static uint32_t group_for(Store *s, const PlanVar *v, Map *groups) {
     const Type *type = v->decl->type;
-    bool hidden = !v->decl->report;
-    for (uint32_t i = 0; i < s->groups.len; i++) {
-        const SlotGroup *g = &s->groups.at[i];
-        bool same = g->type->kind == type->kind && g->hidden == hidden;
-        if (same && (type->kind != TYPE_TUPLE || strcmp(g->type->text, type->text) == 0))
-            return i;
+    bool added, hidden = !v->decl->report;
+    Buf key = {0};
+    buf_u8(&key, hidden);
+    buf_u8(&key, (uint8_t)type->kind);
+    if (type->kind == TYPE_TUPLE)
+        buf_str(&key, str_of(type->text));
+    uint32_t group = (uint32_t)*map_put(groups, content(&key), s->groups.len, &added);
+    buf_free(&key);
+    if (added) {
+        vec_push(&s->groups,
+                 ((SlotGroup){.type = type, .hidden = hidden, .leaves = type_leaves(type)}));
+        if (!hidden)
+            vec_last(&s->groups).rows = image_group(s->image, s->image_var[v->id]);
     }
-    vec_push(&s->groups,
-             ((SlotGroup){.type = type, .hidden = hidden, .leaves = type_leaves(type)}));
-    if (!hidden)
-        vec_last(&s->groups).rows = image_group(s->image, s->image_var[v->id]);
-    return s->groups.len - 1;
+    return group;
 }
 
-/* The first frame variable of the same name. */
-static uint32_t first_of_frame(const Plan *plan, uint32_t i) {
-    const PlanVar *v = &plan->vars.at[i];
-    for (uint32_t k = 0; k < i && v->decl->storage == STORAGE_FRAME; k++) {
-        const PlanVar *o = &plan->vars.at[k];
-        if (o->decl->storage == STORAGE_FRAME && o->script == v->script &&
-            str_eq(o->decl->name, v->decl->name))
-            return k;
-    }
-    return i;
+/* The first frame variable of the same name in the script. */
+static uint32_t first_of_frame(const PlanVar *v, Map *frames) {
+    if (v->decl->storage != STORAGE_FRAME)
+        return v->id;
+    Buf key = {0};
+    buf_u32le(&key, v->script);
+    buf_str(&key, v->decl->name);
+    uint32_t first = (uint32_t)*map_put(frames, content(&key), v->id, NULL);
+    buf_free(&key);
+    return first;
 }
 
 static void number_maps(Store *s);
@@ -98,17 +101,20 @@ void store_init(Store *s, const Plan *plan) {
     s->group_of = mem_zalloc(sizeof *s->group_of * (n + 1u));
     s->map_of = mem_zalloc(sizeof *s->map_of * (n + 1u));
     s->image_probe = mem_zalloc(sizeof *s->image_probe * (plan->actions.len + 1u));
+    Map groups = {0}, frames = {0};
     for (uint32_t i = 0; i < n; i++) {
         const PlanVar *v = &plan->vars.at[i];
-        s->frame_of[i] = first_of_frame(plan, i);
+        s->frame_of[i] = first_of_frame(v, &frames);
         if (v->decl->report) {
             s->reported = true;
             s->reports = !plan->by_kind[EVENT_REPORT].len;
             describe_var(s, v);
         }
         if (v->decl->storage == STORAGE_UNSHARED)
-            s->group_of[i] = group_for(s, v);
+            s->group_of[i] = group_for(s, v, &groups);
     }
+    map_free(&groups);
+    map_free(&frames);
     for (uint32_t i = 0; i < plan->texts.len; i++)
         store_text(s, plan->texts.at[i]);
     number_maps(s);

@@ -105,6 +105,14 @@ const WasmExport *wasm_find_export(const WasmModule *m, WasmSpace space, Str nam
     return NULL;
 }
 
+Map wasm_exports_by_name(const WasmModule *m, WasmSpace space) {
+    Map names = {0};
+    for (uint32_t i = 0; i < m->exports.len; i++)
+        if (m->exports.at[i].space == space)
+            map_put(&names, m->exports.at[i].name, i, NULL);
+    return names;
+}
+
 int64_t wasm_find_import(const WasmModule *m, Str module, Str name) {
     for (uint32_t i = 0; i < m->imports.len; i++) {
         const WasmImport *im = &m->imports.at[i];

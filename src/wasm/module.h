@@ -284,6 +284,8 @@ uint32_t wasm_func_locals(const WasmModule *m, uint32_t func, WasmTypes *out, co
 bool wasm_func_code(const WasmModule *m, uint32_t func, WasmCode *code);
 /* The export that gives `name` in `space`, or NULL. */
 const WasmExport *wasm_find_export(const WasmModule *m, WasmSpace space, Str name);
+/* The indices into `exports` by name, for many such questions: those of one space. */
+Map wasm_exports_by_name(const WasmModule *m, WasmSpace space);
 /* The handle of the imported function module.name, or -1. */
 int64_t wasm_find_import(const WasmModule *m, Str module, Str name);
 /* The name is that of WASI's module, in the current or the first version. */
