@@ -4,6 +4,8 @@
  */
 #include "base/diag.h"
 
+#include "../../stdlib/runtime/format.h" /* format_shown */
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -258,7 +260,7 @@ static void put_spaces(Buf *out, uint32_t n, char c) {
 static void put_visible(Buf *out, uint32_t c, const char *bytes, uint32_t size, uint32_t width) {
     if (c == '\t')
         put_spaces(out, width, ' ');
-    else if (c < 0x20 || c == 0xfffd || (c >= 0x7f && c < 0xa0))
+    else if (!format_shown(c) || c == 0xfffd)
         put_cstr(out, "\xef\xbf\xbd");
     else
         buf_bytes(out, bytes, size);
@@ -453,7 +455,7 @@ static void json_string(Buf *out, const char *s) {
             buf_printf(out, "\\%c", (char)c);
         else if (c == '\n')
             put_cstr(out, "\\n");
-        else if (c < 0x20 || c == 0x7f)
+        else if (!format_shown(c))
             buf_printf(out, "\\u%04x", c);
         else if (c == 0xfffd)
             put_cstr(out, "\\ufffd");

@@ -86,6 +86,10 @@ int cli_usage(const Cli *cli, const char *format, ...) __attribute__((format(pri
 int cli_check_inputs(const Cli *cli, const char *const *scripts, uint32_t n, bool one_app);
 /* ... of the file for a module: there is one, and it is no terminal. */
 int cli_check_output(const Cli *cli, const char *out);
+/* ... of an output, which may be NULL: it is none of these files, of which some may be NULL; `what`
+ * they are. */
+int cli_check_other(const Cli *cli, const char *out, const char *const *paths, uint32_t n,
+                    const char *what);
 /* ... of files of which at most one can be standard input; `others` more are it. */
 int cli_check_stdin(const Cli *cli, const char *const *paths, uint32_t n, uint32_t others);
 /* ... of the operand APP alone. */
@@ -179,6 +183,8 @@ const char *file_base(const char *path);
  * failure, as it was before. False if that failed, which was said.
  */
 bool file_write(const Cli *cli, const char *path, const void *data, size_t len);
+/* Whether two paths are one regular file, or will be when it is written; also through links. */
+bool file_same(const char *a, const char *b);
 /* Writes all bytes to a descriptor. False: errno. */
 bool file_write_fd(int fd, const void *data, size_t len);
 /* Reads a module; text is assembled with wabt's wat2wasm. False if that failed, which was said. */

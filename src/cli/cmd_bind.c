@@ -97,7 +97,11 @@ static int check_usage(const Cli *cli, const Settings *s) {
         inputs += strcmp(cli->operands[i], "-") == 0;
     if (inputs > 1)
         return cli_usage(cli, "only one module can be standard input");
-    return cli_check_output(cli, s->out);
+    int status = cli_check_output(cli, s->out);
+    if (status == STATUS_OK)
+        status = cli_check_other(cli, s->out, (const char *const *)cli->operands,
+                                 (uint32_t)cli->noperands, "an input too");
+    return status;
 }
 
 static int run(Cli *cli) {

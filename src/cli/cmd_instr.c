@@ -212,6 +212,22 @@ static int read_and_instrument(const Cli *cli, Settings *s, const char *path) {
     return status;
 }
 
+/* No output is an input or another output. */
+static int check_outputs(const Cli *cli, const Settings *s) {
+    const char *outputs[] = {s->out, s->js, s->runtime};
+    for (uint32_t i = 0; i < 3; i++) {
+        int status = cli_check_other(cli, outputs[i], s->scripts.at, s->scripts.len, "a script too");
+        if (status == STATUS_OK)
+            status = cli_check_other(cli, outputs[i], (const char *const *)cli->operands, 1,
+                                     "the program too");
+        if (status == STATUS_OK)
+            status = cli_check_other(cli, outputs[i], outputs + i + 1, 2 - i, "another output too");
+        if (status != STATUS_OK)
+            return status;
+    }
+    return STATUS_OK;
+}
+
 /* What is wrong with the command line; STATUS_OK = nothing. */
 static int check_usage(const Cli *cli, const Settings *s) {
     int status = cli_check_inputs(cli, s->scripts.at, s->scripts.len, true);
@@ -227,7 +243,7 @@ static int check_usage(const Cli *cli, const Settings *s) {
         return cli_usage(cli, "--js=FILE and --no-js: which of the two?");
     if (status == STATUS_OK && s->js && !has_script(s->options.host))
         return cli_usage(cli, "--js=FILE is for --host=js and --host=prof only");
-    return status;
+    return status == STATUS_OK ? check_outputs(cli, s) : status;
 }
 
 static int run(Cli *cli) {

@@ -130,7 +130,7 @@ static int check_usage(const Cli *cli, const Settings *s) {
         return cli_usage(cli, "where to? Give the output file with --output=MON");
     if (s->out && strcmp(s->out, "-") == 0 && (isatty(STDOUT_FILENO) || s->explain))
         return cli_usage(cli, "standard output is for something else: a module does not go there");
-    return STATUS_OK;
+    return cli_check_other(cli, s->out, s->scripts.at, s->scripts.len, "a script too");
 }
 
 static int run(Cli *cli) {

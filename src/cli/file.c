@@ -110,10 +110,12 @@ static mode_t new_file_mode(void) {
     return 0666 & ~mask;
 }
 
-/* Into a new file beside `path` that then takes its name. */
+/* Into a new file beside `path` that then takes its name. Its own is short: that of `path` may be as
+ * long as names can be. */
 static bool write_and_rename(const char *path, mode_t mode, const void *data, size_t len) {
     char *temporary = NULL;
-    if (asprintf(&temporary, "%s.XXXXXX", path) < 0)
+    int folder = (int)(file_base(path) - path);
+    if (asprintf(&temporary, "%.*s.whammc-XXXXXX", folder, path) < 0)
         return false;
     int fd = mkostemp(temporary, O_CLOEXEC), e = errno;
     bool made = fd >= 0;
@@ -132,13 +134,42 @@ static bool write_and_rename(const char *path, mode_t mode, const void *data, si
     return ok;
 }
 
+/* What a symbolic link leads to, on the heap, whether that exists or not. NULL: errno tells why. */
+static char *behind_links(const char *path) {
+    enum { MOST_LINKS = 40 };
+    char target[PATH_MAX], *at = strdup(path);
+    for (int i = 0; i < MOST_LINKS; i++) {
+        ssize_t n = readlink(at, target, sizeof target - 1);
+        if (n < 0)
+            return at;
+        target[n] = 0;
+        int folder = *target == '/' ? 0 : (int)(file_base(at) - at);
+        char *next = NULL;
+        bool ok = asprintf(&next, "%.*s%s", folder, at, target) >= 0;
+        free(at);
+        if (!ok)
+            return NULL;
+        at = next;
+    }
+    free(at);
+    errno = ELOOP;
+    return NULL;
+}
+
+/* A link to a file that is not there makes that file. */
+static bool write_new_file(const char *path, const void *data, size_t len) {
+    char *real = behind_links(path);
+    bool ok = real && write_and_rename(real, new_file_mode(), data, len);
+    int e = errno;
+    free(real);
+    errno = e;
+    return ok;
+}
+
 static bool write_file(const char *path, const void *data, size_t len) {
     struct stat s;
-    if (stat(path, &s) < 0) {
-        if (errno != ENOENT)
-            return false;
-        return write_and_rename(path, new_file_mode(), data, len);
-    }
+    if (stat(path, &s) < 0)
+        return errno == ENOENT && write_new_file(path, data, len);
     if (S_ISDIR(s.st_mode)) {
         errno = EISDIR;
         return false;
@@ -152,6 +183,40 @@ static bool write_file(const char *path, const void *data, size_t len) {
     free(real);
     errno = e;
     return ok;
+}
+
+/* The folder of a path. */
+static bool stat_folder(const char *path, struct stat *out) {
+    char *folder = NULL;
+    bool ok = asprintf(&folder, "%.*s.", (int)(file_base(path) - path), path) >= 0 &&
+              stat(folder, out) == 0;
+    free(folder);
+    return ok;
+}
+
+static bool same_inode(const struct stat *a, const struct stat *b) {
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Two paths at which nothing is yet. */
+static bool will_be_same(const char *a, const char *b) {
+    struct stat x, y;
+    char *to_a = behind_links(a), *to_b = behind_links(b);
+    bool same = to_a && to_b && strcmp(file_base(to_a), file_base(to_b)) == 0 &&
+                stat_folder(to_a, &x) && stat_folder(to_b, &y) && same_inode(&x, &y);
+    free(to_a);
+    free(to_b);
+    return same;
+}
+
+bool file_same(const char *a, const char *b) {
+    struct stat x, y;
+    if (is_dash(a) || is_dash(b))
+        return is_dash(a) && is_dash(b);
+    bool there = stat(a, &x) == 0;
+    if (there != (stat(b, &y) == 0))
+        return false;
+    return there ? S_ISREG(x.st_mode) && same_inode(&x, &y) : will_be_same(a, b);
 }
 
 bool file_write(const Cli *cli, const char *path, const void *data, size_t len) {

@@ -81,16 +81,7 @@ int message_stdout_status(const Cli *cli, int status) {
 }
 
 uint32_t message_clean(Buf *out, Str s) {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < s.len; count++) {
-        uint32_t code, len = escape_utf8(s.ptr + i, s.len - i, &code);
-        if (len && code >= 0x20 && (code < 0x7f || code >= 0xa0))
-            buf_bytes(out, s.ptr + i, len);
-        else
-            buf_u8(out, '?');
-        i += len ? len : 1;
-    }
-    return count;
+    return escape_shown(out, s);
 }
 
 void message_number(Buf *out, uint64_t n) {

@@ -143,6 +143,14 @@ int cli_check_output(const Cli *cli, const char *out) {
     return STATUS_OK;
 }
 
+int cli_check_other(const Cli *cli, const char *out, const char *const *paths, uint32_t n,
+                    const char *what) {
+    for (uint32_t i = 0; out && i < n; i++)
+        if (paths[i] && strcmp(out, "-") != 0 && file_same(out, paths[i]))
+            return cli_usage(cli, "the output '%s' is %s, '%s'", out, what, paths[i]);
+    return STATUS_OK;
+}
+
 int cli_check_inputs(const Cli *cli, const char *const *scripts, uint32_t n, bool one_app) {
     if (!n)
         return cli_usage(cli, "which script? Give one with --script=SCRIPT");

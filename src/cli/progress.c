@@ -36,7 +36,7 @@ void progress_start(const char *what, const char *name, size_t size) {
                      (double)size / 1e6);
     line_len = n < 0 ? 0 : (size_t)n < sizeof line ? (size_t)n : sizeof line - 1;
     for (size_t i = 0; i < line_len; i++)
-        if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
+        if ((unsigned char)line[i] < 0x20 || (unsigned char)line[i] >= 0x7f)
             line[i] = '?';
     struct sigaction action = {.sa_handler = show, .sa_flags = SA_RESTART};
     sigemptyset(&action.sa_mask);

@@ -15,6 +15,19 @@ static void escape(Escape *how, Buf *out, Str s) {
     format_flush(&o);
 }
 
+uint32_t escape_shown(Buf *out, Str s) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < s.len; count++) {
+        uint32_t code, len = escape_utf8(s.ptr + i, s.len - i, &code);
+        if (len && format_shown(code))
+            buf_bytes(out, s.ptr + i, len);
+        else
+            buf_u8(out, '?');
+        i += len ? len : 1;
+    }
+    return count;
+}
+
 void escape_json(Buf *out, Str s) {
     escape(format_json, out, s);
 }

@@ -6,6 +6,10 @@
 
 #include "base/buf.h"
 
+/* What goes to a terminal or into a text format: '?' for what is not UTF-8 and for control
+ * characters, also those of the direction of text. Gives the number of characters. */
+uint32_t escape_shown(Buf *out, Str s);
+
 /* The contents of a JSON string (without the quotes); bytes that are not UTF-8 become U+FFFD. */
 void escape_json(Buf *out, Str s);
 

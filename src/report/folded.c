@@ -1,16 +1,18 @@
 /*
  * report/folded.c - folded stacks, which flame graph tools read: "main;f;g 12".
  */
+#include "report/escape.h"
 #include "report/view.h"
 
 #include <inttypes.h>
 
 /* A name without what separates names and lines. */
 static void put_name(Str name, Buf *out) {
-    for (uint32_t i = 0; i < name.len; i++) {
-        uint8_t c = (uint8_t)name.ptr[i];
-        buf_u8(out, c == ';' ? ':' : c < 0x20 || c == 0x7f ? ' ' : c);
-    }
+    size_t at = out->len;
+    escape_shown(out, name);
+    for (; at < out->len; at++)
+        if (out->data[at] == ';')
+            out->data[at] = ':';
 }
 
 void view_folded(const Profile *p, Buf *out) {

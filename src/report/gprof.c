@@ -2,6 +2,7 @@
  * report/gprof.c - a flat profile and a call graph, as gprof prints them. What the numbers are is
  * in graph.h.
  */
+#include "report/escape.h"
 #include "report/graph.h"
 #include "report/view.h"
 
@@ -16,17 +17,9 @@ static double percent(double part, double whole) {
     return whole > 0 ? 100 * part / whole : 0;
 }
 
-/* A name on one line. */
-static void put_text(Str name, Buf *out) {
-    for (uint32_t i = 0; i < name.len; i++) {
-        uint8_t c = (uint8_t)name.ptr[i];
-        buf_u8(out, c < 0x20 || c == 0x7f ? '?' : c);
-    }
-}
-
 /* The function's name and its number in the graph. */
 static void put_name(const Graph *g, uint32_t f, Buf *out) {
-    put_text(g->p->funcs.at[f].name, out);
+    escape_shown(out, g->p->funcs.at[f].name);
     if (g->funcs[f].cycle)
         buf_printf(out, " <cycle %u>", g->funcs[f].cycle);
     if (g->funcs[f].index)
@@ -91,7 +84,7 @@ static void put_untimed(const Graph *g, Buf *out) {
         if (!f->untimed)
             continue;
         buf_str(out, any ? STR(", ") : STR("\nnot timed, in self of their callers: "));
-        put_text(f->name, out);
+        escape_shown(out, f->name);
         any = true;
     }
     if (any)

@@ -45,21 +45,6 @@ static void repeat(Table *t, const char *s, uint32_t n) {
         buf_str(t->out, str_of(s));
 }
 
-/* s with '?' for what a terminal should not get. Gives the number of characters. */
-static uint32_t clean(Str s, Buf *out) {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < s.len; count++) {
-        uint32_t code, len = escape_utf8(s.ptr + i, s.len - i, &code);
-        bool shown = len && code >= 0x20 && (code < 0x7f || code >= 0xa0);
-        if (shown)
-            buf_bytes(out, s.ptr + i, len);
-        else
-            buf_u8(out, '?');
-        i += len ? len : 1;
-    }
-    return count;
-}
-
 /* Where character number n of clean text begins. */
 static size_t character(const Buf *b, uint32_t n) {
     size_t at = 0;
@@ -72,7 +57,7 @@ static size_t character(const Buf *b, uint32_t n) {
 /* s in exactly `width` characters: cut in the middle or padded (left: in front). */
 static void field(Table *t, Str s, uint32_t width, bool left) {
     Buf text = {0};
-    uint32_t count = clean(s, &text);
+    uint32_t count = escape_shown(&text, s);
     if (left && count < width)
         repeat(t, " ", width - count);
     if (count <= width) {
@@ -92,7 +77,7 @@ static void field(Table *t, Str s, uint32_t width, bool left) {
 
 static uint32_t text_width(Str s) {
     Buf text = {0};
-    uint32_t count = clean(s, &text);
+    uint32_t count = escape_shown(&text, s);
     buf_free(&text);
     return count;
 }
@@ -466,13 +451,13 @@ static void print_total(Table *t, const Group *g) {
 static void print_heading(Table *t, const Group *g, const ReportVar *var) {
     const ReportRow *first = g->rows.at[0];
     style(t, STYLE_HEAD);
-    clean(var->name, t->out);
+    escape_shown(t->out, var->name);
     style(t, STYLE_NONE);
     buf_str(t->out, STR(": "));
-    clean(var->type, t->out);
+    escape_shown(t->out, var->type);
     if (g->one_probe && first->probe.ptr) {
         buf_str(t->out, STR(" at "));
-        clean(first->probe, t->out);
+        escape_shown(t->out, first->probe);
     }
     buf_str(t->out, STR(", "));
     number(t, g->rows.len, g->entries ? "entry" : "site", g->entries ? "entries" : "sites");

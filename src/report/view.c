@@ -25,13 +25,11 @@ void view_weight(const Profile *p, uint64_t weight, Buf *out) {
 }
 
 void view_xml(Str s, Buf *out) {
-    for (uint32_t i = 0; i < s.len;) {
-        uint32_t code, len = escape_utf8(s.ptr + i, s.len - i, &code);
-        bool shown = len && code >= 0x20 && code != 0x7f && (code & 0xfffe) != 0xfffe;
-        char c = s.ptr[i];
-        if (!shown)
-            buf_u8(out, '?');
-        else if (c == '&')
+    Buf text = {0};
+    escape_shown(&text, s);
+    for (size_t i = 0; i < text.len; i++) {
+        uint8_t c = text.data[i];
+        if (c == '&')
             buf_str(out, STR("&amp;"));
         else if (c == '<')
             buf_str(out, STR("&lt;"));
@@ -40,9 +38,9 @@ void view_xml(Str s, Buf *out) {
         else if (c == '"')
             buf_str(out, STR("&quot;"));
         else
-            buf_bytes(out, s.ptr + i, len);
-        i += len ? len : 1;
+            buf_u8(out, c);
     }
+    buf_free(&text);
 }
 
 uint32_t view_hash(Str s) {

@@ -194,7 +194,8 @@ const percent = (part, whole) => (whole > 0 ? 100 * Number(part) / Number(whole)
 
 // The name on one line.
 // eslint-disable-next-line no-control-regex
-const line = name => name.replace(/[\x00-\x1f\x7f]/g, '?');
+const line = name =>
+  name.replace(/[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufffe\uffff]/g, '?');
 
 // The function's name and its number in the graph.
 function title(func) {

@@ -3,9 +3,28 @@
  */
 #include "format.h"
 
-void format_csv(FormatOut *o, const uint8_t *p, uint32_t len) {
-    for (; len; len--, p++)
-        format_byte(o, *p < 0x20 || *p == 0x7f ? ' ' : *p);
+bool format_shown(uint32_t c) {
+    if (c < 0xa0)
+        return c >= 0x20 && c < 0x7f;
+    bool turns = c == 0x61c || c == 0x200e || c == 0x200f || (c >= 0x202a && c <= 0x202e) ||
+                 (c >= 0x2066 && c <= 0x2069);
+    bool ends_line = c == 0x2028 || c == 0x2029;
+    return !turns && !ends_line && c != 0xfffe && c != 0xffff;
+}
+
+void format_csv(FormatOut *o, const uint8_t *p, uint32_t n) {
+    while (n) {
+        uint32_t code, len = format_utf8(p, n, &code);
+        if (len == 0)
+            format_byte(o, *p);
+        else if (format_shown(code))
+            format_bytes(o, p, len);
+        else
+            format_byte(o, ' ');
+        len += len == 0;
+        p += len;
+        n -= len;
+    }
 }
 
 void format_in_quotes(FormatOut *o, const uint8_t *p, uint32_t len) {
@@ -51,22 +70,21 @@ uint32_t format_utf8(const uint8_t *p, size_t n, uint32_t *code) {
     return len;
 }
 
-static void json_escape(FormatOut *o, uint8_t c) {
+static void json_escape(FormatOut *o, uint32_t c) {
     format_byte(o, '\\');
     switch (c) {
     case '"':
-    case '\\': format_byte(o, c); return;
+    case '\\': format_byte(o, (uint8_t)c); return;
     case '\n': format_byte(o, 'n'); return;
     case '\r': format_byte(o, 'r'); return;
     case '\t': format_byte(o, 't'); return;
     default: break;
     }
     format_byte(o, 'u');
-    format_byte(o, '0');
-    format_byte(o, '0');
-    format_byte(o, '0' + (c >> 4));
-    uint8_t low = c & 15;
-    format_byte(o, low < 10 ? '0' + low : 'a' + (low - 10));
+    for (int shift = 12; shift >= 0; shift -= 4) {
+        uint8_t digit = c >> shift & 15;
+        format_byte(o, digit < 10 ? '0' + digit : 'a' + (digit - 10));
+    }
 }
 
 void format_json(FormatOut *o, const uint8_t *p, uint32_t n) {
@@ -77,8 +95,8 @@ void format_json(FormatOut *o, const uint8_t *p, uint32_t n) {
             format_byte(o, 0xbf);
             format_byte(o, 0xbd);
             len = 1;
-        } else if (len == 1 && (*p < 0x20 || *p == 0x7f || *p == '"' || *p == '\\')) {
-            json_escape(o, *p);
+        } else if (!format_shown(code) || code == '"' || code == '\\') {
+            json_escape(o, code);
         } else {
             format_bytes(o, p, len);
         }

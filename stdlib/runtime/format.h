@@ -157,8 +157,11 @@ static inline uint64_t format_key_order(uint8_t kind, uint64_t leaf) {
 }
 
 /* Text (escape.c). */
-/* Control characters become blanks. */
-void format_csv(FormatOut *o, const uint8_t *p, uint32_t len);
+/* Whether a character is shown as it is: not if it is a control character, of C0, C1 or the
+ * direction of text, and no character at all. */
+bool format_shown(uint32_t code);
+/* Those that are not become blanks. */
+void format_csv(FormatOut *o, const uint8_t *p, uint32_t n);
 /* A field of CSV, in quotes if it has to be. */
 void format_quoted(FormatOut *o, const uint8_t *p, uint32_t len);
 /* Whether it has to be. */
