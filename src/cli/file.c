@@ -110,8 +110,8 @@ static mode_t new_file_mode(void) {
     return 0666 & ~mask;
 }
 
-/* Into a new file beside `path` that then takes its name. Its own is short: that of `path` may be as
- * long as names can be. */
+/* Into a new file beside `path` that then takes its name. Its own is short: that of `path` may be
+ * as long as names can be. */
 static bool write_and_rename(const char *path, mode_t mode, const void *data, size_t len) {
     char *temporary = NULL;
     int folder = (int)(file_base(path) - path);
