@@ -100,7 +100,7 @@ static int check_usage(const Cli *cli, const Settings *s) {
     int status = cli_check_output(cli, s->out);
     if (status == STATUS_OK)
         status = cli_check_other(cli, s->out, (const char *const *)cli->operands,
-                                 (uint32_t)cli->noperands, "an input too");
+                                 (uint32_t)cli->noperands - 1, "a monitor too");
     return status;
 }
 

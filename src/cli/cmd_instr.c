@@ -212,13 +212,13 @@ static int read_and_instrument(const Cli *cli, Settings *s, const char *path) {
     return status;
 }
 
-/* No output is an input or another output. */
+/* No output is an input or another output; but the program may be instrumented in place. */
 static int check_outputs(const Cli *cli, const Settings *s) {
     const char *outputs[] = {s->out, s->js, s->runtime};
     for (uint32_t i = 0; i < 3; i++) {
         int status =
             cli_check_other(cli, outputs[i], s->scripts.at, s->scripts.len, "a script too");
-        if (status == STATUS_OK)
+        if (status == STATUS_OK && i > 0)
             status = cli_check_other(cli, outputs[i], (const char *const *)cli->operands, 1,
                                      "the program too");
         if (status == STATUS_OK)
