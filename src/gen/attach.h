@@ -35,6 +35,7 @@ typedef struct Gen {
     Map globals;         /* of the module's own */
     Map statics; /* '@static' calls in functions of scripts, by address: number of a global */
     uint32_t nstatics;
+    Map onces; /* what is computed once a function, by address: number of its globals */
     Vec(End) ends;
     Vec(uint32_t) sums; /* PlanVar.id of the variables that are counted by segments */
     Map sum_numbers;    /* ... their indices */

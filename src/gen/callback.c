@@ -219,6 +219,24 @@ static Ref compute_atom(Code *c, const UnitAtom *a) {
     return const_i32(&c->b, 0);
 }
 
+/* What is computed once for a function, at the first place that asks: `what` tells which value. */
+static Ref once_a_function(Code *c, const void *what, Ref value, BinaryenType type) {
+    BinaryenModuleRef m = c->b.module;
+    uint64_t n = *map_put(
+        &c->g->onces, (Str){arena_strndup(c->g->arena, (char *)&what, sizeof what), sizeof what},
+        c->g->onces.len, NULL);
+    const char *kept = arena_printf(c->g->arena, "once%u", (uint32_t)n);
+    const char *func = arena_printf(c->g->arena, "once%u.of", (uint32_t)n);
+    BinaryenType i32 = BinaryenTypeInt32();
+    Ref number = binary(c, BinaryenAddInt32(), place_fid(c), const_i32(&c->b, 1));
+    Ref again = binary(c, BinaryenAddInt32(), place_fid(c), const_i32(&c->b, 1));
+    Ref made[] = {own_set(c, func, i32, again), own_set(c, kept, type, value)};
+    Ref stale = binary(c, BinaryenNeInt32(), own_get(c, func, i32), number);
+    Ref code[] = {BinaryenIf(m, stale, BinaryenBlock(m, NULL, made, 2, BinaryenTypeNone()), NULL),
+                  own_get(c, kept, type)};
+    return BinaryenBlock(m, NULL, code, 2, type);
+}
+
 static void set_atom(Code *c, const UnitAtom *a, uint32_t local, uint32_t first_local, Refs *code) {
     const Unit *u = c->unit;
     BinaryenModuleRef m = c->b.module;
@@ -228,6 +246,12 @@ static void set_atom(Code *c, const UnitAtom *a, uint32_t local, uint32_t first_
     if (u->event == MONITOR_OPCODE || u->event == MONITOR_ANY)
         c->event.op = u->op;
     Ref value = compute_atom(c, a);
+    if (a->once)
+        value = once_a_function(c, a->source, value, BinaryenTypeInt32());
+    for (uint32_t i = a->ngates; i-- > 0;) {
+        Ref gate = BinaryenLocalGet(m, first_local + a->gates[i].atom, BinaryenTypeInt32());
+        value = then(c, a->gates[i].value ? gate : is_zero(c, gate), value);
+    }
     if (a->kind == ATOM_CONDITION && a->guard != UNIT_KNOWN)
         value = then(c, BinaryenLocalGet(m, first_local + a->guard, BinaryenTypeInt32()), value);
     if (u->atoms[0].kind == ATOM_TYPED_SELECT && local != first_local)
@@ -484,6 +508,8 @@ Str callback_value(Code *from, const Expr *e) {
     callback_begin(&c, from);
     BinaryenType type = gen_type(e->type);
     Ref value = gen_known(&c.b, e);
+    if (from->at_end && calls_at_match(e))
+        value = once_a_function(&c, e, value, type);
     end(&c, name.ptr, type, if_part_holds(&c, value, type));
     return name;
 }

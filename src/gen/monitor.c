@@ -555,6 +555,7 @@ bool gen_monitor(const MonitorInput *in, MonitorCode *out, Diags *diags) {
     map_free(&g.imports);
     map_free(&g.globals);
     map_free(&g.statics);
+    map_free(&g.onces);
     vec_free(&g.ends);
     vec_free(&g.sums);
     map_free(&g.sum_numbers);

@@ -160,12 +160,8 @@ const char *op_text(Op op);
 /* The methods of str. */
 typedef enum StrMethod {
     STR_NO_METHOD,
-    STR_LEN,
-    STR_ADDR,
-    STR_STARTS_WITH,
-    STR_ENDS_WITH,
-    STR_CONTAINS,
-    STR_LISTS
+#define METHOD(id, name, argument, result, reserved, doc) STR_##id,
+#include "lang/function.def"
 } StrMethod;
 
 typedef enum Annotation { ANN_NONE, ANN_STATIC, ANN_INIT, ANN_EXIT } Annotation;

@@ -142,18 +142,16 @@ const Type *check_call(Check *c, Expr *e) {
 
 /* ---- string methods ---- */
 
+#define T(K) &type_scalar[TYPE_##K]
+
 static const struct {
     const char *name;
     StrMethod method;
-    bool has_arg;
+    const Type *argument; /* NULL = none */
     TypeKind result;
 } str_methods[] = {
-    {"len", STR_LEN, false, TYPE_U32},
-    {"addr", STR_ADDR, false, TYPE_U32},
-    {"starts_with", STR_STARTS_WITH, true, TYPE_BOOL},
-    {"ends_with", STR_ENDS_WITH, true, TYPE_BOOL},
-    {"contains", STR_CONTAINS, true, TYPE_BOOL},
-    {"lists", STR_LISTS, true, TYPE_BOOL},
+#define METHOD(id, name, argument, result, reserved, doc) {name, STR_##id, argument, TYPE_##result},
+#include "lang/function.def"
 };
 
 /* Makes the receiver the first argument, so that it is an expression like any other. */
@@ -231,7 +229,6 @@ static const Type *check_lists(Check *c, Expr *e, const Expr *self) {
 }
 
 static const Type *check_str_method(Check *c, Expr *e) {
-    static const Type *const text[] = {&type_scalar[TYPE_STR]};
     if (e->annotation != ANN_NONE) {
         check_error(c, DIAG_ANNOTATION, e->span,
                     "annotations are for calls of libraries; '%.*s' is a variable",
@@ -254,7 +251,8 @@ static const Type *check_str_method(Check *c, Expr *e) {
     for (size_t i = 0; i < sizeof str_methods / sizeof *str_methods; i++) {
         if (!str_is(e->name, str_methods[i].name))
             continue;
-        Callee callee = {e->name, text, str_methods[i].has_arg, NULL};
+        const Type *argument = str_methods[i].argument;
+        Callee callee = {e->name, &argument, argument != NULL, NULL};
         e->method = str_methods[i].method;
         if (e->method == STR_LISTS)
             return check_lists(c, e, self);

@@ -138,14 +138,22 @@ bool check_suggest(Check *c, Diag *g, Str name, Near what) {
 /* ---- declaring ---- */
 
 static bool is_reserved(Str name) {
-    static const char *const names[] = {
-        "strcmp",          "strcontains",  "memid",    "memcpy",    "active_data_start",
-        "active_data_len", "page_size",    "mem_size", "write_str", "read_str",
-        "APP_MEMID",       "SCRIPT_MEMID", "HOST",     "addr",      "len",
-        "starts_with",     "ends_with",    "contains", "whamm",
+    enum { EVERYWHERE = true, ALT = false, CALL_ALT = false, LISTED = false };
+    static const struct {
+        const char *name;
+        bool reserved;
+    } names[] = {
+        {"APP_MEMID", true},
+        {"SCRIPT_MEMID", true},
+        {"HOST", true},
+        {"whamm", true},
+#define FUNCTION(id, name, text, params, result, is_static, memories, reads, where, monitor, doc)  \
+    {name, where},
+#define METHOD(id, name, argument, result, reserved, doc) {name, reserved},
+#include "lang/function.def"
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (str_is(name, names[i]))
+        if (names[i].reserved && str_is(name, names[i].name))
             return true;
     return false;
 }

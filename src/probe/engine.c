@@ -7,6 +7,8 @@
  */
 #include "probe/engine.h"
 
+#include "monitor/value.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -27,6 +29,7 @@ typedef enum Reason {
     REASON_STATIC,
     REASON_ESCAPES,
     REASON_UNWIND,
+    REASON_OPERAND,
     WARN_ZERO, /* memory 0 is the monitor's own */
     WARN_NUMBER,
     WARN_COMPARED,
@@ -121,6 +124,20 @@ static void check_exit(Engine *g, const Action *a) {
                    v->locals.at[i].n);
 }
 
+/* Of branches an engine shows only the condition or index, at `catch` nothing. */
+static void check_operands(Engine *g, const Action *a) {
+    const Variant *v = a->variant;
+    WasmType type;
+    if (a->event.kind != EVENT_OPCODE)
+        return;
+    for (uint32_t i = 0; i < v->args.len; i++) {
+        const Operand *o = &v->args.at[i];
+        if (o->used && value_arg(a->event.op, o->n, &type) == VALUE_NONE)
+            refuse(g, REASON_OPERAND, v->probe->rule.span, "an engine does not show arg%u of '%s'",
+                   o->n, wasm_ops[a->event.op].mnemonic);
+    }
+}
+
 /* ---- names and functions ---- */
 
 static void check_name(Engine *g, const Expr *e) {
@@ -196,24 +213,22 @@ static void check_call(Engine *g, const Expr *e) {
     if (!e->is_bound)
         return;
     const char *name = function_name((FnId)e->bound.id);
-    switch (e->bound.id) {
-    case FN_RESOLVE_FUNCREF:
+    switch (function_monitor((FnId)e->bound.id)) {
+    case FUNCTION_NO_TABLES:
         refuse(g, REASON_TABLES, e->span,
                "'%s' needs the program's tables, which an engine does not show", name);
         break;
-    case FN_DROP_ARGS:
-    case FN_ALT_CALL_BY_ID:
-    case FN_ALT_CALL_BY_NAME:
-    case FN_DUP_AT:
+    case FUNCTION_NO_CHANGE:
         refuse(g, REASON_INSTRUCTION, e->span,
                "'%s' changes what the program does, which a monitor cannot", name);
         break;
-    case FN_ACTIVE_DATA_START:
-    case FN_ACTIVE_DATA_LEN:
+    case FUNCTION_NO_DATA:
         refuse(g, REASON_DATA, e->span,
                "'%s' needs the program's data segments, which a monitor does not look at", name);
         break;
-    default: break;
+    case FUNCTION_YES:
+    case FUNCTION_OWN: /* check_memories */
+    case FUNCTION_PAGES: break;
     }
 }
 
@@ -313,6 +328,7 @@ bool engine_can(Plan *plan, bool (*happens)(const Action *a), Diags *diags) {
             check_entry(&g, a);
             check_exit(&g, a);
             check_unwind(&g, a);
+            check_operands(&g, a);
             if (a->variant != last)
                 check_variant(&g, a->variant);
             last = a->variant;

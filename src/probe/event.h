@@ -43,26 +43,24 @@ typedef enum RefCondition {
     ENTRY_FAILS,    /* an indirect call of this entry will trap */
 } RefCondition;
 
-/* Bound functions: Bound.id of a call. */
+/* Built-in functions (lang/function.def): Bound.id of a call. Those that are everywhere are in
+ * probe/builtin.h. */
 typedef enum FnId {
-    FN_DROP_ARGS,      /* drops the operands that are still on the stack */
-    FN_ALT_CALL_BY_ID, /* calls a function with the operands, in place of the call */
-    FN_ALT_CALL_BY_NAME,
-    FN_DUP_AT,          /* does the instruction again, elsewhere */
-    FN_RESOLVE_FUNCREF, /* which function is in an entry of the instruction's table */
-    /* Everywhere (probe/builtin.h). */
-    FN_MEMID,
-    FN_ACTIVE_DATA_START,
-    FN_ACTIVE_DATA_LEN,
-    FN_PAGE_SIZE,
-    FN_MEM_SIZE,
-    FN_MEMCPY,
-    FN_READ_STR,
-    FN_WRITE_STR,
-    FN_STRCMP,
-    FN_STRCONTAINS,
+#define FUNCTION(id, name, text, params, result, is_static, memories, reads, where, monitor, doc)  \
+    FN_##id,
+#include "lang/function.def"
     FN_COUNT
 } FnId;
+
+/* What becomes of one in a monitor, as in function.def. */
+typedef enum FunctionMonitor {
+    FUNCTION_YES,
+    FUNCTION_OWN,
+    FUNCTION_PAGES,
+    FUNCTION_NO_TABLES,
+    FUNCTION_NO_CHANGE,
+    FUNCTION_NO_DATA,
+} FunctionMonitor;
 
 /* One thing a rule can match: an event in one mode. */
 typedef struct Event {
@@ -137,6 +135,7 @@ void event_function_each(Event e, void (*add)(void *ctx, FnId id), void *ctx);
 const char *function_name(FnId id);
 
 /* Whether a function is there in every event, at script scope and in functions. */
+FunctionMonitor function_monitor(FnId id);
 bool function_is_everywhere(FnId id);
 
 /* Whether parameter n of a function is a memory. */

@@ -369,67 +369,38 @@ static const Type pair = {.kind = TYPE_TUPLE,
                           .fields = (const Type *[]){T(I32), T(I32)},
                           .depth = 1};
 
-#define NONE 0, NULL
-#define PARAMS(...)                                                                                \
+#define TAKES_NONE 0, NULL
+#define TAKES(...)                                                                                 \
     sizeof((const Type *const[]){__VA_ARGS__}) / sizeof(Type *), (const Type *const[]) {           \
         __VA_ARGS__                                                                                \
     }
-#define MEMORY(n) (1u << (n))
+#define LIBRARY &type_unit
 
-/* In the order of the documentation. `memories`: which parameters are memories. */
+/* Where a function is, as in function.def. */
+typedef enum FunctionPlace {
+    WHERE_EVERYWHERE,
+    WHERE_ALT,
+    WHERE_CALL_ALT,
+    WHERE_LISTED,
+} FunctionPlace;
+
 static const struct {
-    const char *name, *text, *doc;
+    const char *name, *text;
     uint32_t nparams;
     const Type *const *params;
-    const Type *result; /* NULL = none */
-    bool is_static;     /* where its arguments are */
+    const Type *result;
+    bool is_static;
     uint32_t memories;
     bool reads;
+    FunctionPlace where;
+    FunctionMonitor monitor;
+    const char *doc;
 } functions[] = {
-    [FN_DROP_ARGS] = {"drop_args", "drop_args()", "drops the operands that are still on the stack",
-                      NONE},
-    [FN_ALT_CALL_BY_ID] = {"alt_call_by_id", "alt_call_by_id(i32)",
-                           "calls the function of this index with the operands, in place of the "
-                           "call",
-                           PARAMS(T(I32))},
-    [FN_ALT_CALL_BY_NAME] = {"alt_call_by_name", "alt_call_by_name(str)",
-                             "calls the function of this name with the operands, in place of the "
-                             "call",
-                             PARAMS(T(STR))},
-    [FN_DUP_AT] = {"dup_at", "dup_at(u32, u32)",
-                   "does the same again in this memory, from this address on; the memory is static",
-                   PARAMS(T(U32), T(U32))},
-    [FN_RESOLVE_FUNCREF] = {"resolve_funcref", "resolve_funcref(funcref, i32) -> i32",
-                            "index of the function in this entry of the table, -1 if unknown",
-                            PARAMS(T(FUNCREF), T(I32)), T(I32)},
-    [FN_MEMID] = {"memid", "memid(library) -> u32", "the number of a library's memory",
-                  PARAMS(&type_unit), T(U32)},
-    [FN_ACTIVE_DATA_START] = {"active_data_start", "active_data_start(memory) -> u32",
-                              "where the active data of a memory begins", PARAMS(T(U32)), T(U32),
-                              true, MEMORY(0)},
-    [FN_ACTIVE_DATA_LEN] = {"active_data_len", "active_data_len(memory) -> u32",
-                            "bytes from there to the end of the active data", PARAMS(T(U32)),
-                            T(U32), true, MEMORY(0)},
-    [FN_PAGE_SIZE] = {"page_size", "page_size(memory) -> u32", "bytes per page of a memory",
-                      PARAMS(T(U32)), T(U32), true, MEMORY(0)},
-    [FN_MEM_SIZE] = {"mem_size", "mem_size(memory) -> u32", "size of a memory in pages",
-                     PARAMS(T(U32)), T(U32), false, MEMORY(0)},
-    [FN_MEMCPY] = {"memcpy", "memcpy(from_memory, from, to_memory, to, len)",
-                   "copies bytes, if all of them are there",
-                   PARAMS(T(U32), T(U32), T(U32), T(U32), T(U32)), NULL, false,
-                   MEMORY(0) | MEMORY(2)},
-    [FN_READ_STR] = {"read_str", "read_str(memory, i32, u32) -> str",
-                     "the bytes at an address, up to the end of the memory",
-                     PARAMS(T(U32), T(I32), T(U32)), T(STR), false, MEMORY(0), true},
-    [FN_WRITE_STR] = {"write_str", "write_str(memory, i32, str)",
-                      "copies a string to an address, if there is room",
-                      PARAMS(T(U32), T(I32), T(STR)), NULL, false, MEMORY(0)},
-    [FN_STRCMP] = {"strcmp", "strcmp((i32, i32), str) -> bool",
-                   "bytes of memory 0 (address, length) are those of a string",
-                   PARAMS(&pair, T(STR)), T(BOOL), false, 0, true},
-    [FN_STRCONTAINS] = {"strcontains", "strcontains((i32, i32), str) -> bool",
-                        "bytes of memory 0 (address, length) contain those of a string",
-                        PARAMS(&pair, T(STR)), T(BOOL), false, 0, true},
+#define FUNCTION(id, name, text, params, result, is_static, memories, reads, where, monitor, doc)  \
+    [FN_##id] = {                                                                                  \
+        name, text, params, result, is_static, memories, reads, WHERE_##where, FUNCTION_##monitor, \
+        doc},
+#include "lang/function.def"
 };
 
 const char *function_name(FnId id) {
@@ -444,8 +415,12 @@ const char *function_doc(FnId id) {
     return functions[id].doc;
 }
 
+FunctionMonitor function_monitor(FnId id) {
+    return functions[id].monitor;
+}
+
 bool function_is_everywhere(FnId id) {
-    return id >= FN_MEMID && id <= FN_STRCONTAINS;
+    return functions[id].where == WHERE_EVERYWHERE;
 }
 
 bool function_takes_memory(FnId id, uint32_t n) {
@@ -453,17 +428,17 @@ bool function_takes_memory(FnId id, uint32_t n) {
 }
 
 static bool has_function(Event e, FnId id) {
+    const char *name = functions[id].name;
     if (function_is_everywhere(id))
         return true;
     if (e.kind != EVENT_OPCODE)
         return false;
-    bool alt = e.mode == MODE_ALT || e.mode == MODE_BLOCK_ALT;
-    if (id == FN_DUP_AT || id == FN_RESOLVE_FUNCREF) {
-        const char *name = functions[id].name;
+    if (functions[id].where == WHERE_LISTED)
         return e.mode != MODE_UNWIND &&
                column_item(wasm_ops[e.op].names, name, strlen(name)) != NULL;
-    }
-    return alt && (id == FN_DROP_ARGS || e.op == WASM_OP_CALL || e.op == WASM_OP_RETURN_CALL);
+    bool alt = e.mode == MODE_ALT || e.mode == MODE_BLOCK_ALT;
+    bool call = e.op == WASM_OP_CALL || e.op == WASM_OP_RETURN_CALL;
+    return alt && (call || functions[id].where == WHERE_ALT);
 }
 
 bool event_function_lookup(Event e, Str name, Bound *out, const Type *const **params,

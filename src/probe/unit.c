@@ -42,6 +42,12 @@ static Gates with(Gates g, uint32_t atom, bool value) {
     return g;
 }
 
+static UnitGate *keep_gates(Maker *m, Gates gates) {
+    UnitGate *kept = arena_array(&m->plan->arena, UnitGate, gates.n + 1);
+    memcpy(kept, gates.at, gates.n * sizeof *gates.at);
+    return kept;
+}
+
 /* ---- atoms ---- */
 
 /* The index of an atom; equal texts are equal atoms. */
@@ -52,6 +58,8 @@ static uint32_t add_atom(Maker *m, UnitAtom atom, const Buf *text) {
     buf_u8(&key, (uint8_t)atom.kind);
     buf_u8(&key, atom.at_end);
     buf_u32le(&key, atom.guard);
+    if (atom.source)
+        buf_bytes(&key, &atom.source, sizeof atom.source);
     buf_bytes(&key, text->data, text->len);
     bool added;
     uint64_t id =
@@ -127,9 +135,17 @@ static uint32_t subject_of(Maker *m, Event event, const Expr *e, bool at_end) {
     return id;
 }
 
-/* `consts`: the atom that tells whether the variant's static expressions have values. */
+static bool calls_library(const Expr *e) {
+    bool calls = e->kind == EXPR_METHOD && e->annotation == ANN_STATIC;
+    for (uint32_t i = 0; i < e->nargs && !calls; i++)
+        calls = calls_library(e->args[i]);
+    return calls;
+}
+
+/* `consts`: the atom that tells whether the variant's static expressions have values; `gates`: must
+ * hold where it makes '@static' calls. */
 static UnitBit condition_bit(Maker *m, const Variant *v, Event event, const Expr *condition,
-                             bool at_end, uint32_t consts) {
+                             bool at_end, uint32_t consts, Gates gates) {
     bool value;
     Expr *simple = known_simplify(&m->plan->arena, event, condition);
     if (simple->kind == EXPR_BOOL)
@@ -147,6 +163,12 @@ static UnitBit condition_bit(Maker *m, const Variant *v, Event event, const Expr
                      .expr = e,
                      .at_end = at_end && known_has_place(e),
                      .guard = known_exists(event, e) == TRI_YES ? UNIT_KNOWN : consts};
+    if (calls_library(e)) {
+        atom.source = condition;
+        atom.gates = keep_gates(m, gates);
+        atom.ngates = gates.n;
+        atom.once = at_end;
+    }
     uint32_t subject = subject_of(m, event, e, atom.at_end);
     uint32_t id = add_atom(m, atom, &text);
     m->atoms.at[id].subject = subject;
@@ -230,8 +252,7 @@ static bool consts_atom(Maker *m, const Variant *v, Event event, bool at_end, ui
 
 static UnitPart *add_part(Maker *m, UnitPart part, Gates gates) {
     part.ngates = gates.n;
-    part.gates = arena_array(&m->plan->arena, UnitGate, gates.n + 1);
-    memcpy(part.gates, gates.at, gates.n * sizeof *gates.at);
+    part.gates = keep_gates(m, gates);
     vec_push(&m->parts, part);
     return &vec_last(&m->parts);
 }
@@ -282,6 +303,13 @@ static void add_running(Maker *m, UnitPart how, Gates gates, uint32_t atom, bool
         add_part(m, how, with(gates, atom, !value));
 }
 
+/* Whether a predicate is false where this part of it is. */
+static bool is_conjunct(const Expr *predicate, const Expr *e) {
+    if (predicate && predicate != e && predicate->kind == EXPR_BINARY && predicate->op == OP_AND)
+        return is_conjunct(predicate->args[0], e) || is_conjunct(predicate->args[1], e);
+    return predicate == e;
+}
+
 /* An action with everything that it depends on. `how` has the flags. */
 static void add_action(Maker *m, Action *a, UnitPart how, Gates gates) {
     static const char *const locals =
@@ -296,8 +324,12 @@ static void add_action(Maker *m, Action *a, UnitPart how, Gates gates) {
     how.kind = PART_ACTION;
     how.action = a;
     how.bits = arena_array(&m->plan->arena, UnitBit, v->atoms.len + 1);
-    for (uint32_t k = 0; k < v->atoms.len; k++)
-        how.bits[k] = condition_bit(m, v, a->event, v->atoms.at[k], how.at_end, consts);
+    Gates before = gates; /* of '@static' calls: the predicate's conditions in front of them, too */
+    for (uint32_t k = 0; k < v->atoms.len; k++) {
+        how.bits[k] = condition_bit(m, v, a->event, v->atoms.at[k], how.at_end, consts, before);
+        if (before.n < MAX_GATES && is_conjunct(v->probe->predicate, v->atoms.at[k]))
+            before = with(before, how.bits[k].atom, how.bits[k].value);
+    }
     if (a->event.mode == MODE_AFTER) { /* of an `end` */
         add_running(m, how, gates, simple_atom(m, ATOM_LAST), false);
         return;

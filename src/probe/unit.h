@@ -60,6 +60,12 @@ typedef struct UnitType {
     WasmType type;
 } UnitType;
 
+/* An atom must have a value. */
+typedef struct UnitGate {
+    uint32_t atom; /* index into Unit.atoms */
+    bool value;
+} UnitGate;
+
 typedef struct UnitAtom {
     UnitAtomKind kind;
     const Variant *variant; /* of CONDITION, TYPES and CONSTS */
@@ -71,16 +77,16 @@ typedef struct UnitAtom {
     bool at_end;    /* CONDITION, CONSTS: asked of the function's last end, not of the place */
     uint32_t guard; /* CONDITION: the atom that tells whether it has a value, which is asked first;
                        if not, it is false. UNIT_KNOWN = it always has */
-    Str text;       /* for people */
+    /* CONDITION with '@static' calls, which are made once a site: its own action's, and whose;
+     * asked only where all gates hold. With `once` for a function, at the first of its exits. */
+    const Expr *source; /* the variant's atom; NULL = no such calls */
+    UnitGate *gates;
+    uint32_t ngates;
+    bool once;
+    Str text;         /* for people */
     uint32_t subject; /* CONDITION, if it is `subject == literal`: equal numbers are equal subjects,
                          of which one atom at most is true; 0 = none */
 } UnitAtom;
-
-/* An atom must have a value. */
-typedef struct UnitGate {
-    uint32_t atom; /* index into Unit.atoms */
-    bool value;
-} UnitGate;
 
 typedef enum UnitPartKind {
     PART_ACTION,   /* the action's body, with what is left of its predicate */
