@@ -243,6 +243,16 @@ static Expr *taken(Build *b, WasmOp op) {
     }
 }
 
+bool derived_is_condition(int id) {
+    return id == NAME_TAKEN || id == NAME_TRAP || id == NAME_BACK_EDGE;
+}
+
+/* The event has the name of a condition, which other events of its rule have. */
+static bool has_condition(const Expr *e, Event event) {
+    Bound b;
+    return event_name_lookup(event, str_of(name_infos[e->bound.id].text), &b);
+}
+
 /* Beyond the last target a br_table takes its default. */
 static Expr *target(Build *b) {
     Expr *count = name(b, NAME_NUM_TARGETS, 0, T(U32), true);
@@ -261,6 +271,8 @@ Expr *derive_expr(Arena *a, Expr *e, Event event) {
     Build b = {a, e->span};
     uint32_t addr;
     bool writes;
+    if (derived_is_condition(e->bound.id) && !has_condition(e, event))
+        return truth(&b, false);
     switch (e->bound.id) {
     case NAME_ADDR: op_access(event.op, &addr, &writes); return arg(&b, addr, T(U32));
     case NAME_EFFECTIVE_ADDR: {

@@ -129,6 +129,21 @@ bool pattern_matches(Str pattern, const char *text) {
     return false;
 }
 
+/* Whether one of the alternatives is just this name. */
+static bool pattern_names(Str pattern, const char *name) {
+    size_t len = strlen(name);
+    const char *p = pattern.ptr, *end = p + pattern.len;
+    while (p < end) {
+        const char *bar = memchr(p, '|', (size_t)(end - p));
+        if (!bar)
+            bar = end;
+        if ((size_t)(bar - p) == len && strncasecmp(p, name, len) == 0)
+            return true;
+        p = bar + 1;
+    }
+    return false;
+}
+
 /* Atomic instructions were once spelled with '_' behind "atomic": i32.atomic_rmw8_add_u. Rules can
  * name them so, but globs go by the names of today. */
 static bool pattern_has_old_name(Str pattern, const char *mnemonic) {
@@ -143,16 +158,25 @@ static bool pattern_has_old_name(Str pattern, const char *mnemonic) {
     for (char *p = old + (atomic - mnemonic) + 1; *p; p++)
         if (*p == '.')
             *p = '_';
-    const char *p = pattern.ptr, *end = p + pattern.len;
-    while (p < end) {
-        const char *bar = memchr(p, '|', (size_t)(end - p));
-        if (!bar)
-            bar = end;
-        if ((size_t)(bar - p) == len && strncasecmp(p, old, len) == 0)
-            return true;
-        p = bar + 1;
-    }
-    return false;
+    return pattern_names(pattern, old);
+}
+
+bool rule_means_select(const Rule *rule, WasmOp op) {
+    Str pattern = rule->parts[2].pattern;
+    return op == WASM_OP_TYPED_SELECT && !pattern_matches(pattern, wasm_ops[op].mnemonic) &&
+           pattern_matches(pattern, wasm_ops[WASM_OP_SELECT].mnemonic);
+}
+
+static bool matches_op(const Rule *rule, WasmOp op) {
+    Str pattern = rule->parts[2].pattern;
+    return pattern_matches(pattern, wasm_ops[op].mnemonic) ||
+           pattern_has_old_name(pattern, wasm_ops[op].mnemonic) || rule_means_select(rule, op);
+}
+
+/* "function" stands for "func", but is not a name that globs go by. */
+static bool matches_package(Str pattern, const char *package) {
+    return pattern_matches(pattern, package) ||
+           (strcmp(package, "func") == 0 && pattern_names(pattern, "function"));
 }
 
 /* ---- expansion ---- */
@@ -202,9 +226,7 @@ static void expand_opcodes(Expansion *x) {
         WasmOp op = by_event[i];
         if (x->suggests)
             nearest_add(&x->near_event, wasm_ops[op].mnemonic);
-        Str pattern = x->rule->parts[2].pattern;
-        if (!pattern_matches(pattern, wasm_ops[op].mnemonic) &&
-            !pattern_has_old_name(pattern, wasm_ops[op].mnemonic))
+        if (!matches_op(x->rule, op))
             continue;
         x->event = true;
         if (x->rule->nparts < 4)
@@ -225,7 +247,7 @@ static void expand_opcodes(Expansion *x) {
 static void expand_kind(Expansion *x, EventKind kind) {
     if (x->suggests)
         nearest_add(&x->near_package, kinds[kind].package);
-    if (!pattern_matches(x->rule->parts[1].pattern, kinds[kind].package))
+    if (!matches_package(x->rule->parts[1].pattern, kinds[kind].package))
         return;
     bool two_parts = !*kinds[kind].event && !kinds[kind].has_modes;
     if (two_parts) {

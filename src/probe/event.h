@@ -95,6 +95,11 @@ const char *event_name(EventKind kind);
  */
 bool rule_expand(const Rule *rule, Events *out, Diags *diags);
 
+/* Whether a rule that expands to an event of `op` means it by the name of another encoding:
+ * `select` stands for the one with a type, too, unless the pattern matches that by its own name.
+ * Such an event has the probe number of the other one. */
+bool rule_means_select(const Rule *rule, WasmOp op);
+
 /* Shell-like glob with alternatives, as in rule parts; case-insensitive, whole string. */
 bool pattern_matches(Str pattern, const char *text);
 

@@ -50,11 +50,21 @@ typedef struct ScopeCtx {
     Plan *plan;
     uint32_t script;
     Diags *diags;
+    const PlanProbe *probe; /* NULL = there is none */
 } ScopeCtx;
+
+/* Conditions that other instructions of the same rule may meet: false here (probe/derive.h). */
+static bool is_met_elsewhere(const ScopeCtx *c, Str name, Bound *out) {
+    uint32_t n = c->probe && c->event.kind == EVENT_OPCODE ? c->probe->events.len : 0;
+    for (uint32_t i = 0; i < n; i++)
+        if (event_name_lookup(c->probe->events.at[i], name, out))
+            return derived_is_condition(out->id);
+    return false;
+}
 
 static bool scope_name(void *ctx, Str name, Bound *out) {
     ScopeCtx *c = ctx;
-    return event_name_lookup(c->event, name, out);
+    return event_name_lookup(c->event, name, out) || is_met_elsewhere(c, name, out);
 }
 
 /* Parameters with tuples as the script's types are. */
@@ -225,7 +235,7 @@ static bool make_variant(Plan *plan, Variant *v, const char *all, Diags *diags) 
     Event e = v->event;
     Buf text = {0};
     event_text(&text, e, false);
-    ScopeCtx ctx = {e, plan, v->script, diags};
+    ScopeCtx ctx = {e, plan, v->script, diags, &plan->probes.at[v->source]};
     Scope scope = scope_of(&ctx, buf_cstr(&text));
     scope.can_return_value = v->is_alt;
     scope.return_type = v->wanted;
@@ -279,6 +289,17 @@ static bool has_bound_names(const Rule *rule, Event e) {
     return true;
 }
 
+/* The probe number of an event: the next, or that of `select` in the same mode. */
+static uint32_t number_of(const Plan *plan, const Rule *rule, Event e, uint32_t *number) {
+    if (e.kind != EVENT_OPCODE || !rule_means_select(rule, e.op))
+        return (*number)++;
+    uint32_t i = plan->actions.len - 1;
+    while (plan->actions.at[i].event.op != WASM_OP_SELECT ||
+           plan->actions.at[i].event.mode != e.mode)
+        i--;
+    return plan->actions.at[i].number;
+}
+
 /* The events of a probe in groups; each group gets a variant, which is checked. */
 static bool plan_events(Plan *plan, uint32_t source, const Events *events, uint32_t *number,
                         Diags *diags) {
@@ -306,7 +327,8 @@ static bool plan_events(Plan *plan, uint32_t source, const Events *events, uint3
             ok &= impossible || make_variant(plan, v, buf_cstr(&all), messages);
         }
         blame_event(&blame, e, (uint32_t)*group - first);
-        vec_push(&plan->actions, ((Action){plan->variants.at[*group], e, (*number)++, 0}));
+        uint32_t own = number_of(plan, &probe->rule, e, number);
+        vec_push(&plan->actions, ((Action){plan->variants.at[*group], e, own, 0}));
     }
     blame_report(&blame, &probe->rule, diags);
     blame_free(&blame);
@@ -326,14 +348,14 @@ static bool plan_probe(Plan *plan, uint32_t script, Probe *probe, uint32_t *numb
                                          .script = script,
                                          .first_action = plan->actions.len,
                                          .nvars = UINT32_MAX}));
-    bool ok = rule_expand(&probe->rule, &events, diags)
-                  ? plan_events(plan, source, &events, number, diags)
-                  : check_without_events(plan, script, probe, diags);
+    bool known = rule_expand(&probe->rule, &events, diags);
+    plan->probes.at[source].events = events;
+    bool ok = known ? plan_events(plan, source, &events, number, diags)
+                    : check_without_events(plan, script, probe, diags);
     PlanProbe *p = &plan->probes.at[source];
     p->nactions = plan->actions.len - p->first_action;
     if (p->nvars == UINT32_MAX)
         p->nvars = 0;
-    vec_free(&events);
     return ok;
 }
 
@@ -401,7 +423,7 @@ static bool has_exit(const Block *b) {
 static bool plan_script(Plan *plan, uint32_t index, Diags *diags) {
     Script *s = plan->scripts.at[index];
     /* has no names of a place either */
-    ScopeCtx ctx = {{.kind = EVENT_BEGIN}, plan, index, diags};
+    ScopeCtx ctx = {{.kind = EVENT_BEGIN}, plan, index, diags, NULL};
     Scope scope = scope_of(&ctx, "script scope");
     bool ok = plan_uses(plan, index, diags);
     ok &= lang_check_script(s, &scope, diags) && !s->broken;
@@ -476,6 +498,8 @@ void plan_free(Plan *plan) {
     vec_free(&plan->scopes);
     vec_free(&plan->first_fn);
     vec_free(&plan->scripts);
+    for (uint32_t i = 0; i < plan->probes.len; i++)
+        vec_free(&plan->probes.at[i].events);
     vec_free(&plan->probes);
     vec_free(&plan->variants);
     vec_free(&plan->actions);
@@ -493,7 +517,10 @@ void plan_free(Plan *plan) {
 }
 
 void action_text(const Plan *plan, const Action *a, Buf *out) {
-    (void)plan;
+    Event e = a->event;
+    if (e.kind == EVENT_OPCODE && e.op == WASM_OP_TYPED_SELECT &&
+        rule_means_select(&plan->probes.at[a->variant->source].probe->rule, e.op))
+        e.op = WASM_OP_SELECT;
     buf_printf(out, "%u_", a->number);
-    event_text(out, a->event, true);
+    event_text(out, e, true);
 }

@@ -158,6 +158,7 @@ typedef struct Action {
 typedef struct PlanProbe {
     const Probe *probe;
     uint32_t script;
+    Events events; /* what its rule matches */
     uint32_t first_action, nactions;
     uint32_t first_var, nvars;  /* its unshared and shared variables in Plan.vars */
     uint32_t fits;              /* sites that an alt body fits (alt.h) */
