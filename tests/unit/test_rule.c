@@ -66,6 +66,7 @@ static const Good good[] = {
     {NOP "(arg0,imm10,local2147483647)", NOP " (arg0, imm10, local2147483647)", ""},
     /* calls */
     {NOP "/$p()/", NOP " / $p() /", ""},
+    {NOP "/ $p /(pc)", NOP " / $p() / (pc)", ""},
     {NOP "/$p(pc,imm0,)/(arg1)", NOP " / $p(pc, imm0) / (arg1)", ""},
     {NOP "/p(arg0)/", NOP " / p(arg0) /", ""},
     {NOP "(f(), g(fid), pc)", NOP " (f(), g(fid), pc)", ""},
@@ -141,8 +142,6 @@ static const Wrong wrong[] = {
      "'func_end' is nothing that an engine can be asked for", "did you mean 'at_func_end'?"},
     {NOP "(Pc)", RULE_BAD, "Pc", "'Pc' is nothing that an engine can be asked for",
      "did you mean 'pc'?"},
-    {NOP "/$p/", RULE_BAD, "/", "expected '(', found '/'",
-     "a call needs parentheses, even if empty"},
     {NOP "/$p()(pc)", RULE_BAD, "(", "expected '/', found '('", ""},
     {NOP "/$p()", RULE_BAD, "", "expected '/', found the end", ""},
     {NOP "//", RULE_BAD, "/", "expected a call of a predicate, such as $p(), found '/'", ""},
