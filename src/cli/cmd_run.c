@@ -6,6 +6,8 @@
  */
 #include "cli/cli.h"
 #include "report/demangle.h"
+#include "report/value.h"
+#include "report/write.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -77,6 +79,21 @@ static void show(const Settings *s, const Running *run, Report *r, Buf *out) {
     show_tables(r, &look, out);
 }
 
+/* Writes the report of a monitor into the file that --output names; without a report, an empty file
+ * as scripts without one leave. */
+static bool save_caught(const Settings *s, const Running *run, Report *r) {
+    static const WriteForm forms[] = {[WHAMMC_FORMAT_CSV] = WRITE_CSV,
+                                      [WHAMMC_FORMAT_JSON] = WRITE_JSON,
+                                      [WHAMMC_FORMAT_CSV_RFC4180] = WRITE_CSV_RFC4180};
+    Buf out = {0};
+    value_unify(r);
+    if (r->rows.len)
+        write_report(r, forms[s->options.format], &out);
+    bool written = file_write(run->cli, s->out, out.data, out.len);
+    buf_free(&out);
+    return written;
+}
+
 /* The same for monitors: reports are among what they have printed, or what programs without WASI
  * have printed for them. The rest goes to standard output. */
 static bool deliver_caught(const Settings *s, Running *run) {
@@ -86,7 +103,9 @@ static bool deliver_caught(const Settings *s, Running *run) {
     bool found = report_read(&r, (Str){(const char *)text->data, (uint32_t)text->len}, 0);
     const Buf *rest = found ? &r.rest : text;
     bool written = file_write_fd(STDOUT_FILENO, rest->data, rest->len);
-    if (found)
+    if (s->out)
+        written = save_caught(s, run, &r) && written;
+    else if (found)
         show(s, run, &r, &out);
     message_stderr(out.data, out.len);
     buf_free(&out);
@@ -254,8 +273,6 @@ static int check(const Cli *cli, const Settings *s) {
             cli, "--define is for scripts: monitors have the values that they were made with");
     if (s->monitors.len && (s->exclusion.globs.len || s->exclusion.min_size))
         return cli_usage(cli, "--exclude and --min-size are for scripts");
-    if (s->monitors.len && s->out)
-        return cli_usage(cli, "monitors write where they were made to: --output is for scripts");
     if (s->monitors.len)
         return cli_check_app(cli);
     int status = cli_check_inputs(cli, s->scripts.at, s->scripts.len, false);

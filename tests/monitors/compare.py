@@ -4,6 +4,7 @@ import collections
 import os
 import re
 import subprocess
+import tempfile
 
 SOURCE = os.path.abspath(os.environ.get("WHAMMC_SRCDIR") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 BUILD = os.path.abspath(os.environ.get("WHAMMC_BUILDDIR", "."))
@@ -86,23 +87,29 @@ def without_warnings(text):
     return "".join(line for line in text.splitlines(True) if not line.startswith('{"severity":"warning"'))
 
 
+def text_of(path):
+    """Nothing if there is no such file."""
+    if not os.path.exists(path):
+        return ""
+    with open(path, encoding="utf-8", errors="backslashreplace", newline="") as file:
+        return file.read()
+
+
 def rewritten(script, engine, program, report):
     """Runs a program (its path and arguments) that the rewriter has instrumented; the report goes to a file."""
     flags = [f"--lib={name}={file}" for name, file in libraries(script).items()]
     if os.path.exists(report):
         os.remove(report)
     done = call([WHAMMC, "run", "--message-format=json", f"--engine={engine}", "--link=merge", *flags, "-s", script, "-o", report, *program])
-    text = ""
-    if os.path.exists(report):
-        with open(report, encoding="utf-8", errors="backslashreplace", newline="") as file:
-            text = file.read()
-    return Run(done.stdout, done.returncode, without_warnings(done.stderr) + comparable(text))
+    return Run(done.stdout, done.returncode, without_warnings(done.stderr) + comparable(text_of(report)))
 
 
 def attached(monitor, flags, program):
-    """Runs it with a monitor, bound or by the engine; the report comes on standard error."""
-    done = call([WHAMMC, "run", "--message-format=json", f"--monitor={monitor}", *flags, *program])
-    return Run(done.stdout, done.returncode, comparable(without_warnings(done.stderr)))
+    """Runs it with a monitor, bound or by the engine; the report goes to a file."""
+    with tempfile.TemporaryDirectory() as directory:
+        report = os.path.join(directory, "report.csv")
+        done = call([WHAMMC, "run", "--message-format=json", f"--monitor={monitor}", *flags, "-o", report, *program])
+        return Run(done.stdout, done.returncode, without_warnings(done.stderr) + comparable(text_of(report)))
 
 
 def differences(name, expected, run):
