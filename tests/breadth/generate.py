@@ -338,16 +338,18 @@ class Script:
                 self.watched[f"{word}_{k}"] = name
         if mode == "alt" and op.modes == "BLOCK":
             body = " drop_args();" + body
-        self.leaves = case.leaves if mode == "alt" else []
+        # What a tail call leaves are the results of its function.
+        leaves = case.results if op.name.startswith("return_call") else case.leaves
+        self.leaves = leaves if mode == "alt" else []
         # What has no type in the language cannot be left by an alt body.
         self.refused = mode == "alt" and None in case.leaves
         if self.leaves and not self.refused:
-            body += f" return {CONSTANT[case.leaves[0]]}{self.cast(case)};"
+            body += f" return {CONSTANT[leaves[0]]}{self.cast(case, leaves)};"
         rule = f"wasm:opcode:{op.name}{'(' + ', '.join(bounds) + ')' if bounds else ''}:{mode}"
         predicate = "" if guard is None else " / on /"
         declared += "" if guard is None else f"var on: bool = {'true' if guard else 'false'};\n"
         self.text = f"{declared}{rule}{predicate} {{{body} }}\n"
 
     @staticmethod
-    def cast(case):
-        return f" as {TEXT[case.leaves[0]]}" if case.op.results == "*" else ""
+    def cast(case, leaves):
+        return f" as {TEXT[leaves[0]]}" if case.op.results == "*" else ""
