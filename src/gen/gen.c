@@ -151,6 +151,8 @@ static void build_site_code(Scratch *x, const Shape *s, bool at_exit, const char
     Body b = scratch_body(x, s->variant, s->atoms);
     gen_declare_locals(&b, p->vars, p->nvars);
     Ref body = at_exit ? gen_exit_calls(&b, &p->body) : gen_site_start(&b, &p->body);
+    if (!body) /* what is static leaves out all of them */
+        body = BinaryenNop(b.module);
     scratch_add(x, &b, name, BinaryenTypeNone(), BinaryenTypeNone(), body);
 }
 

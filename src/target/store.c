@@ -252,8 +252,10 @@ void store_count(Store *s, const Site *site, const Match *match) {
 
 void store_count_once(Store *s, const ShapeList *shapes, const WasmModule *m) {
     Site nowhere = plan_nowhere(s->plan, m);
-    for (uint32_t i = 0; i < shapes->len; i++)
+    for (uint32_t i = 0; i < shapes->len; i++) {
+        note_texts(s, &nowhere, shapes->at[i]->variant);
         s->slots += cells_count(&s->cells, shapes->at[i]->variant, &nowhere);
+    }
 }
 
 /* The id of a probe as a whole, for shared variables: that of its only action, else its first
