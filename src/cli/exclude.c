@@ -110,16 +110,33 @@ static void put_range(Buf *out, uint32_t from, uint32_t to) {
     buf_printf(out, from == to ? "%s%u" : "%s%u-%u", out->len ? "," : "", from, to);
 }
 
-/* Warns of globs that fit no function. */
-static void warn_unused(const Cli *cli, const Exclusion *x, const WasmModule *m,
-                        const Places *places) {
+/* Marks the functions of which some name fits: the one that is shown, what it is exported as, and
+ * of an import its own name, without the module's. Gives whether there are any. */
+static bool mark_named(const Exclusion *x, const WasmModule *m, const Places *places, bool *in) {
+    bool any = false;
+    for (uint32_t f = 0; f < m->funcs.len; f++) {
+        int32_t import = m->funcs.at[f].import;
+        bool fits = is_named(x, places_name(places, f)) ||
+                    (import >= 0 && is_named(x, m->imports.at[import].name));
+        in[f] |= fits;
+        any |= fits;
+    }
+    for (uint32_t i = 0; i < m->exports.len; i++) {
+        const WasmExport *e = &m->exports.at[i];
+        bool fits = e->space == WASM_SPACE_FUNC && is_named(x, e->name);
+        if (fits)
+            in[e->handle] = any = true;
+    }
+    return any;
+}
+
+/* Marks the functions that the globs fit; warns of those that fit none. */
+static void mark_globs(const Cli *cli, const Exclusion *x, const WasmModule *m,
+                       const Places *places, bool warn, bool *in) {
     for (uint32_t i = 0; i < x->globs.len; i++) {
         Exclusion one = {0};
         vec_push(&one.globs, x->globs.at[i]);
-        bool used = false;
-        for (uint32_t f = 0; f < m->funcs.len && !used; f++)
-            used = is_named(&one, places_name(places, f));
-        if (!used)
+        if (!mark_named(&one, m, places, in) && warn)
             message_one(cli, DIAG_NOT_EXCLUDED, NULL, "--exclude=%s: no function has such a name",
                         x->globs.at[i]);
         vec_free(&one.globs);
@@ -131,12 +148,10 @@ void exclude_list(const Cli *cli, const Exclusion *x, const WasmModule *m, const
     bool *in = mem_zalloc(m->funcs.len + 1u); /* the last one ends a range */
     if (counted)
         mark_tiny(m, counted, in);
-    else
-        warn_unused(cli, x, m, places);
+    mark_globs(cli, x, m, places, !counted, in);
     for (uint32_t f = 0; f < m->funcs.len; f++) {
         const WasmFunc *func = &m->funcs.at[f];
-        in[f] |= (x->globs.len && is_named(x, places_name(places, f))) ||
-                 (func->import < 0 && func->body_size < x->min_size);
+        in[f] |= func->import < 0 && func->body_size < x->min_size;
     }
     for (uint32_t f = 0, from = 0; f <= m->funcs.len; f++) {
         if (in[f] && (!f || !in[f - 1]))
