@@ -101,6 +101,9 @@ static void area_take(State *s) {
 }
 #endif
 
+/* Errors of a pipe that is full and does not wait, as standard output is in Node, and of a signal: try again. */
+enum { ERROR_AGAIN = 6, ERROR_INTERRUPTED = 27 };
+
 /* All of it, or as much as can be written. */
 static void write_all(State *s, const uint8_t *p, uint32_t len) {
     Area *a = &s->area;
@@ -114,6 +117,8 @@ static void write_all(State *s, const uint8_t *p, uint32_t len) {
         area_show(s);
         uint32_t error = wasi_fd_write(s->fd, at, 1, at + 8);
         area_take(s);
+        if (error == ERROR_AGAIN || error == ERROR_INTERRUPTED)
+            continue;
         if (error || a->result == 0)
             return;
         n = a->result < n ? a->result : n;
