@@ -101,6 +101,42 @@ void table_number(Buf *out, uint64_t v) {
     }
 }
 
+/* The total of whole numbers, 128 bits in two's complement: 2^64 values of 64 bits do not leave it.
+ */
+typedef struct Total {
+    uint64_t high, low;
+} Total;
+
+static void total_add(Total *total, uint64_t v, bool negative) {
+    total->low += v;
+    total->high += (total->low < v) - (uint64_t)negative;
+}
+
+static void total_text(Total total, Buf *out) {
+    if (total.high >> 63) {
+        buf_u8(out, '-');
+        total.low = 0 - total.low;
+        total.high = ~total.high + (total.low == 0);
+    }
+    uint32_t limbs[] = {(uint32_t)(total.high >> 32), (uint32_t)total.high,
+                        (uint32_t)(total.low >> 32), (uint32_t)total.low};
+    uint32_t groups[14] = {0}, n = 0; /* of three digits, the last one first; 2^127 has 39 */
+    for (bool more = true; more; n++) {
+        uint64_t rest = 0;
+        more = false;
+        for (uint32_t i = 0; i < 4; i++) {
+            uint64_t v = rest << 32 | limbs[i];
+            limbs[i] = (uint32_t)(v / 1000);
+            rest = v % 1000;
+            more |= limbs[i] != 0;
+        }
+        groups[n] = (uint32_t)rest;
+    }
+    buf_printf(out, "%" PRIu32, groups[--n]);
+    while (n)
+        buf_printf(out, ",%03" PRIu32, groups[--n]);
+}
+
 /* Tuples and maps in the form of CSV, whatever the report's form was; and strings. */
 static void nested_text(const ReportRow *row, Buf *out, MapsEnds *ends) {
     Str type = row->var->type, value = row->value;
@@ -169,14 +205,22 @@ static double magnitude(const ReportRow *row) {
     }
 }
 
-/* <0 if a comes before b: numbers before text, NaN last among them, larger values first, then
- * report order. */
+/* A number that is 0; `false` is not one, it is what coverage asks for. */
+static bool is_zero(const ReportRow *row) {
+    return row->class != REPORT_CLASS_BOOL && row->class != REPORT_CLASS_TEXT &&
+           magnitude(row) == 0;
+}
+
+/* <0 if a comes before b: numbers before text, larger values first, then NaN, then 0 (also behind
+ * negative values), then report order. */
 static int compare_rows(const void *pa, const void *pb) {
     const ReportRow *a = *(const ReportRow *const *)pa, *b = *(const ReportRow *const *)pb;
     bool text_a = a->class == REPORT_CLASS_TEXT, text_b = b->class == REPORT_CLASS_TEXT;
     double x = magnitude(a), y = magnitude(b);
     if (text_a != text_b)
         return text_a ? 1 : -1;
+    if (is_zero(a) != is_zero(b))
+        return is_zero(a) ? 1 : -1;
     if (isnan(x) || isnan(y)) {
         if (isnan(x) != isnan(y))
             return isnan(x) ? 1 : -1;
@@ -198,11 +242,11 @@ typedef struct Group {
     Vec(const ReportRow *) rows;
     bool one_probe, numeric,
         countable; /* numeric: a total makes sense; countable: and shares of it */
-    bool exact;    /* total_u is the total */
+    bool exact;    /* all values are whole, `whole` is the total */
     bool entries;  /* the rows are the entries of a map, their functions are the keys */
-    uint64_t total_u;
+    Total whole;
     double total;
-    uint32_t zeros, empties;
+    uint32_t blanks; /* rows of 0, of empty texts: the last ones */
     double largest;
 } Group;
 
@@ -232,6 +276,7 @@ static bool is_single(const ReportRow *row) {
 }
 
 static void group_sum_up(Group *g) {
+    uint32_t zeros = 0, empties = 0;
     g->one_probe = g->numeric = g->countable = g->exact = true;
     for (uint32_t i = 0; i < g->rows.len; i++) {
         const ReportRow *row = g->rows.at[i];
@@ -239,15 +284,17 @@ static void group_sum_up(Group *g) {
         g->one_probe = g->one_probe && str_eq(row->probe, g->rows.at[0]->probe);
         g->numeric = g->numeric && row->class != REPORT_CLASS_TEXT;
         g->countable = g->countable && row->class != REPORT_CLASS_BOOL && v >= 0 && isfinite(v);
-        bool whole = row->class == REPORT_CLASS_UNSIGNED || row->class == REPORT_CLASS_BOOL ||
-                     (row->class == REPORT_CLASS_SIGNED && row->number.i >= 0);
-        g->exact = g->exact && whole && row->number.u <= UINT64_MAX - g->total_u;
-        g->total_u += g->exact ? row->number.u : 0;
+        bool is_signed = row->class == REPORT_CLASS_SIGNED;
+        if (row->class == REPORT_CLASS_REAL || row->class == REPORT_CLASS_TEXT)
+            g->exact = false;
+        else
+            total_add(&g->whole, row->number.u, is_signed && row->number.i < 0);
         g->total += v;
-        g->zeros += v == 0;
-        g->empties += is_empty(row);
+        zeros += is_zero(row);
+        empties += is_empty(row);
         g->largest = v > g->largest ? v : g->largest;
     }
+    g->blanks = g->numeric ? zeros : empties;
     g->countable = g->countable && g->numeric && g->total > 0 && isfinite(g->total);
 }
 
@@ -442,7 +489,7 @@ static void print_total(Table *t, const Group *g) {
         return;
     buf_str(t->out, all_bool ? STR(", true at ") : STR(", total "));
     if (g->exact)
-        table_number(t->out, g->total_u);
+        total_text(g->whole, t->out);
     else
         buf_printf(t->out, "%.6g", g->total);
 }
@@ -465,30 +512,43 @@ static void print_heading(Table *t, const Group *g, const ReportVar *var) {
     buf_u8(t->out, '\n');
 }
 
+/* How many rows are printed: all if they fit, else as many as asked for, and none of 0 if there are
+ * others. */
+static uint32_t rows_shown(const Table *t, const Group *g) {
+    uint32_t top = t->options->top, all = g->rows.len;
+    uint32_t filled = g->blanks < all ? all - g->blanks : all;
+    return !top || all <= top ? all : top < filled ? top : filled;
+}
+
+/* The closing line, for rows that are not shown. */
+static void print_hidden(Table *t, const Group *g, uint32_t hidden) {
+    uint32_t blanks = g->blanks < hidden ? g->blanks : hidden;
+    style(t, STYLE_DIM);
+    buf_str(t->out, STR("  and "));
+    number(t, hidden, g->entries ? "more entry" : "more site",
+           g->entries ? "more entries" : "more sites");
+    if (blanks && blanks < hidden) {
+        buf_str(t->out, STR(", "));
+        table_number(t->out, blanks);
+        buf_str(t->out, STR(" of them"));
+    }
+    if (blanks)
+        buf_str(t->out, g->numeric ? STR(" with 0") : STR(" that are empty"));
+    style(t, STYLE_NONE);
+    buf_u8(t->out, '\n');
+}
+
 static void print_group(Table *t, Group *g, const ReportVar *var) {
     group_sum_up(g);
-    uint32_t top = t->options->top, shown = top && top < g->rows.len ? top : g->rows.len;
     qsort(g->rows.at, g->rows.len, sizeof *g->rows.at, g->numeric ? compare_rows : compare_texts);
+    uint32_t shown = rows_shown(t, g);
     Columns c = lay_out(t, g, shown);
     print_heading(t, g, var);
     print_columns(t, g, &c);
     for (uint32_t i = 0; i < shown; i++)
         print_row(t, g, &c, g->rows.at[i]);
-    if (shown < g->rows.len) {
-        uint32_t hidden = g->rows.len - shown;
-        style(t, STYLE_DIM);
-        buf_str(t->out, STR("  and "));
-        number(t, hidden, g->entries ? "more entry" : "more site",
-               g->entries ? "more entries" : "more sites");
-        uint32_t last = g->countable ? g->zeros : g->empties;
-        if (last) {
-            buf_str(t->out, STR(", "));
-            table_number(t->out, last < hidden ? last : hidden);
-            buf_str(t->out, g->countable ? STR(" of them with 0") : STR(" of them empty"));
-        }
-        style(t, STYLE_NONE);
-        buf_u8(t->out, '\n');
-    }
+    if (shown < g->rows.len)
+        print_hidden(t, g, g->rows.len - shown);
     buf_u8(t->out, '\n');
 }
 
