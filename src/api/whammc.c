@@ -454,9 +454,12 @@ whammc_status whammc_explain(whammc *w, const char *rule,
     Script script = {0};
     DiagFileId file = diag_file(&w->diags, "rule", text.data, strlen(rule), false);
     Events events = {0};
-    if (lang_parse(&script, (const char *)text.data, text.len, file, &w->diags) &&
-        script.probes.len == 1)
+    bool parsed = lang_parse(&script, (const char *)text.data, text.len, file, &w->diags);
+    if (parsed && script.probes.len == 1)
         rule_expand(&script.probes.at[0]->rule, &events, &w->diags);
+    else if (parsed)
+        diag(&w->diags, DIAG_RULE_SHAPE, (Span){file, 0, 0},
+             "expected one match rule, found more than that");
     for (uint32_t i = 0; i < events.len; i++) {
         Explained x = {0};
         Buf name = {0};

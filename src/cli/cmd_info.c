@@ -95,7 +95,30 @@ static void show(const Info *x, Buf *out) {
     }
 }
 
+/* An operand without a colon: perhaps a script, of which only rules can be shown. */
+static int no_rule(const Cli *cli, const char *operand) {
+    Buf name = {0}, shown = {0}, hint = {0};
+    size_t len;
+    buf_bytes(&name, operand, strcspn(operand, "."));
+    message_clean(&shown, str_of(operand));
+    const char *dot = strrchr(operand, '.');
+    if (whammc_bundled_script(buf_cstr(&name), &len) || (dot && strcmp(dot, ".whamm") == 0))
+        buf_printf(&hint, "it looks like a script: 'whammc list -s %s APP' shows where its probes "
+                          "match in a program; ",
+                   buf_cstr(&shown));
+    buf_str(&hint, STR("info takes a match rule, such as wasm:opcode:call:before, or a monitor, "
+                       "such as hotness.wasm"));
+    message_one(cli, DIAG_RULE_SHAPE, buf_cstr(&hint), "'%s' is not a match rule",
+                buf_cstr(&shown));
+    buf_free(&name);
+    buf_free(&shown);
+    buf_free(&hint);
+    return STATUS_ERROR;
+}
+
 static int info(const Cli *cli, Info *x) {
+    if (!strchr(cli->operands[0], ':'))
+        return no_rule(cli, cli->operands[0]);
     whammc *w = whammc_new();
     whammc_status result = whammc_explain(w, cli->operands[0], add_event, x);
     int status = message_library(cli, w, result);

@@ -131,6 +131,7 @@ typedef enum ExprKind {
     EXPR_CALL,   /* name(args): fn, built-in or bound function */
     EXPR_METHOD, /* recv.name(args): library function or string method; annotation */
     EXPR_TUPLE,  /* args */
+    EXPR_BROKEN, /* what it was is left out; its error was reported */
 } ExprKind;
 
 typedef enum Op {

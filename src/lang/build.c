@@ -58,7 +58,7 @@ static Expr *with_args(Parse *p, Expr *e, Expr **args, uint32_t n) {
                         "this expression is nested too deeply: more than %d levels",
                         LANG_MAX_DEPTH);
         p->failed = p->too_deep = true;
-        return new_expr(p, EXPR_BOOL, e->span);
+        return new_expr(p, EXPR_BROKEN, e->span);
     }
     e->nargs = n;
     e->args = arena_array(&p->script->arena, Expr *, n);

@@ -80,6 +80,21 @@ static const Type *give_up(Check *c, Expr *e) {
     return &type_error;
 }
 
+/* What was meant by a call of something that prints in other languages. Gives whether it was. */
+static bool hint_printing(Check *c, Diag *g, Str name) {
+    static const char *const names[] = {"print",   "println", "printf", "puts",  "putc",
+                                        "putchar", "echo",    "log",    "write", "console"};
+    bool prints = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        prints |= str_is(name, names[i]);
+    if (prints)
+        diag_hint(c->diags, g,
+                  "the library 'whamm_core' prints: use whamm_core; then for a str s "
+                  "whamm_core.puts(s.addr() as i32, s.len() as i32), for numbers "
+                  "whamm_core.puti32(n) and others");
+    return prints;
+}
+
 static const Type *check_fn_call(Check *c, Expr *e, Fn *fn) {
     e->fn = fn;
     if (c->place == PLACE_SCRIPT) {
@@ -135,8 +150,8 @@ const Type *check_call(Check *c, Expr *e) {
                           !v && c->place == PLACE_PROBE ? check_places(c) : "");
     if (v)
         diag_label(c->diags, g, v->span, "declared here");
-    else
-        check_suggest(c, g, e->name, NEAR_FUNCTIONS);
+    else if (!check_suggest(c, g, e->name, NEAR_FUNCTIONS))
+        hint_printing(c, g, e->name);
     return give_up(c, e);
 }
 
@@ -339,7 +354,7 @@ static const Type *check_library_call(Check *c, Expr *e, bool bare) {
         Diag *g =
             check_error(c, DIAG_UNKNOWN_LIBRARY, e->recv_span,
                         "'%.*s' is neither a str variable nor a library in use", STR_ARG(e->recv));
-        if (!check_suggest(c, g, e->recv, NEAR_LIBRARIES))
+        if (!check_suggest(c, g, e->recv, NEAR_LIBRARIES) && !hint_printing(c, g, e->recv))
             diag_hint(c->diags, g, "libraries are made known before the first probe: use %.*s;",
                       STR_ARG(e->recv));
         return give_up(c, e);

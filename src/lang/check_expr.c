@@ -362,6 +362,7 @@ static const Type *check_kind(Check *c, Expr *e, const Type *want) {
     case EXPR_CALL: return check_call(c, e);
     case EXPR_METHOD: return check_method(c, e, false);
     case EXPR_TUPLE: return check_tuple(c, e, want);
+    case EXPR_BROKEN: c->ok = false; return &type_error;
     }
     return &type_error;
 }

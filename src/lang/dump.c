@@ -79,6 +79,7 @@ static void dump_expr(const Expr *e, Buf *out) {
         else
             buf_str(out, e->text);
         break;
+    case EXPR_BROKEN: buf_str(out, STR("broken")); break;
     case EXPR_BOOL: buf_printf(out, "%s", e->boolean ? "true" : "false"); break;
     case EXPR_STR: put_text(out, e->text); break;
     case EXPR_NAME: buf_str(out, e->name); break;

@@ -5,6 +5,8 @@
 
 #include "probe/known.h"
 
+#include <assert.h>
+
 static void put_text(Buf *out, Str s) {
     buf_u8(out, '"');
     for (uint32_t i = 0; i < s.len; i++) {
@@ -174,6 +176,7 @@ static void put(const Decided *d, const Expr *e, bool nested, Buf *out) {
             buf_printf(out, "@%u.%u.%d", e->span.file, e->span.start, (int)d->event.kind);
         break;
     case EXPR_TUPLE: put_list(d, e, 0, out); break;
+    case EXPR_BROKEN: assert(!"only scripts without errors have terms"); break;
     }
 }
 
