@@ -3,21 +3,27 @@
  *
  * Monitors print where they were made to, which is standard output unless somebody said otherwise.
  * From the line on that begins a report all is kept; what of it is none is told apart when the
- * program has ended (report/read.c). The empty line in front of a report passes: it could be one
- * that somebody waits for.
+ * program has ended (report/read.c). The line feed in front of a report is the report's; one that
+ * comes alone passes at once: it could be an empty line that somebody waits for.
  */
 #include "cli/cli.h"
 
 #include <unistd.h>
 
-static const char marker[] = "================================= REPORT CSV FLUSH ";
+static const char marker[] = "\n================================= REPORT CSV FLUSH ";
 
-/* How much of the marker is at p: all of it, as much as there is (PARTIAL), or something else. */
+/* How much of the marker is at p, where a line may have begun: all of it, as much as there is
+ * (PARTIAL), or something else. */
 typedef enum Match { MATCH_NONE, MATCH_PARTIAL, MATCH_ALL } Match;
 
-static Match match(const uint8_t *p, size_t n) {
+static Match match(const uint8_t *p, size_t n, bool line_start) {
+    const char *want = marker;
     size_t len = sizeof marker - 1;
-    if (memcmp(p, marker, n < len ? n : len) != 0)
+    if (line_start && n && *p == '=') {
+        want++;
+        len--;
+    }
+    if ((n == 1 && *p == '\n') || memcmp(p, want, n < len ? n : len) != 0)
         return MATCH_NONE;
     return n < len ? MATCH_PARTIAL : MATCH_ALL;
 }
@@ -34,11 +40,10 @@ static void pass(Catch *c, size_t n) {
 /* Passes on what is no report; keeps what may become one unless nothing more comes. */
 static void pump(Catch *c, bool end) {
     size_t i = 0;
-    bool line_start = !c->inside;
     while (i < c->held.len) {
         const uint8_t *p = c->held.data + i;
         size_t n = c->held.len - i;
-        Match m = line_start ? match(p, n) : MATCH_NONE;
+        Match m = match(p, n, !i && !c->inside);
         if (m == MATCH_ALL) {
             buf_bytes(&c->report, p, n);
             c->held.len = i;
@@ -46,9 +51,8 @@ static void pump(Catch *c, bool end) {
         } else if (m == MATCH_PARTIAL && !end) {
             break;
         } else {
-            const uint8_t *eol = memchr(p, '\n', n);
-            i = eol ? i + (size_t)(eol - p) + 1 : c->held.len;
-            line_start = true;
+            const uint8_t *eol = memchr(p + 1, '\n', n - 1);
+            i = eol ? i + (size_t)(eol - p) : c->held.len;
         }
     }
     pass(c, i);

@@ -105,7 +105,11 @@ static bool deliver_caught(const Settings *s, Running *run) {
     bool written = file_write_fd(STDOUT_FILENO, rest->data, rest->len);
     if (s->out)
         written = save_caught(s, run, &r) && written;
-    else if (found)
+    if (s->out && !found)
+        message_one(run->cli, DIAG_NO_REPORT,
+                    "is it a monitor with 'report' variables, compiled with --report=stdout?",
+                    "no report on standard output");
+    if (!s->out && found)
         show(s, run, &r, &out);
     message_stderr(out.data, out.len);
     buf_free(&out);

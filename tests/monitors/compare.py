@@ -68,7 +68,7 @@ def libraries(script):
 def compile_monitor(script, path, *options):
     """None, or what whammc says why it cannot be done."""
     flags = [f"--lib={name}={file}" for name, file in libraries(script).items()]
-    done = call([WHAMMC, "monitor", "-s", script, *flags, *options, "--report=stderr", "-o", path])
+    done = call([WHAMMC, "monitor", "-s", script, *flags, *options, "-o", path])
     return None if done.returncode == 0 else done.stderr or f"exit status {done.returncode}"
 
 
