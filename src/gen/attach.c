@@ -10,6 +10,7 @@
 #include "gen/attach.h"
 
 #include "probe/known.h"
+#include "probe/removal.h"
 
 #include <stdio.h>
 
@@ -131,6 +132,13 @@ MonitorCall *callback_call(Gen *g, Str name) {
 Ref ask_callback(Code *c, Str name, const void *what, BinaryenType type) {
     MonitorParam param = {.kind = PARAM_CALL, .call = callback_call(c->g, name)};
     return ask_param(c, param, what, type);
+}
+
+Ref engine_remove(Code *c) {
+    BinaryenType i32 = BinaryenTypeInt32();
+    import_function(c, REMOVAL_MODULE, "remove_probe", "remove_probe", &i32, 1, BinaryenTypeNone());
+    Ref id = ask(c, PARAM_PROBE_ID, 0, i32);
+    return BinaryenCall(c->b.module, "remove_probe", &id, 1, BinaryenTypeNone());
 }
 
 /* Parts share a record, but for those that have their own. */

@@ -106,6 +106,8 @@ Ref set_static(Code *c, const Expr *e);
 
 /* The parameter of a probe for which it asks. */
 Ref ask(Code *c, ParamKind kind, uint32_t n, BinaryenType type);
+/* Calls the engine's remove_probe for the probe that runs. */
+Ref engine_remove(Code *c);
 /* `what`: equal in probes that may share a function only for equal meanings */
 Ref ask_callback(Code *c, Str name, const void *what, BinaryenType type);
 /* The call of a callback in a rule. */

@@ -146,19 +146,36 @@ static Ref pop_frame(Code *c) {
 
 /* ---- parts ---- */
 
+/* The engine need not come here again, if nothing but the probe is there and it has removed itself.
+ */
+static Ref remove_at_engine(Code *c) {
+    const Probe *p = c->b.variant->probe;
+    Ref removed = gen_var_get(&c->b, p->removed, 0);
+    return BinaryenIf(c->b.module, removed, engine_remove(c), NULL);
+}
+
+static Ref body_of(Code *c) {
+    const Probe *p = c->b.variant->probe;
+    Ref body = gen_body(&c->b, &p->body, p->vars, p->nvars);
+    if (!p->removed || c->residue->nparts > 1)
+        return body;
+    return BinaryenBlock(c->b.module, NULL, (Ref[]){body, remove_at_engine(c)}, 2,
+                         BinaryenTypeAuto());
+}
+
 /* The probe's body under a condition; without branches if it only counts. */
 static Ref guarded_body(Code *c, Ref condition, Ref predicate) {
     const Probe *p = c->b.variant->probe;
     BinaryenModuleRef m = c->b.module;
     if (!condition && !predicate)
-        return gen_body(&c->b, &p->body, p->vars, p->nvars);
+        return body_of(c);
     if (predicate && condition && !gen_is_plain(p->predicate)) {
-        Ref inner = BinaryenIf(m, predicate, gen_body(&c->b, &p->body, p->vars, p->nvars), NULL);
+        Ref inner = BinaryenIf(m, predicate, body_of(c), NULL);
         return BinaryenIf(m, condition, inner, NULL);
     }
     condition = both(c, condition, predicate);
     if (!gen_only_counts(&p->body))
-        return BinaryenIf(m, condition, gen_body(&c->b, &p->body, p->vars, p->nvars), NULL);
+        return BinaryenIf(m, condition, body_of(c), NULL);
     uint32_t local = gen_temp(&c->b, BinaryenTypeInt32());
     Ref steps[] = {BinaryenLocalSet(m, local, condition),
                    gen_counts(&c->b, &p->body, local, false)};

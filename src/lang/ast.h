@@ -304,8 +304,10 @@ typedef struct Probe {
     Expr *predicate; /* NULL = true */
     Block body;
     Span span;
+    Var *removed;   /* for later layers: a hidden variable, which the predicate may use too: the
+                       probe is gone from the site; NULL = it never is */
     uint32_t nvars; /* set by the checker */
-    Var **vars;     /* every variable declared in the body, in order */
+    Var **vars;     /* `removed`, then every variable declared in the body, in order */
     uint32_t index; /* 0.. in the script */
 } Probe;
 

@@ -81,6 +81,8 @@ bool lang_check_probe(Script *s, Probe *p, const Scope *scope, Diags *diags) {
         .script = s, .scope = scope, .diags = diags, .place = PLACE_PROBE, .probe = p, .ok = true};
     c.lenient = p->rule.broken || scope->unknown;
     check_bounds(&c);
+    if (p->removed)
+        check_declare_var(&c, p->removed);
     /* The predicate runs before anything of the body exists, so it is checked before that is
      * declared. */
     if (p->predicate)

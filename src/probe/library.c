@@ -81,9 +81,10 @@ const BundledFn *bundled_function(Str library, Str name) {
 }
 
 BundledKind bundled_kind(const BundledFn *f) {
-    return !*f->helper || *f->helper == '=' ? BUNDLED_IMPORT
-           : *f->helper == ':'              ? BUNDLED_FLUSH
-                                            : BUNDLED_HELPER;
+    return !*f->helper || *f->helper == '='    ? BUNDLED_IMPORT
+           : strcmp(f->helper, ":flush") == 0  ? BUNDLED_FLUSH
+           : strcmp(f->helper, ":remove") == 0 ? BUNDLED_REMOVE
+                                               : BUNDLED_HELPER;
 }
 
 const Type *bundled_type(char letter) {

@@ -54,7 +54,7 @@ typedef struct BundledFn {
 } BundledFn;
 
 /* What becomes of a call of it. */
-typedef enum BundledKind { BUNDLED_HELPER, BUNDLED_IMPORT, BUNDLED_FLUSH } BundledKind;
+typedef enum BundledKind { BUNDLED_HELPER, BUNDLED_IMPORT, BUNDLED_FLUSH, BUNDLED_REMOVE } BundledKind;
 BundledKind bundled_kind(const BundledFn *f);
 
 /* A library of this name is bundled. */

@@ -8,6 +8,7 @@
 #include "probe/cut.h"
 #include "probe/derive.h"
 #include "probe/prune.h"
+#include "probe/removal.h"
 #include "probe/statics.h"
 
 #include <assert.h>
@@ -240,6 +241,9 @@ static bool make_variant(Plan *plan, Variant *v, const char *all, Diags *diags) 
     scope.can_return_value = v->is_alt;
     scope.return_type = v->wanted;
     scope.describe_all = all;
+    Bound place;
+    if (event_name_lookup(e, STR("fid"), &place))
+        removal_prepare(script, plan->libraries, v->probe);
     bool ok = lang_check_probe(script, v->probe, &scope, diags);
     buf_free(&text);
     if (!ok || script->broken)

@@ -2,6 +2,7 @@
  * probe/plan_library.c - what scripts mean by the names of libraries and their functions.
  */
 #include "probe/plan.h"
+#include "probe/removal.h"
 
 typedef struct Nearest {
     Str wanted, name;
@@ -109,10 +110,22 @@ static const Type *tree_type(Script *s) {
     return type_map(s, narrow, type_tuple(s, (const Type *[]){narrow, narrow, wide, wide}, 4));
 }
 
+/* Those calls that can be are statements of probes by now (removal.h). */
+static int64_t no_removal(const Expr *call, Diags *diags) {
+    Diag *g = diag(diags, DIAG_REMOVAL, call->span,
+                   "expected 'dyninstr.remove_probe(probe_id);' in the body of a probe at an "
+                   "instruction, a block or a function: a probe removes only itself");
+    diag_hint(diags, g,
+              "let a variable say whether a probe is wanted, and ask it in the predicate");
+    return -1;
+}
+
 static int64_t bundled_call(Plan *plan, uint32_t script, const Expr *call, Diags *diags) {
     const BundledFn *b = bundled_function(call->recv, call->name);
     if (!b)
         return no_function(NULL, call, diags);
+    if (bundled_kind(b) == BUNDLED_REMOVE)
+        return no_removal(call, diags);
     if (call->annotation == ANN_STATIC) {
         diag(
             diags, DIAG_ANNOTATION, call->span,
@@ -139,7 +152,7 @@ static int64_t bundled_call(Plan *plan, uint32_t script, const Expr *call, Diags
 
 int64_t plan_library_call(Plan *plan, uint32_t script, const Expr *call, Diags *diags) {
     Library *lib = library_find(plan->libraries, call->recv);
-    if (!lib && bundled_library(call->recv))
+    if (removal_is_engine(plan->libraries, call->recv) || (!lib && bundled_library(call->recv)))
         return bundled_call(plan, script, call, diags);
     if (!lib || !lib->usable)
         return -1; /* reported at `use` */

@@ -16,6 +16,8 @@
  */
 #include "target/monitor.h"
 
+#include "probe/removal.h"
+
 #include <stdio.h>
 
 #include "gen/monitor.h"
@@ -323,6 +325,10 @@ static int64_t resolve_code(void *ctx, const WasmImport *import) {
         const WasmExport *e = runtime_function(t, import->name);
         return e ? t->linked.handles[WASM_SPACE_FUNC][e->handle] : t->fmod;
     }
+    if (str_is(import->module, REMOVAL_MODULE))
+        return wasm_need_import_func(
+            &t->m, import->module, import->name,
+            &(WasmTypeDef){.params = (WasmType[]){WASM_I32}, .nparams = 1});
     n = number_in(import->name);
     if (str_is(import->module, "mem")) {
         Site nowhere = plan_nowhere(t->plan, &t->m);
