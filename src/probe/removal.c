@@ -6,6 +6,7 @@
 typedef struct Removal {
     Script *script;
     const Libraries *libraries;
+    Span rule; /* the flag is declared there: the predicate asks for it, too */
     Var *flag; /* NULL until a call was found */
 } Removal;
 
@@ -58,7 +59,7 @@ static void replace_in(Removal *r, Block b) {
         if (is_removal(r, s)) {
             Span span = s->value->span;
             if (!r->flag)
-                r->flag = new_flag(r, span);
+                r->flag = new_flag(r, r->rule);
             s->kind = STMT_ASSIGN;
             s->target = flag_name(r, span);
             s->value = new_expr(r, EXPR_BOOL, span);
@@ -91,7 +92,7 @@ static Expr *still_there(Removal *r, Expr *predicate) {
 }
 
 void removal_prepare(Script *s, const Libraries *libraries, Probe *p) {
-    Removal r = {.script = s, .libraries = libraries};
+    Removal r = {.script = s, .libraries = libraries, .rule = p->rule.span};
     replace_in(&r, p->body);
     p->removed = r.flag;
     if (r.flag)
