@@ -34,7 +34,7 @@ _whammc_value() { # OPTION: what may follow it; false if nothing does
         run:--top | run:--engine-option | *:--env | list:--functions | report:--top | report:--flush | report:--variable) ;;
         *:-s | *:--script) _whammc_words 'calltree profile'; _whammc_files whamm mm ;;
         profile:--top | *:--exclude | *:--min-size | profile:--max-depth | profile:--engine-option) ;;
-        *:--lib) compopt -o default ;;
+        *:--lib | *:--names) compopt -o default ;;
         *:-D | *:--define) ;;
         instr:-o | instr:--output | instr:--runtime | monitor:-o | monitor:--output | bind:-o | bind:--output) _whammc_files wasm ;;
         run:-o | run:--output | report:-o | report:--output | profile:-o | profile:--output | profile:--save) compopt -o default ;;
@@ -79,23 +79,23 @@ _whammc() {
     if [[ $cur == -* ]]; then
         case $command in
             instr)
-                _whammc_words '-s --script= --lib= -D --define= --exclude= --min-size= -o --output= --report= --report-format= --host= --storage= --link=
+                _whammc_words '-s --script= --lib= -D --define= --exclude= --min-size= --names= -o --output= --report= --report-format= --host= --storage= --link=
                     --js= --no-js --runtime= --keep-debug --no-optimise --no-coalesce --exact-traps -v --verbose --message-format= -h --help' ;;
             bind)
                 _whammc_words '-o --output= --host= --keep-debug --no-optimise --no-coalesce --exact-traps -v --verbose --message-format= -h --help' ;;
             run)
-                _whammc_words '-s --script= --lib= -D --define= --exclude= --min-size= --monitor= --link= --engine= --engine-option= --dir= --env= --clock= -o --output=
+                _whammc_words '-s --script= --lib= -D --define= --exclude= --min-size= --names= --monitor= --link= --engine= --engine-option= --dir= --env= --clock= -o --output=
                     --report-format= --top= --no-demangle --message-format= -h --help' ;;
             profile)
-                _whammc_words '--style= --format= -o --output= --save= --top= --counts-only --exclude= --min-size= --auto-exclude
+                _whammc_words '--style= --format= -o --output= --save= --top= --counts-only --exclude= --min-size= --names= --auto-exclude
                     --max-depth= --engine= --engine-option= --dir= --env= --clock= --no-demangle --message-format= -h --help' ;;
             report)
-                _whammc_words '--format= -o --output= --module= --variable= --flush= --top= --no-demangle --message-format= -h --help' ;;
+                _whammc_words '--format= -o --output= --module= --names= --variable= --flush= --top= --no-demangle --message-format= -h --help' ;;
             monitor)
                 _whammc_words '-s --script= --lib= -D --define= -o --output= --report= --report-format= --no-optimise --no-coalesce
                     --exact-traps --explain --message-format= -h --help' ;;
             list)
-                _whammc_words '-s --script= --lib= -D --define= -c --count --functions= -v --verbose --message-format= -h --help' ;;
+                _whammc_words '-s --script= --lib= -D --define= -c --count --functions= --names= -v --verbose --message-format= -h --help' ;;
             check) _whammc_words '--lib= -D --define= --message-format= -h --help' ;;
             info) _whammc_words '-v --verbose -f --functions --message-format= -h --help' ;;
         esac

@@ -262,6 +262,24 @@ const whammc_counting *whammc_countings(whammc *w, size_t *n) {
     return w->countings.at;
 }
 
+static bool asks_name(const Expr *e) {
+    if (e->kind == EXPR_NAME && e->is_bound &&
+        (e->bound.id == NAME_FNAME || e->bound.id == NAME_TARGET_FN_NAME))
+        return true;
+    for (uint32_t i = 0; i < e->nargs; i++)
+        if (asks_name(e->args[i]))
+            return true;
+    return false;
+}
+
+/* A program without a name section has few functions that a predicate can ask for. */
+static void hint_names(whammc *w, const PlanProbe *p, Diag *d) {
+    if (w->plan.nameless && p->probe->predicate && asks_name(p->probe->predicate))
+        diag_hint(&w->diags, d,
+                  "the program has no names but those of imports and exports; --names gives it "
+                  "some");
+}
+
 /* Not for our own scripts, which are for all programs. */
 static void warn_unmatched(whammc *w) {
     for (uint32_t i = 0; i < w->plan.probes.len; i++) {
@@ -272,8 +290,9 @@ static void warn_unmatched(whammc *w) {
         if (kind != EVENT_BEGIN && kind != EVENT_END && kind != EVENT_REPORT &&
             !sites_of(&w->plan, p) && !plan_is_off(&w->plan, p) &&
             !script_is_bundled(source->text, source->len))
-            diag(&w->diags, DIAG_NO_SITES, p->probe->rule.span,
-                 "this probe matches nothing in the program");
+            hint_names(w, p,
+                       diag(&w->diags, DIAG_NO_SITES, p->probe->rule.span,
+                            "this probe matches nothing in the program"));
     }
 }
 
@@ -402,7 +421,7 @@ static void list_site(void *ctx, const Site *site, const SiteTypes *types, const
         event_text(&l->event, a->event, false);
         if (site->instr)
             wasm_instr_text(&l->instruction, site->instr);
-        buf_str(&l->fname, wasm_func_name(site->m, site->func));
+        buf_str(&l->fname, wasm_shown_name(site->m, site->func));
         whammc_site s = {a->variant->source,  a->number, buf_cstr(&l->event),      site->func,
                          buf_cstr(&l->fname), site->pc,  buf_cstr(&l->instruction)};
         l->site(l->ctx, &s);

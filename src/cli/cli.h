@@ -190,6 +190,21 @@ bool file_write_fd(int fd, const void *data, size_t len);
 /* Reads a module; text is assembled with wabt's wat2wasm. False if that failed, which was said. */
 bool file_read_module(const Cli *cli, const char *path, Buf *out);
 
+/* ---- names for programs without (names.c) ---- */
+
+/* The option of the commands that show functions. */
+enum { OPTION_NAMES = 1020 };
+#define NAMES_OPTION                                                                               \
+    {                                                                                              \
+        OPTION_NAMES, "names", "FILE",                                                             \
+            "take the names of functions from this file: a symbol map of Emscripten, or another "  \
+            "build of the program that has them"                                                   \
+    }
+
+/* Gives a module the names in the file; NULL: it keeps its own. False if they do not fit, which was
+ * said. */
+bool names_give(const Cli *cli, const char *path, Buf *app);
+
 /* ---- scripts (script.c) ---- */
 
 /* Reads a script and gives it to w; where there is no such file, a name without folder may be that

@@ -26,6 +26,7 @@ static const Option options[] = {
     DEFINE_OPTION,
     EXCLUDE_OPTION(" (for scripts with a constant 'untimed')"),
     MIN_SIZE_OPTION(" (for such scripts, too)"),
+    NAMES_OPTION,
     {'o', "output", "OUT", "write the instrumented module there ('-': standard output)"},
     {REPORT, "report", "WHERE",
      "where a WASI program writes its report: stdout, stderr, or the path of a file in a directory "
@@ -65,7 +66,7 @@ typedef struct Settings {
     LibraryOptions libs;
     DefineOptions definitions;
     Exclusion exclusion;
-    const char *out, *runtime, *js;
+    const char *out, *runtime, *js, *names;
     whammc_options options;
     bool verbose, no_js;
 } Settings;
@@ -79,6 +80,7 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case OPTION_EXCLUDE:
     case OPTION_MIN_SIZE: return exclude_option(cli, &s->exclusion, key, value);
     case 'o': s->out = value; break;
+    case OPTION_NAMES: s->names = value; break;
     case 'v': s->verbose = true; break;
     case STORAGE: s->options.storage = (whammc_storage)option_choice(&cmd_instr, key, value); break;
     case HOST: s->options.host = (whammc_host)option_choice(&cmd_instr, key, value); break;
@@ -205,7 +207,8 @@ static int read_and_instrument(const Cli *cli, Settings *s, const char *path) {
     s->options.host_flushes = !s->no_js && (s->js || js);
     free(js);
     int status = STATUS_ERROR;
-    if (file_read_module(cli, path, &app) && ok && exclude_give(cli, &s->exclusion, &app, w))
+    if (file_read_module(cli, path, &app) && names_give(cli, s->names, &app) && ok &&
+        exclude_give(cli, &s->exclusion, &app, w))
         status = instrument(cli, s, w, path, &app);
     whammc_free(w);
     buf_free(&app);

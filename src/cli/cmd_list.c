@@ -12,6 +12,7 @@ static const Option options[] = {
     LIBRARY_OPTION,
     DEFINE_OPTION,
     {'c', "count", NULL, "show only how many sites each probe has"},
+    NAMES_OPTION,
     {FUNCTIONS, "functions", "GLOB", "show only sites in functions with such names"},
     {'v', "verbose", NULL,
      "show the number of the probe in reports and its event, too, whether it only counts, and "
@@ -27,6 +28,7 @@ typedef struct Row {
 
 typedef struct List {
     const char *functions; /* GLOB; NULL = all */
+    const char *names;     /* a file; NULL = none */
     bool count, verbose;
     Vec(const char *) scripts;
     LibraryOptions libs;
@@ -216,7 +218,7 @@ static int list(const Cli *cli, List *l, const char *path) {
     define_give(&l->definitions, w, false);
     bool ok = library_give_all(cli, &l->libs, l->scripts.at, l->scripts.len, w, true);
     int status = STATUS_ERROR;
-    if (file_read_module(cli, path, &app) && ok) {
+    if (file_read_module(cli, path, &app) && names_give(cli, l->names, &app) && ok) {
         progress_start("reading", file_title(path), app.len);
         status = message_library(
             cli, w,
@@ -244,6 +246,7 @@ static int run(Cli *cli) {
         case 'c': l.count = true; break;
         case 'v': l.verbose = true; break;
         case FUNCTIONS: l.functions = value; break;
+        case OPTION_NAMES: l.names = value; break;
         }
     int status = ok ? cli_option_status(key) : STATUS_USAGE;
     if (ok && key == ARGS_END)

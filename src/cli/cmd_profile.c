@@ -44,6 +44,7 @@ static const Option options[] = {
     {COUNTS_ONLY, "counts-only", NULL, "count calls, without times"},
     EXCLUDE_OPTION(""),
     MIN_SIZE_OPTION(""),
+    NAMES_OPTION,
     {AUTO_EXCLUDE, "auto-exclude", NULL,
      "run the program twice: first to count calls (it prints nothing then); in the second run "
      "functions that are tiny and called often are not timed"},
@@ -66,7 +67,7 @@ typedef enum Style { STYLE_TREE, STYLE_ARCS } Style;
 typedef struct Settings {
     Words engine_options, world;
     Exclusion exclusion;
-    const char *engine, *clock, *out, *save, *max_depth;
+    const char *engine, *clock, *out, *save, *max_depth, *names;
     Style style;
     ViewFormat format;
     uint32_t top;
@@ -312,7 +313,8 @@ static bool show(const Profiling *p, const Running *r) {
 
 static bool read_module(Profiling *p) {
     const char *path = p->cli->operands[0];
-    if (!file_read_module(p->cli, path, &p->app))
+    if (!file_read_module(p->cli, path, &p->app) ||
+        !names_give(p->cli, p->settings->names, &p->app))
         return false;
     Diags d = {0};
     DiagFileId file = diag_file(&d, file_title(path), p->app.data, p->app.len, true);
@@ -360,6 +362,7 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case STYLE: s->style = (Style)option_choice(cli->command, key, value); break;
     case FORMAT: s->format = (ViewFormat)option_choice(cli->command, key, value); break;
     case 'o': s->out = value; break;
+    case OPTION_NAMES: s->names = value; break;
     case SAVE: s->save = value; break;
     case TOP: s->top_given = true; return cli_count(cli, "top", value, &s->top);
     case COUNTS_ONLY: s->counts_only = true; break;

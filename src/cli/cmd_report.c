@@ -21,6 +21,7 @@ static const Option options[] = {
     {MODULE, "module", "APP",
      "the program before it was instrumented: tables then show the instruction at each place, and "
      "names that the report has not are the program's"},
+    NAMES_OPTION,
     {VARIABLE, "variable", "NAME",
      "the variable that has the calls or the call tree; default: the first that can be one; may "
      "be repeated for calls, which are then added up"},
@@ -34,7 +35,7 @@ static const Option options[] = {
 };
 
 typedef struct Settings {
-    const char *out, *module;
+    const char *out, *module, *names;
     Words variables;
     ViewFormat format;
     uint32_t top, flush;
@@ -90,7 +91,8 @@ static bool read_module(View *v) {
     const char *path = v->settings->module;
     if (!path)
         return true;
-    if (!file_read_module(v->cli, path, &v->app))
+    if (!file_read_module(v->cli, path, &v->app) ||
+        !names_give(v->cli, v->settings->names, &v->app))
         return false;
     Diags d = {0};
     DiagFileId file = diag_file(&d, file_title(path), v->app.data, v->app.len, true);
@@ -223,6 +225,7 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     switch (key) {
     case FORMAT: s->format = (ViewFormat)option_choice(cli->command, key, value); break;
     case 'o': s->out = value; break;
+    case OPTION_NAMES: s->names = value; break;
     case MODULE: s->module = value; break;
     case FLUSH: return cli_count(cli, "flush", value, &s->flush);
     case TOP: s->top_given = true; return cli_count(cli, "top", value, &s->top);
@@ -239,6 +242,8 @@ static int check(const Cli *cli, const Settings *s) {
         return cli_usage(cli, "one report at a time: what is '%s'?", cli->operands[1]);
     if (s->module && strcmp(s->module, "-") == 0 && strcmp(cli->operands[0], "-") == 0)
         return cli_usage(cli, "only one file can be '-', standard input");
+    if (s->names && !s->module)
+        return cli_usage(cli, "--names=%s: names are for the program of --module", s->names);
     if (s->variables.len > 1 && s->format >= VIEW_FOLDED)
         return cli_usage(cli, "one call tree at a time: what is --variable=%s?",
                          s->variables.at[1]);

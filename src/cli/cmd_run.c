@@ -29,6 +29,7 @@ static const Option options[] = {
     DEFINE_OPTION,
     EXCLUDE_OPTION(" (for scripts with a constant 'untimed')"),
     MIN_SIZE_OPTION(" (for such scripts, too)"),
+    NAMES_OPTION,
     {MONITOR, "monitor", "MON.wasm[+LIB.wasm]...",
      "attach this monitor module, which imports the libraries behind it, instead of instrumenting "
      "with scripts; may be repeated"},
@@ -61,7 +62,7 @@ typedef struct Settings {
     Exclusion exclusion;
     MonitorOptions monitors;
     Words engine_options, world;
-    const char *engine, *out, *clock;
+    const char *engine, *out, *clock, *names;
     whammc_options options;
     uint32_t top;
     bool no_demangle;
@@ -225,8 +226,8 @@ static int run_program(const Cli *cli, Settings *s, const Engine *e) {
     bool ok = library_give_all(cli, &s->libs, s->scripts.at, s->scripts.len, r.w,
                                s->out && strcmp(s->out, "-") == 0);
     ok = monitors_read(cli, &s->monitors) && ok;
-    if (file_read_module(cli, cli->operands[0], &r.app) && ok &&
-        exclude_give(cli, &s->exclusion, &r.app, r.w))
+    if (file_read_module(cli, cli->operands[0], &r.app) && names_give(cli, s->names, &r.app) &&
+        ok && exclude_give(cli, &s->exclusion, &r.app, r.w))
         status = run_somehow(&r, s);
     if (status == STATUS_OK) {
         bool written = s->monitors.len ? deliver_caught(s, &r) : deliver(s, &r);
@@ -248,6 +249,7 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case OPTION_EXCLUDE:
     case OPTION_MIN_SIZE: return exclude_option(cli, &s->exclusion, key, value);
     case 'o': s->out = value; break;
+    case OPTION_NAMES: s->names = value; break;
     case OPTION_LIBRARY: return library_option(cli, &s->libs, value);
     case LINK:
         s->options.link = (whammc_link)option_choice(&cmd_run, key, value);

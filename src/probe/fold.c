@@ -121,7 +121,7 @@ static bool immediate(const WasmInstr *i, uint32_t n, uint64_t *out) {
 static Str called_name(const WasmModule *m, const WasmFunc *f, NameId id) {
     const WasmImport *import = f->import >= 0 ? &m->imports.at[f->import] : NULL;
     if (id == NAME_TARGET_FN_NAME)
-        return import ? import->name : f->name;
+        return import ? import->name : f->shown;
     if (id == NAME_TARGET_FN_TYPE)
         return str_of(import ? "import" : "local");
     return import ? import->module : m->name;
@@ -203,7 +203,7 @@ bool site_value(const Site *s, const Bound *name, Value *out) {
     TypeKind kind = name->type ? name->type->kind : TYPE_U32;
     switch ((NameId)name->id) {
     case NAME_FID: *out = integer(kind, s->func); return true;
-    case NAME_FNAME: *out = text(wasm_func_name(s->m, s->func)); return true;
+    case NAME_FNAME: *out = text(wasm_shown_name(s->m, s->func)); return true;
     case NAME_ESCAPES:
         *out = truth(s->survey && wasm_survey_escapes(s->survey, s->m, s->func));
         return s->survey != NULL;

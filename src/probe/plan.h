@@ -236,6 +236,7 @@ typedef struct Plan {
         *exits; /* by index into scripts: what gen/ made of '@exit' at script scope; NULL = none */
     const Libraries *libraries;
     Str host;       /* what HOST is; set before sites are looked at */
+    bool nameless;  /* the program's name section, if any, names no function; set likewise */
     Vec(Str) texts; /* strings that code refers to by number (Expr.slot - 1 of EXPR_STR), and
                        descriptions of map types (of EXPR_INDEX) */
     Map text_ids;

@@ -9,27 +9,8 @@
 void places_open(Places *p, const WasmModule *m) {
     memset(p, 0, sizeof *p);
     p->m = m;
-    for (uint32_t f = 0; f < m->funcs.len; f++) {
-        Str name = wasm_func_name(m, f);
-        vec_push(&p->names, name.len ? name : (Str){NULL, 0});
-    }
-    for (uint32_t i = 0; i < m->exports.len; i++) {
-        const WasmExport *e = &m->exports.at[i];
-        if (e->space == WASM_SPACE_FUNC && !p->names.at[e->handle].ptr && e->name.len)
-            p->names.at[e->handle] = e->name;
-    }
-    for (uint32_t i = 0; i < m->imports.len; i++) {
-        const WasmImport *import = &m->imports.at[i];
-        if (import->space != WASM_SPACE_FUNC || p->names.at[import->handle].ptr)
-            continue;
-        Buf name = {0};
-        buf_str(&name, import->module);
-        buf_u8(&name, '.');
-        buf_str(&name, import->name);
-        p->names.at[import->handle] =
-            (Str){arena_strndup(&p->arena, (const char *)name.data, name.len), (uint32_t)name.len};
-        buf_free(&name);
-    }
+    for (uint32_t f = 0; f < m->funcs.len; f++)
+        vec_push(&p->names, wasm_known_name(m, f));
 }
 
 Str places_name(const Places *p, uint32_t fid) {

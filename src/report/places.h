@@ -15,8 +15,7 @@ typedef struct Places {
     Arena arena;
 } Places;
 
-/* The name section's names, else what exports are called, else "module.name" of imports. The
- * module must outlive the program. */
+/* The names of wasm_known_name. The module must outlive the program. */
 void places_open(Places *p, const WasmModule *m);
 /* The function's name; .ptr is NULL if there is none. */
 Str places_name(const Places *p, uint32_t fid);

@@ -435,6 +435,7 @@ static bool match(void *self) {
         r->store.counts = &r->coalesce.counts;
     }
     r->p.plan->host = flush_host_name(r->host);
+    r->p.plan->nameless = !wasm_names_funcs(&r->p.m);
     decide_link(r, options);
     bool ok = program_walk(&r->p);
     alt_report(r->p.plan, &r->p.m, r->p.diags);
@@ -526,6 +527,7 @@ bool rewrite_list(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId file
     Matcher w = {.plan = plan, .m = &m, .watch_call = -1, .at = at, .ctx = ctx};
     bool ok = wasm_load(&m, bytes, size, file, diags);
     plan->host = flush_host_name(flush_host(&m, plan, &options));
+    plan->nameless = ok && !wasm_names_funcs(&m);
     for (uint32_t f = 0; ok && f < m.funcs.len; f++)
         if (m.funcs.at[f].import < 0 && !match_func(&w, f))
             ok = walk_failed(&w, f, file, diags);

@@ -206,7 +206,7 @@ static void name_function(Store *s, const Site *site) {
     if (s->last_func == site->func)
         return;
     s->last_func = site->func;
-    image_func(s->image, site->func, wasm_func_name(site->m, site->func));
+    image_func(s->image, site->func, wasm_shown_name(site->m, site->func));
 }
 
 static void count_values(Store *s, const Site *site, const Match *match) {

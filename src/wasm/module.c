@@ -53,6 +53,60 @@ Str wasm_func_name(const WasmModule *m, uint32_t func) {
     return m->funcs.at[func].name;
 }
 
+Str wasm_shown_name(const WasmModule *m, uint32_t func) {
+    return m->funcs.at[func].shown;
+}
+
+Str wasm_known_name(const WasmModule *m, uint32_t func) {
+    const WasmFunc *f = &m->funcs.at[func];
+    return f->named ? f->shown : (Str){NULL, 0};
+}
+
+bool wasm_names_funcs(const WasmModule *m) {
+    for (uint32_t f = 0; f < m->input_count[WASM_SPACE_FUNC]; f++)
+        if (m->funcs.at[f].name.len)
+            return true;
+    return false;
+}
+
+static void show_as(WasmFunc *f, Str name, bool named) {
+    f->shown = name;
+    f->named = named;
+}
+
+/* "#5", in so much memory as it needs: there may be very many. */
+static Str number_name(WasmModule *m, uint32_t func) {
+    char text[12], *at = text + sizeof text;
+    do {
+        *--at = (char)('0' + func % 10);
+        func /= 10;
+    } while (func);
+    *--at = '#';
+    uint32_t len = (uint32_t)(text + sizeof text - at);
+    return (Str){arena_strndup(&m->arena, at, len), len};
+}
+
+void wasm_name_funcs(WasmModule *m) {
+    for (uint32_t f = 0; f < m->funcs.len; f++)
+        show_as(&m->funcs.at[f], m->funcs.at[f].name, m->funcs.at[f].name.len > 0);
+    for (uint32_t i = 0; i < m->exports.len; i++) {
+        const WasmExport *e = &m->exports.at[i];
+        if (e->space == WASM_SPACE_FUNC && !m->funcs.at[e->handle].named && e->name.len)
+            show_as(&m->funcs.at[e->handle], e->name, true);
+    }
+    for (uint32_t f = 0; f < m->funcs.len; f++) {
+        WasmFunc *func = &m->funcs.at[f];
+        if (func->named)
+            continue;
+        const WasmImport *im = func->import >= 0 ? &m->imports.at[func->import] : NULL;
+        show_as(func,
+                im ? str_of(arena_printf(&m->arena, "%.*s.%.*s", STR_ARG(im->module),
+                                         STR_ARG(im->name)))
+                   : number_name(m, f),
+                im != NULL);
+    }
+}
+
 bool wasm_func_code(const WasmModule *m, uint32_t func, WasmCode *code) {
     const char *error;
     WasmTypes locals = {0};

@@ -106,6 +106,8 @@ typedef struct WasmFunc {
     uint32_t body_size; /* bytes */
     uint8_t size_width; /* bytes of the size in front of the body */
     Str name;           /* from the name section, or given when added; empty = none */
+    Str shown;          /* input functions only: see wasm_shown_name */
+    bool named;         /* ... which is not a number */
     bool added;
     Buf code; /* added functions: local declarations and code, handle space unless code_final */
     bool code_final;
@@ -267,6 +269,15 @@ static inline WasmType wasm_canonical(const WasmModule *m, WasmType t) {
 
 /* The name of a function: the name section's, else empty. */
 Str wasm_func_name(const WasmModule *m, uint32_t func);
+/* The name by which people know a function of the input: the name section's, else the first
+ * export's, else "module.name" of an import, else "#5", its index. */
+Str wasm_shown_name(const WasmModule *m, uint32_t func);
+/* The same, without indices: .ptr is NULL then. */
+Str wasm_known_name(const WasmModule *m, uint32_t func);
+/* Whether the name section has a name for some function of the input. */
+bool wasm_names_funcs(const WasmModule *m);
+/* Settles these names, after names were read or given. */
+void wasm_name_funcs(WasmModule *m);
 static inline const WasmTypeDef *wasm_func_type(const WasmModule *m, uint32_t func) {
     return &m->types.at[m->funcs.at[func].type];
 }

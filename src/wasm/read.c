@@ -719,6 +719,7 @@ bool wasm_read(WasmUnvalidated *u, const uint8_t *bytes, size_t size, DiagFileId
     for (uint32_t i = 0; i < m->sections.len; i++)
         if (m->sections.at[i].id == WASM_SEC_CUSTOM && str_is(m->sections.at[i].name, "name"))
             wasm_read_names(m, &m->sections.at[i]);
+    wasm_name_funcs(m);
     wasm_read_hints(m);
     return true;
 }

@@ -4,7 +4,7 @@
  */
 #include "site_state.h"
 
-enum { SECTION_TYPE = 1, SECTION_IMPORT = 2, SECTION_CODE = 10 };
+enum { SECTION_TYPE = 1, SECTION_IMPORT = 2, SECTION_EXPORT = 7, SECTION_CODE = 10 };
 
 static uint32_t section_of(SiteKind kind) {
     return kind == SITE_FUNC ? 3 : kind == SITE_TAG ? 13 : 3 + (uint32_t)kind;
@@ -309,6 +309,36 @@ bool site_import_names(uint32_t fid, uint32_t *module, uint32_t *name) {
     *module = names[0];
     *name = names[1];
     return true;
+}
+
+/* By function. */
+static void load_export_names(void) {
+    SiteBlock b;
+    SiteReader r = site_section(SECTION_EXPORT, &b);
+    for (uint32_t n = r.at == r.end ? 0 : site_u32(&r); n; n--) {
+        const uint8_t *text = r.at;
+        name(&r);
+        bool func = site_u8(&r) == SITE_FUNC;
+        uint32_t index = site_u32(&r);
+        if (!func || !*text)
+            continue;
+        site_entry(SITE_FUNC, index); /* there is such a function */
+        while (S->nexport_names <= index)
+            site_push(&S->export_names, &S->nexport_names, 0);
+        uint32_t *known = words_at(S->export_names.at) + index;
+        if (!*known) {
+            uint32_t s = str_of_name(text);
+            words_at(S->export_names.at)[index] = s;
+        }
+    }
+    site_drop(&b);
+    S->export_names_loaded = true;
+}
+
+uint32_t site_export_name(uint32_t fid) {
+    if (!S->export_names_loaded)
+        load_export_names();
+    return fid < S->nexport_names ? words_at(S->export_names.at)[fid] : 0;
 }
 
 /* ---- proc_exit ---- */

@@ -3,11 +3,30 @@
  */
 #include "site_state.h"
 
+/* "#5". */
+static uint32_t number_name(uint32_t fid) {
+    uint32_t digits = 1;
+    for (uint32_t n = fid; n > 9; n /= 10)
+        digits++;
+    uint32_t s = values_str_new(digits + 1);
+    uint8_t *text = at(s + 4);
+    text[0] = '#';
+    for (uint32_t k = digits; k; k--, fid /= 10)
+        text[k] = (uint8_t)('0' + fid % 10);
+    return values_str_intern(s);
+}
+
+/* As wasm_shown_name of the compiler (wasm/module.c), but the engine says what the name section
+ * has. */
 SITE_EXPORT(fname)
 uint32_t site_fname(uint32_t fid) {
-    uint32_t len = reflect_read_function_name(fid, 0, 0), s = values_str_new(len);
-    if (len)
-        reflect_read_function_name(fid, s + 4, len);
+    uint32_t len = reflect_read_function_name(fid, 0, 0);
+    if (!len) {
+        uint32_t name = site_export_name(fid);
+        return name ? name : number_name(fid);
+    }
+    uint32_t s = values_str_new(len);
+    reflect_read_function_name(fid, s + 4, len);
     return values_str_intern(s);
 }
 
@@ -91,6 +110,7 @@ void site_done(void) {
     site_drop(&S->types);
     site_drop(&S->words);
     site_drop(&S->import_names);
+    site_drop(&S->export_names);
     site_drop(&S->flow_frames);
     site_drop(&S->stack);
     site_drop(&S->frames);

@@ -109,6 +109,8 @@ typedef struct SiteState {
     uint32_t ntypes, nwords, types_loaded;
     SiteBlock import_names;
     uint32_t nimport_names, import_names_loaded;
+    SiteBlock export_names;
+    uint32_t nexport_names, export_names_loaded;
     uint32_t proc_exit, proc_exit_loaded;
 
     SiteCursor plain[2];
@@ -247,6 +249,8 @@ INLINE const WasmType *site_results(const SiteType *t) {
 }
 /* The names of the import that function `fid` is, as strs; false if it is none. */
 bool site_import_names(uint32_t fid, uint32_t *module, uint32_t *name);
+/* The first name by which a function is exported, as a string; 0 = none. */
+uint32_t site_export_name(uint32_t fid);
 /* The function that ends the program, + 1; 0 = none. */
 uint32_t site_proc_exit(void);
 /* Reads the types of a function's locals, parameters first, into S->locals. */
