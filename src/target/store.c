@@ -206,7 +206,8 @@ static void name_function(Store *s, const Site *site) {
     if (s->last_func == site->func)
         return;
     s->last_func = site->func;
-    image_func(s->image, site->func, wasm_shown_name(site->m, site->func));
+    Str name = wasm_known_name(site->m, site->func);
+    image_func(s->image, site->func, name.ptr ? name : STR("")); /* then reports show the number */
 }
 
 static void count_values(Store *s, const Site *site, const Match *match) {

@@ -325,7 +325,7 @@ def static_name(site, variant, e):
     if name == "fid":
         return site.fid
     if name == "fname":
-        return (p.name(site.fid) or "").encode()
+        return p.shown(site.fid).encode()
     if name == "pc":
         return 0 if variant.event == "func:entry" else site.f.pc[site.i]
     if name == "opidx":
@@ -360,7 +360,7 @@ def static_name(site, variant, e):
         return UNKNOWN if e.key is UNKNOWN else site.label(e.key)
     if name.startswith("target_"):
         fid, local = site.instr[1], site.instr[1] >= len(p.imports)
-        return {"target_fn_name": (p.name(fid) or "") if local else p.imports[fid][0], "target_fn_type": "local" if local else "import",
+        return {"target_fn_name": p.shown(fid) if local else p.imports[fid][0], "target_fn_type": "local" if local else "import",
                 "target_imp_module": "" if local else "env"}[name].encode()
     if name.startswith("imm"):
         x = site.immediate(int(name[3:]))
@@ -897,7 +897,7 @@ class Run(wasm.Listener):
         for *_, v, site, name in sorted(site_rows, key=lambda r: r[:6]):
             t = v.vars[name]
             value = self.sites[v.number, site.fid, site.i, name]
-            fname = self.program.name(site.fid) or f"#{site.fid}"
+            fname = self.program.shown(site.fid)
             out.append(["memaddr", name, sc.type_text(t), wasm_text(t), "script0", fname, str(site.fid),
                         str(0 if v.event == "func:entry" else site.f.pc[site.i]),
                         f"{v.number}_{v.rule}", text(t, value)])

@@ -124,6 +124,11 @@ class Program:
     def name(self, fid):
         return None if fid < len(self.imports) else self.funcs[fid - len(self.imports)].name
 
+    def shown(self, fid):
+        """What a defined function is called: its name, else what it is exported as (only the last one is), else its number."""
+        last = len(self.imports) + len(self.funcs) - 1
+        return self.name(fid) or ("_start" if fid == last else f"#{fid}")
+
     def analyse(self, f):
         """Where constructs begin and end: f.end[i], f.orelse[i] by their first instruction, f.begin[i] by the end."""
         f.end, f.orelse, f.begin, f.labels = {}, {}, {}, {}
