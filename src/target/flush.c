@@ -7,6 +7,8 @@
 #include "target/runtime.h"
 #include "../../stdlib/runtime/values.h" /* the layout of our memory */
 
+#include <assert.h>
+
 enum { PAGE = 65536 };
 #define MAX_OWN UINT64_C(0xf0000000) /* leaves the heap some room */
 
@@ -26,13 +28,22 @@ static bool libraries_use_wasi(const Plan *plan) {
     return false;
 }
 
-/* Memory 0 can be grown at the flush and hold the runtime, which is code for 32-bit memories. */
+/* Other modules and the host know memory 0: they can grow it, and import it only with its limits. */
+static bool is_known_outside(const WasmModule *m) {
+    for (uint32_t i = 0; i < m->exports.len; i++)
+        if (m->exports.at[i].space == WASM_SPACE_MEMORY)
+            return true;
+    return m->memories.at[0].import >= 0;
+}
+
+/* Memory 0 can be grown at the flush and hold the runtime, which is code for 32-bit memories. The
+ * maximum that others know is not raised for that. */
 static bool can_grow(const WasmModule *m) {
     if (m->memories.len != 1)
         return false;
-    const WasmMemory *mem = &m->memories.at[0];
-    bool fixed_import = mem->import >= 0 && mem->limits.has_max;
-    return !mem->limits.is64 && mem->limits.page_log2 == 16 && !fixed_import;
+    const WasmLimits *limits = &m->memories.at[0].limits;
+    bool fixed = limits->has_max && is_known_outside(m);
+    return !limits->is64 && limits->page_log2 == 16 && !fixed;
 }
 
 /* Whether per-site variables go to memory. False with a message if the choice cannot be had. */
@@ -74,8 +85,9 @@ static uint32_t add_memory(Flush *f, uint64_t bytes) {
  * the old maximum. */
 static void guard_maximum(Flush *f) {
     WasmMemory *mem = &f->m->memories.at[0];
-    if (!mem->limits.has_max || mem->import >= 0)
+    if (!mem->limits.has_max)
         return;
+    assert(!is_known_outside(f->m));
     f->guard_grow = true;
     f->old_max = mem->limits.max;
     uint64_t more = pages_for(RUNTIME_STACK + store_values_size(f->store) + 8 + f->image_len);
