@@ -73,19 +73,19 @@ static void replace_in(Removal *r, Block b) {
 /* !flag, !flag && predicate */
 static Expr *still_there(Removal *r, Expr *predicate) {
     Span span = predicate ? predicate->span : r->flag->span;
-    Expr *not = new_expr(r, EXPR_UNARY, span);
-    not ->op = OP_NOT;
-    not ->nargs = 1;
-    not ->args = arena_array(&r->script->arena, Expr *, 1);
-    not ->args[0] = flag_name(r, span);
-    not ->depth = 2;
+    Expr *negated = new_expr(r, EXPR_UNARY, span);
+    negated->op = OP_NOT;
+    negated->nargs = 1;
+    negated->args = arena_array(&r->script->arena, Expr *, 1);
+    negated->args[0] = flag_name(r, span);
+    negated->depth = 2;
     if (!predicate)
-        return not ;
+        return negated;
     Expr *and = new_expr(r, EXPR_BINARY, span);
     and->op = OP_AND;
     and->nargs = 2;
     and->args = arena_array(&r->script->arena, Expr *, 2);
-    and->args[0] = not ;
+    and->args[0] = negated;
     and->args[1] = predicate;
     and->depth = predicate->depth + 1;
     return and;

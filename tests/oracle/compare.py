@@ -47,11 +47,6 @@ def call(*command):
                           errors="backslashreplace", timeout=120)
 
 
-def has_exact_loops():
-    """Whether `loop:before` fires at each iteration, and basic blocks begin at loops: then `loop` has the name back_edge."""
-    return "back_edge" in call(WHAMMC, "info", "-v", "wasm:opcode:loop:before").stdout
-
-
 def rows(text):
     """The rows of a report without ids, as lines."""
     if BANNER not in text:

@@ -229,8 +229,8 @@ APART = ("block:start", "block:end", "entry", "exit", "construct", "at_target", 
 
 
 class Scripts:
-    def __init__(self, r, program, engine, exact_loops):
-        self.r, self.p, self.engine, self.exact_loops = r, program, engine, exact_loops
+    def __init__(self, r, program, engine):
+        self.r, self.p, self.engine = r, program, engine
         self.vars, self.bound, self.fns, self.depth = {}, {}, {}, 0
         self.assignable, self.static_only, self.frames = [], False, {}
 
@@ -475,7 +475,7 @@ class Scripts:
         choice = r.random()
         if choice < 0.12:
             return r.choice([("wasm:func:entry", "func"), ("wasm:func:exit", "func")]) + (names, [])
-        if choice < 0.2 and self.exact_loops:
+        if choice < 0.2:
             event = r.choice(["block:start", "block:end"])
             return f"wasm:{event}", event, {**names, **({"instr_count": "u32"} if event == "block:end" else {})}, []
         if choice < 0.24:
@@ -491,11 +491,11 @@ class Scripts:
             return f"wasm:opcode:end:{mode}", "end", names, []
         if choice < 0.47 and not self.engine:
             return f"wasm:opcode:{r.choice(['br', 'br_if', 'br_table'])}:at_target", "at_target", names, []
-        return self.at_instruction(names, [n for n in present if n not in ("end", "else") + (() if self.exact_loops else ("loop",))])
+        return self.at_instruction(names, [n for n in present if n not in ("end", "else")])
 
     def at_instruction(self, names, present):
         r = self.r
-        if r.random() < 0.05 and self.exact_loops:
+        if r.random() < 0.05:
             return "wasm:opcode:*:before", "before", names, []
         op = OPS[r.choice(present)]
         construct = op.name in ("block", "loop", "if")
@@ -624,8 +624,8 @@ class Scripts:
         return f"    {words}var {name}: {type_text(t)}{init};\n"
 
 
-def sample(seed, exact_loops):
+def sample(seed):
     """(program, script text) of a seed. Without exact loops nothing asks for `loop:before` and basic blocks."""
     r = random.Random(seed)
     program = Programs(r).program()
-    return program, Scripts(r, program, r.random() < 0.5, exact_loops).script()
+    return program, Scripts(r, program, r.random() < 0.5).script()

@@ -2,8 +2,7 @@
 
 In sentences.txt, cases are divided by empty lines. The first lines, which begin with a quotation mark, are the sentence of the reference;
 then comes the script. `-> NAME VALUE | VALUE` are the values of a variable, of all its rows in order; `-> NAME none`
-says that it has no row; `!! TAG` is the error that the script gets, `?? TAG` a warning, `.. instr` says that a monitor cannot do it,
-`.. loops` that it needs exact loops (compare.py).
+says that it has no row; `!! TAG` is the error that the script gets, `?? TAG` a warning, `.. instr` says that a monitor cannot do it.
 
 The program, where 0 is the import env.h(i32) -> i32, which gives x + 3:
 
@@ -52,7 +51,7 @@ def program():
 class Case:
     def __init__(self, text):
         self.sentence, self.script, self.values, self.error, self.warning = "", "", {}, None, None
-        self.instr_only, self.loops = False, False
+        self.instr_only = False
         for line in text.split("\n"):
             if line.startswith('"'):
                 self.sentence += line.strip('"') + " "
@@ -65,8 +64,6 @@ class Case:
                 self.warning = line[3:]
             elif line == ".. instr":
                 self.instr_only = True
-            elif line == ".. loops":
-                self.loops = True
             else:
                 self.script += line + "\n"
 
@@ -75,8 +72,7 @@ def cases():
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sentences.txt")
     with open(path, encoding="utf-8") as file:
         blocks = [block.strip("\n") for block in file.read().split("\n\n")]
-    found = [Case(block) for block in blocks if block and not block.startswith("#")]
-    return found if compare.has_exact_loops() else [case for case in found if not case.loops]
+    return [Case(block) for block in blocks if block and not block.startswith("#")]
 
 
 def values_of(rows, name):
