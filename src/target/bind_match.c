@@ -77,7 +77,7 @@ bool bind_faults(Bind *b) {
         const BindState *s = &b->states[b->rules.at[f->rule].monitor];
         Str name = b->rules.at[f->rule].probe->name;
         uint32_t at = (uint32_t)((const uint8_t *)name.ptr - s->monitor.m.bytes);
-        Str func = wasm_func_name(&b->p.m, f->func);
+        Str func = wasm_known_name(&b->p.m, f->func);
         Diag *d =
             diag(diags, f->fatal ? DIAG_CANNOT_BIND : DIAG_MONITOR_MATCH,
                  (Span){s->monitor.file, at, at + name.len},

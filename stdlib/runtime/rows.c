@@ -10,6 +10,7 @@
  */
 #include "rows.h"
 #include "memory.h"
+#include "site.h"
 
 #ifdef __wasm__
 IMPORT("whamm:reflect", "read_function_name")
@@ -135,13 +136,20 @@ static uint32_t new_node(uint32_t class_, uint32_t fid, uint32_t pc, uint64_t by
     return n;
 }
 
+/* Reports show the number of a function that has no name. */
 static void keep_name(uint32_t fid) {
     uint32_t len = reflect_read_function_name(fid, 0, 0);
+    uint32_t exported = len ? 0 : site_export_name(fid);
+    if (exported)
+        len = get32(exported);
     if (!len)
         return;
-    uint32_t n = new_node(0, fid, 0, 4 + (uint64_t)len);
+    uint32_t n = new_node(0, fid, 0, 4 + (uint64_t)len), text = n + sizeof(Node) + 4;
     set32(n + sizeof(Node), len);
-    reflect_read_function_name(fid, n + sizeof(Node) + 4, len);
+    if (exported)
+        __builtin_memcpy(at(text), at(exported + 4), len);
+    else
+        reflect_read_function_name(fid, text, len);
     append(&R->names, n);
 }
 

@@ -87,6 +87,8 @@ uint32_t site_ends_program(uint32_t fid, uint32_t pc); /* 1: a call of WASI's pr
 /* ---- names ---- */
 
 uint32_t site_fname(uint32_t fid);
+/* The first name by which a function is exported; 0 = none. */
+uint32_t site_export_name(uint32_t fid);
 uint32_t site_target_fn_name(uint32_t fid, uint32_t pc); /* of call and return_call */
 uint32_t site_target_fn_type(uint32_t fid, uint32_t pc);
 uint32_t site_target_imp_module(uint32_t fid, uint32_t pc);

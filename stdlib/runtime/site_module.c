@@ -322,7 +322,6 @@ static void load_export_names(void) {
         uint32_t index = site_u32(&r);
         if (!func || !*text)
             continue;
-        site_entry(SITE_FUNC, index); /* there is such a function */
         while (S->nexport_names <= index)
             site_push(&S->export_names, &S->nexport_names, 0);
         uint32_t *known = words_at(S->export_names.at) + index;

@@ -249,8 +249,6 @@ INLINE const WasmType *site_results(const SiteType *t) {
 }
 /* The names of the import that function `fid` is, as strs; false if it is none. */
 bool site_import_names(uint32_t fid, uint32_t *module, uint32_t *name);
-/* The first name by which a function is exported, as a string; 0 = none. */
-uint32_t site_export_name(uint32_t fid);
 /* The function that ends the program, + 1; 0 = none. */
 uint32_t site_proc_exit(void);
 /* Reads the types of a function's locals, parameters first, into S->locals. */
