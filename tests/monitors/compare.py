@@ -61,7 +61,7 @@ def wizard_modes():
 def libraries(script):
     """Name -> file, but for those that whammc has itself."""
     with open(script, encoding="utf-8") as file:
-        names = set(re.findall(r"^use (\w+);", file.read(), re.M)) - {"whamm_core", "time"}
+        names = set(re.findall(r"^use (\w+);", file.read(), re.M)) - {"whamm_core", "time", "dyninstr"}
     return {name: f"{BUILD}/examples/libs/{name}.wasm" for name in sorted(names)}
 
 
