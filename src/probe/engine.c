@@ -209,6 +209,13 @@ static void check_name(Engine *g, const Expr *e) {
     }
 }
 
+/* In a probe that has no place in the program, and is not script scope either. */
+static bool runs_once(const Engine *g) {
+    EventKind kind = g->v->event.kind;
+    return g->at < g->plan->probes.len &&
+           (kind == EVENT_BEGIN || kind == EVENT_END || kind == EVENT_REPORT);
+}
+
 static void check_call(Engine *g, const Expr *e) {
     if (!e->is_bound)
         return;
@@ -226,9 +233,15 @@ static void check_call(Engine *g, const Expr *e) {
         refuse(g, REASON_DATA, e->span,
                "'%s' needs the program's data segments, which a monitor does not look at", name);
         break;
+    case FUNCTION_PAGES:
+        if (runs_once(g) && !builtin_library_value(g->plan->libraries, e, &(uint64_t){0}))
+            refuse(g, REASON_MEMORY, e->span,
+                   "'%s' of the program's memory is not known to a monitor here: ask at script "
+                   "scope, and keep it in a variable",
+                   name);
+        break;
     case FUNCTION_YES:
-    case FUNCTION_OWN: /* check_memories */
-    case FUNCTION_PAGES: break;
+    case FUNCTION_OWN: break; /* check_memories */
     }
 }
 
