@@ -48,7 +48,7 @@ Span span_join(Span a, Span b) {
 DiagFileId diag_file(Diags *d, const char *name, const void *text, size_t len, bool binary) {
     DiagFile *f = vec_add(&d->files);
     f->name = arena_strndup(&d->arena, name, strlen(name));
-    f->text = text;
+    f->text = text ? text : ""; /* an empty Buf has none */
     f->len = len;
     f->binary = binary;
     return d->files.len;

@@ -52,6 +52,21 @@ static void test_order(void **state) {
     diag_free(&d);
 }
 
+/* A file that is empty, and was never put anywhere. */
+static void test_empty_file(void **state) {
+    (void)state;
+    Diags d = {0};
+    Buf out = {0};
+    DiagFileId a = diag_file(&d, "a", NULL, 0, false);
+    diag(&d, DIAG_SYNTAX, (Span){a, 0, 0}, "nothing is there");
+    diag_render_text(&d, &out, false);
+    assert_string_equal(buf_cstr(&out), "a:1:1: error: nothing is there [syntax]\n"
+                                        "    1 | \n"
+                                        "      | ^\n");
+    buf_free(&out);
+    diag_free(&d);
+}
+
 static void test_labels(void **state) {
     (void)state;
     Diags d = {0};
@@ -219,10 +234,11 @@ static void test_positions(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),   cmocka_unit_test(test_labels),
-        cmocka_unit_test(test_columns), cmocka_unit_test(test_long_line),
-        cmocka_unit_test(test_limit),   cmocka_unit_test(test_json_escapes),
-        cmocka_unit_test(test_colour),  cmocka_unit_test(test_positions),
+        cmocka_unit_test(test_order),        cmocka_unit_test(test_empty_file),
+        cmocka_unit_test(test_labels),       cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_long_line),    cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_json_escapes), cmocka_unit_test(test_colour),
+        cmocka_unit_test(test_positions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
