@@ -103,10 +103,26 @@ static void check_xml(const Buf *text) {
             abort();
 }
 
-/* Text for people: nothing that changes what a terminal does. */
+static bool begins(const uint8_t *p, size_t n, const char *what) {
+    return n >= strlen(what) && memcmp(p, what, strlen(what)) == 0;
+}
+
+/* A control character of the second set, or one that turns the direction of text. */
+static bool is_control(const uint8_t *p, size_t n) {
+    if (begins(p, n, "\xc2"))
+        return n > 1 && p[1] < 0xa0;
+    if (begins(p, n, "\xe2\x80"))
+        return n > 2 && (p[2] == 0x8e || p[2] == 0x8f || (p[2] >= 0xaa && p[2] <= 0xae));
+    if (begins(p, n, "\xe2\x81"))
+        return n > 2 && p[2] >= 0xa6 && p[2] <= 0xa9;
+    return begins(p, n, "\xd8\x9c");
+}
+
+/* Text for people: nothing that changes what a terminal does, or the order of what it shows. */
 static void check_text(const Buf *text) {
     for (size_t i = 0; i < text->len; i++)
-        if ((text->data[i] < ' ' && text->data[i] != '\n') || text->data[i] == 0x7f)
+        if ((text->data[i] < ' ' && text->data[i] != '\n') || text->data[i] == 0x7f ||
+            is_control(text->data + i, text->len - i))
             abort();
 }
 
