@@ -332,7 +332,9 @@ typedef struct Script {
     /* What syntax errors did. lost_names: words of unreadable text that may have been declarations;
      * told_names: unknown names that were reported. */
     Map lost_names, told_names;
-    bool broken;  /* had syntax errors */
+    bool broken; /* had syntax errors */
+    bool faulty; /* set by the checker: there are errors outside of probes, what they declare may be
+                    nothing */
     bool cut_off; /* the end of the text was not read */
 } Script;
 

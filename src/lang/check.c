@@ -73,6 +73,7 @@ bool lang_check_script(Script *s, const Scope *scope, Diags *diags) {
     for (uint32_t i = 0; i < s->fns.len; i++)
         check_fn(&c, s->fns.at[i]);
     map_free(&c.told);
+    s->faulty = !c.ok;
     return c.ok;
 }
 

@@ -319,6 +319,10 @@ static void declare(Check *c, Var *v) {
         diag_label(c->diags, g, first->span, "first declared here%s%s",
                    first->constant ? ", as a constant" : "",
                    first->storage == STORAGE_SCRIPT && !first->constant ? ", at script scope" : "");
+        if (c->place != PLACE_SCRIPT && first->storage == STORAGE_SCRIPT)
+            diag_hint(c->diags, g,
+                      "the script's names are known in its functions and probes, which cannot "
+                      "declare them again: rename one");
     } else {
         may_declare(c, v->name, v->span);
     }

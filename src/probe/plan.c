@@ -246,7 +246,7 @@ static bool make_variant(Plan *plan, Variant *v, const char *all, Diags *diags) 
         removal_prepare(script, plan->libraries, v->probe);
     bool ok = lang_check_probe(script, v->probe, &scope, diags);
     buf_free(&text);
-    if (!ok || script->broken)
+    if (!ok || script->broken || script->faulty)
         return false;
     bool switched = v->probe->predicate && asks_constant(v->probe->predicate);
     if (prune_probe(script, v->probe)) {
