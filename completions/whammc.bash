@@ -14,6 +14,11 @@ _whammc_words() { # WORDS
     [[ ${COMPREPLY[0]-} == --*= ]] && compopt -o nospace
 }
 
+_whammc_scripts() { # names of scripts that come with whammc, and files
+    _whammc_words 'arcs branches cache callgraph calls calltree coverage faults hotness icount imix imix-map loops memory no-memory profile texts types'
+    _whammc_files whamm mm
+}
+
 _whammc_value() { # OPTION: what may follow it; false if nothing does
     case $command:$1 in
         *:--message-format) _whammc_words 'text json' ;;
@@ -32,7 +37,7 @@ _whammc_value() { # OPTION: what may follow it; false if nothing does
         profile:--engine) _whammc_words 'node node24 wasmtime'; compopt -o default ;;
         report:--format | profile:--format) _whammc_words 'table csv csv-rfc4180 json gprof dot folded svg speedscope cpuprofile' ;;
         run:--top | run:--engine-option | *:--env | list:--functions | report:--top | report:--flush | report:--variable) ;;
-        *:-s | *:--script) _whammc_words 'calltree profile'; _whammc_files whamm mm ;;
+        *:-s | *:--script) _whammc_scripts ;;
         profile:--top | *:--exclude | *:--min-size | profile:--max-depth | profile:--engine-option) ;;
         *:--lib | *:--names) compopt -o default ;;
         *:-D | *:--define) ;;
@@ -97,13 +102,13 @@ _whammc() {
             list)
                 _whammc_words '-s --script= --lib= -D --define= -c --count --functions= --names= -v --verbose --message-format= -h --help' ;;
             check) _whammc_words '--lib= -D --define= --message-format= -h --help' ;;
-            info) _whammc_words '-v --verbose -f --functions --message-format= -h --help' ;;
+            info) _whammc_words '-v --verbose -f --functions --scripts --message-format= -h --help' ;;
         esac
         return
     fi
     case $command in
         instr | bind | run | profile | list | info) _whammc_files wasm wat ;;
-        check) _whammc_files whamm mm ;;
+        check) _whammc_scripts ;;
         report) compopt -o default ;;
     esac
 }

@@ -24,9 +24,9 @@ const char *whammc_bundled_name(size_t n) {
     return s->name;
 }
 
-bool script_is_bundled(const char *text, size_t len) {
+bool script_is_for_all(const char *text, size_t len) {
     for (const BundledScript *s = bundled_scripts; s->name; s++)
-        if (*s->size == len && memcmp(s->text, text, len) == 0)
+        if (s->for_all && *s->size == len && memcmp(s->text, text, len) == 0)
             return true;
     return false;
 }

@@ -280,7 +280,7 @@ static void hint_names(whammc *w, const PlanProbe *p, Diag *d) {
                   "some");
 }
 
-/* Not for our own scripts, which are for all programs. */
+/* Not for those of our own scripts that are for all programs. */
 static void warn_unmatched(whammc *w) {
     for (uint32_t i = 0; i < w->plan.probes.len; i++) {
         const PlanProbe *p = &w->plan.probes.at[i];
@@ -289,7 +289,7 @@ static void warn_unmatched(whammc *w) {
             p->nactions ? w->plan.actions.at[p->first_action].event.kind : EVENT_REPORT;
         if (kind != EVENT_BEGIN && kind != EVENT_END && kind != EVENT_REPORT &&
             !sites_of(&w->plan, p) && !plan_is_off(&w->plan, p) &&
-            !script_is_bundled(source->text, source->len))
+            !script_is_for_all(source->text, source->len))
             hint_names(w, p,
                        diag(&w->diags, DIAG_NO_SITES, p->probe->rule.span,
                             "this probe matches nothing in the program"));

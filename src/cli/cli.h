@@ -211,6 +211,9 @@ bool names_give(const Cli *cli, const char *path, Buf *app);
  * of a script which comes with whammc. False if that failed, which was said. */
 bool script_add(const Cli *cli, whammc *w, const char *path);
 
+/* The scripts that come with whammc, a line each: the name and what the script does. */
+void script_list(Buf *out);
+
 /* ---- the script beside an instrumented program (javascript.c) ---- */
 
 /* OUT.js for OUT.wasm, on the heap; NULL for what is no regular file. */

@@ -4,11 +4,14 @@
  */
 #include "cli/cli.h"
 
+enum { SCRIPTS = OPTION_LONG };
+
 static const Option options[] = {
     {'v', "verbose", NULL,
      "show the names that the events bind, events with the same names together; of a monitor, what "
      "the values mean"},
     {'f', "functions", NULL, "show the functions that the events bind"},
+    {SCRIPTS, "scripts", NULL, "show the scripts that come with whammc"},
     {0},
 };
 
@@ -18,7 +21,7 @@ typedef struct Event {
 } Event;
 
 typedef struct Info {
-    bool verbose, functions;
+    bool verbose, functions, scripts;
     Map names; /* table of names -> group */
     Vec(Event) events;
     Arena arena;
@@ -97,26 +100,25 @@ static void show(const Info *x, Buf *out) {
 
 /* An operand without a colon: perhaps a script, of which only rules can be shown. */
 static int no_rule(const Cli *cli, const char *operand) {
-    Buf name = {0}, shown = {0}, hint = {0};
+    Buf shown = {0}, hint = {0};
     size_t len;
-    buf_bytes(&name, operand, strcspn(operand, "."));
     message_clean(&shown, str_of(operand));
     const char *dot = strrchr(operand, '.');
-    if (whammc_bundled_script(buf_cstr(&name), &len) || (dot && strcmp(dot, ".whamm") == 0))
-        buf_printf(&hint, "it looks like a script: 'whammc list -s %s APP' shows where its probes "
-                          "match in a program; ",
+    if (whammc_bundled_script(operand, &len) || (dot && strcmp(dot, ".whamm") == 0))
+        buf_printf(&hint,
+                   "it looks like a script: 'whammc list -s %s APP' shows where its probes "
+                   "match in a program; ",
                    buf_cstr(&shown));
     buf_str(&hint, STR("info takes a match rule, such as wasm:opcode:call:before, or a monitor, "
                        "such as hotness.wasm"));
     message_one(cli, DIAG_RULE_SHAPE, buf_cstr(&hint), "'%s' is not a match rule",
                 buf_cstr(&shown));
-    buf_free(&name);
     buf_free(&shown);
     buf_free(&hint);
     return STATUS_ERROR;
 }
 
-static int info(const Cli *cli, Info *x) {
+static int info_rule(const Cli *cli, Info *x) {
     if (!strchr(cli->operands[0], ':'))
         return no_rule(cli, cli->operands[0]);
     whammc *w = whammc_new();
@@ -132,6 +134,25 @@ static int info(const Cli *cli, Info *x) {
     return status;
 }
 
+static int info_scripts(const Cli *cli) {
+    if (cli->noperands)
+        return cli_usage(cli, "--scripts shows all scripts: what is '%s'?", cli->operands[0]);
+    Buf out = {0};
+    script_list(&out);
+    message_stdout(&out);
+    buf_free(&out);
+    return STATUS_OK;
+}
+
+static int info_operand(const Cli *cli, Info *x) {
+    if (!cli->noperands)
+        return cli_usage(cli, "which RULE? For example 'wasm:opcode:br_if:before'");
+    if (cli->noperands > 1)
+        return cli_usage(cli, "one at a time: what is '%s'?", cli->operands[1]);
+    return monitor_is_file(cli->operands[0]) ? monitor_show(cli, cli->operands[0], x->verbose)
+                                             : info_rule(cli, x);
+}
+
 static int run(Cli *cli) {
     Info x = {0};
     const char *value;
@@ -139,16 +160,13 @@ static int run(Cli *cli) {
     while ((key = cli_option(cli, &value)) >= 0)
         if (key == 'v')
             x.verbose = true;
-        else
+        else if (key == 'f')
             x.functions = true;
+        else
+            x.scripts = true;
     int status = cli_option_status(key);
-    if (key == ARGS_END && cli->noperands == 1)
-        status = monitor_is_file(cli->operands[0]) ? monitor_show(cli, cli->operands[0], x.verbose)
-                                                   : info(cli, &x);
-    else if (key == ARGS_END)
-        status = cli->noperands
-                     ? cli_usage(cli, "one at a time: what is '%s'?", cli->operands[1])
-                     : cli_usage(cli, "which RULE? For example 'wasm:opcode:br_if:before'");
+    if (key == ARGS_END)
+        status = x.scripts ? info_scripts(cli) : info_operand(cli, &x);
     vec_free(&x.events);
     map_free(&x.names);
     arena_free(&x.arena);
@@ -157,17 +175,21 @@ static int run(Cli *cli) {
 
 const Command cmd_info = {
     .name = "info",
-    .usage = "RULE | MONITOR",
+    .usage = "RULE | MONITOR | --scripts",
     .summary = "show what a match rule matches and binds, or the probes of a monitor",
     .about = "Show every event that the match RULE matches, in the order of the probe numbers that "
              "it gives them. Quote rules with globs: the shell knows them too.\n"
              "\n"
              "Or show the probes of the module MONITOR (a file) as match rules: their predicates, "
              "what they ask the engine for, and their functions; those with the same code "
-             "together.",
+             "together.\n"
+             "\n"
+             "Or list the scripts that come with whammc: the other commands take their names for a "
+             "SCRIPT.",
     .options = options,
     .examples = "  whammc info 'wasm:opcode:*load*|*store*:before'\n"
                 "  whammc info -v wasm:opcode:br_if:before\n"
-                "  whammc info hotness.wasm\n",
+                "  whammc info hotness.wasm\n"
+                "  whammc info --scripts\n",
     .run = run,
 };

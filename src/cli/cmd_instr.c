@@ -277,7 +277,7 @@ const Command cmd_instr = {
              "APP does and, when it ends, reports what the scripts ask for. APP is a WebAssembly "
              "module, also in the text format ('-': standard input).",
     .options = options,
-    .examples = "  whammc instr -s hotness.whamm app.wasm -o app.instr.wasm\n"
+    .examples = "  whammc instr -s hotness app.wasm -o app.instr.wasm\n"
                 "  whammc instr -s a.whamm -s b.whamm --report=stderr app.wasm -o out.wasm\n",
     .run = run,
 };

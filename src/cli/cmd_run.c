@@ -329,7 +329,7 @@ const Command cmd_run = {
         "those of --dir. "
         "Options end at APP.",
     .options = options,
-    .examples = "  whammc run -s hotness.whamm app.wasm input.txt\n"
+    .examples = "  whammc run -s hotness app.wasm input.txt\n"
                 "  whammc run -s calls.whamm --engine=wasmtime -o calls.csv app.wasm\n",
     .stops = true,
     .run = run,

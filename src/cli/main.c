@@ -77,7 +77,8 @@ static void print_help(void) {
     for (int i = 0; i < NCOMMANDS; i++)
         buf_printf(&text, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
     buf_str(&text,
-            STR("\n'whammc COMMAND --help' describes a command.\n\n"
+            STR("\n'whammc COMMAND --help' describes a command.\n"
+                "'whammc info --scripts' lists the scripts that come with whammc.\n\n"
                 "Options:\n"
                 "  -h, --help      show this help\n"
                 "  -V, --version   show the version\n\n"

@@ -77,21 +77,33 @@ static void test_unknown(void **state) {
 }
 
 /* Each script that is there can be checked without anything else. */
+/* "// NAME: what it does", as `whammc info --scripts` shows it. */
+static void assert_begins_with_name(const char *text, const char *name) {
+    size_t len = strlen(name);
+    assert_memory_equal(text, "// ", 3);
+    assert_memory_equal(text + 3, name, len);
+    assert_memory_equal(text + 3 + len, ": ", 2);
+}
+
 static void test_bundled(void **state) {
     (void)state;
     size_t n = 0, len = 0;
     const char *name;
     assert_null(whammc_bundled_script("nothing", &len));
     assert_non_null(whammc_bundled_script("calltree", &len));
+    assert_non_null(whammc_bundled_script("imix-map", &len));
     for (; (name = whammc_bundled_name(n)); n++) {
         const char *text = whammc_bundled_script(name, &len);
         assert_non_null(text);
+        assert_true(n == 0 || strcmp(whammc_bundled_name(n - 1), name) < 0);
+        assert_begins_with_name(text, name);
         whammc *w = whammc_new();
         whammc_add_script(w, name, text, len);
-        assert_int_equal(whammc_check(w), WHAMMC_OK);
+        /* The library of `cache` is not given. */
+        assert_int_equal(whammc_check(w), strcmp(name, "cache") == 0 ? WHAMMC_ERROR : WHAMMC_OK);
         whammc_free(w);
     }
-    assert_true(n > 0);
+    assert_true(n > 2);
     assert_null(whammc_bundled_name(n + 5));
 }
 
