@@ -159,7 +159,10 @@ void cells_put(const ImageCells *cells, ImageFormat format, Buf *out) {
                  .counts = cells->counts};
     buf_str(&p.text, str_of(f->value));
     put_value(&p); /* what is behind the last leaf is left */
-    buf_u8(out, cells->marked);
+    /* A key that is text begins the field of the first entry. */
+    bool guarded = format == IMAGE_CSV_RFC4180 && *cells->key.ptr == REPORT_STR;
+    buf_u8(out, (uint8_t)((cells->marked ? FORMAT_CELLS_MARKED : 0) |
+                          (guarded ? FORMAT_CELLS_GUARDED : 0)));
     buf_name(out, str_of(f->empty));
     buf_name(out, str_of(f->first));
     put_joined(out, &p.text, f->next);
@@ -171,6 +174,8 @@ void cells_put(const ImageCells *cells, ImageFormat format, Buf *out) {
         p.text.len = 0;
         p.d = (const uint8_t *)cells->key.ptr;
         p.key = cells->keys + (size_t)i * cells->leaves;
+        if (guarded)
+            buf_u8(&p.text, escape_is_guarded(p.key->text, *f->value) ? '\'' : 0);
         put_value(&p);
         put_text(out, &p.text);
     }

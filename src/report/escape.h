@@ -17,8 +17,13 @@ void escape_json(Buf *out, Str s);
  * line. */
 void escape_csv(Buf *out, Str s);
 
-/* A field of CSV as in RFC 4180: in quotes if it has a comma, a quote, or the end of a line. */
+/* A text as a field of CSV as in RFC 4180: in quotes if it has a comma, a quote, or the end of a
+ * line; behind an apostrophe if it is guarded. */
 void escape_quoted(Buf *out, Str s);
+
+/* Whether that is done so that a spreadsheet does not take the text for a formula. `behind`: the
+ * character that follows it in its field, or 0. */
+bool escape_is_guarded(Str s, char behind);
 
 /* What stands between such quotes. */
 void escape_in_quotes(Buf *out, Str s);

@@ -9,6 +9,7 @@
  * several lines.
  */
 #include "report/read.h"
+#include "report/escape.h"
 #include "report/json.h"
 
 #include <errno.h>
@@ -236,6 +237,12 @@ static bool quoted_contents(Parser *p, Str text, uint32_t *at, Str *field) {
     return true;
 }
 
+/* A field without the apostrophe that guards it. */
+static Str unguarded(Str s) {
+    Str rest = s.len && s.ptr[0] == '\'' ? slice(s, 1, s.len) : s;
+    return escape_is_guarded(rest, 0) ? rest : s;
+}
+
 /*
  * Reads the record at *at, and its end of line if it has one; false if it is no row. *whole: it
  * ended in a line feed.
@@ -266,6 +273,8 @@ static bool quoted_row(Parser *p, Str text, uint32_t *at, bool *whole, ReportRow
         return false;
     *whole = i < text.len;
     *at = i + *whole;
+    for (uint32_t k = 0; k < QUOTED_COLUMNS; k++)
+        f[k] = unguarded(f[k]);
     ReportVar var = {f[1], f[2], f[3], f[4], f[5]};
     *row = (ReportRow){.id = f[0], .probe = f[QUOTED_PROBE], .value = f[QUOTED_VALUE]};
     uint64_t fid, pc;

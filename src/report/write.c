@@ -83,13 +83,12 @@ static void csv_value(const ReportRow *row, bool plain, Buf *out) {
     }
 }
 
-static void put_quoted(Buf *out, Str s) {
-    buf_u8(out, '"');
-    for (uint32_t i = 0; i < s.len; i++) {
-        if (s.ptr[i] == '"')
-            buf_u8(out, '"');
-        buf_u8(out, (uint8_t)s.ptr[i]);
-    }
+/* The value of a tuple or map; one that begins with text is guarded as text is. */
+static void put_parts(Buf *out, Str type, Str s) {
+    Str key, value;
+    bool text = value_map_types(type, &key, &value) && str_is(key, "str");
+    buf_str(out, text && escape_is_guarded(s, 0) ? STR("\"'") : STR("\""));
+    escape_in_quotes(out, s);
     buf_u8(out, '"');
 }
 
@@ -132,9 +131,11 @@ static void csv_row(Csv *c, const ReportRow *row, Buf *out) {
     if (c->plain)
         buf_str(out, str_of_buf(&c->value));
     else if (has_parts(row))
-        put_quoted(out, str_of_buf(&c->value));
-    else
+        put_parts(out, row->var->type, str_of_buf(&c->value));
+    else if (row->class == REPORT_CLASS_TEXT)
         escape_quoted(out, str_of_buf(&c->value));
+    else
+        buf_str(out, str_of_buf(&c->value));
     buf_str(out, c->plain ? STR("\n") : STR("\r\n"));
 }
 

@@ -42,14 +42,26 @@ bool format_wants_quotes(const uint8_t *p, uint32_t len) {
     return quotes;
 }
 
+bool format_is_guarded(const uint8_t *p, uint32_t len, uint8_t behind) {
+    while (len && *p == '\'')
+        p++, len--;
+    uint8_t c = len ? *p : behind;
+    return c == '=' || c == '+' || c == '-' || c == '@' || c == '\t' || c == '\r';
+}
+
+void format_guard(FormatOut *o, const uint8_t *p, uint32_t len, uint8_t behind) {
+    if (format_is_guarded(p, len, behind))
+        format_byte(o, '\'');
+}
+
 void format_quoted(FormatOut *o, const uint8_t *p, uint32_t len) {
-    if (!format_wants_quotes(p, len)) {
-        format_bytes(o, p, len);
-        return;
-    }
-    format_byte(o, '"');
-    format_in_quotes(o, p, len);
-    format_byte(o, '"');
+    bool quotes = format_wants_quotes(p, len);
+    if (quotes)
+        format_byte(o, '"');
+    format_guard(o, p, len, 0);
+    format_in_quotes(o, p, len); /* no others are in it */
+    if (quotes)
+        format_byte(o, '"');
 }
 
 uint32_t format_utf8(const uint8_t *p, size_t n, uint32_t *code) {

@@ -361,7 +361,8 @@ static void print_leaves(const Report *p, Reader leaves, uint32_t n) {
 static bool print_cells(Report *p, Reader *r) {
     if (r->at >= r->end)
         return false;
-    uint32_t marked = *r->at++ & 1, len;
+    uint8_t flags = *r->at++;
+    uint32_t marked = flags & FORMAT_CELLS_MARKED, len;
     Reader empty = *r, first, next, last;
     read_text(r, &len);
     first = *r;
@@ -387,7 +388,8 @@ static bool print_cells(Report *p, Reader *r) {
             continue;
         Reader before = any ? next : first;
         print_text(p->out, &before);
-        format_bytes(p->out, key, len);
+        uint32_t guard = flags & FORMAT_CELLS_GUARDED && len && (any || !*key);
+        format_bytes(p->out, key + guard, len - guard);
         print_leaves(p, leaves, (uint32_t)n);
         any = true;
     }

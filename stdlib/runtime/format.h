@@ -31,8 +31,10 @@
  *            of the row up to the value. With FORMAT_TAIL_ID the value is the row's id too, printed
  *            between FORMAT_ROW and the text. With FORMAT_TAIL_CELLS (kind: map) the row is a map
  *            whose keys are known; behind its text:
- *              u8 1 if there is a mark for each entry; texts: what an empty map looks like, what
- *              begins the first entry, the others, what ends the last one
+ *              u8 FORMAT_CELLS_MARKED if there is a mark for each entry, FORMAT_CELLS_GUARDED if
+ *              the texts of keys begin with a byte that is printed if it is not 0 and its entry is
+ *              the first; texts: what an empty map looks like, what begins the first entry, the
+ *              others, what ends the last one
  *              ULEB leaves of a value; per leaf: u8 kind, perhaps with FORMAT_LEAF_COUNTS; text
  *              before it
  *              ULEB entries; per entry, ascending: text of the key
@@ -59,7 +61,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FORMAT_VERSION = 5, FORMAT_OUT_SIZE = 4096 };
+enum { FORMAT_VERSION = 6, FORMAT_OUT_SIZE = 4096 };
 
 /* Kinds of values, in the order of the groups. */
 typedef enum ReportKind {
@@ -90,6 +92,7 @@ typedef enum FormatStyle {
 } FormatStyle;
 
 enum { FORMAT_TAIL_ID = 128, FORMAT_TAIL_CELLS = 64, FORMAT_TAIL_KIND = 63 };
+enum { FORMAT_CELLS_MARKED = 1, FORMAT_CELLS_GUARDED = 2 };
 enum { FORMAT_LEAF_COUNTS = 128, FORMAT_LEAF_KIND = 127 };
 
 typedef enum ReportDest { REPORT_FILE = 0, REPORT_STDOUT = 1, REPORT_STDERR = 2 } ReportDest;
@@ -162,10 +165,19 @@ static inline uint64_t format_key_order(uint8_t kind, uint64_t leaf) {
 bool format_shown(uint32_t code);
 /* Those that are not become blanks. */
 void format_csv(FormatOut *o, const uint8_t *p, uint32_t n);
-/* A field of CSV, in quotes if it has to be. */
+/* A text as a field of CSV, guarded and in quotes if it has to be. */
 void format_quoted(FormatOut *o, const uint8_t *p, uint32_t len);
 /* Whether it has to be. */
 bool format_wants_quotes(const uint8_t *p, uint32_t len);
+/*
+ * Whether it has to be guarded: spreadsheets take a text for a formula that begins with =, +, -, @,
+ * a tab or a carriage return, so an apostrophe comes in front. So it does if there are apostrophes
+ * in front already: taking one away gives the text back. `behind`: the byte that follows the text
+ * in its field, or 0.
+ */
+bool format_is_guarded(const uint8_t *p, uint32_t len, uint8_t behind);
+/* Writes the apostrophe if it has to be. */
+void format_guard(FormatOut *o, const uint8_t *p, uint32_t len, uint8_t behind);
 /* What stands in a field that is in quotes. */
 void format_in_quotes(FormatOut *o, const uint8_t *p, uint32_t len);
 /* The contents of a JSON string; bytes that are not UTF-8 become U+FFFD. */

@@ -187,6 +187,15 @@ static void print_entry(Printer *p, const MapText *t, bool first) {
     put_word(p->out, t->end);
 }
 
+/* Before a map's first key, which begins the field unless the map is in another value. */
+static void print_guard(const Printer *p) {
+    if (p->style != FORMAT_STYLE_QUOTED || p->nesting > 1 || *p->d != REPORT_STR)
+        return;
+    uint32_t len;
+    const uint8_t *bytes = string_bytes(low32(p->leaf), &len);
+    format_guard(p->out, bytes, len, '-'); /* "->" */
+}
+
 static void print_sorted(Printer *p, MapHeader *h, const MapText *t) {
     sort_entries(h);
     for (uint32_t i = 0; i < h->count; i++) {
@@ -194,6 +203,8 @@ static void print_sorted(Printer *p, MapHeader *h, const MapText *t) {
         p->d_end = at(h->type + 4) + get32(h->type);
         p->leaf = at(sorted(h, i));
         p->end = p->leaf + 8 * ((uint32_t)h->key_leaves + h->value_leaves);
+        if (i == 0)
+            print_guard(p);
         print_entry(p, t, i == 0);
     }
     values_map_reindex(h);

@@ -242,7 +242,7 @@ static void put_row(Encoder *e, const Node *n, uint32_t pair) {
 
 /* Escaped in pieces that fit into the buffer, which ends up empty and is never flushed. */
 enum { PIECE = 512, ESCAPED = 6 };
-_Static_assert(PIECE *ESCAPED + 2 <= FORMAT_OUT_SIZE, "an escaped piece fits");
+_Static_assert(PIECE *ESCAPED + 3 <= FORMAT_OUT_SIZE, "an escaped piece fits");
 
 static void take(Writer *w, FormatOut *o) {
     put_bytes(w, o->data, o->used);
@@ -264,6 +264,8 @@ static void put_escaped(Writer *w, FormatOut *o, FormatStyle style, const uint8_
     bool quotes = style == FORMAT_STYLE_QUOTED && format_wants_quotes(p, len);
     if (quotes)
         format_byte(o, '"');
+    if (style == FORMAT_STYLE_QUOTED)
+        format_guard(o, p, len, 0);
     for (uint32_t n; len; p += n, len -= n) {
         n = piece(p, len);
         if (quotes)
