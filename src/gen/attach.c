@@ -83,6 +83,7 @@ void code_part(Code *c, const UnitPart *part) {
     c->event = part->action->event;
     c->at_end = part->at_end;
     c->b.variant = v;
+    c->g->x.at = v->probe->rule.span;
     c->b.atoms = part->shape ? part->shape->atoms : 0;
     c->b.undecided = !part->shape;
     c->b.part = true;

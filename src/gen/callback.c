@@ -558,8 +558,10 @@ static void put_part_start(Code *c, const UnitPart *part, const MonitorRecord *r
     const Variant *v = c->b.variant;
     for (uint32_t i = 0; i < v->probe->nvars; i++) {
         const MonitorField *f = monitor_field(record, part, v->vars[v->probe->vars[i]->index]);
+        uint32_t lent = c->b.lent.len;
         if (f)
             put_initial(c, f, code);
+        gen_give_back(&c->b, lent);
     }
     if (c->b.variant->starts_dynamic)
         vec_push(code, gen_site_start(&c->b, &c->b.variant->probe->body));

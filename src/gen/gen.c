@@ -70,6 +70,7 @@ const char *scratch_linear_passes[SCRATCH_LINEAR_PASSES] = {
     "dce", "remove-unused-names", "optimize-instructions", "vacuum", "reorder-locals"};
 
 Body scratch_body(Scratch *x, const Variant *v, uint64_t atoms) {
+    x->at = v->probe ? v->probe->rule.span : NO_SPAN;
     return (Body){.module = x->module,
                   .plan = x->plan,
                   .options = x->options,
@@ -81,8 +82,25 @@ Body scratch_body(Scratch *x, const Variant *v, uint64_t atoms) {
                   .ctx = x->ctx};
 }
 
+/* Engines take so many locals in a function. Variables alone are fewer (lang/check_name.c). */
+enum { MAX_LOCALS = 50000 };
+
+bool scratch_fits(const Scratch *x, Diags *diags) {
+    if (!x->crowded)
+        return true;
+    Diag *d = diag(diags, DIAG_NESTING, x->crowded_at,
+                   "a function made of this script would have %u locals, engines take at most %d",
+                   x->crowded, MAX_LOCALS);
+    diag_hint(diags, d, "they hold variables and intermediate results: divide what has the most");
+    return false;
+}
+
 void scratch_add(Scratch *x, Body *b, const char *name, BinaryenType params, BinaryenType result,
                  Ref body) {
+    if (b->nparams + b->locals.len > MAX_LOCALS && !x->crowded) {
+        x->crowded = b->nparams + b->locals.len;
+        x->crowded_at = x->at;
+    }
     BinaryenFunctionRef f =
         BinaryenAddFunction(b->module, name, params, result, b->locals.at, b->locals.len, body);
     if (b->nstmts + b->locals.len > HUGE_BODY)
@@ -106,6 +124,7 @@ static Ref with_result(Body *b, Ref body, Ref otherwise) {
 void scratch_fn(Scratch *x, const PlanFn *f, const char *name) {
     const Fn *fn = f->fn;
     Body b = scratch_body(x, x->plan->scopes.at[f->script], 0);
+    x->at = fn->span;
     Vec(BinaryenType) params = {0};
     for (uint32_t i = 0; i < fn->nparams; i++)
         for (uint32_t k = 0; k < type_leaves(fn->params[i]->type); k++)
@@ -213,6 +232,7 @@ typedef struct Decoder {
     Arena *arena;
     Map exports;        /* functions by name */
     Str *exported_name; /* by function; empty = it is not exported */
+    bool failed;        /* a function was no template */
 } Decoder;
 
 static Decoder decoder_of(const WasmModule *m, const GenOptions *options, Arena *arena) {
@@ -285,6 +305,7 @@ static void *decode(Decoder *d, const char *name) {
         .m = d->m, .func = d->m->exports.at[*export].handle, .put = put_instr, .ctx = d};
     const Template *template = template_begin(&t) ? template_make(&t, d->arena) : NULL;
     template_maker_free(&t);
+    d->failed |= !template;
     return (void *)template;
 }
 
@@ -336,6 +357,7 @@ static bool decode_all(Plan *plan, const GenOptions *options, const Template **i
         name[0] = 'e';
         plan->exits[i] = decode(&d, name);
     }
+    ok = ok && (!d.failed || fault(diags, "a function is no template"));
     decoder_free(&d);
     wasm_module_free(&m);
     return ok;
@@ -385,6 +407,7 @@ bool gen_templates(Plan *plan, const GenOptions *options, const Template **init,
     build_all(&x);
     Buf bytes = {0};
     bool ok = scratch_finish(&x, &bytes) || fault(diags, "the scratch module is invalid");
+    ok = ok && scratch_fits(&x, diags);
     if (x.any && ok)
         ok = decode_all(plan, options, init, &bytes, diags);
     buf_free(&bytes);

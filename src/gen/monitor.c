@@ -564,7 +564,7 @@ bool gen_monitor(const MonitorInput *in, MonitorCode *out, Diags *diags) {
     build_functions(&g); /* when '@static' calls in them have their places */
     build_exit(&g);
     bool valid = scratch_finish(&g.x, &out->module);
-    bool refused = diags->errors > errors;
+    bool refused = !scratch_fits(&g.x, diags) || diags->errors > errors;
     if (!refused && (g.failed || !valid))
         diag(diags, DIAG_INTERNAL, NO_SPAN, "internal fault in code generation: %s",
              g.failed ? g.failed : "the module of the monitor is invalid");

@@ -186,11 +186,20 @@ static Ref gen_block(Body *b, const Block *block) {
     return gen_block_of(b, &list, BinaryenTypeAuto());
 }
 
+/* What a kept variable starts with, as a statement. */
+static Ref start_var(Body *b, const Var *v) {
+    uint32_t lent = b->lent.len;
+    Ref r = var_init(b, v);
+    b->nstmts++;
+    gen_give_back(b, lent);
+    return r;
+}
+
 Ref gen_shared_values(Body *b, Var *const *vars, uint32_t nvars) {
     Refs list = {0};
     for (uint32_t i = 0; i < nvars; i++)
         if (vars[i]->storage == STORAGE_SHARED && var_starts_dynamic(vars[i]))
-            vec_push(&list, var_init(b, vars[i]));
+            vec_push(&list, start_var(b, vars[i]));
     return gen_block_of(b, &list, BinaryenTypeAuto());
 }
 
@@ -218,9 +227,11 @@ static Ref site_start(Body *b, const Block *block, bool runs) {
     for (const Stmt *s = block->first; s; s = s->next) {
         const Var *v = s->kind == STMT_DECL ? s->var : NULL;
         if (v && v->storage == STORAGE_UNSHARED && var_starts_dynamic(v))
-            vec_push(&list, var_init(b, v));
+            vec_push(&list, start_var(b, v));
+        uint32_t lent = b->lent.len;
         if (runs && s->kind == STMT_CALL && s->value->annotation == ANN_INIT)
             vec_push(&list, gen_dropped(b, s->value));
+        gen_give_back(b, lent);
         bool others = !runs;
         for (uint32_t i = 0; i < s->narms; i++)
             vec_push(&list, site_start(b, &s->arms[i].body, !arm_is_off(b, s, i, &others)));

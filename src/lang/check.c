@@ -10,6 +10,7 @@ static Var **keep_locals(Check *c, uint32_t *n) {
     if (*n)
         memcpy(vars, c->locals.at, sizeof *vars * *n);
     vec_free(&c->locals);
+    c->words = 0;
     map_free(&c->local_names);
     return vars;
 }

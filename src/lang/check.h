@@ -30,6 +30,7 @@ typedef struct Check {
     const Fn *fn;       /* PLACE_FN */
     const Probe *probe; /* PLACE_PROBE */
     Vec(Var *) locals;  /* of the fn or probe, parameters first */
+    uint32_t words;     /* WebAssembly's locals that they take */
     Map local_names;    /* name to Var */
     /* Set while an expression is checked that runs apart from the body: the initialiser of a kept
      * variable, or the arguments of an annotated call. */

@@ -346,6 +346,24 @@ static void check_constant(Check *c, Var *v) {
                     "a constant is a number, a bool or a str; %s is none of them", v->type->text);
 }
 
+/* Engines take 50,000 locals in a function; intermediate results need some, too. */
+enum { MAX_LOCALS = 40000 };
+
+/* The variables of a body are locals of one function. Tells of the first that goes beyond. */
+static void check_locals(Check *c, const Var *v) {
+    if (v->storage != STORAGE_LOCAL || c->words > MAX_LOCALS)
+        return;
+    c->words += type_leaves(v->type);
+    if (c->words <= MAX_LOCALS)
+        return;
+    Diag *g = check_error(c, DIAG_NESTING, v->span,
+                          "no room for '%.*s': the variables of a body have at most %d values "
+                          "(the fields of a tuple count)",
+                          STR_ARG(v->name), MAX_LOCALS);
+    diag_hint(c->diags, g,
+              "variables that are 'shared' or declared at script scope are kept elsewhere");
+}
+
 void check_declare_var(Check *c, Var *v) {
     if (v->constant) {
         check_constant(c, v);
@@ -364,6 +382,7 @@ void check_declare_var(Check *c, Var *v) {
     if (v->storage == STORAGE_FRAME)
         check_frame_type(c, v);
     declare(c, v);
+    check_locals(c, v);
     bool script = c->place == PLACE_SCRIPT;
     v->index = script ? c->script->vars.len : c->locals.len;
     if (script)
