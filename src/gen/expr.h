@@ -36,7 +36,7 @@ typedef struct Body {
     Vec(struct LocalRun) lent; /* those that statements use now (local.c) */
     Vec(Vec(uint32_t)) pools;  /* ... and have used: where runs of the same types begin */
     Map pool_of;               /* by their types */
-    uint32_t nstmts;           /* statements so far, nested ones too */
+    uint32_t nsteps;           /* elements of blocks so far, nested ones too */
     uint32_t nlabels;          /* so that each label is another one */
     uint32_t *local_of; /* by Var.index: the local of the first leaf */
     const Type *result; /* &type_unit = none */

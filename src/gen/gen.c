@@ -43,8 +43,11 @@ void scratch_begin(Scratch *x) {
 bool scratch_finish(Scratch *x, Buf *out) {
     bool ok = BinaryenModuleValidate(x->module);
     if (ok) {
-        if (x->options->optimise)
+        if (x->options->optimise) {
+            BinaryenSetOptimizeLevel(2);
+            BinaryenSetShrinkLevel(1);
             x->optimise(x);
+        }
         BinaryenModuleAllocateAndWriteResult written =
             BinaryenModuleAllocateAndWrite(x->module, NULL);
         buf_bytes(out, written.binary, written.binaryBytes);
@@ -55,9 +58,12 @@ bool scratch_finish(Scratch *x, Buf *out) {
     pthread_mutex_unlock(&binaryen_lock);
     map_free(&x->imports);
     vec_free(&x->plain);
+    vec_free(&x->straight);
     vec_free(&x->huge);
     return ok;
 }
+
+/* ---- optimising it ---- */
 
 /*
  * Some passes of Binaryen take time that grows with the square of the number of locals, statements
@@ -65,9 +71,63 @@ bool scratch_finish(Scratch *x, Buf *out) {
  * more statements and locals than this go without.
  */
 enum { HUGE_BODY = 1000 };
+static const char *const huge_passes[] = {"dce", "remove-unused-names", "optimize-instructions",
+                                          "vacuum", "reorder-locals"};
 
-const char *scratch_linear_passes[SCRATCH_LINEAR_PASSES] = {
-    "dce", "remove-unused-names", "optimize-instructions", "vacuum", "reorder-locals"};
+/*
+ * Scripts may have many probes and functions that do one thing. Most of some thirty passes are for
+ * locals and control flow; starting each of them takes more time than such a body itself. These do
+ * the same for a few nodes without either.
+ */
+enum { STRAIGHT_NODES = 24 };
+static const char *const straight_passes[] = {"remove-unused-brs", "optimize-instructions",
+                                              "precompute", "merge-blocks", "vacuum"};
+
+#define RUN_PASSES(f, module, passes)                                                              \
+    BinaryenFunctionRunPasses(f, module, (const char **)(passes), sizeof(passes) / sizeof *(passes))
+
+void scratch_optimise_each(Scratch *x) {
+    for (uint32_t i = 0; i < x->plain.len; i++)
+        BinaryenFunctionOptimize(x->plain.at[i], x->module);
+    for (uint32_t i = 0; i < x->straight.len; i++)
+        RUN_PASSES(x->straight.at[i], x->module, straight_passes);
+    for (uint32_t i = 0; i < x->huge.len; i++)
+        RUN_PASSES(x->huge.at[i], x->module, huge_passes);
+}
+
+/* Whether code has no control flow, sets no locals, and is of at most *nodes nodes. */
+static bool is_straight(Ref e, uint32_t *nodes) {
+    if (!e)
+        return true;
+    if (!*nodes)
+        return false;
+    --*nodes;
+    BinaryenExpressionId id = BinaryenExpressionGetId(e);
+    if (id == BinaryenConstId() || id == BinaryenGlobalGetId() || id == BinaryenLocalGetId())
+        return true;
+    if (id == BinaryenGlobalSetId())
+        return is_straight(BinaryenGlobalSetGetValue(e), nodes);
+    if (id == BinaryenBinaryId())
+        return is_straight(BinaryenBinaryGetLeft(e), nodes) &&
+               is_straight(BinaryenBinaryGetRight(e), nodes);
+    if (id == BinaryenUnaryId())
+        return is_straight(BinaryenUnaryGetValue(e), nodes);
+    if (id == BinaryenLoadId())
+        return is_straight(BinaryenLoadGetPtr(e), nodes);
+    if (id == BinaryenStoreId())
+        return is_straight(BinaryenStoreGetPtr(e), nodes) &&
+               is_straight(BinaryenStoreGetValue(e), nodes);
+    if (id == BinaryenReturnId())
+        return is_straight(BinaryenReturnGetValue(e), nodes);
+    bool ok = id == BinaryenCallId() || (id == BinaryenBlockId() && !BinaryenBlockGetName(e));
+    for (uint32_t i = 0; ok && id == BinaryenCallId() && i < BinaryenCallGetNumOperands(e); i++)
+        ok = is_straight(BinaryenCallGetOperandAt(e, i), nodes);
+    for (uint32_t i = 0; ok && id == BinaryenBlockId() && i < BinaryenBlockGetNumChildren(e); i++)
+        ok = is_straight(BinaryenBlockGetChildAt(e, i), nodes);
+    return ok;
+}
+
+/* ---- functions ---- */
 
 Body scratch_body(Scratch *x, const Variant *v, uint64_t atoms) {
     x->at = v->probe ? v->probe->rule.span : NO_SPAN;
@@ -103,8 +163,11 @@ void scratch_add(Scratch *x, Body *b, const char *name, BinaryenType params, Bin
     }
     BinaryenFunctionRef f =
         BinaryenAddFunction(b->module, name, params, result, b->locals.at, b->locals.len, body);
-    if (b->nstmts + b->locals.len > HUGE_BODY)
+    uint32_t nodes = STRAIGHT_NODES;
+    if (b->nsteps + b->locals.len > HUGE_BODY)
         vec_push(&x->huge, f);
+    else if (!b->locals.len && is_straight(body, &nodes))
+        vec_push(&x->straight, f);
     else
         vec_push(&x->plain, f);
     BinaryenAddFunctionExport(b->module, name, name);
@@ -210,17 +273,6 @@ bool scratch_exit(Scratch *x, uint32_t script, const char *name) {
     gen_declare_locals(&b, NULL, 0);
     scratch_add(x, &b, name, BinaryenTypeNone(), BinaryenTypeNone(), calls);
     return true;
-}
-
-/* Each function for itself: they are decoded one by one. */
-static void optimise(Scratch *x) {
-    BinaryenSetOptimizeLevel(2);
-    BinaryenSetShrinkLevel(1);
-    for (uint32_t i = 0; i < x->plain.len; i++)
-        BinaryenFunctionOptimize(x->plain.at[i], x->module);
-    for (uint32_t i = 0; i < x->huge.len; i++)
-        BinaryenFunctionRunPasses(x->huge.at[i], x->module, scratch_linear_passes,
-                                  SCRATCH_LINEAR_PASSES);
 }
 
 /* ---- decoding ---- */
@@ -400,7 +452,7 @@ static void build_all(Scratch *x) {
 }
 
 bool gen_templates(Plan *plan, const GenOptions *options, const Template **init, Diags *diags) {
-    Scratch x = {.plan = plan, .options = options, .optimise = optimise};
+    Scratch x = {.plan = plan, .options = options, .optimise = scratch_optimise_each};
     scratch_begin(&x);
     for (uint32_t i = 0; i < plan->scripts.len; i++)
         init[i] = NULL;

@@ -534,11 +534,10 @@ static void build_functions(Gen *g) {
 
 /* ---- */
 
+/* Passes over the whole module inline functions as well, but run on huge ones too. */
 static void optimise(Scratch *x) {
-    BinaryenSetOptimizeLevel(2);
-    BinaryenSetShrinkLevel(1);
     if (x->huge.len)
-        BinaryenModuleRunPasses(x->module, scratch_linear_passes, SCRATCH_LINEAR_PASSES);
+        scratch_optimise_each(x);
     else
         BinaryenModuleOptimize(x->module);
 }

@@ -17,17 +17,14 @@ typedef struct Scratch {
     void (*optimise)(struct Scratch *x); /* called if the options say so */
     BinaryenModuleRef module;
     Map imports;
-    bool any;                       /* a function was built */
-    Vec(BinaryenFunctionRef) plain; /* those that all passes can be run on */
-    Vec(BinaryenFunctionRef) huge;  /* ... and those that are too large for some */
-    Span at;                        /* the probe or function of which something is made */
-    uint32_t crowded;               /* locals of a function that has too many for engines; or 0 */
+    bool any;                          /* a function was built */
+    Vec(BinaryenFunctionRef) plain;    /* those that all passes are run on */
+    Vec(BinaryenFunctionRef) straight; /* ... for which few passes do the same */
+    Vec(BinaryenFunctionRef) huge;     /* ... and those that are too large for some */
+    Span at;                           /* the probe or function of which something is made */
+    uint32_t crowded; /* locals of a function that has too many for engines; or 0 */
     Span crowded_at;
 } Scratch;
-
-/* Passes whose time is proportional to the size of a function: those for huge ones. */
-extern const char *scratch_linear_passes[];
-enum { SCRATCH_LINEAR_PASSES = 5 };
 
 void scratch_begin(Scratch *x);
 /* Validates, optimises, and appends the bytes to *out (none if nothing was built). False if the
@@ -35,6 +32,9 @@ void scratch_begin(Scratch *x);
 bool scratch_finish(Scratch *x, Buf *out);
 /* Whether engines take all functions; says which they do not. */
 bool scratch_fits(const Scratch *x, Diags *diags);
+
+/* Each function for itself; linear in their sizes and number. */
+void scratch_optimise_each(Scratch *x);
 
 Body scratch_body(Scratch *x, const Variant *v, uint64_t atoms);
 /* Adds a function with the locals of the body, which is freed, and exports it under its name. */

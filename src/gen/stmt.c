@@ -178,7 +178,6 @@ static Ref gen_block(Body *b, const Block *block) {
     for (const Stmt *s = block->first; s; s = s->next) {
         uint32_t lent = b->lent.len;
         Ref r = gen_stmt(b, s);
-        b->nstmts++;
         gen_give_back(b, lent);
         if (r)
             vec_push(&list, r);

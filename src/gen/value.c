@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 Ref gen_block_of(Body *b, Refs *list, BinaryenType type) {
+    b->nsteps += list->len;
     Ref r = BinaryenBlock(b->module, NULL, list->at, list->len, type);
     vec_free(list);
     return r;

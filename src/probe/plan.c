@@ -343,6 +343,30 @@ static bool plan_events(Plan *plan, uint32_t source, const Events *events, uint3
     return ok;
 }
 
+/* The events that a rule matches. They follow from its text: what another probe's rule of the same
+ * text matches is not looked for again. */
+static bool find_events(Plan *plan, uint32_t source, Events *out, Diags *diags) {
+    const Rule *rule = &plan->probes.at[source].probe->rule;
+    Buf text = {0};
+    for (uint32_t i = 0; i < rule->nparts; i++) {
+        buf_str(&text, rule->parts[i].pattern);
+        buf_u8(&text, ':');
+    }
+    Str key = {(char *)text.data, (uint32_t)text.len};
+    const uint64_t *first = map_get(&plan->rule_probes, key);
+    bool found = first || rule_expand(rule, out, diags);
+    if (first) {
+        const Events *same = &plan->probes.at[*first].events;
+        vec_reserve(out, same->len);
+        memcpy(out->at, same->at, same->len * sizeof *same->at);
+        out->len = same->len;
+    } else if (found) {
+        map_put(&plan->rule_probes, key, source, NULL);
+    }
+    buf_free(&text);
+    return found;
+}
+
 static bool plan_probe(Plan *plan, uint32_t script, Probe *probe, uint32_t *number, Diags *diags) {
     if (probe->rule.broken)
         return check_without_events(plan, script, probe, diags);
@@ -352,7 +376,7 @@ static bool plan_probe(Plan *plan, uint32_t script, Probe *probe, uint32_t *numb
                                          .script = script,
                                          .first_action = plan->actions.len,
                                          .nvars = UINT32_MAX}));
-    bool known = rule_expand(&probe->rule, &events, diags);
+    bool known = find_events(plan, source, &events, diags);
     plan->probes.at[source].events = events;
     bool ok = known ? plan_events(plan, source, &events, number, diags)
                     : check_without_events(plan, script, probe, diags);
@@ -517,6 +541,7 @@ void plan_free(Plan *plan) {
     vec_free(&plan->elements);
     vec_free(&plan->texts);
     map_free(&plan->text_ids);
+    map_free(&plan->rule_probes);
     arena_free(&plan->arena);
 }
 

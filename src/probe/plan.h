@@ -240,6 +240,7 @@ typedef struct Plan {
     Vec(Str) texts; /* strings that code refers to by number (Expr.slot - 1 of EXPR_STR), and
                        descriptions of map types (of EXPR_INDEX) */
     Map text_ids;
+    Map rule_probes; /* by the text of a rule that matches events: the first probe that has it */
     bool cells;               /* maps may become cells */
     Vec(CellMap) cell_maps;   /* Var.cells - 1 is the index */
     Vec(ElementUse) elements; /* that cells_plan has to cut */

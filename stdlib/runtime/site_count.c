@@ -48,8 +48,8 @@ typedef struct Count {
     uint32_t falling;  /* bool: PLACE_FALLS can be used */
     uint32_t pc, next; /* of the instruction at hand, of the one behind it */
     uint32_t cursor, segment, front; /* front: of what comes to a loop from above */
-    uint32_t first_sum;              /* of the segment at hand */
     SiteBlock rows, sums;            /* Note */
+    SiteBlock latest;                /* by variable: u32 index of its latest note in `sums` */
     SiteBlock places;                /* by segment: pc << PLACE_SHIFT | Place */
     SiteBlock words, needed;         /* by segment: address of its count, bool */
     SiteBlock counters, falls;       /* pairs: pc, address */
@@ -185,7 +185,7 @@ uint32_t site_count_begin(uint32_t fid, uint32_t busy, uint32_t traps, uint32_t 
     C->pc = 0;
     C->next = S->code;
     C->cursor = C->segment = C->front = 0;
-    C->nrows = C->nsums = C->first_sum = 0;
+    C->nrows = C->nsums = 0;
     C->ncounters = C->nfalls = C->counter = C->fall = 0;
     return 1;
 }
@@ -202,8 +202,6 @@ uint32_t site_count_next(void) {
     C->next = i.offset + i.size;
     const Segment *s = segments_seek(segments(), &C->cursor, C->pc);
     uint32_t segment = s->dead ? NEVER : C->cursor;
-    if (segment != C->segment)
-        C->first_sum = C->nsums;
     C->segment = C->front = segment;
     if (s->at_label && s->start == C->pc)
         C->front = (s - 1)->dead ? NEVER : C->cursor - 1;
@@ -234,18 +232,29 @@ void site_count_row(uint32_t slot, uint64_t amount, uint32_t how) {
         add_note(&C->rows, &C->nrows, (Note){slot, segment & 0x7fffffff, flag, amount});
 }
 
+/* Where the index of a variable's latest note is kept. An index that is left of another function is
+ * that of some other note, or of none. */
+static uint32_t *latest_of(uint32_t var) {
+    uint32_t size = C->latest.size;
+    if (size / 4 <= var) {
+        site_reserve(&C->latest, size, 4 * ((uint64_t)var + 1));
+        __builtin_memset(at(C->latest.at) + size, 0, C->latest.size - size);
+    }
+    return words_at(C->latest.at) + var;
+}
+
 SITE_EXPORT(count_sum)
 void site_count_sum(uint32_t var, uint64_t amount, uint32_t how) {
     uint32_t segment = segment_of(how);
     if (segment == NEVER)
         return;
-    for (uint32_t i = C->first_sum; i < C->nsums; i++) {
-        Note *note = &notes(&C->sums)[i];
-        if (note->slot != var || note->segment != segment)
-            continue;
+    uint32_t *latest = latest_of(var);
+    Note *note = &notes(&C->sums)[*latest];
+    if (*latest < C->nsums && note->slot == var && note->segment == segment) {
         note->amount += amount;
         return;
     }
+    *latest = C->nsums;
     add_note(&C->sums, &C->nsums, (Note){var, segment & 0x7fffffff, false, amount});
 }
 
@@ -407,6 +416,7 @@ void site_count_done(void) {
     }
     site_drop(&C->rows);
     site_drop(&C->sums);
+    site_drop(&C->latest);
     site_drop(&C->places);
     site_drop(&C->words);
     site_drop(&C->needed);
