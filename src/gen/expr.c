@@ -281,16 +281,20 @@ static Tri decided_nowhere(const Body *b, const Expr *e) {
 }
 
 Tri gen_decided(const Body *b, const Expr *e) {
-    if (!b->variant || e->type->kind != TYPE_BOOL || (b->ops && calls_at_match(e)))
+    if (!b->variant || e->type->kind != TYPE_BOOL)
         return TRI_UNKNOWN;
     if (e->kind == EXPR_BINARY && (e->op == OP_AND || e->op == OP_OR)) {
         Tri first = gen_decided(b, e->args[0]);
-        if (first == TRI_UNKNOWN || first == tri_decisive(e->op))
+        if (first == TRI_UNKNOWN)
             return first;
+        if (first == tri_decisive(e->op))
+            return b->ops && calls_at_match(e->args[1]) ? TRI_UNKNOWN : first;
         return gen_decided(b, e->args[1]);
     }
     if (e->kind == EXPR_UNARY && e->op == OP_NOT)
         return tri_not(gen_decided(b, e->args[0]));
+    if (b->ops && calls_at_match(e))
+        return TRI_UNKNOWN;
     if (!b->variant->probe)
         return decided_nowhere(b, e);
     return shape_decide(b->variant, b->undecided ? 0 : UINT64_MAX, b->atoms, e);

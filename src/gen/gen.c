@@ -70,7 +70,7 @@ bool scratch_finish(Scratch *x, Buf *out) {
  * or branches of a function: sinking assignments, sharing of locals, merging of blocks. Bodies with
  * more statements and locals than this go without.
  */
-enum { HUGE_BODY = 1000 };
+enum { HUGE_BODY = 3000 };
 static const char *const huge_passes[] = {"dce", "remove-unused-names", "optimize-instructions",
                                           "vacuum", "reorder-locals"};
 

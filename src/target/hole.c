@@ -392,4 +392,8 @@ void splice_template(Splicer *s, const Template *t, const Variant *v, const Site
     bool by_site = v && v->gives;
     for (uint32_t i = 0; i < t->ngives && !by_site; i++)
         hole_put_local(s, HOLE_GET, leaf_local(s, &s->gives, i, t->gives[i]));
+    for (uint32_t i = 0; i < s->temps.len; i++)
+        pool_give_back(&s->pool, s->temps.at[i]);
+    for (uint32_t i = 0; i < s->got.len; i++)
+        pool_give_back(&s->pool, s->got.at[i].local);
 }

@@ -9,25 +9,31 @@
 #include "target/hole.h"
 #include "target/unwind.h"
 
+#include <assert.h>
+
 /* ---- locals ---- */
 
 void pool_reset(LocalPool *p, uint32_t first) {
     p->first = first;
-    p->types.len = p->taken.len = 0;
+    p->types.len = p->state.len = p->taken.len = p->lowest = 0;
 }
 
 enum { FREE, TAKEN, KEPT };
 
 static uint32_t pool_get(LocalPool *p, WasmType type, uint8_t state) {
-    for (uint32_t i = 0; i < p->types.len && state == TAKEN; i++) {
-        if (p->types.at[i] == type && p->taken.at[i] == FREE) {
-            p->taken.at[i] = state;
-            return p->first + i;
-        }
+    while (p->lowest < p->types.len && p->state.at[p->lowest] != FREE)
+        p->lowest++;
+    uint32_t i = state == TAKEN ? p->lowest : p->types.len;
+    while (i < p->types.len && (p->types.at[i] != type || p->state.at[i] != FREE))
+        i++;
+    if (i == p->types.len) {
+        vec_push(&p->types, type);
+        vec_push(&p->state, FREE);
     }
-    vec_push(&p->types, type);
-    vec_push(&p->taken, state);
-    return p->first + p->types.len - 1;
+    p->state.at[i] = state;
+    if (state == TAKEN)
+        vec_push(&p->taken, i);
+    return p->first + i;
 }
 
 uint32_t pool_take(LocalPool *p, WasmType type) {
@@ -39,14 +45,26 @@ uint32_t pool_keep(LocalPool *p, WasmType type) {
     return pool_get(p, type, KEPT);
 }
 
+static void set_free(LocalPool *p, uint32_t i) {
+    p->state.at[i] = FREE;
+    if (i < p->lowest)
+        p->lowest = i;
+}
+
+void pool_give_back(LocalPool *p, uint32_t local) {
+    assert(p->state.at[local - p->first] == TAKEN);
+    set_free(p, local - p->first);
+}
+
 void pool_release(LocalPool *p) {
     for (uint32_t i = 0; i < p->taken.len; i++)
-        if (p->taken.at[i] == TAKEN)
-            p->taken.at[i] = FREE;
+        set_free(p, p->taken.at[i]);
+    p->taken.len = 0;
 }
 
 void pool_free(LocalPool *p) {
     vec_free(&p->types);
+    vec_free(&p->state);
     vec_free(&p->taken);
 }
 

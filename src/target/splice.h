@@ -15,11 +15,14 @@
 typedef struct LocalPool {
     uint32_t first; /* index of the first added local */
     WasmTypes types;
-    Vec(uint8_t) taken;
+    Vec(uint8_t) state; /* free, taken or kept */
+    Vec(uint32_t) taken; /* those that may be */
+    uint32_t lowest;     /* none is free below it */
 } LocalPool;
 
 void pool_reset(LocalPool *p, uint32_t first);
 uint32_t pool_take(LocalPool *p, WasmType type);
+void pool_give_back(LocalPool *p, uint32_t local);
 void pool_release(LocalPool *p); /* all but those that pool_keep took */
 uint32_t pool_keep(LocalPool *p, WasmType type);
 void pool_free(LocalPool *p);
