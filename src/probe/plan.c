@@ -212,11 +212,12 @@ static void note_statics(Variant *v) {
 static Variant *add_variant(Plan *plan, Script *script, uint32_t source, Event e) {
     const PlanProbe *p = &plan->probes.at[source];
     Variant *v = arena_new(&plan->arena, Variant);
-    v->probe = ast_clone_probe(script, p->probe);
     v->source = source;
     v->script = p->script;
     v->event = e;
     v->is_alt = e.mode == MODE_ALT || e.mode == MODE_BLOCK_ALT;
+    bool only = p->events.len == 1 && !v->is_alt; /* alt bodies may be retyped */
+    v->probe = only ? p->probe : ast_clone_probe(script, p->probe);
     v->wanted = v->is_alt ? alt_type(e) : NULL;
     vec_push(&plan->variants, v);
     return v;

@@ -156,7 +156,7 @@ typedef struct Action {
 
 /* A probe of a script. */
 typedef struct PlanProbe {
-    const Probe *probe;
+    Probe *probe; /* unresolved, except where it is the probe of its only variant */
     uint32_t script;
     Events events; /* what its rule matches */
     uint32_t first_action, nactions;
