@@ -10,6 +10,8 @@
 #endif
 #include "gen/attach.h"
 
+#include "wasm/typer.h"
+
 #include <stdio.h>
 
 static Ref wrap_block(Code *c, Refs *code) {
@@ -251,7 +253,9 @@ static Ref probe_body(Code *c, const Code *from, Asks *asks) {
         c->event = (Event){.kind = EVENT_OPCODE, .op = from->unit->op};
         c->at_end = false;
         c->part = NULL;
+        uint32_t lent = c->b.lent.len;
         put_part(c, &r->parts[i], &code);
+        gen_give_back(&c->b, lent); /* no part uses the locals of another */
     }
     return wrap_block(c, &code);
 }
@@ -325,10 +329,24 @@ static bool same_asks(const Asks *a, const Asks *b) {
     return true;
 }
 
+/* Whether a function can take all that its parts ask for. */
+static bool can_take(Gen *g, const Code *from, const Asks *asks) {
+    if (asks->len <= WASM_MAX_ARITY)
+        return true;
+    const Residue *r = from->residue;
+    const Span at = r->parts[r->nparts - 1].action->variant->probe->rule.span;
+    Diag *d = diag(g->diags, DIAG_MONITOR_CANNOT, at,
+                   "the probes at one place ask for %u values that depend on it; the function that "
+                   "an engine calls there can take %d",
+                   asks->len, WASM_MAX_ARITY);
+    diag_hint(g->diags, d, "compile with `whammc instr`, or make several monitors of the scripts");
+    return false;
+}
+
 /* One probe: the function of its form (NULL = it has its own), and its rule. */
 static void build_probe(Gen *g, const Code *from, Shared *shared) {
     Asks asks = {0};
-    if (!find_asks(g, from, &asks)) {
+    if (!find_asks(g, from, &asks) || !can_take(g, from, &asks)) {
         vec_free(&asks);
         return;
     }
