@@ -189,7 +189,6 @@ static Ref gen_block(Body *b, const Block *block) {
 static Ref start_var(Body *b, const Var *v) {
     uint32_t lent = b->lent.len;
     Ref r = var_init(b, v);
-    b->nstmts++;
     gen_give_back(b, lent);
     return r;
 }
