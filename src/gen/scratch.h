@@ -27,8 +27,8 @@ typedef struct Scratch {
 } Scratch;
 
 void scratch_begin(Scratch *x);
-/* Validates, optimises, and appends the bytes to *out (none if nothing was built). False if the
- * module is invalid. */
+/* Validates, optimises, and appends the bytes to *out (none if nothing was built, or if a function
+ * is crowded). False if the module is invalid. */
 bool scratch_finish(Scratch *x, Buf *out);
 /* Whether engines take all functions; says which they do not. */
 bool scratch_fits(const Scratch *x, Diags *diags);
