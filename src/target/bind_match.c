@@ -32,22 +32,15 @@ typedef struct Attempt {
     char text[400]; /* of the fault */
 } Attempt;
 
-static Outcome left_out(Attempt *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static Outcome left_out(Attempt *a, const char *format, ...) {
+/* Ends the attempt: says why. */
+static Outcome because(Attempt *a, Outcome outcome, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static Outcome because(Attempt *a, Outcome outcome, const char *format, ...) {
     va_list args;
     va_start(args, format);
     vsnprintf(a->text, sizeof a->text, format, args);
     va_end(args);
-    return LEFT_OUT;
-}
-
-static Outcome fault(Attempt *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static Outcome fault(Attempt *a, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    vsnprintf(a->text, sizeof a->text, format, args);
-    va_end(args);
-    return FAULT;
+    return outcome;
 }
 
 /* ---- faults ---- */
@@ -131,16 +124,17 @@ static void find_strings(BindState *s) {
 static Outcome put_string(Attempt *a, const char *text, size_t len, MonitorValue out[2]) {
     BindStrings *x = &a->s->strings;
     if (!x->memory)
-        return fault(a, "names need a memory for their text: exports whamm_buffer, "
-                        "whamm_buffer:start and whamm_buffer:max");
+        return because(a, FAULT,
+                       "names need a memory for their text: exports whamm_buffer, "
+                       "whamm_buffer:start and whamm_buffer:max");
     uint64_t at = x->older ? 0 : x->start + x->used;
     uint64_t room = x->older ? eval_memory_size(x->memory) : x->size - x->used;
     if (len > room)
         len = (size_t)room;
     bind_host_spend(a->s->host, len);
     if (!eval_memory_write(x->memory, at, text, len))
-        return fault(a, "the memory for names ends at byte %llu",
-                     (unsigned long long)eval_memory_size(x->memory));
+        return because(a, FAULT, "the memory for names ends at byte %llu",
+                       (unsigned long long)eval_memory_size(x->memory));
     if (!x->older)
         x->used += len;
     out[0] = (MonitorValue){WASM_I32, {(uint32_t)at, 0}};
@@ -217,7 +211,7 @@ static Outcome immediate(Attempt *a, uint32_t n, MonitorValue *out) {
     uint16_t op = at_instr(a) ? a->site->instr->op : (uint16_t)WASM_OP_COUNT;
     if (op == WASM_OP_BR_TABLE || op == WASM_OP_TRY_TABLE)
         return UNMATCHED;
-    return fault(a, "%s has no imm%u", event_words(a), n);
+    return because(a, FAULT, "%s has no imm%u", event_words(a), n);
 }
 
 static Outcome static_value(Attempt *a, const MonitorParam *p, MonitorValue *out) {
@@ -232,17 +226,17 @@ static Outcome static_value(Attempt *a, const MonitorParam *p, MonitorValue *out
     case PARAM_IMM: return immediate(a, p->n, out);
     case PARAM_NUM_TARGETS:
         if (!i || i->op != WASM_OP_BR_TABLE)
-            return fault(a, "%s has no num_targets", event_words(a));
+            return because(a, FAULT, "%s has no num_targets", event_words(a));
         return number(out, WASM_I32, i->count);
     case PARAM_OFFSET:
         if (imm != WASM_IMM_MEMARG && imm != WASM_IMM_MEMARG_LANE)
-            return fault(a, "%s has no offset", event_words(a));
+            return because(a, FAULT, "%s has no offset", event_words(a));
         return number(out, WASM_I64, i->c);
     case PARAM_INSTR_COUNT:
         if (a->r->probe->rule.event != MONITOR_BLOCK_END)
-            return fault(a, "instr_count is known at block:end only");
+            return because(a, FAULT, "instr_count is known at block:end only");
         return number(out, WASM_I32, a->site->instr_count);
-    default: return fault(a, "a callback cannot be given what is only known at run time");
+    default: return because(a, FAULT, "a callback cannot be given what is only known at run time");
     }
 }
 
@@ -271,15 +265,17 @@ static Outcome check_call(Attempt *a, const MonitorFunc *f, const MonitorValue *
     const WasmTypeDef *type = wasm_func_type(&a->s->monitor.m, f->func);
     Str name = f->call->name;
     if (type->nparams != n || type->nresults != 1)
-        return fault(a, "%.*s takes %u values and gives %u, where %u and 1 are needed",
-                     STR_ARG(name), type->nparams, type->nresults, n);
+        return because(a, FAULT, "%.*s takes %u values and gives %u, where %u and 1 are needed",
+                       STR_ARG(name), type->nparams, type->nresults, n);
     for (uint32_t i = 0; i < n; i++) {
         if (args[i].type != type->params[i])
-            return fault(a, "%.*s takes an %s, but is given an %s", STR_ARG(name),
-                         wasm_type_text(type->params[i], want), wasm_type_text(args[i].type, have));
+            return because(a, FAULT, "%.*s takes an %s, but is given an %s", STR_ARG(name),
+                           wasm_type_text(type->params[i], want),
+                           wasm_type_text(args[i].type, have));
         if (args[i].type == WASM_V128)
-            return fault(a, "%.*s takes a vector, which cannot be computed with ahead of time",
-                         STR_ARG(name));
+            return because(a, FAULT,
+                           "%.*s takes a vector, which cannot be computed with ahead of time",
+                           STR_ARG(name));
     }
     return BOUND;
 }
@@ -293,19 +289,19 @@ static Outcome call(Attempt *a, const MonitorFunc *f, WasmType wanted, uint64_t 
         o = check_call(a, f, args, n);
     WasmType type = o == BOUND ? wasm_func_type(&a->s->monitor.m, f->func)->results[0] : wanted;
     if (type != wanted)
-        o = fault(a, "%.*s gives an %s, where an %s is needed", STR_ARG(f->call->name),
-                  wasm_type_text(type, have), wasm_type_text(wanted, want));
+        o = because(a, FAULT, "%.*s gives an %s, where an %s is needed", STR_ARG(f->call->name),
+                    wasm_type_text(type, have), wasm_type_text(wanted, want));
     if (o == BOUND && (type == WASM_V128 || WASM_IS_REF(type)))
-        o = fault(a, "%.*s gives a %s, which cannot be computed ahead of time",
-                  STR_ARG(f->call->name), type == WASM_V128 ? "vector" : "reference");
+        o = because(a, FAULT, "%.*s gives a %s, which cannot be computed ahead of time",
+                    STR_ARG(f->call->name), type == WASM_V128 ? "vector" : "reference");
     EvalValue *values = mem_alloc(sizeof *values * (n + 1)), value = {type, 0};
     EvalError error;
     for (uint32_t i = 0; i < n; i++)
         values[i] = (EvalValue){args[i].type, args[i].bits[0]};
     a->s->said.len = 0;
     if (o == BOUND && !bind_host_call(a->s->host, f->func, values, n, &value, 1, &error)) {
-        o = fault(a, "%.*s: %s%s%s", STR_ARG(f->call->name), error.text,
-                  a->s->said.len ? "; it said: " : "", buf_cstr(&a->s->said));
+        o = because(a, FAULT, "%.*s: %s%s%s", STR_ARG(f->call->name), error.text,
+                    a->s->said.len ? "; it said: " : "", buf_cstr(&a->s->said));
         a->s->spent = error.status == EVAL_FUEL;
     }
     *result = value.bits;
@@ -339,21 +335,21 @@ static uint32_t shown_operands(const WasmInstr *i, uint32_t n) {
 static Outcome bind_arg(Attempt *a, uint32_t n, WasmType wanted) {
     char want[32], have[32];
     if (!at_instr(a))
-        return fault(a, "%s has no arg%u", event_words(a), n);
+        return because(a, FAULT, "%s has no arg%u", event_words(a), n);
     const WasmInstr *i = a->site->instr;
     const WasmTypes *list = &a->w->types.operands;
     bool lenient = i->op == WASM_OP_CALL || i->op == WASM_OP_CALL_INDIRECT;
     if (a->w->types.dead && wasm_typer_operand(&a->w->typer, n) == WASM_BOT)
         return UNMATCHED;
     if (n >= shown_operands(i, list->len))
-        return lenient ? UNMATCHED : left_out(a, "%s has no arg%u", event_words(a), n);
+        return lenient ? UNMATCHED : because(a, LEFT_OUT, "%s has no arg%u", event_words(a), n);
     WasmType type = list->at[list->len - 1 - n];
     if (same_type(type, wanted))
         return BOUND;
     return lenient || type == WASM_BOT
                ? UNMATCHED
-               : left_out(a, "arg%u of %s is an %s, but the function takes an %s", n,
-                          event_words(a), wasm_type_text(type, have), wasm_type_text(wanted, want));
+               : because(a, LEFT_OUT, "arg%u of %s is an %s, but the function takes an %s", n,
+                         event_words(a), wasm_type_text(type, have), wasm_type_text(wanted, want));
 }
 
 static Outcome bind_local(const Attempt *a, uint32_t n, WasmType wanted) {
@@ -381,15 +377,15 @@ static Outcome bind_param(Attempt *a, uint32_t k) {
     case PARAM_LOCAL: return bind_local(a, p->n, f->type);
     case PARAM_FRAME:
         if (f->type != EVAL_EXTERNREF)
-            return fault(a, "frame is an externref, but the function takes an %s",
-                         wasm_type_text(f->type, want));
+            return because(a, FAULT, "frame is an externref, but the function takes an %s",
+                           wasm_type_text(f->type, want));
         return BOUND;
     default: break;
     }
     Outcome o = static_value(a, p, &v);
     if (o == BOUND && v.type != f->type)
-        return fault(a, "value %u is an %s, but the function takes an %s", k + 1,
-                     wasm_type_text(v.type, have), wasm_type_text(f->type, want));
+        return because(a, FAULT, "value %u is an %s, but the function takes an %s", k + 1,
+                       wasm_type_text(v.type, have), wasm_type_text(f->type, want));
     if (o == BOUND)
         record(a, f, &v);
     return o;
@@ -416,7 +412,7 @@ static Outcome attach(Attempt *a) {
     if (o == BOUND && !(uint32_t)yes)
         return UNMATCHED;
     if (o == BOUND && a->r->fault)
-        o = fault(a, "%s", a->r->fault);
+        o = because(a, FAULT, "%s", a->r->fault);
     for (uint32_t k = 0; k < n && o == BOUND; k++)
         o = bind_param(a, k);
     for (uint32_t k = n; k-- > 0 && o == BOUND;)
