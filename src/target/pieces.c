@@ -95,6 +95,11 @@ void pieces_add_exit_call(Pieces *p, uint64_t func) {
     pieces_add_around(p, WASM_EXIT, from);
 }
 
+static void add_end(Pieces *p, const ProgramEnd *end, size_t from) {
+    PieceRank rank = end->where == WASM_REPLACE ? RANK_AFTER : RANK_END;
+    pieces_add(p, end->where, end->at, rank, from, p->code.len);
+}
+
 void pieces_end_program(Pieces *p, int64_t flush) {
     for (uint32_t i = 0; i < p->ends.len; i++) {
         size_t from = p->code.len, len = p->exit_to - p->exit_from;
@@ -105,7 +110,7 @@ void pieces_end_program(Pieces *p, int64_t flush) {
         if (flush >= 0)
             put_index(&p->code, WASM_OP_CALL, (uint64_t)flush);
         if (p->code.len > from)
-            pieces_add(p, WASM_BEFORE, p->ends.at[i], RANK_END, from, p->code.len);
+            add_end(p, &p->ends.at[i], from);
     }
 }
 

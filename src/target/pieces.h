@@ -7,12 +7,18 @@
 
 #include "target/splice.h"
 
+/* A call that ends the program. */
+typedef struct ProgramEnd {
+    uint32_t at;     /* its offset */
+    WasmWhere where; /* BEFORE it, or in the middle of what REPLACEs it */
+} ProgramEnd;
+
 /* A zeroed one is valid; pieces_begin for each function. */
 typedef struct Pieces {
     Buf code; /* of all pieces: final indices */
     Vec(WasmPatch) at;
-    Vec(WasmPatch) around;     /* entry and exit pieces */
-    Vec(uint32_t) ends;        /* offsets of calls that end the program */
+    Vec(WasmPatch) around; /* entry and exit pieces */
+    Vec(ProgramEnd) ends;
     size_t exit_from, exit_to; /* what runs at the function's exits, in `code` */
     uint32_t left; /* a local that becomes 1 where the function is about to be left by an exit from
                       which an exception may come, UINT32_MAX = none */

@@ -58,10 +58,20 @@ int64_t program_main(const WasmModule *m) {
     return start ? m->start : -1;
 }
 
-void program_note_end(Program *p, const Site *site) {
+void program_note_end(Program *p, const Site *site, const Match *matches, uint32_t n) {
     bool call = site->instr->op == WASM_OP_CALL || site->instr->op == WASM_OP_RETURN_CALL;
-    if (call && (int64_t)site->instr->a == p->proc_exit)
-        vec_push(&p->pieces.ends, site->pc);
+    const Variant *alt = NULL;
+    p->splicer.ends = false;
+    if (!call || (int64_t)site->instr->a != p->proc_exit)
+        return;
+    for (uint32_t i = 0; i < n && !alt; i++)
+        if (matches[i].action->event.mode == MODE_ALT)
+            alt = matches[i].shape->variant;
+    if (alt && !alt->guarded_alt && !alt->alt_calls.len)
+        return; /* the call is gone */
+    p->splicer.ends = alt && !alt->alt_calls.len;
+    vec_push(&p->pieces.ends,
+             ((ProgramEnd){site->pc, p->splicer.ends ? WASM_REPLACE : WASM_BEFORE}));
 }
 
 /* ---- pass 1 ---- */

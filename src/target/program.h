@@ -89,8 +89,9 @@ void program_note_replaced(Program *p, const Site *site);
 /* Splices the matches of a site that is no instruction, one behind the other. */
 void program_splice_all(Program *p, const Site *site, const Match *matches, uint32_t n);
 
-/* If the instruction of a site ends the program, what has to run then goes before it. */
-void program_note_end(Program *p, const Site *site);
+/* If the instruction of a site ends the program, what has to run then goes in front of it: where it
+ * is still called, if an alt probe replaces it. Before the site is spliced. */
+void program_note_end(Program *p, const Site *site, const Match *matches, uint32_t n);
 
 /* Where a program ends: its import proc_exit, or -1, and the function `_start` or `main`, else the
  * start function if nothing else can be called, or -1. */
@@ -99,8 +100,9 @@ int64_t program_main(const WasmModule *m);
 
 /* Whether a module imports WASI, of either version. */
 bool program_uses_wasi(const WasmModule *m);
-/* A function that the program imports from elsewhere than WASI and its extensions ("wasi", "wasi_..."),
- * which only a host made for the program has, in general JavaScript; NULL = there is none. */
+/* A function that the program imports from elsewhere than WASI and its extensions ("wasi",
+ * "wasi_..."), which only a host made for the program has, in general JavaScript; NULL = there is
+ * none. */
 const WasmImport *program_foreign_import(const WasmModule *m);
 
 /* The module that the program's WASI functions come from. */

@@ -259,10 +259,10 @@ static void splice_at(void *self, const Site *site, const SiteTypes *types, cons
         r->region_func = site->func;
         r->p.splicer.one_region = splice_wants_one_region(&r->p.m, site->func);
     }
+    program_note_end(&r->p, site, matches, n);
     if (n)
         splice_site(&r->p.splicer, site, types, matches, n, pieces_add, pieces_add_region, pieces);
     guard(r, site, matches, n);
-    program_note_end(&r->p, site);
 }
 
 /* ---- */

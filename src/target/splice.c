@@ -410,7 +410,7 @@ static void splice_alt(Splicer *s, const Site *site, const SiteTypes *types, con
         wasm_put_op(s->out, WASM_OP_ELSE);
         put_landing_flag(s);
         hole_restore(s, &s->args, s->args.local.len);
-        if (diverges)
+        if (diverges || s->ends)
             hole_put_leave(s); /* if it is a way out */
         put_original(s, site);
         wasm_put_op(s->out, WASM_OP_END);
@@ -626,8 +626,8 @@ static void splice_wrap(Splicer *s, const Site *site, const SiteTypes *types, co
     vec_push(&s->wrapped, ((Wrapped){site->pc, site->construct->end}));
 }
 
-/* What stands for the instruction, cut where it leaves the function: what runs at exits is put
- * behind pieces of the lower rank. */
+/* What stands for the instruction, cut where it leaves the function or ends the program: what runs
+ * at exits is put behind pieces of the lower rank. */
 static void put_replacement(Splicer *s, const Site *site, size_t from, SplicePiece *piece,
                             void *ctx) {
     for (uint32_t i = 0; i < s->leaves.len; i++) {

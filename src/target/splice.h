@@ -15,7 +15,7 @@
 typedef struct LocalPool {
     uint32_t first; /* index of the first added local */
     WasmTypes types;
-    Vec(uint8_t) state; /* free, taken or kept */
+    Vec(uint8_t) state;  /* free, taken or kept */
     Vec(uint32_t) taken; /* those that may be */
     uint32_t lowest;     /* none is free below it */
 } LocalPool;
@@ -89,9 +89,10 @@ typedef struct Splicer {
     Vec(uint32_t) slot_at;    /* where each match's begin */
     Vec(uint32_t) temps;
     LeafLocals got, gives; /* of the template at hand */
-    Vec(size_t) leaves;   /* where code that replaces an instruction leaves the function: offsets in
-                             `out` */
-    uint32_t element_key; /* 1 + the key that the template at hand used last; 0 = none */
+    bool ends; /* the instruction at hand ends the program, unless its alt probe replaces it */
+    Vec(size_t) leaves; /* where code that replaces an instruction leaves the function, or ends the
+                           program: offsets in `out` */
+    uint32_t element_key;   /* 1 + the key that the template at hand used last; 0 = none */
     const MapCell *element; /* its cell */
     Buf key;
     Vec(Wrapped) wrapped;   /* constructs of this function */
