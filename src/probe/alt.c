@@ -278,7 +278,7 @@ static bool is_warning(const Plan *plan, const Misfit *f) {
 }
 
 static void put_misfit(const WasmModule *m, const Misfit *f, bool warns, Buf *out) {
-    Str name = wasm_func_name(m, f->func);
+    Str name = wasm_known_name(m, f->func);
     buf_printf(out, "the %s at offset %u of function %u", wasm_ops[f->op].mnemonic, f->pc, f->func);
     if (name.len)
         buf_printf(out, " (%.*s)", name.len > 80 ? 80 : (int)name.len, name.ptr);

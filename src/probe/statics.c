@@ -51,7 +51,7 @@ typedef struct Walk {
 /* ---- messages ---- */
 
 static void put_place(Buf *out, const Site *s) {
-    Str name = wasm_func_name(s->m, s->func);
+    Str name = wasm_known_name(s->m, s->func);
     if (s->instr)
         buf_printf(out, " at offset %u of function %u", s->pc, s->func);
     else

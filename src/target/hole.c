@@ -279,7 +279,8 @@ int64_t alt_call_target(const WasmModule *m, const AltCall *call) {
     if (!call->by_name)
         return call->id < n ? (int64_t)call->id : -1;
     for (uint32_t i = 0; i < n; i++)
-        if (m->funcs.at[i].import < 0 && str_eq(m->funcs.at[i].name, call->name))
+        if (m->funcs.at[i].import < 0 && m->funcs.at[i].named &&
+            str_eq(wasm_shown_name(m, i), call->name))
             return i;
     return -1;
 }
