@@ -235,7 +235,7 @@ function showCounts(rows) {
     let instructions = 0, total = 0;
     const categories = [], counts = [];
     for (const row of rows) {
-        const [kind, name, , , , , fid, pc, , value] = row.split(', ');
+        const words = row.split(', '), [kind, name] = words, [fid, pc, , value] = words.slice(-4); // names of functions have ', '
         if (name === 'instructions')
             total = value;
         else if (kind === 'global_id' || kind === 'memaddr' && name.endsWith('_ops'))

@@ -214,7 +214,7 @@ def counts_of(text):
         row = line.split(", ")
         if len(row) < 11 or not row[0].isdigit():
             continue
-        name, fid, pc, value = row[2], row[7], row[8], int(row[-1])
+        name, fid, pc, value = row[2], row[-4], row[-3], int(row[-1])
         if name == "instructions":
             total = value
         elif name == "count":
