@@ -111,7 +111,7 @@ function compare(what, script, { expected, flushes = 2, options = [], bytes = 65
 const HELLO = `
   (import "wasi_snapshot_preview1" "fd_write" (func $write (param i32 i32 i32 i32) (result i32)))
   (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
-  (memory (export "memory") 1 1)
+  (memory (export "memory") 1)
   (data (i32.const 0) "\\10\\00\\00\\00\\06\\00\\00\\00")
   (data (i32.const 16) "hello\\n")
   (func $hello (drop (call $write (i32.const 1) (i32.const 0) (i32.const 1) (i32.const 8))))
@@ -144,7 +144,7 @@ function testKinds() {
   const script = `${KINDS.map(([k]) => `report var v_${k}: ${k} = ${VALUES[k]};`).join('\n')}
     wasm:opcode:nop:before { ${declare('unshared', 'a')} ${declare('shared', 'b')} ${set('a')} ${set('b')} }`;
   const rows = KINDS.flatMap(([k, w]) => [
-    ...[1, 2, 3].map((pc) => `a_${k}, ${k}, ${w}, script0, #4, 4, ${pc}, 0_wasm:opcode:nop:before, ${PRINTED[k]}`),
+    ...[1, 2, 3].map((pc) => `a_${k}, ${k}, ${w}, script0, _start, 4, ${pc}, 0_wasm:opcode:nop:before, ${PRINTED[k]}`),
     `b_${k}, ${k}, ${w}, script0, , , , 0_wasm:opcode:nop:before, ${PRINTED[k]}`,
     `v_${k}, ${k}, ${w}, script0, , , , , ${PRINTED[k]}` ]);
   // Of each row only what follows the id is compared.
@@ -286,7 +286,7 @@ function testRuntime() {
   instrument('wasm:opcode:nop:before { report var n: u8; n++; }', 'imported.wasm', 'link=import');
   const program = new WebAssembly.Module(readFileSync(path('imported.wasm')));
   const [a, b] = [0, 1].map(() => new WebAssembly.Instance(program, { [RUNTIME]: exports }).exports);
-  const row = (n) => `4, memaddr, n, u8, i32, script0, #0, 0, 1, 0_wasm:opcode:nop:before, ${n}\n`;
+  const row = (n) => `4, memaddr, n, u8, i32, script0, main, 0, 1, 0_wasm:opcode:nop:before, ${n}\n`;
   for (const [which, n] of [[a, 1], [a, 2], [b, 1], [a, 3]]) {
     written[1] = '';
     which.main();
