@@ -320,7 +320,7 @@ static void check_locals(Checker *c, uint32_t func) {
     for (uint32_t n = 0; n < locals->len; n++)
         SAME("local", site_local(func, n), type_byte(locals->at[n]));
     SAME("local", site_local(func, locals->len), SITE_NONE);
-    SAME("fname", same_str(site_fname(func), wasm_func_name(c->m, func)), 1);
+    SAME("fname", same_str(site_fname(func), wasm_shown_name(c->m, func)), 1);
     SAME("func_end", site_func_end(func), c->m->funcs.at[func].body_size - 1);
 }
 
