@@ -262,9 +262,9 @@ const whammc_counting *whammc_countings(whammc *w, size_t *n) {
     return w->countings.at;
 }
 
+/* By what the name is, since only the probe's variants are checked. */
 static bool asks_name(const Expr *e) {
-    if (e->kind == EXPR_NAME && e->is_bound &&
-        (e->bound.id == NAME_FNAME || e->bound.id == NAME_TARGET_FN_NAME))
+    if (e->kind == EXPR_NAME && (str_is(e->name, "fname") || str_is(e->name, "target_fn_name")))
         return true;
     for (uint32_t i = 0; i < e->nargs; i++)
         if (asks_name(e->args[i]))
