@@ -24,8 +24,13 @@ static void collect_name(void *ctx, Expr *e) {
         map_put(names, name, 0, NULL);
 }
 
-/* The key under which events share a variant: the type of each used name, and what derived ones
- * derive from. */
+/* Values of constants that fit into the same types are alike. */
+static uint8_t value_class(uint64_t value) {
+    return (value > INT8_MAX) + (value > UINT8_MAX) + (value > INT16_MAX) + (value > UINT16_MAX);
+}
+
+/* The key under which events share a variant: the type of each used name, what constants fit into,
+ * and what derived names derive from. */
 static void event_key(Event e, const Map *names, Buf *key) {
     key->len = 0;
     buf_u8(key, (uint8_t)e.kind);
@@ -39,6 +44,8 @@ static void event_key(Event e, const Map *names, Buf *key) {
             continue;
         }
         buf_u8(key, b.type ? (uint8_t)b.type->kind : 0xfe);
+        if (b.literal)
+            buf_u8(key, value_class(b.value));
         if (e.kind == EVENT_OPCODE && (b.id == NAME_ARG || b.id == NAME_RES))
             buf_u8(key, cut_fixed_type(e, b.id == NAME_RES, b.n) != WASM_BOT);
         if (derived_depends_on_op(b.id))
