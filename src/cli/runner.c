@@ -74,6 +74,7 @@ static void push_runner(Files *f, const RunnerJob *job, Words *argv) {
         vec_push(argv, f->runner);
         return;
     }
+    vec_push(argv, "--expose-internals"); /* against interrupts while it reports */
     vec_push(argv, "--input-type=module");
     vec_push(argv, "--eval");
     vec_push(argv, arena_printf(&f->arena, "process.argv.splice(1, 0, 'run-node.mjs');\n%.*s",

@@ -16,6 +16,7 @@
 // program's; 134 if it trapped (after the engine's message on standard error and a last flush); 126 if it could
 // not be loaded; 2 for wrong usage.
 import { appendFileSync, readFileSync, realpathSync, writeFileSync, writeSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { createTraps } from './traps.js';
 
 const TRAPPED = 134, NOT_LOADED = 126;
@@ -31,7 +32,8 @@ function silenceExperimentalWarnings() {
   const listeners = process.listeners('warning');
   process.removeAllListeners('warning');
   process.on('warning', warning => {
-    if (warning.name !== 'ExperimentalWarning') listeners.forEach(listener => listener.call(process, warning));
+    const { name } = warning; // of WASI, and of what watchInterrupts() takes
+    if (name !== 'ExperimentalWarning' && !name.startsWith('internal/')) listeners.forEach(listener => listener.call(process, warning));
   });
 }
 
@@ -289,6 +291,20 @@ function endBy(signal) {
   process.kill(process.pid, signal);
 }
 
+// Between and behind the calls of interruptibly() SIGINT would end the process: a second one, while the report is made. From here on
+// it does not; returns what ends that and tells whether one came. Works with --expose-internals only.
+function watchInterrupts() {
+  try {
+    const { internalBinding } = createRequire('file:///')('internal/test/binding');
+    const { startSigintWatchdog, stopSigintWatchdog } = internalBinding('contextify');
+    process.removeAllListeners('SIGINT'); // vm would, and the end of the last one takes the watchdog's handler away
+    startSigintWatchdog();
+    return stopSigintWatchdog;
+  } catch {
+    return () => false;
+  }
+}
+
 // fn(); SIGINT makes it end with an exception, although nobody looks for signals meanwhile.
 async function interruptibly(fn) {
   const { Script } = await import('node:vm');
@@ -349,10 +365,11 @@ async function main(words) {
     reporter.readMemory();
     return status;
   }
-  let interrupted = false;
+  let interrupted = false, stopWatching = () => false;
   try {
     await new Promise(done => { setImmediate(done); }); // signals that have come are told
     if (signal()) return TRAPPED;
+    stopWatching = watchInterrupts();
     return await interruptibly(loadAndExecute);
   } catch (error) {
     interrupted = error?.code === 'ERR_SCRIPT_EXECUTION_INTERRUPTED';
@@ -365,7 +382,7 @@ async function main(words) {
     return TRAPPED;
   } finally {
     clock.stop();
-    if (interrupted || signal()) endBy('SIGINT');
+    if (stopWatching() || interrupted || signal()) endBy('SIGINT');
   }
 }
 
