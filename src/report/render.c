@@ -22,7 +22,7 @@ void image_render(const uint8_t *image, uint32_t len, const uint8_t *values, Buf
     o.used = 0;
     if (len >= FORMAT_HEADER)
         values_text_before(image);
-    format_report(&o, image, len, values);
+    format_report(&o, image, len, values ? values : image); /* there may be no values */
 }
 
 void image_text_to(Buf *out) {
