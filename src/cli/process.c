@@ -189,6 +189,15 @@ static int spawn(pid_t *pid, const char *const *argv, ProcessStreams streams,
     return error;
 }
 
+/* Other threads (Binaryen has some) take signals while this one holds them back: one that came
+ * before the child was known is for the child. */
+static void ask_again(void) {
+    int number = pending;
+    pending = 0;
+    if (number)
+        kill(getpid(), number);
+}
+
 /* Starts a program; false: errno. */
 static bool start(const char *const *argv, ProcessStreams streams, pid_t *pid) {
     fflush(stdout);
@@ -203,6 +212,8 @@ static bool start(const char *const *argv, ProcessStreams streams, pid_t *pid) {
     if (!e)
         child = *pid;
     sigprocmask(SIG_SETMASK, &mask, NULL);
+    if (!e)
+        ask_again();
     errno = e;
     return e == 0;
 }

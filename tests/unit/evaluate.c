@@ -433,13 +433,13 @@ static double seconds(void) {
 
 static bool timed(Script *x, int argc, char **argv) {
     EvalError error;
-    char field[256];
+    char field[256] = "";
     eval_set_fuel(x->store, UINT64_MAX);
     x->current = instantiate(x, argv[0], &error);
     if (!x->current)
         return answer(&error);
-    for (size_t k = 0; k <= strlen(argv[1]) && k < 127; k++)
-        sprintf(field + 2 * k, k < strlen(argv[1]) ? "%02x" : "", (unsigned char)argv[1][k]);
+    for (size_t k = 0; argv[1][k] && k < 127; k++)
+        sprintf(field + 2 * k, "%02x", (unsigned char)argv[1][k]);
     eval_set_fuel(x->store, UINT64_MAX);
     double from = seconds();
     bool ok = do_call(x, (char[]){"-"}, field, argv + 2, (uint32_t)argc - 2);
