@@ -272,7 +272,7 @@ bool wasm_copy_locals(WasmCode *c, const WasmRemap *map, Buf *out) {
         if (!map->map[WASM_SPACE_TYPE])
             continue;
         buf_uleb(out, n);
-        wasm_put_type(out, mapped_type(map, t));
+        wasm_put_type(out, n ? mapped_type(map, t) : WASM_I32); /* no locals use no type */
     }
     if (!map->map[WASM_SPACE_TYPE])
         buf_bytes(out, from, (size_t)(c->at - from));

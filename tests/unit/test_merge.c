@@ -128,6 +128,29 @@ static void test_merge_types(void **state) {
     unload(&from);
 }
 
+/* A run of no locals has a type that nothing else uses: it is not copied. */
+static void test_merge_no_locals(void **state) {
+    (void)state;
+    Buf b = header();
+    section(&b, 1, "02 60 00 00 5f 00");
+    section(&b, 3, "01 00");
+    section(&b, 10, "01 07 02 00 63 01 01 7f 0b");
+    Fixture from, to, result;
+    load(&from, b);
+    load(&to, fixture());
+    WasmMerge g = {.to = &to.m, .from = &from.m};
+    uint32_t root = 0;
+    assert_true(wasm_merge(&g, &root, 1, &from.diags));
+    assert_int_equal(g.handles[WASM_SPACE_TYPE][1], UINT32_MAX);
+    Buf out = {0};
+    assert_true(wasm_write(&to.m, NULL, &out));
+    load(&result, out);
+    wasm_merge_free(&g);
+    unload(&result);
+    unload(&to);
+    unload(&from);
+}
+
 /*
  * A module with each shape of immediates that names something: try_table, typed select, br_on_cast,
  * array.new_data, memory.init, table.init, call_ref, call_indirect, lanes and so on, among types
@@ -411,10 +434,15 @@ static void test_api_code(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_merge),        cmocka_unit_test(test_merge_types),
-        cmocka_unit_test(test_merge_shapes), cmocka_unit_test(test_merge_unresolved),
-        cmocka_unit_test(test_api_look),     cmocka_unit_test(test_api_attach),
-        cmocka_unit_test(test_api_code),     cmocka_unit_test(test_api_write),
+        cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_merge_types),
+        cmocka_unit_test(test_merge_no_locals),
+        cmocka_unit_test(test_merge_shapes),
+        cmocka_unit_test(test_merge_unresolved),
+        cmocka_unit_test(test_api_look),
+        cmocka_unit_test(test_api_attach),
+        cmocka_unit_test(test_api_code),
+        cmocka_unit_test(test_api_write),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
