@@ -200,7 +200,7 @@ async function startThread(must) {
     const reader = new WebAssembly.Instance(module, { '': { '': memory } });
     const [seconds, nanoseconds] = process.hrtime();
     const zero = seconds * 1e3 + nanoseconds / 1e6 - performance.now();
-    const worker = new Worker(TICKER, { eval: true, workerData: { buffer: memory.buffer, zero } });
+    const worker = new Worker(TICKER, { eval: true, execArgv: [], workerData: { buffer: memory.buffer, zero } }); // this one may be a module
     worker.on('error', () => {}); // it does not begin, or the time stands still; it is no error of the program
     worker.unref();
     const state = new Int32Array(memory.buffer, STATE, 1);
