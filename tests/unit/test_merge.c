@@ -100,55 +100,59 @@ static void test_merge(void **state) {
     unload(&from);
 }
 
+/* A module's first function merged into another module, and what comes of it. */
+typedef struct Merged {
+    Fixture from, to, result;
+    WasmMerge g;
+} Merged;
+
+static void merge_first(Merged *x, Buf module) {
+    uint32_t root = 0;
+    Buf out = {0};
+    load(&x->from, module);
+    load(&x->to, fixture());
+    x->g = (WasmMerge){.to = &x->to.m, .from = &x->from.m};
+    assert_true(wasm_merge(&x->g, &root, 1, &x->from.diags));
+    assert_true(wasm_write(&x->to.m, NULL, &out));
+    load(&x->result, out);
+}
+
+static void merged_free(Merged *x) {
+    wasm_merge_free(&x->g);
+    unload(&x->result);
+    unload(&x->to);
+    unload(&x->from);
+}
+
 /* Types in recursion groups come over whole; equal function types are shared. */
 static void test_merge_types(void **state) {
     (void)state;
+    Merged x;
     Buf b = header();
     section(&b, 1, "03 60 00 00 4e 02 5f 01 63 02 01 50 00 5e 63 01 01 60 01 64 02 01 63 01");
     section(&b, 3, "01 03");
     section(&b, 10, "01 07 01 01 63 02 d0 01 0b");
-    Fixture from, to, result;
-    load(&from, b);
-    load(&to, fixture());
-    WasmMerge g = {.to = &to.m, .from = &from.m};
-    uint32_t root = 0;
-    assert_true(wasm_merge(&g, &root, 1, &from.diags));
-    assert_int_equal(g.handles[WASM_SPACE_TYPE][0], UINT32_MAX);
-    assert_int_equal(g.handles[WASM_SPACE_TYPE][1], 4);
-    Buf out = {0};
-    assert_true(wasm_write(&to.m, NULL, &out));
-    load(&result, out);
-    assert_int_equal(result.m.types.len, 7);
-    assert_int_equal(result.m.types.at[5].group, 4);
-    assert_int_equal(result.m.types.at[5].group_len, 2);
-    assert_int_equal(result.m.types.at[6].params[0], WASM_REF(0, 5u));
-    wasm_merge_free(&g);
-    unload(&result);
-    unload(&to);
-    unload(&from);
+    merge_first(&x, b);
+    assert_int_equal(x.g.handles[WASM_SPACE_TYPE][0], UINT32_MAX);
+    assert_int_equal(x.g.handles[WASM_SPACE_TYPE][1], 4);
+    assert_int_equal(x.result.m.types.len, 7);
+    assert_int_equal(x.result.m.types.at[5].group, 4);
+    assert_int_equal(x.result.m.types.at[5].group_len, 2);
+    assert_int_equal(x.result.m.types.at[6].params[0], WASM_REF(0, 5u));
+    merged_free(&x);
 }
 
 /* A run of no locals has a type that nothing else uses: it is not copied. */
 static void test_merge_no_locals(void **state) {
     (void)state;
+    Merged x;
     Buf b = header();
     section(&b, 1, "02 60 00 00 5f 00");
     section(&b, 3, "01 00");
     section(&b, 10, "01 07 02 00 63 01 01 7f 0b");
-    Fixture from, to, result;
-    load(&from, b);
-    load(&to, fixture());
-    WasmMerge g = {.to = &to.m, .from = &from.m};
-    uint32_t root = 0;
-    assert_true(wasm_merge(&g, &root, 1, &from.diags));
-    assert_int_equal(g.handles[WASM_SPACE_TYPE][1], UINT32_MAX);
-    Buf out = {0};
-    assert_true(wasm_write(&to.m, NULL, &out));
-    load(&result, out);
-    wasm_merge_free(&g);
-    unload(&result);
-    unload(&to);
-    unload(&from);
+    merge_first(&x, b);
+    assert_int_equal(x.g.handles[WASM_SPACE_TYPE][1], UINT32_MAX);
+    merged_free(&x);
 }
 
 /*
