@@ -515,6 +515,7 @@ char *process_find(const char *variable, const char *name);
 typedef struct ProcessStreams {
     int in, out, err;
     bool interrupt; /* each signal that asks us to end reaches it as SIGINT, until it has ended */
+    bool deaf;      /* ... and SIGINT is ignored when it starts, until it handles it */
 } ProcessStreams;
 
 /*

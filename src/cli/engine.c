@@ -32,7 +32,7 @@ static bool has_wasmtime(const char *python) {
         python, "-c",
         "import importlib.util, sys; sys.exit(not importlib.util.find_spec('wasmtime'))", NULL};
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    int status = process_run(argv, (ProcessStreams){null, null, null, false});
+    int status = process_run(argv, (ProcessStreams){.in = null, .out = null, .err = null});
     close(null);
     return status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }

@@ -158,6 +158,8 @@ static _Noreturn void become(const char *const *argv, ProcessStreams streams, co
     for (int i = 0; i < NASKING; i++)
         if (guarded && !is_ignored(&before[i]))
             signal(asking[i], SIG_DFL);
+    if (streams.deaf)
+        signal(SIGINT, SIG_IGN);
     for (int i = 0; i < 3; i++)
         ok = ok && (given[i] < 0 || dup2(given[i], i) >= 0);
     sigprocmask(SIG_SETMASK, mask, NULL);

@@ -102,7 +102,9 @@ static int call_runner(const Cli *cli, const RunnerJob *job, Files *f) {
     for (int i = 0; i <= cli->noperands; i++)
         vec_push(&argv, cli->operands[i]); /* and the NULL behind them */
     int null = job->unseen ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
-    ProcessStreams streams = {-1, null, null, true};
+    /* Python that is interrupted while it starts fails as if something were wrong with it. */
+    ProcessStreams streams = {-1, null, null, .interrupt = true,
+                              .deaf = job->engine->kind == ENGINE_PYTHON};
     int status = job->caught ? process_read(argv.at, streams, catch_take, job->caught)
                              : process_run(argv.at, streams);
     int error = errno;

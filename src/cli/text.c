@@ -35,7 +35,7 @@ static bool slurp(FILE *f, Buf *out) {
 /* Gives false, with errno, if wat2wasm could not be run. */
 static bool run(const char *program, FILE *in, FILE *out, FILE *err, int *status) {
     const char *argv[] = {program, "--enable-all", "--debug-names", "--output=-", "-", NULL};
-    ProcessStreams streams = {fileno(in), fileno(out), fileno(err), false};
+    ProcessStreams streams = {.in = fileno(in), .out = fileno(out), .err = fileno(err)};
     *status = process_run(argv, streams);
     return *status >= 0;
 }

@@ -339,7 +339,8 @@ static int call_engine(const Cli *cli, const WizardJob *job, const Place *p, con
     vec_push(&argv, f->app);
     for (int i = 1; i <= cli->noperands; i++)
         vec_push(&argv, cli->operands[i]); /* and the NULL behind them */
-    int status = process_read(argv.at, (ProcessStreams){-1, -1, -1, false}, take, filter),
+    int status =
+            process_read(argv.at, (ProcessStreams){.in = -1, .out = -1, .err = -1}, take, filter),
         error = errno;
     for (uint32_t i = 0; i < options.len; i++)
         free((char *)options.at[i]);

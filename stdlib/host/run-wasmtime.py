@@ -1,6 +1,6 @@
 """Runs an instrumented program in wasmtime, as `whammc run --engine=wasmtime` does:
 
-    python3 run-wasmtime.py [--lib=NAME=FILE]... [--dir=HOST::GUEST]... [--env=NAME=VALUE]...
+    python3 run-wasmtime.py [--lib=NAME=FILE]... [--dir=HOST::GUEST]... [--env=NAME=VALUE]... [--interruptible]
         MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]
 
 Needs the package `wasmtime` from PyPI. Each --lib is a module that the program imports as NAME; it gets WASI and
@@ -10,7 +10,8 @@ say) and whammc.write, whose output is put
 into the file REPORT ('-': standard error); of several reports the file gets all. whammc.now is a clock, in
 milliseconds. Exports tried: _start, else main. Exit status: the program's; 134 if it trapped (after the engine's
 message on standard error and a last flush); 126 if it could not be loaded; 2 for wrong usage. SIGINT, SIGTERM and
-SIGHUP end the program as a trap does, with a report, and then this process.
+SIGHUP end the program as a trap does, with a report, and then this process, unless they are ignored from the start;
+--interruptible: SIGINT even then. (While Python itself starts, SIGINT makes it fail with messages of its own.)
 """
 
 import functools
@@ -234,13 +235,13 @@ class Interrupt:
 
     AGAIN = 0.05  # seconds: the program may not have begun when the signal came
 
-    def __init__(self, engine):
+    def __init__(self, engine, interruptible):
         self.signal = None
         self.engine, self.over = engine, threading.Event()
         reading, writing = os.pipe()
         os.set_blocking(writing, False)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(number) != signal.SIG_IGN:
+            if signal.getsignal(number) != signal.SIG_IGN or (interruptible and number == signal.SIGINT):
                 signal.signal(number, lambda *_: None)
         signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
         threading.Thread(target=self.wait, args=(reading,), daemon=True).start()
@@ -347,7 +348,7 @@ def execute(store, exports):
 
 def take_options(words):
     """Takes the options off the front of the arguments."""
-    libraries, directories, variables = [], {}, {}
+    libraries, directories, variables, interruptible = [], {}, {}, False
     while words and words[0].startswith("--"):
         name, _, value = words.pop(0).partition("=")
         if name == "--lib":
@@ -358,21 +359,23 @@ def take_options(words):
         elif name == "--env":
             variable, _, content = value.partition("=")
             variables[variable] = content
-    return libraries, directories, variables
+        elif name == "--interruptible":
+            interruptible = True
+    return libraries, directories, variables, interruptible
 
 
 def main(words):
-    libraries, directories, variables = take_options(words)
+    libraries, directories, variables, interruptible = take_options(words)
     if len(words) < 3:
         say("usage: run-wasmtime.py [--lib=NAME=FILE]... [--dir=HOST::GUEST]... [--env=NAME=VALUE]...\n"
-            "       MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]")
+            "       [--interruptible] MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]")
         return 2
     try:
         engine = make_engine(words[0], interruptible=True)
     except OSError as error:
         say(f"{words[2]}: {error}")
         return NOT_LOADED
-    interrupt = Interrupt(engine)
+    interrupt = Interrupt(engine, interruptible)
     try:
         return run(engine, words, libraries, directories, variables, interrupt)
     finally:
