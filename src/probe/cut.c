@@ -257,6 +257,14 @@ static void use_library(Cut *c, const Expr *e) {
     c->plan->uses_values |= f->bundled && bundled_kind(f->bundled) == BUNDLED_HELPER;
 }
 
+/* Whether there are strings in its values. */
+static bool has_strings(const Type *t) {
+    for (uint32_t i = 0; i < type_leaves(t); i++)
+        if (type_leaf(t, i)->kind == TYPE_STR)
+            return true;
+    return false;
+}
+
 static void cut_expr(Cut *c, Expr **slot) {
     Expr *e = *slot;
     switch (e->kind) {
@@ -291,6 +299,7 @@ static void cut_expr(Cut *c, Expr **slot) {
     e = *slot = derive_expr(&c->plan->arena, e, c->v->event);
     if (cut_static(c, e) || cut_text(c, e))
         return;
+    c->plan->uses_values |= has_strings(e->type); /* also where nothing but "" is known of them */
     if (e->kind == EXPR_NAME && e->is_bound)
         use_name(c, e, false);
     if (e->kind == EXPR_NAME && e->var)

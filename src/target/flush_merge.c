@@ -33,6 +33,10 @@ static void merge_runtime(Flush *f, RuntimePlace *place, const bool *used, bool 
     for (uint32_t h = 0; h < HELPER_COUNT; h++) {
         snprintf(name, sizeof name, "whammc_%s", helper_infos[h].name);
         helpers[h] = h != HELPER_FMOD && used[h] ? add_root(&roots, name) : -1;
+        if (h != HELPER_FMOD && used[h] && helpers[h] < 0) {
+            diag(f->diags, DIAG_INTERNAL, NO_SPAN, "the runtime has no function %s", name);
+            *ok = false;
+        }
     }
     for (uint32_t i = 0; i < 2; i++)
         where[i] = f->writes ? add_root(&roots, pointers[i]) : -1;
@@ -42,7 +46,7 @@ static void merge_runtime(Flush *f, RuntimePlace *place, const bool *used, bool 
                    .resolve = runtime_resolve,
                    .ctx = place,
                    .prefix = place->prefix};
-    *ok = wasm_merge(&g, roots.funcs.at, roots.funcs.len, f->diags);
+    *ok = *ok && wasm_merge(&g, roots.funcs.at, roots.funcs.len, f->diags);
     const uint32_t *handles = g.handles[WASM_SPACE_FUNC];
     if (*ok && report >= 0)
         f->report = handles[roots.funcs.at[report]];
