@@ -259,13 +259,14 @@ void store_count_once(Store *s, const ShapeList *shapes, const WasmModule *m) {
     }
 }
 
-/* The id of a probe as a whole, for shared variables: that of its only action, else its first
- * number and its rule. */
+/* The id of a probe as a whole, for shared variables: that of its actions if they have the same,
+ * else its first number and its rule. */
 static uint32_t probe_row_id(Store *s, const PlanProbe *p) {
-    if (p->nactions == 1)
-        return store_action_row(s, &s->plan->actions.at[p->first_action]);
+    const Action *first = p->nactions ? &s->plan->actions.at[p->first_action] : NULL;
+    if (first && first[p->nactions - 1].number == first->number)
+        return store_action_row(s, first);
     Buf text = {0};
-    buf_printf(&text, "%u_", p->nactions ? s->plan->actions.at[p->first_action].number : 0);
+    buf_printf(&text, "%u_", first ? first->number : 0);
     const Rule *r = &p->probe->rule;
     for (uint32_t i = 0; i < r->nparts; i++)
         buf_printf(&text, "%s%.*s", i ? ":" : "", STR_ARG(r->parts[i].pattern));
