@@ -7,8 +7,8 @@
 #include "whammc/whammc.h"
 
 #include "eval/wasi.h"
-#include "probe/plan.h"
-#include "target/rewrite.h"
+#include "plan/plan.h"
+#include "rewrite/rewrite.h"
 
 typedef struct Source {
     char *name, *text;

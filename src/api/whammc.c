@@ -9,14 +9,14 @@
 #endif
 #include "api/api.h"
 
-#include "api/monitor.h"
-#include "api/script.h"
-#include "probe/counter.h"
-#include "probe/statics.h"
-#include "probe/unit.h"
-#include "report/runtime.h"
-#include "target/monitor.h"
-#include "wasm/text.h"
+#include "api/api_monitor.h"
+#include "api/bundled_scripts.h"
+#include "plan/counter.h"
+#include "plan/statics.h"
+#include "unit/unit.h"
+#include "report/embedded.h"
+#include "emit_monitor/emit_monitor.h"
+#include "wasm/op_text.h"
 
 #ifndef PACKAGE_VERSION
 #define PACKAGE_VERSION "0.1.0"

@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/diag.h"
-#include "report/profile.h"
+#include "view/profile.h"
 #include "whammc/whammc.h"
 
 #include <sys/types.h>

@@ -9,8 +9,8 @@
 #endif
 #include "gen/attach.h"
 
-#include "probe/known.h"
-#include "probe/removal.h"
+#include "unit/known.h"
+#include "plan/removal.h"
 
 #include <stdio.h>
 
@@ -175,7 +175,7 @@ typedef struct Known {
 static const Known known_table[] = {
 #define KNOWN(name, param, function, args, result)                                                 \
     {NAME_##name, PARAM_##param, function, args, result},
-#include "gen/known.def"
+#include "gen/static_source.def"
 };
 
 static const Known *find_known(int name) {

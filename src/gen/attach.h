@@ -10,7 +10,7 @@
 #ifndef WHAMMC_GEN_ATTACH_H
 #define WHAMMC_GEN_ATTACH_H
 
-#include "gen/monitor.h"
+#include "gen/monitor_code.h"
 #include "gen/scratch.h"
 
 /* Records of which callbacks keep a list. */

@@ -10,7 +10,7 @@
 #endif
 #include "gen/attach.h"
 
-#include "probe/known.h"
+#include "unit/known.h"
 #include "../../stdlib/runtime/site.h" /* SITE_ANY */
 
 enum { BITS = 64 }; /* of a word of atoms */

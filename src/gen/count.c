@@ -11,7 +11,7 @@
 #endif
 #include "gen/attach.h"
 
-#include "probe/known.h"
+#include "unit/known.h"
 #include "../../stdlib/runtime/site_count.h" /* SITE_COUNT_FRONT */
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
  */
 #include "gen/expr.h"
 
-#include "probe/known.h"
+#include "unit/known.h"
 
 #include <stdio.h>
 

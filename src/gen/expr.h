@@ -38,10 +38,10 @@ typedef struct Body {
     Map pool_of;               /* by their types */
     uint32_t nsteps;           /* elements of blocks so far, nested ones too */
     uint32_t nlabels;          /* so that each label is another one */
-    uint32_t *local_of; /* by Var.index: the local of the first leaf */
-    const Type *result; /* &type_unit = none */
-    bool leaves;        /* `return` goes to what is behind the body */
-    uint32_t given;     /* then: the first local of the result's leaves */
+    uint32_t *local_of;        /* by Var.index: the local of the first leaf */
+    const Type *result;        /* &type_unit = none */
+    bool leaves;               /* `return` goes to what is behind the body */
+    uint32_t given;            /* then: the first local of the result's leaves */
     char end_label[16]; /* ... and the label of what is behind; one for each body in a function */
     char skip[16];      /* in an '@exit' call: the label to go to if an element is not there */
     bool part;          /* something follows the body in its function */
@@ -146,7 +146,7 @@ Ref gen_str_equal(Body *b, Ref x, Ref y);
 Ref gen_missing(Body *b);
 /* The leaf of a map's element at which what e names begins: m[k] or a field of it. */
 uint32_t gen_first_leaf(const Expr *e);
-/* The map of an element is cells (probe/cell.h). */
+/* The map of an element is cells (plan/cell.h). */
 bool gen_is_cell(const Expr *e);
 /* The leaves of such an element, or of a field of it. */
 void gen_cell_leaves(Body *b, const Expr *e, Refs *out);

@@ -9,7 +9,7 @@
 #ifndef WHAMMC_GEN_GEN_H
 #define WHAMMC_GEN_GEN_H
 
-#include "probe/plan.h"
+#include "plan/plan.h"
 
 typedef enum HoleKind {
     HOLE_CONST,     /* push constant n of the variant (Variant.consts) */
@@ -42,7 +42,7 @@ typedef enum HoleKind {
     HOLE_MEMORY, /* call what call n of memories (Plan.memory_calls) stands for; memid: push it */
     HOLE_WORD,   /* push the value at word n of what was recorded for the site (a vector: two words)
                   */
-    HOLE_CELL,   /* read or write cell n of a monitor (target/bind_cell.c) */
+    HOLE_CELL,   /* read or write cell n of a monitor (attach/promote.c) */
     HOLE_FLUSH, /* call what happens when a report is due; n: of the function in Plan.library_fns */
     HOLE_ELEMENT, /* push a leaf of a map's element: n = key * HOLE_LEAVES + leaf (Variant.keys); a
                      call, since different keys may mean the same element */

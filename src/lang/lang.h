@@ -23,7 +23,7 @@ void script_free(Script *s);
 bool lang_define(Script *s, Str definition, DiagFileId file, Diags *diags);
 
 /*
- * What a probe's surroundings define; implemented by probe/. The checker asks it for each name that
+ * What a probe's surroundings define; implemented by event/. The checker asks it for each name that
  * is not a variable, and for each called function that is not a fn of the script.
  */
 typedef struct Scope {

@@ -7,8 +7,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "monitor/value.h"
-#include "wasm/valid.h"
+#include "monitor/operand.h"
+#include "valid/valid.h"
 
 /* The function exports, and whom to tell. */
 typedef struct Reader {

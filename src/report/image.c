@@ -7,7 +7,7 @@
  * a row.
  */
 #include "report/image.h"
-#include "report/cells.h"
+#include "report/image_cells.h"
 #include "report/escape.h"
 
 _Static_assert((int)IMAGE_CSV == (int)FORMAT_STYLE_CSV &&

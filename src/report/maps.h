@@ -4,7 +4,7 @@
 #ifndef WHAMMC_REPORT_MAPS_H
 #define WHAMMC_REPORT_MAPS_H
 
-#include "report/read.h"
+#include "report/report_read.h"
 
 typedef Vec(size_t) MapsEnds;
 

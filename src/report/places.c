@@ -2,7 +2,7 @@
  * report/places.c - what the program knows of the places in a report.
  */
 #include "report/places.h"
-#include "wasm/text.h"
+#include "wasm/op_text.h"
 
 /* ---- names ---- */
 

@@ -5,7 +5,7 @@
 #ifndef WHAMMC_REPORT_PLACES_H
 #define WHAMMC_REPORT_PLACES_H
 
-#include "report/read.h"
+#include "report/report_read.h"
 #include "wasm/module.h"
 
 /* The names of a program's functions. A zeroed one knows none. Release with places_free. */

@@ -4,7 +4,7 @@
 #ifndef WHAMMC_REPORT_TABLE_H
 #define WHAMMC_REPORT_TABLE_H
 
-#include "report/read.h"
+#include "report/report_read.h"
 
 typedef struct TableOptions {
     uint32_t top;   /* rows a variable; 0 = all */

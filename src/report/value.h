@@ -6,7 +6,7 @@
 #ifndef WHAMMC_REPORT_VALUE_H
 #define WHAMMC_REPORT_VALUE_H
 
-#include "report/read.h"
+#include "report/report_read.h"
 
 /* Whether values of the type have parts. */
 bool value_is_tuple(Str type);

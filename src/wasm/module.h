@@ -233,7 +233,7 @@ typedef struct WasmModule {
     uint8_t *declared; /* by function handle: may be used by ref.func (by the validator) */
 } WasmModule;
 
-/* ---- loading (wasm/read.c, wasm/valid.c) ---- */
+/* ---- loading (wasm/read.c, valid/valid.c) ---- */
 
 /*
  * Reads and validates a module. Errors go to diags with the byte offset, the function, and what was
@@ -359,7 +359,7 @@ static inline uint32_t wasm_final(const WasmModule *m, WasmSpace space, uint32_t
     return m->identity[space] ? handle : m->final[space][handle];
 }
 
-/* ---- editing function bodies (wasm/edit.c) ---- */
+/* ---- editing function bodies (edit/edit.c) ---- */
 
 /* Where a piece of code goes, in relation to the instruction at `at`. */
 typedef enum WasmWhere {
@@ -498,7 +498,7 @@ typedef struct WasmWriter {
 } WasmWriter;
 bool wasm_write(WasmModule *m, const WasmWriter *w, Buf *out);
 
-/* ---- merging (wasm/merge.c) ---- */
+/* ---- merging (edit/merge.c) ---- */
 
 /*
  * Copies what `roots` (function handles of `from`) need out of module `from` into `to`: functions

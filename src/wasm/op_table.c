@@ -3,7 +3,7 @@
  */
 #include "wasm/op_table.h"
 
-#include "wasm/typer.h"
+#include "valid/typer.h"
 
 enum { PAGES = 5, FIRST_PREFIX = 0xfb };
 

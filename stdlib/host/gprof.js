@@ -1,5 +1,5 @@
 // A flat profile and a call graph as text, as gprof prints them: letter by letter what
-// `whammc report --format=gprof` makes of the same calls (src/report/graph.h tells how the times are computed).
+// `whammc report --format=gprof` makes of the same calls (src/view/graph.h tells how the times are computed).
 //
 //   const graph = makeGraph({ arcs: [{ caller: 1, callee: 2, calls: 3n, ns: 400n }], timed: true, nameOf: id => `#${id}` });
 //   console.log(flatProfile(graph, 20));

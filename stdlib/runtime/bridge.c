@@ -7,7 +7,7 @@
  * memory, copies what the library passes there, calls WASI, copies the results to the library, and
  * puts the program's bytes back. They are saved in the memory of this module.
  *
- * Modules app and lib (the two memories) and copy are made by the compiler (target/bridge.c), not
+ * Modules app and lib (the two memories) and copy are made by the compiler (link/bridge.c), not
  * by a host. Functions that take no addresses are not here: the library calls WASI itself.
  */
 #include <stdbool.h>

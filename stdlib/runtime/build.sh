@@ -34,7 +34,7 @@ esac
 case " $* " in
 *" -DMONITOR "*)
     files="$files rows.c site.c site_read.c site_flow.c site_module.c site_names.c site_typer.c
-     site_count.c ../../src/probe/segment.c"
+     site_count.c ../../src/analysis/segment.c"
     set -- -I "$src/freestanding" -I "$src" -I "$src/../../src" "$@"
     ;;
 esac

@@ -69,7 +69,7 @@ uint32_t site_arg(uint32_t fid, uint32_t pc, uint32_t n); /* operand n from the 
                                                              the instruction takes */
 uint32_t site_local(uint32_t fid, uint32_t n);            /* parameters first */
 
-/* ---- control flow, as src/probe/flow.h defines it ---- */
+/* ---- control flow, as src/analysis/flow.h defines it ---- */
 
 uint32_t site_block_first(uint32_t fid,
                           uint32_t pc); /* 1: the first instruction of a basic block */

@@ -11,7 +11,7 @@
  * (0 = none: it is never executed), until the end, when that becomes the value.
  */
 #include "site_count.h"
-#include "probe/segment.h"
+#include "analysis/segment.h"
 #include "rows.h"
 #include "site_state.h"
 

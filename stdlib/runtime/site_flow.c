@@ -1,6 +1,6 @@
 /*
  * runtime/site_flow.c - the nesting of constructs, reachability and basic blocks, as
- * src/probe/flow.h defines them.
+ * src/analysis/flow.h defines them.
  */
 #include "site_state.h"
 

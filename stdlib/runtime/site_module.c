@@ -367,7 +367,7 @@ static bool is_proc_exit(const uint8_t *name) {
     return words[0] == WORD("proc_exi") && words[1] == WORD("t");
 }
 
-/* As flush_proc_exit of the compiler (target/flush.c): the older module counts if nothing comes
+/* As flush_proc_exit of the compiler (flush/flush.c): the older module counts if nothing comes
  * from the newer one. */
 static void find_proc_exit(void) {
     SiteBlock b;

@@ -1,7 +1,7 @@
 /*
  * runtime/site_typer.c - types of operands: the stack of a function body, followed instruction by
  * instruction. The engine has validated the program, so nothing is checked but that lists end where
- * they must; what the types are is as in src/wasm/signature.c.
+ * they must; what the types are is as in src/valid/signature.c.
  */
 #include "site_state.h"
 

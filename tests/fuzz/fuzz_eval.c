@@ -4,7 +4,7 @@
  * Its imports are made to fit; functions among them call back.
  */
 #include "eval/eval.h"
-#include "wasm/valid.h"
+#include "valid/valid.h"
 
 typedef struct Run {
     EvalStore *store;

@@ -2,8 +2,8 @@
  * tests/fuzz/fuzz_merge.c - libFuzzer target for merging: what a valid module exports, merged into
  * an empty one, is valid; and so is a program with a library merged into it.
  */
-#include "target/bridge.h"
-#include "wasm/valid.h"
+#include "link/bridge.h"
+#include "valid/valid.h"
 
 typedef struct Merging {
     const WasmModule *from;

@@ -4,8 +4,8 @@
  *
  */
 #include "wasm/read.h"
-#include "wasm/survey.h"
-#include "wasm/valid.h"
+#include "analysis/survey.h"
+#include "valid/valid.h"
 
 typedef struct Edit {
     const WasmModule *m;

@@ -2,7 +2,7 @@
  * tests/fuzz/fuzz_monitor.c - reads monitors and describes them. The input is a module, or lines:
  * each is a type (its first byte chooses) and the name of an export, of which a module is made.
  */
-#include "api/monitor.h"
+#include "api/api_monitor.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,11 +8,11 @@
  */
 #include <stdlib.h>
 
-#include "report/demangle.h"
+#include "view/demangle.h"
 #include "report/table.h"
 #include "report/value.h"
-#include "report/view.h"
-#include "report/write.h"
+#include "view/view.h"
+#include "report/report_write.h"
 #include "whammc/whammc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -3,12 +3,12 @@
  * made from what it reads, or the printer of images. The first two bytes choose what and the
  * table's options.
  */
-#include "report/demangle.h"
+#include "view/demangle.h"
 #include "report/image.h"
 #include "report/table.h"
 #include "report/value.h"
-#include "report/view.h"
-#include "report/write.h"
+#include "view/view.h"
+#include "report/report_write.h"
 #include "stdlib/runtime/values.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "probe/library.h"
-#include "wasm/valid.h"
+#include "plan/library.h"
+#include "valid/valid.h"
 #include "whammc/whammc.h"
 
 /* (func $f (param i32) (result i32) ...) (func (export "_start") (drop (call $f (i32.const 3)))),

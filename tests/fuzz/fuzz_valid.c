@@ -2,7 +2,7 @@
  * tests/fuzz/fuzz_valid.c - reads and validates any bytes; what is valid has types at each
  * instruction.
  */
-#include "wasm/valid.h"
+#include "valid/valid.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

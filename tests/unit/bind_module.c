@@ -13,10 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "target/bind_shim.h"
-#include "target/code.h"
+#include "attach/shim.h"
+#include "wasm/emit.h"
 #include "file.h"
-#include "wasm/valid.h"
+#include "valid/valid.h"
 
 typedef struct File {
     Buf bytes;

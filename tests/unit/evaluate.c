@@ -27,8 +27,8 @@
 #include "eval/eval.h"
 #include "eval/wasi.h"
 #include "file.h"
-#include "wasm/typer.h"
-#include "wasm/valid.h"
+#include "valid/typer.h"
+#include "valid/valid.h"
 
 typedef struct Module {
     Buf bytes;

@@ -6,9 +6,9 @@
  */
 #include <stdio.h>
 
-#include "target/bridge.h"
+#include "link/bridge.h"
 #include "file.h"
-#include "wasm/valid.h"
+#include "valid/valid.h"
 
 typedef struct File {
     Buf bytes;

@@ -12,13 +12,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "probe/builtin.h"
-#include "probe/fold.h"
+#include "plan/builtin.h"
+#include "plan/fold.h"
 #include "stdlib/runtime/site.h"
 #include "stdlib/runtime/values.h"
 #include "file.h"
 #include "wasm/op_table.h"
-#include "wasm/valid.h"
+#include "valid/valid.h"
 
 /* ---- the engine's side ---- */
 

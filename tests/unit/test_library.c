@@ -3,7 +3,7 @@
  */
 #include "wasm_fixture.h"
 
-#include "target/bridge.h"
+#include "link/bridge.h"
 
 /*
  * A library with something of everything: function 0 is the start function, 1 `_initialize`, 2

@@ -3,7 +3,7 @@
  */
 #include "wasm_fixture.h"
 
-#include "wasm/api.h"
+#include "api/api_module.h"
 
 /* ---- merging ---- */
 

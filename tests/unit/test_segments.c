@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "probe/flow.h"
-#include "probe/segment.h"
+#include "analysis/flow.h"
+#include "analysis/segment.h"
 
 static uint32_t state;
 

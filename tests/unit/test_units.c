@@ -6,7 +6,7 @@
 #include "cases.h"
 
 #include "lang/parse.h"
-#include "probe/unit.h"
+#include "unit/unit.h"
 
 static bool run(const Case *k, Buf *out) {
     Diags diags = {0};

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <stdio.h>
 
-#include "wasm/valid.h"
+#include "valid/valid.h"
 
 /* ---- making modules ---- */
 

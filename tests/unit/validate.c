@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "file.h"
-#include "wasm/valid.h"
+#include "valid/valid.h"
 
 /* One file; gives whether it is valid, and the messages in *out. */
 static bool check(const char *name, const uint8_t *bytes, size_t size, Buf *out) {

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "wasm/valid.h"
+#include "valid/valid.h"
 
 static inline int hex_digit(char c) {
     return c >= 'a' ? c - 'a' + 10 : c - '0';

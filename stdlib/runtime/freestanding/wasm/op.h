@@ -1,5 +1,5 @@
 /*
- * runtime/freestanding/wasm/op.h - what src/probe/segment.c needs of the compiler, for the runtime
+ * runtime/freestanding/wasm/op.h - what src/analysis/segment.c needs of the compiler, for the runtime
  * of monitors: that file is compiled into both, and finds this one first there.
  *
  * Arrays are blocks of the monitor's memory; instructions come from the runtime's decoder

@@ -1,0 +1,37 @@
+/*
+ * analysis/exits.c - the ways out of a function.
+ */
+#include "analysis/exits.h"
+
+#include "edit/edit.h"
+
+/* What edit/edit.c takes for one. */
+static bool is_exit(const WasmModule *m, const WasmHandlers *handlers, int64_t proc_exit,
+                    const WasmInstr *i) {
+    switch (i->op) {
+    case WASM_OP_RETURN:
+    case WASM_OP_RETURN_CALL:
+    case WASM_OP_RETURN_CALL_INDIRECT:
+    case WASM_OP_RETURN_CALL_REF:
+    case WASM_OP_UNREACHABLE: return true;
+    case WASM_OP_CALL: return (int64_t)i->a == proc_exit;
+    case WASM_OP_THROW:
+    case WASM_OP_THROW_REF:
+    case WASM_OP_RETHROW: return !wasm_handlers_catch(handlers, m, i);
+    default: return false;
+    }
+}
+
+void exits_find(const WasmModule *m, WasmCode code, int64_t proc_exit, ExitOffsets *out) {
+    WasmHandlers handlers = {0};
+    WasmInstr i;
+    out->len = 0;
+    bool throws = wasm_handlers_scan(&handlers, code);
+    while (wasm_next(&code, &i)) {
+        if (code.at == code.end || is_exit(m, &handlers, proc_exit, &i))
+            vec_push(out, i.offset);
+        if (throws)
+            wasm_handlers_step(&handlers, &i);
+    }
+    wasm_handlers_free(&handlers);
+}

@@ -1,0 +1,177 @@
+/*
+ * analysis/flow.c - the nesting of constructs, reachability and basic blocks of a function body.
+ */
+#include "analysis/flow.h"
+
+void flow_begin(Flow *f) {
+    f->frames.len = 0;
+    vec_push(&f->frames, ((FlowFrame){WASM_OP_COUNT, true, false}));
+    f->live = f->starts = true;
+    f->count = 0;
+}
+
+void flow_free(Flow *f) {
+    vec_free(&f->frames);
+}
+
+/* A branch to the label at `depth`, from code that can be reached or not: dead branches target
+ * nothing. */
+static void target(Flow *f, uint32_t depth) {
+    if (!f->live || depth >= f->frames.len)
+        return;
+    FlowFrame *frame = &f->frames.at[f->frames.len - 1 - depth];
+    if (frame->op != WASM_OP_LOOP)
+        frame->targeted = true;
+}
+
+static void target_table(Flow *f, const WasmInstr *i) {
+    const uint8_t *at = i->vec;
+    for (uint32_t k = 0; k < i->count; k++)
+        target(f, wasm_vec_u32(&at));
+    target(f, i->a);
+}
+
+static void target_catches(Flow *f, const WasmInstr *i) {
+    const uint8_t *at = i->vec;
+    for (uint32_t k = 0; k < i->count; k++)
+        target(f, wasm_vec_catch(&at).label);
+}
+
+/* `else`, `catch`, `catch_all`: what runs into it goes on behind the end; the new part can be
+ * reached if the construct could. */
+static void next_part(Flow *f, uint16_t op) {
+    FlowFrame *frame = &vec_last(&f->frames);
+    frame->targeted |= f->live;
+    frame->op = op;
+    f->live = frame->live;
+}
+
+/* Gives whether branches lead to its end, too. */
+static bool close_construct(Flow *f) {
+    bool targeted = flow_end_is_targeted_(f);
+    if (f->frames.len)
+        f->frames.len--;
+    f->live |= targeted;
+    return targeted;
+}
+
+/* What control instructions do to nesting and reachability. Gives whether the block ends with it.
+ */
+static bool control(Flow *f, const WasmInstr *i) {
+    switch (i->op) {
+    case WASM_OP_BLOCK:
+    case WASM_OP_LOOP: vec_push(&f->frames, ((FlowFrame){i->op, f->live, false})); return false;
+    case WASM_OP_TRY_TABLE: target_catches(f, i); /* fall through */
+    case WASM_OP_IF:
+    case WASM_OP_TRY: vec_push(&f->frames, ((FlowFrame){i->op, f->live, false})); return true;
+    case WASM_OP_ELSE:
+    case WASM_OP_CATCH:
+    case WASM_OP_CATCH_ALL:
+        if (f->frames.len)
+            next_part(f, i->op);
+        return true;
+    case WASM_OP_BR_IF:
+    case WASM_OP_BR_ON_NULL:
+    case WASM_OP_BR_ON_NON_NULL:
+    case WASM_OP_BR_ON_CAST:
+    case WASM_OP_BR_ON_CAST_FAIL: target(f, i->a); return true;
+    case WASM_OP_BR:
+        target(f, i->a);
+        f->live = false;
+        return true;
+    case WASM_OP_BR_TABLE:
+        target_table(f, i);
+        f->live = false;
+        return true;
+    case WASM_OP_RETURN:
+    case WASM_OP_RETURN_CALL:
+    case WASM_OP_RETURN_CALL_INDIRECT:
+    case WASM_OP_RETURN_CALL_REF:
+    case WASM_OP_UNREACHABLE:
+    case WASM_OP_THROW:
+    case WASM_OP_THROW_REF:
+    case WASM_OP_RETHROW: f->live = false; return true;
+    case WASM_OP_DELEGATE: return close_construct(f);
+    case WASM_OP_END: close_construct(f); return false;
+    default: return false;
+    }
+}
+
+/* Instructions of the categories that control instructions are in. */
+FlowStep flow_control_(Flow *f, const WasmInstr *i, uint8_t next) {
+    FlowStep s = {.branched_end = i->op == WASM_OP_END && flow_end_is_targeted_(f)};
+    s.live = f->live || s.branched_end;
+    s.first = s.live && (f->starts || s.branched_end);
+    bool ends = control(f, i) || !f->frames.len;
+    flow_count_(f, &s, ends || flow_starts_block_(f, next));
+    return s;
+}
+
+bool flow_ends_block(WasmOp op) {
+    switch (op) {
+    case WASM_OP_IF:
+    case WASM_OP_ELSE:
+    case WASM_OP_TRY:
+    case WASM_OP_CATCH:
+    case WASM_OP_CATCH_ALL:
+    case WASM_OP_TRY_TABLE:
+    case WASM_OP_BR:
+    case WASM_OP_BR_IF:
+    case WASM_OP_BR_TABLE:
+    case WASM_OP_BR_ON_NULL:
+    case WASM_OP_BR_ON_NON_NULL:
+    case WASM_OP_BR_ON_CAST:
+    case WASM_OP_BR_ON_CAST_FAIL:
+    case WASM_OP_RETURN:
+    case WASM_OP_RETURN_CALL:
+    case WASM_OP_RETURN_CALL_INDIRECT:
+    case WASM_OP_RETURN_CALL_REF:
+    case WASM_OP_UNREACHABLE:
+    case WASM_OP_THROW:
+    case WASM_OP_THROW_REF:
+    case WASM_OP_RETHROW: return true;
+    default: return false;
+    }
+}
+
+bool opens_part(WasmOp op) {
+    switch (op) {
+    case WASM_OP_BLOCK:
+    case WASM_OP_LOOP:
+    case WASM_OP_IF:
+    case WASM_OP_ELSE:
+    case WASM_OP_TRY:
+    case WASM_OP_CATCH:
+    case WASM_OP_CATCH_ALL:
+    case WASM_OP_TRY_TABLE: return true;
+    default: return false;
+    }
+}
+
+void constructs_find(WasmCode code, Constructs *out) {
+    Vec(uint32_t) open = {
+        0}; /* the current part of each open construct; its earlier parts are chained by `end` */
+    WasmInstr i;
+    out->len = 0;
+    while (wasm_next(&code, &i)) {
+        WasmOp op = (WasmOp)i.op;
+        bool further = op == WASM_OP_ELSE || op == WASM_OP_CATCH || op == WASM_OP_CATCH_ALL;
+        bool closes = op == WASM_OP_END || op == WASM_OP_DELEGATE;
+        uint32_t before = UINT32_MAX;
+        if ((further || closes) && open.len) {
+            before = vec_last(&open);
+            open.len--;
+            out->at[before].part_end = i.offset;
+        }
+        if (opens_part(op)) {
+            vec_push(&open, out->len);
+            vec_push(out, ((Construct){i.offset, op == WASM_OP_LOOP, UINT32_MAX, before}));
+        }
+        for (uint32_t part = closes ? before : UINT32_MAX; part != UINT32_MAX;) {
+            uint32_t earlier = out->at[part].end;
+            out->at[part].end = i.offset;
+            part = earlier;
+        }
+    }
+    vec_free(&open);
+}

@@ -1,0 +1,460 @@
+/*
+ * analysis/segment.c - segments, their classes, the spanning tree and the equations.
+ */
+#include "analysis/segment.h"
+
+#include "event/event.h"
+
+struct SegmentLabel {
+    uint16_t op;    /* WasmOp of the opener or part; WASM_OP_COUNT for the body */
+    bool live;      /* the opener can be reached */
+    bool targeted;  /* control may come to its end other than from the instruction in front of it */
+    uint32_t class; /* of what branches to it lead to */
+    uint32_t other; /* of an if: where its false edge starts */
+};
+
+enum { CLASS_ENTRY, CLASS_EXIT, NONE = UINT32_MAX };
+
+typedef struct Walk {
+    Segments *s;
+    uint32_t depth; /* loops */
+    bool live;
+    bool exact_traps;
+} Walk;
+
+/* ---- sets of classes ---- */
+
+static uint32_t new_class(Segments *s) {
+    vec_push(&s->merged, s->merged.len);
+    return s->merged.len - 1;
+}
+
+static uint32_t find(uint32_t *parent, uint32_t c) {
+    while (parent[c] != c)
+        c = parent[c] = parent[parent[c]];
+    return c;
+}
+
+/* False if they were together already. */
+static bool join(uint32_t *parent, uint32_t a, uint32_t b) {
+    a = find(parent, a);
+    b = find(parent, b);
+    parent[a > b ? a : b] = a > b ? b : a;
+    return a != b;
+}
+
+/* ---- segments ---- */
+
+static void start_segment(Walk *w, uint32_t offset, uint32_t class) {
+    vec_push(&w->s->at,
+             ((Segment){
+                 .start = offset, .depth = w->depth, .in = class, .out = NONE, .dead = !w->live}));
+}
+
+/* One that begins with a `loop` or an `end` to which branches lead, too. */
+static void start_at_label(Walk *w, uint32_t offset, uint32_t class) {
+    start_segment(w, offset, class);
+    vec_last(&w->s->at).at_label = true;
+}
+
+/* The class in which the current segment, which is live, ends. */
+static uint32_t out_class(Walk *w) {
+    Segment *now = &vec_last(&w->s->at);
+    if (now->out == NONE)
+        now->out = new_class(w->s);
+    return now->out;
+}
+
+static void lead_to(Walk *w, uint32_t class) {
+    uint32_t out = out_class(w); /* a new one moves the classes */
+    join(w->s->merged.at, out, class);
+}
+
+/* Where a branch leads: the class of a label, at whose construct's end it may be. */
+static uint32_t target(Walk *w, uint32_t depth) {
+    SegmentLabel *label = &w->s->labels.at[w->s->labels.len - 1 - depth];
+    label->targeted |= label->op != WASM_OP_LOOP;
+    return label->class;
+}
+
+static void branch(Walk *w, uint32_t depth) {
+    lead_to(w, target(w, depth));
+}
+
+static void branch_table(Walk *w, const WasmInstr *i) {
+    const uint8_t *at = i->vec;
+    for (uint32_t k = 0; k < i->count; k++)
+        branch(w, wasm_vec_u32(&at));
+    branch(w, i->a);
+}
+
+/* Exceptions come from calls, which lead to EXIT, and so do those that are caught here. */
+static void catches(Walk *w, const WasmInstr *i) {
+    const uint8_t *at = i->vec;
+    for (uint32_t k = 0; k < i->count; k++)
+        join(w->s->merged.at, target(w, wasm_vec_catch(&at).label), CLASS_EXIT);
+}
+
+static void diverge(Walk *w, uint32_t next) {
+    w->live = false;
+    start_segment(w, next, NONE);
+}
+
+/* Control goes on behind the instruction, or elsewhere. */
+static void go_on(Walk *w, uint32_t next) {
+    start_segment(w, next, out_class(w));
+}
+
+/* Besides those that the language's `trap` knows: arrays can be too large. */
+static bool may_trap(const WasmInstr *i) {
+    return op_can_trap(i->op) || i->op == WASM_OP_ARRAY_NEW || i->op == WASM_OP_ARRAY_NEW_DEFAULT;
+}
+
+enum { MAX_TRAPS = 32 }; /* of a segment */
+
+static bool has_many_traps(const Segments *s) {
+    return s->traps.len >= MAX_TRAPS &&
+           s->traps.at[s->traps.len - MAX_TRAPS].segment == s->at.len - 1;
+}
+
+static void note_trap(Walk *w, const WasmInstr *i) {
+    if (w->exact_traps || op_hides_trap(i->op) || has_many_traps(w->s)) {
+        lead_to(w, CLASS_EXIT);
+        go_on(w, i->offset + i->size);
+    } else {
+        vec_push(&w->s->traps, ((SegmentTrap){w->s->at.len - 1, i->offset}));
+    }
+}
+
+static void open_construct(Walk *w, const WasmInstr *i) {
+    SegmentLabel label = {.op = i->op, .live = w->live, .class = NONE, .other = NONE};
+    if (i->op == WASM_OP_LOOP)
+        w->depth++;
+    bool loops = w->live && i->op == WASM_OP_LOOP, decides = w->live && i->op == WASM_OP_IF;
+    label.class = loops ? out_class(w) : new_class(w->s);
+    if (loops)
+        start_at_label(w, i->offset, label.class);
+    if (decides) {
+        label.other = out_class(w);
+        go_on(w, i->offset + i->size);
+    }
+    vec_push(&w->s->labels, label);
+}
+
+/* `else`, `catch`, `catch_all` */
+static void next_part(Walk *w, const WasmInstr *i) {
+    SegmentLabel *label = &vec_last(&w->s->labels);
+    if (w->live)
+        branch(w, 0);
+    label->op = i->op;
+    w->live = label->live;
+    start_segment(w, i->offset + i->size, i->op == WASM_OP_ELSE ? label->other : CLASS_EXIT);
+}
+
+static void close_construct(Walk *w, const WasmInstr *i) {
+    SegmentLabel label = vec_last(&w->s->labels);
+    bool was_live = w->live;
+    if (label.op == WASM_OP_IF && label.live) {
+        join(w->s->merged.at, label.class, label.other);
+        label.targeted = true;
+    }
+    if (label.targeted) {
+        if (was_live)
+            lead_to(w, label.class);
+        w->live = true;
+    }
+    w->s->labels.len--;
+    if (label.op == WASM_OP_LOOP)
+        w->depth--;
+    if (label.targeted && i->op == WASM_OP_DELEGATE) {
+        start_segment(w, i->offset + i->size, label.class);
+    } else if (label.targeted) {
+        start_at_label(w, i->offset, label.class);
+        vec_last(&w->s->at).last = !w->s->labels.len;
+    } else if (vec_last(&w->s->at).depth > w->depth) {
+        vec_last(&w->s->at).depth = w->depth;
+    }
+    if (!w->s->labels.len && w->live)
+        lead_to(w, CLASS_EXIT);
+}
+
+static void step(Walk *w, const WasmInstr *i) {
+    uint32_t next = i->offset + i->size;
+    switch (i->op) {
+    case WASM_OP_TRY_TABLE:
+        if (w->live)
+            catches(w, i);
+        open_construct(w, i);
+        return;
+    case WASM_OP_BLOCK:
+    case WASM_OP_TRY:
+    case WASM_OP_LOOP:
+    case WASM_OP_IF: open_construct(w, i); return;
+    case WASM_OP_ELSE:
+    case WASM_OP_CATCH:
+    case WASM_OP_CATCH_ALL: next_part(w, i); return;
+    case WASM_OP_DELEGATE:
+    case WASM_OP_END: close_construct(w, i); return;
+    default: break;
+    }
+    if (!w->live)
+        return;
+    switch (i->op) {
+    case WASM_OP_BR_IF:
+    case WASM_OP_BR_ON_NULL:
+    case WASM_OP_BR_ON_NON_NULL:
+    case WASM_OP_BR_ON_CAST:
+    case WASM_OP_BR_ON_CAST_FAIL:
+        branch(w, i->a);
+        go_on(w, next);
+        return;
+    case WASM_OP_BR:
+        branch(w, i->a);
+        diverge(w, next);
+        return;
+    case WASM_OP_BR_TABLE:
+        branch_table(w, i);
+        diverge(w, next);
+        return;
+    case WASM_OP_RETURN:
+    case WASM_OP_RETURN_CALL:
+    case WASM_OP_RETURN_CALL_INDIRECT:
+    case WASM_OP_RETURN_CALL_REF:
+    case WASM_OP_UNREACHABLE:
+    case WASM_OP_THROW:
+    case WASM_OP_THROW_REF:
+    case WASM_OP_RETHROW:
+        lead_to(w, CLASS_EXIT);
+        diverge(w, next);
+        return;
+    case WASM_OP_CALL:
+    case WASM_OP_CALL_INDIRECT:
+    case WASM_OP_CALL_REF:
+        lead_to(w, CLASS_EXIT);
+        go_on(w, next);
+        return;
+    default:
+        if (may_trap(i))
+            note_trap(w, i);
+    }
+}
+
+/* Ends the segment in front of an instruction if it is to; gives the first cut behind that. */
+static uint32_t pass_cuts(Walk *w, uint32_t cut, uint32_t offset) {
+    const Segments *s = w->s;
+    while (cut < s->ncuts && s->cuts[cut] < offset)
+        cut++;
+    if (cut == s->ncuts || s->cuts[cut] > offset)
+        return cut;
+    if (w->live && vec_last(&s->at).start != offset)
+        go_on(w, offset);
+    return cut + 1;
+}
+
+static void find_segments(Segments *s, WasmCode code, bool exact_traps) {
+    Walk w = {.s = s, .live = true, .exact_traps = exact_traps};
+    WasmInstr i;
+    new_class(s); /* CLASS_ENTRY */
+    new_class(s); /* CLASS_EXIT */
+    vec_push(&s->labels, ((SegmentLabel){WASM_OP_COUNT, true, false, new_class(s), NONE}));
+    start_segment(&w, (uint32_t)(code.at - code.start), CLASS_ENTRY);
+    for (uint32_t cut = 0; s->labels.len && wasm_next(&code, &i);) {
+        cut = pass_cuts(&w, cut, i.offset);
+        vec_last(&s->at).last_pc = i.offset;
+        step(&w, &i);
+    }
+    for (uint32_t k = 0; k < s->at.len; k++) {
+        Segment *seg = &s->at.at[k];
+        if (seg->dead)
+            continue;
+        seg->in = find(s->merged.at, seg->in);
+        seg->out = find(s->merged.at, seg->out);
+    }
+}
+
+/* ---- the tree ---- */
+
+enum { MAX_DEPTH = 16 }; /* deeper loops count as so deep */
+
+/* Deepest first; what has no good place for a counter before all. */
+static uint32_t urgency(const Segment *seg) {
+    if (seg->last || seg->unplaced)
+        return 0;
+    return seg->depth < MAX_DEPTH ? MAX_DEPTH - seg->depth + 1 : 1;
+}
+
+static void find_tree(Segments *s) {
+    uint32_t from[MAX_DEPTH + 3] = {0};
+    for (uint32_t i = 0; i < s->at.len; i++)
+        from[urgency(&s->at.at[i]) + 1]++;
+    for (uint32_t u = 0; u < MAX_DEPTH + 2; u++)
+        from[u + 1] += from[u];
+    s->lists.len = 0;
+    vec_reserve(&s->lists, s->at.len);
+    for (uint32_t i = 0; i < s->at.len; i++)
+        s->lists.at[from[urgency(&s->at.at[i])]++] = i;
+
+    s->joined.len = 0;
+    for (uint32_t c = 0; c < s->merged.len; c++)
+        vec_push(&s->joined, c);
+    join(s->joined.at, find(s->merged.at, CLASS_ENTRY), find(s->merged.at, CLASS_EXIT));
+    for (uint32_t i = 0; i < s->at.len; i++) {
+        Segment *seg = &s->at.at[s->lists.at[i]];
+        seg->counted = !seg->dead && !join(s->joined.at, seg->in, seg->out);
+    }
+}
+
+/* ---- equations ---- */
+
+/* The segments at each class, lists.at[list_at.at[c]...list_at.at[c + 1]); without those that start
+ * and end in the same one. */
+static void list_by_class(Segments *s) {
+    s->list_at.len = 0;
+    for (uint32_t c = 0; c < s->merged.len + 2; c++)
+        vec_push(&s->list_at, 0);
+    uint32_t *at = s->list_at.at, total = 0;
+    for (uint32_t i = 0; i < s->at.len; i++) {
+        const Segment *seg = &s->at.at[i];
+        if (seg->dead || seg->in == seg->out)
+            continue;
+        at[seg->in + 2]++;
+        at[seg->out + 2]++;
+        total += 2;
+    }
+    for (uint32_t c = 2; c < s->list_at.len; c++)
+        at[c] += at[c - 1];
+    s->lists.len = 0;
+    vec_reserve(&s->lists, total);
+    for (uint32_t i = 0; i < s->at.len; i++) {
+        const Segment *seg = &s->at.at[i];
+        if (seg->dead || seg->in == seg->out)
+            continue;
+        s->lists.at[at[seg->in + 1]++] = i;
+        s->lists.at[at[seg->out + 1]++] = i;
+    }
+}
+
+/* All classes that the tree joins with `root`, nearest first, each with the segment that leads to
+ * it. */
+static void reach(Segments *s, uint32_t root) {
+    uint32_t done = s->reached.len;
+    s->via.at[root] = NONE - 1;
+    vec_push(&s->reached, root);
+    for (; done < s->reached.len; done++) {
+        uint32_t c = s->reached.at[done];
+        for (uint32_t k = s->list_at.at[c]; k < s->list_at.at[c + 1]; k++) {
+            const Segment *seg = &s->at.at[s->lists.at[k]];
+            uint32_t other = seg->in == c ? seg->out : seg->in;
+            if (seg->counted || s->via.at[other] != NONE)
+                continue;
+            s->via.at[other] = s->lists.at[k];
+            vec_push(&s->reached, other);
+        }
+    }
+}
+
+static void add_terms(Segments *s, uint32_t class, uint32_t segment, bool starting) {
+    for (uint32_t k = s->list_at.at[class]; k < s->list_at.at[class + 1]; k++) {
+        uint32_t i = s->lists.at[k];
+        if (i != segment && (s->at.at[i].in == class) == starting)
+            vec_push(&s->terms, i);
+    }
+}
+
+/* What starts in the class is what ends there. */
+static void add_equation(Segments *s, uint32_t class) {
+    uint32_t segment = s->via.at[class];
+    SegmentEquation e = {.segment = segment, .from = s->terms.len, .class = class};
+    bool starts = s->at.at[segment].in == class;
+    add_terms(s, class, segment, !starts);
+    e.middle = s->terms.len;
+    add_terms(s, class, segment, starts);
+    e.to = s->terms.len;
+    vec_push(&s->equations, e);
+}
+
+static void find_equations(Segments *s) {
+    list_by_class(s);
+    s->via.len = s->reached.len = 0;
+    for (uint32_t c = 0; c < s->merged.len; c++)
+        vec_push(&s->via, NONE);
+    uint32_t entry = find(s->merged.at, CLASS_ENTRY), exit = find(s->merged.at, CLASS_EXIT);
+    reach(s, exit);
+    if (s->via.at[entry] == NONE)
+        reach(s, entry); /* what is outside of the function joins the two */
+    for (uint32_t i = 0; i < s->at.len; i++)
+        if (!s->at.at[i].dead && s->via.at[s->at.at[i].in] == NONE)
+            reach(s, s->at.at[i].in); /* it never gets to the exit */
+    for (uint32_t k = s->reached.len; k-- > 0;)
+        if (s->via.at[s->reached.at[k]] < NONE - 1)
+            add_equation(s, s->reached.at[k]);
+}
+
+void segments_split(Segments *s, WasmCode code, bool exact_traps) {
+    s->at.len = s->equations.len = s->terms.len = s->merged.len = s->labels.len = 0;
+    s->traps.len = 0;
+    find_segments(s, code, exact_traps);
+}
+
+void segments_solve(Segments *s) {
+    find_tree(s);
+    find_equations(s);
+}
+
+void segments_find(Segments *s, WasmCode code, bool exact_traps) {
+    segments_split(s, code, exact_traps);
+    segments_solve(s);
+}
+
+void segments_free(Segments *s) {
+    vec_free(&s->at);
+    vec_free(&s->equations);
+    vec_free(&s->terms);
+    vec_free(&s->traps);
+    vec_free(&s->merged);
+    vec_free(&s->joined);
+    vec_free(&s->lists);
+    vec_free(&s->list_at);
+    vec_free(&s->reached);
+    vec_free(&s->via);
+    vec_free(&s->labels);
+}
+
+const Segment *segments_seek(const Segments *s, uint32_t *cursor, uint32_t offset) {
+    while (*cursor + 1 < s->at.len && s->at.at[*cursor + 1].start <= offset)
+        ++*cursor;
+    return &s->at.at[*cursor];
+}
+
+/* ---- the choice ---- */
+
+/* What a counter costs, as a guess: a loop makes eight rounds. */
+static uint64_t price(const Segment *seg) {
+    enum { UNPLACED = 40 };
+    return UINT64_C(1) << (seg->unplaced ? UNPLACED : 3 * (seg->depth < 8 ? seg->depth : 8));
+}
+
+/* What the needed segments cost; with `derives`, those that need counters of their own. */
+static uint64_t price_all(const Segments *s, const bool *needed, bool derives) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < s->at.len; i++)
+        sum += needed[i] && (!derives || s->at.at[i].counted) ? price(&s->at.at[i]) : 0;
+    return sum;
+}
+
+bool segments_choose(Segments *s, bool *needed) {
+    uint64_t direct = price_all(s, needed, false);
+    s->lists.len = 0;
+    for (uint32_t i = 0; i < s->at.len; i++)
+        vec_push(&s->lists, needed[i]);
+    for (uint32_t k = s->equations.len; k-- > 0;) {
+        const SegmentEquation *e = &s->equations.at[k];
+        for (uint32_t t = e->from; needed[e->segment] && t < e->to; t++)
+            needed[s->terms.at[t]] = true;
+    }
+    if (price_all(s, needed, true) < direct)
+        return true;
+    for (uint32_t i = 0; i < s->at.len; i++)
+        needed[i] = s->lists.at[i];
+    return false;
+}

@@ -1,0 +1,89 @@
+/*
+ * analysis/segment.h - the straight-line segments of a function body, and which of them need a
+ * counter so that the counts of all are known.
+ *
+ * A segment is a run of instructions of which all are executed if the first is, unless one traps.
+ * It ends where a basic block does (flow.h) and behind every call, which may not return. Segments
+ * can be empty: what falls from a `br_if` into a `loop`, which is a segment's first instruction.
+ * Where an instruction traps, its segment has not been executed as a whole, and what entered it
+ * does not leave it: that is for the user to correct (SegmentTrap), or such instructions end
+ * segments, too.
+ *
+ * What enters a segment leaves it. Segments after which the same can come have one *class* at their
+ * ends, which is the class at the starts of what can come; the segments that end in a class are
+ * executed as often, together, as those that start in it. So segments are the edges of a graph of
+ * classes, and those on a spanning tree need no counter (Knuth and Stevenson, "Optimal measurement
+ * points for program frequency counts", BIT 13, 1973). Code outside of the function is one more
+ * edge: from EXIT, where returns, calls that do not return and exceptions end, to ENTRY. Segments
+ * in inner loops are put on the tree first.
+ */
+#ifndef WHAMMC_ANALYSIS_SEGMENT_H
+#define WHAMMC_ANALYSIS_SEGMENT_H
+
+#include "wasm/op.h"
+
+typedef struct Segment {
+    uint32_t start;   /* offset of its first instruction; of what follows if it is empty */
+    uint32_t last_pc; /* offset of the last instruction that was reached in it */
+    uint32_t depth;   /* loops round it, at least */
+    uint32_t in, out; /* its classes */
+    bool dead;        /* cannot be reached: has no classes, is never executed */
+    bool at_label;    /* begins with a `loop` or an `end` that branches lead to: what counts it is
+                         behind that instruction */
+    bool last;        /* ... which is the body's last `end` */
+    bool unplaced;    /* has no place for a counter: goes on the tree before all others */
+    bool counted;     /* needs a counter; if not, and not dead, an equation gives its count */
+} Segment;
+
+/* The count of `segment` is the sum of the counts of terms[from..middle), less those of
+ * terms[middle..to). */
+typedef struct SegmentEquation {
+    uint32_t segment;
+    uint32_t from, middle, to;
+    uint32_t class; /* at which it was found: that of the segment's start or end */
+} SegmentEquation;
+
+/* An instruction in a segment that can trap; in the order of the code. */
+typedef struct SegmentTrap {
+    uint32_t segment, offset;
+} SegmentTrap;
+
+typedef struct SegmentLabel SegmentLabel;
+
+/* A zeroed one can be used for one body after the other. */
+typedef struct Segments {
+    const uint32_t *cuts; /* offsets, ascending: segments end in front of these, too; borrowed */
+    uint32_t ncuts;
+    Vec(Segment) at;                /* in the order of the code */
+    Vec(SegmentEquation) equations; /* each needs only counters and what is before it */
+    Vec(uint32_t) terms;            /* indices of segments */
+    Vec(SegmentTrap) traps;
+    /* work space: by class, and lists */
+    Vec(uint32_t) merged, joined, lists, list_at, reached, via;
+    Vec(SegmentLabel) labels;
+} Segments;
+
+/* Finds the segments of a valid body and what to count; `code` stands at its first instruction.
+ * With exact_traps segments end behind all instructions that can trap; else only behind those whose
+ * place is not always known, and where there are very many. */
+void segments_find(Segments *s, WasmCode code, bool exact_traps);
+void segments_free(Segments *s);
+
+/* The same in two steps; between them segments may be made `unplaced`, which none is at first. */
+void segments_split(Segments *s, WasmCode code, bool exact_traps);
+void segments_solve(Segments *s);
+
+/*
+ * Which segments it takes to know the counts of those that are asked for, which are not dead.
+ * `needed`, one for each segment, is true for these at first. Either each of them gets a counter:
+ * false. Or true, and the equations of needed segments are used: what they are made of becomes
+ * needed, too, and those with `counted` get counters. A segment that is unplaced gets one only if
+ * that cannot be avoided.
+ */
+bool segments_choose(Segments *s, bool *needed);
+
+/* The segment of the instruction at `offset`. Offsets must not decrease from one call to the next;
+ * *cursor is 0 at first. */
+const Segment *segments_seek(const Segments *s, uint32_t *cursor, uint32_t offset);
+
+#endif

@@ -1,0 +1,269 @@
+/*
+ * analysis/survey.c - what can be told of a program only by looking at all of it.
+ *
+ * One walk over the code notes who calls whom; then what throws spreads from functions to those
+ * that call them.
+ */
+#include "analysis/survey.h"
+
+#include "edit/edit.h"
+
+enum {
+    ESCAPES = 1,
+    LETS_OUT = 2, /* an exception may come out of it */
+    UNWINDS = 4,
+    THROWS = 8,
+    TAIL_CALLS = 16,
+    RESUMABLE = 32,
+    RESUMES = 64,
+};
+
+/* A call: the function that it is in and the one that it names (the number of functions: an
+ * indirect one). */
+typedef struct Call {
+    uint32_t from, to;
+    bool tail; /* the caller is gone when the other one begins */
+} Call;
+
+typedef struct Survey {
+    WasmSurvey *s;
+    const WasmModule *m;
+    uint32_t n; /* input functions; the node of indirect calls */
+    Vec(Call) calls;
+    bool legacy, refs; /* instructions for exceptions of either kind */
+} Survey;
+
+/* ---- looking ---- */
+
+static void add_call(Survey *v, uint32_t from, uint32_t to, bool tail) {
+    v->s->tail_calls |= tail;
+    v->s->funcs[from] |= tail ? TAIL_CALLS : 0;
+    if (to > v->n)
+        return;
+    if (tail && to < v->n)
+        v->s->funcs[to] |= ESCAPES;
+    if (v->calls.len && vec_last(&v->calls).from == from && vec_last(&v->calls).to == to &&
+        vec_last(&v->calls).tail == tail)
+        return;
+    vec_push(&v->calls, ((Call){from, to, tail}));
+}
+
+static void look_at(Survey *v, uint32_t func, const WasmInstr *i) {
+    switch (i->op) {
+    case WASM_OP_REF_FUNC:
+        if (i->a < v->n)
+            v->s->funcs[i->a] |= ESCAPES;
+        break;
+    case WASM_OP_CALL: add_call(v, func, i->a, false); break;
+    case WASM_OP_RETURN_CALL: add_call(v, func, i->a, true); break;
+    case WASM_OP_CALL_INDIRECT:
+    case WASM_OP_CALL_REF: add_call(v, func, v->n, false); break;
+    case WASM_OP_RETURN_CALL_INDIRECT:
+    case WASM_OP_RETURN_CALL_REF: add_call(v, func, v->n, true); break;
+    case WASM_OP_TRY:
+    case WASM_OP_DELEGATE: v->legacy = true; break;
+    case WASM_OP_TRY_TABLE: v->refs = true; break;
+    case WASM_OP_THROW_REF: v->refs = true; /* fall through */
+    case WASM_OP_THROW:
+    case WASM_OP_RETHROW: v->s->funcs[func] |= THROWS | LETS_OUT; break;
+    default: break;
+    }
+}
+
+/* Whether some throw is in a handler that may catch it or not. */
+static bool may_catch(const WasmModule *m, WasmCode code) {
+    WasmHandlers h = {0};
+    WasmInstr i;
+    bool may = false;
+    wasm_handlers_scan(&h, code);
+    while (!may && wasm_next(&code, &i)) {
+        bool throws = i.op == WASM_OP_THROW || i.op == WASM_OP_THROW_REF || i.op == WASM_OP_RETHROW;
+        may = throws && wasm_handlers_catch(&h, m, &i) == WASM_MAYBE_CAUGHT;
+        wasm_handlers_step(&h, &i);
+    }
+    wasm_handlers_free(&h);
+    return may;
+}
+
+/* Malformed code is left to those who walk it. */
+static void look_at_code(Survey *v, uint32_t func) {
+    WasmInstr i;
+    WasmCode code;
+    if (!wasm_func_code(v->m, func, &code))
+        return;
+    WasmCode again = code;
+    while (wasm_next(&code, &i))
+        look_at(v, func, &i);
+    if (!code.error && v->s->funcs[func] & THROWS && may_catch(v->m, again))
+        v->s->funcs[func] |= UNWINDS;
+}
+
+/* Imports that may throw: functions, and tables, which may have functions of the host. */
+static void look_at_imports(Survey *v) {
+    const WasmModule *m = v->m;
+    for (uint32_t i = 0; i < m->input_import_count; i++) {
+        const WasmImport *import = &m->imports.at[i];
+        bool func = import->space == WASM_SPACE_FUNC;
+        if ((!func && import->space != WASM_SPACE_TABLE) || wasm_is_wasi(import->module))
+            continue;
+        v->s->funcs[v->n] |= LETS_OUT;
+        if (func)
+            v->s->funcs[import->handle] |= LETS_OUT;
+    }
+}
+
+/* ---- Go ---- */
+
+static bool is_go(const WasmModule *m) {
+    for (uint32_t i = 0; i < m->sections.len; i++)
+        if (m->sections.at[i].id == WASM_SEC_CUSTOM && str_is(m->sections.at[i].name, "go:buildid"))
+            return true;
+    return false;
+}
+
+/* The functions that follow the calling convention of Go's compiler have one parameter, which says
+ * where they go on, and one result, which says whether they were left in the middle. What it
+ * exports follows that of others. */
+static void look_at_go(Survey *v) {
+    const WasmModule *m = v->m;
+    if (!is_go(m))
+        return;
+    for (uint32_t f = 0; f < v->n; f++) {
+        const WasmTypeDef *t = &m->types.at[m->funcs.at[f].type];
+        if (m->funcs.at[f].import < 0 && t->nparams == 1 && t->params[0] == WASM_I32 &&
+            t->nresults == 1 && t->results[0] == WASM_I32)
+            v->s->funcs[f] |= RESUMABLE;
+    }
+    for (uint32_t i = 0; i < m->exports.len; i++)
+        if (m->exports.at[i].space == WASM_SPACE_FUNC && m->exports.at[i].handle < v->n)
+            v->s->funcs[m->exports.at[i].handle] &= (uint8_t)~RESUMABLE;
+    for (uint32_t i = 0; i < v->calls.len; i++) {
+        const Call *c = &v->calls.at[i];
+        if (c->to == v->n && !(v->s->funcs[c->from] & RESUMABLE))
+            v->s->funcs[c->from] |= RESUMES;
+    }
+}
+
+/* ---- spreading ---- */
+
+/* Calls by the function that they name: those of `to` are order[first[to]] ... */
+static uint32_t *by_callee(const Survey *v, uint32_t *first) {
+    uint32_t *order = mem_alloc(sizeof *order * (v->calls.len + 1u));
+    for (uint32_t i = 0; i < v->calls.len; i++)
+        first[v->calls.at[i].to + 1]++;
+    for (uint32_t f = 0; f <= v->n; f++)
+        first[f + 1] += first[f];
+    uint32_t *at = mem_alloc(sizeof *at * (v->n + 1u));
+    memcpy(at, first, sizeof *at * (v->n + 1u));
+    for (uint32_t i = 0; i < v->calls.len; i++)
+        order[at[v->calls.at[i].to]++] = i;
+    free(at);
+    return order;
+}
+
+static void spread(Survey *v) {
+    uint8_t *funcs = v->s->funcs;
+    uint32_t *first = mem_zalloc(sizeof *first * (v->n + 2u));
+    uint32_t *order = by_callee(v, first);
+    Vec(uint32_t) open = {0};
+    for (uint32_t f = 0; f <= v->n; f++)
+        if (funcs[f] & LETS_OUT)
+            vec_push(&open, f);
+    while (open.len) {
+        uint32_t to = open.at[--open.len];
+        if (to < v->n && funcs[to] & ESCAPES && !(funcs[v->n] & LETS_OUT)) {
+            funcs[v->n] |= LETS_OUT;
+            vec_push(&open, v->n);
+        }
+        for (uint32_t k = first[to]; k < first[to + 1]; k++) {
+            const Call *c = &v->calls.at[order[k]];
+            if (funcs[c->from] & LETS_OUT)
+                continue;
+            funcs[c->from] |= LETS_OUT;
+            vec_push(&open, c->from);
+        }
+    }
+    free(first);
+    free(order);
+    vec_free(&open);
+}
+
+static bool has_source(const Survey *v) {
+    bool any = false;
+    for (uint32_t f = 0; f <= v->n; f++)
+        any |= (v->s->funcs[f] & LETS_OUT) != 0;
+    return any;
+}
+
+static void make(WasmSurvey *s, const WasmModule *m) {
+    Survey v = {.s = s, .m = m, .n = m->input_count[WASM_SPACE_FUNC]};
+    s->funcs = mem_zalloc(v.n + 1u);
+    for (uint32_t i = 0; i < m->refs.len; i++) /* exports, start, segments, initial values */
+        if (m->refs.at[i].space == WASM_SPACE_FUNC && m->refs.at[i].value < v.n)
+            s->funcs[m->refs.at[i].value] |= ESCAPES;
+    for (uint32_t f = 0; f < v.n; f++)
+        if (m->funcs.at[f].import < 0)
+            look_at_code(&v, f);
+    look_at_imports(&v);
+    look_at_go(&v);
+    if (s->any_call && has_source(&v))
+        for (uint32_t f = 0; f <= v.n; f++)
+            s->funcs[f] |= LETS_OUT;
+    else
+        spread(&v);
+    for (uint32_t i = 0; i < v.calls.len; i++)
+        if (!v.calls.at[i].tail && s->funcs[v.calls.at[i].to] & LETS_OUT)
+            s->funcs[v.calls.at[i].from] |= UNWINDS;
+    s->exceptions = v.refs && !v.legacy ? WASM_EXCEPTIONS_REFS : WASM_EXCEPTIONS_LEGACY;
+    vec_free(&v.calls);
+}
+
+static bool has(WasmSurvey *s, const WasmModule *m, uint32_t func, uint8_t bit) {
+    if (!s->funcs)
+        make(s, m);
+    return func <= m->input_count[WASM_SPACE_FUNC] && s->funcs[func] & bit;
+}
+
+bool wasm_survey_escapes(WasmSurvey *s, const WasmModule *m, uint32_t func) {
+    return has(s, m, func, ESCAPES);
+}
+
+bool wasm_survey_tail_calls(WasmSurvey *s, const WasmModule *m) {
+    has(s, m, 0, 0);
+    return s->tail_calls;
+}
+
+bool wasm_survey_has_tail_calls(WasmSurvey *s, const WasmModule *m, uint32_t func) {
+    return has(s, m, func, TAIL_CALLS);
+}
+
+bool wasm_survey_resumable(WasmSurvey *s, const WasmModule *m, uint32_t func) {
+    return has(s, m, func, RESUMABLE);
+}
+
+bool wasm_survey_resumes(WasmSurvey *s, const WasmModule *m, uint32_t func) {
+    return has(s, m, func, RESUMES);
+}
+
+bool wasm_survey_call_throws(WasmSurvey *s, const WasmModule *m, const WasmInstr *call) {
+    return has(s, m, call->op == WASM_OP_CALL ? call->a : m->input_count[WASM_SPACE_FUNC],
+               LETS_OUT);
+}
+
+bool wasm_survey_unwinds(WasmSurvey *s, const WasmModule *m, uint32_t func) {
+    return has(s, m, func, UNWINDS);
+}
+
+bool wasm_survey_throws(WasmSurvey *s, const WasmModule *m, uint32_t func) {
+    return has(s, m, func, THROWS);
+}
+
+WasmExceptions wasm_survey_exceptions(WasmSurvey *s, const WasmModule *m) {
+    has(s, m, 0, 0);
+    return s->exceptions;
+}
+
+void wasm_survey_free(WasmSurvey *s) {
+    free(s->funcs);
+    s->funcs = NULL;
+}

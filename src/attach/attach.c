@@ -1,0 +1,416 @@
+/*
+ * attach/attach.c - monitor modules are attached to a program ahead of time.
+ *
+ * The steps are in program.h. What this target does in them:
+ *
+ *   match   read the monitors, make their probes a plan (bind_plan.c); for each monitor make an
+ *           instance and walk the program: predicates, callbacks (bind_match.c); tell it
+ *           that this is over
+ *   link    the instances become parts of the program as they are now (bind_shim.h); add the
+ *           function that runs wasm:exit; lay out; probe functions to templates (bind_template.c)
+ *   splice  templates go in, where engines fire probes
+ */
+#include "attach/attach_code.h"
+
+#include "wasm/emit.h"
+
+static Span whole(const Bind *b) {
+    return (Span){b->p.file, 0, 0};
+}
+
+/* ---- reading ---- */
+
+static bool read_library(BindState *s, const BindFile *file, Diags *diags) {
+    WasmModule *m = mem_zalloc(sizeof *m);
+    vec_push(&s->libraries, m);
+    vec_push(&s->modules, ((BindModule){bind_library_name(str_of(file->path)), m}));
+    return wasm_load(m, file->bytes, file->size, file->file, diags);
+}
+
+static bool read_monitor(Bind *b, BindState *s) {
+    const BindFile *file = &s->given->module;
+    bool ok = monitor_read(&s->monitor, file->bytes, file->size, file->file, b->p.diags);
+    for (uint32_t i = 0; i < s->given->nlibraries; i++)
+        ok &= read_library(s, &s->given->libraries[i], b->p.diags);
+    vec_push(&s->modules, ((BindModule){str_of(file->path), &s->monitor.m}));
+    return ok;
+}
+
+static bool read_monitors(Bind *b) {
+    bool ok = true;
+    for (uint32_t k = 0; k < b->nstates; k++)
+        ok &= read_monitor(b, &b->states[k]);
+    return ok;
+}
+
+/* ---- pass 1 ---- */
+
+static void count_site(void *self, const Site *site, const SiteTypes *types, const Match *matches,
+                       uint32_t n) {
+    Bind *b = self;
+    (void)types;
+    program_touch(&b->p, site);
+    for (uint32_t i = 0; i < n; i++)
+        matches[i].action->sites++;
+}
+
+/* A callback removes a probe. */
+static void remove_now(void *ctx, uint32_t id) {
+    BindState *s = ctx;
+    bind_remove(s, s->bind->rules.at, id);
+}
+
+/* What a monitor prints while it is attached: shown, and noted in case it gives up. */
+static void print_now(void *ctx, int stream, const void *bytes, size_t n) {
+    enum { NOTED = 150 };
+    BindState *s = ctx;
+    const uint8_t *at = bytes;
+    for (size_t i = 0; i < n && s->said.len < NOTED; i++)
+        if (at[i] >= ' ' || (s->said.len && i + 1 < n))
+            buf_u8(&s->said, at[i] < ' ' ? ' ' : at[i]);
+    if (s->options->write)
+        s->options->write(s->options->ctx, stream, bytes, n);
+}
+
+/* Calls a function of the monitor, if it has that: what it needs for one of its exports. */
+static bool tell_monitor(Bind *b, BindState *s, int64_t func, const char *name) {
+    EvalError error;
+    if (func < 0 || bind_host_call(s->host, (uint32_t)func, NULL, 0, NULL, 0, &error))
+        return true;
+    eval_report(&error, b->p.diags, DIAG_CANNOT_BIND, name);
+    return false;
+}
+
+static bool attach(Bind *b, uint32_t k) {
+    BindState *s = &b->states[k];
+    BindHostOptions options = {.app = &b->p.m,
+                               .app_path = str_of(b->app->path),
+                               .write = print_now,
+                               .remove_probe = remove_now,
+                               .ctx = s};
+    s->host = bind_host_new(&options, s->modules.at, s->modules.len, b->p.diags);
+    b->current = k;
+    return s->host && tell_monitor(b, s, s->monitor.coalesced, MONITOR_COALESCED) &&
+           program_walk(&b->p) && !s->spent &&
+           tell_monitor(b, s, s->monitor.attached, MONITOR_ATTACHED);
+}
+
+static bool match(void *self) {
+    Bind *b = self;
+    uint32_t errors = b->p.diags->errors;
+    if (!read_monitors(b))
+        return false;
+    bind_plan(b);
+    b->p.matcher.at = count_site;
+    b->p.matcher.accept = bind_accept;
+    bool ok = true;
+    for (uint32_t k = 0; k < b->nstates && ok; k++)
+        ok = attach(b, k);
+    return bind_faults(b) && ok && b->p.diags->errors == errors;
+}
+
+/* ---- whamm:dyninstr ---- */
+
+/* (id): sets the place's flag. */
+static uint32_t add_remove_probe(Bind *b, BindState *s) {
+    WasmModule *m = &b->p.m;
+    uint64_t page = 65536;
+    WasmLimits limits = {.min = (s->ids + page - 1) / page, .page_log2 = 16};
+    s->flags = wasm_add_memory(m, limits, STR("whammc.removed"));
+    Buf code = {0};
+    buf_u8(&code, 0);
+    put_local(&code, 0, false);
+    put_i32(&code, s->ids);
+    wasm_put_op(&code, WASM_OP_I32_LT_U);
+    put_open(&code, WASM_OP_IF);
+    put_local(&code, 0, false);
+    put_i32(&code, 1);
+    put_memarg(&code, WASM_OP_I32_STORE8, (uint32_t)s->flags, 0);
+    wasm_put_op(&code, WASM_OP_END);
+    wasm_put_op(&code, WASM_OP_END);
+    WasmType i32 = WASM_I32;
+    uint32_t type = wasm_add_func_type(m, &i32, 1, NULL, 0);
+    return wasm_add_func(m, type, STR("whammc.remove_probe"), &code, false);
+}
+
+/* What a monitor changes about its probes while the program runs. */
+static int64_t dyninstr(void *ctx, BindPart *part, const WasmImport *import) {
+    Bind *b = ctx;
+    BindState *s = b->states;
+    while (s->part != part)
+        s++;
+    if (str_is(import->name, "remove_probe")) {
+        if (s->remove_probe < 0)
+            s->remove_probe = add_remove_probe(b, s);
+        return s->remove_probe;
+    }
+    if (!str_is(import->name, "insert_new_probe"))
+        return -1;
+    const uint8_t *name = (const uint8_t *)import->name.ptr;
+    const WasmModule *monitor = &s->monitor.m; /* it may be a library that imports it */
+    uint32_t at = name > monitor->bytes && name < monitor->bytes + monitor->size
+                      ? (uint32_t)(name - monitor->bytes)
+                      : 0;
+    Diag *d = diag(b->p.diags, DIAG_CANNOT_BIND,
+                   (Span){s->monitor.file, at, at ? at + import->name.len : 0},
+                   "the monitor inserts probes while the program runs, which cannot be done ahead "
+                   "of time");
+    diag_hint(b->p.diags, d, "run it on an engine that attaches monitors");
+    return -2;
+}
+
+/* ---- the end of the program ---- */
+
+/* Runs wasm:exit of all monitors, once. */
+static uint32_t add_flush(Bind *b) {
+    WasmModule *m = &b->p.m;
+    Buf code = {0};
+    uint32_t done = wasm_add_global_i32(m, true, STR("whammc.done"), 0);
+    buf_u8(&code, 0);
+    put_index(&code, WASM_OP_GLOBAL_GET, done);
+    put_open(&code, WASM_OP_IF);
+    wasm_put_op(&code, WASM_OP_RETURN);
+    wasm_put_op(&code, WASM_OP_END);
+    put_i32(&code, 1);
+    put_index(&code, WASM_OP_GLOBAL_SET, done);
+    for (uint32_t k = 0; k < b->nstates; k++) {
+        const BindState *s = &b->states[k];
+        for (uint32_t i = 0; i < s->dumps.len; i++)
+            put_index(&code, WASM_OP_CALL, s->dumps.at[i]);
+    }
+    if (b->total.func >= 0)
+        put_index(&code, WASM_OP_CALL, (uint64_t)b->total.func);
+    for (uint32_t k = 0; k < b->nstates; k++) {
+        const BindState *s = &b->states[k];
+        if (s->monitor.exit >= 0)
+            put_index(&code, WASM_OP_CALL, bind_part_func(s->part, (uint32_t)s->monitor.exit));
+    }
+    int64_t text = bind_shim_flush(&b->shim);
+    if (text >= 0)
+        put_index(&code, WASM_OP_CALL, (uint64_t)text);
+    wasm_put_op(&code, WASM_OP_END);
+    uint32_t type = wasm_add_func_type(m, NULL, 0, NULL, 0);
+    uint32_t func = wasm_add_func(m, type, STR("whammc.flush"), &code, false);
+    wasm_add_export(m, STR("whammc:flush"), WASM_SPACE_FUNC, func);
+    return func;
+}
+
+/* A function like `func` that then flushes. */
+static uint32_t add_entry(Bind *b, uint32_t func, uint32_t flush) {
+    WasmModule *m = &b->p.m;
+    Buf code = {0};
+    buf_u8(&code, 0);
+    for (uint32_t k = 0; k < wasm_func_type(m, func)->nparams; k++)
+        put_index(&code, WASM_OP_LOCAL_GET, k);
+    put_index(&code, WASM_OP_CALL, func);
+    put_index(&code, WASM_OP_CALL, flush);
+    wasm_put_op(&code, WASM_OP_END);
+    return wasm_add_func(m, m->funcs.at[func].type, STR("whammc.entry"), &code, false);
+}
+
+/* The program ends where its entry returns to the host; the program itself may call that function
+ * too. */
+static void wrap_entries(Bind *b, uint32_t flush) {
+    static const char *const names[] = {"_start", "main"};
+    WasmModule *m = &b->p.m;
+    bool any = false;
+    for (uint32_t i = 0; i < 2; i++) {
+        const WasmExport *e = wasm_find_export(m, WASM_SPACE_FUNC, str_of(names[i]));
+        if (!e)
+            continue;
+        any = true;
+        wasm_set_export(m, (uint32_t)(e - m->exports.at), add_entry(b, e->handle, flush));
+    }
+    int64_t start = any ? -1 : program_main(m);
+    if (start >= 0)
+        wasm_set_start(m, add_entry(b, (uint32_t)start, flush));
+    if (!any && start < 0)
+        diag(b->p.diags, DIAG_NO_FLUSH_POINT, whole(b),
+             "no main, _start or start function: wasm:exit runs when the host calls "
+             "'whammc:flush'");
+}
+
+/* ---- linking ---- */
+
+static Str part_prefix(Bind *b, const BindState *s) {
+    Str name = bind_library_name(str_of(s->given->module.path));
+    const char *prefix = arena_printf(&b->plan.arena, "%.*s.", STR_ARG(name));
+    return str_of(prefix);
+}
+
+/* The functions of a monitor that are probes at some place, and wasm:exit. */
+static bool merge_part(Bind *b, BindState *s) {
+    Vec(uint32_t) roots = {0};
+    for (uint32_t i = 0; i < s->nrules; i++)
+        if (b->plan.actions.at[s->first_rule + i].sites)
+            vec_push(&roots, s->monitor.probes.at[i].func);
+    if (s->monitor.exit >= 0)
+        vec_push(&roots, (uint32_t)s->monitor.exit);
+    bool ok = bind_part_merge(s->part, roots.at, roots.len);
+    vec_free(&roots);
+    return ok;
+}
+
+static const uint64_t *words_of(void *ctx, const Match *match, uint32_t *n) {
+    Bind *b = ctx;
+    uint32_t rule = (uint32_t)(match->action - b->plan.actions.at);
+    BindState *s = &b->states[b->rules.at[rule].monitor];
+    const BindHit *h = bind_next(s, &s->spliced);
+    *n = b->rules.at[rule].nwords;
+    return s->words.at + h->words;
+}
+
+static uint32_t cell_of(void *ctx, const uint64_t *words, uint32_t n) {
+    return bind_cell(ctx, words, n);
+}
+
+static bool link_parts(Bind *b) {
+    BindShimOptions options = {.host = b->options->host, .dyninstr = dyninstr, .ctx = b};
+    bind_shim_init(&b->shim, &b->p.m, &options, b->p.diags);
+    b->shimmed = true;
+    for (uint32_t k = 0; k < b->nstates; k++) {
+        BindState *s = &b->states[k];
+        s->part = bind_part_new(&b->shim, s->host, part_prefix(b, s));
+    }
+    for (uint32_t k = 0; k < b->nstates; k++)
+        if (!merge_part(b, &b->states[k]))
+            return false;
+    return bind_shim_finish(&b->shim);
+}
+
+static bool link(void *self) {
+    Bind *b = self;
+    if (!link_parts(b))
+        return false;
+    bind_inline(b);
+    bind_total(b);
+    if (b->counts.traps.len)
+        b->p.counts = &b->counts;
+    uint32_t flush = add_flush(b);
+    wrap_entries(b, flush);
+    wasm_layout(&b->p.m);
+    b->p.proc_exit = program_proc_exit(&b->p.m);
+    b->p.flush = flush;
+    splicer_init(&b->p.splicer, &b->p.m, &b->plan, NULL, NULL, NULL);
+    b->p.splicer.words = words_of;
+    b->p.splicer.cell = cell_of;
+    b->p.splicer.ctx = b;
+    b->current = b->nstates;
+    return bind_templates(b);
+}
+
+/* ---- pass 2 ---- */
+
+/* At the function's entry. */
+static void splice_entry(Bind *b, const Site *site, const Match *matches, uint32_t n) {
+    Pieces *pieces = &b->p.pieces;
+    WasmCode code;
+    wasm_func_code(&b->p.m, site->func, &code);
+    size_t from = pieces->code.len;
+    program_splice_all(&b->p, site, matches, n);
+    pieces_add(pieces, WASM_BEFORE, (uint32_t)(code.at - code.start), RANK_PROBE, from,
+               pieces->code.len);
+}
+
+static void splice_at(void *self, const Site *site, const SiteTypes *types, const Match *matches,
+                      uint32_t n) {
+    Bind *b = self;
+    if (!site->instr) {
+        splice_entry(b, site, matches, n);
+        return;
+    }
+    program_note_end(&b->p, site, matches, n);
+    splice_site(&b->p.splicer, site, types, matches, n, pieces_add, pieces_add_region,
+                &b->p.pieces);
+}
+
+/* ---- */
+
+static void blame(void *self, Diag *d) {
+    Bind *b = self;
+    for (uint32_t i = 0; i < b->rules.len; i++) {
+        const BindState *s = &b->states[b->rules.at[i].monitor];
+        Str name = b->rules.at[i].probe->name;
+        uint32_t at = (uint32_t)((const uint8_t *)name.ptr - s->monitor.m.bytes);
+        uint32_t sites = b->plan.actions.at[i].sites;
+        if (sites)
+            diag_label(b->p.diags, d, (Span){s->monitor.file, at, at + name.len},
+                       "this probe is at %u places", sites);
+    }
+    diag_hint(b->p.diags, d,
+              "this is a fault of whammc; please report it with the monitor and the program");
+}
+
+static void enter(void *self, uint32_t func) {
+    bind_put_counters(self, func);
+}
+
+static const Target target = {
+    .match = match, .link = link, .enter = enter, .splice = splice_at, .blame = blame};
+
+static void tell_attached(const Bind *b) {
+    for (uint32_t i = 0; i < b->rules.len && b->options->attached; i++)
+        b->options->attached(b->options->ctx, b->rules.at[i].monitor, b->rules.at[i].probe->name,
+                             b->plan.actions.at[i].sites);
+}
+
+static void free_state(BindState *s) {
+    if (s->host)
+        bind_host_free(s->host);
+    for (uint32_t i = 0; i < s->libraries.len; i++) {
+        wasm_module_free(s->libraries.at[i]);
+        free(s->libraries.at[i]);
+    }
+    vec_free(&s->libraries);
+    vec_free(&s->modules);
+    monitor_free(&s->monitor);
+    vec_free(&s->hits);
+    vec_free(&s->words);
+    vec_free(&s->id_hits);
+    vec_free(&s->dumps);
+    buf_free(&s->said);
+    map_free(&s->cells);
+}
+
+bool bind_program(const BindMonitor *monitors, uint32_t nmonitors, const BindFile *app,
+                  const BindOptions *options, Buf *out, Diags *diags) {
+    Bind b = {.options = options, .app = app, .nstates = nmonitors};
+    b.states = mem_zalloc(sizeof *b.states * (nmonitors + 1u));
+    for (uint32_t k = 0; k < nmonitors; k++) {
+        b.states[k].given = &monitors[k];
+        b.states[k].options = options;
+        b.states[k].bind = &b;
+        b.states[k].flags = b.states[k].remove_probe = -1;
+    }
+    b.p = (Program){.target = &target,
+                    .self = &b,
+                    .plan = &b.plan,
+                    .file = app->file,
+                    .diags = diags,
+                    .keep_debug = options->keep_debug};
+    bool ok = program_instrument(&b.p, app->bytes, app->size, out);
+    if (ok)
+        tell_attached(&b);
+    if (b.shimmed)
+        bind_shim_free(&b.shim);
+    for (uint32_t k = 0; k < nmonitors; k++)
+        free_state(&b.states[k]);
+    free(b.states);
+    for (uint32_t i = 0; i < b.rules.len; i++)
+        if (b.rules.at[i].source)
+            buf_free(&b.rules.at[i].source->code);
+    vec_free(&b.cells);
+    vec_free(&b.sums);
+    map_free(&b.sum_at);
+    vec_free(&b.additions);
+    counts_free(&b.counts);
+    vec_free(&b.runs);
+    vec_free(&b.keys);
+    vec_free(&b.vars);
+    vec_free(&b.rules);
+    vec_free(&b.scratch);
+    vec_free(&b.faults);
+    program_free(&b.p);
+    plan_free(&b.plan);
+    return ok;
+}

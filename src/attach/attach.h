@@ -1,0 +1,54 @@
+/*
+ * attach/attach.h - monitor modules are attached to a program ahead of time: what an engine would
+ * do when it loads both is done now, and the result is a program that runs on any engine.
+ *
+ * Monitors run while they are attached (bind_host.h): their start functions, predicates and
+ * callbacks, in the order of an engine. What they leave in memories, globals and tables is what
+ * they begin with when the program runs (freeze.h, bind_shim.h).
+ *
+ * Differences to engines: basic blocks are exact (analysis/flow.h), so instr_count is too; where
+ * engines crash or read garbage, there is an error, or in code that cannot be reached no probe;
+ * `frame` is null; insert_new_probe cannot be done; after remove_probe(id) all probes of the
+ * monitor at that place are gone that had asked for probe_id.
+ */
+#ifndef WHAMMC_ATTACH_ATTACH_H
+#define WHAMMC_ATTACH_ATTACH_H
+
+#include "rewrite/rewrite.h"
+
+/* A module; all is borrowed. */
+typedef struct BindFile {
+    const char *path;
+    const uint8_t *bytes;
+    size_t size;
+    DiagFileId file;
+} BindFile;
+
+/* A monitor with its libraries, which it imports by their file names without folder and extension.
+ */
+typedef struct BindMonitor {
+    BindFile module;
+    const BindFile *libraries;
+    uint32_t nlibraries;
+} BindMonitor;
+
+typedef struct BindOptions {
+    HostChoice host;  /* for wizeng's output: see bind_shim.h */
+    bool keep_debug;  /* keep sections that describe the old code */
+    bool no_optimise; /* call all probes, inline none */
+    bool coalesce;    /* count by segments what only counts */
+    bool exact_traps; /* ... which end where something can trap, too */
+    /* What monitors print while they are attached (stream 1 or 2); NULL = dropped. */
+    void (*write)(void *ctx, int stream, const void *bytes, size_t n);
+    /* Told of each probe, in the order of monitors and exports, at how many places it is; may be
+     * NULL. */
+    void (*attached)(void *ctx, uint32_t monitor, Str export, uint64_t places);
+    void *ctx;
+} BindOptions;
+
+/* Attaches monitors to a program, in this order. False with messages; then `out` is empty. The
+ * output is validated. */
+bool bind_program(const BindMonitor *monitors, uint32_t nmonitors, const BindFile *app,
+                  const BindOptions *options, Buf *out, Diags *diags);
+
+#endif

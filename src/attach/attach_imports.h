@@ -1,0 +1,37 @@
+/*
+ * attach/attach_imports.h - what the functions become that a monitor imports: what bind_shim.c,
+ * bind_text.c and bind_answer.c share. Only they include this.
+ */
+#ifndef WHAMMC_ATTACH_ATTACH_IMPORTS_H
+#define WHAMMC_ATTACH_ATTACH_IMPORTS_H
+
+#include "attach/reflect.h"
+#include "attach/shim.h"
+#include "wasm/emit.h"
+
+/* The handle in the program of the memory that functions of the engine use for a module, which it
+ * exports first; -1 = it exports none. */
+int64_t bind_memory(const Frozen *module);
+
+/* A function of the program with this code, which is taken over; the type is that of the import. */
+uint32_t bind_add_func(const Frozen *module, const WasmImport *im, Buf *code);
+
+/* Appends code that traps unless the bytes at (address, length), locals of i32 `first` and the next
+ * one, are inside a memory. */
+void bind_put_check(Buf *code, const WasmModule *m, uint32_t memory, uint32_t first);
+
+/* ---- bind_text.c: wizeng. A handle, -1 = there is no such function, -2 = with a message. ---- */
+
+int64_t bind_wizeng(BindShim *s, const Frozen *module, const WasmImport *im);
+int64_t bind_text_flush(const BindShim *s);
+void bind_text_free(BindShim *s);
+
+/* ---- bind_answer.c: whamm:reflect ---- */
+
+int64_t bind_answer(BindShim *s, const Frozen *module, const Reflect *reflect,
+                    const WasmImport *im);
+/* Adds what the functions answer with. */
+void bind_answer_finish(BindShim *s);
+void bind_answer_free(BindShim *s);
+
+#endif

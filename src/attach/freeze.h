@@ -1,0 +1,56 @@
+/*
+ * attach/freeze.h - instances become part of a program as they are now.
+ *
+ * What ran while compiling (a monitor and its libraries, while it was attached) goes on when the
+ * program runs: its functions are merged into the program (wasm_merge), its memories, tables and
+ * globals with the contents that they have now. Active segments and start functions are left out:
+ * they have done what they do. Only what the roots reach is copied, where a function that a copied
+ * table or global holds counts as reached.
+ *
+ * Instances share what they import from one another, also by way of others, and so do the copies:
+ * an import is the copy of what it is bound to. For imported host functions, `resolve` is asked.
+ *
+ *     freeze_add(&f, library instance, "cache."), freeze_add(&f, monitor instance, "mon.")
+ *     freeze_merge(&f, instance, roots, nroots)    as often as needed
+ *     freeze_finish(&f)                            the contents
+ */
+#ifndef WHAMMC_ATTACH_FREEZE_H
+#define WHAMMC_ATTACH_FREEZE_H
+
+#include "eval/eval.h"
+
+/* One instance. */
+typedef struct Frozen {
+    struct Freeze *freeze;
+    EvalInstance *instance;
+    WasmMerge merge; /* merge.handles[space][index] is where something is in the program, or
+                        UINT32_MAX */
+} Frozen;
+
+/* To begin with: to, resolve, ctx and diags, the rest zeros. */
+typedef struct Freeze {
+    WasmModule *to; /* must not be laid out */
+    /* What an imported host function becomes, as WasmMerge.resolve: a handle in `to`, -1 = nothing
+     * is there for it, -2 = it has given a message itself. The import has the names under which the
+     * host is asked, also if the module imports it by way of another one. */
+    int64_t (*resolve)(void *ctx, const Frozen *module, const WasmImport *import);
+    void *ctx;
+    Diags *diags;
+    Vec(Frozen *) modules;
+} Freeze;
+
+/* Instances come in the order of instantiation. Names of what is copied begin with `prefix`, which
+ * must outlive `f`. */
+Frozen *freeze_add(Freeze *f, EvalInstance *instance, Str prefix);
+
+/* Copies what the functions `roots` (handles of the instance's module) need; contents are copied by
+ * freeze_finish. False with messages. */
+bool freeze_merge(Freeze *f, Frozen *module, const uint32_t *roots, uint32_t nroots);
+
+/* Contents of the copied memories, tables and globals, as the instances have them now. Once, at the
+ * end; `to` is still not laid out. False with messages. */
+bool freeze_finish(Freeze *f);
+
+void freeze_free(Freeze *f);
+
+#endif

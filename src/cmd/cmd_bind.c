@@ -1,0 +1,139 @@
+/*
+ * cmd/cmd_bind.c - `whammc bind`: attaches monitor modules to a program ahead of time.
+ */
+#include "cli/cli.h"
+
+#include <stdio.h>
+
+enum { HOST = OPTION_LONG, KEEP_DEBUG, NO_OPTIMISE, NO_COALESCE, EXACT_TRAPS };
+
+static const Option options[] = {
+    {'o', "output", "OUT", "write the program there ('-': standard output)"},
+    {HOST, "host", "auto|wasi|js|none",
+     "how text that monitors print with wizeng gets out: through WASI, through the imported "
+     "function whammc.write, or through exports; default: what fits the imports"},
+    {KEEP_DEBUG, "keep-debug", NULL,
+     "keep DWARF and source map sections, although they describe the old code"},
+    {NO_OPTIMISE, "no-optimise", NULL, "call all probes, also small ones"},
+    {NO_COALESCE, "no-coalesce", NULL,
+     "count at each place, also what could be counted by straight-line segments of code"},
+    {EXACT_TRAPS, "exact-traps", NULL,
+     "segments end behind instructions that can trap: slower, but counts are exact after traps "
+     "under any host"},
+    {'v', "verbose", NULL, "tell at how many places each probe is"},
+    {0},
+};
+
+typedef struct Settings {
+    MonitorOptions monitors;
+    const char *out;
+    whammc_options options;
+    bool verbose;
+} Settings;
+
+static void set(Settings *s, int key, const char *value) {
+    switch (key) {
+    case 'o': s->out = value; break;
+    case 'v': s->verbose = true; break;
+    case HOST: s->options.host = (whammc_host)option_choice(&cmd_bind, key, value); break;
+    case KEEP_DEBUG: s->options.keep_debug = true; break;
+    case NO_OPTIMISE: s->options.no_optimise = true; break;
+    case NO_COALESCE: s->options.no_coalesce = true; break;
+    case EXACT_TRAPS: s->options.exact_traps = true; break;
+    }
+}
+
+static void show_places(whammc *w) {
+    Buf text = {0};
+    size_t n;
+    const whammc_attached *a = whammc_attachments(w, &n);
+    for (size_t i = 0; i < n; i++) {
+        buf_printf(&text, "%s: ", a[i].monitor);
+        message_clean(&text, str_of(a[i].name));
+        buf_str(&text, STR(": "));
+        message_number(&text, a[i].places);
+        buf_printf(&text, " %s\n", message_plural(a[i].places, "place", "places"));
+    }
+    message_stderr(text.data, text.len);
+    buf_free(&text);
+}
+
+static int bind_app(const Cli *cli, const Settings *s, whammc *w, const char *path,
+                    const Buf *app) {
+    uint8_t *out;
+    size_t size;
+    const char *name = file_title(path);
+    progress_start("binding", name, app->len);
+    whammc_status result = whammc_bind(w, name, app->data, app->len, &s->options, &out, &size);
+    int status = message_library(cli, w, result);
+    if (status == STATUS_OK && s->verbose)
+        show_places(w);
+    if (status == STATUS_OK && !file_write(cli, s->out, out, size))
+        status = STATUS_ERROR;
+    whammc_release(out);
+    return message_stdout_status(cli, status);
+}
+
+static int read_and_bind(const Cli *cli, Settings *s, const char *path) {
+    whammc *w = whammc_new();
+    Buf app = {0};
+    bool ok = monitors_read(cli, &s->monitors);
+    world_give(cli, w, strcmp(s->out, "-") == 0);
+    monitors_give(&s->monitors, w);
+    int status = STATUS_ERROR;
+    if (file_read_module(cli, path, &app) && ok)
+        status = bind_app(cli, s, w, path, &app);
+    whammc_free(w);
+    buf_free(&app);
+    return status;
+}
+
+static int check_usage(const Cli *cli, const Settings *s) {
+    if (cli->noperands < 2)
+        return cli_usage(cli, cli->noperands ? "which APP? It comes behind the monitors"
+                                             : "which monitors, and which APP?");
+    int inputs = 0;
+    for (int i = 0; i < cli->noperands; i++)
+        inputs += strcmp(cli->operands[i], "-") == 0;
+    if (inputs > 1)
+        return cli_usage(cli, "only one module can be standard input");
+    int status = cli_check_output(cli, s->out);
+    if (status == STATUS_OK)
+        status = cli_check_other(cli, s->out, (const char *const *)cli->operands,
+                                 (uint32_t)cli->noperands - 1, "a monitor too");
+    return status;
+}
+
+static int run(Cli *cli) {
+    Settings s = {0};
+    const char *value;
+    int key;
+    while ((key = cli_option(cli, &value)) >= 0)
+        set(&s, key, value);
+    int status = key == ARGS_END ? check_usage(cli, &s) : cli_option_status(key);
+    if (key == ARGS_END && status == STATUS_OK) {
+        int last = cli->noperands - 1;
+        for (int i = 0; i < last; i++)
+            monitors_add(&s.monitors, cli->operands[i]);
+        status = read_and_bind(cli, &s, cli->operands[last]);
+    }
+    monitors_free(&s.monitors);
+    return status;
+}
+
+const Command cmd_bind = {
+    .name = "bind",
+    .usage = "-o OUT MON... [--] APP",
+    .summary = "attach monitor modules to a program",
+    .about =
+        "Attach monitor modules to the program APP, as an engine would that loads them with it, "
+        "and write the result to OUT, which runs on any engine. A MON is a WebAssembly module "
+        "whose "
+        "export names say where its functions are called; MON+LIB+... adds libraries, which it "
+        "imports by their file names. With several monitors each sees the original program. The "
+        "last operand is APP.",
+    .options = options,
+    .examples = "  whammc bind -o app.mon.wasm hotness.wasm app.wasm\n"
+                "  whammc bind -o out.wasm cache-sim.wasm+cache.wasm branches.wasm -- app.wasm\n",
+    .run = run,
+};

@@ -1,0 +1,87 @@
+/*
+ * cmd/cmd_check.c - `whammc check`: parses and checks scripts.
+ */
+#include "cli/cli.h"
+
+static const Option options[] = {LIBRARY_OPTION, DEFINE_OPTION, {0}};
+
+typedef struct Settings {
+    LibraryOptions libs;
+    DefineOptions definitions;
+} Settings;
+
+/* One script that is checked. */
+typedef struct Checked {
+    whammc *w;
+    bool ok; /* it could be read */
+} Checked;
+
+/* Values for constants: it is enough that one of several scripts has such a constant. */
+static bool define_all(const Cli *cli, const Settings *s, const Checked *scripts, uint32_t n) {
+    bool ok = true;
+    for (uint32_t i = 0; i < n && n > 1; i++)
+        if (scripts[i].ok)
+            whammc_check(scripts[i].w); /* tells which constants there are */
+    for (uint32_t k = 0; k < s->definitions.len && n > 1; k++) {
+        bool known = false;
+        for (uint32_t i = 0; i < n; i++)
+            known |= define_is_known(scripts[i].w, s->definitions.at[k]);
+        if (!known)
+            define_unknown(cli, s->definitions.at[k]);
+        ok &= known;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        define_give(&s->definitions, scripts[i].w, n > 1);
+    return ok;
+}
+
+static int check_all(Cli *cli, Settings *s) {
+    if (!cli->noperands)
+        return cli_usage(cli, "which SCRIPT?");
+    if (!library_read(cli, &s->libs))
+        return STATUS_ERROR;
+    uint32_t n = (uint32_t)cli->noperands;
+    Checked *scripts = mem_zalloc(sizeof *scripts * n);
+    for (uint32_t i = 0; i < n; i++) {
+        scripts[i].w = whammc_new();
+        library_give(cli, &s->libs, scripts[i].w, false);
+        scripts[i].ok = script_add(cli, scripts[i].w, cli->operands[i]);
+    }
+    int status = !s->definitions.len || define_all(cli, s, scripts, n) ? STATUS_OK : STATUS_ERROR;
+    for (uint32_t i = 0; i < n; i++) {
+        int one = STATUS_ERROR;
+        if (scripts[i].ok)
+            one = message_library(cli, scripts[i].w, whammc_check(scripts[i].w));
+        status = one > status ? one : status;
+        whammc_free(scripts[i].w);
+    }
+    free(scripts);
+    return status;
+}
+
+static int run(Cli *cli) {
+    Settings s = {0};
+    const char *value;
+    int key;
+    bool ok = true;
+    while (ok && (key = cli_option(cli, &value)) >= 0)
+        ok = key == 'D' ? define_option(cli, &s.definitions, value)
+                        : library_option(cli, &s.libs, value);
+    int status = !ok ? STATUS_USAGE : key == ARGS_END ? check_all(cli, &s) : cli_option_status(key);
+    vec_free(&s.definitions);
+    library_free(&s.libs);
+    return status;
+}
+
+const Command cmd_check = {
+    .name = "check",
+    .usage = "SCRIPT...",
+    .summary = "check scripts for errors",
+    .about = "Parse and check each SCRIPT without a program, and show errors and warnings. "
+             "A SCRIPT that is '-' is standard input.",
+    .options = options,
+    .examples = "  whammc check hotness.whamm\n"
+                "  whammc check --message-format=json *.whamm\n"
+                "  whammc check --lib cache=cache.wasm cachesim.whamm\n",
+    .run = run,
+};

@@ -1,0 +1,195 @@
+/*
+ * cmd/cmd_info.c - `whammc info`: what a rule matches and which names it binds; for monitors see
+ * monitor.c.
+ */
+#include "cli/cli.h"
+
+enum { SCRIPTS = OPTION_LONG };
+
+static const Option options[] = {
+    {'v', "verbose", NULL,
+     "show the names that the events bind, events with the same names together; of a monitor, what "
+     "the values mean"},
+    {'f', "functions", NULL, "show the functions that the events bind"},
+    {SCRIPTS, "scripts", NULL, "show the scripts that come with whammc"},
+    {0},
+};
+
+typedef struct Event {
+    const char *text, *doc;
+    uint32_t group; /* of events that bind the same names; 0 unless names are shown */
+} Event;
+
+typedef struct Info {
+    bool verbose, functions, scripts;
+    Map names; /* table of names -> group */
+    Vec(Event) events;
+    Arena arena;
+} Info;
+
+static const char *type_text(const whammc_name *n) {
+    return n->type ? n->type : "(by bound)";
+}
+
+static const char *kind_text(const whammc_name *n) {
+    if (n->is_static)
+        return "static";
+    return n->assignable ? "dynamic, assignable" : "dynamic";
+}
+
+/* The names as a table, a line each. */
+static void names_table(const whammc_event *e, Buf *out) {
+    int name = 4, type = 4, kind = 4;
+    for (size_t i = 0; i < e->nnames; i++) {
+        int a = (int)strlen(e->names[i].name), b = (int)strlen(type_text(&e->names[i]));
+        int c = (int)strlen(kind_text(&e->names[i]));
+        name = a > name ? a : name;
+        type = b > type ? b : type;
+        kind = c > kind ? c : kind;
+    }
+    if (e->nnames)
+        buf_printf(out, "  %-*s  %-*s  %-*s  meaning\n", name, "name", type, "type", kind, "kind");
+    else
+        buf_str(out, STR("  (binds no names)\n"));
+    for (size_t i = 0; i < e->nnames; i++)
+        buf_printf(out, "  %-*s  %-*s  %-*s  %s\n", name, e->names[i].name, type,
+                   type_text(&e->names[i]), kind, kind_text(&e->names[i]), e->names[i].doc);
+}
+
+static void functions_table(const whammc_event *e, Buf *out) {
+    if (!e->nfunctions)
+        buf_str(out, STR("  (binds no functions)\n"));
+    int width = 0;
+    for (size_t i = 0; i < e->nfunctions; i++) {
+        int w = (int)strlen(e->functions[i].text);
+        width = w > width ? w : width;
+    }
+    for (size_t i = 0; i < e->nfunctions; i++)
+        buf_printf(out, "  %-*s  %s\n", width, e->functions[i].text, e->functions[i].doc);
+}
+
+static void add_event(void *ctx, const whammc_event *e) {
+    Info *x = ctx;
+    Buf table = {0};
+    if (x->verbose)
+        names_table(e, &table);
+    if (x->functions)
+        functions_table(e, &table);
+    Str key = {(const char *)table.data, (uint32_t)table.len};
+    uint32_t group = (uint32_t)*map_put(&x->names, key, x->names.len, NULL);
+    vec_push(&x->events, ((Event){arena_strndup(&x->arena, e->text, strlen(e->text)),
+                                  arena_strndup(&x->arena, e->doc, strlen(e->doc)), group}));
+    buf_free(&table);
+}
+
+static void show(const Info *x, Buf *out) {
+    int width = 0;
+    for (uint32_t i = 0; i < x->events.len; i++) {
+        int w = (int)strlen(x->events.at[i].text);
+        width = w > width ? w : width;
+    }
+    for (uint32_t g = 0; g < x->names.len; g++) {
+        if (g)
+            buf_u8(out, '\n');
+        for (uint32_t i = 0; i < x->events.len; i++)
+            if (x->events.at[i].group == g)
+                buf_printf(out, "%-*s  %s\n", width, x->events.at[i].text, x->events.at[i].doc);
+        buf_str(out, x->names.entries[g].key);
+    }
+}
+
+/* An operand without a colon: perhaps a script, of which only rules can be shown. */
+static int no_rule(const Cli *cli, const char *operand) {
+    Buf shown = {0}, hint = {0};
+    size_t len;
+    message_clean(&shown, str_of(operand));
+    const char *dot = strrchr(operand, '.');
+    if (whammc_bundled_script(operand, &len) || (dot && strcmp(dot, ".whamm") == 0))
+        buf_printf(&hint,
+                   "it looks like a script: 'whammc list -s %s APP' shows where its probes "
+                   "match in a program; ",
+                   buf_cstr(&shown));
+    buf_str(&hint, STR("info takes a match rule, such as wasm:opcode:call:before, or a monitor, "
+                       "such as hotness.wasm"));
+    message_one(cli, DIAG_RULE_SHAPE, buf_cstr(&hint), "'%s' is not a match rule",
+                buf_cstr(&shown));
+    buf_free(&shown);
+    buf_free(&hint);
+    return STATUS_ERROR;
+}
+
+static int info_rule(const Cli *cli, Info *x) {
+    if (!strchr(cli->operands[0], ':'))
+        return no_rule(cli, cli->operands[0]);
+    whammc *w = whammc_new();
+    whammc_status result = whammc_explain(w, cli->operands[0], add_event, x);
+    int status = message_library(cli, w, result);
+    if (status == STATUS_OK) {
+        Buf out = {0};
+        show(x, &out);
+        message_stdout(&out);
+        buf_free(&out);
+    }
+    whammc_free(w);
+    return status;
+}
+
+static int info_scripts(const Cli *cli) {
+    if (cli->noperands)
+        return cli_usage(cli, "--scripts shows all scripts: what is '%s'?", cli->operands[0]);
+    Buf out = {0};
+    script_list(&out);
+    message_stdout(&out);
+    buf_free(&out);
+    return STATUS_OK;
+}
+
+static int info_operand(const Cli *cli, Info *x) {
+    if (!cli->noperands)
+        return cli_usage(cli, "which RULE? For example 'wasm:opcode:br_if:before'");
+    if (cli->noperands > 1)
+        return cli_usage(cli, "one at a time: what is '%s'?", cli->operands[1]);
+    return monitor_is_file(cli->operands[0]) ? monitor_show(cli, cli->operands[0], x->verbose)
+                                             : info_rule(cli, x);
+}
+
+static int run(Cli *cli) {
+    Info x = {0};
+    const char *value;
+    int key;
+    while ((key = cli_option(cli, &value)) >= 0)
+        if (key == 'v')
+            x.verbose = true;
+        else if (key == 'f')
+            x.functions = true;
+        else
+            x.scripts = true;
+    int status = cli_option_status(key);
+    if (key == ARGS_END)
+        status = x.scripts ? info_scripts(cli) : info_operand(cli, &x);
+    vec_free(&x.events);
+    map_free(&x.names);
+    arena_free(&x.arena);
+    return status;
+}
+
+const Command cmd_info = {
+    .name = "info",
+    .usage = "RULE | MONITOR | --scripts",
+    .summary = "show what a match rule matches and binds, or the probes of a monitor",
+    .about = "Show every event that the match RULE matches, in the order of the probe numbers that "
+             "it gives them. Quote rules with globs: the shell knows them too.\n"
+             "\n"
+             "Or show the probes of the module MONITOR (a file) as match rules: their predicates, "
+             "what they ask the engine for, and their functions; those with the same code "
+             "together.\n"
+             "\n"
+             "Or list the scripts that come with whammc: the other commands take their names for a "
+             "SCRIPT.",
+    .options = options,
+    .examples = "  whammc info 'wasm:opcode:*load*|*store*:before'\n"
+                "  whammc info -v wasm:opcode:br_if:before\n"
+                "  whammc info hotness.wasm\n"
+                "  whammc info --scripts\n",
+    .run = run,
+};

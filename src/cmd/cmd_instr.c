@@ -1,0 +1,283 @@
+/*
+ * cmd/cmd_instr.c - `whammc instr`: instruments a module.
+ */
+#include "cli/cli.h"
+
+#include <stdio.h>
+
+enum {
+    STORAGE = OPTION_LONG,
+    HOST,
+    LINK,
+    REPORT,
+    REPORT_FORMAT,
+    RUNTIME,
+    KEEP_DEBUG,
+    NO_OPTIMISE,
+    NO_COALESCE,
+    EXACT_TRAPS,
+    JS,
+    NO_JS,
+};
+
+static const Option options[] = {
+    {'s', "script", "SCRIPT", "instrument with this script ('-': standard input); may be repeated"},
+    LIBRARY_OPTION,
+    DEFINE_OPTION,
+    EXCLUDE_OPTION(" (for scripts with a constant 'untimed')"),
+    MIN_SIZE_OPTION(" (for such scripts, too)"),
+    NAMES_OPTION,
+    {'o', "output", "OUT", "write the instrumented module there ('-': standard output)"},
+    {REPORT, "report", "WHERE",
+     "where a WASI program writes its report: stdout, stderr, or the path of a file in a directory "
+     "that it may open; default: stdout"},
+    {REPORT_FORMAT, "report-format", "csv|json|csv-rfc4180", "format of the report; default: csv"},
+    {HOST, "host", "auto|wasi|js|none|prof",
+     "how the report gets out: through WASI, through the imported function whammc.write, or "
+     "through exports; prof: there is none, scripts call the five functions of the imported module "
+     "prof; auto, the default, decides by what the program imports: js if that is more than WASI, "
+     "none if it is nothing; -v tells"},
+    {JS, "js", "FILE",
+     "with --host=js or prof: write the script there that pages and Node load before the program; "
+     "default: OUT, with .js for .wasm"},
+    {NO_JS, "no-js", NULL, "write no such script"},
+    {STORAGE, "storage", "auto|globals|memory",
+     "where per-site variables live: in globals, or in a memory of their own; default: what suits "
+     "the script"},
+    {LINK, "link", "merge|import",
+     "make the runtime part of OUT, or import it from the module whammc_runtime, for engines "
+     "without "
+     "multi-memory; default: merge"},
+    {RUNTIME, "runtime", "FILE", "write that module, too (with --link=import)"},
+    {KEEP_DEBUG, "keep-debug", NULL,
+     "keep DWARF and source map sections, although they describe the old code"},
+    {NO_OPTIMISE, "no-optimise", NULL, "do not optimise the code of probes"},
+    {NO_COALESCE, "no-coalesce", NULL,
+     "count at each place, also what could be counted by straight-line segments of code"},
+    {EXACT_TRAPS, "exact-traps", NULL,
+     "segments end behind instructions that can trap: slower, but counts are exact after traps "
+     "under any host"},
+    {'v', "verbose", NULL, "tell how many sites each probe has"},
+    {0},
+};
+
+typedef struct Settings {
+    Vec(const char *) scripts;
+    LibraryOptions libs;
+    DefineOptions definitions;
+    Exclusion exclusion;
+    const char *out, *runtime, *js, *names;
+    whammc_options options;
+    bool verbose, no_js;
+} Settings;
+
+/* False: wrong usage, which was said. */
+static bool set(const Cli *cli, Settings *s, int key, const char *value) {
+    switch (key) {
+    case 's': vec_push(&s->scripts, value); break;
+    case OPTION_LIBRARY: return library_option(cli, &s->libs, value);
+    case 'D': return define_option(cli, &s->definitions, value);
+    case OPTION_EXCLUDE:
+    case OPTION_MIN_SIZE: return exclude_option(cli, &s->exclusion, key, value);
+    case 'o': s->out = value; break;
+    case OPTION_NAMES: s->names = value; break;
+    case 'v': s->verbose = true; break;
+    case STORAGE: s->options.storage = (whammc_storage)option_choice(&cmd_instr, key, value); break;
+    case HOST: s->options.host = (whammc_host)option_choice(&cmd_instr, key, value); break;
+    case LINK: s->options.link = (whammc_link)option_choice(&cmd_instr, key, value); break;
+    case RUNTIME: s->runtime = value; break;
+    case REPORT: s->options.report = value; break;
+    case REPORT_FORMAT:
+        s->options.format = (whammc_format)option_choice(&cmd_instr, key, value);
+        break;
+    case KEEP_DEBUG: s->options.keep_debug = true; break;
+    case JS: s->js = value; break;
+    case NO_JS: s->no_js = true; break;
+    case NO_OPTIMISE: s->options.no_optimise = true; break;
+    case NO_COALESCE: s->options.no_coalesce = true; break;
+    case EXACT_TRAPS: s->options.exact_traps = true; break;
+    }
+    return true;
+}
+
+static void show_sites(whammc *w) {
+    Buf text = {0};
+    size_t n;
+    const whammc_probe_stats *p = whammc_probes(w, &n);
+    for (size_t i = 0; i < n; i++) {
+        buf_printf(&text, "%s:%u: %s: ", p[i].script, p[i].line, p[i].rule);
+        message_number(&text, p[i].sites);
+        buf_printf(&text, " %s\n", message_plural(p[i].sites, "site", "sites"));
+    }
+    message_stderr(text.data, text.len);
+    buf_free(&text);
+}
+
+/* Whether JavaScript runs the program. */
+static bool has_script(whammc_host host) {
+    return host == WHAMMC_HOST_JS || host == WHAMMC_HOST_PROF;
+}
+
+/* What the option --host=auto has become, and where the report is if no option says so. */
+static void show_host(const Cli *cli, const Settings *s, whammc *w, const char *name) {
+    static const char *const names[] = {"auto", "wasi", "js", "none", "prof"};
+    const char *why;
+    whammc_host host = whammc_hosted(w, &why);
+    if (!*why)
+        return;
+    if (s->verbose) {
+        Buf line = {0};
+        buf_printf(&line, "host: %s, as ", names[host]);
+        message_clean(&line, str_of(why));
+        buf_u8(&line, '\n');
+        message_stderr(line.data, line.len);
+        buf_free(&line);
+    }
+    if (host == WHAMMC_HOST_NONE)
+        message_one(cli, DIAG_REPORT_IN_MEMORY,
+                    "--host=wasi writes it through WASI, --host=js gives it to JavaScript; "
+                    "`whammc run` shows it",
+                    "%s imports nothing, so its report stays in memory, where the exports "
+                    "'whammc:report_ptr' and 'whammc:report_len' tell it",
+                    name);
+}
+
+/* The script beside the program, NULL = none, on the heap. False if there is a file that must stay,
+ * which was said. */
+static bool choose_script(const Cli *cli, const Settings *s, whammc_host host, char **js) {
+    *js = NULL;
+    if (s->no_js || !has_script(host))
+        return true;
+    *js = s->js ? strdup(s->js) : javascript_path(s->out);
+    return s->js || !*js || javascript_may_write(cli, *js);
+}
+
+/* The program, and the script beside it if there is to be one. */
+static bool write_output(const Cli *cli, const Settings *s, whammc_host host, const Buf *app,
+                         Buf *module) {
+    char id[JAVASCRIPT_ID], *js;
+    bool ok = choose_script(cli, s, host, &js);
+    if (has_script(host))
+        javascript_tag(module, id);
+    JavascriptJob job = {s->out, id, app};
+    ok = ok && (!js || javascript_write(cli, js, &job)) &&
+         file_write(cli, s->out, module->data, module->len);
+    free(js);
+    return ok;
+}
+
+static int instrument(const Cli *cli, const Settings *s, whammc *w, const char *path,
+                      const Buf *app) {
+    uint8_t *out;
+    size_t size;
+    const char *name = file_title(path);
+    progress_start("instrumenting", name, app->len);
+    whammc_status result =
+        whammc_instrument(w, name, app->data, app->len, &s->options, &out, &size);
+    int status = message_library(cli, w, result);
+    if (status == STATUS_OK && s->verbose)
+        show_sites(w);
+    size_t runtime_size;
+    const void *runtime = whammc_runtime(&runtime_size);
+    if (status == STATUS_OK && s->runtime && !file_write(cli, s->runtime, runtime, runtime_size))
+        status = STATUS_ERROR;
+    Buf module = {0};
+    buf_bytes(&module, out, size);
+    whammc_release(out);
+    bool automatic = s->options.host == WHAMMC_HOST_AUTO;
+    whammc_host host = automatic ? whammc_hosted(w, NULL) : s->options.host;
+    if (status == STATUS_OK && !write_output(cli, s, host, app, &module))
+        status = STATUS_ERROR;
+    buf_free(&module);
+    if (status == STATUS_OK)
+        show_host(cli, s, w, name);
+    return status;
+}
+
+static int read_and_instrument(const Cli *cli, Settings *s, const char *path) {
+    whammc *w = whammc_new();
+    Buf app = {0};
+    char *js;
+    define_give(&s->definitions, w, false);
+    bool ok =
+        library_give_all(cli, &s->libs, s->scripts.at, s->scripts.len, w, strcmp(s->out, "-") == 0);
+    ok = choose_script(cli, s, s->options.host, &js) && ok;
+    free(js);
+    js = javascript_path(s->out);
+    s->options.host_flushes = !s->no_js && (s->js || js);
+    free(js);
+    int status = STATUS_ERROR;
+    if (file_read_module(cli, path, &app) && names_give(cli, s->names, &app) && ok &&
+        exclude_give(cli, &s->exclusion, &app, w))
+        status = instrument(cli, s, w, path, &app);
+    whammc_free(w);
+    buf_free(&app);
+    return status;
+}
+
+/* No output is an input or another output; but the program may be instrumented in place. */
+static int check_outputs(const Cli *cli, const Settings *s) {
+    const char *outputs[] = {s->out, s->js, s->runtime};
+    for (uint32_t i = 0; i < 3; i++) {
+        int status =
+            cli_check_other(cli, outputs[i], s->scripts.at, s->scripts.len, "a script too");
+        if (status == STATUS_OK && i > 0)
+            status = cli_check_other(cli, outputs[i], (const char *const *)cli->operands, 1,
+                                     "the program too");
+        if (status == STATUS_OK)
+            status = cli_check_other(cli, outputs[i], outputs + i + 1, 2 - i, "another output too");
+        if (status != STATUS_OK)
+            return status;
+    }
+    return STATUS_OK;
+}
+
+/* What is wrong with the command line; STATUS_OK = nothing. */
+static int check_usage(const Cli *cli, const Settings *s) {
+    int status = cli_check_inputs(cli, s->scripts.at, s->scripts.len, true);
+    if (status == STATUS_OK)
+        status = cli_check_output(cli, s->out);
+    if (status == STATUS_OK)
+        status = exclude_check(cli, &s->exclusion, &s->definitions);
+    if (status == STATUS_OK && s->runtime && s->options.link != WHAMMC_LINK_IMPORT)
+        return cli_usage(cli, "--runtime=FILE is for --link=import only");
+    if (status == STATUS_OK && s->runtime)
+        status = cli_check_output(cli, s->runtime);
+    if (status == STATUS_OK && s->js && s->no_js)
+        return cli_usage(cli, "--js=FILE and --no-js: which of the two?");
+    if (status == STATUS_OK && s->js && !has_script(s->options.host))
+        return cli_usage(cli, "--js=FILE is for --host=js and --host=prof only");
+    return status == STATUS_OK ? check_outputs(cli, s) : status;
+}
+
+static int run(Cli *cli) {
+    Settings s = {0};
+    const char *value;
+    int key;
+    bool ok = true;
+    while (ok && (key = cli_option(cli, &value)) >= 0)
+        ok = set(cli, &s, key, value);
+    int status = !ok               ? STATUS_USAGE
+                 : key == ARGS_END ? check_usage(cli, &s)
+                                   : cli_option_status(key);
+    if (ok && key == ARGS_END && status == STATUS_OK)
+        status = read_and_instrument(cli, &s, cli->operands[0]);
+    vec_free(&s.scripts);
+    vec_free(&s.definitions);
+    vec_free(&s.exclusion.globs);
+    library_free(&s.libs);
+    return status;
+}
+
+const Command cmd_instr = {
+    .name = "instr",
+    .usage = "-s SCRIPT APP -o OUT",
+    .summary = "instrument a program",
+    .about = "Compile scripts into the program APP and write the result to OUT, which behaves as "
+             "APP does and, when it ends, reports what the scripts ask for. APP is a WebAssembly "
+             "module, also in the text format ('-': standard input).",
+    .options = options,
+    .examples = "  whammc instr -s hotness app.wasm -o app.instr.wasm\n"
+                "  whammc instr -s a.whamm -s b.whamm --report=stderr app.wasm -o out.wasm\n",
+    .run = run,
+};

@@ -1,0 +1,280 @@
+/*
+ * cmd/cmd_list.c - `whammc list`: shows where probes match, without instrumenting.
+ */
+#include "cli/cli.h"
+
+#include <fnmatch.h>
+
+enum { FUNCTIONS = OPTION_LONG, COLUMN_MAX = 64 };
+
+static const Option options[] = {
+    {'s', "script", "SCRIPT", "look for the probes of this script; may be repeated"},
+    LIBRARY_OPTION,
+    DEFINE_OPTION,
+    {'c', "count", NULL, "show only how many sites each probe has"},
+    NAMES_OPTION,
+    {FUNCTIONS, "functions", "GLOB", "show only sites in functions with such names"},
+    {'v', "verbose", NULL,
+     "show the number of the probe in reports and its event, too, whether it only counts, and "
+     "which maps are cells"},
+    {0},
+};
+
+/* Texts occur often: they are kept once, clean for terminals, and named by number. */
+typedef struct Row {
+    uint32_t fid, pc, number;
+    uint32_t function, instruction, event; /* texts */
+} Row;
+
+typedef struct List {
+    const char *functions; /* GLOB; NULL = all */
+    const char *names;     /* a file; NULL = none */
+    bool count, verbose;
+    Vec(const char *) scripts;
+    LibraryOptions libs;
+    DefineOptions definitions;
+    Map texts;            /* as the module has it -> index into the following */
+    Vec(Str) shown;       /* ... as it is shown; in the arena */
+    Vec(uint32_t) widths; /* ... in characters */
+    Arena arena;
+    Vec(struct { Vec(Row) rows; }) probes;
+} List;
+
+/* ---- finding ---- */
+
+static uint32_t text(List *l, const char *s) {
+    bool added;
+    uint32_t index = (uint32_t)*map_put(&l->texts, str_of(s), l->texts.len, &added);
+    if (added) {
+        Buf b = {0};
+        uint32_t width = message_clean(&b, str_of(s)), len = (uint32_t)b.len;
+        vec_push(&l->shown, ((Str){arena_strndup(&l->arena, buf_cstr(&b), len), len}));
+        vec_push(&l->widths, width);
+        buf_free(&b);
+    }
+    return index;
+}
+
+static void add_site(void *ctx, const whammc_site *s) {
+    List *l = ctx;
+    if (l->functions && fnmatch(l->functions, s->fname, 0) != 0)
+        return;
+    while (l->probes.len <= s->probe)
+        vec_add(&l->probes);
+    Row row = {s->fid,           s->pc, s->number, text(l, s->fname), text(l, s->instruction),
+               text(l, s->event)};
+    vec_push(&l->probes.at[s->probe].rows, row);
+}
+
+/* ---- showing ---- */
+
+enum { FUNCTION, FID, PC, INSTRUCTION, NUMBER, EVENT, NCOLUMNS };
+static const char *const titles[NCOLUMNS] = {"function",    "fid",   "pc",
+                                             "instruction", "probe", "event"};
+
+static bool is_number(int column) {
+    return column == FID || column == PC || column == NUMBER;
+}
+
+/* The number or the text of a column. */
+static uint32_t value(const Row *r, int column) {
+    switch (column) {
+    case FUNCTION: return r->function;
+    case INSTRUCTION: return r->instruction;
+    case EVENT: return r->event;
+    case FID: return r->fid;
+    case PC: return r->pc;
+    default: return r->number;
+    }
+}
+
+static uint32_t digits(uint32_t n) {
+    uint32_t count = 1;
+    while (n >= 10)
+        n /= 10, count++;
+    return count;
+}
+
+static void put_blanks(Buf *out, uint32_t n) {
+    buf_reserve(out, n);
+    memset(out->data + out->len, ' ', n);
+    out->len += n;
+}
+
+/* A cell: s has `used` characters. Numbers stand on the right. */
+static void put_cell(Buf *out, Str s, uint32_t used, uint32_t width, bool right) {
+    uint32_t blanks = used < width ? width - used : 0;
+    put_blanks(out, 2 + (right ? blanks : 0));
+    buf_str(out, s);
+    if (!right)
+        put_blanks(out, blanks);
+}
+
+static void end_row(Buf *out) {
+    while (out->data[out->len - 1] == ' ')
+        out->len--;
+    buf_u8(out, '\n');
+}
+
+static void put_row(const List *l, const Row *r, const uint32_t *widths, int ncolumns, Buf *out) {
+    for (int i = 0; i < ncolumns; i++) {
+        uint32_t v = value(r, i);
+        if (is_number(i)) {
+            char number[12];
+            uint32_t len = digits(v), rest = v;
+            for (uint32_t k = len; k > 0; rest /= 10)
+                number[--k] = (char)('0' + rest % 10);
+            put_cell(out, (Str){number, len}, len, widths[i], true);
+        } else {
+            put_cell(out, l->shown.at[v], l->widths.at[v], widths[i], false);
+        }
+    }
+    end_row(out);
+}
+
+static void measure(const List *l, const Row *rows, uint32_t n, uint32_t *widths) {
+    for (int i = 0; i < NCOLUMNS; i++) {
+        widths[i] = (uint32_t)strlen(titles[i]);
+        for (uint32_t k = 0; k < n; k++) {
+            uint32_t v = value(&rows[k], i), used = is_number(i) ? digits(v) : l->widths.at[v];
+            if (used > widths[i])
+                widths[i] = used < COLUMN_MAX ? used : COLUMN_MAX;
+        }
+    }
+}
+
+static void show_rows(const List *l, uint32_t probe) {
+    if (probe >= l->probes.len || !l->probes.at[probe].rows.len)
+        return;
+    uint32_t widths[NCOLUMNS], n = l->probes.at[probe].rows.len;
+    const Row *rows = l->probes.at[probe].rows.at;
+    int ncolumns = l->verbose ? NCOLUMNS : NUMBER;
+    measure(l, rows, n, widths);
+    Buf out = {0};
+    for (int i = 0; i < ncolumns; i++)
+        put_cell(&out, str_of(titles[i]), (uint32_t)strlen(titles[i]), widths[i], is_number(i));
+    end_row(&out);
+    for (uint32_t k = 0; k < n; k++) {
+        put_row(l, &rows[k], widths, ncolumns, &out);
+        if (out.len > 1 << 16) {
+            message_stdout(&out);
+            out.len = 0;
+        }
+    }
+    message_stdout(&out);
+    buf_free(&out);
+}
+
+/* Whether the probe is one that is counted by segments; why not. */
+static void show_counting(const whammc_counting *c) {
+    Buf line = {0};
+    if (c->counts)
+        buf_str(&line, STR("  only counts: counted by segments\n"));
+    else if (c->why)
+        buf_printf(&line, "  %s counted by segments: %u:%u: %s\n", c->partly ? "not all" : "not",
+                   c->line, c->column, c->why);
+    message_stdout(&line);
+    buf_free(&line);
+}
+
+static void show(const List *l, whammc *w) {
+    size_t n, ncountings;
+    const whammc_counting *countings = whammc_countings(w, &ncountings);
+    const whammc_probe_stats *p = whammc_probes(w, &n);
+    for (size_t i = 0; i < n; i++) {
+        Buf head = {0};
+        buf_printf(&head, "%s:%u: %s: ", p[i].script, p[i].line, p[i].rule);
+        message_number(&head, p[i].sites);
+        buf_str(&head, str_of(message_plural(p[i].sites, " site", " sites")));
+        if (l->functions && !l->count) {
+            buf_str(&head, STR(", shown: "));
+            message_number(&head, i < l->probes.len ? l->probes.at[i].rows.len : 0);
+        }
+        buf_u8(&head, '\n');
+        message_stdout(&head);
+        buf_free(&head);
+        if (l->verbose && i < ncountings)
+            show_counting(&countings[i]);
+        if (!l->count)
+            show_rows(l, (uint32_t)i);
+    }
+}
+
+/* Which maps there are when the program runs. */
+static void show_maps(whammc *w) {
+    size_t n;
+    const whammc_map *m = whammc_maps(w, &n);
+    Buf out = {0};
+    for (size_t i = 0; i < n; i++)
+        buf_printf(&out, "%s:%u: %s: %s, %s\n", m[i].script, m[i].line, m[i].name, m[i].type,
+                   m[i].cells ? "cells: its keys are static" : "a map at run time");
+    message_stdout(&out);
+    buf_free(&out);
+}
+
+static int list(const Cli *cli, List *l, const char *path) {
+    whammc *w = whammc_new();
+    Buf app = {0};
+    define_give(&l->definitions, w, false);
+    bool ok = library_give_all(cli, &l->libs, l->scripts.at, l->scripts.len, w, true);
+    int status = STATUS_ERROR;
+    if (file_read_module(cli, path, &app) && names_give(cli, l->names, &app) && ok) {
+        progress_start("reading", file_title(path), app.len);
+        status = message_library(
+            cli, w,
+            whammc_list(w, file_title(path), app.data, app.len, l->count ? NULL : add_site, l));
+        if (status == STATUS_OK)
+            show(l, w);
+        if (status == STATUS_OK && l->verbose)
+            show_maps(w);
+    }
+    whammc_free(w);
+    buf_free(&app);
+    return status;
+}
+
+static int run(Cli *cli) {
+    List l = {0};
+    const char *value;
+    int key;
+    bool ok = true;
+    while (ok && (key = cli_option(cli, &value)) >= 0)
+        switch (key) {
+        case OPTION_LIBRARY: ok = library_option(cli, &l.libs, value); break;
+        case 'D': ok = define_option(cli, &l.definitions, value); break;
+        case 's': vec_push(&l.scripts, value); break;
+        case 'c': l.count = true; break;
+        case 'v': l.verbose = true; break;
+        case FUNCTIONS: l.functions = value; break;
+        case OPTION_NAMES: l.names = value; break;
+        }
+    int status = ok ? cli_option_status(key) : STATUS_USAGE;
+    if (ok && key == ARGS_END)
+        status = cli_check_inputs(cli, l.scripts.at, l.scripts.len, true);
+    if (ok && key == ARGS_END && status == STATUS_OK)
+        status = list(cli, &l, cli->operands[0]);
+    for (uint32_t i = 0; i < l.probes.len; i++)
+        vec_free(&l.probes.at[i].rows);
+    vec_free(&l.probes);
+    vec_free(&l.scripts);
+    vec_free(&l.definitions);
+    library_free(&l.libs);
+    vec_free(&l.shown);
+    vec_free(&l.widths);
+    map_free(&l.texts);
+    arena_free(&l.arena);
+    return status;
+}
+
+const Command cmd_list = {
+    .name = "list",
+    .usage = "-s SCRIPT APP",
+    .summary = "show where the probes of scripts match in a program",
+    .about = "Show for each probe of the scripts the places in the program APP where it matches: "
+             "the function, its index, the place in it and the instruction there. Nothing is "
+             "written. APP is a WebAssembly module, also in the text format ('-': standard input).",
+    .options = options,
+    .examples = "  whammc list -s branches.whamm app.wasm\n"
+                "  whammc list -s hotness.whamm --functions='str*' app.wasm\n",
+    .run = run,
+};

@@ -1,0 +1,179 @@
+/*
+ * cmd/cmd_monitor.c - `whammc monitor`: compiles scripts into a monitor module.
+ */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+enum {
+    REPORT = OPTION_LONG,
+    REPORT_FORMAT,
+    NO_OPTIMISE,
+    NO_COALESCE,
+    EXACT_TRAPS,
+    EXPLAIN,
+};
+
+static const Option options[] = {
+    {'s', "script", "SCRIPT", "compile this script ('-': standard input); may be repeated"},
+    LIBRARY_OPTION,
+    DEFINE_OPTION,
+    {'o', "output", "MON",
+     "write the monitor there ('-': standard output); default: the first script's name with .wasm"},
+    {REPORT, "report", "WHERE",
+     "where the report goes: stdout, stderr, or the path of a file in a directory that the engine "
+     "opens; default: stdout"},
+    {REPORT_FORMAT, "report-format", "csv|json|csv-rfc4180", "format of the report; default: csv"},
+    {NO_OPTIMISE, "no-optimise", NULL, "do not optimise the code"},
+    {NO_COALESCE, "no-coalesce", NULL,
+     "count at each place, also what only counts and could be counted by straight-line segments"},
+    {EXACT_TRAPS, "exact-traps", NULL,
+     "segments end behind instructions that can trap, so that counts are exact even if the program "
+     "does; slower"},
+    {EXPLAIN, "explain", NULL,
+     "show how the scripts are split into probes, and write nothing without --output"},
+    {0},
+};
+
+typedef struct Settings {
+    Vec(const char *) scripts;
+    LibraryOptions libs;
+    DefineOptions definitions;
+    const char *out;
+    whammc_options options;
+    bool explain;
+} Settings;
+
+/* "dir/hotness.whamm" gives "hotness.wasm". On the heap. */
+static char *default_name(const char *script) {
+    const char *name = file_base(script);
+    const char *dot = strrchr(name, '.');
+    Buf out = {0};
+    buf_bytes(&out, name, dot && dot > name ? (size_t)(dot - name) : strlen(name));
+    buf_printf(&out, ".wasm");
+    buf_cstr(&out);
+    return (char *)out.data;
+}
+
+static int explain(const Cli *cli, const Settings *s, whammc *w) {
+    const char *text;
+    int status = message_library(cli, w, whammc_explain_monitor(w, &s->options, &text));
+    if (status == STATUS_OK) {
+        Buf shown = {0};
+        buf_str(&shown, str_of(text));
+        message_stdout(&shown);
+        buf_free(&shown);
+        status = message_stdout_status(cli, status);
+    }
+    return status;
+}
+
+static int write_monitor(const Cli *cli, const Settings *s, whammc *w, const char *path) {
+    uint8_t *out;
+    size_t size;
+    int status = message_library(cli, w, whammc_compile_monitor(w, &s->options, &out, &size));
+    if (status == STATUS_OK && !file_write(cli, path, out, size))
+        status = STATUS_ERROR;
+    whammc_release(out);
+    return status;
+}
+
+/* Engines know a library by the name of its file. */
+static void check_libraries(const Cli *cli, const LibraryOptions *libs) {
+    for (uint32_t i = 0; i < libs->len; i++) {
+        const LibraryOption *o = &libs->at[i];
+        const char *module = o->import_as ? o->import_as : o->name, *base = file_base(o->path);
+        const char *dot = strrchr(base, '.');
+        int len = dot ? (int)(dot - base) : (int)strlen(base);
+        if (strlen(module) == (size_t)len && memcmp(module, base, (size_t)len) == 0)
+            continue;
+        char hint[160];
+        snprintf(hint, sizeof hint, "say --lib='%s(%.*s)=...', or give the file the name %s.wasm",
+                 o->name, len, base, module);
+        message_one(cli, DIAG_MONITOR_LIBRARY, hint,
+                    "the monitor imports the library '%s' from the module '%s', but engines call "
+                    "it '%.*s', as its file",
+                    o->name, module, len, base);
+    }
+}
+
+static int compile(const Cli *cli, Settings *s) {
+    whammc *w = whammc_new();
+    define_give(&s->definitions, w, false);
+    bool ok = library_give_all(cli, &s->libs, s->scripts.at, s->scripts.len, w, true);
+    int status = ok ? STATUS_OK : STATUS_ERROR;
+    if (ok && s->explain)
+        status = explain(cli, s, w);
+    if (status == STATUS_OK && (s->out || !s->explain)) {
+        char *name = s->out ? NULL : default_name(s->scripts.at[0]);
+        status = write_monitor(cli, s, w, s->out ? s->out : name);
+        if (status == STATUS_OK)
+            check_libraries(cli, &s->libs);
+        free(name);
+    }
+    whammc_free(w);
+    return status;
+}
+
+static int check_usage(const Cli *cli, const Settings *s) {
+    if (!s->scripts.len)
+        return cli_usage(cli, "which script? Give one with --script=SCRIPT");
+    if (cli->noperands)
+        return cli_usage(cli,
+                         "a monitor is made without a program: what is '%s'? Scripts are given "
+                         "with --script=SCRIPT",
+                         cli->operands[0]);
+    if (cli_check_stdin(cli, s->scripts.at, s->scripts.len, 0) != STATUS_OK)
+        return STATUS_USAGE;
+    if (strcmp(s->scripts.at[0], "-") == 0 && !s->out && !s->explain)
+        return cli_usage(cli, "where to? Give the output file with --output=MON");
+    if (s->out && strcmp(s->out, "-") == 0 && (isatty(STDOUT_FILENO) || s->explain))
+        return cli_usage(cli, "standard output is for something else: a module does not go there");
+    return cli_check_other(cli, s->out, s->scripts.at, s->scripts.len, "a script too");
+}
+
+static int run(Cli *cli) {
+    Settings s = {0};
+    const char *value;
+    int key;
+    bool ok = true;
+    while (ok && (key = cli_option(cli, &value)) >= 0)
+        switch (key) {
+        case 's': vec_push(&s.scripts, value); break;
+        case OPTION_LIBRARY: ok = library_option(cli, &s.libs, value); break;
+        case 'D': ok = define_option(cli, &s.definitions, value); break;
+        case 'o': s.out = value; break;
+        case REPORT: s.options.report = value; break;
+        case REPORT_FORMAT:
+            s.options.format = (whammc_format)option_choice(&cmd_monitor, key, value);
+            break;
+        case NO_OPTIMISE: s.options.no_optimise = true; break;
+        case NO_COALESCE: s.options.no_coalesce = true; break;
+        case EXACT_TRAPS: s.options.exact_traps = true; break;
+        case EXPLAIN: s.explain = true; break;
+        }
+    int status = !ok               ? STATUS_USAGE
+                 : key == ARGS_END ? check_usage(cli, &s)
+                                   : cli_option_status(key);
+    if (ok && key == ARGS_END && status == STATUS_OK)
+        status = compile(cli, &s);
+    vec_free(&s.scripts);
+    vec_free(&s.definitions);
+    library_free(&s.libs);
+    return status;
+}
+
+const Command cmd_monitor = {
+    .name = "monitor",
+    .usage = "-s SCRIPT [-o MON]",
+    .summary = "compile scripts into a monitor for any program",
+    .about = "Compile scripts without a program into the monitor module MON. An engine with the "
+             "interface of the Wizard engine attaches it to any program that it runs; 'whammc "
+             "bind' does so ahead of time for other engines. What an engine cannot do, such as "
+             "changing the program, is an error.",
+    .options = options,
+    .examples = "  whammc monitor -s hotness.whamm -o hotness.wasm\n"
+                "  wizeng --monitors=hotness.wasm app.wasm\n",
+    .run = run,
+};

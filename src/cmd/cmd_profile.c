@@ -1,0 +1,442 @@
+/*
+ * cmd/cmd_profile.c - `whammc profile`: instruments a program with one of the bundled profilers,
+ * runs it, and shows where its time goes.
+ *
+ * There is nothing here that scripts and `whammc report` could not do: the profilers are
+ * stdlib/calltree.whamm and stdlib/profile.whamm, running.c runs, report/ makes the formats.
+ */
+#include "cli/cli.h"
+#include "lang/list.h"
+#include "view/demangle.h"
+#include "report/value.h"
+#include "report/report_write.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum {
+    STYLE = OPTION_LONG,
+    FORMAT,
+    SAVE,
+    TOP,
+    COUNTS_ONLY,
+    AUTO_EXCLUDE,
+    MAX_DEPTH,
+    ENGINE,
+    ENGINE_OPTION,
+    CLOCK,
+    NO_DEMANGLE,
+};
+
+static const Option options[] = {
+    {STYLE, "style", "tree|arcs",
+     "what is measured: each function in each context that it is called in, or each pair of caller "
+     "and callee, which takes less; default: tree"},
+    {FORMAT, "format", VIEW_FORMATS,
+     "show a flat profile and, with --style=tree, write a flame graph (the default: table), or "
+     "make this of the report and nothing else"},
+    {'o', "output", "OUT",
+     "the file for what --format says, or for the flame graph ('-': standard output). Default: "
+     "standard error; APP.flame.svg in the current directory"},
+    {SAVE, "save", "REPORT", "keep the report in this file, for `whammc report`"},
+    {TOP, "top", "N", "show only the N functions with the most time, 0 = all; default: 20"},
+    {COUNTS_ONLY, "counts-only", NULL, "count calls, without times"},
+    EXCLUDE_OPTION(""),
+    MIN_SIZE_OPTION(""),
+    NAMES_OPTION,
+    {AUTO_EXCLUDE, "auto-exclude", NULL,
+     "run the program twice: first to count calls (it prints nothing then); in the second run "
+     "functions that are tiny and called often are not timed"},
+    {MAX_DEPTH, "max-depth", "N",
+     "with --style=tree: what is deeper counts for the N-th function; 0, the default: no limit"},
+    {ENGINE, "engine", "ENGINE",
+     "run in node, node24, wasmtime, or the program with this path (a Node, or a Python that has "
+     "the package wasmtime); default: node"},
+    {ENGINE_OPTION, "engine-option", "OPTION", "an option for the engine itself; may be repeated"},
+    DIR_OPTION,
+    ENV_OPTION,
+    CLOCK_OPTION(CLOCK, "auto"),
+    {NO_DEMANGLE, "no-demangle", NULL,
+     "show names of C++ and Rust functions as they are in the program"},
+    {0},
+};
+
+typedef enum Style { STYLE_TREE, STYLE_ARCS } Style;
+
+typedef struct Settings {
+    Words engine_options, world;
+    Exclusion exclusion;
+    const char *engine, *clock, *out, *save, *max_depth, *names;
+    Style style;
+    ViewFormat format;
+    uint32_t top;
+    bool top_given, counts_only, auto_exclude, no_demangle;
+} Settings;
+
+/* A program and what is known of it. */
+typedef struct Profiling {
+    const Cli *cli;
+    const Settings *settings;
+    const Engine *engine;
+    Buf app;
+    WasmModule module;
+    Places places;
+    Buf untimed; /* a list of functions */
+} Profiling;
+
+/* ---- running ---- */
+
+/* Runs the program with a profiler; r has the report then. The exit status, as running_made gives
+ * it. */
+static int run_with(const Profiling *p, Style style, bool counts_only, Running *r) {
+    const char *name = style == STYLE_TREE ? "calltree" : "profile";
+    size_t len;
+    const char *text = whammc_bundled_script(name, &len);
+    /* What costs least to ask for the time: whammc.now in Node, WASI elsewhere. */
+    bool node = p->engine->kind == ENGINE_NODE;
+    whammc_options made = {.host = node ? WHAMMC_HOST_JS : WHAMMC_HOST_WASI,
+                           .link = node ? WHAMMC_LINK_AUTO : WHAMMC_LINK_IMPORT,
+                           .format = WHAMMC_FORMAT_JSON};
+    r->cli = p->cli;
+    r->engine = p->engine;
+    r->engine_options = &p->settings->engine_options;
+    r->world = &p->settings->world;
+    r->clock = counts_only ? "host" : p->settings->clock; /* nobody asks */
+    r->silent = true;
+    r->w = whammc_new();
+    buf_bytes(&r->app, p->app.data, p->app.len);
+    whammc_add_script(r->w, name, text, len);
+    if (counts_only)
+        whammc_define(r->w, "timed", "false");
+    if (p->untimed.len)
+        whammc_define(r->w, "untimed", (const char *)p->untimed.data);
+    if (style == STYLE_TREE && p->settings->max_depth)
+        whammc_define(r->w, "max_depth", p->settings->max_depth);
+    static const LibraryOptions none;
+    return running_instrumented(r, &made, &none);
+}
+
+/* The last report of a run; false if there is none. */
+static bool read_report(const Running *r, Report *report) {
+    Str all = {(const char *)r->report.data, (uint32_t)r->report.len}; /* less than 4 GiB */
+    bool found = report_read(report, all, 0);
+    if (found)
+        value_unify(report);
+    return found;
+}
+
+/* Standard input is read twice: what is no file, and nobody types it, goes into a temporary one
+ * first. False: errno. */
+static bool keep_input(void) {
+    if (lseek(STDIN_FILENO, 0, SEEK_CUR) >= 0 || isatty(STDIN_FILENO) || errno == EBADF)
+        return true;
+    FILE *f = tmpfile();
+    bool ok = f != NULL;
+    char bytes[1 << 16];
+    for (ssize_t n; ok && (n = read(STDIN_FILENO, bytes, sizeof bytes)) != 0;)
+        ok = n < 0 ? errno == EINTR : file_write_fd(fileno(f), bytes, (size_t)n);
+    ok = ok && dup2(fileno(f), STDIN_FILENO) >= 0 && lseek(STDIN_FILENO, 0, SEEK_SET) == 0;
+    int error = errno;
+    if (f)
+        fclose(f);
+    errno = error;
+    return ok;
+}
+
+/* Runs the program once to see which functions are not worth timing. */
+static int rehearse(Profiling *p) {
+    if (!keep_input()) {
+        message_one(p->cli, DIAG_CANNOT_READ, NULL, "standard input: %s", strerror(errno));
+        return STATUS_ERROR;
+    }
+    off_t input = lseek(STDIN_FILENO, 0, SEEK_CUR);
+    Running r = {.unseen = true};
+    int status = run_with(p, STYLE_ARCS, true, &r);
+    Report report = {0};
+    Profile counted = {0};
+    bool ok = status == STATUS_OK && read_report(&r, &report) &&
+              profile_read_arcs(&counted, &report, (ProfileVariables){0});
+    p->untimed.len = 0;
+    exclude_list(p->cli, &p->settings->exclusion, &p->module, &p->places, ok ? &counted : NULL,
+                 &p->untimed);
+    profile_free(&counted);
+    report_free(&report);
+    running_free(&r);
+    if (input >= 0)
+        lseek(STDIN_FILENO, input, SEEK_SET);
+    return status;
+}
+
+/* ---- showing ---- */
+
+/* "dir/app.wasm": "app.flame.svg". On the heap. */
+static char *flame_name(const char *app) {
+    const char *base = strcmp(app, "-") == 0 ? "stdin" : file_base(app);
+    size_t len = strlen(base);
+    const char *dot = strrchr(base, '.');
+    if (dot > base && (strcmp(dot, ".wasm") == 0 || strcmp(dot, ".wat") == 0))
+        len = (size_t)(dot - base);
+    char *name;
+    return asprintf(&name, "%.*s.flame.svg", (int)len, base) < 0 ? NULL : name;
+}
+
+/* Whether nothing is lost if the file is written: there is none, or it is such a picture. */
+static bool is_free(const char *path) {
+    FILE *f = fopen(path, "re");
+    if (!f)
+        return access(path, F_OK) != 0;
+    char head[4096];
+    size_t n = fread(head, 1, sizeof head, f);
+    fclose(f);
+    return memmem(head, n, "<svg id=\"frames\"", 16) != NULL;
+}
+
+/* The profile of a report in a format. False if it could not be made. */
+static bool make(const Profiling *p, const Report *report, ViewFormat format, Buf *out) {
+    const Settings *s = p->settings;
+    Profile profile = {0};
+    bool tree = format >= VIEW_FOLDED;
+    bool ok = tree ? profile_read_tree(&profile, report, (ProfileVariables){0})
+                   : profile_read_arcs(&profile, report, (ProfileVariables){0});
+    if (ok) {
+        profile_name(&profile, report, &p->places, !s->no_demangle);
+        view_format(format, &profile, s->top, p->cli->operands[0], out);
+    } else {
+        message_one(p->cli, DIAG_NO_PROFILE, NULL, "%s: %s", file_title(p->cli->operands[0]),
+                    profile.problem ? profile.problem : "no function was called");
+    }
+    profile_free(&profile);
+    return ok;
+}
+
+/* Writes the flame graph, and says where it is. */
+static bool write_flame(const Profiling *p, const Report *report) {
+    char *named = p->settings->out ? NULL : flame_name(p->cli->operands[0]);
+    const char *path = named ? named : p->settings->out;
+    Buf picture = {0}, line = {0};
+    bool ok = path && make(p, report, VIEW_SVG, &picture);
+    if (ok && named && !is_free(named)) {
+        message_one(p->cli, DIAG_CANNOT_WRITE, "name another file: --output=OUT",
+                    "%s: it is there already and no flame graph", named);
+        ok = false;
+    }
+    ok = ok && file_write(p->cli, path, picture.data, picture.len);
+    if (ok && strcmp(path, "-") != 0) {
+        buf_printf(&line, "\nflame graph: %s\n", path);
+        message_stderr(line.data, line.len);
+    }
+    buf_free(&line);
+    buf_free(&picture);
+    free(named);
+    return ok;
+}
+
+/* A function's name, as tables show it. */
+static void put_function(const Profiling *p, uint32_t f, Buf *out) {
+    Str name = places_name(&p->places, f);
+    Buf text = {0};
+    if (!name.len)
+        buf_printf(&text, "#%u", f);
+    else if (p->settings->no_demangle || !demangle(name, &text))
+        buf_str(&text, name);
+    message_clean(out, (Str){(const char *)text.data, (uint32_t)text.len});
+    buf_free(&text);
+}
+
+/* The functions that have no place in the tree. */
+static void put_left_out(const Profiling *p, Buf *out) {
+    Arena arena = {0};
+    NumberList list = {0};
+    uint32_t wrong;
+    bool any = false;
+    if (p->untimed.len &&
+        list_parse(&arena, (Str){(const char *)p->untimed.data, (uint32_t)p->untimed.len}, &list,
+                   &wrong) == NULL)
+        for (uint32_t f = 0; f < p->module.funcs.len; f++)
+            if (list_has(&list, f)) {
+                buf_str(out, any ? STR(", ") : STR("\nnot timed, in self of their callers: "));
+                put_function(p, f, out);
+                any = true;
+            }
+    if (any)
+        buf_u8(out, '\n');
+    arena_free(&arena);
+}
+
+/* The flat profile and the flame graph. */
+static bool show_both(const Profiling *p, const Report *report) {
+    Buf text = {0};
+    bool ok = make(p, report, VIEW_TABLE, &text);
+    if (p->settings->style == STYLE_TREE)
+        put_left_out(p, &text);
+    message_stderr(text.data, text.len);
+    buf_free(&text);
+    return ok && (p->settings->style == STYLE_ARCS || write_flame(p, report));
+}
+
+/* What --format asks for. */
+static bool show_format(const Profiling *p, const Report *report) {
+    const Settings *s = p->settings;
+    Buf text = {0};
+    bool ok = true;
+    switch (s->format) {
+    case VIEW_CSV: write_report(report, WRITE_CSV, &text); break;
+    case VIEW_CSV_RFC4180: write_report(report, WRITE_CSV_RFC4180, &text); break;
+    case VIEW_JSON: write_report(report, WRITE_JSON, &text); break;
+    default: ok = make(p, report, s->format, &text); break;
+    }
+    if (ok && s->out)
+        ok = file_write(p->cli, s->out, text.data, text.len);
+    else if (ok)
+        message_stderr(text.data, text.len);
+    buf_free(&text);
+    return ok;
+}
+
+/* False if something could not be made or written, which was said. */
+static bool show(const Profiling *p, const Running *r) {
+    const Settings *s = p->settings;
+    Report report = {0};
+    bool ok = true;
+    if (!read_report(r, &report))
+        running_explain_silence(r);
+    else
+        ok = s->format == VIEW_TABLE ? show_both(p, &report) : show_format(p, &report);
+    if (s->save && r->report.len)
+        ok = running_save(r, s->save, WHAMMC_FORMAT_JSON) && ok;
+    report_free(&report);
+    return ok;
+}
+
+/* ---- */
+
+static bool read_module(Profiling *p) {
+    const char *path = p->cli->operands[0];
+    if (!file_read_module(p->cli, path, &p->app) ||
+        !names_give(p->cli, p->settings->names, &p->app))
+        return false;
+    Diags d = {0};
+    DiagFileId file = diag_file(&d, file_title(path), p->app.data, p->app.len, true);
+    bool ok = wasm_load(&p->module, p->app.data, p->app.len, file, &d);
+    message_diags(p->cli, &d);
+    diag_free(&d);
+    if (ok)
+        places_open(&p->places, &p->module);
+    return ok;
+}
+
+/* In the end as the program ended. */
+static int profile(const Cli *cli, const Settings *s, const Engine *engine) {
+    Profiling p = {.cli = cli, .settings = s, .engine = engine};
+    Running r = {0};
+    int status = read_module(&p) ? STATUS_OK : STATUS_ERROR;
+    if (status == STATUS_OK)
+        exclude_list(cli, &s->exclusion, &p.module, &p.places, NULL, &p.untimed);
+    if (status == STATUS_OK && s->auto_exclude)
+        status = rehearse(&p);
+    if (status == STATUS_OK && process_asked())
+        status = process_imitate(process_asked()); /* the rehearsal has been interrupted */
+    else if (status == STATUS_OK && (status = run_with(&p, s->style, s->counts_only, &r)) == 0) {
+        bool shown = show(&p, &r);
+        process_unguard();
+        status = process_imitate(r.wait_status);
+        if (!shown && status == STATUS_OK)
+            status = STATUS_ERROR;
+    }
+    process_unguard();
+    running_free(&r);
+    places_free(&p.places);
+    wasm_module_free(&p.module);
+    buf_free(&p.untimed);
+    buf_free(&p.app);
+    return status;
+}
+
+/* ---- the command line ---- */
+
+/* False: wrong usage, which was said. */
+static bool set(const Cli *cli, Settings *s, int key, const char *value) {
+    uint32_t depth;
+    switch (key) {
+    case STYLE: s->style = (Style)option_choice(cli->command, key, value); break;
+    case FORMAT: s->format = (ViewFormat)option_choice(cli->command, key, value); break;
+    case 'o': s->out = value; break;
+    case OPTION_NAMES: s->names = value; break;
+    case SAVE: s->save = value; break;
+    case TOP: s->top_given = true; return cli_count(cli, "top", value, &s->top);
+    case COUNTS_ONLY: s->counts_only = true; break;
+    case OPTION_EXCLUDE:
+    case OPTION_MIN_SIZE: return exclude_option(cli, &s->exclusion, key, value);
+    case AUTO_EXCLUDE: s->auto_exclude = true; break;
+    case MAX_DEPTH: s->max_depth = value; return cli_count(cli, "max-depth", value, &depth);
+    case ENGINE: s->engine = value; break;
+    case ENGINE_OPTION: vec_push(&s->engine_options, value); break;
+    case OPTION_DIR:
+    case OPTION_ENV: return world_option(cli, &s->world, key, value);
+    case CLOCK: s->clock = value; break;
+    case NO_DEMANGLE: s->no_demangle = true; break;
+    }
+    return true;
+}
+
+/* Whether the options and operands go together: STATUS_OK, else it was said. */
+static int check(const Cli *cli, const Settings *s) {
+    if (s->style == STYLE_ARCS && s->format >= VIEW_FOLDED)
+        return cli_usage(cli, "that format shows a call tree: it needs --style=tree");
+    if (s->style == STYLE_ARCS && s->format == VIEW_TABLE && s->out)
+        return cli_usage(cli, "there is no flame graph to write with --style=arcs; "
+                              "--format says what to write");
+    if (s->style == STYLE_ARCS && s->max_depth)
+        return cli_usage(cli, "--max-depth is for --style=tree");
+    if (s->counts_only && s->auto_exclude)
+        return cli_usage(cli, "nothing is timed with --counts-only: why --auto-exclude?");
+    return cli_check_app(cli);
+}
+
+static int run(Cli *cli) {
+    Settings s = {.engine = "node", .clock = "auto"};
+    const char *value;
+    int key;
+    bool ok = true;
+    while (ok && (key = cli_option(cli, &value)) >= 0)
+        ok = set(cli, &s, key, value);
+    int status = !ok ? STATUS_USAGE : cli_option_status(key);
+    if (!s.top_given && s.format == VIEW_TABLE)
+        s.top = SHOW_TOP;
+    if (ok && key == ARGS_END)
+        status = check(cli, &s);
+    if (ok && key == ARGS_END && status == STATUS_OK) {
+        Engine engine = {0};
+        status = engine_find(cli, s.engine, s.clock, &engine);
+        if (status == STATUS_OK && engine.kind == ENGINE_WIZARD)
+            status =
+                cli_usage(cli, "Wizard runs probes only before instructions, so it cannot time "
+                               "calls: take node or wasmtime");
+        if (status == STATUS_OK)
+            status = profile(cli, &s, &engine);
+        free(engine.program);
+    }
+    vec_free(&s.engine_options);
+    world_free(&s.world);
+    vec_free(&s.exclusion.globs);
+    return status;
+}
+
+const Command cmd_profile = {
+    .name = "profile",
+    .usage = "APP [ARGUMENT]...",
+    .summary = "run a program and show where its time goes",
+    .about =
+        "Run the program APP with the ARGUMENTs and show on standard error which functions took "
+        "the most time; write a flame graph of the calls, too. Standard streams and exit status "
+        "are those of the program; it may open files in the current directory and those of --dir. "
+        "If it traps or is "
+        "interrupted, what was measured until then is shown. Options end at APP.",
+    .options = options,
+    .examples = "  whammc profile app.wasm input.txt\n"
+                "  whammc profile --format=gprof -o app.prof app.wasm\n"
+                "  whammc profile --style=arcs --auto-exclude app.wasm <input.txt\n",
+    .stops = true,
+    .run = run,
+};

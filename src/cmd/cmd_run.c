@@ -1,0 +1,336 @@
+/*
+ * cmd/cmd_run.c - `whammc run`: instruments a program, runs it in an engine, shows its report.
+ *
+ * Node and wasmtime run instrumented programs (running.c); Wizard runs programs as they are and
+ * attaches monitors to them (wizard.c).
+ */
+#include "cli/cli.h"
+#include "view/demangle.h"
+#include "report/value.h"
+#include "report/report_write.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+enum {
+    ENGINE = OPTION_LONG,
+    ENGINE_OPTION,
+    MONITOR,
+    LINK,
+    TOP,
+    REPORT_FORMAT,
+    NO_DEMANGLE,
+    CLOCK,
+};
+
+static const Option options[] = {
+    {'s', "script", "SCRIPT", "instrument with this script; may be repeated"},
+    LIBRARY_OPTION,
+    DEFINE_OPTION,
+    EXCLUDE_OPTION(" (for scripts with a constant 'untimed')"),
+    MIN_SIZE_OPTION(" (for such scripts, too)"),
+    NAMES_OPTION,
+    {MONITOR, "monitor", "MON.wasm[+LIB.wasm]...",
+     "attach this monitor module, which imports the libraries behind it, instead of instrumenting "
+     "with scripts; may be repeated"},
+    {LINK, "link", "merge|import|auto",
+     "make libraries and the runtime part of the program, or let it import them; default: auto, "
+     "which imports them if the program would need multi-memory otherwise"},
+    {ENGINE, "engine", "ENGINE",
+     "run in node, node24, wasmtime, wizard, or the program with this path (a Node, a Python that "
+     "has the package wasmtime, or wizeng...); default: node"},
+    {ENGINE_OPTION, "engine-option", "OPTION",
+     "an option for the engine itself; may be repeated. Wizard gets --mode=jit if there is no "
+     "other "
+     "--mode"},
+    DIR_OPTION,
+    ENV_OPTION,
+    CLOCK_OPTION(CLOCK, "host"),
+    {'o', "output", "REPORT",
+     "write the report into this file and show nothing ('-': standard output)"},
+    {REPORT_FORMAT, "report-format", "csv|json|csv-rfc4180", "format of that file; default: csv"},
+    {TOP, "top", "N", "show the N largest values of each variable, 0 = all; default: 20"},
+    {NO_DEMANGLE, "no-demangle", NULL,
+     "show names of C++ and Rust functions as they are in the program"},
+    {0},
+};
+
+typedef struct Settings {
+    Vec(const char *) scripts;
+    LibraryOptions libs;
+    DefineOptions definitions;
+    Exclusion exclusion;
+    MonitorOptions monitors;
+    Words engine_options, world;
+    const char *engine, *out, *clock, *names;
+    whammc_options options;
+    uint32_t top;
+    bool no_demangle;
+} Settings;
+
+/* ---- the report ---- */
+
+/* Appends the tables of a report. */
+static void show(const Settings *s, const Running *run, Report *r, Buf *out) {
+    if (out->len && out->data[out->len - 1] != '\n')
+        buf_u8(out, '\n');
+    if (!s->no_demangle)
+        demangle_report(r);
+    ShowOptions look = {.top = s->top, .fd = STDERR_FILENO, .colour = run->cli->colour};
+    show_tables(r, &look, out);
+}
+
+/* Writes the report of a monitor into the file that --output names; without a report, an empty file
+ * as scripts without one leave. */
+static bool save_caught(const Settings *s, const Running *run, Report *r) {
+    static const WriteForm forms[] = {[WHAMMC_FORMAT_CSV] = WRITE_CSV,
+                                      [WHAMMC_FORMAT_JSON] = WRITE_JSON,
+                                      [WHAMMC_FORMAT_CSV_RFC4180] = WRITE_CSV_RFC4180};
+    Buf out = {0};
+    value_unify(r);
+    if (r->rows.len)
+        write_report(r, forms[s->options.format], &out);
+    bool written = file_write(run->cli, s->out, out.data, out.len);
+    buf_free(&out);
+    return written;
+}
+
+/* The same for monitors: reports are among what they have printed, or what programs without WASI
+ * have printed for them. The rest goes to standard output. */
+static bool deliver_caught(const Settings *s, Running *run) {
+    Buf *text = &run->caught.report, out = {0};
+    Report r = {0};
+    buf_bytes(text, run->report.data, run->report.len);
+    bool found = report_read(&r, (Str){(const char *)text->data, (uint32_t)text->len}, 0);
+    const Buf *rest = found ? &r.rest : text;
+    bool written = file_write_fd(STDOUT_FILENO, rest->data, rest->len);
+    if (s->out)
+        written = save_caught(s, run, &r) && written;
+    if (s->out && !found)
+        message_one(run->cli, DIAG_NO_REPORT,
+                    "is it a monitor with 'report' variables, compiled with --report=stdout?",
+                    "no report on standard output");
+    if (!s->out && found)
+        show(s, run, &r, &out);
+    message_stderr(out.data, out.len);
+    buf_free(&out);
+    report_free(&r);
+    return written;
+}
+
+/* Shows the last report as tables on standard error, or writes all of them. False if they could not
+ * be written. */
+static bool deliver(const Settings *s, const Running *run) {
+    const Buf *text = &run->report;
+    Str all = {(const char *)text->data, (uint32_t)text->len}; /* file_read stops before 4 GiB */
+    Report r = {0};
+    Buf out = {0};
+    bool found = report_read(&r, all, 0);
+    if (!s->out)
+        buf_bytes(&out, r.rest.data, r.rest.len); /* what scripts have printed */
+    if (!s->out && found) {
+        show(s, run, &r, &out);
+    } else if (!found && !all.len) {
+        running_explain_silence(run);
+    }
+    message_stderr(out.data, out.len);
+    buf_free(&out);
+    report_free(&r);
+    return !s->out || running_save(run, s->out, s->options.format);
+}
+
+/* ---- running ---- */
+
+static int bind_and_run(Running *r, const Settings *s) {
+    uint8_t *out;
+    size_t size;
+    whammc_options made = {.host = WHAMMC_HOST_AUTO};
+    const char *name = file_title(r->cli->operands[0]);
+    r->bound = true;
+    monitors_give(&s->monitors, r->w);
+    progress_start("binding", name, r->app.len);
+    whammc_status result = whammc_bind(r->w, name, r->app.data, r->app.len, &made, &out, &size);
+    progress_end();
+    int status = running_made(r, result, out, size, NULL);
+    whammc_release(out);
+    return status;
+}
+
+/* Runs the program as it is in an engine that attaches monitors itself. */
+static int attach_and_run(Running *r, const MonitorOptions *monitors, bool reports) {
+    WizardJob job = {.engine = r->engine,
+                     .options = r->engine_options,
+                     .world = r->world,
+                     .monitors = monitors,
+                     .app = &r->app,
+                     .reports = reports,
+                     .caught = reports ? NULL : &r->caught};
+    bool failed = false;
+    r->wait_status = wizard_run(r->cli, &job, &r->report, &failed);
+    return r->wait_status < 0 || failed ? STATUS_ERROR : STATUS_OK;
+}
+
+/* The libraries of scripts as those of their monitor: what it imports them as is their file name.
+ */
+static void add_libraries(const LibraryOptions *libs, MonitorOption *m) {
+    for (uint32_t i = 0; i < libs->len; i++) {
+        const LibraryOption *o = &libs->at[i];
+        MonitorFile f = {0};
+        if (asprintf(&f.path, "%s.wasm", o->import_as ? o->import_as : o->name) < 0)
+            f.path = NULL;
+        buf_bytes(&f.module, o->module.data, o->module.len);
+        vec_push(&m->files, f);
+    }
+}
+
+/* Makes a monitor of the scripts first. */
+static int compile_and_run(Running *r, const Settings *s) {
+    uint8_t *out;
+    size_t size;
+    whammc_options made = s->options;
+    made.report = WIZARD_REPORT;
+    whammc_status result = whammc_compile_monitor(r->w, &made, &out, &size);
+    int status = message_library(r->cli, r->w, result);
+    if (status == STATUS_OK) {
+        MonitorOptions monitors = {0};
+        MonitorOption m = {0};
+        MonitorFile f = {.path = strdup("scripts.wasm")};
+        buf_bytes(&f.module, out, size);
+        vec_push(&m.files, f);
+        add_libraries(&s->libs, &m);
+        vec_push(&monitors, m);
+        status = attach_and_run(r, &monitors, true);
+        monitors_free(&monitors);
+    }
+    whammc_release(out);
+    return status;
+}
+
+/* Runs the program by the way that there is for its engine. */
+static int run_somehow(Running *r, const Settings *s) {
+    if (r->engine->kind == ENGINE_WIZARD)
+        return s->monitors.len ? attach_and_run(r, &s->monitors, false) : compile_and_run(r, s);
+    return s->monitors.len ? bind_and_run(r, s) : running_instrumented(r, &s->options, &s->libs);
+}
+
+/* Reads everything and runs it; in the end as the program ended. */
+static int run_program(const Cli *cli, Settings *s, const Engine *e) {
+    Running r = {.cli = cli,
+                 .engine = e,
+                 .engine_options = &s->engine_options,
+                 .clock = s->clock,
+                 .world = &s->world,
+                 .w = whammc_new()};
+    int status = STATUS_ERROR;
+    define_give(&s->definitions, r.w, false);
+    bool ok = library_give_all(cli, &s->libs, s->scripts.at, s->scripts.len, r.w,
+                               s->out && strcmp(s->out, "-") == 0);
+    ok = monitors_read(cli, &s->monitors) && ok;
+    if (file_read_module(cli, cli->operands[0], &r.app) && names_give(cli, s->names, &r.app) &&
+        ok && exclude_give(cli, &s->exclusion, &r.app, r.w))
+        status = run_somehow(&r, s);
+    if (status == STATUS_OK) {
+        bool written = s->monitors.len ? deliver_caught(s, &r) : deliver(s, &r);
+        process_unguard();
+        status = process_imitate(r.wait_status);
+        if (!written && status == STATUS_OK)
+            status = STATUS_ERROR;
+    }
+    process_unguard();
+    running_free(&r);
+    return status;
+}
+
+/* False: wrong usage, which was said. */
+static bool set(const Cli *cli, Settings *s, int key, const char *value) {
+    switch (key) {
+    case 's': vec_push(&s->scripts, value); break;
+    case 'D': return define_option(cli, &s->definitions, value);
+    case OPTION_EXCLUDE:
+    case OPTION_MIN_SIZE: return exclude_option(cli, &s->exclusion, key, value);
+    case 'o': s->out = value; break;
+    case OPTION_NAMES: s->names = value; break;
+    case OPTION_LIBRARY: return library_option(cli, &s->libs, value);
+    case LINK:
+        s->options.link = (whammc_link)option_choice(&cmd_run, key, value);
+        s->options.host = s->options.link == WHAMMC_LINK_IMPORT ? WHAMMC_HOST_WASI : WHAMMC_HOST_JS;
+        break;
+    case MONITOR: monitors_add(&s->monitors, value); break;
+    case ENGINE: s->engine = value; break;
+    case ENGINE_OPTION: vec_push(&s->engine_options, value); break;
+    case OPTION_DIR:
+    case OPTION_ENV: return world_option(cli, &s->world, key, value);
+    case CLOCK: s->clock = value; break;
+    case TOP: return cli_count(cli, "top", value, &s->top);
+    case NO_DEMANGLE: s->no_demangle = true; break;
+    case REPORT_FORMAT:
+        s->options.format = (whammc_format)option_choice(&cmd_run, key, value);
+        break;
+    }
+    return true;
+}
+
+/* Whether the options and operands go together: STATUS_OK, else it was said. */
+static int check(const Cli *cli, const Settings *s) {
+    if (s->scripts.len && s->monitors.len)
+        return cli_usage(cli, "scripts or monitors: compile the scripts with 'whammc monitor'");
+    if (s->monitors.len && s->definitions.len)
+        return cli_usage(
+            cli, "--define is for scripts: monitors have the values that they were made with");
+    if (s->monitors.len && (s->exclusion.globs.len || s->exclusion.min_size))
+        return cli_usage(cli, "--exclude and --min-size are for scripts");
+    if (s->monitors.len)
+        return cli_check_app(cli);
+    int status = cli_check_inputs(cli, s->scripts.at, s->scripts.len, false);
+    return status == STATUS_OK ? exclude_check(cli, &s->exclusion, &s->definitions) : status;
+}
+
+static int run(Cli *cli) {
+    Settings s = {.engine = "node",
+                  .top = SHOW_TOP,
+                  .options = {.host = WHAMMC_HOST_JS, .link = WHAMMC_LINK_AUTO}};
+    const char *value;
+    int key;
+    bool ok = true;
+    while (ok && (key = cli_option(cli, &value)) >= 0)
+        ok = set(cli, &s, key, value);
+    int status = !ok ? STATUS_USAGE : cli_option_status(key);
+    if (!s.out) /* what tables are made of; maps cannot be taken apart in CSV */
+        s.options.format = WHAMMC_FORMAT_JSON;
+    if (ok && key == ARGS_END)
+        status = check(cli, &s);
+    if (ok && key == ARGS_END && status == STATUS_OK) {
+        Engine engine = {0};
+        status = engine_find(cli, s.engine, s.clock, &engine);
+        if (status == STATUS_OK)
+            status = world_check(cli, &s.world, &engine);
+        if (status == STATUS_OK)
+            status = run_program(cli, &s, &engine);
+        free(engine.program);
+    }
+    vec_free(&s.scripts);
+    vec_free(&s.engine_options);
+    world_free(&s.world);
+    vec_free(&s.definitions);
+    vec_free(&s.exclusion.globs);
+    library_free(&s.libs);
+    monitors_free(&s.monitors);
+    return status;
+}
+
+const Command cmd_run = {
+    .name = "run",
+    .usage = "{-s SCRIPT | --monitor=MON} APP [ARGUMENT]...",
+    .summary = "instrument a program, run it and show its report",
+    .about =
+        "Instrument the program APP, run it with the ARGUMENTs in an engine that gives it WASI, "
+        "and show its report as tables on standard error when it has ended. Standard streams "
+        "and exit status are those of the program; it may open files in the current directory and "
+        "those of --dir. "
+        "Options end at APP.",
+    .options = options,
+    .examples = "  whammc run -s hotness app.wasm input.txt\n"
+                "  whammc run -s calls.whamm --engine=wasmtime -o calls.csv app.wasm\n",
+    .stops = true,
+    .run = run,
+};

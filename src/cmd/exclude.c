@@ -1,0 +1,226 @@
+/*
+ * cmd/exclude.c - functions whose calls a profile counts but does not time, as timing costs more
+ * than they do.
+ *
+ * The bundled scripts have a constant for them, a list of numbers of functions.
+ */
+#include "cli/cli.h"
+#include "view/demangle.h"
+#include "wasm/op.h"
+
+#include <fnmatch.h>
+
+/* What the scripts call it. */
+#define UNTIMED "untimed"
+
+/* What --auto-exclude takes for many and tiny. */
+enum {
+    MANY_CALLS = 10000, /* a function has been called so often ... */
+    MANY_SHARE = 1000,  /* ... and not less than this part of all calls */
+    RARELY = 1000,      /* less than one call in so many */
+    TINY_BODY = 128,    /* bytes */
+};
+
+/* ---- tiny functions ---- */
+
+/* Whether a function is short and has no loop. */
+static bool is_short(const WasmModule *m, uint32_t func) {
+    const WasmFunc *f = &m->funcs.at[func];
+    if (f->import >= 0 || f->body_size > TINY_BODY)
+        return false;
+    WasmCode code;
+    WasmInstr i;
+    if (!wasm_func_code(m, func, &code))
+        return false;
+    while (wasm_next(&code, &i))
+        if (i.op == WASM_OP_LOOP)
+            return false;
+    return !code.error;
+}
+
+/* What is known of each function of the profile. */
+typedef struct Counted {
+    uint64_t calls, large; /* of it; by it, of functions that are not tiny */
+    bool is_short, tiny;
+} Counted;
+
+/* Short functions are tiny if they hardly ever call one that is not. As none is to begin with,
+ * those that call each other in a circle never are. */
+static void find_tiny(const Profile *p, Counted *of) {
+    for (bool more = true; more;) {
+        more = false;
+        for (uint32_t f = 0; f < p->funcs.len; f++)
+            of[f].large = 0;
+        for (uint32_t i = 0; i < p->arcs.len; i++) {
+            const ProfileArc *a = &p->arcs.at[i];
+            if (!of[a->callee].tiny)
+                of[a->caller].large = profile_add(of[a->caller].large, a->calls);
+        }
+        for (uint32_t f = 0; f < p->funcs.len; f++) {
+            bool tiny = of[f].is_short && of[f].large <= of[f].calls / RARELY;
+            more |= tiny && !of[f].tiny;
+            of[f].tiny |= tiny;
+        }
+    }
+}
+
+/* Marks the functions that are tiny and have many calls, by number. */
+static void mark_tiny(const WasmModule *m, const Profile *p, bool *marked) {
+    Counted *of = mem_zalloc((p->funcs.len + 1u) * sizeof *of);
+    uint64_t all = 0;
+    for (uint32_t i = 0; i < p->arcs.len; i++) {
+        Counted *callee = &of[p->arcs.at[i].callee];
+        callee->calls = profile_add(callee->calls, p->arcs.at[i].calls);
+        all = profile_add(all, p->arcs.at[i].calls);
+    }
+    for (uint32_t f = 0; f < p->funcs.len; f++)
+        of[f].is_short = p->funcs.at[f].id < m->funcs.len && is_short(m, p->funcs.at[f].id);
+    find_tiny(p, of);
+    for (uint32_t f = 0; f < p->funcs.len; f++)
+        if (of[f].tiny && of[f].calls >= MANY_CALLS && of[f].calls >= all / MANY_SHARE)
+            marked[p->funcs.at[f].id] = true;
+    free(of);
+}
+
+/* ---- which functions ---- */
+
+static bool has_name(const Exclusion *x, const char *name) {
+    for (uint32_t i = 0; i < x->globs.len; i++)
+        if (fnmatch(x->globs.at[i], name, 0) == 0)
+            return true;
+    return false;
+}
+
+/* Whether a glob fits the name that the function has in the program, or in its source. */
+static bool is_named(const Exclusion *x, Str name) {
+    if (!name.len)
+        return false;
+    Buf text = {0};
+    buf_str(&text, name);
+    bool found = has_name(x, buf_cstr(&text));
+    text.len = 0;
+    if (!found && demangle(name, &text))
+        found = has_name(x, buf_cstr(&text));
+    buf_free(&text);
+    return found;
+}
+
+/* "3,17-20": appends those from..to. */
+static void put_range(Buf *out, uint32_t from, uint32_t to) {
+    buf_printf(out, from == to ? "%s%u" : "%s%u-%u", out->len ? "," : "", from, to);
+}
+
+/* Marks the functions of which some name fits: the one that is shown, what it is exported as, and
+ * of an import its own name, without the module's. Gives whether there are any. */
+static bool mark_named(const Exclusion *x, const WasmModule *m, const Places *places, bool *in) {
+    bool any = false;
+    for (uint32_t f = 0; f < m->funcs.len; f++) {
+        int32_t import = m->funcs.at[f].import;
+        bool fits = is_named(x, places_name(places, f)) ||
+                    (import >= 0 && is_named(x, m->imports.at[import].name));
+        in[f] |= fits;
+        any |= fits;
+    }
+    for (uint32_t i = 0; i < m->exports.len; i++) {
+        const WasmExport *e = &m->exports.at[i];
+        bool fits = e->space == WASM_SPACE_FUNC && is_named(x, e->name);
+        if (fits)
+            in[e->handle] = any = true;
+    }
+    return any;
+}
+
+/* Marks the functions that the globs fit; warns of those that fit none. */
+static void mark_globs(const Cli *cli, const Exclusion *x, const WasmModule *m,
+                       const Places *places, bool warn, bool *in) {
+    for (uint32_t i = 0; i < x->globs.len; i++) {
+        Exclusion one = {0};
+        vec_push(&one.globs, x->globs.at[i]);
+        if (!mark_named(&one, m, places, in) && warn)
+            message_one(cli, DIAG_NOT_EXCLUDED, NULL, "--exclude=%s: no function has such a name",
+                        x->globs.at[i]);
+        vec_free(&one.globs);
+    }
+}
+
+void exclude_list(const Cli *cli, const Exclusion *x, const WasmModule *m, const Places *places,
+                  const Profile *counted, Buf *out) {
+    bool *in = mem_zalloc(m->funcs.len + 1u); /* the last one ends a range */
+    if (counted)
+        mark_tiny(m, counted, in);
+    mark_globs(cli, x, m, places, !counted, in);
+    for (uint32_t f = 0; f < m->funcs.len; f++) {
+        const WasmFunc *func = &m->funcs.at[f];
+        in[f] |= func->import < 0 && func->body_size < x->min_size;
+    }
+    for (uint32_t f = 0, from = 0; f <= m->funcs.len; f++) {
+        if (in[f] && (!f || !in[f - 1]))
+            from = f;
+        if (!in[f] && f && in[f - 1])
+            put_range(out, from, f - 1);
+    }
+    free(in);
+}
+
+/* ---- the options ---- */
+
+static bool is_given(const Exclusion *x) {
+    return x->globs.len || x->min_size;
+}
+
+bool exclude_option(const Cli *cli, Exclusion *x, int key, const char *value) {
+    if (key == OPTION_MIN_SIZE)
+        return cli_count(cli, "min-size", value, &x->min_size);
+    vec_push(&x->globs, value);
+    return true;
+}
+
+int exclude_check(const Cli *cli, const Exclusion *x, const DefineOptions *definitions) {
+    for (uint32_t i = 0; i < definitions->len && is_given(x); i++)
+        if (strncmp(definitions->at[i], UNTIMED "=", strlen(UNTIMED "=")) == 0)
+            return cli_usage(cli,
+                             "--exclude and --min-size give the constant '" UNTIMED
+                             "' its value: why --define=%s?",
+                             definitions->at[i]);
+    return STATUS_OK;
+}
+
+/* A program that cannot be read has no functions: who instruments it says what is wrong. */
+static void put_functions(const Cli *cli, const Exclusion *x, const Buf *app, Buf *out) {
+    Diags d = {0};
+    WasmModule m = {0};
+    Places places = {0};
+    DiagFileId file = diag_file(&d, "", app->data, app->len, true);
+    if (wasm_load(&m, app->data, app->len, file, &d)) {
+        places_open(&places, &m);
+        exclude_list(cli, x, &m, &places, NULL, out);
+    }
+    places_free(&places);
+    wasm_module_free(&m);
+    diag_free(&d);
+}
+
+static bool is_constant(whammc *w) {
+    size_t n;
+    const whammc_constant *constants = whammc_constants(w, &n);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(constants[i].name, UNTIMED) == 0 && strcmp(constants[i].type, "str") == 0)
+            return true;
+    return false;
+}
+
+bool exclude_give(const Cli *cli, const Exclusion *x, const Buf *app, whammc *w) {
+    if (!is_given(x) || whammc_check(w) != WHAMMC_OK) /* the next call says why */
+        return true;
+    if (!is_constant(w)) {
+        message_one(cli, DIAG_BAD_DEFINITION,
+                    "those that come with whammc have it: -s profile, -s calltree",
+                    "no script has a constant '" UNTIMED ": str' for --exclude and --min-size");
+        return false;
+    }
+    Buf list = {0};
+    put_functions(cli, x, app, &list);
+    whammc_define(w, UNTIMED, buf_cstr(&list));
+    buf_free(&list);
+    return true;
+}

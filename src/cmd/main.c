@@ -1,0 +1,150 @@
+/*
+ * cmd/main.c - the program whammc.
+ *
+ * The map. Folders of src/, each of which may use only those below it:
+ *
+ *   cli/      this program: arguments, files, terminals, engines; one file a subcommand
+ *   api/      the public library: scripts and modules from memory to memory
+ *   target/   rewrite: puts probes into a program's code (storage, splicing, flush); monitor: makes
+ *             a module of them that engines attach to programs; bind: puts those of such modules
+ *             into a program's code
+ *   report/   reports: images for the runtime, reading them back, tables and other views
+ *   gen/      probe bodies to code templates with holes, or to the code of monitors, through
+ *             Binaryen
+ *   probe/    events, bound names, expansion of match rules, plans, matching of functions, units of
+ *             monitors
+ *   eval/     an interpreter of WebAssembly: libraries and monitors that run while compiling
+ *   lang/     scripts: text to checked trees (the grammar is in ../grammar)
+ *   monitor/  monitor modules: export names (grammar in ../grammar), what probes ask for
+ *   wasm/     modules: lossless reading and writing, validation, changes
+ *   base/     memory, buffers, maps, messages
+ *
+ * Beside src/: stdlib/runtime is the C code that instrumented programs carry, compiled to
+ * WebAssembly and embedded here; stdlib/host has the JavaScript and Python that runs programs.
+ *
+ * What `whammc instr` does, and where:
+ *
+ *   1. parse the scripts                                  lang/parse.c, scan.c
+ *   2. expand rules into events, check each probe for     event/event.c, plan.c, prune.c;
+ *      each, fold what is static there                    lang/check.c
+ *   3. read and validate the program                      wasm/read.c, valid.c
+ *   4. find the sites, give each its storage              plan/match.c, storage/storage.c, cell.c,
+ *                                                         counts.c
+ *   5. compile what occurred to templates                 gen/gen.c
+ *   6. add what the code reaches of libraries and         gen/reach.c, library.c, memory.c,
+ *      runtime, start and flush function                  flush.c, edit/merge.c
+ *   7. splice the templates in, write the module          inject/splice.c, wasm/write.c
+ *   8. read it back and validate it                       valid/valid.c
+ *
+ * Steps 3 to 8 are driven by inject/program.c. `whammc bind` does the same with monitor modules
+ * instead of scripts: it reads them (monitor/monitor.c), lets them run to find the sites
+ * (attach/attach_match.c) and makes them a part of the program (attach/freeze.c, bind_shim.c).
+ *
+ * `whammc monitor` has no program. Behind step 2:
+ *
+ *   3. one list of what happens for each instruction,     unit/unit.c, unit_split.c
+ *      split by what is static
+ *   4. lay out the monitor's memory, compile, link with   emit_monitor/emit_monitor.c;
+ * gen/monitor_code.c, the runtime (stdlib/runtime/rows.c, site.c)        callback.c, attach.c
+ *   5. read it back as engines do                         monitor/monitor.c
+ */
+#include "cli/cli.h"
+#include "view/demangle.h"
+
+#include <fcntl.h>
+#include <locale.h>
+#include <unistd.h>
+
+static const Command *const commands[] = {&cmd_instr,  &cmd_run,     &cmd_profile,
+                                          &cmd_report, &cmd_monitor, &cmd_bind,
+                                          &cmd_list,   &cmd_check,   &cmd_info};
+enum { NCOMMANDS = sizeof commands / sizeof *commands };
+
+static void print_version(void) {
+    Buf text = {0};
+    buf_printf(&text, "whammc %s\n", whammc_version());
+    if (!demangle_is_there())
+        buf_str(&text, STR("built without libiberty: names of functions are shown as they are\n"));
+    message_stdout(&text);
+    buf_free(&text);
+}
+
+static void print_help(void) {
+    Buf text = {0};
+    buf_str(&text, STR("Usage: whammc COMMAND [OPTION]... [OPERAND]...\n"
+                       "Compile Whamm scripts and instrument WebAssembly programs.\n\n"
+                       "Commands:\n"));
+    for (int i = 0; i < NCOMMANDS; i++)
+        buf_printf(&text, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
+    buf_str(&text,
+            STR("\n'whammc COMMAND --help' describes a command.\n"
+                "'whammc info --scripts' lists the scripts that come with whammc.\n\n"
+                "Options:\n"
+                "  -h, --help      show this help\n"
+                "  -V, --version   show the version\n\n"
+                "Exit status:\n"
+                "  0    it worked\n"
+                "  1    errors in a script or a program, or a file that cannot be read or written\n"
+                "  2    wrong usage\n"
+                "  70   a fault of whammc itself; nothing was written\n"
+                "Once 'whammc run' runs a program, the exit status is that of the program.\n"));
+    message_stdout(&text);
+    buf_free(&text);
+}
+
+static const Command *find_command(const char *name) {
+    for (int i = 0; i < NCOMMANDS; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+static int wrong_command(const Cli *cli, const char *word) {
+    const char *names[NCOMMANDS];
+    for (int i = 0; i < NCOMMANDS; i++)
+        names[i] = commands[i]->name;
+    const char *kind = *word == '-' ? "option" : "command";
+    const char *guess = *word == '-' ? NULL : cli_guess(word, names, NCOMMANDS);
+    if (guess)
+        return cli_usage(cli, "there is no %s '%s'; did you mean '%s'?", kind, word, guess);
+    return cli_usage(cli, "there is no %s '%s'", kind, word);
+}
+
+static int dispatch(Cli *cli, int argc, char **argv) {
+    if (argc < 2)
+        return cli_usage(cli, "which command?");
+    const char *word = argv[1];
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
+        print_version();
+        return STATUS_OK;
+    }
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+        print_help();
+        return STATUS_OK;
+    }
+    cli->command = find_command(word);
+    if (!cli->command)
+        return wrong_command(cli, word);
+    cli->argc = argc - 1;
+    cli->argv = argv + 1;
+    int status = cli->command->run(cli);
+    cli_free(cli);
+    return status;
+}
+
+/* Closed standard streams stay unusable, instead of being what is opened next. */
+static void reserve_standard_streams(void) {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+int main(int argc, char **argv) {
+    reserve_standard_streams();
+    setlocale(LC_CTYPE, ""); /* for tables only: whether the terminal shows more than ASCII */
+    Cli cli = {0};
+    message_setup(&cli);
+    int status = dispatch(&cli, argc, argv);
+    progress_end();
+    return message_stdout_status(&cli, status);
+}

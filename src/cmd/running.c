@@ -1,0 +1,113 @@
+/*
+ * cmd/running.c - instrumenting a program and running it at once, for the commands that do.
+ */
+#include "cli/cli.h"
+
+#include <sys/wait.h>
+
+enum {
+    NOT_LOADED = 126, /* what the runners say */
+    CRASHED = 254     /* what Wizard says, and 255, also for programs that trap */
+};
+
+/* How many messages of the library have this tag. */
+static size_t count_messages(whammc *w, const char *tag) {
+    Buf member = {0};
+    buf_printf(&member, "\"tag\":\"%s\"", tag);
+    const char *text = whammc_messages(w, WHAMMC_JSON), *wanted = buf_cstr(&member);
+    size_t n = 0;
+    while ((text = strstr(text, wanted)))
+        n++, text += member.len;
+    buf_free(&member);
+    return n;
+}
+
+/* Whether there is anything to run; else says so. */
+static bool can_run(const Running *r) {
+    if (!count_messages(r->w, "no-flush-point"))
+        return true;
+    message_one(r->cli, DIAG_CANNOT_RUN,
+                r->bound
+                    ? "attach the monitors with `whammc bind`, load the program where its exports "
+                      "are called and call its 'whammc:flush' at the end"
+                    : "instrument it with `whammc instr --host=js`, load it where its exports are "
+                      "called and connect it with whammc.js",
+                "%s has no main, _start or start function that could be run",
+                file_title(r->cli->operands[0]));
+    return false;
+}
+
+int running_made(Running *r, whammc_status result, const uint8_t *module, size_t size,
+                 const LibraryOptions *imports) {
+    /* Nobody keeps the module: what was dropped from it does not matter. */
+    bool quiet = result == WHAMMC_OK &&
+                 (r->silent || count_messages(r->w, "stale-section") == whammc_warning_count(r->w));
+    int status = quiet ? STATUS_OK : message_library(r->cli, r->w, result);
+    if (status == STATUS_OK && !can_run(r))
+        status = STATUS_ERROR;
+    if (status == STATUS_OK) {
+        RunnerJob job = {.engine = r->engine,
+                         .options = r->engine_options,
+                         .clock = r->clock,
+                         .world = r->world,
+                         .unseen = r->unseen,
+                         .caught = r->bound ? &r->caught : NULL,
+                         .module = module,
+                         .len = size,
+                         .libs = imports};
+        r->wait_status = runner_run(r->cli, &job, &r->report);
+        status = r->wait_status < 0 ? STATUS_ERROR : STATUS_OK;
+    }
+    return status;
+}
+
+int running_instrumented(Running *r, const whammc_options *options, const LibraryOptions *libs) {
+    uint8_t *out;
+    size_t size;
+    const char *name = file_title(r->cli->operands[0]);
+    progress_start("instrumenting", name, r->app.len);
+    whammc_status result =
+        whammc_instrument(r->w, name, r->app.data, r->app.len, options, &out, &size);
+    progress_end();
+    bool imports = whammc_linked(r->w) == WHAMMC_LINK_IMPORT;
+    int status = running_made(r, result, out, size, imports ? libs : NULL);
+    whammc_release(out);
+    return status;
+}
+
+void running_explain_silence(const Running *r) {
+    int wait_status = r->wait_status;
+    if (WIFSIGNALED(wait_status))
+        message_one(r->cli, DIAG_NO_REPORT, NULL, "no report: signal %d ended the program",
+                    WTERMSIG(wait_status));
+    else if (WEXITSTATUS(wait_status) == NOT_LOADED)
+        message_one(r->cli, DIAG_NO_REPORT,
+                    "engines have different features, and offer programs nothing but WASI",
+                    "no report: the engine could not load the program");
+    else if (r->engine->kind == ENGINE_WIZARD && WEXITSTATUS(wait_status) >= CRASHED)
+        message_one(r->cli, DIAG_NO_REPORT,
+                    "where Wizard's compiler fails it may help to interpret: "
+                    "--engine-option=--mode=int",
+                    "no report: the engine ended with status %d", WEXITSTATUS(wait_status));
+    else
+        message_one(r->cli, DIAG_NO_REPORT, "do the scripts declare 'report' variables?",
+                    "no report");
+}
+
+bool running_save(const Running *r, const char *path, whammc_format format) {
+    const Buf *text = &r->report;
+    /* Programs put an empty line in front, for streams that have other things in them. */
+    uint32_t skip = 0;
+    if (format == WHAMMC_FORMAT_JSON && text->len && text->data[0] == '\n')
+        skip = 1;
+    if (format == WHAMMC_FORMAT_CSV_RFC4180 && text->len > 1 && memcmp(text->data, "\r\n", 2) == 0)
+        skip = 2;
+    return file_write(r->cli, path, text->data + skip, text->len - skip);
+}
+
+void running_free(Running *r) {
+    whammc_free(r->w);
+    buf_free(&r->app);
+    buf_free(&r->report);
+    buf_free(&r->caught.report);
+}

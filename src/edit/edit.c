@@ -1,0 +1,578 @@
+/*
+ * edit/edit.c - putting pieces of code into function bodies.
+ *
+ * The body is copied in runs of bytes, interrupted where a piece goes in or an index moves. If no
+ * index moves and no way out is wanted, only the instructions with patches are decoded; otherwise
+ * all are.
+ *
+ * Ways out (WASM_EXIT): the body is wrapped in a block of the function's result type, so that
+ * branches to the function's label now end in front of the exit code, and labels inside keep their
+ * depth:
+ *
+ *     block T  ...body...  end  <exit code>  end
+ *
+ * In front of `return` and the like the exit code is copied.
+ *
+ * What leaves by an exception (WASM_UNWIND) is caught round the body, in the block's place, and
+ * thrown again:
+ *
+ *     try T  ...body...  catch_all  <unwind code>  rethrow 0  end  <exit code>  end
+ *
+ *     block exnref
+ *       try_table T (catch_all_ref 0)  ...body...  end  <exit code>  return
+ *     end  <unwind code>  throw_ref  end
+ */
+#include "edit/edit.h"
+
+#include "wasm/leb.h"
+#include "wasm/remap.h"
+
+/* An open WRAP piece. */
+typedef struct Wrap {
+    uint32_t until;
+    uint32_t depth; /* constructs open round the wrapped one */
+} Wrap;
+
+typedef struct Edit {
+    const WasmModule *m;
+    const WasmFunc *f;
+    const WasmBodyEdit *edit;
+    Buf *out;
+    size_t base; /* where the body begins in out */
+    WasmRemap map;
+    uint32_t mask;
+    WasmCode c;
+    const uint8_t *run;  /* first byte not yet copied */
+    uint32_t first;      /* of the patches that are not ENTRY, EXIT or UNWIND */
+    uint32_t next;       /* patch to come */
+    uint32_t code_start; /* offset of the first instruction */
+    bool head_done;      /* put_head has done its BEFORE pieces */
+    uint32_t exits;      /* ways out that some EXIT piece covers */
+    bool has_exit;       /* there is an EXIT piece */
+    bool has_unwind;     /* there is an UNWIND piece */
+    bool wrap;           /* the body is wrapped in a block */
+    bool has_wraps;      /* there is a WRAP piece */
+    bool has_nullable;   /* some locals are made nullable */
+    bool skipped;        /* the current instruction began a replaced region */
+    uint32_t depth;      /* open constructs of the program, if there are WRAP pieces */
+    Vec(Wrap) wraps;     /* outermost first */
+    WasmHint *hints_start, *hint, *hints_end;
+    uint32_t mark; /* the next one */
+    WasmHandlers handlers;
+} Edit;
+
+/* buf_bytes for what is mostly a few bytes. */
+static inline void put_short(Buf *out, const uint8_t *from, size_t n) {
+    buf_reserve(out, n);
+    uint8_t *to = out->data + out->len;
+    out->len += n;
+    if (n > 16) {
+        memcpy(to, from, n);
+    } else if (n >= 8) { /* the two halves may overlap */
+        memcpy(to, from, 8);
+        memcpy(to + n - 8, from + n - 8, 8);
+    } else if (n >= 4) {
+        memcpy(to, from, 4);
+        memcpy(to + n - 4, from + n - 4, 4);
+    } else {
+        for (size_t k = 0; k < n; k++)
+            to[k] = from[k];
+    }
+}
+
+static void put_piece(Edit *e, const WasmPatch *p) {
+    if (p->len) /* else there may be no code at all */
+        put_short(e->out, e->edit->code + p->code, p->len);
+}
+
+/* The marks in front of `to`, from `run` on: what is there is copied as it is. */
+static void move_marks(Edit *e, const uint8_t *to) {
+    uint32_t run = (uint32_t)(e->run - e->c.start), end = (uint32_t)(to - e->c.start);
+    for (; e->mark < e->edit->nmarks && e->edit->marks[e->mark] < end; e->mark++)
+        e->edit->moved[e->mark] =
+            (uint32_t)(e->out->len - e->base) + (e->edit->marks[e->mark] - run);
+}
+
+static void flush(Edit *e, const uint8_t *to) {
+    if (e->edit && e->mark < e->edit->nmarks)
+        move_marks(e, to);
+    put_short(e->out, e->run, (size_t)(to - e->run));
+    e->run = to;
+}
+
+/* The pieces of one kind among patches [from, to). */
+static bool put_pieces(Edit *e, uint32_t from, uint32_t to, WasmWhere where) {
+    bool any = false;
+    for (uint32_t k = from; k < to; k++) {
+        if (e->edit->patches[k].where != where)
+            continue;
+        put_piece(e, &e->edit->patches[k]);
+        any = true;
+    }
+    return any;
+}
+
+static bool has_piece(const Edit *e, uint32_t from, uint32_t to, WasmWhere where) {
+    for (uint32_t k = from; k < to; k++)
+        if (e->edit->patches[k].where == where)
+            return true;
+    return false;
+}
+
+/* The EXIT pieces that cover a way out (0 = the end and return: all). */
+static void put_exits(Edit *e, uint32_t way) {
+    for (uint32_t k = 0; k < e->first; k++) {
+        const WasmPatch *p = &e->edit->patches[k];
+        if (p->where == WASM_EXIT && (way ? (p->exits & way) : !(p->exits & WASM_EXIT_ONLY)))
+            put_piece(e, p);
+    }
+}
+
+/* Whether the edit makes the local nullable. */
+static bool is_nullable(const WasmBodyEdit *edit, uint32_t local) {
+    uint32_t low = 0, high = edit ? edit->nnullable : 0;
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        if (edit->nullable[mid] == local)
+            return true;
+        if (edit->nullable[mid] < local)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return false;
+}
+
+/* Locals of one type one after the other. */
+typedef struct LocalRun {
+    uint32_t n;
+    WasmType type;
+} LocalRun;
+typedef Vec(LocalRun) LocalRuns;
+
+static void add_local(LocalRuns *runs, uint32_t n, WasmType type, bool joins) {
+    if (joins && runs->len && vec_last(runs).type == type)
+        vec_last(runs).n += n;
+    else
+        vec_push(runs, ((LocalRun){n, type}));
+}
+
+/* The locals of a group, the first of which is `local`; some may be made nullable. */
+static void add_group(const Edit *e, LocalRuns *runs, uint32_t local, LocalRun group) {
+    if (!e->edit->nnullable || wasm_defaultable(group.type)) {
+        add_local(runs, group.n, group.type, false);
+        return;
+    }
+    for (uint32_t k = 0; k < group.n; k++) {
+        bool nullable = is_nullable(e->edit, local + k);
+        add_local(runs, 1, nullable ? wasm_nullable(group.type) : group.type, k > 0);
+    }
+}
+
+static bool put_locals(Edit *e) {
+    uint32_t groups, local = e->m->types.at[e->f->type].nparams;
+    const WasmBodyEdit *edit = e->edit;
+    bool changes = edit && (edit->nlocals || edit->nnullable);
+    LocalRuns runs = {0};
+    bool ok = wasm_get_u32(&e->c, &groups);
+    for (uint32_t k = 0; ok && k < groups; k++) {
+        LocalRun group;
+        ok = wasm_get_u32(&e->c, &group.n) && wasm_get_type(&e->c, false, &group.type);
+        if (ok && changes)
+            add_group(e, &runs, local, group);
+        local += ok ? group.n : 0;
+    }
+    for (uint32_t k = 0; ok && changes && k < edit->nlocals; k++)
+        add_local(&runs, 1, edit->locals[k], k > 0);
+    if (ok && changes) {
+        buf_uleb(e->out, runs.len);
+        for (uint32_t k = 0; k < runs.len; k++) {
+            buf_uleb(e->out, runs.at[k].n);
+            wasm_put_type(e->out, runs.at[k].type);
+        }
+        e->run = e->c.at;
+    } /* else the run goes on */
+    vec_free(&runs);
+    return ok;
+}
+
+bool wasm_reads_nullable(const WasmBodyEdit *edit, const WasmInstr *i) {
+    return (i->op == WASM_OP_LOCAL_GET || i->op == WASM_OP_LOCAL_TEE) && is_nullable(edit, i->a);
+}
+
+/* The type of the block round the body. */
+static bool put_wrapper(Edit *e) {
+    const WasmTypeDef *d = &e->m->types.at[e->f->type];
+    WasmType type = d->nresults ? d->results[0] : WASM_NONE;
+    if (d->nresults > 1) {
+        int64_t index = wasm_find_func_type(e->m, NULL, 0, d->results, d->nresults);
+        if (index < 0)
+            return wasm_code_fail(&e->c, e->c.at, "there is no type for the exit block");
+        type = WASM_FUNC_TYPE_BIT | (uint32_t)index;
+    }
+    if (e->has_unwind) {
+        wasm_put_catch(e->out, e->edit->exceptions, type, WASM_EXNREF);
+        return true;
+    }
+    wasm_put_op(e->out, WASM_OP_BLOCK);
+    wasm_put_type(e->out, type);
+    return true;
+}
+
+/* Behind the body's code: of legacy exceptions, the handler in front of the region's `end`. */
+static void put_handler(Edit *e, WasmExceptions form) {
+    if (!e->has_unwind || e->edit->exceptions != form)
+        return;
+    if (form == WASM_EXCEPTIONS_REFS)
+        wasm_put_op(e->out, WASM_OP_RETURN);
+    wasm_put_caught(e->out, form);
+    put_pieces(e, 0, e->first, WASM_UNWIND);
+    wasm_put_rethrow(e->out, form);
+}
+
+/* What comes in front of the first instruction. */
+static bool put_head(Edit *e) {
+    const WasmBodyEdit *edit = e->edit;
+    e->code_start = (uint32_t)(e->c.at - e->c.start);
+    e->head_done = e->wrap || e->first;
+    if (!e->head_done)
+        return true;
+    flush(e, e->c.at);
+    uint32_t to = e->first;
+    while (to < edit->npatches && edit->patches[to].at == e->code_start)
+        to++;
+    put_pieces(e, e->first, to, WASM_BEFORE);
+    put_pieces(e, 0, e->first, WASM_ENTRY);
+    return !e->wrap || put_wrapper(e);
+}
+
+/* Notes where instructions with hints go: the current one begins behind what is in out and the run.
+ */
+static void move_hints(Edit *e, const WasmInstr *i) {
+    for (; e->hint < e->hints_end && e->hint->offset <= i->offset; e->hint++) {
+        size_t pending = (size_t)(e->c.start + i->offset - e->run);
+        if (e->hint->offset == i->offset)
+            e->hint->moved = (uint32_t)(e->out->len - e->base + pending);
+    }
+}
+
+/* The hints of this instruction go with it. */
+static void drop_hints(Edit *e, const WasmInstr *i) {
+    for (WasmHint *h = e->hint; h > e->hints_start && h[-1].offset == i->offset; h--)
+        h[-1].moved = UINT32_MAX;
+}
+
+/* The bit of WASM_EXIT_* for an instruction, 0 for return, -1 if it is no way out. */
+static int way_out(Edit *e, const WasmInstr *i) {
+    if (!e->has_exit)
+        return -1;
+    switch (i->op) {
+    case WASM_OP_RETURN: return 0;
+    case WASM_OP_RETURN_CALL:
+    case WASM_OP_RETURN_CALL_INDIRECT:
+    case WASM_OP_RETURN_CALL_REF: return e->exits & WASM_EXIT_TAIL_CALL ? WASM_EXIT_TAIL_CALL : -1;
+    case WASM_OP_UNREACHABLE: return e->exits & WASM_EXIT_UNREACHABLE ? WASM_EXIT_UNREACHABLE : -1;
+    case WASM_OP_THROW:
+    case WASM_OP_THROW_REF:
+    case WASM_OP_RETHROW:
+        if (!(e->exits & WASM_EXIT_THROW) || wasm_handlers_catch(&e->handlers, e->m, i))
+            return -1;
+        return WASM_EXIT_THROW;
+    default: return -1;
+    }
+}
+
+/* What stands for the instruction, if something does; what runs at a way out goes in front of where
+ * it leaves. */
+static bool put_replacement(Edit *e, uint32_t to, int way) {
+    bool any = false;
+    for (uint32_t k = e->next; k < to; k++) {
+        const WasmPatch *p = &e->edit->patches[k];
+        if (p->where != WASM_REPLACE)
+            continue;
+        any = true;
+        put_piece(e, p);
+        if (way >= 0 && !p->exits)
+            put_exits(e, (uint32_t)way);
+    }
+    return any;
+}
+
+/* A replaced region: goes over what is in it; *behind is its end. Gives the first patch that is not
+ * in it. */
+static uint32_t skip_region(Edit *e, uint32_t to, const uint8_t **behind) {
+    uint32_t until = 0;
+    for (uint32_t k = e->next; k < to; k++)
+        if (e->edit->patches[k].where == WASM_REPLACE && e->edit->patches[k].until > until)
+            until = e->edit->patches[k].until;
+    WasmInstr i;
+    while (e->c.at < e->c.start + until && e->c.at < e->c.end && wasm_next(&e->c, &i)) {
+        move_hints(e, &i);
+        drop_hints(e, &i);
+        if (e->exits & WASM_EXIT_THROW)
+            wasm_handlers_step(&e->handlers, &i);
+        *behind = e->c.at;
+    }
+    e->run = *behind;
+    while (to < e->edit->npatches && e->edit->patches[to].at < until)
+        to++;
+    return to;
+}
+
+/* A label of the instruction that is copied: branches out of a wrapped construct pass one more. */
+static uint32_t wrapped_label(void *ctx, uint32_t label) {
+    const Edit *e = ctx;
+    uint32_t crossed = 0; /* target: the construct with `depth - 1 - label` open round it */
+    for (uint32_t k = 0; k < e->wraps.len; k++)
+        crossed += e->wraps.at[k].depth + label >= e->depth;
+    return label + crossed;
+}
+
+/* The WRAP pieces in front of the instruction. */
+static void open_wraps(Edit *e, uint32_t to) {
+    for (uint32_t k = e->next; k < to; k++) {
+        const WasmPatch *p = &e->edit->patches[k];
+        if (p->where != WASM_WRAP)
+            continue;
+        put_piece(e, p);
+        vec_push(&e->wraps, ((Wrap){p->until, e->depth}));
+    }
+}
+
+static void close_wraps(Edit *e, const WasmInstr *i) {
+    while (e->wraps.len && vec_last(&e->wraps).until == i->offset) {
+        wasm_put_op(e->out, WASM_OP_END);
+        e->wraps.len--;
+    }
+}
+
+static bool opens(const WasmInstr *i) {
+    return i->op == WASM_OP_BLOCK || i->op == WASM_OP_LOOP || i->op == WASM_OP_IF ||
+           i->op == WASM_OP_TRY || i->op == WASM_OP_TRY_TABLE;
+}
+
+/* Something is to be done at the instruction because of an open WRAP piece. */
+static bool is_wrapped(const Edit *e, const WasmInstr *i) {
+    return e->wraps.len && (wasm_has_labels(i) || vec_last(&e->wraps).until == i->offset);
+}
+
+/* The same for one instruction, for which something else may come. */
+static void move_mark(Edit *e, const WasmInstr *i) {
+    if (e->edit && e->mark < e->edit->nmarks && e->edit->marks[e->mark] == i->offset)
+        e->edit->moved[e->mark++] = (uint32_t)(e->out->len - e->base);
+}
+
+/* One instruction, with the patches [next, to) at it. */
+static void put_instr(Edit *e, const WasmInstr *i, uint32_t to, int way) {
+    const uint8_t *bytes = e->c.start + i->offset;
+    uint32_t here = to; /* behind the patches at this instruction; `to` may move on */
+    flush(e, bytes);
+    if (!e->head_done || i->offset != e->code_start)
+        put_pieces(e, e->next, to, WASM_BEFORE);
+    if (way >= 0 && !has_piece(e, e->next, to, WASM_REPLACE))
+        put_exits(e, (uint32_t)way);
+    if (e->has_wraps)
+        open_wraps(e, to);
+    const uint8_t *behind = bytes + i->size;
+    bool last = e->wrap && behind == e->c.end;
+    if (last)
+        put_handler(e, WASM_EXCEPTIONS_LEGACY);
+    move_hints(e, i);
+    move_mark(e, i);
+    if (put_replacement(e, to, way)) {
+        drop_hints(e, i);
+        to = skip_region(e, to, &behind);
+        e->skipped = behind != bytes + i->size;
+    } else if (e->wraps.len && wasm_has_labels(i)) {
+        e->depth -= i->op == WASM_OP_DELEGATE; /* it stands for the `end` */
+        wasm_copy_branch(bytes, i, &e->map, wrapped_label, e, e->out);
+        e->depth += i->op == WASM_OP_DELEGATE;
+        e->run = behind;
+    } else if (e->mask & wasm_op_spaces[i->op]) {
+        wasm_copy_instr(bytes, i, &e->map, e->out);
+        e->run = behind;
+    } /* else it begins the next run */
+    if (wasm_reads_nullable(e->edit, i) && !has_piece(e, e->next, here, WASM_REPLACE)) {
+        flush(e, behind);
+        wasm_put_op(e->out, WASM_OP_REF_AS_NON_NULL);
+    }
+    bool wrapped = is_wrapped(e, i);
+    if (last || wrapped || has_piece(e, e->next, here, WASM_AFTER))
+        flush(e, behind);
+    put_pieces(e, e->next, here, WASM_AFTER);
+    if (wrapped)
+        close_wraps(e, i);
+    if (last) {
+        put_exits(e, 0);
+        put_handler(e, WASM_EXCEPTIONS_REFS);
+        wasm_put_op(e->out, WASM_OP_END);
+    }
+    e->next = to;
+}
+
+/* Decodes everything: something may have to be done at any instruction. */
+static bool put_all(Edit *e) {
+    const WasmPatch *patches = e->edit ? e->edit->patches : NULL;
+    uint32_t npatches = e->edit ? e->edit->npatches : 0;
+    WasmInstr i;
+    while (wasm_next(&e->c, &i)) {
+        uint32_t to = e->next;
+        while (to < npatches && patches[to].at == i.offset)
+            to++;
+        int way = way_out(e, &i);
+        bool moves = wasm_op_spaces[i.op] & e->mask;
+        bool last = e->wrap && e->c.at == e->c.end;
+        if (last && i.op != WASM_OP_END)
+            return wasm_code_fail(&e->c, e->c.at, "the body does not finish with `end`");
+        e->skipped = false;
+        if (to != e->next || way >= 0 || moves || last || is_wrapped(e, &i) ||
+            (e->has_nullable && wasm_reads_nullable(e->edit, &i)))
+            put_instr(e, &i, to, way);
+        else
+            move_hints(e, &i);
+        e->depth += opens(&i) && !e->skipped;
+        e->depth -= i.op == WASM_OP_END || i.op == WASM_OP_DELEGATE;
+        if (e->exits & WASM_EXIT_THROW)
+            wasm_handlers_step(&e->handlers, &i);
+    }
+    if (e->c.error)
+        return false;
+    if (e->next < npatches)
+        return wasm_code_fail(&e->c, e->c.start + patches[e->next].at,
+                              "there is no instruction at this offset");
+    return true;
+}
+
+/* Decodes only the instructions that have patches. */
+static bool put_patched(Edit *e) {
+    const WasmPatch *patches = e->edit->patches;
+    uint32_t npatches = e->edit->npatches, size = (uint32_t)(e->c.end - e->c.start);
+    WasmInstr i;
+    while (e->next < npatches) {
+        uint32_t at = patches[e->next].at, to = e->next;
+        const uint8_t *p = e->c.start + at;
+        if (at >= size || p < e->run || at < e->code_start)
+            return wasm_code_fail(&e->c, e->c.at, "there is no instruction at this offset");
+        bool only_before = at != e->code_start;
+        for (; to < npatches && patches[to].at == at; to++)
+            only_before &= patches[to].where == WASM_BEFORE;
+        if (only_before) { /* the most frequent case: no need to know the instruction */
+            flush(e, p);
+            put_pieces(e, e->next, to, WASM_BEFORE);
+            e->next = to;
+            continue;
+        }
+        e->c.at = p;
+        if (!wasm_next(&e->c, &i))
+            return false;
+        put_instr(e, &i, to, -1);
+    }
+    e->c.at = e->c.end;
+    return true;
+}
+
+static bool put_body(Edit *e) {
+    if (!put_locals(e))
+        return false;
+    if (e->exits & WASM_EXIT_THROW) {
+        if (!wasm_handlers_scan(&e->handlers, e->c))
+            e->exits &= ~(uint32_t)WASM_EXIT_THROW;
+    }
+    if (!put_head(e))
+        return false;
+    e->has_nullable = e->edit && e->edit->nnullable;
+    bool all = e->mask || e->has_nullable || e->has_exit || e->has_unwind || e->has_wraps ||
+               e->hint < e->hints_end;
+    if (all ? !put_all(e) : !put_patched(e))
+        return false;
+    flush(e, e->c.end);
+    return true;
+}
+
+/* What the patches ask for. */
+static void survey(Edit *e) {
+    const WasmBodyEdit *edit = e->edit;
+    if (!edit)
+        return;
+    uint32_t k = 0;
+    for (; k < edit->npatches; k++) {
+        const WasmPatch *p = &edit->patches[k];
+        if (p->where != WASM_ENTRY && p->where != WASM_EXIT && p->where != WASM_UNWIND)
+            break;
+        e->has_unwind |= p->where == WASM_UNWIND;
+        if (p->where == WASM_EXIT) {
+            e->has_exit = true;
+            e->exits |= p->exits;
+        }
+    }
+    e->first = e->next = k;
+    e->wrap = e->has_exit || e->has_unwind;
+    for (; k < edit->npatches; k++)
+        e->has_wraps |= edit->patches[k].where == WASM_WRAP;
+    uint32_t end = e->f->body_size - 1;
+    for (k = edit->npatches; k > e->first && edit->patches[k - 1].at == end; k--)
+        if (edit->patches[k - 1].where == WASM_AFTER)
+            e->wrap = true;
+}
+
+static void find_hints(Edit *e, uint32_t func) {
+    const WasmModule *m = e->m;
+    uint32_t low = 0, high = m->hints.len;
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        if (m->hints.at[mid].func < func)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    while (high < m->hints.len && m->hints.at[high].func == func)
+        high++;
+    if (m->hints.len) {
+        e->hints_start = e->hint = &m->hints.at[low];
+        e->hints_end = &m->hints.at[high];
+    }
+}
+
+/* Puts the size in front of the body at `at`, where there are MAX_SIZE bytes of room. */
+enum { MAX_SIZE = 5 };
+static void put_size(const WasmFunc *f, Buf *out, size_t at) {
+    size_t size = out->len - at - MAX_SIZE;
+    uint32_t width = size == f->body_size ? f->size_width : uleb_size(size);
+    memmove(out->data + at + width, out->data + at + MAX_SIZE, size);
+    out->len = at;
+    buf_uleb_padded(out, size, width);
+    out->len += size;
+}
+
+bool wasm_edit_body(const WasmModule *m, uint32_t func, const WasmBodyEdit *edit, Buf *out,
+                    const char **error, uint32_t *error_offset) {
+    const WasmFunc *f = &m->funcs.at[func];
+    Edit e = {.m = m, .f = f, .edit = edit, .out = out, .map = wasm_layout_remap(m)};
+    e.mask = wasm_remap_mask(&e.map);
+    if (edit && !edit->npatches && !edit->nlocals && !edit->nnullable && !edit->nmarks)
+        e.edit = NULL;
+    const uint8_t *body = m->bytes + f->body;
+    if (!e.edit && !e.mask) {
+        buf_bytes(out, body - f->size_width, (size_t)f->size_width + f->body_size);
+        return true;
+    }
+    size_t at = out->len;
+    buf_reserve(out, MAX_SIZE + (size_t)f->body_size);
+    out->len += MAX_SIZE;
+    e.base = out->len;
+    e.c = wasm_code(body, f->body_size, 0);
+    e.run = body;
+    survey(&e);
+    find_hints(&e, func);
+    bool ok = put_body(&e);
+    wasm_handlers_free(&e.handlers);
+    vec_free(&e.wraps);
+    if (!ok) {
+        out->len = at;
+        *error = e.c.error;
+        *error_offset = e.c.error_offset;
+        return false;
+    }
+    put_size(f, out, at);
+    return true;
+}

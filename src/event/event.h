@@ -1,0 +1,162 @@
+/*
+ * event/event.h - events, modes and bound names of the language, and how rules expand into events.
+ */
+#ifndef WHAMMC_EVENT_EVENT_H
+#define WHAMMC_EVENT_EVENT_H
+
+#include "lang/lang.h"
+#include "wasm/op.h"
+
+typedef enum EventKind {
+#define EVENT(id, package, event, has_modes, doc) EVENT_##id,
+#include "event/event.def"
+    EVENT_KIND_COUNT
+} EventKind;
+
+typedef enum Mode {
+#define MODE(id, surface, internal) MODE_##id,
+#include "event/event.def"
+    MODE_COUNT
+} Mode;
+
+typedef enum NameId {
+#define NAME(id, text, type, life, where, doc) NAME_##id,
+#include "event/event.def"
+    NAME_COUNT,
+    /* What only derived names expand to (plan/derive.h). */
+    NAME_PAGES = NAME_COUNT, /* u64: pages of the accessed memory (n = 1: of a copy's source) */
+    NAME_PAGE_SIZE,          /* u64, static: bytes per page of it */
+    NAME_TABLE_ELEMS,        /* u64: size of the accessed table (n = 1: of a copy's source) */
+    NAME_SEGMENT_SIZE,       /* u64: bytes or items of the data or element segment, 0 = dropped */
+    NAME_WIDE_ARG,           /* u64: operand n, an i32 or i64, without sign */
+    NAME_ARG_IS_NULL,        /* bool: operand n is a null reference */
+    NAME_ARRAY_LEN,          /* u64: length of the array that is operand n, 0 if that is null */
+    NAME_ITEM_SIZE,          /* u64, static: bytes of an item of the instruction's array type */
+    NAME_MEMORY_SHARED,      /* bool, static: the accessed memory is shared */
+    NAME_REF_CONDITION,      /* bool: n = RefCondition, of operand 0 */
+} NameId;
+
+/* What can be told from operand 0, a reference or an index of a table. */
+typedef enum RefCondition {
+    REF_BRANCHES,   /* br_on_* will branch */
+    REF_CAST_FAILS, /* ref.cast will trap */
+    ENTRY_FAILS,    /* an indirect call of this entry will trap */
+} RefCondition;
+
+/* Built-in functions (lang/function.def): Bound.id of a call. Those that are everywhere are in
+ * plan/builtin.h. */
+typedef enum FnId {
+#define FUNCTION(id, name, text, params, result, is_static, memories, reads, where, monitor, doc)  \
+    FN_##id,
+#include "lang/function.def"
+    FN_COUNT
+} FnId;
+
+/* What becomes of one in a monitor, as in function.def. */
+typedef enum FunctionMonitor {
+    FUNCTION_YES,
+    FUNCTION_OWN,
+    FUNCTION_PAGES,
+    FUNCTION_NO_TABLES,
+    FUNCTION_NO_CHANGE,
+    FUNCTION_NO_DATA,
+} FunctionMonitor;
+
+/* One thing a rule can match: an event in one mode. */
+typedef struct Event {
+    EventKind kind;
+    WasmOp op; /* EVENT_OPCODE */
+    Mode mode; /* EVENT_OPCODE, else MODE_NONE */
+} Event;
+
+typedef Vec(Event) Events;
+
+/* Surface and internal name of a mode. */
+const char *mode_surface(Mode mode);
+const char *mode_internal(Mode mode);
+
+/* The modes of an instruction in table order, at most MODE_COUNT; gives how many. */
+uint32_t op_modes(WasmOp op, Mode modes[MODE_COUNT]);
+
+/* "wasm:opcode:call:before"; `internal` uses the internal mode name as report ids do. */
+void event_text(Buf *out, Event e, bool internal);
+
+/* Documentation of an event kind. */
+const char *event_doc(EventKind kind);
+
+/* The package and event part of an event that is no instruction ("func", "entry"). */
+const char *event_package(EventKind kind);
+const char *event_name(EventKind kind);
+
+/*
+ * Expands a rule over the tables in the language's order (language reference, "match rules").
+ * Appends to out; each gets the next probe number. A part that matches nothing is reported, naming
+ * the first such part, and gives false.
+ */
+bool rule_expand(const Rule *rule, Events *out, Diags *diags);
+
+/* Whether a rule that expands to an event of `op` means it by the name of another encoding:
+ * `select` stands for the one with a type, too, unless the pattern matches that by its own name.
+ * Such an event has the probe number of the other one. */
+bool rule_means_select(const Rule *rule, WasmOp op);
+
+/* Shell-like glob with alternatives, as in rule parts; case-insensitive, whole string. */
+bool pattern_matches(Str pattern, const char *text);
+
+/* ---- bound names ---- */
+
+typedef struct NameInfo {
+    const char *text;
+    const char *doc;
+    bool is_static;
+    bool open; /* the type depends on the instruction or on a type bound */
+} NameInfo;
+extern const NameInfo name_infos[NAME_COUNT];
+
+/*
+ * Looks `name` up at event `e`; `out` is a Bound with id = NameId. False if the event does not have
+ * it. Types are NULL when a type bound is needed.
+ */
+bool event_name_lookup(Event e, Str name, Bound *out);
+
+/* Whether there are events that have such a name. */
+bool event_name_exists(Str name);
+
+/* Calls add() with every name that event e has (argN as arg0, arg1 ...). */
+void event_name_each(Event e, void (*add)(void *ctx, Str name, const Bound *bound), void *ctx);
+
+/* Looks a bound function up at event `e`: id = FnId, parameter types and their number, the result's
+ * type (NULL = none). &type_unit stands for the name of a library; tuples are not interned. False
+ * if the event does not have it. */
+bool event_function_lookup(Event e, Str name, Bound *out, const Type *const **params,
+                           uint32_t *nparams, const Type **result);
+
+/* "alt_call_by_id(i32)", and what it does. */
+const char *function_text(FnId id);
+const char *function_doc(FnId id);
+
+/* Calls add() with every function that event e has; ids are FnId. */
+void event_function_each(Event e, void (*add)(void *ctx, FnId id), void *ctx);
+const char *function_name(FnId id);
+
+/* Whether a function is there in every event, at script scope and in functions. */
+FunctionMonitor function_monitor(FnId id);
+bool function_is_everywhere(FnId id);
+
+/* Whether parameter n of a function is a memory. */
+bool function_takes_memory(FnId id, uint32_t n);
+
+/* The number of bytes an access of `op` touches (0 = not a memory access), which operand is its
+ * address (from the top) and whether it writes. */
+uint32_t op_access(WasmOp op, uint32_t *addr_arg, bool *writes);
+/* The value of a name that follows from the instruction alone: bytecode, category_id, data_size.
+ * False: it is none of them. */
+bool op_constant(WasmOp op, NameId id, uint64_t *value);
+
+/* Whether it is an instruction whose trap can be told beforehand from its operands. */
+bool op_can_trap(WasmOp op);
+
+/* Whether optimised code of some engines (V8 11) cannot tell where such an instruction trapped. */
+bool op_hides_trap(WasmOp op);
+
+#endif

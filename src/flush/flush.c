@@ -1,0 +1,548 @@
+/*
+ * flush/flush.c - how an instrumented program writes its report.
+ */
+#include "flush/flush_code.h"
+
+#include "inject/program.h"
+#include "link/runtime.h"
+#include "../../stdlib/runtime/values.h" /* the layout of our memory */
+
+#include <assert.h>
+
+enum { PAGE = 65536 };
+#define MAX_OWN UINT64_C(0xf0000000) /* leaves the heap some room */
+
+static uint64_t pages_for(uint64_t bytes) {
+    return (bytes + PAGE - 1) / PAGE;
+}
+
+/* ---- deciding ---- */
+
+/* A library that becomes a part of the program wants WASI. */
+static bool libraries_use_wasi(const Plan *plan) {
+    for (uint32_t i = 0; i < plan->library_fns.len; i++) {
+        const LibraryFn *fn = &plan->library_fns.at[i];
+        if (fn->runs && fn->library && program_uses_wasi(&fn->library->module))
+            return true;
+    }
+    return false;
+}
+
+/* Other modules and the host know memory 0: they can grow it, and import it only with its limits.
+ */
+static bool is_known_outside(const WasmModule *m) {
+    for (uint32_t i = 0; i < m->exports.len; i++)
+        if (m->exports.at[i].space == WASM_SPACE_MEMORY)
+            return true;
+    return m->memories.at[0].import >= 0;
+}
+
+/* Memory 0 can be grown at the flush and hold the runtime, which is code for 32-bit memories. The
+ * maximum that others know is not raised for that. */
+static bool can_grow(const WasmModule *m) {
+    if (m->memories.len != 1)
+        return false;
+    const WasmLimits *limits = &m->memories.at[0].limits;
+    bool fixed = limits->has_max && is_known_outside(m);
+    return !limits->is64 && limits->page_log2 == 16 && !fixed;
+}
+
+/* Whether per-site variables go to memory. False with a message if the choice cannot be had. */
+static bool choose_storage(Flush *f) {
+    Store *s = f->store;
+    uint64_t cells = store_words(s);
+    bool many = cells > STORAGE_MAX_GLOBALS;
+    switch (f->options->storage) {
+    case STORAGE_MEMORY:
+        s->in_memory = s->slots > 0 || (s->counts && s->counts->values.len > 0);
+        return true;
+    case STORAGE_GLOBALS:
+        if (many) {
+            Diag *d = diag(
+                f->diags, DIAG_CANNOT_STORE, (Span){f->file, 0, 0},
+                "%llu per-site variables do not fit into globals (engines allow about a million)",
+                (unsigned long long)cells);
+            diag_hint(f->diags, d, "use --storage=memory, or a predicate that selects fewer sites");
+            return false;
+        }
+        return true;
+    default:
+        /* A memory starts faster than very many globals, but needs an engine with multi-memory:
+         * take it where there is no other way, or where the program needs such an engine (or none
+         * at all) anyway. */
+        s->in_memory = many || (cells > 50000 && f->m->memories.len != 1);
+        return true;
+    }
+}
+
+/* ---- the flush function's surroundings ---- */
+
+static uint32_t add_memory(Flush *f, uint64_t bytes) {
+    WasmLimits limits = {.min = pages_for(bytes), .page_log2 = 16};
+    return wasm_add_memory(f->m, limits, text("whammc"));
+}
+
+/* The program must not notice that its memory can grow further than it declared: memory.grow keeps
+ * the old maximum. */
+static void guard_maximum(Flush *f) {
+    WasmMemory *mem = &f->m->memories.at[0];
+    if (!mem->limits.has_max)
+        return;
+    assert(!is_known_outside(f->m));
+    f->guard_grow = true;
+    f->old_max = mem->limits.max;
+    uint64_t more = pages_for(RUNTIME_STACK + store_values_size(f->store) + 8 + f->image_len);
+    if (f->host == HOST_NONE)
+        more = 65536; /* the report itself is kept in memory */
+    mem->limits.max = mem->limits.max + more > 65536 ? 65536 : mem->limits.max + more;
+    mem->relimited = true;
+
+    /* (delta) -> old size in pages, or -1 */
+    Buf code = {0};
+    WasmType i32 = WASM_I32;
+    uint32_t type = wasm_add_func_type(f->m, &i32, 1, &i32, 1);
+    static const uint8_t body[] = {0,    0x3f, 0,    0xad,
+                                   0x20, 0,    0xad, 0x7c}; /* memory.size + delta, as i64 */
+    buf_bytes(&code, body, sizeof body);
+    wasm_put_op(&code, WASM_OP_I64_CONST);
+    buf_sleb(&code, (int64_t)f->old_max);
+    wasm_put_op(&code, WASM_OP_I64_GT_U);
+    static const uint8_t rest[] = {0x04, 0x7f, 0x41, 0x7f, 0x05, 0x20,
+                                   0,    0x40, 0,    0x0b, 0x0b}; /* if -1 else memory.grow */
+    buf_bytes(&code, rest, sizeof rest);
+    f->grow = wasm_add_func(f->m, type, text("whammc.grow"), &code, false);
+}
+
+/* What lies behind the image: strings, headers of maps, the heap. Addresses. */
+typedef struct Places {
+    uint64_t texts, maps, heap;
+} Places;
+
+static Places place_values(Flush *f, uint64_t at, Buf *texts) {
+    Places p = {.texts = align8(at)};
+    store_put_texts(f->store, p.texts, texts);
+    p.maps = align8(p.texts + texts->len);
+    p.heap = align8(p.maps + (uint64_t)f->store->nmaps * VALUES_MAP_HEADER);
+    return p;
+}
+
+static bool place_own(Flush *f) {
+    Store *s = f->store;
+    Buf image = {0}, texts = {0};
+    bool needs_image = s->reports || f->plan->uses_values;
+    if (needs_image && !flush_make_image(f, s->image, &image))
+        return false;
+    s->values_at = f->plan->uses_values ? VALUES_STACK : RUNTIME_STACK;
+    f->image_at = align8(s->values_at + store_values_size(s));
+    Places places = {.heap = f->image_at + f->image_len};
+    if (f->plan->uses_values)
+        places = place_values(f, places.heap, &texts);
+    if (places.heap > MAX_OWN) {
+        diag(f->diags, DIAG_CANNOT_STORE, (Span){f->file, 0, 0},
+             "strings, maps and the report need %llu bytes of memory to begin with; at most %llu "
+             "are possible",
+             (unsigned long long)places.heap, (unsigned long long)MAX_OWN);
+        buf_free(&image);
+        buf_free(&texts);
+        return false;
+    }
+    f->memory = s->memory = add_memory(f, places.heap);
+    store_add(s, f->m);
+    if (needs_image)
+        wasm_add_data_active(f->m, f->memory, f->image_at, &image, text("whammc.image"));
+    if (texts.len)
+        wasm_add_data_active(f->m, f->memory, places.texts, &texts, text("whammc.texts"));
+    if (f->plan->uses_values)
+        runtime_add_state(f->m, f->memory,
+                          &(RuntimeState){.heap = places.heap,
+                                          .maps = places.maps,
+                                          .image = f->image_at,
+                                          .nmaps = s->nmaps,
+                                          .image_len = f->image_len},
+                          text("whammc.state"));
+    buf_free(&image);
+    buf_free(&texts);
+    return true;
+}
+
+static bool place_grown(Flush *f) {
+    Store *s = f->store;
+    Buf image = {0};
+    f->memory = 0;
+    store_add(s, f->m);
+    if (!s->reports)
+        return true;
+    if (!flush_make_image(f, s->image, &image))
+        return false;
+    f->base = wasm_add_global_i32(f->m, true, text("whammc.base"), 0);
+    f->image_data = wasm_add_data_passive(f->m, &image, text("whammc.image"));
+    guard_maximum(f);
+    return true;
+}
+
+static void find_flush_points(Flush *f) {
+    f->proc_exit = program_proc_exit(f->m);
+    if (f->host == HOST_PROF && f->due != UINT32_MAX)
+        return; /* the script tells when something is to be sent */
+    f->main = program_main(f->m);
+    bool asked = f->host == HOST_JS && f->options->host_flushes;
+    if (f->main < 0 && f->due == UINT32_MAX && !asked) {
+        diag(f->diags, DIAG_NO_FLUSH_POINT, (Span){f->file, 0, 0},
+             "no main, _start or start function: the report is written when the host calls "
+             "'whammc:flush'");
+    }
+}
+
+/* Where the runtime will be that becomes part of the program. */
+static bool plan_merge(Flush *f) {
+    Store *s = f->store;
+    if (!choose_storage(f))
+        return false;
+    store_chosen(s);
+    f->own = s->in_memory || f->plan->uses_values || (s->reports && !can_grow(f->m));
+    return f->own ? place_own(f) : place_grown(f);
+}
+
+HostChoice flush_host(const WasmModule *m, const Plan *plan, const RewriteOptions *options) {
+    if (options->link == LINK_IMPORT)
+        return HOST_WASI;
+    return runtime_host(m, options->host, libraries_use_wasi(plan));
+}
+
+Str flush_host_name(HostChoice host) {
+    switch (host) {
+    case HOST_WASI: return STR("wasi");
+    case HOST_JS: return STR("js");
+    case HOST_PROF: return STR("prof");
+    default: return STR("none");
+    }
+}
+
+bool flush_plan(Flush *f) {
+    f->flush = f->due = f->grow = UINT32_MAX;
+    f->main = f->proc_exit = -1;
+    flush_trap_plan(f);
+    return f->options->link == LINK_IMPORT ? flush_import_plan(f) : plan_merge(f);
+}
+
+/* What scripts call when a report is due; its code comes later. */
+static void add_due(Flush *f) {
+    Buf none = {0};
+    uint32_t type = wasm_add_func_type(f->m, NULL, 0, NULL, 0);
+    f->due = wasm_add_func(f->m, type, text("whammc.due"), &none, false);
+    f->flushing = wasm_add_global_i32(f->m, true, text("whammc.flushing"), 0);
+}
+
+bool flush_link(Flush *f, const Reach *reach, const OnceShapes *once) {
+    bool used[HELPER_COUNT];
+    memcpy(used, reach->helpers, sizeof used);
+    f->texts = used[HELPER_FLUSH];
+    f->writes = f->texts || f->store->reports;
+    if (f->host == HOST_PROF && !flush_prof_link(f, used))
+        return false;
+    if (!(f->options->link == LINK_IMPORT ? flush_import_link(f, used) : flush_merge(f, used)))
+        return false;
+    f->flushes = f->writes || reach->exits || once->end.len || once->report.len;
+    if (!f->flushes)
+        return true;
+    if (reach->flushes)
+        add_due(f);
+    find_flush_points(f);
+    return true;
+}
+
+/* ---- the functions ---- */
+
+/* A value -> value area: local 0 is the area's address. */
+static void put_dump(void *ctx, WasmType type, const FlushSource *source, uint64_t offset) {
+    Chunks *c = ctx;
+    Buf *b = &c->body;
+    put_index(b, WASM_OP_LOCAL_GET, 0);
+    flush_push(c->f, source, b);
+    WasmOp op = type == WASM_I64   ? WASM_OP_I64_STORE
+                : type == WASM_F32 ? WASM_OP_F32_STORE
+                : type == WASM_F64 ? WASM_OP_F64_STORE
+                                   : WASM_OP_I32_STORE;
+    wasm_put_op(b, op);
+    uint32_t memory = wasm_final(c->f->m, WASM_SPACE_MEMORY, c->f->memory);
+    buf_uleb(b, 2u | (memory ? 0x40u : 0));
+    if (memory)
+        buf_uleb(b, memory);
+    buf_uleb(b, offset);
+    chunks_item(c);
+}
+
+/* On the first flush: memory.grow, and the image into the new pages. Gives up (returns) if there is
+ * no room. */
+static void put_grow(const Flush *f, Buf *b) {
+    uint64_t image_offset = align8(RUNTIME_STACK + store_values_size(f->store));
+    uint64_t base = global_index(f, f->base);
+    put_index(b, WASM_OP_GLOBAL_GET, base);
+    wasm_put_op(b, WASM_OP_I32_EQZ);
+    wasm_put_op(b, WASM_OP_IF);
+    buf_u8(b, WASM_NONE);
+    put_i32(b, pages_for(image_offset + f->image_len));
+    put_index(b, WASM_OP_MEMORY_GROW, 0);
+    put_index(b, WASM_OP_GLOBAL_SET, base);
+    put_index(b, WASM_OP_GLOBAL_GET, base);
+    put_i32(b, (uint64_t)-1);
+    wasm_put_op(b, WASM_OP_I32_EQ);
+    wasm_put_op(b, WASM_OP_IF);
+    buf_u8(b, WASM_NONE);
+    put_i32(b, 0);
+    put_index(b, WASM_OP_GLOBAL_SET, base);
+    wasm_put_op(b, WASM_OP_RETURN);
+    wasm_put_op(b, WASM_OP_END);
+    put_index(b, WASM_OP_GLOBAL_GET, base);
+    put_i32(b, 16);
+    wasm_put_op(b, WASM_OP_I32_SHL);
+    put_index(b, WASM_OP_GLOBAL_SET, base);
+    put_index(b, WASM_OP_GLOBAL_GET, base);
+    put_i32(b, image_offset);
+    wasm_put_op(b, WASM_OP_I32_ADD);
+    put_i32(b, 0);
+    put_i32(b, f->image_len);
+    put_index(b, WASM_OP_MEMORY_INIT, wasm_final(f->m, WASM_SPACE_DATA, f->image_data));
+    buf_u8(b, 0);
+    wasm_put_op(b, WASM_OP_END);
+}
+
+/* Pushes an address of the runtime's part of memory. */
+static void put_address(const Flush *f, Buf *b, uint64_t offset) {
+    if (f->own) {
+        put_i32(b, offset);
+        return;
+    }
+    put_index(b, WASM_OP_GLOBAL_GET, global_index(f, f->base));
+    put_i32(b, offset);
+    wasm_put_op(b, WASM_OP_I32_ADD);
+}
+
+typedef enum TemplateKind { TEMPLATE_BODY, TEMPLATE_INIT, TEMPLATE_EXIT } TemplateKind;
+
+static void splice_shapes(Splicer *s, const ShapeList *list, TemplateKind kind) {
+    Site nowhere = plan_nowhere(s->plan, s->m);
+    for (uint32_t i = 0; i < list->len; i++) {
+        const Shape *shape = list->at[i];
+        const Template *t = kind == TEMPLATE_BODY   ? shape->template
+                            : kind == TEMPLATE_INIT ? shape->init
+                                                    : shape->exit;
+        if (t)
+            splice_template(s, t, shape->variant, &nowhere);
+        pool_release(&s->pool);
+    }
+}
+
+/* What a script has at script scope; t may be NULL. */
+static void splice_script(Splicer *s, const Template *t, uint32_t script) {
+    Site nowhere = plan_nowhere(s->plan, s->m);
+    if (t)
+        splice_template(s, t, s->plan->scopes.at[script], &nowhere);
+    pool_release(&s->pool);
+}
+
+/* The values to the value area, then whammc_report. */
+static void put_report(Flush *f, Splicer *s, Buf *body) {
+    Chunks dump = {.f = f, .s = s, .name = "whammc.dump", .params = {WASM_I32}, .nparams = 1};
+    flush_each_value(&dump, put_dump, &dump);
+    chunks_end(&dump);
+    uint64_t image_offset = align8(RUNTIME_STACK + store_values_size(f->store));
+    if (!f->own)
+        put_grow(f, body);
+    if (!f->plan->uses_values) {
+        put_address(f, body, RUNTIME_STACK);
+        put_index(body, WASM_OP_GLOBAL_SET, global_index(f, f->stack_pointer));
+    }
+    uint64_t values_at = f->own ? f->store->values_at : RUNTIME_STACK;
+    for (uint32_t i = 0; i < dump.funcs.len; i++) {
+        put_address(f, body, values_at);
+        put_call(f, body, dump.funcs.at[i]);
+    }
+    put_address(f, body, f->own ? f->image_at : image_offset);
+    put_i32(body, f->image_len);
+    put_address(f, body, values_at);
+    put_call(f, body, f->report);
+    chunks_free(&dump);
+}
+
+static void set_flushing(const Flush *f, Buf *b, bool now) {
+    if (f->due == UINT32_MAX)
+        return;
+    put_i32(b, now);
+    put_index(b, WASM_OP_GLOBAL_SET, global_index(f, f->flushing));
+}
+
+/* A script that asks for a report while one is made does not get another one. */
+static void fill_due(Flush *f, Splicer *s) {
+    Buf body = {0};
+    splicer_begin(s, 0);
+    put_index(&body, WASM_OP_GLOBAL_GET, global_index(f, f->flushing));
+    wasm_put_op(&body, WASM_OP_I32_EQZ);
+    wasm_put_op(&body, WASM_OP_IF);
+    buf_u8(&body, WASM_NONE);
+    put_call(f, &body, f->flush);
+    wasm_put_op(&body, WASM_OP_END);
+    flush_fill(f, s, f->due, &body);
+    buf_free(&body);
+}
+
+/* `wasm:end`, `@exit` calls of sites and of scripts, then the report: the default one, or the
+ * bodies of `wasm:report`. */
+static bool add_flush(Flush *f, Splicer *s, const OnceShapes *once) {
+    Buf probes = {0}, report = {0}, exits = {0};
+    bool ok = flush_sites(f, s, true, &exits);
+    splicer_begin(s, 0);
+    if (ok && f->store->reports && f->options->link == LINK_IMPORT)
+        ok = flush_import_put(f, s, &report);
+    else if (f->store->reports)
+        put_report(f, s, &report);
+    s->out = &probes; /* takes locals, which the functions made so far do not have */
+    set_flushing(f, &probes, true);
+    flush_settle(f, &probes);
+    splice_shapes(s, &once->end, TEMPLATE_BODY);
+    splice_shapes(s, &once->begin, TEMPLATE_EXIT);
+    splice_shapes(s, &once->end, TEMPLATE_EXIT);
+    splice_shapes(s, &once->report, TEMPLATE_EXIT);
+    buf_bytes(&probes, exits.data, exits.len);
+    for (uint32_t i = 0; i < f->plan->scripts.len; i++)
+        splice_script(s, f->plan->exits[i], i);
+    splice_shapes(s, &once->report, TEMPLATE_BODY);
+    buf_bytes(&probes, report.data, report.len);
+    if (f->texts)
+        put_call(f, &probes, f->helpers[HELPER_FLUSH]);
+    set_flushing(f, &probes, false);
+    f->flush =
+        flush_add_code(f, s, wasm_add_func_type(f->m, NULL, 0, NULL, 0), "whammc.flush", &probes);
+    wasm_add_export(f->m, text("whammc:flush"), WASM_SPACE_FUNC, f->flush);
+    if (f->due != UINT32_MAX)
+        fill_due(f, s);
+    buf_free(&probes);
+    buf_free(&report);
+    buf_free(&exits);
+    return ok;
+}
+
+/* The program's `_start`, if nothing of the program runs before it. */
+static const WasmExport *late_start(const Flush *f) {
+    const WasmExport *e = wasm_find_export(f->m, WASM_SPACE_FUNC, text("_start"));
+    if (!e || f->m->start >= 0 || f->m->funcs.at[e->handle].import >= 0)
+        return NULL;
+    const WasmTypeDef *t = wasm_func_type(f->m, e->handle);
+    return t->nparams || t->nresults ? NULL : e;
+}
+
+bool flush_starts_late(const Flush *f) {
+    bool calls = f->texts;
+    for (uint32_t i = 0; i < f->plan->library_fns.len; i++)
+        calls |= f->plan->library_fns.at[i].runs;
+    return calls && late_start(f);
+}
+
+/* Makes start-up code a function that goes on with what the program starts with. */
+static void put_start(Flush *f, Splicer *s, Buf *body) {
+    uint32_t type = wasm_add_func_type(f->m, NULL, 0, NULL, 0);
+    const WasmExport *e = flush_starts_late(f) ? late_start(f) : NULL;
+    int64_t next = e ? (int64_t)e->handle : f->m->start;
+    if (next >= 0)
+        put_call(f, body, (uint32_t)next);
+    uint32_t func = flush_add_code(f, s, type, "whammc.start", body);
+    if (e)
+        wasm_set_export(f->m, (uint32_t)(e - f->m->exports.at), func);
+    else
+        wasm_set_start(f->m, func);
+}
+
+/* Libraries, script-scope statements, what sites have for start-up, `wasm:begin`, then the
+ * program's own start function. */
+static bool add_start(Flush *f, Splicer *s, const Template *const *init, const OnceShapes *once) {
+    Buf body = {0}, site_inits = {0};
+    Site nowhere = plan_nowhere(f->plan, f->m);
+    bool ok = flush_sites(f, s, false, &site_inits);
+    s->out = &body;
+    splicer_begin(s, 0);
+    shadow_put_start(f->shadow, &body);
+    for (uint32_t i = 0; i < f->library_starts.len; i++)
+        put_call(f, &body, f->library_starts.at[i]);
+    if (f->options->link == LINK_IMPORT && f->plan->uses_values)
+        ok = flush_import_start(f, s, &body) && ok;
+    for (uint32_t i = 0; i < f->plan->scripts.len; i++)
+        splice_script(s, init[i], i);
+    for (uint32_t i = 0; i < f->plan->probes.len; i++) {
+        const PlanProbe *p = &f->plan->probes.at[i];
+        if (p->init)
+            splice_template(s, p->init, p->shared_from, &nowhere);
+        pool_release(&s->pool);
+    }
+    splice_shapes(s, &once->begin, TEMPLATE_INIT);
+    splice_shapes(s, &once->end, TEMPLATE_INIT);
+    splice_shapes(s, &once->report, TEMPLATE_INIT);
+    buf_bytes(&body, site_inits.data, site_inits.len);
+    splice_shapes(s, &once->begin, TEMPLATE_BODY);
+    if (body.len)
+        put_start(f, s, &body);
+    buf_free(&body);
+    buf_free(&site_inits);
+    return ok;
+}
+
+/* `get_<name>` for each script variable that is a number or bool, unless the program exports that
+ * name. */
+static void add_getters(Flush *f, Splicer *s) {
+    Map names = {0};
+    for (uint32_t i = 0; i < f->m->exports.len; i++)
+        map_put(&names, f->m->exports.at[i].name, 0, NULL);
+    for (uint32_t i = 0; i < f->plan->vars.len; i++) {
+        const PlanVar *v = &f->plan->vars.at[i];
+        if (v->decl->storage != STORAGE_SCRIPT || v->decl->type->kind > TYPE_BOOL)
+            continue;
+        const char *name = arena_printf(&f->m->arena, "get_%.*s", STR_ARG(v->decl->name));
+        bool added;
+        map_put(&names, str_of(name), 0, &added);
+        if (!added)
+            continue;
+        Buf body = {0};
+        WasmType result = type_wasm(v->decl->type);
+        splicer_begin(s, 0);
+        if (flush_settles(f, v->id, store_sum(f->store, v->id), false))
+            flush_settle(f, &body);
+        FlushSource source = flush_variable(f, v, 0);
+        flush_push(f, &source, &body);
+        uint32_t func =
+            flush_add_code(f, s, wasm_add_func_type(f->m, NULL, 0, &result, 1), name, &body);
+        wasm_add_export(f->m, text(name), WASM_SPACE_FUNC, func);
+        buf_free(&body);
+    }
+    map_free(&names);
+}
+
+/* The bodies of the script's functions, which were added empty. */
+static void fill_functions(Flush *f, Splicer *s, const Reach *reach) {
+    Site nowhere = plan_nowhere(f->plan, f->m);
+    for (uint32_t i = 0; i < f->plan->fns.len; i++) {
+        const Template *t = f->plan->fns.at[i].template;
+        if (!reach->fns[i])
+            continue;
+        Buf body = {0};
+        s->out = &body;
+        splicer_begin(s, t->nparams);
+        splice_template(s, t, f->plan->scopes.at[f->plan->fns.at[i].script], &nowhere);
+        flush_fill(f, s, f->fns[i], &body);
+        buf_free(&body);
+    }
+}
+
+bool flush_add(Flush *f, const Template *const *init, const OnceShapes *once, const Reach *reach) {
+    Splicer s;
+    splicer_init(&s, f->m, f->plan, f->store, f->helpers, f->fns);
+    s.memories = f->memories;
+    s.due = f->due;
+    flush_add_traps(f, &s);
+    flush_add_sums(f, &s);
+    fill_functions(f, &s, reach);
+    bool ok = add_start(f, &s, init, once);
+    if (ok && f->flushes)
+        ok = add_flush(f, &s, once);
+    add_getters(f, &s);
+    splicer_free(&s);
+    return ok;
+}

@@ -1,0 +1,76 @@
+/*
+ * flush/flush.h - how an instrumented program writes its report: where the runtime lives, the
+ * flush function, and the start function that initialises script variables.
+ *
+ * The runtime (report/embedded.h) has one of three places:
+ *   own       a memory of our own. Engines need multi-memory if the program has a memory too
+ *   grown     the program's memory 0, grown at the flush, when the program is over
+ *   imported  another module (--link=import, flush_import.c)
+ */
+#ifndef WHAMMC_FLUSH_FLUSH_H
+#define WHAMMC_FLUSH_FLUSH_H
+
+#include "gen/reach.h"
+#include "rewrite/rewrite.h"
+#include "inject/splice.h"
+
+typedef struct Flush {
+    WasmModule *m;
+    Store *store;
+    const Plan *plan;
+    const RewriteOptions *options;
+    Matcher *matcher; /* of the rewriter */
+    const Shadow *shadow;
+    const MemoryOps *memories;
+    uint32_t *helpers;   /* handles by Helper */
+    const uint32_t *fns; /* handles of script functions, by index into Plan.fns */
+    Diags *diags;
+    DiagFileId file;
+    HostChoice host;              /* decided: not HOST_AUTO */
+    bool flushes;                 /* there is something to do at the flush points */
+    bool texts, writes;           /* it writes text; text or a report */
+    bool own;                     /* the runtime has its own memory */
+    bool guard_grow;              /* memory.grow of memory 0 must be limited to its old maximum */
+    uint64_t old_max;             /* that maximum, in pages */
+    uint32_t memory;              /* handle of the runtime's memory */
+    uint32_t stack_pointer, base; /* handles of globals; base: start of the grown part */
+    uint32_t report;              /* handle of whammc_report */
+    uint32_t image_data;          /* handle of the passive segment (grown) */
+    uint64_t image_at;            /* address of the image (own) */
+    uint32_t image_len;
+    uint32_t rt_open, rt_put32, rt_put64, rt_close, rt_setup,
+        rt_setup_text;    /* handles of imports (imported) */
+    uint32_t *sum_end;    /* by variable of Counts: of `sums` */
+    uint32_t traps;       /* handle of the first global of what is kept of traps */
+    uint32_t leaks;       /* handle of the function that says how often there was a leak */
+    Vec(uint32_t) sums;   /* handles: functions that give parts of what is counted by segments */
+    Vec(uint32_t) settle; /* ... that bring up to date what code looks at when a report is due */
+    Vec(uint32_t) library_starts; /* handles of what libraries want called first, in order */
+    uint32_t flush;               /* handle of the flush function, UINT32_MAX = there is none */
+    uint32_t due; /* handle of the function that scripts call when a report is due, or UINT32_MAX */
+    uint32_t flushing; /* handle of a global: the flush function is at work (if there is `due`) */
+    uint32_t grow;     /* handle of the function that replaces memory.grow */
+    int64_t proc_exit; /* handle of the import, -1 = none */
+    int64_t main;      /* function at whose exits the report is flushed, -1 = none */
+} Flush;
+
+/* HOST_AUTO decided, as far as that depends on the program and the libraries. */
+HostChoice flush_host(const WasmModule *m, const Plan *plan, const RewriteOptions *options);
+/* The name of a host in scripts (HOST); it is decided. */
+Str flush_host_name(HostChoice host);
+
+/* Decides placement and storage; adds memory, the image, initial data. Pass 1 is over, the
+ * module not laid out. */
+bool flush_plan(Flush *f);
+/* Adds the runtime or the imports of it, when it is known what the templates call; the module is
+ * still not laid out. `once`: whether a report is due with more to do than writing it. */
+bool flush_link(Flush *f, const Reach *reach, const OnceShapes *once);
+
+/* Start-up code runs when the program's `_start` is called, not when it is instantiated, which is
+ * too early for calls of WASI and for writing. */
+bool flush_starts_late(const Flush *f);
+
+/* Adds the start and the flush function and exports; after the layout. */
+bool flush_add(Flush *f, const Template *const *init, const OnceShapes *once, const Reach *reach);
+
+#endif

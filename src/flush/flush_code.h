@@ -1,0 +1,157 @@
+/*
+ * flush/flush_code.h - what the flush*.c files write functions with. Only they include this.
+ */
+#ifndef WHAMMC_FLUSH_FLUSH_CODE_H
+#define WHAMMC_FLUSH_FLUSH_CODE_H
+
+#include "wasm/emit.h"
+#include "flush/flush.h"
+
+static inline Str text(const char *s) {
+    return str_of(s);
+}
+
+static inline uint64_t align8(uint64_t n) {
+    return (n + 7) & ~(uint64_t)7;
+}
+
+/* ---- instructions; indices are final ---- */
+
+static inline void put_call(const Flush *f, Buf *b, uint32_t func) {
+    put_index(b, WASM_OP_CALL, wasm_final(f->m, WASM_SPACE_FUNC, func));
+}
+
+static inline uint64_t global_index(const Flush *f, uint32_t handle) {
+    return wasm_final(f->m, WASM_SPACE_GLOBAL, handle);
+}
+
+/* ---- functions ---- */
+
+/* Gives a function that was added without code its body. */
+void flush_fill(Flush *f, Splicer *s, uint32_t func, const Buf *body);
+
+/* Adds a function of `body` with the locals that the splicer took and the `end`; its handle. */
+uint32_t flush_add_code(Flush *f, Splicer *s, uint32_t type, const char *name, const Buf *body);
+
+/*
+ * A long run of small items (a variable, a word), each some instructions, as functions of at most
+ * 1000 items each, so that no function gets too large for an engine's compiler. The functions are
+ * to be called in order. Begin with zeros but for the first ones up to `params`.
+ */
+typedef struct Chunks {
+    Flush *f;
+    Splicer *s;
+    const char *name;
+    WasmType params[2]; /* of the functions */
+    uint32_t nparams;
+    Buf body; /* items are appended here, each followed by chunks_item */
+    uint32_t count;
+    uint32_t wide;       /* locals behind the parameters, of i64 all */
+    bool hold;           /* the next items need what this function has in its locals */
+    Vec(uint32_t) funcs; /* handles */
+} Chunks;
+
+void chunks_item(Chunks *c);
+void chunks_end(Chunks *c);
+void chunks_free(Chunks *c);
+
+/* The bytes of an image with the report's options; image_len is their number. False with a message
+ * if they cannot be had. */
+bool flush_make_image(Flush *f, const Image *image, Buf *bytes);
+
+/* Where a value of the report comes from. */
+typedef struct FlushSource {
+    uint64_t global;      /* the index of a global */
+    const Sum *sum;       /* NULL, or how the following is added to that: */
+    CountParts parts;     /* these, if they are few */
+    const uint32_t *sums; /* what these functions give; nsums handles */
+    uint32_t nsums;
+    const CountValue *count; /* or, if not NULL, this; derived values are in locals */
+    uint32_t locals;         /* from here on */
+    const Type *type;        /* ... of its value */
+} FlushSource;
+
+/* Appends code that pushes it. */
+void flush_push(const Flush *f, const FlushSource *source, Buf *out);
+
+/* A leaf of a shared or script variable; leaf n of a cell, or its mark. */
+FlushSource flush_variable(const Flush *f, const PlanVar *v, uint32_t leaf);
+FlushSource flush_cell(const Flush *f, const MapCell *cell, uint32_t n);
+
+/* ---- sums (flush_sum.c) ---- */
+
+/* Adds the functions that sum up what is counted by segments, and those that settle sums. */
+void flush_add_sums(Flush *f, Splicer *s);
+
+/* Appends calls of the latter. Sums are up to date then in their places. */
+void flush_settle(const Flush *f, Buf *out);
+
+/* Whether variable n of Counts with this sum is brought up to date by them. */
+bool flush_settles(const Flush *f, uint32_t n, const Sum *sum, bool cell);
+
+/* Sets what of a source is counted as variable n of Counts; nothing if it is settled. */
+void flush_counted(const Flush *f, uint32_t n, const Sum *sum, bool cell, FlushSource *source);
+
+/* Appends code for the value of a variable: what its place has is on the stack; `counted` is code
+ * that pushes what is counted as a part of it, as i64. */
+void flush_combine(const Sum *sum, const Buf *counted, Buf *out);
+
+/* Appends code that pushes what is counted of a source, as i64. */
+void flush_push_sum(const Flush *f, const FlushSource *source, Buf *out);
+
+/* Appends code that wraps an i64 to a value of a type. */
+void flush_wrap(const Type *t, Buf *out);
+
+/* Appends a multiplication of an i64. */
+void flush_multiply(uint64_t by, Buf *out);
+
+/* Calls `value` for all reported variables that are not in the value area by themselves, by
+ * ascending offset in it; c is what it appends items to. */
+typedef void FlushValue(void *ctx, WasmType type, const FlushSource *source, uint64_t offset);
+void flush_each_value(Chunks *c, FlushValue *value, void *ctx);
+
+/* ---- traps in segments (flush_trap.c) ---- */
+
+/* Whether anything could have to be corrected. */
+bool flush_has_traps(const Flush *f);
+/* Adds the globals that keep where the program has trapped. */
+void flush_trap_plan(Flush *f);
+/* Adds the exports whammc:trapped and whammc:correct, and what flush_push_leaks needs. */
+void flush_add_traps(Flush *f, Splicer *s);
+/* Appends code that pushes a leak (inject/counts.h), as i64. */
+void flush_push_leaks(const Flush *f, uint32_t leak, Buf *out);
+/* Calls `value` for what of that belongs to the report's values. */
+void flush_each_trap(const Flush *f, FlushValue *value, void *ctx);
+
+/* ---- --link=merge (flush_merge.c) ---- */
+
+/* Copies what is needed of the runtime into the program: what the report needs, and the helpers
+ * that are used (by Helper), whose handles it sets. */
+bool flush_merge(Flush *f, const bool *used);
+
+/* ---- --host=prof (flush_prof.c) ---- */
+
+/* Imports the functions of the host. Takes what it does itself out of `used` (by Helper) and sets
+ * its handles. False with a message if a script wants what this host has not. */
+bool flush_prof_link(Flush *f, bool *used);
+
+/* ---- --link=import (flush_import.c) ---- */
+
+/* Decides storage. */
+bool flush_import_plan(Flush *f);
+/* Imports the functions of the runtime module that are needed; sets handles of used helpers. */
+bool flush_import_link(Flush *f, const bool *used);
+/* Appends code that makes the strings of the program in the runtime's memory. */
+bool flush_import_start(Flush *f, Splicer *s, Buf *body);
+
+/* Appends code that hands the report over. */
+bool flush_import_put(Flush *f, Splicer *s, Buf *body);
+
+/*
+ * Makes the functions that do for each site what its shape has for start-up (or, `at_exit`, for the
+ * moment before a report) and appends the calls of them to `out`. Before the slots of the splicer
+ * are used for anything else. False on malformed code, which pass 1 would have found.
+ */
+bool flush_sites(Flush *f, Splicer *s, bool at_exit, Buf *out);
+
+#endif

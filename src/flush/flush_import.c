@@ -1,0 +1,224 @@
+/*
+ * flush/flush_import.c - --link=import: the runtime is another module, imported by the program.
+ *
+ * Nothing of the program's is touched and it needs no second memory: at a flush, the image and the
+ * values go over as arguments, 4 or 8 bytes a call. The protocol is in
+ * stdlib/runtime/host_import.c.
+ */
+#include "flush/flush_code.h"
+
+#include "report/embedded.h"
+
+static bool check_options(Flush *f) {
+    Span whole = {f->file, 0, 0};
+    const RewriteOptions *o = f->options;
+    if (o->host != HOST_AUTO && o->host != HOST_WASI) {
+        Diag *d = diag(f->diags, DIAG_CANNOT_HOST, whole,
+                       "--link=import has no --host=%.*s: the runtime module writes through WASI",
+                       STR_ARG(flush_host_name(o->host)));
+        diag_hint(f->diags, d, "leave --host out, or use --link=merge");
+        return false;
+    }
+    if (o->storage == STORAGE_MEMORY) {
+        Diag *d = diag(f->diags, DIAG_CANNOT_STORE, whole,
+                       "--link=import has no --storage=memory: the program gets no memory of ours");
+        diag_hint(f->diags, d, "leave --storage out, or use --link=merge");
+        return false;
+    }
+    if (store_words(f->store) > STORAGE_MAX_GLOBALS) {
+        Diag *d =
+            diag(f->diags, DIAG_CANNOT_STORE, whole,
+                 "%llu per-site variables do not fit into globals (engines allow about a million)",
+                 (unsigned long long)store_words(f->store));
+        diag_hint(f->diags, d, "use --link=merge, or a predicate that selects fewer sites");
+        return false;
+    }
+    return true;
+}
+
+/* A type by its letter in helper.def. */
+static WasmType letter(char c) {
+    return c == 'l' ? WASM_I64 : c == 'f' ? WASM_F32 : c == 'd' ? WASM_F64 : WASM_I32;
+}
+
+static uint32_t import(Flush *f, const char *name, const char *params, const char *result) {
+    WasmType types[8], gives = letter(result[0]);
+    uint32_t n = 0;
+    for (; params[n]; n++)
+        types[n] = letter(params[n]);
+    uint32_t type = wasm_add_func_type(f->m, types, n, &gives, *result != 0);
+    uint32_t func = wasm_add_import_func(f->m, text(RUNTIME_IMPORT_MODULE), text(name), type);
+    f->m->funcs.at[func].name = text(arena_printf(&f->m->arena, "whammc.%s", name));
+    return func;
+}
+
+bool flush_import_plan(Flush *f) {
+    if (!check_options(f))
+        return false;
+    store_chosen(f->store);
+    store_add(f->store, f->m);
+    Store *s = f->store;
+    s->texts_in_globals = true;
+    for (uint32_t i = 0; f->plan->uses_values && i < s->texts.len; i++)
+        vec_push(&s->text_at, wasm_add_global_i32(f->m, true, text("whammc.text"), 0));
+    return true;
+}
+
+bool flush_import_link(Flush *f, const bool *used) {
+    /* what flush_import_start needs */
+    static const Helper start[] = {HELPER_STR_NEW, HELPER_STR_INTERN, HELPER_STORE64,
+                                   HELPER_STORE8};
+    bool wanted[HELPER_COUNT] = {false};
+    for (uint32_t h = 0; h < HELPER_COUNT; h++)
+        wanted[h] = used[h] && h != HELPER_FMOD;
+    for (uint32_t i = 0; i < 4 && f->plan->uses_values && f->store->texts.len; i++)
+        wanted[start[i]] = true;
+    for (uint32_t h = 0; h < HELPER_COUNT; h++)
+        if (wanted[h])
+            f->helpers[h] =
+                import(f, helper_infos[h].name, helper_infos[h].params, helper_infos[h].result);
+    if (f->plan->uses_values && f->store->nmaps)
+        f->rt_setup = import(f, "setup", "i", "");
+    if (!f->writes)
+        return true;
+    f->rt_open = import(f, "open", "ii", "");
+    f->rt_put64 = import(f, "put64", "l", "");
+    if (f->texts)
+        f->rt_setup_text = import(f, "setup_text", "", "");
+    if (!f->store->reports)
+        return true;
+    f->rt_put32 = import(f, "put32", "i", "");
+    f->rt_close = import(f, "close", "", "");
+    return true;
+}
+
+/* ---- handing over images ---- */
+
+static void call_chunks(Chunks *c, Buf *body) {
+    chunks_end(c);
+    for (uint32_t i = 0; i < c->funcs.len; i++)
+        put_call(c->f, body, c->funcs.at[i]);
+    chunks_free(c);
+}
+
+static void put_image(Chunks *c, const Buf *image) {
+    for (size_t at = 0; at < image->len; at += 8) {
+        uint64_t word = 0;
+        for (size_t i = 0; i < 8 && at + i < image->len; i++)
+            word |= (uint64_t)image->data[at + i] << 8 * i;
+        wasm_put_op(&c->body, WASM_OP_I64_CONST);
+        buf_sleb(&c->body, (int64_t)word);
+        put_call(c->f, &c->body, c->f->rt_put64);
+        chunks_item(c);
+    }
+}
+
+/* Begins a report: the image, to be followed by so many bytes of values. */
+static void open_report(Flush *f, Splicer *s, const Buf *image, uint64_t values_size, Buf *body) {
+    Chunks words = {.f = f, .s = s, .name = "whammc.image"};
+    put_i32(body, image->len);
+    put_i32(body, values_size);
+    put_call(f, body, f->rt_open);
+    put_image(&words, image);
+    call_chunks(&words, body);
+}
+
+/* ---- the start ---- */
+
+/* The bytes of a string go over eight at a time. */
+static void put_text(Flush *f, Chunks *c, uint32_t id) {
+    Str text = f->store->texts.at[id];
+    Buf *b = &c->body;
+    uint64_t global = global_index(f, (uint32_t)f->store->text_at.at[id]);
+    put_i32(b, text.len);
+    put_call(f, b, f->helpers[HELPER_STR_NEW]);
+    put_index(b, WASM_OP_GLOBAL_SET, global);
+    for (uint32_t i = 0; i < text.len;) {
+        bool whole = text.len - i >= 8;
+        uint64_t word = 0;
+        for (uint32_t k = 0; k < (whole ? 8u : 1u); k++)
+            word |= (uint64_t)(uint8_t)text.ptr[i + k] << 8 * k;
+        put_index(b, WASM_OP_GLOBAL_GET, global);
+        put_i32(b, 4 + i);
+        wasm_put_op(b, WASM_OP_I32_ADD);
+        wasm_put_const(b, whole ? WASM_I64 : WASM_I32, word);
+        put_call(f, b, f->helpers[whole ? HELPER_STORE64 : HELPER_STORE8]);
+        i += whole ? 8 : 1;
+    }
+    put_index(b, WASM_OP_GLOBAL_GET, global);
+    put_call(f, b, f->helpers[HELPER_STR_INTERN]);
+    put_index(b, WASM_OP_GLOBAL_SET, global);
+    chunks_item(c);
+}
+
+/* Where text goes says an image without rows. */
+static bool set_up_text(Flush *f, Splicer *s, Buf *body) {
+    Buf bytes = {0};
+    Image *image = image_new();
+    bool ok = flush_make_image(f, image, &bytes);
+    if (ok) {
+        open_report(f, s, &bytes, 0, body);
+        put_call(f, body, f->rt_setup_text);
+    }
+    image_free(image);
+    buf_free(&bytes);
+    return ok;
+}
+
+bool flush_import_start(Flush *f, Splicer *s, Buf *body) {
+    Chunks c = {.f = f, .s = s, .name = "whammc.texts"};
+    if (f->store->nmaps) {
+        put_i32(body, f->store->nmaps);
+        put_call(f, body, f->rt_setup);
+    }
+    for (uint32_t i = 0; i < f->store->texts.len; i++)
+        if (f->store->texts.at[i].len)
+            put_text(f, &c, i);
+    call_chunks(&c, body);
+    return !f->texts || set_up_text(f, s, body);
+}
+
+/* ---- the flush ---- */
+
+typedef struct Values {
+    Chunks chunks;
+    uint64_t at; /* in the value area */
+} Values;
+
+/* Zeros up to `offset`. */
+static void pad(Values *v, uint64_t offset) {
+    for (; v->at < offset; v->at += 4) {
+        put_i32(&v->chunks.body, 0);
+        put_call(v->chunks.f, &v->chunks.body, v->chunks.f->rt_put32);
+        chunks_item(&v->chunks);
+    }
+}
+
+static void put_value(void *ctx, WasmType type, const FlushSource *source, uint64_t offset) {
+    Values *v = ctx;
+    Chunks *c = &v->chunks;
+    bool wide = type == WASM_I64 || type == WASM_F64;
+    pad(v, offset);
+    flush_push(c->f, source, &c->body);
+    if (type == WASM_F32 || type == WASM_F64)
+        wasm_put_op(&c->body, wide ? WASM_OP_I64_REINTERPRET_F64 : WASM_OP_I32_REINTERPRET_F32);
+    put_call(c->f, &c->body, wide ? c->f->rt_put64 : c->f->rt_put32);
+    v->at += wide ? 8 : 4;
+    chunks_item(c);
+}
+
+bool flush_import_put(Flush *f, Splicer *s, Buf *body) {
+    Buf image = {0};
+    if (!flush_make_image(f, f->store->image, &image))
+        return false;
+    uint64_t values_size = image_values_size(f->store->image);
+    open_report(f, s, &image, values_size, body);
+    buf_free(&image);
+
+    Values values = {.chunks = {.f = f, .s = s, .name = "whammc.values"}};
+    flush_each_value(&values.chunks, put_value, &values);
+    pad(&values, values_size);
+    call_chunks(&values.chunks, body);
+    put_call(f, body, f->rt_close);
+    return true;
+}

@@ -1,0 +1,73 @@
+/*
+ * flush/flush_init.c - what runs once per site: at start-up, behind the script-scope statements,
+ * '@init' calls and the initial values of per-site variables that depend on script variables;
+ * before a report, '@exit' calls.
+ */
+#include "flush/flush_code.h"
+
+typedef struct Sites {
+    Splicer *s;
+    Chunks chunks;
+    bool at_exit;
+    Map made;    /* '@exit' calls that need not be made again: their code */
+    Arena arena; /* of it */
+} Sites;
+
+/* The code behind `from` is there already. */
+static bool is_repeated(Sites *x, const Variant *v, size_t from) {
+    const Buf *b = &x->chunks.body;
+    if (!x->at_exit || v->exits_count)
+        return false;
+    Str code = {(char *)b->data + from, (uint32_t)(b->len - from)};
+    if (map_get(&x->made, code))
+        return true;
+    map_put(&x->made, (Str){arena_strndup(&x->arena, code.ptr, code.len), code.len}, 0, NULL);
+    return false;
+}
+
+static void do_site(void *ctx, const Site *site, const SiteTypes *types, const Match *matches,
+                    uint32_t n) {
+    (void)types;
+    Sites *x = ctx;
+    splice_slots(x->s, site, matches, n);
+    for (uint32_t i = 0; i < n; i++) {
+        const Shape *shape = matches[i].shape;
+        const Template *t = x->at_exit ? shape->exit : shape->init;
+        if (!t)
+            continue;
+        x->s->out = &x->chunks.body;
+        x->s->slots = x->s->site_slots.at + x->s->slot_at.at[i];
+        size_t from = x->chunks.body.len;
+        splice_template(x->s, t, shape->variant, site);
+        pool_release(&x->s->pool);
+        if (is_repeated(x, shape->variant, from))
+            x->chunks.body.len = from;
+        else
+            chunks_item(&x->chunks);
+    }
+}
+
+bool flush_sites(Flush *f, Splicer *s, bool at_exit, Buf *out) {
+    bool any = false;
+    for (uint32_t i = 0; i < f->plan->variants.len; i++)
+        any |= at_exit ? f->plan->variants.at[i]->exits : f->plan->variants.at[i]->starts_dynamic;
+    if (!any)
+        return true;
+    Sites x = {.s = s, .at_exit = at_exit};
+    x.chunks = (Chunks){.f = f, .s = s, .name = at_exit ? "whammc.exit" : "whammc.init"};
+    Matcher walk = {
+        .plan = f->matcher->plan, .m = f->matcher->m, .watch_call = -1, .at = do_site, .ctx = &x};
+    splicer_begin(s, 0);
+    s->cursor.next.len = 0;
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < f->m->input_count[WASM_SPACE_FUNC]; i++)
+        ok = f->m->funcs.at[i].import >= 0 || match_func(&walk, i);
+    chunks_end(&x.chunks);
+    for (uint32_t i = 0; i < x.chunks.funcs.len; i++)
+        put_call(f, out, x.chunks.funcs.at[i]);
+    matcher_free(&walk);
+    chunks_free(&x.chunks);
+    map_free(&x.made);
+    arena_free(&x.arena);
+    return ok;
+}

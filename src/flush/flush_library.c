@@ -1,0 +1,115 @@
+/*
+ * flush/flush_library.c - user libraries become imports or parts of the program.
+ */
+#include "flush/flush_library.h"
+
+#include "link/bridge.h"
+
+/* --link=import: each function is an import. */
+static void import_functions(Flush *f, Plan *plan) {
+    for (uint32_t i = 0; i < plan->library_fns.len; i++) {
+        LibraryFn *fn = &plan->library_fns.at[i];
+        if (!fn->runs || fn->bundled)
+            continue;
+        fn->handle = wasm_need_import_func(f->m, fn->library->import_as, fn->name,
+                                           wasm_func_type(&fn->library->module, fn->func));
+    }
+}
+
+static WasmType letter(char c) {
+    return type_wasm(bundled_type(c));
+}
+
+uint32_t library_import_bundled(WasmModule *m, const BundledFn *fn) {
+    WasmType params[8], result = *fn->result ? letter(*fn->result) : WASM_NONE;
+    WasmTypeDef type = {.params = params, .results = &result, .nresults = *fn->result != 0};
+    for (; fn->params[type.nparams]; type.nparams++)
+        params[type.nparams] = letter(fn->params[type.nparams]);
+    return wasm_need_import_func(m, str_of(fn->library), str_of(fn->name), &type);
+}
+
+/* Functions that are imports whatever the link. */
+static void import_bundled(Flush *f, Plan *plan) {
+    for (uint32_t i = 0; i < plan->library_fns.len; i++) {
+        LibraryFn *fn = &plan->library_fns.at[i];
+        if (fn->runs && fn->bundled && bundled_kind(fn->bundled) == BUNDLED_IMPORT)
+            fn->handle = library_import_bundled(f->m, fn->bundled);
+    }
+}
+
+void library_import_memory(WasmModule *m, Library *lib) {
+    const WasmExport *e = library_memory(lib);
+    WasmLimits limits = lib->module.memories.at[e->handle].limits;
+    limits.has_max &= limits.shared; /* it may be larger at run time, and have any maximum */
+    lib->memory = wasm_add_import_memory(m, lib->import_as, e->name, limits);
+}
+
+/* ---- --link=merge ---- */
+
+static int64_t resolve(void *ctx, const WasmImport *import) {
+    Bridge *b = ctx;
+    int64_t handle = bridge_import(b, import);
+    return handle == -1 ? wasm_merge_join(b->library, import) : handle;
+}
+
+/* The library's functions that are called, as parts of the program. What the library wants called
+ * first is called when the program starts or, if that is too early for WASI, by its first call. */
+static void take_functions(Flush *f, Plan *plan, Library *lib, const WasmMerge *g, Bridge *bridge) {
+    bool late = flush_starts_late(f);
+    for (uint32_t i = 0; i < plan->library_fns.len; i++) {
+        LibraryFn *fn = &plan->library_fns.at[i];
+        if (fn->library != lib || !fn->runs)
+            continue;
+        uint32_t func = g->handles[WASM_SPACE_FUNC][fn->func];
+        fn->handle = late ? func : bridge_entry(bridge, func);
+    }
+    if (late && g->start >= 0)
+        vec_push(&f->library_starts, (uint32_t)g->start);
+    if (late && g->initialize >= 0)
+        vec_push(&f->library_starts, (uint32_t)g->initialize);
+}
+
+static bool merge_library(Flush *f, Plan *plan, Library *lib) {
+    Vec(uint32_t) roots = {0};
+    Bridge bridge;
+    const char *prefix = arena_printf(&f->m->arena, "%.*s.", STR_ARG(lib->name));
+    WasmMerge g = {.to = f->m,
+                   .from = &lib->module,
+                   .whole = true,
+                   .keep_memories = lib->memory_runs,
+                   .resolve = resolve,
+                   .ctx = &bridge,
+                   .prefix = str_of(prefix)};
+    for (uint32_t i = 0; i < plan->library_fns.len; i++)
+        if (plan->library_fns.at[i].library == lib && plan->library_fns.at[i].runs)
+            vec_push(&roots, plan->library_fns.at[i].func);
+    bridge_init(&bridge, &g, f->diags);
+    bool any = roots.len || lib->memory_runs;
+    bool ok = !any || wasm_merge(&g, roots.at, roots.len, f->diags);
+    if (ok && any)
+        take_functions(f, plan, lib, &g, &bridge);
+    if (ok && lib->memory_runs)
+        lib->memory = g.handles[WASM_SPACE_MEMORY][library_memory(lib)->handle];
+    bridge_free(&bridge);
+    wasm_merge_free(&g);
+    vec_free(&roots);
+    return ok;
+}
+
+/* ---- */
+
+bool libraries_link(Flush *f) {
+    Plan *plan = f->matcher->plan;
+    bool ok = true;
+    import_bundled(f, plan);
+    if (f->options->link == LINK_IMPORT)
+        import_functions(f, plan);
+    for (uint32_t i = 0; i < plan->libraries->list.len; i++) {
+        Library *lib = plan->libraries->list.at[i];
+        if (f->options->link != LINK_IMPORT)
+            ok &= merge_library(f, plan, lib);
+        else if (lib->memory_runs)
+            library_import_memory(f->m, lib);
+    }
+    return ok;
+}

@@ -1,0 +1,41 @@
+/*
+ * flush/flush_prof.c - --host=prof: the program imports the five functions of module `prof`, all
+ * of them and no others, and sends what it has counted with these. There is no report.
+ */
+#include "flush/flush_code.h"
+
+#include "flush/flush_library.h"
+
+static void import_named(void *ctx, Str name) {
+    const Flush *f = ctx;
+    library_import_bundled(f->m, bundled_function(STR("prof"), name));
+}
+
+/* The clock in nanoseconds, from that of the host in milliseconds. */
+static uint32_t add_now_ns(Flush *f) {
+    Buf code = {0};
+    WasmType i64 = WASM_I64;
+    uint32_t type = wasm_add_func_type(f->m, NULL, 0, &i64, 1);
+    uint32_t clock = library_import_bundled(f->m, bundled_function(STR("prof"), STR("getTime")));
+    buf_u8(&code, 0); /* locals */
+    wasm_put_op(&code, WASM_OP_CALL);
+    buf_uleb(&code, clock);
+    wasm_put_const(&code, WASM_F64, UINT64_C(0x412e848000000000)); /* 1e6 */
+    wasm_put_op(&code, WASM_OP_F64_MUL);
+    wasm_put_op(&code, WASM_OP_I64_TRUNC_SAT_F64_U);
+    wasm_put_op(&code, WASM_OP_END);
+    return wasm_add_func(f->m, type, text("whammc.now_ns"), &code, false);
+}
+
+bool flush_prof_link(Flush *f, bool *used) {
+    bundled_each(STR("prof"), import_named, f);
+    if (used[HELPER_NOW_NS])
+        f->helpers[HELPER_NOW_NS] = add_now_ns(f);
+    used[HELPER_NOW_NS] = false;
+    if (!f->texts)
+        return true;
+    Diag *d = diag(f->diags, DIAG_CANNOT_HOST, (Span){f->file, 0, 0},
+                   "--host=prof takes no text, and a script prints some");
+    diag_hint(f->diags, d, "print it only with other hosts: / HOST != \"prof\" /");
+    return false;
+}

@@ -1,0 +1,102 @@
+/*
+ * gen/element.c - maps that are cells: each element is a variable of its own, which the splicer
+ * knows.
+ */
+#include "gen/expr.h"
+
+static const CellMap *map_of(const Body *b, const Expr *e) {
+    return &b->plan->cell_maps.at[e->var->cells - 1];
+}
+
+bool gen_is_cell(const Expr *e) {
+    return e->kind == EXPR_INDEX && e->var && e->var->cells;
+}
+
+static uint32_t hole(const Expr *e, uint32_t leaf) {
+    return (e->slot - 1) * HOLE_LEAVES + leaf;
+}
+
+static Ref address(Body *b, const Expr *e) {
+    return hole_get(b, HOLE_ELEMENT_ADDR, e->slot - 1, BinaryenTypeInt32());
+}
+
+static Ref get(Body *b, const Expr *e, uint32_t leaf) {
+    const Type *t = type_leaf(e->var->type->value, leaf);
+    if (b->options->cells_in_memory)
+        return gen_load_leaf(b, t, address(b, e), leaf * LEAF);
+    return hole_call(b, HOLE_ELEMENT, hole(e, leaf), NULL, NULL, gen_type(t));
+}
+
+/* `leaf`: HOLE_MARK or a leaf, which has that type. */
+static Ref set(Body *b, const Expr *e, uint32_t leaf, const Type *t, Ref value) {
+    if (b->options->cells_in_memory) {
+        uint32_t place = leaf == HOLE_MARK ? map_of(b, e)->leaves : leaf;
+        return gen_store_leaf(b, t, address(b, e), place * LEAF, value);
+    }
+    BinaryenType type = gen_type(t);
+    Refs args = {0};
+    vec_push(&args, value);
+    Ref r = hole_call(b, HOLE_ELEMENT_SET, hole(e, leaf), &args, &type, BinaryenTypeNone());
+    vec_free(&args);
+    return r;
+}
+
+/* ---- what is in the map ---- */
+
+static Ref get_mark(Body *b, const Expr *e) {
+    if (b->options->cells_in_memory)
+        return gen_load_leaf(b, &type_scalar[TYPE_U32], address(b, e), map_of(b, e)->leaves * LEAF);
+    return hole_call(b, HOLE_ELEMENT, hole(e, HOLE_MARK), NULL, NULL, BinaryenTypeInt32());
+}
+
+/* Whether the element is there, as a condition. */
+static Ref is_there(Body *b, const Expr *e) {
+    const CellMap *m = map_of(b, e);
+    Ref any = m->marked ? get_mark(b, e) : NULL;
+    for (uint32_t i = 0; i < m->leaves; i++) {
+        if (!m->counts[i])
+            continue;
+        const Type *t = type_leaf(e->var->type->value, i);
+        BinaryenOp differs = type_wasm(t) == WASM_I64 ? BinaryenNeInt64() : BinaryenNeInt32();
+        Ref counted = BinaryenBinary(b->module, differs, get(b, e, i), gen_zero(b, t));
+        any = any ? BinaryenBinary(b->module, BinaryenOrInt32(), any, counted) : counted;
+    }
+    return any ? any : const_i32(b, 0);
+}
+
+/* An element that is written is in the map from then on. */
+static void put_mark(Body *b, const Expr *target, Refs *code) {
+    if (!target->present && map_of(b, target)->tracked)
+        vec_push(code, set(b, target, HOLE_MARK, &type_scalar[TYPE_U32], const_i32(b, 1)));
+}
+
+/* ---- */
+
+void gen_cell_leaves(Body *b, const Expr *e, Refs *out) {
+    uint32_t n = type_leaves(e->type), first = gen_first_leaf(e);
+    for (uint32_t i = 0; i < n; i++)
+        vec_push(out, get(b, e, first + i));
+    if (!n || e->present || e->var->type->value->kind != TYPE_TUPLE)
+        return;
+    /* a tuple that is not there cannot be read */
+    Ref missing = BinaryenUnary(b->module, BinaryenEqZInt32(), is_there(b, e));
+    Ref both[] = {BinaryenIf(b->module, missing, gen_missing(b), NULL), out->at[out->len - n]};
+    out->at[out->len - n] =
+        BinaryenBlock(b->module, NULL, both, 2, gen_type(type_leaf(e->type, 0)));
+}
+
+void gen_cell_set(Body *b, const Expr *target, const Refs *leaves, Refs *code) {
+    uint32_t first = gen_first_leaf(target);
+    for (uint32_t i = 0; i < leaves->len; i++)
+        vec_push(code, set(b, target, first + i, type_leaf(target->type, i), leaves->at[i]));
+    put_mark(b, target, code);
+}
+
+Ref gen_cell_step(Body *b, const Expr *target, Op op) {
+    Refs code = {0};
+    uint32_t leaf = gen_first_leaf(target);
+    vec_push(&code, set(b, target, leaf, target->type,
+                        gen_stepped(b, target->type, op, get(b, target, leaf))));
+    put_mark(b, target, &code);
+    return gen_block_of(b, &code, BinaryenTypeNone());
+}

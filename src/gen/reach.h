@@ -1,0 +1,25 @@
+/*
+ * gen/reach.h - what the compiled code of a plan calls: of the runtime, of libraries and of the
+ * scripts' own functions. What nothing reaches does not become part of the program.
+ */
+#ifndef WHAMMC_GEN_REACH_H
+#define WHAMMC_GEN_REACH_H
+
+#include "gen/gen.h"
+
+typedef struct Reach {
+    bool helpers[HELPER_COUNT]; /* by Helper */
+    bool *fns;                  /* by index into Plan.fns */
+    bool flushes;               /* a report may be due at any time: whamm_core.flush() */
+    bool values;                /* strings or maps are looked at */
+    bool exits;                 /* there is an '@exit' call at some site or at script scope */
+} Reach;
+
+/*
+ * Goes through the templates, from those at sites and at script scope on; `init`: of each script's
+ * scope, NULL = none. Clears LibraryFn.runs of functions from elsewhere that are not reached. The
+ * arrays are the plan's.
+ */
+Reach reach_find(Plan *plan, const Template *const *init);
+
+#endif

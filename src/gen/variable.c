@@ -1,0 +1,529 @@
+/*
+ * gen/variable.c - variables, strings, tuples and maps.
+ *
+ * Strings and maps live in the memory of the runtime (stdlib/runtime/values.h): a str is the
+ * address of its object, a map its number. A tuple exists only as its leaves.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include "gen/expr.h"
+#include "lang/list.h"
+
+#include <stdio.h>
+
+Ref gen_block_of(Body *b, Refs *list, BinaryenType type) {
+    b->nsteps += list->len;
+    Ref r = BinaryenBlock(b->module, NULL, list->at, list->len, type);
+    vec_free(list);
+    return r;
+}
+
+Ref gen_text(Body *b, uint32_t id) {
+    return hole_get(b, HOLE_TEXT, id, BinaryenTypeInt32());
+}
+
+static Ref local_get(Body *b, uint32_t local, const Type *leaf) {
+    return BinaryenLocalGet(b->module, local, gen_type(leaf));
+}
+
+/* ---- memory ---- */
+
+static bool is_wide(const Type *leaf) {
+    return type_wasm(leaf) == WASM_I64 || type_wasm(leaf) == WASM_F64;
+}
+
+static Ref plus(Body *b, Ref at, uint32_t offset) {
+    return offset ? BinaryenBinary(b->module, BinaryenAddInt32(), at, const_i32(b, offset)) : at;
+}
+
+/* Memory of an imported module is read and written by calls. */
+static Ref imported_get(Body *b, const Type *leaf, Ref at) {
+    Ref x = helper_call(b, is_wide(leaf) ? HELPER_LOAD64 : HELPER_LOAD32, &at);
+    switch (leaf->kind) {
+    case TYPE_F32: return BinaryenUnary(b->module, BinaryenReinterpretInt32(), x);
+    case TYPE_F64: return BinaryenUnary(b->module, BinaryenReinterpretInt64(), x);
+    default: return x;
+    }
+}
+
+/* The bits of a float as an integer of the same size; anything else as it is. */
+static Ref bits_of(Body *b, const Type *leaf, Ref x) {
+    switch (leaf->kind) {
+    case TYPE_F32: return BinaryenUnary(b->module, BinaryenReinterpretFloat32(), x);
+    case TYPE_F64: return BinaryenUnary(b->module, BinaryenReinterpretFloat64(), x);
+    default: return x;
+    }
+}
+
+static Ref memory_get(Body *b, const Type *leaf, Ref at, uint32_t offset) {
+    uint32_t n = is_wide(leaf) ? 8 : 4;
+    if (b->options->imported)
+        return imported_get(b, leaf, plus(b, at, offset));
+#ifdef HAVE_BINARYEN_MEMORY_NAME
+    return BinaryenLoad(b->module, n, false, offset, n, gen_type(leaf), at, "0");
+#else
+    return BinaryenLoad(b->module, n, false, offset, n, gen_type(leaf), at);
+#endif
+}
+
+static Ref memory_set(Body *b, const Type *leaf, Ref at, uint32_t offset, Ref value) {
+    uint32_t n = is_wide(leaf) ? 8 : 4;
+    if (b->options->imported) {
+        Ref args[] = {plus(b, at, offset), bits_of(b, leaf, value)};
+        return helper_call(b, n == 8 ? HELPER_STORE64 : HELPER_STORE32, args);
+    }
+#ifdef HAVE_BINARYEN_MEMORY_NAME
+    return BinaryenStore(b->module, n, offset, n, at, value, gen_type(leaf), "0");
+#else
+    return BinaryenStore(b->module, n, offset, n, at, value, gen_type(leaf));
+#endif
+}
+
+Ref gen_load_byte(Body *b, Ref at, uint32_t offset) {
+#ifdef HAVE_BINARYEN_MEMORY_NAME
+    return BinaryenLoad(b->module, 1, false, offset, 1, BinaryenTypeInt32(), at, "0");
+#else
+    return BinaryenLoad(b->module, 1, false, offset, 1, BinaryenTypeInt32(), at);
+#endif
+}
+
+Ref gen_load_leaf(Body *b, const Type *leaf, Ref at, uint32_t offset) {
+    return memory_get(b, leaf, at, offset);
+}
+
+Ref gen_load_word(Body *b, Ref at, uint32_t offset) {
+    return memory_get(b, &type_scalar[TYPE_U32], at, offset);
+}
+
+Ref gen_store_word(Body *b, Ref at, uint32_t offset, Ref value) {
+    return memory_set(b, &type_scalar[TYPE_U32], at, offset, value);
+}
+
+Ref gen_store_leaf(Body *b, const Type *leaf, Ref at, uint32_t offset, Ref value) {
+    return memory_set(b, leaf, at, offset, value);
+}
+
+/* ---- variables ---- */
+
+/* The address of leaf 0 of a variable in memory is what is returned, plus *offset. */
+static Ref var_address(Body *b, uint32_t id, uint32_t *offset) {
+    *offset = 0;
+    return b->ops ? b->ops->address(b, id, offset)
+                  : hole_get(b, HOLE_VAR_ADDR, id, BinaryenTypeInt32());
+}
+
+Ref gen_var_get(Body *b, const Var *v, uint32_t leaf) {
+    const Type *t = type_leaf(v->type, leaf);
+    if (v->storage == STORAGE_LOCAL)
+        return local_get(b, b->local_of[v->index] + leaf, t);
+    uint32_t id = plan_var_id(b->plan, b->variant, v);
+    if (b->options->in_memory[id]) {
+        uint32_t offset;
+        Ref at = var_address(b, id, &offset);
+        return memory_get(b, t, at, offset + leaf * LEAF);
+    }
+    return hole_get(b, HOLE_VAR, id * HOLE_LEAVES + leaf, gen_type(t));
+}
+
+static Ref leaf_set(Body *b, const Var *v, uint32_t leaf, Ref value) {
+    const Type *t = type_leaf(v->type, leaf);
+    if (v->storage == STORAGE_LOCAL)
+        return BinaryenLocalSet(b->module, b->local_of[v->index] + leaf, value);
+    uint32_t id = plan_var_id(b->plan, b->variant, v);
+    if (b->options->in_memory[id]) {
+        uint32_t offset;
+        Ref at = var_address(b, id, &offset);
+        return memory_set(b, t, at, offset + leaf * LEAF, value);
+    }
+    return hole_set(b, HOLE_VAR, id * HOLE_LEAVES + leaf, gen_type(t), value);
+}
+
+/* Moves leaves of the type into new locals, whose values become the leaves: what is evaluated after
+ * that cannot change them. Appends the code to `code`; gives the first local. */
+static uint32_t settle(Body *b, const Type *t, Refs *leaves, Refs *code) {
+    uint32_t first = gen_leaf_temps(b, t);
+    for (uint32_t i = 0; i < leaves->len; i++) {
+        vec_push(code, BinaryenLocalSet(b->module, first + i, leaves->at[i]));
+        leaves->at[i] = local_get(b, first + i, type_leaf(t, i));
+    }
+    return first;
+}
+
+/* Leaves `first` and following of a variable become those of the list. */
+static Ref set_part(Body *b, const Var *v, const Type *part, uint32_t first, const Refs *leaves) {
+    Refs code = {0}, values = {0};
+    for (uint32_t i = 0; i < leaves->len; i++)
+        vec_push(&values, leaves->at[i]);
+    if (values.len > 1)
+        settle(b, part, &values, &code); /* t = (t.1, t.0) */
+    for (uint32_t i = 0; i < values.len; i++)
+        vec_push(&code, leaf_set(b, v, first + i, values.at[i]));
+    vec_free(&values);
+    if (code.len == 1) {
+        Ref only = code.at[0];
+        vec_free(&code);
+        return only;
+    }
+    return gen_block_of(b, &code, BinaryenTypeNone());
+}
+
+Ref gen_var_set(Body *b, const Var *v, const Refs *leaves) {
+    return set_part(b, v, v->type, 0, leaves);
+}
+
+/* ---- strings ---- */
+
+Ref gen_str_equal(Body *b, Ref x, Ref y) {
+    return helper_call(b, HELPER_STR_EQ, (Ref[]){x, y});
+}
+
+/* Ranges of a list as bytes: from and to, eight each. */
+static Ref list_bytes(Body *b, const NumberList *list) {
+    Buf bytes = {0};
+    for (uint32_t i = 0; i < list->n; i++) {
+        buf_u64le(&bytes, list->ranges[i].from);
+        buf_u64le(&bytes, list->ranges[i].to);
+    }
+    Ref text = b->ops->text(b, (Str){(const char *)bytes.data, (uint32_t)bytes.len});
+    buf_free(&bytes);
+    return plus(b, text, 4);
+}
+
+/* What a search in a list works with. */
+typedef struct Search {
+    uint32_t number;          /* a local: i64 */
+    uint32_t low, high, at;   /* locals: i32; the ranges not yet left out, the one in the middle */
+    char next[16], found[16]; /* labels */
+} Search;
+
+static Ref search_get(Body *b, uint32_t local) {
+    return BinaryenLocalGet(b->module, local, BinaryenTypeInt32());
+}
+
+/* The half in which the number must be: `side` compares it with a bound of the range in the middle,
+ * at `offset`, and one of `low` and `high` moves there. */
+static Ref half(Body *b, const Search *s, BinaryenOp side, uint32_t offset, uint32_t moves) {
+    static const Type *const u64 = &type_scalar[TYPE_U64];
+    Ref bound = memory_get(b, u64, search_get(b, s->at), offset);
+    Ref beyond = BinaryenBinary(b->module, side,
+                                BinaryenLocalGet(b->module, s->number, BinaryenTypeInt64()), bound);
+    Ref to = plus(b, search_get(b, s->at), offset ? 16 : 0);
+    Ref move[] = {BinaryenLocalSet(b->module, moves, to),
+                  BinaryenBreak(b->module, s->next, NULL, NULL)};
+    return BinaryenIf(b->module, beyond,
+                      BinaryenBlock(b->module, NULL, move, 2, BinaryenTypeAuto()), NULL);
+}
+
+/* Whether the number in a local, an i64, is in a list, by halves. Leaves the answer in `low`: 0 as
+ * an address means that it was found. */
+static Ref in_list(Body *b, uint32_t number, const NumberList *list) {
+    BinaryenType i32 = BinaryenTypeInt32();
+    Search s = {number, gen_temp(b, i32), gen_temp(b, i32), gen_temp(b, i32), "", ""};
+    snprintf(s.next, sizeof s.next, "next%u", b->nlabels);
+    snprintf(s.found, sizeof s.found, "found%u", b->nlabels++);
+    Ref low = BinaryenLocalTee(b->module, s.low, list_bytes(b, list), i32);
+    /* low + (high - low) / 32 * 16 */
+    Ref count =
+        BinaryenBinary(b->module, BinaryenSubInt32(), search_get(b, s.high), search_get(b, s.low));
+    Ref middle = BinaryenBinary(
+        b->module, BinaryenShlInt32(),
+        BinaryenBinary(b->module, BinaryenShrUInt32(), count, const_i32(b, 5)), const_i32(b, 4));
+    Ref at = BinaryenBinary(b->module, BinaryenAddInt32(), search_get(b, s.low), middle);
+    Ref empty =
+        BinaryenBinary(b->module, BinaryenEqInt32(), search_get(b, s.low), search_get(b, s.high));
+    Ref body[] = {BinaryenBreak(b->module, s.found, empty, NULL),
+                  BinaryenLocalSet(b->module, s.at, at), half(b, &s, BinaryenLtUInt64(), 0, s.high),
+                  half(b, &s, BinaryenGtUInt64(), 8, s.low),
+                  BinaryenLocalSet(b->module, s.low, const_i32(b, 0))};
+    Ref loop = BinaryenLoop(b->module, s.next,
+                            BinaryenBlock(b->module, NULL, body, 5, BinaryenTypeAuto()));
+    Ref code[] = {BinaryenLocalSet(b->module, s.high, plus(b, low, list->n * 16)),
+                  BinaryenBlock(b->module, s.found, &loop, 1, BinaryenTypeNone()),
+                  BinaryenUnary(b->module, BinaryenEqZInt32(), search_get(b, s.low))};
+    return BinaryenBlock(b->module, NULL, code, 3, i32);
+}
+
+/* s.lists(n) of a number that is known only when the code runs, in a monitor (b->ops). */
+static Ref gen_lists(Body *b, const Expr *e) {
+    const Type *t = e->args[1]->type;
+    Ref number = gen_expr(b, e->args[1]);
+    if (!is_wide(t))
+        number = BinaryenUnary(
+            b->module, type_is_signed(t) ? BinaryenExtendSInt32() : BinaryenExtendUInt32(), number);
+    uint32_t x = gen_temp(b, BinaryenTypeInt64());
+    Refs code = {0};
+    vec_push(&code, BinaryenLocalSet(b->module, x, number));
+    Ref found = e->list->n ? in_list(b, x, e->list) : const_i32(b, 0);
+    if (type_is_signed(t)) {
+        Ref negative = BinaryenBinary(b->module, BinaryenLtSInt64(),
+                                      BinaryenLocalGet(b->module, x, BinaryenTypeInt64()),
+                                      BinaryenConst(b->module, BinaryenLiteralInt64(0)));
+        found = BinaryenIf(b->module, negative, const_i32(b, 0), found);
+    }
+    vec_push(&code, found);
+    return gen_block_of(b, &code, BinaryenTypeInt32());
+}
+
+Ref gen_method(Body *b, const Expr *e) {
+    static const Type *const u32 = &type_scalar[TYPE_U32];
+    if (e->method == STR_LISTS)
+        return gen_lists(b, e);
+    Ref self = gen_expr(b, e->args[0]);
+    switch (e->method) {
+    case STR_LEN: return memory_get(b, u32, self, 0);
+    case STR_ADDR: return plus(b, self, 4);
+    default: break;
+    }
+    Helper h = e->method == STR_STARTS_WITH ? HELPER_STR_STARTS
+               : e->method == STR_ENDS_WITH ? HELPER_STR_ENDS
+                                            : HELPER_STR_CONTAINS;
+    return helper_call(b, h, (Ref[]){self, gen_expr(b, e->args[1])});
+}
+
+/* ---- maps ---- */
+
+/* A leaf of a key as 64 bits. */
+static Ref key_word(Body *b, const Type *leaf, Ref x) {
+    x = bits_of(b, leaf, x);
+    return is_wide(leaf) ? x : BinaryenUnary(b->module, BinaryenExtendUInt32(), x);
+}
+
+static Ref put_key(Body *b, uint32_t n, Ref word) {
+    return helper_call(b, HELPER_KEY, (Ref[]){const_i32(b, n), word});
+}
+
+Ref gen_missing(Body *b) {
+    return *b->skip ? BinaryenBreak(b->module, b->skip, NULL, NULL)
+                    : BinaryenUnreachable(b->module);
+}
+
+/* Looks whether the key whose leaves are in these locals is there before it is looked up. */
+static void put_test(Body *b, const Expr *e, uint32_t first, Refs *code) {
+    const Type *key = e->var->type->key;
+    for (uint32_t i = 0; i < type_leaves(key); i++) {
+        const Type *leaf = type_leaf(key, i);
+        vec_push(code, put_key(b, i, key_word(b, leaf, local_get(b, first + i, leaf))));
+    }
+    Ref map = gen_var_get(b, e->var, 0);
+    Ref there = helper_call(b, HELPER_MAP_HAS, &map);
+    vec_push(code, BinaryenIf(b->module, BinaryenUnary(b->module, BinaryenEqZInt32(), there),
+                              gen_missing(b), NULL));
+}
+
+/* The address of the leaves of m[k], where k is inserted if it is not there, or not. */
+static Ref element(Body *b, const Expr *e, bool insert) {
+    const Type *key = e->var->type->key;
+    Refs leaves = {0}, code = {0};
+    gen_leaves(b, e->args[0], &leaves);
+    uint32_t n = leaves.len, first = 0;
+    bool direct = n >= 1 && n <= 3;
+    bool test = *b->skip && e->var->type->value->kind > TYPE_BOOL;
+    if (!direct || test)
+        first = settle(b, key, &leaves, &code);
+    if (test)
+        put_test(b, e, first, &code);
+    Ref args[5] = {gen_var_get(b, e->var, 0), gen_text(b, e->slot - 1)};
+    for (uint32_t i = 0; i < n; i++) {
+        Ref word = key_word(b, type_leaf(key, i), leaves.at[i]);
+        if (direct)
+            args[2 + i] = word;
+        else
+            vec_push(&code, put_key(b, i, word));
+    }
+    vec_free(&leaves);
+    Helper h = (insert ? HELPER_MAP_AT1 : HELPER_MAP_FIND1) + (direct ? n - 1 : 3);
+    vec_push(&code, helper_call(b, h, args));
+    return gen_block_of(b, &code, BinaryenTypeInt32());
+}
+
+uint32_t gen_first_leaf(const Expr *e) {
+    const Type *field;
+    return type_path(e->var->type->value, e->path, e->npath, &field);
+}
+
+static void index_leaves(Body *b, const Expr *e, Refs *out) {
+    if (gen_is_cell(e)) {
+        gen_cell_leaves(b, e, out);
+        return;
+    }
+    uint32_t n = type_leaves(e->type), first = gen_first_leaf(e);
+    uint32_t at = gen_temp(b, BinaryenTypeInt32());
+    Ref place = BinaryenLocalTee(b->module, at, element(b, e, false), BinaryenTypeInt32());
+    for (uint32_t i = 0; i < n; i++) {
+        Ref from = i ? BinaryenLocalGet(b->module, at, BinaryenTypeInt32()) : place;
+        vec_push(out, memory_get(b, type_leaf(e->type, i), from, (first + i) * LEAF));
+    }
+}
+
+/* m[k] = value: inserting may move other elements, so the value comes first. Where a field is set,
+ * the others stay, or are zero if the element is new. */
+static Ref set_element(Body *b, const Expr *target, const Expr *value) {
+    Refs code = {0}, leaves = {0};
+    uint32_t first = gen_first_leaf(target);
+    gen_leaves(b, value, &leaves);
+    settle(b, target->type, &leaves, &code);
+    if (gen_is_cell(target)) {
+        gen_cell_set(b, target, &leaves, &code);
+        vec_free(&leaves);
+        return gen_block_of(b, &code, BinaryenTypeNone());
+    }
+    uint32_t at = gen_temp(b, BinaryenTypeInt32());
+    vec_push(&code, BinaryenLocalSet(b->module, at, element(b, target, true)));
+    for (uint32_t i = 0; i < leaves.len; i++)
+        vec_push(&code, memory_set(b, type_leaf(target->type, i),
+                                   BinaryenLocalGet(b->module, at, BinaryenTypeInt32()),
+                                   (first + i) * LEAF, leaves.at[i]));
+    vec_free(&leaves);
+    return gen_block_of(b, &code, BinaryenTypeNone());
+}
+
+static Ref step_element(Body *b, const Expr *target, Op op) {
+    if (gen_is_cell(target))
+        return gen_cell_step(b, target, op);
+    Refs code = {0};
+    uint32_t at = gen_temp(b, BinaryenTypeInt32());
+    vec_push(&code, BinaryenLocalSet(b->module, at, element(b, target, true)));
+    uint32_t offset = gen_first_leaf(target) * LEAF;
+    Ref old =
+        memory_get(b, target->type, BinaryenLocalGet(b->module, at, BinaryenTypeInt32()), offset);
+    vec_push(&code,
+             memory_set(b, target->type, BinaryenLocalGet(b->module, at, BinaryenTypeInt32()),
+                        offset, gen_stepped(b, target->type, op, old)));
+    return gen_block_of(b, &code, BinaryenTypeNone());
+}
+
+/* ---- leaves of expressions ---- */
+
+/* c ? x : y of a tuple: the arm that is taken sets locals. */
+static void choice_leaves(Body *b, const Expr *e, Refs *out) {
+    Refs arms[2] = {{0}, {0}};
+    uint32_t n = type_leaves(e->type), first = gen_leaf_temps(b, e->type);
+    Ref blocks[2];
+    for (uint32_t k = 0; k < 2; k++) {
+        Refs code = {0};
+        gen_leaves(b, e->args[1 + k], &arms[k]);
+        for (uint32_t i = 0; i < n; i++)
+            vec_push(&code, BinaryenLocalSet(b->module, first + i, arms[k].at[i]));
+        vec_free(&arms[k]);
+        blocks[k] = gen_block_of(b, &code, BinaryenTypeNone());
+    }
+    Ref choose = BinaryenIf(b->module, gen_expr(b, e->args[0]), blocks[0], blocks[1]);
+    for (uint32_t i = 0; i < n; i++) {
+        const Type *leaf = type_leaf(e->type, i);
+        Ref both[] = {choose, local_get(b, first + i, leaf)};
+        vec_push(out, i ? both[1] : BinaryenBlock(b->module, NULL, both, 2, gen_type(leaf)));
+    }
+}
+
+/* What a call gave, if that is a tuple: read at once, before the next call. */
+static void call_leaves(Body *b, const Expr *e, Ref call, Refs *out) {
+    uint32_t n = type_leaves(e->type);
+    for (uint32_t i = 0; i < n; i++) {
+        BinaryenType type = gen_type(type_leaf(e->type, i));
+        Ref both[] = {call, hole_get(b, HOLE_GOT, i, type)};
+        vec_push(out, i ? both[1] : BinaryenBlock(b->module, NULL, both, 2, type));
+    }
+}
+
+/* A function of a bundled library gives a str; its value is the address and length of the bytes. */
+static void bytes_leaves(Body *b, const Expr *e, Refs *out) {
+    uint32_t at = gen_temp(b, BinaryenTypeInt32());
+    vec_push(out, plus(b, BinaryenLocalTee(b->module, at, gen_expr(b, e), BinaryenTypeInt32()), 4));
+    vec_push(out, memory_get(b, &type_scalar[TYPE_I32],
+                             BinaryenLocalGet(b->module, at, BinaryenTypeInt32()), 0));
+}
+
+static bool is_bundled_call(const Body *b, const Expr *e) {
+    return e->kind == EXPR_METHOD && !e->method &&
+           b->plan->library_fns.at[e->bound.id].bundled != NULL;
+}
+
+void gen_leaves(Body *b, const Expr *e, Refs *out) {
+    bool tuple = e->type->kind == TYPE_TUPLE;
+    const Type *field;
+    switch (e->kind) {
+    case EXPR_TUPLE:
+        for (uint32_t i = 0; i < e->nargs; i++)
+            gen_leaves(b, e->args[i], out);
+        return;
+    case EXPR_FIELD: {
+        uint32_t first = type_path(e->var->type, e->path, e->npath, &field);
+        for (uint32_t i = 0; i < type_leaves(field); i++)
+            vec_push(out, gen_var_get(b, e->var, first + i));
+        return;
+    }
+    case EXPR_INDEX:
+        if (e->is_bound)
+            break; /* targets[i], a number */
+        index_leaves(b, e, out);
+        return;
+    case EXPR_NAME:
+        for (uint32_t i = 0; tuple && i < type_leaves(e->type); i++)
+            vec_push(out, gen_var_get(b, e->var, i));
+        break;
+    case EXPR_COND:
+        if (tuple)
+            choice_leaves(b, e, out);
+        break;
+    case EXPR_CALL:
+    case EXPR_METHOD:
+        for (uint32_t i = 0; tuple && e->is_static && i < type_leaves(e->type); i++)
+            vec_push(out,
+                     hole_get(b, HOLE_CONST, e->slot - 1 + i, gen_type(type_leaf(e->type, i))));
+        if (tuple && e->is_static)
+            break;
+        if (tuple && is_bundled_call(b, e))
+            bytes_leaves(b, e, out);
+        else if (tuple && type_leaves(e->type) > 1)
+            call_leaves(b, e, gen_expr(b, e), out);
+        else if (tuple && type_leaves(e->type) == 1)
+            vec_push(out, gen_expr(b, e));
+        break;
+    default: break;
+    }
+    if (!tuple)
+        vec_push(out, gen_expr(b, e));
+}
+
+/* ---- assignment ---- */
+
+/* The first leaf of a variable, or of a field of one. `*part` is its type. */
+static uint32_t first_leaf_of(const Expr *target, const Type **part) {
+    *part = target->type;
+    return target->kind == EXPR_FIELD
+               ? type_path(target->var->type, target->path, target->npath, part)
+               : 0;
+}
+
+Ref gen_assign(Body *b, const Expr *target, const Expr *value) {
+    if (target->kind == EXPR_INDEX)
+        return set_element(b, target, value);
+    if (!target->var)
+        return gen_bound_set(b, target, gen_expr(b, value));
+    Refs leaves = {0};
+    const Type *part;
+    uint32_t first = first_leaf_of(target, &part);
+    gen_leaves(b, value, &leaves);
+    Ref r = set_part(b, target->var, part, first, &leaves);
+    vec_free(&leaves);
+    return r;
+}
+
+Ref gen_step(Body *b, const Expr *target, Op op) {
+    if (target->kind == EXPR_INDEX)
+        return step_element(b, target, op);
+    if (!target->var)
+        return gen_bound_set(b, target, gen_stepped(b, target->type, op, gen_bound_get(b, target)));
+    const Type *part;
+    uint32_t leaf = first_leaf_of(target, &part);
+    Ref old = gen_var_get(b, target->var, leaf);
+    return leaf_set(b, target->var, leaf, gen_stepped(b, part, op, old));
+}
+
+Ref gen_add(Body *b, const Expr *target, Op op, Ref condition) {
+    const Type *part;
+    uint32_t leaf = first_leaf_of(target, &part);
+    Ref old = gen_var_get(b, target->var, leaf);
+    return leaf_set(b, target->var, leaf, gen_added(b, part, op, old, condition));
+}

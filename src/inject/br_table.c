@@ -1,0 +1,94 @@
+/*
+ * inject/br_table.c - functions that give the label depth of a br_table's target by its index.
+ *
+ * Such a function is a br_table itself: it branches out of one block for each different depth, and
+ * behind each block its depth is left. Beyond the last target it gives 0.
+ */
+#include "inject/br_table.h"
+
+#include "wasm/emit.h"
+
+/* The bytes of the targets in the program. */
+static Str key_of(const WasmInstr *i) {
+    const uint8_t *end = i->vec;
+    for (uint32_t k = 0; k < i->count; k++)
+        wasm_vec_u32(&end);
+    return (Str){(const char *)i->vec, (uint32_t)(end - i->vec)};
+}
+
+void targets_note(Targets *t, const WasmInstr *i) {
+    bool added;
+    map_put(&t->known, key_of(i), t->lists.len, &added);
+    if (!added)
+        return;
+    TargetList list = {0};
+    const uint8_t *at = i->vec;
+    for (uint32_t k = 0; k < i->count; k++)
+        vec_push(&list.depths, wasm_vec_u32(&at));
+    vec_push(&t->lists, list);
+}
+
+typedef struct Ranks {
+    Vec(uint32_t) depths; /* the different ones */
+    uint32_t *of;         /* by target */
+} Ranks;
+
+/* Numbers the different depths in the order in which they occur. */
+static Ranks rank(const TargetList *list) {
+    Ranks r = {.of = mem_alloc(sizeof *r.of * (list->depths.len + 1u))};
+    Map seen = {0};
+    for (uint32_t k = 0; k < list->depths.len; k++) {
+        bool added;
+        Str key = {(const char *)&list->depths.at[k], sizeof list->depths.at[k]};
+        uint64_t *n = map_put(&seen, key, r.depths.len, &added);
+        r.of[k] = (uint32_t)*n;
+        if (added)
+            vec_push(&r.depths, list->depths.at[k]);
+    }
+    map_free(&seen);
+    return r;
+}
+
+static uint32_t add_function(WasmModule *m, const TargetList *list) {
+    Ranks r = rank(list);
+    Buf b = {0};
+    WasmType i32 = WASM_I32;
+    uint32_t type = wasm_add_func_type(m, &i32, 1, &i32, 1);
+    buf_u8(&b, 0); /* locals */
+    for (uint32_t k = 0; k <= r.depths.len; k++) {
+        wasm_put_op(&b, WASM_OP_BLOCK);
+        buf_u8(&b, WASM_NONE);
+    }
+    put_index(&b, WASM_OP_LOCAL_GET, 0);
+    put_index(&b, WASM_OP_BR_TABLE, list->depths.len);
+    for (uint32_t k = 0; k < list->depths.len; k++)
+        buf_uleb(&b, r.of[k]);
+    buf_uleb(&b, r.depths.len);
+    for (uint32_t k = 0; k <= r.depths.len; k++) {
+        wasm_put_op(&b, WASM_OP_END);
+        wasm_put_const(&b, WASM_I32, k < r.depths.len ? r.depths.at[k] : 0);
+        if (k < r.depths.len)
+            wasm_put_op(&b, WASM_OP_RETURN);
+    }
+    wasm_put_op(&b, WASM_OP_END);
+    vec_free(&r.depths);
+    free(r.of);
+    return wasm_add_func(m, type, STR("whammc.targets"), &b, false);
+}
+
+void targets_add(Targets *t, WasmModule *m) {
+    for (uint32_t k = 0; k < t->lists.len; k++)
+        t->lists.at[k].func = add_function(m, &t->lists.at[k]);
+}
+
+uint32_t targets_function(const Targets *t, const WasmInstr *i) {
+    const uint64_t *index = map_get(&t->known, key_of(i));
+    return index ? t->lists.at[*index].func : 0;
+}
+
+void targets_free(Targets *t) {
+    for (uint32_t k = 0; k < t->lists.len; k++)
+        vec_free(&t->lists.at[k].depths);
+    vec_free(&t->lists);
+    map_free(&t->known);
+}

@@ -1,0 +1,150 @@
+/*
+ * inject/counts.h - counting by segments: which counters a program gets, and how what is asked for
+ * follows from them.
+ *
+ * Pass 1 notes, function by function, what is to be known of which segment (analysis/segment.h):
+ * values, which are multiples of one segment's count, and shares of variables, which are sums over
+ * segments. When a function is over, few counters are chosen that tell how often all segments that
+ * matter were executed.
+ *
+ * Where an instruction traps, the rest of its segment was counted and not executed. CountTraps say
+ * what to correct then, if somebody knows where it was.
+ */
+#ifndef WHAMMC_INJECT_COUNTS_H
+#define WHAMMC_INJECT_COUNTS_H
+
+#include "plan/plan.h"
+#include "analysis/segment.h"
+#include "analysis/exits.h"
+
+/* Where a counter is counted: in front of the instruction at `offset`, or (`behind`) behind it. */
+typedef struct CountPoint {
+    uint32_t func, offset, counter;
+    bool behind, last; /* last: of the body */
+} CountPoint;
+
+/* How often something was executed: a counter, or derived value `index` of its function. */
+typedef struct CountRef {
+    uint32_t index : 31, derived : 1;
+} CountRef;
+
+/* `amount` times how often something was executed, or (`flag`) just `amount` if ever it was. */
+typedef struct CountValue {
+    uint32_t func; /* index into Counts.funcs; COUNT_NONE: always 0 */
+    CountRef ref;
+    uint64_t amount;
+    bool flag;
+} CountValue;
+enum { COUNT_NONE = UINT32_MAX, COUNT_EXITS = 0x7fffffff };
+
+/* What is derived in a function, one after the other: words[at...]: how many; for each its leak,
+ * doubled, plus 1 if that is to be subtracted, how many references are added, how many there are in
+ * all, and these. A leak is how many traps there were in segments after which the same can come;
+ * these are numbered from 1 in the whole program, 0 = there can be none. */
+typedef struct CountFunc {
+    uint32_t at;
+} CountFunc;
+
+/* A part of a variable: `weight` times a counter. */
+typedef struct CountPart {
+    uint32_t counter;
+    uint64_t weight;
+} CountPart;
+typedef Vec(CountPart) CountParts;
+
+/* Segments in which instructions can trap. */
+typedef struct CountTraps {
+    uint32_t func;
+    uint32_t leak;
+    uint32_t to;             /* what has smaller keys (counts_key) is in the segment */
+    uint32_t point, npoints; /* offsets of the instructions: trap_points.at[point...] */
+    uint32_t var, nvars;     /* variables to correct: trap_vars.at[var...] */
+    uint32_t amount;         /* by point, by variable: trap_amounts.at[amount...] is to be added */
+} CountTraps;
+
+typedef struct Counts {
+    const WasmModule *m;
+    uint32_t ncounters;
+    Vec(CountPoint) points; /* in the order of functions, in these of code */
+    Vec(CountFunc) funcs;
+    Vec(uint32_t) words;
+    Vec(CountValue) values; /* in the order of counts_value */
+    Vec(CountParts) parts;  /* by variable */
+    Vec(CountTraps) traps;  /* in the order of functions, in these of code */
+    Vec(uint32_t) trap_points, trap_vars;
+    Vec(uint32_t) trap_moved; /* trap_points in the new bodies; filled in as these are written */
+    Vec(uint64_t) trap_amounts;
+    uint32_t nleaks;
+
+    /* the function at hand */
+    uint32_t func;
+    bool found;
+    Segments segments;
+    uint32_t cursor;
+    uint32_t first_value; /* its values in `values`: until it is over, ref.index is the segment */
+    Vec(struct CountShare) shares, by_var; /* in the order of the code; sorted */
+    Vec(uint32_t) starts;                  /* by variable: where its shares are in `by_var` */
+    Vec(struct CountLeak) leaks;           /* what leaks add to variables */
+    Vec(uint64_t) weights;                 /* by segment, as the following */
+    Vec(bool) needed, asked;
+    Vec(CountRef) refs;
+    Vec(uint32_t) leak_of;  /* by class: 0 = none, 1 = one without number, 2 + its number */
+    Vec(uint32_t) place_of; /* by variable: in the list for a segment, 0 = it is not in it */
+    bool exact_traps;
+    bool cuts_exits;
+    int64_t proc_exit;
+    ExitOffsets ways_out;
+    Vec(uint32_t) exits; /* the segments that begin there */
+} Counts;
+
+/* With exact_traps nothing is ever to be corrected, as instructions that can trap end segments. */
+void counts_init(Counts *c, const WasmModule *m, bool exact_traps);
+void counts_free(Counts *c);
+
+/* Ways out of functions will be asked for (EVENT_FUNC_EXIT): segments end in front of them, too, so
+ * that no trap comes between. Calls of `proc_exit` (-1: there is none) are some. */
+void counts_cut_exits(Counts *c, int64_t proc_exit);
+
+/* Begins a function; the one before is over. */
+void counts_enter(Counts *c, uint32_t func);
+
+/* What happens at a site. */
+typedef struct CountEvent {
+    Event event;
+    bool entering; /* a `loop`: only where control enters it, not where a branch goes back */
+} CountEvent;
+static inline CountEvent counts_event(const Action *a) {
+    return (CountEvent){a->event, a->variant->entering};
+}
+
+/* The segment of that function in which the probe of an event at a site would be; COUNT_NONE: it is
+ * never executed; COUNT_EXITS: several, which stand for all ways out. Sites come in the order of
+ * the code. */
+uint32_t counts_segment(Counts *c, const Site *site, CountEvent event);
+
+/* Orders what is in one segment: twice the offset of the instruction, one more for what is behind
+ * it, one less for what is in front of a loop. An instruction at `pc` that traps keeps those above
+ * 2 * pc from happening. No engine takes bodies that these would be too large for, of 2 GiB. */
+uint32_t counts_key(const Site *site, CountEvent event);
+/* What of that the event makes: -1, 0 or 1. */
+int32_t counts_place(CountEvent event);
+
+/* Each execution of the segment adds so much to a variable, at `key`; the caller numbers variables,
+ * and goes in the order of the code. */
+void counts_share(Counts *c, uint32_t var, uint32_t segment, uint32_t key, uint64_t amount);
+
+/* Asks for a CountValue of a segment (or COUNT_NONE, COUNT_EXITS): an index into `values`. It is
+ * `last`, the index that was given before or COUNT_NONE, if that is the same. */
+uint32_t counts_value(Counts *c, uint32_t segment, uint64_t amount, bool flag, uint32_t last);
+
+/* The last function is over, too. */
+void counts_close(Counts *c);
+
+/* When it is closed: adds a counter that nobody counts as a part of a variable. */
+uint32_t counts_add_part(Counts *c, uint32_t var);
+
+/* The parts of a variable; none if nothing was shared. Valid as long as nothing is added; once pass
+ * 1 is over, those of the same weight follow one another. */
+CountParts counts_parts(const Counts *c, uint32_t var);
+
+#endif

@@ -1,0 +1,400 @@
+/*
+ * inject/hole.c - filling the holes of templates.
+ */
+#include "inject/hole.h"
+
+#include "wasm/emit.h"
+
+void hole_put_local(Splicer *s, uint8_t access, uint32_t local) {
+    put_index(s->out,
+              access == HOLE_GET   ? WASM_OP_LOCAL_GET
+              : access == HOLE_SET ? WASM_OP_LOCAL_SET
+                                   : WASM_OP_LOCAL_TEE,
+              local);
+}
+
+static void put_global(Splicer *s, uint8_t access, uint64_t global) {
+    put_index(s->out, access == HOLE_GET ? WASM_OP_GLOBAL_GET : WASM_OP_GLOBAL_SET, global);
+}
+
+static void put_call(Splicer *s, uint32_t func) {
+    put_index(s->out, WASM_OP_CALL, wasm_final(s->m, WASM_SPACE_FUNC, func));
+}
+
+static void put_constant(Splicer *s, WasmType type, const Expr *e, const Site *site) {
+    Value v = {.kind = e->type->kind};
+    fold(e, site, &v); /* plan_shape leaves out sites at which it has no value */
+    if (v.kind == TYPE_STR)
+        store_push_str(s->store, s->m, v.text, s->out);
+    else
+        wasm_put_const(s->out, type, value_wasm_bits(v));
+}
+
+static void put_word(Splicer *s, const Hole *h) {
+    const uint64_t *words = s->slots + h->n;
+    if (h->type != WASM_V128) {
+        wasm_put_const(s->out, h->type, words[0]);
+        return;
+    }
+    wasm_put_op(s->out, WASM_OP_V128_CONST);
+    buf_u64le(s->out, words[0]);
+    buf_u64le(s->out, words[1]);
+}
+
+/* The local of the first leaf; those of the others follow. */
+static uint32_t frame_local(Splicer *s, uint32_t var) {
+    uint32_t id = s->store->frame_of[var];
+    if (s->frame.local[id] == UINT32_MAX) {
+        const Type *type = s->plan->vars.at[id].decl->type;
+        s->frame.local[id] = s->pool.first + s->pool.types.len; /* kept ones are new */
+        for (uint32_t leaf = 0; leaf < type_leaves(type); leaf++)
+            pool_keep(&s->pool, type_wasm(type_leaf(type, leaf)));
+        vec_push(&s->frame.used, id);
+    }
+    return s->frame.local[id];
+}
+
+static void put_variable(Splicer *s, const Hole *h) {
+    uint32_t id = h->n / HOLE_LEAVES, leaf = h->n % HOLE_LEAVES;
+    const PlanVar *var = &s->plan->vars.at[id];
+    switch (var->decl->storage) {
+    case STORAGE_FRAME: hole_put_local(s, h->access, frame_local(s, id) + leaf); break;
+    case STORAGE_UNSHARED: put_global(s, h->access, s->slots[var->decl->index] + leaf); break;
+    default:
+        put_global(s, h->access, wasm_final(s->m, WASM_SPACE_GLOBAL, s->store->global[id] + leaf));
+        break;
+    }
+}
+
+/* The cell that a key of the variant means at the site. */
+static const MapCell *find_element(Splicer *s, const Variant *v, uint32_t key, const Site *site) {
+    if (s->element_key != key + 1)
+        s->element = cells_find(&s->store->cells, v, key, site, &s->key);
+    s->element_key = key + 1;
+    return s->element;
+}
+
+/* Reads or writes a leaf of an element, or its mark. What nobody has written is zero. */
+static void put_element(Splicer *s, const Hole *h, const Variant *v, const Site *site) {
+    uint32_t key = h->n / HOLE_LEAVES, leaf = h->n % HOLE_LEAVES;
+    const CellMap *map = &s->plan->cell_maps.at[v->keys.at[key].map];
+    const Type *value = s->plan->vars.at[map->var].decl->type->value;
+    const MapCell *cell = find_element(s, v, key, site);
+    bool set = h->kind == HOLE_ELEMENT_SET, mark = leaf == HOLE_MARK;
+    if (cell && (!mark || cell->marked)) {
+        uint32_t global = cell->first_global + (mark ? map->leaves : leaf);
+        put_global(s, set ? HOLE_SET : HOLE_GET, wasm_final(s->m, WASM_SPACE_GLOBAL, global));
+    } else if (set) {
+        wasm_put_op(s->out, WASM_OP_DROP);
+    } else {
+        wasm_put_const(s->out, mark ? WASM_I32 : type_wasm(type_leaf(value, leaf)), 0);
+    }
+}
+
+static void put_element_address(Splicer *s, const Hole *h, const Variant *v, const Site *site) {
+    const MapCell *cell = find_element(s, v, h->n, site);
+    put_i32(s->out, cell ? cells_address(&s->store->cells, cell) : 0); /* zeros are there */
+}
+
+/* A local of the template for leaf n of a tuple that a call gave, or that it gives. */
+static uint32_t leaf_local(Splicer *s, LeafLocals *list, uint32_t n, WasmType type) {
+    for (uint32_t i = 0; i < list->len; i++)
+        if (list->at[i].n == n && list->at[i].type == type)
+            return list->at[i].local;
+    vec_push(list, ((LeafLocal){n, type, pool_take(&s->pool, type)}));
+    return vec_last(list).local;
+}
+
+/* The local of result i of the instruction that an alt body stands for (Variant.gives). */
+static uint32_t given_local(Splicer *s, uint32_t i) {
+    return leaf_local(s, &s->gives, i, wasm_nullable(s->types->supplies.at[i]));
+}
+
+void hole_push_given(Splicer *s) {
+    for (uint32_t i = 0; i < s->types->supplies.len; i++) {
+        hole_put_local(s, HOLE_GET, given_local(s, i));
+        if (!wasm_defaultable(s->types->supplies.at[i]))
+            wasm_put_op(s->out, WASM_OP_REF_AS_NON_NULL);
+    }
+}
+
+/* A call that gives a tuple leaves it on the stack: its leaves go to locals. */
+static void take_leaves(Splicer *s, const Type *result) {
+    uint32_t n = type_leaves(result);
+    for (uint32_t i = n; i > 0 && n > 1; i--) {
+        WasmType type = type_wasm(type_leaf(result, i - 1));
+        hole_put_local(s, HOLE_SET, leaf_local(s, &s->got, i - 1, type));
+    }
+}
+
+/* memory.size or table.size of what the instruction accesses, as i64. */
+static void put_size(Splicer *s, const Hole *h, const WasmInstr *i) {
+    bool wide;
+    if (h->kind == HOLE_PAGES) {
+        uint32_t memory = accessed_memory(i, h->n);
+        put_index(s->out, WASM_OP_MEMORY_SIZE, wasm_final(s->m, WASM_SPACE_MEMORY, memory));
+        wide = s->m->memories.at[memory].limits.is64;
+    } else {
+        /* table.init names the segment first; table.copy's source is second */
+        uint32_t table = i->op == WASM_OP_TABLE_INIT || h->n ? i->b : i->a;
+        put_index(s->out, WASM_OP_TABLE_SIZE, wasm_final(s->m, WASM_SPACE_TABLE, table));
+        wide = s->m->tables.at[table].limits.is64;
+    }
+    if (!wide)
+        wasm_put_op(s->out, WASM_OP_I64_EXTEND_I32_U);
+}
+
+static void put_test(Splicer *s, WasmType type) {
+    wasm_put_op(s->out, type & WASM_NULL_BIT ? WASM_OP_REF_TEST_NULL : WASM_OP_REF_TEST);
+    wasm_put_heap(s->out, type);
+}
+
+/* Pushes the entry of a table that operand 0 names, in the arm of an `if` (of that result) that is
+ * taken if there is one. */
+static void put_if_entry(Splicer *s, uint32_t handle, WasmType result) {
+    uint64_t table = wasm_final(s->m, WASM_SPACE_TABLE, handle);
+    bool wide = s->m->tables.at[handle].limits.is64;
+    hole_put_local(s, HOLE_GET, s->args.local.at[0]);
+    put_index(s->out, WASM_OP_TABLE_SIZE, table);
+    wasm_put_op(s->out, wide ? WASM_OP_I64_LT_U : WASM_OP_I32_LT_U);
+    wasm_put_op(s->out, WASM_OP_IF);
+    wasm_put_type(s->out, result);
+    hole_put_local(s, HOLE_GET, s->args.local.at[0]);
+    put_index(s->out, WASM_OP_TABLE_GET, table);
+}
+
+/* Whether an indirect call of the entry will trap. The type need not be tested where the table
+ * holds nothing else. */
+static void put_entry_fails(Splicer *s, const WasmInstr *i) {
+    put_if_entry(s, i->b, WASM_I32);
+    if (wasm_subtype(s->m, s->m->tables.at[i->b].type, WASM_REF(1, i->a))) {
+        wasm_put_op(s->out, WASM_OP_REF_IS_NULL);
+    } else {
+        put_test(s, WASM_REF(0, i->a));
+        wasm_put_op(s->out, WASM_OP_I32_EQZ);
+    }
+    wasm_put_op(s->out, WASM_OP_ELSE);
+    put_i32(s->out, 1);
+    wasm_put_op(s->out, WASM_OP_END);
+}
+
+/* What can be told from operand 0. */
+static void put_condition(Splicer *s, const WasmInstr *i, RefCondition which) {
+    if (which == ENTRY_FAILS) {
+        put_entry_fails(s, i);
+        return;
+    }
+    hole_put_local(s, HOLE_GET, s->args.local.at[0]);
+    if (which == REF_CAST_FAILS) {
+        put_test(s, i->op == WASM_OP_REF_CAST_NULL ? i->type : i->type & ~WASM_NULL_BIT);
+        wasm_put_op(s->out, WASM_OP_I32_EQZ);
+        return;
+    }
+    if (i->op == WASM_OP_BR_ON_NULL || i->op == WASM_OP_BR_ON_NON_NULL) {
+        wasm_put_op(s->out, WASM_OP_REF_IS_NULL);
+    } else {
+        put_test(s, i->type2);
+    }
+    if (i->op == WASM_OP_BR_ON_NON_NULL || i->op == WASM_OP_BR_ON_CAST_FAIL)
+        wasm_put_op(s->out, WASM_OP_I32_EQZ);
+}
+
+/* The entry of a table of functions that operand 0 names; null where there is none. */
+static void put_entry(Splicer *s, const WasmInstr *i) {
+    uint32_t handle = accessed_table(i);
+    bool functions = wasm_subtype(s->m, s->m->tables.at[handle].type, WASM_FUNCREF);
+    if (functions) {
+        put_if_entry(s, handle, WASM_FUNCREF);
+        wasm_put_op(s->out, WASM_OP_ELSE);
+    }
+    wasm_put_zero(s->out, WASM_FUNCREF);
+    if (functions)
+        wasm_put_op(s->out, WASM_OP_END);
+}
+
+static bool is_wide(const Splicer *s, uint32_t memory) {
+    return s->m->memories.at[memory].limits.is64;
+}
+
+/* Saved operand n, extended or wrapped. */
+static void put_operand_as(Splicer *s, uint32_t n, bool wide) {
+    hole_put_local(s, HOLE_GET, s->args.local.at[n]);
+    if (wide != (s->args.type.at[n] == WASM_I64))
+        wasm_put_op(s->out, wide ? WASM_OP_I64_EXTEND_I32_U : WASM_OP_I32_WRAP_I64);
+}
+
+/* memory.init, memory.copy or memory.fill again, with the address on the stack in another memory.
+ */
+static void put_dup(Splicer *s, const Expr *to, const Site *site) {
+    const WasmInstr *i = site->instr;
+    uint32_t memory = memory_handle(s->memories, to, site); /* checked in pass 1 */
+    uint64_t index = wasm_final(s->m, WASM_SPACE_MEMORY, memory);
+    bool wide = is_wide(s, memory);
+    if (wide)
+        wasm_put_op(s->out, WASM_OP_I64_EXTEND_I32_U);
+    hole_put_local(s, HOLE_GET, s->args.local.at[1]);
+    /* the length is 64 bits wide if all addresses are */
+    bool wide_length = i->op == WASM_OP_MEMORY_FILL   ? wide
+                       : i->op == WASM_OP_MEMORY_COPY ? wide && is_wide(s, i->b)
+                                                      : false;
+    put_operand_as(s, 0, wide_length);
+    switch (i->op) {
+    case WASM_OP_MEMORY_FILL: put_index(s->out, WASM_OP_MEMORY_FILL, index); break;
+    case WASM_OP_MEMORY_COPY:
+        put_index(s->out, WASM_OP_MEMORY_COPY, index);
+        buf_uleb(s->out, wasm_final(s->m, WASM_SPACE_MEMORY, i->b));
+        break;
+    default:
+        put_index(s->out, WASM_OP_MEMORY_INIT, wasm_final(s->m, WASM_SPACE_DATA, i->a));
+        buf_uleb(s->out, index);
+    }
+}
+
+/* The length of an array, 0 of null. */
+static void put_length(Splicer *s, uint32_t local) {
+    hole_put_local(s, HOLE_GET, local);
+    wasm_put_op(s->out, WASM_OP_REF_IS_NULL);
+    wasm_put_op(s->out, WASM_OP_IF);
+    buf_u8(s->out, WASM_I64);
+    wasm_put_const(s->out, WASM_I64, 0);
+    wasm_put_op(s->out, WASM_OP_ELSE);
+    hole_put_local(s, HOLE_GET, local);
+    wasm_put_op(s->out, WASM_OP_ARRAY_LEN);
+    wasm_put_op(s->out, WASM_OP_I64_EXTEND_I32_U);
+    wasm_put_op(s->out, WASM_OP_END);
+}
+
+void hole_restore(Splicer *s, const Saved *v, uint32_t n) {
+    for (uint32_t k = n; k-- > 0;)
+        hole_put_local(s, HOLE_GET, v->local.at[k]);
+}
+
+uint32_t hole_operand_count(const Site *site, const SiteTypes *types) {
+    return types->known ? types->operands.len
+                        : (uint32_t)strlen(wasm_ops[site->instr->op].operands);
+}
+
+int64_t alt_call_target(const WasmModule *m, const AltCall *call) {
+    uint32_t n = m->input_count[WASM_SPACE_FUNC];
+    if (!call->by_name)
+        return call->id < n ? (int64_t)call->id : -1;
+    for (uint32_t i = 0; i < n; i++)
+        if (m->funcs.at[i].import < 0 && m->funcs.at[i].named &&
+            str_eq(wasm_shown_name(m, i), call->name))
+            return i;
+    return -1;
+}
+
+/* Calls the function with the operands; in place of a tail call that ends this function, else it
+ * gives the results. */
+static void put_alt_call(Splicer *s, const AltCall *call, const Site *site) {
+    uint32_t target = (uint32_t)alt_call_target(s->m, call);
+    hole_restore(s, &s->args, s->args.local.len);
+    if (site->instr->op == WASM_OP_RETURN_CALL) {
+        hole_put_leave(s);
+        put_index(s->out, WASM_OP_RETURN_CALL, wasm_final(s->m, WASM_SPACE_FUNC, target));
+        return;
+    }
+    put_call(s, target);
+    for (uint32_t i = s->types->supplies.len; i > 0; i--)
+        hole_put_local(s, HOLE_SET, given_local(s, i - 1));
+}
+
+void hole_put_leave(Splicer *s) {
+    vec_push(&s->leaves, s->out->len);
+}
+
+static void put_saved(Splicer *s, const Hole *h, const Saved *v) {
+    bool whole = h->type == v->type.at[h->n];
+    hole_put_local(s, h->access, whole ? v->local.at[h->n] : v->narrow.at[h->n]);
+}
+
+static void put_hole(Splicer *s, const Hole *h, const Variant *v, const Site *site) {
+    switch ((HoleKind)h->kind) {
+    case HOLE_CONST: put_constant(s, h->type, v->consts.at[h->n], site); break;
+    case HOLE_ARG: put_saved(s, h, &s->args); break;
+    case HOLE_RESULT: put_saved(s, h, &s->results); break;
+    case HOLE_LOCAL: hole_put_local(s, h->access, h->n); break;
+    case HOLE_VAR: put_variable(s, h); break;
+    case HOLE_VAR_ADDR:
+        put_i32(s->out, (int32_t)s->slots[s->plan->vars.at[h->n].decl->index]);
+        break;
+    case HOLE_WORD: put_word(s, h); break;
+    case HOLE_CELL:
+        put_global(s, h->access,
+                   wasm_final(s->m, WASM_SPACE_GLOBAL, s->cell(s->ctx, s->slots, h->n)));
+        break;
+    case HOLE_ELEMENT:
+    case HOLE_ELEMENT_SET: put_element(s, h, v, site); break;
+    case HOLE_ELEMENT_ADDR: put_element_address(s, h, v, site); break;
+    case HOLE_TEMP: hole_put_local(s, h->access, s->temps.at[h->n]); break;
+    case HOLE_PAGES:
+    case HOLE_ELEMS: put_size(s, h, site->instr); break;
+    case HOLE_HELPER: put_call(s, s->helpers[h->n]); break;
+    case HOLE_FN:
+        put_call(s, s->fns[h->n]);
+        take_leaves(s, s->plan->fns.at[h->n].fn->result);
+        break;
+    case HOLE_WIDE: put_operand_as(s, h->n, true); break;
+    case HOLE_NULL:
+        hole_put_local(s, HOLE_GET, s->args.local.at[h->n]);
+        wasm_put_op(s->out, WASM_OP_REF_IS_NULL);
+        break;
+    case HOLE_ALT_CALL: put_alt_call(s, &v->alt_calls.at[h->n], site); break;
+    case HOLE_CONDITION: put_condition(s, site->instr, (RefCondition)h->n); break;
+    case HOLE_LIBRARY:
+        put_call(s, s->plan->library_fns.at[h->n].handle);
+        if (s->plan->library_fns.at[h->n].result)
+            take_leaves(s, s->plan->library_fns.at[h->n].result);
+        break;
+    case HOLE_LENGTH: put_length(s, s->args.local.at[h->n]); break;
+    case HOLE_SEGMENT: shadow_put_segment(s->shadow, site->instr, s->out); break;
+    case HOLE_ENTRY_FID:
+        hole_put_local(s, HOLE_GET, s->args.local.at[0]);
+        shadow_put_lookup(s->shadow, site->instr, s->out);
+        break;
+    case HOLE_BACK: hole_put_local(s, HOLE_GET, s->back); break;
+    case HOLE_ENTRY: put_entry(s, site->instr); break;
+    case HOLE_RESOLVE:
+        if (s->m->tables.at[accessed_table(site->instr)].limits.is64)
+            wasm_put_op(s->out, WASM_OP_I64_EXTEND_I32_U);
+        shadow_put_lookup(s->shadow, site->instr, s->out);
+        break;
+    case HOLE_DEPTH: put_call(s, targets_function(s->targets, site->instr)); break;
+    case HOLE_DUP: put_dup(s, v->dups.at[h->n].memory, site); break;
+    case HOLE_TEXT: store_push_text(s->store, s->m, h->n, s->out); break;
+    case HOLE_GOT: hole_put_local(s, h->access, leaf_local(s, &s->got, h->n, h->type)); break;
+    case HOLE_GIVE: hole_put_local(s, h->access, leaf_local(s, &s->gives, h->n, h->type)); break;
+    case HOLE_MEMORY: memory_put_call(s->memories, h->n, site, s->out); break;
+    case HOLE_FLUSH:
+        if (s->due != UINT32_MAX)
+            put_call(s, s->due);
+        break;
+    case HOLE_KINDS: break;
+    }
+}
+
+void splice_template(Splicer *s, const Template *t, const Variant *v, const Site *site) {
+    s->temps.len = s->got.len = 0;
+    s->element_key = 0;
+    if (!v || !v->gives)
+        s->gives.len = 0;
+    for (uint32_t i = 0; i < t->ntemps; i++) {
+        uint32_t local = pool_take(&s->pool, t->temps[i]);
+        vec_push(&s->temps, local);
+    }
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < t->nholes; i++) {
+        buf_bytes(s->out, t->code + at, t->holes[i].at - at);
+        at = t->holes[i].at;
+        put_hole(s, &t->holes[i], v, site);
+    }
+    buf_bytes(s->out, t->code + at, t->len - at);
+    bool by_site = v && v->gives;
+    for (uint32_t i = 0; i < t->ngives && !by_site; i++)
+        hole_put_local(s, HOLE_GET, leaf_local(s, &s->gives, i, t->gives[i]));
+    for (uint32_t i = 0; i < s->temps.len; i++)
+        pool_give_back(&s->pool, s->temps.at[i]);
+    for (uint32_t i = 0; i < s->got.len; i++)
+        pool_give_back(&s->pool, s->got.at[i].local);
+}

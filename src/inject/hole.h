@@ -1,0 +1,22 @@
+/*
+ * inject/hole.h - filling the holes of templates: what hole.c and splice.c share. Only they include
+ * it.
+ */
+#ifndef WHAMMC_INJECT_HOLE_H
+#define WHAMMC_INJECT_HOLE_H
+
+#include "inject/splice.h"
+
+/* local.get, local.set or local.tee, by HoleAccess. */
+void hole_put_local(Splicer *s, uint8_t access, uint32_t local);
+/* Pushes the top `n` saved values back, deepest first. */
+void hole_restore(Splicer *s, const Saved *v, uint32_t n);
+/* The operand count of the replaced instruction. */
+uint32_t hole_operand_count(const Site *site, const SiteTypes *types);
+
+/* Pushes what an alt body has supplied that gives it in locals (Variant.gives). */
+void hole_push_given(Splicer *s);
+/* Here the code leaves the function: what runs at its exits goes here. */
+void hole_put_leave(Splicer *s);
+
+#endif

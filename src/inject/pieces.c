@@ -1,0 +1,126 @@
+/*
+ * inject/pieces.c - pieces of code at places of the function that is being edited.
+ */
+#include "inject/pieces.h"
+
+#include "wasm/emit.h"
+
+void pieces_begin(Pieces *p) {
+    p->code.len = p->exit_from = p->exit_to = 0;
+    p->at.len = p->around.len = p->ends.len = 0;
+    p->left = UINT32_MAX;
+    p->unsorted = false;
+}
+
+void pieces_free(Pieces *p) {
+    buf_free(&p->code);
+    vec_free(&p->at);
+    vec_free(&p->around);
+    vec_free(&p->ends);
+}
+
+/* Pieces carry their rank where exit pieces have their kinds of exits. */
+static int order(const WasmPatch *a, const WasmPatch *b) {
+    if (a->at != b->at)
+        return a->at < b->at ? -1 : 1;
+    return a->where != b->where ? a->where - b->where : a->exits - b->exits;
+}
+
+/* Stable merge sort, bottom up: equal pieces stay in the order in which they were made. */
+static void sort(Pieces *p) {
+    uint32_t n = p->at.len;
+    WasmPatch *from = p->at.at, *to = mem_alloc(n * sizeof *to + 1), *spare = to;
+    for (uint32_t width = 1; width < n; width *= 2) {
+        for (uint32_t low = 0; low < n; low += 2 * width) {
+            uint32_t mid = low + width < n ? low + width : n,
+                     high = low + 2 * width < n ? low + 2 * width : n;
+            for (uint32_t a = low, b = mid, k = low; k < high; k++)
+                to[k] = a < mid && (b == high || order(&from[a], &from[b]) <= 0) ? from[a++]
+                                                                                 : from[b++];
+        }
+        WasmPatch *swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != p->at.at)
+        memcpy(p->at.at, from, n * sizeof *from);
+    free(spare);
+}
+
+void pieces_add(void *ctx, WasmWhere where, uint32_t at, PieceRank rank, size_t from, size_t to) {
+    Pieces *p = ctx;
+    if (where == WASM_UNWIND) {
+        pieces_add_around(p, where, from);
+        return;
+    }
+    WasmPatch patch = {at, (uint8_t)where, (uint8_t)rank, (uint32_t)from, (uint32_t)(to - from), 0};
+    p->unsorted |= p->at.len && order(&vec_last(&p->at), &patch) > 0;
+    vec_push(&p->at, patch);
+}
+
+void pieces_add_region(void *ctx, WasmWhere where, uint32_t at, uint32_t until, size_t from,
+                       size_t to) {
+    Pieces *p = ctx;
+    pieces_add(p, where, at, RANK_CONSTRUCT, from, to);
+    vec_last(&p->at).until = until;
+}
+
+void pieces_add_around(Pieces *p, WasmWhere where, size_t from) {
+    uint8_t exits = where == WASM_EXIT ? WASM_EXIT_ALL : 0;
+    vec_push(&p->around, ((WasmPatch){.where = (uint8_t)where,
+                                      .exits = exits,
+                                      .code = (uint32_t)from,
+                                      .len = (uint32_t)(p->code.len - from)}));
+}
+
+static void put_left(Pieces *p) {
+    put_i32(&p->code, 1);
+    put_index(&p->code, WASM_OP_LOCAL_SET, p->left);
+}
+
+void pieces_note_left(Pieces *p, uint32_t local) {
+    size_t from = p->code.len;
+    p->left = local;
+    put_left(p);
+    pieces_add_around(p, WASM_EXIT, from);
+    WasmPatch patch = vec_last(&p->around);
+    patch.exits = WASM_EXIT_THROW | WASM_EXIT_ONLY;
+    memmove(p->around.at + 1, p->around.at, (p->around.len - 1) * sizeof patch);
+    p->around.at[0] = patch;
+}
+
+void pieces_add_exit_call(Pieces *p, uint64_t func) {
+    size_t from = p->code.len;
+    put_index(&p->code, WASM_OP_CALL, func);
+    pieces_add_around(p, WASM_EXIT, from);
+}
+
+static void add_end(Pieces *p, const ProgramEnd *end, size_t from) {
+    PieceRank rank = end->where == WASM_REPLACE ? RANK_AFTER : RANK_END;
+    pieces_add(p, end->where, end->at, rank, from, p->code.len);
+}
+
+void pieces_end_program(Pieces *p, int64_t flush) {
+    for (uint32_t i = 0; i < p->ends.len; i++) {
+        size_t from = p->code.len, len = p->exit_to - p->exit_from;
+        if (p->left != UINT32_MAX)
+            put_left(p);
+        buf_reserve(&p->code, len + 1); /* a place to copy from, also of nothing */
+        buf_bytes(&p->code, p->code.data + p->exit_from, len);
+        if (flush >= 0)
+            put_index(&p->code, WASM_OP_CALL, (uint64_t)flush);
+        if (p->code.len > from)
+            add_end(p, &p->ends.at[i], from);
+    }
+}
+
+void pieces_finish(Pieces *p, WasmBodyEdit *edit) {
+    if (p->unsorted)
+        sort(p);
+    for (uint32_t i = 0; i < p->at.len && p->around.len; i++)
+        vec_push(&p->around, p->at.at[i]);
+    bool around = p->around.len > 0;
+    edit->patches = around ? p->around.at : p->at.at;
+    edit->npatches = around ? p->around.len : p->at.len;
+    edit->code = p->code.data;
+}

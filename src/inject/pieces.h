@@ -1,0 +1,52 @@
+/*
+ * inject/pieces.h - pieces of code at places of the function that is being edited, until they are
+ * in the order that wasm_edit_body wants.
+ */
+#ifndef WHAMMC_INJECT_PIECES_H
+#define WHAMMC_INJECT_PIECES_H
+
+#include "inject/splice.h"
+
+/* A call that ends the program. */
+typedef struct ProgramEnd {
+    uint32_t at;     /* its offset */
+    WasmWhere where; /* BEFORE it, or in the middle of what REPLACEs it */
+} ProgramEnd;
+
+/* A zeroed one is valid; pieces_begin for each function. */
+typedef struct Pieces {
+    Buf code; /* of all pieces: final indices */
+    Vec(WasmPatch) at;
+    Vec(WasmPatch) around; /* entry and exit pieces */
+    Vec(ProgramEnd) ends;
+    size_t exit_from, exit_to; /* what runs at the function's exits, in `code` */
+    uint32_t left; /* a local that becomes 1 where the function is about to be left by an exit from
+                      which an exception may come, UINT32_MAX = none */
+    bool unsorted; /* `at` is not in its order */
+} Pieces;
+
+void pieces_begin(Pieces *p);
+void pieces_free(Pieces *p);
+
+/* Adds code[from..to) at an instruction: a SplicePiece and a SpliceRegion; ctx is the Pieces. */
+void pieces_add(void *ctx, WasmWhere where, uint32_t at, PieceRank rank, size_t from, size_t to);
+void pieces_add_region(void *ctx, WasmWhere where, uint32_t at, uint32_t until, size_t from,
+                       size_t to);
+
+/* Adds the code from `from` on at the function's entry (WASM_ENTRY) or exits (WASM_EXIT). */
+void pieces_add_around(Pieces *p, WasmWhere where, size_t from);
+
+/* Makes `local` the one that becomes 1, before whatever else runs at these exits. */
+void pieces_note_left(Pieces *p, uint32_t local);
+
+/* Adds a call (final index) at the function's exits, behind what is there. */
+void pieces_add_exit_call(Pieces *p, uint64_t func);
+
+/* At each of `ends`, behind all else: what runs at exits, and a call of `flush` (a final index; -1
+ * = none). */
+void pieces_end_program(Pieces *p, int64_t flush);
+
+/* All pieces in their order; they stay the Pieces'. */
+void pieces_finish(Pieces *p, WasmBodyEdit *edit);
+
+#endif

@@ -1,0 +1,325 @@
+/*
+ * inject/program.c - a program while it is instrumented: what the targets share that change a
+ * program.
+ */
+#include "inject/program.h"
+
+#include "inject/trap_section.h"
+
+static Span whole(const Program *p) {
+    return (Span){p->file, 0, 0};
+}
+
+/* ---- where it ends ---- */
+
+static bool imports_from(const WasmModule *m, const char *module) {
+    for (uint32_t i = 0; i < m->input_import_count; i++)
+        if (str_is(m->imports.at[i].module, module))
+            return true;
+    return false;
+}
+
+const WasmImport *program_foreign_import(const WasmModule *m) {
+    for (uint32_t i = 0; i < m->input_import_count; i++) {
+        const WasmImport *im = &m->imports.at[i];
+        bool wasi = im->module.len >= 4 && memcmp(im->module.ptr, "wasi", 4) == 0;
+        if (im->space == WASM_SPACE_FUNC && !wasi)
+            return im;
+    }
+    return NULL;
+}
+
+bool program_uses_wasi(const WasmModule *m) {
+    return imports_from(m, "wasi_snapshot_preview1") || imports_from(m, "wasi_unstable");
+}
+
+const char *program_wasi_module(const WasmModule *m) {
+    bool old = imports_from(m, "wasi_unstable") && !imports_from(m, "wasi_snapshot_preview1");
+    return old ? "wasi_unstable" : "wasi_snapshot_preview1";
+}
+
+int64_t program_proc_exit(const WasmModule *m) {
+    return wasm_find_import(m, str_of(program_wasi_module(m)), STR("proc_exit"));
+}
+
+int64_t program_main(const WasmModule *m) {
+    static const char *const names[] = {"main", "_start"};
+    for (uint32_t i = 0; i < 2; i++) {
+        const WasmExport *e = wasm_find_export(m, WASM_SPACE_FUNC, str_of(names[i]));
+        if (e && m->funcs.at[e->handle].import < 0)
+            return e->handle;
+    }
+    /* A start function is the program only if nothing can be called later: the end of it is no end
+     * otherwise, and WASI hosts do not take output before they have the instance. */
+    bool callable = false;
+    for (uint32_t i = 0; i < m->input_export_count; i++)
+        callable |= m->exports.at[i].space == WASM_SPACE_FUNC;
+    bool start = !callable && m->start >= 0 && m->funcs.at[m->start].import < 0;
+    return start ? m->start : -1;
+}
+
+void program_note_end(Program *p, const Site *site, const Match *matches, uint32_t n) {
+    bool call = site->instr->op == WASM_OP_CALL || site->instr->op == WASM_OP_RETURN_CALL;
+    const Variant *alt = NULL;
+    p->splicer.ends = false;
+    if (!call || (int64_t)site->instr->a != p->proc_exit)
+        return;
+    for (uint32_t i = 0; i < n && !alt; i++)
+        if (matches[i].action->event.mode == MODE_ALT)
+            alt = matches[i].shape->variant;
+    if (alt && !alt->guarded_alt && !alt->alt_calls.len)
+        return; /* the call is gone */
+    p->splicer.ends = alt && !alt->alt_calls.len;
+    vec_push(&p->pieces.ends,
+             ((ProgramEnd){site->pc, p->splicer.ends ? WASM_REPLACE : WASM_BEFORE}));
+}
+
+/* ---- pass 1 ---- */
+
+bool walk_failed(const Matcher *w, uint32_t func, DiagFileId file, Diags *diags) {
+    const WasmFunc *f = &w->m->funcs.at[func];
+    uint32_t at = f->body + w->error_offset;
+    diag(diags, DIAG_MALFORMED, (Span){file, at, at + 1}, "function %u%s%.*s%s: %s", func,
+         f->name.len ? " (" : "", STR_ARG(f->name), f->name.len ? ")" : "", w->error);
+    return false;
+}
+
+bool program_walk(Program *p) {
+    for (uint32_t f = 0; f < p->m.funcs.len; f++)
+        if (p->m.funcs.at[f].import < 0 && !match_func(&p->matcher, f))
+            return walk_failed(&p->matcher, f, p->file, p->diags);
+    return true;
+}
+
+void program_touch(Program *p, const Site *site) {
+    bool branched = site->at_func_end && site->at_label;
+    p->touched[site->func] |= branched ? TOUCHED | TOUCHED_END : TOUCHED;
+}
+
+void program_note_replaced(Program *p, const Site *site) {
+    const WasmInstr *i = site->instr;
+    if (i->op != WASM_OP_LOCAL_SET && i->op != WASM_OP_LOCAL_TEE)
+        return;
+    const WasmTypes *locals = &p->matcher.locals;
+    if (i->a >= locals->len || wasm_defaultable(locals->at[i->a]) ||
+        i->a < wasm_func_type(&p->m, site->func)->nparams)
+        return;
+    UnsetLocal new = {site->func, i->a};
+    uint32_t at = p->unset.len;
+    while (at && p->unset.at[at - 1].func == new.func && p->unset.at[at - 1].local > new.local)
+        at--;
+    if (at && p->unset.at[at - 1].func == new.func && p->unset.at[at - 1].local == new.local)
+        return;
+    vec_push(&p->unset, new);
+    memmove(p->unset.at + at + 1, p->unset.at + at, (p->unset.len - 1 - at) * sizeof new);
+    p->unset.at[at] = new;
+}
+
+/* The locals of a function that are made nullable; the walk goes by functions. */
+static void find_unset(Program *p, uint32_t func) {
+    p->splicer.nullable.len = 0;
+    while (p->next_unset < p->unset.len && p->unset.at[p->next_unset].func < func)
+        p->next_unset++;
+    for (uint32_t k = p->next_unset; k < p->unset.len && p->unset.at[k].func == func; k++)
+        vec_push(&p->splicer.nullable, p->unset.at[k].local);
+}
+
+/* ---- pass 2 ---- */
+
+void program_splice_all(Program *p, const Site *site, const Match *matches, uint32_t n) {
+    splice_slots(&p->splicer, site, matches, n);
+    for (uint32_t i = 0; i < n; i++) {
+        splice_match(&p->splicer, site, matches, i);
+        pool_release(&p->splicer.pool);
+    }
+}
+
+/* Engines take so many locals in a function. */
+enum { MAX_LOCALS = 50000 };
+
+static bool check_locals(Program *p, uint32_t func, uint32_t own) {
+    uint32_t added = p->splicer.pool.types.len;
+    if (own + added <= MAX_LOCALS || !added)
+        return true;
+    Diag *d = diag(p->diags, DIAG_CANNOT_STORE, whole(p),
+                   "function %u would have %u locals, engines take at most %d", func, own + added,
+                   MAX_LOCALS);
+    diag_hint(p->diags, d,
+              "it has %u; the others are frame variables, and what probes keep of operands", own);
+    return false;
+}
+
+/* Makes the pieces of a function. */
+static bool edit_func(Program *p, uint32_t func, bool ends, WasmBodyEdit *edit) {
+    const char *error = NULL;
+    WasmTypes locals = {0};
+    pieces_begin(&p->pieces);
+    wasm_func_locals(&p->m, func, &locals, &error);
+    uint32_t own = locals.len;
+    splicer_begin(&p->splicer, own);
+    vec_free(&locals);
+    p->splicer.out = &p->pieces.code;
+    find_unset(p, func);
+    if (p->target->enter)
+        p->target->enter(p->self, func);
+    if (!match_func(&p->matcher, func))
+        return walk_failed(&p->matcher, func, p->file, p->diags);
+    int64_t flush = p->flush;
+    if (flush >= 0)
+        flush = wasm_final(&p->m, WASM_SPACE_FUNC, (uint32_t)flush);
+    pieces_end_program(&p->pieces, flush);
+    if (ends)
+        pieces_add_exit_call(&p->pieces, (uint64_t)flush);
+    pieces_finish(&p->pieces, edit);
+    edit->exceptions = p->exceptions;
+    edit->locals = p->splicer.pool.types.at;
+    edit->nlocals = p->splicer.pool.types.len;
+    edit->nullable = p->splicer.nullable.at;
+    edit->nnullable = p->splicer.nullable.len;
+    return check_locals(p, func, own);
+}
+
+static bool write_body(void *ctx, uint32_t func, Buf *out) {
+    Program *p = ctx;
+    bool ends = (int64_t)func == p->main && p->flush >= 0;
+    WasmBodyEdit edit = {0};
+    if ((p->touched[func] || ends) && !edit_func(p, func, ends, &edit))
+        return false;
+    p->added[func] = edit.nlocals;
+    if (p->counts)
+        trap_section_mark(p->counts, func, &p->trap_at, &edit);
+    if (wasm_edit_body(&p->m, func, &edit, out, &p->matcher.error, &p->matcher.error_offset))
+        return true;
+    return walk_failed(&p->matcher, func, p->file, p->diags);
+}
+
+static uint32_t locals_added(void *ctx, uint32_t func) {
+    Program *p = ctx;
+    return p->added[func];
+}
+
+static Str added_local_name(void *ctx, uint32_t func, uint32_t n) {
+    (void)func;
+    Program *p = ctx;
+    const char *name = arena_printf(&p->m.arena, "whammc.%u", n);
+    return str_of(name);
+}
+
+/* The block that wraps a body with exit code has a type: adds it before pass 2 while the module may
+ * still change. */
+static void add_exit_types(Program *p) {
+    const ActionList *kinds = p->plan->by_kind;
+    bool exits =
+        kinds[EVENT_FUNC_EXIT].len || kinds[EVENT_FUNC_UNWIND].len || p->plan->unwinds_calls;
+    for (uint32_t f = 0; f < p->m.input_count[WASM_SPACE_FUNC]; f++)
+        if (p->m.funcs.at[f].import < 0 &&
+            ((exits && p->touched[f]) || p->touched[f] & TOUCHED_END ||
+             ((int64_t)f == p->main && p->flush >= 0)))
+            wasm_exit_block_type(&p->m, f);
+}
+
+/* ---- sections that instrumentation makes stale ---- */
+
+static bool starts(Str s, const char *prefix) {
+    size_t n = strlen(prefix);
+    return s.len >= n && memcmp(s.ptr, prefix, n) == 0;
+}
+
+static bool is_stale(const WasmSection *s) {
+    if (s->id != WASM_SEC_CUSTOM)
+        return false;
+    if (starts(s->name, "metadata.code."))
+        return !str_is(s->name, "metadata.code.branch_hint");
+    return starts(s->name, ".debug_") || starts(s->name, "reloc.") || str_is(s->name, "linking") ||
+           str_is(s->name, "sourceMappingURL") || str_is(s->name, "external_debug_info");
+}
+
+static void drop_stale(Program *p) {
+    Buf names = {0};
+    if (p->keep_debug)
+        return;
+    for (uint32_t i = 0; i < p->m.sections.len; i++) {
+        WasmSection *s = &p->m.sections.at[i];
+        if (!is_stale(s))
+            continue;
+        s->drop = true;
+        buf_printf(&names, "%s%.*s", names.len ? ", " : "", STR_ARG(s->name));
+    }
+    if (names.len) {
+        Diag *d = diag(p->diags, DIAG_STALE_SECTION, whole(p),
+                       "dropped custom sections that describe the old code: %s", buf_cstr(&names));
+        diag_hint(p->diags, d, "--keep-debug keeps them as they are");
+    }
+    buf_free(&names);
+}
+
+/* ---- checking what was written ---- */
+
+/* Says that the output is invalid: the input is not, so this is a fault of ours. */
+static void blame(Program *p, const Diags *found) {
+    const char *why = found->list.len ? found->list.at[0]->message : "unknown";
+    Diag *d = diag(p->diags, DIAG_INTERNAL, whole(p),
+                   "the instrumented module would be invalid; nothing was written: %s", why);
+    p->target->blame(p->self, d);
+}
+
+static bool check_output(Program *p, Buf *out) {
+    Diags found = {0};
+    WasmModule m;
+    bool ok = wasm_load(&m, out->data, out->len, 0, &found);
+    if (!ok)
+        blame(p, &found);
+    else if (p->counts)
+        trap_section_put(p->counts, &p->m, &m, out);
+    wasm_module_free(&m);
+    diag_free(&found);
+    return ok;
+}
+
+/* ---- */
+
+static bool already_instrumented(Program *p) {
+    if (!wasm_find_export(&p->m, WASM_SPACE_FUNC, STR("whammc:flush")))
+        return false;
+    Diag *d = diag(p->diags, DIAG_INSTRUMENTED, whole(p),
+                   "the program is already instrumented (it exports 'whammc:flush')");
+    diag_hint(p->diags, d,
+              "begin with the original: several scripts (-s one -s two), or several monitors, go "
+              "at once");
+    return true;
+}
+
+static bool write(Program *p, Buf *out) {
+    drop_stale(p);
+    add_exit_types(p);
+    p->matcher.at = p->target->splice;
+    WasmWriter writer = {
+        .body = write_body, .ctx = p, .local_name = added_local_name, .locals_added = locals_added};
+    return wasm_write(&p->m, &writer, out) && check_output(p, out);
+}
+
+bool program_instrument(Program *p, const uint8_t *bytes, size_t size, Buf *out) {
+    p->main = p->proc_exit = p->flush = -1;
+    bool ok = wasm_load(&p->m, bytes, size, p->file, p->diags) && !already_instrumented(p);
+    if (ok) {
+        p->touched = mem_zalloc(p->m.funcs.len + 1u);
+        p->added = mem_zalloc(sizeof *p->added * (p->m.funcs.len + 1u));
+        p->matcher = (Matcher){.plan = p->plan, .m = &p->m, .ctx = p->self};
+        p->matcher.watch_call = program_proc_exit(&p->m);
+    }
+    ok = ok && p->target->match(p->self);
+    ok = ok && p->target->link(p->self) && write(p, out);
+    if (!ok)
+        out->len = 0;
+    return ok;
+}
+
+void program_free(Program *p) {
+    matcher_free(&p->matcher);
+    splicer_free(&p->splicer);
+    pieces_free(&p->pieces);
+    vec_free(&p->unset);
+    free(p->touched);
+    free(p->added);
+    wasm_module_free(&p->m);
+}

@@ -1,0 +1,114 @@
+/*
+ * inject/program.h - a program while it is instrumented: what the targets share that change a
+ * program.
+ *
+ *   1. read the program
+ *   2. pass 1 (Target.match): find the sites
+ *   3. Target.link: add what the code at the sites needs, lay the module out
+ *   4. pass 2: find the sites again; Target.splice makes pieces of code; write the module
+ *   5. read back what was written and validate it
+ */
+#ifndef WHAMMC_INJECT_PROGRAM_H
+#define WHAMMC_INJECT_PROGRAM_H
+
+#include "inject/counts.h"
+#include "inject/pieces.h"
+
+/* A place at which something matches, or that is watched; as Matcher.at. */
+typedef void SiteHook(void *self, const Site *site, const SiteTypes *types, const Match *matches,
+                      uint32_t n);
+
+/* What a target does its own way. `self` is Program.self. */
+typedef struct Target {
+    /* Pass 1: counts what matches in the actions' `sites`. Called as soon as the program is read;
+     * may set up the matcher. False with messages. */
+    bool (*match)(void *self);
+    /* Adds to the module and lays it out, makes templates, sets up Program.splicer, main, proc_exit
+     * and flush. False with messages. */
+    bool (*link)(void *self);
+    /* Pass 2: begins a function that code goes to, before its sites; may be NULL. */
+    void (*enter)(void *self, uint32_t func);
+    SiteHook *splice;
+    /* Labels for the message that says that the output would be invalid. */
+    void (*blame)(void *self, Diag *d);
+} Target;
+
+/* What pass 1 found in a function. */
+enum {
+    TOUCHED = 1,
+    TOUCHED_END = 2, /* code before the body's `end`, which branches reach */
+};
+
+/* A local whose type has no null, and which a probe may leave unset: it is made nullable. */
+typedef struct UnsetLocal {
+    uint32_t func, local;
+} UnsetLocal;
+
+typedef struct Program {
+    const Target *target;
+    void *self; /* the target's */
+    Plan *plan;
+    DiagFileId file;
+    Diags *diags;
+    bool keep_debug; /* keep sections that describe the old code */
+
+    WasmModule m;
+    Matcher matcher;
+    uint8_t *touched;      /* by function: TOUCHED ... */
+    Vec(UnsetLocal) unset; /* by function, then by local */
+    uint32_t next_unset;   /* pass 2: the first that belongs to no earlier function */
+    Splicer splicer;
+    int64_t main;      /* function at whose exits the program ends, -1 = none */
+    int64_t proc_exit; /* the import that ends the program, -1 = none */
+    int64_t flush;     /* handle of the function to call where the program ends, -1 = none */
+    WasmExceptions exceptions; /* of regions with unwind probes */
+
+    Counts *counts;   /* of which the program gets a section whammc.traps, or NULL */
+    uint32_t trap_at; /* the next of its traps */
+    uint32_t *added;  /* by function: locals that pass 2 added */
+    Pieces pieces;    /* of the function at hand */
+} Program;
+
+/*
+ * Instruments `bytes`. Of `p`, target, self, plan, file, diags and keep_debug are set, the rest is
+ * zero; program_free is needed afterwards. The output is validated. False with messages, then `out`
+ * is empty.
+ */
+bool program_instrument(Program *p, const uint8_t *bytes, size_t size, Buf *out);
+void program_free(Program *p);
+
+/* Walks all functions with p->matcher. False with a message if one is malformed. */
+bool program_walk(Program *p);
+
+/* Pass 1: notes that code goes to a site. */
+void program_touch(Program *p, const Site *site);
+
+/* Pass 1: an alt probe may replace the instruction of a site, which may set a local. */
+void program_note_replaced(Program *p, const Site *site);
+
+/* Splices the matches of a site that is no instruction, one behind the other. */
+void program_splice_all(Program *p, const Site *site, const Match *matches, uint32_t n);
+
+/* If the instruction of a site ends the program, what has to run then goes in front of it: where it
+ * is still called, if an alt probe replaces it. Before the site is spliced. */
+void program_note_end(Program *p, const Site *site, const Match *matches, uint32_t n);
+
+/* Where a program ends: its import proc_exit, or -1, and the function `_start` or `main`, else the
+ * start function if nothing else can be called, or -1. */
+int64_t program_proc_exit(const WasmModule *m);
+int64_t program_main(const WasmModule *m);
+
+/* Whether a module imports WASI, of either version. */
+bool program_uses_wasi(const WasmModule *m);
+/* A function that the program imports from elsewhere than WASI and its extensions ("wasi",
+ * "wasi_..."), which only a host made for the program has, in general JavaScript; NULL = there is
+ * none. */
+const WasmImport *program_foreign_import(const WasmModule *m);
+
+/* The module that the program's WASI functions come from. */
+const char *program_wasi_module(const WasmModule *m);
+
+/* Says that a walk failed; false. */
+bool walk_failed(const Matcher *w, uint32_t func, DiagFileId file, Diags *diags);
+
+#endif

@@ -1,0 +1,797 @@
+/*
+ * inject/splice.c - templates at their sites: saving and restoring operands and results, what goes
+ * before, behind and instead of instructions and constructs.
+ */
+#include "inject/splice.h"
+
+#include "plan/alt.h"
+#include "wasm/emit.h"
+#include "inject/hole.h"
+#include "inject/unwind.h"
+
+#include <assert.h>
+
+/* ---- locals ---- */
+
+void pool_reset(LocalPool *p, uint32_t first) {
+    p->first = first;
+    p->types.len = p->state.len = p->taken.len = p->lowest = 0;
+}
+
+enum { FREE, TAKEN, KEPT };
+
+static uint32_t pool_get(LocalPool *p, WasmType type, uint8_t state) {
+    while (p->lowest < p->types.len && p->state.at[p->lowest] != FREE)
+        p->lowest++;
+    uint32_t i = state == TAKEN ? p->lowest : p->types.len;
+    while (i < p->types.len && (p->types.at[i] != type || p->state.at[i] != FREE))
+        i++;
+    if (i == p->types.len) {
+        vec_push(&p->types, type);
+        vec_push(&p->state, FREE);
+    }
+    p->state.at[i] = state;
+    if (state == TAKEN)
+        vec_push(&p->taken, i);
+    return p->first + i;
+}
+
+uint32_t pool_take(LocalPool *p, WasmType type) {
+    return pool_get(p, type, TAKEN);
+}
+
+/* A kept local is always a new one: it must still be zero at function entry. */
+uint32_t pool_keep(LocalPool *p, WasmType type) {
+    return pool_get(p, type, KEPT);
+}
+
+static void set_free(LocalPool *p, uint32_t i) {
+    p->state.at[i] = FREE;
+    if (i < p->lowest)
+        p->lowest = i;
+}
+
+void pool_give_back(LocalPool *p, uint32_t local) {
+    assert(p->state.at[local - p->first] == TAKEN);
+    set_free(p, local - p->first);
+}
+
+void pool_release(LocalPool *p) {
+    for (uint32_t i = 0; i < p->taken.len; i++)
+        set_free(p, p->taken.at[i]);
+    p->taken.len = 0;
+}
+
+void pool_free(LocalPool *p) {
+    vec_free(&p->types);
+    vec_free(&p->state);
+    vec_free(&p->taken);
+}
+
+/* ---- the splicer ---- */
+
+void splicer_init(Splicer *s, const WasmModule *m, const Plan *plan, const Store *store,
+                  const uint32_t *helpers, const uint32_t *fns) {
+    *s = (Splicer){
+        .m = m, .plan = plan, .store = store, .helpers = helpers, .fns = fns, .grow = UINT32_MAX};
+    s->frame.local = mem_alloc(sizeof *s->frame.local * (plan->vars.len + 1u));
+    memset(s->frame.local, 0xff, sizeof *s->frame.local * (plan->vars.len + 1u));
+}
+
+static void free_saved(Saved *v) {
+    vec_free(&v->local);
+    vec_free(&v->narrow);
+    vec_free(&v->type);
+}
+
+void splicer_free(Splicer *s) {
+    pool_free(&s->pool);
+    free(s->frame.local);
+    vec_free(&s->frame.used);
+    free_saved(&s->args);
+    free_saved(&s->results);
+    vec_free(&s->cursor.next);
+    vec_free(&s->got);
+    vec_free(&s->gives);
+    vec_free(&s->leaves);
+    vec_free(&s->site_slots);
+    vec_free(&s->slot_at);
+    vec_free(&s->temps);
+    vec_free(&s->wrapped);
+    vec_free(&s->nullable);
+    buf_free(&s->key);
+}
+
+void splicer_begin(Splicer *s, uint32_t locals) {
+    pool_reset(&s->pool, locals);
+    for (uint32_t i = 0; i < s->frame.used.len; i++)
+        s->frame.local[s->frame.used.at[i]] = UINT32_MAX;
+    s->frame.used.len = 0;
+    s->wrapped.len = 0;
+    s->under_way = s->landing_flag = s->back = UINT32_MAX;
+    s->nways = s->nlandings = s->in_front = 0;
+}
+
+static void put_words(Splicer *s, const Match *match) {
+    uint32_t n;
+    const uint64_t *words = s->words(s->ctx, match, &n);
+    for (uint32_t i = 0; i < n; i++)
+        vec_push(&s->site_slots, words[i]);
+}
+
+void splice_slots(Splicer *s, const Site *site, const Match *matches, uint32_t n) {
+    s->site_slots.len = s->slot_at.len = 0;
+    vec_reserve(&s->site_slots, 1);
+    for (uint32_t m = 0; m < n; m++) {
+        const Variant *v = matches[m].shape->variant;
+        uint32_t at = s->site_slots.len;
+        vec_push(&s->slot_at, at);
+        if (s->store && s->store->coalesce && coalesce_takes(s->store->coalesce, site, &matches[m]))
+            continue;
+        if (s->words) {
+            put_words(s, &matches[m]);
+            continue;
+        }
+        for (uint32_t i = 0; i < v->probe->nvars; i++) {
+            const Var *var = v->probe->vars[i];
+            uint64_t slot = 0;
+            if (var->storage == STORAGE_UNSHARED)
+                slot = store_slot(s->store, &s->cursor, &s->plan->vars.at[v->vars[var->index]]);
+            vec_push(&s->site_slots, slot); /* vars are in the order of Var.index */
+        }
+    }
+}
+
+/* ---- sites at instructions ---- */
+
+/* How many operands (or results) from the top the matches use, and whether one is assigned. */
+typedef struct Need {
+    uint32_t count;
+    bool assigned;
+} Need;
+
+static void need(Need *n, const Operands *list, bool may_assign) {
+    for (uint32_t i = 0; i < list->len; i++) {
+        if (!list->at[i].used)
+            continue;
+        if (list->at[i].n >= n->count)
+            n->count = list->at[i].n + 1;
+        n->assigned |= may_assign && list->at[i].assigned;
+    }
+}
+
+/* Operand (or result) k from the top: from the site's types, else fixed by the opcode. */
+static WasmType operand_type(const Site *site, const SiteTypes *types, bool result, uint32_t k) {
+    if (types->known) {
+        const WasmTypes *list = result ? &types->results : &types->operands;
+        WasmType t = k < list->len ? list->at[list->len - 1 - k] : WASM_BOT;
+        return t == WASM_BOT ? WASM_I32 : t;
+    }
+    const char *letters =
+        result ? wasm_ops[site->instr->op].results : wasm_ops[site->instr->op].operands;
+    size_t count = strlen(letters);
+    switch (k < count && *letters != '*' ? letters[count - 1 - k] : 'i') {
+    case 'l': return WASM_I64;
+    case 'f': return WASM_F32;
+    case 'd': return WASM_F64;
+    case 'v': return WASM_V128;
+    default: return WASM_I32;
+    }
+}
+
+/* Moves the top n values into new locals, first the top; the deepest stays on the stack too if
+ * `tee`. */
+static void save(Splicer *s, const Site *site, const SiteTypes *types, bool result, uint32_t n,
+                 bool tee, bool keep) {
+    Saved *v = result ? &s->results : &s->args;
+    v->local.len = v->narrow.len = v->type.len = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        WasmType type = operand_type(site, types, result, k);
+        uint32_t local = keep ? pool_keep(&s->pool, type) : pool_take(&s->pool, type);
+        vec_push(&v->local, local);
+        vec_push(&v->narrow, local);
+        vec_push(&v->type, type);
+        hole_put_local(s, k + 1 == n && tee ? HOLE_TEE : HOLE_SET, local);
+    }
+}
+
+/* A 64-bit address or size that the template takes for 32 bits. */
+static bool is_narrowed(const Saved *v, const Operand *o) {
+    return o->used && o->n < v->type.len && v->type.at[o->n] == WASM_I64 &&
+           type_wasm(o->type) == WASM_I32;
+}
+
+/* Makes the narrow copies that the matches ask for. */
+static void narrow(Splicer *s, const Match *matches, uint32_t n, bool result, bool keep) {
+    Saved *v = result ? &s->results : &s->args;
+    for (uint32_t i = 0; i < n; i++) {
+        const Variant *variant = matches[i].shape->variant;
+        const Operands *list = result ? &variant->results : &variant->args;
+        for (uint32_t k = 0; k < list->len; k++) {
+            uint32_t a = list->at[k].n;
+            if (!is_narrowed(v, &list->at[k]) || v->narrow.at[a] != v->local.at[a])
+                continue;
+            v->narrow.at[a] = keep ? pool_keep(&s->pool, WASM_I32) : pool_take(&s->pool, WASM_I32);
+            hole_put_local(s, HOLE_GET, v->local.at[a]);
+            wasm_put_op(s->out, WASM_OP_I32_WRAP_I64);
+            hole_put_local(s, HOLE_SET, v->narrow.at[a]);
+        }
+    }
+}
+
+/* What templates assigned to narrow copies becomes the value: an address, or a size of which -1
+ * means failure. */
+static void widen(Splicer *s, const Match *matches, uint32_t n, bool result) {
+    Saved *v = result ? &s->results : &s->args;
+    for (uint32_t i = 0; i < n; i++) {
+        const Variant *variant = matches[i].shape->variant;
+        const Operands *list = result ? &variant->results : &variant->args;
+        for (uint32_t k = 0; k < list->len; k++) {
+            if (!list->at[k].assigned || !is_narrowed(v, &list->at[k]))
+                continue;
+            hole_put_local(s, HOLE_GET, v->narrow.at[list->at[k].n]);
+            wasm_put_op(s->out, result ? WASM_OP_I64_EXTEND_I32_S : WASM_OP_I64_EXTEND_I32_U);
+            hole_put_local(s, HOLE_SET, v->local.at[list->at[k].n]);
+        }
+    }
+}
+
+static bool in_mode(const Match *m, Mode mode) {
+    return m->action->event.mode == mode;
+}
+
+void splice_match(Splicer *s, const Site *site, const Match *matches, uint32_t n) {
+    s->slots = s->site_slots.at + s->slot_at.at[n];
+    splice_template(s, matches[n].shape->template, matches[n].shape->variant, site);
+}
+
+/* Runs only where control enters a loop, not where a branch goes back to it. */
+static bool is_entering(const Match *m) {
+    return m->shape->atoms & SHAPE_ENTERING;
+}
+
+static void splice_mode(Splicer *s, const Site *site, const Match *matches, uint32_t n, Mode mode) {
+    for (uint32_t i = mode == MODE_BEFORE ? s->in_front : 0; i < n; i++) {
+        if (!in_mode(&matches[i], mode))
+            continue;
+        if (is_entering(&matches[i])) {
+            hole_put_local(s, HOLE_GET, s->back);
+            wasm_put_op(s->out, WASM_OP_I32_EQZ);
+            put_open(s->out, WASM_OP_IF);
+        }
+        splice_match(s, site, matches, i);
+        if (is_entering(&matches[i]))
+            wasm_put_op(s->out, WASM_OP_END);
+    }
+}
+
+/* What the matches of a site want. */
+typedef struct Wanted {
+    Need args, results;
+    bool before, after, alt, unwind;
+    bool landing;   /* pieces where the branch lands */
+    bool construct; /* pieces inside or behind the construct that the instruction opens */
+} Wanted;
+
+static Wanted wanted_by(const Match *matches, uint32_t n) {
+    Wanted w = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        const Variant *v = matches[i].shape->variant;
+        w.before |= in_mode(&matches[i], MODE_BEFORE);
+        w.after |= in_mode(&matches[i], MODE_AFTER);
+        w.alt |= in_mode(&matches[i], MODE_ALT);
+        w.unwind |= in_mode(&matches[i], MODE_UNWIND);
+        w.landing |= in_mode(&matches[i], MODE_AT_TARGET);
+        w.construct |= w.landing || in_mode(&matches[i], MODE_ENTRY) ||
+                       in_mode(&matches[i], MODE_EXIT) || in_mode(&matches[i], MODE_SEMANTIC_AFTER);
+        need(&w.args, &v->args, in_mode(&matches[i], MODE_BEFORE) || v->is_alt);
+        need(&w.results, &v->results, true);
+        if (v->needs_reference && !w.args.count)
+            w.args.count = 1;
+    }
+    return w;
+}
+
+WasmType splice_result_type(WasmModule *m, const WasmTypes *results) {
+    if (results->len < 2)
+        return results->len ? results->at[0] : WASM_NONE;
+    return WASM_FUNC_TYPE_BIT | wasm_add_func_type(m, NULL, 0, results->at, results->len);
+}
+
+/* The block type of code that leaves such values; the type was added in pass 1. */
+static void put_block_type(Splicer *s, const WasmTypes *results) {
+    if (results->len > 1)
+        buf_sleb(s->out, wasm_find_func_type(s->m, NULL, 0, results->at, results->len));
+    else
+        wasm_put_type(s->out, results->len ? results->at[0] : WASM_NONE);
+}
+
+typedef struct Relabel {
+    const Splicer *s;
+    const Site *site;
+} Relabel;
+
+/* A label of an instruction that is copied into one more block; wrapped constructs that the branch
+ * leaves add theirs. */
+static uint32_t label_inside(void *ctx, uint32_t depth) {
+    const Relabel *r = ctx;
+    const Site *site = r->site;
+    uint32_t crossed = 0, end = UINT32_MAX; /* of the target */
+    if (depth < site->nopen)
+        end = site->constructs[site->open[site->nopen - 1 - depth]].end;
+    for (uint32_t k = 0; k < r->s->wrapped.len; k++) {
+        const Wrapped *w = &r->s->wrapped.at[k];
+        crossed += w->start < site->pc && site->pc < w->end && w->end < end;
+    }
+    return depth + 1 + crossed;
+}
+
+/* The original instruction inside one more block. */
+static void put_original(Splicer *s, const Site *site) {
+    const WasmInstr *i = site->instr;
+    const uint8_t *bytes = wasm_func_body(s->m, site->func) + i->offset;
+    if (i->op == WASM_OP_MEMORY_GROW && i->a == 0 && s->grow != UINT32_MAX) {
+        put_index(s->out, WASM_OP_CALL, wasm_final(s->m, WASM_SPACE_FUNC, s->grow));
+        return;
+    }
+    if (shadow_put_instr(s->shadow, site, s->out))
+        return;
+    WasmRemap map = wasm_layout_remap(s->m);
+    Relabel relabel = {s, site};
+    if (wasm_has_labels(i))
+        wasm_copy_branch(bytes, i, &map, label_inside, &relabel, s->out);
+    else
+        wasm_copy_instr(bytes, i, &map, s->out);
+    WasmBodyEdit edit = {.nullable = s->nullable.at, .nnullable = s->nullable.len};
+    if (wasm_reads_nullable(&edit, i))
+        wasm_put_op(s->out, WASM_OP_REF_AS_NON_NULL);
+}
+
+static const Match *alt_of(const Match *matches, uint32_t n, Mode mode) {
+    for (uint32_t i = 0; i < n; i++)
+        if (in_mode(&matches[i], mode))
+            return &matches[i];
+    return NULL;
+}
+
+/* Leaves the value of the dynamic predicate. */
+static void splice_predicate(Splicer *s, const Site *site, const Match *matches, const Match *alt) {
+    s->slots = s->site_slots.at + s->slot_at.at[alt - matches];
+    splice_template(s, alt->shape->predicate, alt->shape->variant, site);
+}
+
+/* In front of the branch of the site, if there are at_target probes: says that control comes from
+ * it. */
+static void put_landing_flag(Splicer *s) {
+    if (!s->landing)
+        return;
+    if (s->landing_flag == UINT32_MAX)
+        s->landing_flag = pool_keep(&s->pool, WASM_I32);
+    put_i32(s->out, s->landing);
+    hole_put_local(s, HOLE_SET, s->landing_flag);
+}
+
+/* The body of an alt probe and what it supplies. */
+static void splice_body(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
+                        const Match *alt) {
+    const Variant *v = alt->shape->variant;
+    WasmOp op = (WasmOp)site->instr->op;
+    s->gives.len = 0;
+    splice_match(s, site, matches, (uint32_t)(alt - matches));
+    if (v->gives)
+        hole_push_given(s);
+    if (v->returns && wasm_ops[op].results[0] == 'a' &&
+        operand_type(site, types, true, 0) == WASM_I64)
+        wasm_put_op(s->out, WASM_OP_I64_EXTEND_I32_S); /* a size */
+    for (uint32_t n = alt_carries(v, op, types), k = s->args.local.len; n > 0; n--)
+        hole_put_local(s, HOLE_GET, s->args.local.at[--k]);
+    if (alt_returns(v, op)) {
+        hole_put_leave(s);
+        wasm_put_op(s->out, WASM_OP_RETURN);
+    }
+}
+
+/* The body instead of the instruction; with a dynamic predicate, one or the other. */
+static void splice_alt(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
+                       uint32_t n, uint32_t saved) {
+    static const WasmTypes nothing;
+    const Match *alt = alt_of(matches, n, MODE_ALT);
+    bool guarded = alt->shape->variant->guarded_alt;
+    bool diverges = alt_diverges((WasmOp)site->instr->op);
+    for (uint32_t k = saved; k < hole_operand_count(site, types); k++)
+        wasm_put_op(s->out, WASM_OP_DROP);
+    if (guarded) {
+        splice_predicate(s, site, matches, alt);
+        wasm_put_op(s->out, WASM_OP_IF);
+        put_block_type(s, diverges ? &nothing : &types->supplies);
+    }
+    splice_body(s, site, types, matches, alt);
+    if (guarded) {
+        wasm_put_op(s->out, WASM_OP_ELSE);
+        put_landing_flag(s);
+        hole_restore(s, &s->args, s->args.local.len);
+        if (diverges || s->ends)
+            hole_put_leave(s); /* if it is a way out */
+        put_original(s, site);
+        wasm_put_op(s->out, WASM_OP_END);
+    }
+    if (diverges && !types->falls_through)
+        wasm_put_op(s->out, WASM_OP_UNREACHABLE); /* what follows was never typed for this */
+}
+
+static void splice_after(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
+                         uint32_t n, Need results) {
+    save(s, site, types, true, results.count, !results.assigned, false);
+    narrow(s, matches, n, true, false);
+    splice_mode(s, site, matches, n, MODE_AFTER);
+    if (results.assigned)
+        widen(s, matches, n, true);
+    if (results.count)
+        hole_restore(s, &s->results, results.assigned ? results.count : results.count - 1);
+}
+
+/* An alt body that calls: the call, with the operands, or another function. */
+static bool alt_calls(const Match *alt) {
+    return alt->shape->variant->guarded_alt || alt->shape->variant->alt_calls.len;
+}
+
+/* What may be needed again after the operands have been popped: the alt body calls, or the branch
+ * that it stands for carries something. */
+static bool needs_operands(const Match *alt, const Site *site, const SiteTypes *types) {
+    return alt_calls(alt) || alt_carries(alt->shape->variant, (WasmOp)site->instr->op, types);
+}
+
+void splice_unwind_types(WasmModule *m, WasmExceptions form, const WasmInstr *call,
+                         const Match *matches, uint32_t n) {
+    const Match *alt = alt_of(matches, n, MODE_ALT);
+    UnwindCall u = {m, call, form, alt != NULL};
+    if (!alt || alt_calls(alt))
+        unwind_add_types(&u, m);
+}
+
+enum { MANY_CALLS = 16 };
+
+bool splice_wants_one_region(const WasmModule *m, uint32_t func) {
+    WasmCode code;
+    WasmInstr i;
+    uint32_t calls = 0;
+    wasm_func_code(m, func, &code);
+    while (wasm_next(&code, &i)) {
+        if (i.op == WASM_OP_TRY || i.op == WASM_OP_TRY_TABLE)
+            return false;
+        calls += i.op == WASM_OP_CALL || i.op == WASM_OP_CALL_INDIRECT || i.op == WASM_OP_CALL_REF;
+    }
+    return calls >= MANY_CALLS;
+}
+
+static void put_under_way(Splicer *s, uint32_t n) {
+    if (s->under_way == UINT32_MAX)
+        s->under_way = pool_keep(&s->pool, WASM_I32);
+    put_i32(s->out, n);
+    hole_put_local(s, HOLE_SET, s->under_way);
+}
+
+/* In the handler of the whole function: the bodies of the unwind probes of the call that got its
+ * number last. */
+static void splice_caught(Splicer *s, const Site *site, const Match *matches, uint32_t n) {
+    hole_put_local(s, HOLE_GET, s->under_way);
+    put_i32(s->out, s->nways);
+    wasm_put_op(s->out, WASM_OP_I32_EQ);
+    put_open(s->out, WASM_OP_IF);
+    splice_mode(s, site, matches, n, MODE_UNWIND);
+    wasm_put_op(s->out, WASM_OP_END);
+}
+
+/* The call, or what stands for it, with the bodies of its unwind probes, unless these go into the
+ * handler of the whole function. */
+static void splice_call(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
+                        uint32_t n, uint32_t saved, bool unwinds) {
+    const Match *alt = alt_of(matches, n, MODE_ALT);
+    UnwindCall u = {s->m, site->instr, s->exceptions, alt != NULL};
+    if (unwinds && s->one_region)
+        put_under_way(s, ++s->nways);
+    else if (unwinds)
+        unwind_open(&u, s->out);
+    if (alt)
+        splice_alt(s, site, types, matches, n, saved);
+    else
+        put_original(s, site);
+    if (!unwinds)
+        return;
+    if (s->one_region) {
+        put_under_way(s, 0);
+        return;
+    }
+    unwind_caught(&u, s->out);
+    splice_mode(s, site, matches, n, MODE_UNWIND);
+    unwind_close(&u, s->out);
+}
+
+/* The bodies of at_target probes, if the flag says that control comes from the branch. */
+static void put_landing(Splicer *s, const Site *site, const Match *matches, uint32_t n, uint32_t at,
+                        SplicePiece *piece, void *ctx) {
+    size_t from = s->out->len;
+    hole_put_local(s, HOLE_GET, s->landing_flag);
+    put_i32(s->out, s->landing);
+    wasm_put_op(s->out, WASM_OP_I32_EQ);
+    put_open(s->out, WASM_OP_IF);
+    put_i32(s->out, 0);
+    hole_put_local(s, HOLE_SET, s->landing_flag);
+    splice_mode(s, site, matches, n, MODE_AT_TARGET);
+    wasm_put_op(s->out, WASM_OP_END);
+    piece(ctx, WASM_AFTER, at, RANK_CONSTRUCT, from, s->out->len);
+}
+
+/* Landing code behind the end of each target (at the head of a loop); a br_if that falls through
+ * lands behind itself. */
+static void splice_landings(Splicer *s, const Site *site, const Match *matches, uint32_t n,
+                            SplicePiece *piece, void *ctx) {
+    const WasmInstr *i = site->instr;
+    Vec(uint32_t) places = {0};
+    const uint8_t *at = i->vec;
+    vec_push(&places, site_target(site, i->a));
+    for (uint32_t k = 0; i->op == WASM_OP_BR_TABLE && k < i->count; k++) {
+        uint32_t place = site_target(site, wasm_vec_u32(&at));
+        bool known = false;
+        for (uint32_t p = 0; p < places.len && !known; p++)
+            known = places.at[p] == place;
+        if (!known)
+            vec_push(&places, place);
+    }
+    if (i->op == WASM_OP_BR_IF)
+        vec_push(&places, site->pc);
+    for (uint32_t p = 0; p < places.len; p++)
+        put_landing(s, site, matches, n, places.at[p], piece, ctx);
+    vec_free(&places);
+}
+
+/* Pieces at the top of a construct, before what closes it, and behind its end. */
+static void splice_construct(Splicer *s, const Site *site, const Match *matches, uint32_t n,
+                             SplicePiece *piece, void *ctx) {
+    static const struct {
+        Mode mode;
+        WasmWhere where;
+    } modes[] = {
+        {MODE_ENTRY, WASM_AFTER}, {MODE_EXIT, WASM_BEFORE}, {MODE_SEMANTIC_AFTER, WASM_AFTER}};
+    for (uint32_t k = 0; k < 3; k++) {
+        size_t from = s->out->len;
+        splice_mode(s, site, matches, n, modes[k].mode);
+        if (s->out->len == from)
+            continue;
+        uint32_t at = k == 0 ? site->pc : k == 1 ? site->construct->part_end : site->construct->end;
+        piece(ctx, modes[k].where, at, RANK_CONSTRUCT, from, s->out->len);
+    }
+}
+
+/* Runs before the instruction and needs nothing of it. */
+static bool is_plain(const Match *m) {
+    const Variant *v = m->shape->variant;
+    return m->action->event.mode == MODE_BEFORE && !v->args.len && !v->needs_reference;
+}
+
+/* The offset behind the `end` (or `delegate` and its label) of a construct. */
+static uint32_t behind_construct(const Splicer *s, const Site *site) {
+    const uint8_t *end = wasm_func_body(s->m, site->func) + site->construct->end, *p = end + 1;
+    if (*end == 0x18) /* delegate */
+        wasm_vec_u32(&p);
+    return site->construct->end + (uint32_t)(p - end);
+}
+
+/* The body instead of a whole construct, or instead of what is in an arm; the `else` or `catch`
+ * stays, and what it finds on the stack is dropped. */
+static void splice_block_alt(Splicer *s, const Site *site, const SiteTypes *types,
+                             const Match *matches, uint32_t n, SpliceRegion *region, void *ctx) {
+    const WasmInstr *i = site->instr;
+    size_t from = s->out->len;
+    bool arm = is_arm((WasmOp)i->op);
+    if (arm) {
+        WasmRemap map = wasm_layout_remap(s->m);
+        wasm_copy_instr(wasm_func_body(s->m, site->func) + i->offset, i, &map, s->out);
+        for (uint32_t k = 0; k < types->results.len; k++)
+            wasm_put_op(s->out, WASM_OP_DROP);
+    }
+    const Match *alt = alt_of(matches, n, MODE_BLOCK_ALT);
+    for (uint32_t k = 0; !arm && k < types->operands.len && alt->shape->variant->drops; k++)
+        wasm_put_op(s->out, WASM_OP_DROP);
+    splice_match(s, site, matches, (uint32_t)(alt - matches));
+    region(ctx, WASM_REPLACE, site->pc, arm ? site->construct->part_end : behind_construct(s, site),
+           from, s->out->len);
+}
+
+/* With a dynamic predicate: at the top of an arm, the body and then a branch out of the construct;
+ * what it leaves is what the construct does. */
+static void splice_guarded_arm(Splicer *s, const Site *site, const Match *matches, const Match *alt,
+                               SplicePiece *piece, void *ctx) {
+    size_t from = s->out->len;
+    splice_predicate(s, site, matches, alt);
+    wasm_put_op(s->out, WASM_OP_IF);
+    buf_u8(s->out, WASM_NONE);
+    splice_match(s, site, matches, (uint32_t)(alt - matches));
+    put_index(s->out, WASM_OP_BR, 1);
+    wasm_put_op(s->out, WASM_OP_END);
+    piece(ctx, WASM_AFTER, site->pc, RANK_PROBE, from, s->out->len);
+}
+
+/* The body, or else the construct, which is wrapped in the else-arm. Its operands are in locals. */
+static void splice_wrap(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
+                        const Match *alt, SpliceRegion *region, void *ctx) {
+    size_t from = s->out->len;
+    splice_predicate(s, site, matches, alt);
+    wasm_put_op(s->out, WASM_OP_IF);
+    put_block_type(s, &types->supplies);
+    splice_match(s, site, matches, (uint32_t)(alt - matches));
+    wasm_put_op(s->out, WASM_OP_ELSE);
+    hole_restore(s, &s->args, s->args.local.len);
+    region(ctx, WASM_WRAP, site->pc, site->construct->end, from, s->out->len);
+    vec_push(&s->wrapped, ((Wrapped){site->pc, site->construct->end}));
+}
+
+/* What stands for the instruction, cut where it leaves the function or ends the program: what runs
+ * at exits is put behind pieces of the lower rank. */
+static void put_replacement(Splicer *s, const Site *site, size_t from, SplicePiece *piece,
+                            void *ctx) {
+    for (uint32_t i = 0; i < s->leaves.len; i++) {
+        piece(ctx, WASM_REPLACE, site->pc, RANK_PROBE, from, s->leaves.at[i]);
+        from = s->leaves.at[i];
+    }
+    piece(ctx, WASM_REPLACE, site->pc, RANK_CONSTRUCT, from, s->out->len);
+    s->leaves.len = 0;
+}
+
+/*
+ * A loop's probes are behind its opcode, where branches lead. What must know whether one did asks a
+ * local that is 0 from in front of the loop to the end of its head, else 1: all loops of a function
+ * share it. Bodies that run only where control enters the loop are in front of it, as long as they
+ * are the first and need no operands.
+ */
+
+static void put_back(Splicer *s, int32_t value) {
+    put_i32(s->out, value);
+    hole_put_local(s, HOLE_SET, s->back);
+}
+
+static bool asks_back(const Match *m) {
+    const Template *t = m->shape->template;
+    for (uint32_t i = 0; m->shape->variant->asks_back && i < t->nholes; i++)
+        if (t->holes[i].kind == HOLE_BACK)
+            return true;
+    return false;
+}
+
+static uint32_t count_in_front(const Match *matches, uint32_t n) {
+    uint32_t front = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!in_mode(&matches[i], MODE_BEFORE))
+            continue;
+        if (!is_entering(&matches[i]) || !is_plain(&matches[i]))
+            break;
+        front = i + 1;
+    }
+    return front;
+}
+
+/* What runs in front of a loop. Gives whether its head asks for the local, as is known if
+ * `asks`. */
+static bool splice_front(Splicer *s, const Site *site, const Match *matches, uint32_t n, bool asks,
+                         SplicePiece *piece, void *ctx) {
+    size_t from = s->out->len;
+    uint32_t front = count_in_front(matches, n);
+    for (uint32_t i = 0; i < n; i++) {
+        if (i < front && in_mode(&matches[i], MODE_BEFORE))
+            splice_match(s, site, matches, i);
+        else
+            asks |= is_entering(&matches[i]) || asks_back(&matches[i]);
+    }
+    s->in_front = front;
+    if (asks && s->back == UINT32_MAX)
+        s->back = pool_keep(&s->pool, WASM_I32);
+    if (asks)
+        put_back(s, 0);
+    if (s->out->len > from)
+        piece(ctx, WASM_BEFORE, site->pc, RANK_PROBE, from, s->out->len);
+    return asks;
+}
+
+/* The head of a loop that its alt probe may replace: what has run in front of the alternative runs
+ * again where a branch leads back, with the operands of that time. */
+static void splice_again(Splicer *s, const Site *site, const Match *matches, uint32_t n,
+                         SplicePiece *piece, void *ctx) {
+    size_t from = s->out->len;
+    for (uint32_t k = 0; k < s->args.local.len; k++)
+        hole_put_local(s, HOLE_SET, s->args.local.at[k]);
+    hole_put_local(s, HOLE_GET, s->back);
+    put_open(s->out, WASM_OP_IF);
+    splice_mode(s, site, matches, n, MODE_BEFORE);
+    wasm_put_op(s->out, WASM_OP_END);
+    hole_restore(s, &s->args, s->args.local.len);
+    piece(ctx, WASM_AFTER, site->pc, RANK_PROBE, from, s->out->len);
+}
+
+static void splice_head_end(Splicer *s, const Site *site, SplicePiece *piece, void *ctx) {
+    size_t from = s->out->len;
+    put_back(s, 1);
+    piece(ctx, WASM_AFTER, site->pc, RANK_CONSTRUCT, from, s->out->len);
+}
+
+/* Control may come to the instruction, or behind it, other than from the one in front of it. */
+static bool entered(WasmOp op) {
+    return op == WASM_OP_END || op == WASM_OP_DELEGATE || is_arm(op);
+}
+
+void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
+                 uint32_t n, SplicePiece *piece, SpliceRegion *region, void *ctx) {
+    splice_slots(s, site, matches, n);
+    s->types = types;
+    if (types->known && types->dead && !entered((WasmOp)site->instr->op))
+        return; /* counted, but nothing to run */
+    s->in_front = 0;
+    if (n == 1 && is_plain(&matches[0]) && !matches[0].action->variant->asks_back) {
+        size_t at = s->out->len;
+        splice_match(s, site, matches, 0);
+        if (s->pool.types.len)
+            pool_release(&s->pool);
+        piece(ctx, site->at_label ? WASM_AFTER : WASM_BEFORE, site->pc, RANK_PROBE, at,
+              s->out->len);
+        return;
+    }
+    Wanted w = wanted_by(matches, n);
+    const Match *alt = alt_of(matches, n, MODE_ALT);
+    w.landing &= !alt || alt->shape->variant->guarded_alt; /* else there is no branch */
+    const Match *block_alt = alt_of(matches, n, MODE_BLOCK_ALT);
+    bool guarded = block_alt && block_alt->shape->variant->guarded_alt;
+    bool wraps = guarded && !is_arm((WasmOp)site->instr->op);
+    if (wraps || (alt && needs_operands(alt, site, types)))
+        w.args.count = hole_operand_count(site, types); /* they may be needed again */
+    bool loop = site->instr->op == WASM_OP_LOOP, again = loop && wraps;
+    bool asks = loop && splice_front(s, site, matches, n, again, piece, ctx);
+    WasmWhere here = site->at_label && !block_alt ? WASM_AFTER : WASM_BEFORE;
+    size_t from = s->out->len;
+    bool popped = w.alt || wraps;
+    bool keep_on_stack = !w.args.assigned && !popped;
+    save(s, site, types, false, w.args.count, keep_on_stack, w.construct);
+    narrow(s, matches, n, false, w.construct);
+    if (w.before)
+        splice_mode(s, site, matches, n, MODE_BEFORE);
+    s->landing = w.landing ? ++s->nlandings : 0;
+    if (!w.alt)
+        put_landing_flag(s);
+    if (w.args.assigned)
+        widen(s, matches, n, false);
+    if (!popped && w.args.count)
+        hole_restore(s, &s->args, keep_on_stack ? w.args.count - 1 : w.args.count);
+    if (s->out->len > from)
+        piece(ctx, here, site->pc, RANK_PROBE, from, s->out->len);
+    if (again)
+        splice_again(s, site, matches, n, piece, ctx);
+    if (w.alt || w.unwind) {
+        from = s->out->len;
+        bool unwinds = w.unwind && (!alt || alt_calls(alt)); /* else nothing is called */
+        splice_call(s, site, types, matches, n, w.args.count, unwinds);
+        put_replacement(s, site, from, piece, ctx);
+        from = s->out->len;
+        if (unwinds && s->one_region) {
+            splice_caught(s, site, matches, n);
+            piece(ctx, WASM_UNWIND, site->pc, RANK_PROBE, from, s->out->len);
+        }
+    }
+    if (wraps)
+        splice_wrap(s, site, types, matches, block_alt, region, ctx);
+    else if (guarded)
+        splice_guarded_arm(s, site, matches, block_alt, piece, ctx);
+    else if (block_alt)
+        splice_block_alt(s, site, types, matches, n, region, ctx);
+    if (w.after && !site->at_func_end) {
+        from = s->out->len;
+        splice_after(s, site, types, matches, n, w.results);
+        if (s->out->len > from)
+            piece(ctx, WASM_AFTER, site->pc, RANK_AFTER, from, s->out->len);
+    }
+    if (w.landing)
+        splice_landings(s, site, matches, n, piece, ctx);
+    if (w.construct)
+        splice_construct(s, site, matches, n, piece, ctx);
+    if (asks && (wraps || !block_alt))
+        splice_head_end(s, site, piece, ctx);
+    if (s->pool.types.len)
+        pool_release(&s->pool);
+}

@@ -1,0 +1,169 @@
+/*
+ * inject/splice.h - templates become code: filling holes, saving and restoring operands and
+ * results.
+ */
+#ifndef WHAMMC_INJECT_SPLICE_H
+#define WHAMMC_INJECT_SPLICE_H
+
+#include "gen/gen.h"
+#include "storage/memory.h"
+#include "storage/shadow.h"
+#include "storage/storage.h"
+#include "inject/br_table.h"
+
+/* Locals added to the function being edited; those of one site are free again at the next. */
+typedef struct LocalPool {
+    uint32_t first; /* index of the first added local */
+    WasmTypes types;
+    Vec(uint8_t) state;  /* free, taken or kept */
+    Vec(uint32_t) taken; /* those that may be */
+    uint32_t lowest;     /* none is free below it */
+} LocalPool;
+
+void pool_reset(LocalPool *p, uint32_t first);
+uint32_t pool_take(LocalPool *p, WasmType type);
+void pool_give_back(LocalPool *p, uint32_t local);
+void pool_release(LocalPool *p); /* all but those that pool_keep took */
+uint32_t pool_keep(LocalPool *p, WasmType type);
+void pool_free(LocalPool *p);
+
+/* Whether what leaves the calls of a function is better caught in one place: there are many calls,
+ * each with a region of its own otherwise, which is too much for some compilers; and what a call
+ * throws leaves the function. */
+bool splice_wants_one_region(const WasmModule *m, uint32_t func);
+
+/* Where a leaf of a tuple is while it goes in or out of a template. */
+typedef struct LeafLocal {
+    uint32_t n;
+    WasmType type;
+    uint32_t local;
+} LeafLocal;
+typedef Vec(LeafLocal) LeafLocals;
+
+/* The frame variables of the function being edited, by PlanVar.id: the local of the first leaf;
+ * UINT32_MAX = none yet. */
+typedef struct FrameLocals {
+    uint32_t *local;
+    Vec(uint32_t) used;
+} FrameLocals;
+
+/* Operands or results that were moved into locals. Templates see those of 64-bit addresses and
+ * sizes as 32-bit values, unless they ask for all of it: then there are two locals. */
+typedef struct Saved {
+    Vec(uint32_t) local;  /* as it was on the stack */
+    Vec(uint32_t) narrow; /* the wrapped copy, if there is one; else the same */
+    Vec(WasmType) type;   /* on the stack */
+} Saved;
+
+/* A construct that runs only if the predicate of its alt probe is false: one more construct is
+ * round it. Offsets of its opener and its end. */
+typedef struct Wrapped {
+    uint32_t start, end;
+} Wrapped;
+
+/* What the templates of one function are spliced with. */
+typedef struct Splicer {
+    const WasmModule *m; /* laid out */
+    const Plan *plan;
+    const Store *store;
+    const uint32_t *helpers; /* handles by Helper */
+    const uint32_t *fns;     /* handles by index into Plan.fns */
+    const Shadow *shadow;
+    const Targets *targets;
+    const MemoryOps *memories;
+    uint32_t due; /* handle of the function to call when a report is due; UINT32_MAX = nothing is to
+                     be done then */
+    WasmExceptions exceptions; /* what calls with unwind probes are wrapped in */
+    uint32_t grow; /* handle of the function that stands for memory.grow of memory 0; UINT32_MAX =
+                      none */
+    LocalPool pool;
+    FrameLocals frame;
+    SlotCursor cursor;
+    Buf *out; /* code with final indices */
+    /* Saved operands and results of the current instruction, by number: local indices. */
+    const SiteTypes *types;   /* of the current site */
+    Saved args, results;      /* of the current instruction, by number */
+    const uint64_t *slots;    /* of the current match's unshared variables, by Var.index; or its
+                                 words */
+    Vec(uint64_t) site_slots; /* of all matches of the site */
+    Vec(uint32_t) slot_at;    /* where each match's begin */
+    Vec(uint32_t) temps;
+    LeafLocals got, gives; /* of the template at hand */
+    bool ends; /* the instruction at hand ends the program, unless its alt probe replaces it */
+    Vec(size_t) leaves; /* where code that replaces an instruction leaves the function, or ends the
+                           program: offsets in `out` */
+    uint32_t element_key;   /* 1 + the key that the template at hand used last; 0 = none */
+    const MapCell *element; /* its cell */
+    Buf key;
+    Vec(Wrapped) wrapped;   /* constructs of this function */
+    Vec(uint32_t) nullable; /* its locals that are made nullable, ascending */
+    bool one_region;        /* what leaves its calls is caught by one handler for all of them */
+    uint32_t under_way;     /* ... then: a local that says which call is; UINT32_MAX = none yet */
+    uint32_t nways;         /* how many have a number so far */
+    uint32_t landing;       /* the number of the current site, if it has at_target probes; else 0 */
+    uint32_t nlandings;     /* how many such sites the function has so far */
+    uint32_t landing_flag;  /* a local: the number of the branch that control comes from; UINT32_MAX
+                               = none yet */
+    uint32_t back;     /* a local that is 1 where a branch may have led to a loop; UINT32_MAX = none
+                          yet */
+    uint32_t in_front; /* of the current site's matches: how many of those in mode before are not at
+                          the loop but in front of it */
+    /* What was recorded for the next match in order (HOLE_WORD), *n words; NULL = matches have
+     * slots. */
+    const uint64_t *(*words)(void *ctx, const Match *match, uint32_t *n);
+    /* The global that is cell n for a match with these words (HOLE_CELL): a handle. */
+    uint32_t (*cell)(void *ctx, const uint64_t *words, uint32_t n);
+    void *ctx;
+} Splicer;
+
+void splicer_init(Splicer *s, const WasmModule *m, const Plan *plan, const Store *store,
+                  const uint32_t *helpers, const uint32_t *fns);
+void splicer_free(Splicer *s);
+/* Begins a function whose own parameters and locals count `locals`. */
+void splicer_begin(Splicer *s, uint32_t locals);
+
+/* Takes the slots of a site's matches, in order; must be called for every site that pass 1 counted.
+ */
+void splice_slots(Splicer *s, const Site *site, const Match *matches, uint32_t n);
+
+/* Appends the code of the site's nth match (n counts as in splice_slots). */
+void splice_match(Splicer *s, const Site *site, const Match *matches, uint32_t n);
+
+/* Appends a template that has no site and no slots (start-up, flush); v may be NULL. */
+void splice_template(Splicer *s, const Template *t, const Variant *v, const Site *site);
+
+/* The block type of code that leaves what a replaced instruction would; the type is added if
+ * needed, so before the module is written. */
+WasmType splice_result_type(WasmModule *m, const WasmTypes *results);
+
+/* Adds the types for the region round a call that has unwind probes; before the module is laid out.
+ */
+void splice_unwind_types(WasmModule *m, WasmExceptions form, const WasmInstr *call,
+                         const Match *matches, uint32_t n);
+
+/* The function that an alt call means, a handle; -1 = there is none. */
+int64_t alt_call_target(const WasmModule *m, const AltCall *call);
+
+/* The order of pieces at one place. */
+typedef enum PieceRank {
+    RANK_PROBE,     /* what probes of the instruction itself do */
+    RANK_BLOCK,     /* block:start, block:end */
+    RANK_AFTER,     /* what comes behind an instruction at whose bytes' end the others are, too */
+    RANK_CONSTRUCT, /* what is there because of a construct, or a branch */
+    RANK_END        /* of the program */
+} PieceRank;
+
+/*
+ * A site at an instruction with all its matches (takes their slots): appends code to s->out and
+ * reports the pieces through `piece` (where, from, to: offsets in s->out).
+ */
+typedef void SplicePiece(void *ctx, WasmWhere where, uint32_t at, PieceRank rank, size_t from,
+                         size_t to);
+/* The same for a piece of a construct: WASM_REPLACE stands for everything from `at` up to, but not
+ * including, `until`; WASM_WRAP leaves a construct open that ends behind `until`. */
+typedef void SpliceRegion(void *ctx, WasmWhere where, uint32_t at, uint32_t until, size_t from,
+                          size_t to);
+void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
+                 uint32_t n, SplicePiece *piece, SpliceRegion *region, void *ctx);
+
+#endif

@@ -1,0 +1,90 @@
+/*
+ * inject/trap_section.c - writes the custom section whammc.traps.
+ */
+#include "inject/trap_section.h"
+#include "wasm/emit.h"
+
+enum { VERSION = 1 };
+
+const uint8_t trap_params[TRAP_PARAMS] = {TRAP_LEAK, TRAP_FID, TRAP_FROM, TRAP_TO};
+
+void trap_section_mark(Counts *c, uint32_t func, uint32_t *at, WasmBodyEdit *edit) {
+    uint32_t n = 0;
+    while (*at < c->traps.len && c->traps.at[*at].func < func)
+        ++*at;
+    if (*at == c->traps.len || c->traps.at[*at].func != func)
+        return;
+    uint32_t first = c->traps.at[*at].point;
+    for (; *at < c->traps.len && c->traps.at[*at].func == func; ++*at)
+        n += c->traps.at[*at].npoints;
+    while (c->trap_moved.len < first + n)
+        vec_push(&c->trap_moved, 0);
+    edit->marks = c->trap_points.at + first;
+    edit->moved = c->trap_moved.at + first;
+    edit->nmarks = n;
+}
+
+typedef struct Section {
+    const Counts *c;
+    Buf bytes;
+    uint32_t offset, shift; /* of the point before, in the new body */
+} Section;
+
+static void put_point(Section *s, uint32_t point) {
+    uint32_t moved = s->c->trap_moved.at[point], shift = moved - s->c->trap_points.at[point];
+    uint32_t change = shift - s->shift;
+    buf_uleb(&s->bytes, (uint64_t)(moved - s->offset) << 1 | (change != 0));
+    if (change)
+        buf_uleb(&s->bytes, change << 1 ^ (0 - (change >> 31)));
+    s->offset = moved;
+    s->shift = shift;
+}
+
+static void put_segment(Section *s, const CountTraps *t) {
+    const Counts *c = s->c;
+    buf_uleb(&s->bytes, t->npoints);
+    buf_uleb(&s->bytes, t->leak);
+    buf_uleb(&s->bytes, t->to);
+    buf_uleb(&s->bytes, t->nvars);
+    for (uint32_t i = 0; i < t->nvars; i++)
+        buf_uleb(&s->bytes, c->trap_vars.at[t->var + i]);
+    for (uint32_t p = 0; p < t->npoints; p++) {
+        put_point(s, t->point + p);
+        for (uint32_t i = 0; i < t->nvars; i++)
+            buf_sleb(&s->bytes, (int64_t)c->trap_amounts.at[t->amount + (size_t)p * t->nvars + i]);
+    }
+}
+
+void trap_section_put(const Counts *c, const WasmModule *m, const WasmModule *written, Buf *out) {
+    Section s = {.c = c};
+    uint32_t body = 0, func = 0;
+    buf_name(&s.bytes, STR("whammc.traps"));
+    buf_u8(&s.bytes, VERSION);
+    for (uint32_t i = 0, to; i < c->traps.len; i = to) {
+        uint32_t fid = c->traps.at[i].func;
+        uint32_t at = written->funcs.at[wasm_final(m, WASM_SPACE_FUNC, fid)].body;
+        for (to = i; to < c->traps.len && c->traps.at[to].func == fid;)
+            to++;
+        buf_uleb(&s.bytes, at - body);
+        buf_uleb(&s.bytes, fid - func);
+        buf_uleb(&s.bytes, to - i);
+        body = at;
+        func = fid;
+        s.offset = s.shift = 0;
+        for (uint32_t k = i; k < to; k++)
+            put_segment(&s, &c->traps.at[k]);
+    }
+    buf_u8(out, WASM_SEC_CUSTOM);
+    buf_uleb(out, s.bytes.len);
+    buf_bytes(out, s.bytes.data, s.bytes.len);
+    buf_free(&s.bytes);
+}
+
+void trap_section_put_show(Buf *b) {
+    put_index(b, WASM_OP_LOCAL_GET, 0);
+    put_i32(b, UINT32_MAX);
+    wasm_put_op(b, WASM_OP_I32_EQ);
+    put_open(b, WASM_OP_IF);
+    wasm_put_op(b, WASM_OP_UNREACHABLE);
+    wasm_put_op(b, WASM_OP_END);
+}

@@ -1,0 +1,26 @@
+/*
+ * inject/unwind.h - the region round a call that catches what leaves it.
+ */
+#ifndef WHAMMC_INJECT_UNWIND_H
+#define WHAMMC_INJECT_UNWIND_H
+
+#include "wasm/module.h"
+
+/* A call (call, call_indirect, call_ref) of the program and what is round it. */
+typedef struct UnwindCall {
+    const WasmModule *m;
+    const WasmInstr *instr;
+    WasmExceptions form;
+    bool popped; /* its operands are not on the stack when the region begins */
+} UnwindCall;
+
+/* Adds the types that the region needs to u->m, which is `m`; before it is laid out. */
+void unwind_add_types(const UnwindCall *u, WasmModule *m);
+
+/* The region is what is appended between open and caught, the handler what is appended behind
+ * that, up to close. */
+void unwind_open(const UnwindCall *u, Buf *out);
+void unwind_caught(const UnwindCall *u, Buf *out);
+void unwind_close(const UnwindCall *u, Buf *out);
+
+#endif

@@ -1,0 +1,258 @@
+/*
+ * link/bridge.c - WASI for a library that becomes part of a program.
+ */
+#include "link/bridge.h"
+
+#include "report/embedded.h"
+#include "wasm/emit.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#define WASI_MODULE "wasi_snapshot_preview1"
+
+/* Functions of WASI that take no addresses. */
+static const char *const plain[] = {
+    "fd_advise",
+    "fd_allocate",
+    "fd_close",
+    "fd_datasync",
+    "fd_fdstat_set_flags",
+    "fd_fdstat_set_rights",
+    "fd_filestat_set_size",
+    "fd_filestat_set_times",
+    "fd_renumber",
+    "fd_sync",
+    "proc_exit",
+    "proc_raise",
+    "sched_yield",
+    "sock_shutdown",
+};
+
+static int64_t fail(Bridge *b, const WasmImport *im, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static int64_t fail(Bridge *b, const WasmImport *im, const char *format, ...) {
+    const WasmModule *from = b->library->from;
+    const WasmImport *own = &from->imports.at[from->funcs.at[im->handle].import];
+    uint32_t at = (uint32_t)((const uint8_t *)own->name.ptr - from->bytes);
+    char text[200];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    Diag *d = diag(b->diags, DIAG_CANNOT_MERGE, (Span){from->file, at, at + own->name.len},
+                   "the %s imports %.*s.%.*s, %s", b->of_monitor ? "monitor" : "library",
+                   STR_ARG(im->module), STR_ARG(im->name), text);
+    if (!b->of_monitor)
+        diag_hint(b->diags, d, "use --link=import, which leaves the library a module of its own");
+    return -2;
+}
+
+/* ---- functions that the adapters import ---- */
+
+/* (address) -> i32 and (address, i32). */
+static void put_load(Buf *code, const WasmModule *m, uint32_t memory) {
+    put_local(code, 0, m->memories.at[memory].limits.is64);
+    put_memarg(code, WASM_OP_I32_LOAD, memory, 0);
+}
+
+static void put_store(Buf *code, const WasmModule *m, uint32_t memory) {
+    put_local(code, 0, m->memories.at[memory].limits.is64);
+    put_local(code, 1, false);
+    put_memarg(code, WASM_OP_I32_STORE, memory, 0);
+}
+
+/* () -> i64, in bytes. */
+static void put_size(Buf *code, const WasmModule *m, uint32_t memory) {
+    const WasmLimits *l = &m->memories.at[memory].limits;
+    wasm_put_op(code, WASM_OP_MEMORY_SIZE);
+    buf_uleb(code, memory);
+    if (!l->is64)
+        wasm_put_op(code, WASM_OP_I64_EXTEND_I32_U);
+    wasm_put_const(code, WASM_I64, l->page_log2);
+    wasm_put_op(code, WASM_OP_I64_SHL);
+}
+
+/* The memory that a part of an import's name stands for. */
+static uint32_t memory_of(const Bridge *b, Str name, const char *at) {
+    Str word = {name.ptr + (at - name.ptr), 3};
+    if (str_is(word, "app"))
+        return (uint32_t)b->app;
+    if (str_is(word, "lib"))
+        return (uint32_t)b->lib;
+    return b->adapters.handles[WASM_SPACE_MEMORY][0];
+}
+
+/* Resolver of the adapters' own imports. */
+static int64_t resolve(void *ctx, const WasmImport *im) {
+    Bridge *b = ctx;
+    WasmModule *to = b->adapters.to;
+    if (str_is(im->module, WASI_MODULE))
+        return wasm_merge_join(&b->adapters, im);
+    Buf code = {0};
+    buf_u8(&code, 0);
+    if (str_is(im->module, "copy"))
+        put_copy(&code, to, memory_of(b, im->name, im->name.ptr),
+                 memory_of(b, im->name, im->name.ptr + 4));
+    else if (str_is(im->name, "load"))
+        put_load(&code, to, memory_of(b, im->module, im->module.ptr));
+    else if (str_is(im->name, "store"))
+        put_store(&code, to, memory_of(b, im->module, im->module.ptr));
+    else
+        put_size(&code, to, memory_of(b, im->module, im->module.ptr));
+    wasm_put_op(&code, WASM_OP_END);
+    uint32_t type = b->from.funcs.at[im->handle].type;
+    const char *name = arena_printf(&to->arena, "%.*s%.*s.%.*s", STR_ARG(b->adapters.prefix),
+                                    STR_ARG(im->module), STR_ARG(im->name));
+    return wasm_add_func(to, b->adapters.handles[WASM_SPACE_TYPE][type], str_of(name), &code,
+                         false);
+}
+
+/* ---- the library's imports ---- */
+
+static bool is_plain(Str name) {
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (str_is(name, plain[i]))
+            return true;
+    return false;
+}
+
+static const WasmExport *find_any_export(const WasmModule *m, const char *name) {
+    for (uint32_t i = 0; i < m->exports.len; i++)
+        if (str_is(m->exports.at[i].name, name))
+            return &m->exports.at[i];
+    return NULL;
+}
+
+/* Finds the two memories; 0, or -2 with a message. */
+static int64_t find_memories(Bridge *b, const WasmImport *im) {
+    const WasmModule *from = b->library->from;
+    const WasmExport *own = wasm_find_export(from, WASM_SPACE_MEMORY, STR("memory"));
+    const WasmExport *e = find_any_export(b->library->to, "memory");
+    if (!from->memories.len)
+        return fail(b, im, "but has no memory for it");
+    b->lib = b->memory >= 0
+                 ? b->memory
+                 : (int64_t)b->library->handles[WASM_SPACE_MEMORY][own ? own->handle : 0];
+    if (!e) {
+        wasm_add_export(b->library->to, STR("memory"), WASM_SPACE_MEMORY, (uint32_t)b->lib);
+        b->app = b->lib;
+        return 0;
+    }
+    if (e->space != WASM_SPACE_MEMORY)
+        return fail(b, im,
+                    "which looks at the exported 'memory', but what the program exports under that "
+                    "name is a %s",
+                    wasm_space_name(e->space));
+    if (b->library->to->memories.at[e->handle].limits.shared && e->handle != b->lib)
+        return fail(b, im,
+                    "for which bytes of the program's memory have to be borrowed, but other "
+                    "threads use that memory too");
+    b->app = e->handle;
+    return 0;
+}
+
+static bool load(Bridge *b) {
+    if (b->loaded)
+        return true;
+    RuntimeModule rt = runtime_adapters();
+    b->loaded = true;
+    b->adapters = (WasmMerge){.to = b->library->to,
+                              .from = &b->from,
+                              .whole = true,
+                              .resolve = resolve,
+                              .ctx = b,
+                              .prefix = STR("whammc.wasi.")};
+    return wasm_load_own(&b->from, rt.bytes, rt.len, b->diags);
+}
+
+static int64_t adapter(Bridge *b, const WasmImport *im) {
+    if (b->app < 0 && find_memories(b, im) < 0)
+        return -2;
+    if (b->app == b->lib)
+        return wasm_merge_join(b->library, im);
+    if (!load(b))
+        return -2;
+    const WasmExport *e = wasm_find_export(&b->from, WASM_SPACE_FUNC, im->name);
+    if (!e)
+        return fail(b, im, "which a library that is part of a program cannot call");
+    if (!wasm_merge(&b->adapters, &e->handle, 1, b->diags))
+        return -2;
+    return b->adapters.handles[WASM_SPACE_FUNC][e->handle];
+}
+
+/* AssemblyScript's way to stop: abort(message, file, line, column). */
+static int64_t add_abort(Bridge *b, const WasmImport *im) {
+    Buf code = {0};
+    buf_u8(&code, 0);
+    wasm_put_op(&code, WASM_OP_UNREACHABLE);
+    wasm_put_op(&code, WASM_OP_END);
+    uint32_t type = b->library->from->funcs.at[im->handle].type;
+    return wasm_add_func(b->library->to, b->library->handles[WASM_SPACE_TYPE][type],
+                         STR("whammc.abort"), &code, false);
+}
+
+int64_t bridge_import(Bridge *b, const WasmImport *im) {
+    if (im->space != WASM_SPACE_FUNC)
+        return -1;
+    if (str_is(im->module, "env") && str_is(im->name, "abort"))
+        return add_abort(b, im);
+    if (str_is(im->module, "wasi_unstable"))
+        return fail(b, im, "of an old form of WASI; it has to be compiled for " WASI_MODULE);
+    if (!str_is(im->module, WASI_MODULE))
+        return -1;
+    return is_plain(im->name) ? wasm_merge_join(b->library, im) : adapter(b, im);
+}
+
+/* ---- entries ---- */
+
+/* The function that calls what the library wants called first. */
+static void add_begin(Bridge *b) {
+    const WasmMerge *g = b->library;
+    Buf code = {0};
+    b->begun = wasm_add_global_i32(g->to, true, STR("whammc.begun"), 0);
+    buf_u8(&code, 0);
+    wasm_put_const(&code, WASM_I32, 1);
+    put_index(&code, WASM_OP_GLOBAL_SET, b->begun);
+    if (g->start >= 0)
+        put_index(&code, WASM_OP_CALL, g->start);
+    if (g->initialize >= 0)
+        put_index(&code, WASM_OP_CALL, g->initialize);
+    wasm_put_op(&code, WASM_OP_END);
+    uint32_t type = wasm_add_func_type(g->to, NULL, 0, NULL, 0);
+    b->begin = wasm_add_func(g->to, type, STR("whammc.begin"), &code, false);
+}
+
+uint32_t bridge_entry(Bridge *b, uint32_t func) {
+    const WasmMerge *g = b->library;
+    if (g->start < 0 && g->initialize < 0)
+        return func;
+    if (b->begun < 0)
+        add_begin(b);
+    Buf code = {0};
+    buf_u8(&code, 0);
+    put_index(&code, WASM_OP_GLOBAL_GET, b->begun);
+    wasm_put_op(&code, WASM_OP_I32_EQZ);
+    wasm_put_op(&code, WASM_OP_IF);
+    buf_u8(&code, WASM_NONE);
+    put_index(&code, WASM_OP_CALL, b->begin);
+    wasm_put_op(&code, WASM_OP_END);
+    for (uint32_t k = 0; k < wasm_func_type(g->to, func)->nparams; k++)
+        put_index(&code, WASM_OP_LOCAL_GET, k);
+    put_index(&code, WASM_OP_CALL, func);
+    wasm_put_op(&code, WASM_OP_END);
+    const WasmFunc *f = &g->to->funcs.at[func];
+    return wasm_add_func(g->to, f->type, f->name, &code, false);
+}
+
+void bridge_init(Bridge *b, const WasmMerge *library, Diags *diags) {
+    *b = (Bridge){
+        .library = library, .diags = diags, .memory = -1, .app = -1, .lib = -1, .begun = -1};
+}
+
+void bridge_free(Bridge *b) {
+    if (b->loaded) {
+        wasm_merge_free(&b->adapters);
+        wasm_module_free(&b->from);
+    }
+}

@@ -1,0 +1,99 @@
+/*
+ * link/runtime.c - a runtime becomes part of a module.
+ */
+#include "link/runtime.h"
+
+#include "wasm/emit.h"
+#include "inject/program.h"
+#include "../../stdlib/runtime/values.h" /* the layout of the state */
+
+/* app.copy_in (into the runtime's memory) and app.copy_out: memory.copy between that and the memory
+ * that the host sees. */
+static uint32_t add_copy(const RuntimePlace *p, Str name) {
+    WasmModule *to = p->to;
+    bool in = str_is(name, "copy_in");
+    Buf code = {0};
+    WasmType params[] = {WASM_I32, WASM_I32, WASM_I32};
+    uint32_t type = wasm_add_func_type(to, params, 3, NULL, 0);
+    buf_u8(&code, 0);
+    put_copy(&code, to, in ? p->memory : p->shown, in ? p->shown : p->memory);
+    wasm_put_op(&code, WASM_OP_END);
+    const char *full = arena_printf(&to->arena, "%.*s%.*s", STR_ARG(p->prefix), STR_ARG(name));
+    return wasm_add_func(to, type, str_of(full), &code, false);
+}
+
+int64_t runtime_resolve(void *ctx, const WasmImport *import) {
+    const RuntimePlace *p = ctx;
+    if (str_is(import->module, "env"))
+        return str_is(import->name, "memory") ? p->memory : p->stack_pointer;
+    if (str_is(import->module, "app"))
+        return add_copy(p, import->name);
+    bool wasi = str_is(import->module, "wasi_snapshot_preview1");
+    Str module = wasi ? str_of(program_wasi_module(p->to)) : import->module;
+    return wasm_need_import_func(p->to, module, import->name,
+                                 wasm_func_type(p->from, import->handle));
+}
+
+bool runtime_show(RuntimePlace *p, HostChoice host, Diags *diags) {
+    WasmModule *to = p->to;
+    bool wasi = host == HOST_WASI;
+    p->shown = p->memory;
+    for (uint32_t k = 0; wasi && k < to->exports.len; k++) {
+        const WasmExport *e = &to->exports.at[k];
+        if (!str_is(e->name, "memory"))
+            continue;
+        p->shown = e->handle;
+        if (e->space == WASM_SPACE_MEMORY)
+            return true;
+        diag(diags, DIAG_CANNOT_HOST, (Span){to->file, 0, 0},
+             "WASI looks at the exported 'memory', but the program exports a %s under that name",
+             wasm_space_name((WasmSpace)e->space));
+        return false;
+    }
+    wasm_add_export(to, wasi ? STR("memory") : STR("whammc:memory"), WASM_SPACE_MEMORY, p->memory);
+    return true;
+}
+
+RuntimeHost runtime_for(const RuntimePlace *p, HostChoice host, bool file) {
+    switch (host) {
+    case HOST_JS: return RUNTIME_JS;
+    case HOST_WASI:
+        if (p->memory != p->shown)
+            return file ? RUNTIME_BORROW_FILE : RUNTIME_BORROW;
+        return file ? RUNTIME_WASI_FILE : RUNTIME_WASI;
+    default: return RUNTIME_NONE;
+    }
+}
+
+HostChoice runtime_host(const WasmModule *m, HostChoice wanted, bool wasi) {
+    if (wanted != HOST_AUTO)
+        return wanted;
+    if (program_foreign_import(m))
+        return HOST_JS;
+    wasi |= program_uses_wasi(m);
+    return wasi ? HOST_WASI : m->input_import_count ? HOST_JS : HOST_NONE;
+}
+
+Str runtime_host_reason(const WasmModule *m, HostChoice decided, Arena *arena) {
+    const WasmImport *im = program_foreign_import(m);
+    if (decided == HOST_JS && !im)
+        im = m->imports.at;
+    if (decided == HOST_JS)
+        return str_of(arena_printf(arena, "the program imports %.*s.%.*s, which is not of WASI",
+                                   STR_ARG(im->module), STR_ARG(im->name)));
+    if (decided == HOST_NONE)
+        return STR("the program imports nothing");
+    return program_uses_wasi(m) ? STR("the program imports WASI") : STR("a library imports WASI");
+}
+
+void runtime_add_state(WasmModule *m, uint32_t memory, const RuntimeState *s, Str name) {
+    Buf state = {0};
+    const uint64_t fields[] = {[VALUES_HEAP / 4] = s->heap,
+                               [VALUES_MAPS / 4] = s->maps,
+                               [VALUES_NMAPS / 4] = s->nmaps,
+                               [VALUES_IMAGE / 4] = s->image,
+                               [VALUES_IMAGE_LEN / 4] = s->image_len};
+    for (uint32_t k = 0; k < VALUES_FIELDS / 4; k++)
+        buf_u32le(&state, (uint32_t)fields[k]);
+    wasm_add_data_active(m, memory, VALUES_STATE, &state, name);
+}

@@ -1,0 +1,83 @@
+/*
+ * plan/builtin.h - the built-in functions that are there everywhere: what they are about is
+ * memories.
+ *
+ * To scripts a memory is a number. Those of the program have their indices; memid() gives the
+ * numbers of the others, which are known when everything is linked (storage/memory.h). Where a call
+ * names its memories by what is known at the site it becomes code for just these; else the numbers
+ * are told apart at run time.
+ */
+#ifndef WHAMMC_PLAN_BUILTIN_H
+#define WHAMMC_PLAN_BUILTIN_H
+
+#include "plan/library.h"
+#include "plan/fold.h"
+
+typedef enum MemoryKind {
+    MEMORY_PROGRAM,   /* n = its index */
+    MEMORY_LIBRARY,   /* of library n */
+    MEMORY_RUNTIME,   /* where strings and maps are: memid(whamm_core) */
+    MEMORY_BY_NUMBER, /* known at run time */
+} MemoryKind;
+
+typedef struct MemoryRef {
+    MemoryKind kind;
+    uint32_t n;
+} MemoryRef;
+
+/* A call that reads, writes or asks for memories when the program runs. */
+typedef struct MemoryCall {
+    FnId fn;
+    const Expr *call;
+    bool by_number; /* the memories are arguments like the others */
+} MemoryCall;
+
+/* The first memory that a program defines, else 0. */
+uint32_t app_memory(const WasmModule *m);
+
+/* The memory of a library that memid() means: the export "memory", else the first that is exported;
+ * NULL = none. */
+const WasmExport *library_memory(const Library *l);
+
+/* active_data_start, active_data_len and page_size of a memory; false if there is no such memory,
+ * or if the place of its data is not known or no u32. */
+bool memory_value(FnId fn, const WasmModule *m, uint32_t memory, uint64_t *out);
+
+/* The value of a static call of such a function at a site; false if it has none. */
+bool builtin_value(const Expr *call, const Site *s, Value *out);
+
+/* What an argument that is a memory stands for at a site (of m alone: Site with only m). */
+MemoryRef builtin_memory(const Libraries *libraries, const Expr *memory, const Site *s);
+
+/* Whether an argument that is a memory is known at each site. */
+bool builtin_names_memory(const Expr *memory);
+
+/* Whether what a call asks of the libraries that it names can be had; else reports it. Notes which
+ * memories of them must be there when the program runs. */
+bool builtin_fits(const Libraries *libraries, const Expr *call, Diags *diags);
+
+/* Whether a call needs the runtime's memory. */
+bool builtin_uses_runtime(const Libraries *libraries, const Expr *call);
+
+/* The value of a call that asks for what is known of a library's memory, or the runtime's; false if
+ * it is no such call. */
+bool builtin_library_value(const Libraries *libraries, const Expr *call, uint64_t *out);
+
+/* What a call lacks at a site. */
+typedef struct Lack {
+    const Expr *call; /* NULL = nothing */
+    bool memory;      /* the program does not have memory n; else a value */
+    uint32_t n;
+    bool placed; /* the site has a place */
+    uint32_t func, pc;
+} Lack;
+
+/* Whether some static call in e has no value at a site. */
+bool builtin_lacks(const Expr *e, const Site *s, Lack *out);
+
+/* What a call lacks whose memory is known and not there. */
+Lack builtin_lack(const Expr *call, const Site *s);
+
+void builtin_report(const Lack *l, const WasmModule *m, Diags *diags);
+
+#endif

@@ -1,0 +1,330 @@
+/*
+ * plan/cell.c - maps that need no map when the program runs.
+ *
+ * An entry is in the map from the first write on. Where that has to be known (for the report, and
+ * to trap when a tuple is read that is not there) writes set a *mark*, a further leaf of the cell.
+ * They do not where the entry must be there already, since the same body has written it before, nor
+ * where they count up a leaf that is never written otherwise: that says the same as a mark. (A leaf
+ * of 64 bits: smaller ones come round to zero.)
+ */
+#include "plan/cell.h"
+
+#include "plan/cut.h"
+
+/* ---- which maps ---- */
+
+static bool plain_leaves(const Type *t, TypeKind last) {
+    uint32_t n = type_leaves(t);
+    for (uint32_t i = 0; i < n; i++)
+        if (type_leaf(t, i)->kind > last)
+            return false;
+    return n > 0;
+}
+
+bool cells_possible(const Plan *plan, const Var *v) {
+    return plan->cells && v->storage == STORAGE_SCRIPT && v->type->kind == TYPE_MAP && !v->init &&
+           plain_leaves(v->type->key, TYPE_STR) && plain_leaves(v->type->value, TYPE_BOOL);
+}
+
+/* The key is known at each site. */
+static bool known_key(const Expr *e) {
+    Value v;
+    if (e->kind == EXPR_METHOD && e->annotation == ANN_STATIC)
+        return true;
+    if (e->type->kind != TYPE_TUPLE)
+        return e->is_static && (cut_has_names(e) || fold(e, NULL, &v));
+    for (uint32_t i = 0; i < e->nargs; i++)
+        if (!known_key(e->args[i]))
+            return false;
+    return e->kind == EXPR_TUPLE;
+}
+
+bool cells_defer(Plan *plan, Variant *v, Expr *e) {
+    if (!cells_possible(plan, e->var))
+        return false;
+    if (!known_key(e->args[0])) {
+        e->var->computed = true;
+        return false;
+    }
+    vec_push(&plan->elements, ((ElementUse){v, e}));
+    return true;
+}
+
+/* Some function of the runtime takes maps by their numbers. */
+static bool takes_numbers(const Plan *plan) {
+    static const char *const names[] = {"print_map", "create_", "insert_", "get_"};
+    for (uint32_t i = 0; i < plan->library_fns.len; i++) {
+        const BundledFn *f = plan->library_fns.at[i].bundled;
+        for (uint32_t k = 0; f && strcmp(f->library, "whamm_core") == 0 && k < 4; k++)
+            if (strncmp(f->name, names[k], strlen(names[k])) == 0)
+                return true;
+    }
+    return false;
+}
+
+static void choose_maps(Plan *plan) {
+    bool numbers = takes_numbers(plan);
+    for (uint32_t i = 0; i < plan->vars.len; i++) {
+        const PlanVar *v = &plan->vars.at[i];
+        if (v->decl->storage != STORAGE_SCRIPT || v->decl->type->kind != TYPE_MAP)
+            continue;
+        Var *decl = plan->scripts.at[v->script]->vars.at[v->decl->index];
+        if (numbers || decl->escapes || decl->computed || !cells_possible(plan, decl)) {
+            plan->uses_values = true;
+            continue;
+        }
+        CellMap *m = vec_add(&plan->cell_maps);
+        m->var = v->id;
+        m->tracked = decl->report || decl->type->value->kind == TYPE_TUPLE;
+        m->leaves = type_leaves(decl->type->value);
+        m->counts = arena_array(&plan->arena, bool, m->leaves);
+        decl->cells = plan->cell_maps.len;
+    }
+}
+
+static CellMap *map_of(Plan *plan, const Expr *e) {
+    bool element = e && e->kind == EXPR_INDEX && e->var && e->var->cells;
+    return element ? &plan->cell_maps.at[e->var->cells - 1] : NULL;
+}
+
+/* ---- leaves that only count ---- */
+
+/* How leaves of maps are written: by map, then leaf. */
+typedef struct LeafWrites {
+    bool counted, other;
+} LeafWrites;
+
+static void note_write(Plan *plan, const Stmt *s, LeafWrites **writes) {
+    const CellMap *m = map_of(plan, s->target);
+    if (!m)
+        return;
+    const Type *field;
+    const Expr *e = s->target;
+    uint32_t first = type_path(e->var->type->value, e->path, e->npath, &field);
+    for (uint32_t i = 0; i < type_leaves(field); i++) {
+        LeafWrites *w = &writes[e->var->cells - 1][first + i];
+        if (s->kind == STMT_INC && type_is_integer(field) && type_bits(field) == 64)
+            w->counted = true;
+        else
+            w->other = true;
+    }
+}
+
+static void note_writes(Plan *plan, const Block *b, LeafWrites **writes) {
+    for (const Stmt *s = b->first; s; s = s->next) {
+        note_write(plan, s, writes);
+        for (uint32_t i = 0; i < s->narms; i++)
+            note_writes(plan, &s->arms[i].body, writes);
+    }
+}
+
+/* ---- bodies ---- */
+
+/* A body, or a predicate and a body. */
+typedef struct Walk {
+    Plan *plan;
+    Variant *v;
+    bool apart;            /* what is looked at runs at another time than the statements round it */
+    Vec(uint32_t) written; /* keys (Variant.keys) that were written on the way to this point */
+} Walk;
+
+static void put_pointer(Buf *out, const void *p) {
+    buf_u64le(out, (uintptr_t)p);
+}
+
+/* Writes what tells keys apart: equal bytes, equal values at each site. */
+static void put_identity(const Expr *e, Buf *out) {
+    Value v;
+    buf_u8(out, (uint8_t)e->kind);
+    put_pointer(out, e->type);
+    if (e->annotation != ANN_NONE) { /* each call for itself */
+        put_pointer(out, e);
+    } else if (e->kind <= EXPR_STR && fold(e, NULL, &v)) {
+        buf_u64le(out, v.kind == TYPE_STR ? v.text.len : value_wasm_bits(v));
+        if (v.kind == TYPE_STR)
+            buf_str(out, v.text);
+    } else {
+        buf_u8(out, (uint8_t)e->op);
+        put_pointer(out, e->cast);
+        buf_u8(out, (uint8_t)e->method);
+        put_pointer(out, e->var);
+        put_pointer(out, e->fn);
+        buf_u32le(out, e->is_bound ? (uint32_t)e->bound.id : UINT32_MAX);
+        buf_u32le(out, e->is_bound ? e->bound.n : 0);
+        buf_u32le(out, e->nargs);
+        for (uint32_t i = 0; i < e->nargs; i++)
+            put_identity(e->args[i], out);
+    }
+}
+
+static void key_leaves(Plan *plan, Variant *v, Expr *e, CellKey *key) {
+    if (e->type->kind != TYPE_TUPLE) {
+        key->leaves[key->nleaves++] = e;
+        cut_may_lack(v, e);
+    } else if (e->kind == EXPR_TUPLE) {
+        for (uint32_t i = 0; i < e->nargs; i++)
+            key_leaves(plan, v, e->args[i], key);
+    } else { /* an '@static' call */
+        for (uint32_t i = 0; i < type_leaves(e->type); i++)
+            key->leaves[key->nleaves++] = cut_static_part(plan, e, i);
+    }
+}
+
+/* The number of the element's key in its variant. */
+static uint32_t key_of(Walk *w, Expr *e) {
+    Variant *v = w->v;
+    bool added;
+    Buf identity = {0};
+    buf_u32le(&identity, e->var->cells - 1);
+    put_identity(e->args[0], &identity);
+    uint32_t number = (uint32_t)*map_put(
+        &v->key_numbers, (Str){(char *)identity.data, (uint32_t)identity.len}, v->keys.len, &added);
+    buf_free(&identity);
+    if (!added)
+        return number;
+    CellKey key = {.map = e->var->cells - 1};
+    key.leaves = arena_array(&w->plan->arena, const Expr *, type_leaves(e->args[0]->type) + 1);
+    key_leaves(w->plan, v, e->args[0], &key);
+    vec_push(&v->keys, key);
+    return number;
+}
+
+/* Whether the key's entry is in its map at this point, whatever was there before the body. */
+static bool is_present(const Walk *w, uint32_t key) {
+    return !w->apart && w->v->keys.at[key].writes;
+}
+
+static void forget_writes(Walk *w, uint32_t from) {
+    while (w->written.len > from)
+        w->v->keys.at[w->written.at[--w->written.len]].writes--;
+}
+
+static void walk_expr(Walk *w, Expr *e);
+
+static void walk_apart(Walk *w, Expr *e) {
+    bool apart = w->apart;
+    w->apart = true;
+    walk_expr(w, e);
+    w->apart = apart;
+}
+
+static void walk_expr(Walk *w, Expr *e) {
+    for (uint32_t i = 0; i < e->nargs; i++) {
+        if (e->annotation == ANN_INIT || e->annotation == ANN_EXIT)
+            walk_apart(w, e->args[i]);
+        else
+            walk_expr(w, e->args[i]);
+    }
+    if (!map_of(w->plan, e))
+        return;
+    uint32_t key = key_of(w, e);
+    e->slot = key + 1;
+    e->present = is_present(w, key);
+}
+
+static void walk_write(Walk *w, const Stmt *s) {
+    Expr *e = s->target;
+    CellMap *m = map_of(w->plan, e);
+    for (uint32_t i = 0; e && i < e->nargs; i++)
+        walk_expr(w, e->args[i]); /* there may be cells in the key of an element of another map */
+    if (!m)
+        return;
+    const Type *field;
+    uint32_t key = key_of(w, e), leaf = type_path(e->var->type->value, e->path, e->npath, &field);
+    e->slot = key + 1;
+    e->present = is_present(w, key) || (s->kind == STMT_INC && m->counts[leaf]);
+    if (!e->present && m->tracked)
+        m->marked = w->v->keys.at[key].marks = true;
+    w->v->keys.at[key].writes++;
+    vec_push(&w->written, key);
+}
+
+static void walk_block(Walk *w, const Block *b) {
+    for (const Stmt *s = b->first; s; s = s->next) {
+        if (s->kind == STMT_DECL && s->var->init) {
+            bool now = s->var->storage == STORAGE_LOCAL || s->var->storage == STORAGE_SCRIPT;
+            (now ? walk_expr : walk_apart)(w, s->var->init);
+        }
+        if (s->value)
+            walk_expr(w, s->value);
+        walk_write(w, s);
+        for (uint32_t i = 0; i < s->narms; i++) {
+            uint32_t before = w->written.len;
+            if (s->arms[i].cond)
+                walk_expr(w, s->arms[i].cond);
+            walk_block(w, &s->arms[i].body);
+            forget_writes(w, before);
+        }
+    }
+}
+
+static void walk_body(Plan *plan, Variant *v, Expr *predicate, const Block *body) {
+    Walk w = {.plan = plan, .v = v};
+    if (predicate)
+        walk_expr(&w, predicate);
+    walk_block(&w, body);
+    forget_writes(&w, 0);
+    vec_free(&w.written);
+}
+
+/* ---- all ---- */
+
+typedef void OnBody(Plan *plan, Variant *v, Expr *predicate, const Block *body, void *ctx);
+
+static void each_body(Plan *plan, OnBody *on, void *ctx) {
+    for (uint32_t i = 0; i < plan->scripts.len; i++) {
+        Script *s = plan->scripts.at[i];
+        on(plan, plan->scopes.at[i], NULL, &s->init, ctx);
+        for (uint32_t k = 0; k < s->fns.len; k++)
+            on(plan, plan->scopes.at[i], NULL, &s->fns.at[k]->body, ctx);
+    }
+    for (uint32_t i = 0; i < plan->variants.len; i++) {
+        Variant *v = plan->variants.at[i];
+        if (v->vars) /* it was checked */
+            on(plan, v, v->probe->predicate, &v->probe->body, ctx);
+    }
+}
+
+static void on_writes(Plan *plan, Variant *v, Expr *predicate, const Block *body, void *ctx) {
+    (void)v;
+    (void)predicate;
+    note_writes(plan, body, ctx);
+}
+
+static void on_walk(Plan *plan, Variant *v, Expr *predicate, const Block *body, void *ctx) {
+    (void)ctx;
+    walk_body(plan, v, predicate, body);
+}
+
+/* Cuts the elements of maps that did not become cells. */
+static bool cut_elements(Plan *plan, uint32_t first, Diags *diags) {
+    bool ok = true;
+    for (uint32_t i = first; i < plan->elements.len; i++) {
+        const ElementUse *u = &plan->elements.at[i];
+        if (!u->element->var->cells)
+            ok &= cut_element(plan, u->variant, u->element, diags);
+    }
+    return ok;
+}
+
+bool cells_variant(Plan *plan, Variant *v, uint32_t first, Diags *diags) {
+    bool ok = cut_elements(plan, first, diags);
+    walk_body(plan, v, v->probe->predicate, &v->probe->body);
+    return ok;
+}
+
+bool cells_plan(Plan *plan, Diags *diags) {
+    choose_maps(plan);
+    bool ok = cut_elements(plan, 0, diags);
+    LeafWrites **writes = arena_array(&plan->arena, LeafWrites *, plan->cell_maps.len + 1);
+    for (uint32_t i = 0; i < plan->cell_maps.len; i++)
+        writes[i] = arena_array(&plan->arena, LeafWrites, plan->cell_maps.at[i].leaves);
+    each_body(plan, on_writes, writes);
+    for (uint32_t i = 0; i < plan->cell_maps.len; i++) {
+        CellMap *m = &plan->cell_maps.at[i];
+        for (uint32_t k = 0; k < m->leaves; k++)
+            m->counts[k] = writes[i][k].counted && !writes[i][k].other;
+    }
+    each_body(plan, on_walk, NULL);
+    return ok;
+}

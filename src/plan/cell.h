@@ -1,0 +1,28 @@
+/*
+ * plan/cell.h - maps that need no map when the program runs. Private to plan/.
+ *
+ * A map of a script whose keys are known at every place where it is used becomes *cells*: each key
+ * is a variable of its own. Whether a map does is known when all scripts have been cut; until then
+ * what is done with the elements that it may have is put off.
+ */
+#ifndef WHAMMC_PLAN_CELL_H
+#define WHAMMC_PLAN_CELL_H
+
+#include "plan/plan.h"
+
+/* The map may become cells. */
+bool cells_possible(const Plan *plan, const Var *v);
+
+/* m[k] in a variant: true if the map may become cells and k does not prevent that. Then it is not
+ * to be cut. */
+bool cells_defer(Plan *plan, Variant *v, Expr *e);
+
+/* Everything has been cut but for these elements: decides and cuts them. False after an error. */
+bool cells_plan(Plan *plan, Diags *diags);
+
+/* The same for a variant that is made later, whose elements are those from plan->elements[first]
+ * on.
+ */
+bool cells_variant(Plan *plan, Variant *v, uint32_t first, Diags *diags);
+
+#endif

@@ -1,0 +1,113 @@
+/*
+ * plan/counter.h - which probes only count.
+ *
+ * A variable is a *sum* if, while the program runs, all that happens to it is that something is
+ * added to it or subtracted from it: nobody reads it, nothing else is assigned. Then it does not
+ * matter when an addition is made, as long as the report has all of them. It is a *flag* if all
+ * that happens to it is that one constant is assigned: it has that value or the one it started
+ * with. So are the leaves of maps that are cells (cell.h), and the marks of these. What happens
+ * before the program's first instruction, or while a report is made, may be anything: sums and
+ * flags are made up to date first (Sum.late).
+ *
+ * A shape is a *counter* if its body does nothing but add what is known at each site to sums, and
+ * set flags: how often each site was executed says everything.
+ */
+#ifndef WHAMMC_PLAN_COUNTER_H
+#define WHAMMC_PLAN_COUNTER_H
+
+#include "plan/plan.h"
+
+/* Why something is no counter; with the place, if there is one. */
+typedef enum WhyNot {
+    WHY_NOTHING,   /* it is one */
+    WHY_READ,      /* the variable is read */
+    WHY_ASSIGNED,  /* neither a sum nor always the same is assigned to it */
+    WHY_TYPE,      /* it is neither an integer nor a bool */
+    WHY_FLOAT,     /* it is a float */
+    WHY_MAP,       /* it is a map that exists at run time */
+    WHY_STARTS,    /* each site's starts at a value of its own */
+    WHY_PREDICATE, /* the predicate is decided when the program runs */
+    WHY_AMOUNT,    /* what is added is known only then */
+    WHY_STATEMENT, /* the body does something else */
+    WHY_CONDITION, /* a condition in it is decided when the program runs */
+    WHY_EVENT,     /* what happens there is not counted by segments */
+} WhyNot;
+
+/* What a target can do. */
+enum {
+    COUNTERS_CELLS = 1,  /* sums and flags in cells */
+    COUNTERS_FLAGS = 2,  /* flags */
+    COUNTERS_LATE = 4,   /* bring sums up to date before code looks at them */
+    COUNTERS_SMALL = 8,  /* integers of 8 and 16 bits */
+    COUNTERS_EXITS = 16, /* count func:exit */
+    COUNTERS_ALL = 31,
+    COUNTERS_MONITOR = COUNTERS_FLAGS | COUNTERS_LATE, /* in monitor modules */
+};
+
+/* A variable, or a leaf or the mark of all cells of a map. */
+typedef struct Sum {
+    WhyNot why_not;
+    Span span; /* of the reason */
+    const Var *var;
+    const Type *type;
+    bool flag;     /* assigned, not added to */
+    bool adds;     /* something is added */
+    bool late;     /* code that runs when a report is due looks at it, or changes it */
+    uint64_t to;   /* what is assigned to a flag, but to those of sites */
+    bool of_sites; /* an unshared variable */
+} Sum;
+
+typedef struct Addition {
+    uint32_t sum;   /* index into Counters.sums: PlanVar.id, if it is a variable */
+    uint32_t key;   /* of cells: index into Variant.keys, else ADDITION_NO_KEY */
+    uint32_t leaf;  /* ... of the value; how many there are = the mark */
+    const Expr *by; /* static; NULL = 1. What is assigned to a flag */
+    bool minus;
+    bool again;    /* the shape has an addition to this sum before */
+    uint32_t next; /* the index of its next one; 0 = this is the last */
+} Addition;
+enum { ADDITION_NO_KEY = UINT32_MAX };
+
+typedef struct Counting {
+    WhyNot why_not;
+    const Var *var;    /* that the reason is about, or NULL */
+    Span span;         /* of the reason */
+    uint32_t first, n; /* of Counters.additions */
+} Counting;
+
+/* A zeroed one with counters_init is ready; counters_free. The plan must outlive it. */
+typedef struct Counters {
+    const Plan *plan;
+    unsigned can;         /* COUNTERS_... */
+    Vec(Sum) sums;        /* variables by PlanVar.id, then those of maps */
+    uint32_t *map_sums;   /* by index into Plan.cell_maps: the first leaf's; the mark's is last */
+    bool *tells;          /* by index into Plan.variants: when it runs a report may be due */
+    bool fns_tell;        /* ... in some function of a script */
+    Vec(Counting) shapes; /* by Shape.index, as far as asked for */
+    Vec(bool) known;
+    Vec(Addition) additions;
+    Map first_additions; /* by shape and sum: the index of the first */
+} Counters;
+
+/* `can`: of COUNTERS_..., what is taken for a counter. */
+void counters_init(Counters *c, const Plan *plan, unsigned can);
+void counters_free(Counters *c);
+
+/* What a shape is; valid until the next call. */
+const Counting *counters_shape(Counters *c, const Shape *s);
+
+/* The first addition of a shape, which was asked for before, to a sum; NULL = there is none. */
+const Addition *counters_first(const Counters *c, const Shape *s, uint32_t sum);
+/* The one behind it to the same sum; NULL = there is none. */
+static inline const Addition *counters_next(const Counters *c, const Addition *a) {
+    return a->next ? &c->additions.at[a->next] : NULL;
+}
+
+/* Appends why something is no counter: "'n' is read here while the program runs". */
+void counting_put_reason(const Counting *c, Buf *out);
+
+/* What an addition adds at a site, modulo 2^64; of an unshared flag, the value that it sets; 1 of
+ * other flags, whose counts are added. */
+uint64_t addition_amount(const Counters *c, const Addition *a, const Site *s);
+
+#endif

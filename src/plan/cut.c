@@ -1,0 +1,523 @@
+/*
+ * plan/cut.c - what is static in a variant is cut out of its tree, and what the rest needs of a
+ * site is noted.
+ */
+#include "plan/cut.h"
+
+#include "plan/alt.h"
+#include "plan/builtin.h"
+#include "plan/cell.h"
+#include "plan/derive.h"
+#include "plan/describe.h"
+
+WasmType cut_fixed_type(Event e, bool result, uint32_t n) {
+    const char *letters = result ? wasm_ops[e.op].results : wasm_ops[e.op].operands;
+    size_t count = strlen(letters);
+    if (e.kind != EVENT_OPCODE)
+        return WASM_BOT;
+    if (*letters != '*') {
+        switch (n < count ? letters[count - 1 - n] : 'a') {
+        case 'i': return WASM_I32;
+        case 'l': return WASM_I64;
+        case 'f': return WASM_F32;
+        case 'd': return WASM_F64;
+        case 'v': return WASM_V128;
+        default: return WASM_BOT; /* an address, or no such operand */
+        }
+    }
+    /* conditions and selectors on top of operands that vary */
+    bool condition = e.op == WASM_OP_IF || e.op == WASM_OP_BR_IF || e.op == WASM_OP_BR_TABLE ||
+                     e.op == WASM_OP_SELECT || e.op == WASM_OP_TYPED_SELECT;
+    return condition && !result && n == 0 ? WASM_I32 : WASM_BOT;
+}
+
+typedef struct Cut {
+    Plan *plan;
+    Variant *v;
+    Diags *diags;
+    bool ok;
+    uint32_t depth; /* of blocks */
+} Cut;
+
+bool cut_has_names(const Expr *e) {
+    if (e->is_bound && (e->kind == EXPR_NAME || e->kind == EXPR_INDEX || e->kind == EXPR_CALL))
+        return true;
+    if (e->kind == EXPR_METHOD && e->annotation == ANN_STATIC)
+        return true;
+    for (uint32_t i = 0; i < e->nargs; i++)
+        if (cut_has_names(e->args[i]))
+            return true;
+    return false;
+}
+
+/* How the variant depends on an operand, result or local: it reads it, writes it, or only asks for
+ * its type. */
+typedef enum Dependence { ASKED, READ, ASSIGNED } Dependence;
+
+static void use_operand(Variant *v, const Bound *b, const Type *type, Dependence use) {
+    bool result = b->id == NAME_RES;
+    Operands *list = result ? &v->results : b->id == NAME_ARG ? &v->args : &v->locals;
+    bool fixed = b->id != NAME_LOCAL && cut_fixed_type(v->event, result, b->n) == type_wasm(type);
+    Operand *o = NULL;
+    for (uint32_t i = 0; i < list->len && !o; i++)
+        if (list->at[i].n == b->n)
+            o = &list->at[i];
+    if (o && o->any)
+        *o = (Operand){.n = b->n, .type = type, .fixed = fixed, .used = true};
+    if (!o) {
+        o = vec_add(list);
+        *o = (Operand){.n = b->n, .type = type, .fixed = fixed};
+    }
+    o->used |= use != ASKED;
+    o->assigned |= use == ASSIGNED;
+    v->look_at_types |= b->id != NAME_LOCAL && !fixed;
+}
+
+/* An operand that is taken as it is. */
+static void use_any(Variant *v, uint32_t n) {
+    v->look_at_types = true;
+    for (uint32_t i = 0; i < v->args.len; i++) {
+        if (v->args.at[i].n == n) {
+            v->args.at[i].used = true;
+            return;
+        }
+    }
+    vec_push(&v->args,
+             ((Operand){.n = n, .type = &type_scalar[TYPE_U64], .any = true, .used = true}));
+}
+
+/* The function in the table entry that operand 0 names. */
+static void use_entry(Cut *c) {
+    use_any(c->v, 0);
+    c->v->asks_entry = c->plan->asks_tables = true;
+}
+
+/* Bounds count even if the body never uses the name. */
+static void ask_bounds(Variant *v) {
+    const Rule *r = &v->probe->rule;
+    for (uint32_t i = 0; i < r->nbounds; i++) {
+        Bound b;
+        if (!event_name_lookup(v->event, r->bounds[i].name, &b) ||
+            (r->bounds[i].type->kind > TYPE_BOOL && r->bounds[i].type->kind != TYPE_FUNCREF))
+            v->impossible = true;
+        else if (b.id == NAME_ARG || b.id == NAME_RES || b.id == NAME_LOCAL)
+            use_operand(v, &b, r->bounds[i].type, ASKED);
+    }
+}
+
+static void use_name(Cut *c, const Expr *e, bool assigned) {
+    Variant *v = c->v;
+    int id = e->bound.id;
+    if (id == NAME_ARG || id == NAME_RES || id == NAME_LOCAL)
+        use_operand(v, &e->bound, e->type, assigned ? ASSIGNED : READ);
+    else if (id == NAME_WIDE_ARG || id == NAME_ARG_IS_NULL || id == NAME_ARRAY_LEN)
+        use_any(v, e->bound.n);
+    else if (id == NAME_RESOLVED_FID)
+        use_entry(c);
+    else if (id == NAME_TARGET_FUNCREF)
+        use_any(v, 0);
+    else if (id == NAME_BACK_EDGE)
+        v->asks_back = true;
+    else if (id == NAME_SEGMENT_SIZE)
+        c->plan->asks_segments = true;
+    else if (id == NAME_REF_CONDITION)
+        v->look_at_types = v->needs_reference = true;
+}
+
+/* True if there may be sites at which a static expression has no value: an immediate that only some
+ * instances of the instruction have, a division by zero, a float out of range. */
+static bool may_lack(const Expr *e) {
+    if (e->kind == EXPR_NAME)
+        return e->is_bound && e->bound.id == NAME_IMM;
+    if (e->kind == EXPR_CALL || (e->kind == EXPR_BINARY && (e->op == OP_DIV || e->op == OP_REM)))
+        return true;
+    if (e->kind == EXPR_CAST && type_is_float(e->args[0]->type) && !type_is_float(e->cast))
+        return true;
+    for (uint32_t i = 0; i < e->nargs; i++)
+        if (may_lack(e->args[i]))
+            return true;
+    return false;
+}
+
+void cut_may_lack(Variant *v, Expr *e) {
+    if (!may_lack(e))
+        return;
+    vec_push(&v->consts, e);
+    v->may_lack_consts = true;
+}
+
+/* The number + 1 of a string that exists at run time. */
+static uint32_t text_slot(Cut *c, Str text) {
+    Plan *plan = c->plan;
+    bool added;
+    uint64_t id = *map_put(&plan->text_ids, text, plan->texts.len, &added);
+    if (added)
+        vec_push(&plan->texts, ((Str){arena_strndup(&plan->arena, text.ptr, text.len), text.len}));
+    plan->uses_values = true;
+    return (uint32_t)id + 1;
+}
+
+static void cut_expr(Cut *c, Expr **slot);
+
+/* m[k], as a value or as what is assigned to. */
+static void cut_real_element(Cut *c, Expr *e) {
+    Buf text = {0};
+    describe_map(e->var->type, &text);
+    e->slot = text_slot(c, (Str){(char *)text.data, (uint32_t)text.len});
+    buf_free(&text);
+    cut_expr(c, &e->args[0]);
+}
+
+static void cut_index(Cut *c, Expr *e) {
+    if (!cells_defer(c->plan, c->v, e))
+        cut_real_element(c, e);
+}
+
+/* A static part that differs from site to site becomes an atom or a constant. */
+static bool cut_static(Cut *c, Expr *e) {
+    Variant *v = c->v;
+    if (!e->is_static || !cut_has_names(e) || e->type->kind > TYPE_STR)
+        return false;
+    if (e->type->kind == TYPE_BOOL && v->probe && v->atoms.len < MAX_ATOMS) {
+        vec_push(&v->atoms, e);
+        e->slot = v->atoms.len;
+        return true;
+    }
+    vec_push(&v->consts, e);
+    e->slot = v->consts.len;
+    v->may_lack_consts |= may_lack(e);
+    v->has_texts |= e->type->kind == TYPE_STR;
+    c->plan->uses_values |= v->has_texts;
+    return true;
+}
+
+/* A string that is the same everywhere. */
+static bool cut_text(Cut *c, Expr *e) {
+    Value v;
+    if (e->type->kind != TYPE_STR || !e->is_static || !fold(e, NULL, &v))
+        return false;
+    e->kind = EXPR_STR;
+    e->text = v.text;
+    e->slot = text_slot(c, v.text);
+    return true;
+}
+
+/* A call of a built-in function that is not decided when the program is instrumented. Memories that
+ * are known then are no arguments of the code. */
+static void cut_builtin(Cut *c, Expr *e) {
+    Plan *plan = c->plan;
+    MemoryCall call = {.fn = (FnId)e->bound.id, .call = e};
+    if (!builtin_fits(plan->libraries, e, c->diags)) {
+        c->ok = false;
+        return;
+    }
+    uint64_t value;
+    if (builtin_library_value(plan->libraries, e, &value)) {
+        e->kind = EXPR_INT;
+        e->integer = value;
+        return;
+    }
+    for (uint32_t i = 0; i < e->nargs; i++)
+        call.by_number |= function_takes_memory(call.fn, i) && !builtin_names_memory(e->args[i]);
+    for (uint32_t i = 0; i < e->nargs && call.fn != FN_MEMID; i++)
+        if (call.by_number || !function_takes_memory(call.fn, i))
+            cut_expr(c, &e->args[i]);
+    plan->uses_values |= builtin_uses_runtime(plan->libraries, e);
+    vec_push(&c->v->memory_calls, plan->memory_calls.len);
+    vec_push(&plan->memory_calls, call);
+    e->slot = plan->memory_calls.len;
+}
+
+Expr *cut_static_part(Plan *plan, Expr *call, uint32_t n) {
+    if (!call->known)
+        call->known = arena_array(&plan->arena, Value, type_leaves(call->type) + 1);
+    Expr *part = arena_new(&plan->arena, Expr);
+    *part = (Expr){.kind = EXPR_METHOD,
+                   .span = call->span,
+                   .type = type_leaf(call->type, n),
+                   .annotation = ANN_STATIC,
+                   .is_static = true,
+                   .known = call->known + n};
+    return part;
+}
+
+/* The results of an '@static' call are constants one behind the other. */
+static void cut_static_tuple(Cut *c, Expr *e) {
+    e->slot = c->v->consts.len + 1;
+    for (uint32_t i = 0; i < type_leaves(e->type); i++)
+        vec_push(&c->v->consts, cut_static_part(c->plan, e, i));
+}
+
+/* A function of a library that is called when the program runs must be there. */
+static void use_library(Cut *c, const Expr *e) {
+    if (e->method || e->annotation == ANN_STATIC)
+        return;
+    LibraryFn *f = &c->plan->library_fns.at[e->bound.id];
+    f->runs = true;
+    c->plan->uses_values |= f->bundled && bundled_kind(f->bundled) == BUNDLED_HELPER;
+}
+
+/* Whether there are strings in its values. */
+static bool has_strings(const Type *t) {
+    for (uint32_t i = 0; i < type_leaves(t); i++)
+        if (type_leaf(t, i)->kind == TYPE_STR)
+            return true;
+    return false;
+}
+
+static void cut_expr(Cut *c, Expr **slot) {
+    Expr *e = *slot;
+    switch (e->kind) {
+    case EXPR_CALL:
+        if (e->fn || e->is_static)
+            break;
+        if (e->is_bound && e->bound.id == FN_RESOLVE_FUNCREF) {
+            use_entry(c);
+            break;
+        }
+        if (e->is_bound && function_is_everywhere((FnId)e->bound.id))
+            cut_builtin(c, e); /* others have no value, they are statements (cut_call) */
+        return;
+    case EXPR_METHOD:
+        if (e->annotation == ANN_STATIC && e->type->kind == TYPE_TUPLE) {
+            cut_static_tuple(c, e);
+            return;
+        }
+        if (e->annotation == ANN_STATIC && (!c->v->probe || e->type->kind == TYPE_UNIT))
+            return; /* statics.h knows its value */
+        use_library(c, e);
+        break;
+    case EXPR_INDEX:
+        if (!e->is_bound) {
+            cut_index(c, e);
+            return;
+        }
+        c->v->asks_targets |= !e->is_static;
+        break;
+    default: break;
+    }
+    e = *slot = derive_expr(&c->plan->arena, e, c->v->event);
+    if (cut_static(c, e) || cut_text(c, e))
+        return;
+    c->plan->uses_values |= has_strings(e->type); /* also where nothing but "" is known of them */
+    if (e->kind == EXPR_NAME && e->is_bound)
+        use_name(c, e, false);
+    if (e->kind == EXPR_NAME && e->var)
+        e->var->escapes |= e->type->kind == TYPE_MAP;
+    for (uint32_t i = 0; i < e->nargs; i++)
+        cut_expr(c, &e->args[i]);
+}
+
+static void cut_block(Cut *c, Block *b);
+
+static void cut_target(Cut *c, Expr *target) {
+    if (target->kind == EXPR_INDEX && target->var)
+        cut_index(c, target);
+    else if (target->is_bound)
+        use_name(c, target, true);
+    else if (target->kind == EXPR_NAME)
+        target->var->escapes |= target->type->kind == TYPE_MAP;
+}
+
+/* Arms of one if: they become nested blocks. */
+enum { MAX_ARMS = 1000 };
+
+/* dup_at(1, addr): the memory is known at each site. */
+static void cut_dup(Cut *c, Expr *call) {
+    if (!builtin_names_memory(call->args[0])) {
+        diag(c->diags, DIAG_EARLY_VALUE, call->args[0]->span,
+             "the memory must be known when the program is instrumented");
+        c->ok = false;
+    } else if (!call->args[0]->is_static) {
+        cut_expr(c, &call->args[0]); /* memid: what it names must be there */
+    }
+    vec_push(&c->v->dups, ((DupAt){call->args[0]}));
+    call->slot = c->v->dups.len;
+    for (uint32_t n = 0; n < 3; n++)
+        use_any(c->v, n);
+    cut_expr(c, &call->args[1]);
+}
+
+/* alt_call_by_id(3), alt_call_by_name("f"): the argument is a constant. */
+static void cut_alt_call(Cut *c, Expr *call) {
+    Value v;
+    if (call->nargs != 1 || !fold(call->args[0], NULL, &v)) {
+        Diag *d = diag(c->diags, DIAG_EARLY_VALUE, call->span,
+                       "the function to call is chosen when the program is compiled");
+        diag_hint(c->diags, d, "the argument must be a constant; choose between several with if");
+        c->ok = false;
+        return;
+    }
+    bool by_name = call->bound.id == FN_ALT_CALL_BY_NAME;
+    vec_push(&c->v->alt_calls, ((AltCall){by_name, (uint32_t)v.bits, v.text, call->span}));
+    c->v->gives = true;
+    call->slot = c->v->alt_calls.len;
+}
+
+/* drop_args(): in an `if` one way would leave the operands of a construct and the other not. */
+static void cut_drop(Cut *c, const Expr *call) {
+    c->v->drops = true;
+    if (c->depth == 1 || c->v->event.mode != MODE_BLOCK_ALT)
+        return;
+    diag(c->diags, DIAG_ALT_RESULT, call->span,
+         "drop_args() cannot stand in an if: the other way would leave the operands");
+    c->ok = false;
+}
+
+/* A call as a statement. */
+static void cut_call(Cut *c, Expr **slot) {
+    Expr *call = *slot;
+    int id = call->kind == EXPR_CALL && call->is_bound ? call->bound.id : -1;
+    switch (id) {
+    case FN_DUP_AT: cut_dup(c, call); break;
+    case FN_DROP_ARGS: cut_drop(c, call); break;
+    case FN_ALT_CALL_BY_ID:
+    case FN_ALT_CALL_BY_NAME: cut_alt_call(c, call); break;
+    default: cut_expr(c, slot);
+    }
+}
+
+bool var_starts_dynamic(const Var *v) {
+    Value value;
+    if (!v->init || (v->storage != STORAGE_UNSHARED && v->storage != STORAGE_SHARED))
+        return false;
+    if (v->type->kind > TYPE_BOOL)
+        return true;
+    return !v->init->is_static || (v->storage == STORAGE_SHARED && !fold(v->init, NULL, &value));
+}
+
+static void cut_decl(Cut *c, Var *v) {
+    bool values = v->report && v->type->kind > TYPE_BOOL;
+    if (v->type->kind == TYPE_MAP ? !cells_possible(c->plan, v) : values)
+        c->plan->uses_values = true;
+    if (!v->init)
+        return;
+    v->escapes = true;
+    if (v->storage == STORAGE_LOCAL || v->storage == STORAGE_SCRIPT)
+        cut_expr(c, &v->init);
+    else if (var_starts_dynamic(v)) {
+        cut_expr(c, &v->init);
+        if (v->storage == STORAGE_UNSHARED)
+            c->v->starts_dynamic = true;
+        else
+            c->plan->probes.at[c->v->source].shared_from = c->v;
+    } else {
+        cut_may_lack(c->v, v->init);
+    }
+}
+
+static void cut_exit(Cut *c, const Expr *call) {
+    const BundledFn *f = c->plan->library_fns.at[call->bound.id].bundled;
+    c->v->exits = c->plan->has_exits = true;
+    c->v->exits_count |= !f || *f->helper != '=';
+    for (uint32_t i = 0; i < call->nargs; i++)
+        c->v->exits_count |= expr_has_effect(call->args[i]);
+}
+
+/* A value that the body returns, of an alt probe. */
+static void note_return(Variant *v, const Type *t) {
+    uint32_t n = type_leaves(t);
+    bool same = v->returns && type_leaves(v->returns) == n;
+    for (uint32_t i = 0; same && i < n; i++)
+        same = type_wasm(type_leaf(t, i)) == type_wasm(type_leaf(v->returns, i));
+    v->returns_differ |= v->returns && !same;
+    v->returns = t;
+}
+
+static void cut_stmt(Cut *c, Stmt *s) {
+    switch (s->kind) {
+    case STMT_DECL: cut_decl(c, s->var); break;
+    case STMT_ASSIGN:
+        cut_target(c, s->target);
+        cut_expr(c, &s->value);
+        break;
+    case STMT_INC:
+    case STMT_DEC: cut_target(c, s->target); break;
+    case STMT_RETURN:
+        if (s->value) {
+            cut_expr(c, &s->value);
+            note_return(c->v, s->value->type);
+        }
+        break;
+    case STMT_IF:
+        if (s->narms > MAX_ARMS) {
+            diag(c->diags, DIAG_NESTING, s->span, "this if has %u arms; at most %u are possible",
+                 s->narms, MAX_ARMS);
+            c->ok = false;
+            return;
+        }
+        for (uint32_t i = 0; i < s->narms; i++) {
+            if (s->arms[i].cond)
+                cut_expr(c, &s->arms[i].cond);
+            cut_block(c, &s->arms[i].body);
+        }
+        break;
+    case STMT_CALL:
+        c->v->starts_dynamic |= s->value->annotation == ANN_INIT;
+        if (s->value->annotation == ANN_EXIT)
+            cut_exit(c, s->value);
+        cut_call(c, &s->value);
+        break;
+    }
+}
+
+static void cut_block(Cut *c, Block *b) {
+    c->depth++;
+    for (Stmt *s = b->first; s; s = s->next)
+        cut_stmt(c, s);
+    c->depth--;
+}
+
+/* An alt body stands for the instruction: it must supply what the instruction would have left.
+ * Where that varies alt.c looks at each site. */
+static void check_alt(Cut *c) {
+    Variant *v = c->v;
+    const WasmOpInfo *op = &wasm_ops[v->event.op];
+    Span rule = v->probe->rule.span;
+    bool fixed = *op->results != '*', leaves = fixed && *op->results;
+    v->supply = v->probe->body.incomplete ? SUPPLY_ALWAYS : alt_supply(&v->probe->body);
+    v->look_at_types |= *op->operands == '*' || !fixed || *op->results == 'a' || v->guarded_alt;
+    if (leaves && *op->results == 'v') {
+        diag(c->diags, DIAG_ALT_RESULT, rule, "%s leaves a vector, scripts have no such values",
+             op->mnemonic);
+        c->ok = false;
+    } else if (leaves && v->supply != SUPPLY_ALWAYS) {
+        Diag *d = v->supply == SUPPLY_NEVER
+                      ? diag(c->diags, DIAG_ALT_RESULT, rule,
+                             "%s leaves a value, the alt body does not", op->mnemonic)
+                      : diag(c->diags, DIAG_ALT_RESULT, rule,
+                             "%s leaves a value, the alt body does not always", op->mnemonic);
+        diag_hint(c->diags, d, "end the body with 'return <value>;'");
+        c->ok = false;
+    } else if (fixed && !leaves && v->returns) {
+        diag(c->diags, DIAG_ALT_RESULT, rule, "%s leaves no value, but the alt body returns one",
+             op->mnemonic);
+        c->ok = false;
+    }
+}
+
+bool cut_variant(Plan *plan, Variant *v, Diags *diags) {
+    Cut c = {plan, v, diags, true, 0};
+    if (v->probe->predicate)
+        cut_expr(&c, &v->probe->predicate);
+    v->entering = v->asks_back && v->probe->predicate &&
+                  shape_decide(v, 0, SHAPE_BACK, v->probe->predicate) == TRI_NO;
+    v->guarded_alt = v->is_alt && v->probe->predicate && !v->probe->predicate->is_static;
+    cut_block(&c, &v->probe->body);
+    ask_bounds(v);
+    if (v->is_alt)
+        check_alt(&c);
+    return c.ok;
+}
+
+bool cut_common(Plan *plan, Variant *scope, Block *block, Diags *diags) {
+    Cut c = {plan, scope, diags, true, 0};
+    cut_block(&c, block);
+    return c.ok;
+}
+
+bool cut_element(Plan *plan, Variant *v, Expr *e, Diags *diags) {
+    Cut c = {plan, v, diags, true, 0};
+    cut_real_element(&c, e);
+    return c.ok;
+}

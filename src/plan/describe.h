@@ -1,0 +1,17 @@
+/*
+ * plan/describe.h - what the runtime must know of types to print and compare their values. The
+ * form is in stdlib/runtime/values.h.
+ */
+#ifndef WHAMMC_PLAN_DESCRIBE_H
+#define WHAMMC_PLAN_DESCRIBE_H
+
+#include "base/buf.h"
+#include "lang/ast.h"
+
+/* Appends the description of a type. */
+void describe_type(const Type *t, Buf *out);
+
+/* Appends what the functions on maps are told of a map's type. */
+void describe_map(const Type *map, Buf *out);
+
+#endif

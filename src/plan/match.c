@@ -1,0 +1,304 @@
+/*
+ * plan/match.c - walking a program's functions and finding the sites of each action.
+ *
+ * Matching an instruction is one index into the plan's lists by opcode. Operand types are tracked
+ * only in functions where some candidate asks for operands whose types are not fixed by the opcode.
+ */
+#include "plan/plan.h"
+
+#include "plan/alt.h"
+#include "plan/statics.h"
+
+/* The actions for each instruction, without those whose predicate it decides already. */
+static void list_actions(Matcher *w) {
+    vec_reserve(&w->listed, 1); /* so that every list has a place in it */
+    for (uint32_t op = 0; op < WASM_OP_COUNT; op++) {
+        const ActionList *list = &w->plan->by_op[op];
+        w->may_match[op].from = w->listed.len;
+        for (uint32_t i = 0; i < list->len; i++)
+            if (w->accept ||
+                !plan_never_at(w->plan, w->plan->actions.at[list->at[i]].variant, (WasmOp)op))
+                vec_push(&w->listed, list->at[i]);
+        w->may_match[op].to = w->listed.len;
+    }
+}
+
+static void prepare(Matcher *w) {
+    if (w->prepared)
+        return;
+    w->prepared = true;
+    list_actions(w);
+    for (uint32_t op = 0; op < WASM_OP_COUNT; op++) {
+        const ActionList *list = &w->plan->by_op[op];
+        for (uint32_t i = 0; i < list->len; i++)
+            w->op_looks[op] |= w->plan->actions.at[list->at[i]].variant->look_at_types;
+        w->looks |= w->op_looks[op];
+    }
+    const ActionList *kinds = w->plan->by_kind;
+    for (uint32_t i = 0; i < w->plan->variants.len; i++)
+        w->survey.any_call |= w->plan->variants.at[i]->alt_calls.len > 0;
+    w->uses_flow = w->accept || kinds[EVENT_BLOCK_START].len || kinds[EVENT_BLOCK_END].len ||
+                   w->plan->by_op[WASM_OP_END].len;
+    for (uint32_t i = 0; i < w->plan->variants.len; i++) {
+        Mode mode = w->plan->variants.at[i]->event.mode;
+        w->has_alts |= w->plan->variants.at[i]->is_alt;
+        w->uses_constructs |= mode == MODE_SEMANTIC_AFTER || mode == MODE_EXIT ||
+                              mode == MODE_BLOCK_ALT || mode == MODE_AT_TARGET;
+    }
+}
+
+/* Representations agree: a language type of 32 bits or less with i32, and so on; anything with an
+ * unknown type. */
+static bool compatible(WasmType at_site, const Type *wanted) {
+    return at_site == WASM_BOT || at_site == type_wasm(wanted);
+}
+
+/* Operand n of a list that is ordered deepest first. Addresses of 64-bit memories are wrapped when
+ * they are saved. */
+static bool has_operand(const WasmTypes *list, const Operand *o, bool address) {
+    if (o->n >= list->len)
+        return false;
+    if (o->any)
+        return true;
+    WasmType t = list->at[list->len - 1 - o->n];
+    return compatible(t, o->type) || (address && t == WASM_I64 && type_wasm(o->type) == WASM_I32);
+}
+
+bool operand_is_address(WasmOp op, bool result, uint32_t n) {
+    const char *letters = result ? wasm_ops[op].results : wasm_ops[op].operands;
+    size_t count = strlen(letters);
+    if (*letters == '*') /* the table index on top of the arguments */
+        return !result && n == 0 &&
+               (op == WASM_OP_CALL_INDIRECT || op == WASM_OP_RETURN_CALL_INDIRECT);
+    return n < count && letters[count - 1 - n] == 'a';
+}
+
+/* Whether the code behind the instruction at the typer's position is well typed without it: an
+ * `end` (or `else`) follows and what is below the instruction's operands are the construct's
+ * results. */
+static bool falls_through(const Matcher *w, const WasmCode *code) {
+    const WasmTyper *t = &w->typer;
+    if (code->at == code->end || !t->frames.len)
+        return false;
+    uint8_t next = *code->at;
+    const WasmFrame *f = &vec_last(&t->frames);
+    if ((next != 0x0b && next != 0x05) || f->unreachable)
+        return false;
+    uint32_t n;
+    const WasmType *want = block_results(w->m, &f->block_type, &n);
+    uint32_t height = t->stack.len - w->types.operands.len;
+    if (height != f->height + n)
+        return false;
+    for (uint32_t k = 0; k < n; k++)
+        if (!wasm_subtype(w->m, t->stack.at[f->height + k], want[k]))
+            return false;
+    return true;
+}
+
+/* The bounds of the variant hold at the current instruction. */
+static bool types_fit(Matcher *w, const Variant *v, const WasmInstr *i) {
+    for (uint32_t k = 0; k < v->locals.len; k++) {
+        const Operand *o = &v->locals.at[k];
+        if (o->n >= w->locals.len || !compatible(w->locals.at[o->n], o->type))
+            return false;
+    }
+    if (!v->look_at_types)
+        return true;
+    for (uint32_t k = 0; k < v->args.len; k++)
+        if (!has_operand(&w->types.operands, &v->args.at[k],
+                         operand_is_address((WasmOp)i->op, false, v->args.at[k].n)))
+            return false;
+    const WasmTypes *results = v->is_alt ? &w->types.supplies : &w->types.results;
+    for (uint32_t k = 0; k < v->results.len; k++)
+        if (!has_operand(results, &v->results.at[k],
+                         operand_is_address((WasmOp)i->op, true, v->results.at[k].n)))
+            return false;
+    return true;
+}
+
+/* Nothing is thrown to the place: the call cannot throw. */
+static bool is_quiet(Matcher *w, const Action *a, const Site *s) {
+    return a->event.mode == MODE_UNWIND && !wasm_survey_call_throws(&w->survey, w->m, s->instr);
+}
+
+static void match_list(Matcher *w, const ActionList *list, const Site *s) {
+    w->matches.len = 0;
+    for (uint32_t i = 0; i < list->len; i++) {
+        Action *a = &w->plan->actions.at[list->at[i]];
+        Variant *v = a->variant;
+        if (is_quiet(w, a, s))
+            continue;
+        bool fits = w->accept ? w->accept(w->ctx, w, a, s)
+                              : !(v->look_at_types || v->locals.len) || types_fit(w, v, s->instr);
+        Shape *shape = fits ? plan_shape(w->plan, v, s) : NULL;
+        if (shape && v->is_alt)
+            shape = alt_fit(w->plan, shape, s, &w->types);
+        if (shape)
+            vec_push(&w->matches, ((Match){a, shape}));
+    }
+}
+
+/* What an else-arm finds on the stack. */
+static void add_arm_types(Matcher *w) {
+    uint32_t n;
+    const WasmType *types = block_params(w->m, &vec_last(&w->typer.frames).block_type, &n);
+    for (uint32_t k = 0; k < n; k++)
+        vec_push(&w->types.results, types[k]);
+}
+
+/* Whether some instruction of the function needs operand types. */
+static bool needs_types(Matcher *w, WasmCode code) {
+    WasmInstr i;
+    while (w->looks && wasm_next(&code, &i))
+        if (w->op_looks[i.op])
+            return true;
+    return false;
+}
+
+static bool fail(Matcher *w, const char *error, uint32_t offset) {
+    w->error = error;
+    w->error_offset = offset;
+    return false;
+}
+
+static void at_kind(Matcher *w, EventKind kind, const Site *s) {
+    const ActionList *list = &w->plan->by_kind[kind];
+    if (!list->len)
+        return;
+    match_list(w, list, s);
+    if (w->matches.len)
+        w->at(w->ctx, s, &w->types, w->matches.at, w->matches.len);
+}
+
+static inline ActionList actions_of(Matcher *w, const WasmInstr *i) {
+    uint32_t from = w->may_match[i->op].from;
+    return (ActionList){w->listed.at + from, w->may_match[i->op].to - from};
+}
+
+static inline bool is_watched(const Matcher *w, const WasmInstr *i) {
+    if (i->op == WASM_OP_CALL || i->op == WASM_OP_RETURN_CALL)
+        return (int64_t)i->a == w->watch_call;
+    return w->watch_op[i->op];
+}
+
+/* The construct parts are counted in the order of the body, as constructs_find did. Gives the one
+ * that the instruction opens. The instruction itself is inside what surrounds it: its own part is
+ * noted by enter_part, behind it. */
+static const Construct *next_part(Matcher *w, WasmOp op) {
+    bool further = op == WASM_OP_ELSE || op == WASM_OP_CATCH || op == WASM_OP_CATCH_ALL;
+    if ((further || op == WASM_OP_END || op == WASM_OP_DELEGATE) && w->open.len)
+        w->open.len--;
+    return opens_part(op) ? &w->constructs.at[w->part++] : NULL;
+}
+
+static void enter_part(Matcher *w, const Construct *part) {
+    if (part)
+        vec_push(&w->open, w->part - 1);
+}
+
+/* What an instruction and what is round it say of its site. */
+static void set_site(const Matcher *w, Site *s, const WasmInstr *i, const FlowStep *step) {
+    s->instr = i;
+    s->pc = i->offset;
+    s->constructs = w->constructs.at;
+    s->open = w->open.at;
+    s->nopen = w->open.len;
+    s->at_label = i->op == WASM_OP_LOOP || step->branched_end;
+    s->block_first = step->first;
+    s->block_last = step->last;
+    s->instr_count = step->count;
+}
+
+/* The types at an instruction; `code` stands behind it. */
+static void find_types(Matcher *w, const WasmInstr *i, const WasmCode *code) {
+    w->types.operands.len = w->types.results.len = w->types.supplies.len = 0;
+    wasm_instr_types(&w->typer, i, &w->types.operands, &w->types.results);
+    if (w->has_alts)
+        alt_find_supplies(&w->typer, i, &w->types, &w->types.supplies);
+    if (i->op == WASM_OP_ELSE)
+        add_arm_types(w);
+    w->types.dead = wasm_typer_dead(&w->typer);
+    w->types.falls_through = falls_through(w, code);
+}
+
+bool match_func(Matcher *w, uint32_t func) {
+    const WasmFunc *f = &w->m->funcs.at[func];
+    prepare(w);
+    statics_function(w->plan, w->m, func);
+    w->locals.len = 0;
+    uint32_t first = wasm_func_locals(w->m, func, &w->locals, &w->error);
+    if (!first)
+        return fail(w, w->error, 0);
+    WasmCode code = wasm_code(wasm_func_body(w->m, func), f->body_size, first);
+    bool typed = needs_types(w, code);
+    if (typed && !wasm_typer_begin(&w->typer, w->m, func, &code))
+        return fail(w, w->typer.error, w->typer.error_offset);
+    w->types.known = typed;
+    w->types.dead = false;
+
+    Site s = {.m = w->m, .host = w->plan->host, .survey = &w->survey, .func = func};
+    at_kind(w, EVENT_FUNC_ENTRY, &s);
+    WasmInstr buffer[2];
+    uint32_t index = 0;
+    flow_begin(&w->flow);
+    if (w->uses_constructs)
+        constructs_find(code, &w->constructs);
+    w->part = w->open.len = 0;
+    while (wasm_next(&code, &buffer[index & 1])) {
+        const WasmInstr *i = &buffer[index & 1];
+        ActionList list = actions_of(w, i);
+        bool watched = is_watched(w, i);
+        uint8_t next = code.at == code.end ? 0 : *code.at;
+        FlowStep step = w->uses_flow ? flow_step(&w->flow, i, next) : (FlowStep){0};
+        const Construct *part = w->uses_constructs ? next_part(w, (WasmOp)i->op) : NULL;
+        bool block = (step.first && w->plan->by_kind[EVENT_BLOCK_START].len) ||
+                     (step.last && w->plan->by_kind[EVENT_BLOCK_END].len);
+        if (list.len || watched || block) {
+            s.opidx = index;
+            s.previous = index ? &buffer[(index + 1) & 1] : NULL;
+            s.construct = part;
+            s.at_func_end = i->offset + i->size == f->body_size;
+            set_site(w, &s, i, &step);
+            if (typed)
+                find_types(w, i, &code);
+            match_list(w, &list, &s);
+            if (w->matches.len || watched)
+                w->at(w->ctx, &s, &w->types, w->matches.at, w->matches.len);
+            if (step.first)
+                at_kind(w, EVENT_BLOCK_START, &s);
+            if (step.last)
+                at_kind(w, EVENT_BLOCK_END, &s);
+        }
+        enter_part(w, part);
+        if (typed && !wasm_typer_step(&w->typer, i))
+            return fail(w, w->typer.error, w->typer.error_offset);
+        index++;
+    }
+    if (code.error)
+        return fail(w, code.error, code.error_offset);
+    if (!index)
+        return fail(w, "the body has no instructions", first);
+    s.instr = &buffer[(index - 1) & 1];
+    s.pc = s.instr->offset;
+    s.opidx = index - 1;
+    s.previous = NULL;
+    s.at_func_end = true;
+    at_kind(w, EVENT_FUNC_EXIT, &s);
+    if (w->plan->by_kind[EVENT_FUNC_UNWIND].len && wasm_survey_unwinds(&w->survey, w->m, func))
+        at_kind(w, EVENT_FUNC_UNWIND, &s);
+    return true;
+}
+
+void matcher_free(Matcher *w) {
+    vec_free(&w->types.operands);
+    vec_free(&w->types.results);
+    vec_free(&w->types.supplies);
+    vec_free(&w->locals);
+    vec_free(&w->matches);
+    vec_free(&w->listed);
+    flow_free(&w->flow);
+    vec_free(&w->constructs);
+    vec_free(&w->open);
+    wasm_typer_free(&w->typer);
+    wasm_survey_free(&w->survey);
+}

@@ -1,0 +1,412 @@
+/*
+ * plan/plan.h - from checked scripts to a plan: which actions belong to which event, and what each
+ * needs.
+ *
+ *   - Script: a parsed and checked source file
+ *   - Probe: a rule with predicate and body, as written
+ *   - Action: one event that a probe's rule expanded to; has the probe number of reports
+ *   - Variant: a typed copy of a probe, shared by all its actions on whose events the used names
+ *     have the same types
+ *   - Shape: a variant with its static conditions decided; each shape is compiled once (gen/) into
+ *     a template
+ *   - Site: a place in the program where an action matches
+ *
+ * What is static in a variant is cut out of the tree (cut.c): a maximal static condition becomes an
+ * *atom* (its values choose the shape), a maximal static number or string a *constant* (a hole in
+ * the template, filled at each site).
+ */
+#ifndef WHAMMC_PLAN_PLAN_H
+#define WHAMMC_PLAN_PLAN_H
+
+#include "plan/builtin.h"
+#include "plan/fold.h"
+#include "plan/library.h"
+#include "valid/valid.h"
+
+/* An operand, result or local that a variant's code uses. */
+typedef struct Operand {
+    uint32_t n;
+    const Type *type;
+    bool any;  /* whatever type it has: i32, i64 or a reference */
+    bool used; /* else only its type is asked for */
+    bool assigned;
+    bool fixed; /* every match has it with this type: no look at the site needed */
+} Operand;
+typedef Vec(Operand) Operands;
+
+/* A variable that lives longer than one execution of a probe. */
+typedef struct PlanVar {
+    const Var *decl;
+    uint32_t script;
+    uint32_t probe; /* of an unshared or shared variable: index into Plan.probes */
+    uint32_t id;    /* index into Plan.vars */
+} PlanVar;
+
+typedef struct Shape {
+    struct Variant *variant;
+    uint64_t atoms;  /* bit k = the value of atom k; SHAPE_ENTERING */
+    bool never;      /* the predicate is false */
+    uint32_t index;  /* into Plan.shapes */
+    void *template;  /* what gen/ made of it */
+    void *predicate; /* alt with a dynamic predicate: code that leaves its value */
+    void *init;      /* what runs at start-up for each site; NULL = nothing */
+    void *exit;      /* what runs for each site before a report; NULL = nothing */
+} Shape;
+
+enum { MAX_ATOMS = 62 };
+
+/* Beside the values of atoms: `back_edge` is false (ENTERING), true (BACK); else it is known when
+ * the program runs. Shapes whose predicate it makes false are ENTERING. */
+#define SHAPE_BACK     (UINT64_C(1) << 62)
+#define SHAPE_ENTERING (UINT64_C(1) << 63)
+
+/* On which ways through it an alt body supplies the results of the instruction. */
+typedef enum Supply { SUPPLY_NEVER, SUPPLY_SOMETIMES, SUPPLY_ALWAYS } Supply;
+
+/* A function that an alt body calls in place of the call. */
+typedef struct AltCall {
+    bool by_name;
+    uint32_t id; /* index in the program as it was */
+    Str name;    /* of a function that the program defines */
+    Span span;
+} AltCall;
+
+/* A call of dup_at: the memory, static. */
+typedef struct DupAt {
+    const Expr *memory;
+} DupAt;
+
+/* A map of a script whose keys are known at every place: it becomes cells (cell.c). */
+typedef struct CellMap {
+    uint32_t var;    /* PlanVar.id */
+    uint32_t leaves; /* of a value */
+    bool tracked;    /* it has to be known which entries are in the map */
+    bool marked;     /* some writes set a mark for that: a leaf behind the others */
+    bool *counts;    /* by leaf: not zero where the entry is in the map */
+} CellMap;
+
+/* A key with which a variant uses such a map. */
+typedef struct CellKey {
+    uint32_t map;        /* index into Plan.cell_maps */
+    const Expr **leaves; /* static numbers, bools and strings */
+    uint32_t nleaves;
+    uint32_t writes; /* while bodies are looked at: those on the way there */
+    bool marks;      /* some write with it sets the mark */
+} CellKey;
+
+/* An element of a map that may become cells. */
+typedef struct ElementUse {
+    struct Variant *variant;
+    Expr *element;
+} ElementUse;
+
+typedef struct Variant {
+    Probe *probe;    /* the typed copy */
+    uint32_t source; /* index into Plan.probes */
+    uint32_t script;
+    Event event; /* a representative */
+    Vec(Expr *) atoms;
+    Vec(Expr *) consts;
+    Vec(CellKey) keys; /* Expr.slot - 1 of an element is the index */
+    Map key_numbers;   /* ... by what tells them apart (cell.c) */
+    Operands args, results, locals;
+    Vec(AltCall) alt_calls;
+    Vec(uint32_t) memory_calls; /* indices into Plan.memory_calls */
+    Vec(DupAt) dups;
+    bool look_at_types;  /* some operand is not fixed */
+    bool starts_dynamic; /* something runs at start-up for each site: an unshared variable's initial
+                            value depends on script variables, or there is an '@init' call */
+    bool exits;          /* there is an '@exit' call */
+    bool exits_count; /* ... and it makes a difference how often it is made with the same arguments
+                       */
+    Vec(Expr *) statics;  /* its '@static' calls */
+    bool impossible;      /* a bound or the predicate cannot hold */
+    bool off;             /* the predicate cannot: constants say so. Nothing else is planned */
+    bool may_lack_consts; /* there may be sites at which a constant has no value */
+    bool needs_reference; /* of br_on_*, saved as operand 0 */
+    bool asks_targets;    /* the depth of a br_table's target by index */
+    bool asks_back;       /* `back_edge` */
+    bool entering;        /* ... which the predicate wants to be false, whatever the site */
+    bool asks_entry;      /* which function is in a table's entry */
+    bool is_alt;
+    Supply supply;
+    bool gives; /* an alt body that supplies results with a call of a function: they go through
+                   locals */
+    bool drops; /* an alt body that drops the operands of a construct */
+    bool guarded_alt;    /* an alt with a dynamic predicate: if it is false the instruction runs */
+    bool has_texts;      /* some constants are strings */
+    const Type *returns; /* alt: type of the value that the body supplies, NULL = none */
+    bool returns_differ; /* alt: not all values that it returns have that type */
+    const Type *wanted; /* alt: the type that these must have; NULL = it varies from site to site */
+    Vec(struct Variant *) others; /* then: of the same probe, with other types wanted */
+    const char *reason;           /* one of these that is impossible: why */
+    uint32_t *vars; /* by Var.index: PlanVar id, UINT32_MAX for plain locals; of a scope: the
+                       variables of its script */
+    Shape *only;    /* the shape, if there are no atoms */
+    Map shapes;     /* by the bytes of the atoms: index into Plan.shapes */
+    Shape *last;    /* what was found there last */
+} Variant;
+
+typedef struct Action {
+    Variant *variant;
+    Event event;
+    uint32_t number; /* the probe number within its script */
+    uint32_t sites;  /* how many matched */
+} Action;
+
+/* A probe of a script. */
+typedef struct PlanProbe {
+    Probe *probe; /* unresolved, except where it is the probe of its only variant */
+    uint32_t script;
+    Events events; /* what its rule matches */
+    uint32_t first_action, nactions;
+    uint32_t first_var, nvars;  /* its unshared and shared variables in Plan.vars */
+    uint32_t fits;              /* sites that an alt body fits (alt.h) */
+    const Variant *shared_from; /* sets its shared variables at start-up; NULL = none needed */
+    void *init;                 /* the code for that */
+} PlanProbe;
+
+/* Why an alt body cannot stand for an instruction. */
+typedef enum AltProblem {
+    ALT_FITS,
+    ALT_LEAVES_OPERANDS,
+    ALT_SUPPLIES_NOTHING,
+    ALT_SUPPLIES_SOMETIMES,
+    ALT_RETURNS_TOO_MUCH,
+    ALT_RETURNS_OTHERS,
+    ALT_NO_SUCH_TYPE,
+    ALT_TRAPS_BEHIND, /* it can, but the program traps then */
+} AltProblem;
+
+/* Sites at which an alt probe has such a problem: the first one. */
+typedef struct Misfit {
+    const Variant *variant;
+    AltProblem problem;
+    WasmOp op;
+    uint32_t func, pc;
+    uint32_t count;     /* of sites */
+    const char *types;  /* what the problem is about */
+    const char *reason; /* more about it; may be NULL */
+} Misfit;
+
+/* A function of a script. */
+typedef struct PlanFn {
+    const Fn *fn;
+    uint32_t script;
+    void *template; /* what gen/ made of it */
+} PlanFn;
+
+/* A function of a library that a script calls. */
+typedef struct LibraryFn {
+    uint32_t script;          /* whose types these are */
+    Library *library;         /* NULL = bundled */
+    const BundledFn *bundled; /* a function of the runtime */
+    uint32_t func;            /* handle in the library */
+    Str name;                 /* as exported */
+    Span called;              /* where it is called first */
+    const Type **params;
+    uint32_t nparams;
+    const Type *result; /* NULL = none; a tuple if there are several */
+    bool runs;          /* called when the program runs, so it must be linked */
+    uint32_t handle;    /* in the program; set by link/ */
+} LibraryFn;
+
+typedef struct ActionList {
+    uint32_t *at;
+    uint32_t len;
+} ActionList;
+
+typedef struct Plan {
+    Arena arena;
+    Vec(Script *) scripts;
+    Vec(PlanProbe) probes;
+    Vec(Variant *) variants;
+    Vec(Variant *) scopes; /* by script: what its script scope and functions use; without probe */
+    Vec(Action) actions;
+    Vec(PlanVar) vars;
+    Vec(PlanFn) fns;
+    Vec(uint32_t) first_fn;       /* by script: the index of its first in `fns` */
+    Vec(LibraryFn) library_fns;   /* Bound.id of a call is the index */
+    Vec(MemoryCall) memory_calls; /* Expr.slot - 1 of a call is the index */
+    Lack lack; /* the first static call that had no value at a site, where its probe may match */
+    Vec(Misfit) misfits;
+    Vec(Shape *) shapes;
+    bool has_exits; /* there is an '@exit' call in some script */
+    void *
+        *exits; /* by index into scripts: what gen/ made of '@exit' at script scope; NULL = none */
+    const Libraries *libraries;
+    Str host;       /* what HOST is; set before sites are looked at */
+    bool nameless;  /* the program's name section, if any, names no function; set likewise */
+    Vec(Str) texts; /* strings that code refers to by number (Expr.slot - 1 of EXPR_STR), and
+                       descriptions of map types (of EXPR_INDEX) */
+    Map text_ids;
+    Map rule_probes; /* by the text of a rule that matches events: the first probe that has it */
+    bool cells;      /* maps may become cells */
+    Vec(CellMap) cell_maps;   /* Var.cells - 1 is the index */
+    Vec(ElementUse) elements; /* that cells_plan has to cut */
+    bool uses_values;         /* strings or maps exist at run time, or rows of them or of tuples */
+    struct Statics *statics;  /* statics.h; NULL = there is no '@static' call */
+    ActionList by_op[WASM_OP_COUNT];      /* actions in script order */
+    ActionList by_kind[EVENT_KIND_COUNT]; /* of events that are not instructions */
+    bool asks_tables;   /* some variant asks which function is in a table's entry */
+    bool unwinds_calls; /* there are probes of what leaves calls (MODE_UNWIND) */
+    bool asks_segments; /* some variant asks how much of a segment is left */
+} Plan;
+
+/*
+ * Checks the scripts (parsed, unchecked) and makes the plan. The scripts and libraries are borrowed
+ * and must outlive it. `cells`: maps become cells where that is possible. False if there were
+ * errors; plan_free is needed either way.
+ */
+bool plan_make(Plan *plan, Script *const *scripts, uint32_t n, const Libraries *libraries,
+               bool cells, Diags *diags);
+void plan_free(Plan *plan);
+
+/*
+ * The shape of a variant at a site, made on first use; NULL if its predicate is false there or a
+ * static value does not exist. `s->instr` must be set for instruction events.
+ */
+Shape *plan_shape(Plan *plan, Variant *v, const Site *s);
+
+/* The same for a variant that `like` has matched at the site: what '@static' calls gave is not
+ * asked for again. */
+Shape *plan_shape_retyped(Plan *plan, Variant *v, const Variant *like, const Site *s);
+
+/* A variant of the same probe and event as alt variant v, whose body returns values of type
+ * `wanted`: `impossible` if it cannot. */
+Variant *plan_retyped(Plan *plan, const Variant *v, const Type *wanted);
+
+/* The shape of a variant with given values of its atoms, made on first use. */
+Shape *plan_shape_for(Plan *plan, Variant *v, uint64_t atoms);
+
+/* Shapes of the probes of events that happen once; each is a site. The arrays are the plan's. */
+typedef struct ShapeList {
+    const Shape **at;
+    uint32_t len;
+} ShapeList;
+typedef struct OnceShapes {
+    ShapeList begin, end, report;
+} OnceShapes;
+OnceShapes plan_once(Plan *plan, const WasmModule *m);
+
+/* A site without a place: what is static at script scope, or in an event that happens once, is
+ * known there. */
+static inline Site plan_nowhere(const Plan *plan, const WasmModule *m) {
+    return (Site){.m = m, .host = plan->host};
+}
+
+/* Whether a probe is turned off, by constants or by HOST: that it matches nothing is what is
+ * wanted. After sites were looked for. */
+bool plan_is_off(const Plan *plan, const PlanProbe *p);
+
+/* Whether a variant's predicate is false at all instructions of this kind, whatever their place. */
+bool plan_never_at(const Plan *plan, const Variant *v, WasmOp op);
+
+/* The PlanVar.id of a variable; in functions and at script scope `v` is of Plan.scopes. */
+uint32_t plan_var_id(const Plan *plan, const Variant *v, const Var *var);
+
+/* The index into Plan.fns of a function that `v` calls. */
+uint32_t plan_fn_id(const Plan *plan, const Variant *v, const Fn *fn);
+
+/* What is known of a condition. */
+typedef enum Tri { TRI_NO, TRI_YES, TRI_UNKNOWN } Tri;
+static inline Tri tri_of(bool b) {
+    return b ? TRI_YES : TRI_NO;
+}
+static inline Tri tri_not(Tri t) {
+    return t == TRI_UNKNOWN ? t : tri_of(t == TRI_NO);
+}
+/* The value of one side that decides `&&` or `||`. */
+static inline Tri tri_decisive(Op op) {
+    return tri_of(op == OP_OR);
+}
+
+/* A condition of a variant with the atoms in `known` decided, to what `atoms` (Shape.atoms) says;
+ * TRI_UNKNOWN: it depends on the others and on what is dynamic. */
+Tri shape_decide(const Variant *v, uint64_t known, uint64_t atoms, const Expr *e);
+
+/* Evaluating it may do more than give a value: then `dynamic && false` is not just false. */
+bool expr_has_effect(const Expr *e);
+
+/* What starts an unshared or shared variable is computed at start-up, not folded. */
+bool var_starts_dynamic(const Var *v);
+
+/* The id of an action in reports: "3_wasm:opcode:call:before". */
+void action_text(const Plan *plan, const Action *a, Buf *out);
+
+/* ---- libraries (plan/plan_library.c) ---- */
+
+/* Reports what a script uses and nobody has given; false if there is such a library. */
+bool plan_uses(Plan *plan, uint32_t script, Diags *diags);
+
+/* Resolves a call of a library: its index in Plan.library_fns, or -1, which was reported. */
+int64_t plan_library_call(Plan *plan, uint32_t script, const Expr *call, Diags *diags);
+
+/* Whether a library that the script uses exports a function of this name. */
+bool plan_exported(const Plan *plan, uint32_t script, Str name, Str *library);
+
+/* ---- walking a program (plan/match.c) ---- */
+
+typedef struct Match {
+    Action *action;
+    Shape *shape;
+} Match;
+
+/* The types at a site, for variants that look at them: operands and results, deepest first. */
+typedef struct SiteTypes {
+    WasmTypes operands, results;
+    WasmTypes supplies; /* what an alt body must supply, if there are such */
+    bool known;         /* filled; else every operand in use has its fixed type */
+    bool dead;          /* the instruction cannot be reached */
+    bool falls_through; /* without this diverging instruction the code behind it would be well typed
+                         */
+} SiteTypes;
+
+/* A walk over the functions of a program. A zeroed one with plan, m, at and ctx set is ready. */
+typedef struct Matcher {
+    Plan *plan;
+    const WasmModule *m;
+    int64_t watch_call; /* a function: calls of it are shown even if nothing matches; -1 = none */
+    bool watch_op[WASM_OP_COUNT]; /* so are these instructions */
+    /*
+     * Called in code order for each place at which something matches: the function's entry (instr
+     * NULL), each instruction, and after the final `end` once more each for exit and unwind.
+     * Matches are in script order and of one kind of event.
+     */
+    void (*at)(void *ctx, const Site *site, const SiteTypes *types, const Match *matches,
+               uint32_t n);
+    void *ctx;
+    /* Not NULL: decides alone whether an action matches at a place, instead of bounds and static
+     * conditions. Basic blocks are followed. */
+    bool (*accept)(void *ctx, const struct Matcher *w, const Action *a, const Site *site);
+
+    bool prepared, looks, uses_flow, uses_constructs, has_alts;
+    Flow flow;
+    Constructs constructs; /* of the function at hand */
+    uint32_t part;         /* how many of them the walk has met */
+    Vec(uint32_t) open;    /* those round the current instruction, outermost first */
+    bool op_looks[WASM_OP_COUNT];
+    struct {
+        uint32_t from, to;
+    } may_match[WASM_OP_COUNT]; /* in `listed`: actions that may match an instruction of the kind */
+    Vec(uint32_t) listed;
+    WasmTyper typer;
+    WasmSurvey survey;
+    SiteTypes types;
+    WasmTypes locals;
+    Vec(Match) matches;
+    const char *error; /* malformed or invalid code: what, and the offset in the body */
+    uint32_t error_offset;
+} Matcher;
+
+/* Walks one input function (no import). False on malformed code: error and error_offset are set. */
+bool match_func(Matcher *w, uint32_t func);
+
+/* The function's locals, parameters first (valid in `at`, if some variant uses localN). */
+void matcher_free(Matcher *w);
+
+/* Whether an operand (or result) is an address, index or size of a memory or table: i64 if that has
+ * 64-bit addresses, which templates see wrapped. */
+bool operand_is_address(WasmOp op, bool result, uint32_t n);
+
+#endif

@@ -1,0 +1,183 @@
+/*
+ * plan/plan_library.c - what scripts mean by the names of libraries and their functions.
+ */
+#include "plan/plan.h"
+#include "plan/removal.h"
+
+typedef struct Nearest {
+    Str wanted, name;
+    uint32_t distance;
+} Nearest;
+
+static void consider(void *ctx, Str name) {
+    Nearest *best = ctx;
+    uint32_t d = str_distance(best->wanted, name, best->distance);
+    if (d < best->distance) {
+        best->distance = d;
+        best->name = name;
+    }
+}
+
+bool plan_uses(Plan *plan, uint32_t script, Diags *diags) {
+    const Script *s = plan->scripts.at[script];
+    bool ok = true;
+    for (uint32_t i = 0; i < s->uses.len; i++) {
+        const Use *use = &s->uses.at[i];
+        const Library *lib = library_find(plan->libraries, use->name);
+        if (!lib && bundled_library(use->name))
+            continue;
+        ok &= lib && lib->usable;
+        if (lib)
+            continue; /* a library that is not usable was reported */
+        Diag *g = diag(diags, DIAG_UNKNOWN_LIBRARY, use->span, "the library '%.*s' is not given",
+                       STR_ARG(use->name));
+        Nearest best = {.wanted = use->name, .distance = (use->name.len + 4) / 3};
+        for (uint32_t k = 0; k < plan->libraries->list.len; k++)
+            consider(&best, plan->libraries->list.at[k]->name);
+        bundled_libraries(consider, &best);
+        if (best.name.len)
+            diag_hint(diags, g, "did you mean '%.*s'?", STR_ARG(best.name));
+        diag_hint(diags, g, "name its module with --lib %.*s=FILE", STR_ARG(use->name));
+    }
+    return ok;
+}
+
+/* ---- functions ---- */
+
+/* `lib` NULL: the library is bundled. */
+static int64_t no_function(const Library *lib, const Expr *call, Diags *diags) {
+    Nearest best = {.wanted = call->name, .distance = (call->name.len + 4) / 3};
+    Diag *g = diag(diags, DIAG_UNKNOWN_FUNCTION, call->name_span,
+                   "the library '%.*s' exports no function '%.*s'", STR_ARG(call->recv),
+                   STR_ARG(call->name));
+    if (lib)
+        library_each(lib, consider, &best);
+    else
+        bundled_each(call->recv, consider, &best);
+    if (best.name.len)
+        diag_hint(diags, g, "did you mean '%.*s'?", STR_ARG(best.name));
+    return -1;
+}
+
+/* The language's types for those of a function; false if there is none for some. */
+static bool types_of(Plan *plan, LibraryFn *f, const WasmTypeDef *t) {
+    const Type **results = arena_array(&plan->arena, const Type *, t->nresults + 1);
+    f->nparams = t->nparams;
+    f->params = arena_array(&plan->arena, const Type *, t->nparams + 1);
+    bool ok = true;
+    for (uint32_t i = 0; i < t->nparams; i++)
+        ok &= (f->params[i] = library_type(t->params[i])) != NULL;
+    for (uint32_t i = 0; i < t->nresults; i++)
+        ok &= (results[i] = library_type(t->results[i])) != NULL;
+    if (ok && t->nresults > 1)
+        f->result = type_tuple(plan->scripts.at[f->script], results, t->nresults);
+    else
+        f->result = results[0];
+    return ok;
+}
+
+static int64_t no_type(const LibraryFn *f, const Expr *call, const WasmTypeDef *t, Diags *diags) {
+    Buf text = {0};
+    char name[32];
+    for (uint32_t i = 0; i < t->nparams; i++)
+        buf_printf(&text, "%s%s", i ? ", " : "", wasm_type_text(t->params[i], name));
+    buf_str(&text, STR(")"));
+    for (uint32_t i = 0; i < t->nresults; i++)
+        buf_printf(&text, "%s%s", i ? ", " : " -> ", wasm_type_text(t->results[i], name));
+    Diag *g = diag(diags, DIAG_LIBRARY_TYPE, call->name_span,
+                   "'%.*s' of the library '%.*s' cannot be called: it is %.*s(%s", STR_ARG(f->name),
+                   STR_ARG(f->library->name), STR_ARG(f->name), buf_cstr(&text));
+    diag_hint(diags, g, "parameters and results must be i32, i64, f32 or f64");
+    buf_free(&text);
+    return -1;
+}
+
+/* The function's index in Plan.library_fns if it was called before, or -1. */
+static int64_t known_function(Plan *plan, uint32_t script, const Library *lib,
+                              const BundledFn *bundled, const Expr *call) {
+    for (uint32_t i = 0; i < plan->library_fns.len; i++) {
+        const LibraryFn *f = &plan->library_fns.at[i];
+        if (f->library == lib && f->bundled == bundled && f->script == script &&
+            str_eq(f->name, call->name))
+            return i;
+    }
+    return -1;
+}
+
+/* map<u32, (u32, u32, u64, u64)> */
+static const Type *tree_type(Script *s) {
+    const Type *narrow = &type_scalar[TYPE_U32], *wide = &type_scalar[TYPE_U64];
+    return type_map(s, narrow, type_tuple(s, (const Type *[]){narrow, narrow, wide, wide}, 4));
+}
+
+/* Those calls that can be are statements of probes by now (removal.h). */
+static int64_t no_removal(const Expr *call, Diags *diags) {
+    Diag *g = diag(diags, DIAG_REMOVAL, call->span,
+                   "expected 'dyninstr.remove_probe(probe_id);' in the body of a probe at an "
+                   "instruction, a block or a function: a probe removes only itself");
+    diag_hint(diags, g,
+              "let a variable say whether a probe is wanted, and ask it in the predicate");
+    return -1;
+}
+
+static int64_t bundled_call(Plan *plan, uint32_t script, const Expr *call, Diags *diags) {
+    const BundledFn *b = bundled_function(call->recv, call->name);
+    if (!b)
+        return no_function(NULL, call, diags);
+    if (bundled_kind(b) == BUNDLED_REMOVE)
+        return no_removal(call, diags);
+    if (call->annotation == ANN_STATIC) {
+        diag(
+            diags, DIAG_ANNOTATION, call->span,
+            "functions of '%s' are part of the program; they cannot be called while it is compiled",
+            b->library);
+        return -1;
+    }
+    int64_t known = known_function(plan, script, NULL, b, call);
+    if (known >= 0)
+        return known;
+    LibraryFn f = {.script = script, .bundled = b, .name = str_of(b->name)};
+    f.called = call->span;
+    f.nparams = (uint32_t)strlen(b->params);
+    f.params = arena_array(&plan->arena, const Type *, f.nparams + 1);
+    for (uint32_t i = 0; i < f.nparams; i++)
+        f.params[i] =
+            b->params[i] == 't' ? tree_type(plan->scripts.at[script]) : bundled_type(b->params[i]);
+    f.result = bundled_type(b->result[0]);
+    if (strlen(b->result) == 2)
+        f.result = type_tuple(plan->scripts.at[script], (const Type *[]){f.result, f.result}, 2);
+    vec_push(&plan->library_fns, f);
+    return plan->library_fns.len - 1;
+}
+
+int64_t plan_library_call(Plan *plan, uint32_t script, const Expr *call, Diags *diags) {
+    Library *lib = library_find(plan->libraries, call->recv);
+    if (removal_is_engine(plan->libraries, call->recv) || (!lib && bundled_library(call->recv)))
+        return bundled_call(plan, script, call, diags);
+    if (!lib || !lib->usable)
+        return -1; /* reported at `use` */
+    int64_t func = library_function(lib, call->name);
+    if (func < 0)
+        return no_function(lib, call, diags);
+    int64_t known = known_function(plan, script, lib, NULL, call);
+    if (known >= 0)
+        return known;
+    LibraryFn f = {.script = script, .library = lib, .func = (uint32_t)func};
+    f.name = wasm_find_export(&lib->module, WASM_SPACE_FUNC, call->name)->name;
+    const WasmTypeDef *t = wasm_func_type(&lib->module, f.func);
+    if (!types_of(plan, &f, t))
+        return no_type(&f, call, t, diags);
+    vec_push(&plan->library_fns, f);
+    return plan->library_fns.len - 1;
+}
+
+bool plan_exported(const Plan *plan, uint32_t script, Str name, Str *library) {
+    const Script *s = plan->scripts.at[script];
+    for (uint32_t i = 0; i < s->uses.len; i++) {
+        *library = s->uses.at[i].name;
+        const Library *lib = library_find(plan->libraries, *library);
+        if (lib ? library_function(lib, name) >= 0 : bundled_function(*library, name) != NULL)
+            return true;
+    }
+    return false;
+}

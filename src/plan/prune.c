@@ -1,0 +1,152 @@
+/*
+ * plan/prune.c - leaves out of checked trees what literals and constants decide.
+ */
+#include "plan/prune.h"
+
+#include "plan/plan.h"
+
+/* ---- expressions ---- */
+
+/* The same everywhere: made of literals alone. */
+static bool is_constant(const Expr *e) {
+    bool value = e->kind <= EXPR_STR;
+    bool method = e->kind == EXPR_METHOD && e->method;
+    bool operation = e->kind >= EXPR_UNARY && e->kind <= EXPR_COND;
+    if (!value && !method && !operation)
+        return false;
+    for (uint32_t i = 0; i < e->nargs; i++)
+        if (!is_constant(e->args[i]))
+            return false;
+    return e->is_static;
+}
+
+static Tri decided(const Expr *e) {
+    return e->kind == EXPR_BOOL ? tri_of(e->boolean) : TRI_UNKNOWN;
+}
+
+/* `a && b` of which one side is decided; NULL if neither decides anything. `a || true` stays: where
+ * a has no value nothing matches. */
+static Expr *rest_of(Expr *e) {
+    Expr *a = e->args[0], *b = e->args[1];
+    Tri decisive = tri_decisive(e->op);
+    if (decided(a) != TRI_UNKNOWN)
+        return decided(a) == decisive ? a : b;
+    if (decided(b) == TRI_UNKNOWN)
+        return NULL;
+    if (decided(b) != decisive)
+        return a;
+    return e->op == OP_AND && !expr_has_effect(a) ? b : NULL;
+}
+
+/* What an expression comes to: itself with its parts pruned, or something smaller. */
+static void prune_expr(Script *s, Expr **at) {
+    Expr *e = *at;
+    Value v;
+    for (uint32_t i = 0; i < e->nargs; i++)
+        prune_expr(s, &e->args[i]);
+    if (e->kind == EXPR_BINARY && (e->op == OP_AND || e->op == OP_OR) && rest_of(e)) {
+        *at = rest_of(e);
+    } else if (e->kind == EXPR_COND && decided(e->args[0]) != TRI_UNKNOWN) {
+        *at = e->args[decided(e->args[0]) == TRI_YES ? 1 : 2];
+    } else if (e->kind != EXPR_BOOL && e->type->kind == TYPE_BOOL && is_constant(e) &&
+               fold(e, NULL, &v)) {
+        Expr *literal = arena_new(&s->arena, Expr);
+        *literal = (Expr){.kind = EXPR_BOOL,
+                          .span = e->span,
+                          .type = e->type,
+                          .is_static = true,
+                          .boolean = v.bits != 0};
+        *at = literal;
+    }
+}
+
+/* ---- statements ---- */
+
+/* Where the next statement of a block goes. */
+typedef struct Out {
+    Script *script;
+    Stmt **end;
+} Out;
+
+static void put(Out *out, Stmt *s) {
+    *out->end = s;
+    out->end = &s->next;
+}
+
+/* What is left of a block that never runs: its variables, which the rest may use. */
+static void put_declarations(Out *out, Stmt *s) {
+    while (s) {
+        Stmt *next = s->next;
+        if (s->kind == STMT_DECL) {
+            s->var->init = NULL;
+            put(out, s);
+        }
+        for (uint32_t i = 0; i < s->narms; i++)
+            put_declarations(out, s->arms[i].body.first);
+        s = next;
+    }
+}
+
+static void put_block(Out *out, Stmt *s);
+
+/* The arms that may be taken. One that is always taken is the last, and if it is the only one its
+ * statements stand for the whole. */
+static void put_if(Out *out, Stmt *s) {
+    uint32_t n = 0;
+    Block always = {0};
+    bool ends = false;
+    for (uint32_t i = 0; i < s->narms; i++) {
+        IfArm *arm = &s->arms[i];
+        if (arm->cond && !ends)
+            prune_expr(out->script, &arm->cond);
+        Tri c = ends ? TRI_NO : arm->cond ? decided(arm->cond) : TRI_YES;
+        if (c == TRI_NO) {
+            put_declarations(out, arm->body.first);
+        } else if (c == TRI_YES && !n) {
+            always = arm->body;
+        } else {
+            prune_block(out->script, &arm->body);
+            s->arms[n++] = (IfArm){c == TRI_YES ? NULL : arm->cond, arm->body};
+        }
+        ends |= c == TRI_YES;
+    }
+    s->narms = n;
+    put_block(out, always.first);
+    if (n)
+        put(out, s);
+}
+
+static void put_block(Out *out, Stmt *s) {
+    while (s) {
+        Stmt *next = s->next;
+        if (s->var && s->var->init && !s->var->constant)
+            prune_expr(out->script, &s->var->init);
+        if (s->target)
+            prune_expr(out->script, &s->target);
+        if (s->value)
+            prune_expr(out->script, &s->value);
+        if (s->kind == STMT_IF)
+            put_if(out, s);
+        else if (s->kind != STMT_DECL || !s->var->constant)
+            put(out, s);
+        s = next;
+    }
+}
+
+void prune_block(Script *s, Block *b) {
+    Out out = {s, &b->first};
+    put_block(&out, b->first);
+    *out.end = NULL;
+}
+
+bool prune_probe(Script *s, Probe *p) {
+    if (p->predicate)
+        prune_expr(s, &p->predicate);
+    Tri c = p->predicate ? decided(p->predicate) : TRI_YES;
+    if (c == TRI_NO)
+        return true;
+    if (c == TRI_YES)
+        p->predicate = NULL;
+    prune_block(s, &p->body);
+    return false;
+}

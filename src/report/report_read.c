@@ -1,0 +1,481 @@
+/*
+ * report/report_read.c - reads reports (CSV of both kinds or JSON lines) back into rows.
+ *
+ * Plain CSV: a report starts with the line of '=' signs and ends before the first line that is no
+ * row; there is no quoting, and function names may contain ", ", so the place is found by its form:
+ * ", fid, pc, n_probe, ". JSON: each line that is an object with the columns of a report is a row;
+ * a report ends where the id of its first row comes again. Quoted CSV: a report starts with the
+ * line of the columns' names and ends before the first record that is no row; a record may have
+ * several lines.
+ */
+#include "report/report_read.h"
+#include "report/escape.h"
+#include "report/json.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+typedef struct Parser {
+    Report *report;
+    uint32_t which;
+    enum { IN_NOTHING, IN_CSV, IN_QUOTED } in; /* what the lines before belong to */
+    Str first_id, first_id_type; /* of the report's first row, if that was JSON; else ptr is NULL */
+    const ReportVar *last_var;
+    Buf key;
+    bool empty; /* the line before was empty and is not in the rest yet */
+} Parser;
+
+/* ---- slices ---- */
+
+static Str slice(Str s, uint32_t from, uint32_t to) {
+    return (Str){s.ptr + from, to - from};
+}
+
+static bool starts_with(Str s, Str prefix) {
+    return s.len >= prefix.len && memcmp(s.ptr, prefix.ptr, prefix.len) == 0;
+}
+
+/* Takes the part of *s in front of ", ", and that too. */
+static bool take_column(Str *s, Str *column) {
+    for (uint32_t i = 0; i + 1 < s->len; i++) {
+        if (s->ptr[i] == ',' && s->ptr[i + 1] == ' ') {
+            *column = slice(*s, 0, i);
+            *s = slice(*s, i + 2, s->len);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A decimal number that is all of s. */
+static bool decimal(Str s, uint64_t max, uint64_t *value) {
+    uint64_t v = 0;
+    if (s.len == 0)
+        return false;
+    for (uint32_t i = 0; i < s.len; i++) {
+        uint32_t digit = (uint32_t)(uint8_t)s.ptr[i] - '0';
+        if (digit > 9 || v > (max - digit) / 10)
+            return false;
+        v = v * 10 + digit;
+    }
+    *value = v;
+    return true;
+}
+
+static bool take_u32(Str *s, uint32_t *value) {
+    Str column;
+    uint64_t v;
+    if (!take_column(s, &column) || !decimal(column, UINT32_MAX, &v))
+        return false;
+    *value = (uint32_t)v;
+    return true;
+}
+
+/* ---- values ---- */
+
+static bool read_real(Str s, double *value) {
+    char copy[64], *end;
+    if (s.len == 0 || s.len >= sizeof copy)
+        return false;
+    memcpy(copy, s.ptr, s.len);
+    copy[s.len] = '\0';
+    *value = strtod(copy, &end);
+    return *end == '\0';
+}
+
+static bool read_signed(Str s, int64_t *value) {
+    uint64_t v;
+    bool negative = s.len && s.ptr[0] == '-';
+    if (!decimal(negative ? slice(s, 1, s.len) : s, (uint64_t)INT64_MAX + negative, &v))
+        return false;
+    *value = (int64_t)(negative ? 0 - v : v);
+    return true;
+}
+
+static bool is_one_of(Str s, const char *const *names) {
+    for (; *names; names++)
+        if (str_is(s, *names))
+            return true;
+    return false;
+}
+
+void report_classify(ReportRow *row) {
+    static const char *const unsigneds[] = {"u8", "u16", "u32", "u64", NULL};
+    static const char *const signeds[] = {"i8", "i16", "i32", "i64", NULL};
+    static const char *const reals[] = {"f32", "f64", NULL};
+    Str type = row->var->type, value = row->value;
+    row->class = REPORT_CLASS_TEXT;
+    if (is_one_of(type, unsigneds) && decimal(value, UINT64_MAX, &row->number.u))
+        row->class = REPORT_CLASS_UNSIGNED;
+    else if (is_one_of(type, signeds) && read_signed(value, &row->number.i))
+        row->class = REPORT_CLASS_SIGNED;
+    else if (is_one_of(type, reals) && read_real(value, &row->number.real))
+        row->class = REPORT_CLASS_REAL;
+    else if (str_is(type, "bool") && (str_is(value, "true") || str_is(value, "false"))) {
+        row->class = REPORT_CLASS_BOOL;
+        row->number.u = str_is(value, "true");
+    }
+}
+
+/* ---- variables ---- */
+
+static bool same_var(const ReportVar *a, const ReportVar *b) {
+    return str_eq(a->name, b->name) && str_eq(a->id_type, b->id_type) && str_eq(a->type, b->type) &&
+           str_eq(a->wasm_type, b->wasm_type) && str_eq(a->script, b->script);
+}
+
+/* The one ReportVar that equals `var`. Rows of one variable stand together, so the last is tried
+ * first. */
+static const ReportVar *intern(Parser *p, const ReportVar *var) {
+    if (p->last_var && same_var(p->last_var, var))
+        return p->last_var;
+    Str columns[] = {var->id_type, var->name, var->type, var->wasm_type, var->script};
+    p->key.len = 0;
+    for (uint32_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        buf_name(&p->key, columns[i]);
+    bool added;
+    Str key = {(char *)p->key.data, (uint32_t)p->key.len};
+    uint64_t *kept = map_put(&p->report->vars, key, 0, &added);
+    if (added) {
+        ReportVar *copy = arena_new(&p->report->arena, ReportVar);
+        *copy = *var;
+        *kept = (uint64_t)(uintptr_t)copy;
+    }
+    p->last_var = (const ReportVar *)(uintptr_t)*kept;
+    return p->last_var;
+}
+
+/* ---- CSV ---- */
+
+/* Whether s starts with a probe id: digits, '_', a rule. */
+static bool is_probe_id(Str s) {
+    uint32_t i = 0;
+    while (i < s.len && s.ptr[i] >= '0' && s.ptr[i] <= '9')
+        i++;
+    return i && i < s.len && s.ptr[i] == '_';
+}
+
+/* "fname, fid, pc, probe, value" */
+static bool csv_place(Str rest, ReportRow *row) {
+    for (uint32_t i = 0; i + 1 < rest.len; i++) {
+        if (rest.ptr[i] != ',' || rest.ptr[i + 1] != ' ')
+            continue;
+        Str tail = slice(rest, i + 2, rest.len);
+        if (take_u32(&tail, &row->fid) && take_u32(&tail, &row->pc) && is_probe_id(tail) &&
+            take_column(&tail, &row->probe)) {
+            row->fname = slice(rest, 0, i);
+            row->value = tail;
+            row->has_place = true;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool csv_row(Parser *p, Str line, ReportRow *row) {
+    memset(row, 0, sizeof *row);
+    ReportVar var;
+    Str *columns[] = {&row->id, &var.id_type, &var.name, &var.type, &var.wasm_type, &var.script};
+    for (uint32_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        if (!take_column(&line, columns[i]))
+            return false;
+    if (row->id.len == 0 || var.id_type.len == 0)
+        return false;
+    if (!starts_with(line, STR(", , , "))) {
+        if (!csv_place(line, row))
+            return false;
+    } else {
+        line = slice(line, 6, line.len);
+        if (!take_column(&line, &row->probe))
+            return false;
+        if (row->probe.len == 0)
+            row->probe.ptr = NULL;
+        row->value = line;
+    }
+    row->var = intern(p, &var);
+    report_classify(row);
+    return true;
+}
+
+static bool is_csv_start(Str line) {
+    return starts_with(line, STR("=====")) && line.len > 40 &&
+           memmem(line.ptr, line.len, " REPORT CSV FLUSH ", 18) != NULL;
+}
+
+/* ---- quoted CSV ---- */
+
+enum { QUOTED_FID = 7, QUOTED_PC, QUOTED_PROBE, QUOTED_VALUE, QUOTED_COLUMNS };
+
+static bool is_quoted_start(Str line) {
+    return str_is(line,
+                  "id,id_type,name,whamm_type,wasm_type,script_id,fname,fid,pc,probe_id,value(s)");
+}
+
+/* The contents of a field in quotes, *at behind the first; false if there is no second. */
+static bool quoted_contents(Parser *p, Str text, uint32_t *at, Str *field) {
+    uint32_t start = *at, i = start, doubled = 0;
+    for (; i < text.len; i++) {
+        if (text.ptr[i] != '"')
+            continue;
+        if (i + 1 == text.len || text.ptr[i + 1] != '"')
+            break;
+        doubled++;
+        i++;
+    }
+    if (i >= text.len)
+        return false;
+    *at = i + 1;
+    *field = slice(text, start, i);
+    if (!doubled)
+        return true;
+    char *copy = arena_alloc(&p->report->arena, field->len), *to = copy;
+    for (uint32_t k = start; k < i; k++) {
+        *to++ = text.ptr[k];
+        k += text.ptr[k] == '"';
+    }
+    *field = (Str){copy, (uint32_t)(to - copy)};
+    return true;
+}
+
+/* A field without the apostrophe that guards it. */
+static Str unguarded(Str s) {
+    Str rest = s.len && s.ptr[0] == '\'' ? slice(s, 1, s.len) : s;
+    return escape_is_guarded(rest, 0) ? rest : s;
+}
+
+/*
+ * Reads the record at *at, and its end of line if it has one; false if it is no row. *whole: it
+ * ended in a line feed.
+ */
+static bool quoted_row(Parser *p, Str text, uint32_t *at, bool *whole, ReportRow *row) {
+    Str f[QUOTED_COLUMNS];
+    uint32_t i = *at, n = 0;
+    for (;; i++) {
+        if (n == QUOTED_COLUMNS)
+            return false;
+        if (i < text.len && text.ptr[i] == '"') {
+            i++;
+            if (!quoted_contents(p, text, &i, &f[n++]))
+                return false;
+        } else {
+            uint32_t start = i;
+            while (i < text.len && text.ptr[i] != ',' && text.ptr[i] != '\n')
+                i++;
+            bool cr = i > start && i < text.len && text.ptr[i] == '\n' && text.ptr[i - 1] == '\r';
+            f[n++] = slice(text, start, i - cr);
+        }
+        if (i < text.len && text.ptr[i] == '\r')
+            i++;
+        if (i == text.len || text.ptr[i] != ',')
+            break;
+    }
+    if (n < QUOTED_COLUMNS || (i < text.len && text.ptr[i] != '\n') || !f[0].len || !f[1].len)
+        return false;
+    *whole = i < text.len;
+    *at = i + *whole;
+    for (uint32_t k = 0; k < QUOTED_COLUMNS; k++)
+        f[k] = unguarded(f[k]);
+    ReportVar var = {f[1], f[2], f[3], f[4], f[5]};
+    *row = (ReportRow){.id = f[0], .probe = f[QUOTED_PROBE], .value = f[QUOTED_VALUE]};
+    uint64_t fid, pc;
+    row->has_place =
+        decimal(f[QUOTED_FID], UINT32_MAX, &fid) && decimal(f[QUOTED_PC], UINT32_MAX, &pc);
+    if (row->has_place) {
+        row->fname = f[6];
+        row->fid = (uint32_t)fid;
+        row->pc = (uint32_t)pc;
+    }
+    if (!row->probe.len)
+        row->probe.ptr = NULL;
+    row->var = intern(p, &var);
+    report_classify(row);
+    return true;
+}
+
+/* ---- JSON ---- */
+
+enum { JSON_FID = 8, JSON_PC, JSON_VALUE, JSON_COLUMNS };
+
+/* The values of the known columns, in the order of json_names; false if it is no object. */
+static bool json_object(Json *j, Str values[JSON_COLUMNS]) {
+    static const char *const json_names[JSON_COLUMNS] = {"id",        "id_type", "name",  "type",
+                                                         "wasm_type", "script",  "fname", "probe",
+                                                         "fid",       "pc",      "value"};
+    if (!json_char(j, '{'))
+        return false;
+    do {
+        Str key, value;
+        if (!json_char(j, '"') || !json_string(j, &key) || !json_char(j, ':') ||
+            !json_value(j, &value))
+            return false;
+        for (uint32_t i = 0; i < JSON_COLUMNS; i++)
+            if (str_is(key, json_names[i]))
+                values[i] = value;
+    } while (json_char(j, ','));
+    if (!json_char(j, '}'))
+        return false;
+    json_blanks(j);
+    return j->at == j->end;
+}
+
+static bool json_row(Parser *p, Str line, ReportRow *row) {
+    Str v[JSON_COLUMNS] = {0};
+    Json j = {&p->report->arena, line.ptr, line.ptr + line.len};
+    if (!json_object(&j, v) || !v[0].ptr || !v[1].ptr || !v[2].ptr || !v[3].ptr ||
+        !v[JSON_VALUE].ptr)
+        return false;
+    uint64_t fid = 0, pc = 0;
+    ReportVar var = {v[1], v[2], v[3], v[4], v[5]};
+    *row = (ReportRow){.id = v[0], .fname = v[6], .probe = v[7], .value = v[JSON_VALUE]};
+    row->has_place = v[JSON_FID].ptr && v[JSON_PC].ptr && decimal(v[JSON_FID], UINT32_MAX, &fid) &&
+                     decimal(v[JSON_PC], UINT32_MAX, &pc);
+    row->fid = (uint32_t)fid;
+    row->pc = (uint32_t)pc;
+    row->var = intern(p, &var);
+    report_classify(row);
+    return true;
+}
+
+/* ---- the whole text ---- */
+
+/* Whether rows of the current report are wanted. */
+static bool wanted(const Parser *p) {
+    return p->which == 0 || p->report->flushes == p->which;
+}
+
+static void start_flush(Parser *p, bool json) {
+    p->empty = false; /* it is the report's */
+    p->report->flushes++;
+    p->first_id = (Str){NULL, 0};
+    if (wanted(p)) {
+        p->report->rows.len = 0;
+        p->report->cut = false;
+        p->report->json = json;
+    }
+}
+
+static void add_row(Parser *p, const ReportRow *row, bool whole) {
+    if (!wanted(p))
+        return;
+    if (whole)
+        vec_push(&p->report->rows, *row);
+    else
+        p->report->cut = true;
+}
+
+/* The line is not the report's. */
+static void add_rest(Parser *p, Str line, bool whole) {
+    if (p->empty)
+        buf_u8(&p->report->rest, '\n');
+    p->empty = whole && line.len == 0;
+    if (p->empty)
+        return;
+    buf_str(&p->report->rest, line);
+    if (whole)
+        buf_u8(&p->report->rest, '\n');
+}
+
+/* `whole`: the line ends in a line feed. */
+static void read_line(Parser *p, Str line, bool whole) {
+    ReportRow row;
+    if (line.len && line.ptr[0] == '=' && is_csv_start(line)) {
+        start_flush(p, false);
+        p->in = IN_CSV;
+    } else if (is_quoted_start(line)) {
+        start_flush(p, false);
+        p->in = IN_QUOTED;
+    } else if (line.len > 5 && line.ptr[0] == '{') {
+        if (!json_row(p, line, &row)) {
+            bool cut = !whole && p->first_id.ptr && starts_with(line, STR("{\"id\":"));
+            if (cut && wanted(p))
+                p->report->cut = true;
+            else
+                add_rest(p, line, whole);
+            return;
+        }
+        bool again = p->first_id.ptr && str_eq(p->first_id, row.id) &&
+                     str_eq(p->first_id_type, row.var->id_type);
+        if (p->in || !p->first_id.ptr || again) {
+            start_flush(p, true);
+            p->in = IN_NOTHING;
+            p->first_id = row.id;
+            p->first_id_type = row.var->id_type;
+        }
+        add_row(p, &row, whole);
+    } else if (p->in == IN_CSV && csv_row(p, line, &row)) {
+        add_row(p, &row, whole);
+    } else if (!p->in || !starts_with(line, STR("id, id_type, "))) {
+        bool cut = p->in && !whole && line.len && line.ptr[0] >= '0' && line.ptr[0] <= '9';
+        p->in = IN_NOTHING;
+        if (cut && wanted(p))
+            p->report->cut = true;
+        else
+            add_rest(p, line, whole);
+    }
+}
+
+enum { VALUE_LINES = 100 }; /* how far a string may reach over lines */
+
+/*
+ * In plain CSV a string with line ends makes its row several lines long. The lines at `at` belong
+ * to the row before if its type has a str in it and another row follows soon; *end is where that
+ * begins.
+ */
+static bool continues_value(Parser *p, Str text, uint32_t at, uint32_t *end) {
+    const Report *r = p->report;
+    if (p->in != IN_CSV || !wanted(p) || !r->rows.len)
+        return false;
+    Str type = vec_last(&r->rows).var->type;
+    if (!memmem(type.ptr, type.len, "str", 3))
+        return false;
+    for (uint32_t n = 0; n <= VALUE_LINES && at < text.len; n++) {
+        const char *lf = memchr(text.ptr + at, '\n', text.len - at);
+        uint32_t line_end = lf ? (uint32_t)(lf - text.ptr) : text.len;
+        ReportRow row;
+        if (csv_row(p, slice(text, at, line_end), &row)) {
+            *end = at;
+            return n > 0;
+        }
+        at = line_end + 1;
+    }
+    return false;
+}
+
+bool report_read(Report *r, Str text, uint32_t which) {
+    Parser p = {.report = r, .which = which};
+    for (uint32_t at = 0; at < text.len;) {
+        const char *start = text.ptr + at, *lf = memchr(start, '\n', text.len - at);
+        uint32_t end = lf ? (uint32_t)(lf - text.ptr) : text.len;
+        Str line = slice(text, at, end);
+        if (line.len && line.ptr[line.len - 1] == '\r')
+            line.len--;
+        ReportRow row;
+        bool whole;
+        if (p.in == IN_QUOTED && !is_quoted_start(line) &&
+            quoted_row(&p, text, &at, &whole, &row)) {
+            add_row(&p, &row, whole);
+            continue;
+        }
+        uint32_t next;
+        if (continues_value(&p, text, at, &next)) {
+            Str *value = &vec_last(&r->rows).value;
+            value->len = (uint32_t)(text.ptr + next - 1 - value->ptr);
+            at = next;
+            continue;
+        }
+        read_line(&p, line, lf != NULL);
+        at = end + (lf != NULL);
+    }
+    if (p.empty)
+        buf_u8(&r->rest, '\n');
+    buf_free(&p.key);
+    return which ? r->flushes >= which : r->flushes > 0;
+}
+
+void report_free(Report *r) {
+    vec_free(&r->rows);
+    buf_free(&r->rest);
+    map_free(&r->vars);
+    arena_free(&r->arena);
+    memset(r, 0, sizeof *r);
+}

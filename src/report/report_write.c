@@ -1,0 +1,224 @@
+/*
+ * report/report_write.c - writes rows as a report.
+ *
+ * Reports in CSV and JSON differ in more than punctuation: script variables that take several
+ * globals have several ids in CSV, floats have a sign.
+ */
+#include "report/report_write.h"
+#include "report/escape.h"
+#include "report/value.h"
+
+#include <stdio.h>
+
+/* ---- ids ---- */
+
+/* What is in front of the first ';' or the end, without parentheses: the first of "(4; 5)". */
+static Str first_of(Str s) {
+    if (s.len < 2 || s.ptr[0] != '(')
+        return s;
+    uint32_t end = 1;
+    while (end < s.len && s.ptr[end] != ';' && s.ptr[end] != ')')
+        end++;
+    return (Str){s.ptr + 1, end - 1};
+}
+
+static uint32_t count_parts(Str wasm_type) {
+    uint32_t n = wasm_type.len > 2;
+    for (uint32_t i = 0; i < wasm_type.len; i++)
+        n += wasm_type.ptr[i] == ';';
+    return n;
+}
+
+static bool decimal(Str s, uint64_t *v) {
+    *v = 0;
+    for (uint32_t i = 0; i < s.len; i++) {
+        if (s.ptr[i] < '0' || s.ptr[i] > '9' || i == 18)
+            return false;
+        *v = *v * 10 + (uint64_t)(s.ptr[i] - '0');
+    }
+    return s.len > 0;
+}
+
+/* The ids and their types in CSV, of a row that was read from JSON, too. */
+static void csv_ids(const ReportRow *row, Buf *ids, Buf *types) {
+    uint64_t id;
+    Str wasm_type = row->var->wasm_type;
+    bool several = str_is(row->var->id_type, "global_id") && wasm_type.len &&
+                   wasm_type.ptr[0] == '(' && decimal(row->id, &id);
+    ids->len = types->len = 0;
+    if (!several) {
+        buf_str(ids, row->id);
+        buf_str(types, row->var->id_type);
+        return;
+    }
+    buf_u8(ids, '(');
+    buf_u8(types, '(');
+    for (uint32_t i = 0, n = count_parts(wasm_type); i < n; i++) {
+        buf_printf(ids, "%s%llu", i ? "; " : "", (unsigned long long)(id + i));
+        buf_printf(types, "%sglobal_id", i ? "; " : "");
+    }
+    buf_u8(ids, ')');
+    buf_u8(types, ')');
+}
+
+/* ---- CSV ---- */
+
+static bool has_parts(const ReportRow *row) {
+    return value_is_tuple(row->var->type) || value_is_map(row->var->type);
+}
+
+static void csv_value(const ReportRow *row, bool plain, Buf *out) {
+    size_t before = out->len;
+    if (row->class == REPORT_CLASS_TEXT && !has_parts(row)) {
+        buf_str(out, row->value);
+    } else if (row->class == REPORT_CLASS_REAL) {
+        if (row->value.ptr[0] >= '0' && row->value.ptr[0] <= '9')
+            buf_u8(out, '+');
+        buf_str(out, row->value);
+    } else if (row->class != REPORT_CLASS_TEXT) {
+        buf_str(out, row->value);
+    } else if (!value_to_csv(row->var->type, row->value, plain, out)) {
+        out->len = before;
+        buf_str(out, row->value);
+    }
+}
+
+/* The value of a tuple or map; one that begins with text is guarded as text is. */
+static void put_parts(Buf *out, Str type, Str s) {
+    Str key, value;
+    bool text = value_map_types(type, &key, &value) && str_is(key, "str");
+    buf_str(out, text && escape_is_guarded(s, 0) ? STR("\"'") : STR("\""));
+    escape_in_quotes(out, s);
+    buf_u8(out, '"');
+}
+
+static Str str_of_buf(const Buf *b) {
+    return (Str){(const char *)b->data, (uint32_t)b->len};
+}
+
+typedef struct Csv {
+    bool plain;
+    Buf ids, types, value;
+} Csv;
+
+static void csv_row(Csv *c, const ReportRow *row, Buf *out) {
+    csv_ids(row, &c->ids, &c->types);
+    c->value.len = 0;
+    csv_value(row, c->plain, &c->value);
+    char fid[16] = "", pc[16] = "";
+    if (row->has_place) {
+        snprintf(fid, sizeof fid, "%u", row->fid);
+        snprintf(pc, sizeof pc, "%u", row->pc);
+    }
+    Str none = {"", 0};
+    Str columns[] = {str_of_buf(&c->ids),
+                     str_of_buf(&c->types),
+                     row->var->name,
+                     row->var->type,
+                     row->var->wasm_type,
+                     row->var->script,
+                     row->fname.ptr ? row->fname : none,
+                     str_of(fid),
+                     str_of(pc),
+                     row->probe.ptr ? row->probe : none};
+    for (uint32_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        if (c->plain)
+            escape_csv(out, columns[i]);
+        else
+            escape_quoted(out, columns[i]);
+        buf_str(out, c->plain ? STR(", ") : STR(","));
+    }
+    if (c->plain)
+        buf_str(out, str_of_buf(&c->value));
+    else if (has_parts(row))
+        put_parts(out, row->var->type, str_of_buf(&c->value));
+    else if (row->class == REPORT_CLASS_TEXT)
+        escape_quoted(out, str_of_buf(&c->value));
+    else
+        buf_str(out, str_of_buf(&c->value));
+    buf_str(out, c->plain ? STR("\n") : STR("\r\n"));
+}
+
+static void write_csv(const Report *r, bool plain, Buf *out) {
+    Csv c = {.plain = plain};
+    if (plain)
+        buf_str(out, STR("\n================================= REPORT CSV FLUSH "
+                         "====================================\n"
+                         "id, id_type, name, whamm_type, wasm_type, script_id, fname, fid, pc, "
+                         "probe_id, value(s)\n"));
+    else
+        buf_str(out, STR("id,id_type,name,whamm_type,wasm_type,script_id,fname,fid,pc,probe_id,"
+                         "value(s)\r\n"));
+    for (uint32_t i = 0; i < r->rows.len; i++)
+        csv_row(&c, &r->rows.at[i], out);
+    buf_free(&c.ids);
+    buf_free(&c.types);
+    buf_free(&c.value);
+}
+
+/* ---- JSON ---- */
+
+static void put_string(Buf *out, const char *name, Str s) {
+    buf_str(out, str_of(name));
+    if (!s.ptr) {
+        buf_str(out, STR("null"));
+        return;
+    }
+    buf_u8(out, '"');
+    escape_json(out, s);
+    buf_u8(out, '"');
+}
+
+/* Whether the JSON is a tuple or map of the row's type. `unused` is room for what is not needed. */
+static bool is_json(const ReportRow *row, Buf *unused) {
+    unused->len = 0;
+    return has_parts(row) && value_to_csv(row->var->type, row->value, false, unused);
+}
+
+static void json_row(const ReportRow *row, Buf *unused, Buf *out) {
+    uint64_t n;
+    Str id = first_of(row->id), id_type = first_of(row->var->id_type);
+    if (!id.len && !id_type.len) { /* an empty tuple's, "()" */
+        id = STR("0");
+        id_type = STR("global_id");
+    }
+    if (decimal(id, &n))
+        buf_printf(out, "{\"id\":%.*s", STR_ARG(id));
+    else
+        put_string(out, "{\"id\":", id);
+    put_string(out, ",\"id_type\":", id_type);
+    put_string(out, ",\"name\":", row->var->name);
+    put_string(out, ",\"type\":", row->var->type);
+    put_string(out, ",\"wasm_type\":", row->var->wasm_type);
+    put_string(out, ",\"script\":", row->var->script);
+    put_string(out, ",\"fname\":", row->fname);
+    if (row->has_place)
+        buf_printf(out, ",\"fid\":%u,\"pc\":%u", row->fid, row->pc);
+    else
+        buf_str(out, STR(",\"fid\":null,\"pc\":null"));
+    put_string(out, ",\"probe\":", row->probe);
+    if (row->class == REPORT_CLASS_TEXT && !is_json(row, unused)) {
+        put_string(out, ",\"value\":", row->value.ptr ? row->value : (Str){"", 0});
+    } else {
+        buf_str(out, STR(",\"value\":"));
+        if (row->class == REPORT_CLASS_TEXT || row->class == REPORT_CLASS_BOOL)
+            buf_str(out, row->value);
+        else
+            value_number_to_json(row->value, out);
+    }
+    buf_str(out, STR("}\n"));
+}
+
+static void write_json(const Report *r, Buf *out) {
+    Buf unused = {0};
+    for (uint32_t i = 0; i < r->rows.len; i++)
+        json_row(&r->rows.at[i], &unused, out);
+    buf_free(&unused);
+}
+
+void write_report(const Report *r, WriteForm form, Buf *out) {
+    if (form == WRITE_JSON)
+        write_json(r, out);
+    else
+        write_csv(r, form == WRITE_CSV, out);
+}

@@ -1,0 +1,542 @@
+/*
+ * rewrite/rewrite.c - a program and a plan go in, an instrumented program comes out.
+ *
+ * The steps are in program.h. What this target does in them:
+ *
+ *   match   each site gets its storage and its row of the report (store.c)
+ *   link    decide where storage and runtime live, add them to the module (flush.c); compile the
+ *           shapes that occurred to templates (gen/); lay out the module; add the start and the
+ *           flush function (flush.c)
+ *   splice  templates go in (splice.c)
+ */
+#include "rewrite/rewrite.h"
+
+#include "plan/alt.h"
+#include "wasm/emit.h"
+#include "flush/flush.h"
+#include "link/link_fmod.h"
+#include "flush/flush_library.h"
+#include "inject/program.h"
+#include "link/runtime.h"
+
+typedef struct Rewrite {
+    Program p;
+    const RewriteOptions *options;
+    RewriteOptions decided; /* the options without LINK_AUTO */
+    HostChoice host;        /* without HOST_AUTO */
+    Store store;
+    Coalesce coalesce;
+    uint32_t point;       /* of counts.points: the next in pass 2 */
+    uint32_t region_func; /* the function that splicer.one_region is about */
+    Vec(Match) coded;     /* the matches of a site that have code there */
+    Flush flush;
+    Shadow shadow;
+    Targets targets;
+    MemoryOps memories;
+    OnceShapes once;
+    uint32_t helpers[HELPER_COUNT];
+    uint32_t *fns;  /* handles of the script's functions */
+    bool *seen_alt; /* for the message about two alt probes */
+} Rewrite;
+
+/* ---- pass 1 ---- */
+
+static void check_alts(Rewrite *r, const Site *site, const Match *matches, uint32_t n) {
+    const Match *first = NULL;
+    for (uint32_t i = 0; i < n; i++) {
+        if (!matches[i].shape->variant->is_alt)
+            continue;
+        if (first && !r->seen_alt[matches[i].shape->variant->source]) {
+            r->seen_alt[matches[i].shape->variant->source] = true;
+            Diag *d = diag(r->p.diags, DIAG_ALT_CLASH, matches[i].shape->variant->probe->rule.span,
+                           "two alt probes replace the %s at offset %u of function %u",
+                           wasm_ops[site->instr->op].mnemonic, site->pc, site->func);
+            diag_label(r->p.diags, d, first->shape->variant->probe->rule.span,
+                       "the first one is here");
+        }
+        first = &matches[i];
+    }
+}
+
+static bool subtypes(const WasmModule *m, const WasmType *a, uint32_t na, const WasmType *b,
+                     uint32_t nb) {
+    bool ok = na == nb;
+    for (uint32_t i = 0; ok && i < na; i++)
+        ok = wasm_subtype(m, a[i], b[i]);
+    return ok;
+}
+
+/* The function that an alt call means is there, takes what the one that is called takes, and gives
+ * what is needed. */
+static void check_alt_calls(Rewrite *r, const Site *site, const SiteTypes *types,
+                            const Variant *v) {
+    const WasmTypes *given = &types->operands, *needed = &types->supplies;
+    for (uint32_t i = 0; i < v->alt_calls.len; i++) {
+        const AltCall *call = &v->alt_calls.at[i];
+        int64_t target = alt_call_target(&r->p.m, call);
+        if (target < 0) {
+            diag(r->p.diags, DIAG_ALT_RESULT, call->span, "the program has no function %s",
+                 call->by_name ? "of this name" : "of this index");
+            return;
+        }
+        const WasmTypeDef *t = wasm_func_type(&r->p.m, (uint32_t)target);
+        if (!subtypes(&r->p.m, given->at, given->len, t->params, t->nparams) ||
+            !subtypes(&r->p.m, t->results, t->nresults, needed->at, needed->len))
+            diag(r->p.diags, DIAG_ALT_RESULT, call->span,
+                 "function %u does not have the type of the callee at offset %u of function %u",
+                 (uint32_t)target, site->pc, site->func);
+    }
+}
+
+/* The memories that dup_at writes to are there. */
+static void check_dups(Rewrite *r, const Site *site, const Variant *v) {
+    for (uint32_t i = 0; i < v->dups.len; i++) {
+        const Expr *memory = v->dups.at[i].memory;
+        bool imported = r->options->link == LINK_IMPORT;
+        if (memory_named(&r->memories, memory, site, imported))
+            continue;
+        Diag *d = diag(r->p.diags, DIAG_NO_MEMORY, memory->span, "the program has no such memory");
+        if (imported && memory_named(&r->memories, memory, site, false))
+            diag_hint(r->p.diags, d, "with --link=import it is in another module");
+    }
+}
+
+static void count_site(void *self, const Site *site, const SiteTypes *types, const Match *matches,
+                       uint32_t n) {
+    Rewrite *r = self;
+    program_touch(&r->p, site);
+    for (uint32_t i = 0; i < n; i++) {
+        store_count(&r->store, site, &matches[i]);
+        check_alt_calls(r, site, types, matches[i].shape->variant);
+        check_dups(r, site, matches[i].shape->variant);
+        if (matches[i].shape->variant->asks_targets)
+            targets_note(&r->targets, site->instr);
+        memory_note(&r->memories, site, matches[i].shape->variant, r->p.diags);
+        if (matches[i].shape->variant->is_alt)
+            program_note_replaced(&r->p, site);
+        if (matches[i].action->event.mode == MODE_AT_TARGET)
+            r->p.touched[site->func] |= TOUCHED_END; /* the target may be the function's end */
+        if (matches[i].shape->variant->guarded_alt && types->known)
+            splice_result_type(&r->p.m, &types->supplies);
+        if (matches[i].action->event.mode == MODE_UNWIND)
+            splice_unwind_types(&r->p.m, wasm_survey_exceptions(site->survey, &r->p.m), site->instr,
+                                matches, n);
+    }
+    shadow_note(&r->shadow, site, matches, n);
+    if (n > 1)
+        check_alts(r, site, matches, n);
+}
+
+/* What asks for memories without a site. */
+static void note_scopes(Rewrite *r) {
+    Plan *plan = r->p.plan;
+    Site nowhere = plan_nowhere(r->p.plan, &r->p.m);
+    Value value;
+    for (uint32_t i = 0; i < plan->scopes.len; i++) {
+        const Variant *v = plan->scopes.at[i];
+        memory_note(&r->memories, &nowhere, v, r->p.diags);
+        for (uint32_t k = 0; k < v->consts.len && !plan->lack.call; k++)
+            if (!fold(v->consts.at[k], &nowhere, &value))
+                builtin_lacks(v->consts.at[k], &nowhere, &plan->lack);
+    }
+    for (uint32_t i = 0; i < plan->probes.len; i++)
+        if (plan->probes.at[i].shared_from)
+            memory_note(&r->memories, &nowhere, plan->probes.at[i].shared_from, r->p.diags);
+}
+
+static void note_once(Rewrite *r, const ShapeList *list) {
+    Site nowhere = plan_nowhere(r->p.plan, &r->p.m);
+    for (uint32_t i = 0; i < list->len; i++)
+        memory_note(&r->memories, &nowhere, list->at[i]->variant, r->p.diags);
+    store_count_once(&r->store, list, &r->p.m);
+}
+
+/* ---- pass 2 ---- */
+
+static void splice_function_event(Rewrite *r, const Site *site, const Match *matches, uint32_t n,
+                                  WasmWhere where) {
+    Pieces *pieces = &r->p.pieces;
+    size_t from = pieces->code.len;
+    program_splice_all(&r->p, site, matches, n);
+    pieces_add_around(pieces, where, from);
+    if (where == WASM_EXIT) {
+        pieces->exit_from = from;
+        pieces->exit_to = pieces->code.len;
+    }
+}
+
+/* Not for what has left by an exit: throws that no handler catches, and calls that end the program.
+ */
+static void splice_unwind(Rewrite *r, const Site *site, const Match *matches, uint32_t n) {
+    Pieces *pieces = &r->p.pieces;
+    bool flag = pieces->ends.len || wasm_survey_throws(site->survey, &r->p.m, site->func);
+    if (flag)
+        pieces_note_left(pieces, pool_keep(&r->p.splicer.pool, WASM_I32));
+    size_t from = pieces->code.len;
+    if (flag) {
+        put_index(&pieces->code, WASM_OP_LOCAL_GET, pieces->left);
+        wasm_put_op(&pieces->code, WASM_OP_I32_EQZ);
+        put_open(&pieces->code, WASM_OP_IF);
+    }
+    program_splice_all(&r->p, site, matches, n);
+    if (flag)
+        wasm_put_op(&pieces->code, WASM_OP_END);
+    pieces_add_around(pieces, WASM_UNWIND, from);
+}
+
+/* memory.grow of a memory whose maximum was raised keeps to the old one. What changes a table or
+ * drops a segment keeps the shadow in step. */
+static void guard(Rewrite *r, const Site *site, const Match *matches, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        if (matches[i].action->event.mode == MODE_ALT)
+            return;
+    Buf *code = &r->p.pieces.code;
+    size_t from = code->len;
+    if (r->flush.guard_grow && site->instr->op == WASM_OP_MEMORY_GROW && site->instr->a == 0) {
+        wasm_put_op(code, WASM_OP_CALL);
+        buf_uleb(code, wasm_final(&r->p.m, WASM_SPACE_FUNC, r->flush.grow));
+    } else if (!shadow_put_instr(&r->shadow, site, code)) {
+        return;
+    }
+    pieces_add(&r->p.pieces, WASM_REPLACE, site->pc, RANK_PROBE, from, code->len);
+}
+
+/* The counters of the function at hand. */
+static void put_counters(Rewrite *r, uint32_t func) {
+    Buf *code = &r->p.pieces.code;
+    for (; r->point < r->coalesce.counts.points.len; r->point++) {
+        const CountPoint *p = &r->coalesce.counts.points.at[r->point];
+        if (p->func != func)
+            return;
+        size_t from = code->len;
+        store_put_count(&r->store, &r->p.m, p->counter, code);
+        pieces_add(&r->p.pieces, p->behind ? WASM_AFTER : WASM_BEFORE, p->offset, RANK_PROBE, from,
+                   code->len);
+    }
+}
+
+/* Leaves out what is counted by segments. */
+static const Match *coded_matches(Rewrite *r, const Site *site, const Match *matches, uint32_t *n) {
+    if (!r->store.counts)
+        return matches;
+    put_counters(r, site->func);
+    r->coded.len = 0;
+    for (uint32_t i = 0; i < *n; i++)
+        if (!coalesce_takes(&r->coalesce, site, &matches[i]))
+            vec_push(&r->coded, matches[i]);
+    *n = r->coded.len;
+    return r->coded.at;
+}
+
+static void splice_at(void *self, const Site *site, const SiteTypes *types, const Match *matches,
+                      uint32_t n) {
+    Rewrite *r = self;
+    Pieces *pieces = &r->p.pieces;
+    bool at_instr = !n || matches[0].action->event.kind == EVENT_OPCODE;
+    matches = coded_matches(r, site, matches, &n);
+    if (!n && !at_instr)
+        return;
+    if (n && matches[0].action->event.kind == EVENT_FUNC_ENTRY) {
+        splice_function_event(r, site, matches, n, WASM_ENTRY);
+        return;
+    }
+    if (n && matches[0].action->event.kind == EVENT_FUNC_EXIT) {
+        splice_function_event(r, site, matches, n, WASM_EXIT);
+        return;
+    }
+    if (n && matches[0].action->event.kind == EVENT_FUNC_UNWIND) {
+        splice_unwind(r, site, matches, n);
+        return;
+    }
+    if (n && matches[0].action->event.kind != EVENT_OPCODE) { /* block:start, block:end */
+        size_t from = pieces->code.len;
+        program_splice_all(&r->p, site, matches, n);
+        pieces_add(pieces, site->at_label ? WASM_AFTER : WASM_BEFORE, site->pc, RANK_BLOCK, from,
+                   pieces->code.len);
+        return;
+    }
+    if (r->region_func != site->func && r->p.plan->unwinds_calls) {
+        r->region_func = site->func;
+        r->p.splicer.one_region = splice_wants_one_region(&r->p.m, site->func);
+    }
+    program_note_end(&r->p, site, matches, n);
+    if (n)
+        splice_site(&r->p.splicer, site, types, matches, n, pieces_add, pieces_add_region, pieces);
+    guard(r, site, matches, n);
+}
+
+/* ---- */
+
+static bool compile(Rewrite *r, const Template **init, bool *accesses) {
+    GenOptions gen = {.optimise = !r->options->no_optimise,
+                      .in_memory = r->store.var_in_memory,
+                      .cells_in_memory = r->store.in_memory};
+    gen.memory_index = r->store.memory == UINT32_MAX ? 0 : r->store.memory;
+    gen.imported = r->options->link == LINK_IMPORT;
+    Site nowhere = plan_nowhere(r->p.plan, &r->p.m);
+    gen.nowhere = &nowhere;
+    gen.accesses = accesses;
+    return gen_templates(r->p.plan, &gen, init, r->p.diags);
+}
+
+/* Strings and maps that only a report would show need no memory where there is none: compiles to
+ * see whether code looks at them. */
+static bool drop_values(Rewrite *r, const Template **init) {
+    Plan *plan = r->p.plan;
+    bool accesses = false;
+    if (r->host != HOST_PROF || !plan->uses_values)
+        return true;
+    if (!compile(r, init, &accesses))
+        return false;
+    plan->uses_values = reach_find(plan, init).values || accesses;
+    for (uint32_t i = 0; i < plan->shapes.len; i++) {
+        Shape *s = plan->shapes.at[i];
+        s->template = s->predicate = s->init = s->exit = NULL;
+    }
+    return true;
+}
+
+static void add_leaves(WasmTypes *list, const Type *t) {
+    for (uint32_t i = 0; i < type_leaves(t); i++)
+        vec_push(list, type_wasm(type_leaf(t, i)));
+}
+
+/* The script's functions, still without code: calls of them need their indices. */
+static void add_functions(Rewrite *r, const Reach *reach) {
+    r->flush.fns = r->fns = arena_array(&r->p.plan->arena, uint32_t, r->p.plan->fns.len + 1);
+    for (uint32_t i = 0; i < r->p.plan->fns.len; i++) {
+        const Fn *fn = r->p.plan->fns.at[i].fn;
+        if (!reach->fns[i])
+            continue;
+        WasmTypes params = {0}, results = {0};
+        for (uint32_t k = 0; k < fn->nparams; k++)
+            add_leaves(&params, fn->params[k]->type);
+        add_leaves(&results, fn->result);
+        uint32_t type = wasm_add_func_type(&r->p.m, params.at, params.len, results.at, results.len);
+        Buf none = {0};
+        r->fns[i] = wasm_add_func(&r->p.m, type, fn->name, &none, true);
+        vec_free(&params);
+        vec_free(&results);
+    }
+}
+
+static void add_memory_functions(Rewrite *r) {
+    MemoryPlaces at = {.runtime = -1, .helpers = r->helpers};
+    if (r->flush.own)
+        at.runtime = r->flush.memory;
+    memory_add(&r->memories, &at);
+}
+
+static bool link(void *self) {
+    Rewrite *r = self;
+    uint32_t errors = r->p.diags->errors;
+    const Template **init =
+        arena_array(&r->p.plan->arena, const Template *, r->p.plan->scripts.len + 1);
+    r->flush = (Flush){.m = &r->p.m,
+                       .store = &r->store,
+                       .plan = r->p.plan,
+                       .options = r->options,
+                       .diags = r->p.diags,
+                       .file = r->p.file};
+    r->flush.helpers = r->helpers;
+    r->flush.memories = &r->memories;
+    r->flush.matcher = &r->p.matcher;
+    r->flush.shadow = &r->shadow;
+    r->flush.host = r->host;
+    r->store.reports = r->store.reported && !r->once.report.len && r->host != HOST_PROF;
+    if (r->p.plan->lack.call)
+        builtin_report(&r->p.plan->lack, &r->p.m, r->p.diags);
+    if (r->p.diags->errors > errors || !drop_values(r, init) || !flush_plan(&r->flush) ||
+        !compile(r, init, NULL))
+        return false;
+    Reach reach = reach_find(r->p.plan, init);
+    memory_helpers(&r->memories, r->options->link == LINK_IMPORT, reach.helpers);
+    if (!flush_link(&r->flush, &reach, &r->once) ||
+        (reach.helpers[HELPER_FMOD] &&
+         !helpers_add_fmod(&r->p.m, &r->helpers[HELPER_FMOD], r->p.diags)) ||
+        !libraries_link(&r->flush))
+        return false;
+    add_memory_functions(r);
+    add_functions(r, &reach);
+    shadow_add(&r->shadow);
+    targets_add(&r->targets, &r->p.m);
+    wasm_layout(&r->p.m);
+    store_laid_out(&r->store, &r->p.m);
+    if (!flush_add(&r->flush, init, &r->once, &reach))
+        return false;
+    Splicer *s = &r->p.splicer;
+    splicer_init(s, &r->p.m, r->p.plan, &r->store, r->helpers, r->fns);
+    r->region_func = UINT32_MAX;
+    if (r->p.matcher.survey.funcs) /* there may be unwind probes */
+        s->exceptions = r->p.exceptions = wasm_survey_exceptions(&r->p.matcher.survey, &r->p.m);
+    s->shadow = &r->shadow;
+    s->targets = &r->targets;
+    s->memories = &r->memories;
+    s->due = r->flush.due;
+    if (r->flush.guard_grow)
+        s->grow = r->flush.grow;
+    if (r->flush.flushes && r->store.counts && r->store.counts->traps.len)
+        r->p.counts = &r->coalesce.counts;
+    r->p.main = r->flush.main;
+    r->p.proc_exit = r->flush.proc_exit;
+    r->p.flush = r->flush.flush == UINT32_MAX ? -1 : (int64_t)r->flush.flush;
+    return true;
+}
+
+/* Whether the runtime, or a library, makes an engine with multi-memory necessary that the program
+ * could do without. dup_at may write to the runtime's memory, which cannot be imported. */
+static bool import_helps(const Rewrite *r) {
+    const Plan *plan = r->p.plan;
+    bool memory = plan->uses_values;
+    for (uint32_t i = 0; plan->libraries && i < plan->libraries->list.len; i++)
+        memory |= plan->libraries->list.at[i]->module.memories.len > 0;
+    for (uint32_t i = 0; i < plan->variants.len; i++)
+        memory &= !plan->variants.at[i]->dups.len;
+    return memory && r->p.m.memories.len == 1;
+}
+
+/* Pass 1 must know what LINK_AUTO means; many slots, which it finds, need a memory after all. */
+static void decide_link(Rewrite *r, const RewriteOptions *options) {
+    r->decided = *options;
+    r->options = &r->decided;
+    if (options->link != LINK_AUTO)
+        return;
+    bool import = options->host != HOST_PROF && store_words(&r->store) <= STORAGE_MAX_GLOBALS &&
+                  import_helps(r);
+    r->decided.link = import ? LINK_IMPORT : LINK_MERGE;
+    if (import)
+        r->decided.host = r->host = HOST_WASI; /* scripts have been told what it is with merge */
+}
+
+static void close_counts(Rewrite *r) {
+    const Counts *counts = &r->coalesce.counts;
+    coalesce_close(&r->coalesce);
+    for (uint32_t i = 0; i < counts->points.len; i++)
+        if (counts->points.at[i].last)
+            r->p.touched[counts->points.at[i].func] |= TOUCHED_END;
+}
+
+static bool match(void *self) {
+    Rewrite *r = self;
+    uint32_t errors = r->p.diags->errors;
+    memory_init(&r->memories, r->p.plan, &r->p.m);
+    r->seen_alt = mem_zalloc(r->p.plan->probes.len + 1u);
+    r->p.matcher.at = count_site;
+    r->p.matcher.watch_op[WASM_OP_MEMORY_GROW] = true;
+    shadow_init(&r->shadow, &r->p.m, r->p.plan, r->p.matcher.watch_op);
+    const RewriteOptions *options = r->options;
+    r->host = flush_host(&r->p.m, r->p.plan, options);
+    store_init(&r->store, r->p.plan);
+    r->store.knows_sites = true;
+    if (r->options->coalesce) {
+        bool exact = r->options->exact_traps || r->host == HOST_PROF;
+        coalesce_init(&r->coalesce, r->p.plan, &r->p.m, exact);
+        r->store.coalesce = &r->coalesce;
+        r->store.counts = &r->coalesce.counts;
+    }
+    r->p.plan->host = flush_host_name(r->host);
+    r->p.plan->nameless = !wasm_names_funcs(&r->p.m);
+    decide_link(r, options);
+    bool ok = program_walk(&r->p);
+    alt_report(r->p.plan, &r->p.m, r->p.diags);
+    if (ok && r->store.counts)
+        close_counts(r);
+    if (ok) {
+        r->once = plan_once(r->p.plan, &r->p.m);
+        note_once(r, &r->once.begin);
+        note_once(r, &r->once.end);
+        note_once(r, &r->once.report);
+        store_close(&r->store, &r->p.m);
+        note_scopes(r);
+    }
+    decide_link(r, options);
+    return ok && r->p.diags->errors == errors;
+}
+
+static void blame(void *self, Diag *d) {
+    const Rewrite *r = self;
+    for (uint32_t i = 0; i < r->p.plan->probes.len; i++) {
+        const PlanProbe *p = &r->p.plan->probes.at[i];
+        uint32_t sites = 0;
+        for (uint32_t k = 0; k < p->nactions; k++)
+            sites += r->p.plan->actions.at[p->first_action + k].sites;
+        if (sites)
+            diag_label(r->p.diags, d, p->probe->rule.span, "this probe matched %u sites", sites);
+    }
+    diag_hint(r->p.diags, d,
+              "this is a fault of whammc; please report it with the script and the program");
+}
+
+/* Whether the program needs its host for a report, or imports something from it. */
+static bool needs_host(const Rewrite *r) {
+    bool needs = r->flush.flushes;
+    for (uint32_t i = r->p.m.input_import_count; i < r->p.m.imports.len; i++)
+        needs |= str_is(r->p.m.imports.at[i].module, "whammc");
+    return needs;
+}
+
+static void tell_host(const Rewrite *r, const RewriteOptions *options) {
+    Hosted *h = options->hosted;
+    *h = (Hosted){.host = HOST_AUTO};
+    if (!needs_host(r))
+        return;
+    h->host = r->host;
+    if (r->decided.link == LINK_IMPORT)
+        h->why = STR("an imported runtime uses WASI");
+    else if (options->host == HOST_AUTO)
+        h->why = runtime_host_reason(&r->p.m, r->host, &r->p.plan->arena);
+}
+
+static const Target target = {.match = match, .link = link, .splice = splice_at, .blame = blame};
+
+bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId file,
+                    const RewriteOptions *options, Buf *out, Diags *diags) {
+    Rewrite r = {.options = options, .decided = *options};
+    r.p = (Program){.target = &target,
+                    .self = &r,
+                    .plan = plan,
+                    .file = file,
+                    .diags = diags,
+                    .keep_debug = options->keep_debug};
+    bool ok = program_instrument(&r.p, bytes, size, out);
+    if (options->linked)
+        *options->linked = r.decided.link == LINK_AUTO ? LINK_MERGE : r.decided.link;
+    if (ok && options->hosted)
+        tell_host(&r, options);
+    store_free(&r.store);
+    if (r.store.counts)
+        coalesce_free(&r.coalesce);
+    vec_free(&r.coded);
+    shadow_free(&r.shadow);
+    targets_free(&r.targets);
+    memory_free(&r.memories);
+    free(r.seen_alt);
+    vec_free(&r.flush.library_starts);
+    vec_free(&r.flush.sums);
+    vec_free(&r.flush.settle);
+    program_free(&r.p);
+    return ok;
+}
+
+bool rewrite_list(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId file,
+                  void (*at)(void *ctx, const Site *site, const SiteTypes *types,
+                             const Match *matches, uint32_t n),
+                  void *ctx, Diags *diags) {
+    static const RewriteOptions options;
+    WasmModule m;
+    Matcher w = {.plan = plan, .m = &m, .watch_call = -1, .at = at, .ctx = ctx};
+    bool ok = wasm_load(&m, bytes, size, file, diags);
+    plan->host = flush_host_name(flush_host(&m, plan, &options));
+    plan->nameless = ok && !wasm_names_funcs(&m);
+    for (uint32_t f = 0; ok && f < m.funcs.len; f++)
+        if (m.funcs.at[f].import < 0 && !match_func(&w, f))
+            ok = walk_failed(&w, f, file, diags);
+    if (ok && plan->lack.call) {
+        builtin_report(&plan->lack, &m, diags);
+        ok = false;
+    }
+    alt_report(plan, &m, diags);
+    matcher_free(&w);
+    wasm_module_free(&m);
+    return ok;
+}

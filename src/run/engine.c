@@ -1,0 +1,88 @@
+/*
+ * run/engine.c - the engines that `whammc run` knows, and where they are.
+ */
+#include "cli/cli.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+typedef struct Known {
+    const char *name, *variable, *program;
+    EngineKind kind;
+    const char *hint; /* how to get it */
+} Known;
+
+static const Known engines[] = {
+    {"node", "WHAMMC_NODE", "node", ENGINE_NODE,
+     "install Node.js 18 or later (Debian package: nodejs), or name it: WHAMMC_NODE=/path/to/node"},
+    {"node24", "WHAMMC_NODE24", "node24", ENGINE_NODE,
+     "install Node.js 24 and name it: WHAMMC_NODE24=/path/to/node"},
+    {"wasmtime", "WHAMMC_WASMTIME_PYTHON", "python3", ENGINE_PYTHON,
+     "install the Python package (python3 -m venv DIR && DIR/bin/pip install wasmtime) and name "
+     "that Python: WHAMMC_WASMTIME_PYTHON=DIR/bin/python"},
+    {"wizard", "WIZENG", "wizeng", ENGINE_WIZARD,
+     "build the Wizard engine and name its binary: WIZENG=/path/to/wizeng.x86-64-linux"},
+};
+enum { NENGINES = sizeof engines / sizeof *engines };
+
+/* Whether this Python has the package. */
+static bool has_wasmtime(const char *python) {
+    const char *argv[] = {
+        python, "-c",
+        "import importlib.util, sys; sys.exit(not importlib.util.find_spec('wasmtime'))", NULL};
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    int status = process_run(argv, (ProcessStreams){.in = null, .out = null, .err = null});
+    close(null);
+    return status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* What a program is, by its name. */
+static EngineKind kind_of(const char *path) {
+    const char *name = file_base(path);
+    if (strncmp(name, "python", 6) == 0)
+        return ENGINE_PYTHON;
+    return strncmp(name, "wizeng", 6) == 0 ? ENGINE_WIZARD : ENGINE_NODE;
+}
+
+static int check_clock(const Cli *cli, const char *clock, EngineKind engine) {
+    if (!clock || engine == ENGINE_NODE || strcmp(clock, "thread") != 0)
+        return STATUS_OK;
+    return cli_usage(cli, "--clock=thread is for Node; other engines have their own clock");
+}
+
+int engine_find(const Cli *cli, const char *asked, const char *clock, Engine *e) {
+    const char *names[NENGINES];
+    Known known = {.name = asked, .program = asked};
+    for (int i = 0; i < NENGINES; i++) {
+        names[i] = engines[i].name;
+        if (strcmp(asked, engines[i].name) == 0)
+            known = engines[i];
+    }
+    if (!known.hint && !strchr(asked, '/')) {
+        const char *guess = cli_guess(asked, names, NENGINES);
+        if (guess)
+            return cli_usage(cli, "there is no engine '%s'; did you mean '%s'?", asked, guess);
+        return cli_usage(
+            cli, "there is no engine '%s': it must be node, node24, wasmtime, wizard or a path",
+            asked);
+    }
+    if (!known.hint)
+        known.kind = kind_of(asked);
+    *e = (Engine){known.kind, process_find(known.variable, known.program)};
+    if (e->program && (e->kind != ENGINE_PYTHON || has_wasmtime(e->program)))
+        return check_clock(cli, clock, e->kind);
+    const char *missing = e->program ? " (that Python has no package wasmtime)" : "";
+    message_one(cli, DIAG_NO_ENGINE, known.hint, "the engine %s is not there%s", asked, missing);
+    free(e->program);
+    e->program = NULL;
+    return STATUS_NO_ENGINE;
+}
+
+void engine_failed(const Cli *cli, const Engine *e, const Place *place, int error) {
+    message_one(cli, DIAG_CANNOT_RUN, NULL, "%s: %s",
+                e                  ? e->program
+                : place->directory ? place->directory
+                                   : "a temporary directory",
+                strerror(error));
+}

@@ -1,0 +1,273 @@
+/*
+ * run/process.c - running other programs: wat2wasm, engines.
+ */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+/* ---- looking for programs ---- */
+
+static bool is_program(const char *path) {
+    struct stat s;
+    return stat(path, &s) == 0 && S_ISREG(s.st_mode) && access(path, X_OK) == 0;
+}
+
+char *process_find(const char *variable, const char *name) {
+    const char *given = variable ? getenv(variable) : NULL;
+    if (given && *given)
+        name = given;
+    if (strchr(name, '/'))
+        return is_program(name) ? strdup(name) : NULL;
+    const char *path = getenv("PATH");
+    for (const char *p = path ? path : "/usr/local/bin:/usr/bin:/bin";;) {
+        size_t n = strcspn(p, ":");
+        char *candidate = NULL;
+        if (asprintf(&candidate, "%.*s/%s", n ? (int)n : 1, n ? p : ".", name) < 0)
+            return NULL;
+        if (is_program(candidate))
+            return candidate;
+        free(candidate);
+        if (!p[n])
+            return NULL;
+        p += n + 1;
+    }
+}
+
+/* ---- signals ---- */
+
+static const int asking[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+enum { NASKING = sizeof asking / sizeof *asking };
+
+enum {
+    AGAIN_MS = 100,  /* a child that must be interrupted is until it ends */
+    TWICE_MS = 1000, /* signals closer to each other are one request: a terminal's or timeout's */
+};
+
+static volatile sig_atomic_t child;     /* the pid of what runs, else 0 */
+static volatile sig_atomic_t interrupt; /* ... and it takes SIGINT for all of them */
+static volatile sig_atomic_t pending;   /* a signal that came while nothing ran */
+static volatile sig_atomic_t asked;     /* the first that came while it ran */
+static int64_t asked_at;                /* when, in milliseconds */
+static bool guarded;
+static struct sigaction before[NASKING], alarm_before;
+
+static int64_t now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void set_alarm(long ms) {
+    struct itimerval t = {{0, ms * 1000}, {0, ms * 1000}};
+    setitimer(ITIMER_REAL, &t, NULL);
+}
+
+/* The child may not have been ready for it before. */
+static void on_alarm(int number) {
+    (void)number;
+    int saved = errno;
+    if (child && interrupt && asked)
+        kill((pid_t)child, SIGINT);
+    errno = saved;
+}
+
+/* A terminal's signal has gone to the child already, which is in our process group. Who asks a
+ * second time does not want to wait for what the child makes of the first. */
+static void on_signal(int number, siginfo_t *info, void *context) {
+    (void)context;
+    int saved = errno;
+    bool first = !asked, passes = interrupt && number != SIGQUIT;
+    if (!child) {
+        pending = number;
+    } else if (!first && now_ms() - asked_at > TWICE_MS) {
+        kill((pid_t)child, passes ? SIGKILL : SIGTERM);
+    } else if (passes) {
+        kill((pid_t)child, SIGINT);
+        set_alarm(AGAIN_MS);
+    } else if (info->si_code <= 0) {
+        kill((pid_t)child, number);
+    }
+    if (child && first) {
+        asked_at = now_ms();
+        asked = number;
+    }
+    errno = saved;
+}
+
+/* Whether the signal is ignored, as under nohup: that stays so. */
+static bool is_ignored(const struct sigaction *action) {
+    return !(action->sa_flags & SA_SIGINFO) && action->sa_handler == SIG_IGN;
+}
+
+void process_guard(void) {
+    if (guarded)
+        return;
+    guarded = true;
+    pending = asked = 0;
+    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
+    struct sigaction again = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigemptyset(&again.sa_mask);
+    sigaction(SIGALRM, &again, &alarm_before);
+    for (int i = 0; i < NASKING; i++) {
+        sigaction(asking[i], NULL, &before[i]);
+        if (!is_ignored(&before[i]))
+            sigaction(asking[i], &action, NULL);
+    }
+}
+
+void process_unguard(void) {
+    if (!guarded)
+        return;
+    guarded = false;
+    for (int i = 0; i < NASKING; i++)
+        if (!is_ignored(&before[i]))
+            sigaction(asking[i], &before[i], NULL);
+    sigaction(SIGALRM, &alarm_before, NULL);
+    if (pending && !asked)
+        raise(pending);
+}
+
+int process_asked(void) {
+    return asked;
+}
+
+/* ---- running ---- */
+
+/* In the child: becomes the program. Only calls that are allowed between fork and exec. */
+static _Noreturn void become(const char *const *argv, ProcessStreams streams, const sigset_t *mask,
+                             pid_t parent, int failed) {
+    const int given[] = {streams.in, streams.out, streams.err};
+    bool ok = true;
+    /* Nobody is left to read what it reports if we are killed. */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(127);
+    for (int i = 0; i < NASKING; i++)
+        if (guarded && !is_ignored(&before[i]))
+            signal(asking[i], SIG_DFL);
+    if (streams.deaf)
+        signal(SIGINT, SIG_IGN);
+    for (int i = 0; i < 3; i++)
+        ok = ok && (given[i] < 0 || dup2(given[i], i) >= 0);
+    sigprocmask(SIG_SETMASK, mask, NULL);
+    if (ok)
+        execve(argv[0], (char *const *)argv, environ);
+    int error = errno;
+    ssize_t n = write(failed, &error, sizeof error);
+    (void)n;
+    _exit(127);
+}
+
+/* Gives errno. */
+static int spawn(pid_t *pid, const char *const *argv, ProcessStreams streams,
+                 const sigset_t *mask) {
+    int ends[2], error = 0;
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return errno;
+    pid_t parent = getpid();
+    *pid = fork();
+    if (*pid == 0)
+        become(argv, streams, mask, parent, ends[1]);
+    if (*pid < 0)
+        error = errno;
+    close(ends[1]);
+    ssize_t n = *pid < 0 ? 0 : read(ends[0], &error, sizeof error); /* nothing: it has begun */
+    close(ends[0]);
+    if (n > 0)
+        waitpid(*pid, NULL, 0);
+    return error;
+}
+
+/* Other threads (Binaryen has some) take signals while this one holds them back: one that came
+ * before the child was known is for the child. */
+static void ask_again(void) {
+    int number = pending;
+    pending = 0;
+    if (number)
+        kill(getpid(), number);
+}
+
+/* Starts a program; false: errno. */
+static bool start(const char *const *argv, ProcessStreams streams, pid_t *pid) {
+    fflush(stdout);
+    fflush(stderr);
+    sigset_t held, mask;
+    sigemptyset(&held);
+    for (int i = 0; i < NASKING; i++)
+        sigaddset(&held, asking[i]);
+    sigprocmask(SIG_BLOCK, &held, &mask);
+    int e = pending ? EINTR : spawn(pid, argv, streams, &mask);
+    interrupt = streams.interrupt;
+    if (!e)
+        child = *pid;
+    sigprocmask(SIG_SETMASK, &mask, NULL);
+    if (!e)
+        ask_again();
+    errno = e;
+    return e == 0;
+}
+
+/* Waits until it ends. */
+static int finish(pid_t pid) {
+    int status = 0;
+    siginfo_t info;
+    while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+        ;
+    set_alarm(0);
+    child = 0; /* before the number can belong to another process */
+    return waitpid(pid, &status, 0) < 0 ? -1 : status;
+}
+
+int process_run(const char *const *argv, ProcessStreams streams) {
+    pid_t pid = 0;
+    return start(argv, streams, &pid) ? finish(pid) : -1;
+}
+
+int process_read(const char *const *argv, ProcessStreams streams,
+                 bool (*take)(void *ctx, const uint8_t *bytes, size_t n), void *ctx) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return -1;
+    pid_t pid = 0;
+    streams.out = ends[1];
+    bool started = start(argv, streams, &pid);
+    int error = errno;
+    close(ends[1]);
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, saved;
+    sigaction(SIGPIPE, &ignore, &saved);
+    uint8_t bytes[4096];
+    for (ssize_t n; started && (n = read(ends[0], bytes, sizeof bytes)) != 0;)
+        if (n > 0 ? !take(ctx, bytes, (size_t)n) : errno != EINTR)
+            break;
+    close(ends[0]);
+    int status = started ? finish(pid) : -1;
+    sigaction(SIGPIPE, &saved, NULL);
+    if (!started)
+        errno = error;
+    return status;
+}
+
+int process_imitate(int wait_status) {
+    if (!WIFSIGNALED(wait_status))
+        return WEXITSTATUS(wait_status);
+    int number = WTERMSIG(wait_status);
+    if (number == SIGINT && asked)
+        number = asked;
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* one core dump is enough */
+    signal(number, SIG_DFL);
+    raise(number);
+    return 128 + number;
+}

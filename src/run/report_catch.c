@@ -1,0 +1,72 @@
+/*
+ * run/report_catch.c - takes the reports of monitors out of what a program prints.
+ *
+ * Monitors print where they were made to, which is standard output unless somebody said otherwise.
+ * From the line on that begins a report all is kept; what of it is none is told apart when the
+ * program has ended (report/report_read.c). The line feed in front of a report is the report's; one
+ * that comes alone passes at once: it could be an empty line that somebody waits for.
+ */
+#include "cli/cli.h"
+
+#include <unistd.h>
+
+static const char marker[] = "\n================================= REPORT CSV FLUSH ";
+
+/* How much of the marker is at p, where a line may have begun: all of it, as much as there is
+ * (PARTIAL), or something else. */
+typedef enum Match { MATCH_NONE, MATCH_PARTIAL, MATCH_ALL } Match;
+
+static Match match(const uint8_t *p, size_t n, bool line_start) {
+    const char *want = marker;
+    size_t len = sizeof marker - 1;
+    if (line_start && n && *p == '=') {
+        want++;
+        len--;
+    }
+    if ((n == 1 && *p == '\n') || memcmp(p, want, n < len ? n : len) != 0)
+        return MATCH_NONE;
+    return n < len ? MATCH_PARTIAL : MATCH_ALL;
+}
+
+static void pass(Catch *c, size_t n) {
+    if (!n)
+        return;
+    c->inside = c->held.data[n - 1] != '\n';
+    c->closed |= !c->closed && !file_write_fd(STDOUT_FILENO, c->held.data, n);
+    memmove(c->held.data, c->held.data + n, c->held.len - n);
+    c->held.len -= n;
+}
+
+/* Passes on what is no report; keeps what may become one unless nothing more comes. */
+static void pump(Catch *c, bool end) {
+    size_t i = 0;
+    while (i < c->held.len) {
+        const uint8_t *p = c->held.data + i;
+        size_t n = c->held.len - i;
+        Match m = match(p, n, !i && !c->inside);
+        if (m == MATCH_ALL) {
+            buf_bytes(&c->report, p, n);
+            c->held.len = i;
+            c->found = true;
+        } else if (m == MATCH_PARTIAL && !end) {
+            break;
+        } else {
+            const uint8_t *eol = memchr(p + 1, '\n', n - 1);
+            i = eol ? i + (size_t)(eol - p) : c->held.len;
+        }
+    }
+    pass(c, i);
+}
+
+bool catch_take(void *ctx, const uint8_t *bytes, size_t n) {
+    Catch *c = ctx;
+    buf_bytes(c->found ? &c->report : &c->held, bytes, n);
+    if (!c->found)
+        pump(c, false);
+    return !c->closed;
+}
+
+void catch_end(Catch *c) {
+    pump(c, true);
+    buf_free(&c->held);
+}

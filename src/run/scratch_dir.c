@@ -1,0 +1,62 @@
+/*
+ * run/scratch_dir.c - a temporary directory for what other programs read and write.
+ */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool put_file(const char *path, const void *data, size_t len) {
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return false;
+    if (file_write_fd(fd, data, len))
+        return close(fd) == 0;
+    int e = errno;
+    close(fd);
+    errno = e;
+    return false;
+}
+
+bool place_make(Place *p, const char *unwanted) {
+    const char *top = getenv("TMPDIR");
+    if (!top || !*top || (unwanted && strpbrk(top, unwanted)))
+        top = "/tmp";
+    if (asprintf(&p->directory, "%s/whammc-XXXXXX", top) < 0)
+        p->directory = NULL;
+    return p->directory && mkdtemp(p->directory);
+}
+
+const char *place_path(Place *p, const char *name) {
+    char *path = NULL;
+    if (asprintf(&path, "%s/%s", p->directory, name) < 0)
+        return NULL;
+    vec_push(&p->made, path);
+    return path;
+}
+
+const char *place_file(Place *p, const char *name, const void *data, size_t len) {
+    const char *path = place_path(p, name);
+    return path && put_file(path, data, len) ? path : NULL;
+}
+
+const char *place_directory(Place *p, const char *name) {
+    const char *path = place_path(p, name);
+    return path && mkdir(path, 0700) == 0 ? path : NULL;
+}
+
+void place_remove(Place *p) {
+    while (p->made.len) {
+        char *path = p->made.at[--p->made.len];
+        remove(path); /* what was never made is not there */
+        free(path);
+    }
+    vec_free(&p->made);
+    if (p->directory)
+        rmdir(p->directory);
+    free(p->directory);
+    *p = (Place){0};
+}

@@ -1,0 +1,55 @@
+/*
+ * run/world.c - what a program that is run may see besides its arguments: directories, variables.
+ */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+/* "HOST::GUEST", else both. False: there is no such directory, which was said. */
+static bool check_directory(const Cli *cli, const char *value) {
+    const char *guest = strstr(value, "::");
+    struct stat s;
+    Buf host = {0};
+    buf_printf(&host, "%.*s", (int)(guest ? (size_t)(guest - value) : strlen(value)), value);
+    bool found = stat(buf_cstr(&host), &s) == 0;
+    if (found && !S_ISDIR(s.st_mode)) {
+        found = false;
+        errno = ENOTDIR;
+    }
+    if (!found)
+        cli_usage(cli, "--dir=%s: %s", value, strerror(errno));
+    buf_free(&host);
+    return found;
+}
+
+bool world_option(const Cli *cli, Words *world, int key, const char *value) {
+    if (key == OPTION_ENV && (*value == '=' || !strchr(value, '='))) {
+        cli_usage(cli, "--env=%s: it must be NAME=VALUE", value);
+        return false;
+    }
+    if (key == OPTION_DIR && !check_directory(cli, value))
+        return false;
+    Buf word = {0};
+    buf_printf(&word, "--%s=%s", key == OPTION_DIR ? "dir" : "env", value);
+    buf_cstr(&word);
+    vec_push(world, (const char *)word.data);
+    return true;
+}
+
+int world_check(const Cli *cli, const Words *world, const Engine *e) {
+    for (uint32_t i = 0; e->kind == ENGINE_WIZARD && i < world->len; i++) {
+        const char *word = world->at[i];
+        if (strncmp(word, "--dir=", 6) == 0 && strstr(word, "::"))
+            return cli_usage(cli, "%s: Wizard opens directories only under their own names", word);
+        if (strchr(word, ','))
+            return cli_usage(cli, "%s: Wizard takes no commas there", word);
+    }
+    return STATUS_OK;
+}
+
+void world_free(Words *world) {
+    for (uint32_t i = 0; i < world->len; i++)
+        free((char *)world->at[i]);
+    vec_free(world);
+}

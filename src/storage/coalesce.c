@@ -1,0 +1,120 @@
+/*
+ * storage/coalesce.c - which matches are counted by segments, and what they count.
+ */
+#include "storage/coalesce.h"
+
+#include "inject/program.h"
+
+/* Where a report may be due in the middle of a segment, not all of which has been executed then. */
+static void watch_reports(Coalesce *c, const Variant *v) {
+    for (uint32_t i = 0; i < c->plan->actions.len; i++) {
+        const Action *a = &c->plan->actions.at[i];
+        if (a->variant != v)
+            continue;
+        if (a->event.kind == EVENT_OPCODE)
+            c->watches = c->watched[a->event.op] = true;
+        else
+            c->nowhere |= a->event.kind != EVENT_BEGIN && a->event.kind != EVENT_END &&
+                          a->event.kind != EVENT_REPORT;
+    }
+}
+
+void coalesce_init(Coalesce *c, const Plan *plan, const WasmModule *m, bool exact_traps) {
+    *c = (Coalesce){.plan = plan, .m = m, .func = COUNT_NONE};
+    counters_init(&c->counters, plan, COUNTERS_ALL);
+    counts_init(&c->counts, m, exact_traps);
+    if (plan->by_kind[EVENT_FUNC_EXIT].len)
+        counts_cut_exits(&c->counts, program_proc_exit(m));
+    for (uint32_t i = 0; i < plan->actions.len; i++) {
+        const Action *a = &plan->actions.at[i];
+        if (a->variant->is_alt)
+            c->watches = c->watched[a->event.op] = true;
+    }
+    for (uint32_t i = 0; i < plan->variants.len; i++)
+        if (c->counters.tells[i])
+            watch_reports(c, plan->variants.at[i]);
+}
+
+void coalesce_free(Coalesce *c) {
+    counters_free(&c->counters);
+    counts_free(&c->counts);
+    vec_free(&c->corrections);
+}
+
+/* Some instruction of the function may be replaced, or a report may be due at it. */
+static bool is_interrupted(const Coalesce *c, uint32_t func) {
+    if (!c->watches)
+        return false;
+    WasmCode code;
+    WasmInstr i;
+    wasm_func_code(c->m, func, &code); /* the walk has found it well formed */
+    while (wasm_next(&code, &i))
+        if (c->watched[i.op])
+            return true;
+    return false;
+}
+
+bool coalesce_takes(Coalesce *c, const Site *site, const Match *match) {
+    if (counters_shape(&c->counters, match->shape)->why_not != WHY_NOTHING)
+        return false;
+    if (c->func != site->func) {
+        c->func = site->func;
+        c->allowed = !c->nowhere && !is_interrupted(c, site->func);
+        counts_enter(&c->counts, site->func);
+    }
+    return c->allowed;
+}
+
+/* The number of what is added to; COUNT_NONE: it is not there. */
+static uint32_t variable_of(const Coalesce *c, MapCells *cells, const Site *site,
+                            const Match *match, const Addition *a) {
+    if (a->key == ADDITION_NO_KEY)
+        return a->sum;
+    const MapCell *cell = cells_find(cells, match->shape->variant, a->key, site, &cells->scratch);
+    return cell ? c->plan->vars.len + cell->first_sum + a->leaf : COUNT_NONE;
+}
+
+void coalesce_note(Coalesce *c, MapCells *cells, const Site *site, const Match *match) {
+    Counting k = *counters_shape(&c->counters, match->shape);
+    uint32_t segment = counts_segment(&c->counts, site, counts_event(match->action));
+    uint32_t key = counts_key(site, counts_event(match->action));
+    for (uint32_t i = k.first; i < k.first + k.n; i++) {
+        const Addition *a = &c->counters.additions.at[i];
+        if (c->counters.sums.at[a->sum].of_sites)
+            continue;
+        uint32_t var = variable_of(c, cells, site, match, a);
+        if (var != COUNT_NONE)
+            counts_share(&c->counts, var, segment, key, addition_amount(&c->counters, a, site));
+    }
+}
+
+uint32_t coalesce_value(Coalesce *c, const Site *site, const Match *match, uint32_t var,
+                        uint32_t last) {
+    counters_shape(&c->counters, match->shape);
+    const Addition *a = counters_first(&c->counters, match->shape, var);
+    bool flag = c->counters.sums.at[var].flag;
+    uint64_t amount = 0;
+    for (; a; a = counters_next(&c->counters, a))
+        amount = (flag ? 0 : amount) + addition_amount(&c->counters, a, site);
+    uint32_t segment = counts_segment(&c->counts, site, counts_event(match->action));
+    return counts_value(&c->counts, segment, amount, flag, last);
+}
+
+/* What is to be corrected after traps is added to script and shared variables, but not to flags,
+ * which do not tell how often they were set, and not to cells, which may not be in globals. */
+static void add_corrections(Coalesce *c) {
+    for (uint32_t i = 0; i < c->counts.trap_vars.len; i++) {
+        uint32_t var = c->counts.trap_vars.at[i];
+        while (c->corrections.len <= var)
+            vec_push(&c->corrections, 0);
+        bool own = var >= c->plan->vars.len || c->counters.sums.at[var].flag;
+        if (own && !c->corrections.at[var])
+            c->corrections.at[var] = 1 + counts_add_part(&c->counts, var);
+    }
+}
+
+void coalesce_close(Coalesce *c) {
+    counts_close(&c->counts);
+    add_corrections(c);
+    c->func = COUNT_NONE;
+}

@@ -1,0 +1,50 @@
+/*
+ * storage/coalesce.h - the probes of scripts that only count (plan/counter.h), counted by segments
+ * (inject/counts.h): no code goes to their sites.
+ *
+ * Functions in which something is replaced (alt) keep their additions where they are, as their code
+ * may be left out; so do those with instructions at whose probes a report may be due or the program
+ * may end: whamm_core.flush(), libraries.
+ */
+#ifndef WHAMMC_STORAGE_COALESCE_H
+#define WHAMMC_STORAGE_COALESCE_H
+
+#include "plan/counter.h"
+#include "storage/map_cell.h"
+#include "inject/counts.h"
+
+typedef struct Coalesce {
+    const Plan *plan;
+    const WasmModule *m;
+    Counters counters;
+    Counts counts;             /* its variables: PlanVar.id; behind these, MapCell.first_sum... */
+    Vec(uint32_t) corrections; /* by variable of `counts`: 1 + the counter that what is to be
+                                  corrected after traps is added to; 0 = the variable itself */
+    bool watched[WASM_OP_COUNT], watches; /* replaced by `alt` probes, or with probes in which a
+                                             report may be due; any of them */
+    bool nowhere;                         /* a report may be due in every function */
+    uint32_t func;                        /* the one at hand */
+    bool allowed;                         /* ... is counted by segments */
+} Coalesce;
+
+/* exact_traps: as counts_init. */
+void coalesce_init(Coalesce *c, const Plan *plan, const WasmModule *m, bool exact_traps);
+void coalesce_free(Coalesce *c);
+
+/* Whether a match is counted by segments: then no code goes to the site. The same in both passes;
+ * sites come in the order of functions. */
+bool coalesce_takes(Coalesce *c, const Site *site, const Match *match);
+
+/* Pass 1, of a match that is taken: what it adds to shared and script variables and to cells,
+ * which are there. */
+void coalesce_note(Coalesce *c, MapCells *cells, const Site *site, const Match *match);
+
+/* ... what it adds to an unshared variable that is reported: as counts_value, whose `last` is the
+ * one that the variable's group had before. */
+uint32_t coalesce_value(Coalesce *c, const Site *site, const Match *match, uint32_t var,
+                        uint32_t last);
+
+/* Pass 1 is over. */
+void coalesce_close(Coalesce *c);
+
+#endif

@@ -1,0 +1,644 @@
+/*
+ * storage/shadow.c - what an instrumented program remembers about its own tables and segments.
+ *
+ * The functions that stand for instructions, T a table and S its shadow; a = its address type:
+ *
+ *   lookup  (a index) -> i32      what S says about the entry, -1 if T has nothing there
+ *   sync    ()                    lets S follow the growth of T
+ *   clear   (a start, a count)    these entries are not known any more
+ *   set     (a, value, funcref)   table.set, then the same in S
+ *   fill    (a, value, a)         table.fill, then `clear`
+ *
+ * table.copy and table.init have a function for each pair of tables, or segment and table.
+ *
+ * S can be smaller than T: if it cannot grow, and for an imported table that is larger than it
+ * must be. Everything keeps to the bounds of S.
+ */
+#include "storage/shadow.h"
+
+#include "wasm/emit.h"
+
+static WasmType address(const WasmModule *m, uint32_t table) {
+    return m->tables.at[table].limits.is64 ? WASM_I64 : WASM_I32;
+}
+
+uint32_t accessed_table(const WasmInstr *i) {
+    switch (i->op) {
+    case WASM_OP_CALL_INDIRECT:
+    case WASM_OP_RETURN_CALL_INDIRECT:
+    case WASM_OP_TABLE_INIT: return i->b;
+    default: return i->a;
+    }
+}
+
+/* Of the program; the module gets more. */
+static uint32_t segments_of(const WasmModule *m, bool data) {
+    return m->input_count[data ? WASM_SPACE_DATA : WASM_SPACE_ELEM];
+}
+
+/* ---- pass 1 ---- */
+
+/* Whether a variant changes a value that goes from ref.func to table.set. */
+static bool interferes(const Variant *v) {
+    if (v->event.kind != EVENT_OPCODE)
+        return false;
+    bool func = v->event.op == WASM_OP_REF_FUNC;
+    const Operands *list = func ? &v->results : &v->args;
+    bool changes = func && v->is_alt;
+    for (uint32_t i = 0; i < list->len; i++)
+        changes |= list->at[i].assigned;
+    return changes && (func || v->event.op == WASM_OP_TABLE_SET);
+}
+
+void shadow_init(Shadow *s, WasmModule *m, const Plan *plan, bool *watch_op) {
+    static const WasmOp tables[] = {WASM_OP_TABLE_SET, WASM_OP_TABLE_FILL, WASM_OP_TABLE_COPY,
+                                    WASM_OP_TABLE_INIT, WASM_OP_TABLE_GROW};
+    *s = (Shadow){.m = m, .tables = plan->asks_tables, .segments = plan->asks_segments};
+    s->trusted = true;
+    for (uint32_t i = 0; i < plan->variants.len; i++)
+        s->trusted &= !interferes(plan->variants.at[i]);
+    for (uint32_t i = 0; i < sizeof tables / sizeof *tables && s->tables; i++)
+        watch_op[tables[i]] = true;
+    watch_op[WASM_OP_DATA_DROP] = watch_op[WASM_OP_ELEM_DROP] = s->segments;
+    s->table = mem_zalloc(sizeof *s->table * (m->tables.len + 1u));
+    s->known = mem_alloc(sizeof *s->known * (m->funcs.len + 1u));
+    memset(s->known, 0xff, sizeof *s->known * (m->funcs.len + 1u));
+    for (uint32_t data = 0; data < 2; data++)
+        s->segment[data] = mem_zalloc(sizeof(uint32_t) * (segments_of(m, data) + 1u));
+}
+
+void shadow_free(Shadow *s) {
+    free(s->table);
+    free(s->known);
+    vec_free(&s->named);
+    vec_free(&s->moves);
+    vec_free(&s->late);
+    free(s->segment[0]);
+    free(s->segment[1]);
+}
+
+static bool holds_functions(const Shadow *s, uint32_t table) {
+    return table < s->m->tables.len &&
+           wasm_subtype(s->m, s->m->tables.at[table].type, WASM_FUNCREF);
+}
+
+/* The function that table.set puts into the table, UINT32_MAX = not known. */
+static uint32_t set_function(const Shadow *s, const Site *site) {
+    const WasmInstr *p = site->previous;
+    bool known =
+        s->trusted && p && p->op == WASM_OP_REF_FUNC && p->a < s->m->input_count[WASM_SPACE_FUNC];
+    return known ? p->a : UINT32_MAX;
+}
+
+static ShadowMove *find_move(const Shadow *s, bool init, uint32_t to, uint32_t from) {
+    for (uint32_t i = 0; i < s->moves.len; i++) {
+        ShadowMove *v = &s->moves.at[i];
+        if (v->init == init && v->to == to && v->from == from)
+            return v;
+    }
+    return NULL;
+}
+
+static void note_move(Shadow *s, bool init, uint32_t to, uint32_t from) {
+    if (!find_move(s, init, to, from))
+        vec_push(&s->moves, ((ShadowMove){init, to, from, UINT32_MAX}));
+}
+
+void shadow_note(Shadow *s, const Site *site, const Match *matches, uint32_t n) {
+    const WasmInstr *i = site->instr;
+    if (!i || (!s->tables && !s->segments))
+        return;
+    for (uint32_t k = 0; k < n; k++)
+        if (matches[k].shape->variant->asks_entry && holds_functions(s, accessed_table(i)))
+            s->table[accessed_table(i)].asked = true;
+    switch (i->op) {
+    case WASM_OP_TABLE_SET:
+        if (s->tables && set_function(s, site) != UINT32_MAX)
+            vec_push(&s->named, site->previous->a);
+        break;
+    case WASM_OP_TABLE_COPY:
+        if (s->tables && holds_functions(s, i->a) && holds_functions(s, i->b))
+            note_move(s, false, i->a, i->b);
+        break;
+    case WASM_OP_TABLE_INIT:
+        if (s->tables && holds_functions(s, i->b) && i->a < s->m->elems.len)
+            note_move(s, true, i->b, i->a);
+        break;
+    case WASM_OP_DATA_DROP:
+    case WASM_OP_ELEM_DROP: {
+        uint32_t k;
+        bool data = accessed_segment(i, &k);
+        if (s->segments && k < segments_of(s->m, data))
+            s->segment[data][k] = 1;
+        break;
+    }
+    default: break;
+    }
+}
+
+/* ---- writing functions; indices are handles ---- */
+
+static void put_pair(Buf *b, WasmOp op, uint64_t x, uint64_t y) {
+    put_index(b, op, x);
+    buf_uleb(b, y);
+}
+
+static void get(Buf *b, uint32_t local) {
+    put_index(b, WASM_OP_LOCAL_GET, local);
+}
+
+static void put_if(Buf *b) {
+    wasm_put_op(b, WASM_OP_IF);
+    buf_u8(b, WASM_NONE);
+}
+
+static void put_null(Buf *b) {
+    wasm_put_op(b, WASM_OP_REF_NULL);
+    wasm_put_heap(b, WASM_FUNCREF);
+}
+
+/* The instruction of one of the two address types. */
+static void put_sized(Buf *b, WasmType at, WasmOp op32, WasmOp op64) {
+    wasm_put_op(b, at == WASM_I64 ? op64 : op32);
+}
+
+/* Pops a number of type `from`, leaves the same as `to`. */
+static void put_widened(Buf *b, WasmType from, WasmType to) {
+    if (from == WASM_I32 && to == WASM_I64)
+        wasm_put_op(b, WASM_OP_I64_EXTEND_I32_U);
+    else if (from == WASM_I64 && to == WASM_I32)
+        wasm_put_op(b, WASM_OP_I32_WRAP_I64);
+}
+
+static uint32_t add_func(Shadow *s, const char *name, const WasmType *params, uint32_t nparams,
+                         bool gives_i32, Buf *body) {
+    WasmType i32 = WASM_I32;
+    uint32_t type = wasm_add_func_type(s->m, params, nparams, &i32, gives_i32);
+    Buf code = {0};
+    buf_u8(&code, 0); /* locals */
+    buf_bytes(&code, body->data, body->len);
+    wasm_put_op(&code, WASM_OP_END);
+    buf_free(body);
+    return wasm_add_func(s->m, type, str_of(name), &code, false);
+}
+
+/* Local `local` is not below the size of a table: leaves a condition. */
+static void put_beyond(Buf *b, uint32_t local, uint32_t table, WasmType at) {
+    get(b, local);
+    put_index(b, WASM_OP_TABLE_SIZE, table);
+    put_sized(b, at, WASM_OP_I32_GE_U, WASM_OP_I64_GE_U);
+}
+
+static uint32_t add_lookup(Shadow *s, uint32_t t) {
+    Buf b = {0};
+    WasmType at = address(s->m, t);
+    uint32_t both[] = {t, s->table[t].handle};
+    wasm_put_op(&b, WASM_OP_BLOCK);
+    buf_u8(&b, WASM_NONE);
+    for (uint32_t k = 0; k < 2; k++) {
+        put_beyond(&b, 0, both[k], at);
+        put_index(&b, WASM_OP_BR_IF, 0);
+        get(&b, 0);
+        put_index(&b, WASM_OP_TABLE_GET, both[k]);
+        wasm_put_op(&b, WASM_OP_REF_IS_NULL);
+        put_index(&b, WASM_OP_BR_IF, 0);
+    }
+    get(&b, 0);
+    put_pair(&b, WASM_OP_CALL_INDIRECT, s->fid_type, both[1]);
+    wasm_put_op(&b, WASM_OP_RETURN);
+    wasm_put_op(&b, WASM_OP_END);
+    wasm_put_const(&b, WASM_I32, (uint64_t)-1);
+    return add_func(s, "whammc.resolve", &at, 1, true, &b);
+}
+
+static uint32_t add_sync(Shadow *s, uint32_t t) {
+    Buf b = {0};
+    WasmType at = address(s->m, t);
+    uint32_t shadow = s->table[t].handle;
+    put_index(&b, WASM_OP_TABLE_SIZE, t);
+    put_index(&b, WASM_OP_TABLE_SIZE, shadow);
+    put_sized(&b, at, WASM_OP_I32_GT_U, WASM_OP_I64_GT_U);
+    put_if(&b);
+    put_null(&b);
+    put_index(&b, WASM_OP_TABLE_SIZE, t);
+    put_index(&b, WASM_OP_TABLE_SIZE, shadow);
+    put_sized(&b, at, WASM_OP_I32_SUB, WASM_OP_I64_SUB);
+    put_index(&b, WASM_OP_TABLE_GROW, shadow);
+    wasm_put_op(&b, WASM_OP_DROP);
+    wasm_put_op(&b, WASM_OP_END);
+    return add_func(s, "whammc.follow", NULL, 0, false, &b);
+}
+
+/* size(S) - start, the room behind `start` in S. */
+static void put_room(Buf *b, uint32_t shadow, WasmType at) {
+    put_index(b, WASM_OP_TABLE_SIZE, shadow);
+    get(b, 0);
+    put_sized(b, at, WASM_OP_I32_SUB, WASM_OP_I64_SUB);
+}
+
+static uint32_t add_clear(Shadow *s, uint32_t t) {
+    Buf b = {0};
+    WasmType at = address(s->m, t), params[] = {at, at};
+    uint32_t shadow = s->table[t].handle;
+    put_index(&b, WASM_OP_CALL, s->table[t].sync);
+    put_beyond(&b, 0, shadow, at);
+    wasm_put_op(&b, WASM_OP_I32_EQZ);
+    put_if(&b);
+    get(&b, 0);
+    put_null(&b);
+    get(&b, 1); /* the smaller of count and room */
+    put_room(&b, shadow, at);
+    get(&b, 1);
+    put_room(&b, shadow, at);
+    put_sized(&b, at, WASM_OP_I32_LT_U, WASM_OP_I64_LT_U);
+    wasm_put_op(&b, WASM_OP_SELECT);
+    put_index(&b, WASM_OP_TABLE_FILL, shadow);
+    wasm_put_op(&b, WASM_OP_END);
+    return add_func(s, "whammc.forget", params, 2, false, &b);
+}
+
+static uint32_t add_set(Shadow *s, uint32_t t) {
+    Buf b = {0};
+    WasmType at = address(s->m, t), params[] = {at, s->m->tables.at[t].type, WASM_FUNCREF};
+    uint32_t shadow = s->table[t].handle;
+    get(&b, 0);
+    get(&b, 1);
+    put_index(&b, WASM_OP_TABLE_SET, t);
+    put_index(&b, WASM_OP_CALL, s->table[t].sync);
+    put_beyond(&b, 0, shadow, at);
+    wasm_put_op(&b, WASM_OP_I32_EQZ);
+    put_if(&b);
+    get(&b, 0);
+    get(&b, 2);
+    put_index(&b, WASM_OP_TABLE_SET, shadow);
+    wasm_put_op(&b, WASM_OP_END);
+    return add_func(s, "whammc.set", params, 3, false, &b);
+}
+
+/* ---- what the tables start with ---- */
+
+static uint32_t known(Shadow *s, uint32_t func) {
+    if (func == UINT32_MAX)
+        return s->unknown;
+    if (s->known[func] == UINT32_MAX) {
+        Buf b = {0};
+        wasm_put_const(&b, WASM_I32, func);
+        s->known[func] = add_func(s, "whammc.fid", NULL, 0, true, &b);
+    }
+    return s->known[func];
+}
+
+/* Reads a constant expression up to its `end`: a function, UINT32_MAX = anything else. */
+static uint32_t read_function(WasmCode *c) {
+    WasmInstr i;
+    uint32_t func = UINT32_MAX, n = 0;
+    while (wasm_next(c, &i) && i.op != WASM_OP_END) {
+        func = i.op == WASM_OP_REF_FUNC && n == 0 ? i.a : UINT32_MAX;
+        n++;
+    }
+    return func;
+}
+
+typedef Vec(uint32_t) Handles;
+
+/* The functions that give the indices of a segment's items. */
+static void known_items(Shadow *s, const WasmElem *e, Handles *out) {
+    const uint8_t *at = s->m->bytes + e->items;
+    WasmCode c = wasm_code(s->m->bytes, s->m->size, e->items);
+    for (uint32_t k = 0; k < e->count; k++) {
+        uint32_t func = e->exprs ? read_function(&c) : wasm_vec_u32(&at);
+        vec_push(out, known(s, func < s->m->input_count[WASM_SPACE_FUNC] ? func : UINT32_MAX));
+    }
+}
+
+/* Where an active segment goes, if that is a plain constant. */
+static bool constant_offset(const WasmModule *m, const WasmElem *e, uint64_t *at) {
+    WasmCode c = wasm_code(m->bytes, (size_t)e->offset + e->offset_len, e->offset);
+    WasmInstr i, end;
+    if (!wasm_next(&c, &i) || !wasm_next(&c, &end) || end.op != WASM_OP_END)
+        return false;
+    *at = i.op == WASM_OP_I32_CONST ? (uint32_t)i.c : i.c;
+    return i.op == WASM_OP_I32_CONST || i.op == WASM_OP_I64_CONST;
+}
+
+static bool fills(const WasmModule *m, const WasmElem *e, uint32_t table) {
+    return e->mode == WASM_ACTIVE && e->table == table &&
+           e < m->elems.at + m->input_count[WASM_SPACE_ELEM];
+}
+
+/* A table that starts with functions, or whose segments' places are only known at the start: they
+ * are put into the shadow by the start function, in order. */
+static bool starts_late(const Shadow *s, uint32_t t) {
+    uint64_t at;
+    for (uint32_t k = 0; k < s->m->input_count[WASM_SPACE_ELEM]; k++)
+        if (fills(s->m, &s->m->elems.at[k], t) && !constant_offset(s->m, &s->m->elems.at[k], &at))
+            return true;
+    return s->m->tables.at[t].init_len > 0;
+}
+
+/* Whether local 0 plus local `count` is at most the size of the shadow: leaves a condition. */
+static void put_fits(Buf *b, uint32_t start, WasmType start_type, WasmType count_type,
+                     uint32_t shadow, WasmType at) {
+    get(b, start);
+    put_widened(b, start_type, WASM_I64);
+    get(b, 2);
+    put_widened(b, count_type, WASM_I64);
+    wasm_put_op(b, WASM_OP_I64_ADD);
+    put_index(b, WASM_OP_TABLE_SIZE, shadow);
+    put_widened(b, at, WASM_I64);
+    wasm_put_op(b, WASM_OP_I64_LE_U);
+}
+
+static void put_three(Buf *b) {
+    for (uint32_t k = 0; k < 3; k++)
+        get(b, k);
+}
+
+/* Otherwise the entries from local 0 on, local 2 of them, are not known. */
+static void put_else_clear(const Shadow *s, Buf *b, uint32_t t, WasmType count_type) {
+    wasm_put_op(b, WASM_OP_ELSE);
+    get(b, 0);
+    get(b, 2);
+    put_widened(b, count_type, address(s->m, t));
+    put_index(b, WASM_OP_CALL, s->table[t].clear);
+    wasm_put_op(b, WASM_OP_END);
+}
+
+/* (a start, i32 first, i32 count): items of a segment of `items` into the shadow. */
+static uint32_t add_place(Shadow *s, uint32_t t, const Handles *items) {
+    Buf b = {0};
+    WasmType at = address(s->m, t), params[] = {at, WASM_I32, WASM_I32};
+    uint32_t shadow = s->table[t].handle;
+    uint32_t segment = wasm_add_elem_passive(s->m, items->at, items->len);
+    put_index(&b, WASM_OP_CALL, s->table[t].sync);
+    put_fits(&b, 0, at, WASM_I32, shadow, at);
+    put_if(&b);
+    put_three(&b);
+    put_pair(&b, WASM_OP_TABLE_INIT, segment, shadow);
+    put_else_clear(s, &b, t, WASM_I32);
+    return add_func(s, "whammc.place", params, 3, false, &b);
+}
+
+static uint32_t add_init(Shadow *s, uint32_t t, uint32_t segment) {
+    Handles items = {0};
+    known_items(s, &s->m->elems.at[segment], &items);
+    uint32_t place = add_place(s, t, &items);
+    vec_free(&items);
+    Buf b = {0};
+    WasmType params[] = {address(s->m, t), WASM_I32, WASM_I32};
+    put_three(&b);
+    put_pair(&b, WASM_OP_TABLE_INIT, segment, t);
+    put_three(&b);
+    put_index(&b, WASM_OP_CALL, place);
+    return add_func(s, "whammc.init", params, 3, false, &b);
+}
+
+static uint32_t add_copy(Shadow *s, uint32_t to, uint32_t from) {
+    Buf b = {0};
+    WasmType a = address(s->m, to), c = address(s->m, from);
+    WasmType count = a == WASM_I64 && c == WASM_I64 ? WASM_I64 : WASM_I32, params[] = {a, c, count};
+    put_three(&b);
+    put_pair(&b, WASM_OP_TABLE_COPY, to, from);
+    put_index(&b, WASM_OP_CALL, s->table[to].sync);
+    put_index(&b, WASM_OP_CALL, s->table[from].sync);
+    put_fits(&b, 0, a, count, s->table[to].handle, a);
+    put_fits(&b, 1, c, count, s->table[from].handle, c);
+    wasm_put_op(&b, WASM_OP_I32_AND);
+    put_if(&b);
+    put_three(&b);
+    put_pair(&b, WASM_OP_TABLE_COPY, s->table[to].handle, s->table[from].handle);
+    put_else_clear(s, &b, to, count);
+    return add_func(s, "whammc.copy", params, 3, false, &b);
+}
+
+static uint32_t add_fill(Shadow *s, uint32_t t) {
+    Buf b = {0};
+    WasmType at = address(s->m, t), params[] = {at, s->m->tables.at[t].type, at};
+    put_three(&b);
+    put_index(&b, WASM_OP_TABLE_FILL, t);
+    get(&b, 0);
+    get(&b, 2);
+    put_index(&b, WASM_OP_CALL, s->table[t].clear);
+    return add_func(s, "whammc.fill", params, 3, false, &b);
+}
+
+/* More entries than engines let a table have. */
+enum { MAX_ENTRIES = 10000000 };
+
+/* The second table: as large as the first, and as active segments need it. */
+static void add_table(Shadow *s, uint32_t t) {
+    const WasmModule *m = s->m;
+    uint64_t at;
+    WasmLimits limits = {.min = m->tables.at[t].limits.min, .is64 = m->tables.at[t].limits.is64};
+    for (uint32_t k = 0; k < m->input_count[WASM_SPACE_ELEM]; k++) {
+        const WasmElem *e = &m->elems.at[k];
+        if (fills(m, e, t) && constant_offset(m, e, &at) && at <= MAX_ENTRIES &&
+            at + e->count <= MAX_ENTRIES && at + e->count > limits.min)
+            limits.min = at + e->count;
+    }
+    s->table[t].handle = wasm_add_table(s->m, WASM_FUNCREF, limits, str_of("whammc.functions"));
+}
+
+/* The program's active segments, in the shadow. */
+static void add_segments(Shadow *s, uint32_t t) {
+    bool late = starts_late(s, t);
+    uint64_t at = 0;
+    for (uint32_t k = 0; k < s->m->input_count[WASM_SPACE_ELEM]; k++) {
+        if (!fills(s->m, &s->m->elems.at[k], t))
+            continue;
+        Handles items = {0};
+        known_items(s, &s->m->elems.at[k], &items);
+        if (late)
+            vec_push(&s->late, ((ShadowLate){t, k, add_place(s, t, &items)}));
+        else if (constant_offset(s->m, &s->m->elems.at[k], &at) &&
+                 at + items.len <= s->m->tables.at[s->table[t].handle].limits.min)
+            wasm_add_elem_active(s->m, s->table[t].handle, at, items.at, items.len);
+        vec_free(&items);
+    }
+}
+
+static void add_shadow(Shadow *s, uint32_t t) {
+    ShadowTable *table = &s->table[t];
+    add_table(s, t);
+    table->sync = add_sync(s, t);
+    table->clear = add_clear(s, t);
+    table->lookup = add_lookup(s, t);
+    table->set = add_set(s, t);
+    table->fill = add_fill(s, t);
+    add_segments(s, t);
+}
+
+/* What is copied to a table that is asked for is asked for, too. */
+static void close_over_copies(Shadow *s) {
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (uint32_t i = 0; i < s->moves.len; i++) {
+            const ShadowMove *v = &s->moves.at[i];
+            if (v->init || !s->table[v->to].asked || s->table[v->from].asked)
+                continue;
+            s->table[v->from].asked = changed = true;
+        }
+    }
+}
+
+/* The function of a table's initial value. */
+static uint32_t initial_function(const Shadow *s, uint32_t t) {
+    const WasmTable *table = &s->m->tables.at[t];
+    WasmCode c = wasm_code(s->m->bytes, (size_t)table->init + table->init_len, table->init);
+    return table->init_len ? read_function(&c) : UINT32_MAX;
+}
+
+/* Functions whose indices are put into a shadow by ref.func must be declared. */
+static void declare(Shadow *s, uint32_t ntables) {
+    Handles funcs = {0};
+    for (uint32_t i = 0; i < s->named.len; i++)
+        vec_push(&funcs, known(s, s->named.at[i]));
+    for (uint32_t t = 0; t < ntables; t++)
+        if (s->table[t].asked && initial_function(s, t) != UINT32_MAX)
+            vec_push(&funcs, known(s, initial_function(s, t)));
+    if (funcs.len)
+        wasm_add_elem_declared(s->m, funcs.at, funcs.len);
+    vec_free(&funcs);
+}
+
+void shadow_add(Shadow *s) {
+    WasmType i32 = WASM_I32;
+    uint32_t ntables = s->m->input_count[WASM_SPACE_TABLE];
+    for (uint32_t data = 0; data < 2; data++)
+        for (uint32_t k = 0; k < segments_of(s->m, data); k++)
+            if (s->segment[data][k])
+                s->segment[data][k] = wasm_add_global_i32(s->m, true, str_of("whammc.dropped"), 0);
+    close_over_copies(s);
+    bool any = false;
+    for (uint32_t t = 0; t < ntables; t++)
+        any |= s->table[t].asked;
+    if (!any)
+        return;
+    Buf b = {0};
+    s->fid_type = wasm_add_func_type(s->m, NULL, 0, &i32, 1);
+    wasm_put_const(&b, WASM_I32, (uint64_t)-1);
+    s->unknown = add_func(s, "whammc.unknown", NULL, 0, true, &b);
+    for (uint32_t t = 0; t < ntables; t++)
+        if (s->table[t].asked)
+            add_shadow(s, t);
+    for (uint32_t i = 0; i < s->moves.len; i++) {
+        ShadowMove *v = &s->moves.at[i];
+        if (s->table[v->to].asked)
+            v->func = v->init ? add_init(s, v->to, v->from) : add_copy(s, v->to, v->from);
+    }
+    declare(s, ntables);
+}
+
+/* ---- code with final indices ---- */
+
+static void put_final(const Shadow *s, Buf *out, WasmOp op, WasmSpace space, uint32_t handle) {
+    put_index(out, op, wasm_final(s->m, space, handle));
+}
+
+/* ref.func of the function that gives an index, or null. */
+static void put_known(const Shadow *s, Buf *out, uint32_t func) {
+    if (func == UINT32_MAX || s->known[func] == UINT32_MAX)
+        put_null(out);
+    else
+        put_final(s, out, WASM_OP_REF_FUNC, WASM_SPACE_FUNC, s->known[func]);
+}
+
+void shadow_put_start(const Shadow *s, Buf *out) {
+    const WasmModule *m = s->m;
+    WasmRemap map = wasm_layout_remap(m);
+    for (uint32_t t = 0; s->tables && t < m->input_count[WASM_SPACE_TABLE]; t++) {
+        if (!s->table[t].asked || !m->tables.at[t].init_len)
+            continue;
+        wasm_put_const(out, address(m, t), 0);
+        put_known(s, out, initial_function(s, t));
+        put_final(s, out, WASM_OP_TABLE_SIZE, WASM_SPACE_TABLE, s->table[t].handle);
+        put_final(s, out, WASM_OP_TABLE_FILL, WASM_SPACE_TABLE, s->table[t].handle);
+    }
+    for (uint32_t i = 0; i < s->late.len; i++) {
+        const WasmElem *e = &m->elems.at[s->late.at[i].segment];
+        WasmCode c = wasm_code(m->bytes, (size_t)e->offset + e->offset_len - 1, e->offset);
+        wasm_copy_code(&c, &map, out); /* without its `end` */
+        wasm_put_const(out, WASM_I32, 0);
+        wasm_put_const(out, WASM_I32, e->count);
+        put_final(s, out, WASM_OP_CALL, WASM_SPACE_FUNC, s->late.at[i].place);
+    }
+}
+
+static void copy_instr(const Shadow *s, const Site *site, Buf *out) {
+    WasmRemap map = wasm_layout_remap(s->m);
+    const uint8_t *bytes = wasm_func_body(s->m, site->func) + site->instr->offset;
+    wasm_copy_instr(bytes, site->instr, &map, out);
+}
+
+static bool put_move(const Shadow *s, bool init, uint32_t to, uint32_t from, Buf *out) {
+    const ShadowMove *v = find_move(s, init, to, from);
+    if (!v || v->func == UINT32_MAX)
+        return false;
+    put_final(s, out, WASM_OP_CALL, WASM_SPACE_FUNC, v->func);
+    return true;
+}
+
+static bool put_drop(const Shadow *s, const Site *site, Buf *out) {
+    uint32_t k;
+    bool data = accessed_segment(site->instr, &k);
+    if (!s->segments || k >= segments_of(s->m, data))
+        return false;
+    copy_instr(s, site, out);
+    wasm_put_const(out, WASM_I32, 1);
+    put_final(s, out, WASM_OP_GLOBAL_SET, WASM_SPACE_GLOBAL, s->segment[data][k]);
+    return true;
+}
+
+bool shadow_put_instr(const Shadow *s, const Site *site, Buf *out) {
+    const WasmInstr *i = site->instr;
+    if (!s->tables && !s->segments)
+        return false;
+    if (i->op == WASM_OP_DATA_DROP || i->op == WASM_OP_ELEM_DROP)
+        return put_drop(s, site, out);
+    if (wasm_ops[i->op].category != WASM_CAT_TABLE || i->op == WASM_OP_TRY_TABLE)
+        return false;
+    uint32_t t = accessed_table(i);
+    if (t >= s->m->input_count[WASM_SPACE_TABLE] || !s->table[t].asked)
+        return false;
+    switch (i->op) {
+    case WASM_OP_TABLE_SET:
+        put_known(s, out, set_function(s, site));
+        put_final(s, out, WASM_OP_CALL, WASM_SPACE_FUNC, s->table[t].set);
+        return true;
+    case WASM_OP_TABLE_FILL:
+        put_final(s, out, WASM_OP_CALL, WASM_SPACE_FUNC, s->table[t].fill);
+        return true;
+    case WASM_OP_TABLE_GROW:
+        copy_instr(s, site, out);
+        put_final(s, out, WASM_OP_CALL, WASM_SPACE_FUNC, s->table[t].sync);
+        return true;
+    case WASM_OP_TABLE_COPY: return put_move(s, false, i->a, i->b, out);
+    case WASM_OP_TABLE_INIT: return put_move(s, true, i->b, i->a, out);
+    default: return false;
+    }
+}
+
+void shadow_put_lookup(const Shadow *s, const WasmInstr *i, Buf *out) {
+    uint32_t t = accessed_table(i);
+    if (s->table[t].asked) {
+        put_final(s, out, WASM_OP_CALL, WASM_SPACE_FUNC, s->table[t].lookup);
+        return;
+    }
+    wasm_put_op(out, WASM_OP_DROP); /* not a table of functions */
+    wasm_put_const(out, WASM_I32, (uint64_t)-1);
+}
+
+void shadow_put_segment(const Shadow *s, const WasmInstr *i, Buf *out) {
+    uint32_t k;
+    bool data = accessed_segment(i, &k);
+    bool passive = (data ? s->m->datas.at[k].mode : s->m->elems.at[k].mode) == WASM_PASSIVE;
+    uint64_t size = data ? s->m->datas.at[k].size : s->m->elems.at[k].count;
+    bool drops = passive && s->segment[data][k];
+    if (drops)
+        wasm_put_const(out, WASM_I64, 0);
+    wasm_put_const(out, WASM_I64, passive ? size : 0); /* others were dropped at the start */
+    if (!drops)
+        return;
+    put_final(s, out, WASM_OP_GLOBAL_GET, WASM_SPACE_GLOBAL, s->segment[data][k]);
+    wasm_put_op(out, WASM_OP_SELECT);
+}

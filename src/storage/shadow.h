@@ -1,0 +1,81 @@
+/*
+ * storage/shadow.h - what an instrumented program remembers about its own tables and segments,
+ * because no instruction tells it:
+ *
+ *   which function is in an entry of a table (resolved_fid). Beside the table stands a second one,
+ *   of functions without parameters that give the index of the function; null = not known
+ *   whether a segment was dropped (trap of memory.init and the like): a global beside it
+ *
+ * Instructions that change a table or drop a segment are replaced by code that does it and then
+ * keeps the shadow in step, so nothing is kept if they trap. Entries that are written without a
+ * ref.func right in front, and those beyond what is known of an imported table, read as unknown.
+ * What the host puts into a table is not seen.
+ */
+#ifndef WHAMMC_STORAGE_SHADOW_H
+#define WHAMMC_STORAGE_SHADOW_H
+
+#include "plan/plan.h"
+
+typedef struct ShadowTable {
+    bool asked;      /* a probe asks for its entries, or they are copied to such a table */
+    uint32_t handle; /* of the second table; UINT32_MAX = none */
+    uint32_t lookup; /* handles of functions; see shadow.c */
+    uint32_t sync, clear, set, fill;
+} ShadowTable;
+
+/* Entries that table.copy moves, or that table.init takes from a segment. */
+typedef struct ShadowMove {
+    bool init;
+    uint32_t to, from; /* tables, or a table and a segment */
+    uint32_t func;     /* handle of the function that stands for the instruction */
+} ShadowMove;
+
+/* An active segment of the program that the start function puts into the shadow. */
+typedef struct ShadowLate {
+    uint32_t table, segment; /* the program's */
+    uint32_t place;          /* handle of the function that does it */
+} ShadowLate;
+
+typedef struct Shadow {
+    WasmModule *m;
+    bool tables, segments; /* what is asked for */
+    bool trusted;          /* no probe changes what ref.func leaves and table.set takes */
+    ShadowTable *table;    /* by handle */
+    uint32_t *known;       /* by function: handle of the function that gives its index */
+    Vec(uint32_t) named;   /* functions that table.set puts into a table */
+    Vec(ShadowMove) moves;
+    Vec(ShadowLate) late;
+    uint32_t *segment[2]; /* of elements, of data: 1 = dropped somewhere; then the handle of the
+                             global; 0 = never */
+    uint32_t unknown;     /* handle of a function that gives -1 */
+    uint32_t fid_type;    /* [] -> i32 */
+} Shadow;
+
+/* The module has been read. `watch_op` is told which instructions pass 1 and 2 must show. */
+void shadow_init(Shadow *s, WasmModule *m, const Plan *plan, bool *watch_op);
+void shadow_free(Shadow *s);
+
+/* Pass 1: notes what happens at an instruction that is watched or matched. */
+void shadow_note(Shadow *s, const Site *site, const Match *matches, uint32_t n);
+
+/* Adds tables, globals and functions; pass 1 is over, the module not laid out. */
+void shadow_add(Shadow *s);
+
+/* ---- the module is laid out; code gets final indices ---- */
+
+/* What the start function does first: entries whose place is only known then. */
+void shadow_put_start(const Shadow *s, Buf *out);
+
+/* Appends the code that stands for the instruction. False if it stays as it is. */
+bool shadow_put_instr(const Shadow *s, const Site *site, Buf *out);
+
+/* With the index of an entry on the stack: leaves the index of the function in it, as i32. */
+void shadow_put_lookup(const Shadow *s, const WasmInstr *i, Buf *out);
+
+/* Leaves how many bytes or items of the instruction's segment there still are, as i64. */
+void shadow_put_segment(const Shadow *s, const WasmInstr *i, Buf *out);
+
+/* The table that an instruction reads or writes; the destination of table.copy. */
+uint32_t accessed_table(const WasmInstr *i);
+
+#endif

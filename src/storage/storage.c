@@ -1,0 +1,642 @@
+/*
+ * storage/storage.c - where the variables of a plan live in a rewritten program.
+ */
+#include "storage/storage.h"
+
+#include "plan/describe.h"
+
+#include <stdio.h>
+
+_Static_assert((int)TYPE_U8 == (int)REPORT_U8 && (int)TYPE_BOOL == (int)REPORT_BOOL &&
+                   (int)TYPE_F32 == (int)REPORT_F32 && (int)TYPE_I64 == (int)REPORT_I64,
+               "report kinds are in the order of types");
+
+static ReportKind kind_of(const PlanVar *v) {
+    return (ReportKind)v->decl->type->kind;
+}
+
+static const char *wasm_name(const Type *leaf) {
+    switch (type_wasm(leaf)) {
+    case WASM_I64: return "i64";
+    case WASM_F32: return "f32";
+    case WASM_F64: return "f64";
+    case WASM_FUNCREF: return "funcref";
+    default: return "i32";
+    }
+}
+
+/* The column wasm_type: a str counts as address and length there. */
+static void wasm_types(const Type *t, Buf *out) {
+    uint32_t n = type_leaves(t);
+    if (t->kind != TYPE_TUPLE && t->kind != TYPE_STR) {
+        buf_str(out, str_of(wasm_name(t)));
+        return;
+    }
+    buf_u8(out, '(');
+    for (uint32_t i = 0; i < n; i++) {
+        const Type *leaf = type_leaf(t, i);
+        buf_printf(out, "%s%s%s", i ? "; " : "", wasm_name(leaf),
+                   leaf->kind == TYPE_STR ? "; i32" : "");
+    }
+    buf_u8(out, ')');
+}
+
+static Str content(const Buf *b) {
+    return (Str){(char *)b->data, (uint32_t)b->len};
+}
+
+static void describe_var(Store *s, const PlanVar *v) {
+    Buf description = {0}, types = {0};
+    char script[32];
+    snprintf(script, sizeof script, "script%u", v->script);
+    describe_type(v->decl->type, &description);
+    wasm_types(v->decl->type, &types);
+    s->image_var[v->id] = image_var(s->image, kind_of(v), content(&description), v->decl->name,
+                                    str_of(v->decl->type->text), content(&types), str_of(script));
+    buf_free(&description);
+    buf_free(&types);
+}
+
+/* Groups are those of the report: of tuples one a type, else one a kind. */
+static uint32_t group_for(Store *s, const PlanVar *v, Map *groups) {
+    const Type *type = v->decl->type;
+    bool added, hidden = !v->decl->report;
+    Buf key = {0};
+    buf_u8(&key, hidden);
+    buf_u8(&key, (uint8_t)type->kind);
+    if (type->kind == TYPE_TUPLE)
+        buf_str(&key, str_of(type->text));
+    uint32_t group = (uint32_t)*map_put(groups, content(&key), s->groups.len, &added);
+    buf_free(&key);
+    if (added) {
+        vec_push(&s->groups,
+                 ((SlotGroup){.type = type, .hidden = hidden, .leaves = type_leaves(type)}));
+        if (!hidden)
+            vec_last(&s->groups).rows = image_group(s->image, s->image_var[v->id]);
+    }
+    return group;
+}
+
+/* The first frame variable of the same name in the script. */
+static uint32_t first_of_frame(const PlanVar *v, Map *frames) {
+    if (v->decl->storage != STORAGE_FRAME)
+        return v->id;
+    Buf key = {0};
+    buf_u32le(&key, v->script);
+    buf_str(&key, v->decl->name);
+    uint32_t first = (uint32_t)*map_put(frames, content(&key), v->id, NULL);
+    buf_free(&key);
+    return first;
+}
+
+static void number_maps(Store *s);
+
+void store_init(Store *s, const Plan *plan) {
+    *s = (Store){.plan = plan, .image = image_new(), .last_func = UINT32_MAX, .memory = UINT32_MAX};
+    uint32_t n = plan->vars.len;
+    s->image_var = mem_zalloc(sizeof *s->image_var * (n + 1u));
+    s->var_in_memory = mem_zalloc(sizeof *s->var_in_memory * (n + 1u));
+    s->frame_of = mem_zalloc(sizeof *s->frame_of * (n + 1u));
+    s->global = mem_zalloc(sizeof *s->global * (n + 1u));
+    s->group_of = mem_zalloc(sizeof *s->group_of * (n + 1u));
+    s->map_of = mem_zalloc(sizeof *s->map_of * (n + 1u));
+    s->image_probe = mem_zalloc(sizeof *s->image_probe * (plan->actions.len + 1u));
+    Map groups = {0}, frames = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        const PlanVar *v = &plan->vars.at[i];
+        s->frame_of[i] = first_of_frame(v, &frames);
+        if (v->decl->report) {
+            s->reported = true;
+            s->reports = !plan->by_kind[EVENT_REPORT].len;
+            describe_var(s, v);
+        }
+        if (v->decl->storage == STORAGE_UNSHARED)
+            s->group_of[i] = group_for(s, v, &groups);
+    }
+    map_free(&groups);
+    map_free(&frames);
+    for (uint32_t i = 0; i < plan->texts.len; i++)
+        store_text(s, plan->texts.at[i]);
+    number_maps(s);
+    cells_init(&s->cells, plan);
+}
+
+void store_free(Store *s) {
+    image_free(s->image);
+    cells_free(&s->cells);
+    free(s->image_var);
+    free(s->image_probe);
+    free(s->var_in_memory);
+    free(s->frame_of);
+    free(s->global);
+    free(s->group_of);
+    free(s->map_of);
+    for (uint32_t i = 0; i < s->groups.len; i++) {
+        vec_free(&s->groups.at[i].values);
+        vec_free(&s->groups.at[i].value_of);
+    }
+    vec_free(&s->groups);
+    vec_free(&s->inits);
+    vec_free(&s->tail);
+    vec_free(&s->texts);
+    vec_free(&s->text_at);
+    map_free(&s->text_ids);
+}
+
+uint32_t store_action_row(Store *s, const Action *a) {
+    uint32_t *id = &s->image_probe[a - s->plan->actions.at];
+    if (!*id) {
+        Buf text = {0};
+        action_text(s->plan, a, &text);
+        *id = 1 + image_probe(s->image, (Str){(char *)text.data, (uint32_t)text.len});
+        image_place(s->image, *id - 1, counts_place(counts_event(a)));
+        buf_free(&text);
+    }
+    return *id - 1;
+}
+
+/* A slot that starts with what is known now. */
+static void note_init(Store *s, const Site *site, const Var *var, uint32_t group, uint32_t slot) {
+    uint64_t bits = 0;
+    Value v;
+    if (var->type->kind == TYPE_MAP)
+        bits = s->nmaps++;
+    else if (var->init && !var_starts_dynamic(var) && fold(var->init, site, &v))
+        bits = value_wasm_bits(v);
+    if (bits)
+        vec_push(&s->inits, ((SlotInit){group, slot, bits}));
+}
+
+/* The strings that the match's code needs at this site. */
+static void note_texts(Store *s, const Site *site, const Variant *v) {
+    for (uint32_t i = 0; i < v->consts.len; i++) {
+        Value value;
+        if (v->consts.at[i]->type->kind == TYPE_STR && fold(v->consts.at[i], site, &value))
+            store_text(s, value.text);
+    }
+}
+
+/* Notes what the next row of a group has as value. */
+static void note_value(SlotGroup *g, uint32_t value) {
+    if (g->values.len || value & SLOT_COUNTED) {
+        for (uint32_t i = g->values.len; i < g->count; i++) /* slots that came before the first */
+            vec_push(&g->values, i);
+        vec_push(&g->values, value);
+    }
+    g->last = value;
+}
+
+/* A row whose value is counted by segments; often it is that of the row before. */
+static void count_value(Store *s, const Site *site, const Match *match, uint32_t id) {
+    SlotGroup *g = &s->groups.at[s->group_of[id]];
+    uint32_t probe = store_action_row(s, match->action);
+    bool follows = g->values.len && g->last & SLOT_COUNTED;
+    uint32_t last = follows ? g->last & ~(uint32_t)SLOT_COUNTED : COUNT_NONE;
+    uint32_t value = coalesce_value(s->coalesce, site, match, id, last);
+    if (value == last) {
+        image_same_row(s->image, s->image_var[id], probe, site->func, site->pc);
+        return;
+    }
+    const CountValue *v = &s->counts->values.at[value];
+    image_count_row(s->image, s->image_var[id], probe, site->func, site->pc, v->amount, v->flag);
+    note_value(g, value | SLOT_COUNTED);
+}
+
+static void name_function(Store *s, const Site *site) {
+    if (s->last_func == site->func)
+        return;
+    s->last_func = site->func;
+    Str name = wasm_known_name(site->m, site->func);
+    image_func(s->image, site->func, name.ptr ? name : STR("")); /* then reports show the number */
+}
+
+static void count_values(Store *s, const Site *site, const Match *match) {
+    const Variant *v = match->shape->variant;
+    s->slots += cells_count(&s->cells, v, site);
+    coalesce_note(s->coalesce, &s->cells, site, match);
+    for (uint32_t i = 0; i < v->probe->nvars; i++) {
+        const Var *var = v->probe->vars[i];
+        if (var->storage != STORAGE_UNSHARED || !var->report)
+            continue;
+        name_function(s, site);
+        count_value(s, site, match, v->vars[var->index]);
+    }
+}
+
+void store_count(Store *s, const Site *site, const Match *match) {
+    const Variant *v = match->shape->variant;
+    match->action->sites++;
+    s->sites++;
+    if (v->has_texts)
+        note_texts(s, site, v);
+    if (s->coalesce && coalesce_takes(s->coalesce, site, match)) {
+        count_values(s, site, match);
+        return;
+    }
+    s->slots += cells_count(&s->cells, v, site);
+    for (uint32_t i = 0; i < v->probe->nvars; i++) {
+        const Var *var = v->probe->vars[i];
+        if (var->storage != STORAGE_UNSHARED)
+            continue;
+        uint32_t id = v->vars[var->index];
+        SlotGroup *g = &s->groups.at[s->group_of[id]];
+        if (var->report) {
+            name_function(s, site);
+            note_value(g, g->count);
+            image_site_row(s->image, s->image_var[id], store_action_row(s, match->action),
+                           site->func, site->pc);
+        }
+        s->slots += g->leaves;
+        note_init(s, site, var, s->group_of[id], g->count++);
+    }
+}
+
+void store_count_once(Store *s, const ShapeList *shapes, const WasmModule *m) {
+    Site nowhere = plan_nowhere(s->plan, m);
+    for (uint32_t i = 0; i < shapes->len; i++) {
+        note_texts(s, &nowhere, shapes->at[i]->variant);
+        s->slots += cells_count(&s->cells, shapes->at[i]->variant, &nowhere);
+    }
+}
+
+/* The id of a probe as a whole, for shared variables: that of its actions if they have the same,
+ * else its first number and its rule. */
+static uint32_t probe_row_id(Store *s, const PlanProbe *p) {
+    const Action *first = p->nactions ? &s->plan->actions.at[p->first_action] : NULL;
+    if (first && first[p->nactions - 1].number == first->number)
+        return store_action_row(s, first);
+    Buf text = {0};
+    buf_printf(&text, "%u_", first ? first->number : 0);
+    const Rule *r = &p->probe->rule;
+    for (uint32_t i = 0; i < r->nparts; i++)
+        buf_printf(&text, "%s%.*s", i ? ":" : "", STR_ARG(r->parts[i].pattern));
+    uint32_t id = image_probe(s->image, (Str){(char *)text.data, (uint32_t)text.len});
+    buf_free(&text);
+    return id;
+}
+
+static int by_name(const void *a, const void *b) {
+    const PlanVar *x = *(const PlanVar *const *)a, *y = *(const PlanVar *const *)b;
+    if (x->script != y->script)
+        return x->script < y->script ? -1 : 1;
+    uint32_t n = x->decl->name.len < y->decl->name.len ? x->decl->name.len : y->decl->name.len;
+    int order = memcmp(x->decl->name.ptr, y->decl->name.ptr, n);
+    return order
+               ? order
+               : (x->decl->name.len > y->decl->name.len) - (x->decl->name.len < y->decl->name.len);
+}
+
+/* The variables of a storage: those of script scope by name, shared ones in order. */
+static uint32_t list_vars(const Store *s, Storage storage, const PlanVar **list) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->plan->vars.len; i++)
+        if (s->plan->vars.at[i].decl->storage == storage)
+            list[n++] = &s->plan->vars.at[i];
+    if (storage == STORAGE_SCRIPT && n)
+        qsort(list, n, sizeof *list, by_name);
+    return n;
+}
+
+/* Maps that live for the whole run but those of sites: script scope first. */
+static void number_maps(Store *s) {
+    const PlanVar **list = mem_alloc(sizeof *list * (s->plan->vars.len + 1u));
+    for (uint32_t k = 0; k < 2; k++) {
+        uint32_t n = list_vars(s, k ? STORAGE_SHARED : STORAGE_SCRIPT, list);
+        for (uint32_t i = 0; i < n; i++)
+            if (list[i]->decl->type->kind == TYPE_MAP)
+                s->map_of[list[i]->id] = s->nmaps++;
+    }
+    free(list);
+}
+
+void store_close(Store *s, const WasmModule *m) {
+    Site nowhere = plan_nowhere(s->plan, m);
+    for (uint32_t i = 0; i < s->plan->scopes.len; i++) {
+        note_texts(s, &nowhere, s->plan->scopes.at[i]);
+        s->slots += cells_count(&s->cells, s->plan->scopes.at[i], &nowhere);
+    }
+    for (uint32_t i = 0; i < s->plan->probes.len; i++)
+        if (s->plan->probes.at[i].shared_from)
+            s->slots += cells_count(&s->cells, s->plan->probes.at[i].shared_from, NULL);
+    cells_close(&s->cells);
+    const PlanVar **list = mem_alloc(sizeof *list * (s->plan->vars.len + 1u));
+    uint32_t n = list_vars(s, STORAGE_SHARED, list);
+    for (uint32_t i = 0; i < n; i++) {
+        if (!list[i]->decl->report)
+            continue;
+        image_shared_row(s->image, s->image_var[list[i]->id],
+                         probe_row_id(s, &s->plan->probes.at[list[i]->probe]));
+        vec_push(&s->tail, list[i]->id);
+    }
+    /* of script scope: globals, then maps */
+    n = list_vars(s, STORAGE_SCRIPT, list);
+    for (uint32_t maps = 0; maps < 2; maps++) {
+        for (uint32_t i = 0; i < n; i++) {
+            if (!list[i]->decl->report || (list[i]->decl->type->kind == TYPE_MAP) != maps)
+                continue;
+            if (list[i]->decl->cells)
+                cells_add_row(&s->cells, s->image, s->image_var[list[i]->id],
+                              list[i]->decl->cells - 1, s->map_of[list[i]->id]);
+            else
+                image_script_row(s->image, s->image_var[list[i]->id]);
+            vec_push(&s->tail, list[i]->id);
+        }
+    }
+    free(list);
+}
+
+/* ---- strings ---- */
+
+uint32_t store_text(Store *s, Str text) {
+    bool added;
+    uint64_t *id = map_put(&s->text_ids, text, s->texts.len, &added);
+    uint32_t result = (uint32_t)*id;
+    if (added)
+        vec_push(&s->texts, text);
+    return result;
+}
+
+void store_put_texts(Store *s, uint64_t at, Buf *out) {
+    for (uint32_t i = 0; i < s->texts.len; i++) {
+        Str text = s->texts.at[i];
+        vec_push(&s->text_at, text.len ? at + out->len : 0); /* the empty string is at 0 */
+        if (!text.len)
+            continue;
+        buf_u32le(out, text.len);
+        buf_str(out, text);
+        while (out->len % 4)
+            buf_u8(out, 0);
+    }
+}
+
+void store_push_text(const Store *s, const WasmModule *m, uint32_t id, Buf *out) {
+    uint64_t at = id < s->text_at.len ? s->text_at.at[id] : 0; /* nobody looks at it */
+    if (s->texts_in_globals) {
+        wasm_put_op(out, WASM_OP_GLOBAL_GET);
+        buf_uleb(out, wasm_final(m, WASM_SPACE_GLOBAL, (uint32_t)at));
+    } else {
+        wasm_put_const(out, WASM_I32, (uint64_t)(int64_t)(int32_t)(uint32_t)at);
+    }
+}
+
+void store_push_str(const Store *s, const WasmModule *m, Str text, Buf *out) {
+    store_push_text(s, m, (uint32_t)*map_get(&s->text_ids, text), out);
+}
+
+/* ---- layout ---- */
+
+static uint64_t align8(uint64_t n) {
+    return (n + 7) & ~(uint64_t)7;
+}
+
+static uint32_t leaf_bytes(const SlotGroup *g) {
+    WasmType t = type_wasm(g->type);
+    return g->type->kind == TYPE_TUPLE || t == WASM_I64 || t == WASM_F64 ? 8 : 4;
+}
+
+/* Offset of a hidden group's slots behind the reported values. */
+static uint64_t hidden_offset(const Store *s, uint32_t group) {
+    uint64_t at = align8(image_values_size(s->image));
+    for (uint32_t i = 0; i < group; i++) {
+        const SlotGroup *g = &s->groups.at[i];
+        if (g->hidden)
+            at = align8(at + (uint64_t)g->count * g->leaves * leaf_bytes(g));
+    }
+    return at;
+}
+
+/* Counters and what is kept of settled sums. */
+static uint32_t counter_words(const Store *s) {
+    return s->counts ? s->counts->ncounters + s->nsettled : 0;
+}
+
+uint64_t store_words(const Store *s) {
+    return s->slots + counter_words(s);
+}
+
+uint64_t store_values_size(const Store *s) {
+    uint64_t size = hidden_offset(s, s->groups.len);
+    size = s->in_memory ? align8(size + cells_hidden_size(&s->cells)) : size;
+    return s->in_memory ? size + 8 * (uint64_t)counter_words(s) : size;
+}
+
+/* ---- sums ---- */
+
+const Sum *store_sum(const Store *s, uint32_t var) {
+    return s->coalesce ? &s->coalesce->counters.sums.at[var] : NULL;
+}
+
+const Sum *store_cell_sum(const Store *s, const MapCell *cell, uint32_t n) {
+    if (!s->coalesce)
+        return NULL;
+    const Counters *c = &s->coalesce->counters;
+    return &c->sums.at[c->map_sums[cell->map] + n];
+}
+
+bool store_settles(const Store *s, const Sum *sum, bool cell) {
+    return sum->late || (cell && s->in_memory);
+}
+
+void store_chosen(Store *s) {
+    s->nsettled = 0;
+    for (uint32_t i = 0; s->counts && i < s->plan->vars.len; i++)
+        s->nsettled += counts_parts(s->counts, i).len && store_settles(s, store_sum(s, i), false);
+    for (uint32_t i = 0; s->counts && i < s->cells.list.len; i++) {
+        const MapCell *cell = &s->cells.list.at[i];
+        uint32_t var = s->plan->vars.len + cell->first_sum;
+        for (uint32_t k = 0; k <= s->plan->cell_maps.at[cell->map].leaves; k++)
+            s->nsettled += counts_parts(s->counts, var + k).len &&
+                           store_settles(s, store_cell_sum(s, cell, k), true);
+    }
+}
+
+/* `init` of a global: its constant and `end`. */
+static void put_init(Buf *b, WasmType type, uint64_t bits) {
+    b->len = 0;
+    if (bits)
+        wasm_put_const(b, type, bits);
+    else
+        wasm_put_zero(b, type);
+    wasm_put_op(b, WASM_OP_END);
+}
+
+static void add_variable(Store *s, WasmModule *m, const PlanVar *v) {
+    const Type *type = v->decl->type;
+    Value value = {.kind = type->kind};
+    Buf init = {0};
+    if (type->kind == TYPE_MAP)
+        value.bits = s->map_of[v->id];
+    else if (type->kind <= TYPE_BOOL && v->decl->init)
+        fold(v->decl->init, NULL, &value); /* what does not fold is computed at start-up */
+    Str name = {arena_printf(&m->arena, "whammc.%.*s", STR_ARG(v->decl->name)),
+                v->decl->name.len + 7};
+    s->global[v->id] = m->globals.len;
+    for (uint32_t i = 0; i < type_leaves(type); i++) {
+        WasmType leaf = type_wasm(type_leaf(type, i));
+        put_init(&init, leaf, type->kind == TYPE_TUPLE ? 0 : value_wasm_bits(value));
+        wasm_add_global(m, leaf, true, name, &init);
+    }
+    buf_free(&init);
+}
+
+static void add_slots(Store *s, WasmModule *m) {
+    for (uint32_t k = 0; k < s->groups.len; k++) {
+        SlotGroup *g = &s->groups.at[k];
+        g->first_global = m->globals.len;
+        for (uint32_t i = 0; i < g->count && !g->in_memory; i++)
+            for (uint32_t leaf = 0; leaf < g->leaves; leaf++)
+                wasm_add_global_zero(m, type_wasm(type_leaf(g->type, leaf)), true, STR(""));
+    }
+    for (uint32_t i = 0; i < s->inits.len; i++) {
+        const SlotInit *init = &s->inits.at[i];
+        const SlotGroup *g = &s->groups.at[init->group];
+        if (!g->in_memory)
+            put_init(&m->globals.at[g->first_global + init->slot].code, type_wasm(g->type),
+                     init->bits);
+    }
+}
+
+static void set_addresses(Store *s) {
+    for (uint32_t i = 0; i < s->groups.len; i++) {
+        SlotGroup *g = &s->groups.at[i];
+        g->base = s->values_at +
+                  (g->hidden ? hidden_offset(s, i) : image_group_offset(s->image, g->rows));
+    }
+    cells_place(&s->cells, s->image, s->values_at, s->values_at + hidden_offset(s, s->groups.len));
+}
+
+/* Slots that do not start at zero, as initial data of our memory. */
+static void add_initial_data(Store *s, WasmModule *m) {
+    if (!s->inits.len)
+        return;
+    Buf bytes = {0};
+    uint64_t size = store_values_size(s);
+    buf_reserve(&bytes, size);
+    memset(bytes.data, 0, size);
+    bytes.len = size;
+    for (uint32_t i = 0; i < s->inits.len; i++) {
+        const SlotInit *init = &s->inits.at[i];
+        const SlotGroup *g = &s->groups.at[init->group];
+        if (!g->in_memory)
+            continue;
+        uint32_t width = leaf_bytes(g);
+        uint32_t value = g->values.len ? g->value_of.at[init->slot] : init->slot;
+        uint64_t at = g->base - s->values_at + (uint64_t)value * width;
+        for (uint32_t b = 0; b < width; b++)
+            bytes.data[at + b] = (uint8_t)(init->bits >> (8 * b));
+    }
+    wasm_add_data_active(m, s->memory, s->values_at, &bytes, STR("whammc.init"));
+}
+
+/* Where slots are among the values, in groups that have others, too. */
+static void find_slots(SlotGroup *g) {
+    for (uint32_t i = 0; i < g->values.len; i++)
+        if (!(g->values.at[i] & SLOT_COUNTED))
+            vec_push(&g->value_of, i);
+}
+
+static void add_counters(Store *s, WasmModule *m) {
+    s->counters = m->globals.len;
+    for (uint32_t i = 0; i < counter_words(s) && !s->in_memory; i++)
+        wasm_add_global_zero(m, WASM_I64, true, STR(""));
+    s->counters_at = s->values_at + store_values_size(s) - 8 * (uint64_t)counter_words(s);
+}
+
+/* A variable of a probe without sites, which nothing reads or writes. */
+static bool is_idle(const Store *s, const PlanVar *v) {
+    const Plan *plan = s->plan;
+    if (!s->knows_sites || v->decl->storage != STORAGE_SHARED || v->decl->report)
+        return false;
+    const PlanProbe *p = &plan->probes.at[v->probe];
+    for (uint32_t k = 0; k < p->nactions; k++)
+        if (plan->actions.at[p->first_action + k].sites)
+            return false;
+    return !p->shared_from;
+}
+
+void store_add(Store *s, WasmModule *m) {
+    for (uint32_t i = 0; i < s->groups.len; i++)
+        find_slots(&s->groups.at[i]);
+    for (uint32_t i = 0; i < s->groups.len; i++)
+        s->groups.at[i].in_memory = s->in_memory && s->groups.at[i].type->kind != TYPE_FUNCREF;
+    for (uint32_t i = 0; i < s->plan->vars.len; i++) {
+        const PlanVar *v = &s->plan->vars.at[i];
+        bool once = v->decl->storage == STORAGE_SCRIPT || v->decl->storage == STORAGE_SHARED;
+        if (once && !v->decl->cells && !is_idle(s, v))
+            add_variable(s, m, v);
+        s->var_in_memory[i] =
+            v->decl->storage == STORAGE_UNSHARED && s->groups.at[s->group_of[i]].in_memory;
+    }
+    if (s->in_memory) {
+        set_addresses(s);
+        add_initial_data(s, m);
+    } else {
+        cells_add(&s->cells, m);
+    }
+    add_slots(s, m);
+    if (s->counts)
+        add_counters(s, m);
+}
+
+/* ---- counters ---- */
+
+void store_put_access(const Store *s, const WasmModule *m, WasmOp op, uint64_t at, Buf *out) {
+    uint32_t memory = wasm_final(m, WASM_SPACE_MEMORY, s->memory);
+    bool wide = op == WASM_OP_I64_LOAD || op == WASM_OP_I64_STORE;
+    wasm_put_op(out, op);
+    buf_uleb(out, (wide ? 3u : 2u) | (memory ? 0x40u : 0));
+    if (memory)
+        buf_uleb(out, memory);
+    buf_uleb(out, at);
+}
+
+void store_push_counter(const Store *s, const WasmModule *m, uint32_t n, Buf *out) {
+    if (s->in_memory) {
+        wasm_put_const(out, WASM_I32, 0);
+        store_put_access(s, m, WASM_OP_I64_LOAD, s->counters_at + 8 * (uint64_t)n, out);
+    } else {
+        wasm_put_op(out, WASM_OP_GLOBAL_GET);
+        buf_uleb(out, wasm_final(m, WASM_SPACE_GLOBAL, s->counters + n));
+    }
+}
+
+void store_put_count(const Store *s, const WasmModule *m, uint32_t n, Buf *out) {
+    store_begin_counter(s, out);
+    store_push_counter(s, m, n, out);
+    wasm_put_const(out, WASM_I64, 1);
+    wasm_put_op(out, WASM_OP_I64_ADD);
+    store_end_counter(s, m, n, out);
+}
+
+void store_begin_counter(const Store *s, Buf *out) {
+    if (s->in_memory)
+        wasm_put_const(out, WASM_I32, 0);
+}
+
+void store_end_counter(const Store *s, const WasmModule *m, uint32_t n, Buf *out) {
+    if (s->in_memory) {
+        store_put_access(s, m, WASM_OP_I64_STORE, s->counters_at + 8 * (uint64_t)n, out);
+    } else {
+        wasm_put_op(out, WASM_OP_GLOBAL_SET);
+        buf_uleb(out, wasm_final(m, WASM_SPACE_GLOBAL, s->counters + n));
+    }
+}
+
+void store_laid_out(Store *s, const WasmModule *m) {
+    for (uint32_t i = 0; i < s->groups.len; i++) {
+        SlotGroup *g = &s->groups.at[i];
+        g->step = g->in_memory ? leaf_bytes(g) * g->leaves : g->leaves;
+        if (!g->in_memory)
+            g->base = g->count ? wasm_final(m, WASM_SPACE_GLOBAL, g->first_global) : 0;
+    }
+}
+
+uint64_t store_slot(const Store *s, SlotCursor *c, const PlanVar *v) {
+    uint32_t group = s->group_of[v->id];
+    while (c->next.len <= group)
+        vec_push(&c->next, 0);
+    const SlotGroup *g = &s->groups.at[group];
+    uint32_t slot = c->next.at[group]++;
+    return g->base +
+           (uint64_t)(g->in_memory && g->values.len ? g->value_of.at[slot] : slot) * g->step;
+}

@@ -1,0 +1,158 @@
+/*
+ * storage/storage.h - where the variables of a plan live in a rewritten program, and which rows the
+ * report has.
+ *
+ *   script, shared   mutable globals, one a leaf
+ *   unshared         a slot per site, mutable globals (default) or words in a memory of our own.
+ *                    Slots are in groups of one type; those of reported variables are in the order
+ *                    of the report's rows
+ *   frame            locals of each function that uses them
+ *   maps that are cells   a variable for each key (cell.h), where those of sites live
+ *
+ * Strings have numbers here: first those of the plan (Plan.texts), then those that sites need.
+ */
+#ifndef WHAMMC_STORAGE_STORAGE_H
+#define WHAMMC_STORAGE_STORAGE_H
+
+#include "plan/plan.h"
+#include "report/image.h"
+#include "storage/map_cell.h"
+#include "storage/coalesce.h"
+
+typedef enum StorageChoice { STORAGE_AUTO, STORAGE_GLOBALS, STORAGE_MEMORY } StorageChoice;
+
+/* Engines accept at most a million globals; the program and the other variables need some of them.
+ */
+enum { STORAGE_MAX_GLOBALS = 950000 };
+
+enum { SLOT_COUNTED = 0x80000000u }; /* in SlotGroup.values */
+
+/* A slot (with one leaf) that does not start at zero. */
+typedef struct SlotInit {
+    uint32_t group, slot;
+    uint64_t bits;
+} SlotInit;
+
+/* The slots of all unshared variables of one kind (tuples: of one type) that are reported, or are
+ * not. */
+typedef struct SlotGroup {
+    const Type *type;
+    bool hidden;            /* not reported */
+    uint32_t rows;          /* of the report: image_group */
+    uint32_t count;         /* slots */
+    uint32_t last;          /* of the last row: as in `values` */
+    Vec(uint32_t) values;   /* of the report, if some are counted by segments: SLOT_COUNTED and an
+                               index into Counts.values, or a slot */
+    Vec(uint32_t) value_of; /* ... by slot: an index into `values` */
+    uint32_t leaves;
+    bool in_memory;        /* references never are */
+    uint32_t step;         /* from one slot to the next: globals, or bytes */
+    uint64_t base;         /* of slot 0: index of a global (once laid out), or an address */
+    uint32_t first_global; /* its handle */
+} SlotGroup;
+
+typedef struct Store {
+    const Plan *plan;
+    Coalesce *coalesce;    /* NULL: nothing is counted by segments */
+    const Counts *counts;  /* NULL or its counts */
+    Image *image;          /* rows of the report */
+    uint32_t *image_var;   /* by PlanVar.id */
+    uint32_t *image_probe; /* by action; 1 + id, 0 = not made yet */
+    bool reported;         /* there is a reported variable */
+    bool reports;          /* and its value is written: the program flushes */
+    uint32_t last_func;    /* whose name the image has */
+    Vec(SlotGroup) groups;
+    uint32_t *group_of; /* by PlanVar.id, of unshared variables */
+    Vec(SlotInit) inits;
+    bool knows_sites; /* there is a program: actions without sites (Action.sites) do not happen */
+    uint64_t sites;
+    uint64_t slots;       /* leaves of slots and cells */
+    uint32_t counters;    /* handle of the first counter, if they are globals */
+    uint64_t counters_at; /* the address of the first one, if they are in memory */
+    uint32_t nsettled;    /* sums that are brought up to date in their places at a flush */
+    MapCells cells;
+    Vec(uint32_t) tail; /* PlanVar.id of the shared and script rows, in order */
+
+    bool in_memory;      /* unshared variables and cells are in memory */
+    bool *var_in_memory; /* by PlanVar.id */
+    uint32_t *frame_of;  /* by PlanVar.id: the first frame variable of that name in the script */
+    uint32_t *global;    /* by PlanVar.id: handle of a script or shared variable's first global */
+    uint32_t memory;     /* handle of our memory, UINT32_MAX = none */
+    uint64_t values_at;  /* address of the value area in it */
+
+    Vec(Str) texts;        /* strings that exist at run time */
+    Map text_ids;          /* their numbers */
+    Vec(uint64_t) text_at; /* their addresses in our memory, or handles of globals */
+    bool texts_in_globals; /* which of the two */
+    uint32_t *map_of;      /* by PlanVar.id: the number of a script or shared map */
+    uint32_t nmaps;        /* with those of unshared variables, in the order of the sites */
+} Store;
+
+void store_init(Store *s, const Plan *plan);
+void store_free(Store *s);
+
+/* Pass 1: gives each unshared variable of the match a slot, or a value that is counted by segments,
+ * and a row. In the order of the sites. */
+void store_count(Store *s, const Site *site, const Match *match);
+
+/* The same for what happens once. */
+void store_count_once(Store *s, const ShapeList *shapes, const WasmModule *m);
+
+/* The id of an action in the image. */
+uint32_t store_action_row(Store *s, const Action *a);
+
+/* Rows of shared and script variables, strings of script scope; then the size of everything is
+ * known. */
+void store_close(Store *s, const WasmModule *m);
+
+/* The number of a string, and its content as an object of the runtime. */
+uint32_t store_text(Store *s, Str text);
+/* Objects of all strings, one behind the other, to be put at address `at`: sets text_at. */
+void store_put_texts(Store *s, uint64_t at, Buf *out);
+/* Pushes the address of a string, whose number is that of `text`. */
+void store_push_text(const Store *s, const WasmModule *m, uint32_t id, Buf *out);
+void store_push_str(const Store *s, const WasmModule *m, Str text, Buf *out);
+
+/* What is counted as a part of a variable (one leaf), or of leaf n of a cell (their number: its
+ * mark); NULL: nothing is counted by segments. */
+const Sum *store_sum(const Store *s, uint32_t var);
+const Sum *store_cell_sum(const Store *s, const MapCell *cell, uint32_t n);
+/* Whether what is counted of such a sum is added to its place at each flush, since code looks at it
+ * or the place is a part of the value area. */
+bool store_settles(const Store *s, const Sum *sum, bool cell);
+
+/* How many globals (or words of our memory) per-site variables need. */
+uint64_t store_words(const Store *s);
+
+/* Bytes of the value area: reported slots, shared and script rows, then hidden slots, counters. */
+uint64_t store_values_size(const Store *s);
+
+/* After the choice of in_memory: how many sums are settled. */
+void store_chosen(Store *s);
+
+/* Adds the globals (or fixes the addresses), after the choice was made (in_memory, memory,
+ * values_at). */
+void store_add(Store *s, WasmModule *m);
+/* Final indices of what was added; the module is laid out. */
+void store_laid_out(Store *s, const WasmModule *m);
+
+/* Pass 2 asks for slots in the same order as pass 1 gave them. A zeroed cursor stands before the
+ * first. */
+typedef struct SlotCursor {
+    Vec(uint32_t) next; /* by group */
+} SlotCursor;
+/* The index of the global, or the address, of the slot's first leaf. */
+uint64_t store_slot(const Store *s, SlotCursor *c, const PlanVar *v);
+
+/* Appends code that pushes counter n, as i64; that adds one to it. Behind the counters there is
+ * for each settled sum what was counted when it was settled last. */
+void store_push_counter(const Store *s, const WasmModule *m, uint32_t n, Buf *out);
+void store_put_count(const Store *s, const WasmModule *m, uint32_t n, Buf *out);
+/* Appends what goes in front of code that pushes a value for counter n, and behind it. */
+void store_begin_counter(const Store *s, Buf *out);
+void store_end_counter(const Store *s, const WasmModule *m, uint32_t n, Buf *out);
+/* Appends a load or store of 4 or 8 bytes at an address of our memory; the code in front of it has
+ * pushed 0. */
+void store_put_access(const Store *s, const WasmModule *m, WasmOp op, uint64_t at, Buf *out);
+
+#endif

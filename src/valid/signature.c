@@ -1,0 +1,651 @@
+/*
+ * valid/signature.c - operand and result types of single instructions.
+ *
+ * Most instructions have fixed types: for these opcode.def's letters become the table
+ * wasm_simple_sigs at compile time. The others are worked out here from immediates, the module and,
+ * for a few, the operands. GC instructions are in signature_gc.c.
+ */
+#include "valid/signature.h"
+#include <stdarg.h>
+#include <stdio.h>
+
+/* ---- the table ---- */
+
+#define LETTER_TYPE(c)                                                                             \
+    ((c) == 'i'   ? WASM_I32                                                                       \
+     : (c) == 'l' ? WASM_I64                                                                       \
+     : (c) == 'f' ? WASM_F32                                                                       \
+     : (c) == 'd' ? WASM_F64                                                                       \
+     : (c) == 'v' ? WASM_V128                                                                      \
+                  : 0)
+#define LEN(s)             (sizeof(s) - 1)
+#define CHAR(s, k)         ((s)[LEN(s) > (k) ? (k) : 0])
+#define STARS(s)           (CHAR(s, 0) == '*')
+#define PARAM(s, k)        (LEN(s) > (k) ? LETTER_TYPE(CHAR(s, k)) : 0)
+#define KIND_NONE          WASM_SIG_SIMPLE
+#define KIND_I32           WASM_SIG_SIMPLE
+#define KIND_I64           WASM_SIG_SIMPLE
+#define KIND_F32           WASM_SIG_SIMPLE
+#define KIND_F64           WASM_SIG_SIMPLE
+#define KIND_V128          WASM_SIG_SIMPLE
+#define KIND_ZERO          WASM_SIG_SIMPLE
+#define KIND_MEMARG        WASM_SIG_MEMORY
+#define KIND_LANE          WASM_SIG_LANE
+#define KIND_LANES16       WASM_SIG_LANE
+#define KIND_MEMARG_LANE   WASM_SIG_LANE
+#define KIND_BLOCK         WASM_SIG_OTHER
+#define KIND_TRY_TABLE     WASM_SIG_OTHER
+#define KIND_LABEL         WASM_SIG_OTHER
+#define KIND_BR_TABLE      WASM_SIG_OTHER
+#define KIND_FUNC          WASM_SIG_OTHER
+#define KIND_TYPE          WASM_SIG_OTHER
+#define KIND_TYPE_TABLE    WASM_SIG_OTHER
+#define KIND_LOCAL         WASM_SIG_OTHER
+#define KIND_GLOBAL        WASM_SIG_OTHER
+#define KIND_TABLE         WASM_SIG_OTHER
+#define KIND_TAG           WASM_SIG_OTHER
+#define KIND_MEMORY        WASM_SIG_OTHER
+#define KIND_DATA          WASM_SIG_OTHER
+#define KIND_ELEM          WASM_SIG_OTHER
+#define KIND_HEAP          WASM_SIG_OTHER
+#define KIND_SELECT        WASM_SIG_OTHER
+#define KIND_DATA_MEMORY   WASM_SIG_OTHER
+#define KIND_MEMORY_MEMORY WASM_SIG_OTHER
+#define KIND_ELEM_TABLE    WASM_SIG_OTHER
+#define KIND_TABLE_TABLE   WASM_SIG_OTHER
+#define KIND_TYPE_FIELD    WASM_SIG_OTHER
+#define KIND_TYPE_U32      WASM_SIG_OTHER
+#define KIND_TYPE_DATA     WASM_SIG_OTHER
+#define KIND_TYPE_ELEM     WASM_SIG_OTHER
+#define KIND_TYPE_TYPE     WASM_SIG_OTHER
+#define KIND_CAST          WASM_SIG_OTHER
+/* log2 of the N in "mem(N,...": the atomic waits say 0 there, they access 4 bytes, wait64 8 */
+#define ALIGN(names, code)                                                                         \
+    (CHAR(names, 4) == '8'   ? 3                                                                   \
+     : CHAR(names, 4) == '4' ? 2                                                                   \
+     : CHAR(names, 4) == '2' ? 1                                                                   \
+     : CHAR(names, 4) == '0' ? ((code) == 2 ? 3 : 2)                                               \
+     : CHAR(names, 5) == '6' ? 4                                                                   \
+                             : 0)
+
+const WasmSimpleSig wasm_simple_sigs[WASM_OP_COUNT] = {
+#define OP(id, mnemonic, prefix, code, category, operands, results, imm, modes, event, names)      \
+    {STARS(operands) || STARS(results) ? WASM_SIG_OTHER : KIND_##imm,                              \
+     LEN(operands),                                                                                \
+     LEN(results),                                                                                 \
+     {PARAM(operands, 0), PARAM(operands, 1), PARAM(operands, 2)},                                 \
+     PARAM(results, 0),                                                                            \
+     ALIGN(names, code)},
+#include "wasm/opcode.def"
+};
+
+/* ---- helpers ---- */
+
+bool wasm_sig_fail(WasmSig *s, const char *format, ...) {
+    if (!s->error)
+        return false;
+    size_t size = sizeof s->t->error;
+    int n = snprintf(s->error, size, "%s: ", wasm_ops[s->i->op].mnemonic);
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(s->error + n, size - (size_t)n, format, ap);
+    va_end(ap);
+    return false;
+}
+
+bool wasm_sig_exists(WasmSig *s, const char *what, uint32_t index, uint32_t count) {
+    if (index < count)
+        return true;
+    if (count == 0)
+        return wasm_sig_fail(s, "%s %u does not exist (there is none)", what, index);
+    return wasm_sig_fail(s, "%s %u does not exist (the last is %u)", what, index, count - 1);
+}
+
+bool wasm_sig_type_exists(WasmSig *s, WasmType t) {
+    uint32_t index;
+    return !wasm_heap_index(t, &index) || wasm_sig_exists(s, "type", index, s->t->m->types.len);
+}
+
+static const char *const kind_names[] = {"function", "structure", "array"};
+
+const WasmTypeDef *wasm_sig_def(WasmSig *s, uint32_t index, WasmTypeKind kind) {
+    if (!wasm_sig_exists(s, "type", index, s->t->m->types.len))
+        return NULL;
+    const WasmTypeDef *d = &s->t->m->types.at[index];
+    if (d->kind != kind) {
+        wasm_sig_fail(s, "type %u is %s %s type, expected %s %s type", index,
+                      d->kind == WASM_TYPE_ARRAY ? "an" : "a", kind_names[d->kind],
+                      kind == WASM_TYPE_ARRAY ? "an" : "a", kind_names[kind]);
+        return NULL;
+    }
+    return d;
+}
+
+void wasm_sig_put(WasmTypes *to, const WasmType *types, uint32_t n) {
+    if (n == 0)
+        return;
+    vec_reserve(to, n);
+    memcpy(to->at + to->len, types, n * sizeof *types);
+    to->len += n;
+}
+
+static void put_list(WasmTypes *to, WasmTypeList l) {
+    wasm_sig_put(to, l.at, l.len);
+}
+
+static bool memory_exists(WasmSig *s, uint32_t memory) {
+    return wasm_sig_exists(s, "memory", memory, s->t->m->memories.len);
+}
+
+static bool table_exists(WasmSig *s, uint32_t table) {
+    return wasm_sig_exists(s, "table", table, s->t->m->tables.len);
+}
+
+bool wasm_sig_elem_exists(WasmSig *s, uint32_t elem) {
+    return wasm_sig_exists(s, "element segment", elem, s->t->m->elems.len);
+}
+
+bool wasm_sig_data_exists(WasmSig *s, uint32_t data) {
+    const WasmModule *m = s->t->m;
+    if (!wasm_sig_exists(s, "data segment", data, m->datas.len))
+        return false;
+    if (!m->has_data_count && data < m->input_count[WASM_SPACE_DATA])
+        return wasm_sig_fail(s,
+                             "the module has no data count section, which this instruction needs");
+    return true;
+}
+
+bool wasm_sig_label(WasmSig *s, uint32_t depth, WasmTypeList *types) {
+    const WasmTyper *t = s->t;
+    if (depth >= t->frames.len)
+        return wasm_sig_fail(s, "label %u does not exist (there are %u)", depth, t->frames.len);
+    *types = wasm_frame_label(t->m, wasm_label(t, depth));
+    return true;
+}
+
+WasmTypeList wasm_frame_params(const WasmModule *m, const WasmFrame *f) {
+    if ((f->block_type & WASM_REF_BIT) || !(f->block_type & WASM_FUNC_TYPE_BIT))
+        return (WasmTypeList){NULL, 0};
+    const WasmTypeDef *d = &m->types.at[f->block_type & ~WASM_FUNC_TYPE_BIT];
+    return (WasmTypeList){d->params, d->nparams};
+}
+
+WasmTypeList wasm_frame_results(const WasmModule *m, const WasmFrame *f) {
+    if (f->block_type == WASM_NONE)
+        return (WasmTypeList){NULL, 0};
+    if ((f->block_type & WASM_REF_BIT) || !(f->block_type & WASM_FUNC_TYPE_BIT))
+        return (WasmTypeList){&f->block_type, 1};
+    const WasmTypeDef *d = &m->types.at[f->block_type & ~WASM_FUNC_TYPE_BIT];
+    return (WasmTypeList){d->results, d->nresults};
+}
+
+/* ---- simple instructions ---- */
+
+static uint32_t lane_count(WasmOp op) {
+    switch (wasm_ops[op].mnemonic[1]) { /* i8x16, i16x8, i32x4, f64x2 */
+    case '8': return 16;
+    case '1': return 8;
+    case '3': return 4;
+    default: return 2;
+    }
+}
+
+static bool check_memarg(WasmSig *s) {
+    const WasmInstr *i = s->i;
+    if (!memory_exists(s, i->b))
+        return false;
+    uint32_t align = wasm_simple_sigs[i->op].align;
+    bool atomic = wasm_ops[i->op].category == WASM_CAT_ATOMIC;
+    if (i->a > align || (atomic && i->a != align))
+        return wasm_sig_fail(s, "expected an alignment of %s2^%u bytes, found 2^%u",
+                             atomic ? "" : "at most ", align, i->a);
+    if (i->c > UINT32_MAX && !s->t->m->memories.at[i->b].limits.is64)
+        return wasm_sig_fail(s, "offset %llu is outside the memory's 32 bits",
+                             (unsigned long long)i->c);
+    return true;
+}
+
+bool wasm_sig_check_simple(WasmSig *s) {
+    const WasmInstr *i = s->i;
+    uint32_t lane = 0, lanes = 1;
+    switch (wasm_ops[i->op].imm) {
+    case WASM_IMM_MEMARG: return check_memarg(s);
+    case WASM_IMM_MEMARG_LANE:
+        if (!check_memarg(s))
+            return false;
+        lane = i->count;
+        lanes = 16u >> wasm_simple_sigs[i->op].align;
+        break;
+    case WASM_IMM_LANE:
+        lane = i->a;
+        lanes = lane_count((WasmOp)i->op);
+        break;
+    case WASM_IMM_LANES16:
+        lanes = 32;
+        for (uint32_t k = 0; k < 16; k++)
+            if (i->vec[k] > lane)
+                lane = i->vec[k];
+        break;
+    default: break;
+    }
+    if (lane >= lanes)
+        return wasm_sig_fail(s, "lane %u does not exist (the last is %u)", lane, lanes - 1);
+    return true;
+}
+
+static bool simple(WasmSig *s) {
+    const WasmSimpleSig *g = &wasm_simple_sigs[s->i->op];
+    if (g->kind != WASM_SIG_SIMPLE && !wasm_sig_check_simple(s))
+        return false;
+    for (uint32_t k = 0; k < g->nparams; k++)
+        vec_push(s->params, g->params[k] ? g->params[k] : wasm_memory_address(s->t->m, s->i->b));
+    if (g->nresults)
+        vec_push(s->results, g->result);
+    return true;
+}
+
+/* ---- control ---- */
+
+static bool block(WasmSig *s) {
+    WasmType type = s->i->type;
+    WasmFrame f = {.block_type = type};
+    if (!(type & WASM_REF_BIT) && (type & WASM_FUNC_TYPE_BIT)) {
+        if (!wasm_sig_def(s, type & ~WASM_FUNC_TYPE_BIT, WASM_TYPE_FUNC))
+            return false;
+    } else if (!wasm_sig_type_exists(s, type)) {
+        return false;
+    }
+    WasmTypeList params = wasm_frame_params(s->t->m, &f);
+    put_list(s->params, params);
+    put_list(s->results, params);
+    if (s->i->op == WASM_OP_IF)
+        vec_push(s->params, WASM_I32);
+    return true;
+}
+
+/* One catch clause: what it pushes must fit its label, which is counted from outside the try_table.
+ */
+static bool catch_clause(WasmSig *s, const WasmCatch *c) {
+    static const char *const names[] = {"catch", "catch_ref", "catch_all", "catch_all_ref"};
+    const WasmModule *m = s->t->m;
+    WasmTypeList values = {NULL, 0}, label;
+    if (c->kind < 2) {
+        if (!wasm_sig_exists(s, "tag", c->tag, m->tags.len))
+            return false;
+        const WasmTypeDef *d = wasm_sig_def(s, m->tags.at[c->tag].type, WASM_TYPE_FUNC);
+        if (!d)
+            return false;
+        values = (WasmTypeList){d->params, d->nparams};
+    }
+    if (!wasm_sig_label(s, c->label, &label))
+        return false;
+    bool ref = (c->kind & 1) != 0;
+    if (values.len + ref != label.len)
+        return wasm_sig_fail(s, "%s gives %u values, label %u takes %u", names[c->kind & 3],
+                             values.len + ref, c->label, label.len);
+    if (ref) {
+        label.len--;
+        if (!wasm_subtype(m, WASM_REF(0, WASM_HEAP(WASM_HEAP_EXN)), label.at[label.len]))
+            return wasm_sig_fail(s, "%s gives a (ref exn), which label %u does not take last",
+                                 names[c->kind & 3], c->label);
+    }
+    if (!wasm_subtypes(m, values, label))
+        return wasm_sig_fail(s, "the types of tag %u do not fit label %u", c->tag, c->label);
+    return true;
+}
+
+static bool try_table(WasmSig *s) {
+    if (!block(s))
+        return false;
+    const uint8_t *at = s->i->vec;
+    for (uint32_t k = 0; k < s->i->count; k++) {
+        WasmCatch c = wasm_vec_catch(&at);
+        if (!catch_clause(s, &c))
+            return false;
+    }
+    return true;
+}
+
+/* else, catch, catch_all, delegate: they continue or close only certain constructs. */
+static bool continues(WasmSig *s) {
+    const WasmTyper *t = s->t;
+    WasmOp op = (WasmOp)s->i->op, open = (WasmOp)vec_last(&t->frames).op;
+    bool ok = op == WASM_OP_ELSE       ? open == WASM_OP_IF
+              : op == WASM_OP_DELEGATE ? open == WASM_OP_TRY
+                                       : open == WASM_OP_TRY || open == WASM_OP_CATCH;
+    if (!ok)
+        return wasm_sig_fail(s, "there is no open %s here", op == WASM_OP_ELSE ? "if" : "try");
+    if (op == WASM_OP_DELEGATE && s->i->a >= t->frames.len - 1)
+        return wasm_sig_fail(s, "label %u does not exist (there are %u)", s->i->a,
+                             t->frames.len - 1);
+    return true;
+}
+
+/* catch and throw: the tag's parameters. */
+static bool tag(WasmSig *s, WasmTypes *to) {
+    const WasmModule *m = s->t->m;
+    if (!wasm_sig_exists(s, "tag", s->i->a, m->tags.len))
+        return false;
+    const WasmTypeDef *d = wasm_sig_def(s, m->tags.at[s->i->a].type, WASM_TYPE_FUNC);
+    if (d)
+        wasm_sig_put(to, d->params, d->nparams);
+    return d != NULL;
+}
+
+static bool rethrow(WasmSig *s) {
+    WasmTypeList unused;
+    if (!wasm_sig_label(s, s->i->a, &unused))
+        return false;
+    uint16_t op = wasm_label(s->t, s->i->a)->op;
+    if (op != WASM_OP_CATCH && op != WASM_OP_CATCH_ALL)
+        return wasm_sig_fail(s, "label %u is not a catch", s->i->a);
+    return true;
+}
+
+/* br, br_if, br_table: the (default) label's types, and the condition. */
+static bool branch(WasmSig *s) {
+    WasmTypeList label;
+    if (!wasm_sig_label(s, s->i->a, &label))
+        return false;
+    put_list(s->params, label);
+    if (s->i->op != WASM_OP_BR)
+        vec_push(s->params, WASM_I32);
+    if (s->i->op == WASM_OP_BR_IF)
+        put_list(s->results, label);
+    return true;
+}
+
+/* A call of a function of this type, with whatever else it pops behind the arguments. */
+static bool call_type(WasmSig *s, const WasmTypeDef *d, WasmType extra) {
+    wasm_sig_put(s->params, d->params, d->nparams);
+    if (extra != WASM_NONE)
+        vec_push(s->params, extra);
+    switch (s->i->op) {
+    case WASM_OP_RETURN_CALL:
+    case WASM_OP_RETURN_CALL_INDIRECT:
+    case WASM_OP_RETURN_CALL_REF: {
+        WasmTypeList own = wasm_frame_results(s->t->m, &s->t->frames.at[0]);
+        if (!wasm_subtypes(s->t->m, (WasmTypeList){d->results, d->nresults}, own))
+            return wasm_sig_fail(s, "the results of what is called are not those of the caller");
+        return true;
+    }
+    default: wasm_sig_put(s->results, d->results, d->nresults); return true;
+    }
+}
+
+static bool call(WasmSig *s) {
+    const WasmModule *m = s->t->m;
+    if (!wasm_sig_exists(s, "function", s->i->a, m->funcs.len))
+        return false;
+    const WasmTypeDef *d = wasm_sig_def(s, m->funcs.at[s->i->a].type, WASM_TYPE_FUNC);
+    return d && call_type(s, d, WASM_NONE);
+}
+
+static bool call_indirect(WasmSig *s) {
+    const WasmModule *m = s->t->m;
+    const WasmTypeDef *d = wasm_sig_def(s, s->i->a, WASM_TYPE_FUNC);
+    if (!d || !table_exists(s, s->i->b))
+        return false;
+    char text[32];
+    WasmType type = m->tables.at[s->i->b].type;
+    if (!wasm_subtype(m, type, WASM_FUNCREF))
+        return wasm_sig_fail(s, "expected a table of functions, table %u has %s", s->i->b,
+                             wasm_type_words(type, text));
+    return call_type(s, d, wasm_table_address(m, s->i->b));
+}
+
+static bool call_ref(WasmSig *s) {
+    const WasmTypeDef *d = wasm_sig_def(s, s->i->a, WASM_TYPE_FUNC);
+    return d && call_type(s, d, WASM_REF(1, s->i->a));
+}
+
+static bool control(WasmSig *s) {
+    switch (s->i->op) {
+    case WASM_OP_UNREACHABLE:
+    case WASM_OP_END: return true;
+    case WASM_OP_BLOCK:
+    case WASM_OP_LOOP:
+    case WASM_OP_IF:
+    case WASM_OP_TRY: return block(s);
+    case WASM_OP_TRY_TABLE: return try_table(s);
+    case WASM_OP_ELSE:
+    case WASM_OP_CATCH_ALL:
+    case WASM_OP_DELEGATE: return continues(s);
+    case WASM_OP_CATCH: return continues(s) && tag(s, s->results);
+    case WASM_OP_THROW: return tag(s, s->params);
+    case WASM_OP_RETHROW: return rethrow(s);
+    case WASM_OP_THROW_REF: vec_push(s->params, WASM_REF(1, WASM_HEAP(WASM_HEAP_EXN))); return true;
+    case WASM_OP_BR:
+    case WASM_OP_BR_IF:
+    case WASM_OP_BR_TABLE: return branch(s);
+    case WASM_OP_RETURN:
+        put_list(s->params, wasm_frame_results(s->t->m, &s->t->frames.at[0]));
+        return true;
+    case WASM_OP_CALL:
+    case WASM_OP_RETURN_CALL: return call(s);
+    case WASM_OP_CALL_INDIRECT:
+    case WASM_OP_RETURN_CALL_INDIRECT: return call_indirect(s);
+    default: return call_ref(s);
+    }
+}
+
+/* ---- drop, select ---- */
+
+WasmType wasm_sig_operand(const WasmSig *s, uint32_t n) {
+    const WasmTyper *t = s->t;
+    const WasmFrame *f = &vec_last(&t->frames);
+    if (t->stack.len - f->height > n)
+        return t->stack.at[t->stack.len - 1 - n];
+    return f->unreachable ? WASM_BOT : WASM_NONE;
+}
+
+static bool drop(WasmSig *s) {
+    WasmType t = wasm_sig_operand(s, 0);
+    vec_push(s->params, t == WASM_NONE ? WASM_BOT : t);
+    return true;
+}
+
+static bool select_untyped(WasmSig *s) {
+    WasmType a = wasm_sig_operand(s, 2), b = wasm_sig_operand(s, 1);
+    if (WASM_IS_REF(a) || WASM_IS_REF(b))
+        return wasm_sig_fail(s, "references need a select with a type");
+    WasmType t = b == WASM_BOT || b == WASM_NONE ? a : b;
+    if (t == WASM_NONE)
+        t = WASM_BOT;
+    vec_push(s->params, t);
+    vec_push(s->params, t);
+    vec_push(s->params, WASM_I32);
+    vec_push(s->results, t);
+    return true;
+}
+
+static bool select_typed(WasmSig *s) {
+    if (s->i->count != 1)
+        return wasm_sig_fail(s, "expected one type, found %u", s->i->count);
+    WasmType t = s->i->type;
+    if (!wasm_sig_type_exists(s, t))
+        return false;
+    vec_push(s->params, t);
+    vec_push(s->params, t);
+    vec_push(s->params, WASM_I32);
+    vec_push(s->results, t);
+    return true;
+}
+
+/* ---- variables ---- */
+
+static bool local(WasmSig *s) {
+    const WasmTyper *t = s->t;
+    if (!wasm_sig_exists(s, "local", s->i->a, t->locals.len))
+        return false;
+    WasmType type = t->locals.at[s->i->a];
+    if (s->i->op != WASM_OP_LOCAL_GET)
+        vec_push(s->params, type);
+    else if (t->tracks_inits && !t->local_init[s->i->a])
+        return wasm_sig_fail(s, "local %u has no value yet", s->i->a);
+    if (s->i->op != WASM_OP_LOCAL_SET)
+        vec_push(s->results, type);
+    return true;
+}
+
+static bool global(WasmSig *s) {
+    const WasmModule *m = s->t->m;
+    if (!wasm_sig_exists(s, "global", s->i->a, m->globals.len))
+        return false;
+    const WasmGlobal *g = &m->globals.at[s->i->a];
+    if (s->i->op == WASM_OP_GLOBAL_GET) {
+        vec_push(s->results, g->type);
+        return true;
+    }
+    vec_push(s->params, g->type);
+    return g->mutable || wasm_sig_fail(s, "global %u cannot be changed", s->i->a);
+}
+
+/* ---- memories and tables ---- */
+
+/* Address or length that is good for both. */
+static WasmType smaller(WasmType a, WasmType b) {
+    return a == WASM_I64 && b == WASM_I64 ? WASM_I64 : WASM_I32;
+}
+
+static void three(WasmSig *s, WasmType a, WasmType b, WasmType c) {
+    vec_push(s->params, a);
+    vec_push(s->params, b);
+    vec_push(s->params, c);
+}
+
+static bool memory(WasmSig *s) {
+    const WasmModule *m = s->t->m;
+    const WasmInstr *i = s->i;
+    if (i->op == WASM_OP_DATA_DROP)
+        return wasm_sig_data_exists(s, i->a);
+    uint32_t first = i->op == WASM_OP_MEMORY_INIT ? i->b : i->a;
+    if (!memory_exists(s, first))
+        return false;
+    WasmType address = wasm_memory_address(m, first);
+    switch (i->op) {
+    case WASM_OP_MEMORY_SIZE: vec_push(s->results, address); return true;
+    case WASM_OP_MEMORY_GROW:
+        vec_push(s->params, address);
+        vec_push(s->results, address);
+        return true;
+    case WASM_OP_MEMORY_FILL: three(s, address, WASM_I32, address); return true;
+    case WASM_OP_MEMORY_INIT:
+        three(s, address, WASM_I32, WASM_I32);
+        return wasm_sig_data_exists(s, i->a);
+    default: { /* memory.copy */
+        if (!memory_exists(s, i->b))
+            return false;
+        WasmType from = wasm_memory_address(m, i->b);
+        three(s, address, from, smaller(address, from));
+        return true;
+    }
+    }
+}
+
+/* Elements of type `from` put into a table: they must fit. */
+static bool elements_fit(WasmSig *s, WasmType from, WasmType to) {
+    char a[32], b[32];
+    return wasm_subtype(s->t->m, from, to) ||
+           wasm_sig_fail(s, "expected elements of type %s, found %s", wasm_type_words(to, b),
+                         wasm_type_words(from, a));
+}
+
+static bool table_bulk(WasmSig *s, uint32_t table, WasmType address) {
+    const WasmModule *m = s->t->m;
+    const WasmInstr *i = s->i;
+    if (i->op == WASM_OP_TABLE_INIT) {
+        if (!wasm_sig_elem_exists(s, i->a))
+            return false;
+        three(s, address, WASM_I32, WASM_I32);
+        return elements_fit(s, m->elems.at[i->a].type, m->tables.at[table].type);
+    }
+    if (!table_exists(s, i->b))
+        return false;
+    WasmType from = wasm_table_address(m, i->b);
+    three(s, address, from, smaller(address, from));
+    return elements_fit(s, m->tables.at[i->b].type, m->tables.at[table].type);
+}
+
+static bool table(WasmSig *s) {
+    const WasmModule *m = s->t->m;
+    const WasmInstr *i = s->i;
+    if (i->op == WASM_OP_ELEM_DROP)
+        return wasm_sig_elem_exists(s, i->a);
+    uint32_t first = i->op == WASM_OP_TABLE_INIT ? i->b : i->a;
+    if (!table_exists(s, first))
+        return false;
+    WasmType address = wasm_table_address(m, first), type = m->tables.at[first].type;
+    switch (i->op) {
+    case WASM_OP_TABLE_GET:
+        vec_push(s->params, address);
+        vec_push(s->results, type);
+        return true;
+    case WASM_OP_TABLE_SET:
+        vec_push(s->params, address);
+        vec_push(s->params, type);
+        return true;
+    case WASM_OP_TABLE_SIZE: vec_push(s->results, address); return true;
+    case WASM_OP_TABLE_GROW:
+        vec_push(s->params, type);
+        vec_push(s->params, address);
+        vec_push(s->results, address);
+        return true;
+    case WASM_OP_TABLE_FILL: three(s, address, type, address); return true;
+    default: return table_bulk(s, first, address);
+    }
+}
+
+/* ---- all ---- */
+
+bool wasm_sig(WasmSig *s) {
+    uint16_t op = s->i->op;
+    if (wasm_simple_sigs[op].kind != WASM_SIG_OTHER)
+        return simple(s);
+    switch (op) {
+    case WASM_OP_DROP: return drop(s);
+    case WASM_OP_SELECT: return select_untyped(s);
+    case WASM_OP_TYPED_SELECT: return select_typed(s);
+    case WASM_OP_LOCAL_GET:
+    case WASM_OP_LOCAL_SET:
+    case WASM_OP_LOCAL_TEE: return local(s);
+    case WASM_OP_GLOBAL_GET:
+    case WASM_OP_GLOBAL_SET: return global(s);
+    case WASM_OP_TABLE_GET:
+    case WASM_OP_TABLE_SET:
+    case WASM_OP_TABLE_GROW:
+    case WASM_OP_TABLE_SIZE:
+    case WASM_OP_TABLE_FILL:
+    case WASM_OP_TABLE_COPY:
+    case WASM_OP_TABLE_INIT:
+    case WASM_OP_ELEM_DROP: return table(s);
+    case WASM_OP_MEMORY_SIZE:
+    case WASM_OP_MEMORY_GROW:
+    case WASM_OP_MEMORY_INIT:
+    case WASM_OP_MEMORY_COPY:
+    case WASM_OP_MEMORY_FILL:
+    case WASM_OP_DATA_DROP: return memory(s);
+    default: break;
+    }
+    return wasm_ops[op].prefix == 0xfb || (op >= WASM_OP_REF_NULL && op <= WASM_OP_BR_ON_NON_NULL)
+               ? wasm_sig_gc(s)
+               : control(s);
+}
+
+/* The bottom reference is the typer's own affair. */
+static void hide_bottom(WasmTypes *v, uint32_t from) {
+    for (uint32_t k = from; k < v->len; k++)
+        if (v->at[k] == WASM_BOT_REF)
+            v->at[k] = WASM_BOT;
+}
+
+void wasm_instr_types(const WasmTyper *t, const WasmInstr *i, WasmTypes *params,
+                      WasmTypes *results) {
+    if (!t->frames.len)
+        return;
+    WasmSig s = {t, i, params, results, NULL};
+    uint32_t p = params->len, r = results->len;
+    wasm_sig(&s);
+    hide_bottom(params, p);
+    hide_bottom(results, r);
+}

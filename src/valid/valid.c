@@ -1,0 +1,407 @@
+/*
+ * valid/valid.c - validation of a whole module: what each section says, constant expressions,
+ * bodies.
+ *
+ * The reader has seen to it that indices outside of code exist and that byte ranges lie in the
+ * file; here is everything about types and limits. A fault in a section does not stop the others
+ * from being looked at, but bodies are only checked if the sections are good.
+ */
+#include "wasm/read.h"
+#include "valid/typer.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+typedef struct Valid {
+    WasmModule *m;
+    Diags *diags;
+    WasmTyper typer;
+    bool ok;
+} Valid;
+
+/* ---- messages ---- */
+
+static void report(Valid *v, DiagTag tag, uint32_t offset, uint32_t len, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+static void report(Valid *v, DiagTag tag, uint32_t offset, uint32_t len, const char *format, ...) {
+    char text[320];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    diag(v->diags, tag, (Span){v->m->file, offset, offset + len}, "%s", text);
+    v->ok = false;
+}
+
+/* The file offset of a section's contents; 0 if there is none. */
+static uint32_t section_offset(const WasmModule *m, uint8_t id) {
+    for (uint32_t k = 0; k < m->sections.len; k++)
+        if (m->sections.at[k].id == id)
+            return m->sections.at[k].payload;
+    return 0;
+}
+
+/* Where an entity came from: the section that defines it, or the imports. */
+static uint32_t entity_offset(const WasmModule *m, int32_t import, uint8_t id) {
+    return section_offset(m, import >= 0 ? WASM_SEC_IMPORT : id);
+}
+
+/* ---- types ---- */
+
+static bool field_fits(const WasmModule *m, const WasmField *sub, const WasmField *super) {
+    if (sub->mutable != super->mutable || !wasm_subtype(m, sub->type, super->type))
+        return false;
+    return !sub->mutable || wasm_subtype(m, super->type, sub->type);
+}
+
+/* Structural match of a definition with its declared supertype. */
+static bool def_fits(const WasmModule *m, const WasmTypeDef *sub, const WasmTypeDef *super) {
+    if (sub->kind != super->kind)
+        return false;
+    if (sub->kind == WASM_TYPE_FUNC) {
+        WasmTypeList p = {sub->params, sub->nparams}, sp = {super->params, super->nparams};
+        WasmTypeList r = {sub->results, sub->nresults}, sr = {super->results, super->nresults};
+        return wasm_subtypes(m, sp, p) && wasm_subtypes(m, r, sr);
+    }
+    if (sub->nfields < super->nfields)
+        return false;
+    for (uint32_t k = 0; k < super->nfields; k++)
+        if (!field_fits(m, &sub->fields[k], &super->fields[k]))
+            return false;
+    return true;
+}
+
+static void check_def(Valid *v, uint32_t index, uint32_t *depth) {
+    const WasmModule *m = v->m;
+    const WasmTypeDef *d = &m->types.at[index];
+    uint32_t at = section_offset(m, WASM_SEC_TYPE);
+    if (d->nparams > WASM_MAX_ARITY || d->nresults > WASM_MAX_ARITY)
+        report(v, DIAG_INVALID, at, 0,
+               "type %u has %u parameters and %u results, engines allow %d of each", index,
+               d->nparams, d->nresults, WASM_MAX_ARITY);
+    if (d->nfields > WASM_MAX_FIELDS)
+        report(v, DIAG_INVALID, at, 0, "type %u has %u fields, engines allow %d", index, d->nfields,
+               WASM_MAX_FIELDS);
+    depth[index] = 0;
+    if (!d->has_super)
+        return;
+    const WasmTypeDef *super = &m->types.at[d->super];
+    depth[index] = depth[d->super] + 1;
+    if (super->final)
+        report(v, DIAG_INVALID, at, 0, "type %u has the supertype %u, which is final", index,
+               d->super);
+    else if (depth[index] > WASM_MAX_SUBTYPE_DEPTH)
+        report(v, DIAG_INVALID, at, 0, "type %u has more than the %d supertypes that engines allow",
+               index, WASM_MAX_SUBTYPE_DEPTH);
+    else if (!def_fits(m, d, super))
+        report(v, DIAG_INVALID, at, 0, "type %u does not match its supertype %u", index, d->super);
+}
+
+static void check_types(Valid *v) {
+    uint32_t *depth = mem_zalloc((v->m->types.len + 1) * sizeof *depth);
+    for (uint32_t k = 0; k < v->m->types.len; k++)
+        check_def(v, k, depth);
+    free(depth);
+}
+
+/* ---- constant expressions ---- */
+
+/* Why an instruction cannot be in a constant expression, or NULL. `globals`: how many can be used.
+ */
+static const char *not_constant(const WasmModule *m, const WasmInstr *i, uint32_t globals) {
+    switch (i->op) {
+    case WASM_OP_GLOBAL_GET:
+        if (i->a >= m->globals.len)
+            return NULL; /* the typer says so */
+        if (i->a >= globals)
+            return "the global is defined later";
+        return m->globals.at[i->a].mutable ? "the global is mutable" : NULL;
+    case WASM_OP_END:
+    case WASM_OP_I32_CONST:
+    case WASM_OP_I64_CONST:
+    case WASM_OP_F32_CONST:
+    case WASM_OP_F64_CONST:
+    case WASM_OP_V128_CONST:
+    case WASM_OP_I32_ADD:
+    case WASM_OP_I32_SUB:
+    case WASM_OP_I32_MUL:
+    case WASM_OP_I64_ADD:
+    case WASM_OP_I64_SUB:
+    case WASM_OP_I64_MUL:
+    case WASM_OP_REF_NULL:
+    case WASM_OP_REF_FUNC:
+    case WASM_OP_REF_I31:
+    case WASM_OP_STRUCT_NEW:
+    case WASM_OP_STRUCT_NEW_DEFAULT:
+    case WASM_OP_ARRAY_NEW:
+    case WASM_OP_ARRAY_NEW_DEFAULT:
+    case WASM_OP_ARRAY_NEW_FIXED:
+    case WASM_OP_ANY_CONVERT_EXTERN:
+    case WASM_OP_EXTERN_CONVERT_ANY: return NULL;
+    default: return "not a constant instruction";
+    }
+}
+
+/* Checks the expression at file offset `at` and gives the offset behind its end; 0 if it is not
+ * valid. */
+static uint32_t check_expr(Valid *v, uint32_t at, WasmType type, uint32_t globals, const char *what,
+                           uint32_t index) {
+    WasmModule *m = v->m;
+    WasmTyper *t = &v->typer;
+    WasmCode code = wasm_code(m->bytes, m->size, at);
+    WasmInstr i;
+    wasm_typer_begin_expr(t, m, type);
+    while (t->frames.len && wasm_next(&code, &i)) {
+        const char *why = not_constant(m, &i, globals);
+        if (why) {
+            report(v, DIAG_INVALID, i.offset, i.size, "%s %u: constant expression: %s: %s", what,
+                   index, wasm_ops[i.op].mnemonic, why);
+            return 0;
+        }
+        if (!wasm_typer_step(t, &i)) {
+            report(v, DIAG_INVALID, i.offset, i.size, "%s %u: constant expression: %s", what, index,
+                   t->error);
+            return 0;
+        }
+        if (i.op == WASM_OP_REF_FUNC)
+            m->declared[i.a] = 1;
+    }
+    if (t->frames.len) {
+        report(v, DIAG_MALFORMED, code.error ? code.error_offset : at, 0,
+               "%s %u: constant expression: %s", what, index,
+               code.error ? code.error : "unexpected end");
+        return 0;
+    }
+    return (uint32_t)(code.at - code.start);
+}
+
+/* ---- limits ---- */
+
+static void check_limits(Valid *v, const WasmLimits *l, uint64_t bound, uint32_t at,
+                         const char *what, uint32_t index) {
+    if (l->has_max && l->max < l->min)
+        report(v, DIAG_INVALID, at, 0,
+               "%s %u: the minimum size %llu is greater than the maximum %llu", what, index,
+               (unsigned long long)l->min, (unsigned long long)l->max);
+    uint64_t most = l->has_max && l->max > l->min ? l->max : l->min;
+    if (most > bound)
+        report(v, DIAG_INVALID, at, 0, "%s %u: size %llu, at most %llu is possible", what, index,
+               (unsigned long long)most, (unsigned long long)bound);
+}
+
+static void check_memories(Valid *v) {
+    const WasmModule *m = v->m;
+    for (uint32_t k = 0; k < m->memories.len; k++) {
+        const WasmLimits *l = &m->memories.at[k].limits;
+        uint32_t at = entity_offset(m, m->memories.at[k].import, WASM_SEC_MEMORY);
+        if (l->page_log2 != 0 && l->page_log2 != 16) {
+            report(v, DIAG_INVALID, at, 0,
+                   "memory %u: page size 2^%u, only 1 and 65536 are possible", k, l->page_log2);
+            continue;
+        }
+        uint64_t bytes = l->is64 ? UINT64_MAX : UINT32_MAX; /* the highest address */
+        uint64_t pages = l->page_log2 ? (bytes >> 16) + 1 : bytes;
+        check_limits(v, l, pages, at, "memory", k);
+        if (l->shared && !l->has_max)
+            report(v, DIAG_INVALID, at, 0, "memory %u: a shared memory needs a maximum size", k);
+    }
+}
+
+static void check_tables(Valid *v) {
+    const WasmModule *m = v->m;
+    for (uint32_t k = 0; k < m->tables.len; k++) {
+        const WasmTable *t = &m->tables.at[k];
+        uint32_t at = entity_offset(m, t->import, WASM_SEC_TABLE);
+        check_limits(v, &t->limits, t->limits.is64 ? UINT64_MAX : UINT32_MAX, at, "table", k);
+        char text[32];
+        if (t->init)
+            check_expr(v, t->init, t->type, m->input_imports[WASM_SPACE_GLOBAL], "table", k);
+        else if (t->import < 0 && !wasm_defaultable(t->type))
+            report(v, DIAG_INVALID, at, 0, "table %u: elements of type %s need an initial value", k,
+                   wasm_type_words(t->type, text));
+    }
+}
+
+/* ---- the other sections ---- */
+
+static void check_tags(Valid *v) {
+    const WasmModule *m = v->m;
+    for (uint32_t k = 0; k < m->tags.len; k++) {
+        uint32_t results = m->types.at[m->tags.at[k].type].nresults;
+        if (results)
+            report(v, DIAG_INVALID, entity_offset(m, m->tags.at[k].import, WASM_SEC_TAG), 0,
+                   "tag %u: the type of a tag has no results, this one %u", k, results);
+    }
+}
+
+static void check_globals(Valid *v) {
+    const WasmModule *m = v->m;
+    for (uint32_t k = 0; k < m->globals.len; k++)
+        if (m->globals.at[k].init)
+            check_expr(v, m->globals.at[k].init, m->globals.at[k].type, k, "global", k);
+}
+
+static void check_exports(Valid *v) {
+    WasmModule *m = v->m;
+    Map names = {0};
+    for (uint32_t k = 0; k < m->exports.len; k++) {
+        const WasmExport *e = &m->exports.at[k];
+        bool added;
+        map_put(&names, e->name, k, &added);
+        if (!added)
+            report(v, DIAG_INVALID, (uint32_t)((const uint8_t *)e->name.ptr - m->bytes),
+                   e->name.len, "two exports have the name \"%.*s\"",
+                   e->name.len > 100 ? 100 : (int)e->name.len, e->name.ptr);
+        if (e->space == WASM_SPACE_FUNC)
+            m->declared[e->handle] = 1;
+    }
+    map_free(&names);
+}
+
+static void check_start(Valid *v) {
+    const WasmModule *m = v->m;
+    if (m->start < 0)
+        return;
+    const WasmTypeDef *d = wasm_func_type(m, (uint32_t)m->start);
+    if (d->nparams || d->nresults)
+        report(v, DIAG_INVALID, section_offset(m, WASM_SEC_START), 0,
+               "the start function %u must have neither parameters nor results, it has %u and %u",
+               (uint32_t)m->start, d->nparams, d->nresults);
+}
+
+static void check_elem(Valid *v, uint32_t index) {
+    WasmModule *m = v->m;
+    const WasmElem *e = &m->elems.at[index];
+    char a[32], b[32];
+    if (e->mode == WASM_ACTIVE) {
+        const WasmTable *t = &m->tables.at[e->table];
+        if (!wasm_subtype(m, e->type, t->type))
+            report(v, DIAG_INVALID, e->offset, e->offset_len,
+                   "element segment %u: expected elements of type %s as in table %u, found %s",
+                   index, wasm_type_words(t->type, a), e->table, wasm_type_words(e->type, b));
+        check_expr(v, e->offset, wasm_table_address(m, e->table), m->globals.len, "element segment",
+                   index);
+    }
+    uint32_t at = e->items;
+    const uint8_t *p = m->bytes + e->items;
+    for (uint32_t k = 0; k < e->count && at; k++) {
+        if (e->exprs)
+            at = check_expr(v, at, e->type, m->globals.len, "element segment", index);
+        else
+            m->declared[wasm_vec_u32(&p)] = 1;
+    }
+}
+
+static void check_datas(Valid *v) {
+    const WasmModule *m = v->m;
+    for (uint32_t k = 0; k < m->datas.len; k++) {
+        const WasmData *d = &m->datas.at[k];
+        if (d->mode == WASM_ACTIVE)
+            check_expr(v, d->offset, wasm_memory_address(m, d->memory), m->globals.len,
+                       "data segment", k);
+    }
+}
+
+/* ---- bodies ---- */
+
+/* "function 12 (main)", the name in quotes if there is one. */
+static const char *func_words(const WasmModule *m, uint32_t func, char buf[120]) {
+    Str name = wasm_func_name(m, func);
+    if (name.len)
+        snprintf(buf, 120, "function %u (%.*s%s)", func, name.len > 80 ? 80 : (int)name.len,
+                 name.ptr, name.len > 80 ? "..." : "");
+    else
+        snprintf(buf, 120, "function %u", func);
+    return buf;
+}
+
+/* A fault at a code offset, which is what scripts call `pc`. */
+static void report_code(Valid *v, DiagTag tag, uint32_t func, uint32_t offset, uint32_t len,
+                        const char *what) {
+    char name[120];
+    report(v, tag, v->m->funcs.at[func].body + offset, len, "%s at code offset %u: %s",
+           func_words(v->m, func, name), offset, what);
+}
+
+static void check_body(Valid *v, uint32_t func) {
+    const WasmModule *m = v->m;
+    WasmTyper *t = &v->typer;
+    WasmCode code;
+    WasmInstr i;
+    char name[120], text[64];
+    uint32_t body = m->funcs.at[func].body;
+    if (!wasm_typer_begin(t, m, func, &code)) {
+        report(v, DIAG_MALFORMED, body, 0, "%s: %s", func_words(m, func, name), t->error);
+        return;
+    }
+    while (wasm_next(&code, &i))
+        if (!wasm_typer_step(t, &i)) {
+            report_code(v, DIAG_INVALID, func, i.offset, i.size, t->error);
+            return;
+        }
+    if (code.error)
+        report_code(v, DIAG_MALFORMED, func, code.error_offset, 0, wasm_code_error(&code, text));
+    else if (!wasm_typer_end(t))
+        report_code(v, DIAG_MALFORMED, func, t->error_offset, 0, t->error);
+}
+
+static void check_bodies(Valid *v) {
+    uint32_t limit = v->diags->max_errors ? v->diags->max_errors : 20;
+    for (uint32_t k = 0; k < v->m->funcs.len && v->diags->errors < limit; k++)
+        if (v->m->funcs.at[k].import < 0)
+            check_body(v, k);
+}
+
+static bool validate(WasmModule *m, Diags *diags) {
+    Valid v = {.m = m, .diags = diags, .ok = true};
+    m->declared = mem_zalloc(m->funcs.len + 1);
+    check_types(&v);
+    check_tags(&v);
+    check_memories(&v);
+    check_tables(&v);
+    check_globals(&v);
+    check_exports(&v);
+    check_start(&v);
+    for (uint32_t k = 0; k < m->elems.len; k++)
+        check_elem(&v, k);
+    check_datas(&v);
+    if (v.ok)
+        check_bodies(&v);
+    wasm_typer_free(&v.typer);
+    return v.ok;
+}
+
+bool wasm_validate(WasmUnvalidated *u, WasmModule *m, Diags *diags) {
+    bool valid = validate(&u->m, diags);
+    if (!valid)
+        wasm_module_free(&u->m);
+    *m = u->m;
+    return valid;
+}
+
+/* ---- loading ---- */
+
+bool wasm_load(WasmModule *m, const uint8_t *bytes, size_t size, DiagFileId file, Diags *diags) {
+    WasmUnvalidated u;
+    if (wasm_read(&u, bytes, size, file, diags))
+        return wasm_validate(&u, m, diags);
+    wasm_module_free(&u.m);
+    wasm_module_init(m);
+    return false;
+}
+
+bool wasm_load_own(WasmModule *m, const uint8_t *bytes, size_t size, Diags *diags) {
+    WasmUnvalidated u;
+    bool ok = wasm_read(&u, bytes, size, 0, diags);
+    *m = u.m;
+    return ok;
+}
+
+void wasm_load_again(WasmModule *m, const uint8_t *bytes, size_t size) {
+    Diags none = {0};
+    bool ok = wasm_load_own(m, bytes, size, &none);
+    assert(ok);
+    (void)ok;
+    diag_free(&none);
+}

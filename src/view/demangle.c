@@ -1,0 +1,104 @@
+/*
+ * view/demangle.c - names of functions as their language writes them, by libiberty.
+ *
+ * Of the library only the files that know one language each are used (their licences allow linking
+ * with anything), and only the interfaces that give a name in pieces: a symbol of a few hundred
+ * bytes can stand for a name of gigabytes, so there has to be a way to stop.
+ */
+#include "view/demangle.h"
+#include "config.h"
+
+#ifdef HAVE_LIBIBERTY
+
+#ifdef HAVE_LIBIBERTY_DEMANGLE_H
+#include <libiberty/demangle.h>
+#else
+#include <demangle.h>
+#endif
+#include <setjmp.h>
+
+enum { SYMBOL_MAX = 1 << 14, NAME_MAX_BYTES = 1 << 14 };
+
+typedef struct Name {
+    Buf *out;
+    size_t start;
+    jmp_buf stop;
+} Name;
+
+/* Libiberty has no other way to be stopped. It holds no memory of the heap while it calls this,
+ * but for a Rust identifier that is not ASCII. */
+static void add(const char *text, size_t len, void *ctx) {
+    Name *name = ctx;
+    if (name->out->len - name->start + len > NAME_MAX_BYTES)
+        longjmp(name->stop, 1);
+    buf_bytes(name->out, text, len);
+}
+
+static bool is_symbol(const char *s) {
+    return strncmp(s, "_Z", 2) == 0 || strncmp(s, "_R", 2) == 0 || strncmp(s, "__Z", 3) == 0;
+}
+
+bool demangle_is_there(void) {
+    return true;
+}
+
+bool demangle(Str symbol, Buf *out) {
+    char copy[SYMBOL_MAX];
+    if (symbol.len < 3 || symbol.len >= SYMBOL_MAX || memchr(symbol.ptr, '\0', symbol.len))
+        return false;
+    memcpy(copy, symbol.ptr, symbol.len);
+    copy[symbol.len] = '\0';
+    if (!is_symbol(copy))
+        return false;
+    Name name = {.out = out, .start = out->len};
+    bool ok = false;
+    if (setjmp(name.stop) == 0) {
+        ok = rust_demangle_callback(copy, DMGL_NO_OPTS, add, &name) != 0;
+        if (!ok) {
+            out->len = name.start;
+            ok = cplus_demangle_v3_callback(copy, DMGL_PARAMS | DMGL_ANSI, add, &name) != 0;
+        }
+    } else {
+        ok = false;
+    }
+    if (!ok)
+        out->len = name.start;
+    return ok;
+}
+
+#else
+
+bool demangle_is_there(void) {
+    return false;
+}
+
+bool demangle(Str symbol, Buf *out) {
+    (void)symbol, (void)out;
+    return false;
+}
+
+#endif
+
+void demangle_report(Report *r) {
+    Map known = {0}; /* symbol -> Str */
+    Buf text = {0};
+    for (uint32_t i = 0; i < r->rows.len && demangle_is_there(); i++) {
+        Str *fname = &r->rows.at[i].fname;
+        if (fname->len < 3 || fname->ptr[0] != '_')
+            continue;
+        bool added;
+        uint64_t *kept = map_put(&known, *fname, 0, &added);
+        if (added) {
+            Str *name = arena_new(&r->arena, Str);
+            text.len = 0;
+            *name = *fname;
+            if (demangle(*fname, &text))
+                *name = (Str){arena_strndup(&r->arena, (const char *)text.data, text.len),
+                              (uint32_t)text.len};
+            *kept = (uint64_t)(uintptr_t)name;
+        }
+        *fname = *(const Str *)(uintptr_t)*kept;
+    }
+    buf_free(&text);
+    map_free(&known);
+}

@@ -1,0 +1,87 @@
+/*
+ * view/profile.h - what a report tells about calls: which function calls which, and the tree of
+ * calling contexts.
+ *
+ * Scripts provide it in maps; what they must look like is in docs/reports.md ("What views look
+ * for").
+ */
+#ifndef WHAMMC_VIEW_PROFILE_H
+#define WHAMMC_VIEW_PROFILE_H
+
+#include "report/places.h"
+
+enum {
+    PROFILE_NONE = UINT32_MAX,   /* no parent */
+    PROFILE_NOBODY = UINT32_MAX, /* as the id of a function: none of the program's */
+};
+
+typedef struct ProfileFunc {
+    uint32_t id;
+    bool outside; /* id is PROFILE_NOBODY: who calls from outside, or is called and not known */
+    bool untimed; /* its calls were counted only; see untimed.h */
+    Str name;     /* of profile_name; never empty */
+} ProfileFunc;
+
+/* Each pair of functions at most once. */
+typedef struct ProfileArc {
+    uint32_t caller, callee; /* indices into funcs */
+    uint64_t calls;
+    int64_t ns; /* from the calls to their returns; 0 unless timed */
+} ProfileArc;
+
+/* A function called by a function called by ... Parents stand in front of their children. */
+typedef struct ProfileNode {
+    uint32_t parent; /* an index into nodes, or PROFILE_NONE */
+    uint32_t end;    /* the index behind its last descendant: its next brother, if it has one */
+    uint32_t depth;  /* 0 = no parent */
+    uint32_t func;
+    uint64_t calls;
+    uint64_t self;  /* nanoseconds in the function itself; calls unless timed */
+    uint64_t total; /* the same with all that it called */
+} ProfileNode;
+
+/* A zeroed Profile is valid and empty. Release with profile_free. */
+typedef struct Profile {
+    Vec(ProfileFunc) funcs;
+    Vec(ProfileArc) arcs;
+    Vec(ProfileNode) nodes;
+    bool timed;          /* there are nanoseconds */
+    uint64_t total;      /* of all nodes without parent */
+    const char *problem; /* why it could not be read; NULL: nothing fits */
+    Str untimed;         /* the functions whose calls were not timed, as a list of numbers */
+    Map index;           /* id and role -> index into funcs */
+    Arena arena;
+} Profile;
+
+/* Names of variables; none = the first that fits. */
+typedef struct ProfileVariables {
+    const char *const *names;
+    uint32_t count;
+} ProfileVariables;
+
+/*
+ * Reads the tree, or the arcs (of several variables: their sum; or makes them of a tree). Without
+ * names, all variables with calls, times and open calls are arcs. The report must have gone through
+ * value_unify. False if one of the variables does not fit, or nothing does, or it makes no sense:
+ * see `problem`. `p` must be empty.
+ */
+bool profile_read_tree(Profile *p, const Report *r, ProfileVariables variables);
+bool profile_read_arcs(Profile *p, const Report *r, ProfileVariables variables);
+
+/* Another variable than the first that fits in the same way, or NULL. */
+const ReportVar *profile_other(const Report *r, bool tree);
+
+/*
+ * Names the functions: by a map from numbers to strings in the report, else as rows of the report
+ * do, else as the program does (`places` may know nothing), else "#9".
+ */
+void profile_name(Profile *p, const Report *r, const Places *places, bool demangled);
+
+/* The sum or difference, or the number that is nearest to it. */
+uint64_t profile_add(uint64_t a, uint64_t b);
+int64_t profile_add_ns(int64_t a, int64_t b);
+int64_t profile_sub_ns(int64_t a, int64_t b);
+
+void profile_free(Profile *p);
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * view/speedscope.c - a profile for speedscope: an evented one, in which functions are opened and
+ * closed. In each node its own time comes first, then its children in the order of the report.
+ */
+#include "report/escape.h"
+#include "view/view.h"
+
+#include <inttypes.h>
+
+static void put_string(Str s, Buf *out) {
+    buf_u8(out, '"');
+    escape_json(out, s);
+    buf_u8(out, '"');
+}
+
+typedef struct Events {
+    Buf *out;
+    bool any;
+} Events;
+
+static void put_event(Events *e, char type, uint32_t frame, uint64_t at) {
+    buf_printf(e->out, "%s{\"type\":\"%c\",\"frame\":%u,\"at\":%" PRIu64 "}", e->any ? ",\n" : "",
+               type, frame, at);
+    e->any = true;
+}
+
+void view_speedscope(const Profile *p, Str title, Buf *out) {
+    buf_str(out, STR("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
+                     "\"exporter\":\"whammc\",\n\"name\":"));
+    put_string(title, out);
+    buf_str(out, STR(",\n\"shared\":{\"frames\":["));
+    for (uint32_t i = 0; i < p->funcs.len; i++) {
+        buf_str(out, i ? STR(",\n{\"name\":") : STR("\n{\"name\":"));
+        put_string(p->funcs.at[i].name, out);
+        buf_u8(out, '}');
+    }
+    buf_str(out, STR("]},\n\"profiles\":[{\"type\":\"evented\",\"name\":"));
+    put_string(title, out);
+    buf_printf(out, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%" PRIu64 ",\"events\":[\n",
+               p->timed ? "nanoseconds" : "none", p->total);
+    Events e = {.out = out};
+    uint64_t at = 0;
+    for (uint32_t i = 0; i < p->nodes.len; i++) {
+        const ProfileNode *n = &p->nodes.at[i];
+        put_event(&e, 'O', n->func, at);
+        at = profile_add(at, n->self);
+        for (uint32_t up = i; up != PROFILE_NONE && p->nodes.at[up].end == i + 1;
+             up = p->nodes.at[up].parent)
+            put_event(&e, 'C', p->nodes.at[up].func, at);
+    }
+    buf_str(out, STR("]}]}\n"));
+}

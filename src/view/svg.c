@@ -1,0 +1,142 @@
+/*
+ * view/svg.c - a flame graph as one SVG file.
+ *
+ * Each frame is an inner <svg>, which clips its text; places and widths are in percent, so the
+ * picture takes the width that there is. Without JavaScript everything can be read: a frame's title
+ * is shown by browsers when the pointer is on it. With it (flame.js) frames can be clicked to zoom
+ * and searched.
+ */
+#include "view/view.h"
+
+extern const unsigned char host_flame_js[];
+extern const unsigned long host_flame_js_size;
+
+enum {
+    FRAME = 17, /* the height of a frame and the gap below it */
+    HEAD = 44,  /* above the frames */
+    FOOT = 10,
+    TEXT_AT = 12,    /* the base line of text in a frame */
+    WIDTH = 1200,    /* the usual width, for what depends on it */
+    LEAST_TEXT = 24, /* a frame with less width than that has no text */
+};
+/* Frames that are less wide than this part of the picture are left out. */
+static const double least = 0.2 / WIDTH;
+
+typedef struct Picture {
+    const Profile *p;
+    Buf *out;
+    uint32_t levels; /* of what is shown */
+    uint32_t left_out;
+} Picture;
+
+static double part_of(const Picture *s, uint64_t weight) {
+    return s->p->total ? (double)weight / (double)s->p->total : 0;
+}
+
+/* A warm colour that belongs to the name. */
+static void put_colour(Str name, Buf *out) {
+    uint32_t hash = view_hash(name);
+    buf_printf(out, "#%02x%02x%02x", 205 + hash % 51, 80 + (hash >> 8) % 130, (hash >> 16) % 60);
+}
+
+/* "name (12.3 ms, 4.5%, 7 calls)" */
+static void put_title(const Picture *s, const ProfileNode *n, Buf *out) {
+    const Profile *p = s->p;
+    view_xml(p->funcs.at[n->func].name, out);
+    buf_str(out, STR(" ("));
+    view_weight(p, n->total, out);
+    buf_printf(out, ", %.2f%%", 100 * part_of(s, n->total));
+    if (n->self != n->total) {
+        buf_str(out, STR(", itself "));
+        view_weight(p, n->self, out);
+    }
+    if (p->timed)
+        buf_printf(out, ", %llu call%s", (unsigned long long)n->calls, n->calls == 1 ? "" : "s");
+    buf_u8(out, ')');
+}
+
+/* `before`: the weight to the left of it. */
+static void put_frame(const Picture *s, const ProfileNode *n, uint64_t before) {
+    Buf *out = s->out;
+    Str name = s->p->funcs.at[n->func].name;
+    double width = part_of(s, n->total);
+    uint32_t level = s->levels - 1 - n->depth; /* from above */
+    buf_printf(out, "<svg class=\"f\" x=\"%.4f%%\" y=\"%u\" width=\"%.4f%%\" height=\"%u\"><title>",
+               100 * part_of(s, before), HEAD + level * FRAME, 100 * width, FRAME - 1);
+    put_title(s, n, out);
+    buf_str(out, STR("</title><rect width=\"100%\" height=\"100%\" rx=\"2\" fill=\""));
+    put_colour(name, out);
+    buf_str(out, STR("\"/>"));
+    if (width * WIDTH >= LEAST_TEXT) {
+        buf_printf(out, "<text x=\"3\" y=\"%u\">", TEXT_AT);
+        view_xml(name, out);
+        buf_str(out, STR("</text>"));
+    }
+    buf_str(out, STR("</svg>\n"));
+}
+
+/* Calls `put` for what is wide enough and not too deep, with what is to the left of it. Gives the
+ * number of levels. */
+static uint32_t walk(Picture *s, bool draw) {
+    const Profile *p = s->p;
+    Vec(uint64_t) free_from = {0}; /* by depth: where the next frame begins */
+    uint32_t levels = 0;
+    vec_push(&free_from, 0);
+    for (uint32_t i = 0; i < p->nodes.len;) {
+        const ProfileNode *n = &p->nodes.at[i];
+        uint64_t before = free_from.at[n->depth];
+        free_from.at[n->depth] = profile_add(before, n->total);
+        if (part_of(s, n->total) < least || n->depth >= VIEW_DEPTH) {
+            s->left_out += draw ? n->end - i : 0;
+            i = n->end;
+            continue;
+        }
+        if (draw)
+            put_frame(s, n, before);
+        levels = n->depth + 1 > levels ? n->depth + 1 : levels;
+        free_from.len = n->depth + 1;
+        vec_push(&free_from, before); /* what is left of the children: the node's own comes last */
+        i++;
+    }
+    vec_free(&free_from);
+    return levels;
+}
+
+static void put_head(const Picture *s, Str title, uint32_t height) {
+    Buf *out = s->out;
+    buf_printf(out,
+               "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+               "<svg xmlns=\"http://www.w3.org/2000/svg\" version=\"1.1\" width=\"100%%\" "
+               "height=\"%u\" font-family=\"monospace\" font-size=\"12\">\n"
+               "<style>.f{cursor:pointer}.f:hover rect{stroke:#000}"
+               ".found rect{fill:#d53ae0}text{pointer-events:none}"
+               "#reset,#search{pointer-events:auto;cursor:pointer;fill:#06c}"
+               "#reset,#search,#matched{display:none}</style>\n"
+               "<rect width=\"100%%\" height=\"100%%\" fill=\"#fffdf5\"/>\n"
+               "<text x=\"50%%\" y=\"20\" text-anchor=\"middle\" font-size=\"15\">",
+               height);
+    view_xml(title, out);
+    buf_str(out, STR(": "));
+    view_weight(s->p, s->p->total, out);
+    buf_str(out, STR("</text>\n"
+                     "<text id=\"reset\" x=\"8\" y=\"20\">Show all</text>\n"
+                     "<text id=\"search\" x=\"99%\" y=\"20\" text-anchor=\"end\">Search</text>\n"
+                     "<text id=\"matched\" x=\"99%\" y=\"38\" text-anchor=\"end\"></text>\n"));
+}
+
+void view_svg(const Profile *p, Str title, Buf *out) {
+    Picture s = {.p = p, .out = out};
+    s.levels = walk(&s, false);
+    put_head(&s, title, HEAD + s.levels * FRAME + FOOT);
+    buf_str(out, STR("<svg id=\"frames\" width=\"100%\" height=\"100%\">\n"));
+    walk(&s, true);
+    buf_str(out, STR("</svg>\n"));
+    if (s.left_out)
+        buf_printf(out,
+                   "<text x=\"8\" y=\"38\" fill=\"#777\">%u frame%s too small or too deep to show"
+                   "</text>\n",
+                   s.left_out, s.left_out == 1 ? " is" : "s are");
+    buf_str(out, STR("<script><![CDATA[\n"));
+    buf_bytes(out, host_flame_js, host_flame_js_size);
+    buf_str(out, STR("]]></script>\n</svg>\n"));
+}

@@ -1,0 +1,51 @@
+/*
+ * view/view.c - what several views need.
+ */
+#include "view/view.h"
+#include "report/escape.h"
+#include "report/table.h"
+
+void view_weight(const Profile *p, uint64_t weight, Buf *out) {
+    static const struct {
+        uint64_t least;
+        const char *unit;
+    } units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "µs"}};
+    if (!p->timed) {
+        table_number(out, weight);
+        buf_str(out, weight == 1 ? STR(" call") : STR(" calls"));
+        return;
+    }
+    for (uint32_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (weight < units[i].least)
+            continue;
+        buf_printf(out, "%.3g %s", (double)weight / (double)units[i].least, units[i].unit);
+        return;
+    }
+    buf_printf(out, "%u ns", (uint32_t)weight);
+}
+
+void view_xml(Str s, Buf *out) {
+    Buf text = {0};
+    escape_shown(&text, s);
+    for (size_t i = 0; i < text.len; i++) {
+        uint8_t c = text.data[i];
+        if (c == '&')
+            buf_str(out, STR("&amp;"));
+        else if (c == '<')
+            buf_str(out, STR("&lt;"));
+        else if (c == '>')
+            buf_str(out, STR("&gt;"));
+        else if (c == '"')
+            buf_str(out, STR("&quot;"));
+        else
+            buf_u8(out, c);
+    }
+    buf_free(&text);
+}
+
+uint32_t view_hash(Str s) {
+    uint32_t hash = 2166136261u; /* FNV-1a */
+    for (uint32_t i = 0; i < s.len; i++)
+        hash = (hash ^ (uint8_t)s.ptr[i]) * 16777619u;
+    return hash;
+}

@@ -1,0 +1,43 @@
+/*
+ * view/view.h - what programs for looking at profiles read, and pictures; one file each.
+ *
+ * All of them append text. Names are of any bytes; each view replaces what its form cannot have.
+ * Weights are nanoseconds, or calls if the profile has no times.
+ */
+#ifndef WHAMMC_VIEW_VIEW_H
+#define WHAMMC_VIEW_VIEW_H
+
+#include "view/profile.h"
+
+/* ---- made from arcs ---- */
+
+/* A flat profile of the first `top` functions, 0 = all. */
+void view_flat(const Profile *p, uint32_t top, Buf *out);
+/* A flat profile and a call graph as gprof prints them, of the first `top` functions, 0 = all. */
+void view_gprof(const Profile *p, uint32_t top, Buf *out);
+/* The call graph of the first `top` functions, 0 = all, for Graphviz. */
+void view_dot(const Profile *p, uint32_t top, Buf *out);
+
+/* ---- made from a tree ---- */
+
+enum { VIEW_DEPTH = 1000 }; /* what is deeper counts as a part of the last frame that is shown */
+
+/* Folded stacks: "a;b;c 12", a line for each node with a weight. */
+void view_folded(const Profile *p, Buf *out);
+/* A flame graph. */
+void view_svg(const Profile *p, Str title, Buf *out);
+/* For speedscope, https://www.speedscope.app. */
+void view_speedscope(const Profile *p, Str title, Buf *out);
+/* For Chrome's developer tools and what else reads .cpuprofile. */
+void view_cpuprofile(const Profile *p, Buf *out);
+
+/* ---- for views ---- */
+
+/* "12.3 ms" or "1,234 calls": a weight for people. */
+void view_weight(const Profile *p, uint64_t weight, Buf *out);
+/* Text in XML: markup is escaped, what XML cannot have becomes '?'. */
+void view_xml(Str s, Buf *out);
+/* A number for a name that is always the same. */
+uint32_t view_hash(Str s);
+
+#endif

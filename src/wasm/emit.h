@@ -1,0 +1,53 @@
+/*
+ * wasm/emit.h - writing instructions whose indices are handles or final ones, as the caller
+ * likes.
+ */
+#ifndef WHAMMC_WASM_EMIT_H
+#define WHAMMC_WASM_EMIT_H
+
+#include "wasm/module.h"
+
+static inline void put_index(Buf *b, WasmOp op, uint64_t index) {
+    wasm_put_op(b, op);
+    buf_uleb(b, index);
+}
+
+static inline void put_i32(Buf *b, uint64_t v) {
+    wasm_put_op(b, WASM_OP_I32_CONST);
+    buf_sleb(b, (int32_t)(uint32_t)v);
+}
+
+/* A block, loop or if without result. */
+static inline void put_open(Buf *b, WasmOp op) {
+    wasm_put_op(b, op);
+    buf_u8(b, WASM_NONE);
+}
+
+/* A load or store of memory `memory`, whose address need not be aligned. */
+static inline void put_memarg(Buf *b, WasmOp op, uint64_t memory, uint64_t offset) {
+    wasm_put_op(b, op);
+    buf_u8(b, 0x40); /* a memory index follows */
+    buf_uleb(b, memory);
+    buf_uleb(b, offset);
+}
+
+static inline void put_local(Buf *code, uint32_t local, bool wide) {
+    wasm_put_op(code, WASM_OP_LOCAL_GET);
+    buf_uleb(code, local);
+    if (wide)
+        wasm_put_op(code, WASM_OP_I64_EXTEND_I32_U);
+}
+
+/* The body of a function (to, from, length), of i32 all: memory.copy between two memories; handles.
+ */
+static inline void put_copy(Buf *code, const WasmModule *m, uint32_t to, uint32_t from) {
+    bool to64 = m->memories.at[to].limits.is64, from64 = m->memories.at[from].limits.is64;
+    put_local(code, 0, to64);
+    put_local(code, 1, from64);
+    put_local(code, 2, to64 && from64);
+    wasm_put_op(code, WASM_OP_MEMORY_COPY);
+    buf_uleb(code, to);
+    buf_uleb(code, from);
+}
+
+#endif
