@@ -605,11 +605,20 @@ static Ref start_once(Code *c, const MonitorRecord *record, Refs *start) {
     return BinaryenIf(c->b.module, binary(c, BinaryenEqInt32(), pc, place_pc(c)), code, NULL);
 }
 
+/* Records that parts have of their own belong to several residues: what is done for one may depend
+ * on what is decided there. */
+static void key_start(Buf *key, const Code *c, const MonitorRecord *record) {
+    bool own = record != c->g->in->records[c->number];
+    bool starts = own && c->part->action->variant->starts_dynamic;
+    buf_u32le(key, starts || (own && record->link >= 0) ? 1 + c->number : 0);
+}
+
 Str callback_record(Code *from, const MonitorRecord *record) {
     bool made;
     Buf key = {0};
     buf_u8(&key, 'a');
     key_pointer(&key, record);
+    key_start(&key, from, record);
     key_conditions(&key, from);
     Str name = name_for(from->g, &key, 'a', &made);
     if (made)

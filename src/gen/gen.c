@@ -9,6 +9,7 @@
 
 #include "gen/scratch.h"
 #include "gen/template.h"
+#include "valid/valid.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -9,8 +9,8 @@
 #include "config.h"
 #endif
 #include "gen/attach.h"
+#include "valid/subtype.h"
 
-#include "valid/typer.h"
 
 #include <stdio.h>
 
