@@ -4,6 +4,7 @@ Follows docs/language.md; shares nothing with the compiler.
 """
 
 import copy
+import decimal
 import fnmatch
 import math
 
@@ -951,7 +952,9 @@ def float_text(t, x):
     if math.isinf(x):
         return "+inf" if x > 0 else "-inf"
     for digits in range(17):
-        shown = f"{x:+.{digits}e}"
+        # of two that are equally near the larger one, as Rust does
+        nearest = decimal.Context(prec=digits + 1, rounding=decimal.ROUND_HALF_UP).create_decimal(x)
+        shown = f"{nearest:+.{digits}e}"
         if (wasm.single(float(shown)) if t == "f32" else float(shown)) == x:
             break
     mantissa, exponent = shown.split("e")
