@@ -3,7 +3,7 @@
  */
 #include "analysis/exits.h"
 
-#include "edit/edit.h"
+#include "edit/handlers.h"
 
 /* What edit/edit.c takes for one. */
 static bool is_exit(const WasmModule *m, const WasmHandlers *handlers, int64_t proc_exit,

@@ -3,8 +3,6 @@
  */
 #include "analysis/segment.h"
 
-#include "event/event.h"
-
 struct SegmentLabel {
     uint16_t op;    /* WasmOp of the opener or part; WASM_OP_COUNT for the body */
     bool live;      /* the opener can be reached */

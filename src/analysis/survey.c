@@ -6,7 +6,8 @@
  */
 #include "analysis/survey.h"
 
-#include "edit/edit.h"
+#include "edit/handlers.h"
+#include "edit/catch_all.h"
 
 enum {
     ESCAPES = 1,

@@ -11,6 +11,7 @@
 #define WHAMMC_ANALYSIS_SURVEY_H
 
 #include "wasm/module.h"
+#include "edit/catch_all.h"
 
 /* A zeroed one is valid; it is made when first asked, of the input as it was read. */
 typedef struct WasmSurvey {

@@ -7,6 +7,8 @@
 #include <stdio.h>
 
 #include "valid/valid.h"
+#include "edit/edit.h"
+#include "edit/write.h"
 
 typedef struct Piece {
     uint32_t at, order;

@@ -17,6 +17,7 @@
 #include "report/embedded.h"
 #include "emit_monitor/emit_monitor.h"
 #include "wasm/op_text.h"
+#include "plan/make.h"
 
 #ifndef PACKAGE_VERSION
 #define PACKAGE_VERSION "0.1.0"

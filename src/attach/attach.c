@@ -3,16 +3,19 @@
  *
  * The steps are in program.h. What this target does in them:
  *
- *   match   read the monitors, make their probes a plan (bind_plan.c); for each monitor make an
- *           instance and walk the program: predicates, callbacks (bind_match.c); tell it
+ *   match   read the monitors, make their probes a plan (attach_plan.c); for each monitor make an
+ *           instance and walk the program: predicates, callbacks (attach_match.c); tell it
  *           that this is over
- *   link    the instances become parts of the program as they are now (bind_shim.h); add the
- *           function that runs wasm:exit; lay out; probe functions to templates (bind_template.c)
+ *   link    the instances become parts of the program as they are now (shim.h); add the
+ *           function that runs wasm:exit; lay out; probe functions to templates (attach_template.c)
  *   splice  templates go in, where engines fire probes
  */
 #include "attach/attach_code.h"
 
 #include "wasm/emit.h"
+#include "edit/edit.h"
+#include "valid/valid.h"
+#include "plan/make.h"
 
 static Span whole(const Bind *b) {
     return (Span){b->p.file, 0, 0};

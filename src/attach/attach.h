@@ -2,9 +2,9 @@
  * attach/attach.h - monitor modules are attached to a program ahead of time: what an engine would
  * do when it loads both is done now, and the result is a program that runs on any engine.
  *
- * Monitors run while they are attached (bind_host.h): their start functions, predicates and
+ * Monitors run while they are attached (attach_host.h): their start functions, predicates and
  * callbacks, in the order of an engine. What they leave in memories, globals and tables is what
- * they begin with when the program runs (freeze.h, bind_shim.h).
+ * they begin with when the program runs (freeze.h, shim.h).
  *
  * Differences to engines: basic blocks are exact (analysis/flow.h), so instr_count is too; where
  * engines crash or read garbage, there is an error, or in code that cannot be reached no probe;
@@ -33,7 +33,7 @@ typedef struct BindMonitor {
 } BindMonitor;
 
 typedef struct BindOptions {
-    HostChoice host;  /* for wizeng's output: see bind_shim.h */
+    HostChoice host;  /* for wizeng's output: see shim.h */
     bool keep_debug;  /* keep sections that describe the old code */
     bool no_optimise; /* call all probes, inline none */
     bool coalesce;    /* count by segments what only counts */

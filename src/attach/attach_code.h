@@ -1,5 +1,5 @@
 /*
- * attach/attach_code.h - what the bind*.c files that match and splice share. Only they include
+ * attach/attach_code.h - what the files that match and splice share. Only they include
  * this.
  */
 #ifndef WHAMMC_ATTACH_ATTACH_CODE_H
@@ -184,14 +184,14 @@ typedef struct Bind {
     bool shimmed; /* `shim` is in use */
 } Bind;
 
-/* ---- bind_plan.c ---- */
+/* ---- attach_plan.c ---- */
 
 /* The plan for the monitors' rules, and b->rules. */
 void bind_plan(Bind *b);
 /* Whether functions of this monitor can remove probes. */
 bool bind_removes(const BindState *s);
 
-/* ---- bind_match.c ---- */
+/* ---- attach_match.c ---- */
 
 /* Matcher.accept: in pass 1 does what an engine does at a place for a rule, in pass 2 finds what
  * was recorded. */
@@ -204,7 +204,7 @@ const BindHit *bind_next(const BindState *s, uint32_t *at);
 /* Says what was wrong; false if anything was. */
 bool bind_faults(Bind *b);
 
-/* ---- bind_count.c ---- */
+/* ---- if_convert.c ---- */
 
 /* Tells whether an access (with the instruction that pushes its address) of so many bytes is inside
  * its memory, whatever happens. */
@@ -217,7 +217,7 @@ typedef struct BindAddress {
  * behind its local declarations. False if there is nothing of that kind. */
 bool bind_counts(const WasmModule *m, uint32_t func, const BindAddress *in_bounds, Buf *out);
 
-/* ---- bind_cell.c ---- */
+/* ---- promote.c ---- */
 
 /* Moves what the probes of a monitor change in memory to globals, if that is all they do with
  * memory; *current is set to the rule that in_bounds is asked about. */
@@ -231,20 +231,20 @@ bool bind_changes(Bind *b, BindState *s, BindRule *r, const BindAddress *in_boun
 /* Where a cell is in memory at a place with these words. */
 BindPlace bind_place(const Bind *b, const uint64_t *words, uint32_t n);
 
-/* ---- bind_sum.c ---- */
+/* ---- effects.c ---- */
 
 /* Finds the probes that are counted by segments; all parts are linked. *current as for bind_cells.
  */
 void bind_sums(Bind *b, const BindAddress *in_bounds, BindRule **current);
 
-/* ---- bind_total.c ---- */
+/* ---- sums.c ---- */
 
 /* Adds the counters and the function that makes the sums. */
 void bind_total(Bind *b);
 /* Pass 2, before the sites of a function: its counters. */
 void bind_put_counters(Bind *b, uint32_t func);
 
-/* ---- bind_template.c ---- */
+/* ---- attach_template.c ---- */
 
 /* Decides which probe functions are inlined, and where their counters live; when all parts are
  * linked. */

@@ -4,6 +4,7 @@
  * 5).
  */
 #include "attach/attach_code.h"
+#include "valid/typer.h"
 
 #include <stdarg.h>
 #include <stdio.h>

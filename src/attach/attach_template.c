@@ -9,6 +9,7 @@
 
 #include "gen/template.h"
 #include "wasm/emit.h"
+#include "edit/merge.h"
 
 enum {
     MAX_INLINE = 64, /* bytes of a body that is inlined */

@@ -5,7 +5,7 @@
  * only to add known amounts to numbers in the monitor's memories and globals, and if whatever else
  * runs leaves these alone, then it does not matter when that is done: no code goes to the place.
  * How often it was executed follows from counters of segments (counts.h), and the sums are made of
- * these before wasm:exit (bind_total.c). The same goes for a probe that sets a number always to the
+ * these before wasm:exit (sums.c). The same goes for a probe that sets a number always to the
  * same value, a flag.
  */
 #include "attach/attach_code.h"

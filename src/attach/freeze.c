@@ -7,6 +7,7 @@
 #include "attach/freeze.h"
 
 #include "wasm/emit.h"
+#include "edit/merge.h"
 
 /* ---- whose it is ---- */
 

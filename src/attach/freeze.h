@@ -18,6 +18,7 @@
 #define WHAMMC_ATTACH_FREEZE_H
 
 #include "eval/eval.h"
+#include "edit/merge.h"
 
 /* One instance. */
 typedef struct Frozen {

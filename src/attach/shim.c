@@ -1,7 +1,7 @@
 /*
  * attach/shim.c - a monitor becomes part of the program it was attached to.
  */
-#include "attach/attach_imports.h"
+#include "attach/shim_imports.h"
 
 /* ---- code ---- */
 

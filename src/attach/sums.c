@@ -19,6 +19,7 @@
 
 #include "wasm/emit.h"
 #include "inject/trap_section.h"
+#include "edit/edit.h"
 
 enum {
     MAX_GLOBALS = 50000,  /* a memory starts faster than very many globals */

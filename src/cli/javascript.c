@@ -8,6 +8,7 @@
 #include "view/demangle.h"
 #include "report/escape.h"
 #include "report/places.h"
+#include "valid/valid.h"
 
 #include <inttypes.h>
 #include <stdio.h>

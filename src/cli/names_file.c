@@ -5,6 +5,7 @@
  */
 #include "cli/cli.h"
 #include "wasm/module.h"
+#include "valid/valid.h"
 
 typedef Vec(Str) NameList; /* by function; empty = none is known */
 

@@ -10,6 +10,7 @@
 #include "view/demangle.h"
 #include "report/value.h"
 #include "report/report_write.h"
+#include "valid/valid.h"
 
 #include <errno.h>
 #include <stdio.h>

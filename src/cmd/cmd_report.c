@@ -7,6 +7,7 @@
 #include "report/places.h"
 #include "report/value.h"
 #include "report/report_write.h"
+#include "valid/valid.h"
 
 #include <unistd.h>
 

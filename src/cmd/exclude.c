@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "view/demangle.h"
 #include "wasm/op.h"
+#include "valid/valid.h"
 
 #include <fnmatch.h>
 

@@ -33,12 +33,12 @@
  *   5. compile what occurred to templates                 gen/gen.c
  *   6. add what the code reaches of libraries and         gen/reach.c, library.c, memory.c,
  *      runtime, start and flush function                  flush.c, edit/merge.c
- *   7. splice the templates in, write the module          inject/splice.c, wasm/write.c
+ *   7. splice the templates in, write the module          inject/splice.c, edit/write.c
  *   8. read it back and validate it                       valid/valid.c
  *
  * Steps 3 to 8 are driven by inject/program.c. `whammc bind` does the same with monitor modules
  * instead of scripts: it reads them (monitor/monitor.c), lets them run to find the sites
- * (attach/attach_match.c) and makes them a part of the program (attach/freeze.c, bind_shim.c).
+ * (attach/attach_match.c) and makes them a part of the program (attach/freeze.c, shim.c).
  *
  * `whammc monitor` has no program. Behind step 2:
  *

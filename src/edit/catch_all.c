@@ -2,6 +2,7 @@
  * edit/catch_all.c - code round a region that catches every exception in it, and throws it again.
  */
 #include "wasm/module.h"
+#include "edit/catch_all.h"
 
 enum { CATCH_ALL_REF = 3 };
 

@@ -22,10 +22,11 @@
  *       try_table T (catch_all_ref 0)  ...body...  end  <exit code>  return
  *     end  <unwind code>  throw_ref  end
  */
-#include "edit/edit.h"
+#include "edit/handlers.h"
 
 #include "wasm/leb.h"
 #include "wasm/remap.h"
+#include "edit/edit.h"
 
 /* An open WRAP piece. */
 typedef struct Wrap {
@@ -575,4 +576,13 @@ bool wasm_edit_body(const WasmModule *m, uint32_t func, const WasmBodyEdit *edit
     }
     put_size(f, out, at);
     return true;
+}
+
+WasmType wasm_exit_block_type(WasmModule *m, uint32_t func) {
+    const WasmTypeDef *d = wasm_func_type(m, func);
+    if (d->nresults == 0)
+        return WASM_NONE;
+    if (d->nresults == 1)
+        return d->results[0];
+    return WASM_FUNC_TYPE_BIT | wasm_add_func_type(m, NULL, 0, d->results, d->nresults);
 }

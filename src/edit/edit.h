@@ -1,28 +1,85 @@
 /*
- * edit/edit.h - which exceptions handlers in a function catch (for edit/edit.c and
- * analysis/survey.c).
+ * edit/edit.h - putting pieces of code into function bodies.
  */
 #ifndef WHAMMC_EDIT_EDIT_H
 #define WHAMMC_EDIT_EDIT_H
 
-#include "wasm/module.h"
+#include "edit/catch_all.h"
 
-/* A zeroed one is valid. */
-typedef struct WasmHandlers {
-    Vec(struct WasmTryInfo) tries; /* every try and try_table, in order of occurrence */
-    Vec(struct WasmTryTag) tags;
-    Vec(struct WasmTryFrame) frames; /* open constructs where the walk stands */
-    uint32_t seen;                   /* tries that the walk has met */
-} WasmHandlers;
+/* Where a piece of code goes, in relation to the instruction at `at`. */
+typedef enum WasmWhere {
+    WASM_ENTRY,  /* at function entry; `at` is ignored */
+    WASM_BEFORE, /* before the instruction */
+    WASM_WRAP,   /* the same, and the piece leaves a construct open that ends behind the instruction
+                    at `until`: the wrapped construct's `end`, with its AFTER pieces */
+    WASM_REPLACE, /* instead of it; an empty piece removes it */
+    WASM_AFTER,   /* behind its bytes (behind a block's opcode = inside it, at the top) */
+    WASM_EXIT,    /* at every way out of the function; `at` is ignored */
+    WASM_UNWIND,  /* where an exception has left the body, which goes on behind it; the same */
+} WasmWhere;
 
-/* Collects the handlers of a body, from its first instruction. False if nothing in it throws. */
-bool wasm_handlers_scan(WasmHandlers *h, WasmCode code);
-/* Goes over an instruction of the same body. */
-void wasm_handlers_step(WasmHandlers *h, const WasmInstr *i);
-/* What handlers of the function do with what an instruction throws. */
-typedef enum WasmCaught { WASM_NOT_CAUGHT, WASM_MAYBE_CAUGHT, WASM_CAUGHT } WasmCaught;
-/* The same for the throwing instruction `i`, before its step. */
-WasmCaught wasm_handlers_catch(const WasmHandlers *h, const WasmModule *m, const WasmInstr *i);
-void wasm_handlers_free(WasmHandlers *h);
+/* Ways out that a WASM_EXIT piece covers besides the end of the body (fall-through and branches to
+ * the function's label) and `return`. */
+enum {
+    WASM_EXIT_TAIL_CALL = 1,   /* before return_call* */
+    WASM_EXIT_THROW = 2,       /* before throw, throw_ref, rethrow surely not caught here */
+    WASM_EXIT_UNREACHABLE = 4, /* before unreachable */
+    WASM_EXIT_ALL = 7,
+    WASM_EXIT_ONLY = 8, /* not at the end of the body and before `return` */
+};
+
+/* A piece of code: bytes [code, code+len) of WasmBodyEdit.code, stack-neutral except for REPLACE.
+ */
+typedef struct WasmPatch {
+    uint32_t at; /* offset of the instruction in the body */
+    uint8_t where;
+    uint8_t exits; /* WASM_EXIT: which ways out. WASM_REPLACE: 0 = where the piece ends, the code
+                      leaves the function if the instruction does: there EXIT pieces run. Else not
+                      looked at */
+    uint32_t code, len;
+    uint32_t until; /* WASM_REPLACE: the piece stands for all instructions in front of this offset,
+                       0 = for one. Pieces inside are left out. WASM_WRAP: see there */
+} WasmPatch;
+
+typedef struct WasmBodyEdit {
+    const WasmPatch *patches; /* sorted by `at`, equal ones in the order in which they shall run;
+                                 ENTRY, EXIT and UNWIND pieces first */
+    uint32_t npatches;
+    const uint8_t *code;    /* final indices; added locals follow the parameters and locals */
+    const WasmType *locals; /* added locals */
+    uint32_t nlocals;
+    const uint32_t *nullable; /* locals of types without null that must have it, since a piece may
+                                 leave them unset; what reads them traps then. Ascending */
+    uint32_t nnullable;
+    WasmExceptions exceptions; /* of UNWIND pieces */
+    const uint32_t *marks;     /* offsets of instructions, ascending; wasm_edit_body says where they
+                                  are in the new body */
+    uint32_t *moved;           /* ... here */
+    uint32_t nmarks;
+} WasmBodyEdit;
+
+/* Whether the instruction reads a local that the edit makes nullable (or NULL = none). */
+bool wasm_reads_nullable(const WasmBodyEdit *edit, const WasmInstr *i);
+
+/*
+ * Appends the edited body of input function `func` to out: its size, locals and code, indices
+ * final. With `edit` NULL the body is copied (and its indices follow the layout). For functions
+ * with a WASM_EXIT or WASM_UNWIND piece the caller has added the block type with
+ * wasm_exit_block_type before. The module must be laid out. False and *error, *error_offset if the
+ * body is malformed. Thread-safe for different functions and `out`.
+ *
+ * Order at one instruction: BEFORE pieces, EXIT pieces if it is a way out, the instruction or its
+ * REPLACE pieces, AFTER pieces. WRAP pieces come just before the instruction, which opens the
+ * construct that they wrap; labels of branches out of it are counted anew. At the first instruction
+ * BEFORE pieces come in front of ENTRY pieces. AFTER pieces of the body's last `end` run on falling
+ * through and on branches to the function's label, in front of the EXIT pieces; they need
+ * wasm_exit_block_type as well.
+ */
+bool wasm_edit_body(const WasmModule *m, uint32_t func, const WasmBodyEdit *edit, Buf *out,
+                    const char **error, uint32_t *error_offset);
+
+/* The block type [] -> results of func, for the block that WASM_EXIT wraps round the body; adds a
+ * type if needed. */
+WasmType wasm_exit_block_type(WasmModule *m, uint32_t func);
 
 #endif

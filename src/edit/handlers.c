@@ -4,7 +4,7 @@
  * The clauses of a legacy `try` come behind its body, so one pass collects the handlers before the
  * walk.
  */
-#include "edit/edit.h"
+#include "edit/handlers.h"
 
 typedef struct WasmTryInfo {
     bool all;       /* has a clause for everything */

@@ -4,12 +4,13 @@
  * First everything that the roots reach is marked (merge_mark.c); then each marked entity gets a
  * handle in the target; then expressions and bodies are copied with their indices mapped.
  */
-#include "edit/merge.h"
+#include "edit/merge_mark.h"
 
 #include <assert.h>
 
 #include "wasm/leb.h"
-#include "valid/valid.h"
+#include "edit/merge.h"
+#include "valid/subtype.h"
 
 /* ---- types ---- */
 

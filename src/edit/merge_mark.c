@@ -2,7 +2,7 @@
  * edit/merge_mark.c - what has to be copied when a module becomes part of another: all that can be
  * reached from the roots.
  */
-#include "edit/merge.h"
+#include "edit/merge_mark.h"
 
 #include <stdarg.h>
 #include <stdio.h>

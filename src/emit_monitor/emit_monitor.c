@@ -29,10 +29,15 @@
 #include "storage/memory.h"
 #include "emit_monitor/record.h"
 #include "link/runtime.h"
-#include "wasm/op_table.h"
+#include "valid/op_table.h"
 #include "valid/valid.h"
 #include "../../stdlib/runtime/site.h"   /* SITE_STATE */
 #include "../../stdlib/runtime/values.h" /* the layout of the memory */
+#include "edit/merge.h"
+#include "edit/write.h"
+#include "gen/monitor_input.h"
+#include "gen/template.h"
+#include "gen/options.h"
 
 enum { PAGE = 65536 };
 

@@ -6,6 +6,7 @@
  * parts can happen (units that are not split) each has its own.
  */
 #include "emit_monitor/record.h"
+#include "gen/monitor_input.h"
 
 static uint32_t value_bytes(const Type *type) {
     WasmType w = type_wasm(type);

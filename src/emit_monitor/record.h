@@ -5,8 +5,8 @@
 #ifndef WHAMMC_EMIT_MONITOR_RECORD_H
 #define WHAMMC_EMIT_MONITOR_RECORD_H
 
-#include "gen/monitor_code.h"
 #include "storage/storage.h"
+#include "gen/monitor_input.h"
 
 typedef struct Records {
     Plan *plan;

@@ -2,6 +2,7 @@
  * eval/instance.c - instances: what can be run at all, imports, constant expressions, segments.
  */
 #include "eval/store.h"
+#include "valid/subtype.h"
 
 /* ---- what the interpreter cannot run ---- */
 

@@ -10,6 +10,8 @@
  * become no words; that of an `end` is where branches to it arrive.
  */
 #include "eval/store.h"
+#include "valid/frame.h"
+#include "valid/typer.h"
 
 /* An open construct. */
 typedef struct Label {

@@ -300,6 +300,7 @@ next:
         fuel--;
         switch (op) {
 #include "eval/numeric.def"
+#include "valid/subtype.h"
             DIVIDE(I32, int32_t, uint32_t, INT32_MIN)
             DIVIDE(I64, int64_t, uint64_t, INT64_MIN)
 

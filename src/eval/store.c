@@ -2,6 +2,8 @@
  * eval/store.c - the store: its types, what it owns, and what can be seen of it from outside.
  */
 #include "eval/store.h"
+#include "valid/subtype.h"
+#include "valid/typer.h"
 
 #include <stdarg.h>
 #include <stdio.h>

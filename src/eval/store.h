@@ -9,7 +9,7 @@
 #define WHAMMC_EVAL_STORE_H
 
 #include "eval/eval.h"
-#include "valid/typer.h"
+#include "valid/frame.h"
 
 enum { EVAL_BYTES_SHIFT = 6 }; /* bytes that cost one unit of fuel when they are moved together */
 

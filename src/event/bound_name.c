@@ -168,28 +168,6 @@ static bool listed(WasmOp op, NameId id, const Type **type, bool *is_static) {
     return true;
 }
 
-#define TRAP(op, when)                                                                             \
-    case WASM_OP_##op: return true;
-
-bool op_can_trap(WasmOp op) {
-    const WasmOpInfo *info = &wasm_ops[op];
-    if (info->imm == WASM_IMM_MEMARG || info->imm == WASM_IMM_MEMARG_LANE)
-        return true;
-    switch (op) {
-#include "event/trap.def"
-    default: return false;
-    }
-}
-
-bool op_hides_trap(WasmOp op) {
-    switch (wasm_ops[op].category) {
-    case WASM_CAT_TABLE:
-    case WASM_CAT_ATOMIC: return true;
-    case WASM_CAT_SIMD: return op != WASM_OP_V128_LOAD && op != WASM_OP_V128_STORE;
-    default: return false;
-    }
-}
-
 uint32_t op_access(WasmOp op, uint32_t *addr_arg, bool *writes) {
     const char *item = column_item(wasm_ops[op].names, "mem", 3);
     if (!item)

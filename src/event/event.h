@@ -153,10 +153,4 @@ uint32_t op_access(WasmOp op, uint32_t *addr_arg, bool *writes);
  * False: it is none of them. */
 bool op_constant(WasmOp op, NameId id, uint64_t *value);
 
-/* Whether it is an instruction whose trap can be told beforehand from its operands. */
-bool op_can_trap(WasmOp op);
-
-/* Whether optimised code of some engines (V8 11) cannot tell where such an instruction trapped. */
-bool op_hides_trap(WasmOp op);
-
 #endif

@@ -6,6 +6,7 @@
 #include "inject/program.h"
 #include "link/runtime.h"
 #include "../../stdlib/runtime/values.h" /* the layout of our memory */
+#include "gen/template.h"
 
 #include <assert.h>
 

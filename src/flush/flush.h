@@ -13,6 +13,7 @@
 #include "gen/reach.h"
 #include "rewrite/rewrite.h"
 #include "inject/splice.h"
+#include "gen/template.h"
 
 typedef struct Flush {
     WasmModule *m;

@@ -8,6 +8,7 @@
 #include "flush/flush_code.h"
 
 #include "report/embedded.h"
+#include "gen/template.h"
 
 static bool check_options(Flush *f) {
     Span whole = {f->file, 0, 0};

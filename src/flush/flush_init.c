@@ -4,6 +4,7 @@
  * before a report, '@exit' calls.
  */
 #include "flush/flush_code.h"
+#include "gen/template.h"
 
 typedef struct Sites {
     Splicer *s;

@@ -4,6 +4,8 @@
 #include "flush/flush_library.h"
 
 #include "link/bridge.h"
+#include "edit/merge.h"
+#include "plan/builtin.h"
 
 /* --link=import: each function is an import. */
 static void import_functions(Flush *f, Plan *plan) {

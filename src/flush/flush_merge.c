@@ -7,6 +7,9 @@
 
 #include "link/runtime.h"
 #include "../../stdlib/runtime/values.h" /* VALUES_STACK */
+#include "edit/merge.h"
+#include "valid/valid.h"
+#include "gen/template.h"
 
 /* What is wanted of the runtime: functions by the names of their exports. */
 typedef struct Roots {

@@ -8,10 +8,11 @@
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
-#include "gen/attach.h"
+#include "gen/monitor_body.h"
 
 #include "unit/known.h"
 #include "../../stdlib/runtime/site.h" /* SITE_ANY */
+#include "gen/monitor_input.h"
 
 enum { BITS = 64 }; /* of a word of atoms */
 

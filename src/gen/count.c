@@ -9,10 +9,12 @@
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
-#include "gen/attach.h"
+#include "gen/monitor_body.h"
 
 #include "unit/known.h"
 #include "../../stdlib/runtime/site_count.h" /* SITE_COUNT_FRONT */
+#include "gen/monitor_input.h"
+#include "gen/template.h"
 
 #include <stdio.h>
 

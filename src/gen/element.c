@@ -3,6 +3,7 @@
  * knows.
  */
 #include "gen/expr.h"
+#include "gen/template.h"
 
 static const CellMap *map_of(const Body *b, const Expr *e) {
     return &b->plan->cell_maps.at[e->var->cells - 1];

@@ -12,7 +12,8 @@
 #ifndef WHAMMC_GEN_EXPR_H
 #define WHAMMC_GEN_EXPR_H
 
-#include "gen/gen.h"
+#include "gen/options.h"
+#include "gen/template.h"
 
 #include <binaryen-c.h>
 

@@ -8,9 +8,10 @@
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
-#include "gen/attach.h"
+#include "gen/monitor_body.h"
 #include "valid/subtype.h"
-
+#include "gen/monitor_code.h"
+#include "gen/template.h"
 
 #include <stdio.h>
 

@@ -2,6 +2,7 @@
  * gen/reach.c - what the compiled code of a plan calls.
  */
 #include "gen/reach.h"
+#include "gen/template.h"
 
 typedef struct Walk {
     const Plan *plan;

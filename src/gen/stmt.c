@@ -5,6 +5,7 @@
  * back when it ends.
  */
 #include "gen/expr.h"
+#include "gen/template.h"
 
 #include <stdio.h>
 

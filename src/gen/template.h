@@ -5,7 +5,85 @@
 #ifndef WHAMMC_GEN_TEMPLATE_H
 #define WHAMMC_GEN_TEMPLATE_H
 
-#include "gen/gen.h"
+#include "plan/plan.h"
+
+typedef enum HoleKind {
+    HOLE_CONST,     /* push constant n of the variant (Variant.consts) */
+    HOLE_ARG,       /* read or write the saved operand n */
+    HOLE_RESULT,    /* ... the saved result n */
+    HOLE_LOCAL,     /* ... the program's local n */
+    HOLE_VAR,       /* ... plan variable n, kept in a global or local */
+    HOLE_VAR_ADDR,  /* push the address of plan variable n, kept in memory */
+    HOLE_TEMP,      /* read, write or tee temporary n of the template */
+    HOLE_PAGES,     /* push the size in pages of memory n of the instruction, as i64 */
+    HOLE_ELEMS,     /* push the size of table n of the instruction, as i64 */
+    HOLE_HELPER,    /* call helper n (Helper) */
+    HOLE_FN,        /* call function n of the plan (Plan.fns) */
+    HOLE_WIDE,      /* push operand n, an i32 or i64, as i64 without sign */
+    HOLE_NULL,      /* push whether operand n is a null reference */
+    HOLE_ALT_CALL,  /* push the operands and call alt call n of the variant */
+    HOLE_CONDITION, /* push whether RefCondition n holds for operand 0 */
+    HOLE_LIBRARY,   /* call library function n of the plan (Plan.library_fns) */
+    HOLE_LENGTH,    /* push the length of the array that is operand n, as i64; 0 if it is null */
+    HOLE_SEGMENT,   /* push how much of the instruction's segment is left, as i64 */
+    HOLE_ENTRY_FID, /* push the index of the function in the table entry that operand 0 names */
+    HOLE_BACK,      /* push whether a branch led to the loop */
+    HOLE_TEXT,      /* push the address of string n of the plan (Plan.texts) */
+    HOLE_GOT,       /* push leaf n of the tuple that the last call gave */
+    HOLE_GIVE,      /* leaf n of the tuple that the template gives is set */
+    HOLE_ENTRY,     /* push the table entry that operand 0 names, null where there is none */
+    HOLE_RESOLVE,   /* index of a table's entry -> that of the function in it */
+    HOLE_DEPTH,     /* index of a br_table's target -> its label depth */
+    HOLE_DUP,       /* do the instruction again, dup_at n of the variant, at the address given */
+    HOLE_MEMORY, /* call what call n of memories (Plan.memory_calls) stands for; memid: push it */
+    HOLE_WORD,   /* push the value at word n of what was recorded for the site (a vector: two words)
+                  */
+    HOLE_CELL,   /* read or write cell n of a monitor (attach/promote.c) */
+    HOLE_FLUSH, /* call what happens when a report is due; n: of the function in Plan.library_fns */
+    HOLE_ELEMENT, /* push a leaf of a map's element: n = key * HOLE_LEAVES + leaf (Variant.keys); a
+                     call, since different keys may mean the same element */
+    HOLE_ELEMENT_SET,  /* ... set it */
+    HOLE_ELEMENT_ADDR, /* push the address of the element with key n of the variant, in memory */
+    HOLE_KINDS
+} HoleKind;
+
+/* Functions of the runtime that templates call. */
+typedef enum Helper {
+#define HELPER(id, name, params, result) HELPER_##id,
+#include "gen/helper.def"
+    HELPER_COUNT
+} Helper;
+
+typedef struct HelperInfo {
+    const char *name, *params, *result; /* as in helper.def */
+} HelperInfo;
+extern const HelperInfo helper_infos[HELPER_COUNT];
+
+/* HOLE_VAR names a leaf of a variable: n = id * HOLE_LEAVES + leaf. */
+enum { HOLE_LEAVES = 256, HOLE_MARK = HOLE_LEAVES - 1 }; /* HOLE_MARK: of an element, not a leaf */
+
+typedef enum HoleAccess { HOLE_GET, HOLE_SET, HOLE_TEE } HoleAccess;
+
+typedef struct Hole {
+    uint32_t at; /* bytes of code in front of it */
+    uint8_t kind, access;
+    uint32_t n;
+    WasmType type;
+} Hole;
+
+/* Code that is stack-neutral except for its results. Lives in the plan's arena. */
+typedef struct Template {
+    const uint8_t *code;
+    uint32_t len;
+    const Hole *holes;
+    uint32_t nholes;
+    const WasmType *temps; /* types of its temporaries; it zeroes those that it reads first */
+    uint32_t ntemps;
+    WasmType result;       /* of an alt body or a function, WASM_NONE = none or a tuple */
+    const WasmType *gives; /* the leaves of the tuple that it gives, in holes HOLE_GIVE */
+    uint32_t ngives;
+    uint32_t nparams; /* of a function: its first locals, not temporaries */
+} Template;
 
 /* Where a temporary is first touched, to tell whether it must be zeroed. */
 typedef struct TempUse {

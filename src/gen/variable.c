@@ -9,6 +9,7 @@
 #endif
 #include "gen/expr.h"
 #include "lang/list.h"
+#include "gen/template.h"
 
 #include <stdio.h>
 

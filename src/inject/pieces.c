@@ -4,6 +4,7 @@
 #include "inject/pieces.h"
 
 #include "wasm/emit.h"
+#include "edit/edit.h"
 
 void pieces_begin(Pieces *p) {
     p->code.len = p->exit_from = p->exit_to = 0;

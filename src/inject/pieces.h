@@ -6,6 +6,7 @@
 #define WHAMMC_INJECT_PIECES_H
 
 #include "inject/splice.h"
+#include "edit/edit.h"
 
 /* A call that ends the program. */
 typedef struct ProgramEnd {

@@ -5,6 +5,9 @@
 #include "inject/program.h"
 
 #include "inject/trap_section.h"
+#include "edit/edit.h"
+#include "valid/valid.h"
+#include "edit/write.h"
 
 static Span whole(const Program *p) {
     return (Span){p->file, 0, 0};

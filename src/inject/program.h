@@ -13,6 +13,7 @@
 
 #include "inject/counts.h"
 #include "inject/pieces.h"
+#include "edit/catch_all.h"
 
 /* A place at which something matches, or that is watched; as Matcher.at. */
 typedef void SiteHook(void *self, const Site *site, const SiteTypes *types, const Match *matches,

@@ -6,8 +6,11 @@
 
 #include "plan/alt.h"
 #include "wasm/emit.h"
-#include "inject/hole.h"
+#include "inject/splice_hole.h"
 #include "inject/unwind.h"
+#include "edit/catch_all.h"
+#include "edit/edit.h"
+#include "gen/template.h"
 
 #include <assert.h>
 

@@ -5,11 +5,13 @@
 #ifndef WHAMMC_INJECT_SPLICE_H
 #define WHAMMC_INJECT_SPLICE_H
 
-#include "gen/gen.h"
 #include "storage/memory.h"
 #include "storage/shadow.h"
 #include "storage/storage.h"
 #include "inject/br_table.h"
+#include "edit/catch_all.h"
+#include "edit/edit.h"
+#include "gen/template.h"
 
 /* Locals added to the function being edited; those of one site are free again at the next. */
 typedef struct LocalPool {

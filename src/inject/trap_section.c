@@ -3,6 +3,7 @@
  */
 #include "inject/trap_section.h"
 #include "wasm/emit.h"
+#include "edit/edit.h"
 
 enum { VERSION = 1 };
 

@@ -32,6 +32,7 @@
 #define WHAMMC_INJECT_TRAP_SECTION_H
 
 #include "inject/counts.h"
+#include "edit/edit.h"
 
 /* What a program keeps of traps: records, filled from the first on, of these words (i32). Those
  * that the runtime reads come first, as it has them (FORMAT_TRAP). */

@@ -14,6 +14,7 @@
 #include "inject/unwind.h"
 
 #include "wasm/emit.h"
+#include "edit/catch_all.h"
 
 /* Parameters of a region, deepest first. */
 static void region_params(const UnwindCall *u, const WasmTypeDef *callee, WasmTypes *params) {

@@ -5,6 +5,7 @@
 #define WHAMMC_INJECT_UNWIND_H
 
 #include "wasm/module.h"
+#include "edit/catch_all.h"
 
 /* A call (call, call_indirect, call_ref) of the program and what is round it. */
 typedef struct UnwindCall {

@@ -5,6 +5,8 @@
 
 #include "report/embedded.h"
 #include "wasm/emit.h"
+#include "edit/merge.h"
+#include "valid/valid.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -17,6 +17,7 @@
 #define WHAMMC_LINK_BRIDGE_H
 
 #include "wasm/module.h"
+#include "edit/merge.h"
 
 typedef struct Bridge {
     const WasmMerge *library;

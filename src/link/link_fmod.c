@@ -4,6 +4,8 @@
 #include "link/link_fmod.h"
 
 #include "report/embedded.h"
+#include "edit/merge.h"
+#include "valid/valid.h"
 
 /* The module imports nothing that its functions need. */
 static int64_t resolve(void *ctx, const WasmImport *import) {

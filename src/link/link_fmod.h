@@ -4,7 +4,7 @@
 #ifndef WHAMMC_LINK_LINK_FMOD_H
 #define WHAMMC_LINK_LINK_FMOD_H
 
-#include "gen/gen.h"
+#include "wasm/module.h"
 
 /* Adds C's fmod to the module, which is not laid out. False on an internal fault (reported). */
 bool helpers_add_fmod(WasmModule *m, uint32_t *handle, Diags *diags);

@@ -6,6 +6,7 @@
  * site needs it.
  */
 #include "plan/alt.h"
+#include "valid/frame.h"
 
 #include <stdio.h>
 

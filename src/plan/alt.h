@@ -6,6 +6,7 @@
 #define WHAMMC_PLAN_ALT_H
 
 #include "plan/plan.h"
+#include "valid/frame.h"
 
 /* On which ways through it a body supplies results, by a return or by calling a function. */
 Supply alt_supply(const Block *body);

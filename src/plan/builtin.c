@@ -6,15 +6,6 @@
 
 enum { RUNTIME_PAGE = 65536 };
 
-static uint32_t count(const WasmModule *m) {
-    return m->input_count[WASM_SPACE_MEMORY];
-}
-
-uint32_t app_memory(const WasmModule *m) {
-    uint32_t imports = m->input_imports[WASM_SPACE_MEMORY];
-    return imports < count(m) ? imports : 0;
-}
-
 const WasmExport *library_memory(const Library *l) {
     const WasmExport *first = NULL;
     for (uint32_t i = 0; l->usable && i < l->module.exports.len; i++) {
@@ -27,27 +18,6 @@ const WasmExport *library_memory(const Library *l) {
             first = e;
     }
     return first;
-}
-
-bool memory_value(FnId fn, const WasmModule *m, uint32_t memory, uint64_t *out) {
-    if (memory >= count(m))
-        return false;
-    const WasmMemory *mem = &m->memories.at[memory];
-    if (fn == FN_PAGE_SIZE)
-        *out = (uint64_t)1 << mem->limits.page_log2;
-    else
-        *out = fn == FN_ACTIVE_DATA_START ? mem->data_start : mem->data_end - mem->data_start;
-    return fn == FN_PAGE_SIZE || (!mem->data_unknown && *out <= UINT32_MAX);
-}
-
-bool builtin_value(const Expr *call, const Site *s, Value *out) {
-    Value memory;
-    uint64_t bits;
-    if (!s || call->nargs != 1 || !fold(call->args[0], s, &memory) ||
-        !memory_value((FnId)call->bound.id, s->m, (uint32_t)memory.bits, &bits))
-        return false;
-    *out = (Value){.kind = TYPE_U32, .bits = bits};
-    return true;
 }
 
 static bool is_memid(const Expr *e) {
@@ -134,12 +104,13 @@ bool builtin_uses_runtime(const Libraries *libraries, const Expr *call) {
 
 Lack builtin_lack(const Expr *call, const Site *s) {
     Lack l = {.call = call, .placed = s->instr != NULL, .func = s->func, .pc = s->pc};
-    l.memory = count(s->m) == 0;
+    l.memory = s->m->input_count[WASM_SPACE_MEMORY] == 0;
     for (uint32_t i = 0; i < call->nargs && !l.memory; i++) {
         const Expr *memory = call->args[i];
         Value v;
         if (!function_takes_memory((FnId)call->bound.id, i) || is_memid(memory) ||
-            !memory->is_static || !fold(memory, s, &v) || v.bits < count(s->m))
+            !memory->is_static || !fold(memory, s, &v) ||
+            v.bits < s->m->input_count[WASM_SPACE_MEMORY])
             continue;
         l.memory = true;
         l.n = (uint32_t)v.bits;
@@ -166,10 +137,10 @@ void builtin_report(const Lack *l, const WasmModule *m, Diags *diags) {
                  "%s has no value: where the data of this memory begins is decided by an import, "
                  "or it goes beyond 4 GiB",
                  name);
-    else if (count(m))
+    else if (m->input_count[WASM_SPACE_MEMORY])
         d = diag(diags, DIAG_NO_MEMORY, l->call->span,
                  "%s needs memory %u, but the last one of the program is memory %u", name, l->n,
-                 count(m) - 1);
+                 m->input_count[WASM_SPACE_MEMORY] - 1);
     else
         d = diag(diags, DIAG_NO_MEMORY, l->call->span, "%s needs a memory; the program has none",
                  name);

@@ -32,19 +32,9 @@ typedef struct MemoryCall {
     bool by_number; /* the memories are arguments like the others */
 } MemoryCall;
 
-/* The first memory that a program defines, else 0. */
-uint32_t app_memory(const WasmModule *m);
-
 /* The memory of a library that memid() means: the export "memory", else the first that is exported;
  * NULL = none. */
 const WasmExport *library_memory(const Library *l);
-
-/* active_data_start, active_data_len and page_size of a memory; false if there is no such memory,
- * or if the place of its data is not known or no u32. */
-bool memory_value(FnId fn, const WasmModule *m, uint32_t memory, uint64_t *out);
-
-/* The value of a static call of such a function at a site; false if it has none. */
-bool builtin_value(const Expr *call, const Site *s, Value *out);
 
 /* What an argument that is a memory stands for at a site (of m alone: Site with only m). */
 MemoryRef builtin_memory(const Libraries *libraries, const Expr *memory, const Site *s);

@@ -9,7 +9,7 @@
  */
 #include "plan/cell.h"
 
-#include "plan/cut.h"
+#include "plan/static_part.h"
 
 /* ---- which maps ---- */
 
@@ -32,7 +32,7 @@ static bool known_key(const Expr *e) {
     if (e->kind == EXPR_METHOD && e->annotation == ANN_STATIC)
         return true;
     if (e->type->kind != TYPE_TUPLE)
-        return e->is_static && (cut_has_names(e) || fold(e, NULL, &v));
+        return e->is_static && (static_has_names(e) || fold(e, NULL, &v));
     for (uint32_t i = 0; i < e->nargs; i++)
         if (!known_key(e->args[i]))
             return false;
@@ -62,7 +62,7 @@ static bool takes_numbers(const Plan *plan) {
     return false;
 }
 
-static void choose_maps(Plan *plan) {
+void cells_choose(Plan *plan) {
     bool numbers = takes_numbers(plan);
     for (uint32_t i = 0; i < plan->vars.len; i++) {
         const PlanVar *v = &plan->vars.at[i];
@@ -160,13 +160,13 @@ static void put_identity(const Expr *e, Buf *out) {
 static void key_leaves(Plan *plan, Variant *v, Expr *e, CellKey *key) {
     if (e->type->kind != TYPE_TUPLE) {
         key->leaves[key->nleaves++] = e;
-        cut_may_lack(v, e);
+        static_note_lack(v, e);
     } else if (e->kind == EXPR_TUPLE) {
         for (uint32_t i = 0; i < e->nargs; i++)
             key_leaves(plan, v, e->args[i], key);
     } else { /* an '@static' call */
         for (uint32_t i = 0; i < type_leaves(e->type); i++)
-            key->leaves[key->nleaves++] = cut_static_part(plan, e, i);
+            key->leaves[key->nleaves++] = static_call_part(plan, e, i);
     }
 }
 
@@ -296,26 +296,11 @@ static void on_walk(Plan *plan, Variant *v, Expr *predicate, const Block *body, 
     walk_body(plan, v, predicate, body);
 }
 
-/* Cuts the elements of maps that did not become cells. */
-static bool cut_elements(Plan *plan, uint32_t first, Diags *diags) {
-    bool ok = true;
-    for (uint32_t i = first; i < plan->elements.len; i++) {
-        const ElementUse *u = &plan->elements.at[i];
-        if (!u->element->var->cells)
-            ok &= cut_element(plan, u->variant, u->element, diags);
-    }
-    return ok;
-}
-
-bool cells_variant(Plan *plan, Variant *v, uint32_t first, Diags *diags) {
-    bool ok = cut_elements(plan, first, diags);
+void cells_variant(Plan *plan, Variant *v) {
     walk_body(plan, v, v->probe->predicate, &v->probe->body);
-    return ok;
 }
 
-bool cells_plan(Plan *plan, Diags *diags) {
-    choose_maps(plan);
-    bool ok = cut_elements(plan, 0, diags);
+void cells_finish(Plan *plan) {
     LeafWrites **writes = arena_array(&plan->arena, LeafWrites *, plan->cell_maps.len + 1);
     for (uint32_t i = 0; i < plan->cell_maps.len; i++)
         writes[i] = arena_array(&plan->arena, LeafWrites, plan->cell_maps.at[i].leaves);
@@ -326,5 +311,4 @@ bool cells_plan(Plan *plan, Diags *diags) {
             m->counts[k] = writes[i][k].counted && !writes[i][k].other;
     }
     each_body(plan, on_walk, NULL);
-    return ok;
 }

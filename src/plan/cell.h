@@ -17,12 +17,14 @@ bool cells_possible(const Plan *plan, const Var *v);
  * to be cut. */
 bool cells_defer(Plan *plan, Variant *v, Expr *e);
 
-/* Everything has been cut but for these elements: decides and cuts them. False after an error. */
-bool cells_plan(Plan *plan, Diags *diags);
+/* Everything has been cut but for these elements: decides which maps become cells. The elements of
+ * the others are then to be cut (cut.h). */
+void cells_choose(Plan *plan);
 
-/* The same for a variant that is made later, whose elements are those from plan->elements[first]
- * on.
- */
-bool cells_variant(Plan *plan, Variant *v, uint32_t first, Diags *diags);
+/* ... which done, notes the elements of cells. */
+void cells_finish(Plan *plan);
+
+/* The same for a variant that is made later. */
+void cells_variant(Plan *plan, Variant *v);
 
 #endif

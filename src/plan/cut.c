@@ -7,6 +7,7 @@
 #include "plan/alt.h"
 #include "plan/builtin.h"
 #include "plan/cell.h"
+#include "plan/static_part.h"
 #include "plan/derive.h"
 #include "plan/describe.h"
 
@@ -38,17 +39,6 @@ typedef struct Cut {
     bool ok;
     uint32_t depth; /* of blocks */
 } Cut;
-
-bool cut_has_names(const Expr *e) {
-    if (e->is_bound && (e->kind == EXPR_NAME || e->kind == EXPR_INDEX || e->kind == EXPR_CALL))
-        return true;
-    if (e->kind == EXPR_METHOD && e->annotation == ANN_STATIC)
-        return true;
-    for (uint32_t i = 0; i < e->nargs; i++)
-        if (cut_has_names(e->args[i]))
-            return true;
-    return false;
-}
 
 /* How the variant depends on an operand, result or local: it reads it, writes it, or only asks for
  * its type. */
@@ -124,28 +114,6 @@ static void use_name(Cut *c, const Expr *e, bool assigned) {
         v->look_at_types = v->needs_reference = true;
 }
 
-/* True if there may be sites at which a static expression has no value: an immediate that only some
- * instances of the instruction have, a division by zero, a float out of range. */
-static bool may_lack(const Expr *e) {
-    if (e->kind == EXPR_NAME)
-        return e->is_bound && e->bound.id == NAME_IMM;
-    if (e->kind == EXPR_CALL || (e->kind == EXPR_BINARY && (e->op == OP_DIV || e->op == OP_REM)))
-        return true;
-    if (e->kind == EXPR_CAST && type_is_float(e->args[0]->type) && !type_is_float(e->cast))
-        return true;
-    for (uint32_t i = 0; i < e->nargs; i++)
-        if (may_lack(e->args[i]))
-            return true;
-    return false;
-}
-
-void cut_may_lack(Variant *v, Expr *e) {
-    if (!may_lack(e))
-        return;
-    vec_push(&v->consts, e);
-    v->may_lack_consts = true;
-}
-
 /* The number + 1 of a string that exists at run time. */
 static uint32_t text_slot(Cut *c, Str text) {
     Plan *plan = c->plan;
@@ -176,7 +144,7 @@ static void cut_index(Cut *c, Expr *e) {
 /* A static part that differs from site to site becomes an atom or a constant. */
 static bool cut_static(Cut *c, Expr *e) {
     Variant *v = c->v;
-    if (!e->is_static || !cut_has_names(e) || e->type->kind > TYPE_STR)
+    if (!e->is_static || !static_has_names(e) || e->type->kind > TYPE_STR)
         return false;
     if (e->type->kind == TYPE_BOOL && v->probe && v->atoms.len < MAX_ATOMS) {
         vec_push(&v->atoms, e);
@@ -185,7 +153,7 @@ static bool cut_static(Cut *c, Expr *e) {
     }
     vec_push(&v->consts, e);
     e->slot = v->consts.len;
-    v->may_lack_consts |= may_lack(e);
+    v->may_lack_consts |= static_may_lack(e);
     v->has_texts |= e->type->kind == TYPE_STR;
     c->plan->uses_values |= v->has_texts;
     return true;
@@ -228,24 +196,11 @@ static void cut_builtin(Cut *c, Expr *e) {
     e->slot = plan->memory_calls.len;
 }
 
-Expr *cut_static_part(Plan *plan, Expr *call, uint32_t n) {
-    if (!call->known)
-        call->known = arena_array(&plan->arena, Value, type_leaves(call->type) + 1);
-    Expr *part = arena_new(&plan->arena, Expr);
-    *part = (Expr){.kind = EXPR_METHOD,
-                   .span = call->span,
-                   .type = type_leaf(call->type, n),
-                   .annotation = ANN_STATIC,
-                   .is_static = true,
-                   .known = call->known + n};
-    return part;
-}
-
 /* The results of an '@static' call are constants one behind the other. */
 static void cut_static_tuple(Cut *c, Expr *e) {
     e->slot = c->v->consts.len + 1;
     for (uint32_t i = 0; i < type_leaves(e->type); i++)
-        vec_push(&c->v->consts, cut_static_part(c->plan, e, i));
+        vec_push(&c->v->consts, static_call_part(c->plan, e, i));
 }
 
 /* A function of a library that is called when the program runs must be there. */
@@ -402,7 +357,7 @@ static void cut_decl(Cut *c, Var *v) {
         else
             c->plan->probes.at[c->v->source].shared_from = c->v;
     } else {
-        cut_may_lack(c->v, v->init);
+        static_note_lack(c->v, v->init);
     }
 }
 
@@ -516,8 +471,18 @@ bool cut_common(Plan *plan, Variant *scope, Block *block, Diags *diags) {
     return c.ok;
 }
 
-bool cut_element(Plan *plan, Variant *v, Expr *e, Diags *diags) {
+static bool cut_element(Plan *plan, Variant *v, Expr *e, Diags *diags) {
     Cut c = {plan, v, diags, true, 0};
     cut_real_element(&c, e);
     return c.ok;
+}
+
+bool cut_elements(Plan *plan, uint32_t first, Diags *diags) {
+    bool ok = true;
+    for (uint32_t i = first; i < plan->elements.len; i++) {
+        const ElementUse *u = &plan->elements.at[i];
+        if (!u->element->var->cells)
+            ok &= cut_element(plan, u->variant, u->element, diags);
+    }
+    return ok;
 }

@@ -20,16 +20,8 @@ bool cut_common(Plan *plan, Variant *scope, Block *block, Diags *diags);
  * WASM_BOT if that varies. */
 WasmType cut_fixed_type(Event e, bool result, uint32_t n);
 
-/* The value of a static expression may differ from site to site. */
-bool cut_has_names(const Expr *e);
-
-/* Sites at which a static expression has no value do not match. */
-void cut_may_lack(Variant *v, Expr *e);
-
-/* What stands for leaf n of the tuple that an '@static' call gives. */
-Expr *cut_static_part(Plan *plan, Expr *call, uint32_t n);
-
-/* m[k] of a map that exists at run time, where that was put off (cell.h). False after an error. */
-bool cut_element(Plan *plan, Variant *v, Expr *e, Diags *diags);
+/* Elements of maps that did not become cells, from `first` of Plan.elements: cells_defer had put
+ * them off. False after an error. */
+bool cut_elements(Plan *plan, uint32_t first, Diags *diags);
 
 #endif

@@ -2,9 +2,9 @@
  * plan/derive.c - derived names as expressions over operands, results and constants of the
  * instruction.
  */
+#include "plan/fold.h"
 #include "plan/derive.h"
 
-#include "plan/fold.h"
 #include "plan/plan.h"
 
 /* Builds typed expressions with the span of the name that they replace. */
@@ -227,7 +227,7 @@ static Expr *traps(Build *b, WasmOp op) {
     if (imm == WASM_IMM_MEMARG || imm == WASM_IMM_MEMARG_LANE)
         return access_traps(b, op);
     switch (op) {
-#include "event/trap.def"
+#include "wasm/trap.def"
     default: return truth(b, false); /* nobody asks */
     }
 }

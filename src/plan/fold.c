@@ -5,7 +5,6 @@
 #include "plan/fold.h"
 
 #include "lang/list.h"
-#include "plan/builtin.h"
 
 #include <math.h>
 
@@ -449,6 +448,39 @@ static bool fold_method(const Expr *e, const Site *s, Value *out) {
             found = has_at(self.text, i, arg.text);
     }
     *out = truth(found);
+    return true;
+}
+
+/* ---- built-in functions on memories ---- */
+
+static uint32_t count(const WasmModule *m) {
+    return m->input_count[WASM_SPACE_MEMORY];
+}
+
+uint32_t app_memory(const WasmModule *m) {
+    uint32_t imports = m->input_imports[WASM_SPACE_MEMORY];
+    return imports < count(m) ? imports : 0;
+}
+
+bool memory_value(FnId fn, const WasmModule *m, uint32_t memory, uint64_t *out) {
+    if (memory >= count(m))
+        return false;
+    const WasmMemory *mem = &m->memories.at[memory];
+    if (fn == FN_PAGE_SIZE)
+        *out = (uint64_t)1 << mem->limits.page_log2;
+    else
+        *out = fn == FN_ACTIVE_DATA_START ? mem->data_start : mem->data_end - mem->data_start;
+    return fn == FN_PAGE_SIZE || (!mem->data_unknown && *out <= UINT32_MAX);
+}
+
+/* The value of a static call of a built-in function at a site; false if it has none. */
+static bool builtin_value(const Expr *call, const Site *s, Value *out) {
+    Value memory;
+    uint64_t bits;
+    if (!s || call->nargs != 1 || !fold(call->args[0], s, &memory) ||
+        !memory_value((FnId)call->bound.id, s->m, (uint32_t)memory.bits, &bits))
+        return false;
+    *out = (Value){.kind = TYPE_U32, .bits = bits};
     return true;
 }
 

@@ -79,4 +79,11 @@ uint64_t value_wasm_bits(Value v);
  * number. */
 WasmType type_wasm(const Type *t);
 
+/* The first memory that a program defines, else 0. */
+uint32_t app_memory(const WasmModule *m);
+
+/* active_data_start, active_data_len and page_size of a memory; false if there is no such memory,
+ * or if the place of its data is not known or no u32. */
+bool memory_value(FnId fn, const WasmModule *m, uint32_t memory, uint64_t *out);
+
 #endif

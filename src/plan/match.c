@@ -8,6 +8,9 @@
 
 #include "plan/alt.h"
 #include "plan/statics.h"
+#include "valid/subtype.h"
+#include "valid/frame.h"
+#include "valid/typer.h"
 
 /* The actions for each instruction, without those whose predicate it decides already. */
 static void list_actions(Matcher *w) {

@@ -21,7 +21,7 @@
 #include "plan/builtin.h"
 #include "plan/fold.h"
 #include "plan/library.h"
-#include "valid/valid.h"
+#include "valid/frame.h"
 
 /* An operand, result or local that a variant's code uses. */
 typedef struct Operand {
@@ -252,15 +252,6 @@ typedef struct Plan {
     bool unwinds_calls; /* there are probes of what leaves calls (MODE_UNWIND) */
     bool asks_segments; /* some variant asks how much of a segment is left */
 } Plan;
-
-/*
- * Checks the scripts (parsed, unchecked) and makes the plan. The scripts and libraries are borrowed
- * and must outlive it. `cells`: maps become cells where that is possible. False if there were
- * errors; plan_free is needed either way.
- */
-bool plan_make(Plan *plan, Script *const *scripts, uint32_t n, const Libraries *libraries,
-               bool cells, Diags *diags);
-void plan_free(Plan *plan);
 
 /*
  * The shape of a variant at a site, made on first use; NULL if its predicate is false there or a

@@ -18,6 +18,13 @@
 #include "flush/flush_library.h"
 #include "inject/program.h"
 #include "link/runtime.h"
+#include "edit/edit.h"
+#include "valid/subtype.h"
+#include "valid/valid.h"
+#include "plan/builtin.h"
+#include "gen/template.h"
+#include "gen/options.h"
+#include "gen/gen.h"
 
 typedef struct Rewrite {
     Program p;

@@ -22,6 +22,8 @@
 #include "storage/memory.h"
 
 #include "wasm/emit.h"
+#include "plan/builtin.h"
+#include "gen/template.h"
 
 #include <assert.h>
 

@@ -17,6 +17,7 @@
 #include "storage/shadow.h"
 
 #include "wasm/emit.h"
+#include "valid/subtype.h"
 
 static WasmType address(const WasmModule *m, uint32_t table) {
     return m->tables.at[table].limits.is64 ? WASM_I64 : WASM_I32;

@@ -77,6 +77,7 @@ const WasmSimpleSig wasm_simple_sigs[WASM_OP_COUNT] = {
      PARAM(results, 0),                                                                            \
      ALIGN(names, code)},
 #include "wasm/opcode.def"
+#include "valid/subtype.h"
 };
 
 /* ---- helpers ---- */
@@ -630,22 +631,4 @@ bool wasm_sig(WasmSig *s) {
     return wasm_ops[op].prefix == 0xfb || (op >= WASM_OP_REF_NULL && op <= WASM_OP_BR_ON_NON_NULL)
                ? wasm_sig_gc(s)
                : control(s);
-}
-
-/* The bottom reference is the typer's own affair. */
-static void hide_bottom(WasmTypes *v, uint32_t from) {
-    for (uint32_t k = from; k < v->len; k++)
-        if (v->at[k] == WASM_BOT_REF)
-            v->at[k] = WASM_BOT;
-}
-
-void wasm_instr_types(const WasmTyper *t, const WasmInstr *i, WasmTypes *params,
-                      WasmTypes *results) {
-    if (!t->frames.len)
-        return;
-    WasmSig s = {t, i, params, results, NULL};
-    uint32_t p = params->len, r = results->len;
-    wasm_sig(&s);
-    hide_bottom(params, p);
-    hide_bottom(results, r);
 }

@@ -1,10 +1,59 @@
 /*
- * valid/signature.h - what signature.c and signature_gc.c share.
+ * valid/signature.h - operand and result types of single instructions.
  */
 #ifndef WHAMMC_VALID_SIGNATURE_H
 #define WHAMMC_VALID_SIGNATURE_H
 
-#include "valid/typer.h"
+#include "valid/frame.h"
+#include "valid/subtype.h"
+
+/* The operands and results of one instruction, while they are worked out. */
+typedef struct WasmSig {
+    const WasmTyper *t;
+    const WasmInstr *i;
+    WasmTypes *params, *results;
+    char *error; /* sizeof WasmTyper.error bytes, or NULL */
+} WasmSig;
+
+/*
+ * Checks the immediates of s->i and that what it names exists, and appends its types to s->params
+ * and s->results. False with s->error set if something is wrong. Does not look at the operands, but
+ * for instructions whose type follows from them.
+ */
+bool wasm_sig(WasmSig *s);
+
+/* Writes "MNEMONIC: text" to s->error; false. */
+bool wasm_sig_fail(WasmSig *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* How the operands of an instruction are found. */
+typedef enum WasmSimple {
+    WASM_SIG_OTHER,  /* by wasm_sig's switch */
+    WASM_SIG_SIMPLE, /* fixed types, nothing to check */
+    WASM_SIG_MEMORY, /* fixed types but for the address, memory argument */
+    WASM_SIG_LANE,   /* fixed types, lanes or memory argument */
+} WasmSimple;
+
+/* One line per instruction: its types as bytes, made from opcode.def by the preprocessor. */
+typedef struct WasmSimpleSig {
+    uint8_t kind; /* WasmSimple */
+    uint8_t nparams, nresults;
+    uint8_t params[3]; /* bytes of the types; 0 = the memory's address type */
+    uint8_t result;
+    uint8_t align; /* log2 of the access size */
+} WasmSimpleSig;
+extern const WasmSimpleSig wasm_simple_sigs[WASM_OP_COUNT];
+
+/* Checks the memory argument and lanes of an instruction that is not WASM_SIG_OTHER. */
+bool wasm_sig_check_simple(WasmSig *s);
+
+static inline WasmType wasm_memory_address(const WasmModule *m, uint32_t memory) {
+    return m->memories.at[memory].limits.is64 ? WASM_I64 : WASM_I32;
+}
+static inline WasmType wasm_table_address(const WasmModule *m, uint32_t table) {
+    return m->tables.at[table].limits.is64 ? WASM_I64 : WASM_I32;
+}
+
+/* ---- what signature.c and signature_gc.c share ---- */
 
 /* wasm_sig for references and GC (signature_gc.c). */
 bool wasm_sig_gc(WasmSig *s);

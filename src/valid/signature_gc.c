@@ -3,6 +3,7 @@
  * arrays.
  */
 #include "valid/signature.h"
+#include "valid/subtype.h"
 
 #define EQREF WASM_REF(1, WASM_HEAP(WASM_HEAP_EQ))
 

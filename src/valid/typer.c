@@ -7,6 +7,8 @@
  * short way.
  */
 #include "valid/typer.h"
+#include "valid/signature.h"
+#include "valid/subtype.h"
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -427,4 +429,22 @@ bool wasm_typer_step(WasmTyper *t, const WasmInstr *i) {
     if (i->op == WASM_OP_END)
         return end(t, i);
     return step_short(t, i) || step_other(t, i);
+}
+
+/* The bottom reference is the typer's own affair. */
+static void hide_bottom(WasmTypes *v, uint32_t from) {
+    for (uint32_t k = from; k < v->len; k++)
+        if (v->at[k] == WASM_BOT_REF)
+            v->at[k] = WASM_BOT;
+}
+
+void wasm_instr_types(const WasmTyper *t, const WasmInstr *i, WasmTypes *params,
+                      WasmTypes *results) {
+    if (!t->frames.len)
+        return;
+    WasmSig s = {t, i, params, results, NULL};
+    uint32_t p = params->len, r = results->len;
+    wasm_sig(&s);
+    hide_bottom(params, p);
+    hide_bottom(results, r);
 }

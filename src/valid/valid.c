@@ -8,6 +8,10 @@
  */
 #include "wasm/read.h"
 #include "valid/typer.h"
+#include "valid/signature.h"
+#include "valid/subtype.h"
+#include "valid/frame.h"
+#include "valid/valid.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -372,7 +376,9 @@ static bool validate(WasmModule *m, Diags *diags) {
     return v.ok;
 }
 
-bool wasm_validate(WasmUnvalidated *u, WasmModule *m, Diags *diags) {
+/* Validates all sections and all bodies; stops after diags' limit. If the module is valid it
+ * becomes `m`, with m->declared; else it is freed, and `m` is empty. */
+static bool become_valid(WasmUnvalidated *u, WasmModule *m, Diags *diags) {
     bool valid = validate(&u->m, diags);
     if (!valid)
         wasm_module_free(&u->m);
@@ -385,7 +391,7 @@ bool wasm_validate(WasmUnvalidated *u, WasmModule *m, Diags *diags) {
 bool wasm_load(WasmModule *m, const uint8_t *bytes, size_t size, DiagFileId file, Diags *diags) {
     WasmUnvalidated u;
     if (wasm_read(&u, bytes, size, file, diags))
-        return wasm_validate(&u, m, diags);
+        return become_valid(&u, m, diags);
     wasm_module_free(&u.m);
     wasm_module_init(m);
     return false;

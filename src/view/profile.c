@@ -4,7 +4,7 @@
 #include "view/profile.h"
 #include "view/demangle.h"
 #include "report/json.h"
-#include "view/untimed.h"
+#include "view/profile_untimed.h"
 #include "report/value.h"
 
 enum { FIELDS_MAX = 4 };

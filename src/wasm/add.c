@@ -119,15 +119,6 @@ uint32_t wasm_add_func_type(WasmModule *m, const WasmType *params, uint32_t npar
     return index;
 }
 
-WasmType wasm_exit_block_type(WasmModule *m, uint32_t func) {
-    const WasmTypeDef *d = wasm_func_type(m, func);
-    if (d->nresults == 0)
-        return WASM_NONE;
-    if (d->nresults == 1)
-        return d->results[0];
-    return WASM_FUNC_TYPE_BIT | wasm_add_func_type(m, NULL, 0, d->results, d->nresults);
-}
-
 /* ---- imports ---- */
 
 static int32_t add_import(WasmModule *m, Str module, Str name, WasmSpace space, uint32_t handle) {

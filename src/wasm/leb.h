@@ -1,11 +1,25 @@
 /*
- * wasm/leb.h - the readers of numbers, types and names that the decoder and the module reader
- * share. They step a WasmCode; on failure they give false and set the cursor's error, once.
+ * wasm/leb.h - a cursor over bytes of a module, and the readers of numbers and types that the
+ * decoder and the module reader share. They step the cursor; on failure they return false and set
+ * its error, once.
  */
 #ifndef WHAMMC_WASM_LEB_H
 #define WHAMMC_WASM_LEB_H
 
-#include "wasm/op.h"
+#include "base/buf.h"
+#include "wasm/opcode.h"
+
+/* A cursor over code bytes. */
+typedef struct WasmCode {
+    const uint8_t *start, *at, *end;
+    const char *error;     /* what went wrong, NULL = nothing; static text */
+    uint32_t error_offset; /* where, from start */
+    uint8_t error_prefix;  /* unknown opcodes: see wasm_code_error */
+    uint32_t error_code;
+} WasmCode;
+
+/* A cursor over `size` bytes, standing at byte `from`. */
+WasmCode wasm_code(const uint8_t *bytes, size_t size, size_t from);
 
 /* Notes an error at a place (the first one stays). Gives false. */
 bool wasm_code_fail(WasmCode *c, const uint8_t *at, const char *error);

@@ -7,8 +7,8 @@
  * so that an unchanged module comes back byte for byte.
  *
  * VALID. A WasmModule that was loaded is valid: wasm_load reads and validates. What the reader
- * alone makes has a type of its own, which only src/wasm knows (WasmUnvalidated in read.h), so code
- * that gets a WasmModule may rely on every index, type and label in it.
+ * alone makes has a type of its own, which only src/wasm and src/valid know (WasmUnvalidated in
+ * read.h), so code that gets a WasmModule may rely on every index, type and label in it.
  *
  * HANDLES. Each entity (type, function, table, memory, global, tag, element, data) has a handle:
  * for what was read, its index in the input; what is added gets the next free handle, import or
@@ -233,22 +233,6 @@ typedef struct WasmModule {
     uint8_t *declared; /* by function handle: may be used by ref.func (by the validator) */
 } WasmModule;
 
-/* ---- loading (wasm/read.c, valid/valid.c) ---- */
-
-/*
- * Reads and validates a module. Errors go to diags with the byte offset, the function, and what was
- * expected and found; components and text files are recognised and named. False if there was an
- * error; the module is then empty. Damaged names and branch hints are left out, they are no errors.
- */
-bool wasm_load(WasmModule *m, const uint8_t *bytes, size_t size, DiagFileId file, Diags *diags);
-
-/* Reads once more the very bytes that wasm_load has found valid before: they are not validated. */
-void wasm_load_again(WasmModule *m, const uint8_t *bytes, size_t size);
-
-/* Like wasm_load without validating, for nothing but what whammc itself has made: the runtime, and
- * the code of scripts. It becomes a part of an output, which is validated. */
-bool wasm_load_own(WasmModule *m, const uint8_t *bytes, size_t size, Diags *diags);
-
 /* What things are called in messages, and how many of a space there are (input and added). */
 const char *wasm_space_name(WasmSpace space);
 const char *wasm_section_name(uint8_t id);
@@ -359,102 +343,7 @@ static inline uint32_t wasm_final(const WasmModule *m, WasmSpace space, uint32_t
     return m->identity[space] ? handle : m->final[space][handle];
 }
 
-/* ---- editing function bodies (edit/edit.c) ---- */
-
-/* Where a piece of code goes, in relation to the instruction at `at`. */
-typedef enum WasmWhere {
-    WASM_ENTRY,  /* at function entry; `at` is ignored */
-    WASM_BEFORE, /* before the instruction */
-    WASM_WRAP,   /* the same, and the piece leaves a construct open that ends behind the instruction
-                    at `until`: the wrapped construct's `end`, with its AFTER pieces */
-    WASM_REPLACE, /* instead of it; an empty piece removes it */
-    WASM_AFTER,   /* behind its bytes (behind a block's opcode = inside it, at the top) */
-    WASM_EXIT,    /* at every way out of the function; `at` is ignored */
-    WASM_UNWIND,  /* where an exception has left the body, which goes on behind it; the same */
-} WasmWhere;
-
-/* Ways out that a WASM_EXIT piece covers besides the end of the body (fall-through and branches to
- * the function's label) and `return`. */
-enum {
-    WASM_EXIT_TAIL_CALL = 1,   /* before return_call* */
-    WASM_EXIT_THROW = 2,       /* before throw, throw_ref, rethrow surely not caught here */
-    WASM_EXIT_UNREACHABLE = 4, /* before unreachable */
-    WASM_EXIT_ALL = 7,
-    WASM_EXIT_ONLY = 8, /* not at the end of the body and before `return` */
-};
-
-/* Which instructions catch and throw again. */
-typedef enum WasmExceptions {
-    WASM_EXCEPTIONS_LEGACY, /* try, catch_all, rethrow */
-    WASM_EXCEPTIONS_REFS,   /* try_table, throw_ref */
-} WasmExceptions;
-
-/* A piece of code: bytes [code, code+len) of WasmBodyEdit.code, stack-neutral except for REPLACE.
- */
-typedef struct WasmPatch {
-    uint32_t at; /* offset of the instruction in the body */
-    uint8_t where;
-    uint8_t exits; /* WASM_EXIT: which ways out. WASM_REPLACE: 0 = where the piece ends, the code
-                      leaves the function if the instruction does: there EXIT pieces run. Else not
-                      looked at */
-    uint32_t code, len;
-    uint32_t until; /* WASM_REPLACE: the piece stands for all instructions in front of this offset,
-                       0 = for one. Pieces inside are left out. WASM_WRAP: see there */
-} WasmPatch;
-
-typedef struct WasmBodyEdit {
-    const WasmPatch *patches; /* sorted by `at`, equal ones in the order in which they shall run;
-                                 ENTRY, EXIT and UNWIND pieces first */
-    uint32_t npatches;
-    const uint8_t *code;    /* final indices; added locals follow the parameters and locals */
-    const WasmType *locals; /* added locals */
-    uint32_t nlocals;
-    const uint32_t *nullable; /* locals of types without null that must have it, since a piece may
-                                 leave them unset; what reads them traps then. Ascending */
-    uint32_t nnullable;
-    WasmExceptions exceptions; /* of UNWIND pieces */
-    const uint32_t *marks;     /* offsets of instructions, ascending; wasm_edit_body says where they
-                                  are in the new body */
-    uint32_t *moved;           /* ... here */
-    uint32_t nmarks;
-} WasmBodyEdit;
-
-/* Whether the instruction reads a local that the edit makes nullable (or NULL = none). */
-bool wasm_reads_nullable(const WasmBodyEdit *edit, const WasmInstr *i);
-
-/*
- * Appends the edited body of input function `func` to out: its size, locals and code, indices
- * final. With `edit` NULL the body is copied (and its indices follow the layout). For functions
- * with a WASM_EXIT or WASM_UNWIND piece the caller has added the block type with
- * wasm_exit_block_type before. The module must be laid out. False and *error, *error_offset if the
- * body is malformed. Thread-safe for different functions and `out`.
- *
- * Order at one instruction: BEFORE pieces, EXIT pieces if it is a way out, the instruction or its
- * REPLACE pieces, AFTER pieces. WRAP pieces come just before the instruction, which opens the
- * construct that they wrap; labels of branches out of it are counted anew. At the first instruction
- * BEFORE pieces come in front of ENTRY pieces. AFTER pieces of the body's last `end` run on falling
- * through and on branches to the function's label, in front of the EXIT pieces; they need
- * wasm_exit_block_type as well.
- */
-bool wasm_edit_body(const WasmModule *m, uint32_t func, const WasmBodyEdit *edit, Buf *out,
-                    const char **error, uint32_t *error_offset);
-
-/*
- * Round a region that catches every exception in it and throws it again (catch.c):
- *
- *     wasm_put_catch  ...region...  `end` of WASM_EXCEPTIONS_REFS, and a way round the handler;
- *     wasm_put_caught  ...handler...  wasm_put_rethrow  `end`
- *
- * `region` is the block type of the region; `caught`, of WASM_EXCEPTIONS_REFS, that of the block
- * round it: from the same parameters to an exception.
- */
-void wasm_put_catch(Buf *out, WasmExceptions form, WasmType region, WasmType caught);
-void wasm_put_caught(Buf *out, WasmExceptions form);
-void wasm_put_rethrow(Buf *out, WasmExceptions form);
-
-/* The block type [] -> results of func, for the block that WASM_EXIT wraps round the body; adds a
- * type if needed. */
-WasmType wasm_exit_block_type(WasmModule *m, uint32_t func);
+/* ---- copying code (wasm/remap.c) ---- */
 
 /* Copies code while indices follow a mapping: map[space] (NULL = identity) by old index. Local
  * indices and labels stay unless map[WASM_SPACE_LOCAL] is given. Used by edit, merge and splicing.
@@ -480,85 +369,5 @@ bool wasm_has_labels(const WasmInstr *i);
 /* Like wasm_copy_instr for an instruction that names labels, which change. */
 void wasm_copy_branch(const uint8_t *bytes, const WasmInstr *i, const WasmRemap *map,
                       WasmLabel *label, void *ctx, Buf *out);
-
-/* ---- writing (wasm/write.c) ---- */
-
-/*
- * Writes the module. `body` gives the code of each input function with a body (its size field
- * included, as wasm_edit_body appends it); NULL = copy all. False if body said so. Lays the module
- * out if need be. Branch hints follow edited bodies; the name section is completed with the names
- * of what was added.
- */
-typedef struct WasmWriter {
-    bool (*body)(void *ctx, uint32_t func, Buf *out); /* may be NULL */
-    void *ctx;
-    /* Names of locals added to input functions, for the name section; may be NULL. */
-    Str (*local_name)(void *ctx, uint32_t func, uint32_t nth_added);
-    uint32_t (*locals_added)(void *ctx, uint32_t func);
-} WasmWriter;
-bool wasm_write(WasmModule *m, const WasmWriter *w, Buf *out);
-
-/* ---- merging (edit/merge.c) ---- */
-
-/*
- * Copies what `roots` (function handles of `from`) need out of module `from` into `to`: functions
- * reachable from them, their types, globals, tags, tables with their elements, and data. `from`
- * must have no additions, `to` must not be laid out.
- *
- * There are two ways to treat memories:
- *
- * - A piece of code for a memory that is there (`whole` false): every memory access of the copied
- *   code goes to memory handle `memory` of `to`; from's own memory is not copied. All active data
- *   segments are added for that memory. A start function is not copied unless it is a root.
- * - A library (`whole`): each memory that is needed becomes a further memory of `to`, with its
- *   active data. Needed are memories that reachable code names, memory 0 and the exported "memory"
- *   if a function has to be imported (the host may look into it), and all with `keep_memories`. The
- *   start function and the exported function "_initialize" are roots too, if there are such: `to`
- *   must call first `start`, then `initialize`, before anything else of the library.
- *
- * In both, tables come with their active element segments, so that all functions that an indirect
- * call can reach are there; what nothing reaches is left out, active segments for it included. The
- * exports of `from` do not become exports.
- *
- * `resolve` gives the handle in `to` for an import of `from` that is needed (it may add to `to`,
- * and see in g->handles the types and memories), or -1, or -2 if it has given a message itself.
- * Without `resolve` it is -1. What is left unresolved is an error, except: globals
- * env.__memory_base and env.__table_base of position-independent code become constants, a table
- * __indirect_function_table becomes a new one, and in a library so does a memory. What resolve
- * gives must match the import's type. wasm_merge_join is a resolver for imports that shall stay
- * imports.
- *
- * A library can also be copied without its beginning (`keep`): the caller then gives what is copied
- * the contents that it has later. Start functions and "_initialize" are no roots, active and
- * declarative segments become empty passive ones where code names them; of a global or table the
- * initial value, of a passive segment the contents are left out if `keep` says false.
- *
- * wasm_merge can be called again with the same `g`: it then copies what is not there yet.
- */
-typedef struct WasmMerge {
-    WasmModule *to;
-    const WasmModule *from;
-    bool whole, keep_memories;
-    uint32_t memory;      /* unless `whole` */
-    uint64_t memory_base; /* value of env.__memory_base */
-    int64_t (*resolve)(void *ctx, const WasmImport *import);
-    bool (*keep)(void *ctx, WasmSpace space, uint32_t index); /* NULL: `from` begins as it says */
-    void *ctx;
-    Str prefix;                /* put in front of names of copied functions, globals and so on */
-    int64_t start, initialize; /* result with `whole`: to's function handles, -1 = none */
-    uint32_t *handles[WASM_SPACE_COUNT]; /* result: from's index to to's handle, UINT32_MAX = not
-                                            copied; freed by wasm_merge_free */
-} WasmMerge;
-/* False with messages in diags (in from's file) if it cannot be done; `to` may then hold parts. */
-bool wasm_merge(WasmMerge *g, const uint32_t *roots, uint32_t nroots, Diags *diags);
-/* The same for something that is not a function. */
-bool wasm_merge_one(WasmMerge *g, WasmSpace space, uint32_t index, Diags *diags);
-/*
- * For use in `resolve`: the handle of an import of `to` that has the same module, name and type, or
- * of one that is added. -1 for tables that `to` does not import, and for what belongs to the
- * library's own memory: memories, env.__stack_pointer and the bases.
- */
-int64_t wasm_merge_join(const WasmMerge *g, const WasmImport *import);
-void wasm_merge_free(WasmMerge *g);
 
 #endif

@@ -5,7 +5,7 @@
 #define WHAMMC_WASM_OP_H
 
 #include "base/buf.h"
-#include "wasm/opcode.h"
+#include "wasm/leb.h"
 
 /* Instruction categories, numbered as the language's category_id. */
 /* clang-format off */
@@ -59,18 +59,6 @@ typedef struct WasmInstr {
     const uint8_t *vec;
 } WasmInstr;
 
-/* A cursor over code bytes. */
-typedef struct WasmCode {
-    const uint8_t *start, *at, *end;
-    const char *error;     /* what went wrong, NULL = nothing; static text */
-    uint32_t error_offset; /* where, from start */
-    uint8_t error_prefix;  /* unknown opcodes: see wasm_code_error */
-    uint32_t error_code;
-} WasmCode;
-
-/* A cursor over `size` bytes, standing at byte `from`. */
-WasmCode wasm_code(const uint8_t *bytes, size_t size, size_t from);
-
 /*
  * Decodes the instruction at the cursor and steps over it. False at the end of the code (error
  * NULL) or on malformed code (error set). Checks the encoding only, not types and not that indices
@@ -93,6 +81,12 @@ typedef struct WasmCatch {
     uint32_t tag, label;
 } WasmCatch;
 WasmCatch wasm_vec_catch(const uint8_t **at);
+
+/* Whether it is an instruction whose trap can be told beforehand from its operands. */
+bool op_can_trap(WasmOp op);
+
+/* Whether optimised code of some engines (V8 11) cannot tell where such an instruction trapped. */
+bool op_hides_trap(WasmOp op);
 
 /* Text of a type as in the text format ("i32", "(ref null 3)", "funcref") into buf. */
 const char *wasm_type_text(WasmType t, char buf[32]);

@@ -24,13 +24,6 @@ typedef struct WasmUnvalidated {
 bool wasm_read(WasmUnvalidated *u, const uint8_t *bytes, size_t size, DiagFileId file,
                Diags *diags);
 
-/*
- * Validates a whole module: all sections and all bodies. Messages carry byte offset, function and
- * what was expected and found; stops after diags' limit. If it is valid it becomes `m`, with
- * m->declared; else it is freed, and `m` is empty.
- */
-bool wasm_validate(WasmUnvalidated *u, WasmModule *m, Diags *diags);
-
 /* Reports malformed or invalid input at a file offset. Gives false. */
 bool wasm_read_fail(WasmReader *r, DiagTag tag, const uint8_t *at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

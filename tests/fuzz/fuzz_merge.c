@@ -4,6 +4,8 @@
  */
 #include "link/bridge.h"
 #include "valid/valid.h"
+#include "edit/merge.h"
+#include "edit/write.h"
 
 typedef struct Merging {
     const WasmModule *from;

@@ -6,6 +6,9 @@
 #include "wasm/read.h"
 #include "analysis/survey.h"
 #include "valid/valid.h"
+#include "edit/catch_all.h"
+#include "edit/edit.h"
+#include "edit/write.h"
 
 typedef struct Edit {
     const WasmModule *m;

@@ -14,6 +14,7 @@
 #include "view/view.h"
 #include "report/report_write.h"
 #include "whammc/whammc.h"
+#include "valid/valid.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

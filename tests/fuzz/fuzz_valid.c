@@ -3,6 +3,9 @@
  * instruction.
  */
 #include "valid/valid.h"
+#include "valid/subtype.h"
+#include "valid/frame.h"
+#include "valid/typer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -17,6 +17,7 @@
 #include "wasm/emit.h"
 #include "file.h"
 #include "valid/valid.h"
+#include "edit/write.h"
 
 typedef struct File {
     Buf bytes;

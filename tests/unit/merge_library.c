@@ -9,6 +9,8 @@
 #include "link/bridge.h"
 #include "file.h"
 #include "valid/valid.h"
+#include "edit/merge.h"
+#include "edit/write.h"
 
 typedef struct File {
     Buf bytes;

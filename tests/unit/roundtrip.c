@@ -7,6 +7,7 @@
 
 #include "file.h"
 #include "wasm/read.h"
+#include "edit/write.h"
 
 typedef struct Counts {
     uint32_t identical, differ, unreadable;

@@ -12,13 +12,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plan/builtin.h"
 #include "plan/fold.h"
 #include "stdlib/runtime/site.h"
 #include "stdlib/runtime/values.h"
 #include "file.h"
-#include "wasm/op_table.h"
+#include "valid/op_table.h"
 #include "valid/valid.h"
+#include "valid/op_table.h"
+#include "valid/frame.h"
+#include "valid/typer.h"
 
 /* ---- the engine's side ---- */
 

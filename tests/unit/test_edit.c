@@ -3,6 +3,9 @@
  * index follows.
  */
 #include "wasm_fixture.h"
+#include "edit/catch_all.h"
+#include "edit/edit.h"
+#include "edit/write.h"
 
 /* Pieces push and drop a number, so that they can be told apart: M(7) is i32.const 7, drop. */
 #define M(n) "41 " #n " 1a "

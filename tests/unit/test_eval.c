@@ -6,6 +6,7 @@
 #include "wasm_fixture.h"
 
 #include "eval_numbers.h"
+#include "edit/write.h"
 
 #include <stdio.h>
 

@@ -4,6 +4,8 @@
 #include "wasm_fixture.h"
 
 #include "link/bridge.h"
+#include "edit/merge.h"
+#include "edit/write.h"
 
 /*
  * A library with something of everything: function 0 is the start function, 1 `_initialize`, 2

@@ -4,6 +4,8 @@
 #include "wasm_fixture.h"
 
 #include "api/api_module.h"
+#include "edit/merge.h"
+#include "edit/write.h"
 
 /* ---- merging ---- */
 

@@ -7,6 +7,7 @@
 
 #include "lang/parse.h"
 #include "unit/unit.h"
+#include "plan/make.h"
 
 static bool run(const Case *k, Buf *out) {
     Diags diags = {0};

@@ -11,6 +11,9 @@
 #include <stdio.h>
 
 #include "valid/valid.h"
+#include "valid/subtype.h"
+#include "valid/frame.h"
+#include "valid/typer.h"
 
 /* ---- making modules ---- */
 

@@ -5,6 +5,8 @@
 #include "wasm_fixture.h"
 
 #include "wasm/read.h"
+#include "valid/valid.h"
+#include "edit/write.h"
 
 /* ---- decoder ---- */
 

@@ -42,6 +42,16 @@ typedef struct WasmCatch {
 } WasmCatch;
 
 bool wasm_next(WasmCode *c, WasmInstr *i);
+
+/* Whether an instruction can trap; false if that makes no difference. */
+bool op_can_trap(WasmOp op);
+
+/* Only hosts of programs want to know the place. */
+static inline bool op_hides_trap(WasmOp op) {
+    (void)op;
+    return false;
+}
+
 uint32_t wasm_vec_u32(const uint8_t **at);
 WasmCatch wasm_vec_catch(const uint8_t **at);
 

@@ -1,13 +1,15 @@
 /*
- * attach/attach_text.c - wizeng in a program: what a monitor prints goes out through the runtime
+ * attach/shim_text.c - wizeng in a program: what a monitor prints goes out through the runtime
  * that prints the text of scripts (stdlib/runtime/print.c), in a memory of its own.
  */
-#include "attach/attach_imports.h"
+#include "attach/shim_imports.h"
 
 #include "report/image.h"
 #include "inject/program.h"
 #include "link/runtime.h"
 #include "../../stdlib/runtime/values.h" /* the layout of the runtime's memory */
+#include "edit/merge.h"
+#include "valid/valid.h"
 
 enum { PAGE = 65536, CHUNK = 1024 }; /* bytes that go from a monitor's memory at once */
 

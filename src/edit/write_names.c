@@ -1,7 +1,7 @@
 /*
- * wasm/write_names.c - the name section, completed with the names of what was added.
+ * edit/write_names.c - the name section, completed with the names of what was added.
  */
-#include "wasm/write.h"
+#include "edit/write.h"
 
 #include "wasm/leb.h"
 

@@ -1,15 +1,16 @@
 /*
- * wasm/write.c - writing a module back: the input's bytes, with moved indices patched and additions
+ * edit/write.c - writing a module back: the input's bytes, with moved indices patched and additions
  * put in.
  *
  * A section in which nothing changes is copied as it is. Others are the old items, patched through
  * the module's `refs`, and the added items behind them.
  */
-#include "wasm/write.h"
+#include "edit/write.h"
 
 #include "wasm/leb.h"
 #include "wasm/read.h"
 #include "wasm/remap.h"
+#include "edit/edit.h"
 
 typedef struct Writer {
     WasmModule *m;

@@ -1,8 +1,8 @@
 /*
- * attach/reflect_code.c - whamm:reflect in a program. What the functions tell is in a memory of its
+ * attach/shim_reflect.c - whamm:reflect in a program. What the functions tell is in a memory of its
  * own: for each function a table of places and sizes, and the bytes.
  */
-#include "attach/attach_imports.h"
+#include "attach/shim_imports.h"
 
 enum { PAGE = 65536, ENTRY = 8 }; /* an entry of a table: u32 place, u32 size */
 

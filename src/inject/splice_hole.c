@@ -1,9 +1,11 @@
 /*
- * inject/hole.c - filling the holes of templates.
+ * inject/splice_hole.c - filling the holes of templates.
  */
-#include "inject/hole.h"
+#include "inject/splice_hole.h"
 
 #include "wasm/emit.h"
+#include "valid/subtype.h"
+#include "gen/template.h"
 
 void hole_put_local(Splicer *s, uint8_t access, uint32_t local) {
     put_index(s->out,

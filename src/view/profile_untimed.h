@@ -1,8 +1,8 @@
 /*
- * view/untimed.h - functions whose calls were counted, but not timed.
+ * view/profile_untimed.h - functions whose calls were counted, but not timed.
  */
-#ifndef WHAMMC_VIEW_UNTIMED_H
-#define WHAMMC_VIEW_UNTIMED_H
+#ifndef WHAMMC_VIEW_PROFILE_UNTIMED_H
+#define WHAMMC_VIEW_PROFILE_UNTIMED_H
 
 #include "view/profile.h"
 

@@ -1,5 +1,5 @@
 /*
- * gen/attach.c - how code of monitors gets at what is known when a monitor is attached.
+ * gen/monitor_body.c - how code of monitors gets at what is known when a monitor is attached.
  *
  * What only the event decides is a constant. What the engine gives is a parameter of the probe.
  * The rest is computed by callbacks, which ask the runtime (runtime/site.h).
@@ -7,7 +7,7 @@
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
-#include "gen/attach.h"
+#include "gen/monitor_body.h"
 
 #include "unit/known.h"
 #include "plan/removal.h"
@@ -176,6 +176,7 @@ static const Known known_table[] = {
 #define KNOWN(name, param, function, args, result)                                                 \
     {NAME_##name, PARAM_##param, function, args, result},
 #include "gen/static_source.def"
+#include "gen/template.h"
 };
 
 static const Known *find_known(int name) {

@@ -5,7 +5,7 @@
  * a type index is compared by that word; beyond equality a type is below those on its chain of
  * declared supertypes.
  */
-#include "valid/typer.h"
+#include "valid/subtype.h"
 #include <stdio.h>
 
 /* The abstract heap type directly above a definition. */

@@ -1,7 +1,7 @@
 /*
- * view/untimed.c - functions whose calls were counted, but not timed.
+ * view/profile_untimed.c - functions whose calls were counted, but not timed.
  */
-#include "view/untimed.h"
+#include "view/profile_untimed.h"
 #include "lang/list.h"
 
 static Str find_list(const Report *r) {

@@ -1,9 +1,9 @@
 /*
- * attach/attach_imports.h - what the functions become that a monitor imports: what bind_shim.c,
- * bind_text.c and bind_answer.c share. Only they include this.
+ * attach/shim_imports.h - what the functions become that a monitor imports: what shim.c,
+ * shim_text.c and shim_reflect.c share. Only they include this.
  */
-#ifndef WHAMMC_ATTACH_ATTACH_IMPORTS_H
-#define WHAMMC_ATTACH_ATTACH_IMPORTS_H
+#ifndef WHAMMC_ATTACH_SHIM_IMPORTS_H
+#define WHAMMC_ATTACH_SHIM_IMPORTS_H
 
 #include "attach/reflect.h"
 #include "attach/shim.h"
@@ -20,13 +20,13 @@ uint32_t bind_add_func(const Frozen *module, const WasmImport *im, Buf *code);
  * one, are inside a memory. */
 void bind_put_check(Buf *code, const WasmModule *m, uint32_t memory, uint32_t first);
 
-/* ---- bind_text.c: wizeng. A handle, -1 = there is no such function, -2 = with a message. ---- */
+/* ---- shim_text.c: wizeng. A handle, -1 = there is no such function, -2 = with a message. ---- */
 
 int64_t bind_wizeng(BindShim *s, const Frozen *module, const WasmImport *im);
 int64_t bind_text_flush(const BindShim *s);
 void bind_text_free(BindShim *s);
 
-/* ---- bind_answer.c: whamm:reflect ---- */
+/* ---- shim_reflect.c: whamm:reflect ---- */
 
 int64_t bind_answer(BindShim *s, const Frozen *module, const Reflect *reflect,
                     const WasmImport *im);

@@ -1,9 +1,9 @@
 /*
- * inject/hole.h - filling the holes of templates: what hole.c and splice.c share. Only they include
- * it.
+ * inject/splice_hole.h - filling the holes of templates: what hole.c and splice.c share. Only they
+ * include it.
  */
-#ifndef WHAMMC_INJECT_HOLE_H
-#define WHAMMC_INJECT_HOLE_H
+#ifndef WHAMMC_INJECT_SPLICE_HOLE_H
+#define WHAMMC_INJECT_SPLICE_HOLE_H
 
 #include "inject/splice.h"
 

@@ -1,9 +1,9 @@
 /*
  * wasm/op_table.c - the instruction table as bytes.
  */
-#include "wasm/op_table.h"
+#include "valid/op_table.h"
 
-#include "valid/typer.h"
+#include "valid/signature.h"
 
 enum { PAGES = 5, FIRST_PREFIX = 0xfb };
 

@@ -1,16 +1,16 @@
 /*
- * gen/attach.h - code of monitors: how it gets at what is known when a monitor is attached. Private
- * to gen/.
+ * gen/monitor_body.h - code of monitors: how it gets at what is known when a monitor is attached.
+ * Private to gen/.
  *
  *   monitor.c  probe functions, start and end, exports
  *   attach.c   holes and static names: parameters of probes, callbacks, calls of the runtime
  *   callback.c callbacks, static predicates
  *   count.c    what is counted by segments
  */
-#ifndef WHAMMC_GEN_ATTACH_H
-#define WHAMMC_GEN_ATTACH_H
+#ifndef WHAMMC_GEN_MONITOR_BODY_H
+#define WHAMMC_GEN_MONITOR_BODY_H
 
-#include "gen/monitor_code.h"
+#include "gen/monitor_input.h"
 #include "gen/scratch.h"
 
 /* Records of which callbacks keep a list. */

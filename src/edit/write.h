@@ -1,0 +1,38 @@
+/*
+ * edit/write.h - writing a module: the input's bytes, with moved indices patched and additions put
+ * in.
+ */
+#ifndef WHAMMC_EDIT_WRITE_H
+#define WHAMMC_EDIT_WRITE_H
+
+#include "wasm/module.h"
+
+/*
+ * Writes the module. `body` gives the code of each input function with a body (its size field
+ * included, as wasm_edit_body appends it); NULL = copy all. False if body said so. Lays the module
+ * out if need be. Branch hints follow edited bodies; the name section is completed with the names
+ * of what was added.
+ */
+typedef struct WasmWriter {
+    bool (*body)(void *ctx, uint32_t func, Buf *out); /* may be NULL */
+    void *ctx;
+    /* Names of locals added to input functions, for the name section; may be NULL. */
+    Str (*local_name)(void *ctx, uint32_t func, uint32_t nth_added);
+    uint32_t (*locals_added)(void *ctx, uint32_t func);
+} WasmWriter;
+bool wasm_write(WasmModule *m, const WasmWriter *w, Buf *out);
+
+/* ---- what write.c and write_names.c share ---- */
+
+/* True if something that was added has a name. */
+bool wasm_names_added(const WasmModule *m, const WasmWriter *w);
+
+/*
+ * Appends the contents of the name section `s` (NULL = there is none yet) as it is now. With
+ * `additions` the names of what was added are put in. `resized` tells by function handle whether
+ * the body was edited.
+ */
+void wasm_put_names(const WasmModule *m, const WasmWriter *w, const WasmSection *s, bool additions,
+                    const bool *resized, Buf *out);
+
+#endif

@@ -1,0 +1,19 @@
+/*
+ * gen/options.h - what is asked for of code that is generated.
+ */
+#ifndef WHAMMC_GEN_OPTIONS_H
+#define WHAMMC_GEN_OPTIONS_H
+
+#include "plan/plan.h"
+
+typedef struct GenOptions {
+    bool optimise;
+    const bool *in_memory; /* by PlanVar.id: the variable is kept in memory, not in globals */
+    bool cells_in_memory;  /* elements of maps that are cells are */
+    uint32_t memory_index; /* final index of that memory */
+    bool imported;         /* the memory of strings and maps is that of an imported module */
+    bool *accesses;        /* set if code loads or stores; may be NULL */
+    const Site *nowhere;   /* what is static in functions and at script scope is known there */
+} GenOptions;
+
+#endif

@@ -1,0 +1,18 @@
+/*
+ * plan/make.h - from checked scripts to a plan.
+ */
+#ifndef WHAMMC_PLAN_MAKE_H
+#define WHAMMC_PLAN_MAKE_H
+
+#include "plan/plan.h"
+
+/*
+ * Checks the scripts (parsed, unchecked) and makes the plan. The scripts and libraries are borrowed
+ * and must outlive it. `cells`: maps become cells where that is possible. False if there were
+ * errors; plan_free is needed either way.
+ */
+bool plan_make(Plan *plan, Script *const *scripts, uint32_t n, const Libraries *libraries,
+               bool cells, Diags *diags);
+void plan_free(Plan *plan);
+
+#endif
