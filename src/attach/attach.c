@@ -12,6 +12,8 @@
  */
 #include "attach/attach_code.h"
 
+#include <assert.h>
+
 #include "wasm/emit.h"
 #include "edit/edit.h"
 #include "valid/valid.h"
@@ -254,18 +256,27 @@ static bool merge_part(Bind *b, BindState *s) {
     return ok;
 }
 
-static const uint64_t *words_of(void *ctx, const Match *match, uint32_t *n) {
+/* ---- what is in the holes of templates: what was recorded, and counters in globals ---- */
+
+static const uint64_t *words_of(void *ctx, const Site *site, const Match *match, uint32_t *n) {
     Bind *b = ctx;
     uint32_t rule = (uint32_t)(match->action - b->plan.actions.at);
     BindState *s = &b->states[b->rules.at[rule].monitor];
     const BindHit *h = bind_next(s, &s->spliced);
+    (void)site;
     *n = b->rules.at[rule].nwords;
     return s->words.at + h->words;
 }
 
-static uint32_t cell_of(void *ctx, const uint64_t *words, uint32_t n) {
-    return bind_cell(ctx, words, n);
+static void fill(void *ctx, Splicer *s, const Hole *h, const Variant *v, const Site *site) {
+    uint64_t global = wasm_final(s->m, WASM_SPACE_GLOBAL, bind_cell(ctx, s->words, h->n));
+    (void)v;
+    (void)site;
+    assert(h->kind == HOLE_CELL);
+    put_index(s->out, h->access == HOLE_GET ? WASM_OP_GLOBAL_GET : WASM_OP_GLOBAL_SET, global);
 }
+
+static const SpliceBackend backend = {.words = words_of, .fill = fill};
 
 static bool link_parts(Bind *b) {
     BindShimOptions options = {.host = b->options->host, .dyninstr = dyninstr, .ctx = b};
@@ -294,10 +305,7 @@ static bool link(void *self) {
     wasm_layout(&b->p.m);
     b->p.proc_exit = program_proc_exit(&b->p.m);
     b->p.flush = flush;
-    splicer_init(&b->p.splicer, &b->p.m, &b->plan, NULL, NULL, NULL);
-    b->p.splicer.words = words_of;
-    b->p.splicer.cell = cell_of;
-    b->p.splicer.ctx = b;
+    splicer_init(&b->p.splicer, &b->p.m, &b->plan, &backend, b);
     b->current = b->nstates;
     return bind_templates(b);
 }

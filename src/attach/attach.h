@@ -14,7 +14,7 @@
 #ifndef WHAMMC_ATTACH_ATTACH_H
 #define WHAMMC_ATTACH_ATTACH_H
 
-#include "rewrite/rewrite.h"
+#include "link/host.h"
 
 /* A module; all is borrowed. */
 typedef struct BindFile {

@@ -24,7 +24,7 @@
 #include "attach/attach_host.h"
 #include "link/bridge.h"
 #include "attach/freeze.h"
-#include "rewrite/rewrite.h"
+#include "link/host.h"
 
 /* One monitor. */
 typedef struct BindPart {

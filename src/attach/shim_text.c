@@ -46,7 +46,7 @@ static HostChoice choose_host(const BindShim *s) {
     bool wasi = false;
     for (uint32_t k = 0; k < s->parts.len; k++)
         for (uint32_t n = 0; n < bind_host_count(s->parts.at[k]->host); n++)
-            wasi |= program_uses_wasi(bind_host_module(s->parts.at[k]->host, n)->module);
+            wasi |= host_uses_wasi(bind_host_module(s->parts.at[k]->host, n)->module);
     return runtime_host(s->to, s->options.host, wasi);
 }
 

@@ -25,7 +25,7 @@
 #include "monitor/monitor.h"
 #include "wasm/emit.h"
 #include "link/link_fmod.h"
-#include "flush/flush_library.h"
+#include "link/import_library.h"
 #include "storage/memory.h"
 #include "emit_monitor/record.h"
 #include "link/runtime.h"
@@ -37,7 +37,7 @@
 #include "edit/write.h"
 #include "gen/monitor_input.h"
 #include "gen/template.h"
-#include "gen/options.h"
+#include "gen/gen_options.h"
 
 enum { PAGE = 65536 };
 

@@ -23,7 +23,7 @@ typedef enum NameId {
 #define NAME(id, text, type, life, where, doc) NAME_##id,
 #include "event/event.def"
     NAME_COUNT,
-    /* What only derived names expand to (plan/derive.h). */
+    /* What only derived names expand to (event/derive.h). */
     NAME_PAGES = NAME_COUNT, /* u64: pages of the accessed memory (n = 1: of a copy's source) */
     NAME_PAGE_SIZE,          /* u64, static: bytes per page of it */
     NAME_TABLE_ELEMS,        /* u64: size of the accessed table (n = 1: of a copy's source) */
@@ -44,7 +44,7 @@ typedef enum RefCondition {
 } RefCondition;
 
 /* Built-in functions (lang/function.def): Bound.id of a call. Those that are everywhere are in
- * plan/builtin.h. */
+ * library/builtin.h. */
 typedef enum FnId {
 #define FUNCTION(id, name, text, params, result, is_static, memories, reads, where, monitor, doc)  \
     FN_##id,

@@ -23,7 +23,7 @@ static uint64_t pages_for(uint64_t bytes) {
 static bool libraries_use_wasi(const Plan *plan) {
     for (uint32_t i = 0; i < plan->library_fns.len; i++) {
         const LibraryFn *fn = &plan->library_fns.at[i];
-        if (fn->runs && fn->library && program_uses_wasi(&fn->library->module))
+        if (fn->runs && fn->library && host_uses_wasi(&fn->library->module))
             return true;
     }
     return false;
@@ -534,9 +534,12 @@ static void fill_functions(Flush *f, Splicer *s, const Reach *reach) {
 
 bool flush_add(Flush *f, const Template *const *init, const OnceShapes *once, const Reach *reach) {
     Splicer s;
-    splicer_init(&s, f->m, f->plan, f->store, f->helpers, f->fns);
-    s.memories = f->memories;
-    s.due = f->due;
+    Fill fill;
+    fill_init(&fill, &s, f->m, f->plan, f->store);
+    fill.helpers = f->helpers;
+    fill.fns = f->fns;
+    fill.memories = f->memories;
+    fill.due = f->due;
     flush_add_traps(f, &s);
     flush_add_sums(f, &s);
     fill_functions(f, &s, reach);
@@ -545,5 +548,6 @@ bool flush_add(Flush *f, const Template *const *init, const OnceShapes *once, co
         ok = add_flush(f, &s, once);
     add_getters(f, &s);
     splicer_free(&s);
+    fill_free(&fill);
     return ok;
 }

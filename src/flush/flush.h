@@ -11,8 +11,8 @@
 #define WHAMMC_FLUSH_FLUSH_H
 
 #include "gen/reach.h"
-#include "rewrite/rewrite.h"
-#include "inject/splice.h"
+#include "link/options.h"
+#include "storage/fill.h"
 #include "gen/template.h"
 
 typedef struct Flush {

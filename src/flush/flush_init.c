@@ -30,14 +30,14 @@ static void do_site(void *ctx, const Site *site, const SiteTypes *types, const M
                     uint32_t n) {
     (void)types;
     Sites *x = ctx;
-    splice_slots(x->s, site, matches, n);
+    splice_words(x->s, site, matches, n);
     for (uint32_t i = 0; i < n; i++) {
         const Shape *shape = matches[i].shape;
         const Template *t = x->at_exit ? shape->exit : shape->init;
         if (!t)
             continue;
         x->s->out = &x->chunks.body;
-        x->s->slots = x->s->site_slots.at + x->s->slot_at.at[i];
+        x->s->words = x->s->site_words.at + x->s->words_at.at[i];
         size_t from = x->chunks.body.len;
         splice_template(x->s, t, shape->variant, site);
         pool_release(&x->s->pool);
@@ -59,7 +59,7 @@ bool flush_sites(Flush *f, Splicer *s, bool at_exit, Buf *out) {
     Matcher walk = {
         .plan = f->matcher->plan, .m = f->matcher->m, .watch_call = -1, .at = do_site, .ctx = &x};
     splicer_begin(s, 0);
-    s->cursor.next.len = 0;
+    fill_restart(s->ctx);
     bool ok = true;
     for (uint32_t i = 0; ok && i < f->m->input_count[WASM_SPACE_FUNC]; i++)
         ok = f->m->funcs.at[i].import >= 0 || match_func(&walk, i);

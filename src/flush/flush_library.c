@@ -4,8 +4,9 @@
 #include "flush/flush_library.h"
 
 #include "link/bridge.h"
+#include "link/import_library.h"
 #include "edit/merge.h"
-#include "plan/builtin.h"
+#include "library/builtin.h"
 
 /* --link=import: each function is an import. */
 static void import_functions(Flush *f, Plan *plan) {
@@ -18,18 +19,6 @@ static void import_functions(Flush *f, Plan *plan) {
     }
 }
 
-static WasmType letter(char c) {
-    return type_wasm(bundled_type(c));
-}
-
-uint32_t library_import_bundled(WasmModule *m, const BundledFn *fn) {
-    WasmType params[8], result = *fn->result ? letter(*fn->result) : WASM_NONE;
-    WasmTypeDef type = {.params = params, .results = &result, .nresults = *fn->result != 0};
-    for (; fn->params[type.nparams]; type.nparams++)
-        params[type.nparams] = letter(fn->params[type.nparams]);
-    return wasm_need_import_func(m, str_of(fn->library), str_of(fn->name), &type);
-}
-
 /* Functions that are imports whatever the link. */
 static void import_bundled(Flush *f, Plan *plan) {
     for (uint32_t i = 0; i < plan->library_fns.len; i++) {
@@ -37,13 +26,6 @@ static void import_bundled(Flush *f, Plan *plan) {
         if (fn->runs && fn->bundled && bundled_kind(fn->bundled) == BUNDLED_IMPORT)
             fn->handle = library_import_bundled(f->m, fn->bundled);
     }
-}
-
-void library_import_memory(WasmModule *m, Library *lib) {
-    const WasmExport *e = library_memory(lib);
-    WasmLimits limits = lib->module.memories.at[e->handle].limits;
-    limits.has_max &= limits.shared; /* it may be larger at run time, and have any maximum */
-    lib->memory = wasm_add_import_memory(m, lib->import_as, e->name, limits);
 }
 
 /* ---- --link=merge ---- */

@@ -13,11 +13,4 @@
  */
 bool libraries_link(Flush *f);
 
-/* The memory of a library becomes an import: sets Library.memory. */
-void library_import_memory(WasmModule *m, Library *lib);
-
-/* A bundled function that is one of the host: its import, made if it is not there. The module is
- * not laid out. */
-uint32_t library_import_bundled(WasmModule *m, const BundledFn *fn);
-
 #endif

@@ -4,7 +4,7 @@
  */
 #include "flush/flush_code.h"
 
-#include "flush/flush_library.h"
+#include "link/import_library.h"
 
 static void import_named(void *ctx, Str name) {
     const Flush *f = ctx;

@@ -13,7 +13,7 @@
 const HelperInfo helper_infos[HELPER_COUNT] = {
 #define HELPER(id, name, params, result) {name, params, result},
 #include "gen/helper.def"
-#include "plan/builtin.h"
+#include "library/builtin.h"
 };
 
 BinaryenType gen_type(const Type *t) {

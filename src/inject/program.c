@@ -5,6 +5,7 @@
 #include "inject/program.h"
 
 #include "inject/trap_section.h"
+#include "link/host.h"
 #include "edit/edit.h"
 #include "valid/valid.h"
 #include "edit/write.h"
@@ -15,34 +16,8 @@ static Span whole(const Program *p) {
 
 /* ---- where it ends ---- */
 
-static bool imports_from(const WasmModule *m, const char *module) {
-    for (uint32_t i = 0; i < m->input_import_count; i++)
-        if (str_is(m->imports.at[i].module, module))
-            return true;
-    return false;
-}
-
-const WasmImport *program_foreign_import(const WasmModule *m) {
-    for (uint32_t i = 0; i < m->input_import_count; i++) {
-        const WasmImport *im = &m->imports.at[i];
-        bool wasi = im->module.len >= 4 && memcmp(im->module.ptr, "wasi", 4) == 0;
-        if (im->space == WASM_SPACE_FUNC && !wasi)
-            return im;
-    }
-    return NULL;
-}
-
-bool program_uses_wasi(const WasmModule *m) {
-    return imports_from(m, "wasi_snapshot_preview1") || imports_from(m, "wasi_unstable");
-}
-
-const char *program_wasi_module(const WasmModule *m) {
-    bool old = imports_from(m, "wasi_unstable") && !imports_from(m, "wasi_snapshot_preview1");
-    return old ? "wasi_unstable" : "wasi_snapshot_preview1";
-}
-
 int64_t program_proc_exit(const WasmModule *m) {
-    return wasm_find_import(m, str_of(program_wasi_module(m)), STR("proc_exit"));
+    return wasm_find_import(m, str_of(host_wasi_module(m)), STR("proc_exit"));
 }
 
 int64_t program_main(const WasmModule *m) {
@@ -130,7 +105,7 @@ static void find_unset(Program *p, uint32_t func) {
 /* ---- pass 2 ---- */
 
 void program_splice_all(Program *p, const Site *site, const Match *matches, uint32_t n) {
-    splice_slots(&p->splicer, site, matches, n);
+    splice_words(&p->splicer, site, matches, n);
     for (uint32_t i = 0; i < n; i++) {
         splice_match(&p->splicer, site, matches, i);
         pool_release(&p->splicer.pool);

@@ -99,16 +99,6 @@ void program_note_end(Program *p, const Site *site, const Match *matches, uint32
 int64_t program_proc_exit(const WasmModule *m);
 int64_t program_main(const WasmModule *m);
 
-/* Whether a module imports WASI, of either version. */
-bool program_uses_wasi(const WasmModule *m);
-/* A function that the program imports from elsewhere than WASI and its extensions ("wasi",
- * "wasi_..."), which only a host made for the program has, in general JavaScript; NULL = there is
- * none. */
-const WasmImport *program_foreign_import(const WasmModule *m);
-
-/* The module that the program's WASI functions come from. */
-const char *program_wasi_module(const WasmModule *m);
-
 /* Says that a walk failed; false. */
 bool walk_failed(const Matcher *w, uint32_t func, DiagFileId file, Diags *diags);
 

@@ -73,12 +73,9 @@ void pool_free(LocalPool *p) {
 
 /* ---- the splicer ---- */
 
-void splicer_init(Splicer *s, const WasmModule *m, const Plan *plan, const Store *store,
-                  const uint32_t *helpers, const uint32_t *fns) {
-    *s = (Splicer){
-        .m = m, .plan = plan, .store = store, .helpers = helpers, .fns = fns, .grow = UINT32_MAX};
-    s->frame.local = mem_alloc(sizeof *s->frame.local * (plan->vars.len + 1u));
-    memset(s->frame.local, 0xff, sizeof *s->frame.local * (plan->vars.len + 1u));
+void splicer_init(Splicer *s, const WasmModule *m, const Plan *plan, const SpliceBackend *backend,
+                  void *ctx) {
+    *s = (Splicer){.m = m, .plan = plan, .backend = backend, .ctx = ctx};
 }
 
 static void free_saved(Saved *v) {
@@ -89,59 +86,36 @@ static void free_saved(Saved *v) {
 
 void splicer_free(Splicer *s) {
     pool_free(&s->pool);
-    free(s->frame.local);
-    vec_free(&s->frame.used);
     free_saved(&s->args);
     free_saved(&s->results);
-    vec_free(&s->cursor.next);
     vec_free(&s->got);
     vec_free(&s->gives);
     vec_free(&s->leaves);
-    vec_free(&s->site_slots);
-    vec_free(&s->slot_at);
+    vec_free(&s->site_words);
+    vec_free(&s->words_at);
     vec_free(&s->temps);
     vec_free(&s->wrapped);
     vec_free(&s->nullable);
-    buf_free(&s->key);
 }
 
 void splicer_begin(Splicer *s, uint32_t locals) {
     pool_reset(&s->pool, locals);
-    for (uint32_t i = 0; i < s->frame.used.len; i++)
-        s->frame.local[s->frame.used.at[i]] = UINT32_MAX;
-    s->frame.used.len = 0;
+    if (s->backend->begin)
+        s->backend->begin(s->ctx);
     s->wrapped.len = 0;
     s->under_way = s->landing_flag = s->back = UINT32_MAX;
     s->nways = s->nlandings = s->in_front = 0;
 }
 
-static void put_words(Splicer *s, const Match *match) {
-    uint32_t n;
-    const uint64_t *words = s->words(s->ctx, match, &n);
-    for (uint32_t i = 0; i < n; i++)
-        vec_push(&s->site_slots, words[i]);
-}
-
-void splice_slots(Splicer *s, const Site *site, const Match *matches, uint32_t n) {
-    s->site_slots.len = s->slot_at.len = 0;
-    vec_reserve(&s->site_slots, 1);
+void splice_words(Splicer *s, const Site *site, const Match *matches, uint32_t n) {
+    s->site_words.len = s->words_at.len = 0;
+    vec_reserve(&s->site_words, 1);
     for (uint32_t m = 0; m < n; m++) {
-        const Variant *v = matches[m].shape->variant;
-        uint32_t at = s->site_slots.len;
-        vec_push(&s->slot_at, at);
-        if (s->store && s->store->coalesce && coalesce_takes(s->store->coalesce, site, &matches[m]))
-            continue;
-        if (s->words) {
-            put_words(s, &matches[m]);
-            continue;
-        }
-        for (uint32_t i = 0; i < v->probe->nvars; i++) {
-            const Var *var = v->probe->vars[i];
-            uint64_t slot = 0;
-            if (var->storage == STORAGE_UNSHARED)
-                slot = store_slot(s->store, &s->cursor, &s->plan->vars.at[v->vars[var->index]]);
-            vec_push(&s->site_slots, slot); /* vars are in the order of Var.index */
-        }
+        uint32_t count;
+        vec_push(&s->words_at, s->site_words.len);
+        const uint64_t *words = s->backend->words(s->ctx, site, &matches[m], &count);
+        for (uint32_t i = 0; i < count; i++)
+            vec_push(&s->site_words, words[i]);
     }
 }
 
@@ -244,7 +218,7 @@ static bool in_mode(const Match *m, Mode mode) {
 }
 
 void splice_match(Splicer *s, const Site *site, const Match *matches, uint32_t n) {
-    s->slots = s->site_slots.at + s->slot_at.at[n];
+    s->words = s->site_words.at + s->words_at.at[n];
     splice_template(s, matches[n].shape->template, matches[n].shape->variant, site);
 }
 
@@ -333,11 +307,7 @@ static uint32_t label_inside(void *ctx, uint32_t depth) {
 static void put_original(Splicer *s, const Site *site) {
     const WasmInstr *i = site->instr;
     const uint8_t *bytes = wasm_func_body(s->m, site->func) + i->offset;
-    if (i->op == WASM_OP_MEMORY_GROW && i->a == 0 && s->grow != UINT32_MAX) {
-        put_index(s->out, WASM_OP_CALL, wasm_final(s->m, WASM_SPACE_FUNC, s->grow));
-        return;
-    }
-    if (shadow_put_instr(s->shadow, site, s->out))
+    if (s->backend->instead && s->backend->instead(s->ctx, site, s->out))
         return;
     WasmRemap map = wasm_layout_remap(s->m);
     Relabel relabel = {s, site};
@@ -359,7 +329,7 @@ static const Match *alt_of(const Match *matches, uint32_t n, Mode mode) {
 
 /* Leaves the value of the dynamic predicate. */
 static void splice_predicate(Splicer *s, const Site *site, const Match *matches, const Match *alt) {
-    s->slots = s->site_slots.at + s->slot_at.at[alt - matches];
+    s->words = s->site_words.at + s->words_at.at[alt - matches];
     splice_template(s, alt->shape->predicate, alt->shape->variant, site);
 }
 
@@ -723,7 +693,7 @@ static bool entered(WasmOp op) {
 
 void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
                  uint32_t n, SplicePiece *piece, SpliceRegion *region, void *ctx) {
-    splice_slots(s, site, matches, n);
+    splice_words(s, site, matches, n);
     s->types = types;
     if (types->known && types->dead && !entered((WasmOp)site->instr->op))
         return; /* counted, but nothing to run */

@@ -5,10 +5,6 @@
 #ifndef WHAMMC_INJECT_SPLICE_H
 #define WHAMMC_INJECT_SPLICE_H
 
-#include "storage/memory.h"
-#include "storage/shadow.h"
-#include "storage/storage.h"
-#include "inject/br_table.h"
 #include "edit/catch_all.h"
 #include "edit/edit.h"
 #include "gen/template.h"
@@ -42,13 +38,6 @@ typedef struct LeafLocal {
 } LeafLocal;
 typedef Vec(LeafLocal) LeafLocals;
 
-/* The frame variables of the function being edited, by PlanVar.id: the local of the first leaf;
- * UINT32_MAX = none yet. */
-typedef struct FrameLocals {
-    uint32_t *local;
-    Vec(uint32_t) used;
-} FrameLocals;
-
 /* Operands or results that were moved into locals. Templates see those of 64-bit addresses and
  * sizes as 32-bit values, unless they ask for all of it: then there are two locals. */
 typedef struct Saved {
@@ -63,40 +52,44 @@ typedef struct Wrapped {
     uint32_t start, end;
 } Wrapped;
 
+struct Splicer;
+
+/* What templates are filled with that only a target knows. `ctx` is Splicer.ctx. */
+typedef struct SpliceBackend {
+    /* The words of the site's next match in order, *n of them (Splicer.words); asked for each site
+     * that pass 1 counted, in order. */
+    const uint64_t *(*words)(void *ctx, const Site *site, const Match *match, uint32_t *n);
+    /* Appends the code of a hole that the splicer does not know itself. */
+    void (*fill)(void *ctx, struct Splicer *s, const Hole *h, const Variant *v, const Site *site);
+    /* Pushes the address of a string that is a constant at a site. */
+    void (*text)(void *ctx, Str text, Buf *out);
+    /* A function begins; may be NULL. */
+    void (*begin)(void *ctx);
+    /* Appends what the program gets in place of an instruction; false: it stays. May be NULL. */
+    bool (*instead)(void *ctx, const Site *site, Buf *out);
+} SpliceBackend;
+
 /* What the templates of one function are spliced with. */
 typedef struct Splicer {
     const WasmModule *m; /* laid out */
     const Plan *plan;
-    const Store *store;
-    const uint32_t *helpers; /* handles by Helper */
-    const uint32_t *fns;     /* handles by index into Plan.fns */
-    const Shadow *shadow;
-    const Targets *targets;
-    const MemoryOps *memories;
-    uint32_t due; /* handle of the function to call when a report is due; UINT32_MAX = nothing is to
-                     be done then */
+    const SpliceBackend *backend;
+    void *ctx;                 /* the back end's */
     WasmExceptions exceptions; /* what calls with unwind probes are wrapped in */
-    uint32_t grow; /* handle of the function that stands for memory.grow of memory 0; UINT32_MAX =
-                      none */
     LocalPool pool;
-    FrameLocals frame;
-    SlotCursor cursor;
     Buf *out; /* code with final indices */
     /* Saved operands and results of the current instruction, by number: local indices. */
-    const SiteTypes *types;   /* of the current site */
-    Saved args, results;      /* of the current instruction, by number */
-    const uint64_t *slots;    /* of the current match's unshared variables, by Var.index; or its
-                                 words */
-    Vec(uint64_t) site_slots; /* of all matches of the site */
-    Vec(uint32_t) slot_at;    /* where each match's begin */
+    const SiteTypes *types; /* of the current site */
+    Saved args, results;    /* of the current instruction, by number */
+    const uint64_t *words;  /* of the current match: slots of its unshared variables, by Var.index,
+                               or  what was recorded for it */
+    Vec(uint64_t) site_words; /* of all matches of the site */
+    Vec(uint32_t) words_at;   /* where each match's begin */
     Vec(uint32_t) temps;
     LeafLocals got, gives; /* of the template at hand */
     bool ends; /* the instruction at hand ends the program, unless its alt probe replaces it */
     Vec(size_t) leaves; /* where code that replaces an instruction leaves the function, or ends the
                            program: offsets in `out` */
-    uint32_t element_key;   /* 1 + the key that the template at hand used last; 0 = none */
-    const MapCell *element; /* its cell */
-    Buf key;
     Vec(Wrapped) wrapped;   /* constructs of this function */
     Vec(uint32_t) nullable; /* its locals that are made nullable, ascending */
     bool one_region;        /* what leaves its calls is caught by one handler for all of them */
@@ -110,28 +103,22 @@ typedef struct Splicer {
                           yet */
     uint32_t in_front; /* of the current site's matches: how many of those in mode before are not at
                           the loop but in front of it */
-    /* What was recorded for the next match in order (HOLE_WORD), *n words; NULL = matches have
-     * slots. */
-    const uint64_t *(*words)(void *ctx, const Match *match, uint32_t *n);
-    /* The global that is cell n for a match with these words (HOLE_CELL): a handle. */
-    uint32_t (*cell)(void *ctx, const uint64_t *words, uint32_t n);
-    void *ctx;
 } Splicer;
 
-void splicer_init(Splicer *s, const WasmModule *m, const Plan *plan, const Store *store,
-                  const uint32_t *helpers, const uint32_t *fns);
+void splicer_init(Splicer *s, const WasmModule *m, const Plan *plan, const SpliceBackend *backend,
+                  void *ctx);
 void splicer_free(Splicer *s);
 /* Begins a function whose own parameters and locals count `locals`. */
 void splicer_begin(Splicer *s, uint32_t locals);
 
-/* Takes the slots of a site's matches, in order; must be called for every site that pass 1 counted.
+/* Takes the words of a site's matches, in order; must be called for every site that pass 1 counted.
  */
-void splice_slots(Splicer *s, const Site *site, const Match *matches, uint32_t n);
+void splice_words(Splicer *s, const Site *site, const Match *matches, uint32_t n);
 
-/* Appends the code of the site's nth match (n counts as in splice_slots). */
+/* Appends the code of the site's nth match (n counts as in splice_words). */
 void splice_match(Splicer *s, const Site *site, const Match *matches, uint32_t n);
 
-/* Appends a template that has no site and no slots (start-up, flush); v may be NULL. */
+/* Appends a template that has no site and no words (start-up, flush); v may be NULL. */
 void splice_template(Splicer *s, const Template *t, const Variant *v, const Site *site);
 
 /* The block type of code that leaves what a replaced instruction would; the type is added if
@@ -156,7 +143,7 @@ typedef enum PieceRank {
 } PieceRank;
 
 /*
- * A site at an instruction with all its matches (takes their slots): appends code to s->out and
+ * A site at an instruction with all its matches (takes their words): appends code to s->out and
  * reports the pieces through `piece` (where, from, to: offsets in s->out).
  */
 typedef void SplicePiece(void *ctx, WasmWhere where, uint32_t at, PieceRank rank, size_t from,

@@ -15,11 +15,7 @@ void hole_put_local(Splicer *s, uint8_t access, uint32_t local) {
               local);
 }
 
-static void put_global(Splicer *s, uint8_t access, uint64_t global) {
-    put_index(s->out, access == HOLE_GET ? WASM_OP_GLOBAL_GET : WASM_OP_GLOBAL_SET, global);
-}
-
-static void put_call(Splicer *s, uint32_t func) {
+void hole_put_call(Splicer *s, uint32_t func) {
     put_index(s->out, WASM_OP_CALL, wasm_final(s->m, WASM_SPACE_FUNC, func));
 }
 
@@ -27,13 +23,13 @@ static void put_constant(Splicer *s, WasmType type, const Expr *e, const Site *s
     Value v = {.kind = e->type->kind};
     fold(e, site, &v); /* plan_shape leaves out sites at which it has no value */
     if (v.kind == TYPE_STR)
-        store_push_str(s->store, s->m, v.text, s->out);
+        s->backend->text(s->ctx, v.text, s->out);
     else
         wasm_put_const(s->out, type, value_wasm_bits(v));
 }
 
 static void put_word(Splicer *s, const Hole *h) {
-    const uint64_t *words = s->slots + h->n;
+    const uint64_t *words = s->words + h->n;
     if (h->type != WASM_V128) {
         wasm_put_const(s->out, h->type, words[0]);
         return;
@@ -41,61 +37,6 @@ static void put_word(Splicer *s, const Hole *h) {
     wasm_put_op(s->out, WASM_OP_V128_CONST);
     buf_u64le(s->out, words[0]);
     buf_u64le(s->out, words[1]);
-}
-
-/* The local of the first leaf; those of the others follow. */
-static uint32_t frame_local(Splicer *s, uint32_t var) {
-    uint32_t id = s->store->frame_of[var];
-    if (s->frame.local[id] == UINT32_MAX) {
-        const Type *type = s->plan->vars.at[id].decl->type;
-        s->frame.local[id] = s->pool.first + s->pool.types.len; /* kept ones are new */
-        for (uint32_t leaf = 0; leaf < type_leaves(type); leaf++)
-            pool_keep(&s->pool, type_wasm(type_leaf(type, leaf)));
-        vec_push(&s->frame.used, id);
-    }
-    return s->frame.local[id];
-}
-
-static void put_variable(Splicer *s, const Hole *h) {
-    uint32_t id = h->n / HOLE_LEAVES, leaf = h->n % HOLE_LEAVES;
-    const PlanVar *var = &s->plan->vars.at[id];
-    switch (var->decl->storage) {
-    case STORAGE_FRAME: hole_put_local(s, h->access, frame_local(s, id) + leaf); break;
-    case STORAGE_UNSHARED: put_global(s, h->access, s->slots[var->decl->index] + leaf); break;
-    default:
-        put_global(s, h->access, wasm_final(s->m, WASM_SPACE_GLOBAL, s->store->global[id] + leaf));
-        break;
-    }
-}
-
-/* The cell that a key of the variant means at the site. */
-static const MapCell *find_element(Splicer *s, const Variant *v, uint32_t key, const Site *site) {
-    if (s->element_key != key + 1)
-        s->element = cells_find(&s->store->cells, v, key, site, &s->key);
-    s->element_key = key + 1;
-    return s->element;
-}
-
-/* Reads or writes a leaf of an element, or its mark. What nobody has written is zero. */
-static void put_element(Splicer *s, const Hole *h, const Variant *v, const Site *site) {
-    uint32_t key = h->n / HOLE_LEAVES, leaf = h->n % HOLE_LEAVES;
-    const CellMap *map = &s->plan->cell_maps.at[v->keys.at[key].map];
-    const Type *value = s->plan->vars.at[map->var].decl->type->value;
-    const MapCell *cell = find_element(s, v, key, site);
-    bool set = h->kind == HOLE_ELEMENT_SET, mark = leaf == HOLE_MARK;
-    if (cell && (!mark || cell->marked)) {
-        uint32_t global = cell->first_global + (mark ? map->leaves : leaf);
-        put_global(s, set ? HOLE_SET : HOLE_GET, wasm_final(s->m, WASM_SPACE_GLOBAL, global));
-    } else if (set) {
-        wasm_put_op(s->out, WASM_OP_DROP);
-    } else {
-        wasm_put_const(s->out, mark ? WASM_I32 : type_wasm(type_leaf(value, leaf)), 0);
-    }
-}
-
-static void put_element_address(Splicer *s, const Hole *h, const Variant *v, const Site *site) {
-    const MapCell *cell = find_element(s, v, h->n, site);
-    put_i32(s->out, cell ? cells_address(&s->store->cells, cell) : 0); /* zeros are there */
 }
 
 /* A local of the template for leaf n of a tuple that a call gave, or that it gives. */
@@ -120,8 +61,7 @@ void hole_push_given(Splicer *s) {
     }
 }
 
-/* A call that gives a tuple leaves it on the stack: its leaves go to locals. */
-static void take_leaves(Splicer *s, const Type *result) {
+void hole_take_leaves(Splicer *s, const Type *result) {
     uint32_t n = type_leaves(result);
     for (uint32_t i = n; i > 0 && n > 1; i--) {
         WasmType type = type_wasm(type_leaf(result, i - 1));
@@ -214,42 +154,10 @@ static void put_entry(Splicer *s, const WasmInstr *i) {
         wasm_put_op(s->out, WASM_OP_END);
 }
 
-static bool is_wide(const Splicer *s, uint32_t memory) {
-    return s->m->memories.at[memory].limits.is64;
-}
-
-/* Saved operand n, extended or wrapped. */
-static void put_operand_as(Splicer *s, uint32_t n, bool wide) {
+void hole_put_operand_as(Splicer *s, uint32_t n, bool wide) {
     hole_put_local(s, HOLE_GET, s->args.local.at[n]);
     if (wide != (s->args.type.at[n] == WASM_I64))
         wasm_put_op(s->out, wide ? WASM_OP_I64_EXTEND_I32_U : WASM_OP_I32_WRAP_I64);
-}
-
-/* memory.init, memory.copy or memory.fill again, with the address on the stack in another memory.
- */
-static void put_dup(Splicer *s, const Expr *to, const Site *site) {
-    const WasmInstr *i = site->instr;
-    uint32_t memory = memory_handle(s->memories, to, site); /* checked in pass 1 */
-    uint64_t index = wasm_final(s->m, WASM_SPACE_MEMORY, memory);
-    bool wide = is_wide(s, memory);
-    if (wide)
-        wasm_put_op(s->out, WASM_OP_I64_EXTEND_I32_U);
-    hole_put_local(s, HOLE_GET, s->args.local.at[1]);
-    /* the length is 64 bits wide if all addresses are */
-    bool wide_length = i->op == WASM_OP_MEMORY_FILL   ? wide
-                       : i->op == WASM_OP_MEMORY_COPY ? wide && is_wide(s, i->b)
-                                                      : false;
-    put_operand_as(s, 0, wide_length);
-    switch (i->op) {
-    case WASM_OP_MEMORY_FILL: put_index(s->out, WASM_OP_MEMORY_FILL, index); break;
-    case WASM_OP_MEMORY_COPY:
-        put_index(s->out, WASM_OP_MEMORY_COPY, index);
-        buf_uleb(s->out, wasm_final(s->m, WASM_SPACE_MEMORY, i->b));
-        break;
-    default:
-        put_index(s->out, WASM_OP_MEMORY_INIT, wasm_final(s->m, WASM_SPACE_DATA, i->a));
-        buf_uleb(s->out, index);
-    }
 }
 
 /* The length of an array, 0 of null. */
@@ -297,7 +205,7 @@ static void put_alt_call(Splicer *s, const AltCall *call, const Site *site) {
         put_index(s->out, WASM_OP_RETURN_CALL, wasm_final(s->m, WASM_SPACE_FUNC, target));
         return;
     }
-    put_call(s, target);
+    hole_put_call(s, target);
     for (uint32_t i = s->types->supplies.len; i > 0; i--)
         hole_put_local(s, HOLE_SET, given_local(s, i - 1));
 }
@@ -317,68 +225,28 @@ static void put_hole(Splicer *s, const Hole *h, const Variant *v, const Site *si
     case HOLE_ARG: put_saved(s, h, &s->args); break;
     case HOLE_RESULT: put_saved(s, h, &s->results); break;
     case HOLE_LOCAL: hole_put_local(s, h->access, h->n); break;
-    case HOLE_VAR: put_variable(s, h); break;
-    case HOLE_VAR_ADDR:
-        put_i32(s->out, (int32_t)s->slots[s->plan->vars.at[h->n].decl->index]);
-        break;
     case HOLE_WORD: put_word(s, h); break;
-    case HOLE_CELL:
-        put_global(s, h->access,
-                   wasm_final(s->m, WASM_SPACE_GLOBAL, s->cell(s->ctx, s->slots, h->n)));
-        break;
-    case HOLE_ELEMENT:
-    case HOLE_ELEMENT_SET: put_element(s, h, v, site); break;
-    case HOLE_ELEMENT_ADDR: put_element_address(s, h, v, site); break;
     case HOLE_TEMP: hole_put_local(s, h->access, s->temps.at[h->n]); break;
     case HOLE_PAGES:
     case HOLE_ELEMS: put_size(s, h, site->instr); break;
-    case HOLE_HELPER: put_call(s, s->helpers[h->n]); break;
-    case HOLE_FN:
-        put_call(s, s->fns[h->n]);
-        take_leaves(s, s->plan->fns.at[h->n].fn->result);
-        break;
-    case HOLE_WIDE: put_operand_as(s, h->n, true); break;
+    case HOLE_WIDE: hole_put_operand_as(s, h->n, true); break;
     case HOLE_NULL:
         hole_put_local(s, HOLE_GET, s->args.local.at[h->n]);
         wasm_put_op(s->out, WASM_OP_REF_IS_NULL);
         break;
     case HOLE_ALT_CALL: put_alt_call(s, &v->alt_calls.at[h->n], site); break;
     case HOLE_CONDITION: put_condition(s, site->instr, (RefCondition)h->n); break;
-    case HOLE_LIBRARY:
-        put_call(s, s->plan->library_fns.at[h->n].handle);
-        if (s->plan->library_fns.at[h->n].result)
-            take_leaves(s, s->plan->library_fns.at[h->n].result);
-        break;
     case HOLE_LENGTH: put_length(s, s->args.local.at[h->n]); break;
-    case HOLE_SEGMENT: shadow_put_segment(s->shadow, site->instr, s->out); break;
-    case HOLE_ENTRY_FID:
-        hole_put_local(s, HOLE_GET, s->args.local.at[0]);
-        shadow_put_lookup(s->shadow, site->instr, s->out);
-        break;
     case HOLE_BACK: hole_put_local(s, HOLE_GET, s->back); break;
     case HOLE_ENTRY: put_entry(s, site->instr); break;
-    case HOLE_RESOLVE:
-        if (s->m->tables.at[accessed_table(site->instr)].limits.is64)
-            wasm_put_op(s->out, WASM_OP_I64_EXTEND_I32_U);
-        shadow_put_lookup(s->shadow, site->instr, s->out);
-        break;
-    case HOLE_DEPTH: put_call(s, targets_function(s->targets, site->instr)); break;
-    case HOLE_DUP: put_dup(s, v->dups.at[h->n].memory, site); break;
-    case HOLE_TEXT: store_push_text(s->store, s->m, h->n, s->out); break;
     case HOLE_GOT: hole_put_local(s, h->access, leaf_local(s, &s->got, h->n, h->type)); break;
     case HOLE_GIVE: hole_put_local(s, h->access, leaf_local(s, &s->gives, h->n, h->type)); break;
-    case HOLE_MEMORY: memory_put_call(s->memories, h->n, site, s->out); break;
-    case HOLE_FLUSH:
-        if (s->due != UINT32_MAX)
-            put_call(s, s->due);
-        break;
-    case HOLE_KINDS: break;
+    default: s->backend->fill(s->ctx, s, h, v, site);
     }
 }
 
 void splice_template(Splicer *s, const Template *t, const Variant *v, const Site *site) {
     s->temps.len = s->got.len = 0;
-    s->element_key = 0;
     if (!v || !v->gives)
         s->gives.len = 0;
     for (uint32_t i = 0; i < t->ntemps; i++) {

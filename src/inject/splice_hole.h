@@ -9,6 +9,12 @@
 
 /* local.get, local.set or local.tee, by HoleAccess. */
 void hole_put_local(Splicer *s, uint8_t access, uint32_t local);
+/* Calls a function, a handle. */
+void hole_put_call(Splicer *s, uint32_t func);
+/* A call that returns a tuple leaves it on the stack: its leaves go to locals (HOLE_GOT). */
+void hole_take_leaves(Splicer *s, const Type *result);
+/* Pushes saved operand n, extended or wrapped. */
+void hole_put_operand_as(Splicer *s, uint32_t n, bool wide);
 /* Pushes the top `n` saved values back, deepest first. */
 void hole_restore(Splicer *s, const Saved *v, uint32_t n);
 /* The operand count of the replaced instruction. */

@@ -4,7 +4,6 @@
 #include "link/runtime.h"
 
 #include "wasm/emit.h"
-#include "inject/program.h"
 #include "../../stdlib/runtime/values.h" /* the layout of the state */
 
 /* app.copy_in (into the runtime's memory) and app.copy_out: memory.copy between that and the memory
@@ -29,7 +28,7 @@ int64_t runtime_resolve(void *ctx, const WasmImport *import) {
     if (str_is(import->module, "app"))
         return add_copy(p, import->name);
     bool wasi = str_is(import->module, "wasi_snapshot_preview1");
-    Str module = wasi ? str_of(program_wasi_module(p->to)) : import->module;
+    Str module = wasi ? str_of(host_wasi_module(p->to)) : import->module;
     return wasm_need_import_func(p->to, module, import->name,
                                  wasm_func_type(p->from, import->handle));
 }
@@ -68,14 +67,14 @@ RuntimeHost runtime_for(const RuntimePlace *p, HostChoice host, bool file) {
 HostChoice runtime_host(const WasmModule *m, HostChoice wanted, bool wasi) {
     if (wanted != HOST_AUTO)
         return wanted;
-    if (program_foreign_import(m))
+    if (host_foreign_import(m))
         return HOST_JS;
-    wasi |= program_uses_wasi(m);
+    wasi |= host_uses_wasi(m);
     return wasi ? HOST_WASI : m->input_import_count ? HOST_JS : HOST_NONE;
 }
 
 Str runtime_host_reason(const WasmModule *m, HostChoice decided, Arena *arena) {
-    const WasmImport *im = program_foreign_import(m);
+    const WasmImport *im = host_foreign_import(m);
     if (decided == HOST_JS && !im)
         im = m->imports.at;
     if (decided == HOST_JS)
@@ -83,7 +82,7 @@ Str runtime_host_reason(const WasmModule *m, HostChoice decided, Arena *arena) {
                                    STR_ARG(im->module), STR_ARG(im->name)));
     if (decided == HOST_NONE)
         return STR("the program imports nothing");
-    return program_uses_wasi(m) ? STR("the program imports WASI") : STR("a library imports WASI");
+    return host_uses_wasi(m) ? STR("the program imports WASI") : STR("a library imports WASI");
 }
 
 void runtime_add_state(WasmModule *m, uint32_t memory, const RuntimeState *s, Str name) {

@@ -6,7 +6,7 @@
 #define WHAMMC_LINK_RUNTIME_H
 
 #include "report/embedded.h"
-#include "rewrite/rewrite.h"
+#include "link/host.h"
 
 typedef struct RuntimePlace {
     WasmModule *to;         /* not laid out */

@@ -5,10 +5,10 @@
 #include "plan/cut.h"
 
 #include "plan/alt.h"
-#include "plan/builtin.h"
+#include "library/builtin.h"
 #include "plan/cell.h"
 #include "plan/static_part.h"
-#include "plan/derive.h"
+#include "event/derive.h"
 #include "plan/describe.h"
 
 WasmType cut_fixed_type(Event e, bool result, uint32_t n) {

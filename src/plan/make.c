@@ -3,10 +3,10 @@
  */
 #include "plan/make.h"
 
-#include "plan/blame.h"
+#include "event/blame.h"
 #include "plan/cell.h"
 #include "plan/cut.h"
-#include "plan/derive.h"
+#include "event/derive.h"
 #include "plan/prune.h"
 #include "plan/removal.h"
 #include "plan/statics.h"
@@ -61,7 +61,7 @@ typedef struct ScopeCtx {
     const PlanProbe *probe; /* NULL = there is none */
 } ScopeCtx;
 
-/* Conditions that other instructions of the same rule may meet: false here (plan/derive.h). */
+/* Conditions that other instructions of the same rule may meet: false here (event/derive.h). */
 static bool is_met_elsewhere(const ScopeCtx *c, Str name, Bound *out) {
     uint32_t n = c->probe && c->event.kind == EVENT_OPCODE ? c->probe->events.len : 0;
     for (uint32_t i = 0; i < n; i++)

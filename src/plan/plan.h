@@ -18,9 +18,9 @@
 #ifndef WHAMMC_PLAN_PLAN_H
 #define WHAMMC_PLAN_PLAN_H
 
-#include "plan/builtin.h"
-#include "plan/fold.h"
-#include "plan/library.h"
+#include "library/builtin.h"
+#include "event/fold.h"
+#include "library/library.h"
 #include "valid/frame.h"
 
 /* An operand, result or local that a variant's code uses. */

@@ -11,7 +11,7 @@
 #define WHAMMC_PLAN_REMOVAL_H
 
 #include "lang/ast.h"
-#include "plan/library.h"
+#include "library/library.h"
 
 /* The module from which engines export remove_probe. */
 #define REMOVAL_MODULE "whamm:dyninstr"

@@ -4,7 +4,7 @@
 #include "plan/plan.h"
 
 #include "plan/statics.h"
-#include "plan/builtin.h"
+#include "library/builtin.h"
 
 #include <assert.h>
 

@@ -21,9 +21,9 @@
 #include "edit/edit.h"
 #include "valid/subtype.h"
 #include "valid/valid.h"
-#include "plan/builtin.h"
+#include "library/builtin.h"
 #include "gen/template.h"
-#include "gen/options.h"
+#include "gen/gen_options.h"
 #include "gen/gen.h"
 
 typedef struct Rewrite {
@@ -37,8 +37,9 @@ typedef struct Rewrite {
     uint32_t region_func; /* the function that splicer.one_region is about */
     Vec(Match) coded;     /* the matches of a site that have code there */
     Flush flush;
+    Fill fill;
     Shadow shadow;
-    Targets targets;
+    BrTables br_tables;
     MemoryOps memories;
     OnceShapes once;
     uint32_t helpers[HELPER_COUNT];
@@ -117,7 +118,7 @@ static void count_site(void *self, const Site *site, const SiteTypes *types, con
         check_alt_calls(r, site, types, matches[i].shape->variant);
         check_dups(r, site, matches[i].shape->variant);
         if (matches[i].shape->variant->asks_targets)
-            targets_note(&r->targets, site->instr);
+            br_tables_note(&r->br_tables, site->instr);
         memory_note(&r->memories, site, matches[i].shape->variant, r->p.diags);
         if (matches[i].shape->variant->is_alt)
             program_note_replaced(&r->p, site);
@@ -366,22 +367,24 @@ static bool link(void *self) {
     add_memory_functions(r);
     add_functions(r, &reach);
     shadow_add(&r->shadow);
-    targets_add(&r->targets, &r->p.m);
+    br_tables_add(&r->br_tables, &r->p.m);
     wasm_layout(&r->p.m);
     store_laid_out(&r->store, &r->p.m);
     if (!flush_add(&r->flush, init, &r->once, &reach))
         return false;
     Splicer *s = &r->p.splicer;
-    splicer_init(s, &r->p.m, r->p.plan, &r->store, r->helpers, r->fns);
+    fill_init(&r->fill, s, &r->p.m, r->p.plan, &r->store);
+    r->fill.helpers = r->helpers;
+    r->fill.fns = r->fns;
     r->region_func = UINT32_MAX;
     if (r->p.matcher.survey.funcs) /* there may be unwind probes */
         s->exceptions = r->p.exceptions = wasm_survey_exceptions(&r->p.matcher.survey, &r->p.m);
-    s->shadow = &r->shadow;
-    s->targets = &r->targets;
-    s->memories = &r->memories;
-    s->due = r->flush.due;
+    r->fill.shadow = &r->shadow;
+    r->fill.br_tables = &r->br_tables;
+    r->fill.memories = &r->memories;
+    r->fill.due = r->flush.due;
     if (r->flush.guard_grow)
-        s->grow = r->flush.grow;
+        r->fill.grow = r->flush.grow;
     if (r->flush.flushes && r->store.counts && r->store.counts->traps.len)
         r->p.counts = &r->coalesce.counts;
     r->p.main = r->flush.main;
@@ -515,7 +518,8 @@ bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId fi
         coalesce_free(&r.coalesce);
     vec_free(&r.coded);
     shadow_free(&r.shadow);
-    targets_free(&r.targets);
+    br_tables_free(&r.br_tables);
+    fill_free(&r.fill);
     memory_free(&r.memories);
     free(r.seen_alt);
     vec_free(&r.flush.library_starts);

@@ -22,7 +22,7 @@
 #include "storage/memory.h"
 
 #include "wasm/emit.h"
-#include "plan/builtin.h"
+#include "library/builtin.h"
 #include "gen/template.h"
 
 #include <assert.h>

@@ -23,15 +23,6 @@ static WasmType address(const WasmModule *m, uint32_t table) {
     return m->tables.at[table].limits.is64 ? WASM_I64 : WASM_I32;
 }
 
-uint32_t accessed_table(const WasmInstr *i) {
-    switch (i->op) {
-    case WASM_OP_CALL_INDIRECT:
-    case WASM_OP_RETURN_CALL_INDIRECT:
-    case WASM_OP_TABLE_INIT: return i->b;
-    default: return i->a;
-    }
-}
-
 /* Of the program; the module gets more. */
 static uint32_t segments_of(const WasmModule *m, bool data) {
     return m->input_count[data ? WASM_SPACE_DATA : WASM_SPACE_ELEM];

@@ -75,7 +75,4 @@ void shadow_put_lookup(const Shadow *s, const WasmInstr *i, Buf *out);
 /* Leaves how many bytes or items of the instruction's segment there still are, as i64. */
 void shadow_put_segment(const Shadow *s, const WasmInstr *i, Buf *out);
 
-/* The table that an instruction reads or writes; the destination of table.copy. */
-uint32_t accessed_table(const WasmInstr *i);
-
 #endif

@@ -17,9 +17,8 @@
 #include "plan/plan.h"
 #include "report/image.h"
 #include "storage/map_cell.h"
+#include "link/options.h"
 #include "storage/coalesce.h"
-
-typedef enum StorageChoice { STORAGE_AUTO, STORAGE_GLOBALS, STORAGE_MEMORY } StorageChoice;
 
 /* Engines accept at most a million globals; the program and the other variables need some of them.
  */

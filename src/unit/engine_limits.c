@@ -8,7 +8,7 @@
 #include "unit/engine_limits.h"
 
 #include "monitor/operand.h"
-#include "plan/builtin.h"
+#include "library/builtin.h"
 
 #include <stdarg.h>
 #include <stdio.h>

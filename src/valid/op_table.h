@@ -1,8 +1,8 @@
 /*
  * wasm/op_table.h - the instruction table as bytes, for the decoder in the runtime of monitors.
  */
-#ifndef WHAMMC_WASM_OP_TABLE_H
-#define WHAMMC_WASM_OP_TABLE_H
+#ifndef WHAMMC_VALID_OP_TABLE_H
+#define WHAMMC_VALID_OP_TABLE_H
 
 #include "base/buf.h"
 

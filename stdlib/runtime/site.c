@@ -318,7 +318,7 @@ uint64_t site_offset(uint32_t fid, uint32_t pc) {
     return site_at(fid, pc)->c;
 }
 
-/* As accessed_memory of the compiler (plan/fold.c). */
+/* As accessed_memory of the compiler (event/fold.c). */
 SITE_EXPORT(memory)
 uint32_t site_memory(uint32_t fid, uint32_t pc) {
     const SiteInstr *i = site_at(fid, pc);

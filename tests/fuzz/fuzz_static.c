@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "plan/library.h"
+#include "library/library.h"
 #include "valid/valid.h"
 #include "whammc/whammc.h"
 

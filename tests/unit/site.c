@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plan/fold.h"
+#include "event/fold.h"
 #include "stdlib/runtime/site.h"
 #include "stdlib/runtime/values.h"
 #include "file.h"

@@ -1,10 +1,10 @@
 /*
- * inject/br_table.c - functions that give the label depth of a br_table's target by its index.
+ * storage/br_table.c - functions that give the label depth of a br_table's target by its index.
  *
  * Such a function is a br_table itself: it branches out of one block for each different depth, and
  * behind each block its depth is left. Beyond the last target it gives 0.
  */
-#include "inject/br_table.h"
+#include "storage/br_table.h"
 
 #include "wasm/emit.h"
 
@@ -16,7 +16,7 @@ static Str key_of(const WasmInstr *i) {
     return (Str){(const char *)i->vec, (uint32_t)(end - i->vec)};
 }
 
-void targets_note(Targets *t, const WasmInstr *i) {
+void br_tables_note(BrTables *t, const WasmInstr *i) {
     bool added;
     map_put(&t->known, key_of(i), t->lists.len, &added);
     if (!added)
@@ -76,17 +76,17 @@ static uint32_t add_function(WasmModule *m, const TargetList *list) {
     return wasm_add_func(m, type, STR("whammc.targets"), &b, false);
 }
 
-void targets_add(Targets *t, WasmModule *m) {
+void br_tables_add(BrTables *t, WasmModule *m) {
     for (uint32_t k = 0; k < t->lists.len; k++)
         t->lists.at[k].func = add_function(m, &t->lists.at[k]);
 }
 
-uint32_t targets_function(const Targets *t, const WasmInstr *i) {
+uint32_t br_table_function(const BrTables *t, const WasmInstr *i) {
     const uint64_t *index = map_get(&t->known, key_of(i));
     return index ? t->lists.at[*index].func : 0;
 }
 
-void targets_free(Targets *t) {
+void br_tables_free(BrTables *t) {
     for (uint32_t k = 0; k < t->lists.len; k++)
         vec_free(&t->lists.at[k].depths);
     vec_free(&t->lists);

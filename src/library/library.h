@@ -1,11 +1,11 @@
 /*
- * plan/library.h - libraries: WebAssembly modules whose functions scripts call.
+ * library/library.h - libraries: WebAssembly modules whose functions scripts call.
  *
  * What a script can call is what the module exports as a function whose parameters and results are
  * numbers: i32, i64, f32 and f64 of WebAssembly are those of the language.
  */
-#ifndef WHAMMC_PLAN_LIBRARY_H
-#define WHAMMC_PLAN_LIBRARY_H
+#ifndef WHAMMC_LIBRARY_LIBRARY_H
+#define WHAMMC_LIBRARY_LIBRARY_H
 
 #include "lang/ast.h"
 #include "wasm/module.h"

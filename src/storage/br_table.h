@@ -1,9 +1,9 @@
 /*
- * inject/br_table.h - functions that give the label depth of a br_table's target by its index: one
+ * storage/br_table.h - functions that give the label depth of a br_table's target by its index: one
  * for all br_tables with the same targets.
  */
-#ifndef WHAMMC_INJECT_BR_TABLE_H
-#define WHAMMC_INJECT_BR_TABLE_H
+#ifndef WHAMMC_STORAGE_BR_TABLE_H
+#define WHAMMC_STORAGE_BR_TABLE_H
 
 #include "wasm/module.h"
 
@@ -13,20 +13,20 @@ typedef struct TargetList {
 } TargetList;
 
 /* A zeroed one is valid. */
-typedef struct Targets {
+typedef struct BrTables {
     Map known; /* by the bytes of the targets: index into lists */
     Vec(TargetList) lists;
-} Targets;
+} BrTables;
 
 /* Pass 1: the br_table's targets are asked for. */
-void targets_note(Targets *t, const WasmInstr *i);
+void br_tables_note(BrTables *t, const WasmInstr *i);
 
 /* Adds the functions, (i32) -> i32; the module is not laid out. */
-void targets_add(Targets *t, WasmModule *m);
+void br_tables_add(BrTables *t, WasmModule *m);
 
 /* The handle of the function for a br_table that was noted. */
-uint32_t targets_function(const Targets *t, const WasmInstr *i);
+uint32_t br_table_function(const BrTables *t, const WasmInstr *i);
 
-void targets_free(Targets *t);
+void br_tables_free(BrTables *t);
 
 #endif

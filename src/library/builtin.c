@@ -1,8 +1,8 @@
 /*
- * plan/builtin.c - the built-in functions on memories: what is known of them when a program is
+ * library/builtin.c - the built-in functions on memories: what is known of them when a program is
  * instrumented.
  */
-#include "plan/builtin.h"
+#include "library/builtin.h"
 
 enum { RUNTIME_PAGE = 65536 };
 

@@ -1,9 +1,9 @@
 /*
- * plan/blame.h - messages about a probe whose rule matches several events: one message for each
+ * event/blame.h - messages about a probe whose rule matches several events: one message for each
  * mistake, which names the events if it is a mistake on some of them only.
  */
-#ifndef WHAMMC_PLAN_BLAME_H
-#define WHAMMC_PLAN_BLAME_H
+#ifndef WHAMMC_EVENT_BLAME_H
+#define WHAMMC_EVENT_BLAME_H
 
 #include "event/event.h"
 

@@ -1,5 +1,5 @@
 /*
- * plan/builtin.h - the built-in functions that are there everywhere: what they are about is
+ * library/builtin.h - the built-in functions that are there everywhere: what they are about is
  * memories.
  *
  * To scripts a memory is a number. Those of the program have their indices; memid() gives the
@@ -7,11 +7,11 @@
  * names its memories by what is known at the site it becomes code for just these; else the numbers
  * are told apart at run time.
  */
-#ifndef WHAMMC_PLAN_BUILTIN_H
-#define WHAMMC_PLAN_BUILTIN_H
+#ifndef WHAMMC_LIBRARY_BUILTIN_H
+#define WHAMMC_LIBRARY_BUILTIN_H
 
-#include "plan/library.h"
-#include "plan/fold.h"
+#include "library/library.h"
+#include "event/fold.h"
 
 typedef enum MemoryKind {
     MEMORY_PROGRAM,   /* n = its index */

@@ -1,9 +1,9 @@
 /*
- * plan/derive.h - derived names (addr, effective_addr, taken, trap, failed, target …) as
+ * event/derive.h - derived names (addr, effective_addr, taken, trap, failed, target …) as
  * expressions over operands, results and constants of the instruction.
  */
-#ifndef WHAMMC_PLAN_DERIVE_H
-#define WHAMMC_PLAN_DERIVE_H
+#ifndef WHAMMC_EVENT_DERIVE_H
+#define WHAMMC_EVENT_DERIVE_H
 
 #include "event/event.h"
 

@@ -1,8 +1,8 @@
 /*
- * plan/fold.c - static bound names at a site, and constant evaluation with the language's
+ * event/fold.c - static bound names at a site, and constant evaluation with the language's
  * arithmetic.
  */
-#include "plan/fold.h"
+#include "event/fold.h"
 
 #include "lang/list.h"
 
@@ -160,6 +160,15 @@ uint32_t accessed_memory(const WasmInstr *i, uint32_t n) {
     case WASM_IMM_MEMORY: return i->a;
     case WASM_IMM_MEMORY_MEMORY: return n ? i->b : i->a;
     default: return i->b; /* memargs, memory.init */
+    }
+}
+
+uint32_t accessed_table(const WasmInstr *i) {
+    switch (i->op) {
+    case WASM_OP_CALL_INDIRECT:
+    case WASM_OP_RETURN_CALL_INDIRECT:
+    case WASM_OP_TABLE_INIT: return i->b;
+    default: return i->a;
     }
 }
 

@@ -1,7 +1,7 @@
 /*
- * plan/blame.c - joins the messages of a probe's groups of events.
+ * event/blame.c - joins the messages of a probe's groups of events.
  */
-#include "plan/blame.h"
+#include "event/blame.h"
 
 /* So many events are named, the others are counted; so many errors of one group are looked at. */
 enum { MAX_NAMED = 5, MAX_KEPT = 60 };

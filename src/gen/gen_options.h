@@ -1,8 +1,8 @@
 /*
- * gen/options.h - what is asked for of code that is generated.
+ * gen/gen_options.h - what is asked for of code that is generated.
  */
-#ifndef WHAMMC_GEN_OPTIONS_H
-#define WHAMMC_GEN_OPTIONS_H
+#ifndef WHAMMC_GEN_GEN_OPTIONS_H
+#define WHAMMC_GEN_GEN_OPTIONS_H
 
 #include "plan/plan.h"
 

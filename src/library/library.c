@@ -1,7 +1,7 @@
 /*
- * plan/library.c - libraries: WebAssembly modules whose functions scripts call.
+ * library/library.c - libraries: WebAssembly modules whose functions scripts call.
  */
-#include "plan/library.h"
+#include "library/library.h"
 
 #include "valid/valid.h"
 
@@ -62,7 +62,7 @@ void library_each(const Library *l, void (*add)(void *ctx, Str name), void *ctx)
 
 static const BundledFn bundled[] = {
 #define BUNDLED(library, name, params, result, helper) {library, name, params, result, helper},
-#include "plan/bundled.def"
+#include "library/bundled.def"
 };
 enum { BUNDLED_COUNT = sizeof bundled / sizeof *bundled };
 

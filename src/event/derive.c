@@ -1,11 +1,9 @@
 /*
- * plan/derive.c - derived names as expressions over operands, results and constants of the
+ * event/derive.c - derived names as expressions over operands, results and constants of the
  * instruction.
  */
-#include "plan/fold.h"
-#include "plan/derive.h"
-
-#include "plan/plan.h"
+#include "event/fold.h"
+#include "event/derive.h"
 
 /* Builds typed expressions with the span of the name that they replace. */
 typedef struct Build {

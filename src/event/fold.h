@@ -1,8 +1,8 @@
 /*
- * plan/fold.h - match sites and the evaluation of what is static at them.
+ * event/fold.h - match sites and the evaluation of what is static at them.
  */
-#ifndef WHAMMC_PLAN_FOLD_H
-#define WHAMMC_PLAN_FOLD_H
+#ifndef WHAMMC_EVENT_FOLD_H
+#define WHAMMC_EVENT_FOLD_H
 
 #include "event/event.h"
 #include "analysis/flow.h"
@@ -61,6 +61,9 @@ bool is_arm(WasmOp op);
 
 /* The memory that an instruction accesses; n = 1: the source of memory.copy. */
 uint32_t accessed_memory(const WasmInstr *i, uint32_t n);
+
+/* The table that an instruction reads or writes; the destination of table.copy. */
+uint32_t accessed_table(const WasmInstr *i);
 
 /* The segment that an instruction takes items from or drops; true for data, false for elements. */
 bool accessed_segment(const WasmInstr *i, uint32_t *segment);

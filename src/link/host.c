@@ -1,0 +1,30 @@
+/*
+ * link/host.c - what the imports of a program tell of its host.
+ */
+#include "link/host.h"
+
+static bool imports_from(const WasmModule *m, const char *module) {
+    for (uint32_t i = 0; i < m->input_import_count; i++)
+        if (str_is(m->imports.at[i].module, module))
+            return true;
+    return false;
+}
+
+const WasmImport *host_foreign_import(const WasmModule *m) {
+    for (uint32_t i = 0; i < m->input_import_count; i++) {
+        const WasmImport *im = &m->imports.at[i];
+        bool wasi = im->module.len >= 4 && memcmp(im->module.ptr, "wasi", 4) == 0;
+        if (im->space == WASM_SPACE_FUNC && !wasi)
+            return im;
+    }
+    return NULL;
+}
+
+bool host_uses_wasi(const WasmModule *m) {
+    return imports_from(m, "wasi_snapshot_preview1") || imports_from(m, "wasi_unstable");
+}
+
+const char *host_wasi_module(const WasmModule *m) {
+    bool old = imports_from(m, "wasi_unstable") && !imports_from(m, "wasi_snapshot_preview1");
+    return old ? "wasi_unstable" : "wasi_snapshot_preview1";
+}

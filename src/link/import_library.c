@@ -1,0 +1,25 @@
+/*
+ * link/import_library.c - what libraries of scripts have, as imports of a module.
+ */
+#include "link/import_library.h"
+
+#include "library/builtin.h"
+
+static WasmType letter(char c) {
+    return type_wasm(bundled_type(c));
+}
+
+uint32_t library_import_bundled(WasmModule *m, const BundledFn *fn) {
+    WasmType params[8], result = *fn->result ? letter(*fn->result) : WASM_NONE;
+    WasmTypeDef type = {.params = params, .results = &result, .nresults = *fn->result != 0};
+    for (; fn->params[type.nparams]; type.nparams++)
+        params[type.nparams] = letter(fn->params[type.nparams]);
+    return wasm_need_import_func(m, str_of(fn->library), str_of(fn->name), &type);
+}
+
+void library_import_memory(WasmModule *m, Library *lib) {
+    const WasmExport *e = library_memory(lib);
+    WasmLimits limits = lib->module.memories.at[e->handle].limits;
+    limits.has_max &= limits.shared; /* it may be larger at run time, and have any maximum */
+    lib->memory = wasm_add_import_memory(m, lib->import_as, e->name, limits);
+}

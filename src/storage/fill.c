@@ -1,0 +1,224 @@
+/*
+ * storage/fill.c - what a program that is rewritten has in the holes of templates.
+ */
+#include "storage/fill.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "inject/splice_hole.h"
+#include "wasm/emit.h"
+
+/* ---- words: the slots of unshared variables ---- */
+
+static const uint64_t *words(void *ctx, const Site *site, const Match *match, uint32_t *n) {
+    Fill *f = ctx;
+    const Variant *v = match->shape->variant;
+    f->slots.len = 0;
+    vec_reserve(&f->slots, 1);
+    *n = 0;
+    if (f->store->coalesce && coalesce_takes(f->store->coalesce, site, match))
+        return f->slots.at;
+    for (uint32_t i = 0; i < v->probe->nvars; i++) {
+        const Var *var = v->probe->vars[i];
+        uint64_t slot = 0;
+        if (var->storage == STORAGE_UNSHARED)
+            slot = store_slot(f->store, &f->cursor, &f->plan->vars.at[v->vars[var->index]]);
+        vec_push(&f->slots, slot); /* vars are in the order of Var.index */
+    }
+    *n = f->slots.len;
+    return f->slots.at;
+}
+
+/* ---- variables ---- */
+
+static void put_global(Splicer *s, uint8_t access, uint64_t global) {
+    put_index(s->out, access == HOLE_GET ? WASM_OP_GLOBAL_GET : WASM_OP_GLOBAL_SET, global);
+}
+
+/* The local of the first leaf; those of the others follow. */
+static uint32_t frame_local(Fill *f, Splicer *s, uint32_t var) {
+    uint32_t id = f->store->frame_of[var];
+    if (f->frame.local[id] == UINT32_MAX) {
+        const Type *type = f->plan->vars.at[id].decl->type;
+        f->frame.local[id] = s->pool.first + s->pool.types.len; /* kept ones are new */
+        for (uint32_t leaf = 0; leaf < type_leaves(type); leaf++)
+            pool_keep(&s->pool, type_wasm(type_leaf(type, leaf)));
+        vec_push(&f->frame.used, id);
+    }
+    return f->frame.local[id];
+}
+
+static void begin(void *ctx) {
+    Fill *f = ctx;
+    for (uint32_t i = 0; i < f->frame.used.len; i++)
+        f->frame.local[f->frame.used.at[i]] = UINT32_MAX;
+    f->frame.used.len = 0;
+}
+
+static void put_variable(Fill *f, Splicer *s, const Hole *h) {
+    uint32_t id = h->n / HOLE_LEAVES, leaf = h->n % HOLE_LEAVES;
+    const PlanVar *var = &f->plan->vars.at[id];
+    switch (var->decl->storage) {
+    case STORAGE_FRAME: hole_put_local(s, h->access, frame_local(f, s, id) + leaf); break;
+    case STORAGE_UNSHARED: put_global(s, h->access, s->words[var->decl->index] + leaf); break;
+    default:
+        put_global(s, h->access, wasm_final(f->m, WASM_SPACE_GLOBAL, f->store->global[id] + leaf));
+        break;
+    }
+}
+
+/* ---- elements of maps ---- */
+
+/* The cell that a key of the variant means at the site. */
+static const MapCell *find_element(Fill *f, const Variant *v, uint32_t key, const Site *site) {
+    LastElement *l = &f->last;
+    if (l->variant != v || l->key != key || l->func != site->func || l->pc != site->pc ||
+        l->instr != site->instr)
+        *l = (LastElement){v,        site->instr,
+                           key,      site->func,
+                           site->pc, cells_find(&f->store->cells, v, key, site, &f->key)};
+    return l->cell;
+}
+
+/* Reads or writes a leaf of an element, or its mark. What nobody has written is zero. */
+static void put_element(Fill *f, Splicer *s, const Hole *h, const Variant *v, const Site *site) {
+    uint32_t key = h->n / HOLE_LEAVES, leaf = h->n % HOLE_LEAVES;
+    const CellMap *map = &f->plan->cell_maps.at[v->keys.at[key].map];
+    const Type *value = f->plan->vars.at[map->var].decl->type->value;
+    const MapCell *cell = find_element(f, v, key, site);
+    bool set = h->kind == HOLE_ELEMENT_SET, mark = leaf == HOLE_MARK;
+    if (cell && (!mark || cell->marked)) {
+        uint32_t global = cell->first_global + (mark ? map->leaves : leaf);
+        put_global(s, set ? HOLE_SET : HOLE_GET, wasm_final(f->m, WASM_SPACE_GLOBAL, global));
+    } else if (set) {
+        wasm_put_op(s->out, WASM_OP_DROP);
+    } else {
+        wasm_put_const(s->out, mark ? WASM_I32 : type_wasm(type_leaf(value, leaf)), 0);
+    }
+}
+
+static void put_element_address(Fill *f, Splicer *s, uint32_t key, const Variant *v,
+                                const Site *site) {
+    const MapCell *cell = find_element(f, v, key, site);
+    put_i32(s->out, cell ? cells_address(&f->store->cells, cell) : 0); /* zeros are there */
+}
+
+/* ---- calls, memories and tables ---- */
+
+static void put_library_call(Fill *f, Splicer *s, uint32_t n) {
+    const LibraryFn *fn = &f->plan->library_fns.at[n];
+    hole_put_call(s, fn->handle);
+    if (fn->result)
+        hole_take_leaves(s, fn->result);
+}
+
+static bool is_wide(const Fill *f, uint32_t memory) {
+    return f->m->memories.at[memory].limits.is64;
+}
+
+/* memory.init, memory.copy or memory.fill again, with the address on the stack in another memory.
+ */
+static void put_dup(const Fill *f, Splicer *s, const Expr *to, const Site *site) {
+    const WasmInstr *i = site->instr;
+    uint32_t memory = memory_handle(f->memories, to, site); /* checked in pass 1 */
+    uint64_t index = wasm_final(f->m, WASM_SPACE_MEMORY, memory);
+    bool wide = is_wide(f, memory);
+    if (wide)
+        wasm_put_op(s->out, WASM_OP_I64_EXTEND_I32_U);
+    hole_put_local(s, HOLE_GET, s->args.local.at[1]);
+    /* the length is 64 bits wide if all addresses are */
+    bool wide_length = i->op == WASM_OP_MEMORY_FILL   ? wide
+                       : i->op == WASM_OP_MEMORY_COPY ? wide && is_wide(f, i->b)
+                                                      : false;
+    hole_put_operand_as(s, 0, wide_length);
+    switch (i->op) {
+    case WASM_OP_MEMORY_FILL: put_index(s->out, WASM_OP_MEMORY_FILL, index); break;
+    case WASM_OP_MEMORY_COPY:
+        put_index(s->out, WASM_OP_MEMORY_COPY, index);
+        buf_uleb(s->out, wasm_final(f->m, WASM_SPACE_MEMORY, i->b));
+        break;
+    default:
+        put_index(s->out, WASM_OP_MEMORY_INIT, wasm_final(f->m, WASM_SPACE_DATA, i->a));
+        buf_uleb(s->out, index);
+    }
+}
+
+/* Turns the index of a table's entry into that of the function in it. */
+static void put_resolve(const Fill *f, Splicer *s, const WasmInstr *i) {
+    if (f->m->tables.at[accessed_table(i)].limits.is64)
+        wasm_put_op(s->out, WASM_OP_I64_EXTEND_I32_U);
+    shadow_put_lookup(f->shadow, i, s->out);
+}
+
+/* ---- the back end ---- */
+
+static void fill(void *ctx, Splicer *s, const Hole *h, const Variant *v, const Site *site) {
+    Fill *f = ctx;
+    switch ((HoleKind)h->kind) {
+    case HOLE_VAR: put_variable(f, s, h); break;
+    case HOLE_VAR_ADDR:
+        put_i32(s->out, (int32_t)s->words[f->plan->vars.at[h->n].decl->index]);
+        break;
+    case HOLE_ELEMENT:
+    case HOLE_ELEMENT_SET: put_element(f, s, h, v, site); break;
+    case HOLE_ELEMENT_ADDR: put_element_address(f, s, h->n, v, site); break;
+    case HOLE_HELPER: hole_put_call(s, f->helpers[h->n]); break;
+    case HOLE_FN:
+        hole_put_call(s, f->fns[h->n]);
+        hole_take_leaves(s, f->plan->fns.at[h->n].fn->result);
+        break;
+    case HOLE_LIBRARY: put_library_call(f, s, h->n); break;
+    case HOLE_SEGMENT: shadow_put_segment(f->shadow, site->instr, s->out); break;
+    case HOLE_ENTRY_FID:
+        hole_put_local(s, HOLE_GET, s->args.local.at[0]);
+        shadow_put_lookup(f->shadow, site->instr, s->out);
+        break;
+    case HOLE_RESOLVE: put_resolve(f, s, site->instr); break;
+    case HOLE_DEPTH: hole_put_call(s, br_table_function(f->br_tables, site->instr)); break;
+    case HOLE_DUP: put_dup(f, s, v->dups.at[h->n].memory, site); break;
+    case HOLE_TEXT: store_push_text(f->store, f->m, h->n, s->out); break;
+    case HOLE_MEMORY: memory_put_call(f->memories, h->n, site, s->out); break;
+    case HOLE_FLUSH:
+        if (f->due != UINT32_MAX)
+            hole_put_call(s, f->due);
+        break;
+    default: assert(!"a hole of rewriting");
+    }
+}
+
+static void push_text(void *ctx, Str text, Buf *out) {
+    Fill *f = ctx;
+    store_push_str(f->store, f->m, text, out);
+}
+
+static bool instead(void *ctx, const Site *site, Buf *out) {
+    Fill *f = ctx;
+    const WasmInstr *i = site->instr;
+    if (i->op == WASM_OP_MEMORY_GROW && i->a == 0 && f->grow != UINT32_MAX) {
+        put_index(out, WASM_OP_CALL, wasm_final(f->m, WASM_SPACE_FUNC, f->grow));
+        return true;
+    }
+    return shadow_put_instr(f->shadow, site, out);
+}
+
+static const SpliceBackend backend = {words, fill, push_text, begin, instead};
+
+void fill_init(Fill *f, Splicer *s, const WasmModule *m, const Plan *plan, const Store *store) {
+    *f = (Fill){.m = m, .plan = plan, .store = store, .due = UINT32_MAX, .grow = UINT32_MAX};
+    f->frame.local = mem_alloc(sizeof *f->frame.local * (plan->vars.len + 1u));
+    memset(f->frame.local, 0xff, sizeof *f->frame.local * (plan->vars.len + 1u));
+    splicer_init(s, m, plan, &backend, f);
+}
+
+void fill_free(Fill *f) {
+    free(f->frame.local);
+    vec_free(&f->frame.used);
+    vec_free(&f->cursor.next);
+    vec_free(&f->slots);
+    buf_free(&f->key);
+}
+
+void fill_restart(Fill *f) {
+    f->cursor.next.len = 0;
+}

@@ -1,0 +1,58 @@
+/*
+ * storage/fill.h - what a program that is rewritten has in the holes of templates: its variables
+ * and maps, the functions of the runtime, of libraries and of the scripts.
+ */
+#ifndef WHAMMC_STORAGE_FILL_H
+#define WHAMMC_STORAGE_FILL_H
+
+#include "storage/br_table.h"
+#include "inject/splice.h"
+#include "storage/memory.h"
+#include "storage/shadow.h"
+#include "storage/storage.h"
+
+/* The frame variables of the function being edited, by PlanVar.id: the local of the first leaf;
+ * UINT32_MAX = none yet. */
+typedef struct FrameLocals {
+    uint32_t *local;
+    Vec(uint32_t) used;
+} FrameLocals;
+
+/* The element of a map that was looked up last. */
+typedef struct LastElement {
+    const Variant *variant; /* NULL = none was */
+    const WasmInstr *instr;
+    uint32_t key, func, pc;
+    const MapCell *cell;
+} LastElement;
+
+/* The state of the back end, for one splicer. */
+typedef struct Fill {
+    const WasmModule *m; /* laid out */
+    const Plan *plan;
+    const Store *store;
+    const uint32_t *helpers; /* handles by Helper */
+    const uint32_t *fns;     /* handles by index into Plan.fns */
+    const Shadow *shadow;
+    const BrTables *br_tables;
+    const MemoryOps *memories;
+    uint32_t due; /* handle of the function to call when a report is due; UINT32_MAX = nothing is to
+                     be done then */
+    uint32_t grow; /* handle of the function that stands for memory.grow of memory 0; UINT32_MAX =
+                      none */
+    FrameLocals frame;
+    SlotCursor cursor;
+    Vec(uint64_t) slots; /* of the current match */
+    LastElement last;
+    Buf key; /* scratch */
+} Fill;
+
+/* Makes `s` a splicer of this back end; `fill` must outlive it. What else code may need is set
+ * afterwards. */
+void fill_init(Fill *fill, Splicer *s, const WasmModule *m, const Plan *plan, const Store *store);
+void fill_free(Fill *f);
+
+/* The sites come once more, from the first on. */
+void fill_restart(Fill *f);
+
+#endif
