@@ -128,41 +128,6 @@ void message_number(Buf *out, uint64_t n);
 /* "site", "sites". */
 const char *message_plural(uint64_t n, const char *one, const char *many);
 
-/* ---- tables (show.c) ---- */
-
-enum { SHOW_TOP = 20 };
-
-typedef struct ShowOptions {
-    uint32_t top; /* as of TableOptions; SHOW_TOP unless something else is asked for */
-    int fd;       /* the terminal whose width counts; what else it is makes no difference */
-    bool colour;
-    const Str *instructions; /* as of TableOptions */
-} ShowOptions;
-
-/* Appends the tables of a report as a terminal shows them. */
-void show_tables(const Report *r, const ShowOptions *options, Buf *out);
-
-/* ---- formats of reports and profiles (view.c) ---- */
-
-/* In the order of the commands' options. */
-typedef enum ViewFormat {
-    VIEW_TABLE,
-    VIEW_CSV,
-    VIEW_CSV_RFC4180,
-    VIEW_JSON,
-    VIEW_GPROF, /* from here on: made of a profile */
-    VIEW_DOT,
-    VIEW_FOLDED, /* ... that must be a tree */
-    VIEW_SVG,
-    VIEW_SPEEDSCOPE,
-    VIEW_CPUPROFILE,
-} ViewFormat;
-#define VIEW_FORMATS "table|csv|csv-rfc4180|json|gprof|dot|folded|svg|speedscope|cpuprofile"
-
-/* Appends a profile in its format; VIEW_TABLE is a flat profile. Of the path the file's name is the
- * title. */
-void view_format(ViewFormat format, const Profile *p, uint32_t top, const char *path, Buf *out);
-
 /* ---- progress (progress.c) ---- */
 
 /* From one second on shows on a terminal that `what` is being done to `name`, of `size` bytes. */
@@ -190,7 +155,7 @@ bool file_write_fd(int fd, const void *data, size_t len);
 /* Reads a module; text is assembled with wabt's wat2wasm. False if that failed, which was said. */
 bool file_read_module(const Cli *cli, const char *path, Buf *out);
 
-/* ---- names for programs without (names.c) ---- */
+/* ---- names for programs without (names_file.c) ---- */
 
 /* The option of the commands that show functions. */
 enum { OPTION_NAMES = 1020 };
@@ -205,7 +170,7 @@ enum { OPTION_NAMES = 1020 };
  * said. */
 bool names_give(const Cli *cli, const char *path, Buf *app);
 
-/* ---- scripts (script.c) ---- */
+/* ---- scripts (script_files.c) ---- */
 
 /* Reads a script and gives it to w; where there is no such file, a name without folder may be that
  * of a script which comes with whammc. False if that failed, which was said. */
@@ -233,7 +198,7 @@ typedef struct JavascriptJob {
 /* Writes the script. False if that failed, which was said. */
 bool javascript_write(const Cli *cli, const char *path, const JavascriptJob *job);
 
-/* ---- libraries (library.c) ---- */
+/* ---- libraries (lib_option.c) ---- */
 
 /* The option of all commands that take scripts. */
 enum { OPTION_LIBRARY = 1001 };
@@ -266,7 +231,7 @@ bool library_give_all(const Cli *cli, LibraryOptions *libs, const char *const *s
 void world_give(const Cli *cli, whammc *w, bool quiet);
 void library_free(LibraryOptions *libs);
 
-/* ---- constants (define.c) ---- */
+/* ---- constants (define_option.c) ---- */
 
 /* The other option of all commands that take scripts. */
 #define DEFINE_OPTION                                                                              \
@@ -286,19 +251,12 @@ bool define_is_known(whammc *w, const char *definition);
 /* Says that there is none. */
 void define_unknown(const Cli *cli, const char *definition);
 
-/* ---- monitor modules that `info` shows (monitor_info.c) ---- */
-
-/* Whether the operand of `info` is a file with a module, not a rule. */
-bool monitor_is_file(const char *operand);
-/* Shows the probes of a monitor; `verbose`: what the values mean, too. Gives the exit status. */
-int monitor_show(const Cli *cli, const char *path, bool verbose);
-
-/* ---- modules in the text format (text.c) ---- */
+/* ---- modules in the text format (wat_file.c) ---- */
 
 /* Assembles a module in the text format with wabt. False if that failed, which was said. */
 bool text_assemble(const Cli *cli, const char *name, const Buf *text, Buf *binary);
 
-/* ---- monitor modules that are bound or run (monitors.c) ---- */
+/* ---- monitor modules that are bound or run (monitor_files.c) ---- */
 
 /* A monitor and its libraries: "MON.wasm+LIB.wasm". */
 typedef struct MonitorFile {
@@ -317,232 +275,5 @@ bool monitors_read(const Cli *cli, MonitorOptions *monitors);
 /* Gives them to w. */
 void monitors_give(const MonitorOptions *monitors, whammc *w);
 void monitors_free(MonitorOptions *monitors);
-
-/* ---- temporary directories (place.c) ---- */
-
-typedef struct Place {
-    char *directory;
-    Vec(char *) made;
-} Place;
-
-/* Makes it, at a path without the characters in `unwanted` (NULL = any). False: errno; place_remove
- * is good all the same. */
-bool place_make(Place *p, const char *unwanted);
-/* The path of a file or directory in it that somebody else makes. The place has it. NULL: errno. */
-const char *place_path(Place *p, const char *name);
-/* Makes a file, a directory. */
-const char *place_file(Place *p, const char *name, const void *data, size_t len);
-const char *place_directory(Place *p, const char *name);
-/* Removes it and all paths that were asked for. */
-void place_remove(Place *p);
-
-/* ---- engines (engine.c, runner.c) ---- */
-
-typedef enum EngineKind {
-    ENGINE_NODE,   /* runs stdlib/host/run-node.mjs */
-    ENGINE_PYTHON, /* ... run-wasmtime.py */
-    ENGINE_WIZARD, /* attaches monitors by itself */
-} EngineKind;
-
-typedef struct Engine {
-    EngineKind kind;
-    char *program; /* its path, on the heap */
-} Engine;
-
-/* The engine that was asked for, by name or path, if it can have the clock that was asked for (see
- * RunnerJob). STATUS_OK, else it was said. */
-int engine_find(const Cli *cli, const char *asked, const char *clock, Engine *e);
-/* Says that it could not be run (errno `error`); NULL: what it needs could not be made at the
- * place. */
-void engine_failed(const Cli *cli, const Engine *e, const Place *place, int error);
-
-typedef Vec(const char *) Words;
-
-/* What a program prints, without the reports of monitors (catch.c). */
-typedef struct Catch {
-    Buf held;    /* what may be the beginning of a report */
-    Buf report;  /* all from there on */
-    bool found;  /* there is one */
-    bool inside; /* a line is not complete */
-    bool closed; /* standard output cannot be written to any more */
-} Catch;
-
-/* Takes bytes that were printed (as for process_read; ctx is a Catch). */
-bool catch_take(void *ctx, const uint8_t *bytes, size_t n);
-/* Nothing more comes. */
-void catch_end(Catch *c);
-
-/* A program to be run with the operands behind APP. */
-typedef struct RunnerJob {
-    const Engine *engine;
-    const Words *options; /* for the engine */
-    const char *clock;    /* where Node takes the time from: an option's choice; NULL = its own */
-    const Words *world;   /* options of the runner: --dir, --env */
-    bool unseen;          /* what the program prints goes nowhere */
-    Catch *caught;        /* reports in what it prints; NULL: all goes where ours goes */
-    const void *module;
-    size_t len;
-    const LibraryOptions *libs; /* what it imports besides the runtime; NULL: not even that */
-} RunnerJob;
-
-/* Runs it and reads its report. Gives what waitpid() told, or -1: it was said. */
-int runner_run(const Cli *cli, const RunnerJob *job, Buf *report);
-
-/* ---- what programs see (world.c) ---- */
-
-/* Two options of the commands that run programs. */
-enum { OPTION_DIR = 1010, OPTION_ENV };
-#define DIR_OPTION                                                                                 \
-    {                                                                                              \
-        OPTION_DIR, "dir", "HOST[::GUEST]",                                                        \
-            "the program may open the directory HOST, too, which it calls GUEST; may be repeated"  \
-    }
-#define ENV_OPTION                                                                                 \
-    {                                                                                              \
-        OPTION_ENV, "env", "NAME=VALUE",                                                           \
-            "a variable of the program's environment, besides ours; may be repeated"               \
-    }
-
-/* Takes the argument of one of them, as an option for runners and engines; false if it is wrong,
- * which was said. */
-bool world_option(const Cli *cli, Words *world, int key, const char *value);
-/* STATUS_OK unless the engine cannot do it, which was said. */
-int world_check(const Cli *cli, const Words *world, const Engine *e);
-void world_free(Words *world);
-
-/* ---- instrumenting and running at once (running.c) ---- */
-
-/* The option of commands that run programs. */
-#define CLOCK_OPTION(key, otherwise)                                                               \
-    {                                                                                              \
-        key, "clock", "auto|thread|host",                                                          \
-            "where Node takes the time from that scripts ask for: a thread that does nothing "     \
-            "else, which makes asking cheap but needs a processor, or the host's clock; auto: "    \
-            "the thread if a processor is idle; default: " otherwise                               \
-    }
-
-/* A run of a program. */
-typedef struct Running {
-    const Cli *cli;
-    const Engine *engine;
-    const Words *engine_options;
-    const char *clock;  /* as of RunnerJob */
-    const Words *world; /* " */
-    bool bound;         /* w has monitors, not scripts */
-    bool silent;        /* warnings about the instrumented program are not shown */
-    bool unseen;        /* what the program prints goes nowhere */
-    Catch caught;       /* bound: reports in what it prints */
-    whammc *w;          /* owned, as what follows */
-    Buf app, report;
-    int wait_status; /* as waitpid() told */
-} Running;
-
-/* Instruments the program with the scripts of w and runs it. Gives the exit status: STATUS_OK means
- * that it has run. */
-int running_instrumented(Running *r, const whammc_options *options, const LibraryOptions *libs);
-/* Runs what whammc_instrument or whammc_bind has made, if it could. */
-int running_made(Running *r, whammc_status result, const uint8_t *module, size_t size,
-                 const LibraryOptions *imports);
-/* Says why there is no report. */
-void running_explain_silence(const Running *r);
-/* Writes the reports, of this format, into a file. False if that failed, which was said. */
-bool running_save(const Running *r, const char *path, whammc_format format);
-void running_free(Running *r);
-
-/* ---- functions that are not timed (exclude.c) ---- */
-
-/* Two options of the commands that instrument; `rest`: what else their help says. */
-enum { OPTION_EXCLUDE = 1002, OPTION_MIN_SIZE };
-#define EXCLUDE_OPTION(rest)                                                                       \
-    {                                                                                              \
-        OPTION_EXCLUDE, "exclude", "GLOB",                                                         \
-            "do not time functions whose names match this shell pattern" rest "; may be repeated"  \
-    }
-#define MIN_SIZE_OPTION(rest)                                                                      \
-    { OPTION_MIN_SIZE, "min-size", "N", "do not time functions of less than N bytes" rest }
-
-typedef struct Exclusion {
-    Words globs;       /* of names, as in the program or as in the source */
-    uint32_t min_size; /* shorter bodies, in bytes, are left out */
-} Exclusion;
-
-/* Takes the argument of one of the options; false if it is wrong, which was said. */
-bool exclude_option(const Cli *cli, Exclusion *x, int key, const char *value);
-/* STATUS_OK unless a definition is for the constant that the options are for, which was said. */
-int exclude_check(const Cli *cli, const Exclusion *x, const DefineOptions *definitions);
-/* Gives the constant of the scripts of w the functions of the program that are not to be timed, if
- * there was such an option. False if the scripts have no such constant, which was said. */
-bool exclude_give(const Cli *cli, const Exclusion *x, const Buf *app, whammc *w);
-
-/*
- * Appends the numbers of the functions that are not to be timed, "3,17-20". If calls have been
- * counted (else NULL), these are also those with many calls that are tiny; else there is a warning
- * of globs that fit no function.
- */
-void exclude_list(const Cli *cli, const Exclusion *x, const WasmModule *m, const Places *places,
-                  const Profile *counted, Buf *out);
-
-/* ---- Wizard (wizard.c) ---- */
-
-typedef struct WizardJob {
-    const Engine *engine;
-    const Words *options;
-    const Words *world; /* as of RunnerJob */
-    const MonitorOptions *monitors;
-    const Buf *app;
-    bool reports;  /* a monitor writes its report to WIZARD_REPORT */
-    Catch *caught; /* reports in what is printed; NULL: they are left there */
-} WizardJob;
-
-/* Where a monitor has to write its report (relative to some preopened directory) for wizard_run to
- * find it. */
-#define WIZARD_REPORT "whammc-report.tmp/report"
-
-/*
- * Runs a program with monitors in Wizard. The engine's messages about monitors that it could not
- * attach are taken out of its standard output: *failed if the program ran without one of them, or
- * not at all, which was said. Otherwise like runner_run.
- */
-int wizard_run(const Cli *cli, const WizardJob *job, Buf *report, bool *failed);
-
-/* ---- child processes (process.c) ---- */
-
-/* Where a program is: $variable if set, else `name` in $PATH. On the heap; NULL if there is none.
- */
-char *process_find(const char *variable, const char *name);
-
-/* A child's streams; -1 = the same as ours. */
-typedef struct ProcessStreams {
-    int in, out, err;
-    bool interrupt; /* each signal that asks us to end reaches it as SIGINT, until it has ended */
-    bool deaf;      /* ... and SIGINT is ignored when it starts, until it handles it */
-} ProcessStreams;
-
-/*
- * Runs a program to its end; gives what waitpid() told, or -1 (errno) if it could not be started.
- * argv[0] is its path.
- */
-int process_run(const char *const *argv, ProcessStreams streams);
-/*
- * The same; what the program writes to standard output goes to `take` as it comes. If that gives
- * false nobody reads any more, which the program finds out when it writes. Our own writing to a
- * closed pipe fails (EPIPE) until the program has ended.
- */
-int process_read(const char *const *argv, ProcessStreams streams,
-                 bool (*take)(void *ctx, const uint8_t *bytes, size_t n), void *ctx);
-
-/*
- * Between these calls a signal that asks us to end goes to the child that runs, and is done with
- * when that has ended; if none runs it takes effect in process_unguard, and process_run then starts
- * nothing (EINTR). A second call of the first does nothing.
- */
-void process_guard(void);
-void process_unguard(void);
-/* The signal that has gone to a child since process_guard; 0 = none. */
-int process_asked(void);
-
-/* Ends as a child did: gives its exit status, or dies by the same signal, or by that which it was
- * interrupted for. */
-int process_imitate(int wait_status);
 
 #endif

@@ -3,6 +3,7 @@
  */
 #include "cli/cli.h"
 #include "wasm/wat.h"
+#include "cli/process.h"
 
 #include <errno.h>
 #include <fcntl.h>

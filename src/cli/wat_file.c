@@ -2,6 +2,7 @@
  * cli/wat_file.c - modules in the text format, assembled by wabt's wat2wasm.
  */
 #include "cli/cli.h"
+#include "cli/process.h"
 #include "wasm/wat.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
  * cmd/cmd_info.c - `whammc info`: what a rule matches and which names it binds; for monitors see
  * monitor.c.
  */
-#include "cli/cli.h"
+#include "cmd/cmd.h"
 
 enum { SCRIPTS = OPTION_LONG };
 

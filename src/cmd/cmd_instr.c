@@ -1,7 +1,7 @@
 /*
  * cmd/cmd_instr.c - `whammc instr`: instruments a module.
  */
-#include "cli/cli.h"
+#include "cmd/cmd.h"
 
 #include <stdio.h>
 

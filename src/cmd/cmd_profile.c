@@ -5,12 +5,14 @@
  * There is nothing here that scripts and `whammc report` could not do: the profilers are
  * stdlib/calltree.whamm and stdlib/profile.whamm, running.c runs, report/ makes the formats.
  */
-#include "cli/cli.h"
+#include "cmd/cmd.h"
 #include "lang/list.h"
 #include "view/demangle.h"
 #include "report/value.h"
 #include "report/report_write.h"
 #include "valid/valid.h"
+#include "run/run.h"
+#include "cli/process.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,12 +2,13 @@
  * cmd/cmd_report.c - `whammc report`: shows a report that was saved, or writes it in another
  * format.
  */
-#include "cli/cli.h"
+#include "cmd/cmd.h"
 #include "view/demangle.h"
 #include "report/places.h"
 #include "report/value.h"
 #include "report/report_write.h"
 #include "valid/valid.h"
+#include "run/run.h"
 
 #include <unistd.h>
 

@@ -4,10 +4,12 @@
  * Node and wasmtime run instrumented programs (running.c); Wizard runs programs as they are and
  * attaches monitors to them (wizard.c).
  */
-#include "cli/cli.h"
+#include "cmd/cmd.h"
 #include "view/demangle.h"
 #include "report/value.h"
 #include "report/report_write.h"
+#include "run/run.h"
+#include "cli/process.h"
 
 #include <stdio.h>
 #include <unistd.h>

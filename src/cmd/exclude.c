@@ -4,7 +4,7 @@
  *
  * The bundled scripts have a constant for them, a list of numbers of functions.
  */
-#include "cli/cli.h"
+#include "cmd/cmd.h"
 #include "view/demangle.h"
 #include "wasm/op.h"
 #include "valid/valid.h"

@@ -2,7 +2,7 @@
  * cmd/monitor_info.c - shows a monitor module for `whammc info`: its probes as match rules and what
  * they ask for.
  */
-#include "cli/cli.h"
+#include "cmd/cmd.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,8 @@
 /*
  * cmd/running.c - instrumenting a program and running it at once, for the commands that do.
  */
-#include "cli/cli.h"
+#include "cmd/cmd.h"
+#include "run/run.h"
 
 #include <sys/wait.h>
 

@@ -1,7 +1,7 @@
 /*
  * cmd/show.c - tables of reports for terminals.
  */
-#include "cli/cli.h"
+#include "cmd/cmd.h"
 #include "report/table.h"
 
 #include <langinfo.h>

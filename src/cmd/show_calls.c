@@ -1,7 +1,7 @@
 /*
  * cmd/show_calls.c - the formats that `report` and `profile` make of calls.
  */
-#include "cli/cli.h"
+#include "cmd/cmd.h"
 #include "view/view.h"
 
 void view_format(ViewFormat format, const Profile *p, uint32_t top, const char *path, Buf *out) {

@@ -190,7 +190,7 @@ bool eval_prepare(EvalStore *s, EvalFunc *f, EvalError *error);
 uint32_t eval_site(const EvalCode *code, uint32_t word);
 void eval_code_free(EvalCode *code);
 
-/* ---- run.c ---- */
+/* ---- execute.c ---- */
 
 /* Calls f with its arguments on top of the stack from s->top; the results are then there, behind
  * s->top. `caller` may be NULL. */

@@ -1,7 +1,9 @@
 /*
  * run/engine.c - the engines that `whammc run` knows, and where they are.
  */
-#include "cli/cli.h"
+#include "run/run.h"
+#include "cli/scratch_dir.h"
+#include "cli/process.h"
 
 #include <fcntl.h>
 #include <sys/wait.h>

@@ -6,7 +6,7 @@
  * program has ended (report/report_read.c). The line feed in front of a report is the report's; one
  * that comes alone passes at once: it could be an empty line that somebody waits for.
  */
-#include "cli/cli.h"
+#include "run/run.h"
 
 #include <unistd.h>
 

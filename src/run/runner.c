@@ -5,7 +5,9 @@
  * report. Everything that is needed is in files in memory, which go with the last process that has
  * them open; the program itself has our standard streams and the current directory.
  */
-#include "cli/cli.h"
+#include "run/run.h"
+#include "cli/scratch_dir.h"
+#include "cli/process.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,7 +7,9 @@
  * engine's messages about them from all that the program could print, and which keeps characters
  * that the engine's command line has other uses for out of their paths.
  */
-#include "cli/cli.h"
+#include "run/run.h"
+#include "cli/scratch_dir.h"
+#include "cli/process.h"
 
 #include <errno.h>
 #include <fcntl.h>

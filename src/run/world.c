@@ -1,7 +1,7 @@
 /*
  * run/world.c - what a program that is run may see besides its arguments: directories, variables.
  */
-#include "cli/cli.h"
+#include "run/run.h"
 
 #include <errno.h>
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 /*
- * run/process.c - running other programs: wat2wasm, engines.
+ * cli/process.c - running other programs: wat2wasm, engines.
  */
-#include "cli/cli.h"
+#include "cli/process.h"
 
 #include <errno.h>
 #include <fcntl.h>

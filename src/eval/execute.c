@@ -1,5 +1,5 @@
 /*
- * eval/run.c - runs prepared code: one switch in one loop, for all instances.
+ * eval/execute.c - runs prepared code: one switch in one loop, for all instances.
  *
  * Calls between functions of modules do not nest in C: a frame remembers where the caller was. The
  * locals of a function are slots of one stack; its parameters are where the caller put them, its

@@ -1,7 +1,7 @@
 /*
- * run/scratch_dir.c - a temporary directory for what other programs read and write.
+ * cli/scratch_dir.c - a temporary directory for what other programs read and write.
  */
-#include "cli/cli.h"
+#include "cli/scratch_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,0 +1,27 @@
+/*
+ * cli/scratch_dir.h - temporary directories.
+ */
+#ifndef WHAMMC_CLI_SCRATCH_DIR_H
+#define WHAMMC_CLI_SCRATCH_DIR_H
+
+#include "cli/cli.h"
+
+/* ---- temporary directories (scratch_dir.c) ---- */
+
+typedef struct Place {
+    char *directory;
+    Vec(char *) made;
+} Place;
+
+/* Makes it, at a path without the characters in `unwanted` (NULL = any). False: errno; place_remove
+ * is good all the same. */
+bool place_make(Place *p, const char *unwanted);
+/* The path of a file or directory in it that somebody else makes. The place has it. NULL: errno. */
+const char *place_path(Place *p, const char *name);
+/* Makes a file, a directory. */
+const char *place_file(Place *p, const char *name, const void *data, size_t len);
+const char *place_directory(Place *p, const char *name);
+/* Removes it and all paths that were asked for. */
+void place_remove(Place *p);
+
+#endif

@@ -1,0 +1,123 @@
+/*
+ * cmd/cmd.h - what some of the commands share.
+ */
+#ifndef WHAMMC_CMD_CMD_H
+#define WHAMMC_CMD_CMD_H
+
+#include "run/run.h"
+
+/* ---- tables (show.c) ---- */
+
+enum { SHOW_TOP = 20 };
+
+typedef struct ShowOptions {
+    uint32_t top; /* as of TableOptions; SHOW_TOP unless something else is asked for */
+    int fd;       /* the terminal whose width counts; what else it is makes no difference */
+    bool colour;
+    const Str *instructions; /* as of TableOptions */
+} ShowOptions;
+
+/* Appends the tables of a report as a terminal shows them. */
+void show_tables(const Report *r, const ShowOptions *options, Buf *out);
+
+/* ---- formats of reports and profiles (show_calls.c) ---- */
+
+/* In the order of the commands' options. */
+typedef enum ViewFormat {
+    VIEW_TABLE,
+    VIEW_CSV,
+    VIEW_CSV_RFC4180,
+    VIEW_JSON,
+    VIEW_GPROF, /* from here on: made of a profile */
+    VIEW_DOT,
+    VIEW_FOLDED, /* ... that must be a tree */
+    VIEW_SVG,
+    VIEW_SPEEDSCOPE,
+    VIEW_CPUPROFILE,
+} ViewFormat;
+#define VIEW_FORMATS "table|csv|csv-rfc4180|json|gprof|dot|folded|svg|speedscope|cpuprofile"
+
+/* Appends a profile in its format; VIEW_TABLE is a flat profile. Of the path the file's name is the
+ * title. */
+void view_format(ViewFormat format, const Profile *p, uint32_t top, const char *path, Buf *out);
+
+/* ---- monitor modules that `info` shows (monitor_info.c) ---- */
+
+/* Whether the operand of `info` is a file with a module, not a rule. */
+bool monitor_is_file(const char *operand);
+/* Shows the probes of a monitor; `verbose`: what the values mean, too. Gives the exit status. */
+int monitor_show(const Cli *cli, const char *path, bool verbose);
+
+/* ---- instrumenting and running at once (running.c) ---- */
+
+/* The option of commands that run programs. */
+#define CLOCK_OPTION(key, otherwise)                                                               \
+    {                                                                                              \
+        key, "clock", "auto|thread|host",                                                          \
+            "where Node takes the time from that scripts ask for: a thread that does nothing "     \
+            "else, which makes asking cheap but needs a processor, or the host's clock; auto: "    \
+            "the thread if a processor is idle; default: " otherwise                               \
+    }
+
+/* A run of a program. */
+typedef struct Running {
+    const Cli *cli;
+    const Engine *engine;
+    const Words *engine_options;
+    const char *clock;  /* as of RunnerJob */
+    const Words *world; /* " */
+    bool bound;         /* w has monitors, not scripts */
+    bool silent;        /* warnings about the instrumented program are not shown */
+    bool unseen;        /* what the program prints goes nowhere */
+    Catch caught;       /* bound: reports in what it prints */
+    whammc *w;          /* owned, as what follows */
+    Buf app, report;
+    int wait_status; /* as waitpid() told */
+} Running;
+
+/* Instruments the program with the scripts of w and runs it. Gives the exit status: STATUS_OK means
+ * that it has run. */
+int running_instrumented(Running *r, const whammc_options *options, const LibraryOptions *libs);
+/* Runs what whammc_instrument or whammc_bind has made, if it could. */
+int running_made(Running *r, whammc_status result, const uint8_t *module, size_t size,
+                 const LibraryOptions *imports);
+/* Says why there is no report. */
+void running_explain_silence(const Running *r);
+/* Writes the reports, of this format, into a file. False if that failed, which was said. */
+bool running_save(const Running *r, const char *path, whammc_format format);
+void running_free(Running *r);
+
+/* ---- functions that are not timed (exclude.c) ---- */
+
+/* Two options of the commands that instrument; `rest`: what else their help says. */
+enum { OPTION_EXCLUDE = 1002, OPTION_MIN_SIZE };
+#define EXCLUDE_OPTION(rest)                                                                       \
+    {                                                                                              \
+        OPTION_EXCLUDE, "exclude", "GLOB",                                                         \
+            "do not time functions whose names match this shell pattern" rest "; may be repeated"  \
+    }
+#define MIN_SIZE_OPTION(rest)                                                                      \
+    { OPTION_MIN_SIZE, "min-size", "N", "do not time functions of less than N bytes" rest }
+
+typedef struct Exclusion {
+    Words globs;       /* of names, as in the program or as in the source */
+    uint32_t min_size; /* shorter bodies, in bytes, are left out */
+} Exclusion;
+
+/* Takes the argument of one of the options; false if it is wrong, which was said. */
+bool exclude_option(const Cli *cli, Exclusion *x, int key, const char *value);
+/* STATUS_OK unless a definition is for the constant that the options are for, which was said. */
+int exclude_check(const Cli *cli, const Exclusion *x, const DefineOptions *definitions);
+/* Gives the constant of the scripts of w the functions of the program that are not to be timed, if
+ * there was such an option. False if the scripts have no such constant, which was said. */
+bool exclude_give(const Cli *cli, const Exclusion *x, const Buf *app, whammc *w);
+
+/*
+ * Appends the numbers of the functions that are not to be timed, "3,17-20". If calls have been
+ * counted (else NULL), these are also those with many calls that are tiny; else there is a warning
+ * of globs that fit no function.
+ */
+void exclude_list(const Cli *cli, const Exclusion *x, const WasmModule *m, const Places *places,
+                  const Profile *counted, Buf *out);
+
+#endif

@@ -1,0 +1,107 @@
+/*
+ * run/run.h - running programs in engines.
+ */
+#ifndef WHAMMC_RUN_RUN_H
+#define WHAMMC_RUN_RUN_H
+
+#include "cli/cli.h"
+#include "cli/scratch_dir.h"
+
+/* ---- engines (engine.c, runner.c) ---- */
+
+typedef enum EngineKind {
+    ENGINE_NODE,   /* runs stdlib/host/run-node.mjs */
+    ENGINE_PYTHON, /* ... run-wasmtime.py */
+    ENGINE_WIZARD, /* attaches monitors by itself */
+} EngineKind;
+
+typedef struct Engine {
+    EngineKind kind;
+    char *program; /* its path, on the heap */
+} Engine;
+
+/* The engine that was asked for, by name or path, if it can have the clock that was asked for (see
+ * RunnerJob). STATUS_OK, else it was said. */
+int engine_find(const Cli *cli, const char *asked, const char *clock, Engine *e);
+/* Says that it could not be run (errno `error`); NULL: what it needs could not be made at the
+ * place. */
+void engine_failed(const Cli *cli, const Engine *e, const Place *place, int error);
+
+typedef Vec(const char *) Words;
+
+/* What a program prints, without the reports of monitors (catch.c). */
+typedef struct Catch {
+    Buf held;    /* what may be the beginning of a report */
+    Buf report;  /* all from there on */
+    bool found;  /* there is one */
+    bool inside; /* a line is not complete */
+    bool closed; /* standard output cannot be written to any more */
+} Catch;
+
+/* Takes bytes that were printed (as for process_read; ctx is a Catch). */
+bool catch_take(void *ctx, const uint8_t *bytes, size_t n);
+/* Nothing more comes. */
+void catch_end(Catch *c);
+
+/* A program to be run with the operands behind APP. */
+typedef struct RunnerJob {
+    const Engine *engine;
+    const Words *options; /* for the engine */
+    const char *clock;    /* where Node takes the time from: an option's choice; NULL = its own */
+    const Words *world;   /* options of the runner: --dir, --env */
+    bool unseen;          /* what the program prints goes nowhere */
+    Catch *caught;        /* reports in what it prints; NULL: all goes where ours goes */
+    const void *module;
+    size_t len;
+    const LibraryOptions *libs; /* what it imports besides the runtime; NULL: not even that */
+} RunnerJob;
+
+/* Runs it and reads its report. Gives what waitpid() told, or -1: it was said. */
+int runner_run(const Cli *cli, const RunnerJob *job, Buf *report);
+
+/* ---- what programs see (world.c) ---- */
+
+/* Two options of the commands that run programs. */
+enum { OPTION_DIR = 1010, OPTION_ENV };
+#define DIR_OPTION                                                                                 \
+    {                                                                                              \
+        OPTION_DIR, "dir", "HOST[::GUEST]",                                                        \
+            "the program may open the directory HOST, too, which it calls GUEST; may be repeated"  \
+    }
+#define ENV_OPTION                                                                                 \
+    {                                                                                              \
+        OPTION_ENV, "env", "NAME=VALUE",                                                           \
+            "a variable of the program's environment, besides ours; may be repeated"               \
+    }
+
+/* Takes the argument of one of them, as an option for runners and engines; false if it is wrong,
+ * which was said. */
+bool world_option(const Cli *cli, Words *world, int key, const char *value);
+/* STATUS_OK unless the engine cannot do it, which was said. */
+int world_check(const Cli *cli, const Words *world, const Engine *e);
+void world_free(Words *world);
+
+/* ---- Wizard (wizard.c) ---- */
+
+typedef struct WizardJob {
+    const Engine *engine;
+    const Words *options;
+    const Words *world; /* as of RunnerJob */
+    const MonitorOptions *monitors;
+    const Buf *app;
+    bool reports;  /* a monitor writes its report to WIZARD_REPORT */
+    Catch *caught; /* reports in what is printed; NULL: they are left there */
+} WizardJob;
+
+/* Where a monitor has to write its report (relative to some preopened directory) for wizard_run to
+ * find it. */
+#define WIZARD_REPORT "whammc-report.tmp/report"
+
+/*
+ * Runs a program with monitors in Wizard. The engine's messages about monitors that it could not
+ * attach are taken out of its standard output: *failed if the program ran without one of them, or
+ * not at all, which was said. Otherwise like runner_run.
+ */
+int wizard_run(const Cli *cli, const WizardJob *job, Buf *report, bool *failed);
+
+#endif
