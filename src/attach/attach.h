@@ -2,7 +2,7 @@
  * attach/attach.h - monitor modules are attached to a program ahead of time: what an engine would
  * do when it loads both is done now, and the result is a program that runs on any engine.
  *
- * Monitors run while they are attached (attach_host.h): their start functions, predicates and
+ * Monitors run while they are attached (engine_side.h): their start functions, predicates and
  * callbacks, in the order of an engine. What they leave in memories, globals and tables is what
  * they begin with when the program runs (freeze.h, shim.h).
  *

@@ -21,7 +21,7 @@
 #ifndef WHAMMC_ATTACH_SHIM_H
 #define WHAMMC_ATTACH_SHIM_H
 
-#include "attach/attach_host.h"
+#include "attach/engine_side.h"
 #include "link/bridge.h"
 #include "attach/freeze.h"
 #include "link/host.h"

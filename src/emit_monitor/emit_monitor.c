@@ -37,7 +37,7 @@
 #include "edit/write.h"
 #include "gen/monitor_input.h"
 #include "gen/template.h"
-#include "gen/gen_options.h"
+#include "gen/compile_options.h"
 
 enum { PAGE = 65536 };
 

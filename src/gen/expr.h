@@ -12,7 +12,7 @@
 #ifndef WHAMMC_GEN_EXPR_H
 #define WHAMMC_GEN_EXPR_H
 
-#include "gen/gen_options.h"
+#include "gen/compile_options.h"
 #include "gen/template.h"
 
 #include <binaryen-c.h>

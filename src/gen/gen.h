@@ -9,7 +9,7 @@
 #ifndef WHAMMC_GEN_GEN_H
 #define WHAMMC_GEN_GEN_H
 
-#include "gen/gen_options.h"
+#include "gen/compile_options.h"
 #include "gen/template.h"
 
 /*

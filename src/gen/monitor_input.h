@@ -4,7 +4,7 @@
 #ifndef WHAMMC_GEN_MONITOR_INPUT_H
 #define WHAMMC_GEN_MONITOR_INPUT_H
 
-#include "gen/gen_options.h"
+#include "gen/compile_options.h"
 #include "unit/unit.h"
 
 /* A per-site variable of a part in the record that a probe function has at each place. */

@@ -7,7 +7,7 @@
 #define WHAMMC_GEN_SCRATCH_H
 
 #include "gen/expr.h"
-#include "gen/gen_options.h"
+#include "gen/compile_options.h"
 
 /* What the bodies of one run have in common. */
 typedef struct Scratch {

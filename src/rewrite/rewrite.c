@@ -23,7 +23,7 @@
 #include "valid/valid.h"
 #include "library/builtin.h"
 #include "gen/template.h"
-#include "gen/gen_options.h"
+#include "gen/compile_options.h"
 #include "gen/gen.h"
 
 typedef struct Rewrite {

@@ -1,8 +1,8 @@
 /*
- * gen/gen_options.h - what is asked for of code that is generated.
+ * gen/compile_options.h - what is asked for of code that is generated.
  */
-#ifndef WHAMMC_GEN_GEN_OPTIONS_H
-#define WHAMMC_GEN_GEN_OPTIONS_H
+#ifndef WHAMMC_GEN_COMPILE_OPTIONS_H
+#define WHAMMC_GEN_COMPILE_OPTIONS_H
 
 #include "plan/plan.h"
 

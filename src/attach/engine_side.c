@@ -1,7 +1,7 @@
 /*
- * attach/attach_host.c - what a monitor finds while it is attached.
+ * attach/engine_side.c - what a monitor finds while it is attached.
  */
-#include "attach/attach_host.h"
+#include "attach/engine_side.h"
 
 #include <stdio.h>
 #include <time.h>

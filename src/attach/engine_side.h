@@ -1,5 +1,5 @@
 /*
- * attach/attach_host.h - what a monitor finds while it is attached: the engine's side of it, made
+ * attach/engine_side.h - what a monitor finds while it is attached: the engine's side of it, made
  * of the interpreter (eval/).
  *
  * A host runs one monitor with its libraries for one program. It offers what engines offer:
@@ -7,8 +7,8 @@
  * that reads or writes memory uses the first memory that the calling module exports, in the order
  * of exports.
  */
-#ifndef WHAMMC_ATTACH_ATTACH_HOST_H
-#define WHAMMC_ATTACH_ATTACH_HOST_H
+#ifndef WHAMMC_ATTACH_ENGINE_SIDE_H
+#define WHAMMC_ATTACH_ENGINE_SIDE_H
 
 #include "eval/eval.h"
 
