@@ -330,9 +330,7 @@ static void splice_at(void *self, const Site *site, const SiteTypes *types, cons
         splice_entry(b, site, matches, n);
         return;
     }
-    program_note_end(&b->p, site, matches, n);
-    splice_site(&b->p.splicer, site, types, matches, n, pieces_add, pieces_add_region,
-                &b->p.pieces);
+    program_splice_site(&b->p, site, types, matches, n);
 }
 
 /* ---- */

@@ -36,6 +36,7 @@ typedef struct WasmPatch {
     uint8_t exits; /* WASM_EXIT: which ways out. WASM_REPLACE: 0 = where the piece ends, the code
                       leaves the function if the instruction does: there EXIT pieces run. Else not
                       looked at */
+    uint32_t rank; /* for who sorts them; not looked at */
     uint32_t code, len;
     uint32_t until; /* WASM_REPLACE: the piece stands for all instructions in front of this offset,
                        0 = for one. Pieces inside are left out. WASM_WRAP: see there */

@@ -20,11 +20,12 @@ void pieces_free(Pieces *p) {
     vec_free(&p->ends);
 }
 
-/* Pieces carry their rank where exit pieces have their kinds of exits. */
 static int order(const WasmPatch *a, const WasmPatch *b) {
     if (a->at != b->at)
         return a->at < b->at ? -1 : 1;
-    return a->where != b->where ? a->where - b->where : a->exits - b->exits;
+    if (a->where != b->where)
+        return a->where - b->where;
+    return (a->rank > b->rank) - (a->rank < b->rank);
 }
 
 /* Stable merge sort, bottom up: equal pieces stay in the order in which they were made. */
@@ -54,7 +55,14 @@ void pieces_add(void *ctx, WasmWhere where, uint32_t at, PieceRank rank, size_t 
         pieces_add_around(p, where, from);
         return;
     }
-    WasmPatch patch = {at, (uint8_t)where, (uint8_t)rank, (uint32_t)from, (uint32_t)(to - from), 0};
+    bool leaves =
+        rank == RANK_PROBE || (rank >= RANK_LEAVES && rank < RANK_REPLACED && rank % 2 == 0);
+    WasmPatch patch = {.at = at,
+                       .where = (uint8_t)where,
+                       .exits = where == WASM_REPLACE && !leaves,
+                       .rank = rank,
+                       .code = (uint32_t)from,
+                       .len = (uint32_t)(to - from)};
     p->unsorted |= p->at.len && order(&vec_last(&p->at), &patch) > 0;
     vec_push(&p->at, patch);
 }
@@ -96,11 +104,6 @@ void pieces_add_exit_call(Pieces *p, uint64_t func) {
     pieces_add_around(p, WASM_EXIT, from);
 }
 
-static void add_end(Pieces *p, const ProgramEnd *end, size_t from) {
-    PieceRank rank = end->where == WASM_REPLACE ? RANK_AFTER : RANK_END;
-    pieces_add(p, end->where, end->at, rank, from, p->code.len);
-}
-
 void pieces_end_program(Pieces *p, int64_t flush) {
     for (uint32_t i = 0; i < p->ends.len; i++) {
         size_t from = p->code.len, len = p->exit_to - p->exit_from;
@@ -111,7 +114,8 @@ void pieces_end_program(Pieces *p, int64_t flush) {
         if (flush >= 0)
             put_index(&p->code, WASM_OP_CALL, (uint64_t)flush);
         if (p->code.len > from)
-            add_end(p, &p->ends.at[i], from);
+            pieces_add(p, p->ends.at[i].where, p->ends.at[i].at, (PieceRank)p->ends.at[i].rank,
+                       from, p->code.len);
     }
 }
 

@@ -12,6 +12,7 @@
 typedef struct ProgramEnd {
     uint32_t at;     /* its offset */
     WasmWhere where; /* BEFORE it, or in the middle of what REPLACEs it */
+    uint32_t rank;
 } ProgramEnd;
 
 /* A zeroed one is valid; pieces_begin for each function. */

@@ -36,20 +36,22 @@ int64_t program_main(const WasmModule *m) {
     return start ? m->start : -1;
 }
 
-void program_note_end(Program *p, const Site *site, const Match *matches, uint32_t n) {
+void program_splice_site(Program *p, const Site *site, const SiteTypes *types, const Match *matches,
+                         uint32_t n) {
+    Splicer *s = &p->splicer;
     bool call = site->instr->op == WASM_OP_CALL || site->instr->op == WASM_OP_RETURN_CALL;
-    const Variant *alt = NULL;
-    p->splicer.ends = false;
-    if (!call || (int64_t)site->instr->a != p->proc_exit)
+    bool replaced = false;
+    for (uint32_t i = 0; i < n; i++)
+        replaced |= matches[i].action->event.mode == MODE_ALT;
+    s->proc_exit = p->proc_exit;
+    s->ends = call && (int64_t)site->instr->a == p->proc_exit;
+    if (s->ends && !replaced)
+        vec_push(&p->pieces.ends, ((ProgramEnd){site->pc, WASM_BEFORE, RANK_END}));
+    if (!n)
         return;
-    for (uint32_t i = 0; i < n && !alt; i++)
-        if (matches[i].action->event.mode == MODE_ALT)
-            alt = matches[i].shape->variant;
-    if (alt && !alt->guarded_alt && !alt->alt_calls.len)
-        return; /* the call is gone */
-    p->splicer.ends = alt && !alt->alt_calls.len;
-    vec_push(&p->pieces.ends,
-             ((ProgramEnd){site->pc, p->splicer.ends ? WASM_REPLACE : WASM_BEFORE}));
+    splice_site(s, site, types, matches, n, pieces_add, pieces_add_region, &p->pieces);
+    for (uint32_t i = 0; i < s->ends_behind.len; i++)
+        vec_push(&p->pieces.ends, ((ProgramEnd){site->pc, WASM_REPLACE, s->ends_behind.at[i] + 1}));
 }
 
 /* ---- pass 1 ---- */

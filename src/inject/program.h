@@ -90,9 +90,11 @@ void program_note_replaced(Program *p, const Site *site);
 /* Splices the matches of a site that is no instruction, one behind the other. */
 void program_splice_all(Program *p, const Site *site, const Match *matches, uint32_t n);
 
-/* If the instruction of a site ends the program, what has to run then goes in front of it: where it
- * is still called, if an alt probe replaces it. Before the site is spliced. */
-void program_note_end(Program *p, const Site *site, const Match *matches, uint32_t n);
+/* Splices the matches of a site that is an instruction. Where the program ends there, what has to
+ * run then goes in front of the call that ends it: the instruction, or one that an alt probe makes.
+ */
+void program_splice_site(Program *p, const Site *site, const SiteTypes *types, const Match *matches,
+                         uint32_t n);
 
 /* Where a program ends: its import proc_exit, or -1, and the function `_start` or `main`, else the
  * start function if nothing else can be called, or -1. */

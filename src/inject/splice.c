@@ -75,7 +75,7 @@ void pool_free(LocalPool *p) {
 
 void splicer_init(Splicer *s, const WasmModule *m, const Plan *plan, const SpliceBackend *backend,
                   void *ctx) {
-    *s = (Splicer){.m = m, .plan = plan, .backend = backend, .ctx = ctx};
+    *s = (Splicer){.m = m, .plan = plan, .backend = backend, .ctx = ctx, .proc_exit = -1};
 }
 
 static void free_saved(Saved *v) {
@@ -91,6 +91,7 @@ void splicer_free(Splicer *s) {
     vec_free(&s->got);
     vec_free(&s->gives);
     vec_free(&s->leaves);
+    vec_free(&s->ends_behind);
     vec_free(&s->site_words);
     vec_free(&s->words_at);
     vec_free(&s->temps);
@@ -359,7 +360,7 @@ static void splice_body(Splicer *s, const Site *site, const SiteTypes *types, co
     for (uint32_t n = alt_carries(v, op, types), k = s->args.local.len; n > 0; n--)
         hole_put_local(s, HOLE_GET, s->args.local.at[--k]);
     if (alt_returns(v, op)) {
-        hole_put_leave(s);
+        hole_put_leave(s, false);
         wasm_put_op(s->out, WASM_OP_RETURN);
     }
 }
@@ -384,7 +385,7 @@ static void splice_alt(Splicer *s, const Site *site, const SiteTypes *types, con
         put_landing_flag(s);
         hole_restore(s, &s->args, s->args.local.len);
         if (diverges || s->ends)
-            hole_put_leave(s); /* if it is a way out */
+            hole_put_leave(s, s->ends); /* if it is a way out */
         put_original(s, site);
         wasm_put_op(s->out, WASM_OP_END);
     }
@@ -600,14 +601,18 @@ static void splice_wrap(Splicer *s, const Site *site, const SiteTypes *types, co
 }
 
 /* What stands for the instruction, cut where it leaves the function or ends the program: what runs
- * at exits is put behind pieces of the lower rank. */
+ * at exits is put there. */
 static void put_replacement(Splicer *s, const Site *site, size_t from, SplicePiece *piece,
                             void *ctx) {
     for (uint32_t i = 0; i < s->leaves.len; i++) {
-        piece(ctx, WASM_REPLACE, site->pc, RANK_PROBE, from, s->leaves.at[i]);
-        from = s->leaves.at[i];
+        const Leave *l = &s->leaves.at[i];
+        uint32_t rank = RANK_LEAVES + 2 * i;
+        piece(ctx, WASM_REPLACE, site->pc, (PieceRank)rank, from, l->at);
+        if (l->ends)
+            vec_push(&s->ends_behind, rank);
+        from = l->at;
     }
-    piece(ctx, WASM_REPLACE, site->pc, RANK_CONSTRUCT, from, s->out->len);
+    piece(ctx, WASM_REPLACE, site->pc, RANK_REPLACED, from, s->out->len);
     s->leaves.len = 0;
 }
 
@@ -695,6 +700,7 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
                  uint32_t n, SplicePiece *piece, SpliceRegion *region, void *ctx) {
     splice_words(s, site, matches, n);
     s->types = types;
+    s->ends_behind.len = 0;
     if (types->known && types->dead && !entered((WasmOp)site->instr->op))
         return; /* counted, but nothing to run */
     s->in_front = 0;

@@ -52,6 +52,12 @@ typedef struct Wrapped {
     uint32_t start, end;
 } Wrapped;
 
+/* Where code that replaces an instruction leaves the function, or ends the program. */
+typedef struct Leave {
+    size_t at; /* offset in Splicer.out */
+    bool ends;
+} Leave;
+
 struct Splicer;
 
 /* What templates are filled with that only a target knows. `ctx` is Splicer.ctx. */
@@ -87,18 +93,19 @@ typedef struct Splicer {
     Vec(uint32_t) words_at;   /* where each match's begin */
     Vec(uint32_t) temps;
     LeafLocals got, gives; /* of the template at hand */
-    bool ends; /* the instruction at hand ends the program, unless its alt probe replaces it */
-    Vec(size_t) leaves; /* where code that replaces an instruction leaves the function, or ends the
-                           program: offsets in `out` */
-    Vec(Wrapped) wrapped;   /* constructs of this function */
-    Vec(uint32_t) nullable; /* its locals that are made nullable, ascending */
-    bool one_region;        /* what leaves its calls is caught by one handler for all of them */
-    uint32_t under_way;     /* ... then: a local that says which call is; UINT32_MAX = none yet */
-    uint32_t nways;         /* how many have a number so far */
-    uint32_t landing;       /* the number of the current site, if it has at_target probes; else 0 */
-    uint32_t nlandings;     /* how many such sites the function has so far */
-    uint32_t landing_flag;  /* a local: the number of the branch that control comes from; UINT32_MAX
-                               = none yet */
+    int64_t proc_exit;     /* the import that ends the program: a handle; -1 = none */
+    bool ends;             /* the current instruction calls it, unless its alt probe replaces it */
+    Vec(Leave) leaves;     /* of the code that replaces the current instruction */
+    Vec(uint32_t) ends_behind; /* where it ends the program: behind the pieces of these ranks */
+    Vec(Wrapped) wrapped;      /* constructs of this function */
+    Vec(uint32_t) nullable;    /* its locals that are made nullable, ascending */
+    bool one_region;           /* what leaves its calls is caught by one handler for all of them */
+    uint32_t under_way;    /* ... then: a local that says which call is; UINT32_MAX = none yet */
+    uint32_t nways;        /* how many have a number so far */
+    uint32_t landing;      /* the number of the current site, if it has at_target probes; else 0 */
+    uint32_t nlandings;    /* how many such sites the function has so far */
+    uint32_t landing_flag; /* a local: the number of the branch that control comes from; UINT32_MAX
+                              = none yet */
     uint32_t back;     /* a local that is 1 where a branch may have led to a loop; UINT32_MAX = none
                           yet */
     uint32_t in_front; /* of the current site's matches: how many of those in mode before are not at
@@ -135,11 +142,15 @@ int64_t alt_call_target(const WasmModule *m, const AltCall *call);
 
 /* The order of pieces at one place. */
 typedef enum PieceRank {
-    RANK_PROBE,     /* what probes of the instruction itself do */
-    RANK_BLOCK,     /* block:start, block:end */
-    RANK_AFTER,     /* what comes behind an instruction at whose bytes' end the others are, too */
-    RANK_CONSTRUCT, /* what is there because of a construct, or a branch */
-    RANK_END        /* of the program */
+    RANK_PROBE,       /* what probes of the instruction itself do */
+    RANK_BLOCK,       /* block:start, block:end */
+    RANK_AFTER,       /* what comes behind an instruction at whose bytes' end the others are, too */
+    RANK_CONSTRUCT,   /* what is there because of a construct, or a branch */
+    RANK_END,         /* of the program */
+    RANK_LEAVES = 16, /* from here on: pieces that replace an instruction up to where they leave the
+                         function or end the program, with even ranks; what runs there comes behind
+                         one of them */
+    RANK_REPLACED = INT32_MAX, /* the last of them */
 } PieceRank;
 
 /*

@@ -199,9 +199,11 @@ int64_t alt_call_target(const WasmModule *m, const AltCall *call) {
  * gives the results. */
 static void put_alt_call(Splicer *s, const AltCall *call, const Site *site) {
     uint32_t target = (uint32_t)alt_call_target(s->m, call);
+    bool ends = target == s->proc_exit;
     hole_restore(s, &s->args, s->args.local.len);
+    if (ends || site->instr->op == WASM_OP_RETURN_CALL)
+        hole_put_leave(s, ends);
     if (site->instr->op == WASM_OP_RETURN_CALL) {
-        hole_put_leave(s);
         put_index(s->out, WASM_OP_RETURN_CALL, wasm_final(s->m, WASM_SPACE_FUNC, target));
         return;
     }
@@ -210,8 +212,8 @@ static void put_alt_call(Splicer *s, const AltCall *call, const Site *site) {
         hole_put_local(s, HOLE_SET, given_local(s, i - 1));
 }
 
-void hole_put_leave(Splicer *s) {
-    vec_push(&s->leaves, s->out->len);
+void hole_put_leave(Splicer *s, bool ends) {
+    vec_push(&s->leaves, ((Leave){s->out->len, ends}));
 }
 
 static void put_saved(Splicer *s, const Hole *h, const Saved *v) {

@@ -22,7 +22,7 @@ uint32_t hole_operand_count(const Site *site, const SiteTypes *types);
 
 /* Pushes what an alt body has supplied that gives it in locals (Variant.gives). */
 void hole_push_given(Splicer *s);
-/* Here the code leaves the function: what runs at its exits goes here. */
-void hole_put_leave(Splicer *s);
+/* Here the code leaves the function, or `ends` the program: what runs at its exits goes here. */
+void hole_put_leave(Splicer *s, bool ends);
 
 #endif

@@ -139,8 +139,9 @@ static Tri decide_early(const Expr *e, const Site *s) {
     Value value;
     if (e->kind == EXPR_BINARY && (e->op == OP_AND || e->op == OP_OR)) {
         Tri a = decide_early(e->args[0], s), b = decide_early(e->args[1], s);
-        if (a == tri_decisive(e->op) || b == tri_decisive(e->op))
-            return tri_decisive(e->op);
+        Tri decisive = tri_decisive(e->op);
+        if (a == decisive || (b == decisive && !expr_has_effect(e->args[0])))
+            return decisive;
         return a == b ? a : TRI_UNKNOWN;
     }
     if (e->kind == EXPR_UNARY && e->op == OP_NOT)

@@ -267,9 +267,7 @@ static void splice_at(void *self, const Site *site, const SiteTypes *types, cons
         r->region_func = site->func;
         r->p.splicer.one_region = splice_wants_one_region(&r->p.m, site->func);
     }
-    program_note_end(&r->p, site, matches, n);
-    if (n)
-        splice_site(&r->p.splicer, site, types, matches, n, pieces_add, pieces_add_region, pieces);
+    program_splice_site(&r->p, site, types, matches, n);
     guard(r, site, matches, n);
 }
 
