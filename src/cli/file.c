@@ -57,6 +57,13 @@ static bool read_all(int fd, Buf *out) {
 }
 
 bool file_read(const Cli *cli, const char *path, Buf *out) {
+    static bool standard_input; /* has been read */
+    if (is_dash(path) && standard_input) {
+        message_one(cli, DIAG_CANNOT_READ, NULL,
+                    "<stdin>: only one file can be '-', standard input");
+        return false;
+    }
+    standard_input |= is_dash(path);
     int fd = is_dash(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     bool ok = fd >= 0 && read_all(fd, out);
     if (!ok)

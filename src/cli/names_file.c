@@ -4,6 +4,7 @@
  * finds them there.
  */
 #include "cli/cli.h"
+#include "report/escape.h"
 #include "wasm/module.h"
 #include "valid/valid.h"
 
@@ -41,6 +42,13 @@ static Str unescape(Names *n, Str s) {
     return (Str){text, len};
 }
 
+static bool is_utf8(Str s) {
+    uint32_t code, n = 1;
+    for (uint32_t i = 0; i < s.len && n; i += n)
+        n = escape_utf8(s.ptr + i, s.len - i, &code);
+    return n > 0;
+}
+
 /* "12:name". Else gives what is wrong. */
 static const char *read_line(Names *n, Str line) {
     uint64_t index = 0;
@@ -51,7 +59,10 @@ static const char *read_line(Names *n, Str line) {
         return "expected 'NUMBER:NAME', as in a symbol map of Emscripten";
     if (index >= n->of.len)
         return "the program has no function of this number: the map is of another build";
-    n->of.at[index] = unescape(n, (Str){line.ptr + at + 1, line.len - at - 1});
+    Str name = unescape(n, (Str){line.ptr + at + 1, line.len - at - 1});
+    if (!is_utf8(name))
+        return "the name is not UTF-8";
+    n->of.at[index] = name;
     return NULL;
 }
 
@@ -66,6 +77,10 @@ static bool read_map(Names *n, const Buf *text) {
         if (len && start[len - 1] == '\r')
             len--;
         problem = len ? read_line(n, (Str){start, (uint32_t)len}) : NULL;
+    }
+    if (!text->len) {
+        number = 1;
+        problem = "expected lines 'NUMBER:NAME', found nothing";
     }
     if (problem)
         message_one(n->cli, DIAG_BAD_NAMES,

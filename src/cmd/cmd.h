@@ -117,7 +117,7 @@ bool exclude_give(const Cli *cli, const Exclusion *x, const Buf *app, whammc *w)
  * counted (else NULL), these are also those with many calls that are tiny; else there is a warning
  * of globs that fit no function.
  */
-void exclude_list(const Cli *cli, const Exclusion *x, const WasmModule *m, const Places *places,
-                  const Profile *counted, Buf *out);
+void exclude_list(const Cli *cli, const Exclusion *x, const WasmModule *m, const Profile *counted,
+                  Buf *out);
 
 #endif

@@ -79,6 +79,12 @@ static int write_monitor(const Cli *cli, const Settings *s, whammc *w, const cha
     return status;
 }
 
+/* The engine itself has these functions. */
+static bool is_of_engine(const LibraryOption *o) {
+    return strcmp(o->name, "dyninstr") == 0 && o->import_as &&
+           strcmp(o->import_as, "whamm:dyninstr") == 0;
+}
+
 /* Engines know a library by the name of its file. */
 static void check_libraries(const Cli *cli, const LibraryOptions *libs) {
     for (uint32_t i = 0; i < libs->len; i++) {
@@ -86,7 +92,8 @@ static void check_libraries(const Cli *cli, const LibraryOptions *libs) {
         const char *module = o->import_as ? o->import_as : o->name, *base = file_base(o->path);
         const char *dot = strrchr(base, '.');
         int len = dot ? (int)(dot - base) : (int)strlen(base);
-        if (strlen(module) == (size_t)len && memcmp(module, base, (size_t)len) == 0)
+        bool fits = strlen(module) == (size_t)len && memcmp(module, base, (size_t)len) == 0;
+        if (fits || is_of_engine(o))
             continue;
         char hint[160];
         snprintf(hint, sizeof hint, "say --lib='%s(%.*s)=...', or give the file the name %s.wasm",

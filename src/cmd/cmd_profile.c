@@ -161,8 +161,7 @@ static int rehearse(Profiling *p) {
     bool ok = status == STATUS_OK && read_report(&r, &report) &&
               profile_read_arcs(&counted, &report, (ProfileVariables){0});
     p->untimed.len = 0;
-    exclude_list(p->cli, &p->settings->exclusion, &p->module, &p->places, ok ? &counted : NULL,
-                 &p->untimed);
+    exclude_list(p->cli, &p->settings->exclusion, &p->module, ok ? &counted : NULL, &p->untimed);
     profile_free(&counted);
     report_free(&report);
     running_free(&r);
@@ -335,7 +334,7 @@ static int profile(const Cli *cli, const Settings *s, const Engine *engine) {
     Running r = {0};
     int status = read_module(&p) ? STATUS_OK : STATUS_ERROR;
     if (status == STATUS_OK)
-        exclude_list(cli, &s->exclusion, &p.module, &p.places, NULL, &p.untimed);
+        exclude_list(cli, &s->exclusion, &p.module, NULL, &p.untimed);
     if (status == STATUS_OK && s->auto_exclude)
         status = rehearse(&p);
     if (status == STATUS_OK && process_asked())

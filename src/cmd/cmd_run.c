@@ -110,7 +110,8 @@ static bool deliver_caught(const Settings *s, Running *run) {
         written = save_caught(s, run, &r) && written;
     if (s->out && !found)
         message_one(run->cli, DIAG_NO_REPORT,
-                    "is it a monitor with 'report' variables, compiled with --report=stdout?",
+                    "is it a monitor with 'report' variables, compiled with --report=stdout and "
+                    "--report-format=csv?",
                     "no report on standard output");
     if (!s->out && found)
         show(s, run, &r, &out);

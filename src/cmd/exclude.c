@@ -113,11 +113,11 @@ static void put_range(Buf *out, uint32_t from, uint32_t to) {
 
 /* Marks the functions of which some name fits: the one that is shown, what it is exported as, and
  * of an import its own name, without the module's. Gives whether there are any. */
-static bool mark_named(const Exclusion *x, const WasmModule *m, const Places *places, bool *in) {
+static bool mark_named(const Exclusion *x, const WasmModule *m, bool *in) {
     bool any = false;
     for (uint32_t f = 0; f < m->funcs.len; f++) {
         int32_t import = m->funcs.at[f].import;
-        bool fits = is_named(x, places_name(places, f)) ||
+        bool fits = is_named(x, wasm_shown_name(m, f)) ||
                     (import >= 0 && is_named(x, m->imports.at[import].name));
         in[f] |= fits;
         any |= fits;
@@ -132,24 +132,24 @@ static bool mark_named(const Exclusion *x, const WasmModule *m, const Places *pl
 }
 
 /* Marks the functions that the globs fit; warns of those that fit none. */
-static void mark_globs(const Cli *cli, const Exclusion *x, const WasmModule *m,
-                       const Places *places, bool warn, bool *in) {
+static void mark_globs(const Cli *cli, const Exclusion *x, const WasmModule *m, bool warn,
+                       bool *in) {
     for (uint32_t i = 0; i < x->globs.len; i++) {
         Exclusion one = {0};
         vec_push(&one.globs, x->globs.at[i]);
-        if (!mark_named(&one, m, places, in) && warn)
+        if (!mark_named(&one, m, in) && warn)
             message_one(cli, DIAG_NOT_EXCLUDED, NULL, "--exclude=%s: no function has such a name",
                         x->globs.at[i]);
         vec_free(&one.globs);
     }
 }
 
-void exclude_list(const Cli *cli, const Exclusion *x, const WasmModule *m, const Places *places,
-                  const Profile *counted, Buf *out) {
+void exclude_list(const Cli *cli, const Exclusion *x, const WasmModule *m, const Profile *counted,
+                  Buf *out) {
     bool *in = mem_zalloc(m->funcs.len + 1u); /* the last one ends a range */
     if (counted)
         mark_tiny(m, counted, in);
-    mark_globs(cli, x, m, places, !counted, in);
+    mark_globs(cli, x, m, !counted, in);
     for (uint32_t f = 0; f < m->funcs.len; f++) {
         const WasmFunc *func = &m->funcs.at[f];
         in[f] |= func->import < 0 && func->body_size < x->min_size;
@@ -190,13 +190,9 @@ int exclude_check(const Cli *cli, const Exclusion *x, const DefineOptions *defin
 static void put_functions(const Cli *cli, const Exclusion *x, const Buf *app, Buf *out) {
     Diags d = {0};
     WasmModule m = {0};
-    Places places = {0};
     DiagFileId file = diag_file(&d, "", app->data, app->len, true);
-    if (wasm_load(&m, app->data, app->len, file, &d)) {
-        places_open(&places, &m);
-        exclude_list(cli, x, &m, &places, NULL, out);
-    }
-    places_free(&places);
+    if (wasm_load(&m, app->data, app->len, file, &d))
+        exclude_list(cli, x, &m, NULL, out);
     wasm_module_free(&m);
     diag_free(&d);
 }

@@ -293,7 +293,9 @@ static bool check_without_events(Plan *plan, uint32_t script, const Probe *probe
     ScopeCtx ctx = {.plan = plan, .script = script, .diags = diags};
     Scope unknown = {.ctx = &ctx, .library = scope_library, .unknown = true};
     Script *s = plan->scripts.at[script];
-    lang_check_probe(s, ast_clone_probe(s, probe), &unknown, diags);
+    Probe *copy = ast_clone_probe(s, probe);
+    removal_prepare(s, plan->libraries, copy);
+    lang_check_probe(s, copy, &unknown, diags);
     return false;
 }
 

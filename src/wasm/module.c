@@ -74,6 +74,16 @@ static void show_as(WasmFunc *f, Str name, bool named) {
     f->named = named;
 }
 
+/* "module.name"; either may have zero bytes in it. */
+static Str import_name(WasmModule *m, const WasmImport *im) {
+    uint32_t len = im->module.len + 1 + im->name.len;
+    char *text = arena_alloc(&m->arena, len + 1);
+    memcpy(text, im->module.ptr, im->module.len);
+    text[im->module.len] = '.';
+    memcpy(text + im->module.len + 1, im->name.ptr, im->name.len);
+    return (Str){text, len};
+}
+
 /* "#5", in so much memory as it needs: there may be very many. */
 static Str number_name(WasmModule *m, uint32_t func) {
     char text[12], *at = text + sizeof text;
@@ -99,11 +109,7 @@ void wasm_name_funcs(WasmModule *m) {
         if (func->named)
             continue;
         const WasmImport *im = func->import >= 0 ? &m->imports.at[func->import] : NULL;
-        show_as(func,
-                im ? str_of(arena_printf(&m->arena, "%.*s.%.*s", STR_ARG(im->module),
-                                         STR_ARG(im->name)))
-                   : number_name(m, f),
-                im != NULL);
+        show_as(func, im ? import_name(m, im) : number_name(m, f), im != NULL);
     }
 }
 
