@@ -1,51 +1,70 @@
 /*
  * cmd/main.c - the program whammc.
  *
- * The map. Folders of src/, each of which may use only those below it:
+ * The map. Each folder of src/ uses only some of the others, never in a circle; the order is in
+ * tests/checks/tree.
  *
- *   cli/      this program: arguments, files, terminals, engines; one file a subcommand
- *   api/      the public library: scripts and modules from memory to memory
- *   target/   rewrite: puts probes into a program's code (storage, splicing, flush); monitor: makes
- *             a module of them that engines attach to programs; bind: puts those of such modules
- *             into a program's code
- *   report/   reports: images for the runtime, reading them back, tables and other views
- *   gen/      probe bodies to code templates with holes, or to the code of monitors, through
- *             Binaryen
- *   probe/    events, bound names, expansion of match rules, plans, matching of functions, units of
- *             monitors
- *   eval/     an interpreter of WebAssembly: libraries and monitors that run while compiling
- *   lang/     scripts: text to checked trees (the grammar is in ../grammar)
- *   monitor/  monitor modules: export names (grammar in ../grammar), what probes ask for
- *   wasm/     modules: lossless reading and writing, validation, changes
- *   base/     memory, buffers, maps, messages
+ *    a script                                     a program
+ *        |                                            |
+ *     lang/      text to checked trees             wasm/      bytes to a model of the module
+ *     event/     rules to events, bound names      valid/     types, validation
+ *     library/   libraries of scripts              analysis/  control flow, segments, exits
+ *        |                                            |
+ *        +-----------------+--------------------------+
+ *                          |
+ *                       plan/    what is done where
+ *                       unit/    the same as monitors see it
+ *                       gen/     bodies to code, through Binaryen
+ *                          |
+ *        +-----------------+--------------------------+
+ *        |                 |                          |
+ *     rewrite/          emit_monitor/              attach/    monitors into a program:
+ *     scripts into      scripts into                  |          monitor/  what they ask for
+ *     a program         a monitor                     |          eval/     what runs meanwhile
+ *        |                 |                          |
+ *        +-----------------+--------------------------+
+ *                          |
+ *                       storage/   where variables live
+ *                       flush/     how the report gets out
+ *                       inject/    pieces of code into functions
+ *                       link/      runtimes, hosts, imports
+ *                       edit/      changes bodies, merges and writes modules
+ *                          |
+ *               the program that reports, or the monitor
+ *
+ *     cmd/  run/  cli/   the program whammc: commands, engines, the command line
+ *     api/               the library: scripts and modules from memory to memory
+ *     report/  view/     reports: images, readers, writers; profiles and pictures
+ *     base/              memory, buffers, maps, messages
  *
  * Beside src/: stdlib/runtime is the C code that instrumented programs carry, compiled to
  * WebAssembly and embedded here; stdlib/host has the JavaScript and Python that runs programs.
  *
  * What `whammc instr` does, and where:
  *
- *   1. parse the scripts                                  lang/parse.c, scan.c
- *   2. expand rules into events, check each probe for     event/event.c, plan.c, prune.c;
- *      each, fold what is static there                    lang/check.c
- *   3. read and validate the program                      wasm/read.c, valid.c
- *   4. find the sites, give each its storage              plan/match.c, storage/storage.c, cell.c,
- *                                                         counts.c
- *   5. compile what occurred to templates                 gen/gen.c
- *   6. add what the code reaches of libraries and         gen/reach.c, library.c, memory.c,
- *      runtime, start and flush function                  flush.c, edit/merge.c
- *   7. splice the templates in, write the module          inject/splice.c, edit/write.c
+ *   1. parse the scripts                                  lang/parse.c, lang/scan.c
+ *   2. expand rules into events, check each probe for     event/event.c, lang/check.c,
+ *      each, cut out what is static there                 plan/make.c, plan/prune.c, plan/cut.c
+ *   3. read and validate the program                      wasm/read.c, valid/valid.c
+ *   4. find the sites, give each its storage              plan/match.c, storage/storage.c,
+ *                                                         inject/counts.c
+ *   5. compile what occurred to templates                 gen/gen.c, gen/template.c
+ *   6. add what the code reaches of libraries and         gen/reach.c, storage/memory.c,
+ *      runtime, start and flush function                  flush/flush.c, edit/merge.c
+ *   7. splice the templates in, write the module          inject/splice.c, storage/fill.c,
+ *                                                         edit/write.c
  *   8. read it back and validate it                       valid/valid.c
  *
  * Steps 3 to 8 are driven by inject/program.c. `whammc bind` does the same with monitor modules
  * instead of scripts: it reads them (monitor/monitor.c), lets them run to find the sites
- * (attach/attach_match.c) and makes them a part of the program (attach/freeze.c, shim.c).
+ * (attach/attach_match.c) and makes them a part of the program (attach/freeze.c, attach/shim.c).
  *
- * `whammc monitor` has no program. Behind step 2:
+ * `whammc monitor` has no program. After step 2:
  *
- *   3. one list of what happens for each instruction,     unit/unit.c, unit_split.c
+ *   3. one list of what happens for each instruction,     unit/unit.c, unit/unit_split.c
  *      split by what is static
- *   4. lay out the monitor's memory, compile, link with   emit_monitor/emit_monitor.c;
- * gen/monitor_code.c, the runtime (stdlib/runtime/rows.c, site.c)        callback.c, attach.c
+ *   4. lay out the monitor's memory, compile, link with   emit_monitor/emit_monitor.c,
+ *      the runtime (stdlib/runtime/rows.c, site.c)        gen/monitor_code.c, gen/callback.c
  *   5. read it back as engines do                         monitor/monitor.c
  */
 #include "cli/cli.h"
