@@ -8,16 +8,12 @@
 /* What edit/edit.c takes for one. */
 static bool is_exit(const WasmModule *m, const WasmHandlers *handlers, int64_t proc_exit,
                     const WasmInstr *i) {
-    switch (i->op) {
-    case WASM_OP_RETURN:
-    case WASM_OP_RETURN_CALL:
-    case WASM_OP_RETURN_CALL_INDIRECT:
-    case WASM_OP_RETURN_CALL_REF:
-    case WASM_OP_UNREACHABLE: return true;
-    case WASM_OP_CALL: return (int64_t)i->a == proc_exit;
-    case WASM_OP_THROW:
-    case WASM_OP_THROW_REF:
-    case WASM_OP_RETHROW: return !wasm_handlers_catch(handlers, m, i);
+    switch (wasm_flow(i->op)) {
+    case WASM_FLOW_RETURN:
+    case WASM_FLOW_TAIL_CALL:
+    case WASM_FLOW_TRAP: return true;
+    case WASM_FLOW_CALL: return i->op == WASM_OP_CALL && (int64_t)i->a == proc_exit;
+    case WASM_FLOW_THROW: return !wasm_handlers_catch(handlers, m, i);
     default: return false;
     }
 }

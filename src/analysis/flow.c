@@ -58,43 +58,28 @@ static bool close_construct(Flow *f) {
 /* What control instructions do to nesting and reachability. Gives whether the block ends with it.
  */
 static bool control(Flow *f, const WasmInstr *i) {
-    switch (i->op) {
-    case WASM_OP_BLOCK:
-    case WASM_OP_LOOP: vec_push(&f->frames, ((FlowFrame){i->op, f->live, false})); return false;
-    case WASM_OP_TRY_TABLE: target_catches(f, i); /* fall through */
-    case WASM_OP_IF:
-    case WASM_OP_TRY: vec_push(&f->frames, ((FlowFrame){i->op, f->live, false})); return true;
-    case WASM_OP_ELSE:
-    case WASM_OP_CATCH:
-    case WASM_OP_CATCH_ALL:
+    WasmFlow flow = wasm_flow(i->op);
+    switch (flow) {
+    case WASM_FLOW_OPEN:
+    case WASM_FLOW_LOOP:
+    case WASM_FLOW_IF:
+        if (i->op == WASM_OP_TRY_TABLE)
+            target_catches(f, i);
+        vec_push(&f->frames, ((FlowFrame){i->op, f->live, false}));
+        break;
+    case WASM_FLOW_ARM:
         if (f->frames.len)
             next_part(f, i->op);
-        return true;
-    case WASM_OP_BR_IF:
-    case WASM_OP_BR_ON_NULL:
-    case WASM_OP_BR_ON_NON_NULL:
-    case WASM_OP_BR_ON_CAST:
-    case WASM_OP_BR_ON_CAST_FAIL: target(f, i->a); return true;
-    case WASM_OP_BR:
-        target(f, i->a);
-        f->live = false;
-        return true;
-    case WASM_OP_BR_TABLE:
-        target_table(f, i);
-        f->live = false;
-        return true;
-    case WASM_OP_RETURN:
-    case WASM_OP_RETURN_CALL:
-    case WASM_OP_RETURN_CALL_INDIRECT:
-    case WASM_OP_RETURN_CALL_REF:
-    case WASM_OP_UNREACHABLE:
-    case WASM_OP_THROW:
-    case WASM_OP_THROW_REF:
-    case WASM_OP_RETHROW: f->live = false; return true;
-    case WASM_OP_DELEGATE: return close_construct(f);
-    case WASM_OP_END: close_construct(f); return false;
-    default: return false;
+        break;
+    case WASM_FLOW_BRANCH_IF:
+    case WASM_FLOW_BRANCH: target(f, i->a); break;
+    case WASM_FLOW_BRANCH_TABLE: target_table(f, i); break;
+    case WASM_FLOW_END: return close_construct(f) && i->op == WASM_OP_DELEGATE;
+    default: break;
     }
+    if (wasm_flow_stops(flow))
+        f->live = false;
+    return flow_ends_block((WasmOp)i->op);
 }
 
 /* Instructions of the categories that control instructions are in. */
@@ -108,44 +93,13 @@ FlowStep flow_control_(Flow *f, const WasmInstr *i, uint8_t next) {
 }
 
 bool flow_ends_block(WasmOp op) {
-    switch (op) {
-    case WASM_OP_IF:
-    case WASM_OP_ELSE:
-    case WASM_OP_TRY:
-    case WASM_OP_CATCH:
-    case WASM_OP_CATCH_ALL:
-    case WASM_OP_TRY_TABLE:
-    case WASM_OP_BR:
-    case WASM_OP_BR_IF:
-    case WASM_OP_BR_TABLE:
-    case WASM_OP_BR_ON_NULL:
-    case WASM_OP_BR_ON_NON_NULL:
-    case WASM_OP_BR_ON_CAST:
-    case WASM_OP_BR_ON_CAST_FAIL:
-    case WASM_OP_RETURN:
-    case WASM_OP_RETURN_CALL:
-    case WASM_OP_RETURN_CALL_INDIRECT:
-    case WASM_OP_RETURN_CALL_REF:
-    case WASM_OP_UNREACHABLE:
-    case WASM_OP_THROW:
-    case WASM_OP_THROW_REF:
-    case WASM_OP_RETHROW: return true;
-    default: return false;
-    }
+    WasmFlow flow = wasm_flow(op);
+    return flow == WASM_FLOW_IF || flow == WASM_FLOW_ARM || flow == WASM_FLOW_BRANCH_IF ||
+           wasm_flow_stops(flow) || (flow == WASM_FLOW_OPEN && op != WASM_OP_BLOCK);
 }
 
 bool opens_part(WasmOp op) {
-    switch (op) {
-    case WASM_OP_BLOCK:
-    case WASM_OP_LOOP:
-    case WASM_OP_IF:
-    case WASM_OP_ELSE:
-    case WASM_OP_TRY:
-    case WASM_OP_CATCH:
-    case WASM_OP_CATCH_ALL:
-    case WASM_OP_TRY_TABLE: return true;
-    default: return false;
-    }
+    return wasm_flow_opens(wasm_flow(op)) || wasm_flow(op) == WASM_FLOW_ARM;
 }
 
 void constructs_find(WasmCode code, Constructs *out) {
@@ -155,8 +109,7 @@ void constructs_find(WasmCode code, Constructs *out) {
     out->len = 0;
     while (wasm_next(&code, &i)) {
         WasmOp op = (WasmOp)i.op;
-        bool further = op == WASM_OP_ELSE || op == WASM_OP_CATCH || op == WASM_OP_CATCH_ALL;
-        bool closes = op == WASM_OP_END || op == WASM_OP_DELEGATE;
+        bool further = wasm_flow(op) == WASM_FLOW_ARM, closes = wasm_flow(op) == WASM_FLOW_END;
         uint32_t before = UINT32_MAX;
         if ((further || closes) && open.len) {
             before = vec_last(&open);

@@ -176,64 +176,40 @@ static void close_construct(Walk *w, const WasmInstr *i) {
         lead_to(w, CLASS_EXIT);
 }
 
-static void step(Walk *w, const WasmInstr *i) {
+/* An instruction that can be reached and is no bracket of a construct. */
+static void leave(Walk *w, const WasmInstr *i, WasmFlow flow) {
     uint32_t next = i->offset + i->size;
-    switch (i->op) {
-    case WASM_OP_TRY_TABLE:
-        if (w->live)
+    if (flow == WASM_FLOW_BRANCH || flow == WASM_FLOW_BRANCH_IF)
+        branch(w, i->a);
+    else if (flow == WASM_FLOW_BRANCH_TABLE)
+        branch_table(w, i);
+    else
+        lead_to(w, CLASS_EXIT);
+    if (wasm_flow_stops(flow))
+        diverge(w, next);
+    else
+        go_on(w, next);
+}
+
+static void step(Walk *w, const WasmInstr *i) {
+    WasmFlow flow = wasm_flow(i->op);
+    switch (flow) {
+    case WASM_FLOW_OPEN:
+    case WASM_FLOW_LOOP:
+    case WASM_FLOW_IF:
+        if (w->live && i->op == WASM_OP_TRY_TABLE)
             catches(w, i);
         open_construct(w, i);
-        return;
-    case WASM_OP_BLOCK:
-    case WASM_OP_TRY:
-    case WASM_OP_LOOP:
-    case WASM_OP_IF: open_construct(w, i); return;
-    case WASM_OP_ELSE:
-    case WASM_OP_CATCH:
-    case WASM_OP_CATCH_ALL: next_part(w, i); return;
-    case WASM_OP_DELEGATE:
-    case WASM_OP_END: close_construct(w, i); return;
-    default: break;
-    }
-    if (!w->live)
-        return;
-    switch (i->op) {
-    case WASM_OP_BR_IF:
-    case WASM_OP_BR_ON_NULL:
-    case WASM_OP_BR_ON_NON_NULL:
-    case WASM_OP_BR_ON_CAST:
-    case WASM_OP_BR_ON_CAST_FAIL:
-        branch(w, i->a);
-        go_on(w, next);
-        return;
-    case WASM_OP_BR:
-        branch(w, i->a);
-        diverge(w, next);
-        return;
-    case WASM_OP_BR_TABLE:
-        branch_table(w, i);
-        diverge(w, next);
-        return;
-    case WASM_OP_RETURN:
-    case WASM_OP_RETURN_CALL:
-    case WASM_OP_RETURN_CALL_INDIRECT:
-    case WASM_OP_RETURN_CALL_REF:
-    case WASM_OP_UNREACHABLE:
-    case WASM_OP_THROW:
-    case WASM_OP_THROW_REF:
-    case WASM_OP_RETHROW:
-        lead_to(w, CLASS_EXIT);
-        diverge(w, next);
-        return;
-    case WASM_OP_CALL:
-    case WASM_OP_CALL_INDIRECT:
-    case WASM_OP_CALL_REF:
-        lead_to(w, CLASS_EXIT);
-        go_on(w, next);
-        return;
-    default:
-        if (may_trap(i))
+        break;
+    case WASM_FLOW_ARM: next_part(w, i); break;
+    case WASM_FLOW_END: close_construct(w, i); break;
+    case WASM_FLOW_NEXT:
+        if (w->live && may_trap(i))
             note_trap(w, i);
+        break;
+    default:
+        if (w->live)
+            leave(w, i, flow);
     }
 }
 

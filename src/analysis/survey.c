@@ -50,25 +50,16 @@ static void add_call(Survey *v, uint32_t from, uint32_t to, bool tail) {
 }
 
 static void look_at(Survey *v, uint32_t func, const WasmInstr *i) {
-    switch (i->op) {
-    case WASM_OP_REF_FUNC:
-        if (i->a < v->n)
-            v->s->funcs[i->a] |= ESCAPES;
-        break;
-    case WASM_OP_CALL: add_call(v, func, i->a, false); break;
-    case WASM_OP_RETURN_CALL: add_call(v, func, i->a, true); break;
-    case WASM_OP_CALL_INDIRECT:
-    case WASM_OP_CALL_REF: add_call(v, func, v->n, false); break;
-    case WASM_OP_RETURN_CALL_INDIRECT:
-    case WASM_OP_RETURN_CALL_REF: add_call(v, func, v->n, true); break;
-    case WASM_OP_TRY:
-    case WASM_OP_DELEGATE: v->legacy = true; break;
-    case WASM_OP_TRY_TABLE: v->refs = true; break;
-    case WASM_OP_THROW_REF: v->refs = true; /* fall through */
-    case WASM_OP_THROW:
-    case WASM_OP_RETHROW: v->s->funcs[func] |= THROWS | LETS_OUT; break;
-    default: break;
-    }
+    WasmFlow flow = wasm_flow(i->op);
+    bool direct = i->op == WASM_OP_CALL || i->op == WASM_OP_RETURN_CALL;
+    if (i->op == WASM_OP_REF_FUNC && i->a < v->n)
+        v->s->funcs[i->a] |= ESCAPES;
+    if (flow == WASM_FLOW_CALL || flow == WASM_FLOW_TAIL_CALL)
+        add_call(v, func, direct ? i->a : v->n, flow == WASM_FLOW_TAIL_CALL);
+    if (flow == WASM_FLOW_THROW)
+        v->s->funcs[func] |= THROWS | LETS_OUT;
+    v->legacy |= i->op == WASM_OP_TRY || i->op == WASM_OP_DELEGATE;
+    v->refs |= i->op == WASM_OP_TRY_TABLE || i->op == WASM_OP_THROW_REF;
 }
 
 /* Whether some throw is in a handler that may catch it or not. */
@@ -78,7 +69,7 @@ static bool may_catch(const WasmModule *m, WasmCode code) {
     bool may = false;
     wasm_handlers_scan(&h, code);
     while (!may && wasm_next(&code, &i)) {
-        bool throws = i.op == WASM_OP_THROW || i.op == WASM_OP_THROW_REF || i.op == WASM_OP_RETHROW;
+        bool throws = wasm_flow(i.op) == WASM_FLOW_THROW;
         may = throws && wasm_handlers_catch(&h, m, &i) == WASM_MAYBE_CAUGHT;
         wasm_handlers_step(&h, &i);
     }

@@ -320,14 +320,10 @@ static bool same_type(WasmType a, WasmType b) {
 
 /* How many operands of an instruction engines show. */
 static uint32_t shown_operands(const WasmInstr *i, uint32_t n) {
-    switch (i->op) {
-    case WASM_OP_BR: return 0;
-    case WASM_OP_BR_IF:
-    case WASM_OP_BR_TABLE:
-    case WASM_OP_BR_ON_NULL:
-    case WASM_OP_BR_ON_NON_NULL:
-    case WASM_OP_BR_ON_CAST:
-    case WASM_OP_BR_ON_CAST_FAIL: return n ? 1 : 0;
+    switch (wasm_flow(i->op)) {
+    case WASM_FLOW_BRANCH: return 0;
+    case WASM_FLOW_BRANCH_IF:
+    case WASM_FLOW_BRANCH_TABLE: return n ? 1 : 0;
     default: return n;
     }
 }

@@ -26,18 +26,8 @@ typedef struct Inliner {
 
 /* What would mean something else inside another function, or needs more than a temporary. */
 static bool is_foreign(const WasmInstr *i) {
-    switch (i->op) {
-    case WASM_OP_RETURN_CALL:
-    case WASM_OP_RETURN_CALL_INDIRECT:
-    case WASM_OP_RETURN_CALL_REF:
-    case WASM_OP_TRY_TABLE:
-    case WASM_OP_TRY:
-    case WASM_OP_CATCH:
-    case WASM_OP_CATCH_ALL:
-    case WASM_OP_DELEGATE:
-    case WASM_OP_RETHROW: return true;
-    default: return false;
-    }
+    return wasm_flow(i->op) == WASM_FLOW_TAIL_CALL || i->op == WASM_OP_TRY ||
+           i->op == WASM_OP_TRY_TABLE;
 }
 
 /* Locals can be temporaries: they have a value to begin with and no type of the monitor's. */

@@ -494,18 +494,15 @@ static void spoil_by_instr(Decision *x, const BindState *s, const Frozen *module
         return;
     default: break;
     }
-    switch (i->op) {
-    case WASM_OP_CALL:
-    case WASM_OP_RETURN_CALL:
+    WasmFlow flow = wasm_flow(i->op);
+    if (flow != WASM_FLOW_CALL && flow != WASM_FLOW_TAIL_CALL)
+        return;
+    if (i->op == WASM_OP_CALL || i->op == WASM_OP_RETURN_CALL) {
         if (!eval_func_instance(eval_func(module->instance, i->a), &(uint32_t){0}))
             spoil_memories(x, module); /* a function of the engine takes the caller's memory */
         reach(x, eval_func(module->instance, i->a));
-        return;
-    case WASM_OP_CALL_INDIRECT:
-    case WASM_OP_CALL_REF:
-    case WASM_OP_RETURN_CALL_INDIRECT:
-    case WASM_OP_RETURN_CALL_REF: spoil_state(x, s); return;
-    default: return;
+    } else {
+        spoil_state(x, s);
     }
 }
 

@@ -267,15 +267,11 @@ static void drop_hints(Edit *e, const WasmInstr *i) {
 static int way_out(Edit *e, const WasmInstr *i) {
     if (!e->has_exit)
         return -1;
-    switch (i->op) {
-    case WASM_OP_RETURN: return 0;
-    case WASM_OP_RETURN_CALL:
-    case WASM_OP_RETURN_CALL_INDIRECT:
-    case WASM_OP_RETURN_CALL_REF: return e->exits & WASM_EXIT_TAIL_CALL ? WASM_EXIT_TAIL_CALL : -1;
-    case WASM_OP_UNREACHABLE: return e->exits & WASM_EXIT_UNREACHABLE ? WASM_EXIT_UNREACHABLE : -1;
-    case WASM_OP_THROW:
-    case WASM_OP_THROW_REF:
-    case WASM_OP_RETHROW:
+    switch (wasm_flow(i->op)) {
+    case WASM_FLOW_RETURN: return 0;
+    case WASM_FLOW_TAIL_CALL: return e->exits & WASM_EXIT_TAIL_CALL ? WASM_EXIT_TAIL_CALL : -1;
+    case WASM_FLOW_TRAP: return e->exits & WASM_EXIT_UNREACHABLE ? WASM_EXIT_UNREACHABLE : -1;
+    case WASM_FLOW_THROW:
         if (!(e->exits & WASM_EXIT_THROW) || wasm_handlers_catch(&e->handlers, e->m, i))
             return -1;
         return WASM_EXIT_THROW;

@@ -152,7 +152,7 @@ const WasmType *block_results(const WasmModule *m, const WasmType *block, uint32
 }
 
 bool is_arm(WasmOp op) {
-    return op == WASM_OP_ELSE || op == WASM_OP_CATCH || op == WASM_OP_CATCH_ALL;
+    return wasm_flow(op) == WASM_FLOW_ARM;
 }
 
 uint32_t accessed_memory(const WasmInstr *i, uint32_t n) {

@@ -4,18 +4,9 @@
 #include "monitor/inline.h"
 
 static bool is_branch(WasmOp op) {
-    switch (op) {
-    case WASM_OP_IF:
-    case WASM_OP_BR:
-    case WASM_OP_BR_IF:
-    case WASM_OP_BR_TABLE:
-    case WASM_OP_BR_ON_NULL:
-    case WASM_OP_BR_ON_NON_NULL:
-    case WASM_OP_BR_ON_CAST:
-    case WASM_OP_BR_ON_CAST_FAIL:
-    case WASM_OP_RETURN: return true;
-    default: return false;
-    }
+    WasmFlow f = wasm_flow(op);
+    return f == WASM_FLOW_IF || f == WASM_FLOW_BRANCH || f == WASM_FLOW_BRANCH_IF ||
+           f == WASM_FLOW_BRANCH_TABLE || f == WASM_FLOW_RETURN;
 }
 
 InlineLook inline_look(WasmCode code) {

@@ -11,24 +11,11 @@
 #include <stdio.h>
 
 bool alt_diverges(WasmOp op) {
-    switch (op) {
-    case WASM_OP_UNREACHABLE:
-    case WASM_OP_BR:
-    case WASM_OP_BR_TABLE:
-    case WASM_OP_RETURN:
-    case WASM_OP_RETURN_CALL:
-    case WASM_OP_RETURN_CALL_INDIRECT:
-    case WASM_OP_RETURN_CALL_REF:
-    case WASM_OP_THROW:
-    case WASM_OP_THROW_REF:
-    case WASM_OP_RETHROW: return true;
-    default: return false;
-    }
+    return wasm_flow_stops(wasm_flow(op));
 }
 
 static bool is_tail_call(WasmOp op) {
-    return op == WASM_OP_RETURN_CALL || op == WASM_OP_RETURN_CALL_INDIRECT ||
-           op == WASM_OP_RETURN_CALL_REF;
+    return wasm_flow(op) == WASM_FLOW_TAIL_CALL;
 }
 
 bool alt_returns(const Variant *v, WasmOp op) {

@@ -188,7 +188,7 @@ static inline bool is_watched(const Matcher *w, const WasmInstr *i) {
  * that the instruction opens. The instruction itself is inside what surrounds it: its own part is
  * noted by enter_part, behind it. */
 static const Construct *next_part(Matcher *w, WasmOp op) {
-    bool further = op == WASM_OP_ELSE || op == WASM_OP_CATCH || op == WASM_OP_CATCH_ALL;
+    bool further = wasm_flow(op) == WASM_FLOW_ARM;
     if ((further || op == WASM_OP_END || op == WASM_OP_DELEGATE) && w->open.len)
         w->open.len--;
     return opens_part(op) ? &w->constructs.at[w->part++] : NULL;

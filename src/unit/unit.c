@@ -411,18 +411,18 @@ static void add_branch(Maker *m) {
         "where an exception goes on is not known to a monitor that asks for 'back_edge'";
     if (!m->units->uses_back)
         return;
-    switch (m->op) {
-    case WASM_OP_BR: set_back(m, BACK_ALWAYS); break;
-    case WASM_OP_BR_IF: set_back(m, BACK_IF_ARG); break;
-    case WASM_OP_BR_TABLE: set_back(m, BACK_TO_LOOP); break;
-    case WASM_OP_BR_ON_NULL:
-    case WASM_OP_BR_ON_NON_NULL:
-    case WASM_OP_BR_ON_CAST:
-    case WASM_OP_BR_ON_CAST_FAIL:
-        add_refuse(m, with((Gates){0}, simple_atom(m, ATOM_TO_LOOP), true), reference);
+    switch (wasm_flow(m->op)) {
+    case WASM_FLOW_BRANCH: set_back(m, BACK_ALWAYS); break;
+    case WASM_FLOW_BRANCH_TABLE: set_back(m, BACK_TO_LOOP); break;
+    case WASM_FLOW_BRANCH_IF:
+        if (m->op == WASM_OP_BR_IF)
+            set_back(m, BACK_IF_ARG);
+        else
+            add_refuse(m, with((Gates){0}, simple_atom(m, ATOM_TO_LOOP), true), reference);
         break;
-    case WASM_OP_TRY_TABLE:
-        add_refuse(m, with((Gates){0}, simple_atom(m, ATOM_TO_LOOP), true), exception);
+    case WASM_FLOW_OPEN:
+        if (m->op == WASM_OP_TRY_TABLE)
+            add_refuse(m, with((Gates){0}, simple_atom(m, ATOM_TO_LOOP), true), exception);
         break;
     default: break;
     }
@@ -500,30 +500,24 @@ static void add_leaving(Maker *m) {
     Gates none = {0};
     if (!m->exits)
         return;
-    switch (m->op) {
-    case WASM_OP_RETURN:
+    switch (wasm_flow(m->op)) {
+    case WASM_FLOW_RETURN:
         if (m->at_function_exit)
-            break;
+            break; /* fall through */
+    case WASM_FLOW_TAIL_CALL:
         add_exits(m, none);
         add_pop(m, none);
         break;
-    case WASM_OP_RETURN_CALL:
-    case WASM_OP_RETURN_CALL_INDIRECT:
-    case WASM_OP_RETURN_CALL_REF:
-        add_exits(m, none);
-        add_pop(m, none);
-        break;
-    case WASM_OP_UNREACHABLE: add_exits(m, none); break;
-    case WASM_OP_THROW:
-    case WASM_OP_THROW_REF:
-    case WASM_OP_RETHROW:
+    case WASM_FLOW_TRAP: add_exits(m, none); break;
+    case WASM_FLOW_THROW:
         if (!list_happens(m->plan, &m->plan->by_kind[EVENT_FUNC_EXIT], MODE_NONE))
             break;
         add_exits(m, with(none, simple_atom(m, ATOM_IN_TRY), false));
         add_refuse(m, with(none, simple_atom(m, ATOM_IN_TRY), true), caught);
         break;
-    case WASM_OP_CALL:
-        if (list_happens(m->plan, &m->plan->by_kind[EVENT_FUNC_EXIT], MODE_NONE))
+    case WASM_FLOW_CALL:
+        if (m->op == WASM_OP_CALL &&
+            list_happens(m->plan, &m->plan->by_kind[EVENT_FUNC_EXIT], MODE_NONE))
             add_exits(m, with(none, simple_atom(m, ATOM_ENDS_PROGRAM), true));
         break;
     default: break;

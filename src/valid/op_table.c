@@ -1,5 +1,5 @@
 /*
- * wasm/op_table.c - the instruction table as bytes.
+ * valid/op_table.c - the instruction table as bytes.
  */
 #include "valid/op_table.h"
 

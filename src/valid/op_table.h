@@ -1,5 +1,5 @@
 /*
- * wasm/op_table.h - the instruction table as bytes, for the decoder in the runtime of monitors.
+ * valid/op_table.h - the instruction table as bytes, for the decoder in the runtime of monitors.
  */
 #ifndef WHAMMC_VALID_OP_TABLE_H
 #define WHAMMC_VALID_OP_TABLE_H

@@ -69,7 +69,8 @@
                              : 0)
 
 const WasmSimpleSig wasm_simple_sigs[WASM_OP_COUNT] = {
-#define OP(id, mnemonic, prefix, code, category, operands, results, imm, modes, event, names)      \
+#define OP(id, mnemonic, prefix, code, category, operands, results, imm, flow, modes, event,       \
+           names)                                                                                  \
     {STARS(operands) || STARS(results) ? WASM_SIG_OTHER : KIND_##imm,                              \
      LEN(operands),                                                                                \
      LEN(results),                                                                                 \
@@ -361,17 +362,13 @@ static bool call_type(WasmSig *s, const WasmTypeDef *d, WasmType extra) {
     wasm_sig_put(s->params, d->params, d->nparams);
     if (extra != WASM_NONE)
         vec_push(s->params, extra);
-    switch (s->i->op) {
-    case WASM_OP_RETURN_CALL:
-    case WASM_OP_RETURN_CALL_INDIRECT:
-    case WASM_OP_RETURN_CALL_REF: {
-        WasmTypeList own = wasm_frame_results(s->t->m, &s->t->frames.at[0]);
-        if (!wasm_subtypes(s->t->m, (WasmTypeList){d->results, d->nresults}, own))
-            return wasm_sig_fail(s, "the results of what is called are not those of the caller");
+    if (wasm_flow(s->i->op) != WASM_FLOW_TAIL_CALL) {
+        wasm_sig_put(s->results, d->results, d->nresults);
         return true;
     }
-    default: wasm_sig_put(s->results, d->results, d->nresults); return true;
-    }
+    WasmTypeList own = wasm_frame_results(s->t->m, &s->t->frames.at[0]);
+    return wasm_subtypes(s->t->m, (WasmTypeList){d->results, d->nresults}, own) ||
+           wasm_sig_fail(s, "the results of what is called are not those of the caller");
 }
 
 static bool call(WasmSig *s) {

@@ -1,5 +1,5 @@
 /*
- * wasm/subtype.c - subtyping and other questions about types.
+ * valid/subtype.c - subtyping and other questions about types.
  *
  * Type definitions that are equal by the iso-recursive rule have the same WasmTypeDef.canonical, so
  * a type index is compared by that word; beyond equality a type is below those on its chain of

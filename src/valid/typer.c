@@ -288,33 +288,20 @@ static inline bool step_simple(WasmTyper *t, const WasmInstr *i, const WasmSimpl
 /* What happens to the constructs, once the operands are popped. */
 static bool apply(WasmTyper *t, const WasmInstr *i) {
     WasmTypeList results = {t->results.at, t->results.len};
-    switch (i->op) {
-    case WASM_OP_BLOCK:
-    case WASM_OP_LOOP:
-    case WASM_OP_IF:
-    case WASM_OP_TRY:
-    case WASM_OP_TRY_TABLE: push_frame(t, i); break;
-    case WASM_OP_ELSE: return next_part(t, i, wasm_frame_params(t->m, &vec_last(&t->frames)));
-    case WASM_OP_CATCH:
-    case WASM_OP_CATCH_ALL: return next_part(t, i, results);
-    case WASM_OP_END:
-    case WASM_OP_DELEGATE: return end(t, i);
-    case WASM_OP_UNREACHABLE:
-    case WASM_OP_BR:
-    case WASM_OP_BR_TABLE:
-    case WASM_OP_RETURN:
-    case WASM_OP_RETURN_CALL:
-    case WASM_OP_RETURN_CALL_INDIRECT:
-    case WASM_OP_RETURN_CALL_REF:
-    case WASM_OP_THROW:
-    case WASM_OP_RETHROW:
-    case WASM_OP_THROW_REF: unreachable(t); return true;
-    case WASM_OP_LOCAL_SET:
-    case WASM_OP_LOCAL_TEE:
-        if (t->tracks_inits)
+    WasmFlow flow = wasm_flow(i->op);
+    if (flow == WASM_FLOW_NEXT) {
+        if (t->tracks_inits && (i->op == WASM_OP_LOCAL_SET || i->op == WASM_OP_LOCAL_TEE))
             set_local(t, i->a);
-        break;
-    default: break;
+    } else if (wasm_flow_opens(flow)) {
+        push_frame(t, i);
+    } else if (flow == WASM_FLOW_ARM) {
+        bool other = i->op == WASM_OP_ELSE;
+        return next_part(t, i, other ? wasm_frame_params(t->m, &vec_last(&t->frames)) : results);
+    } else if (flow == WASM_FLOW_END) {
+        return end(t, i);
+    } else if (wasm_flow_stops(flow)) {
+        unreachable(t);
+        return true;
     }
     return push_all(t, i, results);
 }

@@ -1,5 +1,5 @@
 /*
- * valid/constant.c - the values of constant expressions.
+ * wasm/constant.c - the values of constant expressions.
  */
 #include "wasm/read.h"
 

@@ -11,9 +11,11 @@
 #include "wasm/leb.h"
 
 const WasmOpInfo wasm_ops[WASM_OP_COUNT] = {
-#define OP(id, mnemonic, prefix, code, category, operands, results, imm, modes, event, names)      \
-    {mnemonic, prefix,  code, WASM_CAT_##category, WASM_IMM_##imm, MODES_##modes, event,           \
-     operands, results, names},
+#define OP(id, mnemonic, prefix, code, category, operands, results, imm, flow, modes, event,       \
+           names)                                                                                  \
+    {mnemonic,       prefix,           code,          WASM_CAT_##category,                         \
+     WASM_IMM_##imm, WASM_FLOW_##flow, MODES_##modes, event,                                       \
+     operands,       results,          names},
 #include "wasm/opcode.def"
 };
 
@@ -43,7 +45,8 @@ static const struct Opcode {
     uint16_t op; /* WasmOp + 1, 0 = unknown */
     uint8_t imm, speed;
 } by_opcode[0x100 + (LAST_PREFIX - FIRST_PREFIX + 1) * MAX_CODE] = {
-#define OP(id, mnemonic, prefix, code, category, operands, results, imm, modes, event, names)      \
+#define OP(id, mnemonic, prefix, code, category, operands, results, imm, flow, modes, event,       \
+           names)                                                                                  \
     [OPCODE_SLOT(prefix, code)] = {WASM_OP_##id + 1, WASM_IMM_##imm, SPEED(WASM_IMM_##imm)},
 #include "wasm/opcode.def"
 };

@@ -38,6 +38,7 @@ typedef struct WasmOpInfo {
     uint16_t code;
     uint8_t category; /* WasmCategory */
     uint8_t imm;      /* WasmImm */
+    uint8_t flow;     /* WasmFlow */
     uint8_t modes;    /* WasmModes */
     uint16_t event;
     const char *operands, *results; /* see opcode.def */
@@ -46,6 +47,11 @@ typedef struct WasmOpInfo {
 
 extern const WasmOpInfo wasm_ops[WASM_OP_COUNT];
 extern const char *const wasm_category_names[WASM_CAT_COUNT];
+
+/* Where control goes from an instruction. */
+static inline WasmFlow wasm_flow(uint16_t op) {
+    return (WasmFlow)wasm_ops[op].flow;
+}
 
 /* One decoded instruction. Immediates are where WasmImm says; vec points into the code. */
 typedef struct WasmInstr {

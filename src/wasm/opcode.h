@@ -6,15 +6,43 @@
 #ifndef WHAMMC_WASM_OPCODE_H
 #define WHAMMC_WASM_OPCODE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* WASM_OP_<id>, dense, in the order of opcode.def. */
 typedef enum WasmOp {
-#define OP(id, mnemonic, prefix, code, category, operands, results, imm, modes, event, names)      \
+#define OP(id, mnemonic, prefix, code, category, operands, results, imm, flow, modes, event,       \
+           names)                                                                                  \
     WASM_OP_##id,
 #include "wasm/opcode.def"
     WASM_OP_COUNT
 } WasmOp;
+
+/* Where control goes from an instruction: column `flow` of opcode.def. */
+typedef enum WasmFlow {
+    WASM_FLOW_NEXT,
+    WASM_FLOW_OPEN, /* a construct whose label is at its end: block, try, try_table */
+    WASM_FLOW_LOOP,
+    WASM_FLOW_IF,
+    WASM_FLOW_ARM, /* else, catch, catch_all */
+    WASM_FLOW_END, /* end, delegate */
+    WASM_FLOW_CALL,
+    WASM_FLOW_BRANCH_IF,
+    WASM_FLOW_BRANCH, /* from here on: control does not go on to the next */
+    WASM_FLOW_BRANCH_TABLE,
+    WASM_FLOW_TAIL_CALL, /* from here on: it leaves the function, or the construct by an exception
+                          */
+    WASM_FLOW_RETURN,
+    WASM_FLOW_THROW,
+    WASM_FLOW_TRAP, /* unreachable */
+} WasmFlow;
+
+static inline bool wasm_flow_opens(WasmFlow f) {
+    return f == WASM_FLOW_OPEN || f == WASM_FLOW_LOOP || f == WASM_FLOW_IF;
+}
+static inline bool wasm_flow_stops(WasmFlow f) {
+    return f >= WASM_FLOW_BRANCH;
+}
 
 /* The shape of the immediates and where WasmInstr keeps them (see there). */
 typedef enum WasmImm {

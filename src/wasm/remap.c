@@ -47,7 +47,8 @@
 #define SPACES_ZERO          0
 
 const uint16_t wasm_op_spaces[WASM_OP_COUNT] = {
-#define OP(id, mnemonic, prefix, code, category, operands, results, imm, modes, event, names)      \
+#define OP(id, mnemonic, prefix, code, category, operands, results, imm, flow, modes, event,       \
+           names)                                                                                  \
     SPACES_##imm,
 #include "wasm/opcode.def"
 };

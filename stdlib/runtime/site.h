@@ -21,7 +21,7 @@
 
 /*
  * The state is at this address of the monitor's memory, zeros at start but for its first word,
- * which the compiler writes: the address of the table of instructions (wasm/op_table.h), as initial
+ * which the compiler writes: the address of the table of instructions (valid/op_table.h), as initial
  * data.
  */
 enum { SITE_STATE = 3136 };

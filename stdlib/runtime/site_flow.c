@@ -95,43 +95,26 @@ static void stop(void) {
 
 /* What an instruction does; whether the block ends with it. */
 static bool control(const SiteInstr *i, const SiteReader *r) {
-    switch ((WasmOp)i->op) {
-    case WASM_OP_BLOCK:
-    case WASM_OP_LOOP: open(i->op); return false;
-    case WASM_OP_TRY_TABLE:
-        target_catches(i, *r);
+    WasmFlow flow = wasm_flow(i->op);
+    switch (flow) {
+    case WASM_FLOW_OPEN:
+        if (i->op == WASM_OP_TRY_TABLE)
+            target_catches(i, *r);
         open(i->op);
-        return true;
-    case WASM_OP_IF:
-    case WASM_OP_TRY: open(i->op); return true;
-    case WASM_OP_ELSE:
-    case WASM_OP_CATCH:
-    case WASM_OP_CATCH_ALL: next_part(i->op); return true;
-    case WASM_OP_BR_IF:
-    case WASM_OP_BR_ON_NULL:
-    case WASM_OP_BR_ON_NON_NULL:
-    case WASM_OP_BR_ON_CAST:
-    case WASM_OP_BR_ON_CAST_FAIL: target(i->a); return true;
-    case WASM_OP_BR:
-        target(i->a);
-        stop();
-        return true;
-    case WASM_OP_BR_TABLE:
-        target_table(i, *r);
-        stop();
-        return true;
-    case WASM_OP_RETURN:
-    case WASM_OP_RETURN_CALL:
-    case WASM_OP_RETURN_CALL_INDIRECT:
-    case WASM_OP_RETURN_CALL_REF:
-    case WASM_OP_UNREACHABLE:
-    case WASM_OP_THROW:
-    case WASM_OP_THROW_REF:
-    case WASM_OP_RETHROW: stop(); return true;
-    case WASM_OP_DELEGATE: return close();
-    case WASM_OP_END: close(); return false;
-    default: return false;
+        return i->op != WASM_OP_BLOCK;
+    case WASM_FLOW_LOOP:
+    case WASM_FLOW_IF: open(i->op); return flow == WASM_FLOW_IF;
+    case WASM_FLOW_ARM: next_part(i->op); return true;
+    case WASM_FLOW_END: return close() && i->op == WASM_OP_DELEGATE;
+    case WASM_FLOW_BRANCH_IF: target(i->a); return true;
+    case WASM_FLOW_BRANCH: target(i->a); break;
+    case WASM_FLOW_BRANCH_TABLE: target_table(i, *r); break;
+    case WASM_FLOW_NEXT:
+    case WASM_FLOW_CALL: return false;
+    default: break;
     }
+    stop();
+    return true;
 }
 
 static void step(SiteReader *r) {
@@ -209,14 +192,10 @@ static bool target_is_loop(const SiteInstr *i, SiteReader *r, uint32_t n) {
 
 /* How many targets an instruction has, the default of a br_table included. */
 static uint32_t targets(const SiteInstr *i) {
-    switch ((WasmOp)i->op) {
-    case WASM_OP_BR:
-    case WASM_OP_BR_IF:
-    case WASM_OP_BR_ON_NULL:
-    case WASM_OP_BR_ON_NON_NULL:
-    case WASM_OP_BR_ON_CAST:
-    case WASM_OP_BR_ON_CAST_FAIL: return 1;
-    case WASM_OP_BR_TABLE: return i->count + 1;
+    switch (wasm_flow(i->op)) {
+    case WASM_FLOW_BRANCH:
+    case WASM_FLOW_BRANCH_IF: return 1;
+    case WASM_FLOW_BRANCH_TABLE: return i->count + 1;
     default: return 0;
     }
 }

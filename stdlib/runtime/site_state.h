@@ -15,7 +15,7 @@
 
 #include "memory.h"
 #include "site.h"
-#include "wasm/opcode.h"
+#include "site_ops.h"
 
 #ifdef __wasm__
 #define SITE_EXPORT(name) EXPORT("whammc_site_" #name)

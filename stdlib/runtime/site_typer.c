@@ -486,29 +486,18 @@ static void end(void) {
 
 /* Goes over the instruction at hand. */
 static void apply(const SiteInstr *i) {
+    WasmFlow flow = wasm_flow(i->op);
     drop_operands(S->nparams);
-    switch ((WasmOp)i->op) {
-    case WASM_OP_BLOCK:
-    case WASM_OP_LOOP:
-    case WASM_OP_IF:
-    case WASM_OP_TRY:
-    case WASM_OP_TRY_TABLE: push_frame(i->op, i->type); break;
-    case WASM_OP_ELSE:
-    case WASM_OP_CATCH:
-    case WASM_OP_CATCH_ALL: next_part(i); break;
-    case WASM_OP_END:
-    case WASM_OP_DELEGATE: end(); return;
-    case WASM_OP_UNREACHABLE:
-    case WASM_OP_BR:
-    case WASM_OP_BR_TABLE:
-    case WASM_OP_RETURN:
-    case WASM_OP_RETURN_CALL:
-    case WASM_OP_RETURN_CALL_INDIRECT:
-    case WASM_OP_RETURN_CALL_REF:
-    case WASM_OP_THROW:
-    case WASM_OP_RETHROW:
-    case WASM_OP_THROW_REF: unreachable(); return;
-    default: break;
+    if (wasm_flow_opens(flow)) {
+        push_frame(i->op, i->type);
+    } else if (flow == WASM_FLOW_ARM) {
+        next_part(i);
+    } else if (flow == WASM_FLOW_END) {
+        end();
+        return;
+    } else if (wasm_flow_stops(flow)) {
+        unreachable();
+        return;
     }
     push_all((TypeList){words_at(S->results.at), S->nresults});
 }

@@ -42,7 +42,7 @@ class Op:
     """A line of opcode.def."""
 
     def __init__(self, fields):
-        (self.id, self.name, prefix, code, self.category, self.operands, self.results, self.imm, self.modes, _,
+        (self.id, self.name, prefix, code, self.category, self.operands, self.results, self.imm, self.flow, self.modes, _,
          self.names) = fields
         self.prefix, self.code = int(prefix, 16), int(code, 16)
         self.bytes = bytes([self.prefix]) + uleb(self.code) if self.prefix else bytes([self.code])

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "wasm/opcode.h"
+#include "site_ops.h"
 
 /* ---- base/mem.h ---- */
 
