@@ -1,11 +1,35 @@
 /*
- * wasm/emit.h - writing instructions whose indices are handles or final ones, as the caller
+ * wasm/emit.h - appending code to a function. Indices are handles or final ones, as the caller
  * likes.
  */
 #ifndef WHAMMC_WASM_EMIT_H
 #define WHAMMC_WASM_EMIT_H
 
 #include "wasm/module.h"
+
+/*
+ * Appends instructions, written as in the text format without its parentheses: each mnemonic is
+ * followed by its immediates, which are numbers or what printf writes for a number: %u, %d, PRIu64.
+ *
+ *     emit(b, "local.get 0 i32.const %u i32.add local.set %u", n, local);
+ *     emit(b, "block loop local.get 1 i32.eqz br_if 1 ... br 0 end end");
+ *
+ * After block, loop and if comes a result type (i32, i64, f32, f64) or none. Loads and stores have
+ * a memory and an offset, and need not be aligned: "i64.load %u 8". Instructions whose immediates
+ * are no numbers are not known here, but for ref.null func. For code that is made once,
+ * not for each site: it is read when it is emitted.
+ */
+void emit(Buf *b, const char *code, ...) __attribute__((format(printf, 2, 3)));
+
+/* Appends local declarations, the beginning of a function's code: so many of i32, then of i64. */
+void emit_locals(Buf *b, uint32_t i32, uint32_t i64);
+
+/* The immediates of a load or store that need not be aligned. */
+static inline void emit_memarg(Buf *b, uint64_t memory, uint64_t offset) {
+    buf_u8(b, 0x40); /* a memory index follows */
+    buf_uleb(b, memory);
+    buf_uleb(b, offset);
+}
 
 static inline void put_index(Buf *b, WasmOp op, uint64_t index) {
     wasm_put_op(b, op);
@@ -26,9 +50,7 @@ static inline void put_open(Buf *b, WasmOp op) {
 /* A load or store of memory `memory`, whose address need not be aligned. */
 static inline void put_memarg(Buf *b, WasmOp op, uint64_t memory, uint64_t offset) {
     wasm_put_op(b, op);
-    buf_u8(b, 0x40); /* a memory index follows */
-    buf_uleb(b, memory);
-    buf_uleb(b, offset);
+    emit_memarg(b, memory, offset);
 }
 
 static inline void put_local(Buf *code, uint32_t local, bool wide) {

@@ -1,0 +1,155 @@
+/*
+ * wasm/emit.c - instructions from their text.
+ */
+#include "wasm/emit.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <threads.h>
+
+/* ---- mnemonics ---- */
+
+enum { SLOTS = 2048 }; /* a power of two, several times the number of instructions */
+
+/* WasmOp + 1 by the hash of its mnemonic, or in one of the slots after; 0 = empty. */
+static uint16_t slots[SLOTS];
+static once_flag filled = ONCE_FLAG_INIT;
+
+static uint32_t hash(const char *s, size_t n) {
+    uint32_t h = 2166136261u; /* FNV-1a */
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ (uint8_t)s[i]) * 16777619u;
+    return h & (SLOTS - 1);
+}
+
+static void fill(void) {
+    for (uint32_t op = 0; op < WASM_OP_COUNT; op++) {
+        const char *name = wasm_ops[op].mnemonic;
+        uint32_t at = hash(name, strlen(name));
+        while (slots[at])
+            at = (at + 1) & (SLOTS - 1);
+        slots[at] = (uint16_t)(op + 1);
+    }
+}
+
+static WasmOp find_op(const char *s, size_t n) {
+    call_once(&filled, fill);
+    uint32_t at = hash(s, n);
+    for (; slots[at]; at = (at + 1) & (SLOTS - 1)) {
+        const char *name = wasm_ops[slots[at] - 1].mnemonic;
+        if (strncmp(name, s, n) == 0 && !name[n])
+            return (WasmOp)(slots[at] - 1);
+    }
+    assert(!"a mnemonic");
+    return WASM_OP_UNREACHABLE;
+}
+
+/* ---- words ---- */
+
+typedef struct Emit {
+    Buf *out;
+    const char *at; /* the next word, or what is in front of it */
+    va_list ap;
+} Emit;
+
+static size_t next_word(Emit *e) {
+    e->at += strspn(e->at, " \n");
+    return strcspn(e->at, " \n");
+}
+
+static bool take_word(Emit *e, const char *word) {
+    size_t n = next_word(e);
+    bool is = n == strlen(word) && memcmp(e->at, word, n) == 0;
+    e->at += is ? n : 0;
+    return is;
+}
+
+/* A number, or what stands for one. */
+static uint64_t number(Emit *e) {
+    size_t n = next_word(e);
+    const char *word = e->at;
+    e->at += n;
+    if (*word != '%') {
+        assert(n && strspn(word, "-0123456789") == n);
+        return (uint64_t)strtoll(word, NULL, 10);
+    }
+    if (word[1] == 'u')
+        return va_arg(e->ap, unsigned);
+    if (word[1] == 'd')
+        return (uint64_t)(int64_t)va_arg(e->ap, int);
+    assert(word[1] == 'l');
+    return word[2] == 'l' ? va_arg(e->ap, unsigned long long) : va_arg(e->ap, unsigned long);
+}
+
+static void put_number(Emit *e) {
+    buf_uleb(e->out, number(e));
+}
+
+/* A result of a construct, if one is given. */
+static void put_block_type(Emit *e) {
+    static const struct {
+        const char *name;
+        WasmType type;
+    } types[] = {{"i32", WASM_I32}, {"i64", WASM_I64}, {"f32", WASM_F32}, {"f64", WASM_F64}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (take_word(e, types[i].name)) {
+            wasm_put_type(e->out, types[i].type);
+            return;
+        }
+    }
+    buf_u8(e->out, WASM_NONE);
+}
+
+/* A memory and an offset. */
+static void put_access(Emit *e) {
+    uint64_t memory = number(e), offset = number(e);
+    emit_memarg(e->out, memory, offset);
+}
+
+/* The type of ref.null. */
+static void put_heap(Emit *e) {
+    bool func = take_word(e, "func");
+    assert(func);
+    (void)func;
+    wasm_put_heap(e->out, WASM_FUNCREF);
+}
+
+static void put_immediates(Emit *e, WasmImm imm) {
+    switch (imm) {
+    case WASM_IMM_NONE: break;
+    case WASM_IMM_BLOCK: put_block_type(e); break;
+    case WASM_IMM_I32: buf_sleb(e->out, (int32_t)(uint32_t)number(e)); break;
+    case WASM_IMM_I64: buf_sleb(e->out, (int64_t)number(e)); break;
+    case WASM_IMM_MEMARG: put_access(e); break;
+    case WASM_IMM_HEAP: put_heap(e); break;
+    default:
+        assert(wasm_imm_indices(imm));
+        for (uint32_t i = 0; i < wasm_imm_indices(imm); i++)
+            put_number(e);
+    }
+}
+
+void emit(Buf *b, const char *code, ...) {
+    Emit e = {.out = b, .at = code};
+    va_start(e.ap, code);
+    for (size_t n; (n = next_word(&e)) > 0;) {
+        WasmOp op = find_op(e.at, n);
+        e.at += n;
+        wasm_put_op(b, op);
+        put_immediates(&e, (WasmImm)wasm_ops[op].imm);
+    }
+    va_end(e.ap);
+}
+
+void emit_locals(Buf *b, uint32_t i32, uint32_t i64) {
+    buf_uleb(b, (i32 > 0) + (i64 > 0));
+    if (i32) {
+        buf_uleb(b, i32);
+        wasm_put_type(b, WASM_I32);
+    }
+    if (i64) {
+        buf_uleb(b, i64);
+        wasm_put_type(b, WASM_I64);
+    }
+}

@@ -1,0 +1,99 @@
+/*
+ * tests/unit/test_emit.c - code from its text is what the decoder reads.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <inttypes.h>
+
+#include "wasm/emit.h"
+#include "wasm/op_text.h"
+
+/* The text of each instruction, one after the other. */
+static void expect(const Buf *code, const char *const *texts, size_t n) {
+    WasmCode c = wasm_code(code->data, code->len, 0);
+    WasmInstr i;
+    for (size_t k = 0; k < n; k++) {
+        Buf text = {0};
+        assert_true(wasm_next(&c, &i));
+        wasm_instr_text(&text, &i);
+        assert_string_equal(buf_cstr(&text), texts[k]);
+        buf_free(&text);
+    }
+    assert_false(wasm_next(&c, &i));
+    assert_null(c.error);
+}
+
+static void instructions(void **state) {
+    static const char *const texts[] = {"local.get 3",
+                                        "i32.const -5",
+                                        "i64.const 4611686018427387905",
+                                        "i32.const -1",
+                                        "global.set 300",
+                                        "call 7",
+                                        "memory.copy 1 2",
+                                        "call_indirect 1 (type 4)",
+                                        "ref.null func"};
+    Buf b = {0};
+    (void)state;
+    emit(&b,
+         "local.get %u i32.const -5\n i64.const %" PRIu64 " i32.const %d  global.set 300 call %u",
+         3u, (uint64_t)1 << 62 | 1, -1, 7u);
+    emit(&b, "memory.copy 1 %u call_indirect 4 1 ref.null func", 2u);
+    expect(&b, texts, sizeof texts / sizeof *texts);
+    buf_free(&b);
+}
+
+static void constructs(void **state) {
+    static const char *const texts[] = {"block",       "loop",    "local.get 0", "if (result i64)",
+                                        "i64.const 1", "else",    "br 2",        "end",
+                                        "drop",        "br_if 1", "end",         "end"};
+    Buf b = {0};
+    (void)state;
+    emit(&b, "block loop local.get 0 if i64 i64.const 1 else br 2 end drop br_if 1 end end");
+    expect(&b, texts, sizeof texts / sizeof *texts);
+    buf_free(&b);
+}
+
+/* Each instruction whose immediates are numbers, or none, by its mnemonic. */
+static void mnemonics(void **state) {
+    (void)state;
+    for (uint32_t op = 0; op < WASM_OP_COUNT; op++) {
+        WasmImm imm = (WasmImm)wasm_ops[op].imm;
+        uint32_t n = wasm_imm_indices(imm);
+        if (imm != WASM_IMM_NONE && !n && imm != WASM_IMM_MEMARG)
+            continue;
+        Buf b = {0}, text = {0};
+        buf_printf(&text, "%s%s", wasm_ops[op].mnemonic, n == 1 ? " 0" : n || imm ? " 0 0" : "");
+        emit(&b, buf_cstr(&text));
+        WasmCode c = wasm_code(b.data, b.len, 0);
+        WasmInstr i;
+        assert_true(wasm_next(&c, &i));
+        assert_int_equal(i.op, op);
+        assert_ptr_equal(c.at, c.end);
+        buf_free(&b);
+        buf_free(&text);
+    }
+}
+
+static void locals(void **state) {
+    Buf b = {0};
+    (void)state;
+    emit_locals(&b, 2, 1);
+    assert_memory_equal(b.data, "\2\2\x7f\1\x7e", 5);
+    b.len = 0;
+    emit_locals(&b, 0, 0);
+    assert_int_equal(b.len, 1);
+    assert_int_equal(b.data[0], 0);
+    buf_free(&b);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(instructions), cmocka_unit_test(constructs),
+                                       cmocka_unit_test(mnemonics), cmocka_unit_test(locals)};
+    return cmocka_run_group_tests_name("emit", tests, NULL, NULL);
+}
