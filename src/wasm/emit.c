@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <threads.h>
 
@@ -130,12 +131,31 @@ static void put_immediates(Emit *e, WasmImm imm) {
     }
 }
 
+/* The instruction that a word names, which may begin with %s; false: that is empty. */
+static bool take_op(Emit *e, size_t n, WasmOp *op) {
+    char name[40];
+    const char *word = e->at;
+    e->at += n;
+    if (word[0] == '%') {
+        assert(word[1] == 's');
+        int len = snprintf(name, sizeof name, "%s%.*s", va_arg(e->ap, const char *), (int)n - 2,
+                           word + 2);
+        assert(len < (int)sizeof name);
+        word = name;
+        n = (size_t)len;
+    }
+    if (n)
+        *op = find_op(word, n);
+    return n > 0;
+}
+
 void emit(Buf *b, const char *code, ...) {
     Emit e = {.out = b, .at = code};
+    WasmOp op;
     va_start(e.ap, code);
     for (size_t n; (n = next_word(&e)) > 0;) {
-        WasmOp op = find_op(e.at, n);
-        e.at += n;
+        if (!take_op(&e, n, &op))
+            continue;
         wasm_put_op(b, op);
         put_immediates(&e, (WasmImm)wasm_ops[op].imm);
     }

@@ -13,11 +13,12 @@
  *
  *     emit(b, "local.get 0 i32.const %u i32.add local.set %u", n, local);
  *     emit(b, "block loop local.get 1 i32.eqz br_if 1 ... br 0 end end");
+ *     emit(b, "local.get 0 local.get 1 %s.add", wide ? "i64" : "i32");
  *
  * After block, loop and if comes a result type (i32, i64, f32, f64) or none. Loads and stores have
  * a memory and an offset, and need not be aligned: "i64.load %u 8". Instructions whose immediates
- * are no numbers are not known here, but for ref.null func. For code that is made once,
- * not for each site: it is read when it is emitted.
+ * are no numbers are not known here, but for ref.null func. %s stands for a mnemonic, the beginning
+ * of one, or nothing. For code that is made once, not for each site: it is read when it is emitted.
  */
 void emit(Buf *b, const char *code, ...) __attribute__((format(printf, 2, 3)));
 

@@ -37,7 +37,7 @@ static void instructions(void **state) {
                                         "call 7",
                                         "memory.copy 1 2",
                                         "call_indirect 1 (type 4)",
-                                        "ref.null func"};
+                                        "ref.null funcref"};
     Buf b = {0};
     (void)state;
     emit(&b,
@@ -80,6 +80,15 @@ static void mnemonics(void **state) {
     }
 }
 
+static void parts(void **state) {
+    static const char *const texts[] = {"i64.add", "i32.wrap_i64", "local.get 1"};
+    Buf b = {0};
+    (void)state;
+    emit(&b, "%s.add %s %s local.get %u", "i64", "", "i32.wrap_i64", 1u);
+    expect(&b, texts, sizeof texts / sizeof *texts);
+    buf_free(&b);
+}
+
 static void locals(void **state) {
     Buf b = {0};
     (void)state;
@@ -94,6 +103,7 @@ static void locals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(instructions), cmocka_unit_test(constructs),
-                                       cmocka_unit_test(mnemonics), cmocka_unit_test(locals)};
+                                       cmocka_unit_test(mnemonics), cmocka_unit_test(parts),
+                                       cmocka_unit_test(locals)};
     return cmocka_run_group_tests_name("emit", tests, NULL, NULL);
 }
