@@ -54,23 +54,14 @@ static uint32_t add_function(WasmModule *m, const TargetList *list) {
     Buf b = {0};
     WasmType i32 = WASM_I32;
     uint32_t type = wasm_add_func_type(m, &i32, 1, &i32, 1);
-    buf_u8(&b, 0); /* locals */
-    for (uint32_t k = 0; k <= r.depths.len; k++) {
-        wasm_put_op(&b, WASM_OP_BLOCK);
-        buf_u8(&b, WASM_NONE);
-    }
-    put_index(&b, WASM_OP_LOCAL_GET, 0);
-    put_index(&b, WASM_OP_BR_TABLE, list->depths.len);
-    for (uint32_t k = 0; k < list->depths.len; k++)
-        buf_uleb(&b, r.of[k]);
-    buf_uleb(&b, r.depths.len);
-    for (uint32_t k = 0; k <= r.depths.len; k++) {
-        wasm_put_op(&b, WASM_OP_END);
-        wasm_put_const(&b, WASM_I32, k < r.depths.len ? r.depths.at[k] : 0);
-        if (k < r.depths.len)
-            wasm_put_op(&b, WASM_OP_RETURN);
-    }
-    wasm_put_op(&b, WASM_OP_END);
+    emit_locals(&b, 0, 0);
+    for (uint32_t k = 0; k <= r.depths.len; k++)
+        emit(&b, "block");
+    emit(&b, "local.get 0");
+    emit_br_table(&b, r.of, list->depths.len, r.depths.len);
+    for (uint32_t k = 0; k < r.depths.len; k++)
+        emit(&b, "end i32.const %u return", r.depths.at[k]);
+    emit(&b, "end i32.const 0 end");
     vec_free(&r.depths);
     free(r.of);
     return wasm_add_func(m, type, STR("whammc.targets"), &b, false);

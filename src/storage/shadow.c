@@ -16,6 +16,8 @@
  */
 #include "storage/shadow.h"
 
+#include <inttypes.h>
+
 #include "wasm/emit.h"
 #include "valid/subtype.h"
 
@@ -130,36 +132,19 @@ void shadow_note(Shadow *s, const Site *site, const Match *matches, uint32_t n) 
 
 /* ---- writing functions; indices are handles ---- */
 
-static void put_pair(Buf *b, WasmOp op, uint64_t x, uint64_t y) {
-    put_index(b, op, x);
-    buf_uleb(b, y);
+/* "i32" or "i64". */
+static const char *number(WasmType at) {
+    return at == WASM_I64 ? "i64" : "i32";
 }
 
-static void get(Buf *b, uint32_t local) {
-    put_index(b, WASM_OP_LOCAL_GET, local);
-}
-
-static void put_if(Buf *b) {
-    wasm_put_op(b, WASM_OP_IF);
-    buf_u8(b, WASM_NONE);
-}
-
-static void put_null(Buf *b) {
-    wasm_put_op(b, WASM_OP_REF_NULL);
-    wasm_put_heap(b, WASM_FUNCREF);
-}
-
-/* The instruction of one of the two address types. */
-static void put_sized(Buf *b, WasmType at, WasmOp op32, WasmOp op64) {
-    wasm_put_op(b, at == WASM_I64 ? op64 : op32);
+/* What makes an i64 of a number of type `from`, or nothing. */
+static const char *widen(WasmType from) {
+    return from == WASM_I32 ? "i64.extend_i32_u" : "";
 }
 
 /* Pops a number of type `from`, leaves the same as `to`. */
-static void put_widened(Buf *b, WasmType from, WasmType to) {
-    if (from == WASM_I32 && to == WASM_I64)
-        wasm_put_op(b, WASM_OP_I64_EXTEND_I32_U);
-    else if (from == WASM_I64 && to == WASM_I32)
-        wasm_put_op(b, WASM_OP_I32_WRAP_I64);
+static const char *converted(WasmType from, WasmType to) {
+    return from == to ? "" : to == WASM_I64 ? "i64.extend_i32_u" : "i32.wrap_i64";
 }
 
 static uint32_t add_func(Shadow *s, const char *name, const WasmType *params, uint32_t nparams,
@@ -167,85 +152,57 @@ static uint32_t add_func(Shadow *s, const char *name, const WasmType *params, ui
     WasmType i32 = WASM_I32;
     uint32_t type = wasm_add_func_type(s->m, params, nparams, &i32, gives_i32);
     Buf code = {0};
-    buf_u8(&code, 0); /* locals */
+    emit_locals(&code, 0, 0);
     buf_bytes(&code, body->data, body->len);
-    wasm_put_op(&code, WASM_OP_END);
+    emit(&code, "end");
     buf_free(body);
     return wasm_add_func(s->m, type, str_of(name), &code, false);
-}
-
-/* Local `local` is not below the size of a table: leaves a condition. */
-static void put_beyond(Buf *b, uint32_t local, uint32_t table, WasmType at) {
-    get(b, local);
-    put_index(b, WASM_OP_TABLE_SIZE, table);
-    put_sized(b, at, WASM_OP_I32_GE_U, WASM_OP_I64_GE_U);
 }
 
 static uint32_t add_lookup(Shadow *s, uint32_t t) {
     Buf b = {0};
     WasmType at = address(s->m, t);
     uint32_t both[] = {t, s->table[t].handle};
-    wasm_put_op(&b, WASM_OP_BLOCK);
-    buf_u8(&b, WASM_NONE);
-    for (uint32_t k = 0; k < 2; k++) {
-        put_beyond(&b, 0, both[k], at);
-        put_index(&b, WASM_OP_BR_IF, 0);
-        get(&b, 0);
-        put_index(&b, WASM_OP_TABLE_GET, both[k]);
-        wasm_put_op(&b, WASM_OP_REF_IS_NULL);
-        put_index(&b, WASM_OP_BR_IF, 0);
-    }
-    get(&b, 0);
-    put_pair(&b, WASM_OP_CALL_INDIRECT, s->fid_type, both[1]);
-    wasm_put_op(&b, WASM_OP_RETURN);
-    wasm_put_op(&b, WASM_OP_END);
-    wasm_put_const(&b, WASM_I32, (uint64_t)-1);
+    emit(&b, "block");
+    for (uint32_t k = 0; k < 2; k++)
+        emit(&b,
+             "local.get 0 table.size %u %s.ge_u br_if 0"
+             " local.get 0 table.get %u ref.is_null br_if 0",
+             both[k], number(at), both[k]);
+    emit(&b, "local.get 0 call_indirect %u %u return end i32.const -1", s->fid_type, both[1]);
     return add_func(s, "whammc.resolve", &at, 1, true, &b);
 }
 
+/* The shadow grows as the table has grown. */
 static uint32_t add_sync(Shadow *s, uint32_t t) {
     Buf b = {0};
-    WasmType at = address(s->m, t);
+    const char *n = number(address(s->m, t));
     uint32_t shadow = s->table[t].handle;
-    put_index(&b, WASM_OP_TABLE_SIZE, t);
-    put_index(&b, WASM_OP_TABLE_SIZE, shadow);
-    put_sized(&b, at, WASM_OP_I32_GT_U, WASM_OP_I64_GT_U);
-    put_if(&b);
-    put_null(&b);
-    put_index(&b, WASM_OP_TABLE_SIZE, t);
-    put_index(&b, WASM_OP_TABLE_SIZE, shadow);
-    put_sized(&b, at, WASM_OP_I32_SUB, WASM_OP_I64_SUB);
-    put_index(&b, WASM_OP_TABLE_GROW, shadow);
-    wasm_put_op(&b, WASM_OP_DROP);
-    wasm_put_op(&b, WASM_OP_END);
+    emit(&b,
+         "table.size %u table.size %u %s.gt_u"
+         " if"
+         "   ref.null func table.size %u table.size %u %s.sub table.grow %u drop"
+         " end",
+         t, shadow, n, t, shadow, n, shadow);
     return add_func(s, "whammc.follow", NULL, 0, false, &b);
 }
 
-/* size(S) - start, the room behind `start` in S. */
-static void put_room(Buf *b, uint32_t shadow, WasmType at) {
-    put_index(b, WASM_OP_TABLE_SIZE, shadow);
-    get(b, 0);
-    put_sized(b, at, WASM_OP_I32_SUB, WASM_OP_I64_SUB);
-}
-
+/* (from, count): these entries of the shadow are not known; as many of them as there are. */
 static uint32_t add_clear(Shadow *s, uint32_t t) {
     Buf b = {0};
     WasmType at = address(s->m, t), params[] = {at, at};
+    const char *n = number(at);
     uint32_t shadow = s->table[t].handle;
-    put_index(&b, WASM_OP_CALL, s->table[t].sync);
-    put_beyond(&b, 0, shadow, at);
-    wasm_put_op(&b, WASM_OP_I32_EQZ);
-    put_if(&b);
-    get(&b, 0);
-    put_null(&b);
-    get(&b, 1); /* the smaller of count and room */
-    put_room(&b, shadow, at);
-    get(&b, 1);
-    put_room(&b, shadow, at);
-    put_sized(&b, at, WASM_OP_I32_LT_U, WASM_OP_I64_LT_U);
-    wasm_put_op(&b, WASM_OP_SELECT);
-    put_index(&b, WASM_OP_TABLE_FILL, shadow);
-    wasm_put_op(&b, WASM_OP_END);
+    emit(&b, "call %u local.get 0 table.size %u %s.ge_u i32.eqz", s->table[t].sync, shadow, n);
+    emit(&b,
+         "if"
+         "  local.get 0 ref.null func"
+         "  local.get 1"
+         "  table.size %u local.get 0 %s.sub"
+         "  local.get 1 table.size %u local.get 0 %s.sub %s.lt_u"
+         "  select table.fill %u"
+         " end",
+         shadow, n, shadow, n, n, shadow);
     return add_func(s, "whammc.forget", params, 2, false, &b);
 }
 
@@ -253,17 +210,11 @@ static uint32_t add_set(Shadow *s, uint32_t t) {
     Buf b = {0};
     WasmType at = address(s->m, t), params[] = {at, s->m->tables.at[t].type, WASM_FUNCREF};
     uint32_t shadow = s->table[t].handle;
-    get(&b, 0);
-    get(&b, 1);
-    put_index(&b, WASM_OP_TABLE_SET, t);
-    put_index(&b, WASM_OP_CALL, s->table[t].sync);
-    put_beyond(&b, 0, shadow, at);
-    wasm_put_op(&b, WASM_OP_I32_EQZ);
-    put_if(&b);
-    get(&b, 0);
-    get(&b, 2);
-    put_index(&b, WASM_OP_TABLE_SET, shadow);
-    wasm_put_op(&b, WASM_OP_END);
+    emit(&b,
+         "local.get 0 local.get 1 table.set %u call %u"
+         " local.get 0 table.size %u %s.ge_u i32.eqz"
+         " if local.get 0 local.get 2 table.set %u end",
+         t, s->table[t].sync, shadow, number(at), shadow);
     return add_func(s, "whammc.set", params, 3, false, &b);
 }
 
@@ -274,7 +225,7 @@ static uint32_t known(Shadow *s, uint32_t func) {
         return s->unknown;
     if (s->known[func] == UINT32_MAX) {
         Buf b = {0};
-        wasm_put_const(&b, WASM_I32, func);
+        emit(&b, "i32.const %u", func);
         s->known[func] = add_func(s, "whammc.fid", NULL, 0, true, &b);
     }
     return s->known[func];
@@ -328,32 +279,17 @@ static bool starts_late(const Shadow *s, uint32_t t) {
     return s->m->tables.at[t].init_len > 0;
 }
 
-/* Whether local 0 plus local `count` is at most the size of the shadow: leaves a condition. */
+/* Whether local `start` plus local 2 is at most the size of the shadow: leaves a condition. */
 static void put_fits(Buf *b, uint32_t start, WasmType start_type, WasmType count_type,
                      uint32_t shadow, WasmType at) {
-    get(b, start);
-    put_widened(b, start_type, WASM_I64);
-    get(b, 2);
-    put_widened(b, count_type, WASM_I64);
-    wasm_put_op(b, WASM_OP_I64_ADD);
-    put_index(b, WASM_OP_TABLE_SIZE, shadow);
-    put_widened(b, at, WASM_I64);
-    wasm_put_op(b, WASM_OP_I64_LE_U);
-}
-
-static void put_three(Buf *b) {
-    for (uint32_t k = 0; k < 3; k++)
-        get(b, k);
+    emit(b, "local.get %u %s local.get 2 %s i64.add table.size %u %s i64.le_u", start,
+         widen(start_type), widen(count_type), shadow, widen(at));
 }
 
 /* Otherwise the entries from local 0 on, local 2 of them, are not known. */
 static void put_else_clear(const Shadow *s, Buf *b, uint32_t t, WasmType count_type) {
-    wasm_put_op(b, WASM_OP_ELSE);
-    get(b, 0);
-    get(b, 2);
-    put_widened(b, count_type, address(s->m, t));
-    put_index(b, WASM_OP_CALL, s->table[t].clear);
-    wasm_put_op(b, WASM_OP_END);
+    emit(b, "else local.get 0 local.get 2 %s call %u end", converted(count_type, address(s->m, t)),
+         s->table[t].clear);
 }
 
 /* (a start, i32 first, i32 count): items of a segment of `items` into the shadow. */
@@ -362,11 +298,9 @@ static uint32_t add_place(Shadow *s, uint32_t t, const Handles *items) {
     WasmType at = address(s->m, t), params[] = {at, WASM_I32, WASM_I32};
     uint32_t shadow = s->table[t].handle;
     uint32_t segment = wasm_add_elem_passive(s->m, items->at, items->len);
-    put_index(&b, WASM_OP_CALL, s->table[t].sync);
+    emit(&b, "call %u", s->table[t].sync);
     put_fits(&b, 0, at, WASM_I32, shadow, at);
-    put_if(&b);
-    put_three(&b);
-    put_pair(&b, WASM_OP_TABLE_INIT, segment, shadow);
+    emit(&b, "if local.get 0 local.get 1 local.get 2 table.init %u %u", segment, shadow);
     put_else_clear(s, &b, t, WASM_I32);
     return add_func(s, "whammc.place", params, 3, false, &b);
 }
@@ -378,10 +312,10 @@ static uint32_t add_init(Shadow *s, uint32_t t, uint32_t segment) {
     vec_free(&items);
     Buf b = {0};
     WasmType params[] = {address(s->m, t), WASM_I32, WASM_I32};
-    put_three(&b);
-    put_pair(&b, WASM_OP_TABLE_INIT, segment, t);
-    put_three(&b);
-    put_index(&b, WASM_OP_CALL, place);
+    emit(&b,
+         "local.get 0 local.get 1 local.get 2 table.init %u %u"
+         " local.get 0 local.get 1 local.get 2 call %u",
+         segment, t, place);
     return add_func(s, "whammc.init", params, 3, false, &b);
 }
 
@@ -389,16 +323,12 @@ static uint32_t add_copy(Shadow *s, uint32_t to, uint32_t from) {
     Buf b = {0};
     WasmType a = address(s->m, to), c = address(s->m, from);
     WasmType count = a == WASM_I64 && c == WASM_I64 ? WASM_I64 : WASM_I32, params[] = {a, c, count};
-    put_three(&b);
-    put_pair(&b, WASM_OP_TABLE_COPY, to, from);
-    put_index(&b, WASM_OP_CALL, s->table[to].sync);
-    put_index(&b, WASM_OP_CALL, s->table[from].sync);
+    emit(&b, "local.get 0 local.get 1 local.get 2 table.copy %u %u call %u call %u", to, from,
+         s->table[to].sync, s->table[from].sync);
     put_fits(&b, 0, a, count, s->table[to].handle, a);
     put_fits(&b, 1, c, count, s->table[from].handle, c);
-    wasm_put_op(&b, WASM_OP_I32_AND);
-    put_if(&b);
-    put_three(&b);
-    put_pair(&b, WASM_OP_TABLE_COPY, s->table[to].handle, s->table[from].handle);
+    emit(&b, "i32.and if local.get 0 local.get 1 local.get 2 table.copy %u %u", s->table[to].handle,
+         s->table[from].handle);
     put_else_clear(s, &b, to, count);
     return add_func(s, "whammc.copy", params, 3, false, &b);
 }
@@ -406,11 +336,10 @@ static uint32_t add_copy(Shadow *s, uint32_t to, uint32_t from) {
 static uint32_t add_fill(Shadow *s, uint32_t t) {
     Buf b = {0};
     WasmType at = address(s->m, t), params[] = {at, s->m->tables.at[t].type, at};
-    put_three(&b);
-    put_index(&b, WASM_OP_TABLE_FILL, t);
-    get(&b, 0);
-    get(&b, 2);
-    put_index(&b, WASM_OP_CALL, s->table[t].clear);
+    emit(&b,
+         "local.get 0 local.get 1 local.get 2 table.fill %u"
+         " local.get 0 local.get 2 call %u",
+         t, s->table[t].clear);
     return add_func(s, "whammc.fill", params, 3, false, &b);
 }
 
@@ -508,7 +437,7 @@ void shadow_add(Shadow *s) {
         return;
     Buf b = {0};
     s->fid_type = wasm_add_func_type(s->m, NULL, 0, &i32, 1);
-    wasm_put_const(&b, WASM_I32, (uint64_t)-1);
+    emit(&b, "i32.const -1");
     s->unknown = add_func(s, "whammc.unknown", NULL, 0, true, &b);
     for (uint32_t t = 0; t < ntables; t++)
         if (s->table[t].asked)
@@ -523,16 +452,16 @@ void shadow_add(Shadow *s) {
 
 /* ---- code with final indices ---- */
 
-static void put_final(const Shadow *s, Buf *out, WasmOp op, WasmSpace space, uint32_t handle) {
-    put_index(out, op, wasm_final(s->m, space, handle));
+static uint32_t final_func(const Shadow *s, uint32_t handle) {
+    return wasm_final(s->m, WASM_SPACE_FUNC, handle);
 }
 
 /* ref.func of the function that gives an index, or null. */
 static void put_known(const Shadow *s, Buf *out, uint32_t func) {
     if (func == UINT32_MAX || s->known[func] == UINT32_MAX)
-        put_null(out);
+        emit(out, "ref.null func");
     else
-        put_final(s, out, WASM_OP_REF_FUNC, WASM_SPACE_FUNC, s->known[func]);
+        emit(out, "ref.func %u", final_func(s, s->known[func]));
 }
 
 void shadow_put_start(const Shadow *s, Buf *out) {
@@ -541,18 +470,16 @@ void shadow_put_start(const Shadow *s, Buf *out) {
     for (uint32_t t = 0; s->tables && t < m->input_count[WASM_SPACE_TABLE]; t++) {
         if (!s->table[t].asked || !m->tables.at[t].init_len)
             continue;
-        wasm_put_const(out, address(m, t), 0);
+        uint32_t shadow = wasm_final(m, WASM_SPACE_TABLE, s->table[t].handle);
+        emit(out, "%s.const 0", number(address(m, t)));
         put_known(s, out, initial_function(s, t));
-        put_final(s, out, WASM_OP_TABLE_SIZE, WASM_SPACE_TABLE, s->table[t].handle);
-        put_final(s, out, WASM_OP_TABLE_FILL, WASM_SPACE_TABLE, s->table[t].handle);
+        emit(out, "table.size %u table.fill %u", shadow, shadow);
     }
     for (uint32_t i = 0; i < s->late.len; i++) {
         const WasmElem *e = &m->elems.at[s->late.at[i].segment];
         WasmCode c = wasm_code(m->bytes, (size_t)e->offset + e->offset_len - 1, e->offset);
         wasm_copy_code(&c, &map, out); /* without its `end` */
-        wasm_put_const(out, WASM_I32, 0);
-        wasm_put_const(out, WASM_I32, e->count);
-        put_final(s, out, WASM_OP_CALL, WASM_SPACE_FUNC, s->late.at[i].place);
+        emit(out, "i32.const 0 i32.const %u call %u", e->count, final_func(s, s->late.at[i].place));
     }
 }
 
@@ -566,7 +493,7 @@ static bool put_move(const Shadow *s, bool init, uint32_t to, uint32_t from, Buf
     const ShadowMove *v = find_move(s, init, to, from);
     if (!v || v->func == UINT32_MAX)
         return false;
-    put_final(s, out, WASM_OP_CALL, WASM_SPACE_FUNC, v->func);
+    emit(out, "call %u", final_func(s, v->func));
     return true;
 }
 
@@ -576,8 +503,8 @@ static bool put_drop(const Shadow *s, const Site *site, Buf *out) {
     if (!s->segments || k >= segments_of(s->m, data))
         return false;
     copy_instr(s, site, out);
-    wasm_put_const(out, WASM_I32, 1);
-    put_final(s, out, WASM_OP_GLOBAL_SET, WASM_SPACE_GLOBAL, s->segment[data][k]);
+    emit(out, "i32.const 1 global.set %u",
+         wasm_final(s->m, WASM_SPACE_GLOBAL, s->segment[data][k]));
     return true;
 }
 
@@ -595,14 +522,12 @@ bool shadow_put_instr(const Shadow *s, const Site *site, Buf *out) {
     switch (i->op) {
     case WASM_OP_TABLE_SET:
         put_known(s, out, set_function(s, site));
-        put_final(s, out, WASM_OP_CALL, WASM_SPACE_FUNC, s->table[t].set);
+        emit(out, "call %u", final_func(s, s->table[t].set));
         return true;
-    case WASM_OP_TABLE_FILL:
-        put_final(s, out, WASM_OP_CALL, WASM_SPACE_FUNC, s->table[t].fill);
-        return true;
+    case WASM_OP_TABLE_FILL: emit(out, "call %u", final_func(s, s->table[t].fill)); return true;
     case WASM_OP_TABLE_GROW:
         copy_instr(s, site, out);
-        put_final(s, out, WASM_OP_CALL, WASM_SPACE_FUNC, s->table[t].sync);
+        emit(out, "call %u", final_func(s, s->table[t].sync));
         return true;
     case WASM_OP_TABLE_COPY: return put_move(s, false, i->a, i->b, out);
     case WASM_OP_TABLE_INIT: return put_move(s, true, i->b, i->a, out);
@@ -613,11 +538,10 @@ bool shadow_put_instr(const Shadow *s, const Site *site, Buf *out) {
 void shadow_put_lookup(const Shadow *s, const WasmInstr *i, Buf *out) {
     uint32_t t = accessed_table(i);
     if (s->table[t].asked) {
-        put_final(s, out, WASM_OP_CALL, WASM_SPACE_FUNC, s->table[t].lookup);
+        emit(out, "call %u", final_func(s, s->table[t].lookup));
         return;
     }
-    wasm_put_op(out, WASM_OP_DROP); /* not a table of functions */
-    wasm_put_const(out, WASM_I32, (uint64_t)-1);
+    emit(out, "drop i32.const -1"); /* not a table of functions */
 }
 
 void shadow_put_segment(const Shadow *s, const WasmInstr *i, Buf *out) {
@@ -626,11 +550,11 @@ void shadow_put_segment(const Shadow *s, const WasmInstr *i, Buf *out) {
     bool passive = (data ? s->m->datas.at[k].mode : s->m->elems.at[k].mode) == WASM_PASSIVE;
     uint64_t size = data ? s->m->datas.at[k].size : s->m->elems.at[k].count;
     bool drops = passive && s->segment[data][k];
+    if (!passive)
+        size = 0; /* others were dropped at the start */
     if (drops)
-        wasm_put_const(out, WASM_I64, 0);
-    wasm_put_const(out, WASM_I64, passive ? size : 0); /* others were dropped at the start */
-    if (!drops)
-        return;
-    put_final(s, out, WASM_OP_GLOBAL_GET, WASM_SPACE_GLOBAL, s->segment[data][k]);
-    wasm_put_op(out, WASM_OP_SELECT);
+        emit(out, "i64.const 0 i64.const %" PRIu64 " global.get %u select", size,
+             wasm_final(s->m, WASM_SPACE_GLOBAL, s->segment[data][k]));
+    else
+        emit(out, "i64.const %" PRIu64, size);
 }

@@ -173,3 +173,11 @@ void emit_locals(Buf *b, uint32_t i32, uint32_t i64) {
         wasm_put_type(b, WASM_I64);
     }
 }
+
+void emit_br_table(Buf *b, const uint32_t *labels, uint32_t n, uint32_t otherwise) {
+    wasm_put_op(b, WASM_OP_BR_TABLE);
+    buf_uleb(b, n);
+    for (uint32_t i = 0; i < n; i++)
+        buf_uleb(b, labels[i]);
+    buf_uleb(b, otherwise);
+}

@@ -25,6 +25,9 @@ void emit(Buf *b, const char *code, ...) __attribute__((format(printf, 2, 3)));
 /* Appends local declarations, the beginning of a function's code: so many of i32, then of i64. */
 void emit_locals(Buf *b, uint32_t i32, uint32_t i64);
 
+/* Appends a br_table with these labels. */
+void emit_br_table(Buf *b, const uint32_t *labels, uint32_t n, uint32_t otherwise);
+
 /* The immediates of a load or store that need not be aligned. */
 static inline void emit_memarg(Buf *b, uint64_t memory, uint64_t offset) {
     buf_u8(b, 0x40); /* a memory index follows */
