@@ -207,89 +207,40 @@ static uint32_t add_func(MemoryOps *x, const char *name, uint32_t nparams, uint3
     WasmType params[8] = {WASM_I32, WASM_I32, WASM_I32, WASM_I32, WASM_I32};
     uint32_t type = wasm_add_func_type(x->m, params, nparams, params, result);
     Buf code = {0};
-    buf_u8(&code, (n32 > 0) + (n64 > 0));
-    for (uint32_t k = 0; k < 2; k++) {
-        if (!(k ? n64 : n32))
-            continue;
-        buf_uleb(&code, k ? n64 : n32);
-        wasm_put_type(&code, k ? WASM_I64 : WASM_I32);
-    }
+    emit_locals(&code, n32, n64);
     buf_bytes(&code, body->data, body->len);
-    wasm_put_op(&code, WASM_OP_END);
+    emit(&code, "end");
     buf_free(body);
     return wasm_add_func(x->m, type, str_of(name), &code, false);
 }
 
-static void get(Buf *b, uint32_t local) {
-    put_index(b, WASM_OP_LOCAL_GET, local);
-}
-
-static void set(Buf *b, uint32_t local) {
-    put_index(b, WASM_OP_LOCAL_SET, local);
-}
-
-/* A local plus another one. */
-static void get_sum(Buf *b, uint32_t local, uint32_t other) {
-    get(b, local);
-    get(b, other);
-    wasm_put_op(b, WASM_OP_I32_ADD);
-}
-
-static void get_plus(Buf *b, uint32_t local, uint32_t n) {
-    get(b, local);
-    if (n) {
-        put_i32(b, n);
-        wasm_put_op(b, WASM_OP_I32_ADD);
-    }
-}
-
-static void step(Buf *b, uint32_t local, uint32_t n) {
-    get_plus(b, local, n);
-    set(b, local);
-}
-
-static void call(Buf *b, uint32_t func) {
-    put_index(b, WASM_OP_CALL, func);
-}
-
 static void call_helper(const MemoryOps *x, Buf *b, Helper h) {
-    call(b, x->at.helpers[h]);
+    emit(b, "call %u", x->at.helpers[h]);
 }
 
-/* An i32 on the stack becomes an address. */
-static void put_address(Buf *b, const Place *p) {
-    if (p->wide)
-        wasm_put_op(b, WASM_OP_I64_EXTEND_I32_U);
-}
-
-static void put_access(Buf *b, WasmOp op, const Place *p) {
-    wasm_put_op(b, op);
-    buf_uleb(b, p->handle ? 0x40 : 0);
-    if (p->handle)
-        buf_uleb(b, p->handle);
-    buf_u8(b, 0);
+/* What makes an address of an i32: an instruction or none. */
+static const char *widen(const Place *p) {
+    return p->wide ? "i64.extend_i32_u" : "";
 }
 
 /* An i32 is on the stack: leaves the number of `bytes` (1, 4 or 8) there. */
 static void put_load(const MemoryOps *x, Buf *b, const Place *p, uint32_t bytes) {
-    if (p->calls) {
+    if (p->calls)
         call_helper(x, b, bytes == 8 ? HELPER_LOAD64 : bytes == 4 ? HELPER_LOAD32 : HELPER_LOAD8);
-        return;
-    }
-    put_address(b, p);
-    put_access(b,
-               bytes == 8   ? WASM_OP_I64_LOAD
-               : bytes == 4 ? WASM_OP_I32_LOAD
-                            : WASM_OP_I32_LOAD8_U,
-               p);
+    else
+        emit(b, "%s %s %u 0", widen(p),
+             bytes == 8   ? "i64.load"
+             : bytes == 4 ? "i32.load"
+                          : "i32.load8_u",
+             p->handle);
 }
 
-/* Takes an address (put_address) and a number of 1 or 8 bytes. */
+/* Consumes an address and a number of 1 or 8 bytes. */
 static void put_store(const MemoryOps *x, Buf *b, const Place *p, uint32_t bytes) {
     if (p->calls)
         call_helper(x, b, bytes == 8 ? HELPER_STORE64 : HELPER_STORE8);
     else
-        put_access(b, bytes == 8 ? WASM_OP_I64_STORE : WASM_OP_I32_STORE8, p);
+        emit(b, bytes == 8 ? "i64.store %u 0" : "i32.store8 %u 0", p->handle);
 }
 
 static void put_load_runtime(const MemoryOps *x, Buf *b, uint32_t bytes) {
@@ -299,23 +250,10 @@ static void put_load_runtime(const MemoryOps *x, Buf *b, uint32_t bytes) {
 
 /* If the condition on the stack holds: returns, with a number if it is not negative. */
 static void return_if(Buf *b, int32_t result) {
-    put_open(b, WASM_OP_IF);
     if (result >= 0)
-        put_i32(b, (uint32_t)result);
-    wasm_put_op(b, WASM_OP_RETURN);
-    wasm_put_op(b, WASM_OP_END);
-}
-
-/* A loop that ends when the condition holds that is put between this and close_loop. */
-static void open_loop(Buf *b) {
-    put_open(b, WASM_OP_BLOCK);
-    put_open(b, WASM_OP_LOOP);
-}
-
-static void close_loop(Buf *b) {
-    put_index(b, WASM_OP_BR, 0);
-    wasm_put_op(b, WASM_OP_END);
-    wasm_put_op(b, WASM_OP_END);
+        emit(b, "if i32.const %d return end", result);
+    else
+        emit(b, "if return end");
 }
 
 /* ---- bytes ---- */
@@ -327,43 +265,27 @@ static uint32_t build_clip(MemoryOps *x, MemoryRef a) {
     if (p.calls)
         call_helper(x, &b, HELPER_MEM_PAGES);
     else
-        put_index(&b, WASM_OP_MEMORY_SIZE, p.handle);
-    if (!p.wide)
-        wasm_put_op(&b, WASM_OP_I64_EXTEND_I32_U);
-    wasm_put_const(&b, WASM_I64, p.page_log2);
-    wasm_put_op(&b, WASM_OP_I64_SHL);
-    get(&b, AT);
-    wasm_put_op(&b, WASM_OP_I64_EXTEND_I32_U);
-    wasm_put_op(&b, WASM_OP_I64_SUB);
-    set(&b, LEFT); /* bytes from AT to the end; below zero if it is beyond */
-    get(&b, LEFT);
-    wasm_put_op(&b, WASM_OP_I32_WRAP_I64);
-    get(&b, LEN);
-    get(&b, LEFT);
-    get(&b, LEN);
-    wasm_put_op(&b, WASM_OP_I64_EXTEND_I32_U);
-    wasm_put_op(&b, WASM_OP_I64_LT_U);
-    wasm_put_op(&b, WASM_OP_SELECT);
-    put_i32(&b, 0);
-    get(&b, LEFT);
-    wasm_put_const(&b, WASM_I64, 0);
-    wasm_put_op(&b, WASM_OP_I64_GT_S);
-    wasm_put_op(&b, WASM_OP_SELECT);
+        emit(&b, "memory.size %u", p.handle);
+    /* LEFT: bytes from AT to the end; below zero if it is beyond */
+    emit(&b,
+         "%s i64.const %u i64.shl local.get %u i64.extend_i32_u i64.sub local.set %u"
+         " local.get %u i32.wrap_i64 local.get %u"
+         " local.get %u local.get %u i64.extend_i32_u i64.lt_u select"
+         " i32.const 0 local.get %u i64.const 0 i64.gt_s select",
+         p.wide ? "" : "i64.extend_i32_u", p.page_log2, AT, LEFT, LEFT, LEN, LEFT, LEN, LEFT);
     return add_func(x, "whammc.clip", 2, 0, 1, true, &b);
 }
 
 /* Leaves how many of the bytes at a local are there. */
 static void put_clip(MemoryOps *x, Buf *b, MemoryRef a, uint32_t at, uint32_t len) {
-    get(b, at);
-    get(b, len);
-    call(b, func_of(x, OP_CLIP, a, a));
+    uint32_t clip = func_of(x, OP_CLIP, a, a);
+    emit(b, "local.get %u local.get %u call %u", at, len, clip);
 }
 
 /* Returns unless all of the bytes are there. */
 static void need_all(MemoryOps *x, Buf *b, MemoryRef a, uint32_t at, uint32_t len, int32_t result) {
     put_clip(x, b, a, at, len);
-    get(b, len);
-    wasm_put_op(b, WASM_OP_I32_NE);
+    emit(b, "local.get %u i32.ne", len);
     return_if(b, result);
 }
 
@@ -371,20 +293,14 @@ static uint32_t build_same(MemoryOps *x, MemoryRef a) {
     enum { AT, FROM, LEN, I };
     Buf b = {0};
     Place p = place(x, a);
-    open_loop(&b);
-    get(&b, I);
-    get(&b, LEN);
-    wasm_put_op(&b, WASM_OP_I32_GE_U);
-    put_index(&b, WASM_OP_BR_IF, 1);
-    get_sum(&b, AT, I);
+    emit(&b, "block loop local.get %u local.get %u i32.ge_u br_if 1", I, LEN);
+    emit(&b, "local.get %u local.get %u i32.add", AT, I);
     put_load(x, &b, &p, 1);
-    get_sum(&b, FROM, I);
+    emit(&b, "local.get %u local.get %u i32.add", FROM, I);
     put_load_runtime(x, &b, 1);
-    wasm_put_op(&b, WASM_OP_I32_NE);
+    emit(&b, "i32.ne");
     return_if(&b, 0);
-    step(&b, I, 1);
-    close_loop(&b);
-    put_i32(&b, 1);
+    emit(&b, "local.get %u i32.const 1 i32.add local.set %u br 0 end end i32.const 1", I, I);
     return add_func(x, "whammc.same", 3, 1, 0, true, &b);
 }
 
@@ -392,27 +308,22 @@ enum { MOVE_FROM, MOVE_TO, MOVE_LEN, MOVE_I };
 
 static void put_moved(MemoryOps *x, Buf *b, const Place *from, const Place *to, uint32_t i,
                       uint32_t bytes) {
-    get_sum(b, MOVE_TO, i);
-    put_address(b, to);
-    get_sum(b, MOVE_FROM, i);
+    emit(b, "local.get %u local.get %u i32.add %s", MOVE_TO, i, widen(to));
+    emit(b, "local.get %u local.get %u i32.add", MOVE_FROM, i);
     put_load(x, b, from, bytes);
     put_store(x, b, to, bytes);
 }
 
 /* Within one memory: from the end if the destination is behind the source. */
 static void move_backward(MemoryOps *x, Buf *b, const Place *p) {
-    get(b, MOVE_FROM);
-    get(b, MOVE_TO);
-    wasm_put_op(b, WASM_OP_I32_LT_U);
-    put_open(b, WASM_OP_IF);
-    open_loop(b);
-    get(b, MOVE_LEN);
-    wasm_put_op(b, WASM_OP_I32_EQZ);
-    put_index(b, WASM_OP_BR_IF, 1);
-    step(b, MOVE_LEN, (uint32_t)-1);
+    emit(b,
+         "local.get %u local.get %u i32.lt_u if"
+         " block loop"
+         "  local.get %u i32.eqz br_if 1"
+         "  local.get %u i32.const -1 i32.add local.set %u",
+         MOVE_FROM, MOVE_TO, MOVE_LEN, MOVE_LEN, MOVE_LEN);
     put_moved(x, b, p, p, MOVE_LEN, 1);
-    close_loop(b);
-    wasm_put_op(b, WASM_OP_END);
+    emit(b, "br 0 end end end");
 }
 
 static uint32_t build_move(MemoryOps *x, MemoryRef from, MemoryRef to) {
@@ -422,16 +333,13 @@ static uint32_t build_move(MemoryOps *x, MemoryRef from, MemoryRef to) {
     if (source.calls && target.calls)
         move_backward(x, &b, &source);
     for (uint32_t k = 0; k < 2; k++) {
-        open_loop(&b);
-        get(&b, MOVE_LEN);
-        get(&b, MOVE_I);
-        wasm_put_op(&b, WASM_OP_I32_SUB);
-        put_i32(&b, widths[k]);
-        wasm_put_op(&b, WASM_OP_I32_LT_U);
-        put_index(&b, WASM_OP_BR_IF, 1);
+        emit(&b,
+             "block loop local.get %u local.get %u i32.sub"
+             " i32.const %u i32.lt_u br_if 1",
+             MOVE_LEN, MOVE_I, widths[k]);
         put_moved(x, &b, &source, &target, MOVE_I, widths[k]);
-        step(&b, MOVE_I, widths[k]);
-        close_loop(&b);
+        emit(&b, "local.get %u i32.const %u i32.add local.set %u br 0 end end", MOVE_I, widths[k],
+             MOVE_I);
     }
     return add_func(x, "whammc.move", 3, 1, 0, false, &b);
 }
@@ -442,28 +350,28 @@ typedef struct At {
     uint32_t local, plus;
 } At;
 
+static void put_at(Buf *b, At at) {
+    emit(b, "local.get %u", at.local);
+    if (at.plus)
+        emit(b, "i32.const %u i32.add", at.plus);
+}
+
 /* Copies as many bytes as local `len` says, which are there. */
 static void put_move(MemoryOps *x, Buf *b, At from, At to, uint32_t len) {
     Place source = place(x, from.memory), target = place(x, to.memory);
     if (source.calls || target.calls) {
-        get_plus(b, from.local, from.plus);
-        get_plus(b, to.local, to.plus);
-        get(b, len);
-        call(b, func_of(x, OP_MOVE, from.memory, to.memory));
+        uint32_t move = func_of(x, OP_MOVE, from.memory, to.memory);
+        put_at(b, from);
+        put_at(b, to);
+        emit(b, "local.get %u call %u", len, move);
         return;
     }
-    get(b, len);
-    put_open(b, WASM_OP_IF); /* no bytes could be beyond the end */
-    get_plus(b, to.local, to.plus);
-    put_address(b, &target);
-    get_plus(b, from.local, from.plus);
-    put_address(b, &source);
-    get(b, len);
-    if (source.wide && target.wide)
-        wasm_put_op(b, WASM_OP_I64_EXTEND_I32_U);
-    put_index(b, WASM_OP_MEMORY_COPY, target.handle);
-    buf_uleb(b, source.handle);
-    wasm_put_op(b, WASM_OP_END);
+    emit(b, "local.get %u if", len); /* no bytes could be beyond the end */
+    put_at(b, to);
+    emit(b, "%s", widen(&target));
+    put_at(b, from);
+    emit(b, "%s local.get %u %s memory.copy %u %u end", widen(&source), len,
+         source.wide && target.wide ? "i64.extend_i32_u" : "", target.handle, source.handle);
 }
 
 /* ---- the operations of scripts ---- */
@@ -484,11 +392,11 @@ static uint32_t build_read(MemoryOps *x, MemoryRef a) {
     enum { AT, LEN, S };
     Buf b = {0};
     put_clip(x, &b, a, AT, LEN);
-    put_index(&b, WASM_OP_LOCAL_TEE, LEN);
+    emit(&b, "local.tee %u", LEN);
     call_helper(x, &b, HELPER_STR_NEW);
-    set(&b, S);
+    emit(&b, "local.set %u", S);
     put_move(x, &b, (At){a, AT, 0}, (At){runtime, S, STR_BYTES}, LEN);
-    get(&b, S);
+    emit(&b, "local.get %u", S);
     call_helper(x, &b, HELPER_STR_INTERN);
     return add_func(x, "whammc.read_str", 2, 1, 0, true, &b);
 }
@@ -496,9 +404,9 @@ static uint32_t build_read(MemoryOps *x, MemoryRef a) {
 static uint32_t build_write(MemoryOps *x, MemoryRef a) {
     enum { AT, S, LEN };
     Buf b = {0};
-    get(&b, S);
+    emit(&b, "local.get %u", S);
     put_load_runtime(x, &b, 4);
-    set(&b, LEN);
+    emit(&b, "local.set %u", LEN);
     need_all(x, &b, a, AT, LEN, -1);
     put_move(x, &b, (At){runtime, S, STR_BYTES}, (At){a, AT, 0}, LEN);
     return add_func(x, "whammc.write_str", 2, 1, 0, false, &b);
@@ -507,16 +415,13 @@ static uint32_t build_write(MemoryOps *x, MemoryRef a) {
 static uint32_t build_strcmp(MemoryOps *x, MemoryRef a) {
     enum { AT, LEN, S };
     Buf b = {0};
-    get(&b, S);
+    emit(&b, "local.get %u", S);
     put_load_runtime(x, &b, 4);
-    get(&b, LEN);
-    wasm_put_op(&b, WASM_OP_I32_NE);
+    emit(&b, "local.get %u i32.ne", LEN);
     return_if(&b, 0);
     need_all(x, &b, a, AT, LEN, 0);
-    get(&b, AT);
-    get_plus(&b, S, STR_BYTES);
-    get(&b, LEN);
-    call(&b, func_of(x, OP_SAME, a, a));
+    emit(&b, "local.get %u local.get %u i32.const %u i32.add local.get %u call %u", AT, S,
+         STR_BYTES, LEN, func_of(x, OP_SAME, a, a));
     return add_func(x, "whammc.strcmp", 3, 0, 0, true, &b);
 }
 
@@ -524,38 +429,27 @@ static uint32_t build_strcontains(MemoryOps *x, MemoryRef a) {
     enum { AT, LEN, S, PART, I };
     Buf b = {0};
     put_clip(x, &b, a, AT, LEN);
-    set(&b, LEN);
-    get(&b, S);
+    emit(&b, "local.set %u local.get %u", LEN, S);
     put_load_runtime(x, &b, 4);
-    put_index(&b, WASM_OP_LOCAL_TEE, PART);
-    get(&b, LEN);
-    wasm_put_op(&b, WASM_OP_I32_GT_U);
+    emit(&b, "local.tee %u local.get %u i32.gt_u", PART, LEN);
     return_if(&b, 0);
-    get(&b, LEN);
-    get(&b, PART);
-    wasm_put_op(&b, WASM_OP_I32_SUB);
-    set(&b, LEN); /* the last place where it can be */
-    put_open(&b, WASM_OP_LOOP);
-    get_sum(&b, AT, I);
-    get_plus(&b, S, STR_BYTES);
-    get(&b, PART);
-    call(&b, func_of(x, OP_SAME, a, a));
+    /* LEN: the last offset at which it can be */
+    emit(&b, "local.get %u local.get %u i32.sub local.set %u loop", LEN, PART, LEN);
+    emit(&b,
+         "local.get %u local.get %u i32.add local.get %u i32.const %u i32.add local.get %u"
+         " call %u",
+         AT, I, S, STR_BYTES, PART, func_of(x, OP_SAME, a, a));
     return_if(&b, 1);
-    step(&b, I, 1);
-    get(&b, I);
-    get(&b, LEN);
-    wasm_put_op(&b, WASM_OP_I32_LE_U);
-    put_index(&b, WASM_OP_BR_IF, 0);
-    wasm_put_op(&b, WASM_OP_END);
-    put_i32(&b, 0);
+    emit(&b,
+         "local.get %u i32.const 1 i32.add local.set %u"
+         " local.get %u local.get %u i32.le_u br_if 0 end i32.const 0",
+         I, I, I, LEN);
     return add_func(x, "whammc.strcontains", 3, 2, 0, true, &b);
 }
 
 /* Leaves the size of a memory in pages, as i32; `index`: of it. */
 static void put_pages(Buf *b, const Place *p, uint32_t index) {
-    put_index(b, WASM_OP_MEMORY_SIZE, index);
-    if (p->wide)
-        wasm_put_op(b, WASM_OP_I32_WRAP_I64);
+    emit(b, "memory.size %u %s", index, p->wide ? "i32.wrap_i64" : "");
 }
 
 static uint32_t build_size(MemoryOps *x, MemoryRef a) {
@@ -569,7 +463,7 @@ static uint32_t build_size(MemoryOps *x, MemoryRef a) {
 
 static uint32_t build_memid(MemoryOps *x, MemoryRef a) {
     Buf b = {0};
-    put_i32(&b, number_of(x, a));
+    emit(&b, "i32.const %u", number_of(x, a));
     return add_func(x, "whammc.memid", 0, 0, 0, true, &b);
 }
 
@@ -577,15 +471,7 @@ static uint32_t build_memid(MemoryOps *x, MemoryRef a) {
 
 /* If argument `local` is the number of a memory: */
 static void open_case(const MemoryOps *x, Buf *b, uint32_t local, MemoryRef r) {
-    get(b, local);
-    put_i32(b, number_of(x, r));
-    wasm_put_op(b, WASM_OP_I32_EQ);
-    put_open(b, WASM_OP_IF);
-}
-
-static void close_case(Buf *b) {
-    wasm_put_op(b, WASM_OP_RETURN);
-    wasm_put_op(b, WASM_OP_END);
+    emit(b, "local.get %u i32.const %u i32.eq if", local, number_of(x, r));
 }
 
 /* What is static where the memory is known. */
@@ -611,14 +497,14 @@ static uint32_t build_by_number(MemoryOps *x, uint32_t op, uint32_t n, bool resu
             continue;
         open_case(x, &b, 0, r);
         for (uint32_t k = 1; k <= n; k++)
-            get(&b, k);
+            emit(&b, "local.get %u", k);
         if (is_static)
-            put_i32(&b, v);
+            emit(&b, "i32.const %u", (uint32_t)v);
         else
-            call(&b, func_of(x, op, r, r));
-        close_case(&b);
+            emit(&b, "call %u", func_of(x, op, r, r));
+        emit(&b, "return end");
     }
-    wasm_put_op(&b, WASM_OP_UNREACHABLE);
+    emit(&b, "unreachable");
     return add_func(x, "whammc.memory", n + 1, 0, 0, result, &b);
 }
 
@@ -629,15 +515,12 @@ static uint32_t build_memcpy_by_number(MemoryOps *x) {
         open_case(x, &b, A, x->numbered.at[i]);
         for (uint32_t k = 0; k < x->numbered.len; k++) {
             open_case(x, &b, B, x->numbered.at[k]);
-            get(&b, FROM);
-            get(&b, TO);
-            get(&b, LEN);
-            call(&b, func_of(x, FN_MEMCPY, x->numbered.at[i], x->numbered.at[k]));
-            close_case(&b);
+            emit(&b, "local.get %u local.get %u local.get %u call %u return end", FROM, TO, LEN,
+                 func_of(x, FN_MEMCPY, x->numbered.at[i], x->numbered.at[k]));
         }
-        wasm_put_op(&b, WASM_OP_END);
+        emit(&b, "end");
     }
-    wasm_put_op(&b, WASM_OP_UNREACHABLE);
+    emit(&b, "unreachable");
     return add_func(x, "whammc.memory", 5, 0, 0, false, &b);
 }
 
@@ -705,11 +588,11 @@ uint32_t memory_function(const MemoryOps *x, uint32_t call, const Site *site) {
 void memory_put_call(const MemoryOps *x, uint32_t call, const Site *site, Buf *out) {
     const MemoryOp *o = operation(x, call, site);
     if (o->op == FN_MEMID) {
-        put_i32(out, number_of(x, o->a));
+        emit(out, "i32.const %u", number_of(x, o->a));
     } else if (is_direct(x, o)) {
         Place p = place(x, o->a);
         put_pages(out, &p, wasm_final(x->m, WASM_SPACE_MEMORY, p.handle));
     } else {
-        put_index(out, WASM_OP_CALL, wasm_final(x->m, WASM_SPACE_FUNC, o->func));
+        emit(out, "call %u", wasm_final(x->m, WASM_SPACE_FUNC, o->func));
     }
 }

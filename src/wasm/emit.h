@@ -30,8 +30,9 @@ void emit_br_table(Buf *b, const uint32_t *labels, uint32_t n, uint32_t otherwis
 
 /* The immediates of a load or store that need not be aligned. */
 static inline void emit_memarg(Buf *b, uint64_t memory, uint64_t offset) {
-    buf_u8(b, 0x40); /* a memory index follows */
-    buf_uleb(b, memory);
+    buf_uleb(b, memory ? 0x40 : 0); /* a memory index follows, which not all engines know */
+    if (memory)
+        buf_uleb(b, memory);
     buf_uleb(b, offset);
 }
 
