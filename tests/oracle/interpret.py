@@ -582,7 +582,7 @@ def blocks(f):
     for i, instr in enumerate(f.body):
         jumps = instr[0] in ("if", "else", "br", "br_if", "br_table", "return")
         starts |= {i + 1} if jumps else {i} if instr[0] == "loop" else set()
-        if jumps:  # also from dead code, whose branches are branches to these ends, too
+        if jumps and i in reached:
             starts |= set(destinations(f, i))
     order = sorted(s for s in starts if s < len(f.body))
     return [(a, b - 1) for a, b in zip(order, order[1:] + [len(f.body)]) if a in reached]
