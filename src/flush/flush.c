@@ -3,6 +3,8 @@
  */
 #include "flush/flush_code.h"
 
+#include <inttypes.h>
+
 #include "inject/program.h"
 #include "link/runtime.h"
 #include "../../stdlib/runtime/values.h" /* the layout of our memory */
@@ -102,15 +104,12 @@ static void guard_maximum(Flush *f) {
     Buf code = {0};
     WasmType i32 = WASM_I32;
     uint32_t type = wasm_add_func_type(f->m, &i32, 1, &i32, 1);
-    static const uint8_t body[] = {0,    0x3f, 0,    0xad,
-                                   0x20, 0,    0xad, 0x7c}; /* memory.size + delta, as i64 */
-    buf_bytes(&code, body, sizeof body);
-    wasm_put_op(&code, WASM_OP_I64_CONST);
-    buf_sleb(&code, (int64_t)f->old_max);
-    wasm_put_op(&code, WASM_OP_I64_GT_U);
-    static const uint8_t rest[] = {0x04, 0x7f, 0x41, 0x7f, 0x05, 0x20,
-                                   0,    0x40, 0,    0x0b, 0x0b}; /* if -1 else memory.grow */
-    buf_bytes(&code, rest, sizeof rest);
+    emit_locals(&code, 0, 0);
+    emit(&code,
+         "memory.size 0 i64.extend_i32_u local.get 0 i64.extend_i32_u i64.add"
+         " i64.const %" PRIu64 " i64.gt_u"
+         " if i32 i32.const -1 else local.get 0 memory.grow 0 end end",
+         f->old_max);
     f->grow = wasm_add_func(f->m, type, text("whammc.grow"), &code, false);
 }
 
@@ -258,7 +257,7 @@ bool flush_link(Flush *f, const Reach *reach, const OnceShapes *once) {
 static void put_dump(void *ctx, WasmType type, const FlushSource *source, uint64_t offset) {
     Chunks *c = ctx;
     Buf *b = &c->body;
-    put_index(b, WASM_OP_LOCAL_GET, 0);
+    emit(b, "local.get 0");
     flush_push(c->f, source, b);
     WasmOp op = type == WASM_I64   ? WASM_OP_I64_STORE
                 : type == WASM_F32 ? WASM_OP_F32_STORE
@@ -277,46 +276,28 @@ static void put_dump(void *ctx, WasmType type, const FlushSource *source, uint64
  * no room. */
 static void put_grow(const Flush *f, Buf *b) {
     uint64_t image_offset = align8(RUNTIME_STACK + store_values_size(f->store));
-    uint64_t base = global_index(f, f->base);
-    put_index(b, WASM_OP_GLOBAL_GET, base);
-    wasm_put_op(b, WASM_OP_I32_EQZ);
-    wasm_put_op(b, WASM_OP_IF);
-    buf_u8(b, WASM_NONE);
-    put_i32(b, pages_for(image_offset + f->image_len));
-    put_index(b, WASM_OP_MEMORY_GROW, 0);
-    put_index(b, WASM_OP_GLOBAL_SET, base);
-    put_index(b, WASM_OP_GLOBAL_GET, base);
-    put_i32(b, (uint64_t)-1);
-    wasm_put_op(b, WASM_OP_I32_EQ);
-    wasm_put_op(b, WASM_OP_IF);
-    buf_u8(b, WASM_NONE);
-    put_i32(b, 0);
-    put_index(b, WASM_OP_GLOBAL_SET, base);
-    wasm_put_op(b, WASM_OP_RETURN);
-    wasm_put_op(b, WASM_OP_END);
-    put_index(b, WASM_OP_GLOBAL_GET, base);
-    put_i32(b, 16);
-    wasm_put_op(b, WASM_OP_I32_SHL);
-    put_index(b, WASM_OP_GLOBAL_SET, base);
-    put_index(b, WASM_OP_GLOBAL_GET, base);
-    put_i32(b, image_offset);
-    wasm_put_op(b, WASM_OP_I32_ADD);
-    put_i32(b, 0);
-    put_i32(b, f->image_len);
-    put_index(b, WASM_OP_MEMORY_INIT, wasm_final(f->m, WASM_SPACE_DATA, f->image_data));
-    buf_u8(b, 0);
-    wasm_put_op(b, WASM_OP_END);
+    uint32_t base = global_index(f, f->base);
+    emit(b,
+         "global.get %u i32.eqz if"
+         "  i32.const %u memory.grow 0 global.set %u"
+         "  global.get %u i32.const -1 i32.eq if"
+         "   i32.const 0 global.set %u return"
+         "  end"
+         "  global.get %u i32.const 16 i32.shl global.set %u",
+         base, (uint32_t)pages_for(image_offset + f->image_len), base, base, base, base, base);
+    emit(b,
+         "global.get %u i32.const %u i32.add i32.const 0 i32.const %u memory.init %u 0"
+         " end",
+         base, (uint32_t)image_offset, f->image_len,
+         wasm_final(f->m, WASM_SPACE_DATA, f->image_data));
 }
 
 /* Pushes an address of the runtime's part of memory. */
 static void put_address(const Flush *f, Buf *b, uint64_t offset) {
-    if (f->own) {
-        put_i32(b, offset);
-        return;
-    }
-    put_index(b, WASM_OP_GLOBAL_GET, global_index(f, f->base));
-    put_i32(b, offset);
-    wasm_put_op(b, WASM_OP_I32_ADD);
+    if (f->own)
+        emit(b, "i32.const %u", (uint32_t)offset);
+    else
+        emit(b, "global.get %u i32.const %u i32.add", global_index(f, f->base), (uint32_t)offset);
 }
 
 typedef enum TemplateKind { TEMPLATE_BODY, TEMPLATE_INIT, TEMPLATE_EXIT } TemplateKind;
@@ -352,37 +333,31 @@ static void put_report(Flush *f, Splicer *s, Buf *body) {
         put_grow(f, body);
     if (!f->plan->uses_values) {
         put_address(f, body, RUNTIME_STACK);
-        put_index(body, WASM_OP_GLOBAL_SET, global_index(f, f->stack_pointer));
+        emit(body, "global.set %u", global_index(f, f->stack_pointer));
     }
     uint64_t values_at = f->own ? f->store->values_at : RUNTIME_STACK;
     for (uint32_t i = 0; i < dump.funcs.len; i++) {
         put_address(f, body, values_at);
-        put_call(f, body, dump.funcs.at[i]);
+        emit(body, "call %u", func_index(f, dump.funcs.at[i]));
     }
     put_address(f, body, f->own ? f->image_at : image_offset);
-    put_i32(body, f->image_len);
+    emit(body, "i32.const %u", f->image_len);
     put_address(f, body, values_at);
-    put_call(f, body, f->report);
+    emit(body, "call %u", func_index(f, f->report));
     chunks_free(&dump);
 }
 
 static void set_flushing(const Flush *f, Buf *b, bool now) {
-    if (f->due == UINT32_MAX)
-        return;
-    put_i32(b, now);
-    put_index(b, WASM_OP_GLOBAL_SET, global_index(f, f->flushing));
+    if (f->due != UINT32_MAX)
+        emit(b, "i32.const %d global.set %u", now, global_index(f, f->flushing));
 }
 
 /* A script that asks for a report while one is made does not get another one. */
 static void fill_due(Flush *f, Splicer *s) {
     Buf body = {0};
     splicer_begin(s, 0);
-    put_index(&body, WASM_OP_GLOBAL_GET, global_index(f, f->flushing));
-    wasm_put_op(&body, WASM_OP_I32_EQZ);
-    wasm_put_op(&body, WASM_OP_IF);
-    buf_u8(&body, WASM_NONE);
-    put_call(f, &body, f->flush);
-    wasm_put_op(&body, WASM_OP_END);
+    emit(&body, "global.get %u i32.eqz if call %u end", global_index(f, f->flushing),
+         func_index(f, f->flush));
     flush_fill(f, s, f->due, &body);
     buf_free(&body);
 }
@@ -410,7 +385,7 @@ static bool add_flush(Flush *f, Splicer *s, const OnceShapes *once) {
     splice_shapes(s, &once->report, TEMPLATE_BODY);
     buf_bytes(&probes, report.data, report.len);
     if (f->texts)
-        put_call(f, &probes, f->helpers[HELPER_FLUSH]);
+        emit(&probes, "call %u", func_index(f, f->helpers[HELPER_FLUSH]));
     set_flushing(f, &probes, false);
     f->flush =
         flush_add_code(f, s, wasm_add_func_type(f->m, NULL, 0, NULL, 0), "whammc.flush", &probes);
@@ -445,7 +420,7 @@ static void put_start(Flush *f, Splicer *s, Buf *body) {
     const WasmExport *e = flush_starts_late(f) ? late_start(f) : NULL;
     int64_t next = e ? (int64_t)e->handle : f->m->start;
     if (next >= 0)
-        put_call(f, body, (uint32_t)next);
+        emit(body, "call %u", func_index(f, (uint32_t)next));
     uint32_t func = flush_add_code(f, s, type, "whammc.start", body);
     if (e)
         wasm_set_export(f->m, (uint32_t)(e - f->m->exports.at), func);
@@ -463,7 +438,7 @@ static bool add_start(Flush *f, Splicer *s, const Template *const *init, const O
     splicer_begin(s, 0);
     shadow_put_start(f->shadow, &body);
     for (uint32_t i = 0; i < f->library_starts.len; i++)
-        put_call(f, &body, f->library_starts.at[i]);
+        emit(&body, "call %u", func_index(f, f->library_starts.at[i]));
     if (f->options->link == LINK_IMPORT && f->plan->uses_values)
         ok = flush_import_start(f, s, &body) && ok;
     for (uint32_t i = 0; i < f->plan->scripts.len; i++)

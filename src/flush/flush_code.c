@@ -3,6 +3,8 @@
  */
 #include "flush/flush_code.h"
 
+#include <inttypes.h>
+
 enum { CHUNK_ITEMS = 1000, HELD_ITEMS = 8 * CHUNK_ITEMS };
 
 /* Local declarations in front, `end` behind. */
@@ -80,7 +82,7 @@ bool flush_make_image(Flush *f, const Image *image, Buf *bytes) {
 
 static void push_ref(const Flush *f, CountRef ref, uint32_t locals, Buf *out) {
     if (ref.derived)
-        put_index(out, WASM_OP_LOCAL_GET, locals + ref.index);
+        emit(out, "local.get %u", locals + ref.index);
     else
         store_push_counter(f->store, f->m, ref.index, out);
 }
@@ -88,14 +90,11 @@ static void push_ref(const Flush *f, CountRef ref, uint32_t locals, Buf *out) {
 /* How often a flag was set, as the image says it is told. */
 static void push_often(const Flush *f, const FlushSource *source, Buf *out) {
     uint64_t most = UINT64_C(1) << 31;
-    wasm_put_const(out, WASM_I64, most);
+    emit(out, "i64.const %" PRIu64, most);
     push_ref(f, source->count->ref, source->locals, out);
-    wasm_put_const(out, WASM_I64, most);
+    emit(out, "i64.const %" PRIu64, most);
     push_ref(f, source->count->ref, source->locals, out);
-    wasm_put_op(out, WASM_OP_I64_LT_U);
-    wasm_put_op(out, WASM_OP_SELECT);
-    if (type_wasm(source->type) == WASM_I32)
-        wasm_put_op(out, WASM_OP_I32_WRAP_I64);
+    emit(out, "i64.lt_u select %s", type_wasm(source->type) == WASM_I32 ? "i32.wrap_i64" : "");
 }
 
 static void push_count(const Flush *f, const FlushSource *source, Buf *out) {
@@ -109,8 +108,7 @@ static void push_count(const Flush *f, const FlushSource *source, Buf *out) {
         wasm_put_const(out, type, 0);
         wasm_put_const(out, type, v->amount);
         push_ref(f, v->ref, source->locals, out);
-        wasm_put_op(out, WASM_OP_I64_EQZ);
-        wasm_put_op(out, WASM_OP_SELECT);
+        emit(out, "i64.eqz select");
     } else {
         push_ref(f, v->ref, source->locals, out);
         flush_multiply(v->amount, out);
@@ -123,7 +121,7 @@ void flush_push(const Flush *f, const FlushSource *source, Buf *out) {
         push_count(f, source, out);
         return;
     }
-    put_index(out, WASM_OP_GLOBAL_GET, source->global);
+    emit(out, "global.get %u", source->global);
     if (!source->parts.len && !source->nsums)
         return;
     Buf counted = {0};
@@ -153,19 +151,16 @@ static void put_derived(Chunks *c, uint32_t func) {
     for (uint32_t i = 0; i < n; i++) {
         uint32_t leak = *word++, plus = *word++, all = *word++;
         if (!plus)
-            wasm_put_const(&c->body, WASM_I64, 0);
+            emit(&c->body, "i64.const 0");
         for (uint32_t k = 0; k < all; k++, word++) {
             push_ref(c->f, (CountRef){*word >> 1 & 0x7fffffff, *word & 1}, c->nparams, &c->body);
-            if (k >= plus)
-                wasm_put_op(&c->body, WASM_OP_I64_SUB);
-            else if (k)
-                wasm_put_op(&c->body, WASM_OP_I64_ADD);
+            emit(&c->body, "%s", k >= plus ? "i64.sub" : k ? "i64.add" : "");
         }
         if (leak >> 1) {
             flush_push_leaks(c->f, leak >> 1, &c->body);
-            wasm_put_op(&c->body, leak & 1 ? WASM_OP_I64_SUB : WASM_OP_I64_ADD);
+            emit(&c->body, leak & 1 ? "i64.sub" : "i64.add");
         }
-        put_index(&c->body, WASM_OP_LOCAL_SET, c->nparams + i);
+        emit(&c->body, "local.set %u", c->nparams + i);
     }
     c->wide = n > c->wide ? n : c->wide;
     c->hold = n > 0;

@@ -17,11 +17,11 @@ static inline uint64_t align8(uint64_t n) {
 
 /* ---- instructions; indices are final ---- */
 
-static inline void put_call(const Flush *f, Buf *b, uint32_t func) {
-    put_index(b, WASM_OP_CALL, wasm_final(f->m, WASM_SPACE_FUNC, func));
+static inline uint32_t func_index(const Flush *f, uint32_t handle) {
+    return wasm_final(f->m, WASM_SPACE_FUNC, handle);
 }
 
-static inline uint64_t global_index(const Flush *f, uint32_t handle) {
+static inline uint32_t global_index(const Flush *f, uint32_t handle) {
     return wasm_final(f->m, WASM_SPACE_GLOBAL, handle);
 }
 
@@ -61,7 +61,7 @@ bool flush_make_image(Flush *f, const Image *image, Buf *bytes);
 
 /* Where a value of the report comes from. */
 typedef struct FlushSource {
-    uint64_t global;      /* the index of a global */
+    uint32_t global;      /* the index of a global */
     const Sum *sum;       /* NULL, or how the following is added to that: */
     CountParts parts;     /* these, if they are few */
     const uint32_t *sums; /* what these functions give; nsums handles */

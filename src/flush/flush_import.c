@@ -7,6 +7,8 @@
  */
 #include "flush/flush_code.h"
 
+#include <inttypes.h>
+
 #include "report/embedded.h"
 #include "gen/template.h"
 
@@ -98,7 +100,7 @@ bool flush_import_link(Flush *f, const bool *used) {
 static void call_chunks(Chunks *c, Buf *body) {
     chunks_end(c);
     for (uint32_t i = 0; i < c->funcs.len; i++)
-        put_call(c->f, body, c->funcs.at[i]);
+        emit(body, "call %u", func_index(c->f, c->funcs.at[i]));
     chunks_free(c);
 }
 
@@ -107,9 +109,7 @@ static void put_image(Chunks *c, const Buf *image) {
         uint64_t word = 0;
         for (size_t i = 0; i < 8 && at + i < image->len; i++)
             word |= (uint64_t)image->data[at + i] << 8 * i;
-        wasm_put_op(&c->body, WASM_OP_I64_CONST);
-        buf_sleb(&c->body, (int64_t)word);
-        put_call(c->f, &c->body, c->f->rt_put64);
+        emit(&c->body, "i64.const %" PRIu64 " call %u", word, func_index(c->f, c->f->rt_put64));
         chunks_item(c);
     }
 }
@@ -117,9 +117,8 @@ static void put_image(Chunks *c, const Buf *image) {
 /* Begins a report: the image, to be followed by so many bytes of values. */
 static void open_report(Flush *f, Splicer *s, const Buf *image, uint64_t values_size, Buf *body) {
     Chunks words = {.f = f, .s = s, .name = "whammc.image"};
-    put_i32(body, image->len);
-    put_i32(body, values_size);
-    put_call(f, body, f->rt_open);
+    emit(body, "i32.const %u i32.const %u call %u", (uint32_t)image->len, (uint32_t)values_size,
+         func_index(f, f->rt_open));
     put_image(&words, image);
     call_chunks(&words, body);
 }
@@ -130,25 +129,21 @@ static void open_report(Flush *f, Splicer *s, const Buf *image, uint64_t values_
 static void put_text(Flush *f, Chunks *c, uint32_t id) {
     Str text = f->store->texts.at[id];
     Buf *b = &c->body;
-    uint64_t global = global_index(f, (uint32_t)f->store->text_at.at[id]);
-    put_i32(b, text.len);
-    put_call(f, b, f->helpers[HELPER_STR_NEW]);
-    put_index(b, WASM_OP_GLOBAL_SET, global);
+    uint32_t global = global_index(f, (uint32_t)f->store->text_at.at[id]);
+    emit(b, "i32.const %u call %u global.set %u", text.len,
+         func_index(f, f->helpers[HELPER_STR_NEW]), global);
     for (uint32_t i = 0; i < text.len;) {
         bool whole = text.len - i >= 8;
         uint64_t word = 0;
         for (uint32_t k = 0; k < (whole ? 8u : 1u); k++)
             word |= (uint64_t)(uint8_t)text.ptr[i + k] << 8 * k;
-        put_index(b, WASM_OP_GLOBAL_GET, global);
-        put_i32(b, 4 + i);
-        wasm_put_op(b, WASM_OP_I32_ADD);
-        wasm_put_const(b, whole ? WASM_I64 : WASM_I32, word);
-        put_call(f, b, f->helpers[whole ? HELPER_STORE64 : HELPER_STORE8]);
+        emit(b, "global.get %u i32.const %u i32.add %s.const %" PRIu64 " call %u", global, 4 + i,
+             whole ? "i64" : "i32", word,
+             func_index(f, f->helpers[whole ? HELPER_STORE64 : HELPER_STORE8]));
         i += whole ? 8 : 1;
     }
-    put_index(b, WASM_OP_GLOBAL_GET, global);
-    put_call(f, b, f->helpers[HELPER_STR_INTERN]);
-    put_index(b, WASM_OP_GLOBAL_SET, global);
+    emit(b, "global.get %u call %u global.set %u", global,
+         func_index(f, f->helpers[HELPER_STR_INTERN]), global);
     chunks_item(c);
 }
 
@@ -159,7 +154,7 @@ static bool set_up_text(Flush *f, Splicer *s, Buf *body) {
     bool ok = flush_make_image(f, image, &bytes);
     if (ok) {
         open_report(f, s, &bytes, 0, body);
-        put_call(f, body, f->rt_setup_text);
+        emit(body, "call %u", func_index(f, f->rt_setup_text));
     }
     image_free(image);
     buf_free(&bytes);
@@ -168,10 +163,8 @@ static bool set_up_text(Flush *f, Splicer *s, Buf *body) {
 
 bool flush_import_start(Flush *f, Splicer *s, Buf *body) {
     Chunks c = {.f = f, .s = s, .name = "whammc.texts"};
-    if (f->store->nmaps) {
-        put_i32(body, f->store->nmaps);
-        put_call(f, body, f->rt_setup);
-    }
+    if (f->store->nmaps)
+        emit(body, "i32.const %u call %u", f->store->nmaps, func_index(f, f->rt_setup));
     for (uint32_t i = 0; i < f->store->texts.len; i++)
         if (f->store->texts.at[i].len)
             put_text(f, &c, i);
@@ -189,8 +182,8 @@ typedef struct Values {
 /* Zeros up to `offset`. */
 static void pad(Values *v, uint64_t offset) {
     for (; v->at < offset; v->at += 4) {
-        put_i32(&v->chunks.body, 0);
-        put_call(v->chunks.f, &v->chunks.body, v->chunks.f->rt_put32);
+        emit(&v->chunks.body, "i32.const 0 call %u",
+             func_index(v->chunks.f, v->chunks.f->rt_put32));
         chunks_item(&v->chunks);
     }
 }
@@ -201,9 +194,11 @@ static void put_value(void *ctx, WasmType type, const FlushSource *source, uint6
     bool wide = type == WASM_I64 || type == WASM_F64;
     pad(v, offset);
     flush_push(c->f, source, &c->body);
-    if (type == WASM_F32 || type == WASM_F64)
-        wasm_put_op(&c->body, wide ? WASM_OP_I64_REINTERPRET_F64 : WASM_OP_I32_REINTERPRET_F32);
-    put_call(c->f, &c->body, wide ? c->f->rt_put64 : c->f->rt_put32);
+    emit(&c->body, "%s call %u",
+         type == WASM_F64   ? "i64.reinterpret_f64"
+         : type == WASM_F32 ? "i32.reinterpret_f32"
+                            : "",
+         func_index(c->f, wide ? c->f->rt_put64 : c->f->rt_put32));
     v->at += wide ? 8 : 4;
     chunks_item(c);
 }
@@ -220,6 +215,6 @@ bool flush_import_put(Flush *f, Splicer *s, Buf *body) {
     flush_each_value(&values.chunks, put_value, &values);
     pad(&values, values_size);
     call_chunks(&values.chunks, body);
-    put_call(f, body, f->rt_close);
+    emit(body, "call %u", func_index(f, f->rt_close));
     return true;
 }

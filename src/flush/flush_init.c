@@ -65,7 +65,7 @@ bool flush_sites(Flush *f, Splicer *s, bool at_exit, Buf *out) {
         ok = f->m->funcs.at[i].import >= 0 || match_func(&walk, i);
     chunks_end(&x.chunks);
     for (uint32_t i = 0; i < x.chunks.funcs.len; i++)
-        put_call(f, out, x.chunks.funcs.at[i]);
+        emit(out, "call %u", func_index(f, x.chunks.funcs.at[i]));
     matcher_free(&walk);
     chunks_free(&x.chunks);
     map_free(&x.made);

@@ -4,6 +4,8 @@
  */
 #include "flush/flush_code.h"
 
+#include <inttypes.h>
+
 #include "link/import_library.h"
 
 static void import_named(void *ctx, Str name) {
@@ -17,13 +19,9 @@ static uint32_t add_now_ns(Flush *f) {
     WasmType i64 = WASM_I64;
     uint32_t type = wasm_add_func_type(f->m, NULL, 0, &i64, 1);
     uint32_t clock = library_import_bundled(f->m, bundled_function(STR("prof"), STR("getTime")));
-    buf_u8(&code, 0); /* locals */
-    wasm_put_op(&code, WASM_OP_CALL);
-    buf_uleb(&code, clock);
-    wasm_put_const(&code, WASM_F64, UINT64_C(0x412e848000000000)); /* 1e6 */
-    wasm_put_op(&code, WASM_OP_F64_MUL);
-    wasm_put_op(&code, WASM_OP_I64_TRUNC_SAT_F64_U);
-    wasm_put_op(&code, WASM_OP_END);
+    emit_locals(&code, 0, 0);
+    emit(&code, "call %u f64.const %" PRIu64 " f64.mul i64.trunc_sat_f64_u end", clock,
+         UINT64_C(0x412e848000000000)); /* 1e6 */
     return wasm_add_func(f->m, type, text("whammc.now_ns"), &code, false);
 }
 

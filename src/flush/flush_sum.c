@@ -9,32 +9,30 @@
  */
 #include "flush/flush_code.h"
 
+#include <inttypes.h>
+
 enum { PARTS_INLINE = 8, PARTS_FUNCTION = 1000 };
 
 void flush_multiply(uint64_t by, Buf *out) {
     if (by == 1)
         return;
-    wasm_put_const(out, WASM_I64, by);
-    wasm_put_op(out, WASM_OP_I64_MUL);
+    emit(out, "i64.const %" PRIu64 " i64.mul", by);
 }
 
 /* Values of small types are kept as if they were wider, without what does not fit. */
 static void narrow(const Type *t, Buf *out) {
     switch (t->kind) {
-    case TYPE_U8:
-    case TYPE_U16:
-        wasm_put_const(out, WASM_I32, t->kind == TYPE_U8 ? 0xff : 0xffff);
-        wasm_put_op(out, WASM_OP_I32_AND);
-        break;
-    case TYPE_I8: wasm_put_op(out, WASM_OP_I32_EXTEND8_S); break;
-    case TYPE_I16: wasm_put_op(out, WASM_OP_I32_EXTEND16_S); break;
+    case TYPE_U8: emit(out, "i32.const 255 i32.and"); break;
+    case TYPE_U16: emit(out, "i32.const 65535 i32.and"); break;
+    case TYPE_I8: emit(out, "i32.extend8_s"); break;
+    case TYPE_I16: emit(out, "i32.extend16_s"); break;
     default: break;
     }
 }
 
 void flush_wrap(const Type *t, Buf *out) {
     if (type_wasm(t) == WASM_I32)
-        wasm_put_op(out, WASM_OP_I32_WRAP_I64);
+        emit(out, "i32.wrap_i64");
     narrow(t, out);
 }
 
@@ -46,20 +44,18 @@ static void push_parts(const Flush *f, const CountPart *parts, uint32_t n, Buf *
         for (k = i; k < n && parts[k].weight == parts[i].weight; k++) {
             store_push_counter(f->store, f->m, parts[k].counter, out);
             if (k > i)
-                wasm_put_op(out, WASM_OP_I64_ADD);
+                emit(out, "i64.add");
         }
         flush_multiply(parts[i].weight, out);
         if (i)
-            wasm_put_op(out, WASM_OP_I64_ADD);
+            emit(out, "i64.add");
     }
 }
 
 void flush_push_sum(const Flush *f, const FlushSource *source, Buf *out) {
     push_parts(f, source->parts.at, source->parts.len, out);
     for (uint32_t i = 0; i < source->nsums; i++) {
-        put_call(f, out, source->sums[i]);
-        if (i)
-            wasm_put_op(out, WASM_OP_I64_ADD);
+        emit(out, "call %u %s", func_index(f, source->sums[i]), i ? "i64.add" : "");
     }
 }
 
@@ -68,14 +64,11 @@ void flush_combine(const Sum *sum, const Buf *counted, Buf *out) {
     if (sum->flag) { /* place, value, nothing was counted */
         wasm_put_const(out, type, sum->to);
         buf_bytes(out, counted->data, counted->len);
-        wasm_put_op(out, WASM_OP_I64_EQZ);
-        wasm_put_op(out, WASM_OP_SELECT);
+        emit(out, "i64.eqz select");
         return;
     }
     buf_bytes(out, counted->data, counted->len);
-    if (type == WASM_I32)
-        wasm_put_op(out, WASM_OP_I32_WRAP_I64);
-    wasm_put_op(out, type == WASM_I32 ? WASM_OP_I32_ADD : WASM_OP_I64_ADD);
+    emit(out, type == WASM_I32 ? "i32.wrap_i64 i32.add" : "i64.add");
     narrow(sum->type, out);
 }
 
@@ -127,17 +120,15 @@ static void put_news(Settling *t, const FlushSource *source) {
     Buf *b = &t->chunks.body;
     flush_push_sum(f, source, b);
     store_push_counter(f->store, f->m, t->kept, b);
-    wasm_put_op(b, WASM_OP_I64_SUB);
-    put_index(b, WASM_OP_LOCAL_SET, 0);
+    emit(b, "i64.sub local.set 0");
     store_begin_counter(f->store, b);
     store_push_counter(f->store, f->m, t->kept, b);
-    put_index(b, WASM_OP_LOCAL_GET, 0);
-    wasm_put_op(b, WASM_OP_I64_ADD);
+    emit(b, "local.get 0 i64.add");
     store_end_counter(f->store, f->m, t->kept++, b);
 }
 
 /* `address`: of a cell's leaf in memory, else 0. */
-static void settle(Settling *t, uint32_t n, const Sum *sum, uint64_t global, uint64_t address) {
+static void settle(Settling *t, uint32_t n, const Sum *sum, uint32_t global, uint64_t address) {
     const Flush *f = t->chunks.f;
     bool cell = n >= f->plan->vars.len, wide = type_wasm(sum->type) == WASM_I64;
     FlushSource source = {0};
@@ -147,17 +138,16 @@ static void settle(Settling *t, uint32_t n, const Sum *sum, uint64_t global, uin
     t->chunks.wide = 1;
     find_parts(f, n, sum, &source);
     put_news(t, &source);
-    put_index(&news, WASM_OP_LOCAL_GET, 0);
+    emit(&news, "local.get 0");
     if (address) {
-        wasm_put_const(b, WASM_I32, 0);
-        wasm_put_const(b, WASM_I32, 0);
+        emit(b, "i32.const 0 i32.const 0");
         store_put_access(f->store, f->m, wide ? WASM_OP_I64_LOAD : WASM_OP_I32_LOAD, address, b);
         flush_combine(sum, &news, b);
         store_put_access(f->store, f->m, wide ? WASM_OP_I64_STORE : WASM_OP_I32_STORE, address, b);
     } else {
-        put_index(b, WASM_OP_GLOBAL_GET, global);
+        emit(b, "global.get %u", global);
         flush_combine(sum, &news, b);
-        put_index(b, WASM_OP_GLOBAL_SET, global);
+        emit(b, "global.set %u", global);
     }
     buf_free(&news);
     chunks_item(&t->chunks);
@@ -193,7 +183,7 @@ static void add_settling(Flush *f, Splicer *s) {
 
 void flush_settle(const Flush *f, Buf *out) {
     for (uint32_t i = 0; i < f->settle.len; i++)
-        put_call(f, out, f->settle.at[i]);
+        emit(out, "call %u", func_index(f, f->settle.at[i]));
 }
 
 void flush_add_sums(Flush *f, Splicer *s) {

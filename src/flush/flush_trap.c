@@ -12,7 +12,7 @@ bool flush_has_traps(const Flush *f) {
     return f->store->counts && f->store->counts->traps.len;
 }
 
-static uint64_t word(const Flush *f, uint32_t record, uint32_t what) {
+static uint32_t word(const Flush *f, uint32_t record, uint32_t what) {
     return global_index(f, f->traps) + record * TRAP_WORDS + what;
 }
 
@@ -39,14 +39,8 @@ static void add_leaks(Flush *f, Splicer *s) {
     Buf b = {0};
     WasmType i32 = WASM_I32, i64 = WASM_I64;
     for (uint32_t i = 0; i < TRAP_RECORDS; i++) {
-        put_index(&b, WASM_OP_GLOBAL_GET, word(f, i, TRAP_TIMES));
-        put_index(&b, WASM_OP_LOCAL_GET, 0);
-        put_index(&b, WASM_OP_GLOBAL_GET, word(f, i, TRAP_LEAK));
-        wasm_put_op(&b, WASM_OP_I32_EQ);
-        wasm_put_op(&b, WASM_OP_I32_MUL);
-        wasm_put_op(&b, WASM_OP_I64_EXTEND_I32_U);
-        if (i)
-            wasm_put_op(&b, WASM_OP_I64_ADD);
+        emit(&b, "global.get %u local.get 0 global.get %u i32.eq i32.mul i64.extend_i32_u %s",
+             word(f, i, TRAP_TIMES), word(f, i, TRAP_LEAK), i ? "i64.add" : "");
     }
     splicer_begin(s, 1);
     uint32_t type = wasm_add_func_type(f->m, &i32, 1, &i64, 1);
@@ -55,26 +49,19 @@ static void add_leaks(Flush *f, Splicer *s) {
 }
 
 void flush_push_leaks(const Flush *f, uint32_t leak, Buf *out) {
-    put_i32(out, leak);
-    put_call(f, out, f->leaks);
+    emit(out, "i32.const %u call %u", leak, func_index(f, f->leaks));
 }
 
 static void put_record(const Flush *f, uint32_t record, Buf *b) {
-    for (uint32_t k = 0; k < TRAP_PARAMS; k++) {
-        put_index(b, WASM_OP_LOCAL_GET, k);
-        put_index(b, WASM_OP_GLOBAL_SET, word(f, record, trap_params[k]));
-    }
+    for (uint32_t k = 0; k < TRAP_PARAMS; k++)
+        emit(b, "local.get %u global.set %u", k, word(f, record, trap_params[k]));
 }
 
-/* Pushes whether the record is of the place that the parameters tell. */
-static void put_is_it(const Flush *f, uint32_t record, Buf *b) {
-    for (uint32_t k = 1; k < TRAP_PARAMS; k++) {
-        put_index(b, WASM_OP_LOCAL_GET, k);
-        put_index(b, WASM_OP_GLOBAL_GET, word(f, record, trap_params[k]));
-        wasm_put_op(b, WASM_OP_I32_EQ);
-        if (k > 1)
-            wasm_put_op(b, WASM_OP_I32_AND);
-    }
+/* Pushes whether the record is of the location that the parameters tell. */
+static void put_record_matches(const Flush *f, uint32_t record, Buf *b) {
+    for (uint32_t k = 1; k < TRAP_PARAMS; k++)
+        emit(b, "local.get %u global.get %u i32.eq %s", k, word(f, record, trap_params[k]),
+             k > 1 ? "i32.and" : "");
 }
 
 /* (leak, fid, from, to: i32) -> i32: whether there was room */
@@ -82,22 +69,17 @@ static void add_trapped(Flush *f, Splicer *s) {
     Buf b = {0};
     WasmType i32[4] = {WASM_I32, WASM_I32, WASM_I32, WASM_I32};
     for (uint32_t i = 0; i < TRAP_RECORDS; i++) {
-        put_index(&b, WASM_OP_GLOBAL_GET, word(f, i, TRAP_TIMES));
-        wasm_put_op(&b, WASM_OP_I32_EQZ);
-        put_open(&b, WASM_OP_IF);
+        uint32_t times = word(f, i, TRAP_TIMES);
+        emit(&b, "global.get %u i32.eqz if", times);
         put_record(f, i, &b);
-        wasm_put_op(&b, WASM_OP_END);
-        put_is_it(f, i, &b);
-        put_open(&b, WASM_OP_IF);
-        put_index(&b, WASM_OP_GLOBAL_GET, word(f, i, TRAP_TIMES));
-        put_i32(&b, 1);
-        wasm_put_op(&b, WASM_OP_I32_ADD);
-        put_index(&b, WASM_OP_GLOBAL_SET, word(f, i, TRAP_TIMES));
-        put_i32(&b, 1);
-        wasm_put_op(&b, WASM_OP_RETURN);
-        wasm_put_op(&b, WASM_OP_END);
+        emit(&b, "end");
+        put_record_matches(f, i, &b);
+        emit(&b,
+             "if global.get %u i32.const 1 i32.add global.set %u"
+             " i32.const 1 return end",
+             times, times);
     }
-    put_i32(&b, 0);
+    emit(&b, "i32.const 0");
     splicer_begin(s, 4);
     uint32_t type = wasm_add_func_type(f->m, i32, 4, i32, 1);
     uint32_t func = flush_add_code(f, s, type, "whammc.trapped", &b);
@@ -109,19 +91,19 @@ static void add_trapped(Flush *f, Splicer *s) {
 static void put_amount(const Flush *f, uint32_t id, Buf *b) {
     const Store *s = f->store;
     Buf amount = {0};
-    put_index(&amount, WASM_OP_LOCAL_GET, 1);
+    emit(&amount, "local.get 1");
     uint32_t counter = s->coalesce->corrections.at[id];
     if (counter) {
         store_begin_counter(s, b);
         store_push_counter(s, f->m, counter - 1, b);
         buf_bytes(b, amount.data, amount.len);
-        wasm_put_op(b, WASM_OP_I64_ADD);
+        emit(b, "i64.add");
         store_end_counter(s, f->m, counter - 1, b);
     } else {
-        uint64_t global = global_index(f, s->global[id]);
-        put_index(b, WASM_OP_GLOBAL_GET, global);
+        uint32_t global = global_index(f, s->global[id]);
+        emit(b, "global.get %u", global);
         flush_combine(store_sum(s, id), &amount, b);
-        put_index(b, WASM_OP_GLOBAL_SET, global);
+        emit(b, "global.set %u", global);
     }
     buf_free(&amount);
 }
@@ -129,12 +111,9 @@ static void put_amount(const Flush *f, uint32_t id, Buf *b) {
 /* if (var == id) the variable += amount */
 static void put_correction(Chunks *c, uint32_t id) {
     Buf *b = &c->body;
-    put_index(b, WASM_OP_LOCAL_GET, 0);
-    put_i32(b, id);
-    wasm_put_op(b, WASM_OP_I32_EQ);
-    put_open(b, WASM_OP_IF);
+    emit(b, "local.get 0 i32.const %u i32.eq if", id);
     put_amount(c->f, id, b);
-    wasm_put_op(b, WASM_OP_END);
+    emit(b, "end");
     chunks_item(c);
 }
 
@@ -152,11 +131,8 @@ static void add_correct(Flush *f, Splicer *s) {
     chunks_end(&chunks);
     Buf b = {0};
     trap_section_put_show(&b);
-    for (uint32_t i = 0; i < chunks.funcs.len; i++) {
-        put_index(&b, WASM_OP_LOCAL_GET, 0);
-        put_index(&b, WASM_OP_LOCAL_GET, 1);
-        put_call(f, &b, chunks.funcs.at[i]);
-    }
+    for (uint32_t i = 0; i < chunks.funcs.len; i++)
+        emit(&b, "local.get 0 local.get 1 call %u", func_index(f, chunks.funcs.at[i]));
     splicer_begin(s, 2);
     uint32_t type = wasm_add_func_type(f->m, chunks.params, chunks.nparams, NULL, 0);
     uint32_t func = flush_add_code(f, s, type, "whammc.correct", &b);

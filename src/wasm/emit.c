@@ -122,6 +122,8 @@ static void put_immediates(Emit *e, WasmImm imm) {
     case WASM_IMM_BLOCK: put_block_type(e); break;
     case WASM_IMM_I32: buf_sleb(e->out, (int32_t)(uint32_t)number(e)); break;
     case WASM_IMM_I64: buf_sleb(e->out, (int64_t)number(e)); break;
+    case WASM_IMM_F32: buf_u32le(e->out, (uint32_t)number(e)); break;
+    case WASM_IMM_F64: buf_u64le(e->out, number(e)); break;
     case WASM_IMM_MEMARG: put_access(e); break;
     case WASM_IMM_HEAP: put_heap(e); break;
     default:

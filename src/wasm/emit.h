@@ -16,9 +16,10 @@
  *     emit(b, "local.get 0 local.get 1 %s.add", wide ? "i64" : "i32");
  *
  * After block, loop and if comes a result type (i32, i64, f32, f64) or none. Loads and stores have
- * a memory and an offset, and need not be aligned: "i64.load %u 8". Instructions whose immediates
- * are no numbers are not known here, but for ref.null func. %s stands for a mnemonic, the beginning
- * of one, or nothing. For code that is made once, not for each site: it is read when it is emitted.
+ * a memory and an offset, and need not be aligned: "i64.load %u 8"; floats are given by
+ * their bits. Instructions whose immediates are no numbers are not known here, but for ref.null
+ * func. %s stands for a mnemonic, the beginning of one, or nothing. For code that is made once, not
+ * for each site: it is read when it is emitted.
  */
 void emit(Buf *b, const char *code, ...) __attribute__((format(printf, 2, 3)));
 
