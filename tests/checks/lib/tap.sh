@@ -1,4 +1,4 @@
-# tap.sh - for checks that are shell scripts, `. "$WHAMMC_SRCDIR/tests/tap.sh"`: TAP lines, and the directory $tmp, which is removed at the
+# tap.sh - for checks that are shell scripts, `. "$WHAMMC_SRCDIR/tests/checks/lib/tap.sh"`: TAP lines, and the directory $tmp, which is removed at the
 # end.
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
