@@ -1,5 +1,5 @@
-# tap.sh - for checks that are shell scripts, `. "$WHAMMC_SRCDIR/tests/checks/lib/tap.sh"`: TAP lines, and the directory $tmp, which is removed at the
-# end.
+# tap.sh - for checks that are shell scripts, `. "$WHAMMC_SRCDIR/tests/checks/lib/tap.sh"`: prints TAP lines; makes the directory $tmp,
+# which is removed at the end.
 tmp=$(mktemp -d) || exit 1
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 1' HUP INT TERM
