@@ -254,12 +254,17 @@ function reportWrite(memory, put) {
   };
 }
 
+// What a program imports from WASI. Node 18 does not have getImportObject.
+function wasiImports(wasi) {
+  return wasi.getImportObject?.() ?? { wasi_snapshot_preview1: wasi.wasiImport };
+}
+
 // Instances of the libraries, as imports.
 function loadLibraries(libraries, WASI, options, reporter, clock) {
   const imports = {};
   for (const { name, file } of libraries) {
     const wasi = new WASI(options);
-    const given = wasi.getImportObject();
+    const given = wasiImports(wasi);
     let memory;
     if (name === 'whammc_runtime')
       given.wasi_snapshot_preview1.fd_write = reportWrite(() => memory, reporter.put);
@@ -356,7 +361,7 @@ async function main(words) {
   function loadAndExecute() {
     const imported = loadLibraries(libraries, WASI, options, reporter, clock);
     if (!imported) return NOT_LOADED;
-    const imports = { ...imported, ...wasi.getImportObject(), whammc: { write: reporter.write, now: clock.now } };
+    const imports = { ...imported, ...wasiImports(wasi), whammc: { write: reporter.write, now: clock.now } };
     const loaded = load(file, args[0], imports);
     if (!loaded) return NOT_LOADED;
     const { instance, module } = loaded;

@@ -67,16 +67,14 @@ static void mnemonics(void **state) {
         uint32_t n = wasm_imm_indices(imm);
         if (imm != WASM_IMM_NONE && !n && imm != WASM_IMM_MEMARG)
             continue;
-        Buf b = {0}, text = {0};
-        buf_printf(&text, "%s%s", wasm_ops[op].mnemonic, n == 1 ? " 0" : n || imm ? " 0 0" : "");
-        emit(&b, buf_cstr(&text));
+        Buf b = {0};
+        emit(&b, n == 1 ? "%s 0" : n || imm ? "%s 0 0" : "%s", wasm_ops[op].mnemonic);
         WasmCode c = wasm_code(b.data, b.len, 0);
         WasmInstr i;
         assert_true(wasm_next(&c, &i));
         assert_int_equal(i.op, op);
         assert_ptr_equal(c.at, c.end);
         buf_free(&b);
-        buf_free(&text);
     }
 }
 
