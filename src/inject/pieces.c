@@ -3,6 +3,8 @@
  */
 #include "inject/pieces.h"
 
+#include <inttypes.h>
+
 #include "wasm/emit.h"
 #include "edit/edit.h"
 
@@ -83,8 +85,7 @@ void pieces_add_around(Pieces *p, WasmWhere where, size_t from) {
 }
 
 static void put_left(Pieces *p) {
-    put_i32(&p->code, 1);
-    put_index(&p->code, WASM_OP_LOCAL_SET, p->left);
+    emit(&p->code, "i32.const 1 local.set %u", p->left);
 }
 
 void pieces_note_left(Pieces *p, uint32_t local) {
@@ -100,7 +101,7 @@ void pieces_note_left(Pieces *p, uint32_t local) {
 
 void pieces_add_exit_call(Pieces *p, uint64_t func) {
     size_t from = p->code.len;
-    put_index(&p->code, WASM_OP_CALL, func);
+    emit(&p->code, "call %" PRIu64, func);
     pieces_add_around(p, WASM_EXIT, from);
 }
 
@@ -112,7 +113,7 @@ void pieces_end_program(Pieces *p, int64_t flush) {
         buf_reserve(&p->code, len + 1); /* a place to copy from, also of nothing */
         buf_bytes(&p->code, p->code.data + p->exit_from, len);
         if (flush >= 0)
-            put_index(&p->code, WASM_OP_CALL, (uint64_t)flush);
+            emit(&p->code, "call %" PRIu64, (uint64_t)flush);
         if (p->code.len > from)
             pieces_add(p, p->ends.at[i].where, p->ends.at[i].at, (PieceRank)p->ends.at[i].rank,
                        from, p->code.len);

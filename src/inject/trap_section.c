@@ -82,10 +82,5 @@ void trap_section_put(const Counts *c, const WasmModule *m, const WasmModule *wr
 }
 
 void trap_section_put_show(Buf *b) {
-    put_index(b, WASM_OP_LOCAL_GET, 0);
-    put_i32(b, UINT32_MAX);
-    wasm_put_op(b, WASM_OP_I32_EQ);
-    put_open(b, WASM_OP_IF);
-    wasm_put_op(b, WASM_OP_UNREACHABLE);
-    wasm_put_op(b, WASM_OP_END);
+    emit(b, "local.get 0 i32.const -1 i32.eq if unreachable end");
 }

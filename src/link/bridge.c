@@ -52,27 +52,25 @@ static int64_t fail(Bridge *b, const WasmImport *im, const char *format, ...) {
 
 /* ---- functions that the adapters import ---- */
 
+/* What makes an address of an i32: an instruction or none. */
+static const char *widen(const WasmModule *m, uint32_t memory) {
+    return m->memories.at[memory].limits.is64 ? "i64.extend_i32_u" : "";
+}
+
 /* (address) -> i32 and (address, i32). */
 static void put_load(Buf *code, const WasmModule *m, uint32_t memory) {
-    put_local(code, 0, m->memories.at[memory].limits.is64);
-    put_memarg(code, WASM_OP_I32_LOAD, memory, 0);
+    emit(code, "local.get 0 %s i32.load %u 0", widen(m, memory), memory);
 }
 
 static void put_store(Buf *code, const WasmModule *m, uint32_t memory) {
-    put_local(code, 0, m->memories.at[memory].limits.is64);
-    put_local(code, 1, false);
-    put_memarg(code, WASM_OP_I32_STORE, memory, 0);
+    emit(code, "local.get 0 %s local.get 1 i32.store %u 0", widen(m, memory), memory);
 }
 
 /* () -> i64, in bytes. */
 static void put_size(Buf *code, const WasmModule *m, uint32_t memory) {
     const WasmLimits *l = &m->memories.at[memory].limits;
-    wasm_put_op(code, WASM_OP_MEMORY_SIZE);
-    buf_uleb(code, memory);
-    if (!l->is64)
-        wasm_put_op(code, WASM_OP_I64_EXTEND_I32_U);
-    wasm_put_const(code, WASM_I64, l->page_log2);
-    wasm_put_op(code, WASM_OP_I64_SHL);
+    emit(code, "memory.size %u %s i64.const %u i64.shl", memory, l->is64 ? "" : "i64.extend_i32_u",
+         l->page_log2);
 }
 
 /* The memory that a part of an import's name stands for. */
@@ -92,17 +90,17 @@ static int64_t resolve(void *ctx, const WasmImport *im) {
     if (str_is(im->module, WASI_MODULE))
         return wasm_merge_join(&b->adapters, im);
     Buf code = {0};
-    buf_u8(&code, 0);
+    emit_locals(&code, 0, 0);
     if (str_is(im->module, "copy"))
-        put_copy(&code, to, memory_of(b, im->name, im->name.ptr),
-                 memory_of(b, im->name, im->name.ptr + 4));
+        emit_copy(&code, to, memory_of(b, im->name, im->name.ptr),
+                  memory_of(b, im->name, im->name.ptr + 4));
     else if (str_is(im->name, "load"))
         put_load(&code, to, memory_of(b, im->module, im->module.ptr));
     else if (str_is(im->name, "store"))
         put_store(&code, to, memory_of(b, im->module, im->module.ptr));
     else
         put_size(&code, to, memory_of(b, im->module, im->module.ptr));
-    wasm_put_op(&code, WASM_OP_END);
+    emit(&code, "end");
     uint32_t type = b->from.funcs.at[im->handle].type;
     const char *name = arena_printf(&to->arena, "%.*s%.*s.%.*s", STR_ARG(b->adapters.prefix),
                                     STR_ARG(im->module), STR_ARG(im->name));
@@ -186,9 +184,8 @@ static int64_t adapter(Bridge *b, const WasmImport *im) {
 /* AssemblyScript's way to stop: abort(message, file, line, column). */
 static int64_t add_abort(Bridge *b, const WasmImport *im) {
     Buf code = {0};
-    buf_u8(&code, 0);
-    wasm_put_op(&code, WASM_OP_UNREACHABLE);
-    wasm_put_op(&code, WASM_OP_END);
+    emit_locals(&code, 0, 0);
+    emit(&code, "unreachable end");
     uint32_t type = b->library->from->funcs.at[im->handle].type;
     return wasm_add_func(b->library->to, b->library->handles[WASM_SPACE_TYPE][type],
                          STR("whammc.abort"), &code, false);
@@ -213,14 +210,13 @@ static void add_begin(Bridge *b) {
     const WasmMerge *g = b->library;
     Buf code = {0};
     b->begun = wasm_add_global_i32(g->to, true, STR("whammc.begun"), 0);
-    buf_u8(&code, 0);
-    wasm_put_const(&code, WASM_I32, 1);
-    put_index(&code, WASM_OP_GLOBAL_SET, b->begun);
+    emit_locals(&code, 0, 0);
+    emit(&code, "i32.const 1 global.set %u", (uint32_t)b->begun);
     if (g->start >= 0)
-        put_index(&code, WASM_OP_CALL, g->start);
+        emit(&code, "call %u", (uint32_t)g->start);
     if (g->initialize >= 0)
-        put_index(&code, WASM_OP_CALL, g->initialize);
-    wasm_put_op(&code, WASM_OP_END);
+        emit(&code, "call %u", (uint32_t)g->initialize);
+    emit(&code, "end");
     uint32_t type = wasm_add_func_type(g->to, NULL, 0, NULL, 0);
     b->begin = wasm_add_func(g->to, type, STR("whammc.begin"), &code, false);
 }
@@ -232,17 +228,11 @@ uint32_t bridge_entry(Bridge *b, uint32_t func) {
     if (b->begun < 0)
         add_begin(b);
     Buf code = {0};
-    buf_u8(&code, 0);
-    put_index(&code, WASM_OP_GLOBAL_GET, b->begun);
-    wasm_put_op(&code, WASM_OP_I32_EQZ);
-    wasm_put_op(&code, WASM_OP_IF);
-    buf_u8(&code, WASM_NONE);
-    put_index(&code, WASM_OP_CALL, b->begin);
-    wasm_put_op(&code, WASM_OP_END);
+    emit_locals(&code, 0, 0);
+    emit(&code, "global.get %u i32.eqz if call %u end", (uint32_t)b->begun, b->begin);
     for (uint32_t k = 0; k < wasm_func_type(g->to, func)->nparams; k++)
-        put_index(&code, WASM_OP_LOCAL_GET, k);
-    put_index(&code, WASM_OP_CALL, func);
-    wasm_put_op(&code, WASM_OP_END);
+        emit(&code, "local.get %u", k);
+    emit(&code, "call %u end", func);
     const WasmFunc *f = &g->to->funcs.at[func];
     return wasm_add_func(g->to, f->type, f->name, &code, false);
 }

@@ -182,13 +182,11 @@ static void splice_unwind(Rewrite *r, const Site *site, const Match *matches, ui
         pieces_note_left(pieces, pool_keep(&r->p.splicer.pool, WASM_I32));
     size_t from = pieces->code.len;
     if (flag) {
-        put_index(&pieces->code, WASM_OP_LOCAL_GET, pieces->left);
-        wasm_put_op(&pieces->code, WASM_OP_I32_EQZ);
-        put_open(&pieces->code, WASM_OP_IF);
+        emit(&pieces->code, "local.get %u i32.eqz if", pieces->left);
     }
     program_splice_all(&r->p, site, matches, n);
     if (flag)
-        wasm_put_op(&pieces->code, WASM_OP_END);
+        emit(&pieces->code, "end");
     pieces_add_around(pieces, WASM_UNWIND, from);
 }
 
@@ -201,8 +199,7 @@ static void guard(Rewrite *r, const Site *site, const Match *matches, uint32_t n
     Buf *code = &r->p.pieces.code;
     size_t from = code->len;
     if (r->flush.guard_grow && site->instr->op == WASM_OP_MEMORY_GROW && site->instr->a == 0) {
-        wasm_put_op(code, WASM_OP_CALL);
-        buf_uleb(code, wasm_final(&r->p.m, WASM_SPACE_FUNC, r->flush.grow));
+        emit(code, "call %u", wasm_final(&r->p.m, WASM_SPACE_FUNC, r->flush.grow));
     } else if (!shadow_put_instr(&r->shadow, site, code)) {
         return;
     }

@@ -183,3 +183,10 @@ void emit_br_table(Buf *b, const uint32_t *labels, uint32_t n, uint32_t otherwis
         buf_uleb(b, labels[i]);
     buf_uleb(b, otherwise);
 }
+
+void emit_copy(Buf *b, const WasmModule *m, uint32_t to, uint32_t from) {
+    bool to64 = m->memories.at[to].limits.is64, from64 = m->memories.at[from].limits.is64;
+    const char *widen[] = {"", "i64.extend_i32_u"};
+    emit(b, "local.get 0 %s local.get 1 %s local.get 2 %s memory.copy %u %u", widen[to64],
+         widen[from64], widen[to64 && from64], to, from);
+}

@@ -29,6 +29,10 @@ void emit_locals(Buf *b, uint32_t i32, uint32_t i64);
 /* Appends a br_table with these labels. */
 void emit_br_table(Buf *b, const uint32_t *labels, uint32_t n, uint32_t otherwise);
 
+/* Appends the body of a function (to, from, length), of i32 all: memory.copy between two memories,
+ * whose handles are given. */
+void emit_copy(Buf *b, const WasmModule *m, uint32_t to, uint32_t from);
+
 /* The immediates of a load or store that need not be aligned. */
 static inline void emit_memarg(Buf *b, uint64_t memory, uint64_t offset) {
     buf_uleb(b, memory ? 0x40 : 0); /* a memory index follows, which not all engines know */
@@ -64,18 +68,6 @@ static inline void put_local(Buf *code, uint32_t local, bool wide) {
     buf_uleb(code, local);
     if (wide)
         wasm_put_op(code, WASM_OP_I64_EXTEND_I32_U);
-}
-
-/* The body of a function (to, from, length), of i32 all: memory.copy between two memories; handles.
- */
-static inline void put_copy(Buf *code, const WasmModule *m, uint32_t to, uint32_t from) {
-    bool to64 = m->memories.at[to].limits.is64, from64 = m->memories.at[from].limits.is64;
-    put_local(code, 0, to64);
-    put_local(code, 1, from64);
-    put_local(code, 2, to64 && from64);
-    wasm_put_op(code, WASM_OP_MEMORY_COPY);
-    buf_uleb(code, to);
-    buf_uleb(code, from);
 }
 
 #endif
