@@ -69,7 +69,7 @@
 %type <Rule *> rule part
 %type <Expr *> predicate
 
-/* An error behind an `if` whose end was not yet known takes it off the stack. */
+/* An error after an `if` whose end was not yet known takes it off the stack. */
 %destructor { build_salvage(p, $$); } arms broken
 
 %%

@@ -123,7 +123,7 @@ void whammc_walk_free(WhammcWalk *w);
 typedef enum WhammcWhere {
     WHAMMC_BEFORE,  /* before an instruction */
     WHAMMC_REPLACE, /* instead of it; empty code removes it */
-    WHAMMC_AFTER,   /* behind it; behind a block's opcode: inside it, at the top */
+    WHAMMC_AFTER,   /* after it; after a block's opcode: inside it, at the top */
     WHAMMC_ENTRY,   /* when the function is entered (the offset is ignored) */
     WHAMMC_EXIT,    /* on every way out: end, branches to the function's label, return, tail calls,
                        throws that    the function does not catch, unreachable (the offset is ignored)

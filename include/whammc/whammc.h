@@ -43,13 +43,13 @@ void whammc_add_script(whammc *w, const char *name, const char *text, size_t len
 
 /*
  * The text of a script that comes with whammc, "profile" for example, of *len bytes; NULL if there
- * is none of that name. And their names: of script n, NULL behind the last. Static storage.
+ * is none of that name. And their names: of script n, NULL after the last. Static storage.
  */
 const char *whammc_bundled_script(const char *name, size_t *len);
 const char *whammc_bundled_name(size_t n);
 
 /*
- * Gives the constant `name` of scripts another value: text as it is for a str, else as scripts
+ * Returns the constant `name` of scripts another value: text as it is for a str, else as scripts
  * write it ("false", "-5", "0x10"). All scripts that have such a constant get it; that none has, or
  * that the value is not of its type, is an error of the calls that read the scripts. Both are
  * copied; of several values for one name the last counts.
@@ -140,7 +140,7 @@ typedef struct whammc_options {
     whammc_link link;
     int no_coalesce; /* count at each place, also what only counts and could be counted by
                         straight-line segments */
-    int exact_traps; /* segments end behind instructions that can trap, so that counts are exact
+    int exact_traps; /* segments end after instructions that can trap, so that counts are exact
                         even if nobody tells the program where it trapped (whammc:trapped) */
     int host_flushes; /* with WHAMMC_HOST_JS: the host calls whammc:flush at the end, so there is no
                          warning if nothing else does */

@@ -37,7 +37,7 @@ static void target_catches(Flow *f, const WasmInstr *i) {
         target(f, wasm_vec_catch(&at).label);
 }
 
-/* `else`, `catch`, `catch_all`: what runs into it goes on behind the end; the new part can be
+/* `else`, `catch`, `catch_all`: what runs into it goes on after the end; the new part can be
  * reached if the construct could. */
 static void next_part(Flow *f, uint16_t op) {
     FlowFrame *frame = &vec_last(&f->frames);
@@ -46,7 +46,7 @@ static void next_part(Flow *f, uint16_t op) {
     f->live = frame->live;
 }
 
-/* Gives whether branches lead to its end, too. */
+/* Returns whether branches lead to its end, too. */
 static bool close_construct(Flow *f) {
     bool targeted = flow_end_is_targeted_(f);
     if (f->frames.len)
@@ -55,7 +55,7 @@ static bool close_construct(Flow *f) {
     return targeted;
 }
 
-/* What control instructions do to nesting and reachability. Gives whether the block ends with it.
+/* What control instructions do to nesting and reachability. Returns whether the block ends with it.
  */
 static bool control(Flow *f, const WasmInstr *i) {
     WasmFlow flow = wasm_flow(i->op);

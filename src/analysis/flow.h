@@ -3,11 +3,11 @@
  * followed instruction by instruction.
  *
  * A basic block is a maximal run of instructions that is entered only at its first and left only
- * behind its last. It starts at the function's first instruction, behind every instruction that may
+ * after its last. It starts at the function's first instruction, after every instruction that may
  * transfer control within the function, at every `loop`, and at every `end` that some branch
  * targets (the false edge of an `if` and the jump over an else-arm are branches): branches execute
  * the `loop` or `end` that they lead to. Only a `delegate` is not executed by branches to its
- * label; a block starts behind one that some target. Calls do not end blocks. So each instruction
+ * label; a block starts after one that some target. Calls do not end blocks. So each instruction
  * that is executed is in exactly one block; code that cannot be reached belongs to none.
  */
 #ifndef WHAMMC_ANALYSIS_FLOW_H
@@ -18,7 +18,7 @@
 typedef struct FlowFrame {
     uint16_t op;   /* WasmOp of the opener; WASM_OP_COUNT for the body */
     bool live;     /* the opener can be reached */
-    bool targeted; /* control may come to its end other than from the instruction in front of it */
+    bool targeted; /* control may come to its end other than from the instruction before it */
 } FlowFrame;
 
 /* A zeroed one is valid; flow_begin for each body. */
@@ -36,7 +36,7 @@ typedef struct FlowStep {
     bool branched_end; /* an `end` that branches lead to, too */
 } FlowStep;
 
-/* Whether branches lead to the end of the innermost construct: all that can are behind. The false
+/* Whether branches lead to the end of the innermost construct: all branches that can lead there have been seen. The false
  * edge of an `if` without `else` is one. */
 static inline bool flow_end_is_targeted_(const Flow *f) {
     if (!f->frames.len)
@@ -45,7 +45,7 @@ static inline bool flow_end_is_targeted_(const Flow *f) {
     return frame->targeted || (frame->op == WASM_OP_IF && frame->live);
 }
 
-/* Whether a block starts at an instruction of this opcode, whatever is in front of it. */
+/* Whether a block starts at an instruction of this opcode, whatever is before it. */
 static inline bool flow_starts_block_(const Flow *f, uint8_t opcode) {
     enum { LOOP = 0x03, END = 0x0b };
     return opcode == LOOP || (opcode == END && flow_end_is_targeted_(f));
@@ -60,7 +60,7 @@ static inline void flow_count_(Flow *f, FlowStep *s, bool ends) {
 }
 
 void flow_begin(Flow *f);
-/* Goes over the next instruction; `next` is the first byte of the one behind it, anything at the
+/* Goes over the next instruction; `next` is the first byte of the one after it, anything at the
  * body's end. */
 FlowStep flow_control_(Flow *f, const WasmInstr *i, uint8_t next);
 static inline FlowStep flow_step(Flow *f, const WasmInstr *i, uint8_t next) {

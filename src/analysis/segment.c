@@ -6,7 +6,7 @@
 struct SegmentLabel {
     uint16_t op;    /* WasmOp of the opener or part; WASM_OP_COUNT for the body */
     bool live;      /* the opener can be reached */
-    bool targeted;  /* control may come to its end other than from the instruction in front of it */
+    bool targeted;  /* control may come to its end other than from the instruction before it */
     uint32_t class; /* of what branches to it lead to */
     uint32_t other; /* of an if: where its false edge starts */
 };
@@ -98,7 +98,7 @@ static void diverge(Walk *w, uint32_t next) {
     start_segment(w, next, NONE);
 }
 
-/* Control goes on behind the instruction, or elsewhere. */
+/* Control goes on after the instruction, or elsewhere. */
 static void go_on(Walk *w, uint32_t next) {
     start_segment(w, next, out_class(w));
 }
@@ -213,7 +213,7 @@ static void step(Walk *w, const WasmInstr *i) {
     }
 }
 
-/* Ends the segment in front of an instruction if it is to; gives the first cut behind that. */
+/* Ends the segment before an instruction if it is to; returns the first cut after that. */
 static uint32_t pass_cuts(Walk *w, uint32_t cut, uint32_t offset) {
     const Segments *s = w->s;
     while (cut < s->ncuts && s->cuts[cut] < offset)

@@ -3,7 +3,7 @@
  * counter so that the counts of all are known.
  *
  * A segment is a run of instructions of which all are executed if the first is, unless one traps.
- * It ends where a basic block does (flow.h) and behind every call, which may not return. Segments
+ * It ends where a basic block does (flow.h) and after every call, which may not return. Segments
  * can be empty: what falls from a `br_if` into a `loop`, which is a segment's first instruction.
  * Where an instruction traps, its segment has not been executed as a whole, and what entered it
  * does not leave it: that is for the user to correct (SegmentTrap), or such instructions end
@@ -29,7 +29,7 @@ typedef struct Segment {
     uint32_t in, out; /* its classes */
     bool dead;        /* cannot be reached: has no classes, is never executed */
     bool at_label;    /* begins with a `loop` or an `end` that branches lead to: what counts it is
-                         behind that instruction */
+                         after that instruction */
     bool last;        /* ... which is the body's last `end` */
     bool unplaced;    /* has no place for a counter: goes on the tree before all others */
     bool counted;     /* needs a counter; if not, and not dead, an equation gives its count */
@@ -52,7 +52,7 @@ typedef struct SegmentLabel SegmentLabel;
 
 /* A zeroed one can be used for one body after the other. */
 typedef struct Segments {
-    const uint32_t *cuts; /* offsets, ascending: segments end in front of these, too; borrowed */
+    const uint32_t *cuts; /* offsets, ascending: segments end before these, too; borrowed */
     uint32_t ncuts;
     Vec(Segment) at;                /* in the order of the code */
     Vec(SegmentEquation) equations; /* each needs only counters and what is before it */
@@ -64,7 +64,7 @@ typedef struct Segments {
 } Segments;
 
 /* Finds the segments of a valid body and what to count; `code` stands at its first instruction.
- * With exact_traps segments end behind all instructions that can trap; else only behind those whose
+ * With exact_traps segments end after all instructions that can trap; else only after those whose
  * place is not always known, and where there are very many. */
 void segments_find(Segments *s, WasmCode code, bool exact_traps);
 void segments_free(Segments *s);

@@ -65,7 +65,7 @@ whammc_status api_output(const whammc *w, bool ok, Buf *buf, uint8_t **out, size
 char *api_copy(const void *s, size_t len);
 /* The options of one call of whammc_instrument; NULL = the defaults. */
 RewriteOptions api_options(const whammc_options *o);
-/* Gives the constants of the parsed scripts the values that whammc_define has said. */
+/* Returns the constants of the parsed scripts the values that whammc_define has said. */
 void api_define(whammc *w);
 /* Frees what whammc_add_monitor and whammc_add_monitor_library have kept. */
 void api_free_monitors(whammc *w);

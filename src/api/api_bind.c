@@ -40,7 +40,7 @@ static BindFile file_of(whammc *w, const MonitorSource *s) {
     return (BindFile){s->path, s->bytes, s->size, file};
 }
 
-/* The monitors with their libraries; a library without a monitor in front of it is left out. */
+/* The monitors with their libraries; a library without a monitor before it is left out. */
 static void collect(Binding *x) {
     whammc *w = x->w;
     vec_reserve(&x->libraries, w->monitor_sources.len + 1); /* they must not move */

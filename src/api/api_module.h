@@ -1,5 +1,5 @@
 /*
- * api/api_module.h - what the files behind the public interface share (api.c, api_code.c).
+ * api/api_module.h - what the files after the public interface share (api.c, api_code.c).
  */
 #ifndef WHAMMC_API_API_MODULE_H
 #define WHAMMC_API_API_MODULE_H

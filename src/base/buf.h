@@ -52,7 +52,7 @@ void buf_u64le(Buf *b, uint64_t v);
 void buf_str(Buf *b, Str s);  /* the bytes alone */
 void buf_name(Buf *b, Str s); /* length as LEB128, then the bytes */
 void buf_printf(Buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* A NUL behind the content (not counted in len); gives the content as C string. */
+/* A NUL after the content (not counted in len); returns the content as C string. */
 const char *buf_cstr(Buf *b);
 void buf_free(Buf *b);
 

@@ -47,7 +47,7 @@ void *arena_alloc(Arena *a, size_t size) {
 #else
     if (size > (size_t)(a->end - a->next)) {
         if (size > ARENA_BLOCK / 4) {
-            /* A large object gets a block of its own behind the current one, which stays in use. */
+            /* A large object gets a block of its own after the current one, which stays in use. */
             ArenaBlock *b = mem_zalloc(sizeof(ArenaBlock) + size);
             if (a->head) {
                 b->older = a->head->older;

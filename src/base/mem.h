@@ -24,14 +24,14 @@ void *mem_realloc(void *p, size_t size);
  * Built with WHAMMC_ARENA_MALLOC each object is a separate malloc, so that sanitizers see its ends.
  */
 typedef struct Arena {
-    struct ArenaBlock *head; /* newest block; older ones are chained behind it */
+    struct ArenaBlock *head; /* newest block; older ones are chained after it */
     char *next, *end;        /* free part of the newest block */
 } Arena;
 
 /* `size` zeroed bytes, aligned for any type. Owned by the arena. */
 void *arena_alloc(Arena *a, size_t size);
 
-/* A copy of `len` bytes with a NUL behind them. */
+/* A copy of `len` bytes with a NUL after them. */
 char *arena_strndup(Arena *a, const char *s, size_t len);
 
 /* printf into the arena. */

@@ -107,7 +107,7 @@ void cli_wrap(Buf *out, const char *text, uint32_t indent, uint32_t column, uint
 void message_setup(Cli *cli);
 /* Whether a descriptor is a terminal that shall show colours. */
 bool message_is_colourful(int fd);
-/* The library's messages of its last call; gives the exit status for `status`. */
+/* The library's messages of its last call; returns the exit status for `status`. */
 int message_library(const Cli *cli, whammc *w, whammc_status status);
 /* Messages that the command line has collected. */
 void message_diags(const Cli *cli, Diags *d);
@@ -121,7 +121,7 @@ void message_stdout(const Buf *text);
 /* `status`, or STATUS_ERROR (said) if something could not be written to standard output. */
 int message_stdout_status(const Cli *cli, int status);
 
-/* Appends s with '?' for what a terminal should not get; gives the number of characters. */
+/* Appends s with '?' for what a terminal should not get; returns the number of characters. */
 uint32_t message_clean(Buf *out, Str s);
 /* "1,234". */
 void message_number(Buf *out, uint64_t n);
@@ -141,7 +141,7 @@ void progress_end(void);
 bool file_read(const Cli *cli, const char *path, Buf *out);
 /* What messages call the file: the path, or "<stdin>". */
 const char *file_title(const char *path);
-/* What is behind the last '/'. */
+/* What is after the last '/'. */
 const char *file_base(const char *path);
 /*
  * Writes a whole file, "-" being standard output. A regular file is there completely or, on
@@ -244,7 +244,7 @@ typedef Vec(const char *) DefineOptions;
 
 /* Takes the option's argument; false if it is wrong, which was said. */
 bool define_option(const Cli *cli, DefineOptions *definitions, const char *value);
-/* Gives the values to w; `known_only`: those for constants that w has met in its last call. */
+/* Returns the values to w; `known_only`: those for constants that w has met in its last call. */
 void define_give(const DefineOptions *definitions, whammc *w, bool known_only);
 /* Whether w has met the constant that is given a value, in its last call. */
 bool define_is_known(whammc *w, const char *definition);

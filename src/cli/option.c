@@ -11,7 +11,7 @@
 
 enum { HELP_COLUMN = 26, HELP_WIDTH = 80, KEY_HELP = 'h', KEY_MESSAGES = 1000 };
 
-/* What every command has, behind its own options. */
+/* What every command has, after its own options. */
 static const Option common[] = {
     {KEY_MESSAGES, "message-format", "text|json",
      "errors and warnings for people, or as one JSON object a line"},
@@ -26,7 +26,7 @@ static size_t count(const Option *options) {
     return n;
 }
 
-/* Option number i of a command, its own first; NULL behind the last. */
+/* Option number i of a command, its own first; NULL after the last. */
 static const Option *option_at(const Command *c, size_t i) {
     size_t own = count(c->options);
     const Option *o = i < own ? &c->options[i] : &common[i - own];

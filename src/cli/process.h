@@ -20,7 +20,7 @@ typedef struct ProcessStreams {
 } ProcessStreams;
 
 /*
- * Runs a program to its end; gives what waitpid() told, or -1 (errno) if it could not be started.
+ * Runs a program to its end; returns what waitpid() told, or -1 (errno) if it could not be started.
  * argv[0] is its path.
  */
 int process_run(const char *const *argv, ProcessStreams streams);

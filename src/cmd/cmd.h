@@ -45,7 +45,7 @@ void view_format(ViewFormat format, const Profile *p, uint32_t top, const char *
 
 /* Whether the operand of `info` is a file with a module, not a rule. */
 bool monitor_is_file(const char *operand);
-/* Shows the probes of a monitor; `verbose`: what the values mean, too. Gives the exit status. */
+/* Shows the probes of a monitor; `verbose`: what the values mean, too. Returns the exit status. */
 int monitor_show(const Cli *cli, const char *path, bool verbose);
 
 /* ---- instrumenting and running at once (running.c) ---- */
@@ -75,8 +75,8 @@ typedef struct Running {
     int wait_status; /* as waitpid() told */
 } Running;
 
-/* Instruments the program with the scripts of w and runs it. Gives the exit status: STATUS_OK means
- * that it has run. */
+/* Instruments the program with the scripts of w and runs it. Returns the exit status: STATUS_OK
+ * means that it has run. */
 int running_instrumented(Running *r, const whammc_options *options, const LibraryOptions *libs);
 /* Runs what whammc_instrument or whammc_bind has made, if it could. */
 int running_made(Running *r, whammc_status result, const uint8_t *module, size_t size,
@@ -108,8 +108,8 @@ typedef struct Exclusion {
 bool exclude_option(const Cli *cli, Exclusion *x, int key, const char *value);
 /* STATUS_OK unless a definition is for the constant that the options are for, which was said. */
 int exclude_check(const Cli *cli, const Exclusion *x, const DefineOptions *definitions);
-/* Gives the constant of the scripts of w the functions of the program that are not to be timed, if
- * there was such an option. False if the scripts have no such constant, which was said. */
+/* Returns the constant of the scripts of w the functions of the program that are not to be timed,
+ * if there was such an option. False if the scripts have no such constant, which was said. */
 bool exclude_give(const Cli *cli, const Exclusion *x, const Buf *app, whammc *w);
 
 /*

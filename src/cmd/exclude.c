@@ -112,7 +112,7 @@ static void put_range(Buf *out, uint32_t from, uint32_t to) {
 }
 
 /* Marks the functions of which some name fits: the one that is shown, what it is exported as, and
- * of an import its own name, without the module's. Gives whether there are any. */
+ * of an import its own name, without the module's. Returns whether there are any. */
 static bool mark_named(const Exclusion *x, const WasmModule *m, bool *in) {
     bool any = false;
     for (uint32_t f = 0; f < m->funcs.len; f++) {

@@ -23,5 +23,5 @@ void show_tables(const Report *r, const ShowOptions *options, Buf *out) {
                          .instructions = options->instructions};
     table_print(r, &look, out);
     if (out->len > 1 && memcmp(out->data + out->len - 2, "\n\n", 2) == 0)
-        out->len--; /* the empty line behind the last table */
+        out->len--; /* the empty line after the last table */
 }

@@ -6,12 +6,12 @@
  * all are.
  *
  * Ways out (WASM_EXIT): the body is wrapped in a block of the function's result type, so that
- * branches to the function's label now end in front of the exit code, and labels inside keep their
+ * branches to the function's label now end before the exit code, and labels inside keep their
  * depth:
  *
  *     block T  ...body...  end  <exit code>  end
  *
- * In front of `return` and the like the exit code is copied.
+ * Before `return` and the like the exit code is copied.
  *
  * What leaves by an exception (WASM_UNWIND) is caught round the body, in the block's place, and
  * thrown again:
@@ -86,7 +86,7 @@ static void put_piece(Edit *e, const WasmPatch *p) {
         put_short(e->out, e->edit->code + p->code, p->len);
 }
 
-/* The marks in front of `to`, from `run` on: what is there is copied as it is. */
+/* The marks before `to`, from `run` on: what is there is copied as it is. */
 static void move_marks(Edit *e, const uint8_t *to) {
     uint32_t run = (uint32_t)(e->run - e->c.start), end = (uint32_t)(to - e->c.start);
     for (; e->mark < e->edit->nmarks && e->edit->marks[e->mark] < end; e->mark++)
@@ -220,7 +220,7 @@ static bool put_wrapper(Edit *e) {
     return true;
 }
 
-/* Behind the body's code: of legacy exceptions, the handler in front of the region's `end`. */
+/* After the body's code: of legacy exceptions, the handler before the region's `end`. */
 static void put_handler(Edit *e, WasmExceptions form) {
     if (!e->has_unwind || e->edit->exceptions != form)
         return;
@@ -231,7 +231,7 @@ static void put_handler(Edit *e, WasmExceptions form) {
     wasm_put_rethrow(e->out, form);
 }
 
-/* What comes in front of the first instruction. */
+/* What comes before the first instruction. */
 static bool put_head(Edit *e) {
     const WasmBodyEdit *edit = e->edit;
     e->code_start = (uint32_t)(e->c.at - e->c.start);
@@ -247,7 +247,7 @@ static bool put_head(Edit *e) {
     return !e->wrap || put_wrapper(e);
 }
 
-/* Notes where instructions with hints go: the current one begins behind what is in out and the run.
+/* Notes where instructions with hints go: the current one begins after what is in out and the run.
  */
 static void move_hints(Edit *e, const WasmInstr *i) {
     for (; e->hint < e->hints_end && e->hint->offset <= i->offset; e->hint++) {
@@ -279,7 +279,7 @@ static int way_out(Edit *e, const WasmInstr *i) {
     }
 }
 
-/* What stands for the instruction, if something does; what runs at a way out goes in front of where
+/* What stands for the instruction, if something does; what runs at a way out goes before where
  * it leaves. */
 static bool put_replacement(Edit *e, uint32_t to, int way) {
     bool any = false;
@@ -295,8 +295,8 @@ static bool put_replacement(Edit *e, uint32_t to, int way) {
     return any;
 }
 
-/* A replaced region: goes over what is in it; *behind is its end. Gives the first patch that is not
- * in it. */
+/* A replaced region: goes over what is in it; *after is its end. Returns the first patch that is
+ * not in it. */
 static uint32_t skip_region(Edit *e, uint32_t to, const uint8_t **behind) {
     uint32_t until = 0;
     for (uint32_t k = e->next; k < to; k++)
@@ -325,7 +325,7 @@ static uint32_t wrapped_label(void *ctx, uint32_t label) {
     return label + crossed;
 }
 
-/* The WRAP pieces in front of the instruction. */
+/* The WRAP pieces before the instruction. */
 static void open_wraps(Edit *e, uint32_t to) {
     for (uint32_t k = e->next; k < to; k++) {
         const WasmPatch *p = &e->edit->patches[k];
@@ -362,7 +362,7 @@ static void move_mark(Edit *e, const WasmInstr *i) {
 /* One instruction, with the patches [next, to) at it. */
 static void put_instr(Edit *e, const WasmInstr *i, uint32_t to, int way) {
     const uint8_t *bytes = e->c.start + i->offset;
-    uint32_t here = to; /* behind the patches at this instruction; `to` may move on */
+    uint32_t here = to; /* after the patches at this instruction; `to` may move on */
     flush(e, bytes);
     if (!e->head_done || i->offset != e->code_start)
         put_pieces(e, e->next, to, WASM_BEFORE);
@@ -530,7 +530,7 @@ static void find_hints(Edit *e, uint32_t func) {
     }
 }
 
-/* Puts the size in front of the body at `at`, where there are MAX_SIZE bytes of room. */
+/* Puts the size before the body at `at`, where there are MAX_SIZE bytes of room. */
 enum { MAX_SIZE = 5 };
 static void put_size(const WasmFunc *f, Buf *out, size_t at) {
     size_t size = out->len - at - MAX_SIZE;

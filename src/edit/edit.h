@@ -8,14 +8,14 @@
 
 /* Where a piece of code goes, in relation to the instruction at `at`. */
 typedef enum WasmWhere {
-    WASM_ENTRY,  /* at function entry; `at` is ignored */
-    WASM_BEFORE, /* before the instruction */
-    WASM_WRAP,   /* the same, and the piece leaves a construct open that ends behind the instruction
-                    at `until`: the wrapped construct's `end`, with its AFTER pieces */
+    WASM_ENTRY,   /* at function entry; `at` is ignored */
+    WASM_BEFORE,  /* before the instruction */
+    WASM_WRAP,    /* the same, and the piece leaves a construct open that ends after the instruction
+                     at `until`: the wrapped construct's `end`, with its AFTER pieces */
     WASM_REPLACE, /* instead of it; an empty piece removes it */
-    WASM_AFTER,   /* behind its bytes (behind a block's opcode = inside it, at the top) */
+    WASM_AFTER,   /* after its bytes (after a block's opcode = inside it, at the top) */
     WASM_EXIT,    /* at every way out of the function; `at` is ignored */
-    WASM_UNWIND,  /* where an exception has left the body, which goes on behind it; the same */
+    WASM_UNWIND,  /* where an exception has left the body, which goes on after it; the same */
 } WasmWhere;
 
 /* Ways out that a WASM_EXIT piece covers besides the end of the body (fall-through and branches to
@@ -38,7 +38,7 @@ typedef struct WasmPatch {
                       looked at */
     uint32_t rank; /* for who sorts them; not looked at */
     uint32_t code, len;
-    uint32_t until; /* WASM_REPLACE: the piece stands for all instructions in front of this offset,
+    uint32_t until; /* WASM_REPLACE: the piece stands for all instructions before this offset,
                        0 = for one. Pieces inside are left out. WASM_WRAP: see there */
 } WasmPatch;
 
@@ -72,8 +72,8 @@ bool wasm_reads_nullable(const WasmBodyEdit *edit, const WasmInstr *i);
  * Order at one instruction: BEFORE pieces, EXIT pieces if it is a way out, the instruction or its
  * REPLACE pieces, AFTER pieces. WRAP pieces come just before the instruction, which opens the
  * construct that they wrap; labels of branches out of it are counted anew. At the first instruction
- * BEFORE pieces come in front of ENTRY pieces. AFTER pieces of the body's last `end` run on falling
- * through and on branches to the function's label, in front of the EXIT pieces; they need
+ * BEFORE pieces come before ENTRY pieces. AFTER pieces of the body's last `end` run on falling
+ * through and on branches to the function's label, before the EXIT pieces; they need
  * wasm_exit_block_type as well.
  */
 bool wasm_edit_body(const WasmModule *m, uint32_t func, const WasmBodyEdit *edit, Buf *out,

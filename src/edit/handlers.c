@@ -1,7 +1,7 @@
 /*
  * edit/handlers.c - which exceptions handlers in a function catch.
  *
- * The clauses of a legacy `try` come behind its body, so one pass collects the handlers before the
+ * The clauses of a legacy `try` come after its body, so one pass collects the handlers before the
  * walk.
  */
 #include "edit/handlers.h"

@@ -262,7 +262,7 @@ static bool copy_expr(Merge *x, uint32_t offset, uint32_t len, Buf *out) {
     return wasm_copy_code(&c, &x->map, out);
 }
 
-/* Tables stand in front of globals, so that an initial value can only use imported ones. */
+/* Tables stand before globals, so that an initial value can only use imported ones. */
 static bool check_table_init(Merge *x, uint32_t k) {
     const WasmTable *t = &x->from->tables.at[k];
     WasmCode c = wasm_code(x->from->bytes + t->init, t->init_len, 0);

@@ -50,7 +50,7 @@ typedef struct WasmMerge {
     int64_t (*resolve)(void *ctx, const WasmImport *import);
     bool (*keep)(void *ctx, WasmSpace space, uint32_t index); /* NULL: `from` begins as it says */
     void *ctx;
-    Str prefix;                /* put in front of names of copied functions, globals and so on */
+    Str prefix;                /* put before names of copied functions, globals and so on */
     int64_t start, initialize; /* result with `whole`: to's function handles, -1 = none */
     uint32_t *handles[WASM_SPACE_COUNT]; /* result: from's index to to's handle, UINT32_MAX = not
                                             copied; freed by wasm_merge_free */

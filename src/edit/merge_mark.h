@@ -17,7 +17,7 @@ typedef struct Merge {
     WasmRemap map;
 } Merge;
 
-/* Gives a message at an offset of from's file; false. */
+/* Reports an error at an offset of from's file; false. */
 bool merge_fail(Merge *x, uint32_t offset, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -3,7 +3,7 @@
  * put in.
  *
  * A section in which nothing changes is copied as it is. Others are the old items, patched through
- * the module's `refs`, and the added items behind them.
+ * the module's `refs`, and the added items after them.
  */
 #include "edit/write.h"
 
@@ -40,7 +40,7 @@ static uint32_t added_groups(const WasmModule *m) {
     return n;
 }
 
-/* The number of items to put behind a section's own. */
+/* The number of items to put after a section's own. */
 static uint32_t added_items(const WasmModule *m, uint8_t id) {
     switch (id) {
     case WASM_SEC_TYPE: return added_groups(m);
@@ -288,7 +288,7 @@ static void put_added(Writer *r, uint8_t id, Buf *out) {
 
 /* ---- sections of the input ---- */
 
-/* The first of m->refs at or behind a file offset. */
+/* The first of m->refs at or after a file offset. */
 static uint32_t first_ref(const WasmModule *m, uint32_t offset) {
     uint32_t low = 0, high = m->refs.len;
     while (low < high) {
@@ -385,7 +385,8 @@ static void copy_section(Writer *r, const WasmSection *s) {
     buf_bytes(r->out, r->m->bytes + s->header, s->end - s->header);
 }
 
-/* The number of items: as it stands in the input if none are added. Gives where the items begin. */
+/* The number of items: as it stands in the input if none are added. Returns where the items begin.
+ */
 static uint32_t put_count(const WasmModule *m, const WasmSection *s, uint32_t added, Buf *out) {
     if (!s) {
         buf_uleb(out, added);
@@ -494,7 +495,7 @@ static bool hints_move(const WasmModule *m, uint32_t section) {
     return false;
 }
 
-/* The hints of one function, from hint `k` on; gives the first hint of the next function. */
+/* The hints of one function, from hint `k` on; returns the first hint of the next function. */
 static uint32_t put_func_hints(const WasmModule *m, uint32_t section, uint32_t k, Buf *out,
                                uint32_t *funcs) {
     uint32_t func = m->hints.at[k].func, end = k, n = 0;
@@ -624,7 +625,7 @@ static bool put_input_section(Writer *r, uint32_t k) {
     return true;
 }
 
-/* The rank of the next section behind `k` that is not custom. */
+/* The rank of the next section after `k` that is not custom. */
 static uint32_t next_rank(const WasmModule *m, uint32_t k) {
     while (++k < m->sections.len)
         if (m->sections.at[k].id != WASM_SEC_CUSTOM)
@@ -658,7 +659,7 @@ static bool put_sections(Writer *r) {
     return r->ok;
 }
 
-/* Code first, if sections in front of it depend on what becomes of it. */
+/* Code first, if sections before it depend on what becomes of it. */
 static bool prepare_code(Writer *r) {
     const WasmModule *m = r->m;
     bool first = m->hints.len > 0;

@@ -9,7 +9,7 @@
  *   5. give probes their rules as names
  *   6. read back what was written, as engines do
  *
- * The memory is laid out as stdlib/runtime/values.h says. Behind VALUES_STACK:
+ * The memory is laid out as stdlib/runtime/values.h says. After VALUES_STACK:
  *
  *     values of shared and script rows, classes, skeleton, headers of maps, strings,
  *     table of instructions (if the monitor asks about places), heap

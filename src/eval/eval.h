@@ -215,8 +215,8 @@ typedef struct EvalExtern {
     };
 } EvalExtern;
 
-/* Gives what an import is bound to; false (or a null pointer) if there is nothing. Whether it fits
- * is checked after. */
+/* Returns what an import is bound to; false (or a null pointer) if there is nothing. Whether it
+ * fits is checked after. */
 typedef bool (*EvalResolve)(void *ctx, const WasmImport *import, EvalExtern *what);
 
 /*

@@ -3,7 +3,7 @@
  *
  * Calls between functions of modules do not nest in C: a frame remembers where the caller was. The
  * locals of a function are slots of one stack; its parameters are where the caller put them, its
- * results go there as well, and its operands are behind the locals. Only host functions that call
+ * results go there as well, and its operands are after the locals. Only host functions that call
  * back nest, to a limit.
  */
 #include "eval/number.h"
@@ -63,7 +63,7 @@ static EvalStatus indirect(const EvalStore *s, const EvalTable *t, uint64_t inde
     return EVAL_CALL_TYPE;
 }
 
-/* Moves the n slots in front of `sp` down to `to`; gives what is then behind them. */
+/* Moves the n slots before `sp` down to `to`; returns what is then after them. */
 static inline uint64_t *move(uint64_t *to, const uint64_t *sp, uint32_t n) {
     if (n == 1)
         *to = sp[-1];
@@ -236,7 +236,7 @@ static bool has_room(const EvalStore *s, const EvalCode *code, const uint64_t *b
 static bool run(EvalStore *s, EvalFunc *callee, EvalError *error) {
     EvalFunc *func = NULL; /* what runs, its instance, its locals and its code */
     EvalInstance *in = NULL;
-    uint64_t *base = s->top, *sp = base + callee->nparams; /* `sp`: behind the top operand */
+    uint64_t *base = s->top, *sp = base + callee->nparams; /* `sp`: after the top operand */
     const uint32_t *pc = NULL, *words = NULL;
     uint64_t fuel = s->fuel;
     bool tail = false; /* the call takes the place of the function that runs */

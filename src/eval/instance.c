@@ -86,7 +86,7 @@ static bool const_binary(uint16_t op, uint64_t *a, uint64_t b) {
     }
 }
 
-/* The value of the (valid) expression at file offset *at, which is moved behind its end. */
+/* The value of the (valid) expression at file offset *at, which is moved after its end. */
 static uint64_t const_expr(const EvalInstance *in, uint32_t *at) {
     const WasmModule *m = in->module;
     WasmCode code = wasm_code(m->bytes, m->size, *at);

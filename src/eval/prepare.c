@@ -6,7 +6,7 @@
  * own, and code that cannot be reached is left out. What the interpreter does not have traps if it
  * is executed; only constant expressions have to be known (eval_supported).
  *
- * In a store that counts, an EVAL_OP_COUNT is in front of each instruction, also of those that
+ * In a store that counts, an EVAL_OP_COUNT is before each instruction, also of those that
  * become no words; that of an `end` is where branches to it arrive.
  */
 #include "eval/store.h"
@@ -126,7 +126,7 @@ static void put_br_table(Prepare *p, const WasmInstr *i) {
 
 /* ---- constructs ---- */
 
-/* Behind the typer's step over the opener. */
+/* After the typer's step over the opener. */
 /* `start`: where branches to a loop lead. */
 static void open_label(Prepare *p, uint16_t op, bool dead, uint32_t start) {
     const WasmFrame *f = &vec_last(&p->t->frames);
@@ -140,7 +140,7 @@ static void open_label(Prepare *p, uint16_t op, bool dead, uint32_t start) {
     vec_push(&p->labels, l);
 }
 
-/* In front of the typer's step over `else`. */
+/* Before the typer's step over `else`. */
 static void put_else(Prepare *p, bool dead) {
     Label *l = &vec_last(&p->labels);
     if (!dead) {
@@ -180,7 +180,7 @@ static void put_plain(Prepare *p, const WasmInstr *i) {
     }
 }
 
-/* An instruction that can be reached, in front of the typer's step. */
+/* An instruction that can be reached, before the typer's step. */
 static void put_instr(Prepare *p, const WasmInstr *i) {
     uint32_t operands = p->t->stack.len;
     if (!eval_knows(i)) {

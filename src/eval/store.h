@@ -192,7 +192,7 @@ void eval_code_free(EvalCode *code);
 
 /* ---- execute.c ---- */
 
-/* Calls f with its arguments on top of the stack from s->top; the results are then there, behind
+/* Calls f with its arguments on top of the stack from s->top; the results are then there, after
  * s->top. `caller` may be NULL. */
 bool eval_run(EvalStore *s, EvalFunc *f, EvalError *error);
 

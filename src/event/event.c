@@ -144,7 +144,7 @@ static bool pattern_names(Str pattern, const char *name) {
     return false;
 }
 
-/* Atomic instructions were once spelled with '_' behind "atomic": i32.atomic_rmw8_add_u. Rules can
+/* Atomic instructions were once spelled with '_' after "atomic": i32.atomic_rmw8_add_u. Rules can
  * name them so, but globs go by the names of today. */
 static bool pattern_has_old_name(Str pattern, const char *mnemonic) {
     if (!memchr(pattern.ptr, '_', pattern.len))

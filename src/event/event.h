@@ -75,7 +75,7 @@ typedef Vec(Event) Events;
 const char *mode_surface(Mode mode);
 const char *mode_internal(Mode mode);
 
-/* The modes of an instruction in table order, at most MODE_COUNT; gives how many. */
+/* The modes of an instruction in table order, at most MODE_COUNT; returns how many. */
 uint32_t op_modes(WasmOp op, Mode modes[MODE_COUNT]);
 
 /* "wasm:opcode:call:before"; `internal` uses the internal mode name as report ids do. */

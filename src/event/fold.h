@@ -20,7 +20,7 @@ typedef struct Site {
     uint32_t opidx;
     bool at_func_end;
     bool at_label; /* a `loop`, or an `end` that branches lead to, too: they execute it, so that
-                      code before it goes behind its bytes */
+                      code before it goes after its bytes */
     const Construct
         *construct; /* where the part of a construct that the instruction opens ends; may be NULL */
     const Construct *constructs; /* of the function; NULL unless some probe needs them */
@@ -29,7 +29,7 @@ typedef struct Site {
     uint32_t nopen;
     bool block_first, block_last; /* of a basic block, if the walk follows them */
     uint32_t instr_count;         /* block:end: instructions in the basic block */
-    const WasmInstr *previous;    /* the instruction in front of it, NULL = none */
+    const WasmInstr *previous;    /* the instruction before it, NULL = none */
 } Site;
 
 /* A constant. Integers: `bits` holds the value extended to 64 bits by the type's signedness; bool:
@@ -45,7 +45,7 @@ typedef struct Value {
  * not exist). */
 bool site_value(const Site *s, const Bound *name, Value *out);
 
-/* Where control goes on after a branch to the label at `depth`: behind the instruction at the given
+/* Where control goes on after a branch to the label at `depth`: after the instruction at the given
  * offset. */
 uint32_t site_target(const Site *s, uint32_t depth);
 

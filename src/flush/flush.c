@@ -113,7 +113,7 @@ static void guard_maximum(Flush *f) {
     f->grow = wasm_add_func(f->m, type, text("whammc.grow"), &code, false);
 }
 
-/* What lies behind the image: strings, headers of maps, the heap. Addresses. */
+/* What lies after the image: strings, headers of maps, the heap. Addresses. */
 typedef struct Places {
     uint64_t texts, maps, heap;
 } Places;

@@ -7,7 +7,7 @@
 
 enum { CHUNK_ITEMS = 1000, HELD_ITEMS = 8 * CHUNK_ITEMS };
 
-/* Local declarations in front, `end` behind. */
+/* Local declarations in front, `end` after. */
 static Buf finish(const Splicer *s, const Buf *body) {
     Buf code = {0};
     buf_uleb(&code, s->pool.types.len);

@@ -46,7 +46,7 @@ typedef struct Chunks {
     uint32_t nparams;
     Buf body; /* items are appended here, each followed by chunks_item */
     uint32_t count;
-    uint32_t wide;       /* locals behind the parameters, of i64 all */
+    uint32_t wide;       /* locals after the parameters, of i64 all */
     bool hold;           /* the next items need what this function has in its locals */
     Vec(uint32_t) funcs; /* handles */
 } Chunks;

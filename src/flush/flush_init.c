@@ -1,5 +1,5 @@
 /*
- * flush/flush_init.c - what runs once per site: at start-up, behind the script-scope statements,
+ * flush/flush_init.c - what runs once per site: at start-up, after the script-scope statements,
  * '@init' calls and the initial values of per-site variables that depend on script variables;
  * before a report, '@exit' calls.
  */
@@ -14,7 +14,7 @@ typedef struct Sites {
     Arena arena; /* of it */
 } Sites;
 
-/* The code behind `from` is there already. */
+/* The code after `from` is there already. */
 static bool is_repeated(Sites *x, const Variant *v, size_t from) {
     const Buf *b = &x->chunks.body;
     if (!x->at_exit || v->exits_count)

@@ -5,7 +5,7 @@
  * What is counted never goes back to zero, as rows of sites are made of it, too. So the value of a
  * sum is that of its place and what is counted; a flag is set if anything is. Where code looks at
  * the place when a report is due, or the place is in the value area, it is *settled* first: gets
- * what has been counted since it was settled last, which is kept behind the counters.
+ * what has been counted since it was settled last, which is kept after the counters.
  */
 #include "flush/flush_code.h"
 
@@ -111,7 +111,7 @@ void flush_counted(const Flush *f, uint32_t n, const Sum *sum, bool cell, FlushS
 /* Settling sums, one after the other. */
 typedef struct Settling {
     Chunks chunks;
-    uint32_t kept; /* the counter behind the counters that is next */
+    uint32_t kept; /* the counter after the counters that is next */
 } Settling;
 
 /* What was counted since, to the local; and what is counted, to where it is kept. */

@@ -260,7 +260,8 @@ static void set_atom(Code *c, const UnitAtom *a, uint32_t local, uint32_t first_
     vec_push(code, BinaryenLocalSet(m, local, value));
 }
 
-/* Sets locals to the atoms of the unit; those that others depend on first. Gives the first one. */
+/* Sets locals to the atoms of the unit; those that others depend on first. Returns the first one.
+ */
 static uint32_t set_atoms(Code *c, Refs *code) {
     const Unit *u = c->unit;
     Vec(BinaryenType) types = {0};
@@ -487,7 +488,7 @@ Str callback_predicate(const Code *from) {
 
 /* ---- values ---- */
 
-/* A value that is only there if the part at hand can happen: in units that are not split. */
+/* A value that is only there if the current part can happen: in units that are not split. */
 static Ref if_part_holds(Code *c, Ref value, BinaryenType type) {
     if (!c->unit->dynamic)
         return value;
@@ -581,7 +582,7 @@ static Ref link_address(Code *c, const MonitorRecord *record) {
     return binary(c, BinaryenAddInt32(), record_get(c), const_i32(&c->b, (uint32_t)record->link));
 }
 
-/* Puts the record behind the others in the list of those that have something to do at the end. */
+/* Puts the record after the others in the list of those that have something to do at the end. */
 static void put_link(Code *c, const MonitorRecord *record, Refs *code) {
     BinaryenModuleRef m = c->b.module;
     BinaryenType i32 = BinaryenTypeInt32();

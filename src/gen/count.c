@@ -63,7 +63,7 @@ static uint32_t sum_number(Gen *g, uint32_t var) {
     return n;
 }
 
-/* The offset of a variable in the record of the part at hand; -1: it is in none. */
+/* The offset of a variable in the record of the current part; -1: it is in none. */
 static int64_t field_of(const Code *c, uint32_t var) {
     const MonitorRecord *r = code_record(c);
     const MonitorField *f = r ? monitor_field(r, c->part, var) : NULL;
@@ -96,7 +96,7 @@ static void put_additions(Code *c, Refs *code) {
     }
 }
 
-/* The address of the record of the part at hand. */
+/* The address of the record of the current part. */
 static Ref record_of(Code *c, const MonitorRecord *record) {
     Ref place[] = {place_fid(c), place_pc(c)};
     if (c->b.variant->starts_dynamic || record->link >= 0)
@@ -106,7 +106,7 @@ static Ref record_of(Code *c, const MonitorRecord *record) {
     return runtime_call(c, "rows_site", "iii", "i", args);
 }
 
-/* What the residue at hand counts. Its parts have one record, or one each. */
+/* What the current residue counts. Its parts have one record, or one each. */
 static Ref put_residue(Code *c) {
     Refs code = {0};
     const MonitorRecord *last = NULL;
@@ -165,8 +165,8 @@ typedef struct Case {
     Ref code;
 } Case;
 
-/* The code of one of the cases, which are in order of `op`, found by halves: interpreters, which
- * run this too, would step through the hundreds of blocks of a br_table. */
+/* The code of one of the cases, which are in order of `op`, found by binary search: interpreters,
+ * which run this too, would step through the hundreds of blocks of a br_table. */
 static Ref choose(Code *c, const Case *cases, uint32_t n) {
     BinaryenModuleRef m = c->b.module;
     Ref op = BinaryenLocalGet(m, MATCH_OP, BinaryenTypeInt32());

@@ -427,7 +427,7 @@ static Ref gen_bound_call(Body *b, const Expr *e) {
         return BinaryenBlock(b->module, NULL, both, 2, BinaryenTypeInt32());
     }
     if (e->bound.id == FN_DROP_ARGS)
-        return BinaryenNop(b->module); /* they are dropped in front of the body (Variant.drops) */
+        return BinaryenNop(b->module); /* they are dropped before the body (Variant.drops) */
     return hole_call(b, HOLE_ALT_CALL, e->slot - 1, NULL, NULL, BinaryenTypeNone());
 }
 

@@ -32,7 +32,7 @@ typedef struct Body {
     uint64_t atoms;
     bool undecided;   /* atoms are known when the code runs */
     Map *imports;     /* names of the holes already declared in the module */
-    uint32_t nparams; /* locals in front of the others */
+    uint32_t nparams; /* locals before the others */
     Vec(BinaryenType) locals;
     Vec(struct LocalRun) lent; /* those that statements use now (local.c) */
     Vec(Vec(uint32_t)) pools;  /* ... and have used: where runs of the same types begin */
@@ -41,9 +41,9 @@ typedef struct Body {
     uint32_t nlabels;          /* so that each label is another one */
     uint32_t *local_of;        /* by Var.index: the local of the first leaf */
     const Type *result;        /* &type_unit = none */
-    bool leaves;               /* `return` goes to what is behind the body */
+    bool leaves;               /* `return` goes to what is after the body */
     uint32_t given;            /* then: the first local of the result's leaves */
-    char end_label[16]; /* ... and the label of what is behind; one for each body in a function */
+    char end_label[16]; /* ... and the label of what is after; one for each body in a function */
     char skip[16];      /* in an '@exit' call: the label to go to if an element is not there */
     bool part;          /* something follows the body in its function */
     const struct HoleOps *ops; /* NULL = holes are those of templates */
@@ -121,7 +121,7 @@ Ref gen_library_call(Body *b, const Expr *e);
 
 /* A local, whose value is not known, that is free until the statement ends. */
 uint32_t gen_temp(Body *b, BinaryenType type);
-/* The first of several, one behind the other. */
+/* The first of several, one after the other. */
 uint32_t gen_temps(Body *b, const BinaryenType *types, uint32_t n);
 /* The first of one for each leaf of the type. */
 uint32_t gen_leaf_temps(Body *b, const Type *t);

@@ -7,7 +7,7 @@
  */
 #include "gen/expr.h"
 
-/* Locals of some types, one behind the other, that a statement used. */
+/* Locals of some types, one after the other, that a statement used. */
 struct LocalRun {
     uint32_t first;
     uint32_t pool; /* index into Body.pools */

@@ -112,14 +112,14 @@ Ref engine_remove(Code *c);
 Ref ask_callback(Code *c, Str name, const void *what, BinaryenType type);
 /* The call of a callback in a rule. */
 MonitorCall *callback_call(Gen *g, Str name);
-/* The address of the record of the part at hand. */
+/* The address of the record of the current part. */
 Ref ask_record(Code *c, const MonitorRecord *record);
 
 /* fid and pc of the place in a callback. */
 Ref place_fid(Code *c);
 Ref place_pc(Code *c);
 
-/* The record that the variables of the part at hand are in; NULL = it has none. */
+/* The record that the variables of the current part are in; NULL = it has none. */
 const MonitorRecord *code_record(const Code *c);
 /* Whether an atom of a unit that is not split is `value`: 0 or 1. */
 Ref atom_bit(Code *c, uint32_t atom, bool value);

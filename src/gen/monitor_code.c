@@ -2,7 +2,7 @@
  * gen/monitor_code.c - the functions of a monitor module: probes, start and end.
  *
  * A probe function does the parts of its residue one after the other. What it takes is known when
- * its code has been made, but comes in front of its locals: so the code is made twice, the first
+ * its code has been made, but comes before its locals: so the code is made twice, the first
  * time to see what it asks for.
  */
 #ifdef HAVE_CONFIG_H
@@ -120,7 +120,7 @@ static void build_frame_grow(Gen *g) {
     scratch_add(&g->x, &c.b, frame_grow, BinaryenTypeNone(), BinaryenTypeNone(), body);
 }
 
-/* frame points to the set at hand, from base + one set on. */
+/* frame points to the current set, from base + one set on. */
 static Ref push_frame(Code *c) {
     BinaryenModuleRef m = c->b.module;
     BinaryenType i32 = BinaryenTypeInt32();

@@ -211,7 +211,7 @@ static Ref gen_exit_call(Body *b, const Expr *call) {
     return r;
 }
 
-/* Whether what is static leaves out an arm of an if, or (`others`) all behind it. */
+/* Whether what is static leaves out an arm of an if, or (`others`) all after it. */
 static bool arm_is_off(Body *b, const Stmt *s, uint32_t arm, bool *others) {
     Tri decided = s->arms[arm].cond ? gen_decided(b, s->arms[arm].cond) : TRI_YES;
     bool off = *others || decided == TRI_NO;

@@ -65,7 +65,7 @@ enum { HOLE_LEAVES = 256, HOLE_MARK = HOLE_LEAVES - 1 }; /* HOLE_MARK: of an ele
 typedef enum HoleAccess { HOLE_GET, HOLE_SET, HOLE_TEE } HoleAccess;
 
 typedef struct Hole {
-    uint32_t at; /* bytes of code in front of it */
+    uint32_t at; /* bytes of code before it */
     uint8_t kind, access;
     uint32_t n;
     WasmType type;
@@ -98,7 +98,7 @@ typedef struct TemplateMaker {
     uint32_t func; /* handle, of the input */
     /*
      * Appends an instruction, or holes for it. Not asked for what is done for all functions:
-     * `return` becomes a branch to the end, the function's own `end` goes, locals behind the
+     * `return` becomes a branch to the end, the function's own `end` goes, locals after the
      * parameters become temporaries. Labels stay as they are. NULL = bytes are copied. False if
      * there is no template of this function.
      */
@@ -122,10 +122,10 @@ bool template_begin(TemplateMaker *t);
 uint32_t template_add_temp(TemplateMaker *t, WasmType type);
 /* Reads or writes a temporary. */
 void template_use_temp(TemplateMaker *t, uint32_t n, HoleAccess access);
-/* Adds a hole behind the code so far. */
+/* Adds a hole after the code so far. */
 void template_add_hole(TemplateMaker *t, Hole h);
 
-/* Adds a template behind the code so far, with temporaries of its own. */
+/* Adds a template after the code so far, with temporaries of its own. */
 void template_add(TemplateMaker *t, const Template *inner);
 
 /* The template, in the arena; NULL if the function cannot be one. */

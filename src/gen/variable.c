@@ -141,7 +141,7 @@ static Ref leaf_set(Body *b, const Var *v, uint32_t leaf, Ref value) {
 }
 
 /* Moves leaves of the type into new locals, whose values become the leaves: what is evaluated after
- * that cannot change them. Appends the code to `code`; gives the first local. */
+ * that cannot change them. Appends the code to `code`; returns the first local. */
 static uint32_t settle(Body *b, const Type *t, Refs *leaves, Refs *code) {
     uint32_t first = gen_leaf_temps(b, t);
     for (uint32_t i = 0; i < leaves->len; i++) {
@@ -216,8 +216,8 @@ static Ref half(Body *b, const Search *s, BinaryenOp side, uint32_t offset, uint
                       BinaryenBlock(b->module, NULL, move, 2, BinaryenTypeAuto()), NULL);
 }
 
-/* Whether the number in a local, an i64, is in a list, by halves. Leaves the answer in `low`: 0 as
- * an address means that it was found. */
+/* Whether the number in a local, an i64, is in a list, by binary search. Leaves the answer in
+ * `low`: 0 as an address means that it was found. */
 static Ref in_list(Body *b, uint32_t number, const NumberList *list) {
     BinaryenType i32 = BinaryenTypeInt32();
     Search s = {number, gen_temp(b, i32), gen_temp(b, i32), gen_temp(b, i32), "", ""};

@@ -83,7 +83,7 @@ static void find_segments(Counts *c) {
     }
 }
 
-/* What happens behind the instruction; at the start of a construct that is behind its opener. */
+/* What happens after the instruction; at the start of a construct that is after its opener. */
 static bool is_behind(Event e) {
     return e.kind == EVENT_OPCODE && (e.mode == MODE_AFTER || e.mode == MODE_ENTRY);
 }
@@ -318,7 +318,7 @@ static void spread_by_var(Counts *c, uint32_t vars) {
         to[c->starts.at[c->shares.at[i].var]++] = c->shares.at[i];
 }
 
-/* Sorts the shares by variable; gives the number of variables. */
+/* Sorts the shares by variable; returns the number of variables. */
 static uint32_t sort_by_var(Counts *c) {
     uint32_t n = 0, vars = 0;
     c->by_var.len = 0;
@@ -391,7 +391,7 @@ static void put_amounts(Counts *c, const CountTraps *t, uint32_t class, uint32_t
     size_t last = t->amount + (size_t)t->npoints * t->nvars;
     for (size_t i = t->amount; i < last + t->nvars; i++)
         vec_push(&c->trap_amounts, 0);
-    uint64_t *sum = c->trap_amounts.at + last; /* behind the end: work space */
+    uint64_t *sum = c->trap_amounts.at + last; /* after the end: work space */
     for (uint32_t i = leaks_of(c, class); i < c->leaks.len && c->leaks.at[i].class == class; i++)
         sum[c->place_of.at[c->leaks.at[i].var] - 1] += c->leaks.at[i].amount;
     for (uint32_t p = t->npoints; p-- > 0;) {
@@ -410,7 +410,7 @@ static uint32_t end_key(const Segments *s, uint32_t segment) {
     return next->at_label ? 2 * next->start : 2 * s->at.at[segment].last_pc + 1;
 }
 
-/* The traps [at, behind) of a segment, whose shares are [from, to). */
+/* The traps [at, after) of a segment, whose shares are [from, to). */
 static void add_segment_traps(Counts *c, uint32_t at, uint32_t behind, uint32_t from, uint32_t to) {
     const Segments *s = &c->segments;
     uint32_t segment = s->traps.at[at].segment, class = s->at.at[segment].out;

@@ -17,7 +17,7 @@
 #include "analysis/segment.h"
 #include "analysis/exits.h"
 
-/* Where a counter is counted: in front of the instruction at `offset`, or (`behind`) behind it. */
+/* Where a counter is counted: before the instruction at `offset`, or (`behind`) after it. */
 typedef struct CountPoint {
     uint32_t func, offset, counter;
     bool behind, last; /* last: of the body */
@@ -76,7 +76,7 @@ typedef struct Counts {
     Vec(uint64_t) trap_amounts;
     uint32_t nleaks;
 
-    /* the function at hand */
+    /* the current function */
     uint32_t func;
     bool found;
     Segments segments;
@@ -101,7 +101,7 @@ typedef struct Counts {
 void counts_init(Counts *c, const WasmModule *m, bool exact_traps);
 void counts_free(Counts *c);
 
-/* Ways out of functions will be asked for (EVENT_FUNC_EXIT): segments end in front of them, too, so
+/* Ways out of functions will be asked for (EVENT_FUNC_EXIT): segments end before them, too, so
  * that no trap comes between. Calls of `proc_exit` (-1: there is none) are some. */
 void counts_cut_exits(Counts *c, int64_t proc_exit);
 
@@ -122,8 +122,8 @@ static inline CountEvent counts_event(const Action *a) {
  * the code. */
 uint32_t counts_segment(Counts *c, const Site *site, CountEvent event);
 
-/* Orders what is in one segment: twice the offset of the instruction, one more for what is behind
- * it, one less for what is in front of a loop. An instruction at `pc` that traps keeps those above
+/* Orders what is in one segment: twice the offset of the instruction, one more for what is after
+ * it, one less for what is before a loop. An instruction at `pc` that traps keeps those above
  * 2 * pc from happening. No engine takes bodies that these would be too large for, of 2 GiB. */
 uint32_t counts_key(const Site *site, CountEvent event);
 /* What of that the event makes: -1, 0 or 1. */

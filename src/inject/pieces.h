@@ -41,10 +41,10 @@ void pieces_add_around(Pieces *p, WasmWhere where, size_t from);
 /* Makes `local` the one that becomes 1, before whatever else runs at these exits. */
 void pieces_note_left(Pieces *p, uint32_t local);
 
-/* Adds a call (final index) at the function's exits, behind what is there. */
+/* Adds a call (final index) at the function's exits, after what is there. */
 void pieces_add_exit_call(Pieces *p, uint64_t func);
 
-/* At each of `ends`, behind all else: what runs at exits, and a call of `flush` (a final index; -1
+/* At each of `ends`, after all else: what runs at exits, and a call of `flush` (a final index; -1
  * = none). */
 void pieces_end_program(Pieces *p, int64_t flush);
 

@@ -67,7 +67,7 @@ typedef struct Program {
     Counts *counts;   /* of which the program gets a section whammc.traps, or NULL */
     uint32_t trap_at; /* the next of its traps */
     uint32_t *added;  /* by function: locals that pass 2 added */
-    Pieces pieces;    /* of the function at hand */
+    Pieces pieces;    /* of the current function */
 } Program;
 
 /*
@@ -87,11 +87,11 @@ void program_touch(Program *p, const Site *site);
 /* Pass 1: an alt probe may replace the instruction of a site, which may set a local. */
 void program_note_replaced(Program *p, const Site *site);
 
-/* Splices the matches of a site that is no instruction, one behind the other. */
+/* Splices the matches of a site that is no instruction, one after the other. */
 void program_splice_all(Program *p, const Site *site, const Match *matches, uint32_t n);
 
 /* Splices the matches of a site that is an instruction. Where the program ends there, what has to
- * run then goes in front of the call that ends it: the instruction, or one that an alt probe makes.
+ * run then goes before the call that ends it: the instruction, or one that an alt probe makes.
  */
 void program_splice_site(Program *p, const Site *site, const SiteTypes *types, const Match *matches,
                          uint32_t n);

@@ -1,6 +1,6 @@
 /*
  * inject/splice.c - templates at their sites: saving and restoring operands and results, what goes
- * before, behind and instead of instructions and constructs.
+ * before, after and instead of instructions and constructs.
  */
 #include "inject/splice.h"
 
@@ -248,7 +248,7 @@ typedef struct Wanted {
     Need args, results;
     bool before, after, alt, unwind;
     bool landing;   /* pieces where the branch lands */
-    bool construct; /* pieces inside or behind the construct that the instruction opens */
+    bool construct; /* pieces inside or after the construct that the instruction opens */
 } Wanted;
 
 static Wanted wanted_by(const Match *matches, uint32_t n) {
@@ -334,7 +334,7 @@ static void splice_predicate(Splicer *s, const Site *site, const Match *matches,
     splice_template(s, alt->shape->predicate, alt->shape->variant, site);
 }
 
-/* In front of the branch of the site, if there are at_target probes: says that control comes from
+/* Before the branch of the site, if there are at_target probes: says that control comes from
  * it. */
 static void put_landing_flag(Splicer *s) {
     if (!s->landing)
@@ -496,8 +496,8 @@ static void put_landing(Splicer *s, const Site *site, const Match *matches, uint
     piece(ctx, WASM_AFTER, at, RANK_CONSTRUCT, from, s->out->len);
 }
 
-/* Landing code behind the end of each target (at the head of a loop); a br_if that falls through
- * lands behind itself. */
+/* Landing code after the end of each target (at the head of a loop); a br_if that falls through
+ * lands after itself. */
 static void splice_landings(Splicer *s, const Site *site, const Match *matches, uint32_t n,
                             SplicePiece *piece, void *ctx) {
     const WasmInstr *i = site->instr;
@@ -519,7 +519,7 @@ static void splice_landings(Splicer *s, const Site *site, const Match *matches, 
     vec_free(&places);
 }
 
-/* Pieces at the top of a construct, before what closes it, and behind its end. */
+/* Pieces at the top of a construct, before what closes it, and after its end. */
 static void splice_construct(Splicer *s, const Site *site, const Match *matches, uint32_t n,
                              SplicePiece *piece, void *ctx) {
     static const struct {
@@ -543,7 +543,7 @@ static bool is_plain(const Match *m) {
     return m->action->event.mode == MODE_BEFORE && !v->args.len && !v->needs_reference;
 }
 
-/* The offset behind the `end` (or `delegate` and its label) of a construct. */
+/* The offset after the `end` (or `delegate` and its label) of a construct. */
 static uint32_t behind_construct(const Splicer *s, const Site *site) {
     const uint8_t *end = wasm_func_body(s->m, site->func) + site->construct->end, *p = end + 1;
     if (*end == 0x18) /* delegate */
@@ -617,9 +617,9 @@ static void put_replacement(Splicer *s, const Site *site, size_t from, SplicePie
 }
 
 /*
- * A loop's probes are behind its opcode, where branches lead. What must know whether one did asks a
- * local that is 0 from in front of the loop to the end of its head, else 1: all loops of a function
- * share it. Bodies that run only where control enters the loop are in front of it, as long as they
+ * A loop's probes are after its opcode, where branches lead. What must know whether one did asks a
+ * local that is 0 from before the loop to the end of its head, else 1: all loops of a function
+ * share it. Bodies that run only where control enters the loop are before it, as long as they
  * are the first and need no operands.
  */
 
@@ -648,7 +648,7 @@ static uint32_t count_in_front(const Match *matches, uint32_t n) {
     return front;
 }
 
-/* What runs in front of a loop. Gives whether its head asks for the local, as is known if
+/* What runs before a loop. Returns whether its head asks for the local, as is known if
  * `asks`. */
 static bool splice_front(Splicer *s, const Site *site, const Match *matches, uint32_t n, bool asks,
                          SplicePiece *piece, void *ctx) {
@@ -670,7 +670,7 @@ static bool splice_front(Splicer *s, const Site *site, const Match *matches, uin
     return asks;
 }
 
-/* The head of a loop that its alt probe may replace: what has run in front of the alternative runs
+/* The head of a loop that its alt probe may replace: what has run before the alternative runs
  * again where a branch leads back, with the operands of that time. */
 static void splice_again(Splicer *s, const Site *site, const Match *matches, uint32_t n,
                          SplicePiece *piece, void *ctx) {
@@ -691,7 +691,7 @@ static void splice_head_end(Splicer *s, const Site *site, SplicePiece *piece, vo
     piece(ctx, WASM_AFTER, site->pc, RANK_CONSTRUCT, from, s->out->len);
 }
 
-/* Control may come to the instruction, or behind it, other than from the one in front of it. */
+/* Control may come to the instruction, or after it, other than from the one before it. */
 static bool entered(WasmOp op) {
     return op == WASM_OP_END || op == WASM_OP_DELEGATE || is_arm(op);
 }

@@ -92,11 +92,11 @@ typedef struct Splicer {
     Vec(uint64_t) site_words; /* of all matches of the site */
     Vec(uint32_t) words_at;   /* where each match's begin */
     Vec(uint32_t) temps;
-    LeafLocals got, gives; /* of the template at hand */
+    LeafLocals got, gives; /* of the current template */
     int64_t proc_exit;     /* the import that ends the program: a handle; -1 = none */
     bool ends;             /* the current instruction calls it, unless its alt probe replaces it */
     Vec(Leave) leaves;     /* of the code that replaces the current instruction */
-    Vec(uint32_t) ends_behind; /* where it ends the program: behind the pieces of these ranks */
+    Vec(uint32_t) ends_behind; /* where it ends the program: after the pieces of these ranks */
     Vec(Wrapped) wrapped;      /* constructs of this function */
     Vec(uint32_t) nullable;    /* its locals that are made nullable, ascending */
     bool one_region;           /* what leaves its calls is caught by one handler for all of them */
@@ -109,7 +109,7 @@ typedef struct Splicer {
     uint32_t back;     /* a local that is 1 where a branch may have led to a loop; UINT32_MAX = none
                           yet */
     uint32_t in_front; /* of the current site's matches: how many of those in mode before are not at
-                          the loop but in front of it */
+                          the loop but before it */
 } Splicer;
 
 void splicer_init(Splicer *s, const WasmModule *m, const Plan *plan, const SpliceBackend *backend,
@@ -144,11 +144,11 @@ int64_t alt_call_target(const WasmModule *m, const AltCall *call);
 typedef enum PieceRank {
     RANK_PROBE,       /* what probes of the instruction itself do */
     RANK_BLOCK,       /* block:start, block:end */
-    RANK_AFTER,       /* what comes behind an instruction at whose bytes' end the others are, too */
+    RANK_AFTER,       /* what comes after an instruction at whose bytes' end the others are, too */
     RANK_CONSTRUCT,   /* what is there because of a construct, or a branch */
     RANK_END,         /* of the program */
     RANK_LEAVES = 16, /* from here on: pieces that replace an instruction up to where they leave the
-                         function or end the program, with even ranks; what runs there comes behind
+                         function or end the program, with even ranks; what runs there comes after
                          one of them */
     RANK_REPLACED = INT32_MAX, /* the last of them */
 } PieceRank;
@@ -160,7 +160,7 @@ typedef enum PieceRank {
 typedef void SplicePiece(void *ctx, WasmWhere where, uint32_t at, PieceRank rank, size_t from,
                          size_t to);
 /* The same for a piece of a construct: WASM_REPLACE stands for everything from `at` up to, but not
- * including, `until`; WASM_WRAP leaves a construct open that ends behind `until`. */
+ * including, `until`; WASM_WRAP leaves a construct open that ends after `until`. */
 typedef void SpliceRegion(void *ctx, WasmWhere where, uint32_t at, uint32_t until, size_t from,
                           size_t to);
 void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,

@@ -18,7 +18,7 @@ typedef struct UnwindCall {
 /* Adds the types that the region needs to u->m, which is `m`; before it is laid out. */
 void unwind_add_types(const UnwindCall *u, WasmModule *m);
 
-/* The region is what is appended between open and caught, the handler what is appended behind
+/* The region is what is appended between open and caught, the handler what is appended after
  * that, up to close. */
 void unwind_open(const UnwindCall *u, Buf *out);
 void unwind_caught(const UnwindCall *u, Buf *out);

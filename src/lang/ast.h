@@ -276,7 +276,7 @@ typedef struct Fn {
     uint32_t index;
 } Fn;
 
-/* `(name: type)` behind a part of a rule. */
+/* `(name: type)` after a part of a rule. */
 typedef struct TypeBound {
     Str name;
     Span span; /* of the name */

@@ -124,7 +124,7 @@ Expr *build_name(Parse *p, Word name) {
     return named(p, EXPR_NAME, name.span, name);
 }
 
-/* The numbers behind the dots. */
+/* The numbers after the dots. */
 static void set_path(Parse *p, Expr *e, const List *path) {
     e->npath = path->len;
     e->path = arena_array(&p->script->arena, uint32_t, path->len);

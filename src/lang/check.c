@@ -3,7 +3,7 @@
  */
 #include "lang/check.h"
 
-/* Gives the collected locals to the arena. */
+/* Returns the collected locals to the arena. */
 static Var **keep_locals(Check *c, uint32_t *n) {
     *n = c->locals.len;
     Var **vars = arena_array(&c->script->arena, Var *, *n);

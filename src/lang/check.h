@@ -69,7 +69,7 @@ const char *check_places(const Check *c);
 /* The bound (name: type) of the rule for a name, or NULL. */
 const TypeBound *check_type_bound(const Check *c, Str name);
 typedef enum Near { NEAR_NAMES, NEAR_FUNCTIONS, NEAR_LIBRARIES } Near;
-/* Adds "did you mean" for a name that is not known; gives whether something similar is known.
+/* Adds "did you mean" for a name that is not known; returns whether something similar is known.
  * NEAR_LIBRARIES: what can stand before a dot. */
 bool check_suggest(Check *c, Diag *g, Str name, Near what);
 /* Checks the type bounds of the probe's rule. */

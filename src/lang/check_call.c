@@ -58,7 +58,7 @@ static void report_count(Check *c, const Expr *e, uint32_t n, const Callee *call
     buf_free(&params);
 }
 
-/* Types the arguments; gives whether all are static. */
+/* Types the arguments; returns whether all are static. */
 static bool check_args(Check *c, Expr *e, Expr **args, uint32_t n, const Callee *callee) {
     bool all_static = true;
     if (n != callee->nparams)
@@ -88,7 +88,7 @@ static const Type *give_up(Check *c, Expr *e) {
     return &type_error;
 }
 
-/* What was meant by a call of something that prints in other languages. Gives whether it was. */
+/* What was meant by a call of something that prints in other languages. Returns whether it was. */
 static bool hint_printing(Check *c, Diag *g, Str name) {
     static const char *const names[] = {"print",   "println", "printf", "puts",  "putc",
                                         "putchar", "echo",    "log",    "write", "console"};
@@ -340,7 +340,7 @@ static void wrong_arguments(Check *c, Expr *e, const Callee *callee, const Type 
     }
 }
 
-/* Types the arguments, which must be exactly what the library's function takes; gives whether all
+/* Types the arguments, which must be exactly what the library's function takes; returns whether all
  * are static. */
 static bool check_library_args(Check *c, Expr *e, const Callee *callee, const Type *result) {
     bool all_static = true, fits = e->nargs == callee->nparams;

@@ -15,7 +15,7 @@ static void skip_blanks(Reader *r) {
         r->at++;
 }
 
-/* Takes a character, with the blanks behind it, if it comes next. */
+/* Takes a character, with the blanks after it, if it comes next. */
 static bool take(Reader *r, char c) {
     if (r->at == r->text.len || r->text.ptr[r->at] != c)
         return false;
@@ -24,7 +24,7 @@ static bool take(Reader *r, char c) {
     return true;
 }
 
-/* A number and the blanks behind it. NULL, or what was expected. */
+/* A number and the blanks after it. NULL, or what was expected. */
 static const char *number(Reader *r, uint64_t *out) {
     uint32_t start = r->at;
     *out = 0;

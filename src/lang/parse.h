@@ -34,7 +34,7 @@ typedef struct Word {
 typedef enum ScanMode {
     SCAN_CODE,   /* statements and expressions */
     SCAN_RULE,   /* the parts of a match rule */
-    SCAN_BOUNDS, /* the parenthesised bounds behind a part */
+    SCAN_BOUNDS, /* the parenthesised bounds after a part */
 } ScanMode;
 
 enum {
@@ -115,7 +115,7 @@ Expr *build_float(Parse *p, Span span);
 Expr *build_string(Parse *p, Span span);
 Expr *build_bool(Parse *p, Span span, bool value);
 Expr *build_name(Parse *p, Word name);
-/* path: the fields behind it, or NULL. */
+/* path: the fields after it, or NULL. */
 Expr *build_index(Parse *p, Span span, Word name, Expr *key, List *path);
 Expr *build_field(Parse *p, Span span, Word name, List *path);
 Expr *build_unary(Parse *p, Span span, Op op, Expr *a);
@@ -165,12 +165,12 @@ void build_probe(Parse *p, Span span, Rule *rule, Expr *predicate, Block body);
 Rule *build_rule(Parse *p, Span span, Rule *first, Rule *next);
 Rule *build_part(Parse *p, Span span, Word pattern, List *bounds);
 
-/* Unreadable text: notes the names that it may have declared. Gives the statement that was read
+/* Unreadable text: notes the names that it may have declared. Returns the statement that was read
  * before the mistake, or NULL. */
 Stmt *build_broken(Parse *p, Span span);
 /* Keeps the arms of an if that an error takes off the parser's stack for build_broken. */
 void build_salvage(Parse *p, List *arms);
-/* Blocks behind unreadable text, as arms of an if. */
+/* Blocks after unreadable text, as arms of an if. */
 List *build_broken_arm(Parse *p, List *arms, Span span, Block body);
 Stmt *build_broken_if(Parse *p, Span span, List *arms);
 /* A function or a probe with unreadable text before its block. */

@@ -8,7 +8,7 @@ static bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* The words that may have been declared: behind another word (`var x`, `fn f`, `use lib`), or
+/* The words that may have been declared: after another word (`var x`, `fn f`, `use lib`), or
  * before a colon (`x: i32`). */
 Stmt *build_broken(Parse *p, Span span) {
     bool behind_word = false;

@@ -75,7 +75,7 @@ static uint32_t skip_parens(const Parse *p, uint32_t at) {
     return p->len;
 }
 
-/* Past a part of a rule and the blanks behind it. */
+/* Past a part of a rule and the blanks after it. */
 static uint32_t skip_part(const Parse *p, uint32_t at) {
     while (at < p->len && is_pattern_char(p->text[at]))
         at++;
@@ -164,7 +164,7 @@ static uint32_t statement_word(const Parse *p, uint32_t at) {
  * ';'. Gives a made-up token, or 0. */
 static int look_ahead(Parse *p, Span *span) {
     bool at_start = !p->prev || p->prev == ';' || p->prev == '{' || p->prev == '}';
-    /* behind these no word can follow, except behind "@init" and the like */
+    /* after these no word can follow, except after "@init" and the like */
     bool unfinished = p->nparens == 0 && !p->after_at &&
                       (ends_operand(p->prev) || p->prev == INC || p->prev == DEC);
     if (p->mode != SCAN_CODE || p->in_predicate || (!at_start && !unfinished))
@@ -244,7 +244,7 @@ static int slash(Parse *p) {
     return '/';
 }
 
-/* `const` at the start of a statement, in front of another word: else it is a name. */
+/* `const` at the start of a statement, before another word: else it is a name. */
 static int word(const Parse *p, Span span) {
     bool starts = !p->prev || p->prev == ';' || p->prev == '{' || p->prev == '}' ||
                   (p->prev >= REPORT && p->prev <= FRAME);
@@ -357,7 +357,7 @@ static bool is_fraction(const char *s, uint32_t len) {
 
 /*
  * What a number-like text is, and how much of it belongs to the token. A minus is part of a literal
- * only where an operand may start, and "-0" is no literal; behind a dot only the digits count, so
+ * only where an operand may start, and "-0" is no literal; after a dot only the digits count, so
  * that t.0.1 is not a float.
  */
 int token_number(const Parse *p, const char *text, uint32_t len, uint32_t *keep) {
@@ -422,7 +422,7 @@ void token_open_comment(Parse *p) {
     Span span = {p->file, p->string_start, p->string_start + 2};
     parse_error(p, DIAG_OPEN_COMMENT, span, "this comment has no end");
     p->stop = true;
-    p->too_deep = true; /* what is missing behind it is not worth a message */
+    p->too_deep = true; /* what is missing after it is not worth a message */
 }
 
 void token_string_start(Parse *p, Span span) {

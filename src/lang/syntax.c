@@ -150,7 +150,7 @@ void syntax_error(Parse *p, Span span, const char *found, const char *const *nam
     char wanted[256], got[128];
     describe_expected(&e, wanted, sizeof wanted);
     describe_found(p, span, found, got, sizeof got);
-    /* A missing ';' belongs behind what comes before it. */
+    /* A missing ';' belongs after what comes before it. */
     Span place = strncmp(wanted, "';'", 3) == 0
                      ? (Span){p->file, p->before_span.end, p->before_span.end}
                      : span;

@@ -31,7 +31,7 @@ typedef Vec(MonitorProbe) MonitorProbes;
 
 /* A function () -> () that `whammc bind` calls before it asks the monitor anything: what its probes
  * count will be counted by segments, and corrected after traps. So a monitor that has segments of
- * its own can end them behind all instructions that can trap. (With --no-coalesce it is called,
+ * its own can end them after all instructions that can trap. (With --no-coalesce it is called,
  * too: counts must be exact then as well.) Engines do not call it. */
 #define MONITOR_COALESCED "whammc:coalesced"
 

@@ -103,7 +103,7 @@ enum {
 
 /*
  * Parses an export name. With RULE_OK fills *rule (in the arena; texts point into `name`); *rest is
- * where the rule and the white space behind it end: engines ignore what follows. Else *error, but
+ * where the rule and the white space after it end: engines ignore what follows. Else *error, but
  * for RULE_OTHER; without `hints` it gets none, which saves time.
  */
 RuleStatus rule_parse(Str name, bool hints, Arena *arena, MonitorRule *rule, uint32_t *rest,

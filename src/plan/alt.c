@@ -180,7 +180,7 @@ static AltProblem problem_at(const Variant *v, const Site *s, const SiteTypes *t
     return ALT_FITS;
 }
 
-/* Nothing is typed behind the instruction, and the body does not leave the function: a trap. */
+/* Nothing is typed after the instruction, and the body does not leave the function: a trap. */
 static bool traps_behind(const Variant *v, const Site *s, const SiteTypes *types) {
     WasmOp op = (WasmOp)s->instr->op;
     return alt_diverges(op) && op != WASM_OP_UNREACHABLE && !types->falls_through &&

@@ -30,10 +30,10 @@ void alt_report(Plan *plan, const WasmModule *m, Diags *diags);
  * many of the operands, the deepest. */
 uint32_t alt_carries(const Variant *v, WasmOp op, const SiteTypes *types);
 
-/* An instruction behind which nothing runs. */
+/* An instruction after which nothing runs. */
 bool alt_diverges(WasmOp op);
 
-/* Behind the body the function returns. */
+/* After the body the function returns. */
 bool alt_returns(const Variant *v, WasmOp op);
 
 #endif

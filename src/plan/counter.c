@@ -3,7 +3,7 @@
  */
 #include "plan/counter.h"
 
-/* What comes behind the name of the variable, or all there is to be said. */
+/* What comes after the name of the variable, or all there is to be said. */
 static const char *const reasons[] = {
     [WHY_READ] = "is read here while the program runs",
     [WHY_ASSIGNED] = "is assigned what is neither a sum nor always the same",
@@ -396,7 +396,7 @@ void counters_free(Counters *c) {
 
 /* ---- counters ---- */
 
-/* The events that a segment's count tells of: in front of an instruction, or behind it if control
+/* The events that a segment's count tells of: before an instruction, or after it if control
  * gets there. */
 static bool is_countable(const Counters *c, Event e) {
     switch (e.kind) {

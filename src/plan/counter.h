@@ -98,7 +98,7 @@ const Counting *counters_shape(Counters *c, const Shape *s);
 
 /* The first addition of a shape, which was asked for before, to a sum; NULL = there is none. */
 const Addition *counters_first(const Counters *c, const Shape *s, uint32_t sum);
-/* The one behind it to the same sum; NULL = there is none. */
+/* The one after it to the same sum; NULL = there is none. */
 static inline const Addition *counters_next(const Counters *c, const Addition *a) {
     return a->next ? &c->additions.at[a->next] : NULL;
 }

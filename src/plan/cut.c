@@ -196,7 +196,7 @@ static void cut_builtin(Cut *c, Expr *e) {
     e->slot = plan->memory_calls.len;
 }
 
-/* The results of an '@static' call are constants one behind the other. */
+/* The results of an '@static' call are constants one after the other. */
 static void cut_static_tuple(Cut *c, Expr *e) {
     e->slot = c->v->consts.len + 1;
     for (uint32_t i = 0; i < type_leaves(e->type); i++)

@@ -76,7 +76,7 @@ bool operand_is_address(WasmOp op, bool result, uint32_t n) {
     return n < count && letters[count - 1 - n] == 'a';
 }
 
-/* Whether the code behind the instruction at the typer's position is well typed without it: an
+/* Whether the code after the instruction at the typer's position is well typed without it: an
  * `end` (or `else`) follows and what is below the instruction's operands are the construct's
  * results. */
 static bool falls_through(const Matcher *w, const WasmCode *code) {
@@ -184,9 +184,9 @@ static inline bool is_watched(const Matcher *w, const WasmInstr *i) {
     return w->watch_op[i->op];
 }
 
-/* The construct parts are counted in the order of the body, as constructs_find did. Gives the one
+/* The construct parts are counted in the order of the body, as constructs_find did. Returns the one
  * that the instruction opens. The instruction itself is inside what surrounds it: its own part is
- * noted by enter_part, behind it. */
+ * noted by enter_part, after it. */
 static const Construct *next_part(Matcher *w, WasmOp op) {
     bool further = wasm_flow(op) == WASM_FLOW_ARM;
     if ((further || op == WASM_OP_END || op == WASM_OP_DELEGATE) && w->open.len)
@@ -212,7 +212,7 @@ static void set_site(const Matcher *w, Site *s, const WasmInstr *i, const FlowSt
     s->instr_count = step->count;
 }
 
-/* The types at an instruction; `code` stands behind it. */
+/* The types at an instruction; `code` stands after it. */
 static void find_types(Matcher *w, const WasmInstr *i, const WasmCode *code) {
     w->types.operands.len = w->types.results.len = w->types.supplies.len = 0;
     wasm_instr_types(&w->typer, i, &w->types.operands, &w->types.results);

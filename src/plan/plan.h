@@ -81,7 +81,7 @@ typedef struct CellMap {
     uint32_t var;    /* PlanVar.id */
     uint32_t leaves; /* of a value */
     bool tracked;    /* it has to be known which entries are in the map */
-    bool marked;     /* some writes set a mark for that: a leaf behind the others */
+    bool marked;     /* some writes set a mark for that: a leaf after the others */
     bool *counts;    /* by leaf: not zero where the entry is in the map */
 } CellMap;
 
@@ -349,7 +349,7 @@ typedef struct SiteTypes {
     WasmTypes supplies; /* what an alt body must supply, if there are such */
     bool known;         /* filled; else every operand in use has its fixed type */
     bool dead;          /* the instruction cannot be reached */
-    bool falls_through; /* without this diverging instruction the code behind it would be well typed
+    bool falls_through; /* without this diverging instruction the code after it would be well typed
                          */
 } SiteTypes;
 
@@ -373,7 +373,7 @@ typedef struct Matcher {
 
     bool prepared, looks, uses_flow, uses_constructs, has_alts;
     Flow flow;
-    Constructs constructs; /* of the function at hand */
+    Constructs constructs; /* of the current function */
     uint32_t part;         /* how many of them the walk has met */
     Vec(uint32_t) open;    /* those round the current instruction, outermost first */
     bool op_looks[WASM_OP_COUNT];

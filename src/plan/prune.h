@@ -1,6 +1,6 @@
 /*
  * plan/prune.h - leaves out of checked trees what literals and constants decide, before anybody
- * asks what a script needs: `const timed: bool = false;` takes the code behind `if (timed)` away,
+ * asks what a script needs: `const timed: bool = false;` takes the code after `if (timed)` away,
  * and with it what only that code calls.
  *
  * Nothing changes that a script can tell, but that what stands in an arm which is never taken does

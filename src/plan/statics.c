@@ -29,11 +29,11 @@ typedef struct Statics {
     Vec(uint64_t)
         record;    /* the values of all calls, as Wasm bits, in the order of the first walk */
     Map functions; /* by the bytes of a program's function index: where its values begin */
-    bool replays;  /* the function at hand was walked before */
+    bool replays;  /* the current function was walked before */
     uint64_t next; /* the next value, if so */
 } Statics;
 
-/* Gives the calls that are to come more instructions. */
+/* Returns the calls that are to come more instructions. */
 static void add_fuel(Statics *s, uint64_t fuel) {
     s->budget += fuel;
     eval_set_fuel(s->store, eval_fuel(s->store) + fuel);

@@ -10,8 +10,8 @@
  * All calls together have a budget of instructions that grows with the program; where it is used up
  * the call fails.
  *
- * Expr.known of each call has its value at the site at hand, which fold() takes. Calls that the
- * language leaves out (behind a short circuit, in an arm that is not taken) are not made; their
+ * Expr.known of each call has its value at the current site, which fold() takes. Calls that the
+ * language leaves out (after a short circuit, in an arm that is not taken) are not made; their
  * value, which nothing depends on, is zero.
  */
 #ifndef WHAMMC_PLAN_STATICS_H

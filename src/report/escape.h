@@ -7,7 +7,7 @@
 #include "base/buf.h"
 
 /* What goes to a terminal or into a text format: '?' for what is not UTF-8 and for control
- * characters, also those of the direction of text. Gives the number of characters. */
+ * characters, also those of the direction of text. Returns the number of characters. */
 uint32_t escape_shown(Buf *out, Str s);
 
 /* The contents of a JSON string (without the quotes); bytes that are not UTF-8 become U+FFFD. */
@@ -18,7 +18,7 @@ void escape_json(Buf *out, Str s);
 void escape_csv(Buf *out, Str s);
 
 /* A text as a field of CSV as in RFC 4180: in quotes if it has a comma, a quote, or the end of a
- * line; behind an apostrophe if it is guarded. */
+ * line; after an apostrophe if it is guarded. */
 void escape_quoted(Buf *out, Str s);
 
 /* Whether that is done so that a spreadsheet does not take the text for a formula. `behind`: the

@@ -40,7 +40,7 @@ typedef struct ImageTail {
     uint32_t var, probe;
     bool shared;
     const ImageCells *cells; /* NULL = none */
-    uint64_t offset;         /* of its value behind those of the site rows */
+    uint64_t offset;         /* of its value after those of the site rows */
 } ImageTail;
 
 typedef struct ImageGroup {
@@ -374,7 +374,7 @@ uint64_t image_values_size(const Image *img) {
 
 /* How rows look in a format; what is not here are the names of the columns in JSON. */
 typedef struct Layout {
-    Str first; /* in front of everything if the program may have printed before */
+    Str first; /* before everything if the program may have printed before */
     Str head, row, sep, sep_fid, sep_pc, row_end;
     void (*escape)(Buf *out, Str s);
 } Layout;
@@ -446,7 +446,7 @@ static void put_text(Writer *w, FormatField field, Str text) {
     buf_name(w->out, text);
 }
 
-/* The scratch buffer's contents as text; gives its offset and empties the buffer. */
+/* The scratch buffer's contents as text; returns its offset and empties the buffer. */
 static size_t put_scratch(Writer *w) {
     size_t at = here(w);
     buf_uleb(w->out, w->scratch.len);

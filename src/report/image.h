@@ -65,7 +65,7 @@ void image_func(Image *img, uint32_t fid, Str name);
 uint32_t image_group(const Image *img, uint32_t var);
 
 /*
- * A row of a per-site variable, behind the others of its group; gives its number within that.
+ * A row of a per-site variable, after the others of its group; returns its number within that.
  * Cheap: one to three bytes if rows come in the order of sites (function, pc).
  */
 uint32_t image_site_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc);
@@ -81,7 +81,7 @@ uint32_t image_same_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, 
 
 /*
  * A row of a shared variable (probe filled in, place empty), of a script variable (both empty), in
- * this order behind the site rows; gives its number among these. The row of a script variable that
+ * this order after the site rows; returns its number among these. The row of a script variable that
  * is a map has its number, which is the value, as id too.
  */
 uint32_t image_shared_row(Image *img, uint32_t var, uint32_t probe);
@@ -126,7 +126,7 @@ uint32_t image_group_rows(const Image *img, uint32_t group);
 uint64_t image_tail_offset(const Image *img, uint32_t row);
 uint64_t image_values_size(const Image *img);
 
-/* Room for n records of traps behind the values; where the nth one is. */
+/* Room for n records of traps after the values; where the nth one is. */
 void image_set_traps(Image *img, uint32_t n);
 uint64_t image_trap_offset(const Image *img, uint32_t n);
 

@@ -71,7 +71,7 @@ typedef struct Pattern {
     const uint8_t *d;
     const ImageKeyLeaf *key; /* the leaf that follows; NULL: text is cut where leaves are */
     const bool *counts;
-    Buf text; /* in front of the next leaf */
+    Buf text; /* before the next leaf */
 } Pattern;
 
 static void put_text(Buf *out, Buf *text) {
@@ -158,7 +158,7 @@ void cells_put(const ImageCells *cells, ImageFormat format, Buf *out) {
                  .d = (const uint8_t *)cells->value.ptr,
                  .counts = cells->counts};
     buf_str(&p.text, str_of(f->value));
-    put_value(&p); /* what is behind the last leaf is left */
+    put_value(&p); /* what is after the last leaf is left */
     /* A key that is text begins the field of the first entry. */
     bool guarded = format == IMAGE_CSV_RFC4180 && *cells->key.ptr == REPORT_STR;
     buf_u8(out, (uint8_t)((cells->marked ? FORMAT_CELLS_MARKED : 0) |

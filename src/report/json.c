@@ -49,7 +49,7 @@ static char *utf8_put(char *to, uint32_t c) {
     return to;
 }
 
-/* Behind a backslash; appends to *to, never more bytes than were read. */
+/* After a backslash; appends to *to, never more bytes than were read. */
 static bool json_escape(Json *j, char **to) {
     static const char from[] = "\"\\/bfnrt", into[] = "\"\\/\b\f\n\r\t";
     if (j->at == j->end)

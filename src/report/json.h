@@ -17,7 +17,7 @@ void json_blanks(Json *j);
 /* Passes over blanks and this character; false if something else is there. */
 bool json_char(Json *j, char c);
 
-/* A string, behind its opening quote. Without escapes the result is a slice of the text. */
+/* A string, after its opening quote. Without escapes the result is a slice of the text. */
 bool json_string(Json *j, Str *s);
 
 /* A value: a string decoded, of all others the text. null has no ptr. */

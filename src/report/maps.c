@@ -8,7 +8,7 @@ enum { MAX_DEPTH = 40 }; /* types of scripts are not nested that deeply */
 
 static bool show(Json *j, Buf *out, uint32_t depth, bool in_map, MapsEnds *ends);
 
-/* Behind the '[': entries up to the ']'. */
+/* After the '[': entries up to the ']'. */
 static bool show_entries(Json *j, Buf *out, uint32_t depth, MapsEnds *ends) {
     do {
         if (!json_char(j, '{') || !json_member(j, "key") || !show(j, out, depth, true, NULL))
@@ -26,7 +26,7 @@ static bool show_entries(Json *j, Buf *out, uint32_t depth, MapsEnds *ends) {
     return json_char(j, ']');
 }
 
-/* Behind the '[': fields up to the ']'. */
+/* After the '[': fields up to the ']'. */
 static bool show_fields(Json *j, Buf *out, uint32_t depth, bool in_map) {
     buf_u8(out, '(');
     while (show(j, out, depth, in_map, NULL) && json_char(j, ','))

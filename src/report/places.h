@@ -21,7 +21,7 @@ void places_open(Places *p, const WasmModule *m);
 Str places_name(const Places *p, uint32_t fid);
 void places_free(Places *p);
 
-/* Gives functions that the report calls "#9" the names that the program has for them. */
+/* Returns functions that the report calls "#9" the names that the program has for them. */
 void places_name_rows(const Places *p, Report *r);
 
 /*

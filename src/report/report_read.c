@@ -35,7 +35,7 @@ static bool starts_with(Str s, Str prefix) {
     return s.len >= prefix.len && memcmp(s.ptr, prefix.ptr, prefix.len) == 0;
 }
 
-/* Takes the part of *s in front of ", ", and that too. */
+/* Takes the part of *s before ", ", and that too. */
 static bool take_column(Str *s, Str *column) {
     for (uint32_t i = 0; i + 1 < s->len; i++) {
         if (s->ptr[i] == ',' && s->ptr[i + 1] == ' ') {
@@ -211,7 +211,7 @@ static bool is_quoted_start(Str line) {
                   "id,id_type,name,whamm_type,wasm_type,script_id,fname,fid,pc,probe_id,value(s)");
 }
 
-/* The contents of a field in quotes, *at behind the first; false if there is no second. */
+/* The contents of a field in quotes, *at after the first; false if there is no second. */
 static bool quoted_contents(Parser *p, Str text, uint32_t *at, Str *field) {
     uint32_t start = *at, i = start, doubled = 0;
     for (; i < text.len; i++) {

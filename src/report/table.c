@@ -211,7 +211,7 @@ static bool is_zero(const ReportRow *row) {
            magnitude(row) == 0;
 }
 
-/* <0 if a comes before b: numbers before text, larger values first, then NaN, then 0 (also behind
+/* <0 if a comes before b: numbers before text, larger values first, then NaN, then 0 (also after
  * negative values), then report order. */
 static int compare_rows(const void *pa, const void *pb) {
     const ReportRow *a = *(const ReportRow *const *)pa, *b = *(const ReportRow *const *)pb;

@@ -206,7 +206,7 @@ static void guard(Rewrite *r, const Site *site, const Match *matches, uint32_t n
     pieces_add(&r->p.pieces, WASM_REPLACE, site->pc, RANK_PROBE, from, code->len);
 }
 
-/* The counters of the function at hand. */
+/* The counters of the current function. */
 static void put_counters(Rewrite *r, uint32_t func) {
     Buf *code = &r->p.pieces.code;
     for (; r->point < r->coalesce.counts.points.len; r->point++) {

@@ -3,7 +3,7 @@
  *
  * Monitors print where they were made to, which is standard output unless somebody said otherwise.
  * From the line on that begins a report all is kept; what of it is none is told apart when the
- * program has ended (report/report_read.c). The line feed in front of a report is the report's; one
+ * program has ended (report/report_read.c). The line feed before a report is the report's; one
  * that comes alone passes at once: it could be an empty line that somebody waits for.
  */
 #include "run/run.h"

@@ -43,7 +43,7 @@ bool catch_take(void *ctx, const uint8_t *bytes, size_t n);
 /* Nothing more comes. */
 void catch_end(Catch *c);
 
-/* A program to be run with the operands behind APP. */
+/* A program to be run with the operands after APP. */
 typedef struct RunnerJob {
     const Engine *engine;
     const Words *options; /* for the engine */
@@ -56,7 +56,7 @@ typedef struct RunnerJob {
     const LibraryOptions *libs; /* what it imports besides the runtime; NULL: not even that */
 } RunnerJob;
 
-/* Runs it and reads its report. Gives what waitpid() told, or -1: it was said. */
+/* Runs it and reads its report. Returns what waitpid() told, or -1: it was said. */
 int runner_run(const Cli *cli, const RunnerJob *job, Buf *report);
 
 /* ---- what programs see (world.c) ---- */

@@ -102,7 +102,7 @@ static int call_runner(const Cli *cli, const RunnerJob *job, Files *f) {
     vec_push(&argv, f->module);
     vec_push(&argv, f->report);
     for (int i = 0; i <= cli->noperands; i++)
-        vec_push(&argv, cli->operands[i]); /* and the NULL behind them */
+        vec_push(&argv, cli->operands[i]); /* and the NULL after them */
     int null = job->unseen ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
     /* Python that is interrupted while it starts fails as if something were wrong with it. */
     ProcessStreams streams = {-1, null, null, .interrupt = true,

@@ -34,7 +34,7 @@ typedef enum Message {
     MESSAGE_NAME,       /* an export name that the engine does not understand and two more lines: */
     MESSAGE_NAME_TEXT,  /* the name */
     MESSAGE_NAME_MARK,  /* where it is wrong, and why */
-    MESSAGE_BLANK,      /* the empty line behind some messages */
+    MESSAGE_BLANK,      /* the empty line after some messages */
 } Message;
 
 enum { CANNOT_ATTACH = 3 }; /* the engine's exit status then */
@@ -81,7 +81,7 @@ static void add_error(Filter *f, const char *text, size_t n) {
     vec_push(&f->errors, strndup(text, n));
 }
 
-/* What stands behind a text in a line; the whole line if it is not in it. */
+/* What stands after a text in a line; the whole line if it is not in it. */
 static Str behind(Str line, const char *text) {
     const char *found = memmem(line.ptr, line.len, text, strlen(text));
     size_t skip = found ? (size_t)(found - line.ptr) + strlen(text) : 0;
@@ -97,7 +97,7 @@ static Message begins(const uint8_t *p, size_t n, const char *text, Message m) {
     return memcmp(p, text, n) == 0 ? MESSAGE_PARTIAL : MESSAGE_NONE;
 }
 
-/* Which message begins here, if one does; `more`: behind bytes that were not passed on yet. */
+/* Which message begins here, if one does; `more`: after bytes that were not passed on yet. */
 static Message message_at(const Filter *f, const uint8_t *p, size_t n, bool line_start, bool more) {
     Message m = begins(p, n, f->monitors, MESSAGE_LINK);
     if (m || !line_start)
@@ -340,7 +340,7 @@ static int call_engine(const Cli *cli, const WizardJob *job, const Place *p, con
         vec_push(&argv, options.at[i]);
     vec_push(&argv, f->app);
     for (int i = 1; i <= cli->noperands; i++)
-        vec_push(&argv, cli->operands[i]); /* and the NULL behind them */
+        vec_push(&argv, cli->operands[i]); /* and the NULL after them */
     int status =
             process_read(argv.at, (ProcessStreams){.in = -1, .out = -1, .err = -1}, take, filter),
         error = errno;

@@ -2,7 +2,7 @@
  * storage/br_table.c - functions that give the label depth of a br_table's target by its index.
  *
  * Such a function is a br_table itself: it branches out of one block for each different depth, and
- * behind each block its depth is left. Beyond the last target it gives 0.
+ * after each block its depth is left. Beyond the last target it gives 0.
  */
 #include "storage/br_table.h"
 

@@ -17,13 +17,13 @@ typedef struct Coalesce {
     const Plan *plan;
     const WasmModule *m;
     Counters counters;
-    Counts counts;             /* its variables: PlanVar.id; behind these, MapCell.first_sum... */
+    Counts counts;             /* its variables: PlanVar.id; after these, MapCell.first_sum... */
     Vec(uint32_t) corrections; /* by variable of `counts`: 1 + the counter that what is to be
                                   corrected after traps is added to; 0 = the variable itself */
     bool watched[WASM_OP_COUNT], watches; /* replaced by `alt` probes, or with probes in which a
                                              report may be due; any of them */
     bool nowhere;                         /* a report may be due in every function */
-    uint32_t func;                        /* the one at hand */
+    uint32_t func;                        /* the current one */
     bool allowed;                         /* ... is counted by segments */
 } Coalesce;
 

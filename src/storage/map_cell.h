@@ -18,7 +18,7 @@ typedef struct MapCell {
     bool marked;           /* some site sets its mark */
     uint32_t first_sum;    /* numbers its leaves, and its mark, among those of all cells */
     uint32_t rank;         /* by ascending keys of its map */
-    uint32_t first_global; /* handle; the mark's is behind those of the leaves */
+    uint32_t first_global; /* handle; the mark's is after those of the leaves */
 } MapCell;
 
 /* The cells of a map. */

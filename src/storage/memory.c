@@ -16,7 +16,7 @@
  *   strcmp A     (at, len, s) -> bool
  *   strcontains  likewise
  *
- * Where memories are known by number alone, each number is an argument more, in front of the
+ * Where memories are known by number alone, each number is an argument more, before the
  * address; the function finds the one that does it, or traps.
  */
 #include "storage/memory.h"
@@ -63,8 +63,8 @@ static uint32_t add_op(MemoryOps *x, uint32_t op, MemoryRef a, MemoryRef b) {
     return result;
 }
 
-/* The number behind those of the program is that of the runtime's memory, if there is one: scripts
- * use it with what addr() of a str gives. In a monitor, where there are none in front of it, that
+/* The number after those of the program is that of the runtime's memory, if there is one: scripts
+ * use it with what addr() of a str gives. In a monitor, where there are none before it, that
  * is 0. */
 static MemoryRef resolve(const MemoryOps *x, MemoryRef r) {
     bool behind = r.kind == MEMORY_PROGRAM && r.n == x->m->input_count[WASM_SPACE_MEMORY];
@@ -201,7 +201,7 @@ static uint32_t number_of(const MemoryOps *x, MemoryRef r) {
 
 static uint32_t func_of(MemoryOps *x, uint32_t op, MemoryRef a, MemoryRef b);
 
-/* Takes the body over. Locals behind the parameters: i32, then i64. */
+/* Takes the body over. Locals after the parameters: i32, then i64. */
 static uint32_t add_func(MemoryOps *x, const char *name, uint32_t nparams, uint32_t n32,
                          uint32_t n64, bool result, Buf *body) {
     WasmType params[8] = {WASM_I32, WASM_I32, WASM_I32, WASM_I32, WASM_I32};
@@ -314,7 +314,7 @@ static void put_moved(MemoryOps *x, Buf *b, const Place *from, const Place *to, 
     put_store(x, b, to, bytes);
 }
 
-/* Within one memory: from the end if the destination is behind the source. */
+/* Within one memory: from the end if the destination is after the source. */
 static void move_backward(MemoryOps *x, Buf *b, const Place *p) {
     emit(b,
          "local.get %u local.get %u i32.lt_u if"
@@ -385,7 +385,7 @@ static uint32_t build_memcpy(MemoryOps *x, MemoryRef from, MemoryRef to) {
     return add_func(x, "whammc.memcpy", 3, 0, 0, false, &b);
 }
 
-/* A str is the address of its length, the bytes behind that. */
+/* A str is the address of its length, the bytes after that. */
 enum { STR_BYTES = 4 };
 
 static uint32_t build_read(MemoryOps *x, MemoryRef a) {

@@ -2,7 +2,7 @@
  * storage/memory.h - what scripts do with memories: memcpy, read_str and the like.
  *
  * Numbers of memories in scripts: those of the program have their indices, those of libraries and
- * the runtime's the ones behind them, in the order in which they became part of the module; with
+ * the runtime's the ones after them, in the order in which they became part of the module; with
  * --link=import, where the runtime's memory is in another module, it comes last.
  *
  * Each operation is a function of the program for the memories that it is about, made once. What

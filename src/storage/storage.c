@@ -394,7 +394,7 @@ static uint32_t leaf_bytes(const SlotGroup *g) {
     return g->type->kind == TYPE_TUPLE || t == WASM_I64 || t == WASM_F64 ? 8 : 4;
 }
 
-/* Offset of a hidden group's slots behind the reported values. */
+/* Offset of a hidden group's slots after the reported values. */
 static uint64_t hidden_offset(const Store *s, uint32_t group) {
     uint64_t at = align8(image_values_size(s->image));
     for (uint32_t i = 0; i < group; i++) {

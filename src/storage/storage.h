@@ -106,7 +106,7 @@ void store_close(Store *s, const WasmModule *m);
 
 /* The number of a string, and its content as an object of the runtime. */
 uint32_t store_text(Store *s, Str text);
-/* Objects of all strings, one behind the other, to be put at address `at`: sets text_at. */
+/* Objects of all strings, one after the other, to be put at address `at`: sets text_at. */
 void store_put_texts(Store *s, uint64_t at, Buf *out);
 /* Pushes the address of a string, whose number is that of `text`. */
 void store_push_text(const Store *s, const WasmModule *m, uint32_t id, Buf *out);
@@ -143,14 +143,14 @@ typedef struct SlotCursor {
 /* The index of the global, or the address, of the slot's first leaf. */
 uint64_t store_slot(const Store *s, SlotCursor *c, const PlanVar *v);
 
-/* Appends code that pushes counter n, as i64; that adds one to it. Behind the counters there is
+/* Appends code that pushes counter n, as i64; that adds one to it. After the counters there is
  * for each settled sum what was counted when it was settled last. */
 void store_push_counter(const Store *s, const WasmModule *m, uint32_t n, Buf *out);
 void store_put_count(const Store *s, const WasmModule *m, uint32_t n, Buf *out);
-/* Appends what goes in front of code that pushes a value for counter n, and behind it. */
+/* Appends what goes before code that pushes a value for counter n, and after it. */
 void store_begin_counter(const Store *s, Buf *out);
 void store_end_counter(const Store *s, const WasmModule *m, uint32_t n, Buf *out);
-/* Appends a load or store of 4 or 8 bytes at an address of our memory; the code in front of it has
+/* Appends a load or store of 4 or 8 bytes at an address of our memory; the code before it has
  * pushed 0. */
 void store_put_access(const Store *s, const WasmModule *m, WasmOp op, uint64_t at, Buf *out);
 

@@ -2,7 +2,7 @@
  * unit/engine_limits.c - what an engine cannot do for a monitor.
  *
  * An engine runs functions of the monitor before instructions and gives them copies of operands and
- * locals. It has nothing behind or instead of instructions, and does not show the program's
+ * locals. It has nothing after or instead of instructions, and does not show the program's
  * memories, tables and references.
  */
 #include "unit/engine_limits.h"

@@ -324,7 +324,7 @@ static void add_action(Maker *m, Action *a, UnitPart how, Gates gates) {
     how.kind = PART_ACTION;
     how.action = a;
     how.bits = arena_array(&m->plan->arena, UnitBit, v->atoms.len + 1);
-    Gates before = gates; /* of '@static' calls: the predicate's conditions in front of them, too */
+    Gates before = gates; /* of '@static' calls: the predicate's conditions before them, too */
     for (uint32_t k = 0; k < v->atoms.len; k++) {
         how.bits[k] = condition_bit(m, v, a->event, v->atoms.at[k], how.at_end, consts, before);
         if (before.n < MAX_GATES && is_conjunct(v->probe->predicate, v->atoms.at[k]))
@@ -479,7 +479,7 @@ static void end_unit(Maker *m, Splitter *s) {
 }
 
 /* Engines fire the probe of an `end` where control passes it, so that there is no difference
- * between before and after; but nothing is behind a function's last one. */
+ * between before and after; but nothing is after a function's last one. */
 static void add_end(Maker *m) {
     const ActionList *list = &m->plan->by_op[WASM_OP_END];
     Gates none = {0};
@@ -493,7 +493,7 @@ static void add_end(Maker *m) {
     add_pop(m, last);
 }
 
-/* func:exit in front of instructions that leave the function. */
+/* func:exit before instructions that leave the function. */
 static void add_leaving(Maker *m) {
     static const char *const caught =
         "whether an exception leaves the function is not known to a monitor with func:exit";

@@ -188,7 +188,7 @@ static inline bool part_has_record(const UnitPart *p) {
 
 /*
  * A set of assignments of n <= 8 atoms as a short sum of products (Quine-McCluskey, then a greedy
- * cover); those in `any` may belong to it or not. Gives the number of terms, at most 128.
+ * cover); those in `any` may belong to it or not. Returns the number of terms, at most 128.
  */
 uint32_t unit_terms(uint32_t n, const uint64_t when[4], const uint64_t any[4], UnitTerm out[128]);
 

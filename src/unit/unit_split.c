@@ -57,7 +57,7 @@ static bool possible(const Unit *u, uint32_t a) {
     bool first = value_of(u, a, ATOM_BLOCK_FIRST, false);
     bool last = value_of(u, a, ATOM_BLOCK_LAST, false);
     bool not_last = !value_of(u, a, ATOM_BLOCK_LAST, true);
-    if (u->op == WASM_OP_END) /* branches may lead to one behind which nothing could be reached */
+    if (u->op == WASM_OP_END) /* branches may lead to one after which nothing could be reached */
         return !(first && not_last && value_of(u, a, ATOM_LAST, false));
     if ((first || last) && !value_of(u, a, ATOM_LIVE, true))
         return false;
@@ -225,7 +225,7 @@ static void renumber_bits(UnitPart *p, const uint32_t *to) {
             p->bits[k].atom = to[p->bits[k].atom];
 }
 
-/* Conditions behind all other atoms; they stay, as bits. */
+/* Conditions after all other atoms; they stay, as bits. */
 static void leave_conditions(Splitter *s, Unit *u) {
     UnitAtom *atoms = arena_array(&s->plan->arena, UnitAtom, u->natoms);
     uint32_t *to = mem_alloc(sizeof *to * u->natoms), n = 0;

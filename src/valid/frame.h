@@ -29,7 +29,7 @@ typedef struct WasmTyper {
     uint8_t *local_init; /* by local index, only if `tracks_inits`: it has a value */
     uint32_t local_init_cap;
     bool tracks_inits;         /* the body has locals of non-defaultable type */
-    WasmTypes params, results; /* of the instruction at hand; scratch */
+    WasmTypes params, results; /* of the current instruction; scratch */
     char error[200];           /* "i32.add: expected i32 on top of the stack, found f64" */
     uint32_t error_offset;
 } WasmTyper;

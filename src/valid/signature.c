@@ -357,7 +357,7 @@ static bool branch(WasmSig *s) {
     return true;
 }
 
-/* A call of a function of this type, with whatever else it pops behind the arguments. */
+/* A call of a function of this type, with whatever else it pops after the arguments. */
 static bool call_type(WasmSig *s, const WasmTypeDef *d, WasmType extra) {
     wasm_sig_put(s->params, d->params, d->nparams);
     if (extra != WASM_NONE)

@@ -141,7 +141,7 @@ static void flat_profile(const Graph *g, uint32_t top, Buf *out) {
 
 /* ---- the call graph ---- */
 
-/* The columns in front of the name of a caller or callee. */
+/* The columns before the name of a caller or callee. */
 static void put_arc(const Graph *g, const ProfileArc *arc, bool is_caller, Buf *out) {
     const GraphFunc *callee = &g->funcs[arc->callee];
     bool inner = graph_is_inner(g, arc);
@@ -157,7 +157,7 @@ static void put_arc(const Graph *g, const ProfileArc *arc, bool is_caller, Buf *
         double part = (double)(c ? c->self : callee->self);
         double total = part + (double)(c ? c->children : callee->children);
         double self = part > 0 && part < total ? part / total : part > 0;
-        /* + 0.0: without a minus in front of a zero. */
+        /* + 0.0: without a minus before a zero. */
         buf_printf(out, "%13s %12.2f %12.2f", "", ms(arc->ns) * self + 0.0,
                    ms(arc->ns) * (1 - self) + 0.0);
     } else if (g->p->timed) {
@@ -178,7 +178,7 @@ static int compare_arcs(const void *pa, const void *pb) {
     return a < b ? -1 : a > b;
 }
 
-/* Arcs, the largest last in front of the function and first behind it; none to itself. */
+/* Arcs, the largest last before the function and first after it; none to itself. */
 static void put_arcs(const Graph *g, const uint32_t *arcs, uint32_t n, bool callers, Buf *out) {
     Vec(const ProfileArc *) sorted = {0};
     for (uint32_t i = 0; i < n; i++) {

@@ -128,7 +128,7 @@ static Entries entries_of(const ReportRow *row, Arena *arena) {
     return e;
 }
 
-/* The next entry; false behind the last, or if e->broken. */
+/* The next entry; false after the last, or if e->broken. */
 static bool next_entry(Entries *e, uint64_t *key, uint64_t *value) {
     Json *j = &e->json;
     if (e->broken || json_char(j, ']'))

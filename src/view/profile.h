@@ -29,10 +29,10 @@ typedef struct ProfileArc {
     int64_t ns; /* from the calls to their returns; 0 unless timed */
 } ProfileArc;
 
-/* A function called by a function called by ... Parents stand in front of their children. */
+/* A function called by a function called by ... Parents stand before their children. */
 typedef struct ProfileNode {
     uint32_t parent; /* an index into nodes, or PROFILE_NONE */
-    uint32_t end;    /* the index behind its last descendant: its next brother, if it has one */
+    uint32_t end;    /* the index after its last descendant: its next brother, if it has one */
     uint32_t depth;  /* 0 = no parent */
     uint32_t func;
     uint64_t calls;

@@ -75,7 +75,7 @@ static void put_frame(const Picture *s, const ProfileNode *n, uint64_t before) {
     buf_str(out, STR("</svg>\n"));
 }
 
-/* Calls `put` for what is wide enough and not too deep, with what is to the left of it. Gives the
+/* Calls `put` for what is wide enough and not too deep, with what is to the left of it. Returns the
  * number of levels. */
 static uint32_t walk(Picture *s, bool draw) {
     const Profile *p = s->p;

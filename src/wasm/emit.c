@@ -50,7 +50,7 @@ static WasmOp find_op(const char *s, size_t n) {
 
 typedef struct Emit {
     Buf *out;
-    const char *at; /* the next word, or what is in front of it */
+    const char *at; /* the next word, or what is before it */
     va_list ap;
 } Emit;
 

@@ -28,7 +28,7 @@ bool wasm_get_uleb_slow(WasmCode *c, uint32_t bits, uint64_t *v);
 /* Signed of 32, 33 or 64 bits. */
 bool wasm_get_sleb(WasmCode *c, uint32_t bits, int64_t *v);
 
-/* Reads a number if it has at most four bytes and four are there. Gives how many, 0 = it is to be
+/* Reads a number if it has at most four bytes and four are there. Returns how many, 0 = it is to be
  * read the slow way. */
 static inline uint32_t wasm_short_uleb(const WasmCode *c, uint32_t *v) {
     const uint8_t *p = c->at;

@@ -13,7 +13,7 @@
  * HANDLES. Each entity (type, function, table, memory, global, tag, element, data) has a handle:
  * for what was read, its index in the input; what is added gets the next free handle, import or
  * not. A handle never changes. The *final index* differs only if imports were added (added imports
- * go behind the input's imports, in front of what the input defines); wasm_layout() computes the
+ * go after the input's imports, before what the input defines); wasm_layout() computes the
  * mapping and freezes the set of imports. Types are only appended, so a type's handle is its final
  * index.
  */
@@ -60,7 +60,7 @@ typedef struct WasmSection {
     uint8_t id;
     uint32_t header;       /* file offset of the id byte */
     uint32_t payload, end; /* file offsets of the contents */
-    Str name;              /* custom sections; `payload` is then behind the name */
+    Str name;              /* custom sections; `payload` is then after the name */
     bool drop;             /* do not write it */
 } WasmSection;
 
@@ -102,9 +102,9 @@ typedef struct WasmImport {
 typedef struct WasmFunc {
     uint32_t type;
     int32_t import;     /* index into imports, or -1 */
-    uint32_t body;      /* file offset of the body (behind its size), input functions only */
+    uint32_t body;      /* file offset of the body (after its size), input functions only */
     uint32_t body_size; /* bytes */
-    uint8_t size_width; /* bytes of the size in front of the body */
+    uint8_t size_width; /* bytes of the size before the body */
     Str name;           /* from the name section, or given when added; empty = none */
     Str shown;          /* input functions only: see wasm_shown_name */
     bool named;         /* ... which is not a number */
@@ -132,7 +132,7 @@ typedef struct WasmMemory {
     WasmLimits limits;
     int32_t import;
     Str name;
-    /* The input's active data, from the first byte to behind the last; both 0 if there are none. */
+    /* The input's active data, from the first byte to after the last; both 0 if there are none. */
     uint64_t data_start, data_end;
     bool data_unknown;         /* where some of it goes is not known */
     bool relimited;            /* limits differ from the input's: the entry is written anew */

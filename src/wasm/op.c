@@ -37,7 +37,7 @@ enum { SLOW, FAST_NONE, FAST_INDEX, FAST_CONST, FAST_MEMARG };
      : (imm) == WASM_IMM_LABEL ? FAST_INDEX                                                        \
                                : SLOW)
 
-/* By opcode: the one-byte ones, then MAX_CODE codes behind each prefix. */
+/* By opcode: the one-byte ones, then MAX_CODE codes after each prefix. */
 enum { FIRST_PREFIX = 0xfb, LAST_PREFIX = 0xfe, MAX_CODE = 0x120 };
 #define OPCODE_SLOT(prefix, code)                                                                  \
     ((prefix) ? 0x100 + ((prefix)-FIRST_PREFIX) * MAX_CODE + (code) : (code))
@@ -222,7 +222,7 @@ static bool unknown(WasmCode *c, const uint8_t *at, uint8_t prefix, uint32_t cod
     return wasm_code_fail(c, at, "unknown opcode");
 }
 
-/* An opcode behind a prefix, or an unknown one (NULL). */
+/* An opcode after a prefix, or an unknown one (NULL). */
 static const struct Opcode *prefixed(WasmCode *c, const uint8_t *from) {
     uint32_t code;
     if (*from < FIRST_PREFIX || *from > LAST_PREFIX) {
@@ -255,7 +255,7 @@ static bool decode(WasmCode *c, WasmInstr *i, const struct Opcode *op, const uin
 }
 
 bool wasm_next(WasmCode *c, WasmInstr *i) {
-    /* By speed: bits that must not be set in the two bytes behind the opcode, what of them is a,
+    /* By speed: bits that must not be set in the two bytes after the opcode, what of them is a,
      * the number of bytes. */
     static const uint16_t stop[] = {0, 0, 0x80, 0x80, 0x80c0};
     static const uint8_t index[] = {0, 0, 0x7f, 0, 0x3f}, sizes[] = {0, 1, 2, 2, 3};

@@ -576,7 +576,7 @@ static bool starts_with(const uint8_t *bytes, size_t size, const char *magic, si
     return size >= n && memcmp(bytes, magic, n) == 0;
 }
 
-/* True for text that begins, behind blanks and comments, like the text format. */
+/* True for text that begins, after blanks and comments, like the text format. */
 static bool is_text_format(const uint8_t *p, size_t size) {
     const uint8_t *end = p + size;
     while (p < end) {

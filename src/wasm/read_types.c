@@ -53,7 +53,7 @@ static void key_def(Canon *k, const WasmModule *m, const WasmTypeDef *d, uint32_
     }
 }
 
-/* Gives the types of the group [first, end) their canonical types. */
+/* Returns the types of the group [first, end) their canonical types. */
 static void canonicalise(Canon *k, WasmModule *m, uint32_t first) {
     k->key.len = 0;
     for (uint32_t i = first; i < m->types.len; i++)

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* Whether the content begins as text modules do, behind blanks: "(", ";;". */
+/* Whether the content begins as text modules do, after blanks: "(", ";;". */
 static bool begins_as_text(const Buf *b) {
     size_t i = 0;
     while (i < b->len && strchr(" \t\r\n", b->data[i]) && b->data[i])

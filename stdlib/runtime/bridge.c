@@ -47,7 +47,7 @@ typedef struct Result {
     uint32_t lib, app, len;
 } Result;
 
-static uint32_t borrowed; /* bytes behind FIRST */
+static uint32_t borrowed; /* bytes after FIRST */
 static uint32_t failure;
 static Result results[MAX_RESULTS];
 static uint32_t result_count;
@@ -104,7 +104,7 @@ static uint32_t result(uint32_t lib, uint64_t len) {
     return app;
 }
 
-/* Puts the program's bytes back. Gives the error of the whole call. */
+/* Puts the program's bytes back. Returns the error of the whole call. */
 static uint32_t end(uint32_t error) {
     if (failure)
         error = failure;

@@ -81,7 +81,7 @@ typedef struct Report {
     uint32_t size;
     FormatStyle style;
     const uint8_t *start, *value, *end; /* the values; the next one */
-    Reader names;                       /* behind the function name that was read last */
+    Reader names;                       /* after the function name that was read last */
     uint32_t name_fid;                  /* its index */
     const uint8_t *name;                /* NULL: none read yet */
     uint32_t name_len;
@@ -421,7 +421,7 @@ static bool print_tail(Report *p, Reader *tail) {
     return true;
 }
 
-/* Where the records of traps are, behind the values; those that have been used come first. */
+/* Where the records of traps are, after the values; those that have been used come first. */
 static void find_traps(Report *p) {
     uint32_t n = load32(p->image + FORMAT_TRAPS);
     if (n > (size_t)(p->end - p->start) / FORMAT_TRAP)

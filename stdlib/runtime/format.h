@@ -22,7 +22,7 @@
  *            row before, or absolute after a jump. jump: SLEB-like zigzag ULEB distance of the
  *            function index. other_pair: ULEB pair index (else it is the pair expected after the
  *            last one). same: the row has the value of the row before (not in a group's first
- *            row). A group starts as if behind function 0, pc 0, pair 0.
+ *            row). A group starts as if after function 0, pc 0, pair 0.
  *   counts:  of groups that have some, in order: until it has told of all values, ULEB (so many
  *            values << 1 | flag), ULEB amount: they are that times how often a segment was
  *            executed; flag: they are the amount if it was at all, and what is in the values is
@@ -30,7 +30,7 @@
  *   tail:    per row: u8 kind, perhaps with FORMAT_TAIL_ID; of tuples, text: the description; text
  *            of the row up to the value. With FORMAT_TAIL_ID the value is the row's id too, printed
  *            between FORMAT_ROW and the text. With FORMAT_TAIL_CELLS (kind: map) the row is a map
- *            whose keys are known; behind its text:
+ *            whose keys are known; after its text:
  *              u8 FORMAT_CELLS_MARKED if there is a mark for each entry, FORMAT_CELLS_GUARDED if
  *              the texts of keys begin with a byte that is printed if it is not 0 and its entry is
  *              the first; texts: what an empty map looks like, what begins the first entry, the
@@ -49,7 +49,7 @@
  * map its number, 4 bytes each. Then, from a multiple of 8, each tail row: 8 bytes, or 8 for each
  * leaf of a tuple. Of FORMAT_TAIL_CELLS, for each entry: 8 bytes for each leaf of the value, then,
  * if there are marks, 8 more. An entry is in the map if its mark, or a leaf with
- * FORMAT_LEAF_COUNTS, is not zero. Behind everything, from a multiple of 8, FORMAT_TRAPS times: u32
+ * FORMAT_LEAF_COUNTS, is not zero. After everything, from a multiple of 8, FORMAT_TRAPS times: u32
  * function index, u32 from, u32 to, u32 times. What has a key from `from` on, less than `to`, in
  * that function was counted so many times too often; the amount says what that makes of a value.
  * From the first with 0 times on they are not used.
@@ -105,7 +105,7 @@ typedef enum FormatField {
     FORMAT_ROW = 16,     /* text: before a row's id */
     FORMAT_SEP_FID = 20, /* text: between function name and function index */
     FORMAT_SEP_PC = 24,  /* text: between function index and pc */
-    FORMAT_ROW_END = 28, /* text: behind the value, also of tail rows */
+    FORMAT_ROW_END = 28, /* text: after the value, also of tail rows */
     FORMAT_PAIRS = 32,
     FORMAT_NPAIRS = 36, /* a count */
     FORMAT_NAMES = 40,  /* end where the groups start */
@@ -135,7 +135,7 @@ void format_flush(FormatOut *o);
 
 void format_byte(FormatOut *o, uint8_t byte);
 void format_bytes(FormatOut *o, const uint8_t *p, uint32_t len);
-/* The text at the offset that the field holds; *len is its length. Never reaches behind the image.
+/* The text at the offset that the field holds; *len is its length. Never reaches after the image.
  */
 const uint8_t *format_text(const uint8_t *image, uint32_t size, FormatField field, uint32_t *len);
 

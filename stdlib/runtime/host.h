@@ -28,7 +28,7 @@ void whammc_report(const uint8_t *image, uint32_t len, const uint8_t *values);
 FormatOut *host_text(void);
 /* A line of it is complete: the time to show it, if somebody is waiting. */
 void host_text_line(void);
-/* Sends text that is left, in front of a report, which begins on a line of its own (print.c). */
+/* Sends text that is left, before a report, which begins on a line of its own (print.c). */
 void values_text_before(const uint8_t *image);
 /* The image that says where text goes, or NULL (values.c). */
 const uint8_t *values_image(uint32_t *len);

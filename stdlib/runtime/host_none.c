@@ -3,7 +3,7 @@
  * tell where.
  *
  * Each report replaces the one before. The text grows in fresh pages at the end of the memory; if
- * somebody else has taken the pages behind it, it is moved. If the memory cannot grow the report is
+ * somebody else has taken the pages after it, it is moved. If the memory cannot grow the report is
  * cut.
  *
  * With values, what scripts print comes to the same place, and stays: a report replaces the one

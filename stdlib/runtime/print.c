@@ -172,7 +172,7 @@ static void sort_entries(const MapHeader *h) {
 
 /* How the entries of a map are written. */
 typedef struct MapText {
-    uint64_t key, value[2], end, next; /* words: before the key, the value; behind it; between */
+    uint64_t key, value[2], end, next; /* words: before the key, the value; after it; between */
 } MapText;
 
 /* Prints an entry with the description and the leaves that follow. */
@@ -418,7 +418,7 @@ void values_print_map(uint32_t map) {
     end_line(p.out);
 }
 
-/* The texts of a type: behind the descriptions, a length and the bytes. */
+/* The texts of a type: after the descriptions, a length and the bytes. */
 static void print_type_text(Printer *p) {
     uint32_t len = 0;
     for (uint32_t shift = 0; p->d < p->d_end && shift < 32; shift += 7) {

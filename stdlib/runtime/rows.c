@@ -17,8 +17,8 @@ IMPORT("whamm:reflect", "read_function_name")
 uint32_t reflect_read_function_name(uint32_t fid, uint32_t to, uint32_t len);
 #endif
 
-/* A record, its values behind it; or the name of a function: class_ and pc are 0, the length and
- * the bytes behind it. */
+/* A record, its values after it; or the name of a function: class_ and pc are 0, the length and
+ * the bytes after it. */
 typedef struct Node {
     uint32_t next, class_, fid, pc;
 } Node;
@@ -59,7 +59,7 @@ INLINE uint32_t rank(const Node *n) {
     return n->class_ ? class_at(n->class_)->rank & ~(uint32_t)ROWS_COUNTED : 0;
 }
 
-/* Whether a may stand in front of b. */
+/* Whether a may stand before b. */
 static bool in_order(const Node *a, const Node *b) {
     if (a->fid != b->fid)
         return a->fid < b->fid;
@@ -79,7 +79,7 @@ static void append(List *l, uint32_t n) {
     l->last = n;
 }
 
-/* Cuts the list behind its first nodes that are in order; gives the rest. */
+/* Cuts the list after its first nodes that are in order; gives the rest. */
 static uint32_t cut_run(uint32_t n) {
     while (n && node(n)->next && in_order(node(n), node(node(n)->next)))
         n = node(n)->next;

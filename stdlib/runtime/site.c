@@ -238,7 +238,7 @@ uint32_t site_last(uint32_t fid, uint32_t pc) {
     return pc == site_func_end(fid);
 }
 
-/* Label n of a br_table; the default is behind the others. */
+/* Label n of a br_table; the default is after the others. */
 static uint32_t table_label(const SiteInstr *i, uint32_t fid, uint32_t n) {
     uint32_t label = i->a;
     if (n < i->count) {

@@ -80,7 +80,7 @@ uint32_t site_instr_count(uint32_t fid, uint32_t pc); /* of the block that ends 
 /* 1: a branch, or a try_table, one of whose targets is a loop */
 uint32_t site_goes_to_loop(uint32_t fid, uint32_t pc);
 /* Which targets of a branch are loops, as a str: target k is bit k & 7 of byte k / 8. The default
- * of a br_table is behind its others. */
+ * of a br_table is after its others. */
 uint32_t site_loop_map(uint32_t fid, uint32_t pc);
 uint32_t site_ends_program(uint32_t fid, uint32_t pc); /* 1: a call of WASI's proc_exit */
 

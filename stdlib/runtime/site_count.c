@@ -15,7 +15,7 @@
 #include "rows.h"
 #include "site_state.h"
 
-/* Something that is counted at the place at hand: for a row or a variable. */
+/* Something that is counted at the current place: for a row or a variable. */
 typedef struct Note {
     uint32_t slot; /* address in a record; of sums: number of the variable */
     uint32_t segment : 31, flag : 1;
@@ -24,17 +24,17 @@ typedef struct Note {
 
 /* Where a segment could be counted: pc, and how good that is, the best lowest. */
 typedef enum Place {
-    PLACE_FREE,   /* in front of an instruction of it at which no other probe is */
+    PLACE_FREE,   /* before an instruction of it at which no other probe is */
     PLACE_AT,     /* at the function's entry */
     PLACE_SHARED, /* as PLACE_FREE, with other probes */
     PLACE_AT_SHARED,
-    PLACE_FALLS, /* at the br_if, or `if`, in front of it */
+    PLACE_FALLS, /* at the br_if, or `if`, before it */
     PLACE_NONE,
 } Place;
 enum { PLACE_SHIFT = 3, PLACE_MASK = 7 };
 
 /* What makes a word: its address; how many words are added; of how many that are added or
- * subtracted, and these. Or behind the address MULTIPLE, a word, what it is multiplied by; or FLAG,
+ * subtracted, and these. Or after the address MULTIPLE, a word, what it is multiplied by; or FLAG,
  * a word, what the value is if that is not 0. */
 #define MULTIPLE UINT32_MAX
 #define FLAG     (UINT32_MAX - 1)
@@ -46,7 +46,7 @@ typedef struct Count {
     uint32_t traps;    /* str: such bits of instructions that end segments since they can trap */
     uint32_t exact;    /* bool: site_count_exact was called */
     uint32_t falling;  /* bool: PLACE_FALLS can be used */
-    uint32_t pc, next; /* of the instruction at hand, of the one behind it */
+    uint32_t pc, next; /* of the current instruction, of the one after it */
     uint32_t cursor, segment, front; /* front: of what comes to a loop from above */
     SiteBlock rows, sums;            /* Note */
     SiteBlock latest;                /* by variable: u32 index of its latest note in `sums` */
@@ -99,7 +99,7 @@ void vec_drop_(void *array, uint32_t cap, size_t item) {
     values_block_free((uint32_t)(uintptr_t)array, cap * item);
 }
 
-/* Bit n of a str; 0 behind its end. */
+/* Bit n of a str; 0 after its end. */
 static bool bit(uint32_t str, uint32_t n) {
     return n / 8 < get32(str) && *at(str + 4 + n / 8) >> (n & 7) & 1;
 }
@@ -152,7 +152,7 @@ static void offer_places(uint32_t k, const SiteInstr *i) {
     const Segments *s = segments();
     offer(k, is_busy(i->op) ? PLACE_SHARED : PLACE_FREE, i->offset);
     bool falls = C->falling && (i->op == WASM_OP_BR_IF || i->op == WASM_OP_IF);
-    if (falls && !s->at.at[k].dead) /* a segment begins behind it */
+    if (falls && !s->at.at[k].dead) /* a segment begins after it */
         offer(k + 1, PLACE_FALLS, i->offset);
 }
 

@@ -24,9 +24,9 @@ enum { SITE_COUNT = 3840 };
 
 /* 1: the function is another one than before, and a walk through it begins, at its entry. `busy` is
  * a str: bit k of byte k / 8 says that the monitor may have other probes at WasmOp k; the bit
- * behind all, at entries of functions. `traps`: such bits of instructions that can trap. */
+ * after all, at entries of functions. `traps`: such bits of instructions that can trap. */
 enum {
-    SITE_COUNT_EXACT = 1, /* segments end behind these, as if site_count_exact had been called */
+    SITE_COUNT_EXACT = 1, /* segments end after these, as if site_count_exact had been called */
     SITE_COUNT_FALLS = 2, /* counters of site_count_falls will be asked for */
 };
 uint32_t site_count_begin(uint32_t fid, uint32_t busy, uint32_t traps, uint32_t how);
@@ -36,7 +36,7 @@ void site_count_exact(void);
 /* Steps to the next instruction, gives its WasmOp; -1 = there is none. */
 uint32_t site_count_next(void);
 uint32_t site_count_pc(void);
-/* What is counted at the place at hand. */
+/* What is counted at the current place. */
 enum {
     SITE_COUNT_FRONT = 1, /* of a `loop`: what comes from above, without branches that lead there */
     SITE_COUNT_FLAG = 2,  /* `amount` is the value, unless control never comes there */
@@ -51,7 +51,7 @@ void site_count_sum(uint32_t var, uint64_t amount, uint32_t how);
  */
 void site_count_close(void);
 
-/* The counter that belongs in front of the instruction at `pc`, or at the entry (0); 0 = none. */
+/* The counter that belongs before the instruction at `pc`, or at the entry (0); 0 = none. */
 uint32_t site_count_at(uint32_t pc);
 /* The counter of how often a br_if does not branch, an `if` gets to its first arm; 0 = none. */
 uint32_t site_count_falls(uint32_t pc);
@@ -59,7 +59,7 @@ uint32_t site_count_falls(uint32_t pc);
 /* site_done, and gives back what is needed only until all is attached. */
 void site_count_done(void);
 
-/* The program is over: rows get their values. Gives the address of what was added to `nvars`
+/* The program is over: rows get their values. Returns the address of what was added to `nvars`
  * variables, u64 each. Once. */
 uint32_t site_count_finish(uint32_t nvars);
 

@@ -63,7 +63,7 @@ static void next_part(uint32_t op) {
     S->live = (*f & FRAME_LIVE) != 0;
 }
 
-/* Whether branches lead to the end of the innermost construct, too: all that can are behind. The
+/* Whether branches lead to the end of the innermost construct, too: all that can are after. The
  * false edge of an `if` is one. */
 static bool end_is_targeted(void) {
     const uint32_t *f = frame(0);
@@ -80,13 +80,13 @@ static bool close(void) {
     return targeted;
 }
 
-/* Whether a block starts at an instruction of this opcode, whatever is in front of it. */
+/* Whether a block starts at an instruction of this opcode, whatever is before it. */
 static bool starts_block(uint8_t opcode) {
     enum { LOOP = 0x03, END = 0x0b };
     return opcode == LOOP || (opcode == END && end_is_targeted());
 }
 
-/* Behind an instruction after which nothing follows. */
+/* After an instruction after which nothing follows. */
 static void stop(void) {
     S->live = false;
     if (frame(0))

@@ -22,7 +22,7 @@ static uint32_t limits(SiteReader *r) {
     return flags | page_log2 << 8;
 }
 
-/* The type of an import, or what a section has in front of expressions. */
+/* The type of an import, or what a section has before expressions. */
 static SiteEntry entry(SiteReader *r, uint32_t kind) {
     SiteEntry e = {0, 0};
     switch (kind) {
@@ -80,7 +80,7 @@ static void import_type(Imports *w) {
         w->r.at = back;
 }
 
-/* The head of a group; the reader is behind the names. */
+/* The head of a group; the reader is after the names. */
 static void import_group(Imports *w) {
     w->shared = NULL;
     if (site_u8(&w->r) == COMPACT_TYPE) {

@@ -58,7 +58,7 @@ typedef struct SiteInstr {
 
 typedef struct SiteCursor {
     uint32_t func;  /* function + 1; 0 = nowhere */
-    uint32_t index; /* of the instruction `i` in the body, + 1; 0 = in front of the first */
+    uint32_t index; /* of the instruction `i` in the body, + 1; 0 = before the first */
     uint32_t previous, previous_a; /* the instruction in front: its WasmOp + 1, and its a */
     SiteInstr i;
 } SiteCursor;
@@ -120,13 +120,13 @@ typedef struct SiteState {
     uint32_t nflow_frames;
     uint32_t live, starts, open_count; /* of the next instruction, and of the open block */
     uint32_t tries;                    /* open bodies of try and try_table */
-    /* of the instruction at hand */
+    /* of the current instruction */
     uint32_t first, last, block_count, in_try, dead;
 
     SiteCursor typer;
     SiteBlock stack, frames, params, results;
     uint32_t nstack, nframes;
-    uint32_t nparams, nresults, typed; /* typed: they are those of the instruction at hand */
+    uint32_t nparams, nresults, typed; /* typed: they are those of the current instruction */
 } SiteState;
 
 #ifdef __wasm__
@@ -147,7 +147,7 @@ void site_reserve(SiteBlock *b, uint32_t keep, uint64_t n);
 /* Gives the block back, cleared: what an attached monitor's memory holds may be written to a file.
  */
 void site_drop(SiteBlock *b);
-/* One more word behind `*n` of them. */
+/* One more word after `*n` of them. */
 INLINE void site_push(SiteBlock *b, uint32_t *n, uint32_t word) {
     if (b->size / 4 <= *n)
         site_reserve(b, *n * 4, ((uint64_t)*n + 1) * 4);
@@ -214,7 +214,7 @@ enum { SIGNATURE_PARAMS = 0, SIGNATURE_RESULTS = 1, SIGNATURE_PARAM = 2, SIGNATU
 /* A cursor's next instruction. */
 void site_next(SiteCursor *c, SiteReader *r);
 /* Whether a cursor that wants to stand at a place must begin again at the body's first
- * instruction; then it stands in front of that. */
+ * instruction; then it stands before that. */
 bool site_restart(SiteCursor *c, uint32_t fid, uint32_t pc);
 /* Traps unless the cursor stands at the instruction at `pc`. */
 void site_arrived(const SiteCursor *c, uint32_t pc);

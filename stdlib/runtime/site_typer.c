@@ -455,7 +455,7 @@ static void array(const SiteInstr *i) {
 
 /* ---- the cursor ---- */
 
-/* What the instruction at hand takes and leaves, if that was not found out yet. */
+/* What the current instruction takes and leaves, if that was not found out yet. */
 static void types(const SiteInstr *i) {
     if (S->typed)
         return;
@@ -484,7 +484,7 @@ static void end(void) {
         push_all(frame_results(&f));
 }
 
-/* Goes over the instruction at hand. */
+/* Goes over the current instruction. */
 static void apply(const SiteInstr *i) {
     WasmFlow flow = wasm_flow(i->op);
     drop_operands(S->nparams);

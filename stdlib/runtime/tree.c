@@ -73,7 +73,7 @@ INLINE void set_current(uint32_t n) {
     TREE->current = n ^ ROOT;
 }
 
-/* Gives the current node the time until now. Clocks of some hosts are not as steady as they say. */
+/* Returns the current node the time until now. Clocks of some hosts are not as steady as they say. */
 INLINE void spend(uint64_t now) {
     uint64_t since = TREE->since;
     if (now <= since)

@@ -22,7 +22,7 @@ enum {
 
 /*
  * Enters a function at the time `now`, in nanoseconds: counts the call, and makes its node below
- * the current one the current one. Gives a handle of this activation, never 0, for tree_leave.
+ * the current one the current one. Returns a handle of this activation, never 0, for tree_leave.
  *
  * Without memory for a new node the current node stays, and so do those that are entered below it
  * and have no node yet: such calls are lost, and their time counts for the current node.
@@ -41,7 +41,7 @@ void tree_leave_untimed(uint32_t handle);
  * For programs with several stacks that take turns. tree_here gives the current node, as a place to
  * come back to with tree_go, 0 being the root; tree_resume enters a function again that was entered
  * and has not been left: its node is the nearest one on the way from the current node to the root
- * that stands for the function, or a new one below it if there is none. That is no call. Gives a
+ * that stands for the function, or a new one below it if there is none. That is no call. Returns a
  * handle, as tree_enter does.
  */
 uint32_t tree_here(void);
@@ -69,13 +69,13 @@ uint64_t tree_lost(void);
 
 /* Whether the tree is printed for a map. */
 uint32_t tree_is_shown(uint32_t map);
-/* A place among the nodes; a zeroed one is in front of the first. */
+/* A place among the nodes; a zeroed one is before the first. */
 typedef struct TreeCursor {
     uint32_t number; /* of the node that was given last */
     uint32_t block, node;
 } TreeCursor;
 enum { TREE_LEAVES = 5 };
-/* The next node as the leaves of a map's key and value; 0 behind the last. */
+/* The next node as the leaves of a map's key and value; 0 after the last. */
 uint32_t tree_next(TreeCursor *c, uint64_t leaves[TREE_LEAVES]);
 
 #endif

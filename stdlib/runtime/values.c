@@ -13,7 +13,7 @@
 /* ---- memory ---- */
 
 #ifdef __wasm__
-/* One page less than there can be, so that the address behind the end is a 32-bit number too. */
+/* One page less than there can be, so that the address after the end is a 32-bit number too. */
 enum { MAX_PAGES = 65535 };
 
 #ifdef HOST_IMPORT
@@ -184,7 +184,7 @@ uint32_t values_str_new(uint32_t len) {
 
 VALUES_EXPORT(str_drop)
 void values_str_drop(uint32_t s) {
-    (void)s; /* the heap still ends in front of it */
+    (void)s; /* the heap still ends before it */
 }
 
 /* The slot of the string that has this content, or of where it belongs. */

@@ -23,8 +23,8 @@
  * The type of a map is the address of a str whose bytes are
  *     u8 leaves of a key, u8 leaves of a value, description of the key, description of the value,
  *     text of the key's type (ULEB length, bytes), text of the value's type
- * and a description is one byte, a ReportKind; behind REPORT_TUPLE the number of fields and their
- * descriptions; behind REPORT_MAP those of key and value. A tuple has as many leaves as its fields
+ * and a description is one byte, a ReportKind; after REPORT_TUPLE the number of fields and their
+ * descriptions; after REPORT_MAP those of key and value. A tuple has as many leaves as its fields
  * have together, everything else has one. A leaf takes 8 bytes: i32, u32, f32, bool, narrow
  * integers, str and map in the low four (the others zero in keys; narrow ones extended by their
  * sign to 32 bits), the rest all eight.
@@ -55,14 +55,14 @@ typedef enum ValuesField {
 
 /* ---- strings ---- */
 
-/* A string object of `len` bytes with undefined contents, behind which nothing else may be
+/* A string object of `len` bytes with undefined contents, after which nothing else may be
  * allocated until it is passed to values_str_intern or values_str_drop. Traps if there is no
  * memory. */
 uint32_t values_str_new(uint32_t len);
 /* The object that stands for this content from now on: s itself, or an equal one that was there
  * (then s is given back). s is the last one that values_str_new gave. */
 uint32_t values_str_intern(uint32_t s);
-/* Gives the last one that values_str_new gave back. */
+/* Returns the last one that values_str_new gave back. */
 void values_str_drop(uint32_t s);
 uint32_t values_str_eq(uint32_t a, uint32_t b);
 uint32_t values_str_starts(uint32_t s, uint32_t prefix);

@@ -19,7 +19,7 @@
 
 #define vec_free(v)                                                                                \
     (vec_drop_((v)->at, (v)->cap, sizeof *(v)->at), (v)->at = NULL, (v)->len = (v)->cap = 0)
-/* Gives an array back, cleared. */
+/* Returns an array back, cleared. */
 void vec_drop_(void *at, uint32_t cap, size_t item);
 
 /* ---- wasm/op.h ---- */
