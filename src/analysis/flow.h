@@ -36,8 +36,8 @@ typedef struct FlowStep {
     bool branched_end; /* an `end` that branches lead to, too */
 } FlowStep;
 
-/* Whether branches lead to the end of the innermost construct: all branches that can lead there have been seen. The false
- * edge of an `if` without `else` is one. */
+/* Whether branches lead to the end of the innermost construct: all branches that can lead there
+ * have been seen. The false edge of an `if` without `else` is one. */
 static inline bool flow_end_is_targeted_(const Flow *f) {
     if (!f->frames.len)
         return false;

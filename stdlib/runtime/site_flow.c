@@ -63,7 +63,7 @@ static void next_part(uint32_t op) {
     S->live = (*f & FRAME_LIVE) != 0;
 }
 
-/* Whether branches lead to the end of the innermost construct, too: all that can are after. The
+/* Whether branches lead to the end of the innermost construct, too: all branches to it have been seen. The
  * false edge of an `if` is one. */
 static bool end_is_targeted(void) {
     const uint32_t *f = frame(0);
