@@ -94,7 +94,7 @@ static void guard_maximum(Flush *f) {
     assert(!is_known_outside(f->m));
     f->guard_grow = true;
     f->old_max = mem->limits.max;
-    uint64_t more = pages_for(RUNTIME_STACK + store_values_size(f->store) + 8 + f->image_len);
+    uint64_t more = pages_for(RUNTIME_STACK + store_values_size(f->store) + 8 + f->image.len);
     if (f->host == HOST_NONE)
         more = 65536; /* the report itself is kept in memory */
     mem->limits.max = mem->limits.max + more > 65536 ? 65536 : mem->limits.max + more;
@@ -110,7 +110,7 @@ static void guard_maximum(Flush *f) {
          " i64.const %" PRIu64 " i64.gt_u"
          " if i32 i32.const -1 else local.get 0 memory.grow 0 end end",
          f->old_max);
-    f->grow = wasm_add_func(f->m, type, text("whammc.grow"), &code, false);
+    f->at.grow = wasm_add_func(f->m, type, text("whammc.grow"), &code, false);
 }
 
 /* What lies after the image: strings, headers of maps, the heap. Addresses. */
@@ -133,8 +133,8 @@ static bool place_own(Flush *f) {
     if (needs_image && !flush_make_image(f, s->image, &image))
         return false;
     s->values_at = f->plan->uses_values ? VALUES_STACK : RUNTIME_STACK;
-    f->image_at = align8(s->values_at + store_values_size(s));
-    Places places = {.heap = f->image_at + f->image_len};
+    f->image.at = align8(s->values_at + store_values_size(s));
+    Places places = {.heap = f->image.at + f->image.len};
     if (f->plan->uses_values)
         places = place_values(f, places.heap, &texts);
     if (places.heap > MAX_OWN) {
@@ -146,19 +146,19 @@ static bool place_own(Flush *f) {
         buf_free(&texts);
         return false;
     }
-    f->memory = s->memory = add_memory(f, places.heap);
+    f->at.memory = s->memory = add_memory(f, places.heap);
     store_add(s, f->m);
     if (needs_image)
-        wasm_add_data_active(f->m, f->memory, f->image_at, &image, text("whammc.image"));
+        wasm_add_data_active(f->m, f->at.memory, f->image.at, &image, text("whammc.image"));
     if (texts.len)
-        wasm_add_data_active(f->m, f->memory, places.texts, &texts, text("whammc.texts"));
+        wasm_add_data_active(f->m, f->at.memory, places.texts, &texts, text("whammc.texts"));
     if (f->plan->uses_values)
-        runtime_add_state(f->m, f->memory,
+        runtime_add_state(f->m, f->at.memory,
                           &(RuntimeState){.heap = places.heap,
                                           .maps = places.maps,
-                                          .image = f->image_at,
+                                          .image = f->image.at,
                                           .nmaps = s->nmaps,
-                                          .image_len = f->image_len},
+                                          .image_len = f->image.len},
                           text("whammc.state"));
     buf_free(&image);
     buf_free(&texts);
@@ -168,25 +168,25 @@ static bool place_own(Flush *f) {
 static bool place_grown(Flush *f) {
     Store *s = f->store;
     Buf image = {0};
-    f->memory = 0;
+    f->at.memory = 0;
     store_add(s, f->m);
     if (!s->reports)
         return true;
     if (!flush_make_image(f, s->image, &image))
         return false;
-    f->base = wasm_add_global_i32(f->m, true, text("whammc.base"), 0);
-    f->image_data = wasm_add_data_passive(f->m, &image, text("whammc.image"));
+    f->at.base = wasm_add_global_i32(f->m, true, text("whammc.base"), 0);
+    f->image.data = wasm_add_data_passive(f->m, &image, text("whammc.image"));
     guard_maximum(f);
     return true;
 }
 
 static void find_flush_points(Flush *f) {
     f->proc_exit = program_proc_exit(f->m);
-    if (f->host == HOST_PROF && f->due != UINT32_MAX)
+    if (f->host == HOST_PROF && f->at.due != UINT32_MAX)
         return; /* the script tells when something is to be sent */
     f->main = program_main(f->m);
     bool asked = f->host == HOST_JS && f->options->host_flushes;
-    if (f->main < 0 && f->due == UINT32_MAX && !asked) {
+    if (f->main < 0 && f->at.due == UINT32_MAX && !asked) {
         diag(f->diags, DIAG_NO_FLUSH_POINT, (Span){f->file, 0, 0},
              "no main, _start or start function: the report is written when the host calls "
              "'whammc:flush'");
@@ -219,7 +219,7 @@ Str flush_host_name(HostChoice host) {
 }
 
 bool flush_plan(Flush *f) {
-    f->flush = f->due = f->grow = UINT32_MAX;
+    f->at.flush = f->at.due = f->at.grow = UINT32_MAX;
     f->main = f->proc_exit = -1;
     flush_trap_plan(f);
     return f->options->link == LINK_IMPORT ? flush_import_plan(f) : plan_merge(f);
@@ -229,8 +229,8 @@ bool flush_plan(Flush *f) {
 static void add_due(Flush *f) {
     Buf none = {0};
     uint32_t type = wasm_add_func_type(f->m, NULL, 0, NULL, 0);
-    f->due = wasm_add_func(f->m, type, text("whammc.due"), &none, false);
-    f->flushing = wasm_add_global_i32(f->m, true, text("whammc.flushing"), 0);
+    f->at.due = wasm_add_func(f->m, type, text("whammc.due"), &none, false);
+    f->at.flushing = wasm_add_global_i32(f->m, true, text("whammc.flushing"), 0);
 }
 
 bool flush_link(Flush *f, const Reach *reach, const OnceShapes *once) {
@@ -264,7 +264,7 @@ static void put_dump(void *ctx, WasmType type, const FlushSource *source, uint64
                 : type == WASM_F64 ? WASM_OP_F64_STORE
                                    : WASM_OP_I32_STORE;
     wasm_put_op(b, op);
-    uint32_t memory = wasm_final(c->f->m, WASM_SPACE_MEMORY, c->f->memory);
+    uint32_t memory = wasm_final(c->f->m, WASM_SPACE_MEMORY, c->f->at.memory);
     buf_uleb(b, 2u | (memory ? 0x40u : 0));
     if (memory)
         buf_uleb(b, memory);
@@ -276,7 +276,7 @@ static void put_dump(void *ctx, WasmType type, const FlushSource *source, uint64
  * no room. */
 static void put_grow(const Flush *f, Buf *b) {
     uint64_t image_offset = align8(RUNTIME_STACK + store_values_size(f->store));
-    uint32_t base = global_index(f, f->base);
+    uint32_t base = global_index(f, f->at.base);
     emit(b,
          "global.get %u i32.eqz if"
          "  i32.const %u memory.grow 0 global.set %u"
@@ -284,12 +284,12 @@ static void put_grow(const Flush *f, Buf *b) {
          "   i32.const 0 global.set %u return"
          "  end"
          "  global.get %u i32.const 16 i32.shl global.set %u",
-         base, (uint32_t)pages_for(image_offset + f->image_len), base, base, base, base, base);
+         base, (uint32_t)pages_for(image_offset + f->image.len), base, base, base, base, base);
     emit(b,
          "global.get %u i32.const %u i32.add i32.const 0 i32.const %u memory.init %u 0"
          " end",
-         base, (uint32_t)image_offset, f->image_len,
-         wasm_final(f->m, WASM_SPACE_DATA, f->image_data));
+         base, (uint32_t)image_offset, f->image.len,
+         wasm_final(f->m, WASM_SPACE_DATA, f->image.data));
 }
 
 /* Pushes an address of the runtime's part of memory. */
@@ -297,7 +297,8 @@ static void put_address(const Flush *f, Buf *b, uint64_t offset) {
     if (f->own)
         emit(b, "i32.const %u", (uint32_t)offset);
     else
-        emit(b, "global.get %u i32.const %u i32.add", global_index(f, f->base), (uint32_t)offset);
+        emit(b, "global.get %u i32.const %u i32.add", global_index(f, f->at.base),
+             (uint32_t)offset);
 }
 
 typedef enum TemplateKind { TEMPLATE_BODY, TEMPLATE_INIT, TEMPLATE_EXIT } TemplateKind;
@@ -333,32 +334,32 @@ static void put_report(Flush *f, Splicer *s, Buf *body) {
         put_grow(f, body);
     if (!f->plan->uses_values) {
         put_address(f, body, RUNTIME_STACK);
-        emit(body, "global.set %u", global_index(f, f->stack_pointer));
+        emit(body, "global.set %u", global_index(f, f->at.stack_pointer));
     }
     uint64_t values_at = f->own ? f->store->values_at : RUNTIME_STACK;
     for (uint32_t i = 0; i < dump.funcs.len; i++) {
         put_address(f, body, values_at);
         emit(body, "call %u", func_index(f, dump.funcs.at[i]));
     }
-    put_address(f, body, f->own ? f->image_at : image_offset);
-    emit(body, "i32.const %u", f->image_len);
+    put_address(f, body, f->own ? f->image.at : image_offset);
+    emit(body, "i32.const %u", f->image.len);
     put_address(f, body, values_at);
-    emit(body, "call %u", func_index(f, f->report));
+    emit(body, "call %u", func_index(f, f->at.report));
     chunks_free(&dump);
 }
 
 static void set_flushing(const Flush *f, Buf *b, bool now) {
-    if (f->due != UINT32_MAX)
-        emit(b, "i32.const %d global.set %u", now, global_index(f, f->flushing));
+    if (f->at.due != UINT32_MAX)
+        emit(b, "i32.const %d global.set %u", now, global_index(f, f->at.flushing));
 }
 
 /* A script that asks for a report while one is made does not get another one. */
 static void fill_due(Flush *f, Splicer *s) {
     Buf body = {0};
     splicer_begin(s, 0);
-    emit(&body, "global.get %u i32.eqz if call %u end", global_index(f, f->flushing),
-         func_index(f, f->flush));
-    flush_fill(f, s, f->due, &body);
+    emit(&body, "global.get %u i32.eqz if call %u end", global_index(f, f->at.flushing),
+         func_index(f, f->at.flush));
+    flush_fill(f, s, f->at.due, &body);
     buf_free(&body);
 }
 
@@ -387,10 +388,10 @@ static bool add_flush(Flush *f, Splicer *s, const OnceShapes *once) {
     if (f->texts)
         emit(&probes, "call %u", func_index(f, f->helpers[HELPER_FLUSH]));
     set_flushing(f, &probes, false);
-    f->flush =
+    f->at.flush =
         flush_add_code(f, s, wasm_add_func_type(f->m, NULL, 0, NULL, 0), "whammc.flush", &probes);
-    wasm_add_export(f->m, text("whammc:flush"), WASM_SPACE_FUNC, f->flush);
-    if (f->due != UINT32_MAX)
+    wasm_add_export(f->m, text("whammc:flush"), WASM_SPACE_FUNC, f->at.flush);
+    if (f->at.due != UINT32_MAX)
         fill_due(f, s);
     buf_free(&probes);
     buf_free(&report);
@@ -514,7 +515,7 @@ bool flush_add(Flush *f, const Template *const *init, const OnceShapes *once, co
     fill.helpers = f->helpers;
     fill.fns = f->fns;
     fill.memories = f->memories;
-    fill.due = f->due;
+    fill.due = f->at.due;
     flush_add_traps(f, &s);
     flush_add_sums(f, &s);
     fill_functions(f, &s, reach);

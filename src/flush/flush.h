@@ -15,6 +15,39 @@
 #include "storage/fill.h"
 #include "gen/template.h"
 
+/* Handles; UINT32_MAX = there is none. */
+typedef struct FlushHandles {
+    uint32_t memory;              /* the runtime's */
+    uint32_t stack_pointer, base; /* globals; base: start of the grown part */
+    uint32_t report;              /* whammc_report */
+    uint32_t flush;               /* the flush function */
+    uint32_t due;                 /* the function that scripts call when a report is due */
+    uint32_t flushing;            /* a global: the flush function is at work (if there is `due`) */
+    uint32_t grow;                /* the function that replaces memory.grow */
+} FlushHandles;
+
+/* The image of the report. */
+typedef struct FlushImage {
+    uint32_t data; /* handle of the passive segment (grown) */
+    uint64_t at;   /* address (own) */
+    uint32_t len;
+} FlushImage;
+
+/* Handles of functions of the runtime module (imported). */
+typedef struct FlushImports {
+    uint32_t open, put32, put64, close, setup, setup_text;
+} FlushImports;
+
+/* What is made of counters. */
+typedef struct FlushSums {
+    Vec(uint32_t) funcs; /* handles: functions that give parts of what is counted by segments */
+    uint32_t *end;       /* by variable of Counts: of `funcs` */
+    Vec(uint32_t)
+        settle;     /* handles: what brings up to date what code looks at when a report is due */
+    uint32_t traps; /* handle of the first global of what is kept of traps */
+    uint32_t leaks; /* handle of the function that says how often there was a leak */
+} FlushSums;
+
 typedef struct Flush {
     WasmModule *m;
     Store *store;
@@ -27,32 +60,19 @@ typedef struct Flush {
     const uint32_t *fns; /* handles of script functions, by index into Plan.fns */
     Diags *diags;
     DiagFileId file;
-    HostChoice host;              /* decided: not HOST_AUTO */
-    bool flushes;                 /* there is something to do at the flush points */
-    bool texts, writes;           /* it writes text; text or a report */
-    bool own;                     /* the runtime has its own memory */
-    bool guard_grow;              /* memory.grow of memory 0 must be limited to its old maximum */
-    uint64_t old_max;             /* that maximum, in pages */
-    uint32_t memory;              /* handle of the runtime's memory */
-    uint32_t stack_pointer, base; /* handles of globals; base: start of the grown part */
-    uint32_t report;              /* handle of whammc_report */
-    uint32_t image_data;          /* handle of the passive segment (grown) */
-    uint64_t image_at;            /* address of the image (own) */
-    uint32_t image_len;
-    uint32_t rt_open, rt_put32, rt_put64, rt_close, rt_setup,
-        rt_setup_text;    /* handles of imports (imported) */
-    uint32_t *sum_end;    /* by variable of Counts: of `sums` */
-    uint32_t traps;       /* handle of the first global of what is kept of traps */
-    uint32_t leaks;       /* handle of the function that says how often there was a leak */
-    Vec(uint32_t) sums;   /* handles: functions that give parts of what is counted by segments */
-    Vec(uint32_t) settle; /* ... that bring up to date what code looks at when a report is due */
+    HostChoice host;    /* decided: not HOST_AUTO */
+    bool flushes;       /* there is something to do at the flush points */
+    bool texts, writes; /* it writes text; text or a report */
+    bool own;           /* the runtime has its own memory */
+    bool guard_grow;    /* memory.grow of memory 0 must be limited to its old maximum */
+    uint64_t old_max;   /* that maximum, in pages */
+    FlushHandles at;
+    FlushImage image;
+    FlushImports rt;
+    FlushSums sums;
     Vec(uint32_t) library_starts; /* handles of what libraries want called first, in order */
-    uint32_t flush;               /* handle of the flush function, UINT32_MAX = there is none */
-    uint32_t due; /* handle of the function that scripts call when a report is due, or UINT32_MAX */
-    uint32_t flushing; /* handle of a global: the flush function is at work (if there is `due`) */
-    uint32_t grow;     /* handle of the function that replaces memory.grow */
-    int64_t proc_exit; /* handle of the import, -1 = none */
-    int64_t main;      /* function at whose exits the report is flushed, -1 = none */
+    int64_t proc_exit;            /* handle of the import, -1 = none */
+    int64_t main;                 /* function at whose exits the report is flushed, -1 = none */
 } Flush;
 
 /* HOST_AUTO decided, as far as that depends on the program and the libraries. */

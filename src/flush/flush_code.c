@@ -66,7 +66,7 @@ bool flush_make_image(Flush *f, const Image *image, Buf *bytes) {
     ImageOptions options = {f->options->format, f->options->report,
                             str_of(f->options->report_file)};
     if (image_finish(image, &options, bytes)) {
-        f->image_len = (uint32_t)bytes->len;
+        f->image.len = (uint32_t)bytes->len;
         return true;
     }
     Span whole = {f->file, 0, 0};

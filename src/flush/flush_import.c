@@ -81,17 +81,17 @@ bool flush_import_link(Flush *f, const bool *used) {
             f->helpers[h] =
                 import(f, helper_infos[h].name, helper_infos[h].params, helper_infos[h].result);
     if (f->plan->uses_values && f->store->nmaps)
-        f->rt_setup = import(f, "setup", "i", "");
+        f->rt.setup = import(f, "setup", "i", "");
     if (!f->writes)
         return true;
-    f->rt_open = import(f, "open", "ii", "");
-    f->rt_put64 = import(f, "put64", "l", "");
+    f->rt.open = import(f, "open", "ii", "");
+    f->rt.put64 = import(f, "put64", "l", "");
     if (f->texts)
-        f->rt_setup_text = import(f, "setup_text", "", "");
+        f->rt.setup_text = import(f, "setup_text", "", "");
     if (!f->store->reports)
         return true;
-    f->rt_put32 = import(f, "put32", "i", "");
-    f->rt_close = import(f, "close", "", "");
+    f->rt.put32 = import(f, "put32", "i", "");
+    f->rt.close = import(f, "close", "", "");
     return true;
 }
 
@@ -109,7 +109,7 @@ static void put_image(Chunks *c, const Buf *image) {
         uint64_t word = 0;
         for (size_t i = 0; i < 8 && at + i < image->len; i++)
             word |= (uint64_t)image->data[at + i] << 8 * i;
-        emit(&c->body, "i64.const %" PRIu64 " call %u", word, func_index(c->f, c->f->rt_put64));
+        emit(&c->body, "i64.const %" PRIu64 " call %u", word, func_index(c->f, c->f->rt.put64));
         chunks_item(c);
     }
 }
@@ -118,7 +118,7 @@ static void put_image(Chunks *c, const Buf *image) {
 static void open_report(Flush *f, Splicer *s, const Buf *image, uint64_t values_size, Buf *body) {
     Chunks words = {.f = f, .s = s, .name = "whammc.image"};
     emit(body, "i32.const %u i32.const %u call %u", (uint32_t)image->len, (uint32_t)values_size,
-         func_index(f, f->rt_open));
+         func_index(f, f->rt.open));
     put_image(&words, image);
     call_chunks(&words, body);
 }
@@ -154,7 +154,7 @@ static bool set_up_text(Flush *f, Splicer *s, Buf *body) {
     bool ok = flush_make_image(f, image, &bytes);
     if (ok) {
         open_report(f, s, &bytes, 0, body);
-        emit(body, "call %u", func_index(f, f->rt_setup_text));
+        emit(body, "call %u", func_index(f, f->rt.setup_text));
     }
     image_free(image);
     buf_free(&bytes);
@@ -164,7 +164,7 @@ static bool set_up_text(Flush *f, Splicer *s, Buf *body) {
 bool flush_import_start(Flush *f, Splicer *s, Buf *body) {
     Chunks c = {.f = f, .s = s, .name = "whammc.texts"};
     if (f->store->nmaps)
-        emit(body, "i32.const %u call %u", f->store->nmaps, func_index(f, f->rt_setup));
+        emit(body, "i32.const %u call %u", f->store->nmaps, func_index(f, f->rt.setup));
     for (uint32_t i = 0; i < f->store->texts.len; i++)
         if (f->store->texts.at[i].len)
             put_text(f, &c, i);
@@ -183,7 +183,7 @@ typedef struct Values {
 static void pad(Values *v, uint64_t offset) {
     for (; v->at < offset; v->at += 4) {
         emit(&v->chunks.body, "i32.const 0 call %u",
-             func_index(v->chunks.f, v->chunks.f->rt_put32));
+             func_index(v->chunks.f, v->chunks.f->rt.put32));
         chunks_item(&v->chunks);
     }
 }
@@ -198,7 +198,7 @@ static void put_value(void *ctx, WasmType type, const FlushSource *source, uint6
          type == WASM_F64   ? "i64.reinterpret_f64"
          : type == WASM_F32 ? "i32.reinterpret_f32"
                             : "",
-         func_index(c->f, wide ? c->f->rt_put64 : c->f->rt_put32));
+         func_index(c->f, wide ? c->f->rt.put64 : c->f->rt.put32));
     v->at += wide ? 8 : 4;
     chunks_item(c);
 }
@@ -215,6 +215,6 @@ bool flush_import_put(Flush *f, Splicer *s, Buf *body) {
     flush_each_value(&values.chunks, put_value, &values);
     pad(&values, values_size);
     call_chunks(&values.chunks, body);
-    emit(body, "call %u", func_index(f, f->rt_close));
+    emit(body, "call %u", func_index(f, f->rt.close));
     return true;
 }

@@ -45,14 +45,14 @@ static void merge_runtime(Flush *f, RuntimePlace *place, const bool *used, bool 
         where[i] = f->writes ? add_root(&roots, pointers[i]) : -1;
     WasmMerge g = {.to = f->m,
                    .from = place->from,
-                   .memory = f->memory,
+                   .memory = f->at.memory,
                    .resolve = runtime_resolve,
                    .ctx = place,
                    .prefix = place->prefix};
     *ok = *ok && wasm_merge(&g, roots.funcs.at, roots.funcs.len, f->diags);
     const uint32_t *handles = g.handles[WASM_SPACE_FUNC];
     if (*ok && report >= 0)
-        f->report = handles[roots.funcs.at[report]];
+        f->at.report = handles[roots.funcs.at[report]];
     for (uint32_t h = 0; *ok && h < HELPER_COUNT; h++)
         if (helpers[h] >= 0)
             f->helpers[h] = handles[roots.funcs.at[helpers[h]]];
@@ -73,12 +73,12 @@ bool flush_merge(Flush *f, const bool *used) {
         return true;
     WasmModule from;
     RuntimePlace place = {
-        .to = f->m, .from = &from, .memory = f->memory, .prefix = text("whammc.")};
+        .to = f->m, .from = &from, .memory = f->at.memory, .prefix = text("whammc.")};
     if ((f->writes || used[HELPER_NOW_NS]) && !runtime_show(&place, f->host, f->diags))
         return false;
     bool file = f->options->report == REPORT_FILE;
     RuntimeModule rt = runtime_module(runtime_for(&place, f->host, file), f->plan->uses_values);
-    f->stack_pointer = place.stack_pointer = wasm_add_global_i32(
+    f->at.stack_pointer = place.stack_pointer = wasm_add_global_i32(
         f->m, true, text("whammc.stack"), f->plan->uses_values ? VALUES_STACK : 0);
     bool ok = wasm_load_own(&from, rt.bytes, rt.len, f->diags);
     if (ok)

@@ -81,7 +81,7 @@ static void add_functions(Flush *f, Splicer *s, CountParts parts) {
         uint32_t n = parts.len - i < PARTS_FUNCTION ? parts.len - i : PARTS_FUNCTION;
         push_parts(f, parts.at + i, n, &body);
         splicer_begin(s, 0);
-        vec_push(&f->sums, flush_add_code(f, s, type, "whammc.sum", &body));
+        vec_push(&f->sums.funcs, flush_add_code(f, s, type, "whammc.sum", &body));
         buf_free(&body);
     }
 }
@@ -92,17 +92,17 @@ bool flush_settles(const Flush *f, uint32_t n, const Sum *sum, bool cell) {
 
 /* Also of what is settled. */
 static void find_parts(const Flush *f, uint32_t n, const Sum *sum, FlushSource *source) {
-    uint32_t from = n ? f->sum_end[n - 1] : 0;
+    uint32_t from = n ? f->sums.end[n - 1] : 0;
     source->sum = sum;
-    source->nsums = f->sum_end[n] - from;
+    source->nsums = f->sums.end[n] - from;
     if (source->nsums)
-        source->sums = f->sums.at + from;
+        source->sums = f->sums.funcs.at + from;
     else
         source->parts = counts_parts(f->store->counts, n);
 }
 
 void flush_counted(const Flush *f, uint32_t n, const Sum *sum, bool cell, FlushSource *source) {
-    if (f->sum_end && !flush_settles(f, n, sum, cell))
+    if (f->sums.end && !flush_settles(f, n, sum, cell))
         find_parts(f, n, sum, source);
 }
 
@@ -177,13 +177,13 @@ static void add_settling(Flush *f, Splicer *s) {
         settle_cell(&t, &store->cells.list.at[i]);
     chunks_end(&t.chunks);
     for (uint32_t i = 0; i < t.chunks.funcs.len; i++)
-        vec_push(&f->settle, t.chunks.funcs.at[i]);
+        vec_push(&f->sums.settle, t.chunks.funcs.at[i]);
     chunks_free(&t.chunks);
 }
 
 void flush_settle(const Flush *f, Buf *out) {
-    for (uint32_t i = 0; i < f->settle.len; i++)
-        emit(out, "call %u", func_index(f, f->settle.at[i]));
+    for (uint32_t i = 0; i < f->sums.settle.len; i++)
+        emit(out, "call %u", func_index(f, f->sums.settle.at[i]));
 }
 
 void flush_add_sums(Flush *f, Splicer *s) {
@@ -193,9 +193,9 @@ void flush_add_sums(Flush *f, Splicer *s) {
     uint32_t *end = arena_array(&f->m->arena, uint32_t, n + 1);
     for (uint32_t i = 0; i < n; i++) {
         add_functions(f, s, counts_parts(f->store->counts, i));
-        end[i] = f->sums.len;
+        end[i] = f->sums.funcs.len;
     }
-    f->sum_end = end;
+    f->sums.end = end;
     if (f->store->nsettled)
         add_settling(f, s);
 }

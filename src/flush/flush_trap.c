@@ -13,7 +13,7 @@ bool flush_has_traps(const Flush *f) {
 }
 
 static uint32_t word(const Flush *f, uint32_t record, uint32_t what) {
-    return global_index(f, f->traps) + record * TRAP_WORDS + what;
+    return global_index(f, f->sums.traps) + record * TRAP_WORDS + what;
 }
 
 void flush_trap_plan(Flush *f) {
@@ -21,7 +21,7 @@ void flush_trap_plan(Flush *f) {
         return;
     for (uint32_t i = 0; i < TRAP_RECORDS * TRAP_WORDS; i++) {
         uint32_t global = wasm_add_global_i32(f->m, true, text("whammc.trap"), 0);
-        f->traps = i ? f->traps : global;
+        f->sums.traps = i ? f->sums.traps : global;
     }
     image_set_traps(f->store->image, TRAP_RECORDS);
 }
@@ -44,12 +44,12 @@ static void add_leaks(Flush *f, Splicer *s) {
     }
     splicer_begin(s, 1);
     uint32_t type = wasm_add_func_type(f->m, &i32, 1, &i64, 1);
-    f->leaks = flush_add_code(f, s, type, "whammc.leaks", &b);
+    f->sums.leaks = flush_add_code(f, s, type, "whammc.leaks", &b);
     buf_free(&b);
 }
 
 void flush_push_leaks(const Flush *f, uint32_t leak, Buf *out) {
-    emit(out, "i32.const %u call %u", leak, func_index(f, f->leaks));
+    emit(out, "i32.const %u call %u", leak, func_index(f, f->sums.leaks));
 }
 
 static void put_record(const Flush *f, uint32_t record, Buf *b) {

@@ -199,7 +199,7 @@ static void guard(Rewrite *r, const Site *site, const Match *matches, uint32_t n
     Buf *code = &r->p.pieces.code;
     size_t from = code->len;
     if (r->flush.guard_grow && site->instr->op == WASM_OP_MEMORY_GROW && site->instr->a == 0) {
-        emit(code, "call %u", wasm_final(&r->p.m, WASM_SPACE_FUNC, r->flush.grow));
+        emit(code, "call %u", wasm_final(&r->p.m, WASM_SPACE_FUNC, r->flush.at.grow));
     } else if (!shadow_put_instr(&r->shadow, site, code)) {
         return;
     }
@@ -326,7 +326,7 @@ static void add_functions(Rewrite *r, const Reach *reach) {
 static void add_memory_functions(Rewrite *r) {
     MemoryPlaces at = {.runtime = -1, .helpers = r->helpers};
     if (r->flush.own)
-        at.runtime = r->flush.memory;
+        at.runtime = r->flush.at.memory;
     memory_add(&r->memories, &at);
 }
 
@@ -377,14 +377,14 @@ static bool link(void *self) {
     r->fill.shadow = &r->shadow;
     r->fill.br_tables = &r->br_tables;
     r->fill.memories = &r->memories;
-    r->fill.due = r->flush.due;
+    r->fill.due = r->flush.at.due;
     if (r->flush.guard_grow)
-        r->fill.grow = r->flush.grow;
+        r->fill.grow = r->flush.at.grow;
     if (r->flush.flushes && r->store.counts && r->store.counts->traps.len)
         r->p.counts = &r->coalesce.counts;
     r->p.main = r->flush.main;
     r->p.proc_exit = r->flush.proc_exit;
-    r->p.flush = r->flush.flush == UINT32_MAX ? -1 : (int64_t)r->flush.flush;
+    r->p.flush = r->flush.at.flush == UINT32_MAX ? -1 : (int64_t)r->flush.at.flush;
     return true;
 }
 
@@ -518,8 +518,8 @@ bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId fi
     memory_free(&r.memories);
     free(r.seen_alt);
     vec_free(&r.flush.library_starts);
-    vec_free(&r.flush.sums);
-    vec_free(&r.flush.settle);
+    vec_free(&r.flush.sums.funcs);
+    vec_free(&r.flush.sums.settle);
     program_free(&r.p);
     return ok;
 }
