@@ -693,7 +693,7 @@ static Located locate(Bind *b, const BindHit *h, uint32_t *cursor) {
     }
     uint32_t segment = counts_segment(&b->counts, &site, e);
     return (Located){segment, counts_key(&site, e),
-                     has_traps(&b->counts.segments, segment, cursor)};
+                     has_traps(&b->counts.here.segments, segment, cursor)};
 }
 
 static bool extends(const BindRun *run, const BindSum *sum, const BindAddition *a) {

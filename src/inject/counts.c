@@ -16,14 +16,14 @@ struct CountLeak {
 };
 
 void counts_init(Counts *c, const WasmModule *m, bool exact_traps) {
-    *c = (Counts){.m = m, .func = COUNT_NONE, .exact_traps = exact_traps};
+    *c = (Counts){.m = m, .here.func = COUNT_NONE, .exact_traps = exact_traps};
 }
 
 void counts_free(Counts *c) {
     for (uint32_t i = 0; i < c->parts.len; i++)
         vec_free(&c->parts.at[i]);
     vec_free(&c->parts);
-    segments_free(&c->segments);
+    segments_free(&c->here.segments);
     vec_free(&c->points);
     vec_free(&c->funcs);
     vec_free(&c->words);
@@ -33,18 +33,18 @@ void counts_free(Counts *c) {
     vec_free(&c->trap_vars);
     vec_free(&c->trap_moved);
     vec_free(&c->trap_amounts);
-    vec_free(&c->shares);
-    vec_free(&c->by_var);
-    vec_free(&c->starts);
-    vec_free(&c->leaks);
-    vec_free(&c->weights);
-    vec_free(&c->needed);
-    vec_free(&c->asked);
-    vec_free(&c->refs);
-    vec_free(&c->leak_of);
-    vec_free(&c->place_of);
-    vec_free(&c->ways_out);
-    vec_free(&c->exits);
+    vec_free(&c->here.shares);
+    vec_free(&c->here.by_var);
+    vec_free(&c->here.starts);
+    vec_free(&c->here.leaks);
+    vec_free(&c->here.weights);
+    vec_free(&c->here.needed);
+    vec_free(&c->here.asked);
+    vec_free(&c->here.refs);
+    vec_free(&c->here.leak_of);
+    vec_free(&c->here.place_of);
+    vec_free(&c->here.ways_out);
+    vec_free(&c->here.exits);
 }
 
 void counts_cut_exits(Counts *c, int64_t proc_exit) {
@@ -58,28 +58,28 @@ static void close_function(Counts *c);
 
 void counts_enter(Counts *c, uint32_t func) {
     close_function(c);
-    c->func = func;
-    c->found = false;
-    c->cursor = 0;
-    c->first_value = c->values.len;
-    c->shares.len = 0;
+    c->here.func = func;
+    c->here.found = false;
+    c->here.cursor = 0;
+    c->here.first_value = c->values.len;
+    c->here.shares.len = 0;
 }
 
 static void find_segments(Counts *c) {
     WasmCode code;
-    wasm_func_code(c->m, c->func, &code); /* the walk has found it well formed */
+    wasm_func_code(c->m, c->here.func, &code); /* the walk has found it well formed */
     if (c->cuts_exits) {
-        exits_find(c->m, code, c->proc_exit, &c->ways_out);
-        c->segments.cuts = c->ways_out.at;
-        c->segments.ncuts = c->ways_out.len;
+        exits_find(c->m, code, c->proc_exit, &c->here.ways_out);
+        c->here.segments.cuts = c->here.ways_out.at;
+        c->here.segments.ncuts = c->here.ways_out.len;
     }
-    segments_find(&c->segments, code, c->exact_traps);
-    c->found = true;
-    c->exits.len = 0;
-    for (uint32_t i = 0, cursor = 0; i < c->segments.ncuts; i++) {
-        const Segment *s = segments_seek(&c->segments, &cursor, c->ways_out.at[i]);
+    segments_find(&c->here.segments, code, c->exact_traps);
+    c->here.found = true;
+    c->here.exits.len = 0;
+    for (uint32_t i = 0, cursor = 0; i < c->here.segments.ncuts; i++) {
+        const Segment *s = segments_seek(&c->here.segments, &cursor, c->here.ways_out.at[i]);
         if (!s->dead)
-            vec_push(&c->exits, (uint32_t)(s - c->segments.at.at));
+            vec_push(&c->here.exits, (uint32_t)(s - c->here.segments.at.at));
     }
 }
 
@@ -90,20 +90,22 @@ static bool is_behind(Event e) {
 
 uint32_t counts_segment(Counts *c, const Site *site, CountEvent what) {
     Event e = what.event;
-    if (!c->found)
+    if (!c->here.found)
         find_segments(c);
     if (e.kind == EVENT_FUNC_ENTRY)
         return 0;
     if (e.kind == EVENT_FUNC_EXIT)
-        return c->exits.len > 1 ? COUNT_EXITS : c->exits.len ? c->exits.at[0] : COUNT_NONE;
+        return c->here.exits.len > 1 ? COUNT_EXITS
+               : c->here.exits.len   ? c->here.exits.at[0]
+                                     : COUNT_NONE;
     if (site->at_func_end && e.mode == MODE_AFTER)
         return COUNT_NONE;
-    const Segment *all = c->segments.at.at;
-    uint32_t k = (uint32_t)(segments_seek(&c->segments, &c->cursor, site->pc) - all);
+    const Segment *all = c->here.segments.at.at;
+    uint32_t k = (uint32_t)(segments_seek(&c->here.segments, &c->here.cursor, site->pc) - all);
     uint32_t behind = site->pc + site->instr->size;
     if (what.entering && !all[k].dead)
         k--; /* a loop is the first instruction of its segment */
-    else if (is_behind(e) && k + 1 < c->segments.at.len && all[k + 1].start == behind &&
+    else if (is_behind(e) && k + 1 < c->here.segments.at.len && all[k + 1].start == behind &&
              !all[k + 1].at_label)
         k++;
     return all[k].dead ? COUNT_NONE : k;
@@ -118,10 +120,11 @@ uint32_t counts_key(const Site *site, CountEvent what) {
 }
 
 void counts_share(Counts *c, uint32_t var, uint32_t segment, uint32_t key, uint64_t amount) {
-    for (uint32_t i = 0; segment == COUNT_EXITS && i < c->exits.len; i++)
-        counts_share(c, var, c->exits.at[i], 2 * c->segments.at.at[c->exits.at[i]].start, amount);
+    for (uint32_t i = 0; segment == COUNT_EXITS && i < c->here.exits.len; i++)
+        counts_share(c, var, c->here.exits.at[i],
+                     2 * c->here.segments.at.at[c->here.exits.at[i]].start, amount);
     if (segment != COUNT_NONE && segment != COUNT_EXITS && amount)
-        vec_push(&c->shares, ((struct CountShare){var, segment, key, amount}));
+        vec_push(&c->here.shares, ((struct CountShare){var, segment, key, amount}));
 }
 
 uint32_t counts_value(Counts *c, uint32_t segment, uint64_t amount, bool flag, uint32_t last) {
@@ -141,13 +144,13 @@ uint32_t counts_value(Counts *c, uint32_t segment, uint64_t amount, bool flag, u
 /* ---- choosing counters ---- */
 
 static void clear_work(Counts *c) {
-    uint32_t n = c->segments.at.len;
-    c->weights.len = c->needed.len = c->asked.len = c->refs.len = 0;
+    uint32_t n = c->here.segments.at.len;
+    c->here.weights.len = c->here.needed.len = c->here.asked.len = c->here.refs.len = 0;
     for (uint32_t i = 0; i < n; i++) {
-        vec_push(&c->weights, 0);
-        vec_push(&c->needed, false);
-        vec_push(&c->asked, false);
-        vec_push(&c->refs, ((CountRef){0, 0}));
+        vec_push(&c->here.weights, 0);
+        vec_push(&c->here.needed, false);
+        vec_push(&c->here.asked, false);
+        vec_push(&c->here.refs, ((CountRef){0, 0}));
     }
 }
 
@@ -155,19 +158,19 @@ static void clear_work(Counts *c) {
 static void mark_asked(Counts *c) {
     clear_work(c);
     bool exits = false;
-    for (uint32_t i = c->first_value; i < c->values.len; i++) {
+    for (uint32_t i = c->here.first_value; i < c->values.len; i++) {
         uint32_t segment = c->values.at[i].ref.index;
         if (c->values.at[i].func == COUNT_NONE)
             continue;
         if (segment == COUNT_EXITS)
             exits = true;
         else
-            c->needed.at[segment] = c->asked.at[segment] = true;
+            c->here.needed.at[segment] = c->here.asked.at[segment] = true;
     }
-    for (uint32_t i = 0; exits && i < c->exits.len; i++)
-        c->needed.at[c->exits.at[i]] = c->asked.at[c->exits.at[i]] = true;
-    for (uint32_t i = 0; i < c->shares.len; i++)
-        c->needed.at[c->shares.at[i].segment] = true;
+    for (uint32_t i = 0; exits && i < c->here.exits.len; i++)
+        c->here.needed.at[c->here.exits.at[i]] = c->here.asked.at[c->here.exits.at[i]] = true;
+    for (uint32_t i = 0; i < c->here.shares.len; i++)
+        c->here.needed.at[c->here.shares.at[i].segment] = true;
 }
 
 enum { MAX_DERIVED = 4000 }; /* locals of a function; engines allow 50,000 */
@@ -175,20 +178,20 @@ enum { MAX_DERIVED = 4000 }; /* locals of a function; engines allow 50,000 */
 /* Going through the equations for each variable would take too long, what leaks would be too much
  * to tell at each instruction that can trap, or there would be too many derived values. */
 static bool too_many(const Counts *c, uint32_t vars) {
-    const Segments *s = &c->segments;
+    const Segments *s = &c->here.segments;
     uint64_t each = (uint64_t)s->equations.len + s->traps.len;
     return s->equations.len > MAX_DERIVED ||
-           vars * each > 64 * ((uint64_t)s->at.len + c->shares.len);
+           vars * each > 64 * ((uint64_t)s->at.len + c->here.shares.len);
 }
 
 static void add_counters(Counts *c, bool derives) {
-    for (uint32_t i = 0; i < c->segments.at.len; i++) {
-        const Segment *s = &c->segments.at.at[i];
-        if (!c->needed.at[i] || (derives && !s->counted))
+    for (uint32_t i = 0; i < c->here.segments.at.len; i++) {
+        const Segment *s = &c->here.segments.at.at[i];
+        if (!c->here.needed.at[i] || (derives && !s->counted))
             continue;
-        c->refs.at[i] = (CountRef){c->ncounters & 0x7fffffff, 0};
+        c->here.refs.at[i] = (CountRef){c->ncounters & 0x7fffffff, 0};
         vec_push(&c->points,
-                 ((CountPoint){c->func, s->start, c->ncounters++, s->at_label, s->last}));
+                 ((CountPoint){c->here.func, s->start, c->ncounters++, s->at_label, s->last}));
     }
 }
 
@@ -203,17 +206,17 @@ static bool equation_starts(const Segments *s, const SegmentEquation *e) {
 
 /* Notes the classes that something can leak from. */
 static void find_leaks(Counts *c) {
-    const Segments *s = &c->segments;
-    c->leaks.len = c->leak_of.len = 0;
+    const Segments *s = &c->here.segments;
+    c->here.leaks.len = c->here.leak_of.len = 0;
     for (uint32_t i = 0; i < s->merged.len; i++)
-        vec_push(&c->leak_of, 0);
+        vec_push(&c->here.leak_of, 0);
     for (uint32_t i = 0; i < s->traps.len; i++)
-        c->leak_of.at[s->at.at[s->traps.at[i].segment].out] = 1;
+        c->here.leak_of.at[s->at.at[s->traps.at[i].segment].out] = 1;
 }
 
 /* The number of the class's leak, from 1; 0 = there is none. */
 static uint32_t number_leak(Counts *c, uint32_t class) {
-    uint32_t *leak = &c->leak_of.at[class];
+    uint32_t *leak = &c->here.leak_of.at[class];
     if (*leak == 1)
         *leak += ++c->nleaks;
     return *leak ? *leak - 1 : 0;
@@ -221,19 +224,19 @@ static uint32_t number_leak(Counts *c, uint32_t class) {
 
 /* The derived values that values need. */
 static void add_equations(Counts *c) {
-    const Segments *s = &c->segments;
+    const Segments *s = &c->here.segments;
     uint32_t count = c->words.len, n = 0;
     vec_push(&c->words, 0);
     for (uint32_t k = 0; k < s->equations.len; k++) {
         const SegmentEquation *e = &s->equations.at[k];
-        if (!c->needed.at[e->segment])
+        if (!c->here.needed.at[e->segment])
             continue;
         vec_push(&c->words, number_leak(c, e->class) << 1 | equation_starts(s, e));
         vec_push(&c->words, e->middle - e->from);
         vec_push(&c->words, e->to - e->from);
         for (uint32_t t = e->from; t < e->to; t++)
-            put_word(c, c->refs.at[s->terms.at[t]]);
-        c->refs.at[e->segment] = (CountRef){n++ & 0x7fffffff, 1};
+            put_word(c, c->here.refs.at[s->terms.at[t]]);
+        c->here.refs.at[e->segment] = (CountRef){n++ & 0x7fffffff, 1};
     }
     c->words.at[count] = n;
 }
@@ -243,22 +246,22 @@ static CountRef add_exits(Counts *c) {
     uint32_t *count = &c->words.at[c->funcs.at[c->funcs.len - 1].at];
     CountRef all = {(*count)++ & 0x7fffffff, 1};
     vec_push(&c->words, 0);
-    vec_push(&c->words, c->exits.len);
-    vec_push(&c->words, c->exits.len);
-    for (uint32_t i = 0; i < c->exits.len; i++)
-        put_word(c, c->refs.at[c->exits.at[i]]);
+    vec_push(&c->words, c->here.exits.len);
+    vec_push(&c->words, c->here.exits.len);
+    for (uint32_t i = 0; i < c->here.exits.len; i++)
+        put_word(c, c->here.refs.at[c->here.exits.at[i]]);
     return all;
 }
 
 /* What the values of the function are made of. */
 static void set_values(Counts *c) {
     CountRef exits = {COUNT_EXITS, 0};
-    for (uint32_t i = c->first_value; i < c->values.len; i++) {
+    for (uint32_t i = c->here.first_value; i < c->values.len; i++) {
         CountValue *v = &c->values.at[i];
         if (v->func == COUNT_NONE)
             continue;
         if (v->ref.index != COUNT_EXITS) {
-            v->ref = c->refs.at[v->ref.index];
+            v->ref = c->here.refs.at[v->ref.index];
             continue;
         }
         if (exits.index == COUNT_EXITS)
@@ -269,23 +272,25 @@ static void set_values(Counts *c) {
 
 /* A sum over segments is one over counters: what a derived count weighs, its terms do. */
 static void add_parts(Counts *c, uint32_t var, bool derives) {
-    const Segments *s = &c->segments;
+    const Segments *s = &c->here.segments;
     while (c->parts.len <= var)
         vec_push(&c->parts, ((CountParts){0}));
     for (uint32_t k = s->equations.len; derives && k-- > 0;) {
         const SegmentEquation *e = &s->equations.at[k];
-        uint64_t weight = c->weights.at[e->segment];
+        uint64_t weight = c->here.weights.at[e->segment];
         for (uint32_t t = e->from; weight && t < e->to; t++)
-            c->weights.at[s->terms.at[t]] += t < e->middle ? weight : 0 - weight;
-        if (weight && c->leak_of.at[e->class])
-            vec_push(&c->leaks, ((struct CountLeak){e->class, var,
-                                                    equation_starts(s, e) ? 0 - weight : weight}));
-        c->weights.at[e->segment] = 0;
+            c->here.weights.at[s->terms.at[t]] += t < e->middle ? weight : 0 - weight;
+        if (weight && c->here.leak_of.at[e->class])
+            vec_push(
+                &c->here.leaks,
+                ((struct CountLeak){e->class, var, equation_starts(s, e) ? 0 - weight : weight}));
+        c->here.weights.at[e->segment] = 0;
     }
     for (uint32_t i = 0; i < s->at.len; i++) {
-        if (c->weights.at[i])
-            vec_push(&c->parts.at[var], ((CountPart){c->refs.at[i].index, c->weights.at[i]}));
-        c->weights.at[i] = 0;
+        if (c->here.weights.at[i])
+            vec_push(&c->parts.at[var],
+                     ((CountPart){c->here.refs.at[i].index, c->here.weights.at[i]}));
+        c->here.weights.at[i] = 0;
     }
 }
 
@@ -306,40 +311,40 @@ static void put_in_order(struct CountShare *at, uint32_t n,
 
 /* The same for few variables, in one go. */
 static void spread_by_var(Counts *c, uint32_t vars) {
-    struct CountShare *to = c->by_var.at;
-    c->starts.len = 0;
+    struct CountShare *to = c->here.by_var.at;
+    c->here.starts.len = 0;
     for (uint32_t v = 0; v <= vars; v++)
-        vec_push(&c->starts, 0);
-    for (uint32_t i = 0; i < c->shares.len; i++)
-        c->starts.at[c->shares.at[i].var + 1]++;
+        vec_push(&c->here.starts, 0);
+    for (uint32_t i = 0; i < c->here.shares.len; i++)
+        c->here.starts.at[c->here.shares.at[i].var + 1]++;
     for (uint32_t v = 1; v <= vars; v++)
-        c->starts.at[v] += c->starts.at[v - 1];
-    for (uint32_t i = 0; i < c->shares.len; i++)
-        to[c->starts.at[c->shares.at[i].var]++] = c->shares.at[i];
+        c->here.starts.at[v] += c->here.starts.at[v - 1];
+    for (uint32_t i = 0; i < c->here.shares.len; i++)
+        to[c->here.starts.at[c->here.shares.at[i].var]++] = c->here.shares.at[i];
 }
 
 /* Sorts the shares by variable; returns the number of variables. */
 static uint32_t sort_by_var(Counts *c) {
     uint32_t n = 0, vars = 0;
-    c->by_var.len = 0;
-    for (uint32_t i = 0; i < c->shares.len; i++) {
-        vec_push(&c->by_var, c->shares.at[i]);
-        vars = c->shares.at[i].var >= vars ? c->shares.at[i].var + 1 : vars;
+    c->here.by_var.len = 0;
+    for (uint32_t i = 0; i < c->here.shares.len; i++) {
+        vec_push(&c->here.by_var, c->here.shares.at[i]);
+        vars = c->here.shares.at[i].var >= vars ? c->here.shares.at[i].var + 1 : vars;
     }
-    if (vars < c->shares.len)
+    if (vars < c->here.shares.len)
         spread_by_var(c, vars);
     else
-        put_in_order(c->by_var.at, c->by_var.len, by_var);
-    for (uint32_t i = 0; i < c->by_var.len; i++)
-        n += !i || c->by_var.at[i].var != c->by_var.at[i - 1].var;
+        put_in_order(c->here.by_var.at, c->here.by_var.len, by_var);
+    for (uint32_t i = 0; i < c->here.by_var.len; i++)
+        n += !i || c->here.by_var.at[i].var != c->here.by_var.at[i - 1].var;
     return n;
 }
 
 static void add_shares(Counts *c, bool derives) {
-    for (uint32_t i = 0; i < c->by_var.len; i++) {
-        const struct CountShare *share = &c->by_var.at[i];
-        c->weights.at[share->segment] += share->amount;
-        if (i + 1 == c->by_var.len || c->by_var.at[i + 1].var != share->var)
+    for (uint32_t i = 0; i < c->here.by_var.len; i++) {
+        const struct CountShare *share = &c->here.by_var.at[i];
+        c->here.weights.at[share->segment] += share->amount;
+        if (i + 1 == c->here.by_var.len || c->here.by_var.at[i + 1].var != share->var)
             add_parts(c, share->var, derives);
     }
 }
@@ -360,10 +365,10 @@ static int by_class(const void *a, const void *b) {
 
 /* The first of the leaks, which are sorted, that is of the class or a later one. */
 static uint32_t leaks_of(const Counts *c, uint32_t class) {
-    uint32_t low = 0, high = c->leaks.len;
+    uint32_t low = 0, high = c->here.leaks.len;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (c->leaks.at[middle].class < class)
+        if (c->here.leaks.at[middle].class < class)
             low = middle + 1;
         else
             high = middle;
@@ -373,13 +378,13 @@ static uint32_t leaks_of(const Counts *c, uint32_t class) {
 
 /* The variable's place in the list for the segment, from 1. */
 static uint32_t place_var(Counts *c, CountTraps *t, uint32_t var) {
-    while (c->place_of.len <= var)
-        vec_push(&c->place_of, 0);
-    if (!c->place_of.at[var]) {
+    while (c->here.place_of.len <= var)
+        vec_push(&c->here.place_of, 0);
+    if (!c->here.place_of.at[var]) {
         vec_push(&c->trap_vars, var);
-        c->place_of.at[var] = ++t->nvars;
+        c->here.place_of.at[var] = ++t->nvars;
     }
-    return c->place_of.at[var];
+    return c->here.place_of.at[var];
 }
 
 /* What the segment's end must leave out at the first of these keys: less and less from point to
@@ -392,11 +397,14 @@ static void put_amounts(Counts *c, const CountTraps *t, uint32_t class, uint32_t
     for (size_t i = t->amount; i < last + t->nvars; i++)
         vec_push(&c->trap_amounts, 0);
     uint64_t *sum = c->trap_amounts.at + last; /* after the end: work space */
-    for (uint32_t i = leaks_of(c, class); i < c->leaks.len && c->leaks.at[i].class == class; i++)
-        sum[c->place_of.at[c->leaks.at[i].var] - 1] += c->leaks.at[i].amount;
+    for (uint32_t i = leaks_of(c, class);
+         i < c->here.leaks.len && c->here.leaks.at[i].class == class; i++)
+        sum[c->here.place_of.at[c->here.leaks.at[i].var] - 1] += c->here.leaks.at[i].amount;
     for (uint32_t p = t->npoints; p-- > 0;) {
-        for (; to > from && c->shares.at[to - 1].key > 2 * c->trap_points.at[t->point + p]; to--)
-            sum[c->place_of.at[c->shares.at[to - 1].var] - 1] -= c->shares.at[to - 1].amount;
+        for (; to > from && c->here.shares.at[to - 1].key > 2 * c->trap_points.at[t->point + p];
+             to--)
+            sum[c->here.place_of.at[c->here.shares.at[to - 1].var] - 1] -=
+                c->here.shares.at[to - 1].amount;
         memcpy(c->trap_amounts.at + t->amount + (size_t)p * t->nvars, sum, t->nvars * sizeof *sum);
     }
     c->trap_amounts.len -= t->nvars;
@@ -412,10 +420,10 @@ static uint32_t end_key(const Segments *s, uint32_t segment) {
 
 /* The traps [at, after) of a segment, whose shares are [from, to). */
 static void add_segment_traps(Counts *c, uint32_t at, uint32_t behind, uint32_t from, uint32_t to) {
-    const Segments *s = &c->segments;
+    const Segments *s = &c->here.segments;
     uint32_t segment = s->traps.at[at].segment, class = s->at.at[segment].out;
-    uint32_t leak = c->leak_of.at[class];
-    CountTraps t = {.func = c->func,
+    uint32_t leak = c->here.leak_of.at[class];
+    CountTraps t = {.func = c->here.func,
                     .leak = leak > 1 ? leak - 1 : 0,
                     .to = end_key(s, segment),
                     .point = c->trap_points.len,
@@ -423,32 +431,33 @@ static void add_segment_traps(Counts *c, uint32_t at, uint32_t behind, uint32_t 
                     .var = c->trap_vars.len,
                     .amount = c->trap_amounts.len};
     for (uint32_t i = from; i < to; i++)
-        place_var(c, &t, c->shares.at[i].var);
-    for (uint32_t i = leaks_of(c, class); i < c->leaks.len && c->leaks.at[i].class == class; i++)
-        place_var(c, &t, c->leaks.at[i].var);
-    if (!t.leak && !t.nvars && !c->asked.at[segment])
+        place_var(c, &t, c->here.shares.at[i].var);
+    for (uint32_t i = leaks_of(c, class);
+         i < c->here.leaks.len && c->here.leaks.at[i].class == class; i++)
+        place_var(c, &t, c->here.leaks.at[i].var);
+    if (!t.leak && !t.nvars && !c->here.asked.at[segment])
         return;
     for (uint32_t i = at; i < behind; i++)
         vec_push(&c->trap_points, s->traps.at[i].offset);
     put_amounts(c, &t, class, from, to);
     for (uint32_t i = t.var; i < c->trap_vars.len; i++)
-        c->place_of.at[c->trap_vars.at[i]] = 0;
+        c->here.place_of.at[c->trap_vars.at[i]] = 0;
     vec_push(&c->traps, t);
 }
 
 static void add_traps(Counts *c) {
-    const Segments *s = &c->segments;
-    put_in_order(c->shares.at, c->shares.len, by_key);
-    if (c->leaks.len)
-        qsort(c->leaks.at, c->leaks.len, sizeof *c->leaks.at, by_class);
+    const Segments *s = &c->here.segments;
+    put_in_order(c->here.shares.at, c->here.shares.len, by_key);
+    if (c->here.leaks.len)
+        qsort(c->here.leaks.at, c->here.leaks.len, sizeof *c->here.leaks.at, by_class);
     for (uint32_t at = 0, behind, share = 0; at < s->traps.len; at = behind) {
         uint32_t segment = s->traps.at[at].segment;
         for (behind = at; behind < s->traps.len && s->traps.at[behind].segment == segment;)
             behind++;
-        while (share < c->shares.len && c->shares.at[share].segment < segment)
+        while (share < c->here.shares.len && c->here.shares.at[share].segment < segment)
             share++;
         uint32_t from = share;
-        while (share < c->shares.len && c->shares.at[share].segment == segment)
+        while (share < c->here.shares.len && c->here.shares.at[share].segment == segment)
             share++;
         add_segment_traps(c, at, behind, from, share);
     }
@@ -457,13 +466,14 @@ static void add_traps(Counts *c) {
 /* ---- */
 
 static void close_function(Counts *c) {
-    bool any = c->shares.len > 0;
-    for (uint32_t i = c->first_value; i < c->values.len; i++)
+    bool any = c->here.shares.len > 0;
+    for (uint32_t i = c->here.first_value; i < c->values.len; i++)
         any |= c->values.at[i].func != COUNT_NONE;
     if (!any)
         return;
     mark_asked(c);
-    bool derives = !too_many(c, sort_by_var(c)) && segments_choose(&c->segments, c->needed.at);
+    bool derives =
+        !too_many(c, sort_by_var(c)) && segments_choose(&c->here.segments, c->here.needed.at);
     find_leaks(c);
     add_counters(c, derives);
     add_shares(c, derives);
@@ -485,9 +495,9 @@ static int by_weight(const void *a, const void *b) {
 
 void counts_close(Counts *c) {
     close_function(c);
-    c->func = COUNT_NONE;
-    c->shares.len = 0;
-    c->first_value = c->values.len;
+    c->here.func = COUNT_NONE;
+    c->here.shares.len = 0;
+    c->here.first_value = c->values.len;
     for (uint32_t i = 0; i < c->parts.len; i++)
         if (c->parts.at[i].len)
             qsort(c->parts.at[i].at, c->parts.at[i].len, sizeof(CountPart), by_weight);

@@ -62,6 +62,25 @@ typedef struct CountTraps {
     uint32_t amount;         /* by point, by variable: trap_amounts.at[amount...] is to be added */
 } CountTraps;
 
+/* What is known of the function that is being counted. */
+typedef struct CountsHere {
+    uint32_t func;
+    bool found;
+    Segments segments;
+    uint32_t cursor;
+    uint32_t first_value; /* its values in `values`: until it is over, ref.index is the segment */
+    Vec(struct CountShare) shares, by_var; /* in the order of the code; sorted */
+    Vec(uint32_t) starts;                  /* by variable: where its shares are in `by_var` */
+    Vec(struct CountLeak) leaks;           /* what leaks add to variables */
+    Vec(uint64_t) weights;                 /* by segment, as the following */
+    Vec(bool) needed, asked;
+    Vec(CountRef) refs;
+    Vec(uint32_t) leak_of;  /* by class: 0 = none, 1 = one without number, 2 + its number */
+    Vec(uint32_t) place_of; /* by variable: in the list for a segment, 0 = it is not in it */
+    ExitOffsets ways_out;
+    Vec(uint32_t) exits; /* the segments that begin there */
+} CountsHere;
+
 typedef struct Counts {
     const WasmModule *m;
     uint32_t ncounters;
@@ -76,25 +95,10 @@ typedef struct Counts {
     Vec(uint64_t) trap_amounts;
     uint32_t nleaks;
 
-    /* the current function */
-    uint32_t func;
-    bool found;
-    Segments segments;
-    uint32_t cursor;
-    uint32_t first_value; /* its values in `values`: until it is over, ref.index is the segment */
-    Vec(struct CountShare) shares, by_var; /* in the order of the code; sorted */
-    Vec(uint32_t) starts;                  /* by variable: where its shares are in `by_var` */
-    Vec(struct CountLeak) leaks;           /* what leaks add to variables */
-    Vec(uint64_t) weights;                 /* by segment, as the following */
-    Vec(bool) needed, asked;
-    Vec(CountRef) refs;
-    Vec(uint32_t) leak_of;  /* by class: 0 = none, 1 = one without number, 2 + its number */
-    Vec(uint32_t) place_of; /* by variable: in the list for a segment, 0 = it is not in it */
     bool exact_traps;
     bool cuts_exits;
     int64_t proc_exit;
-    ExitOffsets ways_out;
-    Vec(uint32_t) exits; /* the segments that begin there */
+    CountsHere here; /* the current function */
 } Counts;
 
 /* With exact_traps nothing is ever to be corrected, as instructions that can trap end segments. */
