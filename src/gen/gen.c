@@ -208,15 +208,15 @@ static void build_shape(Scratch *x, const Shape *s, const char *name) {
     const Variant *v = s->variant;
     const Probe *p = v->probe;
     Body b = scratch_body(x, v, s->atoms);
-    if (v->is_alt && v->returns)
-        b.result = v->returns;
+    if (v->alt.is && v->alt.returns)
+        b.result = v->alt.returns;
     gen_declare_locals(&b, p->vars, p->nvars);
     Ref body = gen_body(&b, &p->body, p->vars, p->nvars);
-    if (p->predicate && !v->is_alt)
+    if (p->predicate && !v->alt.is)
         body = BinaryenIf(x->module, gen_expr(&b, p->predicate), body, NULL);
     body = with_result(&b, body, BinaryenUnreachable(x->module));
     scratch_add(x, &b, name, BinaryenTypeNone(),
-                v->gives ? BinaryenTypeNone() : gen_result(b.result), body);
+                v->alt.gives ? BinaryenTypeNone() : gen_result(b.result), body);
 }
 
 /* The predicate of an alt probe, by itself. */
@@ -384,7 +384,7 @@ static bool decode_all(Plan *plan, const GenOptions *options, const Template **i
             continue;
         s->template = decode(&d, name);
         name[0] = 'q';
-        if (s->variant->guarded_alt)
+        if (s->variant->alt.guarded)
             s->predicate = decode(&d, name);
         name[0] = 'd';
         if (s->variant->starts_dynamic)
@@ -426,7 +426,7 @@ static void build_all(Scratch *x) {
             continue;
         build_shape(x, s, name);
         name[0] = 'q';
-        if (s->variant->guarded_alt)
+        if (s->variant->alt.guarded)
             build_predicate(x, s, name);
         name[0] = 'd';
         if (s->variant->starts_dynamic)

@@ -141,7 +141,7 @@ static Ref gen_return(Body *b, const Stmt *s) {
         gen_leaves(b, s->value, &leaves);
     for (uint32_t i = 0; i < leaves.len; i++)
         vec_push(&code,
-                 b->variant->gives
+                 b->variant->alt.gives
                      ? hole_set(b, HOLE_GIVE, i, gen_type(type_leaf(b->result, i)), leaves.at[i])
                      : BinaryenLocalSet(b->module, b->given + i, leaves.at[i]));
     vec_free(&leaves);
@@ -290,7 +290,7 @@ static bool has_return(const Block *block) {
 /* What a body gives that does not leave it by Wasm's `return`. */
 static void give(Body *b, Refs *code) {
     uint32_t n = type_leaves(b->result);
-    for (uint32_t i = 0; i < n && !b->variant->gives; i++) {
+    for (uint32_t i = 0; i < n && !b->variant->alt.gives; i++) {
         BinaryenType type = gen_type(type_leaf(b->result, i));
         Ref value = BinaryenLocalGet(b->module, b->given + i, type);
         vec_push(code, n == 1 ? value : hole_set(b, HOLE_GIVE, i, type, value));
@@ -300,7 +300,7 @@ static void give(Body *b, Refs *code) {
 Ref gen_body(Body *b, const Block *block, Var *const *vars, uint32_t nvars) {
     uint32_t n = type_leaves(b->result);
     Refs code = {0};
-    b->leaves = n > 1 || b->variant->gives || (b->part && has_return(block));
+    b->leaves = n > 1 || b->variant->alt.gives || (b->part && has_return(block));
     if (!b->part)
         snprintf(b->end_label, sizeof b->end_label, "end");
     for (uint32_t i = 0; i < nvars; i++) {
@@ -324,5 +324,6 @@ Ref gen_body(Body *b, const Block *block, Var *const *vars, uint32_t nvars) {
                                  (Ref[]){BinaryenLocalGet(b->module, b->local_of[vars[i]->index],
                                                           BinaryenTypeInt32())}));
     give(b, &code);
-    return gen_block_of(b, &code, b->variant->gives ? BinaryenTypeNone() : gen_result(b->result));
+    return gen_block_of(b, &code,
+                        b->variant->alt.gives ? BinaryenTypeNone() : gen_result(b->result));
 }

@@ -262,7 +262,7 @@ static Wanted wanted_by(const Match *matches, uint32_t n) {
         w.landing |= in_mode(&matches[i], MODE_AT_TARGET);
         w.construct |= w.landing || in_mode(&matches[i], MODE_ENTRY) ||
                        in_mode(&matches[i], MODE_EXIT) || in_mode(&matches[i], MODE_SEMANTIC_AFTER);
-        need(&w.args, &v->args, in_mode(&matches[i], MODE_BEFORE) || v->is_alt);
+        need(&w.args, &v->args, in_mode(&matches[i], MODE_BEFORE) || v->alt.is);
         need(&w.results, &v->results, true);
         if (v->needs_reference && !w.args.count)
             w.args.count = 1;
@@ -352,9 +352,9 @@ static void splice_body(Splicer *s, const Site *site, const SiteTypes *types, co
     WasmOp op = (WasmOp)site->instr->op;
     s->gives.len = 0;
     splice_match(s, site, matches, (uint32_t)(alt - matches));
-    if (v->gives)
+    if (v->alt.gives)
         hole_push_given(s);
-    if (v->returns && wasm_ops[op].results[0] == 'a' &&
+    if (v->alt.returns && wasm_ops[op].results[0] == 'a' &&
         operand_type(site, types, true, 0) == WASM_I64)
         wasm_put_op(s->out, WASM_OP_I64_EXTEND_I32_S); /* a size */
     for (uint32_t n = alt_carries(v, op, types), k = s->args.local.len; n > 0; n--)
@@ -370,7 +370,7 @@ static void splice_alt(Splicer *s, const Site *site, const SiteTypes *types, con
                        uint32_t n, uint32_t saved) {
     static const WasmTypes nothing;
     const Match *alt = alt_of(matches, n, MODE_ALT);
-    bool guarded = alt->shape->variant->guarded_alt;
+    bool guarded = alt->shape->variant->alt.guarded;
     bool diverges = alt_diverges((WasmOp)site->instr->op);
     for (uint32_t k = saved; k < hole_operand_count(site, types); k++)
         wasm_put_op(s->out, WASM_OP_DROP);
@@ -406,7 +406,7 @@ static void splice_after(Splicer *s, const Site *site, const SiteTypes *types, c
 
 /* An alt body that calls: the call, with the operands, or another function. */
 static bool alt_calls(const Match *alt) {
-    return alt->shape->variant->guarded_alt || alt->shape->variant->alt_calls.len;
+    return alt->shape->variant->alt.guarded || alt->shape->variant->alt_calls.len;
 }
 
 /* What may be needed again after the operands have been popped: the alt body calls, or the branch
@@ -565,7 +565,7 @@ static void splice_block_alt(Splicer *s, const Site *site, const SiteTypes *type
             wasm_put_op(s->out, WASM_OP_DROP);
     }
     const Match *alt = alt_of(matches, n, MODE_BLOCK_ALT);
-    for (uint32_t k = 0; !arm && k < types->operands.len && alt->shape->variant->drops; k++)
+    for (uint32_t k = 0; !arm && k < types->operands.len && alt->shape->variant->alt.drops; k++)
         wasm_put_op(s->out, WASM_OP_DROP);
     splice_match(s, site, matches, (uint32_t)(alt - matches));
     region(ctx, WASM_REPLACE, site->pc, arm ? site->construct->part_end : behind_construct(s, site),
@@ -715,9 +715,9 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
     }
     Wanted w = wanted_by(matches, n);
     const Match *alt = alt_of(matches, n, MODE_ALT);
-    w.landing &= !alt || alt->shape->variant->guarded_alt; /* else there is no branch */
+    w.landing &= !alt || alt->shape->variant->alt.guarded; /* else there is no branch */
     const Match *block_alt = alt_of(matches, n, MODE_BLOCK_ALT);
-    bool guarded = block_alt && block_alt->shape->variant->guarded_alt;
+    bool guarded = block_alt && block_alt->shape->variant->alt.guarded;
     bool wraps = guarded && !is_arm((WasmOp)site->instr->op);
     if (wraps || (alt && needs_operands(alt, site, types)))
         w.args.count = hole_operand_count(site, types); /* they may be needed again */

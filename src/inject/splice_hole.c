@@ -249,7 +249,7 @@ static void put_hole(Splicer *s, const Hole *h, const Variant *v, const Site *si
 
 void splice_template(Splicer *s, const Template *t, const Variant *v, const Site *site) {
     s->temps.len = s->got.len = 0;
-    if (!v || !v->gives)
+    if (!v || !v->alt.gives)
         s->gives.len = 0;
     for (uint32_t i = 0; i < t->ntemps; i++) {
         uint32_t local = pool_take(&s->pool, t->temps[i]);
@@ -262,7 +262,7 @@ void splice_template(Splicer *s, const Template *t, const Variant *v, const Site
         put_hole(s, &t->holes[i], v, site);
     }
     buf_bytes(s->out, t->code + at, t->len - at);
-    bool by_site = v && v->gives;
+    bool by_site = v && v->alt.gives;
     for (uint32_t i = 0; i < t->ngives && !by_site; i++)
         hole_put_local(s, HOLE_GET, leaf_local(s, &s->gives, i, t->gives[i]));
     for (uint32_t i = 0; i < s->temps.len; i++)

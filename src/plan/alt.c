@@ -19,11 +19,11 @@ static bool is_tail_call(WasmOp op) {
 }
 
 bool alt_returns(const Variant *v, WasmOp op) {
-    return is_tail_call(op) || (op == WASM_OP_RETURN && v->returns);
+    return is_tail_call(op) || (op == WASM_OP_RETURN && v->alt.returns);
 }
 
 uint32_t alt_carries(const Variant *v, WasmOp op, const SiteTypes *types) {
-    bool carries = v->supply == SUPPLY_NEVER && types->known &&
+    bool carries = v->alt.supply == SUPPLY_NEVER && types->known &&
                    (op == WASM_OP_BR_IF || op == WASM_OP_BR_ON_NON_NULL);
     return carries ? types->supplies.len : 0;
 }
@@ -116,14 +116,14 @@ static const Type *script_types(Plan *plan, uint32_t script, const WasmTypes *ne
 
 /* The variant of the same probe that returns values of these types. It may be `impossible`. */
 static Variant *variant_returning(Plan *plan, Variant *v, const WasmTypes *needed) {
-    for (uint32_t i = 0; i < v->others.len; i++)
-        if (fits(v->others.at[i]->wanted, needed, false))
-            return v->others.at[i];
+    for (uint32_t i = 0; i < v->alt.others.len; i++)
+        if (fits(v->alt.others.at[i]->alt.wanted, needed, false))
+            return v->alt.others.at[i];
     const Type *wanted = script_types(plan, v->script, needed);
     if (!wanted)
         return NULL;
     Variant *other = plan_retyped(plan, v, wanted);
-    vec_push(&v->others, other);
+    vec_push(&v->alt.others, other);
     return other;
 }
 
@@ -166,16 +166,17 @@ static void note(Plan *plan, const Variant *v, AltProblem problem, const Site *s
 static AltProblem problem_at(const Variant *v, const Site *s, const SiteTypes *types) {
     WasmOp op = (WasmOp)s->instr->op;
     bool construct = v->event.mode == MODE_BLOCK_ALT && !is_arm(op);
-    if (construct && types->operands.len && !v->drops && !v->guarded_alt)
+    if (construct && types->operands.len && !v->alt.drops && !v->alt.guarded)
         return ALT_LEAVES_OPERANDS;
     if (!types->supplies.len)
-        return v->returns ? ALT_RETURNS_TOO_MUCH : ALT_FITS;
-    if (alt_carries(v, op, types) || (op == WASM_OP_RETURN && v->supply == SUPPLY_NEVER))
+        return v->alt.returns ? ALT_RETURNS_TOO_MUCH : ALT_FITS;
+    if (alt_carries(v, op, types) || (op == WASM_OP_RETURN && v->alt.supply == SUPPLY_NEVER))
         return ALT_FITS;
-    if (v->supply != SUPPLY_ALWAYS)
-        return v->supply == SUPPLY_NEVER ? ALT_SUPPLIES_NOTHING : ALT_SUPPLIES_SOMETIMES;
+    if (v->alt.supply != SUPPLY_ALWAYS)
+        return v->alt.supply == SUPPLY_NEVER ? ALT_SUPPLIES_NOTHING : ALT_SUPPLIES_SOMETIMES;
     bool is_address = wasm_ops[op].results[0] == 'a';
-    if (v->returns && (v->returns_differ || !fits(v->returns, &types->supplies, is_address)))
+    if (v->alt.returns &&
+        (v->alt.returns_differ || !fits(v->alt.returns, &types->supplies, is_address)))
         return ALT_RETURNS_OTHERS;
     return ALT_FITS;
 }
@@ -199,7 +200,7 @@ Shape *alt_fit(Plan *plan, Shape *shape, const Site *s, const SiteTypes *types) 
             shape = plan_shape_retyped(plan, other, v, s);
             problem = ALT_FITS;
         } else if (other) {
-            reason = other->reason;
+            reason = other->alt.reason;
         } else {
             problem = ALT_NO_SUCH_TYPE;
         }
@@ -223,7 +224,7 @@ static const char *verb(const Misfit *f) {
 }
 
 static void put_problem(Buf *out, const Misfit *f) {
-    const Type *returns = f->variant->returns;
+    const Type *returns = f->variant->alt.returns;
     switch (f->problem) {
     case ALT_LEAVES_OPERANDS:
         buf_printf(out, "takes %s from the stack, where the alt body leaves it", f->types);

@@ -305,13 +305,13 @@ static void cut_alt_call(Cut *c, Expr *call) {
     }
     bool by_name = call->bound.id == FN_ALT_CALL_BY_NAME;
     vec_push(&c->v->alt_calls, ((AltCall){by_name, (uint32_t)v.bits, v.text, call->span}));
-    c->v->gives = true;
+    c->v->alt.gives = true;
     call->slot = c->v->alt_calls.len;
 }
 
 /* drop_args(): in an `if` one way would leave the operands of a construct and the other not. */
 static void cut_drop(Cut *c, const Expr *call) {
-    c->v->drops = true;
+    c->v->alt.drops = true;
     if (c->depth == 1 || c->v->event.mode != MODE_BLOCK_ALT)
         return;
     diag(c->diags, DIAG_ALT_RESULT, call->span,
@@ -372,11 +372,11 @@ static void cut_exit(Cut *c, const Expr *call) {
 /* A value that the body returns, of an alt probe. */
 static void note_return(Variant *v, const Type *t) {
     uint32_t n = type_leaves(t);
-    bool same = v->returns && type_leaves(v->returns) == n;
+    bool same = v->alt.returns && type_leaves(v->alt.returns) == n;
     for (uint32_t i = 0; same && i < n; i++)
-        same = type_wasm(type_leaf(t, i)) == type_wasm(type_leaf(v->returns, i));
-    v->returns_differ |= v->returns && !same;
-    v->returns = t;
+        same = type_wasm(type_leaf(t, i)) == type_wasm(type_leaf(v->alt.returns, i));
+    v->alt.returns_differ |= v->alt.returns && !same;
+    v->alt.returns = t;
 }
 
 static void cut_stmt(Cut *c, Stmt *s) {
@@ -430,21 +430,21 @@ static void check_alt(Cut *c) {
     const WasmOpInfo *op = &wasm_ops[v->event.op];
     Span rule = v->probe->rule.span;
     bool fixed = *op->results != '*', leaves = fixed && *op->results;
-    v->supply = v->probe->body.incomplete ? SUPPLY_ALWAYS : alt_supply(&v->probe->body);
-    v->look_at_types |= *op->operands == '*' || !fixed || *op->results == 'a' || v->guarded_alt;
+    v->alt.supply = v->probe->body.incomplete ? SUPPLY_ALWAYS : alt_supply(&v->probe->body);
+    v->look_at_types |= *op->operands == '*' || !fixed || *op->results == 'a' || v->alt.guarded;
     if (leaves && *op->results == 'v') {
         diag(c->diags, DIAG_ALT_RESULT, rule, "%s leaves a vector, scripts have no such values",
              op->mnemonic);
         c->ok = false;
-    } else if (leaves && v->supply != SUPPLY_ALWAYS) {
-        Diag *d = v->supply == SUPPLY_NEVER
+    } else if (leaves && v->alt.supply != SUPPLY_ALWAYS) {
+        Diag *d = v->alt.supply == SUPPLY_NEVER
                       ? diag(c->diags, DIAG_ALT_RESULT, rule,
                              "%s leaves a value, the alt body does not", op->mnemonic)
                       : diag(c->diags, DIAG_ALT_RESULT, rule,
                              "%s leaves a value, the alt body does not always", op->mnemonic);
         diag_hint(c->diags, d, "end the body with 'return <value>;'");
         c->ok = false;
-    } else if (fixed && !leaves && v->returns) {
+    } else if (fixed && !leaves && v->alt.returns) {
         diag(c->diags, DIAG_ALT_RESULT, rule, "%s leaves no value, but the alt body returns one",
              op->mnemonic);
         c->ok = false;
@@ -457,10 +457,10 @@ bool cut_variant(Plan *plan, Variant *v, Diags *diags) {
         cut_expr(&c, &v->probe->predicate);
     v->entering = v->asks_back && v->probe->predicate &&
                   shape_decide(v, 0, SHAPE_BACK, v->probe->predicate) == TRI_NO;
-    v->guarded_alt = v->is_alt && v->probe->predicate && !v->probe->predicate->is_static;
+    v->alt.guarded = v->alt.is && v->probe->predicate && !v->probe->predicate->is_static;
     cut_block(&c, &v->probe->body);
     ask_bounds(v);
-    if (v->is_alt)
+    if (v->alt.is)
         check_alt(&c);
     return c.ok;
 }

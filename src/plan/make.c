@@ -222,10 +222,10 @@ static Variant *add_variant(Plan *plan, Script *script, uint32_t source, Event e
     v->source = source;
     v->script = p->script;
     v->event = e;
-    v->is_alt = e.mode == MODE_ALT || e.mode == MODE_BLOCK_ALT;
-    bool only = p->events.len == 1 && !v->is_alt; /* alt bodies may be retyped */
+    v->alt.is = e.mode == MODE_ALT || e.mode == MODE_BLOCK_ALT;
+    bool only = p->events.len == 1 && !v->alt.is; /* alt bodies may be retyped */
     v->probe = only ? p->probe : ast_clone_probe(script, p->probe);
-    v->wanted = v->is_alt ? alt_type(e) : NULL;
+    v->alt.wanted = v->alt.is ? alt_type(e) : NULL;
     vec_push(&plan->variants, v);
     return v;
 }
@@ -246,8 +246,8 @@ static bool make_variant(Plan *plan, Variant *v, const char *all, Diags *diags) 
     event_text(&text, e, false);
     ScopeCtx ctx = {e, plan, v->script, diags, &plan->probes.at[v->source]};
     Scope scope = scope_of(&ctx, buf_cstr(&text));
-    scope.can_return_value = v->is_alt;
-    scope.return_type = v->wanted;
+    scope.can_return_value = v->alt.is;
+    scope.return_type = v->alt.wanted;
     scope.describe_all = all;
     Bound place;
     if (event_name_lookup(e, STR("fid"), &place))
@@ -273,7 +273,7 @@ Variant *plan_retyped(Plan *plan, const Variant *v, const Type *wanted) {
     Variant *other = add_variant(plan, plan->scripts.at[v->script], v->source, v->event);
     uint32_t deferred = plan->elements.len;
     Diags found = {0};
-    other->wanted = wanted;
+    other->alt.wanted = wanted;
     bool ok = make_variant(plan, other, NULL, &found);
     if (ok) {
         ok = cut_elements(plan, deferred, &found);
@@ -281,7 +281,7 @@ Variant *plan_retyped(Plan *plan, const Variant *v, const Type *wanted) {
     }
     if (!ok) {
         other->impossible = true;
-        other->reason =
+        other->alt.reason =
             found.list.len ? arena_printf(&plan->arena, "%s", found.list.at[0]->message) : NULL;
     }
     diag_free(&found);
@@ -519,7 +519,7 @@ static void free_variant(Variant *v) {
     vec_free(&v->results);
     vec_free(&v->locals);
     vec_free(&v->alt_calls);
-    vec_free(&v->others);
+    vec_free(&v->alt.others);
     vec_free(&v->dups);
     vec_free(&v->statics);
     vec_free(&v->memory_calls);

@@ -44,7 +44,7 @@ static void prepare(Matcher *w) {
                    w->plan->by_op[WASM_OP_END].len;
     for (uint32_t i = 0; i < w->plan->variants.len; i++) {
         Mode mode = w->plan->variants.at[i]->event.mode;
-        w->has_alts |= w->plan->variants.at[i]->is_alt;
+        w->has_alts |= w->plan->variants.at[i]->alt.is;
         w->uses_constructs |= mode == MODE_SEMANTIC_AFTER || mode == MODE_EXIT ||
                               mode == MODE_BLOCK_ALT || mode == MODE_AT_TARGET;
     }
@@ -111,7 +111,7 @@ static bool types_fit(Matcher *w, const Variant *v, const WasmInstr *i) {
         if (!has_operand(&w->types.operands, &v->args.at[k],
                          operand_is_address((WasmOp)i->op, false, v->args.at[k].n)))
             return false;
-    const WasmTypes *results = v->is_alt ? &w->types.supplies : &w->types.results;
+    const WasmTypes *results = v->alt.is ? &w->types.supplies : &w->types.results;
     for (uint32_t k = 0; k < v->results.len; k++)
         if (!has_operand(results, &v->results.at[k],
                          operand_is_address((WasmOp)i->op, true, v->results.at[k].n)))
@@ -134,7 +134,7 @@ static void match_list(Matcher *w, const ActionList *list, const Site *s) {
         bool fits = w->accept ? w->accept(w->ctx, w, a, s)
                               : !(v->look_at_types || v->locals.len) || types_fit(w, v, s->instr);
         Shape *shape = fits ? plan_shape(w->plan, v, s) : NULL;
-        if (shape && v->is_alt)
+        if (shape && v->alt.is)
             shape = alt_fit(w->plan, shape, s, &w->types);
         if (shape)
             vec_push(&w->matches, ((Match){a, shape}));

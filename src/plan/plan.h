@@ -100,6 +100,21 @@ typedef struct ElementUse {
     Expr *element;
 } ElementUse;
 
+/* The body of an alt probe. */
+typedef struct VariantAlt {
+    bool is; /* the variant has such a body */
+    Supply supply;
+    bool gives;          /* one that supplies results with a call of a function: they go through
+                            locals */
+    bool drops;          /* one that drops the operands of a construct */
+    bool guarded;        /* by a dynamic predicate: if it is false the instruction runs */
+    const Type *returns; /* type of the value that the body supplies, NULL = none */
+    bool returns_differ; /* not all values that it returns have that type */
+    const Type *wanted;  /* the type that these must have; NULL = it varies from site to site */
+    Vec(struct Variant *) others; /* then: of the same probe, with other types wanted */
+    const char *reason;           /* one of these that is impossible: why */
+} VariantAlt;
+
 typedef struct Variant {
     Probe *probe;    /* the typed copy */
     uint32_t source; /* index into Plan.probes */
@@ -128,18 +143,8 @@ typedef struct Variant {
     bool asks_back;       /* `back_edge` */
     bool entering;        /* ... which the predicate wants to be false, whatever the site */
     bool asks_entry;      /* which function is in a table's entry */
-    bool is_alt;
-    Supply supply;
-    bool gives; /* an alt body that supplies results with a call of a function: they go through
-                   locals */
-    bool drops; /* an alt body that drops the operands of a construct */
-    bool guarded_alt;    /* an alt with a dynamic predicate: if it is false the instruction runs */
-    bool has_texts;      /* some constants are strings */
-    const Type *returns; /* alt: type of the value that the body supplies, NULL = none */
-    bool returns_differ; /* alt: not all values that it returns have that type */
-    const Type *wanted; /* alt: the type that these must have; NULL = it varies from site to site */
-    Vec(struct Variant *) others; /* then: of the same probe, with other types wanted */
-    const char *reason;           /* one of these that is impossible: why */
+    bool has_texts;       /* some constants are strings */
+    VariantAlt alt;
     uint32_t *vars; /* by Var.index: PlanVar id, UINT32_MAX for plain locals; of a scope: the
                        variables of its script */
     Shape *only;    /* the shape, if there are no atoms */

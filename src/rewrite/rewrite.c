@@ -52,7 +52,7 @@ typedef struct Rewrite {
 static void check_alts(Rewrite *r, const Site *site, const Match *matches, uint32_t n) {
     const Match *first = NULL;
     for (uint32_t i = 0; i < n; i++) {
-        if (!matches[i].shape->variant->is_alt)
+        if (!matches[i].shape->variant->alt.is)
             continue;
         if (first && !r->seen_alt[matches[i].shape->variant->source]) {
             r->seen_alt[matches[i].shape->variant->source] = true;
@@ -120,11 +120,11 @@ static void count_site(void *self, const Site *site, const SiteTypes *types, con
         if (matches[i].shape->variant->asks_targets)
             br_tables_note(&r->br_tables, site->instr);
         memory_note(&r->memories, site, matches[i].shape->variant, r->p.diags);
-        if (matches[i].shape->variant->is_alt)
+        if (matches[i].shape->variant->alt.is)
             program_note_replaced(&r->p, site);
         if (matches[i].action->event.mode == MODE_AT_TARGET)
             r->p.touched[site->func] |= TOUCHED_END; /* the target may be the function's end */
-        if (matches[i].shape->variant->guarded_alt && types->known)
+        if (matches[i].shape->variant->alt.guarded && types->known)
             splice_result_type(&r->p.m, &types->supplies);
         if (matches[i].action->event.mode == MODE_UNWIND)
             splice_unwind_types(&r->p.m, wasm_survey_exceptions(site->survey, &r->p.m), site->instr,

@@ -27,7 +27,7 @@ void coalesce_init(Coalesce *c, const Plan *plan, const WasmModule *m, bool exac
         counts_cut_exits(&c->counts, program_proc_exit(m));
     for (uint32_t i = 0; i < plan->actions.len; i++) {
         const Action *a = &plan->actions.at[i];
-        if (a->variant->is_alt)
+        if (a->variant->alt.is)
             c->watches = c->watched[a->event.op] = true;
     }
     for (uint32_t i = 0; i < plan->variants.len; i++)

@@ -38,7 +38,7 @@ static bool interferes(const Variant *v) {
         return false;
     bool func = v->event.op == WASM_OP_REF_FUNC;
     const Operands *list = func ? &v->results : &v->args;
-    bool changes = func && v->is_alt;
+    bool changes = func && v->alt.is;
     for (uint32_t i = 0; i < list->len; i++)
         changes |= list->at[i].assigned;
     return changes && (func || v->event.op == WASM_OP_TABLE_SET);
