@@ -61,9 +61,9 @@ bool flush_import_plan(Flush *f) {
     store_chosen(f->store);
     store_add(f->store, f->m);
     Store *s = f->store;
-    s->texts_in_globals = true;
-    for (uint32_t i = 0; f->plan->uses_values && i < s->texts.len; i++)
-        vec_push(&s->text_at, wasm_add_global_i32(f->m, true, text("whammc.text"), 0));
+    s->texts.in_globals = true;
+    for (uint32_t i = 0; f->plan->uses_values && i < s->texts.list.len; i++)
+        vec_push(&s->texts.at, wasm_add_global_i32(f->m, true, text("whammc.text"), 0));
     return true;
 }
 
@@ -74,7 +74,7 @@ bool flush_import_link(Flush *f, const bool *used) {
     bool wanted[HELPER_COUNT] = {false};
     for (uint32_t h = 0; h < HELPER_COUNT; h++)
         wanted[h] = used[h] && h != HELPER_FMOD;
-    for (uint32_t i = 0; i < 4 && f->plan->uses_values && f->store->texts.len; i++)
+    for (uint32_t i = 0; i < 4 && f->plan->uses_values && f->store->texts.list.len; i++)
         wanted[start[i]] = true;
     for (uint32_t h = 0; h < HELPER_COUNT; h++)
         if (wanted[h])
@@ -127,9 +127,9 @@ static void open_report(Flush *f, Splicer *s, const Buf *image, uint64_t values_
 
 /* The bytes of a string go over eight at a time. */
 static void put_text(Flush *f, Chunks *c, uint32_t id) {
-    Str text = f->store->texts.at[id];
+    Str text = f->store->texts.list.at[id];
     Buf *b = &c->body;
-    uint32_t global = global_index(f, (uint32_t)f->store->text_at.at[id]);
+    uint32_t global = global_index(f, (uint32_t)f->store->texts.at.at[id]);
     emit(b, "i32.const %u call %u global.set %u", text.len,
          func_index(f, f->helpers[HELPER_STR_NEW]), global);
     for (uint32_t i = 0; i < text.len;) {
@@ -165,8 +165,8 @@ bool flush_import_start(Flush *f, Splicer *s, Buf *body) {
     Chunks c = {.f = f, .s = s, .name = "whammc.texts"};
     if (f->store->nmaps)
         emit(body, "i32.const %u call %u", f->store->nmaps, func_index(f, f->rt.setup));
-    for (uint32_t i = 0; i < f->store->texts.len; i++)
-        if (f->store->texts.at[i].len)
+    for (uint32_t i = 0; i < f->store->texts.list.len; i++)
+        if (f->store->texts.list.at[i].len)
             put_text(f, &c, i);
     call_chunks(&c, body);
     return !f->texts || set_up_text(f, s, body);

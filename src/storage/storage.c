@@ -138,9 +138,9 @@ void store_free(Store *s) {
     vec_free(&s->groups);
     vec_free(&s->inits);
     vec_free(&s->tail);
-    vec_free(&s->texts);
-    vec_free(&s->text_at);
-    map_free(&s->text_ids);
+    vec_free(&s->texts.list);
+    vec_free(&s->texts.at);
+    map_free(&s->texts.ids);
 }
 
 uint32_t store_action_row(Store *s, const Action *a) {
@@ -349,17 +349,17 @@ void store_close(Store *s, const WasmModule *m) {
 
 uint32_t store_text(Store *s, Str text) {
     bool added;
-    uint64_t *id = map_put(&s->text_ids, text, s->texts.len, &added);
+    uint64_t *id = map_put(&s->texts.ids, text, s->texts.list.len, &added);
     uint32_t result = (uint32_t)*id;
     if (added)
-        vec_push(&s->texts, text);
+        vec_push(&s->texts.list, text);
     return result;
 }
 
 void store_put_texts(Store *s, uint64_t at, Buf *out) {
-    for (uint32_t i = 0; i < s->texts.len; i++) {
-        Str text = s->texts.at[i];
-        vec_push(&s->text_at, text.len ? at + out->len : 0); /* the empty string is at 0 */
+    for (uint32_t i = 0; i < s->texts.list.len; i++) {
+        Str text = s->texts.list.at[i];
+        vec_push(&s->texts.at, text.len ? at + out->len : 0); /* the empty string is at 0 */
         if (!text.len)
             continue;
         buf_u32le(out, text.len);
@@ -370,8 +370,8 @@ void store_put_texts(Store *s, uint64_t at, Buf *out) {
 }
 
 void store_push_text(const Store *s, const WasmModule *m, uint32_t id, Buf *out) {
-    uint64_t at = id < s->text_at.len ? s->text_at.at[id] : 0; /* nobody looks at it */
-    if (s->texts_in_globals) {
+    uint64_t at = id < s->texts.at.len ? s->texts.at.at[id] : 0; /* nobody looks at it */
+    if (s->texts.in_globals) {
         wasm_put_op(out, WASM_OP_GLOBAL_GET);
         buf_uleb(out, wasm_final(m, WASM_SPACE_GLOBAL, (uint32_t)at));
     } else {
@@ -380,7 +380,7 @@ void store_push_text(const Store *s, const WasmModule *m, uint32_t id, Buf *out)
 }
 
 void store_push_str(const Store *s, const WasmModule *m, Str text, Buf *out) {
-    store_push_text(s, m, (uint32_t)*map_get(&s->text_ids, text), out);
+    store_push_text(s, m, (uint32_t)*map_get(&s->texts.ids, text), out);
 }
 
 /* ---- layout ---- */

@@ -50,6 +50,14 @@ typedef struct SlotGroup {
     uint32_t first_global; /* its handle */
 } SlotGroup;
 
+/* Strings that exist at run time. */
+typedef struct StoreTexts {
+    Vec(Str) list;
+    Map ids;          /* their numbers */
+    Vec(uint64_t) at; /* their addresses in our memory, or handles of globals */
+    bool in_globals;  /* which of the two */
+} StoreTexts;
+
 typedef struct Store {
     const Plan *plan;
     Coalesce *coalesce;    /* NULL: nothing is counted by segments */
@@ -79,12 +87,9 @@ typedef struct Store {
     uint32_t memory;     /* handle of our memory, UINT32_MAX = none */
     uint64_t values_at;  /* address of the value area in it */
 
-    Vec(Str) texts;        /* strings that exist at run time */
-    Map text_ids;          /* their numbers */
-    Vec(uint64_t) text_at; /* their addresses in our memory, or handles of globals */
-    bool texts_in_globals; /* which of the two */
-    uint32_t *map_of;      /* by PlanVar.id: the number of a script or shared map */
-    uint32_t nmaps;        /* with those of unshared variables, in the order of the sites */
+    StoreTexts texts;
+    uint32_t *map_of; /* by PlanVar.id: the number of a script or shared map */
+    uint32_t nmaps;   /* with those of unshared variables, in the order of the sites */
 } Store;
 
 void store_init(Store *s, const Plan *plan);
