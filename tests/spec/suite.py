@@ -1,26 +1,15 @@
-#!/usr/bin/env python3
-"""Runs the validator over WebAssembly's official test suite and prints TAP, one line a script.
+"""WebAssembly's official test suite: its scripts, and the modules in them with what is said about each.
 
-usage: WASM_TESTSUITE=CHECKOUT tests/spec/run.py [GLOB...]
-
-CHECKOUT is a checkout of https://github.com/WebAssembly/testsuite. Every module of assert_invalid and
-assert_malformed must be rejected, every other one accepted. Scripts are translated by wast2json (in PATH). What it
-cannot translate goes, module by module, to the command in WASM_PARSER (default: parse.py): it is called with a
-directory and writes X.wasm for each X.wat there, without validating; a text it refuses counts as malformed text.
-Without it such scripts are skipped. GLOB selects scripts, such as "simd_*" or "proposals/threads/*".
-
-Other environment: WHAMMC_WASMTIME_PYTHON, a Python with the package wasmtime, for parse.py; VALIDATE, the program to
-test (default: tests/unit/validate of the build directory); KEEP, a directory for the modules with wrong answers.
+Scripts are translated by wast2json (in PATH). What it cannot translate goes, module by module, to the command in WASM_PARSER
+(default: parse.py, by WHAMMC_WASMTIME_PYTHON, a Python with the package wasmtime): it is called with a directory and writes X.wasm
+for each X.wat there, without validating; a text it refuses counts as malformed text.
 """
 
 import collections
 import fnmatch
 import json
 import os
-import shutil
 import subprocess
-import sys
-import tempfile
 
 # Proposals that the compiler does not know, and scripts about text annotations.
 LEFT_OUT = ("proposals/custom-descriptors/*", "proposals/wide-arithmetic/*", "custom/*")
@@ -211,23 +200,6 @@ def translate(script, directory, parser):
     return by_parser(script, directory, parser)
 
 
-def run_script(program, script, parser):
-    """(cases, problems) of one script."""
-    with tempfile.TemporaryDirectory() as directory:
-        cases = translate(script, directory, parser)
-        valid = accepted(program, [case.path for case in cases])
-        problems = []
-        for case in cases:
-            if (case.path in valid) != case.valid:
-                wrong = "rejected" if case.valid else "accepted"
-                problems.append(f"line {case.line}: {wrong} {case.what}")
-                keep = os.environ.get("KEEP")
-                if keep:
-                    name = f"{os.path.basename(script)}.{case.line}.wasm"
-                    shutil.copy(case.path, os.path.join(keep, name))
-        return cases, problems
-
-
 def find_scripts(suite, globs):
     """The names of the scripts to run."""
     names = []
@@ -236,36 +208,3 @@ def find_scripts(suite, globs):
         names += [os.path.relpath(os.path.join(top, file), suite) for file in sorted(files) if file.endswith(".wast")]
     return [name for name in names if not any(fnmatch.fnmatch(name, glob) for glob in LEFT_OUT)
             and (not globs or any(fnmatch.fnmatch(name, glob) for glob in globs))]
-
-
-def main():
-    suite = os.environ.get("WASM_TESTSUITE")
-    if not suite:
-        print("ok 1 - the official test suite # SKIP WASM_TESTSUITE does not name a checkout of it")
-        return 0
-    if not shutil.which("wast2json"):
-        print("ok 1 - the official test suite # SKIP there is no wast2json in PATH")
-        return 0
-    program = os.path.abspath(os.environ.get("VALIDATE", "tests/unit/validate"))
-    parser = find_parser()
-    totals = collections.Counter()
-    for number, name in enumerate(find_scripts(suite, sys.argv[1:]), 1):
-        try:
-            cases, problems = run_script(program, os.path.join(suite, name), parser)
-        except Untranslated as reason:
-            print(f"ok {number} - {name} # SKIP not translated: {reason}")
-            totals["scripts skipped"] += 1
-            continue
-        totals["scripts"] += 1
-        totals["modules that are valid"] += sum(case.valid for case in cases)
-        totals["modules that are not"] += sum(not case.valid for case in cases)
-        totals["wrong answers"] += len(problems)
-        print(f"{'not ok' if problems else 'ok'} {number} - {name}: {len(cases)} modules")
-        for problem in problems:
-            print("# " + problem)
-    print("# " + ", ".join(f"{count} {what}" for what, count in totals.items()))
-    return 1 if totals["wrong answers"] else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,27 +1,14 @@
-#!/usr/bin/env python3
-"""Runs WebAssembly's official test suite in the interpreter of eval/ and prints TAP, one line a script.
+"""The scripts of WebAssembly's official test suite as commands for tests/unit/evaluate, and what is said about each answer.
 
-usage: WASM_TESTSUITE=CHECKOUT tests/spec/eval.py [GLOB...]
-
-CHECKOUT is a checkout of https://github.com/WebAssembly/testsuite; scripts are translated by wasm-tools
-json-from-wast, which knows all of them, or else by wast2json. Every result, trap and failure to instantiate must be as
-the script says. What a script does with modules that the interpreter refuses (GC, threads), and with an instance once it
-has come to an instruction that the interpreter does not have (SIMD, GC, exceptions), is left out and counted. Whether
-modules are valid is what run.py tests. GLOB selects scripts.
-
-Other environment: EVALUATE, the program to test (default: tests/unit/evaluate of the build directory); WASM_TOOLS,
-the program wasm-tools (default: looked for in PATH).
+They are translated by wasm-tools json-from-wast (WASM_TOOLS, or in PATH), which knows all of them, or else by wast2json.
 """
 
-import collections
 import json
 import os
 import shutil
 import subprocess
-import sys
-import tempfile
 
-from run import Untranslated, find_scripts
+from suite import Untranslated
 
 # Proposals with instructions that the interpreter does not know, and scripts about the text format.
 LEFT_OUT = ("simd_", "relaxed_", "proposals/threads/", "legacy/", "annotations.wast", "comments.wast")
@@ -140,76 +127,3 @@ def check(command, answer):
         if words[0] != "error" or not (got.startswith(text) or text.startswith(got.split(" (")[0])):
             raise Wrong(f"expected {text}, got {answer}")
 
-
-# --- Running --------------------------------------------------------------------------------------------
-
-
-def run_script(program, script, totals):
-    """The problems of one script, and how many assertions were compared and left out."""
-    with tempfile.TemporaryDirectory() as directory:
-        definitions = {}  # files of modules by name; None: the last one
-        commands = [(command, line_of(command, directory, definitions)) for command in translate(script, directory)]
-        commands = [(command, line) for command, line in commands if line]
-        done = subprocess.run([program], input="".join(line + "\n" for _, line in commands), encoding="utf-8",
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, errors="replace")
-    answers = done.stdout.splitlines()
-    problems, compared, left_out = [], 0, 0
-    refused = {}  # instances that the interpreter refused, or whose state is not as the script wants it
-    if done.returncode or len(answers) != len(commands):
-        problems.append(f"status {done.returncode} after {len(answers)} of {len(commands)} commands {done.stderr[-600:]}")
-    for (command, _), answer in zip(commands, answers):
-        kind = command["type"]
-        is_module = kind in ("module", "module_instance", "assert_uninstantiable", "assert_unlinkable")
-        missing = answer.startswith(f"error {UNSUPPORTED} ")
-        if is_module:
-            if missing:
-                totals["modules refused"] += 1
-            if kind not in ASSERTS:
-                refused[None] = refused[command.get("instance", command.get("name"))] = missing
-        else:
-            target = command.get("action", command)
-            name = target.get("module", command.get("name"))
-            # An instance that did not do all that it should is not asked any more.
-            missing = refused[name] = missing or refused.get(name, False)
-        if missing:
-            left_out += kind in ASSERTS
-            continue
-        compared += kind in ASSERTS
-        try:
-            check(command, answer)
-        except Wrong as wrong:
-            problems.append(f"line {command['line']}: {wrong}")
-    return problems, compared, left_out
-
-
-def main():
-    suite = os.environ.get("WASM_TESTSUITE")
-    if not suite:
-        print("ok 1 - the official test suite, run # SKIP WASM_TESTSUITE does not name a checkout of it")
-        return 0
-    if not wasm_tools() and not shutil.which("wast2json"):
-        print("ok 1 - the official test suite, run # SKIP there is neither wasm-tools nor wast2json in PATH")
-        return 0
-    program = os.path.abspath(os.environ.get("EVALUATE", "tests/unit/evaluate"))
-    totals = collections.Counter()
-    scripts = [script for script in find_scripts(suite, sys.argv[1:]) if not script.startswith(LEFT_OUT) and "_relaxed_" not in script]
-    for number, script in enumerate(scripts, 1):
-        try:
-            problems, compared, left_out = run_script(program, os.path.join(suite, script), totals)
-        except Untranslated as reason:
-            print(f"ok {number} - {script} # SKIP not translated: {reason}")
-            totals["scripts skipped"] += 1
-            continue
-        totals["scripts"] += 1
-        totals["assertions"] += compared
-        totals["assertions left out"] += left_out
-        totals["wrong answers"] += len(problems)
-        print(f"{'not ok' if problems else 'ok'} {number} - {script}: {compared} assertions")
-        for problem in problems:
-            print("# " + problem)
-    print("# " + ", ".join(f"{count} {what}" for what, count in totals.items()))
-    return 1 if totals["wrong answers"] else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
