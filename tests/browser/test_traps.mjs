@@ -89,6 +89,7 @@ for (const program of PROGRAMS)
       if (wrong.length) failed++;
     }
   }
+console.log(`1..${number}`);
 await browser.close();
 try {
   fs.rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
