@@ -10,7 +10,7 @@ import re
 import exact
 import flow
 from lib.commands import call, try_assemble
-from lib.world import SOURCE
+from lib.world import FIXTURES, GOLDEN, SOURCE
 
 COMMON = ["--enable-mutable-globals", "--enable-sign-ext", "--enable-nontrapping-float-to-int", "--enable-bulk-memory"]
 FEATURES = [
@@ -42,16 +42,16 @@ def make_fuzz(seed, directory):
 def find_texts():
     """The programs in golden tests that are text: (name, text)."""
     found = {}
-    for path in sorted(glob.glob(os.path.join(SOURCE, "tests", "*", "*.test"))):
+    for path in sorted(glob.glob(os.path.join(GOLDEN, "*", "*.test"))):
         if path.endswith("budget.test"):
             continue  # its modules never end
         with open(path, encoding="utf-8", errors="replace") as file:
             sections = re.split(r"^--- (.*)\n", file.read(), flags=re.MULTILINE)
-        name = os.path.relpath(path, os.path.join(SOURCE, "tests"))[:-5].replace(os.sep, "-")
+        name = os.path.relpath(path, GOLDEN)[:-5].replace(os.sep, "-")
         for head, text in zip(sections[1::2], sections[2::2]):
             if head == "app" or re.match(r"file \S+\.wat$", head):
                 found.setdefault(text, f"{name}-{len(found)}")
-    for path in sorted(glob.glob(os.path.join(SOURCE, "tests", "apps", "*.wat"))):
+    for path in sorted(glob.glob(os.path.join(FIXTURES, "apps", "*.wat"))):
         with open(path, encoding="utf-8") as file:
             found.setdefault(file.read(), os.path.basename(path)[:-4])
     return [(name, text) for text, name in found.items()]

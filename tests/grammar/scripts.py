@@ -7,7 +7,7 @@ import re
 import tempfile
 
 from lib.commands import call
-from lib.world import SOURCE, WHAMMC, read
+from lib.world import GOLDEN, SOURCE, WHAMMC, read
 
 TOKEN = re.compile(r'\s+|//[^\n]*|/\*(?s:.*?)\*/|"(?s:\\.|[^"\\])*"|\d[\w.]*|\w+|\+\+|--|&&|\|\||[=!<>]=|<<|>>|->|(?s:.)')
 
@@ -24,7 +24,7 @@ def is_blank(token):
 def scripts():
     """The texts of all scripts: of the examples, of the golden tests, of the manual."""
     found = [read(path) for path in glob.glob(os.path.join(SOURCE, "examples/**/*.whamm"), recursive=True)]
-    for path in glob.glob(os.path.join(SOURCE, "tests/*/*.test")):
+    for path in glob.glob(os.path.join(GOLDEN, "*", "*.test")):
         for head, text in re.findall(r"^--- ((?:script|file \S+\.(?:whamm|mm)))\n(.*?)(?=^--- |\Z)", read(path), re.M | re.S):
             found.append(text.replace("\n\\---", "\n---").rstrip("\n") + "\n")
     for path in glob.glob(os.path.join(SOURCE, "docs/*.md")):

@@ -4,6 +4,7 @@ import os
 
 SOURCE = os.path.abspath(os.environ.get("WHAMMC_SRCDIR") or os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 TESTS = os.path.join(SOURCE, "tests")
+GOLDEN, FIXTURES = os.path.join(TESTS, "golden"), os.path.join(TESTS, "fixtures")
 BUILD = os.path.abspath(os.environ.get("WHAMMC_BUILDDIR") or ".")
 WHAMMC = os.path.abspath(os.environ.get("WHAMMC") or os.path.join(BUILD, "whammc"))
 ENGINES = os.path.abspath(os.environ.get("WHAMMC_ENGINES") or os.path.join(TESTS, "engines"))
