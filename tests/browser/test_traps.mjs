@@ -3,7 +3,7 @@
 //
 //   node test_traps.mjs CHROMIUM WHAMMC-CLASSIC.js WHAMMC
 //
-// Programs, the calls of one life of each, and scripts are those of tests/traps/. Each page has both forms of a program. The host
+// Programs, the calls of one life of each, and scripts are those of tests/fixtures/traps/. Each page has both forms of a program. The host
 // asks for a report at each trap; so that this does not need pages of the program's memory, there is another one.
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { launch, serve } from './chromium.mjs';
 
 const [chromium, classic, whammc] = process.argv.slice(2);
-const folder = fileURLToPath(new URL('../traps', import.meta.url));
+const folder = fileURLToPath(new URL('../fixtures/traps', import.meta.url));
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'whammc-traps-')), file = name => path.join(dir, name);
 const PROGRAMS = ['memory', 'arithmetic', 'tables', 'calls', 'vectors'], SCRIPTS = ['sums', 'marks'];
 
@@ -89,6 +89,7 @@ for (const program of PROGRAMS)
       if (wrong.length) failed++;
     }
   }
+console.log(`1..${number}`);
 await browser.close();
 try {
   fs.rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });

@@ -7,38 +7,22 @@ import collections
 import os
 import re
 import struct
-import subprocess
 
-TOP = os.environ.get("WHAMMC_SRCDIR") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BUILD = os.environ.get("WHAMMC_BUILDDIR", ".")
-WHAMMC = os.environ.get("WHAMMC") or os.path.join(BUILD, "whammc")
-ENGINES = os.environ.get("WHAMMC_ENGINES") or os.path.join(TOP, "tests", "engines")
+from lib.commands import call
+from lib.world import BUILD, EXAMPLE_SCRIPTS, SOURCE, WHAMMC, chosen_seeds
+
 EVALUATE = os.environ.get("EVALUATE") or os.path.join(BUILD, "tests", "unit", "evaluate")
-HERE = os.path.join(TOP, "tests", "exact")
-EXAMPLES = os.path.join(TOP, "examples", "scripts")
+HERE = os.path.join(SOURCE, "tests", "exact")
 # What is compared with the interpreter, and what only with each other.
-COUNTING = [f"{EXAMPLES}/{name}.whamm" for name in ("hotness", "icount", "imix")]
+COUNTING = [f"{EXAMPLE_SCRIPTS}/{name}.whamm" for name in ("hotness", "icount", "imix")]
 SHAPES = f"{HERE}/shapes.whamm"
 # Errors of the interpreter by number (EvalStatus): it cannot go on, though an engine could.
 GIVES_UP = {"3": "not supported", "4": "too large", "5": "arguments", "18": "stack", "19": "fuel"}
 
 
-def call(command, **more):
-    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
-                          errors="backslashreplace", timeout=1200, **more)
-
-
-def answers(command):
-    try:
-        return call(command).returncode == 0
-    except OSError:
-        return False
-
-
 def seeds(count):
     """Of random modules; `count` if the environment says nothing."""
-    words = os.environ.get("WHAMMC_EXACT", str(count)).split("-")
-    return range(int(words[0]), int(words[1]) + 1) if len(words) == 2 else range(1, int(words[0]) + 1)
+    return chosen_seeds("WHAMMC_EXACT", count)
 
 
 # --- Asking ---------------------------------------------------------------------------------------------
@@ -47,7 +31,7 @@ def seeds(count):
 def ask(command, scripts):
     """The answers to several lists of commands; a program that ends before its time gives 'error crash'."""
     lines = ["reset\n" + "".join(line + "\n" for line in script) for script in scripts]
-    done = call(command, input="".join(lines))
+    done = call(command, text="".join(lines), timeout=1200)
     got = iter(done.stdout.splitlines())
     crash = "error crash " + done.stderr.strip()[-500:].replace("\n", " ")
     result = []
@@ -63,7 +47,7 @@ def ask_truth(scripts, fuel=3000000):
 
 def ask_node(scripts, node="node24"):
     runtime = os.path.join(BUILD, "stdlib", "runtime", "whammc-runtime.wasm")
-    return ask([node, f"{HERE}/evaluate.mjs", f"{TOP}/stdlib/host/whammc.js", runtime], scripts)
+    return ask([node, f"{HERE}/evaluate.mjs", f"{SOURCE}/stdlib/host/whammc.js", runtime], scripts)
 
 
 def as_number(value):

@@ -9,6 +9,8 @@ import re
 
 import exact
 import flow
+from lib.commands import call, try_assemble
+from lib.world import FIXTURES, GOLDEN, SOURCE
 
 COMMON = ["--enable-mutable-globals", "--enable-sign-ext", "--enable-nontrapping-float-to-int", "--enable-bulk-memory"]
 FEATURES = [
@@ -33,23 +35,23 @@ def make_fuzz(seed, directory):
     data, module = os.path.join(directory, f"{seed}.data"), os.path.join(directory, f"{seed}.wasm")
     with open(data, "wb") as file:
         file.write(source.randbytes(source.choice([1500, 4000, 9000, 20000, 60000])))
-    done = exact.call(["wasm-opt", "-ttf", data, "-o", module, *FEATURES[seed % len(FEATURES)]])
+    done = call(["wasm-opt", "-ttf", data, "-o", module, *FEATURES[seed % len(FEATURES)]])
     return module if done.returncode == 0 and os.path.exists(module) else None
 
 
 def find_texts():
     """The programs in golden tests that are text: (name, text)."""
     found = {}
-    for path in sorted(glob.glob(os.path.join(exact.TOP, "tests", "*", "*.test"))):
+    for path in sorted(glob.glob(os.path.join(GOLDEN, "*", "*.test"))):
         if path.endswith("budget.test"):
             continue  # its modules never end
         with open(path, encoding="utf-8", errors="replace") as file:
             sections = re.split(r"^--- (.*)\n", file.read(), flags=re.MULTILINE)
-        name = os.path.relpath(path, os.path.join(exact.TOP, "tests"))[:-5].replace(os.sep, "-")
+        name = os.path.relpath(path, GOLDEN)[:-5].replace(os.sep, "-")
         for head, text in zip(sections[1::2], sections[2::2]):
             if head == "app" or re.match(r"file \S+\.wat$", head):
                 found.setdefault(text, f"{name}-{len(found)}")
-    for path in sorted(glob.glob(os.path.join(exact.TOP, "tests", "apps", "*.wat"))):
+    for path in sorted(glob.glob(os.path.join(FIXTURES, "apps", "*.wat"))):
         with open(path, encoding="utf-8") as file:
             found.setdefault(file.read(), os.path.basename(path)[:-4])
     return [(name, text) for text, name in found.items()]
@@ -57,16 +59,13 @@ def find_texts():
 
 def assemble(name, text, directory):
     """A program, or None: not what the assembler knows."""
-    source, module = os.path.join(directory, f"{name}.wat"), os.path.join(directory, f"{name}.wasm")
-    with open(source, "w", encoding="utf-8") as file:
-        file.write(text)
-    done = exact.call(["wat2wasm", "--enable-all", "--debug-names", source, "-o", module])
-    return None if done.returncode else exact.Program(name, module)
+    module = try_assemble(text, os.path.join(directory, f"{name}.wasm"))
+    return exact.Program(name, module) if module else None
 
 
 def load(name):
     """Another check, as a module."""
-    path = os.path.join(exact.TOP, "tests", "checks", name)
+    path = os.path.join(SOURCE, "tests", "checks", name)
     loader = importlib.machinery.SourceFileLoader(name, path)
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
     loader.exec_module(module)

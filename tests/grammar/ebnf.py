@@ -6,7 +6,7 @@ field) is the grammar's. Each of the grammar's words in capitals without a rule 
 
 import re
 
-import scripts
+from lib.world import read
 
 BLANK = re.compile(r"(?:[ \t\n]|\r\n)+|//[^\n]*")
 OPERATORS = ("++", "--", "&&", "||", "==", "!=", ">=", "<=", "<<", ">>", "->")
@@ -35,12 +35,12 @@ EXAMPLES = {
 
 
 def grammar_text():
-    text = scripts.read(f"{scripts.TOP}/docs/language.md")
+    text = read("docs/language.md")
     return re.search(r"^## Grammar\n.*?^```\n(.*?)^```", text, re.M | re.S)[1]
 
 
 def reserved_words():
-    text = scripts.read(f"{scripts.TOP}/docs/language.md")
+    text = read("docs/language.md")
     return set(re.search(r"These words are reserved:\n\n((?:    .*\n)+)", text)[1].split())
 
 

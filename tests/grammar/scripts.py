@@ -4,11 +4,10 @@ import glob
 import json
 import os
 import re
-import subprocess
 import tempfile
 
-TOP = os.environ.get("WHAMMC_SRCDIR") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-WHAMMC = os.environ.get("WHAMMC", "whammc")
+from lib.commands import call
+from lib.world import GOLDEN, SOURCE, WHAMMC, read
 
 TOKEN = re.compile(r'\s+|//[^\n]*|/\*(?s:.*?)\*/|"(?s:\\.|[^"\\])*"|\d[\w.]*|\w+|\+\+|--|&&|\|\||[=!<>]=|<<|>>|->|(?s:.)')
 
@@ -22,18 +21,13 @@ def is_blank(token):
     return token.isspace() or token.startswith(("//", "/*"))
 
 
-def read(path):
-    with open(path, encoding="utf-8", newline="") as file:
-        return file.read()
-
-
 def scripts():
     """The texts of all scripts: of the examples, of the golden tests, of the manual."""
-    found = [read(path) for path in glob.glob(os.path.join(TOP, "examples/**/*.whamm"), recursive=True)]
-    for path in glob.glob(os.path.join(TOP, "tests/*/*.test")):
+    found = [read(path) for path in glob.glob(os.path.join(SOURCE, "examples/**/*.whamm"), recursive=True)]
+    for path in glob.glob(os.path.join(GOLDEN, "*", "*.test")):
         for head, text in re.findall(r"^--- ((?:script|file \S+\.(?:whamm|mm)))\n(.*?)(?=^--- |\Z)", read(path), re.M | re.S):
             found.append(text.replace("\n\\---", "\n---").rstrip("\n") + "\n")
-    for path in glob.glob(os.path.join(TOP, "docs/*.md")):
+    for path in glob.glob(os.path.join(SOURCE, "docs/*.md")):
         found += re.findall(r"^```whamm\n(.*?)^```", read(path), re.M | re.S)
     return sorted(set(found))
 
@@ -48,7 +42,7 @@ def check(texts):
         messages = [[] for _ in texts]
         for first in range(0, len(names), 500):
             some = names[first : first + 500]
-            done = subprocess.run([WHAMMC, "check", "--message-format=json", *some], stderr=subprocess.PIPE, encoding="utf-8")
+            done = call([WHAMMC, "check", "--message-format=json", *some])
             if done.returncode not in (0, 1) and len(some) > 1:
                 for i, text in enumerate(texts[first : first + 500]):
                     messages[first + i] = check([text])[0]

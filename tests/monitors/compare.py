@@ -3,53 +3,16 @@
 import collections
 import os
 import re
-import subprocess
 import tempfile
 
-SOURCE = os.path.abspath(os.environ.get("WHAMMC_SRCDIR") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-BUILD = os.path.abspath(os.environ.get("WHAMMC_BUILDDIR", "."))
-WHAMMC = os.environ.get("WHAMMC") or os.path.join(BUILD, "whammc")
-WIZENG = os.environ.get("WIZENG", "")
-SCRIPTS = os.path.join(SOURCE, "examples", "scripts")
+from lib.commands import call
+from lib.world import BUILD, WHAMMC, WIZENG
+
 BANNER = re.compile(r"\n?^=+ REPORT CSV FLUSH =+\n.*\n", re.M)
 ID = re.compile(r"^.*?(?=, \(?(?:memaddr|global_id|map_id)\b)", re.M)
 
 # How a program ran: its standard output and exit status; what scripts and messages put on standard error, ids left out.
 Run = collections.namedtuple("Run", "output status report")
-
-number = 0
-
-
-def result(problems, title):
-    global number
-    number += 1
-    print(f"{'not ' if problems else ''}ok {number} - {title}", flush=True)
-    for problem in problems:
-        print("\n".join("# " + line[:200] for line in problem.splitlines()[:8]))
-
-
-def skip(title, why):
-    global number
-    number += 1
-    print(f"ok {number} - {title} # SKIP {why}", flush=True)
-
-
-def plan():
-    print(f"1..{number}")
-
-
-def answers(command):
-    try:
-        return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
-    except OSError:
-        return False
-
-
-def call(command, cwd=None, text="", timeout=300):
-    """Standard output is no terminal in any engine, but that wasmtime says so."""
-    return subprocess.run(command, cwd=cwd, input=text, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout,
-                          encoding="utf-8", errors="backslashreplace")
-
 
 def wizard_modes():
     """Ways to run Wizard, by name; none without WIZENG."""

@@ -8,9 +8,9 @@ import subprocess
 import interpret
 import script as sc
 import wasm
+from lib.commands import call
+from lib.world import ENGINES, WHAMMC
 
-TOP = os.environ.get("WHAMMC_SRCDIR") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-WHAMMC = os.environ.get("WHAMMC") or os.path.join(os.environ.get("WHAMMC_BUILDDIR", os.path.join(TOP, "build")), "whammc")
 HERE = os.path.dirname(os.path.abspath(__file__))
 INSTR = {
     "instr": [], "memory": ["--storage=memory"], "globals": ["--storage=globals"], "places": ["--no-coalesce"],
@@ -38,13 +38,7 @@ class Node:
 
 
 def node_command():
-    engines = os.environ.get("WHAMMC_ENGINES") or os.path.join(TOP, "tests", "engines")
-    return os.path.join(engines, "bin", "node24")
-
-
-def call(*command):
-    return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
-                          errors="backslashreplace", timeout=120)
+    return os.path.join(ENGINES, "bin", "node24")
 
 
 def rows(text):
@@ -123,10 +117,10 @@ class Compiler:
         for form in forms:
             out = self.path(form.replace(" ", "-") + ".wasm")
             if form in INSTR:
-                done = call(WHAMMC, "instr", "--host=wasi", *INSTR[form], "-s", self.path("script.whamm"), self.path("app.wasm"), "-o", out)
+                done = call([WHAMMC, "instr", "--host=wasi", *INSTR[form], "-s", self.path("script.whamm"), self.path("app.wasm"), "-o", out])
             else:
                 monitor, bind = BIND[form]
-                done = call(WHAMMC, "monitor", *monitor, "-s", self.path("script.whamm"), "-o", self.path("mon.wasm"))
+                done = call([WHAMMC, "monitor", *monitor, "-s", self.path("script.whamm"), "-o", self.path("mon.wasm")])
                 if not done.returncode:
-                    done = call(WHAMMC, "bind", "--host=wasi", *bind, self.path("mon.wasm"), self.path("app.wasm"), "-o", out)
+                    done = call([WHAMMC, "bind", "--host=wasi", *bind, self.path("mon.wasm"), self.path("app.wasm"), "-o", out])
             yield form, None if done.returncode else out, done.stderr

@@ -6,12 +6,12 @@ export function check(what, ok, ...details) {
     passed++;
   } else {
     failed++;
-    console.log(`not ok: ${what}`, ...details);
+    console.log(`# failed: ${what}`, ...details);
   }
 }
 
 /** Says how many checks passed and ends the test. */
 export function finish() {
-  console.log(`${passed} passed, ${failed} failed`);
+  console.log(`# ${passed} passed, ${failed} failed`);
   process.exit(failed ? 1 : 0);
 }

@@ -170,3 +170,18 @@ def self_times(values):
 def named(arcs, module):
     """{"caller -> callee": calls}, as it is easy to write down."""
     return {f"{module.name(a)} -> {module.name(b)}": n for (a, b), n in arcs.items()}
+
+
+def differences(title, found, wanted):
+    keys = sorted({*found, *wanted}, key=str)
+    return [f"{title} {key}: {found.get(key)}, not {wanted.get(key)}" for key in keys if found.get(key, 0) != wanted.get(key, 0)]
+
+
+def agree(values, first):
+    """Whether profile, tree and entries of one run say the same; `first`: number of the first function that is not imported."""
+    profile, tree = counts(of_profile(values)), of_tree(values)
+    entered = {function: times for function, times in values.get("entered", {}).items() if times}
+    direct = {arc: value[0] for arc, value in values.get("arcs", {}).items() if value[0]}
+    problems = differences("calls of", entries(profile, first), entered)
+    problems += differences("calls in the tree of", entries(tree, first), entered)
+    return problems + differences("direct calls", direct, values.get("direct", {}))

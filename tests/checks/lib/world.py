@@ -1,0 +1,29 @@
+"""Where things are. tests/run says it by the environment; a check that is run by hand takes the build directory it is started in."""
+
+import os
+
+SOURCE = os.path.abspath(os.environ.get("WHAMMC_SRCDIR") or os.path.join(os.path.dirname(__file__), "..", "..", ".."))
+TESTS = os.path.join(SOURCE, "tests")
+GOLDEN, FIXTURES = os.path.join(TESTS, "golden"), os.path.join(TESTS, "fixtures")
+BUILD = os.path.abspath(os.environ.get("WHAMMC_BUILDDIR") or ".")
+WHAMMC = os.path.abspath(os.environ.get("WHAMMC") or os.path.join(BUILD, "whammc"))
+ENGINES = os.path.abspath(os.environ.get("WHAMMC_ENGINES") or os.path.join(TESTS, "engines"))
+MODULES = os.path.join(ENGINES, "node_modules")
+PYTHON = os.path.join(ENGINES, "venv", "bin", "python")  # one that has wasmtime
+PROGRAMS = os.path.join(BUILD, "examples", "programs")
+WAT2WASM = os.path.join(MODULES, "wabt", "bin", "wat2wasm")  # for Node; knows more than an installed one
+RUNNER = os.path.join(TESTS, "host", "run.mjs")  # runs a module in Node
+WIZENG = os.environ.get("WIZENG", "")
+EXAMPLE_SCRIPTS = os.path.join(SOURCE, "examples", "scripts")
+
+
+def chosen_seeds(variable, default):
+    """The seeds that an environment variable names, FIRST-LAST or COUNT."""
+    first, _, last = os.environ.get(variable, str(default)).partition("-")
+    return range(int(first), int(last) + 1) if last else range(1, int(first) + 1)
+
+
+def read(path):
+    """The text of a file of the project."""
+    with open(os.path.join(SOURCE, path), encoding="utf-8", newline="") as file:
+        return file.read()
