@@ -83,7 +83,7 @@ def values_of(rows, name):
 def check_message(worker, case):
     with open(worker.compiler.path("script.whamm"), "w", encoding="utf-8") as file:
         file.write(case.script)
-    done = compare.call(compare.WHAMMC, "check", worker.compiler.path("script.whamm"))
+    done = compare.call([compare.WHAMMC, "check", worker.compiler.path("script.whamm")])
     out = []
     if case.error and (not done.returncode or f"[{case.error}]" not in done.stderr):
         out.append(f"no error [{case.error}]: {done.stderr.splitlines()[:1]}")

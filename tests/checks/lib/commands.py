@@ -10,12 +10,13 @@ class Failed(Exception):
     """A command that should have succeeded."""
 
 
-def call(command, directory=None, text=None, timeout=300, environment=None, merged=False, stdout=subprocess.PIPE, shell=False):
+def call(command, directory=None, text=None, timeout=300, environment=None, merged=False, stdout=subprocess.PIPE, shell=False,
+         preexec_fn=None):
     """Runs a command and returns its exit status and output as text. One that is not there has exit status 127. `text` is its
     standard input; `merged` puts both streams into stdout."""
     given = {"stdin": subprocess.DEVNULL} if text is None else {"input": text}
     try:
-        return subprocess.run(command, cwd=directory, timeout=timeout, check=False, shell=shell, **given, encoding="utf-8",
+        return subprocess.run(command, cwd=directory, timeout=timeout, check=False, shell=shell, preexec_fn=preexec_fn, **given, encoding="utf-8",
                               errors="backslashreplace", stdout=stdout, stderr=subprocess.STDOUT if merged else subprocess.PIPE,
                               env={**os.environ, "NODE_NO_WARNINGS": "1", **(environment or {})})
     except (FileNotFoundError, PermissionError) as error:
