@@ -15,6 +15,10 @@
  *     emit(b, "block loop local.get 1 i32.eqz br_if 1 ... br 0 end end");
  *     emit(b, "local.get 0 local.get 1 %s.add", wide ? "i64" : "i32");
  *
+ * The code may begin with names of its locals, in their order from 0, and of other numbers:
+ *
+ *     emit(b, "$n $sum $add=%u local.get $n local.get $sum call $add local.set $sum", add);
+ *
  * After block, loop and if comes a result type (i32, i64, f32, f64) or none. Loads and stores have
  * a memory and an offset, and need not be aligned: "i64.load %u 8". Instructions whose immediates
  * are no numbers are not known here, but for ref.null func. %s stands for a mnemonic, the beginning
