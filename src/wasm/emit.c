@@ -142,10 +142,18 @@ static void put_block_type(Emit *e) {
     buf_u8(e->out, WASM_NONE);
 }
 
-/* A memory and an offset. */
+/* A memory, an offset, and maybe align=N. */
 static void put_access(Emit *e) {
-    uint64_t memory = number(e), offset = number(e);
-    emit_memarg(e->out, memory, offset);
+    uint64_t memory = number(e), offset = number(e), align = 1;
+    uint32_t log2 = 0;
+    next_word(e);
+    if (strncmp(e->at, "align=", 6) == 0) {
+        e->at += 6;
+        align = number(e);
+    }
+    while (1u << log2 < align)
+        log2++;
+    emit_memarg(e->out, log2, memory, offset);
 }
 
 /* The type of ref.null. */

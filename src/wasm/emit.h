@@ -20,9 +20,10 @@
  *     emit(b, "$n $sum $add=%u local.get $n local.get $sum call $add local.set $sum", add);
  *
  * After block, loop and if comes a result type (i32, i64, f32, f64) or none. Loads and stores have
- * a memory and an offset, and need not be aligned: "i64.load %u 8". Instructions whose immediates
- * are no numbers are not known here, but for ref.null func. %s stands for a mnemonic, the beginning
- * of one, or nothing. For code that is made once, not for each site: it is read when it is emitted.
+ * a memory and an offset, and need not be aligned: "i64.load %u 8", or are: "i64.load %u 8
+ * align=8". Instructions whose immediates are no numbers are not known here, but for ref.null func.
+ * %s stands for a mnemonic, the beginning of one, or nothing. For code that is made once, not for
+ * each site: it is read when it is emitted.
  */
 void emit(Buf *b, const char *code, ...) __attribute__((format(printf, 2, 3)));
 
@@ -32,9 +33,10 @@ void emit_locals(Buf *b, uint32_t i32, uint32_t i64);
 /* Appends a br_table with these labels. */
 void emit_br_table(Buf *b, const uint32_t *labels, uint32_t n, uint32_t otherwise);
 
-/* The immediates of a load or store that need not be aligned. */
-static inline void emit_memarg(Buf *b, uint64_t memory, uint64_t offset) {
-    buf_uleb(b, memory ? 0x40 : 0); /* a memory index follows, which not all engines know */
+/* The immediates of a load or store. */
+static inline void emit_memarg(Buf *b, uint32_t align_log2, uint64_t memory, uint64_t offset) {
+    buf_uleb(b, align_log2 |
+                    (memory ? 0x40 : 0)); /* a memory index follows, which not all engines know */
     if (memory)
         buf_uleb(b, memory);
     buf_uleb(b, offset);
@@ -59,7 +61,7 @@ static inline void put_open(Buf *b, WasmOp op) {
 /* A load or store of memory `memory`, whose address need not be aligned. */
 static inline void put_memarg(Buf *b, WasmOp op, uint64_t memory, uint64_t offset) {
     wasm_put_op(b, op);
-    emit_memarg(b, memory, offset);
+    emit_memarg(b, 0, memory, offset);
 }
 
 static inline void put_local(Buf *code, uint32_t local, bool wide) {

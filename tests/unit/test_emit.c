@@ -89,6 +89,16 @@ static void parts(void **state) {
     buf_free(&b);
 }
 
+static void accesses(void **state) {
+    static const char *const texts[] = {"i32.load offset=4 align=1", "i64.store 2 offset=16",
+                                        "i32.load8_u 1"};
+    Buf b = {0};
+    (void)state;
+    emit(&b, "i32.load 0 4 i64.store 2 %u align=8 i32.load8_u 1 0", 16u);
+    expect(&b, texts, sizeof texts / sizeof *texts);
+    buf_free(&b);
+}
+
 static void names(void **state) {
     static const char *const texts[] = {"local.get 0",  "local.get 1",
                                         "i64.const -1", "i32.const 7",
@@ -120,6 +130,7 @@ static void locals(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(instructions), cmocka_unit_test(constructs),
                                        cmocka_unit_test(mnemonics),    cmocka_unit_test(parts),
-                                       cmocka_unit_test(names),        cmocka_unit_test(locals)};
+                                       cmocka_unit_test(accesses),     cmocka_unit_test(names),
+                                       cmocka_unit_test(locals)};
     return cmocka_run_group_tests_name("emit", tests, NULL, NULL);
 }
