@@ -123,16 +123,12 @@ static uint32_t add_remove_probe(Bind *b, BindState *s) {
     WasmLimits limits = {.min = (s->ids + page - 1) / page, .page_log2 = 16};
     s->flags = wasm_add_memory(m, limits, STR("whammc.removed"));
     Buf code = {0};
-    buf_u8(&code, 0);
-    put_local(&code, 0, false);
-    put_i32(&code, s->ids);
-    wasm_put_op(&code, WASM_OP_I32_LT_U);
-    put_open(&code, WASM_OP_IF);
-    put_local(&code, 0, false);
-    put_i32(&code, 1);
-    put_memarg(&code, WASM_OP_I32_STORE8, (uint32_t)s->flags, 0);
-    wasm_put_op(&code, WASM_OP_END);
-    wasm_put_op(&code, WASM_OP_END);
+    emit_locals(&code, 0, 0);
+    emit(&code,
+         "local.get 0 i32.const %u i32.lt_u"
+         " if local.get 0 i32.const 1 i32.store8 %u 0 end"
+         " end",
+         s->ids, (uint32_t)s->flags);
     WasmType i32 = WASM_I32;
     uint32_t type = wasm_add_func_type(m, &i32, 1, NULL, 0);
     return wasm_add_func(m, type, STR("whammc.remove_probe"), &code, false);
@@ -171,29 +167,24 @@ static uint32_t add_flush(Bind *b) {
     WasmModule *m = &b->p.m;
     Buf code = {0};
     uint32_t done = wasm_add_global_i32(m, true, STR("whammc.done"), 0);
-    buf_u8(&code, 0);
-    put_index(&code, WASM_OP_GLOBAL_GET, done);
-    put_open(&code, WASM_OP_IF);
-    wasm_put_op(&code, WASM_OP_RETURN);
-    wasm_put_op(&code, WASM_OP_END);
-    put_i32(&code, 1);
-    put_index(&code, WASM_OP_GLOBAL_SET, done);
+    emit_locals(&code, 0, 0);
+    emit(&code, "global.get %u if return end i32.const 1 global.set %u", done, done);
     for (uint32_t k = 0; k < b->nstates; k++) {
         const BindState *s = &b->states[k];
         for (uint32_t i = 0; i < s->dumps.len; i++)
-            put_index(&code, WASM_OP_CALL, s->dumps.at[i]);
+            emit(&code, "call %u", s->dumps.at[i]);
     }
     if (b->total.func >= 0)
-        put_index(&code, WASM_OP_CALL, (uint64_t)b->total.func);
+        emit(&code, "call %u", (uint32_t)b->total.func);
     for (uint32_t k = 0; k < b->nstates; k++) {
         const BindState *s = &b->states[k];
         if (s->monitor.exit >= 0)
-            put_index(&code, WASM_OP_CALL, bind_part_func(s->part, (uint32_t)s->monitor.exit));
+            emit(&code, "call %u", bind_part_func(s->part, (uint32_t)s->monitor.exit));
     }
     int64_t text = bind_shim_flush(&b->shim);
     if (text >= 0)
-        put_index(&code, WASM_OP_CALL, (uint64_t)text);
-    wasm_put_op(&code, WASM_OP_END);
+        emit(&code, "call %u", (uint32_t)text);
+    emit(&code, "end");
     uint32_t type = wasm_add_func_type(m, NULL, 0, NULL, 0);
     uint32_t func = wasm_add_func(m, type, STR("whammc.flush"), &code, false);
     wasm_add_export(m, STR("whammc:flush"), WASM_SPACE_FUNC, func);
@@ -204,12 +195,10 @@ static uint32_t add_flush(Bind *b) {
 static uint32_t add_entry(Bind *b, uint32_t func, uint32_t flush) {
     WasmModule *m = &b->p.m;
     Buf code = {0};
-    buf_u8(&code, 0);
+    emit_locals(&code, 0, 0);
     for (uint32_t k = 0; k < wasm_func_type(m, func)->nparams; k++)
-        put_index(&code, WASM_OP_LOCAL_GET, k);
-    put_index(&code, WASM_OP_CALL, func);
-    put_index(&code, WASM_OP_CALL, flush);
-    wasm_put_op(&code, WASM_OP_END);
+        emit(&code, "local.get %u", k);
+    emit(&code, "call %u call %u end", func, flush);
     return wasm_add_func(m, m->funcs.at[func].type, STR("whammc.entry"), &code, false);
 }
 

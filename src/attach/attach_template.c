@@ -152,9 +152,9 @@ static const Template *called(const Inliner *x, Arena *arena) {
     TemplateMaker t = {0};
     for (uint32_t i = 0; i < r->probe->rule.nparams; i++)
         put_formal(&t, &r->formals[i]);
-    put_index(&t.code, WASM_OP_CALL, func);
+    emit(&t.code, "call %u", func);
     for (uint32_t k = wasm_func_type(&x->s->monitor.m, r->probe->func)->nresults; k > 0; k--)
-        wasm_put_op(&t.code, WASM_OP_DROP);
+        emit(&t.code, "drop");
     const Template *template = template_close(&t, WASM_NONE, arena);
     template_maker_free(&t);
     return template;
@@ -165,11 +165,9 @@ static const Template *guarded(const Inliner *x, const Template *inner, Arena *a
     uint32_t memory = wasm_final(&x->b->p.m, WASM_SPACE_MEMORY, (uint32_t)x->s->flags);
     TemplateMaker t = {0};
     template_add_hole(&t, (Hole){0, HOLE_WORD, HOLE_GET, x->r->id_word, WASM_I32});
-    put_memarg(&t.code, WASM_OP_I32_LOAD8_U, memory, 0);
-    wasm_put_op(&t.code, WASM_OP_I32_EQZ);
-    put_open(&t.code, WASM_OP_IF);
+    emit(&t.code, "i32.load8_u %u 0 i32.eqz if", memory);
     template_add(&t, inner);
-    wasm_put_op(&t.code, WASM_OP_END);
+    emit(&t.code, "end");
     const Template *template = template_close(&t, WASM_NONE, arena);
     template_maker_free(&t);
     return template;

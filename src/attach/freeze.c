@@ -246,10 +246,10 @@ static uint32_t func_handle(const Freeze *f, EvalValue v) {
 /* A reference as a constant expression; `type` is the program's. */
 static void put_reference(const Freeze *f, Buf *out, WasmType type, EvalValue v) {
     if (v.bits)
-        put_index(out, WASM_OP_REF_FUNC, func_handle(f, v));
+        emit(out, "ref.func %u", func_handle(f, v));
     else
         wasm_put_zero(out, type);
-    wasm_put_op(out, WASM_OP_END);
+    emit(out, "end");
 }
 
 static void put_global(const Freeze *f, WasmGlobal *to, const EvalGlobal *from) {
@@ -261,7 +261,7 @@ static void put_global(const Freeze *f, WasmGlobal *to, const EvalGlobal *from) 
         return;
     }
     wasm_put_const(&to->code, to->type, v.bits);
-    wasm_put_op(&to->code, WASM_OP_END);
+    emit(&to->code, "end");
 }
 
 /* Items [from, end) of a table as an active segment. */
@@ -283,7 +283,7 @@ static void put_items(const Freeze *f, uint32_t table, const EvalTable *t, uint6
             funcs[k - from] = func_handle(f, v);
     }
     wasm_put_const(&e.code, to->limits.is64 ? WASM_I64 : WASM_I32, from);
-    wasm_put_op(&e.code, WASM_OP_END);
+    emit(&e.code, "end");
     e.added_funcs = funcs;
     wasm_add_elem(f->to, e);
     free(funcs);

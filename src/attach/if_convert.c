@@ -127,7 +127,7 @@ static bool find_count(const Counter *x, uint32_t at, Count *c) {
 /* A, A, load, 1, add, store. */
 static void put_count(const Counter *x, const Count *c) {
     copy(x, c->from, c->from + 3);
-    wasm_put_const(x->out, c->wide ? WASM_I64 : WASM_I32, 1);
+    emit(x->out, "%s.const 1", c->wide ? "i64" : "i32");
     copy(x, c->condition_end + c->wide, c->end);
 }
 
@@ -147,18 +147,18 @@ static uint32_t put_counts(Counter *x, const Count *first) {
     copy(x, first->condition, first->condition_end);
     for (uint32_t k = first->condition; k < first->condition_end; k++)
         note_local(x, k);
-    put_open(x->out, WASM_OP_IF);
+    emit(x->out, "if");
     put_count(x, first);
     bool shares = first->local >= 0 && !first->negated;
     while (shares && find_count(x, end, &next) && next.local == first->local &&
            (next.negated || (next.plain && !otherwise))) {
         if (next.negated && !otherwise)
-            wasm_put_op(x->out, WASM_OP_ELSE);
+            emit(x->out, "else");
         otherwise |= next.negated;
         put_count(x, &next);
         end = next.end;
     }
-    wasm_put_op(x->out, WASM_OP_END);
+    emit(x->out, "end");
     return end;
 }
 

@@ -21,20 +21,13 @@ uint32_t bind_add_func(const Frozen *module, const WasmImport *im, Buf *code) {
                          false);
 }
 
-void bind_put_check(Buf *code, const WasmModule *m, uint32_t memory, uint32_t first) {
+void bind_emit_check(Buf *code, const WasmModule *m, uint32_t memory, uint32_t first) {
     const WasmLimits *l = &m->memories.at[memory].limits;
-    put_local(code, first, true);
-    put_local(code, first + 1, true);
-    wasm_put_op(code, WASM_OP_I64_ADD);
-    put_index(code, WASM_OP_MEMORY_SIZE, memory);
-    if (!l->is64)
-        wasm_put_op(code, WASM_OP_I64_EXTEND_I32_U);
-    wasm_put_const(code, WASM_I64, l->page_log2);
-    wasm_put_op(code, WASM_OP_I64_SHL);
-    wasm_put_op(code, WASM_OP_I64_GT_U);
-    put_open(code, WASM_OP_IF);
-    wasm_put_op(code, WASM_OP_UNREACHABLE);
-    wasm_put_op(code, WASM_OP_END);
+    emit(code,
+         "local.get %u i64.extend_i32_u local.get %u i64.extend_i32_u i64.add"
+         " memory.size %u %s i64.const %u i64.shl i64.gt_u"
+         " if unreachable end",
+         first, first + 1, memory, l->is64 ? "" : "i64.extend_i32_u", (unsigned)l->page_log2);
 }
 
 /* ---- imports ---- */

@@ -18,7 +18,7 @@ uint32_t bind_add_func(const Frozen *module, const WasmImport *im, Buf *code);
 
 /* Appends code that traps unless the bytes at (address, length), locals of i32 `first` and the next
  * one, are inside a memory. */
-void bind_put_check(Buf *code, const WasmModule *m, uint32_t memory, uint32_t first);
+void bind_emit_check(Buf *code, const WasmModule *m, uint32_t memory, uint32_t first);
 
 /* ---- shim_text.c: wizeng. A handle, -1 = there is no such function, -2 = with a message. ---- */
 

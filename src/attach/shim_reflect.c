@@ -57,116 +57,73 @@ static Table add_table(BindReflect *a, const Reflect *r, const ReflectFn *fn) {
 
 /* ---- code ---- */
 
-static void put_load(Buf *code, uint32_t memory, uint32_t offset) {
-    wasm_put_op(code, WASM_OP_I32_LOAD);
-    buf_u8(code, 2 | 0x40); /* aligned, a memory index follows */
-    buf_uleb(code, memory);
-    buf_uleb(code, offset);
-}
-
-static void put_trap(Buf *code) {
-    put_open(code, WASM_OP_IF);
-    wasm_put_op(code, WASM_OP_UNREACHABLE);
-    wasm_put_op(code, WASM_OP_END);
-}
-
-/* The number of the entry, in bytes, from the function's first parameter. */
-static void put_entry(Buf *code, const Table *t, uint32_t local) {
+/* Sets a local to the place of the entry in the table, from the function's first parameter. */
+static void emit_entry(Buf *code, const Table *t, uint32_t local) {
     switch (t->fn->kind) {
     case REFLECT_ITEM: /* traps if there is no such item */
-        put_local(code, 0, false);
-        put_i32(code, t->count);
-        wasm_put_op(code, WASM_OP_I32_GE_U);
-        put_trap(code);
-        put_local(code, 0, false);
+        emit(code, "local.get 0 i32.const %u i32.ge_u if unreachable end local.get 0", t->count);
         break;
     case REFLECT_SECTION: /* the last entry, which is empty, for all others */
-        put_local(code, 0, false);
-        put_i32(code, t->count - 1);
-        put_local(code, 0, false);
-        put_i32(code, t->count - 1);
-        wasm_put_op(code, WASM_OP_I32_LT_U);
-        wasm_put_op(code, WASM_OP_SELECT);
+        emit(code,
+             "$section $last=%u"
+             " local.get $section i32.const $last"
+             " local.get $section i32.const $last i32.lt_u select",
+             t->count - 1);
         break;
-    default: put_i32(code, 0);
+    default: emit(code, "i32.const 0");
     }
-    put_i32(code, ENTRY);
-    wasm_put_op(code, WASM_OP_I32_MUL);
-    put_index(code, WASM_OP_LOCAL_SET, local);
+    emit(code, "i32.const %u i32.mul local.set %u", ENTRY, local);
 }
 
 /* Copies min(length, size) bytes to a memory, and gives the size. */
-static void put_read(Buf *code, const WasmModule *m, const BindReflect *a, const Table *t,
-                     uint32_t memory) {
-    uint32_t first = t->fn->kind == REFLECT_WHOLE ? 0 : 1, len = first + 1;
-    uint32_t entry = reflect_nparams(t->fn), size = entry + 1;
-    buf_u8(code, 1);
-    buf_u8(code, 2);
-    buf_u8(code, WASM_I32);
-    put_entry(code, t, entry);
-    bind_put_check(code, m, memory, first);
-    put_local(code, entry, false);
-    put_load(code, a->memory, t->at + 4);
-    put_index(code, WASM_OP_LOCAL_TEE, size);
-    put_local(code, len, false);
-    wasm_put_op(code, WASM_OP_I32_LT_U);
-    put_open(code, WASM_OP_IF);
-    put_local(code, size, false);
-    put_index(code, WASM_OP_LOCAL_SET, len);
-    wasm_put_op(code, WASM_OP_END);
-    put_local(code, first, m->memories.at[memory].limits.is64);
-    put_local(code, entry, false);
-    put_load(code, a->memory, t->at);
-    put_local(code, len, false);
-    wasm_put_op(code, WASM_OP_MEMORY_COPY);
-    buf_uleb(code, memory);
-    buf_uleb(code, a->memory);
-    put_local(code, size, false);
-    wasm_put_op(code, WASM_OP_END);
+static void emit_read(Buf *code, const WasmModule *m, const BindReflect *a, const Table *t,
+                      uint32_t memory) {
+    uint32_t first = t->fn->kind == REFLECT_WHOLE ? 0 : 1;
+    uint32_t entry = reflect_nparams(t->fn);
+    emit_locals(code, 2, 0);
+    emit_entry(code, t, entry);
+    bind_emit_check(code, m, memory, first);
+    emit(code,
+         "$address=%u $len=%u $entry=%u $size=%u $table=%u $place_at=%u $size_at=%u $to=%u"
+         " local.get $entry i32.load $table $size_at align=4 local.tee $size"
+         " local.get $len i32.lt_u"
+         " if local.get $size local.set $len end"
+         " local.get $address %s local.get $entry i32.load $table $place_at align=4"
+         " local.get $len memory.copy $to $table"
+         " local.get $size end",
+         first, first + 1, entry, entry + 1, a->memory, t->at, t->at + 4, memory,
+         m->memories.at[memory].limits.is64 ? "i64.extend_i32_u" : "");
 }
 
 /* get_import_index (section, index): numbers of imports are in the memory, by index. */
-static void put_import_index(Buf *code, BindReflect *a, const Reflect *r) {
+static void emit_import_index(Buf *code, BindReflect *a, const Reflect *r) {
     static const uint8_t sections[][2] = {{WASM_SEC_FUNCTION, WASM_SPACE_FUNC},
                                           {WASM_SEC_TABLE, WASM_SPACE_TABLE},
                                           {WASM_SEC_MEMORY, WASM_SPACE_MEMORY},
                                           {WASM_SEC_GLOBAL, WASM_SPACE_GLOBAL},
                                           {WASM_SEC_TAG, WASM_SPACE_TAG}};
-    buf_u8(code, 0);
+    emit_locals(code, 0, 0);
     while (a->content.len % 4)
         buf_u8(&a->content, 0);
     for (size_t k = 0; k < sizeof sections / sizeof *sections; k++) {
         uint32_t imported = r->m->input_imports[sections[k][1]];
-        uint32_t at = (uint32_t)a->content.len;
         int32_t import = -1;
-        put_local(code, 0, false);
-        put_i32(code, sections[k][0]);
-        wasm_put_op(code, WASM_OP_I32_EQ);
-        put_open(code, WASM_OP_IF);
-        put_local(code, 1, false);
-        put_i32(code, r->m->input_count[sections[k][1]]);
-        wasm_put_op(code, WASM_OP_I32_GE_U);
-        put_trap(code);
-        put_local(code, 1, false);
-        put_i32(code, imported);
-        wasm_put_op(code, WASM_OP_I32_GE_U);
-        put_open(code, WASM_OP_IF);
-        put_i32(code, (uint64_t)-1);
-        wasm_put_op(code, WASM_OP_RETURN);
-        wasm_put_op(code, WASM_OP_END);
-        put_local(code, 1, false);
-        put_i32(code, 4);
-        wasm_put_op(code, WASM_OP_I32_MUL);
-        put_load(code, a->memory, at);
-        wasm_put_op(code, WASM_OP_RETURN);
-        wasm_put_op(code, WASM_OP_END);
+        emit(code,
+             "$section $index $wanted=%u $count=%u $imported=%u $memory=%u $at=%u"
+             " local.get $section i32.const $wanted i32.eq"
+             " if"
+             "   local.get $index i32.const $count i32.ge_u if unreachable end"
+             "   local.get $index i32.const $imported i32.ge_u if i32.const -1 return end"
+             "   local.get $index i32.const 4 i32.mul i32.load $memory $at align=4 return"
+             " end",
+             (unsigned)sections[k][0], r->m->input_count[sections[k][1]], imported, a->memory,
+             (uint32_t)a->content.len);
         for (uint32_t n = 0; n < imported; n++) {
             reflect_import(r, sections[k][0], n, &import);
             buf_u32le(&a->content, (uint32_t)import);
         }
     }
-    wasm_put_op(code, WASM_OP_UNREACHABLE);
-    wasm_put_op(code, WASM_OP_END);
+    emit(code, "unreachable end");
 }
 
 int64_t bind_answer(BindShim *s, const Frozen *module, const Reflect *r, const WasmImport *im) {
@@ -176,18 +133,16 @@ int64_t bind_answer(BindShim *s, const Frozen *module, const Reflect *r, const W
     if (!fn)
         return -1;
     if (fn->kind == REFLECT_NUMBER) {
-        buf_u8(&code, 0);
-        put_i32(&code, reflect_number(r, fn));
-        wasm_put_op(&code, WASM_OP_END);
+        emit_locals(&code, 0, 0);
+        emit(&code, "i32.const %u end", (unsigned)reflect_number(r, fn));
     } else if (fn->kind == REFLECT_IMPORT) {
-        put_import_index(&code, begin(s), r);
+        emit_import_index(&code, begin(s), r);
     } else if (memory < 0) {
-        buf_u8(&code, 0);
-        wasm_put_op(&code, WASM_OP_UNREACHABLE);
-        wasm_put_op(&code, WASM_OP_END);
+        emit_locals(&code, 0, 0);
+        emit(&code, "unreachable end");
     } else {
         Table t = add_table(begin(s), r, fn);
-        put_read(&code, s->to, s->reflect, &t, (uint32_t)memory);
+        emit_read(&code, s->to, s->reflect, &t, (uint32_t)memory);
     }
     return bind_add_func(module, im, &code);
 }

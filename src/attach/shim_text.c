@@ -128,51 +128,34 @@ static int64_t text_func(BindShim *s, TextFn fn) {
 }
 
 /* (address, length): chunk by chunk to the runtime's memory. */
-static void put_puts(Buf *code, const BindText *t, uint32_t memory, uint32_t puts) {
-    enum { AT, LEN, N };
+static void emit_puts(Buf *code, const BindText *t, uint32_t memory, uint32_t puts) {
     const WasmModule *to = t->shim->to;
-    buf_u8(code, 1);
-    buf_u8(code, 1);
-    buf_u8(code, WASM_I32);
-    bind_put_check(code, to, memory, AT);
-    put_open(code, WASM_OP_LOOP);
-    put_local(code, LEN, false);
-    put_open(code, WASM_OP_IF);
-    put_local(code, LEN, false); /* N = min(LEN, CHUNK) */
-    put_i32(code, CHUNK);
-    put_local(code, LEN, false);
-    put_i32(code, CHUNK);
-    wasm_put_op(code, WASM_OP_I32_LT_U);
-    wasm_put_op(code, WASM_OP_SELECT);
-    put_index(code, WASM_OP_LOCAL_SET, N);
-    put_i32(code, VALUES_STACK);
-    put_local(code, AT, to->memories.at[memory].limits.is64);
-    put_local(code, N, false);
-    wasm_put_op(code, WASM_OP_MEMORY_COPY);
-    buf_uleb(code, t->place.memory);
-    buf_uleb(code, memory);
-    put_i32(code, VALUES_STACK);
-    put_local(code, N, false);
-    put_index(code, WASM_OP_CALL, puts);
-    put_local(code, AT, false);
-    put_local(code, N, false);
-    wasm_put_op(code, WASM_OP_I32_ADD);
-    put_index(code, WASM_OP_LOCAL_SET, AT);
-    put_local(code, LEN, false);
-    put_local(code, N, false);
-    wasm_put_op(code, WASM_OP_I32_SUB);
-    put_index(code, WASM_OP_LOCAL_SET, LEN);
-    put_index(code, WASM_OP_BR, 1);
-    wasm_put_op(code, WASM_OP_END);
-    wasm_put_op(code, WASM_OP_END);
-    wasm_put_op(code, WASM_OP_END);
+    emit_locals(code, 1, 0);
+    bind_emit_check(code, to, memory, 0);
+    emit(code,
+         "$at $len $n $chunk=%u $stack=%u $text=%u $memory=%u $puts=%u"
+         " loop"
+         "   local.get $len"
+         "   if"
+         /* n = min(len, chunk) */
+         "     local.get $len i32.const $chunk local.get $len i32.const $chunk i32.lt_u select"
+         "     local.set $n"
+         "     i32.const $stack local.get $at %s local.get $n memory.copy $text $memory"
+         "     i32.const $stack local.get $n call $puts"
+         "     local.get $at local.get $n i32.add local.set $at"
+         "     local.get $len local.get $n i32.sub local.set $len"
+         "     br 1"
+         "   end"
+         " end"
+         " end",
+         CHUNK, VALUES_STACK, t->place.memory, memory, puts,
+         to->memories.at[memory].limits.is64 ? "i64.extend_i32_u" : "");
 }
 
 static int64_t add_trap(const Frozen *module, const WasmImport *im) {
     Buf code = {0};
-    buf_u8(&code, 0);
-    wasm_put_op(&code, WASM_OP_UNREACHABLE);
-    wasm_put_op(&code, WASM_OP_END);
+    emit_locals(&code, 0, 0);
+    emit(&code, "unreachable end");
     return bind_add_func(module, im, &code);
 }
 
@@ -188,7 +171,7 @@ static int64_t add_puts(BindShim *s, const Frozen *module, const WasmImport *im)
         if (t->puts.at[k].memory == memory)
             return t->puts.at[k].func;
     Buf code = {0};
-    put_puts(&code, t, (uint32_t)memory, (uint32_t)puts);
+    emit_puts(&code, t, (uint32_t)memory, (uint32_t)puts);
     uint32_t func = bind_add_func(module, im, &code);
     vec_push(&t->puts, (Puts){(uint32_t)memory, func});
     return func;
@@ -206,22 +189,16 @@ static int64_t add_error(BindShim *s, const Frozen *module, const WasmImport *im
     if (flush < 0)
         return flush;
     Buf code = {0};
-    buf_u8(&code, 0);
-    put_local(&code, 0, false);
-    put_local(&code, 1, false);
-    put_index(&code, WASM_OP_CALL, (uint64_t)puts);
-    put_i32(&code, '\n');
-    put_index(&code, WASM_OP_CALL, (uint64_t)putc);
-    put_index(&code, WASM_OP_CALL, (uint64_t)flush);
-    wasm_put_op(&code, WASM_OP_UNREACHABLE);
-    wasm_put_op(&code, WASM_OP_END);
+    emit_locals(&code, 0, 0);
+    emit(&code, "local.get 0 local.get 1 call %u i32.const %d call %u call %u unreachable end",
+         (unsigned)puts, '\n', (unsigned)putc, (unsigned)flush);
     return bind_add_func(module, im, &code);
 }
 
 static int64_t add_nothing(const Frozen *module, const WasmImport *im) {
     Buf code = {0};
-    buf_u8(&code, 0);
-    wasm_put_op(&code, WASM_OP_END);
+    emit_locals(&code, 0, 0);
+    emit(&code, "end");
     return bind_add_func(module, im, &code);
 }
 

@@ -17,6 +17,8 @@
  */
 #include "attach/attach_code.h"
 
+#include <inttypes.h>
+
 #include "wasm/emit.h"
 #include "inject/trap_section.h"
 #include "edit/edit.h"
@@ -64,406 +66,220 @@ static uint32_t add_func(Maker *x, const char *params, const char *results, cons
 
 /* ---- code ---- */
 
-static void put_get(Buf *b, uint32_t local) {
-    put_index(b, WASM_OP_LOCAL_GET, local);
-}
-
-static void put_set(Buf *b, uint32_t local) {
-    put_index(b, WASM_OP_LOCAL_SET, local);
-}
-
-static void put_i64(Buf *b, uint64_t v) {
-    wasm_put_const(b, WASM_I64, v);
-}
-
-/* Local declarations: so many of i32, then of i64. */
-static void put_locals(Buf *b, uint32_t i32, uint32_t i64) {
-    buf_uleb(b, (i32 > 0) + (i64 > 0));
-    if (i32) {
-        buf_uleb(b, i32);
-        wasm_put_type(b, WASM_I32);
-    }
-    if (i64) {
-        buf_uleb(b, i64);
-        wasm_put_type(b, WASM_I64);
-    }
-}
-
-static void put_ops(Buf *b, const WasmOp *ops, uint32_t n) {
-    for (uint32_t i = 0; i < n; i++)
-        wasm_put_op(b, ops[i]);
-}
-#define OPS(b, ...)                                                                                \
-    put_ops(b, (const WasmOp[]){__VA_ARGS__}, sizeof((WasmOp[]){__VA_ARGS__}) / sizeof(WasmOp))
-
-static void put_next(const Maker *x, Buf *b) {
-    put_index(b, WASM_OP_CALL, x->next);
-}
-
-/* The next number of the table, with its sign: (n >> 1) ^ -(n & 1); `local` is for its use. */
-static void put_signed(const Maker *x, Buf *b, uint32_t local) {
-    put_i64(b, 0);
-    put_next(x, b);
-    put_index(b, WASM_OP_LOCAL_TEE, local);
-    put_i64(b, 1);
-    OPS(b, WASM_OP_I64_AND, WASM_OP_I64_SUB);
-    put_get(b, local);
-    put_i64(b, 1);
-    OPS(b, WASM_OP_I64_SHR_U, WASM_OP_I64_XOR);
-}
-
-/* Counter or derived count `n`, an i64 on the stack. */
-static void put_word(const Maker *x, Buf *b) {
-    wasm_put_op(b, WASM_OP_I32_WRAP_I64);
-    put_i32(b, 3);
-    wasm_put_op(b, WASM_OP_I32_SHL);
-    put_memarg(b, WASM_OP_I64_LOAD, x->b->total.memory, RECORDS_SIZE);
-}
-
-/* Makes the number on the stack negative if bit 0 of a local says so, which is then that bit:
- * (number ^ -bit) + bit. */
-static void put_with_sign(Buf *b, uint32_t local) {
-    put_i64(b, 0);
-    put_get(b, local);
-    put_i64(b, 1);
-    wasm_put_op(b, WASM_OP_I64_AND);
-    put_index(b, WASM_OP_LOCAL_TEE, local);
-    OPS(b, WASM_OP_I64_SUB, WASM_OP_I64_XOR);
-    put_get(b, local);
-    wasm_put_op(b, WASM_OP_I64_ADD);
-}
-
-/* Opens a block and a loop in it; leaves the block if the cursor is at the end, local 0. */
-static void put_table_loop(const Maker *x, Buf *b) {
-    put_open(b, WASM_OP_BLOCK);
-    put_open(b, WASM_OP_LOOP);
-    put_index(b, WASM_OP_GLOBAL_GET, x->cursor);
-    put_get(b, 0);
-    wasm_put_op(b, WASM_OP_I32_GE_U);
-    put_index(b, WASM_OP_BR_IF, 1);
-}
-
-/* The same for as long as a local is not 0, which is then made one less. */
-static void put_times(Buf *b, uint32_t local) {
-    put_open(b, WASM_OP_BLOCK);
-    put_open(b, WASM_OP_LOOP);
-    put_get(b, local);
-    wasm_put_op(b, WASM_OP_I32_EQZ);
-    put_index(b, WASM_OP_BR_IF, 1);
-    put_get(b, local);
-    put_i32(b, 1);
-    wasm_put_op(b, WASM_OP_I32_SUB);
-    put_set(b, local);
-}
-
-static void put_again(Buf *b) {
-    put_index(b, WASM_OP_BR, 0);
-    OPS(b, WASM_OP_END, WASM_OP_END);
-}
-
 /* () -> i64: the number at the cursor, which goes behind it. */
 static uint32_t add_next(Maker *x) {
-    enum { BYTE, SHIFT, RESULT };
     Buf b = {0};
-    put_locals(&b, 1, 2);
-    put_open(&b, WASM_OP_LOOP);
-    put_index(&b, WASM_OP_GLOBAL_GET, x->cursor);
-    put_memarg(&b, WASM_OP_I32_LOAD8_U, x->b->total.memory, 0);
-    put_set(&b, BYTE);
-    put_index(&b, WASM_OP_GLOBAL_GET, x->cursor);
-    put_i32(&b, 1);
-    wasm_put_op(&b, WASM_OP_I32_ADD);
-    put_index(&b, WASM_OP_GLOBAL_SET, x->cursor);
-    put_get(&b, RESULT);
-    put_get(&b, BYTE);
-    put_i32(&b, 127);
-    OPS(&b, WASM_OP_I32_AND, WASM_OP_I64_EXTEND_I32_U);
-    put_get(&b, SHIFT);
-    OPS(&b, WASM_OP_I64_SHL, WASM_OP_I64_OR);
-    put_set(&b, RESULT);
-    put_get(&b, SHIFT);
-    put_i64(&b, 7);
-    wasm_put_op(&b, WASM_OP_I64_ADD);
-    put_set(&b, SHIFT);
-    put_get(&b, BYTE);
-    put_i32(&b, 128);
-    wasm_put_op(&b, WASM_OP_I32_AND);
-    put_index(&b, WASM_OP_BR_IF, 0);
-    wasm_put_op(&b, WASM_OP_END);
-    put_get(&b, RESULT);
-    wasm_put_op(&b, WASM_OP_END);
+    emit_locals(&b, 1, 2);
+    emit(&b,
+         "$byte $shift $result $cursor=%u $memory=%u"
+         " loop"
+         "   global.get $cursor i32.load8_u $memory 0 local.set $byte"
+         "   global.get $cursor i32.const 1 i32.add global.set $cursor"
+         "   local.get $result"
+         "   local.get $byte i32.const 127 i32.and i64.extend_i32_u local.get $shift i64.shl"
+         "   i64.or local.set $result"
+         "   local.get $shift i64.const 7 i64.add local.set $shift"
+         "   local.get $byte i32.const 128 i32.and br_if 0"
+         " end"
+         " local.get $result end",
+         x->cursor, x->b->total.memory);
     return add_func(x, "", "l", "whammc.sums.next", &b);
 }
 
 /* (end): computes all derived counts. */
 static uint32_t add_derive(Maker *x) {
-    enum { TO, TERMS, WORD, REF, SUM };
     Buf b = {0};
-    put_locals(&b, 2, 2);
-    put_i32(&b, 8 * x->b->counts.ncounters);
-    put_set(&b, WORD);
-    put_table_loop(x, &b);
-    put_i64(&b, 0);
-    put_set(&b, SUM);
-    put_next(x, &b);
-    put_index(&b, WASM_OP_LOCAL_TEE, REF);
-    wasm_put_op(&b, WASM_OP_I64_EQZ);
-    put_open(&b, WASM_OP_IF);
-    wasm_put_op(&b, WASM_OP_ELSE);
-    put_get(&b, REF);
-    put_i64(&b, 1);
-    OPS(&b, WASM_OP_I64_SHR_U, WASM_OP_I32_WRAP_I64);
-    put_index(&b, WASM_OP_CALL, x->leaks);
-    put_with_sign(&b, REF);
-    put_set(&b, SUM);
-    wasm_put_op(&b, WASM_OP_END);
-    put_next(x, &b);
-    wasm_put_op(&b, WASM_OP_I32_WRAP_I64);
-    put_set(&b, TERMS);
-    put_times(&b, TERMS);
-    put_next(x, &b);
-    put_index(&b, WASM_OP_LOCAL_TEE, REF);
-    put_i64(&b, 1);
-    wasm_put_op(&b, WASM_OP_I64_SHR_U);
-    put_word(x, &b);
-    put_with_sign(&b, REF);
-    put_get(&b, SUM);
-    wasm_put_op(&b, WASM_OP_I64_ADD);
-    put_set(&b, SUM);
-    put_again(&b);
-    put_get(&b, WORD);
-    put_get(&b, SUM);
-    put_memarg(&b, WASM_OP_I64_STORE, x->b->total.memory, RECORDS_SIZE);
-    put_get(&b, WORD);
-    put_i32(&b, 8);
-    wasm_put_op(&b, WASM_OP_I32_ADD);
-    put_set(&b, WORD);
-    put_again(&b);
-    wasm_put_op(&b, WASM_OP_END);
+    emit_locals(&b, 2, 2);
+    emit(&b,
+         "$end $terms $word $ref $sum $cursor=%u $next=%u $leaks=%u $memory=%u $words=%u"
+         " i32.const %u local.set $word"
+         " block loop"
+         "   global.get $cursor local.get $end i32.ge_u br_if 1"
+         "   i64.const 0 local.set $sum"
+         "   call $next local.tee $ref i64.eqz"
+         "   if"
+         "   else"
+         "     local.get $ref i64.const 1 i64.shr_u i32.wrap_i64 call $leaks"
+         /* negative if bit 0 of $ref says so, which is then that bit: (number ^ -bit) + bit */
+         "     i64.const 0 local.get $ref i64.const 1 i64.and local.tee $ref i64.sub i64.xor"
+         "     local.get $ref i64.add local.set $sum"
+         "   end"
+         "   call $next i32.wrap_i64 local.set $terms"
+         "   block loop"
+         "     local.get $terms i32.eqz br_if 1"
+         "     local.get $terms i32.const 1 i32.sub local.set $terms"
+         "     call $next local.tee $ref i64.const 1 i64.shr_u"
+         "     i32.wrap_i64 i32.const 3 i32.shl i64.load $memory $words"
+         "     i64.const 0 local.get $ref i64.const 1 i64.and local.tee $ref i64.sub i64.xor"
+         "     local.get $ref i64.add"
+         "     local.get $sum i64.add local.set $sum"
+         "     br 0"
+         "   end end"
+         "   local.get $word local.get $sum i64.store $memory $words"
+         "   local.get $word i32.const 8 i32.add local.set $word"
+         "   br 0"
+         " end end"
+         " end",
+         x->cursor, x->next, x->leaks, x->b->total.memory, RECORDS_SIZE,
+         8 * x->b->counts.ncounters);
     return add_func(x, "i", "", "whammc.sums.derive", &b);
 }
 
-static const WasmOp loads[] = {WASM_OP_I64_LOAD8_U, WASM_OP_I64_LOAD16_U, WASM_OP_I64_LOAD32_U,
-                               WASM_OP_I64_LOAD};
-static const WasmOp stores[] = {WASM_OP_I64_STORE8, WASM_OP_I64_STORE16, WASM_OP_I64_STORE32,
-                                WASM_OP_I64_STORE};
+/* By the logarithm of the size. */
+static const char *const loads[] = {"i64.load8_u", "i64.load16_u", "i64.load32_u", "i64.load"};
+static const char *const stores[] = {"i64.store8", "i64.store16", "i64.store32", "i64.store"};
 
 /* (address, flags, number): sets the number at the address in a memory or (`adds`) adds to it. */
 static uint32_t add_change(Maker *x, uint32_t memory, bool adds) {
-    enum { ADDRESS, KIND, NUMBER };
     Buf b = {0};
-    put_locals(&b, 0, 0);
+    emit_locals(&b, 0, 0);
     for (uint32_t size = 0; size < 4; size++) {
-        put_get(&b, KIND);
-        put_i32(&b, FLAG_SIZE);
-        wasm_put_op(&b, WASM_OP_I32_AND);
-        put_i32(&b, size);
-        wasm_put_op(&b, WASM_OP_I32_EQ);
-        put_open(&b, WASM_OP_IF);
-        put_get(&b, ADDRESS);
-        put_get(&b, NUMBER);
-        if (adds) {
-            put_get(&b, ADDRESS);
-            put_memarg(&b, loads[size], memory, 0);
-            wasm_put_op(&b, WASM_OP_I64_ADD);
-        }
-        put_memarg(&b, stores[size], memory, 0);
-        OPS(&b, WASM_OP_RETURN, WASM_OP_END);
+        emit(&b,
+             "$address $flags $number"
+             " local.get $flags i32.const %u i32.and i32.const %u i32.eq"
+             " if local.get $address local.get $number",
+             FLAG_SIZE, size);
+        if (adds)
+            emit(&b, "$address local.get $address %s %u 0 i64.add", loads[size], memory);
+        emit(&b, "%s %u 0 return end", stores[size], memory);
     }
-    wasm_put_op(&b, WASM_OP_END);
+    emit(&b, "end");
     return add_func(x, "iil", "", adds ? "whammc.sums.add" : "whammc.sums.set", &b);
-}
-
-/* Whether a flag is in local `flags`, then an `if`. */
-static void put_if_flag(Buf *b, uint32_t flags, uint32_t flag) {
-    put_get(b, flags);
-    put_i32(b, flag);
-    wasm_put_op(b, WASM_OP_I32_AND);
-    put_open(b, WASM_OP_IF);
-}
-
-/* local += what is on the stack, an i64 */
-static void put_add_to(Buf *b, uint32_t local) {
-    wasm_put_op(b, WASM_OP_I32_WRAP_I64);
-    put_get(b, local);
-    wasm_put_op(b, WASM_OP_I32_ADD);
-    put_set(b, local);
-}
-
-/* Parameter and locals of the function that changes numbers. */
-enum { END, FLAGS, N, STEP, AT, FID, KEY, ALL, FACTOR, COUNT, LOCALS };
-
-/* Reads what is said of some numbers together. */
-static void put_head(const Maker *x, Buf *b) {
-    put_i32(b, 0);
-    put_set(b, KEY);
-    put_i32(b, 0);
-    put_set(b, STEP);
-    put_i32(b, 1);
-    put_set(b, N);
-    put_next(x, b);
-    wasm_put_op(b, WASM_OP_I32_WRAP_I64);
-    put_set(b, FLAGS);
-    put_if_flag(b, FLAGS, FLAG_SEVERAL);
-    put_next(x, b);
-    wasm_put_op(b, WASM_OP_I32_WRAP_I64);
-    put_set(b, N);
-    put_signed(x, b, FACTOR);
-    put_add_to(b, STEP);
-    wasm_put_op(b, WASM_OP_END);
-    put_next(x, b);
-    put_word(x, b);
-    put_set(b, ALL);
-    put_signed(x, b, FACTOR);
-    put_add_to(b, AT);
-    put_signed(x, b, FACTOR);
-    put_set(b, FACTOR);
-    put_if_flag(b, FLAGS, FLAG_TRAPS);
-    put_next(x, b);
-    put_add_to(b, FID);
-    wasm_put_op(b, WASM_OP_END);
-}
-
-/* How often one number's place was executed. */
-static void put_own_count(const Maker *x, Buf *b) {
-    put_get(b, ALL);
-    put_set(b, COUNT);
-    put_if_flag(b, FLAGS, FLAG_TRAPS);
-    put_next(x, b);
-    put_add_to(b, KEY);
-    put_get(b, ALL);
-    put_get(b, FID);
-    put_get(b, KEY);
-    put_index(b, WASM_OP_CALL, x->times);
-    wasm_put_op(b, WASM_OP_I64_SUB);
-    put_set(b, COUNT);
-    wasm_put_op(b, WASM_OP_END);
 }
 
 /* (end): changes numbers of a memory. */
 static uint32_t add_apply(Maker *x, uint32_t memory) {
     uint32_t add = add_change(x, memory, true), set = add_change(x, memory, false);
     Buf b = {0};
-    put_locals(&b, ALL - FLAGS, LOCALS - ALL);
-    put_table_loop(x, &b);
-    put_head(x, &b);
-    put_times(&b, N);
-    put_own_count(x, &b);
-    put_if_flag(&b, FLAGS, FLAG_SETS);
-    put_get(&b, COUNT);
-    OPS(&b, WASM_OP_I64_EQZ, WASM_OP_I32_EQZ);
-    put_open(&b, WASM_OP_IF);
-    put_get(&b, AT);
-    put_get(&b, FLAGS);
-    put_get(&b, FACTOR);
-    put_index(&b, WASM_OP_CALL, set);
-    OPS(&b, WASM_OP_END, WASM_OP_ELSE);
-    put_get(&b, AT);
-    put_get(&b, FLAGS);
-    put_get(&b, COUNT);
-    put_get(&b, FACTOR);
-    wasm_put_op(&b, WASM_OP_I64_MUL);
-    put_index(&b, WASM_OP_CALL, add);
-    wasm_put_op(&b, WASM_OP_END);
-    put_get(&b, AT);
-    put_get(&b, STEP);
-    wasm_put_op(&b, WASM_OP_I32_ADD);
-    put_set(&b, AT);
-    put_again(&b);
-    put_again(&b);
-    wasm_put_op(&b, WASM_OP_END);
+    emit_locals(&b, 6, 3);
+    emit(&b,
+         "$end $flags $n $step $at $fid $key $all $factor $count"
+         " $cursor=%u $next=%u $times=%u $add=%u $set=%u $memory=%u $words=%u"
+         " $sets=%u $several=%u $traps=%u"
+         " block loop"
+         "   global.get $cursor local.get $end i32.ge_u br_if 1"
+         /* what is said of some numbers together; a sign is applied by (n >> 1) ^ -(n & 1) */
+         "   i32.const 0 local.set $key"
+         "   i32.const 0 local.set $step"
+         "   i32.const 1 local.set $n"
+         "   call $next i32.wrap_i64 local.set $flags"
+         "   local.get $flags i32.const $several i32.and"
+         "   if"
+         "     call $next i32.wrap_i64 local.set $n"
+         "     i64.const 0 call $next local.tee $factor i64.const 1 i64.and i64.sub"
+         "       local.get $factor i64.const 1 i64.shr_u i64.xor"
+         "     i32.wrap_i64 local.get $step i32.add local.set $step"
+         "   end"
+         "   call $next i32.wrap_i64 i32.const 3 i32.shl i64.load $memory $words local.set $all"
+         "   i64.const 0 call $next local.tee $factor i64.const 1 i64.and i64.sub"
+         "     local.get $factor i64.const 1 i64.shr_u i64.xor"
+         "   i32.wrap_i64 local.get $at i32.add local.set $at"
+         "   i64.const 0 call $next local.tee $factor i64.const 1 i64.and i64.sub"
+         "     local.get $factor i64.const 1 i64.shr_u i64.xor"
+         "   local.set $factor"
+         "   local.get $flags i32.const $traps i32.and"
+         "   if call $next i32.wrap_i64 local.get $fid i32.add local.set $fid end"
+         /* for each of them */
+         "   block loop"
+         "     local.get $n i32.eqz br_if 1"
+         "     local.get $n i32.const 1 i32.sub local.set $n"
+         /* how often its place was executed */
+         "     local.get $all local.set $count"
+         "     local.get $flags i32.const $traps i32.and"
+         "     if"
+         "       call $next i32.wrap_i64 local.get $key i32.add local.set $key"
+         "       local.get $all local.get $fid local.get $key call $times i64.sub local.set $count"
+         "     end"
+         "     local.get $flags i32.const $sets i32.and"
+         "     if"
+         "       local.get $count i64.eqz i32.eqz"
+         "       if local.get $at local.get $flags local.get $factor call $set end"
+         "     else"
+         "       local.get $at local.get $flags"
+         "       local.get $count local.get $factor i64.mul call $add"
+         "     end"
+         "     local.get $at local.get $step i32.add local.set $at"
+         "     br 0"
+         "   end end"
+         "   br 0"
+         " end end"
+         " end",
+         x->cursor, x->next, x->times, add, set, x->b->total.memory, RECORDS_SIZE, FLAG_SETS,
+         FLAG_SEVERAL, FLAG_TRAPS);
     return add_func(x, "i", "", "whammc.sums.apply", &b);
 }
 
 /* ---- traps ---- */
 
-static void put_record_word(const Maker *x, Buf *b, uint32_t record, uint32_t what) {
-    put_i32(b, 0);
-    put_memarg(b, WASM_OP_I32_LOAD, x->b->total.memory, record * RECORD + 4 * what);
+/* The offset of a word of a record. */
+static uint32_t word_at(uint32_t record, uint32_t what) {
+    return record * RECORD + 4 * what;
 }
 
 /* (leak) -> i64: how often there was one */
 static uint32_t add_leaks(Maker *x) {
     Buf b = {0};
-    put_locals(&b, 0, 0);
-    put_i64(&b, 0);
-    for (uint32_t i = 0; i < TRAP_RECORDS; i++) {
-        put_record_word(x, &b, i, TRAP_TIMES);
-        put_get(&b, 0);
-        put_record_word(x, &b, i, TRAP_LEAK);
-        OPS(&b, WASM_OP_I32_EQ, WASM_OP_I32_MUL, WASM_OP_I64_EXTEND_I32_U, WASM_OP_I64_ADD);
-    }
-    wasm_put_op(&b, WASM_OP_END);
+    emit_locals(&b, 0, 0);
+    emit(&b, "i64.const 0");
+    for (uint32_t i = 0; i < TRAP_RECORDS; i++)
+        emit(&b,
+             "$wanted $memory=%u $times=%u $leak=%u"
+             " i32.const 0 i32.load $memory $times"
+             " local.get $wanted i32.const 0 i32.load $memory $leak i32.eq"
+             " i32.mul i64.extend_i32_u i64.add",
+             x->b->total.memory, word_at(i, TRAP_TIMES), word_at(i, TRAP_LEAK));
+    emit(&b, "end");
     return add_func(x, "i", "l", "whammc.sums.leaks", &b);
 }
 
 /* (fid, key) -> i64: how often what is there was counted too often */
 static uint32_t add_times(Maker *x) {
-    enum { FUNC, PLACE, SUM };
     Buf b = {0};
-    put_locals(&b, 0, 1);
-    for (uint32_t i = 0; i < TRAP_RECORDS; i++) {
-        put_record_word(x, &b, i, TRAP_TIMES); /* they are filled from the first on */
-        wasm_put_op(&b, WASM_OP_I32_EQZ);
-        put_open(&b, WASM_OP_IF);
-        put_get(&b, SUM);
-        OPS(&b, WASM_OP_RETURN, WASM_OP_END);
-        put_get(&b, FUNC);
-        put_record_word(x, &b, i, TRAP_FID);
-        wasm_put_op(&b, WASM_OP_I32_EQ);
-        put_get(&b, PLACE);
-        put_record_word(x, &b, i, TRAP_FROM);
-        OPS(&b, WASM_OP_I32_GE_U, WASM_OP_I32_AND);
-        put_get(&b, PLACE);
-        put_record_word(x, &b, i, TRAP_TO);
-        OPS(&b, WASM_OP_I32_LT_U, WASM_OP_I32_AND);
-        put_record_word(x, &b, i, TRAP_TIMES);
-        OPS(&b, WASM_OP_I32_MUL, WASM_OP_I64_EXTEND_I32_U);
-        put_get(&b, SUM);
-        wasm_put_op(&b, WASM_OP_I64_ADD);
-        put_set(&b, SUM);
-    }
-    put_get(&b, SUM);
-    wasm_put_op(&b, WASM_OP_END);
+    emit_locals(&b, 0, 1);
+    for (uint32_t i = 0; i < TRAP_RECORDS; i++)
+        emit(&b,
+             "$func $place $sum $memory=%u $fid=%u $from=%u $to=%u $times=%u"
+             " i32.const 0 i32.load $memory $times i32.eqz"
+             " if local.get $sum return end" /* they are filled from the first on */
+             " local.get $func i32.const 0 i32.load $memory $fid i32.eq"
+             " local.get $place i32.const 0 i32.load $memory $from i32.ge_u i32.and"
+             " local.get $place i32.const 0 i32.load $memory $to i32.lt_u i32.and"
+             " i32.const 0 i32.load $memory $times i32.mul i64.extend_i32_u"
+             " local.get $sum i64.add local.set $sum",
+             x->b->total.memory, word_at(i, TRAP_FID), word_at(i, TRAP_FROM), word_at(i, TRAP_TO),
+             word_at(i, TRAP_TIMES));
+    emit(&b, "local.get 2 end");
     return add_func(x, "ii", "l", "whammc.sums.times", &b);
 }
 
-static void put_set_record_word(const Maker *x, Buf *b, uint32_t record, uint32_t what) {
-    put_memarg(b, WASM_OP_I32_STORE, x->b->total.memory, record * RECORD + 4 * what);
+/* Returns 1 if a record is free, which is filled, or has the place of the parameters. */
+static void emit_try_record(const Maker *x, Buf *b, uint32_t record) {
+    uint32_t memory = x->b->total.memory, times = word_at(record, TRAP_TIMES);
+    emit(b, "i32.const 0 i32.load %u %u i32.eqz if", memory, times);
+    for (uint32_t k = 0; k < TRAP_PARAMS; k++)
+        emit(b, "i32.const 0 local.get %u i32.store %u %u", k, memory,
+             word_at(record, trap_params[k]));
+    emit(b, "end");
+    for (uint32_t k = 1; k < TRAP_PARAMS; k++)
+        emit(b, "local.get %u i32.const 0 i32.load %u %u i32.eq %s", k, memory,
+             word_at(record, trap_params[k]), k > 1 ? "i32.and" : "");
+    emit(b,
+         "$memory=%u $times=%u"
+         " if"
+         "   i32.const 0"
+         "   i32.const 0 i32.load $memory $times i32.const 1 i32.add i32.store $memory $times"
+         "   i32.const 1 return"
+         " end",
+         memory, times);
 }
 
 /* whammc:trapped (leak, fid, from, to) -> i32: whether there was room, if numbers need it */
 static void add_trapped(Maker *x, bool memories) {
     Buf b = {0};
-    put_locals(&b, 0, 0);
-    for (uint32_t i = 0; i < TRAP_RECORDS && memories; i++) {
-        put_record_word(x, &b, i, TRAP_TIMES);
-        wasm_put_op(&b, WASM_OP_I32_EQZ);
-        put_open(&b, WASM_OP_IF);
-        for (uint32_t k = 0; k < TRAP_PARAMS; k++) {
-            put_i32(&b, 0);
-            put_get(&b, k);
-            put_set_record_word(x, &b, i, trap_params[k]);
-        }
-        wasm_put_op(&b, WASM_OP_END);
-        for (uint32_t k = 1; k < TRAP_PARAMS; k++) {
-            put_get(&b, k);
-            put_record_word(x, &b, i, trap_params[k]);
-            wasm_put_op(&b, WASM_OP_I32_EQ);
-            if (k > 1)
-                wasm_put_op(&b, WASM_OP_I32_AND);
-        }
-        put_open(&b, WASM_OP_IF);
-        put_i32(&b, 0);
-        put_record_word(x, &b, i, TRAP_TIMES);
-        put_i32(&b, 1);
-        wasm_put_op(&b, WASM_OP_I32_ADD);
-        put_set_record_word(x, &b, i, TRAP_TIMES);
-        put_i32(&b, 1);
-        OPS(&b, WASM_OP_RETURN, WASM_OP_END);
-    }
-    put_i32(&b, !memories);
-    wasm_put_op(&b, WASM_OP_END);
+    emit_locals(&b, 0, 0);
+    for (uint32_t i = 0; i < TRAP_RECORDS && memories; i++)
+        emit_try_record(x, &b, i);
+    emit(&b, "i32.const %d end", !memories);
     uint32_t func = add_func(x, "iiii", "i", "whammc.trapped", &b);
     wasm_add_export(x->m, STR("whammc:trapped"), WASM_SPACE_FUNC, func);
 }
@@ -554,15 +370,9 @@ static uint64_t table_at(const Maker *x) {
 
 /* ---- all ---- */
 
-/* Pushes a counter; handles. */
-static void put_counter(const Maker *x, Buf *b, uint32_t n) {
-    const BindTotal *t = &x->b->total;
-    if (t->first_counter != UINT32_MAX) {
-        put_index(b, WASM_OP_GLOBAL_GET, t->first_counter + n);
-        return;
-    }
-    put_i32(b, 0);
-    put_memarg(b, WASM_OP_I64_LOAD, t->memory, RECORDS_SIZE + 8 * (uint64_t)n);
+/* The offset of a counter in memory. */
+static uint64_t counter_at(uint32_t n) {
+    return RECORDS_SIZE + 8 * (uint64_t)n;
 }
 
 /* Copies counters from globals into memory. */
@@ -570,93 +380,82 @@ static void add_saving(Maker *x) {
     uint32_t n = x->b->total.first_counter == UINT32_MAX ? 0 : x->b->counts.ncounters;
     for (uint32_t i = 0; i < n;) {
         Buf b = {0};
-        put_locals(&b, 0, 0);
-        for (uint32_t k = 0; k < CHUNK_COUNTERS && i < n; k++, i++) {
-            put_i32(&b, 0);
-            put_counter(x, &b, i);
-            put_memarg(&b, WASM_OP_I64_STORE, x->b->total.memory, RECORDS_SIZE + 8 * (uint64_t)i);
-        }
-        wasm_put_op(&b, WASM_OP_END);
-        put_index(&x->code, WASM_OP_CALL, add_func(x, "", "", "whammc.sums.save", &b));
+        emit_locals(&b, 0, 0);
+        for (uint32_t k = 0; k < CHUNK_COUNTERS && i < n; k++, i++)
+            emit(&b, "i32.const 0 global.get %u i64.store %u %" PRIu64,
+                 x->b->total.first_counter + i, x->b->total.memory, counter_at(i));
+        emit(&b, "end");
+        emit(&x->code, "call %u", add_func(x, "", "", "whammc.sums.save", &b));
     }
+}
+
+/* Adds a counter, weighted, to the number on the stack. */
+static void emit_part(const Maker *x, Buf *b, CountPart part) {
+    const BindTotal *t = &x->b->total;
+    if (t->first_counter != UINT32_MAX)
+        emit(b, "global.get %u", t->first_counter + part.counter);
+    else
+        emit(b, "i32.const 0 i64.load %u %" PRIu64, t->memory, counter_at(part.counter));
+    emit(b, "i64.const %" PRIu64 " i64.mul i64.add", part.weight);
 }
 
 /* Pushes a variable's sum. */
-static void put_sum(Maker *x, Buf *code, CountParts parts) {
-    put_i64(code, 0);
+static void emit_sum(Maker *x, Buf *code, CountParts parts) {
+    emit(code, "i64.const 0");
     for (uint32_t i = 0; i < parts.len;) {
         Buf b = {0};
-        put_locals(&b, 0, 0);
-        put_i64(&b, 0);
-        for (uint32_t k = 0; k < CHUNK_COUNTERS && i < parts.len; k++, i++) {
-            put_counter(x, &b, parts.at[i].counter);
-            put_i64(&b, parts.at[i].weight);
-            OPS(&b, WASM_OP_I64_MUL, WASM_OP_I64_ADD);
-        }
-        wasm_put_op(&b, WASM_OP_END);
-        put_index(code, WASM_OP_CALL, add_func(x, "", "l", "whammc.sums.part", &b));
-        wasm_put_op(code, WASM_OP_I64_ADD);
+        emit_locals(&b, 0, 0);
+        emit(&b, "i64.const 0");
+        for (uint32_t k = 0; k < CHUNK_COUNTERS && i < parts.len; k++, i++)
+            emit_part(x, &b, parts.at[i]);
+        emit(&b, "end");
+        emit(code, "call %u i64.add", add_func(x, "", "l", "whammc.sums.part", &b));
     }
 }
 
-static void put_global(Maker *x, const BindSum *sum, CountParts parts) {
+/* Adds a variable's sum to its global, or sets that if the sum is not 0. */
+static void emit_global(Maker *x, const BindSum *sum, CountParts parts) {
     Buf *code = &x->code;
-    bool narrow = sum->place.size_log2 == 2;
-    put_sum(x, code, parts);
-    if (sum->set) {
-        put_index(code, WASM_OP_GLOBAL_GET, x->corrections[sum->var]);
-        wasm_put_op(code, WASM_OP_I64_ADD);
-        OPS(code, WASM_OP_I64_EQZ, WASM_OP_I32_EQZ);
-        put_open(code, WASM_OP_IF);
-        wasm_put_const(code, narrow ? WASM_I32 : WASM_I64, sum->to);
-        put_index(code, WASM_OP_GLOBAL_SET, sum->place.handle);
-        wasm_put_op(code, WASM_OP_END);
-        return;
-    }
-    if (narrow)
-        wasm_put_op(code, WASM_OP_I32_WRAP_I64);
-    put_index(code, WASM_OP_GLOBAL_GET, sum->place.handle);
-    wasm_put_op(code, narrow ? WASM_OP_I32_ADD : WASM_OP_I64_ADD);
-    put_index(code, WASM_OP_GLOBAL_SET, sum->place.handle);
+    const char *type = sum->place.size_log2 == 2 ? "i32" : "i64";
+    emit_sum(x, code, parts);
+    if (sum->set)
+        emit(code,
+             "global.get %u i64.add i64.eqz i32.eqz"
+             " if %s.const %" PRIu64 " global.set %u end",
+             x->corrections[sum->var], type, sum->to, sum->place.handle);
+    else
+        emit(code, "$global=%u %s global.get $global %s.add global.set $global", sum->place.handle,
+             sum->place.size_log2 == 2 ? "i32.wrap_i64" : "", type);
 }
 
-static void put_globals(Maker *x) {
+static void emit_globals(Maker *x) {
     const Bind *b = x->b;
     for (uint32_t i = 0; i < b->vars.len; i++) {
         const BindSum *sum = &b->sums.at[b->vars.at[i]];
         CountParts parts = counts_parts(&b->counts, i);
         if (sum->place.space == WASM_SPACE_GLOBAL && parts.len)
-            put_global(x, sum, parts);
+            emit_global(x, sum, parts);
     }
 }
 
 /* if (variable == n) its number += amount; of what is set, the count */
-static void put_correction(Maker *x, Buf *b, uint32_t n) {
-    enum { VARIABLE, AMOUNT };
+static void emit_correction(const Maker *x, Buf *b, uint32_t n) {
     const BindSum *sum = &x->b->sums.at[x->b->vars.at[n]];
     const BindPlace *place = &sum->place;
-    put_get(b, VARIABLE);
-    put_i32(b, n);
-    wasm_put_op(b, WASM_OP_I32_EQ);
-    put_open(b, WASM_OP_IF);
-    if (place->space == WASM_SPACE_MEMORY) {
-        put_i32(b, place->at);
-        put_i32(b, place->at);
-        put_memarg(b, loads[place->size_log2], place->handle, 0);
-        put_get(b, AMOUNT);
-        wasm_put_op(b, WASM_OP_I64_ADD);
-        put_memarg(b, stores[place->size_log2], place->handle, 0);
-    } else {
-        bool narrow = place->size_log2 == 2 && !sum->set;
-        uint32_t global = sum->set ? x->corrections[n] : place->handle;
-        put_index(b, WASM_OP_GLOBAL_GET, global);
-        put_get(b, AMOUNT);
-        if (narrow)
-            wasm_put_op(b, WASM_OP_I32_WRAP_I64);
-        wasm_put_op(b, narrow ? WASM_OP_I32_ADD : WASM_OP_I64_ADD);
-        put_index(b, WASM_OP_GLOBAL_SET, global);
-    }
-    wasm_put_op(b, WASM_OP_END);
+    bool narrow = place->size_log2 == 2 && !sum->set;
+    emit(b, "$variable local.get $variable i32.const %u i32.eq if", n);
+    if (place->space == WASM_SPACE_MEMORY)
+        emit(b,
+             "$variable $amount $memory=%u $at=%u"
+             " i32.const $at i32.const $at %s $memory 0 local.get $amount i64.add %s $memory 0",
+             place->handle, place->at, loads[place->size_log2], stores[place->size_log2]);
+    else
+        emit(b,
+             "$variable $amount $global=%u"
+             " global.get $global local.get $amount %s %s.add global.set $global",
+             sum->set ? x->corrections[n] : place->handle, narrow ? "i32.wrap_i64" : "",
+             narrow ? "i32" : "i64");
+    emit(b, "end");
 }
 
 /* whammc:correct (variable, amount); variable -1 traps, see trap_section.h */
@@ -664,23 +463,22 @@ static void add_correct(Maker *x) {
     const Counts *c = &x->b->counts;
     bool *done = mem_zalloc(x->b->vars.len + 1u);
     Buf b = {0};
-    put_locals(&b, 0, 0);
+    emit_locals(&b, 0, 0);
     trap_section_put_show(&b);
     for (uint32_t i = 0; i < c->trap_vars.len; i++) {
         if (!done[c->trap_vars.at[i]])
-            put_correction(x, &b, c->trap_vars.at[i]);
+            emit_correction(x, &b, c->trap_vars.at[i]);
         done[c->trap_vars.at[i]] = true;
     }
-    wasm_put_op(&b, WASM_OP_END);
+    emit(&b, "end");
     uint32_t func = add_func(x, "il", "", "whammc.correct", &b);
     wasm_add_export(x->m, STR("whammc:correct"), WASM_SPACE_FUNC, func);
     free(done);
 }
 
 /* Calls a function for the part of the table from its start, or the one before, to here. */
-static void put_stage(Maker *x, uint32_t func) {
-    put_i32(&x->code, table_at(x) + x->table.len);
-    put_index(&x->code, WASM_OP_CALL, func);
+static void emit_stage(Maker *x, uint32_t func) {
+    emit(&x->code, "i32.const %" PRIu64 " call %u", table_at(x) + x->table.len, func);
 }
 
 /* Whether numbers in memories follow from counts. */
@@ -691,7 +489,7 @@ static bool in_memories(const Bind *b) {
     return any;
 }
 
-static void put_memories(Maker *x) {
+static void emit_memories(Maker *x) {
     uint32_t memories = x->m->memories.len;
     x->cursor = wasm_add_global_i32(x->m, true, STR("whammc.sums.cursor"), 0);
     x->next = add_next(x);
@@ -699,13 +497,12 @@ static void put_memories(Maker *x) {
     x->times = add_times(x);
     put_derived(x);
     add_saving(x);
-    put_i32(&x->code, table_at(x));
-    put_index(&x->code, WASM_OP_GLOBAL_SET, x->cursor);
+    emit(&x->code, "i32.const %" PRIu64 " global.set %u", table_at(x), x->cursor);
     if (x->table.len)
-        put_stage(x, add_derive(x));
+        emit_stage(x, add_derive(x));
     for (uint32_t k = 0; k < memories; k++)
         if (put_memory(x, k))
-            put_stage(x, add_apply(x, k));
+            emit_stage(x, add_apply(x, k));
 }
 
 void bind_total(Bind *b) {
@@ -728,15 +525,15 @@ void bind_total(Bind *b) {
     for (uint32_t i = 0; i < b->vars.len; i++)
         if (b->sums.at[b->vars.at[i]].set)
             x.corrections[i] = wasm_add_global_zero(x.m, WASM_I64, true, STR(""));
-    put_locals(&x.code, 0, 0);
+    emit_locals(&x.code, 0, 0);
     if (memories)
-        put_memories(&x);
-    put_globals(&x);
+        emit_memories(&x);
+    emit_globals(&x);
     if (b->counts.traps.len) {
         add_trapped(&x, memories);
         add_correct(&x);
     }
-    wasm_put_op(&x.code, WASM_OP_END);
+    emit(&x.code, "end");
     t->func = add_func(&x, "", "", "whammc.sums", &x.code);
     if (memories || !globals) {
         uint64_t table = table_at(&x);
@@ -749,25 +546,18 @@ void bind_total(Bind *b) {
     buf_free(&x.table);
 }
 
-static void put_count(Bind *b, uint32_t n, Buf *code) {
+/* Adds 1 to a counter. */
+static void emit_count(const Bind *b, uint32_t n, Buf *code) {
     const WasmModule *m = &b->p.m;
     const BindTotal *t = &b->total;
-    bool global = t->first_counter != UINT32_MAX;
-    uint32_t at = global ? wasm_final(m, WASM_SPACE_GLOBAL, t->first_counter + n)
-                         : wasm_final(m, WASM_SPACE_MEMORY, t->memory);
-    if (global) {
-        put_index(code, WASM_OP_GLOBAL_GET, at);
-    } else {
-        put_i32(code, 0);
-        put_i32(code, 0);
-        put_memarg(code, WASM_OP_I64_LOAD, at, RECORDS_SIZE + 8 * (uint64_t)n);
-    }
-    put_i64(code, 1);
-    wasm_put_op(code, WASM_OP_I64_ADD);
-    if (global)
-        put_index(code, WASM_OP_GLOBAL_SET, at);
+    if (t->first_counter != UINT32_MAX)
+        emit(code, "$counter=%u global.get $counter i64.const 1 i64.add global.set $counter",
+             wasm_final(m, WASM_SPACE_GLOBAL, t->first_counter + n));
     else
-        put_memarg(code, WASM_OP_I64_STORE, at, RECORDS_SIZE + 8 * (uint64_t)n);
+        emit(code,
+             "$memory=%u $at=%" PRIu64 " i32.const 0 i32.const 0 i64.load $memory $at"
+             " i64.const 1 i64.add i64.store $memory $at",
+             wasm_final(m, WASM_SPACE_MEMORY, t->memory), counter_at(n));
 }
 
 void bind_put_counters(Bind *b, uint32_t func) {
@@ -777,7 +567,7 @@ void bind_put_counters(Bind *b, uint32_t func) {
          b->total.point++) {
         const CountPoint *p = &c->points.at[b->total.point];
         size_t from = pieces->code.len;
-        put_count(b, p->counter, &pieces->code);
+        emit_count(b, p->counter, &pieces->code);
         pieces_add(pieces, p->behind ? WASM_AFTER : WASM_BEFORE, p->offset, RANK_PROBE, from,
                    pieces->code.len);
     }

@@ -48,10 +48,20 @@ static WasmOp find_op(const char *s, size_t n) {
 
 /* ---- words ---- */
 
+enum { MAX_NAMES = 24 };
+
+typedef struct Name {
+    const char *at; /* behind its $ */
+    size_t len;
+    uint64_t value;
+} Name;
+
 typedef struct Emit {
     Buf *out;
     const char *at; /* the next word, or what is before it */
     va_list ap;
+    Name *names;
+    uint32_t nnames;
 } Emit;
 
 static size_t next_word(Emit *e) {
@@ -66,11 +76,22 @@ static bool take_word(Emit *e, const char *word) {
     return is;
 }
 
+/* What a name stands for. */
+static uint64_t named(const Emit *e, const char *name, size_t n) {
+    for (uint32_t i = 0; i < e->nnames; i++)
+        if (e->names[i].len == n && memcmp(e->names[i].at, name, n) == 0)
+            return e->names[i].value;
+    assert(!"a name");
+    return 0;
+}
+
 /* A number, or what stands for one. */
 static uint64_t number(Emit *e) {
     size_t n = next_word(e);
     const char *word = e->at;
     e->at += n;
+    if (*word == '$')
+        return named(e, word + 1, n - 1);
     if (*word != '%') {
         assert(n && strspn(word, "-0123456789") == n);
         return (uint64_t)strtoll(word, NULL, 10);
@@ -81,6 +102,25 @@ static uint64_t number(Emit *e) {
         return (uint64_t)(int64_t)va_arg(e->ap, int);
     assert(word[1] == 'l');
     return word[2] == 'l' ? va_arg(e->ap, unsigned long long) : va_arg(e->ap, unsigned long);
+}
+
+/* The names that the code begins with. */
+static void take_names(Emit *e) {
+    uint32_t nlocals = 0;
+    for (size_t n; (n = next_word(e)) > 0 && *e->at == '$';) {
+        Name *name = &e->names[e->nnames];
+        assert(e->nnames < MAX_NAMES);
+        name->at = e->at + 1;
+        name->len = strcspn(name->at, "= \n");
+        e->at = name->at + name->len;
+        if (*e->at == '=') {
+            e->at++;
+            name->value = number(e);
+        } else {
+            name->value = nlocals++;
+        }
+        e->nnames++;
+    }
 }
 
 static void put_number(Emit *e) {
@@ -102,10 +142,18 @@ static void put_block_type(Emit *e) {
     buf_u8(e->out, WASM_NONE);
 }
 
-/* A memory and an offset. */
+/* A memory, an offset, and maybe align=N. */
 static void put_access(Emit *e) {
-    uint64_t memory = number(e), offset = number(e);
-    emit_memarg(e->out, memory, offset);
+    uint64_t memory = number(e), offset = number(e), align = 1;
+    uint32_t log2 = 0;
+    next_word(e);
+    if (strncmp(e->at, "align=", 6) == 0) {
+        e->at += 6;
+        align = number(e);
+    }
+    while (1u << log2 < align)
+        log2++;
+    emit_memarg(e->out, log2, memory, offset);
 }
 
 /* The type of ref.null. */
@@ -152,9 +200,11 @@ static bool take_op(Emit *e, size_t n, WasmOp *op) {
 }
 
 void emit(Buf *b, const char *code, ...) {
-    Emit e = {.out = b, .at = code};
+    Name names[MAX_NAMES];
+    Emit e = {.out = b, .at = code, .names = names};
     WasmOp op;
     va_start(e.ap, code);
+    take_names(&e);
     for (size_t n; (n = next_word(&e)) > 0;) {
         if (!take_op(&e, n, &op))
             continue;

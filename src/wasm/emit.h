@@ -15,11 +15,15 @@
  *     emit(b, "block loop local.get 1 i32.eqz br_if 1 ... br 0 end end");
  *     emit(b, "local.get 0 local.get 1 %s.add", wide ? "i64" : "i32");
  *
+ * The code may begin with names of its locals, in their order from 0, and of other numbers:
+ *
+ *     emit(b, "$n $sum $add=%u local.get $n local.get $sum call $add local.set $sum", add);
+ *
  * After block, loop and if comes a result type (i32, i64, f32, f64) or none. Loads and stores have
- * a memory and an offset, and need not be aligned: "i64.load %u 8"; floats are given by
- * their bits. Instructions whose immediates are no numbers are not known here, but for ref.null
- * func. %s stands for a mnemonic, the beginning of one, or nothing. For code that is made once, not
- * for each site: it is read when it is emitted.
+ * a memory and an offset, and need not be aligned: "i64.load %u 8", or are: "i64.load %u 8
+ * align=8". Floats are given by their bits. Instructions whose immediates are no numbers are not
+ * known here, but for ref.null func. %s stands for a mnemonic, the beginning of one, or nothing.
+ * For code that is made once, not for each site: it is read when it is emitted.
  */
 void emit(Buf *b, const char *code, ...) __attribute__((format(printf, 2, 3)));
 
@@ -33,9 +37,10 @@ void emit_br_table(Buf *b, const uint32_t *labels, uint32_t n, uint32_t otherwis
  * whose handles are given. */
 void emit_copy(Buf *b, const WasmModule *m, uint32_t to, uint32_t from);
 
-/* The immediates of a load or store that need not be aligned. */
-static inline void emit_memarg(Buf *b, uint64_t memory, uint64_t offset) {
-    buf_uleb(b, memory ? 0x40 : 0); /* a memory index follows, which not all engines know */
+/* The immediates of a load or store. */
+static inline void emit_memarg(Buf *b, uint32_t align_log2, uint64_t memory, uint64_t offset) {
+    buf_uleb(b, align_log2 |
+                    (memory ? 0x40 : 0)); /* a memory index follows, which not all engines know */
     if (memory)
         buf_uleb(b, memory);
     buf_uleb(b, offset);
@@ -55,19 +60,6 @@ static inline void put_i32(Buf *b, uint64_t v) {
 static inline void put_open(Buf *b, WasmOp op) {
     wasm_put_op(b, op);
     buf_u8(b, WASM_NONE);
-}
-
-/* A load or store of memory `memory`, whose address need not be aligned. */
-static inline void put_memarg(Buf *b, WasmOp op, uint64_t memory, uint64_t offset) {
-    wasm_put_op(b, op);
-    emit_memarg(b, memory, offset);
-}
-
-static inline void put_local(Buf *code, uint32_t local, bool wide) {
-    wasm_put_op(code, WASM_OP_LOCAL_GET);
-    buf_uleb(code, local);
-    if (wide)
-        wasm_put_op(code, WASM_OP_I64_EXTEND_I32_U);
 }
 
 #endif

@@ -87,6 +87,32 @@ static void parts(void **state) {
     buf_free(&b);
 }
 
+static void accesses(void **state) {
+    static const char *const texts[] = {"i32.load offset=4 align=1", "i64.store 2 offset=16",
+                                        "i32.load8_u 1"};
+    Buf b = {0};
+    (void)state;
+    emit(&b, "i32.load 0 4 i64.store 2 %u align=8 i32.load8_u 1 0", 16u);
+    expect(&b, texts, sizeof texts / sizeof *texts);
+    buf_free(&b);
+}
+
+static void names(void **state) {
+    static const char *const texts[] = {"local.get 0",  "local.get 1",
+                                        "i64.const -1", "i32.const 7",
+                                        "call 300",     "i64.store 1 offset=8 align=1",
+                                        "local.set 1"};
+    Buf b = {0};
+    (void)state;
+    emit(&b,
+         "$n $all=%" PRIu64 " $sum $nn=7 $add=%u $memory=%u"
+         " local.get $n local.get $sum i64.const $all i32.const $nn call $add"
+         " i64.store $memory %u local.set $sum",
+         UINT64_MAX, 300u, 1u, 8u);
+    expect(&b, texts, sizeof texts / sizeof *texts);
+    buf_free(&b);
+}
+
 static void locals(void **state) {
     Buf b = {0};
     (void)state;
@@ -101,7 +127,8 @@ static void locals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(instructions), cmocka_unit_test(constructs),
-                                       cmocka_unit_test(mnemonics), cmocka_unit_test(parts),
+                                       cmocka_unit_test(mnemonics),    cmocka_unit_test(parts),
+                                       cmocka_unit_test(accesses),     cmocka_unit_test(names),
                                        cmocka_unit_test(locals)};
     return cmocka_run_group_tests_name("emit", tests, NULL, NULL);
 }
