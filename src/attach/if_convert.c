@@ -125,7 +125,7 @@ static bool find_count(const Counter *x, uint32_t at, Count *c) {
 }
 
 /* A, A, load, 1, add, store. */
-static void put_count(const Counter *x, const Count *c) {
+static void emit_count(const Counter *x, const Count *c) {
     copy(x, c->from, c->from + 3);
     emit(x->out, "%s.const 1", c->wide ? "i64" : "i32");
     copy(x, c->condition_end + c->wide, c->end);
@@ -140,7 +140,7 @@ static void note_local(Counter *x, uint32_t k) {
 }
 
 /* A count and those behind it that can share its branch. Gives where the last one ends. */
-static uint32_t put_counts(Counter *x, const Count *first) {
+static uint32_t emit_branch(Counter *x, const Count *first) {
     Count next;
     uint32_t end = first->end;
     bool otherwise = false;
@@ -148,14 +148,14 @@ static uint32_t put_counts(Counter *x, const Count *first) {
     for (uint32_t k = first->condition; k < first->condition_end; k++)
         note_local(x, k);
     emit(x->out, "if");
-    put_count(x, first);
+    emit_count(x, first);
     bool shares = first->local >= 0 && !first->negated;
     while (shares && find_count(x, end, &next) && next.local == first->local &&
            (next.negated || (next.plain && !otherwise))) {
         if (next.negated && !otherwise)
             emit(x->out, "else");
         otherwise |= next.negated;
-        put_count(x, &next);
+        emit_count(x, &next);
         end = next.end;
     }
     emit(x->out, "end");
@@ -186,7 +186,7 @@ bool bind_counts(const WasmModule *m, uint32_t func, const BindAddress *in_bound
         Count c;
         if (find_count(&x, k, &c)) {
             any = true;
-            k = put_counts(&x, &c);
+            k = emit_branch(&x, &c);
         } else {
             note_local(&x, k);
             copy(&x, k, k + 1);

@@ -286,7 +286,7 @@ static void add_trapped(Maker *x, bool memories) {
 
 /* ---- the table ---- */
 
-static void put_signed_number(Buf *b, int64_t v) {
+static void write_signed(Buf *b, int64_t v) {
     buf_uleb(b, (uint64_t)v << 1 ^ (uint64_t)(v >> 63));
 }
 
@@ -295,7 +295,7 @@ static uint32_t word_of(const Maker *x, uint32_t func, CountRef ref) {
 }
 
 /* What derived counts are made of. */
-static void put_derived(Maker *x) {
+static void write_derived(Maker *x) {
     const Counts *c = &x->b->counts;
     x->first_derived = mem_zalloc(sizeof *x->first_derived * (c->funcs.len + 1u));
     x->nwords = c->ncounters;
@@ -322,16 +322,16 @@ typedef struct Position {
 } Position;
 
 /* Numbers that have one count. */
-static void put_numbers(Maker *x, const BindRun *r, uint32_t word, uint64_t factor, Position *p) {
+static void write_numbers(Maker *x, const BindRun *r, uint32_t word, uint64_t factor, Position *p) {
     buf_u8(&x->table, (uint8_t)(r->place.size_log2 | (r->set ? FLAG_SETS : 0) |
                                 (r->n > 1 ? FLAG_SEVERAL : 0) | (r->traps ? FLAG_TRAPS : 0)));
     if (r->n > 1) {
         buf_uleb(&x->table, r->n);
-        put_signed_number(&x->table, (int32_t)r->step);
+        write_signed(&x->table, (int32_t)r->step);
     }
     buf_uleb(&x->table, word);
-    put_signed_number(&x->table, (int32_t)(r->place.at - p->at));
-    put_signed_number(&x->table, (int64_t)factor);
+    write_signed(&x->table, (int32_t)(r->place.at - p->at));
+    write_signed(&x->table, (int64_t)factor);
     p->at = r->place.at + (r->n > 1 ? r->n * r->step : 0);
     if (!r->traps)
         return;
@@ -342,7 +342,7 @@ static void put_numbers(Maker *x, const BindRun *r, uint32_t word, uint64_t fact
 }
 
 /* All numbers of a memory; false if there are none. */
-static bool put_memory(Maker *x, uint32_t memory) {
+static bool write_memory(Maker *x, uint32_t memory) {
     const Bind *b = x->b;
     Position p = {0};
     size_t before = x->table.len;
@@ -350,7 +350,7 @@ static bool put_memory(Maker *x, uint32_t memory) {
         const BindRun *r = &b->runs.at[i];
         const CountValue *v = &b->counts.values.at[r->value];
         if (r->place.handle == memory && v->func != COUNT_NONE)
-            put_numbers(x, r, word_of(x, v->func, v->ref), r->set ? r->to : v->amount, &p);
+            write_numbers(x, r, word_of(x, v->func, v->ref), r->set ? r->to : v->amount, &p);
     }
     for (uint32_t i = 0; i < b->vars.len; i++) {
         const BindPlace *place = &b->sums.at[b->vars.at[i]].place;
@@ -358,7 +358,7 @@ static bool put_memory(Maker *x, uint32_t memory) {
         BindRun one = {.place = *place, .n = 1};
         for (uint32_t k = 0; k < parts.len; k++)
             if (place->space == WASM_SPACE_MEMORY && place->handle == memory)
-                put_numbers(x, &one, parts.at[k].counter, parts.at[k].weight, &p);
+                write_numbers(x, &one, parts.at[k].counter, parts.at[k].weight, &p);
     }
     return x->table.len > before;
 }
@@ -495,13 +495,13 @@ static void emit_memories(Maker *x) {
     x->next = add_next(x);
     x->leaks = add_leaks(x);
     x->times = add_times(x);
-    put_derived(x);
+    write_derived(x);
     add_saving(x);
     emit(&x->code, "i32.const %" PRIu64 " global.set %u", table_at(x), x->cursor);
     if (x->table.len)
         emit_stage(x, add_derive(x));
     for (uint32_t k = 0; k < memories; k++)
-        if (put_memory(x, k))
+        if (write_memory(x, k))
             emit_stage(x, add_apply(x, k));
 }
 
