@@ -71,7 +71,7 @@ static Variant *make_variant(Bind *b, const BindRule *r) {
                 &v->args,
                 ((Operand){.n = p->n, .type = &type_scalar[TYPE_I64], .any = true, .used = true}));
     }
-    v->look_at_types = v->args.len > 0;
+    v->asks.types = v->args.len > 0;
     vec_push(&b->plan.shapes, v->only);
     vec_push(&b->plan.variants, v);
     return v;

@@ -74,7 +74,7 @@ static void put_additions(Code *c, Refs *code) {
     const Plan *plan = c->g->in->plan;
     Counters *counters = c->g->in->units->counters;
     Counting k = *counters_shape(counters, c->part->shape);
-    uint32_t front = c->part->action->variant->entering ? SITE_COUNT_FRONT : 0;
+    uint32_t front = c->part->action->variant->asks.entering ? SITE_COUNT_FRONT : 0;
     for (uint32_t i = 0; i < k.n; i++) {
         const Addition *first = &counters->additions.at[k.first + i];
         uint32_t var = first->sum;
@@ -309,7 +309,7 @@ static void add_rule(Gen *g, const char *function, const char *at, MonitorEvent 
 static bool counts_falling(const Unit *u, const Residue *r) {
     for (uint32_t i = 0; i < r->nparts; i++) {
         const UnitPart *p = &r->parts[i];
-        if (p->kind == PART_COUNT && u->op == WASM_OP_LOOP && p->action->variant->entering)
+        if (p->kind == PART_COUNT && u->op == WASM_OP_LOOP && p->action->variant->asks.entering)
             return true;
     }
     return false;

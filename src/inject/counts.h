@@ -118,7 +118,7 @@ typedef struct CountEvent {
     bool entering; /* a `loop`: only where control enters it, not where a branch goes back */
 } CountEvent;
 static inline CountEvent counts_event(const Action *a) {
-    return (CountEvent){a->event, a->variant->entering};
+    return (CountEvent){a->event, a->variant->asks.entering};
 }
 
 /* The segment of that function in which the probe of an event at a site would be; COUNT_NONE: it is

@@ -264,7 +264,7 @@ static Wanted wanted_by(const Match *matches, uint32_t n) {
                        in_mode(&matches[i], MODE_EXIT) || in_mode(&matches[i], MODE_SEMANTIC_AFTER);
         need(&w.args, &v->args, in_mode(&matches[i], MODE_BEFORE) || v->alt.is);
         need(&w.results, &v->results, true);
-        if (v->needs_reference && !w.args.count)
+        if (v->asks.reference && !w.args.count)
             w.args.count = 1;
     }
     return w;
@@ -540,7 +540,7 @@ static void splice_construct(Splicer *s, const Site *site, const Match *matches,
 /* Runs before the instruction and needs nothing of it. */
 static bool is_plain(const Match *m) {
     const Variant *v = m->shape->variant;
-    return m->action->event.mode == MODE_BEFORE && !v->args.len && !v->needs_reference;
+    return m->action->event.mode == MODE_BEFORE && !v->args.len && !v->asks.reference;
 }
 
 /* The offset after the `end` (or `delegate` and its label) of a construct. */
@@ -630,7 +630,7 @@ static void put_back(Splicer *s, int32_t value) {
 
 static bool asks_back(const Match *m) {
     const Template *t = m->shape->template;
-    for (uint32_t i = 0; m->shape->variant->asks_back && i < t->nholes; i++)
+    for (uint32_t i = 0; m->shape->variant->asks.back && i < t->nholes; i++)
         if (t->holes[i].kind == HOLE_BACK)
             return true;
     return false;
@@ -704,7 +704,7 @@ void splice_site(Splicer *s, const Site *site, const SiteTypes *types, const Mat
     if (types->known && types->dead && !entered((WasmOp)site->instr->op))
         return; /* counted, but nothing to run */
     s->in_front = 0;
-    if (n == 1 && is_plain(&matches[0]) && !matches[0].action->variant->asks_back) {
+    if (n == 1 && is_plain(&matches[0]) && !matches[0].action->variant->asks.back) {
         size_t at = s->out->len;
         splice_match(s, site, matches, 0);
         if (s->pool.types.len)

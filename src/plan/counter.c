@@ -563,7 +563,7 @@ static Counting read_shape(Counters *c, const Shape *shape) {
     if (!is_countable(c, v->event))
         refuse(&r, WHY_EVENT, NULL, v->probe->rule.span);
     else if (predicate && (shape_decide(v, UINT64_MAX, shape->atoms, predicate) != TRI_YES ||
-                           (shape->atoms & SHAPE_ENTERING && !v->entering)))
+                           (shape->atoms & SHAPE_ENTERING && !v->asks.entering)))
         refuse(&r, WHY_PREDICATE, NULL, predicate->span);
     else if (check_vars(&r))
         read_block(&r, &v->probe->body);

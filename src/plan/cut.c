@@ -60,12 +60,12 @@ static void use_operand(Variant *v, const Bound *b, const Type *type, Dependence
     }
     o->used |= use != ASKED;
     o->assigned |= use == ASSIGNED;
-    v->look_at_types |= b->id != NAME_LOCAL && !fixed;
+    v->asks.types |= b->id != NAME_LOCAL && !fixed;
 }
 
 /* An operand that is taken as it is. */
 static void use_any(Variant *v, uint32_t n) {
-    v->look_at_types = true;
+    v->asks.types = true;
     for (uint32_t i = 0; i < v->args.len; i++) {
         if (v->args.at[i].n == n) {
             v->args.at[i].used = true;
@@ -79,7 +79,7 @@ static void use_any(Variant *v, uint32_t n) {
 /* The function in the table entry that operand 0 names. */
 static void use_entry(Cut *c) {
     use_any(c->v, 0);
-    c->v->asks_entry = c->plan->asks_tables = true;
+    c->v->asks.entry = c->plan->asks_tables = true;
 }
 
 /* Bounds count even if the body never uses the name. */
@@ -107,11 +107,11 @@ static void use_name(Cut *c, const Expr *e, bool assigned) {
     else if (id == NAME_TARGET_FUNCREF)
         use_any(v, 0);
     else if (id == NAME_BACK_EDGE)
-        v->asks_back = true;
+        v->asks.back = true;
     else if (id == NAME_SEGMENT_SIZE)
         c->plan->asks_segments = true;
     else if (id == NAME_REF_CONDITION)
-        v->look_at_types = v->needs_reference = true;
+        v->asks.types = v->asks.reference = true;
 }
 
 /* The number + 1 of a string that exists at run time. */
@@ -247,7 +247,7 @@ static void cut_expr(Cut *c, Expr **slot) {
             cut_index(c, e);
             return;
         }
-        c->v->asks_targets |= !e->is_static;
+        c->v->asks.targets |= !e->is_static;
         break;
     default: break;
     }
@@ -431,7 +431,7 @@ static void check_alt(Cut *c) {
     Span rule = v->probe->rule.span;
     bool fixed = *op->results != '*', leaves = fixed && *op->results;
     v->alt.supply = v->probe->body.incomplete ? SUPPLY_ALWAYS : alt_supply(&v->probe->body);
-    v->look_at_types |= *op->operands == '*' || !fixed || *op->results == 'a' || v->alt.guarded;
+    v->asks.types |= *op->operands == '*' || !fixed || *op->results == 'a' || v->alt.guarded;
     if (leaves && *op->results == 'v') {
         diag(c->diags, DIAG_ALT_RESULT, rule, "%s leaves a vector, scripts have no such values",
              op->mnemonic);
@@ -455,8 +455,8 @@ bool cut_variant(Plan *plan, Variant *v, Diags *diags) {
     Cut c = {plan, v, diags, true, 0};
     if (v->probe->predicate)
         cut_expr(&c, &v->probe->predicate);
-    v->entering = v->asks_back && v->probe->predicate &&
-                  shape_decide(v, 0, SHAPE_BACK, v->probe->predicate) == TRI_NO;
+    v->asks.entering = v->asks.back && v->probe->predicate &&
+                       shape_decide(v, 0, SHAPE_BACK, v->probe->predicate) == TRI_NO;
     v->alt.guarded = v->alt.is && v->probe->predicate && !v->probe->predicate->is_static;
     cut_block(&c, &v->probe->body);
     ask_bounds(v);

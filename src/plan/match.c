@@ -34,7 +34,7 @@ static void prepare(Matcher *w) {
     for (uint32_t op = 0; op < WASM_OP_COUNT; op++) {
         const ActionList *list = &w->plan->by_op[op];
         for (uint32_t i = 0; i < list->len; i++)
-            w->op_looks[op] |= w->plan->actions.at[list->at[i]].variant->look_at_types;
+            w->op_looks[op] |= w->plan->actions.at[list->at[i]].variant->asks.types;
         w->looks |= w->op_looks[op];
     }
     const ActionList *kinds = w->plan->by_kind;
@@ -105,7 +105,7 @@ static bool types_fit(Matcher *w, const Variant *v, const WasmInstr *i) {
         if (o->n >= w->locals.len || !compatible(w->locals.at[o->n], o->type))
             return false;
     }
-    if (!v->look_at_types)
+    if (!v->asks.types)
         return true;
     for (uint32_t k = 0; k < v->args.len; k++)
         if (!has_operand(&w->types.operands, &v->args.at[k],
@@ -132,7 +132,7 @@ static void match_list(Matcher *w, const ActionList *list, const Site *s) {
         if (is_quiet(w, a, s))
             continue;
         bool fits = w->accept ? w->accept(w->ctx, w, a, s)
-                              : !(v->look_at_types || v->locals.len) || types_fit(w, v, s->instr);
+                              : !(v->asks.types || v->locals.len) || types_fit(w, v, s->instr);
         Shape *shape = fits ? plan_shape(w->plan, v, s) : NULL;
         if (shape && v->alt.is)
             shape = alt_fit(w->plan, shape, s, &w->types);

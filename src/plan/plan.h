@@ -115,6 +115,16 @@ typedef struct VariantAlt {
     const char *reason;           /* one of these that is impossible: why */
 } VariantAlt;
 
+/* What it asks of its sites. */
+typedef struct VariantAsks {
+    bool types;     /* some operand is not fixed */
+    bool reference; /* of br_on_*, saved as operand 0 */
+    bool targets;   /* the depth of a br_table's target by index */
+    bool back;      /* `back_edge` */
+    bool entering;  /* ... which the predicate wants to be false, whatever the site */
+    bool entry;     /* which function is in a table's entry */
+} VariantAsks;
+
 typedef struct Variant {
     Probe *probe;    /* the typed copy */
     uint32_t source; /* index into Plan.probes */
@@ -128,21 +138,16 @@ typedef struct Variant {
     Vec(AltCall) alt_calls;
     Vec(uint32_t) memory_calls; /* indices into Plan.memory_calls */
     Vec(DupAt) dups;
-    bool look_at_types;  /* some operand is not fixed */
     bool starts_dynamic; /* something runs at start-up for each site: an unshared variable's initial
                             value depends on script variables, or there is an '@init' call */
     bool exits;          /* there is an '@exit' call */
     bool exits_count; /* ... and it makes a difference how often it is made with the same arguments
                        */
+    VariantAsks asks;
     Vec(Expr *) statics;  /* its '@static' calls */
     bool impossible;      /* a bound or the predicate cannot hold */
     bool off;             /* the predicate cannot: constants say so. Nothing else is planned */
     bool may_lack_consts; /* there may be sites at which a constant has no value */
-    bool needs_reference; /* of br_on_*, saved as operand 0 */
-    bool asks_targets;    /* the depth of a br_table's target by index */
-    bool asks_back;       /* `back_edge` */
-    bool entering;        /* ... which the predicate wants to be false, whatever the site */
-    bool asks_entry;      /* which function is in a table's entry */
     bool has_texts;       /* some constants are strings */
     VariantAlt alt;
     uint32_t *vars; /* by Var.index: PlanVar id, UINT32_MAX for plain locals; of a scope: the

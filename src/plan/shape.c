@@ -51,7 +51,7 @@ static Shape *make_shape(Plan *plan, Variant *v, uint64_t atoms) {
     s->atoms = atoms;
     s->index = plan->shapes.len;
     const Expr *predicate = v->probe->predicate;
-    if (v->asks_back && predicate &&
+    if (v->asks.back && predicate &&
         shape_decide(v, UINT64_MAX, atoms | SHAPE_BACK, predicate) == TRI_NO)
         s->atoms |= SHAPE_ENTERING;
     s->never = predicate && shape_decide(v, UINT64_MAX, s->atoms, predicate) == TRI_NO;

@@ -117,7 +117,7 @@ static void count_site(void *self, const Site *site, const SiteTypes *types, con
         store_count(&r->store, site, &matches[i]);
         check_alt_calls(r, site, types, matches[i].shape->variant);
         check_dups(r, site, matches[i].shape->variant);
-        if (matches[i].shape->variant->asks_targets)
+        if (matches[i].shape->variant->asks.targets)
             br_tables_note(&r->br_tables, site->instr);
         memory_note(&r->memories, site, matches[i].shape->variant, r->p.diags);
         if (matches[i].shape->variant->alt.is)

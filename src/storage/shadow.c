@@ -103,7 +103,7 @@ void shadow_note(Shadow *s, const Site *site, const Match *matches, uint32_t n) 
     if (!i || (!s->tables && !s->segments))
         return;
     for (uint32_t k = 0; k < n; k++)
-        if (matches[k].shape->variant->asks_entry && holds_functions(s, accessed_table(i)))
+        if (matches[k].shape->variant->asks.entry && holds_functions(s, accessed_table(i)))
             s->table[accessed_table(i)].asked = true;
     switch (i->op) {
     case WASM_OP_TABLE_SET:

@@ -583,7 +583,7 @@ static bool asks_for_back(const Units *units) {
         for (uint32_t k = 0; k < u->nresidues && u->op == WASM_OP_LOOP; k++)
             for (uint32_t p = 0; p < u->residues[k].nparts; p++)
                 if (u->residues[k].parts[p].kind == PART_ACTION &&
-                    u->residues[k].parts[p].action->variant->asks_back)
+                    u->residues[k].parts[p].action->variant->asks.back)
                     return true;
     }
     return false;
