@@ -19,10 +19,6 @@
 #include "wasm/op_text.h"
 #include "plan/make.h"
 
-#ifndef PACKAGE_VERSION
-#define PACKAGE_VERSION "0.1.0"
-#endif
-
 const char *whammc_version(void) {
     return PACKAGE_VERSION;
 }

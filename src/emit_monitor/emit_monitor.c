@@ -284,7 +284,7 @@ static bool merge_runtime(MonitorTarget *t, const WasmModule *code) {
         if (e)
             vec_push(&roots, e->handle);
         else if (str_is(import->name, "fmod"))
-            ok = helpers_add_fmod(&t->m, &t->fmod, t->diags);
+            ok = link_add_fmod(&t->m, &t->fmod, t->diags);
         else
             ok = fault(t, arena_printf(&t->plan->arena, "the runtime has no function %.*s",
                                        STR_ARG(import->name)));

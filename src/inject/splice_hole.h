@@ -1,6 +1,5 @@
 /*
- * inject/splice_hole.h - filling the holes of templates: what hole.c and splice.c share. Only they
- * include it.
+ * inject/splice_hole.h - filling the holes of templates: for the splicer and its back ends.
  */
 #ifndef WHAMMC_INJECT_SPLICE_HOLE_H
 #define WHAMMC_INJECT_SPLICE_HOLE_H

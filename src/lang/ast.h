@@ -347,6 +347,9 @@ void type_table_free(Script *s); /* script_free() does it */
  */
 Probe *ast_clone_probe(Script *s, const Probe *p);
 
+/* Whether it is a call remove_probe(probe_id) of some library. */
+bool ast_is_removal(const Expr *e);
+
 /* Calls visit on every expression of the probe (predicate first, then the body in order, parents
  * first). */
 void ast_walk_probe(const Probe *p, void (*visit)(void *ctx, Expr *e), void *ctx);

@@ -73,15 +73,9 @@ static bool check_args(Check *c, Expr *e, Expr **args, uint32_t n, const Callee 
     return all_static;
 }
 
-/* remove_probe(probe_id): the name means something only there. */
-static bool is_removal(const Expr *e) {
-    return e->kind == EXPR_METHOD && str_is(e->name, "remove_probe") && e->nargs == 1 &&
-           e->args[0]->kind == EXPR_NAME && str_is(e->args[0]->name, "probe_id");
-}
-
 /* The arguments of a call that is wrong anyway. */
 static const Type *give_up(Check *c, Expr *e) {
-    if (is_removal(e))
+    if (ast_is_removal(e)) /* the name means something only there */
         return &type_error;
     for (uint32_t i = 0; i < e->nargs; i++)
         check_value(c, e->args[i], NULL);

@@ -1,5 +1,5 @@
 /*
- * lang/clone.c - copies of probes, and walking over their expressions.
+ * lang/clone.c - copies of probes, walking over their expressions, and what calls are.
  *
  * Recursion is bounded: the parser limits the depth of expressions and blocks.
  */
@@ -83,4 +83,9 @@ void ast_walk_probe(const Probe *p, void (*visit)(void *ctx, Expr *e), void *ctx
     Walk w = {visit, ctx};
     walk_expr(&w, p->predicate);
     walk_block(&w, p->body);
+}
+
+bool ast_is_removal(const Expr *e) {
+    return e->kind == EXPR_METHOD && str_is(e->name, "remove_probe") && e->nargs == 1 &&
+           e->args[0]->kind == EXPR_NAME && str_is(e->args[0]->name, "probe_id");
 }

@@ -13,7 +13,7 @@ static int64_t resolve(void *ctx, const WasmImport *import) {
     return -1;
 }
 
-bool helpers_add_fmod(WasmModule *m, uint32_t *handle, Diags *diags) {
+bool link_add_fmod(WasmModule *m, uint32_t *handle, Diags *diags) {
     RuntimeModule rt = runtime_arithmetic();
     WasmModule from;
     bool ok = wasm_load_own(&from, rt.bytes, rt.len, diags);

@@ -7,6 +7,6 @@
 #include "wasm/module.h"
 
 /* Adds C's fmod to the module, which is not laid out. False on an internal fault (reported). */
-bool helpers_add_fmod(WasmModule *m, uint32_t *handle, Diags *diags);
+bool link_add_fmod(WasmModule *m, uint32_t *handle, Diags *diags);
 
 #endif

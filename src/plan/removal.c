@@ -48,10 +48,8 @@ static bool is_used(const Script *s, Str library) {
 
 static bool is_removal(const Removal *r, const Stmt *s) {
     const Expr *e = s->kind == STMT_CALL ? s->value : NULL;
-    return e && e->kind == EXPR_METHOD && str_is(e->name, "remove_probe") &&
-           e->annotation == ANN_NONE && e->nargs == 1 && e->args[0]->kind == EXPR_NAME &&
-           str_is(e->args[0]->name, "probe_id") && removal_is_engine(r->libraries, e->recv) &&
-           is_used(r->script, e->recv);
+    return e && ast_is_removal(e) && e->annotation == ANN_NONE &&
+           removal_is_engine(r->libraries, e->recv) && is_used(r->script, e->recv);
 }
 
 static void replace_in(Removal *r, Block b) {

@@ -356,7 +356,7 @@ static bool link(void *self) {
     memory_helpers(&r->memories, r->options->link == LINK_IMPORT, reach.helpers);
     if (!flush_link(&r->flush, &reach, &r->once) ||
         (reach.helpers[HELPER_FMOD] &&
-         !helpers_add_fmod(&r->p.m, &r->helpers[HELPER_FMOD], r->p.diags)) ||
+         !link_add_fmod(&r->p.m, &r->helpers[HELPER_FMOD], r->p.diags)) ||
         !libraries_link(&r->flush))
         return false;
     add_memory_functions(r);
