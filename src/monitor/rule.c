@@ -179,6 +179,7 @@ bool rule_find_op(RuleParse *p, RuleSpan span, WasmOp *op) {
     RuleEngines engines;
     if (rule_op(name, op, &engines)) {
         p->rule->engines |= (uint8_t)engines;
+        p->rule->older_name = engines == ENGINES_Y2025;
         return true;
     }
     span = event_word(p, span.start);

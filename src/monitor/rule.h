@@ -79,6 +79,7 @@ typedef struct MonitorRule {
     const MonitorParam *params;
     uint32_t nparams;    /* 0: no list, or an empty one */
     uint8_t engines;     /* bits of RuleEngines; ENGINES_ANY: all know the names in it */
+    bool older_name;     /* the instruction is spelled as only engines from 2025 do */
     bool bare_predicate; /* written without parentheses: engines do not understand the name */
 } MonitorRule;
 
@@ -110,7 +111,7 @@ RuleStatus rule_parse(Str name, bool hints, Arena *arena, MonitorRule *rule, uin
                       RuleError *error);
 
 /* The rule as an export name, in the one spelling that whammc writes; an instruction that only
- * engines from 2025 know by the name that was read keeps that. */
+ * engines from 2025 know by the name that was read (older_name) keeps that. */
 void rule_print(const MonitorRule *rule, Buf *out);
 /* Its parts: "wasm:opcode:br_if"; "arg0" or "$alloc(fid, pc)"; "$alloc(fid, pc)". */
 void rule_print_event(const MonitorRule *rule, Buf *out);

@@ -79,7 +79,7 @@ void rule_print_event(const MonitorRule *rule, Buf *out) {
         buf_printf(out, "wasm:%s", texts[rule->event]);
         return;
     }
-    const char *older = rule->engines & ENGINES_Y2025 ? rule_mnemonic(rule->op, true) : NULL;
+    const char *older = rule->older_name ? rule_mnemonic(rule->op, true) : NULL;
     buf_printf(out, "wasm:opcode:%s", older ? older : rule_mnemonic(rule->op, false));
 }
 

@@ -86,6 +86,10 @@ static const Good good[] = {
     {NOP "(arg0 ) x", NOP " (arg0)", "x"},
     {NOP " \r", NOP, "\r"},
     {NOP "\xc3\xa9", NOP, "\xc3\xa9"},
+    /* the spelling of the instruction stays what it was, whoever knows the values */
+    {"wasm:opcode:v128.load8_lane(is_func_end)", "wasm:opcode:v128.load8_lane (is_func_end)", ""},
+    {"wasm:opcode:v128.load_8_lane(at_func_end)", "wasm:opcode:v128.load_8_lane (at_func_end)", ""},
+    {"wasm:opcode:v128.load8_lane/p(op_name)/", "wasm:opcode:v128.load8_lane / p(op_name) /", ""},
 };
 
 static const Wrong wrong[] = {
