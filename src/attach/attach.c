@@ -286,7 +286,8 @@ static bool link(void *self) {
     if (!link_parts(b))
         return false;
     bind_inline(b);
-    bind_total(b);
+    if (!bind_total(b))
+        return false;
     if (b->counts.traps.len)
         b->p.counts = &b->counts;
     uint32_t flush = add_flush(b);

@@ -239,8 +239,8 @@ void bind_sums(Bind *b, const BindAddress *in_bounds, BindRule **current);
 
 /* ---- sums.c ---- */
 
-/* Adds the counters and the function that makes the sums. */
-void bind_total(Bind *b);
+/* Adds the counters and the function that makes the sums. False with a message if that cannot be. */
+bool bind_total(Bind *b);
 /* Pass 2, before the sites of a function: its counters. */
 void bind_put_counters(Bind *b, uint32_t func);
 

@@ -2,6 +2,7 @@
  * inject/counts.c - which counters a program gets, and how values follow from them.
  */
 #include "inject/counts.h"
+#include "../../stdlib/runtime/sums.h" /* the table of derived counts */
 
 /* What each execution of a segment adds to a variable. */
 struct CountShare {
@@ -25,8 +26,7 @@ void counts_free(Counts *c) {
     vec_free(&c->parts);
     segments_free(&c->here.segments);
     vec_free(&c->points);
-    vec_free(&c->funcs);
-    vec_free(&c->words);
+    buf_free(&c->derived);
     vec_free(&c->values);
     vec_free(&c->traps);
     vec_free(&c->trap_points);
@@ -40,6 +40,7 @@ void counts_free(Counts *c) {
     vec_free(&c->here.weights);
     vec_free(&c->here.needed);
     vec_free(&c->here.asked);
+    vec_free(&c->here.derived);
     vec_free(&c->here.refs);
     vec_free(&c->here.leak_of);
     vec_free(&c->here.place_of);
@@ -128,13 +129,13 @@ void counts_share(Counts *c, uint32_t var, uint32_t segment, uint32_t key, uint6
 }
 
 uint32_t counts_value(Counts *c, uint32_t segment, uint64_t amount, bool flag, uint32_t last) {
-    CountValue v = {COUNT_NONE, {0, 0}, 0, false};
+    CountValue v = {0};
     if (segment != COUNT_NONE && amount)
-        v = (CountValue){c->funcs.len, {segment & 0x7fffffff, 0}, amount, flag};
-    if (last != COUNT_NONE) {
+        v = (CountValue){amount, {segment & 0x7fffffff, 0}, flag};
+    if (last != COUNT_NONE && (last >= c->here.first_value || !c->values.at[last].amount)) {
         const CountValue *before = &c->values.at[last];
-        if (before->func == v.func && before->ref.index == v.ref.index &&
-            before->amount == v.amount && before->flag == v.flag)
+        if (before->amount == v.amount && before->ref.index == v.ref.index &&
+            before->flag == v.flag)
             return last;
     }
     vec_push(&c->values, v);
@@ -160,7 +161,7 @@ static void mark_asked(Counts *c) {
     bool exits = false;
     for (uint32_t i = c->here.first_value; i < c->values.len; i++) {
         uint32_t segment = c->values.at[i].ref.index;
-        if (c->values.at[i].func == COUNT_NONE)
+        if (!c->values.at[i].amount)
             continue;
         if (segment == COUNT_EXITS)
             exits = true;
@@ -173,15 +174,12 @@ static void mark_asked(Counts *c) {
         c->here.needed.at[c->here.shares.at[i].segment] = true;
 }
 
-enum { MAX_DERIVED = 4000 }; /* locals of a function; engines allow 50,000 */
-
-/* Going through the equations for each variable would take too long, what leaks would be too much
- * to tell at each instruction that can trap, or there would be too many derived values. */
+/* Going through the equations for each variable would take too long, or what leaks would be too
+ * much to tell at each instruction that can trap. */
 static bool too_many(const Counts *c, uint32_t vars) {
     const Segments *s = &c->here.segments;
     uint64_t each = (uint64_t)s->equations.len + s->traps.len;
-    return s->equations.len > MAX_DERIVED ||
-           vars * each > 64 * ((uint64_t)s->at.len + c->here.shares.len);
+    return vars * each > 64 * ((uint64_t)s->at.len + c->here.shares.len);
 }
 
 static void add_counters(Counts *c, bool derives) {
@@ -195,8 +193,16 @@ static void add_counters(Counts *c, bool derives) {
     }
 }
 
-static void put_word(Counts *c, CountRef ref) {
-    vec_push(&c->words, (uint32_t)ref.index << 1 | ref.derived);
+/* A term of derived count c->nderived. */
+static void put_term(Counts *c, CountRef ref, bool subtracted) {
+    uint32_t distance = c->nderived - ref.index;
+    if (!ref.derived) {
+        distance = ref.index - c->last_counter;
+        distance = distance << 1 ^ (0 - (distance >> 31));
+        c->last_counter = ref.index;
+    }
+    buf_uleb(&c->derived, (uint64_t)distance << SUMS_TERM_SHIFT | (ref.derived ? SUMS_DERIVED : 0) |
+                              (subtracted ? SUMS_SUBTRACTED : 0));
 }
 
 /* Whether an equation gives the count of a segment that starts at its class. */
@@ -222,35 +228,52 @@ static uint32_t number_leak(Counts *c, uint32_t class) {
     return *leak ? *leak - 1 : 0;
 }
 
-/* The derived values that values need. */
-static void add_equations(Counts *c) {
-    const Segments *s = &c->here.segments;
-    uint32_t count = c->words.len, n = 0;
-    vec_push(&c->words, 0);
-    for (uint32_t k = 0; k < s->equations.len; k++) {
-        const SegmentEquation *e = &s->equations.at[k];
-        if (!c->here.needed.at[e->segment])
-            continue;
-        vec_push(&c->words, number_leak(c, e->class) << 1 | equation_starts(s, e));
-        vec_push(&c->words, e->middle - e->from);
-        vec_push(&c->words, e->to - e->from);
-        for (uint32_t t = e->from; t < e->to; t++)
-            put_word(c, c->here.refs.at[s->terms.at[t]]);
-        c->here.refs.at[e->segment] = (CountRef){n++ & 0x7fffffff, 1};
-    }
-    c->words.at[count] = n;
+/* What a derived count begins with. */
+static void put_derived(Counts *c, uint32_t terms, uint32_t leak, bool subtracted) {
+    buf_uleb(&c->derived, (uint64_t)terms << SUMS_TERMS_SHIFT | (leak ? SUMS_DEFICIT : 0));
+    if (leak)
+        buf_uleb(&c->derived, (uint64_t)leak << 1 | (subtracted ? SUMS_SUBTRACTED : 0));
 }
 
-/* What is derived of all ways out: the last of the function. */
+static CountRef next_derived(Counts *c) {
+    return (CountRef){c->nderived++ & 0x7fffffff, 1};
+}
+
+/* The segments whose counts values need: those that are asked for, and the terms of their
+ * equations, which come before. What only variables need is not derived: they are sums of counters. */
+static void mark_derived(Counts *c) {
+    const Segments *s = &c->here.segments;
+    c->here.derived.len = 0;
+    for (uint32_t i = 0; i < s->at.len; i++)
+        vec_push(&c->here.derived, c->here.asked.at[i]);
+    for (uint32_t k = s->equations.len; k-- > 0;) {
+        const SegmentEquation *e = &s->equations.at[k];
+        for (uint32_t t = e->from; t < e->to && c->here.derived.at[e->segment]; t++)
+            c->here.derived.at[s->terms.at[t]] = true;
+    }
+}
+
+/* The derived counts that values need. */
+static void add_equations(Counts *c) {
+    const Segments *s = &c->here.segments;
+    mark_derived(c);
+    for (uint32_t k = 0; k < s->equations.len; k++) {
+        const SegmentEquation *e = &s->equations.at[k];
+        if (!c->here.derived.at[e->segment])
+            continue;
+        put_derived(c, e->to - e->from, number_leak(c, e->class), equation_starts(s, e));
+        for (uint32_t t = e->from; t < e->to; t++)
+            put_term(c, c->here.refs.at[s->terms.at[t]], t >= e->middle);
+        c->here.refs.at[e->segment] = next_derived(c);
+    }
+}
+
+/* What is derived of all ways out of the function. */
 static CountRef add_exits(Counts *c) {
-    uint32_t *count = &c->words.at[c->funcs.at[c->funcs.len - 1].at];
-    CountRef all = {(*count)++ & 0x7fffffff, 1};
-    vec_push(&c->words, 0);
-    vec_push(&c->words, c->here.exits.len);
-    vec_push(&c->words, c->here.exits.len);
+    put_derived(c, c->here.exits.len, 0, false);
     for (uint32_t i = 0; i < c->here.exits.len; i++)
-        put_word(c, c->here.refs.at[c->here.exits.at[i]]);
-    return all;
+        put_term(c, c->here.refs.at[c->here.exits.at[i]], false);
+    return next_derived(c);
 }
 
 /* What the values of the function are made of. */
@@ -258,7 +281,7 @@ static void set_values(Counts *c) {
     CountRef exits = {COUNT_EXITS, 0};
     for (uint32_t i = c->here.first_value; i < c->values.len; i++) {
         CountValue *v = &c->values.at[i];
-        if (v->func == COUNT_NONE)
+        if (!v->amount)
             continue;
         if (v->ref.index != COUNT_EXITS) {
             v->ref = c->here.refs.at[v->ref.index];
@@ -468,7 +491,7 @@ static void add_traps(Counts *c) {
 static void close_function(Counts *c) {
     bool any = c->here.shares.len > 0;
     for (uint32_t i = c->here.first_value; i < c->values.len; i++)
-        any |= c->values.at[i].func != COUNT_NONE;
+        any |= c->values.at[i].amount != 0;
     if (!any)
         return;
     mark_asked(c);
@@ -477,11 +500,8 @@ static void close_function(Counts *c) {
     find_leaks(c);
     add_counters(c, derives);
     add_shares(c, derives);
-    vec_push(&c->funcs, ((CountFunc){c->words.len}));
     if (derives)
         add_equations(c);
-    else
-        vec_push(&c->words, 0);
     set_values(c);
     add_traps(c);
 }

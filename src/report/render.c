@@ -16,20 +16,21 @@ void format_flush(FormatOut *o) {
     o->used = 0;
 }
 
-void image_render(const uint8_t *image, uint32_t len, const uint8_t *values, Buf *out) {
+void image_render(const uint8_t *image, uint32_t len, uint8_t *values, Buf *out) {
     FormatOut o;
     o.sink = out;
     o.used = 0;
     if (len >= FORMAT_HEADER)
         values_text_before(image);
-    format_report(&o, image, len, values ? values : image); /* there may be no values */
+    uint8_t none[1];
+    format_report(&o, image, len, values ? values : none);
 }
 
 void image_text_to(Buf *out) {
     text.sink = out;
 }
 
-void whammc_report(const uint8_t *image, uint32_t len, const uint8_t *values) {
+void whammc_report(const uint8_t *image, uint32_t len, uint8_t *values) {
     if (text.sink)
         image_render(image, len, values, text.sink);
 }

@@ -20,7 +20,7 @@ enum { HOST_STACK = 16384 };
 #define IMPORT(module, name) __attribute__((import_module(module), import_name(name)))
 
 /* Formats the report of the image at `image`, `len` bytes, with the values, and writes it. */
-void whammc_report(const uint8_t *image, uint32_t len, const uint8_t *values);
+void whammc_report(const uint8_t *image, uint32_t len, uint8_t *values);
 
 /* With values, a host has text too. */
 

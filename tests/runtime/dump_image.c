@@ -95,8 +95,36 @@ static void fill(Image *img, uint32_t rows) {
     fill_cells(img);
 }
 
+enum { COUNTERS = 37, DERIVED = 20 };
+
+/* Words by number: counters and derived ones, nearly in order. */
+static ImageWord word_of(void *ctx, uint32_t number) {
+    (void)ctx;
+    bool derived = number % 3 == 0;
+    return (ImageWord){number * 7 / 4 % (derived ? DERIVED : COUNTERS), derived};
+}
+
+/* A table of derived words of a few terms, some with a deficit. */
+static Buf derived_table(void) {
+    Buf table = {0};
+    for (uint32_t i = 0; i < DERIVED; i++) {
+        uint64_t r = next_random();
+        uint32_t terms = r % 4;
+        buf_uleb(&table, terms << SUMS_TERMS_SHIFT | (r >> 8 & SUMS_DEFICIT));
+        if (r >> 8 & SUMS_DEFICIT)
+            buf_uleb(&table, r >> 16 & 15);
+        for (uint32_t k = 0; k < terms; k++) {
+            uint64_t t = next_random();
+            uint32_t derived = i && t & 1 ? SUMS_DERIVED : 0;
+            buf_uleb(&table, (derived ? 1 + (t >> 8) % i : (t >> 8) % 9) << SUMS_TERM_SHIFT |
+                                 derived | (t >> 4 & SUMS_SUBTRACTED));
+        }
+    }
+    return table;
+}
+
 /* Rows that are counted by segments, some together, and room for traps. */
-static void fill_counts(Image *img) {
+static void fill_counts(Image *img, const Buf *derived) {
     static const ReportKind kinds[] = {REPORT_U8, REPORT_U32, REPORT_I64, REPORT_BOOL};
     uint32_t vars[4], probes[3], pc = 0;
     for (uint32_t i = 0; i < 4; i++)
@@ -113,21 +141,22 @@ static void fill_counts(Image *img) {
         if (i % 100 > 50 && r >> 16 & 1)
             image_same_row(img, var, probe, i / 40, pc);
         else if (r >> 17 & 3)
-            image_count_row(img, var, probe, i / 40, pc, (r >> 20) % 3, i >= 300);
+            image_count_row(img, var, probe, i / 40, pc, &(ImageCount){(r >> 20) % 3, i >= 300, i});
         else
             image_site_row(img, var, probe, i / 40, pc);
     }
     image_script_row(img, vars[2]);
-    image_set_traps(img, 4);
+    image_set_counts(img, (ImageCounts){4, COUNTERS, DERIVED, derived, word_of, NULL});
 }
 
 /* Records of traps; the last that there is room for is not used. */
 static void put_traps(const Image *img, Buf *values) {
-    uint64_t at = image_trap_offset(img, 0), end = image_values_size(img);
-    for (; at < end; at += FORMAT_TRAP) {
+    uint64_t at = image_trap_offset(img, 0), end = image_counters_offset(img);
+    for (; at < end && end <= image_values_size(img); at += SUMS_TRAP) {
         uint64_t r = next_random();
-        uint32_t from = r % 200, record[] = {r >> 8 & 7, from, from + (r >> 12) % 200, 1 + r % 3};
-        record[3] = at + FORMAT_TRAP == end ? 0 : record[3];
+        uint32_t from = r % 200,
+                 record[] = {r >> 8 & 7, from, from + (r >> 12) % 200, 1 + r % 3, r >> 40 & 7, 0};
+        record[3] = at + SUMS_TRAP == end ? 0 : record[3];
         memcpy(values->data + at, record, sizeof record);
     }
 }
@@ -139,9 +168,9 @@ static bool dump(const char *dir, const char *name, const Image *img, ImageOptio
     put_traps(img, &values);
     bool ok = image_finish(img, &options, &image);
     if (ok) {
-        image_render(image.data, (uint32_t)image.len, values.data, &text);
-        ok = write_file(dir, name, "image", &image) && write_file(dir, name, "values", &values) &&
-             write_file(dir, name, "expected", &text);
+        ok = write_file(dir, name, "image", &image) && write_file(dir, name, "values", &values);
+        image_render(image.data, (uint32_t)image.len, values.data, &text); /* fills in words */
+        ok = ok && write_file(dir, name, "expected", &text);
     }
     buf_free(&image);
     buf_free(&values);
@@ -264,7 +293,8 @@ int main(int argc, char **argv) {
     Image *counts = image_new();
     fill(small, 60);
     fill(large, 5000);
-    fill_counts(counts);
+    Buf derived = derived_table();
+    fill_counts(counts, &derived);
     Str path = STR("report.out"), bad = STR("no/such/dir/report.out");
     bool ok = dump(argv[1], "empty", empty, (ImageOptions){IMAGE_CSV, REPORT_STDOUT, {0}}) &&
               dump(argv[1], "csv", small, (ImageOptions){IMAGE_CSV, REPORT_STDOUT, {0}}) &&
@@ -278,6 +308,7 @@ int main(int argc, char **argv) {
         ok && dump_values(argv[1], "values-csv", (ImageOptions){IMAGE_CSV, REPORT_STDOUT, {0}}) &&
         dump_values(argv[1], "values-json", (ImageOptions){IMAGE_JSON, REPORT_STDERR, {0}}) &&
         dump_values(argv[1], "values-quoted", (ImageOptions){IMAGE_CSV_RFC4180, REPORT_FILE, path});
+    buf_free(&derived);
     image_free(empty);
     image_free(small);
     image_free(large);
