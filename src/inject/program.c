@@ -190,7 +190,7 @@ static Str added_local_name(void *ctx, uint32_t func, uint32_t n) {
 static void add_exit_types(Program *p) {
     const ActionList *kinds = p->plan->by_kind;
     bool exits =
-        kinds[EVENT_FUNC_EXIT].len || kinds[EVENT_FUNC_UNWIND].len || p->plan->unwinds_calls;
+        kinds[EVENT_FUNC_EXIT].len || kinds[EVENT_FUNC_UNWIND].len || p->plan->asks.unwinds;
     for (uint32_t f = 0; f < p->m.input_count[WASM_SPACE_FUNC]; f++)
         if (p->m.funcs.at[f].import < 0 &&
             ((exits && p->touched[f]) || p->touched[f] & TOUCHED_END ||

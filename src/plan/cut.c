@@ -79,7 +79,7 @@ static void use_any(Variant *v, uint32_t n) {
 /* The function in the table entry that operand 0 names. */
 static void use_entry(Cut *c) {
     use_any(c->v, 0);
-    c->v->asks.entry = c->plan->asks_tables = true;
+    c->v->asks.entry = c->plan->asks.tables = true;
 }
 
 /* Bounds count even if the body never uses the name. */
@@ -109,7 +109,7 @@ static void use_name(Cut *c, const Expr *e, bool assigned) {
     else if (id == NAME_BACK_EDGE)
         v->asks.back = true;
     else if (id == NAME_SEGMENT_SIZE)
-        c->plan->asks_segments = true;
+        c->plan->asks.segments = true;
     else if (id == NAME_REF_CONDITION)
         v->asks.types = v->asks.reference = true;
 }

@@ -411,7 +411,7 @@ static void index_actions(Plan *plan) {
             if (fill)
                 list->at[list->len] = i;
             list->len++;
-            plan->unwinds_calls |= e.kind == EVENT_OPCODE && e.mode == MODE_UNWIND;
+            plan->asks.unwinds |= e.kind == EVENT_OPCODE && e.mode == MODE_UNWIND;
         }
         for (uint32_t k = 0; !fill && k < WASM_OP_COUNT + EVENT_KIND_COUNT; k++) {
             ActionList *list =

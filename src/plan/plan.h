@@ -226,6 +226,13 @@ typedef struct ActionList {
     uint32_t len;
 } ActionList;
 
+/* What some variant of the plan asks for. */
+typedef struct PlanAsks {
+    bool tables;   /* which function is in a table's entry */
+    bool unwinds;  /* what leaves calls: MODE_UNWIND */
+    bool segments; /* how much of a segment is left */
+} PlanAsks;
+
 typedef struct Plan {
     Arena arena;
     Vec(Script *) scripts;
@@ -258,9 +265,7 @@ typedef struct Plan {
     struct Statics *statics;  /* statics.h; NULL = there is no '@static' call */
     ActionList by_op[WASM_OP_COUNT];      /* actions in script order */
     ActionList by_kind[EVENT_KIND_COUNT]; /* of events that are not instructions */
-    bool asks_tables;   /* some variant asks which function is in a table's entry */
-    bool unwinds_calls; /* there are probes of what leaves calls (MODE_UNWIND) */
-    bool asks_segments; /* some variant asks how much of a segment is left */
+    PlanAsks asks;
 } Plan;
 
 /*

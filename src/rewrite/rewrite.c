@@ -260,7 +260,7 @@ static void splice_at(void *self, const Site *site, const SiteTypes *types, cons
                    pieces->code.len);
         return;
     }
-    if (r->region_func != site->func && r->p.plan->unwinds_calls) {
+    if (r->region_func != site->func && r->p.plan->asks.unwinds) {
         r->region_func = site->func;
         r->p.splicer.one_region = splice_wants_one_region(&r->p.m, site->func);
     }

@@ -193,6 +193,14 @@ typedef struct WasmHint {
     uint32_t data, size;   /* file range of the contents */
 } WasmHint;
 
+/* From wasm_layout: the final index of a handle. */
+typedef struct WasmLayout {
+    bool done;
+    bool identity[WASM_SPACE_COUNT];   /* nothing has moved */
+    uint32_t *final[WASM_SPACE_COUNT]; /* by handle */
+    uint32_t final_cap[WASM_SPACE_COUNT];
+} WasmLayout;
+
 typedef struct WasmModule {
     const uint8_t *bytes; /* the input, which must outlive the module; NULL for an empty module */
     size_t size;
@@ -225,10 +233,7 @@ typedef struct WasmModule {
     uint32_t input_imports[WASM_SPACE_COUNT];
     uint32_t input_import_count, input_export_count;
 
-    /* From wasm_layout: final[space][handle]; identity[space] if nothing moved. */
-    bool laid_out;
-    bool identity[WASM_SPACE_COUNT];
-    uint32_t *final[WASM_SPACE_COUNT], final_cap[WASM_SPACE_COUNT];
+    WasmLayout layout;
 
     uint8_t *declared; /* by function handle: may be used by ref.func (by the validator) */
 } WasmModule;
@@ -340,7 +345,7 @@ void wasm_set_start(WasmModule *m, uint32_t func);
 /* Computes final indices; after this no imports can be added (other additions can). Idempotent. */
 void wasm_layout(WasmModule *m);
 static inline uint32_t wasm_final(const WasmModule *m, WasmSpace space, uint32_t handle) {
-    return m->identity[space] ? handle : m->final[space][handle];
+    return m->layout.identity[space] ? handle : m->layout.final[space][handle];
 }
 
 /* ---- copying code (wasm/remap.c) ---- */
