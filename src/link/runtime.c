@@ -60,8 +60,11 @@ RuntimeHost runtime_for(const RuntimePlace *p, HostChoice host, bool file) {
         if (p->memory != p->shown)
             return file ? RUNTIME_BORROW_FILE : RUNTIME_BORROW;
         return file ? RUNTIME_WASI_FILE : RUNTIME_WASI;
-    default: return RUNTIME_NONE;
+    case HOST_NONE:
+    case HOST_PROF:
+    case HOST_AUTO: break;
     }
+    return RUNTIME_NONE;
 }
 
 HostChoice runtime_host(const WasmModule *m, HostChoice wanted, bool wasi) {

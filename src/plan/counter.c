@@ -405,8 +405,13 @@ static bool is_countable(const Counters *c, Event e) {
     case EVENT_BLOCK_START:
     case EVENT_BLOCK_END: return true;
     case EVENT_OPCODE: return e.mode == MODE_BEFORE || e.mode == MODE_AFTER || e.mode == MODE_ENTRY;
-    default: return false;
+    case EVENT_FUNC_UNWIND:
+    case EVENT_BEGIN:
+    case EVENT_END:
+    case EVENT_REPORT:
+    case EVENT_KIND_COUNT: break;
     }
+    return false;
 }
 
 /* The body of a shape, from the statement that is executed first. */

@@ -108,10 +108,23 @@ static void check_entry(Engine *g, const Action *a) {
                wasm_ops[op].mnemonic);
 }
 
-static void check_unwind(Engine *g, const Action *a) {
-    if (a->event.kind == EVENT_FUNC_UNWIND)
+/* Without a default: the compiler asks about each new event. */
+static void check_event(Engine *g, const Action *a) {
+    switch (a->event.kind) {
+    case EVENT_FUNC_UNWIND:
         refuse(g, REASON_UNWIND, a->variant->probe->rule.span,
                "an engine does not tell when an exception leaves a function");
+        break;
+    case EVENT_BEGIN:
+    case EVENT_END:
+    case EVENT_REPORT:
+    case EVENT_FUNC_ENTRY:
+    case EVENT_FUNC_EXIT:
+    case EVENT_BLOCK_START:
+    case EVENT_BLOCK_END:
+    case EVENT_OPCODE:
+    case EVENT_KIND_COUNT: break; /* unit/unit.c has them */
+    }
 }
 
 /* Compiled code has lost the locals where a function ends. */
@@ -341,7 +354,7 @@ bool engine_can(Plan *plan, bool (*happens)(const Action *a), Diags *diags) {
                 continue;
             check_entry(&g, a);
             check_exit(&g, a);
-            check_unwind(&g, a);
+            check_event(&g, a);
             check_operands(&g, a);
             if (a->variant != last)
                 check_variant(&g, a->variant);

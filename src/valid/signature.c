@@ -68,6 +68,12 @@
      : CHAR(names, 5) == '6' ? 4                                                                   \
                              : 0)
 
+/* A signature has room for so many types. */
+#define OP(id, mnemonic, prefix, code, category, operands, results, imm, flow, modes, event,       \
+           names)                                                                                  \
+    _Static_assert(LEN(operands) <= 3 && LEN(results) <= 1, mnemonic ": write \"*\"");
+#include "wasm/opcode.def"
+
 const WasmSimpleSig wasm_simple_sigs[WASM_OP_COUNT] = {
 #define OP(id, mnemonic, prefix, code, category, operands, results, imm, flow, modes, event,       \
            names)                                                                                  \
