@@ -20,6 +20,9 @@ enum {
     NO_JS,
 };
 
+/* In the order of whammc_host. */
+#define HOSTS "auto|wasi|js|none|prof"
+
 static const Option options[] = {
     {'s', "script", "SCRIPT", "instrument with this script ('-': standard input); may be repeated"},
     LIBRARY_OPTION,
@@ -32,7 +35,7 @@ static const Option options[] = {
      "where a WASI program writes its report: stdout, stderr, or the path of a file in a directory "
      "that it may open; default: stdout"},
     {REPORT_FORMAT, "report-format", "csv|json|csv-rfc4180", "format of the report; default: csv"},
-    {HOST, "host", "auto|wasi|js|none|prof",
+    {HOST, "host", HOSTS,
      "how the report gets out: through WASI, through the imported function whammc.write, or "
      "through exports; prof: there is none, scripts call the five functions of the imported module "
      "prof; auto, the default, decides by what the program imports: js if that is more than WASI, "
@@ -118,16 +121,23 @@ static bool has_script(whammc_host host) {
     return host == WHAMMC_HOST_JS || host == WHAMMC_HOST_PROF;
 }
 
+static Str host_name(whammc_host host) {
+    const char *name = HOSTS;
+    for (int before = (int)host; before > 0; before--)
+        name = strchr(name, '|') + 1;
+    return (Str){name, (uint32_t)strcspn(name, "|")};
+}
+
 /* What the option --host=auto has become, and where the report is if no option says so. */
 static void show_host(const Cli *cli, const Settings *s, whammc *w, const char *name) {
-    static const char *const names[] = {"auto", "wasi", "js", "none", "prof"};
     const char *why;
     whammc_host host = whammc_hosted(w, &why);
     if (!*why)
         return;
     if (s->verbose) {
         Buf line = {0};
-        buf_printf(&line, "host: %s, as ", names[host]);
+        Str word = host_name(host);
+        buf_printf(&line, "host: %.*s, as ", STR_ARG(word));
         message_clean(&line, str_of(why));
         buf_u8(&line, '\n');
         message_stderr(line.data, line.len);
