@@ -162,8 +162,8 @@ enum { OPTION_NAMES = 1020 };
 #define NAMES_OPTION                                                                               \
     {                                                                                              \
         OPTION_NAMES, "names", "FILE",                                                             \
-            "take the names of functions from this file: a symbol map of Emscripten, or another "  \
-            "build of the program that has them"                                                   \
+            "take the names of functions from this file: an Emscripten symbol map, or another "    \
+            "build of the program that has names"                                                  \
     }
 
 /* Gives a module the names in the file; NULL: it keeps its own. False if they do not fit, which was
@@ -205,9 +205,8 @@ enum { OPTION_LIBRARY = 1001 };
 #define LIBRARY_OPTION                                                                             \
     {                                                                                              \
         OPTION_LIBRARY, "lib", "NAME=FILE",                                                        \
-            "the module FILE is the library NAME of scripts; NAME(MODULE)=FILE: programs import "  \
-            "it from "                                                                             \
-            "MODULE; may be repeated"                                                              \
+            "the module FILE is the library NAME of the scripts; with NAME(MODULE)=FILE, "         \
+            "programs import it from MODULE; may be repeated"                                      \
     }
 
 typedef struct LibraryOption {
@@ -237,7 +236,7 @@ void library_free(LibraryOptions *libs);
 #define DEFINE_OPTION                                                                              \
     {                                                                                              \
         'D', "define", "NAME=VALUE",                                                               \
-            "give the constant NAME of the scripts this value; may be repeated"                    \
+            "set the constant NAME of the scripts to this value; may be repeated"                  \
     }
 
 typedef Vec(const char *) DefineOptions;

@@ -14,7 +14,7 @@ enum { HELP_COLUMN = 26, HELP_WIDTH = 80, KEY_HELP = 'h', KEY_MESSAGES = 1000 };
 /* What every command has, after its own options. */
 static const Option common[] = {
     {KEY_MESSAGES, "message-format", "text|json",
-     "errors and warnings for people, or as one JSON object a line"},
+     "print errors and warnings as text, or as one JSON object per line; default: text"},
     {KEY_HELP, "help", NULL, "show this help"},
     {0},
 };

@@ -54,9 +54,9 @@ int monitor_show(const Cli *cli, const char *path, bool verbose);
 #define CLOCK_OPTION(key, otherwise)                                                               \
     {                                                                                              \
         key, "clock", "auto|thread|host",                                                          \
-            "where Node takes the time from that scripts ask for: a thread that does nothing "     \
-            "else, which makes asking cheap but needs a processor, or the host's clock; auto: "    \
-            "the thread if a processor is idle; default: " otherwise                               \
+            "where Node gets the time that scripts ask for: from a thread that only updates it, "  \
+            "which makes reading it cheap but needs a processor, or from the host's clock; auto: " \
+            "from the thread if a processor is idle; default: " otherwise                          \
     }
 
 /* A run of a program. */
@@ -97,7 +97,10 @@ enum { OPTION_EXCLUDE = 1002, OPTION_MIN_SIZE };
             "do not time functions whose names match this shell pattern" rest "; may be repeated"  \
     }
 #define MIN_SIZE_OPTION(rest)                                                                      \
-    { OPTION_MIN_SIZE, "min-size", "N", "do not time functions of less than N bytes" rest }
+    {                                                                                              \
+        OPTION_MIN_SIZE, "min-size", "N",                                                          \
+            "do not time functions with bodies of fewer than N bytes" rest                         \
+    }
 
 typedef struct Exclusion {
     Words globs;       /* of names, as in the program or as in the source */

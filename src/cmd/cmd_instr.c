@@ -28,39 +28,38 @@ static const Option options[] = {
     LIBRARY_OPTION,
     DEFINE_OPTION,
     EXCLUDE_OPTION(" (for scripts with a constant 'untimed')"),
-    MIN_SIZE_OPTION(" (for such scripts, too)"),
+    MIN_SIZE_OPTION(" (for the same scripts)"),
     NAMES_OPTION,
-    {'o', "output", "OUT", "write the instrumented module there ('-': standard output)"},
+    {'o', "output", "OUT", "the file to write ('-': standard output)"},
     {REPORT, "report", "WHERE",
-     "where a WASI program writes its report: stdout, stderr, or the path of a file in a directory "
-     "that it may open; default: stdout"},
+     "where a WASI program writes its report: stdout, stderr, or a file in a preopened directory; "
+     "default: stdout"},
     {REPORT_FORMAT, "report-format", "csv|json|csv-rfc4180", "format of the report; default: csv"},
     {HOST, "host", HOSTS,
-     "how the report gets out: through WASI, through the imported function whammc.write, or "
-     "through exports; prof: there is none, scripts call the five functions of the imported module "
-     "prof; auto, the default, decides by what the program imports: js if that is more than WASI, "
-     "none if it is nothing; -v tells"},
+     "how the report leaves the program: through WASI, through the imported function whammc.write "
+     "(js), or in memory, through exports (none); prof: no report, scripts call the imported "
+     "module prof; auto decides by the program's imports (-v shows its choice); default: auto"},
     {JS, "js", "FILE",
-     "with --host=js or prof: write the script there that pages and Node load before the program; "
-     "default: OUT, with .js for .wasm"},
-    {NO_JS, "no-js", NULL, "write no such script"},
+     "with --host=js or prof: the file for the script that pages and Node load before the program; "
+     "default: OUT with .js for .wasm"},
+    {NO_JS, "no-js", NULL, "do not write that script"},
     {STORAGE, "storage", "auto|globals|memory",
-     "where per-site variables live: in globals, or in a memory of their own; default: what suits "
-     "the script"},
+     "where per-site variables live: in globals, or in a memory of their own; default: auto, which "
+     "decides by the script"},
     {LINK, "link", "merge|import",
-     "make the runtime part of OUT, or import it from the module whammc_runtime, for engines "
-     "without "
+     "make the runtime and libraries part of OUT, or import them, which works without "
      "multi-memory; default: merge"},
-    {RUNTIME, "runtime", "FILE", "write that module, too (with --link=import)"},
+    {RUNTIME, "runtime", "FILE", "with --link=import: also write the runtime module to this file"},
     {KEEP_DEBUG, "keep-debug", NULL,
      "keep DWARF and source map sections, although they describe the old code"},
     {NO_OPTIMISE, "no-optimise", NULL, "do not optimise the code of probes"},
     {NO_COALESCE, "no-coalesce", NULL,
-     "count at each place, also what could be counted by straight-line segments of code"},
+     "insert a counter at each site, even for probes that only count; otherwise these share "
+     "counters per straight-line segment, which is faster"},
     {EXACT_TRAPS, "exact-traps", NULL,
-     "segments end behind instructions that can trap: slower, but counts are exact after traps "
+     "end segments after each instruction that can trap: slower, but counts are exact after a trap "
      "under any host"},
-    {'v', "verbose", NULL, "tell how many sites each probe has"},
+    {'v', "verbose", NULL, "show the number of sites of each probe"},
     {0},
 };
 
@@ -283,9 +282,9 @@ const Command cmd_instr = {
     .name = "instr",
     .usage = "-s SCRIPT APP -o OUT",
     .summary = "instrument a program",
-    .about = "Compile scripts into the program APP and write the result to OUT, which behaves as "
-             "APP does and, when it ends, reports what the scripts ask for. APP is a WebAssembly "
-             "module, also in the text format ('-': standard input).",
+    .about = "Compile scripts into the program APP and write the result to OUT, which behaves like "
+             "APP and, when it exits, prints the scripts' report. APP is a WebAssembly module, in "
+             "binary or text format ('-': standard input).",
     .options = options,
     .examples = "  whammc instr -s hotness app.wasm -o app.instr.wasm\n"
                 "  whammc instr -s a.whamm -s b.whamm --report=stderr app.wasm -o out.wasm\n",

@@ -20,19 +20,21 @@ static const Option options[] = {
     LIBRARY_OPTION,
     DEFINE_OPTION,
     {'o', "output", "MON",
-     "write the monitor there ('-': standard output); default: the first script's name with .wasm"},
+     "the file to write ('-': standard output); default: the first script's name with the "
+     "extension .wasm"},
     {REPORT, "report", "WHERE",
-     "where the report goes: stdout, stderr, or the path of a file in a directory that the engine "
-     "opens; default: stdout"},
+     "where the report goes: stdout, stderr, or a file in a directory that the engine opens; "
+     "default: stdout"},
     {REPORT_FORMAT, "report-format", "csv|json|csv-rfc4180", "format of the report; default: csv"},
-    {NO_OPTIMISE, "no-optimise", NULL, "do not optimise the code"},
+    {NO_OPTIMISE, "no-optimise", NULL, "do not optimise the code of probes"},
     {NO_COALESCE, "no-coalesce", NULL,
-     "count at each place, also what only counts and could be counted by straight-line segments"},
+     "insert a counter at each site, even for probes that only count; otherwise these share "
+     "counters per straight-line segment, which is faster"},
     {EXACT_TRAPS, "exact-traps", NULL,
-     "segments end behind instructions that can trap, so that counts are exact even if the program "
-     "does; slower"},
+     "end segments after each instruction that can trap: slower, but counts are exact after a "
+     "trap"},
     {EXPLAIN, "explain", NULL,
-     "show how the scripts are split into probes, and write nothing without --output"},
+     "show how the scripts are split into probes; without --output, write no module"},
     {0},
 };
 
@@ -175,10 +177,10 @@ const Command cmd_monitor = {
     .name = "monitor",
     .usage = "-s SCRIPT [-o MON]",
     .summary = "compile scripts into a monitor for any program",
-    .about = "Compile scripts without a program into the monitor module MON. An engine with the "
-             "interface of the Wizard engine attaches it to any program that it runs; 'whammc "
-             "bind' does so ahead of time for other engines. What an engine cannot do, such as "
-             "changing the program, is an error.",
+    .about = "Compile scripts without a program into the monitor module MON. Engines with the "
+             "interface of the Wizard engine attach it to any program that they run; for other "
+             "engines, 'whammc bind' attaches it ahead of time. A script that needs what an engine "
+             "cannot do, such as changing the program, is an error.",
     .options = options,
     .examples = "  whammc monitor -s hotness.whamm -o hotness.wasm\n"
                 "  wizeng --monitors=hotness.wasm app.wasm\n",

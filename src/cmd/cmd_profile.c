@@ -34,29 +34,30 @@ enum {
 
 static const Option options[] = {
     {STYLE, "style", "tree|arcs",
-     "what is measured: each function in each context that it is called in, or each pair of caller "
-     "and callee, which takes less; default: tree"},
+     "measure each function in each of its calling contexts, or each pair of caller and callee, "
+     "which is cheaper; default: tree"},
     {FORMAT, "format", VIEW_FORMATS,
-     "show a flat profile and, with --style=tree, write a flame graph (the default: table), or "
-     "make this of the report and nothing else"},
+     "table: show a flat profile and, with --style=tree, write a flame graph; others: write only "
+     "the report in this format; default: table"},
     {'o', "output", "OUT",
-     "the file for what --format says, or for the flame graph ('-': standard output). Default: "
-     "standard error; APP.flame.svg in the current directory"},
-    {SAVE, "save", "REPORT", "keep the report in this file, for `whammc report`"},
-    {TOP, "top", "N", "show only the N functions with the most time, 0 = all; default: 20"},
-    {COUNTS_ONLY, "counts-only", NULL, "count calls, without times"},
+     "the file for the format, or for the flame graph ('-': standard output); default: standard "
+     "error for the format, APP.flame.svg in the current directory for the flame graph"},
+    {SAVE, "save", "REPORT", "also write the report to this file, for `whammc report`"},
+    {TOP, "top", "N", "show the N functions with the most time (0: all); default: 20"},
+    {COUNTS_ONLY, "counts-only", NULL, "count calls without measuring time"},
     EXCLUDE_OPTION(""),
     MIN_SIZE_OPTION(""),
     NAMES_OPTION,
     {AUTO_EXCLUDE, "auto-exclude", NULL,
-     "run the program twice: first to count calls (it prints nothing then); in the second run "
-     "functions that are tiny and called often are not timed"},
+     "run the program twice: first count its calls (discarding its output), then time it without "
+     "the tiny functions that are called often"},
     {MAX_DEPTH, "max-depth", "N",
-     "with --style=tree: what is deeper counts for the N-th function; 0, the default: no limit"},
+     "with --style=tree: calls deeper than N count for the N-th function (0: no limit); default: "
+     "0"},
     {ENGINE, "engine", "ENGINE",
-     "run in node, node24, wasmtime, or the program with this path (a Node, or a Python that has "
+     "run in node, node24 or wasmtime, or in the program with this path (a Node, or a Python with "
      "the package wasmtime); default: node"},
-    {ENGINE_OPTION, "engine-option", "OPTION", "an option for the engine itself; may be repeated"},
+    {ENGINE_OPTION, "engine-option", "OPTION", "pass this option to the engine; may be repeated"},
     DIR_OPTION,
     ENV_OPTION,
     CLOCK_OPTION(CLOCK, "auto"),
@@ -430,11 +431,10 @@ const Command cmd_profile = {
     .usage = "APP [ARGUMENT]...",
     .summary = "run a program and show where its time goes",
     .about =
-        "Run the program APP with the ARGUMENTs and show on standard error which functions took "
-        "the most time; write a flame graph of the calls, too. Standard streams and exit status "
-        "are those of the program; it may open files in the current directory and those of --dir. "
-        "If it traps or is "
-        "interrupted, what was measured until then is shown. Options end at APP.",
+        "Run the program APP with the ARGUMENTs, show on standard error which functions took the "
+        "most time, and write a flame graph of the calls. Standard streams and the exit status are "
+        "those of the program; it may open files in the current directory and in those of --dir. "
+        "If it traps or is interrupted, the measurements up to then are shown. Options end at APP.",
     .options = options,
     .examples = "  whammc profile app.wasm input.txt\n"
                 "  whammc profile --format=gprof -o app.prof app.wasm\n"

@@ -66,12 +66,13 @@ enum { OPTION_DIR = 1010, OPTION_ENV };
 #define DIR_OPTION                                                                                 \
     {                                                                                              \
         OPTION_DIR, "dir", "HOST[::GUEST]",                                                        \
-            "the program may open the directory HOST, too, which it calls GUEST; may be repeated"  \
+            "let the program open the directory HOST, under the name GUEST; may be repeated"       \
     }
 #define ENV_OPTION                                                                                 \
     {                                                                                              \
         OPTION_ENV, "env", "NAME=VALUE",                                                           \
-            "a variable of the program's environment, besides ours; may be repeated"               \
+            "set this variable in the program's environment, besides those of whammc; may be "     \
+            "repeated"                                                                             \
     }
 
 /* Takes the argument of one of them, as an option for runners and engines; false if it is wrong,
