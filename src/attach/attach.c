@@ -333,10 +333,11 @@ static void blame(void *self, Diag *d) {
         uint32_t sites = b->plan.actions.at[i].sites;
         if (sites)
             diag_label(b->p.diags, d, (Span){s->monitor.file, at, at + name.len},
-                       "this probe is at %u places", sites);
+                       "this probe has %u sites", sites);
     }
-    diag_hint(b->p.diags, d,
-              "this is a fault of whammc; please report it with the monitor and the program");
+    diag_hint(
+        b->p.diags, d,
+        "this is an internal error of whammc; please report it with the monitor and the program");
 }
 
 static void enter(void *self, uint32_t func) {

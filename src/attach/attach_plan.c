@@ -38,9 +38,9 @@ static void add_formals(Bind *b, BindRule *r) {
     const WasmTypeDef *type = wasm_func_type(&s->monitor.m, r->probe->func);
     r->formals = arena_array(&b->plan.arena, BindFormal, rule->nparams + 1);
     if (type->nparams != rule->nparams) {
-        r->fault =
-            arena_printf(&b->plan.arena, "the function takes %u %s, but the name asks for %u",
-                         type->nparams, type->nparams == 1 ? "value" : "values", rule->nparams);
+        r->fault = arena_printf(&b->plan.arena, "the function has %u %s, but its name asks for %u",
+                                type->nparams, type->nparams == 1 ? "parameter" : "parameters",
+                                rule->nparams);
         return;
     }
     for (uint32_t i = 0; i < rule->nparams; i++) {

@@ -265,7 +265,7 @@ bool bind_templates(Bind *b) {
                 t = guarded(&x, t, arena);
             if (!t) {
                 diag(b->p.diags, DIAG_INTERNAL, NO_SPAN,
-                     "internal fault: a probe function cannot be decoded");
+                     "internal error: a probe function cannot be decoded");
                 return false;
             }
             a->variant->only->template = (void *)t;
