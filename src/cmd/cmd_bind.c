@@ -92,8 +92,8 @@ static int read_and_bind(const Cli *cli, Settings *s, const char *path) {
 
 static int check_usage(const Cli *cli, const Settings *s) {
     if (cli->noperands < 2)
-        return cli_usage(cli, cli->noperands ? "which APP? It comes behind the monitors"
-                                             : "which monitors, and which APP?");
+        return cli_usage(cli, cli->noperands ? "expected a program: give APP after the monitors"
+                                             : "expected monitors and a program");
     int inputs = 0;
     for (int i = 0; i < cli->noperands; i++)
         inputs += strcmp(cli->operands[i], "-") == 0;
@@ -102,7 +102,7 @@ static int check_usage(const Cli *cli, const Settings *s) {
     int status = cli_check_output(cli, s->out);
     if (status == STATUS_OK)
         status = cli_check_other(cli, s->out, (const char *const *)cli->operands,
-                                 (uint32_t)cli->noperands - 1, "a monitor too");
+                                 (uint32_t)cli->noperands - 1, "a monitor");
     return status;
 }
 

@@ -136,7 +136,7 @@ static int info_rule(const Cli *cli, Info *x) {
 
 static int info_scripts(const Cli *cli) {
     if (cli->noperands)
-        return cli_usage(cli, "--scripts shows all scripts: what is '%s'?", cli->operands[0]);
+        return cli_usage(cli, "--scripts has no operand, found '%s'", cli->operands[0]);
     Buf out = {0};
     script_list(&out);
     message_stdout(&out);
@@ -146,9 +146,10 @@ static int info_scripts(const Cli *cli) {
 
 static int info_operand(const Cli *cli, Info *x) {
     if (!cli->noperands)
-        return cli_usage(cli, "which RULE? For example 'wasm:opcode:br_if:before'");
+        return cli_usage(cli, "expected a RULE, such as 'wasm:opcode:br_if:before'");
     if (cli->noperands > 1)
-        return cli_usage(cli, "one at a time: what is '%s'?", cli->operands[1]);
+        return cli_usage(cli, "expected only one RULE or MONITOR, found also '%s'",
+                         cli->operands[1]);
     return monitor_is_file(cli->operands[0]) ? monitor_show(cli, cli->operands[0], x->verbose)
                                              : info_rule(cli, x);
 }

@@ -144,10 +144,10 @@ static void show_host(const Cli *cli, const Settings *s, whammc *w, const char *
     }
     if (host == WHAMMC_HOST_NONE)
         message_one(cli, DIAG_REPORT_IN_MEMORY,
-                    "--host=wasi writes it through WASI, --host=js gives it to JavaScript; "
+                    "--host=wasi writes it through WASI, --host=js passes it to JavaScript; "
                     "`whammc run` shows it",
-                    "%s imports nothing, so its report stays in memory, where the exports "
-                    "'whammc:report_ptr' and 'whammc:report_len' tell it",
+                    "%s imports nothing, so its report stays in memory, at the exports "
+                    "'whammc:report_ptr' and 'whammc:report_len'",
                     name);
 }
 
@@ -228,13 +228,12 @@ static int read_and_instrument(const Cli *cli, Settings *s, const char *path) {
 static int check_outputs(const Cli *cli, const Settings *s) {
     const char *outputs[] = {s->out, s->js, s->runtime};
     for (uint32_t i = 0; i < 3; i++) {
-        int status =
-            cli_check_other(cli, outputs[i], s->scripts.at, s->scripts.len, "a script too");
+        int status = cli_check_other(cli, outputs[i], s->scripts.at, s->scripts.len, "a script");
         if (status == STATUS_OK && i > 0)
             status = cli_check_other(cli, outputs[i], (const char *const *)cli->operands, 1,
-                                     "the program too");
+                                     "the program");
         if (status == STATUS_OK)
-            status = cli_check_other(cli, outputs[i], outputs + i + 1, 2 - i, "another output too");
+            status = cli_check_other(cli, outputs[i], outputs + i + 1, 2 - i, "another output");
         if (status != STATUS_OK)
             return status;
     }
@@ -249,13 +248,13 @@ static int check_usage(const Cli *cli, const Settings *s) {
     if (status == STATUS_OK)
         status = exclude_check(cli, &s->exclusion, &s->definitions);
     if (status == STATUS_OK && s->runtime && s->options.link != WHAMMC_LINK_IMPORT)
-        return cli_usage(cli, "--runtime=FILE is for --link=import only");
+        return cli_usage(cli, "--runtime=FILE needs --link=import");
     if (status == STATUS_OK && s->runtime)
         status = cli_check_output(cli, s->runtime);
     if (status == STATUS_OK && s->js && s->no_js)
-        return cli_usage(cli, "--js=FILE and --no-js: which of the two?");
+        return cli_usage(cli, "--js=FILE and --no-js exclude each other");
     if (status == STATUS_OK && s->js && !has_script(s->options.host))
-        return cli_usage(cli, "--js=FILE is for --host=js and --host=prof only");
+        return cli_usage(cli, "--js=FILE needs --host=js or --host=prof");
     return status == STATUS_OK ? check_outputs(cli, s) : status;
 }
 

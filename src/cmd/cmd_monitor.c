@@ -98,11 +98,11 @@ static void check_libraries(const Cli *cli, const LibraryOptions *libs) {
         if (fits || is_of_engine(o))
             continue;
         char hint[160];
-        snprintf(hint, sizeof hint, "say --lib='%s(%.*s)=...', or give the file the name %s.wasm",
-                 o->name, len, base, module);
+        snprintf(hint, sizeof hint, "use --lib='%s(%.*s)=...', or name the file %s.wasm", o->name,
+                 len, base, module);
         message_one(cli, DIAG_MONITOR_LIBRARY, hint,
                     "the monitor imports the library '%s' from the module '%s', but engines call "
-                    "it '%.*s', as its file",
+                    "it '%.*s', after its file",
                     o->name, module, len, base);
     }
 }
@@ -127,19 +127,20 @@ static int compile(const Cli *cli, Settings *s) {
 
 static int check_usage(const Cli *cli, const Settings *s) {
     if (!s->scripts.len)
-        return cli_usage(cli, "which script? Give one with --script=SCRIPT");
+        return cli_usage(cli, "expected a script: give one with --script=SCRIPT");
     if (cli->noperands)
         return cli_usage(cli,
-                         "a monitor is made without a program: what is '%s'? Scripts are given "
-                         "with --script=SCRIPT",
+                         "unexpected operand '%s': a monitor is compiled without a program; give "
+                         "scripts with --script=SCRIPT",
                          cli->operands[0]);
     if (cli_check_stdin(cli, s->scripts.at, s->scripts.len, 0) != STATUS_OK)
         return STATUS_USAGE;
     if (strcmp(s->scripts.at[0], "-") == 0 && !s->out && !s->explain)
-        return cli_usage(cli, "where to? Give the output file with --output=MON");
+        return cli_usage(cli, "expected an output file: give it with --output=MON");
     if (s->out && strcmp(s->out, "-") == 0 && (isatty(STDOUT_FILENO) || s->explain))
-        return cli_usage(cli, "standard output is for something else: a module does not go there");
-    return cli_check_other(cli, s->out, s->scripts.at, s->scripts.len, "a script too");
+        return cli_usage(
+            cli, "standard output is a terminal or used by --explain; no module is written to it");
+    return cli_check_other(cli, s->out, s->scripts.at, s->scripts.len, "a script");
 }
 
 static int run(Cli *cli) {

@@ -220,8 +220,8 @@ static bool write_flame(const Profiling *p, const Report *report) {
     Buf picture = {0}, line = {0};
     bool ok = path && make(p, report, VIEW_SVG, &picture);
     if (ok && named && !is_free(named)) {
-        message_one(p->cli, DIAG_CANNOT_WRITE, "name another file: --output=OUT",
-                    "%s: it is there already and no flame graph", named);
+        message_one(p->cli, DIAG_CANNOT_WRITE, "choose another file with --output=OUT",
+                    "%s: the file exists and is not a flame graph", named);
         ok = false;
     }
     ok = ok && file_write(p->cli, path, picture.data, picture.len);
@@ -388,12 +388,13 @@ static int check(const Cli *cli, const Settings *s) {
     if (s->style == STYLE_ARCS && s->format >= VIEW_FOLDED)
         return cli_usage(cli, "that format shows a call tree: it needs --style=tree");
     if (s->style == STYLE_ARCS && s->format == VIEW_TABLE && s->out)
-        return cli_usage(cli, "there is no flame graph to write with --style=arcs; "
-                              "--format says what to write");
+        return cli_usage(cli,
+                         "--style=arcs writes no flame graph; choose what to write with --format");
     if (s->style == STYLE_ARCS && s->max_depth)
-        return cli_usage(cli, "--max-depth is for --style=tree");
+        return cli_usage(cli, "--max-depth needs --style=tree");
     if (s->counts_only && s->auto_exclude)
-        return cli_usage(cli, "nothing is timed with --counts-only: why --auto-exclude?");
+        return cli_usage(cli,
+                         "--auto-exclude has no effect with --counts-only, which times nothing");
     return cli_check_app(cli);
 }
 
@@ -413,9 +414,8 @@ static int run(Cli *cli) {
         Engine engine = {0};
         status = engine_find(cli, s.engine, s.clock, &engine);
         if (status == STATUS_OK && engine.kind == ENGINE_WIZARD)
-            status =
-                cli_usage(cli, "Wizard runs probes only before instructions, so it cannot time "
-                               "calls: take node or wasmtime");
+            status = cli_usage(cli, "Wizard runs probes only before instructions, so it cannot "
+                                    "time calls: use node or wasmtime");
         if (status == STATUS_OK)
             status = profile(cli, &s, &engine);
         free(engine.program);

@@ -275,10 +275,11 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
 /* Whether the options and operands go together: STATUS_OK, else it was said. */
 static int check(const Cli *cli, const Settings *s) {
     if (s->scripts.len && s->monitors.len)
-        return cli_usage(cli, "scripts or monitors: compile the scripts with 'whammc monitor'");
+        return cli_usage(
+            cli, "give either scripts or monitors: 'whammc monitor' compiles scripts to monitors");
     if (s->monitors.len && s->definitions.len)
         return cli_usage(
-            cli, "--define is for scripts: monitors have the values that they were made with");
+            cli, "--define is for scripts: monitors have the values that they were compiled with");
     if (s->monitors.len && (s->exclusion.globs.len || s->exclusion.min_size))
         return cli_usage(cli, "--exclude and --min-size are for scripts");
     if (s->monitors.len)

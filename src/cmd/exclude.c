@@ -180,8 +180,8 @@ int exclude_check(const Cli *cli, const Exclusion *x, const DefineOptions *defin
     for (uint32_t i = 0; i < definitions->len && is_given(x); i++)
         if (strncmp(definitions->at[i], UNTIMED "=", strlen(UNTIMED "=")) == 0)
             return cli_usage(cli,
-                             "--exclude and --min-size give the constant '" UNTIMED
-                             "' its value: why --define=%s?",
+                             "--exclude and --min-size set the constant '" UNTIMED
+                             "', so --define=%s cannot",
                              definitions->at[i]);
     return STATUS_OK;
 }

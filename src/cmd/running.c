@@ -33,8 +33,7 @@ static bool can_run(const Running *r) {
                       "are called and call its 'whammc:flush' at the end"
                     : "instrument it with `whammc instr --host=js`, load it where its exports are "
                       "called and connect it with whammc.js",
-                "%s has no main, _start or start function that could be run",
-                file_title(r->cli->operands[0]));
+                "%s has no main, _start or start function to run", file_title(r->cli->operands[0]));
     return false;
 }
 
