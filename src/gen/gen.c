@@ -149,10 +149,11 @@ enum { MAX_LOCALS = 50000 };
 bool scratch_fits(const Scratch *x, Diags *diags) {
     if (!x->crowded)
         return true;
-    Diag *d = diag(diags, DIAG_NESTING, x->crowded_at,
-                   "a function made of this script would have %u locals, engines take at most %d",
-                   x->crowded, MAX_LOCALS);
-    diag_hint(diags, d, "they hold variables and intermediate results: divide what has the most");
+    Diag *d = diag(
+        diags, DIAG_NESTING, x->crowded_at,
+        "a function compiled from this script would have %u locals, but engines allow at most %d",
+        x->crowded, MAX_LOCALS);
+    diag_hint(diags, d, "they hold variables and intermediate results: split the largest body");
     return false;
 }
 
@@ -365,7 +366,7 @@ static void *decode(Decoder *d, const char *name) {
 /* ---- */
 
 static bool fault(Diags *diags, const char *what) {
-    diag(diags, DIAG_INTERNAL, NO_SPAN, "internal fault in code generation: %s", what);
+    diag(diags, DIAG_INTERNAL, NO_SPAN, "internal error in code generation: %s", what);
     return false;
 }
 

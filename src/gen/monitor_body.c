@@ -283,7 +283,7 @@ static Ref fail(Code *c, const char *what) {
 /* At script scope there is more that is static than an engine tells. */
 static Ref fail_known(Code *c, const Expr *e) {
     Diag *d = diag(c->g->diags, DIAG_MONITOR_CANNOT, e->span,
-                   "what '%.*s' stands for is not known to a monitor", STR_ARG(e->name));
+                   "the value of '%.*s' is not known to a monitor", STR_ARG(e->name));
     diag_hint(c->g->diags, d, "compile with `whammc instr`");
     return BinaryenUnreachable(c->b.module);
 }
@@ -411,7 +411,7 @@ static Ref call_library(Body *b, uint32_t n, const Refs *args, const BinaryenTyp
 /* What a report is made of is collected once, when the program is over. */
 static Ref fail_flush(Code *c, uint32_t n) {
     Diag *d = diag(c->g->diags, DIAG_MONITOR_CANNOT, c->g->in->plan->library_fns.at[n].called,
-                   "a monitor reports once, when the engine says that the program has ended");
+                   "a monitor reports only once, when the engine signals the end of the program");
     diag_hint(c->g->diags, d, "compile with `whammc instr`");
     return BinaryenUnreachable(c->b.module);
 }

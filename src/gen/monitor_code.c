@@ -337,8 +337,8 @@ static bool can_take(Gen *g, const Code *from, const Asks *asks) {
     const Residue *r = from->residue;
     const Span at = r->parts[r->nparts - 1].action->variant->probe->rule.span;
     Diag *d = diag(g->diags, DIAG_MONITOR_CANNOT, at,
-                   "the probes at one place ask for %u values that depend on it; the function that "
-                   "an engine calls there can take %d",
+                   "the probes at one location need %u values that depend on it, but the function "
+                   "that an engine calls there can have only %d parameters",
                    asks->len, WASM_MAX_ARITY);
     diag_hint(g->diags, d, "compile with `whammc instr`, or make several monitors of the scripts");
     return false;
@@ -584,7 +584,7 @@ bool gen_monitor(const MonitorInput *in, MonitorCode *out, Diags *diags) {
     bool valid = scratch_finish(&g.x, &out->module);
     bool refused = !scratch_fits(&g.x, diags) || diags->errors > errors;
     if (!refused && (g.failed || !valid))
-        diag(diags, DIAG_INTERNAL, NO_SPAN, "internal fault in code generation: %s",
+        diag(diags, DIAG_INTERNAL, NO_SPAN, "internal error in code generation: %s",
              g.failed ? g.failed : "the module of the monitor is invalid");
     map_free(&g.callbacks);
     map_free(&g.imports);
