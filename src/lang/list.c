@@ -81,7 +81,7 @@ const char *list_parse(Arena *arena, Str text, NumberList *out, uint32_t *wrong)
             expected = number(&r, &range->to);
         if (!expected && range->to < range->from) {
             r.at = start;
-            expected = "a range that goes upwards";
+            expected = "an ascending range";
         }
         if (!expected && r.at < text.len && text.ptr[r.at] != ',')
             expected = "',' or '-'";
