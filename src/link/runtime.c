@@ -81,7 +81,8 @@ Str runtime_host_reason(const WasmModule *m, HostChoice decided, Arena *arena) {
     if (decided == HOST_JS && !im)
         im = m->imports.at;
     if (decided == HOST_JS)
-        return str_of(arena_printf(arena, "the program imports %.*s.%.*s, which is not of WASI",
+        return str_of(arena_printf(arena,
+                                   "the program imports %.*s.%.*s, which is not part of WASI",
                                    STR_ARG(im->module), STR_ARG(im->name)));
     if (decided == HOST_NONE)
         return STR("the program imports nothing");
