@@ -242,7 +242,7 @@ static void put_problem(Buf *out, const Misfit *f) {
         buf_printf(out, "%s %s, scripts have no such values", verb(f), f->types);
         break;
     case ALT_TRAPS_BEHIND:
-        buf_printf(out, "is replaced, but nothing can run behind it: there the program traps");
+        buf_printf(out, "is replaced, but the program traps there, so nothing can run after it");
         break;
     default: buf_printf(out, "%s %s, the alt body returns %s", verb(f), f->types, returns->text);
     }

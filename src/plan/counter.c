@@ -6,16 +6,16 @@
 /* What comes after the name of the variable, or all there is to be said. */
 static const char *const reasons[] = {
     [WHY_READ] = "is read here while the program runs",
-    [WHY_ASSIGNED] = "is assigned what is neither a sum nor always the same",
+    [WHY_ASSIGNED] = "is assigned something that is neither a sum nor always the same",
     [WHY_TYPE] = "is neither an integer nor a bool",
     [WHY_FLOAT] = "is a float: the order of additions matters",
-    [WHY_MAP] = "is a map when the program runs: not all its keys are static",
-    [WHY_STARTS] = "starts at a value for each site",
-    [WHY_PREDICATE] = "the predicate is decided when the program runs",
-    [WHY_AMOUNT] = "what is added is known when the program runs",
+    [WHY_MAP] = "is a map at run time: not all of its keys are static",
+    [WHY_STARTS] = "has an initial value per site",
+    [WHY_PREDICATE] = "the predicate is decided at run time",
+    [WHY_AMOUNT] = "the amount that is added is known only at run time",
     [WHY_STATEMENT] = "this does more than count",
-    [WHY_CONDITION] = "this condition is decided when the program runs",
-    [WHY_EVENT] = "this event is not counted by segments",
+    [WHY_CONDITION] = "this condition is decided at run time",
+    [WHY_EVENT] = "this event cannot be counted by segments",
 };
 
 void counting_put_reason(const Counting *c, Buf *out) {

@@ -83,7 +83,7 @@ static void report(Walk *w, const Expr *e, const char *what, EvalError *error) {
 /* What a library imports from others than WASI: it may be there, but not be called. */
 static bool call_missing(void *ctx, EvalCall *call) {
     const WasmImport *import = ctx;
-    return eval_fail(call->error, EVAL_HOST, "it calls '%.*s' of '%.*s', which is not there yet",
+    return eval_fail(call->error, EVAL_HOST, "it calls '%.*s' of '%.*s', which does not exist yet",
                      STR_ARG(import->name), STR_ARG(import->module));
 }
 
