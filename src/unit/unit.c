@@ -312,9 +312,8 @@ static bool is_conjunct(const Expr *predicate, const Expr *e) {
 
 /* An action with everything that it depends on. `how` has the flags. */
 static void add_action(Maker *m, Action *a, UnitPart how, Gates gates) {
-    static const char *const locals =
-        "the script asks for locals at a function's last end, where engines that compile do not "
-        "have their values any more";
+    static const char *const locals = "the script reads locals at a function's last end, where "
+                                      "engines that compile have overwritten them";
     const Variant *v = a->variant;
     uint32_t types, consts;
     if (!happens(a) || !types_atom(m, v, a->event, &types) ||
@@ -408,7 +407,7 @@ static void add_branch(Maker *m) {
     static const char *const reference =
         "whether it branches depends on a reference, which an engine does not show";
     static const char *const exception =
-        "where an exception goes on is not known to a monitor that asks for 'back_edge'";
+        "where an exception continues is not known to a monitor that reads 'back_edge'";
     if (!m->units->uses_back)
         return;
     switch (wasm_flow(m->op)) {
@@ -446,8 +445,8 @@ static void too_many(Maker *m, const Unit *u) {
             continue;
         Diag *d =
             diag(m->diags, DIAG_MONITOR_CANNOT, u->parts[i].action->variant->probe->rule.span,
-                 "there are %u different type bounds and other things that must be known "
-                 "where %s is; at most %d are possible",
+                 "%u different type bounds and other conditions must be known at %s; at most %d "
+                 "are possible",
                  u->ntable,
                  u->op < WASM_OP_COUNT ? wasm_ops[u->op].mnemonic : "a function's entry or exit",
                  UNIT_ATOMS);
