@@ -1,11 +1,10 @@
 /*
- * analysis/survey.h - what can be told of a program only by looking at all of it: which functions
- * can be entered other than by `call`, whether there are tail calls, and out of which functions
- * exceptions can come.
+ * analysis/survey.h - facts about the whole program: which functions can be entered other than by
+ * `call`, whether there are tail calls, and which functions exceptions can leave.
  *
- * Exceptions come from `throw` and the like, and from functions that are imported from anywhere
- * but WASI. A function lets them through if it throws or calls, directly or not, one that does. Of
- * indirect calls it is not known which function they reach: any that escapes.
+ * Exceptions come from `throw` and the like, and from functions that are imported from anywhere but
+ * WASI. They can leave a function if it throws, or if it calls, directly or indirectly, a function
+ * that they can leave. An indirect call may reach any function that escapes.
  */
 #ifndef WHAMMC_ANALYSIS_SURVEY_H
 #define WHAMMC_ANALYSIS_SURVEY_H
