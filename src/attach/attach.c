@@ -65,7 +65,7 @@ static void remove_now(void *ctx, uint32_t id) {
     bind_remove(s, s->bind->rules.at, id);
 }
 
-/* What a monitor prints while it is attached: shown, and noted in case it gives up. */
+/* What a monitor prints while it is attached: shown, and kept in case it fails. */
 static void print_now(void *ctx, int stream, const void *bytes, size_t n) {
     enum { NOTED = 150 };
     BindState *s = ctx;
@@ -116,7 +116,7 @@ static bool match(void *self) {
 
 /* ---- whamm:dyninstr ---- */
 
-/* (id): sets the place's flag. */
+/* (id): sets the location's flag. */
 static uint32_t add_remove_probe(Bind *b, BindState *s) {
     WasmModule *m = &b->p.m;
     uint64_t page = 65536;

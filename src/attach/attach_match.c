@@ -1,7 +1,6 @@
 /*
- * attach/attach_match.c - attaching: for a place and a rule, first the predicate is asked, then
- * values are bound, then callbacks are called, as engines do it (engine interface, sections 4 and
- * 5).
+ * attach/attach_match.c - attaching: for a location and a rule, evaluates the predicate, then binds
+ * values, then calls callbacks, as engines do (engine interface, sections 4 and 5).
  */
 #include "attach/attach_code.h"
 #include "valid/typer.h"
@@ -122,7 +121,7 @@ static void find_strings(BindState *s) {
     x->memory = find_memory(s, "engine:data");
 }
 
-/* Gives address and length of a string, which is cut where there is no room. */
+/* Returns address and length of a string, which is cut where there is no room. */
 static Outcome put_string(Attempt *a, const char *text, size_t len, MonitorValue out[2]) {
     BindStrings *x = &a->s->strings;
     if (!x->memory)
@@ -171,12 +170,12 @@ static Outcome op_name(Attempt *a, MonitorValue out[2]) {
 
 /* ---- static values ---- */
 
-/* The place has the last number that was given. */
+/* The location has the last number that was given. */
 static bool is_numbered(const BindState *s, const Site *site) {
     return s->ids && s->id_func == site->func && s->id_pc == site->pc;
 }
 
-/* The place's number: one for all rules there. */
+/* The location's number: one for all rules there. */
 static uint32_t place_id(Attempt *a) {
     BindState *s = a->s;
     if (!is_numbered(s, a->site)) {
@@ -331,7 +330,7 @@ static uint32_t shown_operands(const WasmInstr *i, uint32_t n) {
     }
 }
 
-/* Operand n is there with the type. In code that cannot be reached there may be none. */
+/* Operand n exists and has the type. In unreachable code it may not exist. */
 static Outcome bind_arg(Attempt *a, uint32_t n, WasmType wanted) {
     char want[32], have[32];
     if (!at_instr(a))
@@ -423,7 +422,7 @@ static Outcome attach(Attempt *a) {
 static void add_hit(const Attempt *a) {
     BindState *s = a->s;
     const uint64_t *words = a->b->scratch.at;
-    while (s->id_hits.len < s->ids) /* numbers may have been given to places without probes */
+    while (s->id_hits.len < s->ids) /* numbers may have been given to locations without probes */
         vec_push(&s->id_hits, UINT32_MAX);
     if (s->ids && s->id_hits.at[s->ids - 1] == UINT32_MAX && is_numbered(s, a->site))
         s->id_hits.at[s->ids - 1] = s->hits.len;
@@ -450,7 +449,7 @@ static bool starts_block(const Site *site) {
     return site->block_first && (site->opidx > 0 || site->instr->op == WASM_OP_LOOP);
 }
 
-/* The event happens at the place, which is in its list. */
+/* The event happens at the location, which is in its list. */
 static bool happens(const BindRule *r, const Site *site) {
     switch (r->probe->rule.event) {
     case MONITOR_BLOCK_START: return starts_block(site);

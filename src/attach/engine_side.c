@@ -1,5 +1,5 @@
 /*
- * attach/engine_side.c - what a monitor finds while it is attached.
+ * attach/engine_side.c - the engine's side of a monitor that is being attached.
  */
 #include "attach/engine_side.h"
 
@@ -183,7 +183,7 @@ static bool reflect(void *ctx, EvalCall *call) {
 
 /* ---- imports ---- */
 
-/* Functions with a fixed type: i = i32, l = i64, f = funcref; behind the colon the result. */
+/* Functions with a fixed type: i = i32, l = i64, f = funcref; after the colon the result. */
 static const struct {
     const char *module, *name, *type;
     EvalHost host;

@@ -1,10 +1,10 @@
 /*
- * attach/reflect.h - what whamm:reflect tells about a program: the answers as numbers and as
- * pieces of the program's bytes.
+ * attach/reflect.h - the answers of whamm:reflect about a program, as numbers and as ranges of the
+ * program's bytes.
  *
- * The forms are those of the Wizard engine: an item of a section as the binary format has it, a
- * recursion group as one type, custom sections with their names; nothing for what is imported, and
- * nothing for the sections `start`, `code`, `data count` and custom ones as a whole.
+ * The formats are those of the Wizard engine: an item of a section as in the binary format, a
+ * recursion group as one type, custom sections with their names. There are no answers for imports,
+ * nor for the sections `start`, `code`, `data count` and custom sections as a whole.
  */
 #ifndef WHAMMC_ATTACH_REFLECT_H
 #define WHAMMC_ATTACH_REFLECT_H
@@ -30,7 +30,7 @@ typedef struct ReflectFn {
 
 /* NULL if there is no such function. */
 const ReflectFn *reflect_find(Str name);
-/* How many parameters it takes, i32 all; the result is an i32, too. */
+/* Its number of parameters, all of them i32; the result is an i32, too. */
 uint32_t reflect_nparams(const ReflectFn *fn);
 
 /* The lists that functions are about. */

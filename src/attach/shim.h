@@ -71,7 +71,7 @@ static inline uint32_t bind_part_func(const BindPart *p, uint32_t func) {
 /* After the last merge: the contents of memories, tables and globals. False with messages. */
 bool bind_shim_finish(BindShim *s);
 
-/* The function () -> () that sends text that is left, to be called when the program ends, behind
+/* The function () -> () that sends text that is left, to be called when the program ends, after
  * wasm:exit: a handle, -1 = there is none. After bind_shim_finish. */
 int64_t bind_shim_flush(const BindShim *s);
 
