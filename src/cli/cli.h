@@ -43,7 +43,7 @@ typedef struct Command {
     const Option *options;
     const char *examples;
     bool stops;           /* options end at the first operand */
-    int (*run)(Cli *cli); /* gives the exit status */
+    int (*run)(Cli *cli); /* returns the exit status */
 } Command;
 
 extern const Command cmd_bind, cmd_check, cmd_info, cmd_instr, cmd_list, cmd_monitor, cmd_profile,
@@ -63,7 +63,7 @@ struct Cli {
     struct option *longs; /* ... and of the long ones */
 };
 
-/* What cli_option gives besides keys. */
+/* What cli_option returns besides keys. */
 enum {
     ARGS_END = -1,  /* no more options: operands are set */
     ARGS_HELP = -2, /* --help: it was printed; end with STATUS_OK */
@@ -80,7 +80,7 @@ int cli_option_status(int key);
 uint32_t option_choice(const Command *command, int key, const char *value);
 /* A count in decimal; false if it is none, which was said. */
 bool cli_count(const Cli *cli, const char *option, const char *value, uint32_t *out);
-/* Says what is wrong with the command line, on standard error; gives STATUS_USAGE. */
+/* Says what is wrong with the command line, on standard error; returns STATUS_USAGE. */
 int cli_usage(const Cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Whether scripts and the operand APP are there and make sense: STATUS_OK, else it was said. */
 int cli_check_inputs(const Cli *cli, const char *const *scripts, uint32_t n, bool one_app);
@@ -111,7 +111,7 @@ bool message_is_colourful(int fd);
 int message_library(const Cli *cli, whammc *w, whammc_status status);
 /* Messages that the command line has collected. */
 void message_diags(const Cli *cli, Diags *d);
-/* One message without a place, with a hint unless that is NULL. */
+/* One message without a location, with a hint unless that is NULL. */
 void message_one(const Cli *cli, DiagTag tag, const char *hint, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 /* Writes to a stream of the process. A standard output that cannot take it is an error: see
@@ -132,7 +132,7 @@ const char *message_plural(uint64_t n, const char *one, const char *many);
 
 /* From one second on shows on a terminal that `what` is being done to `name`, of `size` bytes. */
 void progress_start(const char *what, const char *name, size_t size);
-/* Takes it away again. Messages must come after. */
+/* Removes it. Messages must come after. */
 void progress_end(void);
 
 /* ---- files (file.c) ---- */
@@ -172,7 +172,7 @@ bool names_give(const Cli *cli, const char *path, Buf *app);
 
 /* ---- scripts (script_files.c) ---- */
 
-/* Reads a script and gives it to w; where there is no such file, a name without folder may be that
+/* Reads a script and adds it to w; where there is no such file, a name without folder may be that
  * of a script which comes with whammc. False if that failed, which was said. */
 bool script_add(const Cli *cli, whammc *w, const char *path);
 
@@ -220,13 +220,13 @@ typedef Vec(LibraryOption) LibraryOptions;
 bool library_option(const Cli *cli, LibraryOptions *libs, const char *value);
 /* Reads the modules. False if that failed, which was said. */
 bool library_read(const Cli *cli, LibraryOptions *libs);
-/* Gives them to w, with what they may do while it compiles; `quiet`: they write to standard error,
+/* Adds them to w, with what they may do at compile time; `quiet`: they write to standard error,
  * since standard output is for something else. */
 void library_give(const Cli *cli, const LibraryOptions *libs, whammc *w, bool quiet);
-/* Reads libraries and scripts and gives them to w. False if one of them failed, which was said. */
+/* Reads libraries and scripts and adds them to w. False if one of them failed, which was said. */
 bool library_give_all(const Cli *cli, LibraryOptions *libs, const char *const *scripts, uint32_t n,
                       whammc *w, bool quiet);
-/* Gives w what code that runs while it compiles may do, without libraries. */
+/* Tells w what code may do that runs at compile time, without libraries. */
 void world_give(const Cli *cli, whammc *w, bool quiet);
 void library_free(LibraryOptions *libs);
 
@@ -271,7 +271,7 @@ typedef Vec(MonitorOption) MonitorOptions;
 void monitors_add(MonitorOptions *monitors, const char *value);
 /* Reads the modules; text is assembled. False if that failed, which was said. */
 bool monitors_read(const Cli *cli, MonitorOptions *monitors);
-/* Gives them to w. */
+/* Passes them to w. */
 void monitors_give(const MonitorOptions *monitors, whammc *w);
 void monitors_free(MonitorOptions *monitors);
 

@@ -42,7 +42,7 @@ void process_unguard(void);
 /* The signal that has gone to a child since process_guard; 0 = none. */
 int process_asked(void);
 
-/* Ends as a child did: gives its exit status, or dies by the same signal, or by that which it was
+/* Ends as a child did: returns its exit status, or dies by the same signal, or by that which it was
  * interrupted for. */
 int process_imitate(int wait_status);
 
