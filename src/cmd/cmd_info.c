@@ -1,6 +1,6 @@
 /*
  * cmd/cmd_info.c - `whammc info`: what a rule matches and which names it binds; for monitors see
- * monitor.c.
+ * monitor_info.c.
  */
 #include "cmd/cmd.h"
 

@@ -102,7 +102,7 @@ static void put_blanks(Buf *out, uint32_t n) {
     out->len += n;
 }
 
-/* A cell: s has `used` characters. Numbers stand on the right. */
+/* A cell: s has `used` characters. Numbers are right-aligned. */
 static void put_cell(Buf *out, Str s, uint32_t used, uint32_t width, bool right) {
     uint32_t blanks = used < width ? width - used : 0;
     put_blanks(out, 2 + (right ? blanks : 0));

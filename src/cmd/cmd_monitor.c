@@ -47,7 +47,7 @@ typedef struct Settings {
     bool explain;
 } Settings;
 
-/* "dir/hotness.whamm" gives "hotness.wasm". On the heap. */
+/* Turns "dir/hotness.whamm" into "hotness.wasm". On the heap. */
 static char *default_name(const char *script) {
     const char *name = file_base(script);
     const char *dot = strrchr(name, '.');
