@@ -38,7 +38,7 @@ typedef struct WasmPatch {
                       looked at */
     uint32_t rank; /* for who sorts them; not looked at */
     uint32_t code, len;
-    uint32_t until; /* WASM_REPLACE: the piece stands for all instructions before this offset,
+    uint32_t until; /* WASM_REPLACE: the piece replaces all instructions before this offset,
                        0 = for one. Pieces inside are left out. WASM_WRAP: see there */
 } WasmPatch;
 
@@ -71,7 +71,7 @@ bool wasm_reads_nullable(const WasmBodyEdit *edit, const WasmInstr *i);
  *
  * Order at one instruction: BEFORE pieces, EXIT pieces if it is a way out, the instruction or its
  * REPLACE pieces, AFTER pieces. WRAP pieces come just before the instruction, which opens the
- * construct that they wrap; labels of branches out of it are counted anew. At the first instruction
+ * construct that they wrap; labels of branches out of it are renumbered. At the first instruction
  * BEFORE pieces come before ENTRY pieces. AFTER pieces of the body's last `end` run on falling
  * through and on branches to the function's label, before the EXIT pieces; they need
  * wasm_exit_block_type as well.

@@ -10,7 +10,7 @@
 typedef struct WasmHandlers {
     Vec(struct WasmTryInfo) tries; /* every try and try_table, in order of occurrence */
     Vec(struct WasmTryTag) tags;
-    Vec(struct WasmTryFrame) frames; /* open constructs where the walk stands */
+    Vec(struct WasmTryFrame) frames; /* open constructs at the position of the walk */
     uint32_t seen;                   /* tries that the walk has met */
 } WasmHandlers;
 

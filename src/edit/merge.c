@@ -189,7 +189,7 @@ static void put_func_type(Buf *out, const WasmModule *m, uint32_t type) {
     buf_u8(out, 0);
 }
 
-/* The message for an import with another type than what is there for it. */
+/* The message for an import whose type differs from what is supplied for it. */
 static bool fail_type(Merge *x, const WasmImport *im, uint32_t at, uint32_t handle) {
     if (im->space != WASM_SPACE_FUNC)
         return merge_fail(
@@ -440,7 +440,7 @@ static bool copy_all(Merge *x) {
 
 /* ---- the whole ---- */
 
-/* Code that is to use a memory which is there: whether it can. */
+/* Whether code can use an existing memory. */
 static bool check_memory(Merge *x) {
     const WasmModule *m = x->from;
     if (x->g->whole)
