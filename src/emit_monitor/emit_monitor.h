@@ -1,5 +1,5 @@
 /*
- * emit_monitor/emit_monitor.h - a plan goes in, a monitor module comes out: for engines that attach
+ * emit_monitor/emit_monitor.h - compiles a plan to a monitor module, for engines that attach
  * it to any program by themselves, and for `whammc bind`.
  */
 #ifndef WHAMMC_EMIT_MONITOR_EMIT_MONITOR_H

@@ -1,6 +1,6 @@
 /*
- * emit_monitor/record.h - the records that a monitor keeps for places, and what describes them in
- * its memory.
+ * emit_monitor/record.h - the records that a monitor keeps for locations, and what describes them
+ * in its memory.
  */
 #ifndef WHAMMC_EMIT_MONITOR_RECORD_H
 #define WHAMMC_EMIT_MONITOR_RECORD_H
