@@ -83,17 +83,17 @@ typedef struct EvalError {
     char text[200];           /* the status' text, with details if there are some */
 } EvalError;
 
-/* The instruction in the bytes of the module; NO_SPAN if it has no place. */
+/* The instruction in the bytes of the module; NO_SPAN if it has no location. */
 Span eval_error_span(const EvalError *error);
 
 /*
- * Adds a message "WHAT: TEXT, in function 3 (name)" at that place, in the file that the module was
- * read from.
+ * Adds a message "WHAT: TEXT, in function 3 (name)" at that location, in the file that the module
+ * was read from.
  */
 Diag *eval_report(const EvalError *error, Diags *diags, DiagTag tag, const char *what);
 
-/* Sets status and text (printf-like, NULL = the status' own) and no place. Gives false, for host
- * functions to return. */
+/* Sets status and text (printf-like, NULL = the status' own) and no location. Returns false, for
+ * host functions to return. */
 bool eval_fail(EvalError *error, EvalStatus status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -182,11 +182,11 @@ typedef struct EvalCall {
     EvalInstance *caller; /* the instance whose code calls; NULL if called from outside */
     const EvalValue *args;
     EvalValue *results; /* typed, zero; the function sets `bits`, to values that fit */
-    EvalError *error;   /* filled by eval_fail when it gives false */
+    EvalError *error;   /* filled by eval_fail when it returns false */
 } EvalCall;
 
-/* Takes fuel for bytes that a host function reads or writes. False, with the call's error, if there
- * is less; the function has to give up then. */
+/* Consumes fuel for bytes that a host function reads or writes. False, with the call's error, if
+ * there is less; the function has to give up then. */
 bool eval_burn(EvalCall *call, uint64_t bytes);
 enum { EVAL_WRITE_COST = 1 << 16 }; /* a write to a file costs as much as so many bytes, besides */
 
