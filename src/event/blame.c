@@ -53,7 +53,7 @@ static void name_event(Event e, bool with_mode, Buf *out) {
 
 /* ---- joining ---- */
 
-/* A message that one or more groups have at one place. */
+/* A message that one or more groups have at one location. */
 typedef struct Finding {
     const Diag *first;
     Vec(bool) groups; /* which have it */

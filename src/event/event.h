@@ -91,7 +91,7 @@ const char *event_name(EventKind kind);
 /*
  * Expands a rule over the tables in the language's order (language reference, "match rules").
  * Appends to out; each gets the next probe number. A part that matches nothing is reported, naming
- * the first such part, and gives false.
+ * the first such part, and returns false.
  */
 bool rule_expand(const Rule *rule, Events *out, Diags *diags);
 
@@ -139,7 +139,7 @@ const char *function_doc(FnId id);
 void event_function_each(Event e, void (*add)(void *ctx, FnId id), void *ctx);
 const char *function_name(FnId id);
 
-/* Whether a function is there in every event, at script scope and in functions. */
+/* Whether a function exists in every event, at script scope and in functions. */
 FunctionMonitor function_monitor(FnId id);
 bool function_is_everywhere(FnId id);
 

@@ -1,5 +1,5 @@
 /*
- * event/fold.h - match sites and the evaluation of what is static at them.
+ * event/fold.h - match sites, and the evaluation of static expressions at them.
  */
 #ifndef WHAMMC_EVENT_FOLD_H
 #define WHAMMC_EVENT_FOLD_H
