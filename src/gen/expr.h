@@ -1,10 +1,10 @@
 /*
  * gen/expr.h - typed trees to Binaryen IR. Private to gen/.
  *
- *   expr.c   operators, casts, bound names, conditions: what gives one Wasm value
- *   value.c  variables, strings, tuples and maps
- *   cell.c   maps that are cells
- *   stmt.c   statements and bodies
+ *   expr.c      operators, casts, bound names, conditions: what computes one Wasm value
+ *   variable.c  variables, strings, tuples and maps
+ *   element.c   elements of maps that are cells
+ *   stmt.c      statements and bodies
  *
  * A value is a list of leaves (type_leaves). Most have one; those of a tuple are given as several
  * expressions, which must be evaluated once each, in order, with nothing that calls between them.
@@ -23,7 +23,7 @@ typedef Vec(Ref) Refs;
 struct HoleOps;
 struct LocalRun;
 
-/* What it takes to turn one body into a function of the scratch module. */
+/* The state of compiling one body to a function of the scratch module. */
 typedef struct Body {
     BinaryenModuleRef module;
     const Plan *plan;

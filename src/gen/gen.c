@@ -177,7 +177,7 @@ void scratch_add(Scratch *x, Body *b, const char *name, BinaryenType params, Bin
     x->any = true;
 }
 
-/* What the body of a function or alt probe gives; `otherwise` where it ends without a return. */
+/* What the body of a function or alt probe returns; `otherwise` where it ends without a return. */
 static Ref with_result(Body *b, Ref body, Ref otherwise) {
     if (gen_result(b->result) == BinaryenTypeNone() || b->leaves)
         return body;
@@ -185,7 +185,7 @@ static Ref with_result(Body *b, Ref body, Ref otherwise) {
     return BinaryenBlock(b->module, NULL, both, 2, BinaryenTypeAuto());
 }
 
-/* A function of a script. Where it ends without a return it gives zero. */
+/* A function of a script. Where it ends without a return it returns zero. */
 void scratch_fn(Scratch *x, const PlanFn *f, const char *name) {
     const Fn *fn = f->fn;
     Body b = scratch_body(x, x->plan->scopes.at[f->script], 0);

@@ -7,7 +7,7 @@
 #include "gen/compile_options.h"
 #include "unit/unit.h"
 
-/* A per-site variable of a part in the record that a probe function has at each place. */
+/* A per-site variable of a part in the record that a probe function has at each location. */
 typedef struct MonitorField {
     const UnitPart *part; /* NULL in records that parts have of their own */
     const Var *var;

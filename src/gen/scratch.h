@@ -42,7 +42,7 @@ Body scratch_body(Scratch *x, const Variant *v, uint64_t atoms);
 void scratch_add(Scratch *x, Body *b, const char *name, BinaryenType params, BinaryenType result,
                  Ref body);
 
-/* A function of a script. Where it ends without a return it gives zero. */
+/* A function of a script. Where it ends without a return it returns zero. */
 void scratch_fn(Scratch *x, const PlanFn *f, const char *name);
 /* What a probe's shared variables start with that does not fold. */
 void scratch_shared(Scratch *x, const Variant *v, const char *name);

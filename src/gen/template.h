@@ -30,7 +30,7 @@ typedef enum HoleKind {
     HOLE_BACK,      /* push whether a branch led to the loop */
     HOLE_TEXT,      /* push the address of string n of the plan (Plan.texts) */
     HOLE_GOT,       /* push leaf n of the tuple that the last call gave */
-    HOLE_GIVE,      /* leaf n of the tuple that the template gives is set */
+    HOLE_GIVE,      /* leaf n of the tuple that the template returns is set */
     HOLE_ENTRY,     /* push the table entry that operand 0 names, null where there is none */
     HOLE_RESOLVE,   /* index of a table's entry -> that of the function in it */
     HOLE_DEPTH,     /* index of a br_table's target -> its label depth */
@@ -80,7 +80,7 @@ typedef struct Template {
     const WasmType *temps; /* types of its temporaries; it zeroes those that it reads first */
     uint32_t ntemps;
     WasmType result;       /* of an alt body or a function, WASM_NONE = none or a tuple */
-    const WasmType *gives; /* the leaves of the tuple that it gives, in holes HOLE_GIVE */
+    const WasmType *gives; /* the leaves of the tuple that it returns, in holes HOLE_GIVE */
     uint32_t ngives;
     uint32_t nparams; /* of a function: its first locals, not temporaries */
 } Template;
@@ -116,7 +116,7 @@ typedef struct TemplateMaker {
 } TemplateMaker;
 
 /* Looks at the function's locals. False if they are malformed. Then code and temporaries can be
- * added that come in front. */
+ * added that come before them. */
 bool template_begin(TemplateMaker *t);
 
 uint32_t template_add_temp(TemplateMaker *t, WasmType type);
