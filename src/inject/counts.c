@@ -199,7 +199,7 @@ static void put_word(Counts *c, CountRef ref) {
     vec_push(&c->words, (uint32_t)ref.index << 1 | ref.derived);
 }
 
-/* Whether an equation gives the count of a segment that starts at its class. */
+/* Whether an equation has the count of a segment that starts at its class. */
 static bool equation_starts(const Segments *s, const SegmentEquation *e) {
     return s->at.at[e->segment].in == e->class;
 }

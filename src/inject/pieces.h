@@ -1,6 +1,6 @@
 /*
- * inject/pieces.h - pieces of code at places of the function that is being edited, until they are
- * in the order that wasm_edit_body wants.
+ * inject/pieces.h - pieces of code with their offsets in the function that is being edited, until
+ * they are sorted for wasm_edit_body.
  */
 #ifndef WHAMMC_INJECT_PIECES_H
 #define WHAMMC_INJECT_PIECES_H

@@ -234,7 +234,7 @@ static void drop_stale(Program *p) {
 
 /* ---- checking what was written ---- */
 
-/* Says that the output is invalid: the input is not, so this is a fault of ours. */
+/* Reports that the output is invalid: since the input is valid, an internal error. */
 static void blame(Program *p, const Diags *found) {
     const char *why = found->list.len ? found->list.at[0]->message : "unknown";
     Diag *d = diag(p->diags, DIAG_INTERNAL, whole(p),

@@ -15,7 +15,7 @@
 #include "inject/pieces.h"
 #include "edit/catch_all.h"
 
-/* A place at which something matches, or that is watched; as Matcher.at. */
+/* A location at which something matches, or that is watched; as Matcher.at. */
 typedef void SiteHook(void *self, const Site *site, const SiteTypes *types, const Match *matches,
                       uint32_t n);
 
@@ -101,7 +101,7 @@ void program_splice_site(Program *p, const Site *site, const SiteTypes *types, c
 int64_t program_proc_exit(const WasmModule *m);
 int64_t program_main(const WasmModule *m);
 
-/* Says that a walk failed; false. */
+/* Reports a decoding error; returns false. */
 bool walk_failed(const Matcher *w, uint32_t func, DiagFileId file, Diags *diags);
 
 #endif

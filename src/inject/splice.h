@@ -1,5 +1,5 @@
 /*
- * inject/splice.h - templates become code: filling holes, saving and restoring operands and
+ * inject/splice.h - turns templates into code: fills holes, saves and restores operands and
  * results.
  */
 #ifndef WHAMMC_INJECT_SPLICE_H
@@ -25,9 +25,9 @@ void pool_release(LocalPool *p); /* all but those that pool_keep took */
 uint32_t pool_keep(LocalPool *p, WasmType type);
 void pool_free(LocalPool *p);
 
-/* Whether what leaves the calls of a function is better caught in one place: there are many calls,
- * each with a region of its own otherwise, which is too much for some compilers; and what a call
- * throws leaves the function. */
+/* Whether what leaves the calls of a function is better caught in one location: there are many
+ * calls, each with a region of its own otherwise, which is too much for some compilers; and what a
+ * call throws leaves the function. */
 bool splice_wants_one_region(const WasmModule *m, uint32_t func);
 
 /* Where a leaf of a tuple is while it goes in or out of a template. */
@@ -100,7 +100,7 @@ typedef struct Splicer {
     Vec(Wrapped) wrapped;      /* constructs of this function */
     Vec(uint32_t) nullable;    /* its locals that are made nullable, ascending */
     bool one_region;           /* what leaves its calls is caught by one handler for all of them */
-    uint32_t under_way;    /* ... then: a local that says which call is; UINT32_MAX = none yet */
+    uint32_t active_call;  /* ... then: a local that says which call is; UINT32_MAX = none yet */
     uint32_t nways;        /* how many have a number so far */
     uint32_t landing;      /* the number of the current site, if it has at_target probes; else 0 */
     uint32_t nlandings;    /* how many such sites the function has so far */
@@ -140,7 +140,7 @@ void splice_unwind_types(WasmModule *m, WasmExceptions form, const WasmInstr *ca
 /* The function that an alt call means, a handle; -1 = there is none. */
 int64_t alt_call_target(const WasmModule *m, const AltCall *call);
 
-/* The order of pieces at one place. */
+/* The order of pieces at one location. */
 typedef enum PieceRank {
     RANK_PROBE,       /* what probes of the instruction itself do */
     RANK_BLOCK,       /* block:start, block:end */

@@ -39,7 +39,7 @@
 enum { TRAP_RECORDS = 8 };
 enum { TRAP_FID, TRAP_FROM, TRAP_TO, TRAP_TIMES, TRAP_LEAK, TRAP_WORDS };
 
-/* The parameters of whammc:trapped; all but the first tell the place. */
+/* The parameters of whammc:trapped; all but the first tell the location. */
 enum { TRAP_PARAMS = 4 };
 extern const uint8_t trap_params[TRAP_PARAMS];
 

@@ -1,5 +1,5 @@
 /*
- * inject/unwind.h - the region round a call that catches what leaves it.
+ * inject/unwind.h - the region around a call that catches the exceptions that leave it.
  */
 #ifndef WHAMMC_INJECT_UNWIND_H
 #define WHAMMC_INJECT_UNWIND_H
