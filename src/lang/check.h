@@ -10,10 +10,10 @@
  *   check_name.c     declarations, resolution, "did you mean"
  *
  * Types flow in two directions: check_expr() is told the type that the context wants (or NULL) and
- * gives the type that the expression has. Only literals (and bound constants that behave like them)
- * adapt to what is wanted; comparing the two is the caller's task, who knows what to say about it.
- * An expression that was reported has &type_error, which fits everything, so that one mistake gives
- * one message.
+ * returns the type that the expression has. Only literals (and bound constants that behave like
+ * them) adapt to what is wanted; comparing the two is the caller's task, who knows what to say
+ * about it. An expression that was reported has &type_error, which fits everything, so that one
+ * mistake causes one message.
  */
 #ifndef WHAMMC_LANG_CHECK_H
 #define WHAMMC_LANG_CHECK_H

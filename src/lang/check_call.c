@@ -334,8 +334,8 @@ static void wrong_arguments(Check *c, Expr *e, const Callee *callee, const Type 
     }
 }
 
-/* Types the arguments, which must be exactly what the library's function takes; returns whether all
- * are static. */
+/* Types the arguments, which must be exactly what the library's function expects; returns whether
+ * all are static. */
 static bool check_library_args(Check *c, Expr *e, const Callee *callee, const Type *result) {
     bool all_static = true, fits = e->nargs == callee->nparams;
     for (uint32_t i = 0; i < e->nargs; i++) {

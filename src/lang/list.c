@@ -15,7 +15,7 @@ static void skip_blanks(Reader *r) {
         r->at++;
 }
 
-/* Takes a character, with the blanks after it, if it comes next. */
+/* Consumes a character, with the blanks after it, if it comes next. */
 static bool take(Reader *r, char c) {
     if (r->at == r->text.len || r->text.ptr[r->at] != c)
         return false;

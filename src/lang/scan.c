@@ -161,7 +161,7 @@ static uint32_t statement_word(const Parse *p, uint32_t at) {
 }
 
 /* Looks whether a match rule comes next, or a new line's statement though the one before has no
- * ';'. Gives a made-up token, or 0. */
+ * ';'. Returns a made-up token, or 0. */
 static int look_ahead(Parse *p, Span *span) {
     bool at_start = !p->prev || p->prev == ';' || p->prev == '{' || p->prev == '}';
     /* after these no word can follow, except after "@init" and the like */
