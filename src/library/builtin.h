@@ -1,11 +1,10 @@
 /*
- * library/builtin.h - the built-in functions that are there everywhere: what they are about is
- * memories.
+ * library/builtin.h - the built-in functions that exist everywhere; they operate on memories.
  *
- * To scripts a memory is a number. Those of the program have their indices; memid() gives the
- * numbers of the others, which are known when everything is linked (storage/memory.h). Where a call
- * names its memories by what is known at the site it becomes code for just these; else the numbers
- * are told apart at run time.
+ * To scripts a memory is a number. Memories of the program have their indices; memid() returns the
+ * numbers of the others, which are known when everything is linked (storage/memory.h). If a call
+ * names its memories by static values, it is compiled for just these; otherwise the code tests the
+ * numbers at run time.
  */
 #ifndef WHAMMC_LIBRARY_BUILTIN_H
 #define WHAMMC_LIBRARY_BUILTIN_H
