@@ -1,5 +1,5 @@
 /*
- * link/host.h - the host of an instrumented program, and what its imports tell of it.
+ * link/host.h - the host of an instrumented program, and how its imports decide it.
  */
 #ifndef WHAMMC_LINK_HOST_H
 #define WHAMMC_LINK_HOST_H

@@ -1,5 +1,5 @@
 /*
- * link/options.h - what can be asked for of a program that is instrumented.
+ * link/options.h - options of a program that is instrumented.
  */
 #ifndef WHAMMC_LINK_OPTIONS_H
 #define WHAMMC_LINK_OPTIONS_H
