@@ -206,8 +206,8 @@ static const char *param_letters(const MonitorParam *param) {
     return param->kind == PARAM_CALL ? "" : param_info[param->kind].type;
 }
 
-/* The types of the formal parameters that a value takes: at most two. WASM_BOT = any; *address: i32
- * or i64. Returns how many. */
+/* The types of the formal parameters that a value occupies: at most two. WASM_BOT = any; *address:
+ * i32 or i64. Returns how many. */
 static uint32_t param_types(const Place *p, const MonitorParam *param, WasmType types[2],
                             bool *address) {
     *address = false;
@@ -236,7 +236,7 @@ static bool type_fits(const Reader *r, WasmType formal, WasmType wanted, bool ad
     return wanted == WASM_BOT || wasm_canonical(m, formal) == wasm_canonical(m, wanted);
 }
 
-/* One value against the formal parameters from number `slot` on. Returns how many it takes. */
+/* One value against the formal parameters from number `slot` on. Returns how many it occupies. */
 static uint32_t check_param(const Place *p, const MonitorParam *param, const WasmTypeDef *t,
                             uint32_t slot, Str callee) {
     WasmType types[2];

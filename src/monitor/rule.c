@@ -105,7 +105,7 @@ static Str text_at(const RuleParse *p, RuleSpan span) {
     return (Str){p->name.ptr + span.start, span.end - span.start};
 }
 
-/* What was found at a place, in words. */
+/* What was found at a location, in words. */
 static const char *describe(const RuleParse *p, RuleSpan span, char text[64]) {
     Str s = text_at(p, span);
     if (s.len == 0)

@@ -3,7 +3,7 @@
  * Private to the parser of export names.
  *
  * Engines read a name from left to right and stop where a rule is complete; so does the scanner,
- * which gives the end of the text there.
+ * which returns the end of the text there.
  */
 #ifndef WHAMMC_MONITOR_RULE_PARSE_H
 #define WHAMMC_MONITOR_RULE_PARSE_H
