@@ -50,10 +50,10 @@ static unsigned ways_through(const Block *b, unsigned ways, unsigned *ended) {
             ways = WITH;
         if (s->kind != STMT_IF)
             continue;
-        unsigned behind = s->arms[s->narms - 1].cond ? ways : 0;
+        unsigned after = s->arms[s->narms - 1].cond ? ways : 0;
         for (uint32_t i = 0; i < s->narms; i++)
-            behind |= ways_through(&s->arms[i].body, ways, ended);
-        ways = behind;
+            after |= ways_through(&s->arms[i].body, ways, ended);
+        ways = after;
     }
     return ways;
 }

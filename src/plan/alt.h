@@ -1,5 +1,5 @@
 /*
- * plan/alt.h - whether the body of an alt probe can stand for the instruction at a site: it must
+ * plan/alt.h - whether the body of an alt probe can replace the instruction at a site: it must
  * supply what the instruction leaves.
  */
 #ifndef WHAMMC_PLAN_ALT_H

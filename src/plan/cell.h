@@ -1,9 +1,9 @@
 /*
- * plan/cell.h - maps that need no map when the program runs. Private to plan/.
+ * plan/cell.h - maps that need no map at run time. Private to plan/.
  *
- * A map of a script whose keys are known at every place where it is used becomes *cells*: each key
- * is a variable of its own. Whether a map does is known when all scripts have been cut; until then
- * what is done with the elements that it may have is put off.
+ * A map of a script whose keys are static wherever it is used is replaced by *cells*: each key
+ * becomes a variable of its own. Whether a map qualifies is known when all scripts have been cut;
+ * decisions about its elements are deferred until then.
  */
 #ifndef WHAMMC_PLAN_CELL_H
 #define WHAMMC_PLAN_CELL_H

@@ -61,7 +61,7 @@ static bool same_path(const Expr *a, const Expr *b) {
     return true;
 }
 
-/* The value of the place that is assigned to. */
+/* The current value of the assigned place. */
 static bool is_value_of(const Expr *e, const Expr *place) {
     if (e->kind != place->kind || e->var != place->var)
         return false;
@@ -78,7 +78,7 @@ typedef struct Term {
 } Term;
 typedef Vec(Term) Terms;
 
-/* The terms of a sum but for the value of the place itself, which occurs so often. */
+/* The terms of a sum except the assigned place itself, which occurs so often. */
 static uint32_t find_terms(const Expr *e, const Expr *place, bool minus, Terms *out) {
     if (e->kind == EXPR_BINARY && (e->op == OP_ADD || e->op == OP_SUB)) {
         uint32_t n = find_terms(e->args[0], place, minus, out);

@@ -1,23 +1,22 @@
 /*
  * plan/counter.h - which probes only count.
  *
- * A variable is a *sum* if, while the program runs, all that happens to it is that something is
- * added to it or subtracted from it: nobody reads it, nothing else is assigned. Then it does not
- * matter when an addition is made, as long as the report has all of them. It is a *flag* if all
- * that happens to it is that one constant is assigned: it has that value or the one it started
- * with. So are the leaves of maps that are cells (cell.h), and the marks of these. What happens
- * before the program's first instruction, or while a report is made, may be anything: sums and
- * flags are made up to date first (Sum.late).
+ * A variable is a *sum* if, while the program runs, code only adds to it or subtracts from it:
+ * nothing reads it, nothing else is assigned. The time of each addition then does not matter, as
+ * long as the report has all of them. It is a *flag* if it is only ever assigned one constant: it
+ * has that value or its initial one. The same holds for the leaves of maps that are cells (cell.h),
+ * and for their marks. Code that runs before the program's first instruction, or while a report is
+ * made, is not restricted: sums and flags are brought up to date first (Sum.late).
  *
- * A shape is a *counter* if its body does nothing but add what is known at each site to sums, and
- * set flags: how often each site was executed says everything.
+ * A shape is a *counter* if its body does nothing but add static amounts to sums, and set flags:
+ * then the number of executions of each site determines its effect.
  */
 #ifndef WHAMMC_PLAN_COUNTER_H
 #define WHAMMC_PLAN_COUNTER_H
 
 #include "plan/plan.h"
 
-/* Why something is no counter; with the place, if there is one. */
+/* Why something is no counter; with the location, if there is one. */
 typedef enum WhyNot {
     WHY_NOTHING,   /* it is one */
     WHY_READ,      /* the variable is read */

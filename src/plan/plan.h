@@ -9,7 +9,7 @@
  *     have the same types
  *   - Shape: a variant with its static conditions decided; each shape is compiled once (gen/) into
  *     a template
- *   - Site: a place in the program where an action matches
+ *   - Site: a location in the program where an action matches
  *
  * What is static in a variant is cut out of the tree (cut.c): a maximal static condition becomes an
  * *atom* (its values choose the shape), a maximal static number or string a *constant* (a hole in
@@ -76,7 +76,7 @@ typedef struct DupAt {
     const Expr *memory;
 } DupAt;
 
-/* A map of a script whose keys are known at every place: it becomes cells (cell.c). */
+/* A map of a script whose keys are known at every location: it becomes cells (cell.c). */
 typedef struct CellMap {
     uint32_t var;    /* PlanVar.id */
     uint32_t leaves; /* of a value */
@@ -290,7 +290,7 @@ typedef struct OnceShapes {
 } OnceShapes;
 OnceShapes plan_once(Plan *plan, const WasmModule *m);
 
-/* A site without a place: what is static at script scope, or in an event that happens once, is
+/* A site without a location: what is static at script scope, or in an event that happens once, is
  * known there. */
 static inline Site plan_nowhere(const Plan *plan, const WasmModule *m) {
     return (Site){.m = m, .host = plan->host};
@@ -370,14 +370,14 @@ typedef struct Matcher {
     int64_t watch_call; /* a function: calls of it are shown even if nothing matches; -1 = none */
     bool watch_op[WASM_OP_COUNT]; /* so are these instructions */
     /*
-     * Called in code order for each place at which something matches: the function's entry (instr
-     * NULL), each instruction, and after the final `end` once more each for exit and unwind.
+     * Called in code order for each location at which something matches: the function's entry
+     * (instr NULL), each instruction, and after the final `end` once more each for exit and unwind.
      * Matches are in script order and of one kind of event.
      */
     void (*at)(void *ctx, const Site *site, const SiteTypes *types, const Match *matches,
                uint32_t n);
     void *ctx;
-    /* Not NULL: decides alone whether an action matches at a place, instead of bounds and static
+    /* Not NULL: decides alone whether an action matches at a location, instead of bounds and static
      * conditions. Basic blocks are followed. */
     bool (*accept)(void *ctx, const struct Matcher *w, const Action *a, const Site *site);
 

@@ -2,9 +2,9 @@
  * plan/removal.h - probes that remove themselves: `dyninstr.remove_probe(probe_id)`.
  *
  * A removed probe does nothing any more at that site. Each site has a hidden flag for it: the call
- * becomes `flag = true`, and the predicate `!flag && predicate`. So it is the same in a program, in
- * a monitor, and for one of several probes at a place, all of which an engine would remove. In
- * monitors the engine's own function is called as well where that takes away nothing else
+ * becomes `flag = true`, and the predicate `!flag && predicate`. The result is the same in a
+ * program, in a monitor, and for one of several probes at a location, all of which an engine would
+ * remove. Monitors also call the engine's own function where it removes nothing else
  * (gen/monitor_code.c).
  */
 #ifndef WHAMMC_PLAN_REMOVAL_H
