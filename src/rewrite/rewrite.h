@@ -1,5 +1,5 @@
 /*
- * rewrite/rewrite.h - a program and a plan go in, an instrumented program comes out.
+ * rewrite/rewrite.h - compiles a plan into a program.
  */
 #ifndef WHAMMC_REWRITE_REWRITE_H
 #define WHAMMC_REWRITE_REWRITE_H
