@@ -23,7 +23,7 @@ typedef struct Engine {
 /* The engine that was asked for, by name or path, if it can have the clock that was asked for (see
  * RunnerJob). STATUS_OK, else it was said. */
 int engine_find(const Cli *cli, const char *asked, const char *clock, Engine *e);
-/* Says that it could not be run (errno `error`); NULL: what it needs could not be made at the
+/* Reports that it could not be run (errno `error`); NULL: what it needs could not be made at the
  * place. */
 void engine_failed(const Cli *cli, const Engine *e, const Place *place, int error);
 
@@ -38,7 +38,7 @@ typedef struct Catch {
     bool closed; /* standard output cannot be written to any more */
 } Catch;
 
-/* Takes bytes that were printed (as for process_read; ctx is a Catch). */
+/* Receives bytes that were printed (as for process_read; ctx is a Catch). */
 bool catch_take(void *ctx, const uint8_t *bytes, size_t n);
 /* Nothing more comes. */
 void catch_end(Catch *c);
@@ -47,7 +47,7 @@ void catch_end(Catch *c);
 typedef struct RunnerJob {
     const Engine *engine;
     const Words *options; /* for the engine */
-    const char *clock;    /* where Node takes the time from: an option's choice; NULL = its own */
+    const char *clock;    /* where Node gets the time from: an option's choice; NULL = its own */
     const Words *world;   /* options of the runner: --dir, --env */
     bool unseen;          /* what the program prints goes nowhere */
     Catch *caught;        /* reports in what it prints; NULL: all goes where ours goes */
