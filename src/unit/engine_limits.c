@@ -1,8 +1,8 @@
 /*
  * unit/engine_limits.c - what an engine cannot do for a monitor.
  *
- * An engine runs functions of the monitor before instructions and gives them copies of operands and
- * locals. It has nothing after or instead of instructions, and does not show the program's
+ * An engine runs functions of the monitor before instructions and passes them copies of operands
+ * and locals. It has nothing after or instead of instructions, and does not show the program's
  * memories, tables and references.
  */
 #include "unit/engine_limits.h"
@@ -223,7 +223,7 @@ static void check_name(Engine *g, const Expr *e) {
     }
 }
 
-/* In a probe that has no place in the program, and is not script scope either. */
+/* In a probe that has no location in the program, and is not script scope either. */
 static bool runs_once(const Engine *g) {
     EventKind kind = g->v->event.kind;
     return g->at < g->plan->probes.len &&
