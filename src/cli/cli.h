@@ -67,7 +67,7 @@ struct Cli {
 enum {
     ARGS_END = -1,  /* no more options: operands are set */
     ARGS_HELP = -2, /* --help: it was printed; end with STATUS_OK */
-    ARGS_WRONG = -3 /* wrong usage: it was said; end with STATUS_USAGE */
+    ARGS_WRONG = -3 /* wrong usage, after a message; end with STATUS_USAGE */
 };
 
 /* The next option's key and argument. Handles --help and --message-format itself. */
@@ -78,11 +78,12 @@ void cli_free(Cli *cli);
 int cli_option_status(int key);
 /* Which of the option's choices the value is (cli_option has made sure that it is one). */
 uint32_t option_choice(const Command *command, int key, const char *value);
-/* A count in decimal; false if it is none, which was said. */
+/* A count in decimal; if it is none, prints a message and returns false. */
 bool cli_count(const Cli *cli, const char *option, const char *value, uint32_t *out);
 /* Says what is wrong with the command line, on standard error; returns STATUS_USAGE. */
 int cli_usage(const Cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Whether scripts and the operand APP are there and make sense: STATUS_OK, else it was said. */
+/* Whether scripts and the operand APP are given and make sense: STATUS_OK, or another status after
+ * a message. */
 int cli_check_inputs(const Cli *cli, const char *const *scripts, uint32_t n, bool one_app);
 /* ... of the file for a module: there is one, and it is no terminal. */
 int cli_check_output(const Cli *cli, const char *out);
@@ -137,22 +138,23 @@ void progress_end(void);
 
 /* ---- files (file.c) ---- */
 
-/* Reads a whole file, "-" being standard input. False if that failed, which was said. */
+/* Reads a whole file, "-" being standard input. On failure, prints a message and returns false. */
 bool file_read(const Cli *cli, const char *path, Buf *out);
 /* What messages call the file: the path, or "<stdin>". */
 const char *file_title(const char *path);
 /* What is after the last '/'. */
 const char *file_base(const char *path);
 /*
- * Writes a whole file, "-" being standard output. A regular file is there completely or, on
- * failure, as it was before. False if that failed, which was said.
+ * Writes a whole file, "-" being standard output. A regular file is written completely or, on
+ * failure, left as it was. On failure, prints a message and returns false.
  */
 bool file_write(const Cli *cli, const char *path, const void *data, size_t len);
 /* Whether two paths are one regular file, or will be when it is written; also through links. */
 bool file_same(const char *a, const char *b);
 /* Writes all bytes to a descriptor. False: errno. */
 bool file_write_fd(int fd, const void *data, size_t len);
-/* Reads a module; text is assembled with wabt's wat2wasm. False if that failed, which was said. */
+/* Reads a module; text is assembled with wabt's wat2wasm. On failure, prints a message and returns
+ * false. */
 bool file_read_module(const Cli *cli, const char *path, Buf *out);
 
 /* ---- names for programs without (names_file.c) ---- */
@@ -173,7 +175,7 @@ bool names_give(const Cli *cli, const char *path, Buf *app);
 /* ---- scripts (script_files.c) ---- */
 
 /* Reads a script and adds it to w; where there is no such file, a name without folder may be that
- * of a script which comes with whammc. False if that failed, which was said. */
+ * of a script which comes with whammc. On failure, prints a message and returns false. */
 bool script_add(const Cli *cli, whammc *w, const char *path);
 
 /* The scripts that come with whammc, a line each: the name and what the script does. */
@@ -183,7 +185,8 @@ void script_list(Buf *out);
 
 /* OUT.js for OUT.wasm, on the heap; NULL for what is no regular file. */
 char *javascript_path(const char *module);
-/* Whether there is no such file, or only one that javascript_write has made. False: it was said. */
+/* Whether there is no such file, or only one that javascript_write has made. Otherwise prints a
+ * message and returns false. */
 bool javascript_may_write(const Cli *cli, const char *path);
 
 enum { JAVASCRIPT_ID = 17 }; /* characters, with the NUL */
@@ -195,7 +198,7 @@ typedef struct JavascriptJob {
     const char *id;     /* of javascript_tag */
     const Buf *app;     /* the program before, which was read and is valid */
 } JavascriptJob;
-/* Writes the script. False if that failed, which was said. */
+/* Writes the script. On failure, prints a message and returns false. */
 bool javascript_write(const Cli *cli, const char *path, const JavascriptJob *job);
 
 /* ---- libraries (lib_option.c) ---- */
@@ -216,14 +219,15 @@ typedef struct LibraryOption {
 } LibraryOption;
 typedef Vec(LibraryOption) LibraryOptions;
 
-/* Takes the option's argument; false if it is wrong, which was said. */
+/* Accepts the option's argument; if it is wrong, prints a message and returns false. */
 bool library_option(const Cli *cli, LibraryOptions *libs, const char *value);
-/* Reads the modules. False if that failed, which was said. */
+/* Reads the modules. On failure, prints a message and returns false. */
 bool library_read(const Cli *cli, LibraryOptions *libs);
 /* Adds them to w, with what they may do at compile time; `quiet`: they write to standard error,
  * since standard output is for something else. */
 void library_give(const Cli *cli, const LibraryOptions *libs, whammc *w, bool quiet);
-/* Reads libraries and scripts and adds them to w. False if one of them failed, which was said. */
+/* Reads libraries and scripts and adds them to w. If one of them fails, prints a message and
+ * returns false. */
 bool library_give_all(const Cli *cli, LibraryOptions *libs, const char *const *scripts, uint32_t n,
                       whammc *w, bool quiet);
 /* Tells w what code may do that runs at compile time, without libraries. */
@@ -241,18 +245,19 @@ void library_free(LibraryOptions *libs);
 
 typedef Vec(const char *) DefineOptions;
 
-/* Takes the option's argument; false if it is wrong, which was said. */
+/* Accepts the option's argument; if it is wrong, prints a message and returns false. */
 bool define_option(const Cli *cli, DefineOptions *definitions, const char *value);
 /* Returns the values to w; `known_only`: those for constants that w has met in its last call. */
 void define_give(const DefineOptions *definitions, whammc *w, bool known_only);
 /* Whether w has met the constant that is given a value, in its last call. */
 bool define_is_known(whammc *w, const char *definition);
-/* Says that there is none. */
+/* Reports that there is none. */
 void define_unknown(const Cli *cli, const char *definition);
 
 /* ---- modules in the text format (wat_file.c) ---- */
 
-/* Assembles a module in the text format with wabt. False if that failed, which was said. */
+/* Assembles a module in the text format with wabt. On failure, prints a message and returns false.
+ */
 bool text_assemble(const Cli *cli, const char *name, const Buf *text, Buf *binary);
 
 /* ---- monitor modules that are bound or run (monitor_files.c) ---- */
@@ -269,7 +274,7 @@ typedef Vec(MonitorOption) MonitorOptions;
 
 /* Takes the option's argument. */
 void monitors_add(MonitorOptions *monitors, const char *value);
-/* Reads the modules; text is assembled. False if that failed, which was said. */
+/* Reads the modules; text is assembled. On failure, prints a message and returns false. */
 bool monitors_read(const Cli *cli, MonitorOptions *monitors);
 /* Passes them to w. */
 void monitors_give(const MonitorOptions *monitors, whammc *w);

@@ -83,7 +83,8 @@ int running_made(Running *r, whammc_status result, const uint8_t *module, size_t
                  const LibraryOptions *imports);
 /* Says why there is no report. */
 void running_explain_silence(const Running *r);
-/* Writes the reports, of this format, into a file. False if that failed, which was said. */
+/* Writes the reports, of this format, into a file. On failure, prints a message and returns false.
+ */
 bool running_save(const Running *r, const char *path, whammc_format format);
 void running_free(Running *r);
 
@@ -107,7 +108,8 @@ typedef struct Exclusion {
     uint32_t min_size; /* shorter bodies, in bytes, are left out */
 } Exclusion;
 
-/* Takes the argument of one of the options; false if it is wrong, which was said. */
+/* Accepts the argument of one of the options; if it is wrong, prints a message and returns false.
+ */
 bool exclude_option(const Cli *cli, Exclusion *x, int key, const char *value);
 /* STATUS_OK unless a definition is for the constant that the options are for, which was said. */
 int exclude_check(const Cli *cli, const Exclusion *x, const DefineOptions *definitions);

@@ -73,7 +73,7 @@ typedef struct Settings {
     bool verbose, no_js;
 } Settings;
 
-/* False: wrong usage, which was said. */
+/* Returns false for wrong usage, after a message. */
 static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     switch (key) {
     case 's': vec_push(&s->scripts, value); break;

@@ -297,7 +297,7 @@ static bool show_format(const Profiling *p, const Report *report) {
     return ok;
 }
 
-/* False if something could not be made or written, which was said. */
+/* If something could not be made or written, prints a message and returns false. */
 static bool show(const Profiling *p, const Running *r) {
     const Settings *s = p->settings;
     Report report = {0};
@@ -358,7 +358,7 @@ static int profile(const Cli *cli, const Settings *s, const Engine *engine) {
 
 /* ---- the command line ---- */
 
-/* False: wrong usage, which was said. */
+/* Returns false for wrong usage, after a message. */
 static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     uint32_t depth;
     switch (key) {
@@ -383,7 +383,7 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     return true;
 }
 
-/* Whether the options and operands go together: STATUS_OK, else it was said. */
+/* Whether the options and operands go together: STATUS_OK, or another status after a message. */
 static int check(const Cli *cli, const Settings *s) {
     if (s->style == STYLE_ARCS && s->format >= VIEW_FOLDED)
         return cli_usage(cli, "that format shows a call tree: it needs --style=tree");

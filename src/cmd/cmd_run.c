@@ -243,7 +243,7 @@ static int run_program(const Cli *cli, Settings *s, const Engine *e) {
     return status;
 }
 
-/* False: wrong usage, which was said. */
+/* Returns false for wrong usage, after a message. */
 static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     switch (key) {
     case 's': vec_push(&s->scripts, value); break;
@@ -272,7 +272,7 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     return true;
 }
 
-/* Whether the options and operands go together: STATUS_OK, else it was said. */
+/* Whether the options and operands go together: STATUS_OK, or another status after a message. */
 static int check(const Cli *cli, const Settings *s) {
     if (s->scripts.len && s->monitors.len)
         return cli_usage(

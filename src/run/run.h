@@ -21,7 +21,7 @@ typedef struct Engine {
 } Engine;
 
 /* The engine that was asked for, by name or path, if it can have the clock that was asked for (see
- * RunnerJob). STATUS_OK, else it was said. */
+ * RunnerJob). STATUS_OK, or another status after a message. */
 int engine_find(const Cli *cli, const char *asked, const char *clock, Engine *e);
 /* Reports that it could not be run (errno `error`); NULL: what it needs could not be made at the
  * place. */
@@ -56,7 +56,7 @@ typedef struct RunnerJob {
     const LibraryOptions *libs; /* what it imports besides the runtime; NULL: not even that */
 } RunnerJob;
 
-/* Runs it and reads its report. Returns what waitpid() told, or -1: it was said. */
+/* Runs it and reads its report. Returns the status of waitpid(), or -1 after a message. */
 int runner_run(const Cli *cli, const RunnerJob *job, Buf *report);
 
 /* ---- what programs see (world.c) ---- */
