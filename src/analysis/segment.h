@@ -73,13 +73,11 @@ void segments_free(Segments *s);
 void segments_split(Segments *s, WasmCode code, bool exact_traps);
 void segments_solve(Segments *s);
 
-/*
- * Which segments must be counted to know the counts of those that are asked for, which are not
- * dead. `needed`, one for each segment, is true for these at first. Either each of them gets a
- * counter: false. Or true, and the equations of needed segments are used: what they are made of
- * becomes needed, too, and those with `counted` get counters. A segment that is unplaced gets one
- * only if that cannot be avoided.
- */
+/* Chooses how to find the counts of the segments that are asked for, which are not dead; `needed`,
+ * one for each segment, is initially true for these. False: each of them gets a counter. True: the
+ * equations of needed segments are used; then the segments of which these are made are needed, too,
+ * and needed segments with `counted` get counters. A segment that is unplaced gets one only if that
+ * cannot be avoided. */
 bool segments_choose(Segments *s, bool *needed);
 
 /* The segment of the instruction at `offset`. Offsets must not decrease from one call to the next;
