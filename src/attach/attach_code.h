@@ -22,7 +22,7 @@ typedef struct BindFormal {
     uint64_t max;  /* and its largest value at any location */
 } BindFormal;
 
-/* What becomes of an instruction of a probe whose counters are in globals. */
+/* How an instruction of a probe changes whose counters are in globals. */
 typedef enum BindRoleKind { CELL_NONE, CELL_ADDRESS, CELL_LOAD, CELL_STORE } BindRoleKind;
 typedef struct BindRole {
     BindRoleKind kind;
@@ -80,7 +80,7 @@ typedef struct BindRun {
     uint32_t func, key; /* then: of the first, index into Bind.keys (counts_key) */
 } BindRun;
 
-/* A probe of a monitor. The action of the same index in the plan is its. */
+/* A probe of a monitor; its action in the plan has the same index. */
 typedef struct BindRule {
     const MonitorProbe *probe;
     uint32_t monitor;
@@ -88,7 +88,7 @@ typedef struct BindRule {
     uint32_t nwords;     /* recorded for each location */
     uint32_t id_word;    /* the location's number, if it can be removed; else UINT32_MAX */
     BindSource *source;  /* NULL: the function is called */
-    bool coded;          /* there is code for it at some place */
+    bool coded;          /* some site has code for it */
     const char *fault;   /* why it can be at no location, NULL = it can */
 } BindRule;
 
@@ -108,12 +108,12 @@ static inline bool bind_has_code(const BindHit *h) {
 /* Where strings for callbacks go. */
 typedef struct BindStrings {
     bool found, older;    /* `older`: as engines of 2025 do it */
-    EvalMemory *memory;   /* NULL = the monitor has nothing for them */
+    EvalMemory *memory;   /* NULL = the monitor does not have it */
     uint64_t start, size; /* bytes */
     uint64_t used;        /* at the current place */
 } BindStrings;
 
-/* Where counters are and what makes sums of them. */
+/* Where counters are, and what adds them up. */
 typedef struct BindTotal {
     uint32_t first_counter; /* handle of the first counter, a global; UINT32_MAX = in memory, */
     uint32_t memory;        /* at its beginning: handle */
@@ -130,7 +130,7 @@ typedef struct BindState {
     Vec(WasmModule *) libraries;
     Vec(BindModule) modules; /* libraries, then the monitor */
     BindHost *host;
-    bool spent; /* the instructions that attaching may take are used up */
+    bool spent; /* the budget of instructions for attaching is used up */
     BindPart *part;
     uint32_t first_rule, nrules;
     Vec(BindHit) hits;
@@ -193,7 +193,7 @@ bool bind_removes(const BindState *s);
 
 /* ---- attach_match.c ---- */
 
-/* Matcher.accept: in pass 1 does what an engine does at a place for a rule, in pass 2 finds what
+/* Matcher.accept: in pass 1 does what an engine does at a location for a rule, in pass 2 finds what
  * was recorded. */
 bool bind_accept(void *self, const Matcher *w, const Action *a, const Site *site);
 /* remove_probe while the monitor is attached: the probes that are at the location so far and have
@@ -201,7 +201,7 @@ bool bind_accept(void *self, const Matcher *w, const Action *a, const Site *site
 void bind_remove(BindState *s, const BindRule *rules, uint32_t id);
 /* The next hit in order that has code, from *at on, which moves past it; NULL = none. */
 const BindHit *bind_next(const BindState *s, uint32_t *at);
-/* Says what was wrong; false if anything was. */
+/* Reports the errors; returns false if there were any. */
 bool bind_faults(Bind *b);
 
 /* ---- if_convert.c ---- */
@@ -213,8 +213,8 @@ typedef struct BindAddress {
     void *ctx;
 } BindAddress;
 
-/* The code of a straight function of the monitor with branches where it counts under a condition,
- * after its local declarations. False if there is nothing of that kind. */
+/* The code of a straight-line function of the monitor, with branches where it counts under a
+ * condition, after its local declarations. False if it has no such counts. */
 bool bind_counts(const WasmModule *m, uint32_t func, const BindAddress *in_bounds, Buf *out);
 
 /* ---- promote.c ---- */
@@ -229,7 +229,7 @@ uint32_t bind_cell(const Bind *b, const uint64_t *words, uint32_t n);
 /* Whether all that a rule's code, which has a source, does with memory is to change cells; finds
  * them. */
 bool bind_changes(Bind *b, BindState *s, BindRule *r, const BindAddress *in_bounds);
-/* Where a cell is in memory at a location with these words. */
+/* The address of a cell in memory, at a location with these words. */
 BindPlace bind_place(const Bind *b, const uint64_t *words, uint32_t n);
 
 /* ---- effects.c ---- */
@@ -250,8 +250,7 @@ void bind_put_counters(Bind *b, uint32_t func);
 /* Decides which probe functions are inlined, and where their counters live; when all parts are
  * linked. */
 void bind_inline(Bind *b);
-/* The templates of all rules that are at some place; the module is laid out. False with messages.
- */
+/* Makes the templates of all rules that have sites; the module is laid out. False with messages. */
 bool bind_templates(Bind *b);
 
 #endif

@@ -29,14 +29,12 @@ typedef struct BindHostOptions {
     /* remove_probe while the monitor is attached; NULL = nothing happens. */
     void (*remove_probe)(void *ctx, uint32_t id);
     void *ctx;
-    uint64_t fuel; /* instructions that all calls together may take; 0 = what bind_fuel gives */
+    uint64_t fuel; /* limit of instructions for all calls together; 0 = that of bind_fuel */
 } BindHostOptions;
 
-/*
- * How many instructions a monitor may take while it is attached to a program, start functions
+/* The limit of instructions for a monitor while it is attached to a program, start functions
  * included: a second's work, and a share for each byte of the program. Monitors that whammc makes
- * take less than a fifth of the share.
- */
+ * use less than a fifth of the share. */
 uint64_t bind_fuel(const WasmModule *app);
 
 /*

@@ -29,12 +29,12 @@ typedef struct Frozen {
                         UINT32_MAX */
 } Frozen;
 
-/* To begin with: to, resolve, ctx and diags, the rest zeros. */
+/* To be set by the caller: to, resolve, ctx and diags; the rest is zero. */
 typedef struct Freeze {
     WasmModule *to; /* must not be laid out */
-    /* What an imported host function becomes, as WasmMerge.resolve: a handle in `to`, -1 = nothing
-     * is there for it, -2 = it has given a message itself. The import has the names under which the
-     * host is asked, also if the module imports it by way of another one. */
+    /* What an imported host function becomes, as WasmMerge.resolve: a handle in `to`, -1 = it has
+     * no replacement, -2 = an error was reported. The import has the names under which the host is
+     * asked, also if the module imports it through another one. */
     int64_t (*resolve)(void *ctx, const Frozen *module, const WasmImport *import);
     void *ctx;
     Diags *diags;

@@ -66,9 +66,9 @@ void reflect_init(Reflect *r, const WasmModule *m, Str path);
 void reflect_free(Reflect *r);
 
 uint32_t reflect_number(const Reflect *r, const ReflectFn *fn);
-/* How many items a function of kind REFLECT_ITEM knows. */
+/* The number of items that a function of kind REFLECT_ITEM has. */
 uint32_t reflect_count(const Reflect *r, const ReflectFn *fn);
-/* An item (there must be so many), the section of this id, or the one text. */
+/* An item (the index must be valid), the section of this id, or the one text. */
 Str reflect_bytes(const Reflect *r, const ReflectFn *fn, uint32_t index);
 /* get_import_index: the number of the import, or -1. False if there is no such item. */
 bool reflect_import(const Reflect *r, uint32_t section, uint32_t index, int32_t *import);
