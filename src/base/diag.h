@@ -95,9 +95,8 @@ void diag_position(Diags *d, DiagFileId file, uint32_t offset, uint32_t *line, u
 const char *diag_tag_name(DiagTag tag);
 const char *diag_tag_summary(DiagTag tag);
 
-/* Renders all messages, in the order of the locations, as text with carets (ANSI colours if
- * `colour`).
- */
+/* Renders all messages, in the order of their locations, as text with carets (ANSI colours if
+ * `colour`). */
 void diag_render_text(Diags *d, Buf *out, bool colour);
 /*
  * Renders all messages as JSON, one object a line: severity, tag, message, file, offset, end_offset
