@@ -76,11 +76,11 @@ int cli_option(Cli *cli, const char **value);
 void cli_free(Cli *cli);
 /* The exit status that belongs to ARGS_HELP and ARGS_WRONG. */
 int cli_option_status(int key);
-/* Which of the option's choices the value is (cli_option has made sure that it is one). */
+/* The index of the value among the option's choices (cli_option has checked that it is one). */
 uint32_t option_choice(const Command *command, int key, const char *value);
 /* A count in decimal; if it is none, prints a message and returns false. */
 bool cli_count(const Cli *cli, const char *option, const char *value, uint32_t *out);
-/* Says what is wrong with the command line, on standard error; returns STATUS_USAGE. */
+/* Prints what is wrong with the command line on standard error; returns STATUS_USAGE. */
 int cli_usage(const Cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Whether scripts and the operand APP are given and make sense: STATUS_OK, or another status after
  * a message. */
@@ -115,14 +115,16 @@ void message_diags(const Cli *cli, Diags *d);
 /* One message without a location, with a hint unless that is NULL. */
 void message_one(const Cli *cli, DiagTag tag, const char *hint, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* Writes to a stream of the process. A standard output that cannot take it is an error: see
+/* Writes to a stream of the process. If standard output cannot be written, that is an error: see
  * message_stdout_status. */
 void message_stderr(const void *text, size_t len);
 void message_stdout(const Buf *text);
-/* `status`, or STATUS_ERROR (said) if something could not be written to standard output. */
+/* `status`, or STATUS_ERROR after a message if something could not be written to standard output.
+ */
 int message_stdout_status(const Cli *cli, int status);
 
-/* Appends s with '?' for what a terminal should not get; returns the number of characters. */
+/* Appends s, with '?' for characters that a terminal should not get; returns the number of
+ * characters. */
 uint32_t message_clean(Buf *out, Str s);
 /* "1,234". */
 void message_number(Buf *out, uint64_t n);
@@ -131,7 +133,7 @@ const char *message_plural(uint64_t n, const char *one, const char *many);
 
 /* ---- progress (progress.c) ---- */
 
-/* From one second on shows on a terminal that `what` is being done to `name`, of `size` bytes. */
+/* After one second, shows on a terminal that `what` is being done to `name`, of `size` bytes. */
 void progress_start(const char *what, const char *name, size_t size);
 /* Removes it. Messages must come after. */
 void progress_end(void);
@@ -247,7 +249,7 @@ typedef Vec(const char *) DefineOptions;
 
 /* Accepts the option's argument; if it is wrong, prints a message and returns false. */
 bool define_option(const Cli *cli, DefineOptions *definitions, const char *value);
-/* Returns the values to w; `known_only`: those for constants that w has met in its last call. */
+/* Passes the values to w; `known_only`: those for constants that w has met in its last call. */
 void define_give(const DefineOptions *definitions, whammc *w, bool known_only);
 /* Whether w has met the constant that is given a value, in its last call. */
 bool define_is_known(whammc *w, const char *definition);
