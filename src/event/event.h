@@ -36,7 +36,7 @@ typedef enum NameId {
     NAME_REF_CONDITION,      /* bool: n = RefCondition, of operand 0 */
 } NameId;
 
-/* What can be told from operand 0, a reference or an index of a table. */
+/* Conditions on operand 0, a reference or an index of a table. */
 typedef enum RefCondition {
     REF_BRANCHES,   /* br_on_* will branch */
     REF_CAST_FAILS, /* ref.cast will trap */
@@ -84,7 +84,7 @@ void event_text(Buf *out, Event e, bool internal);
 /* Documentation of an event kind. */
 const char *event_doc(EventKind kind);
 
-/* The package and event part of an event that is no instruction ("func", "entry"). */
+/* The package and event part of an event that is not an instruction ("func", "entry"). */
 const char *event_package(EventKind kind);
 const char *event_name(EventKind kind);
 
