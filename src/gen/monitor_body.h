@@ -88,8 +88,8 @@ Ref zero_of(Code *c, BinaryenType type);
 
 /* Starts a function; `v` NULL: without a variant. */
 void code_begin(Code *c, Gen *g, const Variant *v);
-/* The code is about a part from now on. Declares the locals of its variables; the body is one of
- * several in the function. */
+/* Starts a part: declares the locals of its variables; the body is one of several in the function.
+ */
 void code_part(Code *c, const UnitPart *part);
 
 /* A call of a function of the runtime; types as in helper.def. */
@@ -101,7 +101,7 @@ extern const char monitor_back[];
 Ref own_get(Code *c, const char *name, BinaryenType type);
 Ref own_set(Code *c, const char *name, BinaryenType type, Ref value);
 
-/* Makes an '@static' call of a function of a script, once and for all. */
+/* Makes an '@static' call of a function of a script, once. */
 Ref set_static(Code *c, const Expr *e);
 
 /* The parameter of a probe for which it asks. */
@@ -139,7 +139,7 @@ Ref atoms_hold(Code *c);
 
 /* The rules of counters, if there is something to count. */
 void count_build(Gen *g);
-/* Appends what makes values of counters when the program has ended. */
+/* Appends the code that computes the values of counters when the program has ended. */
 void count_finish(Code *c, Refs *code);
 
 /* ---- callbacks; each function returns the name of the export ---- */
@@ -154,9 +154,9 @@ Str callback_targets(Code *c);
 Str callback_record(Code *c, const MonitorRecord *record);
 /* Of a unit that is not split: its atoms as bits, 64 from `first` on. */
 Str callback_bits(Code *c, uint32_t first);
-/* Notes that records of this kind are listed; their number. */
+/* Registers that records of this kind are listed; returns their number. */
 uint32_t ends_add(Code *c, const MonitorRecord *record);
-/* Appends what is to do at the end for each record in the list ('@exit' calls). */
+/* Appends what is done at the end for each record in the list ('@exit' calls). */
 void ends_put(Gen *g, Code *c, Refs *code);
 /* The predicate of a probe; empty if it is always attached. */
 Str callback_predicate(const Code *from);

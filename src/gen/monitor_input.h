@@ -64,7 +64,7 @@ typedef struct MonitorInput {
     uint32_t ntail;
 } MonitorInput;
 
-/* A probe: the function that the module exports as `function` gets the rule as its name. */
+/* A probe: the function that the module exports as `function` gets `rule` as its export name. */
 typedef struct MonitorExport {
     MonitorRule rule;
     Str function;

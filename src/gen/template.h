@@ -34,12 +34,13 @@ typedef enum HoleKind {
     HOLE_ENTRY,     /* push the table entry that operand 0 names, null where there is none */
     HOLE_RESOLVE,   /* index of a table's entry -> that of the function in it */
     HOLE_DEPTH,     /* index of a br_table's target -> its label depth */
-    HOLE_DUP,       /* do the instruction again, dup_at n of the variant, at the address given */
-    HOLE_MEMORY, /* call what call n of memories (Plan.memory_calls) stands for; memid: push it */
+    HOLE_DUP,       /* repeat the instruction, dup_at n of the variant, at the given address */
+    HOLE_MEMORY, /* call the function of call n of memories (Plan.memory_calls); memid: push it */
     HOLE_WORD,   /* push the value at word n of what was recorded for the site (a vector: two words)
                   */
     HOLE_CELL,   /* read or write cell n of a monitor (attach/promote.c) */
-    HOLE_FLUSH, /* call what happens when a report is due; n: of the function in Plan.library_fns */
+    HOLE_FLUSH,  /* call the function for a report that is due; n: of the function in
+                    Plan.library_fns */
     HOLE_ELEMENT, /* push a leaf of a map's element: n = key * HOLE_LEAVES + leaf (Variant.keys); a
                      call, since different keys may mean the same element */
     HOLE_ELEMENT_SET,  /* ... set it */
@@ -92,7 +93,7 @@ typedef struct TempUse {
     uint32_t owner; /* the construct of its first write */
 } TempUse;
 
-/* A function on its way to a template. Begin with m, func, put and ctx, the rest zeros. */
+/* A function that is being made a template. Begin with m, func, put and ctx, the rest zeros. */
 typedef struct TemplateMaker {
     const WasmModule *m;
     uint32_t func; /* handle, of the input */
