@@ -168,7 +168,7 @@ typedef enum StrMethod {
 
 typedef enum Annotation { ANN_NONE, ANN_STATIC, ANN_INIT, ANN_EXIT } Annotation;
 
-/* What a bound name stands for. The numbers are those of the scope that resolved it (event/). */
+/* The meaning of a bound name. The numbers are those of the scope that resolved it (event/). */
 typedef struct Bound {
     int id;         /* which name */
     uint32_t n;     /* N of argN, resN, localN, immN */
