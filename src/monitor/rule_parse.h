@@ -56,7 +56,7 @@ void rule_cut(RuleParse *p, RuleSpan *span, uint32_t len);
 uint32_t rule_numbered(Str word, MonitorParam *param);
 /* Looks an instruction up; tells if there is none. */
 bool rule_find_op(RuleParse *p, RuleSpan span, WasmOp *op);
-/* Tells that there is no such event at `at`, or (`op`) no such instruction. */
+/* Reports that there is no such event at `at`, or (`op`) no such instruction. */
 void rule_unknown_event(RuleParse *p, uint32_t at, bool op);
 
 /* ---- constructors; false after an error ---- */
