@@ -13,15 +13,15 @@
 /* The map may become cells. */
 bool cells_possible(const Plan *plan, const Var *v);
 
-/* m[k] in a variant: true if the map may become cells and k does not prevent that. Then it is not
- * to be cut. */
+/* m[k] in a variant: true if the map may become cells and k does not prevent that. Then it must not
+ * be cut yet. */
 bool cells_defer(Plan *plan, Variant *v, Expr *e);
 
-/* Everything has been cut but for these elements: decides which maps become cells. The elements of
- * the others are then to be cut (cut.h). */
+/* When everything but these elements has been cut: decides which maps become cells. The elements of
+ * the others must then be cut (cut.h). */
 void cells_choose(Plan *plan);
 
-/* ... which done, notes the elements of cells. */
+/* After that: records the elements of cells. */
 void cells_finish(Plan *plan);
 
 /* The same for a variant that is made later. */

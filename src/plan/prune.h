@@ -14,8 +14,8 @@
 /* Statements of script scope or of a function. Declarations of constants go, too. */
 void prune_block(Script *s, Block *b);
 
-/* A probe that was checked. True if its predicate is false everywhere: then the probe is as good as
- * not there, nor are its variables. */
+/* A probe that was checked. True if its predicate is false everywhere: then the probe and its
+ * variables are dropped. */
 bool prune_probe(Script *s, Probe *p);
 
 #endif

@@ -16,8 +16,8 @@
 /* The module from which engines export remove_probe. */
 #define REMOVAL_MODULE "whamm:dyninstr"
 
-/* Whether calls of a library of that name are the engine's: there is none of that name, or it is
- * given to be imported from REMOVAL_MODULE. */
+/* Whether calls of a library of that name are calls of the engine: no library has the name, or the
+ * one that has it is to be imported from REMOVAL_MODULE. */
 bool removal_is_engine(const Libraries *libraries, Str library);
 
 /* Replaces the calls in a probe that was not checked yet, and sets Probe.removed. */

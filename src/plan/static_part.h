@@ -17,7 +17,7 @@ bool static_may_lack(const Expr *e);
 /* Sites at which a static expression has no value do not match the variant. */
 void static_note_lack(Variant *v, Expr *e);
 
-/* What stands for leaf n of the tuple that an '@static' call returns. */
+/* The expression for leaf n of the tuple that an '@static' call returns. */
 Expr *static_call_part(Plan *plan, Expr *call, uint32_t n);
 
 #endif

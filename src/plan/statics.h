@@ -19,15 +19,13 @@
 #include "eval/wasi.h"
 #include "plan/plan.h"
 
-/*
- * Makes the plan ready for sites if there are calls: evaluates those at script scope and in
- * functions of the scripts. `wasi` and `diags` must outlive the plan. False with messages if that
- * fails. Errors at sites are reported there, and all further calls give zero.
- */
+/* Prepares the plan for sites if there are calls: evaluates those at script scope and in functions
+ * of the scripts. `wasi` and `diags` must outlive the plan. False with messages if that fails.
+ * Errors at sites are reported there, and all further calls return zero. */
 bool statics_start(Plan *plan, const EvalWasi *wasi, Diags *diags);
 void statics_free(Plan *plan);
 
-/* The walk comes to a function of the program. */
+/* The walk has reached a function of the program. */
 void statics_function(Plan *plan, const WasmModule *m, uint32_t func);
 
 /* Sets the values of the variant's calls at a site. False if nothing matches there: the predicate
