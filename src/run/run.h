@@ -20,7 +20,7 @@ typedef struct Engine {
     char *program; /* its path, on the heap */
 } Engine;
 
-/* The engine that was asked for, by name or path, if it can have the clock that was asked for (see
+/* The engine that was asked for, by name or path, if it supports the clock that was asked for (see
  * RunnerJob). STATUS_OK, or another status after a message. */
 int engine_find(const Cli *cli, const char *asked, const char *clock, Engine *e);
 /* Reports that it could not be run (errno `error`); NULL: what it needs could not be made at the
