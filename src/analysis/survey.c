@@ -1,8 +1,8 @@
 /*
- * analysis/survey.c - what can be told of a program only by looking at all of it.
+ * analysis/survey.c - facts about the whole program.
  *
- * One walk over the code notes who calls whom; then what throws spreads from functions to those
- * that call them.
+ * One walk over the code records the call graph; then exceptions are propagated from callees to
+ * callers.
  */
 #include "analysis/survey.h"
 

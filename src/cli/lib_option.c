@@ -11,7 +11,7 @@ bool library_option(const Cli *cli, LibraryOptions *libs, const char *value) {
     size_t name = strcspn(value, "(=");
     bool renamed = open && equals && open < equals;
     if (!equals || !name || !equals[1] || (renamed && (equals[-1] != ')' || equals - open < 3))) {
-        cli_usage(cli, "--lib=%s: it must be NAME=FILE or NAME(MODULE)=FILE", value);
+        cli_usage(cli, "--lib=%s: expected NAME=FILE or NAME(MODULE)=FILE", value);
         return false;
     }
     LibraryOption o = {.path = equals + 1};

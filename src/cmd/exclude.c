@@ -1,8 +1,8 @@
 /*
- * cmd/exclude.c - functions whose calls a profile counts but does not time, as timing costs more
- * than they do.
+ * cmd/exclude.c - functions whose calls a profile counts but does not time, because timing them
+ * would cost more than they do.
  *
- * The bundled scripts have a constant for them, a list of numbers of functions.
+ * The bundled scripts have a constant for them, a list of function indices.
  */
 #include "cmd/cmd.h"
 #include "view/demangle.h"
@@ -14,7 +14,7 @@
 /* What the scripts call it. */
 #define UNTIMED "untimed"
 
-/* What --auto-exclude takes for many and tiny. */
+/* What --auto-exclude considers many and tiny. */
 enum {
     MANY_CALLS = 10000, /* a function has been called so often ... */
     MANY_SHARE = 1000,  /* ... and not less than this part of all calls */
@@ -180,8 +180,8 @@ int exclude_check(const Cli *cli, const Exclusion *x, const DefineOptions *defin
     for (uint32_t i = 0; i < definitions->len && is_given(x); i++)
         if (strncmp(definitions->at[i], UNTIMED "=", strlen(UNTIMED "=")) == 0)
             return cli_usage(cli,
-                             "--exclude and --min-size give the constant '" UNTIMED
-                             "' its value: why --define=%s?",
+                             "--exclude and --min-size set the constant '" UNTIMED
+                             "', so --define=%s cannot",
                              definitions->at[i]);
     return STATUS_OK;
 }

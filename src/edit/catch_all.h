@@ -1,5 +1,5 @@
 /*
- * edit/catch_all.h - code round a region that catches every exception in it, and throws it again.
+ * edit/catch_all.h - code around a region that catches every exception in it and rethrows it.
  */
 #ifndef WHAMMC_EDIT_CATCH_ALL_H
 #define WHAMMC_EDIT_CATCH_ALL_H

@@ -231,7 +231,7 @@ static void put_handler(Edit *e, WasmExceptions form) {
     wasm_put_rethrow(e->out, form);
 }
 
-/* What comes before the first instruction. */
+/* What precedes the first instruction. */
 static bool put_head(Edit *e) {
     const WasmBodyEdit *edit = e->edit;
     e->code_start = (uint32_t)(e->c.at - e->c.start);
@@ -279,7 +279,7 @@ static int way_out(Edit *e, const WasmInstr *i) {
     }
 }
 
-/* What stands for the instruction, if something does; what runs at a way out goes before where
+/* What replaces the instruction, if something does; what runs at a way out goes before where
  * it leaves. */
 static bool put_replacement(Edit *e, uint32_t to, int way) {
     bool any = false;
@@ -297,7 +297,7 @@ static bool put_replacement(Edit *e, uint32_t to, int way) {
 
 /* A replaced region: goes over what is in it; *after is its end. Returns the first patch that is
  * not in it. */
-static uint32_t skip_region(Edit *e, uint32_t to, const uint8_t **behind) {
+static uint32_t skip_region(Edit *e, uint32_t to, const uint8_t **after) {
     uint32_t until = 0;
     for (uint32_t k = e->next; k < to; k++)
         if (e->edit->patches[k].where == WASM_REPLACE && e->edit->patches[k].until > until)
@@ -308,9 +308,9 @@ static uint32_t skip_region(Edit *e, uint32_t to, const uint8_t **behind) {
         drop_hints(e, &i);
         if (e->exits & WASM_EXIT_THROW)
             wasm_handlers_step(&e->handlers, &i);
-        *behind = e->c.at;
+        *after = e->c.at;
     }
-    e->run = *behind;
+    e->run = *after;
     while (to < e->edit->npatches && e->edit->patches[to].at < until)
         to++;
     return to;
@@ -370,32 +370,32 @@ static void put_instr(Edit *e, const WasmInstr *i, uint32_t to, int way) {
         put_exits(e, (uint32_t)way);
     if (e->has_wraps)
         open_wraps(e, to);
-    const uint8_t *behind = bytes + i->size;
-    bool last = e->wrap && behind == e->c.end;
+    const uint8_t *after = bytes + i->size;
+    bool last = e->wrap && after == e->c.end;
     if (last)
         put_handler(e, WASM_EXCEPTIONS_LEGACY);
     move_hints(e, i);
     move_mark(e, i);
     if (put_replacement(e, to, way)) {
         drop_hints(e, i);
-        to = skip_region(e, to, &behind);
-        e->skipped = behind != bytes + i->size;
+        to = skip_region(e, to, &after);
+        e->skipped = after != bytes + i->size;
     } else if (e->wraps.len && wasm_has_labels(i)) {
-        e->depth -= i->op == WASM_OP_DELEGATE; /* it stands for the `end` */
+        e->depth -= i->op == WASM_OP_DELEGATE; /* it replaces the `end` */
         wasm_copy_branch(bytes, i, &e->map, wrapped_label, e, e->out);
         e->depth += i->op == WASM_OP_DELEGATE;
-        e->run = behind;
+        e->run = after;
     } else if (e->mask & wasm_op_spaces[i->op]) {
         wasm_copy_instr(bytes, i, &e->map, e->out);
-        e->run = behind;
+        e->run = after;
     } /* else it begins the next run */
     if (wasm_reads_nullable(e->edit, i) && !has_piece(e, e->next, here, WASM_REPLACE)) {
-        flush(e, behind);
+        flush(e, after);
         wasm_put_op(e->out, WASM_OP_REF_AS_NON_NULL);
     }
     bool wrapped = is_wrapped(e, i);
     if (last || wrapped || has_piece(e, e->next, here, WASM_AFTER))
-        flush(e, behind);
+        flush(e, after);
     put_pieces(e, e->next, here, WASM_AFTER);
     if (wrapped)
         close_wraps(e, i);

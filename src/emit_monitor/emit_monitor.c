@@ -1,5 +1,5 @@
 /*
- * emit_monitor/emit_monitor.c - a plan goes in, a monitor module comes out.
+ * emit_monitor/emit_monitor.c - compiles a plan to a monitor module.
  *
  *   1. split what the scripts do by instructions (unit/unit.c)
  *   2. lay out what is known of the monitor's memory: values of the report, classes of records, the
@@ -12,7 +12,7 @@
  * The memory is laid out as stdlib/runtime/values.h says. After VALUES_STACK:
  *
  *     values of shared and script rows, classes, skeleton, headers of maps, strings,
- *     table of instructions (if the monitor asks about places), heap
+ *     table of instructions (if the monitor asks about locations), heap
  */
 #include "emit_monitor/emit_monitor.h"
 

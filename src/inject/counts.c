@@ -205,7 +205,7 @@ static void put_term(Counts *c, CountRef ref, bool subtracted) {
                               (subtracted ? SUMS_SUBTRACTED : 0));
 }
 
-/* Whether an equation gives the count of a segment that starts at its class. */
+/* Whether an equation has the count of a segment that starts at its class. */
 static bool equation_starts(const Segments *s, const SegmentEquation *e) {
     return s->at.at[e->segment].in == e->class;
 }

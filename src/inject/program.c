@@ -122,10 +122,9 @@ static bool check_locals(Program *p, uint32_t func, uint32_t own) {
     if (own + added <= MAX_LOCALS || !added)
         return true;
     Diag *d = diag(p->diags, DIAG_CANNOT_STORE, whole(p),
-                   "function %u would have %u locals, engines take at most %d", func, own + added,
-                   MAX_LOCALS);
-    diag_hint(p->diags, d,
-              "it has %u; the others are frame variables, and what probes keep of operands", own);
+                   "function %u would have %u locals, but engines allow at most %d", func,
+                   own + added, MAX_LOCALS);
+    diag_hint(p->diags, d, "it has %u; the others are frame variables and saved operands", own);
     return false;
 }
 
@@ -235,7 +234,7 @@ static void drop_stale(Program *p) {
 
 /* ---- checking what was written ---- */
 
-/* Says that the output is invalid: the input is not, so this is a fault of ours. */
+/* Reports that the output is invalid: since the input is valid, an internal error. */
 static void blame(Program *p, const Diags *found) {
     const char *why = found->list.len ? found->list.at[0]->message : "unknown";
     Diag *d = diag(p->diags, DIAG_INTERNAL, whole(p),
@@ -264,8 +263,8 @@ static bool already_instrumented(Program *p) {
     Diag *d = diag(p->diags, DIAG_INSTRUMENTED, whole(p),
                    "the program is already instrumented (it exports 'whammc:flush')");
     diag_hint(p->diags, d,
-              "begin with the original: several scripts (-s one -s two), or several monitors, go "
-              "at once");
+              "instrument the original program: several scripts (-s one -s two) or several "
+              "monitors can be applied at once");
     return true;
 }
 

@@ -104,7 +104,7 @@ void splicer_begin(Splicer *s, uint32_t locals) {
     if (s->backend->begin)
         s->backend->begin(s->ctx);
     s->wrapped.len = 0;
-    s->under_way = s->landing_flag = s->back = UINT32_MAX;
+    s->active_call = s->landing_flag = s->back = UINT32_MAX;
     s->nways = s->nlandings = s->in_front = 0;
 }
 
@@ -173,7 +173,7 @@ static void save(Splicer *s, const Site *site, const SiteTypes *types, bool resu
     }
 }
 
-/* A 64-bit address or size that the template takes for 32 bits. */
+/* A 64-bit address or size that the template treats as 32 bits. */
 static bool is_narrowed(const Saved *v, const Operand *o) {
     return o->used && o->n < v->type.len && v->type.at[o->n] == WASM_I64 &&
            type_wasm(o->type) == WASM_I32;
@@ -439,16 +439,16 @@ bool splice_wants_one_region(const WasmModule *m, uint32_t func) {
 }
 
 static void put_under_way(Splicer *s, uint32_t n) {
-    if (s->under_way == UINT32_MAX)
-        s->under_way = pool_keep(&s->pool, WASM_I32);
+    if (s->active_call == UINT32_MAX)
+        s->active_call = pool_keep(&s->pool, WASM_I32);
     put_i32(s->out, n);
-    hole_put_local(s, HOLE_SET, s->under_way);
+    hole_put_local(s, HOLE_SET, s->active_call);
 }
 
 /* In the handler of the whole function: the bodies of the unwind probes of the call that got its
  * number last. */
 static void splice_caught(Splicer *s, const Site *site, const Match *matches, uint32_t n) {
-    hole_put_local(s, HOLE_GET, s->under_way);
+    hole_put_local(s, HOLE_GET, s->active_call);
     put_i32(s->out, s->nways);
     wasm_put_op(s->out, WASM_OP_I32_EQ);
     put_open(s->out, WASM_OP_IF);

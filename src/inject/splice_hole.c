@@ -39,7 +39,7 @@ static void put_word(Splicer *s, const Hole *h) {
     buf_u64le(s->out, words[1]);
 }
 
-/* A local of the template for leaf n of a tuple that a call gave, or that it gives. */
+/* A local of the template for leaf n of a tuple that a call returned, or that it returns. */
 static uint32_t leaf_local(Splicer *s, LeafLocals *list, uint32_t n, WasmType type) {
     for (uint32_t i = 0; i < list->len; i++)
         if (list->at[i].n == n && list->at[i].type == type)

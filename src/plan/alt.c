@@ -50,10 +50,10 @@ static unsigned ways_through(const Block *b, unsigned ways, unsigned *ended) {
             ways = WITH;
         if (s->kind != STMT_IF)
             continue;
-        unsigned behind = s->arms[s->narms - 1].cond ? ways : 0;
+        unsigned after = s->arms[s->narms - 1].cond ? ways : 0;
         for (uint32_t i = 0; i < s->narms; i++)
-            behind |= ways_through(&s->arms[i].body, ways, ended);
-        ways = behind;
+            after |= ways_through(&s->arms[i].body, ways, ended);
+        ways = after;
     }
     return ways;
 }
@@ -242,7 +242,7 @@ static void put_problem(Buf *out, const Misfit *f) {
         buf_printf(out, "%s %s, scripts have no such values", verb(f), f->types);
         break;
     case ALT_TRAPS_BEHIND:
-        buf_printf(out, "is replaced, but nothing can run behind it: there the program traps");
+        buf_printf(out, "is replaced, but the program traps there, so nothing can run after it");
         break;
     default: buf_printf(out, "%s %s, the alt body returns %s", verb(f), f->types, returns->text);
     }

@@ -50,7 +50,7 @@ bool cells_defer(Plan *plan, Variant *v, Expr *e) {
     return true;
 }
 
-/* Some function of the runtime takes maps by their numbers. */
+/* Some function of the runtime accepts maps by their numbers. */
 static bool takes_numbers(const Plan *plan) {
     static const char *const names[] = {"print_map", "create_", "insert_", "get_"};
     for (uint32_t i = 0; i < plan->library_fns.len; i++) {

@@ -281,7 +281,7 @@ enum { MAX_ARMS = 1000 };
 static void cut_dup(Cut *c, Expr *call) {
     if (!builtin_names_memory(call->args[0])) {
         diag(c->diags, DIAG_EARLY_VALUE, call->args[0]->span,
-             "the memory must be known when the program is instrumented");
+             "the memory must be known at compile time");
         c->ok = false;
     } else if (!call->args[0]->is_static) {
         cut_expr(c, &call->args[0]); /* memid: what it names must be there */
@@ -298,7 +298,7 @@ static void cut_alt_call(Cut *c, Expr *call) {
     Value v;
     if (call->nargs != 1 || !fold(call->args[0], NULL, &v)) {
         Diag *d = diag(c->diags, DIAG_EARLY_VALUE, call->span,
-                       "the function to call is chosen when the program is compiled");
+                       "the function to call must be known at compile time");
         diag_hint(c->diags, d, "the argument must be a constant; choose between several with if");
         c->ok = false;
         return;
@@ -315,7 +315,7 @@ static void cut_drop(Cut *c, const Expr *call) {
     if (c->depth == 1 || c->v->event.mode != MODE_BLOCK_ALT)
         return;
     diag(c->diags, DIAG_ALT_RESULT, call->span,
-         "drop_args() cannot stand in an if: the other way would leave the operands");
+         "drop_args() is not allowed in an if: the other branch would leave the operands");
     c->ok = false;
 }
 
@@ -396,7 +396,7 @@ static void cut_stmt(Cut *c, Stmt *s) {
         break;
     case STMT_IF:
         if (s->narms > MAX_ARMS) {
-            diag(c->diags, DIAG_NESTING, s->span, "this if has %u arms; at most %u are possible",
+            diag(c->diags, DIAG_NESTING, s->span, "this if has %u arms; at most %u are allowed",
                  s->narms, MAX_ARMS);
             c->ok = false;
             return;

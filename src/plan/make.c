@@ -15,7 +15,7 @@
 
 /* ---- variants: one typed copy of a probe per combination of name types ---- */
 
-/* Collects the names of places in a map: what they mean differs from event to event. */
+/* Collects the names of locations in a map: what they mean differs from event to event. */
 static void collect_name(void *ctx, Expr *e) {
     Map *names = ctx;
     bool named = e->kind == EXPR_NAME || e->kind == EXPR_INDEX || e->kind == EXPR_FIELD;
@@ -465,7 +465,7 @@ static bool has_exit(const Block *b) {
 
 static bool plan_script(Plan *plan, uint32_t index, Diags *diags) {
     Script *s = plan->scripts.at[index];
-    /* has no names of a place either */
+    /* has no names of a location either */
     ScopeCtx ctx = {{.kind = EVENT_BEGIN}, plan, index, diags, NULL};
     Scope scope = scope_of(&ctx, "script scope");
     bool ok = plan_uses(plan, index, diags);

@@ -119,7 +119,7 @@ static bool types_fit(Matcher *w, const Variant *v, const WasmInstr *i) {
     return true;
 }
 
-/* Nothing is thrown to the place: the call cannot throw. */
+/* Nothing is thrown to the location: the call cannot throw. */
 static bool is_quiet(Matcher *w, const Action *a, const Site *s) {
     return a->event.mode == MODE_UNWIND && !wasm_survey_call_throws(&w->survey, w->m, s->instr);
 }

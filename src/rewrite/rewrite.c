@@ -468,8 +468,9 @@ static void blame(void *self, Diag *d) {
         if (sites)
             diag_label(r->p.diags, d, p->probe->rule.span, "this probe matched %u sites", sites);
     }
-    diag_hint(r->p.diags, d,
-              "this is a fault of whammc; please report it with the script and the program");
+    diag_hint(
+        r->p.diags, d,
+        "this is an internal error of whammc; please report it with the script and the program");
 }
 
 /* Whether the program needs its host for a report, or imports something from it. */

@@ -69,7 +69,7 @@ static bool put_files(Files *f, const RunnerJob *job) {
            (!job->libs || put_libraries(f, job->libs));
 }
 
-/* How an engine is told to run the runner: to Node it is given as text, since Node takes modules
+/* How an engine is told to run the runner: Node gets it as text, since Node accepts modules
  * only from files with a name that ends in .mjs. */
 static void push_runner(Files *f, const RunnerJob *job, Words *argv) {
     if (job->engine->kind == ENGINE_PYTHON) {

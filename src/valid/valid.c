@@ -147,7 +147,7 @@ static const char *not_constant(const WasmModule *m, const WasmInstr *i, uint32_
     }
 }
 
-/* Checks the expression at file offset `at` and gives the offset after its end; 0 if it is not
+/* Checks the expression at file offset `at` and returns the offset after its end; 0 if it is not
  * valid. */
 static uint32_t check_expr(Valid *v, uint32_t at, WasmType type, uint32_t globals, const char *what,
                            uint32_t index) {

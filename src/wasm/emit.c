@@ -51,7 +51,7 @@ static WasmOp find_op(const char *s, size_t n) {
 enum { MAX_NAMES = 24 };
 
 typedef struct Name {
-    const char *at; /* behind its $ */
+    const char *at; /* after its $ */
     size_t len;
     uint64_t value;
 } Name;

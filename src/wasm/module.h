@@ -282,7 +282,7 @@ uint32_t wasm_func_locals(const WasmModule *m, uint32_t func, WasmTypes *out, co
 /* A cursor at the first instruction of an input function's body. False if the declarations of its
  * locals are malformed. */
 bool wasm_func_code(const WasmModule *m, uint32_t func, WasmCode *code);
-/* The export that gives `name` in `space`, or NULL. */
+/* The export called `name` in `space`, or NULL. */
 const WasmExport *wasm_find_export(const WasmModule *m, WasmSpace space, Str name);
 /* The indices into `exports` by name, for many such questions: those of one space. */
 Map wasm_exports_by_name(const WasmModule *m, WasmSpace space);
@@ -367,7 +367,7 @@ bool wasm_copy_locals(WasmCode *from, const WasmRemap *map, Buf *out);
 /* The same for one decoded instruction whose bytes are at `bytes`. */
 void wasm_copy_instr(const uint8_t *bytes, const WasmInstr *i, const WasmRemap *map, Buf *out);
 
-/* The label that takes the place of `depth` at the instruction that is copied. */
+/* The label that replaces `depth` at the instruction that is copied. */
 typedef uint32_t WasmLabel(void *ctx, uint32_t depth);
 /* True if the instruction names labels. */
 bool wasm_has_labels(const WasmInstr *i);
