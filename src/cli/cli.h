@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/diag.h"
 #include "view/profile.h"
+#include "whammc/report.h"
 #include "whammc/whammc.h"
 
 #include <sys/types.h>
@@ -109,6 +110,7 @@ void message_setup(Cli *cli);
 bool message_is_colourful(int fd);
 /* The library's messages of its last call; returns the exit status for `status`. */
 int message_library(const Cli *cli, whammc *w, whammc_status status);
+int message_report(const Cli *cli, WhammcReport *r, whammc_status status);
 /* Messages that the command line has collected. */
 void message_diags(const Cli *cli, Diags *d);
 /* One message without a place, with a hint unless that is NULL. */

@@ -8,6 +8,7 @@
 #include "cmd/cmd.h"
 #include "lang/list.h"
 #include "view/demangle.h"
+#include "view/view.h"
 #include "report/value.h"
 #include "report/report_write.h"
 #include "valid/valid.h"
@@ -198,12 +199,13 @@ static bool is_free(const char *path) {
 static bool make(const Profiling *p, const Report *report, ViewFormat format, Buf *out) {
     const Settings *s = p->settings;
     Profile profile = {0};
-    bool tree = format >= VIEW_FOLDED;
+    bool tree = view_needs_tree(format);
     bool ok = tree ? profile_read_tree(&profile, report, (ProfileVariables){0})
                    : profile_read_arcs(&profile, report, (ProfileVariables){0});
     if (ok) {
         profile_name(&profile, report, &p->places, !s->no_demangle);
-        view_format(format, &profile, s->top, p->cli->operands[0], out);
+        view_format(format, &profile, s->top, str_of(file_base(file_title(p->cli->operands[0]))),
+                    out);
     } else {
         message_one(p->cli, DIAG_NO_PROFILE, NULL, "%s: %s", file_title(p->cli->operands[0]),
                     profile.problem ? profile.problem : "no function was called");
@@ -384,7 +386,7 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
 
 /* Whether the options and operands go together: STATUS_OK, else it was said. */
 static int check(const Cli *cli, const Settings *s) {
-    if (s->style == STYLE_ARCS && s->format >= VIEW_FOLDED)
+    if (s->style == STYLE_ARCS && view_needs_tree(s->format))
         return cli_usage(cli, "that format shows a call tree: it needs --style=tree");
     if (s->style == STYLE_ARCS && s->format == VIEW_TABLE && s->out)
         return cli_usage(cli, "there is no flame graph to write with --style=arcs; "

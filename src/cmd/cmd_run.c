@@ -8,6 +8,7 @@
 #include "view/demangle.h"
 #include "report/value.h"
 #include "report/report_write.h"
+#include "report/table.h"
 #include "run/run.h"
 #include "cli/process.h"
 
@@ -78,8 +79,11 @@ static void show(const Settings *s, const Running *run, Report *r, Buf *out) {
         buf_u8(out, '\n');
     if (!s->no_demangle)
         demangle_report(r);
-    ShowOptions look = {.top = s->top, .fd = STDERR_FILENO, .colour = run->cli->colour};
-    show_tables(r, &look, out);
+    TableOptions look = {.top = s->top,
+                         .width = show_width(STDERR_FILENO),
+                         .colour = run->cli->colour,
+                         .ascii = show_is_ascii()};
+    table_print(r, &look, out);
 }
 
 /* Writes the report of a monitor into the file that --output names; without a report, an empty file
