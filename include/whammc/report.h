@@ -14,8 +14,8 @@
  * What the formats are, and what the columns of a report mean, is in docs/reports.md.
  *
  * OWNERSHIP. All that is given to a function is copied. What these functions give belongs to the
- * WhammcReport, except for the buffers of whammc_report_write and whammc_name_functions, which are
- * released with whammc_release.
+ * WhammcReport, except for the buffers of whammc_report_write, which are released with
+ * whammc_release.
  *
  * ERRORS. Functions that can fail return a whammc_status; whammc_report_messages has the details.
  * Reports and modules may be any bytes.
@@ -74,7 +74,8 @@ const char *whammc_report_rest(WhammcReport *r, size_t *size);
 /*
  * Sets the program of which the report is, as it was before it was instrumented (a binary module).
  * Functions for which the report has only a number get their names from it, and places in functions
- * their instructions. It is validated; if it is not valid, the report has no module.
+ * their instructions. It is validated; if it is not valid, the report has no module. For a program
+ * that has lost its names see whammc_name_functions.
  */
 whammc_status whammc_report_set_module(WhammcReport *r, const char *name, const void *bytes,
                                        size_t size);

@@ -168,9 +168,9 @@ enum { OPTION_NAMES = 1020 };
             "build of the program that has them"                                                   \
     }
 
-/* Gives a module the names in the file; NULL: it keeps its own. False if they do not fit, which was
- * said. */
-bool names_give(const Cli *cli, const char *path, Buf *app);
+/* Gives the module of `app_path` the names in the file at `path`; NULL: it keeps its own. False if
+ * they do not fit, or the module is not valid, which was said. */
+bool names_give(const Cli *cli, const char *app_path, const char *path, Buf *app);
 
 /* ---- scripts (script_files.c) ---- */
 

@@ -318,7 +318,7 @@ static bool show(const Profiling *p, const Running *r) {
 static bool read_module(Profiling *p) {
     const char *path = p->cli->operands[0];
     if (!file_read_module(p->cli, path, &p->app) ||
-        !names_give(p->cli, p->settings->names, &p->app))
+        !names_give(p->cli, path, p->settings->names, &p->app))
         return false;
     Diags d = {0};
     DiagFileId file = diag_file(&d, file_title(path), p->app.data, p->app.len, true);

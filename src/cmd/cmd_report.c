@@ -56,7 +56,7 @@ static bool read_module(const Cli *cli, const Settings *s, WhammcReport *r) {
     Buf app = {0};
     if (!s->module)
         return true;
-    bool ok = file_read_module(cli, s->module, &app) && names_give(cli, s->names, &app);
+    bool ok = file_read_module(cli, s->module, &app) && names_give(cli, s->module, s->names, &app);
     if (ok) {
         whammc_status status =
             whammc_report_set_module(r, file_title(s->module), app.data, app.len);

@@ -233,8 +233,9 @@ static int run_program(const Cli *cli, Settings *s, const Engine *e) {
     bool ok = library_give_all(cli, &s->libs, s->scripts.at, s->scripts.len, r.w,
                                s->out && strcmp(s->out, "-") == 0);
     ok = monitors_read(cli, &s->monitors) && ok;
-    if (file_read_module(cli, cli->operands[0], &r.app) && names_give(cli, s->names, &r.app) &&
-        ok && exclude_give(cli, &s->exclusion, &r.app, r.w))
+    if (file_read_module(cli, cli->operands[0], &r.app) &&
+        names_give(cli, cli->operands[0], s->names, &r.app) && ok &&
+        exclude_give(cli, &s->exclusion, &r.app, r.w))
         status = run_somehow(&r, s);
     if (status == STATUS_OK) {
         bool written = s->monitors.len ? deliver_caught(s, &r) : deliver(s, &r);
