@@ -57,8 +57,8 @@ void whammc_report_free(WhammcReport *r);
  *
  * A WhammcReport can be read into again: that replaces what it had, but for the module.
  *
- * A program instrumented with WHAMMC_HOST_NONE has its report in its memory: give the
- * `whammc:report_len` bytes at `whammc:report_ptr`.
+ * A program instrumented with WHAMMC_HOST_NONE has its report in the memory that it exports as
+ * `whammc:memory`: give the `whammc:report_len` bytes at `whammc:report_ptr`.
  */
 whammc_status whammc_report_read(WhammcReport *r, const char *name, const void *bytes, size_t size,
                                  uint32_t which);
@@ -178,7 +178,7 @@ const WhammcRow *whammc_report_rows(WhammcReport *r, size_t *n);
 typedef enum WhammcValueKind {
     WHAMMC_VALUE_UNSIGNED,   /* as.u: u8, u16, u32, u64 */
     WHAMMC_VALUE_SIGNED,     /* as.i: i8, i16, i32, i64 */
-    WHAMMC_VALUE_FLOAT,      /* as.f: f32, f64 */
+    WHAMMC_VALUE_FLOAT,      /* as.f: f64; f32, cast to float */
     WHAMMC_VALUE_BOOL,       /* as.u: 0 or 1 */
     WHAMMC_VALUE_STRING,     /* as.text: a str, which need not be UTF-8 */
     WHAMMC_VALUE_TUPLE,      /* as.parts: the fields */
