@@ -235,6 +235,19 @@ typedef struct whammc_counting {
 /* One for each of whammc_probes, after an instrument or list call. *n of them; owned by w. */
 const whammc_counting *whammc_countings(whammc *w, size_t *n);
 
+/* ---- names ---- */
+
+/*
+ * Gives the functions of a program names, for one that has lost its own: from a symbol map, as
+ * Emscripten writes it (`emcc --emit-symbol-map`, lines "NUMBER:NAME"), or from another build of
+ * the program, a module that differs only in names. They become its name section; functions that
+ * have none there keep theirs. `names_name` is what messages call the names. Output as with
+ * whammc_instrument; names that do not fit the program are an error.
+ */
+whammc_status whammc_name_functions(whammc *w, const char *name, const void *bytes, size_t size,
+                                    const char *names_name, const void *names, size_t names_size,
+                                    uint8_t **out, size_t *out_size);
+
 /* ---- monitors ---- */
 
 /*

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/diag.h"
 #include "view/profile.h"
+#include "whammc/report.h"
 #include "whammc/whammc.h"
 
 #include <sys/types.h>
@@ -110,6 +111,7 @@ void message_setup(Cli *cli);
 bool message_is_colourful(int fd);
 /* The library's messages of its last call; returns the exit status for `status`. */
 int message_library(const Cli *cli, whammc *w, whammc_status status);
+int message_report(const Cli *cli, WhammcReport *r, whammc_status status);
 /* Messages that the command line has collected. */
 void message_diags(const Cli *cli, Diags *d);
 /* One message without a location, with a hint unless that is NULL. */
@@ -170,9 +172,9 @@ enum { OPTION_NAMES = 1020 };
             "build of the program that has names"                                                  \
     }
 
-/* Gives a module the names in the file; NULL: it keeps its own. False if they do not fit, which was
- * said. */
-bool names_give(const Cli *cli, const char *path, Buf *app);
+/* Gives the module of `app_path` the names in the file at `path`; NULL: it keeps its own. False if
+ * they do not fit, or the module is not valid, which was said. */
+bool names_give(const Cli *cli, const char *app_path, const char *path, Buf *app);
 
 /* ---- scripts (script_files.c) ---- */
 

@@ -25,15 +25,27 @@ void message_stderr(const void *text, size_t len) {
         fwrite(text, 1, len, stderr); /* if this fails there is nobody to tell */
 }
 
-int message_library(const Cli *cli, whammc *w, whammc_status status) {
-    const char *text =
-        whammc_messages(w, (cli->json ? WHAMMC_JSON : 0) | (cli->colour ? WHAMMC_COLOUR : 0));
+/* How the library shall render messages. */
+static unsigned message_flags(const Cli *cli) {
+    return (cli->json ? WHAMMC_JSON : 0) | (cli->colour ? WHAMMC_COLOUR : 0);
+}
+
+/* Messages of the library, and the exit status. */
+static int message_rendered(const char *text, whammc_status status) {
     message_stderr(text, strlen(text));
     switch (status) {
     case WHAMMC_OK: return STATUS_OK;
     case WHAMMC_ERROR: return STATUS_ERROR;
     default: return STATUS_INTERNAL;
     }
+}
+
+int message_library(const Cli *cli, whammc *w, whammc_status status) {
+    return message_rendered(whammc_messages(w, message_flags(cli)), status);
+}
+
+int message_report(const Cli *cli, WhammcReport *r, whammc_status status) {
+    return message_rendered(whammc_report_messages(r, message_flags(cli)), status);
 }
 
 void message_diags(const Cli *cli, Diags *d) {

@@ -6,40 +6,19 @@
 
 #include "run/run.h"
 
-/* ---- tables (show.c) ---- */
+/* ---- formats of reports and profiles ---- */
 
-enum { SHOW_TOP = 20 };
-
-typedef struct ShowOptions {
-    uint32_t top; /* as of TableOptions; SHOW_TOP unless something else is asked for */
-    int fd;       /* the terminal whose width counts; what else it is makes no difference */
-    bool colour;
-    const Str *instructions; /* as of TableOptions */
-} ShowOptions;
-
-/* Appends the tables of a report as a terminal shows them. */
-void show_tables(const Report *r, const ShowOptions *options, Buf *out);
-
-/* ---- formats of reports and profiles (show_calls.c) ---- */
-
-/* In the order of the commands' options. */
-typedef enum ViewFormat {
-    VIEW_TABLE,
-    VIEW_CSV,
-    VIEW_CSV_RFC4180,
-    VIEW_JSON,
-    VIEW_GPROF, /* from here on: made of a profile */
-    VIEW_DOT,
-    VIEW_FOLDED, /* ... that must be a tree */
-    VIEW_SVG,
-    VIEW_SPEEDSCOPE,
-    VIEW_CPUPROFILE,
-} ViewFormat;
+/* As options name them, in the order of ViewFormat. */
 #define VIEW_FORMATS "table|csv|csv-rfc4180|json|gprof|dot|folded|svg|speedscope|cpuprofile"
 
-/* Appends a profile in its format; VIEW_TABLE is a flat profile. Of the path the file's name is the
- * title. */
-void view_format(ViewFormat format, const Profile *p, uint32_t top, const char *path, Buf *out);
+/* ---- tables (show.c) ---- */
+
+enum { SHOW_TOP = 20 }; /* rows of a variable, unless something else is asked for */
+
+/* The columns of a terminal; 0 if it is none. */
+uint32_t show_width(int fd);
+/* Whether terminals show nothing but ASCII. */
+bool show_is_ascii(void);
 
 /* ---- monitor modules that `info` shows (monitor_info.c) ---- */
 

@@ -216,7 +216,7 @@ static int read_and_instrument(const Cli *cli, Settings *s, const char *path) {
     s->options.host_flushes = !s->no_js && (s->js || js);
     free(js);
     int status = STATUS_ERROR;
-    if (file_read_module(cli, path, &app) && names_give(cli, s->names, &app) && ok &&
+    if (file_read_module(cli, path, &app) && names_give(cli, path, s->names, &app) && ok &&
         exclude_give(cli, &s->exclusion, &app, w))
         status = instrument(cli, s, w, path, &app);
     whammc_free(w);

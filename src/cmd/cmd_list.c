@@ -219,7 +219,7 @@ static int list(const Cli *cli, List *l, const char *path) {
     define_give(&l->definitions, w, false);
     bool ok = library_give_all(cli, &l->libs, l->scripts.at, l->scripts.len, w, true);
     int status = STATUS_ERROR;
-    if (file_read_module(cli, path, &app) && names_give(cli, l->names, &app) && ok) {
+    if (file_read_module(cli, path, &app) && names_give(cli, path, l->names, &app) && ok) {
         progress_start("reading", file_title(path), app.len);
         status = message_library(
             cli, w,

@@ -8,6 +8,7 @@
 #include "cmd/cmd.h"
 #include "lang/list.h"
 #include "view/demangle.h"
+#include "view/view.h"
 #include "report/value.h"
 #include "report/report_write.h"
 #include "valid/valid.h"
@@ -199,12 +200,13 @@ static bool is_free(const char *path) {
 static bool make(const Profiling *p, const Report *report, ViewFormat format, Buf *out) {
     const Settings *s = p->settings;
     Profile profile = {0};
-    bool tree = format >= VIEW_FOLDED;
+    bool tree = view_needs_tree(format);
     bool ok = tree ? profile_read_tree(&profile, report, (ProfileVariables){0})
                    : profile_read_arcs(&profile, report, (ProfileVariables){0});
     if (ok) {
         profile_name(&profile, report, &p->places, !s->no_demangle);
-        view_format(format, &profile, s->top, p->cli->operands[0], out);
+        view_format(format, &profile, s->top, str_of(file_base(file_title(p->cli->operands[0]))),
+                    out);
     } else {
         message_one(p->cli, DIAG_NO_PROFILE, NULL, "%s: %s", file_title(p->cli->operands[0]),
                     profile.problem ? profile.problem : "no function was called");
@@ -317,7 +319,7 @@ static bool show(const Profiling *p, const Running *r) {
 static bool read_module(Profiling *p) {
     const char *path = p->cli->operands[0];
     if (!file_read_module(p->cli, path, &p->app) ||
-        !names_give(p->cli, p->settings->names, &p->app))
+        !names_give(p->cli, path, p->settings->names, &p->app))
         return false;
     Diags d = {0};
     DiagFileId file = diag_file(&d, file_title(path), p->app.data, p->app.len, true);
@@ -385,7 +387,7 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
 
 /* Whether the options and operands go together: STATUS_OK, or another status after a message. */
 static int check(const Cli *cli, const Settings *s) {
-    if (s->style == STYLE_ARCS && s->format >= VIEW_FOLDED)
+    if (s->style == STYLE_ARCS && view_needs_tree(s->format))
         return cli_usage(cli, "that format shows a call tree: it needs --style=tree");
     if (s->style == STYLE_ARCS && s->format == VIEW_TABLE && s->out)
         return cli_usage(cli,

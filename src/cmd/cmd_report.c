@@ -3,12 +3,7 @@
  * format.
  */
 #include "cmd/cmd.h"
-#include "view/demangle.h"
-#include "report/places.h"
-#include "report/value.h"
-#include "report/report_write.h"
-#include "valid/valid.h"
-#include "run/run.h"
+#include "view/view.h"
 
 #include <unistd.h>
 
@@ -39,184 +34,73 @@ static const Option options[] = {
 typedef struct Settings {
     const char *out, *module, *names;
     Words variables;
-    ViewFormat format;
+    ViewFormat format; /* as of WhammcReportFormat */
     uint32_t top, flush;
     bool top_given, no_demangle;
 } Settings;
 
-/* What a view is made from. */
-typedef struct View {
-    const Cli *cli;
-    const Settings *settings;
-    Report report;
-    Buf text, app; /* what the report, the module and the names point into */
-    WasmModule module;
-    Places places; /* knows nothing without --module */
-} View;
-
-/* ---- reading ---- */
-
-/* A report without rows is nothing at all in JSON. */
-static bool is_empty_json(Str text, uint32_t wanted) {
-    for (uint32_t i = 0; i < text.len; i++)
-        if (text.ptr[i] != '\n' && text.ptr[i] != '\r')
-            return false;
-    return wanted <= 1;
-}
-
-static bool read_report(View *v) {
-    const char *path = v->cli->operands[0];
-    uint32_t wanted = v->settings->flush;
-    if (!file_read(v->cli, path, &v->text))
+static bool read_text(const Cli *cli, const Settings *s, WhammcReport *r) {
+    const char *path = cli->operands[0];
+    Buf text = {0};
+    if (!file_read(cli, path, &text))
         return false;
-    Str text = {(const char *)v->text.data,
-                (uint32_t)v->text.len}; /* file_read stops before 4 GiB */
-    bool found = report_read(&v->report, text, wanted);
-    if (!found && is_empty_json(text, wanted))
-        found = v->report.json = true;
-    const char *title = file_title(path);
-    uint32_t flushes = v->report.flushes;
-    if (!found && flushes)
-        message_one(v->cli, DIAG_NOT_A_REPORT, NULL, "%s: it has no report number %u, but %u",
-                    title, wanted, flushes);
-    else if (!found)
-        message_one(v->cli, DIAG_NOT_A_REPORT,
-                    "reports are CSV or JSON, as instrumented programs print them",
-                    "%s: there is no report in it", title);
-    if (found && v->report.cut && v->settings->format != VIEW_TABLE) /* tables say so themselves */
-        message_one(v->cli, DIAG_CUT_REPORT, NULL, "%s: the report ends in the middle of a row",
-                    title);
-    return found;
+    whammc_status status = whammc_report_read(r, file_title(path), text.data, text.len, s->flush);
+    buf_free(&text);
+    if (status != WHAMMC_OK ||
+        s->format != VIEW_TABLE) /* tables say themselves that they are cut */
+        message_report(cli, r, status);
+    return status == WHAMMC_OK;
 }
 
-static bool read_module(View *v) {
-    const char *path = v->settings->module;
-    if (!path)
+static bool read_module(const Cli *cli, const Settings *s, WhammcReport *r) {
+    Buf app = {0};
+    if (!s->module)
         return true;
-    if (!file_read_module(v->cli, path, &v->app) ||
-        !names_give(v->cli, v->settings->names, &v->app))
-        return false;
-    Diags d = {0};
-    DiagFileId file = diag_file(&d, file_title(path), v->app.data, v->app.len, true);
-    bool ok = wasm_load(&v->module, v->app.data, v->app.len, file, &d);
-    message_diags(v->cli, &d);
-    diag_free(&d);
-    if (ok)
-        places_open(&v->places, &v->module);
-    return ok;
-}
-
-/* ---- showing ---- */
-
-static void make_tables(View *v, Buf *out) {
-    const Settings *s = v->settings;
-    bool to_terminal = !s->out || strcmp(s->out, "-") == 0;
-    places_name_rows(&v->places, &v->report);
-    if (!s->no_demangle)
-        demangle_report(&v->report);
-    ShowOptions look = {.top = s->top_given ? s->top : SHOW_TOP,
-                        .fd = to_terminal ? STDOUT_FILENO : -1,
-                        .colour = to_terminal && message_is_colourful(STDOUT_FILENO)};
-    if (s->module)
-        look.instructions = places_instructions(&v->places, &v->report);
-    show_tables(&v->report, &look, out);
-}
-
-/* The first of the variables that cannot be what is asked for. */
-static const char *unfit(const View *v, bool tree) {
-    const Words *names = &v->settings->variables;
-    uint32_t i = 0;
-    for (bool ok = true; ok && i < names->len; i += ok) {
-        Profile p = {0};
-        ProfileVariables one = {&names->at[i], 1};
-        ok = tree ? profile_read_tree(&p, &v->report, one) : profile_read_arcs(&p, &v->report, one);
-        profile_free(&p);
-    }
-    return names->at[i < names->len ? i : 0];
-}
-
-/* Says that there are more variables, if none was asked for. */
-static void mention_others(const View *v, bool tree) {
-    const ReportVar *other = profile_other(&v->report, tree);
-    if (other && !v->settings->variables.len)
-        message_one(v->cli, DIAG_MORE_VARIABLES,
-                    tree ? "--variable=NAME takes another one"
-                         : "--variable=NAME takes another one, or several",
-                    "%s: '%.*s' could be shown, too: only the first such variable is",
-                    file_title(v->cli->operands[0]), STR_ARG(other->name));
-}
-
-/* Says why there is no profile; the one that is asked for is a tree or arcs. */
-static void explain(const View *v, const Profile *p, bool tree) {
-    const Settings *s = v->settings;
-    const char *title = file_title(v->cli->operands[0]);
-    if (p->problem)
-        message_one(v->cli, DIAG_NO_PROFILE, NULL, "%s: %s", title, p->problem);
-    else if (s->variables.len)
-        message_one(v->cli, DIAG_NO_PROFILE,
-                    "see \"What views look for\" in docs/reports.md for the types that there are",
-                    "%s: the variable '%s' is not in the report or has no %s", title,
-                    unfit(v, tree), tree ? "call tree" : "calls");
-    else if (tree)
-        message_one(v->cli, DIAG_NO_PROFILE,
-                    "`whammc run -s calltree` makes one: a report variable of type map<u32, "
-                    "(u32, u32, u64, u64)>, node -> (parent, function, calls, nanoseconds)",
-                    "%s: the report has no call tree, which this format shows", title);
-    else
-        message_one(v->cli, DIAG_NO_PROFILE,
-                    "`whammc run -s profile` counts them: a report variable of type map<(u32, "
-                    "u32), u64>, (caller, callee) -> calls; with times the values are (u64, u64), "
-                    "(calls, nanoseconds)",
-                    "%s: the report has no calls, which this format shows", title);
-}
-
-/* False if the report has not what the format shows, which was said. */
-static bool make_profile(View *v, Buf *out) {
-    const Settings *s = v->settings;
-    Profile p = {0};
-    bool tree = s->format >= VIEW_FOLDED;
-    ProfileVariables variables = {s->variables.at, s->variables.len};
-    bool ok = tree ? profile_read_tree(&p, &v->report, variables)
-                   : profile_read_arcs(&p, &v->report, variables);
+    bool ok = file_read_module(cli, s->module, &app) && names_give(cli, s->module, s->names, &app);
     if (ok) {
-        mention_others(v, tree);
-        profile_name(&p, &v->report, &v->places, !s->no_demangle);
-    } else {
-        explain(v, &p, tree);
+        whammc_status status =
+            whammc_report_set_module(r, file_title(s->module), app.data, app.len);
+        ok = message_report(cli, r, status) == STATUS_OK;
     }
-    if (ok)
-        view_format(s->format, &p, s->top, s->module ? s->module : v->cli->operands[0], out);
-    profile_free(&p);
+    buf_free(&app);
     return ok;
 }
 
 /* Appends what the settings ask for. False if that cannot be made, which was said. */
-static bool make(View *v, Buf *out) {
-    value_unify(&v->report);
-    switch (v->settings->format) {
-    case VIEW_TABLE: make_tables(v, out); break;
-    case VIEW_CSV: write_report(&v->report, WRITE_CSV, out); break;
-    case VIEW_CSV_RFC4180: write_report(&v->report, WRITE_CSV_RFC4180, out); break;
-    case VIEW_JSON: write_report(&v->report, WRITE_JSON, out); break;
-    default: return make_profile(v, out);
-    }
-    return true;
+static bool make(const Cli *cli, const Settings *s, WhammcReport *r, Buf *out) {
+    bool to_terminal = !s->out || strcmp(s->out, "-") == 0;
+    bool table = s->format == VIEW_TABLE;
+    Words variables = {0};
+    for (uint32_t i = 0; i < s->variables.len; i++)
+        vec_push(&variables, s->variables.at[i]);
+    vec_push(&variables, NULL);
+    WhammcReportOptions look = {.variables = variables.at,
+                                .top = table && !s->top_given ? SHOW_TOP : s->top,
+                                .title =
+                                    file_base(file_title(s->module ? s->module : cli->operands[0])),
+                                .mangled = s->no_demangle,
+                                .width = to_terminal ? show_width(STDOUT_FILENO) : 0,
+                                .colour = to_terminal && message_is_colourful(STDOUT_FILENO),
+                                .ascii = show_is_ascii()};
+    uint8_t *text;
+    size_t size;
+    whammc_status status =
+        whammc_report_write(r, (WhammcReportFormat)s->format, &look, &text, &size);
+    *out = (Buf){.data = text, .len = size, .cap = size};
+    vec_free(&variables);
+    return message_report(cli, r, status) == STATUS_OK;
 }
 
 static int report(const Cli *cli, const Settings *s) {
-    View v = {.cli = cli, .settings = s};
+    WhammcReport *r = whammc_report_new();
     Buf out = {0};
-    bool ok = read_report(&v) && read_module(&v) && make(&v, &out);
+    bool ok = read_text(cli, s, r) && read_module(cli, s, r) && make(cli, s, r, &out);
     if (ok && s->out)
         ok = file_write(cli, s->out, out.data, out.len);
     else if (ok)
         message_stdout(&out);
     buf_free(&out);
-    places_free(&v.places);
-    wasm_module_free(&v.module);
-    report_free(&v.report);
-    buf_free(&v.text);
-    buf_free(&v.app);
+    whammc_report_free(r);
     return ok ? STATUS_OK : STATUS_ERROR;
 }
 
@@ -246,7 +130,7 @@ static int check(const Cli *cli, const Settings *s) {
         return cli_usage(cli, "only one file can be '-', standard input");
     if (s->names && !s->module)
         return cli_usage(cli, "--names=%s: names are for the program of --module", s->names);
-    if (s->variables.len > 1 && s->format >= VIEW_FOLDED)
+    if (s->variables.len > 1 && view_needs_tree(s->format))
         return cli_usage(cli, "one call tree at a time: what is --variable=%s?",
                          s->variables.at[1]);
     return STATUS_OK;

@@ -8,6 +8,7 @@
 #include "view/demangle.h"
 #include "report/value.h"
 #include "report/report_write.h"
+#include "report/table.h"
 #include "run/run.h"
 #include "cli/process.h"
 
@@ -77,8 +78,11 @@ static void show(const Settings *s, const Running *run, Report *r, Buf *out) {
         buf_u8(out, '\n');
     if (!s->no_demangle)
         demangle_report(r);
-    ShowOptions look = {.top = s->top, .fd = STDERR_FILENO, .colour = run->cli->colour};
-    show_tables(r, &look, out);
+    TableOptions look = {.top = s->top,
+                         .width = show_width(STDERR_FILENO),
+                         .colour = run->cli->colour,
+                         .ascii = show_is_ascii()};
+    table_print(r, &look, out);
 }
 
 /* Writes the report of a monitor into the file that --output names; without a report, an empty file
@@ -228,8 +232,9 @@ static int run_program(const Cli *cli, Settings *s, const Engine *e) {
     bool ok = library_give_all(cli, &s->libs, s->scripts.at, s->scripts.len, r.w,
                                s->out && strcmp(s->out, "-") == 0);
     ok = monitors_read(cli, &s->monitors) && ok;
-    if (file_read_module(cli, cli->operands[0], &r.app) && names_give(cli, s->names, &r.app) &&
-        ok && exclude_give(cli, &s->exclusion, &r.app, r.w))
+    if (file_read_module(cli, cli->operands[0], &r.app) &&
+        names_give(cli, cli->operands[0], s->names, &r.app) && ok &&
+        exclude_give(cli, &s->exclusion, &r.app, r.w))
         status = run_somehow(&r, s);
     if (status == STATUS_OK) {
         bool written = s->monitors.len ? deliver_caught(s, &r) : deliver(s, &r);

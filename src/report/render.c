@@ -30,7 +30,9 @@ void image_text_to(Buf *out) {
     text.sink = out;
 }
 
-void whammc_report(const uint8_t *image, uint32_t len, uint8_t *values) {
+/* The runtime's name, which is no name of the library. */
+__attribute__((visibility("hidden"))) void whammc_report(const uint8_t *image, uint32_t len,
+                                                         uint8_t *values) {
     if (text.sink)
         image_render(image, len, values, text.sink);
 }

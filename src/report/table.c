@@ -600,9 +600,12 @@ static void print_maps(Table *t, const Report *r) {
 void table_print(const Report *r, const TableOptions *options, Buf *out) {
     uint32_t width = options->width ? options->width : WIDTH_DEFAULT;
     Table t = {options, r, out, width < WIDTH_MIN ? WIDTH_MIN : width};
+    size_t before = out->len;
     print_singles(&t, r);
     print_maps(&t, r);
     print_groups(&t, r);
     if (out->len && r->cut)
         buf_str(out, STR("The report is cut off: its last row is incomplete.\n"));
+    else if (out->len > before)
+        out->len--; /* the empty line after the last table */
 }

@@ -17,8 +17,8 @@ typedef struct TableOptions {
 
 /*
  * Script and shared variables first, then a table for each of them that is a map in JSON, then one
- * for each per-site variable, in the order of the report. Names that hold control characters or
- * bytes that are not UTF-8 are shown with '?' in their place.
+ * for each per-site variable, in the order of the report, with an empty line between them. Names
+ * that hold control characters or bytes that are not UTF-8 are shown with '?' in their place.
  */
 void table_print(const Report *r, const TableOptions *options, Buf *out);
 

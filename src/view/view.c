@@ -1,9 +1,25 @@
 /*
- * view/view.c - what several views need.
+ * view/view.c - views by their formats, and what several of them need.
  */
 #include "view/view.h"
 #include "report/escape.h"
 #include "report/table.h"
+
+bool view_needs_tree(ViewFormat format) {
+    return format >= VIEW_FOLDED && format <= VIEW_CPUPROFILE;
+}
+
+void view_format(ViewFormat format, const Profile *p, uint32_t top, Str title, Buf *out) {
+    switch (format) {
+    case VIEW_GPROF: view_gprof(p, top, out); break;
+    case VIEW_DOT: view_dot(p, top, out); break;
+    case VIEW_FOLDED: view_folded(p, out); break;
+    case VIEW_SVG: view_svg(p, title, out); break;
+    case VIEW_SPEEDSCOPE: view_speedscope(p, title, out); break;
+    case VIEW_CPUPROFILE: view_cpuprofile(p, out); break;
+    default: view_flat(p, top, out); break;
+    }
+}
 
 void view_weight(const Profile *p, uint64_t weight, Buf *out) {
     static const struct {

@@ -31,6 +31,28 @@ void view_speedscope(const Profile *p, Str title, Buf *out);
 /* For Chrome's developer tools and what else reads .cpuprofile. */
 void view_cpuprofile(const Profile *p, Buf *out);
 
+/* ---- by format ---- */
+
+/* Formats of reports; the first four are not made of a profile. */
+typedef enum ViewFormat {
+    VIEW_TABLE,
+    VIEW_CSV,
+    VIEW_CSV_RFC4180,
+    VIEW_JSON,
+    VIEW_GPROF,
+    VIEW_DOT,
+    VIEW_FOLDED,
+    VIEW_SVG,
+    VIEW_SPEEDSCOPE,
+    VIEW_CPUPROFILE,
+    VIEW_FLAT,
+} ViewFormat;
+
+/* Whether the format is made of a profile that must be a tree. */
+bool view_needs_tree(ViewFormat format);
+/* Appends a profile in its format; those that are not made of one are a flat profile. */
+void view_format(ViewFormat format, const Profile *p, uint32_t top, Str title, Buf *out);
+
 /* ---- for views ---- */
 
 /* "12.3 ms" or "1,234 calls": a weight for people. */

@@ -1,15 +1,10 @@
 /*
- * tests/fuzz/fuzz_report.c - fuzz target: the reader of reports, and the tables and other formats
- * made from what it reads, or the printer of images. The first two bytes choose what and the
- * table's options.
+ * tests/fuzz/fuzz_report.c - fuzz target: the reader of reports, and all that the library makes of
+ * what it reads, or the printer of images. The first two bytes choose what and the options.
  */
-#include "view/demangle.h"
 #include "report/image.h"
-#include "report/table.h"
-#include "report/value.h"
-#include "view/view.h"
-#include "report/report_write.h"
 #include "stdlib/runtime/values.h"
+#include "whammc/report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -31,48 +26,59 @@ static void print(const uint8_t *image, uint32_t len, uint8_t fill, Buf *out) {
     free(values);
 }
 
-/* Every view of the calls in a report. */
-static void show_profiles(const Report *r, uint32_t top, Buf *out) {
-    Places none = {0};
-    Profile arcs = {0}, tree = {0};
-    ProfileVariables any = {0};
-    if (profile_read_arcs(&arcs, r, any)) {
-        profile_name(&arcs, r, &none, true);
-        view_gprof(&arcs, top, out);
-        view_dot(&arcs, top, out);
-    }
-    if (profile_read_tree(&tree, r, any)) {
-        profile_name(&tree, r, &none, false);
-        view_folded(&tree, out);
-        view_svg(&tree, STR("<title>"), out);
-        view_speedscope(&tree, STR("\"title\""), out);
-        view_cpuprofile(&tree, out);
-    }
-    profile_free(&arcs);
-    profile_free(&tree);
+static uint64_t count_parts(const WhammcValue *v) {
+    uint64_t n = 1;
+    if (v->kind == WHAMMC_VALUE_TUPLE || v->kind == WHAMMC_VALUE_MAP)
+        for (size_t i = 0; i < v->size; i++)
+            n += count_parts(&v->as.parts[i]);
+    return n;
+}
+
+/* All that a report has, as data. */
+static uint64_t look(WhammcReport *r) {
+    size_t rows, variables;
+    const WhammcProfile *p;
+    whammc_report_rows(r, &rows);
+    whammc_report_variables(r, &variables);
+    uint64_t n = variables;
+    for (size_t i = 0; i < rows; i++)
+        n += count_parts(whammc_report_value(r, i));
+    if (whammc_report_profile(r, WHAMMC_PROFILE_CALLS, NULL, &p) == WHAMMC_OK)
+        n += p->narcs;
+    if (whammc_report_profile(r, WHAMMC_PROFILE_TREE, NULL, &p) == WHAMMC_OK)
+        n += p->nnodes;
+    return n;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < 2)
         return 0;
-    Report r = {0};
-    Buf text = {0}, out = {0};
-    TableOptions options = {
-        .top = data[0] >> 4, .width = data[1], .colour = data[0] & 1, .ascii = data[0] & 2};
-    Str input = {(const char *)data + 2, (uint32_t)(size - 2)};
-    if (input.len && data[2] == FORMAT_VERSION) {
-        print(data + 2, input.len, data[1], &text);
-        input = (Str){(const char *)text.data, (uint32_t)text.len};
+    Buf text = {0};
+    const void *input = data + 2;
+    size -= 2;
+    if (size && data[2] == FORMAT_VERSION) {
+        print(data + 2, (uint32_t)size, data[1], &text);
+        input = text.data;
+        size = text.len;
     }
-    report_read(&r, input, data[0] >> 2 & 3);
-    table_print(&r, &options, &out);
-    value_unify(&r);
-    write_report(&r, (WriteForm)(data[0] % 3), &out);
-    show_profiles(&r, data[0] >> 4, &out);
-    demangle_report(&r);
-    table_print(&r, &options, &out);
-    buf_free(&out);
+    WhammcReportOptions options = {.top = data[0] >> 4,
+                                   .width = data[1],
+                                   .colour = data[0] & 1,
+                                   .ascii = data[0] & 2,
+                                   .mangled = data[1] & 1,
+                                   .title = "<\"title\">"};
+    WhammcReport *r = whammc_report_new();
+    whammc_report_read(r, "report", input, size, data[0] >> 2 & 3);
+    for (WhammcReportFormat f = WHAMMC_REPORT_TABLE; f <= WHAMMC_REPORT_FLAT; f++) {
+        uint8_t *out;
+        size_t written;
+        if (whammc_report_write(r, f, &options, &out, &written) != WHAMMC_OK)
+            whammc_report_messages(r, 0);
+        whammc_release(out);
+    }
+    if (look(r) > UINT64_MAX / 2)
+        abort();
+    whammc_report_free(r);
     buf_free(&text);
-    report_free(&r);
     return 0;
 }

@@ -407,8 +407,7 @@ static void test_table(void **state) {
                       "\n"
                       "site: map<u8,(u8,str)> at 1_a:b:c:d, 1 site\n"
                       "               value  function  pc\n"
-                      "  1->(2,x);3->(4,y?)  f          2\n"
-                      "\n");
+                      "  1->(2,x);3->(4,y?)  f          2\n");
     buf_free(&out);
     report_free(&r);
 }
@@ -442,8 +441,7 @@ static void test_table_of_sites(void **state) {
                       "\n"
                       "long: map<i32,str> at 1_a:b:c:d, 1 site\n"
                       "                      value  function  pc\n"
-                      "  1->a text t...y long;2->b  f          2\n"
-                      "\n");
+                      "  1->a text t...y long;2->b  f          2\n");
     buf_free(&out);
     report_free(&r);
 }

@@ -639,8 +639,7 @@ static void test_table(void **state) {
                 "hit: bool, 2 sites, true at 1\n"
                 "  value  function  pc  probe\n"
                 "   true  bell??     3  2_a:b:c:d\n"
-                "  false  main       2  1_a:b:c:d\n"
-                "\n");
+                "  false  main       2  1_a:b:c:d\n");
 }
 
 static void test_table_narrow(void **state) {
@@ -658,8 +657,7 @@ static void test_table_narrow(void **state) {
                 "hit: bool, 2 sites, true at 1\n"
                 "  value  function  pc  probe\n"
                 "   true  bell??     3  2_a:b:c:d\n"
-                "  and 1 more site\n"
-                "\n");
+                "  and 1 more site\n");
 }
 
 int main(void) {

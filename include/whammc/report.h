@@ -1,0 +1,268 @@
+/*
+ * whammc/report.h - read reports of instrumented programs, look at their values, and convert them:
+ * to other formats of reports, to tables, profiles and pictures.
+ *
+ *     WhammcReport *r = whammc_report_new();
+ *     uint8_t *out = NULL;
+ *     size_t size;
+ *     if (whammc_report_read(r, "tree.json", text, len, 0) == WHAMMC_OK)
+ *         whammc_report_write(r, WHAMMC_REPORT_SVG, NULL, &out, &size);
+ *     fputs(whammc_report_messages(r, 0), stderr);
+ *     whammc_release(out);
+ *     whammc_report_free(r);
+ *
+ * What the formats are, and what the columns of a report mean, is in docs/reports.md.
+ *
+ * OWNERSHIP. All that is given to a function is copied. What these functions give belongs to the
+ * WhammcReport, except for the buffers of whammc_report_write, which are released with
+ * whammc_release.
+ *
+ * ERRORS. Functions that can fail return a whammc_status; whammc_report_messages has the details.
+ * Reports and modules may be any bytes.
+ *
+ * THREADS. Nothing here prints, exits or has global state. Different reports can be used by
+ * different threads at the same time; one report by one thread at a time, also for reading values.
+ * The locale of the calling program makes no difference.
+ */
+#ifndef WHAMMC_REPORT_H
+#define WHAMMC_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "whammc/whammc.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct WhammcReport WhammcReport;
+
+/* An empty report; never NULL. whammc_report_free takes NULL too. */
+WhammcReport *whammc_report_new(void);
+void whammc_report_free(WhammcReport *r);
+
+/* ---- reading ---- */
+
+/*
+ * Reads a report from a text in any of the formats of whammc_format, which is recognised. The text
+ * may be all that a program has printed: what is not part of a report is skipped. If it has several
+ * reports, `which` is the one to read, from 1; 0 = the last. `name` is what messages call the text.
+ *
+ * A text without a report, or without the one that is wanted, is an error; then the report has no
+ * rows. So is a text of 4 GiB or more. A text of line ends only, or nothing at all, is a report
+ * without rows: that is what it looks like in JSON. A report that ends in the middle of a row is
+ * read without that row, with a warning.
+ *
+ * A WhammcReport can be read into again: that replaces what it had, but for the module.
+ *
+ * A program instrumented with WHAMMC_HOST_NONE has its report in the memory that it exports as
+ * `whammc:memory`: give the `whammc:report_len` bytes at `whammc:report_ptr`.
+ */
+whammc_status whammc_report_read(WhammcReport *r, const char *name, const void *bytes, size_t size,
+                                 uint32_t which);
+
+/* How many reports the text has. */
+size_t whammc_report_count(const WhammcReport *r);
+/* Whether the report ends in the middle of a row. */
+bool whammc_report_is_cut(const WhammcReport *r);
+/* The lines of the text that belong to no report: what the program itself has printed. *size bytes,
+ * and a NUL after them. Valid until the next whammc_report_read. */
+const char *whammc_report_rest(WhammcReport *r, size_t *size);
+
+/*
+ * Sets the program of which the report is, as it was before it was instrumented (a binary module).
+ * Functions for which the report has only a number get their names from it, and places in functions
+ * their instructions. It is validated; if it is not valid, the report has no module. For a program
+ * that has lost its names see whammc_name_functions.
+ */
+whammc_status whammc_report_set_module(WhammcReport *r, const char *name, const void *bytes,
+                                       size_t size);
+
+/* The errors, warnings and notes of the last call of whammc_report_read, _set_module, _write,
+ * _write_to or _profile: see whammc_messages. "" if there are none. Valid until the next of these
+ * calls, or the next call of this function. */
+const char *whammc_report_messages(WhammcReport *r, unsigned flags);
+size_t whammc_report_error_count(const WhammcReport *r);
+size_t whammc_report_warning_count(const WhammcReport *r);
+
+/* ---- converting ---- */
+
+typedef enum WhammcReportFormat {
+    WHAMMC_REPORT_TABLE,       /* tables for people */
+    WHAMMC_REPORT_CSV,         /* as a program prints it with WHAMMC_FORMAT_CSV */
+    WHAMMC_REPORT_CSV_RFC4180, /* ... WHAMMC_FORMAT_CSV_RFC4180 */
+    WHAMMC_REPORT_JSON,        /* ... WHAMMC_FORMAT_JSON */
+    /* Of a report with calls or a call tree: */
+    WHAMMC_REPORT_GPROF, /* a flat profile and a call graph, in gprof's columns */
+    WHAMMC_REPORT_DOT,   /* the call graph for Graphviz */
+    /* Of a report with a call tree: */
+    WHAMMC_REPORT_FOLDED,     /* folded stacks: "main;f;g 12" */
+    WHAMMC_REPORT_SVG,        /* a flame graph */
+    WHAMMC_REPORT_SPEEDSCOPE, /* for speedscope */
+    WHAMMC_REPORT_CPUPROFILE, /* for the developer tools of Chrome */
+    /* Of a report with calls or a call tree, again: */
+    WHAMMC_REPORT_FLAT, /* a flat profile */
+} WhammcReportFormat;
+
+/* All zero = the defaults. */
+typedef struct WhammcReportOptions {
+    /* Names of the variables that have the calls or the call tree; ends with NULL. NULL, or none:
+     * the first variable that can be one. The counts of several variables with calls are added; a
+     * call tree is one variable. For formats of profiles only. */
+    const char *const *variables;
+    /* TABLE: rows of each variable, the largest values first. GPROF, DOT, FLAT: functions, those
+     * with the most time first. 0 = all. */
+    uint32_t top;
+    const char *title; /* of SVG and SPEEDSCOPE; NULL = the name of the module or the report */
+    bool mangled;      /* names of C++ and Rust functions stay as they are in the program */
+    /* For TABLE only: */
+    uint32_t width; /* columns; 0 = 100 */
+    bool colour;    /* ANSI colours */
+    bool ascii;     /* no characters but ASCII in lines and bars */
+} WhammcReportOptions;
+
+/*
+ * Writes the report in a format; options NULL = the defaults. On success *out is a new buffer of
+ * *size bytes, released with whammc_release. On failure *out is NULL: the report does not have what
+ * the format shows. There is a note if the report has more than one variable that the format could
+ * show, and none was chosen. The report itself does not change.
+ */
+whammc_status whammc_report_write(WhammcReport *r, WhammcReportFormat format,
+                                  const WhammcReportOptions *options, uint8_t **out, size_t *size);
+
+/* The same, but the text is given to `write`, in one or more pieces; not called on failure. */
+whammc_status whammc_report_write_to(WhammcReport *r, WhammcReportFormat format,
+                                     const WhammcReportOptions *options,
+                                     void (*write)(void *ctx, const void *bytes, size_t size),
+                                     void *ctx);
+
+/* ---- the values ---- */
+
+/*
+ * Names and texts end with a NUL. What these functions give is valid until the next
+ * whammc_report_read or whammc_report_set_module.
+ */
+
+/* A variable of a script. */
+typedef struct WhammcVariable {
+    const char *name;
+    const char *type;      /* in the script: "u64", "map<(u32,str),u64>" */
+    const char *wasm_type; /* "i64" */
+    const char *id_type;   /* "memaddr", "global_id", "map_id" */
+    const char *script;    /* "script0" */
+    size_t rows;           /* that the report has of it */
+} WhammcVariable;
+
+/* The variables in the order in which the report has them; *n of them. */
+const WhammcVariable *whammc_report_variables(WhammcReport *r, size_t *n);
+
+/* One value of a variable: of a match site (there is a place and a probe), of a probe (a probe
+ * alone) or of the script (neither). */
+typedef struct WhammcRow {
+    size_t variable;         /* index into whammc_report_variables */
+    const char *id;          /* "36", in CSV also "(4; 5)" */
+    const char *fname;       /* the function's name in the report; NULL: the row has no function */
+    const char *shown_fname; /* for people: the module's name if the report has only a number,
+                                demangled; NULL if fname is */
+    const char *probe;       /* "1_wasm:opcode:call:before"; NULL: the row has no probe */
+    const char *instruction; /* at the place: "call 3 (f)"; NULL: not known, see set_module */
+    bool has_place;          /* fid and pc are there */
+    uint32_t fid, pc;        /* the function's index, the byte offset in its body */
+} WhammcRow;
+
+/* The rows in the order of the report; *n of them. */
+const WhammcRow *whammc_report_rows(WhammcReport *r, size_t *n);
+
+typedef enum WhammcValueKind {
+    WHAMMC_VALUE_UNSIGNED,   /* as.u: u8, u16, u32, u64 */
+    WHAMMC_VALUE_SIGNED,     /* as.i: i8, i16, i32, i64 */
+    WHAMMC_VALUE_FLOAT,      /* as.f: f64; f32, cast to float */
+    WHAMMC_VALUE_BOOL,       /* as.u: 0 or 1 */
+    WHAMMC_VALUE_STRING,     /* as.text: a str, which need not be UTF-8 */
+    WHAMMC_VALUE_TUPLE,      /* as.parts: the fields */
+    WHAMMC_VALUE_MAP,        /* as.parts: key, value, key, value ..., in the order of the report */
+    WHAMMC_VALUE_UNREADABLE, /* as.text: what the report has, which is no value of the type */
+} WhammcValueKind;
+
+typedef struct WhammcValue {
+    WhammcValueKind kind;
+    size_t size; /* of text: bytes, without the NUL after them; of parts: how many there are */
+    union {
+        uint64_t u;
+        int64_t i;
+        double f;
+        const char *text;
+        const struct WhammcValue *parts; /* NULL if there are none */
+    } as;
+} WhammcValue;
+
+/* The value of a row, which is made when it is first asked for; NULL if there is no such row. */
+const WhammcValue *whammc_report_value(WhammcReport *r, size_t row);
+
+/* ---- profiles ---- */
+
+/* Functions that a profile has, but the program has not: the caller of calls from outside, the
+ * callee of calls to unknown functions. */
+#define WHAMMC_OUTSIDE UINT32_MAX
+
+typedef struct WhammcProfileFunction {
+    const char *name; /* never empty; ends with a NUL */
+    uint32_t fid;     /* or WHAMMC_OUTSIDE */
+    bool untimed;     /* its calls were counted, but not timed */
+    /* Of WHAMMC_PROFILE_CALLS only: */
+    uint64_t calls;           /* by other functions */
+    uint64_t recursive_calls; /* by itself */
+    int64_t self;             /* nanoseconds in the function itself */
+    int64_t total;            /* and in all that it has called */
+    uint32_t cycle;           /* from 1: the same for functions that call each other; 0 = none */
+} WhammcProfileFunction;
+
+/* A function calls another. There is one of these for each pair. */
+typedef struct WhammcProfileArc {
+    uint32_t caller, callee; /* indices into `functions` */
+    uint64_t calls;
+    int64_t ns; /* from the calls to their returns; 0 if the profile has no times */
+} WhammcProfileArc;
+
+/* A function that was called in a certain context. */
+typedef struct WhammcProfileNode {
+    uint32_t parent;   /* an index into `nodes`, less than its own; UINT32_MAX = none */
+    uint32_t end;      /* the index after that of its last descendant */
+    uint32_t depth;    /* 0 = no parent */
+    uint32_t function; /* an index into `functions` */
+    uint64_t calls;
+    uint64_t self;  /* nanoseconds in the function itself; calls if the profile has no times */
+    uint64_t total; /* and in all that it has called */
+} WhammcProfileNode;
+
+typedef enum WhammcProfileKind {
+    WHAMMC_PROFILE_CALLS, /* who calls whom: `arcs`; of a call tree if there are no calls */
+    WHAMMC_PROFILE_TREE,  /* in which contexts: `nodes` */
+} WhammcProfileKind;
+
+typedef struct WhammcProfile {
+    const WhammcProfileFunction *functions;
+    size_t nfunctions;
+    const WhammcProfileArc *arcs;
+    size_t narcs;
+    const WhammcProfileNode *nodes; /* depth first, parents before their children */
+    size_t nnodes;
+    bool timed; /* there are nanoseconds, not only calls */
+} WhammcProfile;
+
+/*
+ * Reads the calls or the call tree of a report: what the formats GPROF to FLAT show. Of the options
+ * `variables` and `mangled` count. Sums that do not fit are the nearest number that does. On
+ * success *out is owned by r and valid until the next call of this function, whammc_report_read or
+ * whammc_report_set_module; on failure it is NULL.
+ */
+whammc_status whammc_report_profile(WhammcReport *r, WhammcProfileKind kind,
+                                    const WhammcReportOptions *options, const WhammcProfile **out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,200 @@
+/*
+ * api/api_names.c - the public library: names for a program that has lost its own, from the symbol
+ * map that Emscripten writes, or from another build of the program. They become its name section,
+ * so that everything finds them there.
+ */
+#include "api/api.h"
+
+#include "report/escape.h"
+#include "valid/valid.h"
+
+typedef Vec(Str) NameList; /* by function; empty = none is known */
+
+typedef struct Names {
+    Diags *diags;
+    const char *title; /* of the names, in messages */
+    const WasmModule *app;
+    NameList of;
+    Arena arena;
+} Names;
+
+static bool wrong(const Names *n, const char *hint, const char *what) {
+    Diag *g = diag(n->diags, DIAG_BAD_NAMES, NO_SPAN, "%s: %s", n->title, what);
+    diag_hint(n->diags, g, "%s", hint);
+    return false;
+}
+
+/* ---- symbol maps ---- */
+
+static int hex(char c) {
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Emscripten writes characters that are no letters as "\28". */
+static Str unescape(Names *n, Str s) {
+    char *text = arena_strndup(&n->arena, s.ptr, s.len);
+    uint32_t len = 0;
+    for (uint32_t i = 0; i < s.len; i++) {
+        bool escaped =
+            text[i] == '\\' && i + 2 < s.len && hex(text[i + 1]) >= 0 && hex(text[i + 2]) >= 0;
+        text[len++] = escaped ? (char)(hex(text[i + 1]) * 16 + hex(text[i + 2])) : text[i];
+        i += escaped ? 2 : 0;
+    }
+    return (Str){text, len};
+}
+
+static bool is_utf8(Str s) {
+    uint32_t code, n = 1;
+    for (uint32_t i = 0; i < s.len && n; i += n)
+        n = escape_utf8(s.ptr + i, s.len - i, &code);
+    return n > 0;
+}
+
+/* "12:name". Else gives what is wrong. */
+static const char *read_line(Names *n, Str line) {
+    uint64_t index = 0;
+    uint32_t at = 0;
+    for (; at < line.len && line.ptr[at] >= '0' && line.ptr[at] <= '9' && index < UINT32_MAX; at++)
+        index = index * 10 + (uint64_t)(line.ptr[at] - '0');
+    if (!at || at == line.len || line.ptr[at] != ':')
+        return "expected 'NUMBER:NAME', as in a symbol map of Emscripten";
+    if (index >= n->of.len)
+        return "the program has no function of this number: the map is of another build";
+    Str name = unescape(n, (Str){line.ptr + at + 1, line.len - at - 1});
+    if (!is_utf8(name))
+        return "the name is not UTF-8";
+    n->of.at[index] = name;
+    return NULL;
+}
+
+static bool read_map(Names *n, Str text) {
+    const char *problem = NULL;
+    uint32_t number = 0;
+    for (size_t at = 0; at < text.len && !problem; number++) {
+        const char *start = text.ptr + at;
+        const char *end = memchr(start, '\n', text.len - at);
+        size_t len = end ? (size_t)(end - start) : text.len - at;
+        at += len + 1;
+        if (len && start[len - 1] == '\r')
+            len--;
+        problem = len ? read_line(n, (Str){start, (uint32_t)len}) : NULL;
+    }
+    if (!text.len) {
+        number = 1;
+        problem = "expected lines 'NUMBER:NAME', found nothing";
+    }
+    if (problem) {
+        Diag *g = diag(n->diags, DIAG_BAD_NAMES, NO_SPAN, "%s:%u: %s", n->title, number, problem);
+        diag_hint(n->diags, g,
+                  "emcc --emit-symbol-map writes one; another build of the program, with names, "
+                  "will do, too");
+    }
+    return !problem;
+}
+
+/* ---- another build ---- */
+
+static bool same_type(const WasmTypeDef *a, const WasmTypeDef *b) {
+    return a->nparams == b->nparams && a->nresults == b->nresults &&
+           (!a->nparams || memcmp(a->params, b->params, a->nparams * sizeof *a->params) == 0) &&
+           (!a->nresults || memcmp(a->results, b->results, a->nresults * sizeof *a->results) == 0);
+}
+
+static bool take_names(Names *n, const WasmModule *other) {
+    const WasmModule *m = n->app;
+    static const char hint[] = "both must be builds of one program that differ only in names";
+    if (other->funcs.len != m->funcs.len)
+        return wrong(n, hint, "that module has another number of functions than the program");
+    for (uint32_t f = 0; f < m->funcs.len; f++) {
+        if ((other->funcs.at[f].import < 0) != (m->funcs.at[f].import < 0) ||
+            !same_type(wasm_func_type(other, f), wasm_func_type(m, f)))
+            return wrong(n, hint,
+                         "the functions of that module have other types than the program's");
+        Str name = wasm_func_name(other, f);
+        n->of.at[f] = (Str){arena_strndup(&n->arena, name.ptr, name.len), name.len};
+    }
+    return true;
+}
+
+static bool read_build(Names *n, Str bytes) {
+    WasmModule other = {0};
+    const uint8_t *p = (const uint8_t *)bytes.ptr;
+    DiagFileId file = diag_file(n->diags, n->title, p, bytes.len, true);
+    bool ok = wasm_load(&other, p, bytes.len, file, n->diags) && take_names(n, &other);
+    wasm_module_free(&other);
+    return ok;
+}
+
+/* ---- the program with these names ---- */
+
+static void put_bytes(Buf *out, Str s) {
+    buf_uleb(out, s.len);
+    buf_str(out, s);
+}
+
+/* The names of functions; those that were not given are the program's own. */
+static void put_section(const Names *n, Buf *out) {
+    Buf map = {0}, payload = {0};
+    uint32_t count = 0;
+    for (uint32_t f = 0; f < n->of.len; f++) {
+        Str name = n->of.at[f].len ? n->of.at[f] : wasm_func_name(n->app, f);
+        if (!name.len)
+            continue;
+        buf_uleb(&map, f);
+        put_bytes(&map, name);
+        count++;
+    }
+    Buf head = {0};
+    buf_uleb(&head, count);
+    put_bytes(&payload, STR("name"));
+    buf_u8(&payload, 1); /* functions */
+    buf_uleb(&payload, head.len + map.len);
+    buf_bytes(&payload, head.data, head.len);
+    buf_bytes(&payload, map.data, map.len);
+    buf_u8(out, 0);
+    buf_uleb(out, payload.len);
+    buf_bytes(out, payload.data, payload.len);
+    buf_free(&head);
+    buf_free(&payload);
+    buf_free(&map);
+}
+
+static void put_module(const Names *n, const uint8_t *app, Buf *out) {
+    enum { HEADER = 8 };
+    buf_bytes(out, app, HEADER);
+    for (uint32_t k = 0; k < n->app->sections.len; k++) {
+        const WasmSection *s = &n->app->sections.at[k];
+        if (s->id != WASM_SEC_CUSTOM || !str_is(s->name, "name"))
+            buf_bytes(out, app + s->header, s->end - s->header);
+    }
+    put_section(n, out);
+}
+
+static bool read_names(Names *n, Str given) {
+    for (uint32_t f = 0; f < n->app->funcs.len; f++)
+        vec_push(&n->of, ((Str){"", 0}));
+    bool module = given.len >= 4 && memcmp(given.ptr, "\0asm", 4) == 0;
+    return module ? read_build(n, given) : read_map(n, given);
+}
+
+whammc_status whammc_name_functions(whammc *w, const char *name, const void *bytes, size_t size,
+                                    const char *names_name, const void *names, size_t names_size,
+                                    uint8_t **out, size_t *out_size) {
+    *out = NULL;
+    *out_size = 0;
+    api_reset(w);
+    Buf buf = {0};
+    WasmModule m = {0};
+    Names n = {.diags = &w->diags, .title = names_name, .app = &m};
+    DiagFileId file = diag_file(&w->diags, name, bytes, size, true);
+    bool ok = wasm_load(&m, bytes, size, file, &w->diags);
+    if (ok && names_size > UINT32_MAX)
+        ok = wrong(&n, "a map of a program's functions is smaller", "it has 4 GiB or more");
+    ok = ok && read_names(&n, (Str){names, (uint32_t)names_size});
+    if (ok)
+        put_module(&n, bytes, &buf);
+    wasm_module_free(&m);
+    vec_free(&n.of);
+    arena_free(&n.arena);
+    return api_output(w, ok, &buf, out, out_size);
+}

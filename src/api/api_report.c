@@ -1,0 +1,339 @@
+/*
+ * api/api_report.c - the public interface to reports (include/whammc/report.h): reading and
+ * converting.
+ */
+#include "api/api_report.h"
+
+#include "api/api.h"
+#include "report/report_write.h"
+#include "report/table.h"
+#include "report/value.h"
+#include "valid/valid.h"
+#include "view/demangle.h"
+
+#include <assert.h>
+#include <locale.h>
+
+static_assert((int)WHAMMC_REPORT_TABLE == VIEW_TABLE && (int)WHAMMC_REPORT_CSV == VIEW_CSV &&
+                  (int)WHAMMC_REPORT_CSV_RFC4180 == VIEW_CSV_RFC4180 &&
+                  (int)WHAMMC_REPORT_JSON == VIEW_JSON && (int)WHAMMC_REPORT_GPROF == VIEW_GPROF &&
+                  (int)WHAMMC_REPORT_DOT == VIEW_DOT && (int)WHAMMC_REPORT_FOLDED == VIEW_FOLDED &&
+                  (int)WHAMMC_REPORT_SVG == VIEW_SVG &&
+                  (int)WHAMMC_REPORT_SPEEDSCOPE == VIEW_SPEEDSCOPE &&
+                  (int)WHAMMC_REPORT_CPUPROFILE == VIEW_CPUPROFILE &&
+                  (int)WHAMMC_REPORT_FLAT == VIEW_FLAT,
+              "WhammcReportFormat is ViewFormat");
+
+static const WhammcReportOptions defaults;
+
+/* ---- the object ---- */
+
+WhammcReport *whammc_report_new(void) {
+    WhammcReport *r = mem_zalloc(sizeof *r);
+    r->name = api_copy("", 0);
+    r->numbers = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+    return r;
+}
+
+static void forget_module(WhammcReport *r) {
+    api_forget_contents(r);
+    api_forget_profile(r);
+    places_free(&r->places);
+    wasm_module_free(&r->module);
+    r->module = (WasmModule){0};
+    free(r->module_bytes);
+    free(r->module_name);
+    r->module_bytes = NULL;
+    r->module_name = NULL;
+}
+
+void api_forget_messages(WhammcReport *r) {
+    diag_free(&r->diags);
+    r->diags = (Diags){0};
+}
+
+static void forget_report(WhammcReport *r) {
+    api_forget_contents(r);
+    api_forget_profile(r);
+    report_free(&r->report);
+    free(r->name);
+    free(r->text);
+    r->name = r->text = NULL;
+}
+
+void whammc_report_free(WhammcReport *r) {
+    if (!r)
+        return;
+    forget_report(r);
+    forget_module(r);
+    api_forget_messages(r);
+    buf_free(&r->rendered);
+    if (r->numbers)
+        freelocale(r->numbers);
+    free(r);
+}
+
+locale_t api_enter(const WhammcReport *r) {
+    return uselocale(r->numbers); /* without one, this thread's stays */
+}
+
+void api_leave(locale_t before) {
+    uselocale(before);
+}
+
+/* ---- messages ---- */
+
+static whammc_status status_of(const WhammcReport *r) {
+    return r->diags.errors ? WHAMMC_ERROR : WHAMMC_OK;
+}
+
+const char *whammc_report_messages(WhammcReport *r, unsigned flags) {
+    r->rendered.len = 0;
+    if (flags & WHAMMC_JSON)
+        diag_render_json(&r->diags, &r->rendered);
+    else
+        diag_render_text(&r->diags, &r->rendered, flags & WHAMMC_COLOUR);
+    return buf_cstr(&r->rendered);
+}
+
+size_t whammc_report_error_count(const WhammcReport *r) {
+    return r->diags.errors;
+}
+
+size_t whammc_report_warning_count(const WhammcReport *r) {
+    return r->diags.warnings;
+}
+
+/* ---- reading ---- */
+
+/* A report without rows is nothing at all in JSON. */
+static bool is_empty_json(Str text, uint32_t which) {
+    for (uint32_t i = 0; i < text.len; i++)
+        if (text.ptr[i] != '\n' && text.ptr[i] != '\r')
+            return false;
+    return which <= 1;
+}
+
+static void explain_not_found(WhammcReport *r, uint32_t which) {
+    uint32_t flushes = r->report.flushes;
+    if (flushes) {
+        diag(&r->diags, DIAG_NOT_A_REPORT, NO_SPAN, "%s: it has no report number %u, but %u",
+             r->name, which, flushes);
+        return;
+    }
+    Diag *g = diag(&r->diags, DIAG_NOT_A_REPORT, NO_SPAN, "%s: there is no report in it", r->name);
+    diag_hint(&r->diags, g, "reports are CSV or JSON, as instrumented programs print them");
+}
+
+whammc_status whammc_report_read(WhammcReport *r, const char *name, const void *bytes, size_t size,
+                                 uint32_t which) {
+    api_forget_messages(r);
+    forget_report(r);
+    r->name = api_copy(name, strlen(name));
+    if (size > UINT32_MAX) {
+        diag(&r->diags, DIAG_NOT_A_REPORT, NO_SPAN,
+             "%s: it has %zu bytes, expected less than 4 GiB", name, size);
+        return WHAMMC_ERROR;
+    }
+    r->text = api_copy(bytes, size);
+    Str text = {r->text, (uint32_t)size};
+    locale_t before = api_enter(r);
+    bool found = report_read(&r->report, text, which);
+    if (!found && is_empty_json(text, which))
+        found = r->report.json = true;
+    if (found)
+        value_unify(&r->report);
+    api_leave(before);
+    if (!found)
+        explain_not_found(r, which);
+    else if (r->report.cut)
+        diag(&r->diags, DIAG_CUT_REPORT, NO_SPAN, "%s: the report ends in the middle of a row",
+             name);
+    assert(found || !r->report.rows.len);
+    return status_of(r);
+}
+
+size_t whammc_report_count(const WhammcReport *r) {
+    return r->report.flushes;
+}
+
+bool whammc_report_is_cut(const WhammcReport *r) {
+    return r->report.cut;
+}
+
+const char *whammc_report_rest(WhammcReport *r, size_t *size) {
+    *size = r->report.rest.len;
+    return buf_cstr(&r->report.rest);
+}
+
+whammc_status whammc_report_set_module(WhammcReport *r, const char *name, const void *bytes,
+                                       size_t size) {
+    api_forget_messages(r);
+    forget_module(r);
+    r->module_bytes = (uint8_t *)api_copy(bytes, size);
+    DiagFileId file = diag_file(&r->diags, name, r->module_bytes, size, true);
+    if (wasm_load(&r->module, r->module_bytes, size, file, &r->diags)) {
+        r->module_name = api_copy(name, strlen(name));
+        places_open(&r->places, &r->module);
+    }
+    return status_of(r);
+}
+
+/* ---- profiles ---- */
+
+static ProfileVariables variables_of(const WhammcReportOptions *options) {
+    ProfileVariables v = {.names = options->variables};
+    while (v.names && v.names[v.count])
+        v.count++;
+    return v;
+}
+
+static bool read_profile(Profile *p, const Report *report, bool tree, ProfileVariables variables) {
+    return tree ? profile_read_tree(p, report, variables) : profile_read_arcs(p, report, variables);
+}
+
+/* The first of the variables that cannot be what is asked for. */
+static const char *unfit(const WhammcReport *r, bool tree, ProfileVariables variables) {
+    uint32_t i = 0;
+    for (bool ok = true; ok && i < variables.count; i += ok) {
+        Profile p = {0};
+        ok = read_profile(&p, &r->report, tree, (ProfileVariables){&variables.names[i], 1});
+        profile_free(&p);
+    }
+    return variables.names[i < variables.count ? i : 0];
+}
+
+/* Says that there are more variables, if none was asked for. */
+static void mention_others(WhammcReport *r, bool tree, ProfileVariables variables) {
+    const ReportVar *other = profile_other(&r->report, tree);
+    if (!other || variables.count)
+        return;
+    Diag *g = diag(&r->diags, DIAG_MORE_VARIABLES, NO_SPAN,
+                   "%s: '%.*s' could be shown, too: only the first such variable is", r->name,
+                   STR_ARG(other->name));
+    diag_hint(&r->diags, g,
+              tree ? "--variable=NAME takes another one"
+                   : "--variable=NAME takes another one, or several");
+}
+
+/* Says why there is no profile; the one that is asked for is a tree or arcs. */
+static void explain(WhammcReport *r, const Profile *p, bool tree, ProfileVariables variables) {
+    static const char tree_hint[] =
+        "`whammc run -s calltree` makes one: a report variable of type map<u32, (u32, u32, u64, "
+        "u64)>, node -> (parent, function, calls, nanoseconds)";
+    static const char arcs_hint[] =
+        "`whammc run -s profile` counts them: a report variable of type map<(u32, u32), u64>, "
+        "(caller, callee) -> calls; with times the values are (u64, u64), (calls, nanoseconds)";
+    Diags *d = &r->diags;
+    if (p->problem) {
+        diag(d, DIAG_NO_PROFILE, NO_SPAN, "%s: %s", r->name, p->problem);
+    } else if (variables.count) {
+        Diag *g = diag(d, DIAG_NO_PROFILE, NO_SPAN,
+                       "%s: the variable '%s' is not in the report or has no %s", r->name,
+                       unfit(r, tree, variables), tree ? "call tree" : "calls");
+        diag_hint(d, g,
+                  "see \"What views look for\" in docs/reports.md for the types that there are");
+    } else {
+        Diag *g =
+            diag(d, DIAG_NO_PROFILE, NO_SPAN, "%s: the report has no %s, which this format shows",
+                 r->name, tree ? "call tree" : "calls");
+        diag_hint(d, g, "%s", tree ? tree_hint : arcs_hint);
+    }
+}
+
+bool api_read_profile(WhammcReport *r, bool tree, const WhammcReportOptions *options, Profile *p) {
+    ProfileVariables variables = variables_of(options);
+    if (tree && variables.count > 1) {
+        diag(&r->diags, DIAG_NO_PROFILE, NO_SPAN,
+             "%s: expected one variable with a call tree, found '%s' and '%s'", r->name,
+             variables.names[0], variables.names[1]);
+        return false;
+    }
+    bool ok = read_profile(p, &r->report, tree, variables);
+    if (ok) {
+        mention_others(r, tree, variables);
+        profile_name(p, &r->report, &r->places, !options->mangled);
+    } else {
+        explain(r, p, tree, variables);
+    }
+    return ok;
+}
+
+/* ---- writing ---- */
+
+void api_copy_report(const WhammcReport *r, bool mangled, Report *copy) {
+    *copy = (Report){.json = r->report.json, .cut = r->report.cut};
+    vec_reserve(&copy->rows, r->report.rows.len);
+    for (uint32_t i = 0; i < r->report.rows.len; i++)
+        vec_push(&copy->rows, r->report.rows.at[i]);
+    places_name_rows(&r->places, copy);
+    if (!mangled)
+        demangle_report(copy);
+}
+
+static void write_tables(const WhammcReport *r, const WhammcReportOptions *options, Buf *out) {
+    Report shown;
+    api_copy_report(r, options->mangled, &shown);
+    TableOptions look = {.top = options->top,
+                         .width = options->width,
+                         .colour = options->colour,
+                         .ascii = options->ascii};
+    if (r->module_name)
+        look.instructions = places_instructions(&r->places, &shown);
+    table_print(&shown, &look, out);
+    report_free(&shown);
+}
+
+static void write_view(WhammcReport *r, WhammcReportFormat format,
+                       const WhammcReportOptions *options, Buf *out) {
+    Profile p = {0};
+    const char *title = options->title ? options->title : r->module_name ? r->module_name : r->name;
+    if (api_read_profile(r, view_needs_tree((ViewFormat)format), options, &p))
+        view_format((ViewFormat)format, &p, options->top, str_of(title), out);
+    profile_free(&p);
+}
+
+/* Appends the report; there are messages if that cannot be done. */
+static void write_format(WhammcReport *r, WhammcReportFormat format,
+                         const WhammcReportOptions *options, Buf *out) {
+    api_forget_messages(r);
+    locale_t before = api_enter(r);
+    switch (format) {
+    case WHAMMC_REPORT_TABLE: write_tables(r, options, out); break;
+    case WHAMMC_REPORT_CSV: write_report(&r->report, WRITE_CSV, out); break;
+    case WHAMMC_REPORT_CSV_RFC4180: write_report(&r->report, WRITE_CSV_RFC4180, out); break;
+    case WHAMMC_REPORT_JSON: write_report(&r->report, WRITE_JSON, out); break;
+    default: write_view(r, format, options, out); break;
+    }
+    api_leave(before);
+}
+
+whammc_status whammc_report_write(WhammcReport *r, WhammcReportFormat format,
+                                  const WhammcReportOptions *options, uint8_t **out, size_t *size) {
+    Buf text = {0};
+    *out = NULL;
+    *size = 0;
+    write_format(r, format, options ? options : &defaults, &text);
+    whammc_status status = status_of(r);
+    if (status == WHAMMC_OK) {
+        buf_cstr(&text); /* not NULL, even if it is empty */
+        *out = text.data;
+        *size = text.len;
+    } else {
+        buf_free(&text);
+    }
+    return status;
+}
+
+whammc_status whammc_report_write_to(WhammcReport *r, WhammcReportFormat format,
+                                     const WhammcReportOptions *options,
+                                     void (*write)(void *ctx, const void *bytes, size_t size),
+                                     void *ctx) {
+    uint8_t *text;
+    size_t size;
+    whammc_status status = whammc_report_write(r, format, options, &text, &size);
+    if (status == WHAMMC_OK && size)
+        write(ctx, text, size);
+    whammc_release(text);
+    return status;
+}
