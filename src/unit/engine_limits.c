@@ -245,7 +245,7 @@ static void check_call(Engine *g, const Expr *e) {
         break;
     case FUNCTION_NO_DATA:
         refuse(g, REASON_DATA, e->span,
-               "'%s' needs the program's data segments, which monitors do not read", name);
+               "'%s' needs the program's data segments, which a monitor does not look at", name);
         break;
     case FUNCTION_PAGES:
         if (runs_once(g) && !builtin_library_value(g->plan->libraries, e, &(uint64_t){0}))
