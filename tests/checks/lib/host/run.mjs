@@ -1,0 +1,81 @@
+// Runs a module in Node.
+//
+// usage: node run.mjs MODULE.wasm [ARGUMENT...]     run it
+//        node run.mjs --validate MODULE.wasm        only say whether Node accepts it (exit status 0 or 1)
+//
+// A module that exports _start is run as a WASI command. For any other, each ARGUMENT is a call such as
+// "add(1,2)"; "2n" is an i64. The results are printed, or "trapped". Afterwards whammc:flush is called if it is
+// exported. Traps put counts right, as all hosts do it. The
+// import env.again(i32) calls the export of that name.
+import { readFileSync, writeSync } from 'node:fs';
+import { WASI } from 'node:wasi';
+import { createTraps } from '../../../../stdlib/host/traps.js';
+
+const print = text => writeSync(1, text + '\n');
+
+function call({ exports }, traps, text) {
+    const [, name, words] = /^(.*)\((.*)\)$/s.exec(text);
+    const numbers = words ? words.split(',') : [];
+    const value = word => word.endsWith('n') ? BigInt(word.slice(0, -1)) : Number(word);
+    let result;
+    try {
+        try {
+            result = exports[name](...numbers.map(value));
+        } catch (error) {
+            if (!(error instanceof TypeError))
+                throw error;
+            result = exports[name](...numbers.map(BigInt)); // all parameters are i64
+        }
+    } catch (error) {
+        if (![WebAssembly.RuntimeError, WebAssembly.Exception, RangeError].some(kind => error instanceof kind))
+            throw error;
+        traps.correct(error);
+        print(`${name} trapped`);
+        return;
+    }
+    const results = result === undefined ? [] : Array.isArray(result) ? result : [result];
+    print([name, '=', ...results].join(' '));
+}
+
+function run(path, words) {
+    const module = new WebAssembly.Module(readFileSync(path));
+    const isCommand = WebAssembly.Module.exports(module).some(e => e.name === '_start');
+    const wasi = new WASI({ version: 'preview1', args: [path, ...(isCommand ? words : [])], env: {}, preopens: { '.': '.' } });
+    const imports = wasi.getImportObject();
+    const env = {
+        again: value => instance.exports.again(value),
+        log: (...values) => print(`log ${values.join(' ')}`),
+        abort: () => { throw new WebAssembly.RuntimeError('aborted'); }, // AssemblyScript's
+    };
+    const instance = new WebAssembly.Instance(module, { ...imports, env });
+    const traps = createTraps(instance, module, text => process.stderr.write(`${text}\n`));
+    let status = 0;
+    if (isCommand) {
+        try {
+            return wasi.start(instance);
+        } catch (error) {
+            process.stderr.write(`${error.message}\n`);
+            traps.correct(error);
+            status = 134;
+        }
+    } else if (instance.exports.memory) {
+        // A reactor: only WASI calls need this, and WASI wants an instance without _start.
+        wasi.initialize({ exports: { memory: instance.exports.memory } });
+    }
+    if (!isCommand)
+        words.forEach(text => call(instance, traps, text));
+    instance.exports['whammc:flush']?.();
+    return status;
+}
+
+const [first, ...rest] = process.argv.slice(2);
+if (first === '--validate') {
+    try {
+        new WebAssembly.Module(readFileSync(rest[0]));
+    } catch (error) {
+        print(error.message);
+        process.exitCode = 1;
+    }
+} else {
+    process.exitCode = run(first, rest);
+}
