@@ -10,20 +10,28 @@ SumsTraps sums_traps(const uint8_t *at, uint32_t room) {
     return traps;
 }
 
+static const uint8_t *record(SumsTraps traps, uint32_t i) {
+    return traps.at + SUMS_TRAP * (uintptr_t)i;
+}
+
 uint64_t sums_too_often(SumsTraps traps, uint32_t fid, uint32_t key) {
     uint64_t times = 0;
-    for (const uint8_t *t = traps.at; t < traps.at + SUMS_TRAP * (uintptr_t)traps.n; t += SUMS_TRAP)
+    for (uint32_t i = 0; i < traps.n; i++) {
+        const uint8_t *t = record(traps, i);
         if (load32(t) == fid && load32(t + 4) <= key && key < load32(t + 8))
             times += load32(t + 12);
+    }
     return times;
 }
 
 /* How often terms of a derived word are missing. */
 static uint64_t deficit(SumsTraps traps, uint32_t number) {
     uint64_t times = 0;
-    for (const uint8_t *t = traps.at; t < traps.at + SUMS_TRAP * (uintptr_t)traps.n; t += SUMS_TRAP)
+    for (uint32_t i = 0; i < traps.n; i++) {
+        const uint8_t *t = record(traps, i);
         if (load32(t + 16) == number)
             times += load32(t + 12);
+    }
     return times;
 }
 
