@@ -203,7 +203,7 @@ static void cut_static_tuple(Cut *c, Expr *e) {
         vec_push(&c->v->consts, static_call_part(c->plan, e, i));
 }
 
-/* A function of a library that is called when the program runs must be there. */
+/* A function of a library that is called at run time must be there. */
 static void use_library(Cut *c, const Expr *e) {
     if (e->method || e->annotation == ANN_STATIC)
         return;

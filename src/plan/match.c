@@ -199,7 +199,7 @@ static void enter_part(Matcher *w, const Construct *part) {
         vec_push(&w->open, w->part - 1);
 }
 
-/* What an instruction and what is round it say of its site. */
+/* Sets the fields of a site that follow from the instruction and its surroundings. */
 static void set_site(const Matcher *w, Site *s, const WasmInstr *i, const FlowStep *step) {
     s->instr = i;
     s->pc = i->offset;
