@@ -433,15 +433,15 @@ static void check_alt(Cut *c) {
     v->alt.supply = v->probe->body.incomplete ? SUPPLY_ALWAYS : alt_supply(&v->probe->body);
     v->asks.types |= *op->operands == '*' || !fixed || *op->results == 'a' || v->alt.guarded;
     if (leaves && *op->results == 'v') {
-        diag(c->diags, DIAG_ALT_RESULT, rule, "%s leaves a vector, scripts have no such values",
+        diag(c->diags, DIAG_ALT_RESULT, rule, "%s leaves a vector, but scripts have no such values",
              op->mnemonic);
         c->ok = false;
     } else if (leaves && v->alt.supply != SUPPLY_ALWAYS) {
         Diag *d = v->alt.supply == SUPPLY_NEVER
                       ? diag(c->diags, DIAG_ALT_RESULT, rule,
-                             "%s leaves a value, the alt body does not", op->mnemonic)
+                             "%s leaves a value, but the alt body does not", op->mnemonic)
                       : diag(c->diags, DIAG_ALT_RESULT, rule,
-                             "%s leaves a value, the alt body does not always", op->mnemonic);
+                             "%s leaves a value, but the alt body does not always", op->mnemonic);
         diag_hint(c->diags, d, "end the body with 'return <value>;'");
         c->ok = false;
     } else if (fixed && !leaves && v->alt.returns) {
