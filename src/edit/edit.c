@@ -86,7 +86,7 @@ static void put_piece(Edit *e, const WasmPatch *p) {
         put_short(e->out, e->edit->code + p->code, p->len);
 }
 
-/* The marks before `to`, from `run` on: what is there is copied as it is. */
+/* The marks before `to`, from `run` on: the code there is copied unchanged. */
 static void move_marks(Edit *e, const uint8_t *to) {
     uint32_t run = (uint32_t)(e->run - e->c.start), end = (uint32_t)(to - e->c.start);
     for (; e->mark < e->edit->nmarks && e->edit->marks[e->mark] < end; e->mark++)
@@ -192,7 +192,7 @@ static bool put_locals(Edit *e) {
             wasm_put_type(e->out, runs.at[k].type);
         }
         e->run = e->c.at;
-    } /* else the run goes on */
+    } /* else the run continues */
     vec_free(&runs);
     return ok;
 }
@@ -295,8 +295,8 @@ static bool put_replacement(Edit *e, uint32_t to, int way) {
     return any;
 }
 
-/* A replaced region: goes over what is in it; *after is its end. Returns the first patch that is
- * not in it. */
+/* A replaced region: skips its instructions; *after is its end. Returns the first patch that is not
+ * in it. */
 static uint32_t skip_region(Edit *e, uint32_t to, const uint8_t **after) {
     uint32_t until = 0;
     for (uint32_t k = e->next; k < to; k++)

@@ -423,8 +423,8 @@ static void cut_block(Cut *c, Block *b) {
     c->depth--;
 }
 
-/* An alt body stands for the instruction: it must supply what the instruction would have left.
- * Where that varies alt.c looks at each site. */
+/* An alt body replaces the instruction: it must supply the values that the instruction leaves.
+ * Where these vary, alt.c checks each site. */
 static void check_alt(Cut *c) {
     Variant *v = c->v;
     const WasmOpInfo *op = &wasm_ops[v->event.op];
