@@ -481,8 +481,8 @@ static void test_call_views(void **state) {
     (void)state;
     WhammcReport *r = read_text(calls);
     static const char *const both[] = {"direct", "indirect", NULL},
-                             *const second[] = {both[1], NULL},
-                             *const missing[] = {both[0], "missing", NULL};
+                             *const second[] = {"indirect", NULL},
+                             *const missing[] = {"direct", "missing", NULL};
     WhammcReportOptions all = {.variables = both}, one = {.variables = second},
                         wrong = {.variables = missing}, top = {.variables = both, .top = 1};
     assert_writes(r, WHAMMC_REPORT_FLAT, NULL, "11 calls");

@@ -26,7 +26,9 @@ static Words words_of_counters(void) {
 }
 
 static void derive(Words *w, const Buf *table, SumsTraps traps) {
-    Reader r = {table->data, table->data + table->len};
+    static const uint8_t none[1];
+    const uint8_t *at = table->len ? table->data : none;
+    Reader r = {at, at + table->len};
     SumsWords words = {w->bytes, w->bytes + 8 * COUNTERS, COUNTERS, DERIVED};
     sums_derive(&r, words, traps);
 }
