@@ -98,7 +98,7 @@ static void diverge(Walk *w, uint32_t next) {
     start_segment(w, next, NONE);
 }
 
-/* Control goes on after the instruction, or elsewhere. */
+/* Control continues after the instruction, or elsewhere. */
 static void go_on(Walk *w, uint32_t next) {
     start_segment(w, next, out_class(w));
 }

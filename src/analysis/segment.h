@@ -25,7 +25,7 @@
 typedef struct Segment {
     uint32_t start;   /* offset of its first instruction; of what follows if it is empty */
     uint32_t last_pc; /* offset of the last instruction that was reached in it */
-    uint32_t depth;   /* loops round it, at least */
+    uint32_t depth;   /* loops around it, at least */
     uint32_t in, out; /* its classes */
     bool dead;        /* cannot be reached: has no classes, is never executed */
     bool at_label;    /* begins with a `loop` or an `end` that branches lead to: what counts it is

@@ -19,8 +19,7 @@ enum {
     RESUMES = 64,
 };
 
-/* A call: the function that it is in and the one that it names (the number of functions: an
- * indirect one). */
+/* A call: the caller, and the callee that it names (the number of functions: an indirect call). */
 typedef struct Call {
     uint32_t from, to;
     bool tail; /* the caller is gone when the other one begins */

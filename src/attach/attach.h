@@ -4,7 +4,7 @@
  *
  * Monitors run while they are attached (engine_side.h): their start functions, predicates and
  * callbacks, in the order of an engine. The contents of memories, globals and tables that they
- * leave are those with which they begin when the program runs (freeze.h, shim.h).
+ * leave are those with which they begin at run time (freeze.h, shim.h).
  *
  * Differences to engines: basic blocks are exact (analysis/flow.h), and so is instr_count; where
  * engines crash or read garbage there is an error, or in unreachable code no probe; `frame` is

@@ -46,7 +46,7 @@ typedef struct Follow {
     Vec(Term) locals;
     Term stack[MAX_STACK];
     uint32_t height;
-    uint32_t open[MAX_OPEN], nopen; /* heights at the constructs round the instruction */
+    uint32_t open[MAX_OPEN], nopen; /* heights at the constructs around the instruction */
     Done done[MAX_ADDITIONS];
     uint32_t ndone;
     bool lost; /* it does something else */

@@ -295,7 +295,8 @@ static void hint_at(const Link *l, Diags *diags, Diag *d) {
         if (r->instance)
             diag_hint(diags, d, "the library '%.*s' does not export that", STR_ARG(module));
         else
-            diag_hint(diags, d, "libraries come in the order in which they need each other");
+            diag_hint(diags, d, "give the library '%.*s' before those that import it",
+                      STR_ARG(module));
         return;
     }
     diag_hint(diags, d, "give the library '%.*s' after the monitor: MONITOR.wasm+%.*s.wasm",

@@ -57,7 +57,7 @@ static WasmType stored(WasmOp op) {
     }
 }
 
-/* What a probe may do besides, without anybody noticing where its cells are. */
+/* What a probe may do besides, without revealing where its cells are. */
 static bool is_harmless(const WasmInstr *i) {
     switch (wasm_ops[i->op].category) {
     case WASM_CAT_ARITH:

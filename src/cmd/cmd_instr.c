@@ -151,8 +151,8 @@ static void show_host(const Cli *cli, const Settings *s, whammc *w, const char *
                     name);
 }
 
-/* The script beside the program, NULL = none, on the heap. False if there is a file that must stay,
- * which was said. */
+/* The script beside the program, NULL = none, on the heap. If there is a file that must not be
+ * overwritten, prints a message and returns false. */
 static bool choose_script(const Cli *cli, const Settings *s, whammc_host host, char **js) {
     *js = NULL;
     if (s->no_js || !has_script(host))

@@ -201,7 +201,7 @@ static void show(const List *l, whammc *w) {
     }
 }
 
-/* Which maps there are when the program runs. */
+/* Which maps there are at run time. */
 static void show_maps(whammc *w) {
     size_t n;
     const whammc_map *m = whammc_maps(w, &n);

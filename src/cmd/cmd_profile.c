@@ -131,7 +131,7 @@ static bool read_report(const Running *r, Report *report) {
     return found;
 }
 
-/* Standard input is read twice: what is no file, and nobody types it, goes into a temporary one
+/* Standard input is read twice: unless it is a file or a terminal, it is copied to a temporary file
  * first. False: errno. */
 static bool keep_input(void) {
     if (lseek(STDIN_FILENO, 0, SEEK_CUR) >= 0 || isatty(STDIN_FILENO) || errno == EBADF)

@@ -100,8 +100,8 @@ static bool save_caught(const Settings *s, const Running *run, Report *r) {
     return written;
 }
 
-/* The same for monitors: reports are among what they have printed, or what programs without WASI
- * have printed for them. The rest goes to standard output. */
+/* The same for monitors: their reports are in the output of monitors, or in what the runtime has
+ * printed for programs without WASI. The rest is passed to standard output. */
 static bool deliver_caught(const Settings *s, Running *run) {
     Buf *text = &run->caught.report, out = {0};
     Report r = {0};

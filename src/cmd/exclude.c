@@ -111,8 +111,8 @@ static void put_range(Buf *out, uint32_t from, uint32_t to) {
     buf_printf(out, from == to ? "%s%u" : "%s%u-%u", out->len ? "," : "", from, to);
 }
 
-/* Marks the functions of which some name fits: the one that is shown, what it is exported as, and
- * of an import its own name, without the module's. Returns whether there are any. */
+/* Marks the functions of which some name matches: the one that is shown, their export names, and
+ * for an import its own name, without the module's. Returns whether there are any. */
 static bool mark_named(const Exclusion *x, const WasmModule *m, bool *in) {
     bool any = false;
     for (uint32_t f = 0; f < m->funcs.len; f++) {

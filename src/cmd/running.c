@@ -39,7 +39,7 @@ static bool can_run(const Running *r) {
 
 int running_made(Running *r, whammc_status result, const uint8_t *module, size_t size,
                  const LibraryOptions *imports) {
-    /* Nobody keeps the module: what was dropped from it does not matter. */
+    /* The module is not kept, so what was dropped from it does not matter. */
     bool quiet = result == WHAMMC_OK &&
                  (r->silent || count_messages(r->w, "stale-section") == whammc_warning_count(r->w));
     int status = quiet ? STATUS_OK : message_library(r->cli, r->w, result);

@@ -13,8 +13,8 @@
  *
  * Before `return` and the like the exit code is copied.
  *
- * What leaves by an exception (WASM_UNWIND) is caught round the body, in the block's place, and
- * thrown again:
+ * What leaves by an exception (WASM_UNWIND) is caught around the body, in the block's place, and
+ * rethrown:
  *
  *     try T  ...body...  catch_all  <unwind code>  rethrow 0  end  <exit code>  end
  *
@@ -31,7 +31,7 @@
 /* An open WRAP piece. */
 typedef struct Wrap {
     uint32_t until;
-    uint32_t depth; /* constructs open round the wrapped one */
+    uint32_t depth; /* constructs open around the wrapped one */
 } Wrap;
 
 typedef struct Edit {
@@ -86,7 +86,7 @@ static void put_piece(Edit *e, const WasmPatch *p) {
         put_short(e->out, e->edit->code + p->code, p->len);
 }
 
-/* The marks before `to`, from `run` on: what is there is copied as it is. */
+/* The marks before `to`, from `run` on: the code there is copied unchanged. */
 static void move_marks(Edit *e, const uint8_t *to) {
     uint32_t run = (uint32_t)(e->run - e->c.start), end = (uint32_t)(to - e->c.start);
     for (; e->mark < e->edit->nmarks && e->edit->marks[e->mark] < end; e->mark++)
@@ -192,7 +192,7 @@ static bool put_locals(Edit *e) {
             wasm_put_type(e->out, runs.at[k].type);
         }
         e->run = e->c.at;
-    } /* else the run goes on */
+    } /* else the run continues */
     vec_free(&runs);
     return ok;
 }
@@ -201,7 +201,7 @@ bool wasm_reads_nullable(const WasmBodyEdit *edit, const WasmInstr *i) {
     return (i->op == WASM_OP_LOCAL_GET || i->op == WASM_OP_LOCAL_TEE) && is_nullable(edit, i->a);
 }
 
-/* The type of the block round the body. */
+/* The type of the block around the body. */
 static bool put_wrapper(Edit *e) {
     const WasmTypeDef *d = &e->m->types.at[e->f->type];
     WasmType type = d->nresults ? d->results[0] : WASM_NONE;
@@ -295,8 +295,8 @@ static bool put_replacement(Edit *e, uint32_t to, int way) {
     return any;
 }
 
-/* A replaced region: goes over what is in it; *after is its end. Returns the first patch that is
- * not in it. */
+/* A replaced region: skips its instructions; *after is its end. Returns the first patch that is not
+ * in it. */
 static uint32_t skip_region(Edit *e, uint32_t to, const uint8_t **after) {
     uint32_t until = 0;
     for (uint32_t k = e->next; k < to; k++)
@@ -319,7 +319,7 @@ static uint32_t skip_region(Edit *e, uint32_t to, const uint8_t **after) {
 /* A label of the instruction that is copied: branches out of a wrapped construct pass one more. */
 static uint32_t wrapped_label(void *ctx, uint32_t label) {
     const Edit *e = ctx;
-    uint32_t crossed = 0; /* target: the construct with `depth - 1 - label` open round it */
+    uint32_t crossed = 0; /* target: the construct with `depth - 1 - label` open around it */
     for (uint32_t k = 0; k < e->wraps.len; k++)
         crossed += e->wraps.at[k].depth + label >= e->depth;
     return label + crossed;

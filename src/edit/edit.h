@@ -79,7 +79,7 @@ bool wasm_reads_nullable(const WasmBodyEdit *edit, const WasmInstr *i);
 bool wasm_edit_body(const WasmModule *m, uint32_t func, const WasmBodyEdit *edit, Buf *out,
                     const char **error, uint32_t *error_offset);
 
-/* The block type [] -> results of func, for the block that WASM_EXIT wraps round the body; adds a
+/* The block type [] -> results of func, for the block that WASM_EXIT wraps around the body; adds a
  * type if needed. */
 WasmType wasm_exit_block_type(WasmModule *m, uint32_t func);
 

@@ -152,7 +152,7 @@ static Str prefixed(Merge *x, Str name) {
     return str_of(text);
 }
 
-/* What an import becomes that nobody has resolved, or -1. */
+/* What an unresolved import becomes, or -1. */
 static int64_t substitute(Merge *x, const WasmImport *im) {
     bool memory_base = merge_is_base(im, "__memory_base");
     if (memory_base || merge_is_base(im, "__table_base")) {

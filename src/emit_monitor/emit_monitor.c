@@ -322,7 +322,7 @@ static int64_t import_library(MonitorTarget *t, uint32_t n) {
                                  wasm_func_type(&fn->library->module, fn->func));
 }
 
-/* What the imports of the compiled code stand for (gen/monitor_code.h). */
+/* Resolves the imports of the compiled code (gen/monitor_code.h). */
 static int64_t resolve_code(void *ctx, const WasmImport *import) {
     MonitorTarget *t = ctx;
     uint32_t n;
@@ -370,7 +370,7 @@ static void add_export(MonitorTarget *t, const Buf *name, uint32_t func) {
     wasm_add_export(&t->m, (Str){(char *)name->data, (uint32_t)name->len}, WASM_SPACE_FUNC, func);
 }
 
-/* Under the name of its rule, and the one that engines from 2025 know. */
+/* Exports it under the name of its rule, and under the one that engines from 2025 know. */
 static void export_probe(MonitorTarget *t, const MonitorExport *e, uint32_t func) {
     Buf name = {0}, event = {0};
     rule_print(&e->rule, &name);

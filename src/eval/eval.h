@@ -1,5 +1,5 @@
 /*
- * eval/eval.h - an interpreter for validated WebAssembly, for code that must run while compiling.
+ * eval/eval.h - an interpreter for validated WebAssembly, for code that must run at compile time.
  *
  * A store holds everything that runs: instances of modules, their functions, memories, tables and
  * globals, and host functions. All of it lives until the store is freed, so that references between

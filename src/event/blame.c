@@ -3,7 +3,8 @@
  */
 #include "event/blame.h"
 
-/* So many events are named, the others are counted; so many errors of one group are looked at. */
+/* The number of events that are named, the others being counted; the number of errors of one group
+ * that are considered. */
 enum { MAX_NAMED = 5, MAX_KEPT = 60 };
 
 void blame_event(Blame *b, Event e, uint32_t group) {

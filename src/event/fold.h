@@ -25,7 +25,7 @@ typedef struct Site {
         *construct; /* where the part of a construct that the instruction opens ends; may be NULL */
     const Construct *constructs; /* of the function; NULL unless some probe needs them */
     const uint32_t
-        *open; /* the parts round the instruction, outermost first: indices into constructs */
+        *open; /* the parts around the instruction, outermost first: indices into constructs */
     uint32_t nopen;
     bool block_first, block_last; /* of a basic block, if the walk follows them */
     uint32_t instr_count;         /* block:end: instructions in the basic block */

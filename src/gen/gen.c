@@ -143,7 +143,7 @@ Body scratch_body(Scratch *x, const Variant *v, uint64_t atoms) {
                   .ctx = x->ctx};
 }
 
-/* Engines take so many locals in a function. Variables alone are fewer (lang/check_name.c). */
+/* The limit of engines for locals in a function. Variables alone are fewer (lang/check_name.c). */
 enum { MAX_LOCALS = 50000 };
 
 bool scratch_fits(const Scratch *x, Diags *diags) {

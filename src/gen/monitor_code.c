@@ -240,7 +240,7 @@ static bool refuses(const Residue *r) {
     return false;
 }
 
-/* The parts of a residue; none if it stands for locations to which nothing is attached. */
+/* The parts of a residue; none if nothing is attached at its locations. */
 static Ref probe_body(Code *c, const Code *from, Asks *asks) {
     Refs code = {0};
     const Residue *r = from->residue;

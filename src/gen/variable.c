@@ -107,7 +107,7 @@ Ref gen_store_leaf(Body *b, const Type *leaf, Ref at, uint32_t offset, Ref value
 
 /* ---- variables ---- */
 
-/* The address of leaf 0 of a variable in memory is what is returned, plus *offset. */
+/* The address of leaf 0 of a variable in memory is the returned value plus *offset. */
 static Ref var_address(Body *b, uint32_t id, uint32_t *offset) {
     *offset = 0;
     return b->ops ? b->ops->address(b, id, offset)

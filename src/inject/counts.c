@@ -10,8 +10,8 @@ struct CountShare {
     uint64_t amount;
 };
 
-/* What each trap adds to a variable that is derived from what did not leak from a class. */
-struct CountLeak {
+/* What each trap in a segment that ends in a class adds to a variable: a share of the deficit. */
+struct CountDeficit {
     uint32_t class, var;
     uint64_t amount;
 };
@@ -36,13 +36,13 @@ void counts_free(Counts *c) {
     vec_free(&c->here.shares);
     vec_free(&c->here.by_var);
     vec_free(&c->here.starts);
-    vec_free(&c->here.leaks);
+    vec_free(&c->here.deficits);
     vec_free(&c->here.weights);
     vec_free(&c->here.needed);
     vec_free(&c->here.asked);
     vec_free(&c->here.derived);
     vec_free(&c->here.refs);
-    vec_free(&c->here.leak_of);
+    vec_free(&c->here.deficit_of);
     vec_free(&c->here.place_of);
     vec_free(&c->here.ways_out);
     vec_free(&c->here.exits);
@@ -174,7 +174,7 @@ static void mark_asked(Counts *c) {
         c->here.needed.at[c->here.shares.at[i].segment] = true;
 }
 
-/* Going through the equations for each variable would take too long, or what leaks would be too
+/* Going through the equations for each variable would take too long, or the deficits would be too
  * much to tell at each instruction that can trap. */
 static bool too_many(const Counts *c, uint32_t vars) {
     const Segments *s = &c->here.segments;
@@ -210,29 +210,29 @@ static bool equation_starts(const Segments *s, const SegmentEquation *e) {
     return s->at.at[e->segment].in == e->class;
 }
 
-/* Notes the classes that something can leak from. */
-static void find_leaks(Counts *c) {
+/* Marks the classes that can have a deficit. */
+static void find_deficits(Counts *c) {
     const Segments *s = &c->here.segments;
-    c->here.leaks.len = c->here.leak_of.len = 0;
+    c->here.deficits.len = c->here.deficit_of.len = 0;
     for (uint32_t i = 0; i < s->merged.len; i++)
-        vec_push(&c->here.leak_of, 0);
+        vec_push(&c->here.deficit_of, 0);
     for (uint32_t i = 0; i < s->traps.len; i++)
-        c->here.leak_of.at[s->at.at[s->traps.at[i].segment].out] = 1;
+        c->here.deficit_of.at[s->at.at[s->traps.at[i].segment].out] = 1;
 }
 
-/* The number of the class's leak, from 1; 0 = there is none. */
-static uint32_t number_leak(Counts *c, uint32_t class) {
-    uint32_t *leak = &c->here.leak_of.at[class];
-    if (*leak == 1)
-        *leak += ++c->nleaks;
-    return *leak ? *leak - 1 : 0;
+/* The number of the class's deficit, from 1; 0 = there is none. */
+static uint32_t number_deficit(Counts *c, uint32_t class) {
+    uint32_t *deficit = &c->here.deficit_of.at[class];
+    if (*deficit == 1)
+        *deficit += ++c->ndeficits;
+    return *deficit ? *deficit - 1 : 0;
 }
 
 /* What a derived count begins with. */
-static void put_derived(Counts *c, uint32_t terms, uint32_t leak, bool subtracted) {
-    buf_uleb(&c->derived, (uint64_t)terms << SUMS_TERMS_SHIFT | (leak ? SUMS_DEFICIT : 0));
-    if (leak)
-        buf_uleb(&c->derived, (uint64_t)leak << 1 | (subtracted ? SUMS_SUBTRACTED : 0));
+static void put_derived(Counts *c, uint32_t terms, uint32_t deficit, bool subtracted) {
+    buf_uleb(&c->derived, (uint64_t)terms << SUMS_TERMS_SHIFT | (deficit ? SUMS_DEFICIT : 0));
+    if (deficit)
+        buf_uleb(&c->derived, (uint64_t)deficit << 1 | (subtracted ? SUMS_SUBTRACTED : 0));
 }
 
 static CountRef next_derived(Counts *c) {
@@ -240,7 +240,8 @@ static CountRef next_derived(Counts *c) {
 }
 
 /* The segments whose counts values need: those that are asked for, and the terms of their
- * equations, which come before. What only variables need is not derived: they are sums of counters. */
+ * equations, which come before. What only variables need is not derived: they are sums of counters.
+ */
 static void mark_derived(Counts *c) {
     const Segments *s = &c->here.segments;
     c->here.derived.len = 0;
@@ -261,7 +262,7 @@ static void add_equations(Counts *c) {
         const SegmentEquation *e = &s->equations.at[k];
         if (!c->here.derived.at[e->segment])
             continue;
-        put_derived(c, e->to - e->from, number_leak(c, e->class), equation_starts(s, e));
+        put_derived(c, e->to - e->from, number_deficit(c, e->class), equation_starts(s, e));
         for (uint32_t t = e->from; t < e->to; t++)
             put_term(c, c->here.refs.at[s->terms.at[t]], t >= e->middle);
         c->here.refs.at[e->segment] = next_derived(c);
@@ -303,10 +304,10 @@ static void add_parts(Counts *c, uint32_t var, bool derives) {
         uint64_t weight = c->here.weights.at[e->segment];
         for (uint32_t t = e->from; weight && t < e->to; t++)
             c->here.weights.at[s->terms.at[t]] += t < e->middle ? weight : 0 - weight;
-        if (weight && c->here.leak_of.at[e->class])
-            vec_push(
-                &c->here.leaks,
-                ((struct CountLeak){e->class, var, equation_starts(s, e) ? 0 - weight : weight}));
+        if (weight && c->here.deficit_of.at[e->class])
+            vec_push(&c->here.deficits,
+                     ((struct CountDeficit){e->class, var,
+                                            equation_starts(s, e) ? 0 - weight : weight}));
         c->here.weights.at[e->segment] = 0;
     }
     for (uint32_t i = 0; i < s->at.len; i++) {
@@ -382,16 +383,16 @@ static int by_key(const void *a, const void *b) {
 }
 
 static int by_class(const void *a, const void *b) {
-    const struct CountLeak *x = a, *y = b;
+    const struct CountDeficit *x = a, *y = b;
     return x->class < y->class ? -1 : x->class > y->class;
 }
 
-/* The first of the leaks, which are sorted, that is of the class or a later one. */
-static uint32_t leaks_of(const Counts *c, uint32_t class) {
-    uint32_t low = 0, high = c->here.leaks.len;
+/* The first of the deficits, which are sorted, that is of the class or a later one. */
+static uint32_t deficits_of(const Counts *c, uint32_t class) {
+    uint32_t low = 0, high = c->here.deficits.len;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (c->here.leaks.at[middle].class < class)
+        if (c->here.deficits.at[middle].class < class)
             low = middle + 1;
         else
             high = middle;
@@ -420,9 +421,9 @@ static void put_amounts(Counts *c, const CountTraps *t, uint32_t class, uint32_t
     for (size_t i = t->amount; i < last + t->nvars; i++)
         vec_push(&c->trap_amounts, 0);
     uint64_t *sum = c->trap_amounts.at + last; /* after the end: work space */
-    for (uint32_t i = leaks_of(c, class);
-         i < c->here.leaks.len && c->here.leaks.at[i].class == class; i++)
-        sum[c->here.place_of.at[c->here.leaks.at[i].var] - 1] += c->here.leaks.at[i].amount;
+    for (uint32_t i = deficits_of(c, class);
+         i < c->here.deficits.len && c->here.deficits.at[i].class == class; i++)
+        sum[c->here.place_of.at[c->here.deficits.at[i].var] - 1] += c->here.deficits.at[i].amount;
     for (uint32_t p = t->npoints; p-- > 0;) {
         for (; to > from && c->here.shares.at[to - 1].key > 2 * c->trap_points.at[t->point + p];
              to--)
@@ -445,9 +446,9 @@ static uint32_t end_key(const Segments *s, uint32_t segment) {
 static void add_segment_traps(Counts *c, uint32_t at, uint32_t behind, uint32_t from, uint32_t to) {
     const Segments *s = &c->here.segments;
     uint32_t segment = s->traps.at[at].segment, class = s->at.at[segment].out;
-    uint32_t leak = c->here.leak_of.at[class];
+    uint32_t deficit = c->here.deficit_of.at[class];
     CountTraps t = {.func = c->here.func,
-                    .leak = leak > 1 ? leak - 1 : 0,
+                    .deficit = deficit > 1 ? deficit - 1 : 0,
                     .to = end_key(s, segment),
                     .point = c->trap_points.len,
                     .npoints = behind - at,
@@ -455,10 +456,10 @@ static void add_segment_traps(Counts *c, uint32_t at, uint32_t behind, uint32_t 
                     .amount = c->trap_amounts.len};
     for (uint32_t i = from; i < to; i++)
         place_var(c, &t, c->here.shares.at[i].var);
-    for (uint32_t i = leaks_of(c, class);
-         i < c->here.leaks.len && c->here.leaks.at[i].class == class; i++)
-        place_var(c, &t, c->here.leaks.at[i].var);
-    if (!t.leak && !t.nvars && !c->here.asked.at[segment])
+    for (uint32_t i = deficits_of(c, class);
+         i < c->here.deficits.len && c->here.deficits.at[i].class == class; i++)
+        place_var(c, &t, c->here.deficits.at[i].var);
+    if (!t.deficit && !t.nvars && !c->here.asked.at[segment])
         return;
     for (uint32_t i = at; i < behind; i++)
         vec_push(&c->trap_points, s->traps.at[i].offset);
@@ -471,8 +472,8 @@ static void add_segment_traps(Counts *c, uint32_t at, uint32_t behind, uint32_t 
 static void add_traps(Counts *c) {
     const Segments *s = &c->here.segments;
     put_in_order(c->here.shares.at, c->here.shares.len, by_key);
-    if (c->here.leaks.len)
-        qsort(c->here.leaks.at, c->here.leaks.len, sizeof *c->here.leaks.at, by_class);
+    if (c->here.deficits.len)
+        qsort(c->here.deficits.at, c->here.deficits.len, sizeof *c->here.deficits.at, by_class);
     for (uint32_t at = 0, behind, share = 0; at < s->traps.len; at = behind) {
         uint32_t segment = s->traps.at[at].segment;
         for (behind = at; behind < s->traps.len && s->traps.at[behind].segment == segment;)
@@ -497,7 +498,7 @@ static void close_function(Counts *c) {
     mark_asked(c);
     bool derives =
         !too_many(c, sort_by_var(c)) && segments_choose(&c->here.segments, c->here.needed.at);
-    find_leaks(c);
+    find_deficits(c);
     add_counters(c, derives);
     add_shares(c, derives);
     if (derives)

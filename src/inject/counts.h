@@ -46,7 +46,7 @@ typedef Vec(CountPart) CountParts;
 /* Segments in which instructions can trap. */
 typedef struct CountTraps {
     uint32_t func;
-    uint32_t leak;
+    uint32_t deficit;
     uint32_t to;             /* what has smaller keys (counts_key) is in the segment */
     uint32_t point, npoints; /* offsets of the instructions: trap_points.at[point...] */
     uint32_t var, nvars;     /* variables to correct: trap_vars.at[var...] */
@@ -62,12 +62,12 @@ typedef struct CountsHere {
     uint32_t first_value; /* its values in `values`: until it is over, ref.index is the segment */
     Vec(struct CountShare) shares, by_var; /* in the order of the code; sorted */
     Vec(uint32_t) starts;                  /* by variable: where its shares are in `by_var` */
-    Vec(struct CountLeak) leaks;           /* what leaks add to variables */
+    Vec(struct CountDeficit) deficits;     /* what deficits add to variables */
     Vec(uint64_t) weights;                 /* by segment, as the following */
     Vec(bool) needed, asked, derived;
     Vec(CountRef) refs;
-    Vec(uint32_t) leak_of;  /* by class: 0 = none, 1 = one without number, 2 + its number */
-    Vec(uint32_t) place_of; /* by variable: in the list for a segment, 0 = it is not in it */
+    Vec(uint32_t) deficit_of; /* by class: 0 = none, 1 = one without number, 2 + its number */
+    Vec(uint32_t) place_of;   /* by variable: in the list for a segment, 0 = it is not in it */
     ExitOffsets ways_out;
     Vec(uint32_t) exits; /* the segments that begin there */
 } CountsHere;
@@ -85,7 +85,7 @@ typedef struct Counts {
     Vec(uint32_t) trap_points, trap_vars;
     Vec(uint32_t) trap_moved; /* trap_points in the new bodies; filled in as these are written */
     Vec(uint64_t) trap_amounts;
-    uint32_t nleaks; /* deficits of derived counts, numbered from 1 */
+    uint32_t ndeficits; /* deficits of derived counts, numbered from 1 */
 
     bool exact_traps;
     bool cuts_exits;

@@ -114,7 +114,7 @@ void program_splice_all(Program *p, const Site *site, const Match *matches, uint
     }
 }
 
-/* Engines take so many locals in a function. */
+/* The limit of engines for locals in a function. */
 enum { MAX_LOCALS = 50000 };
 
 static bool check_locals(Program *p, uint32_t func, uint32_t own) {

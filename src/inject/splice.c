@@ -409,8 +409,8 @@ static bool alt_calls(const Match *alt) {
     return alt->shape->variant->alt.guarded || alt->shape->variant->alt_calls.len;
 }
 
-/* What may be needed again after the operands have been popped: the alt body calls, or the branch
- * that it stands for carries something. */
+/* Operands that may be needed again after they have been popped: for a call that the alt body
+ * makes, or for the values of the branch that it replaces. */
 static bool needs_operands(const Match *alt, const Site *site, const SiteTypes *types) {
     return alt_calls(alt) || alt_carries(alt->shape->variant, (WasmOp)site->instr->op, types);
 }
@@ -456,7 +456,7 @@ static void splice_caught(Splicer *s, const Site *site, const Match *matches, ui
     wasm_put_op(s->out, WASM_OP_END);
 }
 
-/* The call, or what stands for it, with the bodies of its unwind probes, unless these go into the
+/* The call, or its replacement, with the bodies of its unwind probes, unless these go into the
  * handler of the whole function. */
 static void splice_call(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
                         uint32_t n, uint32_t saved, bool unwinds) {
@@ -600,8 +600,8 @@ static void splice_wrap(Splicer *s, const Site *site, const SiteTypes *types, co
     vec_push(&s->wrapped, ((Wrapped){site->pc, site->construct->end}));
 }
 
-/* What stands for the instruction, cut where it leaves the function or ends the program: what runs
- * at exits is put there. */
+/* The replacement of the instruction, cut where it leaves the function or ends the program: what
+ * runs at exits is inserted there. */
 static void put_replacement(Splicer *s, const Site *site, size_t from, SplicePiece *piece,
                             void *ctx) {
     for (uint32_t i = 0; i < s->leaves.len; i++) {

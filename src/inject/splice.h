@@ -132,7 +132,8 @@ void splice_template(Splicer *s, const Template *t, const Variant *v, const Site
  * so before the module is written. */
 WasmType splice_result_type(WasmModule *m, const WasmTypes *results);
 
-/* Adds the types for the region round a call that has unwind probes; before the module is laid out.
+/* Adds the types for the region around a call that has unwind probes; before the module is laid
+ * out.
  */
 void splice_unwind_types(WasmModule *m, WasmExceptions form, const WasmInstr *call,
                          const Match *matches, uint32_t n);

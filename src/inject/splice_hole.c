@@ -48,7 +48,7 @@ static uint32_t leaf_local(Splicer *s, LeafLocals *list, uint32_t n, WasmType ty
     return vec_last(list).local;
 }
 
-/* The local of result i of the instruction that an alt body stands for (Variant.gives). */
+/* The local of result i of the instruction that an alt body replaces (Variant.gives). */
 static uint32_t given_local(Splicer *s, uint32_t i) {
     return leaf_local(s, &s->gives, i, wasm_nullable(s->types->supplies.at[i]));
 }

@@ -41,7 +41,7 @@ static void put_point(Section *s, uint32_t point) {
 static void put_segment(Section *s, const CountTraps *t) {
     const Counts *c = s->c;
     buf_uleb(&s->bytes, t->npoints);
-    buf_uleb(&s->bytes, t->leak);
+    buf_uleb(&s->bytes, t->deficit);
     buf_uleb(&s->bytes, t->to);
     buf_uleb(&s->bytes, t->nvars);
     for (uint32_t i = 0; i < t->nvars; i++)

@@ -8,7 +8,7 @@
  *     ULEB  its index in the original program, as distance
  *     ULEB  segments in which something can trap; for each:
  *       ULEB  points: instructions that can trap
- *       ULEB  leak
+ *       ULEB  deficit
  *       ULEB  to
  *       ULEB  variables; for each ULEB its number
  *       for each point:

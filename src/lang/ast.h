@@ -103,7 +103,7 @@ typedef struct Var {
     bool param;        /* a parameter of a fn */
     bool constant;     /* `const`: where it is used the checker puts its value, a literal (init) */
     bool escapes;      /* for later layers: a map that is used as a whole */
-    bool computed;     /* ... a map with keys that are known only when the program runs */
+    bool computed;     /* ... a map with keys that are known only at run time */
     uint32_t cells;    /* ... 1 + index of a map that is cells; 0 = it is not */
     Span span;         /* of the name in its declaration */
     struct Expr *init; /* NULL = zero */

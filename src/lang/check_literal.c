@@ -25,8 +25,8 @@ static bool is_flexible_op(Op op) {
     }
 }
 
-/* A bound constant such as data_size, which behaves like the literal it stands for, or the number
- * of an instruction like i32.const. */
+/* A bound constant such as data_size, which behaves like a literal, or the number of an instruction
+ * like i32.const. */
 static bool is_literal_name(const Check *c, const Expr *e, Bound *out) {
     return c->place == PLACE_PROBE && e->kind == EXPR_NAME && !check_find_var(c, e->name) &&
            !check_type_bound(c, e->name) && c->scope->name &&

@@ -151,7 +151,7 @@ static void close_blocks(Parse *p, uint32_t at, const char *what) {
     diag_label(p->diags, g, open, "the block that begins here is not closed");
 }
 
-/* The length of the word at `at` if it can start a statement; "as" goes on with an expression. */
+/* The length of the word at `at` if it can start a statement; "as" continues an expression. */
 static uint32_t statement_word(const Parse *p, uint32_t at) {
     uint32_t len = 0;
     while (at + len < p->len && parse_is_word(p->text[at + len]))

@@ -60,7 +60,7 @@ bool builtin_library_value(const Libraries *libraries, const Expr *call, uint64_
     return memory_value((FnId)call->bound.id, &l->module, library_memory(l)->handle, out);
 }
 
-/* memid(library): it has a memory. `runs`: which must be there when the program runs. */
+/* memid(library): it has a memory. `runs`: which must be there at run time. */
 static bool has_memory(const Libraries *libraries, const Expr *memid, bool runs, Diags *diags) {
     MemoryRef r = builtin_memory(libraries, memid, NULL);
     Library *l = r.kind == MEMORY_LIBRARY ? libraries->list.at[r.n] : NULL;

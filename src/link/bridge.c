@@ -73,7 +73,7 @@ static void put_size(Buf *code, const WasmModule *m, uint32_t memory) {
          l->page_log2);
 }
 
-/* The memory that a part of an import's name stands for. */
+/* The memory that a part of an import's name denotes. */
 static uint32_t memory_of(const Bridge *b, Str name, const char *at) {
     Str word = {name.ptr + (at - name.ptr), 3};
     if (str_is(word, "app"))

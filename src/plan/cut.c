@@ -203,7 +203,7 @@ static void cut_static_tuple(Cut *c, Expr *e) {
         vec_push(&c->v->consts, static_call_part(c->plan, e, i));
 }
 
-/* A function of a library that is called when the program runs must be there. */
+/* A function of a library that is called at run time must be there. */
 static void use_library(Cut *c, const Expr *e) {
     if (e->method || e->annotation == ANN_STATIC)
         return;
@@ -423,8 +423,8 @@ static void cut_block(Cut *c, Block *b) {
     c->depth--;
 }
 
-/* An alt body stands for the instruction: it must supply what the instruction would have left.
- * Where that varies alt.c looks at each site. */
+/* An alt body replaces the instruction: it must supply the values that the instruction leaves.
+ * Where these vary, alt.c checks each site. */
 static void check_alt(Cut *c) {
     Variant *v = c->v;
     const WasmOpInfo *op = &wasm_ops[v->event.op];
@@ -433,15 +433,15 @@ static void check_alt(Cut *c) {
     v->alt.supply = v->probe->body.incomplete ? SUPPLY_ALWAYS : alt_supply(&v->probe->body);
     v->asks.types |= *op->operands == '*' || !fixed || *op->results == 'a' || v->alt.guarded;
     if (leaves && *op->results == 'v') {
-        diag(c->diags, DIAG_ALT_RESULT, rule, "%s leaves a vector, scripts have no such values",
+        diag(c->diags, DIAG_ALT_RESULT, rule, "%s leaves a vector, but scripts have no such values",
              op->mnemonic);
         c->ok = false;
     } else if (leaves && v->alt.supply != SUPPLY_ALWAYS) {
         Diag *d = v->alt.supply == SUPPLY_NEVER
                       ? diag(c->diags, DIAG_ALT_RESULT, rule,
-                             "%s leaves a value, the alt body does not", op->mnemonic)
+                             "%s leaves a value, but the alt body does not", op->mnemonic)
                       : diag(c->diags, DIAG_ALT_RESULT, rule,
-                             "%s leaves a value, the alt body does not always", op->mnemonic);
+                             "%s leaves a value, but the alt body does not always", op->mnemonic);
         diag_hint(c->diags, d, "end the body with 'return <value>;'");
         c->ok = false;
     } else if (fixed && !leaves && v->alt.returns) {

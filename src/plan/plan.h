@@ -216,7 +216,7 @@ typedef struct LibraryFn {
     const Type **params;
     uint32_t nparams;
     const Type *result; /* NULL = none; a tuple if there are several */
-    bool runs;          /* called when the program runs, so it must be linked */
+    bool runs;          /* called at run time, so it must be linked */
     uint32_t handle;    /* in the program; set by link/ */
 } LibraryFn;
 
@@ -390,7 +390,7 @@ typedef struct Matcher {
     Flow flow;
     Constructs constructs; /* of the current function */
     uint32_t part;         /* how many of them the walk has met */
-    Vec(uint32_t) open;    /* those round the current instruction, outermost first */
+    Vec(uint32_t) open;    /* those around the current instruction, outermost first */
     bool op_looks[WASM_OP_COUNT];
     struct {
         uint32_t from, to;

@@ -1,5 +1,5 @@
 /*
- * plan/statics.c - '@static' calls: library functions that run while the program is compiled.
+ * plan/statics.c - '@static' calls: library functions that run at compile time.
  */
 #include "plan/statics.h"
 

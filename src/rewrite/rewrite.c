@@ -74,8 +74,8 @@ static bool subtypes(const WasmModule *m, const WasmType *a, uint32_t na, const 
     return ok;
 }
 
-/* The function that an alt call means is there, takes what the one that is called takes, and gives
- * what is needed. */
+/* Checks that the function of an alt call exists, and has the callee's parameters and the results
+ * that are needed. */
 static void check_alt_calls(Rewrite *r, const Site *site, const SiteTypes *types,
                             const Variant *v) {
     const WasmTypes *given = &types->operands, *needed = &types->supplies;

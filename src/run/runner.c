@@ -26,8 +26,8 @@ typedef struct Files {
     Arena arena;
 } Files;
 
-/* A file in memory, which is gone when nobody has it open any more, and its path in the child.
- * NULL: errno. */
+/* A file in memory, which exists as long as somebody has it open, and its path in the child. NULL:
+ * errno. */
 static const char *put_file(Files *f, const char *name, const void *bytes, size_t len) {
     int fd = memfd_create(name, 0);
     if (fd < 0)

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-/* "HOST::GUEST", else both. False: there is no such directory, which was said. */
+/* "HOST::GUEST", else both. If there is no such directory, prints a message and returns false. */
 static bool check_directory(const Cli *cli, const char *value) {
     const char *guest = strstr(value, "::");
     struct stat s;

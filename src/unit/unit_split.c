@@ -40,7 +40,7 @@ static bool clash(const UnitAtom *a, const UnitAtom *b, bool live) {
     return a->subject && a->subject == b->subject && !str_eq(a->text, b->text);
 }
 
-/* Whether the atoms can have these values together, as far as that follows from what they are. */
+/* Whether the atoms can have these values together, as far as their kinds tell. */
 static bool possible(const Unit *u, uint32_t a) {
     bool live = value_of(u, a, ATOM_LIVE, false);
     for (uint32_t k = 0; k < u->ntable; k++) {

@@ -68,7 +68,7 @@
      : CHAR(names, 5) == '6' ? 4                                                                   \
                              : 0)
 
-/* A signature has room for so many types. */
+/* The limits of a signature. */
 #define OP(id, mnemonic, prefix, code, category, operands, results, imm, flow, modes, event,       \
            names)                                                                                  \
     _Static_assert(LEN(operands) <= 3 && LEN(results) <= 1, mnemonic ": write \"*\"");

@@ -79,7 +79,7 @@ static bool br_on_non_null(WasmSig *s) {
     return true;
 }
 
-/* br_on_cast, br_on_cast_fail: one of the two types goes to the label, the other stays. */
+/* br_on_cast, br_on_cast_fail: the label receives one of the two types, the other stays. */
 static bool br_on_cast(WasmSig *s) {
     const WasmModule *m = s->t->m;
     WasmType from = s->i->type, to = s->i->type2, last;

@@ -320,7 +320,7 @@ static const char *func_words(const WasmModule *m, uint32_t func, char buf[120])
     return buf;
 }
 
-/* A fault at a code offset, which is what scripts call `pc`. */
+/* An error at a code offset, which is what scripts call `pc`. */
 static void report_code(Valid *v, DiagTag tag, uint32_t func, uint32_t offset, uint32_t len,
                         const char *what) {
     char name[120];

@@ -54,7 +54,7 @@ void wasm_layout(WasmModule *m) {
         layout_space(m, space);
 }
 
-/* A definition that comes after the layout goes to the end: index and handle agree. */
+/* A definition that is added after the layout goes to the end: index and handle agree. */
 static uint32_t added(WasmModule *m, WasmSpace space, uint32_t handle) {
     if (m->layout.done && !m->layout.identity[space])
         set_final(m, space, handle, handle);
