@@ -28,7 +28,7 @@ enum { APP_UNNAMED = 30 }; /* bytes before its name section */
     "\",\"wasm_type\":\"" wasm_type "\",\"script\":\"script0\"," place ",\"value\":" value "}\n"
 #define SITE(fname, fid, pc)                                                                       \
     "\"fname\":\"" fname "\",\"fid\":" fid ",\"pc\":" pc ",\"probe\":\"1_wasm:opcode:call:"        \
-                                                         "before\""
+    "before\""
 #define PROBE    "\"fname\":null,\"fid\":null,\"pc\":null,\"probe\":\"2_wasm:func:exit:<no-mode>\""
 #define NO_PLACE "\"fname\":null,\"fid\":null,\"pc\":null,\"probe\":null"
 #define CSV_HEAD                                                                                   \
@@ -481,8 +481,8 @@ static void test_call_views(void **state) {
     (void)state;
     WhammcReport *r = read_text(calls);
     static const char *const both[] = {"direct", "indirect", NULL},
-                             *const second[] = {both[1], NULL},
-                             *const missing[] = {both[0], "missing", NULL};
+                             *const second[] = {"indirect", NULL},
+                             *const missing[] = {"direct", "missing", NULL};
     WhammcReportOptions all = {.variables = both}, one = {.variables = second},
                         wrong = {.variables = missing}, top = {.variables = both, .top = 1};
     assert_writes(r, WHAMMC_REPORT_FLAT, NULL, "11 calls");
