@@ -21,8 +21,14 @@
  * whammc_module_write.
  *
  * ERRORS. Functions that can fail give false, NULL or WHAMMC_NONE; whammc_module_error has the
- * text. Nothing here prints, exits or has global state; different modules can be used in different
- * threads.
+ * text. Handles that do not exist are no error where something is only looked at: there is nothing
+ * then ("", 0, WHAMMC_VOID).
+ *
+ * OWNERSHIP. All that is given to a function is copied. Texts that functions give belong to the
+ * module, code and walks to the caller, who frees them; a walk before its module.
+ *
+ * THREADS. Nothing here prints, exits or has global state; different modules can be used by
+ * different threads at the same time, one module, with its walks, by one thread at a time.
  */
 #ifndef WHAMMC_MODULE_H
 #define WHAMMC_MODULE_H
@@ -68,6 +74,7 @@ typedef enum WhammcKind {
 /* Reads and validates a module. The bytes are copied. On failure NULL, and *error (if error is not
  * NULL) is the text, to be released with whammc_release. */
 WhammcModule *whammc_module_read(const void *bytes, size_t size, char **error);
+/* Takes NULL too. */
 void whammc_module_free(WhammcModule *m);
 
 /* Writes the module as it is now to *bytes, to be released with whammc_release. After the first
@@ -115,7 +122,9 @@ typedef struct WhammcInstr {
 
 /* Goes through the instructions of a function of the input, in order. NULL if it has no body. */
 WhammcWalk *whammc_walk_new(const WhammcModule *m, uint32_t func);
+/* Fills *i with the next instruction; false after the last. `bytes` belong to the module. */
 bool whammc_walk_next(WhammcWalk *w, WhammcInstr *i);
+/* Takes NULL too. */
 void whammc_walk_free(WhammcWalk *w);
 
 /* ---- attaching code ---- */
@@ -141,6 +150,9 @@ uint32_t whammc_module_add_local(WhammcModule *m, uint32_t func, WhammcType type
 
 /* ---- adding ---- */
 
+/* Each of these gives the new handle, or WHAMMC_NONE. */
+
+/* A function type; an equal one that is there already may be given. */
 uint32_t whammc_module_add_type(WhammcModule *m, const WhammcType *params, uint32_t nparams,
                                 const WhammcType *results, uint32_t nresults);
 uint32_t whammc_module_import_func(WhammcModule *m, const char *module, const char *name,
@@ -162,6 +174,7 @@ uint32_t whammc_module_add_data(WhammcModule *m, uint32_t memory, uint64_t offse
                                 const void *bytes, size_t size);
 /* One for memory.init. */
 uint32_t whammc_module_add_passive_data(WhammcModule *m, const void *bytes, size_t size);
+/* Exports what has this handle. False if an export of this name is there already. */
 bool whammc_module_add_export(WhammcModule *m, const char *name, WhammcKind kind, uint32_t handle);
 /* The function that runs when the module is instantiated; WHAMMC_NONE if there is none. */
 uint32_t whammc_module_start(const WhammcModule *m);
@@ -169,9 +182,12 @@ void whammc_module_set_start(WhammcModule *m, uint32_t func);
 
 /* ---- building code ---- */
 
+/* Code without instructions; never NULL. */
 WhammcCode *whammc_code_new(void);
 void whammc_code_clear(WhammcCode *c); /* for use again */
-void whammc_code_free(WhammcCode *c);
+void whammc_code_free(WhammcCode *c);  /* takes NULL too */
+
+/* These append an instruction. */
 
 void whammc_code_i32_const(WhammcCode *c, int32_t v);
 void whammc_code_i64_const(WhammcCode *c, int64_t v);

@@ -63,6 +63,18 @@ void whammc_report_free(WhammcReport *r);
 whammc_status whammc_report_read(WhammcReport *r, const char *name, const void *bytes, size_t size,
                                  uint32_t which);
 
+/*
+ * Reads the report of a program instrumented with WHAMMC_LINK_IMPORT from its image and its values.
+ * That is what the program gives to the functions `open`, `put64`, `put32` and `close` of the
+ * module "whammc_runtime" (docs/linking.md): a host can have functions of its own there, which
+ * collect the bytes, instead of the module of whammc_runtime, and a `setup` that does nothing. The
+ * image is without what fills it up to a multiple of 8. It must come from this version of whammc.
+ * The strings and maps of a script are in the memory of whammc's runtime, not among the values: a
+ * report that has some is an error, except for maps whose keys are known (`cells` of whammc_map).
+ */
+whammc_status whammc_report_read_image(WhammcReport *r, const char *name, const void *image,
+                                       size_t size, const void *values, size_t values_size);
+
 /* How many reports the text has. */
 size_t whammc_report_count(const WhammcReport *r);
 /* Whether the report ends in the middle of a row. */
@@ -80,9 +92,9 @@ const char *whammc_report_rest(WhammcReport *r, size_t *size);
 whammc_status whammc_report_set_module(WhammcReport *r, const char *name, const void *bytes,
                                        size_t size);
 
-/* The errors, warnings and notes of the last call of whammc_report_read, _set_module, _write,
- * _write_to or _profile: see whammc_messages. "" if there are none. Valid until the next of these
- * calls, or the next call of this function. */
+/* The errors, warnings and notes of the last call of whammc_report_read, _read_image, _set_module,
+ * _write, _write_to or _profile: see whammc_messages. "" if there are none. Valid until the next of
+ * these calls, or the next call of this function. */
 const char *whammc_report_messages(WhammcReport *r, unsigned flags);
 size_t whammc_report_error_count(const WhammcReport *r);
 size_t whammc_report_warning_count(const WhammcReport *r);
@@ -142,7 +154,7 @@ whammc_status whammc_report_write_to(WhammcReport *r, WhammcReportFormat format,
 
 /*
  * Names and texts end with a NUL. What these functions give is valid until the next
- * whammc_report_read or whammc_report_set_module.
+ * call that reads a report, or whammc_report_set_module.
  */
 
 /* A variable of a script. */

@@ -9,8 +9,11 @@
  *     whammc_release(out);
  *     whammc_free(w);
  *
- * The library does no input or output, keeps no global state and never exits. Different whammc
- * objects may be used by different threads at the same time; one object by one thread at a time.
+ * The library does no input or output, keeps no global state and never exits, unless there is no
+ * memory left. Different whammc objects may be used by different threads at the same time; one
+ * object by one thread at a time. Texts end with a NUL; names in programs may be any bytes. The
+ * bytes of a program are read only during the call that they are given to. whammc/module.h
+ * instruments without a script, whammc/report.h reads the reports of programs.
  */
 #ifndef WHAMMC_WHAMMC_H
 #define WHAMMC_WHAMMC_H
@@ -165,6 +168,7 @@ typedef struct whammc_probe_stats {
  */
 whammc_status whammc_instrument(whammc *w, const char *name, const void *bytes, size_t size,
                                 const whammc_options *options, uint8_t **out, size_t *out_size);
+/* Releases a buffer that this library has given; takes NULL too. */
 void whammc_release(void *buffer);
 
 /*

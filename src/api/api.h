@@ -58,6 +58,8 @@ struct whammc {
     Arena names; /* of `attached` and `constants` */
 };
 
+/* The messages as text, with the flags of whammc_messages; owned by *rendered. */
+const char *api_messages(Diags *diags, Buf *rendered, unsigned flags);
 /* Forgets the last call. */
 void api_reset(whammc *w);
 /* The status when a target has failed or not; hands over the output. */

@@ -5,6 +5,7 @@
 #include "api/api_report.h"
 
 #include "api/api.h"
+#include "report/image.h"
 #include "report/report_write.h"
 #include "report/table.h"
 #include "report/value.h"
@@ -88,12 +89,7 @@ static whammc_status status_of(const WhammcReport *r) {
 }
 
 const char *whammc_report_messages(WhammcReport *r, unsigned flags) {
-    r->rendered.len = 0;
-    if (flags & WHAMMC_JSON)
-        diag_render_json(&r->diags, &r->rendered);
-    else
-        diag_render_text(&r->diags, &r->rendered, flags & WHAMMC_COLOUR);
-    return buf_cstr(&r->rendered);
+    return api_messages(&r->diags, &r->rendered, flags);
 }
 
 size_t whammc_report_error_count(const WhammcReport *r) {
@@ -151,6 +147,31 @@ whammc_status whammc_report_read(WhammcReport *r, const char *name, const void *
              name);
     assert(found || !r->report.rows.len);
     return status_of(r);
+}
+
+/* Why an image cannot be read; NULL if it can. */
+static const char *wrong_image(const void *image, size_t size, size_t values_size) {
+    if (size > UINT32_MAX || !image_is_whole(image, (uint32_t)size))
+        return "expected an image that was made by this version of whammc, of a report without "
+               "strings, and without maps that exist at run time";
+    return values_size < image_values_wanted(image) ? "the image has more values than these" : NULL;
+}
+
+whammc_status whammc_report_read_image(WhammcReport *r, const char *name, const void *image,
+                                       size_t size, const void *values, size_t values_size) {
+    const char *wrong = wrong_image(image, size, values_size);
+    Buf text = {0};
+    if (!wrong) {
+        image_render(image, (uint32_t)size, values, &text);
+        whammc_status status = whammc_report_read(r, name, text.data, text.len, 0);
+        buf_free(&text);
+        return status;
+    }
+    api_forget_messages(r);
+    forget_report(r);
+    r->name = api_copy(name, strlen(name));
+    diag(&r->diags, DIAG_NOT_A_REPORT, NO_SPAN, "%s: %s", name, wrong);
+    return WHAMMC_ERROR;
 }
 
 size_t whammc_report_count(const WhammcReport *r) {

@@ -159,13 +159,17 @@ whammc_status whammc_check(whammc *w) {
     return prepare(w, false);
 }
 
-const char *whammc_messages(whammc *w, unsigned flags) {
-    w->rendered.len = 0;
+const char *api_messages(Diags *diags, Buf *rendered, unsigned flags) {
+    rendered->len = 0;
     if (flags & WHAMMC_JSON)
-        diag_render_json(&w->diags, &w->rendered);
+        diag_render_json(diags, rendered);
     else
-        diag_render_text(&w->diags, &w->rendered, flags & WHAMMC_COLOUR);
-    return buf_cstr(&w->rendered);
+        diag_render_text(diags, rendered, flags & WHAMMC_COLOUR);
+    return buf_cstr(rendered);
+}
+
+const char *whammc_messages(whammc *w, unsigned flags) {
+    return api_messages(&w->diags, &w->rendered, flags);
 }
 
 size_t whammc_error_count(const whammc *w) {

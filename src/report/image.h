@@ -198,6 +198,13 @@ void image_class(Image *img, RowsRank rank, ImageField *fields, uint32_t n, Buf 
  */
 void image_render(const uint8_t *image, uint32_t len, uint8_t *values, Buf *out);
 
+/* Whether the image is one of this version, as far as that can be told without its values, and all
+ * of the report is in it and the values: there are no strings, and no maps but those whose keys are
+ * known. */
+bool image_is_whole(const uint8_t *image, uint32_t len);
+/* The bytes of values that an image of this version has. */
+uint32_t image_values_wanted(const uint8_t *image);
+
 /* Where text of scripts, and reports of the runtime (rows_report), go in this thread from now on,
  * when they are flushed; NULL = nowhere. */
 void image_text_to(Buf *out);

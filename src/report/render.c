@@ -6,6 +6,8 @@
 #include "../../stdlib/runtime/host.h"
 #include "../../stdlib/runtime/values.h"
 
+#include "wasm/leb.h"
+
 #include <time.h>
 
 static _Thread_local FormatOut text;
@@ -25,6 +27,100 @@ void image_render(const uint8_t *image, uint32_t len, uint8_t *values, Buf *out)
     uint8_t none[1];
     format_report(&o, image, len, values ? values : none);
 }
+
+/* ---- what an image needs ---- */
+
+static uint32_t field(const uint8_t *image, uint32_t at) {
+    const uint8_t *p = image + at;
+    return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static bool get_text(WasmCode *c, const uint8_t **bytes, uint32_t *len) {
+    return wasm_get_u32(c, len) && wasm_get_bytes(c, *len, bytes);
+}
+
+static bool skip_texts(WasmCode *c, uint32_t n) {
+    const uint8_t *bytes;
+    uint32_t len;
+    bool ok = true;
+    for (; ok && n; n--)
+        ok = get_text(c, &bytes, &len);
+    return ok;
+}
+
+/* Whether the values of a type are in the value area: none of its leaves is in the memory. */
+static bool is_in_values(const uint8_t *description, uint32_t len) {
+    for (uint32_t i = 0; i < len; i++) {
+        uint8_t kind = description[i];
+        if (kind == REPORT_TUPLE)
+            i++; /* the number of fields */
+        else if (kind > REPORT_BOOL)
+            return false;
+    }
+    return true;
+}
+
+/* The same for a value of a kind, of a tuple with the description that comes next. */
+static bool is_kind_in_values(uint8_t kind, WasmCode *c) {
+    const uint8_t *description = &kind;
+    uint32_t len = 1;
+    return (kind != REPORT_TUPLE || get_text(c, &description, &len)) &&
+           is_in_values(description, len);
+}
+
+static bool are_groups_whole(const uint8_t *image, uint32_t size) {
+    uint32_t ngroups = field(image, FORMAT_NGROUPS);
+    WasmCode c = wasm_code(image, size, field(image, FORMAT_GROUPS));
+    const uint8_t *group;
+    for (uint32_t g = 0; g < ngroups; g++) {
+        if (!wasm_get_bytes(&c, FORMAT_GROUP, &group))
+            return false;
+        uint32_t rows = field(group, 4), at = field(group, 8);
+        if (!rows)
+            continue;
+        WasmCode description = wasm_code(image, size, at < size ? at : size);
+        if (!is_kind_in_values(group[0], &description))
+            return false;
+    }
+    return true;
+}
+
+/* Passes over a map whose keys are known. */
+static bool skip_cells(WasmCode *c) {
+    uint8_t byte;
+    uint32_t leaves, entries;
+    bool ok = wasm_get_u8(c, &byte) && skip_texts(c, 4) && wasm_get_u32(c, &leaves);
+    for (; ok && leaves; leaves--)
+        ok = wasm_get_u8(c, &byte) && skip_texts(c, 1);
+    return ok && wasm_get_u32(c, &entries) && skip_texts(c, entries);
+}
+
+static bool is_tail_whole(const uint8_t *image, uint32_t size) {
+    WasmCode c = wasm_code(image, size, field(image, FORMAT_TAIL));
+    bool ok = true;
+    for (uint32_t n = field(image, FORMAT_NTAIL); ok && n; n--) {
+        uint8_t kind;
+        if (!wasm_get_u8(&c, &kind))
+            return false;
+        if (kind & FORMAT_TAIL_CELLS)
+            ok = skip_texts(&c, 1) && skip_cells(&c);
+        else
+            ok = is_kind_in_values(kind & FORMAT_TAIL_KIND, &c) && skip_texts(&c, 1);
+    }
+    return ok;
+}
+
+bool image_is_whole(const uint8_t *image, uint32_t len) {
+    return len >= FORMAT_HEADER && image[0] == FORMAT_VERSION &&
+           field(image, FORMAT_GROUPS) <= len && field(image, FORMAT_TAIL) <= len &&
+           are_groups_whole(image, len) && is_tail_whole(image, len);
+}
+
+uint32_t image_values_wanted(const uint8_t *image) {
+    return field(image, FORMAT_VALUES);
+}
+
+/* ---- the rest of a host ---- */
 
 void image_text_to(Buf *out) {
     text.sink = out;

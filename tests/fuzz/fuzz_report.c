@@ -23,6 +23,9 @@ static void print(const uint8_t *image, uint32_t len, uint8_t fill, Buf *out) {
     values_native_memory(MEMORY);
     image_render(image, len, values, out);
     values_native_memory(0);
+    WhammcReport *r = whammc_report_new();
+    whammc_report_read_image(r, "image", image, len, values, bytes);
+    whammc_report_free(r);
     free(values);
 }
 

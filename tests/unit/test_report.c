@@ -10,6 +10,7 @@
 
 #include "report/image.h"
 #include "report/table.h"
+#include "whammc/report.h"
 
 #define CSV_HEAD                                                                                   \
     "\n================================= REPORT CSV FLUSH ====================================\n"  \
@@ -601,6 +602,114 @@ static void test_read_damaged(void **state) {
     image_free(img);
 }
 
+/* ---- images through the library ---- */
+
+/* Reads an image with these values; the JSON of it, or NULL if it is refused. */
+static char *read_image(const Image *img, ImageFormat format, const Buf *values, size_t less) {
+    Buf image = {0};
+    ImageOptions options = {.format = format, .dest = REPORT_STDOUT};
+    assert_true(image_finish(img, &options, &image));
+    WhammcReport *r = whammc_report_new();
+    uint8_t *out = NULL;
+    size_t size;
+    if (whammc_report_read_image(r, "image", image.data, image.len, values->data,
+                                 values->len - less) == WHAMMC_OK)
+        assert_int_equal(whammc_report_write(r, WHAMMC_REPORT_JSON, NULL, &out, &size), WHAMMC_OK);
+    else
+        assert_int_equal(whammc_report_error_count(r), 1);
+    whammc_report_free(r);
+    buf_free(&image);
+    return (char *)out;
+}
+
+static void test_read_image(void **state) {
+    (void)state;
+    Image *img = small_image(), *cells = cells_image(true);
+    Buf values = small_values(), words = {0};
+    char *first = NULL;
+    for (ImageFormat f = IMAGE_CSV; f <= IMAGE_CSV_RFC4180; f++) {
+        char *json = read_image(img, f, &values, 0);
+        assert_non_null(strstr(json,
+                               "\"name\":\"sum\",\"type\":\"f64\",\"wasm_type\":\"f64\","
+                               "\"script\":\"script0\",\"fname\":null,\"fid\":null,\"pc\":"
+                               "null,\"probe\":\"2_wasm:opcode:br_if:before\",\"value\":2.5e0"));
+        assert_true(!first || strcmp(first, json) == 0);
+        free(first);
+        first = json;
+    }
+    free(first);
+    assert_null(read_image(img, IMAGE_JSON, &values, 1));
+    for (uint32_t i = 0; i < 10; i++)
+        buf_u64le(&words, i == 9 ? 300 : 1);
+    char *json = read_image(cells, IMAGE_JSON, &words, 0);
+    /* Its type is not a whole one here, so that the map stays text. */
+    assert_non_null(strstr(json, "[{\\\"key\\\":[\\\"\\\",5],\\\"value\\\":[1,true]}"));
+    free(json);
+    image_free(img);
+    image_free(cells);
+    buf_free(&values);
+    buf_free(&words);
+}
+
+/* What is in the memory of the runtime is not among the values. */
+static void test_read_image_refuses(void **state) {
+    (void)state;
+    static const struct {
+        ReportKind kind;
+        const char *description;
+        bool refused;
+    } kinds[] = {{REPORT_STR, "", true},
+                 {REPORT_MAP, "", true},
+                 {REPORT_TUPLE, "\x0d\x02\x04\x0b", true},     /* (u32, str) */
+                 {REPORT_TUPLE, "\x0d\x02\x04\x0a", false},    /* (u32, bool) */
+                 {REPORT_TUPLE, "\x0d\x01\x0d\x01\x0b", true}, /* ((str)) */
+                 {REPORT_F32, "", false}};
+    for (int at_site = 0; at_site < 2; at_site++) {
+        for (uint32_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+            Image *img = image_new();
+            Buf values = {0};
+            uint32_t var = image_var(img, kinds[k].kind, str_of(kinds[k].description), STR("v"),
+                                     STR("u32"), STR("i32"), STR("script0"));
+            if (at_site)
+                image_site_row(img, var, image_probe(img, STR("1_a:b:c:d")), 0, 1);
+            else
+                image_script_row(img, var);
+            for (uint64_t i = 0; i < image_values_size(img); i++)
+                buf_u8(&values, 0);
+            char *json = read_image(img, IMAGE_JSON, &values, 0);
+            assert_true((json == NULL) == kinds[k].refused);
+            free(json);
+            buf_free(&values);
+            image_free(img);
+        }
+    }
+}
+
+/* Images with any bytes. */
+static void test_read_damaged_image(void **state) {
+    (void)state;
+    Image *imgs[] = {small_image(), cells_image(true)};
+    for (int k = 0; k < 2; k++) {
+        Buf image = {0};
+        assert_true(image_finish(imgs[k], &(ImageOptions){.dest = REPORT_STDOUT}, &image));
+        size_t have = image_values_size(imgs[k]), read = 0;
+        for (size_t at = 0; at < image.len; at++) {
+            uint8_t *copy = mem_alloc(image.len), *values = mem_zalloc(have);
+            WhammcReport *r = whammc_report_new();
+            memcpy(copy, image.data, image.len);
+            copy[at] ^= (uint8_t)(1u << next_random() % 8);
+            read += whammc_report_read_image(r, "i", copy, image.len, values, have) == WHAMMC_OK;
+            whammc_report_read_image(r, "i", image.data, at, values, have);
+            whammc_report_free(r);
+            free(copy);
+            free(values);
+        }
+        assert_true(read > 0 && read < image.len);
+        buf_free(&image);
+        image_free(imgs[k]);
+    }
+}
+
 /* ---- tables ---- */
 
 static const char table_report[] =
@@ -678,6 +787,9 @@ int main(void) {
         cmocka_unit_test(test_read_csv),
         cmocka_unit_test(test_read_json),
         cmocka_unit_test(test_read_damaged),
+        cmocka_unit_test(test_read_image),
+        cmocka_unit_test(test_read_image_refuses),
+        cmocka_unit_test(test_read_damaged_image),
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_table_narrow),
     };

@@ -28,7 +28,7 @@ enum { APP_UNNAMED = 30 }; /* bytes before its name section */
     "\",\"wasm_type\":\"" wasm_type "\",\"script\":\"script0\"," place ",\"value\":" value "}\n"
 #define SITE(fname, fid, pc)                                                                       \
     "\"fname\":\"" fname "\",\"fid\":" fid ",\"pc\":" pc ",\"probe\":\"1_wasm:opcode:call:"        \
-                                                         "before\""
+    "before\""
 #define PROBE    "\"fname\":null,\"fid\":null,\"pc\":null,\"probe\":\"2_wasm:func:exit:<no-mode>\""
 #define NO_PLACE "\"fname\":null,\"fid\":null,\"pc\":null,\"probe\":null"
 #define CSV_HEAD                                                                                   \
