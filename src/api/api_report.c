@@ -162,7 +162,11 @@ whammc_status whammc_report_read_image(WhammcReport *r, const char *name, const 
     const char *wrong = wrong_image(image, size, values_size);
     Buf text = {0};
     if (!wrong) {
-        image_render(image, (uint32_t)size, values, &text);
+        uint8_t *own = mem_alloc(values_size + 1); /* derived words are filled in */
+        if (values_size)
+            memcpy(own, values, values_size);
+        image_render(image, (uint32_t)size, own, &text);
+        free(own);
         whammc_status status = whammc_report_read(r, name, text.data, text.len, 0);
         buf_free(&text);
         return status;
