@@ -85,7 +85,7 @@ static void find_segments(Counts *c) {
 }
 
 /* What happens after the instruction; at the start of a construct that is after its opener. */
-static bool is_behind(Event e) {
+static bool happens_after(Event e) {
     return e.kind == EVENT_OPCODE && (e.mode == MODE_AFTER || e.mode == MODE_ENTRY);
 }
 
@@ -103,17 +103,17 @@ uint32_t counts_segment(Counts *c, const Site *site, CountEvent what) {
         return COUNT_NONE;
     const Segment *all = c->here.segments.at.at;
     uint32_t k = (uint32_t)(segments_seek(&c->here.segments, &c->here.cursor, site->pc) - all);
-    uint32_t behind = site->pc + site->instr->size;
+    uint32_t after = site->pc + site->instr->size;
     if (what.entering && !all[k].dead)
         k--; /* a loop is the first instruction of its segment */
-    else if (is_behind(e) && k + 1 < c->here.segments.at.len && all[k + 1].start == behind &&
+    else if (happens_after(e) && k + 1 < c->here.segments.at.len && all[k + 1].start == after &&
              !all[k + 1].at_label)
         k++;
     return all[k].dead ? COUNT_NONE : k;
 }
 
 int32_t counts_place(CountEvent what) {
-    return what.entering ? -1 : is_behind(what.event);
+    return what.entering ? -1 : happens_after(what.event);
 }
 
 uint32_t counts_key(const Site *site, CountEvent what) {
@@ -443,7 +443,7 @@ static uint32_t end_key(const Segments *s, uint32_t segment) {
 }
 
 /* The traps [at, after) of a segment, whose shares are [from, to). */
-static void add_segment_traps(Counts *c, uint32_t at, uint32_t behind, uint32_t from, uint32_t to) {
+static void add_segment_traps(Counts *c, uint32_t at, uint32_t after, uint32_t from, uint32_t to) {
     const Segments *s = &c->here.segments;
     uint32_t segment = s->traps.at[at].segment, class = s->at.at[segment].out;
     uint32_t deficit = c->here.deficit_of.at[class];
@@ -451,7 +451,7 @@ static void add_segment_traps(Counts *c, uint32_t at, uint32_t behind, uint32_t 
                     .deficit = deficit > 1 ? deficit - 1 : 0,
                     .to = end_key(s, segment),
                     .point = c->trap_points.len,
-                    .npoints = behind - at,
+                    .npoints = after - at,
                     .var = c->trap_vars.len,
                     .amount = c->trap_amounts.len};
     for (uint32_t i = from; i < to; i++)
@@ -461,7 +461,7 @@ static void add_segment_traps(Counts *c, uint32_t at, uint32_t behind, uint32_t 
         place_var(c, &t, c->here.deficits.at[i].var);
     if (!t.deficit && !t.nvars && !c->here.asked.at[segment])
         return;
-    for (uint32_t i = at; i < behind; i++)
+    for (uint32_t i = at; i < after; i++)
         vec_push(&c->trap_points, s->traps.at[i].offset);
     put_amounts(c, &t, class, from, to);
     for (uint32_t i = t.var; i < c->trap_vars.len; i++)
@@ -474,16 +474,16 @@ static void add_traps(Counts *c) {
     put_in_order(c->here.shares.at, c->here.shares.len, by_key);
     if (c->here.deficits.len)
         qsort(c->here.deficits.at, c->here.deficits.len, sizeof *c->here.deficits.at, by_class);
-    for (uint32_t at = 0, behind, share = 0; at < s->traps.len; at = behind) {
+    for (uint32_t at = 0, after, share = 0; at < s->traps.len; at = after) {
         uint32_t segment = s->traps.at[at].segment;
-        for (behind = at; behind < s->traps.len && s->traps.at[behind].segment == segment;)
-            behind++;
+        for (after = at; after < s->traps.len && s->traps.at[after].segment == segment;)
+            after++;
         while (share < c->here.shares.len && c->here.shares.at[share].segment < segment)
             share++;
         uint32_t from = share;
         while (share < c->here.shares.len && c->here.shares.at[share].segment == segment)
             share++;
-        add_segment_traps(c, at, behind, from, share);
+        add_segment_traps(c, at, after, from, share);
     }
 }
 
