@@ -54,7 +54,7 @@ static void count_site(void *self, const Site *site, const SiteTypes *types, con
                        uint32_t n) {
     Bind *b = self;
     (void)types;
-    program_touch(&b->p, site);
+    program_touch(&b->p, site, true);
     for (uint32_t i = 0; i < n; i++)
         matches[i].action->sites++;
 }

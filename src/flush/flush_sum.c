@@ -32,7 +32,7 @@ static void push_parts(const Flush *f, const CountPart *parts, uint32_t n, Buf *
         for (k = i; k < n && parts[k].weight == parts[i].weight; k++) {
             store_push_counter(f->store, f->m, parts[k].counter, out);
             if (k > i)
-                emit(out, "i64.add");
+                wasm_put_op(out, WASM_OP_I64_ADD); /* there can be very many */
         }
         if (parts[i].weight != 1)
             emit(out, "i64.const %" PRIu64 " i64.mul", parts[i].weight);

@@ -514,14 +514,41 @@ static int by_weight(const void *a, const void *b) {
     return x->counter < y->counter ? -1 : x->counter > y->counter;
 }
 
+/* The position of a weight among those that are near 0, in the order of by_weight; else WEIGHTS. */
+enum { NEAR = 4096, WEIGHTS = 2 * NEAR };
+static uint32_t near_weight(uint64_t weight) {
+    return weight < NEAR        ? (uint32_t)weight
+           : 0 - weight <= NEAR ? (uint32_t)(WEIGHTS - (0 - weight))
+                                : WEIGHTS;
+}
+
+/* Sorts parts, which come in the order of their counters, by weight: in one pass if no weight is
+ * large. */
+static void sort_parts(CountParts *parts) {
+    uint32_t starts[WEIGHTS + 2] = {0};
+    for (uint32_t i = 0; i < parts->len; i++)
+        starts[near_weight(parts->at[i].weight) + 1]++;
+    if (starts[WEIGHTS + 1]) {
+        qsort(parts->at, parts->len, sizeof(CountPart), by_weight);
+        return;
+    }
+    for (uint32_t k = 0; k < WEIGHTS; k++)
+        starts[k + 1] += starts[k];
+    CountPart *sorted = mem_alloc(parts->len * sizeof *sorted);
+    for (uint32_t i = 0; i < parts->len; i++)
+        sorted[starts[near_weight(parts->at[i].weight)]++] = parts->at[i];
+    memcpy(parts->at, sorted, parts->len * sizeof *sorted);
+    free(sorted);
+}
+
 void counts_close(Counts *c) {
     close_function(c);
     c->here.func = COUNT_NONE;
     c->here.shares.len = 0;
     c->here.first_value = c->values.len;
     for (uint32_t i = 0; i < c->parts.len; i++)
-        if (c->parts.at[i].len)
-            qsort(c->parts.at[i].at, c->parts.at[i].len, sizeof(CountPart), by_weight);
+        if (c->parts.at[i].len > 1)
+            sort_parts(&c->parts.at[i]);
 }
 
 uint32_t counts_add_part(Counts *c, uint32_t var) {

@@ -71,9 +71,10 @@ bool program_walk(Program *p) {
     return true;
 }
 
-void program_touch(Program *p, const Site *site) {
+void program_touch(Program *p, const Site *site, bool code) {
     bool branched = site->at_func_end && site->at_label;
-    p->touched[site->func] |= branched ? TOUCHED | TOUCHED_END : TOUCHED;
+    p->touched[site->func] |=
+        (uint8_t)(TOUCHED | (branched ? TOUCHED_END : 0) | (code ? TOUCHED_SITE : 0));
 }
 
 void program_note_replaced(Program *p, const Site *site) {
@@ -141,7 +142,7 @@ static bool edit_func(Program *p, uint32_t func, bool ends, WasmBodyEdit *edit) 
     find_unset(p, func);
     if (p->target->enter)
         p->target->enter(p->self, func);
-    if (!match_func(&p->matcher, func))
+    if (p->touched[func] & TOUCHED_SITE && !match_func(&p->matcher, func))
         return walk_failed(&p->matcher, func, p->file, p->diags);
     int64_t flush = p->flush;
     if (flush >= 0)

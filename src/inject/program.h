@@ -37,7 +37,8 @@ typedef struct Target {
 /* What pass 1 found in a function. */
 enum {
     TOUCHED = 1,
-    TOUCHED_END = 2, /* code before the body's `end`, which branches reach */
+    TOUCHED_END = 2,  /* code before the body's `end`, which branches reach */
+    TOUCHED_SITE = 4, /* something is to be done at a site; else all is counted by segments */
 };
 
 /* A local whose type has no null, and which a probe may leave unset: it is made nullable. */
@@ -81,8 +82,9 @@ void program_free(Program *p);
 /* Walks all functions with p->matcher. False with a message if one is malformed. */
 bool program_walk(Program *p);
 
-/* Pass 1: records that code will be inserted at a site. */
-void program_touch(Program *p, const Site *site);
+/* Pass 1: records that something happens at a site; `code`: that pass 2 has to come to it, since it
+ * is not only counted by segments. */
+void program_touch(Program *p, const Site *site, bool code);
 
 /* Pass 1: an alt probe may replace the instruction of a site, which may set a local. */
 void program_note_replaced(Program *p, const Site *site);

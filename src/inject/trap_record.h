@@ -3,10 +3,11 @@
  * (counts.h): records in globals, filled from the first on, which go to where the runtime reads
  * them (stdlib/runtime/sums.h) before a report. The host tells of a trap by two exports:
  *
- *   whammc:trapped(deficit, fid, from, to: i32) -> i32  from is 2 * pc + 1, pc that of the original
- *                                                       instruction; 0: there is no room for
- * another location whammc:correct(variable: i32, amount: i64)          for each variable with an
- * amount; -1 traps, so that the host sees what the engine calls the module
+ * whammc:trapped(deficit, fid, from, to: i32) -> i32: `from` is 2 * pc + 1, pc that of the original
+ * instruction. Returns 0 if there is no room for another location.
+ *
+ * whammc:correct(variable: i32, amount: i64): for each variable with an amount. Variable -1 traps,
+ * so that the host sees what the engine calls the module.
  */
 #ifndef WHAMMC_INJECT_TRAP_RECORD_H
 #define WHAMMC_INJECT_TRAP_RECORD_H

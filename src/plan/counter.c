@@ -589,6 +589,9 @@ const Counting *counters_shape(Counters *c, const Shape *s) {
 }
 
 const Addition *counters_first(const Counters *c, const Shape *s, uint32_t sum) {
+    const Counting *k = &c->shapes.at[s->index];
+    if (k->n && c->additions.at[k->first].sum == sum)
+        return &c->additions.at[k->first];
     ShapeSum key = {s->index, sum};
     const uint64_t *i = map_get(&c->first_additions, (Str){(const char *)&key, sizeof key});
     return i ? &c->additions.at[*i] : NULL;

@@ -12,16 +12,24 @@
 #include "valid/frame.h"
 #include "valid/typer.h"
 
+/* Nothing at a site but the kind of its instruction matters to an action. */
+static bool is_decided(const Matcher *w, const Action *a, WasmOp op) {
+    const Variant *v = a->variant;
+    return !w->accept && !v->asks.types && !v->locals.len && !v->alt.is &&
+           a->event.mode != MODE_UNWIND && plan_is_same_at(w->plan, v, op);
+}
+
 /* The actions for each instruction, without those whose predicate it decides already. */
 static void list_actions(Matcher *w) {
-    vec_reserve(&w->listed, 1); /* so that every list has a place in it */
     for (uint32_t op = 0; op < WASM_OP_COUNT; op++) {
         const ActionList *list = &w->plan->by_op[op];
         w->may_match[op].from = w->listed.len;
-        for (uint32_t i = 0; i < list->len; i++)
-            if (w->accept ||
-                !plan_never_at(w->plan, w->plan->actions.at[list->at[i]].variant, (WasmOp)op))
-                vec_push(&w->listed, list->at[i]);
+        for (uint32_t i = 0; i < list->len; i++) {
+            const Action *a = &w->plan->actions.at[list->at[i]];
+            bool decided = is_decided(w, a, (WasmOp)op);
+            if (w->accept || !plan_never_at(w->plan, a->variant, (WasmOp)op))
+                vec_push(&w->listed, ((ListedAction){list->at[i], decided, NULL}));
+        }
         w->may_match[op].to = w->listed.len;
     }
 }
@@ -124,20 +132,40 @@ static bool is_quiet(Matcher *w, const Action *a, const Site *s) {
     return a->event.mode == MODE_UNWIND && !wasm_survey_call_throws(&w->survey, w->m, s->instr);
 }
 
-static void match_list(Matcher *w, const ActionList *list, const Site *s) {
+/* The shape of an action at a site; NULL: it does not match. */
+static Shape *shape_of(Matcher *w, Action *a, const Site *s) {
+    Variant *v = a->variant;
+    if (is_quiet(w, a, s))
+        return NULL;
+    bool fits = w->accept ? w->accept(w->ctx, w, a, s)
+                          : !(v->asks.types || v->locals.len) || types_fit(w, v, s->instr);
+    Shape *shape = fits ? plan_shape(w->plan, v, s) : NULL;
+    return shape && v->alt.is ? alt_fit(w->plan, shape, s, &w->types) : shape;
+}
+
+static inline void add_match(Matcher *w, Action *a, Shape *shape) {
+    if (shape)
+        vec_push(&w->matches, ((Match){a, shape}));
+}
+
+static void match_kind(Matcher *w, const ActionList *list, const Site *s) {
     w->matches.len = 0;
     for (uint32_t i = 0; i < list->len; i++) {
         Action *a = &w->plan->actions.at[list->at[i]];
-        Variant *v = a->variant;
-        if (is_quiet(w, a, s))
-            continue;
-        bool fits = w->accept ? w->accept(w->ctx, w, a, s)
-                              : !(v->asks.types || v->locals.len) || types_fit(w, v, s->instr);
-        Shape *shape = fits ? plan_shape(w->plan, v, s) : NULL;
-        if (shape && v->alt.is)
-            shape = alt_fit(w->plan, shape, s, &w->types);
-        if (shape)
-            vec_push(&w->matches, ((Match){a, shape}));
+        add_match(w, a, shape_of(w, a, s));
+    }
+}
+
+static void match_instr(Matcher *w, const Site *s) {
+    uint32_t to = w->may_match[s->instr->op].to;
+    w->matches.len = 0;
+    for (uint32_t i = w->may_match[s->instr->op].from; i < to; i++) {
+        ListedAction *listed = &w->listed.at[i];
+        Action *a = &w->plan->actions.at[listed->action];
+        Shape *shape = listed->shape ? listed->shape : shape_of(w, a, s);
+        if (listed->decided)
+            listed->shape = shape;
+        add_match(w, a, shape);
     }
 }
 
@@ -168,17 +196,16 @@ static void at_kind(Matcher *w, EventKind kind, const Site *s) {
     const ActionList *list = &w->plan->by_kind[kind];
     if (!list->len)
         return;
-    match_list(w, list, s);
+    match_kind(w, list, s);
     if (w->matches.len)
         w->at(w->ctx, s, &w->types, w->matches.at, w->matches.len);
 }
 
-static inline ActionList actions_of(Matcher *w, const WasmInstr *i) {
-    uint32_t from = w->may_match[i->op].from;
-    return (ActionList){w->listed.at + from, w->may_match[i->op].to - from};
+static inline bool may_match(const Matcher *w, const WasmInstr *i) {
+    return w->may_match[i->op].from < w->may_match[i->op].to;
 }
 
-static inline bool is_watched(const Matcher *w, const WasmInstr *i) {
+bool matcher_watches(const Matcher *w, const WasmInstr *i) {
     if (i->op == WASM_OP_CALL || i->op == WASM_OP_RETURN_CALL)
         return (int64_t)i->a == w->watch_call;
     return w->watch_op[i->op];
@@ -249,14 +276,13 @@ bool match_func(Matcher *w, uint32_t func) {
     w->part = w->open.len = 0;
     while (wasm_next(&code, &buffer[index & 1])) {
         const WasmInstr *i = &buffer[index & 1];
-        ActionList list = actions_of(w, i);
-        bool watched = is_watched(w, i);
+        bool matched = may_match(w, i), watched = matcher_watches(w, i);
         uint8_t next = code.at == code.end ? 0 : *code.at;
         FlowStep step = w->uses_flow ? flow_step(&w->flow, i, next) : (FlowStep){0};
         const Construct *part = w->uses_constructs ? next_part(w, (WasmOp)i->op) : NULL;
         bool block = (step.first && w->plan->by_kind[EVENT_BLOCK_START].len) ||
                      (step.last && w->plan->by_kind[EVENT_BLOCK_END].len);
-        if (list.len || watched || block) {
+        if (matched || watched || block) {
             s.opidx = index;
             s.previous = index ? &buffer[(index + 1) & 1] : NULL;
             s.construct = part;
@@ -264,7 +290,7 @@ bool match_func(Matcher *w, uint32_t func) {
             set_site(w, &s, i, &step);
             if (typed)
                 find_types(w, i, &code);
-            match_list(w, &list, &s);
+            match_instr(w, &s);
             if (w->matches.len || watched)
                 w->at(w->ctx, &s, &w->types, w->matches.at, w->matches.len);
             if (step.first)

@@ -305,6 +305,10 @@ static inline Site plan_nowhere(const Plan *plan, const WasmModule *m) {
  * were looked for. */
 bool plan_is_off(const Plan *plan, const PlanProbe *p);
 
+/* Whether the variant matches either all instructions of this kind or none, with one shape, as far
+ * as static conditions go. */
+bool plan_is_same_at(const Plan *plan, const Variant *v, WasmOp op);
+
 /* Whether a variant's predicate is false at all instructions of this kind, wherever they are. */
 bool plan_never_at(const Plan *plan, const Variant *v, WasmOp op);
 
@@ -368,6 +372,14 @@ typedef struct SiteTypes {
                          */
 } SiteTypes;
 
+/* An action that may match instructions of a kind. */
+typedef struct ListedAction {
+    uint32_t action;
+    bool decided; /* the kind of the instruction decides whether it matches, and which shape it has
+                   */
+    Shape *shape; /* ... found at the first such instruction; NULL before */
+} ListedAction;
+
 /* A walk over the functions of a program. A zeroed one with plan, m, at and ctx set is ready. */
 typedef struct Matcher {
     Plan *plan;
@@ -394,8 +406,8 @@ typedef struct Matcher {
     bool op_looks[WASM_OP_COUNT];
     struct {
         uint32_t from, to;
-    } may_match[WASM_OP_COUNT]; /* in `listed`: actions that may match an instruction of the kind */
-    Vec(uint32_t) listed;
+    } may_match[WASM_OP_COUNT]; /* in `listed` */
+    Vec(ListedAction) listed;
     WasmTyper typer;
     WasmSurvey survey;
     SiteTypes types;
@@ -410,6 +422,9 @@ bool match_func(Matcher *w, uint32_t func);
 
 /* The function's locals, parameters first (valid in `at`, if some variant uses localN). */
 void matcher_free(Matcher *w);
+
+/* Whether `at` is called for an instruction even if nothing matches. */
+bool matcher_watches(const Matcher *w, const WasmInstr *i);
 
 /* Whether an operand (or result) is an address, index or size of a memory or table: i64 if that has
  * 64-bit addresses, which templates see wrapped. */

@@ -149,6 +149,16 @@ static Tri decide_early(const Expr *e, const Site *s) {
     return asks_no_place(e, s) && fold(e, s, &value) ? tri_of(value.bits) : TRI_UNKNOWN;
 }
 
+bool plan_is_same_at(const Plan *plan, const Variant *v, WasmOp op) {
+    WasmInstr i = {.op = op};
+    Site s = plan_nowhere(plan, NULL);
+    s.instr = &i;
+    bool same = !v->impossible && !v->statics.len && !v->may_lack_consts;
+    for (uint32_t k = 0; k < v->atoms.len; k++)
+        same = same && asks_no_place(v->atoms.at[k], &s);
+    return same;
+}
+
 bool plan_never_at(const Plan *plan, const Variant *v, WasmOp op) {
     WasmInstr i = {.op = op};
     Site s = plan_nowhere(plan, NULL);

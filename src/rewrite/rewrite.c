@@ -112,9 +112,9 @@ static void check_dups(Rewrite *r, const Site *site, const Variant *v) {
 static void count_site(void *self, const Site *site, const SiteTypes *types, const Match *matches,
                        uint32_t n) {
     Rewrite *r = self;
-    program_touch(&r->p, site);
+    bool code = site->instr && matcher_watches(&r->p.matcher, site->instr);
     for (uint32_t i = 0; i < n; i++) {
-        store_count(&r->store, site, &matches[i]);
+        code |= !store_count(&r->store, site, &matches[i]);
         check_alt_calls(r, site, types, matches[i].shape->variant);
         check_dups(r, site, matches[i].shape->variant);
         if (matches[i].shape->variant->asks.targets)
@@ -130,6 +130,7 @@ static void count_site(void *self, const Site *site, const SiteTypes *types, con
             splice_unwind_types(&r->p.m, wasm_survey_exceptions(site->survey, &r->p.m), site->instr,
                                 matches, n);
     }
+    program_touch(&r->p, site, code);
     shadow_note(&r->shadow, site, matches, n);
     if (n > 1)
         check_alts(r, site, matches, n);
@@ -206,10 +207,11 @@ static void guard(Rewrite *r, const Site *site, const Match *matches, uint32_t n
     pieces_add(&r->p.pieces, WASM_REPLACE, site->pc, RANK_PROBE, from, code->len);
 }
 
-/* The counters of the current function. */
-static void put_counters(Rewrite *r, uint32_t func) {
+/* Pass 2, before the sites of a function: its counters. */
+static void enter(void *self, uint32_t func) {
+    Rewrite *r = self;
     Buf *code = &r->p.pieces.code;
-    for (; r->point < r->coalesce.counts.points.len; r->point++) {
+    for (; r->store.counts && r->point < r->coalesce.counts.points.len; r->point++) {
         const CountPoint *p = &r->coalesce.counts.points.at[r->point];
         if (p->func != func)
             return;
@@ -224,7 +226,6 @@ static void put_counters(Rewrite *r, uint32_t func) {
 static const Match *coded_matches(Rewrite *r, const Site *site, const Match *matches, uint32_t *n) {
     if (!r->store.counts)
         return matches;
-    put_counters(r, site->func);
     r->coded.len = 0;
     for (uint32_t i = 0; i < *n; i++)
         if (!coalesce_takes(&r->coalesce, site, &matches[i]))
@@ -493,7 +494,8 @@ static void tell_host(const Rewrite *r, const RewriteOptions *options) {
         h->why = runtime_host_reason(&r->p.m, r->host, &r->p.plan->arena);
 }
 
-static const Target target = {.match = match, .link = link, .splice = splice_at, .blame = blame};
+static const Target target = {
+    .match = match, .link = link, .enter = enter, .splice = splice_at, .blame = blame};
 
 bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId file,
                     const RewriteOptions *options, Buf *out, Diags *diags) {

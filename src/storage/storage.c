@@ -211,7 +211,7 @@ static void count_values(Store *s, const Site *site, const Match *match) {
     }
 }
 
-void store_count(Store *s, const Site *site, const Match *match) {
+bool store_count(Store *s, const Site *site, const Match *match) {
     const Variant *v = match->shape->variant;
     match->action->sites++;
     s->sites++;
@@ -219,7 +219,7 @@ void store_count(Store *s, const Site *site, const Match *match) {
         note_texts(s, site, v);
     if (s->coalesce && coalesce_takes(s->coalesce, site, match)) {
         count_values(s, site, match);
-        return;
+        return true;
     }
     s->slots += cells_count(&s->cells, v, site);
     for (uint32_t i = 0; i < v->probe->nvars; i++) {
@@ -237,6 +237,7 @@ void store_count(Store *s, const Site *site, const Match *match) {
         s->slots += g->leaves;
         note_init(s, site, var, s->group_of[id], g->count++);
     }
+    return false;
 }
 
 void store_count_once(Store *s, const ShapeList *shapes, const WasmModule *m) {

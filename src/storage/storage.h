@@ -92,8 +92,9 @@ void store_init(Store *s, const Plan *plan);
 void store_free(Store *s);
 
 /* Pass 1: gives each unshared variable of the match a slot, or a value that is counted by segments,
- * and a row. In the order of the sites. */
-void store_count(Store *s, const Site *site, const Match *match);
+ * and a row. In the order of the sites. Returns whether all that the match does is counted by
+ * segments. */
+bool store_count(Store *s, const Site *site, const Match *match);
 
 /* The same for what happens once. */
 void store_count_once(Store *s, const ShapeList *shapes, const WasmModule *m);
