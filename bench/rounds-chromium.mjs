@@ -3,7 +3,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { launch, serve } from '../tests/browser/chromium.mjs';
+import { launch, serve } from '../tests/checks/lib/browser/chromium.mjs';
 
 const [chromium, rounds, ...words] = process.argv.slice(2), end = words.indexOf('--');
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <whammc/whammc.h>
 
-/* The whole file; *size without the NUL behind it. NULL if it cannot be read. */
+/* The whole file; *size without the NUL after it. NULL if it cannot be read. */
 static char *slurp(const char *path, size_t *size) {
     FILE *f = fopen(path, "rb");
     char *bytes = NULL;

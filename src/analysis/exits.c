@@ -1,11 +1,11 @@
 /*
- * analysis/exits.c - the ways out of a function.
+ * analysis/exits.c - the exits of a function.
  */
 #include "analysis/exits.h"
 
 #include "edit/handlers.h"
 
-/* What edit/edit.c takes for one. */
+/* What edit/edit.c considers one. */
 static bool is_exit(const WasmModule *m, const WasmHandlers *handlers, int64_t proc_exit,
                     const WasmInstr *i) {
     switch (wasm_flow(i->op)) {

@@ -1,5 +1,5 @@
 /*
- * analysis/exits.h - the ways out of a function: where func:exit happens.
+ * analysis/exits.h - the exits of a function: where func:exit happens.
  */
 #ifndef WHAMMC_ANALYSIS_EXITS_H
 #define WHAMMC_ANALYSIS_EXITS_H
@@ -8,9 +8,10 @@
 
 typedef Vec(uint32_t) ExitOffsets;
 
-/* The offsets of the instructions with which a valid body is left, ascending: its last `end`, which
- * branches lead to, returns, tail calls, `unreachable`, what throws and is not caught in it, calls
- * of function `proc_exit` (-1: there is none). `code` stands at its first instruction. */
+/* The offsets of the instructions that leave a valid body, ascending: its last `end`, to which
+ * branches may lead, returns, tail calls, `unreachable`, instructions that throw what the body does
+ * not catch, calls of function `proc_exit` (-1: there is none). `code` is at its first instruction.
+ */
 void exits_find(const WasmModule *m, WasmCode code, int64_t proc_exit, ExitOffsets *out);
 
 #endif

@@ -37,8 +37,8 @@ static void target_catches(Flow *f, const WasmInstr *i) {
         target(f, wasm_vec_catch(&at).label);
 }
 
-/* `else`, `catch`, `catch_all`: what runs into it goes on after the end; the new part can be
- * reached if the construct could. */
+/* `else`, `catch`, `catch_all`: control that falls into it continues after the end; the new part is
+ * reachable if the construct was. */
 static void next_part(Flow *f, uint16_t op) {
     FlowFrame *frame = &vec_last(&f->frames);
     frame->targeted |= f->live;

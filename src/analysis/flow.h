@@ -60,8 +60,8 @@ static inline void flow_count_(Flow *f, FlowStep *s, bool ends) {
 }
 
 void flow_begin(Flow *f);
-/* Goes over the next instruction; `next` is the first byte of the one after it, anything at the
- * body's end. */
+/* Advances over the next instruction; `next` is the first byte of the one after it, any value at
+ * the body's end. */
 FlowStep flow_control_(Flow *f, const WasmInstr *i, uint8_t next);
 static inline FlowStep flow_step(Flow *f, const WasmInstr *i, uint8_t next) {
     uint8_t category = wasm_ops[i->op].category;
@@ -88,7 +88,8 @@ typedef struct Construct {
 } Construct;
 typedef Vec(Construct) Constructs;
 
-/* Fills `out` for a body from its first instruction; what is not closed ends at UINT32_MAX. */
+/* Fills `out` for a body from its first instruction; constructs that are not closed end at
+ * UINT32_MAX. */
 void constructs_find(WasmCode code, Constructs *out);
 
 /* Whether an instruction opens a construct or a further part of one. */

@@ -33,8 +33,8 @@ static uint32_t find(uint32_t *parent, uint32_t c) {
     return c;
 }
 
-/* False if they were together already. */
-static bool join(uint32_t *parent, uint32_t a, uint32_t b) {
+/* False if they were in one set already. */
+static bool unite(uint32_t *parent, uint32_t a, uint32_t b) {
     a = find(parent, a);
     b = find(parent, b);
     parent[a > b ? a : b] = a > b ? b : a;
@@ -65,7 +65,7 @@ static uint32_t out_class(Walk *w) {
 
 static void lead_to(Walk *w, uint32_t class) {
     uint32_t out = out_class(w); /* a new one moves the classes */
-    join(w->s->merged.at, out, class);
+    unite(w->s->merged.at, out, class);
 }
 
 /* Where a branch leads: the class of a label, at whose construct's end it may be. */
@@ -90,7 +90,7 @@ static void branch_table(Walk *w, const WasmInstr *i) {
 static void catches(Walk *w, const WasmInstr *i) {
     const uint8_t *at = i->vec;
     for (uint32_t k = 0; k < i->count; k++)
-        join(w->s->merged.at, target(w, wasm_vec_catch(&at).label), CLASS_EXIT);
+        unite(w->s->merged.at, target(w, wasm_vec_catch(&at).label), CLASS_EXIT);
 }
 
 static void diverge(Walk *w, uint32_t next) {
@@ -98,7 +98,7 @@ static void diverge(Walk *w, uint32_t next) {
     start_segment(w, next, NONE);
 }
 
-/* Control goes on after the instruction, or elsewhere. */
+/* Control continues after the instruction, or elsewhere. */
 static void go_on(Walk *w, uint32_t next) {
     start_segment(w, next, out_class(w));
 }
@@ -153,7 +153,7 @@ static void close_construct(Walk *w, const WasmInstr *i) {
     SegmentLabel label = vec_last(&w->s->labels);
     bool was_live = w->live;
     if (label.op == WASM_OP_IF && label.live) {
-        join(w->s->merged.at, label.class, label.other);
+        unite(w->s->merged.at, label.class, label.other);
         label.targeted = true;
     }
     if (label.targeted) {
@@ -214,7 +214,7 @@ static void step(Walk *w, const WasmInstr *i) {
 }
 
 /* Ends the segment before an instruction if it is to; returns the first cut after that. */
-static uint32_t pass_cuts(Walk *w, uint32_t cut, uint32_t offset) {
+static uint32_t end_at_cut(Walk *w, uint32_t cut, uint32_t offset) {
     const Segments *s = w->s;
     while (cut < s->ncuts && s->cuts[cut] < offset)
         cut++;
@@ -233,7 +233,7 @@ static void find_segments(Segments *s, WasmCode code, bool exact_traps) {
     vec_push(&s->labels, ((SegmentLabel){WASM_OP_COUNT, true, false, new_class(s), NONE}));
     start_segment(&w, (uint32_t)(code.at - code.start), CLASS_ENTRY);
     for (uint32_t cut = 0; s->labels.len && wasm_next(&code, &i);) {
-        cut = pass_cuts(&w, cut, i.offset);
+        cut = end_at_cut(&w, cut, i.offset);
         vec_last(&s->at).last_pc = i.offset;
         step(&w, &i);
     }
@@ -271,10 +271,10 @@ static void find_tree(Segments *s) {
     s->joined.len = 0;
     for (uint32_t c = 0; c < s->merged.len; c++)
         vec_push(&s->joined, c);
-    join(s->joined.at, find(s->merged.at, CLASS_ENTRY), find(s->merged.at, CLASS_EXIT));
+    unite(s->joined.at, find(s->merged.at, CLASS_ENTRY), find(s->merged.at, CLASS_EXIT));
     for (uint32_t i = 0; i < s->at.len; i++) {
         Segment *seg = &s->at.at[s->lists.at[i]];
-        seg->counted = !seg->dead && !join(s->joined.at, seg->in, seg->out);
+        seg->counted = !seg->dead && !unite(s->joined.at, seg->in, seg->out);
     }
 }
 
@@ -402,8 +402,8 @@ const Segment *segments_seek(const Segments *s, uint32_t *cursor, uint32_t offse
 
 /* ---- the choice ---- */
 
-/* What a counter costs, as a guess: a loop makes eight rounds. */
-static uint64_t price(const Segment *seg) {
+/* The edge weight of a counter: assumes eight iterations per nesting level. */
+static uint64_t edge_weight(const Segment *seg) {
     enum { UNPLACED = 40 };
     return UINT64_C(1) << (seg->unplaced ? UNPLACED : 3 * (seg->depth < 8 ? seg->depth : 8));
 }
@@ -412,7 +412,7 @@ static uint64_t price(const Segment *seg) {
 static uint64_t price_all(const Segments *s, const bool *needed, bool derives) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < s->at.len; i++)
-        sum += needed[i] && (!derives || s->at.at[i].counted) ? price(&s->at.at[i]) : 0;
+        sum += needed[i] && (!derives || s->at.at[i].counted) ? edge_weight(&s->at.at[i]) : 0;
     return sum;
 }
 

@@ -2,17 +2,17 @@
  * analysis/segment.h - the straight-line segments of a function body, and which of them need a
  * counter so that the counts of all are known.
  *
- * A segment is a run of instructions of which all are executed if the first is, unless one traps.
- * It ends where a basic block does (flow.h) and after every call, which may not return. Segments
- * can be empty: what falls from a `br_if` into a `loop`, which is a segment's first instruction.
- * Where an instruction traps, its segment has not been executed as a whole, and what entered it
- * does not leave it: that is for the user to correct (SegmentTrap), or such instructions end
+ * A segment is a straight-line run of instructions: if the first is executed, all are, unless one
+ * traps. It ends where a basic block ends (flow.h) and after every call, which may not return.
+ * Segments can be empty: for example between a `br_if` and a `loop`, which is the first instruction
+ * of a segment. Where an instruction traps, its segment has not been executed as a whole, so flow
+ * is not conserved there: either the user corrects that (SegmentTrap), or such instructions end
  * segments, too.
  *
- * What enters a segment leaves it. Segments after which the same can come have one *class* at their
- * ends, which is the class at the starts of what can come; the segments that end in a class are
- * executed as often, together, as those that start in it. So segments are the edges of a graph of
- * classes, and those on a spanning tree need no counter (Knuth and Stevenson, "Optimal measurement
+ * Segments are the edges of a flow graph whose nodes are called *classes*: two segments end in the
+ * same class if control can continue from both at the same instruction. Flow is conserved at a
+ * class: the counts of the segments that end there add up to the counts of those that start there.
+ * Edges on a spanning tree therefore need no counter (Knuth and Stevenson, "Optimal measurement
  * points for program frequency counts", BIT 13, 1973). Code outside of the function is one more
  * edge: from EXIT, where returns, calls that do not return and exceptions end, to ENTRY. Segments
  * in inner loops are put on the tree first.
@@ -25,14 +25,14 @@
 typedef struct Segment {
     uint32_t start;   /* offset of its first instruction; of what follows if it is empty */
     uint32_t last_pc; /* offset of the last instruction that was reached in it */
-    uint32_t depth;   /* loops round it, at least */
+    uint32_t depth;   /* loops around it, at least */
     uint32_t in, out; /* its classes */
     bool dead;        /* cannot be reached: has no classes, is never executed */
     bool at_label;    /* begins with a `loop` or an `end` that branches lead to: what counts it is
                          after that instruction */
     bool last;        /* ... which is the body's last `end` */
     bool unplaced;    /* has no place for a counter: goes on the tree before all others */
-    bool counted;     /* needs a counter; if not, and not dead, an equation gives its count */
+    bool counted;     /* needs a counter; if not, and not dead, an equation has its count */
 } Segment;
 
 /* The count of `segment` is the sum of the counts of terms[from..middle), less those of
@@ -63,7 +63,7 @@ typedef struct Segments {
     Vec(SegmentLabel) labels;
 } Segments;
 
-/* Finds the segments of a valid body and what to count; `code` stands at its first instruction.
+/* Finds the segments of a valid body and what to count; `code` is at its first instruction.
  * With exact_traps segments end after all instructions that can trap; else only after those whose
  * place is not always known, and where there are very many. */
 void segments_find(Segments *s, WasmCode code, bool exact_traps);
@@ -73,13 +73,11 @@ void segments_free(Segments *s);
 void segments_split(Segments *s, WasmCode code, bool exact_traps);
 void segments_solve(Segments *s);
 
-/*
- * Which segments it takes to know the counts of those that are asked for, which are not dead.
- * `needed`, one for each segment, is true for these at first. Either each of them gets a counter:
- * false. Or true, and the equations of needed segments are used: what they are made of becomes
- * needed, too, and those with `counted` get counters. A segment that is unplaced gets one only if
- * that cannot be avoided.
- */
+/* Chooses how to find the counts of the segments that are asked for, which are not dead; `needed`,
+ * one for each segment, is initially true for these. False: each of them gets a counter. True: the
+ * equations of needed segments are used; then the segments of which these are made are needed, too,
+ * and needed segments with `counted` get counters. A segment that is unplaced gets one only if that
+ * cannot be avoided. */
 bool segments_choose(Segments *s, bool *needed);
 
 /* The segment of the instruction at `offset`. Offsets must not decrease from one call to the next;

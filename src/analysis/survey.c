@@ -1,8 +1,8 @@
 /*
- * analysis/survey.c - what can be told of a program only by looking at all of it.
+ * analysis/survey.c - facts about the whole program.
  *
- * One walk over the code notes who calls whom; then what throws spreads from functions to those
- * that call them.
+ * One walk over the code records the call graph; then exceptions are propagated from callees to
+ * callers.
  */
 #include "analysis/survey.h"
 
@@ -19,8 +19,7 @@ enum {
     RESUMES = 64,
 };
 
-/* A call: the function that it is in and the one that it names (the number of functions: an
- * indirect one). */
+/* A call: the caller, and the callee that it names (the number of functions: an indirect call). */
 typedef struct Call {
     uint32_t from, to;
     bool tail; /* the caller is gone when the other one begins */

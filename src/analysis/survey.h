@@ -1,11 +1,10 @@
 /*
- * analysis/survey.h - what can be told of a program only by looking at all of it: which functions
- * can be entered other than by `call`, whether there are tail calls, and out of which functions
- * exceptions can come.
+ * analysis/survey.h - facts about the whole program: which functions can be entered other than by
+ * `call`, whether there are tail calls, and which functions exceptions can leave.
  *
- * Exceptions come from `throw` and the like, and from functions that are imported from anywhere
- * but WASI. A function lets them through if it throws or calls, directly or not, one that does. Of
- * indirect calls it is not known which function they reach: any that escapes.
+ * Exceptions come from `throw` and the like, and from functions that are imported from anywhere but
+ * WASI. They can leave a function if it throws, or if it calls, directly or indirectly, a function
+ * that they can leave. An indirect call may reach any function that escapes.
  */
 #ifndef WHAMMC_ANALYSIS_SURVEY_H
 #define WHAMMC_ANALYSIS_SURVEY_H
@@ -13,7 +12,7 @@
 #include "wasm/module.h"
 #include "edit/catch_all.h"
 
-/* A zeroed one is valid; it is made when first asked, of the input as it was read. */
+/* A zeroed one is valid; it is computed at the first question, from the input as it was read. */
 typedef struct WasmSurvey {
     bool any_call;  /* set by the caller: a call may reach another function than it names */
     uint8_t *funcs; /* by input function, and one more for what indirect calls reach: bits; NULL =
@@ -29,10 +28,10 @@ bool wasm_survey_escapes(WasmSurvey *s, const WasmModule *m, uint32_t func);
 bool wasm_survey_tail_calls(WasmSurvey *s, const WasmModule *m);
 /* The function has one of them. */
 bool wasm_survey_has_tail_calls(WasmSurvey *s, const WasmModule *m, uint32_t func);
-/* The function is one of a program of Go's compiler that is left in the middle when a goroutine
- * waits (its result is 1 then), and entered again later (its parameter is not 0 then). */
+/* A function compiled by Go's compiler that is suspended in the middle when a goroutine waits (its
+ * result is 1 then), and entered again later (its parameter is not 0 then). */
 bool wasm_survey_resumable(WasmSurvey *s, const WasmModule *m, uint32_t func);
-/* The function is one that does that: it is none of those, and calls indirectly. */
+/* A function that resumes these: it is none of them, and calls indirectly. */
 bool wasm_survey_resumes(WasmSurvey *s, const WasmModule *m, uint32_t func);
 /* An exception may come out of the call (call, call_indirect, call_ref) in an input function. */
 bool wasm_survey_call_throws(WasmSurvey *s, const WasmModule *m, const WasmInstr *call);
@@ -41,8 +40,8 @@ bool wasm_survey_call_throws(WasmSurvey *s, const WasmModule *m, const WasmInstr
 bool wasm_survey_unwinds(WasmSurvey *s, const WasmModule *m, uint32_t func);
 /* There is a throw, throw_ref or rethrow in the function. */
 bool wasm_survey_throws(WasmSurvey *s, const WasmModule *m, uint32_t func);
-/* The instructions for exceptions that the program has; if it has neither, those of browsers and
- * Node of all versions. */
+/* The kind of exception instructions that the program uses; if it uses neither, the kind that
+ * browsers and Node of all versions know. */
 WasmExceptions wasm_survey_exceptions(WasmSurvey *s, const WasmModule *m);
 void wasm_survey_free(WasmSurvey *s);
 

@@ -428,7 +428,7 @@ uint32_t whammc_module_add_local(WhammcModule *w, uint32_t func, WhammcType type
 /* ---- adding ---- */
 
 static bool can_import(WhammcModule *w) {
-    return !w->m.laid_out || fail(w, "imports cannot be added after the first write");
+    return !w->m.layout.done || fail(w, "imports cannot be added after the first write");
 }
 
 static bool check_func_type(WhammcModule *w, uint32_t type) {

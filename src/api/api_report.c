@@ -168,9 +168,12 @@ whammc_status whammc_report_read_image(WhammcReport *r, const char *name, const 
                                        size_t size, const void *values, size_t values_size) {
     const char *wrong = wrong_image(image, size, values_size);
     Buf text = {0};
-    if (!wrong &&
-        !image_render_within(image, (uint32_t)size, values, most_text(size + values_size), &text))
-        wrong = "the report is much longer than that of any program would be";
+    if (!wrong) {
+        uint8_t *own = (uint8_t *)api_copy(values, values_size); /* derived words are filled in */
+        if (!image_render_within(image, (uint32_t)size, own, most_text(size + values_size), &text))
+            wrong = "the report is much longer than that of any program would be";
+        free(own);
+    }
     if (!wrong) {
         whammc_status status = whammc_report_read(r, name, text.data, text.len, 0);
         buf_free(&text);

@@ -65,7 +65,7 @@ static void remove_now(void *ctx, uint32_t id) {
     bind_remove(s, s->bind->rules.at, id);
 }
 
-/* What a monitor prints while it is attached: shown, and noted in case it gives up. */
+/* What a monitor prints while it is attached: shown, and kept in case it fails. */
 static void print_now(void *ctx, int stream, const void *bytes, size_t n) {
     enum { NOTED = 150 };
     BindState *s = ctx;
@@ -116,7 +116,7 @@ static bool match(void *self) {
 
 /* ---- whamm:dyninstr ---- */
 
-/* (id): sets the place's flag. */
+/* (id): sets the location's flag. */
 static uint32_t add_remove_probe(Bind *b, BindState *s) {
     WasmModule *m = &b->p.m;
     uint64_t page = 65536;
@@ -286,7 +286,8 @@ static bool link(void *self) {
     if (!link_parts(b))
         return false;
     bind_inline(b);
-    bind_total(b);
+    if (!bind_total(b))
+        return false;
     if (b->counts.traps.len)
         b->p.counts = &b->counts;
     uint32_t flush = add_flush(b);
@@ -333,10 +334,11 @@ static void blame(void *self, Diag *d) {
         uint32_t sites = b->plan.actions.at[i].sites;
         if (sites)
             diag_label(b->p.diags, d, (Span){s->monitor.file, at, at + name.len},
-                       "this probe is at %u places", sites);
+                       "this probe has %u sites", sites);
     }
-    diag_hint(b->p.diags, d,
-              "this is a fault of whammc; please report it with the monitor and the program");
+    diag_hint(
+        b->p.diags, d,
+        "this is an internal error of whammc; please report it with the monitor and the program");
 }
 
 static void enter(void *self, uint32_t func) {

@@ -1,15 +1,15 @@
 /*
- * attach/attach.h - monitor modules are attached to a program ahead of time: what an engine would
- * do when it loads both is done now, and the result is a program that runs on any engine.
+ * attach/attach.h - attaches monitor modules to a program ahead of time: does now what an engine
+ * does when it loads both, and makes a program that runs on any engine.
  *
  * Monitors run while they are attached (engine_side.h): their start functions, predicates and
- * callbacks, in the order of an engine. What they leave in memories, globals and tables is what
- * they begin with when the program runs (freeze.h, shim.h).
+ * callbacks, in the order of an engine. The contents of memories, globals and tables that they
+ * leave are those with which they begin at run time (freeze.h, shim.h).
  *
- * Differences to engines: basic blocks are exact (analysis/flow.h), so instr_count is too; where
- * engines crash or read garbage, there is an error, or in code that cannot be reached no probe;
- * `frame` is null; insert_new_probe cannot be done; after remove_probe(id) all probes of the
- * monitor at that place are gone that had asked for probe_id.
+ * Differences to engines: basic blocks are exact (analysis/flow.h), and so is instr_count; where
+ * engines crash or read garbage there is an error, or in unreachable code no probe; `frame` is
+ * null; insert_new_probe is not possible; remove_probe(id) removes all probes of the monitor at
+ * that location that had asked for probe_id.
  */
 #ifndef WHAMMC_ATTACH_ATTACH_H
 #define WHAMMC_ATTACH_ATTACH_H
@@ -40,7 +40,7 @@ typedef struct BindOptions {
     bool exact_traps; /* ... which end where something can trap, too */
     /* What monitors print while they are attached (stream 1 or 2); NULL = dropped. */
     void (*write)(void *ctx, int stream, const void *bytes, size_t n);
-    /* Told of each probe, in the order of monitors and exports, at how many places it is; may be
+    /* Called for each probe, in the order of monitors and exports, with its number of sites; may be
      * NULL. */
     void (*attached)(void *ctx, uint32_t monitor, Str export, uint64_t places);
     void *ctx;

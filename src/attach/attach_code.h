@@ -18,11 +18,11 @@ typedef struct BindFormal {
     uint32_t n; /* of argN, localN */
     WasmType type;
     bool is_static;
-    uint32_t word; /* static: index of its word in what is recorded for a place, */
-    uint64_t max;  /* and its largest value at any place */
+    uint32_t word; /* static: index of its word in what is recorded for a location, */
+    uint64_t max;  /* and its largest value at any location */
 } BindFormal;
 
-/* What becomes of an instruction of a probe whose counters are in globals. */
+/* How an instruction of a probe changes whose counters are in globals. */
 typedef enum BindRoleKind { CELL_NONE, CELL_ADDRESS, CELL_LOAD, CELL_STORE } BindRoleKind;
 typedef struct BindRole {
     BindRoleKind kind;
@@ -38,7 +38,7 @@ typedef struct BindCell {
     uint64_t base;
 } BindCell;
 
-/* The code of a probe function that is to be inlined, behind its local declarations. */
+/* The code of a probe function that is to be inlined, after its local declarations. */
 typedef struct BindSource {
     Buf code;
     uint32_t *temp;    /* by parameter: its temporary; UINT32_MAX = it is not changed */
@@ -63,13 +63,13 @@ typedef struct BindSum {
     uint64_t to; /* set: to that */
 } BindSum;
 
-/* What a probe does at a place. */
+/* What a probe does at a location. */
 typedef struct BindAddition {
     uint32_t sum; /* index into Bind.sums */
     uint64_t amount;
 } BindAddition;
 
-/* Numbers of one segment, each `step` bytes behind the one before, all with the same value. */
+/* Numbers of one segment, each `step` bytes after the one before, all with the same value. */
 typedef struct BindRun {
     BindPlace place; /* of the first */
     uint32_t n, step;
@@ -80,19 +80,19 @@ typedef struct BindRun {
     uint32_t func, key; /* then: of the first, index into Bind.keys (counts_key) */
 } BindRun;
 
-/* A probe of a monitor. The action of the same index in the plan is its. */
+/* A probe of a monitor; its action in the plan has the same index. */
 typedef struct BindRule {
     const MonitorProbe *probe;
     uint32_t monitor;
     BindFormal *formals; /* by index into the rule's params */
-    uint32_t nwords;     /* recorded for each place */
-    uint32_t id_word;    /* the place's number, if it can be removed; else UINT32_MAX */
+    uint32_t nwords;     /* recorded for each location */
+    uint32_t id_word;    /* the location's number, if it can be removed; else UINT32_MAX */
     BindSource *source;  /* NULL: the function is called */
-    bool coded;          /* there is code for it at some place */
-    const char *fault;   /* why it can be at no place, NULL = it can */
+    bool coded;          /* some site has code for it */
+    const char *fault;   /* why it can be at no location, NULL = it can */
 } BindRule;
 
-/* A place at which a probe is attached, in the order of the walk. */
+/* A location at which a probe is attached, in the order of the walk. */
 typedef struct BindHit {
     uint32_t func, pc, rule;
     uint32_t words; /* index into BindState.words */
@@ -108,12 +108,12 @@ static inline bool bind_has_code(const BindHit *h) {
 /* Where strings for callbacks go. */
 typedef struct BindStrings {
     bool found, older;    /* `older`: as engines of 2025 do it */
-    EvalMemory *memory;   /* NULL = the monitor has nothing for them */
+    EvalMemory *memory;   /* NULL = the monitor does not have it */
     uint64_t start, size; /* bytes */
     uint64_t used;        /* at the current place */
 } BindStrings;
 
-/* Where counters are and what makes sums of them. */
+/* Where counters are, and what adds them up. */
 typedef struct BindTotal {
     uint32_t first_counter; /* handle of the first counter, a global; UINT32_MAX = in memory, */
     uint32_t memory;        /* at its beginning: handle */
@@ -130,12 +130,12 @@ typedef struct BindState {
     Vec(WasmModule *) libraries;
     Vec(BindModule) modules; /* libraries, then the monitor */
     BindHost *host;
-    bool spent; /* the instructions that attaching may take are used up */
+    bool spent; /* the budget of instructions for attaching is used up */
     BindPart *part;
     uint32_t first_rule, nrules;
     Vec(BindHit) hits;
     Vec(uint64_t) words;
-    uint32_t accepted, spliced; /* pass 2: behind the hit that was met, whose code was made */
+    uint32_t accepted, spliced; /* pass 2: after the current hit, whose code was made */
     bool in_globals;            /* the cells that probes change are in globals: */
     Map cells;                  /* their handles */
     Vec(uint32_t) dumps;        /* handles of functions that store them into memory */
@@ -144,14 +144,14 @@ typedef struct BindState {
     Buf said; /* the beginning of what the function that runs has printed, on one line */
     uint32_t place_func, place_pc; /* of the last attempt */
     /* probe_id */
-    uint32_t id_func, id_pc; /* the place that has the last number, */
+    uint32_t id_func, id_pc; /* the location that has the last number, */
     uint32_t ids;            /* which is ids - 1 */
-    Vec(uint32_t) id_hits;   /* by number: the first hit at the place that has it */
+    Vec(uint32_t) id_hits;   /* by number: the first hit at the location that has it */
     int64_t flags;           /* handle of a memory: by number, not 0 = removed; -1 = none */
     int64_t remove_probe;    /* handle of the function that sets them, -1 = none */
 } BindState;
 
-/* Something that makes an engine give up, at one or more places; so do we if it is fatal. */
+/* Something that makes an engine abort, at one or more locations; so do we if it is fatal. */
 typedef struct BindFault {
     uint32_t rule, func, pc, places;
     bool fatal;
@@ -173,7 +173,7 @@ typedef struct Bind {
     Map sum_at; /* by BindPlace */
     Vec(BindAddition) additions;
     Counts counts;
-    Vec(BindRun) runs; /* of numbers that one place adds to or sets */
+    Vec(BindRun) runs; /* of numbers that one location adds to or sets */
     Vec(uint32_t) keys;
     Vec(uint32_t) vars; /* the other sums, by variable: indices */
     BindTotal total;
@@ -193,15 +193,15 @@ bool bind_removes(const BindState *s);
 
 /* ---- attach_match.c ---- */
 
-/* Matcher.accept: in pass 1 does what an engine does at a place for a rule, in pass 2 finds what
+/* Matcher.accept: in pass 1 does what an engine does at a location for a rule, in pass 2 finds what
  * was recorded. */
 bool bind_accept(void *self, const Matcher *w, const Action *a, const Site *site);
-/* remove_probe while the monitor is attached: the probes that are at the place so far and have
+/* remove_probe while the monitor is attached: the probes that are at the location so far and have
  * asked for its number. */
 void bind_remove(BindState *s, const BindRule *rules, uint32_t id);
-/* The next hit in order that has code, from *at on, which goes behind it; NULL = none. */
+/* The next hit in order that has code, from *at on, which moves past it; NULL = none. */
 const BindHit *bind_next(const BindState *s, uint32_t *at);
-/* Says what was wrong; false if anything was. */
+/* Reports the errors; returns false if there were any. */
 bool bind_faults(Bind *b);
 
 /* ---- if_convert.c ---- */
@@ -213,8 +213,8 @@ typedef struct BindAddress {
     void *ctx;
 } BindAddress;
 
-/* The code of a straight function of the monitor with branches where it counts under a condition,
- * behind its local declarations. False if there is nothing of that kind. */
+/* The code of a straight-line function of the monitor, with branches where it counts under a
+ * condition, after its local declarations. False if it has no such counts. */
 bool bind_counts(const WasmModule *m, uint32_t func, const BindAddress *in_bounds, Buf *out);
 
 /* ---- promote.c ---- */
@@ -222,13 +222,14 @@ bool bind_counts(const WasmModule *m, uint32_t func, const BindAddress *in_bound
 /* Moves what the probes of a monitor change in memory to globals, if that is all they do with
  * memory; *current is set to the rule that in_bounds is asked about. */
 void bind_cells(Bind *b, BindState *s, const BindAddress *in_bounds, BindRule **current);
-/* The handle of the global that is a cell (index into Bind.cells) at a place with these words. */
+/* The handle of the global that is a cell (index into Bind.cells) at a location with these words.
+ */
 uint32_t bind_cell(const Bind *b, const uint64_t *words, uint32_t n);
 
 /* Whether all that a rule's code, which has a source, does with memory is to change cells; finds
  * them. */
 bool bind_changes(Bind *b, BindState *s, BindRule *r, const BindAddress *in_bounds);
-/* Where a cell is in memory at a place with these words. */
+/* The address of a cell in memory, at a location with these words. */
 BindPlace bind_place(const Bind *b, const uint64_t *words, uint32_t n);
 
 /* ---- effects.c ---- */
@@ -239,8 +240,8 @@ void bind_sums(Bind *b, const BindAddress *in_bounds, BindRule **current);
 
 /* ---- sums.c ---- */
 
-/* Adds the counters and the function that makes the sums. */
-void bind_total(Bind *b);
+/* Adds the counters and the function that makes the sums. False with a message if that cannot be. */
+bool bind_total(Bind *b);
 /* Pass 2, before the sites of a function: its counters. */
 void bind_put_counters(Bind *b, uint32_t func);
 
@@ -249,8 +250,7 @@ void bind_put_counters(Bind *b, uint32_t func);
 /* Decides which probe functions are inlined, and where their counters live; when all parts are
  * linked. */
 void bind_inline(Bind *b);
-/* The templates of all rules that are at some place; the module is laid out. False with messages.
- */
+/* Makes the templates of all rules that have sites; the module is laid out. False with messages. */
 bool bind_templates(Bind *b);
 
 #endif

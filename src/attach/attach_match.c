@@ -1,7 +1,6 @@
 /*
- * attach/attach_match.c - attaching: for a place and a rule, first the predicate is asked, then
- * values are bound, then callbacks are called, as engines do it (engine interface, sections 4 and
- * 5).
+ * attach/attach_match.c - attaching: for a location and a rule, evaluates the predicate, then binds
+ * values, then calls callbacks, as engines do (engine interface, sections 4 and 5).
  */
 #include "attach/attach_code.h"
 #include "valid/typer.h"
@@ -79,10 +78,11 @@ bool bind_faults(Bind *b) {
                  f->pc, f->func, func.len ? " (" : "", STR_ARG(func), func.len ? ")" : "");
         diag_quote(diags, d, at, name);
         if (f->places > 1)
-            diag_hint(diags, d, f->fatal ? "the same is wrong at %u more %s" : "and at %u more %s",
+            diag_hint(diags, d,
+                      f->fatal ? "the same error occurs at %u more %s" : "and at %u more %s",
                       f->places - 1, f->places == 2 ? "place" : "places");
         if (!f->fatal)
-            diag_hint(diags, d, "it is not attached there; engines give up");
+            diag_hint(diags, d, "it is not attached there; engines abort");
     }
     if (b->more_faults)
         diag(diags, DIAG_CANNOT_BIND, (Span){b->p.file, 0, 0},
@@ -121,7 +121,7 @@ static void find_strings(BindState *s) {
     x->memory = find_memory(s, "engine:data");
 }
 
-/* Gives address and length of a string, which is cut where there is no room. */
+/* Returns address and length of a string, which is cut where there is no room. */
 static Outcome put_string(Attempt *a, const char *text, size_t len, MonitorValue out[2]) {
     BindStrings *x = &a->s->strings;
     if (!x->memory)
@@ -170,12 +170,12 @@ static Outcome op_name(Attempt *a, MonitorValue out[2]) {
 
 /* ---- static values ---- */
 
-/* The place has the last number that was given. */
+/* The location has the last number that was given. */
 static bool is_numbered(const BindState *s, const Site *site) {
     return s->ids && s->id_func == site->func && s->id_pc == site->pc;
 }
 
-/* The place's number: one for all rules there. */
+/* The location's number: one for all rules there. */
 static uint32_t place_id(Attempt *a) {
     BindState *s = a->s;
     if (!is_numbered(s, a->site)) {
@@ -235,9 +235,11 @@ static Outcome static_value(Attempt *a, const MonitorParam *p, MonitorValue *out
         return number(out, WASM_I64, i->c);
     case PARAM_INSTR_COUNT:
         if (a->r->probe->rule.event != MONITOR_BLOCK_END)
-            return because(a, FAULT, "instr_count is known at block:end only");
+            return because(a, FAULT, "instr_count is known only at block:end");
         return number(out, WASM_I32, a->site->instr_count);
-    default: return because(a, FAULT, "a callback cannot be given what is only known at run time");
+    default:
+        return because(a, FAULT,
+                       "a callback cannot receive a value that is known only at run time");
     }
 }
 
@@ -266,16 +268,16 @@ static Outcome check_call(Attempt *a, const MonitorFunc *f, const MonitorValue *
     const WasmTypeDef *type = wasm_func_type(&a->s->monitor.m, f->func);
     Str name = f->call->name;
     if (type->nparams != n || type->nresults != 1)
-        return because(a, FAULT, "%.*s takes %u values and gives %u, where %u and 1 are needed",
+        return because(a, FAULT, "%.*s has %u parameters and %u results; expected %u and 1",
                        STR_ARG(name), type->nparams, type->nresults, n);
     for (uint32_t i = 0; i < n; i++) {
         if (args[i].type != type->params[i])
-            return because(a, FAULT, "%.*s takes an %s, but is given an %s", STR_ARG(name),
+            return because(a, FAULT, "%.*s expects an %s, but receives an %s", STR_ARG(name),
                            wasm_type_text(type->params[i], want),
                            wasm_type_text(args[i].type, have));
         if (args[i].type == WASM_V128)
             return because(a, FAULT,
-                           "%.*s takes a vector, which cannot be computed with ahead of time",
+                           "%.*s expects a vector, which cannot be computed ahead of time",
                            STR_ARG(name));
     }
     return BOUND;
@@ -290,10 +292,10 @@ static Outcome call(Attempt *a, const MonitorFunc *f, WasmType wanted, uint64_t 
         o = check_call(a, f, args, n);
     WasmType type = o == BOUND ? wasm_func_type(&a->s->monitor.m, f->func)->results[0] : wanted;
     if (type != wanted)
-        o = because(a, FAULT, "%.*s gives an %s, where an %s is needed", STR_ARG(f->call->name),
+        o = because(a, FAULT, "%.*s returns an %s; expected an %s", STR_ARG(f->call->name),
                     wasm_type_text(type, have), wasm_type_text(wanted, want));
     if (o == BOUND && (type == WASM_V128 || WASM_IS_REF(type)))
-        o = because(a, FAULT, "%.*s gives a %s, which cannot be computed ahead of time",
+        o = because(a, FAULT, "%.*s returns a %s, which cannot be computed ahead of time",
                     STR_ARG(f->call->name), type == WASM_V128 ? "vector" : "reference");
     EvalValue *values = mem_alloc(sizeof *values * (n + 1)), value = {type, 0};
     EvalError error;
@@ -328,7 +330,7 @@ static uint32_t shown_operands(const WasmInstr *i, uint32_t n) {
     }
 }
 
-/* Operand n is there with the type. In code that cannot be reached there may be none. */
+/* Operand n exists and has the type. In unreachable code it may not exist. */
 static Outcome bind_arg(Attempt *a, uint32_t n, WasmType wanted) {
     char want[32], have[32];
     if (!at_instr(a))
@@ -345,7 +347,7 @@ static Outcome bind_arg(Attempt *a, uint32_t n, WasmType wanted) {
         return BOUND;
     return lenient || type == WASM_BOT
                ? UNMATCHED
-               : because(a, LEFT_OUT, "arg%u of %s is an %s, but the function takes an %s", n,
+               : because(a, LEFT_OUT, "arg%u of %s is an %s, but the function expects an %s", n,
                          event_words(a), wasm_type_text(type, have), wasm_type_text(wanted, want));
 }
 
@@ -374,14 +376,14 @@ static Outcome bind_param(Attempt *a, uint32_t k) {
     case PARAM_LOCAL: return bind_local(a, p->n, f->type);
     case PARAM_FRAME:
         if (f->type != EVAL_EXTERNREF)
-            return because(a, FAULT, "frame is an externref, but the function takes an %s",
+            return because(a, FAULT, "frame is an externref, but the function expects an %s",
                            wasm_type_text(f->type, want));
         return BOUND;
     default: break;
     }
     Outcome o = static_value(a, p, &v);
     if (o == BOUND && v.type != f->type)
-        return because(a, FAULT, "value %u is an %s, but the function takes an %s", k + 1,
+        return because(a, FAULT, "value %u is an %s, but the function expects an %s", k + 1,
                        wasm_type_text(v.type, have), wasm_type_text(f->type, want));
     if (o == BOUND)
         record(a, f, &v);
@@ -420,7 +422,7 @@ static Outcome attach(Attempt *a) {
 static void add_hit(const Attempt *a) {
     BindState *s = a->s;
     const uint64_t *words = a->b->scratch.at;
-    while (s->id_hits.len < s->ids) /* numbers may have been given to places without probes */
+    while (s->id_hits.len < s->ids) /* numbers may have been given to locations without probes */
         vec_push(&s->id_hits, UINT32_MAX);
     if (s->ids && s->id_hits.at[s->ids - 1] == UINT32_MAX && is_numbered(s, a->site))
         s->id_hits.at[s->ids - 1] = s->hits.len;
@@ -447,7 +449,7 @@ static bool starts_block(const Site *site) {
     return site->block_first && (site->opidx > 0 || site->instr->op == WASM_OP_LOOP);
 }
 
-/* The event happens at the place, which is in its list. */
+/* The event happens at the location, which is in its list. */
 static bool happens(const BindRule *r, const Site *site) {
     switch (r->probe->rule.event) {
     case MONITOR_BLOCK_START: return starts_block(site);

@@ -2,11 +2,11 @@
  * attach/attach_plan.c - the probes of monitors as a plan, so that they are matched and spliced
  * like those of scripts.
  *
- * Each probe is one action with one variant and shape, which is listed for all instructions at
- * which it may be; bind_accept decides for each place. The order in the lists is the order of
- * engines, monitor by monitor: at function entry func:entry, then block:start; at instructions
- * block:start, block:end, then the rest by export, func:exit being a rule for `return`; at the last
- * end func:exit comes last.
+ * Each probe is one action with one variant and shape, listed for all instructions at which it may
+ * fire; bind_accept decides for each location. The order in the lists is the order of engines,
+ * monitor by monitor: at function entry func:entry, then block:start; at instructions block:start,
+ * block:end, then the others by export, where func:exit is a rule for `return`; at the last end
+ * func:exit comes last.
  */
 #include "attach/attach_code.h"
 
@@ -31,16 +31,16 @@ static bool is_static(ParamKind kind) {
     return kind != PARAM_ARG && kind != PARAM_LOCAL && kind != PARAM_FRAME;
 }
 
-/* What the function takes, and how much of it is recorded. */
+/* The function's parameters, and how many of them are recorded. */
 static void add_formals(Bind *b, BindRule *r) {
     const MonitorRule *rule = &r->probe->rule;
     const BindState *s = &b->states[r->monitor];
     const WasmTypeDef *type = wasm_func_type(&s->monitor.m, r->probe->func);
     r->formals = arena_array(&b->plan.arena, BindFormal, rule->nparams + 1);
     if (type->nparams != rule->nparams) {
-        r->fault =
-            arena_printf(&b->plan.arena, "the function takes %u %s, but the name asks for %u",
-                         type->nparams, type->nparams == 1 ? "value" : "values", rule->nparams);
+        r->fault = arena_printf(&b->plan.arena, "the function has %u %s, but its name asks for %u",
+                                type->nparams, type->nparams == 1 ? "parameter" : "parameters",
+                                rule->nparams);
         return;
     }
     for (uint32_t i = 0; i < rule->nparams; i++) {

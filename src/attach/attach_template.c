@@ -1,9 +1,9 @@
 /*
  * attach/attach_template.c - probe functions of monitors as templates.
  *
- * A small function becomes part of the program's code at each place: what is static there are
- * constants, operands and locals are read where they are, and parameters that the function changes
- * become temporaries. A larger one is called. What a probe function gives is dropped.
+ * A small function is inlined at each of its sites: static parameters become constants, operands
+ * and locals are read directly, and parameters that the function changes become temporaries. A
+ * larger one is called. Results of a probe function are dropped.
  */
 #include "attach/attach_code.h"
 
@@ -107,7 +107,8 @@ static bool put_instr(void *ctx, TemplateMaker *t, const uint8_t *bytes, const W
     return true;
 }
 
-/* BindAddress.holds: the address is a constant, or constant at each place; memories do not shrink.
+/* BindAddress.holds: the address is a constant, or constant at each location; memories do not
+ * shrink.
  */
 static bool is_inside(void *ctx, const WasmInstr *address, const WasmInstr *access, uint32_t size) {
     const Inliner *x = ctx;
@@ -160,7 +161,7 @@ static const Template *called(const Inliner *x, Arena *arena) {
     return template;
 }
 
-/* Only if the place's flag does not say that the probe was removed. */
+/* Only if the location's flag does not say that the probe was removed. */
 static const Template *guarded(const Inliner *x, const Template *inner, Arena *arena) {
     uint32_t memory = wasm_final(&x->b->p.m, WASM_SPACE_MEMORY, (uint32_t)x->s->flags);
     TemplateMaker t = {0};
@@ -192,7 +193,7 @@ static WasmRemap final_map(const BindPart *part, const WasmModule *to, Arena *ar
     return map;
 }
 
-/* The largest value of each static parameter at any place. */
+/* The largest value of each static parameter at any location. */
 static void find_largest(const Bind *b, const BindState *s) {
     for (uint32_t i = 0; i < s->hits.len; i++) {
         const BindHit *h = &s->hits.at[i];
@@ -265,7 +266,7 @@ bool bind_templates(Bind *b) {
                 t = guarded(&x, t, arena);
             if (!t) {
                 diag(b->p.diags, DIAG_INTERNAL, NO_SPAN,
-                     "internal fault: a probe function cannot be decoded");
+                     "internal error: a probe function cannot be decoded");
                 return false;
             }
             a->variant->only->template = (void *)t;

@@ -1,12 +1,12 @@
 /*
- * attach/effects.c - probes of monitors that only count, counted by segments.
+ * attach/effects.c - finds probes of monitors that only count, to count them by segments.
  *
- * What a probe does at a place is found by following its code with what is known there. If that is
- * only to add known amounts to numbers in the monitor's memories and globals, and if whatever else
- * runs leaves these alone, then it does not matter when that is done: no code goes to the place.
- * How often it was executed follows from counters of segments (counts.h), and the sums are made of
- * these before wasm:exit (sums.c). The same goes for a probe that sets a number always to the
- * same value, a flag.
+ * The code of a probe is evaluated symbolically at each site. If its only effect is to add known
+ * amounts to numbers in the monitor's memories and globals, and if all other code leaves these
+ * numbers alone, then the time of the additions does not matter, and no code is inserted at the
+ * site. The number of its executions is derived from counters of segments (counts.h), and the sums
+ * are computed from these before wasm:exit (sums.c). The same holds for a probe that always sets a
+ * number to the same value, a flag.
  */
 #include "attach/attach_code.h"
 
@@ -19,7 +19,7 @@ enum {
     MAX_OPEN = 8,       /* constructs */
 };
 
-/* ---- what a probe does at a place ---- */
+/* ---- what a probe does at a location ---- */
 
 /* A value: known, or what a number held before, and something, or neither. */
 typedef enum TermKind { TERM_KNOWN, TERM_HELD, TERM_UNKNOWN } TermKind;
@@ -46,7 +46,7 @@ typedef struct Follow {
     Vec(Term) locals;
     Term stack[MAX_STACK];
     uint32_t height;
-    uint32_t open[MAX_OPEN], nopen; /* heights at the constructs round the instruction */
+    uint32_t open[MAX_OPEN], nopen; /* heights at the constructs around the instruction */
     Done done[MAX_ADDITIONS];
     uint32_t ndone;
     bool lost; /* it does something else */
@@ -260,7 +260,7 @@ static uint32_t jump(Follow *f, uint32_t k, uint32_t depth) {
     return skip(f, k, depth, false) - 1;
 }
 
-/* Control flow; gives the instruction before the next. */
+/* Control flow; returns the instruction before the next. */
 static uint32_t follow_control(Follow *f, uint32_t k) {
     const WasmInstr *i = &f->code[k];
     Term condition = known(1);
@@ -332,7 +332,7 @@ static void follow_instr(Follow *f, uint32_t *k) {
     }
 }
 
-/* Follows the rule's code at a place; false if it does not only add or set. */
+/* Follows the rule's code at a location; false if it does not only add or set. */
 static bool follow(Follow *f, const uint64_t *words) {
     f->words = words;
     f->height = f->nopen = f->ndone = 0;
@@ -402,7 +402,7 @@ static BindSum *sum_of(Bind *b, uint32_t monitor, BindPlace place) {
 
 static void add_done(Bind *b, BindHit *h, const Done *d) {
     BindSum *sum = sum_of(b, b->rules.at[h->rule].monitor, d->place);
-    sum->spoilt |= sum->hits && (d->set || sum->set); /* more than one place sets it */
+    sum->spoilt |= sum->hits && (d->set || sum->set); /* more than one location sets it */
     sum->set = d->set;
     sum->hits++;
     vec_push(&b->additions, ((BindAddition){(uint32_t)(sum - b->sums.at), d->amount}));
@@ -530,7 +530,7 @@ static bool may_trap(const WasmInstr *i) {
     return category != WASM_CAT_LOAD && category != WASM_CAT_STORE && op_can_trap(i->op);
 }
 
-/* A rule that does more than count at some place: what it may do there. Gives whether only cells
+/* A rule that does more than count at some place: what it may do there. Returns whether only cells
  * are changed. */
 static bool look_at(Decision *x, BindState *s, uint32_t rule) {
     Decoded *d = &x->rules[rule];
@@ -661,7 +661,7 @@ static const BindHit *next_counted(Bind *b, uint32_t *at, uint32_t *monitor) {
     return first;
 }
 
-/* A hit's place in the function at hand. */
+/* A hit's location in the current function. */
 typedef struct Located {
     uint32_t segment, key;
     bool traps; /* something in the segment can trap */

@@ -1,5 +1,5 @@
 /*
- * attach/engine_side.c - what a monitor finds while it is attached.
+ * attach/engine_side.c - the engine's side of a monitor that is being attached.
  */
 #include "attach/engine_side.h"
 
@@ -40,7 +40,7 @@ static EvalMemory *memory_of(EvalCall *call) {
         return NULL;
     int64_t index = m ? bind_host_memory(m) : -1;
     if (index < 0)
-        eval_fail(call->error, EVAL_HOST, "the module that calls exports no memory");
+        eval_fail(call->error, EVAL_HOST, "the calling module exports no memory");
     return index < 0 ? NULL : eval_memory(call->caller, (uint32_t)index);
 }
 
@@ -54,10 +54,10 @@ static bool range(EvalCall *call, uint32_t first, uint8_t **bytes, uint32_t *len
     uint64_t size = eval_memory_size(memory);
     *len = (uint32_t)call->args[first + 1].bits;
     if ((uint64_t)at + *len > size)
-        return eval_fail(call->error, EVAL_HOST,
-                         "%u bytes at address %u are not all in the memory that the module "
-                         "exports, which has %llu",
-                         *len, at, (unsigned long long)size);
+        return eval_fail(
+            call->error, EVAL_HOST,
+            "%u bytes at address %u exceed the memory that the module exports, which has %llu",
+            *len, at, (unsigned long long)size);
     *bytes = size ? eval_memory_data(memory) + at : NULL;
     return true;
 }
@@ -183,7 +183,7 @@ static bool reflect(void *ctx, EvalCall *call) {
 
 /* ---- imports ---- */
 
-/* Functions with a fixed type: i = i32, l = i64, f = funcref; behind the colon the result. */
+/* Functions with a fixed type: i = i32, l = i64, f = funcref; after the colon the result. */
 static const struct {
     const char *module, *name, *type;
     EvalHost host;
@@ -295,10 +295,11 @@ static void hint_at(const Link *l, Diags *diags, Diag *d) {
         if (r->instance)
             diag_hint(diags, d, "the library '%.*s' does not export that", STR_ARG(module));
         else
-            diag_hint(diags, d, "libraries come in the order in which they need each other");
+            diag_hint(diags, d, "give the library '%.*s' before those that import it",
+                      STR_ARG(module));
         return;
     }
-    diag_hint(diags, d, "give the library '%.*s' behind the monitor: MONITOR.wasm+%.*s.wasm",
+    diag_hint(diags, d, "give the library '%.*s' after the monitor: MONITOR.wasm+%.*s.wasm",
               STR_ARG(module), STR_ARG(module));
 }
 

@@ -1,11 +1,11 @@
 /*
- * attach/engine_side.h - what a monitor finds while it is attached: the engine's side of it, made
- * of the interpreter (eval/).
+ * attach/engine_side.h - the engine's side of a monitor that is being attached, implemented with
+ * the interpreter (eval/).
  *
  * A host runs one monitor with its libraries for one program. It offers what engines offer:
- * `wizeng`, `whamm:reflect`, `whamm:dyninstr`, WASI, and the libraries by their names. A function
- * that reads or writes memory uses the first memory that the calling module exports, in the order
- * of exports.
+ * `wizeng`, `whamm:reflect`, `whamm:dyninstr`, WASI, and the libraries under their names. A
+ * function that reads or writes memory uses the first memory that the calling module exports, in
+ * the order of exports.
  */
 #ifndef WHAMMC_ATTACH_ENGINE_SIDE_H
 #define WHAMMC_ATTACH_ENGINE_SIDE_H
@@ -16,7 +16,7 @@ typedef struct BindHost BindHost;
 
 /* A monitor or a library. */
 typedef struct BindModule {
-    Str name;                 /* what the modules behind it import it as; empty: nothing */
+    Str name;                 /* what the modules after it import it as; empty: nothing */
     const WasmModule *module; /* read and validated, nothing added to it */
 } BindModule;
 
@@ -29,14 +29,12 @@ typedef struct BindHostOptions {
     /* remove_probe while the monitor is attached; NULL = nothing happens. */
     void (*remove_probe)(void *ctx, uint32_t id);
     void *ctx;
-    uint64_t fuel; /* instructions that all calls together may take; 0 = what bind_fuel gives */
+    uint64_t fuel; /* limit of instructions for all calls together; 0 = that of bind_fuel */
 } BindHostOptions;
 
-/*
- * How many instructions a monitor may take while it is attached to a program, start functions
+/* The limit of instructions for a monitor while it is attached to a program, start functions
  * included: a second's work, and a share for each byte of the program. Monitors that whammc makes
- * take less than a fifth of the share.
- */
+ * use less than a fifth of the share. */
 uint64_t bind_fuel(const WasmModule *app);
 
 /*
@@ -56,7 +54,7 @@ void bind_host_free(BindHost *h);
 bool bind_host_call(BindHost *h, uint32_t func, const EvalValue *args, uint32_t nargs,
                     EvalValue *results, uint32_t nresults, EvalError *error);
 
-/* Takes from the instructions what it costs to give the monitor so many bytes. */
+/* Charges the fuel for handing the monitor so many bytes. */
 void bind_host_spend(BindHost *h, size_t bytes);
 
 uint32_t bind_host_count(const BindHost *h); /* modules */

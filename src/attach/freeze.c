@@ -1,8 +1,8 @@
 /*
- * attach/freeze.c - instances become part of a program as they are now.
+ * attach/freeze.c - makes instances part of a program in their current state.
  *
- * Everything is found by what it is, not by name: an import of one instance is bound to an object
- * of the store, and the instance that defines the object is the one that has it copied.
+ * Objects are matched by identity, not by name: an import of one instance is bound to an object of
+ * the store, and the instance that defines the object has it copied.
  */
 #include "attach/freeze.h"
 
@@ -11,7 +11,7 @@
 
 /* ---- whose it is ---- */
 
-/* What a place in an instance is bound to: a pointer to an object of the store, or NULL. */
+/* What a slot of an instance is bound to: a pointer to an object of the store, or NULL. */
 static const void *object(const EvalInstance *i, WasmSpace space, uint32_t index) {
     switch (space) {
     case WASM_SPACE_FUNC: return eval_func(i, index);
@@ -350,7 +350,7 @@ typedef struct Gaps {
     uint64_t equal; /* and so many of at least 1 << log2 */
 } Gaps;
 
-/* The first byte that is not zero at or behind `at`, or `end`. */
+/* The first byte that is not zero at or after `at`, or `end`. */
 static uint64_t skip_zeros(const uint8_t *data, uint64_t at, uint64_t end) {
     for (uint64_t word; at + sizeof word <= end; at += sizeof word) {
         memcpy(&word, data + at, sizeof word);
@@ -362,7 +362,7 @@ static uint64_t skip_zeros(const uint8_t *data, uint64_t at, uint64_t end) {
     return at;
 }
 
-/* The first zero behind `at`, or `end`. */
+/* The first zero after `at`, or `end`. */
 static uint64_t skip_run(const uint8_t *data, uint64_t at, uint64_t end) {
     const uint8_t *zero = memchr(data + at, 0, end - at);
     return zero ? (uint64_t)(zero - data) : end;

@@ -1,14 +1,15 @@
 /*
- * attach/freeze.h - instances become part of a program as they are now.
+ * attach/freeze.h - makes instances part of a program in their current state.
  *
- * What ran while compiling (a monitor and its libraries, while it was attached) goes on when the
+ * What ran at compile time (a monitor and its libraries, while it was attached) continues when the
  * program runs: its functions are merged into the program (wasm_merge), its memories, tables and
- * globals with the contents that they have now. Active segments and start functions are left out:
- * they have done what they do. Only what the roots reach is copied, where a function that a copied
- * table or global holds counts as reached.
+ * globals with their current contents. Active segments and start functions are left out, since they
+ * have already had their effect. Only what is reachable from the roots is copied; a function that a
+ * copied table or global holds is reachable.
  *
- * Instances share what they import from one another, also by way of others, and so do the copies:
- * an import is the copy of what it is bound to. For imported host functions, `resolve` is asked.
+ * Instances share what they import from one another, directly or indirectly, and so do the copies:
+ * an import becomes the copy of the object that it is bound to. `resolve` handles imported host
+ * functions.
  *
  *     freeze_add(&f, library instance, "cache."), freeze_add(&f, monitor instance, "mon.")
  *     freeze_merge(&f, instance, roots, nroots)    as often as needed
@@ -28,12 +29,12 @@ typedef struct Frozen {
                         UINT32_MAX */
 } Frozen;
 
-/* To begin with: to, resolve, ctx and diags, the rest zeros. */
+/* To be set by the caller: to, resolve, ctx and diags; the rest is zero. */
 typedef struct Freeze {
     WasmModule *to; /* must not be laid out */
-    /* What an imported host function becomes, as WasmMerge.resolve: a handle in `to`, -1 = nothing
-     * is there for it, -2 = it has given a message itself. The import has the names under which the
-     * host is asked, also if the module imports it by way of another one. */
+    /* What an imported host function becomes, as WasmMerge.resolve: a handle in `to`, -1 = it has
+     * no replacement, -2 = an error was reported. The import has the names under which the host is
+     * asked, also if the module imports it through another one. */
     int64_t (*resolve)(void *ctx, const Frozen *module, const WasmImport *import);
     void *ctx;
     Diags *diags;

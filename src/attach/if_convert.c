@@ -2,13 +2,13 @@
  * attach/if_convert.c - probe functions that count under conditions.
  *
  * Monitors for engines add a condition, 0 or 1, to a count instead of branching on it, because
- * engines inline straight code only. Here a branch is cheaper than loading and storing what does
- * not change, so that is what such code becomes:
+ * engines inline only straight-line code. Here a branch is cheaper than loading and storing a value
+ * that does not change, so such code is converted:
  *
  *     A, A, load, CONDITION, extend, add, store
  *     becomes CONDITION, if, A, A, load, 1, add, store, end
  *
- * Counts of the same condition, or of its opposite, that follow one another share the branch.
+ * Consecutive counts with the same condition, or with its negation, share the branch.
  */
 #include "attach/attach_code.h"
 
@@ -16,7 +16,7 @@
 
 typedef Vec(WasmInstr) Instrs;
 
-/* instrs[from..): where a count begins, its condition, and behind its store. */
+/* instrs[from..): where a count begins, its condition, and the end of its store. */
 typedef struct Count {
     uint32_t from, condition, condition_end, end;
     bool wide;     /* of 64 bits */
@@ -50,7 +50,7 @@ static bool is_pure(const WasmInstr *i) {
            i->op == WASM_OP_LOCAL_GET || i->op == WASM_OP_GLOBAL_GET;
 }
 
-/* How much higher the stack is behind it. */
+/* How much higher the stack is after it. */
 static int32_t growth(const WasmInstr *i) {
     if (i->op == WASM_OP_LOCAL_GET)
         return 1;
@@ -139,7 +139,7 @@ static void note_local(Counter *x, uint32_t k) {
             k > 0 && wasm_ops[x->instrs.at[k - 1].op].category == WASM_CAT_COMPARE;
 }
 
-/* A count and those behind it that can share its branch. Gives where the last one ends. */
+/* A count and those after it that can share its branch. Returns where the last one ends. */
 static uint32_t emit_branch(Counter *x, const Count *first) {
     Count next;
     uint32_t end = first->end;

@@ -1,10 +1,10 @@
 /*
- * attach/promote.c - counters of monitors in globals.
+ * attach/promote.c - register promotion: counters of monitors in globals.
  *
- * A monitor keeps its counters in memory. If all that its probes do with memory, at all places, is
+ * A monitor keeps its counters in memory. If all that its probes do with memory, at all sites, is
  * to change numbers at addresses that are known now, then these cells live in globals while the
- * program runs, which engines reach faster than further memories. They go back to memory before
- * wasm:exit.
+ * program runs, which engines access faster than additional memories. They are written back to
+ * memory before wasm:exit.
  */
 #include "attach/attach_code.h"
 
@@ -57,7 +57,7 @@ static WasmType stored(WasmOp op) {
     }
 }
 
-/* What a probe may do besides, without anybody noticing where its cells are. */
+/* What a probe may do besides, without revealing where its cells are. */
 static bool is_harmless(const WasmInstr *i) {
     switch (wasm_ops[i->op].category) {
     case WASM_CAT_ARITH:

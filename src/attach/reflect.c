@@ -1,5 +1,5 @@
 /*
- * attach/reflect.c - what whamm:reflect tells about a program.
+ * attach/reflect.c - the answers of whamm:reflect about a program.
  */
 #include "attach/reflect.h"
 

@@ -1,10 +1,10 @@
 /*
- * attach/reflect.h - what whamm:reflect tells about a program: the answers as numbers and as
- * pieces of the program's bytes.
+ * attach/reflect.h - the answers of whamm:reflect about a program, as numbers and as ranges of the
+ * program's bytes.
  *
- * The forms are those of the Wizard engine: an item of a section as the binary format has it, a
- * recursion group as one type, custom sections with their names; nothing for what is imported, and
- * nothing for the sections `start`, `code`, `data count` and custom ones as a whole.
+ * The formats are those of the Wizard engine: an item of a section as in the binary format, a
+ * recursion group as one type, custom sections with their names. There are no answers for imports,
+ * nor for the sections `start`, `code`, `data count` and custom sections as a whole.
  */
 #ifndef WHAMMC_ATTACH_REFLECT_H
 #define WHAMMC_ATTACH_REFLECT_H
@@ -30,7 +30,7 @@ typedef struct ReflectFn {
 
 /* NULL if there is no such function. */
 const ReflectFn *reflect_find(Str name);
-/* How many parameters it takes, i32 all; the result is an i32, too. */
+/* Its number of parameters, all of them i32; the result is an i32, too. */
 uint32_t reflect_nparams(const ReflectFn *fn);
 
 /* The lists that functions are about. */
@@ -66,9 +66,9 @@ void reflect_init(Reflect *r, const WasmModule *m, Str path);
 void reflect_free(Reflect *r);
 
 uint32_t reflect_number(const Reflect *r, const ReflectFn *fn);
-/* How many items a function of kind REFLECT_ITEM knows. */
+/* The number of items that a function of kind REFLECT_ITEM has. */
 uint32_t reflect_count(const Reflect *r, const ReflectFn *fn);
-/* An item (there must be so many), the section of this id, or the one text. */
+/* An item (the index must be valid), the section of this id, or the one text. */
 Str reflect_bytes(const Reflect *r, const ReflectFn *fn, uint32_t index);
 /* get_import_index: the number of the import, or -1. False if there is no such item. */
 bool reflect_import(const Reflect *r, uint32_t section, uint32_t index, int32_t *import);

@@ -37,8 +37,8 @@ typedef struct BindPart {
 
 typedef struct BindShimOptions {
     HostChoice host; /* HOST_AUTO: as the comment above says */
-    /* What a function of whamm:dyninstr becomes, a handle in the program; -1 = there is no such
-     * function, -2 = it has given a message. NULL = always -1. */
+    /* What a function of whamm:dyninstr becomes: a handle in the program; -1 = there is no such
+     * function, -2 = an error was reported. NULL = always -1. */
     int64_t (*dyninstr)(void *ctx, BindPart *part, const WasmImport *import);
     void *ctx;
 } BindShimOptions;
@@ -52,7 +52,7 @@ typedef struct BindShim {
     struct BindReflect *reflect; /* NULL = nothing was asked for so far */
 } BindShim;
 
-/* For the program `to`, which must not be laid out; what is given must outlive the shim. */
+/* For the program `to`, which must not be laid out; the arguments must outlive the shim. */
 void bind_shim_init(BindShim *s, WasmModule *to, const BindShimOptions *options, Diags *diags);
 void bind_shim_free(BindShim *s);
 
@@ -71,7 +71,7 @@ static inline uint32_t bind_part_func(const BindPart *p, uint32_t func) {
 /* After the last merge: the contents of memories, tables and globals. False with messages. */
 bool bind_shim_finish(BindShim *s);
 
-/* The function () -> () that sends text that is left, to be called when the program ends, behind
+/* The function () -> () that sends text that is left, to be called when the program ends, after
  * wasm:exit: a handle, -1 = there is none. After bind_shim_finish. */
 int64_t bind_shim_flush(const BindShim *s);
 

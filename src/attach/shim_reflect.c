@@ -1,6 +1,6 @@
 /*
- * attach/shim_reflect.c - whamm:reflect in a program. What the functions tell is in a memory of its
- * own: for each function a table of places and sizes, and the bytes.
+ * attach/shim_reflect.c - whamm:reflect in a program. The answers are in a memory of its own: for
+ * each function a table of addresses and sizes, and the bytes.
  */
 #include "attach/shim_imports.h"
 
@@ -75,7 +75,7 @@ static void emit_entry(Buf *code, const Table *t, uint32_t local) {
     emit(code, "i32.const %u i32.mul local.set %u", ENTRY, local);
 }
 
-/* Copies min(length, size) bytes to a memory, and gives the size. */
+/* Copies min(length, size) bytes to a memory, and returns the size. */
 static void emit_read(Buf *code, const WasmModule *m, const BindReflect *a, const Table *t,
                       uint32_t memory) {
     uint32_t first = t->fn->kind == REFLECT_WHOLE ? 0 : 1;

@@ -1,55 +1,42 @@
 /*
  * attach/sums.c - the sums of monitors' probes, made of counters before wasm:exit.
  *
- * Counters are i64 globals or, if they are very many, words of a memory of their own. That has
- * records of traps in the middle of segments (counts.h), a word for each counter and each derived
- * count, and a table in LEB128 of what these are and what is made of them. Small functions go
- * through it:
- *
- *   a derived count   its leak, doubled, + 1 if that is subtracted; how many terms; these: index
- *                     << 1, + 1 if it is subtracted
- *   numbers           flags; [how many, step]; the count's index; distance of the first from where
- *                     those before ended; a factor, or what they are set to; [distance of the
- *                     function's index from the one before, for each number distance of its key].
- *                     Step, distance, factor have their sign in bit 0.
- *
- * Numbers of each memory follow each other. Globals are few; code makes their sums.
+ * Counters are i64 globals or, if they are very many, words of a memory of their own. That has what
+ * stdlib/runtime/sums_bound.c needs, which computes the numbers in the monitors' memories: records
+ * of traps, a word for each counter and each derived count, and tables. Variables that are globals
+ * are few; code makes their sums.
  */
 #include "attach/attach_code.h"
 
 #include <inttypes.h>
 
-#include "wasm/emit.h"
-#include "inject/trap_section.h"
 #include "edit/edit.h"
+#include "edit/merge.h"
+#include "inject/save.h"
+#include "inject/trap_record.h"
+#include "report/embedded.h"
+#include "valid/valid.h"
+#include "wasm/emit.h"
+#include "../../stdlib/runtime/sums_bound.h" /* what it reads */
 
 enum {
-    MAX_GLOBALS = 50000,  /* a memory starts faster than very many globals */
-    CHUNK_COUNTERS = 1000 /* in one function */
+    MAX_GLOBALS = 50000,   /* a memory starts faster than very many globals */
+    CHUNK_COUNTERS = 1000, /* in one function */
+    STACK = 1024,          /* of sums_bound.c: the memory begins with it */
+    BOUND_WORDS = 8,       /* of Bound */
 };
-
-/* Of numbers, beside the logarithm of their size. */
-enum {
-    FLAG_SIZE = 3,
-    FLAG_SETS = 4,
-    FLAG_SEVERAL = 8,
-    FLAG_TRAPS = 16, /* something in the segment can trap */
-};
-
-/* Of the records of traps. */
-enum { RECORD = 4 * TRAP_WORDS, RECORDS_SIZE = TRAP_RECORDS * RECORD };
+#define TRAPS_AT ((uint64_t)STACK)
+#define WORDS_AT (TRAPS_AT + TRAP_RECORDS * SUMS_TRAP)
 
 typedef struct Maker {
     Bind *b;
     WasmModule *m;
-    Buf table;
-    uint32_t *first_derived; /* by index into Counts.funcs: number of its first derived count */
-    uint32_t nwords;         /* counters and derived counts */
-    uint32_t cursor;         /* handle of the global that goes through the table */
-    uint32_t next;           /* handle of the function that reads it, */
-    uint32_t leaks, times;   /* and of those that ask for traps */
-    uint32_t *corrections;   /* by variable that is set: handle of what its count is corrected by */
-    Buf code;                /* of the function that makes the sums */
+    Buf numbers;           /* the table */
+    uint32_t nwords;       /* counters and derived counts */
+    uint32_t traps;        /* handle of the first global of records of traps */
+    uint32_t change;       /* ... of app.change */
+    uint32_t *corrections; /* by variable that is set: handle of what its count is corrected by */
+    Buf code;              /* of the function that makes the sums */
 } Maker;
 
 static uint32_t add_func(Maker *x, const char *params, const char *results, const char *name,
@@ -64,222 +51,91 @@ static uint32_t add_func(Maker *x, const char *params, const char *results, cons
     return wasm_add_func(x->m, type, str_of(name), code, false);
 }
 
-/* ---- code ---- */
+/* ---- numbers in memories ---- */
 
-/* () -> i64: the number at the cursor, which goes behind it. */
-static uint32_t add_next(Maker *x) {
-    Buf b = {0};
-    emit_locals(&b, 1, 2);
-    emit(&b,
-         "$byte $shift $result $cursor=%u $memory=%u"
-         " loop"
-         "   global.get $cursor i32.load8_u $memory 0 local.set $byte"
-         "   global.get $cursor i32.const 1 i32.add global.set $cursor"
-         "   local.get $result"
-         "   local.get $byte i32.const 127 i32.and i64.extend_i32_u local.get $shift i64.shl"
-         "   i64.or local.set $result"
-         "   local.get $shift i64.const 7 i64.add local.set $shift"
-         "   local.get $byte i32.const 128 i32.and br_if 0"
-         " end"
-         " local.get $result end",
-         x->cursor, x->b->total.memory);
-    return add_func(x, "", "l", "whammc.sums.next", &b);
-}
-
-/* (end): computes all derived counts. */
-static uint32_t add_derive(Maker *x) {
-    Buf b = {0};
-    emit_locals(&b, 2, 2);
-    emit(&b,
-         "$end $terms $word $ref $sum $cursor=%u $next=%u $leaks=%u $memory=%u $words=%u"
-         " i32.const %u local.set $word"
-         " block loop"
-         "   global.get $cursor local.get $end i32.ge_u br_if 1"
-         "   i64.const 0 local.set $sum"
-         "   call $next local.tee $ref i64.eqz"
-         "   if"
-         "   else"
-         "     local.get $ref i64.const 1 i64.shr_u i32.wrap_i64 call $leaks"
-         /* negative if bit 0 of $ref says so, which is then that bit: (number ^ -bit) + bit */
-         "     i64.const 0 local.get $ref i64.const 1 i64.and local.tee $ref i64.sub i64.xor"
-         "     local.get $ref i64.add local.set $sum"
-         "   end"
-         "   call $next i32.wrap_i64 local.set $terms"
-         "   block loop"
-         "     local.get $terms i32.eqz br_if 1"
-         "     local.get $terms i32.const 1 i32.sub local.set $terms"
-         "     call $next local.tee $ref i64.const 1 i64.shr_u"
-         "     i32.wrap_i64 i32.const 3 i32.shl i64.load $memory $words"
-         "     i64.const 0 local.get $ref i64.const 1 i64.and local.tee $ref i64.sub i64.xor"
-         "     local.get $ref i64.add"
-         "     local.get $sum i64.add local.set $sum"
-         "     br 0"
-         "   end end"
-         "   local.get $word local.get $sum i64.store $memory $words"
-         "   local.get $word i32.const 8 i32.add local.set $word"
-         "   br 0"
-         " end end"
-         " end",
-         x->cursor, x->next, x->leaks, x->b->total.memory, RECORDS_SIZE,
-         8 * x->b->counts.ncounters);
-    return add_func(x, "i", "", "whammc.sums.derive", &b);
+/* Whether numbers of this memory follow from counts; of any if it is UINT32_MAX. */
+static bool has_numbers(const Bind *b, uint32_t memory) {
+    bool any = false;
+    for (uint32_t i = 0; i < b->runs.len && !any; i++)
+        any = memory == UINT32_MAX || b->runs.at[i].place.handle == memory;
+    for (uint32_t i = 0; i < b->vars.len && !any; i++) {
+        const BindPlace *p = &b->sums.at[b->vars.at[i]].place;
+        any = p->space == WASM_SPACE_MEMORY && (memory == UINT32_MAX || p->handle == memory);
+    }
+    return any;
 }
 
 /* By the logarithm of the size. */
 static const char *const loads[] = {"i64.load8_u", "i64.load16_u", "i64.load32_u", "i64.load"};
 static const char *const stores[] = {"i64.store8", "i64.store16", "i64.store32", "i64.store"};
 
-/* (address, flags, number): sets the number at the address in a memory or (`adds`) adds to it. */
-static uint32_t add_change(Maker *x, uint32_t memory, bool adds) {
-    Buf b = {0};
-    emit_locals(&b, 0, 0);
-    for (uint32_t size = 0; size < 4; size++) {
-        emit(&b,
-             "$address $flags $number"
-             " local.get $flags i32.const %u i32.and i32.const %u i32.eq"
-             " if local.get $address local.get $number",
-             FLAG_SIZE, size);
-        if (adds)
-            emit(&b, "$address local.get $address %s %u 0 i64.add", loads[size], memory);
-        emit(&b, "%s %u 0 return end", stores[size], memory);
-    }
-    emit(&b, "end");
-    return add_func(x, "iil", "", adds ? "whammc.sums.add" : "whammc.sums.set", &b);
-}
-
-/* (end): changes numbers of a memory. */
-static uint32_t add_apply(Maker *x, uint32_t memory) {
-    uint32_t add = add_change(x, memory, true), set = add_change(x, memory, false);
-    Buf b = {0};
-    emit_locals(&b, 6, 3);
-    emit(&b,
-         "$end $flags $n $step $at $fid $key $all $factor $count"
-         " $cursor=%u $next=%u $times=%u $add=%u $set=%u $memory=%u $words=%u"
-         " $sets=%u $several=%u $traps=%u"
-         " block loop"
-         "   global.get $cursor local.get $end i32.ge_u br_if 1"
-         /* what is said of some numbers together; a sign is applied by (n >> 1) ^ -(n & 1) */
-         "   i32.const 0 local.set $key"
-         "   i32.const 0 local.set $step"
-         "   i32.const 1 local.set $n"
-         "   call $next i32.wrap_i64 local.set $flags"
-         "   local.get $flags i32.const $several i32.and"
-         "   if"
-         "     call $next i32.wrap_i64 local.set $n"
-         "     i64.const 0 call $next local.tee $factor i64.const 1 i64.and i64.sub"
-         "       local.get $factor i64.const 1 i64.shr_u i64.xor"
-         "     i32.wrap_i64 local.get $step i32.add local.set $step"
-         "   end"
-         "   call $next i32.wrap_i64 i32.const 3 i32.shl i64.load $memory $words local.set $all"
-         "   i64.const 0 call $next local.tee $factor i64.const 1 i64.and i64.sub"
-         "     local.get $factor i64.const 1 i64.shr_u i64.xor"
-         "   i32.wrap_i64 local.get $at i32.add local.set $at"
-         "   i64.const 0 call $next local.tee $factor i64.const 1 i64.and i64.sub"
-         "     local.get $factor i64.const 1 i64.shr_u i64.xor"
-         "   local.set $factor"
-         "   local.get $flags i32.const $traps i32.and"
-         "   if call $next i32.wrap_i64 local.get $fid i32.add local.set $fid end"
-         /* for each of them */
-         "   block loop"
-         "     local.get $n i32.eqz br_if 1"
-         "     local.get $n i32.const 1 i32.sub local.set $n"
-         /* how often its place was executed */
-         "     local.get $all local.set $count"
-         "     local.get $flags i32.const $traps i32.and"
-         "     if"
-         "       call $next i32.wrap_i64 local.get $key i32.add local.set $key"
-         "       local.get $all local.get $fid local.get $key call $times i64.sub local.set $count"
-         "     end"
-         "     local.get $flags i32.const $sets i32.and"
-         "     if"
-         "       local.get $count i64.eqz i32.eqz"
-         "       if local.get $at local.get $flags local.get $factor call $set end"
-         "     else"
-         "       local.get $at local.get $flags"
-         "       local.get $count local.get $factor i64.mul call $add"
-         "     end"
-         "     local.get $at local.get $step i32.add local.set $at"
-         "     br 0"
-         "   end end"
-         "   br 0"
-         " end end"
-         " end",
-         x->cursor, x->next, x->times, add, set, x->b->total.memory, RECORDS_SIZE, FLAG_SETS,
-         FLAG_SEVERAL, FLAG_TRAPS);
-    return add_func(x, "i", "", "whammc.sums.apply", &b);
-}
-
-/* ---- traps ---- */
-
-/* The offset of a word of a record. */
-static uint32_t word_at(uint32_t record, uint32_t what) {
-    return record * RECORD + 4 * what;
-}
-
-/* (leak) -> i64: how often there was one */
-static uint32_t add_leaks(Maker *x) {
-    Buf b = {0};
-    emit_locals(&b, 0, 0);
-    emit(&b, "i64.const 0");
-    for (uint32_t i = 0; i < TRAP_RECORDS; i++)
-        emit(&b,
-             "$wanted $memory=%u $times=%u $leak=%u"
-             " i32.const 0 i32.load $memory $times"
-             " local.get $wanted i32.const 0 i32.load $memory $leak i32.eq"
-             " i32.mul i64.extend_i32_u i64.add",
-             x->b->total.memory, word_at(i, TRAP_TIMES), word_at(i, TRAP_LEAK));
-    emit(&b, "end");
-    return add_func(x, "i", "l", "whammc.sums.leaks", &b);
-}
-
-/* (fid, key) -> i64: how often what is there was counted too often */
-static uint32_t add_times(Maker *x) {
-    Buf b = {0};
-    emit_locals(&b, 0, 1);
-    for (uint32_t i = 0; i < TRAP_RECORDS; i++)
-        emit(&b,
-             "$func $place $sum $memory=%u $fid=%u $from=%u $to=%u $times=%u"
-             " i32.const 0 i32.load $memory $times i32.eqz"
-             " if local.get $sum return end" /* they are filled from the first on */
-             " local.get $func i32.const 0 i32.load $memory $fid i32.eq"
-             " local.get $place i32.const 0 i32.load $memory $from i32.ge_u i32.and"
-             " local.get $place i32.const 0 i32.load $memory $to i32.lt_u i32.and"
-             " i32.const 0 i32.load $memory $times i32.mul i64.extend_i32_u"
-             " local.get $sum i64.add local.set $sum",
-             x->b->total.memory, word_at(i, TRAP_FID), word_at(i, TRAP_FROM), word_at(i, TRAP_TO),
-             word_at(i, TRAP_TIMES));
-    emit(&b, "local.get 2 end");
-    return add_func(x, "ii", "l", "whammc.sums.times", &b);
-}
-
-/* Returns 1 if a record is free, which is filled, or has the place of the parameters. */
-static void emit_try_record(const Maker *x, Buf *b, uint32_t record) {
-    uint32_t memory = x->b->total.memory, times = word_at(record, TRAP_TIMES);
-    emit(b, "i32.const 0 i32.load %u %u i32.eqz if", memory, times);
-    for (uint32_t k = 0; k < TRAP_PARAMS; k++)
-        emit(b, "i32.const 0 local.get %u i32.store %u %u", k, memory,
-             word_at(record, trap_params[k]));
-    emit(b, "end");
-    for (uint32_t k = 1; k < TRAP_PARAMS; k++)
-        emit(b, "local.get %u i32.const 0 i32.load %u %u i32.eq %s", k, memory,
-             word_at(record, trap_params[k]), k > 1 ? "i32.and" : "");
+/* Changes a number of this memory and size if it is the one that the parameters say. */
+static void emit_change(Buf *b, uint32_t memory, uint32_t size, bool sets) {
     emit(b,
-         "$memory=%u $times=%u"
+         "$memory $address $flags $number $this=%u $mask=%u $kind=%u"
+         " local.get $memory i32.const $this i32.eq"
+         " local.get $flags i32.const $mask i32.and i32.const $kind i32.eq i32.and"
          " if"
-         "   i32.const 0"
-         "   i32.const 0 i32.load $memory $times i32.const 1 i32.add i32.store $memory $times"
-         "   i32.const 1 return"
-         " end",
-         memory, times);
+         "   local.get $address",
+         memory, BOUND_SIZE | BOUND_SETS, size | (sets ? BOUND_SETS : 0));
+    if (!sets)
+        emit(b, "local.get 1 %s %u 0", loads[size], memory);
+    emit(b, "local.get 3 %s %s %u 0 return end", sets ? "" : "i64.add", stores[size], memory);
 }
 
-/* whammc:trapped (leak, fid, from, to) -> i32: whether there was room, if numbers need it */
+/* app.change (memory, address, flags, number) */
+static uint32_t add_change(Maker *x) {
+    Buf b = {0};
+    emit_locals(&b, 0, 0);
+    for (uint32_t k = 0; k < x->m->memories.len; k++)
+        for (uint32_t size = 0; size < 4 && has_numbers(x->b, k); size++)
+            for (uint32_t sets = 0; sets < 2; sets++)
+                emit_change(&b, k, size, sets);
+    emit(&b, "end");
+    return add_func(x, "iiil", "", "whammc.sums.change", &b);
+}
+
+static int64_t resolve(void *ctx, const WasmImport *import) {
+    Maker *x = ctx;
+    if (str_is(import->name, "change"))
+        return x->change;
+    if (str_is(import->name, "__stack_pointer"))
+        return wasm_add_global_i32(x->m, true, STR("whammc.sums.stack"), STACK);
+    return x->b->total.memory;
+}
+
+/* The handle of sums_bound; -1 with a message if it cannot be had. */
+static int64_t add_runtime(Maker *x) {
+    RuntimeModule rt = runtime_sums();
+    WasmModule from;
+    int64_t func = -1;
+    x->change = add_change(x);
+    WasmMerge g = {.to = x->m,
+                   .from = &from,
+                   .memory = x->b->total.memory,
+                   .resolve = resolve,
+                   .ctx = x,
+                   .prefix = STR("whammc.")};
+    if (wasm_load_own(&from, rt.bytes, rt.len, x->b->p.diags)) {
+        uint32_t root = wasm_find_export(&from, WASM_SPACE_FUNC, STR("whammc_sums"))->handle;
+        if (wasm_merge(&g, &root, 1, x->b->p.diags)) {
+            func = g.handles[WASM_SPACE_FUNC][root];
+            wasm_merge_free(&g);
+        }
+    }
+    wasm_module_free(&from);
+    return func;
+}
+
+/* whammc:trapped (deficit, fid, from, to) -> i32: whether there was room, if numbers need it */
 static void add_trapped(Maker *x, bool memories) {
     Buf b = {0};
     emit_locals(&b, 0, 0);
-    for (uint32_t i = 0; i < TRAP_RECORDS && memories; i++)
-        emit_try_record(x, &b, i);
-    emit(&b, "i32.const %d end", !memories);
+    if (memories)
+        trap_record_put(&b, x->traps);
+    else
+        emit(&b, "i32.const 1");
+    emit(&b, "end");
     uint32_t func = add_func(x, "iiii", "i", "whammc.trapped", &b);
     wasm_add_export(x->m, STR("whammc:trapped"), WASM_SPACE_FUNC, func);
 }
@@ -290,67 +146,50 @@ static void write_signed(Buf *b, int64_t v) {
     buf_uleb(b, (uint64_t)v << 1 ^ (uint64_t)(v >> 63));
 }
 
-static uint32_t word_of(const Maker *x, uint32_t func, CountRef ref) {
-    return ref.derived ? x->first_derived[func] + ref.index : ref.index;
+static uint32_t word_of(const Maker *x, CountRef ref) {
+    return ref.index + (ref.derived ? x->b->counts.ncounters : 0);
 }
 
-/* What derived counts are made of. */
-static void write_derived(Maker *x) {
-    const Counts *c = &x->b->counts;
-    x->first_derived = mem_zalloc(sizeof *x->first_derived * (c->funcs.len + 1u));
-    x->nwords = c->ncounters;
-    for (uint32_t f = 0; f < c->funcs.len; f++) {
-        const uint32_t *words = c->words.at + c->funcs.at[f].at;
-        uint32_t n = *words++;
-        x->first_derived[f] = x->nwords;
-        x->nwords += n;
-        for (uint32_t k = 0; k < n; k++) {
-            uint32_t leak = *words++, plus = *words++, all = *words++;
-            buf_uleb(&x->table, leak >> 1 ? leak : 0);
-            buf_uleb(&x->table, all);
-            for (uint32_t t = 0; t < all; t++, words++) {
-                CountRef ref = {*words >> 1 & 0x7fffffff, *words & 1};
-                buf_uleb(&x->table, (uint64_t)word_of(x, f, ref) << 1 | (t >= plus));
-            }
-        }
-    }
-}
-
-/* Where a table of numbers is. */
+/* What the last numbers in the table are. */
 typedef struct Position {
+    int64_t memory; /* -1: there are none yet */
     uint32_t at, func;
 } Position;
 
 /* Numbers that have one count. */
 static void write_numbers(Maker *x, const BindRun *r, uint32_t word, uint64_t factor, Position *p) {
-    buf_u8(&x->table, (uint8_t)(r->place.size_log2 | (r->set ? FLAG_SETS : 0) |
-                                (r->n > 1 ? FLAG_SEVERAL : 0) | (r->traps ? FLAG_TRAPS : 0)));
+    Buf *b = &x->numbers;
+    bool moves = r->place.handle != p->memory;
+    if (moves)
+        *p = (Position){.memory = r->place.handle};
+    buf_uleb(b, r->place.size_log2 | (r->set ? BOUND_SETS : 0) | (r->n > 1 ? BOUND_SEVERAL : 0) |
+                    (r->traps ? BOUND_TRAPS : 0) | (moves ? BOUND_MEMORY : 0));
+    if (moves)
+        buf_uleb(b, r->place.handle);
     if (r->n > 1) {
-        buf_uleb(&x->table, r->n);
-        write_signed(&x->table, (int32_t)r->step);
+        buf_uleb(b, r->n);
+        write_signed(b, (int32_t)r->step);
     }
-    buf_uleb(&x->table, word);
-    write_signed(&x->table, (int32_t)(r->place.at - p->at));
-    write_signed(&x->table, (int64_t)factor);
+    buf_uleb(b, word);
+    write_signed(b, (int32_t)(r->place.at - p->at));
+    write_signed(b, (int64_t)factor);
     p->at = r->place.at + (r->n > 1 ? r->n * r->step : 0);
     if (!r->traps)
         return;
-    buf_uleb(&x->table, r->func - p->func);
+    buf_uleb(b, r->func - p->func);
     p->func = r->func;
     for (uint32_t k = 0; k < r->n; k++)
-        buf_uleb(&x->table, x->b->keys.at[r->key + k] - (k ? x->b->keys.at[r->key + k - 1] : 0));
+        buf_uleb(b, x->b->keys.at[r->key + k] - (k ? x->b->keys.at[r->key + k - 1] : 0));
 }
 
-/* All numbers of a memory; false if there are none. */
-static bool write_memory(Maker *x, uint32_t memory) {
+/* All numbers of a memory. */
+static void write_memory(Maker *x, uint32_t memory, Position *p) {
     const Bind *b = x->b;
-    Position p = {0};
-    size_t before = x->table.len;
     for (uint32_t i = 0; i < b->runs.len; i++) {
         const BindRun *r = &b->runs.at[i];
         const CountValue *v = &b->counts.values.at[r->value];
-        if (r->place.handle == memory && v->func != COUNT_NONE)
-            write_numbers(x, r, word_of(x, v->func, v->ref), r->set ? r->to : v->amount, &p);
+        if (r->place.handle == memory && v->amount)
+            write_numbers(x, r, word_of(x, v->ref), r->set ? r->to : v->amount, p);
     }
     for (uint32_t i = 0; i < b->vars.len; i++) {
         const BindPlace *place = &b->sums.at[b->vars.at[i]].place;
@@ -358,35 +197,43 @@ static bool write_memory(Maker *x, uint32_t memory) {
         BindRun one = {.place = *place, .n = 1};
         for (uint32_t k = 0; k < parts.len; k++)
             if (place->space == WASM_SPACE_MEMORY && place->handle == memory)
-                write_numbers(x, &one, parts.at[k].counter, parts.at[k].weight, &p);
+                write_numbers(x, &one, parts.at[k].counter, parts.at[k].weight, p);
     }
-    return x->table.len > before;
-}
-
-/* Where the table begins. */
-static uint64_t table_at(const Maker *x) {
-    return RECORDS_SIZE + 8 * (uint64_t)x->nwords;
 }
 
 /* ---- all ---- */
 
 /* The offset of a counter in memory. */
 static uint64_t counter_at(uint32_t n) {
-    return RECORDS_SIZE + 8 * (uint64_t)n;
+    return WORDS_AT + 8 * (uint64_t)n;
+}
+
+static uint32_t add_saver(Maker *x, uint32_t n) {
+    Buf b = {0};
+    emit_locals(&b, 0, 0);
+    save_put_saver(&b, n, x->b->total.memory);
+    emit(&b, "end");
+    return wasm_add_func(x->m, save_type(x->m, n), STR("whammc.sums.save"), &b, false);
 }
 
 /* Copies counters from globals into memory. */
-static void add_saving(Maker *x) {
-    uint32_t n = x->b->total.first_counter == UINT32_MAX ? 0 : x->b->counts.ncounters;
-    for (uint32_t i = 0; i < n;) {
+static void emit_saving(Maker *x) {
+    const BindTotal *t = &x->b->total;
+    uint32_t n = x->b->counts.ncounters;
+    if (t->first_counter == UINT32_MAX)
+        return;
+    Savers savers = {add_saver(x, 1), add_saver(x, SAVE_SEVERAL)};
+    emit(&x->code, "i32.const %" PRIu64, WORDS_AT);
+    for (uint32_t i = 0, some; i < n; i += some) {
+        some = n - i < CHUNK_COUNTERS ? n - i : CHUNK_COUNTERS;
         Buf b = {0};
         emit_locals(&b, 0, 0);
-        for (uint32_t k = 0; k < CHUNK_COUNTERS && i < n; k++, i++)
-            emit(&b, "i32.const 0 global.get %u i64.store %u %" PRIu64,
-                 x->b->total.first_counter + i, x->b->total.memory, counter_at(i));
+        emit(&b, "local.get 0");
+        save_put(&b, t->first_counter + i, some, savers);
         emit(&b, "end");
-        emit(&x->code, "call %u", add_func(x, "", "", "whammc.sums.save", &b));
+        emit(&x->code, "call %u", add_func(x, "i", "i", "whammc.sums.counters", &b));
     }
+    emit(&x->code, "drop");
 }
 
 /* Adds a counter, weighted, to the number on the stack. */
@@ -458,13 +305,13 @@ static void emit_correction(const Maker *x, Buf *b, uint32_t n) {
     emit(b, "end");
 }
 
-/* whammc:correct (variable, amount); variable -1 traps, see trap_section.h */
+/* whammc:correct (variable, amount); variable -1 traps, see trap_record.h */
 static void add_correct(Maker *x) {
     const Counts *c = &x->b->counts;
     bool *done = mem_zalloc(x->b->vars.len + 1u);
     Buf b = {0};
     emit_locals(&b, 0, 0);
-    trap_section_put_show(&b);
+    trap_record_put_show(&b);
     for (uint32_t i = 0; i < c->trap_vars.len; i++) {
         if (!done[c->trap_vars.at[i]])
             emit_correction(x, &b, c->trap_vars.at[i]);
@@ -476,46 +323,49 @@ static void add_correct(Maker *x) {
     free(done);
 }
 
-/* Calls a function for the part of the table from its start, or the one before, to here. */
-static void emit_stage(Maker *x, uint32_t func) {
-    emit(&x->code, "i32.const %" PRIu64 " call %u", table_at(x) + x->table.len, func);
+/* The memory's contents after the words, which are zero at first: Bound, then the tables. */
+static void fill_memory(Maker *x) {
+    const Counts *c = &x->b->counts;
+    uint64_t at = WORDS_AT + 8 * (uint64_t)x->nwords, derived = at + 4 * BOUND_WORDS;
+    uint64_t numbers = derived + c->derived.len, end = numbers + x->numbers.len;
+    const uint64_t bound[BOUND_WORDS] = {TRAPS_AT,    TRAP_RECORDS, WORDS_AT, c->ncounters,
+                                         c->nderived, derived,      numbers,  end};
+    Buf data = {0};
+    for (uint32_t i = 0; i < BOUND_WORDS; i++)
+        buf_u32le(&data, (uint32_t)bound[i]);
+    buf_bytes(&data, c->derived.data, c->derived.len);
+    buf_bytes(&data, x->numbers.data, x->numbers.len);
+    x->m->memories.at[x->b->total.memory].limits.min = (end + 65535) >> 16;
+    wasm_add_data_active(x->m, x->b->total.memory, at, &data, (Str){0});
 }
 
-/* Whether numbers in memories follow from counts. */
-static bool in_memories(const Bind *b) {
-    bool any = b->runs.len > 0;
-    for (uint32_t i = 0; i < b->vars.len; i++)
-        any |= b->sums.at[b->vars.at[i]].place.space == WASM_SPACE_MEMORY;
-    return any;
+static bool emit_memories(Maker *x) {
+    Position last = {.memory = -1};
+    int64_t func = add_runtime(x);
+    x->nwords += x->b->counts.nderived;
+    for (uint32_t k = 0; k < x->m->memories.len; k++)
+        write_memory(x, k, &last);
+    emit_saving(x);
+    if (x->b->counts.traps.len) {
+        x->traps = trap_record_add_globals(x->m);
+        trap_record_put_copy(&x->code, x->traps, x->b->total.memory, TRAPS_AT);
+    }
+    emit(&x->code, "i32.const %" PRIu64 " call %u", WORDS_AT + 8 * (uint64_t)x->nwords,
+         (uint32_t)func);
+    fill_memory(x);
+    return func >= 0;
 }
 
-static void emit_memories(Maker *x) {
-    uint32_t memories = x->m->memories.len;
-    x->cursor = wasm_add_global_i32(x->m, true, STR("whammc.sums.cursor"), 0);
-    x->next = add_next(x);
-    x->leaks = add_leaks(x);
-    x->times = add_times(x);
-    write_derived(x);
-    add_saving(x);
-    emit(&x->code, "i32.const %" PRIu64 " global.set %u", table_at(x), x->cursor);
-    if (x->table.len)
-        emit_stage(x, add_derive(x));
-    for (uint32_t k = 0; k < memories; k++)
-        if (write_memory(x, k))
-            emit_stage(x, add_apply(x, k));
-}
-
-void bind_total(Bind *b) {
+bool bind_total(Bind *b) {
     BindTotal *t = &b->total;
-    Maker x = {.b = b, .m = &b->p.m};
-    *t = (BindTotal){.first_counter = UINT32_MAX, .func = -1};
+    Maker x = {.b = b, .m = &b->p.m, .nwords = b->counts.ncounters};
+    *t = (BindTotal){.first_counter = UINT32_MAX, .memory = UINT32_MAX, .func = -1};
     if (!b->counts.ncounters)
-        return;
-    bool globals = b->counts.ncounters <= MAX_GLOBALS, memories = in_memories(b);
-    x.nwords = b->counts.ncounters;
+        return true;
+    bool globals = b->counts.ncounters <= MAX_GLOBALS, memories = has_numbers(b, UINT32_MAX);
     if (memories || !globals) {
-        WasmLimits one = {.min = 1, .page_log2 = 16};
-        t->memory = wasm_add_memory(x.m, one, STR("whammc.sums"));
+        WasmLimits some = {.min = 1 + ((WORDS_AT + 8 * (uint64_t)x.nwords) >> 16), .page_log2 = 16};
+        t->memory = wasm_add_memory(x.m, some, STR("whammc.sums"));
     }
     if (globals)
         t->first_counter = x.m->globals.len;
@@ -526,8 +376,7 @@ void bind_total(Bind *b) {
         if (b->sums.at[b->vars.at[i]].set)
             x.corrections[i] = wasm_add_global_zero(x.m, WASM_I64, true, STR(""));
     emit_locals(&x.code, 0, 0);
-    if (memories)
-        emit_memories(&x);
+    bool ok = !memories || emit_memories(&x);
     emit_globals(&x);
     if (b->counts.traps.len) {
         add_trapped(&x, memories);
@@ -535,15 +384,9 @@ void bind_total(Bind *b) {
     }
     emit(&x.code, "end");
     t->func = add_func(&x, "", "", "whammc.sums", &x.code);
-    if (memories || !globals) {
-        uint64_t table = table_at(&x);
-        x.m->memories.at[t->memory].limits.min = (table + x.table.len + 65535) >> 16;
-        if (x.table.len)
-            wasm_add_data_active(x.m, t->memory, table, &x.table, (Str){0});
-    }
-    free(x.first_derived);
     free(x.corrections);
-    buf_free(&x.table);
+    buf_free(&x.numbers);
+    return ok;
 }
 
 /* Adds 1 to a counter. */

@@ -147,7 +147,7 @@ void diag_free(Diags *d) {
     *d = (Diags){0};
 }
 
-/* ---- places ---- */
+/* ---- locations ---- */
 
 /* The file of an id, or NULL. */
 static DiagFile *file_of(const Diags *d, DiagFileId id) {

@@ -1,11 +1,11 @@
 /*
- * base/diag.h - diagnostics: messages with a place, hints and secondary places, collected, not
- * printed.
+ * base/diag.h - diagnostics: messages with a location, hints and secondary locations, collected,
+ * not printed.
  *
- * A place is a span of bytes in a file that was registered with diag_file(). Text files are shown
- * with line, column and carets; binary files with the byte offset. Rendering (text with carets,
- * JSON lines) is in base/diag.c as well and writes into a Buf, so that only the command line
- * decides where it goes.
+ * A location is a span of bytes in a file that was registered with diag_file(). Text files are
+ * shown with line, column and carets; binary files with the byte offset. Rendering (text with
+ * carets, JSON lines) is in base/diag.c as well and writes into a Buf, so that only the command
+ * line decides where it goes.
  */
 #ifndef WHAMMC_BASE_DIAG_H
 #define WHAMMC_BASE_DIAG_H
@@ -44,7 +44,7 @@ typedef struct Diag {
     DiagSeverity severity;
     Span span;
     const char *message;
-    Vec(DiagLabel) labels;   /* secondary places */
+    Vec(DiagLabel) labels;   /* secondary locations */
     Vec(const char *) hints; /* how to mend it */
     Str quote; /* text around the span in a binary file, which begins at quote_start; empty = none
                 */
@@ -66,7 +66,7 @@ typedef struct Diags {
     Vec(Diag *) list;
     uint32_t errors, warnings;
     uint32_t max_errors; /* further errors are counted but not kept; 0 = 20 */
-    Diag spare;          /* what diag() gives for messages that are not kept */
+    Diag spare;          /* what diag() returns for messages that are not kept */
 } Diags;
 
 /* Registers a file; the name is copied, the text borrowed. Text: spans show lines and carets. */
@@ -95,8 +95,8 @@ void diag_position(Diags *d, DiagFileId file, uint32_t offset, uint32_t *line, u
 const char *diag_tag_name(DiagTag tag);
 const char *diag_tag_summary(DiagTag tag);
 
-/* Renders all messages, in the order of the places, as text with carets (ANSI colours if `colour`).
- */
+/* Renders all messages, in the order of their locations, as text with carets (ANSI colours if
+ * `colour`). */
 void diag_render_text(Diags *d, Buf *out, bool colour);
 /*
  * Renders all messages as JSON, one object a line: severity, tag, message, file, offset, end_offset

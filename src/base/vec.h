@@ -28,7 +28,7 @@ void vec_grow_(void *at, uint32_t *cap, uint32_t need, size_t item);
          : (void)0)
 #define vec_push(v, ...)                                                                           \
     (vec_reserve(v, 1), (void)((v)->at[(v)->len] = (__VA_ARGS__)), (void)(v)->len++)
-/* Appends a zeroed item and gives its address (valid until the next growth). */
+/* Appends a zeroed item and returns its address (valid until the next growth). */
 #define vec_add(v)                                                                                 \
     (vec_reserve(v, 1), memset(&(v)->at[(v)->len], 0, sizeof *(v)->at), &(v)->at[(v)->len++])
 #define vec_last(v) ((v)->at[(v)->len - 1])

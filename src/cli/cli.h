@@ -44,7 +44,7 @@ typedef struct Command {
     const Option *options;
     const char *examples;
     bool stops;           /* options end at the first operand */
-    int (*run)(Cli *cli); /* gives the exit status */
+    int (*run)(Cli *cli); /* returns the exit status */
 } Command;
 
 extern const Command cmd_bind, cmd_check, cmd_info, cmd_instr, cmd_list, cmd_monitor, cmd_profile,
@@ -64,11 +64,11 @@ struct Cli {
     struct option *longs; /* ... and of the long ones */
 };
 
-/* What cli_option gives besides keys. */
+/* What cli_option returns besides keys. */
 enum {
     ARGS_END = -1,  /* no more options: operands are set */
     ARGS_HELP = -2, /* --help: it was printed; end with STATUS_OK */
-    ARGS_WRONG = -3 /* wrong usage: it was said; end with STATUS_USAGE */
+    ARGS_WRONG = -3 /* wrong usage, after a message; end with STATUS_USAGE */
 };
 
 /* The next option's key and argument. Handles --help and --message-format itself. */
@@ -77,13 +77,14 @@ int cli_option(Cli *cli, const char **value);
 void cli_free(Cli *cli);
 /* The exit status that belongs to ARGS_HELP and ARGS_WRONG. */
 int cli_option_status(int key);
-/* Which of the option's choices the value is (cli_option has made sure that it is one). */
+/* The index of the value among the option's choices (cli_option has checked that it is one). */
 uint32_t option_choice(const Command *command, int key, const char *value);
-/* A count in decimal; false if it is none, which was said. */
+/* A count in decimal; if it is none, prints a message and returns false. */
 bool cli_count(const Cli *cli, const char *option, const char *value, uint32_t *out);
-/* Says what is wrong with the command line, on standard error; gives STATUS_USAGE. */
+/* Prints what is wrong with the command line on standard error; returns STATUS_USAGE. */
 int cli_usage(const Cli *cli, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Whether scripts and the operand APP are there and make sense: STATUS_OK, else it was said. */
+/* Whether scripts and the operand APP are given and make sense: STATUS_OK, or another status after
+ * a message. */
 int cli_check_inputs(const Cli *cli, const char *const *scripts, uint32_t n, bool one_app);
 /* ... of the file for a module: there is one, and it is no terminal. */
 int cli_check_output(const Cli *cli, const char *out);
@@ -113,17 +114,19 @@ int message_library(const Cli *cli, whammc *w, whammc_status status);
 int message_report(const Cli *cli, WhammcReport *r, whammc_status status);
 /* Messages that the command line has collected. */
 void message_diags(const Cli *cli, Diags *d);
-/* One message without a place, with a hint unless that is NULL. */
+/* One message without a location, with a hint unless that is NULL. */
 void message_one(const Cli *cli, DiagTag tag, const char *hint, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* Writes to a stream of the process. A standard output that cannot take it is an error: see
+/* Writes to a stream of the process. If standard output cannot be written, that is an error: see
  * message_stdout_status. */
 void message_stderr(const void *text, size_t len);
 void message_stdout(const Buf *text);
-/* `status`, or STATUS_ERROR (said) if something could not be written to standard output. */
+/* `status`, or STATUS_ERROR after a message if something could not be written to standard output.
+ */
 int message_stdout_status(const Cli *cli, int status);
 
-/* Appends s with '?' for what a terminal should not get; returns the number of characters. */
+/* Appends s, with '?' for characters that a terminal should not get; returns the number of
+ * characters. */
 uint32_t message_clean(Buf *out, Str s);
 /* "1,234". */
 void message_number(Buf *out, uint64_t n);
@@ -132,29 +135,30 @@ const char *message_plural(uint64_t n, const char *one, const char *many);
 
 /* ---- progress (progress.c) ---- */
 
-/* From one second on shows on a terminal that `what` is being done to `name`, of `size` bytes. */
+/* After one second, shows on a terminal that `what` is being done to `name`, of `size` bytes. */
 void progress_start(const char *what, const char *name, size_t size);
-/* Takes it away again. Messages must come after. */
+/* Removes it. Messages must come after. */
 void progress_end(void);
 
 /* ---- files (file.c) ---- */
 
-/* Reads a whole file, "-" being standard input. False if that failed, which was said. */
+/* Reads a whole file, "-" being standard input. On failure, prints a message and returns false. */
 bool file_read(const Cli *cli, const char *path, Buf *out);
 /* What messages call the file: the path, or "<stdin>". */
 const char *file_title(const char *path);
 /* What is after the last '/'. */
 const char *file_base(const char *path);
 /*
- * Writes a whole file, "-" being standard output. A regular file is there completely or, on
- * failure, as it was before. False if that failed, which was said.
+ * Writes a whole file, "-" being standard output. A regular file is written completely or, on
+ * failure, left as it was. On failure, prints a message and returns false.
  */
 bool file_write(const Cli *cli, const char *path, const void *data, size_t len);
 /* Whether two paths are one regular file, or will be when it is written; also through links. */
 bool file_same(const char *a, const char *b);
 /* Writes all bytes to a descriptor. False: errno. */
 bool file_write_fd(int fd, const void *data, size_t len);
-/* Reads a module; text is assembled with wabt's wat2wasm. False if that failed, which was said. */
+/* Reads a module; text is assembled with wabt's wat2wasm. On failure, prints a message and returns
+ * false. */
 bool file_read_module(const Cli *cli, const char *path, Buf *out);
 
 /* ---- names for programs without (names_file.c) ---- */
@@ -164,8 +168,8 @@ enum { OPTION_NAMES = 1020 };
 #define NAMES_OPTION                                                                               \
     {                                                                                              \
         OPTION_NAMES, "names", "FILE",                                                             \
-            "take the names of functions from this file: a symbol map of Emscripten, or another "  \
-            "build of the program that has them"                                                   \
+            "take the names of functions from this file: an Emscripten symbol map, or another "    \
+            "build of the program that has names"                                                  \
     }
 
 /* Gives the module of `app_path` the names in the file at `path`; NULL: it keeps its own. False if
@@ -174,8 +178,8 @@ bool names_give(const Cli *cli, const char *app_path, const char *path, Buf *app
 
 /* ---- scripts (script_files.c) ---- */
 
-/* Reads a script and gives it to w; where there is no such file, a name without folder may be that
- * of a script which comes with whammc. False if that failed, which was said. */
+/* Reads a script and adds it to w; where there is no such file, a name without folder may be that
+ * of a script which comes with whammc. On failure, prints a message and returns false. */
 bool script_add(const Cli *cli, whammc *w, const char *path);
 
 /* The scripts that come with whammc, a line each: the name and what the script does. */
@@ -185,7 +189,8 @@ void script_list(Buf *out);
 
 /* OUT.js for OUT.wasm, on the heap; NULL for what is no regular file. */
 char *javascript_path(const char *module);
-/* Whether there is no such file, or only one that javascript_write has made. False: it was said. */
+/* Whether there is no such file, or only one that javascript_write has made. Otherwise prints a
+ * message and returns false. */
 bool javascript_may_write(const Cli *cli, const char *path);
 
 enum { JAVASCRIPT_ID = 17 }; /* characters, with the NUL */
@@ -197,7 +202,7 @@ typedef struct JavascriptJob {
     const char *id;     /* of javascript_tag */
     const Buf *app;     /* the program before, which was read and is valid */
 } JavascriptJob;
-/* Writes the script. False if that failed, which was said. */
+/* Writes the script. On failure, prints a message and returns false. */
 bool javascript_write(const Cli *cli, const char *path, const JavascriptJob *job);
 
 /* ---- libraries (lib_option.c) ---- */
@@ -207,9 +212,8 @@ enum { OPTION_LIBRARY = 1001 };
 #define LIBRARY_OPTION                                                                             \
     {                                                                                              \
         OPTION_LIBRARY, "lib", "NAME=FILE",                                                        \
-            "the module FILE is the library NAME of scripts; NAME(MODULE)=FILE: programs import "  \
-            "it from "                                                                             \
-            "MODULE; may be repeated"                                                              \
+            "the module FILE is the library NAME of the scripts; with NAME(MODULE)=FILE, "         \
+            "programs import it from MODULE; may be repeated"                                      \
     }
 
 typedef struct LibraryOption {
@@ -219,17 +223,18 @@ typedef struct LibraryOption {
 } LibraryOption;
 typedef Vec(LibraryOption) LibraryOptions;
 
-/* Takes the option's argument; false if it is wrong, which was said. */
+/* Accepts the option's argument; if it is wrong, prints a message and returns false. */
 bool library_option(const Cli *cli, LibraryOptions *libs, const char *value);
-/* Reads the modules. False if that failed, which was said. */
+/* Reads the modules. On failure, prints a message and returns false. */
 bool library_read(const Cli *cli, LibraryOptions *libs);
-/* Gives them to w, with what they may do while it compiles; `quiet`: they write to standard error,
+/* Adds them to w, with what they may do at compile time; `quiet`: they write to standard error,
  * since standard output is for something else. */
 void library_give(const Cli *cli, const LibraryOptions *libs, whammc *w, bool quiet);
-/* Reads libraries and scripts and gives them to w. False if one of them failed, which was said. */
+/* Reads libraries and scripts and adds them to w. If one of them fails, prints a message and
+ * returns false. */
 bool library_give_all(const Cli *cli, LibraryOptions *libs, const char *const *scripts, uint32_t n,
                       whammc *w, bool quiet);
-/* Gives w what code that runs while it compiles may do, without libraries. */
+/* Tells w what code may do that runs at compile time, without libraries. */
 void world_give(const Cli *cli, whammc *w, bool quiet);
 void library_free(LibraryOptions *libs);
 
@@ -239,23 +244,24 @@ void library_free(LibraryOptions *libs);
 #define DEFINE_OPTION                                                                              \
     {                                                                                              \
         'D', "define", "NAME=VALUE",                                                               \
-            "give the constant NAME of the scripts this value; may be repeated"                    \
+            "set the constant NAME of the scripts to this value; may be repeated"                  \
     }
 
 typedef Vec(const char *) DefineOptions;
 
-/* Takes the option's argument; false if it is wrong, which was said. */
+/* Accepts the option's argument; if it is wrong, prints a message and returns false. */
 bool define_option(const Cli *cli, DefineOptions *definitions, const char *value);
-/* Returns the values to w; `known_only`: those for constants that w has met in its last call. */
+/* Passes the values to w; `known_only`: those for constants that w has met in its last call. */
 void define_give(const DefineOptions *definitions, whammc *w, bool known_only);
 /* Whether w has met the constant that is given a value, in its last call. */
 bool define_is_known(whammc *w, const char *definition);
-/* Says that there is none. */
+/* Reports that there is none. */
 void define_unknown(const Cli *cli, const char *definition);
 
 /* ---- modules in the text format (wat_file.c) ---- */
 
-/* Assembles a module in the text format with wabt. False if that failed, which was said. */
+/* Assembles a module in the text format with wabt. On failure, prints a message and returns false.
+ */
 bool text_assemble(const Cli *cli, const char *name, const Buf *text, Buf *binary);
 
 /* ---- monitor modules that are bound or run (monitor_files.c) ---- */
@@ -272,9 +278,9 @@ typedef Vec(MonitorOption) MonitorOptions;
 
 /* Takes the option's argument. */
 void monitors_add(MonitorOptions *monitors, const char *value);
-/* Reads the modules; text is assembled. False if that failed, which was said. */
+/* Reads the modules; text is assembled. On failure, prints a message and returns false. */
 bool monitors_read(const Cli *cli, MonitorOptions *monitors);
-/* Gives them to w. */
+/* Passes them to w. */
 void monitors_give(const MonitorOptions *monitors, whammc *w);
 void monitors_free(MonitorOptions *monitors);
 

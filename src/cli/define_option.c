@@ -6,7 +6,7 @@
 bool define_option(const Cli *cli, DefineOptions *definitions, const char *value) {
     const char *equals = strchr(value, '=');
     if (!equals || equals == value) {
-        cli_usage(cli, "--define=%s: it must be NAME=VALUE", value);
+        cli_usage(cli, "--define=%s: expected NAME=VALUE", value);
         return false;
     }
     vec_push(definitions, value);

@@ -45,8 +45,8 @@ bool javascript_may_write(const Cli *cli, const char *path) {
     bool ours = n == 0 || (n == sizeof begin - 1 && memcmp(begin, head, n) == 0);
     if (!ours)
         message_one(cli, DIAG_CANNOT_WRITE,
-                    "--js=FILE gives it another name, --no-js leaves it out",
-                    "%s: there is such a file, and whammc has not made it", path);
+                    "choose another name with --js=FILE, or omit the script with --no-js",
+                    "%s: the file exists, and whammc has not written it", path);
     return ours;
 }
 

@@ -11,7 +11,7 @@ bool library_option(const Cli *cli, LibraryOptions *libs, const char *value) {
     size_t name = strcspn(value, "(=");
     bool renamed = open && equals && open < equals;
     if (!equals || !name || !equals[1] || (renamed && (equals[-1] != ')' || equals - open < 3))) {
-        cli_usage(cli, "--lib=%s: it must be NAME=FILE or NAME(MODULE)=FILE", value);
+        cli_usage(cli, "--lib=%s: expected NAME=FILE or NAME(MODULE)=FILE", value);
         return false;
     }
     LibraryOption o = {.path = equals + 1};
@@ -36,7 +36,7 @@ bool library_read(const Cli *cli, LibraryOptions *libs) {
     return ok;
 }
 
-/* What libraries write while compiling. ctx is not NULL if standard output is for something else.
+/* What libraries write at compile time. ctx is not NULL if standard output is for something else.
  */
 static void write_stream(void *ctx, int stream, const void *bytes, size_t size) {
     if (stream == 2 || ctx) {

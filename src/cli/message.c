@@ -22,7 +22,7 @@ void message_setup(Cli *cli) {
 void message_stderr(const void *text, size_t len) {
     progress_end();
     if (len)
-        fwrite(text, 1, len, stderr); /* if this fails there is nobody to tell */
+        fwrite(text, 1, len, stderr); /* if this fails there is nowhere to report it */
 }
 
 /* How the library shall render messages. */

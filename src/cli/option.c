@@ -14,7 +14,7 @@ enum { HELP_COLUMN = 26, HELP_WIDTH = 80, KEY_HELP = 'h', KEY_MESSAGES = 1000 };
 /* What every command has, after its own options. */
 static const Option common[] = {
     {KEY_MESSAGES, "message-format", "text|json",
-     "errors and warnings for people, or as one JSON object a line"},
+     "print errors and warnings as text, or as one JSON object per line; default: text"},
     {KEY_HELP, "help", NULL, "show this help"},
     {0},
 };
@@ -94,7 +94,8 @@ static void wrong_long_option(const Cli *cli, const char *word) {
             buf_printf(&starts, "%s--%s", starts.len ? ", " : "", o->name);
     }
     if (starts.len) {
-        cli_usage(cli, "--%.*s can be any of %s", STR_ARG(given), buf_cstr(&starts));
+        cli_usage(cli, "--%.*s is ambiguous: it can be any of %s", STR_ARG(given),
+                  buf_cstr(&starts));
     } else {
         char *name = strndup(given.ptr, len);
         const char *guess = name ? cli_guess(name, names, n) : NULL;
@@ -123,7 +124,7 @@ static int wrong_option(const Cli *cli, int result) {
 
 int cli_check_app(const Cli *cli) {
     if (!cli->noperands)
-        return cli_usage(cli, "which program? Give the APP after the options");
+        return cli_usage(cli, "expected a program: give APP after the options");
     return STATUS_OK;
 }
 
@@ -137,9 +138,9 @@ int cli_check_stdin(const Cli *cli, const char *const *paths, uint32_t n, uint32
 
 int cli_check_output(const Cli *cli, const char *out) {
     if (!out)
-        return cli_usage(cli, "where to? Give the output file with --output=OUT");
+        return cli_usage(cli, "expected an output file: give it with --output=OUT");
     if (strcmp(out, "-") == 0 && isatty(STDOUT_FILENO))
-        return cli_usage(cli, "standard output is a terminal: a module does not go there");
+        return cli_usage(cli, "standard output is a terminal, to which no module is written");
     return STATUS_OK;
 }
 
@@ -147,17 +148,17 @@ int cli_check_other(const Cli *cli, const char *out, const char *const *paths, u
                     const char *what) {
     for (uint32_t i = 0; out && i < n; i++)
         if (paths[i] && strcmp(out, "-") != 0 && file_same(out, paths[i]))
-            return cli_usage(cli, "the output '%s' is %s, '%s'", out, what, paths[i]);
+            return cli_usage(cli, "the output '%s' is also %s, '%s'", out, what, paths[i]);
     return STATUS_OK;
 }
 
 int cli_check_inputs(const Cli *cli, const char *const *scripts, uint32_t n, bool one_app) {
     if (!n)
-        return cli_usage(cli, "which script? Give one with --script=SCRIPT");
+        return cli_usage(cli, "expected a script: give one with --script=SCRIPT");
     if (cli_check_app(cli) != STATUS_OK)
         return STATUS_USAGE;
     if (one_app && cli->noperands > 1)
-        return cli_usage(cli, "one APP at a time: what is '%s'?", cli->operands[1]);
+        return cli_usage(cli, "expected only one APP, found also '%s'", cli->operands[1]);
     return cli_check_stdin(cli, scripts, n, strcmp(cli->operands[0], "-") == 0);
 }
 
@@ -230,7 +231,7 @@ int cli_option(Cli *cli, const char **value) {
         const Option *o = option_with_key(cli->command, key);
         uint32_t choice = 0;
         if (o->argument && strchr(o->argument, '|') && !find_choice(o->argument, optarg, &choice)) {
-            cli_usage(cli, "--%s=%s: it must be one of %s", o->name, optarg, o->argument);
+            cli_usage(cli, "--%s=%s: expected one of %s", o->name, optarg, o->argument);
             return end(cli, ARGS_WRONG);
         }
         if (key == KEY_HELP) {
@@ -256,7 +257,7 @@ bool cli_count(const Cli *cli, const char *option, const char *value, uint32_t *
     for (; *p >= '0' && *p <= '9' && n <= UINT32_MAX; p++)
         n = n * 10 + (uint64_t)(*p - '0');
     if (p == value || *p || n > UINT32_MAX) {
-        cli_usage(cli, "--%s=%s: it must be a number", option, value);
+        cli_usage(cli, "--%s=%s: expected a number", option, value);
         return false;
     }
     *out = (uint32_t)n;

@@ -171,7 +171,7 @@ static _Noreturn void become(const char *const *argv, ProcessStreams streams, co
     _exit(127);
 }
 
-/* Gives errno. */
+/* Returns errno. */
 static int spawn(pid_t *pid, const char *const *argv, ProcessStreams streams,
                  const sigset_t *mask) {
     int ends[2], error = 0;

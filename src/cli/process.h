@@ -15,20 +15,17 @@ char *process_find(const char *variable, const char *name);
 /* A child's streams; -1 = the same as ours. */
 typedef struct ProcessStreams {
     int in, out, err;
-    bool interrupt; /* each signal that asks us to end reaches it as SIGINT, until it has ended */
+    bool interrupt; /* each signal that asks us to terminate reaches it as SIGINT, until it has
+                       ended */
     bool deaf;      /* ... and SIGINT is ignored when it starts, until it handles it */
 } ProcessStreams;
 
-/*
- * Runs a program to its end; returns what waitpid() told, or -1 (errno) if it could not be started.
- * argv[0] is its path.
- */
+/* Runs a program to its end; returns the status of waitpid(), or -1 (errno) if it could not be
+ * started. argv[0] is its path. */
 int process_run(const char *const *argv, ProcessStreams streams);
-/*
- * The same; what the program writes to standard output goes to `take` as it comes. If that gives
- * false nobody reads any more, which the program finds out when it writes. Our own writing to a
- * closed pipe fails (EPIPE) until the program has ended.
- */
+/* The same; what the program writes to standard output is passed to `take` as it arrives. If `take`
+ * returns false, nothing more is read, which the program notices when it writes. Our own writing to
+ * a closed pipe fails (EPIPE) until the program has ended. */
 int process_read(const char *const *argv, ProcessStreams streams,
                  bool (*take)(void *ctx, const uint8_t *bytes, size_t n), void *ctx);
 
@@ -42,7 +39,7 @@ void process_unguard(void);
 /* The signal that has gone to a child since process_guard; 0 = none. */
 int process_asked(void);
 
-/* Ends as a child did: gives its exit status, or dies by the same signal, or by that which it was
+/* Ends as a child did: returns its exit status, or dies by the same signal, or by that which it was
  * interrupted for. */
 int process_imitate(int wait_status);
 

@@ -14,9 +14,10 @@ typedef struct Place {
 } Place;
 
 /* Makes it, at a path without the characters in `unwanted` (NULL = any). False: errno; place_remove
- * is good all the same. */
+ * may be called all the same. */
 bool place_make(Place *p, const char *unwanted);
-/* The path of a file or directory in it that somebody else makes. The place has it. NULL: errno. */
+/* The path of a file or directory in it that somebody else makes; owned by the place. NULL: errno.
+ */
 const char *place_path(Place *p, const char *name);
 /* Makes a file, a directory. */
 const char *place_file(Place *p, const char *name, const void *data, size_t len);

@@ -33,7 +33,7 @@ static bool slurp(FILE *f, Buf *out) {
     return !ferror(f);
 }
 
-/* Gives false, with errno, if wat2wasm could not be run. */
+/* Returns false, with errno set, if wat2wasm could not be run. */
 static bool run(const char *program, FILE *in, FILE *out, FILE *err, int *status) {
     const char *argv[] = {program, "--enable-all", "--debug-names", "--output=-", "-", NULL};
     ProcessStreams streams = {.in = fileno(in), .out = fileno(out), .err = fileno(err)};

@@ -33,9 +33,9 @@ int monitor_show(const Cli *cli, const char *path, bool verbose);
 #define CLOCK_OPTION(key, otherwise)                                                               \
     {                                                                                              \
         key, "clock", "auto|thread|host",                                                          \
-            "where Node takes the time from that scripts ask for: a thread that does nothing "     \
-            "else, which makes asking cheap but needs a processor, or the host's clock; auto: "    \
-            "the thread if a processor is idle; default: " otherwise                               \
+            "where Node gets the time that scripts ask for: from a thread that only updates it, "  \
+            "which makes reading it cheap but needs a processor, or from the host's clock; auto: " \
+            "from the thread if a processor is idle; default: " otherwise                          \
     }
 
 /* A run of a program. */
@@ -62,7 +62,8 @@ int running_made(Running *r, whammc_status result, const uint8_t *module, size_t
                  const LibraryOptions *imports);
 /* Says why there is no report. */
 void running_explain_silence(const Running *r);
-/* Writes the reports, of this format, into a file. False if that failed, which was said. */
+/* Writes the reports, of this format, into a file. On failure, prints a message and returns false.
+ */
 bool running_save(const Running *r, const char *path, whammc_format format);
 void running_free(Running *r);
 
@@ -76,14 +77,18 @@ enum { OPTION_EXCLUDE = 1002, OPTION_MIN_SIZE };
             "do not time functions whose names match this shell pattern" rest "; may be repeated"  \
     }
 #define MIN_SIZE_OPTION(rest)                                                                      \
-    { OPTION_MIN_SIZE, "min-size", "N", "do not time functions of less than N bytes" rest }
+    {                                                                                              \
+        OPTION_MIN_SIZE, "min-size", "N",                                                          \
+            "do not time functions with bodies of fewer than N bytes" rest                         \
+    }
 
 typedef struct Exclusion {
     Words globs;       /* of names, as in the program or as in the source */
     uint32_t min_size; /* shorter bodies, in bytes, are left out */
 } Exclusion;
 
-/* Takes the argument of one of the options; false if it is wrong, which was said. */
+/* Accepts the argument of one of the options; if it is wrong, prints a message and returns false.
+ */
 bool exclude_option(const Cli *cli, Exclusion *x, int key, const char *value);
 /* STATUS_OK unless a definition is for the constant that the options are for, which was said. */
 int exclude_check(const Cli *cli, const Exclusion *x, const DefineOptions *definitions);

@@ -8,19 +8,21 @@
 enum { HOST = OPTION_LONG, KEEP_DEBUG, NO_OPTIMISE, NO_COALESCE, EXACT_TRAPS };
 
 static const Option options[] = {
-    {'o', "output", "OUT", "write the program there ('-': standard output)"},
+    {'o', "output", "OUT", "the file to write ('-': standard output)"},
     {HOST, "host", "auto|wasi|js|none",
-     "how text that monitors print with wizeng gets out: through WASI, through the imported "
-     "function whammc.write, or through exports; default: what fits the imports"},
+     "how text that monitors print with wizeng leaves the program: through WASI, through the "
+     "imported function whammc.write (js), or in memory, through exports (none); auto decides by "
+     "the imports of the monitors and the program; default: auto"},
     {KEEP_DEBUG, "keep-debug", NULL,
      "keep DWARF and source map sections, although they describe the old code"},
-    {NO_OPTIMISE, "no-optimise", NULL, "call all probes, also small ones"},
+    {NO_OPTIMISE, "no-optimise", NULL, "call all probes; otherwise small ones are inlined"},
     {NO_COALESCE, "no-coalesce", NULL,
-     "count at each place, also what could be counted by straight-line segments of code"},
+     "insert a counter at each site, even for probes that only count; otherwise these share "
+     "counters per straight-line segment, which is faster"},
     {EXACT_TRAPS, "exact-traps", NULL,
-     "segments end behind instructions that can trap: slower, but counts are exact after traps "
+     "end segments after each instruction that can trap: slower, but counts are exact after a trap "
      "under any host"},
-    {'v', "verbose", NULL, "tell at how many places each probe is"},
+    {'v', "verbose", NULL, "show the number of sites of each probe"},
     {0},
 };
 
@@ -90,8 +92,8 @@ static int read_and_bind(const Cli *cli, Settings *s, const char *path) {
 
 static int check_usage(const Cli *cli, const Settings *s) {
     if (cli->noperands < 2)
-        return cli_usage(cli, cli->noperands ? "which APP? It comes behind the monitors"
-                                             : "which monitors, and which APP?");
+        return cli_usage(cli, cli->noperands ? "expected a program: give APP after the monitors"
+                                             : "expected monitors and a program");
     int inputs = 0;
     for (int i = 0; i < cli->noperands; i++)
         inputs += strcmp(cli->operands[i], "-") == 0;
@@ -100,7 +102,7 @@ static int check_usage(const Cli *cli, const Settings *s) {
     int status = cli_check_output(cli, s->out);
     if (status == STATUS_OK)
         status = cli_check_other(cli, s->out, (const char *const *)cli->operands,
-                                 (uint32_t)cli->noperands - 1, "a monitor too");
+                                 (uint32_t)cli->noperands - 1, "a monitor");
     return status;
 }
 
@@ -125,13 +127,11 @@ const Command cmd_bind = {
     .name = "bind",
     .usage = "-o OUT MON... [--] APP",
     .summary = "attach monitor modules to a program",
-    .about =
-        "Attach monitor modules to the program APP, as an engine would that loads them with it, "
-        "and write the result to OUT, which runs on any engine. A MON is a WebAssembly module "
-        "whose "
-        "export names say where its functions are called; MON+LIB+... adds libraries, which it "
-        "imports by their file names. With several monitors each sees the original program. The "
-        "last operand is APP.",
+    .about = "Attach monitor modules to the program APP, as an engine does that loads them with "
+             "it, and write the result to OUT, which runs on any engine. A MON is a WebAssembly "
+             "module whose export names say when its functions are called; MON+LIB+... adds "
+             "libraries, which it imports by their file names. Each of several monitors sees the "
+             "original program. The last operand is APP.",
     .options = options,
     .examples = "  whammc bind -o app.mon.wasm hotness.wasm app.wasm\n"
                 "  whammc bind -o out.wasm cache-sim.wasm+cache.wasm branches.wasm -- app.wasm\n",

@@ -77,8 +77,8 @@ const Command cmd_check = {
     .name = "check",
     .usage = "SCRIPT...",
     .summary = "check scripts for errors",
-    .about = "Parse and check each SCRIPT without a program, and show errors and warnings. "
-             "A SCRIPT that is '-' is standard input.",
+    .about = "Parse and check each SCRIPT without a program, and show errors and warnings. SCRIPT "
+             "'-' is standard input.",
     .options = options,
     .examples = "  whammc check hotness.whamm\n"
                 "  whammc check --message-format=json *.whamm\n"

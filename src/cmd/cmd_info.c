@@ -1,6 +1,6 @@
 /*
  * cmd/cmd_info.c - `whammc info`: what a rule matches and which names it binds; for monitors see
- * monitor.c.
+ * monitor_info.c.
  */
 #include "cmd/cmd.h"
 
@@ -8,10 +8,10 @@ enum { SCRIPTS = OPTION_LONG };
 
 static const Option options[] = {
     {'v', "verbose", NULL,
-     "show the names that the events bind, events with the same names together; of a monitor, what "
-     "the values mean"},
-    {'f', "functions", NULL, "show the functions that the events bind"},
-    {SCRIPTS, "scripts", NULL, "show the scripts that come with whammc"},
+     "also show the names that the events bind, grouping events with the same names; for a "
+     "monitor, explain the values that its probes ask for"},
+    {'f', "functions", NULL, "also show the functions that the events bind"},
+    {SCRIPTS, "scripts", NULL, "list the scripts that come with whammc"},
     {0},
 };
 
@@ -136,7 +136,7 @@ static int info_rule(const Cli *cli, Info *x) {
 
 static int info_scripts(const Cli *cli) {
     if (cli->noperands)
-        return cli_usage(cli, "--scripts shows all scripts: what is '%s'?", cli->operands[0]);
+        return cli_usage(cli, "--scripts has no operand, found '%s'", cli->operands[0]);
     Buf out = {0};
     script_list(&out);
     message_stdout(&out);
@@ -146,9 +146,10 @@ static int info_scripts(const Cli *cli) {
 
 static int info_operand(const Cli *cli, Info *x) {
     if (!cli->noperands)
-        return cli_usage(cli, "which RULE? For example 'wasm:opcode:br_if:before'");
+        return cli_usage(cli, "expected a RULE, such as 'wasm:opcode:br_if:before'");
     if (cli->noperands > 1)
-        return cli_usage(cli, "one at a time: what is '%s'?", cli->operands[1]);
+        return cli_usage(cli, "expected only one RULE or MONITOR, found also '%s'",
+                         cli->operands[1]);
     return monitor_is_file(cli->operands[0]) ? monitor_show(cli, cli->operands[0], x->verbose)
                                              : info_rule(cli, x);
 }
@@ -177,15 +178,12 @@ const Command cmd_info = {
     .name = "info",
     .usage = "RULE | MONITOR | --scripts",
     .summary = "show what a match rule matches and binds, or the probes of a monitor",
-    .about = "Show every event that the match RULE matches, in the order of the probe numbers that "
-             "it gives them. Quote rules with globs: the shell knows them too.\n"
-             "\n"
-             "Or show the probes of the module MONITOR (a file) as match rules: their predicates, "
-             "what they ask the engine for, and their functions; those with the same code "
-             "together.\n"
-             "\n"
-             "Or list the scripts that come with whammc: the other commands take their names for a "
-             "SCRIPT.",
+    .about =
+        "Show every event that the match RULE matches, in the order of their probe numbers. Quote "
+        "rules that contain globs, because the shell expands them, too.\n\nOr show the probes of "
+        "the module MONITOR (a file) as match rules: their predicates, what they ask the engine "
+        "for, and their functions, grouping those with the same code.\n\nOr list the scripts that "
+        "come with whammc; the other commands accept their names as SCRIPT.",
     .options = options,
     .examples = "  whammc info 'wasm:opcode:*load*|*store*:before'\n"
                 "  whammc info -v wasm:opcode:br_if:before\n"

@@ -20,44 +20,46 @@ enum {
     NO_JS,
 };
 
+/* In the order of whammc_host. */
+#define HOSTS "auto|wasi|js|none|prof"
+
 static const Option options[] = {
     {'s', "script", "SCRIPT", "instrument with this script ('-': standard input); may be repeated"},
     LIBRARY_OPTION,
     DEFINE_OPTION,
     EXCLUDE_OPTION(" (for scripts with a constant 'untimed')"),
-    MIN_SIZE_OPTION(" (for such scripts, too)"),
+    MIN_SIZE_OPTION(" (for the same scripts)"),
     NAMES_OPTION,
-    {'o', "output", "OUT", "write the instrumented module there ('-': standard output)"},
+    {'o', "output", "OUT", "the file to write ('-': standard output)"},
     {REPORT, "report", "WHERE",
-     "where a WASI program writes its report: stdout, stderr, or the path of a file in a directory "
-     "that it may open; default: stdout"},
+     "where a WASI program writes its report: stdout, stderr, or a file in a preopened directory; "
+     "default: stdout"},
     {REPORT_FORMAT, "report-format", "csv|json|csv-rfc4180", "format of the report; default: csv"},
-    {HOST, "host", "auto|wasi|js|none|prof",
-     "how the report gets out: through WASI, through the imported function whammc.write, or "
-     "through exports; prof: there is none, scripts call the five functions of the imported module "
-     "prof; auto, the default, decides by what the program imports: js if that is more than WASI, "
-     "none if it is nothing; -v tells"},
+    {HOST, "host", HOSTS,
+     "how the report leaves the program: through WASI, through the imported function whammc.write "
+     "(js), or in memory, through exports (none); prof: no report, scripts call the imported "
+     "module prof; auto decides by the program's imports (-v shows its choice); default: auto"},
     {JS, "js", "FILE",
-     "with --host=js or prof: write the script there that pages and Node load before the program; "
-     "default: OUT, with .js for .wasm"},
-    {NO_JS, "no-js", NULL, "write no such script"},
+     "with --host=js or prof: the file for the script that pages and Node load before the program; "
+     "default: OUT with .js for .wasm"},
+    {NO_JS, "no-js", NULL, "do not write that script"},
     {STORAGE, "storage", "auto|globals|memory",
-     "where per-site variables live: in globals, or in a memory of their own; default: what suits "
-     "the script"},
+     "where per-site variables live: in globals, or in a memory of their own; default: auto, which "
+     "decides by the script"},
     {LINK, "link", "merge|import",
-     "make the runtime part of OUT, or import it from the module whammc_runtime, for engines "
-     "without "
+     "make the runtime and libraries part of OUT, or import them, which works without "
      "multi-memory; default: merge"},
-    {RUNTIME, "runtime", "FILE", "write that module, too (with --link=import)"},
+    {RUNTIME, "runtime", "FILE", "with --link=import: also write the runtime module to this file"},
     {KEEP_DEBUG, "keep-debug", NULL,
      "keep DWARF and source map sections, although they describe the old code"},
     {NO_OPTIMISE, "no-optimise", NULL, "do not optimise the code of probes"},
     {NO_COALESCE, "no-coalesce", NULL,
-     "count at each place, also what could be counted by straight-line segments of code"},
+     "insert a counter at each site, even for probes that only count; otherwise these share "
+     "counters per straight-line segment, which is faster"},
     {EXACT_TRAPS, "exact-traps", NULL,
-     "segments end behind instructions that can trap: slower, but counts are exact after traps "
+     "end segments after each instruction that can trap: slower, but counts are exact after a trap "
      "under any host"},
-    {'v', "verbose", NULL, "tell how many sites each probe has"},
+    {'v', "verbose", NULL, "show the number of sites of each probe"},
     {0},
 };
 
@@ -71,7 +73,7 @@ typedef struct Settings {
     bool verbose, no_js;
 } Settings;
 
-/* False: wrong usage, which was said. */
+/* Returns false for wrong usage, after a message. */
 static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     switch (key) {
     case 's': vec_push(&s->scripts, value); break;
@@ -118,16 +120,23 @@ static bool has_script(whammc_host host) {
     return host == WHAMMC_HOST_JS || host == WHAMMC_HOST_PROF;
 }
 
+static Str host_name(whammc_host host) {
+    const char *name = HOSTS;
+    for (int before = (int)host; before > 0; before--)
+        name = strchr(name, '|') + 1;
+    return (Str){name, (uint32_t)strcspn(name, "|")};
+}
+
 /* What the option --host=auto has become, and where the report is if no option says so. */
 static void show_host(const Cli *cli, const Settings *s, whammc *w, const char *name) {
-    static const char *const names[] = {"auto", "wasi", "js", "none", "prof"};
     const char *why;
     whammc_host host = whammc_hosted(w, &why);
     if (!*why)
         return;
     if (s->verbose) {
         Buf line = {0};
-        buf_printf(&line, "host: %s, as ", names[host]);
+        Str word = host_name(host);
+        buf_printf(&line, "host: %.*s, as ", STR_ARG(word));
         message_clean(&line, str_of(why));
         buf_u8(&line, '\n');
         message_stderr(line.data, line.len);
@@ -135,15 +144,15 @@ static void show_host(const Cli *cli, const Settings *s, whammc *w, const char *
     }
     if (host == WHAMMC_HOST_NONE)
         message_one(cli, DIAG_REPORT_IN_MEMORY,
-                    "--host=wasi writes it through WASI, --host=js gives it to JavaScript; "
+                    "--host=wasi writes it through WASI, --host=js passes it to JavaScript; "
                     "`whammc run` shows it",
-                    "%s imports nothing, so its report stays in memory, where the exports "
-                    "'whammc:report_ptr' and 'whammc:report_len' tell it",
+                    "%s imports nothing, so its report stays in memory, at the exports "
+                    "'whammc:report_ptr' and 'whammc:report_len'",
                     name);
 }
 
-/* The script beside the program, NULL = none, on the heap. False if there is a file that must stay,
- * which was said. */
+/* The script beside the program, NULL = none, on the heap. If there is a file that must not be
+ * overwritten, prints a message and returns false. */
 static bool choose_script(const Cli *cli, const Settings *s, whammc_host host, char **js) {
     *js = NULL;
     if (s->no_js || !has_script(host))
@@ -219,13 +228,12 @@ static int read_and_instrument(const Cli *cli, Settings *s, const char *path) {
 static int check_outputs(const Cli *cli, const Settings *s) {
     const char *outputs[] = {s->out, s->js, s->runtime};
     for (uint32_t i = 0; i < 3; i++) {
-        int status =
-            cli_check_other(cli, outputs[i], s->scripts.at, s->scripts.len, "a script too");
+        int status = cli_check_other(cli, outputs[i], s->scripts.at, s->scripts.len, "a script");
         if (status == STATUS_OK && i > 0)
             status = cli_check_other(cli, outputs[i], (const char *const *)cli->operands, 1,
-                                     "the program too");
+                                     "the program");
         if (status == STATUS_OK)
-            status = cli_check_other(cli, outputs[i], outputs + i + 1, 2 - i, "another output too");
+            status = cli_check_other(cli, outputs[i], outputs + i + 1, 2 - i, "another output");
         if (status != STATUS_OK)
             return status;
     }
@@ -240,13 +248,13 @@ static int check_usage(const Cli *cli, const Settings *s) {
     if (status == STATUS_OK)
         status = exclude_check(cli, &s->exclusion, &s->definitions);
     if (status == STATUS_OK && s->runtime && s->options.link != WHAMMC_LINK_IMPORT)
-        return cli_usage(cli, "--runtime=FILE is for --link=import only");
+        return cli_usage(cli, "--runtime=FILE needs --link=import");
     if (status == STATUS_OK && s->runtime)
         status = cli_check_output(cli, s->runtime);
     if (status == STATUS_OK && s->js && s->no_js)
-        return cli_usage(cli, "--js=FILE and --no-js: which of the two?");
+        return cli_usage(cli, "--js=FILE and --no-js exclude each other");
     if (status == STATUS_OK && s->js && !has_script(s->options.host))
-        return cli_usage(cli, "--js=FILE is for --host=js and --host=prof only");
+        return cli_usage(cli, "--js=FILE needs --host=js or --host=prof");
     return status == STATUS_OK ? check_outputs(cli, s) : status;
 }
 
@@ -273,9 +281,9 @@ const Command cmd_instr = {
     .name = "instr",
     .usage = "-s SCRIPT APP -o OUT",
     .summary = "instrument a program",
-    .about = "Compile scripts into the program APP and write the result to OUT, which behaves as "
-             "APP does and, when it ends, reports what the scripts ask for. APP is a WebAssembly "
-             "module, also in the text format ('-': standard input).",
+    .about = "Compile scripts into the program APP and write the result to OUT, which behaves like "
+             "APP and, when it exits, prints the scripts' report. APP is a WebAssembly module, in "
+             "binary or text format ('-': standard input).",
     .options = options,
     .examples = "  whammc instr -s hotness app.wasm -o app.instr.wasm\n"
                 "  whammc instr -s a.whamm -s b.whamm --report=stderr app.wasm -o out.wasm\n",

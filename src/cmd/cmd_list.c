@@ -8,15 +8,16 @@
 enum { FUNCTIONS = OPTION_LONG, COLUMN_MAX = 64 };
 
 static const Option options[] = {
-    {'s', "script", "SCRIPT", "look for the probes of this script; may be repeated"},
+    {'s', "script", "SCRIPT", "find the sites of this script's probes; may be repeated"},
     LIBRARY_OPTION,
     DEFINE_OPTION,
-    {'c', "count", NULL, "show only how many sites each probe has"},
+    {'c', "count", NULL, "show only the number of sites of each probe"},
     NAMES_OPTION,
-    {FUNCTIONS, "functions", "GLOB", "show only sites in functions with such names"},
+    {FUNCTIONS, "functions", "GLOB",
+     "show only sites in functions whose names match this shell pattern"},
     {'v', "verbose", NULL,
-     "show the number of the probe in reports and its event, too, whether it only counts, and "
-     "which maps are cells"},
+     "also show the probe's number in reports and its event, whether it only counts, and which "
+     "maps are replaced by variables"},
     {0},
 };
 
@@ -101,7 +102,7 @@ static void put_blanks(Buf *out, uint32_t n) {
     out->len += n;
 }
 
-/* A cell: s has `used` characters. Numbers stand on the right. */
+/* A cell: s has `used` characters. Numbers are right-aligned. */
 static void put_cell(Buf *out, Str s, uint32_t used, uint32_t width, bool right) {
     uint32_t blanks = used < width ? width - used : 0;
     put_blanks(out, 2 + (right ? blanks : 0));
@@ -200,7 +201,7 @@ static void show(const List *l, whammc *w) {
     }
 }
 
-/* Which maps there are when the program runs. */
+/* Which maps there are at run time. */
 static void show_maps(whammc *w) {
     size_t n;
     const whammc_map *m = whammc_maps(w, &n);
@@ -270,9 +271,9 @@ const Command cmd_list = {
     .name = "list",
     .usage = "-s SCRIPT APP",
     .summary = "show where the probes of scripts match in a program",
-    .about = "Show for each probe of the scripts the places in the program APP where it matches: "
-             "the function, its index, the place in it and the instruction there. Nothing is "
-             "written. APP is a WebAssembly module, also in the text format ('-': standard input).",
+    .about = "For each probe of the scripts, show the sites in the program APP: the function, its "
+             "index, the code offset and the instruction. Nothing is written. APP is a WebAssembly "
+             "module, in binary or text format ('-': standard input).",
     .options = options,
     .examples = "  whammc list -s branches.whamm app.wasm\n"
                 "  whammc list -s hotness.whamm --functions='str*' app.wasm\n",

@@ -20,19 +20,21 @@ static const Option options[] = {
     LIBRARY_OPTION,
     DEFINE_OPTION,
     {'o', "output", "MON",
-     "write the monitor there ('-': standard output); default: the first script's name with .wasm"},
+     "the file to write ('-': standard output); default: the first script's name with the "
+     "extension .wasm"},
     {REPORT, "report", "WHERE",
-     "where the report goes: stdout, stderr, or the path of a file in a directory that the engine "
-     "opens; default: stdout"},
+     "where the report goes: stdout, stderr, or a file in a directory that the engine opens; "
+     "default: stdout"},
     {REPORT_FORMAT, "report-format", "csv|json|csv-rfc4180", "format of the report; default: csv"},
-    {NO_OPTIMISE, "no-optimise", NULL, "do not optimise the code"},
+    {NO_OPTIMISE, "no-optimise", NULL, "do not optimise the code of probes"},
     {NO_COALESCE, "no-coalesce", NULL,
-     "count at each place, also what only counts and could be counted by straight-line segments"},
+     "insert a counter at each site, even for probes that only count; otherwise these share "
+     "counters per straight-line segment, which is faster"},
     {EXACT_TRAPS, "exact-traps", NULL,
-     "segments end behind instructions that can trap, so that counts are exact even if the program "
-     "does; slower"},
+     "end segments after each instruction that can trap: slower, but counts are exact after a "
+     "trap"},
     {EXPLAIN, "explain", NULL,
-     "show how the scripts are split into probes, and write nothing without --output"},
+     "show how the scripts are split into probes; without --output, write no module"},
     {0},
 };
 
@@ -45,7 +47,7 @@ typedef struct Settings {
     bool explain;
 } Settings;
 
-/* "dir/hotness.whamm" gives "hotness.wasm". On the heap. */
+/* Turns "dir/hotness.whamm" into "hotness.wasm". On the heap. */
 static char *default_name(const char *script) {
     const char *name = file_base(script);
     const char *dot = strrchr(name, '.');
@@ -96,11 +98,11 @@ static void check_libraries(const Cli *cli, const LibraryOptions *libs) {
         if (fits || is_of_engine(o))
             continue;
         char hint[160];
-        snprintf(hint, sizeof hint, "say --lib='%s(%.*s)=...', or give the file the name %s.wasm",
-                 o->name, len, base, module);
+        snprintf(hint, sizeof hint, "use --lib='%s(%.*s)=...', or name the file %s.wasm", o->name,
+                 len, base, module);
         message_one(cli, DIAG_MONITOR_LIBRARY, hint,
                     "the monitor imports the library '%s' from the module '%s', but engines call "
-                    "it '%.*s', as its file",
+                    "it '%.*s', after its file",
                     o->name, module, len, base);
     }
 }
@@ -125,19 +127,20 @@ static int compile(const Cli *cli, Settings *s) {
 
 static int check_usage(const Cli *cli, const Settings *s) {
     if (!s->scripts.len)
-        return cli_usage(cli, "which script? Give one with --script=SCRIPT");
+        return cli_usage(cli, "expected a script: give one with --script=SCRIPT");
     if (cli->noperands)
         return cli_usage(cli,
-                         "a monitor is made without a program: what is '%s'? Scripts are given "
-                         "with --script=SCRIPT",
+                         "unexpected operand '%s': a monitor is compiled without a program; give "
+                         "scripts with --script=SCRIPT",
                          cli->operands[0]);
     if (cli_check_stdin(cli, s->scripts.at, s->scripts.len, 0) != STATUS_OK)
         return STATUS_USAGE;
     if (strcmp(s->scripts.at[0], "-") == 0 && !s->out && !s->explain)
-        return cli_usage(cli, "where to? Give the output file with --output=MON");
+        return cli_usage(cli, "expected an output file: give it with --output=MON");
     if (s->out && strcmp(s->out, "-") == 0 && (isatty(STDOUT_FILENO) || s->explain))
-        return cli_usage(cli, "standard output is for something else: a module does not go there");
-    return cli_check_other(cli, s->out, s->scripts.at, s->scripts.len, "a script too");
+        return cli_usage(
+            cli, "standard output is a terminal or used by --explain; no module is written to it");
+    return cli_check_other(cli, s->out, s->scripts.at, s->scripts.len, "a script");
 }
 
 static int run(Cli *cli) {
@@ -175,10 +178,10 @@ const Command cmd_monitor = {
     .name = "monitor",
     .usage = "-s SCRIPT [-o MON]",
     .summary = "compile scripts into a monitor for any program",
-    .about = "Compile scripts without a program into the monitor module MON. An engine with the "
-             "interface of the Wizard engine attaches it to any program that it runs; 'whammc "
-             "bind' does so ahead of time for other engines. What an engine cannot do, such as "
-             "changing the program, is an error.",
+    .about = "Compile scripts without a program into the monitor module MON. Engines with the "
+             "interface of the Wizard engine attach it to any program that they run; for other "
+             "engines, 'whammc bind' attaches it ahead of time. A script that needs what an engine "
+             "cannot do, such as changing the program, is an error.",
     .options = options,
     .examples = "  whammc monitor -s hotness.whamm -o hotness.wasm\n"
                 "  wizeng --monitors=hotness.wasm app.wasm\n",

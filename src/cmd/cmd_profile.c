@@ -35,29 +35,30 @@ enum {
 
 static const Option options[] = {
     {STYLE, "style", "tree|arcs",
-     "what is measured: each function in each context that it is called in, or each pair of caller "
-     "and callee, which takes less; default: tree"},
+     "measure each function in each of its calling contexts, or each pair of caller and callee, "
+     "which is cheaper; default: tree"},
     {FORMAT, "format", VIEW_FORMATS,
-     "show a flat profile and, with --style=tree, write a flame graph (the default: table), or "
-     "make this of the report and nothing else"},
+     "table: show a flat profile and, with --style=tree, write a flame graph; others: write only "
+     "the report in this format; default: table"},
     {'o', "output", "OUT",
-     "the file for what --format says, or for the flame graph ('-': standard output). Default: "
-     "standard error; APP.flame.svg in the current directory"},
-    {SAVE, "save", "REPORT", "keep the report in this file, for `whammc report`"},
-    {TOP, "top", "N", "show only the N functions with the most time, 0 = all; default: 20"},
-    {COUNTS_ONLY, "counts-only", NULL, "count calls, without times"},
+     "the file for the format, or for the flame graph ('-': standard output); default: standard "
+     "error for the format, APP.flame.svg in the current directory for the flame graph"},
+    {SAVE, "save", "REPORT", "also write the report to this file, for `whammc report`"},
+    {TOP, "top", "N", "show the N functions with the most time (0: all); default: 20"},
+    {COUNTS_ONLY, "counts-only", NULL, "count calls without measuring time"},
     EXCLUDE_OPTION(""),
     MIN_SIZE_OPTION(""),
     NAMES_OPTION,
     {AUTO_EXCLUDE, "auto-exclude", NULL,
-     "run the program twice: first to count calls (it prints nothing then); in the second run "
-     "functions that are tiny and called often are not timed"},
+     "run the program twice: first count its calls (discarding its output), then time it without "
+     "the tiny functions that are called often"},
     {MAX_DEPTH, "max-depth", "N",
-     "with --style=tree: what is deeper counts for the N-th function; 0, the default: no limit"},
+     "with --style=tree: calls deeper than N count for the N-th function (0: no limit); default: "
+     "0"},
     {ENGINE, "engine", "ENGINE",
-     "run in node, node24, wasmtime, or the program with this path (a Node, or a Python that has "
+     "run in node, node24 or wasmtime, or in the program with this path (a Node, or a Python with "
      "the package wasmtime); default: node"},
-    {ENGINE_OPTION, "engine-option", "OPTION", "an option for the engine itself; may be repeated"},
+    {ENGINE_OPTION, "engine-option", "OPTION", "pass this option to the engine; may be repeated"},
     DIR_OPTION,
     ENV_OPTION,
     CLOCK_OPTION(CLOCK, "auto"),
@@ -130,7 +131,7 @@ static bool read_report(const Running *r, Report *report) {
     return found;
 }
 
-/* Standard input is read twice: what is no file, and nobody types it, goes into a temporary one
+/* Standard input is read twice: unless it is a file or a terminal, it is copied to a temporary file
  * first. False: errno. */
 static bool keep_input(void) {
     if (lseek(STDIN_FILENO, 0, SEEK_CUR) >= 0 || isatty(STDIN_FILENO) || errno == EBADF)
@@ -221,8 +222,8 @@ static bool write_flame(const Profiling *p, const Report *report) {
     Buf picture = {0}, line = {0};
     bool ok = path && make(p, report, VIEW_SVG, &picture);
     if (ok && named && !is_free(named)) {
-        message_one(p->cli, DIAG_CANNOT_WRITE, "name another file: --output=OUT",
-                    "%s: it is there already and no flame graph", named);
+        message_one(p->cli, DIAG_CANNOT_WRITE, "choose another file with --output=OUT",
+                    "%s: the file exists and is not a flame graph", named);
         ok = false;
     }
     ok = ok && file_write(p->cli, path, picture.data, picture.len);
@@ -298,7 +299,7 @@ static bool show_format(const Profiling *p, const Report *report) {
     return ok;
 }
 
-/* False if something could not be made or written, which was said. */
+/* If something could not be made or written, prints a message and returns false. */
 static bool show(const Profiling *p, const Running *r) {
     const Settings *s = p->settings;
     Report report = {0};
@@ -359,7 +360,7 @@ static int profile(const Cli *cli, const Settings *s, const Engine *engine) {
 
 /* ---- the command line ---- */
 
-/* False: wrong usage, which was said. */
+/* Returns false for wrong usage, after a message. */
 static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     uint32_t depth;
     switch (key) {
@@ -384,17 +385,18 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     return true;
 }
 
-/* Whether the options and operands go together: STATUS_OK, else it was said. */
+/* Whether the options and operands go together: STATUS_OK, or another status after a message. */
 static int check(const Cli *cli, const Settings *s) {
     if (s->style == STYLE_ARCS && view_needs_tree(s->format))
         return cli_usage(cli, "that format shows a call tree: it needs --style=tree");
     if (s->style == STYLE_ARCS && s->format == VIEW_TABLE && s->out)
-        return cli_usage(cli, "there is no flame graph to write with --style=arcs; "
-                              "--format says what to write");
+        return cli_usage(cli,
+                         "--style=arcs writes no flame graph; choose what to write with --format");
     if (s->style == STYLE_ARCS && s->max_depth)
-        return cli_usage(cli, "--max-depth is for --style=tree");
+        return cli_usage(cli, "--max-depth needs --style=tree");
     if (s->counts_only && s->auto_exclude)
-        return cli_usage(cli, "nothing is timed with --counts-only: why --auto-exclude?");
+        return cli_usage(cli,
+                         "--auto-exclude has no effect with --counts-only, which times nothing");
     return cli_check_app(cli);
 }
 
@@ -414,9 +416,8 @@ static int run(Cli *cli) {
         Engine engine = {0};
         status = engine_find(cli, s.engine, s.clock, &engine);
         if (status == STATUS_OK && engine.kind == ENGINE_WIZARD)
-            status =
-                cli_usage(cli, "Wizard runs probes only before instructions, so it cannot time "
-                               "calls: take node or wasmtime");
+            status = cli_usage(cli, "Wizard runs probes only before instructions, so it cannot "
+                                    "time calls: use node or wasmtime");
         if (status == STATUS_OK)
             status = profile(cli, &s, &engine);
         free(engine.program);
@@ -432,11 +433,10 @@ const Command cmd_profile = {
     .usage = "APP [ARGUMENT]...",
     .summary = "run a program and show where its time goes",
     .about =
-        "Run the program APP with the ARGUMENTs and show on standard error which functions took "
-        "the most time; write a flame graph of the calls, too. Standard streams and exit status "
-        "are those of the program; it may open files in the current directory and those of --dir. "
-        "If it traps or is "
-        "interrupted, what was measured until then is shown. Options end at APP.",
+        "Run the program APP with the ARGUMENTs, show on standard error which functions took the "
+        "most time, and write a flame graph of the calls. Standard streams and the exit status are "
+        "those of the program; it may open files in the current directory and in those of --dir. "
+        "If it traps or is interrupted, the measurements up to then are shown. Options end at APP.",
     .options = options,
     .examples = "  whammc profile app.wasm input.txt\n"
                 "  whammc profile --format=gprof -o app.prof app.wasm\n"

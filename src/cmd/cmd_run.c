@@ -31,28 +31,27 @@ static const Option options[] = {
     LIBRARY_OPTION,
     DEFINE_OPTION,
     EXCLUDE_OPTION(" (for scripts with a constant 'untimed')"),
-    MIN_SIZE_OPTION(" (for such scripts, too)"),
+    MIN_SIZE_OPTION(" (for the same scripts)"),
     NAMES_OPTION,
     {MONITOR, "monitor", "MON.wasm[+LIB.wasm]...",
-     "attach this monitor module, which imports the libraries behind it, instead of instrumenting "
-     "with scripts; may be repeated"},
+     "attach this monitor module and the libraries that it imports, instead of instrumenting with "
+     "scripts; may be repeated"},
     {LINK, "link", "merge|import|auto",
-     "make libraries and the runtime part of the program, or let it import them; default: auto, "
-     "which imports them if the program would need multi-memory otherwise"},
+     "make the runtime and libraries part of the program, or let it import them; auto imports them "
+     "if the program would otherwise need multi-memory; default: auto"},
     {ENGINE, "engine", "ENGINE",
-     "run in node, node24, wasmtime, wizard, or the program with this path (a Node, a Python that "
-     "has the package wasmtime, or wizeng...); default: node"},
+     "run in node, node24, wasmtime or wizard, or in the program with this path (a Node, a Python "
+     "with the package wasmtime, or wizeng...); default: node"},
     {ENGINE_OPTION, "engine-option", "OPTION",
-     "an option for the engine itself; may be repeated. Wizard gets --mode=jit if there is no "
-     "other "
-     "--mode"},
+     "pass this option to the engine; may be repeated. Wizard gets --mode=jit unless there is "
+     "another --mode"},
     DIR_OPTION,
     ENV_OPTION,
     CLOCK_OPTION(CLOCK, "host"),
     {'o', "output", "REPORT",
-     "write the report into this file and show nothing ('-': standard output)"},
+     "write the report to this file and show nothing ('-': standard output)"},
     {REPORT_FORMAT, "report-format", "csv|json|csv-rfc4180", "format of that file; default: csv"},
-    {TOP, "top", "N", "show the N largest values of each variable, 0 = all; default: 20"},
+    {TOP, "top", "N", "show the N largest values of each variable (0: all); default: 20"},
     {NO_DEMANGLE, "no-demangle", NULL,
      "show names of C++ and Rust functions as they are in the program"},
     {0},
@@ -101,8 +100,8 @@ static bool save_caught(const Settings *s, const Running *run, Report *r) {
     return written;
 }
 
-/* The same for monitors: reports are among what they have printed, or what programs without WASI
- * have printed for them. The rest goes to standard output. */
+/* The same for monitors: their reports are in the output of monitors, or in what the runtime has
+ * printed for programs without WASI. The rest is passed to standard output. */
 static bool deliver_caught(const Settings *s, Running *run) {
     Buf *text = &run->caught.report, out = {0};
     Report r = {0};
@@ -249,7 +248,7 @@ static int run_program(const Cli *cli, Settings *s, const Engine *e) {
     return status;
 }
 
-/* False: wrong usage, which was said. */
+/* Returns false for wrong usage, after a message. */
 static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     switch (key) {
     case 's': vec_push(&s->scripts, value); break;
@@ -278,13 +277,14 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     return true;
 }
 
-/* Whether the options and operands go together: STATUS_OK, else it was said. */
+/* Whether the options and operands go together: STATUS_OK, or another status after a message. */
 static int check(const Cli *cli, const Settings *s) {
     if (s->scripts.len && s->monitors.len)
-        return cli_usage(cli, "scripts or monitors: compile the scripts with 'whammc monitor'");
+        return cli_usage(
+            cli, "give either scripts or monitors: 'whammc monitor' compiles scripts to monitors");
     if (s->monitors.len && s->definitions.len)
         return cli_usage(
-            cli, "--define is for scripts: monitors have the values that they were made with");
+            cli, "--define is for scripts: monitors have the values that they were compiled with");
     if (s->monitors.len && (s->exclusion.globs.len || s->exclusion.min_size))
         return cli_usage(cli, "--exclude and --min-size are for scripts");
     if (s->monitors.len)
@@ -330,12 +330,10 @@ const Command cmd_run = {
     .name = "run",
     .usage = "{-s SCRIPT | --monitor=MON} APP [ARGUMENT]...",
     .summary = "instrument a program, run it and show its report",
-    .about =
-        "Instrument the program APP, run it with the ARGUMENTs in an engine that gives it WASI, "
-        "and show its report as tables on standard error when it has ended. Standard streams "
-        "and exit status are those of the program; it may open files in the current directory and "
-        "those of --dir. "
-        "Options end at APP.",
+    .about = "Instrument the program APP, run it with the ARGUMENTs in an engine that provides "
+             "WASI, and show its report as tables on standard error when it exits. Standard "
+             "streams and the exit status are those of the program; it may open files in the "
+             "current directory and in those of --dir. Options end at APP.",
     .options = options,
     .examples = "  whammc run -s hotness app.wasm input.txt\n"
                 "  whammc run -s calls.whamm --engine=wasmtime -o calls.csv app.wasm\n",

@@ -1,8 +1,8 @@
 /*
- * cmd/exclude.c - functions whose calls a profile counts but does not time, as timing costs more
- * than they do.
+ * cmd/exclude.c - functions whose calls a profile counts but does not time, because timing them
+ * would cost more than they do.
  *
- * The bundled scripts have a constant for them, a list of numbers of functions.
+ * The bundled scripts have a constant for them, a list of function indices.
  */
 #include "cmd/cmd.h"
 #include "view/demangle.h"
@@ -14,7 +14,7 @@
 /* What the scripts call it. */
 #define UNTIMED "untimed"
 
-/* What --auto-exclude takes for many and tiny. */
+/* What --auto-exclude considers many and tiny. */
 enum {
     MANY_CALLS = 10000, /* a function has been called so often ... */
     MANY_SHARE = 1000,  /* ... and not less than this part of all calls */
@@ -111,8 +111,8 @@ static void put_range(Buf *out, uint32_t from, uint32_t to) {
     buf_printf(out, from == to ? "%s%u" : "%s%u-%u", out->len ? "," : "", from, to);
 }
 
-/* Marks the functions of which some name fits: the one that is shown, what it is exported as, and
- * of an import its own name, without the module's. Returns whether there are any. */
+/* Marks the functions of which some name matches: the one that is shown, their export names, and
+ * for an import its own name, without the module's. Returns whether there are any. */
 static bool mark_named(const Exclusion *x, const WasmModule *m, bool *in) {
     bool any = false;
     for (uint32_t f = 0; f < m->funcs.len; f++) {
@@ -180,8 +180,8 @@ int exclude_check(const Cli *cli, const Exclusion *x, const DefineOptions *defin
     for (uint32_t i = 0; i < definitions->len && is_given(x); i++)
         if (strncmp(definitions->at[i], UNTIMED "=", strlen(UNTIMED "=")) == 0)
             return cli_usage(cli,
-                             "--exclude and --min-size give the constant '" UNTIMED
-                             "' its value: why --define=%s?",
+                             "--exclude and --min-size set the constant '" UNTIMED
+                             "', so --define=%s cannot",
                              definitions->at[i]);
     return STATUS_OK;
 }

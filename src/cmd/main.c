@@ -83,7 +83,7 @@ static void print_version(void) {
     Buf text = {0};
     buf_printf(&text, "whammc %s\n", whammc_version());
     if (!demangle_is_there())
-        buf_str(&text, STR("built without libiberty: names of functions are shown as they are\n"));
+        buf_str(&text, STR("built without libiberty: names of functions are not demangled\n"));
     message_stdout(&text);
     buf_free(&text);
 }
@@ -96,17 +96,18 @@ static void print_help(void) {
     for (int i = 0; i < NCOMMANDS; i++)
         buf_printf(&text, "  %-8s %s\n", commands[i]->name, commands[i]->summary);
     buf_str(&text,
-            STR("\n'whammc COMMAND --help' describes a command.\n"
+            STR("\n'whammc COMMAND --help' shows the options of a command.\n"
                 "'whammc info --scripts' lists the scripts that come with whammc.\n\n"
                 "Options:\n"
                 "  -h, --help      show this help\n"
                 "  -V, --version   show the version\n\n"
                 "Exit status:\n"
-                "  0    it worked\n"
-                "  1    errors in a script or a program, or a file that cannot be read or written\n"
-                "  2    wrong usage\n"
-                "  70   a fault of whammc itself; nothing was written\n"
-                "Once 'whammc run' runs a program, the exit status is that of the program.\n"));
+                "  0    success\n"
+                "  1    an error in a script or program, or in reading or writing a file\n"
+                "  2    wrong usage of a command\n"
+                "  70   an internal error; nothing was written\n"
+                "Once 'whammc run' or 'whammc profile' runs a program, the exit status is that of\n"
+                "the program.\n"));
     message_stdout(&text);
     buf_free(&text);
 }

@@ -129,7 +129,7 @@ static void values_table(Show *s, const whammc_monitor_value *values, size_t n, 
         buf_printf(&s->out, "  %*s%-*s  %-*s  ", indent, "", w.text - indent, v->text, w.type,
                    v->type);
         if (v->call)
-            buf_printf(&s->out, "what %s gives\n", v->call->name);
+            buf_printf(&s->out, "the value of %s\n", v->call->name);
         else
             buf_printf(&s->out, "%s\n", v->doc);
         if (v->call)

@@ -33,14 +33,13 @@ static bool can_run(const Running *r) {
                       "are called and call its 'whammc:flush' at the end"
                     : "instrument it with `whammc instr --host=js`, load it where its exports are "
                       "called and connect it with whammc.js",
-                "%s has no main, _start or start function that could be run",
-                file_title(r->cli->operands[0]));
+                "%s has no main, _start or start function to run", file_title(r->cli->operands[0]));
     return false;
 }
 
 int running_made(Running *r, whammc_status result, const uint8_t *module, size_t size,
                  const LibraryOptions *imports) {
-    /* Nobody keeps the module: what was dropped from it does not matter. */
+    /* The module is not kept, so what was dropped from it does not matter. */
     bool quiet = result == WHAMMC_OK &&
                  (r->silent || count_messages(r->w, "stale-section") == whammc_warning_count(r->w));
     int status = quiet ? STATUS_OK : message_library(r->cli, r->w, result);
@@ -97,7 +96,7 @@ void running_explain_silence(const Running *r) {
 
 bool running_save(const Running *r, const char *path, whammc_format format) {
     const Buf *text = &r->report;
-    /* Programs put an empty line in front, for streams that have other things in them. */
+    /* Programs print an empty line before it, for streams that have other things in them. */
     uint32_t skip = 0;
     if (format == WHAMMC_FORMAT_JSON && text->len && text->data[0] == '\n')
         skip = 1;

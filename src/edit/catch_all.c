@@ -1,5 +1,5 @@
 /*
- * edit/catch_all.c - code round a region that catches every exception in it, and throws it again.
+ * edit/catch_all.c - code around a region that catches every exception in it, and rethrows it.
  */
 #include "wasm/module.h"
 #include "edit/catch_all.h"

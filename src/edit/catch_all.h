@@ -1,5 +1,5 @@
 /*
- * edit/catch_all.h - code round a region that catches every exception in it, and throws it again.
+ * edit/catch_all.h - code around a region that catches every exception in it and rethrows it.
  */
 #ifndef WHAMMC_EDIT_CATCH_ALL_H
 #define WHAMMC_EDIT_CATCH_ALL_H
@@ -13,13 +13,13 @@ typedef enum WasmExceptions {
 } WasmExceptions;
 
 /*
- * Round a region that catches every exception in it and throws it again:
+ * Around a region that catches every exception in it and rethrows it:
  *
- *     wasm_put_catch  ...region...  `end` of WASM_EXCEPTIONS_REFS, and a way round the handler;
+ *     wasm_put_catch  ...region...  `end` of WASM_EXCEPTIONS_REFS, and a way around the handler;
  *     wasm_put_caught  ...handler...  wasm_put_rethrow  `end`
  *
  * `region` is the block type of the region; `caught`, of WASM_EXCEPTIONS_REFS, that of the block
- * round it: from the same parameters to an exception.
+ * around it: from the same parameters to an exception.
  */
 void wasm_put_catch(Buf *out, WasmExceptions form, WasmType region, WasmType caught);
 void wasm_put_caught(Buf *out, WasmExceptions form);

@@ -13,8 +13,8 @@
  *
  * Before `return` and the like the exit code is copied.
  *
- * What leaves by an exception (WASM_UNWIND) is caught round the body, in the block's place, and
- * thrown again:
+ * What leaves by an exception (WASM_UNWIND) is caught around the body, in the block's place, and
+ * rethrown:
  *
  *     try T  ...body...  catch_all  <unwind code>  rethrow 0  end  <exit code>  end
  *
@@ -31,7 +31,7 @@
 /* An open WRAP piece. */
 typedef struct Wrap {
     uint32_t until;
-    uint32_t depth; /* constructs open round the wrapped one */
+    uint32_t depth; /* constructs open around the wrapped one */
 } Wrap;
 
 typedef struct Edit {
@@ -86,7 +86,7 @@ static void put_piece(Edit *e, const WasmPatch *p) {
         put_short(e->out, e->edit->code + p->code, p->len);
 }
 
-/* The marks before `to`, from `run` on: what is there is copied as it is. */
+/* The marks before `to`, from `run` on: the code there is copied unchanged. */
 static void move_marks(Edit *e, const uint8_t *to) {
     uint32_t run = (uint32_t)(e->run - e->c.start), end = (uint32_t)(to - e->c.start);
     for (; e->mark < e->edit->nmarks && e->edit->marks[e->mark] < end; e->mark++)
@@ -192,7 +192,7 @@ static bool put_locals(Edit *e) {
             wasm_put_type(e->out, runs.at[k].type);
         }
         e->run = e->c.at;
-    } /* else the run goes on */
+    } /* else the run continues */
     vec_free(&runs);
     return ok;
 }
@@ -201,7 +201,7 @@ bool wasm_reads_nullable(const WasmBodyEdit *edit, const WasmInstr *i) {
     return (i->op == WASM_OP_LOCAL_GET || i->op == WASM_OP_LOCAL_TEE) && is_nullable(edit, i->a);
 }
 
-/* The type of the block round the body. */
+/* The type of the block around the body. */
 static bool put_wrapper(Edit *e) {
     const WasmTypeDef *d = &e->m->types.at[e->f->type];
     WasmType type = d->nresults ? d->results[0] : WASM_NONE;
@@ -231,7 +231,7 @@ static void put_handler(Edit *e, WasmExceptions form) {
     wasm_put_rethrow(e->out, form);
 }
 
-/* What comes before the first instruction. */
+/* What precedes the first instruction. */
 static bool put_head(Edit *e) {
     const WasmBodyEdit *edit = e->edit;
     e->code_start = (uint32_t)(e->c.at - e->c.start);
@@ -279,7 +279,7 @@ static int way_out(Edit *e, const WasmInstr *i) {
     }
 }
 
-/* What stands for the instruction, if something does; what runs at a way out goes before where
+/* What replaces the instruction, if something does; what runs at a way out goes before where
  * it leaves. */
 static bool put_replacement(Edit *e, uint32_t to, int way) {
     bool any = false;
@@ -295,9 +295,9 @@ static bool put_replacement(Edit *e, uint32_t to, int way) {
     return any;
 }
 
-/* A replaced region: goes over what is in it; *after is its end. Returns the first patch that is
- * not in it. */
-static uint32_t skip_region(Edit *e, uint32_t to, const uint8_t **behind) {
+/* A replaced region: skips its instructions; *after is its end. Returns the first patch that is not
+ * in it. */
+static uint32_t skip_region(Edit *e, uint32_t to, const uint8_t **after) {
     uint32_t until = 0;
     for (uint32_t k = e->next; k < to; k++)
         if (e->edit->patches[k].where == WASM_REPLACE && e->edit->patches[k].until > until)
@@ -308,9 +308,9 @@ static uint32_t skip_region(Edit *e, uint32_t to, const uint8_t **behind) {
         drop_hints(e, &i);
         if (e->exits & WASM_EXIT_THROW)
             wasm_handlers_step(&e->handlers, &i);
-        *behind = e->c.at;
+        *after = e->c.at;
     }
-    e->run = *behind;
+    e->run = *after;
     while (to < e->edit->npatches && e->edit->patches[to].at < until)
         to++;
     return to;
@@ -319,7 +319,7 @@ static uint32_t skip_region(Edit *e, uint32_t to, const uint8_t **behind) {
 /* A label of the instruction that is copied: branches out of a wrapped construct pass one more. */
 static uint32_t wrapped_label(void *ctx, uint32_t label) {
     const Edit *e = ctx;
-    uint32_t crossed = 0; /* target: the construct with `depth - 1 - label` open round it */
+    uint32_t crossed = 0; /* target: the construct with `depth - 1 - label` open around it */
     for (uint32_t k = 0; k < e->wraps.len; k++)
         crossed += e->wraps.at[k].depth + label >= e->depth;
     return label + crossed;
@@ -370,32 +370,32 @@ static void put_instr(Edit *e, const WasmInstr *i, uint32_t to, int way) {
         put_exits(e, (uint32_t)way);
     if (e->has_wraps)
         open_wraps(e, to);
-    const uint8_t *behind = bytes + i->size;
-    bool last = e->wrap && behind == e->c.end;
+    const uint8_t *after = bytes + i->size;
+    bool last = e->wrap && after == e->c.end;
     if (last)
         put_handler(e, WASM_EXCEPTIONS_LEGACY);
     move_hints(e, i);
     move_mark(e, i);
     if (put_replacement(e, to, way)) {
         drop_hints(e, i);
-        to = skip_region(e, to, &behind);
-        e->skipped = behind != bytes + i->size;
+        to = skip_region(e, to, &after);
+        e->skipped = after != bytes + i->size;
     } else if (e->wraps.len && wasm_has_labels(i)) {
-        e->depth -= i->op == WASM_OP_DELEGATE; /* it stands for the `end` */
+        e->depth -= i->op == WASM_OP_DELEGATE; /* it replaces the `end` */
         wasm_copy_branch(bytes, i, &e->map, wrapped_label, e, e->out);
         e->depth += i->op == WASM_OP_DELEGATE;
-        e->run = behind;
+        e->run = after;
     } else if (e->mask & wasm_op_spaces[i->op]) {
         wasm_copy_instr(bytes, i, &e->map, e->out);
-        e->run = behind;
+        e->run = after;
     } /* else it begins the next run */
     if (wasm_reads_nullable(e->edit, i) && !has_piece(e, e->next, here, WASM_REPLACE)) {
-        flush(e, behind);
+        flush(e, after);
         wasm_put_op(e->out, WASM_OP_REF_AS_NON_NULL);
     }
     bool wrapped = is_wrapped(e, i);
     if (last || wrapped || has_piece(e, e->next, here, WASM_AFTER))
-        flush(e, behind);
+        flush(e, after);
     put_pieces(e, e->next, here, WASM_AFTER);
     if (wrapped)
         close_wraps(e, i);

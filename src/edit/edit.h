@@ -6,7 +6,7 @@
 
 #include "edit/catch_all.h"
 
-/* Where a piece of code goes, in relation to the instruction at `at`. */
+/* Where a piece of code is inserted, relative to the instruction at `at`. */
 typedef enum WasmWhere {
     WASM_ENTRY,   /* at function entry; `at` is ignored */
     WASM_BEFORE,  /* before the instruction */
@@ -15,11 +15,11 @@ typedef enum WasmWhere {
     WASM_REPLACE, /* instead of it; an empty piece removes it */
     WASM_AFTER,   /* after its bytes (after a block's opcode = inside it, at the top) */
     WASM_EXIT,    /* at every way out of the function; `at` is ignored */
-    WASM_UNWIND,  /* where an exception has left the body, which goes on after it; the same */
+    WASM_UNWIND,  /* where an exception has left the body and continues after the piece; the same */
 } WasmWhere;
 
-/* Ways out that a WASM_EXIT piece covers besides the end of the body (fall-through and branches to
- * the function's label) and `return`. */
+/* Exits that a WASM_EXIT piece covers besides the end of the body (fall-through and branches to the
+ * function's label) and `return`. */
 enum {
     WASM_EXIT_TAIL_CALL = 1,   /* before return_call* */
     WASM_EXIT_THROW = 2,       /* before throw, throw_ref, rethrow surely not caught here */
@@ -38,7 +38,7 @@ typedef struct WasmPatch {
                       looked at */
     uint32_t rank; /* for who sorts them; not looked at */
     uint32_t code, len;
-    uint32_t until; /* WASM_REPLACE: the piece stands for all instructions before this offset,
+    uint32_t until; /* WASM_REPLACE: the piece replaces all instructions before this offset,
                        0 = for one. Pieces inside are left out. WASM_WRAP: see there */
 } WasmPatch;
 
@@ -49,8 +49,8 @@ typedef struct WasmBodyEdit {
     const uint8_t *code;    /* final indices; added locals follow the parameters and locals */
     const WasmType *locals; /* added locals */
     uint32_t nlocals;
-    const uint32_t *nullable; /* locals of types without null that must have it, since a piece may
-                                 leave them unset; what reads them traps then. Ascending */
+    const uint32_t *nullable; /* locals of non-nullable types that must be nullable, since a piece
+                                 may leave them unset; reads trap then. Ascending */
     uint32_t nnullable;
     WasmExceptions exceptions; /* of UNWIND pieces */
     const uint32_t *marks;     /* offsets of instructions, ascending; wasm_edit_body says where they
@@ -71,7 +71,7 @@ bool wasm_reads_nullable(const WasmBodyEdit *edit, const WasmInstr *i);
  *
  * Order at one instruction: BEFORE pieces, EXIT pieces if it is a way out, the instruction or its
  * REPLACE pieces, AFTER pieces. WRAP pieces come just before the instruction, which opens the
- * construct that they wrap; labels of branches out of it are counted anew. At the first instruction
+ * construct that they wrap; labels of branches out of it are renumbered. At the first instruction
  * BEFORE pieces come before ENTRY pieces. AFTER pieces of the body's last `end` run on falling
  * through and on branches to the function's label, before the EXIT pieces; they need
  * wasm_exit_block_type as well.
@@ -79,7 +79,7 @@ bool wasm_reads_nullable(const WasmBodyEdit *edit, const WasmInstr *i);
 bool wasm_edit_body(const WasmModule *m, uint32_t func, const WasmBodyEdit *edit, Buf *out,
                     const char **error, uint32_t *error_offset);
 
-/* The block type [] -> results of func, for the block that WASM_EXIT wraps round the body; adds a
+/* The block type [] -> results of func, for the block that WASM_EXIT wraps around the body; adds a
  * type if needed. */
 WasmType wasm_exit_block_type(WasmModule *m, uint32_t func);
 

@@ -146,7 +146,7 @@ WasmCaught wasm_handlers_catch(const WasmHandlers *h, const WasmModule *m, const
             continue;
         if (t->delegate >= k)
             return caught; /* to the caller */
-        k -= t->delegate;  /* label 0 is the construct round the try */
+        k -= t->delegate;  /* label 0 is the construct around the try */
     }
     return caught;
 }

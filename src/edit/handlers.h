@@ -10,7 +10,7 @@
 typedef struct WasmHandlers {
     Vec(struct WasmTryInfo) tries; /* every try and try_table, in order of occurrence */
     Vec(struct WasmTryTag) tags;
-    Vec(struct WasmTryFrame) frames; /* open constructs where the walk stands */
+    Vec(struct WasmTryFrame) frames; /* open constructs at the position of the walk */
     uint32_t seen;                   /* tries that the walk has met */
 } WasmHandlers;
 
@@ -18,7 +18,7 @@ typedef struct WasmHandlers {
 bool wasm_handlers_scan(WasmHandlers *h, WasmCode code);
 /* Goes over an instruction of the same body. */
 void wasm_handlers_step(WasmHandlers *h, const WasmInstr *i);
-/* What handlers of the function do with what an instruction throws. */
+/* What handlers of the function do with an exception that an instruction throws. */
 typedef enum WasmCaught { WASM_NOT_CAUGHT, WASM_MAYBE_CAUGHT, WASM_CAUGHT } WasmCaught;
 /* The same for the throwing instruction `i`, before its step. */
 WasmCaught wasm_handlers_catch(const WasmHandlers *h, const WasmModule *m, const WasmInstr *i);

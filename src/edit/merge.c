@@ -152,7 +152,7 @@ static Str prefixed(Merge *x, Str name) {
     return str_of(text);
 }
 
-/* What an import becomes that nobody has resolved, or -1. */
+/* What an unresolved import becomes, or -1. */
 static int64_t substitute(Merge *x, const WasmImport *im) {
     bool memory_base = merge_is_base(im, "__memory_base");
     if (memory_base || merge_is_base(im, "__table_base")) {
@@ -189,17 +189,18 @@ static void put_func_type(Buf *out, const WasmModule *m, uint32_t type) {
     buf_u8(out, 0);
 }
 
-/* The message for an import with another type than what is there for it. */
+/* The message for an import whose type differs from what is supplied for it. */
 static bool fail_type(Merge *x, const WasmImport *im, uint32_t at, uint32_t handle) {
     if (im->space != WASM_SPACE_FUNC)
-        return merge_fail(x, at, "the imported %s %.*s.%.*s has another type than what is there",
-                          wasm_space_name(im->space), STR_ARG(im->module), STR_ARG(im->name));
+        return merge_fail(
+            x, at, "the imported %s %.*s.%.*s does not have the type of what is supplied for it",
+            wasm_space_name(im->space), STR_ARG(im->module), STR_ARG(im->name));
     Buf have = {0}, want = {0};
     put_func_type(&want, x->from, x->from->funcs.at[im->handle].type);
     put_func_type(&have, x->to, x->to->funcs.at[handle].type);
-    merge_fail(x, at, "the imported function %.*s.%.*s is %s here, but what is there for it is %s",
-               STR_ARG(im->module), STR_ARG(im->name), (const char *)want.data,
-               (const char *)have.data);
+    merge_fail(
+        x, at, "the imported function %.*s.%.*s is %s here, but what is supplied for it is %s",
+        STR_ARG(im->module), STR_ARG(im->name), (const char *)want.data, (const char *)have.data);
     buf_free(&have);
     buf_free(&want);
     return false;
@@ -215,14 +216,14 @@ static bool resolve(Merge *x, const WasmImport *im) {
         return merge_fail(
             x, at,
             "the module imports its stack pointer: it was linked as a dynamic library "
-            "(--shared), and has to be linked as one that has its own memory");
+            "(--shared), and has to be linked with a memory of its own");
     if (handle == -1 && im->space == WASM_SPACE_TABLE)
         return merge_fail(x, at,
-                          "nothing is there for the imported table %.*s.%.*s: a table can only be "
-                          "one that the program imports too",
+                          "nothing is supplied for the imported table %.*s.%.*s: only a table that "
+                          "the program also imports can be",
                           STR_ARG(im->module), STR_ARG(im->name));
     if (handle == -1)
-        return merge_fail(x, at, "nothing is there for the imported %s %.*s.%.*s", what,
+        return merge_fail(x, at, "nothing is supplied for the imported %s %.*s.%.*s", what,
                           STR_ARG(im->module), STR_ARG(im->name));
     if (handle < 0)
         return false;
@@ -439,13 +440,14 @@ static bool copy_all(Merge *x) {
 
 /* ---- the whole ---- */
 
-/* Code that is to use a memory which is there: whether it can. */
+/* Whether code can use an existing memory. */
 static bool check_memory(Merge *x) {
     const WasmModule *m = x->from;
     if (x->g->whole)
         return true;
     if (m->memories.len > 1)
-        return merge_fail(x, 0, "the module has %u memories; one can be merged", m->memories.len);
+        return merge_fail(x, 0, "the module has %u memories; only one can be merged",
+                          m->memories.len);
     if (m->memories.len == 0 || !x->marked[WASM_SPACE_MEMORY][0])
         return true;
     if (x->g->memory >= x->to->memories.len)

@@ -13,7 +13,7 @@
  *
  * There are two ways to treat memories:
  *
- * - A piece of code for a memory that is there (`whole` false): every memory access of the copied
+ * - A piece of code for an existing memory (`whole` false): every memory access of the copied
  *   code goes to memory handle `memory` of `to`; from's own memory is not copied. All active data
  *   segments are added for that memory. A start function is not copied unless it is a root.
  * - A library (`whole`): each memory that is needed becomes a further memory of `to`, with its
@@ -26,7 +26,7 @@
  * call can reach are there; what nothing reaches is left out, active segments for it included. The
  * exports of `from` do not become exports.
  *
- * `resolve` gives the handle in `to` for an import of `from` that is needed (it may add to `to`,
+ * `resolve` returns the handle in `to` for an import of `from` that is needed (it may add to `to`,
  * and see in g->handles the types and memories), or -1, or -2 if it has given a message itself.
  * Without `resolve` it is -1. What is left unresolved is an error, except: globals
  * env.__memory_base and env.__table_base of position-independent code become constants, a table
@@ -34,8 +34,8 @@
  * gives must match the import's type. wasm_merge_join is a resolver for imports that shall stay
  * imports.
  *
- * A library can also be copied without its beginning (`keep`): the caller then gives what is copied
- * the contents that it has later. Start functions and "_initialize" are no roots, active and
+ * A library can also be copied without its beginning (`keep`): the caller then supplies what is
+ * copied the contents that it has later. Start functions and "_initialize" are no roots, active and
  * declarative segments become empty passive ones where code names them; of a global or table the
  * initial value, of a passive segment the contents are left out if `keep` says false.
  *

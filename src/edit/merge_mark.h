@@ -24,14 +24,14 @@ bool merge_fail(Merge *x, uint32_t offset, const char *format, ...)
 /* Marks all that the roots, indices of a space, need. False with a message. */
 bool merge_mark(Merge *x, WasmSpace space, const uint32_t *roots, uint32_t nroots);
 
-/* Whether something keeps what the module says of its contents (WasmMerge.keep). */
+/* Whether something keeps its contents from the module (WasmMerge.keep). */
 bool merge_keeps(const Merge *x, WasmSpace space, uint32_t index);
 
 /* Whether an import is env.`name` as in position-independent code. */
 bool merge_is_base(const WasmImport *im, const char *name);
 
-/* The value of an expression in from's file of at most a few integer operations and bases, if it is
- * known now. */
+/* The value of an expression in from's file with at most a few integer operations and bases, if it
+ * is known. */
 bool merge_const(const Merge *x, uint32_t offset, uint32_t len, uint64_t *v);
 
 /* The exported function `_initialize` of WASI reactors, or -1. */

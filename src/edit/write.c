@@ -470,7 +470,7 @@ static void put_names(Writer *r, const WasmSection *s) {
     bool additions = !r->names_done && wasm_names_added(m, r->w);
     bool same = !additions && !(r->w && r->w->body);
     for (uint32_t space = 0; space < WASM_SPACE_COUNT; space++)
-        same &= m->identity[space];
+        same &= m->layout.identity[space];
     r->names_done = true;
     if (s && same) {
         copy_section(r, s);

@@ -8,7 +8,7 @@
 #include "wasm/module.h"
 
 /*
- * Writes the module. `body` gives the code of each input function with a body (its size field
+ * Writes the module. `body` returns the code of each input function with a body (its size field
  * included, as wasm_edit_body appends it); NULL = copy all. False if body said so. Lays the module
  * out if need be. Branch hints follow edited bodies; the name section is completed with the names
  * of what was added.

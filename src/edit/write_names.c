@@ -275,7 +275,7 @@ void wasm_put_names(const WasmModule *m, const WasmWriter *w, const WasmSection 
         if (additions && kind < NAMES_COUNT)
             put_new(m, w, &next, kind, present, out);
         bool known = kind < NAMES_COUNT && kind != NAMES_MODULE;
-        bool moved = known && !m->identity[name_spaces[kind]];
+        bool moved = known && !m->layout.identity[name_spaces[kind]];
         bool labels = kind == NAMES_LABEL && resized;
         if (moved || labels || (additions && known && adds_to(m, w, kind)))
             put_subsection(m, w, kind, &sub, additions, resized, out);

@@ -1,5 +1,5 @@
 /*
- * emit_monitor/emit_monitor.c - a plan goes in, a monitor module comes out.
+ * emit_monitor/emit_monitor.c - compiles a plan to a monitor module.
  *
  *   1. split what the scripts do by instructions (unit/unit.c)
  *   2. lay out what is known of the monitor's memory: values of the report, classes of records, the
@@ -12,7 +12,7 @@
  * The memory is laid out as stdlib/runtime/values.h says. After VALUES_STACK:
  *
  *     values of shared and script rows, classes, skeleton, headers of maps, strings,
- *     table of instructions (if the monitor asks about places), heap
+ *     table of instructions (if the monitor asks about locations), heap
  */
 #include "emit_monitor/emit_monitor.h"
 
@@ -322,7 +322,7 @@ static int64_t import_library(MonitorTarget *t, uint32_t n) {
                                  wasm_func_type(&fn->library->module, fn->func));
 }
 
-/* What the imports of the compiled code stand for (gen/monitor_code.h). */
+/* Resolves the imports of the compiled code (gen/monitor_code.h). */
 static int64_t resolve_code(void *ctx, const WasmImport *import) {
     MonitorTarget *t = ctx;
     uint32_t n;
@@ -370,7 +370,7 @@ static void add_export(MonitorTarget *t, const Buf *name, uint32_t func) {
     wasm_add_export(&t->m, (Str){(char *)name->data, (uint32_t)name->len}, WASM_SPACE_FUNC, func);
 }
 
-/* Under the name of its rule, and the one that engines from 2025 know. */
+/* Exports it under the name of its rule, and under the one that engines from 2025 know. */
 static void export_probe(MonitorTarget *t, const MonitorExport *e, uint32_t func) {
     Buf name = {0}, event = {0};
     rule_print(&e->rule, &name);

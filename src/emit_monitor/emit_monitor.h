@@ -1,5 +1,5 @@
 /*
- * emit_monitor/emit_monitor.h - a plan goes in, a monitor module comes out: for engines that attach
+ * emit_monitor/emit_monitor.h - compiles a plan to a monitor module, for engines that attach
  * it to any program by themselves, and for `whammc bind`.
  */
 #ifndef WHAMMC_EMIT_MONITOR_EMIT_MONITOR_H
@@ -17,11 +17,9 @@ typedef struct MonitorOptions {
     bool exact_traps;        /* ... that end also where the program can trap */
 } MonitorOptions;
 
-/*
- * Compiles the plan (made by plan_make, not used before). The output is validated and read as
- * engines read it before it is given back. False if there were errors, as about what an engine
- * cannot do (tag monitor-cannot); then out is empty.
- */
+/* Compiles the plan (made by plan_make, not used before). The output is validated, and read as
+ * engines read it, before it is returned. False if there were errors, such as what an engine cannot
+ * do (tag monitor-cannot); then out is empty. */
 bool monitor_module(Plan *plan, const MonitorOptions *options, Buf *out, Diags *diags);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * emit_monitor/record.c - the records that a monitor keeps for places.
+ * emit_monitor/record.c - the records that a monitor keeps for locations.
  *
- * The parts of a probe share a record at each place, so that the engine passes one address. But
- * func:exit has one for all exits of a function, and where it is only known at the place which
+ * The parts of a probe share a record at each location, so that the engine passes one address. But
+ * func:exit has one for all exits of a function, and where it is only known at the location which
  * parts can happen (units that are not split) each has its own.
  */
 #include "emit_monitor/record.h"
@@ -62,7 +62,7 @@ static void add_part(Making *m, const UnitPart *part, bool own) {
     }
 }
 
-/* Describes the record; NULL if nothing is kept or done for the place. */
+/* Describes the record; NULL if nothing is kept or done for the location. */
 static MonitorRecord *finish(Making *m, RowsRank rank, bool starts, uint32_t at, Buf *classes) {
     MonitorRecord *record = m->record;
     uint32_t n = record->fields.len;
@@ -160,7 +160,7 @@ void records_make(Records *r, Plan *plan, const Units *units, Store *store, uint
             }
         }
     }
-    /* Where several are made for a place, their rows are in the order of their classes. */
+    /* Where several are made for a location, their rows are in the order of their classes. */
     for (uint32_t rank = 0; rank < 3; rank++)
         for (uint32_t i = 0; i < nown; i++)
             if (own[i].part && part_rank(own[i].part) == rank)

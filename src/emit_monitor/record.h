@@ -1,6 +1,6 @@
 /*
- * emit_monitor/record.h - the records that a monitor keeps for places, and what describes them in
- * its memory.
+ * emit_monitor/record.h - the records that a monitor keeps for locations, and what describes them
+ * in its memory.
  */
 #ifndef WHAMMC_EMIT_MONITOR_RECORD_H
 #define WHAMMC_EMIT_MONITOR_RECORD_H
@@ -17,8 +17,8 @@ typedef struct Records {
     bool rows; /* some variable in them is reported */
 } Records;
 
-/* Makes the records of all units. `classes` gets what describes them (RowsClass), to be put at
- * address `at` of the monitor's memory. */
+/* Makes the records of all units. Appends their descriptions (RowsClass) to `classes`, which will
+ * be at address `at` of the monitor's memory. */
 void records_make(Records *r, Plan *plan, const Units *units, Store *store, uint32_t at,
                   Buf *classes);
 void records_free(Records *r);

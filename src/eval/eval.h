@@ -1,5 +1,5 @@
 /*
- * eval/eval.h - an interpreter for validated WebAssembly, for code that must run while compiling.
+ * eval/eval.h - an interpreter for validated WebAssembly, for code that must run at compile time.
  *
  * A store holds everything that runs: instances of modules, their functions, memories, tables and
  * globals, and host functions. All of it lives until the store is freed, so that references between
@@ -83,17 +83,17 @@ typedef struct EvalError {
     char text[200];           /* the status' text, with details if there are some */
 } EvalError;
 
-/* The instruction in the bytes of the module; NO_SPAN if it has no place. */
+/* The instruction in the bytes of the module; NO_SPAN if it has no location. */
 Span eval_error_span(const EvalError *error);
 
 /*
- * Adds a message "WHAT: TEXT, in function 3 (name)" at that place, in the file that the module was
- * read from.
+ * Adds a message "WHAT: TEXT, in function 3 (name)" at that location, in the file that the module
+ * was read from.
  */
 Diag *eval_report(const EvalError *error, Diags *diags, DiagTag tag, const char *what);
 
-/* Sets status and text (printf-like, NULL = the status' own) and no place. Gives false, for host
- * functions to return. */
+/* Sets status and text (printf-like, NULL = the status' own) and no location. Returns false, for
+ * host functions to return. */
 bool eval_fail(EvalError *error, EvalStatus status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -170,8 +170,8 @@ void eval_store_free(EvalStore *s);
 void eval_set_fuel(EvalStore *s, uint64_t fuel);
 uint64_t eval_fuel(const EvalStore *s);
 
-/* Says of an EVAL_FUEL that the fuel was for many calls: "all calls have used up the N
- * instructions that they may take". */
+/* Makes the message of an EVAL_FUEL say that the limit was for many calls: "all calls have used up
+ * their limit of N instructions". */
 void eval_say_budget(EvalError *error, uint64_t budget, const char *calls);
 
 /* ---- host functions ---- */
@@ -182,11 +182,11 @@ typedef struct EvalCall {
     EvalInstance *caller; /* the instance whose code calls; NULL if called from outside */
     const EvalValue *args;
     EvalValue *results; /* typed, zero; the function sets `bits`, to values that fit */
-    EvalError *error;   /* filled by eval_fail when it gives false */
+    EvalError *error;   /* filled by eval_fail when it returns false */
 } EvalCall;
 
-/* Takes fuel for bytes that a host function reads or writes. False, with the call's error, if there
- * is less; the function has to give up then. */
+/* Consumes fuel for bytes that a host function reads or writes. False, with the call's error, if
+ * there is not enough; the function must return then. */
 bool eval_burn(EvalCall *call, uint64_t bytes);
 enum { EVAL_WRITE_COST = 1 << 16 }; /* a write to a file costs as much as so many bytes, besides */
 
@@ -215,8 +215,8 @@ typedef struct EvalExtern {
     };
 } EvalExtern;
 
-/* Returns what an import is bound to; false (or a null pointer) if there is nothing. Whether it
- * fits is checked after. */
+/* Returns what an import is bound to; false (or a null pointer) if there is nothing. The types are
+ * checked afterwards. */
 typedef bool (*EvalResolve)(void *ctx, const WasmImport *import, EvalExtern *what);
 
 /*
@@ -248,8 +248,8 @@ EvalGlobal *eval_global(const EvalInstance *i, uint32_t index);
 EvalTag *eval_tag(const EvalInstance *i, uint32_t index);
 const WasmModule *eval_module(const EvalInstance *i);
 
-/* What is left of segments: nothing if they were dropped, as active ones are when they have been
- * copied. */
+/* The current contents of segments: empty if they were dropped, as active ones are when they have
+ * been copied. */
 uint32_t eval_data_size(const EvalInstance *i, uint32_t index);
 uint32_t eval_elem_size(const EvalInstance *i, uint32_t index);
 EvalValue eval_elem_get(const EvalInstance *i, uint32_t index, uint32_t item);
@@ -266,27 +266,23 @@ const WasmTypeDef *eval_func_type(const EvalStore *s, const EvalFunc *f);
 /* The instance that defines a function, and its handle there; NULL for host functions. */
 EvalInstance *eval_func_instance(const EvalFunc *f, uint32_t *index);
 
-/*
- * Calls a function. `args` must be as its type says; `results` has room for `nresults`, which must
- * be as many as it gives. False with *error on a trap; *error is not touched otherwise.
- */
+/* Calls a function. `args` must have its parameter types; `results` has room for `nresults`, which
+ * must be its number of results. False with *error on a trap; *error is not touched otherwise. */
 bool eval_call(EvalStore *s, EvalFunc *f, const EvalValue *args, uint32_t nargs, EvalValue *results,
                uint32_t nresults, EvalError *error);
 
 /* ---- counting ---- */
 
-/* How often an instruction was executed. One that traps was; an `end` or a `loop` is also by
- * branches to it. */
+/* The number of executions of an instruction, including one that trapped; branches to an `end` or a
+ * `loop` execute it. */
 typedef struct EvalCount {
     uint32_t pc; /* its offset in the body */
     uint64_t n;
 } EvalCount;
 
-/*
- * Counts each instruction that is executed from now on, in functions that have not been called
- * before; others go on as they were. Costs a second step for each instruction, but no fuel; a store
- * that does not count pays nothing.
- */
+/* Counts each instruction that is executed from now on, in functions that have not been called
+ * before; others are not counted. Costs a second step for each instruction, but no fuel; a store
+ * that does not count pays nothing. */
 void eval_count(EvalStore *s);
 
 /* The instructions of a function that can be reached, in the order of its code. NULL with *n = 0 if

@@ -94,7 +94,7 @@ static EvalStatus bulk(EvalInstance *in, uint32_t op, const uint32_t *imm, const
     }
 }
 
-/* Adds the place to an error that has none yet. */
+/* Adds the location to an error that has none yet. */
 static bool note_site(EvalError *error, const EvalFunc *f, const uint32_t *pc) {
     if (!f || error->module)
         return false;
@@ -123,7 +123,7 @@ static bool has_room(const EvalStore *s, const EvalCode *code, const uint64_t *b
         if (status != EVAL_OK)                                                                     \
             goto trapped;                                                                          \
     } while (0)
-/* Takes fuel for something of `size` >> shift. */
+/* Consumes fuel for something of `size` >> shift. */
 #define BURN(size, shift)                                                                          \
     do {                                                                                           \
         uint64_t cost_ = (uint64_t)(size) >> (shift);                                              \
@@ -232,14 +232,14 @@ static bool has_room(const EvalStore *s, const EvalCode *code, const uint64_t *b
         break;
 /* clang-format on */
 
-/* A table like switch; the three labels in front are a call, a return and a trap. */
+/* A table like switch; the three labels before it are a call, a return and a trap. */
 static bool run(EvalStore *s, EvalFunc *callee, EvalError *error) {
     EvalFunc *func = NULL; /* what runs, its instance, its locals and its code */
     EvalInstance *in = NULL;
     uint64_t *base = s->top, *sp = base + callee->nparams; /* `sp`: after the top operand */
     const uint32_t *pc = NULL, *words = NULL;
     uint64_t fuel = s->fuel;
-    bool tail = false; /* the call takes the place of the function that runs */
+    bool tail = false; /* the call replaces the function that runs */
     EvalStatus status;
 
 call: /* of `callee`, whose arguments are on top */

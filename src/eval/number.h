@@ -21,7 +21,7 @@ static inline double slot_f64(uint64_t slot) {
     memcpy(&f, &slot, sizeof f);
     return f;
 }
-/* Results of arithmetic: a NaN is always the same one, whatever the processor makes. */
+/* Results of arithmetic: a NaN is always the same one, whatever the processor computes. */
 static inline uint64_t f32_slot(float f) {
     uint32_t bits;
     memcpy(&bits, &f, sizeof bits);

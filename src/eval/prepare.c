@@ -54,7 +54,7 @@ static void put2(Prepare *p, uint32_t op, uint32_t a, uint32_t b) {
     put(p, b);
 }
 
-/* A word for where a label is. Word 0 is never such a word: an instruction is in front. */
+/* A word for where a label is. Word 0 is never such a word: an instruction comes before. */
 static void put_target(Prepare *p, Label *l) {
     if (l->op == WASM_OP_LOOP) {
         put(p, l->start);
@@ -284,7 +284,7 @@ bool eval_prepare(EvalStore *s, EvalFunc *f, EvalError *error) {
     while (p.labels.len && wasm_next(&code, &i))
         step(&p, &i, &deepest);
     put(&p, EVAL_OP_RETURN);
-    /* Parameters and results have the same place. */
+    /* Parameters and results have the same location. */
     p.code->slots = p.code->nlocals + deepest;
     vec_free(&p.labels);
     f->code = p.code;

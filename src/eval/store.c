@@ -248,9 +248,8 @@ bool eval_burn(EvalCall *call, uint64_t bytes) {
 }
 
 void eval_say_budget(EvalError *error, uint64_t budget, const char *calls) {
-    snprintf(error->text, sizeof error->text,
-             "%s have used up the %llu instructions that they may take", calls,
-             (unsigned long long)budget);
+    snprintf(error->text, sizeof error->text, "%s have used up their limit of %llu instructions",
+             calls, (unsigned long long)budget);
 }
 
 void eval_count(EvalStore *s) {
@@ -409,7 +408,7 @@ static bool check_call(const EvalStore *s, const EvalFunc *f, const EvalValue *a
     char want[32], have[32];
     if (nargs != type->nparams || nresults != type->nresults)
         return eval_fail(error, EVAL_ARGUMENTS,
-                         "the function takes %u arguments and gives %u results, not %u and %u",
+                         "the function has %u parameters and %u results, not %u and %u",
                          type->nparams, type->nresults, nargs, nresults);
     for (uint32_t k = 0; k < nargs; k++)
         if (!eval_value_fits(s, args[k], type->params[k]))

@@ -144,7 +144,7 @@ static inline uint64_t eval_pages(const EvalMemory *m) {
     return m->size >> m->page_log2;
 }
 
-/* ---- bulk.c: operations on whole ranges; they give OK or a trap ---- */
+/* ---- bulk.c: operations on whole ranges; they return OK or a trap ---- */
 
 bool eval_table_grow(EvalStore *s, EvalTable *t, uint64_t n, uint64_t init);
 EvalStatus eval_memory_init(EvalMemory *m, const EvalBytes *d, uint64_t to, uint64_t from,

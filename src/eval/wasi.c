@@ -1,5 +1,5 @@
 /*
- * eval/wasi.c - WASI (preview 1) for modules that run while compiling.
+ * eval/wasi.c - WASI (preview 1) for modules that run at compile time.
  */
 #include "eval/wasi.h"
 

@@ -1,9 +1,9 @@
 /*
- * eval/wasi.h - WASI (preview 1) for modules that run while compiling.
+ * eval/wasi.h - WASI (preview 1) for modules that run at compile time.
  *
  * They get arguments, environment, clocks and random numbers; what they write to standard output
- * and error goes to a function; standard input is empty. There are no files. Functions that are not
- * here give ENOSYS, so that a library linked with more of them can still run.
+ * and error is passed to a function; standard input is empty. There are no files. Functions that
+ * are not implemented return ENOSYS, so that a library linked with more of them can still run.
  */
 #ifndef WHAMMC_EVAL_WASI_H
 #define WHAMMC_EVAL_WASI_H

@@ -3,7 +3,8 @@
  */
 #include "event/blame.h"
 
-/* So many events are named, the others are counted; so many errors of one group are looked at. */
+/* The number of events that are named, the others being counted; the number of errors of one group
+ * that are considered. */
 enum { MAX_NAMED = 5, MAX_KEPT = 60 };
 
 void blame_event(Blame *b, Event e, uint32_t group) {
@@ -53,7 +54,7 @@ static void name_event(Event e, bool with_mode, Buf *out) {
 
 /* ---- joining ---- */
 
-/* A message that one or more groups have at one place. */
+/* A message that one or more groups have at one location. */
 typedef struct Finding {
     const Diag *first;
     Vec(bool) groups; /* which have it */
@@ -133,9 +134,9 @@ static void report_missing(const Finding *f, const char *events, const Rule *rul
     Str name = text_of(diags, f->first->span);
     Diag *d = diag(diags, DIAG_NOT_EVERYWHERE, f->first->span, "'%.*s' does not exist on %s",
                    STR_ARG(name), events);
-    diag_label(diags, d, rule_place(rule), "the body must make sense on each of them");
+    diag_label(diags, d, rule_place(rule), "the body must be valid for each of them");
     diag_hint(diags, d,
-              "narrow the rule to those that have it; the others can have a probe of their own");
+              "narrow the rule to the events that have it, and write another probe for the others");
 }
 
 /* The event's instruction has the name in some mode. */
@@ -163,11 +164,12 @@ static void hint_elsewhere(const Blame *b, Str name, Diags *diags, Diag *d) {
         if (has_in_some_mode((WasmOp)op, name) && n++ < MAX_NAMED)
             buf_printf(&ops, "%s%s", n > 1 ? ", " : "", wasm_ops[op].mnemonic);
     if (here && unwinds)
-        diag_hint(diags, d, "'unwind' probes have no operands and results");
+        diag_hint(diags, d, "'unwind' probes have no operands or results");
     else if (here && b->events.len)
-        diag_hint(diags, d, "'%.*s' exists in 'after' probes only", STR_ARG(name));
+        diag_hint(diags, d, "'%.*s' exists only in 'after' probes", STR_ARG(name));
     else if (n == WASM_OP_COUNT)
-        diag_hint(diags, d, "'%.*s' exists where a probe has a place in the code", STR_ARG(name));
+        diag_hint(diags, d, "'%.*s' exists only in probes at a location in the code",
+                  STR_ARG(name));
     else if (n && n <= MAX_NAMED)
         diag_hint(diags, d, "'%.*s' is a name of %s", STR_ARG(name), buf_cstr(&ops));
     else if (n)
@@ -191,7 +193,7 @@ static void hint_alt(const Blame *b, Str name, Diags *diags, Diag *d) {
         here &= any;
     }
     if (here)
-        diag_hint(diags, d, "'%.*s' exists in 'alt' probes only", STR_ARG(name));
+        diag_hint(diags, d, "'%.*s' exists only in 'alt' probes", STR_ARG(name));
 }
 
 static bool is_about_name(const Finding *f) {

@@ -1,6 +1,6 @@
 /*
  * event/blame.h - messages about a probe whose rule matches several events: one message for each
- * mistake, which names the events if it is a mistake on some of them only.
+ * mistake, which names the events if only some of them have it.
  */
 #ifndef WHAMMC_EVENT_BLAME_H
 #define WHAMMC_EVENT_BLAME_H

@@ -334,7 +334,7 @@ void event_name_each(Event e, void (*add)(void *ctx, Str name, const Bound *boun
                 continue;
             add(ctx, name, &bound);
             if (family && !bound.type)
-                break; /* open ones: the first stands for all */
+                break; /* open ones: the first represents all */
         }
     }
 }

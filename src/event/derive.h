@@ -7,15 +7,16 @@
 
 #include "event/event.h"
 
-/* True if what the name means differs from instruction to instruction though its type does not. */
+/* True if the meaning of the name differs from instruction to instruction though its type does not.
+ */
 bool derived_depends_on_op(int name);
 
 /* Whether it is a condition that rules for several instructions may ask for if only some of them
  * have it (taken, trap, back_edge): it is false at the others. */
 bool derived_is_condition(int name);
 
-/* The expression that a derived name stands for at event `e`, of the same type, allocated in `a`;
- * any other expression is given back as it is. */
+/* The definition of a derived name at event `e`, of the same type, allocated in `a`; any other
+ * expression is returned unchanged. */
 Expr *derive_expr(Arena *a, Expr *name, Event e);
 
 #endif

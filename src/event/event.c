@@ -173,7 +173,7 @@ static bool matches_op(const Rule *rule, WasmOp op) {
            pattern_has_old_name(pattern, wasm_ops[op].mnemonic) || rule_means_select(rule, op);
 }
 
-/* "function" stands for "func", but is not a name that globs go by. */
+/* "function" is the same as "func", but globs do not match it. */
 static bool matches_package(Str pattern, const char *package) {
     return pattern_matches(pattern, package) ||
            (strcmp(package, "func") == 0 && pattern_names(pattern, "function"));

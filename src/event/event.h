@@ -36,7 +36,7 @@ typedef enum NameId {
     NAME_REF_CONDITION,      /* bool: n = RefCondition, of operand 0 */
 } NameId;
 
-/* What can be told from operand 0, a reference or an index of a table. */
+/* Conditions on operand 0, a reference or an index of a table. */
 typedef enum RefCondition {
     REF_BRANCHES,   /* br_on_* will branch */
     REF_CAST_FAILS, /* ref.cast will trap */
@@ -84,14 +84,14 @@ void event_text(Buf *out, Event e, bool internal);
 /* Documentation of an event kind. */
 const char *event_doc(EventKind kind);
 
-/* The package and event part of an event that is no instruction ("func", "entry"). */
+/* The package and event part of an event that is not an instruction ("func", "entry"). */
 const char *event_package(EventKind kind);
 const char *event_name(EventKind kind);
 
 /*
  * Expands a rule over the tables in the language's order (language reference, "match rules").
  * Appends to out; each gets the next probe number. A part that matches nothing is reported, naming
- * the first such part, and gives false.
+ * the first such part, and returns false.
  */
 bool rule_expand(const Rule *rule, Events *out, Diags *diags);
 
@@ -139,7 +139,7 @@ const char *function_doc(FnId id);
 void event_function_each(Event e, void (*add)(void *ctx, FnId id), void *ctx);
 const char *function_name(FnId id);
 
-/* Whether a function is there in every event, at script scope and in functions. */
+/* Whether a function exists in every event, at script scope and in functions. */
 FunctionMonitor function_monitor(FnId id);
 bool function_is_everywhere(FnId id);
 

@@ -1,5 +1,5 @@
 /*
- * event/fold.h - match sites and the evaluation of what is static at them.
+ * event/fold.h - match sites, and the evaluation of static expressions at them.
  */
 #ifndef WHAMMC_EVENT_FOLD_H
 #define WHAMMC_EVENT_FOLD_H
@@ -25,7 +25,7 @@ typedef struct Site {
         *construct; /* where the part of a construct that the instruction opens ends; may be NULL */
     const Construct *constructs; /* of the function; NULL unless some probe needs them */
     const uint32_t
-        *open; /* the parts round the instruction, outermost first: indices into constructs */
+        *open; /* the parts around the instruction, outermost first: indices into constructs */
     uint32_t nopen;
     bool block_first, block_last; /* of a basic block, if the walk follows them */
     uint32_t instr_count;         /* block:end: instructions in the basic block */
@@ -65,7 +65,7 @@ uint32_t accessed_memory(const WasmInstr *i, uint32_t n);
 /* The table that an instruction reads or writes; the destination of table.copy. */
 uint32_t accessed_table(const WasmInstr *i);
 
-/* The segment that an instruction takes items from or drops; true for data, false for elements. */
+/* The segment that an instruction reads or drops; true for data, false for elements. */
 bool accessed_segment(const WasmInstr *i, uint32_t *segment);
 
 /* Evaluates an expression whose leaves are literals, static bound names and '@static' calls; `s`
@@ -86,7 +86,7 @@ WasmType type_wasm(const Type *t);
 uint32_t app_memory(const WasmModule *m);
 
 /* active_data_start, active_data_len and page_size of a memory; false if there is no such memory,
- * or if the place of its data is not known or no u32. */
+ * or if the address of its data is not known or no u32. */
 bool memory_value(FnId fn, const WasmModule *m, uint32_t memory, uint64_t *out);
 
 #endif

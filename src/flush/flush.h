@@ -35,7 +35,7 @@ typedef struct FlushImage {
 
 /* Handles of functions of the runtime module (imported). */
 typedef struct FlushImports {
-    uint32_t open, put32, put64, close, setup, setup_text;
+    uint32_t open, put32, put64, skip, close, setup, setup_text;
 } FlushImports;
 
 /* What is made of counters. */
@@ -43,9 +43,7 @@ typedef struct FlushSums {
     Vec(uint32_t) funcs; /* handles: functions that give parts of what is counted by segments */
     uint32_t *end;       /* by variable of Counts: of `funcs` */
     Vec(uint32_t)
-        settle;     /* handles: what brings up to date what code looks at when a report is due */
-    uint32_t traps; /* handle of the first global of what is kept of traps */
-    uint32_t leaks; /* handle of the function that says how often there was a leak */
+        settle; /* handles: what brings up to date what code looks at when a report is due */
 } FlushSums;
 
 typedef struct Flush {
@@ -70,6 +68,7 @@ typedef struct Flush {
     FlushImage image;
     FlushImports rt;
     FlushSums sums;
+    uint32_t traps;               /* handle of the first global of records of traps */
     Vec(uint32_t) library_starts; /* handles of what libraries want called first, in order */
     int64_t proc_exit;            /* handle of the import, -1 = none */
     int64_t main;                 /* function at whose exits the report is flushed, -1 = none */

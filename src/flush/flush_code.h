@@ -46,8 +46,7 @@ typedef struct Chunks {
     uint32_t nparams;
     Buf body; /* items are appended here, each followed by chunks_item */
     uint32_t count;
-    uint32_t wide;       /* locals after the parameters, of i64 all */
-    bool hold;           /* the next items need what this function has in its locals */
+    bool wide;           /* items use a local after the parameters, an i64 */
     Vec(uint32_t) funcs; /* handles */
 } Chunks;
 
@@ -64,11 +63,8 @@ typedef struct FlushSource {
     uint32_t global;      /* the index of a global */
     const Sum *sum;       /* NULL, or how the following is added to that: */
     CountParts parts;     /* these, if they are few */
-    const uint32_t *sums; /* what these functions give; nsums handles */
+    const uint32_t *sums; /* what these functions return; nsums handles */
     uint32_t nsums;
-    const CountValue *count; /* or, if not NULL, this; derived values are in locals */
-    uint32_t locals;         /* from here on */
-    const Type *type;        /* ... of its value */
 } FlushSource;
 
 /* Appends code that pushes it. */
@@ -99,27 +95,17 @@ void flush_combine(const Sum *sum, const Buf *counted, Buf *out);
 /* Appends code that pushes what is counted of a source, as i64. */
 void flush_push_sum(const Flush *f, const FlushSource *source, Buf *out);
 
-/* Appends code that wraps an i64 to a value of a type. */
-void flush_wrap(const Type *t, Buf *out);
-
-/* Appends a multiplication of an i64. */
-void flush_multiply(uint64_t by, Buf *out);
-
-/* Calls `value` for all reported variables that are not in the value area by themselves, by
- * ascending offset in it; c is what it appends items to. */
+/* Calls `value` for all reported variables that are not in the value area by themselves, and for
+ * records of traps, by ascending offset in it; counters are after them. */
 typedef void FlushValue(void *ctx, WasmType type, const FlushSource *source, uint64_t offset);
-void flush_each_value(Chunks *c, FlushValue *value, void *ctx);
+void flush_each_value(const Flush *f, FlushValue *value, void *ctx);
 
 /* ---- traps in segments (flush_trap.c) ---- */
 
-/* Whether anything could have to be corrected. */
-bool flush_has_traps(const Flush *f);
 /* Adds the globals that keep where the program has trapped. */
 void flush_trap_plan(Flush *f);
-/* Adds the exports whammc:trapped and whammc:correct, and what flush_push_leaks needs. */
+/* Adds the exports whammc:trapped and whammc:correct. */
 void flush_add_traps(Flush *f, Splicer *s);
-/* Appends code that pushes a leak (inject/counts.h), as i64. */
-void flush_push_leaks(const Flush *f, uint32_t leak, Buf *out);
 /* Calls `value` for what of that belongs to the report's values. */
 void flush_each_trap(const Flush *f, FlushValue *value, void *ctx);
 

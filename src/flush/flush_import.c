@@ -91,6 +91,7 @@ bool flush_import_link(Flush *f, const bool *used) {
     if (!f->store->reports)
         return true;
     f->rt.put32 = import(f, "put32", "i", "");
+    f->rt.skip = import(f, "skip", "i", "");
     f->rt.close = import(f, "close", "", "");
     return true;
 }
@@ -181,11 +182,12 @@ typedef struct Values {
 
 /* Zeros up to `offset`. */
 static void pad(Values *v, uint64_t offset) {
-    for (; v->at < offset; v->at += 4) {
-        emit(&v->chunks.body, "i32.const 0 call %u",
-             func_index(v->chunks.f, v->chunks.f->rt.put32));
-        chunks_item(&v->chunks);
-    }
+    if (v->at == offset)
+        return;
+    emit(&v->chunks.body, "i32.const %u call %u", (uint32_t)(offset - v->at),
+         func_index(v->chunks.f, v->chunks.f->rt.skip));
+    v->at = offset;
+    chunks_item(&v->chunks);
 }
 
 static void put_value(void *ctx, WasmType type, const FlushSource *source, uint64_t offset) {
@@ -203,6 +205,19 @@ static void put_value(void *ctx, WasmType type, const FlushSource *source, uint6
     chunks_item(c);
 }
 
+static void put_counters(Values *v) {
+    const Flush *f = v->chunks.f;
+    uint32_t n = image_counters(f->store->image);
+    if (!n)
+        return;
+    pad(v, image_counters_offset(f->store->image));
+    for (uint32_t i = 0; i < n; i++, v->at += 8) {
+        store_push_counter(f->store, f->m, i, &v->chunks.body);
+        emit(&v->chunks.body, "call %u", func_index(f, f->rt.put64));
+        chunks_item(&v->chunks);
+    }
+}
+
 bool flush_import_put(Flush *f, Splicer *s, Buf *body) {
     Buf image = {0};
     if (!flush_make_image(f, f->store->image, &image))
@@ -212,7 +227,8 @@ bool flush_import_put(Flush *f, Splicer *s, Buf *body) {
     buf_free(&image);
 
     Values values = {.chunks = {.f = f, .s = s, .name = "whammc.values"}};
-    flush_each_value(&values.chunks, put_value, &values);
+    flush_each_value(f, put_value, &values);
+    put_counters(&values);
     pad(&values, values_size);
     call_chunks(&values.chunks, body);
     emit(body, "call %u", func_index(f, f->rt.close));

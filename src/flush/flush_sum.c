@@ -13,12 +13,6 @@
 
 enum { PARTS_INLINE = 8, PARTS_FUNCTION = 1000 };
 
-void flush_multiply(uint64_t by, Buf *out) {
-    if (by == 1)
-        return;
-    emit(out, "i64.const %" PRIu64 " i64.mul", by);
-}
-
 /* Values of small types are kept as if they were wider, without what does not fit. */
 static void narrow(const Type *t, Buf *out) {
     switch (t->kind) {
@@ -28,12 +22,6 @@ static void narrow(const Type *t, Buf *out) {
     case TYPE_I16: emit(out, "i32.extend16_s"); break;
     default: break;
     }
-}
-
-void flush_wrap(const Type *t, Buf *out) {
-    if (type_wasm(t) == WASM_I32)
-        emit(out, "i32.wrap_i64");
-    narrow(t, out);
 }
 
 /* ---- what is counted ---- */
@@ -46,7 +34,8 @@ static void push_parts(const Flush *f, const CountPart *parts, uint32_t n, Buf *
             if (k > i)
                 emit(out, "i64.add");
         }
-        flush_multiply(parts[i].weight, out);
+        if (parts[i].weight != 1)
+            emit(out, "i64.const %" PRIu64 " i64.mul", parts[i].weight);
         if (i)
             emit(out, "i64.add");
     }
@@ -135,7 +124,7 @@ static void settle(Settling *t, uint32_t n, const Sum *sum, uint32_t global, uin
     Buf news = {0}, *b = &t->chunks.body;
     if (!flush_settles(f, n, sum, cell))
         return;
-    t->chunks.wide = 1;
+    t->chunks.wide = true;
     find_parts(f, n, sum, &source);
     put_news(t, &source);
     emit(&news, "local.get 0");

@@ -1,85 +1,32 @@
 /*
- * flush/flush_trap.c - what the host tells of traps in the middle of segments (inject/counts.h),
- * and what the report makes of it.
- *
- * Each place of a trap that is told of is kept in a record of globals, with how often; records are
- * filled from the first on. The report's values end with them (FORMAT_TRAPS).
+ * flush/flush_trap.c - what the host tells of traps in the middle of segments
+ * (inject/trap_record.h), and what the report makes of it.
  */
 #include "flush/flush_code.h"
-#include "inject/trap_section.h"
+#include "inject/trap_record.h"
 
-bool flush_has_traps(const Flush *f) {
+static bool has_traps(const Flush *f) {
     return f->store->counts && f->store->counts->traps.len;
 }
 
-static uint32_t word(const Flush *f, uint32_t record, uint32_t what) {
-    return global_index(f, f->sums.traps) + record * TRAP_WORDS + what;
-}
-
 void flush_trap_plan(Flush *f) {
-    if (!flush_has_traps(f))
-        return;
-    for (uint32_t i = 0; i < TRAP_RECORDS * TRAP_WORDS; i++) {
-        uint32_t global = wasm_add_global_i32(f->m, true, text("whammc.trap"), 0);
-        f->sums.traps = i ? f->sums.traps : global;
-    }
-    image_set_traps(f->store->image, TRAP_RECORDS);
+    if (has_traps(f))
+        f->traps = trap_record_add_globals(f->m);
 }
 
 void flush_each_trap(const Flush *f, FlushValue *value, void *ctx) {
-    for (uint32_t i = 0; i < TRAP_RECORDS && flush_has_traps(f); i++)
-        for (uint32_t k = 0; k < FORMAT_TRAP / 4; k++) {
-            FlushSource source = {.global = word(f, i, k)};
+    for (uint32_t i = 0; i < TRAP_RECORDS && has_traps(f); i++)
+        for (uint32_t k = 0; k < TRAP_WORDS; k++) {
+            FlushSource source = {.global = global_index(f, f->traps) + i * TRAP_WORDS + k};
             value(ctx, WASM_I32, &source, image_trap_offset(f->store->image, i) + 4 * k);
         }
 }
 
-/* (leak: i32) -> i64: how often there was one */
-static void add_leaks(Flush *f, Splicer *s) {
-    Buf b = {0};
-    WasmType i32 = WASM_I32, i64 = WASM_I64;
-    for (uint32_t i = 0; i < TRAP_RECORDS; i++) {
-        emit(&b, "global.get %u local.get 0 global.get %u i32.eq i32.mul i64.extend_i32_u %s",
-             word(f, i, TRAP_TIMES), word(f, i, TRAP_LEAK), i ? "i64.add" : "");
-    }
-    splicer_begin(s, 1);
-    uint32_t type = wasm_add_func_type(f->m, &i32, 1, &i64, 1);
-    f->sums.leaks = flush_add_code(f, s, type, "whammc.leaks", &b);
-    buf_free(&b);
-}
-
-void flush_push_leaks(const Flush *f, uint32_t leak, Buf *out) {
-    emit(out, "i32.const %u call %u", leak, func_index(f, f->sums.leaks));
-}
-
-static void put_record(const Flush *f, uint32_t record, Buf *b) {
-    for (uint32_t k = 0; k < TRAP_PARAMS; k++)
-        emit(b, "local.get %u global.set %u", k, word(f, record, trap_params[k]));
-}
-
-/* Pushes whether the record is of the location that the parameters tell. */
-static void put_record_matches(const Flush *f, uint32_t record, Buf *b) {
-    for (uint32_t k = 1; k < TRAP_PARAMS; k++)
-        emit(b, "local.get %u global.get %u i32.eq %s", k, word(f, record, trap_params[k]),
-             k > 1 ? "i32.and" : "");
-}
-
-/* (leak, fid, from, to: i32) -> i32: whether there was room */
+/* (deficit, fid, from, to: i32) -> i32: whether there was room */
 static void add_trapped(Flush *f, Splicer *s) {
     Buf b = {0};
     WasmType i32[4] = {WASM_I32, WASM_I32, WASM_I32, WASM_I32};
-    for (uint32_t i = 0; i < TRAP_RECORDS; i++) {
-        uint32_t times = word(f, i, TRAP_TIMES);
-        emit(&b, "global.get %u i32.eqz if", times);
-        put_record(f, i, &b);
-        emit(&b, "end");
-        put_record_matches(f, i, &b);
-        emit(&b,
-             "if global.get %u i32.const 1 i32.add global.set %u"
-             " i32.const 1 return end",
-             times, times);
-    }
-    emit(&b, "i32.const 0");
+    trap_record_put(&b, global_index(f, f->traps));
     splicer_begin(s, 4);
     uint32_t type = wasm_add_func_type(f->m, i32, 4, i32, 1);
     uint32_t func = flush_add_code(f, s, type, "whammc.trapped", &b);
@@ -130,7 +77,7 @@ static void add_correct(Flush *f, Splicer *s) {
     }
     chunks_end(&chunks);
     Buf b = {0};
-    trap_section_put_show(&b);
+    trap_record_put_show(&b);
     for (uint32_t i = 0; i < chunks.funcs.len; i++)
         emit(&b, "local.get 0 local.get 1 call %u", func_index(f, chunks.funcs.at[i]));
     splicer_begin(s, 2);
@@ -143,10 +90,7 @@ static void add_correct(Flush *f, Splicer *s) {
 }
 
 void flush_add_traps(Flush *f, Splicer *s) {
-    if (!flush_has_traps(f))
-        return;
-    add_leaks(f, s);
-    if (!f->flushes)
+    if (!has_traps(f) || !f->flushes)
         return;
     add_trapped(f, s);
     add_correct(f, s);

@@ -1,9 +1,9 @@
 /*
  * gen/callback.c - the functions that an engine calls while it attaches a monitor: static
- * predicates, values, records. All take the function index and the pc of the place.
+ * predicates, values, records. All take the function index and the pc of the location.
  *
- * The atoms of a unit are computed once a place, by a function that remembers the place that it was
- * called for last: an engine tries the rules of a place one after the other.
+ * The atoms of a unit are computed once per location, by a function that remembers the location
+ * that it was called for last: an engine tries the rules of a location one after the other.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -64,7 +64,7 @@ static void key_pointer(Buf *key, const void *p) {
     buf_bytes(key, &p, sizeof p);
 }
 
-/* In a unit that is not split, what a callback gives depends on its conditions. */
+/* In a unit that is not split, what a callback returns depends on its conditions. */
 static void key_conditions(Buf *key, const Code *c) {
     key_pointer(key, c->unit->dynamic ? c->unit : NULL);
     key_pointer(key, c->unit->dynamic ? c->part->gates : NULL);
@@ -129,7 +129,7 @@ static Ref exists_logic(Code *c, const Expr *e) {
                 BinaryenIf(c->b.module, decides, const_i32(&c->b, 1), second));
 }
 
-/* Whether a static expression has a value at the place; NULL = it has one everywhere. */
+/* Whether a static expression has a value at the location; NULL = it has one everywhere. */
 static Ref exists(Code *c, const Expr *e) {
     Value v;
     if (known_value(c->event, e, &v))
@@ -408,7 +408,8 @@ static Ref may_be(Code *c, const UnitPart *part, const Expr *e, bool value) {
     return const_i32(&c->b, 1);
 }
 
-/* In a unit that is not split: whether a part can happen at the place; the atoms are up to date. */
+/* In a unit that is not split: whether a part can happen at the location; the atoms are up to date.
+ */
 static Ref part_holds(Code *c, const UnitPart *part) {
     Ref gates = gates_hold(c, part);
     const Expr *predicate = part->action ? part->action->variant->probe->predicate : NULL;
@@ -516,7 +517,7 @@ Str callback_value(Code *from, const Expr *e) {
     return name;
 }
 
-/* One that gives what the runtime says of the place; `letter`: of its name. */
+/* One that returns what the runtime says about the location; `letter`: of its name. */
 static Str callback_at_place(Code *from, char letter, const char *function) {
     bool made;
     Buf key = {0};
@@ -589,9 +590,9 @@ static void put_link(Code *c, const MonitorRecord *record, Refs *code) {
     vec_push(code, set_link(c, record, 1, place_fid(c)));
     vec_push(code, set_link(c, record, 2, place_pc(c)));
     vec_push(code, set_link(c, record, 3, const_i32(&c->b, ends_add(c, record))));
-    Ref behind = gen_store_word(&c->b, own_get(c, "last", i32), 0, link_address(c, record));
+    Ref append = gen_store_word(&c->b, own_get(c, "last", i32), 0, link_address(c, record));
     Ref alone = own_set(c, "first", i32, link_address(c, record));
-    vec_push(code, BinaryenIf(m, own_get(c, "last", i32), behind, alone));
+    vec_push(code, BinaryenIf(m, own_get(c, "last", i32), append, alone));
     vec_push(code, own_set(c, "last", i32, link_address(c, record)));
 }
 

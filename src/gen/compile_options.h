@@ -1,5 +1,5 @@
 /*
- * gen/compile_options.h - what is asked for of code that is generated.
+ * gen/compile_options.h - options of the generated code.
  */
 #ifndef WHAMMC_GEN_COMPILE_OPTIONS_H
 #define WHAMMC_GEN_COMPILE_OPTIONS_H

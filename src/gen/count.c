@@ -24,7 +24,7 @@ static const char predicate[] = "$count", falls[] = "$falls";
 static const char match[] = "count.match";
 enum { MATCH_OP = 2, MATCH_PARAMS };
 
-/* ---- what is noted at a place ---- */
+/* ---- what is noted at a location ---- */
 
 static const Sum *sum_of(const Code *c, const Addition *a) {
     return &c->g->in->units->counters->sums.at[a->sum];

@@ -50,7 +50,7 @@ static Ref get_mark(Body *b, const Expr *e) {
     return hole_call(b, HOLE_ELEMENT, hole(e, HOLE_MARK), NULL, NULL, BinaryenTypeInt32());
 }
 
-/* Whether the element is there, as a condition. */
+/* Whether the element exists, as a condition. */
 static Ref is_there(Body *b, const Expr *e) {
     const CellMap *m = map_of(b, e);
     Ref any = m->marked ? get_mark(b, e) : NULL;

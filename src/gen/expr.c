@@ -513,7 +513,7 @@ bool gen_is_plain(const Expr *e) {
     return true;
 }
 
-/* What stands for an expression that is known at each site. */
+/* The code for an expression that is static. */
 static Ref gen_cut(Body *b, const Expr *e) {
     uint32_t n = e->slot - 1;
     bool atom =

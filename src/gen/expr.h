@@ -1,10 +1,10 @@
 /*
  * gen/expr.h - typed trees to Binaryen IR. Private to gen/.
  *
- *   expr.c   operators, casts, bound names, conditions: what gives one Wasm value
- *   value.c  variables, strings, tuples and maps
- *   cell.c   maps that are cells
- *   stmt.c   statements and bodies
+ *   expr.c      operators, casts, bound names, conditions: what computes one Wasm value
+ *   variable.c  variables, strings, tuples and maps
+ *   element.c   elements of maps that are cells
+ *   stmt.c      statements and bodies
  *
  * A value is a list of leaves (type_leaves). Most have one; those of a tuple are given as several
  * expressions, which must be evaluated once each, in order, with nothing that calls between them.
@@ -23,7 +23,7 @@ typedef Vec(Ref) Refs;
 struct HoleOps;
 struct LocalRun;
 
-/* What it takes to turn one body into a function of the scratch module. */
+/* The state of compiling one body to a function of the scratch module. */
 typedef struct Body {
     BinaryenModuleRef module;
     const Plan *plan;
@@ -52,18 +52,17 @@ typedef struct Body {
 
 /* ---- holes ---- */
 
-/*
- * How holes are filled at once, where code does not become templates (monitors). There, conditions
- * are better computed than branched on, if that does no harm: engines inline straight code.
- */
+/* How holes are filled immediately, where code does not become templates (monitors). There,
+ * conditions are better computed than branched on, if that does no harm: engines inline
+ * straight-line code. */
 typedef struct HoleOps {
     Ref (*get)(Body *b, HoleKind kind, uint32_t n, BinaryenType type);
     Ref (*set)(Body *b, HoleKind kind, uint32_t n, BinaryenType type, Ref value);
     Ref (*call)(Body *b, HoleKind kind, uint32_t n, const Refs *args, const BinaryenType *params,
                 BinaryenType result);
     Ref (*atom)(Body *b, uint32_t n); /* of the variant */
-    /* What an expression of one node stands for that is known at the site: a bound name, `targets`,
-     * a built-in function. */
+    /* The value of an expression of one node that is static: a bound name, `targets`, a built-in
+     * function. */
     Ref (*known)(Body *b, const Expr *e);
     Ref (*text)(Body *b, Str text); /* a string */
     /* An '@static' call, or NULL: it is made here. */
@@ -99,11 +98,11 @@ Ref gen_number(Body *b, const Type *t, Value v);
 Ref gen_expr(Body *b, const Expr *e);
 /* The same for one that a site constant stands for, computed where it stands. */
 Ref gen_known(Body *b, const Expr *e);
-/* A bool as 0 or 1: an operand of the program that is taken as bool may be another number. */
+/* A bool as 0 or 1: an operand of the program that is used as a bool may be another number. */
 Ref gen_truth(Body *b, const Expr *e);
 /* Whether a condition is decided by atoms, without leaving out what is evaluated before. */
 Tri gen_decided(const Body *b, const Expr *e);
-/* Whether evaluating it has no effect, cannot trap and takes a few instructions. */
+/* Whether evaluating it has no effect, cannot trap and needs only a few instructions. */
 bool gen_is_plain(const Expr *e);
 /* Appends the leaves of any expression. */
 void gen_leaves(Body *b, const Expr *e, Refs *out);
@@ -125,7 +124,7 @@ uint32_t gen_temp(Body *b, BinaryenType type);
 uint32_t gen_temps(Body *b, const BinaryenType *types, uint32_t n);
 /* The first of one for each leaf of the type. */
 uint32_t gen_leaf_temps(Body *b, const Type *t);
-/* The locals that were lent since Body.lent had that length may be lent again. */
+/* Frees the locals that were lent since Body.lent had that length. */
 void gen_give_back(Body *b, uint32_t from);
 void body_free(Body *b);
 Ref gen_text(Body *b, uint32_t id); /* into Plan.texts */
@@ -138,12 +137,12 @@ enum { LEAF = 8 };
 /* A leaf in memory. */
 Ref gen_load_leaf(Body *b, const Type *leaf, Ref at, uint32_t offset);
 Ref gen_store_leaf(Body *b, const Type *leaf, Ref at, uint32_t offset, Ref value);
-/* What expressions on variables, strings and maps give; see gen_expr. */
+/* Expressions on variables, strings and maps; see gen_expr. */
 Ref gen_var_get(Body *b, const Var *v, uint32_t leaf);
 Ref gen_method(Body *b, const Expr *e);
 Ref gen_str_equal(Body *b, Ref x, Ref y);
-/* Where an element is read that is not there and has no value then: the call that wants it is left
- * out (Body.skip), or it is a trap. */
+/* Where an element is read that does not exist and has no value then: the call that needs it is
+ * left out (Body.skip), or it is a trap. */
 Ref gen_missing(Body *b);
 /* The leaf of a map's element at which what e names begins: m[k] or a field of it. */
 uint32_t gen_first_leaf(const Expr *e);
@@ -170,13 +169,13 @@ bool calls_at_match(const Expr *e);
 bool starts_constant(const Var *v);
 /* The body does nothing but count variables up or down, of types that hold integers. */
 bool gen_only_counts(const Block *block);
-/* Such a body that runs if local `condition` is 1, as straight code; `negate`: if it is 0. */
+/* Such a body that runs if local `condition` is 1, as straight-line code; `negate`: if it is 0. */
 Ref gen_counts(Body *b, const Block *block, uint32_t condition, bool negate);
 /* A body with the locals of its variables; b->result must be set. */
 Ref gen_body(Body *b, const Block *block, Var *const *vars, uint32_t nvars);
 void gen_declare_locals(Body *b, Var *const *vars, uint32_t nvars);
-/* What the block wants done at start-up, once a site: the initial values of unshared variables that
- * are not static, and '@init' calls, in their order. */
+/* What the block does at start-up, once per site: computes the initial values of unshared variables
+ * that are not static, and makes '@init' calls, in their order. */
 Ref gen_site_start(Body *b, const Block *block);
 /* The '@exit' calls in the block; NULL if there are none. */
 Ref gen_exit_calls(Body *b, const Block *block);

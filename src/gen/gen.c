@@ -143,16 +143,17 @@ Body scratch_body(Scratch *x, const Variant *v, uint64_t atoms) {
                   .ctx = x->ctx};
 }
 
-/* Engines take so many locals in a function. Variables alone are fewer (lang/check_name.c). */
+/* The limit of engines for locals in a function. Variables alone are fewer (lang/check_name.c). */
 enum { MAX_LOCALS = 50000 };
 
 bool scratch_fits(const Scratch *x, Diags *diags) {
     if (!x->crowded)
         return true;
-    Diag *d = diag(diags, DIAG_NESTING, x->crowded_at,
-                   "a function made of this script would have %u locals, engines take at most %d",
-                   x->crowded, MAX_LOCALS);
-    diag_hint(diags, d, "they hold variables and intermediate results: divide what has the most");
+    Diag *d = diag(
+        diags, DIAG_NESTING, x->crowded_at,
+        "a function compiled from this script would have %u locals, but engines allow at most %d",
+        x->crowded, MAX_LOCALS);
+    diag_hint(diags, d, "they hold variables and intermediate results: split the largest body");
     return false;
 }
 
@@ -176,7 +177,7 @@ void scratch_add(Scratch *x, Body *b, const char *name, BinaryenType params, Bin
     x->any = true;
 }
 
-/* What the body of a function or alt probe gives; `otherwise` where it ends without a return. */
+/* What the body of a function or alt probe returns; `otherwise` where it ends without a return. */
 static Ref with_result(Body *b, Ref body, Ref otherwise) {
     if (gen_result(b->result) == BinaryenTypeNone() || b->leaves)
         return body;
@@ -184,7 +185,7 @@ static Ref with_result(Body *b, Ref body, Ref otherwise) {
     return BinaryenBlock(b->module, NULL, both, 2, BinaryenTypeAuto());
 }
 
-/* A function of a script. Where it ends without a return it gives zero. */
+/* A function of a script. Where it ends without a return it returns zero. */
 void scratch_fn(Scratch *x, const PlanFn *f, const char *name) {
     const Fn *fn = f->fn;
     Body b = scratch_body(x, x->plan->scopes.at[f->script], 0);
@@ -365,7 +366,7 @@ static void *decode(Decoder *d, const char *name) {
 /* ---- */
 
 static bool fault(Diags *diags, const char *what) {
-    diag(diags, DIAG_INTERNAL, NO_SPAN, "internal fault in code generation: %s", what);
+    diag(diags, DIAG_INTERNAL, NO_SPAN, "internal error in code generation: %s", what);
     return false;
 }
 

@@ -16,7 +16,7 @@
  * Compiles the functions of the scripts (PlanFn.template), every shape of the plan that has no
  * template yet (Shape.template), the '@exit' calls at script scope (Plan.exits), and the statements
  * of each script's scope: init[i] for plan->scripts.at[i], NULL if there are none. False on an
- * internal fault (reported).
+ * internal error (reported).
  */
 bool gen_templates(Plan *plan, const GenOptions *options, const Template **init, Diags *diags);
 

@@ -1,7 +1,7 @@
 /*
  * gen/local.c - the locals of a function that is being made.
  *
- * Binaryen finds out which locals can share a place, but the time it takes for that grows with the
+ * Binaryen finds out which locals can share a slot, but the time it takes for that grows with the
  * square of their number. In bodies that have many already, statements take over the locals of
  * those before them.
  */

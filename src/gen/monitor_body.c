@@ -1,7 +1,7 @@
 /*
  * gen/monitor_body.c - how code of monitors gets at what is known when a monitor is attached.
  *
- * What only the event decides is a constant. What the engine gives is a parameter of the probe.
+ * What only the event decides is a constant. What the engine supplies is a parameter of the probe.
  * The rest is computed by callbacks, which ask the runtime (runtime/site.h).
  */
 #ifdef HAVE_CONFIG_H
@@ -212,7 +212,7 @@ static Ref from_bits(Code *c, const Type *type, Ref bits, char letter) {
     }
 }
 
-/* Asks the runtime; in a callback, or where there is no place. */
+/* Asks the runtime; in a callback, or where there is no location. */
 static Ref ask_runtime(Code *c, const Known *k, const Expr *e) {
     Ref args[4];
     char params[5] = {0};
@@ -257,7 +257,7 @@ static bool engine_gives(const Code *c, const Expr *e) {
     return k->param != PARAM_IMM || engine_has_immediate(c->event);
 }
 
-/* A number that the engine gives, perhaps converted. */
+/* A number that the engine supplies, perhaps converted. */
 static bool is_direct(const Code *c, const Expr *e) {
     if (e->kind == EXPR_CAST)
         return e->type->kind <= TYPE_BOOL && is_direct(c, e->args[0]) && gen_is_plain(e);
@@ -283,7 +283,7 @@ static Ref fail(Code *c, const char *what) {
 /* At script scope there is more that is static than an engine tells. */
 static Ref fail_known(Code *c, const Expr *e) {
     Diag *d = diag(c->g->diags, DIAG_MONITOR_CANNOT, e->span,
-                   "what '%.*s' stands for is not known to a monitor", STR_ARG(e->name));
+                   "the value of '%.*s' is not known to a monitor", STR_ARG(e->name));
     diag_hint(c->g->diags, d, "compile with `whammc instr`");
     return BinaryenUnreachable(c->b.module);
 }
@@ -334,7 +334,7 @@ static const char *variable_name(Code *c, uint32_t n, BinaryenType type) {
     return kept;
 }
 
-/* A leaf of a tuple that a function gives goes through a global. */
+/* A leaf of a tuple that a function returns goes through a global. */
 static const char *leaf_name(Code *c, uint32_t n, BinaryenType type) {
     return arena_printf(c->g->arena, "leaf.%u%c", n, gen_type_letter(type));
 }
@@ -379,7 +379,7 @@ static Ref set_hole(Body *b, HoleKind kind, uint32_t n, BinaryenType type, Ref v
     }
 }
 
-/* A call of a library's function; the leaves of a tuple that it gives go to globals. */
+/* A call of a library's function; the leaves of a tuple that it returns go to globals. */
 static Ref call_library(Body *b, uint32_t n, const Refs *args, const BinaryenType *params,
                         BinaryenType result) {
     Code *c = b->ctx;
@@ -408,15 +408,15 @@ static Ref call_library(Body *b, uint32_t n, const Refs *args, const BinaryenTyp
     return gen_block_of(b, &code, BinaryenTypeNone());
 }
 
-/* What a report is made of is collected once, when the program is over. */
+/* What a report is made of is collected once, when the program has ended. */
 static Ref fail_flush(Code *c, uint32_t n) {
     Diag *d = diag(c->g->diags, DIAG_MONITOR_CANNOT, c->g->in->plan->library_fns.at[n].called,
-                   "a monitor reports once, when the engine says that the program has ended");
+                   "a monitor reports only once, when the engine signals the end of the program");
     diag_hint(c->g->diags, d, "compile with `whammc instr`");
     return BinaryenUnreachable(c->b.module);
 }
 
-/* Word min(index, number of targets) of the list that a callback makes for the place. */
+/* Word min(index, number of targets) of the list that a callback makes for the location. */
 static Ref target_depth(Body *b, Ref index) {
     enum { STR_BYTES = 4 };
     Code *c = b->ctx;

@@ -1,11 +1,11 @@
 /*
- * gen/monitor_body.h - code of monitors: how it gets at what is known when a monitor is attached.
+ * gen/monitor_body.h - code of monitors: access to what is known when a monitor is attached.
  * Private to gen/.
  *
- *   monitor.c  probe functions, start and end, exports
- *   attach.c   holes and static names: parameters of probes, callbacks, calls of the runtime
- *   callback.c callbacks, static predicates
- *   count.c    what is counted by segments
+ *   monitor_code.c  probe functions, start and end, exports
+ *   monitor_body.c  holes and static names: parameters of probes, calls of the runtime
+ *   callback.c      callbacks, static predicates
+ *   count.c         what is counted by segments
  */
 #ifndef WHAMMC_GEN_MONITOR_BODY_H
 #define WHAMMC_GEN_MONITOR_BODY_H
@@ -45,10 +45,10 @@ typedef struct Gen {
     const char *failed; /* what cannot be compiled */
 } Gen;
 
-/* What a probe function takes. */
+/* The parameters of a probe function. */
 typedef struct Ask {
     MonitorParam param;
-    const void *what; /* of a callback: what it tells, whatever the place */
+    const void *what; /* of a callback: what it tells, whatever the location */
     BinaryenType type;
 } Ask;
 typedef Vec(Ask) Asks;
@@ -88,8 +88,8 @@ Ref zero_of(Code *c, BinaryenType type);
 
 /* Starts a function; `v` NULL: without a variant. */
 void code_begin(Code *c, Gen *g, const Variant *v);
-/* The code is about a part from now on. Declares the locals of its variables; the body is one of
- * several in the function. */
+/* Starts a part: declares the locals of its variables; the body is one of several in the function.
+ */
 void code_part(Code *c, const UnitPart *part);
 
 /* A call of a function of the runtime; types as in helper.def. */
@@ -101,7 +101,7 @@ extern const char monitor_back[];
 Ref own_get(Code *c, const char *name, BinaryenType type);
 Ref own_set(Code *c, const char *name, BinaryenType type, Ref value);
 
-/* Makes an '@static' call of a function of a script, once and for all. */
+/* Makes an '@static' call of a function of a script, once. */
 Ref set_static(Code *c, const Expr *e);
 
 /* The parameter of a probe for which it asks. */
@@ -115,7 +115,7 @@ MonitorCall *callback_call(Gen *g, Str name);
 /* The address of the record of the current part. */
 Ref ask_record(Code *c, const MonitorRecord *record);
 
-/* fid and pc of the place in a callback. */
+/* fid and pc of the location in a callback. */
 Ref place_fid(Code *c);
 Ref place_pc(Code *c);
 
@@ -126,11 +126,11 @@ Ref atom_bit(Code *c, uint32_t atom, bool value);
 /* Whether all gates of a part hold, in a unit that is not split; NULL = it has none. */
 Ref gates_hold(Code *c, const UnitPart *part);
 
-/* ---- functions of places (callback.c) ---- */
+/* ---- functions of locations (callback.c) ---- */
 
 /* Starts a function of fid and pc, about the unit and residue that `from` is about. */
 void callback_begin(Code *c, const Code *from);
-/* Makes the unit's atoms those of the place; gives a call of the function that does. */
+/* Returns a call of the function that sets the unit's atoms to those of the location. */
 Ref atoms_update(const Code *from);
 /* Whether the unit's atoms are as the residue has them; NULL = always. */
 Ref atoms_hold(Code *c);
@@ -139,10 +139,10 @@ Ref atoms_hold(Code *c);
 
 /* The rules of counters, if there is something to count. */
 void count_build(Gen *g);
-/* Appends what makes values of counters when the program is over. */
+/* Appends the code that computes the values of counters when the program has ended. */
 void count_finish(Code *c, Refs *code);
 
-/* ---- callbacks; each gives the name of its export ---- */
+/* ---- callbacks; each function returns the name of the export ---- */
 
 /* The value of a static expression. */
 Str callback_value(Code *c, const Expr *e);
@@ -150,13 +150,13 @@ Str callback_value(Code *c, const Expr *e);
 Str callback_to_loop(Code *c);
 /* The list of a br_table's targets (runtime/site.h). */
 Str callback_targets(Code *c);
-/* The address of the record of the residue, or part, at hand. */
+/* The address of the record of the current residue or part. */
 Str callback_record(Code *c, const MonitorRecord *record);
 /* Of a unit that is not split: its atoms as bits, 64 from `first` on. */
 Str callback_bits(Code *c, uint32_t first);
-/* Notes that records of this kind are listed; their number. */
+/* Registers that records of this kind are listed; returns their number. */
 uint32_t ends_add(Code *c, const MonitorRecord *record);
-/* Appends what is to do at the end for each record in the list ('@exit' calls). */
+/* Appends what is done at the end for each record in the list ('@exit' calls). */
 void ends_put(Gen *g, Code *c, Refs *code);
 /* The predicate of a probe; empty if it is always attached. */
 Str callback_predicate(const Code *from);

@@ -240,11 +240,11 @@ static bool refuses(const Residue *r) {
     return false;
 }
 
-/* The parts of a residue; none if it stands for places to which nothing is attached. */
+/* The parts of a residue; none if nothing is attached at its locations. */
 static Ref probe_body(Code *c, const Code *from, Asks *asks) {
     Refs code = {0};
     const Residue *r = from->residue;
-    /* Where it is known at the place only, the predicate has not stopped for the others. */
+    /* Where it is known at the location only, the predicate has not stopped for the others. */
     bool stops = refuses(r) && !from->unit->dynamic;
     *c = *from;
     c->b.ctx = c;
@@ -271,7 +271,7 @@ static void swap_asks(Ask *a, Ask *b) {
     *b = swap;
 }
 
-/* Values of callbacks first, the last one that was asked for in front, since engines call them from
+/* Values of callbacks first, the last one that was asked for first, since engines call them from
  * right to left. Operands come last; otherwise as they were asked for. */
 static void sort_asks(Asks *asks) {
     uint32_t calls = 0;
@@ -288,7 +288,7 @@ static void discard(Code *c) {
     body_free(&c->b);
 }
 
-/* What the probe takes. False if it asks for an operand as two types: such a place cannot be. */
+/* What the probe takes. False if it asks for an operand as two types: such a location cannot be. */
 static bool find_asks(Gen *g, const Code *from, Asks *asks) {
     Code c;
     probe_body(&c, from, asks);
@@ -337,8 +337,8 @@ static bool can_take(Gen *g, const Code *from, const Asks *asks) {
     const Residue *r = from->residue;
     const Span at = r->parts[r->nparts - 1].action->variant->probe->rule.span;
     Diag *d = diag(g->diags, DIAG_MONITOR_CANNOT, at,
-                   "the probes at one place ask for %u values that depend on it; the function that "
-                   "an engine calls there can take %d",
+                   "the probes at one location need %u values that depend on it, but the function "
+                   "that an engine calls there can have only %d parameters",
                    asks->len, WASM_MAX_ARITY);
     diag_hint(g->diags, d, "compile with `whammc instr`, or make several monitors of the scripts");
     return false;
@@ -565,7 +565,7 @@ bool gen_monitor(const MonitorInput *in, MonitorCode *out, Diags *diags) {
     *out = (MonitorCode){0};
     Gen g = {.in = in, .out = out, .arena = &in->plan->arena, .diags = diags};
     uint32_t errors = diags->errors;
-    Code scope; /* of functions and script scope: no place */
+    Code scope; /* of functions and script scope: no location */
     g.x = (Scratch){.plan = in->plan,
                     .options = in->options,
                     .ops = &attach_ops,
@@ -584,7 +584,7 @@ bool gen_monitor(const MonitorInput *in, MonitorCode *out, Diags *diags) {
     bool valid = scratch_finish(&g.x, &out->module);
     bool refused = !scratch_fits(&g.x, diags) || diags->errors > errors;
     if (!refused && (g.failed || !valid))
-        diag(diags, DIAG_INTERNAL, NO_SPAN, "internal fault in code generation: %s",
+        diag(diags, DIAG_INTERNAL, NO_SPAN, "internal error in code generation: %s",
              g.failed ? g.failed : "the module of the monitor is invalid");
     map_free(&g.callbacks);
     map_free(&g.imports);

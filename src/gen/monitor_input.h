@@ -7,7 +7,7 @@
 #include "gen/compile_options.h"
 #include "unit/unit.h"
 
-/* A per-site variable of a part in the record that a probe function has at each place. */
+/* A per-site variable of a part in the record that a probe function has at each location. */
 typedef struct MonitorField {
     const UnitPart *part; /* NULL in records that parts have of their own */
     const Var *var;
@@ -64,7 +64,7 @@ typedef struct MonitorInput {
     uint32_t ntail;
 } MonitorInput;
 
-/* A probe: the function that the module exports as `function` gets the rule as its name. */
+/* A probe: the function that the module exports as `function` gets `rule` as its export name. */
 typedef struct MonitorExport {
     MonitorRule rule;
     Str function;

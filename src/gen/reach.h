@@ -1,6 +1,6 @@
 /*
- * gen/reach.h - what the compiled code of a plan calls: of the runtime, of libraries and of the
- * scripts' own functions. What nothing reaches does not become part of the program.
+ * gen/reach.h - what the compiled code of a plan calls: functions of the runtime, of libraries and
+ * of the scripts. Unreachable functions do not become part of the program.
  */
 #ifndef WHAMMC_GEN_REACH_H
 #define WHAMMC_GEN_REACH_H

@@ -31,7 +31,7 @@ void scratch_begin(Scratch *x);
 /* Validates, optimises, and appends the bytes to *out (none if nothing was built, or if a function
  * is crowded). False if the module is invalid. */
 bool scratch_finish(Scratch *x, Buf *out);
-/* Whether engines take all functions; says which they do not. */
+/* Whether engines accept all functions; reports those that they do not. */
 bool scratch_fits(const Scratch *x, Diags *diags);
 
 /* Each function for itself; linear in their sizes and number. */
@@ -42,9 +42,9 @@ Body scratch_body(Scratch *x, const Variant *v, uint64_t atoms);
 void scratch_add(Scratch *x, Body *b, const char *name, BinaryenType params, BinaryenType result,
                  Ref body);
 
-/* A function of a script. Where it ends without a return it gives zero. */
+/* A function of a script. Where it ends without a return it returns zero. */
 void scratch_fn(Scratch *x, const PlanFn *f, const char *name);
-/* What a probe's shared variables start with that does not fold. */
+/* The initial values of a probe's shared variables that do not fold. */
 void scratch_shared(Scratch *x, const Variant *v, const char *name);
 /* Script-scope statements; false if there are none that generate code. */
 bool scratch_init(Scratch *x, uint32_t script, const char *name);

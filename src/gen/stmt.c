@@ -112,7 +112,7 @@ static Ref var_init(Body *b, const Var *v) {
     return r;
 }
 
-/* A map that the body makes and gives back. */
+/* A map that the body makes and frees. */
 static bool is_own_map(const Var *v) {
     return v->type->kind == TYPE_MAP && v->storage == STORAGE_LOCAL && !v->param && !v->escapes;
 }
@@ -287,7 +287,7 @@ static bool has_return(const Block *block) {
     return false;
 }
 
-/* What a body gives that does not leave it by Wasm's `return`. */
+/* The results of a body that does not end with Wasm's `return`. */
 static void give(Body *b, Refs *code) {
     uint32_t n = type_leaves(b->result);
     for (uint32_t i = 0; i < n && !b->variant->alt.gives; i++) {

@@ -114,7 +114,7 @@ static bool take(TemplateMaker *t, const uint8_t *body, const WasmInstr *i) {
     return put(t, body, i);
 }
 
-/* Leaves of a tuple that the template gives. */
+/* Leaves of a tuple that the template returns. */
 static void list_gives(Template *t, Arena *arena) {
     for (uint32_t i = 0; i < t->nholes; i++)
         if (t->holes[i].kind == HOLE_GIVE && t->holes[i].n >= t->ngives)
@@ -126,7 +126,7 @@ static void list_gives(Template *t, Arena *arena) {
     t->gives = gives;
 }
 
-/* Puts the zeroing of temporaries and the block for jumps in front, and makes the template. */
+/* Puts the zeroing of temporaries and the block for jumps before it, and makes the template. */
 const Template *template_close(TemplateMaker *d, WasmType result, Arena *arena) {
     Template *t = arena_new(arena, Template);
     Buf code = {0};

@@ -30,16 +30,17 @@ typedef enum HoleKind {
     HOLE_BACK,      /* push whether a branch led to the loop */
     HOLE_TEXT,      /* push the address of string n of the plan (Plan.texts) */
     HOLE_GOT,       /* push leaf n of the tuple that the last call gave */
-    HOLE_GIVE,      /* leaf n of the tuple that the template gives is set */
+    HOLE_GIVE,      /* leaf n of the tuple that the template returns is set */
     HOLE_ENTRY,     /* push the table entry that operand 0 names, null where there is none */
     HOLE_RESOLVE,   /* index of a table's entry -> that of the function in it */
     HOLE_DEPTH,     /* index of a br_table's target -> its label depth */
-    HOLE_DUP,       /* do the instruction again, dup_at n of the variant, at the address given */
-    HOLE_MEMORY, /* call what call n of memories (Plan.memory_calls) stands for; memid: push it */
+    HOLE_DUP,       /* repeat the instruction, dup_at n of the variant, at the given address */
+    HOLE_MEMORY, /* call the function of call n of memories (Plan.memory_calls); memid: push it */
     HOLE_WORD,   /* push the value at word n of what was recorded for the site (a vector: two words)
                   */
     HOLE_CELL,   /* read or write cell n of a monitor (attach/promote.c) */
-    HOLE_FLUSH, /* call what happens when a report is due; n: of the function in Plan.library_fns */
+    HOLE_FLUSH,  /* call the function for a report that is due; n: of the function in
+                    Plan.library_fns */
     HOLE_ELEMENT, /* push a leaf of a map's element: n = key * HOLE_LEAVES + leaf (Variant.keys); a
                      call, since different keys may mean the same element */
     HOLE_ELEMENT_SET,  /* ... set it */
@@ -80,7 +81,7 @@ typedef struct Template {
     const WasmType *temps; /* types of its temporaries; it zeroes those that it reads first */
     uint32_t ntemps;
     WasmType result;       /* of an alt body or a function, WASM_NONE = none or a tuple */
-    const WasmType *gives; /* the leaves of the tuple that it gives, in holes HOLE_GIVE */
+    const WasmType *gives; /* the leaves of the tuple that it returns, in holes HOLE_GIVE */
     uint32_t ngives;
     uint32_t nparams; /* of a function: its first locals, not temporaries */
 } Template;
@@ -92,7 +93,7 @@ typedef struct TempUse {
     uint32_t owner; /* the construct of its first write */
 } TempUse;
 
-/* A function on its way to a template. Begin with m, func, put and ctx, the rest zeros. */
+/* A function that is being made a template. Begin with m, func, put and ctx, the rest zeros. */
 typedef struct TemplateMaker {
     const WasmModule *m;
     uint32_t func; /* handle, of the input */
@@ -116,7 +117,7 @@ typedef struct TemplateMaker {
 } TemplateMaker;
 
 /* Looks at the function's locals. False if they are malformed. Then code and temporaries can be
- * added that come in front. */
+ * added that come before them. */
 bool template_begin(TemplateMaker *t);
 
 uint32_t template_add_temp(TemplateMaker *t, WasmType type);

@@ -107,7 +107,7 @@ Ref gen_store_leaf(Body *b, const Type *leaf, Ref at, uint32_t offset, Ref value
 
 /* ---- variables ---- */
 
-/* The address of leaf 0 of a variable in memory is what is returned, plus *offset. */
+/* The address of leaf 0 of a variable in memory is the returned value plus *offset. */
 static Ref var_address(Body *b, uint32_t id, uint32_t *offset) {
     *offset = 0;
     return b->ops ? b->ops->address(b, id, offset)
@@ -299,7 +299,7 @@ Ref gen_missing(Body *b) {
                     : BinaryenUnreachable(b->module);
 }
 
-/* Looks whether the key whose leaves are in these locals is there before it is looked up. */
+/* Looks whether the key whose leaves are in these locals exists before it is looked up. */
 static void put_test(Body *b, const Expr *e, uint32_t first, Refs *code) {
     const Type *key = e->var->type->key;
     for (uint32_t i = 0; i < type_leaves(key); i++) {
@@ -427,7 +427,8 @@ static void call_leaves(Body *b, const Expr *e, Ref call, Refs *out) {
     }
 }
 
-/* A function of a bundled library gives a str; its value is the address and length of the bytes. */
+/* A function of a bundled library returns a str; its value is the address and length of the bytes.
+ */
 static void bytes_leaves(Body *b, const Expr *e, Refs *out) {
     uint32_t at = gen_temp(b, BinaryenTypeInt32());
     vec_push(out, plus(b, BinaryenLocalTee(b->module, at, gen_expr(b, e), BinaryenTypeInt32()), 4));

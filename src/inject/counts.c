@@ -2,6 +2,7 @@
  * inject/counts.c - which counters a program gets, and how values follow from them.
  */
 #include "inject/counts.h"
+#include "../../stdlib/runtime/sums.h" /* the table of derived counts */
 
 /* What each execution of a segment adds to a variable. */
 struct CountShare {
@@ -9,8 +10,8 @@ struct CountShare {
     uint64_t amount;
 };
 
-/* What each trap adds to a variable that is derived from what did not leak from a class. */
-struct CountLeak {
+/* What each trap in a segment that ends in a class adds to a variable: a share of the deficit. */
+struct CountDeficit {
     uint32_t class, var;
     uint64_t amount;
 };
@@ -25,8 +26,7 @@ void counts_free(Counts *c) {
     vec_free(&c->parts);
     segments_free(&c->here.segments);
     vec_free(&c->points);
-    vec_free(&c->funcs);
-    vec_free(&c->words);
+    buf_free(&c->derived);
     vec_free(&c->values);
     vec_free(&c->traps);
     vec_free(&c->trap_points);
@@ -36,12 +36,13 @@ void counts_free(Counts *c) {
     vec_free(&c->here.shares);
     vec_free(&c->here.by_var);
     vec_free(&c->here.starts);
-    vec_free(&c->here.leaks);
+    vec_free(&c->here.deficits);
     vec_free(&c->here.weights);
     vec_free(&c->here.needed);
     vec_free(&c->here.asked);
+    vec_free(&c->here.derived);
     vec_free(&c->here.refs);
-    vec_free(&c->here.leak_of);
+    vec_free(&c->here.deficit_of);
     vec_free(&c->here.place_of);
     vec_free(&c->here.ways_out);
     vec_free(&c->here.exits);
@@ -84,7 +85,7 @@ static void find_segments(Counts *c) {
 }
 
 /* What happens after the instruction; at the start of a construct that is after its opener. */
-static bool is_behind(Event e) {
+static bool happens_after(Event e) {
     return e.kind == EVENT_OPCODE && (e.mode == MODE_AFTER || e.mode == MODE_ENTRY);
 }
 
@@ -102,17 +103,17 @@ uint32_t counts_segment(Counts *c, const Site *site, CountEvent what) {
         return COUNT_NONE;
     const Segment *all = c->here.segments.at.at;
     uint32_t k = (uint32_t)(segments_seek(&c->here.segments, &c->here.cursor, site->pc) - all);
-    uint32_t behind = site->pc + site->instr->size;
+    uint32_t after = site->pc + site->instr->size;
     if (what.entering && !all[k].dead)
         k--; /* a loop is the first instruction of its segment */
-    else if (is_behind(e) && k + 1 < c->here.segments.at.len && all[k + 1].start == behind &&
+    else if (happens_after(e) && k + 1 < c->here.segments.at.len && all[k + 1].start == after &&
              !all[k + 1].at_label)
         k++;
     return all[k].dead ? COUNT_NONE : k;
 }
 
 int32_t counts_place(CountEvent what) {
-    return what.entering ? -1 : is_behind(what.event);
+    return what.entering ? -1 : happens_after(what.event);
 }
 
 uint32_t counts_key(const Site *site, CountEvent what) {
@@ -128,13 +129,13 @@ void counts_share(Counts *c, uint32_t var, uint32_t segment, uint32_t key, uint6
 }
 
 uint32_t counts_value(Counts *c, uint32_t segment, uint64_t amount, bool flag, uint32_t last) {
-    CountValue v = {COUNT_NONE, {0, 0}, 0, false};
+    CountValue v = {0};
     if (segment != COUNT_NONE && amount)
-        v = (CountValue){c->funcs.len, {segment & 0x7fffffff, 0}, amount, flag};
-    if (last != COUNT_NONE) {
+        v = (CountValue){amount, {segment & 0x7fffffff, 0}, flag};
+    if (last != COUNT_NONE && (last >= c->here.first_value || !c->values.at[last].amount)) {
         const CountValue *before = &c->values.at[last];
-        if (before->func == v.func && before->ref.index == v.ref.index &&
-            before->amount == v.amount && before->flag == v.flag)
+        if (before->amount == v.amount && before->ref.index == v.ref.index &&
+            before->flag == v.flag)
             return last;
     }
     vec_push(&c->values, v);
@@ -160,7 +161,7 @@ static void mark_asked(Counts *c) {
     bool exits = false;
     for (uint32_t i = c->here.first_value; i < c->values.len; i++) {
         uint32_t segment = c->values.at[i].ref.index;
-        if (c->values.at[i].func == COUNT_NONE)
+        if (!c->values.at[i].amount)
             continue;
         if (segment == COUNT_EXITS)
             exits = true;
@@ -173,15 +174,12 @@ static void mark_asked(Counts *c) {
         c->here.needed.at[c->here.shares.at[i].segment] = true;
 }
 
-enum { MAX_DERIVED = 4000 }; /* locals of a function; engines allow 50,000 */
-
-/* Going through the equations for each variable would take too long, what leaks would be too much
- * to tell at each instruction that can trap, or there would be too many derived values. */
+/* Going through the equations for each variable would take too long, or the deficits would be too
+ * much to tell at each instruction that can trap. */
 static bool too_many(const Counts *c, uint32_t vars) {
     const Segments *s = &c->here.segments;
     uint64_t each = (uint64_t)s->equations.len + s->traps.len;
-    return s->equations.len > MAX_DERIVED ||
-           vars * each > 64 * ((uint64_t)s->at.len + c->here.shares.len);
+    return vars * each > 64 * ((uint64_t)s->at.len + c->here.shares.len);
 }
 
 static void add_counters(Counts *c, bool derives) {
@@ -195,62 +193,88 @@ static void add_counters(Counts *c, bool derives) {
     }
 }
 
-static void put_word(Counts *c, CountRef ref) {
-    vec_push(&c->words, (uint32_t)ref.index << 1 | ref.derived);
+/* A term of derived count c->nderived. */
+static void put_term(Counts *c, CountRef ref, bool subtracted) {
+    uint32_t distance = c->nderived - ref.index;
+    if (!ref.derived) {
+        distance = ref.index - c->last_counter;
+        distance = distance << 1 ^ (0 - (distance >> 31));
+        c->last_counter = ref.index;
+    }
+    buf_uleb(&c->derived, (uint64_t)distance << SUMS_TERM_SHIFT | (ref.derived ? SUMS_DERIVED : 0) |
+                              (subtracted ? SUMS_SUBTRACTED : 0));
 }
 
-/* Whether an equation gives the count of a segment that starts at its class. */
+/* Whether an equation has the count of a segment that starts at its class. */
 static bool equation_starts(const Segments *s, const SegmentEquation *e) {
     return s->at.at[e->segment].in == e->class;
 }
 
-/* Notes the classes that something can leak from. */
-static void find_leaks(Counts *c) {
+/* Marks the classes that can have a deficit. */
+static void find_deficits(Counts *c) {
     const Segments *s = &c->here.segments;
-    c->here.leaks.len = c->here.leak_of.len = 0;
+    c->here.deficits.len = c->here.deficit_of.len = 0;
     for (uint32_t i = 0; i < s->merged.len; i++)
-        vec_push(&c->here.leak_of, 0);
+        vec_push(&c->here.deficit_of, 0);
     for (uint32_t i = 0; i < s->traps.len; i++)
-        c->here.leak_of.at[s->at.at[s->traps.at[i].segment].out] = 1;
+        c->here.deficit_of.at[s->at.at[s->traps.at[i].segment].out] = 1;
 }
 
-/* The number of the class's leak, from 1; 0 = there is none. */
-static uint32_t number_leak(Counts *c, uint32_t class) {
-    uint32_t *leak = &c->here.leak_of.at[class];
-    if (*leak == 1)
-        *leak += ++c->nleaks;
-    return *leak ? *leak - 1 : 0;
+/* The number of the class's deficit, from 1; 0 = there is none. */
+static uint32_t number_deficit(Counts *c, uint32_t class) {
+    uint32_t *deficit = &c->here.deficit_of.at[class];
+    if (*deficit == 1)
+        *deficit += ++c->ndeficits;
+    return *deficit ? *deficit - 1 : 0;
 }
 
-/* The derived values that values need. */
+/* What a derived count begins with. */
+static void put_derived(Counts *c, uint32_t terms, uint32_t deficit, bool subtracted) {
+    buf_uleb(&c->derived, (uint64_t)terms << SUMS_TERMS_SHIFT | (deficit ? SUMS_DEFICIT : 0));
+    if (deficit)
+        buf_uleb(&c->derived, (uint64_t)deficit << 1 | (subtracted ? SUMS_SUBTRACTED : 0));
+}
+
+static CountRef next_derived(Counts *c) {
+    return (CountRef){c->nderived++ & 0x7fffffff, 1};
+}
+
+/* The segments whose counts values need: those that are asked for, and the terms of their
+ * equations, which come before. What only variables need is not derived: they are sums of counters.
+ */
+static void mark_derived(Counts *c) {
+    const Segments *s = &c->here.segments;
+    c->here.derived.len = 0;
+    for (uint32_t i = 0; i < s->at.len; i++)
+        vec_push(&c->here.derived, c->here.asked.at[i]);
+    for (uint32_t k = s->equations.len; k-- > 0;) {
+        const SegmentEquation *e = &s->equations.at[k];
+        for (uint32_t t = e->from; t < e->to && c->here.derived.at[e->segment]; t++)
+            c->here.derived.at[s->terms.at[t]] = true;
+    }
+}
+
+/* The derived counts that values need. */
 static void add_equations(Counts *c) {
     const Segments *s = &c->here.segments;
-    uint32_t count = c->words.len, n = 0;
-    vec_push(&c->words, 0);
+    mark_derived(c);
     for (uint32_t k = 0; k < s->equations.len; k++) {
         const SegmentEquation *e = &s->equations.at[k];
-        if (!c->here.needed.at[e->segment])
+        if (!c->here.derived.at[e->segment])
             continue;
-        vec_push(&c->words, number_leak(c, e->class) << 1 | equation_starts(s, e));
-        vec_push(&c->words, e->middle - e->from);
-        vec_push(&c->words, e->to - e->from);
+        put_derived(c, e->to - e->from, number_deficit(c, e->class), equation_starts(s, e));
         for (uint32_t t = e->from; t < e->to; t++)
-            put_word(c, c->here.refs.at[s->terms.at[t]]);
-        c->here.refs.at[e->segment] = (CountRef){n++ & 0x7fffffff, 1};
+            put_term(c, c->here.refs.at[s->terms.at[t]], t >= e->middle);
+        c->here.refs.at[e->segment] = next_derived(c);
     }
-    c->words.at[count] = n;
 }
 
-/* What is derived of all ways out: the last of the function. */
+/* What is derived of all ways out of the function. */
 static CountRef add_exits(Counts *c) {
-    uint32_t *count = &c->words.at[c->funcs.at[c->funcs.len - 1].at];
-    CountRef all = {(*count)++ & 0x7fffffff, 1};
-    vec_push(&c->words, 0);
-    vec_push(&c->words, c->here.exits.len);
-    vec_push(&c->words, c->here.exits.len);
+    put_derived(c, c->here.exits.len, 0, false);
     for (uint32_t i = 0; i < c->here.exits.len; i++)
-        put_word(c, c->here.refs.at[c->here.exits.at[i]]);
-    return all;
+        put_term(c, c->here.refs.at[c->here.exits.at[i]], false);
+    return next_derived(c);
 }
 
 /* What the values of the function are made of. */
@@ -258,7 +282,7 @@ static void set_values(Counts *c) {
     CountRef exits = {COUNT_EXITS, 0};
     for (uint32_t i = c->here.first_value; i < c->values.len; i++) {
         CountValue *v = &c->values.at[i];
-        if (v->func == COUNT_NONE)
+        if (!v->amount)
             continue;
         if (v->ref.index != COUNT_EXITS) {
             v->ref = c->here.refs.at[v->ref.index];
@@ -280,10 +304,10 @@ static void add_parts(Counts *c, uint32_t var, bool derives) {
         uint64_t weight = c->here.weights.at[e->segment];
         for (uint32_t t = e->from; weight && t < e->to; t++)
             c->here.weights.at[s->terms.at[t]] += t < e->middle ? weight : 0 - weight;
-        if (weight && c->here.leak_of.at[e->class])
-            vec_push(
-                &c->here.leaks,
-                ((struct CountLeak){e->class, var, equation_starts(s, e) ? 0 - weight : weight}));
+        if (weight && c->here.deficit_of.at[e->class])
+            vec_push(&c->here.deficits,
+                     ((struct CountDeficit){e->class, var,
+                                            equation_starts(s, e) ? 0 - weight : weight}));
         c->here.weights.at[e->segment] = 0;
     }
     for (uint32_t i = 0; i < s->at.len; i++) {
@@ -359,16 +383,16 @@ static int by_key(const void *a, const void *b) {
 }
 
 static int by_class(const void *a, const void *b) {
-    const struct CountLeak *x = a, *y = b;
+    const struct CountDeficit *x = a, *y = b;
     return x->class < y->class ? -1 : x->class > y->class;
 }
 
-/* The first of the leaks, which are sorted, that is of the class or a later one. */
-static uint32_t leaks_of(const Counts *c, uint32_t class) {
-    uint32_t low = 0, high = c->here.leaks.len;
+/* The first of the deficits, which are sorted, that is of the class or a later one. */
+static uint32_t deficits_of(const Counts *c, uint32_t class) {
+    uint32_t low = 0, high = c->here.deficits.len;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (c->here.leaks.at[middle].class < class)
+        if (c->here.deficits.at[middle].class < class)
             low = middle + 1;
         else
             high = middle;
@@ -397,9 +421,9 @@ static void put_amounts(Counts *c, const CountTraps *t, uint32_t class, uint32_t
     for (size_t i = t->amount; i < last + t->nvars; i++)
         vec_push(&c->trap_amounts, 0);
     uint64_t *sum = c->trap_amounts.at + last; /* after the end: work space */
-    for (uint32_t i = leaks_of(c, class);
-         i < c->here.leaks.len && c->here.leaks.at[i].class == class; i++)
-        sum[c->here.place_of.at[c->here.leaks.at[i].var] - 1] += c->here.leaks.at[i].amount;
+    for (uint32_t i = deficits_of(c, class);
+         i < c->here.deficits.len && c->here.deficits.at[i].class == class; i++)
+        sum[c->here.place_of.at[c->here.deficits.at[i].var] - 1] += c->here.deficits.at[i].amount;
     for (uint32_t p = t->npoints; p-- > 0;) {
         for (; to > from && c->here.shares.at[to - 1].key > 2 * c->trap_points.at[t->point + p];
              to--)
@@ -419,25 +443,25 @@ static uint32_t end_key(const Segments *s, uint32_t segment) {
 }
 
 /* The traps [at, after) of a segment, whose shares are [from, to). */
-static void add_segment_traps(Counts *c, uint32_t at, uint32_t behind, uint32_t from, uint32_t to) {
+static void add_segment_traps(Counts *c, uint32_t at, uint32_t after, uint32_t from, uint32_t to) {
     const Segments *s = &c->here.segments;
     uint32_t segment = s->traps.at[at].segment, class = s->at.at[segment].out;
-    uint32_t leak = c->here.leak_of.at[class];
+    uint32_t deficit = c->here.deficit_of.at[class];
     CountTraps t = {.func = c->here.func,
-                    .leak = leak > 1 ? leak - 1 : 0,
+                    .deficit = deficit > 1 ? deficit - 1 : 0,
                     .to = end_key(s, segment),
                     .point = c->trap_points.len,
-                    .npoints = behind - at,
+                    .npoints = after - at,
                     .var = c->trap_vars.len,
                     .amount = c->trap_amounts.len};
     for (uint32_t i = from; i < to; i++)
         place_var(c, &t, c->here.shares.at[i].var);
-    for (uint32_t i = leaks_of(c, class);
-         i < c->here.leaks.len && c->here.leaks.at[i].class == class; i++)
-        place_var(c, &t, c->here.leaks.at[i].var);
-    if (!t.leak && !t.nvars && !c->here.asked.at[segment])
+    for (uint32_t i = deficits_of(c, class);
+         i < c->here.deficits.len && c->here.deficits.at[i].class == class; i++)
+        place_var(c, &t, c->here.deficits.at[i].var);
+    if (!t.deficit && !t.nvars && !c->here.asked.at[segment])
         return;
-    for (uint32_t i = at; i < behind; i++)
+    for (uint32_t i = at; i < after; i++)
         vec_push(&c->trap_points, s->traps.at[i].offset);
     put_amounts(c, &t, class, from, to);
     for (uint32_t i = t.var; i < c->trap_vars.len; i++)
@@ -448,18 +472,18 @@ static void add_segment_traps(Counts *c, uint32_t at, uint32_t behind, uint32_t 
 static void add_traps(Counts *c) {
     const Segments *s = &c->here.segments;
     put_in_order(c->here.shares.at, c->here.shares.len, by_key);
-    if (c->here.leaks.len)
-        qsort(c->here.leaks.at, c->here.leaks.len, sizeof *c->here.leaks.at, by_class);
-    for (uint32_t at = 0, behind, share = 0; at < s->traps.len; at = behind) {
+    if (c->here.deficits.len)
+        qsort(c->here.deficits.at, c->here.deficits.len, sizeof *c->here.deficits.at, by_class);
+    for (uint32_t at = 0, after, share = 0; at < s->traps.len; at = after) {
         uint32_t segment = s->traps.at[at].segment;
-        for (behind = at; behind < s->traps.len && s->traps.at[behind].segment == segment;)
-            behind++;
+        for (after = at; after < s->traps.len && s->traps.at[after].segment == segment;)
+            after++;
         while (share < c->here.shares.len && c->here.shares.at[share].segment < segment)
             share++;
         uint32_t from = share;
         while (share < c->here.shares.len && c->here.shares.at[share].segment == segment)
             share++;
-        add_segment_traps(c, at, behind, from, share);
+        add_segment_traps(c, at, after, from, share);
     }
 }
 
@@ -468,20 +492,17 @@ static void add_traps(Counts *c) {
 static void close_function(Counts *c) {
     bool any = c->here.shares.len > 0;
     for (uint32_t i = c->here.first_value; i < c->values.len; i++)
-        any |= c->values.at[i].func != COUNT_NONE;
+        any |= c->values.at[i].amount != 0;
     if (!any)
         return;
     mark_asked(c);
     bool derives =
         !too_many(c, sort_by_var(c)) && segments_choose(&c->here.segments, c->here.needed.at);
-    find_leaks(c);
+    find_deficits(c);
     add_counters(c, derives);
     add_shares(c, derives);
-    vec_push(&c->funcs, ((CountFunc){c->words.len}));
     if (derives)
         add_equations(c);
-    else
-        vec_push(&c->words, 0);
     set_values(c);
     add_traps(c);
 }

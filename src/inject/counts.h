@@ -23,27 +23,18 @@ typedef struct CountPoint {
     bool behind, last; /* last: of the body */
 } CountPoint;
 
-/* How often something was executed: a counter, or derived value `index` of its function. */
+/* How often something was executed: a counter, or a derived count. */
 typedef struct CountRef {
     uint32_t index : 31, derived : 1;
 } CountRef;
 
 /* `amount` times how often something was executed, or (`flag`) just `amount` if ever it was. */
 typedef struct CountValue {
-    uint32_t func; /* index into Counts.funcs; COUNT_NONE: always 0 */
+    uint64_t amount; /* 0: whatever was executed, the value is 0 */
     CountRef ref;
-    uint64_t amount;
     bool flag;
 } CountValue;
 enum { COUNT_NONE = UINT32_MAX, COUNT_EXITS = 0x7fffffff };
-
-/* What is derived in a function, one after the other: words[at...]: how many; for each its leak,
- * doubled, plus 1 if that is to be subtracted, how many references are added, how many there are in
- * all, and these. A leak is how many traps there were in segments after which the same can come;
- * these are numbered from 1 in the whole program, 0 = there can be none. */
-typedef struct CountFunc {
-    uint32_t at;
-} CountFunc;
 
 /* A part of a variable: `weight` times a counter. */
 typedef struct CountPart {
@@ -55,7 +46,7 @@ typedef Vec(CountPart) CountParts;
 /* Segments in which instructions can trap. */
 typedef struct CountTraps {
     uint32_t func;
-    uint32_t leak;
+    uint32_t deficit;
     uint32_t to;             /* what has smaller keys (counts_key) is in the segment */
     uint32_t point, npoints; /* offsets of the instructions: trap_points.at[point...] */
     uint32_t var, nvars;     /* variables to correct: trap_vars.at[var...] */
@@ -71,12 +62,12 @@ typedef struct CountsHere {
     uint32_t first_value; /* its values in `values`: until it is over, ref.index is the segment */
     Vec(struct CountShare) shares, by_var; /* in the order of the code; sorted */
     Vec(uint32_t) starts;                  /* by variable: where its shares are in `by_var` */
-    Vec(struct CountLeak) leaks;           /* what leaks add to variables */
+    Vec(struct CountDeficit) deficits;     /* what deficits add to variables */
     Vec(uint64_t) weights;                 /* by segment, as the following */
-    Vec(bool) needed, asked;
+    Vec(bool) needed, asked, derived;
     Vec(CountRef) refs;
-    Vec(uint32_t) leak_of;  /* by class: 0 = none, 1 = one without number, 2 + its number */
-    Vec(uint32_t) place_of; /* by variable: in the list for a segment, 0 = it is not in it */
+    Vec(uint32_t) deficit_of; /* by class: 0 = none, 1 = one without number, 2 + its number */
+    Vec(uint32_t) place_of;   /* by variable: in the list for a segment, 0 = it is not in it */
     ExitOffsets ways_out;
     Vec(uint32_t) exits; /* the segments that begin there */
 } CountsHere;
@@ -85,15 +76,16 @@ typedef struct Counts {
     const WasmModule *m;
     uint32_t ncounters;
     Vec(CountPoint) points; /* in the order of functions, in these of code */
-    Vec(CountFunc) funcs;
-    Vec(uint32_t) words;
+    uint32_t nderived;
+    Buf derived;            /* how they are computed: a table of stdlib/runtime/sums.h */
+    uint32_t last_counter;  /* of its last term that is a counter */
     Vec(CountValue) values; /* in the order of counts_value */
     Vec(CountParts) parts;  /* by variable */
     Vec(CountTraps) traps;  /* in the order of functions, in these of code */
     Vec(uint32_t) trap_points, trap_vars;
     Vec(uint32_t) trap_moved; /* trap_points in the new bodies; filled in as these are written */
     Vec(uint64_t) trap_amounts;
-    uint32_t nleaks;
+    uint32_t ndeficits; /* deficits of derived counts, numbered from 1 */
 
     bool exact_traps;
     bool cuts_exits;

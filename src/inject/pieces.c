@@ -1,5 +1,5 @@
 /*
- * inject/pieces.c - pieces of code at places of the function that is being edited.
+ * inject/pieces.c - pieces of code with their offsets in the function that is being edited.
  */
 #include "inject/pieces.h"
 

@@ -1,6 +1,6 @@
 /*
- * inject/pieces.h - pieces of code at places of the function that is being edited, until they are
- * in the order that wasm_edit_body wants.
+ * inject/pieces.h - pieces of code with their offsets in the function that is being edited, until
+ * they are sorted for wasm_edit_body.
  */
 #ifndef WHAMMC_INJECT_PIECES_H
 #define WHAMMC_INJECT_PIECES_H
@@ -11,7 +11,7 @@
 /* A call that ends the program. */
 typedef struct ProgramEnd {
     uint32_t at;     /* its offset */
-    WasmWhere where; /* BEFORE it, or in the middle of what REPLACEs it */
+    WasmWhere where; /* BEFORE it, or in the middle of its replacement */
     uint32_t rank;
 } ProgramEnd;
 
@@ -48,7 +48,7 @@ void pieces_add_exit_call(Pieces *p, uint64_t func);
  * = none). */
 void pieces_end_program(Pieces *p, int64_t flush);
 
-/* All pieces in their order; they stay the Pieces'. */
+/* All pieces in their order; owned by the Pieces. */
 void pieces_finish(Pieces *p, WasmBodyEdit *edit);
 
 #endif

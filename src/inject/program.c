@@ -114,7 +114,7 @@ void program_splice_all(Program *p, const Site *site, const Match *matches, uint
     }
 }
 
-/* Engines take so many locals in a function. */
+/* The limit of engines for locals in a function. */
 enum { MAX_LOCALS = 50000 };
 
 static bool check_locals(Program *p, uint32_t func, uint32_t own) {
@@ -122,10 +122,9 @@ static bool check_locals(Program *p, uint32_t func, uint32_t own) {
     if (own + added <= MAX_LOCALS || !added)
         return true;
     Diag *d = diag(p->diags, DIAG_CANNOT_STORE, whole(p),
-                   "function %u would have %u locals, engines take at most %d", func, own + added,
-                   MAX_LOCALS);
-    diag_hint(p->diags, d,
-              "it has %u; the others are frame variables, and what probes keep of operands", own);
+                   "function %u would have %u locals, but engines allow at most %d", func,
+                   own + added, MAX_LOCALS);
+    diag_hint(p->diags, d, "it has %u; the others are frame variables and saved operands", own);
     return false;
 }
 
@@ -190,7 +189,7 @@ static Str added_local_name(void *ctx, uint32_t func, uint32_t n) {
 static void add_exit_types(Program *p) {
     const ActionList *kinds = p->plan->by_kind;
     bool exits =
-        kinds[EVENT_FUNC_EXIT].len || kinds[EVENT_FUNC_UNWIND].len || p->plan->unwinds_calls;
+        kinds[EVENT_FUNC_EXIT].len || kinds[EVENT_FUNC_UNWIND].len || p->plan->asks.unwinds;
     for (uint32_t f = 0; f < p->m.input_count[WASM_SPACE_FUNC]; f++)
         if (p->m.funcs.at[f].import < 0 &&
             ((exits && p->touched[f]) || p->touched[f] & TOUCHED_END ||
@@ -235,7 +234,7 @@ static void drop_stale(Program *p) {
 
 /* ---- checking what was written ---- */
 
-/* Says that the output is invalid: the input is not, so this is a fault of ours. */
+/* Reports that the output is invalid: since the input is valid, an internal error. */
 static void blame(Program *p, const Diags *found) {
     const char *why = found->list.len ? found->list.at[0]->message : "unknown";
     Diag *d = diag(p->diags, DIAG_INTERNAL, whole(p),
@@ -264,8 +263,8 @@ static bool already_instrumented(Program *p) {
     Diag *d = diag(p->diags, DIAG_INSTRUMENTED, whole(p),
                    "the program is already instrumented (it exports 'whammc:flush')");
     diag_hint(p->diags, d,
-              "begin with the original: several scripts (-s one -s two), or several monitors, go "
-              "at once");
+              "instrument the original program: several scripts (-s one -s two) or several "
+              "monitors can be applied at once");
     return true;
 }
 

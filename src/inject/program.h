@@ -15,19 +15,19 @@
 #include "inject/pieces.h"
 #include "edit/catch_all.h"
 
-/* A place at which something matches, or that is watched; as Matcher.at. */
+/* A location at which something matches, or that is watched; as Matcher.at. */
 typedef void SiteHook(void *self, const Site *site, const SiteTypes *types, const Match *matches,
                       uint32_t n);
 
-/* What a target does its own way. `self` is Program.self. */
+/* The steps that differ between targets. `self` is Program.self. */
 typedef struct Target {
-    /* Pass 1: counts what matches in the actions' `sites`. Called as soon as the program is read;
+    /* Pass 1: counts the matches in the actions' `sites`. Called as soon as the program is read;
      * may set up the matcher. False with messages. */
     bool (*match)(void *self);
     /* Adds to the module and lays it out, makes templates, sets up Program.splicer, main, proc_exit
      * and flush. False with messages. */
     bool (*link)(void *self);
-    /* Pass 2: begins a function that code goes to, before its sites; may be NULL. */
+    /* Pass 2: begins a function into which code is inserted, before its sites; may be NULL. */
     void (*enter)(void *self, uint32_t func);
     SiteHook *splice;
     /* Labels for the message that says that the output would be invalid. */
@@ -64,7 +64,7 @@ typedef struct Program {
     int64_t flush;     /* handle of the function to call where the program ends, -1 = none */
     WasmExceptions exceptions; /* of regions with unwind probes */
 
-    Counts *counts;   /* of which the program gets a section whammc.traps, or NULL */
+    Counts *counts;   /* for the section whammc.traps of the program, or NULL */
     uint32_t trap_at; /* the next of its traps */
     uint32_t *added;  /* by function: locals that pass 2 added */
     Pieces pieces;    /* of the current function */
@@ -81,7 +81,7 @@ void program_free(Program *p);
 /* Walks all functions with p->matcher. False with a message if one is malformed. */
 bool program_walk(Program *p);
 
-/* Pass 1: notes that code goes to a site. */
+/* Pass 1: records that code will be inserted at a site. */
 void program_touch(Program *p, const Site *site);
 
 /* Pass 1: an alt probe may replace the instruction of a site, which may set a local. */
@@ -101,7 +101,7 @@ void program_splice_site(Program *p, const Site *site, const SiteTypes *types, c
 int64_t program_proc_exit(const WasmModule *m);
 int64_t program_main(const WasmModule *m);
 
-/* Says that a walk failed; false. */
+/* Reports a decoding error; returns false. */
 bool walk_failed(const Matcher *w, uint32_t func, DiagFileId file, Diags *diags);
 
 #endif

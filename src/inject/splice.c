@@ -104,7 +104,7 @@ void splicer_begin(Splicer *s, uint32_t locals) {
     if (s->backend->begin)
         s->backend->begin(s->ctx);
     s->wrapped.len = 0;
-    s->under_way = s->landing_flag = s->back = UINT32_MAX;
+    s->active_call = s->landing_flag = s->back = UINT32_MAX;
     s->nways = s->nlandings = s->in_front = 0;
 }
 
@@ -173,7 +173,7 @@ static void save(Splicer *s, const Site *site, const SiteTypes *types, bool resu
     }
 }
 
-/* A 64-bit address or size that the template takes for 32 bits. */
+/* A 64-bit address or size that the template treats as 32 bits. */
 static bool is_narrowed(const Saved *v, const Operand *o) {
     return o->used && o->n < v->type.len && v->type.at[o->n] == WASM_I64 &&
            type_wasm(o->type) == WASM_I32;
@@ -409,8 +409,8 @@ static bool alt_calls(const Match *alt) {
     return alt->shape->variant->alt.guarded || alt->shape->variant->alt_calls.len;
 }
 
-/* What may be needed again after the operands have been popped: the alt body calls, or the branch
- * that it stands for carries something. */
+/* Operands that may be needed again after they have been popped: for a call that the alt body
+ * makes, or for the values of the branch that it replaces. */
 static bool needs_operands(const Match *alt, const Site *site, const SiteTypes *types) {
     return alt_calls(alt) || alt_carries(alt->shape->variant, (WasmOp)site->instr->op, types);
 }
@@ -439,16 +439,16 @@ bool splice_wants_one_region(const WasmModule *m, uint32_t func) {
 }
 
 static void put_under_way(Splicer *s, uint32_t n) {
-    if (s->under_way == UINT32_MAX)
-        s->under_way = pool_keep(&s->pool, WASM_I32);
+    if (s->active_call == UINT32_MAX)
+        s->active_call = pool_keep(&s->pool, WASM_I32);
     put_i32(s->out, n);
-    hole_put_local(s, HOLE_SET, s->under_way);
+    hole_put_local(s, HOLE_SET, s->active_call);
 }
 
 /* In the handler of the whole function: the bodies of the unwind probes of the call that got its
  * number last. */
 static void splice_caught(Splicer *s, const Site *site, const Match *matches, uint32_t n) {
-    hole_put_local(s, HOLE_GET, s->under_way);
+    hole_put_local(s, HOLE_GET, s->active_call);
     put_i32(s->out, s->nways);
     wasm_put_op(s->out, WASM_OP_I32_EQ);
     put_open(s->out, WASM_OP_IF);
@@ -456,7 +456,7 @@ static void splice_caught(Splicer *s, const Site *site, const Match *matches, ui
     wasm_put_op(s->out, WASM_OP_END);
 }
 
-/* The call, or what stands for it, with the bodies of its unwind probes, unless these go into the
+/* The call, or its replacement, with the bodies of its unwind probes, unless these go into the
  * handler of the whole function. */
 static void splice_call(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
                         uint32_t n, uint32_t saved, bool unwinds) {
@@ -600,8 +600,8 @@ static void splice_wrap(Splicer *s, const Site *site, const SiteTypes *types, co
     vec_push(&s->wrapped, ((Wrapped){site->pc, site->construct->end}));
 }
 
-/* What stands for the instruction, cut where it leaves the function or ends the program: what runs
- * at exits is put there. */
+/* The replacement of the instruction, cut where it leaves the function or ends the program: what
+ * runs at exits is inserted there. */
 static void put_replacement(Splicer *s, const Site *site, size_t from, SplicePiece *piece,
                             void *ctx) {
     for (uint32_t i = 0; i < s->leaves.len; i++) {

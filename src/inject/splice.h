@@ -1,5 +1,5 @@
 /*
- * inject/splice.h - templates become code: filling holes, saving and restoring operands and
+ * inject/splice.h - turns templates into code: fills holes, saves and restores operands and
  * results.
  */
 #ifndef WHAMMC_INJECT_SPLICE_H
@@ -9,7 +9,7 @@
 #include "edit/edit.h"
 #include "gen/template.h"
 
-/* Locals added to the function being edited; those of one site are free again at the next. */
+/* Locals added to the function being edited; those of one site can be reused at the next. */
 typedef struct LocalPool {
     uint32_t first; /* index of the first added local */
     WasmTypes types;
@@ -25,12 +25,12 @@ void pool_release(LocalPool *p); /* all but those that pool_keep took */
 uint32_t pool_keep(LocalPool *p, WasmType type);
 void pool_free(LocalPool *p);
 
-/* Whether what leaves the calls of a function is better caught in one place: there are many calls,
- * each with a region of its own otherwise, which is too much for some compilers; and what a call
- * throws leaves the function. */
+/* Whether exceptions that leave the calls of a function are better caught by one region: there are
+ * many calls, and a region for each would be too much for some compilers; and what a call throws
+ * leaves the function. */
 bool splice_wants_one_region(const WasmModule *m, uint32_t func);
 
-/* Where a leaf of a tuple is while it goes in or out of a template. */
+/* Where a leaf of a tuple is while it is passed to or from a template. */
 typedef struct LeafLocal {
     uint32_t n;
     WasmType type;
@@ -46,8 +46,8 @@ typedef struct Saved {
     Vec(WasmType) type;   /* on the stack */
 } Saved;
 
-/* A construct that runs only if the predicate of its alt probe is false: one more construct is
- * round it. Offsets of its opener and its end. */
+/* A construct that runs only if the predicate of its alt probe is false: another construct
+ * surrounds it. Offsets of its opener and its end. */
 typedef struct Wrapped {
     uint32_t start, end;
 } Wrapped;
@@ -60,7 +60,7 @@ typedef struct Leave {
 
 struct Splicer;
 
-/* What templates are filled with that only a target knows. `ctx` is Splicer.ctx. */
+/* Fills the holes of templates that only a target knows. `ctx` is Splicer.ctx. */
 typedef struct SpliceBackend {
     /* The words of the site's next match in order, *n of them (Splicer.words); asked for each site
      * that pass 1 counted, in order. */
@@ -71,11 +71,11 @@ typedef struct SpliceBackend {
     void (*text)(void *ctx, Str text, Buf *out);
     /* A function begins; may be NULL. */
     void (*begin)(void *ctx);
-    /* Appends what the program gets in place of an instruction; false: it stays. May be NULL. */
+    /* Appends the target's replacement of an instruction; false: it has none. May be NULL. */
     bool (*instead)(void *ctx, const Site *site, Buf *out);
 } SpliceBackend;
 
-/* What the templates of one function are spliced with. */
+/* The state of splicing templates into one function. */
 typedef struct Splicer {
     const WasmModule *m; /* laid out */
     const Plan *plan;
@@ -99,8 +99,8 @@ typedef struct Splicer {
     Vec(uint32_t) ends_behind; /* where it ends the program: after the pieces of these ranks */
     Vec(Wrapped) wrapped;      /* constructs of this function */
     Vec(uint32_t) nullable;    /* its locals that are made nullable, ascending */
-    bool one_region;           /* what leaves its calls is caught by one handler for all of them */
-    uint32_t under_way;    /* ... then: a local that says which call is; UINT32_MAX = none yet */
+    bool one_region;           /* one handler for all its calls catches the exceptions */
+    uint32_t active_call;  /* ... then: a local that says which call is; UINT32_MAX = none yet */
     uint32_t nways;        /* how many have a number so far */
     uint32_t landing;      /* the number of the current site, if it has at_target probes; else 0 */
     uint32_t nlandings;    /* how many such sites the function has so far */
@@ -118,7 +118,7 @@ void splicer_free(Splicer *s);
 /* Begins a function whose own parameters and locals count `locals`. */
 void splicer_begin(Splicer *s, uint32_t locals);
 
-/* Takes the words of a site's matches, in order; must be called for every site that pass 1 counted.
+/* Reads the words of a site's matches, in order; must be called for every site that pass 1 counted.
  */
 void splice_words(Splicer *s, const Site *site, const Match *matches, uint32_t n);
 
@@ -128,11 +128,12 @@ void splice_match(Splicer *s, const Site *site, const Match *matches, uint32_t n
 /* Appends a template that has no site and no words (start-up, flush); v may be NULL. */
 void splice_template(Splicer *s, const Template *t, const Variant *v, const Site *site);
 
-/* The block type of code that leaves what a replaced instruction would; the type is added if
- * needed, so before the module is written. */
+/* The block type of code with the results of a replaced instruction; the type is added if needed,
+ * so before the module is written. */
 WasmType splice_result_type(WasmModule *m, const WasmTypes *results);
 
-/* Adds the types for the region round a call that has unwind probes; before the module is laid out.
+/* Adds the types for the region around a call that has unwind probes; before the module is laid
+ * out.
  */
 void splice_unwind_types(WasmModule *m, WasmExceptions form, const WasmInstr *call,
                          const Match *matches, uint32_t n);
@@ -140,12 +141,12 @@ void splice_unwind_types(WasmModule *m, WasmExceptions form, const WasmInstr *ca
 /* The function that an alt call means, a handle; -1 = there is none. */
 int64_t alt_call_target(const WasmModule *m, const AltCall *call);
 
-/* The order of pieces at one place. */
+/* The order of pieces at one location. */
 typedef enum PieceRank {
-    RANK_PROBE,       /* what probes of the instruction itself do */
+    RANK_PROBE,       /* probes of the instruction itself */
     RANK_BLOCK,       /* block:start, block:end */
-    RANK_AFTER,       /* what comes after an instruction at whose bytes' end the others are, too */
-    RANK_CONSTRUCT,   /* what is there because of a construct, or a branch */
+    RANK_AFTER,       /* what comes after an instruction after whose bytes the others are, too */
+    RANK_CONSTRUCT,   /* code that belongs to a construct, or to a branch */
     RANK_END,         /* of the program */
     RANK_LEAVES = 16, /* from here on: pieces that replace an instruction up to where they leave the
                          function or end the program, with even ranks; what runs there comes after
@@ -159,7 +160,7 @@ typedef enum PieceRank {
  */
 typedef void SplicePiece(void *ctx, WasmWhere where, uint32_t at, PieceRank rank, size_t from,
                          size_t to);
-/* The same for a piece of a construct: WASM_REPLACE stands for everything from `at` up to, but not
+/* The same for a piece of a construct: WASM_REPLACE replaces everything from `at` up to, but not
  * including, `until`; WASM_WRAP leaves a construct open that ends after `until`. */
 typedef void SpliceRegion(void *ctx, WasmWhere where, uint32_t at, uint32_t until, size_t from,
                           size_t to);

@@ -39,7 +39,7 @@ static void put_word(Splicer *s, const Hole *h) {
     buf_u64le(s->out, words[1]);
 }
 
-/* A local of the template for leaf n of a tuple that a call gave, or that it gives. */
+/* A local of the template for leaf n of a tuple that a call returned, or that it returns. */
 static uint32_t leaf_local(Splicer *s, LeafLocals *list, uint32_t n, WasmType type) {
     for (uint32_t i = 0; i < list->len; i++)
         if (list->at[i].n == n && list->at[i].type == type)
@@ -48,7 +48,7 @@ static uint32_t leaf_local(Splicer *s, LeafLocals *list, uint32_t n, WasmType ty
     return vec_last(list).local;
 }
 
-/* The local of result i of the instruction that an alt body stands for (Variant.gives). */
+/* The local of result i of the instruction that an alt body replaces (Variant.gives). */
 static uint32_t given_local(Splicer *s, uint32_t i) {
     return leaf_local(s, &s->gives, i, wasm_nullable(s->types->supplies.at[i]));
 }

@@ -19,9 +19,9 @@ void hole_restore(Splicer *s, const Saved *v, uint32_t n);
 /* The operand count of the replaced instruction. */
 uint32_t hole_operand_count(const Site *site, const SiteTypes *types);
 
-/* Pushes what an alt body has supplied that gives it in locals (Variant.gives). */
+/* Pushes the results that an alt body has left in locals (Variant.gives). */
 void hole_push_given(Splicer *s);
-/* Here the code leaves the function, or `ends` the program: what runs at its exits goes here. */
+/* Here the code leaves the function, or `ends` the program: appends what runs at its exits. */
 void hole_put_leave(Splicer *s, bool ends);
 
 #endif

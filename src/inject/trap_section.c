@@ -2,12 +2,9 @@
  * inject/trap_section.c - writes the custom section whammc.traps.
  */
 #include "inject/trap_section.h"
-#include "wasm/emit.h"
 #include "edit/edit.h"
 
 enum { VERSION = 1 };
-
-const uint8_t trap_params[TRAP_PARAMS] = {TRAP_LEAK, TRAP_FID, TRAP_FROM, TRAP_TO};
 
 void trap_section_mark(Counts *c, uint32_t func, uint32_t *at, WasmBodyEdit *edit) {
     uint32_t n = 0;
@@ -44,7 +41,7 @@ static void put_point(Section *s, uint32_t point) {
 static void put_segment(Section *s, const CountTraps *t) {
     const Counts *c = s->c;
     buf_uleb(&s->bytes, t->npoints);
-    buf_uleb(&s->bytes, t->leak);
+    buf_uleb(&s->bytes, t->deficit);
     buf_uleb(&s->bytes, t->to);
     buf_uleb(&s->bytes, t->nvars);
     for (uint32_t i = 0; i < t->nvars; i++)
@@ -79,8 +76,4 @@ void trap_section_put(const Counts *c, const WasmModule *m, const WasmModule *wr
     buf_uleb(out, s.bytes.len);
     buf_bytes(out, s.bytes.data, s.bytes.len);
     buf_free(&s.bytes);
-}
-
-void trap_section_put_show(Buf *b) {
-    emit(b, "local.get 0 i32.const -1 i32.eq if unreachable end");
 }

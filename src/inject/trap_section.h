@@ -8,7 +8,7 @@
  *     ULEB  its index in the original program, as distance
  *     ULEB  segments in which something can trap; for each:
  *       ULEB  points: instructions that can trap
- *       ULEB  leak
+ *       ULEB  deficit
  *       ULEB  to
  *       ULEB  variables; for each ULEB its number
  *       for each point:
@@ -19,29 +19,14 @@
  * Distances are from the function before, from the point before in the same function, in whatever
  * segment; the first from 0, as the difference is at first.
  *
- * If there was a trap at a point, what is known of it is given to the exports before a report:
- *
- *   whammc:trapped(leak, fid, from, to: i32) -> i32  from is 2 * pc + 1, pc that of the original
- *                                                    instruction; 0: there is no room for another
- *                                                    place
- *   whammc:correct(variable: i32, amount: i64)       for each variable with an amount; -1 traps, so
- *                                                    that the host sees what the engine calls the
- *                                                    module
+ * If there was a trap at a point, what is known of it is given to the exports of
+ * inject/trap_record.h before a report.
  */
 #ifndef WHAMMC_INJECT_TRAP_SECTION_H
 #define WHAMMC_INJECT_TRAP_SECTION_H
 
 #include "inject/counts.h"
 #include "edit/edit.h"
-
-/* What a program keeps of traps: records, filled from the first on, of these words (i32). Those
- * that the runtime reads come first, as it has them (FORMAT_TRAP). */
-enum { TRAP_RECORDS = 8 };
-enum { TRAP_FID, TRAP_FROM, TRAP_TO, TRAP_TIMES, TRAP_LEAK, TRAP_WORDS };
-
-/* The parameters of whammc:trapped; all but the first tell the place. */
-enum { TRAP_PARAMS = 4 };
-extern const uint8_t trap_params[TRAP_PARAMS];
 
 /* Lets an edit of the function (functions come in order; *at is 0 at first) tell where the
  * instructions that can trap are: in trap_moved of the counts. */
@@ -50,8 +35,5 @@ void trap_section_mark(Counts *c, uint32_t func, uint32_t *at, WasmBodyEdit *edi
 /* Appends the section to a program that has been written and read again as `written`. `m` is what
  * was written, laid out. */
 void trap_section_put(const Counts *c, const WasmModule *m, const WasmModule *written, Buf *out);
-
-/* Appends what whammc:correct begins with: variable -1 traps. */
-void trap_section_put_show(Buf *b);
 
 #endif

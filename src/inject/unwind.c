@@ -1,6 +1,6 @@
 /*
- * inject/unwind.c - the region round a call that catches what leaves it. (Functions with many calls
- * have one region for all of them: splice_wants_one_region in splice.h.)
+ * inject/unwind.c - the region around a call that catches what leaves it. (Functions with many
+ * calls have one region for all of them: splice_wants_one_region in splice.h.)
  *
  *     try (P -> R)  call  catch_all  ...handler...  rethrow 0  end
  *

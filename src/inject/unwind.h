@@ -1,5 +1,5 @@
 /*
- * inject/unwind.h - the region round a call that catches what leaves it.
+ * inject/unwind.h - the region around a call that catches the exceptions that leave it.
  */
 #ifndef WHAMMC_INJECT_UNWIND_H
 #define WHAMMC_INJECT_UNWIND_H
@@ -7,7 +7,7 @@
 #include "wasm/module.h"
 #include "edit/catch_all.h"
 
-/* A call (call, call_indirect, call_ref) of the program and what is round it. */
+/* A call (call, call_indirect, call_ref) of the program and the region around it. */
 typedef struct UnwindCall {
     const WasmModule *m;
     const WasmInstr *instr;
@@ -18,7 +18,7 @@ typedef struct UnwindCall {
 /* Adds the types that the region needs to u->m, which is `m`; before it is laid out. */
 void unwind_add_types(const UnwindCall *u, WasmModule *m);
 
-/* The region is what is appended between open and caught, the handler what is appended after
+/* The region is the code appended between open and caught, the handler the code appended after
  * that, up to close. */
 void unwind_open(const UnwindCall *u, Buf *out);
 void unwind_caught(const UnwindCall *u, Buf *out);

@@ -1,21 +1,22 @@
 /*
  * lang/ast.h - the tree of a script, and what the checker adds to it.
  *
- * Invariants
+ * Invariants:
+ *
  *   - Only the parser makes nodes; each has the span of its source text. All live in the script's
- * arena.
+ *     arena.
  *   - After parsing, types are NULL and names unresolved. lang_check_script() resolves and types
- * script-scope statements and functions in place.
+ *     script-scope statements and functions in place.
  *   - Probe bodies and predicates are typed by lang_check_probe(), which works on a *clone* of the
- * probe, since a glob can match events on which the same name has different types: one clone per
- * combination of types.
- *   - Where the text does not follow the grammar the tree has what could be read; `broken` and
- * `incomplete` mark where something is missing, and the checker invents no errors for what that may
- * have been.
- *   - A constant leaves no trace in checked trees but its value (Expr.var tells whose it is) and
- * its declaration.
- *   - In a checked tree every Expr has a type; literals have the type that their context wants, so
- * that generators need no conversions other than EXPR_CAST.
+ *     probe, since a glob can match events on which the same name has different types: one clone
+ *     per combination of types.
+ *   - Where the text does not follow the grammar, the tree has what could be read; `broken` and
+ *     `incomplete` mark where something is missing, and the checker reports no errors that may be
+ *     due to that.
+ *   - In checked trees a constant is replaced by its value (Expr.var tells whose it is); only its
+ *     declaration remains.
+ *   - In a checked tree every Expr has a type; literals have the type that their context requires,
+ *     so that generators need no conversions other than EXPR_CAST.
  */
 #ifndef WHAMMC_LANG_AST_H
 #define WHAMMC_LANG_AST_H
@@ -102,7 +103,7 @@ typedef struct Var {
     bool param;        /* a parameter of a fn */
     bool constant;     /* `const`: where it is used the checker puts its value, a literal (init) */
     bool escapes;      /* for later layers: a map that is used as a whole */
-    bool computed;     /* ... a map with keys that are known only when the program runs */
+    bool computed;     /* ... a map with keys that are known only at run time */
     uint32_t cells;    /* ... 1 + index of a map that is cells; 0 = it is not */
     Span span;         /* of the name in its declaration */
     struct Expr *init; /* NULL = zero */
@@ -167,7 +168,7 @@ typedef enum StrMethod {
 
 typedef enum Annotation { ANN_NONE, ANN_STATIC, ANN_INIT, ANN_EXIT } Annotation;
 
-/* What a bound name stands for. The numbers are those of the scope that resolved it (event/). */
+/* The meaning of a bound name. The numbers are those of the scope that resolved it (event/). */
 typedef struct Bound {
     int id;         /* which name */
     uint32_t n;     /* N of argN, resN, localN, immN */

@@ -242,7 +242,7 @@ const Type *build_map_type(Parse *p, Span span, const Type *key, const Type *val
 Decorators build_decorator(Parse *p, Decorators so_far, uint32_t bit, Span span) {
     if (so_far.bits & bit) {
         Str word = source(p, span);
-        parse_error(p, DIAG_DECORATOR, span, "'%.*s' stands here twice", STR_ARG(word));
+        parse_error(p, DIAG_DECORATOR, span, "'%.*s' is repeated here", STR_ARG(word));
     }
     return (Decorators){so_far.bits | bit, so_far.bits ? span_join(so_far.span, span) : span};
 }
@@ -348,7 +348,7 @@ void build_use(Parse *p, Word name) {
     Script *s = p->script;
     if (s->probes.len) {
         Diag *g =
-            parse_error(p, DIAG_USE_PLACE, name.span, "'use' must stand before the first probe");
+            parse_error(p, DIAG_USE_PLACE, name.span, "'use' must come before the first probe");
         diag_label(p->diags, g, s->probes.at[0]->rule.span, "the first probe is here");
     }
     vec_push(&s->uses, (Use){name.text, name.span});
@@ -382,7 +382,7 @@ void build_fn(Parse *p, Span span, Word name, List *params, const Type *result, 
     if (leaves > MAX_PARAMS) {
         parse_error(
             p, DIAG_NESTING, fn->span,
-            "'%.*s' has %u parameters; engines take at most %u (the fields of a tuple count)",
+            "'%.*s' has %u parameters; engines allow at most %u (each field of a tuple counts)",
             STR_ARG(fn->name), leaves, MAX_PARAMS);
         fn->nparams = 0;
         body = (Block){.incomplete = true};
@@ -402,7 +402,7 @@ static void check_short_rule(Parse *p, Rule *rule) {
         if (rule->parts[i].pattern.len)
             continue;
         Diag *g = parse_error(p, DIAG_RULE_SHAPE, rule->span,
-                              "a match rule of two parts leaves none of them empty");
+                              "a match rule with two parts cannot have an empty part");
         diag_hint(p->diags, g,
                   "rules for functions have three parts, rules for instructions four: "
                   "provider:package:event:mode");
@@ -411,7 +411,7 @@ static void check_short_rule(Parse *p, Rule *rule) {
     }
     if (!rule->broken && rule->nparts == 2 && rule->nbounds) {
         parse_error(p, DIAG_RULE_SHAPE, rule->bounds[0].span,
-                    "a match rule of two parts takes no type bounds");
+                    "a match rule with two parts cannot have type bounds");
         rule->nbounds = 0;
     }
 }
@@ -433,7 +433,7 @@ Rule *build_part(Parse *p, Span span, Word pattern, List *bounds) {
         if (pattern.text.ptr[k] == '*' && pattern.text.ptr[k - 1] == '*') {
             Span stars = {p->file, pattern.span.start + k - 1, pattern.span.start + k + 1};
             parse_error(p, DIAG_RULE_SHAPE, stars,
-                        "'**' is no pattern; one '*' stands for any characters");
+                        "'**' is not a pattern; a single '*' matches any characters");
             break;
         }
     }
@@ -456,7 +456,7 @@ Rule *build_rule(Parse *p, Span span, Rule *first, Rule *next) {
     first->span = span;
     if (first->nparts == 4) {
         Diag *g = parse_error(p, DIAG_RULE_SHAPE, next->span,
-                              "a match rule has two to four parts, this is one more");
+                              "a match rule has two to four parts, this is a fifth one");
         diag_hint(p->diags, g, "the parts are provider:package:event:mode");
         return first;
     }

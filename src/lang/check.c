@@ -23,7 +23,7 @@ static void declare_uses(Check *c) {
         if (!added) {
             const Use *first = &s->uses.at[*map_get(&s->use_names, s->uses.at[i].name)];
             Diag *g = check_error(c, DIAG_DUPLICATE_NAME, s->uses.at[i].span,
-                                  "'%.*s' is used already", STR_ARG(first->name));
+                                  "'%.*s' is already used", STR_ARG(first->name));
             diag_label(c->diags, g, first->span, "first used here");
         }
     }
@@ -39,7 +39,7 @@ static void declare_fns(Check *c) {
         if (added) {
             check_fn_name(c, fn);
         } else {
-            Diag *g = check_error(c, DIAG_DUPLICATE_NAME, fn->span, "'%.*s' is declared already",
+            Diag *g = check_error(c, DIAG_DUPLICATE_NAME, fn->span, "'%.*s' is already declared",
                                   STR_ARG(fn->name));
             diag_label(c->diags, g, first->span, "first declared here, as a function");
         }

@@ -10,10 +10,10 @@
  *   check_name.c     declarations, resolution, "did you mean"
  *
  * Types flow in two directions: check_expr() is told the type that the context wants (or NULL) and
- * gives the type that the expression has. Only literals (and bound constants that behave like them)
- * adapt to what is wanted; comparing the two is the caller's task, who knows what to say about it.
- * An expression that was reported has &type_error, which fits everything, so that one mistake gives
- * one message.
+ * returns the type that the expression has. Only literals (and bound constants that behave like
+ * them) adapt to what is wanted; comparing the two is the caller's task, who knows what to say
+ * about it. An expression that was reported has &type_error, which fits everything, so that one
+ * mistake causes one message.
  */
 #ifndef WHAMMC_LANG_CHECK_H
 #define WHAMMC_LANG_CHECK_H
@@ -36,7 +36,7 @@ typedef struct Check {
      * variable, or the arguments of an annotated call. */
     const Var *init_of;
     const Expr *early; /* the annotated call */
-    bool lenient;      /* what names there are is not known: an unknown one is no error */
+    bool lenient;      /* the set of names is not known: an unknown one is no error */
     Map told;          /* unknown names that were reported */
     bool ok;
 } Check;
@@ -83,8 +83,8 @@ void check_storable(Check *c, const Type *t, Span span);
 const Type *check_expr(Check *c, Expr *e, const Type *want);
 /* The same, but the expression must have a value. */
 const Type *check_value(Check *c, Expr *e, const Type *want);
-/* A value of exactly type `want`; `what` says for whom ("'x'", "argument 1 of 'f'"). NULL if it
- * fits, else the message, to which the caller adds what wants that type. */
+/* Checks a value of exactly type `want`; `what` says what needs it ("'x'", "argument 1 of 'f'").
+ * NULL if it fits, else the message, to which the caller adds where `want` comes from. */
 Diag *check_expect(Check *c, Expr *e, const Type *want, const char *what);
 /* A value that must be bool. */
 void check_condition(Check *c, Expr *e, const char *what);
@@ -96,10 +96,10 @@ bool type_fits(const Type *a, const Type *b);
 
 /* ---- literals ---- */
 
-/* True if e is made of literals alone and takes the type that its context wants, if it can. */
+/* True if e consists only of literals and gets the type that its context requires, if it can. */
 bool check_is_flexible(const Check *c, const Expr *e);
-/* Whether the type is one that a flexible expression can take: a number of an instruction like
- * i32.const does not become narrower, nor one of the other class. */
+/* Whether a flexible expression can have the type: a number of an instruction like i32.const
+ * becomes neither narrower, nor of the other class. */
 bool check_can_be(const Check *c, const Expr *e, const Type *want);
 /* The type that a flexible expression has if nothing is wanted. */
 const Type *check_natural_type(const Check *c, const Expr *e);

@@ -90,10 +90,10 @@ static bool hint_printing(Check *c, Diag *g, Str name) {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         prints |= str_is(name, names[i]);
     if (prints)
-        diag_hint(c->diags, g,
-                  "the library 'whamm_core' prints: use whamm_core; then for a str s "
-                  "whamm_core.puts(s.addr() as i32, s.len() as i32), for numbers "
-                  "whamm_core.puti32(n) and others");
+        diag_hint(
+            c->diags, g,
+            "to print, use the library 'whamm_core': use whamm_core; then whamm_core.puts(s.addr() "
+            "as i32, s.len() as i32) prints a str s, whamm_core.puti32(n) an i32, and so on");
     return prints;
 }
 
@@ -123,7 +123,7 @@ static void check_early_read(Check *c, const Expr *e) {
                           "'%.*s' reads the program's memory; the initialiser of '%.*s' runs once, "
                           "when the program starts",
                           STR_ARG(e->name), STR_ARG(v->name));
-    diag_hint(c->diags, g, "call it in the probe's body and assign what it gives to '%.*s'",
+    diag_hint(c->diags, g, "call it in the probe's body and assign its result to '%.*s'",
               STR_ARG(v->name));
 }
 
@@ -203,10 +203,10 @@ static void read_list(Check *c, const Expr *e, Var *v) {
         span.end = span.start + (wrong < value->text.len);
     }
     Diag *g = check_error(
-        c, DIAG_BAD_LIST, span, "'%.*s' is no list of numbers: expected %s, found %s%.*s%s",
+        c, DIAG_BAD_LIST, span, "'%.*s' is not a list of numbers: expected %s, found %s%.*s%s",
         STR_ARG(v->name), expected, wrong < value->text.len ? "'" : "its end",
         wrong < value->text.len, value->text.ptr + wrong, wrong < value->text.len ? "'" : "");
-    diag_label(c->diags, g, e->span, "asked for its numbers here");
+    diag_label(c->diags, g, e->span, "its numbers are used here");
     diag_hint(c->diags, g, "a list is written as in \"3, 17, 20-24\"");
 }
 
@@ -217,7 +217,7 @@ static const Type *check_lists(Check *c, Expr *e, const Expr *self) {
     bool known = self->var && self->var->constant;
     if (!known) {
         Diag *g = check_error(c, DIAG_BAD_LIST, self->span,
-                              "a list must be a constant, which '%.*s' is not", STR_ARG(e->recv));
+                              "a list must be a constant, but '%.*s' is not", STR_ARG(e->recv));
         check_explain(c, g, self);
         diag_hint(c->diags, g,
                   "a constant is declared at script scope: const list: str = \"3, 17\";");
@@ -236,9 +236,9 @@ static const Type *check_lists(Check *c, Expr *e, const Expr *self) {
                               "expected an integer for argument 1 of 'lists', found %s", t->text);
         check_explain(c, g, arg);
     } else if (!arg->is_static && t->kind != TYPE_ERROR) {
-        Diag *g = check_error(c, DIAG_EARLY_VALUE, arg->span,
-                              "the argument of 'lists' must be known at the site");
-        diag_hint(c->diags, g, "it can be made of literals, constants and static names");
+        Diag *g =
+            check_error(c, DIAG_EARLY_VALUE, arg->span, "the argument of 'lists' must be static");
+        diag_hint(c->diags, g, "it can use literals, constants and static names");
     }
     e->list = known ? self->var->list : NULL;
     e->is_static = known && arg->is_static;
@@ -248,7 +248,7 @@ static const Type *check_lists(Check *c, Expr *e, const Expr *self) {
 static const Type *check_str_method(Check *c, Expr *e) {
     if (e->annotation != ANN_NONE) {
         check_error(c, DIAG_ANNOTATION, e->span,
-                    "annotations are for calls of libraries; '%.*s' is a variable",
+                    "annotations apply only to library calls; '%.*s' is a variable",
                     STR_ARG(e->recv));
         return give_up(c, e);
     }
@@ -292,8 +292,8 @@ static void check_annotation(Check *c, const Expr *e, bool bare) {
         (!bare || c->place == PLACE_FN)) {
         const char *word = e->annotation == ANN_INIT ? "@init" : "@exit";
         check_error(c, DIAG_ANNOTATION, e->span,
-                    bare ? "'%s' cannot stand in a function"
-                         : "'%s' makes a call a statement of its own; it has no value here",
+                    bare ? "'%s' is not allowed in a function"
+                         : "a call with '%s' is a statement of its own; it has no value here",
                     word);
     }
 }
@@ -334,8 +334,8 @@ static void wrong_arguments(Check *c, Expr *e, const Callee *callee, const Type 
     }
 }
 
-/* Types the arguments, which must be exactly what the library's function takes; returns whether all
- * are static. */
+/* Types the arguments, which must be exactly what the library's function expects; returns whether
+ * all are static. */
 static bool check_library_args(Check *c, Expr *e, const Callee *callee, const Type *result) {
     bool all_static = true, fits = e->nargs == callee->nparams;
     for (uint32_t i = 0; i < e->nargs; i++) {
@@ -357,7 +357,7 @@ static const Type *check_library_call(Check *c, Expr *e, bool bare) {
             check_error(c, DIAG_UNKNOWN_LIBRARY, e->recv_span,
                         "'%.*s' is neither a str variable nor a library in use", STR_ARG(e->recv));
         if (!check_suggest(c, g, e->recv, NEAR_LIBRARIES) && !hint_printing(c, g, e->recv))
-            diag_hint(c->diags, g, "libraries are made known before the first probe: use %.*s;",
+            diag_hint(c->diags, g, "declare libraries before the first probe: use %.*s;",
                       STR_ARG(e->recv));
         return give_up(c, e);
     }
@@ -365,7 +365,7 @@ static const Type *check_library_call(Check *c, Expr *e, bool bare) {
     Callee callee = {.name = e->name};
     const Type *result = NULL;
     if (!c->scope->library) {
-        check_error(c, DIAG_UNKNOWN_LIBRARY, e->recv_span, "the library '%.*s' is not at hand",
+        check_error(c, DIAG_UNKNOWN_LIBRARY, e->recv_span, "the library '%.*s' is not available",
                     STR_ARG(e->recv));
         return give_up(c, e);
     }
@@ -380,9 +380,8 @@ static const Type *check_library_call(Check *c, Expr *e, bool bare) {
     bool all_static = check_library_args(c, e, &callee, result);
     c->early = outer;
     if (e->annotation == ANN_STATIC && !all_static && c->ok)
-        check_error(
-            c, DIAG_EARLY_VALUE, e->span,
-            "the arguments of an '@static' call must be known when the program is compiled");
+        check_error(c, DIAG_EARLY_VALUE, e->span,
+                    "the arguments of an '@static' call must be known at compile time");
     e->is_static = e->annotation == ANN_STATIC;
     return result ? result : &type_unit;
 }

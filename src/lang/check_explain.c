@@ -37,7 +37,7 @@ void check_explain_name(Check *c, Diag *g, const Expr *e) {
     if (!e->is_bound || !t)
         return;
     if (said && said->type == t)
-        diag_label(c->diags, g, said->span, "'%.*s' is %s by this bound", STR_ARG(e->name),
+        diag_label(c->diags, g, said->span, "'%.*s' is %s because of this bound", STR_ARG(e->name),
                    t->text);
     else
         diag_label(c->diags, g, e->name_span, "'%.*s' is %s in %s", STR_ARG(e->name), t->text,
@@ -56,7 +56,7 @@ void check_explain(Check *c, Diag *g, const Expr *e) {
     else if (e->kind == EXPR_CAST && e->type)
         diag_label(c->diags, g, e->span, "converted to %s here", e->type->text);
     else if (e->kind == EXPR_BINARY && e->type && e->type->kind == TYPE_BOOL && elsewhere)
-        diag_label(c->diags, g, e->span, "'%s' gives bool", op_text(e->op));
+        diag_label(c->diags, g, e->span, "'%s' returns bool", op_text(e->op));
     else if (e->type && elsewhere)
         diag_label(c->diags, g, e->span, "this is %s", e->type->text);
 }

@@ -80,7 +80,7 @@ static const Type *check_unary(Check *c, Expr *e, const Type *want) {
     bool good = e->op == OP_NOT ? t->kind == TYPE_BOOL : type_is_integer(t);
     if (good || t->kind == TYPE_ERROR)
         return t;
-    Diag *g = check_error(c, DIAG_OPERAND_TYPE, e->span, "expected %s behind '%s', found %s",
+    Diag *g = check_error(c, DIAG_OPERAND_TYPE, e->span, "expected %s after '%s', found %s",
                           e->op == OP_NOT ? "bool" : "an integer", op_text(e->op), t->text);
     check_explain(c, g, a);
     if (e->op == OP_NOT && type_is_numeric(t))
@@ -336,10 +336,10 @@ static const Type *check_plain_name(Check *c, Expr *e, const Type *want) {
     if (e->is_bound && str_is(e->name, "SCRIPT_MEMID"))
         return use_script_memory(c, e);
     if (e->is_bound && t->kind == TYPE_MAP) {
-        Diag *g =
-            check_error(c, DIAG_OPERAND_TYPE, e->span,
-                        "'%.*s' has no value as a whole, only its elements have", STR_ARG(e->name));
-        diag_hint(c->diags, g, "take one, as in %.*s[0]", STR_ARG(e->name));
+        Diag *g = check_error(c, DIAG_OPERAND_TYPE, e->span,
+                              "'%.*s' has no value as a whole; only its elements have values",
+                              STR_ARG(e->name));
+        diag_hint(c->diags, g, "use one, as in %.*s[0]", STR_ARG(e->name));
         return &type_error;
     }
     bool adapts = e->is_bound && (e->bound.literal || e->bound.widens);
@@ -380,7 +380,7 @@ const Type *check_value(Check *c, Expr *e, const Type *want) {
     const Type *t = check_expr(c, e, want);
     if (t->kind != TYPE_UNIT)
         return t;
-    Diag *g = check_error(c, DIAG_NO_VALUE, e->span, "expected a value, but '%.*s' gives none",
+    Diag *g = check_error(c, DIAG_NO_VALUE, e->span, "expected a value, but '%.*s' returns none",
                           STR_ARG(e->name));
     if (e->fn)
         diag_label(c->diags, g, e->fn->span, "'%.*s' has no result type", STR_ARG(e->name));

@@ -25,8 +25,8 @@ static bool is_flexible_op(Op op) {
     }
 }
 
-/* A bound constant such as data_size, which behaves like the literal it stands for, or the number
- * of an instruction like i32.const. */
+/* A bound constant such as data_size, which behaves like a literal, or the number of an instruction
+ * like i32.const. */
 static bool is_literal_name(const Check *c, const Expr *e, Bound *out) {
     return c->place == PLACE_PROBE && e->kind == EXPR_NAME && !check_find_var(c, e->name) &&
            !check_type_bound(c, e->name) && c->scope->name &&
@@ -184,7 +184,7 @@ static bool check_range(Check *c, Expr *e, const Type *t) {
     if (is_pattern(e, t))
         return true;
     if (e->negative && e->integer <= (uint64_t)1 << (type_bits(t) - 1)) {
-        diag(c->diags, DIAG_LITERAL_SIGN, e->span, "%.*s is %llu here: %s has no sign",
+        diag(c->diags, DIAG_LITERAL_SIGN, e->span, "%.*s becomes %llu here: %s is unsigned",
              STR_ARG(e->text), (unsigned long long)wrap(0 - e->integer, t), t->text);
         return true;
     }
@@ -198,7 +198,7 @@ const Type *check_int(Check *c, Expr *e, const Type *want) {
     e->is_static = true;
     if (e->too_big) {
         Diag *g =
-            check_error(c, DIAG_LITERAL_RANGE, e->span, "this number does not fit into 64 bits");
+            check_error(c, DIAG_LITERAL_RANGE, e->span, "this number does not fit in 64 bits");
         range_hint(c, g, &type_scalar[e->negative ? TYPE_I64 : TYPE_U64]);
         return &type_error;
     }

@@ -198,7 +198,7 @@ static bool may_declare(Check *c, Str name, Span span) {
     const Fn *fn = check_find_fn(c, name);
     if (fn && fn->span.start != span.start) {
         Diag *g =
-            check_error(c, DIAG_DUPLICATE_NAME, span, "'%.*s' is declared already", STR_ARG(name));
+            check_error(c, DIAG_DUPLICATE_NAME, span, "'%.*s' is already declared", STR_ARG(name));
         diag_label(c->diags, g, fn->span, "first declared here, as a function");
     } else if (is_reserved(name) || is_argument_name(name)) {
         check_error(c, DIAG_RESERVED_NAME, span, "'%.*s' cannot be declared: the name is built in",
@@ -236,7 +236,7 @@ static uint32_t count_leaves(const Type *t) {
 
 void check_storable(Check *c, const Type *t, Span span) {
     if (t->kind == TYPE_TUPLE && count_leaves(t) > MAX_LEAVES) {
-        check_error(c, DIAG_BAD_TYPE, span, "this tuple has %u values, at most %d are possible",
+        check_error(c, DIAG_BAD_TYPE, span, "this tuple has %u values, but at most %d are allowed",
                     count_leaves(t), MAX_LEAVES);
         return;
     }
@@ -264,7 +264,7 @@ void check_storable(Check *c, const Type *t, Span span) {
 
 /* Decorators to storage: reports the combinations that make no sense. */
 static void decide_storage(Check *c, Var *v) {
-    static const char *const none = "a variable of a function takes no decorator";
+    static const char *const none = "a variable of a function cannot have a decorator";
     uint32_t d = v->decorators, kinds = d & (DECO_UNSHARED | DECO_SHARED | DECO_FRAME);
     v->report = d & DECO_REPORT;
     if (c->place == PLACE_FN && d)
@@ -274,7 +274,7 @@ static void decide_storage(Check *c, Var *v) {
                     "expected one of 'unshared', 'shared' and 'frame', found more than one");
     else if (v->report && (d & DECO_FRAME))
         check_error(c, DIAG_DECORATOR, v->decorator_span,
-                    "a frame variable ends with its function and cannot be reported");
+                    "a frame variable ends with its function, so it cannot be reported");
     else if (c->place == PLACE_SCRIPT && (d & DECO_FRAME))
         check_error(c, DIAG_DECORATOR, v->decorator_span,
                     "'frame' has no meaning at script scope: no function is running there");
@@ -314,15 +314,15 @@ static void check_frame_type(Check *c, const Var *v) {
 static void declare(Check *c, Var *v) {
     Var *first = check_find_var(c, v->name);
     if (first) {
-        Diag *g = check_error(c, DIAG_DUPLICATE_NAME, v->span, "'%.*s' is declared already",
+        Diag *g = check_error(c, DIAG_DUPLICATE_NAME, v->span, "'%.*s' is already declared",
                               STR_ARG(v->name));
         diag_label(c->diags, g, first->span, "first declared here%s%s",
                    first->constant ? ", as a constant" : "",
                    first->storage == STORAGE_SCRIPT && !first->constant ? ", at script scope" : "");
         if (c->place != PLACE_SCRIPT && first->storage == STORAGE_SCRIPT)
             diag_hint(c->diags, g,
-                      "the script's names are known in its functions and probes, which cannot "
-                      "declare them again: rename one");
+                      "names of script scope are visible in functions and probes and cannot be "
+                      "declared there again: rename one");
     } else {
         may_declare(c, v->name, v->span);
     }
@@ -340,10 +340,11 @@ static void check_constant(Check *c, Var *v) {
         check_error(c, DIAG_DECORATOR, v->decorator_span, "a constant cannot be reported");
     else if (v->decorators)
         check_error(c, DIAG_DECORATOR, v->decorator_span,
-                    "a constant takes no decorator: it is the same everywhere");
+                    "a constant cannot have a decorator: it is the same everywhere");
     if (!simple)
         check_error(c, DIAG_BAD_TYPE, v->type_span,
-                    "a constant is a number, a bool or a str; %s is none of them", v->type->text);
+                    "a constant must be a number, a bool or a str; %s is none of them",
+                    v->type->text);
 }
 
 /* Engines take 50,000 locals in a function; intermediate results need some, too. */
@@ -357,11 +358,10 @@ static void check_locals(Check *c, const Var *v) {
     if (c->words <= MAX_LOCALS)
         return;
     Diag *g = check_error(c, DIAG_NESTING, v->span,
-                          "no room for '%.*s': the variables of a body have at most %d values "
-                          "(the fields of a tuple count)",
+                          "no room for '%.*s': the variables of a body can have at most %d values "
+                          "(each field of a tuple counts)",
                           STR_ARG(v->name), MAX_LOCALS);
-    diag_hint(c->diags, g,
-              "variables that are 'shared' or declared at script scope are kept elsewhere");
+    diag_hint(c->diags, g, "'shared' variables and those of script scope do not count");
 }
 
 void check_declare_var(Check *c, Var *v) {
@@ -373,11 +373,10 @@ void check_declare_var(Check *c, Var *v) {
     decide_storage(c, v);
     check_storable(c, v->type, v->type_span);
     if (v->report && v->type->kind == TYPE_FUNCREF)
-        check_error(c, DIAG_BAD_TYPE, v->type_span, "a funcref has no value that can be reported");
+        check_error(c, DIAG_BAD_TYPE, v->type_span, "a funcref cannot be reported");
     if (v->storage == STORAGE_FRAME && v->type->kind == TYPE_MAP) {
         Diag *g = check_error(c, DIAG_BAD_TYPE, v->type_span, "a frame variable cannot be a map");
-        diag_hint(c->diags, g,
-                  "a map that is kept is 'unshared', 'shared' or declared at script scope");
+        diag_hint(c->diags, g, "declare the map 'unshared', 'shared' or at script scope");
     }
     if (v->storage == STORAGE_FRAME)
         check_frame_type(c, v);
@@ -447,8 +446,8 @@ static void check_early_use(Check *c, const Expr *e, const Var *v, bool is_stati
         bool kept = v && v->storage != STORAGE_LOCAL && v->storage != STORAGE_FRAME;
         if (is_static || (kept && c->early->annotation != ANN_STATIC))
             return;
-        static const char *const when[] = {"", "when the program is compiled",
-                                           "when the program starts", "when the report is written"};
+        static const char *const when[] = {"", "at compile time", "when the program starts",
+                                           "when the report is written"};
         check_error(c, DIAG_EARLY_VALUE, e->span, "'%.*s' is a %s; this call runs %s",
                     STR_ARG(e->name), v && v->storage == STORAGE_SCRIPT ? "variable" : kind,
                     when[c->early->annotation]);
@@ -485,13 +484,13 @@ static const Type *open_type(Check *c, const Expr *e) {
     if (c->lenient) /* the rule is unreadable, and so are its bounds */
         return &type_error;
     Diag *g = check_error(c, DIAG_OPEN_TYPE, e->name_span,
-                          "the type of '%.*s' is not the same everywhere in %s and must be stated",
+                          "the type of '%.*s' varies in %s and must be given by a bound",
                           STR_ARG(e->name), describe(c));
     const Rule *r = &c->probe->rule;
     Str part = r->parts[r->nparts > 2 ? 2 : r->nparts - 1].pattern;
     if (!part.len)
         part = STR("*");
-    diag_hint(c->diags, g, "state it in the rule: %.*s(%.*s: i32)", STR_ARG(part),
+    diag_hint(c->diags, g, "add a bound to the rule: %.*s(%.*s: i32)", STR_ARG(part),
               STR_ARG(e->name));
     return &type_error;
 }
@@ -542,7 +541,7 @@ static void check_bound(Check *c, const TypeBound *b, uint32_t index) {
     Bound bound;
     for (uint32_t i = 0; i < index; i++) {
         if (str_eq(r->bounds[i].name, b->name) && r->bounds[i].part < 3) {
-            Diag *g = check_error(c, DIAG_BAD_BOUND, b->span, "'%.*s' has a bound already",
+            Diag *g = check_error(c, DIAG_BAD_BOUND, b->span, "'%.*s' already has a bound",
                                   STR_ARG(b->name));
             diag_label(c->diags, g, r->bounds[i].span, "the first bound is here");
             return;
@@ -550,15 +549,15 @@ static void check_bound(Check *c, const TypeBound *b, uint32_t index) {
     }
     if (b->part == 3) {
         check_error(c, DIAG_BAD_BOUND, b->span,
-                    "a mode takes no type bounds; write them behind the event");
+                    "a mode cannot have type bounds; write them after the event");
     } else if (!check_bound_name(c, b->name, &bound) && !bound.only_bound) {
-        Diag *g = check_error(c, DIAG_BAD_BOUND, b->span, "'%.*s' is no bound name in %s",
+        Diag *g = check_error(c, DIAG_BAD_BOUND, b->span, "'%.*s' is not a bound name in %s",
                               STR_ARG(b->name), describe(c));
         check_suggest(c, g, b->name, NEAR_NAMES);
     } else if (bound.type && bound.is_static && !bound.boundable) {
         check_error(c, DIAG_BAD_BOUND, b->span,
-                    "'%.*s' is a constant of type %s in %s and takes no bound", STR_ARG(b->name),
-                    bound.type->text, describe(c));
+                    "'%.*s' is a constant of type %s in %s and cannot have a bound",
+                    STR_ARG(b->name), bound.type->text, describe(c));
     } else if (!type_wasm_class(b->type)) {
         check_error(c, DIAG_BAD_BOUND, b->type_span,
                     "expected a type that a WebAssembly value can have, found %s", b->type->text);

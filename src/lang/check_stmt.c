@@ -15,8 +15,9 @@ static void check_decl(Check *c, Var *v) {
     if (!v->init)
         return;
     if (v->storage == STORAGE_FRAME) {
-        check_error(c, DIAG_DECORATOR, v->init->span,
-                    "a frame variable is zero when its function starts; it takes no initialiser");
+        check_error(
+            c, DIAG_DECORATOR, v->init->span,
+            "a frame variable is zero when its function starts; it cannot have an initialiser");
         return;
     }
     char text[64];
@@ -158,7 +159,7 @@ static void check_return(Check *c, Stmt *s) {
         check_probe_return(c, s);
     } else {
         check_error(c, DIAG_BAD_RETURN, s->span,
-                    "'return' stands neither in a probe nor in a function");
+                    "'return' is allowed only in probes and functions");
         if (s->value)
             check_value(c, s->value, NULL);
     }
@@ -218,7 +219,7 @@ void check_block(Check *c, Block b) {
         check_stmt(c, s);
         if (s->kind == STMT_RETURN && s->next) {
             Diag *g = diag(c->diags, DIAG_UNREACHABLE, s->next->span, "this is never reached");
-            diag_label(c->diags, g, s->span, "the body is left here");
+            diag_label(c->diags, g, s->span, "the body ends here");
         }
     }
 }

@@ -8,14 +8,14 @@
 
 /*
  * Parses a script. `text` is borrowed and must outlive the script. Several syntax errors are
- * reported in one run (recovery at ';' and '}'). Always gives a script, which can be checked even
+ * reported in one run (recovery at ';' and '}'). Always returns a script, which can be checked even
  * if a part of it is missing; release with script_free. False if there was a syntax error.
  */
 bool lang_parse(Script *s, const char *text, size_t len, DiagFileId file, Diags *diags);
 void script_free(Script *s);
 
 /*
- * Gives a constant of a parsed, unchecked script another value: `definition` is NAME=VALUE, the
+ * Sets a constant of a parsed, unchecked script to another value: `definition` is NAME=VALUE, the
  * text of `file`; it is borrowed and must outlive the script. A str is VALUE as it is, others are
  * written as in scripts. False if the script has no such constant; a value that is none of the
  * constant's type is reported, here or when the script is checked.

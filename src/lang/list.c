@@ -15,7 +15,7 @@ static void skip_blanks(Reader *r) {
         r->at++;
 }
 
-/* Takes a character, with the blanks after it, if it comes next. */
+/* Consumes a character, with the blanks after it, if it comes next. */
 static bool take(Reader *r, char c) {
     if (r->at == r->text.len || r->text.ptr[r->at] != c)
         return false;
@@ -81,7 +81,7 @@ const char *list_parse(Arena *arena, Str text, NumberList *out, uint32_t *wrong)
             expected = number(&r, &range->to);
         if (!expected && range->to < range->from) {
             r.at = start;
-            expected = "a range that goes upwards";
+            expected = "an ascending range";
         }
         if (!expected && r.at < text.len && text.ptr[r.at] != ',')
             expected = "',' or '-'";

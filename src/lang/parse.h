@@ -2,11 +2,14 @@
  * lang/parse.h - what the scanner, the grammar and the tree's constructors share. Private to the
  * parser.
  *
- * Who does what
- *   grammar/whamm.l    characters to tokens; knows nothing of the context
- *   lang/scan.c        lang_yylex(): the context: where a match rule starts, where a predicate
- * ends, which braces are open grammar/whamm.y    the grammar; each action is one call of a
- * constructor lang/build.c       the constructors lang/syntax.c      messages for syntax errors
+ * Who does what:
+ *
+ *   grammar/whamm.l  characters to tokens, without context
+ *   lang/scan.c      lang_yylex(), the context: where a match rule begins, where a predicate ends,
+ *                    which braces are open
+ *   grammar/whamm.y  the grammar; each action is one call of a constructor
+ *   lang/build.c     the constructors
+ *   lang/syntax.c    messages for syntax errors
  */
 #ifndef WHAMMC_LANG_PARSE_H
 #define WHAMMC_LANG_PARSE_H

@@ -151,7 +151,7 @@ static void close_blocks(Parse *p, uint32_t at, const char *what) {
     diag_label(p->diags, g, open, "the block that begins here is not closed");
 }
 
-/* The length of the word at `at` if it can start a statement; "as" goes on with an expression. */
+/* The length of the word at `at` if it can start a statement; "as" continues an expression. */
 static uint32_t statement_word(const Parse *p, uint32_t at) {
     uint32_t len = 0;
     while (at + len < p->len && parse_is_word(p->text[at + len]))
@@ -161,7 +161,7 @@ static uint32_t statement_word(const Parse *p, uint32_t at) {
 }
 
 /* Looks whether a match rule comes next, or a new line's statement though the one before has no
- * ';'. Gives a made-up token, or 0. */
+ * ';'. Returns a made-up token, or 0. */
 static int look_ahead(Parse *p, Span *span) {
     bool at_start = !p->prev || p->prev == ';' || p->prev == '{' || p->prev == '}';
     /* after these no word can follow, except after "@init" and the like */
@@ -420,7 +420,7 @@ void token_bad_char(Parse *p, const Span *span) {
 
 void token_open_comment(Parse *p) {
     Span span = {p->file, p->string_start, p->string_start + 2};
-    parse_error(p, DIAG_OPEN_COMMENT, span, "this comment has no end");
+    parse_error(p, DIAG_OPEN_COMMENT, span, "this comment is not closed");
     p->stop = true;
     p->too_deep = true; /* what is missing after it is not worth a message */
 }
@@ -447,9 +447,8 @@ void token_escape_code(Parse *p, Span span, const char *hex, uint32_t len) {
     for (uint32_t i = 0; i < len && c <= 0x10ffff; i++)
         c = c * 16 + (uint32_t)(hex[i] <= '9' ? hex[i] - '0' : (hex[i] | 0x20) - 'a' + 10);
     if (c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff)) {
-        parse_error(
-            p, DIAG_BAD_ESCAPE, span,
-            "there is no such character: code points go up to 10FFFF, without D800 to DFFF");
+        parse_error(p, DIAG_BAD_ESCAPE, span,
+                    "there is no such character: code points go up to 10FFFF, except D800 to DFFF");
         return;
     }
     if (c < 0x80) {

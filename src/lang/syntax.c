@@ -123,9 +123,9 @@ static void add_hints(Parse *p, Diag *g, Span span, const char *found, const Exp
     else if (found_is(found, "'if'") && expects(e, "'{'") && !expects(e, "':'"))
         diag_hint(d, g, "'else if' is written 'elif'");
     else if ((found_is(found, "'!'") || found_is(found, "'~'")) && want_name)
-        diag_hint(d, g, "only one prefix operator can stand before an operand; use parentheses");
+        diag_hint(d, g, "an operand can have only one prefix operator; use parentheses");
     else if (found_is(found, "'as'") && expects(e, "'+'"))
-        diag_hint(d, g, "only one cast can follow an operand; use parentheses");
+        diag_hint(d, g, "an operand can have only one cast; use parentheses");
     else if (found_is(found, "';'") && expects(e, "'if'"))
         diag_hint(d, g, "there is no empty statement, and no ';' after a block");
     else if (found_is(found, "a name") && expects(e, "a scalar type"))

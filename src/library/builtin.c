@@ -60,7 +60,7 @@ bool builtin_library_value(const Libraries *libraries, const Expr *call, uint64_
     return memory_value((FnId)call->bound.id, &l->module, library_memory(l)->handle, out);
 }
 
-/* memid(library): it has a memory. `runs`: which must be there when the program runs. */
+/* memid(library): it has a memory. `runs`: which must be there at run time. */
 static bool has_memory(const Libraries *libraries, const Expr *memid, bool runs, Diags *diags) {
     MemoryRef r = builtin_memory(libraries, memid, NULL);
     Library *l = r.kind == MEMORY_LIBRARY ? libraries->list.at[r.n] : NULL;
@@ -83,7 +83,7 @@ bool builtin_fits(const Libraries *libraries, const Expr *call, Diags *diags) {
         ok &= !is_memid(call->args[i]) || has_memory(libraries, call->args[i], runs, diags);
     if (ok && asks_value(call) && is_memid(call->args[0]) &&
         !builtin_library_value(libraries, call, &v)) {
-        diag(diags, DIAG_NO_MEMORY, call->span, "%s is not known of this memory",
+        diag(diags, DIAG_NO_MEMORY, call->span, "%s is not known for this memory",
              function_name((FnId)call->bound.id));
         ok = false;
     }
@@ -134,16 +134,16 @@ void builtin_report(const Lack *l, const WasmModule *m, Diags *diags) {
     Diag *d;
     if (!l->memory)
         d = diag(diags, DIAG_NO_MEMORY, l->call->span,
-                 "%s has no value: where the data of this memory begins is decided by an import, "
-                 "or it goes beyond 4 GiB",
+                 "%s has no value: the start of this memory's data depends on an import, or the "
+                 "data extends beyond 4 GiB",
                  name);
     else if (m->input_count[WASM_SPACE_MEMORY])
         d = diag(diags, DIAG_NO_MEMORY, l->call->span,
-                 "%s needs memory %u, but the last one of the program is memory %u", name, l->n,
+                 "%s needs memory %u, but the program's last memory is memory %u", name, l->n,
                  m->input_count[WASM_SPACE_MEMORY] - 1);
     else
         d = diag(diags, DIAG_NO_MEMORY, l->call->span, "%s needs a memory; the program has none",
                  name);
     if (l->placed)
-        diag_hint(diags, d, "it is asked for at offset %u of function %u", l->pc, l->func);
+        diag_hint(diags, d, "it is used at offset %u of function %u", l->pc, l->func);
 }

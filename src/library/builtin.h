@@ -1,11 +1,10 @@
 /*
- * library/builtin.h - the built-in functions that are there everywhere: what they are about is
- * memories.
+ * library/builtin.h - the built-in functions that exist everywhere; they operate on memories.
  *
- * To scripts a memory is a number. Those of the program have their indices; memid() gives the
- * numbers of the others, which are known when everything is linked (storage/memory.h). Where a call
- * names its memories by what is known at the site it becomes code for just these; else the numbers
- * are told apart at run time.
+ * To scripts a memory is a number. Memories of the program have their indices; memid() returns the
+ * numbers of the others, which are known when everything is linked (storage/memory.h). If a call
+ * names its memories by static values, it is compiled for just these; otherwise the code tests the
+ * numbers at run time.
  */
 #ifndef WHAMMC_LIBRARY_BUILTIN_H
 #define WHAMMC_LIBRARY_BUILTIN_H
@@ -25,7 +24,7 @@ typedef struct MemoryRef {
     uint32_t n;
 } MemoryRef;
 
-/* A call that reads, writes or asks for memories when the program runs. */
+/* A call that reads, writes or names memories at run time. */
 typedef struct MemoryCall {
     FnId fn;
     const Expr *call;
@@ -36,21 +35,21 @@ typedef struct MemoryCall {
  * NULL = none. */
 const WasmExport *library_memory(const Library *l);
 
-/* What an argument that is a memory stands for at a site (of m alone: Site with only m). */
+/* The memory that an argument denotes at a site (of m alone: Site with only m). */
 MemoryRef builtin_memory(const Libraries *libraries, const Expr *memory, const Site *s);
 
 /* Whether an argument that is a memory is known at each site. */
 bool builtin_names_memory(const Expr *memory);
 
-/* Whether what a call asks of the libraries that it names can be had; else reports it. Notes which
- * memories of them must be there when the program runs. */
+/* Whether the libraries that a call names have what it needs; else reports that. Records which of
+ * their memories must exist at run time. */
 bool builtin_fits(const Libraries *libraries, const Expr *call, Diags *diags);
 
 /* Whether a call needs the runtime's memory. */
 bool builtin_uses_runtime(const Libraries *libraries, const Expr *call);
 
-/* The value of a call that asks for what is known of a library's memory, or the runtime's; false if
- * it is no such call. */
+/* The value of a call about a library's memory, or the runtime's, that is known; false if it is no
+ * such call. */
 bool builtin_library_value(const Libraries *libraries, const Expr *call, uint64_t *out);
 
 /* What a call lacks at a site. */

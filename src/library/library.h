@@ -47,7 +47,7 @@ const Type *library_type(WasmType t);
 /* Calls add() with the name of every function that a library exports. */
 void library_each(const Library *l, void (*add)(void *ctx, Str name), void *ctx);
 
-/* ---- bundled libraries: there without a module, made of functions of the runtime ---- */
+/* ---- bundled libraries: they need no module and consist of functions of the runtime ---- */
 
 typedef struct BundledFn {
     const char *library, *name, *params, *result, *helper; /* as in bundled.def */

@@ -73,7 +73,7 @@ static void put_size(Buf *code, const WasmModule *m, uint32_t memory) {
          l->page_log2);
 }
 
-/* The memory that a part of an import's name stands for. */
+/* The memory that a part of an import's name denotes. */
 static uint32_t memory_of(const Bridge *b, Str name, const char *at) {
     Str word = {name.ptr + (at - name.ptr), 3};
     if (str_is(word, "app"))
@@ -197,7 +197,7 @@ int64_t bridge_import(Bridge *b, const WasmImport *im) {
     if (str_is(im->module, "env") && str_is(im->name, "abort"))
         return add_abort(b, im);
     if (str_is(im->module, "wasi_unstable"))
-        return fail(b, im, "of an old form of WASI; it has to be compiled for " WASI_MODULE);
+        return fail(b, im, "of an old version of WASI; it has to be compiled for " WASI_MODULE);
     if (!str_is(im->module, WASI_MODULE))
         return -1;
     return is_plain(im->name) ? wasm_merge_join(b->library, im) : adapter(b, im);

@@ -38,11 +38,9 @@ typedef struct Bridge {
 void bridge_init(Bridge *b, const WasmMerge *library, Diags *diags);
 void bridge_free(Bridge *b);
 
-/*
- * What an imported function of the library becomes, as WasmMerge.resolve has it: a handle, or -2
- * with a message in diags (in the library's file). -1 if the import is neither of WASI nor
- * AssemblyScript's env.abort, which becomes a trap.
- */
+/* What an imported function of the library becomes, as WasmMerge.resolve has it: a handle, or -2
+ * with a message in diags (in the library's file). -1 if the import belongs neither to WASI nor is
+ * AssemblyScript's env.abort, which becomes a trap. */
 int64_t bridge_import(Bridge *b, const WasmImport *import);
 
 /*

@@ -6,7 +6,7 @@
 
 #include "wasm/module.h"
 
-/* Adds C's fmod to the module, which is not laid out. False on an internal fault (reported). */
+/* Adds C's fmod to the module, which is not laid out. False on an internal error (reported). */
 bool link_add_fmod(WasmModule *m, uint32_t *handle, Diags *diags);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * link/options.h - what can be asked for of a program that is instrumented.
+ * link/options.h - options of a program that is instrumented.
  */
 #ifndef WHAMMC_LINK_OPTIONS_H
 #define WHAMMC_LINK_OPTIONS_H
@@ -17,7 +17,7 @@ typedef enum LinkChoice { LINK_MERGE, LINK_IMPORT, LINK_AUTO } LinkChoice;
 typedef struct Hosted {
     HostChoice
         host; /* what HOST_AUTO has become; HOST_AUTO still if the program needs no host of ours */
-    Str why;  /* "the program imports WASI", in the plan's arena; empty if it was asked for */
+    Str why;  /* "the program imports WASI", in the plan's arena; empty if the host was given */
 } Hosted;
 
 typedef struct RewriteOptions {

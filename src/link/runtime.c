@@ -60,8 +60,11 @@ RuntimeHost runtime_for(const RuntimePlace *p, HostChoice host, bool file) {
         if (p->memory != p->shown)
             return file ? RUNTIME_BORROW_FILE : RUNTIME_BORROW;
         return file ? RUNTIME_WASI_FILE : RUNTIME_WASI;
-    default: return RUNTIME_NONE;
+    case HOST_NONE:
+    case HOST_PROF:
+    case HOST_AUTO: break;
     }
+    return RUNTIME_NONE;
 }
 
 HostChoice runtime_host(const WasmModule *m, HostChoice wanted, bool wasi) {
@@ -78,7 +81,8 @@ Str runtime_host_reason(const WasmModule *m, HostChoice decided, Arena *arena) {
     if (decided == HOST_JS && !im)
         im = m->imports.at;
     if (decided == HOST_JS)
-        return str_of(arena_printf(arena, "the program imports %.*s.%.*s, which is not of WASI",
+        return str_of(arena_printf(arena,
+                                   "the program imports %.*s.%.*s, which is not part of WASI",
                                    STR_ARG(im->module), STR_ARG(im->name)));
     if (decided == HOST_NONE)
         return STR("the program imports nothing");

@@ -20,14 +20,13 @@ typedef struct RuntimePlace {
 /* WasmMerge.resolve; ctx is a RuntimePlace. */
 int64_t runtime_resolve(void *ctx, const WasmImport *import);
 
-/*
- * Makes the host see memory that text and reports can be in: sets p->shown. Through WASI that is
+/* Chooses the memory for text and reports that the host can see: sets p->shown. For WASI that is
  * the export 'memory', the program's if it has one. False with a message if that is something else.
  */
 bool runtime_show(RuntimePlace *p, HostChoice host, Diags *diags);
 
-/* The runtime for a host, which is decided, when it is known which memory that sees; `file`: the
- * report goes to one. */
+/* The runtime for a host that has been decided, when it is known which memory that sees; `file`:
+ * the report goes to one. */
 RuntimeHost runtime_for(const RuntimePlace *p, HostChoice host, bool file);
 
 /*

@@ -177,8 +177,8 @@ static void check_exists(const Place *p, const MonitorParam *param, bool nested)
         Diag *g = tell(p, DIAG_MONITOR_VALUE, param->start, param->end,
                        "'%s' is only known when the probe runs", text);
         diag_hint(d, g,
-                  "predicates and callbacks are called before; they can have what is known of "
-                  "a place");
+                  "predicates and callbacks are called earlier; they can receive only what is "
+                  "static at a location");
     } else if (!nested && info->life == PARAM_NESTED) {
         tell(p, DIAG_MONITOR_VALUE, param->start, param->end,
              "'%s' is for predicates and callbacks only", text);
@@ -188,14 +188,14 @@ static void check_exists(const Place *p, const MonitorParam *param, bool nested)
              "there is no '%s' at %s", text, event_text(p, &buf));
     } else if (info->life == PARAM_NESTED && !has_text_memory(p->r, (RuleEngines)info->engines)) {
         Diag *g = tell(p, DIAG_MONITOR_VALUE, param->start, param->end,
-                       "'%s' needs memory that the monitor sets aside for it", text);
+                       "'%s' needs memory that the monitor reserves for it", text);
         if (info->engines != ENGINES_Y2025)
             diag_hint(d, g,
                       "export a memory 'whamm_buffer' and i32 globals 'whamm_buffer:start' "
                       "and 'whamm_buffer:max'");
         if (info->engines != ENGINES_Y2026)
             diag_hint(d, g,
-                      "engines from 2025 want a memory 'engine:data', whose first bytes they "
+                      "engines from 2025 require a memory 'engine:data', whose first bytes they "
                       "overwrite");
     }
     buf_free(&buf);
@@ -206,8 +206,8 @@ static const char *param_letters(const MonitorParam *param) {
     return param->kind == PARAM_CALL ? "" : param_info[param->kind].type;
 }
 
-/* The types of the formal parameters that a value takes: at most two. WASM_BOT = any; *address: i32
- * or i64. Returns how many. */
+/* The types of the formal parameters that a value occupies: at most two. WASM_BOT = any; *address:
+ * i32 or i64. Returns how many. */
 static uint32_t param_types(const Place *p, const MonitorParam *param, WasmType types[2],
                             bool *address) {
     *address = false;
@@ -236,7 +236,7 @@ static bool type_fits(const Reader *r, WasmType formal, WasmType wanted, bool ad
     return wanted == WASM_BOT || wasm_canonical(m, formal) == wasm_canonical(m, wanted);
 }
 
-/* One value against the formal parameters from number `slot` on. Returns how many it takes. */
+/* One value against the formal parameters from number `slot` on. Returns how many it occupies. */
 static uint32_t check_param(const Place *p, const MonitorParam *param, const WasmTypeDef *t,
                             uint32_t slot, Str callee) {
     WasmType types[2];
@@ -271,7 +271,7 @@ static void check_params(const Place *p, const MonitorParam *params, uint32_t np
         return;
     if (call) {
         tell(p, DIAG_MONITOR_TYPE, call->start, call->end,
-             "'%.*s' has %u parameter%s, but is given %u value%s", STR_ARG(call->name), t->nparams,
+             "'%.*s' has %u parameter%s, but receives %u value%s", STR_ARG(call->name), t->nparams,
              t->nparams == 1 ? "" : "s", slot, slot == 1 ? "" : "s");
     } else if (nparams) {
         tell(p, DIAG_MONITOR_TYPE, params[0].start, params[nparams - 1].end,
@@ -281,7 +281,7 @@ static void check_params(const Place *p, const MonitorParam *params, uint32_t np
         Diag *g = tell(p, DIAG_MONITOR_TYPE, p->name.len, p->name.len,
                        "its function has %u parameter%s, but nothing is asked for", t->nparams,
                        t->nparams == 1 ? "" : "s");
-        diag_hint(p->r->diags, g, "engines do not see that and pass anything");
+        diag_hint(p->r->diags, g, "engines do not check this and pass arbitrary values");
     }
 }
 
@@ -359,13 +359,14 @@ static void read_probe(Reader *r, const WasmExport *e) {
     }
     if (rule.engines == (ENGINES_Y2025 | ENGINES_Y2026)) {
         tell(&p, DIAG_MONITOR_NAME, 0, e->name.len,
-             "it has names of engines from 2025 and others of engines from 2026; none knows both");
+             "it mixes names of engines from 2025 with names of engines from 2026; no engine knows "
+             "both");
         return;
     }
     if (rule.bare_predicate) {
         const MonitorCall *call = rule.predicate;
         Diag *g = tell(&p, DIAG_MONITOR_NAME, call->start, call->end,
-                       "engines want parentheses behind the name of a predicate and ignore this "
+                       "engines require parentheses after the name of a predicate and ignore this "
                        "probe; 'whammc bind' attaches it");
         diag_hint(r->diags, g, "write %.*s()", STR_ARG(call->name));
     }
@@ -388,7 +389,7 @@ static void read_exit(Reader *r, const WasmExport *e) {
         Diag *g =
             tell(&p, DIAG_MONITOR_EXIT, 0, e->name.len, "the function has %u parameter%s",
                  type_of(r, e->handle)->nparams, type_of(r, e->handle)->nparams == 1 ? "" : "s");
-        diag_hint(r->diags, g, "there is nothing to give it; engines abort");
+        diag_hint(r->diags, g, "no values are passed to it; engines abort");
     }
 }
 

@@ -24,9 +24,9 @@ typedef struct MonitorProbe {
 
 typedef Vec(MonitorProbe) MonitorProbes;
 
-/* A function () -> () that `whammc bind` calls when all probes are attached: the monitor can give
- * up what it needs no longer, before its memory becomes a part of the program. Engines do not call
- * it. */
+/* A function () -> () that `whammc bind` calls when all probes are attached: the monitor can free
+ * what it no longer needs, before its memory becomes a part of the program. Engines do not call it.
+ */
 #define MONITOR_ATTACHED "whammc:attached"
 
 /* A function () -> () that `whammc bind` calls before it asks the monitor anything: what its probes

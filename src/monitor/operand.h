@@ -11,7 +11,7 @@ typedef enum ValueIs {
     VALUE_NONE,    /* the instruction never has it */
     VALUE_TYPE,    /* it is of one type, if it is there */
     VALUE_ADDRESS, /* i32 or i64, by the memory or table */
-    VALUE_VARIES,  /* whether it is there and its type are different from place to place */
+    VALUE_VARIES,  /* its existence and type differ from location to location */
 } ValueIs;
 
 /* Operand n, counted from the top of the stack. *type only with VALUE_TYPE. */

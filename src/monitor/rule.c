@@ -37,7 +37,7 @@ RuleStatus rule_parse(Str name, bool hints, Arena *arena, MonitorRule *rule, uin
     *rest = p.rest;
     if (p.status == RULE_OK && p.nested)
         rule_fail(&p, RULE_FATAL, p.nesting,
-                  "a call among the values of a call; engines give up there");
+                  "a call among the arguments of a call; engines abort there");
     return p.status;
 }
 
@@ -105,7 +105,7 @@ static Str text_at(const RuleParse *p, RuleSpan span) {
     return (Str){p->name.ptr + span.start, span.end - span.start};
 }
 
-/* What was found at a place, in words. */
+/* What was found at a location, in words. */
 static const char *describe(const RuleParse *p, RuleSpan span, char text[64]) {
     Str s = text_at(p, span);
     if (s.len == 0)
@@ -166,7 +166,7 @@ void rule_unknown_event(RuleParse *p, uint32_t at, bool op) {
         return;
     }
     if (str_is(word, "exit"))
-        rule_hint(p, "the export that runs at the end is just wasm:exit");
+        rule_hint(p, "the export that runs at the end is called wasm:exit");
     Closest c = closest(p, word);
     for (size_t i = 0; i < sizeof events / sizeof *events; i++)
         consider(&c, events[i]);
@@ -210,8 +210,7 @@ bool rule_find_op(RuleParse *p, RuleSpan span, WasmOp *op) {
 static void unknown_value(RuleParse *p, RuleSpan span) {
     Str name = text_at(p, span);
     char found[64];
-    rule_fail(p, RULE_BAD, span, "%s is nothing that an engine can be asked for",
-              describe(p, span, found));
+    rule_fail(p, RULE_BAD, span, "%s is not a value that engines supply", describe(p, span, found));
     Closest c = closest(p, name);
     for (uint32_t i = 0; i < PARAM_CALL; i++)
         consider(&c, param_info[i].text);
@@ -347,5 +346,5 @@ void rule_syntax_error(RuleParse *p, RuleSpan span, const char *const *expected,
     if (call)
         rule_hint(p, "a call needs parentheses, even if empty");
     else if (span.end > span.start && memchr(".-:@#!", p->name.ptr[span.start], 6))
-        rule_hint(p, "names are of letters, digits, '_' and '$'");
+        rule_hint(p, "names consist of letters, digits, '_' and '$'");
 }

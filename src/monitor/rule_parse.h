@@ -3,7 +3,7 @@
  * Private to the parser of export names.
  *
  * Engines read a name from left to right and stop where a rule is complete; so does the scanner,
- * which gives the end of the text there.
+ * which returns the end of the text there.
  */
 #ifndef WHAMMC_MONITOR_RULE_PARSE_H
 #define WHAMMC_MONITOR_RULE_PARSE_H
@@ -56,7 +56,7 @@ void rule_cut(RuleParse *p, RuleSpan *span, uint32_t len);
 uint32_t rule_numbered(Str word, MonitorParam *param);
 /* Looks an instruction up; tells if there is none. */
 bool rule_find_op(RuleParse *p, RuleSpan span, WasmOp *op);
-/* Tells that there is no such event at `at`, or (`op`) no such instruction. */
+/* Reports that there is no such event at `at`, or (`op`) no such instruction. */
 void rule_unknown_event(RuleParse *p, uint32_t at, bool op);
 
 /* ---- constructors; false after an error ---- */

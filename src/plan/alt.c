@@ -50,10 +50,10 @@ static unsigned ways_through(const Block *b, unsigned ways, unsigned *ended) {
             ways = WITH;
         if (s->kind != STMT_IF)
             continue;
-        unsigned behind = s->arms[s->narms - 1].cond ? ways : 0;
+        unsigned after = s->arms[s->narms - 1].cond ? ways : 0;
         for (uint32_t i = 0; i < s->narms; i++)
-            behind |= ways_through(&s->arms[i].body, ways, ended);
-        ways = behind;
+            after |= ways_through(&s->arms[i].body, ways, ended);
+        ways = after;
     }
     return ways;
 }
@@ -227,24 +227,25 @@ static void put_problem(Buf *out, const Misfit *f) {
     const Type *returns = f->variant->alt.returns;
     switch (f->problem) {
     case ALT_LEAVES_OPERANDS:
-        buf_printf(out, "takes %s from the stack, where the alt body leaves it", f->types);
+        buf_printf(out, "takes %s from the stack, but the alt body leaves it there", f->types);
         break;
     case ALT_SUPPLIES_NOTHING:
-        buf_printf(out, "%s %s, the alt body supplies nothing", verb(f), f->types);
+        buf_printf(out, "%s %s, but the alt body supplies nothing", verb(f), f->types);
         break;
     case ALT_SUPPLIES_SOMETIMES:
-        buf_printf(out, "%s %s, which the alt body does not always supply", verb(f), f->types);
+        buf_printf(out, "%s %s, but the alt body does not always supply it", verb(f), f->types);
         break;
     case ALT_RETURNS_TOO_MUCH:
-        buf_printf(out, "%s no value, the alt body returns %s", verb(f), returns->text);
+        buf_printf(out, "%s no value, but the alt body returns %s", verb(f), returns->text);
         break;
     case ALT_NO_SUCH_TYPE:
-        buf_printf(out, "%s %s, scripts have no such values", verb(f), f->types);
+        buf_printf(out, "%s %s, but scripts have no such values", verb(f), f->types);
         break;
     case ALT_TRAPS_BEHIND:
-        buf_printf(out, "is replaced, but nothing can run behind it: there the program traps");
+        buf_printf(out, "is replaced, but the program traps there, so nothing can run after it");
         break;
-    default: buf_printf(out, "%s %s, the alt body returns %s", verb(f), f->types, returns->text);
+    default:
+        buf_printf(out, "%s %s, but the alt body returns %s", verb(f), f->types, returns->text);
     }
 }
 

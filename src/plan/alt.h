@@ -1,5 +1,5 @@
 /*
- * plan/alt.h - whether the body of an alt probe can stand for the instruction at a site: it must
+ * plan/alt.h - whether the body of an alt probe can replace the instruction at a site: it must
  * supply what the instruction leaves.
  */
 #ifndef WHAMMC_PLAN_ALT_H
@@ -8,7 +8,7 @@
 #include "plan/plan.h"
 #include "valid/frame.h"
 
-/* On which ways through it a body supplies results, by a return or by calling a function. */
+/* On which paths through it a body supplies results, by a return or by calling a function. */
 Supply alt_supply(const Block *body);
 
 /* Appends the types that an alt body at a site must supply; `types` are those of the instruction,
@@ -16,18 +16,16 @@ Supply alt_supply(const Block *body);
 void alt_find_supplies(const WasmTyper *t, const WasmInstr *i, const SiteTypes *types,
                        WasmTypes *out);
 
-/*
- * The shape that stands for the instruction at a site where `shape` matches: the same, or that of a
+/* The shape that replaces the instruction at a site where `shape` matches: the same, or that of a
  * variant whose literals have the types that are needed there. NULL if the body does not fit, which
- * is noted for alt_report.
- */
+ * is recorded for alt_report. */
 Shape *alt_fit(Plan *plan, Shape *shape, const Site *s, const SiteTypes *types);
 
 /* After all sites have been seen: reports those that alt bodies did not fit. */
 void alt_report(Plan *plan, const WasmModule *m, Diags *diags);
 
-/* What a branch carries stays on the stack where the body that stands for it supplies nothing: so
- * many of the operands, the deepest. */
+/* If the body that replaces a branch supplies nothing, the values that the branch carries stay on
+ * the stack: the number of these operands, the deepest ones. */
 uint32_t alt_carries(const Variant *v, WasmOp op, const SiteTypes *types);
 
 /* An instruction after which nothing runs. */

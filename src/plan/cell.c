@@ -1,5 +1,5 @@
 /*
- * plan/cell.c - maps that need no map when the program runs.
+ * plan/cell.c - maps that need no map at run time.
  *
  * An entry is in the map from the first write on. Where that has to be known (for the report, and
  * to trap when a tuple is read that is not there) writes set a *mark*, a further leaf of the cell.
@@ -50,7 +50,7 @@ bool cells_defer(Plan *plan, Variant *v, Expr *e) {
     return true;
 }
 
-/* Some function of the runtime takes maps by their numbers. */
+/* Some function of the runtime accepts maps by their numbers. */
 static bool takes_numbers(const Plan *plan) {
     static const char *const names[] = {"print_map", "create_", "insert_", "get_"};
     for (uint32_t i = 0; i < plan->library_fns.len; i++) {
@@ -124,7 +124,7 @@ static void note_writes(Plan *plan, const Block *b, LeafWrites **writes) {
 typedef struct Walk {
     Plan *plan;
     Variant *v;
-    bool apart;            /* what is looked at runs at another time than the statements round it */
+    bool apart;            /* what is analysed runs at another time than the statements around it */
     Vec(uint32_t) written; /* keys (Variant.keys) that were written on the way to this point */
 } Walk;
 

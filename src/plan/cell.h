@@ -1,9 +1,9 @@
 /*
- * plan/cell.h - maps that need no map when the program runs. Private to plan/.
+ * plan/cell.h - maps that need no map at run time. Private to plan/.
  *
- * A map of a script whose keys are known at every place where it is used becomes *cells*: each key
- * is a variable of its own. Whether a map does is known when all scripts have been cut; until then
- * what is done with the elements that it may have is put off.
+ * A map of a script whose keys are static wherever it is used is replaced by *cells*: each key
+ * becomes a variable of its own. Whether a map qualifies is known when all scripts have been cut;
+ * decisions about its elements are deferred until then.
  */
 #ifndef WHAMMC_PLAN_CELL_H
 #define WHAMMC_PLAN_CELL_H
@@ -13,15 +13,15 @@
 /* The map may become cells. */
 bool cells_possible(const Plan *plan, const Var *v);
 
-/* m[k] in a variant: true if the map may become cells and k does not prevent that. Then it is not
- * to be cut. */
+/* m[k] in a variant: true if the map may become cells and k does not prevent that. Then it must not
+ * be cut yet. */
 bool cells_defer(Plan *plan, Variant *v, Expr *e);
 
-/* Everything has been cut but for these elements: decides which maps become cells. The elements of
- * the others are then to be cut (cut.h). */
+/* When everything but these elements has been cut: decides which maps become cells. The elements of
+ * the others must then be cut (cut.h). */
 void cells_choose(Plan *plan);
 
-/* ... which done, notes the elements of cells. */
+/* After that: records the elements of cells. */
 void cells_finish(Plan *plan);
 
 /* The same for a variant that is made later. */

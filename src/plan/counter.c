@@ -6,16 +6,16 @@
 /* What comes after the name of the variable, or all there is to be said. */
 static const char *const reasons[] = {
     [WHY_READ] = "is read here while the program runs",
-    [WHY_ASSIGNED] = "is assigned what is neither a sum nor always the same",
+    [WHY_ASSIGNED] = "is assigned something that is neither a sum nor always the same",
     [WHY_TYPE] = "is neither an integer nor a bool",
     [WHY_FLOAT] = "is a float: the order of additions matters",
-    [WHY_MAP] = "is a map when the program runs: not all its keys are static",
-    [WHY_STARTS] = "starts at a value for each site",
-    [WHY_PREDICATE] = "the predicate is decided when the program runs",
-    [WHY_AMOUNT] = "what is added is known when the program runs",
+    [WHY_MAP] = "is a map at run time: not all of its keys are static",
+    [WHY_STARTS] = "has an initial value per site",
+    [WHY_PREDICATE] = "the predicate is decided at run time",
+    [WHY_AMOUNT] = "the amount that is added is known only at run time",
     [WHY_STATEMENT] = "this does more than count",
-    [WHY_CONDITION] = "this condition is decided when the program runs",
-    [WHY_EVENT] = "this event is not counted by segments",
+    [WHY_CONDITION] = "this condition is decided at run time",
+    [WHY_EVENT] = "this event cannot be counted by segments",
 };
 
 void counting_put_reason(const Counting *c, Buf *out) {
@@ -61,7 +61,7 @@ static bool same_path(const Expr *a, const Expr *b) {
     return true;
 }
 
-/* The value of the place that is assigned to. */
+/* The current value of the assigned place. */
 static bool is_value_of(const Expr *e, const Expr *place) {
     if (e->kind != place->kind || e->var != place->var)
         return false;
@@ -78,7 +78,7 @@ typedef struct Term {
 } Term;
 typedef Vec(Term) Terms;
 
-/* The terms of a sum but for the value of the place itself, which occurs so often. */
+/* The terms of a sum except the assigned place itself, which occurs so often. */
 static uint32_t find_terms(const Expr *e, const Expr *place, bool minus, Terms *out) {
     if (e->kind == EXPR_BINARY && (e->op == OP_ADD || e->op == OP_SUB)) {
         uint32_t n = find_terms(e->args[0], place, minus, out);
@@ -405,8 +405,13 @@ static bool is_countable(const Counters *c, Event e) {
     case EVENT_BLOCK_START:
     case EVENT_BLOCK_END: return true;
     case EVENT_OPCODE: return e.mode == MODE_BEFORE || e.mode == MODE_AFTER || e.mode == MODE_ENTRY;
-    default: return false;
+    case EVENT_FUNC_UNWIND:
+    case EVENT_BEGIN:
+    case EVENT_END:
+    case EVENT_REPORT:
+    case EVENT_KIND_COUNT: break;
     }
+    return false;
 }
 
 /* The body of a shape, from the statement that is executed first. */

@@ -1,36 +1,35 @@
 /*
  * plan/counter.h - which probes only count.
  *
- * A variable is a *sum* if, while the program runs, all that happens to it is that something is
- * added to it or subtracted from it: nobody reads it, nothing else is assigned. Then it does not
- * matter when an addition is made, as long as the report has all of them. It is a *flag* if all
- * that happens to it is that one constant is assigned: it has that value or the one it started
- * with. So are the leaves of maps that are cells (cell.h), and the marks of these. What happens
- * before the program's first instruction, or while a report is made, may be anything: sums and
- * flags are made up to date first (Sum.late).
+ * A variable is a *sum* if, while the program runs, code only adds to it or subtracts from it:
+ * nothing reads it, nothing else is assigned. The time of each addition then does not matter, as
+ * long as the report has all of them. It is a *flag* if it is only ever assigned one constant: it
+ * has that value or its initial one. The same holds for the leaves of maps that are cells (cell.h),
+ * and for their marks. Code that runs before the program's first instruction, or while a report is
+ * made, is not restricted: sums and flags are brought up to date first (Sum.late).
  *
- * A shape is a *counter* if its body does nothing but add what is known at each site to sums, and
- * set flags: how often each site was executed says everything.
+ * A shape is a *counter* if its body does nothing but add static amounts to sums, and set flags:
+ * then the number of executions of each site determines its effect.
  */
 #ifndef WHAMMC_PLAN_COUNTER_H
 #define WHAMMC_PLAN_COUNTER_H
 
 #include "plan/plan.h"
 
-/* Why something is no counter; with the place, if there is one. */
+/* Why something is no counter; with the location, if there is one. */
 typedef enum WhyNot {
     WHY_NOTHING,   /* it is one */
     WHY_READ,      /* the variable is read */
-    WHY_ASSIGNED,  /* neither a sum nor always the same is assigned to it */
+    WHY_ASSIGNED,  /* something is assigned to it that is neither a sum nor always the same */
     WHY_TYPE,      /* it is neither an integer nor a bool */
     WHY_FLOAT,     /* it is a float */
     WHY_MAP,       /* it is a map that exists at run time */
-    WHY_STARTS,    /* each site's starts at a value of its own */
-    WHY_PREDICATE, /* the predicate is decided when the program runs */
-    WHY_AMOUNT,    /* what is added is known only then */
+    WHY_STARTS,    /* each site has its own initial value */
+    WHY_PREDICATE, /* the predicate is decided at run time */
+    WHY_AMOUNT,    /* the amount is known only at run time */
     WHY_STATEMENT, /* the body does something else */
-    WHY_CONDITION, /* a condition in it is decided when the program runs */
-    WHY_EVENT,     /* what happens there is not counted by segments */
+    WHY_CONDITION, /* a condition in it is decided at run time */
+    WHY_EVENT,     /* the event cannot be counted by segments */
 } WhyNot;
 
 /* What a target can do. */
@@ -52,7 +51,7 @@ typedef struct Sum {
     const Type *type;
     bool flag;     /* assigned, not added to */
     bool adds;     /* something is added */
-    bool late;     /* code that runs when a report is due looks at it, or changes it */
+    bool late;     /* code that runs when a report is due reads or changes it */
     uint64_t to;   /* what is assigned to a flag, but to those of sites */
     bool of_sites; /* an unshared variable */
 } Sum;
@@ -60,7 +59,7 @@ typedef struct Sum {
 typedef struct Addition {
     uint32_t sum;   /* index into Counters.sums: PlanVar.id, if it is a variable */
     uint32_t key;   /* of cells: index into Variant.keys, else ADDITION_NO_KEY */
-    uint32_t leaf;  /* ... of the value; how many there are = the mark */
+    uint32_t leaf;  /* ... of the value; the number of leaves = the mark */
     const Expr *by; /* static; NULL = 1. What is assigned to a flag */
     bool minus;
     bool again;    /* the shape has an addition to this sum before */
@@ -89,7 +88,7 @@ typedef struct Counters {
     Map first_additions; /* by shape and sum: the index of the first */
 } Counters;
 
-/* `can`: of COUNTERS_..., what is taken for a counter. */
+/* `can`: of COUNTERS_..., what is considered a counter. */
 void counters_init(Counters *c, const Plan *plan, unsigned can);
 void counters_free(Counters *c);
 

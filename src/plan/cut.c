@@ -79,7 +79,7 @@ static void use_any(Variant *v, uint32_t n) {
 /* The function in the table entry that operand 0 names. */
 static void use_entry(Cut *c) {
     use_any(c->v, 0);
-    c->v->asks.entry = c->plan->asks_tables = true;
+    c->v->asks.entry = c->plan->asks.tables = true;
 }
 
 /* Bounds count even if the body never uses the name. */
@@ -109,7 +109,7 @@ static void use_name(Cut *c, const Expr *e, bool assigned) {
     else if (id == NAME_BACK_EDGE)
         v->asks.back = true;
     else if (id == NAME_SEGMENT_SIZE)
-        c->plan->asks_segments = true;
+        c->plan->asks.segments = true;
     else if (id == NAME_REF_CONDITION)
         v->asks.types = v->asks.reference = true;
 }
@@ -203,7 +203,7 @@ static void cut_static_tuple(Cut *c, Expr *e) {
         vec_push(&c->v->consts, static_call_part(c->plan, e, i));
 }
 
-/* A function of a library that is called when the program runs must be there. */
+/* A function of a library that is called at run time must be there. */
 static void use_library(Cut *c, const Expr *e) {
     if (e->method || e->annotation == ANN_STATIC)
         return;
@@ -281,7 +281,7 @@ enum { MAX_ARMS = 1000 };
 static void cut_dup(Cut *c, Expr *call) {
     if (!builtin_names_memory(call->args[0])) {
         diag(c->diags, DIAG_EARLY_VALUE, call->args[0]->span,
-             "the memory must be known when the program is instrumented");
+             "the memory must be known at compile time");
         c->ok = false;
     } else if (!call->args[0]->is_static) {
         cut_expr(c, &call->args[0]); /* memid: what it names must be there */
@@ -298,7 +298,7 @@ static void cut_alt_call(Cut *c, Expr *call) {
     Value v;
     if (call->nargs != 1 || !fold(call->args[0], NULL, &v)) {
         Diag *d = diag(c->diags, DIAG_EARLY_VALUE, call->span,
-                       "the function to call is chosen when the program is compiled");
+                       "the function to call must be known at compile time");
         diag_hint(c->diags, d, "the argument must be a constant; choose between several with if");
         c->ok = false;
         return;
@@ -315,7 +315,7 @@ static void cut_drop(Cut *c, const Expr *call) {
     if (c->depth == 1 || c->v->event.mode != MODE_BLOCK_ALT)
         return;
     diag(c->diags, DIAG_ALT_RESULT, call->span,
-         "drop_args() cannot stand in an if: the other way would leave the operands");
+         "drop_args() is not allowed in an if: the other branch would leave the operands");
     c->ok = false;
 }
 
@@ -396,7 +396,7 @@ static void cut_stmt(Cut *c, Stmt *s) {
         break;
     case STMT_IF:
         if (s->narms > MAX_ARMS) {
-            diag(c->diags, DIAG_NESTING, s->span, "this if has %u arms; at most %u are possible",
+            diag(c->diags, DIAG_NESTING, s->span, "this if has %u arms; at most %u are allowed",
                  s->narms, MAX_ARMS);
             c->ok = false;
             return;
@@ -423,8 +423,8 @@ static void cut_block(Cut *c, Block *b) {
     c->depth--;
 }
 
-/* An alt body stands for the instruction: it must supply what the instruction would have left.
- * Where that varies alt.c looks at each site. */
+/* An alt body replaces the instruction: it must supply the values that the instruction leaves.
+ * Where these vary, alt.c checks each site. */
 static void check_alt(Cut *c) {
     Variant *v = c->v;
     const WasmOpInfo *op = &wasm_ops[v->event.op];
@@ -433,15 +433,15 @@ static void check_alt(Cut *c) {
     v->alt.supply = v->probe->body.incomplete ? SUPPLY_ALWAYS : alt_supply(&v->probe->body);
     v->asks.types |= *op->operands == '*' || !fixed || *op->results == 'a' || v->alt.guarded;
     if (leaves && *op->results == 'v') {
-        diag(c->diags, DIAG_ALT_RESULT, rule, "%s leaves a vector, scripts have no such values",
+        diag(c->diags, DIAG_ALT_RESULT, rule, "%s leaves a vector, but scripts have no such values",
              op->mnemonic);
         c->ok = false;
     } else if (leaves && v->alt.supply != SUPPLY_ALWAYS) {
         Diag *d = v->alt.supply == SUPPLY_NEVER
                       ? diag(c->diags, DIAG_ALT_RESULT, rule,
-                             "%s leaves a value, the alt body does not", op->mnemonic)
+                             "%s leaves a value, but the alt body does not", op->mnemonic)
                       : diag(c->diags, DIAG_ALT_RESULT, rule,
-                             "%s leaves a value, the alt body does not always", op->mnemonic);
+                             "%s leaves a value, but the alt body does not always", op->mnemonic);
         diag_hint(c->diags, d, "end the body with 'return <value>;'");
         c->ok = false;
     } else if (fixed && !leaves && v->alt.returns) {

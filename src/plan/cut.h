@@ -6,11 +6,9 @@
 
 #include "plan/plan.h"
 
-/*
- * Works on a variant whose probe has been checked: cuts out what is static at its sites (atoms,
- * constants), replaces derived names by what they stand for, and notes what the code needs:
- * operands, strings, alt calls and so on. False after an error.
- */
+/* Works on a variant whose probe has been checked: cuts out what is static at its sites (atoms,
+ * constants), replaces derived names by their definitions, and records what the code needs:
+ * operands, strings, alt calls and so on. False after an error. */
 bool cut_variant(Plan *plan, Variant *v, Diags *diags);
 
 /* The same for a block of script scope or the body of a function; `scope` is of Plan.scopes. */
@@ -20,8 +18,8 @@ bool cut_common(Plan *plan, Variant *scope, Block *block, Diags *diags);
  * WASM_BOT if that varies. */
 WasmType cut_fixed_type(Event e, bool result, uint32_t n);
 
-/* Elements of maps that did not become cells, from `first` of Plan.elements: cells_defer had put
- * them off. False after an error. */
+/* Elements of maps that did not become cells, from `first` of Plan.elements, which cells_defer had
+ * deferred. False after an error. */
 bool cut_elements(Plan *plan, uint32_t first, Diags *diags);
 
 #endif

@@ -11,7 +11,7 @@
 /* Appends the description of a type. */
 void describe_type(const Type *t, Buf *out);
 
-/* Appends what the functions on maps are told of a map's type. */
+/* Appends the description of a map's type for the functions on maps. */
 void describe_map(const Type *map, Buf *out);
 
 #endif

@@ -15,7 +15,7 @@
 
 /* ---- variants: one typed copy of a probe per combination of name types ---- */
 
-/* Collects the names of places in a map: what they mean differs from event to event. */
+/* Collects the names of locations in a map: what they mean differs from event to event. */
 static void collect_name(void *ctx, Expr *e) {
     Map *names = ctx;
     bool named = e->kind == EXPR_NAME || e->kind == EXPR_INDEX || e->kind == EXPR_FIELD;
@@ -411,7 +411,7 @@ static void index_actions(Plan *plan) {
             if (fill)
                 list->at[list->len] = i;
             list->len++;
-            plan->unwinds_calls |= e.kind == EVENT_OPCODE && e.mode == MODE_UNWIND;
+            plan->asks.unwinds |= e.kind == EVENT_OPCODE && e.mode == MODE_UNWIND;
         }
         for (uint32_t k = 0; !fill && k < WASM_OP_COUNT + EVENT_KIND_COUNT; k++) {
             ActionList *list =
@@ -465,7 +465,7 @@ static bool has_exit(const Block *b) {
 
 static bool plan_script(Plan *plan, uint32_t index, Diags *diags) {
     Script *s = plan->scripts.at[index];
-    /* has no names of a place either */
+    /* has no names of a location either */
     ScopeCtx ctx = {{.kind = EVENT_BEGIN}, plan, index, diags, NULL};
     Scope scope = scope_of(&ctx, "script scope");
     bool ok = plan_uses(plan, index, diags);

@@ -119,7 +119,7 @@ static bool types_fit(Matcher *w, const Variant *v, const WasmInstr *i) {
     return true;
 }
 
-/* Nothing is thrown to the place: the call cannot throw. */
+/* Nothing is thrown to the location: the call cannot throw. */
 static bool is_quiet(Matcher *w, const Action *a, const Site *s) {
     return a->event.mode == MODE_UNWIND && !wasm_survey_call_throws(&w->survey, w->m, s->instr);
 }
@@ -184,9 +184,9 @@ static inline bool is_watched(const Matcher *w, const WasmInstr *i) {
     return w->watch_op[i->op];
 }
 
-/* The construct parts are counted in the order of the body, as constructs_find did. Returns the one
- * that the instruction opens. The instruction itself is inside what surrounds it: its own part is
- * noted by enter_part, after it. */
+/* Parts of constructs are numbered in the order of the body, as by constructs_find. Returns the one
+ * that the instruction opens. The instruction itself is inside the surrounding part: enter_part
+ * enters its own, after it. */
 static const Construct *next_part(Matcher *w, WasmOp op) {
     bool further = wasm_flow(op) == WASM_FLOW_ARM;
     if ((further || op == WASM_OP_END || op == WASM_OP_DELEGATE) && w->open.len)
@@ -199,7 +199,7 @@ static void enter_part(Matcher *w, const Construct *part) {
         vec_push(&w->open, w->part - 1);
 }
 
-/* What an instruction and what is round it say of its site. */
+/* Sets the fields of a site that follow from the instruction and its surroundings. */
 static void set_site(const Matcher *w, Site *s, const WasmInstr *i, const FlowStep *step) {
     s->instr = i;
     s->pc = i->offset;

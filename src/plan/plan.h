@@ -9,7 +9,7 @@
  *     have the same types
  *   - Shape: a variant with its static conditions decided; each shape is compiled once (gen/) into
  *     a template
- *   - Site: a place in the program where an action matches
+ *   - Site: a location in the program where an action matches
  *
  * What is static in a variant is cut out of the tree (cut.c): a maximal static condition becomes an
  * *atom* (its values choose the shape), a maximal static number or string a *constant* (a hole in
@@ -27,10 +27,10 @@
 typedef struct Operand {
     uint32_t n;
     const Type *type;
-    bool any;  /* whatever type it has: i32, i64 or a reference */
-    bool used; /* else only its type is asked for */
+    bool any;  /* of any type: i32, i64 or a reference */
+    bool used; /* else only its type matters */
     bool assigned;
-    bool fixed; /* every match has it with this type: no look at the site needed */
+    bool fixed; /* every match has it with this type, so the site need not be checked */
 } Operand;
 typedef Vec(Operand) Operands;
 
@@ -76,12 +76,12 @@ typedef struct DupAt {
     const Expr *memory;
 } DupAt;
 
-/* A map of a script whose keys are known at every place: it becomes cells (cell.c). */
+/* A map of a script whose keys are known at every location: it becomes cells (cell.c). */
 typedef struct CellMap {
     uint32_t var;    /* PlanVar.id */
     uint32_t leaves; /* of a value */
-    bool tracked;    /* it has to be known which entries are in the map */
-    bool marked;     /* some writes set a mark for that: a leaf after the others */
+    bool tracked;    /* the presence of its entries matters */
+    bool marked;     /* some writes set a mark for presence: a leaf after the others */
     bool *counts;    /* by leaf: not zero where the entry is in the map */
 } CellMap;
 
@@ -90,7 +90,7 @@ typedef struct CellKey {
     uint32_t map;        /* index into Plan.cell_maps */
     const Expr **leaves; /* static numbers, bools and strings */
     uint32_t nleaves;
-    uint32_t writes; /* while bodies are looked at: those on the way there */
+    uint32_t writes; /* while bodies are analysed: those on the current path */
     bool marks;      /* some write with it sets the mark */
 } CellKey;
 
@@ -107,12 +107,12 @@ typedef struct VariantAlt {
     bool gives;          /* one that supplies results with a call of a function: they go through
                             locals */
     bool drops;          /* one that drops the operands of a construct */
-    bool guarded;        /* by a dynamic predicate: if it is false the instruction runs */
+    bool guarded;        /* by a dynamic predicate: if it is false, the original instruction runs */
     const Type *returns; /* type of the value that the body supplies, NULL = none */
-    bool returns_differ; /* not all values that it returns have that type */
+    bool returns_differ; /* some values that it returns have other types */
     const Type *wanted;  /* the type that these must have; NULL = it varies from site to site */
-    Vec(struct Variant *) others; /* then: of the same probe, with other types wanted */
-    const char *reason;           /* one of these that is impossible: why */
+    Vec(struct Variant *) others; /* then: variants of the same probe for other types */
+    const char *reason;           /* why one of these is impossible */
 } VariantAlt;
 
 /* What it asks of its sites. */
@@ -141,12 +141,11 @@ typedef struct Variant {
     bool starts_dynamic; /* something runs at start-up for each site: an unshared variable's initial
                             value depends on script variables, or there is an '@init' call */
     bool exits;          /* there is an '@exit' call */
-    bool exits_count; /* ... and it makes a difference how often it is made with the same arguments
-                       */
+    bool exits_count;    /* ... and the number of calls with the same arguments matters */
     VariantAsks asks;
     Vec(Expr *) statics;  /* its '@static' calls */
     bool impossible;      /* a bound or the predicate cannot hold */
-    bool off;             /* the predicate cannot: constants say so. Nothing else is planned */
+    bool off;             /* the predicate cannot, because of constants; nothing else is planned */
     bool may_lack_consts; /* there may be sites at which a constant has no value */
     bool has_texts;       /* some constants are strings */
     VariantAlt alt;
@@ -176,7 +175,7 @@ typedef struct PlanProbe {
     void *init;                 /* the code for that */
 } PlanProbe;
 
-/* Why an alt body cannot stand for an instruction. */
+/* Why an alt body cannot replace an instruction. */
 typedef enum AltProblem {
     ALT_FITS,
     ALT_LEAVES_OPERANDS,
@@ -185,7 +184,7 @@ typedef enum AltProblem {
     ALT_RETURNS_TOO_MUCH,
     ALT_RETURNS_OTHERS,
     ALT_NO_SUCH_TYPE,
-    ALT_TRAPS_BEHIND, /* it can, but the program traps then */
+    ALT_TRAPS_BEHIND, /* it can, but the program traps afterwards */
 } AltProblem;
 
 /* Sites at which an alt probe has such a problem: the first one. */
@@ -217,7 +216,7 @@ typedef struct LibraryFn {
     const Type **params;
     uint32_t nparams;
     const Type *result; /* NULL = none; a tuple if there are several */
-    bool runs;          /* called when the program runs, so it must be linked */
+    bool runs;          /* called at run time, so it must be linked */
     uint32_t handle;    /* in the program; set by link/ */
 } LibraryFn;
 
@@ -225,6 +224,13 @@ typedef struct ActionList {
     uint32_t *at;
     uint32_t len;
 } ActionList;
+
+/* What some variant of the plan asks for. */
+typedef struct PlanAsks {
+    bool tables;   /* which function is in a table's entry */
+    bool unwinds;  /* what leaves calls: MODE_UNWIND */
+    bool segments; /* how much of a segment is left */
+} PlanAsks;
 
 typedef struct Plan {
     Arena arena;
@@ -258,9 +264,7 @@ typedef struct Plan {
     struct Statics *statics;  /* statics.h; NULL = there is no '@static' call */
     ActionList by_op[WASM_OP_COUNT];      /* actions in script order */
     ActionList by_kind[EVENT_KIND_COUNT]; /* of events that are not instructions */
-    bool asks_tables;   /* some variant asks which function is in a table's entry */
-    bool unwinds_calls; /* there are probes of what leaves calls (MODE_UNWIND) */
-    bool asks_segments; /* some variant asks how much of a segment is left */
+    PlanAsks asks;
 } Plan;
 
 /*
@@ -269,8 +273,8 @@ typedef struct Plan {
  */
 Shape *plan_shape(Plan *plan, Variant *v, const Site *s);
 
-/* The same for a variant that `like` has matched at the site: what '@static' calls gave is not
- * asked for again. */
+/* The same for a variant that `like` has matched at the site: the results of '@static' calls are
+ * reused. */
 Shape *plan_shape_retyped(Plan *plan, Variant *v, const Variant *like, const Site *s);
 
 /* A variant of the same probe and event as alt variant v, whose body returns values of type
@@ -280,7 +284,8 @@ Variant *plan_retyped(Plan *plan, const Variant *v, const Type *wanted);
 /* The shape of a variant with given values of its atoms, made on first use. */
 Shape *plan_shape_for(Plan *plan, Variant *v, uint64_t atoms);
 
-/* Shapes of the probes of events that happen once; each is a site. The arrays are the plan's. */
+/* Shapes of the probes of events that happen once; each counts as a site. The arrays are the
+ * plan's. */
 typedef struct ShapeList {
     const Shape **at;
     uint32_t len;
@@ -290,17 +295,17 @@ typedef struct OnceShapes {
 } OnceShapes;
 OnceShapes plan_once(Plan *plan, const WasmModule *m);
 
-/* A site without a place: what is static at script scope, or in an event that happens once, is
+/* A site without a location: what is static at script scope, or in an event that happens once, is
  * known there. */
 static inline Site plan_nowhere(const Plan *plan, const WasmModule *m) {
     return (Site){.m = m, .host = plan->host};
 }
 
-/* Whether a probe is turned off, by constants or by HOST: that it matches nothing is what is
- * wanted. After sites were looked for. */
+/* Whether constants or HOST turn a probe off, so that it is meant to match nothing. After sites
+ * were looked for. */
 bool plan_is_off(const Plan *plan, const PlanProbe *p);
 
-/* Whether a variant's predicate is false at all instructions of this kind, whatever their place. */
+/* Whether a variant's predicate is false at all instructions of this kind, wherever they are. */
 bool plan_never_at(const Plan *plan, const Variant *v, WasmOp op);
 
 /* The PlanVar.id of a variable; in functions and at script scope `v` is of Plan.scopes. */
@@ -326,10 +331,10 @@ static inline Tri tri_decisive(Op op) {
  * TRI_UNKNOWN: it depends on the others and on what is dynamic. */
 Tri shape_decide(const Variant *v, uint64_t known, uint64_t atoms, const Expr *e);
 
-/* Evaluating it may do more than give a value: then `dynamic && false` is not just false. */
+/* Evaluating it may have effects: then `dynamic && false` is not just false. */
 bool expr_has_effect(const Expr *e);
 
-/* What starts an unshared or shared variable is computed at start-up, not folded. */
+/* The initial value of an unshared or shared variable is computed at start-up, not folded. */
 bool var_starts_dynamic(const Var *v);
 
 /* The id of an action in reports: "3_wasm:opcode:call:before". */
@@ -337,10 +342,10 @@ void action_text(const Plan *plan, const Action *a, Buf *out);
 
 /* ---- libraries (plan/plan_library.c) ---- */
 
-/* Reports what a script uses and nobody has given; false if there is such a library. */
+/* Reports libraries that a script uses and that are not given; false if there are any. */
 bool plan_uses(Plan *plan, uint32_t script, Diags *diags);
 
-/* Resolves a call of a library: its index in Plan.library_fns, or -1, which was reported. */
+/* Resolves a call of a library: its index in Plan.library_fns, or -1 after a message. */
 int64_t plan_library_call(Plan *plan, uint32_t script, const Expr *call, Diags *diags);
 
 /* Whether a library that the script uses exports a function of this name. */
@@ -359,7 +364,7 @@ typedef struct SiteTypes {
     WasmTypes supplies; /* what an alt body must supply, if there are such */
     bool known;         /* filled; else every operand in use has its fixed type */
     bool dead;          /* the instruction cannot be reached */
-    bool falls_through; /* without this diverging instruction the code after it would be well typed
+    bool falls_through; /* the code after this diverging instruction would be well typed without it
                          */
 } SiteTypes;
 
@@ -370,14 +375,14 @@ typedef struct Matcher {
     int64_t watch_call; /* a function: calls of it are shown even if nothing matches; -1 = none */
     bool watch_op[WASM_OP_COUNT]; /* so are these instructions */
     /*
-     * Called in code order for each place at which something matches: the function's entry (instr
-     * NULL), each instruction, and after the final `end` once more each for exit and unwind.
+     * Called in code order for each location at which something matches: the function's entry
+     * (instr NULL), each instruction, and after the final `end` once more each for exit and unwind.
      * Matches are in script order and of one kind of event.
      */
     void (*at)(void *ctx, const Site *site, const SiteTypes *types, const Match *matches,
                uint32_t n);
     void *ctx;
-    /* Not NULL: decides alone whether an action matches at a place, instead of bounds and static
+    /* Not NULL: decides alone whether an action matches at a location, instead of bounds and static
      * conditions. Basic blocks are followed. */
     bool (*accept)(void *ctx, const struct Matcher *w, const Action *a, const Site *site);
 
@@ -385,7 +390,7 @@ typedef struct Matcher {
     Flow flow;
     Constructs constructs; /* of the current function */
     uint32_t part;         /* how many of them the walk has met */
-    Vec(uint32_t) open;    /* those round the current instruction, outermost first */
+    Vec(uint32_t) open;    /* those around the current instruction, outermost first */
     bool op_looks[WASM_OP_COUNT];
     struct {
         uint32_t from, to;

@@ -115,8 +115,7 @@ static int64_t no_removal(const Expr *call, Diags *diags) {
     Diag *g = diag(diags, DIAG_REMOVAL, call->span,
                    "expected 'dyninstr.remove_probe(probe_id);' in the body of a probe at an "
                    "instruction, a block or a function: a probe removes only itself");
-    diag_hint(diags, g,
-              "let a variable say whether a probe is wanted, and ask it in the predicate");
+    diag_hint(diags, g, "to disable another probe, test a variable in its predicate");
     return -1;
 }
 
@@ -127,10 +126,9 @@ static int64_t bundled_call(Plan *plan, uint32_t script, const Expr *call, Diags
     if (bundled_kind(b) == BUNDLED_REMOVE)
         return no_removal(call, diags);
     if (call->annotation == ANN_STATIC) {
-        diag(
-            diags, DIAG_ANNOTATION, call->span,
-            "functions of '%s' are part of the program; they cannot be called while it is compiled",
-            b->library);
+        diag(diags, DIAG_ANNOTATION, call->span,
+             "functions of '%s' run in the program; they cannot be called at compile time",
+             b->library);
         return -1;
     }
     int64_t known = known_function(plan, script, NULL, b, call);

@@ -89,8 +89,8 @@ static void put_declarations(Out *out, Stmt *s) {
 
 static void put_block(Out *out, Stmt *s);
 
-/* The arms that may be taken. One that is always taken is the last, and if it is the only one its
- * statements stand for the whole. */
+/* The arms that may be executed. One that is always executed is the last, and if it is the only
+ * one, its statements replace the whole. */
 static void put_if(Out *out, Stmt *s) {
     uint32_t n = 0;
     Block always = {0};

@@ -1,6 +1,6 @@
 /*
- * plan/static_part.h - static expressions: whether their values vary, and whether they may lack
- * one. Private to plan/.
+ * plan/static_part.h - static expressions: whether their values vary, and whether they may have
+ * none. Private to plan/.
  */
 #ifndef WHAMMC_PLAN_STATIC_PART_H
 #define WHAMMC_PLAN_STATIC_PART_H
@@ -17,7 +17,7 @@ bool static_may_lack(const Expr *e);
 /* Sites at which a static expression has no value do not match the variant. */
 void static_note_lack(Variant *v, Expr *e);
 
-/* What stands for leaf n of the tuple that an '@static' call gives. */
+/* The expression for leaf n of the tuple that an '@static' call returns. */
 Expr *static_call_part(Plan *plan, Expr *call, uint32_t n);
 
 #endif

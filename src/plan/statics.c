@@ -1,5 +1,5 @@
 /*
- * plan/statics.c - '@static' calls: library functions that run while the program is compiled.
+ * plan/statics.c - '@static' calls: library functions that run at compile time.
  */
 #include "plan/statics.h"
 
@@ -39,12 +39,12 @@ static void add_fuel(Statics *s, uint64_t fuel) {
     eval_set_fuel(s->store, eval_fuel(s->store) + fuel);
 }
 
-/* The evaluation of what is static at one place. */
+/* The evaluation of what is static at one location. */
 typedef struct Walk {
     Plan *plan;
     Statics *statics;
     const Site *site; /* NULL = script scope or a function of the script */
-    bool somewhere;   /* the site is a place in a function */
+    bool somewhere;   /* the site is a location in a function */
     bool lacks;       /* an argument has no value: nothing matches */
 } Walk;
 
@@ -83,7 +83,7 @@ static void report(Walk *w, const Expr *e, const char *what, EvalError *error) {
 /* What a library imports from others than WASI: it may be there, but not be called. */
 static bool call_missing(void *ctx, EvalCall *call) {
     const WasmImport *import = ctx;
-    return eval_fail(call->error, EVAL_HOST, "it calls '%.*s' of '%.*s', which is not there yet",
+    return eval_fail(call->error, EVAL_HOST, "it calls '%.*s' of '%.*s', which does not exist yet",
                      STR_ARG(import->name), STR_ARG(import->module));
 }
 
@@ -142,7 +142,7 @@ static EvalInstance *instance_of(Walk *w, const Expr *e, const Library *library)
 
 typedef Vec(EvalValue) EvalValues;
 
-/* The arguments of a call, as they are known at the place. */
+/* The arguments of a call, as they are known at the location. */
 static void fold_args(Walk *w, const Expr *e, const WasmTypeDef *t, EvalValues *out) {
     for (uint32_t k = 0; k < e->nargs; k++) {
         Value v = {.kind = e->args[k]->type->kind};
@@ -182,7 +182,7 @@ static Value value_of(const Type *t, uint64_t bits) {
     return v;
 }
 
-/* Makes the call, or takes its results from the record. */
+/* Makes the call, or gets its results from the record. */
 static void evaluate(Walk *w, Expr *e) {
     Statics *s = w->statics;
     const LibraryFn *f = &w->plan->library_fns.at[e->bound.id];

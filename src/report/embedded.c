@@ -29,6 +29,7 @@ EMBEDDED(monitor);
 EMBEDDED(monitor_file);
 EMBEDDED(import);
 EMBEDDED(math);
+EMBEDDED(sums_bound);
 EMBEDDED(bridge);
 
 RuntimeModule runtime_module(RuntimeHost host, bool values) {
@@ -47,6 +48,10 @@ RuntimeModule runtime_module(RuntimeHost host, bool values) {
 
 RuntimeModule runtime_arithmetic(void) {
     return MODULE(math);
+}
+
+RuntimeModule runtime_sums(void) {
+    return MODULE(sums_bound);
 }
 
 RuntimeModule runtime_adapters(void) {

@@ -48,6 +48,10 @@ RuntimeModule runtime_module(RuntimeHost host, bool values);
 /* Arithmetic for probe code: exports whammc_fmod, imports nothing that it uses. */
 RuntimeModule runtime_arithmetic(void);
 
+/* The sums of bound monitors: exports whammc_sums (stdlib/runtime/sums_bound.h), imports app.change
+ * and env.memory, perhaps env.__stack_pointer. */
+RuntimeModule runtime_sums(void);
+
 /* WASI for libraries inside a program: a complete module that exports functions with the names of
  * WASI's. What it imports is in stdlib/runtime/bridge.c. */
 RuntimeModule runtime_adapters(void);

@@ -43,19 +43,23 @@ typedef struct ImageTail {
     uint64_t offset;         /* of its value after those of the site rows */
 } ImageTail;
 
+/* Rows that follow one another and are all counted alike, or not counted. */
+typedef struct ImageRun {
+    uint64_t rows, amount;
+    bool counted, flag;
+} ImageRun;
+
 typedef struct ImageGroup {
     ReportKind kind;
     Str type, description; /* of tuples */
     uint32_t row_bytes;    /* of a value */
     uint32_t id_stride;    /* distance of two records in the layout that the ids stand for */
     Buf rows;
-    uint32_t count, values; /* rows; those that have not the value of the row before */
+    uint32_t count, values; /* rows; those with a value of their own in the value area */
     uint32_t fid, pc, pair; /* of the row before */
-    Buf counts;             /* as in the image, but for the last run of values */
-    uint32_t run;           /* its length */
-    uint64_t amount;        /* and amount */
-    bool flag;              /* ... which is of flags */
-    bool counted;           /* some amount is not 0 */
+    Buf counts;             /* as in the image, but for the last run */
+    ImageRun run;           /* which is this */
+    Vec(uint32_t) counted;  /* by row in `words` of the image: a number of image_set_counts */
 } ImageGroup;
 
 enum { RECENT = 1024 }; /* a power of two */
@@ -72,7 +76,7 @@ struct Image {
     Vec(uint32_t) fids; /* functions with rows; sorted out at the end */
     Vec(ImageTail) tail;
     uint64_t tail_bytes;
-    uint32_t traps;         /* records of them */
+    ImageCounts counts;
     Vec(ImageGroup) groups; /* the kinds, then types of tuples */
     Map tuple_groups;       /* type -> index in groups */
 };
@@ -117,6 +121,7 @@ void image_free(Image *img) {
     for (uint32_t g = 0; g < img->groups.len; g++) {
         buf_free(&img->groups.at[g].rows);
         buf_free(&img->groups.at[g].counts);
+        vec_free(&img->groups.at[g].counted);
     }
     vec_free(&img->groups);
     map_free(&img->tuple_groups);
@@ -223,9 +228,13 @@ static bool move_pair(Image *img, ImageGroup *g, uint32_t var, uint32_t probe) {
     return false;
 }
 
+static ImageGroup *group_of(Image *img, uint32_t var) {
+    return &img->groups.at[img->vars.at[var].group];
+}
+
 static uint32_t add_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc,
                         bool same) {
-    ImageGroup *g = &img->groups.at[img->vars.at[var].group];
+    ImageGroup *g = group_of(img, var);
     bool other = move_pair(img, g, var, probe);
     bool jump = fid != g->fid || pc < g->pc;
     uint32_t forward = jump ? pc : pc - g->pc;
@@ -240,34 +249,43 @@ static uint32_t add_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, 
         vec_push(&img->fids, fid);
     g->fid = fid;
     g->pc = pc;
-    g->values += !same;
     return g->count++;
 }
 
-static void put_run(const ImageGroup *g, Buf *out) {
-    buf_uleb(out, (uint64_t)g->run << 1 | g->flag);
-    buf_uleb(out, g->amount);
+static void put_run(const ImageRun *run, Buf *out) {
+    buf_uleb(out, run->rows << FORMAT_RUN_SHIFT | (run->flag ? FORMAT_FLAG : 0) |
+                      (run->counted ? FORMAT_COUNTED : 0));
+    buf_uleb(out, run->amount);
 }
 
-static void add_amount(ImageGroup *g, uint64_t amount, bool flag) {
-    if (g->run && (g->amount != amount || g->flag != flag)) {
-        put_run(g, &g->counts);
-        g->run = 0;
+static void add_to_run(ImageGroup *g, bool counted, uint64_t amount, bool flag) {
+    ImageRun *run = &g->run;
+    if (run->rows && (run->counted != counted || run->amount != amount || run->flag != flag)) {
+        put_run(run, &g->counts);
+        run->rows = 0;
     }
-    g->run++;
-    g->amount = amount;
-    g->flag = flag;
-    g->counted |= amount != 0;
+    *run = (ImageRun){run->rows + 1, amount, counted, flag};
+}
+
+/* Whether a group has counted rows; then there are runs of all its rows. */
+static bool has_counts(const ImageGroup *g) {
+    return g->counts.len || g->run.counted;
 }
 
 uint32_t image_count_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc,
-                         uint64_t amount, bool flag) {
-    add_amount(&img->groups.at[img->vars.at[var].group], amount, flag);
+                         const ImageCount *count) {
+    ImageGroup *g = group_of(img, var);
+    add_to_run(g, true, count->amount, count->flag);
+    if (count->amount)
+        vec_push(&g->counted, count->number);
     return add_row(img, var, probe, fid, pc, false);
 }
 
 uint32_t image_site_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc) {
-    return image_count_row(img, var, probe, fid, pc, 0, false);
+    ImageGroup *g = group_of(img, var);
+    add_to_run(g, false, 0, false);
+    g->values++;
+    return add_row(img, var, probe, fid, pc, false);
 }
 
 uint32_t image_same_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc) {
@@ -358,16 +376,27 @@ static uint64_t tail_end(const Image *img) {
     return tail_start(img) + img->tail_bytes;
 }
 
-void image_set_traps(Image *img, uint32_t n) {
-    img->traps = n;
+void image_set_counts(Image *img, ImageCounts counts) {
+    img->counts = counts;
 }
 
 uint64_t image_trap_offset(const Image *img, uint32_t n) {
-    return ((tail_end(img) + 7) & ~(uint64_t)7) + (uint64_t)n * FORMAT_TRAP;
+    return ((tail_end(img) + 7) & ~(uint64_t)7) + (uint64_t)n * SUMS_TRAP;
+}
+
+uint64_t image_counters_offset(const Image *img) {
+    return image_trap_offset(img, img->counts.traps);
+}
+
+uint32_t image_counters(const Image *img) {
+    return img->counts.ncounters;
 }
 
 uint64_t image_values_size(const Image *img) {
-    return img->traps ? image_trap_offset(img, img->traps) : tail_end(img);
+    const ImageCounts *c = &img->counts;
+    if (!c->traps && !c->ncounters && !c->nderived)
+        return tail_end(img);
+    return image_counters_offset(img) + 8 * ((uint64_t)c->ncounters + c->nderived);
 }
 
 /* ---- the image ---- */
@@ -596,33 +625,70 @@ static void put_descriptions(Writer *w) {
     }
 }
 
-static void put_rows(Writer *w) {
-    const Image *img = w->img;
-    const ImageGroup **groups = mem_alloc(img->groups.len * sizeof *groups);
+/* The groups that are in the image, in the order of the report; returns how many. */
+static uint32_t list_groups(const Writer *w, const ImageGroup **groups) {
     uint32_t n = 0;
-    for (uint32_t g = 0; g < img->groups.len; g++)
-        if (img->groups.at[g].count || w->skeleton)
-            groups[n++] = &img->groups.at[g];
+    for (uint32_t g = 0; g < w->img->groups.len; g++)
+        if (w->img->groups.at[g].count || w->skeleton)
+            groups[n++] = &w->img->groups.at[g];
     qsort(groups, n, sizeof *groups, compare_groups);
+    return n;
+}
+
+static void put_groups(Writer *w, const ImageGroup **groups, uint32_t n) {
     put_field(w, FORMAT_GROUPS, here(w));
     put_field(w, FORMAT_NGROUPS, n);
     for (uint32_t g = 0; g < n; g++) {
-        bool counts = groups[g]->counted && img->traps && !w->skeleton;
+        bool counts = has_counts(groups[g]) && !w->skeleton;
         buf_u32le(w->out, groups[g]->kind | (uint32_t)counts << 8 | groups[g]->id_stride << 16);
         buf_u32le(w->out, w->skeleton ? 0 : groups[g]->count);
-        buf_u32le(w->out, w->descriptions[groups[g] - img->groups.at]);
+        buf_u32le(w->out, w->descriptions[groups[g] - w->img->groups.at]);
     }
+}
+
+/* The words that counted rows are made of. */
+static void put_words(Writer *w, const ImageGroup **groups, uint32_t n) {
+    const ImageCounts *c = &w->img->counts;
+    uint32_t next[2] = {0};
+    for (uint32_t g = 0; g < n; g++) {
+        for (uint32_t i = 0; i < groups[g]->counted.len; i++) {
+            ImageWord word = c->word(c->ctx, groups[g]->counted.at[i]);
+            uint32_t distance = word.index - next[word.derived];
+            uint32_t zigzag = distance << 1 ^ (0 - (distance >> 31));
+            buf_uleb(w->out, (uint64_t)zigzag << 1 | word.derived);
+            next[word.derived] = word.index + 1;
+        }
+    }
+}
+
+static void put_rows(Writer *w) {
+    const ImageGroup **groups = mem_alloc(w->img->groups.len * sizeof *groups);
+    uint32_t n = list_groups(w, groups);
+    put_groups(w, groups, n);
+    n = w->skeleton ? 0 : n;
     put_field(w, FORMAT_ROWS, here(w));
-    for (uint32_t g = 0; g < n && !w->skeleton; g++)
+    for (uint32_t g = 0; g < n; g++)
         buf_bytes(w->out, groups[g]->rows.data, groups[g]->rows.len);
     put_field(w, FORMAT_COUNTS, here(w));
-    for (uint32_t g = 0; g < n && img->traps && !w->skeleton; g++) {
-        if (!groups[g]->counted)
+    for (uint32_t g = 0; g < n; g++) {
+        if (!has_counts(groups[g]))
             continue;
         buf_bytes(w->out, groups[g]->counts.data, groups[g]->counts.len);
-        put_run(groups[g], w->out);
+        put_run(&groups[g]->run, w->out);
     }
+    put_field(w, FORMAT_WORDS, here(w));
+    put_words(w, groups, n);
+    put_field(w, FORMAT_SUMS, here(w));
+    if (!w->skeleton && w->img->counts.derived)
+        buf_bytes(w->out, w->img->counts.derived->data, w->img->counts.derived->len);
     free(groups);
+}
+
+static void put_counts(Writer *w) {
+    const ImageCounts *c = &w->img->counts;
+    put_field(w, FORMAT_TRAPS, w->skeleton ? 0 : c->traps);
+    put_field(w, FORMAT_COUNTERS, w->skeleton ? 0 : c->ncounters);
+    put_field(w, FORMAT_DERIVED, w->skeleton ? 0 : c->nderived);
 }
 
 /* How many WebAssembly types a variable takes: "i32" or "(i32; i64)". */
@@ -723,7 +789,7 @@ static bool finish(const Image *img, const ImageOptions *options, bool skeleton,
     put_rows(&w);
     put_tail(&w);
     put_field(&w, FORMAT_VALUES, image_values_size(img));
-    put_field(&w, FORMAT_TRAPS, skeleton ? 0 : img->traps);
+    put_counts(&w);
     buf_free(&w.scratch);
     free(w.descriptions);
     if (here(&w) > UINT32_MAX) {

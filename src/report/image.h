@@ -24,6 +24,7 @@
 #include "base/buf.h"
 #include "../../stdlib/runtime/format.h" /* ReportKind, ReportDest */
 #include "../../stdlib/runtime/rows.h"   /* RowsRank */
+#include "../../stdlib/runtime/sums.h"   /* SUMS_TRAP */
 
 /* In the order of FormatStyle. */
 typedef enum ImageFormat { IMAGE_CSV, IMAGE_JSON, IMAGE_CSV_RFC4180 } ImageFormat;
@@ -70,11 +71,17 @@ uint32_t image_group(const Image *img, uint32_t var);
  */
 uint32_t image_site_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc);
 
-/* The same for a row whose value is `amount` times how often a segment was executed, if something
- * is to be corrected after traps; or (`flag`) `amount` if it was at all, and among the values is
- * how often. */
+/* What a row has that is counted by segments: `amount` times how often a segment was executed, or
+ * (`flag`) `amount` if it was at all. */
+typedef struct ImageCount {
+    uint64_t amount; /* 0: the value is 0 */
+    bool flag;
+    uint32_t number; /* what ImageCounts.word is asked for when the segment's word is known */
+} ImageCount;
+
+/* The same for such a row. It is not in the value area; its kind is a number or bool. */
 uint32_t image_count_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc,
-                         uint64_t amount, bool flag);
+                         const ImageCount *count);
 
 /* The same for a row that has the value of the row before in its group, of which there is one. */
 uint32_t image_same_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc);
@@ -126,9 +133,26 @@ uint32_t image_group_rows(const Image *img, uint32_t group);
 uint64_t image_tail_offset(const Image *img, uint32_t row);
 uint64_t image_values_size(const Image *img);
 
-/* Room for n records of traps after the values; where the nth one is. */
-void image_set_traps(Image *img, uint32_t n);
+/* How often a segment was executed: a counter, or a word that is computed (sums.h). */
+typedef struct ImageWord {
+    uint32_t index;
+    bool derived;
+} ImageWord;
+
+/* What counted rows are made of, and records of traps; all after the other values. */
+typedef struct ImageCounts {
+    uint32_t traps; /* records that there is room for */
+    uint32_t ncounters, nderived;
+    const Buf
+        *derived; /* the table of sums.h; lives as long as the image; NULL or no bytes: none */
+    ImageWord (*word)(void *ctx, uint32_t number); /* of ImageCount.number */
+    void *ctx;
+} ImageCounts;
+void image_set_counts(Image *img, ImageCounts counts);
+/* Where the nth record of a trap is (SUMS_TRAP bytes), and the first counter, 8 bytes each. */
 uint64_t image_trap_offset(const Image *img, uint32_t n);
+uint64_t image_counters_offset(const Image *img);
+uint32_t image_counters(const Image *img); /* how many */
 
 /* Whether there is any row. */
 bool image_is_empty(const Image *img);
@@ -169,13 +193,14 @@ void image_class(Image *img, RowsRank rank, ImageField *fields, uint32_t n, Buf 
 /*
  * Prints the report as the runtime does. `values` has image_values_size() bytes, little endian;
  * strings and maps are in this thread's memory (values_native_memory). Damaged images print less,
- * but are safe as long as the values have as many bytes as they say.
+ * but are safe as long as the values have as many bytes as they say. Derived words among the
+ * values are filled in.
  */
-void image_render(const uint8_t *image, uint32_t len, const uint8_t *values, Buf *out);
+void image_render(const uint8_t *image, uint32_t len, uint8_t *values, Buf *out);
 
 /* The same, as long as no more than `most` bytes are in *out; false if there would be more. Rows
  * can share long texts, so that a damaged image prints a thousand times what it has. */
-bool image_render_within(const uint8_t *image, uint32_t len, const uint8_t *values, size_t most,
+bool image_render_within(const uint8_t *image, uint32_t len, uint8_t *values, size_t most,
                          Buf *out);
 
 /* Whether the image is one of this version, as far as that can be told without its values, and all

@@ -32,16 +32,17 @@ void format_flush(FormatOut *o) {
     buf_bytes(out, o->data, used);
 }
 
-void image_render(const uint8_t *image, uint32_t len, const uint8_t *values, Buf *out) {
+void image_render(const uint8_t *image, uint32_t len, uint8_t *values, Buf *out) {
     FormatOut o;
     o.sink = out;
     o.used = 0;
     if (len >= FORMAT_HEADER)
         values_text_before(image);
-    format_report(&o, image, len, values ? values : image); /* there may be no values */
+    uint8_t none[1];
+    format_report(&o, image, len, values ? values : none);
 }
 
-bool image_render_within(const uint8_t *image, uint32_t len, const uint8_t *values, size_t most,
+bool image_render_within(const uint8_t *image, uint32_t len, uint8_t *values, size_t most,
                          Buf *out) {
     Limit here = {.out = out, .most = most};
     limit = &here;
@@ -178,7 +179,7 @@ void image_text_to(Buf *out) {
 
 /* The runtime's name, which is no name of the library. */
 __attribute__((visibility("hidden"))) void whammc_report(const uint8_t *image, uint32_t len,
-                                                         const uint8_t *values) {
+                                                         uint8_t *values) {
     if (text.sink)
         image_render(image, len, values, text.sink);
 }

@@ -74,8 +74,8 @@ static bool subtypes(const WasmModule *m, const WasmType *a, uint32_t na, const 
     return ok;
 }
 
-/* The function that an alt call means is there, takes what the one that is called takes, and gives
- * what is needed. */
+/* Checks that the function of an alt call exists, and has the callee's parameters and the results
+ * that are needed. */
 static void check_alt_calls(Rewrite *r, const Site *site, const SiteTypes *types,
                             const Variant *v) {
     const WasmTypes *given = &types->operands, *needed = &types->supplies;
@@ -260,7 +260,7 @@ static void splice_at(void *self, const Site *site, const SiteTypes *types, cons
                    pieces->code.len);
         return;
     }
-    if (r->region_func != site->func && r->p.plan->unwinds_calls) {
+    if (r->region_func != site->func && r->p.plan->asks.unwinds) {
         r->region_func = site->func;
         r->p.splicer.one_region = splice_wants_one_region(&r->p.m, site->func);
     }
@@ -468,8 +468,9 @@ static void blame(void *self, Diag *d) {
         if (sites)
             diag_label(r->p.diags, d, p->probe->rule.span, "this probe matched %u sites", sites);
     }
-    diag_hint(r->p.diags, d,
-              "this is a fault of whammc; please report it with the script and the program");
+    diag_hint(
+        r->p.diags, d,
+        "this is an internal error of whammc; please report it with the script and the program");
 }
 
 /* Whether the program needs its host for a report, or imports something from it. */

@@ -1,5 +1,5 @@
 /*
- * rewrite/rewrite.h - a program and a plan go in, an instrumented program comes out.
+ * rewrite/rewrite.h - compiles a plan into a program.
  */
 #ifndef WHAMMC_REWRITE_REWRITE_H
 #define WHAMMC_REWRITE_REWRITE_H
@@ -7,11 +7,9 @@
 #include "link/options.h"
 #include "plan/plan.h"
 
-/*
- * Instruments `bytes` with the plan (made by plan_make, not used before). `file` is the module's
- * name in diags. The output is validated before it is given back. False if there were errors; then
- * out is empty. The actions' site counts are filled in either way as far as matching got.
- */
+/* Instruments `bytes` with the plan (made by plan_make, not used before). `file` is the module's
+ * name in diags. The output is validated before it is returned. False if there were errors; then
+ * out is empty. The actions' site counts are filled in either way, as far as matching got. */
 bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId file,
                     const RewriteOptions *options, Buf *out, Diags *diags);
 

@@ -66,7 +66,7 @@ int engine_find(const Cli *cli, const char *asked, const char *clock, Engine *e)
         if (guess)
             return cli_usage(cli, "there is no engine '%s'; did you mean '%s'?", asked, guess);
         return cli_usage(
-            cli, "there is no engine '%s': it must be node, node24, wasmtime, wizard or a path",
+            cli, "there is no engine '%s': expected node, node24, wasmtime, wizard or a path",
             asked);
     }
     if (!known.hint)
@@ -75,7 +75,8 @@ int engine_find(const Cli *cli, const char *asked, const char *clock, Engine *e)
     if (e->program && (e->kind != ENGINE_PYTHON || has_wasmtime(e->program)))
         return check_clock(cli, clock, e->kind);
     const char *missing = e->program ? " (that Python has no package wasmtime)" : "";
-    message_one(cli, DIAG_NO_ENGINE, known.hint, "the engine %s is not there%s", asked, missing);
+    message_one(cli, DIAG_NO_ENGINE, known.hint, "the engine %s is not installed%s", asked,
+                missing);
     free(e->program);
     e->program = NULL;
     return STATUS_NO_ENGINE;

@@ -1,5 +1,5 @@
 /*
- * run/report_catch.c - takes the reports of monitors out of what a program prints.
+ * run/report_catch.c - separates the reports of monitors from what a program prints.
  *
  * Monitors print where they were made to, which is standard output unless somebody said otherwise.
  * From the line on that begins a report all is kept; what of it is none is told apart when the

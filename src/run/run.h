@@ -20,10 +20,10 @@ typedef struct Engine {
     char *program; /* its path, on the heap */
 } Engine;
 
-/* The engine that was asked for, by name or path, if it can have the clock that was asked for (see
- * RunnerJob). STATUS_OK, else it was said. */
+/* The engine that was asked for, by name or path, if it supports the clock that was asked for (see
+ * RunnerJob). STATUS_OK, or another status after a message. */
 int engine_find(const Cli *cli, const char *asked, const char *clock, Engine *e);
-/* Says that it could not be run (errno `error`); NULL: what it needs could not be made at the
+/* Reports that it could not be run (errno `error`); NULL: what it needs could not be made at the
  * place. */
 void engine_failed(const Cli *cli, const Engine *e, const Place *place, int error);
 
@@ -38,7 +38,7 @@ typedef struct Catch {
     bool closed; /* standard output cannot be written to any more */
 } Catch;
 
-/* Takes bytes that were printed (as for process_read; ctx is a Catch). */
+/* Receives bytes that were printed (as for process_read; ctx is a Catch). */
 bool catch_take(void *ctx, const uint8_t *bytes, size_t n);
 /* Nothing more comes. */
 void catch_end(Catch *c);
@@ -47,7 +47,7 @@ void catch_end(Catch *c);
 typedef struct RunnerJob {
     const Engine *engine;
     const Words *options; /* for the engine */
-    const char *clock;    /* where Node takes the time from: an option's choice; NULL = its own */
+    const char *clock;    /* where Node gets the time from: an option's choice; NULL = its own */
     const Words *world;   /* options of the runner: --dir, --env */
     bool unseen;          /* what the program prints goes nowhere */
     Catch *caught;        /* reports in what it prints; NULL: all goes where ours goes */
@@ -56,7 +56,7 @@ typedef struct RunnerJob {
     const LibraryOptions *libs; /* what it imports besides the runtime; NULL: not even that */
 } RunnerJob;
 
-/* Runs it and reads its report. Returns what waitpid() told, or -1: it was said. */
+/* Runs it and reads its report. Returns the status of waitpid(), or -1 after a message. */
 int runner_run(const Cli *cli, const RunnerJob *job, Buf *report);
 
 /* ---- what programs see (world.c) ---- */
@@ -66,12 +66,13 @@ enum { OPTION_DIR = 1010, OPTION_ENV };
 #define DIR_OPTION                                                                                 \
     {                                                                                              \
         OPTION_DIR, "dir", "HOST[::GUEST]",                                                        \
-            "the program may open the directory HOST, too, which it calls GUEST; may be repeated"  \
+            "let the program open the directory HOST, under the name GUEST; may be repeated"       \
     }
 #define ENV_OPTION                                                                                 \
     {                                                                                              \
         OPTION_ENV, "env", "NAME=VALUE",                                                           \
-            "a variable of the program's environment, besides ours; may be repeated"               \
+            "set this variable in the program's environment, besides those of whammc; may be "     \
+            "repeated"                                                                             \
     }
 
 /* Takes the argument of one of them, as an option for runners and engines; false if it is wrong,

@@ -26,8 +26,8 @@ typedef struct Files {
     Arena arena;
 } Files;
 
-/* A file in memory, which is gone when nobody has it open any more, and its path in the child.
- * NULL: errno. */
+/* A file in memory, which exists as long as somebody has it open, and its path in the child. NULL:
+ * errno. */
 static const char *put_file(Files *f, const char *name, const void *bytes, size_t len) {
     int fd = memfd_create(name, 0);
     if (fd < 0)
@@ -69,7 +69,7 @@ static bool put_files(Files *f, const RunnerJob *job) {
            (!job->libs || put_libraries(f, job->libs));
 }
 
-/* How an engine is told to run the runner: to Node it is given as text, since Node takes modules
+/* How an engine is told to run the runner: Node gets it as text, since Node accepts modules
  * only from files with a name that ends in .mjs. */
 static void push_runner(Files *f, const RunnerJob *job, Words *argv) {
     if (job->engine->kind == ENGINE_PYTHON) {

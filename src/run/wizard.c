@@ -81,8 +81,8 @@ static void add_error(Filter *f, const char *text, size_t n) {
     vec_push(&f->errors, strndup(text, n));
 }
 
-/* What stands after a text in a line; the whole line if it is not in it. */
-static Str behind(Str line, const char *text) {
+/* What follows a text in a line; the whole line if the text is not in it. */
+static Str text_after(Str line, const char *text) {
     const char *found = memmem(line.ptr, line.len, text, strlen(text));
     size_t skip = found ? (size_t)(found - line.ptr) + strlen(text) : 0;
     while (skip < line.len && line.ptr[skip] == ' ')
@@ -115,7 +115,7 @@ static Message message_at(const Filter *f, const uint8_t *p, size_t n, bool line
 
 static void take_mark(Filter *f, Str line) {
     Buf b = {0};
-    Str why = behind(line, "^");
+    Str why = text_after(line, "^");
     buf_printf(&b, "the engine does not know the export name '%s': %.*s", f->name, STR_ARG(why));
     add_error(f, (const char *)b.data, b.len);
     buf_free(&b);
@@ -128,7 +128,7 @@ static void take_message(Filter *f, Message m, Str line) {
     f->expected = MESSAGE_NONE;
     switch (m) {
     case MESSAGE_LINK:
-        line = behind(line, ": ");
+        line = text_after(line, ": ");
         add_error(f, line.ptr, line.len);
         f->unlinked = true;
         f->expected = MESSAGE_BLANK;
@@ -192,7 +192,7 @@ static bool filter_end(const Cli *cli, Filter *f, int wait_status) {
     if (last.len && failed) {
         last.len--; /* the line feed */
         if (last.ptr[0] == 'm')
-            last = behind(last, "error inserting Whamm! probe");
+            last = text_after(last, "error inserting Whamm! probe");
         add_error(f, last.ptr, last.len);
     } else {
         write_out(f, last.ptr, last.len);

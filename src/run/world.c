@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-/* "HOST::GUEST", else both. False: there is no such directory, which was said. */
+/* "HOST::GUEST", else both. If there is no such directory, prints a message and returns false. */
 static bool check_directory(const Cli *cli, const char *value) {
     const char *guest = strstr(value, "::");
     struct stat s;
@@ -25,7 +25,7 @@ static bool check_directory(const Cli *cli, const char *value) {
 
 bool world_option(const Cli *cli, Words *world, int key, const char *value) {
     if (key == OPTION_ENV && (*value == '=' || !strchr(value, '='))) {
-        cli_usage(cli, "--env=%s: it must be NAME=VALUE", value);
+        cli_usage(cli, "--env=%s: expected NAME=VALUE", value);
         return false;
     }
     if (key == OPTION_DIR && !check_directory(cli, value))
@@ -43,7 +43,7 @@ int world_check(const Cli *cli, const Words *world, const Engine *e) {
         if (strncmp(word, "--dir=", 6) == 0 && strstr(word, "::"))
             return cli_usage(cli, "%s: Wizard opens directories only under their own names", word);
         if (strchr(word, ','))
-            return cli_usage(cli, "%s: Wizard takes no commas there", word);
+            return cli_usage(cli, "%s: Wizard does not accept commas there", word);
     }
     return STATUS_OK;
 }

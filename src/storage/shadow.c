@@ -47,7 +47,7 @@ static bool interferes(const Variant *v) {
 void shadow_init(Shadow *s, WasmModule *m, const Plan *plan, bool *watch_op) {
     static const WasmOp tables[] = {WASM_OP_TABLE_SET, WASM_OP_TABLE_FILL, WASM_OP_TABLE_COPY,
                                     WASM_OP_TABLE_INIT, WASM_OP_TABLE_GROW};
-    *s = (Shadow){.m = m, .tables = plan->asks_tables, .segments = plan->asks_segments};
+    *s = (Shadow){.m = m, .tables = plan->asks.tables, .segments = plan->asks.segments};
     s->trusted = true;
     for (uint32_t i = 0; i < plan->variants.len; i++)
         s->trusted &= !interferes(plan->variants.at[i]);

@@ -2,6 +2,7 @@
  * storage/storage.c - where the variables of a plan live in a rewritten program.
  */
 #include "storage/storage.h"
+#include "inject/trap_record.h"
 
 #include "plan/describe.h"
 
@@ -69,8 +70,10 @@ static uint32_t group_for(Store *s, const PlanVar *v, Map *groups) {
     uint32_t group = (uint32_t)*map_put(groups, content(&key), s->groups.len, &added);
     buf_free(&key);
     if (added) {
-        vec_push(&s->groups,
-                 ((SlotGroup){.type = type, .hidden = hidden, .leaves = type_leaves(type)}));
+        vec_push(
+            &s->groups,
+            ((SlotGroup){
+                .type = type, .hidden = hidden, .last = COUNT_NONE, .leaves = type_leaves(type)}));
         if (!hidden)
             vec_last(&s->groups).rows = image_group(s->image, s->image_var[v->id]);
     }
@@ -131,10 +134,6 @@ void store_free(Store *s) {
     free(s->global);
     free(s->group_of);
     free(s->map_of);
-    for (uint32_t i = 0; i < s->groups.len; i++) {
-        vec_free(&s->groups.at[i].values);
-        vec_free(&s->groups.at[i].value_of);
-    }
     vec_free(&s->groups);
     vec_free(&s->inits);
     vec_free(&s->tail);
@@ -176,30 +175,19 @@ static void note_texts(Store *s, const Site *site, const Variant *v) {
     }
 }
 
-/* Notes what the next row of a group has as value. */
-static void note_value(SlotGroup *g, uint32_t value) {
-    if (g->values.len || value & SLOT_COUNTED) {
-        for (uint32_t i = g->values.len; i < g->count; i++) /* slots that came before the first */
-            vec_push(&g->values, i);
-        vec_push(&g->values, value);
-    }
-    g->last = value;
-}
-
 /* A row whose value is counted by segments; often it is that of the row before. */
 static void count_value(Store *s, const Site *site, const Match *match, uint32_t id) {
     SlotGroup *g = &s->groups.at[s->group_of[id]];
     uint32_t probe = store_action_row(s, match->action);
-    bool follows = g->values.len && g->last & SLOT_COUNTED;
-    uint32_t last = follows ? g->last & ~(uint32_t)SLOT_COUNTED : COUNT_NONE;
-    uint32_t value = coalesce_value(s->coalesce, site, match, id, last);
-    if (value == last) {
+    uint32_t value = coalesce_value(s->coalesce, site, match, id, g->last);
+    if (value == g->last) {
         image_same_row(s->image, s->image_var[id], probe, site->func, site->pc);
         return;
     }
     const CountValue *v = &s->counts->values.at[value];
-    image_count_row(s->image, s->image_var[id], probe, site->func, site->pc, v->amount, v->flag);
-    note_value(g, value | SLOT_COUNTED);
+    ImageCount count = {v->amount, v->flag, value};
+    image_count_row(s->image, s->image_var[id], probe, site->func, site->pc, &count);
+    g->last = value;
 }
 
 static void name_function(Store *s, const Site *site) {
@@ -242,7 +230,7 @@ void store_count(Store *s, const Site *site, const Match *match) {
         SlotGroup *g = &s->groups.at[s->group_of[id]];
         if (var->report) {
             name_function(s, site);
-            note_value(g, g->count);
+            g->last = COUNT_NONE;
             image_site_row(s->image, s->image_var[id], store_action_row(s, match->action),
                            site->func, site->pc);
         }
@@ -309,6 +297,26 @@ static void number_maps(Store *s) {
     free(list);
 }
 
+static ImageWord count_word(void *ctx, uint32_t number) {
+    CountRef ref = ((const Counts *)ctx)->values.at[number].ref;
+    return (ImageWord){ref.index, ref.derived};
+}
+
+/* Whether rows are made of counters, which the image then has among its values. */
+static bool counters_in_image(const Store *s) {
+    return s->counts && s->counts->values.len;
+}
+
+static void close_counts(Store *s) {
+    const Counts *c = s->counts;
+    image_set_counts(s->image, (ImageCounts){.traps = c->traps.len ? TRAP_RECORDS : 0,
+                                             .ncounters = counters_in_image(s) ? c->ncounters : 0,
+                                             .nderived = c->nderived,
+                                             .derived = &c->derived,
+                                             .word = count_word,
+                                             .ctx = (void *)(uintptr_t)c});
+}
+
 void store_close(Store *s, const WasmModule *m) {
     Site nowhere = plan_nowhere(s->plan, m);
     for (uint32_t i = 0; i < s->plan->scopes.len; i++) {
@@ -343,6 +351,8 @@ void store_close(Store *s, const WasmModule *m) {
         }
     }
     free(list);
+    if (s->counts)
+        close_counts(s);
 }
 
 /* ---- strings ---- */
@@ -416,8 +426,10 @@ uint64_t store_words(const Store *s) {
 
 uint64_t store_values_size(const Store *s) {
     uint64_t size = hidden_offset(s, s->groups.len);
-    size = s->in_memory ? align8(size + cells_hidden_size(&s->cells)) : size;
-    return s->in_memory ? size + 8 * (uint64_t)counter_words(s) : size;
+    if (!s->in_memory)
+        return size;
+    uint32_t words = counter_words(s) - (counters_in_image(s) ? s->counts->ncounters : 0);
+    return align8(size + cells_hidden_size(&s->cells)) + 8 * (uint64_t)words;
 }
 
 /* ---- sums ---- */
@@ -520,26 +532,20 @@ static void add_initial_data(Store *s, WasmModule *m) {
         if (!g->in_memory)
             continue;
         uint32_t width = leaf_bytes(g);
-        uint32_t value = g->values.len ? g->value_of.at[init->slot] : init->slot;
-        uint64_t at = g->base - s->values_at + (uint64_t)value * width;
+        uint64_t at = g->base - s->values_at + (uint64_t)init->slot * width;
         for (uint32_t b = 0; b < width; b++)
             bytes.data[at + b] = (uint8_t)(init->bits >> (8 * b));
     }
     wasm_add_data_active(m, s->memory, s->values_at, &bytes, STR("whammc.init"));
 }
 
-/* Where slots are among the values, in groups that have others, too. */
-static void find_slots(SlotGroup *g) {
-    for (uint32_t i = 0; i < g->values.len; i++)
-        if (!(g->values.at[i] & SLOT_COUNTED))
-            vec_push(&g->value_of, i);
-}
-
 static void add_counters(Store *s, WasmModule *m) {
     s->counters = m->globals.len;
     for (uint32_t i = 0; i < counter_words(s) && !s->in_memory; i++)
         wasm_add_global_zero(m, WASM_I64, true, STR(""));
-    s->counters_at = s->values_at + store_values_size(s) - 8 * (uint64_t)counter_words(s);
+    s->settled_at = s->values_at + store_values_size(s) - 8 * (uint64_t)s->nsettled;
+    s->counters_at = counters_in_image(s) ? s->values_at + image_counters_offset(s->image)
+                                          : s->settled_at - 8 * (uint64_t)s->counts->ncounters;
 }
 
 /* A variable of a probe without sites, which nothing reads or writes. */
@@ -555,8 +561,6 @@ static bool is_idle(const Store *s, const PlanVar *v) {
 }
 
 void store_add(Store *s, WasmModule *m) {
-    for (uint32_t i = 0; i < s->groups.len; i++)
-        find_slots(&s->groups.at[i]);
     for (uint32_t i = 0; i < s->groups.len; i++)
         s->groups.at[i].in_memory = s->in_memory && s->groups.at[i].type->kind != TYPE_FUNCREF;
     for (uint32_t i = 0; i < s->plan->vars.len; i++) {
@@ -590,10 +594,16 @@ void store_put_access(const Store *s, const WasmModule *m, WasmOp op, uint64_t a
     buf_uleb(out, at);
 }
 
+static uint64_t counter_address(const Store *s, uint32_t n) {
+    uint32_t counters = s->counts->ncounters;
+    return n < counters ? s->counters_at + 8 * (uint64_t)n
+                        : s->settled_at + 8 * (uint64_t)(n - counters);
+}
+
 void store_push_counter(const Store *s, const WasmModule *m, uint32_t n, Buf *out) {
     if (s->in_memory) {
         wasm_put_const(out, WASM_I32, 0);
-        store_put_access(s, m, WASM_OP_I64_LOAD, s->counters_at + 8 * (uint64_t)n, out);
+        store_put_access(s, m, WASM_OP_I64_LOAD, counter_address(s, n), out);
     } else {
         wasm_put_op(out, WASM_OP_GLOBAL_GET);
         buf_uleb(out, wasm_final(m, WASM_SPACE_GLOBAL, s->counters + n));
@@ -615,7 +625,7 @@ void store_begin_counter(const Store *s, Buf *out) {
 
 void store_end_counter(const Store *s, const WasmModule *m, uint32_t n, Buf *out) {
     if (s->in_memory) {
-        store_put_access(s, m, WASM_OP_I64_STORE, s->counters_at + 8 * (uint64_t)n, out);
+        store_put_access(s, m, WASM_OP_I64_STORE, counter_address(s, n), out);
     } else {
         wasm_put_op(out, WASM_OP_GLOBAL_SET);
         buf_uleb(out, wasm_final(m, WASM_SPACE_GLOBAL, s->counters + n));
@@ -637,6 +647,5 @@ uint64_t store_slot(const Store *s, SlotCursor *c, const PlanVar *v) {
         vec_push(&c->next, 0);
     const SlotGroup *g = &s->groups.at[group];
     uint32_t slot = c->next.at[group]++;
-    return g->base +
-           (uint64_t)(g->in_memory && g->values.len ? g->value_of.at[slot] : slot) * g->step;
+    return g->base + (uint64_t)slot * g->step;
 }

@@ -24,8 +24,6 @@
  */
 enum { STORAGE_MAX_GLOBALS = 950000 };
 
-enum { SLOT_COUNTED = 0x80000000u }; /* in SlotGroup.values */
-
 /* A slot (with one leaf) that does not start at zero. */
 typedef struct SlotInit {
     uint32_t group, slot;
@@ -36,13 +34,10 @@ typedef struct SlotInit {
  * not. */
 typedef struct SlotGroup {
     const Type *type;
-    bool hidden;            /* not reported */
-    uint32_t rows;          /* of the report: image_group */
-    uint32_t count;         /* slots */
-    uint32_t last;          /* of the last row: as in `values` */
-    Vec(uint32_t) values;   /* of the report, if some are counted by segments: SLOT_COUNTED and an
-                               index into Counts.values, or a slot */
-    Vec(uint32_t) value_of; /* ... by slot: an index into `values` */
+    bool hidden;    /* not reported */
+    uint32_t rows;  /* of the report: image_group */
+    uint32_t count; /* slots */
+    uint32_t last;  /* row: an index into Counts.values, or COUNT_NONE if that is not counted */
     uint32_t leaves;
     bool in_memory;        /* references never are */
     uint32_t step;         /* from one slot to the next: globals, or bytes */
@@ -75,7 +70,8 @@ typedef struct Store {
     uint64_t sites;
     uint64_t slots;       /* leaves of slots and cells */
     uint32_t counters;    /* handle of the first counter, if they are globals */
-    uint64_t counters_at; /* the address of the first one, if they are in memory */
+    uint64_t counters_at; /* the address of the first one, if they are in memory, */
+    uint64_t settled_at;  /* and of what was counted of the first sum that is settled */
     uint32_t nsettled;    /* sums that are brought up to date in their places at a flush */
     MapCells cells;
     Vec(uint32_t) tail; /* PlanVar.id of the shared and script rows, in order */
@@ -105,8 +101,8 @@ void store_count_once(Store *s, const ShapeList *shapes, const WasmModule *m);
 /* The id of an action in the image. */
 uint32_t store_action_row(Store *s, const Action *a);
 
-/* Rows of shared and script variables, strings of script scope; then the size of everything is
- * known. */
+/* Rows of shared and script variables, strings of script scope, what is derived of counters; then
+ * the size of everything is known. */
 void store_close(Store *s, const WasmModule *m);
 
 /* The number of a string, and its content as an object of the runtime. */
@@ -128,7 +124,8 @@ bool store_settles(const Store *s, const Sum *sum, bool cell);
 /* How many globals (or words of our memory) per-site variables need. */
 uint64_t store_words(const Store *s);
 
-/* Bytes of the value area: reported slots, shared and script rows, then hidden slots, counters. */
+/* Bytes of the value area: those of the image, with the counters, then hidden slots, what is kept
+ * of sums that are settled. */
 uint64_t store_values_size(const Store *s);
 
 /* After the choice of in_memory: how many sums are settled. */

@@ -1,8 +1,8 @@
 /*
  * unit/engine_limits.c - what an engine cannot do for a monitor.
  *
- * An engine runs functions of the monitor before instructions and gives them copies of operands and
- * locals. It has nothing after or instead of instructions, and does not show the program's
+ * An engine runs functions of the monitor before instructions and passes them copies of operands
+ * and locals. It has nothing after or instead of instructions, and does not show the program's
  * memories, tables and references.
  */
 #include "unit/engine_limits.h"
@@ -103,15 +103,28 @@ static void check_entry(Engine *g, const Action *a) {
     if (op != WASM_OP_BLOCK && op != WASM_OP_LOOP && op != WASM_OP_IF && op != WASM_OP_TRY &&
         op != WASM_OP_TRY_TABLE)
         refuse(g, REASON_ENTRY, span,
-               "an engine does not tell when control comes to the top of '%s': a jump leads there, "
-               "behind the instruction",
+               "engines have no event for the start of the body of '%s': a jump leads there, past "
+               "the instruction",
                wasm_ops[op].mnemonic);
 }
 
-static void check_unwind(Engine *g, const Action *a) {
-    if (a->event.kind == EVENT_FUNC_UNWIND)
+/* Without a default: the compiler asks about each new event. */
+static void check_event(Engine *g, const Action *a) {
+    switch (a->event.kind) {
+    case EVENT_FUNC_UNWIND:
         refuse(g, REASON_UNWIND, a->variant->probe->rule.span,
-               "an engine does not tell when an exception leaves a function");
+               "engines have no event for an exception that leaves a function");
+        break;
+    case EVENT_BEGIN:
+    case EVENT_END:
+    case EVENT_REPORT:
+    case EVENT_FUNC_ENTRY:
+    case EVENT_FUNC_EXIT:
+    case EVENT_BLOCK_START:
+    case EVENT_BLOCK_END:
+    case EVENT_OPCODE:
+    case EVENT_KIND_COUNT: break; /* unit/unit.c has them */
+    }
 }
 
 /* Compiled code has lost the locals where a function ends. */
@@ -120,8 +133,8 @@ static void check_exit(Engine *g, const Action *a) {
     for (uint32_t i = 0; i < v->locals.len && a->event.kind == EVENT_FUNC_EXIT; i++)
         if (v->locals.at[i].used)
             refuse(g, REASON_EXIT_LOCALS, v->probe->rule.span,
-                   "engines that compile do not have the values of locals any more where a "
-                   "function ends; 'local%u' cannot be asked for",
+                   "'local%u' is not available at the end of a function: engines that compile have "
+                   "overwritten it there",
                    v->locals.at[i].n);
 }
 
@@ -134,8 +147,9 @@ static void check_operands(Engine *g, const Action *a) {
     for (uint32_t i = 0; i < v->args.len; i++) {
         const Operand *o = &v->args.at[i];
         if (o->used && value_arg(a->event.op, o->n, &type) == VALUE_NONE)
-            refuse(g, REASON_OPERAND, v->probe->rule.span, "an engine does not show arg%u of '%s'",
-                   o->n, wasm_ops[a->event.op].mnemonic);
+            refuse(g, REASON_OPERAND, v->probe->rule.span,
+                   "engines do not pass arg%u of '%s' to probes", o->n,
+                   wasm_ops[a->event.op].mnemonic);
     }
 }
 
@@ -164,7 +178,7 @@ static void check_name(Engine *g, const Expr *e) {
     case NAME_TARGET_FN_TAIL_CALLS:
     case NAME_TARGET_FN_RESUMABLE:
         refuse(g, REASON_ESCAPES, e->span,
-               "'%s' depends on the whole program; a monitor looks only at the function that it is "
+               "'%s' depends on the whole program; a monitor sees only the function that it is "
                "attached to",
                name_infos[e->bound.id].text);
         break;
@@ -182,35 +196,34 @@ static void check_name(Engine *g, const Expr *e) {
         break;
     case NAME_SEGMENT_SIZE:
         refuse(g, REASON_SEGMENT, e->span,
-               "whether %s traps depends on what is left of a segment, which an engine does not "
-               "tell",
+               "whether %s traps depends on the rest of a segment, which an engine does not tell",
                op);
         break;
     case NAME_REF_CONDITION:
         if (e->bound.n == ENTRY_FAILS) {
-            refuse(g, REASON_TABLES, e->span,
-                   "whether %s traps depends on the program's tables, which an engine does not "
-                   "show",
-                   op);
+            refuse(
+                g, REASON_TABLES, e->span,
+                "whether %s traps depends on the program's tables, which an engine does not show",
+                op);
             break;
         } /* fall through */
     case NAME_ARG_IS_NULL:
     case NAME_ARRAY_LEN:
         refuse(g, REASON_REFERENCE, e->span,
-               "this depends on a reference that %s takes; an engine gives probes only numbers",
+               "this depends on a reference operand of %s; engines pass only numbers to probes",
                op);
         break;
     case NAME_ARG:
     case NAME_LOCAL:
         if (e->type->kind == TYPE_FUNCREF)
             refuse(g, REASON_REFERENCE, e->span,
-                   "an engine gives probes only numbers, no references");
+                   "engines pass only numbers to probes, no references");
         break;
     default: break;
     }
 }
 
-/* In a probe that has no place in the program, and is not script scope either. */
+/* In a probe that has no location in the program, and is not script scope either. */
 static bool runs_once(const Engine *g) {
     EventKind kind = g->v->event.kind;
     return g->at < g->plan->probes.len &&
@@ -228,7 +241,7 @@ static void check_call(Engine *g, const Expr *e) {
         break;
     case FUNCTION_NO_CHANGE:
         refuse(g, REASON_INSTRUCTION, e->span,
-               "'%s' changes what the program does, which a monitor cannot", name);
+               "'%s' changes what the program does, which a monitor cannot do", name);
         break;
     case FUNCTION_NO_DATA:
         refuse(g, REASON_DATA, e->span,
@@ -237,8 +250,8 @@ static void check_call(Engine *g, const Expr *e) {
     case FUNCTION_PAGES:
         if (runs_once(g) && !builtin_library_value(g->plan->libraries, e, &(uint64_t){0}))
             refuse(g, REASON_MEMORY, e->span,
-                   "'%s' of the program's memory is not known to a monitor here: ask at script "
-                   "scope, and keep it in a variable",
+                   "'%s' of the program's memory is not known to a monitor here: call it at script "
+                   "scope and keep the result in a variable",
                    name);
         break;
     case FUNCTION_YES:
@@ -253,7 +266,7 @@ static void check_expr(Engine *g, const Expr *e) {
         check_call(g, e);
     else if (e->kind == EXPR_METHOD && e->annotation == ANN_STATIC && e->type->kind == TYPE_TUPLE)
         refuse(g, REASON_STATIC, e->span,
-               "an '@static' call in a monitor can give one value only, not a tuple");
+               "an '@static' call in a monitor can return only one value, not a tuple");
     for (uint32_t i = 0; i < e->nargs; i++)
         check_expr(g, e->args[i]);
 }
@@ -264,11 +277,11 @@ static void check_block(Engine *g, const Block *b) {
             check_expr(g, s->var->init);
         if (s->kind == STMT_CALL && s->value->annotation == ANN_STATIC)
             refuse(g, REASON_STATIC, s->value->span,
-                   "an engine asks for values when it attaches a probe; an '@static' call that "
-                   "gives none is not made");
+                   "engines request values when they attach a probe; an '@static' call without a "
+                   "result is never made");
         if (s->target && s->target->is_bound)
             refuse(g, REASON_ASSIGN, s->target->span,
-                   "an engine gives probes copies: what is assigned to them is lost");
+                   "engines pass copies to probes: assignments to them are lost");
         else if (s->target)
             check_expr(g, s->target);
         if (s->value)
@@ -341,7 +354,7 @@ bool engine_can(Plan *plan, bool (*happens)(const Action *a), Diags *diags) {
                 continue;
             check_entry(&g, a);
             check_exit(&g, a);
-            check_unwind(&g, a);
+            check_event(&g, a);
             check_operands(&g, a);
             if (a->variant != last)
                 check_variant(&g, a->variant);

@@ -1,5 +1,6 @@
 /*
- * unit/known.h - what is known of static expressions when there is an event but no program.
+ * unit/known.h - the values of static expressions that are known from the event alone, without a
+ * program.
  */
 #ifndef WHAMMC_UNIT_KNOWN_H
 #define WHAMMC_UNIT_KNOWN_H

@@ -1,6 +1,6 @@
 /*
- * unit/unit.c - what may happen at each kind of place, in order: the parts of units and what they
- * depend on.
+ * unit/unit.c - what may happen at each kind of location, in order: the parts of units and what
+ * they depend on.
  */
 #include "unit/unit.h"
 
@@ -19,7 +19,7 @@ typedef struct Maker {
     bool blocks;           /* there are block:start or block:end actions */
     bool exits;            /* something happens at func:exit */
     bool at_function_exit; /* returns and last ends have nothing else: the engine's own event */
-    /* The unit at hand. */
+    /* The current unit. */
     Vec(UnitAtom) atoms;
     Map atom_ids; /* by text, kind and place */
     Map subjects; /* of comparisons with literals, by place and text */
@@ -103,8 +103,8 @@ static bool is_literal(const Expr *e) {
     return e->kind == EXPR_INT || e->kind == EXPR_STR;
 }
 
-/* A condition without what only turns it round; *value is what stands for true. */
-static const Expr *upright(Expr *e, bool *value) {
+/* A condition without its negation; *value is the value of the original where the rest is true. */
+static const Expr *strip_negation(Expr *e, bool *value) {
     *value = true;
     while (e->kind == EXPR_UNARY && e->op == OP_NOT) {
         *value = !*value;
@@ -150,7 +150,7 @@ static UnitBit condition_bit(Maker *m, const Variant *v, Event event, const Expr
     Expr *simple = known_simplify(&m->plan->arena, event, condition);
     if (simple->kind == EXPR_BOOL)
         return (UnitBit){UNIT_KNOWN, simple->boolean};
-    const Expr *e = upright(simple, &value);
+    const Expr *e = strip_negation(simple, &value);
     if (e->kind == EXPR_NAME && e->is_bound && e->bound.id == NAME_AT_FUNC_END &&
         m->op == WASM_OP_END)
         return (UnitBit){simple_atom(m, ATOM_LAST), value};
@@ -287,7 +287,7 @@ static bool asks(const Operands *list) {
     return false;
 }
 
-/* A site shows though the place cannot be reached. */
+/* A site shows though the location cannot be reached. */
 static bool leaves_row(const Variant *v) {
     bool row = v->starts_dynamic || v->exits;
     for (uint32_t i = 0; i < v->probe->nvars; i++)
@@ -295,7 +295,7 @@ static bool leaves_row(const Variant *v) {
     return row;
 }
 
-/* An action that runs at places where the atom has a value; the others have rows. */
+/* An action that runs at locations where the atom has a value; the others have rows. */
 static void add_running(Maker *m, UnitPart how, Gates gates, uint32_t atom, bool value) {
     add_part(m, how, with(gates, atom, value));
     how.kind = PART_ROW;
@@ -312,9 +312,8 @@ static bool is_conjunct(const Expr *predicate, const Expr *e) {
 
 /* An action with everything that it depends on. `how` has the flags. */
 static void add_action(Maker *m, Action *a, UnitPart how, Gates gates) {
-    static const char *const locals =
-        "the script asks for locals at a function's last end, where engines that compile do not "
-        "have their values any more";
+    static const char *const locals = "the script reads locals at a function's last end, where "
+                                      "engines that compile have overwritten them";
     const Variant *v = a->variant;
     uint32_t types, consts;
     if (!happens(a) || !types_atom(m, v, a->event, &types) ||
@@ -408,7 +407,7 @@ static void add_branch(Maker *m) {
     static const char *const reference =
         "whether it branches depends on a reference, which an engine does not show";
     static const char *const exception =
-        "where an exception goes on is not known to a monitor that asks for 'back_edge'";
+        "where an exception continues is not known to a monitor that reads 'back_edge'";
     if (!m->units->uses_back)
         return;
     switch (wasm_flow(m->op)) {
@@ -446,8 +445,8 @@ static void too_many(Maker *m, const Unit *u) {
             continue;
         Diag *d =
             diag(m->diags, DIAG_MONITOR_CANNOT, u->parts[i].action->variant->probe->rule.span,
-                 "there are %u different type bounds and other things that must be known "
-                 "where %s is; at most %d are possible",
+                 "%u different type bounds and other conditions must be known at %s; at most %d "
+                 "are possible",
                  u->ntable,
                  u->op < WASM_OP_COUNT ? wasm_ops[u->op].mnemonic : "a function's entry or exit",
                  UNIT_ATOMS);

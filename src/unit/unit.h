@@ -1,31 +1,31 @@
 /*
- * unit/unit.h - a plan as monitor modules want it: for each kind of place one list of what happens
- * there, split by what is static.
+ * unit/unit.h - a plan as monitor modules need it: for each kind of location one list of what
+ * happens there, split by what is static.
  *
- * An engine is told rules, not sites, and two probes at one place are expensive. So all actions
- * that can meet at a place (by instruction; block events and func:exit happen at instructions too)
- * become one *unit*: a list of *parts* in firing order. What is known when an engine attaches the
- * monitor is an *atom* of the unit: a static condition of a predicate or body, whether operands
- * have their types, whether the place can be reached. With n atoms there are 2^n assignments; for
- * each one what is left to do is the *residue*: parts with their conditions decided. Assignments
- * with equal residues share one probe, whose static predicate is true for just these; where nothing
- * is left there is no probe. So a purely static predicate costs nothing at run time, and a mixed
- * one only what is left of it. (Whamm paper, section 4.1.)
+ * An engine is given rules, not sites, and two probes at one location are expensive. So all actions
+ * that can meet at a location (by instruction; block events and func:exit happen at instructions,
+ * too) become one *unit*: a list of *parts* in firing order. What is known when an engine attaches
+ * the monitor is an *atom* of the unit: a static condition of a predicate or body, whether operands
+ * have their types, whether the location is reachable. With n atoms there are 2^n assignments; what
+ * is left to do for one of them is its *residue*: the parts with their conditions decided.
+ * Assignments with equal residues share one probe, whose static predicate is true for just these;
+ * where nothing is left there is no probe. So a purely static predicate costs nothing at run time,
+ * and a mixed one only its dynamic rest. (Whamm paper, section 4.1.)
  *
- * With more than UNIT_ATOMS atoms, or where all units together would have more than UNIT_RESIDUES
- * residues (a glob with many conditions), the conditions of a unit are left to the run: its probes
- * get them as bits of a value (of several if there are more than 64), only the other atoms are
- * tabulated: what a probe can ask for depends on them. The static predicate says then also whether
- * any part can happen: whether its predicate is not false whatever its dynamic parts are, as
- * shape_decide has it, with the atoms of the variant by UnitPart.bits.
+ * With more than UNIT_ATOMS atoms, or if all units together would have more than UNIT_RESIDUES
+ * residues (a glob with many conditions), the conditions of a unit are evaluated at run time: its
+ * probes receive them as bits of a value (of several if there are more than 64). Only the other
+ * atoms are tabulated, because what a probe can ask for depends on them. The static predicate then
+ * also says whether any part can happen: whether its predicate is not false whatever its dynamic
+ * parts are, as shape_decide has it, with the atoms of the variant by UnitPart.bits.
  *
- * Parts that only count need no probe: how often control comes to a place follows from how often it
- * comes to others (PART_COUNT; segment.h).
+ * Parts that only count need no probe: the executions of a location are derived from those of
+ * others (PART_COUNT; segment.h).
  *
- * Engines fire probes of `loop` and `end` also for branches that land there; what the language has
- * before these instructions does not happen then. So branches set a flag just before they jump, and
- * the probe where they land counts only if it is not set, then clears it. Nothing of the program
- * runs in between.
+ * Engines also fire probes of `loop` and `end` for branches that arrive there; events that the
+ * language has before these instructions do not happen then. So branches set a flag just before
+ * they jump, and the probe at their target counts only if the flag is clear, then clears it. No
+ * other code of the program runs in between.
  */
 #ifndef WHAMMC_UNIT_UNIT_H
 #define WHAMMC_UNIT_UNIT_H
@@ -41,7 +41,7 @@ typedef enum UnitAtomKind {
     ATOM_CONDITION, /* UnitAtom.expr is true */
     ATOM_TYPES,     /* operands and locals are there with these types */
     ATOM_CONSTS,    /* static expressions have a value */
-    ATOM_LIVE, /* the validator says that the place can be reached: operands may be asked for */
+    ATOM_LIVE, /* the validator says that the location can be reached: operands may be asked for */
     ATOM_WIDE, /* operand n, an address or size, is an i64 */
     ATOM_LAST, /* the function's last end */
     ATOM_BLOCK_FIRST,  /* the first instruction of a basic block */
@@ -74,7 +74,7 @@ typedef struct UnitAtom {
                                floats as integers */
     const UnitType *types;  /* TYPES */
     uint32_t n;             /* number of exprs or types; WIDE: of the operand */
-    bool at_end;    /* CONDITION, CONSTS: asked of the function's last end, not of the place */
+    bool at_end;    /* CONDITION, CONSTS: asked of the function's last end, not of the location */
     uint32_t guard; /* CONDITION: the atom that tells whether it has a value, which is asked first;
                        if not, it is false. UNIT_KNOWN = it always has */
     /* CONDITION with '@static' calls, which are made once a site: its own action's, and whose;
@@ -89,16 +89,16 @@ typedef struct UnitAtom {
 } UnitAtom;
 
 typedef enum UnitPartKind {
-    PART_ACTION,   /* the action's body, with what is left of its predicate */
-    PART_ROW,      /* only its record (and what '@init' and '@exit' do with it): the place cannot be
-                      reached */
-    PART_COUNT,    /* an action that only counts: no probe, it is counted by segments */
-    PART_SET_BACK, /* sets the flag as `back` says */
+    PART_ACTION, /* the action's body, with what is left of its predicate */
+    PART_ROW,   /* only its record (and what '@init' and '@exit' do with it): the location cannot be
+                   reached */
+    PART_COUNT, /* an action that only counts: no probe, it is counted by segments */
+    PART_SET_BACK,   /* sets the flag as `back` says */
     PART_CLEAR_BACK, /* clears it */
     PART_PUSH_FRAME, /* a new set of frame variables, zero */
     PART_POP_FRAME,
-    PART_REFUSE, /* the monitor cannot be attached to such a place: a message (`why`) and a trap in
-                    the predicate */
+    PART_REFUSE, /* the monitor cannot be attached to such a location: a message (`why`) and a trap
+                    in the predicate */
 } UnitPartKind;
 
 /* What PART_SET_BACK sets the flag to. */
@@ -114,7 +114,7 @@ typedef struct UnitBit {
     bool value;    /* with an atom: the value that stands for true */
 } UnitBit;
 
-/* One thing that may happen at a place. */
+/* One thing that may happen at a location. */
 typedef struct UnitPart {
     UnitPartKind kind;
     Action *action; /* ACTION, ROW, COUNT; REFUSE: only if that can happen; NULL = in any case */
@@ -181,7 +181,7 @@ typedef struct Units {
 bool units_make(Plan *plan, Counters *counters, Units *units, Diags *diags);
 void units_free(Units *units);
 
-/* Whether a part may have a record at its places. */
+/* Whether a part may have a record at its locations. */
 static inline bool part_has_record(const UnitPart *p) {
     return p->kind == PART_ACTION || p->kind == PART_ROW || p->kind == PART_COUNT;
 }

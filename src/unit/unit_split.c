@@ -40,7 +40,7 @@ static bool clash(const UnitAtom *a, const UnitAtom *b, bool live) {
     return a->subject && a->subject == b->subject && !str_eq(a->text, b->text);
 }
 
-/* Whether the atoms can have these values together, as far as that follows from what they are. */
+/* Whether the atoms can have these values together, as far as their kinds tell. */
 static bool possible(const Unit *u, uint32_t a) {
     bool live = value_of(u, a, ATOM_LIVE, false);
     for (uint32_t k = 0; k < u->ntable; k++) {
@@ -119,13 +119,13 @@ static bool is_kept(const Splitter *s, const Addition *a) {
     return !sum->of_sites || !sum->late || sum->var->report;
 }
 
-/* Whether all that is left of a part is to count how often control comes to the place. */
+/* Whether all that is left of a part is to count how often control comes to the location. */
 static bool only_counts(const Splitter *s, const UnitPart *p) {
     if (!s->counters || !p->shape || p->at_end || p->if_taken || p->kind > PART_ROW)
         return false;
     Event e = p->action->event;
-    bool behind = e.mode == MODE_AFTER && p->kind == PART_ACTION; /* of an `end` */
-    if (e.kind == EVENT_OPCODE && e.mode != MODE_BEFORE && !behind)
+    bool after = e.mode == MODE_AFTER && p->kind == PART_ACTION; /* of an `end` */
+    if (e.kind == EVENT_OPCODE && e.mode != MODE_BEFORE && !after)
         return false;
     Counting k = *counters_shape(s->counters, p->shape);
     bool only = k.why_not == WHY_NOTHING && k.n;
@@ -137,7 +137,7 @@ static bool only_counts(const Splitter *s, const UnitPart *p) {
 typedef Vec(UnitPart) Parts;
 
 /* What is left of the unit: its parts, and two texts that tell residues apart, with and without the
- * actions. Gives Residue.wide. */
+ * actions. Returns Residue.wide. */
 static uint32_t decide(Splitter *s, const Unit *u, uint32_t assignment, Parts *parts, Buf *key,
                        Buf *form) {
     uint32_t wide = 0;

@@ -68,6 +68,12 @@
      : CHAR(names, 5) == '6' ? 4                                                                   \
                              : 0)
 
+/* The limits of a signature. */
+#define OP(id, mnemonic, prefix, code, category, operands, results, imm, flow, modes, event,       \
+           names)                                                                                  \
+    _Static_assert(LEN(operands) <= 3 && LEN(results) <= 1, mnemonic ": write \"*\"");
+#include "wasm/opcode.def"
+
 const WasmSimpleSig wasm_simple_sigs[WASM_OP_COUNT] = {
 #define OP(id, mnemonic, prefix, code, category, operands, results, imm, flow, modes, event,       \
            names)                                                                                  \
@@ -283,12 +289,12 @@ static bool catch_clause(WasmSig *s, const WasmCatch *c) {
         return false;
     bool ref = (c->kind & 1) != 0;
     if (values.len + ref != label.len)
-        return wasm_sig_fail(s, "%s gives %u values, label %u takes %u", names[c->kind & 3],
+        return wasm_sig_fail(s, "%s passes %u values, label %u expects %u", names[c->kind & 3],
                              values.len + ref, c->label, label.len);
     if (ref) {
         label.len--;
         if (!wasm_subtype(m, WASM_REF(0, WASM_HEAP(WASM_HEAP_EXN)), label.at[label.len]))
-            return wasm_sig_fail(s, "%s gives a (ref exn), which label %u does not take last",
+            return wasm_sig_fail(s, "%s passes a (ref exn), which label %u does not expect last",
                                  names[c->kind & 3], c->label);
     }
     if (!wasm_subtypes(m, values, label))
@@ -368,7 +374,7 @@ static bool call_type(WasmSig *s, const WasmTypeDef *d, WasmType extra) {
     }
     WasmTypeList own = wasm_frame_results(s->t->m, &s->t->frames.at[0]);
     return wasm_subtypes(s->t->m, (WasmTypeList){d->results, d->nresults}, own) ||
-           wasm_sig_fail(s, "the results of what is called are not those of the caller");
+           wasm_sig_fail(s, "the callee's results are not those of the caller");
 }
 
 static bool call(WasmSig *s) {

@@ -62,7 +62,7 @@ static bool label_with_reference(WasmSig *s, WasmTypeList *label, WasmType *last
     if (!wasm_sig_label(s, s->i->a, label))
         return false;
     if (label->len == 0 || !WASM_IS_REF(label->at[label->len - 1]))
-        return wasm_sig_fail(s, "label %u does not take a reference last", s->i->a);
+        return wasm_sig_fail(s, "label %u does not expect a reference last", s->i->a);
     *last = label->at[--label->len];
     return true;
 }
@@ -79,7 +79,7 @@ static bool br_on_non_null(WasmSig *s) {
     return true;
 }
 
-/* br_on_cast, br_on_cast_fail: one of the two types goes to the label, the other stays. */
+/* br_on_cast, br_on_cast_fail: the label receives one of the two types, the other stays. */
 static bool br_on_cast(WasmSig *s) {
     const WasmModule *m = s->t->m;
     WasmType from = s->i->type, to = s->i->type2, last;
@@ -94,7 +94,7 @@ static bool br_on_cast(WasmSig *s) {
     WasmType rest = to & WASM_NULL_BIT ? from & ~WASM_NULL_BIT : from;
     WasmType taken = s->i->op == WASM_OP_BR_ON_CAST ? to : rest;
     if (!wasm_subtype(m, taken, last))
-        return wasm_sig_fail(s, "label %u takes %s last, the branch gives %s", s->i->a,
+        return wasm_sig_fail(s, "label %u expects %s last, the branch passes %s", s->i->a,
                              wasm_type_words(last, a), wasm_type_words(taken, b));
     wasm_sig_put(s->params, label.at, label.len);
     vec_push(s->params, from);

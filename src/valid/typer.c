@@ -246,8 +246,9 @@ static bool check_br_table(WasmTyper *t, const WasmInstr *i) {
                         t->frames.len);
         WasmTypeList label = wasm_frame_label(t->m, wasm_label(t, depth));
         if (label.len != arity)
-            return fail(t, i->offset, "br_table: label %u takes %u operands, the default label %u",
-                        depth, label.len, arity);
+            return fail(t, i->offset,
+                        "br_table: label %u expects %u operands, the default label %u", depth,
+                        label.len, arity);
         if (!check_operands(t, i, label, 1))
             return false;
     }
@@ -408,8 +409,7 @@ static inline bool step_short(WasmTyper *t, const WasmInstr *i) {
 
 bool wasm_typer_step(WasmTyper *t, const WasmInstr *i) {
     if (t->frames.len == 0)
-        return fail(t, i->offset, "%s: there is code behind the last end",
-                    wasm_ops[i->op].mnemonic);
+        return fail(t, i->offset, "%s: there is code after the last end", wasm_ops[i->op].mnemonic);
     const WasmSimpleSig *g = &wasm_simple_sigs[i->op];
     if (g->kind != WASM_SIG_OTHER)
         return step_simple(t, i, g);

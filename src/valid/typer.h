@@ -8,11 +8,11 @@
 
 /*
  * Starts at the first instruction of func. `m` is an input module (or one being built in memory).
- * Gives the cursor for wasm_next. False with t->error set if the local declarations are bad.
+ * Returns the cursor for wasm_next. False with t->error set if the local declarations are bad.
  */
 bool wasm_typer_begin(WasmTyper *t, const WasmModule *m, uint32_t func, WasmCode *code);
 
-/* Starts at an expression without locals that gives one value of `type` (an initial value, an
+/* Starts at an expression without locals that leaves one value of `type` (an initial value, an
  * offset). */
 void wasm_typer_begin_expr(WasmTyper *t, const WasmModule *m, WasmType type);
 

@@ -147,7 +147,7 @@ static const char *not_constant(const WasmModule *m, const WasmInstr *i, uint32_
     }
 }
 
-/* Checks the expression at file offset `at` and gives the offset after its end; 0 if it is not
+/* Checks the expression at file offset `at` and returns the offset after its end; 0 if it is not
  * valid. */
 static uint32_t check_expr(Valid *v, uint32_t at, WasmType type, uint32_t globals, const char *what,
                            uint32_t index) {
@@ -320,7 +320,7 @@ static const char *func_words(const WasmModule *m, uint32_t func, char buf[120])
     return buf;
 }
 
-/* A fault at a code offset, which is what scripts call `pc`. */
+/* An error at a code offset, which is what scripts call `pc`. */
 static void report_code(Valid *v, DiagTag tag, uint32_t func, uint32_t offset, uint32_t len,
                         const char *what) {
     char name[120];

@@ -9,9 +9,10 @@
 
 /* Makes final[space][handle] exist for a space whose indices move. */
 static void set_final(WasmModule *m, WasmSpace space, uint32_t handle, uint32_t index) {
-    if (handle >= m->final_cap[space])
-        vec_grow_((void *)&m->final[space], &m->final_cap[space], handle + 1, sizeof(uint32_t));
-    m->final[space][handle] = index;
+    if (handle >= m->layout.final_cap[space])
+        vec_grow_((void *)&m->layout.final[space], &m->layout.final_cap[space], handle + 1,
+                  sizeof(uint32_t));
+    m->layout.final[space][handle] = index;
 }
 
 static void layout_space(WasmModule *m, WasmSpace space) {
@@ -38,24 +39,24 @@ static void layout_space(WasmModule *m, WasmSpace space) {
         if (import == m->imports.len || m->imports.at[import].handle != h)
             set_final(m, space, h, next++);
     }
-    m->identity[space] = false;
-    for (uint32_t h = 0; h < count && !m->identity[space]; h++)
-        if (m->final[space][h] != h)
+    m->layout.identity[space] = false;
+    for (uint32_t h = 0; h < count && !m->layout.identity[space]; h++)
+        if (m->layout.final[space][h] != h)
             return;
-    m->identity[space] = true;
+    m->layout.identity[space] = true;
 }
 
 void wasm_layout(WasmModule *m) {
-    if (m->laid_out)
+    if (m->layout.done)
         return;
-    m->laid_out = true;
+    m->layout.done = true;
     for (uint32_t space = 0; space < WASM_SPACE_COUNT; space++)
         layout_space(m, space);
 }
 
-/* A definition that comes after the layout goes to the end: index and handle agree. */
+/* A definition that is added after the layout goes to the end: index and handle agree. */
 static uint32_t added(WasmModule *m, WasmSpace space, uint32_t handle) {
-    if (m->laid_out && !m->identity[space])
+    if (m->layout.done && !m->layout.identity[space])
         set_final(m, space, handle, handle);
     return handle;
 }
@@ -122,7 +123,7 @@ uint32_t wasm_add_func_type(WasmModule *m, const WasmType *params, uint32_t npar
 /* ---- imports ---- */
 
 static int32_t add_import(WasmModule *m, Str module, Str name, WasmSpace space, uint32_t handle) {
-    assert(!m->laid_out);
+    assert(!m->layout.done);
     vec_push(&m->imports, (WasmImport){copy(m, module), copy(m, name), (uint8_t)space, handle});
     return (int32_t)m->imports.len - 1;
 }

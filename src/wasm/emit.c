@@ -51,7 +51,7 @@ static WasmOp find_op(const char *s, size_t n) {
 enum { MAX_NAMES = 24 };
 
 typedef struct Name {
-    const char *at; /* behind its $ */
+    const char *at; /* after its $ */
     size_t len;
     uint64_t value;
 } Name;
@@ -76,7 +76,7 @@ static bool take_word(Emit *e, const char *word) {
     return is;
 }
 
-/* What a name stands for. */
+/* The value of a name. */
 static uint64_t named(const Emit *e, const char *name, size_t n) {
     for (uint32_t i = 0; i < e->nnames; i++)
         if (e->names[i].len == n && memcmp(e->names[i].at, name, n) == 0)
@@ -85,7 +85,7 @@ static uint64_t named(const Emit *e, const char *name, size_t n) {
     return 0;
 }
 
-/* A number, or what stands for one. */
+/* A number, or a name for one. */
 static uint64_t number(Emit *e) {
     size_t n = next_word(e);
     const char *word = e->at;

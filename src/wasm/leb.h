@@ -21,7 +21,7 @@ typedef struct WasmCode {
 /* A cursor over `size` bytes, standing at byte `from`. */
 WasmCode wasm_code(const uint8_t *bytes, size_t size, size_t from);
 
-/* Notes an error at a place (the first one stays). Gives false. */
+/* Notes an error at a location (the first one is kept). Returns false. */
 bool wasm_code_fail(WasmCode *c, const uint8_t *at, const char *error);
 
 bool wasm_get_uleb_slow(WasmCode *c, uint32_t bits, uint64_t *v);

@@ -11,7 +11,7 @@ enum { MAX_LOCALS = 50000 };
 void wasm_module_init(WasmModule *m) {
     *m = (WasmModule){.start = -1};
     for (uint32_t k = 0; k < WASM_SPACE_COUNT; k++)
-        m->identity[k] = true;
+        m->layout.identity[k] = true;
 }
 
 void wasm_module_free(WasmModule *m) {
@@ -43,7 +43,7 @@ void wasm_module_free(WasmModule *m) {
     vec_free(&m->imports);
     vec_free(&m->exports);
     for (uint32_t k = 0; k < WASM_SPACE_COUNT; k++)
-        free(m->final[k]);
+        free(m->layout.final[k]);
     free(m->declared);
     arena_free(&m->arena);
     wasm_module_init(m);

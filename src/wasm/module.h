@@ -193,6 +193,14 @@ typedef struct WasmHint {
     uint32_t data, size;   /* file range of the contents */
 } WasmHint;
 
+/* From wasm_layout: the final index of a handle. */
+typedef struct WasmLayout {
+    bool done;
+    bool identity[WASM_SPACE_COUNT];   /* nothing has moved */
+    uint32_t *final[WASM_SPACE_COUNT]; /* by handle */
+    uint32_t final_cap[WASM_SPACE_COUNT];
+} WasmLayout;
+
 typedef struct WasmModule {
     const uint8_t *bytes; /* the input, which must outlive the module; NULL for an empty module */
     size_t size;
@@ -225,10 +233,7 @@ typedef struct WasmModule {
     uint32_t input_imports[WASM_SPACE_COUNT];
     uint32_t input_import_count, input_export_count;
 
-    /* From wasm_layout: final[space][handle]; identity[space] if nothing moved. */
-    bool laid_out;
-    bool identity[WASM_SPACE_COUNT];
-    uint32_t *final[WASM_SPACE_COUNT], final_cap[WASM_SPACE_COUNT];
+    WasmLayout layout;
 
     uint8_t *declared; /* by function handle: may be used by ref.func (by the validator) */
 } WasmModule;
@@ -277,7 +282,7 @@ uint32_t wasm_func_locals(const WasmModule *m, uint32_t func, WasmTypes *out, co
 /* A cursor at the first instruction of an input function's body. False if the declarations of its
  * locals are malformed. */
 bool wasm_func_code(const WasmModule *m, uint32_t func, WasmCode *code);
-/* The export that gives `name` in `space`, or NULL. */
+/* The export called `name` in `space`, or NULL. */
 const WasmExport *wasm_find_export(const WasmModule *m, WasmSpace space, Str name);
 /* The indices into `exports` by name, for many such questions: those of one space. */
 Map wasm_exports_by_name(const WasmModule *m, WasmSpace space);
@@ -340,7 +345,7 @@ void wasm_set_start(WasmModule *m, uint32_t func);
 /* Computes final indices; after this no imports can be added (other additions can). Idempotent. */
 void wasm_layout(WasmModule *m);
 static inline uint32_t wasm_final(const WasmModule *m, WasmSpace space, uint32_t handle) {
-    return m->identity[space] ? handle : m->final[space][handle];
+    return m->layout.identity[space] ? handle : m->layout.final[space][handle];
 }
 
 /* ---- copying code (wasm/remap.c) ---- */
@@ -362,7 +367,7 @@ bool wasm_copy_locals(WasmCode *from, const WasmRemap *map, Buf *out);
 /* The same for one decoded instruction whose bytes are at `bytes`. */
 void wasm_copy_instr(const uint8_t *bytes, const WasmInstr *i, const WasmRemap *map, Buf *out);
 
-/* The label that takes the place of `depth` at the instruction that is copied. */
+/* The label that replaces `depth` at the instruction that is copied. */
 typedef uint32_t WasmLabel(void *ctx, uint32_t depth);
 /* True if the instruction names labels. */
 bool wasm_has_labels(const WasmInstr *i);

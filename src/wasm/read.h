@@ -24,10 +24,10 @@ typedef struct WasmUnvalidated {
 bool wasm_read(WasmUnvalidated *u, const uint8_t *bytes, size_t size, DiagFileId file,
                Diags *diags);
 
-/* Reports malformed or invalid input at a file offset. Gives false. */
+/* Reports malformed or invalid input at a file offset. Returns false. */
 bool wasm_read_fail(WasmReader *r, DiagTag tag, const uint8_t *at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* Reports the cursor's error. Gives false. */
+/* Reports the cursor's error. Returns false. */
 bool wasm_read_error(WasmReader *r);
 
 /* A u32, a count (of items of at least one byte each: not more than bytes left), a byte below

@@ -64,8 +64,8 @@ uint32_t wasm_remap_mask(const WasmRemap *map) {
 WasmRemap wasm_layout_remap(const WasmModule *m) {
     WasmRemap map = {0};
     for (uint32_t space = 0; space < WASM_SPACE_COUNT; space++)
-        if (!m->identity[space])
-            map.map[space] = m->final[space], map.count[space] = wasm_space_count(m, space);
+        if (!m->layout.identity[space])
+            map.map[space] = m->layout.final[space], map.count[space] = wasm_space_count(m, space);
     return map;
 }
 

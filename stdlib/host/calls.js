@@ -115,7 +115,7 @@ function readTree(rows) {
   const row = rows.find(one => TREE.test(one.type));
   if (!row) return null;
   const nodes = readNodes(row), { above, first, next } = linkNodes(nodes), count = nodes.id.length;
-  const order = new Int32Array(count), stack = []; // depth first, parents in front of their children
+  const order = new Int32Array(count), stack = []; // depth first, parents before their children
   let n = 0;
   for (let at = first[count]; at >= 0 || stack.length > 0;) {
     if (at < 0) {

@@ -180,7 +180,7 @@ export function functionResults(graph) {
 
 // ---- text ----
 
-// A number with so many digits behind the point. Unlike toFixed it rounds what is exactly in the middle to the even
+// A number with so many digits after the point. Unlike toFixed it rounds what is exactly in the middle to the even
 // digit, as C does.
 function fixed(x, digits) {
   const text = x.toFixed(digits), longer = x.toFixed(digits + 1), lower = longer.slice(0, -1);
@@ -267,7 +267,7 @@ function arcLine(graph, link, isCaller) {
 
 const nameColumn = graph => ''.padStart(graph.timed ? 66 : 40);
 
-// Arcs, the largest last in front of the function and first behind it; none to itself.
+// Arcs, the largest last before the function and first after it; none to itself.
 function arcLines(graph, links, areCallers) {
   const others = links.filter(link => link.from !== link.to);
   others.sort((a, b) => descending(a.ns, b.ns) || descending(a.calls, b.calls) || a.number - b.number);
@@ -276,7 +276,7 @@ function arcLines(graph, links, areCallers) {
   return others.reverse().map(link => arcLine(graph, link, true)).join('');
 }
 
-// The columns in front of the name of a function or cycle.
+// The columns before the name of a function or cycle.
 function wholeLine(graph, index, self, children, called) {
   if (!graph.timed) return `${index.padEnd(13)} ${called.padStart(20)}  `;
   return `${index.padEnd(6)} ${column(percent(addNs(self, children), graph.self), 1, 6)} ${column(ms(self), 2, 12)} ` +

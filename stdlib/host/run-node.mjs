@@ -8,7 +8,7 @@
 //   --env=NAME=VALUE          a variable of its environment; may be repeated
 //   --interruptible           who has started this sends SIGINT instead of SIGTERM and SIGHUP, which do nothing then
 //
-// Each library gets WASI and the libraries in front of it; what whammc_runtime writes is the report.
+// Each library gets WASI and the libraries before it; what whammc_runtime writes is the report.
 // SIGINT ends the program as a trap does, with a report, and then Node.
 // The program gets WASI (arguments, the environment, standard streams, the current directory as '.' and by its name) and
 // whammc.write, whose output is put into the file REPORT ('-': standard error); of several reports the file
@@ -142,7 +142,7 @@ function takeOptions(words) {
 // ---- the clock ----
 
 // Reading the host's clock takes some 40 ns, longer than many a call that is to be timed. A thread that does nothing
-// but write the time into shared memory brings it down to 3 ns, at the price of a processor.
+// but write the time into shared memory brings it down to 3 ns, at the cost of a processor.
 //
 // The memory has a number that tells whether the thread runs; how long it did not since (where others need the
 // processors, too, the time stands still until it gets its turn); in another cache line, the time. In milliseconds.
@@ -296,7 +296,7 @@ function endBy(signal) {
   process.kill(process.pid, signal);
 }
 
-// Between and behind the calls of interruptibly() SIGINT would end the process: a second one, while the report is made. From here on
+// Between and after the calls of interruptibly() SIGINT would end the process: a second one, while the report is made. From here on
 // it does not; returns what ends that and tells whether one came. Works with --expose-internals only.
 function watchInterrupts() {
   try {

@@ -4,7 +4,7 @@
         MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]
 
 Needs the package `wasmtime` from PyPI. Each --lib is a module that the program imports as NAME; it gets WASI and
-the libraries in front of it, and what the library whammc_runtime writes is the report. The program gets WASI
+the libraries before it, and what the library whammc_runtime writes is the report. The program gets WASI
 (arguments, the environment, standard streams, the current directory as '.' and by its name, what --dir and --env
 say) and whammc.write, whose output is put
 into the file REPORT ('-': standard error); of several reports the file gets all. whammc.now is a clock, in

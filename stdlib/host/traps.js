@@ -1,17 +1,17 @@
 // Where a program trapped, so that its counts can be put right.
 //
-// Instructions are counted by segments: when a segment is entered, all of it counts. A trap in the middle of one leaves
-// what stands behind it counted once too often. Engines tell the place in the stack of the error; the section
-// `whammc.traps` of the program tells what is too much there, and the exports whammc:trapped and whammc:correct take it
-// back, which must happen before the program reports.
+// Instructions are counted by segments: when a segment is entered, all of it counts. If an instruction in the middle of a
+// segment traps, the instructions after it were counted once too often. Engines report the location in the error's stack
+// trace; the section `whammc.traps` has the amounts that are too much there, and the exports whammc:trapped and
+// whammc:correct subtract them, which must happen before the program reports.
 //
 // The section: a byte VERSION, then for each function, with numbers in LEB128:
 //   distance of its body in the file from the body before, distance of its original index, number of segments;
 //   for each segment: number of points, class, where it ends (key), number of variables, these;
 //   for each point: 2 * distance of the instruction from the one before (of the body's first: from the body), + 1 if another
-//   number follows: by how much (zigzag) the instrumented code is now farther behind the original; for each variable what to
+//   number follows: by how much (zigzag) the instrumented code is now shifted against the original; for each variable what to
 //   add to it.
-// A key is 2 * the instruction's original offset in the body, + 1 for what is behind it.
+// A key is 2 * the instruction's original offset in the body, + 1 for what is after it.
 const TRAPS = 'whammc.traps', TRAPS_VERSION = 1, TOO_OFTEN = 'whammc:trapped', ADD_TO = 'whammc:correct';
 
 const UNKNOWN = 'a trap may have left counts too high, as the engine does not tell where it was';
@@ -52,7 +52,7 @@ function createReader(bytes) {
 /**
  * What is counted too often if the instruction at `offset` of the file traps: { fid, from, to, kind, corrections }, rows of
  * function `fid` whose keys are from <= key < to, what whammc:trapped calls the class, and amounts to add to variables.
- * Null if nothing is; { fid, lost } in front of a body, where optimised code of older versions of V8 says that it is when it
+ * Null if nothing is; { fid, lost } before a body, where optimised code of older versions of V8 says that it is when it
  * does not know. Throws RangeError if the section is cut off.
  */
 export function findPoint(section, offset) {
@@ -135,7 +135,7 @@ export function createTraps(instance, module, warn) {
     return undefined;
   }
 
-  // Whether the frame is one of this module, in function `fid`, behind whose imports there may be new ones.
+  // Whether the frame is one of this module, in function `fid`, after whose imports there may be new ones.
   function isOurs(frame, fid) {
     const imports = WebAssembly.Module.imports(module).filter(one => one.kind === 'function').length;
     return frame.index >= fid && frame.index - fid <= imports && (ownName() ?? frame.module) === frame.module;

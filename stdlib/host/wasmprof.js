@@ -50,7 +50,7 @@ function since(counted, before) {
 
 const NOTHING = { arcs: [], timed: false, ids: [], untimed: [], named: false, tree: null };
 
-// The table behind the functions of module prof: times in milliseconds by caller and callee. A pair can have plain calls, which
+// The table of the functions of module prof: times in milliseconds by caller and callee. A pair can have plain calls, which
 // are set, and calls by reference, which are added: neither replaces the other.
 const NO_CALLS = { calls: 0, ms: 0 };
 
@@ -203,7 +203,7 @@ class Results {
   }
 
   /**
-   * All that the programs have reported, as text that `whammc report` reads: the reports as they are, and behind them, if that
+   * All that the programs have reported, as text that `whammc report` reads: the reports as they are, and after them, if that
    * tells more (calls of several instances, or without names, or since clear()), the calls of all together.
    */
   report() {

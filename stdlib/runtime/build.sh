@@ -13,11 +13,14 @@ shift 3
 flags="--target=wasm32 -std=c11 -Oz -ffreestanding -nostdlib -fvisibility=hidden
  -mcpu=mvp -mbulk-memory -mmutable-globals -fno-jump-tables -Wall -Wextra -Werror"
 
-files="$host format.c escape.c number.c" link="--experimental-pic --shared"
+files="$host format.c sums.c escape.c number.c" link="--experimental-pic --shared"
 case $host in
 host_import.c)
     files="$files host_wasi.c" link="--stack-first -z stack-size=16384"
     set -- -DHOST_IMPORT -DHOST_FILE -DVALUES "$@"
+    ;;
+sums_bound.c)
+    files="$host sums.c"
     ;;
 math.c)
     files=$host link=--import-memory

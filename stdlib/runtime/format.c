@@ -3,6 +3,7 @@
  * format.h.
  */
 #include "format.h"
+#include "sums.h"
 
 /* Whether values can be more than scalars. */
 #if defined VALUES || !defined __wasm__
@@ -33,23 +34,8 @@ void format_bytes(FormatOut *o, const uint8_t *p, uint32_t len) {
 
 /* ---- reading; past the end everything is 0 ---- */
 
-typedef struct Reader {
-    const uint8_t *at, *end;
-} Reader;
-
 static Reader reader_at(const uint8_t *image, uint32_t size, uint32_t offset) {
     return (Reader){image + (offset < size ? offset : size), image + size};
-}
-
-static uint64_t read_uleb(Reader *r) {
-    uint64_t v = 0;
-    for (uint32_t shift = 0; r->at < r->end && shift < 64; shift += 7) {
-        uint8_t byte = *r->at++;
-        v |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte < 0x80)
-            break;
-    }
-    return v;
 }
 
 static const uint8_t *read_text(Reader *r, uint32_t *len) {
@@ -58,14 +44,6 @@ static const uint8_t *read_text(Reader *r, uint32_t *len) {
     const uint8_t *text = r->at;
     r->at += *len;
     return text;
-}
-
-static uint32_t load32(const uint8_t *p) {
-    return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
-static uint64_t load64(const uint8_t *p) {
-    return load32(p) | (uint64_t)load32(p + 4) << 32;
 }
 
 const uint8_t *format_text(const uint8_t *image, uint32_t size, FormatField field, uint32_t *len) {
@@ -85,8 +63,8 @@ typedef struct Report {
     uint32_t name_fid;                  /* its index */
     const uint8_t *name;                /* NULL: none read yet */
     uint32_t name_len;
-    const uint8_t *traps; /* what was counted too often */
-    uint32_t ntraps;
+    SumsTraps traps;
+    SumsWords words;
 } Report;
 
 static void print_text_at(const Report *p, uint32_t offset) {
@@ -175,37 +153,22 @@ static uint32_t value_bytes(const Kind *k) {
     return kind_is_64(k->kind) ? 8 : 4;
 }
 
-/* How often a value was executed makes it. */
-typedef struct Amount {
-    uint64_t by;
-    bool flag;          /* the value is `by` if it was executed at all */
-    uint64_t too_often; /* so many executions are to be taken away */
-} Amount;
-
-/* Prints a scalar that is not what is in the values. */
-static void print_corrected(const Report *p, const Kind *k, const Amount *a) {
-    uint8_t bytes[8];
-    uint64_t v = kind_is_64(k->kind) ? load64(p->value) : load32(p->value);
-    if (a->flag)
-        v = v > a->too_often ? a->by : 0;
+static bool print_value(Report *p, const Kind *k, const uint8_t *value, uint32_t bytes) {
+    if ((size_t)(p->end - value) < bytes)
+        return false;
+    if (WITH_VALUES && k->kind > REPORT_BOOL)
+        format_value(p->out, p->style, k->description, k->len, value, p->end);
     else
-        v -= a->by * a->too_often;
-    for (uint32_t i = 0; i < 8; i++)
-        bytes[i] = (uint8_t)(v >> 8 * i);
-    format_scalar(p->out, p->style, k->kind, bytes);
+        format_scalar(p->out, p->style, k->kind, value);
+    print_field(p, FORMAT_ROW_END);
+    return true;
 }
 
 /* Prints the next value and the end of its row; false if there is none. */
-static bool print_value(Report *p, const Kind *k, uint32_t bytes, const Amount *a) {
-    if ((size_t)(p->end - p->value) < bytes)
+static bool print_next(Report *p, const Kind *k) {
+    uint32_t bytes = value_bytes(k);
+    if (!print_value(p, k, p->value, bytes))
         return false;
-    if (WITH_VALUES && k->kind > REPORT_BOOL)
-        format_value(p->out, p->style, k->description, k->len, p->value, p->end);
-    else if (a->flag || a->too_often)
-        print_corrected(p, k, a);
-    else
-        format_scalar(p->out, p->style, k->kind, p->value);
-    print_field(p, FORMAT_ROW_END);
     p->value += bytes;
     return true;
 }
@@ -256,55 +219,73 @@ static void print_row(Report *p, const Place *place, uint64_t id) {
     print_text_at(p, load32(pair + 4));
 }
 
-/* The amounts of a group's values. */
-typedef struct Amounts {
-    Reader *counts;
-    uint64_t left; /* values with the amount; without counts: all of them, and it is 0 */
-    Amount now;
-} Amounts;
+/* What the rows of groups are that are counted. */
+typedef struct Counting {
+    Reader counts, words;
+    bool any;      /* the group has some */
+    uint64_t left; /* rows as the current one */
+    bool counted, flag;
+    uint64_t amount, executed;
+    uint32_t next[2]; /* the word after the last one; of derived ones */
+} Counting;
 
-static void next_amount(Amounts *a) {
-    while (!a->left && a->counts->at < a->counts->end) {
-        a->left = read_uleb(a->counts);
-        a->now.flag = a->left & 1;
-        a->left >>= 1;
-        a->now.by = read_uleb(a->counts);
+static void next_word(const Report *p, Counting *c) {
+    uint64_t v = read_uleb(&c->words), zigzag = v >> 1;
+    uint32_t kind = v & 1, *next = &c->next[kind];
+    uint32_t index = *next + (uint32_t)(zigzag >> 1 ^ (0 - (zigzag & 1)));
+    uint32_t n = kind ? p->words.nderived : p->words.ncounters;
+    const uint8_t *words = kind ? p->words.derived : p->words.counters;
+    c->executed = index < n ? load64(words + 8 * (size_t)index) : 0;
+    *next = index + 1;
+}
+
+/* Moves to the next row that has a value of its own. */
+static void next_count(const Report *p, Counting *c) {
+    while (c->any && !c->left && c->counts.at < c->counts.end) {
+        uint64_t head = read_uleb(&c->counts);
+        c->left = head >> FORMAT_RUN_SHIFT;
+        c->counted = head & FORMAT_COUNTED;
+        c->flag = head & FORMAT_FLAG;
+        c->amount = read_uleb(&c->counts);
     }
-    a->left -= a->left != 0;
+    c->left -= c->left != 0;
+    if (c->counted && c->amount)
+        next_word(p, c);
 }
 
-/* How often what is at a place was counted too often. */
-static uint64_t too_often(const Report *p, const Place *place) {
+/* Prints what is counted at a place. */
+static void print_count(const Report *p, const Kind *k, const Counting *c, const Place *place) {
     uint64_t times = 0;
-    uint32_t key = 2 * place->pc + load32(pair_at(place) + 12);
-    for (const uint8_t *t = p->traps; t < p->traps + FORMAT_TRAP * (size_t)p->ntraps;
-         t += FORMAT_TRAP)
-        if (load32(t) == place->fid && load32(t + 4) <= key && key < load32(t + 8))
-            times += load32(t + 12);
-    return times;
+    if (c->amount) {
+        uint32_t key = 2 * place->pc + load32(pair_at(place) + 12);
+        times = c->executed - sums_too_often(p->traps, place->fid, key);
+    }
+    uint8_t value[8];
+    store64(value, c->flag && times ? c->amount : c->amount * times);
+    format_scalar(p->out, p->style, k->kind, value);
+    print_field(p, FORMAT_ROW_END);
 }
 
-static bool print_group(Report *p, const uint8_t *group, Reader *rows, Reader *counts,
-                        uint64_t *id) {
+static bool print_group(Report *p, const uint8_t *group, Reader *rows, Counting *c, uint64_t *id) {
     Place place = {.npairs = load32(p->image + FORMAT_NPAIRS),
                    .pairs = p->image + load32(p->image + FORMAT_PAIRS)};
-    Amounts amounts = {counts, group[1] ? 0 : UINT64_MAX, {0, false, 0}};
     Reader text = reader_at(p->image, p->size, load32(group + 8));
     Kind k = {.kind = group[0], .len = 1, .description = group};
     if (is_tuple(&k))
         k.description = read_text(&text, &k.len);
     uint32_t bytes = value_bytes(&k);
     names_restart(p);
+    c->any = group[1];
+    c->left = c->counted = 0;
     for (uint32_t n = load32(group + 4), i = 0; i < n; i++) {
         if (place.npairs == 0 || !next_place(rows, &place) || (place.same && i == 0))
             return false;
-        if (place.same)
-            p->value -= bytes;
-        else
-            next_amount(&amounts);
+        if (!place.same)
+            next_count(p, c);
         print_row(p, &place, *id);
-        amounts.now.too_often = amounts.now.by && p->ntraps ? too_often(p, &place) : 0;
-        if (!print_value(p, &k, bytes, &amounts.now))
+        if (c->counted)
+            print_count(p, &k, c, &place);
+        else if (place.same ? !print_value(p, &k, p->value - bytes, bytes) : !print_next(p, &k))
             return false;
         *id += group[2] | (uint32_t)group[3] << 8;
     }
@@ -316,7 +297,8 @@ static bool print_group(Report *p, const uint8_t *group, Reader *rows, Reader *c
 static bool print_groups(Report *p) {
     const uint8_t *image = p->image;
     Reader rows = reader_at(image, p->size, load32(image + FORMAT_ROWS));
-    Reader counts = reader_at(image, p->size, load32(image + FORMAT_COUNTS));
+    Counting counting = {.counts = reader_at(image, p->size, load32(image + FORMAT_COUNTS)),
+                         .words = reader_at(image, p->size, load32(image + FORMAT_WORDS))};
     uint32_t npairs = load32(image + FORMAT_NPAIRS), ngroups = load32(image + FORMAT_NGROUPS);
     uint32_t groups = load32(image + FORMAT_GROUPS);
     if (load32(image + FORMAT_PAIRS) + (uint64_t)npairs * FORMAT_PAIR > p->size ||
@@ -324,7 +306,7 @@ static bool print_groups(Report *p) {
         return false;
     uint64_t id = 4;
     for (uint32_t g = 0; g < ngroups; g++)
-        if (!print_group(p, image + groups + g * FORMAT_GROUP, &rows, &counts, &id))
+        if (!print_group(p, image + groups + g * FORMAT_GROUP, &rows, &counting, &id))
             return false;
     return true;
 }
@@ -406,7 +388,7 @@ static bool print_tail(Report *p, Reader *tail) {
     k.description = &k.kind;
     if (is_tuple(&k))
         k.description = read_text(tail, &k.len);
-    uint32_t len, bytes = value_bytes(&k);
+    uint32_t len;
     if (id && p->end - p->value >= 4) {
         print_field(p, FORMAT_ROW);
         format_u64(p->out, load32(p->value));
@@ -415,30 +397,43 @@ static bool print_tail(Report *p, Reader *tail) {
     format_bytes(p->out, text, len);
     if (cells)
         return print_cells(p, tail);
-    if (!print_value(p, &k, bytes, &(Amount){0, false, 0}))
+    if (!print_next(p, &k))
         return false;
     align_value(p);
     return true;
 }
 
-/* Where the records of traps are, after the values; those that have been used come first. */
-static void find_traps(Report *p) {
-    uint32_t n = load32(p->image + FORMAT_TRAPS);
-    if (n > (size_t)(p->end - p->start) / FORMAT_TRAP)
-        return;
-    p->end -= FORMAT_TRAP * (size_t)n;
-    p->traps = p->end;
-    while (p->ntraps < n && load32(p->traps + FORMAT_TRAP * (size_t)p->ntraps + 12))
-        p->ntraps++;
+/* What the values end with: traps, counters, derived words, which are computed. False if there is
+ * less than that. */
+static bool find_words(Report *p, uint8_t *values) {
+    const uint8_t *image = p->image;
+    uint64_t traps = load32(image + FORMAT_TRAPS), size = load32(image + FORMAT_VALUES);
+    SumsWords w = {.ncounters = load32(image + FORMAT_COUNTERS),
+                   .nderived = load32(image + FORMAT_DERIVED)};
+    uint64_t bytes = SUMS_TRAP * traps + 8 * ((uint64_t)w.ncounters + w.nderived);
+    if (bytes > size)
+        return false;
+    p->end = values + (size - bytes);
+    p->traps = sums_traps(p->end, (uint32_t)traps);
+    w.counters = values + (size - bytes) + SUMS_TRAP * traps;
+    w.derived = w.counters + 8 * (size_t)w.ncounters;
+    p->words = w;
+    Reader table = reader_at(image, p->size, load32(image + FORMAT_SUMS));
+    uint32_t tail = load32(image + FORMAT_TAIL);
+    if (w.nderived && tail < p->size)
+        table.end = image + tail;
+    if (w.nderived)
+        sums_derive(&table, w, p->traps);
+    return true;
 }
 
-void format_report(FormatOut *o, const uint8_t *image, uint32_t size, const uint8_t *values) {
+void format_report(FormatOut *o, const uint8_t *image, uint32_t size, uint8_t *values) {
     if (size < FORMAT_HEADER || image[0] != FORMAT_VERSION)
         return;
     Report p = {.out = o, .image = image, .size = size, .start = values, .value = values};
     p.style = (FormatStyle)image[1];
-    p.end = values + load32(image + FORMAT_VALUES);
-    find_traps(&p);
+    if (!find_words(&p, values))
+        return;
     print_field(&p, FORMAT_HEAD);
     Reader tail = reader_at(image, size, load32(image + FORMAT_TAIL));
     if (print_groups(&p))

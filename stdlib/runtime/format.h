@@ -23,10 +23,13 @@
  *            function index. other_pair: ULEB pair index (else it is the pair expected after the
  *            last one). same: the row has the value of the row before (not in a group's first
  *            row). A group starts as if after function 0, pc 0, pair 0.
- *   counts:  of groups that have some, in order: until it has told of all values, ULEB (so many
- *            values << 1 | flag), ULEB amount: they are that times how often a segment was
- *            executed; flag: they are the amount if it was at all, and what is in the values is
- *            how often, or 2^31 if that is more
+ *   counts:  of groups that have some, in order: until it has told of all rows but those that
+ *            have the value of the row before: ULEB (so many rows << 2 | flag << 1 | counted), ULEB
+ *            amount. What is counted is not among the values: it is the amount times a word of
+ *            sums.h; flag: the amount if that word is not 0
+ *   words:   of these rows, in order, if their amount is not 0: ULEB (zigzag distance << 1 |
+ *            derived) of the word from the one after the last of its kind
+ *   sums:    the table of derived words (sums.h)
  *   tail:    per row: u8 kind, perhaps with FORMAT_TAIL_ID; of tuples, text: the description; text
  *            of the row up to the value. With FORMAT_TAIL_ID the value is the row's id too, printed
  *            between FORMAT_ROW and the text. With FORMAT_TAIL_CELLS (kind: map) the row is a map
@@ -45,14 +48,13 @@
  * A description (see values.h) is the kind of each leaf and how they are nested.
  *
  * THE VALUES. Per group in order, from a multiple of 8, for each row that has not the value of the
- * row before: 4 bytes, 8 for 64-bit kinds; 8 for each leaf of a tuple; for a str its address, for a
- * map its number, 4 bytes each. Then, from a multiple of 8, each tail row: 8 bytes, or 8 for each
- * leaf of a tuple. Of FORMAT_TAIL_CELLS, for each entry: 8 bytes for each leaf of the value, then,
- * if there are marks, 8 more. An entry is in the map if its mark, or a leaf with
- * FORMAT_LEAF_COUNTS, is not zero. After everything, from a multiple of 8, FORMAT_TRAPS times: u32
- * function index, u32 from, u32 to, u32 times. What has a key from `from` on, less than `to`, in
- * that function was counted so many times too often; the amount says what that makes of a value.
- * From the first with 0 times on they are not used.
+ * row before and is not counted: 4 bytes, 8 for 64-bit kinds; 8 for each leaf of a tuple; for a str
+ * its address, for a map its number, 4 bytes each. Then, from a multiple of 8, each tail row: 8
+ * bytes, or 8 for each leaf of a tuple. Of FORMAT_TAIL_CELLS, for each entry: 8 bytes for each leaf
+ * of the value, then, if there are marks, 8 more. An entry is in the map if its mark, or a leaf
+ * with FORMAT_LEAF_COUNTS, is not zero. After everything, from a multiple of 8: room for
+ * FORMAT_TRAPS records of traps, then the words of sums.h: FORMAT_COUNTERS counters, and
+ * FORMAT_DERIVED words that are computed here.
  */
 #ifndef WHAMMC_RUNTIME_FORMAT_H
 #define WHAMMC_RUNTIME_FORMAT_H
@@ -61,7 +63,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FORMAT_VERSION = 6, FORMAT_OUT_SIZE = 4096 };
+enum { FORMAT_VERSION = 7, FORMAT_OUT_SIZE = 4096 };
 
 /* Kinds of values, in the order of the groups. */
 typedef enum ReportKind {
@@ -116,11 +118,16 @@ typedef enum FormatField {
     FORMAT_NGROUPS = 60, /* a count */
     FORMAT_VALUES = 64,  /* bytes of the values */
     FORMAT_COUNTS = 68,
-    FORMAT_TRAPS = 72, /* a count */
-    FORMAT_HEADER = 76,
+    FORMAT_WORDS = 72,
+    FORMAT_SUMS = 76,  /* up to the tail */
+    FORMAT_TRAPS = 80, /* a count, as the following */
+    FORMAT_COUNTERS = 84,
+    FORMAT_DERIVED = 88,
+    FORMAT_HEADER = 92,
 } FormatField;
 
-enum { FORMAT_PAIR = 16, FORMAT_GROUP = 12, FORMAT_TRAP = 16 };
+enum { FORMAT_PAIR = 16, FORMAT_GROUP = 12 };
+enum { FORMAT_COUNTED = 1, FORMAT_FLAG = 2, FORMAT_RUN_SHIFT = 2 };
 
 /* Buffered output. Set `sink` and `used = 0` before use; format_report leaves the buffer flushed.
  */
@@ -139,8 +146,9 @@ void format_bytes(FormatOut *o, const uint8_t *p, uint32_t len);
  */
 const uint8_t *format_text(const uint8_t *image, uint32_t size, FormatField field, uint32_t *len);
 
-/* Writes the whole report. An image of another version writes nothing; a damaged one ends early. */
-void format_report(FormatOut *o, const uint8_t *image, uint32_t size, const uint8_t *values);
+/* Writes the whole report; fills in the derived words of the values. An image of another version
+ * writes nothing; a damaged one ends early. */
+void format_report(FormatOut *o, const uint8_t *image, uint32_t size, uint8_t *values);
 
 /* A value of a kind up to REPORT_BOOL; small ones are in the low bits, whatever stands above. */
 void format_scalar(FormatOut *o, FormatStyle style, uint8_t kind, const uint8_t *at);

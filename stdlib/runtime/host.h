@@ -4,7 +4,7 @@
  * Each host is a module that can be placed anywhere: it imports env.memory and env.__stack_pointer
  * (and what its host offers), exports `whammc_report`, and keeps nothing in memory: no data, no
  * table, no start function. All it needs is the stack, HOST_STACK bytes below __stack_pointer; what
- * must outlive a call is in Wasm globals. tests/runtime checks this.
+ * must outlive a call is in Wasm globals. tests/checks/runtime checks this.
  *
  * Compiled with VALUES it has what values.h declares too, and keeps its state in memory, which it
  * has to itself. host_import.c is different: a module with a memory of its own, with values.
@@ -20,7 +20,7 @@ enum { HOST_STACK = 16384 };
 #define IMPORT(module, name) __attribute__((import_module(module), import_name(name)))
 
 /* Formats the report of the image at `image`, `len` bytes, with the values, and writes it. */
-void whammc_report(const uint8_t *image, uint32_t len, const uint8_t *values);
+void whammc_report(const uint8_t *image, uint32_t len, uint8_t *values);
 
 /* With values, a host has text too. */
 

@@ -9,6 +9,7 @@
  *   put32(i32), put64(i64)           the next 4 or 8 bytes, little endian: first the image, filled
  *                                    up to a multiple of 8, then the values. More than announced is
  *                                    ignored
+ *   skip(bytes)                      the next bytes are zeros
  *   close()                          writes the report
  *
  * Nothing is kept between such reports but the memory they were built in, so that several programs
@@ -76,6 +77,14 @@ void import_put64(uint64_t v) {
         return;
     __builtin_memcpy(next, &v, sizeof v);
     next += sizeof v;
+}
+
+EXPORT("skip") void import_skip(uint32_t bytes);
+void import_skip(uint32_t bytes) {
+    if (!room(bytes))
+        return;
+    __builtin_memset(next, 0, bytes);
+    next += bytes;
 }
 
 /* Whether the image is complete and one of ours; says what is wrong. */

@@ -75,7 +75,7 @@ void format_flush(FormatOut *o) {
 }
 
 EXPORT("whammc_report")
-void whammc_report(const uint8_t *image, uint32_t len, const uint8_t *values) {
+void whammc_report(const uint8_t *image, uint32_t len, uint8_t *values) {
     FormatOut out;
     out.used = 0;
 #ifdef VALUES

@@ -101,7 +101,8 @@ static void area_take(State *s) {
 }
 #endif
 
-/* Errors of a pipe that is full and does not wait, as standard output is in Node, and of a signal: try again. */
+/* Errors of a pipe that is full and does not wait, as standard output is in Node, and of a signal:
+ * try again. */
 enum { ERROR_AGAIN = 6, ERROR_INTERRUPTED = 27 };
 
 /* All of it, or as much as can be written. */
@@ -207,7 +208,7 @@ void host_message(const uint8_t *text, uint32_t len) {
 #ifndef HOST_IMPORT
 EXPORT("whammc_report")
 #endif
-void whammc_report(const uint8_t *image, uint32_t len, const uint8_t *values) {
+void whammc_report(const uint8_t *image, uint32_t len, uint8_t *values) {
     State s;
     if (len < FORMAT_HEADER)
         return;

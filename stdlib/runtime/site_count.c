@@ -7,13 +7,14 @@
  * segments matter, and a few get counters, which are attached to an instruction of the segment.
  *
  * What is kept of a function: its counters, one after the other, i64 each; how further *words* of
- * that kind follow from them at the end; and in each row the address of the word that is its value
- * (0 = none: it is never executed), until the end, when that becomes the value.
+ * that kind follow from them at the end (sums.h); and in each row the address of the word that is
+ * its value (0 = none: it is never executed), until the end, when that becomes the value.
  */
 #include "site_count.h"
 #include "analysis/segment.h"
 #include "rows.h"
 #include "site_state.h"
+#include "sums.h"
 
 /* Something that is counted at the current place: for a row or a variable. */
 typedef struct Note {
@@ -33,11 +34,11 @@ typedef enum Place {
 } Place;
 enum { PLACE_SHIFT = 3, PLACE_MASK = 7 };
 
-/* What makes a word: its address; how many words are added; of how many that are added or
- * subtracted, and these. Or after the address MULTIPLE, a word, what it is multiplied by; or FLAG,
- * a word, what the value is if that is not 0. */
-#define MULTIPLE UINT32_MAX
-#define FLAG     (UINT32_MAX - 1)
+/* What makes a word of a row, when the counts are known; addresses. */
+typedef struct Made {
+    uint32_t to, count, flag; /* flag: it is the amount if the count is not 0, else so many times */
+    uint32_t amount[2];
+} Made;
 
 typedef struct Count {
     uint32_t func;     /* + 1, at hand */
@@ -56,8 +57,11 @@ typedef struct Count {
     uint32_t nrows, nsums;
     uint32_t ncounters, nfalls, counter, fall; /* in words; the next one to be asked for */
     /* kept until the end */
-    SiteBlock program, parts; /* what makes words; u32 number of a variable, address, u64 weight */
-    uint32_t nprogram, nparts;
+    SiteBlock derived;                /* a table of sums.h: words are 8 bytes of memory */
+    SiteBlock made;                   /* Made */
+    SiteBlock parts;                  /* u32 number of a variable, address, u64 weight */
+    uint32_t nderived, nmade, nparts; /* bytes, words, words */
+    uint32_t word, term;              /* of the table: the next word, the last term */
 } Count;
 
 #define C ((Count *)SITE_COUNT)
@@ -268,8 +272,17 @@ INLINE bool *needed(void) {
     return (bool *)at(C->needed.at);
 }
 
-static void keep(uint32_t v) {
-    site_push(&C->program, &C->nprogram, v);
+/* A number of the table of derived words. */
+static void put_uleb(uint64_t v) {
+    enum { LONGEST = 10 };
+    site_reserve(&C->derived, C->nderived, C->nderived + LONGEST);
+    do {
+        *at(C->derived.at + C->nderived++) = (uint8_t)(v & 0x7f) | (v > 0x7f ? 0x80 : 0);
+    } while (v >>= 7);
+}
+
+static uint32_t zigzag(uint32_t v) {
+    return v << 1 ^ (0 - (v >> 31));
 }
 
 /* Segments whose counts are asked for. */
@@ -324,11 +337,16 @@ static void put_counter(uint32_t k, uint32_t address) {
 
 static void put_equation(const SegmentEquation *e) {
     const Segments *s = segments();
-    keep(*word_of(e->segment));
-    keep(e->middle - e->from);
-    keep(e->to - e->from);
-    for (uint32_t t = e->from; t < e->to; t++)
-        keep(*word_of(s->terms.at[t]));
+    uint32_t word = *word_of(e->segment) / 8, moved = word != C->word ? SUMS_MOVED : 0;
+    put_uleb((e->to - e->from) << SUMS_TERMS_SHIFT | moved);
+    if (moved)
+        put_uleb(zigzag(word - C->word));
+    C->word = word + 1;
+    for (uint32_t t = e->from; t < e->to; t++) {
+        uint32_t term = *word_of(s->terms.at[t]) / 8, distance = zigzag(term - C->term);
+        put_uleb((uint64_t)distance << SUMS_TERM_SHIFT | (t >= e->middle ? SUMS_SUBTRACTED : 0));
+        C->term = term;
+    }
 }
 
 /* Gives words to segments; `derives`: some follow from others. */
@@ -353,11 +371,10 @@ static void put_rows(uint32_t word) {
         const Note *note = &notes(&C->rows)[i];
         uint32_t count = *word_of(note->segment);
         if (is_new(i)) {
-            keep(word);
-            keep(note->flag ? FLAG : MULTIPLE);
-            keep(count);
-            keep((uint32_t)note->amount);
-            keep((uint32_t)(note->amount >> 32));
+            const uint32_t made[] = {word, count, note->flag, (uint32_t)note->amount,
+                                     (uint32_t)(note->amount >> 32)};
+            for (uint32_t k = 0; k < sizeof(Made) / 4; k++)
+                site_push(&C->made, &C->nmade, made[k]);
             word += 8;
         }
         set32(note->slot, is_count(note) ? count : word - 8);
@@ -428,22 +445,18 @@ void site_count_done(void) {
 
 /* ---- the end ---- */
 
-static void run_program(void) {
-    const uint32_t *p = words_at(C->program.at), *end = p + C->nprogram;
-    while (p != end) {
-        uint32_t to = *p++, plus = *p++;
-        uint64_t v = 0;
-        if (plus >= FLAG) {
-            v = get64(p[0]);
-            v = (plus == FLAG ? v != 0 : v) * ((uint64_t)p[2] << 32 | p[1]);
-            p += 3;
-        } else {
-            uint32_t n = *p++;
-            for (uint32_t k = 0; k < n; k++)
-                v += k < plus ? get64(p[k]) : 0 - get64(p[k]);
-            p += n;
-        }
-        set64(to, v);
+static void derive(void) {
+    const SumsWords memory = {at(0), at(0), UINT32_MAX, UINT32_MAX};
+    Reader table = {at(C->derived.at), at(C->derived.at + C->nderived)};
+    sums_derive(&table, memory, (SumsTraps){0});
+}
+
+static void make_rows(void) {
+    const Made *m = (const Made *)(void *)at(C->made.at), *end = m + C->nmade * 4 / sizeof *m;
+    for (; m != end; m++) {
+        uint64_t count = get64(m->count);
+        set64(m->to,
+              (m->flag ? count != 0 : count) * ((uint64_t)m->amount[1] << 32 | m->amount[0]));
     }
 }
 
@@ -451,7 +464,8 @@ SITE_EXPORT(count_finish)
 uint32_t site_count_finish(uint32_t nvars) {
     uint32_t totals = values_block(8 * (uint64_t)nvars);
     __builtin_memset(at(totals), 0, 8 * nvars);
-    run_program();
+    derive();
+    make_rows();
     rows_resolve();
     const uint32_t *p = words_at(C->parts.at), *end = p + C->nparts;
     for (; p != end; p += 4) {

@@ -2,17 +2,23 @@
 
 usage: wasmtime [run] [--dir DIR] [--env NAME=VALUE] MODULE.wasm [ARGUMENT...]
        wasmtime --version
+       wasmtime --serve OUTPUT ERRORS    runs one for each line of standard input, until it ends
 
 A module that exports _start is run as a WASI command. For any other, each ARGUMENT is a call such as
 "add(1,2)"; "2n" is an i64 as "2" is. The results are printed, or "trapped". Afterwards whammc:flush is called if it is exported.
 Traps put counts right, as all hosts do it. The import env.again(i32) calls the export of that name.
+
+A line for --serve is JSON: the words as above, the directory, and the file that is standard input. What the module prints goes to the
+ends of the two files; the answer, a line on standard output, is the exit status. See tests/checks/lib/servers.py.
 """
 
 import importlib.metadata
 import importlib.util
+import json
 import os
 import re
 import sys
+import traceback
 
 import wasmtime
 
@@ -43,6 +49,9 @@ def call(store, exports, text):
 def main(words):
     if words[:1] == ["--version"]:
         print("wasmtime", importlib.metadata.version("wasmtime"))
+        return 0
+    if words[:1] == ["--serve"]:
+        serve(*words[1:])
         return 0
     if words[:1] == ["run"]:
         words = words[1:]
@@ -106,4 +115,31 @@ def main(words):
     return status
 
 
-sys.exit(main(sys.argv[1:]))
+def serve(output, errors):
+    for line in sys.stdin:
+        order = json.loads(line)
+        child = os.fork()
+        if not child:
+            perform(order, output, errors)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+
+
+def perform(order, output, errors):
+    """What a process of its own does; ends it."""
+    status = 1
+    for target, path, flags in (0, order["input"], os.O_RDONLY), (1, output, os.O_WRONLY | os.O_APPEND), (2, errors, os.O_WRONLY | os.O_APPEND):
+        os.dup2(os.open(path, flags), target)
+    os.chdir(order["directory"])
+    try:
+        status = main(order["words"])
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else 1
+    except Exception:
+        traceback.print_exc()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -2,7 +2,7 @@
  * tests/unit/site.c - what the decoder of monitors (stdlib/runtime/site.h) says about every
  * instruction of the modules given as arguments is what the compiler itself says. Prints "N
  * instructions of N modules, N differ, N kinds of instructions"; fails if any differ. With
- * --checksum, prints for each file a number made of what tests/monitors/site.c asks; with
+ * --checksum, prints for each file a number made of what tests/fixtures/monitor/site.c asks; with
  * --table, the table of instructions as C. With --break, changes bytes of the modules and asks
  * about all that is decodable then: the decoder traps, or says something.
  */
@@ -340,7 +340,7 @@ static uint64_t mix(uint64_t h, uint64_t v) {
     return (h ^ v) * UINT64_C(0x100000001b3);
 }
 
-/* What tests/monitors/site.c makes of an instruction. */
+/* What tests/fixtures/monitor/site.c makes of an instruction. */
 static void add_checksum(Checker *c, const Answers *a) {
     uint64_t h = c->checksum;
     h = mix(h, a->op);

@@ -221,13 +221,13 @@ static void test_refusals(void **state) {
     (void)state;
     assert_refused(program("01 00 01"),
                    small_library("01 03 'env' 03 'foo' 00 00", EXPORT_F CALL_0),
-                   "nothing is there for the imported function env.foo");
+                   "nothing is supplied for the imported function env.foo");
     assert_refused(
         fixture(),
         small_library("02 03 'env' 03 'foo' 00 00 03 'env' 0f '__stack_pointer' 03 7f 01",
                       EXPORT_F "0a 08 01 06 00 23 00 1a 0f 0b"),
         "the module imports its stack pointer: it was linked as a dynamic library "
-        "(--shared), and has to be linked as one that has its own memory");
+        "(--shared), and has to be linked with a memory of its own");
     assert_refused(program("01 00 01"),
                    small_library("01 " WASI "09 'sock_recv' 00 00", MEMORY EXPORT_F CALL_0),
                    "the library imports wasi_snapshot_preview1.sock_recv, which a library that is "
@@ -238,7 +238,7 @@ static void test_refusals(void **state) {
     assert_refused(
         fixture(),
         small_library("01 0d 'wasi_unstable' 08 'fd_write' 00 01", MEMORY EXPORT_F CALL_WITH_4),
-        "the library imports wasi_unstable.fd_write, of an old form of WASI; it has to be "
+        "the library imports wasi_unstable.fd_write, of an old version of WASI; it has to be "
         "compiled for wasi_snapshot_preview1");
     const char *wasi = "01 " WASI "08 'fd_write' 00 01";
     assert_refused(program("01 03 01 02"), small_library(wasi, MEMORY EXPORT_F CALL_WITH_4),
@@ -255,7 +255,7 @@ static void test_refusals(void **state) {
         program("01 00 01"),
         small_library("01 " WASI "07 'fd_seek' 00 01", MEMORY EXPORT_F CALL_WITH_4),
         "the imported function wasi_snapshot_preview1.fd_seek is (i32, i32, i32, i32) -> "
-        "(i32) here, but what is there for it is (i32, i64, i32, i32) -> (i32)");
+        "(i32) here, but what is supplied for it is (i32, i64, i32, i32) -> (i32)");
 }
 
 /* ---- WASI ---- */

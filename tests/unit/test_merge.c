@@ -236,7 +236,7 @@ static void test_merge_unresolved(void **state) {
     uint32_t root = 4;
     assert_false(wasm_merge(&g, &root, 1, &from.diags));
     assert_string_equal(from.diags.list.at[0]->message,
-                        "nothing is there for the imported function env.unused");
+                        "nothing is supplied for the imported function env.unused");
     wasm_merge_free(&g);
     unload(&to);
     unload(&from);

@@ -169,7 +169,7 @@ static void test_control(void **state) {
     static const Body bodies[] = {
         {"00", "00 02 40", "block: the code ends before this is closed"},
         {"00", "00 01", "the code ends without an end"},
-        {"00", "00 0b 01", "nop: there is code behind the last end"},
+        {"00", "00 0b 01", "nop: there is code after the last end"},
         {"00", "00 0c 01 0b", "br: label 1 does not exist (there are 1)"},
         {"02", "00 02 7f 0c 00 0b 0b", "br: expected i32 on top of the stack, found nothing"},
         {"02", "00 41 00 02 01 0c 00 0b 0b", NULL},
@@ -178,10 +178,10 @@ static void test_control(void **state) {
         {"02", "00 41 00 04 7f 41 00 05 41 01 0b 0b", NULL},
         {"00", "00 05 0b", "else: there is no open if here"},
         {"00", "00 02 40 02 7f 41 00 41 00 0e 01 00 01 0b 1a 0b 0b",
-         "br_table: label 0 takes 1 operands, the default label 0"},
+         "br_table: label 0 expects 1 operands, the default label 0"},
         {"00", "00 02 40 02 40 41 00 0e 01 00 01 0b 0b 0b", NULL},
         {"01", "00 41 00 12 01 0b",
-         "return_call: the results of what is called are not those of the caller"},
+         "return_call: the callee's results are not those of the caller"},
         {"00", "00 12 01 0b", NULL},
         {"00", "00 12 09 0b", "return_call: function 9 does not exist (the last is 1)"},
         {"00", "00 02 09 0b 0b", "block: type 9 does not exist (the last is 8)"},
@@ -205,7 +205,7 @@ static void test_unreachable(void **state) {
         {"00", "00 00 41 00 0b", "end: 1 operand too many on the stack (i32)"},
         {"00", "00 00 02 7f 0c 01 0b 1a 0b", NULL},
         {"00", "00 02 7f 02 40 00 0e 01 00 01 0b 41 00 0b 1a 0b",
-         "br_table: label 0 takes 0 operands, the default label 1"},
+         "br_table: label 0 expects 0 operands, the default label 1"},
     };
     CHECK_BODIES(bodies);
 }
@@ -318,10 +318,10 @@ static void test_exceptions(void **state) {
         {"00", "00 06 40 18 01 0b", "delegate: label 1 does not exist (there are 1)"},
         {"00", "00 02 7f 1f 40 01 00 00 00 0b 41 00 0b 1a 0b", NULL},
         {"00", "00 02 40 1f 40 01 00 00 00 0b 0b 0b",
-         "try_table: catch gives 1 values, label 0 takes 0"},
+         "try_table: catch passes 1 values, label 0 expects 0"},
         {"00", "00 02 64 69 1f 40 01 03 00 0b 00 0b 1a 0b", NULL},
         {"00", "00 02 7f 1f 40 01 03 00 0b 00 0b 1a 0b",
-         "try_table: catch_all_ref gives a (ref exn), which label 0 does not take last"},
+         "try_table: catch_all_ref passes a (ref exn), which label 0 does not expect last"},
         {"00", "00 d0 69 0a 0b", NULL},
         {"00", "00 d0 70 0a 0b", "throw_ref: expected exnref on top of the stack, found funcref"},
     };

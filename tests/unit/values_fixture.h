@@ -9,7 +9,8 @@
 
 enum { MEMORY = 1u << 28, STATIC_MAPS = 4 };
 
-static uint64_t seed;
+#define SEED UINT64_C(88172645463325252) /* not 0, which stays 0 */
+static uint64_t seed = SEED;
 
 static inline uint64_t next_random(void) {
     seed ^= seed << 13;
@@ -20,7 +21,7 @@ static inline uint64_t next_random(void) {
 
 /* A fresh memory with headers of maps where a compiler would put them. */
 static inline void start(void) {
-    seed = 88172645463325252u;
+    seed = SEED;
     if (!values_native_memory(MEMORY))
         abort();
     values_native_set(VALUES_MAPS, VALUES_STACK);

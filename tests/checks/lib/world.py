@@ -5,6 +5,7 @@ import os
 SOURCE = os.path.abspath(os.environ.get("WHAMMC_SRCDIR") or os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 TESTS = os.path.join(SOURCE, "tests")
 GOLDEN, FIXTURES = os.path.join(TESTS, "golden"), os.path.join(TESTS, "fixtures")
+SCRIPTS = os.path.join(FIXTURES, "scripts")
 BUILD = os.path.abspath(os.environ.get("WHAMMC_BUILDDIR") or ".")
 WHAMMC = os.path.abspath(os.environ.get("WHAMMC") or os.path.join(BUILD, "whammc"))
 ENGINES = os.path.abspath(os.environ.get("WHAMMC_ENGINES") or os.path.join(TESTS, "engines"))
@@ -12,7 +13,8 @@ MODULES = os.path.join(ENGINES, "node_modules")
 PYTHON = os.path.join(ENGINES, "venv", "bin", "python")  # one that has wasmtime
 PROGRAMS = os.path.join(BUILD, "examples", "programs")
 WAT2WASM = os.path.join(MODULES, "wabt", "bin", "wat2wasm")  # for Node; knows more than an installed one
-RUNNER = os.path.join(TESTS, "host", "run.mjs")  # runs a module in Node
+LIB = os.path.dirname(os.path.abspath(__file__))
+RUNNER = os.path.join(LIB, "host", "run.mjs")  # runs a module in Node
 WIZENG = os.environ.get("WIZENG", "")
 EXAMPLE_SCRIPTS = os.path.join(SOURCE, "examples", "scripts")
 

@@ -1,0 +1,33 @@
+/*
+ * inject/trap_record.h - what an instrumented program keeps of traps in the middle of segments
+ * (counts.h): records in globals, filled from the first on, which go to where the runtime reads
+ * them (stdlib/runtime/sums.h) before a report. The host tells of a trap by two exports:
+ *
+ *   whammc:trapped(deficit, fid, from, to: i32) -> i32  from is 2 * pc + 1, pc that of the original
+ *                                                       instruction; 0: there is no room for
+ * another location whammc:correct(variable: i32, amount: i64)          for each variable with an
+ * amount; -1 traps, so that the host sees what the engine calls the module
+ */
+#ifndef WHAMMC_INJECT_TRAP_RECORD_H
+#define WHAMMC_INJECT_TRAP_RECORD_H
+
+#include "wasm/emit.h"
+
+/* Words (i32) of a record, in the order of sums.h. */
+enum { TRAP_FID, TRAP_FROM, TRAP_TO, TRAP_TIMES, TRAP_DEFICIT, TRAP_WORDS };
+enum { TRAP_RECORDS = 8 };
+
+/* Adds the globals of all records; the handle of the first. They are in the order of the records.
+ */
+uint32_t trap_record_add_globals(WasmModule *m);
+
+/* Appends the body of whammc:trapped, but for its `end`, when `first` is the first global. */
+void trap_record_put(Buf *b, uint32_t first);
+
+/* Appends code that copies the records to an address of a memory. */
+void trap_record_put_copy(Buf *b, uint32_t first, uint32_t memory, uint64_t at);
+
+/* Appends what whammc:correct begins with: variable -1 traps. */
+void trap_record_put_show(Buf *b);
+
+#endif

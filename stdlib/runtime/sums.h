@@ -1,0 +1,53 @@
+/*
+ * runtime/sums.h - what follows from counters: derived counts, and how often something was counted
+ * that a trap kept from happening. Reports (format.c), bound monitors (sums_bound.c) and monitors
+ * in an engine (site_count.c) have their derived counts from here.
+ *
+ * WORDS are i64, little endian: counters, and counts derived from them, which a table describes.
+ * For each derived word
+ *
+ *   ULEB  terms << 2 | moved << 1 | deficit
+ *   moved:   zigzag ULEB  distance of the word from the one that is next
+ *   deficit: ULEB  its number << 1 | subtracted
+ *   terms:   ULEB  distance << 2 | derived << 1 | subtracted; the distance is, of a counter, zigzag
+ *            from the counter of the term before, in whichever word; of a derived word, how far it
+ * is before this word
+ *
+ * A word without `moved` is the one after the word before, and the first is word 0. In monitors,
+ * whose words are anywhere in memory, all of them are called counters.
+ *
+ * TRAPS are records of what the host told of them: u32 function index, from, to, times, deficit, 0.
+ * What has a key from `from` on, less than `to`, in that function was counted so many times too
+ * often; the deficit is that of derived words whose terms it is missing in. From the first record
+ * with 0 times on they are not used.
+ */
+#ifndef WHAMMC_RUNTIME_SUMS_H
+#define WHAMMC_RUNTIME_SUMS_H
+
+#include "reader.h"
+
+enum { SUMS_TRAP = 24 }; /* bytes */
+enum { SUMS_SUBTRACTED = 1, SUMS_DERIVED = 2, SUMS_TERM_SHIFT = 2 };
+enum { SUMS_DEFICIT = 1, SUMS_MOVED = 2, SUMS_TERMS_SHIFT = 2 };
+
+typedef struct SumsWords {
+    uint8_t *counters, *derived;
+    uint32_t ncounters, nderived;
+} SumsWords;
+
+typedef struct SumsTraps {
+    const uint8_t *at;
+    uint32_t n;
+} SumsTraps;
+
+/* The records in use of those that there is room for. */
+SumsTraps sums_traps(const uint8_t *at, uint32_t room);
+
+/* How often what has this key in a function was counted too often. */
+uint64_t sums_too_often(SumsTraps traps, uint32_t fid, uint32_t key);
+
+/* Computes all derived words that a table has, which ends where the reader does. What a damaged
+ * table says of words that are not there is left out. */
+void sums_derive(Reader *table, SumsWords words, SumsTraps traps);
+
+#endif

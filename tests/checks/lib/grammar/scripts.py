@@ -1,0 +1,61 @@
+"""The project's scripts, cut into tokens, and what whammc says about many scripts at once."""
+
+import glob
+import json
+import os
+import re
+import tempfile
+
+from ..commands import call
+from ..world import GOLDEN, SOURCE, WHAMMC, read
+
+TOKEN = re.compile(r'\s+|//[^\n]*|/\*(?s:.*?)\*/|"(?s:\\.|[^"\\])*"|\d[\w.]*|\w+|\+\+|--|&&|\|\||[=!<>]=|<<|>>|->|(?s:.)')
+
+
+def tokens(text):
+    """The tokens of a script with the blanks and comments between them, which can be joined again."""
+    return TOKEN.findall(text)
+
+
+def is_blank(token):
+    return token.isspace() or token.startswith(("//", "/*"))
+
+
+def scripts():
+    """The texts of all scripts: of the examples, of the golden tests, of the manual."""
+    found = [read(path) for path in glob.glob(os.path.join(SOURCE, "examples/**/*.whamm"), recursive=True)]
+    for path in glob.glob(os.path.join(GOLDEN, "*", "*.test")):
+        for head, text in re.findall(r"^--- ((?:script|file \S+\.(?:whamm|mm)))\n(.*?)(?=^--- |\Z)", read(path), re.M | re.S):
+            found.append(text.replace("\n\\---", "\n---").rstrip("\n") + "\n")
+    for path in glob.glob(os.path.join(SOURCE, "docs/*.md")):
+        found += re.findall(r"^```whamm\n(.*?)^```", read(path), re.M | re.S)
+    return sorted(set(found))
+
+
+def check(texts):
+    """For each script the list of messages of `whammc check`, as dictionaries; None after a crash."""
+    with tempfile.TemporaryDirectory() as directory:
+        names = [os.path.join(directory, f"{i}.whamm") for i in range(len(texts))]
+        for name, text in zip(names, texts):
+            with open(name, "w", encoding="utf-8", newline="") as file:
+                file.write(text)
+        messages = [[] for _ in texts]
+        for first in range(0, len(names), 500):
+            some = names[first : first + 500]
+            done = call([WHAMMC, "check", "--message-format=json", *some])
+            if done.returncode not in (0, 1) and len(some) > 1:
+                for i, text in enumerate(texts[first : first + 500]):
+                    messages[first + i] = check([text])[0]
+                continue
+            if done.returncode not in (0, 1):
+                return [None]
+            for line in done.stderr.splitlines():
+                message = json.loads(line)
+                if "file" not in message: # how many errors are not shown
+                    continue
+                messages[int(os.path.basename(message["file"]).split(".")[0])].append(message)
+    return messages
+
+
+def errors(messages):
+    return [m for m in messages if m["severity"] == "error"]

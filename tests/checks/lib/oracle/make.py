@@ -1,0 +1,631 @@
+"""Random programs, and random scripts for them."""
+
+import random
+
+from . import wasm
+from .script import FLOATS, INTS, NUMBERS, bits_of, is_signed, type_text
+from .wasm import OPS
+
+NUMERIC = ("i32", "i64", "f32", "f64")
+BINARY = {
+    "i32": ["add", "sub", "mul", "and", "or", "xor", "shl", "shr_s", "shr_u", "rotl", "rotr"],
+    "f32": ["add", "sub", "mul", "min", "max"],
+}
+BINARY["i64"], BINARY["f64"] = BINARY["i32"], BINARY["f32"]
+COMPARE = {"i32": ["eq", "ne", "lt_s", "lt_u", "gt_s", "gt_u", "le_s", "le_u", "ge_s", "ge_u"], "f32": ["eq", "ne", "lt", "gt", "le", "ge"]}
+COMPARE["i64"], COMPARE["f64"] = COMPARE["i32"], COMPARE["f32"]
+UNARY = {
+    "i32": [("i32.clz", "i32"), ("i32.ctz", "i32"), ("i32.popcnt", "i32"), ("i32.extend8_s", "i32"), ("i32.extend16_s", "i32"),
+            ("i32.eqz", "i32"), ("i64.eqz", "i64"), ("i32.wrap_i64", "i64")],
+    "i64": [("i64.clz", "i64"), ("i64.popcnt", "i64"), ("i64.extend32_s", "i64"), ("i64.extend_i32_s", "i32"), ("i64.extend_i32_u", "i32")],
+    "f32": [("f32.neg", "f32"), ("f32.abs", "f32"), ("f32.convert_i32_s", "i32"), ("f32.convert_i64_u", "i64"), ("f32.demote_f64", "f64")],
+    "f64": [("f64.neg", "f64"), ("f64.abs", "f64"), ("f64.convert_i32_u", "i32"), ("f64.convert_i64_s", "i64"), ("f64.promote_f32", "f32")],
+}
+LOADS = {"i32": ["i32.load", "i32.load8_s", "i32.load8_u", "i32.load16_s", "i32.load16_u"],
+         "i64": ["i64.load", "i64.load8_u", "i64.load16_s", "i64.load32_s", "i64.load32_u"], "f32": [], "f64": []}
+STORES = {"i32": ["i32.store", "i32.store8", "i32.store16"], "i64": ["i64.store", "i64.store8", "i64.store32"],
+          "f32": ["f32.store"], "f64": ["f64.store"]}
+
+
+class Programs:
+    """Functions call only those in front of them, and loops count to a bound: every program ends."""
+
+    def __init__(self, r):
+        self.r = r
+
+    def program(self):
+        r = self.r
+        self.imports = [("h", ["i32"], "i32")] if r.random() < 0.3 else []
+        self.globals = [(t, self.constant(t)) for t in r.choices(NUMERIC, k=r.randrange(1, 4))]
+        self.signatures = [(p, q) for _, p, q in self.imports]
+        self.table = [None] * r.randrange(1, 4)
+        funcs = []
+        count = r.randrange(1, 5)
+        for k in range(count):
+            last = k == count - 1
+            params = [] if last else r.choices(NUMERIC, k=r.randrange(3))
+            result = None if last else r.choice(NUMERIC + (None,))
+            funcs.append(self.function(f"f{k}" if r.random() < 0.8 else None, params, result))
+            self.signatures.append((params, result))
+            if r.random() < 0.5:
+                self.table[r.randrange(len(self.table))] = len(self.signatures) - 1
+        return wasm.Program(self.imports, funcs, self.globals, self.table)
+
+    def constant(self, t):
+        r = self.r
+        if t[0] == "f":
+            return wasm.single(r.choice([0.0, 1.0, -1.5, 0.1, 100.25, -7.0, r.randrange(-99, 99) / 4]))
+        bits = int(t[1:])
+        return r.choice([r.randrange(10), r.randrange(10), r.randrange(256), (1 << bits) - r.randrange(1, 9), r.getrandbits(bits)])
+
+    def function(self, name, params, result):
+        self.locals = list(params) + self.r.choices(NUMERIC, k=self.r.randrange(1, 4))
+        self.nparams, self.reserved, self.loops = len(params), set(), 0
+        self.result, self.labels, self.size = result, [], self.r.randrange(10, 50)
+        body = self.statements(self.r.randrange(1, 6), 0)
+        if result:
+            body += self.expr(result, 0)
+        return wasm.Func(name, params, result, self.locals[self.nparams:], body + [("end",)])
+
+    def of_type(self, t):
+        return [i for i, u in enumerate(self.locals) if u == t and i not in self.reserved]
+
+    def expr(self, t, depth):
+        r = self.r
+        self.size -= 1
+        if depth > 3 or self.size < 0 or r.random() < 0.25:
+            local = self.of_type(t)
+            globals_ = [i for i, (u, _) in enumerate(self.globals) if u == t]
+            pick = r.random()
+            if local and pick < 0.5:
+                return [("local.get", r.choice(local))]
+            if globals_ and pick < 0.7:
+                return [("global.get", r.choice(globals_))]
+            return [(t + ".const", self.constant(t))]
+        choice = r.randrange(9)
+        if choice < 3:
+            return self.expr(t, depth + 1) + self.expr(t, depth + 1) + [(f"{t}.{r.choice(BINARY[t])}",)]
+        if choice == 3:
+            op, source = r.choice(UNARY[t])
+            return self.expr(source, depth + 1) + [(op,)]
+        if choice == 4 and t == "i32":
+            u = r.choice(NUMERIC)
+            return self.expr(u, depth + 1) + self.expr(u, depth + 1) + [(f"{u}.{r.choice(COMPARE[u])}",)]
+        if choice == 5 and LOADS[t]:
+            return self.address() + [(r.choice(LOADS[t]), 0, r.choice([0, 1, 8, 300]))]
+        if choice == 6:
+            return self.call(t, depth) or self.expr(t, depth + 1)
+        if choice == 7:
+            if r.random() < 0.5:
+                return self.expr(t, depth + 1) + self.expr(t, depth + 1) + self.expr("i32", depth + 1) + [("select",)]
+            local = self.of_type(t)
+            return self.expr(t, depth + 1) + [("local.tee", r.choice(local))] if local else self.expr(t, depth + 1)
+        if r.random() < 0.5:
+            out = self.expr("i32", depth + 1) + [("if", t)]
+            self.labels.append(None)
+            out += self.expr(t, depth + 1) + [("else",)] + self.expr(t, depth + 1) + [("end",)]
+            self.labels.pop()
+            return out
+        self.labels.append(None)
+        out = [("block", t)] + self.statements(1, depth + 1) + self.expr(t, depth + 1) + [("end",)]
+        self.labels.pop()
+        return out
+
+    def address(self):
+        return self.expr("i32", 3) + [("i32.const", 0xFF), ("i32.and",)]
+
+    def call(self, t, depth):
+        r = self.r
+        fits = [i for i, (_, result) in enumerate(self.signatures) if result == t]
+        if not fits:
+            return None
+        fid = r.choice(fits)
+        params, result = self.signatures[fid]
+        out = [x for p in params for x in self.expr(p, depth + 1)]
+        if fid in self.table and r.random() < 0.5:
+            return out + [("i32.const", self.table.index(fid)), ("call_indirect", params, result)]
+        return out + [("call", fid)]
+
+    def statements(self, n, depth):
+        return [x for _ in range(n) for x in self.statement(depth)]
+
+    def statement(self, depth):
+        r = self.r
+        self.size -= 1
+        choice = r.randrange(14)
+        if depth > 3 or self.size < 0:
+            choice %= 6
+        t = r.choice(NUMERIC)
+        if choice < 2:
+            i = r.randrange(len(self.locals))
+            if i not in self.reserved:
+                return self.expr(self.locals[i], depth + 1) + [("local.set", i)]
+        if choice == 2:
+            i = r.randrange(len(self.globals))
+            return self.expr(self.globals[i][0], depth + 1) + [("global.set", i)]
+        if choice == 3:
+            return self.address() + self.expr(t, depth + 1) + [(r.choice(STORES[t]), 0, r.choice([0, 4, 1000]))]
+        if choice == 4:
+            return self.expr(t, depth + 1) + [("drop",)]
+        if choice == 5:
+            return r.choice([[("nop",)], [("memory.size",), ("drop",)], [("i32.const", r.randrange(2)), ("memory.grow",), ("drop",)]])
+        if choice == 6:
+            return self.call(None, depth) or [("nop",)]
+        if choice in (7, 8):
+            return self.branching_if(depth)
+        if choice in (9, 10):
+            self.labels.append("block")
+            out = [("block", None)] + self.statements(r.randrange(3), depth + 1)
+            out += self.expr("i32", depth + 1) + [("br_if", 0)] + self.statements(r.randrange(2), depth + 1) + [("end",)]
+            self.labels.pop()
+            return out
+        if choice in (11, 12) and self.loops < 3:
+            return self.loop(depth)
+        if choice == 13:
+            return self.table_of_labels(depth)
+        return [("nop",)]
+
+    def branching_if(self, depth):
+        r = self.r
+        out = self.expr("i32", depth + 1) + [("if", None)]
+        self.labels.append("if")
+        out += self.statements(r.randrange(3), depth + 1)
+        if r.random() < 0.4:
+            depths = [d for d, kind in enumerate(reversed(self.labels)) if kind in ("block", "if")]
+            if not self.result and r.random() < 0.3:
+                out += [r.choice([("return",), ("br", len(self.labels))])]
+            elif depths:
+                out += [("br", r.choice(depths))]
+        elif r.random() < 0.6:
+            out += [("else",)] + self.statements(r.randrange(3), depth + 1)
+        self.labels.pop()
+        return out + [("end",)]
+
+    def loop(self, depth):
+        r = self.r
+        self.loops += 1
+        i = len(self.locals)
+        self.locals.append("i32")
+        self.reserved.add(i)
+        n = r.randrange(1, 5)
+        again = [("local.get", i), ("i32.const", n), ("i32.lt_u",)]
+        out = [("i32.const", 0), ("local.set", i), ("loop", None)]
+        self.labels.append("loop")
+        out += [("local.get", i), ("i32.const", 1), ("i32.add",), ("local.set", i)] + self.statements(r.randrange(3), depth + 1)
+        if r.random() < 0.3:
+            out += again + [("br_if", 0)] + self.statements(1, depth + 1)
+        self.labels.pop()
+        return out + again + [("br_if", 0), ("end",)]
+
+    def table_of_labels(self, depth):
+        r = self.r
+        n = r.randrange(1, 4)
+        out = [("block", None)] * n
+        self.labels += ["block"] * n
+        out += self.expr("i32", depth + 1) + [("i32.const", 3), ("i32.and",), ("br_if", n - 1)]
+        out += self.expr("i32", depth + 1)
+        depths = [d for d, kind in enumerate(reversed(self.labels)) if kind in ("block", "if")]
+        out += [("br_table", [r.choice(depths) for _ in range(r.randrange(4))], r.choice(depths))]
+        for d in range(n):
+            out += [("end",)]
+            self.labels.pop()
+            if d < n - 1:
+                out += self.statements(r.randrange(2), depth + 1) + [("nop",)]
+        return out
+
+
+# ---- scripts ----
+
+KEYS = ("u32", "i32", "u8", "i64", "bool", "str", ("tuple", "u32", "i16"), ("tuple", "bool", "str"))
+VALUES = ("u32", "i32", "u64", "i8", "f64", "bool", ("tuple", "u32", "i64"), ("tuple", "i8", ("tuple", "f32", "u32")))
+TUPLES = (("tuple", "u32", "i64"), ("tuple", "f64", "u32", "u8"), ("tuple", "bool", ("tuple", "i16", "f32"), "str"), ("tuple", "i8", "i8"))
+INNER = ("map", "u32", "i32")
+ALL = NUMBERS + ("bool", "str") + TUPLES
+STRINGS = ['""', '"a"', '"i32.add"', '"f0"', '"control"', '"\\x41\\u{e9}"', '"local"', '"f"']
+STATIC = ("fid", "fname", "pc", "opidx", "at_func_end", "opname", "category_name", "offset", "align", "memory", "is_write",
+          "num_targets", "default_target", "target_fn_name", "target_fn_type")
+# What happens at the same place as other things: these probes keep to themselves.
+APART = ("block:start", "block:end", "entry", "exit", "construct", "at_target", "end")
+
+
+class Scripts:
+    def __init__(self, r, program, engine):
+        self.r, self.p, self.engine = r, program, engine
+        self.vars, self.bound, self.fns, self.depth = {}, {}, {}, 0
+        self.assignable, self.static_only, self.frames = [], False, {}
+
+    # -- expressions --
+
+    def literal(self, t):
+        r = self.r
+        if t == "bool":
+            return r.choice(["true", "false"])
+        if t == "str":
+            return r.choice(STRINGS)
+        if t in FLOATS:
+            return r.choice(["0.5", "1.0", "-2.25", "1e3", "0.1", "3", "-7", "1e-9"])
+        bits = bits_of(t)
+        high = (1 << (bits - 1)) - 1 if is_signed(t) else (1 << bits) - 1
+        n = r.choice([r.randrange(10), r.randrange(10), r.randrange(100), high, r.randint(0, high)])
+        if is_signed(t) and r.random() < 0.3:
+            n = -n if n else -1
+        if n > 9 and r.random() < 0.2:
+            return r.choice([hex(n), bin(n)]) if n < 1 << 32 else hex(n)
+        return f"{n}" if n < 1000 or r.random() < 0.8 else f"{n // 1000}_{n % 1000:03}"
+
+    def places(self, t):
+        """Readable places of this type."""
+        out = []
+        for name, u in {**self.vars, **self.bound}.items():
+            out += self.fields(name, u, t)
+            if not isinstance(u, str) and u[0] == "map" and name in self.vars and t in NUMBERS + ("bool",) and u[2] == t:
+                out.append(("map", name, u))
+        if t == "u32" and "targets" in self.bound:
+            out.append(("map", "targets", ("map", "u32", "u32")))
+        return out
+
+    def fields(self, text, u, t):
+        if u == t:
+            return [("name", text, u)]
+        if not isinstance(u, str) and u[0] == "tuple":
+            return [x for i, f in enumerate(u[1:]) for x in self.fields(f"{text}.{i}", f, t)]
+        return []
+
+    def expr(self, t, depth=0):
+        r = self.r
+        if t == INNER:
+            return self.r.choice([name for name, u in self.vars.items() if u == t])
+        if not isinstance(t, str):
+            found = [name for kind, name, _ in self.places(t) if kind == "name"]
+            if found and r.random() < 0.4:
+                return r.choice(found)
+            if r.random() < 0.1 and depth < 2:
+                return f"({self.expr('bool', depth + 1)} ? {self.expr(t, depth + 1)} : {self.expr(t, depth + 1)})"
+            return "(" + ", ".join(self.expr(f, depth + 1) for f in t[1:]) + ")"
+        if depth > 3 or r.random() < 0.35:
+            found = self.places(t)
+            if found and r.random() < 0.8:
+                kind, name, u = r.choice(found)
+                return name if kind == "name" else f"{name}[{self.expr(u[1], depth + 2)}]"
+            return self.literal(t)
+        return self.boolean(depth) if t == "bool" else self.string(depth) if t == "str" else self.number(t, depth)
+
+    def boolean(self, depth):
+        r = self.r
+        choice = r.randrange(9)
+        if choice < 4:
+            t = r.choice(NUMBERS)
+            return f"({self.expr(t, depth + 1)} {r.choice(['==', '!=', '<', '<=', '>', '>='])} {self.value(t, depth + 1)})"
+        if choice < 6:
+            parts = [self.expr("bool", depth + 1) for _ in range(r.choice([2, 2, 3]))]
+            out = parts[0] + "".join(f" {r.choice(['&&', '||'])} {x}" for x in parts[1:])
+            return f"({out})"
+        if choice == 6:
+            return "!" + self.expr("bool", 4)
+        if choice == 7:
+            t = r.choice(("str", "bool"))
+            return f"({self.expr(t, depth + 1)} {r.choice(['==', '!='])} {self.value(t, depth + 1)})"
+        texts = [name for name, u in {**self.vars, **self.bound}.items() if u == "str"]
+        if texts and r.random() < 0.7:
+            return f"{r.choice(texts)}.{r.choice(['starts_with', 'ends_with', 'contains'])}({self.expr('str', depth + 1)})"
+        t = r.choice(NUMBERS)
+        return f"({self.value(t, depth + 1)} as bool)"
+
+    def string(self, depth):
+        if self.r.random() < 0.3:
+            return f"({self.expr('bool', depth + 1)} ? {self.expr('str', depth + 1)} : {self.expr('str', depth + 1)})"
+        found = [name for kind, name, _ in self.places("str") if kind == "name"]
+        return self.r.choice(found + [self.literal("str")])
+
+    def value(self, t, depth):
+        """An expression with a type of its own: no literal alone."""
+        found = [name for kind, name, _ in self.places(t) if kind == "name"]
+        if found:
+            return self.r.choice(found)
+        return f"({self.literal(t)} as {t})" if t in NUMBERS else self.literal(t)
+
+    def number(self, t, depth):
+        r = self.r
+        choice = r.randrange(12)
+        if choice < 5:
+            ops = ["+", "-", "*"] + (["&", "|", "^", "<<", ">>"] if t in INTS else ["/", "%"])
+            out = self.expr(t, depth + 1)
+            for _ in range(r.choice([1, 1, 2, 3])):
+                out += f" {r.choice(ops)} {self.expr(t, depth + 2)}"
+            return f"({out})"
+        if choice == 5 and t in INTS:
+            return f"({self.expr(t, depth + 1)} {r.choice(['/', '%'])} ({self.value(t, depth + 1)} | {r.choice([1, 3, 5])}))"
+        if choice == 6 and t in INTS:
+            return f"(~{self.value(t, depth + 1)})"
+        if choice in (7, 8):
+            if t in INTS and r.random() < 0.2:  # a float that is in range
+                source = r.choice(["u8", "u16"])
+                return f"(({self.value(source, depth + 1)} as {r.choice(FLOATS)}) as {t})"
+            source = r.choice([u for u in INTS + ("bool",) + (FLOATS if t in FLOATS else ())])
+            return f"({self.value(source, depth + 1)} as {t})"
+        if choice == 9:
+            return f"({self.expr('bool', depth + 1)} ? {self.expr(t, depth + 1)} : {self.expr(t, depth + 1)})"
+        maps = INNER in self.vars.values()
+        calls = [f for f, (params, result) in self.fns.items() if result == t and (maps or INNER not in params)]
+        if calls and not self.static_only:
+            f = r.choice(calls)
+            return f"{f}({', '.join(self.expr(p, depth + 2) for p in self.fns[f][0])})"
+        texts = [name for name, u in {**self.vars, **self.bound}.items() if u == "str"]
+        if t == "u32" and texts:
+            return f"{r.choice(texts)}.len()"
+        return self.expr(t, 4)
+
+    # -- statements --
+
+    def targets(self, writable):
+        """(text, type) of what can be assigned."""
+        out = []
+        for name in writable:
+            out += self.all_fields(name, self.vars[name])
+        return out + self.assignable
+
+    def all_fields(self, text, u):
+        out = [(text, u)]
+        if not isinstance(u, str) and u[0] == "tuple":
+            for i, f in enumerate(u[1:]):
+                out += self.all_fields(f"{text}.{i}", f)
+        if not isinstance(u, str) and u[0] == "map":
+            out = [(f"{text}[{self.expr(u[1], 2)}]{x}", f) for x, f in self.all_fields("", u[2])]
+        return out
+
+    def statement(self, writable, accumulators, indent, depth=0):
+        r = self.r
+        pad = "    " * indent
+        choice = r.random()
+        if choice < 0.15 and depth < 2:
+            body = self.body(writable, accumulators, indent + 1, depth + 1, r.randrange(1, 3))
+            out = f"{pad}if ({self.expr('bool', 1)}) {{\n{body}{pad}}}"
+            if r.random() < 0.3:
+                out += f" elif ({self.expr('bool', 1)}) {{\n{self.body(writable, accumulators, indent + 1, depth + 1, 1)}{pad}}}"
+            if r.random() < 0.5:
+                out += f" else {{\n{self.body(writable, accumulators, indent + 1, depth + 1, r.randrange(1, 3))}{pad}}}"
+            return out + "\n"
+        if choice < 0.2 and depth and indent:
+            return f"{pad}return;\n"
+        if choice < 0.4 and accumulators:
+            name, t = r.choice(accumulators)
+            amount = self.literal(t) if r.random() < 0.5 else self.expr(t, 3)
+            return pad + r.choice([f"{name}++;", f"{name}--;", f"{name} = {name} + {amount};", f"{name} = {amount} + {name};"]) + "\n"
+        found = self.targets(writable)
+        if not found:
+            return pad + "if (false) { }\n"
+        text, t = r.choice(found)
+        if t in NUMBERS and r.random() < 0.4:
+            return f"{pad}{text}{r.choice(['++', '++', '--'])};\n"
+        if not isinstance(t, str) and t[0] == "map":
+            return pad + "if (false) { }\n"
+        return f"{pad}{text} = {self.expr(t)};\n"
+
+    def body(self, writable, accumulators, indent, depth, n):
+        return "".join(self.statement(writable, accumulators, indent, depth) for _ in range(n))
+
+    # -- parts --
+
+    def any_type(self, maps=True):
+        r = self.r
+        if maps and r.random() < 0.25:
+            return ("map", r.choice(KEYS), r.choice(VALUES))
+        return r.choice(ALL)
+
+    def script(self):
+        r = self.r
+        out, self.free, self.acc = [], {}, {}
+        for k in range(r.randrange(3)):
+            t = r.choice(NUMBERS + ("bool", "str"))
+            out.append(f"const c{k}: {t} = {self.literal(t)};")
+            self.vars[f"c{k}"] = t
+        for k in range(r.randrange(1, 5)):
+            t = self.any_type()
+            init = "" if t[0] == "map" or r.random() < 0.5 else f" = {self.expr(t, 2)}"
+            out.append(f"{'report ' if r.random() < 0.8 else ''}var s{k}: {type_text(t)}{init};")
+            self.free[f"s{k}"] = self.vars[f"s{k}"] = t
+        for k in range(r.randrange(3)):
+            t = r.choice(INTS)
+            out.append(f"report var acc{k}: {t};")
+            self.acc[f"acc{k}"] = t
+        if r.random() < 0.3:
+            out.append(self.statement(list(self.free), [], 0, 2).rstrip())
+        if r.random() < 0.3:
+            out += self.maps_with_names()
+        for k in range(r.randrange(3)):
+            out.append(self.function(k))
+        for k in range(r.randrange(1, 5)):
+            out.append(self.probe(k))
+        return "\n".join(out) + "\n"
+
+    def maps_with_names(self):
+        """Maps that functions change and that are values of another one."""
+        t = type_text(INNER)
+        self.free.update(in0=INNER, in1=INNER)
+        self.vars.update(in0=INNER, in1=INNER)
+        out = [f"report var in0: {t};", f"{self.r.choice(['report ', ''])}var in1: {t};", f"report var outer: map<str, {t}>;"]
+        out += [f"outer[{self.literal('str')}] = {self.r.choice(['in0', 'in1'])};" for _ in range(self.r.randrange(3))]
+        self.fns["count"] = ([INNER, "u32"], "i32")
+        return out + [f"fn count(m: {t}, k: u32) -> i32 {{ m[k % 7]{self.r.choice(['++', '--'])}; return m[k]; }}"]
+
+    def function(self, k):
+        r = self.r
+        outer = dict(self.vars)
+        params = {f"p{i}": r.choice(ALL) for i in range(r.randrange(1, 4))}
+        result = r.choice(NUMBERS)
+        self.vars.update(params)
+        local = self.any_type(False)
+        text = f"fn fn{k}({', '.join(f'{p}: {type_text(t)}' for p, t in params.items())}) -> {result} {{\n"
+        text += f"    var w: {type_text(local)} = {self.expr(local, 2)};\n"
+        self.vars["w"] = local
+        text += self.body([*params, "w"], [], 1, 2, r.randrange(3)).replace("return;", "w = w;")
+        if r.random() < 0.5:
+            text += f"    if ({self.expr('bool', 2)}) {{ return {self.expr(result, 1)}; }}\n"
+        text += f"    return {self.expr(result, 1)};\n}}"
+        self.vars = outer
+        self.fns[f"fn{k}"] = (list(params.values()), result)
+        return text
+
+    def event(self):
+        """(rule, kind, bound names with types, assignable ones)."""
+        r = self.r
+        names = {"fid": "u32", "fname": "str", "pc": "u32", "opidx": "u32", "at_func_end": "bool"}
+        if not self.engine:
+            names["escapes"] = "bool"
+        choice = r.random()
+        if choice < 0.12:
+            return r.choice([("wasm:func:entry", "func"), ("wasm:func:exit", "func")]) + (names, [])
+        if choice < 0.2:
+            event = r.choice(["block:start", "block:end"])
+            return f"wasm:{event}", event, {**names, **({"instr_count": "u32"} if event == "block:end" else {})}, []
+        if choice < 0.24:
+            return f"wasm:{r.choice(['begin', 'end'])}", "nowhere", {}, []
+        names.update(opname="str", category_name="str")
+        present = sorted({i[0] for f in self.p.funcs for i in f.body})
+        if choice < 0.36:
+            op = r.choice([n for n in present if n in ("block", "loop", "if") + (() if self.engine else ("else",))] or ["block"])
+            mode = r.choice(["entry", "exit", "after", "entry"] if not self.engine else ["entry"])
+            return f"wasm:opcode:{op}:{mode}", "construct", names, []
+        if choice < 0.42:
+            mode = "before" if self.engine or r.random() < 0.5 else "after"
+            return f"wasm:opcode:end:{mode}", "end", names, []
+        if choice < 0.47 and not self.engine:
+            return f"wasm:opcode:{r.choice(['br', 'br_if', 'br_table'])}:at_target", "at_target", names, []
+        return self.at_instruction(names, [n for n in present if n not in ("end", "else")])
+
+    def at_instruction(self, names, present):
+        r = self.r
+        if r.random() < 0.05:
+            return "wasm:opcode:*:before", "before", names, []
+        op = OPS[r.choice(present)]
+        construct = op.name in ("block", "loop", "if")
+        mode = "after" if not self.engine and not construct and r.random() < 0.35 else "before"
+        ops, bounds = [op.name], {}
+        for name, (kind, static) in op.names.items():
+            if kind == "unknown" or kind.startswith("map") or (name.startswith("res") and name != "resolved_fid" and mode != "after"):
+                continue
+            if name in ("failed",) and mode != "after" or name in ("target_funcref", "immN") or name == "resolved_fid" and self.engine:
+                continue
+            names[name] = kind
+        if op.name == "br_table":
+            names["targets"] = ("map", "u32", "u32")
+        for family, types in (("arg", op.operands), ("res", op.results if mode == "after" else [])):
+            for n, t in enumerate(reversed(types)):
+                if t != "?" and not construct:
+                    names.setdefault(f"{family}{n}", "u32" if t == "at" else t)
+        if op.name in ("br_if", "if", "br"):
+            names["taken"] = "bool"
+        self.add_bounds(op, mode, bounds)
+        if len(set(op.operands)) == 1 and op.operands[0] != "?" and not bounds and r.random() < 0.4:
+            same = [o.name for o in OPS.values() if o.operands == op.operands and o.results == op.results and
+                    {n: k for n, (k, _) in o.names.items()} == {n: k for n, (k, _) in op.names.items()}]
+            ops = sorted(set(r.sample(same, min(len(same), 3)) + ops), key=lambda n: OPS[n].index)
+        names.update(bounds)
+        derived = {"addr", "target", "taken", "table_entry_idx", "resolved_fid", "failed"} & set(names)
+        assignable = []
+        if not self.engine and not derived and not construct:
+            families = ("arg", "local") if mode == "before" else ("res", "local")
+            assignable = [(n, t) for n, t in names.items() if n.rstrip("0123456789") in families and r.random() < 0.3 and t in NUMBERS]
+        self.widen(names, op)
+        text = "|".join(ops)
+        if r.random() < 0.1:
+            text = text.upper()
+        bound = f"({', '.join(f'{n}: {t}' for n, t in bounds.items())})" if bounds else ""
+        package = "" if r.random() < 0.1 else "opcode"
+        return f"wasm:{package}:{text}{bound}:{mode}", mode, names, assignable
+
+    def add_bounds(self, op, mode, bounds):
+        r = self.r
+        if r.random() < 0.2:
+            bounds[f"local{r.randrange(3)}"] = r.choice(NUMBERS)
+        if op.name in ("drop", "local.set", "local.tee", "global.set"):
+            bounds["arg0"] = r.choice(NUMBERS + ("bool",))
+        elif op.name == "select":
+            bounds["arg1"] = r.choice(NUMBERS)
+        elif op.name in ("call", "call_indirect") and r.random() < 0.6:
+            bounds["arg0" if op.name == "call" else "arg1"] = r.choice(NUMBERS)
+            if mode == "after" and r.random() < 0.5:
+                bounds["res0"] = r.choice(NUMBERS)
+        elif op.operands and set(op.operands) <= {"i32"} and r.random() < 0.2 and len(op.name) > 6:
+            bounds["arg0"] = r.choice(["u8", "i8", "u16", "i16", "u32", "i32"])
+
+    def widen(self, names, op):
+        """Static numbers stand for themselves where their type is wanted."""
+        if op.name == "i32.const" and self.r.random() < 0.5:
+            names["imm0"] = self.r.choice(["i32", "u32"])
+
+    def probe(self, k):
+        r = self.r
+        rule, kind, names, self.assignable = self.event()
+        apart = kind in APART
+        outer = dict(self.vars)
+        if apart:
+            for name in self.free:
+                del self.vars[name]
+        self.bound = {n: t for n, t in names.items() if not n.startswith("local") or not apart}
+        if rule == "wasm:end":
+            self.vars.update(self.acc)
+        predicate = ""
+        if kind != "nowhere" and r.random() < 0.5:
+            predicate = f" / {self.predicate()} /"
+        writable = [] if apart else list(self.free)
+        text, declared = "", []
+        for i in range(r.randrange(1, 4)):
+            text += self.declaration(f"v{i}_{k}", kind, apart, writable)
+            writable += [n for n in self.vars if n == f"v{i}_{k}"]
+        if not apart and kind != "nowhere":
+            for name, t in self.frames.items():
+                if r.random() < 0.5 and name not in self.vars:
+                    text += f"    frame var {name}: {type_text(t)};\n"
+                    self.vars[name] = t
+                    writable.append(name)
+        text += self.body(writable, list(self.acc.items()), 1, 0, r.randrange(1, 5))
+        self.vars, self.bound, self.assignable = outer, {}, []
+        return f"{rule}{predicate} {{\n{text}}}"
+
+    def predicate(self):
+        parts = [self.condition() for _ in range(self.r.choice([1, 1, 2]))]
+        return f" {self.r.choice(['&&', '||'])} ".join(parts)
+
+    def condition(self):
+        r = self.r
+        choice = r.random()
+        if choice < 0.2:
+            return r.choice(["pc > 4", "pc % 2 == 0", "opidx < 20", "fid == 1", 'fname != "f0"', "!at_func_end", "opidx / 2 * 2 == opidx"])
+        while True:
+            text = self.expr("bool", 1)
+            if "?" not in text:
+                return text
+
+    def early(self, t):
+        """An expression that has a value when the program starts."""
+        variables, bound = self.vars, self.bound
+        self.vars = {n: u for n, u in self.vars.items() if n in self.free or n[0] == "c"}
+        self.bound = {n: u for n, u in bound.items() if n in STATIC or n.startswith("imm")}
+        self.static_only = True
+        text = self.expr(t, 2)
+        self.vars, self.bound, self.static_only = variables, bound, False
+        return text
+
+    def declaration(self, name, kind, apart, writable):
+        r = self.r
+        words = r.choice(["", "report ", "report unshared ", "unshared ", "report shared ", "shared ", "frame "])
+        if words == "frame " and (apart or kind == "nowhere"):
+            words = ""
+        t = self.any_type(words != "frame ")
+        init = ""
+        if t[0] != "map" and words != "frame " and "shared " not in words.replace("unshared", "") and not words and r.random() < 0.5:
+            init = f" = {self.expr(t, 2)}"
+        elif t[0] != "map" and ("unshared" in words or words == "report ") and r.random() < 0.3:
+            init = f" = {self.early(t)}"
+        self.vars[name] = t
+        if words == "frame ":
+            self.frames[name] = t
+        return f"    {words}var {name}: {type_text(t)}{init};\n"
+
+
+def sample(seed):
+    """(program, script text) of a seed. Without exact loops nothing asks for `loop:before` and basic blocks."""
+    r = random.Random(seed)
+    program = Programs(r).program()
+    return program, Scripts(r, program, r.random() < 0.5).script()

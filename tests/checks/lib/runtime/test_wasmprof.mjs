@@ -1,0 +1,495 @@
+// Tests the script that `whammc instr` writes beside a program, in the Node that runs this: with code that loads programs and
+// knows nothing of it. Needs wat2wasm.
+//   node test_wasmprof.mjs WHAMMC
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+
+const whammc = resolve(process.argv[2]), work = mkdtempSync(join(tmpdir(), 'whammc-wasmprof-'));
+let number = 0, failed = 0;
+
+function result(good, title, ...details) {
+  console.log(`${good ? 'ok' : 'not ok'} ${++number} - ${title}`);
+  if (good) return;
+  failed++;
+  for (const detail of details)
+    console.log(`# ${(typeof detail === 'string' ? detail : String(JSON.stringify(detail))).slice(0, 2000).replace(/\n/g, '\n# ')}`);
+}
+
+const file = name => join(work, name);
+const write = (name, text) => writeFileSync(file(name), text);
+
+function assemble(name, wat) {
+  write(`${name}.wat`, wat);
+  execFileSync('wat2wasm', ['--debug-names', '--enable-all', file(`${name}.wat`), '-o', file(`${name}.wasm`)]);
+}
+
+/** Runs a program in the directory; `words` may have options of Node. */
+function run(words, env = {}) {
+  const ended = spawnSync(process.execPath, ['--no-warnings', ...words], { cwd: work, encoding: 'utf8', env: { ...process.env, ...env } });
+  return `${ended.stdout}${ended.stderr}${ended.status ? `status ${ended.status}\n` : ''}`;
+}
+
+// ---- programs ----
+
+// main(n) calls step n times, which calls the page's `say`; crash traps in step.
+const APP = `(module
+  (import "page" "say" (func $say (param i32)))
+  (func $step (param i32) (call $say (local.get 0)) (if (i32.eqz (local.get 0)) (then unreachable)))
+  (func $main (export "main") (param i32)
+    (loop $l (call $step (local.get 0)) (br_if $l (local.tee 0 (i32.sub (local.get 0) (i32.const 1))))))
+  (func $crash (export "crash") (call $step (i32.const 0))))`;
+
+// What a program with the host prof does: main(n) sends n calls of arc 3 -> 4, in 2n ms, and adds one of 4 -> 5 with half a
+// millisecond. show() prints; start(n) clears first.
+const PROF = `(module
+  (import "prof" "getTime" (func $getTime (result f64)))
+  (import "prof" "clearResults" (func $clear))
+  (import "prof" "addArcData" (func $add (param i32 i32 i32 f64)))
+  (import "prof" "setArcData" (func $set (param i32 i32 i32 f64)))
+  (import "prof" "printResults" (func $print))
+  (func $main (export "main") (param $n i32)
+    (call $set (i32.const -1) (i32.const 3) (i32.const 1) (f64.const 10000))
+    (call $set (i32.const 3) (i32.const 4) (local.get $n) (f64.mul (f64.const 2) (f64.convert_i32_u (local.get $n))))
+    (call $add (i32.const 4) (i32.const 5) (i32.const 1) (f64.const 0.5)))
+  (func (export "start") (param i32) (call $clear) (call $main (local.get 0)))
+  (func (export "untimed") ;; 6 -> 7 takes no time, 7 -> 8 does: that does not add up
+    (call $set (i32.const 6) (i32.const 7) (i32.const 9) (f64.const 0))
+    (call $set (i32.const 7) (i32.const 8) (i32.const 9) (f64.const 3)))
+  (func (export "show") (call $print))
+  (func (export "clock") (result i32) (f64.gt (call $getTime) (f64.const 0))))`;
+
+const SCRIPT = `report var arcs: map<(u32, u32), u64>;
+var caller: u32 = 4294967295;
+wasm:func:entry { frame var above: u32; above = caller; arcs[(above, fid)]++; caller = fid; }
+wasm:func:exit { frame var above: u32; caller = above; }`;
+
+// Ways to load a program, each with the same lines on the console.
+const PLAY = `const imports = { page: { say: n => console.log('say', n) } };
+function play(instance) {
+  console.log(instance instanceof WebAssembly.Instance, typeof instance.exports.main);
+  instance.exports.main(3);
+  try { instance.exports.crash(); } catch (error) { console.log(error instanceof WebAssembly.RuntimeError, error.message); }
+}
+`;
+const LOADERS = {
+  'bytes.mjs': `import { readFile } from 'node:fs/promises';
+    ${PLAY}
+    const { module, instance } = await WebAssembly.instantiate(await readFile(process.argv[2]), imports);
+    console.log(module instanceof WebAssembly.Module);
+    play(instance);`,
+  'module.cjs': `const fs = require('fs');
+    ${PLAY}
+    WebAssembly.compile(fs.readFileSync(process.argv[2])).then(module => WebAssembly.instantiate(module, imports)).then(play);`,
+  'synchronous.cjs': `const fs = require('fs');
+    ${PLAY}
+    play(new WebAssembly.Instance(new WebAssembly.Module(fs.readFileSync(process.argv[2])), imports));`,
+  'streaming.mjs': `import { readFileSync } from 'node:fs';
+    ${PLAY}
+    const response = new Response(readFileSync(process.argv[2]), { headers: { 'content-type': 'application/wasm' } });
+    play((await WebAssembly.instantiateStreaming(Promise.resolve(response), Object.freeze(imports))).instance);`,
+  'compiled-streaming.mjs': `import { readFileSync } from 'node:fs';
+    ${PLAY}
+    const response = new Response(readFileSync(process.argv[2]), { headers: { 'content-type': 'application/wasm' } });
+    play(await WebAssembly.instantiate(await WebAssembly.compileStreaming(response), Object.create(imports)));`,
+};
+
+// ---- a program of --host=js, and the code that loads it ----
+
+const FLAT = `Flat profile: 6 calls in all; the report has no times
+
+     %       called  name
+ 66.67            4  step [1]
+ 16.67            1  main [2]
+ 16.67            1  crash [3]
+`;
+
+function testLoaders() {
+  for (const name of Object.keys(LOADERS)) {
+    const plain = run([name, 'app.wasm']);
+    result(/true function\nsay 3\nsay 2\nsay 1\nsay 0\ntrue unreachable\n$/.test(plain), `${name}: without instrumentation`, plain);
+    const preloaded = run(['--require', './out.js', name, 'app.wasm'], { WASMPROF: 'none.txt' });
+    result(preloaded === plain && !readdirSync(work).includes('none.txt'), `${name}: with the script only`, preloaded);
+    const instrumented = run(['--require', './out.js', name, 'out.wasm'], { WASMPROF: 'out.txt' });
+    result(instrumented === plain, `${name}: instrumented`, instrumented);
+    result(readFileSync(file('out.txt'), 'utf8').startsWith(FLAT), `${name}: its profile`, readFileSync(file('out.txt'), 'utf8'));
+  }
+  const imported = "import './out.js'; await import('./bytes.mjs'); WasmProf.saveResults().flatProfile();";
+  write('imported.mjs', imported);
+  result(run(['imported.mjs', 'out.wasm']).endsWith(`${FLAT}\n`), 'import');
+  write('required.cjs', `const W = require('./out.js'); require('./synchronous.cjs');
+    if (W === WasmProf) W.saveResults().flatProfile();`);
+  result(run(['required.cjs', 'out.wasm']).endsWith(`${FLAT}\n`), 'require');
+  const json = run(['--require', './out.js', 'bytes.mjs', 'out.wasm'], { WASMPROF: 'out.json' });
+  result(json.includes('say') && report('out.json', ['--format=gprof']).startsWith(FLAT), 'JSON for whammc report');
+}
+
+const report = (name, options) => execFileSync(whammc, ['report', ...options, name], { cwd: work, encoding: 'utf8' });
+
+// Results while the program waits for a function that it has called; snapshots; clear(); instances one after the other.
+function testResults() {
+  write('results.cjs', `const WasmProf = require('./out.js'), fs = require('fs');
+    const program = new WebAssembly.Module(fs.readFileSync('out.wasm'));
+    const counts = results => results.json().split('\\n')[1].match(/"value":(.*)}/)[1];
+    const empty = WasmProf.saveResults(), within = [];
+    const make = say => new WebAssembly.Instance(program, { page: { say } });
+    console.log(empty.modules.length, JSON.stringify(empty.flatProfileText()));
+    const first = make(() => within.push(WasmProf.saveResults()));
+    first.exports.main(2);
+    const before = WasmProf.saveResults();
+    const second = make(() => {});
+    second.exports.main(5);
+    console.log(within.map(counts).join('\\n'));
+    console.log(counts(before));
+    const both = WasmProf.saveResults();
+    console.log(counts(both), both.modules, both.module(0).modules, counts(both.module('out.wasm')) === counts(both), both.reports.length);
+    try { both.module('no'); } catch (error) { console.log(error.message); }
+    WasmProf.clear();
+    console.log(counts(WasmProf.saveResults()), counts(both));
+    second.exports.main(1);
+    console.log(counts(WasmProf.saveResults()), \`\${before}\` === before.text());`);
+  const arc = (from, to, n) => `{"key":[${from},${to}],"value":${n}}`, host = 4294967295, seen = run(['results.cjs']).split('\n');
+  const expected = ['0 "Flat profile: 0 calls in all; the report has no times\\n\\n     %       called  name\\n"',
+    `[${arc(2, 1, 1)},${arc(host, 2, 1)}]`, `[${arc(2, 1, 2)},${arc(host, 2, 1)}]`, `[${arc(2, 1, 2)},${arc(host, 2, 1)}]`,
+    `[${arc(2, 1, 7)},${arc(host, 2, 2)}] [ 'out.wasm' ] [ 'out.wasm' ] true 2`, "there is no module 'no', but out.wasm",
+    `[] [${arc(2, 1, 7)},${arc(host, 2, 2)}]`, `[${arc(2, 1, 1)},${arc(host, 2, 1)}] true`, ''];
+  result(JSON.stringify(seen) === JSON.stringify(expected), 'results', seen, expected);
+}
+
+function testTwoModules() {
+  for (const [first, second] of [['out', 'other'], ['other', 'out']]) {
+    write('two.cjs', `require('./${first}.js'); require('./${second}.js');
+      const fs = require('fs'), load = (name, imports) => new WebAssembly.Instance(new WebAssembly.Module(fs.readFileSync(name)), imports).exports;
+      const other = load('other.wasm'), out = load('out.wasm', { page: { say: other.note } });
+      out.main(2);
+      const results = WasmProf.saveResults();
+      console.log(results.modules.join(), results.flatProfileText(), results.module('other.wasm').flatProfileText(), results.callGraphText(1));`);
+    const seen = run(['two.cjs']);
+    result(seen.includes('other.wasm,out.wasm Flat profile: 5 calls') && / 2 {2}note \(other.wasm\) \[\d\]\n/.test(seen) &&
+      / 2 {2}step \(out.wasm\) \[\d\]\n/.test(seen) && seen.includes('100.00            2  note [1]\n') && seen.includes('and 2 more'),
+    `two modules, ${first}.js first`, seen);
+  }
+}
+
+function testWorker() {
+  write('worker.cjs', `const { Worker, isMainThread, parentPort } = require('worker_threads');
+    if (isMainThread) {
+      new Worker(__filename).on('message', text => console.log(text, WasmProf.saveResults().modules.length));
+    } else {
+      const program = new WebAssembly.Module(require('fs').readFileSync('out.wasm'));
+      new WebAssembly.Instance(program, { page: { say() {} } }).exports.main(2);
+      parentPort.postMessage(WasmProf.saveResults().json().includes('"key":[2,1],"value":2'));
+    }`);
+  const seen = run(['--require', './out.js', 'worker.cjs'], { WASMPROF: 'worker.txt' });
+  result(seen === 'true 0\n' && readdirSync(work).includes('worker.1.txt') && !readdirSync(work).includes('worker.txt'), 'a worker', seen);
+}
+
+// What scripts that count something else report arrives, too, in each format and under any name.
+function testWholeReport() {
+  const page = `const bytes = require('fs').readFileSync('whole.wasm');
+    WebAssembly.instantiate(bytes, { page: { say() {} } }).then(({ instance }) => instance.exports.main(4));`;
+  write('whole.cjs', page);
+  write('counts.whamm', 'wasm:opcode:call:before { report var n: u32; n++; }\nreport var all: map<str, u64>;\nwasm:func:entry { all[fname]++; }');
+  for (const format of ['csv', 'json', 'csv-rfc4180']) {
+    const instrument = script => execFileSync(whammc, ['instr', '--host=js', `--report-format=${format}`, '-s', script, 'app.wasm', '-o', 'whole.wasm'],
+      { cwd: work, stdio: 'ignore' });
+    const save = name => {
+      const said = run(['--require', './whole.js', 'whole.cjs'], { WASMPROF: name });
+      return name === '-' ? said : said + readFileSync(file(name), 'utf8');
+    };
+    instrument('calltree');
+    save('tree.json');
+    const folded = report('tree.json', ['--format=folded']);
+    result(/^main;step;say \d+$/m.test(folded), `${format}: a call tree in a file, with names`, folded, readFileSync(file('tree.json'), 'utf8'));
+    result(report('tree.json', ['--format=table']).includes('tree'), `${format}: the file of a call tree has its variables`);
+    instrument('counts.whamm');
+    for (const name of ['whole.json', 'whole.txt', '-']) {
+      const text = save(name);
+      result(/\bn\b[^\n]*\b4\b/.test(text) && /step[^\n]*4/.test(text) && !text.includes('Flat profile'), `${format}: variables that are no calls, ${name}`, text);
+    }
+    result(/\bn\b/.test(report('whole.json', [])), `${format}: whammc report shows them`);
+    execFileSync(whammc, ['instr', '--host=js', `--report-format=${format}`, '-s', 'script.whamm', '-s', 'counts.whamm', 'app.wasm', '-o', 'whole.wasm'],
+      { cwd: work, stdio: 'ignore' });
+    save('both.json');
+    result(report('both.json', ['--format=gprof']).includes(' step [') && /\bn\b/.test(report('both.json', ['--flush=1'])),
+      `${format}: calls with names, and all else`, readFileSync(file('both.json'), 'utf8'));
+  }
+}
+
+// ---- processes and signals ----
+
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+const wait = ms => new Promise(done => { setTimeout(done, ms); });
+
+// A program that goes on until a signal comes: the profile is there, and the process has ended by the signal.
+async function testSignals() {
+  write('endless.cjs', `const program = new WebAssembly.Module(require('fs').readFileSync('out.wasm'));
+    const { main } = new WebAssembly.Instance(program, { page: { say() {} } }).exports;
+    main(2);
+    console.log('running');
+    setInterval(() => main(2), 1);`);
+  const problems = [];
+  for (let turn = 0; turn < 18; turn++) {
+    const signal = SIGNALS[turn % 3], name = `signal${turn}.txt`;
+    const child = spawn(process.execPath, ['--require', './out.js', 'endless.cjs'], { cwd: work, env: { ...process.env, WASMPROF: name } });
+    const ended = once(child, 'exit');
+    await once(child.stdout, 'data');
+    await wait(Math.random() * 20);
+    child.kill(signal);
+    if (turn % 2) child.kill(signal); // as a terminal and a shell do it
+    const [status, by] = await ended;
+    const text = readdirSync(work).includes(name) ? readFileSync(file(name), 'utf8') : '';
+    if (by !== signal || !text.startsWith('Flat profile') || !text.includes('Call graph')) problems.push([signal, status, by, text]);
+  }
+  result(problems.length === 0, 'the profile is there after signals', ...problems);
+  // A program that listens itself decides.
+  write('listens.cjs', `process.on('SIGTERM', () => { console.log('mine'); process.exit(3); });
+    require('./endless.cjs');`);
+  const child = spawn(process.execPath, ['--require', './out.js', 'listens.cjs'], { cwd: work, env: { ...process.env, WASMPROF: 'listens.txt' } });
+  const ended = once(child, 'exit');
+  let said = '';
+  child.stdout.on('data', text => { said += text; });
+  while (!said.includes('running')) await wait(5);
+  child.kill('SIGTERM');
+  const [status] = await ended;
+  result(status === 3 && said.includes('mine') && readFileSync(file('listens.txt'), 'utf8').startsWith('Flat profile'), 'a program that listens to signals', status, said);
+}
+
+// Each process has a file of its own, at the same time or one after the other; a later run writes over those of an earlier one.
+function testProcesses() {
+  write('parent.cjs', `const { spawn } = require('child_process'), { readFileSync } = require('fs');
+    const program = new WebAssembly.Module(readFileSync('out.wasm'));
+    new WebAssembly.Instance(program, { page: { say() {} } }).exports.main(2);
+    const depth = Number(process.argv[2]);
+    for (let i = 0; i < (depth ? 3 : 0); i++) spawn(process.execPath, [__filename, String(depth - 1)], { stdio: 'inherit' });`);
+  const files = prefix => readdirSync(work).filter(name => name.startsWith(prefix));
+  const environment = name => ({ WASMPROF: name, NODE_OPTIONS: '--require=./out.js' });
+  for (const [name, title] of [['many.txt', 'processes'], ['each.%p.txt', 'processes, %p'], ['none', 'processes, a name without ending']]) {
+    const said = run(['parent.cjs', '2'], environment(name)), prefix = name.slice(0, 4);
+    const texts = files(prefix).map(one => readFileSync(file(one), 'utf8'));
+    result(said === '' && texts.length === 13 && texts.every(text => text.startsWith('Flat profile')), title, said, files(prefix));
+    files(prefix).forEach(one => rmSync(file(one)));
+  }
+  for (let turn = 0; turn < 2; turn++) run(['parent.cjs', '0'], environment('twice.txt'));
+  result(files('twice').length === 1, 'a later run writes over an earlier one\'s', files('twice'));
+  const said = run(['parent.cjs', '0'], environment('none/such.txt'));
+  result(/^whammc: the profile cannot be written: ENOENT[^\n]*\n$/.test(said), 'a file that cannot be written', said);
+}
+
+// An engine without multi-memory is told what it lacks, by each way to load a program.
+function testWithoutMultiMemory() {
+  execFileSync(whammc, ['instr', '--host=js', '--storage=memory', '-s', 'script.whamm', 'memory.wasm', '-o', 'two.wasm'], { cwd: work, stdio: 'ignore' });
+  write('broken.mjs', `import { readFileSync } from 'node:fs';
+    const bytes = readFileSync('two.wasm'), body = () => new Response(bytes, { headers: { 'content-type': 'application/wasm' } });
+    const ways = [() => WebAssembly.instantiate(bytes), () => WebAssembly.compile(Uint8Array.from(bytes).buffer), async () => new WebAssembly.Module(bytes),
+      () => WebAssembly.instantiateStreaming(body(), {}), () => WebAssembly.compileStreaming(body())];
+    for (const way of ways) await way().then(() => console.log('good'), error => console.log(error.name, error.message));
+    console.log(await WebAssembly.compile(readFileSync('app.wasm')) instanceof WebAssembly.Module);`);
+  const lines = run(['--require', './two.js', 'broken.mjs']).trim().split('\n');
+  const lacks = !WebAssembly.validate(new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0, 5, 5, 2, 0, 0, 0, 0]));
+  const good = lacks ? line => /^CompileError .*needs multi-memory, .* Node 22/.test(line) : line => line === 'good';
+  result(lines.length === 6 && lines.slice(0, 5).every(good) && lines[5] === 'true', 'an engine without multi-memory', ...lines);
+}
+
+function testLibrary() {
+  write('page-host.mjs', `import './out.js';
+    import { createHost } from ${JSON.stringify(new URL('../../../../stdlib/host/whammc.js', import.meta.url).href)};
+    import { readFileSync } from 'node:fs';
+    const host = createHost({ onReport: text => console.log(text.includes('(2,1)->2')) });
+    const { instance } = await WebAssembly.instantiate(readFileSync('out.wasm'), { page: { say() {} }, ...host.imports });
+    host.attach(instance);
+    instance.exports.main(2);
+    host.flush();
+    console.log(WasmProf.saveResults().modules.length);`);
+  const seen = run(['page-host.mjs']);
+  result(seen === 'true\ntrue\n0\n', 'a page with a host of its own', seen);
+}
+
+// The bundled script, in each format: the same text as the compiler makes of the report. Calls are open in the middle of main.
+function testProfileScript() {
+  const page = `const WasmProf = require('./timed.js'), fs = require('fs'), bytes = fs.readFileSync('timed.wasm');
+    const save = name => {
+      const results = WasmProf.saveResults();
+      fs.writeFileSync(\`\${name}.report\`, results.reports[0]);
+      fs.writeFileSync(\`\${name}.text\`, results.text());
+    };
+    WebAssembly.instantiate(bytes, { page: { say: n => { if (n === 2) save('within'); } } }).then(({ instance }) => {
+      instance.exports.main(4);
+      save('after');
+    });`;
+  write('timed.cjs', page);
+  for (const format of ['csv', 'json', 'csv-rfc4180']) {
+    execFileSync(whammc, ['instr', '--host=js', `--report-format=${format}`, '-s', 'profile', 'app.wasm', '-o', 'timed.wasm'], { cwd: work, stdio: 'ignore' });
+    const output = run(['timed.cjs']);
+    for (const name of ['within', 'after']) {
+      const text = readFileSync(file(`${name}.text`), 'utf8'), expected = report(`${name}.report`, ['--format=gprof', '--module=app.wasm']);
+      result(output === '' && text === expected && text.includes('ms in all'), `profile, ${format}, ${name}`, output, text, expected);
+    }
+    result(/ 3 .*  step /.test(readFileSync(file('within.text'), 'utf8')) && / 4 .*  step /.test(readFileSync(file('after.text'), 'utf8')),
+      `profile, ${format}: calls`);
+  }
+}
+
+// ---- the five functions of module prof ----
+
+function testProf() {
+  write('prof.cjs', `const WasmProf = require('./names.js'), bytes = require('fs').readFileSync('prof.wasm');
+    const program = new WebAssembly.Module(bytes), make = () => new WebAssembly.Instance(program).exports;
+    const a = make(), b = make();
+    a.main(3); a.main(7); b.main(2);
+    console.log(a.clock(), WasmProf.saveResults().modules);
+    WasmProf.printResults();
+    const [third, fourth] = WasmProf.saveResults().funcResults;
+    console.log([third, fourth].map(f => [f.name, f.selfTime, f.cumulativeTime, f.called].join(' ')).join(),
+      third.parents[0].function.name, third.children[0].function === fourth, fourth.parents[0].arc);
+    b.start(1);
+    b.show();
+    console.log(WasmProf.saveResults().json());
+    WasmProf.clear();
+    b.main(4);
+    console.log(WasmProf.saveResults().json());
+    WasmProf.clear();
+    b.untimed();
+    console.log(WasmProf.saveResults().json(), WasmProf.saveResults().flatProfileText());`);
+  const seen = run(['prof.cjs']);
+  const expected = `1 [ 'module 1' ]
+Flat profile: 20000.00 ms in all
+
+     %   cumulative         self        total                    self       total
+  time           ms           ms           ms       called     ms/call     ms/call  name
+ 99.91     19982.00     19982.00     20000.00            2   9991.0000  10000.0000  #3 [1]
+  0.08     19998.50        16.50        18.00            9      1.8333      2.0000  #4 [2]
+  0.01     20000.00         1.50         1.50            3      0.5000      0.5000  #5 [3]
+`;
+  result(seen.startsWith(expected), 'prof: arcs that are set and added, two instances', seen);
+  result(seen.includes('#3 19982 20000 2,#4 16.5 18 9 <spontaneous> true { count: 9, time: 18 }\n'), 'prof: functions as objects', seen);
+  const json = seen.match(/"value":\[\{"key":\[.*\]/g) || [];
+  result(json[0] === '"value":[{"key":[3,4],"value":[8,16000000]},{"key":[4,5],"value":[3,1500000]},{"key":[4294967295,3],"value":[2,20000000000]}]',
+    'prof: clearResults is for the instance', json[0]);
+  result(json[1] === '"value":[{"key":[3,4],"value":[3,6000000]},{"key":[4,5],"value":[1,500000]}]', 'prof: clear()', json[1]);
+  result(json[2] === '"value":[{"key":[6,7],"value":[9,0]},{"key":[7,8],"value":[9,3000000]}]' &&
+    seen.includes('\nThe times do not add up: 1 function has less time than what it called, -3.00 ms in all\n'),
+    'prof: times that do not add up', seen);
+  result(/Flat profile: 10000.00 ms in all[^]* 1 {6}2.0000 {6}2.0000 {2}#4/.test(seen.split('#5 [3]\n')[2]) ||
+    seen.split('Flat profile').length === 4, 'prof: printResults writes to the console', seen);
+}
+
+// A program that whammc has made for the host prof, loaded by code that knows nothing of it.
+function testHostProf() {
+  write('prof.whamm', `use prof;
+    wasm:begin { prof.clearResults(); }
+    wasm:opcode:call:before { prof.addArcData(fid as i32, imm0 as i32, 1, 0.25); }
+    wasm:func:entry / fname == "main" || fname == "crash" / { prof.addArcData(-1, fid as i32, 1, 2.0); }
+    wasm:end { prof.printResults(); }`);
+  execFileSync(whammc, ['instr', '--host=prof', '-s', 'prof.whamm', 'app.wasm', '-o', 'timed.wasm'], { cwd: work, stdio: 'ignore' });
+  const flat = `Flat profile: 2.00 ms in all
+
+     %   cumulative         self        total                    self       total
+  time           ms           ms           ms       called     ms/call     ms/call  name
+ 62.50         1.25         1.25         2.00            1      1.2500      2.0000  main [1]
+ 37.50         2.00         0.75         0.75            3      0.2500      0.2500  say [2]
+  0.00         2.00         0.00         0.75            3      0.0000      0.2500  step [3]
+`;
+  for (const name of Object.keys(LOADERS)) {
+    const seen = run(['--require', './timed.js', name, 'timed.wasm'], { WASMPROF: 'timed.txt' });
+    const [before, after] = run([name, 'app.wasm']).split('say 0'), [shown, graph = ''] = seen.split('Call graph\n');
+    result(shown === `${before}${flat}\n` && / main \[1\]/.test(graph) && graph.endsWith(`-\n\nsay 0${after}`), `prof: ${name}, printResults`, seen);
+    const saved = readFileSync(file('timed.txt'), 'utf8');
+    result(/^Flat profile: 4.00 ms in all[^]* crash \[\d\][^]* main \[\d\][^]*Call graph/.test(saved), `prof: ${name}, its profile`, saved);
+  }
+}
+
+// ---- nothing changes for others ----
+
+// Says all that can be seen of WebAssembly with modules that are not instrumented, and with arguments that are wrong.
+const OTHERS = `import { readFileSync } from 'node:fs';
+const bytes = readFileSync('app.wasm'), module = new WebAssembly.Module(bytes), W = WebAssembly;
+const none = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0]), good = { page: { say() {} } };
+const prof = readFileSync('prof.wasm'), streamed = (body, type = 'application/wasm') => new Response(body, { headers: { 'content-type': type } });
+const getter = { get page() { throw new Error('mine'); } }, proxy = new Proxy({}, { get: (_, name) => (name === 'page' ? good.page : undefined) });
+const wrong = [undefined, null, 5, 'x', {}, { page: 1 }, { page: {} }, { page: { say: 1 } }, getter];
+const own = { prof: { getTime: () => 1, clearResults() {}, addArcData() {}, setArcData() {}, printResults() {} } };
+const show = value => (value instanceof W.Instance ? \`instance \${Object.keys(value.exports)} \${value.constructor === W.Instance} \${Object.isFrozen(value.exports)}\`
+  : value instanceof Error ? \`\${value.constructor.name}: \${value.message} \${Object.keys(value)}\` : value?.instance ? \`both \${Object.keys(value)} \${show(value.instance)}\` : String(value));
+async function attempt(title, fn) {
+  let value, kind = 'gives';
+  try {
+    value = fn();
+    if (value instanceof Promise) { kind = 'promises'; value = await value; }
+  } catch (error) { kind = \`\${kind} error\`; value = error; }
+  console.log(title, kind, show(value));
+}
+for (const [name, source] of Object.entries({ bytes, module, none, buffer: none.buffer, garbage: new Uint8Array(9), undefined, number: 5 })) {
+  for (const imports of [good, proxy, Object.assign(() => {}, good), ...wrong]) {
+    await attempt(\`instantiate \${name}\`, () => W.instantiate(source, imports));
+    await attempt(\`Instance \${name}\`, () => new W.Instance(source, imports));
+    if (source?.length) await attempt(\`streaming \${name}\`, () => W.instantiateStreaming(streamed(source), imports));
+  }
+  await attempt(\`one argument \${name}\`, () => W.instantiate(source));
+}
+await attempt('no argument', () => W.instantiate());
+await attempt('no argument', () => new W.Instance());
+await attempt('no new', () => W.Instance(module, good));
+await attempt('no argument', () => W.instantiateStreaming());
+await attempt('type', () => W.instantiateStreaming(streamed(bytes, 'text/html'), good));
+await attempt('status', () => W.instantiateStreaming(new Response(bytes, { status: 404, headers: { 'content-type': 'application/wasm' } }), good));
+await attempt('no response', () => W.instantiateStreaming(bytes, good));
+await attempt('rejected', () => W.instantiateStreaming(Promise.reject(new Error('net')), good));
+await attempt('own prof', () => W.instantiate(prof, own));
+const { instantiate, Instance } = W;
+await attempt('taken out', () => instantiate(bytes, good));
+class Mine extends Instance { get mine() { return 'mine'; } }
+const mine = new Mine(module, good);
+console.log(mine.mine, mine instanceof Mine, mine instanceof W.Instance, Object.prototype.toString.call(mine), Instance.name, Instance.length);
+console.log(instantiate.name, instantiate.length, W.instantiateStreaming.length, Object.keys(W), typeof Instance,
+  JSON.stringify(Object.entries(Object.getOwnPropertyDescriptors(W)).map(([name, { value, ...rest }]) => [name, typeof value, rest])));
+console.log(W.Instance.prototype.constructor === W.Instance, Object.getPrototypeOf(new W.Instance(module, good)) === W.Instance.prototype);
+`;
+
+function testOthers() {
+  write('others.mjs', OTHERS);
+  const plain = run(['others.mjs']), patched = run(['--require', './out.js', 'others.mjs']);
+  const lines = plain.split('\n'), other = patched.split('\n'), differing = lines.findIndex((line, i) => line !== other[i]);
+  result(lines.length > 150 && !/status \d+\n$/.test(plain), 'others: without the script', plain);
+  result(plain === patched, `others: the same ${lines.length} lines with it`, lines[differing], other[differing]);
+}
+
+// ---- all ----
+
+const node = Number(process.versions.node.split('.')[0]);
+try {
+  assemble('app', APP);
+  assemble('prof', PROF);
+  assemble('note', '(module (func $note (export "note") (param i32)))');
+  assemble('memory', '(module (memory (export "memory") 1) (func (export "main")))');
+  write('script.whamm', SCRIPT);
+  for (const [name, text] of Object.entries(LOADERS)) write(name, text);
+  const instrument = (from, to) => execFileSync(whammc, ['instr', '--host=js', '-s', file('script.whamm'), file(`${from}.wasm`),
+    '-o', file(`${to}.wasm`)], { stdio: 'ignore' });
+  instrument('app', 'out');
+  instrument('note', 'other');
+  instrument('note', 'names');
+  testProf();
+  testHostProf();
+  testOthers();
+  testWithoutMultiMemory();
+  if (node >= 22) { // programs with maps have two memories
+    testLoaders();
+    testResults();
+    testTwoModules();
+    testWorker();
+    testWholeReport();
+    await testSignals();
+    testProcesses();
+    testLibrary();
+    testProfileScript();
+  } else {
+    console.log(`ok ${++number} - programs with maps # SKIP this Node has no multi-memory`);
+  }
+} finally {
+  rmSync(work, { recursive: true });
+}
+console.log(`1..${number}`);
+process.exit(failed ? 1 : 0);
