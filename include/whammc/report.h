@@ -65,8 +65,8 @@ whammc_status whammc_report_read(WhammcReport *r, const char *name, const void *
 
 /*
  * Reads the report of a program instrumented with WHAMMC_LINK_IMPORT from its image and its values.
- * That is what the program gives to the functions `open`, `put64`, `put32` and `close` of the
- * module "whammc_runtime" (docs/linking.md): a host can have functions of its own there, which
+ * That is what the program gives to the functions `open`, `put64`, `put32`, `skip` and `close` of
+ * the module "whammc_runtime" (docs/linking.md): a host can have functions of its own there, which
  * collect the bytes, instead of the module of whammc_runtime, and a `setup` that does nothing. The
  * image is without what fills it up to a multiple of 8. It must come from this version of whammc.
  * The strings and maps of a script are in the memory of whammc's runtime, not among the values: a

@@ -157,20 +157,29 @@ static const char *wrong_image(const void *image, size_t size, size_t values_siz
     return values_size < image_values_wanted(image) ? "the image has more values than these" : NULL;
 }
 
+/* How long the text of an image and its values can be, of so many bytes together: a row takes a few
+ * of them, and has the name of a function in its text. */
+static size_t most_text(size_t bytes) {
+    enum { LEAST = 1 << 20, A_BYTE = 1000 };
+    return bytes < (UINT32_MAX - LEAST) / A_BYTE ? LEAST + bytes * A_BYTE : UINT32_MAX;
+}
+
 whammc_status whammc_report_read_image(WhammcReport *r, const char *name, const void *image,
                                        size_t size, const void *values, size_t values_size) {
     const char *wrong = wrong_image(image, size, values_size);
     Buf text = {0};
     if (!wrong) {
-        uint8_t *own = mem_alloc(values_size + 1); /* derived words are filled in */
-        if (values_size)
-            memcpy(own, values, values_size);
-        image_render(image, (uint32_t)size, own, &text);
+        uint8_t *own = (uint8_t *)api_copy(values, values_size); /* derived words are filled in */
+        if (!image_render_within(image, (uint32_t)size, own, most_text(size + values_size), &text))
+            wrong = "the report is much longer than that of any program would be";
         free(own);
+    }
+    if (!wrong) {
         whammc_status status = whammc_report_read(r, name, text.data, text.len, 0);
         buf_free(&text);
         return status;
     }
+    buf_free(&text);
     api_forget_messages(r);
     forget_report(r);
     r->name = api_copy(name, strlen(name));

@@ -198,6 +198,11 @@ void image_class(Image *img, RowsRank rank, ImageField *fields, uint32_t n, Buf 
  */
 void image_render(const uint8_t *image, uint32_t len, uint8_t *values, Buf *out);
 
+/* The same, as long as no more than `most` bytes are in *out; false if there would be more. Rows
+ * can share long texts, so that a damaged image prints a thousand times what it has. */
+bool image_render_within(const uint8_t *image, uint32_t len, uint8_t *values, size_t most,
+                         Buf *out);
+
 /* Whether the image is one of this version, as far as that can be told without its values, and all
  * of the report is in it and the values: there are no strings, and no maps but those whose keys are
  * known. */

@@ -8,14 +8,28 @@
 
 #include "wasm/leb.h"
 
+#include <setjmp.h>
 #include <time.h>
 
+/* A buffer that may not become too long. */
+typedef struct Limit {
+    const Buf *out;
+    size_t most;
+    jmp_buf full;
+} Limit;
+
+static _Thread_local Limit *limit; /* NULL = none */
 static _Thread_local FormatOut text;
 
 void format_flush(FormatOut *o) {
-    if (o->sink)
-        buf_bytes(o->sink, o->data, o->used);
+    Buf *out = o->sink;
+    uint32_t used = o->used;
     o->used = 0;
+    if (!out)
+        return;
+    if (limit && limit->out == out && (out->len > limit->most || used > limit->most - out->len))
+        longjmp(limit->full, 1); /* the formatter holds nothing */
+    buf_bytes(out, o->data, used);
 }
 
 void image_render(const uint8_t *image, uint32_t len, uint8_t *values, Buf *out) {
@@ -28,7 +42,22 @@ void image_render(const uint8_t *image, uint32_t len, uint8_t *values, Buf *out)
     format_report(&o, image, len, values ? values : none);
 }
 
+bool image_render_within(const uint8_t *image, uint32_t len, uint8_t *values, size_t most,
+                         Buf *out) {
+    Limit here = {.out = out, .most = most};
+    limit = &here;
+    if (setjmp(here.full)) {
+        limit = NULL;
+        return false;
+    }
+    image_render(image, len, values, out);
+    limit = NULL;
+    return true;
+}
+
 /* ---- what an image needs ---- */
+
+enum { MOST_TRAPS = 64 }; /* programs have room for fewer */
 
 static uint32_t field(const uint8_t *image, uint32_t at) {
     const uint8_t *p = image + at;
@@ -68,9 +97,26 @@ static bool is_kind_in_values(uint8_t kind, WasmCode *c) {
            is_in_values(description, len);
 }
 
+/* Passes over the rows of a group. False unless they come by ascending function: the formatter
+ * would read the names again and again. */
+static bool skip_rows(WasmCode *c, uint32_t n) {
+    uint64_t code, fid = 0;
+    uint32_t zigzag = 0, pair;
+    for (; n; n--) {
+        if (!wasm_get_u64(c, &code) || (code & 1 && !wasm_get_u32(c, &zigzag)) ||
+            (code & 2 && !wasm_get_u32(c, &pair)))
+            return false;
+        fid += code & 1 ? zigzag >> 1 : 0;
+        if ((code & 1 && zigzag & 1) || fid > UINT32_MAX)
+            return false;
+    }
+    return true;
+}
+
 static bool are_groups_whole(const uint8_t *image, uint32_t size) {
-    uint32_t ngroups = field(image, FORMAT_NGROUPS);
+    uint32_t ngroups = field(image, FORMAT_NGROUPS), filled = 0;
     WasmCode c = wasm_code(image, size, field(image, FORMAT_GROUPS));
+    WasmCode all_rows = wasm_code(image, size, field(image, FORMAT_ROWS));
     const uint8_t *group;
     for (uint32_t g = 0; g < ngroups; g++) {
         if (!wasm_get_bytes(&c, FORMAT_GROUP, &group))
@@ -79,10 +125,14 @@ static bool are_groups_whole(const uint8_t *image, uint32_t size) {
         if (!rows)
             continue;
         WasmCode description = wasm_code(image, size, at < size ? at : size);
-        if (!is_kind_in_values(group[0], &description))
+        if (!is_kind_in_values(group[0], &description) || !skip_rows(&all_rows, rows))
             return false;
+        filled++;
     }
-    return true;
+    /* Names are read for each group, records of traps for each row. */
+    uint32_t start = field(image, FORMAT_NAMES), end = field(image, FORMAT_GROUPS);
+    uint64_t names = start < end ? end - start : 0;
+    return filled * names < UINT32_MAX && field(image, FORMAT_TRAPS) <= MOST_TRAPS;
 }
 
 /* Passes over a map whose keys are known. */
@@ -112,8 +162,9 @@ static bool is_tail_whole(const uint8_t *image, uint32_t size) {
 
 bool image_is_whole(const uint8_t *image, uint32_t len) {
     return len >= FORMAT_HEADER && image[0] == FORMAT_VERSION &&
-           field(image, FORMAT_GROUPS) <= len && field(image, FORMAT_TAIL) <= len &&
-           are_groups_whole(image, len) && is_tail_whole(image, len);
+           field(image, FORMAT_GROUPS) <= len && field(image, FORMAT_ROWS) <= len &&
+           field(image, FORMAT_TAIL) <= len && are_groups_whole(image, len) &&
+           is_tail_whole(image, len);
 }
 
 uint32_t image_values_wanted(const uint8_t *image) {

@@ -685,6 +685,28 @@ static void test_read_image_refuses(void **state) {
     }
 }
 
+/* Many rows that share a long text: an image from which more would come than there is memory. */
+static void test_read_image_of_much(void **state) {
+    (void)state;
+    enum { ROWS = 4000, LONG = 1000000 };
+    char *rule = mem_zalloc(LONG + 1);
+    memset(rule, 'x', LONG);
+    Image *img = image_new();
+    Buf values = {0};
+    uint32_t var = scalar(img, REPORT_U8, "n", "u8", "i32");
+    uint32_t probe = image_probe(img, str_of(rule));
+    for (uint32_t i = 0; i < ROWS; i++) {
+        image_site_row(img, var, probe, i, 1);
+        buf_u32le(&values, i);
+    }
+    while (values.len < image_values_size(img))
+        buf_u8(&values, 0);
+    assert_null(read_image(img, IMAGE_CSV, &values, 0));
+    buf_free(&values);
+    image_free(img);
+    free(rule);
+}
+
 /* Images with any bytes. */
 static void test_read_damaged_image(void **state) {
     (void)state;
@@ -789,6 +811,7 @@ int main(void) {
         cmocka_unit_test(test_read_damaged),
         cmocka_unit_test(test_read_image),
         cmocka_unit_test(test_read_image_refuses),
+        cmocka_unit_test(test_read_image_of_much),
         cmocka_unit_test(test_read_damaged_image),
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_table_narrow),
