@@ -408,6 +408,7 @@ static bool add_flush(Flush *f, Splicer *s, const OnceShapes *once) {
         ok = flush_import_put(f, s, &report);
     else if (f->store->reports)
         put_report(f, s, &report);
+    splicer_begin(s, 0);
     s->out = &probes; /* takes locals, which the functions made so far do not have */
     set_flushing(f, &probes, true);
     flush_settle(f, &probes);
