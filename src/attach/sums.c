@@ -411,7 +411,7 @@ void bind_put_counters(Bind *b, uint32_t func) {
         const CountPoint *p = &c->points.at[b->total.point];
         size_t from = pieces->code.len;
         emit_count(b, p->counter, &pieces->code);
-        pieces_add(pieces, p->behind ? WASM_AFTER : WASM_BEFORE, p->offset, RANK_PROBE, from,
+        pieces_add(pieces, p->after ? WASM_AFTER : WASM_BEFORE, p->offset, RANK_PROBE, from,
                    pieces->code.len);
     }
 }

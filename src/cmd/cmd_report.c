@@ -11,18 +11,18 @@ enum { FORMAT = OPTION_LONG, MODULE, TOP, FLUSH, VARIABLE, NO_DEMANGLE };
 
 static const Option options[] = {
     {FORMAT, "format", VIEW_FORMATS,
-     "show tables (the default); write the report in another format; make of calls that it has: a "
-     "flat profile and call graph as gprof does, a graph for Graphviz; and of a call tree: folded "
-     "stacks, a flame graph, a file for speedscope or for Chrome's developer tools"},
+     "show tables (the default), or write the report in another format; of its calls: a flat "
+     "profile and call graph as gprof prints them, or a graph for Graphviz; of its call tree: "
+     "folded stacks, a flame graph, or a file for speedscope or for Chrome's developer tools"},
     {'o', "output", "OUT", "the file to write; default: standard output"},
     {MODULE, "module", "APP",
-     "the program before it was instrumented: tables then show the instruction at each place, and "
-     "names that the report has not are the program's"},
+     "the program before it was instrumented: tables then show the instruction at each site, and "
+     "functions without a name in the report get the program's"},
     NAMES_OPTION,
     {VARIABLE, "variable", "NAME",
-     "the variable that has the calls or the call tree; default: the first that can be one; may "
-     "be repeated for calls, which are then added up"},
-    {FLUSH, "flush", "N", "take the N-th report in FILE; 0, the default: the last"},
+     "the variable with the calls or the call tree; default: the first that can be one; may be "
+     "repeated for variables with calls, whose counts are then added"},
+    {FLUSH, "flush", "N", "use the N-th report in FILE; 0, the default, is the last"},
     {TOP, "top", "N",
      "show the N largest values of each variable, 0 = all; default: 20. Of gprof and dot: only the "
      "N functions with the most time; default: all"},
@@ -159,8 +159,8 @@ const Command cmd_report = {
     .about =
         "Read the report in FILE ('-': standard input), which an instrumented program has printed "
         "or 'whammc run -o' has written, as CSV or JSON, and show it as 'whammc run' does, "
-        "write it in another format, or make a profile or picture of it. Whatever else is in FILE "
-        "is passed over.",
+        "write it in another format, or make a profile or picture of it. Other text in FILE is "
+        "ignored.",
     .options = options,
     .examples = "  whammc report --module=app.wasm hotness.csv\n"
                 "  whammc report --format=svg -o flame.svg calltree.json\n"

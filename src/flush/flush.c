@@ -216,8 +216,10 @@ Str flush_host_name(HostChoice host) {
     case HOST_WASI: return STR("wasi");
     case HOST_JS: return STR("js");
     case HOST_PROF: return STR("prof");
-    default: return STR("none");
+    case HOST_NONE:
+    case HOST_AUTO: break; /* it is decided */
     }
+    return STR("none");
 }
 
 bool flush_plan(Flush *f) {

@@ -17,10 +17,10 @@
 #include "analysis/segment.h"
 #include "analysis/exits.h"
 
-/* Where a counter is counted: before the instruction at `offset`, or (`behind`) after it. */
+/* Where a counter is counted: before the instruction at `offset`, or (`after`) after it. */
 typedef struct CountPoint {
     uint32_t func, offset, counter;
-    bool behind, last; /* last: of the body */
+    bool after, last; /* last: of the body */
 } CountPoint;
 
 /* How often something was executed: a counter, or a derived count. */

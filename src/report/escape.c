@@ -40,8 +40,8 @@ void escape_quoted(Buf *out, Str s) {
     escape(format_quoted, out, s);
 }
 
-bool escape_is_guarded(Str s, char behind) {
-    return format_is_guarded((const uint8_t *)s.ptr, s.len, (uint8_t)behind);
+bool escape_is_guarded(Str s, char next) {
+    return format_is_guarded((const uint8_t *)s.ptr, s.len, (uint8_t)next);
 }
 
 void escape_in_quotes(Buf *out, Str s) {

@@ -21,9 +21,9 @@ void escape_csv(Buf *out, Str s);
  * line; after an apostrophe if it is guarded. */
 void escape_quoted(Buf *out, Str s);
 
-/* Whether that is done so that a spreadsheet does not take the text for a formula. `behind`: the
+/* Whether that is done so that a spreadsheet does not take the text for a formula. `next`: the
  * character that follows it in its field, or 0. */
-bool escape_is_guarded(Str s, char behind);
+bool escape_is_guarded(Str s, char next);
 
 /* What stands between such quotes. */
 void escape_in_quotes(Buf *out, Str s);

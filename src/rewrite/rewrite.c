@@ -217,7 +217,7 @@ static void enter(void *self, uint32_t func) {
             return;
         size_t from = code->len;
         store_put_count(&r->store, &r->p.m, p->counter, code);
-        pieces_add(&r->p.pieces, p->behind ? WASM_AFTER : WASM_BEFORE, p->offset, RANK_PROBE, from,
+        pieces_add(&r->p.pieces, p->after ? WASM_AFTER : WASM_BEFORE, p->offset, RANK_PROBE, from,
                    code->len);
     }
 }

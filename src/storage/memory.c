@@ -67,8 +67,8 @@ static uint32_t add_op(MemoryOps *x, uint32_t op, MemoryRef a, MemoryRef b) {
  * use it with what addr() of a str gives. In a monitor, where there are none before it, that
  * is 0. */
 static MemoryRef resolve(const MemoryOps *x, MemoryRef r) {
-    bool behind = r.kind == MEMORY_PROGRAM && r.n == x->m->input_count[WASM_SPACE_MEMORY];
-    return behind && (x->plan->uses_values || x->monitor) ? (MemoryRef){MEMORY_RUNTIME, 0} : r;
+    bool after_last = r.kind == MEMORY_PROGRAM && r.n == x->m->input_count[WASM_SPACE_MEMORY];
+    return after_last && (x->plan->uses_values || x->monitor) ? (MemoryRef){MEMORY_RUNTIME, 0} : r;
 }
 
 /* The memories of a call at a site. */

@@ -32,7 +32,7 @@
     }
   }
 
-  // Widths in the file have four digits behind the point.
+  // Widths in the file have four digits after the point.
   function contains(outer, inner) {
     return outer.x <= inner.x + 0.001 && inner.x + inner.width <= outer.x + outer.width + 0.001;
   }

@@ -42,15 +42,15 @@ bool format_wants_quotes(const uint8_t *p, uint32_t len) {
     return quotes;
 }
 
-bool format_is_guarded(const uint8_t *p, uint32_t len, uint8_t behind) {
+bool format_is_guarded(const uint8_t *p, uint32_t len, uint8_t next) {
     while (len && *p == '\'')
         p++, len--;
-    uint8_t c = len ? *p : behind;
+    uint8_t c = len ? *p : next;
     return c == '=' || c == '+' || c == '-' || c == '@' || c == '\t' || c == '\r';
 }
 
-void format_guard(FormatOut *o, const uint8_t *p, uint32_t len, uint8_t behind) {
-    if (format_is_guarded(p, len, behind))
+void format_guard(FormatOut *o, const uint8_t *p, uint32_t len, uint8_t next) {
+    if (format_is_guarded(p, len, next))
         format_byte(o, '\'');
 }
 

@@ -180,12 +180,12 @@ bool format_wants_quotes(const uint8_t *p, uint32_t len);
 /*
  * Whether it has to be guarded: spreadsheets take a text for a formula that begins with =, +, -, @,
  * a tab or a carriage return, so an apostrophe comes in front. So it does if there are apostrophes
- * in front already: taking one away gives the text back. `behind`: the byte that follows the text
+ * in front already: taking one away gives the text back. `next`: the byte that follows the text
  * in its field, or 0.
  */
-bool format_is_guarded(const uint8_t *p, uint32_t len, uint8_t behind);
+bool format_is_guarded(const uint8_t *p, uint32_t len, uint8_t next);
 /* Writes the apostrophe if it has to be. */
-void format_guard(FormatOut *o, const uint8_t *p, uint32_t len, uint8_t behind);
+void format_guard(FormatOut *o, const uint8_t *p, uint32_t len, uint8_t next);
 /* What stands in a field that is in quotes. */
 void format_in_quotes(FormatOut *o, const uint8_t *p, uint32_t len);
 /* The contents of a JSON string; bytes that are not UTF-8 become U+FFFD. */

@@ -56,7 +56,7 @@ uint32_t site_count_at(uint32_t pc);
 /* The counter of how often a br_if does not branch, an `if` gets to its first arm; 0 = none. */
 uint32_t site_count_falls(uint32_t pc);
 
-/* site_done, and gives back what is needed only until all is attached. */
+/* site_done, and frees what is needed only until all is attached. */
 void site_count_done(void);
 
 /* The program is over: rows get their values. Returns the address of what was added to `nvars`
