@@ -21,9 +21,10 @@
 
 enum {
     MAX_GLOBALS = 50000,   /* a memory starts faster than very many globals */
-    CHUNK_COUNTERS = 1000, /* in one function */
-    STACK = 1024,          /* of sums_bound.c: the memory begins with it */
-    BOUND_WORDS = 8,       /* of Bound */
+    CHUNK_COUNTERS = 1000, /* in one function of a sum */
+    SAVED_BY_ONE = 256 * SAVE_SEVERAL,
+    STACK = 1024,    /* of sums_bound.c: the memory begins with it */
+    BOUND_WORDS = 8, /* of Bound */
 };
 #define TRAPS_AT ((uint64_t)STACK)
 #define WORDS_AT (TRAPS_AT + TRAP_RECORDS * SUMS_TRAP)
@@ -222,10 +223,11 @@ static void emit_saving(Maker *x) {
     uint32_t n = x->b->counts.ncounters;
     if (t->first_counter == UINT32_MAX)
         return;
-    Savers savers = {add_saver(x, 1), add_saver(x, SAVE_SEVERAL)};
+    Savers savers = {n % SAVE_SEVERAL ? add_saver(x, 1) : 0,
+                     n < SAVE_SEVERAL ? 0 : add_saver(x, SAVE_SEVERAL)};
     emit(&x->code, "i32.const %" PRIu64, WORDS_AT);
     for (uint32_t i = 0, some; i < n; i += some) {
-        some = n - i < CHUNK_COUNTERS ? n - i : CHUNK_COUNTERS;
+        some = n - i < SAVED_BY_ONE ? n - i : SAVED_BY_ONE;
         Buf b = {0};
         emit_locals(&b, 0, 0);
         emit(&b, "local.get 0");

@@ -14,8 +14,8 @@
 #include <assert.h>
 
 enum { PAGE = 65536 };
-enum { SAVED_BY_ONE = 4096 };        /* counters, by a function */
-#define MAX_OWN UINT64_C(0xf0000000) /* leaves the heap some room */
+enum { SAVED_BY_ONE = 256 * SAVE_SEVERAL }; /* counters, by a function */
+#define MAX_OWN UINT64_C(0xf0000000)        /* leaves the heap some room */
 
 static uint64_t pages_for(uint64_t bytes) {
     return (bytes + PAGE - 1) / PAGE;
@@ -343,7 +343,8 @@ static void put_counters(Flush *f, Splicer *s, uint64_t values_at, Buf *body) {
     uint32_t n = store->in_memory ? 0 : image_counters(store->image);
     if (!n)
         return;
-    Savers savers = {add_saver(f, s, 1), add_saver(f, s, SAVE_SEVERAL)};
+    Savers savers = {n % SAVE_SEVERAL ? add_saver(f, s, 1) : 0,
+                     n < SAVE_SEVERAL ? 0 : add_saver(f, s, SAVE_SEVERAL)};
     WasmType i32 = WASM_I32;
     uint32_t type = wasm_add_func_type(f->m, &i32, 1, &i32, 1);
     put_address(f, body, values_at + image_counters_offset(store->image));

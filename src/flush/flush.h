@@ -40,7 +40,7 @@ typedef struct FlushImports {
 
 /* What is made of counters. */
 typedef struct FlushSums {
-    Vec(uint32_t) funcs; /* handles: functions that give parts of what is counted by segments */
+    Vec(uint32_t) funcs; /* handles: functions that return parts of what is counted by segments */
     uint32_t *end;       /* by variable of Counts: of `funcs` */
     Vec(uint32_t)
         settle; /* handles: what brings up to date what code looks at when a report is due */

@@ -11,7 +11,8 @@
 
 enum { SAVE_SEVERAL = 16 };
 
-/* Indices of the functions that store one counter, and SAVE_SEVERAL. */
+/* Indices of the functions that store one counter, which is called only if their number is no
+ * multiple of SAVE_SEVERAL, and so many. */
 typedef struct Savers {
     uint32_t one, several;
 } Savers;

@@ -60,8 +60,7 @@ bool image_render_within(const uint8_t *image, uint32_t len, uint8_t *values, si
 enum { MOST_TRAPS = 64 }; /* programs have room for fewer */
 
 static uint32_t field(const uint8_t *image, uint32_t at) {
-    const uint8_t *p = image + at;
-    return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+    return load32(image + at);
 }
 
 static bool get_text(WasmCode *c, const uint8_t **bytes, uint32_t *len) {
