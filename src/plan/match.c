@@ -24,11 +24,13 @@ static void list_actions(Matcher *w) {
     for (uint32_t op = 0; op < WASM_OP_COUNT; op++) {
         const ActionList *list = &w->plan->by_op[op];
         w->may_match[op].from = w->listed.len;
+        w->same[op].decided = true;
         for (uint32_t i = 0; i < list->len; i++) {
             const Action *a = &w->plan->actions.at[list->at[i]];
             bool decided = is_decided(w, a, (WasmOp)op);
             if (w->accept || !plan_never_at(w->plan, a->variant, (WasmOp)op))
                 vec_push(&w->listed, ((ListedAction){list->at[i], decided, NULL}));
+            w->same[op].decided &= decided;
         }
         w->may_match[op].to = w->listed.len;
     }
@@ -156,7 +158,7 @@ static void match_kind(Matcher *w, const ActionList *list, const Site *s) {
     }
 }
 
-static void match_instr(Matcher *w, const Site *s) {
+static void match_listed(Matcher *w, const Site *s) {
     uint32_t to = w->may_match[s->instr->op].to;
     w->matches.len = 0;
     for (uint32_t i = w->may_match[s->instr->op].from; i < to; i++) {
@@ -167,6 +169,30 @@ static void match_instr(Matcher *w, const Site *s) {
             listed->shape = shape;
         add_match(w, a, shape);
     }
+}
+
+/* What is decided for this kind of instruction, which is found at the first one. */
+static void keep_matches(Matcher *w, WasmOp op) {
+    w->same[op].found = true;
+    w->same[op].first = w->decided.len;
+    w->same[op].n = w->matches.len;
+    for (uint32_t i = 0; i < w->matches.len; i++)
+        vec_push(&w->decided, w->matches.at[i]);
+}
+
+/* Matches at an instruction and shows it. */
+static void at_instr(Matcher *w, Site *s, bool watched) {
+    const struct SameMatches *same = &w->same[s->instr->op];
+    s->decided = same->decided;
+    if (!same->found) {
+        match_listed(w, s);
+        if (same->decided)
+            keep_matches(w, (WasmOp)s->instr->op);
+    }
+    uint32_t n = same->found ? same->n : w->matches.len;
+    if (n || watched)
+        w->at(w->ctx, s, &w->types, same->found ? w->decided.at + same->first : w->matches.at, n);
+    s->decided = false;
 }
 
 /* What an else-arm finds on the stack. */
@@ -290,9 +316,7 @@ bool match_func(Matcher *w, uint32_t func) {
             set_site(w, &s, i, &step);
             if (typed)
                 find_types(w, i, &code);
-            match_instr(w, &s);
-            if (w->matches.len || watched)
-                w->at(w->ctx, &s, &w->types, w->matches.at, w->matches.len);
+            at_instr(w, &s, watched);
             if (step.first)
                 at_kind(w, EVENT_BLOCK_START, &s);
             if (step.last)
@@ -325,6 +349,7 @@ void matcher_free(Matcher *w) {
     vec_free(&w->locals);
     vec_free(&w->matches);
     vec_free(&w->listed);
+    vec_free(&w->decided);
     flow_free(&w->flow);
     vec_free(&w->constructs);
     vec_free(&w->open);

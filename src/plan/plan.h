@@ -309,6 +309,9 @@ bool plan_is_off(const Plan *plan, const PlanProbe *p);
  * as static conditions go. */
 bool plan_is_same_at(const Plan *plan, const Variant *v, WasmOp op);
 
+/* Whether a static expression has one value at all instructions of a kind. */
+bool plan_value_is_same_at(const Plan *plan, const Expr *e, WasmOp op);
+
 /* Whether a variant's predicate is false at all instructions of this kind, wherever they are. */
 bool plan_never_at(const Plan *plan, const Variant *v, WasmOp op);
 
@@ -408,6 +411,11 @@ typedef struct Matcher {
         uint32_t from, to;
     } may_match[WASM_OP_COUNT]; /* in `listed` */
     Vec(ListedAction) listed;
+    struct SameMatches {
+        bool decided, found; /* all listed actions are decided; the matches have been found */
+        uint32_t first, n;
+    } same[WASM_OP_COUNT]; /* in `decided` */
+    Vec(Match) decided;
     WasmTyper typer;
     WasmSurvey survey;
     SiteTypes types;

@@ -18,6 +18,7 @@
 #include "flush/flush_library.h"
 #include "inject/program.h"
 #include "link/runtime.h"
+#include "storage/kind_count.h"
 #include "edit/edit.h"
 #include "valid/subtype.h"
 #include "valid/valid.h"
@@ -33,6 +34,7 @@ typedef struct Rewrite {
     HostChoice host;        /* without HOST_AUTO */
     Store store;
     Coalesce coalesce;
+    KindCounts kinds;
     uint32_t point;       /* of counts.points: the next in pass 2 */
     uint32_t region_func; /* the function that splicer.one_region is about */
     Vec(Match) coded;     /* the matches of a site that have code there */
@@ -109,10 +111,31 @@ static void check_dups(Rewrite *r, const Site *site, const Variant *v) {
     }
 }
 
+/* Nothing is to be noted of a variant that only counts. */
+static bool has_no_needs(const Variant *v) {
+    return !v->alt_calls.len && !v->dups.len && !v->memory_calls.len && !v->asks.targets &&
+           !v->asks.entry && !v->alt.is;
+}
+
+/* Counts what is the same at all instructions of the kind. */
+static bool count_kind(Rewrite *r, const Site *site, const Match *matches, uint32_t n) {
+    if (!site->decided || !r->store.coalesce)
+        return false;
+    for (uint32_t i = 0; i < n && !r->kinds.of[site->instr->op].found; i++)
+        if (!has_no_needs(matches[i].shape->variant))
+            return false;
+    return kinds_count(&r->kinds, &r->store, site, matches, n);
+}
+
 static void count_site(void *self, const Site *site, const SiteTypes *types, const Match *matches,
                        uint32_t n) {
     Rewrite *r = self;
     bool code = site->instr && matcher_watches(&r->p.matcher, site->instr);
+    if (count_kind(r, site, matches, n)) {
+        program_touch(&r->p, site, code);
+        shadow_note(&r->shadow, site, matches, n);
+        return;
+    }
     for (uint32_t i = 0; i < n; i++) {
         code |= !store_count(&r->store, site, &matches[i]);
         check_alt_calls(r, site, types, matches[i].shape->variant);
@@ -514,6 +537,7 @@ bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId fi
     store_free(&r.store);
     if (r.store.counts)
         coalesce_free(&r.coalesce);
+    kinds_free(&r.kinds);
     vec_free(&r.coded);
     shadow_free(&r.shadow);
     br_tables_free(&r.br_tables);
