@@ -71,6 +71,7 @@ void counts_enter(Counts *c, uint32_t func) {
 static void find_segments(Counts *c) {
     WasmCode code;
     wasm_func_code(c->m, c->here.func, &code); /* the walk has found it well formed */
+    wasm_use_decoded(c->decoded, c->here.func, &code);
     if (c->cuts_exits) {
         exits_find(c->m, code, c->proc_exit, &c->here.ways_out);
         c->here.segments.cuts = c->here.ways_out.at;

@@ -77,6 +77,7 @@ typedef struct CountsHere {
 
 typedef struct Counts {
     const WasmModule *m;
+    const WasmDecoded *decoded; /* where the current function may be decoded, or NULL */
     uint32_t ncounters;
     Vec(CountPoint) points; /* in the order of functions, in these of code */
     uint32_t nderived;

@@ -74,7 +74,7 @@ bool program_walk(Program *p) {
 void program_touch(Program *p, const Site *site, bool code) {
     bool branched = site->at_func_end && site->at_label;
     p->touched[site->func] |=
-        (uint8_t)(TOUCHED | (branched ? TOUCHED_END : 0) | (code ? TOUCHED_SITE : 0));
+        (uint8_t)(TOUCHED | (branched && code ? TOUCHED_END : 0) | (code ? TOUCHED_SITE : 0));
 }
 
 void program_note_replaced(Program *p, const Site *site) {

@@ -397,6 +397,10 @@ typedef struct Matcher {
     void (*at)(void *ctx, const Site *site, const SiteTypes *types, const Match *matches,
                uint32_t n);
     void *ctx;
+    /* Not NULL: is asked to take all instructions of a body at once, if for each of them what
+     * matches has been found (`same`) and none is watched; the site has the function. False: they
+     * are to be shown one by one. */
+    bool (*at_body)(void *ctx, const Site *site, const WasmDecoded *body);
     /* Not NULL: decides alone whether an action matches at a location, instead of bounds and static
      * conditions. Basic blocks are followed. */
     bool (*accept)(void *ctx, const struct Matcher *w, const Action *a, const Site *site);
@@ -416,6 +420,7 @@ typedef struct Matcher {
         uint32_t first, n;
     } same[WASM_OP_COUNT]; /* in `decided` */
     Vec(Match) decided;
+    WasmDecoded body; /* the current function, if it is not very large */
     WasmTyper typer;
     WasmSurvey survey;
     SiteTypes types;

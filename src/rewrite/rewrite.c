@@ -132,7 +132,7 @@ static void count_site(void *self, const Site *site, const SiteTypes *types, con
     Rewrite *r = self;
     bool code = site->instr && matcher_watches(&r->p.matcher, site->instr);
     if (count_kind(r, site, matches, n)) {
-        program_touch(&r->p, site, code);
+        r->p.touched[site->func] |= TOUCHED | (code ? TOUCHED_SITE : 0);
         shadow_note(&r->shadow, site, matches, n);
         return;
     }
@@ -157,6 +157,17 @@ static void count_site(void *self, const Site *site, const SiteTypes *types, con
     shadow_note(&r->shadow, site, matches, n);
     if (n > 1)
         check_alts(r, site, matches, n);
+}
+
+/* Counts a whole body in which all instructions are of such kinds. */
+static bool count_body(void *self, const Site *site, const WasmDecoded *body) {
+    Rewrite *r = self;
+    uint64_t sites = r->store.sites;
+    if (!kinds_count_body(&r->kinds, &r->store, &r->p.matcher, site, body))
+        return false;
+    if (r->store.sites > sites)
+        r->p.touched[site->func] |= TOUCHED;
+    return true;
 }
 
 /* What asks for memories without a site. */
@@ -460,6 +471,8 @@ static bool match(void *self) {
     if (r->options->coalesce) {
         bool exact = r->options->exact_traps || r->host == HOST_PROF;
         coalesce_init(&r->coalesce, r->p.plan, &r->p.m, exact);
+        r->coalesce.counts.decoded = &r->p.matcher.body;
+        r->p.matcher.at_body = count_body;
         r->store.coalesce = &r->coalesce;
         r->store.counts = &r->coalesce.counts;
     }

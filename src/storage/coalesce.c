@@ -48,6 +48,7 @@ static bool is_interrupted(const Coalesce *c, uint32_t func) {
     WasmCode code;
     WasmInstr i;
     wasm_func_code(c->m, func, &code); /* the walk has found it well formed */
+    wasm_use_decoded(c->counts.decoded, func, &code);
     while (wasm_next(&code, &i))
         if (c->watched[i.op])
             return true;

@@ -44,7 +44,7 @@ static void add_rows(KindCounts *k, Store *s, const Site *site, const Match *mat
         const Var *var = v->probe->vars[i];
         if (var->storage != STORAGE_UNSHARED || !var->report)
             continue;
-        KindRow row = {.var = v->vars[var->index], .probe = store_action_row(s, match->action)};
+        CountedRow row = {.var = v->vars[var->index], .probe = store_action_row(s, match->action)};
         row.amount = coalesce_amount(s->coalesce, site, match, row.var, &row.flag);
         vec_push(&k->rows, row);
     }
@@ -78,19 +78,18 @@ static void find(KindCounts *k, Store *s, const Site *site, const Match *matches
 
 /* ---- at each ---- */
 
-static void count(const KindCounts *k, Store *s, const Site *site, const KindMatch *m) {
+static inline void count(const KindCounts *k, Store *s, const Site *site, const KindMatch *m) {
     Counts *counts = &s->coalesce->counts;
     uint32_t segment = counts_segment(counts, site, m->event);
     m->action->sites++;
     s->sites++;
-    for (uint32_t i = 0; i < m->nshares; i++) {
-        const KindShare *share = &k->shares.at[m->first_share + i];
-        counts_share(counts, share->var, segment, counts_key(site, m->event), share->amount);
-    }
-    for (uint32_t i = 0; i < m->nrows; i++) {
-        const KindRow *row = &k->rows.at[m->first_row + i];
-        store_count_row(s, site,
-                        &(CountedRow){row->var, row->probe, segment, row->amount, row->flag});
+    for (uint32_t i = m->first_share; i < m->first_share + m->nshares; i++)
+        counts_share(counts, k->shares.at[i].var, segment, counts_key(site, m->event),
+                     k->shares.at[i].amount);
+    for (uint32_t i = m->first_row; i < m->first_row + m->nrows; i++) {
+        CountedRow row = k->rows.at[i];
+        row.segment = segment;
+        store_count_row(s, site, &row);
     }
 }
 
@@ -102,6 +101,29 @@ bool kinds_count(KindCounts *k, Store *s, const Site *site, const Match *matches
         return false;
     for (uint32_t i = 0; i < kind->n; i++)
         count(k, s, site, &k->matches.at[kind->first + i]);
+    return true;
+}
+
+bool kinds_count_body(KindCounts *k, Store *s, const Matcher *w, const Site *at,
+                      const WasmDecoded *body) {
+    bool any = false;
+    for (const WasmInstr *i = body->at.at; i->size; i++) {
+        if (w->same[i->op].n && !k->of[i->op].all)
+            return false;
+        any |= w->same[i->op].n > 0;
+    }
+    if (!any || !coalesce_allows(s->coalesce, at->func))
+        return !any;
+    Site site = *at;
+    uint32_t end = body->at.at[body->at.len - 1].offset;
+    for (const WasmInstr *i = body->at.at; i->size; i++) {
+        const KindCount *kind = &k->of[i->op];
+        site.instr = i;
+        site.pc = i->offset;
+        site.at_func_end = i->offset + i->size == end;
+        for (uint32_t n = 0; n < kind->n; n++)
+            count(k, s, &site, &k->matches.at[kind->first + n]);
+    }
     return true;
 }
 

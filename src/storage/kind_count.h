@@ -13,14 +13,6 @@ typedef struct KindShare {
     uint64_t amount;
 } KindShare;
 
-/* A row of the report. */
-typedef struct KindRow {
-    uint32_t var; /* PlanVar.id */
-    uint32_t probe;
-    uint64_t amount;
-    bool flag;
-} KindRow;
-
 typedef struct KindMatch {
     Action *action;
     CountEvent event;
@@ -39,12 +31,16 @@ typedef struct KindCounts {
     KindCount of[WASM_OP_COUNT];
     Vec(KindMatch) matches;
     Vec(KindShare) shares;
-    Vec(KindRow) rows;
+    Vec(CountedRow) rows; /* without their segments */
 } KindCounts;
 
 /* As store_count, for all matches of a site whose matches are decided. False if they have to go
  * that way, one by one; nothing was done then. */
 bool kinds_count(KindCounts *k, Store *s, const Site *site, const Match *matches, uint32_t n);
+/* The same for all instructions of a body, of which the walk knows what matches; the site has the
+ * function. */
+bool kinds_count_body(KindCounts *k, Store *s, const Matcher *w, const Site *site,
+                      const WasmDecoded *body);
 void kinds_free(KindCounts *k);
 
 #endif

@@ -254,7 +254,17 @@ static bool decode(WasmCode *c, WasmInstr *i, const struct Opcode *op, const uin
     return true;
 }
 
+static bool next_decoded(WasmCode *c, WasmInstr *i) {
+    if (!c->decoded->size)
+        return false;
+    *i = *c->decoded++;
+    c->at = c->start + i->offset + i->size;
+    return true;
+}
+
 bool wasm_next(WasmCode *c, WasmInstr *i) {
+    if (c->decoded)
+        return next_decoded(c, i);
     /* By speed: bits that must not be set in the two bytes after the opcode, what of them is a,
      * the number of bytes. */
     static const uint16_t stop[] = {0, 0, 0x80, 0x80, 0x80c0};
@@ -278,6 +288,28 @@ bool wasm_next(WasmCode *c, WasmInstr *i) {
     i->size = sizes[speed];
     c->at = from + sizes[speed];
     return true;
+}
+
+bool wasm_decode(WasmDecoded *d, uint32_t func, WasmCode *code) {
+    WasmCode c = *code;
+    d->func = func;
+    d->at.len = 0;
+    do
+        vec_reserve(&d->at, 1);
+    while (wasm_next(&c, &d->at.at[d->at.len]) && ++d->at.len);
+    if (c.error) {
+        *code = c;
+        d->at.len = 0;
+        return false;
+    }
+    vec_push(&d->at, ((WasmInstr){.offset = (uint32_t)(c.at - c.start)}));
+    code->decoded = d->at.at;
+    return true;
+}
+
+void wasm_use_decoded(const WasmDecoded *d, uint32_t func, WasmCode *code) {
+    if (d && d->at.len && d->func == func)
+        code->decoded = d->at.at;
 }
 
 const char *wasm_code_error(const WasmCode *c, char buf[64]) {
