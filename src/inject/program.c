@@ -163,9 +163,12 @@ static bool write_body(void *ctx, uint32_t func, Buf *out) {
     Program *p = ctx;
     bool ends = (int64_t)func == p->main && p->flush >= 0;
     WasmBodyEdit edit = {0};
+    p->pieces.only_counts = true;
     if ((p->touched[func] || ends) && !edit_func(p, func, ends, &edit))
         return false;
     p->added[func] = edit.nlocals;
+    p->kept[func - p->m.input_imports[WASM_SPACE_FUNC]] =
+        p->pieces.only_counts && !edit.nlocals && !edit.nnullable;
     if (p->counts)
         trap_section_mark(p->counts, func, &p->trap_at, &edit);
     if (wasm_edit_body(&p->m, func, &edit, out, &p->matcher.error, &p->matcher.error_offset))
@@ -246,7 +249,8 @@ static void blame(Program *p, const Diags *found) {
 static bool check_output(Program *p, Buf *out) {
     Diags found = {0};
     WasmModule m;
-    bool ok = wasm_load(&m, out->data, out->len, 0, &found);
+    WasmKept kept = {&p->m, p->kept};
+    bool ok = wasm_load_output(&m, out->data, out->len, &kept, &found);
     if (!ok)
         blame(p, &found);
     else if (p->counts)
@@ -284,6 +288,7 @@ bool program_instrument(Program *p, const uint8_t *bytes, size_t size, Buf *out)
     if (ok) {
         p->touched = mem_zalloc(p->m.funcs.len + 1u);
         p->added = mem_zalloc(sizeof *p->added * (p->m.funcs.len + 1u));
+        p->kept = mem_zalloc(sizeof *p->kept * (p->m.funcs.len + 1u));
         p->matcher = (Matcher){.plan = p->plan, .m = &p->m, .ctx = p->self};
         p->matcher.watch_call = program_proc_exit(&p->m);
     }
@@ -301,5 +306,6 @@ void program_free(Program *p) {
     vec_free(&p->unset);
     free(p->touched);
     free(p->added);
+    free(p->kept);
     wasm_module_free(&p->m);
 }

@@ -251,8 +251,8 @@ static void enter(void *self, uint32_t func) {
             return;
         size_t from = code->len;
         store_put_count(&r->store, &r->p.m, p->counter, code);
-        pieces_add(&r->p.pieces, p->after ? WASM_AFTER : WASM_BEFORE, p->offset, RANK_PROBE, from,
-                   code->len);
+        pieces_add_count(&r->p.pieces, p->after ? WASM_AFTER : WASM_BEFORE, p->offset, from,
+                         code->len);
     }
 }
 
