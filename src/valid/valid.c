@@ -12,6 +12,7 @@
 #include "valid/subtype.h"
 #include "valid/frame.h"
 #include "valid/valid.h"
+#include "wasm/remap.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -329,8 +330,16 @@ static void report_code(Valid *v, DiagTag tag, uint32_t func, uint32_t offset, u
            func_words(v->m, func, name), offset, what);
 }
 
+/* Notes an instruction that names a function; *last is where the one before it is. */
+static inline void note_ref(WasmModule *m, const WasmInstr *i, uint32_t *last) {
+    if (wasm_op_spaces[i->op] & 1u << WASM_SPACE_FUNC) {
+        buf_uleb(&m->func_refs, i->offset - *last);
+        *last = i->offset;
+    }
+}
+
 static void check_body(Valid *v, uint32_t func) {
-    const WasmModule *m = v->m;
+    WasmModule *m = v->m;
     WasmTyper *t = &v->typer;
     WasmCode code;
     WasmInstr i;
@@ -340,11 +349,16 @@ static void check_body(Valid *v, uint32_t func) {
         report(v, DIAG_MALFORMED, body, 0, "%s: %s", func_words(m, func, name), t->error);
         return;
     }
-    while (wasm_next(&code, &i))
+    uint32_t last = 0;
+    m->funcs.at[func].refs = (uint32_t)m->func_refs.len;
+    while (wasm_next(&code, &i)) {
         if (!wasm_typer_step(t, &i)) {
             report_code(v, DIAG_INVALID, func, i.offset, i.size, t->error);
             return;
         }
+        note_ref(m, &i, &last);
+    }
+    m->funcs.at[func].refs_end = (uint32_t)m->func_refs.len;
     if (code.error)
         report_code(v, DIAG_MALFORMED, func, code.error_offset, 0, wasm_code_error(&code, text));
     else if (!wasm_typer_end(t))
@@ -378,6 +392,7 @@ static void check_bodies(Valid *v) {
             check_body(v, k);
         body++;
     }
+    v->m->has_func_refs = v->ok && !kept;
 }
 
 static bool validate(WasmModule *m, const WasmKept *kept, Diags *diags) {
