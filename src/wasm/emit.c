@@ -349,8 +349,7 @@ uint32_t emit_wrapper(WasmModule *m, const char *name, uint32_t func, const char
 
 void emit_calls(Buf *b, const WasmModule *m, const uint32_t *funcs, uint32_t n) {
     for (uint32_t i = 0; i < n; i++)
-        put_index(b, WASM_OP_CALL,
-                  m->layout.done ? wasm_final(m, WASM_SPACE_FUNC, funcs[i]) : funcs[i]);
+        put_index(b, WASM_OP_CALL, emit_index(m, WASM_SPACE_FUNC, funcs[i]));
 }
 
 const char *emit_resized(WasmType from, WasmType to) {
@@ -361,6 +360,61 @@ const char *emit_resized(WasmType from, WasmType to) {
 const char *emit_type(WasmType t) {
     assert(t == WASM_I32 || t == WASM_I64 || t == WASM_F32 || t == WASM_F64);
     return wasm_type_text(t, NULL);
+}
+
+/* ---- numbers ---- */
+
+/* A load or store. It is said to be aligned if the address is. */
+static void put_number_access(Buf *b, const EmitNumber *n, bool store) {
+    static const WasmOp ops[2][2][4] = {
+        {{WASM_OP_I32_LOAD8_U, WASM_OP_I32_LOAD16_U, WASM_OP_I32_LOAD},
+         {WASM_OP_I64_LOAD8_U, WASM_OP_I64_LOAD16_U, WASM_OP_I64_LOAD32_U, WASM_OP_I64_LOAD}},
+        {{WASM_OP_I32_STORE8, WASM_OP_I32_STORE16, WASM_OP_I32_STORE},
+         {WASM_OP_I64_STORE8, WASM_OP_I64_STORE16, WASM_OP_I64_STORE32, WASM_OP_I64_STORE}}};
+    uint32_t align_log2 = 0;
+    while (align_log2 < n->size_log2 && !(n->at >> align_log2 & 1))
+        align_log2++;
+    wasm_put_op(b, ops[store][n->type == WASM_I64][n->size_log2]);
+    emit_memarg(b, align_log2, n->index, n->at);
+}
+
+void emit_begin_set(Buf *b, EmitNumber n) {
+    if (n.in_memory)
+        put_i32(b, 0);
+}
+
+void emit_get(Buf *b, EmitNumber n) {
+    if (!n.in_memory) {
+        put_index(b, WASM_OP_GLOBAL_GET, n.index);
+        return;
+    }
+    put_i32(b, 0);
+    put_number_access(b, &n, false);
+}
+
+void emit_set(Buf *b, EmitNumber n) {
+    if (n.in_memory)
+        put_number_access(b, &n, true);
+    else
+        put_index(b, WASM_OP_GLOBAL_SET, n.index);
+}
+
+void emit_increment(Buf *b, EmitNumber n, uint64_t by) {
+    emit_begin_set(b, n);
+    emit_get(b, n);
+    wasm_put_const(b, WASM_I64, by);
+    wasm_put_op(b, WASM_OP_I64_ADD);
+    emit_set(b, n);
+}
+
+void emit_update(Buf *b, EmitNumber n, const char *code, ...) {
+    Emit e = {.out = b, .at = code};
+    emit_begin_set(b, n);
+    emit_get(b, n);
+    va_start(e.ap, code);
+    put_instructions(&e);
+    va_end(e.ap);
+    emit_set(b, n);
 }
 
 void emit_locals(Buf *b, uint32_t i32, uint32_t i64) {

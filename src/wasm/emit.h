@@ -48,12 +48,40 @@ void emit_body(Buf *b, const char *code, ...) __attribute__((format(printf, 2, 3
 uint32_t emit_wrapper(WasmModule *m, const char *name, uint32_t func, const char *before,
                       const char *after);
 
+/* What instructions that are made now have for a handle. */
+static inline uint32_t emit_index(const WasmModule *m, WasmSpace space, uint32_t handle) {
+    return m->layout.done ? wasm_final(m, space, handle) : handle;
+}
+
 /* Appends calls of functions without parameters and results, one after the other; handles. */
 void emit_calls(Buf *b, const WasmModule *m, const uint32_t *funcs, uint32_t n);
 
 /* The instruction that makes a number of type `to` of an unsigned one of type `from` (both i32 or
  * i64), or nothing. */
 const char *emit_resized(WasmType from, WasmType to);
+
+/* A number that a program keeps: a global, or what is at a known address of a memory. */
+typedef struct EmitNumber {
+    bool in_memory;
+    uint8_t size_log2; /* in memory */
+    WasmType type;     /* i32 or i64 */
+    uint32_t index;    /* of the global or memory, as instructions have it */
+    uint64_t at;       /* in memory */
+} EmitNumber;
+
+static inline EmitNumber emit_global(WasmType type, uint32_t index) {
+    return (EmitNumber){.type = type, .index = index};
+}
+
+/* Pushes the number. */
+void emit_get(Buf *b, EmitNumber n);
+/* The number becomes what is pushed between these two. */
+void emit_begin_set(Buf *b, EmitNumber n);
+void emit_set(Buf *b, EmitNumber n);
+/* The number becomes what code makes of it that finds it on the stack. */
+void emit_update(Buf *b, EmitNumber n, const char *code, ...) __attribute__((format(printf, 3, 4)));
+/* Adds a constant to an i64. */
+void emit_increment(Buf *b, EmitNumber n, uint64_t by);
 
 /* "i32", "i64", "f32" or "f64". */
 const char *emit_type(WasmType t);
