@@ -21,10 +21,6 @@
 #include "wasm/emit.h"
 #include "valid/subtype.h"
 
-static WasmType address(const WasmModule *m, uint32_t table) {
-    return m->tables.at[table].limits.is64 ? WASM_I64 : WASM_I32;
-}
-
 /* Of the program; the module gets more. */
 static uint32_t segments_of(const WasmModule *m, bool data) {
     return m->input_count[data ? WASM_SPACE_DATA : WASM_SPACE_ELEM];
@@ -139,7 +135,7 @@ void shadow_note(Shadow *s, const Site *site, const Match *matches, uint32_t n) 
 /* ---- writing functions; indices are handles ---- */
 
 static uint32_t add_lookup(Shadow *s, uint32_t t) {
-    WasmType at = address(s->m, t);
+    WasmType at = wasm_table_address(s->m, t);
     return emit_function(s->m, "whammc.resolve",
                          "param $at %u $table=%u $shadow=%u result i32"
                          " block"
@@ -155,7 +151,7 @@ static uint32_t add_lookup(Shadow *s, uint32_t t) {
 
 /* The shadow grows as the table has grown. */
 static uint32_t add_sync(Shadow *s, uint32_t t) {
-    const char *n = emit_type(address(s->m, t));
+    const char *n = emit_type(wasm_table_address(s->m, t));
     return emit_function(s->m, "whammc.follow",
                          "$table=%u $shadow=%u"
                          " table.size $table table.size $shadow %s.gt_u"
@@ -168,7 +164,7 @@ static uint32_t add_sync(Shadow *s, uint32_t t) {
 
 /* (from, count): these entries of the shadow are not known; as many of them as there are. */
 static uint32_t add_clear(Shadow *s, uint32_t t) {
-    WasmType at = address(s->m, t);
+    WasmType at = wasm_table_address(s->m, t);
     const char *n = emit_type(at);
     return emit_function(s->m, "whammc.forget",
                          "param $from %u $count %u $shadow=%u"
@@ -184,7 +180,7 @@ static uint32_t add_clear(Shadow *s, uint32_t t) {
 }
 
 static uint32_t add_set(Shadow *s, uint32_t t) {
-    WasmType at = address(s->m, t);
+    WasmType at = wasm_table_address(s->m, t);
     return emit_function(s->m, "whammc.set",
                          "param $at %u $value %u $known funcref $shadow=%u"
                          " local.get $at local.get $value table.set %u call %u"
@@ -255,7 +251,7 @@ static bool starts_late(const Shadow *s, uint32_t t) {
 /* Whether entries beginning at a local, $count of them, are in the shadow of a table: a
  * condition. */
 static const char *fits(const Shadow *s, const char *start, uint32_t t, WasmType count) {
-    WasmType at = address(s->m, t);
+    WasmType at = wasm_table_address(s->m, t);
     return arena_printf(&s->m->arena,
                         "local.get %s %s local.get $count %s i64.add table.size %u %s i64.le_u",
                         start, emit_resized(at, WASM_I64), emit_resized(count, WASM_I64),
@@ -264,7 +260,7 @@ static const char *fits(const Shadow *s, const char *start, uint32_t t, WasmType
 
 /* (a start, i32 first, i32 count): items of a segment of `items` into the shadow. */
 static uint32_t add_place(Shadow *s, uint32_t t, const Handles *items) {
-    WasmType at = address(s->m, t);
+    WasmType at = wasm_table_address(s->m, t);
     uint32_t segment = wasm_add_elem_passive(s->m, items->at, items->len);
     return emit_function(s->m, "whammc.place",
                          "param $start %u $first i32 $count i32"
@@ -284,11 +280,11 @@ static uint32_t add_init(Shadow *s, uint32_t t, uint32_t segment) {
                          "param $start %u $first i32 $count i32"
                          " local.get $start local.get $first local.get $count table.init %u %u"
                          " local.get $start local.get $first local.get $count call %u",
-                         address(s->m, t), segment, t, place);
+                         wasm_table_address(s->m, t), segment, t, place);
 }
 
 static uint32_t add_copy(Shadow *s, uint32_t to, uint32_t from) {
-    WasmType a = address(s->m, to), b = address(s->m, from);
+    WasmType a = wasm_table_address(s->m, to), b = wasm_table_address(s->m, from);
     WasmType count = a == WASM_I64 && b == WASM_I64 ? WASM_I64 : WASM_I32;
     return emit_function(s->m, "whammc.copy",
                          "param $to %u $from %u $count %u"
@@ -303,7 +299,7 @@ static uint32_t add_copy(Shadow *s, uint32_t to, uint32_t from) {
 }
 
 static uint32_t add_fill(Shadow *s, uint32_t t) {
-    WasmType at = address(s->m, t);
+    WasmType at = wasm_table_address(s->m, t);
     return emit_function(s->m, "whammc.fill",
                          "param $start %u $value %u $count %u"
                          " local.get $start local.get $value local.get $count table.fill %u"
@@ -436,7 +432,7 @@ void shadow_put_start(const Shadow *s, Buf *out) {
         if (!s->table[t].asked || !m->tables.at[t].init_len)
             continue;
         uint32_t shadow = wasm_final(m, WASM_SPACE_TABLE, s->table[t].handle);
-        emit(out, "%s.const 0 %s table.size %u table.fill %u", emit_type(address(m, t)),
+        emit(out, "%s.const 0 %s table.size %u table.fill %u", emit_type(wasm_table_address(m, t)),
              known_ref(s, initial_function(s, t)), shadow, shadow);
     }
     for (uint32_t i = 0; i < s->late.len; i++) {

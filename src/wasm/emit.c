@@ -185,12 +185,13 @@ static void put_access(Emit *e) {
     emit_memarg(e->out, log2, memory, offset);
 }
 
-/* The type of ref.null. */
+/* The heap type of a reference type: of `func`, or of %u. */
 static void put_heap(Emit *e) {
-    bool func = take_word(e, "func");
-    assert(func);
-    (void)func;
-    wasm_put_heap(e->out, WASM_FUNCREF);
+    WasmType type = WASM_FUNCREF;
+    bool known = take_word(e, "func") || take_type(e, &type);
+    assert(known);
+    (void)known;
+    wasm_put_heap(e->out, type);
 }
 
 static void put_immediates(Emit *e, WasmImm imm) {
@@ -360,6 +361,40 @@ const char *emit_resized(WasmType from, WasmType to) {
 const char *emit_type(WasmType t) {
     assert(t == WASM_I32 || t == WASM_I64 || t == WASM_F32 || t == WASM_F64);
     return wasm_type_text(t, NULL);
+}
+
+void emit_drops(Buf *b, uint32_t n) {
+    while (n-- > 0)
+        wasm_put_op(b, WASM_OP_DROP);
+}
+
+void emit_resize(Buf *b, WasmType from, WasmType to) {
+    assert((from == WASM_I32 || from == WASM_I64) && (to == WASM_I32 || to == WASM_I64));
+    if (from != to)
+        wasm_put_op(b, to == WASM_I64 ? WASM_OP_I64_EXTEND_I32_U : WASM_OP_I32_WRAP_I64);
+}
+
+void emit_assign(Buf *b, uint32_t local, int32_t value) {
+    put_i32(b, (uint32_t)value);
+    put_index(b, WASM_OP_LOCAL_SET, local);
+}
+
+void emit_if(Buf *b, WasmType result) {
+    wasm_put_op(b, WASM_OP_IF);
+    wasm_put_type(b, result);
+}
+
+void emit_if_equal(Buf *b, uint32_t local, int32_t value) {
+    put_index(b, WASM_OP_LOCAL_GET, local);
+    if (value)
+        put_i32(b, (uint32_t)value);
+    wasm_put_op(b, value ? WASM_OP_I32_EQ : WASM_OP_I32_EQZ);
+    emit_if(b, WASM_NONE);
+}
+
+void emit_if_set(Buf *b, uint32_t local) {
+    put_index(b, WASM_OP_LOCAL_GET, local);
+    emit_if(b, WASM_NONE);
 }
 
 /* ---- numbers ---- */

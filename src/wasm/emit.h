@@ -60,6 +60,18 @@ void emit_calls(Buf *b, const WasmModule *m, const uint32_t *funcs, uint32_t n);
  * i64), or nothing. */
 const char *emit_resized(WasmType from, WasmType to);
 
+/* Pops n values. */
+void emit_drops(Buf *b, uint32_t n);
+/* Makes an i64 of an unsigned i32, or the other way round, unless it is that already. */
+void emit_resize(Buf *b, WasmType from, WasmType to);
+/* Sets an i32 local to a constant. */
+void emit_assign(Buf *b, uint32_t local, int32_t value);
+/* Opens an `if` that pops its condition; and ones that are taken if an i32 local is that value,
+ * or is not 0. */
+void emit_if(Buf *b, WasmType result);
+void emit_if_equal(Buf *b, uint32_t local, int32_t value);
+void emit_if_set(Buf *b, uint32_t local);
+
 /* A number that a program keeps: a global, or what is at a known address of a memory. */
 typedef struct EmitNumber {
     bool in_memory;
