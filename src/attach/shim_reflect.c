@@ -92,7 +92,7 @@ static void emit_read(Buf *code, const WasmModule *m, const BindReflect *a, cons
          " local.get $len memory.copy $to $table"
          " local.get $size end",
          first, first + 1, entry, entry + 1, a->memory, t->at, t->at + 4, memory,
-         m->memories.at[memory].limits.is64 ? "i64.extend_i32_u" : "");
+         emit_resized(WASM_I32, wasm_memory_address(m, memory)));
 }
 
 /* get_import_index (section, index): numbers of imports are in the memory, by index. */

@@ -149,7 +149,7 @@ static void emit_puts(Buf *code, const BindText *t, uint32_t memory, uint32_t pu
          " end"
          " end",
          CHUNK, VALUES_STACK, t->place.memory, memory, puts,
-         to->memories.at[memory].limits.is64 ? "i64.extend_i32_u" : "");
+         emit_resized(WASM_I32, wasm_memory_address(to, memory)));
 }
 
 static int64_t add_trap(const Frozen *module, const WasmImport *im) {

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 
 #include "inject/program.h"
-#include "inject/save.h"
 #include "link/runtime.h"
 #include "../../stdlib/runtime/values.h" /* the layout of our memory */
 #include "gen/template.h"
@@ -14,8 +13,7 @@
 #include <assert.h>
 
 enum { PAGE = 65536 };
-enum { SAVED_BY_ONE = 256 * SAVE_SEVERAL }; /* counters, by a function */
-#define MAX_OWN UINT64_C(0xf0000000)        /* leaves the heap some room */
+#define MAX_OWN UINT64_C(0xf0000000) /* leaves the heap some room */
 
 static uint64_t pages_for(uint64_t bytes) {
     return (bytes + PAGE - 1) / PAGE;
@@ -328,37 +326,14 @@ static void splice_script(Splicer *s, const Template *t, uint32_t script) {
     pool_release(&s->pool);
 }
 
-static uint32_t add_saver(Flush *f, Splicer *s, uint32_t n) {
-    Buf b = {0};
-    save_put_saver(&b, n, wasm_final(f->m, WASM_SPACE_MEMORY, f->at.memory));
-    splicer_begin(s, 1 + n);
-    uint32_t func = flush_add_code(f, s, save_type(f->m, n), "whammc.save", &b);
-    buf_free(&b);
-    return func_index(f, func);
-}
-
 /* Counters that are globals, to the value area at `values_at`. */
-static void put_counters(Flush *f, Splicer *s, uint64_t values_at, Buf *body) {
+static void put_counters(Flush *f, uint64_t values_at, Buf *body) {
     const Store *store = f->store;
     uint32_t n = store->in_memory ? 0 : image_counters(store->image);
     if (!n)
         return;
-    Savers savers = {n % SAVE_SEVERAL ? add_saver(f, s, 1) : 0,
-                     n < SAVE_SEVERAL ? 0 : add_saver(f, s, SAVE_SEVERAL)};
-    WasmType i32 = WASM_I32;
-    uint32_t type = wasm_add_func_type(f->m, &i32, 1, &i32, 1);
     put_address(f, body, values_at + image_counters_offset(store->image));
-    Buf b = {0};
-    for (uint32_t i = 0, some; i < n; i += some) {
-        some = n - i < SAVED_BY_ONE ? n - i : SAVED_BY_ONE;
-        b.len = 0;
-        emit(&b, "local.get 0");
-        save_put(&b, global_index(f, store->counters) + i, some, savers);
-        splicer_begin(s, 1);
-        emit(body, "call %u", func_index(f, flush_add_code(f, s, type, "whammc.counters", &b)));
-    }
-    emit(body, "drop");
-    buf_free(&b);
+    counter_save(body, f->m, store->counters, n, f->at.memory);
 }
 
 /* The values to the value area, then whammc_report. */
@@ -378,7 +353,7 @@ static void put_report(Flush *f, Splicer *s, Buf *body) {
         put_address(f, body, values_at);
         emit(body, "call %u", func_index(f, dump.funcs.at[i]));
     }
-    put_counters(f, s, values_at, body);
+    put_counters(f, values_at, body);
     put_address(f, body, f->own ? f->image.at : image_offset);
     emit(body, "i32.const %u", f->image.len);
     put_address(f, body, values_at);

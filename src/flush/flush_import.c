@@ -212,7 +212,7 @@ static void put_counters(Values *v) {
         return;
     pad(v, image_counters_offset(f->store->image));
     for (uint32_t i = 0; i < n; i++, v->at += 8) {
-        store_push_counter(f->store, f->m, i, &v->chunks.body);
+        emit_get(&v->chunks.body, store_counter(f->store, f->m, i));
         emit(&v->chunks.body, "call %u", func_index(f, f->rt.put64));
         chunks_item(&v->chunks);
     }

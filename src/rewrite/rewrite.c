@@ -250,7 +250,7 @@ static void enter(void *self, uint32_t func) {
         if (p->func != func)
             return;
         size_t from = code->len;
-        store_put_count(&r->store, &r->p.m, p->counter, code);
+        emit_increment(code, store_counter(&r->store, &r->p.m, p->counter), 1);
         pieces_add_count(&r->p.pieces, p->after ? WASM_AFTER : WASM_BEFORE, p->offset, from,
                          code->len);
     }

@@ -33,13 +33,13 @@ static void wasm_types(const Type *t, Buf *out) {
         buf_str(out, str_of(wasm_name(t)));
         return;
     }
-    buf_u8(out, '(');
+    buf_str(out, STR("("));
     for (uint32_t i = 0; i < n; i++) {
         const Type *leaf = type_leaf(t, i);
         buf_printf(out, "%s%s%s", i ? "; " : "", wasm_name(leaf),
                    leaf->kind == TYPE_STR ? "; i32" : "");
     }
-    buf_u8(out, ')');
+    buf_str(out, STR(")"));
 }
 
 static Str content(const Buf *b) {
@@ -387,12 +387,10 @@ void store_put_texts(Store *s, uint64_t at, Buf *out) {
 
 void store_push_text(const Store *s, const WasmModule *m, uint32_t id, Buf *out) {
     uint64_t at = id < s->texts.at.len ? s->texts.at.at[id] : 0; /* nobody looks at it */
-    if (s->texts.in_globals) {
-        wasm_put_op(out, WASM_OP_GLOBAL_GET);
-        buf_uleb(out, wasm_final(m, WASM_SPACE_GLOBAL, (uint32_t)at));
-    } else {
-        wasm_put_const(out, WASM_I32, (uint64_t)(int64_t)(int32_t)(uint32_t)at);
-    }
+    if (s->texts.in_globals)
+        put_index(out, WASM_OP_GLOBAL_GET, wasm_final(m, WASM_SPACE_GLOBAL, (uint32_t)at));
+    else
+        put_i32(out, at);
 }
 
 void store_push_str(const Store *s, const WasmModule *m, Str text, Buf *out) {
@@ -590,52 +588,21 @@ void store_add(Store *s, WasmModule *m) {
 
 /* ---- counters ---- */
 
-void store_put_access(const Store *s, const WasmModule *m, WasmOp op, uint64_t at, Buf *out) {
-    uint32_t memory = wasm_final(m, WASM_SPACE_MEMORY, s->memory);
-    bool wide = op == WASM_OP_I64_LOAD || op == WASM_OP_I64_STORE;
-    wasm_put_op(out, op);
-    buf_uleb(out, (wide ? 3u : 2u) | (memory ? 0x40u : 0));
-    if (memory)
-        buf_uleb(out, memory);
-    buf_uleb(out, at);
+EmitNumber store_number(const Store *s, const WasmModule *m, WasmType type, uint64_t at) {
+    return (EmitNumber){.in_memory = true,
+                        .size_log2 = type == WASM_I64 ? 3 : 2,
+                        .type = type,
+                        .index = wasm_final(m, WASM_SPACE_MEMORY, s->memory),
+                        .at = at};
 }
 
-static uint64_t counter_address(const Store *s, uint32_t n) {
+EmitNumber store_counter(const Store *s, const WasmModule *m, uint32_t n) {
     uint32_t counters = s->counts->ncounters;
-    return n < counters ? s->counters_at + 8 * (uint64_t)n
-                        : s->settled_at + 8 * (uint64_t)(n - counters);
-}
-
-void store_push_counter(const Store *s, const WasmModule *m, uint32_t n, Buf *out) {
-    if (s->in_memory) {
-        wasm_put_const(out, WASM_I32, 0);
-        store_put_access(s, m, WASM_OP_I64_LOAD, counter_address(s, n), out);
-    } else {
-        wasm_put_op(out, WASM_OP_GLOBAL_GET);
-        buf_uleb(out, wasm_final(m, WASM_SPACE_GLOBAL, s->counters + n));
-    }
-}
-
-void store_put_count(const Store *s, const WasmModule *m, uint32_t n, Buf *out) {
-    store_begin_counter(s, out);
-    store_push_counter(s, m, n, out);
-    wasm_put_const(out, WASM_I64, 1);
-    wasm_put_op(out, WASM_OP_I64_ADD);
-    store_end_counter(s, m, n, out);
-}
-
-void store_begin_counter(const Store *s, Buf *out) {
-    if (s->in_memory)
-        wasm_put_const(out, WASM_I32, 0);
-}
-
-void store_end_counter(const Store *s, const WasmModule *m, uint32_t n, Buf *out) {
-    if (s->in_memory) {
-        store_put_access(s, m, WASM_OP_I64_STORE, counter_address(s, n), out);
-    } else {
-        wasm_put_op(out, WASM_OP_GLOBAL_SET);
-        buf_uleb(out, wasm_final(m, WASM_SPACE_GLOBAL, s->counters + n));
-    }
+    if (!s->in_memory)
+        return emit_global(WASM_I64, wasm_final(m, WASM_SPACE_GLOBAL, s->counters + n));
+    return store_number(s, m, WASM_I64,
+                        n < counters ? s->counters_at + 8 * (uint64_t)n
+                                     : s->settled_at + 8 * (uint64_t)(n - counters));
 }
 
 void store_laid_out(Store *s, const WasmModule *m) {

@@ -17,6 +17,7 @@
 #include "plan/plan.h"
 #include "report/image.h"
 #include "storage/map_cell.h"
+#include "wasm/emit.h"
 #include "link/options.h"
 #include "storage/coalesce.h"
 
@@ -159,15 +160,10 @@ typedef struct SlotCursor {
 /* The index of the global, or the address, of the slot's first leaf. */
 uint64_t store_slot(const Store *s, SlotCursor *c, const PlanVar *v);
 
-/* Appends code that pushes counter n, as i64; that adds one to it. After the counters there is
- * for each settled sum what was counted when it was settled last. */
-void store_push_counter(const Store *s, const WasmModule *m, uint32_t n, Buf *out);
-void store_put_count(const Store *s, const WasmModule *m, uint32_t n, Buf *out);
-/* Appends what goes before code that pushes a value for counter n, and after it. */
-void store_begin_counter(const Store *s, Buf *out);
-void store_end_counter(const Store *s, const WasmModule *m, uint32_t n, Buf *out);
-/* Appends a load or store of 4 or 8 bytes at an address of our memory; the code before it has
- * pushed 0. */
-void store_put_access(const Store *s, const WasmModule *m, WasmOp op, uint64_t at, Buf *out);
+/* Counter n, an i64. After the counters there is for each settled sum what was counted when it was
+ * settled last. */
+EmitNumber store_counter(const Store *s, const WasmModule *m, uint32_t n);
+/* A number of 4 or 8 bytes at an address of our memory. */
+EmitNumber store_number(const Store *s, const WasmModule *m, WasmType type, uint64_t at);
 
 #endif

@@ -242,6 +242,14 @@ typedef struct WasmModule {
     uint8_t *declared; /* by function handle: may be used by ref.func (by the validator) */
 } WasmModule;
 
+/* The type of addresses: i32 or i64. */
+static inline WasmType wasm_memory_address(const WasmModule *m, uint32_t memory) {
+    return m->memories.at[memory].limits.is64 ? WASM_I64 : WASM_I32;
+}
+static inline WasmType wasm_table_address(const WasmModule *m, uint32_t table) {
+    return m->tables.at[table].limits.is64 ? WASM_I64 : WASM_I32;
+}
+
 /* What things are called in messages, and how many of a space there are (input and added). */
 const char *wasm_space_name(WasmSpace space);
 const char *wasm_section_name(uint8_t id);
