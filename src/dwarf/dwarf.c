@@ -114,7 +114,7 @@ bool dwarf_is_stale(Dwarf *d) {
         sample_units(d, first, step, &live, &fitting);
     if (!live) { /* there are lines only */
         live = d->live_sequences;
-        fitting = d->sequences.len;
+        fitting = d->fitting_sequences;
     }
     return fitting * 2 < live;
 }

@@ -111,8 +111,11 @@ static void take_call_value(DwarfCall *call, DwarfExtent *x, const DwarfUnit *u,
     }
 }
 
-/* Whether the code around an inlined call has this range: the caller's, or the whole body. */
+/* Whether the code around an inlined call has this range: the caller's, or the whole body. Callers
+ * whose own ranges are not all known are passed over. */
 static bool is_inside(const Walk *w, uint32_t parent, const DwarfSpan *range) {
+    while (parent != NONE && w->d->calls.at[parent].incomplete)
+        parent = w->d->calls.at[parent].parent;
     if (parent == NONE)
         return w->body->start <= range->start && range->end <= w->body->end;
     const DwarfCall *caller = &w->d->calls.at[parent];
@@ -161,17 +164,17 @@ static uint32_t read_call(Walk *w, const DwarfAbbrev *a, uint32_t entry, uint32_
     DwarfExtent x = {0};
     uint32_t index = d->calls.len;
     DwarfCall call = {.parent = parent, .entry = entry, .first = d->call_ranges.len};
-    call.depth = parent == NONE ? 1 : d->calls.at[parent].depth + 1;
     const DwarfSpec *specs = dwarf_specs(d, w->u, a);
     for (uint32_t i = 0; i < a->count; i++)
         take_call_value(&call, &x, w->u, specs[i].attribute,
                         dwarf_attribute(w->u, &w->c, &specs[i]));
-    if (parent == SKIPPED || call.depth > DEPTH_MAX)
+    if (parent == SKIPPED)
         return SKIPPED;
-    dwarf_ranges(d, w->u, &x, index, &w->budget, &d->call_ranges);
+    call.depth = parent == NONE ? 1 : d->calls.at[parent].depth + 1;
+    if (call.depth > DEPTH_MAX)
+        return SKIPPED;
+    call.incomplete = !dwarf_ranges(d, w->u, &x, index, &w->budget, &d->call_ranges);
     call.count = tidy_ranges(w, parent, call.first);
-    if (!call.count)
-        return SKIPPED;
     vec_push(&d->calls, call);
     return index;
 }

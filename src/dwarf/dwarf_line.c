@@ -148,15 +148,17 @@ static bool run_sequence(Machine *m) {
 
 /* ---- sequences ---- */
 
-/* Sequences of removed code are dropped, and those that do not begin with a body. */
+/* Sequences of removed code are dropped, and those that do not begin in a body. One that fits ends
+ * where its body does; it may begin with the body or with the first instruction. */
 static void add_sequence(Dwarf *d, uint32_t lines, const Machine *m, uint32_t program) {
     uint32_t code_end = d->nbodies ? d->bodies[d->nbodies - 1].end : 0;
     if (m->removed || m->address <= m->first || m->address > code_end)
         return;
     uint32_t body = dwarf_body_at(d, m->first);
     d->live_sequences++;
-    if (body == NONE || m->first != d->bodies[body].start)
+    if (body == NONE)
         return;
+    d->fitting_sequences += m->address == d->bodies[body].end;
     DwarfSpan span = {(uint32_t)m->first, (uint32_t)m->address, d->sequences.len};
     vec_push(&d->sequence_at, span);
     vec_push(&d->sequences, ((DwarfSequence){lines, program}));

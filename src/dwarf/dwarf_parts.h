@@ -198,6 +198,7 @@ typedef struct DwarfCall {
     uint32_t entry;              /* in .debug_info */
     uint32_t file, line, column; /* of the call */
     uint32_t first, count;       /* its ranges: Dwarf.call_ranges, sorted */
+    bool incomplete;             /* there are others, which are not known */
     bool named;
     Str name, linkage;
 } DwarfCall;
@@ -217,9 +218,9 @@ struct Dwarf {
     Map abbrev_index, line_index; /* from an offset, as bytes */
     Vec(DwarfLines) lines;
     Vec(DwarfSequence) sequences;
-    uint32_t live_sequences; /* with those that do not begin with a body */
-    DwarfSpans sequence_at;  /* values: sequences */
-    DwarfSpans unit_at;      /* values: units, as they say themselves */
+    uint32_t live_sequences, fitting_sequences; /* of live code; those that are for this code */
+    DwarfSpans sequence_at;                     /* values: sequences */
+    DwarfSpans unit_at;                         /* values: units, as they say themselves */
 
     uint64_t abbrev_budget, line_budget, range_budget, path_budget;
 
@@ -294,8 +295,9 @@ typedef struct DwarfExtent {
 /* Takes an attribute if it is one of them. */
 bool dwarf_extent_attribute(DwarfExtent *x, uint32_t attribute, DwarfValue v);
 /* Appends the ranges, with `value`: those that are neither empty nor removed nor beyond the code.
- * At most *budget entries of lists are read, which is lowered. */
-void dwarf_ranges(Dwarf *d, const DwarfUnit *u, const DwarfExtent *x, uint32_t value,
+ * At most *budget entries of lists are read, which is lowered. Returns whether all made sense:
+ * Binaryen writes zeros for addresses that it has lost. */
+bool dwarf_ranges(Dwarf *d, const DwarfUnit *u, const DwarfExtent *x, uint32_t value,
                   uint64_t *budget, DwarfSpans *out);
 
 /* dwarf_line.c */

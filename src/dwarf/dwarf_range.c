@@ -23,6 +23,7 @@ typedef struct RangeList {
     uint64_t base; /* what offsets count from */
     uint32_t value;
     DwarfSpans *out;
+    bool complete; /* no range was senseless */
 } RangeList;
 
 bool dwarf_extent_attribute(DwarfExtent *x, uint32_t attribute, DwarfValue v) {
@@ -34,10 +35,12 @@ bool dwarf_extent_attribute(DwarfExtent *x, uint32_t attribute, DwarfValue v) {
     }
 }
 
-static void add(const RangeList *l, uint64_t start, uint64_t end) {
+static void add(RangeList *l, uint64_t start, uint64_t end) {
     const Dwarf *d = l->d;
     uint32_t code_end = d->nbodies ? d->bodies[d->nbodies - 1].end : 0;
-    if (start && start < end && end <= code_end)
+    if (!start || start > end || end > code_end)
+        l->complete = false;
+    else if (start < end)
         vec_push(l->out, ((DwarfSpan){(uint32_t)start, (uint32_t)end, l->value}));
 }
 
@@ -63,7 +66,7 @@ static uint64_t indexed(const RangeList *l, DwarfCursor *c) {
     return dwarf_address(l->d, l->u, v, &address) ? address : UINT64_MAX;
 }
 
-static void add_live(const RangeList *l, uint64_t start, uint64_t end) {
+static void add_live(RangeList *l, uint64_t start, uint64_t end) {
     if (!dwarf_is_removed(l->u, start))
         add(l, start, end);
 }
@@ -125,9 +128,9 @@ static void read_list(RangeList *l, DwarfValue v, uint64_t *budget) {
         --*budget;
 }
 
-void dwarf_ranges(Dwarf *d, const DwarfUnit *u, const DwarfExtent *x, uint32_t value,
+bool dwarf_ranges(Dwarf *d, const DwarfUnit *u, const DwarfExtent *x, uint32_t value,
                   uint64_t *budget, DwarfSpans *out) {
-    RangeList l = {d, u, u->low_pc, value, out};
+    RangeList l = {d, u, u->low_pc, value, out, true};
     uint64_t low, high;
     if (x->ranges.class != CLASS_NONE) {
         read_list(&l, x->ranges, budget);
@@ -137,4 +140,5 @@ void dwarf_ranges(Dwarf *d, const DwarfUnit *u, const DwarfExtent *x, uint32_t v
         else if (dwarf_address(d, u, x->high, &high))
             add(&l, low, high);
     }
+    return l.complete;
 }
