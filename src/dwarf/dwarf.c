@@ -6,9 +6,6 @@
 /* So many functions are looked at to tell whether DWARF is stale. */
 enum { STALE_SAMPLE = 200 };
 
-/* Bytes of all paths together. */
-enum { PATHS_MAX = 64 << 20 };
-
 bool dwarf_fail(Dwarf *d, const char *section, uint64_t offset, const char *what) {
     if (!d->problem.section)
         d->problem = (DwarfProblem){section, (uint32_t)offset, what};
@@ -63,7 +60,6 @@ Dwarf *dwarf_open(const DwarfSections *sections, const DwarfBody *bodies, uint32
     d->abbrev_budget = 4 * (uint64_t)d->s.abbrev.len;
     d->line_budget = 2 * (uint64_t)d->s.line.len;
     d->range_budget = d->s.info.len + (uint64_t)d->s.ranges.len + d->s.rnglists.len;
-    d->path_budget = PATHS_MAX;
     d->body = d->rows_of = d->function_unit = d->function = NONE;
     dwarf_read_units(d);
     settle_units(&d->sequence_at);
@@ -88,10 +84,8 @@ void dwarf_free(Dwarf *d) {
     vec_free(&d->call_ranges);
     vec_free(&d->call_at);
     vec_free(&d->frames);
-    vec_free(&d->path_list);
-    map_free(&d->paths);
+    path_pool_free(&d->paths);
     map_free(&d->line_index);
-    arena_free(&d->arena);
     free(d);
 }
 
@@ -116,7 +110,7 @@ bool dwarf_is_stale(Dwarf *d) {
         live = d->live_sequences;
         fitting = d->fitting_sequences;
     }
-    return fitting * 2 < live;
+    return live ? fitting * 2 < live : d->nbodies > 0;
 }
 
 /* ---- answers ---- */

@@ -53,7 +53,8 @@ void dwarf_free(Dwarf *d);
 
 /*
  * Whether the sections describe other code than this: most of their functions do not begin and end
- * where a body does. Reads units until some hundred functions have been looked at.
+ * where a body does, or all of it is gone. Reads units until some hundred functions have been
+ * looked at.
  */
 bool dwarf_is_stale(Dwarf *d);
 

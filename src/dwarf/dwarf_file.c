@@ -3,8 +3,8 @@
  */
 #include "dwarf/dwarf_parts.h"
 
-/* Longer paths are taken as unknown. */
-enum { PATH_MAX_BYTES = 4096, FORMATS_MAX = 16 };
+/* Attributes of an entry. */
+enum { FORMATS_MAX = 16 };
 
 /* What the entries of version 5 have. */
 enum { LNCT_PATH = 1, LNCT_DIRECTORY_INDEX = 2 };
@@ -113,21 +113,6 @@ static Str directory_of(const DwarfLines *l, uint32_t index) {
     return index < l->directories.len ? l->directories.at[index] : (Str){0};
 }
 
-/* Paths are kept once. */
-static Str keep(Dwarf *d, const Buf *path) {
-    bool added;
-    Str text = {(const char *)path->data, (uint32_t)path->len};
-    if (!path->len || path->len > PATH_MAX_BYTES || d->path_budget < path->len)
-        return (Str){0};
-    uint32_t index = (uint32_t)*map_put(&d->paths, text, d->path_list.len, &added);
-    if (added) {
-        d->path_budget -= path->len;
-        text.ptr = arena_strndup(&d->arena, text.ptr, text.len);
-        vec_push(&d->path_list, text);
-    }
-    return d->path_list.at[index];
-}
-
 static Str make_path(Dwarf *d, const DwarfLines *l, const DwarfFileEntry *file) {
     Buf path = {0};
     Str directory = directory_of(l, file->directory);
@@ -137,7 +122,7 @@ static Str make_path(Dwarf *d, const DwarfLines *l, const DwarfFileEntry *file) 
     if (!absolute)
         append(&path, directory);
     append(&path, file->name);
-    Str kept = keep(d, &path);
+    Str kept = path_pool_keep(&d->paths, (Str){(const char *)path.data, (uint32_t)path.len});
     buf_free(&path);
     return kept;
 }

@@ -12,6 +12,7 @@
 #ifndef WHAMMC_DWARF_DWARF_PARTS_H
 #define WHAMMC_DWARF_DWARF_PARTS_H
 
+#include "base/path_pool.h"
 #include "dwarf/dwarf.h"
 #include "dwarf/dwarf_cursor.h"
 
@@ -208,13 +209,10 @@ struct Dwarf {
     const DwarfBody *bodies;
     uint32_t nbodies;
     DwarfProblem problem;
-    Arena arena; /* paths */
-    Map paths;   /* to an index into `path_list` */
-    Vec(Str) path_list;
+    PathPool paths;
 
     Vec(DwarfUnit) units; /* in the order of .debug_info */
     Vec(DwarfAbbrevs) abbrevs;
-    Vec(uint32_t) abbrev_offsets; /* of `abbrevs` */
     Map abbrev_index, line_index; /* from an offset, as bytes */
     Vec(DwarfLines) lines;
     Vec(DwarfSequence) sequences;
@@ -222,7 +220,7 @@ struct Dwarf {
     DwarfSpans sequence_at;                     /* values: sequences */
     DwarfSpans unit_at;                         /* values: units, as they say themselves */
 
-    uint64_t abbrev_budget, line_budget, range_budget, path_budget;
+    uint64_t abbrev_budget, line_budget, range_budget;
 
     /* What the last question needed. */
     uint32_t body, sequence_hint, unit_hint;

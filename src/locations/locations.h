@@ -28,18 +28,18 @@ typedef struct PathMap {
     Str from, to;
 } PathMap;
 
-/* What a program refers to: a separate module with DWARF, or a source map. */
-typedef enum LocationFileKind { LOCATION_MODULE, LOCATION_SOURCE_MAP } LocationFileKind;
-
-/* A separate file. The contents are borrowed. */
+/* A separate file. All is borrowed. */
 typedef struct LocationFile {
-    Str name;  /* its path or URL, which relative paths in a source map refer to */
-    Str bytes; /* a module or a source map; ptr NULL = there is none */
+    const char *title; /* what messages call it */
+    Str name;          /* its path or URL, which relative paths in a source map refer to */
+    Str bytes;         /* a module or a source map; ptr NULL = there is none */
 } LocationFile;
 
 typedef struct LocationOptions {
     LocationFile debug; /* instead of what the program has or names */
     LocationFile named; /* the file that the program names (locations_named) */
+    bool named_missing; /* it is not there, which the user knows already */
+    Str program;        /* the program's path; what sources in a data URL are relative to */
     const PathMap *maps;
     uint32_t nmaps;
 } LocationOptions;
@@ -63,10 +63,7 @@ uint32_t locations_at(Locations *l, uint32_t func, uint32_t pc, const LocationFr
 /* Warns of what could not be read, now that the questions are over. */
 void locations_close(Locations *l, Diags *diags);
 
-/*
- * The separate file that a program names: its kind, and its path or URL, in *name. False if it
- * names none, or needs none since the data is in the program itself.
- */
-bool locations_named(const WasmModule *m, LocationFileKind *kind, Str *name);
+/* The path or URL of the separate file that a program names and needs; false if it needs none. */
+bool locations_named(const WasmModule *m, Str *name);
 
 #endif

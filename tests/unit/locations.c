@@ -76,7 +76,7 @@ int main(int argc, char **argv) {
             timed = true;
         else if (strcmp(argv[k], "-d") == 0 && read_file(argv[++k], &debug))
             options.debug =
-                (LocationFile){str_of(argv[k]), {(char *)debug.data, (uint32_t)debug.len}};
+                (LocationFile){argv[k], str_of(argv[k]), {(char *)debug.data, (uint32_t)debug.len}};
     }
     if (k != argc - 1 || !read_file(argv[k], &bytes)) {
         fprintf(stderr, "usage: locations [-t] [-d DEBUG_FILE] MODULE\n");
@@ -84,6 +84,7 @@ int main(int argc, char **argv) {
     }
     Diags diags = {0};
     WasmModule m;
+    options.program = str_of(argv[k]);
     uint32_t asked = 0, known = 0;
     DiagFileId file = diag_file(&diags, argv[k], bytes.data, bytes.len, true);
     if (wasm_load(&m, bytes.data, bytes.len, file, &diags)) {
