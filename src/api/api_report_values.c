@@ -4,7 +4,7 @@
  */
 #include "api/api_report.h"
 
-#include "report/json.h"
+#include "base/json.h"
 #include "report/value.h"
 #include "view/graph.h"
 

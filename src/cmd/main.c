@@ -35,6 +35,7 @@
  *     cmd/  run/  cli/   the program whammc: commands, engines, the command line
  *     api/               the library: scripts and modules from memory to memory
  *     report/  view/     reports: images, readers, writers; profiles and pictures
+ *     dwarf/  locations/ source locations of code offsets: DWARF, source maps
  *     base/              memory, buffers, maps, messages
  *
  * Beside src/: stdlib/runtime is the C code that instrumented programs carry, compiled to

@@ -2,7 +2,7 @@
  * report/maps.c - tuples and maps that were read from JSON lines, for people.
  */
 #include "report/maps.h"
-#include "report/json.h"
+#include "base/json.h"
 
 enum { MAX_DEPTH = 40 }; /* types of scripts are not nested that deeply */
 

@@ -10,7 +10,7 @@
  */
 #include "report/report_read.h"
 #include "report/escape.h"
-#include "report/json.h"
+#include "base/json.h"
 
 #include <errno.h>
 #include <stdio.h>

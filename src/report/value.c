@@ -4,7 +4,7 @@
  */
 #include "report/value.h"
 #include "report/escape.h"
-#include "report/json.h"
+#include "base/json.h"
 
 enum { MAX_DEPTH = 40 }; /* types of scripts are not nested that deeply */
 

@@ -3,7 +3,7 @@
  */
 #include "view/profile.h"
 #include "view/demangle.h"
-#include "report/json.h"
+#include "base/json.h"
 #include "view/profile_untimed.h"
 #include "report/value.h"
 

@@ -1,10 +1,10 @@
 /*
- * report/json.c - scans JSON.
+ * base/json.c - scans JSON.
  */
-#include "report/json.h"
+#include "base/json.h"
 
 void json_blanks(Json *j) {
-    while (j->at < j->end && (*j->at == ' ' || *j->at == '\t' || *j->at == '\r'))
+    while (j->at < j->end && (*j->at == ' ' || *j->at == '\t' || *j->at == '\r' || *j->at == '\n'))
         j->at++;
 }
 
@@ -136,7 +136,7 @@ bool json_value(Json *j, Str *s) {
     if (j->at < j->end && (*j->at == '[' || *j->at == '{'))
         return json_nested(j, s);
     const char *start = j->at;
-    while (j->at < j->end && !strchr(",}] \t\r", *j->at))
+    while (j->at < j->end && !strchr(",}] \t\r\n", *j->at))
         j->at++;
     *s = (Str){start, (uint32_t)(j->at - start)};
     if (str_is(*s, "null"))

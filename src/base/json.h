@@ -1,8 +1,8 @@
 /*
- * report/json.h - scans JSON on one line, piece by piece.
+ * base/json.h - scans JSON, piece by piece.
  */
-#ifndef WHAMMC_REPORT_JSON_H
-#define WHAMMC_REPORT_JSON_H
+#ifndef WHAMMC_BASE_JSON_H
+#define WHAMMC_BASE_JSON_H
 
 #include "base/buf.h"
 

@@ -1,0 +1,199 @@
+/*
+ * dwarf/dwarf.c - questions about addresses.
+ */
+#include "dwarf/dwarf_parts.h"
+
+/* So many functions are looked at to tell whether DWARF is stale. */
+enum { STALE_SAMPLE = 200 };
+
+bool dwarf_fail(Dwarf *d, const char *section, uint64_t offset, const char *what) {
+    if (!d->problem.section)
+        d->problem = (DwarfProblem){section, (uint32_t)offset, what};
+    return false;
+}
+
+const DwarfProblem *dwarf_problem(const Dwarf *d) {
+    return &d->problem;
+}
+
+uint32_t dwarf_body_at(const Dwarf *d, uint64_t address) {
+    uint32_t low = 0, high = d->nbodies;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (d->bodies[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < d->nbodies && d->bodies[low].start <= address ? low : NONE;
+}
+
+bool dwarf_is_body(const Dwarf *d, uint64_t start, uint64_t end) {
+    uint32_t body = dwarf_body_at(d, start);
+    return body != NONE && d->bodies[body].start == start && d->bodies[body].end == end;
+}
+
+bool dwarf_is_removed(const DwarfUnit *u, uint64_t address) {
+    uint64_t ones = u->address_size == 8 ? UINT64_MAX : UINT32_MAX;
+    return address == ones || address == ones - 1;
+}
+
+/* Of spans that overlap the first unit's counts. */
+static void settle_units(DwarfSpans *spans) {
+    for (uint32_t i = 1; i < spans->len; i++)
+        if (spans->at[i].start < spans->at[i - 1].end) {
+            for (uint32_t low = 0, high = spans->len - 1; low < high; low++, high--) {
+                DwarfSpan s = spans->at[low];
+                spans->at[low] = spans->at[high];
+                spans->at[high] = s;
+            }
+            dwarf_settle(spans);
+            return;
+        }
+}
+
+Dwarf *dwarf_open(const DwarfSections *sections, const DwarfBody *bodies, uint32_t nbodies) {
+    Dwarf *d = mem_zalloc(sizeof *d);
+    d->s = *sections;
+    d->bodies = bodies;
+    d->nbodies = nbodies;
+    d->abbrev_budget = 4 * (uint64_t)d->s.abbrev.len;
+    d->line_budget = 2 * (uint64_t)d->s.line.len;
+    d->range_budget = d->s.info.len + (uint64_t)d->s.ranges.len + d->s.rnglists.len;
+    d->body = d->rows_of = d->function_unit = d->function = NONE;
+    dwarf_read_units(d);
+    settle_units(&d->sequence_at);
+    settle_units(&d->unit_at);
+    return d;
+}
+
+void dwarf_free(Dwarf *d) {
+    if (!d)
+        return;
+    dwarf_free_units(d);
+    for (uint32_t i = 0; i < d->lines.len; i++) {
+        vec_free(&d->lines.at[i].directories);
+        vec_free(&d->lines.at[i].files);
+    }
+    vec_free(&d->lines);
+    vec_free(&d->sequences);
+    vec_free(&d->sequence_at);
+    vec_free(&d->unit_at);
+    vec_free(&d->rows);
+    vec_free(&d->calls);
+    vec_free(&d->call_ranges);
+    vec_free(&d->call_at);
+    vec_free(&d->frames);
+    path_pool_free(&d->paths);
+    map_free(&d->line_index);
+    free(d);
+}
+
+/* ---- stale sections ---- */
+
+/* Looks at units from all over the list: every `step`-th, from `first`. */
+static void sample_units(Dwarf *d, uint32_t first, uint32_t step, uint32_t *live,
+                         uint32_t *fitting) {
+    for (uint32_t i = first; i < d->units.len && *live < STALE_SAMPLE; i += step) {
+        DwarfUnit *u = &d->units.at[i];
+        dwarf_read_functions(d, u);
+        *live += u->places;
+        *fitting += u->functions.len;
+    }
+}
+
+bool dwarf_is_stale(Dwarf *d) {
+    uint32_t live = 0, fitting = 0, step = d->units.len / 16 + 1;
+    for (uint32_t first = 0; first < step && live < STALE_SAMPLE; first++)
+        sample_units(d, first, step, &live, &fitting);
+    if (!live) { /* there are lines only */
+        live = d->live_sequences;
+        fitting = d->fitting_sequences;
+    }
+    return live ? fitting * 2 < live : d->nbodies > 0;
+}
+
+/* ---- answers ---- */
+
+/* The last row at or before the address, or NULL. */
+static const DwarfRow *row_at(const DwarfRows *rows, uint32_t address) {
+    uint32_t low = 0, high = rows->len;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (rows->at[middle].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? &rows->at[low - 1] : NULL;
+}
+
+/* The row of an address, whose lines are *lines; NULL if there is none in this body. */
+static const DwarfRow *find_row(Dwarf *d, const DwarfBody *body, uint32_t address,
+                                uint32_t *lines) {
+    const DwarfSpan *span = dwarf_span_at(&d->sequence_at, address, &d->sequence_hint);
+    if (!span)
+        return NULL;
+    if (d->rows_of != span->value)
+        dwarf_read_rows(d, d->rows_of = span->value, &d->rows);
+    *lines = d->sequences.at[span->value].lines;
+    const DwarfRow *row = row_at(&d->rows, address);
+    return row && row->address >= body->start ? row : NULL;
+}
+
+/* The unit of the line, and else the one that has the address by its own account. */
+static bool find_function(Dwarf *d, uint32_t address, uint32_t lines, uint32_t body,
+                          uint32_t *unit) {
+    *unit = lines == NONE ? NONE : d->lines.at[lines].unit;
+    if (*unit != NONE && dwarf_enter_function(d, *unit, body))
+        return true;
+    const DwarfSpan *span = dwarf_span_at(&d->unit_at, address, &d->unit_hint);
+    if (!span || span->value == *unit)
+        return false;
+    *unit = span->value;
+    return dwarf_enter_function(d, *unit, body);
+}
+
+/* Adds the frame of a function; its place is known already. */
+static void add_frame(Dwarf *d, DwarfCall *call, DwarfFrame frame) {
+    if (!call->named) {
+        dwarf_names(d, call->entry, &call->name, &call->linkage);
+        call->named = true;
+    }
+    frame.name = call->name;
+    frame.linkage = call->linkage;
+    vec_push(&d->frames, frame);
+}
+
+/* The frames of the current function, from the innermost call; `frame` is the innermost place. */
+static void add_chain(Dwarf *d, const DwarfUnit *u, uint32_t address, DwarfFrame frame) {
+    const DwarfSpan *span = dwarf_span_at(&d->call_at, address, &d->call_hint);
+    for (uint32_t i = span ? span->value : NONE; i != NONE; i = d->calls.at[i].parent) {
+        DwarfCall *call = &d->calls.at[i];
+        add_frame(d, call, frame);
+        frame = (DwarfFrame){.path = dwarf_path(d, u->lines, call->file),
+                             .line = call->line,
+                             .column = call->column};
+    }
+    add_frame(d, &d->whole, frame);
+}
+
+uint32_t dwarf_at(Dwarf *d, uint32_t address, const DwarfFrame **frames) {
+    uint32_t lines = NONE, unit;
+    DwarfFrame frame = {0};
+    d->frames.len = 0;
+    if (d->body == NONE || address < d->bodies[d->body].start || address >= d->bodies[d->body].end)
+        d->body = dwarf_body_at(d, address);
+    if (d->body == NONE)
+        return 0;
+    const DwarfRow *row = find_row(d, &d->bodies[d->body], address, &lines);
+    if (row)
+        frame = (DwarfFrame){
+            .path = dwarf_path(d, lines, row->file), .line = row->line, .column = row->column};
+    if (find_function(d, address, lines, d->body, &unit))
+        add_chain(d, &d->units.at[unit], address, frame);
+    else if (row)
+        vec_push(&d->frames, frame);
+    *frames = d->frames.at;
+    return d->frames.len;
+}

@@ -1,0 +1,145 @@
+/*
+ * dwarf/dwarf_file.c - the tables of directories and files of line programs, and paths.
+ */
+#include "dwarf/dwarf_parts.h"
+
+/* Attributes of an entry. */
+enum { FORMATS_MAX = 16 };
+
+/* What the entries of version 5 have. */
+enum { LNCT_PATH = 1, LNCT_DIRECTORY_INDEX = 2 };
+
+/* ---- tables ---- */
+
+/* Up to version 4: strings up to an empty one, then files up to an empty name. */
+static void read_old_tables(DwarfLines *l, DwarfCursor *c) {
+    for (Str s; (s = dwarf_string(c)).len;)
+        vec_push(&l->directories, s);
+    for (Str s; (s = dwarf_string(c)).len;) {
+        DwarfFileEntry file = {.name = s};
+        file.directory = (uint32_t)dwarf_uleb(c);
+        dwarf_uleb(c); /* time */
+        dwarf_uleb(c); /* size */
+        vec_push(&l->files, file);
+    }
+}
+
+typedef struct Format {
+    uint32_t content;
+    DwarfFormInfo form;
+} Format;
+
+static uint32_t read_formats(DwarfCursor *c, Format formats[FORMATS_MAX]) {
+    uint32_t n = dwarf_u8(c);
+    if (n > FORMATS_MAX)
+        dwarf_fail_read(c);
+    for (uint32_t i = 0; i < n && !c->failed; i++) {
+        formats[i].content = (uint32_t)dwarf_uleb(c);
+        formats[i].form = dwarf_form_info((uint32_t)dwarf_uleb(c));
+    }
+    return n;
+}
+
+/* An entry of version 5: a directory, or a file. */
+static DwarfFileEntry read_entry(const Dwarf *d, const DwarfLines *l, DwarfCursor *c,
+                                 const Format *formats, uint32_t n) {
+    const DwarfUnit *u = &d->units.at[l->unit];
+    DwarfFileEntry file = {0};
+    for (uint32_t i = 0; i < n; i++) {
+        DwarfValue v = dwarf_value(c, formats[i].form, 0, l->address_size, l->offset_size);
+        if (formats[i].content == LNCT_PATH)
+            file.name = dwarf_text(d, u, v);
+        else if (formats[i].content == LNCT_DIRECTORY_INDEX)
+            file.directory = dwarf_small(v);
+    }
+    return file;
+}
+
+static void read_new_tables(const Dwarf *d, DwarfLines *l, DwarfCursor *c) {
+    for (int files = 0; files < 2; files++) {
+        Format formats[FORMATS_MAX];
+        uint32_t nformats = read_formats(c, formats);
+        uint64_t n = dwarf_uleb(c);
+        for (uint64_t i = 0; i < n && !c->failed; i++) {
+            const uint8_t *before = c->at;
+            DwarfFileEntry entry = read_entry(d, l, c, formats, nformats);
+            if (c->failed || c->at == before) /* entries without bytes could be any number */
+                return;
+            if (files)
+                vec_push(&l->files, entry);
+            else
+                vec_push(&l->directories, entry.name);
+        }
+    }
+}
+
+static void read_tables(const Dwarf *d, DwarfLines *l) {
+    DwarfCursor c = dwarf_cursor(d->s.line, l->tables, l->program);
+    l->tables_read = true;
+    if (l->version < 5)
+        read_old_tables(l, &c);
+    else
+        read_new_tables(d, l, &c);
+}
+
+/* ---- paths ---- */
+
+static bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* "/...", "\...", "C:/...", "C:\...", "scheme:/...". */
+static bool is_absolute(Str path) {
+    uint32_t n = 0;
+    if (path.len && (*path.ptr == '/' || *path.ptr == '\\'))
+        return true;
+    while (n < path.len && is_letter(path.ptr[n]))
+        n++;
+    return n && n + 1 < path.len && path.ptr[n] == ':' &&
+           (path.ptr[n + 1] == '/' || (n == 1 && path.ptr[n + 1] == '\\'));
+}
+
+static void append(Buf *path, Str part) {
+    if (!part.len)
+        return;
+    if (path->len && path->data[path->len - 1] != '/')
+        buf_u8(path, '/');
+    buf_str(path, part);
+}
+
+static Str directory_of(const DwarfLines *l, uint32_t index) {
+    if (l->version < 5)
+        index--; /* 0 is the compilation directory */
+    return index < l->directories.len ? l->directories.at[index] : (Str){0};
+}
+
+static Str make_path(Dwarf *d, const DwarfLines *l, const DwarfFileEntry *file) {
+    Buf path = {0};
+    Str directory = directory_of(l, file->directory);
+    bool absolute = is_absolute(file->name);
+    if (!absolute && !is_absolute(directory))
+        append(&path, d->units.at[l->unit].directory);
+    if (!absolute)
+        append(&path, directory);
+    append(&path, file->name);
+    Str kept = path_pool_keep(&d->paths, (Str){(const char *)path.data, (uint32_t)path.len});
+    buf_free(&path);
+    return kept;
+}
+
+Str dwarf_path(Dwarf *d, uint32_t lines, uint32_t file) {
+    if (lines == NONE)
+        return (Str){0};
+    DwarfLines *l = &d->lines.at[lines];
+    if (!l->tables_read)
+        read_tables(d, l);
+    if (l->version < 5)
+        file--; /* 0 is none */
+    if (file >= l->files.len)
+        return (Str){0};
+    DwarfFileEntry *entry = &l->files.at[file];
+    if (!entry->known)
+        entry->path = make_path(d, l, entry);
+    entry->known = true;
+    return entry->path;
+}

@@ -1,0 +1,320 @@
+/*
+ * dwarf/dwarf_parts.h - what the files of the DWARF reader share.
+ *
+ * dwarf.c answers questions; dwarf_unit.c reads units and entries (DIEs), dwarf_form.c attributes,
+ * dwarf_range.c lists of ranges, dwarf_line.c line programs, dwarf_function.c functions and what
+ * was inlined into them, dwarf_span.c sorts intervals.
+ *
+ * LIMITS. Parts of a section can be named from many places, so reading them each time could take
+ * time that is quadratic in the input. What is shared is read once (abbreviations, line programs)
+ * or counted against a budget that real files do not come near (Dwarf.abbrev_budget and so on).
+ */
+#ifndef WHAMMC_DWARF_DWARF_PARTS_H
+#define WHAMMC_DWARF_DWARF_PARTS_H
+
+#include "base/path_pool.h"
+#include "dwarf/dwarf.h"
+#include "dwarf/dwarf_cursor.h"
+
+enum { NONE = UINT32_MAX };
+
+/* ---- the numbers of the standard that are needed ---- */
+
+enum {
+    DW_TAG_CATCH_BLOCK = 0x25,
+    DW_TAG_COMPILE_UNIT = 0x11,
+    DW_TAG_INLINED_SUBROUTINE = 0x1d,
+    DW_TAG_LEXICAL_BLOCK = 0x0b,
+    DW_TAG_PARTIAL_UNIT = 0x3c,
+    DW_TAG_SKELETON_UNIT = 0x4a,
+    DW_TAG_SUBPROGRAM = 0x2e,
+    DW_TAG_TRY_BLOCK = 0x32,
+};
+
+enum {
+    DW_AT_NAME = 0x03,
+    DW_AT_STMT_LIST = 0x10,
+    DW_AT_LOW_PC = 0x11,
+    DW_AT_HIGH_PC = 0x12,
+    DW_AT_COMP_DIR = 0x1b,
+    DW_AT_ABSTRACT_ORIGIN = 0x31,
+    DW_AT_SPECIFICATION = 0x47,
+    DW_AT_RANGES = 0x55,
+    DW_AT_CALL_COLUMN = 0x57,
+    DW_AT_CALL_FILE = 0x58,
+    DW_AT_CALL_LINE = 0x59,
+    DW_AT_LINKAGE_NAME = 0x6e,
+    DW_AT_STR_OFFSETS_BASE = 0x72,
+    DW_AT_ADDR_BASE = 0x73,
+    DW_AT_RNGLISTS_BASE = 0x74,
+    DW_AT_MIPS_LINKAGE_NAME = 0x2007,
+    DW_AT_GNU_ADDR_BASE = 0x2133,
+};
+
+/* What a value means; its number is in DwarfValue.number, but for STRING and BLOCK. */
+typedef enum DwarfClass {
+    CLASS_NONE,
+    CLASS_ADDRESS,
+    CLASS_ADDRESS_INDEX, /* into .debug_addr */
+    CLASS_BLOCK,
+    CLASS_CONSTANT,    /* offsets in .debug_line, .debug_ranges and so on as well */
+    CLASS_INFO_OFFSET, /* of an entry, in .debug_info */
+    CLASS_UNIT_OFFSET, /* ... in the unit */
+    CLASS_STRING,
+    CLASS_STR_OFFSET, /* in .debug_str */
+    CLASS_STR_INDEX,  /* into .debug_str_offsets */
+    CLASS_LINE_STR,   /* in .debug_line_str */
+    CLASS_RANGE_INDEX,
+    CLASS_OTHER,
+} DwarfClass;
+
+/* How it is written. */
+typedef enum DwarfEncoding {
+    ENCODED_ADDRESS = 9,
+    ENCODED_OFFSET,
+    ENCODED_ULEB,
+    ENCODED_SLEB,
+    ENCODED_STRING,
+    ENCODED_BLOCK,
+    ENCODED_BLOCK1,
+    ENCODED_BLOCK2,
+    ENCODED_BLOCK4,
+    ENCODED_DATA16,
+    ENCODED_IMPLICIT,
+    ENCODED_INDIRECT,
+} DwarfEncoding;
+
+typedef struct DwarfFormInfo {
+    uint8_t class;    /* CLASS_NONE = there is no such form */
+    uint8_t encoding; /* bytes, or DwarfEncoding */
+} DwarfFormInfo;
+
+/* ---- entries ---- */
+
+typedef struct DwarfSpec {
+    uint16_t attribute;
+    DwarfFormInfo form;
+    int64_t implicit; /* the value of DW_FORM_implicit_const */
+} DwarfSpec;
+
+typedef struct DwarfAbbrev {
+    uint64_t code; /* 0 = there is none */
+    uint32_t tag;
+    bool children;
+    bool fixed; /* all values have fixed sizes: `bytes` and these many addresses and offsets */
+    uint32_t bytes, addresses, offsets;
+    uint32_t first, count; /* DwarfAbbrevs.specs */
+} DwarfAbbrev;
+
+/* A table of abbreviations. */
+typedef struct DwarfAbbrevs {
+    Vec(DwarfAbbrev) abbrevs; /* sorted by code */
+    Vec(DwarfSpec) specs;
+    bool dense; /* the codes are 1, 2, 3 ... */
+} DwarfAbbrevs;
+
+typedef struct DwarfValue {
+    uint8_t class; /* DwarfClass */
+    uint64_t number;
+    Str string;
+} DwarfValue;
+
+/* A function of a unit that has code. */
+typedef struct DwarfFunction {
+    uint32_t start; /* of its body */
+    uint32_t entry; /* in .debug_info */
+} DwarfFunction;
+
+typedef struct DwarfUnit {
+    uint32_t start, end; /* in .debug_info */
+    uint32_t first;      /* the unit's own entry */
+    uint32_t abbrevs;    /* Dwarf.abbrevs, NONE = damaged */
+    uint32_t lines;      /* Dwarf.lines, NONE = there are none */
+    uint16_t version;
+    uint8_t address_size, offset_size;
+    bool functions_read;
+    uint64_t str_offsets_base, addr_base, rnglists_base;
+    uint64_t low_pc;              /* what ranges count from */
+    Str directory;                /* the compilation directory */
+    Vec(DwarfFunction) functions; /* sorted by start; those that are a body */
+    uint32_t places;              /* how many have code, by their own account */
+} DwarfUnit;
+
+/* ---- lines ---- */
+
+typedef struct DwarfFileEntry {
+    Str name;
+    uint32_t directory;
+    Str path; /* when it was asked for */
+    bool known;
+} DwarfFileEntry;
+
+/* The line program of a unit. */
+typedef struct DwarfLines {
+    uint32_t unit;
+    uint32_t start, end; /* in .debug_line */
+    uint32_t program;    /* the first instruction */
+    uint32_t tables;     /* directories and files */
+    uint16_t version;
+    uint8_t address_size, offset_size;
+    uint8_t min_length, line_range, opcode_base;
+    int8_t line_base;
+    const uint8_t *lengths; /* operands of standard opcodes, from 1 */
+    bool tables_read;
+    Vec(Str) directories;
+    Vec(DwarfFileEntry) files;
+} DwarfLines;
+
+typedef struct DwarfRow {
+    uint32_t address, line, file, column;
+} DwarfRow;
+typedef Vec(DwarfRow) DwarfRows;
+
+/* The rows from an address up to an end_sequence. */
+typedef struct DwarfSequence {
+    uint32_t lines;   /* Dwarf.lines */
+    uint32_t program; /* where it begins */
+} DwarfSequence;
+
+/* ---- intervals ---- */
+
+typedef struct DwarfSpan {
+    uint32_t start, end; /* end exclusive */
+    uint32_t value;
+} DwarfSpan;
+typedef Vec(DwarfSpan) DwarfSpans;
+
+/* Sorts intervals and makes them disjoint: of those that overlap the one that came later in the
+ * list wins. Linear if they are so already. */
+void dwarf_settle(DwarfSpans *spans);
+/* The span with this address of settled spans, or NULL. *hint is where it is expected, and set. */
+const DwarfSpan *dwarf_span_at(const DwarfSpans *spans, uint32_t address, uint32_t *hint);
+
+/* ---- the whole ---- */
+
+/* A call that was inlined. */
+typedef struct DwarfCall {
+    uint32_t parent; /* Dwarf.calls; NONE = the function itself */
+    uint32_t depth;
+    uint32_t entry;              /* in .debug_info */
+    uint32_t file, line, column; /* of the call */
+    uint32_t first, count;       /* its ranges: Dwarf.call_ranges, sorted */
+    bool incomplete;             /* there are others, which are not known */
+    bool named;
+    Str name, linkage;
+} DwarfCall;
+
+struct Dwarf {
+    DwarfSections s;
+    const DwarfBody *bodies;
+    uint32_t nbodies;
+    DwarfProblem problem;
+    PathPool paths;
+
+    Vec(DwarfUnit) units; /* in the order of .debug_info */
+    Vec(DwarfAbbrevs) abbrevs;
+    Map abbrev_index, line_index; /* from an offset, as bytes */
+    Vec(DwarfLines) lines;
+    Vec(DwarfSequence) sequences;
+    uint32_t live_sequences, fitting_sequences; /* of live code; those that are for this code */
+    DwarfSpans sequence_at;                     /* values: sequences */
+    DwarfSpans unit_at;                         /* values: units, as they say themselves */
+
+    uint64_t abbrev_budget, line_budget, range_budget;
+
+    /* What the last question needed. */
+    uint32_t body, sequence_hint, unit_hint;
+    uint32_t rows_of; /* a sequence */
+    DwarfRows rows;
+    uint32_t function_unit, function; /* a function of that unit */
+    DwarfCall whole;                  /* the function itself */
+    Vec(DwarfCall) calls;
+    DwarfSpans call_ranges, call_at; /* call_at: values are calls */
+    uint32_t call_hint;
+    Vec(DwarfFrame) frames;
+};
+
+/* Notes a problem; the first is kept. Returns false. */
+bool dwarf_fail(Dwarf *d, const char *section, uint64_t offset, const char *what);
+/* The index of the body with this address, or NONE. */
+uint32_t dwarf_body_at(const Dwarf *d, uint64_t address);
+/* Whether a body is exactly this. */
+bool dwarf_is_body(const Dwarf *d, uint64_t start, uint64_t end);
+/* The address stands for code that the linker has removed (others write 0 for that, which can be a
+ * base of ranges as well). */
+bool dwarf_is_removed(const DwarfUnit *u, uint64_t address);
+
+/* dwarf_unit.c */
+
+/* Reads the headers of all units and their own entries. */
+void dwarf_read_units(Dwarf *d);
+void dwarf_free_units(Dwarf *d);
+/* The unit with this offset in .debug_info, or NULL. */
+DwarfUnit *dwarf_unit_of(Dwarf *d, uint64_t offset);
+/* The abbreviation of the entry at the cursor, which is then at the first value. NULL: the end of a
+ * list of children, or damage; then the cursor has failed. */
+const DwarfAbbrev *dwarf_entry(Dwarf *d, const DwarfUnit *u, DwarfCursor *c);
+/* A cursor at an offset in the unit. */
+DwarfCursor dwarf_unit_cursor(const Dwarf *d, const DwarfUnit *u, uint32_t offset);
+/* Passes over the values of an entry. */
+void dwarf_skip_entry(Dwarf *d, const DwarfUnit *u, const DwarfAbbrev *a, DwarfCursor *c);
+static inline const DwarfSpec *dwarf_specs(const Dwarf *d, const DwarfUnit *u,
+                                           const DwarfAbbrev *a) {
+    return d->abbrevs.at[u->abbrevs].specs.at + a->first;
+}
+/* The names of the function that an entry is, or refers to. */
+void dwarf_names(Dwarf *d, uint32_t entry, Str *name, Str *linkage);
+
+/* dwarf_form.c */
+
+/* A form's properties; class CLASS_NONE if there is no such form. */
+DwarfFormInfo dwarf_form_info(uint32_t form);
+/* Reads a value. */
+DwarfValue dwarf_value(DwarfCursor *c, DwarfFormInfo form, int64_t implicit, uint8_t address_size,
+                       uint8_t offset_size);
+static inline DwarfValue dwarf_attribute(const DwarfUnit *u, DwarfCursor *c, const DwarfSpec *s) {
+    return dwarf_value(c, s->form, s->implicit, u->address_size, u->offset_size);
+}
+/* What it stands for in the unit: a string, an address, an offset in .debug_info. Empty, or false
+ * if it stands for none. */
+Str dwarf_text(const Dwarf *d, const DwarfUnit *u, DwarfValue v);
+bool dwarf_address(const Dwarf *d, const DwarfUnit *u, DwarfValue v, uint64_t *address);
+bool dwarf_reference(const DwarfUnit *u, DwarfValue v, uint64_t *entry);
+static inline uint32_t dwarf_small(DwarfValue v) {
+    return v.class == CLASS_CONSTANT && v.number < UINT32_MAX ? (uint32_t)v.number : 0;
+}
+
+/* dwarf_range.c */
+
+/* The attributes of an entry that say where its code is. */
+typedef struct DwarfExtent {
+    DwarfValue low, high, ranges;
+} DwarfExtent;
+/* Takes an attribute if it is one of them. */
+bool dwarf_extent_attribute(DwarfExtent *x, uint32_t attribute, DwarfValue v);
+/* Appends the ranges, with `value`: those that are neither empty nor removed nor beyond the code.
+ * At most *budget entries of lists are read, which is lowered. Returns whether all made sense:
+ * Binaryen writes zeros for addresses that it has lost. */
+bool dwarf_ranges(Dwarf *d, const DwarfUnit *u, const DwarfExtent *x, uint32_t value,
+                  uint64_t *budget, DwarfSpans *out);
+
+/* dwarf_line.c */
+
+/* The lines at an offset in .debug_line, whose sequences are noted; NONE if they are damaged. */
+uint32_t dwarf_read_lines(Dwarf *d, uint32_t unit, uint64_t offset);
+/* Reads the rows of a sequence. */
+void dwarf_read_rows(Dwarf *d, uint32_t sequence, DwarfRows *rows);
+
+/* dwarf_file.c */
+
+/* The path of a file. */
+Str dwarf_path(Dwarf *d, uint32_t lines, uint32_t file);
+
+/* dwarf_function.c */
+
+/* Reads the functions of a unit. */
+void dwarf_read_functions(Dwarf *d, DwarfUnit *u);
+/* Makes the unit's function with this body the current one; false if there is none. */
+bool dwarf_enter_function(Dwarf *d, uint32_t unit, uint32_t body);
+
+#endif

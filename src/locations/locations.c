@@ -1,0 +1,312 @@
+/*
+ * locations/locations.c - chooses where locations come from, and asks it.
+ */
+#include "locations/locations.h"
+#include "base/path_pool.h"
+#include "dwarf/dwarf.h"
+#include "locations/source_map.h"
+#include "locations/url.h"
+#include "wasm/leb.h"
+
+/* So many functions are looked at to tell whether a source map is stale. */
+enum { STALE_SAMPLE = 64 };
+
+struct Locations {
+    const WasmModule *m;
+    const LocationOptions *options;
+    uint32_t code; /* file offset of the code section's contents */
+    DwarfBody *bodies;
+    uint32_t nbodies;
+    Dwarf *dwarf; /* one of these, or both are NULL */
+    SourceMap *map;
+    DiagFileId file; /* what they are from */
+    Str bytes;       /* its contents */
+    Buf decoded;     /* a data URL's contents */
+    Vec(LocationFrame) frames;
+    PathPool paths; /* changed by options.maps */
+};
+
+/* ---- modules ---- */
+
+/* The contents of a section: the custom section with this name, or with NULL the code section. */
+static Str find_section(Str module, const char *name) {
+    WasmCode c =
+        wasm_code((const uint8_t *)module.ptr, module.len, module.len < 8 ? module.len : 8);
+    uint8_t id;
+    uint32_t size;
+    const uint8_t *at;
+    while (c.at < c.end && wasm_get_u8(&c, &id) && wasm_get_u32(&c, &size) &&
+           wasm_get_bytes(&c, size, &at)) {
+        WasmCode s = wasm_code(at, size, 0);
+        if (id == WASM_SEC_CODE && !name)
+            return (Str){(const char *)at, size};
+        if (id != WASM_SEC_CUSTOM || !name || !wasm_get_u32(&s, &size) ||
+            !wasm_get_bytes(&s, size, &at) || !str_is((Str){(const char *)at, size}, name))
+            continue;
+        return (Str){(const char *)s.at, (uint32_t)(s.end - s.at)};
+    }
+    return (Str){0};
+}
+
+static Str bytes_of(const WasmModule *m) {
+    return (Str){(const char *)m->bytes, (uint32_t)m->size};
+}
+
+/* The string that is the contents of a custom section; empty if there is none. */
+static Str section_string(const WasmModule *m, const char *name) {
+    Str content = find_section(bytes_of(m), name);
+    WasmCode c = wasm_code((const uint8_t *)content.ptr, content.len, 0);
+    uint32_t len;
+    const uint8_t *at;
+    if (!content.len || !wasm_get_u32(&c, &len) || !wasm_get_bytes(&c, len, &at))
+        return (Str){0};
+    return (Str){(const char *)at, len};
+}
+
+static void find_bodies(Locations *l) {
+    const WasmModule *m = l->m;
+    Str code = find_section(bytes_of(m), NULL);
+    uint32_t first = m->input_imports[WASM_SPACE_FUNC], n = m->input_count[WASM_SPACE_FUNC] - first;
+    l->code = code.len ? (uint32_t)((const uint8_t *)code.ptr - m->bytes) : 0;
+    l->bodies = mem_alloc((n + 1) * sizeof *l->bodies);
+    for (uint32_t i = 0; i < n; i++) {
+        const WasmFunc *f = &m->funcs.at[first + i];
+        uint32_t start = f->body - l->code;
+        l->bodies[i] = (DwarfBody){start, start + f->body_size};
+    }
+    l->nbodies = n;
+}
+
+static bool is_module(Str bytes) {
+    return bytes.len >= 8 && memcmp(bytes.ptr, "\0asm", 4) == 0;
+}
+
+/* ---- DWARF ---- */
+
+static DwarfSections dwarf_sections(Str module) {
+    return (DwarfSections){.info = find_section(module, ".debug_info"),
+                           .abbrev = find_section(module, ".debug_abbrev"),
+                           .str = find_section(module, ".debug_str"),
+                           .str_offsets = find_section(module, ".debug_str_offsets"),
+                           .line = find_section(module, ".debug_line"),
+                           .line_str = find_section(module, ".debug_line_str"),
+                           .addr = find_section(module, ".debug_addr"),
+                           .ranges = find_section(module, ".debug_ranges"),
+                           .rnglists = find_section(module, ".debug_rnglists")};
+}
+
+/* Takes the DWARF of a module: the program, or one with the same code. False if it has none. */
+static bool take_dwarf(Locations *l, Str module, DiagFileId file, Diags *diags) {
+    DwarfSections sections = dwarf_sections(module);
+    if (!sections.info.len)
+        return false;
+    l->dwarf = dwarf_open(&sections, l->bodies, l->nbodies);
+    if (dwarf_is_stale(l->dwarf)) {
+        Diag *g = diag(diags, DIAG_STALE_DEBUG, (Span){file, 0, 0},
+                       "the DWARF sections describe other code than this: their functions are not "
+                       "where those of the program are");
+        diag_hint(diags, g,
+                  "a tool such as wasm-opt has changed the code without the sections; give it -g");
+        dwarf_free(l->dwarf);
+        l->dwarf = NULL;
+        return true;
+    }
+    l->file = file;
+    l->bytes = module;
+    return true;
+}
+
+/* ---- source maps ---- */
+
+/* Counts the mappings in a function, and those of them that are at its start or at an instruction.
+ */
+static void count_mappings(const Locations *l, uint32_t func, uint32_t *all, uint32_t *fitting) {
+    const WasmFunc *f = &l->m->funcs.at[func];
+    WasmCode c;
+    WasmInstr i;
+    uint32_t n;
+    const SourceMapping *m = source_map_at(l->map, 0, f->body - 1);
+    const SourceMapping *first = source_map_all(l->map, &n), *end = first + n;
+    m = m ? m + 1 : first;
+    if (!wasm_func_code(l->m, func, &c))
+        return;
+    for (; m < end && m->column == f->body; m++)
+        ++*all, ++*fitting;
+    while (m < end && m->column < f->body + f->body_size && wasm_next(&c, &i)) {
+        for (; m < end && m->column < f->body + i.offset; m++)
+            ++*all;
+        if (m < end && m->column == f->body + i.offset)
+            ++*all, ++*fitting, m++;
+    }
+}
+
+static bool map_is_stale(const Locations *l) {
+    uint32_t all = 0, fitting = 0, step = l->nbodies / STALE_SAMPLE + 1, n;
+    uint32_t first = l->m->input_imports[WASM_SPACE_FUNC];
+    for (uint32_t i = 0; i < l->nbodies; i += step)
+        count_mappings(l, first + i, &all, &fitting);
+    source_map_all(l->map, &n);
+    return all ? fitting * 2 < all : n > 0 && step == 1;
+}
+
+static void take_map(Locations *l, Str json, Str url, DiagFileId file, Diags *diags) {
+    const char *error;
+    l->map = source_map_read(json, url, &error);
+    l->file = file;
+    if (!l->map) {
+        diag(diags, DIAG_DAMAGED_DEBUG, (Span){file, 0, 0}, "the source map cannot be read: %s",
+             error);
+    } else if (map_is_stale(l)) {
+        diag(diags, DIAG_STALE_DEBUG, (Span){file, 0, 0},
+             "the source map describes other code than this: its mappings are not at instructions "
+             "of the program");
+        source_map_free(l->map);
+        l->map = NULL;
+    }
+}
+
+/* ---- choosing ---- */
+
+/* A file beside the program: a module with the same code, or a source map. */
+static void take_file(Locations *l, const LocationFile *f, Diags *diags) {
+    const char *name = f->title;
+    bool module = is_module(f->bytes);
+    DiagFileId file = diag_file(diags, name, f->bytes.ptr, f->bytes.len, true);
+    if (!module) {
+        take_map(l, f->bytes, f->name, file, diags);
+        return;
+    }
+    Str code = find_section(f->bytes, NULL), own = find_section(bytes_of(l->m), NULL);
+    if (code.len && !str_eq(code, own))
+        diag(diags, DIAG_STALE_DEBUG, (Span){file, 0, 0},
+             "the module has other code than the program");
+    else if (!take_dwarf(l, f->bytes, file, diags))
+        diag(diags, DIAG_NO_DEBUG, (Span){file, 0, 0}, "the module has no DWARF sections");
+}
+
+static void take_inline_map(Locations *l, Str url, Diags *diags) {
+    url_decode_data(url, &l->decoded);
+    take_map(l, (Str){(const char *)l->decoded.data, (uint32_t)l->decoded.len}, l->options->program,
+             l->m->file, diags);
+}
+
+static void choose(Locations *l, Diags *diags) {
+    const LocationOptions *o = l->options;
+    Str url = section_string(l->m, "sourceMappingURL");
+    if (o->debug.bytes.ptr) {
+        take_file(l, &o->debug, diags);
+        return;
+    }
+    bool any = take_dwarf(l, bytes_of(l->m), l->m->file, diags);
+    if (!l->dwarf && o->named.bytes.ptr)
+        take_file(l, &o->named, diags);
+    else if (!l->dwarf && url_is_data(url))
+        take_inline_map(l, url, diags);
+    else if (!any && !o->named_missing)
+        diag_hint(diags,
+                  diag(diags, DIAG_NO_DEBUG, (Span){l->m->file, 0, 0},
+                       "the program has neither DWARF sections nor a source map"),
+                  "compile and link it with -g, or give the file that has them with --debug-file");
+}
+
+Locations *locations_open(const WasmModule *m, const LocationOptions *options, Diags *diags) {
+    Locations *l = mem_zalloc(sizeof *l);
+    l->m = m;
+    l->options = options;
+    find_bodies(l);
+    choose(l, diags);
+    return l;
+}
+
+bool locations_any(const Locations *l) {
+    return l->dwarf || l->map;
+}
+
+bool locations_named(const WasmModule *m, Str *name) {
+    Str module = section_string(m, "external_debug_info");
+    Str url = section_string(m, "sourceMappingURL");
+    *name = module.len ? module : url;
+    return !find_section(bytes_of(m), ".debug_info").len && name->len && !url_is_data(*name);
+}
+
+/* ---- answers ---- */
+
+/* The path that is shown for one in the debug information. */
+static Str map_path(Locations *l, Str path) {
+    const LocationOptions *o = l->options;
+    for (uint32_t i = 0; i < o->nmaps; i++) {
+        Str rest;
+        if (!url_begins_with(path, o->maps[i].from, &rest))
+            continue;
+        Buf b = {0};
+        buf_str(&b, o->maps[i].to);
+        buf_str(&b, rest);
+        path = path_pool_keep(&l->paths, (Str){(const char *)b.data, (uint32_t)b.len});
+        buf_free(&b);
+        break;
+    }
+    return path;
+}
+
+static void ask_dwarf(Locations *l, uint32_t address) {
+    const DwarfFrame *found;
+    uint32_t n = dwarf_at(l->dwarf, address, &found);
+    for (uint32_t i = 0; i < n; i++) {
+        const DwarfFrame *f = &found[i];
+        vec_push(&l->frames,
+                 ((LocationFrame){map_path(l, f->path), f->line, f->column, f->name, f->linkage}));
+    }
+}
+
+/* Mappings count from the function's start: those before are of another one. */
+static void ask_map(Locations *l, const WasmFunc *f, uint32_t pc) {
+    const SourceMapping *m = source_map_at(l->map, f->body, f->body + pc);
+    if (m && m->source != UINT32_MAX)
+        vec_push(&l->frames,
+                 ((LocationFrame){.file = map_path(l, source_map_path(l->map, m->source)),
+                                  .line = m->line,
+                                  .column = m->source_column}));
+}
+
+uint32_t locations_at(Locations *l, uint32_t func, uint32_t pc, const LocationFrame **frames) {
+    const WasmFunc *f = &l->m->funcs.at[func];
+    l->frames.len = 0;
+    if (l->dwarf && f->import < 0)
+        ask_dwarf(l, f->body - l->code + pc);
+    else if (l->map && f->import < 0)
+        ask_map(l, f, pc);
+    *frames = l->frames.at;
+    return l->frames.len;
+}
+
+/* ---- the end ---- */
+
+/* The file offset of an offset in a section. */
+static uint32_t file_offset(const Locations *l, const char *section, uint32_t offset) {
+    Str content = find_section(l->bytes, section);
+    return (uint32_t)(content.ptr - l->bytes.ptr) + offset;
+}
+
+static void warn(const Locations *l, Diags *diags) {
+    const DwarfProblem *p = l->dwarf ? dwarf_problem(l->dwarf) : NULL;
+    const char *of_map = l->map ? source_map_problem(l->map) : NULL;
+    if (p && p->section) {
+        uint32_t at = file_offset(l, p->section, p->offset);
+        diag(diags, DIAG_DAMAGED_DEBUG, (Span){l->file, at, at},
+             "section %s cannot be read as a whole: %s", p->section, p->what);
+    } else if (of_map) {
+        diag(diags, DIAG_DAMAGED_DEBUG, (Span){l->file, 0, 0},
+             "the source map cannot be read as a whole: %s", of_map);
+    }
+}
+
+void locations_close(Locations *l, Diags *diags) {
+    warn(l, diags);
+    dwarf_free(l->dwarf);
+    source_map_free(l->map);
+    vec_free(&l->frames);
+    buf_free(&l->decoded);
+    path_pool_free(&l->paths);
+    free(l->bodies);
+    free(l);
+}

@@ -1,0 +1,40 @@
+/*
+ * locations/source_map.h - reads source maps (ECMA-426) of WebAssembly modules: the whole module is
+ * one line, a column is an offset in it.
+ *
+ * A map is data that nobody has checked: what is malformed is left out, and everything takes time
+ * and memory that are linear in its size.
+ */
+#ifndef WHAMMC_LOCATIONS_SOURCE_MAP_H
+#define WHAMMC_LOCATIONS_SOURCE_MAP_H
+
+#include "base/buf.h"
+
+typedef struct SourceMap SourceMap;
+
+/* From this column up to the next mapping. */
+typedef struct SourceMapping {
+    uint32_t column;
+    uint32_t source;              /* for source_map_path; UINT32_MAX = unmapped */
+    uint32_t line, source_column; /* from 1 */
+} SourceMapping;
+
+/* Reads a map, plain or an index map; `url` is its path or URL. Both are borrowed. NULL if it is
+ * none, *error (static text) says why. */
+SourceMap *source_map_read(Str json, Str url, const char **error);
+void source_map_free(SourceMap *map);
+
+/* What part of the map could not be read (static text); NULL = none. */
+const char *source_map_problem(const SourceMap *map);
+
+/* The mappings, sorted by column, one for each. */
+const SourceMapping *source_map_all(const SourceMap *map, uint32_t *n);
+
+/* The last mapping in columns [first, column], or NULL. */
+const SourceMapping *source_map_at(const SourceMap *map, uint32_t first, uint32_t column);
+
+/* The path of a source, resolved in the map's own place; empty = unknown. Equal paths have equal
+ * pointers. */
+Str source_map_path(SourceMap *map, uint32_t source);
+
+#endif
