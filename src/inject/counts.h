@@ -61,9 +61,12 @@ typedef struct CountsHere {
     uint32_t cursor;
     uint32_t first_value; /* its values in `values`: until it is over, ref.index is the segment */
     Vec(struct CountShare) shares, by_var; /* in the order of the code; sorted */
-    Vec(uint32_t) starts;                  /* by variable: where its shares are in `by_var` */
-    Vec(struct CountDeficit) deficits;     /* what deficits add to variables */
-    Vec(uint64_t) weights;                 /* by segment, as the following */
+    uint32_t nshares;                      /* as given, of which some are joined */
+    uint32_t stage;                        /* traps before the key that was given last */
+    Vec(uint32_t) last_share; /* by variable: an index into `shares`, if that is one of it */
+    Vec(uint32_t) starts;     /* by variable: where its shares are in `by_var` */
+    Vec(struct CountDeficit) deficits; /* what deficits add to variables */
+    Vec(uint64_t) weights;             /* by segment, as the following */
     Vec(bool) needed, asked, derived;
     Vec(CountRef) refs;
     Vec(uint32_t) deficit_of; /* by class: 0 = none, 1 = one without number, 2 + its number */
@@ -74,6 +77,7 @@ typedef struct CountsHere {
 
 typedef struct Counts {
     const WasmModule *m;
+    const WasmDecoded *decoded; /* where the current function may be decoded, or NULL */
     uint32_t ncounters;
     Vec(CountPoint) points; /* in the order of functions, in these of code */
     uint32_t nderived;

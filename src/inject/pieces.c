@@ -11,6 +11,7 @@ void pieces_begin(Pieces *p) {
     p->at.len = p->around.len = p->ends.len = 0;
     p->left = UINT32_MAX;
     p->unsorted = false;
+    p->only_counts = true;
 }
 
 void pieces_free(Pieces *p) {
@@ -63,8 +64,15 @@ void pieces_add(void *ctx, WasmWhere where, uint32_t at, PieceRank rank, size_t 
                        .rank = rank,
                        .code = (uint32_t)from,
                        .len = (uint32_t)(to - from)};
+    p->only_counts = false;
     p->unsorted |= p->at.len && order(&vec_last(&p->at), &patch) > 0;
     vec_push(&p->at, patch);
+}
+
+void pieces_add_count(Pieces *p, WasmWhere where, uint32_t at, size_t from, size_t to) {
+    bool only = p->only_counts;
+    pieces_add(p, where, at, RANK_PROBE, from, to);
+    p->only_counts = only;
 }
 
 void pieces_add_region(void *ctx, WasmWhere where, uint32_t at, uint32_t until, size_t from,
@@ -76,6 +84,7 @@ void pieces_add_region(void *ctx, WasmWhere where, uint32_t at, uint32_t until, 
 
 void pieces_add_around(Pieces *p, WasmWhere where, size_t from) {
     uint8_t exits = where == WASM_EXIT ? WASM_EXIT_ALL : 0;
+    p->only_counts = false;
     vec_push(&p->around, ((WasmPatch){.where = (uint8_t)where,
                                       .exits = exits,
                                       .code = (uint32_t)from,

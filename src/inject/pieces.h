@@ -25,6 +25,7 @@ typedef struct Pieces {
     uint32_t left; /* a local that becomes 1 where the function is about to be left by an exit from
                       which an exception may come, UINT32_MAX = none */
     bool unsorted; /* `at` is not in its order */
+    bool only_counts; /* there are no others but those of pieces_add_count */
 } Pieces;
 
 void pieces_begin(Pieces *p);
@@ -34,6 +35,10 @@ void pieces_free(Pieces *p);
 void pieces_add(void *ctx, WasmWhere where, uint32_t at, PieceRank rank, size_t from, size_t to);
 void pieces_add_region(void *ctx, WasmWhere where, uint32_t at, uint32_t until, size_t from,
                        size_t to);
+
+/* The same for code that takes no operands, leaves no results and refers to nothing of the
+ * function: a counter. */
+void pieces_add_count(Pieces *p, WasmWhere where, uint32_t at, size_t from, size_t to);
 
 /* Adds the code from `from` on at the function's entry (WASM_ENTRY) or exits (WASM_EXIT). */
 void pieces_add_around(Pieces *p, WasmWhere where, size_t from);

@@ -131,7 +131,7 @@ static bool names_end(const Program *p, const WasmInstr *i) {
 void program_touch(Program *p, const Site *site, bool code) {
     bool branched = site->at_func_end && site->at_label;
     bool ends = site->instr && names_end(p, site->instr);
-    p->touched[site->func] |= (uint8_t)(TOUCHED | (branched ? TOUCHED_END : 0) |
+    p->touched[site->func] |= (uint8_t)(TOUCHED | (branched && code ? TOUCHED_END : 0) |
                                         (code ? TOUCHED_SITE : 0) | (ends ? TOUCHED_ENDS : 0));
 }
 
@@ -218,10 +218,13 @@ static bool write_body(void *ctx, uint32_t func, Buf *out) {
     Program *p = ctx;
     bool ends = (int64_t)func == p->main && throws(p, func);
     WasmBodyEdit edit = {0};
+    p->pieces.only_counts = true;
     if ((p->touched[func] || ends) && !edit_func(p, func, ends, &edit))
         return false;
     p->added[func] = edit.nlocals;
     edit.calls_wrapped = p->touched[func] & TOUCHED_ENDS;
+    p->kept[func - p->m.input_imports[WASM_SPACE_FUNC]] =
+        p->pieces.only_counts && !edit.nlocals && !edit.nnullable;
     if (p->counts)
         trap_section_mark(p->counts, func, &p->trap_at, &edit);
     if (wasm_edit_body(&p->m, func, &edit, out, &p->matcher.error, &p->matcher.error_offset))
@@ -302,7 +305,8 @@ static void blame(Program *p, const Diags *found) {
 static bool check_output(Program *p, Buf *out) {
     Diags found = {0};
     WasmModule m;
-    bool ok = wasm_load(&m, out->data, out->len, 0, &found);
+    WasmKept kept = {&p->m, p->kept};
+    bool ok = wasm_load_output(&m, out->data, out->len, &kept, &found);
     if (!ok)
         blame(p, &found);
     else if (p->counts)
@@ -342,6 +346,7 @@ bool program_instrument(Program *p, const uint8_t *bytes, size_t size, Buf *out)
     if (ok) {
         p->touched = mem_zalloc(p->m.funcs.len + 1u);
         p->added = mem_zalloc(sizeof *p->added * (p->m.funcs.len + 1u));
+        p->kept = mem_zalloc(sizeof *p->kept * (p->m.funcs.len + 1u));
         p->matcher = (Matcher){.plan = p->plan, .m = &p->m, .ctx = p->self};
         p->matcher.watch_funcs[0] = program_main(&p->m);
         p->matcher.watch_funcs[1] = program_proc_exit(&p->m);
@@ -360,5 +365,6 @@ void program_free(Program *p) {
     vec_free(&p->unset);
     free(p->touched);
     free(p->added);
+    free(p->kept);
     wasm_module_free(&p->m);
 }

@@ -70,6 +70,7 @@ typedef struct Program {
     Counts *counts;   /* for the section whammc.traps of the program, or NULL */
     uint32_t trap_at; /* the next of its traps */
     uint32_t *added;  /* by function: locals that pass 2 added */
+    bool *kept;       /* by body: needs no validation once it is written (WasmKept) */
     Pieces pieces;    /* of the current function */
 } Program;
 

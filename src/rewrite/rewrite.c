@@ -18,6 +18,7 @@
 #include "flush/flush_library.h"
 #include "inject/program.h"
 #include "link/runtime.h"
+#include "storage/kind_count.h"
 #include "edit/edit.h"
 #include "valid/subtype.h"
 #include "valid/valid.h"
@@ -33,6 +34,7 @@ typedef struct Rewrite {
     HostChoice host;        /* without HOST_AUTO */
     Store store;
     Coalesce coalesce;
+    KindCounts kinds;
     uint32_t point;       /* of counts.points: the next in pass 2 */
     uint32_t region_func; /* the function that splicer.one_region is about */
     Vec(Match) coded;     /* the matches of a site that have code there */
@@ -109,10 +111,31 @@ static void check_dups(Rewrite *r, const Site *site, const Variant *v) {
     }
 }
 
+/* Nothing is to be noted of a variant that only counts. */
+static bool has_no_needs(const Variant *v) {
+    return !v->alt_calls.len && !v->dups.len && !v->memory_calls.len && !v->asks.targets &&
+           !v->asks.entry && !v->alt.is;
+}
+
+/* Counts what is the same at all instructions of the kind. */
+static bool count_kind(Rewrite *r, const Site *site, const Match *matches, uint32_t n) {
+    if (!site->decided || !r->store.coalesce)
+        return false;
+    for (uint32_t i = 0; i < n && !r->kinds.of[site->instr->op].found; i++)
+        if (!has_no_needs(matches[i].shape->variant))
+            return false;
+    return kinds_count(&r->kinds, &r->store, site, matches, n);
+}
+
 static void count_site(void *self, const Site *site, const SiteTypes *types, const Match *matches,
                        uint32_t n) {
     Rewrite *r = self;
     bool code = site->instr && matcher_watches(&r->p.matcher, site->instr);
+    if (count_kind(r, site, matches, n)) {
+        program_touch(&r->p, site, code);
+        shadow_note(&r->shadow, site, matches, n);
+        return;
+    }
     for (uint32_t i = 0; i < n; i++) {
         code |= !store_count(&r->store, site, &matches[i]);
         check_alt_calls(r, site, types, matches[i].shape->variant);
@@ -134,6 +157,17 @@ static void count_site(void *self, const Site *site, const SiteTypes *types, con
     shadow_note(&r->shadow, site, matches, n);
     if (n > 1)
         check_alts(r, site, matches, n);
+}
+
+/* Counts a whole body in which all instructions are of such kinds. */
+static bool count_body(void *self, const Site *site, const WasmDecoded *body) {
+    Rewrite *r = self;
+    uint64_t sites = r->store.sites;
+    if (!kinds_count_body(&r->kinds, &r->store, &r->p.matcher, site, body))
+        return false;
+    if (r->store.sites > sites)
+        r->p.touched[site->func] |= TOUCHED;
+    return true;
 }
 
 /* What asks for memories without a site. */
@@ -217,8 +251,8 @@ static void enter(void *self, uint32_t func) {
             return;
         size_t from = code->len;
         store_put_count(&r->store, &r->p.m, p->counter, code);
-        pieces_add(&r->p.pieces, p->after ? WASM_AFTER : WASM_BEFORE, p->offset, RANK_PROBE, from,
-                   code->len);
+        pieces_add_count(&r->p.pieces, p->after ? WASM_AFTER : WASM_BEFORE, p->offset, from,
+                         code->len);
     }
 }
 
@@ -436,6 +470,8 @@ static bool match(void *self) {
     if (r->options->coalesce) {
         bool exact = r->options->exact_traps || r->host == HOST_PROF;
         coalesce_init(&r->coalesce, r->p.plan, &r->p.m, exact);
+        r->coalesce.counts.decoded = &r->p.matcher.body;
+        r->p.matcher.at_body = count_body;
         r->store.coalesce = &r->coalesce;
         r->store.counts = &r->coalesce.counts;
     }
@@ -513,6 +549,7 @@ bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId fi
     store_free(&r.store);
     if (r.store.counts)
         coalesce_free(&r.coalesce);
+    kinds_free(&r.kinds);
     vec_free(&r.coded);
     shadow_free(&r.shadow);
     br_tables_free(&r.br_tables);

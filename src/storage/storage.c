@@ -175,21 +175,6 @@ static void note_texts(Store *s, const Site *site, const Variant *v) {
     }
 }
 
-/* A row whose value is counted by segments; often it is that of the row before. */
-static void count_value(Store *s, const Site *site, const Match *match, uint32_t id) {
-    SlotGroup *g = &s->groups.at[s->group_of[id]];
-    uint32_t probe = store_action_row(s, match->action);
-    uint32_t value = coalesce_value(s->coalesce, site, match, id, g->last);
-    if (value == g->last) {
-        image_same_row(s->image, s->image_var[id], probe, site->func, site->pc);
-        return;
-    }
-    const CountValue *v = &s->counts->values.at[value];
-    ImageCount count = {v->amount, v->flag, value};
-    image_count_row(s->image, s->image_var[id], probe, site->func, site->pc, &count);
-    g->last = value;
-}
-
 static void name_function(Store *s, const Site *site) {
     if (s->last_func == site->func)
         return;
@@ -198,16 +183,38 @@ static void name_function(Store *s, const Site *site) {
     image_func(s->image, site->func, name.ptr ? name : STR("")); /* then reports show the number */
 }
 
+void store_count_row(Store *s, const Site *site, const CountedRow *row) {
+    SlotGroup *g = &s->groups.at[s->group_of[row->var]];
+    uint32_t value =
+        counts_value(&s->coalesce->counts, row->segment, row->amount, row->flag, g->last);
+    name_function(s, site);
+    if (value == g->last) { /* often it is that of the row before */
+        image_same_row(s->image, s->image_var[row->var], row->probe, site->func, site->pc);
+        return;
+    }
+    const CountValue *v = &s->counts->values.at[value];
+    ImageCount count = {v->amount, v->flag, value};
+    image_count_row(s->image, s->image_var[row->var], row->probe, site->func, site->pc, &count);
+    g->last = value;
+}
+
+void store_note_constants(Store *s, const Site *site, const Variant *v) {
+    if (v->has_texts)
+        note_texts(s, site, v);
+    s->slots += cells_count(&s->cells, v, site);
+}
+
 static void count_values(Store *s, const Site *site, const Match *match) {
     const Variant *v = match->shape->variant;
-    s->slots += cells_count(&s->cells, v, site);
     coalesce_note(s->coalesce, &s->cells, site, match);
     for (uint32_t i = 0; i < v->probe->nvars; i++) {
         const Var *var = v->probe->vars[i];
         if (var->storage != STORAGE_UNSHARED || !var->report)
             continue;
-        name_function(s, site);
-        count_value(s, site, match, v->vars[var->index]);
+        CountedRow row = {.var = v->vars[var->index], .probe = store_action_row(s, match->action)};
+        row.segment = counts_segment(&s->coalesce->counts, site, counts_event(match->action));
+        row.amount = coalesce_amount(s->coalesce, site, match, row.var, &row.flag);
+        store_count_row(s, site, &row);
     }
 }
 
@@ -215,13 +222,11 @@ bool store_count(Store *s, const Site *site, const Match *match) {
     const Variant *v = match->shape->variant;
     match->action->sites++;
     s->sites++;
-    if (v->has_texts)
-        note_texts(s, site, v);
+    store_note_constants(s, site, v);
     if (s->coalesce && coalesce_takes(s->coalesce, site, match)) {
         count_values(s, site, match);
         return true;
     }
-    s->slots += cells_count(&s->cells, v, site);
     for (uint32_t i = 0; i < v->probe->nvars; i++) {
         const Var *var = v->probe->vars[i];
         if (var->storage != STORAGE_UNSHARED)

@@ -96,6 +96,19 @@ void store_free(Store *s);
  * segments. */
 bool store_count(Store *s, const Site *site, const Match *match);
 
+/* A row of an unshared variable whose value is counted by segments. */
+typedef struct CountedRow {
+    uint32_t var; /* PlanVar.id */
+    uint32_t probe, segment;
+    uint64_t amount; /* as counts_value */
+    bool flag;
+} CountedRow;
+/* Adds it, after the rows before. */
+void store_count_row(Store *s, const Site *site, const CountedRow *row);
+
+/* The strings that a match's code needs at a site, and the cells. */
+void store_note_constants(Store *s, const Site *site, const Variant *v);
+
 /* The same for what happens once. */
 void store_count_once(Store *s, const ShapeList *shapes, const WasmModule *m);
 

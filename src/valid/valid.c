@@ -12,6 +12,7 @@
 #include "valid/subtype.h"
 #include "valid/frame.h"
 #include "valid/valid.h"
+#include "wasm/remap.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -21,6 +22,7 @@ typedef struct Valid {
     WasmModule *m;
     Diags *diags;
     WasmTyper typer;
+    const WasmKept *kept; /* bodies to leave out, or NULL */
     bool ok;
 } Valid;
 
@@ -328,8 +330,16 @@ static void report_code(Valid *v, DiagTag tag, uint32_t func, uint32_t offset, u
            func_words(v->m, func, name), offset, what);
 }
 
+/* Notes an instruction that names a function; *last is where the one before it is. */
+static inline void note_ref(WasmModule *m, const WasmInstr *i, uint32_t *last) {
+    if (wasm_op_spaces[i->op] & 1u << WASM_SPACE_FUNC) {
+        buf_uleb(&m->func_refs, i->offset - *last);
+        *last = i->offset;
+    }
+}
+
 static void check_body(Valid *v, uint32_t func) {
-    const WasmModule *m = v->m;
+    WasmModule *m = v->m;
     WasmTyper *t = &v->typer;
     WasmCode code;
     WasmInstr i;
@@ -339,26 +349,54 @@ static void check_body(Valid *v, uint32_t func) {
         report(v, DIAG_MALFORMED, body, 0, "%s: %s", func_words(m, func, name), t->error);
         return;
     }
-    while (wasm_next(&code, &i))
+    uint32_t last = 0;
+    m->funcs.at[func].refs = (uint32_t)m->func_refs.len;
+    while (wasm_next(&code, &i)) {
         if (!wasm_typer_step(t, &i)) {
             report_code(v, DIAG_INVALID, func, i.offset, i.size, t->error);
             return;
         }
+        note_ref(m, &i, &last);
+    }
+    m->funcs.at[func].refs_end = (uint32_t)m->func_refs.len;
     if (code.error)
         report_code(v, DIAG_MALFORMED, func, code.error_offset, 0, wasm_code_error(&code, text));
     else if (!wasm_typer_end(t))
         report_code(v, DIAG_MALFORMED, func, t->error_offset, 0, t->error);
 }
 
-static void check_bodies(Valid *v) {
-    uint32_t limit = v->diags->max_errors ? v->diags->max_errors : 20;
-    for (uint32_t k = 0; k < v->m->funcs.len && v->diags->errors < limit; k++)
-        if (v->m->funcs.at[k].import < 0)
-            check_body(v, k);
+/* All functions that could be referred to still can be. */
+static bool declares_as_before(const WasmModule *m, const WasmModule *from) {
+    for (uint32_t k = 0; k < from->input_count[WASM_SPACE_FUNC]; k++)
+        if (from->declared[k] && !m->declared[wasm_final(from, WASM_SPACE_FUNC, k)])
+            return false;
+    return true;
 }
 
-static bool validate(WasmModule *m, Diags *diags) {
-    Valid v = {.m = m, .diags = diags, .ok = true};
+/* The bodies that are kept, NULL = none; the first n of the code section are asked for. */
+static const bool *kept_bodies(const Valid *v, uint32_t *n) {
+    const WasmKept *kept = v->kept;
+    if (!kept || !declares_as_before(v->m, kept->from))
+        return NULL;
+    *n = kept->from->input_count[WASM_SPACE_FUNC] - kept->from->input_imports[WASM_SPACE_FUNC];
+    return kept->bodies;
+}
+
+static void check_bodies(Valid *v) {
+    uint32_t limit = v->diags->max_errors ? v->diags->max_errors : 20, nkept = 0, body = 0;
+    const bool *kept = kept_bodies(v, &nkept);
+    for (uint32_t k = 0; k < v->m->funcs.len && v->diags->errors < limit; k++) {
+        if (v->m->funcs.at[k].import >= 0)
+            continue;
+        if (!kept || body >= nkept || !kept[body])
+            check_body(v, k);
+        body++;
+    }
+    v->m->has_func_refs = v->ok && !kept;
+}
+
+static bool validate(WasmModule *m, const WasmKept *kept, Diags *diags) {
+    Valid v = {.m = m, .diags = diags, .kept = kept, .ok = true};
     m->declared = mem_zalloc(m->funcs.len + 1);
     check_types(&v);
     check_tags(&v);
@@ -378,8 +416,8 @@ static bool validate(WasmModule *m, Diags *diags) {
 
 /* Validates all sections and all bodies; stops after diags' limit. If the module is valid it
  * becomes `m`, with m->declared; else it is freed, and `m` is empty. */
-static bool become_valid(WasmUnvalidated *u, WasmModule *m, Diags *diags) {
-    bool valid = validate(&u->m, diags);
+static bool become_valid(WasmUnvalidated *u, WasmModule *m, const WasmKept *kept, Diags *diags) {
+    bool valid = validate(&u->m, kept, diags);
     if (!valid)
         wasm_module_free(&u->m);
     *m = u->m;
@@ -388,13 +426,31 @@ static bool become_valid(WasmUnvalidated *u, WasmModule *m, Diags *diags) {
 
 /* ---- loading ---- */
 
-bool wasm_load(WasmModule *m, const uint8_t *bytes, size_t size, DiagFileId file, Diags *diags) {
+static bool load(WasmModule *m, const uint8_t *bytes, size_t size, DiagFileId file,
+                 const WasmKept *kept, Diags *diags) {
     WasmUnvalidated u;
     if (wasm_read(&u, bytes, size, file, diags))
-        return become_valid(&u, m, diags);
+        return become_valid(&u, m, kept, diags);
     wasm_module_free(&u.m);
     wasm_module_init(m);
     return false;
+}
+
+bool wasm_load(WasmModule *m, const uint8_t *bytes, size_t size, DiagFileId file, Diags *diags) {
+    return load(m, bytes, size, file, NULL, diags);
+}
+
+bool wasm_load_output(WasmModule *m, const uint8_t *bytes, size_t size, const WasmKept *kept,
+                      Diags *diags) {
+#ifndef NDEBUG
+    bool all = load(m, bytes, size, 0, NULL, diags);
+    wasm_module_free(m);
+    if (!all) {
+        wasm_module_init(m);
+        return false;
+    }
+#endif
+    return load(m, bytes, size, 0, kept, diags);
 }
 
 bool wasm_load_own(WasmModule *m, const uint8_t *bytes, size_t size, Diags *diags) {

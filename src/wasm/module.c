@@ -32,6 +32,7 @@ void wasm_module_free(WasmModule *m) {
     vec_free(&m->sections);
     vec_free(&m->refs);
     vec_free(&m->hints);
+    buf_free(&m->func_refs);
     vec_free(&m->types);
     vec_free(&m->funcs);
     vec_free(&m->tables);

@@ -101,13 +101,14 @@ typedef struct WasmImport {
 
 typedef struct WasmFunc {
     uint32_t type;
-    int32_t import;     /* index into imports, or -1 */
-    uint32_t body;      /* file offset of the body (after its size), input functions only */
-    uint32_t body_size; /* bytes */
-    uint8_t size_width; /* bytes of the size before the body */
-    Str name;           /* from the name section, or given when added; empty = none */
-    Str shown;          /* input functions only: see wasm_shown_name */
-    bool named;         /* ... which is not a number */
+    int32_t import;          /* index into imports, or -1 */
+    uint32_t body;           /* file offset of the body (after its size), input functions only */
+    uint32_t body_size;      /* bytes */
+    uint8_t size_width;      /* bytes of the size before the body */
+    uint32_t refs, refs_end; /* in WasmModule.func_refs */
+    Str name;                /* from the name section, or given when added; empty = none */
+    Str shown;               /* input functions only: see wasm_shown_name */
+    bool named;              /* ... which is not a number */
     bool added;
     Buf code; /* added functions: local declarations and code, handle space unless code_final */
     bool code_final;
@@ -212,6 +213,9 @@ typedef struct WasmModule {
     Vec(WasmSection) sections; /* in file order */
     Vec(WasmIndexRef) refs;    /* indices outside the code section */
     Vec(WasmHint) hints;       /* by function and offset */
+    Buf func_refs; /* where bodies name functions, as LEB128: what is added to the offset of the one
+                      before (at first 0) */
+    bool has_func_refs; /* they are there: the module was validated */
 
     /* By handle: the input's first (imports before definitions), then what was added. */
     Vec(WasmTypeDef) types;
