@@ -293,7 +293,7 @@ static bool link(void *self) {
     uint32_t flush = add_flush(b);
     wrap_entries(b, flush);
     wasm_layout(&b->p.m);
-    b->p.proc_exit = program_proc_exit(&b->p.m);
+    program_wrap_ends(&b->p, -1, program_proc_exit(&b->p.m));
     b->p.flush = flush;
     splicer_init(&b->p.splicer, &b->p.m, &b->plan, &backend, b);
     b->current = b->nstates;

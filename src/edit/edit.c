@@ -592,6 +592,8 @@ bool wasm_edit_body(const WasmModule *m, uint32_t func, const WasmBodyEdit *edit
                     const char **error, uint32_t *error_offset) {
     const WasmFunc *f = &m->funcs.at[func];
     Edit e = {.m = m, .f = f, .edit = edit, .out = out, .map = wasm_layout_remap(m)};
+    if (edit && edit->calls_wrapped)
+        e.map = wasm_program_remap(m);
     e.mask = wasm_remap_mask(&e.map);
     if (edit && !edit->npatches && !edit->nlocals && !edit->nnullable && !edit->nmarks)
         e.edit = NULL;

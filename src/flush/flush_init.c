@@ -57,7 +57,7 @@ bool flush_sites(Flush *f, Splicer *s, bool at_exit, Buf *out) {
     Sites x = {.s = s, .at_exit = at_exit};
     x.chunks = (Chunks){.f = f, .s = s, .name = at_exit ? "whammc.exit" : "whammc.init"};
     Matcher walk = {
-        .plan = f->matcher->plan, .m = f->matcher->m, .watch_call = -1, .at = do_site, .ctx = &x};
+        .plan = f->matcher->plan, .m = f->matcher->m, .watch_funcs = {-1, -1}, .at = do_site, .ctx = &x};
     splicer_begin(s, 0);
     fill_restart(s->ctx);
     bool ok = true;

@@ -46,12 +46,12 @@ void pieces_add_around(Pieces *p, WasmWhere where, size_t from);
 /* Makes `local` the one that becomes 1, before whatever else runs at these exits. */
 void pieces_note_left(Pieces *p, uint32_t local);
 
-/* Adds a call (final index) at the function's exits, after what is there. */
-void pieces_add_exit_call(Pieces *p, uint64_t func);
+/* Adds a call (final index) where the function throws what it does not catch, after what is there.
+ */
+void pieces_call_at_throws(Pieces *p, uint32_t func);
 
-/* At each of `ends`, after all else: what runs at exits, and a call of `flush` (a final index; -1
- * = none). */
-void pieces_end_program(Pieces *p, int64_t flush);
+/* At each of `ends`, after all else: what runs at exits. */
+void pieces_end_program(Pieces *p);
 
 /* All pieces in their order; owned by the Pieces. */
 void pieces_finish(Pieces *p, WasmBodyEdit *edit);

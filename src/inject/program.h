@@ -24,8 +24,8 @@ typedef struct Target {
     /* Pass 1: counts the matches in the actions' `sites`. Called as soon as the program is read;
      * may set up the matcher. False with messages. */
     bool (*match)(void *self);
-    /* Adds to the module and lays it out, makes templates, sets up Program.splicer, main, proc_exit
-     * and flush. False with messages. */
+    /* Adds to the module and lays it out (then program_wrap_ends), makes templates, sets up
+     * Program.splicer and flush. False with messages. */
     bool (*link)(void *self);
     /* Pass 2: begins a function into which code is inserted, before its sites; may be NULL. */
     void (*enter)(void *self, uint32_t func);
@@ -39,6 +39,7 @@ enum {
     TOUCHED = 1,
     TOUCHED_END = 2,  /* code before the body's `end`, which branches reach */
     TOUCHED_SITE = 4, /* something is to be done at a site; else all is counted by segments */
+    TOUCHED_ENDS = 8, /* it names a function at which the program ends */
 };
 
 /* A local whose type has no null, and which a probe may leave unset: it is made nullable. */
@@ -63,7 +64,8 @@ typedef struct Program {
     int64_t main;      /* function at whose exits the program ends, -1 = none */
     int64_t proc_exit; /* the import that ends the program, -1 = none */
     int64_t flush;     /* handle of the function to call where the program ends, -1 = none */
-    WasmExceptions exceptions; /* of regions with unwind probes */
+    uint32_t main_wrapper, exit_wrapper; /* handles of what is called instead of these two */
+    WasmExceptions exceptions;           /* of regions with unwind probes */
 
     Counts *counts;   /* for the section whammc.traps of the program, or NULL */
     uint32_t trap_at; /* the next of its traps */
@@ -103,6 +105,13 @@ void program_splice_site(Program *p, const Site *site, const SiteTypes *types, c
  * start function if nothing else can be called, or -1. */
 int64_t program_proc_exit(const WasmModule *m);
 int64_t program_main(const WasmModule *m);
+
+/* Sets Program.main and proc_exit, and wraps the two: the program ends, and Program.flush is
+ * called, where the first returns and before the second is called, whoever calls them. The code of
+ * these wrappers comes later; nothing of it is in the program's own functions, whose loops engines
+ * compile worse if there is one more call. After the layout; before that, pass 1 has noted who
+ * calls the two. */
+void program_wrap_ends(Program *p, int64_t main, int64_t proc_exit);
 
 /* Reports a decoding error; returns false. */
 bool walk_failed(const Matcher *w, uint32_t func, DiagFileId file, Diags *diags);

@@ -312,7 +312,7 @@ static void put_original(Splicer *s, const Site *site) {
     const uint8_t *bytes = wasm_func_body(s->m, site->func) + i->offset;
     if (s->backend->instead && s->backend->instead(s->ctx, site, s->out))
         return;
-    WasmRemap map = wasm_layout_remap(s->m);
+    WasmRemap map = wasm_program_remap(s->m);
     Relabel relabel = {s, site};
     if (wasm_has_labels(i))
         wasm_copy_branch(bytes, i, &map, label_inside, &relabel, s->out);

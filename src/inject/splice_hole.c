@@ -177,10 +177,10 @@ static void put_alt_call(Splicer *s, const AltCall *call, const Site *site) {
     if (ends || site->instr->op == WASM_OP_RETURN_CALL)
         hole_put_leave(s, ends);
     if (site->instr->op == WASM_OP_RETURN_CALL) {
-        put_index(s->out, WASM_OP_RETURN_CALL, wasm_final(s->m, WASM_SPACE_FUNC, target));
+        put_index(s->out, WASM_OP_RETURN_CALL, wasm_called(s->m, target));
         return;
     }
-    hole_put_call(s, target);
+    put_index(s->out, WASM_OP_CALL, wasm_called(s->m, target));
     for (uint32_t i = s->types->supplies.len; i > 0; i--)
         hole_put_local(s, HOLE_SET, given_local(s, i - 1));
 }

@@ -233,8 +233,8 @@ static inline bool may_match(const Matcher *w, const WasmInstr *i) {
 }
 
 bool matcher_watches(const Matcher *w, const WasmInstr *i) {
-    if (i->op == WASM_OP_CALL || i->op == WASM_OP_RETURN_CALL)
-        return (int64_t)i->a == w->watch_call;
+    if (i->op == WASM_OP_CALL || i->op == WASM_OP_RETURN_CALL || i->op == WASM_OP_REF_FUNC)
+        return (int64_t)i->a == w->watch_funcs[0] || (int64_t)i->a == w->watch_funcs[1];
     return w->watch_op[i->op];
 }
 

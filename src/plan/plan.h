@@ -387,7 +387,8 @@ typedef struct ListedAction {
 typedef struct Matcher {
     Plan *plan;
     const WasmModule *m;
-    int64_t watch_call; /* a function: calls of it are shown even if nothing matches; -1 = none */
+    int64_t watch_funcs[2]; /* what names these functions is shown even if nothing matches; -1 =
+                               none */
     bool watch_op[WASM_OP_COUNT]; /* so are these instructions */
     /*
      * Called in code order for each location at which something matches: the function's entry

@@ -132,7 +132,7 @@ static void count_site(void *self, const Site *site, const SiteTypes *types, con
     Rewrite *r = self;
     bool code = site->instr && matcher_watches(&r->p.matcher, site->instr);
     if (count_kind(r, site, matches, n)) {
-        r->p.touched[site->func] |= TOUCHED | (code ? TOUCHED_SITE : 0);
+        program_touch(&r->p, site, code);
         shadow_note(&r->shadow, site, matches, n);
         return;
     }
@@ -400,6 +400,7 @@ static bool link(void *self) {
     br_tables_add(&r->br_tables, &r->p.m);
     wasm_layout(&r->p.m);
     store_laid_out(&r->store, &r->p.m);
+    program_wrap_ends(&r->p, r->flush.main, r->flush.proc_exit);
     if (!flush_add(&r->flush, init, &r->once, &reach))
         return false;
     Splicer *s = &r->p.splicer;
@@ -417,8 +418,6 @@ static bool link(void *self) {
         r->fill.grow = r->flush.at.grow;
     if (r->flush.flushes && r->store.counts && r->store.counts->traps.len)
         r->p.counts = &r->coalesce.counts;
-    r->p.main = r->flush.main;
-    r->p.proc_exit = r->flush.proc_exit;
     r->p.flush = r->flush.at.flush == UINT32_MAX ? -1 : (int64_t)r->flush.at.flush;
     return true;
 }
@@ -570,7 +569,7 @@ bool rewrite_list(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId file
                   void *ctx, Diags *diags) {
     static const RewriteOptions options;
     WasmModule m;
-    Matcher w = {.plan = plan, .m = &m, .watch_call = -1, .at = at, .ctx = ctx};
+    Matcher w = {.plan = plan, .m = &m, .watch_funcs = {-1, -1}, .at = at, .ctx = ctx};
     bool ok = wasm_load(&m, bytes, size, file, diags);
     plan->host = flush_host_name(flush_host(&m, plan, &options));
     plan->nameless = ok && !wasm_names_funcs(&m);

@@ -54,6 +54,17 @@ void wasm_layout(WasmModule *m) {
         layout_space(m, space);
 }
 
+void wasm_wrap_func(WasmModule *m, uint32_t func, uint32_t by) {
+    uint32_t n = m->input_count[WASM_SPACE_FUNC];
+    assert(m->layout.done && func < n);
+    if (!m->layout.called) {
+        m->layout.called = mem_alloc(sizeof *m->layout.called * n);
+        for (uint32_t h = 0; h < n; h++)
+            m->layout.called[h] = wasm_final(m, WASM_SPACE_FUNC, h);
+    }
+    m->layout.called[func] = wasm_final(m, WASM_SPACE_FUNC, by);
+}
+
 /* A definition that is added after the layout goes to the end: index and handle agree. */
 static uint32_t added(WasmModule *m, WasmSpace space, uint32_t handle) {
     if (m->layout.done && !m->layout.identity[space])

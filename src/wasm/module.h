@@ -200,6 +200,8 @@ typedef struct WasmLayout {
     bool identity[WASM_SPACE_COUNT];   /* nothing has moved */
     uint32_t *final[WASM_SPACE_COUNT]; /* by handle */
     uint32_t final_cap[WASM_SPACE_COUNT];
+    uint32_t *called; /* by handle of the input: what the program calls by it (wasm_wrap_func); NULL
+                         = nothing is wrapped */
 } WasmLayout;
 
 typedef struct WasmModule {
@@ -360,6 +362,16 @@ static inline uint32_t wasm_final(const WasmModule *m, WasmSpace space, uint32_t
     return m->layout.identity[space] ? handle : m->layout.final[space][handle];
 }
 
+/* The function `by`, of the same type, takes the place of `func`, a handle of the input, wherever
+ * the program names it: in sections other than code, and in bodies that are copied with
+ * wasm_program_remap. The module is laid out. */
+void wasm_wrap_func(WasmModule *m, uint32_t func, uint32_t by);
+/* The final index of what the program calls by a handle. */
+static inline uint32_t wasm_called(const WasmModule *m, uint32_t func) {
+    bool wrapped = m->layout.called && func < m->input_count[WASM_SPACE_FUNC];
+    return wrapped ? m->layout.called[func] : wasm_final(m, WASM_SPACE_FUNC, func);
+}
+
 /* ---- copying code (wasm/remap.c) ---- */
 
 /* Copies code while indices follow a mapping: map[space] (NULL = identity) by old index. Local
@@ -372,6 +384,8 @@ typedef struct WasmRemap {
 } WasmRemap;
 /* The mapping from handles to final indices of a module that is laid out. */
 WasmRemap wasm_layout_remap(const WasmModule *m);
+/* The same for code of the program, in which some functions are wrapped. */
+WasmRemap wasm_program_remap(const WasmModule *m);
 /* To the end of the code; false if malformed. A LEB128 keeps its width if the new index fits. */
 bool wasm_copy_code(WasmCode *from, const WasmRemap *map, Buf *out);
 /* Local declarations (the start of a body), whose types follow the mapping. False if malformed. */
