@@ -16,6 +16,7 @@
 
 #include "wasm/emit.h"
 #include "edit/edit.h"
+#include "inject/splice_hole.h"
 #include "valid/valid.h"
 #include "plan/make.h"
 
@@ -254,7 +255,7 @@ static void fill(void *ctx, Splicer *s, const Hole *h, const Variant *v, const S
     (void)v;
     (void)site;
     assert(h->kind == HOLE_CELL);
-    put_index(s->out, h->access == HOLE_GET ? WASM_OP_GLOBAL_GET : WASM_OP_GLOBAL_SET, global);
+    hole_put_global(s, h->access, global);
 }
 
 static const SpliceBackend backend = {.words = words_of, .fill = fill};

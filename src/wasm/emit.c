@@ -453,18 +453,6 @@ void emit_update(Buf *b, EmitNumber n, const char *code, ...) {
     emit_set(b, n);
 }
 
-void emit_locals(Buf *b, uint32_t i32, uint32_t i64) {
-    buf_uleb(b, (i32 > 0) + (i64 > 0));
-    if (i32) {
-        buf_uleb(b, i32);
-        wasm_put_type(b, WASM_I32);
-    }
-    if (i64) {
-        buf_uleb(b, i64);
-        wasm_put_type(b, WASM_I64);
-    }
-}
-
 void emit_br_table(Buf *b, const uint32_t *labels, uint32_t n, uint32_t otherwise) {
     wasm_put_op(b, WASM_OP_BR_TABLE);
     buf_uleb(b, n);

@@ -97,9 +97,6 @@ void emit_increment(Buf *b, EmitNumber n, uint64_t by);
 /* "i32", "i64", "f32" or "f64". */
 const char *emit_type(WasmType t);
 
-/* Appends local declarations, the beginning of a function's code: so many of i32, then of i64. */
-void emit_locals(Buf *b, uint32_t i32, uint32_t i64);
-
 /* Appends a br_table with these labels. */
 void emit_br_table(Buf *b, const uint32_t *labels, uint32_t n, uint32_t otherwise);
 
