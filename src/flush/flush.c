@@ -101,16 +101,13 @@ static void guard_maximum(Flush *f) {
     mem->relimited = true;
 
     /* (delta) -> old size in pages, or -1 */
-    Buf code = {0};
-    WasmType i32 = WASM_I32;
-    uint32_t type = wasm_add_func_type(f->m, &i32, 1, &i32, 1);
-    emit_locals(&code, 0, 0);
-    emit(&code,
-         "memory.size 0 i64.extend_i32_u local.get 0 i64.extend_i32_u i64.add"
-         " i64.const %" PRIu64 " i64.gt_u"
-         " if i32 i32.const -1 else local.get 0 memory.grow 0 end end",
-         f->old_max);
-    f->at.grow = wasm_add_func(f->m, type, text("whammc.grow"), &code, false);
+    f->at.grow =
+        emit_function(f->m, "whammc.grow",
+                      "param $delta i32 result i32"
+                      " memory.size 0 i64.extend_i32_u local.get $delta i64.extend_i32_u i64.add"
+                      " i64.const %" PRIu64 " i64.gt_u"
+                      " if i32 i32.const -1 else local.get $delta memory.grow 0 end",
+                      f->old_max);
 }
 
 /* What lies after the image: strings, headers of maps, the heap. Addresses. */
@@ -261,16 +258,8 @@ static void put_dump(void *ctx, WasmType type, const FlushSource *source, uint64
     Buf *b = &c->body;
     emit(b, "local.get 0");
     flush_push(c->f, source, b);
-    WasmOp op = type == WASM_I64   ? WASM_OP_I64_STORE
-                : type == WASM_F32 ? WASM_OP_F32_STORE
-                : type == WASM_F64 ? WASM_OP_F64_STORE
-                                   : WASM_OP_I32_STORE;
-    wasm_put_op(b, op);
-    uint32_t memory = wasm_final(c->f->m, WASM_SPACE_MEMORY, c->f->at.memory);
-    buf_uleb(b, 2u | (memory ? 0x40u : 0));
-    if (memory)
-        buf_uleb(b, memory);
-    buf_uleb(b, offset);
+    emit(b, "%s.store %u %" PRIu64 " align=4", emit_type(type),
+         emit_index(c->f->m, WASM_SPACE_MEMORY, c->f->at.memory), offset);
     chunks_item(c);
 }
 
@@ -280,27 +269,24 @@ static void put_grow(const Flush *f, Buf *b) {
     uint64_t image_offset = align8(RUNTIME_STACK + store_values_size(f->store));
     uint32_t base = global_index(f, f->at.base);
     emit(b,
-         "global.get %u i32.eqz if"
-         "  i32.const %u memory.grow 0 global.set %u"
-         "  global.get %u i32.const -1 i32.eq if"
-         "   i32.const 0 global.set %u return"
-         "  end"
-         "  global.get %u i32.const 16 i32.shl global.set %u",
-         base, (uint32_t)pages_for(image_offset + f->image.len), base, base, base, base, base);
-    emit(b,
-         "global.get %u i32.const %u i32.add i32.const 0 i32.const %u memory.init %u 0"
+         "$base=%u $image=%u"
+         " global.get $base i32.eqz"
+         " if"
+         "   i32.const %u memory.grow 0 global.set $base"
+         "   global.get $base i32.const -1 i32.eq if i32.const 0 global.set $base return end"
+         "   global.get $base i32.const 16 i32.shl global.set $base"
+         "   global.get $base i32.const $image i32.add i32.const 0 i32.const %u memory.init %u 0"
          " end",
-         base, (uint32_t)image_offset, f->image.len,
-         wasm_final(f->m, WASM_SPACE_DATA, f->image.data));
+         base, (uint32_t)image_offset, (uint32_t)pages_for(image_offset + f->image.len),
+         f->image.len, wasm_final(f->m, WASM_SPACE_DATA, f->image.data));
 }
 
-/* Pushes an address of the runtime's part of memory. */
-static void put_address(const Flush *f, Buf *b, uint64_t offset) {
+/* An address of the runtime's part of memory, as code that pushes it. */
+static const char *address(const Flush *f, uint64_t offset) {
     if (f->own)
-        emit(b, "i32.const %u", (uint32_t)offset);
-    else
-        emit(b, "global.get %u i32.const %u i32.add", global_index(f, f->at.base),
-             (uint32_t)offset);
+        return arena_printf(&f->m->arena, "i32.const %u", (uint32_t)offset);
+    return arena_printf(&f->m->arena, "global.get %u i32.const %u i32.add",
+                        global_index(f, f->at.base), (uint32_t)offset);
 }
 
 typedef enum TemplateKind { TEMPLATE_BODY, TEMPLATE_INIT, TEMPLATE_EXIT } TemplateKind;
@@ -332,7 +318,7 @@ static void put_counters(Flush *f, uint64_t values_at, Buf *body) {
     uint32_t n = store->in_memory ? 0 : image_counters(store->image);
     if (!n)
         return;
-    put_address(f, body, values_at + image_counters_offset(store->image));
+    emit(body, "%s", address(f, values_at + image_counters_offset(store->image)));
     counter_save(body, f->m, store->counters, n, f->at.memory);
 }
 
@@ -344,20 +330,15 @@ static void put_report(Flush *f, Splicer *s, Buf *body) {
     uint64_t image_offset = align8(RUNTIME_STACK + store_values_size(f->store));
     if (!f->own)
         put_grow(f, body);
-    if (!f->plan->uses_values) {
-        put_address(f, body, RUNTIME_STACK);
-        emit(body, "global.set %u", global_index(f, f->at.stack_pointer));
-    }
+    if (!f->plan->uses_values)
+        emit(body, "%s global.set %u", address(f, RUNTIME_STACK),
+             global_index(f, f->at.stack_pointer));
     uint64_t values_at = f->own ? f->store->values_at : RUNTIME_STACK;
-    for (uint32_t i = 0; i < dump.funcs.len; i++) {
-        put_address(f, body, values_at);
-        emit(body, "call %u", func_index(f, dump.funcs.at[i]));
-    }
+    for (uint32_t i = 0; i < dump.funcs.len; i++)
+        emit(body, "%s call %u", address(f, values_at), func_index(f, dump.funcs.at[i]));
     put_counters(f, values_at, body);
-    put_address(f, body, f->own ? f->image.at : image_offset);
-    emit(body, "i32.const %u", f->image.len);
-    put_address(f, body, values_at);
-    emit(body, "call %u", func_index(f, f->at.report));
+    emit(body, "%s i32.const %u %s call %u", address(f, f->own ? f->image.at : image_offset),
+         f->image.len, address(f, values_at), func_index(f, f->at.report));
     chunks_free(&dump);
 }
 
@@ -399,8 +380,7 @@ static bool add_flush(Flush *f, Splicer *s, const OnceShapes *once) {
         splice_script(s, f->plan->exits[i], i);
     splice_shapes(s, &once->report, TEMPLATE_BODY);
     buf_bytes(&probes, report.data, report.len);
-    if (f->texts)
-        emit(&probes, "call %u", func_index(f, f->helpers[HELPER_FLUSH]));
+    emit_calls(&probes, f->m, &f->helpers[HELPER_FLUSH], f->texts);
     set_flushing(f, &probes, false);
     f->at.flush =
         flush_add_code(f, s, wasm_add_func_type(f->m, NULL, 0, NULL, 0), "whammc.flush", &probes);
@@ -452,8 +432,7 @@ static bool add_start(Flush *f, Splicer *s, const Template *const *init, const O
     s->out = &body;
     splicer_begin(s, 0);
     shadow_put_start(f->shadow, &body);
-    for (uint32_t i = 0; i < f->library_starts.len; i++)
-        emit(&body, "call %u", func_index(f, f->library_starts.at[i]));
+    emit_calls(&body, f->m, f->library_starts.at, f->library_starts.len);
     if (f->options->link == LINK_IMPORT && f->plan->uses_values)
         ok = flush_import_start(f, s, &body) && ok;
     for (uint32_t i = 0; i < f->plan->scripts.len; i++)

@@ -100,8 +100,7 @@ bool flush_import_link(Flush *f, const bool *used) {
 
 static void call_chunks(Chunks *c, Buf *body) {
     chunks_end(c);
-    for (uint32_t i = 0; i < c->funcs.len; i++)
-        emit(body, "call %u", func_index(c->f, c->funcs.at[i]));
+    emit_calls(body, c->f->m, c->funcs.at, c->funcs.len);
     chunks_free(c);
 }
 
@@ -155,7 +154,7 @@ static bool set_up_text(Flush *f, Splicer *s, Buf *body) {
     bool ok = flush_make_image(f, image, &bytes);
     if (ok) {
         open_report(f, s, &bytes, 0, body);
-        emit(body, "call %u", func_index(f, f->rt.setup_text));
+        emit_calls(body, f->m, &f->rt.setup_text, 1);
     }
     image_free(image);
     buf_free(&bytes);
@@ -231,6 +230,6 @@ bool flush_import_put(Flush *f, Splicer *s, Buf *body) {
     put_counters(&values);
     pad(&values, values_size);
     call_chunks(&values.chunks, body);
-    emit(body, "call %u", func_index(f, f->rt.close));
+    emit_calls(body, f->m, &f->rt.close, 1);
     return true;
 }

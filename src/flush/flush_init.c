@@ -64,8 +64,7 @@ bool flush_sites(Flush *f, Splicer *s, bool at_exit, Buf *out) {
     for (uint32_t i = 0; ok && i < f->m->input_count[WASM_SPACE_FUNC]; i++)
         ok = f->m->funcs.at[i].import >= 0 || match_func(&walk, i);
     chunks_end(&x.chunks);
-    for (uint32_t i = 0; i < x.chunks.funcs.len; i++)
-        emit(out, "call %u", func_index(f, x.chunks.funcs.at[i]));
+    emit_calls(out, f->m, x.chunks.funcs.at, x.chunks.funcs.len);
     matcher_free(&walk);
     chunks_free(&x.chunks);
     map_free(&x.made);

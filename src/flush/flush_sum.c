@@ -139,8 +139,7 @@ static void add_settling(Flush *f, Splicer *s) {
 }
 
 void flush_settle(const Flush *f, Buf *out) {
-    for (uint32_t i = 0; i < f->sums.settle.len; i++)
-        emit(out, "call %u", func_index(f, f->sums.settle.at[i]));
+    emit_calls(out, f->m, f->sums.settle.at, f->sums.settle.len);
 }
 
 void flush_add_sums(Flush *f, Splicer *s) {

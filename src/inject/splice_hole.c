@@ -15,8 +15,12 @@ void hole_put_local(Splicer *s, uint8_t access, uint32_t local) {
               local);
 }
 
+void hole_put_global(Splicer *s, uint8_t access, uint64_t global) {
+    put_index(s->out, access == HOLE_GET ? WASM_OP_GLOBAL_GET : WASM_OP_GLOBAL_SET, global);
+}
+
 void hole_put_call(Splicer *s, uint32_t func) {
-    put_index(s->out, WASM_OP_CALL, wasm_final(s->m, WASM_SPACE_FUNC, func));
+    emit_calls(s->out, s->m, &func, 1);
 }
 
 static void put_constant(Splicer *s, WasmType type, const Expr *e, const Site *site) {

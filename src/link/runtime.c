@@ -14,9 +14,7 @@ static uint32_t add_copy(const RuntimePlace *p, Str name) {
     Buf code = {0};
     WasmType params[] = {WASM_I32, WASM_I32, WASM_I32};
     uint32_t type = wasm_add_func_type(to, params, 3, NULL, 0);
-    emit_locals(&code, 0, 0);
     emit_copy(&code, to, in ? p->memory : p->shown, in ? p->shown : p->memory);
-    emit(&code, "end");
     const char *full = arena_printf(&to->arena, "%.*s%.*s", STR_ARG(p->prefix), STR_ARG(name));
     return wasm_add_func(to, type, str_of(full), &code, false);
 }

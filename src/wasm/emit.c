@@ -336,14 +336,15 @@ void emit_body(Buf *b, const char *code, ...) {
     va_end(e.ap);
 }
 
-uint32_t emit_wrapper(WasmModule *m, const char *name, uint32_t func, const char *before,
-                      const char *after) {
+uint32_t emit_wrapper(WasmModule *m, Str name, uint32_t func, const Buf *before, const Buf *after) {
+    static const Buf none;
     Buf body = {0}, arguments = {0};
     for (uint32_t k = 0; k < wasm_func_type(m, func)->nparams; k++)
         put_index(&arguments, WASM_OP_LOCAL_GET, k);
-    emit_body(&body, "%s %p call %u %s", before, (const void *)&arguments, func, after);
+    emit_body(&body, "%p %p call %u %p", before ? before : &none, &arguments,
+              emit_index(m, WASM_SPACE_FUNC, func), after ? after : &none);
     buf_free(&arguments);
-    return wasm_add_func(m, m->funcs.at[func].type, str_of(name), &body, m->layout.done);
+    return wasm_add_func(m, m->funcs.at[func].type, name, &body, m->layout.done);
 }
 
 /* ---- pieces ---- */
@@ -452,18 +453,6 @@ void emit_update(Buf *b, EmitNumber n, const char *code, ...) {
     emit_set(b, n);
 }
 
-void emit_locals(Buf *b, uint32_t i32, uint32_t i64) {
-    buf_uleb(b, (i32 > 0) + (i64 > 0));
-    if (i32) {
-        buf_uleb(b, i32);
-        wasm_put_type(b, WASM_I32);
-    }
-    if (i64) {
-        buf_uleb(b, i64);
-        wasm_put_type(b, WASM_I64);
-    }
-}
-
 void emit_br_table(Buf *b, const uint32_t *labels, uint32_t n, uint32_t otherwise) {
     wasm_put_op(b, WASM_OP_BR_TABLE);
     buf_uleb(b, n);
@@ -473,8 +462,8 @@ void emit_br_table(Buf *b, const uint32_t *labels, uint32_t n, uint32_t otherwis
 }
 
 void emit_copy(Buf *b, const WasmModule *m, uint32_t to, uint32_t from) {
-    bool to64 = m->memories.at[to].limits.is64, from64 = m->memories.at[from].limits.is64;
-    const char *widen[] = {"", "i64.extend_i32_u"};
-    emit(b, "local.get 0 %s local.get 1 %s local.get 2 %s memory.copy %u %u", widen[to64],
-         widen[from64], widen[to64 && from64], to, from);
+    WasmType a = wasm_memory_address(m, to), c = wasm_memory_address(m, from);
+    emit_body(b, "local.get 0 %s local.get 1 %s local.get 2 %s memory.copy %u %u",
+              emit_resized(WASM_I32, a), emit_resized(WASM_I32, c),
+              emit_resized(WASM_I32, a == c ? a : WASM_I32), to, from);
 }

@@ -44,9 +44,8 @@ uint32_t emit_function(WasmModule *m, const char *name, const char *code, ...)
 void emit_body(Buf *b, const char *code, ...) __attribute__((format(printf, 2, 3)));
 
 /* Adds a function of the same type as `func`, which it calls with its own arguments, between other
- * code. */
-uint32_t emit_wrapper(WasmModule *m, const char *name, uint32_t func, const char *before,
-                      const char *after);
+ * code (NULL: none). */
+uint32_t emit_wrapper(WasmModule *m, Str name, uint32_t func, const Buf *before, const Buf *after);
 
 /* What instructions that are made now have for a handle. */
 static inline uint32_t emit_index(const WasmModule *m, WasmSpace space, uint32_t handle) {
@@ -98,14 +97,11 @@ void emit_increment(Buf *b, EmitNumber n, uint64_t by);
 /* "i32", "i64", "f32" or "f64". */
 const char *emit_type(WasmType t);
 
-/* Appends local declarations, the beginning of a function's code: so many of i32, then of i64. */
-void emit_locals(Buf *b, uint32_t i32, uint32_t i64);
-
 /* Appends a br_table with these labels. */
 void emit_br_table(Buf *b, const uint32_t *labels, uint32_t n, uint32_t otherwise);
 
-/* Appends the body of a function (to, from, length), of i32 all: memory.copy between two memories,
- * whose handles are given. */
+/* Appends what emit_body would for a function (to, from, length), of i32 all: memory.copy between
+ * two memories, whose handles are given. */
 void emit_copy(Buf *b, const WasmModule *m, uint32_t to, uint32_t from);
 
 /* The immediates of a load or store. */
