@@ -53,8 +53,8 @@ static Str bytes_of(const WasmModule *m) {
 }
 
 /* The string that is the contents of a custom section; empty if there is none. */
-static Str section_string(const WasmModule *m, const char *name) {
-    Str content = find_section(bytes_of(m), name);
+static Str section_string(Str module, const char *name) {
+    Str content = find_section(module, name);
     WasmCode c = wasm_code((const uint8_t *)content.ptr, content.len, 0);
     uint32_t len;
     const uint8_t *at;
@@ -154,8 +154,8 @@ static void take_map(Locations *l, Str json, Str url, DiagFileId file, Diags *di
     l->map = source_map_read(json, url, &error);
     l->file = file;
     if (!l->map) {
-        diag(diags, DIAG_DAMAGED_DEBUG, (Span){file, 0, 0}, "the source map cannot be read: %s",
-             error);
+        diag(diags, DIAG_DAMAGED_DEBUG, (Span){file, 0, 0},
+             "expected a source map or a WebAssembly module, but %s", error);
     } else if (map_is_stale(l)) {
         diag(diags, DIAG_STALE_DEBUG, (Span){file, 0, 0},
              "the source map describes other code than this: its mappings are not at instructions "
@@ -192,7 +192,7 @@ static void take_inline_map(Locations *l, Str url, Diags *diags) {
 
 static void choose(Locations *l, Diags *diags) {
     const LocationOptions *o = l->options;
-    Str url = section_string(l->m, "sourceMappingURL");
+    Str url = section_string(bytes_of(l->m), "sourceMappingURL");
     if (o->debug.bytes.ptr) {
         take_file(l, &o->debug, diags);
         return;
@@ -222,11 +222,10 @@ bool locations_any(const Locations *l) {
     return l->dwarf || l->map;
 }
 
-bool locations_named(const WasmModule *m, Str *name) {
-    Str module = section_string(m, "external_debug_info");
-    Str url = section_string(m, "sourceMappingURL");
-    *name = module.len ? module : url;
-    return !find_section(bytes_of(m), ".debug_info").len && name->len && !url_is_data(*name);
+bool locations_named(Str module, Str *name) {
+    Str other = section_string(module, "external_debug_info");
+    *name = other.len ? other : section_string(module, "sourceMappingURL");
+    return name->len && !url_is_data(*name) && !find_section(module, ".debug_info").len;
 }
 
 /* ---- answers ---- */

@@ -263,7 +263,7 @@ SourceMap *source_map_read(Str json, Str url, const char **error) {
     map->url = url;
     *error = NULL;
     if (!read_object(map, without_guard(json), &m))
-        *error = "it is no object in JSON";
+        *error = "this is no object in JSON";
     else if (!str_is(m.version, "3"))
         *error = "its version is not 3";
     else if (m.sections.ptr ? !read_index(map, m.sections) : !read_plain(map, &m, 0))
