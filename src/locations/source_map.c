@@ -169,9 +169,11 @@ static Str *member(Members *m, Str key) {
 }
 
 static bool read_object(SourceMap *map, Str text, Members *m) {
-    Json j = {&map->arena, text.ptr, text.ptr + text.len};
     *m = (Members){0};
-    if (!text.ptr || !json_char(&j, '{'))
+    if (!text.ptr)
+        return false;
+    Json j = {&map->arena, text.ptr, text.ptr + text.len};
+    if (!json_char(&j, '{'))
         return false;
     if (json_char(&j, '}'))
         return true;
@@ -194,8 +196,10 @@ static uint32_t number(Str text) {
 }
 
 static bool read_sources(SourceMap *map, const Members *m) {
+    if (!m->sources.ptr)
+        return false;
     Json j = {&map->arena, m->sources.ptr, m->sources.ptr + m->sources.len};
-    if (!m->sources.ptr || !json_char(&j, '['))
+    if (!json_char(&j, '['))
         return false;
     if (json_char(&j, ']'))
         return true;
