@@ -198,6 +198,44 @@ whammc_host whammc_hosted(whammc *w, const char **why);
  * of them; owned by w. */
 const whammc_probe_stats *whammc_probes(whammc *w, size_t *n);
 
+/* ---- source locations ---- */
+
+/* A function of an inlined chain, and where in it an instruction is from. */
+typedef struct whammc_frame {
+    const char *file;      /* the path; "" = unknown */
+    uint32_t line, column; /* from 1; 0 = unknown */
+    const char *function;  /* its name in the source, without scopes; "" = unknown */
+    const char *linkage;   /* the linker's name for it, often mangled; "" = none */
+} whammc_frame;
+
+/* Paths of sources that begin with `from`, a folder or a whole path, begin with `to` instead. */
+typedef struct whammc_path_map {
+    const char *from, *to;
+} whammc_path_map;
+
+/* Where the locations of a program are, besides in itself. All is borrowed. */
+typedef struct whammc_debug_info {
+    /* A file to take them from, whatever the program has: a module with DWARF sections and the same
+     * code, or a source map. NULL = none. */
+    const char *file_name;
+    const void *file;
+    size_t file_size;
+    /* The file that the program names (whammc_debug_reference). It may be missing. */
+    const char *named_name;
+    const void *named;
+    size_t named_size;
+    const whammc_path_map *maps; /* the first that fits counts */
+    size_t nmaps;
+} whammc_debug_info;
+
+/* Asks calls of whammc_list for source locations; NULL: no more. `info` must live as long as those.
+ */
+void whammc_locate(whammc *w, const whammc_debug_info *info);
+
+/* The file with debug information that a module names, a path relative to it or a URL, if it needs
+ * that: *name points into the module. Returns the name's length, 0 = there is none. */
+size_t whammc_debug_reference(const void *bytes, size_t size, const char **name);
+
 /* ---- listing ---- */
 
 /* One place where a probe matches. Strings are valid during the call. */
@@ -209,6 +247,9 @@ typedef struct whammc_site {
     const char *fname; /* "" = none */
     uint32_t pc;
     const char *instruction; /* with immediates, "call 12"; "" at function entry */
+    /* After whammc_locate: from the innermost inlined function; none if nothing is known. */
+    const whammc_frame *frames;
+    size_t nframes;
 } whammc_site;
 
 /* Finds every site of every probe in a module, calling `site` for each in code order; it may be

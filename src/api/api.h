@@ -56,6 +56,7 @@ struct whammc {
     Vec(whammc_attached) attached;
     Vec(whammc_constant) constants;
     Arena names; /* of `attached` and `constants` */
+    const whammc_debug_info *debug; /* NULL = nobody wants locations */
 };
 
 /* The messages as text, with the flags of whammc_messages; owned by *rendered. */

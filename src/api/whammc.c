@@ -9,6 +9,7 @@
 #endif
 #include "api/api.h"
 
+#include "api/api_locate.h"
 #include "api/api_monitor.h"
 #include "api/bundled_scripts.h"
 #include "plan/counter.h"
@@ -407,12 +408,17 @@ typedef struct Listing {
     void (*site)(void *ctx, const whammc_site *s);
     void *ctx;
     Buf event, instruction, fname;
+    Locator locator;
 } Listing;
 
 static void list_site(void *ctx, const Site *site, const SiteTypes *types, const Match *matches,
                       uint32_t n) {
     (void)types;
     Listing *l = ctx;
+    size_t nframes = 0;
+    const whammc_frame *frames = NULL;
+    if (l->site && n)
+        frames = locator_at(&l->locator, site->m, site->func, site->pc, &nframes, &l->w->diags);
     for (uint32_t i = 0; i < n; i++) {
         const Action *a = matches[i].action;
         matches[i].action->sites++;
@@ -423,8 +429,15 @@ static void list_site(void *ctx, const Site *site, const SiteTypes *types, const
         if (site->instr)
             wasm_instr_text(&l->instruction, site->instr);
         buf_str(&l->fname, wasm_shown_name(site->m, site->func));
-        whammc_site s = {a->variant->source,  a->number, buf_cstr(&l->event),      site->func,
-                         buf_cstr(&l->fname), site->pc,  buf_cstr(&l->instruction)};
+        whammc_site s = {a->variant->source,
+                         a->number,
+                         buf_cstr(&l->event),
+                         site->func,
+                         buf_cstr(&l->fname),
+                         site->pc,
+                         buf_cstr(&l->instruction),
+                         frames,
+                         nframes};
         l->site(l->ctx, &s);
     }
 }
@@ -434,10 +447,11 @@ whammc_status whammc_list(whammc *w, const char *name, const void *bytes, size_t
     whammc_status status = prepare_for_program(w);
     if (status != WHAMMC_OK)
         return status;
-    Listing l = {.w = w, .site = site, .ctx = ctx};
+    Listing l = {.w = w, .site = site, .ctx = ctx, .locator = {.info = w->debug, .program = name}};
     DiagFileId file = diag_file(&w->diags, name, bytes, size, true);
     if (rewrite_list(&w->plan, bytes, size, file, list_site, &l, &w->diags))
         warn_unmatched(w);
+    locator_close(&l.locator, &w->diags);
     buf_free(&l.event);
     buf_free(&l.instruction);
     buf_free(&l.fname);

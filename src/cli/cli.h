@@ -176,6 +176,36 @@ enum { OPTION_NAMES = 1020 };
  * they do not fit, or the module is not valid, which was said. */
 bool names_give(const Cli *cli, const char *app_path, const char *path, Buf *app);
 
+/* ---- source locations (debug_option.c) ---- */
+
+/* The options of the commands that show source locations. */
+enum { OPTION_DEBUG_FILE = 1030, OPTION_PATH_MAP };
+#define DEBUG_OPTIONS                                                                              \
+    {OPTION_DEBUG_FILE, "debug-file", "FILE",                                                      \
+     "take source locations from this file: a module with DWARF sections and the same code, or a " \
+     "source map"},                                                                                \
+    {                                                                                              \
+        OPTION_PATH_MAP, "path-map", "FROM=TO",                                                    \
+            "show paths of sources that begin with FROM as beginning with TO; may be repeated"     \
+    }
+
+/* A zeroed DebugOptions is valid: nothing was given. */
+typedef struct DebugOptions {
+    const char *file; /* NULL = none */
+    Vec(whammc_path_map) maps;
+    Arena texts; /* of the following */
+    Buf contents, named;
+    whammc_debug_info info;
+} DebugOptions;
+
+/* Accepts the option of this key; if it is wrong, prints a message and returns false. */
+bool debug_option(const Cli *cli, DebugOptions *o, int key, const char *value);
+/* Asks w for source locations of this program. Reads the file that was given, and else the one that
+ * the program names; a warning if that is not there. On failure, prints a message and returns
+ * false. The options must live until w is freed. */
+bool debug_give(const Cli *cli, DebugOptions *o, whammc *w, const char *app_path, const Buf *app);
+void debug_free(DebugOptions *o);
+
 /* ---- scripts (script_files.c) ---- */
 
 /* Reads a script and adds it to w; where there is no such file, a name without folder may be that

@@ -5,7 +5,7 @@
 
 #include <fnmatch.h>
 
-enum { FUNCTIONS = OPTION_LONG, COLUMN_MAX = 64 };
+enum { FUNCTIONS = OPTION_LONG, LINES, COLUMN_MAX = 64 };
 
 static const Option options[] = {
     {'s', "script", "SCRIPT", "find the sites of this script's probes; may be repeated"},
@@ -15,6 +15,10 @@ static const Option options[] = {
     NAMES_OPTION,
     {FUNCTIONS, "functions", "GLOB",
      "show only sites in functions whose names match this shell pattern"},
+    {LINES, "lines", NULL,
+     "also show where in the source each site is: file, line and column, and the function with "
+     "those that it was inlined into; from DWARF or a source map"},
+    DEBUG_OPTIONS,
     {'v', "verbose", NULL,
      "also show the probe's number in reports and its event, whether it only counts, and which "
      "maps are replaced by variables"},
@@ -24,13 +28,14 @@ static const Option options[] = {
 /* Texts occur often: they are kept once, clean for terminals, and named by number. */
 typedef struct Row {
     uint32_t fid, pc, number;
-    uint32_t function, instruction, event; /* texts */
+    uint32_t function, instruction, event, location, source; /* texts */
 } Row;
 
 typedef struct List {
     const char *functions; /* GLOB; NULL = all */
     const char *names;     /* a file; NULL = none */
-    bool count, verbose;
+    bool count, verbose, lines;
+    DebugOptions debug;
     Vec(const char *) scripts;
     LibraryOptions libs;
     DefineOptions definitions;
@@ -56,22 +61,73 @@ static uint32_t text(List *l, const char *s) {
     return index;
 }
 
+/* FILE:LINE:COLUMN, as far as they are known. */
+static void put_place(Buf *b, const whammc_frame *f) {
+    buf_str(b, str_of(f->file));
+    if (f->line)
+        buf_printf(b, ":%u", f->line);
+    if (f->line && f->column)
+        buf_printf(b, ":%u", f->column);
+}
+
+static uint32_t location(List *l, const whammc_site *s) {
+    Buf b = {0};
+    if (s->nframes && s->frames[0].line)
+        put_place(&b, &s->frames[0]);
+    uint32_t index = text(l, buf_cstr(&b));
+    buf_free(&b);
+    return index;
+}
+
+/* The function, then each that it was inlined into, with the place of the call. */
+static uint32_t source(List *l, const whammc_site *s) {
+    Buf b = {0};
+    for (size_t i = 0; i < s->nframes; i++) {
+        if (i)
+            buf_str(&b, STR(" < "));
+        buf_str(&b, str_of(s->frames[i].function));
+        if (i) {
+            buf_str(&b, STR(" ("));
+            put_place(&b, &s->frames[i]);
+            buf_u8(&b, ')');
+        }
+    }
+    uint32_t index = text(l, buf_cstr(&b));
+    buf_free(&b);
+    return index;
+}
+
 static void add_site(void *ctx, const whammc_site *s) {
     List *l = ctx;
     if (l->functions && fnmatch(l->functions, s->fname, 0) != 0)
         return;
     while (l->probes.len <= s->probe)
         vec_add(&l->probes);
-    Row row = {s->fid,           s->pc, s->number, text(l, s->fname), text(l, s->instruction),
-               text(l, s->event)};
+    Row row = {.fid = s->fid,
+               .pc = s->pc,
+               .number = s->number,
+               .function = text(l, s->fname),
+               .instruction = text(l, s->instruction),
+               .event = text(l, s->event)};
+    if (l->lines) {
+        row.location = location(l, s);
+        row.source = source(l, s);
+    }
     vec_push(&l->probes.at[s->probe].rows, row);
 }
 
 /* ---- showing ---- */
 
-enum { FUNCTION, FID, PC, INSTRUCTION, NUMBER, EVENT, NCOLUMNS };
-static const char *const titles[NCOLUMNS] = {"function",    "fid",   "pc",
-                                             "instruction", "probe", "event"};
+enum { FUNCTION, FID, PC, INSTRUCTION, LOCATION, SOURCE, NUMBER, EVENT, NCOLUMNS };
+static const char *const titles[NCOLUMNS] = {
+    "function", "fid", "pc", "instruction", "location", "source function", "probe", "event"};
+
+/* Whether a column is to be shown. */
+static bool is_shown(const List *l, int column) {
+    if (column == NUMBER || column == EVENT)
+        return l->verbose;
+    return l->lines || (column != LOCATION && column != SOURCE);
+}
 
 static bool is_number(int column) {
     return column == FID || column == PC || column == NUMBER;
@@ -83,6 +139,8 @@ static uint32_t value(const Row *r, int column) {
     case FUNCTION: return r->function;
     case INSTRUCTION: return r->instruction;
     case EVENT: return r->event;
+    case LOCATION: return r->location;
+    case SOURCE: return r->source;
     case FID: return r->fid;
     case PC: return r->pc;
     default: return r->number;
@@ -117,9 +175,11 @@ static void end_row(Buf *out) {
     buf_u8(out, '\n');
 }
 
-static void put_row(const List *l, const Row *r, const uint32_t *widths, int ncolumns, Buf *out) {
-    for (int i = 0; i < ncolumns; i++) {
+static void put_row(const List *l, const Row *r, const uint32_t *widths, Buf *out) {
+    for (int i = 0; i < NCOLUMNS; i++) {
         uint32_t v = value(r, i);
+        if (!is_shown(l, i))
+            continue;
         if (is_number(i)) {
             char number[12];
             uint32_t len = digits(v), rest = v;
@@ -136,7 +196,7 @@ static void put_row(const List *l, const Row *r, const uint32_t *widths, int nco
 static void measure(const List *l, const Row *rows, uint32_t n, uint32_t *widths) {
     for (int i = 0; i < NCOLUMNS; i++) {
         widths[i] = (uint32_t)strlen(titles[i]);
-        for (uint32_t k = 0; k < n; k++) {
+        for (uint32_t k = 0; is_shown(l, i) && k < n; k++) {
             uint32_t v = value(&rows[k], i), used = is_number(i) ? digits(v) : l->widths.at[v];
             if (used > widths[i])
                 widths[i] = used < COLUMN_MAX ? used : COLUMN_MAX;
@@ -149,14 +209,14 @@ static void show_rows(const List *l, uint32_t probe) {
         return;
     uint32_t widths[NCOLUMNS], n = l->probes.at[probe].rows.len;
     const Row *rows = l->probes.at[probe].rows.at;
-    int ncolumns = l->verbose ? NCOLUMNS : NUMBER;
     measure(l, rows, n, widths);
     Buf out = {0};
-    for (int i = 0; i < ncolumns; i++)
-        put_cell(&out, str_of(titles[i]), (uint32_t)strlen(titles[i]), widths[i], is_number(i));
+    for (int i = 0; i < NCOLUMNS; i++)
+        if (is_shown(l, i))
+            put_cell(&out, str_of(titles[i]), (uint32_t)strlen(titles[i]), widths[i], is_number(i));
     end_row(&out);
     for (uint32_t k = 0; k < n; k++) {
-        put_row(l, &rows[k], widths, ncolumns, &out);
+        put_row(l, &rows[k], widths, &out);
         if (out.len > 1 << 16) {
             message_stdout(&out);
             out.len = 0;
@@ -219,7 +279,10 @@ static int list(const Cli *cli, List *l, const char *path) {
     define_give(&l->definitions, w, false);
     bool ok = library_give_all(cli, &l->libs, l->scripts.at, l->scripts.len, w, true);
     int status = STATUS_ERROR;
-    if (file_read_module(cli, path, &app) && names_give(cli, path, l->names, &app) && ok) {
+    ok = file_read_module(cli, path, &app) && names_give(cli, path, l->names, &app) && ok;
+    if (ok && l->lines)
+        ok = debug_give(cli, &l->debug, w, path, &app);
+    if (ok) {
         progress_start("reading", file_title(path), app.len);
         status = message_library(
             cli, w,
@@ -248,6 +311,12 @@ static int run(Cli *cli) {
         case 'v': l.verbose = true; break;
         case FUNCTIONS: l.functions = value; break;
         case OPTION_NAMES: l.names = value; break;
+        case LINES: l.lines = true; break;
+        case OPTION_DEBUG_FILE:
+        case OPTION_PATH_MAP:
+            l.lines = true;
+            ok = debug_option(cli, &l.debug, key, value);
+            break;
         }
     int status = ok ? cli_option_status(key) : STATUS_USAGE;
     if (ok && key == ARGS_END)
@@ -260,6 +329,7 @@ static int run(Cli *cli) {
     vec_free(&l.scripts);
     vec_free(&l.definitions);
     library_free(&l.libs);
+    debug_free(&l.debug);
     vec_free(&l.shown);
     vec_free(&l.widths);
     map_free(&l.texts);

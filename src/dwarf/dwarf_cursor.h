@@ -15,7 +15,7 @@ typedef struct DwarfCursor {
 /* Over bytes [from, to) of a section, or nothing if they are not in it. */
 static inline DwarfCursor dwarf_cursor(Str section, uint64_t from, uint64_t to) {
     const uint8_t *bytes = (const uint8_t *)section.ptr;
-    if (from > to || to > section.len)
+    if (!bytes || from > to || to > section.len)
         return (DwarfCursor){.failed = true};
     return (DwarfCursor){.start = bytes, .at = bytes + from, .end = bytes + to};
 }

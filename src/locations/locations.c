@@ -4,9 +4,9 @@
 #include "locations/locations.h"
 #include "base/path_pool.h"
 #include "dwarf/dwarf.h"
+#include "locations/section.h"
 #include "locations/source_map.h"
 #include "locations/url.h"
-#include "wasm/leb.h"
 
 /* So many functions are looked at to tell whether a source map is stale. */
 enum { STALE_SAMPLE = 64 };
@@ -28,44 +28,13 @@ struct Locations {
 
 /* ---- modules ---- */
 
-/* The contents of a section: the custom section with this name, or with NULL the code section. */
-static Str find_section(Str module, const char *name) {
-    WasmCode c =
-        wasm_code((const uint8_t *)module.ptr, module.len, module.len < 8 ? module.len : 8);
-    uint8_t id;
-    uint32_t size;
-    const uint8_t *at;
-    while (c.at < c.end && wasm_get_u8(&c, &id) && wasm_get_u32(&c, &size) &&
-           wasm_get_bytes(&c, size, &at)) {
-        WasmCode s = wasm_code(at, size, 0);
-        if (id == WASM_SEC_CODE && !name)
-            return (Str){(const char *)at, size};
-        if (id != WASM_SEC_CUSTOM || !name || !wasm_get_u32(&s, &size) ||
-            !wasm_get_bytes(&s, size, &at) || !str_is((Str){(const char *)at, size}, name))
-            continue;
-        return (Str){(const char *)s.at, (uint32_t)(s.end - s.at)};
-    }
-    return (Str){0};
-}
-
 static Str bytes_of(const WasmModule *m) {
     return (Str){(const char *)m->bytes, (uint32_t)m->size};
 }
 
-/* The string that is the contents of a custom section; empty if there is none. */
-static Str section_string(const WasmModule *m, const char *name) {
-    Str content = find_section(bytes_of(m), name);
-    WasmCode c = wasm_code((const uint8_t *)content.ptr, content.len, 0);
-    uint32_t len;
-    const uint8_t *at;
-    if (!content.len || !wasm_get_u32(&c, &len) || !wasm_get_bytes(&c, len, &at))
-        return (Str){0};
-    return (Str){(const char *)at, len};
-}
-
 static void find_bodies(Locations *l) {
     const WasmModule *m = l->m;
-    Str code = find_section(bytes_of(m), NULL);
+    Str code = section_find(bytes_of(m), NULL);
     uint32_t first = m->input_imports[WASM_SPACE_FUNC], n = m->input_count[WASM_SPACE_FUNC] - first;
     l->code = code.len ? (uint32_t)((const uint8_t *)code.ptr - m->bytes) : 0;
     l->bodies = mem_alloc((n + 1) * sizeof *l->bodies);
@@ -83,21 +52,9 @@ static bool is_module(Str bytes) {
 
 /* ---- DWARF ---- */
 
-static DwarfSections dwarf_sections(Str module) {
-    return (DwarfSections){.info = find_section(module, ".debug_info"),
-                           .abbrev = find_section(module, ".debug_abbrev"),
-                           .str = find_section(module, ".debug_str"),
-                           .str_offsets = find_section(module, ".debug_str_offsets"),
-                           .line = find_section(module, ".debug_line"),
-                           .line_str = find_section(module, ".debug_line_str"),
-                           .addr = find_section(module, ".debug_addr"),
-                           .ranges = find_section(module, ".debug_ranges"),
-                           .rnglists = find_section(module, ".debug_rnglists")};
-}
-
 /* Takes the DWARF of a module: the program, or one with the same code. False if it has none. */
 static bool take_dwarf(Locations *l, Str module, DiagFileId file, Diags *diags) {
-    DwarfSections sections = dwarf_sections(module);
+    DwarfSections sections = section_dwarf(module);
     if (!sections.info.len)
         return false;
     l->dwarf = dwarf_open(&sections, l->bodies, l->nbodies);
@@ -154,8 +111,8 @@ static void take_map(Locations *l, Str json, Str url, DiagFileId file, Diags *di
     l->map = source_map_read(json, url, &error);
     l->file = file;
     if (!l->map) {
-        diag(diags, DIAG_DAMAGED_DEBUG, (Span){file, 0, 0}, "the source map cannot be read: %s",
-             error);
+        diag(diags, DIAG_DAMAGED_DEBUG, (Span){file, 0, 0},
+             "expected a source map or a WebAssembly module, but %s", error);
     } else if (map_is_stale(l)) {
         diag(diags, DIAG_STALE_DEBUG, (Span){file, 0, 0},
              "the source map describes other code than this: its mappings are not at instructions "
@@ -176,7 +133,7 @@ static void take_file(Locations *l, const LocationFile *f, Diags *diags) {
         take_map(l, f->bytes, f->name, file, diags);
         return;
     }
-    Str code = find_section(f->bytes, NULL), own = find_section(bytes_of(l->m), NULL);
+    Str code = section_find(f->bytes, NULL), own = section_find(bytes_of(l->m), NULL);
     if (code.len && !str_eq(code, own))
         diag(diags, DIAG_STALE_DEBUG, (Span){file, 0, 0},
              "the module has other code than the program");
@@ -192,7 +149,7 @@ static void take_inline_map(Locations *l, Str url, Diags *diags) {
 
 static void choose(Locations *l, Diags *diags) {
     const LocationOptions *o = l->options;
-    Str url = section_string(l->m, "sourceMappingURL");
+    Str url = section_string(bytes_of(l->m), "sourceMappingURL");
     if (o->debug.bytes.ptr) {
         take_file(l, &o->debug, diags);
         return;
@@ -222,11 +179,10 @@ bool locations_any(const Locations *l) {
     return l->dwarf || l->map;
 }
 
-bool locations_named(const WasmModule *m, Str *name) {
-    Str module = section_string(m, "external_debug_info");
-    Str url = section_string(m, "sourceMappingURL");
-    *name = module.len ? module : url;
-    return !find_section(bytes_of(m), ".debug_info").len && name->len && !url_is_data(*name);
+bool locations_named(Str module, Str *name) {
+    Str other = section_string(module, "external_debug_info");
+    *name = other.len ? other : section_string(module, "sourceMappingURL");
+    return name->len && !url_is_data(*name) && !section_find(module, ".debug_info").len;
 }
 
 /* ---- answers ---- */
@@ -283,7 +239,7 @@ uint32_t locations_at(Locations *l, uint32_t func, uint32_t pc, const LocationFr
 
 /* The file offset of an offset in a section. */
 static uint32_t file_offset(const Locations *l, const char *section, uint32_t offset) {
-    Str content = find_section(l->bytes, section);
+    Str content = section_find(l->bytes, section);
     return (uint32_t)(content.ptr - l->bytes.ptr) + offset;
 }
 

@@ -63,7 +63,8 @@ uint32_t locations_at(Locations *l, uint32_t func, uint32_t pc, const LocationFr
 /* Warns of what could not be read, now that the questions are over. */
 void locations_close(Locations *l, Diags *diags);
 
-/* The path or URL of the separate file that a program names and needs; false if it needs none. */
-bool locations_named(const WasmModule *m, Str *name);
+/* The path or URL of the separate file with debug information that a module names and needs; false
+ * if it needs none. */
+bool locations_named(Str module, Str *name);
 
 #endif

@@ -169,9 +169,11 @@ static Str *member(Members *m, Str key) {
 }
 
 static bool read_object(SourceMap *map, Str text, Members *m) {
-    Json j = {&map->arena, text.ptr, text.ptr + text.len};
     *m = (Members){0};
-    if (!text.ptr || !json_char(&j, '{'))
+    if (!text.ptr)
+        return false;
+    Json j = {&map->arena, text.ptr, text.ptr + text.len};
+    if (!json_char(&j, '{'))
         return false;
     if (json_char(&j, '}'))
         return true;
@@ -194,8 +196,10 @@ static uint32_t number(Str text) {
 }
 
 static bool read_sources(SourceMap *map, const Members *m) {
+    if (!m->sources.ptr)
+        return false;
     Json j = {&map->arena, m->sources.ptr, m->sources.ptr + m->sources.len};
-    if (!m->sources.ptr || !json_char(&j, '['))
+    if (!json_char(&j, '['))
         return false;
     if (json_char(&j, ']'))
         return true;
@@ -263,7 +267,7 @@ SourceMap *source_map_read(Str json, Str url, const char **error) {
     map->url = url;
     *error = NULL;
     if (!read_object(map, without_guard(json), &m))
-        *error = "it is no object in JSON";
+        *error = "this is no object in JSON";
     else if (!str_is(m.version, "3"))
         *error = "its version is not 3";
     else if (m.sections.ptr ? !read_index(map, m.sections) : !read_plain(map, &m, 0))

@@ -1,0 +1,64 @@
+/*
+ * api/api_locate.c - source locations for callers of the public library.
+ */
+#include "api/api_locate.h"
+
+void whammc_locate(whammc *w, const whammc_debug_info *info) {
+    w->debug = info;
+}
+
+size_t whammc_debug_reference(const void *bytes, size_t size, const char **name) {
+    Str found = {0};
+    bool any = size <= UINT32_MAX && locations_named((Str){bytes, (uint32_t)size}, &found);
+    *name = found.ptr;
+    return any ? found.len : 0;
+}
+
+static LocationFile file_of(const char *name, const void *bytes, size_t size) {
+    return (LocationFile){name, str_of(name), {bytes, (uint32_t)size}};
+}
+
+static void open(Locator *l, const WasmModule *m, Diags *diags) {
+    const whammc_debug_info *i = l->info;
+    for (size_t k = 0; k < i->nmaps; k++)
+        vec_push(&l->maps, ((PathMap){str_of(i->maps[k].from), str_of(i->maps[k].to)}));
+    l->options = (LocationOptions){.debug = file_of(i->file_name, i->file, i->file_size),
+                                   .named = file_of(i->named_name, i->named, i->named_size),
+                                   .named_missing = i->named_name && !i->named,
+                                   .program = str_of(l->program),
+                                   .maps = l->maps.at,
+                                   .nmaps = l->maps.len};
+    l->locations = locations_open(m, &l->options, diags);
+}
+
+static const char *text(Locator *l, Str s) {
+    return s.len ? arena_strndup(&l->texts, s.ptr, s.len) : "";
+}
+
+const whammc_frame *locator_at(Locator *l, const WasmModule *m, uint32_t func, uint32_t pc,
+                               size_t *n, Diags *diags) {
+    const LocationFrame *found;
+    *n = 0;
+    if (!l->info)
+        return NULL;
+    if (!l->locations)
+        open(l, m, diags);
+    arena_free(&l->texts);
+    l->frames.len = 0;
+    *n = locations_at(l->locations, func, pc, &found);
+    for (size_t i = 0; i < *n; i++) {
+        const LocationFrame *f = &found[i];
+        vec_push(&l->frames, ((whammc_frame){text(l, f->file), f->line, f->column,
+                                             text(l, f->function), text(l, f->linkage)}));
+    }
+    return l->frames.at;
+}
+
+void locator_close(Locator *l, Diags *diags) {
+    if (l->locations)
+        locations_close(l->locations, diags);
+    vec_free(&l->maps);
+    vec_free(&l->frames);
+    arena_free(&l->texts);
+    *l = (Locator){0};
+}
