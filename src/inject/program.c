@@ -55,25 +55,15 @@ void program_wrap_ends(Program *p, int64_t main, int64_t proc_exit) {
     p->exit_wrapper = add_wrapper(p, proc_exit, "whammc.proc_exit");
 }
 
-static void put_call(const Program *p, uint32_t func, Buf *out) {
-    emit(out, "call %u", wasm_final(&p->m, WASM_SPACE_FUNC, func));
-}
-
 /* The code of a wrapper, if there is one. */
 static void fill_wrapper(Program *p, int64_t func, uint32_t wrapper) {
-    Buf code = {0};
+    Buf flush = {0};
     if (func < 0)
         return;
-    emit_locals(&code, 0, 0);
-    if (func == p->proc_exit)
-        put_call(p, (uint32_t)p->flush, &code);
-    for (uint32_t k = 0; k < wasm_func_type(&p->m, (uint32_t)func)->nparams; k++)
-        emit(&code, "local.get %u", k);
-    put_call(p, (uint32_t)func, &code);
-    if (func == p->main)
-        put_call(p, (uint32_t)p->flush, &code);
-    emit(&code, "end");
-    p->m.funcs.at[wrapper].code = code;
+    emit_calls(&flush, &p->m, &(uint32_t){(uint32_t)p->flush}, 1);
+    emit_wrapper_body(&p->m.funcs.at[wrapper].code, &p->m, (uint32_t)func,
+                      func == p->proc_exit ? &flush : NULL, func == p->main ? &flush : NULL);
+    buf_free(&flush);
 }
 
 /* Whether there is an instruction that throws. */

@@ -336,14 +336,20 @@ void emit_body(Buf *b, const char *code, ...) {
     va_end(e.ap);
 }
 
-uint32_t emit_wrapper(WasmModule *m, Str name, uint32_t func, const Buf *before, const Buf *after) {
+void emit_wrapper_body(Buf *b, const WasmModule *m, uint32_t func, const Buf *before,
+                       const Buf *after) {
     static const Buf none;
-    Buf body = {0}, arguments = {0};
+    Buf arguments = {0};
     for (uint32_t k = 0; k < wasm_func_type(m, func)->nparams; k++)
         put_index(&arguments, WASM_OP_LOCAL_GET, k);
-    emit_body(&body, "%p %p call %u %p", before ? before : &none, &arguments,
+    emit_body(b, "%p %p call %u %p", before ? before : &none, &arguments,
               emit_index(m, WASM_SPACE_FUNC, func), after ? after : &none);
     buf_free(&arguments);
+}
+
+uint32_t emit_wrapper(WasmModule *m, Str name, uint32_t func, const Buf *before, const Buf *after) {
+    Buf body = {0};
+    emit_wrapper_body(&body, m, func, before, after);
     return wasm_add_func(m, m->funcs.at[func].type, name, &body, m->layout.done);
 }
 

@@ -46,6 +46,9 @@ void emit_body(Buf *b, const char *code, ...) __attribute__((format(printf, 2, 3
 /* Adds a function of the same type as `func`, which it calls with its own arguments, between other
  * code (NULL: none). */
 uint32_t emit_wrapper(WasmModule *m, Str name, uint32_t func, const Buf *before, const Buf *after);
+/* Appends the code of such a function. */
+void emit_wrapper_body(Buf *b, const WasmModule *m, uint32_t func, const Buf *before,
+                       const Buf *after);
 
 /* What instructions that are made now have for a handle. */
 static inline uint32_t emit_index(const WasmModule *m, WasmSpace space, uint32_t handle) {
