@@ -296,7 +296,7 @@ static bool check_output(Program *p, Buf *out) {
     Diags found = {0};
     WasmModule m;
     WasmKept kept = {&p->m, p->kept};
-    bool ok = wasm_load_output(&m, out->data, out->len, &kept, &found);
+    bool ok = wasm_load_output(&m, out->data, out->len, &kept, p->threads, &found);
     if (!ok)
         blame(p, &found);
     else if (p->counts)
@@ -332,7 +332,8 @@ static bool write(Program *p, Buf *out) {
 
 bool program_instrument(Program *p, const uint8_t *bytes, size_t size, Buf *out) {
     p->main = p->proc_exit = p->flush = -1;
-    bool ok = wasm_load(&p->m, bytes, size, p->file, p->diags) && !already_instrumented(p);
+    bool ok = wasm_load_program(&p->m, bytes, size, p->file, p->threads, p->diags) &&
+              !already_instrumented(p);
     if (ok) {
         p->touched = mem_zalloc(p->m.funcs.len + 1u);
         p->added = mem_zalloc(sizeof *p->added * (p->m.funcs.len + 1u));

@@ -54,6 +54,7 @@ typedef struct Program {
     DiagFileId file;
     Diags *diags;
     bool keep_debug; /* keep sections that describe the old code */
+    uint32_t threads;
 
     WasmModule m;
     Matcher matcher;
@@ -76,7 +77,7 @@ typedef struct Program {
 
 /*
  * Instruments `bytes`. Of `p`, target, self, plan, file, diags and keep_debug are set, the rest is
- * zero; program_free is needed afterwards. The output is validated. False with messages, then `out`
+ * zero (threads: at least 1); program_free is needed afterwards. The output is validated. False with messages, then `out`
  * is empty.
  */
 bool program_instrument(Program *p, const uint8_t *bytes, size_t size, Buf *out);
