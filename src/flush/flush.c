@@ -473,9 +473,9 @@ static void add_getters(Flush *f, Splicer *s) {
         Buf body = {0};
         WasmType result = type_wasm(v->decl->type);
         splicer_begin(s, 0);
-        if (flush_settles(f, v->id, store_sum(f->store, v->id), false))
-            flush_settle(f, &body);
         FlushSource source = flush_variable(f, v, 0);
+        if (store_sum(f->store, v->id))
+            flush_settle(f, &body);
         flush_push(f, &source, &body);
         uint32_t func =
             flush_add_code(f, s, wasm_add_func_type(f->m, NULL, 0, &result, 1), name, &body);

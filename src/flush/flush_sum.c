@@ -11,6 +11,8 @@
 
 #include <inttypes.h>
 
+#include "storage/loop_count.h"
+
 /* Values of small types are kept as if they were wider, without what does not fit. */
 static const char *narrow(const Type *t) {
     switch (t->kind) {
@@ -138,6 +140,19 @@ static void add_settling(Flush *f, Splicer *s) {
     chunks_free(&t.chunks);
 }
 
+/* Counters of loops that are counted by what they do to a local get what was executed. */
+static void add_loops(Flush *f, Splicer *s) {
+    Chunks chunks = {.f = f, .s = s, .name = "whammc.loops"};
+    for (uint32_t i = 0; i < f->store->counts->loops.len; i++) {
+        loop_count_put_flush(f->store, f->m, i, &chunks.body);
+        chunks_item(&chunks);
+    }
+    chunks_end(&chunks);
+    for (uint32_t i = 0; i < chunks.funcs.len; i++)
+        vec_push(&f->sums.settle, chunks.funcs.at[i]);
+    chunks_free(&chunks);
+}
+
 void flush_settle(const Flush *f, Buf *out) {
     emit_calls(out, f->m, f->sums.settle.at, f->sums.settle.len);
 }
@@ -153,6 +168,7 @@ void flush_add_sums(Flush *f, Splicer *s) {
         end[i] = f->sums.funcs.len;
     }
     f->sums.end = end;
+    add_loops(f, s);
     if (f->store->nsettled)
         add_settling(f, s);
 }

@@ -27,6 +27,7 @@ void counts_free(Counts *c) {
     vec_free(&c->parts);
     segments_free(&c->here.segments);
     vec_free(&c->points);
+    vec_free(&c->loops);
     buf_free(&c->derived);
     vec_free(&c->values);
     vec_free(&c->traps);
@@ -219,14 +220,33 @@ static bool too_many(const Counts *c, uint32_t vars) {
     return vars * each > 64 * ((uint64_t)s->at.len + c->here.nshares);
 }
 
+/* The number of the loop that begins the segment, if a local tells how often it is executed; else
+ * 0.
+ */
+static uint32_t follow_local(Counts *c, const Segment *s) {
+    enum { MAX_LOOPS = 10000 }; /* each takes two globals */
+    WasmCode code;
+    WasmInstr loop;
+    LoopStep step;
+    if (!c->follows_locals || !s->at_label || c->loops.len == MAX_LOOPS)
+        return 0;
+    code = wasm_code(wasm_func_body(c->m, c->here.func), c->m->funcs.at[c->here.func].body_size,
+                     s->start);
+    if (!wasm_next(&code, &loop) || loop.op != WASM_OP_LOOP || !loop_step_find(code, &step))
+        return 0;
+    vec_push(&c->loops, ((CountLoop){c->here.func, c->ncounters, step}));
+    return c->loops.len;
+}
+
 static void add_counters(Counts *c, bool derives) {
     for (uint32_t i = 0; i < c->here.segments.at.len; i++) {
         const Segment *s = &c->here.segments.at.at[i];
         if (!c->here.needed.at[i] || (derives && !s->counted))
             continue;
+        uint32_t loop = follow_local(c, s);
         c->here.refs.at[i] = (CountRef){c->ncounters & 0x7fffffff, 0};
-        vec_push(&c->points,
-                 ((CountPoint){c->here.func, s->start, c->ncounters++, s->at_label, s->last}));
+        vec_push(&c->points, ((CountPoint){c->here.func, s->start, c->ncounters++, s->at_label,
+                                           s->last, loop}));
     }
 }
 

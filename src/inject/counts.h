@@ -16,12 +16,20 @@
 #include "plan/plan.h"
 #include "analysis/segment.h"
 #include "analysis/exits.h"
+#include "analysis/loop_step.h"
 
 /* Where a counter is counted: before the instruction at `offset`, or (`after`) after it. */
 typedef struct CountPoint {
     uint32_t func, offset, counter;
     bool after, last; /* last: of the body */
+    uint32_t loop;    /* its number in Counts.loops, from 1; 0 = none */
 } CountPoint;
+
+/* A loop that is counted by what it does to a local (analysis/loop_step.h). */
+typedef struct CountLoop {
+    uint32_t func, counter;
+    LoopStep step;
+} CountLoop;
 
 /* How often something was executed: a counter, or a derived count. */
 typedef struct CountRef {
@@ -80,6 +88,8 @@ typedef struct Counts {
     const WasmDecoded *decoded; /* where the current function may be decoded, or NULL */
     uint32_t ncounters;
     Vec(CountPoint) points; /* in the order of functions, in these of code */
+    bool follows_locals;    /* there can be loops: */
+    Vec(CountLoop) loops;
     uint32_t nderived;
     Buf derived;            /* how they are computed: a table of stdlib/runtime/sums.h */
     uint32_t last_counter;  /* of its last term that is a counter */

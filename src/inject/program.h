@@ -40,6 +40,7 @@ enum {
     TOUCHED_END = 2,  /* code before the body's `end`, which branches reach */
     TOUCHED_SITE = 4, /* something is to be done at a site; else all is counted by segments */
     TOUCHED_ENDS = 8, /* it names a function at which the program ends */
+    TOUCHED_CODE = 16, /* probes have code in it */
 };
 
 /* A local whose type has no null, and which a probe may leave unset: it is made nullable. */

@@ -19,6 +19,7 @@
 #include "inject/program.h"
 #include "link/runtime.h"
 #include "storage/kind_count.h"
+#include "storage/loop_count.h"
 #include "edit/edit.h"
 #include "valid/subtype.h"
 #include "valid/valid.h"
@@ -137,7 +138,9 @@ static void count_site(void *self, const Site *site, const SiteTypes *types, con
         return;
     }
     for (uint32_t i = 0; i < n; i++) {
-        code |= !store_count(&r->store, site, &matches[i]);
+        bool counted = store_count(&r->store, site, &matches[i]);
+        code |= !counted;
+        r->p.touched[site->func] |= counted ? 0 : TOUCHED_CODE;
         check_alt_calls(r, site, types, matches[i].shape->variant);
         check_dups(r, site, matches[i].shape->variant);
         if (matches[i].shape->variant->asks.targets)
@@ -250,7 +253,14 @@ static void enter(void *self, uint32_t func) {
         if (p->func != func)
             return;
         size_t from = code->len;
-        emit_increment(code, store_counter(&r->store, &r->p.m, p->counter), 1);
+        if (p->loop) {
+            loop_count_put_entry(&r->store, &r->p.m, p->loop - 1, code);
+            pieces_add_count(&r->p.pieces, WASM_BEFORE, p->offset, from, code->len);
+            from = code->len;
+            loop_count_put_head(&r->store, &r->p.m, p->loop - 1, code);
+        } else {
+            emit_increment(code, store_counter(&r->store, &r->p.m, p->counter), 1);
+        }
         pieces_add_count(&r->p.pieces, p->after ? WASM_AFTER : WASM_BEFORE, p->offset, from,
                          code->len);
     }
@@ -398,6 +408,7 @@ static bool link(void *self) {
     add_functions(r, &reach);
     shadow_add(&r->shadow);
     br_tables_add(&r->br_tables, &r->p.m);
+    loop_counts_add(&r->store, &r->p.m);
     wasm_layout(&r->p.m);
     store_laid_out(&r->store, &r->p.m);
     program_wrap_ends(&r->p, r->flush.main, r->flush.proc_exit);
@@ -450,9 +461,13 @@ static void decide_link(Rewrite *r, const RewriteOptions *options) {
 static void close_counts(Rewrite *r) {
     const Counts *counts = &r->coalesce.counts;
     coalesce_close(&r->coalesce);
-    for (uint32_t i = 0; i < counts->points.len; i++)
-        if (counts->points.at[i].last)
-            r->p.touched[counts->points.at[i].func] |= TOUCHED_END;
+    for (uint32_t i = 0; i < counts->points.len; i++) {
+        CountPoint *p = &counts->points.at[i];
+        if (p->last)
+            r->p.touched[p->func] |= TOUCHED_END;
+        if (r->p.touched[p->func] & TOUCHED_CODE)
+            p->loop = 0; /* the code may change locals */
+    }
 }
 
 static bool match(void *self) {
@@ -472,6 +487,7 @@ static bool match(void *self) {
         coalesce_init(&r->coalesce, r->p.plan, &r->p.m, exact);
         r->coalesce.counts.decoded = &r->p.matcher.body;
         r->p.matcher.at_body = count_body;
+        r->coalesce.counts.follows_locals = !r->options->no_optimise;
         r->store.coalesce = &r->coalesce;
         r->store.counts = &r->coalesce.counts;
     }

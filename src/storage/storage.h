@@ -71,6 +71,7 @@ typedef struct Store {
     uint64_t sites;
     uint64_t slots;       /* leaves of slots and cells */
     uint32_t counters;    /* handle of the first counter, if they are globals */
+    uint32_t loops;       /* handle of the first of two globals for each of Counts.loops */
     uint64_t counters_at; /* the address of the first one, if they are in memory, */
     uint64_t settled_at;  /* and of what was counted of the first sum that is settled */
     uint32_t nsettled;    /* sums that are brought up to date in their places at a flush */
