@@ -19,6 +19,7 @@
 #include "inject/splice_hole.h"
 #include "valid/valid.h"
 #include "plan/make.h"
+#include "base/workers.h"
 
 static Span whole(const Bind *b) {
     return (Span){b->p.file, 0, 0};
@@ -334,7 +335,8 @@ static void blame(void *self, Diag *d) {
         "this is an internal error of whammc; please report it with the monitor and the program");
 }
 
-static void enter(void *self, uint32_t func) {
+static void enter(void *self, uint32_t func, Pieces *pieces) {
+    (void)pieces; /* it is that of the program */
     bind_put_counters(self, func);
 }
 
@@ -380,7 +382,8 @@ bool bind_program(const BindMonitor *monitors, uint32_t nmonitors, const BindFil
                     .plan = &b.plan,
                     .file = app->file,
                     .diags = diags,
-                    .keep_debug = options->keep_debug};
+                    .keep_debug = options->keep_debug,
+                    .threads = workers_threads(options->threads)};
     bool ok = program_instrument(&b.p, app->bytes, app->size, out);
     if (ok)
         tell_attached(&b);

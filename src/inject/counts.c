@@ -608,6 +608,20 @@ void counts_close(Counts *c) {
             sort_parts(&c->parts.at[i]);
 }
 
+const CountPoint *counts_points(const Counts *c, uint32_t func, uint32_t *n) {
+    uint32_t low = 0, high = c->points.len;
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        if (c->points.at[mid].func < func)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    for (*n = 0; low + *n < c->points.len && c->points.at[low + *n].func == func;)
+        ++*n;
+    return *n ? &c->points.at[low] : NULL;
+}
+
 uint32_t counts_add_part(Counts *c, uint32_t var) {
     while (c->parts.len <= var)
         vec_push(&c->parts, ((CountParts){0}));

@@ -150,6 +150,9 @@ uint32_t counts_value(Counts *c, uint32_t segment, uint64_t amount, bool flag, u
 /* The last function is over, too. */
 void counts_close(Counts *c);
 
+/* When it is closed: the points of a function, *n of them. */
+const CountPoint *counts_points(const Counts *c, uint32_t func, uint32_t *n);
+
 /* When it is closed: adds a counter that nobody counts as a part of a variable. */
 uint32_t counts_add_part(Counts *c, uint32_t var);
 

@@ -189,7 +189,7 @@ static bool edit_func(Program *p, uint32_t func, bool ends, WasmBodyEdit *edit) 
     p->splicer.out = &p->pieces.code;
     find_unset(p, func);
     if (p->target->enter)
-        p->target->enter(p->self, func);
+        p->target->enter(p->self, func, &p->pieces);
     if (p->touched[func] & TOUCHED_SITE && !match_func(&p->matcher, func))
         return walk_failed(&p->matcher, func, p->file, p->diags);
     pieces_end_program(&p->pieces);
@@ -204,20 +204,55 @@ static bool edit_func(Program *p, uint32_t func, bool ends, WasmBodyEdit *edit) 
     return check_locals(p, func, own);
 }
 
+/* Nothing but counters goes into the body. */
+static bool is_apart(const void *ctx, uint32_t func) {
+    const Program *p = ctx;
+    return p->target->enters_apart && !(p->touched[func] & TOUCHED_SITE) &&
+           (int64_t)func != p->main && !p->unset.len;
+}
+
+/* The counters of such a body. */
+static void edit_counts(const Program *p, Pieces *pieces, uint32_t func, WasmBodyEdit *edit) {
+    pieces_begin(pieces);
+    p->target->enter(p->self, func, pieces);
+    pieces_finish(pieces, edit);
+}
+
+static bool put_body(const Program *p, uint32_t func, WasmBodyEdit *edit, Buf *out,
+                     const char **error, uint32_t *error_offset) {
+    edit->calls_wrapped = p->touched[func] & TOUCHED_ENDS;
+    if (p->counts)
+        trap_section_mark(p->counts, func, edit);
+    return wasm_edit_body(&p->m, func, edit, out, error, error_offset);
+}
+
+/* On several threads. */
+static bool make_apart(void *ctx, Pieces *pieces, uint32_t func, Buf *out) {
+    const Program *p = ctx;
+    WasmBodyEdit edit = {0};
+    const char *error;
+    uint32_t offset;
+    if (p->touched[func])
+        edit_counts(p, pieces, func, &edit);
+    return put_body(p, func, &edit, out, &error, &offset);
+}
+
 static bool write_body(void *ctx, uint32_t func, Buf *out) {
     Program *p = ctx;
+    bool *kept = &p->kept[func - p->m.input_imports[WASM_SPACE_FUNC]];
+    if (p->threads > 1 && is_apart(p, func)) {
+        *kept = true;
+        if (apart_put(&p->apart, func, out))
+            return true;
+    }
     bool ends = (int64_t)func == p->main && throws(p, func);
     WasmBodyEdit edit = {0};
     p->pieces.only_counts = true;
     if ((p->touched[func] || ends) && !edit_func(p, func, ends, &edit))
         return false;
     p->added[func] = edit.nlocals;
-    edit.calls_wrapped = p->touched[func] & TOUCHED_ENDS;
-    p->kept[func - p->m.input_imports[WASM_SPACE_FUNC]] =
-        p->pieces.only_counts && !edit.nlocals && !edit.nnullable;
-    if (p->counts)
-        trap_section_mark(p->counts, func, &p->trap_at, &edit);
-    if (wasm_edit_body(&p->m, func, &edit, out, &p->matcher.error, &p->matcher.error_offset))
+    *kept = p->pieces.only_counts && !edit.nlocals && !edit.nnullable;
+    if (put_body(p, func, &edit, out, &p->matcher.error, &p->matcher.error_offset))
         return true;
     return walk_failed(&p->matcher, func, p->file, p->diags);
 }
@@ -325,6 +360,10 @@ static bool write(Program *p, Buf *out) {
     drop_stale(p);
     add_exit_types(p);
     p->matcher.at = p->target->splice;
+    p->apart = (Apart){
+        .m = &p->m, .threads = p->threads, .make = make_apart, .is_apart = is_apart, .ctx = p};
+    if (p->counts)
+        trap_section_begin(p->counts);
     WasmWriter writer = {
         .body = write_body, .ctx = p, .local_name = added_local_name, .locals_added = locals_added};
     return wasm_write(&p->m, &writer, out) && check_output(p, out);
@@ -353,6 +392,7 @@ void program_free(Program *p) {
     matcher_free(&p->matcher);
     splicer_free(&p->splicer);
     pieces_free(&p->pieces);
+    apart_free(&p->apart);
     vec_free(&p->unset);
     free(p->touched);
     free(p->added);

@@ -12,6 +12,7 @@
 #define WHAMMC_INJECT_PROGRAM_H
 
 #include "inject/counts.h"
+#include "inject/apart.h"
 #include "inject/pieces.h"
 #include "edit/catch_all.h"
 
@@ -28,7 +29,8 @@ typedef struct Target {
      * Program.splicer and flush. False with messages. */
     bool (*link)(void *self);
     /* Pass 2: begins a function into which code is inserted, before its sites; may be NULL. */
-    void (*enter)(void *self, uint32_t func);
+    void (*enter)(void *self, uint32_t func, Pieces *pieces);
+    bool enters_apart; /* that can be done on several threads */
     SiteHook *splice;
     /* Labels for the message that says that the output would be invalid. */
     void (*blame)(void *self, Diag *d);
@@ -37,9 +39,9 @@ typedef struct Target {
 /* What pass 1 found in a function. */
 enum {
     TOUCHED = 1,
-    TOUCHED_END = 2,  /* code before the body's `end`, which branches reach */
-    TOUCHED_SITE = 4, /* something is to be done at a site; else all is counted by segments */
-    TOUCHED_ENDS = 8, /* it names a function at which the program ends */
+    TOUCHED_END = 2,   /* code before the body's `end`, which branches reach */
+    TOUCHED_SITE = 4,  /* something is to be done at a site; else all is counted by segments */
+    TOUCHED_ENDS = 8,  /* it names a function at which the program ends */
     TOUCHED_CODE = 16, /* probes have code in it */
 };
 
@@ -69,17 +71,17 @@ typedef struct Program {
     uint32_t main_wrapper, exit_wrapper; /* handles of what is called instead of these two */
     WasmExceptions exceptions;           /* of regions with unwind probes */
 
-    Counts *counts;   /* for the section whammc.traps of the program, or NULL */
-    uint32_t trap_at; /* the next of its traps */
-    uint32_t *added;  /* by function: locals that pass 2 added */
-    bool *kept;       /* by body: needs no validation once it is written (WasmKept) */
-    Pieces pieces;    /* of the current function */
+    Counts *counts;  /* for the section whammc.traps of the program, or NULL */
+    uint32_t *added; /* by function: locals that pass 2 added */
+    bool *kept;      /* by body: needs no validation once it is written (WasmKept) */
+    Pieces pieces;   /* of the current function */
+    Apart apart;     /* bodies into which only counters go, with several threads */
 } Program;
 
 /*
  * Instruments `bytes`. Of `p`, target, self, plan, file, diags and keep_debug are set, the rest is
- * zero (threads: at least 1); program_free is needed afterwards. The output is validated. False with messages, then `out`
- * is empty.
+ * zero (threads: at least 1); program_free is needed afterwards. The output is validated. False
+ * with messages, then `out` is empty.
  */
 bool program_instrument(Program *p, const uint8_t *bytes, size_t size, Buf *out);
 void program_free(Program *p);

@@ -19,6 +19,7 @@
 #include "inject/program.h"
 #include "link/runtime.h"
 #include "storage/kind_count.h"
+#include "base/workers.h"
 #include "storage/loop_count.h"
 #include "edit/edit.h"
 #include "valid/subtype.h"
@@ -36,7 +37,6 @@ typedef struct Rewrite {
     Store store;
     Coalesce coalesce;
     KindCounts kinds;
-    uint32_t point;       /* of counts.points: the next in pass 2 */
     uint32_t region_func; /* the function that splicer.one_region is about */
     Vec(Match) coded;     /* the matches of a site that have code there */
     Flush flush;
@@ -244,26 +244,27 @@ static void guard(Rewrite *r, const Site *site, const Match *matches, uint32_t n
     pieces_add(&r->p.pieces, WASM_REPLACE, site->pc, RANK_PROBE, from, code->len);
 }
 
-/* Pass 2, before the sites of a function: its counters. */
-static void enter(void *self, uint32_t func) {
-    Rewrite *r = self;
-    Buf *code = &r->p.pieces.code;
-    for (; r->store.counts && r->point < r->coalesce.counts.points.len; r->point++) {
-        const CountPoint *p = &r->coalesce.counts.points.at[r->point];
-        if (p->func != func)
-            return;
-        size_t from = code->len;
-        if (p->loop) {
-            loop_count_put_entry(&r->store, &r->p.m, p->loop - 1, code);
-            pieces_add_count(&r->p.pieces, WASM_BEFORE, p->offset, from, code->len);
-            from = code->len;
-            loop_count_put_head(&r->store, &r->p.m, p->loop - 1, code);
-        } else {
-            emit_increment(code, store_counter(&r->store, &r->p.m, p->counter), 1);
-        }
-        pieces_add_count(&r->p.pieces, p->after ? WASM_AFTER : WASM_BEFORE, p->offset, from,
-                         code->len);
+static void put_count(const Rewrite *r, const CountPoint *p, Pieces *pieces) {
+    Buf *code = &pieces->code;
+    size_t from = code->len;
+    if (p->loop) {
+        loop_count_put_entry(&r->store, &r->p.m, p->loop - 1, code);
+        pieces_add_count(pieces, WASM_BEFORE, p->offset, from, code->len);
+        from = code->len;
+        loop_count_put_head(&r->store, &r->p.m, p->loop - 1, code);
+    } else {
+        emit_increment(code, store_counter(&r->store, &r->p.m, p->counter), 1);
     }
+    pieces_add_count(pieces, p->after ? WASM_AFTER : WASM_BEFORE, p->offset, from, code->len);
+}
+
+/* Pass 2, before the sites of a function: its counters. */
+static void enter(void *self, uint32_t func, Pieces *pieces) {
+    const Rewrite *r = self;
+    uint32_t n = 0;
+    const CountPoint *points = r->store.counts ? counts_points(r->store.counts, func, &n) : NULL;
+    for (uint32_t i = 0; i < n; i++)
+        put_count(r, &points[i], pieces);
 }
 
 /* Leaves out what is counted by segments. */
@@ -545,8 +546,12 @@ static void tell_host(const Rewrite *r, const RewriteOptions *options) {
         h->why = runtime_host_reason(&r->p.m, r->host, &r->p.plan->arena);
 }
 
-static const Target target = {
-    .match = match, .link = link, .enter = enter, .splice = splice_at, .blame = blame};
+static const Target target = {.match = match,
+                              .link = link,
+                              .enter = enter,
+                              .enters_apart = true,
+                              .splice = splice_at,
+                              .blame = blame};
 
 bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId file,
                     const RewriteOptions *options, Buf *out, Diags *diags) {
@@ -556,7 +561,8 @@ bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId fi
                     .plan = plan,
                     .file = file,
                     .diags = diags,
-                    .keep_debug = options->keep_debug};
+                    .keep_debug = options->keep_debug,
+                    .threads = workers_threads(options->threads)};
     bool ok = program_instrument(&r.p, bytes, size, out);
     if (options->linked)
         *options->linked = r.decided.link == LINK_AUTO ? LINK_MERGE : r.decided.link;
