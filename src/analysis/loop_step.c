@@ -3,7 +3,7 @@
  */
 #include "analysis/loop_step.h"
 
-enum { MAX_LOCALS = 32, MAX_STACK = 32, MAX_STRIDE = 65536, NONE = UINT32_MAX };
+enum { MAX_LOCALS = 32, MAX_STACK = 32, MAX_STRIDE = 65536, MIN_ACCESSES = 2, NONE = UINT32_MAX };
 
 /* factor * (what `local` was when the iteration began) + offset; or any value. */
 typedef struct Linear {
@@ -12,6 +12,7 @@ typedef struct Linear {
     uint32_t offset;
     bool offset_known; /* else it just is the same in all iterations */
     bool any;
+    bool counted; /* any value, but made of others that are not */
 } Linear;
 
 /* A local that the loop writes to. */
@@ -19,8 +20,10 @@ typedef struct Written {
     uint32_t local;
     bool set; /* in this iteration: to */
     Linear to;
-    uint32_t grain; /* addresses are multiples of this times what it was when the iteration began,
-                       and something that does not change; a power of two, 0 = there is none */
+    uint32_t accesses;
+    uint32_t
+        grain; /* their addresses are multiples of this times what it was when the iteration began,
+                  and something that does not change; a power of two, 0 = there is none */
 } Written;
 
 typedef struct Iteration {
@@ -85,18 +88,30 @@ static bool is_constant(Linear v) {
     return !v.any && v.local == NONE && v.offset_known;
 }
 
+/* Comparing values that follow locals, not what is in memory. */
+static Linear compare(Linear a, Linear b) {
+    return (Linear){.local = NONE, .any = true, .counted = !a.any && !b.any};
+}
+
 static Linear combine(WasmOp op, Linear a, Linear b) {
-    if (op == WASM_OP_I32_ADD)
-        return sum(a, b);
-    if (op == WASM_OP_I32_SUB)
-        return sum(a, product(b, UINT32_MAX));
-    if (op == WASM_OP_I32_MUL && is_constant(a))
-        return product(b, a.offset);
-    if (op == WASM_OP_I32_MUL && is_constant(b))
-        return product(a, b.offset);
-    if (op == WASM_OP_I32_SHL && is_constant(b))
-        return product(a, UINT32_C(1) << (b.offset & 31));
-    return any;
+    switch (op) {
+    case WASM_OP_I32_ADD: return sum(a, b);
+    case WASM_OP_I32_SUB: return sum(a, product(b, UINT32_MAX));
+    case WASM_OP_I32_MUL:
+        return is_constant(a) ? product(b, a.offset) : is_constant(b) ? product(a, b.offset) : any;
+    case WASM_OP_I32_SHL: return is_constant(b) ? product(a, UINT32_C(1) << (b.offset & 31)) : any;
+    case WASM_OP_I32_EQ:
+    case WASM_OP_I32_NE:
+    case WASM_OP_I32_LT_S:
+    case WASM_OP_I32_LT_U:
+    case WASM_OP_I32_GT_S:
+    case WASM_OP_I32_GT_U:
+    case WASM_OP_I32_LE_S:
+    case WASM_OP_I32_LE_U:
+    case WASM_OP_I32_GE_S:
+    case WASM_OP_I32_GE_U: return compare(a, b);
+    default: return any;
+    }
 }
 
 static void note_address(Iteration *it, Linear v) {
@@ -104,6 +119,7 @@ static void note_address(Iteration *it, Linear v) {
     if (v.any || v.local == NONE || !grain)
         return;
     Written *w = find_written(it, v.local);
+    w->accesses++;
     if (!w->grain || grain < w->grain)
         w->grain = grain;
 }
@@ -122,7 +138,9 @@ static bool step_typed(Iteration *it, const WasmInstr *i) {
         operands[k] = pop(it);
     if (access)
         note_address(it, operands[0]);
-    Linear result = n == 2 ? combine((WasmOp)i->op, operands[0], operands[1]) : any;
+    Linear result = n == 2                     ? combine((WasmOp)i->op, operands[0], operands[1])
+                    : i->op == WASM_OP_I32_EQZ ? compare(operands[0], constant(0))
+                                               : any;
     return !info->results[0] || push(it, result);
 }
 
@@ -171,8 +189,8 @@ static bool survey(Iteration *it, WasmCode code) {
 
 static bool is_step(const Written *w, LoopStep *step) {
     Linear v = w->to;
-    if (!w->set || !w->grain || v.any || v.local != w->local || v.factor != 1 || !v.offset_known ||
-        !v.offset)
+    if (!w->set || w->accesses < MIN_ACCESSES || v.any || v.local != w->local || v.factor != 1 ||
+        !v.offset_known || !v.offset)
         return false;
     bool down = v.offset >> 31;
     uint32_t by = down ? 0 - v.offset : v.offset;
@@ -195,6 +213,9 @@ bool loop_step_find(WasmCode code, LoopStep *step_out) {
         else if (!step(&it, &i))
             return false;
     }
+    Linear condition = pop(&it);
+    if (condition.any && !condition.counted)
+        return false;
     for (uint32_t k = 0; k < it.nwritten; k++)
         if (is_step(&it.written[k], step_out))
             return true;

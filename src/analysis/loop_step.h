@@ -27,6 +27,9 @@ typedef struct LoopStep {
  * iteration accesses memory at an address that is a multiple of the local, not 0, plus something
  * that does not change in the loop. Before the local has gone through all its values, the address
  * has been everywhere in 4 GiB (in steps of at most 64 KiB), and the program has trapped.
+ *
+ * Only of loops that are worth it, which are those that are executed often: they make two such
+ * accesses at least, and whether they go on does not depend on what is in memory.
  */
 bool loop_step_find(WasmCode code, LoopStep *step);
 

@@ -41,13 +41,6 @@ static void put_sum(const Store *s, const WasmModule *m, uint32_t n, Buf *out) {
     emit_set(out, counter);
 }
 
-/* One global becomes what the other is: nothing has been executed. */
-static void put_none(EmitNumber to, EmitNumber from, Buf *out) {
-    emit_begin_set(out, to);
-    emit_get(out, from);
-    emit_set(out, to);
-}
-
 void loop_count_put_entry(const Store *s, const WasmModule *m, uint32_t n, Buf *out) {
     LoopStep step = s->counts->loops.at[n].step;
     EmitNumber before = value_before(s, m, n);
@@ -56,8 +49,7 @@ void loop_count_put_entry(const Store *s, const WasmModule *m, uint32_t n, Buf *
     put_index(out, WASM_OP_LOCAL_GET, step.local);
     wasm_put_const(out, WASM_I32, UINT32_C(1) << step.log2);
     wasm_put_op(out, step.down ? WASM_OP_I32_ADD : WASM_OP_I32_SUB);
-    emit_set(out, before);
-    put_none(last_value(s, m, n), before, out);
+    emit_set(out, before); /* what is at the loop's head comes next, before anything can trap */
 }
 
 void loop_count_put_head(const Store *s, const WasmModule *m, uint32_t n, Buf *out) {
@@ -68,6 +60,9 @@ void loop_count_put_head(const Store *s, const WasmModule *m, uint32_t n, Buf *o
 }
 
 void loop_count_put_flush(const Store *s, const WasmModule *m, uint32_t n, Buf *out) {
+    EmitNumber before = value_before(s, m, n);
     put_sum(s, m, n, out);
-    put_none(value_before(s, m, n), last_value(s, m, n), out);
+    emit_begin_set(out, before);
+    emit_get(out, last_value(s, m, n));
+    emit_set(out, before);
 }

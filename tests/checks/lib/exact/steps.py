@@ -37,32 +37,37 @@ class Steps(Flow):
         bias = self.random.choice(BIASES)
         if self.pick(12) == 0:
             step = self.random.choice([0, 3, 24])
-        start = wrapped(bias + self.pick(64)) + b"\x21" + uleb(local)
+        first = bias + self.pick(64)
+        start = wrapped(first) + b"\x21" + uleb(local)
         if self.pick(2):
             step = -step
         inside = [*labels, LOOP]
-        pieces = [self.piece(local, bias, inside) for _ in range(1 + self.pick(4))]
-        pieces.insert(self.pick(len(pieces) + 1), self.update(local, other, step))
-        body = b"".join(pieces) + SPEND
+        fueled = not step or self.pick(4) == 0
+        pieces = [self.piece(local, other if fueled else (local + 1) % 4, bias, inside) for _ in range(2 + self.pick(5))]
+        pieces.insert(self.pick(len(pieces) + 1), self.update(local, other, step, fueled))
+        body = b"".join(pieces)
         if kind == b"\x7f":
             body += self.get(other)
-        ends = self.random.choice([const(1), self.get(local) + wrapped(bias + step * self.pick(40)) + b"\x47", self.get(other) + b"\x41\0\x47"])
-        more = b"\x23\0\x41\0\x47" + ends + AND + b"\x0d\0"
+        if fueled:
+            ends = self.random.choice([const(1), self.get(other) + b"\x41\0\x47"])
+            more = SPEND + b"\x23\0\x41\0\x47" + ends + AND + b"\x0d\0"
+        else:
+            more = self.get(local) + wrapped(first + step * (1 + self.pick(40))) + b"\x47\x0d\0"
         if self.pick(12) == 0:
             more += self.value(0, inside) + b"\x1a"  # something behind the branch
         before = self.value(0, labels) if kind == uleb(PASSING) else b""
         return start + before + b"\x03" + kind + body + more + END
 
-    def update(self, local, other, step):
+    def update(self, local, other, step, fueled):
         kind = self.pick(6)
         if kind == 0:
             return self.get(local) + wrapped(-step) + SUB + b"\x21" + uleb(local)
-        if kind == 1:
+        if kind == 1 and other != local:
             return wrapped(step) + self.get(local) + ADD + b"\x22" + uleb(other) + b"\x21" + uleb(local)
         if kind == 2:  # in two steps
             half = step // 2
             return self.get(local) + wrapped(half) + ADD + b"\x22" + uleb(local) + wrapped(step - half) + ADD + b"\x21" + uleb(local)
-        if kind == 3 and self.pick(4) == 0:  # not always the same
+        if kind == 3 and fueled:  # not always the same
             return self.get(local) + self.get(other) + ADD + b"\x21" + uleb(local)
         return self.get(local) + wrapped(step) + ADD + b"\x21" + uleb(local)
 
@@ -83,15 +88,16 @@ class Steps(Flow):
             return self.get(self.pick(4)) + const(0xFF) + AND + value + ADD
         return value
 
-    def piece(self, local, bias, labels):
+    def piece(self, local, other, bias, labels):
+        """Straight-line code that may write to the other local."""
         kind = self.pick(7)
         address = self.address(0, labels, local, bias)
         if kind < 2:
-            return address + b"\x28\2" + uleb(self.pick(8)) + (b"\x1a" if kind else b"\x21" + self.local())
+            return address + b"\x28\2" + uleb(self.pick(8)) + (b"\x1a" if kind else b"\x21" + uleb(other))
         if kind == 2:
             return address + self.get(self.pick(4)) + b"\x36\2" + uleb(self.pick(8))
         if kind == 3:
-            return self.get(self.pick(4)) + const(self.pick(9)) + OR + b"\x21" + self.local()
+            return self.get(self.pick(4)) + const(self.pick(9)) + OR + b"\x21" + uleb(other)
         leaves = self.get(local) + wrapped(bias + self.pick(300) - 100) + b"\x46"
         plain = [k for k in self.labels_with(labels, NONE, LOOP) if k]
         carrying = self.labels_with(labels, VALUE)
