@@ -53,10 +53,9 @@ bool javascript_may_write(const Cli *cli, const char *path) {
 /* ---- the identifier ---- */
 
 static uint64_t word_at(const uint8_t *p) {
-    uint64_t word = 0;
-    for (uint32_t k = 0; k < 8; k++)
-        word |= (uint64_t)p[k] << (8 * k);
-    return word;
+    uint32_t low = p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+    uint32_t high = p[4] | (uint32_t)p[5] << 8 | (uint32_t)p[6] << 16 | (uint32_t)p[7] << 24;
+    return low | (uint64_t)high << 32;
 }
 
 void javascript_tag(Buf *module, char id[JAVASCRIPT_ID]) {

@@ -69,7 +69,9 @@ void counts_enter(Counts *c, uint32_t func) {
     c->here.shares.len = c->here.nshares = c->here.stage = 0;
 }
 
-static void find_segments(Counts *c) {
+void counts_find(Counts *c) {
+    if (c->here.found)
+        return;
     WasmCode code;
     wasm_func_code(c->m, c->here.func, &code); /* the walk has found it well formed */
     wasm_use_decoded(c->decoded, c->here.func, &code);
@@ -95,8 +97,7 @@ static bool happens_after(Event e) {
 
 uint32_t counts_segment(Counts *c, const Site *site, CountEvent what) {
     Event e = what.event;
-    if (!c->here.found)
-        find_segments(c);
+    counts_find(c);
     if (e.kind == EVENT_FUNC_ENTRY)
         return 0;
     if (e.kind == EVENT_FUNC_EXIT)

@@ -139,6 +139,18 @@ uint32_t counts_key(const Site *site, CountEvent event);
 /* What of that the event makes: -1, 0 or 1. */
 int32_t counts_place(CountEvent event);
 
+/* Finds the segments of the current function, if that is not done. */
+void counts_find(Counts *c);
+/* The segment of what is before the instruction at an offset, once they are found. */
+static inline uint32_t counts_segment_before(Counts *c, uint32_t offset) {
+    const Segments *s = &c->here.segments;
+    uint32_t k = c->here.cursor;
+    while (k + 1 < s->at.len && s->at.at[k + 1].start <= offset)
+        k++;
+    c->here.cursor = k;
+    return s->at.at[k].dead ? COUNT_NONE : k;
+}
+
 /* Each execution of the segment adds so much to a variable, at `key`; the caller numbers variables,
  * and goes in the order of the code. */
 void counts_share(Counts *c, uint32_t var, uint32_t segment, uint32_t key, uint64_t amount);

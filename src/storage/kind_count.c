@@ -53,6 +53,7 @@ static void add_rows(KindCounts *k, Store *s, const Site *site, const Match *mat
 static void add_match(KindCounts *k, Store *s, const Site *site, const Match *match) {
     KindMatch m = {.action = match->action,
                    .event = counts_event(match->action),
+                   .before = match->action->event.mode == MODE_BEFORE,
                    .first_share = k->shares.len,
                    .first_row = k->rows.len};
     store_note_constants(s, site, match->shape->variant);
@@ -60,6 +61,7 @@ static void add_match(KindCounts *k, Store *s, const Site *site, const Match *ma
     add_rows(k, s, site, match);
     m.nshares = k->shares.len - m.first_share;
     m.nrows = k->rows.len - m.first_row;
+    m.before = m.before && !m.event.entering;
     vec_push(&k->matches, m);
 }
 
@@ -80,12 +82,15 @@ static void find(KindCounts *k, Store *s, const Site *site, const Match *matches
 
 static inline void count(const KindCounts *k, Store *s, const Site *site, const KindMatch *m) {
     Counts *counts = &s->coalesce->counts;
-    uint32_t segment = counts_segment(counts, site, m->event);
+    uint32_t segment = m->before ? counts_segment_before(counts, site->pc)
+                                 : counts_segment(counts, site, m->event);
     m->action->sites++;
     s->sites++;
-    for (uint32_t i = m->first_share; i < m->first_share + m->nshares; i++)
-        counts_share(counts, k->shares.at[i].var, segment, counts_key(site, m->event),
-                     k->shares.at[i].amount);
+    if (m->nshares) {
+        uint32_t key = m->before ? 2 * site->pc : counts_key(site, m->event);
+        for (uint32_t i = m->first_share; i < m->first_share + m->nshares; i++)
+            counts_share(counts, k->shares.at[i].var, segment, key, k->shares.at[i].amount);
+    }
     for (uint32_t i = m->first_row; i < m->first_row + m->nrows; i++) {
         CountedRow row = k->rows.at[i];
         row.segment = segment;
@@ -99,6 +104,7 @@ bool kinds_count(KindCounts *k, Store *s, const Site *site, const Match *matches
         find(k, s, site, matches, n);
     if (!kind->all || !coalesce_allows(s->coalesce, site->func))
         return false;
+    counts_find(&s->coalesce->counts);
     for (uint32_t i = 0; i < kind->n; i++)
         count(k, s, site, &k->matches.at[kind->first + i]);
     return true;
@@ -115,6 +121,7 @@ bool kinds_count_body(KindCounts *k, Store *s, const Matcher *w, const Site *at,
     if (!any || !coalesce_allows(s->coalesce, at->func))
         return !any;
     Site site = *at;
+    counts_find(&s->coalesce->counts);
     uint32_t end = body->at.at[body->at.len - 1].offset;
     for (const WasmInstr *i = body->at.at; i->size; i++) {
         const KindCount *kind = &k->of[i->op];

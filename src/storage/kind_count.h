@@ -16,6 +16,7 @@ typedef struct KindShare {
 typedef struct KindMatch {
     Action *action;
     CountEvent event;
+    bool before; /* ... the instruction, without more ado */
     uint32_t first_share, nshares, first_row, nrows;
 } KindMatch;
 
