@@ -39,8 +39,8 @@ _whammc_value() { # OPTION: what may follow it; false if nothing does
         run:--top | run:--engine-option | *:--env | list:--functions | report:--top | report:--flush | report:--variable) ;;
         *:-s | *:--script) _whammc_scripts ;;
         profile:--top | *:--exclude | *:--min-size | profile:--max-depth | profile:--engine-option) ;;
-        *:--lib | *:--names) compopt -o default ;;
-        *:-D | *:--define) ;;
+        *:--lib | *:--names | *:--debug-file) compopt -o default ;;
+        *:-D | *:--define | *:--path-map) ;;
         instr:-o | instr:--output | instr:--runtime | monitor:-o | monitor:--output | bind:-o | bind:--output) _whammc_files wasm ;;
         run:-o | run:--output | report:-o | report:--output | profile:-o | profile:--output | profile:--save) compopt -o default ;;
         *) return 1 ;;
@@ -100,7 +100,7 @@ _whammc() {
                 _whammc_words '-s --script= --lib= -D --define= -o --output= --report= --report-format= --no-optimise --no-coalesce
                     --exact-traps --explain --message-format= -h --help' ;;
             list)
-                _whammc_words '-s --script= --lib= -D --define= -c --count --functions= --names= -v --verbose --message-format= -h --help' ;;
+                _whammc_words '-s --script= --lib= -D --define= -c --count --functions= --names= --lines --debug-file= --path-map= -v --verbose --message-format= -h --help' ;;
             check) _whammc_words '--lib= -D --define= --message-format= -h --help' ;;
             info) _whammc_words '-v --verbose -f --functions --scripts --message-format= -h --help' ;;
         esac

@@ -242,8 +242,7 @@ static void add_global(Bind *b, BindState *s, const Cell *c) {
     uint64_t bits = 0;
     for (uint32_t k = 0; k < 8; k++)
         bits |= (uint64_t)bytes[k] << 8 * k;
-    wasm_put_const(&init, c->type, bits);
-    emit(&init, "end");
+    wasm_put_init(&init, c->type, bits);
     uint32_t handle = wasm_add_global(&b->p.m, c->type, true, STR(""), &init);
     map_put(&s->cells, key_of(c), handle, NULL);
 }

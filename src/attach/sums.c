@@ -11,11 +11,9 @@
 #include <inttypes.h>
 
 #include "edit/edit.h"
-#include "edit/merge.h"
+#include "link/runtime.h"
 #include "inject/counter_code.h"
 #include "inject/trap_record.h"
-#include "report/embedded.h"
-#include "valid/valid.h"
 #include "wasm/emit.h"
 #include "../../stdlib/runtime/sums_bound.h" /* what it reads */
 
@@ -94,27 +92,17 @@ static int64_t resolve(void *ctx, const WasmImport *import) {
     return x->b->total.memory;
 }
 
-/* The handle of sums_bound; -1 with a message if it cannot be had. */
-static int64_t add_runtime(Maker *x) {
-    RuntimeModule rt = runtime_sums();
+/* Adds sums_bound.c; false with a message if it cannot be had. */
+static bool add_runtime(Maker *x, uint32_t *func) {
     WasmModule from;
-    int64_t func = -1;
-    x->change = add_change(x);
     WasmMerge g = {.to = x->m,
-                   .from = &from,
                    .memory = x->b->total.memory,
                    .resolve = resolve,
                    .ctx = x,
                    .prefix = STR("whammc.")};
-    if (wasm_load_own(&from, rt.bytes, rt.len, x->b->p.diags)) {
-        uint32_t root = wasm_find_export(&from, WASM_SPACE_FUNC, STR("whammc_sums"))->handle;
-        if (wasm_merge(&g, &root, 1, x->b->p.diags)) {
-            func = g.handles[WASM_SPACE_FUNC][root];
-            wasm_merge_free(&g);
-        }
-    }
-    wasm_module_free(&from);
-    return func;
+    const RuntimeFunc sums = {"whammc_sums", func};
+    x->change = add_change(x);
+    return runtime_merge(&g, &from, runtime_sums(), &sums, 1, x->b->p.diags);
 }
 
 /* ---- the table ---- */
@@ -280,7 +268,8 @@ static void fill_memory(Maker *x) {
 
 static bool emit_memories(Maker *x) {
     Position last = {.memory = -1};
-    int64_t func = add_runtime(x);
+    uint32_t func = 0;
+    bool ok = add_runtime(x, &func);
     x->nwords += x->b->counts.nderived;
     for (uint32_t k = 0; k < x->m->memories.len; k++)
         write_memory(x, k, &last);
@@ -293,10 +282,9 @@ static bool emit_memories(Maker *x) {
         x->traps = trap_record_add_globals(x->m);
         trap_record_put_copy(&x->code, x->m, x->traps, x->b->total.memory, TRAPS_AT);
     }
-    emit(&x->code, "i32.const %" PRIu64 " call %u", WORDS_AT + 8 * (uint64_t)x->nwords,
-         (uint32_t)func);
+    emit(&x->code, "i32.const %" PRIu64 " call %u", WORDS_AT + 8 * (uint64_t)x->nwords, func);
     fill_memory(x);
-    return func >= 0;
+    return ok;
 }
 
 bool bind_total(Bind *b) {

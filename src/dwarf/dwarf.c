@@ -60,7 +60,7 @@ Dwarf *dwarf_open(const DwarfSections *sections, const DwarfBody *bodies, uint32
     d->abbrev_budget = 4 * (uint64_t)d->s.abbrev.len;
     d->line_budget = 2 * (uint64_t)d->s.line.len;
     d->range_budget = d->s.info.len + (uint64_t)d->s.ranges.len + d->s.rnglists.len;
-    d->body = d->rows_of = d->function_unit = d->function = NONE;
+    d->body = d->rows_of = d->function_unit = d->function_body = d->last.body = NONE;
     dwarf_read_units(d);
     settle_units(&d->sequence_at);
     settle_units(&d->unit_at);
@@ -116,16 +116,21 @@ bool dwarf_is_stale(Dwarf *d) {
 /* ---- answers ---- */
 
 /* The last row at or before the address, or NULL. */
-static const DwarfRow *row_at(const DwarfRows *rows, uint32_t address) {
-    uint32_t low = 0, high = rows->len;
+static const DwarfRow *row_at(Dwarf *d, uint32_t address) {
+    const DwarfRow *rows = d->rows.at;
+    uint32_t low = 0, high = d->rows.len, hint = d->row_hint;
+    if (hint < high && rows[hint].address <= address &&
+        (hint + 1 == high || address < rows[hint + 1].address))
+        return &rows[hint];
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (rows->at[middle].address <= address)
+        if (rows[middle].address <= address)
             low = middle + 1;
         else
             high = middle;
     }
-    return low ? &rows->at[low - 1] : NULL;
+    d->row_hint = low - 1;
+    return low ? &rows[low - 1] : NULL;
 }
 
 /* The row of an address, whose lines are *lines; NULL if there is none in this body. */
@@ -137,21 +142,24 @@ static const DwarfRow *find_row(Dwarf *d, const DwarfBody *body, uint32_t addres
     if (d->rows_of != span->value)
         dwarf_read_rows(d, d->rows_of = span->value, &d->rows);
     *lines = d->sequences.at[span->value].lines;
-    const DwarfRow *row = row_at(&d->rows, address);
+    const DwarfRow *row = row_at(d, address);
     return row && row->address >= body->start ? row : NULL;
 }
 
-/* The unit of the line, and else the one that has the address by its own account. */
+/* Enters the function with the body in the unit of the line, and else in the one that has the
+ * address by its own account; *unit is NONE if neither knows it. */
 static bool find_function(Dwarf *d, uint32_t address, uint32_t lines, uint32_t body,
                           uint32_t *unit) {
-    *unit = lines == NONE ? NONE : d->lines.at[lines].unit;
-    if (*unit != NONE && dwarf_enter_function(d, *unit, body))
+    uint32_t of_line = lines == NONE ? NONE : d->lines.at[lines].unit;
+    *unit = of_line;
+    if (of_line != NONE && dwarf_enter_function(d, of_line, body))
         return true;
     const DwarfSpan *span = dwarf_span_at(&d->unit_at, address, &d->unit_hint);
-    if (!span || span->value == *unit)
-        return false;
-    *unit = span->value;
-    return dwarf_enter_function(d, *unit, body);
+    *unit = span && span->value != of_line ? span->value : NONE;
+    if (*unit != NONE && dwarf_enter_function(d, *unit, body))
+        return true;
+    *unit = NONE;
+    return false;
 }
 
 /* Adds the frame of a function; its place is known already. */
@@ -166,34 +174,49 @@ static void add_frame(Dwarf *d, DwarfCall *call, DwarfFrame frame) {
 }
 
 /* The frames of the current function, from the innermost call; `frame` is the innermost place. */
-static void add_chain(Dwarf *d, const DwarfUnit *u, uint32_t address, DwarfFrame frame) {
-    const DwarfSpan *span = dwarf_span_at(&d->call_at, address, &d->call_hint);
-    for (uint32_t i = span ? span->value : NONE; i != NONE; i = d->calls.at[i].parent) {
-        DwarfCall *call = &d->calls.at[i];
-        add_frame(d, call, frame);
-        frame = (DwarfFrame){.path = dwarf_path(d, u->lines, call->file),
-                             .line = call->line,
-                             .column = call->column};
+static void add_chain(Dwarf *d, const DwarfUnit *u, uint32_t call, DwarfFrame frame) {
+    for (uint32_t i = call; i != NONE; i = d->calls.at[i].parent) {
+        DwarfCall *c = &d->calls.at[i];
+        add_frame(d, c, frame);
+        frame = (DwarfFrame){
+            .path = dwarf_path(d, u->lines, c->file), .line = c->line, .column = c->column};
     }
     add_frame(d, &d->whole, frame);
 }
 
-uint32_t dwarf_at(Dwarf *d, uint32_t address, const DwarfFrame **frames) {
-    uint32_t lines = NONE, unit;
+/* Makes the frames of an answer, unless they are those of the last question. */
+static void answer(Dwarf *d, const DwarfAnswer *a) {
+    const DwarfAnswer *last = &d->last;
+    if (a->body == last->body && a->row == last->row && a->unit == last->unit &&
+        a->call == last->call && a->rows_of == last->rows_of)
+        return;
     DwarfFrame frame = {0};
+    d->last = *a;
     d->frames.len = 0;
+    if (a->row)
+        frame = (DwarfFrame){.path = dwarf_path(d, a->lines, a->row->file),
+                             .line = a->row->line,
+                             .column = a->row->column};
+    if (a->unit != NONE)
+        add_chain(d, &d->units.at[a->unit], a->call, frame);
+    else if (a->row)
+        vec_push(&d->frames, frame);
+}
+
+uint32_t dwarf_at(Dwarf *d, uint32_t address, const DwarfFrame **frames) {
+    DwarfAnswer a = {.lines = NONE, .call = NONE};
     if (d->body == NONE || address < d->bodies[d->body].start || address >= d->bodies[d->body].end)
         d->body = dwarf_body_at(d, address);
     if (d->body == NONE)
         return 0;
-    const DwarfRow *row = find_row(d, &d->bodies[d->body], address, &lines);
-    if (row)
-        frame = (DwarfFrame){
-            .path = dwarf_path(d, lines, row->file), .line = row->line, .column = row->column};
-    if (find_function(d, address, lines, d->body, &unit))
-        add_chain(d, &d->units.at[unit], address, frame);
-    else if (row)
-        vec_push(&d->frames, frame);
+    a.body = d->body;
+    a.row = find_row(d, &d->bodies[d->body], address, &a.lines);
+    a.rows_of = d->rows_of;
+    if (find_function(d, address, a.lines, d->body, &a.unit)) {
+        const DwarfSpan *span = dwarf_span_at(&d->call_at, address, &d->call_hint);
+        a.call = span ? span->value : NONE;
+    }
+    answer(d, &a);
     *frames = d->frames.at;
     return d->frames.len;
 }

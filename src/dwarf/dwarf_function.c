@@ -219,14 +219,15 @@ static void settle_calls(Dwarf *d) {
 
 bool dwarf_enter_function(Dwarf *d, uint32_t unit, uint32_t body) {
     DwarfUnit *u = &d->units.at[unit];
+    if (d->function_unit == unit && d->function_body == body)
+        return true;
     dwarf_read_functions(d, u);
     uint32_t function = find_function(u, d->bodies[body].start);
     if (function == NONE)
         return false;
-    if (d->function_unit == unit && d->function == function)
-        return true;
     d->function_unit = unit;
-    d->function = function;
+    d->function_body = body;
+    d->last.body = NONE; /* calls have other numbers */
     d->calls.len = d->call_ranges.len = 0;
     const DwarfFunction *f = &u->functions.at[function];
     d->whole = (DwarfCall){.parent = NONE, .entry = f->entry};

@@ -204,6 +204,13 @@ typedef struct DwarfCall {
     Str name, linkage;
 } DwarfCall;
 
+/* What the frames of an answer depend on. */
+typedef struct DwarfAnswer {
+    uint32_t body, lines, rows_of; /* rows_of: the sequence of the row */
+    uint32_t unit, call;           /* NONE = the function is not known; no inlined call */
+    const DwarfRow *row;           /* NULL = no line is known */
+} DwarfAnswer;
+
 struct Dwarf {
     DwarfSections s;
     const DwarfBody *bodies;
@@ -223,14 +230,15 @@ struct Dwarf {
     uint64_t abbrev_budget, line_budget, range_budget;
 
     /* What the last question needed. */
-    uint32_t body, sequence_hint, unit_hint;
+    uint32_t body, sequence_hint, unit_hint, row_hint;
     uint32_t rows_of; /* a sequence */
     DwarfRows rows;
-    uint32_t function_unit, function; /* a function of that unit */
-    DwarfCall whole;                  /* the function itself */
+    uint32_t function_unit, function_body; /* a function of that unit */
+    DwarfCall whole;                       /* the function itself */
     Vec(DwarfCall) calls;
     DwarfSpans call_ranges, call_at; /* call_at: values are calls */
     uint32_t call_hint;
+    DwarfAnswer last; /* what `frames` are for */
     Vec(DwarfFrame) frames;
 };
 
@@ -260,7 +268,7 @@ DwarfCursor dwarf_unit_cursor(const Dwarf *d, const DwarfUnit *u, uint32_t offse
 void dwarf_skip_entry(Dwarf *d, const DwarfUnit *u, const DwarfAbbrev *a, DwarfCursor *c);
 static inline const DwarfSpec *dwarf_specs(const Dwarf *d, const DwarfUnit *u,
                                            const DwarfAbbrev *a) {
-    return d->abbrevs.at[u->abbrevs].specs.at + a->first;
+    return a->count ? d->abbrevs.at[u->abbrevs].specs.at + a->first : NULL;
 }
 /* The names of the function that an entry is, or refers to. */
 void dwarf_names(Dwarf *d, uint32_t entry, Str *name, Str *linkage);

@@ -258,12 +258,10 @@ static void put_added(Writer *r, uint8_t id, Buf *out) {
             if (m->globals.at[i].import >= 0)
                 continue;
             put_global_type(out, &m->globals.at[i]);
-            if (m->globals.at[i].code.len) {
+            if (m->globals.at[i].code.len)
                 put_expr(r, out, &m->globals.at[i].code);
-            } else {
-                wasm_put_zero(out, m->globals.at[i].type);
-                wasm_put_op(out, WASM_OP_END);
-            }
+            else
+                wasm_put_init(out, m->globals.at[i].type, 0);
         }
         break;
     case WASM_SEC_EXPORT:

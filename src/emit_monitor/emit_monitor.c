@@ -24,7 +24,6 @@
 #include "monitor/inline.h"
 #include "monitor/monitor.h"
 #include "wasm/emit.h"
-#include "link/link_fmod.h"
 #include "link/import_library.h"
 #include "storage/memory.h"
 #include "emit_monitor/record.h"
@@ -284,7 +283,7 @@ static bool merge_runtime(MonitorTarget *t, const WasmModule *code) {
         if (e)
             vec_push(&roots, e->handle);
         else if (str_is(import->name, "fmod"))
-            ok = link_add_fmod(&t->m, &t->fmod, t->diags);
+            ok = runtime_add_fmod(&t->m, &t->fmod, t->diags);
         else
             ok = fault(t, arena_printf(&t->plan->arena, "the runtime has no function %.*s",
                                        STR_ARG(import->name)));

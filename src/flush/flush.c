@@ -326,7 +326,6 @@ static void put_counters(Flush *f, uint64_t values_at, Buf *body) {
 static void put_report(Flush *f, Splicer *s, Buf *body) {
     Chunks dump = {.f = f, .s = s, .name = "whammc.dump", .params = {WASM_I32}, .nparams = 1};
     flush_each_value(f, put_dump, &dump);
-    chunks_end(&dump);
     uint64_t image_offset = align8(RUNTIME_STACK + store_values_size(f->store));
     if (!f->own)
         put_grow(f, body);
@@ -334,12 +333,10 @@ static void put_report(Flush *f, Splicer *s, Buf *body) {
         emit(body, "%s global.set %u", address(f, RUNTIME_STACK),
              global_index(f, f->at.stack_pointer));
     uint64_t values_at = f->own ? f->store->values_at : RUNTIME_STACK;
-    for (uint32_t i = 0; i < dump.funcs.len; i++)
-        emit(body, "%s call %u", address(f, values_at), func_index(f, dump.funcs.at[i]));
+    chunks_call(&dump, address(f, values_at), body);
     put_counters(f, values_at, body);
     emit(body, "%s i32.const %u %s call %u", address(f, f->own ? f->image.at : image_offset),
          f->image.len, address(f, values_at), func_index(f, f->at.report));
-    chunks_free(&dump);
 }
 
 static void set_flushing(const Flush *f, Buf *b, bool now) {

@@ -51,7 +51,11 @@ typedef struct Chunks {
 } Chunks;
 
 void chunks_item(Chunks *c);
+/* The last item was added. */
 void chunks_end(Chunks *c);
+/* The same, then appends calls of the functions with these arguments, code that pushes them; c is
+ * freed. */
+void chunks_call(Chunks *c, const char *arguments, Buf *out);
 void chunks_free(Chunks *c);
 
 /* The bytes of an image with the report's options; image_len is their number. False with a message

@@ -98,12 +98,6 @@ bool flush_import_link(Flush *f, const bool *used) {
 
 /* ---- handing over images ---- */
 
-static void call_chunks(Chunks *c, Buf *body) {
-    chunks_end(c);
-    emit_calls(body, c->f->m, c->funcs.at, c->funcs.len);
-    chunks_free(c);
-}
-
 static void put_image(Chunks *c, const Buf *image) {
     for (size_t at = 0; at < image->len; at += 8) {
         uint64_t word = 0;
@@ -120,7 +114,7 @@ static void open_report(Flush *f, Splicer *s, const Buf *image, uint64_t values_
     emit(body, "i32.const %u i32.const %u call %u", (uint32_t)image->len, (uint32_t)values_size,
          func_index(f, f->rt.open));
     put_image(&words, image);
-    call_chunks(&words, body);
+    chunks_call(&words, "", body);
 }
 
 /* ---- the start ---- */
@@ -168,7 +162,7 @@ bool flush_import_start(Flush *f, Splicer *s, Buf *body) {
     for (uint32_t i = 0; i < f->store->texts.list.len; i++)
         if (f->store->texts.list.at[i].len)
             put_text(f, &c, i);
-    call_chunks(&c, body);
+    chunks_call(&c, "", body);
     return !f->texts || set_up_text(f, s, body);
 }
 
@@ -229,7 +223,7 @@ bool flush_import_put(Flush *f, Splicer *s, Buf *body) {
     flush_each_value(f, put_value, &values);
     put_counters(&values);
     pad(&values, values_size);
-    call_chunks(&values.chunks, body);
+    chunks_call(&values.chunks, "", body);
     emit_calls(body, f->m, &f->rt.close, 1);
     return true;
 }

@@ -63,10 +63,8 @@ bool flush_sites(Flush *f, Splicer *s, bool at_exit, Buf *out) {
     bool ok = true;
     for (uint32_t i = 0; ok && i < f->m->input_count[WASM_SPACE_FUNC]; i++)
         ok = f->m->funcs.at[i].import >= 0 || match_func(&walk, i);
-    chunks_end(&x.chunks);
-    emit_calls(out, f->m, x.chunks.funcs.at, x.chunks.funcs.len);
+    chunks_call(&x.chunks, "", out);
     matcher_free(&walk);
-    chunks_free(&x.chunks);
     map_free(&x.made);
     arena_free(&x.arena);
     return ok;

@@ -47,12 +47,9 @@ static void add_correct(Flush *f, Splicer *s) {
             put_correction(&chunks, c->trap_vars.at[i]);
         done[c->trap_vars.at[i]] = true;
     }
-    chunks_end(&chunks);
     Buf b = {0};
-    for (uint32_t i = 0; i < chunks.funcs.len; i++)
-        emit(&b, "local.get 0 local.get 1 call %u", func_index(f, chunks.funcs.at[i]));
+    chunks_call(&chunks, "local.get 0 local.get 1", &b);
     trap_record_add_correct(f->m, &b);
-    chunks_free(&chunks);
     buf_free(&b);
     free(done);
 }

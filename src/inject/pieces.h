@@ -36,8 +36,8 @@ void pieces_add(void *ctx, WasmWhere where, uint32_t at, PieceRank rank, size_t 
 void pieces_add_region(void *ctx, WasmWhere where, uint32_t at, uint32_t until, size_t from,
                        size_t to);
 
-/* The same for code that takes no operands, leaves no results and refers to nothing of the
- * function: a counter. */
+/* The same for a counter: code that takes no operands, leaves no results, and is valid wherever an
+ * instruction may be. */
 void pieces_add_count(Pieces *p, WasmWhere where, uint32_t at, size_t from, size_t to);
 
 /* Adds the code from `from` on at the function's entry (WASM_ENTRY) or exits (WASM_EXIT). */

@@ -14,7 +14,6 @@
 #include "plan/alt.h"
 #include "wasm/emit.h"
 #include "flush/flush.h"
-#include "link/link_fmod.h"
 #include "flush/flush_library.h"
 #include "inject/program.h"
 #include "link/runtime.h"
@@ -402,7 +401,7 @@ static bool link(void *self) {
     memory_helpers(&r->memories, r->options->link == LINK_IMPORT, reach.helpers);
     if (!flush_link(&r->flush, &reach, &r->once) ||
         (reach.helpers[HELPER_FMOD] &&
-         !link_add_fmod(&r->p.m, &r->helpers[HELPER_FMOD], r->p.diags)) ||
+         !runtime_add_fmod(&r->p.m, &r->helpers[HELPER_FMOD], r->p.diags)) ||
         !libraries_link(&r->flush))
         return false;
     add_memory_functions(r);

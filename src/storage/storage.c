@@ -466,16 +466,6 @@ void store_chosen(Store *s) {
     }
 }
 
-/* `init` of a global: its constant and `end`. */
-static void put_init(Buf *b, WasmType type, uint64_t bits) {
-    b->len = 0;
-    if (bits)
-        wasm_put_const(b, type, bits);
-    else
-        wasm_put_zero(b, type);
-    wasm_put_op(b, WASM_OP_END);
-}
-
 static void add_variable(Store *s, WasmModule *m, const PlanVar *v) {
     const Type *type = v->decl->type;
     Value value = {.kind = type->kind};
@@ -489,7 +479,7 @@ static void add_variable(Store *s, WasmModule *m, const PlanVar *v) {
     s->global[v->id] = m->globals.len;
     for (uint32_t i = 0; i < type_leaves(type); i++) {
         WasmType leaf = type_wasm(type_leaf(type, i));
-        put_init(&init, leaf, type->kind == TYPE_TUPLE ? 0 : value_wasm_bits(value));
+        wasm_put_init(&init, leaf, type->kind == TYPE_TUPLE ? 0 : value_wasm_bits(value));
         wasm_add_global(m, leaf, true, name, &init);
     }
     buf_free(&init);
@@ -507,7 +497,7 @@ static void add_slots(Store *s, WasmModule *m) {
         const SlotInit *init = &s->inits.at[i];
         const SlotGroup *g = &s->groups.at[init->group];
         if (!g->in_memory)
-            put_init(&m->globals.at[g->first_global + init->slot].code, type_wasm(g->type),
+            wasm_put_init(&m->globals.at[g->first_global + init->slot].code, type_wasm(g->type),
                      init->bits);
     }
 }

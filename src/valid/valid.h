@@ -19,8 +19,8 @@ bool wasm_load_program(WasmModule *m, const uint8_t *bytes, size_t size, DiagFil
                        uint32_t threads, Diags *diags);
 
 /* Bodies of an output that need no validation, since they are those of a valid module but for what
- * cannot make them invalid: indices that have moved with what they mean, and code without operands
- * or results between two instructions. docs/internals.md says why that is enough. */
+ * cannot make them invalid: indices that have moved with what they mean, and counters
+ * between two instructions. docs/internals.md says why that is enough. */
 typedef struct WasmKept {
     const WasmModule *from; /* the valid module; the output has its functions in the same order */
     const bool *bodies;     /* by its bodies in the order of the code section */

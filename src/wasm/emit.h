@@ -1,6 +1,6 @@
 /*
  * wasm/emit.h - appending code to a function. Indices are handles or final ones, as the caller
- * likes.
+ * likes, unless handles are asked for.
  */
 #ifndef WHAMMC_WASM_EMIT_H
 #define WHAMMC_WASM_EMIT_H
@@ -24,7 +24,7 @@
  * align=8". Floats are given by their bits. Instructions whose immediates are no numbers are not
  * known here, but for ref.null func. %s stands for more code without any %, for the beginning of a
  * mnemonic, or for nothing; %p for the code in a Buf; %u in the place of a type for a WasmType.
- * For code that is made once, not for each site: it is read when it is emitted.
+ * As it is read when it is emitted, this is for code that is made once, or at few sites.
  */
 void emit(Buf *b, const char *code, ...) __attribute__((format(printf, 2, 3)));
 
@@ -39,8 +39,7 @@ void emit(Buf *b, const char *code, ...) __attribute__((format(printf, 2, 3)));
 uint32_t emit_function(WasmModule *m, const char *name, const char *code, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Appends what a function's code is, from its locals to its `end`. Of its type, which it has
- * already, the names of parameters are used. */
+/* Appends the code of a function whose type is known already, with its locals and `end`. */
 void emit_body(Buf *b, const char *code, ...) __attribute__((format(printf, 2, 3)));
 
 /* Adds a function of the same type as `func`, which it calls with its own arguments, between other
@@ -50,12 +49,12 @@ uint32_t emit_wrapper(WasmModule *m, Str name, uint32_t func, const Buf *before,
 void emit_wrapper_body(Buf *b, const WasmModule *m, uint32_t func, const Buf *before,
                        const Buf *after);
 
-/* What instructions that are made now have for a handle. */
+/* The index by which code refers to a handle: the handle itself until the module is laid out. */
 static inline uint32_t emit_index(const WasmModule *m, WasmSpace space, uint32_t handle) {
     return m->layout.done ? wasm_final(m, space, handle) : handle;
 }
 
-/* Appends calls of functions without parameters and results, one after the other; handles. */
+/* Appends calls of these functions (handles), one after the other. */
 void emit_calls(Buf *b, const WasmModule *m, const uint32_t *funcs, uint32_t n);
 
 /* The instruction that makes a number of type `to` of an unsigned one of type `from` (both i32 or
@@ -68,8 +67,8 @@ void emit_drops(Buf *b, uint32_t n);
 void emit_resize(Buf *b, WasmType from, WasmType to);
 /* Sets an i32 local to a constant. */
 void emit_assign(Buf *b, uint32_t local, int32_t value);
-/* Opens an `if` that pops its condition; and ones that are taken if an i32 local is that value,
- * or is not 0. */
+/* Opens an `if`, whose condition is on the stack; or is that an i32 local equals a value; or is
+ * that local. */
 void emit_if(Buf *b, WasmType result);
 void emit_if_equal(Buf *b, uint32_t local, int32_t value);
 void emit_if_set(Buf *b, uint32_t local);
@@ -92,7 +91,7 @@ void emit_get(Buf *b, EmitNumber n);
 /* The number becomes what is pushed between these two. */
 void emit_begin_set(Buf *b, EmitNumber n);
 void emit_set(Buf *b, EmitNumber n);
-/* The number becomes what code makes of it that finds it on the stack. */
+/* The number becomes what this code leaves, which finds it on the stack. */
 void emit_update(Buf *b, EmitNumber n, const char *code, ...) __attribute__((format(printf, 3, 4)));
 /* Adds a constant to an i64. */
 void emit_increment(Buf *b, EmitNumber n, uint64_t by);
@@ -124,12 +123,6 @@ static inline void put_index(Buf *b, WasmOp op, uint64_t index) {
 static inline void put_i32(Buf *b, uint64_t v) {
     wasm_put_op(b, WASM_OP_I32_CONST);
     buf_sleb(b, (int32_t)(uint32_t)v);
-}
-
-/* A block, loop or if without result. */
-static inline void put_open(Buf *b, WasmOp op) {
-    wasm_put_op(b, op);
-    buf_u8(b, WASM_NONE);
 }
 
 #endif

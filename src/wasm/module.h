@@ -337,6 +337,8 @@ uint32_t wasm_add_global_i32(WasmModule *m, bool mutable, Str name, int32_t valu
 uint32_t wasm_add_global_zero(WasmModule *m, WasmType type, bool mutable, Str name);
 /* Appends the constant zero (null) of a type. */
 void wasm_put_zero(Buf *b, WasmType type);
+/* Appends a constant expression, up to its `end`: a number by its bits; 0 is zero or null. */
+void wasm_put_init(Buf *b, WasmType type, uint64_t bits);
 uint32_t wasm_add_memory(WasmModule *m, WasmLimits limits, Str name);
 uint32_t wasm_add_table(WasmModule *m, WasmType type, WasmLimits limits, Str name);
 uint32_t wasm_add_tag(WasmModule *m, uint32_t type, Str name);
