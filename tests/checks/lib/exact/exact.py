@@ -305,7 +305,7 @@ def compare_reports(programs, directory, node="node24"):
     for p, name, _, file in first:
         rows[p][name] = shapes_rows(file)
     for p, reports in rows.items():
-        names = [n for n in reports if not n.startswith("bound") and n not in p.warned]
+        names = [n for n in reports if n in ("plain", "coalesced") and n not in p.warned]
         for name in names[1:]:
             if reports[name] != reports[names[0]]:
                 different = [f"{a} | {b}" for a, b in zip(reports[names[0]], reports[name]) if a != b][:3]

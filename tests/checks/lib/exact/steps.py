@@ -67,8 +67,8 @@ class Steps(Flow):
         if kind == 2:  # in two steps
             half = step // 2
             return self.get(local) + wrapped(half) + ADD + b"\x22" + uleb(local) + wrapped(step - half) + ADD + b"\x21" + uleb(local)
-        if kind == 3 and fueled:  # not always the same
-            return self.get(local) + self.get(other) + ADD + b"\x21" + uleb(local)
+        if kind == 3 and (fueled or self.pick(4) == 0):  # not the same each time the loop is entered
+            return self.get(local) + self.get(other) + ADD + wrapped(step) + ADD + b"\x21" + uleb(local)
         return self.get(local) + wrapped(step) + ADD + b"\x21" + uleb(local)
 
     def address(self, depth, labels, local=None, bias=0):
