@@ -85,9 +85,9 @@ _whammc() {
         case $command in
             instr)
                 _whammc_words '-s --script= --lib= -D --define= --exclude= --min-size= --names= -o --output= --report= --report-format= --host= --storage= --link=
-                    --js= --no-js --runtime= --keep-debug --no-optimise --no-coalesce --exact-traps -v --verbose --message-format= -h --help' ;;
+                    --js= --no-js --runtime= --keep-debug --no-optimise --no-coalesce --exact-traps -j --jobs= -v --verbose --message-format= -h --help' ;;
             bind)
-                _whammc_words '-o --output= --host= --keep-debug --no-optimise --no-coalesce --exact-traps -v --verbose --message-format= -h --help' ;;
+                _whammc_words '-o --output= --host= --keep-debug --no-optimise --no-coalesce --exact-traps -j --jobs= -v --verbose --message-format= -h --help' ;;
             run)
                 _whammc_words '-s --script= --lib= -D --define= --exclude= --min-size= --names= --monitor= --link= --engine= --engine-option= --dir= --env= --clock= -o --output=
                     --report-format= --top= --no-demangle --message-format= -h --help' ;;

@@ -147,6 +147,8 @@ typedef struct whammc_options {
                         even if nobody tells the program where it trapped (whammc:trapped) */
     int host_flushes; /* with WHAMMC_HOST_JS: the host calls whammc:flush at the end, so there is no
                          warning if nothing else does */
+    unsigned threads; /* work on at most so many threads; 0: one for each processor. The output does
+                         not depend on it */
 } whammc_options;
 
 /* The module that programs instrumented with WHAMMC_LINK_IMPORT import. It imports WASI and exports

@@ -81,6 +81,7 @@ whammc_status whammc_bind(whammc *w, const char *name, const void *bytes, size_t
     RewriteOptions r = api_options(options);
     BindOptions o = {.host = r.host,
                      .keep_debug = r.keep_debug,
+                     .threads = r.threads,
                      .no_optimise = r.no_optimise,
                      .coalesce = r.coalesce,
                      .exact_traps = r.exact_traps,

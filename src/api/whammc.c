@@ -321,6 +321,7 @@ RewriteOptions api_options(const whammc_options *o) {
                         .coalesce = !o->no_coalesce,
                         .exact_traps = o->exact_traps != 0,
                         .keep_debug = o->keep_debug != 0,
+                        .threads = o->threads,
                         .host_flushes = o->host_flushes != 0};
     if (o->report && strcmp(o->report, "stderr") == 0) {
         r.report = REPORT_STDERR;

@@ -16,8 +16,10 @@
 
 #include "wasm/emit.h"
 #include "edit/edit.h"
+#include "inject/splice_hole.h"
 #include "valid/valid.h"
 #include "plan/make.h"
+#include "base/workers.h"
 
 static Span whole(const Bind *b) {
     return (Span){b->p.file, 0, 0};
@@ -122,16 +124,10 @@ static uint32_t add_remove_probe(Bind *b, BindState *s) {
     uint64_t page = 65536;
     WasmLimits limits = {.min = (s->ids + page - 1) / page, .page_log2 = 16};
     s->flags = wasm_add_memory(m, limits, STR("whammc.removed"));
-    Buf code = {0};
-    emit_locals(&code, 0, 0);
-    emit(&code,
-         "local.get 0 i32.const %u i32.lt_u"
-         " if local.get 0 i32.const 1 i32.store8 %u 0 end"
-         " end",
-         s->ids, (uint32_t)s->flags);
-    WasmType i32 = WASM_I32;
-    uint32_t type = wasm_add_func_type(m, &i32, 1, NULL, 0);
-    return wasm_add_func(m, type, STR("whammc.remove_probe"), &code, false);
+    return emit_function(m, "whammc.remove_probe",
+                         "param $id i32 local.get $id i32.const %u i32.lt_u"
+                         " if local.get $id i32.const 1 i32.store8 %u 0 end",
+                         s->ids, (uint32_t)s->flags);
 }
 
 /* What a monitor changes about its probes while the program runs. */
@@ -162,44 +158,42 @@ static int64_t dyninstr(void *ctx, BindPart *part, const WasmImport *import) {
 
 /* ---- the end of the program ---- */
 
+/* Calls a function, if there is one. */
+static void call_if(Buf *b, const WasmModule *m, int64_t func) {
+    uint32_t handle = (uint32_t)func;
+    emit_calls(b, m, &handle, func >= 0);
+}
+
 /* Runs wasm:exit of all monitors, once. */
 static uint32_t add_flush(Bind *b) {
     WasmModule *m = &b->p.m;
-    Buf code = {0};
+    Buf calls = {0};
     uint32_t done = wasm_add_global_i32(m, true, STR("whammc.done"), 0);
-    emit_locals(&code, 0, 0);
-    emit(&code, "global.get %u if return end i32.const 1 global.set %u", done, done);
-    for (uint32_t k = 0; k < b->nstates; k++) {
-        const BindState *s = &b->states[k];
-        for (uint32_t i = 0; i < s->dumps.len; i++)
-            emit(&code, "call %u", s->dumps.at[i]);
-    }
-    if (b->total.func >= 0)
-        emit(&code, "call %u", (uint32_t)b->total.func);
+    for (uint32_t k = 0; k < b->nstates; k++)
+        emit_calls(&calls, m, b->states[k].dumps.at, b->states[k].dumps.len);
+    call_if(&calls, m, b->total.func);
     for (uint32_t k = 0; k < b->nstates; k++) {
         const BindState *s = &b->states[k];
         if (s->monitor.exit >= 0)
-            emit(&code, "call %u", bind_part_func(s->part, (uint32_t)s->monitor.exit));
+            call_if(&calls, m, bind_part_func(s->part, (uint32_t)s->monitor.exit));
     }
-    int64_t text = bind_shim_flush(&b->shim);
-    if (text >= 0)
-        emit(&code, "call %u", (uint32_t)text);
-    emit(&code, "end");
-    uint32_t type = wasm_add_func_type(m, NULL, 0, NULL, 0);
-    uint32_t func = wasm_add_func(m, type, STR("whammc.flush"), &code, false);
+    call_if(&calls, m, bind_shim_flush(&b->shim));
+    uint32_t func = emit_function(m, "whammc.flush",
+                                  "$done=%u global.get $done if return end"
+                                  " i32.const 1 global.set $done %p",
+                                  done, &calls);
     wasm_add_export(m, STR("whammc:flush"), WASM_SPACE_FUNC, func);
+    buf_free(&calls);
     return func;
 }
 
 /* A function like `func` that then flushes. */
 static uint32_t add_entry(Bind *b, uint32_t func, uint32_t flush) {
-    WasmModule *m = &b->p.m;
-    Buf code = {0};
-    emit_locals(&code, 0, 0);
-    for (uint32_t k = 0; k < wasm_func_type(m, func)->nparams; k++)
-        emit(&code, "local.get %u", k);
-    emit(&code, "call %u call %u end", func, flush);
-    return wasm_add_func(m, m->funcs.at[func].type, STR("whammc.entry"), &code, false);
+    Buf after = {0};
+    emit_calls(&after, &b->p.m, &flush, 1);
+    uint32_t entry = emit_wrapper(&b->p.m, STR("whammc.entry"), func, NULL, &after);
+    buf_free(&after);
+    return entry;
 }
 
 /* The program ends where its entry returns to the host; the program itself may call that function
@@ -262,7 +256,7 @@ static void fill(void *ctx, Splicer *s, const Hole *h, const Variant *v, const S
     (void)v;
     (void)site;
     assert(h->kind == HOLE_CELL);
-    put_index(s->out, h->access == HOLE_GET ? WASM_OP_GLOBAL_GET : WASM_OP_GLOBAL_SET, global);
+    hole_put_global(s, h->access, global);
 }
 
 static const SpliceBackend backend = {.words = words_of, .fill = fill};
@@ -293,7 +287,7 @@ static bool link(void *self) {
     uint32_t flush = add_flush(b);
     wrap_entries(b, flush);
     wasm_layout(&b->p.m);
-    b->p.proc_exit = program_proc_exit(&b->p.m);
+    program_wrap_ends(&b->p, -1, program_proc_exit(&b->p.m));
     b->p.flush = flush;
     splicer_init(&b->p.splicer, &b->p.m, &b->plan, &backend, b);
     b->current = b->nstates;
@@ -341,7 +335,8 @@ static void blame(void *self, Diag *d) {
         "this is an internal error of whammc; please report it with the monitor and the program");
 }
 
-static void enter(void *self, uint32_t func) {
+static void enter(void *self, uint32_t func, Pieces *pieces) {
+    (void)pieces; /* it is that of the program */
     bind_put_counters(self, func);
 }
 
@@ -387,7 +382,8 @@ bool bind_program(const BindMonitor *monitors, uint32_t nmonitors, const BindFil
                     .plan = &b.plan,
                     .file = app->file,
                     .diags = diags,
-                    .keep_debug = options->keep_debug};
+                    .keep_debug = options->keep_debug,
+                    .threads = workers_threads(options->threads)};
     bool ok = program_instrument(&b.p, app->bytes, app->size, out);
     if (ok)
         tell_attached(&b);

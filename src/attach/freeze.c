@@ -246,10 +246,9 @@ static uint32_t func_handle(const Freeze *f, EvalValue v) {
 /* A reference as a constant expression; `type` is the program's. */
 static void put_reference(const Freeze *f, Buf *out, WasmType type, EvalValue v) {
     if (v.bits)
-        emit(out, "ref.func %u", func_handle(f, v));
+        emit(out, "ref.func %u end", func_handle(f, v));
     else
-        wasm_put_zero(out, type);
-    emit(out, "end");
+        wasm_put_init(out, type, 0);
 }
 
 static void put_global(const Freeze *f, WasmGlobal *to, const EvalGlobal *from) {
@@ -260,8 +259,7 @@ static void put_global(const Freeze *f, WasmGlobal *to, const EvalGlobal *from) 
         put_reference(f, &to->code, to->type, v);
         return;
     }
-    wasm_put_const(&to->code, to->type, v.bits);
-    emit(&to->code, "end");
+    wasm_put_init(&to->code, to->type, v.bits);
 }
 
 /* Items [from, end) of a table as an active segment. */
@@ -282,8 +280,7 @@ static void put_items(const Freeze *f, uint32_t table, const EvalTable *t, uint6
         else
             funcs[k - from] = func_handle(f, v);
     }
-    wasm_put_const(&e.code, to->limits.is64 ? WASM_I64 : WASM_I32, from);
-    emit(&e.code, "end");
+    wasm_put_init(&e.code, wasm_table_address(f->to, table), from);
     e.added_funcs = funcs;
     wasm_add_elem(f->to, e);
     free(funcs);

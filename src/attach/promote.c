@@ -242,31 +242,23 @@ static void add_global(Bind *b, BindState *s, const Cell *c) {
     uint64_t bits = 0;
     for (uint32_t k = 0; k < 8; k++)
         bits |= (uint64_t)bytes[k] << 8 * k;
-    wasm_put_const(&init, c->type, bits);
-    emit(&init, "end");
+    wasm_put_init(&init, c->type, bits);
     uint32_t handle = wasm_add_global(&b->p.m, c->type, true, STR(""), &init);
     map_put(&s->cells, key_of(c), handle, NULL);
-}
-
-/* What its instructions begin with. */
-static const char *type_name(WasmType t) {
-    return t == WASM_I64 ? "i64" : t == WASM_F32 ? "f32" : t == WASM_F64 ? "f64" : "i32";
 }
 
 /* Stores cells[from..end) into memory. */
 static void add_dump(Bind *b, BindState *s, const Cell *cells, uint32_t n) {
     WasmModule *m = &b->p.m;
     Buf code = {0};
-    emit_locals(&code, 0, 0);
     for (uint32_t i = 0; i < n; i++) {
         const Cell *c = &cells[i];
         emit(&code, "i32.const %" PRIu64 " global.get %u %s.store %u 0", c->at,
-             (uint32_t)*map_get(&s->cells, key_of(c)), type_name(c->type),
+             (uint32_t)*map_get(&s->cells, key_of(c)), emit_type(c->type),
              s->part->monitor->merge.handles[WASM_SPACE_MEMORY][c->memory]);
     }
-    emit(&code, "end");
-    uint32_t type = wasm_add_func_type(m, NULL, 0, NULL, 0);
-    vec_push(&s->dumps, wasm_add_func(m, type, STR("whammc.dump"), &code, false));
+    vec_push(&s->dumps, emit_function(m, "whammc.dump", "%p", &code));
+    buf_free(&code);
 }
 
 /* ---- */

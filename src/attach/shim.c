@@ -21,13 +21,13 @@ uint32_t bind_add_func(const Frozen *module, const WasmImport *im, Buf *code) {
                          false);
 }
 
-void bind_emit_check(Buf *code, const WasmModule *m, uint32_t memory, uint32_t first) {
-    const WasmLimits *l = &m->memories.at[memory].limits;
-    emit(code,
-         "local.get %u i64.extend_i32_u local.get %u i64.extend_i32_u i64.add"
-         " memory.size %u %s i64.const %u i64.shl i64.gt_u"
-         " if unreachable end",
-         first, first + 1, memory, l->is64 ? "" : "i64.extend_i32_u", (unsigned)l->page_log2);
+const char *bind_check(WasmModule *m, uint32_t memory, const char *at, const char *len) {
+    return arena_printf(&m->arena,
+                        "local.get %s i64.extend_i32_u local.get %s i64.extend_i32_u i64.add"
+                        " memory.size %u %s i64.const %u i64.shl i64.gt_u"
+                        " if unreachable end",
+                        at, len, memory, emit_resized(wasm_memory_address(m, memory), WASM_I64),
+                        (unsigned)m->memories.at[memory].limits.page_log2);
 }
 
 /* ---- imports ---- */

@@ -16,9 +16,9 @@ int64_t bind_memory(const Frozen *module);
 /* A function of the program with this code, which is taken over; the type is that of the import. */
 uint32_t bind_add_func(const Frozen *module, const WasmImport *im, Buf *code);
 
-/* Appends code that traps unless the bytes at (address, length), locals of i32 `first` and the next
- * one, are inside a memory. */
-void bind_emit_check(Buf *code, const WasmModule *m, uint32_t memory, uint32_t first);
+/* Code (see wasm/emit.h) that traps unless the bytes at an address, so many of them, are inside a
+ * memory; both are i32 locals. */
+const char *bind_check(WasmModule *m, uint32_t memory, const char *at, const char *len);
 
 /* ---- shim_text.c: wizeng. A handle, -1 = there is no such function, -2 = with a message. ---- */
 

@@ -32,13 +32,17 @@ static void set_u32(Buf *b, size_t at, uint64_t v) {
         b->data[at + (size_t)k] = (uint8_t)(v >> 8 * k);
 }
 
+static void align(Buf *b) {
+    while (b->len % 4)
+        buf_u8(b, 0);
+}
+
 /* The table of what a function tells; made when it is asked for first. */
 static Table add_table(BindReflect *a, const Reflect *r, const ReflectFn *fn) {
     for (uint32_t k = 0; k < a->tables.len; k++)
         if (a->tables.at[k].fn == fn)
             return a->tables.at[k];
-    while (a->content.len % 4)
-        buf_u8(&a->content, 0);
+    align(&a->content);
     Table t = {.fn = fn, .at = (uint32_t)a->content.len};
     t.count = fn->kind == REFLECT_WHOLE     ? 1
               : fn->kind == REFLECT_SECTION ? WASM_SEC_COUNT + 1
@@ -57,42 +61,37 @@ static Table add_table(BindReflect *a, const Reflect *r, const ReflectFn *fn) {
 
 /* ---- code ---- */
 
-/* Sets a local to the place of the entry in the table, from the function's first parameter. */
-static void emit_entry(Buf *code, const Table *t, uint32_t local) {
+/* Pushes the number of the entry in the table, from the function's first parameter. */
+static const char *entry_number(Arena *arena, const Table *t) {
     switch (t->fn->kind) {
     case REFLECT_ITEM: /* traps if there is no such item */
-        emit(code, "local.get 0 i32.const %u i32.ge_u if unreachable end local.get 0", t->count);
-        break;
+        return arena_printf(
+            arena, "local.get 0 i32.const %u i32.ge_u if unreachable end local.get 0", t->count);
     case REFLECT_SECTION: /* the last entry, which is empty, for all others */
-        emit(code,
-             "$section $last=%u"
-             " local.get $section i32.const $last"
-             " local.get $section i32.const $last i32.lt_u select",
-             t->count - 1);
-        break;
-    default: emit(code, "i32.const 0");
+        return arena_printf(arena,
+                            "local.get 0 i32.const %u local.get 0 i32.const %u i32.lt_u select",
+                            t->count - 1, t->count - 1);
+    default: return "i32.const 0";
     }
-    emit(code, "i32.const %u i32.mul local.set %u", ENTRY, local);
 }
 
 /* Copies min(length, size) bytes to a memory, and returns the size. */
-static void emit_read(Buf *code, const WasmModule *m, const BindReflect *a, const Table *t,
+static void emit_read(Buf *code, WasmModule *m, const BindReflect *a, const Table *t,
                       uint32_t memory) {
-    uint32_t first = t->fn->kind == REFLECT_WHOLE ? 0 : 1;
-    uint32_t entry = reflect_nparams(t->fn);
-    emit_locals(code, 2, 0);
-    emit_entry(code, t, entry);
-    bind_emit_check(code, m, memory, first);
-    emit(code,
-         "$address=%u $len=%u $entry=%u $size=%u $table=%u $place_at=%u $size_at=%u $to=%u"
-         " local.get $entry i32.load $table $size_at align=4 local.tee $size"
-         " local.get $len i32.lt_u"
-         " if local.get $size local.set $len end"
-         " local.get $address %s local.get $entry i32.load $table $place_at align=4"
-         " local.get $len memory.copy $to $table"
-         " local.get $size end",
-         first, first + 1, entry, entry + 1, a->memory, t->at, t->at + 4, memory,
-         m->memories.at[memory].limits.is64 ? "i64.extend_i32_u" : "");
+    emit_body(code,
+              "param %s $address i32 $len i32 local $entry i32 $size i32"
+              " $table=%u $place_at=%u $size_at=%u $to=%u"
+              " %s i32.const %u i32.mul local.set $entry"
+              " %s"
+              " local.get $entry i32.load $table $size_at align=4 local.tee $size"
+              " local.get $len i32.lt_u"
+              " if local.get $size local.set $len end"
+              " local.get $address %s local.get $entry i32.load $table $place_at align=4"
+              " local.get $len memory.copy $to $table"
+              " local.get $size",
+              t->fn->kind == REFLECT_WHOLE ? "" : "i32", a->memory, t->at, t->at + 4, memory,
+              entry_number(&m->arena, t), ENTRY, bind_check(m, memory, "$address", "$len"),
+              emit_resized(WASM_I32, wasm_memory_address(m, memory)));
 }
 
 /* get_import_index (section, index): numbers of imports are in the memory, by index. */
@@ -102,13 +101,12 @@ static void emit_import_index(Buf *code, BindReflect *a, const Reflect *r) {
                                           {WASM_SEC_MEMORY, WASM_SPACE_MEMORY},
                                           {WASM_SEC_GLOBAL, WASM_SPACE_GLOBAL},
                                           {WASM_SEC_TAG, WASM_SPACE_TAG}};
-    emit_locals(code, 0, 0);
-    while (a->content.len % 4)
-        buf_u8(&a->content, 0);
+    Buf cases = {0};
+    align(&a->content);
     for (size_t k = 0; k < sizeof sections / sizeof *sections; k++) {
         uint32_t imported = r->m->input_imports[sections[k][1]];
         int32_t import = -1;
-        emit(code,
+        emit(&cases,
              "$section $index $wanted=%u $count=%u $imported=%u $memory=%u $at=%u"
              " local.get $section i32.const $wanted i32.eq"
              " if"
@@ -123,7 +121,8 @@ static void emit_import_index(Buf *code, BindReflect *a, const Reflect *r) {
             buf_u32le(&a->content, (uint32_t)import);
         }
     }
-    emit(code, "unreachable end");
+    emit_body(code, "%p unreachable", &cases);
+    buf_free(&cases);
 }
 
 int64_t bind_answer(BindShim *s, const Frozen *module, const Reflect *r, const WasmImport *im) {
@@ -133,13 +132,11 @@ int64_t bind_answer(BindShim *s, const Frozen *module, const Reflect *r, const W
     if (!fn)
         return -1;
     if (fn->kind == REFLECT_NUMBER) {
-        emit_locals(&code, 0, 0);
-        emit(&code, "i32.const %u end", (unsigned)reflect_number(r, fn));
+        emit_body(&code, "i32.const %u", (unsigned)reflect_number(r, fn));
     } else if (fn->kind == REFLECT_IMPORT) {
         emit_import_index(&code, begin(s), r);
     } else if (memory < 0) {
-        emit_locals(&code, 0, 0);
-        emit(&code, "unreachable end");
+        emit_body(&code, "unreachable");
     } else {
         Table t = add_table(begin(s), r, fn);
         emit_read(&code, s->to, s->reflect, &t, (uint32_t)memory);

@@ -129,33 +129,31 @@ static int64_t text_func(BindShim *s, TextFn fn) {
 
 /* (address, length): chunk by chunk to the runtime's memory. */
 static void emit_puts(Buf *code, const BindText *t, uint32_t memory, uint32_t puts) {
-    const WasmModule *to = t->shim->to;
-    emit_locals(code, 1, 0);
-    bind_emit_check(code, to, memory, 0);
-    emit(code,
-         "$at $len $n $chunk=%u $stack=%u $text=%u $memory=%u $puts=%u"
-         " loop"
-         "   local.get $len"
-         "   if"
-         /* n = min(len, chunk) */
-         "     local.get $len i32.const $chunk local.get $len i32.const $chunk i32.lt_u select"
-         "     local.set $n"
-         "     i32.const $stack local.get $at %s local.get $n memory.copy $text $memory"
-         "     i32.const $stack local.get $n call $puts"
-         "     local.get $at local.get $n i32.add local.set $at"
-         "     local.get $len local.get $n i32.sub local.set $len"
-         "     br 1"
-         "   end"
-         " end"
-         " end",
-         CHUNK, VALUES_STACK, t->place.memory, memory, puts,
-         to->memories.at[memory].limits.is64 ? "i64.extend_i32_u" : "");
+    WasmModule *to = t->shim->to;
+    emit_body(code,
+              "param $at i32 $len i32 local $n i32 $chunk=%u $stack=%u $text=%u $memory=%u $puts=%u"
+              " %s"
+              " loop"
+              "   local.get $len"
+              "   if"
+              /* n = min(len, chunk) */
+              "     local.get $len i32.const $chunk local.get $len i32.const $chunk i32.lt_u select"
+              "     local.set $n"
+              "     i32.const $stack local.get $at %s local.get $n memory.copy $text $memory"
+              "     i32.const $stack local.get $n call $puts"
+              "     local.get $at local.get $n i32.add local.set $at"
+              "     local.get $len local.get $n i32.sub local.set $len"
+              "     br 1"
+              "   end"
+              " end",
+              CHUNK, VALUES_STACK, t->place.memory, memory, puts,
+              bind_check(to, memory, "$at", "$len"),
+              emit_resized(WASM_I32, wasm_memory_address(to, memory)));
 }
 
 static int64_t add_trap(const Frozen *module, const WasmImport *im) {
     Buf code = {0};
-    emit_locals(&code, 0, 0);
-    emit(&code, "unreachable end");
+    emit_body(&code, "unreachable");
     return bind_add_func(module, im, &code);
 }
 
@@ -189,16 +187,14 @@ static int64_t add_error(BindShim *s, const Frozen *module, const WasmImport *im
     if (flush < 0)
         return flush;
     Buf code = {0};
-    emit_locals(&code, 0, 0);
-    emit(&code, "local.get 0 local.get 1 call %u i32.const %d call %u call %u unreachable end",
-         (unsigned)puts, '\n', (unsigned)putc, (unsigned)flush);
+    emit_body(&code, "local.get 0 local.get 1 call %u i32.const %d call %u call %u unreachable",
+              (unsigned)puts, '\n', (unsigned)putc, (unsigned)flush);
     return bind_add_func(module, im, &code);
 }
 
 static int64_t add_nothing(const Frozen *module, const WasmImport *im) {
     Buf code = {0};
-    emit_locals(&code, 0, 0);
-    emit(&code, "end");
+    emit_body(&code, "%s", ""); /* no instructions */
     return bind_add_func(module, im, &code);
 }
 

@@ -11,20 +11,16 @@
 #include <inttypes.h>
 
 #include "edit/edit.h"
-#include "edit/merge.h"
-#include "inject/save.h"
+#include "link/runtime.h"
+#include "inject/counter_code.h"
 #include "inject/trap_record.h"
-#include "report/embedded.h"
-#include "valid/valid.h"
 #include "wasm/emit.h"
 #include "../../stdlib/runtime/sums_bound.h" /* what it reads */
 
 enum {
-    MAX_GLOBALS = 50000,   /* a memory starts faster than very many globals */
-    CHUNK_COUNTERS = 1000, /* in one function of a sum */
-    SAVED_BY_ONE = 256 * SAVE_SEVERAL,
-    STACK = 1024,    /* of sums_bound.c: the memory begins with it */
-    BOUND_WORDS = 8, /* of Bound */
+    MAX_GLOBALS = 50000, /* a memory starts faster than very many globals */
+    STACK = 1024,        /* of sums_bound.c: the memory begins with it */
+    BOUND_WORDS = 8,     /* of Bound */
 };
 #define TRAPS_AT ((uint64_t)STACK)
 #define WORDS_AT (TRAPS_AT + TRAP_RECORDS * SUMS_TRAP)
@@ -40,18 +36,6 @@ typedef struct Maker {
     Buf code;              /* of the function that makes the sums */
 } Maker;
 
-static uint32_t add_func(Maker *x, const char *params, const char *results, const char *name,
-                         Buf *code) {
-    WasmType types[8];
-    uint32_t n = 0, k;
-    for (; *params; params++)
-        types[n++] = *params == 'l' ? WASM_I64 : WASM_I32;
-    for (k = n; *results; results++)
-        types[k++] = *results == 'l' ? WASM_I64 : WASM_I32;
-    uint32_t type = wasm_add_func_type(x->m, types, n, types + n, k - n);
-    return wasm_add_func(x->m, type, str_of(name), code, false);
-}
-
 /* ---- numbers in memories ---- */
 
 /* Whether numbers of this memory follow from counts; of any if it is UINT32_MAX. */
@@ -66,8 +50,10 @@ static bool has_numbers(const Bind *b, uint32_t memory) {
     return any;
 }
 
-/* By the logarithm of the size. */
-static const char *const loads[] = {"i64.load8_u", "i64.load16_u", "i64.load32_u", "i64.load"};
+/* By the logarithm of the size; of a number at a local. */
+static const char *const loads[] = {
+    "local.get $address i64.load8_u $this 0", "local.get $address i64.load16_u $this 0",
+    "local.get $address i64.load32_u $this 0", "local.get $address i64.load $this 0"};
 static const char *const stores[] = {"i64.store8", "i64.store16", "i64.store32", "i64.store"};
 
 /* Changes a number of this memory and size if it is the one that the parameters say. */
@@ -77,23 +63,24 @@ static void emit_change(Buf *b, uint32_t memory, uint32_t size, bool sets) {
          " local.get $memory i32.const $this i32.eq"
          " local.get $flags i32.const $mask i32.and i32.const $kind i32.eq i32.and"
          " if"
-         "   local.get $address",
-         memory, BOUND_SIZE | BOUND_SETS, size | (sets ? BOUND_SETS : 0));
-    if (!sets)
-        emit(b, "local.get 1 %s %u 0", loads[size], memory);
-    emit(b, "local.get 3 %s %s %u 0 return end", sets ? "" : "i64.add", stores[size], memory);
+         "   local.get $address %s local.get $number %s %s $this 0 return"
+         " end",
+         memory, BOUND_SIZE | BOUND_SETS, size | (sets ? BOUND_SETS : 0), sets ? "" : loads[size],
+         sets ? "" : "i64.add", stores[size]);
 }
 
-/* app.change (memory, address, flags, number) */
+/* app.change */
 static uint32_t add_change(Maker *x) {
-    Buf b = {0};
-    emit_locals(&b, 0, 0);
+    Buf cases = {0};
     for (uint32_t k = 0; k < x->m->memories.len; k++)
         for (uint32_t size = 0; size < 4 && has_numbers(x->b, k); size++)
             for (uint32_t sets = 0; sets < 2; sets++)
-                emit_change(&b, k, size, sets);
-    emit(&b, "end");
-    return add_func(x, "iiil", "", "whammc.sums.change", &b);
+                emit_change(&cases, k, size, sets);
+    uint32_t func =
+        emit_function(x->m, "whammc.sums.change",
+                      "param $memory i32 $address i32 $flags i32 $number i64 %p", &cases);
+    buf_free(&cases);
+    return func;
 }
 
 static int64_t resolve(void *ctx, const WasmImport *import) {
@@ -105,40 +92,17 @@ static int64_t resolve(void *ctx, const WasmImport *import) {
     return x->b->total.memory;
 }
 
-/* The handle of sums_bound; -1 with a message if it cannot be had. */
-static int64_t add_runtime(Maker *x) {
-    RuntimeModule rt = runtime_sums();
+/* Adds sums_bound.c; false with a message if it cannot be had. */
+static bool add_runtime(Maker *x, uint32_t *func) {
     WasmModule from;
-    int64_t func = -1;
-    x->change = add_change(x);
     WasmMerge g = {.to = x->m,
-                   .from = &from,
                    .memory = x->b->total.memory,
                    .resolve = resolve,
                    .ctx = x,
                    .prefix = STR("whammc.")};
-    if (wasm_load_own(&from, rt.bytes, rt.len, x->b->p.diags)) {
-        uint32_t root = wasm_find_export(&from, WASM_SPACE_FUNC, STR("whammc_sums"))->handle;
-        if (wasm_merge(&g, &root, 1, x->b->p.diags)) {
-            func = g.handles[WASM_SPACE_FUNC][root];
-            wasm_merge_free(&g);
-        }
-    }
-    wasm_module_free(&from);
-    return func;
-}
-
-/* whammc:trapped (deficit, fid, from, to) -> i32: whether there was room, if numbers need it */
-static void add_trapped(Maker *x, bool memories) {
-    Buf b = {0};
-    emit_locals(&b, 0, 0);
-    if (memories)
-        trap_record_put(&b, x->traps);
-    else
-        emit(&b, "i32.const 1");
-    emit(&b, "end");
-    uint32_t func = add_func(x, "iiii", "i", "whammc.trapped", &b);
-    wasm_add_export(x->m, STR("whammc:trapped"), WASM_SPACE_FUNC, func);
+    const RuntimeFunc sums = {"whammc_sums", func};
+    x->change = add_change(x);
+    return runtime_merge(&g, &from, runtime_sums(), &sums, 1, x->b->p.diags);
 }
 
 /* ---- the table ---- */
@@ -204,77 +168,50 @@ static void write_memory(Maker *x, uint32_t memory, Position *p) {
 
 /* ---- all ---- */
 
-/* The offset of a counter in memory. */
-static uint64_t counter_at(uint32_t n) {
-    return WORDS_AT + 8 * (uint64_t)n;
-}
-
-static uint32_t add_saver(Maker *x, uint32_t n) {
-    Buf b = {0};
-    emit_locals(&b, 0, 0);
-    save_put_saver(&b, n, x->b->total.memory);
-    emit(&b, "end");
-    return wasm_add_func(x->m, save_type(x->m, n), STR("whammc.sums.save"), &b, false);
-}
-
-/* Copies counters from globals into memory. */
-static void emit_saving(Maker *x) {
-    const BindTotal *t = &x->b->total;
-    uint32_t n = x->b->counts.ncounters;
-    if (t->first_counter == UINT32_MAX)
-        return;
-    Savers savers = {n % SAVE_SEVERAL ? add_saver(x, 1) : 0,
-                     n < SAVE_SEVERAL ? 0 : add_saver(x, SAVE_SEVERAL)};
-    emit(&x->code, "i32.const %" PRIu64, WORDS_AT);
-    for (uint32_t i = 0, some; i < n; i += some) {
-        some = n - i < SAVED_BY_ONE ? n - i : SAVED_BY_ONE;
-        Buf b = {0};
-        emit_locals(&b, 0, 0);
-        emit(&b, "local.get 0");
-        save_put(&b, t->first_counter + i, some, savers);
-        emit(&b, "end");
-        emit(&x->code, "call %u", add_func(x, "i", "i", "whammc.sums.counters", &b));
-    }
-    emit(&x->code, "drop");
-}
-
-/* Adds a counter, weighted, to the number on the stack. */
-static void emit_part(const Maker *x, Buf *b, CountPart part) {
-    const BindTotal *t = &x->b->total;
+static EmitNumber counter_at(const void *ctx, uint32_t n) {
+    const Bind *b = ctx;
+    const BindTotal *t = &b->total;
+    const WasmModule *m = &b->p.m;
     if (t->first_counter != UINT32_MAX)
-        emit(b, "global.get %u", t->first_counter + part.counter);
-    else
-        emit(b, "i32.const 0 i64.load %u %" PRIu64, t->memory, counter_at(part.counter));
-    emit(b, "i64.const %" PRIu64 " i64.mul i64.add", part.weight);
+        return emit_global(WASM_I64, emit_index(m, WASM_SPACE_GLOBAL, t->first_counter + n));
+    return (EmitNumber){.in_memory = true,
+                        .size_log2 = 3,
+                        .type = WASM_I64,
+                        .index = emit_index(m, WASM_SPACE_MEMORY, t->memory),
+                        .at = WORDS_AT + 8 * (uint64_t)n};
 }
 
-/* Pushes a variable's sum. */
-static void emit_sum(Maker *x, Buf *code, CountParts parts) {
-    emit(code, "i64.const 0");
-    for (uint32_t i = 0; i < parts.len;) {
-        Buf b = {0};
-        emit_locals(&b, 0, 0);
-        emit(&b, "i64.const 0");
-        for (uint32_t k = 0; k < CHUNK_COUNTERS && i < parts.len; k++, i++)
-            emit_part(x, &b, parts.at[i]);
-        emit(&b, "end");
-        emit(code, "call %u i64.add", add_func(x, "", "l", "whammc.sums.part", &b));
-    }
+/* A number of a monitor; its own if that is a global, else i64. */
+static EmitNumber number_at(const BindPlace *p) {
+    bool in_memory = p->space == WASM_SPACE_MEMORY;
+    return (EmitNumber){.in_memory = in_memory,
+                        .size_log2 = (uint8_t)p->size_log2,
+                        .type = in_memory || p->size_log2 == 3 ? WASM_I64 : WASM_I32,
+                        .index = p->handle,
+                        .at = p->at};
 }
 
 /* Adds a variable's sum to its global, or sets that if the sum is not 0. */
-static void emit_global(Maker *x, const BindSum *sum, CountParts parts) {
-    Buf *code = &x->code;
-    const char *type = sum->place.size_log2 == 2 ? "i32" : "i64";
-    emit_sum(x, code, parts);
+static void emit_sum(Maker *x, const BindSum *sum, CountParts parts) {
+    const CounterPlaces places = {counter_at, x->b};
+    EmitNumber number = number_at(&sum->place);
+    CounterFuncs funcs = {0};
+    Buf counted = {0};
+    counter_add_functions(x->m, &places, parts, &funcs);
+    if (funcs.len)
+        parts.len = 0;
+    CounterSum all = {parts, funcs.at, funcs.len};
+    counter_push_sum(&counted, x->m, &places, &all);
     if (sum->set)
-        emit(code,
-             "global.get %u i64.add i64.eqz i32.eqz"
+        emit(&x->code,
+             "%p global.get %u i64.add i64.eqz i32.eqz"
              " if %s.const %" PRIu64 " global.set %u end",
-             x->corrections[sum->var], type, sum->to, sum->place.handle);
+             &counted, x->corrections[sum->var], emit_type(number.type), sum->to, number.index);
     else
-        emit(code, "$global=%u %s global.get $global %s.add global.set $global", sum->place.handle,
-             sum->place.size_log2 == 2 ? "i32.wrap_i64" : "", type);
+        emit_update(&x->code, number, "%p %s %s.add", &counted, emit_resized(WASM_I64, number.type),
+                    emit_type(number.type));
+    vec_free(&funcs);
+    buf_free(&counted);
 }
 
 static void emit_globals(Maker *x) {
@@ -283,45 +220,33 @@ static void emit_globals(Maker *x) {
         const BindSum *sum = &b->sums.at[b->vars.at[i]];
         CountParts parts = counts_parts(&b->counts, i);
         if (sum->place.space == WASM_SPACE_GLOBAL && parts.len)
-            emit_global(x, sum, parts);
+            emit_sum(x, sum, parts);
     }
 }
 
 /* if (variable == n) its number += amount; of what is set, the count */
 static void emit_correction(const Maker *x, Buf *b, uint32_t n) {
     const BindSum *sum = &x->b->sums.at[x->b->vars.at[n]];
-    const BindPlace *place = &sum->place;
-    bool narrow = place->size_log2 == 2 && !sum->set;
-    emit(b, "$variable local.get $variable i32.const %u i32.eq if", n);
-    if (place->space == WASM_SPACE_MEMORY)
-        emit(b,
-             "$variable $amount $memory=%u $at=%u"
-             " i32.const $at i32.const $at %s $memory 0 local.get $amount i64.add %s $memory 0",
-             place->handle, place->at, loads[place->size_log2], stores[place->size_log2]);
-    else
-        emit(b,
-             "$variable $amount $global=%u"
-             " global.get $global local.get $amount %s %s.add global.set $global",
-             sum->set ? x->corrections[n] : place->handle, narrow ? "i32.wrap_i64" : "",
-             narrow ? "i32" : "i64");
+    EmitNumber number = number_at(&sum->place);
+    if (sum->set && !number.in_memory)
+        number = emit_global(WASM_I64, x->corrections[n]);
+    emit(b, "local.get 0 i32.const %u i32.eq if", n);
+    emit_update(b, number, "local.get 1 %s %s.add", emit_resized(WASM_I64, number.type),
+                emit_type(number.type));
     emit(b, "end");
 }
 
-/* whammc:correct (variable, amount); variable -1 traps, see trap_record.h */
 static void add_correct(Maker *x) {
     const Counts *c = &x->b->counts;
     bool *done = mem_zalloc(x->b->vars.len + 1u);
     Buf b = {0};
-    emit_locals(&b, 0, 0);
-    trap_record_put_show(&b);
     for (uint32_t i = 0; i < c->trap_vars.len; i++) {
         if (!done[c->trap_vars.at[i]])
             emit_correction(x, &b, c->trap_vars.at[i]);
         done[c->trap_vars.at[i]] = true;
     }
-    emit(&b, "end");
-    uint32_t func = add_func(x, "il", "", "whammc.correct", &b);
-    wasm_add_export(x->m, STR("whammc:correct"), WASM_SPACE_FUNC, func);
+    trap_record_add_correct(x->m, &b);
+    buf_free(&b);
     free(done);
 }
 
@@ -343,19 +268,23 @@ static void fill_memory(Maker *x) {
 
 static bool emit_memories(Maker *x) {
     Position last = {.memory = -1};
-    int64_t func = add_runtime(x);
+    uint32_t func = 0;
+    bool ok = add_runtime(x, &func);
     x->nwords += x->b->counts.nderived;
     for (uint32_t k = 0; k < x->m->memories.len; k++)
         write_memory(x, k, &last);
-    emit_saving(x);
+    if (x->b->total.first_counter != UINT32_MAX) {
+        emit(&x->code, "i32.const %" PRIu64, WORDS_AT);
+        counter_save(&x->code, x->m, x->b->total.first_counter, x->b->counts.ncounters,
+                     x->b->total.memory);
+    }
     if (x->b->counts.traps.len) {
         x->traps = trap_record_add_globals(x->m);
-        trap_record_put_copy(&x->code, x->traps, x->b->total.memory, TRAPS_AT);
+        trap_record_put_copy(&x->code, x->m, x->traps, x->b->total.memory, TRAPS_AT);
     }
-    emit(&x->code, "i32.const %" PRIu64 " call %u", WORDS_AT + 8 * (uint64_t)x->nwords,
-         (uint32_t)func);
+    emit(&x->code, "i32.const %" PRIu64 " call %u", WORDS_AT + 8 * (uint64_t)x->nwords, func);
     fill_memory(x);
-    return func >= 0;
+    return ok;
 }
 
 bool bind_total(Bind *b) {
@@ -377,32 +306,17 @@ bool bind_total(Bind *b) {
     for (uint32_t i = 0; i < b->vars.len; i++)
         if (b->sums.at[b->vars.at[i]].set)
             x.corrections[i] = wasm_add_global_zero(x.m, WASM_I64, true, STR(""));
-    emit_locals(&x.code, 0, 0);
     bool ok = !memories || emit_memories(&x);
     emit_globals(&x);
     if (b->counts.traps.len) {
-        add_trapped(&x, memories);
+        trap_record_add_trapped(x.m, memories ? x.traps : UINT32_MAX);
         add_correct(&x);
     }
-    emit(&x.code, "end");
-    t->func = add_func(&x, "", "", "whammc.sums", &x.code);
+    t->func = emit_function(x.m, "whammc.sums", "%p", &x.code);
+    buf_free(&x.code);
     free(x.corrections);
     buf_free(&x.numbers);
     return ok;
-}
-
-/* Adds 1 to a counter. */
-static void emit_count(const Bind *b, uint32_t n, Buf *code) {
-    const WasmModule *m = &b->p.m;
-    const BindTotal *t = &b->total;
-    if (t->first_counter != UINT32_MAX)
-        emit(code, "$counter=%u global.get $counter i64.const 1 i64.add global.set $counter",
-             wasm_final(m, WASM_SPACE_GLOBAL, t->first_counter + n));
-    else
-        emit(code,
-             "$memory=%u $at=%" PRIu64 " i32.const 0 i32.const 0 i64.load $memory $at"
-             " i64.const 1 i64.add i64.store $memory $at",
-             wasm_final(m, WASM_SPACE_MEMORY, t->memory), counter_at(n));
 }
 
 void bind_put_counters(Bind *b, uint32_t func) {
@@ -412,7 +326,7 @@ void bind_put_counters(Bind *b, uint32_t func) {
          b->total.point++) {
         const CountPoint *p = &c->points.at[b->total.point];
         size_t from = pieces->code.len;
-        emit_count(b, p->counter, &pieces->code);
+        emit_increment(&pieces->code, counter_at(b, p->counter), 1);
         pieces_add(pieces, p->after ? WASM_AFTER : WASM_BEFORE, p->offset, RANK_PROBE, from,
                    pieces->code.len);
     }

@@ -237,6 +237,10 @@ bool javascript_write(const Cli *cli, const char *path, const JavascriptJob *job
 
 /* ---- libraries (lib_option.c) ---- */
 
+/* The option of the commands that write programs. */
+#define JOBS_OPTION                                                                                \
+    { 'j', "jobs", "N", "work on at most N threads; default: one for each processor" }
+
 /* The option of all commands that take scripts. */
 enum { OPTION_LIBRARY = 1001 };
 #define LIBRARY_OPTION                                                                             \

@@ -52,11 +52,22 @@ bool javascript_may_write(const Cli *cli, const char *path) {
 
 /* ---- the identifier ---- */
 
+static uint64_t word_at(const uint8_t *p) {
+    uint64_t word = 0;
+    for (uint32_t k = 0; k < 8; k++)
+        word |= (uint64_t)p[k] << (8 * k);
+    return word;
+}
+
 void javascript_tag(Buf *module, char id[JAVASCRIPT_ID]) {
     static const char name[] = "whammc";
-    uint64_t hash = 14695981039346656037u; /* FNV-1a */
-    for (size_t i = 0; i < module->len; i++)
+    uint64_t hash = 14695981039346656037u; /* FNV-1a, of words of eight bytes, then bytes */
+    size_t i = 0;
+    for (; i + 8 <= module->len; i += 8)
+        hash = (hash ^ word_at(module->data + i)) * 1099511628211u;
+    for (; i < module->len; i++)
         hash = (hash ^ module->data[i]) * 1099511628211u;
+    hash ^= hash >> 32; /* the low bits depend on those alone */
     snprintf(id, JAVASCRIPT_ID, "%016" PRIx64, hash);
     size_t name_len = sizeof name - 1, id_len = JAVASCRIPT_ID - 1;
     buf_u8(module, 0);

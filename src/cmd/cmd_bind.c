@@ -22,6 +22,7 @@ static const Option options[] = {
     {EXACT_TRAPS, "exact-traps", NULL,
      "end segments after each instruction that can trap: slower, but counts are exact after a trap "
      "under any host"},
+    JOBS_OPTION,
     {'v', "verbose", NULL, "show the number of sites of each probe"},
     {0},
 };
@@ -33,8 +34,10 @@ typedef struct Settings {
     bool verbose;
 } Settings;
 
-static void set(Settings *s, int key, const char *value) {
+/* Returns false for wrong usage, after a message. */
+static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     switch (key) {
+    case 'j': return cli_count(cli, "jobs", value, &s->options.threads);
     case 'o': s->out = value; break;
     case 'v': s->verbose = true; break;
     case HOST: s->options.host = (whammc_host)option_choice(&cmd_bind, key, value); break;
@@ -43,6 +46,7 @@ static void set(Settings *s, int key, const char *value) {
     case NO_COALESCE: s->options.no_coalesce = true; break;
     case EXACT_TRAPS: s->options.exact_traps = true; break;
     }
+    return true;
 }
 
 static void show_places(whammc *w) {
@@ -110,10 +114,13 @@ static int run(Cli *cli) {
     Settings s = {0};
     const char *value;
     int key;
-    while ((key = cli_option(cli, &value)) >= 0)
-        set(&s, key, value);
-    int status = key == ARGS_END ? check_usage(cli, &s) : cli_option_status(key);
-    if (key == ARGS_END && status == STATUS_OK) {
+    bool ok = true;
+    while (ok && (key = cli_option(cli, &value)) >= 0)
+        ok = set(cli, &s, key, value);
+    int status = !ok               ? STATUS_USAGE
+                 : key == ARGS_END ? check_usage(cli, &s)
+                                   : cli_option_status(key);
+    if (ok && key == ARGS_END && status == STATUS_OK) {
         int last = cli->noperands - 1;
         for (int i = 0; i < last; i++)
             monitors_add(&s.monitors, cli->operands[i]);

@@ -59,6 +59,7 @@ static const Option options[] = {
     {EXACT_TRAPS, "exact-traps", NULL,
      "end segments after each instruction that can trap: slower, but counts are exact after a trap "
      "under any host"},
+    JOBS_OPTION,
     {'v', "verbose", NULL, "show the number of sites of each probe"},
     {0},
 };
@@ -83,6 +84,7 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case OPTION_MIN_SIZE: return exclude_option(cli, &s->exclusion, key, value);
     case 'o': s->out = value; break;
     case OPTION_NAMES: s->names = value; break;
+    case 'j': return cli_count(cli, "jobs", value, &s->options.threads);
     case 'v': s->verbose = true; break;
     case STORAGE: s->options.storage = (whammc_storage)option_choice(&cmd_instr, key, value); break;
     case HOST: s->options.host = (whammc_host)option_choice(&cmd_instr, key, value); break;

@@ -440,16 +440,60 @@ static bool put_all(Edit *e) {
     return true;
 }
 
-/* Decodes only the instructions that have patches. */
+/* ---- bodies in which only functions move ---- */
+
+/* The instructions that name functions, one after the other. */
+typedef struct Refs {
+    const uint8_t *at, *end;
+    uint32_t next; /* the offset of the next one, UINT32_MAX = there are no more */
+} Refs;
+
+static void next_ref(Refs *r) {
+    r->next = r->at == r->end ? UINT32_MAX : r->next + (uint32_t)wasm_uleb(&r->at);
+}
+
+static Refs begin_refs(const Edit *e) {
+    Refs r = {0};
+    if (e->mask) {
+        r.at = e->m->func_refs.data + e->f->refs;
+        r.end = e->m->func_refs.data + e->f->refs_end;
+    }
+    next_ref(&r);
+    return r;
+}
+
+/* Copies up to offset `to`, and the references before it as they move; those in what was replaced
+ * are passed over. */
+static bool put_refs(Edit *e, Refs *r, uint32_t to) {
+    for (; r->next < to; next_ref(r)) {
+        const uint8_t *at = e->c.start + r->next;
+        WasmInstr i;
+        if (at < e->run)
+            continue;
+        flush(e, at);
+        e->c.at = at;
+        if (!wasm_next(&e->c, &i))
+            return false;
+        move_mark(e, &i);
+        wasm_copy_instr(at, &i, &e->map, e->out);
+        e->run = e->c.at;
+    }
+    return true;
+}
+
+/* Decodes only the instructions that have patches, and those that name functions if these move. */
 static bool put_patched(Edit *e) {
-    const WasmPatch *patches = e->edit->patches;
-    uint32_t npatches = e->edit->npatches, size = (uint32_t)(e->c.end - e->c.start);
+    const WasmPatch *patches = e->edit ? e->edit->patches : NULL;
+    uint32_t npatches = e->edit ? e->edit->npatches : 0, size = (uint32_t)(e->c.end - e->c.start);
     WasmInstr i;
+    Refs refs = begin_refs(e);
     while (e->next < npatches) {
         uint32_t at = patches[e->next].at, to = e->next;
         const uint8_t *p = e->c.start + at;
         if (at >= size || p < e->run || at < e->code_start)
             return wasm_code_fail(&e->c, e->c.at, "there is no instruction at this offset");
+        if (!put_refs(e, &refs, at))
+            return false;
         bool only_before = at != e->code_start;
         for (; to < npatches && patches[to].at == at; to++)
             only_before &= patches[to].where == WASM_BEFORE;
@@ -464,8 +508,9 @@ static bool put_patched(Edit *e) {
             return false;
         put_instr(e, &i, to, -1);
     }
+    bool ok = put_refs(e, &refs, size);
     e->c.at = e->c.end;
-    return true;
+    return ok;
 }
 
 static bool put_body(Edit *e) {
@@ -478,7 +523,9 @@ static bool put_body(Edit *e) {
     if (!put_head(e))
         return false;
     e->has_nullable = e->edit && e->edit->nnullable;
-    bool all = e->mask || e->has_nullable || e->has_exit || e->has_unwind || e->has_wraps ||
+    /* other indices move than those of functions, or nobody has noted where these are */
+    bool others = e->mask & (e->m->has_func_refs ? ~(1u << WASM_SPACE_FUNC) : UINT32_MAX);
+    bool all = others || e->has_nullable || e->has_exit || e->has_unwind || e->has_wraps ||
                e->hint < e->hints_end;
     if (all ? !put_all(e) : !put_patched(e))
         return false;
@@ -545,6 +592,8 @@ bool wasm_edit_body(const WasmModule *m, uint32_t func, const WasmBodyEdit *edit
                     const char **error, uint32_t *error_offset) {
     const WasmFunc *f = &m->funcs.at[func];
     Edit e = {.m = m, .f = f, .edit = edit, .out = out, .map = wasm_layout_remap(m)};
+    if (edit && edit->calls_wrapped)
+        e.map = wasm_program_remap(m);
     e.mask = wasm_remap_mask(&e.map);
     if (edit && !edit->npatches && !edit->nlocals && !edit->nnullable && !edit->nmarks)
         e.edit = NULL;

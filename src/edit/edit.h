@@ -57,6 +57,7 @@ typedef struct WasmBodyEdit {
                                   are in the new body */
     uint32_t *moved;           /* ... here */
     uint32_t nmarks;
+    bool calls_wrapped; /* the body names functions that are wrapped (wasm_wrap_func) */
 } WasmBodyEdit;
 
 /* Whether the instruction reads a local that the edit makes nullable (or NULL = none). */

@@ -160,8 +160,7 @@ static int64_t substitute(Merge *x, const WasmImport *im) {
         WasmType type = x->from->globals.at[im->handle].type;
         if (x->from->globals.at[im->handle].mutable || (type != WASM_I32 && type != WASM_I64))
             return -1;
-        wasm_put_const(&init, type, memory_base ? x->g->memory_base : 0);
-        wasm_put_op(&init, WASM_OP_END);
+        wasm_put_init(&init, type, memory_base ? x->g->memory_base : 0);
         return wasm_add_global(x->to, type, false, prefixed(x, im->name), &init);
     }
     if (im->space == WASM_SPACE_TABLE && str_is(im->name, "__indirect_function_table")) {
@@ -348,8 +347,7 @@ static void copy_globals(Merge *x) {
         if (!merge_keeps(x, WASM_SPACE_GLOBAL, k)) {
             /* the caller's */
         } else if (number && merge_const(x, g->init, g->init_len, &v)) {
-            wasm_put_const(&init, g->type, v);
-            wasm_put_op(&init, WASM_OP_END);
+            wasm_put_init(&init, g->type, v);
         } else {
             copy_expr(x, g->init, g->init_len, &init);
         }
@@ -365,8 +363,7 @@ static void copy_offset(Merge *x, bool is64, uint32_t offset, uint32_t len, Buf 
         copy_expr(x, offset, len, out);
         return;
     }
-    wasm_put_const(out, is64 ? WASM_I64 : WASM_I32, v);
-    wasm_put_op(out, WASM_OP_END);
+    wasm_put_init(out, is64 ? WASM_I64 : WASM_I32, v);
 }
 
 static void copy_elem(Merge *x, uint32_t k) {

@@ -258,12 +258,10 @@ static void put_added(Writer *r, uint8_t id, Buf *out) {
             if (m->globals.at[i].import >= 0)
                 continue;
             put_global_type(out, &m->globals.at[i]);
-            if (m->globals.at[i].code.len) {
+            if (m->globals.at[i].code.len)
                 put_expr(r, out, &m->globals.at[i].code);
-            } else {
-                wasm_put_zero(out, m->globals.at[i].type);
-                wasm_put_op(out, WASM_OP_END);
-            }
+            else
+                wasm_put_init(out, m->globals.at[i].type, 0);
         }
         break;
     case WASM_SEC_EXPORT:
@@ -309,7 +307,8 @@ static uint32_t ref_index(const WasmModule *m, const WasmSection *s, const WasmI
         handle = m->exports.at[nth].handle;
     else if (s->id == WASM_SEC_START)
         handle = (uint32_t)m->start;
-    return wasm_final(m, ref->space, handle);
+    return ref->space == WASM_SPACE_FUNC ? wasm_called(m, handle)
+                                         : wasm_final(m, ref->space, handle);
 }
 
 static bool refs_move(const WasmModule *m, const WasmSection *s) {

@@ -268,7 +268,7 @@ void wasm_put_names(const WasmModule *m, const WasmWriter *w, const WasmSection 
     uint32_t present = 0, next = 0;
     uint8_t kind;
     if (s)
-        c = (WasmCode){m->bytes, m->bytes + s->payload, m->bytes + s->end, NULL, 0, 0, 0};
+        c = wasm_code(m->bytes, s->end, s->payload);
     for (WasmCode look = c; next_subsection(&look, &kind, &sub);)
         present |= kind < NAMES_COUNT ? 1u << kind : 0;
     for (const uint8_t *from = c.at; next_subsection(&c, &kind, &sub); from = c.at) {

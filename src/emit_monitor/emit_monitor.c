@@ -24,7 +24,6 @@
 #include "monitor/inline.h"
 #include "monitor/monitor.h"
 #include "wasm/emit.h"
-#include "link/link_fmod.h"
 #include "link/import_library.h"
 #include "storage/memory.h"
 #include "emit_monitor/record.h"
@@ -284,7 +283,7 @@ static bool merge_runtime(MonitorTarget *t, const WasmModule *code) {
         if (e)
             vec_push(&roots, e->handle);
         else if (str_is(import->name, "fmod"))
-            ok = link_add_fmod(&t->m, &t->fmod, t->diags);
+            ok = runtime_add_fmod(&t->m, &t->fmod, t->diags);
         else
             ok = fault(t, arena_printf(&t->plan->arena, "the runtime has no function %.*s",
                                        STR_ARG(import->name)));
@@ -410,8 +409,7 @@ static bool is_called(const MonitorTarget *t, const WasmModule *code, const Libr
  */
 static void set_start(MonitorTarget *t, const WasmModule *code, int64_t start) {
     const Libraries *libraries = t->plan->libraries;
-    Buf body = {0};
-    buf_u8(&body, 0); /* locals */
+    Vec(uint32_t) calls = {0};
     for (uint32_t i = 0; libraries && i < libraries->list.len; i++) {
         const Library *library = libraries->list.at[i];
         const WasmExport *e =
@@ -419,17 +417,18 @@ static void set_start(MonitorTarget *t, const WasmModule *code, int64_t start) {
         const WasmTypeDef *type = e ? wasm_func_type(&library->module, e->handle) : NULL;
         if (!e || type->nparams || type->nresults || !is_called(t, code, library))
             continue;
-        put_index(&body, WASM_OP_CALL,
-                  wasm_need_import_func(&t->m, library->import_as, e->name, type));
+        uint32_t func = wasm_need_import_func(&t->m, library->import_as, e->name, type);
+        vec_push(&calls, func);
     }
     if (start >= 0)
-        put_index(&body, WASM_OP_CALL, (uint64_t)start);
-    wasm_put_op(&body, WASM_OP_END);
-    if (body.len > 2) {
-        uint32_t type = wasm_add_func_type(&t->m, NULL, 0, NULL, 0);
-        wasm_set_start(&t->m, wasm_add_func(&t->m, type, STR("whammc.start"), &body, false));
+        vec_push(&calls, (uint32_t)start);
+    if (calls.len) {
+        Buf body = {0};
+        emit_calls(&body, &t->m, calls.at, calls.len);
+        wasm_set_start(&t->m, emit_function(&t->m, "whammc.start", "%p", &body));
+        buf_free(&body);
     }
-    buf_free(&body);
+    vec_free(&calls);
 }
 
 static void export_runtime(MonitorTarget *t, const char *name, Str function) {

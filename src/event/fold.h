@@ -19,6 +19,8 @@ typedef struct Site {
     uint32_t pc;
     uint32_t opidx;
     bool at_func_end;
+    bool decided;  /* what matches here matches at all instructions of this kind, in the same shapes
+                    */
     bool at_label; /* a `loop`, or an `end` that branches lead to, too: they execute it, so that
                       code before it goes after its bytes */
     const Construct

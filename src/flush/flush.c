@@ -6,7 +6,6 @@
 #include <inttypes.h>
 
 #include "inject/program.h"
-#include "inject/save.h"
 #include "link/runtime.h"
 #include "../../stdlib/runtime/values.h" /* the layout of our memory */
 #include "gen/template.h"
@@ -14,8 +13,7 @@
 #include <assert.h>
 
 enum { PAGE = 65536 };
-enum { SAVED_BY_ONE = 256 * SAVE_SEVERAL }; /* counters, by a function */
-#define MAX_OWN UINT64_C(0xf0000000)        /* leaves the heap some room */
+#define MAX_OWN UINT64_C(0xf0000000) /* leaves the heap some room */
 
 static uint64_t pages_for(uint64_t bytes) {
     return (bytes + PAGE - 1) / PAGE;
@@ -103,16 +101,13 @@ static void guard_maximum(Flush *f) {
     mem->relimited = true;
 
     /* (delta) -> old size in pages, or -1 */
-    Buf code = {0};
-    WasmType i32 = WASM_I32;
-    uint32_t type = wasm_add_func_type(f->m, &i32, 1, &i32, 1);
-    emit_locals(&code, 0, 0);
-    emit(&code,
-         "memory.size 0 i64.extend_i32_u local.get 0 i64.extend_i32_u i64.add"
-         " i64.const %" PRIu64 " i64.gt_u"
-         " if i32 i32.const -1 else local.get 0 memory.grow 0 end end",
-         f->old_max);
-    f->at.grow = wasm_add_func(f->m, type, text("whammc.grow"), &code, false);
+    f->at.grow =
+        emit_function(f->m, "whammc.grow",
+                      "param $delta i32 result i32"
+                      " memory.size 0 i64.extend_i32_u local.get $delta i64.extend_i32_u i64.add"
+                      " i64.const %" PRIu64 " i64.gt_u"
+                      " if i32 i32.const -1 else local.get $delta memory.grow 0 end",
+                      f->old_max);
 }
 
 /* What lies after the image: strings, headers of maps, the heap. Addresses. */
@@ -263,16 +258,8 @@ static void put_dump(void *ctx, WasmType type, const FlushSource *source, uint64
     Buf *b = &c->body;
     emit(b, "local.get 0");
     flush_push(c->f, source, b);
-    WasmOp op = type == WASM_I64   ? WASM_OP_I64_STORE
-                : type == WASM_F32 ? WASM_OP_F32_STORE
-                : type == WASM_F64 ? WASM_OP_F64_STORE
-                                   : WASM_OP_I32_STORE;
-    wasm_put_op(b, op);
-    uint32_t memory = wasm_final(c->f->m, WASM_SPACE_MEMORY, c->f->at.memory);
-    buf_uleb(b, 2u | (memory ? 0x40u : 0));
-    if (memory)
-        buf_uleb(b, memory);
-    buf_uleb(b, offset);
+    emit(b, "%s.store %u %" PRIu64 " align=4", emit_type(type),
+         emit_index(c->f->m, WASM_SPACE_MEMORY, c->f->at.memory), offset);
     chunks_item(c);
 }
 
@@ -282,27 +269,24 @@ static void put_grow(const Flush *f, Buf *b) {
     uint64_t image_offset = align8(RUNTIME_STACK + store_values_size(f->store));
     uint32_t base = global_index(f, f->at.base);
     emit(b,
-         "global.get %u i32.eqz if"
-         "  i32.const %u memory.grow 0 global.set %u"
-         "  global.get %u i32.const -1 i32.eq if"
-         "   i32.const 0 global.set %u return"
-         "  end"
-         "  global.get %u i32.const 16 i32.shl global.set %u",
-         base, (uint32_t)pages_for(image_offset + f->image.len), base, base, base, base, base);
-    emit(b,
-         "global.get %u i32.const %u i32.add i32.const 0 i32.const %u memory.init %u 0"
+         "$base=%u $image=%u"
+         " global.get $base i32.eqz"
+         " if"
+         "   i32.const %u memory.grow 0 global.set $base"
+         "   global.get $base i32.const -1 i32.eq if i32.const 0 global.set $base return end"
+         "   global.get $base i32.const 16 i32.shl global.set $base"
+         "   global.get $base i32.const $image i32.add i32.const 0 i32.const %u memory.init %u 0"
          " end",
-         base, (uint32_t)image_offset, f->image.len,
-         wasm_final(f->m, WASM_SPACE_DATA, f->image.data));
+         base, (uint32_t)image_offset, (uint32_t)pages_for(image_offset + f->image.len),
+         f->image.len, wasm_final(f->m, WASM_SPACE_DATA, f->image.data));
 }
 
-/* Pushes an address of the runtime's part of memory. */
-static void put_address(const Flush *f, Buf *b, uint64_t offset) {
+/* An address of the runtime's part of memory, as code that pushes it. */
+static const char *address(const Flush *f, uint64_t offset) {
     if (f->own)
-        emit(b, "i32.const %u", (uint32_t)offset);
-    else
-        emit(b, "global.get %u i32.const %u i32.add", global_index(f, f->at.base),
-             (uint32_t)offset);
+        return arena_printf(&f->m->arena, "i32.const %u", (uint32_t)offset);
+    return arena_printf(&f->m->arena, "global.get %u i32.const %u i32.add",
+                        global_index(f, f->at.base), (uint32_t)offset);
 }
 
 typedef enum TemplateKind { TEMPLATE_BODY, TEMPLATE_INIT, TEMPLATE_EXIT } TemplateKind;
@@ -328,62 +312,31 @@ static void splice_script(Splicer *s, const Template *t, uint32_t script) {
     pool_release(&s->pool);
 }
 
-static uint32_t add_saver(Flush *f, Splicer *s, uint32_t n) {
-    Buf b = {0};
-    save_put_saver(&b, n, wasm_final(f->m, WASM_SPACE_MEMORY, f->at.memory));
-    splicer_begin(s, 1 + n);
-    uint32_t func = flush_add_code(f, s, save_type(f->m, n), "whammc.save", &b);
-    buf_free(&b);
-    return func_index(f, func);
-}
-
 /* Counters that are globals, to the value area at `values_at`. */
-static void put_counters(Flush *f, Splicer *s, uint64_t values_at, Buf *body) {
+static void put_counters(Flush *f, uint64_t values_at, Buf *body) {
     const Store *store = f->store;
     uint32_t n = store->in_memory ? 0 : image_counters(store->image);
     if (!n)
         return;
-    Savers savers = {n % SAVE_SEVERAL ? add_saver(f, s, 1) : 0,
-                     n < SAVE_SEVERAL ? 0 : add_saver(f, s, SAVE_SEVERAL)};
-    WasmType i32 = WASM_I32;
-    uint32_t type = wasm_add_func_type(f->m, &i32, 1, &i32, 1);
-    put_address(f, body, values_at + image_counters_offset(store->image));
-    Buf b = {0};
-    for (uint32_t i = 0, some; i < n; i += some) {
-        some = n - i < SAVED_BY_ONE ? n - i : SAVED_BY_ONE;
-        b.len = 0;
-        emit(&b, "local.get 0");
-        save_put(&b, global_index(f, store->counters) + i, some, savers);
-        splicer_begin(s, 1);
-        emit(body, "call %u", func_index(f, flush_add_code(f, s, type, "whammc.counters", &b)));
-    }
-    emit(body, "drop");
-    buf_free(&b);
+    emit(body, "%s", address(f, values_at + image_counters_offset(store->image)));
+    counter_save(body, f->m, store->counters, n, f->at.memory);
 }
 
 /* The values to the value area, then whammc_report. */
 static void put_report(Flush *f, Splicer *s, Buf *body) {
     Chunks dump = {.f = f, .s = s, .name = "whammc.dump", .params = {WASM_I32}, .nparams = 1};
     flush_each_value(f, put_dump, &dump);
-    chunks_end(&dump);
     uint64_t image_offset = align8(RUNTIME_STACK + store_values_size(f->store));
     if (!f->own)
         put_grow(f, body);
-    if (!f->plan->uses_values) {
-        put_address(f, body, RUNTIME_STACK);
-        emit(body, "global.set %u", global_index(f, f->at.stack_pointer));
-    }
+    if (!f->plan->uses_values)
+        emit(body, "%s global.set %u", address(f, RUNTIME_STACK),
+             global_index(f, f->at.stack_pointer));
     uint64_t values_at = f->own ? f->store->values_at : RUNTIME_STACK;
-    for (uint32_t i = 0; i < dump.funcs.len; i++) {
-        put_address(f, body, values_at);
-        emit(body, "call %u", func_index(f, dump.funcs.at[i]));
-    }
-    put_counters(f, s, values_at, body);
-    put_address(f, body, f->own ? f->image.at : image_offset);
-    emit(body, "i32.const %u", f->image.len);
-    put_address(f, body, values_at);
-    emit(body, "call %u", func_index(f, f->at.report));
-    chunks_free(&dump);
+    chunks_call(&dump, address(f, values_at), body);
+    put_counters(f, values_at, body);
+    emit(body, "%s i32.const %u %s call %u", address(f, f->own ? f->image.at : image_offset),
+         f->image.len, address(f, values_at), func_index(f, f->at.report));
 }
 
 static void set_flushing(const Flush *f, Buf *b, bool now) {
@@ -424,8 +377,7 @@ static bool add_flush(Flush *f, Splicer *s, const OnceShapes *once) {
         splice_script(s, f->plan->exits[i], i);
     splice_shapes(s, &once->report, TEMPLATE_BODY);
     buf_bytes(&probes, report.data, report.len);
-    if (f->texts)
-        emit(&probes, "call %u", func_index(f, f->helpers[HELPER_FLUSH]));
+    emit_calls(&probes, f->m, &f->helpers[HELPER_FLUSH], f->texts);
     set_flushing(f, &probes, false);
     f->at.flush =
         flush_add_code(f, s, wasm_add_func_type(f->m, NULL, 0, NULL, 0), "whammc.flush", &probes);
@@ -460,7 +412,7 @@ static void put_start(Flush *f, Splicer *s, Buf *body) {
     const WasmExport *e = flush_starts_late(f) ? late_start(f) : NULL;
     int64_t next = e ? (int64_t)e->handle : f->m->start;
     if (next >= 0)
-        emit(body, "call %u", func_index(f, (uint32_t)next));
+        emit(body, "call %u", wasm_called(f->m, (uint32_t)next));
     uint32_t func = flush_add_code(f, s, type, "whammc.start", body);
     if (e)
         wasm_set_export(f->m, (uint32_t)(e - f->m->exports.at), func);
@@ -477,8 +429,7 @@ static bool add_start(Flush *f, Splicer *s, const Template *const *init, const O
     s->out = &body;
     splicer_begin(s, 0);
     shadow_put_start(f->shadow, &body);
-    for (uint32_t i = 0; i < f->library_starts.len; i++)
-        emit(&body, "call %u", func_index(f, f->library_starts.at[i]));
+    emit_calls(&body, f->m, f->library_starts.at, f->library_starts.len);
     if (f->options->link == LINK_IMPORT && f->plan->uses_values)
         ok = flush_import_start(f, s, &body) && ok;
     for (uint32_t i = 0; i < f->plan->scripts.len; i++)
@@ -519,9 +470,9 @@ static void add_getters(Flush *f, Splicer *s) {
         Buf body = {0};
         WasmType result = type_wasm(v->decl->type);
         splicer_begin(s, 0);
-        if (flush_settles(f, v->id, store_sum(f->store, v->id), false))
-            flush_settle(f, &body);
         FlushSource source = flush_variable(f, v, 0);
+        if (store_sum(f->store, v->id))
+            flush_settle(f, &body);
         flush_push(f, &source, &body);
         uint32_t func =
             flush_add_code(f, s, wasm_add_func_type(f->m, NULL, 0, &result, 1), name, &body);

@@ -12,6 +12,7 @@
 
 #include "gen/reach.h"
 #include "link/options.h"
+#include "inject/counter_code.h"
 #include "storage/fill.h"
 #include "gen/template.h"
 
@@ -40,8 +41,8 @@ typedef struct FlushImports {
 
 /* What is made of counters. */
 typedef struct FlushSums {
-    Vec(uint32_t) funcs; /* handles: functions that return parts of what is counted by segments */
-    uint32_t *end;       /* by variable of Counts: of `funcs` */
+    CounterFuncs funcs; /* that return parts of what is counted by segments */
+    uint32_t *end;      /* by variable of Counts: of `funcs` */
     Vec(uint32_t)
         settle; /* handles: what brings up to date what code looks at when a report is due */
 } FlushSums;

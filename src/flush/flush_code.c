@@ -56,6 +56,13 @@ void chunks_end(Chunks *c) {
     close_chunk(c);
 }
 
+void chunks_call(Chunks *c, const char *arguments, Buf *out) {
+    chunks_end(c);
+    for (uint32_t i = 0; i < c->funcs.len; i++)
+        emit(out, "%s call %u", arguments, func_index(c->f, c->funcs.at[i]));
+    chunks_free(c);
+}
+
 void chunks_free(Chunks *c) {
     buf_free(&c->body);
     vec_free(&c->funcs);
@@ -83,7 +90,7 @@ bool flush_make_image(Flush *f, const Image *image, Buf *bytes) {
 
 void flush_push(const Flush *f, const FlushSource *source, Buf *out) {
     emit(out, "global.get %u", source->global);
-    if (!source->parts.len && !source->nsums)
+    if (!source->counted.parts.len && !source->counted.nfuncs)
         return;
     Buf counted = {0};
     flush_push_sum(f, source, &counted);

@@ -51,7 +51,11 @@ typedef struct Chunks {
 } Chunks;
 
 void chunks_item(Chunks *c);
+/* The last item was added. */
 void chunks_end(Chunks *c);
+/* The same, then appends calls of the functions with these arguments, code that pushes them; c is
+ * freed. */
+void chunks_call(Chunks *c, const char *arguments, Buf *out);
 void chunks_free(Chunks *c);
 
 /* The bytes of an image with the report's options; image_len is their number. False with a message
@@ -60,11 +64,9 @@ bool flush_make_image(Flush *f, const Image *image, Buf *bytes);
 
 /* Where a value of the report comes from. */
 typedef struct FlushSource {
-    uint32_t global;      /* the index of a global */
-    const Sum *sum;       /* NULL, or how the following is added to that: */
-    CountParts parts;     /* these, if they are few */
-    const uint32_t *sums; /* what these functions return; nsums handles */
-    uint32_t nsums;
+    uint32_t global; /* the index of a global */
+    const Sum *sum;  /* NULL, or how the following is added to that: */
+    CounterSum counted;
 } FlushSource;
 
 /* Appends code that pushes it. */
@@ -91,6 +93,9 @@ void flush_counted(const Flush *f, uint32_t n, const Sum *sum, bool cell, FlushS
 /* Appends code for the value of a variable: what its place has is on the stack; `counted` is code
  * that pushes what is counted as a part of it, as i64. */
 void flush_combine(const Sum *sum, const Buf *counted, Buf *out);
+/* Appends code that does so and keeps it in that place; `amount` is code that pushes what is
+ * counted. */
+void flush_combine_number(EmitNumber place, const Sum *sum, const char *amount, Buf *out);
 
 /* Appends code that pushes what is counted of a source, as i64. */
 void flush_push_sum(const Flush *f, const FlushSource *source, Buf *out);

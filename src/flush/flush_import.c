@@ -98,13 +98,6 @@ bool flush_import_link(Flush *f, const bool *used) {
 
 /* ---- handing over images ---- */
 
-static void call_chunks(Chunks *c, Buf *body) {
-    chunks_end(c);
-    for (uint32_t i = 0; i < c->funcs.len; i++)
-        emit(body, "call %u", func_index(c->f, c->funcs.at[i]));
-    chunks_free(c);
-}
-
 static void put_image(Chunks *c, const Buf *image) {
     for (size_t at = 0; at < image->len; at += 8) {
         uint64_t word = 0;
@@ -121,7 +114,7 @@ static void open_report(Flush *f, Splicer *s, const Buf *image, uint64_t values_
     emit(body, "i32.const %u i32.const %u call %u", (uint32_t)image->len, (uint32_t)values_size,
          func_index(f, f->rt.open));
     put_image(&words, image);
-    call_chunks(&words, body);
+    chunks_call(&words, "", body);
 }
 
 /* ---- the start ---- */
@@ -155,7 +148,7 @@ static bool set_up_text(Flush *f, Splicer *s, Buf *body) {
     bool ok = flush_make_image(f, image, &bytes);
     if (ok) {
         open_report(f, s, &bytes, 0, body);
-        emit(body, "call %u", func_index(f, f->rt.setup_text));
+        emit_calls(body, f->m, &f->rt.setup_text, 1);
     }
     image_free(image);
     buf_free(&bytes);
@@ -169,7 +162,7 @@ bool flush_import_start(Flush *f, Splicer *s, Buf *body) {
     for (uint32_t i = 0; i < f->store->texts.list.len; i++)
         if (f->store->texts.list.at[i].len)
             put_text(f, &c, i);
-    call_chunks(&c, body);
+    chunks_call(&c, "", body);
     return !f->texts || set_up_text(f, s, body);
 }
 
@@ -212,7 +205,7 @@ static void put_counters(Values *v) {
         return;
     pad(v, image_counters_offset(f->store->image));
     for (uint32_t i = 0; i < n; i++, v->at += 8) {
-        store_push_counter(f->store, f->m, i, &v->chunks.body);
+        emit_get(&v->chunks.body, store_counter(f->store, f->m, i));
         emit(&v->chunks.body, "call %u", func_index(f, f->rt.put64));
         chunks_item(&v->chunks);
     }
@@ -230,7 +223,7 @@ bool flush_import_put(Flush *f, Splicer *s, Buf *body) {
     flush_each_value(f, put_value, &values);
     put_counters(&values);
     pad(&values, values_size);
-    call_chunks(&values.chunks, body);
-    emit(body, "call %u", func_index(f, f->rt.close));
+    chunks_call(&values.chunks, "", body);
+    emit_calls(body, f->m, &f->rt.close, 1);
     return true;
 }

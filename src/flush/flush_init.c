@@ -57,17 +57,14 @@ bool flush_sites(Flush *f, Splicer *s, bool at_exit, Buf *out) {
     Sites x = {.s = s, .at_exit = at_exit};
     x.chunks = (Chunks){.f = f, .s = s, .name = at_exit ? "whammc.exit" : "whammc.init"};
     Matcher walk = {
-        .plan = f->matcher->plan, .m = f->matcher->m, .watch_call = -1, .at = do_site, .ctx = &x};
+        .plan = f->matcher->plan, .m = f->matcher->m, .watch_funcs = {-1, -1}, .at = do_site, .ctx = &x};
     splicer_begin(s, 0);
     fill_restart(s->ctx);
     bool ok = true;
     for (uint32_t i = 0; ok && i < f->m->input_count[WASM_SPACE_FUNC]; i++)
         ok = f->m->funcs.at[i].import >= 0 || match_func(&walk, i);
-    chunks_end(&x.chunks);
-    for (uint32_t i = 0; i < x.chunks.funcs.len; i++)
-        emit(out, "call %u", func_index(f, x.chunks.funcs.at[i]));
+    chunks_call(&x.chunks, "", out);
     matcher_free(&walk);
-    chunks_free(&x.chunks);
     map_free(&x.made);
     arena_free(&x.arena);
     return ok;

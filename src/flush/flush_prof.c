@@ -15,14 +15,10 @@ static void import_named(void *ctx, Str name) {
 
 /* The clock in nanoseconds, from that of the host in milliseconds. */
 static uint32_t add_now_ns(Flush *f) {
-    Buf code = {0};
-    WasmType i64 = WASM_I64;
-    uint32_t type = wasm_add_func_type(f->m, NULL, 0, &i64, 1);
     uint32_t clock = library_import_bundled(f->m, bundled_function(STR("prof"), STR("getTime")));
-    emit_locals(&code, 0, 0);
-    emit(&code, "call %u f64.const %" PRIu64 " f64.mul i64.trunc_sat_f64_u end", clock,
-         UINT64_C(0x412e848000000000)); /* 1e6 */
-    return wasm_add_func(f->m, type, text("whammc.now_ns"), &code, false);
+    return emit_function(f->m, "whammc.now_ns",
+                         "result i64 call %u f64.const %" PRIu64 " f64.mul i64.trunc_sat_f64_u",
+                         clock, UINT64_C(0x412e848000000000)); /* 1e6 */
 }
 
 bool flush_prof_link(Flush *f, bool *used) {

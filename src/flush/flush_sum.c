@@ -11,68 +11,49 @@
 
 #include <inttypes.h>
 
-enum { PARTS_INLINE = 8, PARTS_FUNCTION = 1000 };
+#include "storage/loop_count.h"
 
 /* Values of small types are kept as if they were wider, without what does not fit. */
-static void narrow(const Type *t, Buf *out) {
+static const char *narrow(const Type *t) {
     switch (t->kind) {
-    case TYPE_U8: emit(out, "i32.const 255 i32.and"); break;
-    case TYPE_U16: emit(out, "i32.const 65535 i32.and"); break;
-    case TYPE_I8: emit(out, "i32.extend8_s"); break;
-    case TYPE_I16: emit(out, "i32.extend16_s"); break;
-    default: break;
+    case TYPE_U8: return "i32.const 255 i32.and";
+    case TYPE_U16: return "i32.const 65535 i32.and";
+    case TYPE_I8: return "i32.extend8_s";
+    case TYPE_I16: return "i32.extend16_s";
+    default: return "";
     }
 }
 
 /* ---- what is counted ---- */
 
-/* Counters of the same weight are added before they are multiplied. */
-static void push_parts(const Flush *f, const CountPart *parts, uint32_t n, Buf *out) {
-    for (uint32_t i = 0, k; i < n; i = k) {
-        for (k = i; k < n && parts[k].weight == parts[i].weight; k++) {
-            store_push_counter(f->store, f->m, parts[k].counter, out);
-            if (k > i)
-                wasm_put_op(out, WASM_OP_I64_ADD); /* there can be very many */
-        }
-        if (parts[i].weight != 1)
-            emit(out, "i64.const %" PRIu64 " i64.mul", parts[i].weight);
-        if (i)
-            emit(out, "i64.add");
-    }
+static EmitNumber counter_at(const void *ctx, uint32_t n) {
+    const Flush *f = ctx;
+    return store_counter(f->store, f->m, n);
 }
 
 void flush_push_sum(const Flush *f, const FlushSource *source, Buf *out) {
-    push_parts(f, source->parts.at, source->parts.len, out);
-    for (uint32_t i = 0; i < source->nsums; i++) {
-        emit(out, "call %u %s", func_index(f, source->sums[i]), i ? "i64.add" : "");
-    }
+    const CounterPlaces places = {counter_at, f};
+    counter_push_sum(out, f->m, &places, &source->counted);
 }
 
 void flush_combine(const Sum *sum, const Buf *counted, Buf *out) {
     WasmType type = type_wasm(sum->type);
     if (sum->flag) { /* place, value, nothing was counted */
-        wasm_put_const(out, type, sum->to);
-        buf_bytes(out, counted->data, counted->len);
-        emit(out, "i64.eqz select");
+        emit(out, "%s.const %" PRIu64 " %p i64.eqz select", emit_type(type), sum->to, counted);
         return;
     }
-    buf_bytes(out, counted->data, counted->len);
-    emit(out, type == WASM_I32 ? "i32.wrap_i64 i32.add" : "i64.add");
-    narrow(sum->type, out);
+    emit(out, "%p %s %s.add %s", counted, emit_resized(WASM_I64, type), emit_type(type),
+         narrow(sum->type));
 }
 
-/* The functions for variables of many parts. */
-static void add_functions(Flush *f, Splicer *s, CountParts parts) {
-    WasmType i64 = WASM_I64;
-    for (uint32_t i = 0; i < parts.len && parts.len > PARTS_INLINE; i += PARTS_FUNCTION) {
-        Buf body = {0};
-        uint32_t type = wasm_add_func_type(f->m, NULL, 0, &i64, 1);
-        uint32_t n = parts.len - i < PARTS_FUNCTION ? parts.len - i : PARTS_FUNCTION;
-        push_parts(f, parts.at + i, n, &body);
-        splicer_begin(s, 0);
-        vec_push(&f->sums.funcs, flush_add_code(f, s, type, "whammc.sum", &body));
-        buf_free(&body);
-    }
+void flush_combine_number(EmitNumber place, const Sum *sum, const char *amount, Buf *out) {
+    Buf counted = {0};
+    emit(&counted, "%s", amount);
+    emit_begin_set(out, place);
+    emit_get(out, place);
+    flush_combine(sum, &counted, out);
+    emit_set(out, place);
+    buf_free(&counted);
 }
 
 bool flush_settles(const Flush *f, uint32_t n, const Sum *sum, bool cell) {
@@ -83,11 +64,11 @@ bool flush_settles(const Flush *f, uint32_t n, const Sum *sum, bool cell) {
 static void find_parts(const Flush *f, uint32_t n, const Sum *sum, FlushSource *source) {
     uint32_t from = n ? f->sums.end[n - 1] : 0;
     source->sum = sum;
-    source->nsums = f->sums.end[n] - from;
-    if (source->nsums)
-        source->sums = f->sums.funcs.at + from;
+    source->counted.nfuncs = f->sums.end[n] - from;
+    if (source->counted.nfuncs)
+        source->counted.funcs = f->sums.funcs.at + from;
     else
-        source->parts = counts_parts(f->store->counts, n);
+        source->counted.parts = counts_parts(f->store->counts, n);
 }
 
 void flush_counted(const Flush *f, uint32_t n, const Sum *sum, bool cell, FlushSource *source) {
@@ -107,38 +88,27 @@ typedef struct Settling {
 static void put_news(Settling *t, const FlushSource *source) {
     const Flush *f = t->chunks.f;
     Buf *b = &t->chunks.body;
+    EmitNumber kept = store_counter(f->store, f->m, t->kept++);
     flush_push_sum(f, source, b);
-    store_push_counter(f->store, f->m, t->kept, b);
+    emit_get(b, kept);
     emit(b, "i64.sub local.set 0");
-    store_begin_counter(f->store, b);
-    store_push_counter(f->store, f->m, t->kept, b);
-    emit(b, "local.get 0 i64.add");
-    store_end_counter(f->store, f->m, t->kept++, b);
+    emit_update(b, kept, "local.get 0 i64.add");
 }
 
 /* `address`: of a cell's leaf in memory, else 0. */
 static void settle(Settling *t, uint32_t n, const Sum *sum, uint32_t global, uint64_t address) {
     const Flush *f = t->chunks.f;
-    bool cell = n >= f->plan->vars.len, wide = type_wasm(sum->type) == WASM_I64;
+    bool cell = n >= f->plan->vars.len;
     FlushSource source = {0};
-    Buf news = {0}, *b = &t->chunks.body;
     if (!flush_settles(f, n, sum, cell))
         return;
     t->chunks.wide = true;
     find_parts(f, n, sum, &source);
     put_news(t, &source);
-    emit(&news, "local.get 0");
-    if (address) {
-        emit(b, "i32.const 0 i32.const 0");
-        store_put_access(f->store, f->m, wide ? WASM_OP_I64_LOAD : WASM_OP_I32_LOAD, address, b);
-        flush_combine(sum, &news, b);
-        store_put_access(f->store, f->m, wide ? WASM_OP_I64_STORE : WASM_OP_I32_STORE, address, b);
-    } else {
-        emit(b, "global.get %u", global);
-        flush_combine(sum, &news, b);
-        emit(b, "global.set %u", global);
-    }
-    buf_free(&news);
+    WasmType type = type_wasm(sum->type);
+    flush_combine_number(address ? store_number(f->store, f->m, type, address)
+                                 : emit_global(type, global),
+                         sum, "local.get 0", &t->chunks.body);
     chunks_item(&t->chunks);
 }
 
@@ -170,9 +140,21 @@ static void add_settling(Flush *f, Splicer *s) {
     chunks_free(&t.chunks);
 }
 
+/* Counters of loops that are counted by what they do to a local get what was executed. */
+static void add_loops(Flush *f, Splicer *s) {
+    Chunks chunks = {.f = f, .s = s, .name = "whammc.loops"};
+    for (uint32_t i = 0; i < f->store->counts->loops.len; i++) {
+        loop_count_put_flush(f->store, f->m, i, &chunks.body);
+        chunks_item(&chunks);
+    }
+    chunks_end(&chunks);
+    for (uint32_t i = 0; i < chunks.funcs.len; i++)
+        vec_push(&f->sums.settle, chunks.funcs.at[i]);
+    chunks_free(&chunks);
+}
+
 void flush_settle(const Flush *f, Buf *out) {
-    for (uint32_t i = 0; i < f->sums.settle.len; i++)
-        emit(out, "call %u", func_index(f, f->sums.settle.at[i]));
+    emit_calls(out, f->m, f->sums.settle.at, f->sums.settle.len);
 }
 
 void flush_add_sums(Flush *f, Splicer *s) {
@@ -180,11 +162,13 @@ void flush_add_sums(Flush *f, Splicer *s) {
         return;
     uint32_t n = f->plan->vars.len + f->store->cells.nsums;
     uint32_t *end = arena_array(&f->m->arena, uint32_t, n + 1);
+    const CounterPlaces places = {counter_at, f};
     for (uint32_t i = 0; i < n; i++) {
-        add_functions(f, s, counts_parts(f->store->counts, i));
+        counter_add_functions(f->m, &places, counts_parts(f->store->counts, i), &f->sums.funcs);
         end[i] = f->sums.funcs.len;
     }
     f->sums.end = end;
+    add_loops(f, s);
     if (f->store->nsettled)
         add_settling(f, s);
 }

@@ -7,6 +7,7 @@
 /* What each execution of a segment adds to a variable. */
 struct CountShare {
     uint32_t var, segment, key;
+    uint32_t stage; /* traps of the function before it */
     uint64_t amount;
 };
 
@@ -26,6 +27,7 @@ void counts_free(Counts *c) {
     vec_free(&c->parts);
     segments_free(&c->here.segments);
     vec_free(&c->points);
+    vec_free(&c->loops);
     buf_free(&c->derived);
     vec_free(&c->values);
     vec_free(&c->traps);
@@ -35,6 +37,7 @@ void counts_free(Counts *c) {
     vec_free(&c->trap_amounts);
     vec_free(&c->here.shares);
     vec_free(&c->here.by_var);
+    vec_free(&c->here.last_share);
     vec_free(&c->here.starts);
     vec_free(&c->here.deficits);
     vec_free(&c->here.weights);
@@ -63,12 +66,13 @@ void counts_enter(Counts *c, uint32_t func) {
     c->here.found = false;
     c->here.cursor = 0;
     c->here.first_value = c->values.len;
-    c->here.shares.len = 0;
+    c->here.shares.len = c->here.nshares = c->here.stage = 0;
 }
 
 static void find_segments(Counts *c) {
     WasmCode code;
     wasm_func_code(c->m, c->here.func, &code); /* the walk has found it well formed */
+    wasm_use_decoded(c->decoded, c->here.func, &code);
     if (c->cuts_exits) {
         exits_find(c->m, code, c->proc_exit, &c->here.ways_out);
         c->here.segments.cuts = c->here.ways_out.at;
@@ -120,12 +124,46 @@ uint32_t counts_key(const Site *site, CountEvent what) {
     return 2 * site->pc + (uint32_t)counts_place(what);
 }
 
+/* How many instructions of the function that can trap come before `key`; from where it was asked
+ * last. */
+static uint32_t stage_of(Counts *c, uint32_t key) {
+    const Segments *s = &c->here.segments;
+    uint32_t stage = c->here.stage;
+    while (stage && 2 * s->traps.at[stage - 1].offset >= key)
+        stage--;
+    while (stage < s->traps.len && 2 * s->traps.at[stage].offset < key)
+        stage++;
+    return c->here.stage = stage;
+}
+
+/* The last share of a variable; NULL = it has none. */
+static struct CountShare *last_share(Counts *c, uint32_t var) {
+    while (c->here.last_share.len <= var)
+        vec_push(&c->here.last_share, 0);
+    uint32_t last = c->here.last_share.at[var];
+    bool here = last < c->here.shares.len && c->here.shares.at[last].var == var;
+    return here ? &c->here.shares.at[last] : NULL;
+}
+
+/* What no trap comes between is one share. */
+static void add_share(Counts *c, uint32_t var, uint32_t segment, uint32_t key, uint64_t amount) {
+    struct CountShare *last = last_share(c, var);
+    uint32_t stage = stage_of(c, key);
+    c->here.nshares++;
+    if (last && last->segment == segment && last->stage == stage) {
+        last->amount += amount;
+        return;
+    }
+    c->here.last_share.at[var] = c->here.shares.len;
+    vec_push(&c->here.shares, ((struct CountShare){var, segment, key, stage, amount}));
+}
+
 void counts_share(Counts *c, uint32_t var, uint32_t segment, uint32_t key, uint64_t amount) {
     for (uint32_t i = 0; segment == COUNT_EXITS && i < c->here.exits.len; i++)
         counts_share(c, var, c->here.exits.at[i],
                      2 * c->here.segments.at.at[c->here.exits.at[i]].start, amount);
     if (segment != COUNT_NONE && segment != COUNT_EXITS && amount)
-        vec_push(&c->here.shares, ((struct CountShare){var, segment, key, amount}));
+        add_share(c, var, segment, key, amount);
 }
 
 uint32_t counts_value(Counts *c, uint32_t segment, uint64_t amount, bool flag, uint32_t last) {
@@ -179,7 +217,25 @@ static void mark_asked(Counts *c) {
 static bool too_many(const Counts *c, uint32_t vars) {
     const Segments *s = &c->here.segments;
     uint64_t each = (uint64_t)s->equations.len + s->traps.len;
-    return vars * each > 64 * ((uint64_t)s->at.len + c->here.shares.len);
+    return vars * each > 64 * ((uint64_t)s->at.len + c->here.nshares);
+}
+
+/* The number of the loop that begins the segment, if a local tells how often it is executed; else
+ * 0.
+ */
+static uint32_t follow_local(Counts *c, const Segment *s) {
+    enum { MAX_LOOPS = 10000 }; /* each takes two globals */
+    WasmCode code;
+    WasmInstr loop;
+    LoopStep step;
+    if (!c->follows_locals || !s->at_label || c->loops.len == MAX_LOOPS)
+        return 0;
+    code = wasm_code(wasm_func_body(c->m, c->here.func), c->m->funcs.at[c->here.func].body_size,
+                     s->start);
+    if (!wasm_next(&code, &loop) || loop.op != WASM_OP_LOOP || !loop_step_find(code, &step))
+        return 0;
+    vec_push(&c->loops, ((CountLoop){c->here.func, c->ncounters, step}));
+    return c->loops.len;
 }
 
 static void add_counters(Counts *c, bool derives) {
@@ -187,9 +243,10 @@ static void add_counters(Counts *c, bool derives) {
         const Segment *s = &c->here.segments.at.at[i];
         if (!c->here.needed.at[i] || (derives && !s->counted))
             continue;
+        uint32_t loop = follow_local(c, s);
         c->here.refs.at[i] = (CountRef){c->ncounters & 0x7fffffff, 0};
-        vec_push(&c->points,
-                 ((CountPoint){c->here.func, s->start, c->ncounters++, s->at_label, s->last}));
+        vec_push(&c->points, ((CountPoint){c->here.func, s->start, c->ncounters++, s->at_label,
+                                           s->last, loop}));
     }
 }
 
@@ -544,11 +601,25 @@ static void sort_parts(CountParts *parts) {
 void counts_close(Counts *c) {
     close_function(c);
     c->here.func = COUNT_NONE;
-    c->here.shares.len = 0;
+    c->here.shares.len = c->here.nshares = c->here.stage = 0;
     c->here.first_value = c->values.len;
     for (uint32_t i = 0; i < c->parts.len; i++)
         if (c->parts.at[i].len > 1)
             sort_parts(&c->parts.at[i]);
+}
+
+const CountPoint *counts_points(const Counts *c, uint32_t func, uint32_t *n) {
+    uint32_t low = 0, high = c->points.len;
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        if (c->points.at[mid].func < func)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    for (*n = 0; low + *n < c->points.len && c->points.at[low + *n].func == func;)
+        ++*n;
+    return *n ? &c->points.at[low] : NULL;
 }
 
 uint32_t counts_add_part(Counts *c, uint32_t var) {

@@ -16,12 +16,20 @@
 #include "plan/plan.h"
 #include "analysis/segment.h"
 #include "analysis/exits.h"
+#include "analysis/loop_step.h"
 
 /* Where a counter is counted: before the instruction at `offset`, or (`after`) after it. */
 typedef struct CountPoint {
     uint32_t func, offset, counter;
     bool after, last; /* last: of the body */
+    uint32_t loop;    /* its number in Counts.loops, from 1; 0 = none */
 } CountPoint;
+
+/* A loop that is counted by what it does to a local (analysis/loop_step.h). */
+typedef struct CountLoop {
+    uint32_t func, counter;
+    LoopStep step;
+} CountLoop;
 
 /* How often something was executed: a counter, or a derived count. */
 typedef struct CountRef {
@@ -61,9 +69,12 @@ typedef struct CountsHere {
     uint32_t cursor;
     uint32_t first_value; /* its values in `values`: until it is over, ref.index is the segment */
     Vec(struct CountShare) shares, by_var; /* in the order of the code; sorted */
-    Vec(uint32_t) starts;                  /* by variable: where its shares are in `by_var` */
-    Vec(struct CountDeficit) deficits;     /* what deficits add to variables */
-    Vec(uint64_t) weights;                 /* by segment, as the following */
+    uint32_t nshares;                      /* as given, of which some are joined */
+    uint32_t stage;                        /* traps before the key that was given last */
+    Vec(uint32_t) last_share; /* by variable: an index into `shares`, if that is one of it */
+    Vec(uint32_t) starts;     /* by variable: where its shares are in `by_var` */
+    Vec(struct CountDeficit) deficits; /* what deficits add to variables */
+    Vec(uint64_t) weights;             /* by segment, as the following */
     Vec(bool) needed, asked, derived;
     Vec(CountRef) refs;
     Vec(uint32_t) deficit_of; /* by class: 0 = none, 1 = one without number, 2 + its number */
@@ -74,8 +85,11 @@ typedef struct CountsHere {
 
 typedef struct Counts {
     const WasmModule *m;
+    const WasmDecoded *decoded; /* where the current function may be decoded, or NULL */
     uint32_t ncounters;
     Vec(CountPoint) points; /* in the order of functions, in these of code */
+    bool follows_locals;    /* there can be loops: */
+    Vec(CountLoop) loops;
     uint32_t nderived;
     Buf derived;            /* how they are computed: a table of stdlib/runtime/sums.h */
     uint32_t last_counter;  /* of its last term that is a counter */
@@ -135,6 +149,9 @@ uint32_t counts_value(Counts *c, uint32_t segment, uint64_t amount, bool flag, u
 
 /* The last function is over, too. */
 void counts_close(Counts *c);
+
+/* When it is closed: the points of a function, *n of them. */
+const CountPoint *counts_points(const Counts *c, uint32_t func, uint32_t *n);
 
 /* When it is closed: adds a counter that nobody counts as a part of a variable. */
 uint32_t counts_add_part(Counts *c, uint32_t var);

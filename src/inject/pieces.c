@@ -3,8 +3,6 @@
  */
 #include "inject/pieces.h"
 
-#include <inttypes.h>
-
 #include "wasm/emit.h"
 #include "edit/edit.h"
 
@@ -13,6 +11,7 @@ void pieces_begin(Pieces *p) {
     p->at.len = p->around.len = p->ends.len = 0;
     p->left = UINT32_MAX;
     p->unsorted = false;
+    p->only_counts = true;
 }
 
 void pieces_free(Pieces *p) {
@@ -65,8 +64,15 @@ void pieces_add(void *ctx, WasmWhere where, uint32_t at, PieceRank rank, size_t 
                        .rank = rank,
                        .code = (uint32_t)from,
                        .len = (uint32_t)(to - from)};
+    p->only_counts = false;
     p->unsorted |= p->at.len && order(&vec_last(&p->at), &patch) > 0;
     vec_push(&p->at, patch);
+}
+
+void pieces_add_count(Pieces *p, WasmWhere where, uint32_t at, size_t from, size_t to) {
+    bool only = p->only_counts;
+    pieces_add(p, where, at, RANK_PROBE, from, to);
+    p->only_counts = only;
 }
 
 void pieces_add_region(void *ctx, WasmWhere where, uint32_t at, uint32_t until, size_t from,
@@ -78,6 +84,7 @@ void pieces_add_region(void *ctx, WasmWhere where, uint32_t at, uint32_t until, 
 
 void pieces_add_around(Pieces *p, WasmWhere where, size_t from) {
     uint8_t exits = where == WASM_EXIT ? WASM_EXIT_ALL : 0;
+    p->only_counts = false;
     vec_push(&p->around, ((WasmPatch){.where = (uint8_t)where,
                                       .exits = exits,
                                       .code = (uint32_t)from,
@@ -99,21 +106,20 @@ void pieces_note_left(Pieces *p, uint32_t local) {
     p->around.at[0] = patch;
 }
 
-void pieces_add_exit_call(Pieces *p, uint64_t func) {
+void pieces_call_at_throws(Pieces *p, uint32_t func) {
     size_t from = p->code.len;
-    emit(&p->code, "call %" PRIu64, func);
+    emit(&p->code, "call %u", func);
     pieces_add_around(p, WASM_EXIT, from);
+    vec_last(&p->around).exits = WASM_EXIT_THROW | WASM_EXIT_ONLY;
 }
 
-void pieces_end_program(Pieces *p, int64_t flush) {
+void pieces_end_program(Pieces *p) {
     for (uint32_t i = 0; i < p->ends.len; i++) {
         size_t from = p->code.len, len = p->exit_to - p->exit_from;
         if (p->left != UINT32_MAX)
             put_left(p);
         buf_reserve(&p->code, len + 1); /* a place to copy from, also of nothing */
         buf_bytes(&p->code, p->code.data + p->exit_from, len);
-        if (flush >= 0)
-            emit(&p->code, "call %" PRIu64, (uint64_t)flush);
         if (p->code.len > from)
             pieces_add(p, p->ends.at[i].where, p->ends.at[i].at, (PieceRank)p->ends.at[i].rank,
                        from, p->code.len);

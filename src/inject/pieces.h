@@ -25,6 +25,7 @@ typedef struct Pieces {
     uint32_t left; /* a local that becomes 1 where the function is about to be left by an exit from
                       which an exception may come, UINT32_MAX = none */
     bool unsorted; /* `at` is not in its order */
+    bool only_counts; /* there are no others but those of pieces_add_count */
 } Pieces;
 
 void pieces_begin(Pieces *p);
@@ -35,18 +36,22 @@ void pieces_add(void *ctx, WasmWhere where, uint32_t at, PieceRank rank, size_t 
 void pieces_add_region(void *ctx, WasmWhere where, uint32_t at, uint32_t until, size_t from,
                        size_t to);
 
+/* The same for a counter: code that takes no operands, leaves no results, and is valid wherever an
+ * instruction may be. */
+void pieces_add_count(Pieces *p, WasmWhere where, uint32_t at, size_t from, size_t to);
+
 /* Adds the code from `from` on at the function's entry (WASM_ENTRY) or exits (WASM_EXIT). */
 void pieces_add_around(Pieces *p, WasmWhere where, size_t from);
 
 /* Makes `local` the one that becomes 1, before whatever else runs at these exits. */
 void pieces_note_left(Pieces *p, uint32_t local);
 
-/* Adds a call (final index) at the function's exits, after what is there. */
-void pieces_add_exit_call(Pieces *p, uint64_t func);
+/* Adds a call (final index) where the function throws what it does not catch, after what is there.
+ */
+void pieces_call_at_throws(Pieces *p, uint32_t func);
 
-/* At each of `ends`, after all else: what runs at exits, and a call of `flush` (a final index; -1
- * = none). */
-void pieces_end_program(Pieces *p, int64_t flush);
+/* At each of `ends`, after all else: what runs at exits. */
+void pieces_end_program(Pieces *p);
 
 /* All pieces in their order; owned by the Pieces. */
 void pieces_finish(Pieces *p, WasmBodyEdit *edit);

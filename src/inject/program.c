@@ -4,6 +4,7 @@
  */
 #include "inject/program.h"
 
+#include "wasm/emit.h"
 #include "inject/trap_section.h"
 #include "link/host.h"
 #include "edit/edit.h"
@@ -34,6 +35,46 @@ int64_t program_main(const WasmModule *m) {
         callable |= m->exports.at[i].space == WASM_SPACE_FUNC;
     bool start = !callable && m->start >= 0 && m->funcs.at[m->start].import < 0;
     return start ? m->start : -1;
+}
+
+/* A function of the same type, still without code, that is called instead of `func`. */
+static uint32_t add_wrapper(Program *p, int64_t func, const char *name) {
+    if (func < 0)
+        return UINT32_MAX;
+    Buf none = {0};
+    uint32_t type = p->m.funcs.at[func].type;
+    uint32_t wrapper = wasm_add_func(&p->m, type, str_of(name), &none, true);
+    wasm_wrap_func(&p->m, (uint32_t)func, wrapper);
+    return wrapper;
+}
+
+void program_wrap_ends(Program *p, int64_t main, int64_t proc_exit) {
+    p->main = main;
+    p->proc_exit = proc_exit;
+    p->main_wrapper = add_wrapper(p, main, "whammc.main");
+    p->exit_wrapper = add_wrapper(p, proc_exit, "whammc.proc_exit");
+}
+
+/* The code of a wrapper, if there is one. */
+static void fill_wrapper(Program *p, int64_t func, uint32_t wrapper) {
+    Buf flush = {0};
+    if (func < 0)
+        return;
+    emit_calls(&flush, &p->m, &(uint32_t){(uint32_t)p->flush}, 1);
+    emit_wrapper_body(&p->m.funcs.at[wrapper].code, &p->m, (uint32_t)func,
+                      func == p->proc_exit ? &flush : NULL, func == p->main ? &flush : NULL);
+    buf_free(&flush);
+}
+
+/* Whether there is an instruction that throws. */
+static bool throws(const Program *p, uint32_t func) {
+    WasmCode code;
+    WasmInstr i;
+    wasm_func_code(&p->m, func, &code); /* the walk has found it well formed */
+    while (wasm_next(&code, &i))
+        if (wasm_flow(i.op) == WASM_FLOW_THROW)
+            return true;
+    return false;
 }
 
 void program_splice_site(Program *p, const Site *site, const SiteTypes *types, const Match *matches,
@@ -71,10 +112,17 @@ bool program_walk(Program *p) {
     return true;
 }
 
+/* Whether the instruction names a function that may be wrapped. */
+static bool names_end(const Program *p, const WasmInstr *i) {
+    bool names = i->op == WASM_OP_CALL || i->op == WASM_OP_RETURN_CALL || i->op == WASM_OP_REF_FUNC;
+    return names && matcher_watches(&p->matcher, i);
+}
+
 void program_touch(Program *p, const Site *site, bool code) {
     bool branched = site->at_func_end && site->at_label;
-    p->touched[site->func] |=
-        (uint8_t)(TOUCHED | (branched ? TOUCHED_END : 0) | (code ? TOUCHED_SITE : 0));
+    bool ends = site->instr && names_end(p, site->instr);
+    p->touched[site->func] |= (uint8_t)(TOUCHED | (branched && code ? TOUCHED_END : 0) |
+                                        (code ? TOUCHED_SITE : 0) | (ends ? TOUCHED_ENDS : 0));
 }
 
 void program_note_replaced(Program *p, const Site *site) {
@@ -141,15 +189,12 @@ static bool edit_func(Program *p, uint32_t func, bool ends, WasmBodyEdit *edit) 
     p->splicer.out = &p->pieces.code;
     find_unset(p, func);
     if (p->target->enter)
-        p->target->enter(p->self, func);
+        p->target->enter(p->self, func, &p->pieces);
     if (p->touched[func] & TOUCHED_SITE && !match_func(&p->matcher, func))
         return walk_failed(&p->matcher, func, p->file, p->diags);
-    int64_t flush = p->flush;
-    if (flush >= 0)
-        flush = wasm_final(&p->m, WASM_SPACE_FUNC, (uint32_t)flush);
-    pieces_end_program(&p->pieces, flush);
+    pieces_end_program(&p->pieces);
     if (ends)
-        pieces_add_exit_call(&p->pieces, (uint64_t)flush);
+        pieces_call_at_throws(&p->pieces, wasm_final(&p->m, WASM_SPACE_FUNC, (uint32_t)p->flush));
     pieces_finish(&p->pieces, edit);
     edit->exceptions = p->exceptions;
     edit->locals = p->splicer.pool.types.at;
@@ -159,16 +204,55 @@ static bool edit_func(Program *p, uint32_t func, bool ends, WasmBodyEdit *edit) 
     return check_locals(p, func, own);
 }
 
+/* Nothing but counters goes into the body. */
+static bool is_apart(const void *ctx, uint32_t func) {
+    const Program *p = ctx;
+    return p->target->enters_apart && !(p->touched[func] & TOUCHED_SITE) &&
+           (int64_t)func != p->main && !p->unset.len;
+}
+
+/* The counters of such a body. */
+static void edit_counts(const Program *p, Pieces *pieces, uint32_t func, WasmBodyEdit *edit) {
+    pieces_begin(pieces);
+    p->target->enter(p->self, func, pieces);
+    pieces_finish(pieces, edit);
+}
+
+static bool put_body(const Program *p, uint32_t func, WasmBodyEdit *edit, Buf *out,
+                     const char **error, uint32_t *error_offset) {
+    edit->calls_wrapped = p->touched[func] & TOUCHED_ENDS;
+    if (p->counts)
+        trap_section_mark(p->counts, func, edit);
+    return wasm_edit_body(&p->m, func, edit, out, error, error_offset);
+}
+
+/* On several threads. */
+static bool make_apart(void *ctx, Pieces *pieces, uint32_t func, Buf *out) {
+    const Program *p = ctx;
+    WasmBodyEdit edit = {0};
+    const char *error;
+    uint32_t offset;
+    if (p->touched[func])
+        edit_counts(p, pieces, func, &edit);
+    return put_body(p, func, &edit, out, &error, &offset);
+}
+
 static bool write_body(void *ctx, uint32_t func, Buf *out) {
     Program *p = ctx;
-    bool ends = (int64_t)func == p->main && p->flush >= 0;
+    bool *kept = &p->kept[func - p->m.input_imports[WASM_SPACE_FUNC]];
+    if (p->threads > 1 && is_apart(p, func)) {
+        *kept = true;
+        if (apart_put(&p->apart, func, out))
+            return true;
+    }
+    bool ends = (int64_t)func == p->main && throws(p, func);
     WasmBodyEdit edit = {0};
+    p->pieces.only_counts = true;
     if ((p->touched[func] || ends) && !edit_func(p, func, ends, &edit))
         return false;
     p->added[func] = edit.nlocals;
-    if (p->counts)
-        trap_section_mark(p->counts, func, &p->trap_at, &edit);
-    if (wasm_edit_body(&p->m, func, &edit, out, &p->matcher.error, &p->matcher.error_offset))
+    *kept = p->pieces.only_counts && !edit.nlocals && !edit.nnullable;
+    if (put_body(p, func, &edit, out, &p->matcher.error, &p->matcher.error_offset))
         return true;
     return walk_failed(&p->matcher, func, p->file, p->diags);
 }
@@ -194,7 +278,7 @@ static void add_exit_types(Program *p) {
     for (uint32_t f = 0; f < p->m.input_count[WASM_SPACE_FUNC]; f++)
         if (p->m.funcs.at[f].import < 0 &&
             ((exits && p->touched[f]) || p->touched[f] & TOUCHED_END ||
-             ((int64_t)f == p->main && p->flush >= 0)))
+             ((int64_t)f == p->main && throws(p, f))))
             wasm_exit_block_type(&p->m, f);
 }
 
@@ -246,7 +330,8 @@ static void blame(Program *p, const Diags *found) {
 static bool check_output(Program *p, Buf *out) {
     Diags found = {0};
     WasmModule m;
-    bool ok = wasm_load(&m, out->data, out->len, 0, &found);
+    WasmKept kept = {&p->m, p->kept};
+    bool ok = wasm_load_output(&m, out->data, out->len, &kept, p->threads, &found);
     if (!ok)
         blame(p, &found);
     else if (p->counts)
@@ -270,9 +355,15 @@ static bool already_instrumented(Program *p) {
 }
 
 static bool write(Program *p, Buf *out) {
+    fill_wrapper(p, p->main, p->main_wrapper);
+    fill_wrapper(p, p->proc_exit, p->exit_wrapper);
     drop_stale(p);
     add_exit_types(p);
     p->matcher.at = p->target->splice;
+    p->apart = (Apart){
+        .m = &p->m, .threads = p->threads, .make = make_apart, .is_apart = is_apart, .ctx = p};
+    if (p->counts)
+        trap_section_begin(p->counts);
     WasmWriter writer = {
         .body = write_body, .ctx = p, .local_name = added_local_name, .locals_added = locals_added};
     return wasm_write(&p->m, &writer, out) && check_output(p, out);
@@ -280,12 +371,15 @@ static bool write(Program *p, Buf *out) {
 
 bool program_instrument(Program *p, const uint8_t *bytes, size_t size, Buf *out) {
     p->main = p->proc_exit = p->flush = -1;
-    bool ok = wasm_load(&p->m, bytes, size, p->file, p->diags) && !already_instrumented(p);
+    bool ok = wasm_load_program(&p->m, bytes, size, p->file, p->threads, p->diags) &&
+              !already_instrumented(p);
     if (ok) {
         p->touched = mem_zalloc(p->m.funcs.len + 1u);
         p->added = mem_zalloc(sizeof *p->added * (p->m.funcs.len + 1u));
+        p->kept = mem_zalloc(sizeof *p->kept * (p->m.funcs.len + 1u));
         p->matcher = (Matcher){.plan = p->plan, .m = &p->m, .ctx = p->self};
-        p->matcher.watch_call = program_proc_exit(&p->m);
+        p->matcher.watch_funcs[0] = program_main(&p->m);
+        p->matcher.watch_funcs[1] = program_proc_exit(&p->m);
     }
     ok = ok && p->target->match(p->self);
     ok = ok && p->target->link(p->self) && write(p, out);
@@ -298,8 +392,10 @@ void program_free(Program *p) {
     matcher_free(&p->matcher);
     splicer_free(&p->splicer);
     pieces_free(&p->pieces);
+    apart_free(&p->apart);
     vec_free(&p->unset);
     free(p->touched);
     free(p->added);
+    free(p->kept);
     wasm_module_free(&p->m);
 }

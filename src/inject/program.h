@@ -12,6 +12,7 @@
 #define WHAMMC_INJECT_PROGRAM_H
 
 #include "inject/counts.h"
+#include "inject/apart.h"
 #include "inject/pieces.h"
 #include "edit/catch_all.h"
 
@@ -24,11 +25,12 @@ typedef struct Target {
     /* Pass 1: counts the matches in the actions' `sites`. Called as soon as the program is read;
      * may set up the matcher. False with messages. */
     bool (*match)(void *self);
-    /* Adds to the module and lays it out, makes templates, sets up Program.splicer, main, proc_exit
-     * and flush. False with messages. */
+    /* Adds to the module and lays it out (then program_wrap_ends), makes templates, sets up
+     * Program.splicer and flush. False with messages. */
     bool (*link)(void *self);
     /* Pass 2: begins a function into which code is inserted, before its sites; may be NULL. */
-    void (*enter)(void *self, uint32_t func);
+    void (*enter)(void *self, uint32_t func, Pieces *pieces);
+    bool enters_apart; /* that can be done on several threads */
     SiteHook *splice;
     /* Labels for the message that says that the output would be invalid. */
     void (*blame)(void *self, Diag *d);
@@ -37,8 +39,10 @@ typedef struct Target {
 /* What pass 1 found in a function. */
 enum {
     TOUCHED = 1,
-    TOUCHED_END = 2,  /* code before the body's `end`, which branches reach */
-    TOUCHED_SITE = 4, /* something is to be done at a site; else all is counted by segments */
+    TOUCHED_END = 2,   /* code before the body's `end`, which branches reach */
+    TOUCHED_SITE = 4,  /* something is to be done at a site; else all is counted by segments */
+    TOUCHED_ENDS = 8,  /* it names a function at which the program ends */
+    TOUCHED_CODE = 16, /* probes have code in it */
 };
 
 /* A local whose type has no null, and which a probe may leave unset: it is made nullable. */
@@ -53,6 +57,7 @@ typedef struct Program {
     DiagFileId file;
     Diags *diags;
     bool keep_debug; /* keep sections that describe the old code */
+    uint32_t threads;
 
     WasmModule m;
     Matcher matcher;
@@ -63,18 +68,20 @@ typedef struct Program {
     int64_t main;      /* function at whose exits the program ends, -1 = none */
     int64_t proc_exit; /* the import that ends the program, -1 = none */
     int64_t flush;     /* handle of the function to call where the program ends, -1 = none */
-    WasmExceptions exceptions; /* of regions with unwind probes */
+    uint32_t main_wrapper, exit_wrapper; /* handles of what is called instead of these two */
+    WasmExceptions exceptions;           /* of regions with unwind probes */
 
-    Counts *counts;   /* for the section whammc.traps of the program, or NULL */
-    uint32_t trap_at; /* the next of its traps */
-    uint32_t *added;  /* by function: locals that pass 2 added */
-    Pieces pieces;    /* of the current function */
+    Counts *counts;  /* for the section whammc.traps of the program, or NULL */
+    uint32_t *added; /* by function: locals that pass 2 added */
+    bool *kept;      /* by body: needs no validation once it is written (WasmKept) */
+    Pieces pieces;   /* of the current function */
+    Apart apart;     /* bodies into which only counters go, with several threads */
 } Program;
 
 /*
  * Instruments `bytes`. Of `p`, target, self, plan, file, diags and keep_debug are set, the rest is
- * zero; program_free is needed afterwards. The output is validated. False with messages, then `out`
- * is empty.
+ * zero (threads: at least 1); program_free is needed afterwards. The output is validated. False
+ * with messages, then `out` is empty.
  */
 bool program_instrument(Program *p, const uint8_t *bytes, size_t size, Buf *out);
 void program_free(Program *p);
@@ -102,6 +109,13 @@ void program_splice_site(Program *p, const Site *site, const SiteTypes *types, c
  * start function if nothing else can be called, or -1. */
 int64_t program_proc_exit(const WasmModule *m);
 int64_t program_main(const WasmModule *m);
+
+/* Sets Program.main and proc_exit, and wraps the two: the program ends, and Program.flush is
+ * called, where the first returns and before the second is called, whoever calls them. The code of
+ * these wrappers comes later; nothing of it is in the program's own functions, whose loops engines
+ * compile worse if there is one more call. After the layout; before that, pass 1 has noted who
+ * calls the two. */
+void program_wrap_ends(Program *p, int64_t main, int64_t proc_exit);
 
 /* Reports a decoding error; returns false. */
 bool walk_failed(const Matcher *w, uint32_t func, DiagFileId file, Diags *diags);

@@ -179,6 +179,13 @@ static bool is_narrowed(const Saved *v, const Operand *o) {
            type_wasm(o->type) == WASM_I32;
 }
 
+/* Sets a local to what an instruction makes of another one. */
+static void convert(Splicer *s, uint32_t from, WasmOp op, uint32_t to) {
+    hole_put_local(s, HOLE_GET, from);
+    wasm_put_op(s->out, op);
+    hole_put_local(s, HOLE_SET, to);
+}
+
 /* Makes the narrow copies that the matches ask for. */
 static void narrow(Splicer *s, const Match *matches, uint32_t n, bool result, bool keep) {
     Saved *v = result ? &s->results : &s->args;
@@ -190,9 +197,7 @@ static void narrow(Splicer *s, const Match *matches, uint32_t n, bool result, bo
             if (!is_narrowed(v, &list->at[k]) || v->narrow.at[a] != v->local.at[a])
                 continue;
             v->narrow.at[a] = keep ? pool_keep(&s->pool, WASM_I32) : pool_take(&s->pool, WASM_I32);
-            hole_put_local(s, HOLE_GET, v->local.at[a]);
-            wasm_put_op(s->out, WASM_OP_I32_WRAP_I64);
-            hole_put_local(s, HOLE_SET, v->narrow.at[a]);
+            convert(s, v->local.at[a], WASM_OP_I32_WRAP_I64, v->narrow.at[a]);
         }
     }
 }
@@ -205,11 +210,11 @@ static void widen(Splicer *s, const Match *matches, uint32_t n, bool result) {
         const Variant *variant = matches[i].shape->variant;
         const Operands *list = result ? &variant->results : &variant->args;
         for (uint32_t k = 0; k < list->len; k++) {
-            if (!list->at[k].assigned || !is_narrowed(v, &list->at[k]))
-                continue;
-            hole_put_local(s, HOLE_GET, v->narrow.at[list->at[k].n]);
-            wasm_put_op(s->out, result ? WASM_OP_I64_EXTEND_I32_S : WASM_OP_I64_EXTEND_I32_U);
-            hole_put_local(s, HOLE_SET, v->local.at[list->at[k].n]);
+            uint32_t a = list->at[k].n;
+            if (list->at[k].assigned && is_narrowed(v, &list->at[k]))
+                convert(s, v->narrow.at[a],
+                        result ? WASM_OP_I64_EXTEND_I32_S : WASM_OP_I64_EXTEND_I32_U,
+                        v->local.at[a]);
         }
     }
 }
@@ -232,11 +237,8 @@ static void splice_mode(Splicer *s, const Site *site, const Match *matches, uint
     for (uint32_t i = mode == MODE_BEFORE ? s->in_front : 0; i < n; i++) {
         if (!in_mode(&matches[i], mode))
             continue;
-        if (is_entering(&matches[i])) {
-            hole_put_local(s, HOLE_GET, s->back);
-            wasm_put_op(s->out, WASM_OP_I32_EQZ);
-            put_open(s->out, WASM_OP_IF);
-        }
+        if (is_entering(&matches[i]))
+            emit_if_equal(s->out, s->back, 0);
         splice_match(s, site, matches, i);
         if (is_entering(&matches[i]))
             wasm_put_op(s->out, WASM_OP_END);
@@ -277,11 +279,11 @@ WasmType splice_result_type(WasmModule *m, const WasmTypes *results) {
 }
 
 /* The block type of code that leaves such values; the type was added in pass 1. */
-static void put_block_type(Splicer *s, const WasmTypes *results) {
-    if (results->len > 1)
-        buf_sleb(s->out, wasm_find_func_type(s->m, NULL, 0, results->at, results->len));
-    else
-        wasm_put_type(s->out, results->len ? results->at[0] : WASM_NONE);
+static WasmType block_type(const Splicer *s, const WasmTypes *results) {
+    if (results->len < 2)
+        return results->len ? results->at[0] : WASM_NONE;
+    return WASM_FUNC_TYPE_BIT |
+           (uint32_t)wasm_find_func_type(s->m, NULL, 0, results->at, results->len);
 }
 
 typedef struct Relabel {
@@ -310,7 +312,7 @@ static void put_original(Splicer *s, const Site *site) {
     const uint8_t *bytes = wasm_func_body(s->m, site->func) + i->offset;
     if (s->backend->instead && s->backend->instead(s->ctx, site, s->out))
         return;
-    WasmRemap map = wasm_layout_remap(s->m);
+    WasmRemap map = wasm_program_remap(s->m);
     Relabel relabel = {s, site};
     if (wasm_has_labels(i))
         wasm_copy_branch(bytes, i, &map, label_inside, &relabel, s->out);
@@ -341,8 +343,7 @@ static void put_landing_flag(Splicer *s) {
         return;
     if (s->landing_flag == UINT32_MAX)
         s->landing_flag = pool_keep(&s->pool, WASM_I32);
-    put_i32(s->out, s->landing);
-    hole_put_local(s, HOLE_SET, s->landing_flag);
+    emit_assign(s->out, s->landing_flag, (int32_t)s->landing);
 }
 
 /* The body of an alt probe and what it supplies. */
@@ -368,16 +369,13 @@ static void splice_body(Splicer *s, const Site *site, const SiteTypes *types, co
 /* The body instead of the instruction; with a dynamic predicate, one or the other. */
 static void splice_alt(Splicer *s, const Site *site, const SiteTypes *types, const Match *matches,
                        uint32_t n, uint32_t saved) {
-    static const WasmTypes nothing;
     const Match *alt = alt_of(matches, n, MODE_ALT);
     bool guarded = alt->shape->variant->alt.guarded;
     bool diverges = alt_diverges((WasmOp)site->instr->op);
-    for (uint32_t k = saved; k < hole_operand_count(site, types); k++)
-        wasm_put_op(s->out, WASM_OP_DROP);
+    emit_drops(s->out, hole_operand_count(site, types) - saved);
     if (guarded) {
         splice_predicate(s, site, matches, alt);
-        wasm_put_op(s->out, WASM_OP_IF);
-        put_block_type(s, diverges ? &nothing : &types->supplies);
+        emit_if(s->out, diverges ? WASM_NONE : block_type(s, &types->supplies));
     }
     splice_body(s, site, types, matches, alt);
     if (guarded) {
@@ -441,17 +439,13 @@ bool splice_wants_one_region(const WasmModule *m, uint32_t func) {
 static void put_under_way(Splicer *s, uint32_t n) {
     if (s->active_call == UINT32_MAX)
         s->active_call = pool_keep(&s->pool, WASM_I32);
-    put_i32(s->out, n);
-    hole_put_local(s, HOLE_SET, s->active_call);
+    emit_assign(s->out, s->active_call, (int32_t)n);
 }
 
 /* In the handler of the whole function: the bodies of the unwind probes of the call that got its
  * number last. */
 static void splice_caught(Splicer *s, const Site *site, const Match *matches, uint32_t n) {
-    hole_put_local(s, HOLE_GET, s->active_call);
-    put_i32(s->out, s->nways);
-    wasm_put_op(s->out, WASM_OP_I32_EQ);
-    put_open(s->out, WASM_OP_IF);
+    emit_if_equal(s->out, s->active_call, (int32_t)s->nways);
     splice_mode(s, site, matches, n, MODE_UNWIND);
     wasm_put_op(s->out, WASM_OP_END);
 }
@@ -485,12 +479,8 @@ static void splice_call(Splicer *s, const Site *site, const SiteTypes *types, co
 static void put_landing(Splicer *s, const Site *site, const Match *matches, uint32_t n, uint32_t at,
                         SplicePiece *piece, void *ctx) {
     size_t from = s->out->len;
-    hole_put_local(s, HOLE_GET, s->landing_flag);
-    put_i32(s->out, s->landing);
-    wasm_put_op(s->out, WASM_OP_I32_EQ);
-    put_open(s->out, WASM_OP_IF);
-    put_i32(s->out, 0);
-    hole_put_local(s, HOLE_SET, s->landing_flag);
+    emit_if_equal(s->out, s->landing_flag, (int32_t)s->landing);
+    emit_assign(s->out, s->landing_flag, 0);
     splice_mode(s, site, matches, n, MODE_AT_TARGET);
     wasm_put_op(s->out, WASM_OP_END);
     piece(ctx, WASM_AFTER, at, RANK_CONSTRUCT, from, s->out->len);
@@ -561,12 +551,10 @@ static void splice_block_alt(Splicer *s, const Site *site, const SiteTypes *type
     if (arm) {
         WasmRemap map = wasm_layout_remap(s->m);
         wasm_copy_instr(wasm_func_body(s->m, site->func) + i->offset, i, &map, s->out);
-        for (uint32_t k = 0; k < types->results.len; k++)
-            wasm_put_op(s->out, WASM_OP_DROP);
     }
     const Match *alt = alt_of(matches, n, MODE_BLOCK_ALT);
-    for (uint32_t k = 0; !arm && k < types->operands.len && alt->shape->variant->alt.drops; k++)
-        wasm_put_op(s->out, WASM_OP_DROP);
+    if (arm || alt->shape->variant->alt.drops)
+        emit_drops(s->out, arm ? types->results.len : types->operands.len);
     splice_match(s, site, matches, (uint32_t)(alt - matches));
     region(ctx, WASM_REPLACE, site->pc, arm ? site->construct->part_end : behind_construct(s, site),
            from, s->out->len);
@@ -578,8 +566,7 @@ static void splice_guarded_arm(Splicer *s, const Site *site, const Match *matche
                                SplicePiece *piece, void *ctx) {
     size_t from = s->out->len;
     splice_predicate(s, site, matches, alt);
-    wasm_put_op(s->out, WASM_OP_IF);
-    buf_u8(s->out, WASM_NONE);
+    emit_if(s->out, WASM_NONE);
     splice_match(s, site, matches, (uint32_t)(alt - matches));
     put_index(s->out, WASM_OP_BR, 1);
     wasm_put_op(s->out, WASM_OP_END);
@@ -591,8 +578,7 @@ static void splice_wrap(Splicer *s, const Site *site, const SiteTypes *types, co
                         const Match *alt, SpliceRegion *region, void *ctx) {
     size_t from = s->out->len;
     splice_predicate(s, site, matches, alt);
-    wasm_put_op(s->out, WASM_OP_IF);
-    put_block_type(s, &types->supplies);
+    emit_if(s->out, block_type(s, &types->supplies));
     splice_match(s, site, matches, (uint32_t)(alt - matches));
     wasm_put_op(s->out, WASM_OP_ELSE);
     hole_restore(s, &s->args, s->args.local.len);
@@ -622,11 +608,6 @@ static void put_replacement(Splicer *s, const Site *site, size_t from, SplicePie
  * share it. Bodies that run only where control enters the loop are before it, as long as they
  * are the first and need no operands.
  */
-
-static void put_back(Splicer *s, int32_t value) {
-    put_i32(s->out, value);
-    hole_put_local(s, HOLE_SET, s->back);
-}
 
 static bool asks_back(const Match *m) {
     const Template *t = m->shape->template;
@@ -664,7 +645,7 @@ static bool splice_front(Splicer *s, const Site *site, const Match *matches, uin
     if (asks && s->back == UINT32_MAX)
         s->back = pool_keep(&s->pool, WASM_I32);
     if (asks)
-        put_back(s, 0);
+        emit_assign(s->out, s->back, 0);
     if (s->out->len > from)
         piece(ctx, WASM_BEFORE, site->pc, RANK_PROBE, from, s->out->len);
     return asks;
@@ -677,8 +658,7 @@ static void splice_again(Splicer *s, const Site *site, const Match *matches, uin
     size_t from = s->out->len;
     for (uint32_t k = 0; k < s->args.local.len; k++)
         hole_put_local(s, HOLE_SET, s->args.local.at[k]);
-    hole_put_local(s, HOLE_GET, s->back);
-    put_open(s->out, WASM_OP_IF);
+    emit_if_set(s->out, s->back);
     splice_mode(s, site, matches, n, MODE_BEFORE);
     wasm_put_op(s->out, WASM_OP_END);
     hole_restore(s, &s->args, s->args.local.len);
@@ -687,7 +667,7 @@ static void splice_again(Splicer *s, const Site *site, const Match *matches, uin
 
 static void splice_head_end(Splicer *s, const Site *site, SplicePiece *piece, void *ctx) {
     size_t from = s->out->len;
-    put_back(s, 1);
+    emit_assign(s->out, s->back, 1);
     piece(ctx, WASM_AFTER, site->pc, RANK_CONSTRUCT, from, s->out->len);
 }
 

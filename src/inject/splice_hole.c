@@ -15,8 +15,12 @@ void hole_put_local(Splicer *s, uint8_t access, uint32_t local) {
               local);
 }
 
+void hole_put_global(Splicer *s, uint8_t access, uint64_t global) {
+    put_index(s->out, access == HOLE_GET ? WASM_OP_GLOBAL_GET : WASM_OP_GLOBAL_SET, global);
+}
+
 void hole_put_call(Splicer *s, uint32_t func) {
-    put_index(s->out, WASM_OP_CALL, wasm_final(s->m, WASM_SPACE_FUNC, func));
+    emit_calls(s->out, s->m, &func, 1);
 }
 
 static void put_constant(Splicer *s, WasmType type, const Expr *e, const Site *site) {
@@ -71,107 +75,80 @@ void hole_take_leaves(Splicer *s, const Type *result) {
 
 /* memory.size or table.size of what the instruction accesses, as i64. */
 static void put_size(Splicer *s, const Hole *h, const WasmInstr *i) {
-    bool wide;
+    WasmType type;
     if (h->kind == HOLE_PAGES) {
         uint32_t memory = accessed_memory(i, h->n);
         put_index(s->out, WASM_OP_MEMORY_SIZE, wasm_final(s->m, WASM_SPACE_MEMORY, memory));
-        wide = s->m->memories.at[memory].limits.is64;
+        type = wasm_memory_address(s->m, memory);
     } else {
         /* table.init names the segment first; table.copy's source is second */
         uint32_t table = i->op == WASM_OP_TABLE_INIT || h->n ? i->b : i->a;
         put_index(s->out, WASM_OP_TABLE_SIZE, wasm_final(s->m, WASM_SPACE_TABLE, table));
-        wide = s->m->tables.at[table].limits.is64;
+        type = wasm_table_address(s->m, table);
     }
-    if (!wide)
-        wasm_put_op(s->out, WASM_OP_I64_EXTEND_I32_U);
-}
-
-static void put_test(Splicer *s, WasmType type) {
-    wasm_put_op(s->out, type & WASM_NULL_BIT ? WASM_OP_REF_TEST_NULL : WASM_OP_REF_TEST);
-    wasm_put_heap(s->out, type);
+    emit_resize(s->out, type, WASM_I64);
 }
 
 /* Pushes the entry of a table that operand 0 names, in the arm of an `if` (of that result) that is
  * taken if there is one. */
-static void put_if_entry(Splicer *s, uint32_t handle, WasmType result) {
-    uint64_t table = wasm_final(s->m, WASM_SPACE_TABLE, handle);
-    bool wide = s->m->tables.at[handle].limits.is64;
-    hole_put_local(s, HOLE_GET, s->args.local.at[0]);
-    put_index(s->out, WASM_OP_TABLE_SIZE, table);
-    wasm_put_op(s->out, wide ? WASM_OP_I64_LT_U : WASM_OP_I32_LT_U);
-    wasm_put_op(s->out, WASM_OP_IF);
-    wasm_put_type(s->out, result);
-    hole_put_local(s, HOLE_GET, s->args.local.at[0]);
-    put_index(s->out, WASM_OP_TABLE_GET, table);
+static void put_if_entry(Splicer *s, uint32_t table, WasmType result) {
+    emit(s->out,
+         "$index=%u $table=%u"
+         " local.get $index table.size $table %s.lt_u if %u local.get $index table.get $table",
+         s->args.local.at[0], wasm_final(s->m, WASM_SPACE_TABLE, table),
+         emit_type(wasm_table_address(s->m, table)), result);
 }
 
 /* Whether an indirect call of the entry will trap. The type need not be tested where the table
  * holds nothing else. */
 static void put_entry_fails(Splicer *s, const WasmInstr *i) {
     put_if_entry(s, i->b, WASM_I32);
-    if (wasm_subtype(s->m, s->m->tables.at[i->b].type, WASM_REF(1, i->a))) {
-        wasm_put_op(s->out, WASM_OP_REF_IS_NULL);
-    } else {
-        put_test(s, WASM_REF(0, i->a));
-        wasm_put_op(s->out, WASM_OP_I32_EQZ);
-    }
-    wasm_put_op(s->out, WASM_OP_ELSE);
-    put_i32(s->out, 1);
-    wasm_put_op(s->out, WASM_OP_END);
+    if (wasm_subtype(s->m, s->m->tables.at[i->b].type, WASM_REF(1, i->a)))
+        emit(s->out, "ref.is_null else i32.const 1 end");
+    else
+        emit(s->out, "ref.test %u i32.eqz else i32.const 1 end", WASM_REF(0, i->a));
+}
+
+/* Whether operand 0 is of a type; or is not, with `negation`. */
+static void put_test(Splicer *s, WasmType type, const char *negation) {
+    emit(s->out, "local.get %u %s %u %s", s->args.local.at[0],
+         type & WASM_NULL_BIT ? "ref.test_null" : "ref.test", type, negation);
 }
 
 /* What can be told from operand 0. */
 static void put_condition(Splicer *s, const WasmInstr *i, RefCondition which) {
-    if (which == ENTRY_FAILS) {
+    bool negated = i->op == WASM_OP_BR_ON_NON_NULL || i->op == WASM_OP_BR_ON_CAST_FAIL;
+    const char *negation = negated ? "i32.eqz" : "";
+    if (which == ENTRY_FAILS)
         put_entry_fails(s, i);
-        return;
-    }
-    hole_put_local(s, HOLE_GET, s->args.local.at[0]);
-    if (which == REF_CAST_FAILS) {
-        put_test(s, i->op == WASM_OP_REF_CAST_NULL ? i->type : i->type & ~WASM_NULL_BIT);
-        wasm_put_op(s->out, WASM_OP_I32_EQZ);
-        return;
-    }
-    if (i->op == WASM_OP_BR_ON_NULL || i->op == WASM_OP_BR_ON_NON_NULL) {
-        wasm_put_op(s->out, WASM_OP_REF_IS_NULL);
-    } else {
-        put_test(s, i->type2);
-    }
-    if (i->op == WASM_OP_BR_ON_NON_NULL || i->op == WASM_OP_BR_ON_CAST_FAIL)
-        wasm_put_op(s->out, WASM_OP_I32_EQZ);
+    else if (which == REF_CAST_FAILS)
+        put_test(s, i->op == WASM_OP_REF_CAST_NULL ? i->type : i->type & ~WASM_NULL_BIT, "i32.eqz");
+    else if (i->op == WASM_OP_BR_ON_NULL || i->op == WASM_OP_BR_ON_NON_NULL)
+        emit(s->out, "local.get %u ref.is_null %s", s->args.local.at[0], negation);
+    else
+        put_test(s, i->type2, negation);
 }
 
 /* The entry of a table of functions that operand 0 names; null where there is none. */
 static void put_entry(Splicer *s, const WasmInstr *i) {
-    uint32_t handle = accessed_table(i);
-    bool functions = wasm_subtype(s->m, s->m->tables.at[handle].type, WASM_FUNCREF);
-    if (functions) {
-        put_if_entry(s, handle, WASM_FUNCREF);
-        wasm_put_op(s->out, WASM_OP_ELSE);
-    }
-    wasm_put_zero(s->out, WASM_FUNCREF);
+    uint32_t table = accessed_table(i);
+    bool functions = wasm_subtype(s->m, s->m->tables.at[table].type, WASM_FUNCREF);
     if (functions)
-        wasm_put_op(s->out, WASM_OP_END);
+        put_if_entry(s, table, WASM_FUNCREF);
+    emit(s->out, functions ? "else ref.null func end" : "ref.null func");
 }
 
 void hole_put_operand_as(Splicer *s, uint32_t n, bool wide) {
     hole_put_local(s, HOLE_GET, s->args.local.at[n]);
-    if (wide != (s->args.type.at[n] == WASM_I64))
-        wasm_put_op(s->out, wide ? WASM_OP_I64_EXTEND_I32_U : WASM_OP_I32_WRAP_I64);
+    emit_resize(s->out, s->args.type.at[n], wide ? WASM_I64 : WASM_I32);
 }
 
 /* The length of an array, 0 of null. */
 static void put_length(Splicer *s, uint32_t local) {
-    hole_put_local(s, HOLE_GET, local);
-    wasm_put_op(s->out, WASM_OP_REF_IS_NULL);
-    wasm_put_op(s->out, WASM_OP_IF);
-    buf_u8(s->out, WASM_I64);
-    wasm_put_const(s->out, WASM_I64, 0);
-    wasm_put_op(s->out, WASM_OP_ELSE);
-    hole_put_local(s, HOLE_GET, local);
-    wasm_put_op(s->out, WASM_OP_ARRAY_LEN);
-    wasm_put_op(s->out, WASM_OP_I64_EXTEND_I32_U);
-    wasm_put_op(s->out, WASM_OP_END);
+    emit(s->out,
+         "$array=%u local.get $array ref.is_null"
+         " if i64 i64.const 0 else local.get $array array.len i64.extend_i32_u end",
+         local);
 }
 
 void hole_restore(Splicer *s, const Saved *v, uint32_t n) {
@@ -204,10 +181,10 @@ static void put_alt_call(Splicer *s, const AltCall *call, const Site *site) {
     if (ends || site->instr->op == WASM_OP_RETURN_CALL)
         hole_put_leave(s, ends);
     if (site->instr->op == WASM_OP_RETURN_CALL) {
-        put_index(s->out, WASM_OP_RETURN_CALL, wasm_final(s->m, WASM_SPACE_FUNC, target));
+        put_index(s->out, WASM_OP_RETURN_CALL, wasm_called(s->m, target));
         return;
     }
-    hole_put_call(s, target);
+    put_index(s->out, WASM_OP_CALL, wasm_called(s->m, target));
     for (uint32_t i = s->types->supplies.len; i > 0; i--)
         hole_put_local(s, HOLE_SET, given_local(s, i - 1));
 }
@@ -216,33 +193,42 @@ void hole_put_leave(Splicer *s, bool ends) {
     vec_push(&s->leaves, ((Leave){s->out->len, ends}));
 }
 
-static void put_saved(Splicer *s, const Hole *h, const Saved *v) {
-    bool whole = h->type == v->type.at[h->n];
-    hole_put_local(s, h->access, whole ? v->local.at[h->n] : v->narrow.at[h->n]);
+/* The local of an operand or result: its narrow copy, if the hole has another type. */
+static uint32_t saved_local(const Saved *v, const Hole *h) {
+    return h->type == v->type.at[h->n] ? v->local.at[h->n] : v->narrow.at[h->n];
+}
+
+/* Accesses the local that a hole is about; false if it is about something else. */
+static bool put_own_local(Splicer *s, const Hole *h) {
+    uint32_t local;
+    switch ((HoleKind)h->kind) {
+    case HOLE_ARG: local = saved_local(&s->args, h); break;
+    case HOLE_RESULT: local = saved_local(&s->results, h); break;
+    case HOLE_LOCAL: local = h->n; break;
+    case HOLE_TEMP: local = s->temps.at[h->n]; break;
+    case HOLE_BACK: local = s->back; break;
+    case HOLE_GOT: local = leaf_local(s, &s->got, h->n, h->type); break;
+    case HOLE_GIVE: local = leaf_local(s, &s->gives, h->n, h->type); break;
+    default: return false;
+    }
+    hole_put_local(s, h->access, local);
+    return true;
 }
 
 static void put_hole(Splicer *s, const Hole *h, const Variant *v, const Site *site) {
+    if (put_own_local(s, h))
+        return;
     switch ((HoleKind)h->kind) {
     case HOLE_CONST: put_constant(s, h->type, v->consts.at[h->n], site); break;
-    case HOLE_ARG: put_saved(s, h, &s->args); break;
-    case HOLE_RESULT: put_saved(s, h, &s->results); break;
-    case HOLE_LOCAL: hole_put_local(s, h->access, h->n); break;
     case HOLE_WORD: put_word(s, h); break;
-    case HOLE_TEMP: hole_put_local(s, h->access, s->temps.at[h->n]); break;
     case HOLE_PAGES:
     case HOLE_ELEMS: put_size(s, h, site->instr); break;
     case HOLE_WIDE: hole_put_operand_as(s, h->n, true); break;
-    case HOLE_NULL:
-        hole_put_local(s, HOLE_GET, s->args.local.at[h->n]);
-        wasm_put_op(s->out, WASM_OP_REF_IS_NULL);
-        break;
+    case HOLE_NULL: emit(s->out, "local.get %u ref.is_null", s->args.local.at[h->n]); break;
     case HOLE_ALT_CALL: put_alt_call(s, &v->alt_calls.at[h->n], site); break;
     case HOLE_CONDITION: put_condition(s, site->instr, (RefCondition)h->n); break;
     case HOLE_LENGTH: put_length(s, s->args.local.at[h->n]); break;
-    case HOLE_BACK: hole_put_local(s, HOLE_GET, s->back); break;
     case HOLE_ENTRY: put_entry(s, site->instr); break;
-    case HOLE_GOT: hole_put_local(s, h->access, leaf_local(s, &s->got, h->n, h->type)); break;
-    case HOLE_GIVE: hole_put_local(s, h->access, leaf_local(s, &s->gives, h->n, h->type)); break;
     default: s->backend->fill(s->ctx, s, h, v, site);
     }
 }

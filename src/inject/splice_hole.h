@@ -8,6 +8,8 @@
 
 /* local.get, local.set or local.tee, by HoleAccess. */
 void hole_put_local(Splicer *s, uint8_t access, uint32_t local);
+/* global.get or global.set. */
+void hole_put_global(Splicer *s, uint8_t access, uint64_t global);
 /* Calls a function, a handle. */
 void hole_put_call(Splicer *s, uint32_t func);
 /* A call that returns a tuple leaves it on the stack: its leaves go to locals (HOLE_GOT). */

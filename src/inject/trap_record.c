@@ -36,19 +36,30 @@ static void put_record(Buf *b, uint32_t record) {
          record + TRAP_DEFICIT);
 }
 
-void trap_record_put(Buf *b, uint32_t first) {
-    for (uint32_t i = 0; i < TRAP_RECORDS; i++)
-        put_record(b, first + i * TRAP_WORDS);
-    emit(b, "i32.const 0");
+void trap_record_add_trapped(WasmModule *m, uint32_t first) {
+    Buf records = {0};
+    for (uint32_t i = 0; i < TRAP_RECORDS && first != UINT32_MAX; i++)
+        put_record(&records, emit_index(m, WASM_SPACE_GLOBAL, first) + i * TRAP_WORDS);
+    uint32_t func =
+        emit_function(m, "whammc.trapped", "param i32 i32 i32 i32 result i32 %p i32.const %d",
+                      &records, first == UINT32_MAX);
+    wasm_add_export(m, STR("whammc:trapped"), WASM_SPACE_FUNC, func);
+    buf_free(&records);
 }
 
-void trap_record_put_copy(Buf *b, uint32_t first, uint32_t memory, uint64_t at) {
+void trap_record_put_copy(Buf *b, const WasmModule *m, uint32_t first, uint32_t memory,
+                          uint64_t at) {
     for (uint32_t i = 0; i < TRAP_RECORDS; i++)
         for (uint32_t k = 0; k < TRAP_WORDS; k++)
-            emit(b, "i32.const 0 global.get %u i32.store %u %" PRIu64, first + i * TRAP_WORDS + k,
-                 memory, at + SUMS_TRAP * i + 4 * k);
+            emit(b, "i32.const 0 global.get %u i32.store %u %" PRIu64,
+                 emit_index(m, WASM_SPACE_GLOBAL, first) + i * TRAP_WORDS + k,
+                 emit_index(m, WASM_SPACE_MEMORY, memory), at + SUMS_TRAP * i + 4 * k);
 }
 
-void trap_record_put_show(Buf *b) {
-    emit(b, "local.get 0 i32.const -1 i32.eq if unreachable end");
+void trap_record_add_correct(WasmModule *m, const Buf *code) {
+    uint32_t func = emit_function(m, "whammc.correct",
+                                  "param $variable i32 $amount i64"
+                                  " local.get $variable i32.const -1 i32.eq if unreachable end %p",
+                                  code);
+    wasm_add_export(m, STR("whammc:correct"), WASM_SPACE_FUNC, func);
 }

@@ -22,13 +22,15 @@ enum { TRAP_RECORDS = 8 };
  */
 uint32_t trap_record_add_globals(WasmModule *m);
 
-/* Appends the body of whammc:trapped, but for its `end`, when `first` is the first global. */
-void trap_record_put(Buf *b, uint32_t first);
+/* Adds the export whammc:trapped, when `first` is the first global; UINT32_MAX: what it is told is
+ * of no use, there is always room for it. */
+void trap_record_add_trapped(WasmModule *m, uint32_t first);
 
-/* Appends code that copies the records to an address of a memory. */
-void trap_record_put_copy(Buf *b, uint32_t first, uint32_t memory, uint64_t at);
+/* Appends code that copies the records to an address of a memory; handles. */
+void trap_record_put_copy(Buf *b, const WasmModule *m, uint32_t first, uint32_t memory,
+                          uint64_t at);
 
-/* Appends what whammc:correct begins with: variable -1 traps. */
-void trap_record_put_show(Buf *b);
+/* Adds the export whammc:correct with this code, whose parameters are locals 0 and 1. */
+void trap_record_add_correct(WasmModule *m, const Buf *code);
 
 #endif

@@ -28,9 +28,11 @@
 #include "inject/counts.h"
 #include "edit/edit.h"
 
-/* Lets an edit of the function (functions come in order; *at is 0 at first) tell where the
- * instructions that can trap are: in trap_moved of the counts. */
-void trap_section_mark(Counts *c, uint32_t func, uint32_t *at, WasmBodyEdit *edit);
+/* Before bodies are written: makes room for where the instructions that can trap will be. */
+void trap_section_begin(Counts *c);
+
+/* Lets an edit of the function tell where they are: in trap_moved of the counts. */
+void trap_section_mark(const Counts *c, uint32_t func, WasmBodyEdit *edit);
 
 /* Appends the section to a program that has been written and read again as `written`. `m` is what
  * was written, laid out. */

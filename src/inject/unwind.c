@@ -24,7 +24,7 @@ static void region_params(const UnwindCall *u, const WasmTypeDef *callee, WasmTy
     for (uint32_t k = 0; k < callee->nparams; k++)
         vec_push(params, callee->params[k]);
     if (i->op == WASM_OP_CALL_INDIRECT)
-        vec_push(params, u->m->tables.at[i->b].limits.is64 ? WASM_I64 : WASM_I32);
+        vec_push(params, wasm_table_address(u->m, i->b));
     else if (i->op == WASM_OP_CALL_REF)
         vec_push(params, WASM_REF(1, i->a));
 }

@@ -52,25 +52,17 @@ static int64_t fail(Bridge *b, const WasmImport *im, const char *format, ...) {
 
 /* ---- functions that the adapters import ---- */
 
-/* What makes an address of an i32: an instruction or none. */
-static const char *widen(const WasmModule *m, uint32_t memory) {
-    return m->memories.at[memory].limits.is64 ? "i64.extend_i32_u" : "";
-}
-
-/* (address) -> i32 and (address, i32). */
-static void put_load(Buf *code, const WasmModule *m, uint32_t memory) {
-    emit(code, "local.get 0 %s i32.load %u 0", widen(m, memory), memory);
-}
-
-static void put_store(Buf *code, const WasmModule *m, uint32_t memory) {
-    emit(code, "local.get 0 %s local.get 1 i32.store %u 0", widen(m, memory), memory);
-}
-
-/* () -> i64, in bytes. */
-static void put_size(Buf *code, const WasmModule *m, uint32_t memory) {
-    const WasmLimits *l = &m->memories.at[memory].limits;
-    emit(code, "memory.size %u %s i64.const %u i64.shl", memory, l->is64 ? "" : "i64.extend_i32_u",
-         l->page_log2);
+/* load (address) -> i32, store (address, i32), or size () -> i64, in bytes. */
+static void put_access(Buf *code, const WasmModule *m, uint32_t memory, Str name) {
+    WasmType address = wasm_memory_address(m, memory);
+    const char *widen = emit_resized(WASM_I32, address);
+    if (str_is(name, "load"))
+        emit_body(code, "local.get 0 %s i32.load %u 0", widen, memory);
+    else if (str_is(name, "store"))
+        emit_body(code, "local.get 0 %s local.get 1 i32.store %u 0", widen, memory);
+    else
+        emit_body(code, "memory.size %u %s i64.const %u i64.shl", memory,
+                  emit_resized(address, WASM_I64), m->memories.at[memory].limits.page_log2);
 }
 
 /* The memory that a part of an import's name denotes. */
@@ -90,17 +82,11 @@ static int64_t resolve(void *ctx, const WasmImport *im) {
     if (str_is(im->module, WASI_MODULE))
         return wasm_merge_join(&b->adapters, im);
     Buf code = {0};
-    emit_locals(&code, 0, 0);
     if (str_is(im->module, "copy"))
         emit_copy(&code, to, memory_of(b, im->name, im->name.ptr),
                   memory_of(b, im->name, im->name.ptr + 4));
-    else if (str_is(im->name, "load"))
-        put_load(&code, to, memory_of(b, im->module, im->module.ptr));
-    else if (str_is(im->name, "store"))
-        put_store(&code, to, memory_of(b, im->module, im->module.ptr));
     else
-        put_size(&code, to, memory_of(b, im->module, im->module.ptr));
-    emit(&code, "end");
+        put_access(&code, to, memory_of(b, im->module, im->module.ptr), im->name);
     uint32_t type = b->from.funcs.at[im->handle].type;
     const char *name = arena_printf(&to->arena, "%.*s%.*s.%.*s", STR_ARG(b->adapters.prefix),
                                     STR_ARG(im->module), STR_ARG(im->name));
@@ -184,8 +170,7 @@ static int64_t adapter(Bridge *b, const WasmImport *im) {
 /* AssemblyScript's way to stop: abort(message, file, line, column). */
 static int64_t add_abort(Bridge *b, const WasmImport *im) {
     Buf code = {0};
-    emit_locals(&code, 0, 0);
-    emit(&code, "unreachable end");
+    emit_body(&code, "unreachable");
     uint32_t type = b->library->from->funcs.at[im->handle].type;
     return wasm_add_func(b->library->to, b->library->handles[WASM_SPACE_TYPE][type],
                          STR("whammc.abort"), &code, false);
@@ -208,17 +193,15 @@ int64_t bridge_import(Bridge *b, const WasmImport *im) {
 /* The function that calls what the library wants called first. */
 static void add_begin(Bridge *b) {
     const WasmMerge *g = b->library;
-    Buf code = {0};
+    Buf calls = {0};
     b->begun = wasm_add_global_i32(g->to, true, STR("whammc.begun"), 0);
-    emit_locals(&code, 0, 0);
-    emit(&code, "i32.const 1 global.set %u", (uint32_t)b->begun);
-    if (g->start >= 0)
-        emit(&code, "call %u", (uint32_t)g->start);
-    if (g->initialize >= 0)
-        emit(&code, "call %u", (uint32_t)g->initialize);
-    emit(&code, "end");
-    uint32_t type = wasm_add_func_type(g->to, NULL, 0, NULL, 0);
-    b->begin = wasm_add_func(g->to, type, STR("whammc.begin"), &code, false);
+    const int64_t first[] = {g->start, g->initialize};
+    for (uint32_t k = 0; k < 2; k++)
+        if (first[k] >= 0)
+            emit(&calls, "call %u", (uint32_t)first[k]);
+    b->begin = emit_function(g->to, "whammc.begin", "i32.const 1 global.set %u %p",
+                             (uint32_t)b->begun, &calls);
+    buf_free(&calls);
 }
 
 uint32_t bridge_entry(Bridge *b, uint32_t func) {
@@ -227,14 +210,11 @@ uint32_t bridge_entry(Bridge *b, uint32_t func) {
         return func;
     if (b->begun < 0)
         add_begin(b);
-    Buf code = {0};
-    emit_locals(&code, 0, 0);
-    emit(&code, "global.get %u i32.eqz if call %u end", (uint32_t)b->begun, b->begin);
-    for (uint32_t k = 0; k < wasm_func_type(g->to, func)->nparams; k++)
-        emit(&code, "local.get %u", k);
-    emit(&code, "call %u end", func);
-    const WasmFunc *f = &g->to->funcs.at[func];
-    return wasm_add_func(g->to, f->type, f->name, &code, false);
+    Buf begin = {0};
+    emit(&begin, "global.get %u i32.eqz if call %u end", (uint32_t)b->begun, b->begin);
+    uint32_t entry = emit_wrapper(g->to, g->to->funcs.at[func].name, func, &begin, NULL);
+    buf_free(&begin);
+    return entry;
 }
 
 void bridge_init(Bridge *b, const WasmMerge *library, Diags *diags) {

@@ -33,6 +33,7 @@ typedef struct RewriteOptions {
     bool no_optimise;   /* leave out Binaryen's passes */
     bool coalesce;      /* count by segments, not at each site */
     bool exact_traps;   /* ... which end at instructions that can trap */
+    uint32_t threads;   /* at most so many; 0 = one for each processor */
     bool keep_debug;    /* keep sections that describe the old code */
 } RewriteOptions;
 

@@ -3,6 +3,7 @@
  */
 #include "link/runtime.h"
 
+#include "valid/valid.h"
 #include "wasm/emit.h"
 #include "../../stdlib/runtime/values.h" /* the layout of the state */
 
@@ -14,9 +15,7 @@ static uint32_t add_copy(const RuntimePlace *p, Str name) {
     Buf code = {0};
     WasmType params[] = {WASM_I32, WASM_I32, WASM_I32};
     uint32_t type = wasm_add_func_type(to, params, 3, NULL, 0);
-    emit_locals(&code, 0, 0);
     emit_copy(&code, to, in ? p->memory : p->shown, in ? p->shown : p->memory);
-    emit(&code, "end");
     const char *full = arena_printf(&to->arena, "%.*s%.*s", STR_ARG(p->prefix), STR_ARG(name));
     return wasm_add_func(to, type, str_of(full), &code, false);
 }
@@ -31,6 +30,41 @@ int64_t runtime_resolve(void *ctx, const WasmImport *import) {
     Str module = wasi ? str_of(host_wasi_module(p->to)) : import->module;
     return wasm_need_import_func(p->to, module, import->name,
                                  wasm_func_type(p->from, import->handle));
+}
+
+bool runtime_merge(WasmMerge *g, WasmModule *from, RuntimeModule rt, const RuntimeFunc *wanted,
+                   uint32_t n, Diags *diags) {
+    uint32_t *roots = mem_alloc(sizeof *roots * (n + 1u));
+    bool ok = wasm_load_own(from, rt.bytes, rt.len, diags);
+    g->from = from;
+    for (uint32_t i = 0; ok && i < n; i++) {
+        const WasmExport *e = wasm_find_export(from, WASM_SPACE_FUNC, str_of(wanted[i].name));
+        if (!e)
+            diag(diags, DIAG_INTERNAL, NO_SPAN, "the runtime has no function %s", wanted[i].name);
+        ok = e != NULL;
+        roots[i] = e ? e->handle : 0;
+    }
+    ok = ok && wasm_merge(g, roots, n, diags);
+    for (uint32_t i = 0; ok && i < n; i++)
+        *wanted[i].handle = g->handles[WASM_SPACE_FUNC][roots[i]];
+    if (ok)
+        wasm_merge_free(g);
+    wasm_module_free(from);
+    free(roots);
+    return ok;
+}
+
+/* The module imports nothing that fmod needs. */
+static int64_t no_import(void *ctx, const WasmImport *import) {
+    (void)ctx, (void)import;
+    return -1;
+}
+
+bool runtime_add_fmod(WasmModule *m, uint32_t *handle, Diags *diags) {
+    WasmModule from;
+    WasmMerge g = {.to = m, .resolve = no_import, .prefix = STR("whammc.")};
+    const RuntimeFunc fmod = {"whammc_fmod", handle};
+    return runtime_merge(&g, &from, runtime_arithmetic(), &fmod, 1, diags);
 }
 
 bool runtime_show(RuntimePlace *p, HostChoice host, Diags *diags) {

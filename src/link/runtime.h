@@ -6,6 +6,7 @@
 #define WHAMMC_LINK_RUNTIME_H
 
 #include "report/embedded.h"
+#include "edit/merge.h"
 #include "link/host.h"
 
 typedef struct RuntimePlace {
@@ -19,6 +20,20 @@ typedef struct RuntimePlace {
 
 /* WasmMerge.resolve; ctx is a RuntimePlace. */
 int64_t runtime_resolve(void *ctx, const WasmImport *import);
+
+/* A function that is wanted of a runtime: the name of its export, and where its handle goes. */
+typedef struct RuntimeFunc {
+    const char *name;
+    uint32_t *handle;
+} RuntimeFunc;
+
+/* Reads a runtime into `from`, which is freed afterwards, and copies what is wanted of it, as `g`
+ * says. False with messages if that cannot be done. */
+bool runtime_merge(WasmMerge *g, WasmModule *from, RuntimeModule rt, const RuntimeFunc *wanted,
+                   uint32_t n, Diags *diags);
+
+/* Adds C's fmod to the module, which is not laid out. False on an internal error (reported). */
+bool runtime_add_fmod(WasmModule *m, uint32_t *handle, Diags *diags);
 
 /* Chooses the memory for text and reports that the host can see: sets p->shown. For WASI that is
  * the export 'memory', the program's if it has one. False with a message if that is something else.

@@ -24,13 +24,16 @@ static void list_actions(Matcher *w) {
     for (uint32_t op = 0; op < WASM_OP_COUNT; op++) {
         const ActionList *list = &w->plan->by_op[op];
         w->may_match[op].from = w->listed.len;
+        w->same[op].decided = true;
         for (uint32_t i = 0; i < list->len; i++) {
             const Action *a = &w->plan->actions.at[list->at[i]];
             bool decided = is_decided(w, a, (WasmOp)op);
             if (w->accept || !plan_never_at(w->plan, a->variant, (WasmOp)op))
                 vec_push(&w->listed, ((ListedAction){list->at[i], decided, NULL}));
+            w->same[op].decided &= decided;
         }
         w->may_match[op].to = w->listed.len;
+        w->same[op].found = w->may_match[op].to == w->may_match[op].from;
     }
 }
 
@@ -156,7 +159,7 @@ static void match_kind(Matcher *w, const ActionList *list, const Site *s) {
     }
 }
 
-static void match_instr(Matcher *w, const Site *s) {
+static void match_listed(Matcher *w, const Site *s) {
     uint32_t to = w->may_match[s->instr->op].to;
     w->matches.len = 0;
     for (uint32_t i = w->may_match[s->instr->op].from; i < to; i++) {
@@ -167,6 +170,30 @@ static void match_instr(Matcher *w, const Site *s) {
             listed->shape = shape;
         add_match(w, a, shape);
     }
+}
+
+/* What is decided for this kind of instruction, which is found at the first one. */
+static void keep_matches(Matcher *w, WasmOp op) {
+    w->same[op].found = true;
+    w->same[op].first = w->decided.len;
+    w->same[op].n = w->matches.len;
+    for (uint32_t i = 0; i < w->matches.len; i++)
+        vec_push(&w->decided, w->matches.at[i]);
+}
+
+/* Matches at an instruction and shows it. */
+static void at_instr(Matcher *w, Site *s, bool watched) {
+    const struct SameMatches *same = &w->same[s->instr->op];
+    s->decided = same->decided;
+    if (!same->found) {
+        match_listed(w, s);
+        if (same->decided)
+            keep_matches(w, (WasmOp)s->instr->op);
+    }
+    uint32_t n = same->found ? same->n : w->matches.len;
+    if (n || watched)
+        w->at(w->ctx, s, &w->types, same->found ? w->decided.at + same->first : w->matches.at, n);
+    s->decided = false;
 }
 
 /* What an else-arm finds on the stack. */
@@ -206,8 +233,8 @@ static inline bool may_match(const Matcher *w, const WasmInstr *i) {
 }
 
 bool matcher_watches(const Matcher *w, const WasmInstr *i) {
-    if (i->op == WASM_OP_CALL || i->op == WASM_OP_RETURN_CALL)
-        return (int64_t)i->a == w->watch_call;
+    if (i->op == WASM_OP_CALL || i->op == WASM_OP_RETURN_CALL || i->op == WASM_OP_REF_FUNC)
+        return (int64_t)i->a == w->watch_funcs[0] || (int64_t)i->a == w->watch_funcs[1];
     return w->watch_op[i->op];
 }
 
@@ -251,15 +278,41 @@ static void find_types(Matcher *w, const WasmInstr *i, const WasmCode *code) {
     w->types.falls_through = falls_through(w, code);
 }
 
+/* Nothing is to be shown of single instructions: somebody has taken all. */
+static bool takes_body(Matcher *w, const Site *site, bool typed) {
+    if (!w->at_body || !w->body.at.len || typed || w->uses_constructs || w->accept ||
+        w->plan->by_kind[EVENT_BLOCK_START].len || w->plan->by_kind[EVENT_BLOCK_END].len)
+        return false;
+    for (const WasmInstr *i = w->body.at.at; i->size; i++)
+        if (!w->same[i->op].found || matcher_watches(w, i))
+            return false;
+    return w->at_body(w->ctx, site, &w->body);
+}
+
+/* Puts the last instruction where the walk leaves it; returns how many there are. */
+static uint32_t skip_to_end(const Matcher *w, WasmCode *code, WasmInstr buffer[2]) {
+    uint32_t n = w->body.at.len - 1;
+    code->at = code->end;
+    code->decoded = &w->body.at.at[n];
+    if (n)
+        buffer[(n - 1) & 1] = w->body.at.at[n - 1];
+    return n;
+}
+
+/* Of larger bodies the instructions would take too much memory. */
+enum { MAX_DECODED = 1 << 20 };
+
 bool match_func(Matcher *w, uint32_t func) {
     const WasmFunc *f = &w->m->funcs.at[func];
     prepare(w);
     statics_function(w->plan, w->m, func);
-    w->locals.len = 0;
+    w->locals.len = w->body.at.len = 0;
     uint32_t first = wasm_func_locals(w->m, func, &w->locals, &w->error);
     if (!first)
         return fail(w, w->error, 0);
     WasmCode code = wasm_code(wasm_func_body(w->m, func), f->body_size, first);
+    if (f->body_size <= MAX_DECODED && !wasm_decode(&w->body, func, &code))
+        return fail(w, code.error, code.error_offset);
     bool typed = needs_types(w, code);
     if (typed && !wasm_typer_begin(&w->typer, w->m, func, &code))
         return fail(w, w->typer.error, w->typer.error_offset);
@@ -270,6 +323,8 @@ bool match_func(Matcher *w, uint32_t func) {
     at_kind(w, EVENT_FUNC_ENTRY, &s);
     WasmInstr buffer[2];
     uint32_t index = 0;
+    if (takes_body(w, &s, typed))
+        index = skip_to_end(w, &code, buffer);
     flow_begin(&w->flow);
     if (w->uses_constructs)
         constructs_find(code, &w->constructs);
@@ -290,9 +345,7 @@ bool match_func(Matcher *w, uint32_t func) {
             set_site(w, &s, i, &step);
             if (typed)
                 find_types(w, i, &code);
-            match_instr(w, &s);
-            if (w->matches.len || watched)
-                w->at(w->ctx, &s, &w->types, w->matches.at, w->matches.len);
+            at_instr(w, &s, watched);
             if (step.first)
                 at_kind(w, EVENT_BLOCK_START, &s);
             if (step.last)
@@ -325,6 +378,7 @@ void matcher_free(Matcher *w) {
     vec_free(&w->locals);
     vec_free(&w->matches);
     vec_free(&w->listed);
+    vec_free(&w->decided);
     flow_free(&w->flow);
     vec_free(&w->constructs);
     vec_free(&w->open);

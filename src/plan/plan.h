@@ -309,6 +309,9 @@ bool plan_is_off(const Plan *plan, const PlanProbe *p);
  * as static conditions go. */
 bool plan_is_same_at(const Plan *plan, const Variant *v, WasmOp op);
 
+/* Whether a static expression has one value at all instructions of a kind. */
+bool plan_value_is_same_at(const Plan *plan, const Expr *e, WasmOp op);
+
 /* Whether a variant's predicate is false at all instructions of this kind, wherever they are. */
 bool plan_never_at(const Plan *plan, const Variant *v, WasmOp op);
 
@@ -384,7 +387,8 @@ typedef struct ListedAction {
 typedef struct Matcher {
     Plan *plan;
     const WasmModule *m;
-    int64_t watch_call; /* a function: calls of it are shown even if nothing matches; -1 = none */
+    int64_t watch_funcs[2]; /* what names these functions is shown even if nothing matches; -1 =
+                               none */
     bool watch_op[WASM_OP_COUNT]; /* so are these instructions */
     /*
      * Called in code order for each location at which something matches: the function's entry
@@ -394,6 +398,10 @@ typedef struct Matcher {
     void (*at)(void *ctx, const Site *site, const SiteTypes *types, const Match *matches,
                uint32_t n);
     void *ctx;
+    /* Not NULL: is asked to take all instructions of a body at once, if for each of them what
+     * matches has been found (`same`) and none is watched; the site has the function. False: they
+     * are to be shown one by one. */
+    bool (*at_body)(void *ctx, const Site *site, const WasmDecoded *body);
     /* Not NULL: decides alone whether an action matches at a location, instead of bounds and static
      * conditions. Basic blocks are followed. */
     bool (*accept)(void *ctx, const struct Matcher *w, const Action *a, const Site *site);
@@ -408,6 +416,12 @@ typedef struct Matcher {
         uint32_t from, to;
     } may_match[WASM_OP_COUNT]; /* in `listed` */
     Vec(ListedAction) listed;
+    struct SameMatches {
+        bool decided, found; /* all listed actions are decided; the matches have been found */
+        uint32_t first, n;
+    } same[WASM_OP_COUNT]; /* in `decided` */
+    Vec(Match) decided;
+    WasmDecoded body; /* the current function, if it is not very large */
     WasmTyper typer;
     WasmSurvey survey;
     SiteTypes types;

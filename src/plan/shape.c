@@ -159,6 +159,13 @@ bool plan_is_same_at(const Plan *plan, const Variant *v, WasmOp op) {
     return same;
 }
 
+bool plan_value_is_same_at(const Plan *plan, const Expr *e, WasmOp op) {
+    WasmInstr i = {.op = op};
+    Site s = plan_nowhere(plan, NULL);
+    s.instr = &i;
+    return asks_no_place(e, &s);
+}
+
 bool plan_never_at(const Plan *plan, const Variant *v, WasmOp op) {
     WasmInstr i = {.op = op};
     Site s = plan_nowhere(plan, NULL);

@@ -14,10 +14,12 @@
 #include "plan/alt.h"
 #include "wasm/emit.h"
 #include "flush/flush.h"
-#include "link/link_fmod.h"
 #include "flush/flush_library.h"
 #include "inject/program.h"
 #include "link/runtime.h"
+#include "storage/kind_count.h"
+#include "base/workers.h"
+#include "storage/loop_count.h"
 #include "edit/edit.h"
 #include "valid/subtype.h"
 #include "valid/valid.h"
@@ -33,7 +35,7 @@ typedef struct Rewrite {
     HostChoice host;        /* without HOST_AUTO */
     Store store;
     Coalesce coalesce;
-    uint32_t point;       /* of counts.points: the next in pass 2 */
+    KindCounts kinds;
     uint32_t region_func; /* the function that splicer.one_region is about */
     Vec(Match) coded;     /* the matches of a site that have code there */
     Flush flush;
@@ -109,12 +111,35 @@ static void check_dups(Rewrite *r, const Site *site, const Variant *v) {
     }
 }
 
+/* Nothing is to be noted of a variant that only counts. */
+static bool has_no_needs(const Variant *v) {
+    return !v->alt_calls.len && !v->dups.len && !v->memory_calls.len && !v->asks.targets &&
+           !v->asks.entry && !v->alt.is;
+}
+
+/* Counts what is the same at all instructions of the kind. */
+static bool count_kind(Rewrite *r, const Site *site, const Match *matches, uint32_t n) {
+    if (!site->decided || !r->store.coalesce)
+        return false;
+    for (uint32_t i = 0; i < n && !r->kinds.of[site->instr->op].found; i++)
+        if (!has_no_needs(matches[i].shape->variant))
+            return false;
+    return kinds_count(&r->kinds, &r->store, site, matches, n);
+}
+
 static void count_site(void *self, const Site *site, const SiteTypes *types, const Match *matches,
                        uint32_t n) {
     Rewrite *r = self;
     bool code = site->instr && matcher_watches(&r->p.matcher, site->instr);
+    if (count_kind(r, site, matches, n)) {
+        program_touch(&r->p, site, code);
+        shadow_note(&r->shadow, site, matches, n);
+        return;
+    }
     for (uint32_t i = 0; i < n; i++) {
-        code |= !store_count(&r->store, site, &matches[i]);
+        bool counted = store_count(&r->store, site, &matches[i]);
+        code |= !counted;
+        r->p.touched[site->func] |= counted ? 0 : TOUCHED_CODE;
         check_alt_calls(r, site, types, matches[i].shape->variant);
         check_dups(r, site, matches[i].shape->variant);
         if (matches[i].shape->variant->asks.targets)
@@ -134,6 +159,17 @@ static void count_site(void *self, const Site *site, const SiteTypes *types, con
     shadow_note(&r->shadow, site, matches, n);
     if (n > 1)
         check_alts(r, site, matches, n);
+}
+
+/* Counts a whole body in which all instructions are of such kinds. */
+static bool count_body(void *self, const Site *site, const WasmDecoded *body) {
+    Rewrite *r = self;
+    uint64_t sites = r->store.sites;
+    if (!kinds_count_body(&r->kinds, &r->store, &r->p.matcher, site, body))
+        return false;
+    if (r->store.sites > sites)
+        r->p.touched[site->func] |= TOUCHED;
+    return true;
 }
 
 /* What asks for memories without a site. */
@@ -207,19 +243,27 @@ static void guard(Rewrite *r, const Site *site, const Match *matches, uint32_t n
     pieces_add(&r->p.pieces, WASM_REPLACE, site->pc, RANK_PROBE, from, code->len);
 }
 
-/* Pass 2, before the sites of a function: its counters. */
-static void enter(void *self, uint32_t func) {
-    Rewrite *r = self;
-    Buf *code = &r->p.pieces.code;
-    for (; r->store.counts && r->point < r->coalesce.counts.points.len; r->point++) {
-        const CountPoint *p = &r->coalesce.counts.points.at[r->point];
-        if (p->func != func)
-            return;
-        size_t from = code->len;
-        store_put_count(&r->store, &r->p.m, p->counter, code);
-        pieces_add(&r->p.pieces, p->after ? WASM_AFTER : WASM_BEFORE, p->offset, RANK_PROBE, from,
-                   code->len);
+static void put_count(const Rewrite *r, const CountPoint *p, Pieces *pieces) {
+    Buf *code = &pieces->code;
+    size_t from = code->len;
+    if (p->loop) {
+        loop_count_put_entry(&r->store, &r->p.m, p->loop - 1, code);
+        pieces_add_count(pieces, WASM_BEFORE, p->offset, from, code->len);
+        from = code->len;
+        loop_count_put_head(&r->store, &r->p.m, p->loop - 1, code);
+    } else {
+        emit_increment(code, store_counter(&r->store, &r->p.m, p->counter), 1);
     }
+    pieces_add_count(pieces, p->after ? WASM_AFTER : WASM_BEFORE, p->offset, from, code->len);
+}
+
+/* Pass 2, before the sites of a function: its counters. */
+static void enter(void *self, uint32_t func, Pieces *pieces) {
+    const Rewrite *r = self;
+    uint32_t n = 0;
+    const CountPoint *points = r->store.counts ? counts_points(r->store.counts, func, &n) : NULL;
+    for (uint32_t i = 0; i < n; i++)
+        put_count(r, &points[i], pieces);
 }
 
 /* Leaves out what is counted by segments. */
@@ -357,15 +401,17 @@ static bool link(void *self) {
     memory_helpers(&r->memories, r->options->link == LINK_IMPORT, reach.helpers);
     if (!flush_link(&r->flush, &reach, &r->once) ||
         (reach.helpers[HELPER_FMOD] &&
-         !link_add_fmod(&r->p.m, &r->helpers[HELPER_FMOD], r->p.diags)) ||
+         !runtime_add_fmod(&r->p.m, &r->helpers[HELPER_FMOD], r->p.diags)) ||
         !libraries_link(&r->flush))
         return false;
     add_memory_functions(r);
     add_functions(r, &reach);
     shadow_add(&r->shadow);
     br_tables_add(&r->br_tables, &r->p.m);
+    loop_counts_add(&r->store, &r->p.m);
     wasm_layout(&r->p.m);
     store_laid_out(&r->store, &r->p.m);
+    program_wrap_ends(&r->p, r->flush.main, r->flush.proc_exit);
     if (!flush_add(&r->flush, init, &r->once, &reach))
         return false;
     Splicer *s = &r->p.splicer;
@@ -383,8 +429,6 @@ static bool link(void *self) {
         r->fill.grow = r->flush.at.grow;
     if (r->flush.flushes && r->store.counts && r->store.counts->traps.len)
         r->p.counts = &r->coalesce.counts;
-    r->p.main = r->flush.main;
-    r->p.proc_exit = r->flush.proc_exit;
     r->p.flush = r->flush.at.flush == UINT32_MAX ? -1 : (int64_t)r->flush.at.flush;
     return true;
 }
@@ -417,9 +461,13 @@ static void decide_link(Rewrite *r, const RewriteOptions *options) {
 static void close_counts(Rewrite *r) {
     const Counts *counts = &r->coalesce.counts;
     coalesce_close(&r->coalesce);
-    for (uint32_t i = 0; i < counts->points.len; i++)
-        if (counts->points.at[i].last)
-            r->p.touched[counts->points.at[i].func] |= TOUCHED_END;
+    for (uint32_t i = 0; i < counts->points.len; i++) {
+        CountPoint *p = &counts->points.at[i];
+        if (p->last)
+            r->p.touched[p->func] |= TOUCHED_END;
+        if (r->p.touched[p->func] & TOUCHED_CODE)
+            p->loop = 0; /* the code may change locals */
+    }
 }
 
 static bool match(void *self) {
@@ -437,6 +485,9 @@ static bool match(void *self) {
     if (r->options->coalesce) {
         bool exact = r->options->exact_traps || r->host == HOST_PROF;
         coalesce_init(&r->coalesce, r->p.plan, &r->p.m, exact);
+        r->coalesce.counts.decoded = &r->p.matcher.body;
+        r->p.matcher.at_body = count_body;
+        r->coalesce.counts.follows_locals = !r->options->no_optimise;
         r->store.coalesce = &r->coalesce;
         r->store.counts = &r->coalesce.counts;
     }
@@ -494,8 +545,12 @@ static void tell_host(const Rewrite *r, const RewriteOptions *options) {
         h->why = runtime_host_reason(&r->p.m, r->host, &r->p.plan->arena);
 }
 
-static const Target target = {
-    .match = match, .link = link, .enter = enter, .splice = splice_at, .blame = blame};
+static const Target target = {.match = match,
+                              .link = link,
+                              .enter = enter,
+                              .enters_apart = true,
+                              .splice = splice_at,
+                              .blame = blame};
 
 bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId file,
                     const RewriteOptions *options, Buf *out, Diags *diags) {
@@ -505,7 +560,8 @@ bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId fi
                     .plan = plan,
                     .file = file,
                     .diags = diags,
-                    .keep_debug = options->keep_debug};
+                    .keep_debug = options->keep_debug,
+                    .threads = workers_threads(options->threads)};
     bool ok = program_instrument(&r.p, bytes, size, out);
     if (options->linked)
         *options->linked = r.decided.link == LINK_AUTO ? LINK_MERGE : r.decided.link;
@@ -514,6 +570,7 @@ bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId fi
     store_free(&r.store);
     if (r.store.counts)
         coalesce_free(&r.coalesce);
+    kinds_free(&r.kinds);
     vec_free(&r.coded);
     shadow_free(&r.shadow);
     br_tables_free(&r.br_tables);
@@ -533,7 +590,7 @@ bool rewrite_list(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId file
                   void *ctx, Diags *diags) {
     static const RewriteOptions options;
     WasmModule m;
-    Matcher w = {.plan = plan, .m = &m, .watch_call = -1, .at = at, .ctx = ctx};
+    Matcher w = {.plan = plan, .m = &m, .watch_funcs = {-1, -1}, .at = at, .ctx = ctx};
     bool ok = wasm_load(&m, bytes, size, file, diags);
     plan->host = flush_host_name(flush_host(&m, plan, &options));
     plan->nameless = ok && !wasm_names_funcs(&m);

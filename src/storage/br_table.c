@@ -51,20 +51,20 @@ static Ranks rank(const TargetList *list) {
 
 static uint32_t add_function(WasmModule *m, const TargetList *list) {
     Ranks r = rank(list);
-    Buf b = {0};
-    WasmType i32 = WASM_I32;
-    uint32_t type = wasm_add_func_type(m, &i32, 1, &i32, 1);
-    emit_locals(&b, 0, 0);
-    for (uint32_t k = 0; k <= r.depths.len; k++)
-        emit(&b, "block");
-    emit(&b, "local.get 0");
-    emit_br_table(&b, r.of, list->depths.len, r.depths.len);
-    for (uint32_t k = 0; k < r.depths.len; k++)
-        emit(&b, "end i32.const %u return", r.depths.at[k]);
-    emit(&b, "end i32.const 0 end");
+    Buf blocks = {0}, results = {0};
+    emit(&results, "local.get 0");
+    emit_br_table(&results, r.of, list->depths.len, r.depths.len);
+    for (uint32_t k = 0; k < r.depths.len; k++) {
+        emit(&blocks, "block");
+        emit(&results, "end i32.const %u return", r.depths.at[k]);
+    }
+    uint32_t func = emit_function(
+        m, "whammc.targets", "param i32 result i32 block %p %p end i32.const 0", &blocks, &results);
     vec_free(&r.depths);
     free(r.of);
-    return wasm_add_func(m, type, STR("whammc.targets"), &b, false);
+    buf_free(&blocks);
+    buf_free(&results);
+    return func;
 }
 
 void br_tables_add(BrTables *t, WasmModule *m) {

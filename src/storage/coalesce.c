@@ -48,21 +48,25 @@ static bool is_interrupted(const Coalesce *c, uint32_t func) {
     WasmCode code;
     WasmInstr i;
     wasm_func_code(c->m, func, &code); /* the walk has found it well formed */
+    wasm_use_decoded(c->counts.decoded, func, &code);
     while (wasm_next(&code, &i))
         if (c->watched[i.op])
             return true;
     return false;
 }
 
-bool coalesce_takes(Coalesce *c, const Site *site, const Match *match) {
-    if (counters_shape(&c->counters, match->shape)->why_not != WHY_NOTHING)
-        return false;
-    if (c->func != site->func) {
-        c->func = site->func;
-        c->allowed = !c->nowhere && !is_interrupted(c, site->func);
-        counts_enter(&c->counts, site->func);
+bool coalesce_allows(Coalesce *c, uint32_t func) {
+    if (c->func != func) {
+        c->func = func;
+        c->allowed = !c->nowhere && !is_interrupted(c, func);
+        counts_enter(&c->counts, func);
     }
     return c->allowed;
+}
+
+bool coalesce_takes(Coalesce *c, const Site *site, const Match *match) {
+    return counters_shape(&c->counters, match->shape)->why_not == WHY_NOTHING &&
+           coalesce_allows(c, site->func);
 }
 
 /* The number of what is added to; COUNT_NONE: it is not there. */
@@ -74,30 +78,46 @@ static uint32_t variable_of(const Coalesce *c, MapCells *cells, const Site *site
     return cell ? c->plan->vars.len + cell->first_sum + a->leaf : COUNT_NONE;
 }
 
-void coalesce_note(Coalesce *c, MapCells *cells, const Site *site, const Match *match) {
+void coalesce_each_share(Coalesce *c, MapCells *cells, const Site *site, const Match *match,
+                         void (*add)(void *ctx, uint32_t var, uint64_t amount), void *ctx) {
     Counting k = *counters_shape(&c->counters, match->shape);
-    uint32_t segment = counts_segment(&c->counts, site, counts_event(match->action));
-    uint32_t key = counts_key(site, counts_event(match->action));
     for (uint32_t i = k.first; i < k.first + k.n; i++) {
         const Addition *a = &c->counters.additions.at[i];
         if (c->counters.sums.at[a->sum].of_sites)
             continue;
         uint32_t var = variable_of(c, cells, site, match, a);
         if (var != COUNT_NONE)
-            counts_share(&c->counts, var, segment, key, addition_amount(&c->counters, a, site));
+            add(ctx, var, addition_amount(&c->counters, a, site));
     }
 }
 
-uint32_t coalesce_value(Coalesce *c, const Site *site, const Match *match, uint32_t var,
-                        uint32_t last) {
+/* Where shares are added. */
+typedef struct SharePlace {
+    Counts *counts;
+    uint32_t segment, key;
+} SharePlace;
+
+static void add_share(void *ctx, uint32_t var, uint64_t amount) {
+    const SharePlace *p = ctx;
+    counts_share(p->counts, var, p->segment, p->key, amount);
+}
+
+void coalesce_note(Coalesce *c, MapCells *cells, const Site *site, const Match *match) {
+    CountEvent event = counts_event(match->action);
+    SharePlace place = {&c->counts, counts_segment(&c->counts, site, event),
+                        counts_key(site, event)};
+    coalesce_each_share(c, cells, site, match, add_share, &place);
+}
+
+uint64_t coalesce_amount(Coalesce *c, const Site *site, const Match *match, uint32_t var,
+                         bool *flag) {
     counters_shape(&c->counters, match->shape);
     const Addition *a = counters_first(&c->counters, match->shape, var);
-    bool flag = c->counters.sums.at[var].flag;
     uint64_t amount = 0;
+    *flag = c->counters.sums.at[var].flag;
     for (; a; a = counters_next(&c->counters, a))
-        amount = (flag ? 0 : amount) + addition_amount(&c->counters, a, site);
-    uint32_t segment = counts_segment(&c->counts, site, counts_event(match->action));
-    return counts_value(&c->counts, segment, amount, flag, last);
+        amount = (*flag ? 0 : amount) + addition_amount(&c->counters, a, site);
+    return amount;
 }
 
 /* What is to be corrected after traps is added to script and shared variables, but not to flags,

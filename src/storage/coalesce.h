@@ -31,18 +31,24 @@ typedef struct Coalesce {
 void coalesce_init(Coalesce *c, const Plan *plan, const WasmModule *m, bool exact_traps);
 void coalesce_free(Coalesce *c);
 
-/* Whether a match is counted by segments: then no code goes to the site. The same in both passes;
- * sites come in the order of functions. */
+/* Whether counters of a function are counted by segments. The same in both passes; functions come
+ * in their order. */
+bool coalesce_allows(Coalesce *c, uint32_t func);
+
+/* Whether a match is counted by segments: then no code goes to the site. */
 bool coalesce_takes(Coalesce *c, const Site *site, const Match *match);
 
 /* Pass 1, of a match that is taken: what it adds to shared and script variables and to cells,
  * which are there. */
 void coalesce_note(Coalesce *c, MapCells *cells, const Site *site, const Match *match);
 
-/* ... what it adds to an unshared variable that is reported: as counts_value, whose `last` is the
- * one that the variable's group had before. */
-uint32_t coalesce_value(Coalesce *c, const Site *site, const Match *match, uint32_t var,
-                        uint32_t last);
+/* Calls add() with each variable and amount of that. */
+void coalesce_each_share(Coalesce *c, MapCells *cells, const Site *site, const Match *match,
+                         void (*add)(void *ctx, uint32_t var, uint64_t amount), void *ctx);
+
+/* ... what each execution adds to an unshared variable, or sets it to (*flag). */
+uint64_t coalesce_amount(Coalesce *c, const Site *site, const Match *match, uint32_t var,
+                         bool *flag);
 
 /* Pass 1 is over. */
 void coalesce_close(Coalesce *c);

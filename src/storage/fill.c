@@ -32,10 +32,6 @@ static const uint64_t *words(void *ctx, const Site *site, const Match *match, ui
 
 /* ---- variables ---- */
 
-static void put_global(Splicer *s, uint8_t access, uint64_t global) {
-    put_index(s->out, access == HOLE_GET ? WASM_OP_GLOBAL_GET : WASM_OP_GLOBAL_SET, global);
-}
-
 /* The local of the first leaf; those of the others follow. */
 static uint32_t frame_local(Fill *f, Splicer *s, uint32_t var) {
     uint32_t id = f->store->frame_of[var];
@@ -61,9 +57,10 @@ static void put_variable(Fill *f, Splicer *s, const Hole *h) {
     const PlanVar *var = &f->plan->vars.at[id];
     switch (var->decl->storage) {
     case STORAGE_FRAME: hole_put_local(s, h->access, frame_local(f, s, id) + leaf); break;
-    case STORAGE_UNSHARED: put_global(s, h->access, s->words[var->decl->index] + leaf); break;
+    case STORAGE_UNSHARED: hole_put_global(s, h->access, s->words[var->decl->index] + leaf); break;
     default:
-        put_global(s, h->access, wasm_final(f->m, WASM_SPACE_GLOBAL, f->store->global[id] + leaf));
+        hole_put_global(s, h->access,
+                        wasm_final(f->m, WASM_SPACE_GLOBAL, f->store->global[id] + leaf));
         break;
     }
 }
@@ -90,7 +87,7 @@ static void put_element(Fill *f, Splicer *s, const Hole *h, const Variant *v, co
     bool set = h->kind == HOLE_ELEMENT_SET, mark = leaf == HOLE_MARK;
     if (cell && (!mark || cell->marked)) {
         uint32_t global = cell->first_global + (mark ? map->leaves : leaf);
-        put_global(s, set ? HOLE_SET : HOLE_GET, wasm_final(f->m, WASM_SPACE_GLOBAL, global));
+        hole_put_global(s, set ? HOLE_SET : HOLE_GET, wasm_final(f->m, WASM_SPACE_GLOBAL, global));
     } else if (set) {
         wasm_put_op(s->out, WASM_OP_DROP);
     } else {
@@ -113,41 +110,31 @@ static void put_library_call(Fill *f, Splicer *s, uint32_t n) {
         hole_take_leaves(s, fn->result);
 }
 
-static bool is_wide(const Fill *f, uint32_t memory) {
-    return f->m->memories.at[memory].limits.is64;
-}
-
 /* memory.init, memory.copy or memory.fill again, with the address on the stack in another memory.
  */
 static void put_dup(const Fill *f, Splicer *s, const Expr *to, const Site *site) {
     const WasmInstr *i = site->instr;
     uint32_t memory = memory_handle(f->memories, to, site); /* checked in pass 1 */
-    uint64_t index = wasm_final(f->m, WASM_SPACE_MEMORY, memory);
-    bool wide = is_wide(f, memory);
-    if (wide)
-        wasm_put_op(s->out, WASM_OP_I64_EXTEND_I32_U);
-    hole_put_local(s, HOLE_GET, s->args.local.at[1]);
+    uint32_t index = wasm_final(f->m, WASM_SPACE_MEMORY, memory);
+    WasmType address = wasm_memory_address(f->m, memory);
+    emit(s->out, "%s local.get %u", emit_resized(WASM_I32, address), s->args.local.at[1]);
     /* the length is 64 bits wide if all addresses are */
-    bool wide_length = i->op == WASM_OP_MEMORY_FILL   ? wide
-                       : i->op == WASM_OP_MEMORY_COPY ? wide && is_wide(f, i->b)
-                                                      : false;
-    hole_put_operand_as(s, 0, wide_length);
+    bool wide = address == WASM_I64 && i->op != WASM_OP_MEMORY_INIT;
+    if (i->op == WASM_OP_MEMORY_COPY)
+        wide &= wasm_memory_address(f->m, i->b) == WASM_I64;
+    hole_put_operand_as(s, 0, wide);
     switch (i->op) {
-    case WASM_OP_MEMORY_FILL: put_index(s->out, WASM_OP_MEMORY_FILL, index); break;
+    case WASM_OP_MEMORY_FILL: emit(s->out, "memory.fill %u", index); break;
     case WASM_OP_MEMORY_COPY:
-        put_index(s->out, WASM_OP_MEMORY_COPY, index);
-        buf_uleb(s->out, wasm_final(f->m, WASM_SPACE_MEMORY, i->b));
+        emit(s->out, "memory.copy %u %u", index, wasm_final(f->m, WASM_SPACE_MEMORY, i->b));
         break;
-    default:
-        put_index(s->out, WASM_OP_MEMORY_INIT, wasm_final(f->m, WASM_SPACE_DATA, i->a));
-        buf_uleb(s->out, index);
+    default: emit(s->out, "memory.init %u %u", wasm_final(f->m, WASM_SPACE_DATA, i->a), index);
     }
 }
 
 /* Turns the index of a table's entry into that of the function in it. */
 static void put_resolve(const Fill *f, Splicer *s, const WasmInstr *i) {
-    if (f->m->tables.at[accessed_table(i)].limits.is64)
-        wasm_put_op(s->out, WASM_OP_I64_EXTEND_I32_U);
+    emit_resize(s->out, WASM_I32, wasm_table_address(f->m, accessed_table(i)));
     shadow_put_lookup(f->shadow, i, s->out);
 }
 
@@ -196,7 +183,7 @@ static bool instead(void *ctx, const Site *site, Buf *out) {
     Fill *f = ctx;
     const WasmInstr *i = site->instr;
     if (i->op == WASM_OP_MEMORY_GROW && i->a == 0 && f->grow != UINT32_MAX) {
-        put_index(out, WASM_OP_CALL, wasm_final(f->m, WASM_SPACE_FUNC, f->grow));
+        emit_calls(out, f->m, &f->grow, 1);
         return true;
     }
     return shadow_put_instr(f->shadow, site, out);

@@ -197,282 +197,220 @@ static uint32_t number_of(const MemoryOps *x, MemoryRef r) {
     return p.calls ? x->m->memories.len : p.handle;
 }
 
-/* ---- writing functions; indices are handles ---- */
+/* ---- code in pieces; indices are handles ---- */
 
 static uint32_t func_of(MemoryOps *x, uint32_t op, MemoryRef a, MemoryRef b);
 
-/* Takes the body over. Locals after the parameters: i32, then i64. */
-static uint32_t add_func(MemoryOps *x, const char *name, uint32_t nparams, uint32_t n32,
-                         uint32_t n64, bool result, Buf *body) {
-    WasmType params[8] = {WASM_I32, WASM_I32, WASM_I32, WASM_I32, WASM_I32};
-    uint32_t type = wasm_add_func_type(x->m, params, nparams, params, result);
-    Buf code = {0};
-    emit_locals(&code, n32, n64);
-    buf_bytes(&code, body->data, body->len);
-    emit(&code, "end");
-    buf_free(body);
-    return wasm_add_func(x->m, type, str_of(name), &code, false);
-}
-
-static void call_helper(const MemoryOps *x, Buf *b, Helper h) {
-    emit(b, "call %u", x->at.helpers[h]);
-}
-
 /* What makes an address of an i32: an instruction or none. */
 static const char *widen(const Place *p) {
-    return p->wide ? "i64.extend_i32_u" : "";
+    return emit_resized(WASM_I32, p->wide ? WASM_I64 : WASM_I32);
 }
 
-/* An i32 is on the stack: leaves the number of `bytes` (1, 4 or 8) there. */
-static void put_load(const MemoryOps *x, Buf *b, const Place *p, uint32_t bytes) {
+/* Makes the number of 1, 4 or 8 bytes at an address, an i32, of that. */
+static const char *load(const MemoryOps *x, const Place *p, uint32_t bytes) {
+    Helper helper = bytes == 8 ? HELPER_LOAD64 : bytes == 4 ? HELPER_LOAD32 : HELPER_LOAD8;
     if (p->calls)
-        call_helper(x, b, bytes == 8 ? HELPER_LOAD64 : bytes == 4 ? HELPER_LOAD32 : HELPER_LOAD8);
-    else
-        emit(b, "%s %s %u 0", widen(p),
-             bytes == 8   ? "i64.load"
-             : bytes == 4 ? "i32.load"
-                          : "i32.load8_u",
-             p->handle);
+        return arena_printf(&x->m->arena, "call %u", x->at.helpers[helper]);
+    return arena_printf(&x->m->arena, "%s %s %u 0", widen(p),
+                        bytes == 8   ? "i64.load"
+                        : bytes == 4 ? "i32.load"
+                                     : "i32.load8_u",
+                        p->handle);
+}
+
+static const char *load_runtime(const MemoryOps *x, uint32_t bytes) {
+    Place p = place(x, runtime);
+    return load(x, &p, bytes);
 }
 
 /* Consumes an address and a number of 1 or 8 bytes. */
-static void put_store(const MemoryOps *x, Buf *b, const Place *p, uint32_t bytes) {
+static const char *store(const MemoryOps *x, const Place *p, uint32_t bytes) {
     if (p->calls)
-        call_helper(x, b, bytes == 8 ? HELPER_STORE64 : HELPER_STORE8);
-    else
-        emit(b, bytes == 8 ? "i64.store %u 0" : "i32.store8 %u 0", p->handle);
-}
-
-static void put_load_runtime(const MemoryOps *x, Buf *b, uint32_t bytes) {
-    Place p = place(x, runtime);
-    put_load(x, b, &p, bytes);
-}
-
-/* If the condition on the stack holds: returns, with a number if it is not negative. */
-static void return_if(Buf *b, int32_t result) {
-    if (result >= 0)
-        emit(b, "if i32.const %d return end", result);
-    else
-        emit(b, "if return end");
+        return arena_printf(&x->m->arena, "call %u",
+                            x->at.helpers[bytes == 8 ? HELPER_STORE64 : HELPER_STORE8]);
+    return arena_printf(&x->m->arena, "%s %u 0", bytes == 8 ? "i64.store" : "i32.store8",
+                        p->handle);
 }
 
 /* ---- bytes ---- */
 
 static uint32_t build_clip(MemoryOps *x, MemoryRef a) {
-    enum { AT, LEN, LEFT };
-    Buf b = {0};
     Place p = place(x, a);
-    if (p.calls)
-        call_helper(x, &b, HELPER_MEM_PAGES);
-    else
-        emit(&b, "memory.size %u", p.handle);
-    /* LEFT: bytes from AT to the end; below zero if it is beyond */
-    emit(&b,
-         "%s i64.const %u i64.shl local.get %u i64.extend_i32_u i64.sub local.set %u"
-         " local.get %u i32.wrap_i64 local.get %u"
-         " local.get %u local.get %u i64.extend_i32_u i64.lt_u select"
-         " i32.const 0 local.get %u i64.const 0 i64.gt_s select",
-         p.wide ? "" : "i64.extend_i32_u", p.page_log2, AT, LEFT, LEFT, LEN, LEFT, LEN, LEFT);
-    return add_func(x, "whammc.clip", 2, 0, 1, true, &b);
-}
-
-/* Leaves how many of the bytes at a local are there. */
-static void put_clip(MemoryOps *x, Buf *b, MemoryRef a, uint32_t at, uint32_t len) {
-    uint32_t clip = func_of(x, OP_CLIP, a, a);
-    emit(b, "local.get %u local.get %u call %u", at, len, clip);
-}
-
-/* Returns unless all of the bytes are there. */
-static void need_all(MemoryOps *x, Buf *b, MemoryRef a, uint32_t at, uint32_t len, int32_t result) {
-    put_clip(x, b, a, at, len);
-    emit(b, "local.get %u i32.ne", len);
-    return_if(b, result);
+    const char *pages = p.calls ? "call" : "memory.size";
+    return emit_function(x->m, "whammc.clip",
+                         "param $at i32 $len i32 result i32 local $left i64"
+                         /* left: bytes from `at` to the end; below zero if it is beyond */
+                         " %s %u %s i64.const %u i64.shl"
+                         " local.get $at i64.extend_i32_u i64.sub local.set $left"
+                         " local.get $left i32.wrap_i64 local.get $len"
+                         " local.get $left local.get $len i64.extend_i32_u i64.lt_u select"
+                         " i32.const 0 local.get $left i64.const 0 i64.gt_s select",
+                         pages, p.calls ? x->at.helpers[HELPER_MEM_PAGES] : p.handle,
+                         p.wide ? "" : "i64.extend_i32_u", p.page_log2);
 }
 
 static uint32_t build_same(MemoryOps *x, MemoryRef a) {
-    enum { AT, FROM, LEN, I };
-    Buf b = {0};
     Place p = place(x, a);
-    emit(&b, "block loop local.get %u local.get %u i32.ge_u br_if 1", I, LEN);
-    emit(&b, "local.get %u local.get %u i32.add", AT, I);
-    put_load(x, &b, &p, 1);
-    emit(&b, "local.get %u local.get %u i32.add", FROM, I);
-    put_load_runtime(x, &b, 1);
-    emit(&b, "i32.ne");
-    return_if(&b, 0);
-    emit(&b, "local.get %u i32.const 1 i32.add local.set %u br 0 end end i32.const 1", I, I);
-    return add_func(x, "whammc.same", 3, 1, 0, true, &b);
+    return emit_function(x->m, "whammc.same",
+                         "param $at i32 $from i32 $len i32 result i32 local $i i32"
+                         " block loop"
+                         "   local.get $i local.get $len i32.ge_u br_if 1"
+                         "   local.get $at local.get $i i32.add %s"
+                         "   local.get $from local.get $i i32.add %s"
+                         "   i32.ne if i32.const 0 return end"
+                         "   local.get $i i32.const 1 i32.add local.set $i br 0"
+                         " end end"
+                         " i32.const 1",
+                         load(x, &p, 1), load_runtime(x, 1));
 }
 
-enum { MOVE_FROM, MOVE_TO, MOVE_LEN, MOVE_I };
-
-static void put_moved(MemoryOps *x, Buf *b, const Place *from, const Place *to, uint32_t i,
-                      uint32_t bytes) {
-    emit(b, "local.get %u local.get %u i32.add %s", MOVE_TO, i, widen(to));
-    emit(b, "local.get %u local.get %u i32.add", MOVE_FROM, i);
-    put_load(x, b, from, bytes);
-    put_store(x, b, to, bytes);
+/* to[index] = from[index], so many bytes; index: a local */
+static const char *moved(const MemoryOps *x, const Place *from, const Place *to, const char *index,
+                         uint32_t bytes) {
+    return arena_printf(&x->m->arena,
+                        "local.get $to local.get %s i32.add %s"
+                        " local.get $from local.get %s i32.add %s %s",
+                        index, widen(to), index, load(x, from, bytes), store(x, to, bytes));
 }
 
 /* Within one memory: from the end if the destination is after the source. */
-static void move_backward(MemoryOps *x, Buf *b, const Place *p) {
-    emit(b,
-         "local.get %u local.get %u i32.lt_u if"
-         " block loop"
-         "  local.get %u i32.eqz br_if 1"
-         "  local.get %u i32.const -1 i32.add local.set %u",
-         MOVE_FROM, MOVE_TO, MOVE_LEN, MOVE_LEN, MOVE_LEN);
-    put_moved(x, b, p, p, MOVE_LEN, 1);
-    emit(b, "br 0 end end end");
+static const char *backward(const MemoryOps *x, const Place *p) {
+    return arena_printf(&x->m->arena,
+                        "local.get $from local.get $to i32.lt_u if"
+                        " block loop"
+                        "   local.get $len i32.eqz br_if 1"
+                        "   local.get $len i32.const -1 i32.add local.set $len"
+                        "   %s br 0"
+                        " end end end",
+                        moved(x, p, p, "$len", 1));
+}
+
+/* As long as there are so many bytes. */
+static const char *forward(const MemoryOps *x, const Place *from, const Place *to, uint32_t bytes) {
+    return arena_printf(&x->m->arena,
+                        "block loop"
+                        "   local.get $len local.get $i i32.sub i32.const %u i32.lt_u br_if 1"
+                        "   %s"
+                        "   local.get $i i32.const %u i32.add local.set $i br 0"
+                        " end end",
+                        bytes, moved(x, from, to, "$i", bytes), bytes);
 }
 
 static uint32_t build_move(MemoryOps *x, MemoryRef from, MemoryRef to) {
-    static const uint32_t widths[] = {8, 1};
-    Buf b = {0};
     Place source = place(x, from), target = place(x, to);
-    if (source.calls && target.calls)
-        move_backward(x, &b, &source);
-    for (uint32_t k = 0; k < 2; k++) {
-        emit(&b,
-             "block loop local.get %u local.get %u i32.sub"
-             " i32.const %u i32.lt_u br_if 1",
-             MOVE_LEN, MOVE_I, widths[k]);
-        put_moved(x, &b, &source, &target, MOVE_I, widths[k]);
-        emit(&b, "local.get %u i32.const %u i32.add local.set %u br 0 end end", MOVE_I, widths[k],
-             MOVE_I);
-    }
-    return add_func(x, "whammc.move", 3, 1, 0, false, &b);
+    return emit_function(x->m, "whammc.move",
+                         "param $from i32 $to i32 $len i32 local $i i32 %s %s %s",
+                         source.calls && target.calls ? backward(x, &source) : "",
+                         forward(x, &source, &target, 8), forward(x, &source, &target, 1));
 }
 
-/* An address: a local and a constant. */
+/* Where bytes are: a memory, and code that pushes the address. */
 typedef struct At {
     MemoryRef memory;
-    uint32_t local, plus;
+    const char *address;
 } At;
 
-static void put_at(Buf *b, At at) {
-    emit(b, "local.get %u", at.local);
-    if (at.plus)
-        emit(b, "i32.const %u i32.add", at.plus);
-}
-
-/* Copies as many bytes as local `len` says, which are there. */
-static void put_move(MemoryOps *x, Buf *b, At from, At to, uint32_t len) {
+/* Copies as many bytes as local $len says, which are there. */
+static const char *move(MemoryOps *x, At from, At to) {
     Place source = place(x, from.memory), target = place(x, to.memory);
-    if (source.calls || target.calls) {
-        uint32_t move = func_of(x, OP_MOVE, from.memory, to.memory);
-        put_at(b, from);
-        put_at(b, to);
-        emit(b, "local.get %u call %u", len, move);
-        return;
-    }
-    emit(b, "local.get %u if", len); /* no bytes could be beyond the end */
-    put_at(b, to);
-    emit(b, "%s", widen(&target));
-    put_at(b, from);
-    emit(b, "%s local.get %u %s memory.copy %u %u end", widen(&source), len,
-         source.wide && target.wide ? "i64.extend_i32_u" : "", target.handle, source.handle);
+    if (source.calls || target.calls)
+        return arena_printf(&x->m->arena, "%s %s local.get $len call %u", from.address, to.address,
+                            func_of(x, OP_MOVE, from.memory, to.memory));
+    return arena_printf(&x->m->arena,
+                        "local.get $len if" /* no bytes could be beyond the end */
+                        " %s %s %s %s local.get $len %s memory.copy %u %u end",
+                        to.address, widen(&target), from.address, widen(&source),
+                        source.wide && target.wide ? "i64.extend_i32_u" : "", target.handle,
+                        source.handle);
 }
 
 /* ---- the operations of scripts ---- */
 
 static uint32_t build_memcpy(MemoryOps *x, MemoryRef from, MemoryRef to) {
-    enum { FROM, TO, LEN };
-    Buf b = {0};
-    need_all(x, &b, from, FROM, LEN, -1);
-    need_all(x, &b, to, TO, LEN, -1);
-    put_move(x, &b, (At){from, FROM, 0}, (At){to, TO, 0}, LEN);
-    return add_func(x, "whammc.memcpy", 3, 0, 0, false, &b);
+    uint32_t clip_from = func_of(x, OP_CLIP, from, from), clip_to = func_of(x, OP_CLIP, to, to);
+    return emit_function(
+        x->m, "whammc.memcpy",
+        "param $from i32 $to i32 $len i32"
+        " local.get $from local.get $len call %u local.get $len i32.ne if return end"
+        " local.get $to local.get $len call %u local.get $len i32.ne if return end"
+        " %s",
+        clip_from, clip_to, move(x, (At){from, "local.get $from"}, (At){to, "local.get $to"}));
 }
 
 /* A str is the address of its length, the bytes after that. */
-enum { STR_BYTES = 4 };
+static const At str_bytes = {{MEMORY_RUNTIME, 0}, "local.get $s i32.const 4 i32.add"};
 
 static uint32_t build_read(MemoryOps *x, MemoryRef a) {
-    enum { AT, LEN, S };
-    Buf b = {0};
-    put_clip(x, &b, a, AT, LEN);
-    emit(&b, "local.tee %u", LEN);
-    call_helper(x, &b, HELPER_STR_NEW);
-    emit(&b, "local.set %u", S);
-    put_move(x, &b, (At){a, AT, 0}, (At){runtime, S, STR_BYTES}, LEN);
-    emit(&b, "local.get %u", S);
-    call_helper(x, &b, HELPER_STR_INTERN);
-    return add_func(x, "whammc.read_str", 2, 1, 0, true, &b);
+    uint32_t clip = func_of(x, OP_CLIP, a, a);
+    return emit_function(x->m, "whammc.read_str",
+                         "param $at i32 $len i32 result i32 local $s i32"
+                         " local.get $at local.get $len call %u local.tee $len"
+                         " call %u local.set $s"
+                         " %s"
+                         " local.get $s call %u",
+                         clip, x->at.helpers[HELPER_STR_NEW],
+                         move(x, (At){a, "local.get $at"}, str_bytes),
+                         x->at.helpers[HELPER_STR_INTERN]);
 }
 
 static uint32_t build_write(MemoryOps *x, MemoryRef a) {
-    enum { AT, S, LEN };
-    Buf b = {0};
-    emit(&b, "local.get %u", S);
-    put_load_runtime(x, &b, 4);
-    emit(&b, "local.set %u", LEN);
-    need_all(x, &b, a, AT, LEN, -1);
-    put_move(x, &b, (At){runtime, S, STR_BYTES}, (At){a, AT, 0}, LEN);
-    return add_func(x, "whammc.write_str", 2, 1, 0, false, &b);
+    uint32_t clip = func_of(x, OP_CLIP, a, a);
+    return emit_function(x->m, "whammc.write_str",
+                         "param $at i32 $s i32 local $len i32"
+                         " local.get $s %s local.set $len"
+                         " local.get $at local.get $len call %u local.get $len i32.ne if return end"
+                         " %s",
+                         load_runtime(x, 4), clip, move(x, str_bytes, (At){a, "local.get $at"}));
 }
 
 static uint32_t build_strcmp(MemoryOps *x, MemoryRef a) {
-    enum { AT, LEN, S };
-    Buf b = {0};
-    emit(&b, "local.get %u", S);
-    put_load_runtime(x, &b, 4);
-    emit(&b, "local.get %u i32.ne", LEN);
-    return_if(&b, 0);
-    need_all(x, &b, a, AT, LEN, 0);
-    emit(&b, "local.get %u local.get %u i32.const %u i32.add local.get %u call %u", AT, S,
-         STR_BYTES, LEN, func_of(x, OP_SAME, a, a));
-    return add_func(x, "whammc.strcmp", 3, 0, 0, true, &b);
+    uint32_t clip = func_of(x, OP_CLIP, a, a), same = func_of(x, OP_SAME, a, a);
+    return emit_function(
+        x->m, "whammc.strcmp",
+        "param $at i32 $len i32 $s i32 result i32"
+        " local.get $s %s local.get $len i32.ne if i32.const 0 return end"
+        " local.get $at local.get $len call %u local.get $len i32.ne if i32.const 0 return end"
+        " local.get $at %s local.get $len call %u",
+        load_runtime(x, 4), clip, str_bytes.address, same);
 }
 
 static uint32_t build_strcontains(MemoryOps *x, MemoryRef a) {
-    enum { AT, LEN, S, PART, I };
-    Buf b = {0};
-    put_clip(x, &b, a, AT, LEN);
-    emit(&b, "local.set %u local.get %u", LEN, S);
-    put_load_runtime(x, &b, 4);
-    emit(&b, "local.tee %u local.get %u i32.gt_u", PART, LEN);
-    return_if(&b, 0);
-    /* LEN: the last offset at which it can be */
-    emit(&b, "local.get %u local.get %u i32.sub local.set %u loop", LEN, PART, LEN);
-    emit(&b,
-         "local.get %u local.get %u i32.add local.get %u i32.const %u i32.add local.get %u"
-         " call %u",
-         AT, I, S, STR_BYTES, PART, func_of(x, OP_SAME, a, a));
-    return_if(&b, 1);
-    emit(&b,
-         "local.get %u i32.const 1 i32.add local.set %u"
-         " local.get %u local.get %u i32.le_u br_if 0 end i32.const 0",
-         I, I, I, LEN);
-    return add_func(x, "whammc.strcontains", 3, 2, 0, true, &b);
+    uint32_t clip = func_of(x, OP_CLIP, a, a), same = func_of(x, OP_SAME, a, a);
+    return emit_function(
+        x->m, "whammc.strcontains",
+        "param $at i32 $len i32 $s i32 result i32 local $part i32 $i i32"
+        " local.get $at local.get $len call %u local.set $len"
+        " local.get $s %s local.tee $part local.get $len i32.gt_u if i32.const 0 return end"
+        /* len: the last offset at which it can be */
+        " local.get $len local.get $part i32.sub local.set $len"
+        " loop"
+        "   local.get $at local.get $i i32.add %s local.get $part call %u"
+        "   if i32.const 1 return end"
+        "   local.get $i i32.const 1 i32.add local.set $i"
+        "   local.get $i local.get $len i32.le_u br_if 0"
+        " end"
+        " i32.const 0",
+        clip, load_runtime(x, 4), str_bytes.address, same);
 }
 
-/* Leaves the size of a memory in pages, as i32; `index`: of it. */
-static void put_pages(Buf *b, const Place *p, uint32_t index) {
-    emit(b, "memory.size %u %s", index, p->wide ? "i32.wrap_i64" : "");
+/* What makes an i32 of the size of a memory in pages. */
+static const char *narrow(const Place *p) {
+    return emit_resized(p->wide ? WASM_I64 : WASM_I32, WASM_I32);
 }
 
 static uint32_t build_size(MemoryOps *x, MemoryRef a) {
-    Buf b = {0};
     Place p = place(x, a);
     if (p.calls)
         return x->at.helpers[HELPER_MEM_PAGES];
-    put_pages(&b, &p, p.handle);
-    return add_func(x, "whammc.mem_size", 0, 0, 0, true, &b);
+    return emit_function(x->m, "whammc.mem_size", "result i32 memory.size %u %s", p.handle,
+                         narrow(&p));
 }
 
 static uint32_t build_memid(MemoryOps *x, MemoryRef a) {
-    Buf b = {0};
-    emit(&b, "i32.const %u", number_of(x, a));
-    return add_func(x, "whammc.memid", 0, 0, 0, true, &b);
+    return emit_function(x->m, "whammc.memid", "result i32 i32.const %u", number_of(x, a));
 }
 
 /* ---- memories by number ---- */
-
-/* If argument `local` is the number of a memory: */
-static void open_case(const MemoryOps *x, Buf *b, uint32_t local, MemoryRef r) {
-    emit(b, "local.get %u i32.const %u i32.eq if", local, number_of(x, r));
-}
 
 /* What is static where the memory is known. */
 static bool static_value(const MemoryOps *x, uint32_t fn, MemoryRef r, uint64_t *v) {
@@ -486,42 +424,43 @@ static bool static_value(const MemoryOps *x, uint32_t fn, MemoryRef r, uint64_t 
     }
 }
 
-/* One memory, argument 0; `n` arguments follow. */
-static uint32_t build_by_number(MemoryOps *x, uint32_t op, uint32_t n, bool result) {
-    Buf b = {0};
+/* One memory, argument 0; `more`: two arguments follow. */
+static uint32_t build_by_number(MemoryOps *x, uint32_t op, bool more, bool result) {
+    Buf cases = {0};
     bool is_static = op == FN_PAGE_SIZE || op == FN_ACTIVE_DATA_START || op == FN_ACTIVE_DATA_LEN;
     for (uint32_t i = 0; i < x->numbered.len; i++) {
         MemoryRef r = x->numbered.at[i];
         uint64_t v;
         if (is_static && !static_value(x, op, r, &v))
             continue;
-        open_case(x, &b, 0, r);
-        for (uint32_t k = 1; k <= n; k++)
-            emit(&b, "local.get %u", k);
-        if (is_static)
-            emit(&b, "i32.const %u", (uint32_t)v);
-        else
-            emit(&b, "call %u", func_of(x, op, r, r));
-        emit(&b, "return end");
+        emit(&cases, "local.get 0 i32.const %u i32.eq if %s %s %u return end", number_of(x, r),
+             more ? "local.get 1 local.get 2" : "", is_static ? "i32.const" : "call",
+             is_static ? (uint32_t)v : func_of(x, op, r, r));
     }
-    emit(&b, "unreachable");
-    return add_func(x, "whammc.memory", n + 1, 0, 0, result, &b);
+    uint32_t func = emit_function(x->m, "whammc.memory", "param i32 %s %s %p unreachable",
+                                  more ? "i32 i32" : "", result ? "result i32" : "", &cases);
+    buf_free(&cases);
+    return func;
 }
 
 static uint32_t build_memcpy_by_number(MemoryOps *x) {
-    enum { A, FROM, B, TO, LEN };
-    Buf b = {0};
+    Buf sources = {0}, targets = {0};
     for (uint32_t i = 0; i < x->numbered.len; i++) {
-        open_case(x, &b, A, x->numbered.at[i]);
-        for (uint32_t k = 0; k < x->numbered.len; k++) {
-            open_case(x, &b, B, x->numbered.at[k]);
-            emit(&b, "local.get %u local.get %u local.get %u call %u return end", FROM, TO, LEN,
+        targets.len = 0;
+        for (uint32_t k = 0; k < x->numbered.len; k++)
+            emit(&targets,
+                 "$a $from $b $to $len local.get $b i32.const %u i32.eq"
+                 " if local.get $from local.get $to local.get $len call %u return end",
+                 number_of(x, x->numbered.at[k]),
                  func_of(x, FN_MEMCPY, x->numbered.at[i], x->numbered.at[k]));
-        }
-        emit(&b, "end");
+        emit(&sources, "local.get 0 i32.const %u i32.eq if %p end", number_of(x, x->numbered.at[i]),
+             &targets);
     }
-    emit(&b, "unreachable");
-    return add_func(x, "whammc.memory", 5, 0, 0, false, &b);
+    uint32_t func =
+        emit_function(x->m, "whammc.memory", "param i32 i32 i32 i32 i32 %p unreachable", &sources);
+    buf_free(&sources);
+    buf_free(&targets);
+    return func;
 }
 
 /* ---- */
@@ -531,11 +470,11 @@ static uint32_t build(MemoryOps *x, uint32_t op, MemoryRef a, MemoryRef b) {
     switch (op) {
     case FN_ACTIVE_DATA_START:
     case FN_ACTIVE_DATA_LEN:
-    case FN_PAGE_SIZE: return build_by_number(x, op, 0, true);
-    case FN_MEM_SIZE: return by_number ? build_by_number(x, op, 0, true) : build_size(x, a);
+    case FN_PAGE_SIZE: return build_by_number(x, op, false, true);
+    case FN_MEM_SIZE: return by_number ? build_by_number(x, op, false, true) : build_size(x, a);
     case FN_MEMCPY: return by_number ? build_memcpy_by_number(x) : build_memcpy(x, a, b);
-    case FN_READ_STR: return by_number ? build_by_number(x, op, 2, true) : build_read(x, a);
-    case FN_WRITE_STR: return by_number ? build_by_number(x, op, 2, false) : build_write(x, a);
+    case FN_READ_STR: return by_number ? build_by_number(x, op, true, true) : build_read(x, a);
+    case FN_WRITE_STR: return by_number ? build_by_number(x, op, true, false) : build_write(x, a);
     case FN_STRCMP: return build_strcmp(x, a);
     case FN_STRCONTAINS: return build_strcontains(x, a);
     case OP_CLIP: return build_clip(x, a);
@@ -591,7 +530,7 @@ void memory_put_call(const MemoryOps *x, uint32_t call, const Site *site, Buf *o
         emit(out, "i32.const %u", number_of(x, o->a));
     } else if (is_direct(x, o)) {
         Place p = place(x, o->a);
-        put_pages(out, &p, wasm_final(x->m, WASM_SPACE_MEMORY, p.handle));
+        emit(out, "memory.size %u %s", wasm_final(x->m, WASM_SPACE_MEMORY, p.handle), narrow(&p));
     } else {
         emit(out, "call %u", wasm_final(x->m, WASM_SPACE_FUNC, o->func));
     }

@@ -21,10 +21,6 @@
 #include "wasm/emit.h"
 #include "valid/subtype.h"
 
-static WasmType address(const WasmModule *m, uint32_t table) {
-    return m->tables.at[table].limits.is64 ? WASM_I64 : WASM_I32;
-}
-
 /* Of the program; the module gets more. */
 static uint32_t segments_of(const WasmModule *m, bool data) {
     return m->input_count[data ? WASM_SPACE_DATA : WASM_SPACE_ELEM];
@@ -93,6 +89,12 @@ static ShadowMove *find_move(const Shadow *s, bool init, uint32_t to, uint32_t f
     return NULL;
 }
 
+/* The function that stands for table.copy or table.init; UINT32_MAX = none. */
+static uint32_t move_func(const Shadow *s, bool init, uint32_t to, uint32_t from) {
+    const ShadowMove *v = find_move(s, init, to, from);
+    return v ? v->func : UINT32_MAX;
+}
+
 static void note_move(Shadow *s, bool init, uint32_t to, uint32_t from) {
     if (!find_move(s, init, to, from))
         vec_push(&s->moves, ((ShadowMove){init, to, from, UINT32_MAX}));
@@ -132,90 +134,60 @@ void shadow_note(Shadow *s, const Site *site, const Match *matches, uint32_t n) 
 
 /* ---- writing functions; indices are handles ---- */
 
-/* "i32" or "i64". */
-static const char *number(WasmType at) {
-    return at == WASM_I64 ? "i64" : "i32";
-}
-
-/* What makes an i64 of a number of type `from`, or nothing. */
-static const char *widen(WasmType from) {
-    return from == WASM_I32 ? "i64.extend_i32_u" : "";
-}
-
-/* Pops a number of type `from`, leaves the same as `to`. */
-static const char *converted(WasmType from, WasmType to) {
-    return from == to ? "" : to == WASM_I64 ? "i64.extend_i32_u" : "i32.wrap_i64";
-}
-
-static uint32_t add_func(Shadow *s, const char *name, const WasmType *params, uint32_t nparams,
-                         bool gives_i32, Buf *body) {
-    WasmType i32 = WASM_I32;
-    uint32_t type = wasm_add_func_type(s->m, params, nparams, &i32, gives_i32);
-    Buf code = {0};
-    emit_locals(&code, 0, 0);
-    buf_bytes(&code, body->data, body->len);
-    emit(&code, "end");
-    buf_free(body);
-    return wasm_add_func(s->m, type, str_of(name), &code, false);
-}
-
 static uint32_t add_lookup(Shadow *s, uint32_t t) {
-    Buf b = {0};
-    WasmType at = address(s->m, t);
-    uint32_t both[] = {t, s->table[t].handle};
-    emit(&b, "block");
-    for (uint32_t k = 0; k < 2; k++)
-        emit(&b,
-             "local.get 0 table.size %u %s.ge_u br_if 0"
-             " local.get 0 table.get %u ref.is_null br_if 0",
-             both[k], number(at), both[k]);
-    emit(&b, "local.get 0 call_indirect %u %u return end i32.const -1", s->fid_type, both[1]);
-    return add_func(s, "whammc.resolve", &at, 1, true, &b);
+    WasmType at = wasm_table_address(s->m, t);
+    return emit_function(s->m, "whammc.resolve",
+                         "param $at %u $table=%u $shadow=%u result i32"
+                         " block"
+                         "   local.get $at table.size $table %s.ge_u br_if 0"
+                         "   local.get $at table.get $table ref.is_null br_if 0"
+                         "   local.get $at table.size $shadow %s.ge_u br_if 0"
+                         "   local.get $at table.get $shadow ref.is_null br_if 0"
+                         "   local.get $at call_indirect %u $shadow return"
+                         " end"
+                         " i32.const -1",
+                         at, t, s->table[t].handle, emit_type(at), emit_type(at), s->fid_type);
 }
 
 /* The shadow grows as the table has grown. */
 static uint32_t add_sync(Shadow *s, uint32_t t) {
-    Buf b = {0};
-    const char *n = number(address(s->m, t));
-    uint32_t shadow = s->table[t].handle;
-    emit(&b,
-         "table.size %u table.size %u %s.gt_u"
-         " if"
-         "   ref.null func table.size %u table.size %u %s.sub table.grow %u drop"
-         " end",
-         t, shadow, n, t, shadow, n, shadow);
-    return add_func(s, "whammc.follow", NULL, 0, false, &b);
+    const char *n = emit_type(wasm_table_address(s->m, t));
+    return emit_function(s->m, "whammc.follow",
+                         "$table=%u $shadow=%u"
+                         " table.size $table table.size $shadow %s.gt_u"
+                         " if"
+                         "   ref.null func table.size $table table.size $shadow %s.sub"
+                         "   table.grow $shadow drop"
+                         " end",
+                         t, s->table[t].handle, n, n);
 }
 
 /* (from, count): these entries of the shadow are not known; as many of them as there are. */
 static uint32_t add_clear(Shadow *s, uint32_t t) {
-    Buf b = {0};
-    WasmType at = address(s->m, t), params[] = {at, at};
-    const char *n = number(at);
-    uint32_t shadow = s->table[t].handle;
-    emit(&b, "call %u local.get 0 table.size %u %s.ge_u i32.eqz", s->table[t].sync, shadow, n);
-    emit(&b,
-         "if"
-         "  local.get 0 ref.null func"
-         "  local.get 1"
-         "  table.size %u local.get 0 %s.sub"
-         "  local.get 1 table.size %u local.get 0 %s.sub %s.lt_u"
-         "  select table.fill %u"
-         " end",
-         shadow, n, shadow, n, n, shadow);
-    return add_func(s, "whammc.forget", params, 2, false, &b);
+    WasmType at = wasm_table_address(s->m, t);
+    const char *n = emit_type(at);
+    return emit_function(s->m, "whammc.forget",
+                         "param $from %u $count %u $shadow=%u"
+                         " call %u local.get $from table.size $shadow %s.ge_u i32.eqz"
+                         " if"
+                         "   local.get $from ref.null func"
+                         "   local.get $count"
+                         "   table.size $shadow local.get $from %s.sub"
+                         "   local.get $count table.size $shadow local.get $from %s.sub %s.lt_u"
+                         "   select table.fill $shadow"
+                         " end",
+                         at, at, s->table[t].handle, s->table[t].sync, n, n, n, n);
 }
 
 static uint32_t add_set(Shadow *s, uint32_t t) {
-    Buf b = {0};
-    WasmType at = address(s->m, t), params[] = {at, s->m->tables.at[t].type, WASM_FUNCREF};
-    uint32_t shadow = s->table[t].handle;
-    emit(&b,
-         "local.get 0 local.get 1 table.set %u call %u"
-         " local.get 0 table.size %u %s.ge_u i32.eqz"
-         " if local.get 0 local.get 2 table.set %u end",
-         t, s->table[t].sync, shadow, number(at), shadow);
-    return add_func(s, "whammc.set", params, 3, false, &b);
+    WasmType at = wasm_table_address(s->m, t);
+    return emit_function(s->m, "whammc.set",
+                         "param $at %u $value %u $known funcref $shadow=%u"
+                         " local.get $at local.get $value table.set %u call %u"
+                         " local.get $at table.size $shadow %s.ge_u i32.eqz"
+                         " if local.get $at local.get $known table.set $shadow end",
+                         at, s->m->tables.at[t].type, s->table[t].handle, t, s->table[t].sync,
+                         emit_type(at));
 }
 
 /* ---- what the tables start with ---- */
@@ -223,11 +195,8 @@ static uint32_t add_set(Shadow *s, uint32_t t) {
 static uint32_t known(Shadow *s, uint32_t func) {
     if (func == UINT32_MAX)
         return s->unknown;
-    if (s->known[func] == UINT32_MAX) {
-        Buf b = {0};
-        emit(&b, "i32.const %u", func);
-        s->known[func] = add_func(s, "whammc.fid", NULL, 0, true, &b);
-    }
+    if (s->known[func] == UINT32_MAX)
+        s->known[func] = emit_function(s->m, "whammc.fid", "result i32 i32.const %u", func);
     return s->known[func];
 }
 
@@ -279,30 +248,27 @@ static bool starts_late(const Shadow *s, uint32_t t) {
     return s->m->tables.at[t].init_len > 0;
 }
 
-/* Whether local `start` plus local 2 is at most the size of the shadow: leaves a condition. */
-static void put_fits(Buf *b, uint32_t start, WasmType start_type, WasmType count_type,
-                     uint32_t shadow, WasmType at) {
-    emit(b, "local.get %u %s local.get 2 %s i64.add table.size %u %s i64.le_u", start,
-         widen(start_type), widen(count_type), shadow, widen(at));
-}
-
-/* Otherwise the entries from local 0 on, local 2 of them, are not known. */
-static void put_else_clear(const Shadow *s, Buf *b, uint32_t t, WasmType count_type) {
-    emit(b, "else local.get 0 local.get 2 %s call %u end", converted(count_type, address(s->m, t)),
-         s->table[t].clear);
+/* Whether entries beginning at a local, $count of them, are in the shadow of a table: a
+ * condition. */
+static const char *fits(const Shadow *s, const char *start, uint32_t t, WasmType count) {
+    WasmType at = wasm_table_address(s->m, t);
+    return arena_printf(&s->m->arena,
+                        "local.get %s %s local.get $count %s i64.add table.size %u %s i64.le_u",
+                        start, emit_resized(at, WASM_I64), emit_resized(count, WASM_I64),
+                        s->table[t].handle, emit_resized(at, WASM_I64));
 }
 
 /* (a start, i32 first, i32 count): items of a segment of `items` into the shadow. */
 static uint32_t add_place(Shadow *s, uint32_t t, const Handles *items) {
-    Buf b = {0};
-    WasmType at = address(s->m, t), params[] = {at, WASM_I32, WASM_I32};
-    uint32_t shadow = s->table[t].handle;
+    WasmType at = wasm_table_address(s->m, t);
     uint32_t segment = wasm_add_elem_passive(s->m, items->at, items->len);
-    emit(&b, "call %u", s->table[t].sync);
-    put_fits(&b, 0, at, WASM_I32, shadow, at);
-    emit(&b, "if local.get 0 local.get 1 local.get 2 table.init %u %u", segment, shadow);
-    put_else_clear(s, &b, t, WASM_I32);
-    return add_func(s, "whammc.place", params, 3, false, &b);
+    return emit_function(s->m, "whammc.place",
+                         "param $start %u $first i32 $count i32"
+                         " call %u %s"
+                         " if local.get $start local.get $first local.get $count table.init %u %u"
+                         " else local.get $start local.get $count %s call %u end",
+                         at, s->table[t].sync, fits(s, "$start", t, WASM_I32), segment,
+                         s->table[t].handle, emit_resized(WASM_I32, at), s->table[t].clear);
 }
 
 static uint32_t add_init(Shadow *s, uint32_t t, uint32_t segment) {
@@ -310,37 +276,35 @@ static uint32_t add_init(Shadow *s, uint32_t t, uint32_t segment) {
     known_items(s, &s->m->elems.at[segment], &items);
     uint32_t place = add_place(s, t, &items);
     vec_free(&items);
-    Buf b = {0};
-    WasmType params[] = {address(s->m, t), WASM_I32, WASM_I32};
-    emit(&b,
-         "local.get 0 local.get 1 local.get 2 table.init %u %u"
-         " local.get 0 local.get 1 local.get 2 call %u",
-         segment, t, place);
-    return add_func(s, "whammc.init", params, 3, false, &b);
+    return emit_function(s->m, "whammc.init",
+                         "param $start %u $first i32 $count i32"
+                         " local.get $start local.get $first local.get $count table.init %u %u"
+                         " local.get $start local.get $first local.get $count call %u",
+                         wasm_table_address(s->m, t), segment, t, place);
 }
 
 static uint32_t add_copy(Shadow *s, uint32_t to, uint32_t from) {
-    Buf b = {0};
-    WasmType a = address(s->m, to), c = address(s->m, from);
-    WasmType count = a == WASM_I64 && c == WASM_I64 ? WASM_I64 : WASM_I32, params[] = {a, c, count};
-    emit(&b, "local.get 0 local.get 1 local.get 2 table.copy %u %u call %u call %u", to, from,
-         s->table[to].sync, s->table[from].sync);
-    put_fits(&b, 0, a, count, s->table[to].handle, a);
-    put_fits(&b, 1, c, count, s->table[from].handle, c);
-    emit(&b, "i32.and if local.get 0 local.get 1 local.get 2 table.copy %u %u", s->table[to].handle,
-         s->table[from].handle);
-    put_else_clear(s, &b, to, count);
-    return add_func(s, "whammc.copy", params, 3, false, &b);
+    WasmType a = wasm_table_address(s->m, to), b = wasm_table_address(s->m, from);
+    WasmType count = a == WASM_I64 && b == WASM_I64 ? WASM_I64 : WASM_I32;
+    return emit_function(s->m, "whammc.copy",
+                         "param $to %u $from %u $count %u"
+                         " local.get $to local.get $from local.get $count table.copy %u %u"
+                         " call %u call %u %s %s i32.and"
+                         " if local.get $to local.get $from local.get $count table.copy %u %u"
+                         " else local.get $to local.get $count %s call %u end",
+                         a, b, count, to, from, s->table[to].sync, s->table[from].sync,
+                         fits(s, "$to", to, count), fits(s, "$from", from, count),
+                         s->table[to].handle, s->table[from].handle, emit_resized(count, a),
+                         s->table[to].clear);
 }
 
 static uint32_t add_fill(Shadow *s, uint32_t t) {
-    Buf b = {0};
-    WasmType at = address(s->m, t), params[] = {at, s->m->tables.at[t].type, at};
-    emit(&b,
-         "local.get 0 local.get 1 local.get 2 table.fill %u"
-         " local.get 0 local.get 2 call %u",
-         t, s->table[t].clear);
-    return add_func(s, "whammc.fill", params, 3, false, &b);
+    WasmType at = wasm_table_address(s->m, t);
+    return emit_function(s->m, "whammc.fill",
+                         "param $start %u $value %u $count %u"
+                         " local.get $start local.get $value local.get $count table.fill %u"
+                         " local.get $start local.get $count call %u",
+                         at, s->m->tables.at[t].type, at, t, s->table[t].clear);
 }
 
 /* More entries than engines let a table have. */
@@ -435,10 +399,8 @@ void shadow_add(Shadow *s) {
         any |= s->table[t].asked;
     if (!any)
         return;
-    Buf b = {0};
     s->fid_type = wasm_add_func_type(s->m, NULL, 0, &i32, 1);
-    emit(&b, "i32.const -1");
-    s->unknown = add_func(s, "whammc.unknown", NULL, 0, true, &b);
+    s->unknown = emit_function(s->m, "whammc.unknown", "result i32 i32.const -1");
     for (uint32_t t = 0; t < ntables; t++)
         if (s->table[t].asked)
             add_shadow(s, t);
@@ -457,11 +419,10 @@ static uint32_t final_func(const Shadow *s, uint32_t handle) {
 }
 
 /* ref.func of the function that gives an index, or null. */
-static void put_known(const Shadow *s, Buf *out, uint32_t func) {
+static const char *known_ref(const Shadow *s, uint32_t func) {
     if (func == UINT32_MAX || s->known[func] == UINT32_MAX)
-        emit(out, "ref.null func");
-    else
-        emit(out, "ref.func %u", final_func(s, s->known[func]));
+        return "ref.null func";
+    return arena_printf(&s->m->arena, "ref.func %u", final_func(s, s->known[func]));
 }
 
 void shadow_put_start(const Shadow *s, Buf *out) {
@@ -471,9 +432,8 @@ void shadow_put_start(const Shadow *s, Buf *out) {
         if (!s->table[t].asked || !m->tables.at[t].init_len)
             continue;
         uint32_t shadow = wasm_final(m, WASM_SPACE_TABLE, s->table[t].handle);
-        emit(out, "%s.const 0", number(address(m, t)));
-        put_known(s, out, initial_function(s, t));
-        emit(out, "table.size %u table.fill %u", shadow, shadow);
+        emit(out, "%s.const 0 %s table.size %u table.fill %u", emit_type(wasm_table_address(m, t)),
+             known_ref(s, initial_function(s, t)), shadow, shadow);
     }
     for (uint32_t i = 0; i < s->late.len; i++) {
         const WasmElem *e = &m->elems.at[s->late.at[i].segment];
@@ -487,14 +447,6 @@ static void copy_instr(const Shadow *s, const Site *site, Buf *out) {
     WasmRemap map = wasm_layout_remap(s->m);
     const uint8_t *bytes = wasm_func_body(s->m, site->func) + site->instr->offset;
     wasm_copy_instr(bytes, site->instr, &map, out);
-}
-
-static bool put_move(const Shadow *s, bool init, uint32_t to, uint32_t from, Buf *out) {
-    const ShadowMove *v = find_move(s, init, to, from);
-    if (!v || v->func == UINT32_MAX)
-        return false;
-    emit(out, "call %u", final_func(s, v->func));
-    return true;
 }
 
 static bool put_drop(const Shadow *s, const Site *site, Buf *out) {
@@ -519,29 +471,31 @@ bool shadow_put_instr(const Shadow *s, const Site *site, Buf *out) {
     uint32_t t = accessed_table(i);
     if (t >= s->m->input_count[WASM_SPACE_TABLE] || !s->table[t].asked)
         return false;
+    const ShadowTable *table = &s->table[t];
+    uint32_t func = UINT32_MAX;
     switch (i->op) {
-    case WASM_OP_TABLE_SET:
-        put_known(s, out, set_function(s, site));
-        emit(out, "call %u", final_func(s, s->table[t].set));
-        return true;
-    case WASM_OP_TABLE_FILL: emit(out, "call %u", final_func(s, s->table[t].fill)); return true;
-    case WASM_OP_TABLE_GROW:
-        copy_instr(s, site, out);
-        emit(out, "call %u", final_func(s, s->table[t].sync));
-        return true;
-    case WASM_OP_TABLE_COPY: return put_move(s, false, i->a, i->b, out);
-    case WASM_OP_TABLE_INIT: return put_move(s, true, i->b, i->a, out);
-    default: return false;
+    case WASM_OP_TABLE_SET: func = table->set; break;
+    case WASM_OP_TABLE_FILL: func = table->fill; break;
+    case WASM_OP_TABLE_GROW: func = table->sync; break;
+    case WASM_OP_TABLE_COPY: func = move_func(s, false, i->a, i->b); break;
+    case WASM_OP_TABLE_INIT: func = move_func(s, true, i->b, i->a); break;
+    default: break;
     }
+    if (func == UINT32_MAX)
+        return false;
+    if (i->op == WASM_OP_TABLE_GROW)
+        copy_instr(s, site, out);
+    emit(out, "%s call %u", i->op == WASM_OP_TABLE_SET ? known_ref(s, set_function(s, site)) : "",
+         final_func(s, func));
+    return true;
 }
 
 void shadow_put_lookup(const Shadow *s, const WasmInstr *i, Buf *out) {
     uint32_t t = accessed_table(i);
-    if (s->table[t].asked) {
+    if (s->table[t].asked)
         emit(out, "call %u", final_func(s, s->table[t].lookup));
-        return;
-    }
-    emit(out, "drop i32.const -1"); /* not a table of functions */
+    else
+        emit(out, "drop i32.const -1"); /* not a table of functions */
 }
 
 void shadow_put_segment(const Shadow *s, const WasmInstr *i, Buf *out) {

@@ -33,13 +33,13 @@ static void wasm_types(const Type *t, Buf *out) {
         buf_str(out, str_of(wasm_name(t)));
         return;
     }
-    buf_u8(out, '(');
+    buf_str(out, STR("("));
     for (uint32_t i = 0; i < n; i++) {
         const Type *leaf = type_leaf(t, i);
         buf_printf(out, "%s%s%s", i ? "; " : "", wasm_name(leaf),
                    leaf->kind == TYPE_STR ? "; i32" : "");
     }
-    buf_u8(out, ')');
+    buf_str(out, STR(")"));
 }
 
 static Str content(const Buf *b) {
@@ -175,21 +175,6 @@ static void note_texts(Store *s, const Site *site, const Variant *v) {
     }
 }
 
-/* A row whose value is counted by segments; often it is that of the row before. */
-static void count_value(Store *s, const Site *site, const Match *match, uint32_t id) {
-    SlotGroup *g = &s->groups.at[s->group_of[id]];
-    uint32_t probe = store_action_row(s, match->action);
-    uint32_t value = coalesce_value(s->coalesce, site, match, id, g->last);
-    if (value == g->last) {
-        image_same_row(s->image, s->image_var[id], probe, site->func, site->pc);
-        return;
-    }
-    const CountValue *v = &s->counts->values.at[value];
-    ImageCount count = {v->amount, v->flag, value};
-    image_count_row(s->image, s->image_var[id], probe, site->func, site->pc, &count);
-    g->last = value;
-}
-
 static void name_function(Store *s, const Site *site) {
     if (s->last_func == site->func)
         return;
@@ -198,16 +183,38 @@ static void name_function(Store *s, const Site *site) {
     image_func(s->image, site->func, name.ptr ? name : STR("")); /* then reports show the number */
 }
 
+void store_count_row(Store *s, const Site *site, const CountedRow *row) {
+    SlotGroup *g = &s->groups.at[s->group_of[row->var]];
+    uint32_t value =
+        counts_value(&s->coalesce->counts, row->segment, row->amount, row->flag, g->last);
+    name_function(s, site);
+    if (value == g->last) { /* often it is that of the row before */
+        image_same_row(s->image, s->image_var[row->var], row->probe, site->func, site->pc);
+        return;
+    }
+    const CountValue *v = &s->counts->values.at[value];
+    ImageCount count = {v->amount, v->flag, value};
+    image_count_row(s->image, s->image_var[row->var], row->probe, site->func, site->pc, &count);
+    g->last = value;
+}
+
+void store_note_constants(Store *s, const Site *site, const Variant *v) {
+    if (v->has_texts)
+        note_texts(s, site, v);
+    s->slots += cells_count(&s->cells, v, site);
+}
+
 static void count_values(Store *s, const Site *site, const Match *match) {
     const Variant *v = match->shape->variant;
-    s->slots += cells_count(&s->cells, v, site);
     coalesce_note(s->coalesce, &s->cells, site, match);
     for (uint32_t i = 0; i < v->probe->nvars; i++) {
         const Var *var = v->probe->vars[i];
         if (var->storage != STORAGE_UNSHARED || !var->report)
             continue;
-        name_function(s, site);
-        count_value(s, site, match, v->vars[var->index]);
+        CountedRow row = {.var = v->vars[var->index], .probe = store_action_row(s, match->action)};
+        row.segment = counts_segment(&s->coalesce->counts, site, counts_event(match->action));
+        row.amount = coalesce_amount(s->coalesce, site, match, row.var, &row.flag);
+        store_count_row(s, site, &row);
     }
 }
 
@@ -215,13 +222,11 @@ bool store_count(Store *s, const Site *site, const Match *match) {
     const Variant *v = match->shape->variant;
     match->action->sites++;
     s->sites++;
-    if (v->has_texts)
-        note_texts(s, site, v);
+    store_note_constants(s, site, v);
     if (s->coalesce && coalesce_takes(s->coalesce, site, match)) {
         count_values(s, site, match);
         return true;
     }
-    s->slots += cells_count(&s->cells, v, site);
     for (uint32_t i = 0; i < v->probe->nvars; i++) {
         const Var *var = v->probe->vars[i];
         if (var->storage != STORAGE_UNSHARED)
@@ -382,12 +387,10 @@ void store_put_texts(Store *s, uint64_t at, Buf *out) {
 
 void store_push_text(const Store *s, const WasmModule *m, uint32_t id, Buf *out) {
     uint64_t at = id < s->texts.at.len ? s->texts.at.at[id] : 0; /* nobody looks at it */
-    if (s->texts.in_globals) {
-        wasm_put_op(out, WASM_OP_GLOBAL_GET);
-        buf_uleb(out, wasm_final(m, WASM_SPACE_GLOBAL, (uint32_t)at));
-    } else {
-        wasm_put_const(out, WASM_I32, (uint64_t)(int64_t)(int32_t)(uint32_t)at);
-    }
+    if (s->texts.in_globals)
+        put_index(out, WASM_OP_GLOBAL_GET, wasm_final(m, WASM_SPACE_GLOBAL, (uint32_t)at));
+    else
+        put_i32(out, at);
 }
 
 void store_push_str(const Store *s, const WasmModule *m, Str text, Buf *out) {
@@ -463,16 +466,6 @@ void store_chosen(Store *s) {
     }
 }
 
-/* `init` of a global: its constant and `end`. */
-static void put_init(Buf *b, WasmType type, uint64_t bits) {
-    b->len = 0;
-    if (bits)
-        wasm_put_const(b, type, bits);
-    else
-        wasm_put_zero(b, type);
-    wasm_put_op(b, WASM_OP_END);
-}
-
 static void add_variable(Store *s, WasmModule *m, const PlanVar *v) {
     const Type *type = v->decl->type;
     Value value = {.kind = type->kind};
@@ -486,7 +479,7 @@ static void add_variable(Store *s, WasmModule *m, const PlanVar *v) {
     s->global[v->id] = m->globals.len;
     for (uint32_t i = 0; i < type_leaves(type); i++) {
         WasmType leaf = type_wasm(type_leaf(type, i));
-        put_init(&init, leaf, type->kind == TYPE_TUPLE ? 0 : value_wasm_bits(value));
+        wasm_put_init(&init, leaf, type->kind == TYPE_TUPLE ? 0 : value_wasm_bits(value));
         wasm_add_global(m, leaf, true, name, &init);
     }
     buf_free(&init);
@@ -504,7 +497,7 @@ static void add_slots(Store *s, WasmModule *m) {
         const SlotInit *init = &s->inits.at[i];
         const SlotGroup *g = &s->groups.at[init->group];
         if (!g->in_memory)
-            put_init(&m->globals.at[g->first_global + init->slot].code, type_wasm(g->type),
+            wasm_put_init(&m->globals.at[g->first_global + init->slot].code, type_wasm(g->type),
                      init->bits);
     }
 }
@@ -585,52 +578,21 @@ void store_add(Store *s, WasmModule *m) {
 
 /* ---- counters ---- */
 
-void store_put_access(const Store *s, const WasmModule *m, WasmOp op, uint64_t at, Buf *out) {
-    uint32_t memory = wasm_final(m, WASM_SPACE_MEMORY, s->memory);
-    bool wide = op == WASM_OP_I64_LOAD || op == WASM_OP_I64_STORE;
-    wasm_put_op(out, op);
-    buf_uleb(out, (wide ? 3u : 2u) | (memory ? 0x40u : 0));
-    if (memory)
-        buf_uleb(out, memory);
-    buf_uleb(out, at);
+EmitNumber store_number(const Store *s, const WasmModule *m, WasmType type, uint64_t at) {
+    return (EmitNumber){.in_memory = true,
+                        .size_log2 = type == WASM_I64 ? 3 : 2,
+                        .type = type,
+                        .index = wasm_final(m, WASM_SPACE_MEMORY, s->memory),
+                        .at = at};
 }
 
-static uint64_t counter_address(const Store *s, uint32_t n) {
+EmitNumber store_counter(const Store *s, const WasmModule *m, uint32_t n) {
     uint32_t counters = s->counts->ncounters;
-    return n < counters ? s->counters_at + 8 * (uint64_t)n
-                        : s->settled_at + 8 * (uint64_t)(n - counters);
-}
-
-void store_push_counter(const Store *s, const WasmModule *m, uint32_t n, Buf *out) {
-    if (s->in_memory) {
-        wasm_put_const(out, WASM_I32, 0);
-        store_put_access(s, m, WASM_OP_I64_LOAD, counter_address(s, n), out);
-    } else {
-        wasm_put_op(out, WASM_OP_GLOBAL_GET);
-        buf_uleb(out, wasm_final(m, WASM_SPACE_GLOBAL, s->counters + n));
-    }
-}
-
-void store_put_count(const Store *s, const WasmModule *m, uint32_t n, Buf *out) {
-    store_begin_counter(s, out);
-    store_push_counter(s, m, n, out);
-    wasm_put_const(out, WASM_I64, 1);
-    wasm_put_op(out, WASM_OP_I64_ADD);
-    store_end_counter(s, m, n, out);
-}
-
-void store_begin_counter(const Store *s, Buf *out) {
-    if (s->in_memory)
-        wasm_put_const(out, WASM_I32, 0);
-}
-
-void store_end_counter(const Store *s, const WasmModule *m, uint32_t n, Buf *out) {
-    if (s->in_memory) {
-        store_put_access(s, m, WASM_OP_I64_STORE, counter_address(s, n), out);
-    } else {
-        wasm_put_op(out, WASM_OP_GLOBAL_SET);
-        buf_uleb(out, wasm_final(m, WASM_SPACE_GLOBAL, s->counters + n));
-    }
+    if (!s->in_memory)
+        return emit_global(WASM_I64, wasm_final(m, WASM_SPACE_GLOBAL, s->counters + n));
+    return store_number(s, m, WASM_I64,
+                        n < counters ? s->counters_at + 8 * (uint64_t)n
+                                     : s->settled_at + 8 * (uint64_t)(n - counters));
 }
 
 void store_laid_out(Store *s, const WasmModule *m) {

@@ -17,6 +17,7 @@
 #include "plan/plan.h"
 #include "report/image.h"
 #include "storage/map_cell.h"
+#include "wasm/emit.h"
 #include "link/options.h"
 #include "storage/coalesce.h"
 
@@ -70,6 +71,7 @@ typedef struct Store {
     uint64_t sites;
     uint64_t slots;       /* leaves of slots and cells */
     uint32_t counters;    /* handle of the first counter, if they are globals */
+    uint32_t loops;       /* handle of the first of two globals for each of Counts.loops */
     uint64_t counters_at; /* the address of the first one, if they are in memory, */
     uint64_t settled_at;  /* and of what was counted of the first sum that is settled */
     uint32_t nsettled;    /* sums that are brought up to date in their places at a flush */
@@ -95,6 +97,19 @@ void store_free(Store *s);
  * and a row. In the order of the sites. Returns whether all that the match does is counted by
  * segments. */
 bool store_count(Store *s, const Site *site, const Match *match);
+
+/* A row of an unshared variable whose value is counted by segments. */
+typedef struct CountedRow {
+    uint32_t var; /* PlanVar.id */
+    uint32_t probe, segment;
+    uint64_t amount; /* as counts_value */
+    bool flag;
+} CountedRow;
+/* Adds it, after the rows before. */
+void store_count_row(Store *s, const Site *site, const CountedRow *row);
+
+/* The strings that a match's code needs at a site, and the cells. */
+void store_note_constants(Store *s, const Site *site, const Variant *v);
 
 /* The same for what happens once. */
 void store_count_once(Store *s, const ShapeList *shapes, const WasmModule *m);
@@ -146,15 +161,10 @@ typedef struct SlotCursor {
 /* The index of the global, or the address, of the slot's first leaf. */
 uint64_t store_slot(const Store *s, SlotCursor *c, const PlanVar *v);
 
-/* Appends code that pushes counter n, as i64; that adds one to it. After the counters there is
- * for each settled sum what was counted when it was settled last. */
-void store_push_counter(const Store *s, const WasmModule *m, uint32_t n, Buf *out);
-void store_put_count(const Store *s, const WasmModule *m, uint32_t n, Buf *out);
-/* Appends what goes before code that pushes a value for counter n, and after it. */
-void store_begin_counter(const Store *s, Buf *out);
-void store_end_counter(const Store *s, const WasmModule *m, uint32_t n, Buf *out);
-/* Appends a load or store of 4 or 8 bytes at an address of our memory; the code before it has
- * pushed 0. */
-void store_put_access(const Store *s, const WasmModule *m, WasmOp op, uint64_t at, Buf *out);
+/* Counter n, an i64. After the counters there is for each settled sum what was counted when it was
+ * settled last. */
+EmitNumber store_counter(const Store *s, const WasmModule *m, uint32_t n);
+/* A number of 4 or 8 bytes at an address of our memory. */
+EmitNumber store_number(const Store *s, const WasmModule *m, WasmType type, uint64_t at);
 
 #endif

@@ -46,13 +46,6 @@ extern const WasmSimpleSig wasm_simple_sigs[WASM_OP_COUNT];
 /* Checks the memory argument and lanes of an instruction that is not WASM_SIG_OTHER. */
 bool wasm_sig_check_simple(WasmSig *s);
 
-static inline WasmType wasm_memory_address(const WasmModule *m, uint32_t memory) {
-    return m->memories.at[memory].limits.is64 ? WASM_I64 : WASM_I32;
-}
-static inline WasmType wasm_table_address(const WasmModule *m, uint32_t table) {
-    return m->tables.at[table].limits.is64 ? WASM_I64 : WASM_I32;
-}
-
 /* ---- what signature.c and signature_gc.c share ---- */
 
 /* wasm_sig for references and GC (signature_gc.c). */

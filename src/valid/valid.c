@@ -12,6 +12,8 @@
 #include "valid/subtype.h"
 #include "valid/frame.h"
 #include "valid/valid.h"
+#include "base/workers.h"
+#include "wasm/remap.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -21,6 +23,9 @@ typedef struct Valid {
     WasmModule *m;
     Diags *diags;
     WasmTyper typer;
+    Buf refs;             /* WasmModule.func_refs of the bodies that this one has checked */
+    const WasmKept *kept; /* bodies to leave out, or NULL */
+    uint32_t threads;
     bool ok;
 } Valid;
 
@@ -328,8 +333,16 @@ static void report_code(Valid *v, DiagTag tag, uint32_t func, uint32_t offset, u
            func_words(v->m, func, name), offset, what);
 }
 
+/* Notes an instruction that names a function; *last is where the one before it is. */
+static inline void note_ref(Buf *refs, const WasmInstr *i, uint32_t *last) {
+    if (wasm_op_spaces[i->op] & 1u << WASM_SPACE_FUNC) {
+        buf_uleb(refs, i->offset - *last);
+        *last = i->offset;
+    }
+}
+
 static void check_body(Valid *v, uint32_t func) {
-    const WasmModule *m = v->m;
+    WasmModule *m = v->m;
     WasmTyper *t = &v->typer;
     WasmCode code;
     WasmInstr i;
@@ -339,26 +352,131 @@ static void check_body(Valid *v, uint32_t func) {
         report(v, DIAG_MALFORMED, body, 0, "%s: %s", func_words(m, func, name), t->error);
         return;
     }
-    while (wasm_next(&code, &i))
+    uint32_t last = 0;
+    m->funcs.at[func].refs = (uint32_t)v->refs.len;
+    while (wasm_next(&code, &i)) {
         if (!wasm_typer_step(t, &i)) {
             report_code(v, DIAG_INVALID, func, i.offset, i.size, t->error);
             return;
         }
+        note_ref(&v->refs, &i, &last);
+    }
+    m->funcs.at[func].refs_end = (uint32_t)v->refs.len;
     if (code.error)
         report_code(v, DIAG_MALFORMED, func, code.error_offset, 0, wasm_code_error(&code, text));
     else if (!wasm_typer_end(t))
         report_code(v, DIAG_MALFORMED, func, t->error_offset, 0, t->error);
 }
 
-static void check_bodies(Valid *v) {
+/* All functions that could be referred to still can be. */
+static bool declares_as_before(const WasmModule *m, const WasmModule *from) {
+    for (uint32_t k = 0; k < from->input_count[WASM_SPACE_FUNC]; k++)
+        if (from->declared[k] && !m->declared[wasm_called(from, k)])
+            return false;
+    return true;
+}
+
+/* The bodies that are kept, NULL = none; the first n of the code section are asked for. */
+static const bool *kept_bodies(const Valid *v, uint32_t *n) {
+    const WasmKept *kept = v->kept;
+    if (!kept || !declares_as_before(v->m, kept->from))
+        return NULL;
+    *n = kept->from->input_count[WASM_SPACE_FUNC] - kept->from->input_imports[WASM_SPACE_FUNC];
+    return kept->bodies;
+}
+
+/* The bodies of functions [from, to); stops after as many errors as are shown. */
+static void check_range(Valid *v, const bool *kept, uint32_t nkept, uint32_t from, uint32_t to) {
     uint32_t limit = v->diags->max_errors ? v->diags->max_errors : 20;
-    for (uint32_t k = 0; k < v->m->funcs.len && v->diags->errors < limit; k++)
-        if (v->m->funcs.at[k].import < 0)
+    uint32_t imports = v->m->input_imports[WASM_SPACE_FUNC];
+    for (uint32_t k = from; k < to && v->diags->errors < limit; k++)
+        if (v->m->funcs.at[k].import < 0 && !(kept && k - imports < nkept && kept[k - imports]))
             check_body(v, k);
 }
 
-static bool validate(WasmModule *m, Diags *diags) {
-    Valid v = {.m = m, .diags = diags, .ok = true};
+/* ---- on threads ---- */
+
+/* Functions one after the other that one thread checks. */
+typedef struct Part {
+    uint32_t from, to;
+    Buf refs;
+    bool ok;
+} Part;
+
+typedef struct Parts {
+    WasmModule *m;
+    const bool *kept;
+    uint32_t nkept;
+    Vec(Part) at;
+} Parts;
+
+static void check_part(void *ctx, uint32_t worker, uint32_t item) {
+    const Parts *parts = ctx;
+    Part *part = &parts->at.at[item];
+    Diags first = {.max_errors = 1}; /* whoever finds one starts again to tell of all */
+    Valid v = {.m = parts->m, .diags = &first, .ok = true};
+    (void)worker;
+    check_range(&v, parts->kept, parts->nkept, part->from, part->to);
+    wasm_typer_free(&v.typer);
+    diag_free(&first);
+    part->refs = v.refs;
+    part->ok = v.ok;
+}
+
+static void divide(Parts *parts) {
+    enum { PART = 256 << 10 }; /* bytes of code: so many need no further thread */
+    const WasmModule *m = parts->m;
+    uint32_t size = PART;
+    for (uint32_t k = 0; k < m->funcs.len; k++) {
+        if (size >= PART) {
+            vec_push(&parts->at, ((Part){.from = k}));
+            size = 0;
+        }
+        size += m->funcs.at[k].body_size;
+        vec_last(&parts->at).to = k + 1;
+    }
+}
+
+/* Puts together what was noted of references. */
+static void join_refs(const Parts *parts, Buf *refs) {
+    for (uint32_t i = 0; i < parts->at.len; i++) {
+        Part *part = &parts->at.at[i];
+        for (uint32_t k = part->from; k < part->to; k++) {
+            parts->m->funcs.at[k].refs += (uint32_t)refs->len;
+            parts->m->funcs.at[k].refs_end += (uint32_t)refs->len;
+        }
+        if (part->refs.len)
+            buf_bytes(refs, part->refs.data, part->refs.len);
+    }
+}
+
+/* Checks all bodies; false if some is not valid, then nothing has been said. */
+static bool check_parts(Valid *v, Parts *parts) {
+    bool ok = true;
+    workers_run(v->threads, parts->at.len, check_part, parts);
+    for (uint32_t i = 0; i < parts->at.len; i++)
+        ok &= parts->at.at[i].ok;
+    if (ok)
+        join_refs(parts, &v->refs);
+    for (uint32_t i = 0; i < parts->at.len; i++)
+        buf_free(&parts->at.at[i].refs);
+    return ok;
+}
+
+static void check_bodies(Valid *v) {
+    Parts parts = {.m = v->m};
+    parts.kept = kept_bodies(v, &parts.nkept);
+    if (v->threads > 1)
+        divide(&parts);
+    if (parts.at.len < 2 || !check_parts(v, &parts))
+        check_range(v, parts.kept, parts.nkept, 0, v->m->funcs.len);
+    vec_free(&parts.at);
+    v->m->func_refs = v->refs;
+    v->m->has_func_refs = v->ok && !parts.kept;
+}
+
+static bool validate(WasmModule *m, const WasmKept *kept, uint32_t threads, Diags *diags) {
+    Valid v = {.m = m, .diags = diags, .kept = kept, .threads = threads, .ok = true};
     m->declared = mem_zalloc(m->funcs.len + 1);
     check_types(&v);
     check_tags(&v);
@@ -378,8 +496,9 @@ static bool validate(WasmModule *m, Diags *diags) {
 
 /* Validates all sections and all bodies; stops after diags' limit. If the module is valid it
  * becomes `m`, with m->declared; else it is freed, and `m` is empty. */
-static bool become_valid(WasmUnvalidated *u, WasmModule *m, Diags *diags) {
-    bool valid = validate(&u->m, diags);
+static bool become_valid(WasmUnvalidated *u, WasmModule *m, const WasmKept *kept, uint32_t threads,
+                         Diags *diags) {
+    bool valid = validate(&u->m, kept, threads, diags);
     if (!valid)
         wasm_module_free(&u->m);
     *m = u->m;
@@ -388,13 +507,36 @@ static bool become_valid(WasmUnvalidated *u, WasmModule *m, Diags *diags) {
 
 /* ---- loading ---- */
 
-bool wasm_load(WasmModule *m, const uint8_t *bytes, size_t size, DiagFileId file, Diags *diags) {
+static bool load(WasmModule *m, const uint8_t *bytes, size_t size, DiagFileId file,
+                 const WasmKept *kept, uint32_t threads, Diags *diags) {
     WasmUnvalidated u;
     if (wasm_read(&u, bytes, size, file, diags))
-        return become_valid(&u, m, diags);
+        return become_valid(&u, m, kept, threads, diags);
     wasm_module_free(&u.m);
     wasm_module_init(m);
     return false;
+}
+
+bool wasm_load(WasmModule *m, const uint8_t *bytes, size_t size, DiagFileId file, Diags *diags) {
+    return load(m, bytes, size, file, NULL, 1, diags);
+}
+
+bool wasm_load_program(WasmModule *m, const uint8_t *bytes, size_t size, DiagFileId file,
+                       uint32_t threads, Diags *diags) {
+    return load(m, bytes, size, file, NULL, threads, diags);
+}
+
+bool wasm_load_output(WasmModule *m, const uint8_t *bytes, size_t size, const WasmKept *kept,
+                      uint32_t threads, Diags *diags) {
+#ifndef NDEBUG
+    bool all = load(m, bytes, size, 0, NULL, threads, diags);
+    wasm_module_free(m);
+    if (!all) {
+        wasm_module_init(m);
+        return false;
+    }
+#endif
+    return load(m, bytes, size, 0, kept, threads, diags);
 }
 
 bool wasm_load_own(WasmModule *m, const uint8_t *bytes, size_t size, Diags *diags) {

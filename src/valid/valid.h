@@ -14,6 +14,22 @@
  */
 bool wasm_load(WasmModule *m, const uint8_t *bytes, size_t size, DiagFileId file, Diags *diags);
 
+/* Like wasm_load, on so many threads (base/workers.h). */
+bool wasm_load_program(WasmModule *m, const uint8_t *bytes, size_t size, DiagFileId file,
+                       uint32_t threads, Diags *diags);
+
+/* Bodies of an output that need no validation, since they are those of a valid module but for what
+ * cannot make them invalid: indices that have moved with what they mean, and counters
+ * between two instructions. docs/internals.md says why that is enough. */
+typedef struct WasmKept {
+    const WasmModule *from; /* the valid module; the output has its functions in the same order */
+    const bool *bodies;     /* by its bodies in the order of the code section */
+} WasmKept;
+
+/* Like wasm_load, for an output of ours. With assertions the kept bodies are validated, too. */
+bool wasm_load_output(WasmModule *m, const uint8_t *bytes, size_t size, const WasmKept *kept,
+                      uint32_t threads, Diags *diags);
+
 /* Reads once more the very bytes that wasm_load has found valid before: they are not validated. */
 void wasm_load_again(WasmModule *m, const uint8_t *bytes, size_t size);
 

@@ -54,6 +54,17 @@ void wasm_layout(WasmModule *m) {
         layout_space(m, space);
 }
 
+void wasm_wrap_func(WasmModule *m, uint32_t func, uint32_t by) {
+    uint32_t n = m->input_count[WASM_SPACE_FUNC];
+    assert(m->layout.done && func < n);
+    if (!m->layout.called) {
+        m->layout.called = mem_alloc(sizeof *m->layout.called * n);
+        for (uint32_t h = 0; h < n; h++)
+            m->layout.called[h] = wasm_final(m, WASM_SPACE_FUNC, h);
+    }
+    m->layout.called[func] = wasm_final(m, WASM_SPACE_FUNC, by);
+}
+
 /* A definition that is added after the layout goes to the end: index and handle agree. */
 static uint32_t added(WasmModule *m, WasmSpace space, uint32_t handle) {
     if (m->layout.done && !m->layout.identity[space])
@@ -166,12 +177,6 @@ uint32_t wasm_add_import_tag(WasmModule *m, Str module, Str name, uint32_t type)
 
 /* ---- definitions ---- */
 
-/* Appends a constant address, as active segments have it, and the `end`. */
-static void put_address(Buf *b, bool is64, uint64_t at) {
-    wasm_put_const(b, is64 ? WASM_I64 : WASM_I32, at);
-    wasm_put_op(b, WASM_OP_END);
-}
-
 uint32_t wasm_add_func(WasmModule *m, uint32_t type, Str name, Buf *code, bool code_final) {
     vec_push(&m->funcs, (WasmFunc){.type = type,
                                    .import = -1,
@@ -193,9 +198,7 @@ uint32_t wasm_add_global(WasmModule *m, WasmType type, bool mutable, Str name, B
 
 uint32_t wasm_add_global_i32(WasmModule *m, bool mutable, Str name, int32_t value) {
     Buf init = {0};
-    wasm_put_op(&init, WASM_OP_I32_CONST);
-    buf_sleb(&init, value);
-    wasm_put_op(&init, WASM_OP_END);
+    wasm_put_init(&init, WASM_I32, (uint64_t)(int64_t)value);
     return wasm_add_global(m, WASM_I32, mutable, name, &init);
 }
 
@@ -210,6 +213,14 @@ void wasm_put_zero(Buf *b, WasmType type) {
     } else {
         wasm_put_const(b, type, 0);
     }
+}
+
+void wasm_put_init(Buf *b, WasmType type, uint64_t bits) {
+    if (bits)
+        wasm_put_const(b, type, bits);
+    else
+        wasm_put_zero(b, type);
+    wasm_put_op(b, WASM_OP_END);
 }
 
 uint32_t wasm_add_global_zero(WasmModule *m, WasmType type, bool mutable, Str name) {
@@ -254,7 +265,7 @@ static uint32_t add_funcs(WasmModule *m, WasmElem e, const uint32_t *funcs, uint
 uint32_t wasm_add_elem_active(WasmModule *m, uint32_t table, uint64_t at, const uint32_t *funcs,
                               uint32_t nfuncs) {
     WasmElem e = {.mode = WASM_ACTIVE, .table = table};
-    put_address(&e.code, m->tables.at[table].limits.is64, at);
+    wasm_put_init(&e.code, wasm_table_address(m, table), at);
     return add_funcs(m, e, funcs, nfuncs);
 }
 
@@ -274,7 +285,7 @@ uint32_t wasm_add_data_passive(WasmModule *m, Buf *content, Str name) {
 
 uint32_t wasm_add_data_active(WasmModule *m, uint32_t memory, uint64_t at, Buf *content, Str name) {
     Buf code = {0};
-    put_address(&code, m->memories.at[memory].limits.is64, at);
+    wasm_put_init(&code, wasm_memory_address(m, memory), at);
     vec_push(&m->datas, (WasmData){.mode = WASM_ACTIVE,
                                    .memory = memory,
                                    .code = code,

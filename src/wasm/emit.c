@@ -48,7 +48,7 @@ static WasmOp find_op(const char *s, size_t n) {
 
 /* ---- words ---- */
 
-enum { MAX_NAMES = 24 };
+enum { MAX_NAMES = 24, MAX_TYPES = 16 };
 
 typedef struct Name {
     const char *at; /* after its $ */
@@ -58,15 +58,29 @@ typedef struct Name {
 
 typedef struct Emit {
     Buf *out;
-    const char *at; /* the next word, or what is before it */
+    const char *at;    /* the next word, or what is before it */
+    const char *after; /* what is after a %s, inside its text; else NULL */
     va_list ap;
-    Name *names;
+    Name names[MAX_NAMES];
     uint32_t nnames;
 } Emit;
 
+/* Moves to the next word, which may be in a %s; its length, 0 at the end. */
 static size_t next_word(Emit *e) {
-    e->at += strspn(e->at, " \n");
-    return strcspn(e->at, " \n");
+    for (;;) {
+        e->at += strspn(e->at, " \n");
+        size_t n = strcspn(e->at, " \n");
+        if (n == 2 && memcmp(e->at, "%s", 2) == 0) {
+            assert(!e->after);
+            e->after = e->at + 2;
+            e->at = va_arg(e->ap, const char *);
+        } else if (n == 0 && e->after) {
+            e->at = e->after;
+            e->after = NULL;
+        } else {
+            return n;
+        }
+    }
 }
 
 static bool take_word(Emit *e, const char *word) {
@@ -104,23 +118,46 @@ static uint64_t number(Emit *e) {
     return word[2] == 'l' ? va_arg(e->ap, unsigned long long) : va_arg(e->ap, unsigned long);
 }
 
-/* The names that the code begins with. */
-static void take_names(Emit *e) {
-    uint32_t nlocals = 0;
-    for (size_t n; (n = next_word(e)) > 0 && *e->at == '$';) {
-        Name *name = &e->names[e->nnames];
-        assert(e->nnames < MAX_NAMES);
-        name->at = e->at + 1;
-        name->len = strcspn(name->at, "= \n");
-        e->at = name->at + name->len;
-        if (*e->at == '=') {
-            e->at++;
-            name->value = number(e);
-        } else {
-            name->value = nlocals++;
-        }
-        e->nnames++;
+/* A name at the beginning, if there is one: what it stands for, or `local`, one more than the last
+ * local, which it then names. */
+static bool take_name(Emit *e, uint32_t *local) {
+    if (next_word(e) == 0 || *e->at != '$')
+        return false;
+    assert(e->nnames < MAX_NAMES);
+    Name *name = &e->names[e->nnames++];
+    name->at = e->at + 1;
+    name->len = strcspn(name->at, "= \n");
+    e->at = name->at + name->len;
+    if (*e->at == '=') {
+        e->at++;
+        name->value = number(e);
+    } else {
+        name->value = (*local)++;
     }
+    return true;
+}
+
+/* A type by its name, or %u. */
+static bool take_type(Emit *e, WasmType *type) {
+    static const struct {
+        const char *name;
+        WasmType type;
+    } types[] = {{"i32", WASM_I32},
+                 {"i64", WASM_I64},
+                 {"f32", WASM_F32},
+                 {"f64", WASM_F64},
+                 {"funcref", WASM_FUNCREF}};
+    if (take_word(e, "%u")) {
+        *type = va_arg(e->ap, WasmType);
+        return true;
+    }
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (take_word(e, types[i].name)) {
+            *type = types[i].type;
+            return true;
+        }
+    }
+    return false;
 }
 
 static void put_number(Emit *e) {
@@ -129,17 +166,9 @@ static void put_number(Emit *e) {
 
 /* A result of a construct, if one is given. */
 static void put_block_type(Emit *e) {
-    static const struct {
-        const char *name;
-        WasmType type;
-    } types[] = {{"i32", WASM_I32}, {"i64", WASM_I64}, {"f32", WASM_F32}, {"f64", WASM_F64}};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        if (take_word(e, types[i].name)) {
-            wasm_put_type(e->out, types[i].type);
-            return;
-        }
-    }
-    buf_u8(e->out, WASM_NONE);
+    WasmType type = WASM_NONE;
+    take_type(e, &type);
+    wasm_put_type(e->out, type);
 }
 
 /* A memory, an offset, and maybe align=N. */
@@ -156,12 +185,13 @@ static void put_access(Emit *e) {
     emit_memarg(e->out, log2, memory, offset);
 }
 
-/* The type of ref.null. */
+/* The heap type of a reference type: of `func`, or of %u. */
 static void put_heap(Emit *e) {
-    bool func = take_word(e, "func");
-    assert(func);
-    (void)func;
-    wasm_put_heap(e->out, WASM_FUNCREF);
+    WasmType type = WASM_FUNCREF;
+    bool known = take_word(e, "func") || take_type(e, &type);
+    assert(known);
+    (void)known;
+    wasm_put_heap(e->out, type);
 }
 
 static void put_immediates(Emit *e, WasmImm imm) {
@@ -199,31 +229,234 @@ static bool take_op(Emit *e, size_t n, WasmOp *op) {
     return n > 0;
 }
 
-void emit(Buf *b, const char *code, ...) {
-    Name names[MAX_NAMES];
-    Emit e = {.out = b, .at = code, .names = names};
+static void put_instructions(Emit *e) {
     WasmOp op;
-    va_start(e.ap, code);
-    take_names(&e);
-    for (size_t n; (n = next_word(&e)) > 0;) {
-        if (!take_op(&e, n, &op))
-            continue;
-        wasm_put_op(b, op);
-        put_immediates(&e, (WasmImm)wasm_ops[op].imm);
+    for (size_t n; (n = next_word(e)) > 0;) {
+        if (n == 2 && memcmp(e->at, "%p", 2) == 0) {
+            const Buf *code = va_arg(e->ap, const Buf *);
+            buf_bytes(e->out, code->data, code->len);
+            e->at += 2;
+        } else if (take_op(e, n, &op)) {
+            wasm_put_op(e->out, op);
+            put_immediates(e, (WasmImm)wasm_ops[op].imm);
+        }
     }
+}
+
+void emit(Buf *b, const char *code, ...) {
+    Emit e = {.out = b, .at = code};
+    uint32_t nlocals = 0;
+    va_start(e.ap, code);
+    while (take_name(&e, &nlocals)) {
+    }
+    put_instructions(&e);
     va_end(e.ap);
 }
 
-void emit_locals(Buf *b, uint32_t i32, uint32_t i64) {
-    buf_uleb(b, (i32 > 0) + (i64 > 0));
-    if (i32) {
-        buf_uleb(b, i32);
-        wasm_put_type(b, WASM_I32);
+/* ---- functions ---- */
+
+typedef struct Types {
+    WasmType at[MAX_TYPES];
+    uint32_t n;
+} Types;
+
+/* What the code of a function begins with. */
+typedef struct Head {
+    Types params, results, locals;
+} Head;
+
+/* Types, each after its name if it has one. */
+static void take_types(Emit *e, Types *types, uint32_t *nlocals) {
+    uint32_t end = *nlocals; /* the locals that have a type */
+    WasmType type;
+    for (;;) {
+        if (take_name(e, nlocals))
+            continue;
+        if (!take_type(e, &type))
+            break;
+        assert(types->n < MAX_TYPES);
+        types->at[types->n++] = type;
+        *nlocals = ++end;
     }
-    if (i64) {
-        buf_uleb(b, i64);
-        wasm_put_type(b, WASM_I64);
+    assert(*nlocals == end);
+}
+
+static void take_head(Emit *e, Head *head) {
+    uint32_t nlocals = 0, none = 0;
+    *head = (Head){0};
+    for (;;) {
+        if (take_word(e, "param"))
+            take_types(e, &head->params, &nlocals);
+        else if (take_word(e, "result"))
+            take_types(e, &head->results, &none);
+        else if (take_word(e, "local"))
+            take_types(e, &head->locals, &nlocals);
+        else if (!take_name(e, &nlocals))
+            break;
     }
+}
+
+static void put_locals(Buf *b, const Types *locals) {
+    uint32_t groups = 0;
+    for (uint32_t i = 0; i < locals->n; i++)
+        groups += i == 0 || locals->at[i] != locals->at[i - 1];
+    buf_uleb(b, groups);
+    for (uint32_t i = 0, from; (from = i) < locals->n;) {
+        while (i < locals->n && locals->at[i] == locals->at[from])
+            i++;
+        buf_uleb(b, i - from);
+        wasm_put_type(b, locals->at[from]);
+    }
+}
+
+static void put_function(Emit *e, Head *head) {
+    take_head(e, head);
+    put_locals(e->out, &head->locals);
+    put_instructions(e);
+    wasm_put_op(e->out, WASM_OP_END);
+}
+
+uint32_t emit_function(WasmModule *m, const char *name, const char *code, ...) {
+    Buf body = {0};
+    Emit e = {.out = &body, .at = code};
+    Head head;
+    va_start(e.ap, code);
+    put_function(&e, &head);
+    va_end(e.ap);
+    uint32_t type =
+        wasm_add_func_type(m, head.params.at, head.params.n, head.results.at, head.results.n);
+    return wasm_add_func(m, type, str_of(name), &body, m->layout.done);
+}
+
+void emit_body(Buf *b, const char *code, ...) {
+    Emit e = {.out = b, .at = code};
+    Head head;
+    va_start(e.ap, code);
+    put_function(&e, &head);
+    va_end(e.ap);
+}
+
+void emit_wrapper_body(Buf *b, const WasmModule *m, uint32_t func, const Buf *before,
+                       const Buf *after) {
+    static const Buf none;
+    Buf arguments = {0};
+    for (uint32_t k = 0; k < wasm_func_type(m, func)->nparams; k++)
+        put_index(&arguments, WASM_OP_LOCAL_GET, k);
+    emit_body(b, "%p %p call %u %p", before ? before : &none, &arguments,
+              emit_index(m, WASM_SPACE_FUNC, func), after ? after : &none);
+    buf_free(&arguments);
+}
+
+uint32_t emit_wrapper(WasmModule *m, Str name, uint32_t func, const Buf *before, const Buf *after) {
+    Buf body = {0};
+    emit_wrapper_body(&body, m, func, before, after);
+    return wasm_add_func(m, m->funcs.at[func].type, name, &body, m->layout.done);
+}
+
+/* ---- pieces ---- */
+
+void emit_calls(Buf *b, const WasmModule *m, const uint32_t *funcs, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        put_index(b, WASM_OP_CALL, emit_index(m, WASM_SPACE_FUNC, funcs[i]));
+}
+
+const char *emit_resized(WasmType from, WasmType to) {
+    assert((from == WASM_I32 || from == WASM_I64) && (to == WASM_I32 || to == WASM_I64));
+    return from == to ? "" : to == WASM_I64 ? "i64.extend_i32_u" : "i32.wrap_i64";
+}
+
+const char *emit_type(WasmType t) {
+    assert(t == WASM_I32 || t == WASM_I64 || t == WASM_F32 || t == WASM_F64);
+    return wasm_type_text(t, NULL);
+}
+
+void emit_drops(Buf *b, uint32_t n) {
+    while (n-- > 0)
+        wasm_put_op(b, WASM_OP_DROP);
+}
+
+void emit_resize(Buf *b, WasmType from, WasmType to) {
+    assert((from == WASM_I32 || from == WASM_I64) && (to == WASM_I32 || to == WASM_I64));
+    if (from != to)
+        wasm_put_op(b, to == WASM_I64 ? WASM_OP_I64_EXTEND_I32_U : WASM_OP_I32_WRAP_I64);
+}
+
+void emit_assign(Buf *b, uint32_t local, int32_t value) {
+    put_i32(b, (uint32_t)value);
+    put_index(b, WASM_OP_LOCAL_SET, local);
+}
+
+void emit_if(Buf *b, WasmType result) {
+    wasm_put_op(b, WASM_OP_IF);
+    wasm_put_type(b, result);
+}
+
+void emit_if_equal(Buf *b, uint32_t local, int32_t value) {
+    put_index(b, WASM_OP_LOCAL_GET, local);
+    if (value)
+        put_i32(b, (uint32_t)value);
+    wasm_put_op(b, value ? WASM_OP_I32_EQ : WASM_OP_I32_EQZ);
+    emit_if(b, WASM_NONE);
+}
+
+void emit_if_set(Buf *b, uint32_t local) {
+    put_index(b, WASM_OP_LOCAL_GET, local);
+    emit_if(b, WASM_NONE);
+}
+
+/* ---- numbers ---- */
+
+/* A load or store. It is said to be aligned if the address is. */
+static void put_number_access(Buf *b, const EmitNumber *n, bool store) {
+    static const WasmOp ops[2][2][4] = {
+        {{WASM_OP_I32_LOAD8_U, WASM_OP_I32_LOAD16_U, WASM_OP_I32_LOAD},
+         {WASM_OP_I64_LOAD8_U, WASM_OP_I64_LOAD16_U, WASM_OP_I64_LOAD32_U, WASM_OP_I64_LOAD}},
+        {{WASM_OP_I32_STORE8, WASM_OP_I32_STORE16, WASM_OP_I32_STORE},
+         {WASM_OP_I64_STORE8, WASM_OP_I64_STORE16, WASM_OP_I64_STORE32, WASM_OP_I64_STORE}}};
+    uint32_t align_log2 = 0;
+    while (align_log2 < n->size_log2 && !(n->at >> align_log2 & 1))
+        align_log2++;
+    wasm_put_op(b, ops[store][n->type == WASM_I64][n->size_log2]);
+    emit_memarg(b, align_log2, n->index, n->at);
+}
+
+void emit_begin_set(Buf *b, EmitNumber n) {
+    if (n.in_memory)
+        put_i32(b, 0);
+}
+
+void emit_get(Buf *b, EmitNumber n) {
+    if (!n.in_memory) {
+        put_index(b, WASM_OP_GLOBAL_GET, n.index);
+        return;
+    }
+    put_i32(b, 0);
+    put_number_access(b, &n, false);
+}
+
+void emit_set(Buf *b, EmitNumber n) {
+    if (n.in_memory)
+        put_number_access(b, &n, true);
+    else
+        put_index(b, WASM_OP_GLOBAL_SET, n.index);
+}
+
+void emit_increment(Buf *b, EmitNumber n, uint64_t by) {
+    emit_begin_set(b, n);
+    emit_get(b, n);
+    wasm_put_const(b, WASM_I64, by);
+    wasm_put_op(b, WASM_OP_I64_ADD);
+    emit_set(b, n);
+}
+
+void emit_update(Buf *b, EmitNumber n, const char *code, ...) {
+    Emit e = {.out = b, .at = code};
+    emit_begin_set(b, n);
+    emit_get(b, n);
+    va_start(e.ap, code);
+    put_instructions(&e);
+    va_end(e.ap);
+    emit_set(b, n);
 }
 
 void emit_br_table(Buf *b, const uint32_t *labels, uint32_t n, uint32_t otherwise) {
@@ -235,8 +468,8 @@ void emit_br_table(Buf *b, const uint32_t *labels, uint32_t n, uint32_t otherwis
 }
 
 void emit_copy(Buf *b, const WasmModule *m, uint32_t to, uint32_t from) {
-    bool to64 = m->memories.at[to].limits.is64, from64 = m->memories.at[from].limits.is64;
-    const char *widen[] = {"", "i64.extend_i32_u"};
-    emit(b, "local.get 0 %s local.get 1 %s local.get 2 %s memory.copy %u %u", widen[to64],
-         widen[from64], widen[to64 && from64], to, from);
+    WasmType a = wasm_memory_address(m, to), c = wasm_memory_address(m, from);
+    emit_body(b, "local.get 0 %s local.get 1 %s local.get 2 %s memory.copy %u %u",
+              emit_resized(WASM_I32, a), emit_resized(WASM_I32, c),
+              emit_resized(WASM_I32, a == c ? a : WASM_I32), to, from);
 }

@@ -16,6 +16,8 @@ typedef struct WasmCode {
     uint32_t error_offset; /* where, from start */
     uint8_t error_prefix;  /* unknown opcodes: see wasm_code_error */
     uint32_t error_code;
+    const struct WasmInstr *decoded; /* the instructions from `at` on if they are decoded already,
+                                        then one of size 0; else NULL */
 } WasmCode;
 
 /* A cursor over `size` bytes, standing at byte `from`. */

@@ -32,6 +32,7 @@ void wasm_module_free(WasmModule *m) {
     vec_free(&m->sections);
     vec_free(&m->refs);
     vec_free(&m->hints);
+    buf_free(&m->func_refs);
     vec_free(&m->types);
     vec_free(&m->funcs);
     vec_free(&m->tables);
@@ -44,6 +45,7 @@ void wasm_module_free(WasmModule *m) {
     vec_free(&m->exports);
     for (uint32_t k = 0; k < WASM_SPACE_COUNT; k++)
         free(m->layout.final[k]);
+    free(m->layout.called);
     free(m->declared);
     arena_free(&m->arena);
     wasm_module_init(m);

@@ -101,13 +101,14 @@ typedef struct WasmImport {
 
 typedef struct WasmFunc {
     uint32_t type;
-    int32_t import;     /* index into imports, or -1 */
-    uint32_t body;      /* file offset of the body (after its size), input functions only */
-    uint32_t body_size; /* bytes */
-    uint8_t size_width; /* bytes of the size before the body */
-    Str name;           /* from the name section, or given when added; empty = none */
-    Str shown;          /* input functions only: see wasm_shown_name */
-    bool named;         /* ... which is not a number */
+    int32_t import;          /* index into imports, or -1 */
+    uint32_t body;           /* file offset of the body (after its size), input functions only */
+    uint32_t body_size;      /* bytes */
+    uint8_t size_width;      /* bytes of the size before the body */
+    uint32_t refs, refs_end; /* in WasmModule.func_refs */
+    Str name;                /* from the name section, or given when added; empty = none */
+    Str shown;               /* input functions only: see wasm_shown_name */
+    bool named;              /* ... which is not a number */
     bool added;
     Buf code; /* added functions: local declarations and code, handle space unless code_final */
     bool code_final;
@@ -199,6 +200,8 @@ typedef struct WasmLayout {
     bool identity[WASM_SPACE_COUNT];   /* nothing has moved */
     uint32_t *final[WASM_SPACE_COUNT]; /* by handle */
     uint32_t final_cap[WASM_SPACE_COUNT];
+    uint32_t *called; /* by handle of the input: what the program calls by it (wasm_wrap_func); NULL
+                         = nothing is wrapped */
 } WasmLayout;
 
 typedef struct WasmModule {
@@ -210,6 +213,9 @@ typedef struct WasmModule {
     Vec(WasmSection) sections; /* in file order */
     Vec(WasmIndexRef) refs;    /* indices outside the code section */
     Vec(WasmHint) hints;       /* by function and offset */
+    Buf func_refs; /* where bodies name functions, as LEB128: what is added to the offset of the one
+                      before (at first 0) */
+    bool has_func_refs; /* they are there: the module was validated */
 
     /* By handle: the input's first (imports before definitions), then what was added. */
     Vec(WasmTypeDef) types;
@@ -237,6 +243,14 @@ typedef struct WasmModule {
 
     uint8_t *declared; /* by function handle: may be used by ref.func (by the validator) */
 } WasmModule;
+
+/* The type of addresses: i32 or i64. */
+static inline WasmType wasm_memory_address(const WasmModule *m, uint32_t memory) {
+    return m->memories.at[memory].limits.is64 ? WASM_I64 : WASM_I32;
+}
+static inline WasmType wasm_table_address(const WasmModule *m, uint32_t table) {
+    return m->tables.at[table].limits.is64 ? WASM_I64 : WASM_I32;
+}
 
 /* What things are called in messages, and how many of a space there are (input and added). */
 const char *wasm_space_name(WasmSpace space);
@@ -323,6 +337,8 @@ uint32_t wasm_add_global_i32(WasmModule *m, bool mutable, Str name, int32_t valu
 uint32_t wasm_add_global_zero(WasmModule *m, WasmType type, bool mutable, Str name);
 /* Appends the constant zero (null) of a type. */
 void wasm_put_zero(Buf *b, WasmType type);
+/* Appends a constant expression, up to its `end`: a number by its bits; 0 is zero or null. */
+void wasm_put_init(Buf *b, WasmType type, uint64_t bits);
 uint32_t wasm_add_memory(WasmModule *m, WasmLimits limits, Str name);
 uint32_t wasm_add_table(WasmModule *m, WasmType type, WasmLimits limits, Str name);
 uint32_t wasm_add_tag(WasmModule *m, uint32_t type, Str name);
@@ -348,6 +364,16 @@ static inline uint32_t wasm_final(const WasmModule *m, WasmSpace space, uint32_t
     return m->layout.identity[space] ? handle : m->layout.final[space][handle];
 }
 
+/* The function `by`, of the same type, takes the place of `func`, a handle of the input, wherever
+ * the program names it: in sections other than code, and in bodies that are copied with
+ * wasm_program_remap. The module is laid out. */
+void wasm_wrap_func(WasmModule *m, uint32_t func, uint32_t by);
+/* The final index of what the program calls by a handle. */
+static inline uint32_t wasm_called(const WasmModule *m, uint32_t func) {
+    bool wrapped = m->layout.called && func < m->input_count[WASM_SPACE_FUNC];
+    return wrapped ? m->layout.called[func] : wasm_final(m, WASM_SPACE_FUNC, func);
+}
+
 /* ---- copying code (wasm/remap.c) ---- */
 
 /* Copies code while indices follow a mapping: map[space] (NULL = identity) by old index. Local
@@ -360,6 +386,8 @@ typedef struct WasmRemap {
 } WasmRemap;
 /* The mapping from handles to final indices of a module that is laid out. */
 WasmRemap wasm_layout_remap(const WasmModule *m);
+/* The same for code of the program, in which some functions are wrapped. */
+WasmRemap wasm_program_remap(const WasmModule *m);
 /* To the end of the code; false if malformed. A LEB128 keeps its width if the new index fits. */
 bool wasm_copy_code(WasmCode *from, const WasmRemap *map, Buf *out);
 /* Local declarations (the start of a body), whose types follow the mapping. False if malformed. */

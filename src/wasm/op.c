@@ -1,7 +1,7 @@
 /*
  * wasm/op.c - the instruction table and the decoder.
  *
- * wasm_next is the inner loop of the compiler: the common shapes of immediates are decoded inline
+ * wasm_next is the inner loop of the compiler: the common forms of immediates are decoded inline
  * from a table by first byte; everything else goes through rest().
  */
 #include "wasm/op.h"
@@ -25,29 +25,39 @@ const char *const wasm_category_names[WASM_CAT_COUNT] = {
 #undef CATEGORY
 };
 
-/* How wasm_next decodes the immediates: the common shapes, if their numbers have one byte, without
- * a switch. */
-enum { SLOW, FAST_NONE, FAST_INDEX, FAST_CONST, FAST_MEMARG };
-#define SPEED(imm)                                                                                 \
-    ((imm) == WASM_IMM_NONE                           ? FAST_NONE                                  \
-     : (imm) == WASM_IMM_I32 || (imm) == WASM_IMM_I64 ? FAST_CONST                                 \
-     : (imm) == WASM_IMM_MEMARG                       ? FAST_MEMARG                                \
-     : (imm) >= WASM_IMM_FUNC && (imm) <= WASM_IMM_ELEM && (imm) != WASM_IMM_TYPE_TABLE            \
-         ? FAST_INDEX                                                                              \
-     : (imm) == WASM_IMM_LABEL ? FAST_INDEX                                                        \
-                               : SLOW)
+/* The common forms of immediates, if their numbers have one byte, are decoded without a switch. */
+#define IS_CONST(imm) ((imm) == WASM_IMM_I32 || (imm) == WASM_IMM_I64)
+#define IS_INDEX(imm)                                                                              \
+    (((imm) >= WASM_IMM_FUNC && (imm) <= WASM_IMM_ELEM && (imm) != WASM_IMM_TYPE_TABLE) ||         \
+     (imm) == WASM_IMM_LABEL)
+#define IS_MEMARG(imm) ((imm) == WASM_IMM_MEMARG)
+#define SHORT_SIZE(imm)                                                                            \
+    ((imm) == WASM_IMM_NONE ? 1 : IS_CONST(imm) || IS_INDEX(imm) ? 2 : IS_MEMARG(imm) ? 3 : 0)
 
 /* By opcode: the one-byte ones, then MAX_CODE codes after each prefix. */
 enum { FIRST_PREFIX = 0xfb, LAST_PREFIX = 0xfe, MAX_CODE = 0x120 };
 #define OPCODE_SLOT(prefix, code)                                                                  \
     ((prefix) ? 0x100 + ((prefix)-FIRST_PREFIX) * MAX_CODE + (code) : (code))
 static const struct Opcode {
-    uint16_t op; /* WasmOp + 1, 0 = unknown */
-    uint8_t imm, speed;
+    uint16_t op;   /* WasmOp + 1, 0 = unknown */
+    uint8_t imm;   /* WasmImm */
+    uint8_t size;  /* of the instruction if its immediates have the short form, 0 = there is none */
+    uint16_t stop; /* bits in the two bytes after the opcode that say that they have not */
+    uint8_t index; /* bits of the first of them that are `a` */
+    bool constant; /* ... it is a signed number */
 } by_opcode[0x100 + (LAST_PREFIX - FIRST_PREFIX + 1) * MAX_CODE] = {
 #define OP(id, mnemonic, prefix, code, category, operands, results, imm, flow, modes, event,       \
            names)                                                                                  \
-    [OPCODE_SLOT(prefix, code)] = {WASM_OP_##id + 1, WASM_IMM_##imm, SPEED(WASM_IMM_##imm)},
+    [OPCODE_SLOT(prefix, code)] = {WASM_OP_##id + 1,                                               \
+                                   WASM_IMM_##imm,                                                 \
+                                   SHORT_SIZE(WASM_IMM_##imm),                                     \
+                                   SHORT_SIZE(WASM_IMM_##imm) == 3   ? 0x80c0                      \
+                                   : SHORT_SIZE(WASM_IMM_##imm) == 2 ? 0x80                        \
+                                                                     : 0,                          \
+                                   IS_INDEX(WASM_IMM_##imm)    ? 0x7f                              \
+                                   : IS_MEMARG(WASM_IMM_##imm) ? 0x3f                              \
+                                                               : 0,                                \
+                                   IS_CONST(WASM_IMM_##imm)},
 #include "wasm/opcode.def"
 };
 
@@ -254,30 +264,64 @@ static bool decode(WasmCode *c, WasmInstr *i, const struct Opcode *op, const uin
     return true;
 }
 
+static bool next_decoded(WasmCode *c, WasmInstr *i) {
+    if (!c->decoded->size)
+        return false;
+    *i = *c->decoded++;
+    c->at = c->start + i->offset + i->size;
+    return true;
+}
+
+static bool next_long(WasmCode *c, WasmInstr *i, const struct Opcode *op, const uint8_t *from) {
+    *i = (WasmInstr){.offset = (uint32_t)(from - c->start)};
+    return decode(c, i, op, from);
+}
+
 bool wasm_next(WasmCode *c, WasmInstr *i) {
-    /* By speed: bits that must not be set in the two bytes after the opcode, what of them is a,
-     * the number of bytes. */
-    static const uint16_t stop[] = {0, 0, 0x80, 0x80, 0x80c0};
-    static const uint8_t index[] = {0, 0, 0x7f, 0, 0x3f}, sizes[] = {0, 1, 2, 2, 3};
+    if (c->decoded)
+        return next_decoded(c, i);
     const uint8_t *from = c->at;
     if (from == c->end || c->error)
         return false;
     const struct Opcode *op = &by_opcode[*from];
-    uint32_t speed = op->speed;
-    *i = (WasmInstr){.offset = (uint32_t)(from - c->start)};
-    if (speed == SLOW || c->end - from < 3)
-        return decode(c, i, op, from);
+    if (!op->size || c->end - from < 3)
+        return next_long(c, i, op, from);
     uint32_t bytes = from[1] | (uint32_t)from[2] << 8;
-    if (bytes & stop[speed])
-        return decode(c, i, op, from);
-    i->op = (uint16_t)(op->op - 1);
-    i->opcode_size = 1;
-    i->a = bytes & index[speed];
+    if (bytes & op->stop)
+        return next_long(c, i, op, from);
     int64_t number = (int64_t)((bytes & 0x7f) ^ 0x40) - 0x40;
-    i->c = speed == FAST_CONST ? (uint64_t)number : speed == FAST_MEMARG ? bytes >> 8 : 0;
-    i->size = sizes[speed];
-    c->at = from + sizes[speed];
+    c->at = from + op->size;
+    *i = (WasmInstr){.offset = (uint32_t)(from - c->start),
+                     .size = op->size,
+                     .op = (uint16_t)(op->op - 1),
+                     .opcode_size = 1,
+                     .a = bytes & op->index,
+                     .c = op->constant    ? (uint64_t)number
+                          : op->size == 3 ? bytes >> 8
+                                          : 0};
     return true;
+}
+
+bool wasm_decode(WasmDecoded *d, uint32_t func, WasmCode *code) {
+    WasmCode c = *code;
+    d->func = func;
+    d->at.len = 0;
+    do
+        vec_reserve(&d->at, 1);
+    while (wasm_next(&c, &d->at.at[d->at.len]) && ++d->at.len);
+    if (c.error) {
+        *code = c;
+        d->at.len = 0;
+        return false;
+    }
+    vec_push(&d->at, ((WasmInstr){.offset = (uint32_t)(c.at - c.start)}));
+    code->decoded = d->at.at;
+    return true;
+}
+
+void wasm_use_decoded(const WasmDecoded *d, uint32_t func, WasmCode *code) {
+    if (d && d->at.len && d->func == func)
+        code->decoded = d->at.at;
 }
 
 const char *wasm_code_error(const WasmCode *c, char buf[64]) {

@@ -72,6 +72,19 @@ typedef struct WasmInstr {
  */
 bool wasm_next(WasmCode *c, WasmInstr *i);
 
+/* The instructions of one body, then one of size 0. A zeroed one is empty; vec_free(&d.at). */
+typedef struct WasmDecoded {
+    uint32_t func;
+    Vec(WasmInstr) at;
+} WasmDecoded;
+
+/* Decodes all that the cursor has still to come; wasm_next takes the instructions from there as
+ * long as `d` is not changed. False on malformed code (code->error). */
+bool wasm_decode(WasmDecoded *d, uint32_t func, WasmCode *code);
+
+/* Makes a cursor at the first instruction of a function use what is decoded, if that is it. */
+void wasm_use_decoded(const WasmDecoded *d, uint32_t func, WasmCode *code);
+
 /* The text of the error with the number of an unknown opcode, in buf if it has one. */
 const char *wasm_code_error(const WasmCode *c, char buf[64]);
 

@@ -69,6 +69,15 @@ WasmRemap wasm_layout_remap(const WasmModule *m) {
     return map;
 }
 
+WasmRemap wasm_program_remap(const WasmModule *m) {
+    WasmRemap map = wasm_layout_remap(m);
+    if (m->layout.called) {
+        map.map[WASM_SPACE_FUNC] = m->layout.called;
+        map.count[WASM_SPACE_FUNC] = m->input_count[WASM_SPACE_FUNC];
+    }
+    return map;
+}
+
 static uint32_t mapped(const WasmRemap *map, WasmSpace space, uint32_t index) {
     if (space == WASM_SPACE_MEMORY && map->fallback_memory)
         return *map->fallback_memory;

@@ -172,7 +172,7 @@ class Flow:
             last = b"\0" + b"".join(calls) + END
             items, exports = items[:-1], [name("_start") + b"\0" + uleb(2 * FUNCS), *exports[FUNCS:]]
         return b"\0asm\1\0\0\0" + b"".join([
-            section(1, vec([b"\x60\2\x7f\x7f\1\x7f", b"\x60\0\0"])),
+            section(1, vec([b"\x60\2\x7f\x7f\1\x7f", b"\x60\0\0", b"\x60\1\x7f\1\x7f"])),
             section(3, vec([b"\0"] * (2 * FUNCS) + [b"\1"])),
             section(4, vec([b"\x70\0" + uleb(TABLE)])),
             section(5, vec([b"\0\1"])),

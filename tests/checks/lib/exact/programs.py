@@ -5,7 +5,7 @@ import os
 import random
 import re
 
-from . import exact, flow
+from . import exact, flow, steps
 from ..commands import call, try_assemble
 from ..world import FIXTURES, GOLDEN
 
@@ -18,12 +18,17 @@ FEATURES = [
 ]
 
 
-def make_flow(seed, directory):
+def make_flow(seed, directory, kind=flow.Flow):
     """A module with random control flow."""
     module = os.path.join(directory, f"{seed}.wasm")
     with open(module, "wb") as file:
-        file.write(flow.Flow(seed, (0, 4, 12, 40)[seed % 4]).module())
+        file.write(kind(seed, (0, 4, 12, 40)[seed % 4]).module())
     return module
+
+
+def make_steps(seed, directory):
+    """The same, with loops that are counted by what they do to a local."""
+    return make_flow(seed, directory, steps.Steps)
 
 
 def make_fuzz(seed, directory):

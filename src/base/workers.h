@@ -1,0 +1,25 @@
+/*
+ * base/workers.h - work that is divided over threads: items that do not depend on each other, each
+ * of which is done once. What comes out must not depend on which thread did it, or when.
+ */
+#ifndef WHAMMC_BASE_WORKERS_H
+#define WHAMMC_BASE_WORKERS_H
+
+#include <stdint.h>
+
+/* Does item `item` (0...n - 1). `worker` is the number of the thread, below `threads`;
+ * one worker does one item at a time. */
+typedef void WorkerJob(void *ctx, uint32_t worker, uint32_t item);
+
+/* Does n items on at most `threads` threads, of which this one is the first; returns when all are
+ * done. Where no more threads can be had, those that there are do the work. */
+void workers_run(uint32_t threads, uint32_t n, WorkerJob *job, void *ctx);
+
+/* The number of threads to use where the user asks for `wanted`; 0 = one for each processor that
+ * this process may use. */
+uint32_t workers_threads(uint32_t wanted);
+
+/* Nobody needs more threads. */
+enum { WORKERS_MAX = 64 };
+
+#endif

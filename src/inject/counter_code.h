@@ -1,0 +1,38 @@
+/*
+ * inject/counter_code.h - code that reads counters (counts.h), which are globals or words of a
+ * memory: sums of them, and copies in a memory where the runtime reads them.
+ */
+#ifndef WHAMMC_INJECT_COUNTER_CODE_H
+#define WHAMMC_INJECT_COUNTER_CODE_H
+
+#include "inject/counts.h"
+#include "wasm/emit.h"
+
+/* Where the counters are. */
+typedef struct CounterPlaces {
+    EmitNumber (*at)(const void *ctx, uint32_t counter);
+    const void *ctx;
+} CounterPlaces;
+
+typedef Vec(uint32_t) CounterFuncs; /* handles */
+
+/* What is made of counters: parts if they are few, else what these functions return; or nothing. */
+typedef struct CounterSum {
+    CountParts parts;
+    const uint32_t *funcs;
+    uint32_t nfuncs;
+} CounterSum;
+
+/* Adds functions that return sums of the parts, if they are not few. */
+void counter_add_functions(WasmModule *m, const CounterPlaces *at, CountParts parts,
+                           CounterFuncs *funcs);
+
+/* Appends code that pushes the sum, an i64. */
+void counter_push_sum(Buf *b, const WasmModule *m, const CounterPlaces *at, const CounterSum *sum);
+
+/* Appends code that copies n counters, which are globals from `first` on, to an address on the
+ * stack; handles. A store for each counter would be three times as much code: a small function
+ * stores several of them at an address and returns the one after them. */
+void counter_save(Buf *b, WasmModule *m, uint32_t first, uint32_t n, uint32_t memory);
+
+#endif

@@ -1,0 +1,68 @@
+/*
+ * storage/loop_count.c - counters of loops that are counted by what they do to a local.
+ */
+#include "storage/loop_count.h"
+
+#include "wasm/emit.h"
+
+void loop_counts_add(Store *s, WasmModule *m) {
+    s->loops = m->globals.len;
+    for (uint32_t i = 0; s->counts && i < s->counts->loops.len; i++) {
+        wasm_add_global_zero(m, WASM_I32, true, STR(""));
+        wasm_add_global_zero(m, WASM_I32, true, STR(""));
+    }
+}
+
+/* The two globals of a loop. */
+static EmitNumber last_value(const Store *s, const WasmModule *m, uint32_t n) {
+    return emit_global(WASM_I32, wasm_final(m, WASM_SPACE_GLOBAL, s->loops + 2 * n));
+}
+
+static EmitNumber value_before(const Store *s, const WasmModule *m, uint32_t n) {
+    return emit_global(WASM_I32, wasm_final(m, WASM_SPACE_GLOBAL, s->loops + 2 * n + 1));
+}
+
+/* What was executed since control entered the loop, to its counter. */
+static void put_sum(const Store *s, const WasmModule *m, uint32_t n, Buf *out) {
+    const CountLoop *loop = &s->counts->loops.at[n];
+    EmitNumber counter = store_counter(s, m, loop->counter);
+    EmitNumber last = last_value(s, m, n), before = value_before(s, m, n);
+    emit_begin_set(out, counter);
+    emit_get(out, counter);
+    emit_get(out, loop->step.down ? before : last);
+    emit_get(out, loop->step.down ? last : before);
+    wasm_put_op(out, WASM_OP_I32_SUB);
+    if (loop->step.log2) {
+        wasm_put_const(out, WASM_I32, loop->step.log2);
+        wasm_put_op(out, WASM_OP_I32_SHR_U);
+    }
+    wasm_put_op(out, WASM_OP_I64_EXTEND_I32_U);
+    wasm_put_op(out, WASM_OP_I64_ADD);
+    emit_set(out, counter);
+}
+
+void loop_count_put_entry(const Store *s, const WasmModule *m, uint32_t n, Buf *out) {
+    LoopStep step = s->counts->loops.at[n].step;
+    EmitNumber before = value_before(s, m, n);
+    put_sum(s, m, n, out);
+    emit_begin_set(out, before);
+    put_index(out, WASM_OP_LOCAL_GET, step.local);
+    wasm_put_const(out, WASM_I32, UINT32_C(1) << step.log2);
+    wasm_put_op(out, step.down ? WASM_OP_I32_ADD : WASM_OP_I32_SUB);
+    emit_set(out, before); /* what is at the loop's head comes next, before anything can trap */
+}
+
+void loop_count_put_head(const Store *s, const WasmModule *m, uint32_t n, Buf *out) {
+    EmitNumber last = last_value(s, m, n);
+    emit_begin_set(out, last);
+    put_index(out, WASM_OP_LOCAL_GET, s->counts->loops.at[n].step.local);
+    emit_set(out, last);
+}
+
+void loop_count_put_flush(const Store *s, const WasmModule *m, uint32_t n, Buf *out) {
+    EmitNumber before = value_before(s, m, n);
+    put_sum(s, m, n, out);
+    emit_begin_set(out, before);
+    emit_get(out, last_value(s, m, n));
+    emit_set(out, before);
+}

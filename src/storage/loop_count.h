@@ -1,0 +1,23 @@
+/*
+ * storage/loop_count.h - counters of loops that are counted by what they do to a local
+ * (Counts.loops): the loop stores the local's value, which costs less than adding to a counter.
+ *
+ * Each has two more globals: the value at the last execution of the `loop`, and one step before the
+ * value at the first one since control entered it. What the two tell is added to the counter when
+ * control enters the loop the next time, and at a flush. So nothing depends on how the loop is
+ * left, and nothing is lost if it traps, or is interrupted.
+ */
+#ifndef WHAMMC_STORAGE_LOOP_COUNT_H
+#define WHAMMC_STORAGE_LOOP_COUNT_H
+
+#include "storage/storage.h"
+
+/* Adds the globals; before the layout. */
+void loop_counts_add(Store *s, WasmModule *m);
+
+/* Append code for loop `n`: before it; at its head; for a flush. */
+void loop_count_put_entry(const Store *s, const WasmModule *m, uint32_t n, Buf *out);
+void loop_count_put_head(const Store *s, const WasmModule *m, uint32_t n, Buf *out);
+void loop_count_put_flush(const Store *s, const WasmModule *m, uint32_t n, Buf *out);
+
+#endif
