@@ -4,7 +4,7 @@
 #include "dwarf/dwarf_cursor.h"
 
 /* Longer strings are no names: looking for their ends over and over would take too long. */
-enum { STRING_MAX = 1 << 16 };
+enum { STRING_MAX = 1 << 14 };
 
 uint64_t dwarf_uleb_slow(DwarfCursor *c) {
     uint64_t v = 0;

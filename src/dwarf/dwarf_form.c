@@ -18,11 +18,6 @@ DwarfFormInfo dwarf_form_info(uint32_t form) {
     return (DwarfFormInfo){0};
 }
 
-/* `size` bytes that nobody needs the contents of. */
-static void pass(DwarfCursor *c, uint64_t size) {
-    dwarf_skip(c, size);
-}
-
 DwarfValue dwarf_value(DwarfCursor *c, DwarfFormInfo form, int64_t implicit, uint8_t address_size,
                        uint8_t offset_size) {
     if (form.encoding == ENCODED_INDIRECT)
@@ -34,11 +29,11 @@ DwarfValue dwarf_value(DwarfCursor *c, DwarfFormInfo form, int64_t implicit, uin
     case ENCODED_ULEB: v.number = dwarf_uleb(c); break;
     case ENCODED_SLEB: v.number = (uint64_t)dwarf_sleb(c); break;
     case ENCODED_STRING: v.string = dwarf_string(c); break;
-    case ENCODED_BLOCK: pass(c, dwarf_uleb(c)); break;
-    case ENCODED_BLOCK1: pass(c, dwarf_u8(c)); break;
-    case ENCODED_BLOCK2: pass(c, dwarf_u16(c)); break;
-    case ENCODED_BLOCK4: pass(c, dwarf_u32(c)); break;
-    case ENCODED_DATA16: pass(c, 16); break;
+    case ENCODED_BLOCK: dwarf_skip(c, dwarf_uleb(c)); break;
+    case ENCODED_BLOCK1: dwarf_skip(c, dwarf_u8(c)); break;
+    case ENCODED_BLOCK2: dwarf_skip(c, dwarf_u16(c)); break;
+    case ENCODED_BLOCK4: dwarf_skip(c, dwarf_u32(c)); break;
+    case ENCODED_DATA16: dwarf_skip(c, 16); break;
     case ENCODED_IMPLICIT: v.number = (uint64_t)implicit; break;
     case ENCODED_INDIRECT: dwarf_fail_read(c); break; /* indirect twice */
     default: v.number = dwarf_number(c, form.encoding); break;

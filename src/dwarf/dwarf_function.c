@@ -1,6 +1,8 @@
 /*
  * dwarf/dwarf_function.c - the functions of a unit, and the calls that were inlined into one.
  */
+#include <assert.h>
+
 #include "dwarf/dwarf_parts.h"
 
 /* Deeper calls are left out. */
@@ -218,6 +220,7 @@ static void settle_calls(Dwarf *d) {
 }
 
 bool dwarf_enter_function(Dwarf *d, uint32_t unit, uint32_t body) {
+    assert(unit < d->units.len && body < d->nbodies);
     DwarfUnit *u = &d->units.at[unit];
     if (d->function_unit == unit && d->function_body == body)
         return true;

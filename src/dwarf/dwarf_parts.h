@@ -2,8 +2,8 @@
  * dwarf/dwarf_parts.h - what the files of the DWARF reader share.
  *
  * dwarf.c answers questions; dwarf_unit.c reads units and entries (DIEs), dwarf_form.c attributes,
- * dwarf_range.c lists of ranges, dwarf_line.c line programs, dwarf_function.c functions and what
- * was inlined into them, dwarf_span.c sorts intervals.
+ * dwarf_range.c lists of ranges, dwarf_line.c line programs, dwarf_file.c paths, dwarf_function.c
+ * functions and what was inlined into them, dwarf_span.c sorts intervals.
  *
  * LIMITS. Parts of a section can be named from many places, so reading them each time could take
  * time that is quadratic in the input. What is shared is read once (abbreviations, line programs)

@@ -1,6 +1,8 @@
 /*
  * dwarf/dwarf_span.c - sorted intervals.
  */
+#include <assert.h>
+
 #include "dwarf/dwarf_parts.h"
 
 static bool is_settled(const DwarfSpans *spans) {
@@ -88,6 +90,7 @@ void dwarf_settle(DwarfSpans *spans) {
     spans->len = 0;
     sweep(ranked, n, spans);
     free(ranked);
+    assert(is_settled(spans));
 }
 
 const DwarfSpan *dwarf_span_at(const DwarfSpans *spans, uint32_t address, uint32_t *hint) {

@@ -6,7 +6,8 @@
  * program, DWARF in a separate module (`external_debug_info`), a source map (`sourceMappingURL`).
  * A separate file that the caller gives comes before all of them. Nothing here reads files.
  *
- * Everything is read when it is asked for (see dwarf/dwarf.h); ask in the order of the code.
+ * Everything is read when it is asked for (see dwarf/dwarf.h): ask in the order of the code, and on
+ * one thread at a time.
  */
 #ifndef WHAMMC_LOCATIONS_LOCATIONS_H
 #define WHAMMC_LOCATIONS_LOCATIONS_H

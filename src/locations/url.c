@@ -1,6 +1,8 @@
 /*
  * locations/url.c - paths and URLs of sources.
  */
+#include <assert.h>
+
 #include "locations/url.h"
 
 /* ---- data URLs ---- */
@@ -132,6 +134,7 @@ static void append_parts(Str path, size_t root, Buf *out) {
 }
 
 void url_resolve(Str base, Str reference, Buf *out) {
+    assert(!out->len);
     bool whole = scheme_length(reference), from_root = reference.len && *reference.ptr == '/';
     Str top = whole || (from_root && !scheme_length(base)) ? reference : base;
     uint32_t root = root_length(top), skipped = top.ptr == reference.ptr ? root : from_root;

@@ -117,7 +117,7 @@ int main(int argc, char **argv) {
     }
     wasm_module_free(&m);
     diag_render_text(&diags, &text, false);
-    fwrite(text.data, 1, text.len, stderr);
+    fputs(buf_cstr(&text), stderr);
     bool failed = diags.errors > 0;
     diag_free(&diags);
     buf_free(&text);
