@@ -55,7 +55,7 @@ void buf_reserve_slow_(Buf *b, size_t more) {
     b->cap = cap;
 }
 
-void buf_uleb(Buf *b, uint64_t v) {
+void buf_uleb_long_(Buf *b, uint64_t v) {
     buf_reserve(b, 10);
     while (v >= 0x80) {
         b->data[b->len++] = (uint8_t)(v | 0x80);

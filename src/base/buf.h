@@ -43,7 +43,13 @@ static inline void buf_bytes(Buf *b, const void *p, size_t n) {
         memcpy(b->data + b->len, p, n);
     b->len += n;
 }
-void buf_uleb(Buf *b, uint64_t v);
+void buf_uleb_long_(Buf *b, uint64_t v);
+static inline void buf_uleb(Buf *b, uint64_t v) {
+    if (v < 0x80)
+        buf_u8(b, (uint8_t)v);
+    else
+        buf_uleb_long_(b, v);
+}
 void buf_sleb(Buf *b, int64_t v);
 /* Unsigned LEB128 padded to exactly `width` bytes (width must suffice). */
 void buf_uleb_padded(Buf *b, uint64_t v, uint32_t width);
