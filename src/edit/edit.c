@@ -454,7 +454,7 @@ static void next_ref(Refs *r) {
 
 static Refs begin_refs(const Edit *e) {
     Refs r = {0};
-    if (e->mask) {
+    if (e->mask && e->f->refs < e->f->refs_end) {
         r.at = e->m->func_refs.data + e->f->refs;
         r.end = e->m->func_refs.data + e->f->refs_end;
     }

@@ -191,8 +191,9 @@ static void at_instr(Matcher *w, Site *s, bool watched) {
             keep_matches(w, (WasmOp)s->instr->op);
     }
     uint32_t n = same->found ? same->n : w->matches.len;
+    const Match *matches = same->found && n ? &w->decided.at[same->first] : w->matches.at;
     if (n || watched)
-        w->at(w->ctx, s, &w->types, same->found ? w->decided.at + same->first : w->matches.at, n);
+        w->at(w->ctx, s, &w->types, matches, n);
     s->decided = false;
 }
 
@@ -376,6 +377,7 @@ void matcher_free(Matcher *w) {
     vec_free(&w->types.results);
     vec_free(&w->types.supplies);
     vec_free(&w->locals);
+    vec_free(&w->body.at);
     vec_free(&w->matches);
     vec_free(&w->listed);
     vec_free(&w->decided);
