@@ -33,4 +33,20 @@ void vec_grow_(void *at, uint32_t *cap, uint32_t need, size_t item);
     (vec_reserve(v, 1), memset(&(v)->at[(v)->len], 0, sizeof *(v)->at), &(v)->at[(v)->len++])
 #define vec_last(v) ((v)->at[(v)->len - 1])
 
+/* The number of the first item whose `field`, an uint32_t, is at least `key`; the length if there
+ * is none. Items are in the order of that field. */
+#define vec_first(v, field, key)                                                                   \
+    ((v)->len ? vec_first_(&(v)->at->field, (v)->len, sizeof *(v)->at, key) : 0)
+static inline uint32_t vec_first_(const uint32_t *field, uint32_t len, size_t item, uint32_t key) {
+    uint32_t low = 0, high = len;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (*(const uint32_t *)((const char *)field + middle * item) < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 #endif

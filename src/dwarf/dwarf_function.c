@@ -74,14 +74,7 @@ void dwarf_read_functions(Dwarf *d, DwarfUnit *u) {
 
 /* The index of the function of a unit with a body, or NONE. */
 static uint32_t find_function(const DwarfUnit *u, uint32_t start) {
-    uint32_t low = 0, high = u->functions.len;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (u->functions.at[middle].start < start)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = vec_first(&u->functions, start, start);
     return low < u->functions.len && u->functions.at[low].start == start ? low : NONE;
 }
 

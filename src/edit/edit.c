@@ -561,14 +561,7 @@ static void survey(Edit *e) {
 
 static void find_hints(Edit *e, uint32_t func) {
     const WasmModule *m = e->m;
-    uint32_t low = 0, high = m->hints.len;
-    while (low < high) {
-        uint32_t mid = low + (high - low) / 2;
-        if (m->hints.at[mid].func < func)
-            low = mid + 1;
-        else
-            high = mid;
-    }
+    uint32_t low = vec_first(&m->hints, func, func), high = low;
     while (high < m->hints.len && m->hints.at[high].func == func)
         high++;
     if (m->hints.len) {

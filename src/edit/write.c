@@ -288,15 +288,7 @@ static void put_added(Writer *r, uint8_t id, Buf *out) {
 
 /* The first of m->refs at or after a file offset. */
 static uint32_t first_ref(const WasmModule *m, uint32_t offset) {
-    uint32_t low = 0, high = m->refs.len;
-    while (low < high) {
-        uint32_t mid = low + (high - low) / 2;
-        if (m->refs.at[mid].offset < offset)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
+    return vec_first(&m->refs, offset, offset);
 }
 
 /* The index to write for the nth ref of a section. */

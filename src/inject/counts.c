@@ -447,15 +447,7 @@ static int by_class(const void *a, const void *b) {
 
 /* The first of the deficits, which are sorted, that is of the class or a later one. */
 static uint32_t deficits_of(const Counts *c, uint32_t class) {
-    uint32_t low = 0, high = c->here.deficits.len;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (c->here.deficits.at[middle].class < class)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return vec_first(&c->here.deficits, class, class);
 }
 
 /* The variable's place in the list for the segment, from 1. */
@@ -610,17 +602,10 @@ void counts_close(Counts *c) {
 }
 
 const CountPoint *counts_points(const Counts *c, uint32_t func, uint32_t *n) {
-    uint32_t low = 0, high = c->points.len;
-    while (low < high) {
-        uint32_t mid = low + (high - low) / 2;
-        if (c->points.at[mid].func < func)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    for (*n = 0; low + *n < c->points.len && c->points.at[low + *n].func == func;)
+    uint32_t first = vec_first(&c->points, func, func);
+    for (*n = 0; first + *n < c->points.len && c->points.at[first + *n].func == func;)
         ++*n;
-    return *n ? &c->points.at[low] : NULL;
+    return *n ? &c->points.at[first] : NULL;
 }
 
 uint32_t counts_add_part(Counts *c, uint32_t var) {

@@ -4,6 +4,8 @@
  */
 #include "inject/program.h"
 
+#include <assert.h>
+
 #include "wasm/emit.h"
 #include "inject/trap_section.h"
 #include "link/host.h"
@@ -60,6 +62,7 @@ static void fill_wrapper(Program *p, int64_t func, uint32_t wrapper) {
     Buf flush = {0};
     if (func < 0)
         return;
+    assert(p->flush >= 0);
     emit_calls(&flush, &p->m, &(uint32_t){(uint32_t)p->flush}, 1);
     emit_wrapper_body(&p->m.funcs.at[wrapper].code, &p->m, (uint32_t)func,
                       func == p->proc_exit ? &flush : NULL, func == p->main ? &flush : NULL);
@@ -240,8 +243,9 @@ static bool make_apart(void *ctx, Pieces *pieces, uint32_t func, Buf *out) {
 static bool write_body(void *ctx, uint32_t func, Buf *out) {
     Program *p = ctx;
     bool *kept = &p->kept[func - p->m.input_imports[WASM_SPACE_FUNC]];
+    bool wrapped = p->touched[func] & TOUCHED_END; /* in a block: that is more than counters */
     if (p->threads > 1 && is_apart(p, func)) {
-        *kept = true;
+        *kept = !wrapped;
         if (apart_put(&p->apart, func, out))
             return true;
     }
@@ -251,7 +255,7 @@ static bool write_body(void *ctx, uint32_t func, Buf *out) {
     if ((p->touched[func] || ends) && !edit_func(p, func, ends, &edit))
         return false;
     p->added[func] = edit.nlocals;
-    *kept = p->pieces.only_counts && !edit.nlocals && !edit.nnullable;
+    *kept = p->pieces.only_counts && !wrapped && !edit.nlocals && !edit.nnullable;
     if (put_body(p, func, &edit, out, &p->matcher.error, &p->matcher.error_offset))
         return true;
     return walk_failed(&p->matcher, func, p->file, p->diags);

@@ -6,26 +6,14 @@
 
 enum { VERSION = 1 };
 
-/* The first segment with traps of the function or a later one. */
-static uint32_t find_traps(const Counts *c, uint32_t func) {
-    uint32_t low = 0, high = c->traps.len;
-    while (low < high) {
-        uint32_t mid = low + (high - low) / 2;
-        if (c->traps.at[mid].func < func)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
-}
-
 void trap_section_begin(Counts *c) {
     while (c->trap_moved.len < c->trap_points.len)
         vec_push(&c->trap_moved, 0);
 }
 
 void trap_section_mark(const Counts *c, uint32_t func, WasmBodyEdit *edit) {
-    uint32_t at = find_traps(c, func), first = at < c->traps.len ? c->traps.at[at].point : 0, n = 0;
+    uint32_t at = vec_first(&c->traps, func, func),
+             first = at < c->traps.len ? c->traps.at[at].point : 0, n = 0;
     for (; at < c->traps.len && c->traps.at[at].func == func; at++)
         n += c->traps.at[at].npoints;
     edit->marks = c->trap_points.at + first;
