@@ -19,7 +19,7 @@ typedef struct LoopStep {
 } LoopStep;
 
 /*
- * Finds such a local. `code` is behind a `loop` of a valid body that can be reached. The loop must
+ * Finds such a local. `code` is after a `loop` of a valid body that can be reached. The loop must
  * be straight-line code up to a `br_if` to itself, just before its end, and call nothing; branches
  * may leave it before.
  *
