@@ -10,7 +10,7 @@
 #include "report/table.h"
 #include "report/value.h"
 #include "valid/valid.h"
-#include "view/demangle.h"
+#include "base/demangle.h"
 
 #include <assert.h>
 #include <locale.h>
@@ -302,7 +302,7 @@ void api_copy_report(const WhammcReport *r, bool mangled, Report *copy) {
         vec_push(&copy->rows, r->report.rows.at[i]);
     places_name_rows(&r->places, copy);
     if (!mangled)
-        demangle_report(copy);
+        places_demangle(copy);
 }
 
 static void write_tables(const WhammcReport *r, const WhammcReportOptions *options, Buf *out) {

@@ -31,11 +31,11 @@ const char *file_base(const char *path) {
 
 /* ---- reading ---- */
 
-/* False: errno tells why; EFBIG if there is more than size_limit. */
-static bool read_all(int fd, Buf *out) {
+/* False: errno tells why; EFBIG if there is more than `limit`. */
+static bool read_all(int fd, size_t limit, Buf *out) {
     struct stat s;
     if (fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_size > 0) {
-        if ((uintmax_t)s.st_size > size_limit) {
+        if ((uintmax_t)s.st_size > limit) {
             errno = EFBIG;
             return false;
         }
@@ -49,7 +49,7 @@ static bool read_all(int fd, Buf *out) {
         if (n < 0 && errno != EINTR)
             return false;
         out->len += n > 0 ? (size_t)n : 0;
-        if (out->len > size_limit) {
+        if (out->len > limit) {
             errno = EFBIG;
             return false;
         }
@@ -65,7 +65,7 @@ bool file_read(const Cli *cli, const char *path, Buf *out) {
     }
     standard_input |= is_dash(path);
     int fd = is_dash(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    bool ok = fd >= 0 && read_all(fd, out);
+    bool ok = fd >= 0 && read_all(fd, size_limit, out);
     if (!ok)
         message_one(cli, DIAG_CANNOT_READ, NULL, "%s: %s", file_title(path), strerror(errno));
     if (fd >= 0 && fd != STDIN_FILENO)
@@ -82,6 +82,15 @@ bool file_read_module(const Cli *cli, const char *path, Buf *out) {
     bool ok = text_assemble(cli, file_title(path), out, &binary);
     buf_free(out);
     *out = binary;
+    return ok;
+}
+
+bool file_read_source(const char *path, size_t limit, Buf *out) {
+    struct stat s;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    bool ok = fd >= 0 && fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && read_all(fd, limit, out);
+    if (fd >= 0)
+        close(fd);
     return ok;
 }
 

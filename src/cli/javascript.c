@@ -5,7 +5,7 @@
  * The program and its script know each other by an identifier in a custom section of the program.
  */
 #include "cli/cli.h"
-#include "view/demangle.h"
+#include "base/demangle.h"
 #include "report/escape.h"
 #include "report/places.h"
 #include "valid/valid.h"

@@ -7,7 +7,7 @@
  */
 #include "cmd/cmd.h"
 #include "lang/list.h"
-#include "view/demangle.h"
+#include "base/demangle.h"
 #include "view/view.h"
 #include "report/value.h"
 #include "report/report_write.h"

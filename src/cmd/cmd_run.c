@@ -5,7 +5,7 @@
  * attaches monitors to them (wizard.c).
  */
 #include "cmd/cmd.h"
-#include "view/demangle.h"
+#include "base/demangle.h"
 #include "report/value.h"
 #include "report/report_write.h"
 #include "report/table.h"
@@ -77,7 +77,7 @@ static void show(const Settings *s, const Running *run, Report *r, Buf *out) {
     if (out->len && out->data[out->len - 1] != '\n')
         buf_u8(out, '\n');
     if (!s->no_demangle)
-        demangle_report(r);
+        places_demangle(r);
     TableOptions look = {.top = s->top,
                          .width = show_width(STDERR_FILENO),
                          .colour = run->cli->colour,

@@ -5,7 +5,7 @@
  * The bundled scripts have a constant for them, a list of function indices.
  */
 #include "cmd/cmd.h"
-#include "view/demangle.h"
+#include "base/demangle.h"
 #include "wasm/op.h"
 #include "valid/valid.h"
 

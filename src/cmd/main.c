@@ -69,7 +69,7 @@
  *   5. read it back as engines do                         monitor/monitor.c
  */
 #include "cli/cli.h"
-#include "view/demangle.h"
+#include "base/demangle.h"
 
 #include <fcntl.h>
 #include <locale.h>

@@ -2,6 +2,7 @@
  * report/places.c - what the program knows of the places in a report.
  */
 #include "report/places.h"
+#include "base/demangle.h"
 #include "wasm/op_text.h"
 
 /* ---- names ---- */
@@ -118,4 +119,28 @@ const Str *places_instructions(const Places *p, Report *r) {
     vec_free(&c.locals);
     vec_free(&rows);
     return texts;
+}
+
+void places_demangle(Report *r) {
+    Map known = {0}; /* symbol -> Str */
+    Buf text = {0};
+    for (uint32_t i = 0; i < r->rows.len && demangle_is_there(); i++) {
+        Str *fname = &r->rows.at[i].fname;
+        if (fname->len < 3 || fname->ptr[0] != '_')
+            continue;
+        bool added;
+        uint64_t *kept = map_put(&known, *fname, 0, &added);
+        if (added) {
+            Str *name = arena_new(&r->arena, Str);
+            text.len = 0;
+            *name = *fname;
+            if (demangle(*fname, &text))
+                *name = (Str){arena_strndup(&r->arena, (const char *)text.data, text.len),
+                              (uint32_t)text.len};
+            *kept = (uint64_t)(uintptr_t)name;
+        }
+        *fname = *(const Str *)(uintptr_t)*kept;
+    }
+    buf_free(&text);
+    map_free(&known);
 }

@@ -24,6 +24,9 @@ void places_free(Places *p);
 /* Returns functions that the report calls "#9" the names that the program has for them. */
 void places_name_rows(const Places *p, Report *r);
 
+/* Demangles the names of functions in a report (base/demangle.h); others stay. */
+void places_demangle(Report *r);
+
 /*
  * The instruction at each row's place, by row; .ptr is NULL where there is none: the row is for a
  * function, or the report is of another program. Calls name the callee. Owned by the report.

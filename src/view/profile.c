@@ -2,7 +2,7 @@
  * view/profile.c - what a report tells about calls.
  */
 #include "view/profile.h"
-#include "view/demangle.h"
+#include "base/demangle.h"
 #include "base/json.h"
 #include "view/profile_untimed.h"
 #include "report/value.h"

@@ -8,7 +8,7 @@
  */
 #include <stdlib.h>
 
-#include "view/demangle.h"
+#include "base/demangle.h"
 #include "report/table.h"
 #include "report/value.h"
 #include "view/view.h"
@@ -194,7 +194,7 @@ static void show_all(const Places *p, Str title) {
     check_text(&out);
     show(&r, p, title, false);
     show(&r, p, title, true);
-    demangle_report(&r);
+    places_demangle(&r);
     out.len = 0;
     table_print(&r, &look, &out);
     check_text(&out);

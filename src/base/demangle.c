@@ -1,11 +1,11 @@
 /*
- * view/demangle.c - names of functions as their language writes them, by libiberty.
+ * base/demangle.c - names of functions as their language writes them, by libiberty.
  *
  * Of the library only the files that know one language each are used (their licences allow linking
  * with anything), and only the interfaces that give a name in pieces: a symbol of a few hundred
  * bytes can stand for a name of gigabytes, so there has to be a way to stop.
  */
-#include "view/demangle.h"
+#include "base/demangle.h"
 #include "config.h"
 
 #ifdef HAVE_LIBIBERTY
@@ -78,27 +78,3 @@ bool demangle(Str symbol, Buf *out) {
 }
 
 #endif
-
-void demangle_report(Report *r) {
-    Map known = {0}; /* symbol -> Str */
-    Buf text = {0};
-    for (uint32_t i = 0; i < r->rows.len && demangle_is_there(); i++) {
-        Str *fname = &r->rows.at[i].fname;
-        if (fname->len < 3 || fname->ptr[0] != '_')
-            continue;
-        bool added;
-        uint64_t *kept = map_put(&known, *fname, 0, &added);
-        if (added) {
-            Str *name = arena_new(&r->arena, Str);
-            text.len = 0;
-            *name = *fname;
-            if (demangle(*fname, &text))
-                *name = (Str){arena_strndup(&r->arena, (const char *)text.data, text.len),
-                              (uint32_t)text.len};
-            *kept = (uint64_t)(uintptr_t)name;
-        }
-        *fname = *(const Str *)(uintptr_t)*kept;
-    }
-    buf_free(&text);
-    map_free(&known);
-}

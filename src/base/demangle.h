@@ -1,10 +1,10 @@
 /*
- * view/demangle.h - names of functions as their language writes them.
+ * base/demangle.h - names of functions as their language writes them.
  */
-#ifndef WHAMMC_VIEW_DEMANGLE_H
-#define WHAMMC_VIEW_DEMANGLE_H
+#ifndef WHAMMC_BASE_DEMANGLE_H
+#define WHAMMC_BASE_DEMANGLE_H
 
-#include "report/report_read.h"
+#include "base/buf.h"
 
 /* Whether this build can do it (it has libiberty). */
 bool demangle_is_there(void);
@@ -14,8 +14,5 @@ bool demangle_is_there(void);
  * and nothing appended, if it is no such symbol or the name would be very long.
  */
 bool demangle(Str symbol, Buf *out);
-
-/* The same for the functions' names in a report; others stay. */
-void demangle_report(Report *r);
 
 #endif

@@ -1,0 +1,73 @@
+/*
+ * view/source.c - reads source files and splits them into lines.
+ */
+#include "view/source.h"
+
+static void split(SourceText *t) {
+    const char *p = (const char *)t->bytes.data, *end = p + t->bytes.len;
+    while (p < end) {
+        const char *feed = memchr(p, '\n', (size_t)(end - p)), *stop = feed ? feed : end;
+        uint32_t len = (uint32_t)(stop - p);
+        vec_push(&t->lines, ((Str){p, len && p[len - 1] == '\r' ? len - 1 : len}));
+        p = feed ? feed + 1 : end;
+    }
+}
+
+static bool read_at(Sources *s, Str folder, Str path, Buf *out) {
+    Buf whole = {0};
+    buf_str(&whole, folder);
+    buf_str(&whole, path);
+    bool ok = s->read(buf_cstr(&whole), SOURCE_SIZE_MAX, out);
+    buf_free(&whole);
+    return ok;
+}
+
+static bool read_bytes(Sources *s, Str path, Buf *out) {
+    if (!s->read || !path.len || memchr(path.ptr, '\0', path.len) || s->size > SOURCES_SIZE_MAX)
+        return false;
+    bool ok = read_at(s, STR(""), path, out);
+    if (!ok && path.ptr[0] != '/' && s->folder.len) {
+        out->len = 0;
+        ok = read_at(s, s->folder, path, out);
+    }
+    return ok && !memchr(out->data, '\0', out->len);
+}
+
+static SourceText *read_text(Sources *s, Str path) {
+    Buf bytes = {0};
+    buf_reserve(&bytes, 1); /* memchr takes no NULL */
+    if (!read_bytes(s, path, &bytes)) {
+        buf_free(&bytes);
+        return NULL;
+    }
+    SourceText *t = mem_zalloc(sizeof *t);
+    t->bytes = bytes;
+    s->size += bytes.len;
+    split(t);
+    return t;
+}
+
+const SourceText *source_text(Sources *s, Str path) {
+    bool added;
+    uint32_t index = (uint32_t)*map_put(&s->index, path, s->texts.len, &added);
+    if (added)
+        vec_push(&s->texts, read_text(s, path));
+    return s->texts.at[index];
+}
+
+Str source_line(const SourceText *t, uint32_t line) {
+    return t && line && line <= t->lines.len ? t->lines.at[line - 1] : (Str){NULL, 0};
+}
+
+void sources_free(Sources *s) {
+    for (uint32_t i = 0; i < s->texts.len; i++) {
+        if (!s->texts.at[i])
+            continue;
+        vec_free(&s->texts.at[i]->lines);
+        buf_free(&s->texts.at[i]->bytes);
+        free(s->texts.at[i]);
+    }
+    vec_free(&s->texts);
+    map_free(&s->index);
+    *s = (Sources){0};
+}

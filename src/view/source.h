@@ -1,0 +1,43 @@
+/*
+ * view/source.h - the texts of source files that locations name, as lines.
+ *
+ * A file is read when somebody first asks for it, and once. What cannot be shown is no text: a file
+ * that is missing, binary, or very large. Views then do without.
+ */
+#ifndef WHAMMC_VIEW_SOURCE_H
+#define WHAMMC_VIEW_SOURCE_H
+
+#include "base/buf.h"
+
+/* Larger files have no text; once so many bytes have been read, no file has. */
+enum { SOURCE_SIZE_MAX = 16 << 20, SOURCES_SIZE_MAX = 256 << 20 };
+
+typedef struct SourceText {
+    Vec(Str) lines; /* without what ends them */
+    Buf bytes;
+} SourceText;
+
+/* Reads a whole file of at most `limit` bytes; nothing is said if it cannot. `out` is empty before,
+ * and may hold memory after false. */
+typedef bool SourceReader(const char *path, size_t limit, Buf *out);
+
+/* A zeroed Sources has no texts. Release with sources_free. */
+typedef struct Sources {
+    SourceReader *read; /* NULL: there are no files */
+    Str folder;         /* where relative paths are looked for that are nowhere else; ends with a
+                           slash, or empty; borrowed */
+    Map index;          /* path -> index into the following */
+    Vec(SourceText *) texts; /* NULL = none */
+    size_t size;
+} Sources;
+
+/* The text of the file at the path of a location, which is after --path-map; NULL: there is none.
+ */
+const SourceText *source_text(Sources *s, Str path);
+
+/* A line, counted from 1; empty, with ptr NULL, if the text does not have it. */
+Str source_line(const SourceText *t, uint32_t line);
+
+void sources_free(Sources *s);
+
+#endif
