@@ -84,12 +84,12 @@ _whammc() {
     if [[ $cur == -* ]]; then
         case $command in
             instr)
-                _whammc_words '-s --script= --lib= -D --define= --exclude= --min-size= --names= -o --output= --report= --report-format= --host= --storage= --link=
+                _whammc_words '-s --script= --lib= -D --define= --exclude= --min-size= --names= --debug-file= --path-map= -o --output= --report= --report-format= --host= --storage= --link=
                     --js= --no-js --runtime= --keep-debug --no-optimise --no-coalesce --exact-traps -j --jobs= -v --verbose --message-format= -h --help' ;;
             bind)
                 _whammc_words '-o --output= --host= --keep-debug --no-optimise --no-coalesce --exact-traps -j --jobs= -v --verbose --message-format= -h --help' ;;
             run)
-                _whammc_words '-s --script= --lib= -D --define= --exclude= --min-size= --names= --monitor= --link= --engine= --engine-option= --dir= --env= --clock= -o --output=
+                _whammc_words '-s --script= --lib= -D --define= --exclude= --min-size= --names= --debug-file= --path-map= --monitor= --link= --engine= --engine-option= --dir= --env= --clock= -o --output=
                     --report-format= --top= --no-demangle --message-format= -h --help' ;;
             profile)
                 _whammc_words '--style= --format= -o --output= --save= --top= --counts-only --exclude= --min-size= --names= --auto-exclude

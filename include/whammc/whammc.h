@@ -222,16 +222,24 @@ typedef struct whammc_debug_info {
     const char *file_name;
     const void *file;
     size_t file_size;
-    /* The file that the program names (whammc_debug_reference). It may be missing. */
+    /* The file that the program names (whammc_debug_reference). If it is missing but needed, that
+     * is a warning. */
     const char *named_name;
     const void *named;
     size_t named_size;
     const whammc_path_map *maps; /* the first that fits counts */
     size_t nmaps;
+    int no_frames; /* whammc_list gives no frames: only scripts ask */
+    /* Called before the first question, and only then: it may set what is above. NULL = it is set.
+     */
+    void (*prepare)(void *ctx);
+    void *ctx;
 } whammc_debug_info;
 
-/* Asks calls of whammc_list for source locations; NULL: no more. `info` must live as long as those.
- */
+/* Where the names `file`, `line`, `column`, `src_function` and `inlined` of scripts get their values
+ * from, in whammc_instrument and whammc_list, and asks whammc_list for source locations; `info` must
+ * live as long as those calls. NULL: whammc_list gives none, and scripts have what is in the
+ * program. */
 void whammc_locate(whammc *w, const whammc_debug_info *info);
 
 /* The file with debug information that a module names, a path relative to it or a URL, if it needs

@@ -18,34 +18,38 @@ static LocationFile file_of(const char *name, const void *bytes, size_t size) {
     return (LocationFile){name, str_of(name), {bytes, (uint32_t)size}};
 }
 
-static void open(Locator *l, const WasmModule *m, Diags *diags) {
-    const whammc_debug_info *i = l->info;
+static void prepare(void *ctx, LocationOptions *options) {
+    static const whammc_debug_info nothing;
+    ApiLocator *l = ctx;
+    const whammc_debug_info *i = l->info ? l->info : &nothing;
+    if (i->prepare)
+        i->prepare(i->ctx);
     for (size_t k = 0; k < i->nmaps; k++)
         vec_push(&l->maps, ((PathMap){str_of(i->maps[k].from), str_of(i->maps[k].to)}));
-    l->options = (LocationOptions){.debug = file_of(i->file_name, i->file, i->file_size),
-                                   .named = file_of(i->named_name, i->named, i->named_size),
-                                   .named_missing = i->named_name && !i->named,
-                                   .program = str_of(l->program),
-                                   .maps = l->maps.at,
-                                   .nmaps = l->maps.len};
-    l->locations = locations_open(m, &l->options, diags);
+    *options = (LocationOptions){.debug = file_of(i->file_name, i->file, i->file_size),
+                                 .named = file_of(i->named_name, i->named, i->named_size),
+                                 .program = str_of(l->program),
+                                 .maps = l->maps.at,
+                                 .nmaps = l->maps.len};
 }
 
-static const char *text(Locator *l, Str s) {
+void api_locator_begin(ApiLocator *l, whammc *w, const char *name) {
+    *l = (ApiLocator){.locator = {.prepare = prepare, .ctx = l, .diags = &w->diags},
+                      .info = w->debug,
+                      .program = name};
+    w->plan.locator = &l->locator;
+}
+
+static const char *text(ApiLocator *l, Str s) {
     return s.len ? arena_strndup(&l->texts, s.ptr, s.len) : "";
 }
 
-const whammc_frame *locator_at(Locator *l, const WasmModule *m, uint32_t func, uint32_t pc,
-                               size_t *n, Diags *diags) {
+const whammc_frame *api_locator_at(ApiLocator *l, const WasmModule *m, uint32_t func, uint32_t pc,
+                                   size_t *n) {
     const LocationFrame *found;
-    *n = 0;
-    if (!l->info)
-        return NULL;
-    if (!l->locations)
-        open(l, m, diags);
+    *n = locator_at(&l->locator, m, func, pc, &found);
     arena_free(&l->texts);
     l->frames.len = 0;
-    *n = locations_at(l->locations, func, pc, &found);
     for (size_t i = 0; i < *n; i++) {
         const LocationFrame *f = &found[i];
         vec_push(&l->frames, ((whammc_frame){text(l, f->file), f->line, f->column,
@@ -54,11 +58,10 @@ const whammc_frame *locator_at(Locator *l, const WasmModule *m, uint32_t func, u
     return l->frames.at;
 }
 
-void locator_close(Locator *l, Diags *diags) {
-    if (l->locations)
-        locations_close(l->locations, diags);
+void api_locator_end(ApiLocator *l, whammc *w) {
+    w->plan.locator = NULL;
+    locator_close(&l->locator);
     vec_free(&l->maps);
     vec_free(&l->frames);
     arena_free(&l->texts);
-    *l = (Locator){0};
 }

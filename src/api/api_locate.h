@@ -1,27 +1,30 @@
 /*
- * api/api_locate.h - source locations for callers of the public library.
+ * api/api_locate.h - source locations for scripts and callers of the public library.
  */
 #ifndef WHAMMC_API_API_LOCATE_H
 #define WHAMMC_API_API_LOCATE_H
 
 #include "api/api.h"
-#include "locations/locations.h"
+#include "locations/locator.h"
 
-/* Locations of one program, as the library's callers get them. A zeroed Locator asks nothing. */
-typedef struct Locator {
-    const whammc_debug_info *info; /* NULL = nobody wants locations */
+/* Locations of one program during one call. */
+typedef struct ApiLocator {
+    Locator locator;
+    const whammc_debug_info *info; /* NULL = what is in the program */
     const char *program;           /* its path */
-    Locations *locations;          /* opened by the first question */
-    LocationOptions options;
     Vec(PathMap) maps;
     Arena texts; /* of `frames` */
     Vec(whammc_frame) frames;
-} Locator;
+} ApiLocator;
+
+/* Prepares questions about the program that is called `name`, also those of w's scripts. `l` must
+ * stay where it is until api_locator_end, which frees it after warnings about what could not be
+ * read. */
+void api_locator_begin(ApiLocator *l, whammc *w, const char *name);
+void api_locator_end(ApiLocator *l, whammc *w);
 
 /* The frames at a place; valid until the next question. Sets *n. */
-const whammc_frame *locator_at(Locator *l, const WasmModule *m, uint32_t func, uint32_t pc,
-                               size_t *n, Diags *diags);
-/* Frees it, after warnings about what could not be read. */
-void locator_close(Locator *l, Diags *diags);
+const whammc_frame *api_locator_at(ApiLocator *l, const WasmModule *m, uint32_t func, uint32_t pc,
+                                   size_t *n);
 
 #endif

@@ -345,7 +345,10 @@ whammc_status whammc_instrument(whammc *w, const char *name, const void *bytes, 
     w->hosted = (Hosted){0};
     DiagFileId file = diag_file(&w->diags, name, bytes, size, true);
     Buf buf = {0};
+    ApiLocator locator;
+    api_locator_begin(&locator, w, name);
     bool ok = rewrite_module(&w->plan, bytes, size, file, &r, &buf, &w->diags);
+    api_locator_end(&locator, w);
     if (ok)
         warn_unmatched(w);
     return api_output(w, ok, &buf, out, out_size);
@@ -409,7 +412,7 @@ typedef struct Listing {
     void (*site)(void *ctx, const whammc_site *s);
     void *ctx;
     Buf event, instruction, fname;
-    Locator locator;
+    ApiLocator locator;
 } Listing;
 
 static void list_site(void *ctx, const Site *site, const SiteTypes *types, const Match *matches,
@@ -418,8 +421,8 @@ static void list_site(void *ctx, const Site *site, const SiteTypes *types, const
     Listing *l = ctx;
     size_t nframes = 0;
     const whammc_frame *frames = NULL;
-    if (l->site && n)
-        frames = locator_at(&l->locator, site->m, site->func, site->pc, &nframes, &l->w->diags);
+    if (l->site && n && l->w->debug && !l->w->debug->no_frames)
+        frames = api_locator_at(&l->locator, site->m, site->func, site->pc, &nframes);
     for (uint32_t i = 0; i < n; i++) {
         const Action *a = matches[i].action;
         matches[i].action->sites++;
@@ -448,11 +451,12 @@ whammc_status whammc_list(whammc *w, const char *name, const void *bytes, size_t
     whammc_status status = prepare_for_program(w);
     if (status != WHAMMC_OK)
         return status;
-    Listing l = {.w = w, .site = site, .ctx = ctx, .locator = {.info = w->debug, .program = name}};
+    Listing l = {.w = w, .site = site, .ctx = ctx};
+    api_locator_begin(&l.locator, w, name);
     DiagFileId file = diag_file(&w->diags, name, bytes, size, true);
     if (rewrite_list(&w->plan, bytes, size, file, list_site, &l, &w->diags))
         warn_unmatched(w);
-    locator_close(&l.locator, &w->diags);
+    api_locator_end(&l.locator, w);
     buf_free(&l.event);
     buf_free(&l.instruction);
     buf_free(&l.fname);

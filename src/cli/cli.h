@@ -188,7 +188,7 @@ enum { OPTION_DEBUG_FILE = 1030, OPTION_PATH_MAP };
      "source map"},                                                                                \
     {                                                                                              \
         OPTION_PATH_MAP, "path-map", "FROM=TO",                                                    \
-            "show paths of sources that begin with FROM as beginning with TO; may be repeated"     \
+            "let paths of sources that begin with FROM begin with TO; may be repeated"             \
     }
 
 /* A zeroed DebugOptions is valid: nothing was given. */
@@ -197,15 +197,19 @@ typedef struct DebugOptions {
     Vec(whammc_path_map) maps;
     Arena texts; /* of the following */
     Buf contents, named;
+    const char *app_path; /* the program */
+    const Buf *app;
     whammc_debug_info info;
 } DebugOptions;
 
 /* Accepts the option of this key; if it is wrong, prints a message and returns false. */
 bool debug_option(const Cli *cli, DebugOptions *o, int key, const char *value);
-/* Asks w for source locations of this program. Reads the file that was given, and else the one that
- * the program names; a warning if that is not there. On failure, prints a message and returns
- * false. The options must live until w is freed. */
-bool debug_give(const Cli *cli, DebugOptions *o, whammc *w, const char *app_path, const Buf *app);
+/* Says where w finds source locations of this program, and if `frames` asks whammc_list for them.
+ * Reads the file that was given; without one, the file that the program names is read when it is
+ * needed. On failure, prints a message and returns false. The options and the program must live
+ * until w is freed. */
+bool debug_give(const Cli *cli, DebugOptions *o, whammc *w, const char *app_path, const Buf *app,
+                bool frames);
 void debug_free(DebugOptions *o);
 
 /* ---- scripts (script_files.c) ---- */

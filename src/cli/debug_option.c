@@ -4,8 +4,6 @@
  */
 #include "cli/cli.h"
 
-#include <unistd.h>
-
 bool debug_option(const Cli *cli, DebugOptions *o, int key, const char *value) {
     if (key == OPTION_DEBUG_FILE) {
         o->file = value;
@@ -34,29 +32,26 @@ static const char *path_of(Arena *texts, const char *app_path, const char *name)
     return arena_printf(texts, "%.*s%s", (int)(slash + 1 - app_path), app_path, name);
 }
 
-/* Reads the file that the program names. */
-static bool read_named(const Cli *cli, DebugOptions *o, const char *app_path, const Buf *app) {
+/* Reads the file that the program names, now that somebody asks for locations. */
+static void read_named(void *ctx) {
+    DebugOptions *o = ctx;
     const char *name;
-    size_t len = whammc_debug_reference(app->data, app->len, &name);
+    size_t len = whammc_debug_reference(o->app->data, o->app->len, &name);
     if (!len || memchr(name, 0, len))
-        return true;
+        return;
     name = arena_strndup(&o->texts, name, len);
-    const char *path = path_of(&o->texts, app_path, name);
+    const char *path = path_of(&o->texts, o->app_path, name);
     o->info.named_name = path ? path : name;
-    if (path && access(path, R_OK) == 0) {
-        if (!file_read(cli, path, &o->named))
-            return false;
+    buf_reserve(&o->named, 1);
+    if (path && file_read_source(path, INT32_MAX, &o->named)) {
         o->info.named = o->named.data;
         o->info.named_size = o->named.len;
-        return true;
     }
-    message_one(cli, DIAG_NO_DEBUG_FILE, "--debug-file=FILE says where it is",
-                "%s: its source locations are in %s, which cannot be read", file_title(app_path),
-                o->info.named_name);
-    return true;
 }
 
-bool debug_give(const Cli *cli, DebugOptions *o, whammc *w, const char *app_path, const Buf *app) {
+bool debug_give(const Cli *cli, DebugOptions *o, whammc *w, const char *app_path, const Buf *app,
+                bool frames) {
+    o->info.no_frames = !frames;
     o->info.maps = o->maps.at;
     o->info.nmaps = o->maps.len;
     if (o->file) {
@@ -65,8 +60,11 @@ bool debug_give(const Cli *cli, DebugOptions *o, whammc *w, const char *app_path
         o->info.file_name = file_title(o->file);
         o->info.file = o->contents.data ? o->contents.data : (const uint8_t *)"";
         o->info.file_size = o->contents.len;
-    } else if (!read_named(cli, o, app_path, app)) {
-        return false;
+    } else {
+        o->app_path = app_path;
+        o->app = app;
+        o->info.prepare = read_named;
+        o->info.ctx = o;
     }
     whammc_locate(w, &o->info);
     return true;

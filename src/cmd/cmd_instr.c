@@ -30,6 +30,7 @@ static const Option options[] = {
     EXCLUDE_OPTION(" (for scripts with a constant 'untimed')"),
     MIN_SIZE_OPTION(" (for the same scripts)"),
     NAMES_OPTION,
+    DEBUG_OPTIONS,
     {'o', "output", "OUT", "the file to write ('-': standard output)"},
     {REPORT, "report", "WHERE",
      "where a WASI program writes its report: stdout, stderr, or a file in a preopened directory; "
@@ -69,6 +70,7 @@ typedef struct Settings {
     LibraryOptions libs;
     DefineOptions definitions;
     Exclusion exclusion;
+    DebugOptions debug;
     const char *out, *runtime, *js, *names;
     whammc_options options;
     bool verbose, no_js;
@@ -84,6 +86,8 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case OPTION_MIN_SIZE: return exclude_option(cli, &s->exclusion, key, value);
     case 'o': s->out = value; break;
     case OPTION_NAMES: s->names = value; break;
+    case OPTION_DEBUG_FILE:
+    case OPTION_PATH_MAP: return debug_option(cli, &s->debug, key, value);
     case 'j': return cli_count(cli, "jobs", value, &s->options.threads);
     case 'v': s->verbose = true; break;
     case STORAGE: s->options.storage = (whammc_storage)option_choice(&cmd_instr, key, value); break;
@@ -219,7 +223,8 @@ static int read_and_instrument(const Cli *cli, Settings *s, const char *path) {
     free(js);
     int status = STATUS_ERROR;
     if (file_read_module(cli, path, &app) && names_give(cli, path, s->names, &app) && ok &&
-        exclude_give(cli, &s->exclusion, &app, w))
+        exclude_give(cli, &s->exclusion, &app, w) &&
+        debug_give(cli, &s->debug, w, path, &app, false))
         status = instrument(cli, s, w, path, &app);
     whammc_free(w);
     buf_free(&app);
@@ -276,6 +281,7 @@ static int run(Cli *cli) {
     vec_free(&s.definitions);
     vec_free(&s.exclusion.globs);
     library_free(&s.libs);
+    debug_free(&s.debug);
     return status;
 }
 

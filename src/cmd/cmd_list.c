@@ -280,8 +280,7 @@ static int list(const Cli *cli, List *l, const char *path) {
     bool ok = library_give_all(cli, &l->libs, l->scripts.at, l->scripts.len, w, true);
     int status = STATUS_ERROR;
     ok = file_read_module(cli, path, &app) && names_give(cli, path, l->names, &app) && ok;
-    if (ok && l->lines)
-        ok = debug_give(cli, &l->debug, w, path, &app);
+    ok = ok && debug_give(cli, &l->debug, w, path, &app, l->lines);
     if (ok) {
         progress_start("reading", file_title(path), app.len);
         status = message_library(

@@ -33,6 +33,7 @@ static const Option options[] = {
     EXCLUDE_OPTION(" (for scripts with a constant 'untimed')"),
     MIN_SIZE_OPTION(" (for the same scripts)"),
     NAMES_OPTION,
+    DEBUG_OPTIONS,
     {MONITOR, "monitor", "MON.wasm[+LIB.wasm]...",
      "attach this monitor module and the libraries that it imports, instead of instrumenting with "
      "scripts; may be repeated"},
@@ -62,6 +63,7 @@ typedef struct Settings {
     LibraryOptions libs;
     DefineOptions definitions;
     Exclusion exclusion;
+    DebugOptions debug;
     MonitorOptions monitors;
     Words engine_options, world;
     const char *engine, *out, *clock, *names;
@@ -234,7 +236,8 @@ static int run_program(const Cli *cli, Settings *s, const Engine *e) {
     ok = monitors_read(cli, &s->monitors) && ok;
     if (file_read_module(cli, cli->operands[0], &r.app) &&
         names_give(cli, cli->operands[0], s->names, &r.app) && ok &&
-        exclude_give(cli, &s->exclusion, &r.app, r.w))
+        exclude_give(cli, &s->exclusion, &r.app, r.w) &&
+        debug_give(cli, &s->debug, r.w, cli->operands[0], &r.app, false))
         status = run_somehow(&r, s);
     if (status == STATUS_OK) {
         bool written = s->monitors.len ? deliver_caught(s, &r) : deliver(s, &r);
@@ -257,6 +260,8 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case OPTION_MIN_SIZE: return exclude_option(cli, &s->exclusion, key, value);
     case 'o': s->out = value; break;
     case OPTION_NAMES: s->names = value; break;
+    case OPTION_DEBUG_FILE:
+    case OPTION_PATH_MAP: return debug_option(cli, &s->debug, key, value);
     case OPTION_LIBRARY: return library_option(cli, &s->libs, value);
     case LINK:
         s->options.link = (whammc_link)option_choice(&cmd_run, key, value);
@@ -322,6 +327,7 @@ static int run(Cli *cli) {
     vec_free(&s.definitions);
     vec_free(&s.exclusion.globs);
     library_free(&s.libs);
+    debug_free(&s.debug);
     monitors_free(&s.monitors);
     return status;
 }

@@ -240,7 +240,12 @@ static bool is_newer(uint32_t id) {
     case NAME_RESUMES:
     case NAME_TARGET_FN_ESCAPES:
     case NAME_TARGET_FN_TAIL_CALLS:
-    case NAME_TARGET_FN_RESUMABLE: return true;
+    case NAME_TARGET_FN_RESUMABLE:
+    case NAME_FILE:
+    case NAME_LINE:
+    case NAME_COLUMN:
+    case NAME_SRC_FUNCTION:
+    case NAME_INLINED: return true;
     default: return false;
     }
 }

@@ -202,6 +202,20 @@ uint32_t site_target(const Site *s, uint32_t depth) {
     return c->loop ? c->start : c->end;
 }
 
+/* A name of the place in the source. */
+static bool located_value(const Site *s, NameId id, Value *out) {
+    if (!s->locator)
+        return false;
+    const LocatorPlace *p = locator_place(s->locator, s->m, s->func, s->pc);
+    switch (id) {
+    case NAME_FILE: *out = text(p->file); return true;
+    case NAME_LINE: *out = integer(TYPE_U32, p->line); return true;
+    case NAME_COLUMN: *out = integer(TYPE_U32, p->column); return true;
+    case NAME_SRC_FUNCTION: *out = text(p->function); return true;
+    default: *out = integer(TYPE_U32, p->inlined); return true;
+    }
+}
+
 bool site_value(const Site *s, const Bound *name, Value *out) {
     const WasmInstr *i = s->instr;
     const WasmOpInfo *info = i ? &wasm_ops[i->op] : NULL;
@@ -230,6 +244,11 @@ bool site_value(const Site *s, const Bound *name, Value *out) {
     case NAME_PC: *out = integer(kind, s->pc); return true;
     case NAME_OPIDX: *out = integer(kind, s->opidx); return true;
     case NAME_INSTR_COUNT: *out = integer(kind, s->instr_count); return true;
+    case NAME_FILE:
+    case NAME_LINE:
+    case NAME_COLUMN:
+    case NAME_SRC_FUNCTION:
+    case NAME_INLINED: return located_value(s, (NameId)name->id, out);
     case NAME_AT_FUNC_END: *out = truth(s->at_func_end); return true;
     case NAME_APP_MEMID: *out = integer(kind, app_memory(s->m)); return true;
     case NAME_HOST: *out = text(s->host); return true;

@@ -7,11 +7,13 @@
 #include "event/event.h"
 #include "analysis/flow.h"
 #include "analysis/survey.h"
+#include "locations/locator.h"
 
 /* One place in a program where an event happens. */
 typedef struct Site {
     const WasmModule *m;
     WasmSurvey *survey; /* of m; NULL: names that need it have no value */
+    Locator *locator;   /* of m; NULL likewise */
     Str host;           /* what HOST is */
     uint32_t func;      /* handle of the function */
     const WasmInstr

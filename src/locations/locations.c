@@ -147,6 +147,26 @@ static void take_inline_map(Locations *l, Str url, Diags *diags) {
              l->m->file, diags);
 }
 
+/* The program has nothing, or has it elsewhere. */
+static void say_missing(const Locations *l, Diags *diags) {
+    const LocationOptions *o = l->options;
+    Span at = {l->m->file, 0, 0};
+    Str name;
+    if (locations_named(bytes_of(l->m), &name)) {
+        if (o->named.title)
+            name = str_of(o->named.title);
+        diag_hint(diags,
+                  diag(diags, DIAG_NO_DEBUG_FILE, at,
+                       "its source locations are in %.*s, which cannot be read", STR_ARG(name)),
+                  "--debug-file=FILE says where it is");
+    } else {
+        diag_hint(diags,
+                  diag(diags, DIAG_NO_DEBUG, at,
+                       "the program has neither DWARF sections nor a source map"),
+                  "compile and link it with -g, or give the file that has them with --debug-file");
+    }
+}
+
 static void choose(Locations *l, Diags *diags) {
     const LocationOptions *o = l->options;
     Str url = section_string(bytes_of(l->m), "sourceMappingURL");
@@ -159,11 +179,8 @@ static void choose(Locations *l, Diags *diags) {
         take_file(l, &o->named, diags);
     else if (!l->dwarf && url_is_data(url))
         take_inline_map(l, url, diags);
-    else if (!any && !o->named_missing)
-        diag_hint(diags,
-                  diag(diags, DIAG_NO_DEBUG, (Span){l->m->file, 0, 0},
-                       "the program has neither DWARF sections nor a source map"),
-                  "compile and link it with -g, or give the file that has them with --debug-file");
+    else if (!any)
+        say_missing(l, diags);
 }
 
 Locations *locations_open(const WasmModule *m, const LocationOptions *options, Diags *diags) {
@@ -171,7 +188,10 @@ Locations *locations_open(const WasmModule *m, const LocationOptions *options, D
     l->m = m;
     l->options = options;
     find_bodies(l);
+    uint32_t before = diags->list.len;
     choose(l, diags);
+    if (!locations_any(l) && options->without && diags->list.len > before)
+        diag_hint(diags, vec_last(&diags->list), "%s", options->without);
     return l;
 }
 

@@ -41,10 +41,10 @@ typedef struct LocationFile {
 typedef struct LocationOptions {
     LocationFile debug; /* instead of what the program has or names */
     LocationFile named; /* the file that the program names (locations_named) */
-    bool named_missing; /* it is not there, which the user knows already */
     Str program;        /* the program's path; what sources in a data URL are relative to */
     const PathMap *maps;
     uint32_t nmaps;
+    const char *without; /* what it means if there are no locations: a hint; NULL = nothing more */
 } LocationOptions;
 
 /*

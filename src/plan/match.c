@@ -320,7 +320,11 @@ bool match_func(Matcher *w, uint32_t func) {
     w->types.known = typed;
     w->types.dead = false;
 
-    Site s = {.m = w->m, .host = w->plan->host, .survey = &w->survey, .func = func};
+    Site s = {.m = w->m,
+              .host = w->plan->host,
+              .survey = &w->survey,
+              .locator = w->plan->locator,
+              .func = func};
     at_kind(w, EVENT_FUNC_ENTRY, &s);
     WasmInstr buffer[2];
     uint32_t index = 0;

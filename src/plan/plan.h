@@ -251,10 +251,11 @@ typedef struct Plan {
     void *
         *exits; /* by index into scripts: what gen/ made of '@exit' at script scope; NULL = none */
     const Libraries *libraries;
-    Str host;       /* what HOST is; set before sites are looked at */
-    bool nameless;  /* the program's name section, if any, names no function; set likewise */
-    Vec(Str) texts; /* strings that code refers to by number (Expr.slot - 1 of EXPR_STR), and
-                       descriptions of map types (of EXPR_INDEX) */
+    Str host;         /* what HOST is; set before sites are looked at */
+    Locator *locator; /* of the program's locations; set likewise, NULL = there are none */
+    bool nameless;    /* the program's name section, if any, names no function; set likewise */
+    Vec(Str) texts;   /* strings that code refers to by number (Expr.slot - 1 of EXPR_STR), and
+                         descriptions of map types (of EXPR_INDEX) */
     Map text_ids;
     Map rule_probes; /* by the text of a rule that matches events: the first probe that has it */
     bool cells;      /* maps may become cells */
@@ -298,7 +299,7 @@ OnceShapes plan_once(Plan *plan, const WasmModule *m);
 /* A site without a location: what is static at script scope, or in an event that happens once, is
  * known there. */
 static inline Site plan_nowhere(const Plan *plan, const WasmModule *m) {
-    return (Site){.m = m, .host = plan->host};
+    return (Site){.m = m, .host = plan->host, .locator = plan->locator};
 }
 
 /* Whether constants or HOST turn a probe off, so that it is meant to match nothing. After sites

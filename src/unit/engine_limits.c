@@ -31,6 +31,7 @@ typedef enum Reason {
     REASON_ESCAPES,
     REASON_UNWIND,
     REASON_OPERAND,
+    REASON_SOURCE,
     WARN_ZERO, /* memory 0 is the monitor's own */
     WARN_NUMBER,
     WARN_COMPARED,
@@ -155,6 +156,16 @@ static void check_operands(Engine *g, const Action *a) {
 
 /* ---- names and functions ---- */
 
+static void refuse_source(Engine *g, const Expr *e) {
+    g->ok = false;
+    if (!is_new(g, REASON_SOURCE))
+        return;
+    Diag *d = diag(g->diags, DIAG_MONITOR_SOURCE, e->span,
+                   "'%s' comes from the program's debug information, which monitors do not read",
+                   name_infos[e->bound.id].text);
+    diag_hint(g->diags, d, "compile with `whammc instr`");
+}
+
 static void check_name(Engine *g, const Expr *e) {
     const char *op =
         g->v->event.kind == EVENT_OPCODE ? wasm_ops[g->v->event.op].mnemonic : "this event";
@@ -182,6 +193,11 @@ static void check_name(Engine *g, const Expr *e) {
                "attached to",
                name_infos[e->bound.id].text);
         break;
+    case NAME_FILE:
+    case NAME_LINE:
+    case NAME_COLUMN:
+    case NAME_SRC_FUNCTION:
+    case NAME_INLINED: refuse_source(g, e); break;
     case NAME_PAGES:
         refuse(g, REASON_MEMORY_SIZE, e->span,
                "whether %s traps depends on the size of the program's memory, which an engine does "

@@ -65,6 +65,60 @@ static void sites_have_frames(void **state) {
     whammc_free(w);
 }
 
+/* Gives the map when it is asked for. */
+typedef struct Late {
+    whammc_debug_info info;
+    int asked;
+} Late;
+
+static void give_late(void *ctx) {
+    Late *l = ctx;
+    l->asked++;
+    l->info.file_name = "dir/a.map";
+    l->info.file = map;
+    l->info.file_size = sizeof map - 1;
+}
+
+static uint64_t instrumented_sites(whammc *w, const char *text) {
+    uint8_t *out;
+    size_t size, n;
+    whammc_add_script(w, "script", text, strlen(text));
+    assert_int_equal(
+        whammc_instrument(w, "dir/app.wasm", program, sizeof program - 1, NULL, &out, &size),
+        WHAMMC_OK);
+    whammc_release(out);
+    return whammc_probes(w, &n)[0].sites;
+}
+
+static void scripts_name_locations(void **state) {
+    (void)state;
+    static const char by_line[] =
+        "wasm:opcode:nop:before / file == \"dir/src/a.c\" && line == 5 && "
+        "column == 3 / { report unshared var n: u32; n++; }";
+    static const char by_pc[] =
+        "wasm:opcode:nop:before / pc == 2 / { report unshared var n: u32; n++; }";
+    Late late = {.info = {.prepare = give_late, .ctx = &late}};
+    whammc *w = whammc_new();
+    whammc_locate(w, &late.info);
+    assert_int_equal(instrumented_sites(w, by_pc), 1);
+    assert_int_equal(late.asked, 0); /* nobody needs locations */
+    whammc_free(w);
+
+    w = whammc_new();
+    whammc_locate(w, &late.info);
+    assert_int_equal(instrumented_sites(w, by_line), 1);
+    assert_int_equal(late.asked, 1);
+    assert_null(strstr(whammc_messages(w, 0), "no-debug-info"));
+    whammc_free(w);
+
+    w = whammc_new();
+    assert_int_equal(instrumented_sites(w, by_line), 0);
+    const char *said = strstr(whammc_messages(w, 0), "no-debug-info");
+    assert_non_null(said);
+    assert_null(strstr(said + 1, "no-debug-info"));
+    whammc_free(w);
+}
+
 static void references_are_found(void **state) {
     (void)state;
     const char *name;
@@ -82,6 +136,7 @@ static void references_are_found(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(sites_have_frames),
+                                       cmocka_unit_test(scripts_name_locations),
                                        cmocka_unit_test(references_are_found)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

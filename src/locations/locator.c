@@ -1,0 +1,65 @@
+/*
+ * locations/locator.c - asks locations for what is shown and what scripts name.
+ */
+#include "locations/locator.h"
+#include "base/demangle.h"
+
+static void open(Locator *l, const WasmModule *m, const char *without) {
+    if (l->locations)
+        return;
+    l->prepare(l->ctx, &l->options);
+    l->options.without = without;
+    l->locations = locations_open(m, &l->options, l->diags);
+}
+
+uint32_t locator_at(Locator *l, const WasmModule *m, uint32_t func, uint32_t pc,
+                    const LocationFrame **frames) {
+    open(l, m, NULL);
+    return locations_at(l->locations, func, pc, frames);
+}
+
+/* What a symbol stands for, or itself. */
+static Str demangled(Locator *l, Str symbol) {
+    bool added;
+    uint64_t *kept = map_put(&l->demangled, symbol, 0, &added);
+    if (added) {
+        Buf text = {0};
+        Str *name = arena_new(&l->names, Str);
+        *name = symbol;
+        if (demangle(symbol, &text))
+            *name = (Str){arena_strndup(&l->names, (const char *)text.data, text.len),
+                          (uint32_t)text.len};
+        *kept = (uint64_t)(uintptr_t)name;
+        buf_free(&text);
+    }
+    return *(const Str *)(uintptr_t)*kept;
+}
+
+Str locator_function(Locator *l, const LocationFrame *frame) {
+    if (frame->function.len || !frame->linkage.len)
+        return frame->function;
+    return demangled(l, frame->linkage);
+}
+
+const LocatorPlace *locator_place(Locator *l, const WasmModule *m, uint32_t func, uint32_t pc) {
+    if (l->asked && l->func == func && l->pc == pc)
+        return &l->place;
+    const LocationFrame *f;
+    open(l, m, "file and src_function are \"\" then, and line, column and inlined are 0");
+    uint32_t n = locator_at(l, m, func, pc, &f);
+    l->asked = true;
+    l->func = func;
+    l->pc = pc;
+    l->place = (LocatorPlace){0};
+    if (n)
+        l->place = (LocatorPlace){f->file, f->line, f->column, locator_function(l, f), n - 1};
+    return &l->place;
+}
+
+void locator_close(Locator *l) {
+    if (l->locations)
+        locations_close(l->locations, l->diags);
+    map_free(&l->demangled);
+    arena_free(&l->names);
+    *l = (Locator){0};
+}
