@@ -47,7 +47,7 @@ typedef struct Command {
     int (*run)(Cli *cli); /* returns the exit status */
 } Command;
 
-extern const Command cmd_bind, cmd_check, cmd_info, cmd_instr, cmd_list, cmd_monitor, cmd_profile,
+extern const Command cmd_bind, cmd_check, cmd_coverage, cmd_info, cmd_instr, cmd_list, cmd_monitor, cmd_profile,
     cmd_report, cmd_run;
 
 /* One call of the program. */
@@ -160,8 +160,9 @@ bool file_write_fd(int fd, const void *data, size_t len);
 /* Reads a module; text is assembled with wabt's wat2wasm. On failure, prints a message and returns
  * false. */
 bool file_read_module(const Cli *cli, const char *path, Buf *out);
-/* Reads a regular file of at most `limit` bytes, without a message: a SourceReader. */
-bool file_read_source(const char *path, size_t limit, Buf *out);
+/* Reads a regular file of at most `limit` bytes, without a message: a SourceReader, for which ctx
+ * means nothing. */
+bool file_read_source(void *ctx, const char *path, size_t limit, Buf *out);
 
 /* ---- names for programs without (names_file.c) ---- */
 
@@ -210,6 +211,8 @@ bool debug_option(const Cli *cli, DebugOptions *o, int key, const char *value);
  * until w is freed. */
 bool debug_give(const Cli *cli, DebugOptions *o, whammc *w, const char *app_path, const Buf *app,
                 bool frames);
+/* The same, for others than w: they get &o->info. */
+bool debug_find(const Cli *cli, DebugOptions *o, const char *app_path, const Buf *app);
 void debug_free(DebugOptions *o);
 
 /* ---- scripts (script_files.c) ---- */

@@ -43,15 +43,13 @@ static void read_named(void *ctx) {
     const char *path = path_of(&o->texts, o->app_path, name);
     o->info.named_name = path ? path : name;
     buf_reserve(&o->named, 1);
-    if (path && file_read_source(path, INT32_MAX, &o->named)) {
+    if (path && file_read_source(NULL, path, INT32_MAX, &o->named)) {
         o->info.named = o->named.data;
         o->info.named_size = o->named.len;
     }
 }
 
-bool debug_give(const Cli *cli, DebugOptions *o, whammc *w, const char *app_path, const Buf *app,
-                bool frames) {
-    o->info.no_frames = !frames;
+bool debug_find(const Cli *cli, DebugOptions *o, const char *app_path, const Buf *app) {
     o->info.maps = o->maps.at;
     o->info.nmaps = o->maps.len;
     if (o->file) {
@@ -66,6 +64,14 @@ bool debug_give(const Cli *cli, DebugOptions *o, whammc *w, const char *app_path
         o->info.prepare = read_named;
         o->info.ctx = o;
     }
+    return true;
+}
+
+bool debug_give(const Cli *cli, DebugOptions *o, whammc *w, const char *app_path, const Buf *app,
+                bool frames) {
+    if (!debug_find(cli, o, app_path, app))
+        return false;
+    o->info.no_frames = !frames;
     whammc_locate(w, &o->info);
     return true;
 }

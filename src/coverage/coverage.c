@@ -23,9 +23,25 @@ uint32_t coverage_file(CoverageMaker *maker, Str path) {
     return maker->last_file;
 }
 
-void coverage_function(CoverageMaker *maker, Str path, CoverageFunction f) {
-    if (path.len && f.line && f.name.len)
-        vec_push(&maker->c->files.at[coverage_file(maker, path)].functions, f);
+/* A function's name for people: what the linker's name stands for has scopes and parameters, the
+ * one in the source has not. */
+static Str shown_name(CoverageMaker *maker, const LocationFrame *f) {
+    Buf text = {0};
+    bool mangled = maker->options->mangled;
+    if (mangled || !demangle(f->linkage, &text))
+        buf_str(&text, !f->function.len || (mangled && f->linkage.len) ? f->linkage : f->function);
+    Str name = {arena_strndup(&maker->c->arena, (const char *)text.data, text.len),
+                (uint32_t)text.len};
+    buf_free(&text);
+    return name;
+}
+
+void coverage_function(CoverageMaker *maker, const LocationFrame *f, uint64_t count) {
+    bool declared = f->declared && f->declared_file.len;
+    Str path = declared ? f->declared_file : f->file;
+    CoverageFunction function = {declared ? f->declared : f->line, shown_name(maker, f), count};
+    if (path.len && function.line && function.name.len)
+        vec_push(&maker->c->files.at[coverage_file(maker, path)].functions, function);
 }
 
 static void add_removed_line(void *ctx, const LocationFrame *f) {
@@ -38,9 +54,7 @@ static void add_removed_line(void *ctx, const LocationFrame *f) {
 }
 
 static void add_removed_function(void *ctx, const LocationFrame *f) {
-    coverage_function(
-        ctx, f->declared_file,
-        (CoverageFunction){f->declared, f->linkage.len ? f->linkage : f->function, 0});
+    coverage_function(ctx, f, 0);
 }
 
 /* ---- putting in order ---- */
@@ -78,8 +92,7 @@ static int by_function(const void *pa, const void *pb) {
             qsort((list)->at, (list)->len, sizeof *(list)->at, order);                             \
         for (uint32_t i = 0; i < (list)->len; i++)                                                 \
             if (n && order(&(list)->at[n - 1], &(list)->at[i]) == 0)                               \
-                (list)->at[n - 1].count =                                                          \
-                    counts_sum((list)->at[n - 1].count, (list)->at[i].count);                      \
+                (list)->at[n - 1].count = marks_sum((list)->at[n - 1].count, (list)->at[i].count); \
             else                                                                                   \
                 (list)->at[n++] = (list)->at[i];                                                   \
         (list)->len = n;                                                                           \
@@ -99,21 +112,6 @@ static void settle_ways(CoverageFile *f) {
         for (uint32_t k = first; k < i; k++)
             f->ways.at[k].reached = reached;
     }
-}
-
-/* Functions that are the same to readers become one: instances whose names are not known. */
-static void settle_functions(Coverage *c, CoverageFile *f, bool mangled) {
-    Buf name = {0};
-    for (uint32_t i = 0; i < f->functions.len; i++) {
-        Str *own = &f->functions.at[i].name;
-        name.len = 0;
-        if (mangled || !demangle(*own, &name))
-            buf_str(&name, *own);
-        *own =
-            (Str){arena_strndup(&c->arena, (const char *)name.data, name.len), (uint32_t)name.len};
-    }
-    SETTLE(&f->functions, by_function);
-    buf_free(&name);
 }
 
 static bool matches(const char *const *patterns, const char *path) {
@@ -164,6 +162,15 @@ static void add_ratio(CoverageRatio *to, CoverageRatio r) {
     to->hit += r.hit;
 }
 
+static void settle_file(CoverageFile *f, const CoverageOptions *o) {
+    SETTLE(&f->lines, by_line);
+    settle_ways(f);
+    SETTLE(&f->functions, by_function);
+    if (f->text)
+        coverage_exclude(f, !o->no_markers);
+    count_file(f);
+}
+
 /* Drops what is not wanted, and puts the rest in order. */
 static void settle(CoverageMaker *maker, Sources *sources) {
     Coverage *c = maker->c;
@@ -175,15 +182,11 @@ static void settle(CoverageMaker *maker, Sources *sources) {
         f->text = wanted ? source_text(sources, f->path) : NULL;
         if (!wanted || (!f->text && !o->without_text)) {
             c->left_out += wanted;
+            c->unread = wanted ? f->path : c->unread;
             free_file(f);
             continue;
         }
-        SETTLE(&f->lines, by_line);
-        settle_ways(f);
-        settle_functions(c, f, o->mangled);
-        if (f->text && !o->no_markers)
-            coverage_exclude(f);
-        count_file(f);
+        settle_file(f, o);
         add_ratio(&c->totals.lines, f->totals.lines);
         add_ratio(&c->totals.functions, f->totals.functions);
         add_ratio(&c->totals.ways, f->totals.ways);
@@ -195,9 +198,9 @@ static void settle(CoverageMaker *maker, Sources *sources) {
 }
 
 void coverage_make(Coverage *c, const WasmModule *m, const Places *places, Locations *l,
-                   const CoverageCounts *counts, Sources *sources, const CoverageOptions *options) {
+                   const CoverageMarks *marks, Sources *sources, const CoverageOptions *options) {
     CoverageMaker maker = {
-        .c = c, .m = m, .places = places, .l = l, .counts = counts, .options = options};
+        .c = c, .m = m, .places = places, .l = l, .marks = marks, .options = options};
     coverage_walk(&maker);
     locations_removed(l, add_removed_line, add_removed_function, &maker);
     settle(&maker, sources);

@@ -9,7 +9,7 @@
 #ifndef WHAMMC_COVERAGE_COVERAGE_H
 #define WHAMMC_COVERAGE_COVERAGE_H
 
-#include "coverage/counts.h"
+#include "coverage/marks.h"
 #include "locations/locations.h"
 #include "report/places.h"
 #include "view/source.h"
@@ -67,6 +67,8 @@ typedef struct Coverage {
     Vec(CoverageFile) files; /* sorted by path */
     CoverageTotals totals;
     uint32_t left_out; /* files without a text */
+    Str unread;        /* one of them, with a NUL */
+    bool misplaced;    /* there are counts where the program has no instruction */
 } Coverage;
 
 /*
@@ -74,7 +76,7 @@ typedef struct Coverage {
  * outlive the Coverage; `c` is empty.
  */
 void coverage_make(Coverage *c, const WasmModule *m, const Places *places, Locations *l,
-                   const CoverageCounts *counts, Sources *sources, const CoverageOptions *options);
+                   const CoverageMarks *marks, Sources *sources, const CoverageOptions *options);
 void coverage_free(Coverage *c);
 
 /* Per cent, to a tenth, rounded down, so that only all is 100; 100 if there is nothing. */

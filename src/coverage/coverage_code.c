@@ -51,14 +51,12 @@ static void add_line(Walk *w, const LocationFrame *f, uint32_t copy, uint64_t co
         vec_push(&w->lines, ((CopiedLine){coverage_file(w->maker, f->file), f->line, copy, count}));
 }
 
-/* A function is entered `count` times. */
+/* A function is entered `count` times. Source maps do not know names. */
 static void add_function(Walk *w, const LocationFrame *f, uint64_t count) {
-    bool declared = f->declared && f->declared_file.len;
-    Str name = f->linkage.len ? f->linkage : f->function;
-    if (!name.len)
-        name = places_name(w->maker->places, w->func);
-    coverage_function(w->maker, declared ? f->declared_file : f->file,
-                      (CoverageFunction){declared ? f->declared : f->line, name, count});
+    LocationFrame frame = *f;
+    if (!f->linkage.len && !f->function.len)
+        frame.linkage = places_name(w->maker->places, w->func);
+    coverage_function(w->maker, &frame, count);
 }
 
 /* The copy that the innermost frame's code belongs to. A new one is noted with the count of its
@@ -127,7 +125,7 @@ static void add_branch(Walk *w, const WasmInstr *i, const LocationFrame *f, uint
     for (const CoverageMark *m = first; m < w->mark; m++) {
         uint32_t to = !table || m->way > i->count ? m->way : t.ways.at[m->way];
         if (m->kind == MARK_WAY && to < t.n)
-            counts[to] = counts_sum(counts[to], m->count);
+            counts[to] = marks_sum(counts[to], m->count);
     }
     for (way.way = 0; t.n > 1 && way.way < t.n; way.way++) {
         way.count = counts[way.way];
@@ -154,8 +152,10 @@ static bool take_marks(Walk *w, const WasmInstr *i, uint64_t *count, bool *branc
     *branches = false;
     for (; w->mark < w->end && w->mark->pc <= i->offset; w->mark++) {
         const CoverageMark *m = w->mark;
-        if (m->pc < i->offset)
+        if (m->pc < i->offset) {
+            w->maker->c->misplaced |= m->kind != MARK_ENTERED;
             continue;
+        }
         switch (m->kind) {
         case MARK_BLOCK: w->known = true, w->count = m->count; break;
         case MARK_INSTRUCTION: own = true, *count = m->count; break;
@@ -220,7 +220,7 @@ static void enter(Walk *w) {
     uint64_t count = 0;
     for (const CoverageMark *m = w->mark; m < w->end; m++)
         if (m->kind == MARK_ENTERED)
-            count = counts_sum(count, m->count);
+            count = marks_sum(count, m->count);
     uint32_t n = locations_at(w->maker->l, w->func, 0, &frames);
     if (!n)
         return;
@@ -235,11 +235,14 @@ static void walk_function(CoverageMaker *maker, uint32_t func, const CoverageMar
     WasmCode code;
     WasmInstr i;
     if (func >= maker->m->funcs.len || maker->m->funcs.at[func].import >= 0 ||
-        !wasm_func_code(maker->m, func, &code))
+        !wasm_func_code(maker->m, func, &code)) {
+        maker->c->misplaced = true;
         return;
+    }
     enter(&w);
     while (wasm_next(&code, &i))
         visit(&w, &i);
+    maker->c->misplaced |= w.mark < w.end;
     flush_lines(&w);
     map_free(&w.copies);
     map_free(&w.branches);
@@ -247,7 +250,7 @@ static void walk_function(CoverageMaker *maker, uint32_t func, const CoverageMar
 }
 
 void coverage_walk(CoverageMaker *maker) {
-    const CoverageMark *mark = maker->counts->marks.at, *end = mark + maker->counts->marks.len;
+    const CoverageMark *mark = maker->marks->all.at, *end = mark + maker->marks->all.len;
     while (mark < end) {
         const CoverageMark *first = mark;
         while (mark < end && mark->fid == first->fid)

@@ -80,9 +80,9 @@ static uint8_t *excluded_lines(const SourceText *text) {
         (list)->len = n;                                                                           \
     } while (0)
 
-void coverage_exclude(CoverageFile *f) {
+void coverage_exclude(CoverageFile *f, bool markers) {
     uint32_t last = f->text->lines.len;
-    uint8_t *excluded = excluded_lines(f->text);
+    uint8_t *excluded = markers ? excluded_lines(f->text) : mem_zalloc(last + (size_t)1);
     KEEP(&f->lines, LINE_EXCLUDED);
     KEEP(&f->functions, LINE_EXCLUDED);
     KEEP(&f->ways, WAYS_EXCLUDED);

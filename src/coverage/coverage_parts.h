@@ -13,7 +13,7 @@ typedef struct CoverageMaker {
     const WasmModule *m;
     const Places *places;
     Locations *l;
-    const CoverageCounts *counts;
+    const CoverageMarks *marks;
     const CoverageOptions *options;
     Map files;     /* path -> index */
     Str last_path; /* of `last_file` */
@@ -22,14 +22,15 @@ typedef struct CoverageMaker {
 
 /* The index of the file with this path. */
 uint32_t coverage_file(CoverageMaker *maker, Str path);
-/* Adds a function; without a name or place it is left out. */
-void coverage_function(CoverageMaker *maker, Str path, CoverageFunction f);
+/* Adds a function that was entered `count` times, where it is declared or else at the frame's line;
+ * without a name or place it is left out. */
+void coverage_function(CoverageMaker *maker, const LocationFrame *f, uint64_t count);
 
 /* coverage_code.c: adds what was executed of the program's functions. */
 void coverage_walk(CoverageMaker *maker);
 
-/* coverage_marker.c: takes the lines and branches away that markers in the text exclude, and what
- * is beyond its end. */
-void coverage_exclude(CoverageFile *f);
+/* coverage_marker.c: takes away what is beyond the end of the text, and, if `markers` count, the
+ * lines and branches that they exclude. */
+void coverage_exclude(CoverageFile *f, bool markers);
 
 #endif

@@ -4,6 +4,8 @@
 #include "coverage/format.h"
 #include "report/escape.h"
 
+#include <stdio.h>
+
 void coverage_percent(CoverageRatio r, Buf *out) {
     uint32_t tenths = coverage_tenths(r);
     buf_printf(out, "%u.%u", tenths / 10, tenths % 10);
@@ -85,4 +87,7 @@ void coverage_text(const Coverage *c, uint32_t width, Buf *out) {
     put_path(STR("total"), path, out);
     put_totals(&c->totals, out);
     buf_u8(out, '\n');
+    if (c->left_out)
+        buf_printf(out, "and %u file%s without a readable source\n", c->left_out,
+                   c->left_out == 1 ? "" : "s");
 }

@@ -17,7 +17,7 @@ static bool read_at(Sources *s, Str folder, Str path, Buf *out) {
     Buf whole = {0};
     buf_str(&whole, folder);
     buf_str(&whole, path);
-    bool ok = s->read(buf_cstr(&whole), SOURCE_SIZE_MAX, out);
+    bool ok = s->read(s->ctx, buf_cstr(&whole), SOURCE_SIZE_MAX, out);
     buf_free(&whole);
     return ok;
 }

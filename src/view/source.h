@@ -19,11 +19,12 @@ typedef struct SourceText {
 
 /* Reads a whole file of at most `limit` bytes; nothing is said if it cannot. `out` is empty before,
  * and may hold memory after false. */
-typedef bool SourceReader(const char *path, size_t limit, Buf *out);
+typedef bool SourceReader(void *ctx, const char *path, size_t limit, Buf *out);
 
 /* A zeroed Sources has no texts. Release with sources_free. */
 typedef struct Sources {
     SourceReader *read; /* NULL: there are no files */
+    void *ctx;          /* for it */
     Str folder;         /* where relative paths are looked for that are nowhere else; ends with a
                            slash, or empty; borrowed */
     Map index;          /* path -> index into the following */

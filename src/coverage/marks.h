@@ -1,13 +1,13 @@
 /*
- * coverage/counts.h - what reports say of how often code was executed.
+ * coverage/marks.h - what reports say of how often code was executed.
  *
  * Counts are read from reports of the bundled script `coverage`: of function entries, of the starts
  * of basic blocks, of returns from calls (a call that does not return leaves its block), and of the
  * ways that branches take. Reports with a row for each instruction, such as hotness, have counts
  * of instructions instead.
  */
-#ifndef WHAMMC_COVERAGE_COUNTS_H
-#define WHAMMC_COVERAGE_COUNTS_H
+#ifndef WHAMMC_COVERAGE_MARKS_H
+#define WHAMMC_COVERAGE_MARKS_H
 
 #include "report/report_read.h"
 
@@ -28,22 +28,22 @@ typedef struct CoverageMark {
 } CoverageMark;
 
 /* A zeroed one is valid and empty. */
-typedef struct CoverageCounts {
-    Vec(CoverageMark) marks; /* after counts_settle: sorted by their fields, each once */
-} CoverageCounts;
+typedef struct CoverageMarks {
+    Vec(CoverageMark) all; /* after marks_settle: sorted by their fields, each once */
+} CoverageMarks;
 
 /* Adds the counts of a report, whose maps are JSON (value_unify). False if it has none; then
  * nothing is added. */
-bool counts_add(CoverageCounts *c, const Report *r);
+bool marks_add(CoverageMarks *c, const Report *r);
 
 /* Sorts the marks and adds those up that are of one place. Sums that do not fit are the largest
  * number. */
-void counts_settle(CoverageCounts *c);
+void marks_settle(CoverageMarks *c);
 
-void counts_free(CoverageCounts *c);
+void marks_free(CoverageMarks *c);
 
 /* The sum, or the largest number. */
-static inline uint64_t counts_sum(uint64_t a, uint64_t b) {
+static inline uint64_t marks_sum(uint64_t a, uint64_t b) {
     return a + b < a ? UINT64_MAX : a + b;
 }
 

@@ -1,7 +1,7 @@
 /*
- * coverage/counts.c - what reports say of how often code was executed.
+ * coverage/marks.c - what reports say of how often code was executed.
  */
-#include "coverage/counts.h"
+#include "coverage/marks.h"
 #include "base/json.h"
 
 /* The rule that a probe has matched: "3_wasm:block:start:<no-mode>" without the number. */
@@ -72,7 +72,7 @@ static bool read_number(Json *j, uint64_t *n) {
 }
 
 /* Adds the ways of a br_table: [{"key":0,"value":3},...]. */
-static bool add_ways(CoverageCounts *c, CoverageMark mark, Str map) {
+static bool add_ways(CoverageMarks *c, CoverageMark mark, Str map) {
     Json j = {.at = map.ptr, .end = map.ptr + map.len};
     uint64_t way;
     if (!json_char(&j, '['))
@@ -85,7 +85,7 @@ static bool add_ways(CoverageCounts *c, CoverageMark mark, Str map) {
             !json_char(&j, '}') || way > UINT32_MAX)
             return false;
         mark.way = (uint32_t)way;
-        vec_push(&c->marks, mark);
+        vec_push(&c->all, mark);
     } while (json_char(&j, ','));
     return json_char(&j, ']');
 }
@@ -97,8 +97,8 @@ static bool is_other_variable(const ReportVar **first, const ReportRow *row) {
     return !str_eq((*first)->name, row->var->name) || !str_eq((*first)->script, row->var->script);
 }
 
-bool counts_add(CoverageCounts *c, const Report *r) {
-    uint32_t before = c->marks.len;
+bool marks_add(CoverageMarks *c, const Report *r) {
+    uint32_t before = c->all.len;
     const ReportVar *first[MARK_RETURNED + 1] = {0};
     for (uint32_t i = 0; i < r->rows.len; i++) {
         const ReportRow *row = &r->rows.at[i];
@@ -108,11 +108,11 @@ bool counts_add(CoverageCounts *c, const Report *r) {
         if (mark.kind != MARK_WAY && is_other_variable(&first[mark.kind], row))
             continue;
         if (count_of(row, &mark.count))
-            vec_push(&c->marks, mark);
+            vec_push(&c->all, mark);
         else if (mark.kind == MARK_WAY)
             add_ways(c, mark, row->value);
     }
-    return (first[MARK_BLOCK] || first[MARK_INSTRUCTION]) && c->marks.len > before;
+    return (first[MARK_BLOCK] || first[MARK_INSTRUCTION]) && c->all.len > before;
 }
 
 /* ---- settling ---- */
@@ -128,20 +128,20 @@ static int by_place(const void *pa, const void *pb) {
     return a->way < b->way ? -1 : a->way > b->way;
 }
 
-void counts_settle(CoverageCounts *c) {
+void marks_settle(CoverageMarks *c) {
     uint32_t n = 0;
-    if (c->marks.len)
-        qsort(c->marks.at, c->marks.len, sizeof *c->marks.at, by_place);
-    for (uint32_t i = 0; i < c->marks.len; i++) {
-        CoverageMark *last = n ? &c->marks.at[n - 1] : NULL;
-        if (last && by_place(last, &c->marks.at[i]) == 0)
-            last->count = counts_sum(last->count, c->marks.at[i].count);
+    if (c->all.len)
+        qsort(c->all.at, c->all.len, sizeof *c->all.at, by_place);
+    for (uint32_t i = 0; i < c->all.len; i++) {
+        CoverageMark *last = n ? &c->all.at[n - 1] : NULL;
+        if (last && by_place(last, &c->all.at[i]) == 0)
+            last->count = marks_sum(last->count, c->all.at[i].count);
         else
-            c->marks.at[n++] = c->marks.at[i];
+            c->all.at[n++] = c->all.at[i];
     }
-    c->marks.len = n;
+    c->all.len = n;
 }
 
-void counts_free(CoverageCounts *c) {
-    vec_free(&c->marks);
+void marks_free(CoverageMarks *c) {
+    vec_free(&c->all);
 }
