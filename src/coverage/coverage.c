@@ -54,6 +54,8 @@ static void add_removed_line(void *ctx, const LocationFrame *f) {
 }
 
 static void add_removed_function(void *ctx, const LocationFrame *f) {
+    if (f->declared && f->declared_file.len)
+        add_removed_line(ctx, &(LocationFrame){.file = f->declared_file, .line = f->declared});
     coverage_function(ctx, f, 0);
 }
 

@@ -51,12 +51,16 @@ static void add_line(Walk *w, const LocationFrame *f, uint32_t copy, uint64_t co
         vec_push(&w->lines, ((CopiedLine){coverage_file(w->maker, f->file), f->line, copy, count}));
 }
 
-/* A function is entered `count` times. Source maps do not know names. */
-static void add_function(Walk *w, const LocationFrame *f, uint64_t count) {
+/* A function is entered `count` times, and so is the line of its declaration. Source maps do not
+ * know names. */
+static void add_function(Walk *w, const LocationFrame *f, uint32_t copy, uint64_t count) {
     LocationFrame frame = *f;
     if (!f->linkage.len && !f->function.len)
         frame.linkage = places_name(w->maker->places, w->func);
     coverage_function(w->maker, &frame, count);
+    frame.file = f->declared_file;
+    frame.line = f->declared;
+    add_line(w, &frame, copy, count);
 }
 
 /* The copy that the innermost frame's code belongs to. A new one is noted with the count of its
@@ -70,7 +74,7 @@ static uint32_t find_copy(Walk *w, const LocationFrame *frames, uint32_t n, uint
             map_put(&w->copies, (Str){(const char *)&key, sizeof key}, w->copies.len + 1, &added);
         if (added) {
             add_line(w, &frames[i + 1], copy, count);
-            add_function(w, &frames[i], count);
+            add_function(w, &frames[i], (uint32_t)*number, count);
         }
         copy = (uint32_t)*number;
     }
@@ -225,7 +229,7 @@ static void enter(Walk *w) {
     if (!n)
         return;
     add_line(w, &frames[n - 1], OWN_CODE, count);
-    add_function(w, &frames[n - 1], count);
+    add_function(w, &frames[n - 1], OWN_CODE, count);
 }
 
 /* Marks [mark, end) are those of the function. */

@@ -82,7 +82,7 @@ static uint32_t clip(uint64_t v) {
 static void put_row(Machine *m) {
     if (m->first == NO_ADDRESS)
         m->first = m->address;
-    if (m->rows && m->address < UINT32_MAX)
+    if (m->rows && (m->removed || m->address < UINT32_MAX))
         vec_push(m->rows,
                  ((DwarfRow){(uint32_t)m->address, clip(m->line), clip(m->file), clip(m->column)}));
 }
