@@ -2,6 +2,7 @@
  * api/api_locate.c - source locations for callers of the public library.
  */
 #include "api/api_locate.h"
+#include "api/api.h"
 
 void whammc_locate(whammc *w, const whammc_debug_info *info) {
     w->debug = info;
@@ -33,11 +34,10 @@ static void prepare(void *ctx, LocationOptions *options) {
                                  .nmaps = l->maps.len};
 }
 
-void api_locator_begin(ApiLocator *l, whammc *w, const char *name) {
-    *l = (ApiLocator){.locator = {.prepare = prepare, .ctx = l, .diags = &w->diags},
-                      .info = w->debug,
-                      .program = name};
-    w->plan.locator = &l->locator;
+void api_locator_begin(ApiLocator *l, const whammc_debug_info *info, const char *name,
+                       Diags *diags) {
+    *l = (ApiLocator){
+        .locator = {.prepare = prepare, .ctx = l, .diags = diags}, .info = info, .program = name};
 }
 
 static const char *text(ApiLocator *l, Str s) {
@@ -58,8 +58,7 @@ const whammc_frame *api_locator_at(ApiLocator *l, const WasmModule *m, uint32_t 
     return l->frames.at;
 }
 
-void api_locator_end(ApiLocator *l, whammc *w) {
-    w->plan.locator = NULL;
+void api_locator_end(ApiLocator *l) {
     locator_close(&l->locator);
     vec_free(&l->maps);
     vec_free(&l->frames);

@@ -4,8 +4,8 @@
 #ifndef WHAMMC_API_API_LOCATE_H
 #define WHAMMC_API_API_LOCATE_H
 
-#include "api/api.h"
 #include "locations/locator.h"
+#include "whammc/whammc.h"
 
 /* Locations of one program during one call. */
 typedef struct ApiLocator {
@@ -17,11 +17,11 @@ typedef struct ApiLocator {
     Vec(whammc_frame) frames;
 } ApiLocator;
 
-/* Prepares questions about the program that is called `name`, also those of w's scripts. `l` must
- * stay where it is until api_locator_end, which frees it after warnings about what could not be
- * read. */
-void api_locator_begin(ApiLocator *l, whammc *w, const char *name);
-void api_locator_end(ApiLocator *l, whammc *w);
+/* Prepares questions about the program that is called `name`. `l` must stay where it is until
+ * api_locator_end, which frees it after warnings about what could not be read. */
+void api_locator_begin(ApiLocator *l, const whammc_debug_info *info, const char *name,
+                       Diags *diags);
+void api_locator_end(ApiLocator *l);
 
 /* The frames at a place; valid until the next question. Sets *n. */
 const whammc_frame *api_locator_at(ApiLocator *l, const WasmModule *m, uint32_t func, uint32_t pc,

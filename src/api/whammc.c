@@ -332,6 +332,18 @@ RewriteOptions api_options(const whammc_options *o) {
     return r;
 }
 
+/* Lets the scripts ask for locations in the program, until scripts_have_asked. */
+static void scripts_ask(whammc *w, ApiLocator *l, const char *program) {
+    api_locator_begin(l, w->debug, program, &w->diags);
+    l->locator.without = "file and src_function are \"\" then, and line, column and inlined are 0";
+    w->plan.locator = &l->locator;
+}
+
+static void scripts_have_asked(whammc *w, ApiLocator *l) {
+    w->plan.locator = NULL;
+    api_locator_end(l);
+}
+
 whammc_status whammc_instrument(whammc *w, const char *name, const void *bytes, size_t size,
                                 const whammc_options *options, uint8_t **out, size_t *out_size) {
     *out = NULL;
@@ -346,9 +358,9 @@ whammc_status whammc_instrument(whammc *w, const char *name, const void *bytes, 
     DiagFileId file = diag_file(&w->diags, name, bytes, size, true);
     Buf buf = {0};
     ApiLocator locator;
-    api_locator_begin(&locator, w, name);
+    scripts_ask(w, &locator, name);
     bool ok = rewrite_module(&w->plan, bytes, size, file, &r, &buf, &w->diags);
-    api_locator_end(&locator, w);
+    scripts_have_asked(w, &locator);
     if (ok)
         warn_unmatched(w);
     return api_output(w, ok, &buf, out, out_size);
@@ -452,11 +464,11 @@ whammc_status whammc_list(whammc *w, const char *name, const void *bytes, size_t
     if (status != WHAMMC_OK)
         return status;
     Listing l = {.w = w, .site = site, .ctx = ctx};
-    api_locator_begin(&l.locator, w, name);
+    scripts_ask(w, &l.locator, name);
     DiagFileId file = diag_file(&w->diags, name, bytes, size, true);
     if (rewrite_list(&w->plan, bytes, size, file, list_site, &l, &w->diags))
         warn_unmatched(w);
-    api_locator_end(&l.locator, w);
+    scripts_have_asked(w, &l.locator);
     buf_free(&l.event);
     buf_free(&l.instruction);
     buf_free(&l.fname);

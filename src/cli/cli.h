@@ -204,6 +204,8 @@ typedef struct DebugOptions {
 
 /* Accepts the option of this key; if it is wrong, prints a message and returns false. */
 bool debug_option(const Cli *cli, DebugOptions *o, int key, const char *value);
+/* Fills in o->info for this program, as debug_give does. */
+bool debug_prepare(const Cli *cli, DebugOptions *o, const char *app_path, const Buf *app);
 /* Says where w finds source locations of this program, and if `frames` asks whammc_list for them.
  * Reads the file that was given; without one, the file that the program names is read when it is
  * needed. On failure, prints a message and returns false. The options and the program must live

@@ -49,9 +49,7 @@ static void read_named(void *ctx) {
     }
 }
 
-bool debug_give(const Cli *cli, DebugOptions *o, whammc *w, const char *app_path, const Buf *app,
-                bool frames) {
-    o->info.no_frames = !frames;
+bool debug_prepare(const Cli *cli, DebugOptions *o, const char *app_path, const Buf *app) {
     o->info.maps = o->maps.at;
     o->info.nmaps = o->maps.len;
     if (o->file) {
@@ -66,8 +64,14 @@ bool debug_give(const Cli *cli, DebugOptions *o, whammc *w, const char *app_path
         o->info.prepare = read_named;
         o->info.ctx = o;
     }
-    whammc_locate(w, &o->info);
     return true;
+}
+
+bool debug_give(const Cli *cli, DebugOptions *o, whammc *w, const char *app_path, const Buf *app,
+                bool frames) {
+    o->info.no_frames = !frames;
+    whammc_locate(w, &o->info);
+    return debug_prepare(cli, o, app_path, app);
 }
 
 void debug_free(DebugOptions *o) {
