@@ -47,8 +47,8 @@ typedef struct Command {
     int (*run)(Cli *cli); /* returns the exit status */
 } Command;
 
-extern const Command cmd_bind, cmd_check, cmd_info, cmd_instr, cmd_list, cmd_monitor, cmd_profile,
-    cmd_report, cmd_run;
+extern const Command cmd_annotate, cmd_bind, cmd_check, cmd_info, cmd_instr, cmd_list, cmd_monitor,
+    cmd_profile, cmd_report, cmd_run;
 
 /* One call of the program. */
 struct Cli {

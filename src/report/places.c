@@ -131,7 +131,7 @@ static bool cursor_find(Cursor *c, const ReportRow *row) {
     return c->at.offset == row->pc && row->pc;
 }
 
-static void instruction_text(const Places *p, const WasmInstr *i, Buf *out) {
+void places_instruction(const Places *p, const WasmInstr *i, Buf *out) {
     wasm_instr_text(out, i);
     if (wasm_ops[i->op].imm != WASM_IMM_FUNC)
         return;
@@ -150,7 +150,7 @@ const Str *places_instructions(const Places *p, Report *r) {
         if (!cursor_find(&c, rows.at[i]))
             continue;
         text.len = 0;
-        instruction_text(p, &c.at, &text);
+        places_instruction(p, &c.at, &text);
         texts[rows.at[i] - r->rows.at] =
             keep_text(r, &known, (Str){(const char *)text.data, (uint32_t)text.len});
     }

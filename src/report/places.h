@@ -34,6 +34,9 @@ void places_locate(const Places *p, Locator *l, Report *r);
 /* Demangles the names of functions in a report (base/demangle.h); others stay. */
 void places_demangle(Report *r);
 
+/* Appends an instruction as text; calls name the callee. */
+void places_instruction(const Places *p, const WasmInstr *i, Buf *out);
+
 /*
  * The instruction at each row's place, by row; .ptr is NULL where there is none: the row is for a
  * function, or the report is of another program. Calls name the callee. Owned by the report.
