@@ -92,6 +92,10 @@ const char *whammc_report_rest(WhammcReport *r, size_t *size);
 whammc_status whammc_report_set_module(WhammcReport *r, const char *name, const void *bytes,
                                        size_t size);
 
+/* Where the source locations of the program are, besides in itself, as for whammc_locate. `info`
+ * must live as long as locations are asked for; NULL: in the program alone. */
+void whammc_report_locate(WhammcReport *r, const whammc_debug_info *info);
+
 /* The errors, warnings and notes of the last call of whammc_report_read, _read_image, _set_module,
  * _write, _write_to or _profile: see whammc_messages. "" if there are none. Valid until the next of
  * these calls, or the next call of this function. */
@@ -118,6 +122,22 @@ typedef enum WhammcReportFormat {
     WHAMMC_REPORT_FLAT, /* a flat profile */
 } WhammcReportFormat;
 
+/* What the rows of tables are. */
+typedef enum WhammcReportBy {
+    WHAMMC_REPORT_BY_SITE,
+    /* Totals of the sites of a line, a function or a file: */
+    WHAMMC_REPORT_BY_LINE,
+    WHAMMC_REPORT_BY_FUNCTION,
+    WHAMMC_REPORT_BY_FILE,
+} WhammcReportBy;
+
+/* The order of the rows of a table. */
+typedef enum WhammcReportSort {
+    WHAMMC_REPORT_SORT_VALUE, /* the largest first */
+    WHAMMC_REPORT_SORT_PLACE, /* in the order of the code; lines and files by their names */
+    WHAMMC_REPORT_SORT_NAME,  /* of the function, line or file */
+} WhammcReportSort;
+
 /* All zero = the defaults. */
 typedef struct WhammcReportOptions {
     /* Names of the variables that have the calls or the call tree; ends with NULL. NULL, or none:
@@ -133,6 +153,14 @@ typedef struct WhammcReportOptions {
     uint32_t width; /* columns; 0 = 100 */
     bool colour;    /* ANSI colours */
     bool ascii;     /* no characters but ASCII in lines and bars */
+    WhammcReportBy by;
+    WhammcReportSort sort;
+    bool nonzero; /* leave out rows that are 0, false or empty */
+    bool hex;     /* whole values and code offsets in hexadecimal */
+    /* For TABLE, CSV and JSON: with source locations, in CSV and JSON as further columns. They are
+     * those of the program (whammc_report_set_module), or else those that the report has; if there
+     * are neither, that is an error. So it is with BY_LINE and BY_FILE. */
+    bool lines;
 } WhammcReportOptions;
 
 /*

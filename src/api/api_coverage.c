@@ -155,9 +155,10 @@ static void put(const WhammcCoverage *c, const Coverage *made, CoverageFormat fo
 /* Warnings about what is not in the result. */
 static void warn(WhammcCoverage *c, const Coverage *made) {
     if (made->misplaced) {
-        diag(&c->diags, DIAG_OTHER_PROGRAM, NO_SPAN,
-             "%s: there are counts at places where this program has no instruction",
-             c->module_name);
+        diag(
+            &c->diags, DIAG_NOT_A_REPORT, NO_SPAN,
+            "%s: the report is of another program: it has counts where this one has no instruction",
+            c->module_name);
     } else if (made->left_out && !made->files.len) {
         Diag *g = diag(&c->diags, DIAG_NO_SOURCES, NO_SPAN,
                        "%s: none of %u source file%s can be read, such as %s", c->module_name,

@@ -36,9 +36,8 @@ static void prepare(void *ctx, LocationOptions *options) {
 
 void api_locator_begin(ApiLocator *l, const whammc_debug_info *info, const char *name,
                        Diags *diags) {
-    *l = (ApiLocator){.locator = {.prepare = prepare, .ctx = l, .diags = diags},
-                      .info = info,
-                      .program = name};
+    *l = (ApiLocator){
+        .locator = {.prepare = prepare, .ctx = l, .diags = diags}, .info = info, .program = name};
 }
 
 static const char *text(ApiLocator *l, Str s) {

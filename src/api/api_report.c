@@ -5,6 +5,7 @@
 #include "api/api_report.h"
 
 #include "api/api.h"
+#include "api/api_locate.h"
 #include "report/image.h"
 #include "report/report_write.h"
 #include "report/table.h"
@@ -24,6 +25,15 @@ static_assert((int)WHAMMC_REPORT_TABLE == VIEW_TABLE && (int)WHAMMC_REPORT_CSV =
                   (int)WHAMMC_REPORT_CPUPROFILE == VIEW_CPUPROFILE &&
                   (int)WHAMMC_REPORT_FLAT == VIEW_FLAT,
               "WhammcReportFormat is ViewFormat");
+static_assert((int)WHAMMC_REPORT_BY_SITE == TOTALS_SITE &&
+                  (int)WHAMMC_REPORT_BY_LINE == TOTALS_LINE &&
+                  (int)WHAMMC_REPORT_BY_FUNCTION == TOTALS_FUNCTION &&
+                  (int)WHAMMC_REPORT_BY_FILE == TOTALS_FILE,
+              "WhammcReportBy is TotalsBy");
+static_assert((int)WHAMMC_REPORT_SORT_VALUE == TABLE_BY_VALUE &&
+                  (int)WHAMMC_REPORT_SORT_PLACE == TABLE_BY_PLACE &&
+                  (int)WHAMMC_REPORT_SORT_NAME == TABLE_BY_NAME,
+              "WhammcReportSort is TableSort");
 
 static const WhammcReportOptions defaults;
 
@@ -311,7 +321,12 @@ static void write_tables(const WhammcReport *r, const WhammcReportOptions *optio
     TableOptions look = {.top = options->top,
                          .width = options->width,
                          .colour = options->colour,
-                         .ascii = options->ascii};
+                         .ascii = options->ascii,
+                         .lines = options->lines,
+                         .by = (TotalsBy)options->by,
+                         .sort = (TableSort)options->sort,
+                         .nonzero = options->nonzero,
+                         .hex = options->hex};
     if (r->module_name)
         look.instructions = places_instructions(&r->places, &shown);
     table_print(&shown, &look, out);
@@ -327,16 +342,44 @@ static void write_view(WhammcReport *r, WhammcReportFormat format,
     profile_free(&p);
 }
 
+void whammc_report_locate(WhammcReport *r, const whammc_debug_info *info) {
+    r->debug = info;
+}
+
+/* Finds the locations of the rows if they are asked for. False if there are none, about which there
+ * is a message. */
+static bool locate(WhammcReport *r, const WhammcReportOptions *options) {
+    if (!options->lines && options->by != WHAMMC_REPORT_BY_LINE &&
+        options->by != WHAMMC_REPORT_BY_FILE)
+        return true;
+    if (r->module_name) {
+        ApiLocator l;
+        api_locator_begin(&l, r->debug, r->module_name, &r->diags);
+        places_locate(&r->places, &l.locator, &r->report);
+        api_locator_end(&l);
+    } else if (!r->report.located) {
+        Diag *g =
+            diag(&r->diags, DIAG_NO_PROGRAM, NO_SPAN,
+                 "%s: the report has no source locations, and there is no program to ask", r->name);
+        diag_hint(&r->diags, g, "--module=APP says which program it is of");
+        return false;
+    }
+    return true;
+}
+
 /* Appends the report; there are messages if that cannot be done. */
 static void write_format(WhammcReport *r, WhammcReportFormat format,
                          const WhammcReportOptions *options, Buf *out) {
+    bool lines = options->lines;
     api_forget_messages(r);
+    if (format <= WHAMMC_REPORT_JSON && !locate(r, options))
+        return;
     locale_t before = api_enter(r);
     switch (format) {
     case WHAMMC_REPORT_TABLE: write_tables(r, options, out); break;
-    case WHAMMC_REPORT_CSV: write_report(&r->report, WRITE_CSV, out); break;
-    case WHAMMC_REPORT_CSV_RFC4180: write_report(&r->report, WRITE_CSV_RFC4180, out); break;
-    case WHAMMC_REPORT_JSON: write_report(&r->report, WRITE_JSON, out); break;
+    case WHAMMC_REPORT_CSV: write_report(&r->report, WRITE_CSV, lines, out); break;
+    case WHAMMC_REPORT_CSV_RFC4180: write_report(&r->report, WRITE_CSV_RFC4180, lines, out); break;
+    case WHAMMC_REPORT_JSON: write_report(&r->report, WRITE_JSON, lines, out); break;
     default: write_view(r, format, options, out); break;
     }
     api_leave(before);

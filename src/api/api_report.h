@@ -25,6 +25,7 @@ struct WhammcReport {
     uint8_t *module_bytes;
     WasmModule module;
     Places places; /* knows nothing without a module */
+    const whammc_debug_info *debug; /* NULL = what is in the module */
     Diags diags;
     Buf rendered;
     ReportContents *contents; /* or NULL */

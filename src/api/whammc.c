@@ -335,6 +335,7 @@ RewriteOptions api_options(const whammc_options *o) {
 /* Lets the scripts ask for locations in the program, until scripts_have_asked. */
 static void scripts_ask(whammc *w, ApiLocator *l, const char *program) {
     api_locator_begin(l, w->debug, program, &w->diags);
+    l->locator.without = "file and src_function are \"\" then, and line, column and inlined are 0";
     w->plan.locator = &l->locator;
 }
 

@@ -47,8 +47,8 @@ typedef struct Command {
     int (*run)(Cli *cli); /* returns the exit status */
 } Command;
 
-extern const Command cmd_bind, cmd_check, cmd_coverage, cmd_info, cmd_instr, cmd_list, cmd_monitor, cmd_profile,
-    cmd_report, cmd_run;
+extern const Command cmd_annotate, cmd_bind, cmd_check, cmd_coverage, cmd_info, cmd_instr, cmd_list,
+    cmd_monitor, cmd_profile, cmd_report, cmd_run;
 
 /* One call of the program. */
 struct Cli {
@@ -205,14 +205,14 @@ typedef struct DebugOptions {
 
 /* Accepts the option of this key; if it is wrong, prints a message and returns false. */
 bool debug_option(const Cli *cli, DebugOptions *o, int key, const char *value);
+/* Fills in o->info for this program, as debug_give does. */
+bool debug_prepare(const Cli *cli, DebugOptions *o, const char *app_path, const Buf *app);
 /* Says where w finds source locations of this program, and if `frames` asks whammc_list for them.
  * Reads the file that was given; without one, the file that the program names is read when it is
  * needed. On failure, prints a message and returns false. The options and the program must live
  * until w is freed. */
 bool debug_give(const Cli *cli, DebugOptions *o, whammc *w, const char *app_path, const Buf *app,
                 bool frames);
-/* The same, for others than w: they get &o->info. */
-bool debug_find(const Cli *cli, DebugOptions *o, const char *app_path, const Buf *app);
 void debug_free(DebugOptions *o);
 
 /* ---- scripts (script_files.c) ---- */

@@ -49,7 +49,7 @@ static void read_named(void *ctx) {
     }
 }
 
-bool debug_find(const Cli *cli, DebugOptions *o, const char *app_path, const Buf *app) {
+bool debug_prepare(const Cli *cli, DebugOptions *o, const char *app_path, const Buf *app) {
     o->info.maps = o->maps.at;
     o->info.nmaps = o->maps.len;
     if (o->file) {
@@ -69,11 +69,9 @@ bool debug_find(const Cli *cli, DebugOptions *o, const char *app_path, const Buf
 
 bool debug_give(const Cli *cli, DebugOptions *o, whammc *w, const char *app_path, const Buf *app,
                 bool frames) {
-    if (!debug_find(cli, o, app_path, app))
-        return false;
     o->info.no_frames = !frames;
     whammc_locate(w, &o->info);
-    return true;
+    return debug_prepare(cli, o, app_path, app);
 }
 
 void debug_free(DebugOptions *o) {

@@ -15,6 +15,27 @@
 
 enum { SHOW_TOP = 20 }; /* rows of a variable, unless something else is asked for */
 
+/* Options of the commands that show reports. */
+enum { OPTION_BY = 1040, OPTION_SORT, OPTION_NONZERO, OPTION_HEX, OPTION_LINES };
+#define LOOK_OPTIONS(lines)                                                                        \
+    {OPTION_BY, "by", "site|line|function|file",                                                   \
+     "show totals of the sites of each line, function or file; default: site"},                    \
+        {OPTION_SORT, "sort", "value|place|name",                                                  \
+         "order the rows of tables by value, in the order of the code, or by name; default: "      \
+         "value"},                                                                                 \
+        {OPTION_NONZERO, "nonzero", NULL, "leave out rows that are 0, false or empty"},            \
+        {OPTION_HEX, "hex", NULL, "show whole values and code offsets in hexadecimal"}, {          \
+        OPTION_LINES, "lines", NULL, lines                                                         \
+    }
+
+/* How the tables of a command look: of the members of WhammcReportOptions, those that have options.
+ */
+typedef WhammcReportOptions Look;
+/* Accepts one of these options. */
+void look_option(const Command *command, Look *look, int key, const char *value);
+/* Whether source locations are needed. */
+bool look_asks_lines(const Look *look);
+
 /* The columns of a terminal; 0 if it is none. */
 uint32_t show_width(int fd);
 /* Whether terminals show nothing but ASCII. */

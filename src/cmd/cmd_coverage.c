@@ -229,7 +229,7 @@ static int coverage(const Cli *cli, Settings *s, const Engine *engine) {
     const char *path = cli->operands[0], *title = file_title(path);
     int status = STATUS_ERROR;
     if (file_read_module(cli, path, &app) && names_give(cli, path, s->names, &app) &&
-        debug_find(cli, &s->debug, path, &app))
+        debug_prepare(cli, &s->debug, path, &app))
         status = messages(cli, c, whammc_coverage_set_module(c, title, app.data, app.len));
     whammc_coverage_locate(c, &s->debug.info);
     if (status == STATUS_OK && s->from.len) {

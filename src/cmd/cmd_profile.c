@@ -286,9 +286,9 @@ static bool show_format(const Profiling *p, const Report *report) {
     Buf text = {0};
     bool ok = true;
     switch (s->format) {
-    case VIEW_CSV: write_report(report, WRITE_CSV, &text); break;
-    case VIEW_CSV_RFC4180: write_report(report, WRITE_CSV_RFC4180, &text); break;
-    case VIEW_JSON: write_report(report, WRITE_JSON, &text); break;
+    case VIEW_CSV: write_report(report, WRITE_CSV, false, &text); break;
+    case VIEW_CSV_RFC4180: write_report(report, WRITE_CSV_RFC4180, false, &text); break;
+    case VIEW_JSON: write_report(report, WRITE_JSON, false, &text); break;
     default: ok = make(p, report, s->format, &text); break;
     }
     if (ok && s->out)

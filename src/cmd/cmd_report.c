@@ -19,6 +19,10 @@ static const Option options[] = {
      "the program before it was instrumented: tables then show the instruction at each site, and "
      "functions without a name in the report get the program's"},
     NAMES_OPTION,
+    LOOK_OPTIONS("show where in the source each site is; CSV and JSON get the columns file, line, "
+                 "column and src_function. From the program of --module, or from the report if "
+                 "that has them"),
+    DEBUG_OPTIONS,
     {VARIABLE, "variable", "NAME",
      "the variable with the calls or the call tree; default: the first that can be one; may be "
      "repeated for variables with calls, whose counts are then added"},
@@ -37,6 +41,9 @@ typedef struct Settings {
     ViewFormat format; /* as of WhammcReportFormat */
     uint32_t top, flush;
     bool top_given, no_demangle;
+    Look look;
+    DebugOptions debug;
+    Buf app; /* the module */
 } Settings;
 
 static bool read_text(const Cli *cli, const Settings *s, WhammcReport *r) {
@@ -52,17 +59,18 @@ static bool read_text(const Cli *cli, const Settings *s, WhammcReport *r) {
     return status == WHAMMC_OK;
 }
 
-static bool read_module(const Cli *cli, const Settings *s, WhammcReport *r) {
-    Buf app = {0};
+static bool read_module(const Cli *cli, Settings *s, WhammcReport *r) {
+    Buf *app = &s->app;
     if (!s->module)
         return true;
-    bool ok = file_read_module(cli, s->module, &app) && names_give(cli, s->module, s->names, &app);
+    bool ok = file_read_module(cli, s->module, app) && names_give(cli, s->module, s->names, app) &&
+              debug_prepare(cli, &s->debug, s->module, app);
     if (ok) {
         whammc_status status =
-            whammc_report_set_module(r, file_title(s->module), app.data, app.len);
+            whammc_report_set_module(r, file_title(s->module), app->data, app->len);
+        whammc_report_locate(r, &s->debug.info);
         ok = message_report(cli, r, status) == STATUS_OK;
     }
-    buf_free(&app);
     return ok;
 }
 
@@ -74,14 +82,14 @@ static bool make(const Cli *cli, const Settings *s, WhammcReport *r, Buf *out) {
     for (uint32_t i = 0; i < s->variables.len; i++)
         vec_push(&variables, s->variables.at[i]);
     vec_push(&variables, NULL);
-    WhammcReportOptions look = {.variables = variables.at,
-                                .top = table && !s->top_given ? SHOW_TOP : s->top,
-                                .title =
-                                    file_base(file_title(s->module ? s->module : cli->operands[0])),
-                                .mangled = s->no_demangle,
-                                .width = to_terminal ? show_width(STDOUT_FILENO) : 0,
-                                .colour = to_terminal && message_is_colourful(STDOUT_FILENO),
-                                .ascii = show_is_ascii()};
+    WhammcReportOptions look = s->look;
+    look.variables = variables.at;
+    look.top = table && !s->top_given ? SHOW_TOP : s->top;
+    look.title = file_base(file_title(s->module ? s->module : cli->operands[0]));
+    look.mangled = s->no_demangle;
+    look.width = to_terminal ? show_width(STDOUT_FILENO) : 0;
+    look.colour = to_terminal && message_is_colourful(STDOUT_FILENO);
+    look.ascii = show_is_ascii();
     uint8_t *text;
     size_t size;
     whammc_status status =
@@ -91,7 +99,7 @@ static bool make(const Cli *cli, const Settings *s, WhammcReport *r, Buf *out) {
     return message_report(cli, r, status) == STATUS_OK;
 }
 
-static int report(const Cli *cli, const Settings *s) {
+static int report(const Cli *cli, Settings *s) {
     WhammcReport *r = whammc_report_new();
     Buf out = {0};
     bool ok = read_text(cli, s, r) && read_module(cli, s, r) && make(cli, s, r, &out);
@@ -101,6 +109,7 @@ static int report(const Cli *cli, const Settings *s) {
         message_stdout(&out);
     buf_free(&out);
     whammc_report_free(r);
+    buf_free(&s->app);
     return ok ? STATUS_OK : STATUS_ERROR;
 }
 
@@ -116,6 +125,13 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case FLUSH: return cli_count(cli, "flush", value, &s->flush);
     case TOP: s->top_given = true; return cli_count(cli, "top", value, &s->top);
     case VARIABLE: vec_push(&s->variables, value); break;
+    case OPTION_BY:
+    case OPTION_SORT:
+    case OPTION_NONZERO:
+    case OPTION_HEX:
+    case OPTION_LINES: look_option(cli->command, &s->look, key, value); break;
+    case OPTION_DEBUG_FILE:
+    case OPTION_PATH_MAP: return debug_option(cli, &s->debug, key, value);
     case NO_DEMANGLE: s->no_demangle = true; break;
     }
     return true;
@@ -130,6 +146,11 @@ static int check(const Cli *cli, const Settings *s) {
         return cli_usage(cli, "only one file can be '-', standard input");
     if (s->names && !s->module)
         return cli_usage(cli, "--names=%s: names are for the program of --module", s->names);
+    if (!s->module && s->debug.file)
+        return cli_usage(cli, "--debug-file=%s: locations are of the program of --module",
+                         s->debug.file);
+    if (!s->module && s->debug.maps.len)
+        return cli_usage(cli, "--path-map is for the program of --module");
     if (s->variables.len > 1 && view_needs_tree(s->format))
         return cli_usage(cli, "one call tree at a time: what is --variable=%s?",
                          s->variables.at[1]);
@@ -149,6 +170,7 @@ static int run(Cli *cli) {
     if (ok && key == ARGS_END && status == STATUS_OK)
         status = report(cli, &s);
     vec_free(&s.variables);
+    debug_free(&s.debug);
     return status;
 }
 

@@ -9,6 +9,9 @@
 #include "report/value.h"
 #include "report/report_write.h"
 #include "report/table.h"
+#include "api/api_locate.h"
+#include "report/places.h"
+#include "valid/valid.h"
 #include "run/run.h"
 #include "cli/process.h"
 
@@ -53,6 +56,8 @@ static const Option options[] = {
      "write the report to this file and show nothing ('-': standard output)"},
     {REPORT_FORMAT, "report-format", "csv|json|csv-rfc4180", "format of that file; default: csv"},
     {TOP, "top", "N", "show the N largest values of each variable (0: all); default: 20"},
+    LOOK_OPTIONS("show where in the source each site is; the file of --output gets the columns "
+                 "file, line, column and src_function"),
     {NO_DEMANGLE, "no-demangle", NULL,
      "show names of C++ and Rust functions as they are in the program"},
     {0},
@@ -70,9 +75,32 @@ typedef struct Settings {
     whammc_options options;
     uint32_t top;
     bool no_demangle;
+    Look look;
 } Settings;
 
 /* ---- the report ---- */
+
+/* Finds the locations of the rows in the program, if they are asked for. */
+static void locate(const Settings *s, const Running *run, Report *r) {
+    if (!look_asks_lines(&s->look))
+        return;
+    WasmModule m;
+    Diags diags = {0};
+    const char *name = file_title(run->cli->operands[0]);
+    DiagFileId file = diag_file(&diags, name, run->app.data, run->app.len, true);
+    if (wasm_load(&m, run->app.data, run->app.len, file, &diags)) {
+        Places places;
+        ApiLocator l;
+        places_open(&places, &m);
+        api_locator_begin(&l, &s->debug.info, name, &diags);
+        places_locate(&places, &l.locator, r);
+        api_locator_end(&l);
+        places_free(&places);
+    }
+    message_diags(run->cli, &diags);
+    wasm_module_free(&m);
+    diag_free(&diags);
+}
 
 /* Appends the tables of a report. */
 static void show(const Settings *s, const Running *run, Report *r, Buf *out) {
@@ -83,20 +111,32 @@ static void show(const Settings *s, const Running *run, Report *r, Buf *out) {
     TableOptions look = {.top = s->top,
                          .width = show_width(STDERR_FILENO),
                          .colour = run->cli->colour,
-                         .ascii = show_is_ascii()};
+                         .ascii = show_is_ascii(),
+                         .lines = s->look.lines,
+                         .by = (TotalsBy)s->look.by,
+                         .sort = (TableSort)s->look.sort,
+                         .nonzero = s->look.nonzero,
+                         .hex = s->look.hex};
+    locate(s, run, r);
     table_print(r, &look, out);
+}
+
+/* Appends a report in the format of --output. */
+static void put_located(const Settings *s, const Running *run, Report *r, Buf *out) {
+    static const WriteForm forms[] = {[WHAMMC_FORMAT_CSV] = WRITE_CSV,
+                                      [WHAMMC_FORMAT_JSON] = WRITE_JSON,
+                                      [WHAMMC_FORMAT_CSV_RFC4180] = WRITE_CSV_RFC4180};
+    value_unify(r);
+    locate(s, run, r);
+    if (r->rows.len)
+        write_report(r, forms[s->options.format], s->look.lines, out);
 }
 
 /* Writes the report of a monitor into the file that --output names; without a report, an empty file
  * as scripts without one leave. */
 static bool save_caught(const Settings *s, const Running *run, Report *r) {
-    static const WriteForm forms[] = {[WHAMMC_FORMAT_CSV] = WRITE_CSV,
-                                      [WHAMMC_FORMAT_JSON] = WRITE_JSON,
-                                      [WHAMMC_FORMAT_CSV_RFC4180] = WRITE_CSV_RFC4180};
     Buf out = {0};
-    value_unify(r);
-    if (r->rows.len)
-        write_report(r, forms[s->options.format], &out);
+    put_located(s, run, r, &out);
     bool written = file_write(run->cli, s->out, out.data, out.len);
     buf_free(&out);
     return written;
@@ -126,6 +166,23 @@ static bool deliver_caught(const Settings *s, Running *run) {
     return written;
 }
 
+/* Writes all reports, with locations. */
+static bool save_located(const Settings *s, const Running *run, Str all) {
+    Buf out = {0};
+    uint32_t n = 1;
+    for (uint32_t i = 1; i <= n; i++) {
+        Report r = {0};
+        if (report_read(&r, all, i)) {
+            n = i == 1 ? r.flushes : n;
+            put_located(s, run, &r, &out);
+        }
+        report_free(&r);
+    }
+    bool written = file_write(run->cli, s->out, out.data, out.len);
+    buf_free(&out);
+    return written;
+}
+
 /* Shows the last report as tables on standard error, or writes all of them. False if they could not
  * be written. */
 static bool deliver(const Settings *s, const Running *run) {
@@ -144,6 +201,8 @@ static bool deliver(const Settings *s, const Running *run) {
     message_stderr(out.data, out.len);
     buf_free(&out);
     report_free(&r);
+    if (s->out && s->look.lines)
+        return save_located(s, run, all);
     return !s->out || running_save(run, s->out, s->options.format);
 }
 
@@ -274,6 +333,11 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case OPTION_ENV: return world_option(cli, &s->world, key, value);
     case CLOCK: s->clock = value; break;
     case TOP: return cli_count(cli, "top", value, &s->top);
+    case OPTION_BY:
+    case OPTION_SORT:
+    case OPTION_NONZERO:
+    case OPTION_HEX:
+    case OPTION_LINES: look_option(cli->command, &s->look, key, value); break;
     case NO_DEMANGLE: s->no_demangle = true; break;
     case REPORT_FORMAT:
         s->options.format = (whammc_format)option_choice(&cmd_run, key, value);

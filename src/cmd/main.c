@@ -76,9 +76,9 @@
 #include <locale.h>
 #include <unistd.h>
 
-static const Command *const commands[] = {&cmd_instr,  &cmd_run,     &cmd_profile,
-                                          &cmd_report, &cmd_coverage, &cmd_monitor, &cmd_bind,
-                                          &cmd_list,   &cmd_check,   &cmd_info};
+static const Command *const commands[] = {&cmd_instr,    &cmd_run,      &cmd_profile, &cmd_report,
+                                          &cmd_annotate, &cmd_coverage, &cmd_monitor, &cmd_bind,
+                                          &cmd_list,     &cmd_check,    &cmd_info};
 enum { NCOMMANDS = sizeof commands / sizeof *commands };
 
 static void print_version(void) {

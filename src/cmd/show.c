@@ -16,3 +16,17 @@ uint32_t show_width(int fd) {
 bool show_is_ascii(void) {
     return strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
 }
+
+void look_option(const Command *command, Look *look, int key, const char *value) {
+    switch (key) {
+    case OPTION_BY: look->by = (WhammcReportBy)option_choice(command, key, value); break;
+    case OPTION_SORT: look->sort = (WhammcReportSort)option_choice(command, key, value); break;
+    case OPTION_NONZERO: look->nonzero = true; break;
+    case OPTION_HEX: look->hex = true; break;
+    case OPTION_LINES: look->lines = true; break;
+    }
+}
+
+bool look_asks_lines(const Look *look) {
+    return look->lines || look->by == WHAMMC_REPORT_BY_LINE || look->by == WHAMMC_REPORT_BY_FILE;
+}

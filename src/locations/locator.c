@@ -4,22 +4,22 @@
 #include "locations/locator.h"
 #include "base/demangle.h"
 
-static void open(Locator *l, const WasmModule *m, const char *without) {
+static void open(Locator *l, const WasmModule *m) {
     if (l->locations)
         return;
     l->prepare(l->ctx, &l->options);
-    l->options.without = without;
+    l->options.without = l->without;
     l->locations = locations_open(m, &l->options, l->diags);
 }
 
 uint32_t locator_at(Locator *l, const WasmModule *m, uint32_t func, uint32_t pc,
                     const LocationFrame **frames) {
-    open(l, m, NULL);
+    open(l, m);
     return locations_at(l->locations, func, pc, frames);
 }
 
 Locations *locator_open(Locator *l, const WasmModule *m) {
-    open(l, m, NULL);
+    open(l, m);
     return l->locations;
 }
 
@@ -50,7 +50,6 @@ const LocatorPlace *locator_place(Locator *l, const WasmModule *m, uint32_t func
     if (l->asked && l->func == func && l->pc == pc)
         return &l->place;
     const LocationFrame *f;
-    open(l, m, "file and src_function are \"\" then, and line, column and inlined are 0");
     uint32_t n = locator_at(l, m, func, pc, &f);
     l->asked = true;
     l->func = func;

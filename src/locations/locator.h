@@ -21,6 +21,7 @@ typedef struct Locator {
     void (*prepare)(void *ctx, LocationOptions *options);
     void *ctx;
     Diags *diags;
+    const char *without; /* as in LocationOptions */
     /* Zeroed at first: */
     LocationOptions options;
     Locations *locations;

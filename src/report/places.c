@@ -33,7 +33,7 @@ void places_name_rows(const Places *p, Report *r) {
     }
 }
 
-/* ---- instructions ---- */
+/* ---- in the order of the code ---- */
 
 static int compare_places(const void *pa, const void *pb) {
     const ReportRow *a = *(const ReportRow *const *)pa, *b = *(const ReportRow *const *)pb;
@@ -41,6 +41,58 @@ static int compare_places(const void *pa, const void *pb) {
         return a->fid < b->fid ? -1 : 1;
     return a->pc < b->pc ? -1 : a->pc > b->pc;
 }
+
+typedef Vec(ReportRow *) Rows;
+
+/* The rows with places, in the order of the code. */
+static Rows rows_by_place(Report *r) {
+    Rows rows = {0};
+    for (uint32_t i = 0; i < r->rows.len; i++)
+        if (r->rows.at[i].has_place)
+            vec_push(&rows, &r->rows.at[i]);
+    if (rows.len)
+        qsort(rows.at, rows.len, sizeof *rows.at, compare_places);
+    return rows;
+}
+
+/* ---- locations ---- */
+
+/* A copy that the report owns; equal texts are one. `known`: text -> Str. */
+static Str keep_text(Report *r, Map *known, Str s) {
+    bool added;
+    if (!s.len)
+        return (Str){"", 0};
+    uint64_t *kept = map_put(known, s, 0, &added);
+    if (added) {
+        Str *copy = arena_new(&r->arena, Str);
+        *copy = (Str){arena_strndup(&r->arena, s.ptr, s.len), s.len};
+        *kept = (uint64_t)(uintptr_t)copy;
+    }
+    return *(const Str *)(uintptr_t)*kept;
+}
+
+void places_locate(const Places *p, Locator *l, Report *r) {
+    Rows rows = rows_by_place(r);
+    Map known = {0};
+    for (uint32_t i = 0; i < rows.len; i++) {
+        ReportRow *row = rows.at[i];
+        bool again = i && !compare_places(&rows.at[i - 1], &rows.at[i]);
+        row->location = again ? rows.at[i - 1]->location : NULL;
+        if (again || row->fid >= p->m->funcs.len || p->m->funcs.at[row->fid].import >= 0 ||
+            row->pc >= p->m->funcs.at[row->fid].body_size)
+            continue;
+        const LocatorPlace *place = locator_place(l, p->m, row->fid, row->pc);
+        RowLocation *location = arena_new(&r->arena, RowLocation);
+        *location =
+            (RowLocation){keep_text(r, &known, place->file), keep_text(r, &known, place->function),
+                          place->line, place->column};
+        row->location = location;
+    }
+    map_free(&known);
+    vec_free(&rows);
+}
+
+/* ---- instructions ---- */
 
 /* A cursor over the instructions of a function. */
 typedef struct Cursor {
@@ -79,7 +131,7 @@ static bool cursor_find(Cursor *c, const ReportRow *row) {
     return c->at.offset == row->pc && row->pc;
 }
 
-static void instruction_text(const Places *p, const WasmInstr *i, Buf *out) {
+void places_instruction(const Places *p, const WasmInstr *i, Buf *out) {
     wasm_instr_text(out, i);
     if (wasm_ops[i->op].imm != WASM_IMM_FUNC)
         return;
@@ -90,29 +142,17 @@ static void instruction_text(const Places *p, const WasmInstr *i, Buf *out) {
 
 const Str *places_instructions(const Places *p, Report *r) {
     Str *texts = arena_array(&r->arena, Str, r->rows.len + 1u);
-    Vec(const ReportRow *) rows = {0};
+    Rows rows = rows_by_place(r);
     Cursor c = {.p = p};
     Map known = {0}; /* text -> Str */
     Buf text = {0};
-    for (uint32_t i = 0; i < r->rows.len; i++)
-        if (r->rows.at[i].has_place)
-            vec_push(&rows, &r->rows.at[i]);
-    if (rows.len)
-        qsort(rows.at, rows.len, sizeof *rows.at, compare_places);
     for (uint32_t i = 0; i < rows.len; i++) {
         if (!cursor_find(&c, rows.at[i]))
             continue;
         text.len = 0;
-        instruction_text(p, &c.at, &text);
-        bool added;
-        Str key = {(const char *)text.data, (uint32_t)text.len};
-        uint64_t *kept = map_put(&known, key, 0, &added);
-        if (added) {
-            Str *copy = arena_new(&r->arena, Str);
-            *copy = (Str){arena_strndup(&r->arena, key.ptr, key.len), key.len};
-            *kept = (uint64_t)(uintptr_t)copy;
-        }
-        texts[rows.at[i] - r->rows.at] = *(const Str *)(uintptr_t)*kept;
+        places_instruction(p, &c.at, &text);
+        texts[rows.at[i] - r->rows.at] =
+            keep_text(r, &known, (Str){(const char *)text.data, (uint32_t)text.len});
     }
     buf_free(&text);
     map_free(&known);

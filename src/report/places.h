@@ -5,6 +5,7 @@
 #ifndef WHAMMC_REPORT_PLACES_H
 #define WHAMMC_REPORT_PLACES_H
 
+#include "locations/locator.h"
 #include "report/report_read.h"
 #include "wasm/module.h"
 
@@ -24,8 +25,17 @@ void places_free(Places *p);
 /* Returns functions that the report calls "#9" the names that the program has for them. */
 void places_name_rows(const Places *p, Report *r);
 
+/*
+ * Sets the locations of the report's rows; rows of functions that the program does not have lose
+ * theirs. Owned by the report.
+ */
+void places_locate(const Places *p, Locator *l, Report *r);
+
 /* Demangles the names of functions in a report (base/demangle.h); others stay. */
 void places_demangle(Report *r);
+
+/* Appends an instruction as text; calls name the callee. */
+void places_instruction(const Places *p, const WasmInstr *i, Buf *out);
 
 /*
  * The instruction at each row's place, by row; .ptr is NULL where there is none: the row is for a

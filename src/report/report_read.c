@@ -22,7 +22,9 @@ typedef struct Parser {
     Str first_id, first_id_type; /* of the report's first row, if that was JSON; else ptr is NULL */
     const ReportVar *last_var;
     Buf key;
-    bool empty; /* the line before was empty and is not in the rest yet */
+    bool located; /* it has columns with locations */
+    bool plain;   /* the report that is kept is plain CSV */
+    bool empty;   /* the line before was empty and is not in the rest yet */
 } Parser;
 
 /* ---- slices ---- */
@@ -33,6 +35,10 @@ static Str slice(Str s, uint32_t from, uint32_t to) {
 
 static bool starts_with(Str s, Str prefix) {
     return s.len >= prefix.len && memcmp(s.ptr, prefix.ptr, prefix.len) == 0;
+}
+
+static bool ends_with(Str s, Str end) {
+    return s.len >= end.len && memcmp(s.ptr + s.len - end.len, end.ptr, end.len) == 0;
 }
 
 /* Takes the part of *s before ", ", and that too. */
@@ -145,6 +151,49 @@ static const ReportVar *intern(Parser *p, const ReportVar *var) {
     return p->last_var;
 }
 
+/* ---- locations ---- */
+
+enum { LOCATION_FILE, LOCATION_LINE, LOCATION_COLUMN, LOCATION_FUNCTION, LOCATION_COLUMNS };
+
+/* The columns of a location; rows of one place stand together. */
+static const RowLocation *read_location(Parser *p, const Str columns[LOCATION_COLUMNS]) {
+    uint64_t line = 0, column = 0;
+    if (columns[LOCATION_LINE].len && !decimal(columns[LOCATION_LINE], UINT32_MAX, &line))
+        return NULL;
+    if (columns[LOCATION_COLUMN].len && !decimal(columns[LOCATION_COLUMN], UINT32_MAX, &column))
+        return NULL;
+    Str file = columns[LOCATION_FILE], function = columns[LOCATION_FUNCTION];
+    if (!file.len && !function.len && !line)
+        return NULL;
+    RowLocation *location = arena_new(&p->report->arena, RowLocation);
+    *location = (RowLocation){file, function, (uint32_t)line, (uint32_t)column};
+    return location;
+}
+
+/* Takes the part of *s after its last ", ", and that too. */
+static bool take_last_column(Str *s, Str *column) {
+    for (uint32_t i = s->len; i-- > 1;) {
+        if (s->ptr[i - 1] == ',' && s->ptr[i] == ' ') {
+            *column = slice(*s, i + 1, s->len);
+            *s = slice(*s, 0, i - 1);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* In plain CSV the columns of the location are behind the value, which may be any text, but have no
+ * ", " in them. */
+static void split_value(Parser *p, ReportRow *row) {
+    Str columns[LOCATION_COLUMNS], value = row->value;
+    for (uint32_t i = LOCATION_COLUMNS; i-- > 0;)
+        if (!take_last_column(&value, &columns[i]))
+            return;
+    row->value = value;
+    row->location = read_location(p, columns);
+    report_classify(row);
+}
+
 /* ---- CSV ---- */
 
 /* Whether s starts with a probe id: digits, '_', a rule. */
@@ -204,11 +253,24 @@ static bool is_csv_start(Str line) {
 
 /* ---- quoted CSV ---- */
 
-enum { QUOTED_FID = 7, QUOTED_PC, QUOTED_PROBE, QUOTED_VALUE, QUOTED_COLUMNS };
+enum {
+    QUOTED_FID = 7,
+    QUOTED_PC,
+    QUOTED_PROBE,
+    QUOTED_VALUE,
+    QUOTED_LOCATION, /* these may be missing */
+    QUOTED_COLUMNS = QUOTED_LOCATION + LOCATION_COLUMNS
+};
 
-static bool is_quoted_start(Str line) {
-    return str_is(line,
-                  "id,id_type,name,whamm_type,wasm_type,script_id,fname,fid,pc,probe_id,value(s)");
+/* The names of the columns; *located: with those of locations. */
+static bool is_quoted_start(Str line, bool *located) {
+    static const char names[] =
+        "id,id_type,name,whamm_type,wasm_type,script_id,fname,fid,pc,probe_id,value(s)";
+    if (!starts_with(line, str_of(names)))
+        return false;
+    Str more = slice(line, sizeof names - 1, line.len);
+    *located = str_is(more, ",file,line,column,src_function");
+    return *located || !more.len;
 }
 
 /* The contents of a field in quotes, *at after the first; false if there is no second. */
@@ -249,9 +311,9 @@ static Str unguarded(Str s) {
  */
 static bool quoted_row(Parser *p, Str text, uint32_t *at, bool *whole, ReportRow *row) {
     Str f[QUOTED_COLUMNS];
-    uint32_t i = *at, n = 0;
+    uint32_t i = *at, n = 0, columns = p->located ? QUOTED_COLUMNS : QUOTED_LOCATION;
     for (;; i++) {
-        if (n == QUOTED_COLUMNS)
+        if (n == columns)
             return false;
         if (i < text.len && text.ptr[i] == '"') {
             i++;
@@ -269,11 +331,11 @@ static bool quoted_row(Parser *p, Str text, uint32_t *at, bool *whole, ReportRow
         if (i == text.len || text.ptr[i] != ',')
             break;
     }
-    if (n < QUOTED_COLUMNS || (i < text.len && text.ptr[i] != '\n') || !f[0].len || !f[1].len)
+    if (n < columns || (i < text.len && text.ptr[i] != '\n') || !f[0].len || !f[1].len)
         return false;
     *whole = i < text.len;
     *at = i + *whole;
-    for (uint32_t k = 0; k < QUOTED_COLUMNS; k++)
+    for (uint32_t k = 0; k < n; k++)
         f[k] = unguarded(f[k]);
     ReportVar var = {f[1], f[2], f[3], f[4], f[5]};
     *row = (ReportRow){.id = f[0], .probe = f[QUOTED_PROBE], .value = f[QUOTED_VALUE]};
@@ -287,6 +349,8 @@ static bool quoted_row(Parser *p, Str text, uint32_t *at, bool *whole, ReportRow
     }
     if (!row->probe.len)
         row->probe.ptr = NULL;
+    if (p->located)
+        row->location = read_location(p, &f[QUOTED_LOCATION]);
     row->var = intern(p, &var);
     report_classify(row);
     return true;
@@ -294,13 +358,19 @@ static bool quoted_row(Parser *p, Str text, uint32_t *at, bool *whole, ReportRow
 
 /* ---- JSON ---- */
 
-enum { JSON_FID = 8, JSON_PC, JSON_VALUE, JSON_COLUMNS };
+enum {
+    JSON_FID = 8,
+    JSON_PC,
+    JSON_VALUE,
+    JSON_LOCATION, /* these may be missing */
+    JSON_COLUMNS = JSON_LOCATION + LOCATION_COLUMNS
+};
 
 /* The values of the known columns, in the order of json_names; false if it is no object. */
 static bool json_object(Json *j, Str values[JSON_COLUMNS]) {
-    static const char *const json_names[JSON_COLUMNS] = {"id",        "id_type", "name",  "type",
-                                                         "wasm_type", "script",  "fname", "probe",
-                                                         "fid",       "pc",      "value"};
+    static const char *const json_names[JSON_COLUMNS] = {
+        "id",  "id_type", "name",  "type", "wasm_type", "script", "fname",       "probe",
+        "fid", "pc",      "value", "file", "line",      "column", "src_function"};
     if (!json_char(j, '{'))
         return false;
     do {
@@ -331,6 +401,8 @@ static bool json_row(Parser *p, Str line, ReportRow *row) {
                      decimal(v[JSON_PC], UINT32_MAX, &pc);
     row->fid = (uint32_t)fid;
     row->pc = (uint32_t)pc;
+    row->location = read_location(p, &v[JSON_LOCATION]);
+    p->located |= v[JSON_LOCATION].ptr || v[JSON_LOCATION + LOCATION_LINE].ptr;
     row->var = intern(p, &var);
     report_classify(row);
     return true;
@@ -343,20 +415,23 @@ static bool wanted(const Parser *p) {
     return p->which == 0 || p->report->flushes == p->which;
 }
 
-static void start_flush(Parser *p, bool json) {
+static void start_flush(Parser *p, bool json, bool plain) {
     p->empty = false; /* it is the report's */
     p->report->flushes++;
     p->first_id = (Str){NULL, 0};
     if (wanted(p)) {
         p->report->rows.len = 0;
+        p->report->located = false;
         p->report->cut = false;
         p->report->json = json;
+        p->plain = plain;
     }
 }
 
 static void add_row(Parser *p, const ReportRow *row, bool whole) {
     if (!wanted(p))
         return;
+    p->report->located |= p->located;
     if (whole)
         vec_push(&p->report->rows, *row);
     else
@@ -378,14 +453,20 @@ static void add_rest(Parser *p, Str line, bool whole) {
 /* `whole`: the line ends in a line feed. */
 static void read_line(Parser *p, Str line, bool whole) {
     ReportRow row;
+    bool located;
     if (line.len && line.ptr[0] == '=' && is_csv_start(line)) {
-        start_flush(p, false);
+        start_flush(p, false, true);
         p->in = IN_CSV;
-    } else if (is_quoted_start(line)) {
-        start_flush(p, false);
+        p->located = false;
+    } else if (is_quoted_start(line, &located)) {
+        start_flush(p, false, false);
         p->in = IN_QUOTED;
+        p->located = located;
     } else if (line.len > 5 && line.ptr[0] == '{') {
+        located = p->located;
+        p->located = false;
         if (!json_row(p, line, &row)) {
+            p->located = located;
             bool cut = !whole && p->first_id.ptr && starts_with(line, STR("{\"id\":"));
             if (cut && wanted(p))
                 p->report->cut = true;
@@ -396,7 +477,7 @@ static void read_line(Parser *p, Str line, bool whole) {
         bool again = p->first_id.ptr && str_eq(p->first_id, row.id) &&
                      str_eq(p->first_id_type, row.var->id_type);
         if (p->in || !p->first_id.ptr || again) {
-            start_flush(p, true);
+            start_flush(p, true, false);
             p->in = IN_NOTHING;
             p->first_id = row.id;
             p->first_id_type = row.var->id_type;
@@ -404,7 +485,9 @@ static void read_line(Parser *p, Str line, bool whole) {
         add_row(p, &row, whole);
     } else if (p->in == IN_CSV && csv_row(p, line, &row)) {
         add_row(p, &row, whole);
-    } else if (!p->in || !starts_with(line, STR("id, id_type, "))) {
+    } else if (p->in && starts_with(line, STR("id, id_type, "))) {
+        p->located = ends_with(line, STR(", file, line, column, src_function"));
+    } else {
         bool cut = p->in && !whole && line.len && line.ptr[0] >= '0' && line.ptr[0] <= '9';
         p->in = IN_NOTHING;
         if (cut && wanted(p))
@@ -450,8 +533,8 @@ bool report_read(Report *r, Str text, uint32_t which) {
         if (line.len && line.ptr[line.len - 1] == '\r')
             line.len--;
         ReportRow row;
-        bool whole;
-        if (p.in == IN_QUOTED && !is_quoted_start(line) &&
+        bool whole, located;
+        if (p.in == IN_QUOTED && !is_quoted_start(line, &located) &&
             quoted_row(&p, text, &at, &whole, &row)) {
             add_row(&p, &row, whole);
             continue;
@@ -466,6 +549,8 @@ bool report_read(Report *r, Str text, uint32_t which) {
         read_line(&p, line, lf != NULL);
         at = end + (lf != NULL);
     }
+    for (uint32_t i = 0; r->located && p.plain && i < r->rows.len; i++)
+        split_value(&p, &r->rows.at[i]);
     if (p.empty)
         buf_u8(&r->rest, '\n');
     buf_free(&p.key);

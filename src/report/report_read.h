@@ -23,6 +23,12 @@ typedef struct ReportVar {
     Str id_type, name, type, wasm_type, script;
 } ReportVar;
 
+/* Where in the source a row's place is; `function` as the source calls it. */
+typedef struct RowLocation {
+    Str file, function;    /* empty = unknown */
+    uint32_t line, column; /* 0 = unknown */
+} RowLocation;
+
 typedef struct ReportRow {
     const ReportVar *var; /* equal variables are the same pointer */
     Str id, fname, probe; /* fname.ptr, probe.ptr are NULL if the row has none */
@@ -30,6 +36,8 @@ typedef struct ReportRow {
     bool has_place;       /* fid and pc are set */
     uint8_t class;        /* a ReportClass */
     uint32_t fid, pc;
+    const RowLocation *location; /* NULL = not known: the report has none, and nobody has asked the
+                                    program (places_locate) */
     union {
         uint64_t u; /* REPORT_CLASS_UNSIGNED; REPORT_CLASS_BOOL: 0 or 1 */
         int64_t i;
@@ -45,6 +53,7 @@ typedef struct Report {
     Buf rest;         /* the lines that belong to no report */
     uint32_t flushes; /* reports found in the text, this one among them */
     bool json;        /* JSON lines: values of tuples and maps are JSON; in CSV they are not */
+    bool located;     /* the report has columns with locations */
     bool cut; /* the text ends in the middle of this report's last row, which was left out */
 } Report;
 

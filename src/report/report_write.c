@@ -97,9 +97,42 @@ static Str str_of_buf(const Buf *b) {
 }
 
 typedef struct Csv {
-    bool plain;
+    bool plain, lines;
     Buf ids, types, value;
 } Csv;
+
+/* Text in a column behind the value, where plain CSV is split at each ", ". */
+static void put_unsplit(Buf *out, Str s) {
+    Buf text = {0};
+    escape_csv(&text, s);
+    for (size_t i = 0; i < text.len; i++)
+        if (text.data[i] != ' ' || out->data[out->len - 1] != ',')
+            buf_u8(out, text.data[i]);
+    buf_free(&text);
+}
+
+static void csv_text(const Csv *c, Str s, Buf *out) {
+    buf_str(out, c->plain ? STR(", ") : STR(","));
+    if (c->plain)
+        put_unsplit(out, s);
+    else
+        escape_quoted(out, s);
+}
+
+static void csv_count(const Csv *c, uint32_t n, Buf *out) {
+    buf_str(out, c->plain ? STR(", ") : STR(","));
+    if (n)
+        buf_printf(out, "%u", n);
+}
+
+static void csv_location(const Csv *c, const RowLocation *location, Buf *out) {
+    static const RowLocation unknown = {0};
+    const RowLocation *l = location ? location : &unknown;
+    csv_text(c, l->file, out);
+    csv_count(c, l->line, out);
+    csv_count(c, l->line ? l->column : 0, out);
+    csv_text(c, l->function, out);
+}
 
 static void csv_row(Csv *c, const ReportRow *row, Buf *out) {
     csv_ids(row, &c->ids, &c->types);
@@ -136,19 +169,25 @@ static void csv_row(Csv *c, const ReportRow *row, Buf *out) {
         escape_quoted(out, str_of_buf(&c->value));
     else
         buf_str(out, str_of_buf(&c->value));
+    if (c->lines)
+        csv_location(c, row->location, out);
     buf_str(out, c->plain ? STR("\n") : STR("\r\n"));
 }
 
-static void write_csv(const Report *r, bool plain, Buf *out) {
-    Csv c = {.plain = plain};
+static void write_csv(const Report *r, bool plain, bool lines, Buf *out) {
+    Csv c = {.plain = plain, .lines = lines};
     if (plain)
         buf_str(out, STR("\n================================= REPORT CSV FLUSH "
                          "====================================\n"
                          "id, id_type, name, whamm_type, wasm_type, script_id, fname, fid, pc, "
-                         "probe_id, value(s)\n"));
+                         "probe_id, value(s)"));
     else
         buf_str(out, STR("id,id_type,name,whamm_type,wasm_type,script_id,fname,fid,pc,probe_id,"
-                         "value(s)\r\n"));
+                         "value(s)"));
+    if (lines)
+        buf_str(out, plain ? STR(", file, line, column, src_function")
+                           : STR(",file,line,column,src_function"));
+    buf_str(out, plain ? STR("\n") : STR("\r\n"));
     for (uint32_t i = 0; i < r->rows.len; i++)
         csv_row(&c, &r->rows.at[i], out);
     buf_free(&c.ids);
@@ -175,7 +214,24 @@ static bool is_json(const ReportRow *row, Buf *unused) {
     return has_parts(row) && value_to_csv(row->var->type, row->value, false, unused);
 }
 
-static void json_row(const ReportRow *row, Buf *unused, Buf *out) {
+static void json_count(Buf *out, const char *name, uint32_t n) {
+    if (n)
+        buf_printf(out, "%s%u", name, n);
+    else
+        buf_printf(out, "%snull", name);
+}
+
+static void json_location(const RowLocation *location, Buf *out) {
+    static const RowLocation unknown = {0};
+    const RowLocation *l = location ? location : &unknown;
+    Str none = {NULL, 0};
+    put_string(out, ",\"file\":", l->file.len ? l->file : none);
+    json_count(out, ",\"line\":", l->line);
+    json_count(out, ",\"column\":", l->line ? l->column : 0);
+    put_string(out, ",\"src_function\":", l->function.len ? l->function : none);
+}
+
+static void json_row(const ReportRow *row, bool lines, Buf *unused, Buf *out) {
     uint64_t n;
     Str id = first_of(row->id), id_type = first_of(row->var->id_type);
     if (!id.len && !id_type.len) { /* an empty tuple's, "()" */
@@ -206,19 +262,21 @@ static void json_row(const ReportRow *row, Buf *unused, Buf *out) {
         else
             value_number_to_json(row->value, out);
     }
+    if (lines)
+        json_location(row->location, out);
     buf_str(out, STR("}\n"));
 }
 
-static void write_json(const Report *r, Buf *out) {
+static void write_json(const Report *r, bool lines, Buf *out) {
     Buf unused = {0};
     for (uint32_t i = 0; i < r->rows.len; i++)
-        json_row(&r->rows.at[i], &unused, out);
+        json_row(&r->rows.at[i], lines, &unused, out);
     buf_free(&unused);
 }
 
-void write_report(const Report *r, WriteForm form, Buf *out) {
+void write_report(const Report *r, WriteForm form, bool lines, Buf *out) {
     if (form == WRITE_JSON)
-        write_json(r, out);
+        write_json(r, lines, out);
     else
-        write_csv(r, form == WRITE_CSV, out);
+        write_csv(r, form == WRITE_CSV, lines, out);
 }

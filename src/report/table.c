@@ -19,6 +19,7 @@ enum {
     FUNCTION_MIN = 12,
     TEXT_MIN = 24,
     INSTRUCTION_MIN = 11, /* the heading */
+    LOCATION_MIN = 8,     /* the heading */
     WIDTH_DEFAULT = 100,
     WIDTH_MIN = 40
 };
@@ -28,6 +29,7 @@ typedef struct Table {
     const Report *report;
     Buf *out;
     uint32_t width;
+    TotalsBy by; /* the report is one of totals */
 } Table;
 
 /* ---- text ---- */
@@ -153,23 +155,30 @@ static void nested_text(const ReportRow *row, Buf *out, MapsEnds *ends) {
     buf_str(out, value);
 }
 
+static void whole_number(const Table *t, uint64_t v, Buf *out) {
+    if (t->options->hex)
+        buf_printf(out, "0x%" PRIx64, v);
+    else
+        table_number(out, v);
+}
+
 /* How the table shows the row's value; appended to *out. `ends` as for maps_show. */
-static void whole_text(const ReportRow *row, Buf *out, MapsEnds *ends) {
+static void whole_text(const Table *t, const ReportRow *row, Buf *out, MapsEnds *ends) {
     switch (row->class) {
-    case REPORT_CLASS_UNSIGNED: table_number(out, row->number.u); break;
+    case REPORT_CLASS_UNSIGNED: whole_number(t, row->number.u, out); break;
     case REPORT_CLASS_SIGNED:
         if (row->number.i < 0)
             buf_u8(out, '-');
-        table_number(out,
-                     row->number.i < 0 ? 0 - (uint64_t)row->number.i : (uint64_t)row->number.i);
+        whole_number(t, row->number.i < 0 ? 0 - (uint64_t)row->number.i : (uint64_t)row->number.i,
+                     out);
         break;
     case REPORT_CLASS_REAL: buf_printf(out, "%.6g", row->number.real); break;
     default: nested_text(row, out, ends);
     }
 }
 
-static void value_text(const ReportRow *row, Buf *out) {
-    whole_text(row, out, NULL);
+static void value_text(const Table *t, const ReportRow *row, Buf *out) {
+    whole_text(t, row, out, NULL);
 }
 
 /* The same in at most `width` characters if that can be had by leaving out last entries of a map.
@@ -177,7 +186,7 @@ static void value_text(const ReportRow *row, Buf *out) {
 static void short_text(const Table *t, const ReportRow *row, uint32_t width, Buf *out) {
     MapsEnds ends = {0};
     Buf rest = {0};
-    whole_text(row, out, &ends);
+    whole_text(t, row, out, &ends);
     bool fits = text_width((Str){(char *)out->data, (uint32_t)out->len}) <= width;
     for (uint32_t n = ends.len; !fits && n-- > 1;) {
         if (ends.at[n - 1] > 4 * (size_t)width)
@@ -244,9 +253,11 @@ typedef struct Group {
         countable; /* numeric: a total makes sense; countable: and shares of it */
     bool exact;    /* all values are whole, `whole` is the total */
     bool entries;  /* the rows are the entries of a map, their functions are the keys */
+    TotalsBy by;   /* the rows are totals */
     Total whole;
     double total;
-    uint32_t blanks; /* rows of 0, of empty texts: the last ones */
+    uint32_t blanks; /* rows of 0, of empty texts, and of `false` if that is left out: the last ones
+                      */
     double largest;
 } Group;
 
@@ -275,7 +286,7 @@ static bool is_single(const ReportRow *row) {
     return !is_site(row) && !maps_is_table(row);
 }
 
-static void group_sum_up(Group *g) {
+static void group_sum_up(const Table *t, Group *g) {
     uint32_t zeros = 0, empties = 0;
     g->one_probe = g->numeric = g->countable = g->exact = true;
     for (uint32_t i = 0; i < g->rows.len; i++) {
@@ -290,7 +301,8 @@ static void group_sum_up(Group *g) {
         else
             total_add(&g->whole, row->number.u, is_signed && row->number.i < 0);
         g->total += v;
-        zeros += is_zero(row);
+        zeros += is_zero(row) ||
+                 (t->options->nonzero && row->class == REPORT_CLASS_BOOL && !row->number.u);
         empties += is_empty(row);
         g->largest = v > g->largest ? v : g->largest;
     }
@@ -312,7 +324,7 @@ static void print_singles(Table *t, const Report *r) {
         if (!is_single(row))
             continue;
         text.len = 0;
-        value_text(row, &text);
+        value_text(t, row, &text);
         uint32_t n = text_width(row->var->name), y = text_width(row->var->type);
         uint32_t v = text_width((Str){(char *)text.data, (uint32_t)text.len});
         names = n > names ? n : names;
@@ -331,7 +343,7 @@ static void print_singles(Table *t, const Report *r) {
         if (!is_single(row))
             continue;
         text.len = 0;
-        value_text(row, &text);
+        value_text(t, row, &text);
         Str value = {(char *)text.data, (uint32_t)text.len};
         buf_str(t->out, STR("  "));
         field(t, row->var->name, names, false);
@@ -358,10 +370,40 @@ static void print_singles(Table *t, const Report *r) {
 
 /* ---- per-site variables ---- */
 
+/* What the rows are: one of them, several, more of them. */
+static const struct {
+    const char *one, *shown, *many, *more, *more_many;
+} nouns[] = {
+    [TOTALS_SITE] = {"function", "site", "sites", "more site", "more sites"},
+    [TOTALS_LINE] = {"line", "line", "lines", "more line", "more lines"},
+    [TOTALS_FUNCTION] = {"function", "function", "functions", "more function", "more functions"},
+    [TOTALS_FILE] = {"file", "file", "files", "more file", "more files"}};
+
 typedef struct Columns {
-    uint32_t value, function, pc, instruction, probe;
+    uint32_t value, function, pc, instruction, location, probe;
     bool share, bar;
 } Columns;
+
+/* The row's code offset; of totals the number of sites. */
+static void place_text(const Table *t, const Group *g, const ReportRow *row, Buf *out) {
+    buf_printf(out, t->options->hex && !g->by ? "0x%" PRIx32 : "%" PRIu32, row->pc);
+}
+
+/* Where in the source the row is, as far as that is known and to be shown; of lines the function.
+ */
+static void location_text(const Table *t, const Group *g, const ReportRow *row, Buf *out) {
+    const RowLocation *l = row->location;
+    if (!l || g->entries)
+        return;
+    if (g->by == TOTALS_LINE && l->line)
+        escape_shown(out, l->function);
+    if (g->by || !t->options->lines || !l->line)
+        return;
+    escape_shown(out, l->file);
+    buf_printf(out, ":%" PRIu32, l->line);
+    if (l->column)
+        buf_printf(out, ":%" PRIu32, l->column);
+}
 
 /* What stands at the row's place; no row of a map has one. */
 static Str instruction(const Table *t, const Group *g, const ReportRow *row) {
@@ -371,21 +413,29 @@ static Str instruction(const Table *t, const Group *g, const ReportRow *row) {
 }
 
 static Columns lay_out(const Table *t, const Group *g, uint32_t shown) {
-    Columns c = {.value = 5, .function = 8, .pc = 2, .probe = 0};
+    Columns c = {.value = 5,
+                 .function = text_width(str_of(nouns[g->by].one)),
+                 .pc = g->by ? 5 : 2,
+                 .probe = 0};
     Buf text = {0};
     for (uint32_t i = 0; i < shown; i++) {
         const ReportRow *row = g->rows.at[i];
         text.len = 0;
-        value_text(row, &text);
+        value_text(t, row, &text);
         c.value = wider(c.value, text_width((Str){(char *)text.data, (uint32_t)text.len}));
         text.len = 0;
-        buf_printf(&text, "%" PRIu32, row->pc);
+        place_text(t, g, row, &text);
         c.pc = wider(c.pc, (uint32_t)text.len);
         c.function = wider(c.function, text_width(row->fname));
         uint32_t width = text_width(instruction(t, g, row));
         if (width)
             c.instruction = wider(c.instruction, wider(INSTRUCTION_MIN, width));
-        if (!g->one_probe)
+        text.len = 0;
+        location_text(t, g, row, &text);
+        if (text.len)
+            c.location = wider(wider(c.location, LOCATION_MIN),
+                               text_width((Str){(char *)text.data, (uint32_t)text.len}));
+        if (!g->one_probe && !g->by)
             c.probe = wider(c.probe, wider(5, text_width(row->probe)));
     }
     buf_free(&text);
@@ -395,7 +445,10 @@ static Columns lay_out(const Table *t, const Group *g, uint32_t shown) {
     c.pc = g->entries ? 0 : c.pc;
     if (c.instruction > t->width / 3)
         c.instruction = wider(t->width / 3, INSTRUCTION_MIN);
-    uint32_t place = 2 + (c.pc ? 2 + c.pc : 0) + (c.instruction ? 2 + c.instruction : 0);
+    if (c.location > t->width / 2)
+        c.location = wider(t->width / 2, LOCATION_MIN);
+    uint32_t place = 2 + (c.pc ? 2 + c.pc : 0) + (c.instruction ? 2 + c.instruction : 0) +
+                     (c.location ? 2 + c.location : 0);
     uint32_t used = 2 + c.value + (c.share ? 8 : 0) + (c.bar ? 2 + BAR_WIDTH : 0) + place;
     uint32_t rest = t->width > used ? t->width - used : 0;
     uint32_t probe_max = rest > FUNCTION_MIN + 2 ? rest - FUNCTION_MIN - 2 : 0;
@@ -438,11 +491,21 @@ static void print_row(Table *t, const Group *g, const Columns *c, const ReportRo
     }
     buf_str(t->out, STR("  "));
     field(t, row->fname, c->function, false);
-    if (c->pc)
-        buf_printf(t->out, "  %*" PRIu32, (int)c->pc, row->pc);
+    if (c->pc) {
+        text.len = 0;
+        place_text(t, g, row, &text);
+        buf_str(t->out, STR("  "));
+        field(t, (Str){(char *)text.data, (uint32_t)text.len}, c->pc, true);
+    }
     if (c->instruction) {
         buf_str(t->out, STR("  "));
         field(t, instruction(t, g, row), c->instruction, false);
+    }
+    if (c->location) {
+        text.len = 0;
+        location_text(t, g, row, &text);
+        buf_str(t->out, STR("  "));
+        field(t, (Str){(char *)text.data, (uint32_t)text.len}, c->location, false);
     }
     if (c->probe) {
         buf_str(t->out, STR("  "));
@@ -463,14 +526,18 @@ static void print_columns(Table *t, const Group *g, const Columns *c) {
     if (c->bar)
         repeat(t, " ", 2 + BAR_WIDTH);
     buf_str(t->out, STR("  "));
-    field(t, g->entries ? STR("key") : STR("function"), c->function, false);
+    field(t, g->entries ? STR("key") : str_of(nouns[g->by].one), c->function, false);
     if (c->pc) {
         buf_str(t->out, STR("  "));
-        field(t, STR("pc"), c->pc, true);
+        field(t, g->by ? STR("sites") : STR("pc"), c->pc, true);
     }
     if (c->instruction) {
         buf_str(t->out, STR("  "));
         field(t, STR("instruction"), c->instruction, false);
+    }
+    if (c->location) {
+        buf_str(t->out, STR("  "));
+        field(t, g->by ? STR("function") : STR("location"), c->location, false);
     }
     if (c->probe)
         buf_str(t->out, STR("  probe"));
@@ -507,16 +574,19 @@ static void print_heading(Table *t, const Group *g, const ReportVar *var) {
         escape_shown(t->out, first->probe);
     }
     buf_str(t->out, STR(", "));
-    number(t, g->rows.len, g->entries ? "entry" : "site", g->entries ? "entries" : "sites");
+    number(t, g->rows.len, g->entries ? "entry" : nouns[g->by].shown,
+           g->entries ? "entries" : nouns[g->by].many);
     print_total(t, g);
     buf_u8(t->out, '\n');
 }
 
 /* How many rows are printed: all if they fit, else as many as asked for, and none of 0 if there are
- * others. */
+ * others, or if they are to be left out. */
 static uint32_t rows_shown(const Table *t, const Group *g) {
     uint32_t top = t->options->top, all = g->rows.len;
     uint32_t filled = g->blanks < all ? all - g->blanks : all;
+    if (t->options->nonzero)
+        all = filled = all - g->blanks;
     return !top || all <= top ? all : top < filled ? top : filled;
 }
 
@@ -525,26 +595,51 @@ static void print_hidden(Table *t, const Group *g, uint32_t hidden) {
     uint32_t blanks = g->blanks < hidden ? g->blanks : hidden;
     style(t, STYLE_DIM);
     buf_str(t->out, STR("  and "));
-    number(t, hidden, g->entries ? "more entry" : "more site",
-           g->entries ? "more entries" : "more sites");
+    number(t, hidden, g->entries ? "more entry" : nouns[g->by].more,
+           g->entries ? "more entries" : nouns[g->by].more_many);
     if (blanks && blanks < hidden) {
         buf_str(t->out, STR(", "));
         table_number(t->out, blanks);
         buf_str(t->out, STR(" of them"));
     }
     if (blanks)
-        buf_str(t->out, g->numeric ? STR(" with 0") : STR(" that are empty"));
+        buf_str(t->out, !g->numeric                                 ? STR(" that are empty")
+                        : g->rows.at[0]->class == REPORT_CLASS_BOOL ? STR(" with false")
+                                                                    : STR(" with 0"));
     style(t, STYLE_NONE);
     buf_u8(t->out, '\n');
 }
 
-static void print_group(Table *t, Group *g, const ReportVar *var) {
-    group_sum_up(g);
+static int compare_order(const void *pa, const void *pb) {
+    const ReportRow *a = *(const ReportRow *const *)pa, *b = *(const ReportRow *const *)pb;
+    return a < b ? -1 : a > b;
+}
+
+static int compare_names(const void *pa, const void *pb) {
+    Str a = (*(const ReportRow *const *)pa)->fname, b = (*(const ReportRow *const *)pb)->fname;
+    uint32_t n = a.len < b.len ? a.len : b.len;
+    int order = n ? memcmp(a.ptr, b.ptr, n) : 0;
+    return order ? order : a.len != b.len ? (a.len < b.len ? -1 : 1) : compare_order(pa, pb);
+}
+
+/* Puts the rows that are shown first, in the order that is asked for; returns how many. */
+static uint32_t sort_rows(const Table *t, Group *g) {
+    static int (*const orders[])(const void *, const void *) = {
+        [TABLE_BY_PLACE] = compare_order, [TABLE_BY_NAME] = compare_names};
     qsort(g->rows.at, g->rows.len, sizeof *g->rows.at, g->numeric ? compare_rows : compare_texts);
     uint32_t shown = rows_shown(t, g);
+    if (t->options->sort != TABLE_BY_VALUE)
+        qsort(g->rows.at, shown, sizeof *g->rows.at, orders[t->options->sort]);
+    return shown;
+}
+
+static void print_group(Table *t, Group *g, const ReportVar *var) {
+    group_sum_up(t, g);
+    uint32_t shown = sort_rows(t, g);
     Columns c = lay_out(t, g, shown);
     print_heading(t, g, var);
-    print_columns(t, g, &c);
+    if (shown)
+        print_columns(t, g, &c);
     for (uint32_t i = 0; i < shown; i++)
         print_row(t, g, &c, g->rows.at[i]);
     if (shown < g->rows.len)
@@ -567,7 +662,7 @@ static void print_groups(Table *t, const Report *r) {
             last = row->var;
             g = *map_put(&index, (Str){(const char *)&last, sizeof last}, groups.len, &added);
             if (added)
-                (void)vec_add(&groups);
+                vec_add(&groups)->by = t->by;
         }
         vec_push(&groups.at[g].rows, row);
     }
@@ -597,13 +692,26 @@ static void print_maps(Table *t, const Report *r) {
     }
 }
 
+static void print_totals(const Table *t, const Report *r) {
+    Report totals = {0};
+    TableOptions options = *t->options;
+    Table of_totals = {&options, &totals, t->out, t->width, options.by};
+    options.instructions = NULL;
+    totals_make(r, options.by, &totals);
+    print_groups(&of_totals, &totals);
+    report_free(&totals);
+}
+
 void table_print(const Report *r, const TableOptions *options, Buf *out) {
     uint32_t width = options->width ? options->width : WIDTH_DEFAULT;
-    Table t = {options, r, out, width < WIDTH_MIN ? WIDTH_MIN : width};
+    Table t = {options, r, out, width < WIDTH_MIN ? WIDTH_MIN : width, TOTALS_SITE};
     size_t before = out->len;
     print_singles(&t, r);
     print_maps(&t, r);
-    print_groups(&t, r);
+    if (options->by)
+        print_totals(&t, r);
+    else
+        print_groups(&t, r);
     if (out->len && r->cut)
         buf_str(out, STR("The report is cut off: its last row is incomplete.\n"));
     else if (out->len > before)

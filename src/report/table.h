@@ -4,7 +4,13 @@
 #ifndef WHAMMC_REPORT_TABLE_H
 #define WHAMMC_REPORT_TABLE_H
 
-#include "report/report_read.h"
+#include "report/totals.h"
+
+typedef enum TableSort {
+    TABLE_BY_VALUE, /* the largest first */
+    TABLE_BY_PLACE, /* in the order of the code; totals of lines and files: of their names */
+    TABLE_BY_NAME,  /* of the function, line or file */
+} TableSort;
 
 typedef struct TableOptions {
     uint32_t top;   /* rows a variable; 0 = all */
@@ -13,6 +19,11 @@ typedef struct TableOptions {
     bool ascii;     /* nothing but ASCII in lines, bars and ellipses */
     /* The instruction at each row's place, by row, as of places_instructions; NULL = not shown. */
     const Str *instructions;
+    bool lines;     /* the location of each row that has one */
+    TotalsBy by;    /* one row for each line, function or file instead of each site */
+    TableSort sort; /* the rows of each table */
+    bool nonzero;   /* leave out what is 0, false or empty */
+    bool hex;       /* whole values and code offsets */
 } TableOptions;
 
 /*

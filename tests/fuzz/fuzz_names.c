@@ -185,10 +185,10 @@ static void show_all(const Places *p, Str title) {
     value_unify(&r);
     places_name_rows(p, &r);
     look.instructions = places_instructions(p, &r);
-    write_report(&r, WRITE_JSON, &out);
+    write_report(&r, WRITE_JSON, false, &out);
     check_json(&out);
-    write_report(&r, WRITE_CSV_RFC4180, &out);
-    write_report(&r, WRITE_CSV, &out);
+    write_report(&r, WRITE_CSV_RFC4180, false, &out);
+    write_report(&r, WRITE_CSV, false, &out);
     out.len = 0;
     table_print(&r, &look, &out);
     check_text(&out);

@@ -1,0 +1,232 @@
+/*
+ * cmd/cmd_annotate.c - `whammc annotate`: the sources of a program with the counts of a report.
+ */
+#include "cmd/cmd.h"
+
+#include "api/api_locate.h"
+#include "valid/valid.h"
+#include "view/annotate.h"
+
+#include <unistd.h>
+
+enum { FORMAT = OPTION_LONG, VARIABLE, FLUSH, INSTRUCTIONS, COLOUR, NO_DEMANGLE };
+typedef enum Format { FORMAT_TEXT, FORMAT_HTML } Format;
+typedef enum When { WHEN_AUTO, WHEN_ALWAYS, WHEN_NEVER } When;
+
+static const Option options[] = {
+    {FORMAT, "format", "text|html", "text for a terminal (the default), or a page in one file"},
+    {'o', "output", "OUT", "the file to write; default: standard output"},
+    {VARIABLE, "variable", "NAME",
+     "the variable with the counts; default: the first that has numbers at sites"},
+    {FLUSH, "flush", "N", "use the N-th report in REPORT; 0, the default, is the last"},
+    {INSTRUCTIONS, "instructions", NULL,
+     "show the program's instructions instead of its sources; FILE is then the name of a function. "
+     "This is the default for programs without source locations"},
+    NAMES_OPTION,
+    DEBUG_OPTIONS,
+    {COLOUR, "color", "auto|always|never",
+     "show hot lines in colour; default: auto, if it goes to a terminal and NO_COLOR is not set"},
+    {NO_DEMANGLE, "no-demangle", NULL,
+     "show names of C++ and Rust functions as they are in the program"},
+    {0},
+};
+
+typedef struct Settings {
+    const char *out, *variable, *names;
+    Format format;
+    When colour;
+    uint32_t flush;
+    bool instructions, no_demangle;
+    DebugOptions debug;
+} Settings;
+
+/* What is read. */
+typedef struct Inputs {
+    Buf app, text;
+    WasmModule module;
+    Places places;
+    Report report;
+    Diags diags;
+} Inputs;
+
+static bool read_inputs(const Cli *cli, Settings *s, Inputs *in) {
+    const char *app = cli->operands[0], *report = cli->operands[1];
+    if (!file_read_module(cli, app, &in->app) || !names_give(cli, app, s->names, &in->app) ||
+        !debug_prepare(cli, &s->debug, app, &in->app) || !file_read(cli, report, &in->text))
+        return false;
+    DiagFileId file = diag_file(&in->diags, file_title(app), in->app.data, in->app.len, true);
+    if (!wasm_load(&in->module, in->app.data, in->app.len, file, &in->diags))
+        return false;
+    places_open(&in->places, &in->module);
+    Str text = {(const char *)in->text.data, (uint32_t)in->text.len};
+    if (report_read(&in->report, text, s->flush))
+        return true;
+    diag(&in->diags, DIAG_NOT_A_REPORT, NO_SPAN, "%s: there is no %s in it", file_title(report),
+         in->report.flushes ? "such report" : "report");
+    return false;
+}
+
+static void free_inputs(Inputs *in) {
+    report_free(&in->report);
+    places_free(&in->places);
+    wasm_module_free(&in->module);
+    buf_free(&in->app);
+    buf_free(&in->text);
+    diag_free(&in->diags);
+}
+
+/* Says what is wrong with what was counted; false if nothing was. */
+static bool check_counts(const Cli *cli, const Settings *s, Inputs *in, const Annotation *a,
+                         const ReportVar *var) {
+    const char *report = file_title(cli->operands[1]), *app = file_title(cli->operands[0]);
+    if (!var && s->variable)
+        diag(&in->diags, DIAG_NO_COUNTS, NO_SPAN, "%s: the variable '%s' has no numbers at sites",
+             report, s->variable);
+    else if (!var)
+        diag_hint(&in->diags,
+                  diag(&in->diags, DIAG_NO_COUNTS, NO_SPAN, "%s: no variable has numbers at sites",
+                       report),
+                  "`whammc run -s hotness -o REPORT APP` counts how often each instruction is "
+                  "executed");
+    else if (!a->counted)
+        diag(&in->diags, DIAG_NO_COUNTS, NO_SPAN,
+             "%s: the report is not of %s: it has none of its places", report, app);
+    else if (a->foreign)
+        diag(&in->diags, DIAG_OTHER_PROGRAM, NO_SPAN,
+             "%s: %u of %u places are not in %s; is the report of another program?", report,
+             a->foreign, a->foreign + a->counted, app);
+    return var && a->counted;
+}
+
+/* Whether what a FILE operand says fits something that has counts. */
+static bool fits_any(const Annotation *a, const AnnotateOptions *look, const char *wanted) {
+    bool fits = false;
+    AnnotatedFunctions functions = annotate_functions(a);
+    Buf name = {0};
+    for (uint32_t i = 0; look->instructions && i < functions.len && !fits; i++) {
+        name.len = 0;
+        annotate_name(look, functions.at[i].fid, &name);
+        fits = annotate_fits(wanted, (Str){(const char *)name.data, (uint32_t)name.len});
+    }
+    for (uint32_t i = 0; !look->instructions && i < a->files.len && !fits; i++)
+        fits = annotate_fits(wanted, a->files.at[i].path);
+    buf_free(&name);
+    vec_free(&functions);
+    return fits;
+}
+
+static void check_files(Inputs *in, const Annotation *a, const AnnotateOptions *look) {
+    for (uint32_t i = 0; look->files[i]; i++)
+        if (!fits_any(a, look, look->files[i]))
+            diag(&in->diags, DIAG_NO_SUCH_SOURCE, NO_SPAN, "%s: no %s with counts has this name",
+                 look->files[i], look->instructions ? "function" : "source");
+}
+
+/* Appends what is to be shown. */
+static bool make(const Cli *cli, const Settings *s, Inputs *in, Buf *out) {
+    bool to_terminal = !s->out || strcmp(s->out, "-") == 0;
+    const char *app = cli->operands[0];
+    const ReportVar *var = annotate_variable(&in->report, s->variable);
+    Annotation a = {0};
+    ApiLocator l;
+    api_locator_begin(&l, &s->debug.info, file_title(app), &in->diags);
+    if (var)
+        annotate_make(&a, &in->places, &l.locator, &in->report, var);
+    bool ok = check_counts(cli, s, in, &a, var);
+    api_locator_end(&l);
+    Sources sources = {.read = file_read_source, .folder = {app, (uint32_t)(file_base(app) - app)}};
+    AnnotateOptions look = {
+        .places = &in->places,
+        .sources = &sources,
+        .title = str_of(file_base(file_title(app))),
+        .variable = var ? var->name : (Str){"", 0},
+        .files = (const char *const *)&cli->operands[2],
+        .instructions = s->instructions || !a.files.len,
+        .colour = s->colour == WHEN_ALWAYS ||
+                  (s->colour == WHEN_AUTO && to_terminal && message_is_colourful(STDOUT_FILENO)),
+        .mangled = s->no_demangle,
+    };
+    if (ok)
+        check_files(in, &a, &look);
+    if (ok && s->format == FORMAT_HTML)
+        annotate_html(&a, &look, out);
+    else if (ok)
+        annotate_text(&a, &look, out);
+    sources_free(&sources);
+    annotate_free(&a);
+    return ok;
+}
+
+static int annotate(const Cli *cli, Settings *s) {
+    Inputs in = {0};
+    Buf out = {0};
+    bool ok = read_inputs(cli, s, &in) && make(cli, s, &in, &out);
+    message_diags(cli, &in.diags);
+    if (ok && s->out)
+        ok = file_write(cli, s->out, out.data, out.len);
+    else if (ok)
+        message_stdout(&out);
+    buf_free(&out);
+    free_inputs(&in);
+    return ok ? STATUS_OK : STATUS_ERROR;
+}
+
+/* ---- the command line ---- */
+
+/* False: wrong usage, which was said. */
+static bool set(const Cli *cli, Settings *s, int key, const char *value) {
+    switch (key) {
+    case FORMAT: s->format = (Format)option_choice(cli->command, key, value); break;
+    case COLOUR: s->colour = (When)option_choice(cli->command, key, value); break;
+    case 'o': s->out = value; break;
+    case VARIABLE: s->variable = value; break;
+    case FLUSH: return cli_count(cli, "flush", value, &s->flush);
+    case INSTRUCTIONS: s->instructions = true; break;
+    case OPTION_NAMES: s->names = value; break;
+    case OPTION_DEBUG_FILE:
+    case OPTION_PATH_MAP: return debug_option(cli, &s->debug, key, value);
+    case NO_DEMANGLE: s->no_demangle = true; break;
+    }
+    return true;
+}
+
+static int check(const Cli *cli, const Settings *s) {
+    if (cli->noperands < 2)
+        return cli_usage(cli, "expected the program APP and its REPORT");
+    const char *const inputs[] = {cli->operands[0], cli->operands[1]};
+    int status = cli_check_stdin(cli, inputs, 2, 0);
+    return status == STATUS_OK ? cli_check_other(cli, s->out, inputs, 2, "an input") : status;
+}
+
+static int run(Cli *cli) {
+    Settings s = {0};
+    const char *value;
+    int key;
+    bool ok = true;
+    while (ok && (key = cli_option(cli, &value)) >= 0)
+        ok = set(cli, &s, key, value);
+    int status = ok ? cli_option_status(key) : STATUS_USAGE;
+    if (ok && key == ARGS_END)
+        status = check(cli, &s);
+    if (ok && key == ARGS_END && status == STATUS_OK)
+        status = annotate(cli, &s);
+    debug_free(&s.debug);
+    return status;
+}
+
+const Command cmd_annotate = {
+    .name = "annotate",
+    .usage = "APP REPORT [FILE]...",
+    .summary = "show sources with counts beside their lines",
+    .about =
+        "Show the sources of the program APP, as it was before it was instrumented, with the "
+        "counts "
+        "of a saved REPORT ('-': standard input) beside their lines: how often each line was "
+        "executed, the sum of the counts of its instructions, and their share. With FILEs, only "
+        "these: names, ends of paths, or shell patterns.",
+    .options = options,
+    .examples = "  whammc run -s hotness -o hot.csv app.wasm\n"
+                "  whammc annotate app.wasm hot.csv main.c\n"
+                "  whammc annotate --format=html -o hot.html app.wasm hot.csv\n",
+    .run = run,
+};

@@ -1,0 +1,147 @@
+/*
+ * report/totals.c - sums of the values at sites, by line, function or file.
+ */
+#include "report/totals.h"
+
+#include <stdlib.h>
+
+typedef struct Total {
+    ReportRow row;
+    uint32_t variable; /* in the order of the report */
+} Total;
+
+typedef struct Totals {
+    TotalsBy by;
+    Report *out;
+    Vec(Total) sums;
+    Map index;     /* variable and what is summed up -> the number of its total */
+    Map variables; /* address of the ReportVar -> its number */
+    Buf key;
+} Totals;
+
+/* ---- adding ---- */
+
+static void add_unsigned(uint64_t *sum, uint64_t v) {
+    *sum = *sum > UINT64_MAX - v ? UINT64_MAX : *sum + v;
+}
+
+static void add_signed(int64_t *sum, int64_t v) {
+    if (v > 0 && *sum > INT64_MAX - v)
+        *sum = INT64_MAX;
+    else if (v < 0 && *sum < INT64_MIN - v)
+        *sum = INT64_MIN;
+    else
+        *sum += v;
+}
+
+static void add(ReportRow *sum, const ReportRow *row) {
+    switch (row->class) {
+    case REPORT_CLASS_SIGNED: add_signed(&sum->number.i, row->number.i); break;
+    case REPORT_CLASS_REAL: sum->number.real += row->number.real; break;
+    default: add_unsigned(&sum->number.u, row->number.u); break;
+    }
+}
+
+/* ---- what is summed up ---- */
+
+static const RowLocation *location_of(const ReportRow *row) {
+    static const RowLocation unknown = {{"", 0}, {"", 0}, 0, 0};
+    return row->location ? row->location : &unknown;
+}
+
+/* What rows with the same total have in common. */
+static void put_key(Totals *t, const ReportRow *row) {
+    const RowLocation *l = location_of(row);
+    buf_bytes(&t->key, &row->var, sizeof row->var);
+    buf_u8(&t->key, row->class);
+    switch (t->by) {
+    case TOTALS_LINE:
+        buf_name(&t->key, l->line ? l->file : STR(""));
+        buf_u32le(&t->key, l->line);
+        break;
+    case TOTALS_FILE: buf_name(&t->key, l->file); break;
+    default:
+        buf_name(&t->key, row->fname); /* a report of several programs */
+        buf_u32le(&t->key, row->fid);
+        break;
+    }
+}
+
+static Str name_of(Totals *t, const ReportRow *row) {
+    const RowLocation *l = location_of(row);
+    if (t->by == TOTALS_FUNCTION)
+        return row->fname;
+    if (t->by == TOTALS_FILE)
+        return l->file.len ? l->file : STR("(no file known)");
+    if (!l->line)
+        return STR("(no line known)");
+    const char *text = arena_printf(&t->out->arena, "%.*s:%u", STR_ARG(l->file), l->line);
+    return str_of(text);
+}
+
+static uint32_t number_of(Totals *t, const ReportVar *var) {
+    Str key = {(const char *)&var, sizeof var};
+    return (uint32_t)*map_put(&t->variables, key, t->variables.len, NULL);
+}
+
+static ReportRow *total_of(Totals *t, const ReportRow *row) {
+    bool added;
+    t->key.len = 0;
+    put_key(t, row);
+    Str key = {(const char *)t->key.data, (uint32_t)t->key.len};
+    uint64_t n = *map_put(&t->index, key, t->sums.len, &added);
+    if (added) {
+        bool known_line = t->by != TOTALS_LINE || location_of(row)->line;
+        bool counts = row->class == REPORT_CLASS_BOOL;
+        Total *total = vec_add(&t->sums);
+        total->variable = number_of(t, row->var);
+        total->row = (ReportRow){.var = row->var,
+                                 .fname = name_of(t, row),
+                                 .probe = row->probe,
+                                 .class = counts ? REPORT_CLASS_UNSIGNED : row->class,
+                                 .fid = row->fid,
+                                 .location = known_line ? row->location : NULL};
+    }
+    return &t->sums.at[n].row;
+}
+
+/* ---- order ---- */
+
+static int compare_texts(Str a, Str b) {
+    int order = memcmp(a.ptr, b.ptr, a.len < b.len ? a.len : b.len);
+    return order ? order : (a.len > b.len) - (a.len < b.len);
+}
+
+/* By variable, file and line; what has none comes last. */
+static int compare_totals(const void *pa, const void *pb) {
+    const Total *x = pa, *y = pb;
+    const RowLocation *a = location_of(&x->row), *b = location_of(&y->row);
+    if (x->variable != y->variable)
+        return x->variable < y->variable ? -1 : 1;
+    if (!a->file.len != !b->file.len)
+        return a->file.len ? -1 : 1;
+    int order = a->file.len ? compare_texts(a->file, b->file) : 0;
+    return order ? order : (a->line > b->line) - (a->line < b->line);
+}
+
+void totals_make(const Report *r, TotalsBy by, Report *out) {
+    Totals t = {.by = by, .out = out};
+    for (uint32_t i = 0; i < r->rows.len; i++) {
+        const ReportRow *row = &r->rows.at[i];
+        if (!row->has_place || row->class == REPORT_CLASS_TEXT)
+            continue;
+        ReportRow *sum = total_of(&t, row);
+        add(sum, row);
+        sum->pc++;
+        if (!str_eq(sum->probe, row->probe))
+            sum->probe = (Str){NULL, 0};
+    }
+    if (by != TOTALS_FUNCTION && t.sums.len)
+        qsort(t.sums.at, t.sums.len, sizeof *t.sums.at, compare_totals);
+    for (uint32_t i = 0; i < t.sums.len; i++)
+        vec_push(&out->rows, t.sums.at[i].row);
+    vec_free(&t.sums);
+    map_free(&t.index);
+    map_free(&t.variables);
+    buf_free(&t.key);
+}

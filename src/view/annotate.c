@@ -1,0 +1,316 @@
+/*
+ * view/annotate.c - adds up counts by line and by place.
+ */
+#include "view/annotate.h"
+
+#include "base/demangle.h"
+#include "report/table.h"
+
+#include <fnmatch.h>
+
+static void add(uint64_t *sum, uint64_t v) {
+    *sum = *sum > UINT64_MAX - v ? UINT64_MAX : *sum + v;
+}
+
+/* ---- which variable ---- */
+
+static bool has_count(const ReportRow *row) {
+    return row->has_place && row->class != REPORT_CLASS_TEXT && row->class != REPORT_CLASS_REAL;
+}
+
+const ReportVar *annotate_variable(const Report *r, const char *name) {
+    for (uint32_t i = 0; i < r->rows.len; i++)
+        if (has_count(&r->rows.at[i]) && (!name || str_is(r->rows.at[i].var->name, name)))
+            return r->rows.at[i].var;
+    return NULL;
+}
+
+static uint64_t count_of(const ReportRow *row) {
+    return row->class == REPORT_CLASS_SIGNED && row->number.i < 0 ? 0 : row->number.u;
+}
+
+/* ---- adding up ---- */
+
+/* A line in one function, and in one copy of it if it was inlined: its counts are of the same
+ * executions. */
+typedef struct Copy {
+    uint32_t file, line;
+    uint64_t most;
+} Copy;
+
+typedef struct Maker {
+    Annotation *a;
+    const Places *p;
+    Locator *l;
+    Map files;  /* path -> index into Annotation.files */
+    Map copies; /* function, chain, line -> index into the following */
+    Vec(Copy) each;
+    Map lines; /* file, line -> index into the file's lines */
+    Buf key;
+    /* The function that is walked through: */
+    bool open;
+    uint32_t fid;
+    WasmCode code;
+    WasmInstr at;
+} Maker;
+
+static Str key_of(const Maker *m) {
+    return (Str){(const char *)m->key.data, (uint32_t)m->key.len};
+}
+
+static uint32_t file_number(Maker *m, Str path) {
+    bool added;
+    uint32_t n = (uint32_t)*map_put(&m->files, path, m->a->files.len, &added);
+    if (added)
+        vec_add(&m->a->files)->path =
+            (Str){arena_strndup(&m->a->arena, path.ptr, path.len), path.len};
+    return n;
+}
+
+static AnnotatedLine *line_of(Maker *m, uint32_t file, uint32_t line) {
+    bool added;
+    AnnotatedFile *f = &m->a->files.at[file];
+    m->key.len = 0;
+    buf_u32le(&m->key, file);
+    buf_u32le(&m->key, line);
+    uint64_t n = *map_put(&m->lines, key_of(m), f->lines.len, &added);
+    if (added)
+        vec_add(&f->lines)->line = line;
+    return &f->lines.at[n];
+}
+
+static Copy *copy_of(Maker *m, uint32_t fid, uint32_t file, const LocationFrame *frames,
+                     uint32_t n) {
+    bool added;
+    m->key.len = 0;
+    buf_u32le(&m->key, fid);
+    buf_u32le(&m->key, file);
+    buf_u32le(&m->key, frames->line);
+    for (uint32_t i = 1; i < n; i++) { /* equal paths have equal pointers */
+        buf_u64le(&m->key, (uint64_t)(uintptr_t)frames[i].file.ptr);
+        buf_u32le(&m->key, frames[i].line);
+        buf_u32le(&m->key, frames[i].column);
+    }
+    uint64_t index = *map_put(&m->copies, key_of(m), m->each.len, &added);
+    if (added)
+        vec_push(&m->each, ((Copy){file, frames->line, 0}));
+    return &m->each.at[index];
+}
+
+/* Instructions that only mark structure are executed more or less often than their line. */
+static bool is_structure(WasmOp op) {
+    return op == WASM_OP_BLOCK || op == WASM_OP_LOOP || op == WASM_OP_ELSE || op == WASM_OP_END;
+}
+
+static void add_to_line(Maker *m, const ReportRow *row, bool structure) {
+    const LocationFrame *frames;
+    uint64_t count = count_of(row);
+    uint32_t n = locator_at(m->l, m->p->m, row->fid, row->pc, &frames);
+    if (!n || !frames->line || !frames->file.len) {
+        add(&m->a->unknown, count);
+        return;
+    }
+    uint32_t file = file_number(m, frames->file);
+    add(&line_of(m, file, frames->line)->total, count);
+    add(&m->a->files.at[file].total, count);
+    if (structure)
+        return;
+    Copy *copy = copy_of(m, row->fid, file, frames, n);
+    copy->most = copy->most > count ? copy->most : count;
+}
+
+static void add_to_place(Annotation *a, const ReportRow *row) {
+    AnnotatedPlace *last = a->places.len ? &vec_last(&a->places) : NULL;
+    if (!last || last->fid != row->fid || last->pc != row->pc) {
+        vec_push(&a->places, ((AnnotatedPlace){row->fid, row->pc, 0}));
+        last = &vec_last(&a->places);
+    }
+    add(&last->total, count_of(row));
+}
+
+/* Whether the program has the row's place; m->at is the instruction unless it is function entry.
+ * Rows come in the order of the code. */
+static bool find(Maker *m, const ReportRow *row) {
+    const WasmModule *module = m->p->m;
+    if (!m->open || m->fid != row->fid) {
+        m->open = row->fid < module->funcs.len && module->funcs.at[row->fid].import < 0 &&
+                  wasm_func_code(module, row->fid, &m->code);
+        m->fid = row->fid;
+        m->at = (WasmInstr){.offset = 0};
+    }
+    while (m->open && m->at.offset < row->pc)
+        if (!wasm_next(&m->code, &m->at))
+            return false;
+    return m->open && m->at.offset == row->pc;
+}
+
+static int compare_places(const void *pa, const void *pb) {
+    const ReportRow *a = *(const ReportRow *const *)pa, *b = *(const ReportRow *const *)pb;
+    if (a->fid != b->fid)
+        return a->fid < b->fid ? -1 : 1;
+    return a->pc != b->pc ? (a->pc < b->pc ? -1 : 1) : (a > b) - (a < b);
+}
+
+static int compare_lines(const void *pa, const void *pb) {
+    const AnnotatedLine *a = pa, *b = pb;
+    return a->line < b->line ? -1 : a->line > b->line;
+}
+
+static int compare_files(const void *pa, const void *pb) {
+    const AnnotatedFile *a = pa, *b = pb;
+    if (a->total != b->total)
+        return a->total > b->total ? -1 : 1;
+    int order =
+        memcmp(a->path.ptr, b->path.ptr, a->path.len < b->path.len ? a->path.len : b->path.len);
+    return order ? order : (a->path.len > b->path.len) - (a->path.len < b->path.len);
+}
+
+static void finish(Maker *m) {
+    Annotation *a = m->a;
+    for (uint32_t i = 0; i < m->each.len; i++) {
+        AnnotatedLine *line = line_of(m, m->each.at[i].file, m->each.at[i].line);
+        line->timed = true;
+        add(&line->times, m->each.at[i].most);
+    }
+    for (uint32_t i = 0; i < a->files.len; i++)
+        qsort(a->files.at[i].lines.at, a->files.at[i].lines.len, sizeof *a->files.at[i].lines.at,
+              compare_lines);
+    if (a->files.len)
+        qsort(a->files.at, a->files.len, sizeof *a->files.at, compare_files);
+    map_free(&m->files);
+    map_free(&m->copies);
+    map_free(&m->lines);
+    vec_free(&m->each);
+    buf_free(&m->key);
+}
+
+void annotate_make(Annotation *a, const Places *p, Locator *l, const Report *r,
+                   const ReportVar *var) {
+    Maker m = {.a = a, .p = p, .l = l};
+    Vec(const ReportRow *) rows = {0};
+    for (uint32_t i = 0; i < r->rows.len; i++)
+        if (r->rows.at[i].var == var && has_count(&r->rows.at[i]))
+            vec_push(&rows, &r->rows.at[i]);
+    if (rows.len)
+        qsort(rows.at, rows.len, sizeof *rows.at, compare_places);
+    for (uint32_t i = 0; i < rows.len; i++) {
+        const ReportRow *row = rows.at[i];
+        if (!find(&m, row)) {
+            a->foreign++;
+            continue;
+        }
+        a->counted++;
+        add(&a->total, count_of(row));
+        add_to_place(a, row);
+        add_to_line(&m, row, row->pc && is_structure((WasmOp)m.at.op));
+    }
+    vec_free(&rows);
+    finish(&m);
+}
+
+void annotate_free(Annotation *a) {
+    for (uint32_t i = 0; i < a->files.len; i++)
+        vec_free(&a->files.at[i].lines);
+    vec_free(&a->files);
+    vec_free(&a->places);
+    arena_free(&a->arena);
+    *a = (Annotation){0};
+}
+
+/* ---- what is shown ---- */
+
+bool annotate_fits(const char *wanted, Str path) {
+    Buf copy = {0};
+    buf_str(&copy, path);
+    const char *whole = buf_cstr(&copy);
+    bool fits = fnmatch(wanted, whole, 0) == 0;
+    for (const char *p = strchr(whole, '/'); p && !fits; p = strchr(p + 1, '/'))
+        fits = fnmatch(wanted, p + 1, 0) == 0;
+    buf_free(&copy);
+    return fits;
+}
+
+bool annotate_wants(const AnnotateOptions *options, Str path) {
+    bool wanted = !options->files || !options->files[0];
+    for (uint32_t i = 0; !wanted && options->files[i]; i++)
+        wanted = annotate_fits(options->files[i], path);
+    return wanted;
+}
+
+void annotate_each_line(const AnnotatedFile *f, const SourceText *text, AnnotatePutLine *put,
+                        void *ctx) {
+    uint32_t shown = text ? text->lines.len : 0, k = 0;
+    for (uint32_t n = 1; n <= shown; n++) {
+        bool has_code = k < f->lines.len && f->lines.at[k].line == n;
+        put(ctx, n, source_line(text, n), has_code ? &f->lines.at[k] : NULL);
+        k += has_code;
+    }
+    for (; k < f->lines.len; k++) /* of no text, or beyond the end of another one */
+        put(ctx, f->lines.at[k].line, (Str){"", 0}, &f->lines.at[k]);
+}
+
+static int compare_functions(const void *pa, const void *pb) {
+    const AnnotatedFunction *a = pa, *b = pb;
+    if (a->total != b->total)
+        return a->total > b->total ? -1 : 1;
+    return a->fid < b->fid ? -1 : a->fid > b->fid;
+}
+
+AnnotatedFunctions annotate_functions(const Annotation *a) {
+    AnnotatedFunctions functions = {0};
+    for (uint32_t i = 0; i < a->places.len; i++) {
+        const AnnotatedPlace *p = &a->places.at[i];
+        if (!functions.len || vec_last(&functions).fid != p->fid)
+            vec_push(&functions, ((AnnotatedFunction){p->fid, 0, 0}));
+        AnnotatedFunction *f = &vec_last(&functions);
+        add(&f->total, p->total);
+        f->most = f->most > p->total ? f->most : p->total;
+    }
+    if (functions.len)
+        qsort(functions.at, functions.len, sizeof *functions.at, compare_functions);
+    return functions;
+}
+
+/* The number of the first place of a function. */
+static uint32_t first_place(const Annotation *a, uint32_t fid) {
+    return vec_first(&a->places, fid, fid);
+}
+
+void annotate_each_instruction(const Annotation *a, const Places *p, uint32_t fid,
+                               AnnotatePutInstruction *put, void *ctx) {
+    uint32_t k = first_place(a, fid), depth = 0;
+    WasmCode code;
+    WasmInstr i;
+    Buf text = {0};
+    if (!wasm_func_code(p->m, fid, &code))
+        return;
+    if (k < a->places.len && a->places.at[k].fid == fid && !a->places.at[k].pc)
+        put(ctx, 0, 0, STR("(entry)"), &a->places.at[k++]);
+    while (wasm_next(&code, &i)) {
+        WasmFlow flow = wasm_flow(i.op);
+        depth -= depth && (flow == WASM_FLOW_ARM || flow == WASM_FLOW_END);
+        bool counted =
+            k < a->places.len && a->places.at[k].fid == fid && a->places.at[k].pc == i.offset;
+        text.len = 0;
+        places_instruction(p, &i, &text);
+        put(ctx, i.offset, depth, (Str){(const char *)text.data, (uint32_t)text.len},
+            counted ? &a->places.at[k] : NULL);
+        k += counted;
+        depth += wasm_flow_opens(flow) || flow == WASM_FLOW_ARM;
+    }
+    buf_free(&text);
+}
+
+void annotate_name(const AnnotateOptions *options, uint32_t fid, Buf *out) {
+    Str name = places_name(options->places, fid);
+    if (!name.ptr)
+        buf_printf(out, "#%u", fid);
+    else if (options->mangled || !demangle(name, out))
+        buf_str(out, name);
+}
+
+void annotate_share(uint64_t part, uint64_t all, Buf *out) {
+    table_number(out, part);
+    if (all)
+        buf_printf(out, " (%.1f %%)", 100 * (double)part / (double)all);
+}

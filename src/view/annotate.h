@@ -1,0 +1,107 @@
+/*
+ * view/annotate.h - counts beside the source lines, or beside the instructions, that they are of.
+ */
+#ifndef WHAMMC_VIEW_ANNOTATE_H
+#define WHAMMC_VIEW_ANNOTATE_H
+
+#include "report/places.h"
+#include "view/source.h"
+
+/*
+ * A line with code. `times` is how often it was executed: the largest count of its instructions,
+ * without those that only mark structure (block, loop, else, end), added up over functions and
+ * inlined copies. `total` is the sum of all its counts.
+ */
+typedef struct AnnotatedLine {
+    uint32_t line;
+    bool timed; /* there is such an instruction */
+    uint64_t times, total;
+} AnnotatedLine;
+
+typedef struct AnnotatedFile {
+    Str path;
+    Vec(AnnotatedLine) lines; /* in order */
+    uint64_t total;
+} AnnotatedFile;
+
+/* A count at a place in the program. */
+typedef struct AnnotatedPlace {
+    uint32_t fid, pc;
+    uint64_t total;
+} AnnotatedPlace;
+
+/* A zeroed Annotation is valid and empty. Release with annotate_free. */
+typedef struct Annotation {
+    Vec(AnnotatedFile) files;   /* those with the largest totals first */
+    Vec(AnnotatedPlace) places; /* in the order of the code */
+    uint64_t total;
+    uint64_t unknown; /* of it at places whose line is not known */
+    uint32_t foreign; /* rows at places that the program does not have */
+    uint32_t counted; /* rows at places that it has */
+    Arena arena;
+} Annotation;
+
+/* The first variable that has numbers at sites, or with a name the first of that name; NULL if
+ * there is none. */
+const ReportVar *annotate_variable(const Report *r, const char *name);
+
+/* Adds up a variable of the report; negative values and fractions do not count, `true` is 1. Sorts
+ * nothing in the report. */
+void annotate_make(Annotation *a, const Places *p, Locator *l, const Report *r,
+                   const ReportVar *var);
+void annotate_free(Annotation *a);
+
+/* ---- showing ---- */
+
+/* Calls put() for each line of a file that is shown: those of its text, or without a text those
+ * with code. `line` is NULL for those without. */
+typedef void AnnotatePutLine(void *ctx, uint32_t number, Str text, const AnnotatedLine *line);
+void annotate_each_line(const AnnotatedFile *f, const SourceText *text, AnnotatePutLine *put,
+                        void *ctx);
+
+/* Calls put() for each instruction of a function; `depth` is that of the constructs around it,
+ * `place` NULL where nothing was counted. */
+typedef void AnnotatePutInstruction(void *ctx, uint32_t pc, uint32_t depth, Str text,
+                                    const AnnotatedPlace *place);
+void annotate_each_instruction(const Annotation *a, const Places *p, uint32_t fid,
+                               AnnotatePutInstruction *put, void *ctx);
+
+/* A function that has counts. */
+typedef struct AnnotatedFunction {
+    uint32_t fid;
+    uint64_t total, most; /* the largest count in it */
+} AnnotatedFunction;
+typedef Vec(AnnotatedFunction) AnnotatedFunctions;
+
+/* The functions with counts, those with the largest totals first; for the caller to free. */
+AnnotatedFunctions annotate_functions(const Annotation *a);
+
+typedef struct AnnotateOptions {
+    const Places *places;
+    Sources *sources;
+    Str title;                /* of the program */
+    Str variable;             /* its name */
+    const char *const *files; /* show only these: names, or the ends of paths; for instructions the
+                                 names of functions; ends with NULL; none = all */
+    bool instructions;        /* the program's text instead of sources */
+    bool colour, mangled;
+} AnnotateOptions;
+
+/* Appends the name of a function for people. */
+void annotate_name(const AnnotateOptions *options, uint32_t fid, Buf *out);
+
+/* Appends "1,234 (5.6 %)". */
+void annotate_share(uint64_t part, uint64_t all, Buf *out);
+
+/* Whether this means the file or function: it is the path or name, the end of it from a slash on,
+ * or a shell pattern for one of these. */
+bool annotate_fits(const char *wanted, Str path);
+/* Whether the file or function is shown: options->files has one that fits, or none at all. */
+bool annotate_wants(const AnnotateOptions *options, Str path);
+
+/* Appends text for a terminal. */
+void annotate_text(const Annotation *a, const AnnotateOptions *options, Buf *out);
+/* Appends a page. */
+void annotate_html(const Annotation *a, const AnnotateOptions *options, Buf *out);
+
+#endif
