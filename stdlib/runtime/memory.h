@@ -43,16 +43,22 @@ typedef struct Values {
     uint64_t key[VALUES_MAX_LEAVES + 1];           /* values_key */
 } Values;
 
-/* At the address of a map's header; all zero = empty. */
+/* At the address of a map's header; all zero = empty. Its first use decides which of two kinds of
+ * map it is: one of words (word_map.c) or one of entries (map.c). */
 typedef struct MapHeader {
-    uint32_t index;   /* addresses of entries (0 = free), mask + 1 of them, half of them used */
+    uint32_t index;   /* mask + 1 addresses of pages or entries; 0 = free */
     uint32_t entries; /* in the order of insertion: leaves of the key, leaves of the value */
-    uint32_t count;
+    uint32_t count;   /* of keys */
     uint32_t type;
     uint32_t mask;
     uint8_t shift; /* a hash's upper bits, from here on, are its place in the index */
     uint8_t plain; /* keys are equal if their leaves have the same bits */
     uint8_t key_leaves, value_leaves;
+    uint32_t used;    /* of words: places of the index that are not free */
+    uint8_t words;    /* it is one of words */
+    uint8_t slot_log; /* ... whose values take 4 or 8 bytes: 2 or 3 */
+    uint8_t flagged;  /* ... bits of the leaf before a bool that is last; 0 = there is no such */
+    uint8_t bits;     /* ... of a key */
 } MapHeader;
 
 _Static_assert(sizeof(MapHeader) == VALUES_MAP_HEADER, "headers are laid out by the compiler");
@@ -116,5 +122,75 @@ void values_block_free(uint32_t block, uint64_t n);
 MapHeader *values_map_header(uint32_t map);
 /* Puts entries into the index again, after it was used for something else. */
 void values_map_reindex(MapHeader *h);
+
+/* Mixes a word into a hash; the upper bits of the outcome are the good ones. */
+INLINE uint64_t hash_step(uint64_t h, uint64_t word) {
+    h ^= word;
+    return (h ^ h >> 32) * GOLDEN;
+}
+
+uint64_t values_hash_bytes(uint32_t from, uint32_t len);
+
+/* ---- the description of a map's type ---- */
+
+/* Of keys. */
+INLINE uint32_t key_description(uint32_t type) {
+    return type + 4 + 2;
+}
+
+/* The kind of the leaf that comes next in the description of a key, which has no maps. */
+INLINE uint8_t next_kind(uint32_t *description) {
+    uint8_t kind = *at((*description)++);
+    while (kind == REPORT_TUPLE) {
+        (*description)++;
+        kind = *at((*description)++);
+    }
+    return kind;
+}
+
+/* The first byte of the description of the type's values. */
+uint8_t values_value_kind(uint32_t type);
+
+/* ---- maps of words (word_map.c) ---- */
+
+/*
+ * Neighbouring keys share a page, which has a slot for each key
+ *     base + (i << shift), i < slots
+ * all of which are in one region of 64 words. Slots that are in the map are marked.
+ */
+typedef struct Page {
+    uint64_t base;
+    uint32_t map;
+    uint16_t slots;
+    uint8_t shift;
+    uint8_t log; /* slots are 1 << log */
+    uint64_t marks;
+} Page;
+
+_Static_assert(sizeof(Page) == VALUES_PAGE_SLOTS, "the slots follow");
+_Static_assert(__builtin_offsetof(Page, map) == VALUES_PAGE_MAP, "compiled code reads it");
+_Static_assert(__builtin_offsetof(Page, slots) == VALUES_PAGE_COUNT, "compiled code reads it");
+_Static_assert(__builtin_offsetof(Page, shift) == VALUES_PAGE_SHIFT, "compiled code reads it");
+
+/* Sets what a header tells about words, if keys and values of its type are such. */
+void words_start(MapHeader *h);
+/* The word of a key whose leaves are in V->key. */
+uint64_t words_pack(const MapHeader *h);
+/* The address of the value of a key; without `insert`, 0 if it is not there. */
+uint32_t words_seek(uint32_t map, MapHeader *h, uint64_t word, bool insert);
+/* Gives all memory back; the map is empty. */
+void words_free(MapHeader *h);
+
+/* The keys by ascending leaves. Pages are sorted in memory that the index has for that. */
+typedef struct WordCursor {
+    uint32_t items, nitems; /* addresses of pages */
+    uint32_t group, end;    /* those whose keys may lie between each other's */
+    uint32_t from;          /* keys of the group below this offset are done */
+    uint64_t signs;
+} WordCursor;
+
+void words_first(const MapHeader *h, WordCursor *c);
+/* The next key's leaves, as entries have them, and the address of its value; 0 = there is none. */
+uint32_t words_next(const MapHeader *h, WordCursor *c, uint64_t *leaves);
 
 #endif
