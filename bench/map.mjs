@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 
 const [runtimePath, mapPath, runs] = process.argv.slice(2);
 const compile = (path) => new WebAssembly.Module(readFileSync(path));
-const STATE = 16, STACK = 49152, START = 114688, MAP_HEADER = 32, U32 = 4, ROUNDS = 5000000;
+const STATE = 16, STACK = 49152, START = 114688, MAP_HEADER = 40, U32 = 4, ROUNDS = 5000000;
 
 const memory = new WebAssembly.Memory({ initial: 2 });
 const stack = new WebAssembly.Global({ value: 'i32', mutable: true }, STACK);

@@ -8,6 +8,7 @@
 
 #include "inject/splice_hole.h"
 #include "wasm/emit.h"
+#include "../../stdlib/runtime/values.h" /* values_kept_page */
 
 /* ---- words: the slots of unshared variables ---- */
 
@@ -138,6 +139,16 @@ static void put_resolve(const Fill *f, Splicer *s, const WasmInstr *i) {
     shadow_put_lookup(f->shadow, i, s->out);
 }
 
+/* Each match has places of its own. */
+static uint32_t kept_page(KeptPages *k, const Variant *v, const Site *site, uint32_t n) {
+    uint32_t func = site ? site->func : UINT32_MAX, pc = site ? site->pc : UINT32_MAX;
+    if (k->variant != v || k->func != func || k->pc != pc)
+        *k = (KeptPages){.variant = v, .func = func, .pc = pc, .first = k->next, .next = k->next};
+    if (k->next <= k->first + n)
+        k->next = k->first + n + 1;
+    return values_kept_page(k->first + n);
+}
+
 /* ---- the back end ---- */
 
 static void fill(void *ctx, Splicer *s, const Hole *h, const Variant *v, const Site *site) {
@@ -165,6 +176,7 @@ static void fill(void *ctx, Splicer *s, const Hole *h, const Variant *v, const S
     case HOLE_DEPTH: hole_put_call(s, br_table_function(f->br_tables, site->instr)); break;
     case HOLE_DUP: put_dup(f, s, v->dups.at[h->n].memory, site); break;
     case HOLE_TEXT: store_push_text(f->store, f->m, h->n, s->out); break;
+    case HOLE_PAGE: put_i32(s->out, (int32_t)kept_page(&f->kept, v, site, h->n)); break;
     case HOLE_MEMORY: memory_put_call(f->memories, h->n, site, s->out); break;
     case HOLE_FLUSH:
         if (f->due != UINT32_MAX)

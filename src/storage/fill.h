@@ -26,6 +26,13 @@ typedef struct LastElement {
     const MapCell *cell;
 } LastElement;
 
+/* Where the code of a match keeps the pages that it used last (stdlib/runtime/values.h). */
+typedef struct KeptPages {
+    const Variant *variant; /* NULL = there was no match yet */
+    uint32_t func, pc;
+    uint32_t first, next; /* the match's; those of the next match */
+} KeptPages;
+
 /* The state of the back end, for one splicer. */
 typedef struct Fill {
     const WasmModule *m; /* laid out */
@@ -44,6 +51,7 @@ typedef struct Fill {
     SlotCursor cursor;
     Vec(uint64_t) slots; /* of the current match */
     LastElement last;
+    KeptPages kept;
     Buf key; /* scratch */
 } Fill;
 

@@ -35,11 +35,13 @@ enum { BLOCK_CLASSES = 56 };
 
 typedef struct Values {
     uint32_t heap, maps, nmaps, image, image_len; /* ValuesField */
+    uint32_t page; /* that of the last look-up in a map of words (VALUES_PAGE) */
     uint32_t free_block[BLOCK_CLASSES];           /* given back, linked by their first word */
     /* Contents of strings: u32 address (0 = free), u32 hash, in open addressing. */
     uint32_t strings, nstrings, string_slots;
     /* Headers of maps with ids from nmaps; those given back are linked by `mask`. */
     uint32_t more_maps, nmore, more_cap, free_map; /* free_map: 1 + id, 0 = none */
+    uint32_t free_page;                            /* headers of pages, linked by `own` */
     uint64_t key[VALUES_MAX_LEAVES + 1];           /* values_key */
 } Values;
 
@@ -59,6 +61,8 @@ typedef struct MapHeader {
     uint8_t slot_log; /* ... whose values take 4 or 8 bytes: 2 or 3 */
     uint8_t flagged;  /* ... bits of the leaf before a bool that is last; 0 = there is no such */
     uint8_t bits;     /* ... of a key */
+    uint32_t levels;  /* ... of which there have been pages, as bits */
+    uint8_t max_level;
 } MapHeader;
 
 _Static_assert(sizeof(MapHeader) == VALUES_MAP_HEADER, "headers are laid out by the compiler");
@@ -115,6 +119,8 @@ uint64_t values_end(void);
 #endif
 /* A block of at least n bytes and a multiple of 8, not cleared; traps if there is no memory. */
 uint32_t values_block(uint64_t n);
+/* The same, but 0 if there is no memory. */
+uint32_t values_block_or_none(uint64_t n);
 /* The same block size again. */
 void values_block_free(uint32_t block, uint64_t n);
 
@@ -153,23 +159,24 @@ uint8_t values_value_kind(uint32_t type);
 
 /* ---- maps of words (word_map.c) ---- */
 
-/*
- * Neighbouring keys share a page, which has a slot for each key
- *     base + (i << shift), i < slots
- * all of which are in one region of 64 words. Slots that are in the map are marked.
- */
+/* Slots for the words base + (n << shift), n < slots, of a block of 1 << level words. */
 typedef struct Page {
     uint64_t base;
+    uint32_t slots;
     uint32_t map;
-    uint16_t slots;
-    uint8_t shift;
-    uint8_t log; /* slots are 1 << log */
-    uint64_t marks;
+    uint32_t values; /* the address of slot 0 */
+    uint8_t shift, log, level; /* slots are 1 << log */
+    uint32_t keys;  /* how many of the slots are in the map */
+    uint32_t retry; /* with so many keys it may be worth while to let it grow, after that failed */
+    uint64_t own;   /* the value of its only slot; or which are in the map, of up to 64; or the
+                       address of such marks; of a free header: the next one */
 } Page;
 
-_Static_assert(sizeof(Page) == VALUES_PAGE_SLOTS, "the slots follow");
+_Static_assert(sizeof(Page) == 40, "headers of pages fill their blocks");
+_Static_assert(__builtin_offsetof(Page, base) == VALUES_PAGE_BASE, "compiled code reads it");
+_Static_assert(__builtin_offsetof(Page, slots) == VALUES_PAGE_SLOTS, "compiled code reads it");
 _Static_assert(__builtin_offsetof(Page, map) == VALUES_PAGE_MAP, "compiled code reads it");
-_Static_assert(__builtin_offsetof(Page, slots) == VALUES_PAGE_COUNT, "compiled code reads it");
+_Static_assert(__builtin_offsetof(Page, values) == VALUES_PAGE_VALUES, "compiled code reads it");
 _Static_assert(__builtin_offsetof(Page, shift) == VALUES_PAGE_SHIFT, "compiled code reads it");
 
 /* Sets what a header tells about words, if keys and values of its type are such. */
@@ -181,12 +188,19 @@ uint32_t words_seek(uint32_t map, MapHeader *h, uint64_t word, bool insert);
 /* Gives all memory back; the map is empty. */
 void words_free(MapHeader *h);
 
+enum { WORD_OPEN_PAGES = 96 }; /* blocks of two values of a bool, each with up to 8 in a region */
+
+typedef struct OpenPage {
+    uint32_t page, slot;
+} OpenPage;
+
 /* The keys by ascending leaves. Pages are sorted in memory that the index has for that. */
 typedef struct WordCursor {
     uint32_t items, nitems; /* addresses of pages */
-    uint32_t group, end;    /* those whose keys may lie between each other's */
-    uint32_t from;          /* keys of the group below this offset are done */
+    uint32_t item;          /* those before it are open, or done */
+    uint32_t nopen;
     uint64_t signs;
+    OpenPage open[WORD_OPEN_PAGES]; /* with the slots that come next */
 } WordCursor;
 
 void words_first(const MapHeader *h, WordCursor *c);

@@ -170,7 +170,7 @@ static void sort_entries(const MapHeader *h) {
     }
 }
 
-enum { WORD_LEAVES = 65 }; /* of a key, which has a bit each at least, and of the value */
+enum { WORD_LEAVES = 65 }; /* of a key, whose leaves have a bit at least, and of the value */
 
 /* How the entries of a map are written. */
 typedef struct MapText {

@@ -107,6 +107,10 @@ static void give(uint32_t block, uint32_t class) {
     V->free_block[class] = block;
 }
 
+uint32_t values_block_or_none(uint64_t n) {
+    return take(class_of(n));
+}
+
 uint32_t values_block(uint64_t n) {
     uint32_t block = take(class_of(n));
     if (!block)

@@ -8,7 +8,7 @@
  *   0..15                      zero: address 0 is the empty string
  *   VALUES_STATE..             struct Values; the compiler writes its first fields as initial data
  *   VALUES_STACK_END..VALUES_STACK   the stack, downwards
- *   VALUES_CACHE..VALUES_START pages of maps that were used last; zero at start
+ *   VALUES_CACHE..VALUES_START for compiled code: u32 addresses of pages; zero at start
  *   VALUES_START..             values of the report, image, literals, headers of maps
  *   Values.heap..              the heap: never given back but for tables of maps and
  * values_str_drop
@@ -42,20 +42,27 @@ enum { VALUES_CACHE = VALUES_STACK, VALUES_CACHE_LOG = 14, VALUES_START = 114688
 _Static_assert(VALUES_START == VALUES_CACHE + (4 << VALUES_CACHE_LOG), "the cache has u32 addresses");
 enum { VALUES_ROWS = 3072, VALUES_ROWS_END = 3136 }; /* the part of rows.c */
 enum { VALUES_TEXT = 4096 };                         /* the host's part of the state, for text */
-enum { VALUES_MAP_HEADER = 32 };                     /* bytes of a map's header; a multiple of 8 */
+enum { VALUES_MAP_HEADER = 40 };                     /* bytes of a map's header; a multiple of 8 */
 enum { VALUES_MAX_LEAVES = 255 };
 
 /*
- * A map whose keys are words (below), and whose values are numbers or bool, keeps neighbouring keys
- * in pages (word_map.c). Compiled code reads the cache of these: where values_cache_place says,
- * there is the address of a page, or 0, which is like a page without slots. A word that is
- *     base + (n << shift), n < count
- * has slot n of the page, if the page is the map's. Slots, of 4 bytes or, for values of 64 bits, 8,
- * follow at VALUES_PAGE_SLOTS.
+ * A map whose keys are words (below), and whose values are numbers or bool, has pages (word_map.c).
+ * Compiled code reads their headers, at the address that VALUES_PAGE tells after a look-up and that
+ * it keeps: a word that is
+ *     base + (n << shift), n < slots
+ * has slot n of the page, if the page is the map's; slots take 4 bytes, or 8 for values of 64 bits.
+ * The key may yet be in another page if there is zero in the slot. Address 0 is like a page without
+ * slots.
  */
-enum { VALUES_PAGE_BASE = 0, VALUES_PAGE_MAP = 8, VALUES_PAGE_COUNT = 12, VALUES_PAGE_SHIFT = 14 };
-enum { VALUES_PAGE_SLOTS = 24 };
-enum { VALUES_CACHE_HIGH = 0x9e5, VALUES_CACHE_MAP = 0x2545 }; /* both odd */
+enum { VALUES_PAGE_BASE = 0, VALUES_PAGE_SLOTS = 8, VALUES_PAGE_MAP = 12, VALUES_PAGE_VALUES = 16 };
+enum { VALUES_PAGE_SHIFT = 20 };
+enum { VALUES_PAGE = 36 }; /* address of the address of the page that was looked up last */
+
+/* Where compiled code keeps the page that it used last: the nth such place. There may be more of them
+ * than words. */
+static inline uint32_t values_kept_page(uint32_t n) {
+    return VALUES_CACHE + 4 * (n & ((1u << VALUES_CACHE_LOG) - 1));
+}
 
 /* Bits of a leaf in a word of n leaves, which has 64 at most; more = the key is not a word. */
 static inline uint32_t values_word_bits(uint8_t kind, uint32_t n) {
@@ -71,13 +78,6 @@ static inline uint32_t values_word_bits(uint8_t kind, uint32_t n) {
     case REPORT_I32: return 32;
     default: return 65;
     }
-}
-
-/* Neighbouring regions of 64 words have neighbouring places. */
-static inline uint32_t values_cache_place(uint32_t map, uint64_t word) {
-    return ((uint32_t)(word >> 6) ^ (uint32_t)(word >> 12) ^
-            ((uint32_t)(word >> 32) * VALUES_CACHE_HIGH + map * VALUES_CACHE_MAP)) &
-           ((1u << VALUES_CACHE_LOG) - 1);
 }
 
 /* What the compiler writes at VALUES_STATE, as u32 each. */

@@ -2,21 +2,29 @@
  * runtime/word_map.c - maps from numbers to numbers.
  *
  * A key, a number or a tuple of numbers with 64 bits or less together, is a word. Words are often
- * neighbours: addresses of an array, line numbers, small numbers. So 64 words that differ in their
- * low six bits only are a region, and its keys share a page: an array that begins and ends where
- * they do and has as many slots as keys that far apart can have, such as one for each eighth
- * address. A page gets no more than eight times as many slots as it has keys; keys that are too far
- * apart for that have a page each. Thus a region has one page of several slots at most, and fewer
- * than eight others. The index finds the pages of a region, by open addressing.
+ * neighbours: addresses of an array, line numbers, small numbers. Therefore they share pages. A page
+ * has a slot for each word
+ *     base + (n << shift), n < slots
+ * of a block, which is 1 << level words that differ in their lower bits only. It begins as one slot
+ * in a block of 64, its region. Pages of a region are united where that makes no more than eight
+ * slots for each key. When half of the slots are used, a page takes over the block of twice the size
+ * with all that is in it, unless that makes more than four slots for each key. A key for which a
+ * large page has no slot, since it is between its words, makes the slots finer, on the same
+ * condition; otherwise it gets a small page within the block. A key that a page of several has a
+ * slot for is in the largest of these. So memory is bounded by the number of keys, a dense map is an
+ * array, and a sparse one has a page for each key. The index finds pages by level and block, by open
+ * addressing.
  *
- * The cache has the page that was used last of each region, where regions of all maps compete for
- * places. Code of scripts looks there first (gen/element.c): if the page has a slot for the key, and
- * the number in the slot is not zero, so that the key is in the map, that is all.
+ * Code of scripts remembers for each place in the program which page it used last
+ * (gen/map_element.c). If that page has a slot for the key, and what is in the slot is not zero, so
+ * that the key is in this page, that is all. Pages' headers therefore are never used for anything
+ * else.
  */
 #include "memory.h"
 
-enum { REGION_LOG = 6, FIRST_SLOTS = 8, SLOTS_FOR_KEY = 8 };
-enum { GONE = 8 }; /* in the index: here was a page, which is no address of one */
+enum { REGION = 6, MAX_LEVEL = 28, FIRST_PLACES = 8 };
+enum { SLOTS_FOR_KEY = 8, SLOTS_FOR_KEY_OF_MANY = 4, KEYS_TO_GROW = 4 };
+enum { GONE = 8 }; /* in the index: here was a page; not the address of one */
 
 /* ---- words ---- */
 
@@ -47,6 +55,8 @@ void words_start(MapHeader *h) {
     h->bits = (uint8_t)bits;
     h->flagged = last == 1 && before > 1 ? (uint8_t)before : 0;
     h->slot_log = is_wide(value) ? 3 : 2;
+    uint32_t top = (h->flagged ? before : last) - 1; /* above it, words are not in the keys' order */
+    h->max_level = (uint8_t)(top < REGION ? REGION : top < MAX_LEVEL ? top : MAX_LEVEL);
 }
 
 /* The leaves in their order, the last one lowest, from a word, or the other way round. Where a bool
@@ -109,12 +119,8 @@ INLINE Page *page_at(uint32_t item) {
     return (Page *)at(item);
 }
 
-INLINE uint32_t slot_at(const MapHeader *h, uint32_t page, uint32_t n) {
-    return page + (uint32_t)sizeof(Page) + (n << h->slot_log);
-}
-
-static uint64_t page_size(const MapHeader *h, uint32_t log) {
-    return sizeof(Page) + ((uint64_t)1 << log << h->slot_log);
+INLINE uint32_t slot_at(const MapHeader *h, const Page *page, uint32_t n) {
+    return page->values + (n << h->slot_log);
 }
 
 /* The number of the slot that a word would have; `slots` or more: it has none. */
@@ -123,44 +129,74 @@ INLINE uint64_t slot_of(const Page *page, uint64_t word) {
     return n >> page->shift | n << (-page->shift & 63);
 }
 
-static uint32_t new_page(uint32_t map, const MapHeader *h, uint64_t base, uint32_t shift,
-                         uint32_t log) {
-    uint32_t item = values_block(page_size(h, log));
-    __builtin_memset(at(item), 0, (size_t)page_size(h, log));
-    Page *page = page_at(item);
-    page->base = base;
-    page->map = map;
-    page->slots = (uint16_t)(1u << log);
-    page->shift = (uint8_t)shift;
-    page->log = (uint8_t)log;
+INLINE uint64_t word_of(const Page *page, uint32_t n) {
+    return page->base + ((uint64_t)n << page->shift);
+}
+
+/* Marks of 64 slots: those that are in the map. A page of one slot is never without a key. */
+INLINE uint64_t *marks_of(Page *page, uint32_t n) {
+    return page->slots > 64 ? (uint64_t *)at((uint32_t)page->own) + n / 64 : &page->own;
+}
+
+static uint64_t marks_at(const Page *page, uint32_t n) {
+    return page->slots > 1 ? *marks_of((Page *)page, n) : page->keys;
+}
+
+/* A header that has no slots. */
+static uint32_t new_header(void) {
+    uint32_t item = V->free_page;
+    if (item)
+        V->free_page = (uint32_t)page_at(item)->own;
+    else
+        item = values_block(sizeof(Page));
+    *page_at(item) = (Page){0};
     return item;
 }
 
-#ifdef HOST_IMPORT
-INLINE void remember(uint32_t map, uint64_t word, uint32_t item) {
-    (void)map, (void)word, (void)item;
+static uint64_t values_size(const MapHeader *h, uint32_t log) {
+    return (uint64_t)1 << log << h->slot_log;
 }
 
-INLINE void forget(uint32_t item) {
-    (void)item;
-}
-#else
-INLINE void remember(uint32_t map, uint64_t word, uint32_t item) {
-    set32(VALUES_CACHE + 4 * values_cache_place(map, word), item);
+static uint64_t marks_size(uint32_t log) {
+    return (uint64_t)1 << log >> 3;
 }
 
-/* Before the page goes. */
-static void forget(uint32_t item) {
-    const Page *page = page_at(item);
-    uint32_t place = VALUES_CACHE + 4 * values_cache_place(page->map, page->base);
-    if (get32(place) == item)
-        set32(place, 0);
+/* Gives a header, which has no slots, those of a page; false if there is no memory for that. */
+static bool make_slots(const MapHeader *h, uint32_t item, uint32_t log) {
+    Page *page = page_at(item);
+    if (log == 0) {
+        page->values = item + (uint32_t)__builtin_offsetof(Page, own);
+    } else {
+        uint32_t values = values_block_or_none(values_size(h, log));
+        uint32_t marks = values && log > REGION ? values_block_or_none(marks_size(log)) : 0;
+        if (!values || (log > REGION && !marks)) {
+            values_block_free(values, values_size(h, log));
+            return false;
+        }
+        __builtin_memset(at(values), 0, (size_t)values_size(h, log));
+        if (marks)
+            __builtin_memset(at(marks), 0, (size_t)marks_size(log));
+        page = page_at(item);
+        page->values = values;
+        page->own = marks;
+    }
+    page->slots = 1u << log;
+    page->log = (uint8_t)log;
+    return true;
 }
-#endif
 
+static void free_slots(const MapHeader *h, Page *page) {
+    if (page->log > 0)
+        values_block_free(page->values, values_size(h, page->log));
+    if (page->log > REGION)
+        values_block_free((uint32_t)page->own, marks_size(page->log));
+}
+
+/* What refers to the page finds no slots from now on. */
 static void free_page(const MapHeader *h, uint32_t item) {
-    forget(item);
-    values_block_free(item, page_size(h, page_at(item)->log));
+    free_slots(h, page_at(item));
+    *page_at(item) = (Page){.own = V->free_page};
+    V->free_page = item;
 }
 
 /* ---- the index ---- */
@@ -169,8 +205,14 @@ INLINE uint32_t place_at(const MapHeader *h, uint64_t place) {
     return h->index + 4 * (uint32_t)(place & h->mask);
 }
 
-INLINE uint64_t first_place(const MapHeader *h, uint64_t word) {
-    return hash_step(0, word >> REGION_LOG) >> h->shift;
+/* Where to look for pages of a block; then at the places that follow, up to one that is free. */
+INLINE uint64_t first_place(const MapHeader *h, uint64_t word, uint32_t level) {
+    return hash_step(level, word >> level) >> h->shift;
+}
+
+static bool is_of_block(uint32_t item, uint64_t word, uint32_t level) {
+    return item != GONE && page_at(item)->level == level &&
+           (page_at(item)->base ^ word) >> level == 0;
 }
 
 /* Places, and room to sort the pages. */
@@ -179,19 +221,23 @@ static uint64_t index_size(uint64_t places) {
 }
 
 static void put_page(MapHeader *h, uint32_t item) {
-    uint64_t place = first_place(h, page_at(item)->base);
+    uint64_t place = first_place(h, page_at(item)->base, page_at(item)->level);
     while (get32(place_at(h, place)) > GONE)
         place++;
     h->used += get32(place_at(h, place)) == 0;
+    h->levels |= 1u << page_at(item)->level;
     set32(place_at(h, place), item);
 }
 
+/* Makes room for one page more. */
 static void index_grow(MapHeader *h) {
     uint64_t old = h->index ? (uint64_t)h->mask + 1 : 0, live = 0;
+    if (2 * ((uint64_t)h->used + 1) <= old)
+        return;
     MapHeader before = *h;
     for (uint64_t i = 0; i < old; i++)
         live += get32(place_at(h, i)) > GONE;
-    uint64_t places = !old ? FIRST_SLOTS : 4 * live > old ? 2 * old : old;
+    uint64_t places = !old ? FIRST_PLACES : 4 * live > old ? 2 * old : old;
     h->index = values_block(index_size(places));
     h->mask = (uint32_t)(places - 1);
     h->shift = (uint8_t)(64 - __builtin_ctzll(places));
@@ -205,118 +251,213 @@ static void index_grow(MapHeader *h) {
     values_block_free(before.index, index_size(old));
 }
 
-/* ---- insertion ---- */
+/* ---- pages become one ---- */
 
-/* What a page of all keys of a region would be. */
+/* A block whose pages, and a new key, may become one page. */
 typedef struct Union {
+    uint64_t word; /* the new key, or one of its keys */
+    uint32_t level;
     uint64_t differ; /* the bits in which its words differ */
-    uint32_t keys;
+    uint32_t keys, pages;
     uint32_t shift, log;
 } Union;
 
-/* Whether the keys of the region are close enough together, with the new word, for one page. */
-static bool can_unite(const MapHeader *h, uint64_t word, Union *u) {
-    *u = (Union){.keys = 1};
-    uint32_t item;
-    for (uint64_t place = first_place(h, word); (item = get32(place_at(h, place))); place++) {
-        const Page *page = page_at(item);
-        if (item == GONE || (page->base ^ word) >> REGION_LOG)
-            continue;
-        u->differ |= (page->base ^ word) | (uint64_t)(page->slots - 1) << page->shift;
-        u->keys += (uint32_t)__builtin_popcountll(page->marks);
+static void add_page(Union *u, const Page *page) {
+    u->differ |= (page->base ^ u->word) | (uint64_t)(page->slots - 1) << page->shift;
+    u->keys += page->keys;
+    u->pages++;
+}
+
+static void move_slots(const MapHeader *h, const Page *from, Page *to) {
+    for (uint32_t i = 0; i < from->slots; i += 64) {
+        for (uint64_t marks = marks_at(from, i); marks; marks &= marks - 1) {
+            uint32_t k = i + (uint32_t)__builtin_ctzll(marks);
+            uint32_t n = (uint32_t)slot_of(to, word_of(from, k));
+            *marks_of(to, n) |= (uint64_t)1 << (n & 63);
+            __builtin_memcpy(at(slot_at(h, to, n)), at(slot_at(h, from, k)), 1u << h->slot_log);
+        }
     }
+    to->keys += from->keys;
+}
+
+/* Each page in the block: adds it to what is known of the block, or moves it to a page. */
+static void each_page(MapHeader *h, Union *u, uint32_t to) {
+    for (uint32_t level = REGION; level <= u->level; level++) {
+        if (!(h->levels >> level & 1))
+            continue;
+        uint64_t first = u->word >> u->level << (u->level - level);
+        for (uint64_t i = 0; i < (uint64_t)1 << (u->level - level); i++) {
+            uint64_t word = (first + i) << level;
+            uint32_t item;
+            for (uint64_t p = first_place(h, word, level); (item = get32(place_at(h, p))); p++) {
+                if (!is_of_block(item, word, level))
+                    continue;
+                if (!to) {
+                    add_page(u, page_at(item));
+                    continue;
+                }
+                move_slots(h, page_at(item), page_at(to));
+                free_page(h, item);
+                set32(place_at(h, p), GONE);
+            }
+        }
+    }
+}
+
+/* Whether the block is to have one page. */
+static bool can_unite(MapHeader *h, Union *u, bool new_key) {
+    u->keys = new_key;
+    each_page(h, u, 0);
     if (!u->differ)
-        return false; /* there is nothing to unite with */
-    u->shift = (uint32_t)__builtin_ctzll(u->differ);
-    u->log = 64 - (uint32_t)__builtin_clzll(u->differ) - u->shift;
-    uint32_t most = SLOTS_FOR_KEY * u->keys;
-    if (1u << u->log > most)
         return false;
-    while (u->shift + u->log < REGION_LOG && 2u << u->log <= most)
+    bool small = u->level == REGION;
+    u->shift = (uint32_t)__builtin_ctzll(u->differ);
+    u->log = (small ? 64 - (uint32_t)__builtin_clzll(u->differ) : u->level) - u->shift;
+    uint64_t most = (uint64_t)u->keys * (small ? SLOTS_FOR_KEY : SLOTS_FOR_KEY_OF_MANY);
+    if ((uint64_t)1 << u->log > most)
+        return false;
+    while (u->shift + u->log < u->level && (uint64_t)2 << u->log <= most)
         u->log++; /* soon there will be more */
     return true;
 }
 
-/* Moves what a page has into the slots of another one. */
-static void move_slots(const MapHeader *h, uint32_t from, uint32_t to) {
-    const Page *old = page_at(from);
+/* The page of the block, in place of all that it has; 0 if there is no memory for it. */
+static uint32_t unite(uint32_t map, MapHeader *h, Union *u) {
+    index_grow(h);
+    uint32_t to = new_header();
+    if (!make_slots(h, to, u->log)) {
+        free_page(h, to);
+        return 0;
+    }
     Page *page = page_at(to);
-    for (uint64_t marks = old->marks; marks; marks &= marks - 1) {
-        uint32_t i = (uint32_t)__builtin_ctzll(marks);
-        uint32_t n = (uint32_t)slot_of(page, old->base + ((uint64_t)i << old->shift));
-        page->marks |= (uint64_t)1 << n;
-        __builtin_memcpy(at(slot_at(h, to, n)), at(slot_at(h, from, i)), 1u << h->slot_log);
+    page->map = map;
+    page->base = u->word & ~(low_bits(u->shift + u->log) & ~low_bits(u->shift));
+    page->shift = (uint8_t)u->shift;
+    page->level = (uint8_t)u->level;
+    each_page(h, u, to);
+    put_page(h, to);
+    return to;
+}
+
+/* A page that is half full takes over the next larger block. Returns the page. */
+static uint32_t grow(uint32_t map, MapHeader *h, uint32_t item) {
+    for (;;) {
+        Page *page = page_at(item);
+        if (page->keys < KEYS_TO_GROW || 2 * page->keys < page->slots || page->keys < page->retry ||
+            page->level >= h->max_level)
+            return item;
+        Union u = {.word = page->base, .level = page->level + 1u};
+        uint32_t next = can_unite(h, &u, false) ? unite(map, h, &u) : 0;
+        if (!next) {
+            page_at(item)->retry = 2 * page_at(item)->keys;
+            return item;
+        }
+        item = next;
     }
 }
 
-/* One page in place of all that a region has. */
-static uint32_t unite(uint32_t map, MapHeader *h, uint64_t word, const Union *u) {
-    uint64_t base = word & ~(low_bits(u->shift + u->log) & ~low_bits(u->shift));
-    uint32_t to = new_page(map, h, base, u->shift, u->log), item;
-    bool put = false;
-    for (uint64_t place = first_place(h, word); (item = get32(place_at(h, place))); place++) {
-        if (item == GONE || (page_at(item)->base ^ word) >> REGION_LOG)
-            continue;
-        move_slots(h, item, to);
-        free_page(h, item);
-        set32(place_at(h, place), put ? GONE : to);
-        put = true;
+/* ---- looking keys up ---- */
+
+/* The page that has a slot for a key; 0 = there is none. */
+INLINE uint32_t find_page(const MapHeader *h, uint64_t word) {
+    for (uint32_t levels = h->levels; levels; levels &= ~(1u << (31 - __builtin_clz(levels)))) {
+        uint32_t item;
+        uint64_t place = first_place(h, word, 31 - (uint32_t)__builtin_clz(levels));
+        for (; (item = get32(place_at(h, place))); place++)
+            if (item != GONE && slot_of(page_at(item), word) < page_at(item)->slots)
+                return item;
     }
-    return to;
+    return 0;
+}
+
+/* The page of a larger block than a region that has no slot for a key of it. */
+static uint32_t page_around(const MapHeader *h, uint64_t word) {
+    for (uint32_t levels = h->levels >> (REGION + 1) << (REGION + 1); levels;
+         levels &= levels - 1) {
+        uint32_t item, level = (uint32_t)__builtin_ctz(levels);
+        for (uint64_t p = first_place(h, word, level); (item = get32(place_at(h, p))); p++)
+            if (is_of_block(item, word, level))
+                return item;
+    }
+    return 0;
+}
+
+/* Makes the slots of a large page finer so that there is one for the key; 0 = they stay. */
+static uint32_t refine(uint32_t map, MapHeader *h, uint32_t item, uint64_t word) {
+    Page *page = page_at(item);
+    uint32_t shift = (uint32_t)__builtin_ctzll(page->base ^ word);
+    if (page->keys < page->retry ||
+        (uint64_t)1 << (page->level - shift) > (uint64_t)page->keys * SLOTS_FOR_KEY_OF_MANY)
+        return 0;
+    Union u = {.word = word, .level = page->level};
+    uint32_t next = can_unite(h, &u, true) ? unite(map, h, &u) : 0;
+    if (!next)
+        page_at(item)->retry = 2 * page_at(item)->keys;
+    return next;
 }
 
 /* A page that has a slot for a new key. */
 static uint32_t page_for(uint32_t map, MapHeader *h, uint64_t word) {
-    Union u;
-    if (h->index && can_unite(h, word, &u))
-        return unite(map, h, word, &u);
-    uint32_t item = new_page(map, h, word, 0, 0);
-    if (!h->index || 2 * ((uint64_t)h->used + 1) > (uint64_t)h->mask + 1)
-        index_grow(h);
+    uint32_t around = page_around(h, word), item = around ? refine(map, h, around, word) : 0;
+    if (item)
+        return item;
+    Union u = {.word = word, .level = REGION};
+    if (h->index && can_unite(h, &u, true))
+        item = unite(map, h, &u);
+    if (item)
+        return item;
+    index_grow(h);
+    item = new_header();
+    make_slots(h, item, 0);
+    Page *page = page_at(item);
+    page->map = map;
+    page->base = word;
+    page->level = REGION;
     put_page(h, item);
     return item;
 }
 
-/* The page that has a slot for a key; 0 = there is none. */
-INLINE uint32_t find_page(const MapHeader *h, uint64_t word) {
-    if (!h->index)
-        return 0;
-    for (uint64_t place = first_place(h, word);; place++) {
-        uint32_t item = get32(place_at(h, place));
-        if (!item || (item != GONE && slot_of(page_at(item), word) < page_at(item)->slots))
-            return item;
-    }
+static bool is_there(const Page *page, uint32_t n) {
+    return marks_at(page, n) >> (n & 63) & 1;
 }
 
-uint32_t words_seek(uint32_t map, MapHeader *h, uint64_t word, bool insert) {
-    uint32_t item = find_page(h, word);
-    if (!item && !insert)
-        return 0;
+__attribute__((noinline)) static uint32_t insert(uint32_t map, MapHeader *h, uint32_t item,
+                                                 uint64_t word) {
     if (!item)
         item = page_for(map, h, word);
-    remember(map, word, item);
     Page *page = page_at(item);
     uint32_t n = (uint32_t)slot_of(page, word);
-    bool there = page->marks >> n & 1;
-    if (!there && !insert)
-        return 0;
-    h->count += !there;
-    page->marks |= (uint64_t)1 << n;
-    return slot_at(h, item, n);
+    if (page->slots > 1)
+        *marks_of(page, n) |= (uint64_t)1 << (n & 63);
+    page->keys++;
+    h->count++;
+    return grow(map, h, item);
+}
+
+uint32_t words_seek(uint32_t map, MapHeader *h, uint64_t word, bool insert_it) {
+    uint32_t item = find_page(h, word);
+    if (!item || !is_there(page_at(item), (uint32_t)slot_of(page_at(item), word))) {
+        if (!insert_it)
+            return 0;
+        item = insert(map, h, item, word);
+    }
+    V->page = item;
+    return slot_at(h, page_at(item), (uint32_t)slot_of(page_at(item), word));
 }
 
 void words_free(MapHeader *h) {
     for (uint64_t i = 0; h->index && i <= h->mask; i++)
         if (get32(place_at(h, i)) > GONE)
             free_page(h, get32(place_at(h, i)));
-    values_block_free(h->index, index_size((uint64_t)h->mask + 1));
+    if (h->index)
+        values_block_free(h->index, index_size((uint64_t)h->mask + 1));
 }
 
 /* ---- keys in their order ---- */
 
-/* A page by the least key that it may have. */
-static uint64_t page_order(const MapHeader *h, const WordCursor *c, uint32_t n) {
-    return in_order(h, page_at(get32(c->items + 4 * n))->base) ^ c->signs;
+/* The order of a page's first slot. */
+static uint64_t page_order(const MapHeader *h, const WordCursor *c, uint32_t i) {
+    return in_order(h, page_at(get32(c->items + 4 * i))->base) ^ c->signs;
 }
 
 /* Lets the page at `i` sink in the heap of the first n. */
@@ -334,7 +475,8 @@ static void sift(const MapHeader *h, const WordCursor *c, uint32_t i, uint32_t n
 }
 
 void words_first(const MapHeader *h, WordCursor *c) {
-    *c = (WordCursor){.signs = sign_bits(h)};
+    c->signs = sign_bits(h);
+    c->nitems = c->item = c->nopen = 0;
     if (!h->index)
         return;
     c->items = h->index + 4 * (h->mask + 1);
@@ -351,50 +493,57 @@ void words_first(const MapHeader *h, WordCursor *c) {
     }
 }
 
-/* Keys of a region, and those that differ from them in the bool, lie between each other's. */
-static uint32_t group_log(const MapHeader *h) {
-    return REGION_LOG + (h->flagged != 0);
+/* The first slot from n on that is in the map; `slots` if there is none. */
+static uint32_t next_slot(const Page *page, uint32_t n) {
+    while (n < page->slots) {
+        uint64_t marks = marks_at(page, n) >> (n & 63);
+        if (marks)
+            return n + (uint32_t)__builtin_ctzll(marks);
+        n = (n | 63) + 1;
+    }
+    return page->slots;
 }
 
-/* The group of pages that begins where the last one ended; false = there is none. */
-static bool next_group(const MapHeader *h, WordCursor *c) {
-    c->group = c->end;
-    c->from = 0;
-    while (c->end < c->nitems &&
-           (page_order(h, c, c->end) ^ page_order(h, c, c->group)) >> group_log(h) == 0)
-        c->end++;
-    return c->group < c->end;
+static uint64_t order_of(const MapHeader *h, const WordCursor *c, const OpenPage *open) {
+    return in_order(h, word_of(page_at(open->page), open->slot)) ^ c->signs;
 }
 
-/* The least key of a page that is not below c->from in its group; false = it has no such. */
-static bool least_key(const MapHeader *h, const WordCursor *c, const Page *page, uint64_t *order) {
-    uint32_t from = c->from, base = (uint32_t)(page->base & low_bits(REGION_LOG));
-    if (h->flagged)
-        from = (from + 1 - (uint32_t)(page->base >> h->flagged & 1)) >> 1;
-    uint32_t n = from > base ? (from - base + (1u << page->shift) - 1) >> page->shift : 0;
-    uint64_t marks = n < 64 ? page->marks >> n << n : 0;
-    if (marks)
-        *order = in_order(h, page->base + ((uint64_t)__builtin_ctzll(marks) << page->shift)) ^ c->signs;
-    return marks != 0;
+/* Pages whose keys may come next are open. Blocks are nested, so these are few. */
+static void open_pages(const MapHeader *h, WordCursor *c, uint64_t least) {
+    for (; c->item < c->nitems; c->item++) {
+        if (c->nopen && page_order(h, c, c->item) > least)
+            return;
+        if (c->nopen == WORD_OPEN_PAGES)
+            __builtin_trap();
+        uint32_t item = get32(c->items + 4 * c->item);
+        OpenPage open = {item, next_slot(page_at(item), 0)};
+        if (open.slot == page_at(item)->slots)
+            continue;
+        c->open[c->nopen++] = open;
+        if (order_of(h, c, &open) < least)
+            least = order_of(h, c, &open);
+    }
+}
+
+/* The open page that has the least key. */
+static uint32_t least_open(const MapHeader *h, const WordCursor *c) {
+    uint32_t found = 0;
+    for (uint32_t i = 1; i < c->nopen; i++)
+        if (order_of(h, c, &c->open[i]) < order_of(h, c, &c->open[found]))
+            found = i;
+    return found;
 }
 
 uint32_t words_next(const MapHeader *h, WordCursor *c, uint64_t *leaves) {
-    for (;;) {
-        uint32_t found = 0;
-        uint64_t least = 0, order;
-        for (uint32_t i = c->group; i < c->end; i++) {
-            uint32_t item = get32(c->items + 4 * i);
-            if (least_key(h, c, page_at(item), &order) && (!found || order < least)) {
-                found = item;
-                least = order;
-            }
-        }
-        if (found) {
-            c->from = (uint32_t)(least & low_bits(group_log(h))) + 1;
-            unpack(h, least ^ c->signs, leaves);
-            return slot_at(h, found, (uint32_t)slot_of(page_at(found), from_order(h, least ^ c->signs)));
-        }
-        if (!next_group(h, c))
-            return 0;
-    }
+    open_pages(h, c, c->nopen ? order_of(h, c, &c->open[least_open(h, c)]) : ~(uint64_t)0);
+    if (!c->nopen)
+        return 0;
+    OpenPage *open = &c->open[least_open(h, c)];
+    const Page *page = page_at(open->page);
+    uint32_t value = slot_at(h, page, open->slot);
+    unpack(h, in_order(h, word_of(page, open->slot)), leaves);
+    open->slot = next_slot(page, open->slot + 1);
+    if (open->slot == page->slots)
+        *open = c->open[--c->nopen];
+    return value;
 }
