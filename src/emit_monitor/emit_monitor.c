@@ -501,7 +501,7 @@ static bool compile(MonitorTarget *t) {
         Storage storage = t->plan->vars.at[i].decl->storage;
         in_memory[i] = storage == STORAGE_UNSHARED || storage == STORAGE_FRAME;
     }
-    GenOptions options = {.optimise = !t->options->no_optimise, .in_memory = in_memory};
+    GenOptions options = {.optimise = !t->options->no_optimise, .in_memory = in_memory, .pages = true};
     t->in.options = &options;
     bool ok = gen_monitor(&t->in, &t->code, t->diags);
     free(in_memory);

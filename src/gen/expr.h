@@ -40,7 +40,7 @@ typedef struct Body {
     Map pool_of;               /* by their types */
     uint32_t nsteps;           /* elements of blocks so far, nested ones too */
     uint32_t nlabels;          /* so that each label is another one */
-    uint32_t npages;           /* elements that keep the page which they used last */
+    uint32_t *npages;          /* of all bodies: elements that keep the page which they used last */
     uint32_t *local_of;        /* by Var.index: the local of the first leaf */
     const Type *result;        /* &type_unit = none */
     bool leaves;               /* `return` goes to what is after the body */

@@ -39,7 +39,6 @@ typedef struct Gen {
     Vec(End) ends;
     Vec(uint32_t) sums; /* PlanVar.id of the variables that are counted by segments */
     Map sum_numbers;    /* ... their indices */
-    uint32_t npages;    /* elements of maps that keep the page which they used last */
     bool counts;        /* something is counted by segments */
     bool text;          /* some code writes text */
     bool clash;         /* a probe asks for something as two types */

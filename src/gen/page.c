@@ -22,12 +22,18 @@ static uint32_t bits_of_leaf(const Type *key, uint32_t i) {
     return values_word_bits((uint8_t)type_leaf(key, i)->kind, type_leaves(key));
 }
 
+/* The last leaf is a bool, and above the number before it. */
+static bool is_flagged(const Type *key) {
+    uint32_t n = type_leaves(key);
+    return n > 1 && bits_of_leaf(key, n - 1) == 1 && bits_of_leaf(key, n - 2) > 1;
+}
+
 bool gen_has_pages(const Body *b, const Expr *e) {
     const Type *key = e->var->type->key;
     uint32_t bits = 0, n = type_leaves(key);
     for (uint32_t i = 0; i < n; i++)
         bits += bits_of_leaf(key, i);
-    return !b->options->imported && e->var->storage != STORAGE_LOCAL && n > 0 && n <= 3 &&
+    return b->options->pages && e->var->storage != STORAGE_LOCAL && n > 0 && n <= 3 &&
            bits <= 64 && e->var->type->value->kind <= TYPE_BOOL;
 }
 
@@ -57,9 +63,7 @@ static Ref const_i64(Body *b, uint64_t v) {
 /* The word of the key: the last leaf lowest, but a bool above the number before it. */
 static Ref word(Body *b, const Search *s) {
     uint32_t n = type_leaves(s->key), below = 0;
-    if (n == 1)
-        return get_leaf(b, s, 0);
-    bool flagged = bits_of_leaf(s->key, n - 1) == 1 && bits_of_leaf(s->key, n - 2) > 1;
+    bool flagged = is_flagged(s->key);
     Ref all = NULL;
     for (uint32_t k = n; k-- > 0;) {
         uint32_t i = flagged && k + 2 >= n ? 2 * n - 3 - k : k;
@@ -72,47 +76,69 @@ static Ref word(Body *b, const Search *s) {
     return all;
 }
 
+/* The leaf that is lowest in the word. */
+static uint32_t lowest(const Search *s) {
+    uint32_t n = type_leaves(s->key);
+    return n - 1 - is_flagged(s->key);
+}
+
+/* The lower or the upper 32 bits of the word. Those of all words of a page have the same upper ones. */
+static Ref half(Body *b, const Search *s, bool upper) {
+    BinaryenModuleRef m = b->module;
+    uint32_t n = type_leaves(s->key), low = lowest(s);
+    if (n <= 2 && bits_of_leaf(s->key, low) == 32)
+        return upper ? BinaryenUnary(m, BinaryenWrapInt64(), leaf_bits(b, s, 1 - low))
+                     : get_leaf(b, s, low);
+    Ref all = word(b, s);
+    if (upper)
+        all = BinaryenBinary(m, BinaryenShrUInt64(), all, const_i64(b, 32));
+    return BinaryenUnary(m, BinaryenWrapInt64(), all);
+}
+
+static Ref page_word(Body *b, const Search *s, uint32_t field) {
+    return gen_load_word(b, get_i32(b, s->page), field);
+}
+
 /* The number of the slot that the key has if it is in the page. */
 static Ref slot_number(Body *b, const Search *s) {
     BinaryenModuleRef m = b->module;
-    const Type *t = &type_scalar[s->wide ? TYPE_U64 : TYPE_U32];
-    Ref base = gen_load_leaf(b, t, get_i32(b, s->page), VALUES_PAGE_BASE);
-    Ref shift = gen_load_byte(b, get_i32(b, s->page), VALUES_PAGE_SHIFT);
-    if (!s->wide)
-        return BinaryenBinary(m, BinaryenRotRInt32(),
-                              BinaryenBinary(m, BinaryenSubInt32(), word(b, s), base), shift);
-    return BinaryenBinary(m, BinaryenRotRInt64(),
-                          BinaryenBinary(m, BinaryenSubInt64(), word(b, s), base),
-                          BinaryenUnary(m, BinaryenExtendUInt32(), shift));
+    Ref from = page_word(b, s, VALUES_PAGE_BASE);
+    return BinaryenBinary(m, BinaryenRotRInt32(),
+                          BinaryenBinary(m, BinaryenSubInt32(), half(b, s, false), from),
+                          gen_load_byte(b, get_i32(b, s->page), VALUES_PAGE_SHIFT));
 }
 
-static Ref slot_get(Body *b, const Search *s) {
-    return BinaryenLocalGet(b->module, s->slot,
-                            s->wide ? BinaryenTypeInt64() : BinaryenTypeInt32());
+/* The code sees pages of one map only: it has its place for itself, headers of pages stay with their
+ * maps, and the variable is this map. */
+static bool has_one_map(const Body *b, const Var *v) {
+    return !b->ops && !v->escapes &&
+           (v->storage == STORAGE_SCRIPT || v->storage == STORAGE_SHARED);
+}
+
+static Ref differs(Body *b, Ref x, const Search *s, uint32_t field) {
+    return BinaryenBinary(b->module, BinaryenXorInt32(), x, page_word(b, s, field));
 }
 
 /* Whether the page is one of another map, or has no slot for the key. */
-static Ref is_other_page(Body *b, const Search *s, uint32_t map) {
+static Ref is_other_page(Body *b, const Search *s, const Var *v, uint32_t map) {
     BinaryenModuleRef m = b->module;
-    Ref slots = gen_load_word(b, get_i32(b, s->page), VALUES_PAGE_SLOTS);
-    Ref beyond =
-        s->wide ? BinaryenBinary(m, BinaryenGeUInt64(), slot_get(b, s),
-                                 BinaryenUnary(m, BinaryenExtendUInt32(), slots))
-                : BinaryenBinary(m, BinaryenGeUInt32(), slot_get(b, s), slots);
-    Ref other = BinaryenBinary(m, BinaryenNeInt32(), get_i32(b, map),
-                               gen_load_word(b, get_i32(b, s->page), VALUES_PAGE_MAP));
-    return BinaryenBinary(m, BinaryenOrInt32(), beyond, other);
+    Ref other = BinaryenBinary(m, BinaryenGeUInt32(), get_i32(b, s->slot),
+                               page_word(b, s, VALUES_PAGE_SLOTS));
+    if (!has_one_map(b, v))
+        other = BinaryenBinary(m, BinaryenOrInt32(), other,
+                               differs(b, get_i32(b, map), s, VALUES_PAGE_MAP));
+    if (s->wide)
+        other = BinaryenBinary(m, BinaryenOrInt32(), other,
+                               differs(b, half(b, s, true), s, VALUES_PAGE_BASE + 4));
+    return other;
 }
 
 /* The address of the slot. */
 static Ref slot_address(Body *b, const Search *s, bool wide_value) {
     BinaryenModuleRef m = b->module;
-    Ref n = slot_get(b, s);
-    if (s->wide)
-        n = BinaryenUnary(m, BinaryenWrapInt64(), n);
-    return BinaryenBinary(
-        m, BinaryenAddInt32(), gen_load_word(b, get_i32(b, s->page), VALUES_PAGE_VALUES),
-        BinaryenBinary(m, BinaryenShlInt32(), n, const_i32(b, wide_value ? 3 : 2)));
+    return BinaryenBinary(m, BinaryenAddInt32(), page_word(b, s, VALUES_PAGE_VALUES),
+                          BinaryenBinary(m, BinaryenShlInt32(), get_i32(b, s->slot),
+                                         const_i32(b, wide_value ? 3 : 2)));
 }
 
 Ref gen_page_element(Body *b, const Expr *e, uint32_t first, uint32_t map, Ref look_up) {
@@ -120,12 +146,12 @@ Ref gen_page_element(Body *b, const Expr *e, uint32_t first, uint32_t map, Ref l
     BinaryenType i32 = BinaryenTypeInt32();
     const Type *value = e->var->type->value;
     bool wide_value = type_wasm(value) == WASM_I64 || type_wasm(value) == WASM_F64;
-    uint32_t number = b->npages++, at = gen_temp(b, i32);
+    uint32_t number = (*b->npages)++, at = gen_temp(b, i32);
     Search s = {.key = e->var->type->key, .first = first};
     s.wide = type_leaves(s.key) > 1 || bits_of_leaf(s.key, 0) > 32;
     s.kept = gen_temp(b, i32);
     s.page = gen_temp(b, i32);
-    s.slot = gen_temp(b, s.wide ? BinaryenTypeInt64() : i32);
+    s.slot = gen_temp(b, i32);
     char done[16], miss[16];
     snprintf(done, sizeof done, "done%u", b->nlabels);
     snprintf(miss, sizeof miss, "miss%u", b->nlabels++);
@@ -135,7 +161,7 @@ Ref gen_page_element(Body *b, const Expr *e, uint32_t first, uint32_t map, Ref l
     Ref in_page[] = {
         BinaryenLocalSet(m, s.page, gen_load_word(b, kept, 0)),
         BinaryenLocalSet(m, s.slot, slot_number(b, &s)),
-        BinaryenBreak(m, miss, is_other_page(b, &s, map), NULL),
+        BinaryenBreak(m, miss, is_other_page(b, &s, e->var, map), NULL),
         BinaryenLocalSet(m, at, slot_address(b, &s, wide_value)),
         BinaryenBreak(m, done, is_used, NULL),
     };

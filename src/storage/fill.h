@@ -26,13 +26,6 @@ typedef struct LastElement {
     const MapCell *cell;
 } LastElement;
 
-/* Where the code of a match keeps the pages that it used last (stdlib/runtime/values.h). */
-typedef struct KeptPages {
-    const Variant *variant; /* NULL = there was no match yet */
-    uint32_t func, pc;
-    uint32_t first, next; /* the match's; those of the next match */
-} KeptPages;
-
 /* The state of the back end, for one splicer. */
 typedef struct Fill {
     const WasmModule *m; /* laid out */
@@ -51,7 +44,7 @@ typedef struct Fill {
     SlotCursor cursor;
     Vec(uint64_t) slots; /* of the current match */
     LastElement last;
-    KeptPages kept;
+    Map kept; /* places where code keeps a page of a map: number, by element and site */
     Buf key; /* scratch */
 } Fill;
 
@@ -59,6 +52,10 @@ typedef struct Fill {
  * afterwards. */
 void fill_init(Fill *fill, Splicer *s, const WasmModule *m, const Plan *plan, const Store *store);
 void fill_free(Fill *f);
+
+/* Whether there is such a place for each element at each site. If there were not, code would be large
+ * anyway. */
+bool fill_can_keep_pages(const Store *store);
 
 /* The sites come once more, from the first on. */
 void fill_restart(Fill *f);

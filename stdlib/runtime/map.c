@@ -296,7 +296,7 @@ void values_map_free(uint32_t map) {
         values_block_free(h->entries, capacity(h) * entry_size(h));
         values_block_free(h->index, 8 * (uint64_t)capacity(h));
     }
-    *h = (MapHeader){0};
+    *h = (MapHeader){.free_page = h->free_page};
     if (map >= V->nmaps) {
         h->mask = V->free_map;
         V->free_map = map + 1;

@@ -41,7 +41,7 @@ typedef struct Values {
     uint32_t strings, nstrings, string_slots;
     /* Headers of maps with ids from nmaps; those given back are linked by `mask`. */
     uint32_t more_maps, nmore, more_cap, free_map; /* free_map: 1 + id, 0 = none */
-    uint32_t free_page;                            /* headers of pages, linked by `own` */
+    uint32_t free_page; /* headers of pages of maps from nmaps, linked by `own` */
     uint64_t key[VALUES_MAX_LEAVES + 1];           /* values_key */
 } Values;
 
@@ -57,12 +57,12 @@ typedef struct MapHeader {
     uint8_t plain; /* keys are equal if their leaves have the same bits */
     uint8_t key_leaves, value_leaves;
     uint32_t used;    /* of words: places of the index that are not free */
-    uint8_t words;    /* it is one of words */
+    uint8_t words;    /* the highest level of its pages; 0 = it is not one of words */
     uint8_t slot_log; /* ... whose values take 4 or 8 bytes: 2 or 3 */
     uint8_t flagged;  /* ... bits of the leaf before a bool that is last; 0 = there is no such */
     uint8_t bits;     /* ... of a key */
     uint32_t levels;  /* ... of which there have been pages, as bits */
-    uint8_t max_level;
+    uint32_t free_page; /* headers of pages of this map, if its id is below nmaps */
 } MapHeader;
 
 _Static_assert(sizeof(MapHeader) == VALUES_MAP_HEADER, "headers are laid out by the compiler");

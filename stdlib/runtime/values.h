@@ -8,7 +8,7 @@
  *   0..15                      zero: address 0 is the empty string
  *   VALUES_STATE..             struct Values; the compiler writes its first fields as initial data
  *   VALUES_STACK_END..VALUES_STACK   the stack, downwards
- *   VALUES_CACHE..VALUES_START for compiled code: u32 addresses of pages; zero at start
+ *   VALUES_KEPT..VALUES_START  where compiled code keeps addresses of pages of maps; zero at start
  *   VALUES_START..             values of the report, image, literals, headers of maps
  *   Values.heap..              the heap: never given back but for tables of maps and
  * values_str_drop
@@ -38,8 +38,8 @@
 #include "format.h"
 
 enum { VALUES_STATE = 16, VALUES_STACK_END = 16384, VALUES_STACK = 49152 };
-enum { VALUES_CACHE = VALUES_STACK, VALUES_CACHE_LOG = 14, VALUES_START = 114688 };
-_Static_assert(VALUES_START == VALUES_CACHE + (4 << VALUES_CACHE_LOG), "the cache has u32 addresses");
+enum { VALUES_KEPT = VALUES_STACK, VALUES_KEPT_PAGES = 16384, VALUES_START = 114688 };
+_Static_assert(VALUES_START == VALUES_KEPT + 4 * VALUES_KEPT_PAGES, "they are u32 addresses");
 enum { VALUES_ROWS = 3072, VALUES_ROWS_END = 3136 }; /* the part of rows.c */
 enum { VALUES_TEXT = 4096 };                         /* the host's part of the state, for text */
 enum { VALUES_MAP_HEADER = 40 };                     /* bytes of a map's header; a multiple of 8 */
@@ -58,10 +58,9 @@ enum { VALUES_PAGE_BASE = 0, VALUES_PAGE_SLOTS = 8, VALUES_PAGE_MAP = 12, VALUES
 enum { VALUES_PAGE_SHIFT = 20 };
 enum { VALUES_PAGE = 36 }; /* address of the address of the page that was looked up last */
 
-/* Where compiled code keeps the page that it used last: the nth such place. There may be more of them
- * than words. */
+/* The nth place where compiled code keeps a page; they begin again after VALUES_KEPT_PAGES. */
 static inline uint32_t values_kept_page(uint32_t n) {
-    return VALUES_CACHE + 4 * (n & ((1u << VALUES_CACHE_LOG) - 1));
+    return VALUES_KEPT + 4 * (n % VALUES_KEPT_PAGES);
 }
 
 /* Bits of a leaf in a word of n leaves, which has 64 at most; more = the key is not a word. */

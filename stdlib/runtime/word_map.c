@@ -17,13 +17,13 @@
  *
  * Code of scripts remembers for each place in the program which page it used last
  * (gen/map_element.c). If that page has a slot for the key, and what is in the slot is not zero, so
- * that the key is in this page, that is all. Pages' headers therefore are never used for anything
- * else.
+ * that the key is in this page, that is all. Therefore headers of pages are never used for anything
+ * else, and those of maps that live for the whole run stay with their maps.
  */
 #include "memory.h"
 
 enum { REGION = 6, MAX_LEVEL = 28, FIRST_PLACES = 8 };
-enum { SLOTS_FOR_KEY = 8, SLOTS_FOR_KEY_OF_MANY = 4, KEYS_TO_GROW = 4 };
+enum { SLOTS_FOR_KEY = 8, SLOTS_FOR_KEY_OF_MANY = 8, KEYS_TO_GROW = 4 };
 enum { GONE = 8 }; /* in the index: here was a page; not the address of one */
 
 /* ---- words ---- */
@@ -51,12 +51,11 @@ void words_start(MapHeader *h) {
     }
     if (bits > 64)
         return;
-    h->words = true;
     h->bits = (uint8_t)bits;
     h->flagged = last == 1 && before > 1 ? (uint8_t)before : 0;
     h->slot_log = is_wide(value) ? 3 : 2;
     uint32_t top = (h->flagged ? before : last) - 1; /* above it, words are not in the keys' order */
-    h->max_level = (uint8_t)(top < REGION ? REGION : top < MAX_LEVEL ? top : MAX_LEVEL);
+    h->words = (uint8_t)(top < REGION ? REGION : top < MAX_LEVEL ? top : MAX_LEVEL);
 }
 
 /* The leaves in their order, the last one lowest, from a word, or the other way round. Where a bool
@@ -142,14 +141,19 @@ static uint64_t marks_at(const Page *page, uint32_t n) {
     return page->slots > 1 ? *marks_of((Page *)page, n) : page->keys;
 }
 
+/* The headers that may be used again for pages of a map. */
+static uint32_t *free_headers(uint32_t map) {
+    return map < V->nmaps ? &values_map_header(map)->free_page : &V->free_page;
+}
+
 /* A header that has no slots. */
-static uint32_t new_header(void) {
-    uint32_t item = V->free_page;
+static uint32_t new_header(uint32_t map) {
+    uint32_t *list = free_headers(map), item = *list;
     if (item)
-        V->free_page = (uint32_t)page_at(item)->own;
+        *list = (uint32_t)page_at(item)->own;
     else
         item = values_block(sizeof(Page));
-    *page_at(item) = (Page){0};
+    *page_at(item) = (Page){.map = map};
     return item;
 }
 
@@ -194,9 +198,10 @@ static void free_slots(const MapHeader *h, Page *page) {
 
 /* What refers to the page finds no slots from now on. */
 static void free_page(const MapHeader *h, uint32_t item) {
+    uint32_t *list = free_headers(page_at(item)->map);
     free_slots(h, page_at(item));
-    *page_at(item) = (Page){.own = V->free_page};
-    V->free_page = item;
+    *page_at(item) = (Page){.own = *list};
+    *list = item;
 }
 
 /* ---- the index ---- */
@@ -324,13 +329,12 @@ static bool can_unite(MapHeader *h, Union *u, bool new_key) {
 /* The page of the block, in place of all that it has; 0 if there is no memory for it. */
 static uint32_t unite(uint32_t map, MapHeader *h, Union *u) {
     index_grow(h);
-    uint32_t to = new_header();
+    uint32_t to = new_header(map);
     if (!make_slots(h, to, u->log)) {
         free_page(h, to);
         return 0;
     }
     Page *page = page_at(to);
-    page->map = map;
     page->base = u->word & ~(low_bits(u->shift + u->log) & ~low_bits(u->shift));
     page->shift = (uint8_t)u->shift;
     page->level = (uint8_t)u->level;
@@ -343,8 +347,8 @@ static uint32_t unite(uint32_t map, MapHeader *h, Union *u) {
 static uint32_t grow(uint32_t map, MapHeader *h, uint32_t item) {
     for (;;) {
         Page *page = page_at(item);
-        if (page->keys < KEYS_TO_GROW || 2 * page->keys < page->slots || page->keys < page->retry ||
-            page->level >= h->max_level)
+        if (page->keys < KEYS_TO_GROW || 4 * page->keys < page->slots || page->keys < page->retry ||
+            page->level >= h->words)
             return item;
         Union u = {.word = page->base, .level = page->level + 1u};
         uint32_t next = can_unite(h, &u, false) ? unite(map, h, &u) : 0;
@@ -407,10 +411,9 @@ static uint32_t page_for(uint32_t map, MapHeader *h, uint64_t word) {
     if (item)
         return item;
     index_grow(h);
-    item = new_header();
+    item = new_header(map);
     make_slots(h, item, 0);
     Page *page = page_at(item);
-    page->map = map;
     page->base = word;
     page->level = REGION;
     put_page(h, item);
