@@ -319,12 +319,17 @@ static Ref element(Body *b, const Expr *e, bool insert) {
     gen_leaves(b, e->args[0], &leaves);
     uint32_t n = leaves.len, first = 0;
     bool direct = n >= 1 && n <= 3;
-    bool test = *b->skip && e->var->type->value->kind > TYPE_BOOL;
-    if (!direct || test)
+    bool test = *b->skip && e->var->type->value->kind > TYPE_BOOL, pages = gen_has_pages(b, e);
+    if (!direct || test || pages)
         first = settle(b, key, &leaves, &code);
     if (test)
         put_test(b, e, first, &code);
     Ref args[5] = {gen_var_get(b, e->var, 0), gen_text(b, e->slot - 1)};
+    uint32_t map = pages ? gen_temp(b, BinaryenTypeInt32()) : 0;
+    if (pages) {
+        vec_push(&code, BinaryenLocalSet(b->module, map, args[0]));
+        args[0] = BinaryenLocalGet(b->module, map, BinaryenTypeInt32());
+    }
     for (uint32_t i = 0; i < n; i++) {
         Ref word = key_word(b, type_leaf(key, i), leaves.at[i]);
         if (direct)
@@ -334,7 +339,8 @@ static Ref element(Body *b, const Expr *e, bool insert) {
     }
     vec_free(&leaves);
     Helper h = (insert ? HELPER_MAP_AT1 : HELPER_MAP_FIND1) + (direct ? n - 1 : 3);
-    vec_push(&code, helper_call(b, h, args));
+    Ref look_up = helper_call(b, h, args);
+    vec_push(&code, pages ? gen_page_element(b, e, first, map, look_up) : look_up);
     return gen_block_of(b, &code, BinaryenTypeInt32());
 }
 

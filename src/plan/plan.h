@@ -147,6 +147,7 @@ typedef struct Variant {
     bool impossible;      /* a bound or the predicate cannot hold */
     bool off;             /* the predicate cannot, because of constants; nothing else is planned */
     bool may_lack_consts; /* there may be sites at which a constant has no value */
+    uint32_t nelements;   /* elements of maps that are not cells */
     bool has_texts;       /* some constants are strings */
     VariantAlt alt;
     uint32_t *vars; /* by Var.index: PlanVar id, UINT32_MAX for plain locals; of a scope: the

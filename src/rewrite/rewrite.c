@@ -321,6 +321,7 @@ static bool compile(Rewrite *r, const Template **init, bool *accesses) {
                       .cells_in_memory = r->store.in_memory};
     gen.memory_index = r->store.memory == UINT32_MAX ? 0 : r->store.memory;
     gen.imported = r->options->link == LINK_IMPORT;
+    gen.pages = !gen.imported && fill_can_keep_pages(&r->store);
     Site nowhere = plan_nowhere(r->p.plan, &r->p.m);
     gen.nowhere = &nowhere;
     gen.accesses = accesses;

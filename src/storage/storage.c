@@ -166,8 +166,9 @@ static void note_init(Store *s, const Site *site, const Var *var, uint32_t group
         vec_push(&s->inits, ((SlotInit){group, slot, bits}));
 }
 
-/* The strings that the match's code needs at this site. */
+/* The strings that the match's code needs at this site, and how often it looks keys of maps up. */
 static void note_texts(Store *s, const Site *site, const Variant *v) {
+    s->nelements += v->nelements;
     for (uint32_t i = 0; i < v->consts.len; i++) {
         Value value;
         if (v->consts.at[i]->type->kind == TYPE_STR && fold(v->consts.at[i], site, &value))

@@ -88,6 +88,7 @@ typedef struct Store {
     StoreTexts texts;
     uint32_t *map_of; /* by PlanVar.id: the number of a script or shared map */
     uint32_t nmaps;   /* with those of unshared variables, in the order of the sites */
+    uint64_t nelements; /* that code at all sites has, of maps */
 } Store;
 
 void store_init(Store *s, const Plan *plan);
