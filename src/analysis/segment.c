@@ -83,7 +83,14 @@ static void branch_table(Walk *w, const WasmInstr *i) {
     const uint8_t *at = i->vec;
     for (uint32_t k = 0; k < i->count; k++)
         branch(w, wasm_vec_u32(&at));
-    branch(w, i->a);
+    if (!w->s->splits_tables) {
+        branch(w, i->a);
+        return;
+    }
+    start_segment(w, i->offset + i->size, out_class(w));
+    Segment *otherwise = &vec_last(&w->s->at);
+    otherwise->otherwise = true;
+    otherwise->out = target(w, i->a);
 }
 
 /* Exceptions come from calls, which lead to EXIT, and so do those that are caught here. */
@@ -254,6 +261,8 @@ enum { MAX_DEPTH = 16 }; /* deeper loops count as so deep */
 static uint32_t urgency(const Segment *seg) {
     if (seg->last || seg->unplaced)
         return 0;
+    if (seg->otherwise) /* a counter of it costs more than another */
+        return seg->depth + 1 < MAX_DEPTH ? MAX_DEPTH - seg->depth : 1;
     return seg->depth < MAX_DEPTH ? MAX_DEPTH - seg->depth + 1 : 1;
 }
 
@@ -402,10 +411,13 @@ const Segment *segments_seek(const Segments *s, uint32_t *cursor, uint32_t offse
 
 /* ---- the choice ---- */
 
-/* The edge weight of a counter: assumes eight iterations per nesting level. */
+/* The edge weight of a counter: assumes eight iterations per nesting level. That of the way to a
+ * default compares the operand, too. */
 static uint64_t edge_weight(const Segment *seg) {
     enum { UNPLACED = 40 };
-    return UINT64_C(1) << (seg->unplaced ? UNPLACED : 3 * (seg->depth < 8 ? seg->depth : 8));
+    uint64_t times =
+        UINT64_C(1) << (seg->unplaced ? UNPLACED : 3 * (seg->depth < 8 ? seg->depth : 8));
+    return seg->otherwise ? 2 * times : times;
 }
 
 /* What the needed segments cost; with `derives`, those that need counters of their own. */
