@@ -203,6 +203,7 @@ void coverage_make(Coverage *c, const WasmModule *m, const Places *places, Locat
                    const CoverageMarks *marks, Sources *sources, const CoverageOptions *options) {
     CoverageMaker maker = {
         .c = c, .m = m, .places = places, .l = l, .marks = marks, .options = options};
+    sources->embedded = l;
     coverage_walk(&maker);
     locations_removed(l, add_removed_line, add_removed_function, &maker);
     settle(&maker, sources);

@@ -24,6 +24,7 @@ struct Locations {
     Buf decoded;     /* a data URL's contents */
     Vec(LocationFrame) frames;
     PathPool paths; /* changed by options.maps */
+    Map sources;    /* of `map`: path -> number, when somebody asks */
 };
 
 /* ---- modules ---- */
@@ -284,6 +285,17 @@ void locations_removed(Locations *l, LocationFound *line, LocationFound *functio
     dwarf_removed_functions(l->dwarf, pass_on, &(Finder){l, function, ctx});
 }
 
+/* ---- texts ---- */
+
+bool locations_text(Locations *l, Str path, Str *text) {
+    uint32_t n = l->map ? source_map_sources(l->map) : 0;
+    bool first = !l->sources.len;
+    for (uint32_t i = 0; first && i < n; i++)
+        map_put(&l->sources, map_path(l, source_map_path(l->map, i)), i, NULL);
+    const uint64_t *source = map_get(&l->sources, path);
+    return source && path.len && source_map_text(l->map, (uint32_t)*source, text);
+}
+
 /* ---- the end ---- */
 
 /* The file offset of an offset in a section. */
@@ -312,6 +324,7 @@ void locations_close(Locations *l, Diags *diags) {
     vec_free(&l->frames);
     buf_free(&l->decoded);
     path_pool_free(&l->paths);
+    map_free(&l->sources);
     free(l->bodies);
     free(l);
 }

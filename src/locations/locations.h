@@ -72,6 +72,10 @@ uint32_t locations_at(Locations *l, uint32_t func, uint32_t pc, const LocationFr
 typedef void LocationFound(void *ctx, const LocationFrame *frame);
 void locations_removed(Locations *l, LocationFound *line, LocationFound *function, void *ctx);
 
+/* The text of the source with this path, if the debug information has it: source maps can. It lives
+ * until locations_close. */
+bool locations_text(Locations *l, Str path, Str *text);
+
 /* Warns of what could not be read, now that the questions are over. */
 void locations_close(Locations *l, Diags *diags);
 

@@ -36,7 +36,10 @@ static bool read_bytes(Sources *s, Str path, Buf *out) {
 static SourceText *read_text(Sources *s, Str path) {
     Buf bytes = {0};
     buf_reserve(&bytes, 1); /* memchr takes no NULL */
-    if (!read_bytes(s, path, &bytes)) {
+    Str embedded;
+    if (s->embedded && locations_text(s->embedded, path, &embedded)) {
+        buf_str(&bytes, embedded);
+    } else if (!read_bytes(s, path, &bytes)) {
         buf_free(&bytes);
         return NULL;
     }
