@@ -14,6 +14,7 @@ typedef struct Search {
     const Type *key;
     uint32_t first; /* local of the key's first leaf */
     bool wide;      /* words have more than 32 bits */
+    bool fixed;     /* ... but the upper ones are always the same */
     /* locals: where the address of the page is kept, that address, the number of the slot */
     uint32_t kept, page, slot;
 } Search;
@@ -77,15 +78,14 @@ static Ref word(Body *b, const Search *s) {
 }
 
 /* The leaf that is lowest in the word. */
-static uint32_t lowest(const Search *s) {
-    uint32_t n = type_leaves(s->key);
-    return n - 1 - is_flagged(s->key);
+static uint32_t lowest(const Type *key) {
+    return type_leaves(key) - 1 - is_flagged(key);
 }
 
 /* The lower or the upper 32 bits of the word. Those of all words of a page have the same upper ones. */
 static Ref half(Body *b, const Search *s, bool upper) {
     BinaryenModuleRef m = b->module;
-    uint32_t n = type_leaves(s->key), low = lowest(s);
+    uint32_t n = type_leaves(s->key), low = lowest(s->key);
     if (n <= 2 && bits_of_leaf(s->key, low) == 32)
         return upper ? BinaryenUnary(m, BinaryenWrapInt64(), leaf_bits(b, s, 1 - low))
                      : get_leaf(b, s, low);
@@ -115,19 +115,37 @@ static bool has_one_map(const Body *b, const Var *v) {
            (v->storage == STORAGE_SCRIPT || v->storage == STORAGE_SHARED);
 }
 
+static bool is_known_at_site(Ref leaf) {
+    Hole hole;
+    BinaryenExpressionId id = BinaryenExpressionGetId(leaf);
+    if (id == BinaryenConstId())
+        return true;
+    return id == BinaryenGlobalGetId() &&
+           hole_parse(str_of(BinaryenGlobalGetGetName(leaf)), &hole) && hole.kind == HOLE_CONST;
+}
+
+bool gen_page_is_fixed(const Body *b, const Expr *e, const Refs *leaves) {
+    const Type *key = e->var->type->key;
+    uint32_t low = lowest(key);
+    bool fixed = has_one_map(b, e->var) && bits_of_leaf(key, low) == 32;
+    for (uint32_t i = 0; i < leaves->len; i++)
+        fixed &= i == low || is_known_at_site(leaves->at[i]);
+    return fixed;
+}
+
 static Ref differs(Body *b, Ref x, const Search *s, uint32_t field) {
     return BinaryenBinary(b->module, BinaryenXorInt32(), x, page_word(b, s, field));
 }
 
 /* Whether the page is one of another map, or has no slot for the key. */
-static Ref is_other_page(Body *b, const Search *s, const Var *v, uint32_t map) {
+static Ref is_other_page(Body *b, const Search *s, const Var *v) {
     BinaryenModuleRef m = b->module;
     Ref other = BinaryenBinary(m, BinaryenGeUInt32(), get_i32(b, s->slot),
                                page_word(b, s, VALUES_PAGE_SLOTS));
     if (!has_one_map(b, v))
         other = BinaryenBinary(m, BinaryenOrInt32(), other,
-                               differs(b, get_i32(b, map), s, VALUES_PAGE_MAP));
-    if (s->wide)
+                               differs(b, gen_var_get(b, v, 0), s, VALUES_PAGE_MAP));
+    if (s->wide && !s->fixed)
         other = BinaryenBinary(m, BinaryenOrInt32(), other,
                                differs(b, half(b, s, true), s, VALUES_PAGE_BASE + 4));
     return other;
@@ -141,13 +159,13 @@ static Ref slot_address(Body *b, const Search *s, bool wide_value) {
                                          const_i32(b, wide_value ? 3 : 2)));
 }
 
-Ref gen_page_element(Body *b, const Expr *e, uint32_t first, uint32_t map, Ref look_up) {
+Ref gen_page_element(Body *b, const Expr *e, uint32_t first, bool fixed, Ref look_up) {
     BinaryenModuleRef m = b->module;
     BinaryenType i32 = BinaryenTypeInt32();
     const Type *value = e->var->type->value;
     bool wide_value = type_wasm(value) == WASM_I64 || type_wasm(value) == WASM_F64;
     uint32_t number = (*b->npages)++, at = gen_temp(b, i32);
-    Search s = {.key = e->var->type->key, .first = first};
+    Search s = {.key = e->var->type->key, .first = first, .fixed = fixed};
     s.wide = type_leaves(s.key) > 1 || bits_of_leaf(s.key, 0) > 32;
     s.kept = gen_temp(b, i32);
     s.page = gen_temp(b, i32);
@@ -161,7 +179,7 @@ Ref gen_page_element(Body *b, const Expr *e, uint32_t first, uint32_t map, Ref l
     Ref in_page[] = {
         BinaryenLocalSet(m, s.page, gen_load_word(b, kept, 0)),
         BinaryenLocalSet(m, s.slot, slot_number(b, &s)),
-        BinaryenBreak(m, miss, is_other_page(b, &s, e->var, map), NULL),
+        BinaryenBreak(m, miss, is_other_page(b, &s, e->var), NULL),
         BinaryenLocalSet(m, at, slot_address(b, &s, wide_value)),
         BinaryenBreak(m, done, is_used, NULL),
     };

@@ -320,16 +320,12 @@ static Ref element(Body *b, const Expr *e, bool insert) {
     uint32_t n = leaves.len, first = 0;
     bool direct = n >= 1 && n <= 3;
     bool test = *b->skip && e->var->type->value->kind > TYPE_BOOL, pages = gen_has_pages(b, e);
+    bool fixed = pages && gen_page_is_fixed(b, e, &leaves);
     if (!direct || test || pages)
         first = settle(b, key, &leaves, &code);
     if (test)
         put_test(b, e, first, &code);
     Ref args[5] = {gen_var_get(b, e->var, 0), gen_text(b, e->slot - 1)};
-    uint32_t map = pages ? gen_temp(b, BinaryenTypeInt32()) : 0;
-    if (pages) {
-        vec_push(&code, BinaryenLocalSet(b->module, map, args[0]));
-        args[0] = BinaryenLocalGet(b->module, map, BinaryenTypeInt32());
-    }
     for (uint32_t i = 0; i < n; i++) {
         Ref word = key_word(b, type_leaf(key, i), leaves.at[i]);
         if (direct)
@@ -340,7 +336,7 @@ static Ref element(Body *b, const Expr *e, bool insert) {
     vec_free(&leaves);
     Helper h = (insert ? HELPER_MAP_AT1 : HELPER_MAP_FIND1) + (direct ? n - 1 : 3);
     Ref look_up = helper_call(b, h, args);
-    vec_push(&code, pages ? gen_page_element(b, e, first, map, look_up) : look_up);
+    vec_push(&code, pages ? gen_page_element(b, e, first, fixed, look_up) : look_up);
     return gen_block_of(b, &code, BinaryenTypeInt32());
 }
 
