@@ -35,14 +35,18 @@ _whammc_value() { # OPTION: what may follow it; false if nothing does
         run:--clock | profile:--clock) _whammc_words 'auto thread host' ;;
         run:--monitor | report:--module) _whammc_files wasm wat ;;
         profile:--engine) _whammc_words 'node node24 wasmtime'; compopt -o default ;;
+        run:--by | report:--by) _whammc_words 'site line function file' ;;
+        run:--sort | report:--sort) _whammc_words 'value place name' ;;
+        annotate:--format) _whammc_words 'text html' ;;
+        annotate:--color) _whammc_words 'auto always never' ;;
         report:--format | profile:--format) _whammc_words 'table csv csv-rfc4180 json gprof dot folded svg speedscope cpuprofile' ;;
-        run:--top | run:--engine-option | *:--env | list:--functions | report:--top | report:--flush | report:--variable) ;;
+        run:--top | run:--engine-option | *:--env | list:--functions | report:--top | report:--flush | report:--variable | annotate:--flush | annotate:--variable) ;;
         *:-s | *:--script) _whammc_scripts ;;
         profile:--top | *:--exclude | *:--min-size | profile:--max-depth | profile:--engine-option) ;;
         *:--lib | *:--names | *:--debug-file) compopt -o default ;;
         *:-D | *:--define | *:--path-map) ;;
         instr:-o | instr:--output | instr:--runtime | monitor:-o | monitor:--output | bind:-o | bind:--output) _whammc_files wasm ;;
-        run:-o | run:--output | report:-o | report:--output | profile:-o | profile:--output | profile:--save) compopt -o default ;;
+        run:-o | run:--output | report:-o | report:--output | annotate:-o | annotate:--output | profile:-o | profile:--output | profile:--save) compopt -o default ;;
         *) return 1 ;;
     esac
     return 0
@@ -52,7 +56,7 @@ _whammc() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} app=0 i word
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _whammc_words 'instr run profile report monitor bind list check info --help --version'
+        _whammc_words 'instr run profile report annotate monitor bind list check info --help --version'
         return
     fi
 
@@ -90,12 +94,16 @@ _whammc() {
                 _whammc_words '-o --output= --host= --keep-debug --no-optimise --no-coalesce --exact-traps -j --jobs= -v --verbose --message-format= -h --help' ;;
             run)
                 _whammc_words '-s --script= --lib= -D --define= --exclude= --min-size= --names= --debug-file= --path-map= --monitor= --link= --engine= --engine-option= --dir= --env= --clock= -o --output=
-                    --report-format= --top= --no-demangle --message-format= -h --help' ;;
+                    --report-format= --top= --by= --sort= --nonzero --hex --lines --no-demangle --message-format= -h --help' ;;
             profile)
                 _whammc_words '--style= --format= -o --output= --save= --top= --counts-only --exclude= --min-size= --names= --auto-exclude
                     --max-depth= --engine= --engine-option= --dir= --env= --clock= --no-demangle --message-format= -h --help' ;;
             report)
-                _whammc_words '--format= -o --output= --module= --names= --variable= --flush= --top= --no-demangle --message-format= -h --help' ;;
+                _whammc_words '--format= -o --output= --module= --names= --variable= --flush= --top= --by= --sort= --nonzero --hex --lines
+                    --debug-file= --path-map= --no-demangle --message-format= -h --help' ;;
+            annotate)
+                _whammc_words '--format= -o --output= --variable= --flush= --instructions --names= --debug-file= --path-map= --color= --no-demangle
+                    --message-format= -h --help' ;;
             monitor)
                 _whammc_words '-s --script= --lib= -D --define= -o --output= --report= --report-format= --no-optimise --no-coalesce
                     --exact-traps --explain --message-format= -h --help' ;;
@@ -109,7 +117,7 @@ _whammc() {
     case $command in
         instr | bind | run | profile | list | info) _whammc_files wasm wat ;;
         check) _whammc_scripts ;;
-        report) compopt -o default ;;
+        report | annotate) compopt -o default ;;
     esac
 }
 

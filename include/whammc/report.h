@@ -157,9 +157,13 @@ typedef struct WhammcReportOptions {
     WhammcReportSort sort;
     bool nonzero; /* leave out rows that are 0, false or empty */
     bool hex;     /* whole values and code offsets in hexadecimal */
+    /* Of formats that show calls: with the functions that were inlined, if calls come from them.
+     * Needs the program. */
+    bool inlined;
     /* For TABLE, CSV and JSON: with source locations, in CSV and JSON as further columns. They are
      * those of the program (whammc_report_set_module), or else those that the report has; if there
-     * are neither, that is an error. So it is with BY_LINE and BY_FILE. */
+     * are neither, that is an error. So it is with BY_LINE and BY_FILE. Formats that show calls:
+     * with the files and lines of functions, of the program. */
     bool lines;
 } WhammcReportOptions;
 
@@ -249,7 +253,7 @@ const WhammcValue *whammc_report_value(WhammcReport *r, size_t row);
 
 typedef struct WhammcProfileFunction {
     const char *name; /* never empty; ends with a NUL */
-    uint32_t fid;     /* or WHAMMC_OUTSIDE */
+    uint32_t fid;     /* or WHAMMC_OUTSIDE: also of functions that were inlined */
     bool untimed;     /* its calls were counted, but not timed */
     /* Of WHAMMC_PROFILE_CALLS only: */
     uint64_t calls;           /* by other functions */

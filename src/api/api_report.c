@@ -11,6 +11,7 @@
 #include "report/table.h"
 #include "report/value.h"
 #include "valid/valid.h"
+#include "view/profile_source.h"
 #include "base/demangle.h"
 
 #include <assert.h>
@@ -305,6 +306,13 @@ bool api_read_profile(WhammcReport *r, bool tree, const WhammcReportOptions *opt
 
 /* ---- writing ---- */
 
+/* Says that there is no program to ask. */
+static void explain_no_program(WhammcReport *r, const char *what) {
+    Diag *g = diag(&r->diags, DIAG_NO_PROGRAM, NO_SPAN,
+                   "%s: the report has no %s, and there is no program to ask", r->name, what);
+    diag_hint(&r->diags, g, "--module=APP says which program it is of");
+}
+
 void api_copy_report(const WhammcReport *r, bool mangled, Report *copy) {
     *copy = (Report){.json = r->report.json, .cut = r->report.cut};
     vec_reserve(&copy->rows, r->report.rows.len);
@@ -333,11 +341,31 @@ static void write_tables(const WhammcReport *r, const WhammcReportOptions *optio
     report_free(&shown);
 }
 
+/* Adds what debug information says; false after a message if there is no program. */
+static bool add_sources(WhammcReport *r, ViewFormat format, const WhammcReportOptions *options,
+                        Profile *p) {
+    if (!options->lines && !options->inlined)
+        return true;
+    if (!r->module_name) {
+        explain_no_program(r, options->lines ? "lines of functions" : "inlined functions");
+        return false;
+    }
+    ApiLocator l;
+    api_locator_begin(&l, r->debug, r->module_name, &r->diags);
+    if (options->inlined)
+        profile_inline(p, &r->report, &r->places, &l.locator, !options->mangled);
+    if (options->lines)
+        profile_locate(p, &r->places, &l.locator, !view_has_lines(format));
+    api_locator_end(&l);
+    return true;
+}
+
 static void write_view(WhammcReport *r, WhammcReportFormat format,
                        const WhammcReportOptions *options, Buf *out) {
     Profile p = {0};
     const char *title = options->title ? options->title : r->module_name ? r->module_name : r->name;
-    if (api_read_profile(r, view_needs_tree((ViewFormat)format), options, &p))
+    if (api_read_profile(r, view_needs_tree((ViewFormat)format), options, &p) &&
+        add_sources(r, (ViewFormat)format, options, &p))
         view_format((ViewFormat)format, &p, options->top, str_of(title), out);
     profile_free(&p);
 }
@@ -358,10 +386,7 @@ static bool locate(WhammcReport *r, const WhammcReportOptions *options) {
         places_locate(&r->places, &l.locator, &r->report);
         api_locator_end(&l);
     } else if (!r->report.located) {
-        Diag *g =
-            diag(&r->diags, DIAG_NO_PROGRAM, NO_SPAN,
-                 "%s: the report has no source locations, and there is no program to ask", r->name);
-        diag_hint(&r->diags, g, "--module=APP says which program it is of");
+        explain_no_program(r, "source locations");
         return false;
     }
     return true;

@@ -16,7 +16,7 @@
 enum { SHOW_TOP = 20 }; /* rows of a variable, unless something else is asked for */
 
 /* Options of the commands that show reports. */
-enum { OPTION_BY = 1040, OPTION_SORT, OPTION_NONZERO, OPTION_HEX, OPTION_LINES };
+enum { OPTION_BY = 1040, OPTION_SORT, OPTION_NONZERO, OPTION_HEX, OPTION_LINES, OPTION_INLINED };
 #define LOOK_OPTIONS(lines)                                                                        \
     {OPTION_BY, "by", "site|line|function|file",                                                   \
      "show totals of the sites of each line, function or file; default: site"},                    \
@@ -26,6 +26,13 @@ enum { OPTION_BY = 1040, OPTION_SORT, OPTION_NONZERO, OPTION_HEX, OPTION_LINES }
         {OPTION_NONZERO, "nonzero", NULL, "leave out rows that are 0, false or empty"},            \
         {OPTION_HEX, "hex", NULL, "show whole values and code offsets in hexadecimal"}, {          \
         OPTION_LINES, "lines", NULL, lines                                                         \
+    }
+
+/* Of those that show calls. */
+#define INLINED_OPTION                                                                             \
+    {                                                                                              \
+        OPTION_INLINED, "inlined", NULL,                                                           \
+            "in profiles: with the functions that were inlined, where calls come from them"        \
     }
 
 /* How the tables of a command look: of the members of WhammcReportOptions, those that have options.

@@ -8,6 +8,8 @@
 #include "cmd/cmd.h"
 #include "lang/list.h"
 #include "base/demangle.h"
+#include "api/api_locate.h"
+#include "view/profile_source.h"
 #include "view/view.h"
 #include "report/value.h"
 #include "report/report_write.h"
@@ -62,6 +64,9 @@ static const Option options[] = {
     DIR_OPTION,
     ENV_OPTION,
     CLOCK_OPTION(CLOCK, "auto"),
+    {OPTION_LINES, "lines", NULL, "show where in the source functions are"},
+    INLINED_OPTION,
+    DEBUG_OPTIONS,
     {NO_DEMANGLE, "no-demangle", NULL,
      "show names of C++ and Rust functions as they are in the program"},
     {0},
@@ -77,6 +82,8 @@ typedef struct Settings {
     ViewFormat format;
     uint32_t top;
     bool top_given, counts_only, auto_exclude, no_demangle;
+    Look look;
+    DebugOptions debug;
 } Settings;
 
 /* A program and what is known of it. */
@@ -196,6 +203,24 @@ static bool is_free(const char *path) {
     return memmem(head, n, "<svg id=\"frames\"", 16) != NULL;
 }
 
+/* Adds what debug information says, if it is asked for. */
+static void add_sources(const Profiling *p, const Report *report, ViewFormat format,
+                        Profile *profile) {
+    const Settings *s = p->settings;
+    if (!s->look.lines && !s->look.inlined)
+        return;
+    Diags diags = {0};
+    ApiLocator l;
+    api_locator_begin(&l, &s->debug.info, file_title(p->cli->operands[0]), &diags);
+    if (s->look.inlined)
+        profile_inline(profile, report, &p->places, &l.locator, !s->no_demangle);
+    if (s->look.lines)
+        profile_locate(profile, &p->places, &l.locator, !view_has_lines(format));
+    api_locator_end(&l);
+    message_diags(p->cli, &diags);
+    diag_free(&diags);
+}
+
 /* The profile of a report in a format. False if it could not be made. */
 static bool make(const Profiling *p, const Report *report, ViewFormat format, Buf *out) {
     const Settings *s = p->settings;
@@ -205,6 +230,7 @@ static bool make(const Profiling *p, const Report *report, ViewFormat format, Bu
                    : profile_read_arcs(&profile, report, (ProfileVariables){0});
     if (ok) {
         profile_name(&profile, report, &p->places, !s->no_demangle);
+        add_sources(p, report, format, &profile);
         view_format(format, &profile, s->top, str_of(file_base(file_title(p->cli->operands[0]))),
                     out);
     } else {
@@ -316,10 +342,11 @@ static bool show(const Profiling *p, const Running *r) {
 
 /* ---- */
 
-static bool read_module(Profiling *p) {
+static bool read_module(Profiling *p, DebugOptions *debug) {
     const char *path = p->cli->operands[0];
     if (!file_read_module(p->cli, path, &p->app) ||
-        !names_give(p->cli, path, p->settings->names, &p->app))
+        !names_give(p->cli, path, p->settings->names, &p->app) ||
+        !debug_prepare(p->cli, debug, path, &p->app))
         return false;
     Diags d = {0};
     DiagFileId file = diag_file(&d, file_title(path), p->app.data, p->app.len, true);
@@ -332,10 +359,10 @@ static bool read_module(Profiling *p) {
 }
 
 /* In the end as the program ended. */
-static int profile(const Cli *cli, const Settings *s, const Engine *engine) {
+static int profile(const Cli *cli, Settings *s, const Engine *engine) {
     Profiling p = {.cli = cli, .settings = s, .engine = engine};
     Running r = {0};
-    int status = read_module(&p) ? STATUS_OK : STATUS_ERROR;
+    int status = read_module(&p, &s->debug) ? STATUS_OK : STATUS_ERROR;
     if (status == STATUS_OK)
         exclude_list(cli, &s->exclusion, &p.module, NULL, &p.untimed);
     if (status == STATUS_OK && s->auto_exclude)
@@ -380,6 +407,10 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case OPTION_DIR:
     case OPTION_ENV: return world_option(cli, &s->world, key, value);
     case CLOCK: s->clock = value; break;
+    case OPTION_LINES:
+    case OPTION_INLINED: look_option(cli->command, &s->look, key, value); break;
+    case OPTION_DEBUG_FILE:
+    case OPTION_PATH_MAP: return debug_option(cli, &s->debug, key, value);
     case NO_DEMANGLE: s->no_demangle = true; break;
     }
     return true;
@@ -425,6 +456,7 @@ static int run(Cli *cli) {
     vec_free(&s.engine_options);
     world_free(&s.world);
     vec_free(&s.exclusion.globs);
+    debug_free(&s.debug);
     return status;
 }
 

@@ -21,7 +21,8 @@ static const Option options[] = {
     NAMES_OPTION,
     LOOK_OPTIONS("show where in the source each site is; CSV and JSON get the columns file, line, "
                  "column and src_function. From the program of --module, or from the report if "
-                 "that has them"),
+                 "that has them. In profiles: where functions are"),
+    INLINED_OPTION,
     DEBUG_OPTIONS,
     {VARIABLE, "variable", "NAME",
      "the variable with the calls or the call tree; default: the first that can be one; may be "
@@ -129,6 +130,7 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case OPTION_SORT:
     case OPTION_NONZERO:
     case OPTION_HEX:
+    case OPTION_INLINED:
     case OPTION_LINES: look_option(cli->command, &s->look, key, value); break;
     case OPTION_DEBUG_FILE:
     case OPTION_PATH_MAP: return debug_option(cli, &s->debug, key, value);

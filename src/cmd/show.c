@@ -24,6 +24,7 @@ void look_option(const Command *command, Look *look, int key, const char *value)
     case OPTION_NONZERO: look->nonzero = true; break;
     case OPTION_HEX: look->hex = true; break;
     case OPTION_LINES: look->lines = true; break;
+    case OPTION_INLINED: look->inlined = true; break;
     }
 }
 

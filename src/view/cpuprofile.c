@@ -8,10 +8,13 @@
 
 #include <inttypes.h>
 
-static void put_frame(Str name, Buf *out) {
+/* Lines count from 0 there; -1 = unknown. */
+static void put_frame(Str name, Str file, uint32_t line, Buf *out) {
     buf_str(out, STR("\"callFrame\":{\"functionName\":\""));
     escape_json(out, name);
-    buf_str(out, STR("\",\"scriptId\":\"0\",\"url\":\"\",\"lineNumber\":-1,\"columnNumber\":-1}"));
+    buf_str(out, STR("\",\"scriptId\":\"0\",\"url\":\""));
+    escape_json(out, file);
+    buf_printf(out, "\",\"lineNumber\":%" PRId64 ",\"columnNumber\":-1}", (int64_t)line - 1);
 }
 
 /* The numbers of the nodes between two indices that have the same parent. */
@@ -28,12 +31,13 @@ static uint64_t microseconds(const Profile *p, uint64_t weight) {
 
 void view_cpuprofile(const Profile *p, Buf *out) {
     buf_str(out, STR("{\"nodes\":[\n{\"id\":1,"));
-    put_frame(STR("(root)"), out);
+    put_frame(STR("(root)"), STR(""), 0, out);
     buf_str(out, STR(",\"hitCount\":0"));
     put_children(p, 0, p->nodes.len, out);
     for (uint32_t i = 0; i < p->nodes.len; i++) {
         buf_printf(out, ",\n{\"id\":%u,", i + 2);
-        put_frame(p->funcs.at[p->nodes.at[i].func].name, out);
+        const ProfileFunc *f = &p->funcs.at[p->nodes.at[i].func];
+        put_frame(f->name, f->file, f->line, out);
         buf_printf(out, ",\"hitCount\":%u", p->nodes.at[i].self > 0);
         put_children(p, i + 1, p->nodes.at[i].end, out);
     }

@@ -19,7 +19,10 @@ typedef struct ProfileFunc {
     uint32_t id;
     bool outside; /* id is PROFILE_NOBODY: who calls from outside, or is called and not known */
     bool untimed; /* its calls were counted only; see untimed.h */
+    bool inlined; /* id is PROFILE_NOBODY: a function that is a part of others (profile_inline) */
     Str name;     /* of profile_name; never empty */
+    Str file;     /* where it is in the source (profile_locate); empty = unknown */
+    uint32_t line;
 } ProfileFunc;
 
 /* Each pair of functions at most once. */

@@ -4,13 +4,13 @@
 #include "view/profile_untimed.h"
 #include "lang/list.h"
 
-static Str find_list(const Report *r) {
+Str untimed_list(const Report *r) {
     for (uint32_t i = 0; i < r->rows.len; i++) {
         const ReportRow *row = &r->rows.at[i];
         if (str_is(row->var->name, "not_timed") && str_is(row->var->type, "str"))
             return row->value;
     }
-    return (Str){NULL, 0};
+    return (Str){"", 0};
 }
 
 static void mark(Profile *p, Str text) {
@@ -24,6 +24,6 @@ static void mark(Profile *p, Str text) {
 }
 
 void untimed_mark(Profile *p, const Report *r) {
-    p->untimed = find_list(r);
+    p->untimed = untimed_list(r);
     mark(p, p->untimed);
 }

@@ -6,6 +6,9 @@
 
 #include "view/profile.h"
 
+/* The report's list of functions that were not timed; empty if it has none. */
+Str untimed_list(const Report *r);
+
 /* Marks the functions that the report's variable `not_timed`, a str with a list of numbers ("3,
  * 17-20"), says were not timed. */
 void untimed_mark(Profile *p, const Report *r);

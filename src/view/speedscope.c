@@ -13,6 +13,16 @@ static void put_string(Str s, Buf *out) {
     buf_u8(out, '"');
 }
 
+/* Where the function is in the source, if that is known. */
+static void put_place(const ProfileFunc *f, Buf *out) {
+    if (f->file.len) {
+        buf_str(out, STR(",\"file\":"));
+        put_string(f->file, out);
+    }
+    if (f->file.len && f->line)
+        buf_printf(out, ",\"line\":%u", f->line);
+}
+
 typedef struct Events {
     Buf *out;
     bool any;
@@ -32,6 +42,7 @@ void view_speedscope(const Profile *p, Str title, Buf *out) {
     for (uint32_t i = 0; i < p->funcs.len; i++) {
         buf_str(out, i ? STR(",\n{\"name\":") : STR("\n{\"name\":"));
         put_string(p->funcs.at[i].name, out);
+        put_place(&p->funcs.at[i], out);
         buf_u8(out, '}');
     }
     buf_str(out, STR("]},\n\"profiles\":[{\"type\":\"evented\",\"name\":"));

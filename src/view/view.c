@@ -9,6 +9,10 @@ bool view_needs_tree(ViewFormat format) {
     return format >= VIEW_FOLDED && format <= VIEW_CPUPROFILE;
 }
 
+bool view_has_lines(ViewFormat format) {
+    return format == VIEW_SPEEDSCOPE || format == VIEW_CPUPROFILE;
+}
+
 void view_format(ViewFormat format, const Profile *p, uint32_t top, Str title, Buf *out) {
     switch (format) {
     case VIEW_GPROF: view_gprof(p, top, out); break;

@@ -48,6 +48,8 @@ typedef enum ViewFormat {
     VIEW_FLAT,
 } ViewFormat;
 
+/* Whether the format has places for files and lines, so that names need not have them. */
+bool view_has_lines(ViewFormat format);
 /* Whether the format is made of a profile that must be a tree. */
 bool view_needs_tree(ViewFormat format);
 /* Appends a profile in its format; those that are not made of one are a flat profile. */
