@@ -16,7 +16,8 @@
 #ifndef WHAMMC_INJECT_COUNTS_H
 #define WHAMMC_INJECT_COUNTS_H
 
-#include "plan/branch.h"
+#include "event/branch.h"
+#include "plan/plan.h"
 #include "analysis/segment.h"
 #include "analysis/exits.h"
 #include "analysis/loop_step.h"

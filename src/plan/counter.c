@@ -191,8 +191,7 @@ static void look_at_expr(Look *l, const Expr *e) {
     if (e->annotation == ANN_INIT || e->annotation == ANN_EXIT)
         l->when = e->annotation == ANN_INIT ? WHEN_START : WHEN_REPORT;
     l->tells |= is_telling(l->c, e);
-    if (l->v->branches && l->v->event.op == WASM_OP_BR_TABLE &&
-        branch_means_taken(l->v->event, e) != TRI_UNKNOWN)
+    if (l->v->branches && l->v->event.op == WASM_OP_BR_TABLE && branch_way(l->v->event, e))
         l->c->splits_tables = true;
     if (e->kind == EXPR_NAME || e->kind == EXPR_INDEX || e->kind == EXPR_FIELD)
         read_place(l, e);

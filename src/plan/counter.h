@@ -15,7 +15,8 @@
 #ifndef WHAMMC_PLAN_COUNTER_H
 #define WHAMMC_PLAN_COUNTER_H
 
-#include "plan/branch.h"
+#include "event/branch.h"
+#include "plan/plan.h"
 
 /* Why something is no counter; with the location, if there is one. */
 typedef enum WhyNot {
