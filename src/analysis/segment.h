@@ -30,6 +30,7 @@ typedef struct Segment {
     uint32_t start;   /* offset of its first instruction; of what follows if it is empty */
     uint32_t last_pc; /* offset of the last instruction that was reached in it */
     uint32_t depth;   /* loops around it, at least */
+    uint64_t weight;  /* how often it is executed, if that is estimated */
     uint32_t in, out; /* its classes */
     bool dead;        /* cannot be reached: has no classes, is never executed */
     bool at_label;    /* begins with a `loop` or an `end` that branches lead to: what counts it is
@@ -59,8 +60,9 @@ typedef struct SegmentLabel SegmentLabel;
 typedef struct Segments {
     const uint32_t *cuts; /* offsets, ascending: segments end before these, too; borrowed */
     uint32_t ncuts;
-    bool splits_tables;             /* there is a segment for the default of each br_table */
-    Vec(Segment) at;                /* in the order of the code */
+    bool splits_tables; /* there is a segment for the default of each br_table */
+    bool estimates;     /* weights, in place of depths, choose the tree: arms count for less */
+    Vec(Segment) at;    /* in the order of the code */
     Vec(SegmentEquation) equations; /* each needs only counters and what is before it */
     Vec(uint32_t) terms;            /* indices of segments */
     Vec(SegmentTrap) traps;

@@ -84,6 +84,7 @@ void counts_find(Counts *c) {
         c->here.segments.ncuts = c->here.ways_out.len;
     }
     c->here.segments.splits_tables = c->splits_tables;
+    c->here.segments.estimates = c->asks_ways;
     segments_find(&c->here.segments, code, c->exact_traps);
     c->here.found = true;
     c->here.exits.len = 0;

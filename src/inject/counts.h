@@ -16,7 +16,8 @@
 #ifndef WHAMMC_INJECT_COUNTS_H
 #define WHAMMC_INJECT_COUNTS_H
 
-#include "plan/branch.h"
+#include "event/branch.h"
+#include "plan/plan.h"
 #include "analysis/segment.h"
 #include "analysis/exits.h"
 #include "analysis/loop_step.h"
@@ -111,7 +112,8 @@ typedef struct Counts {
     uint32_t ndeficits; /* deficits of derived counts, numbered from 1 */
 
     bool exact_traps;
-    bool splits_tables; /* may be set first: ways of br_tables will be asked for */
+    bool asks_ways, splits_tables; /* may be set first: ways of branches will be asked for, and of
+                                      br_tables */
     bool cuts_exits;
     int64_t proc_exit;
     CountsHere here; /* the current function */

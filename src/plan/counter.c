@@ -191,9 +191,10 @@ static void look_at_expr(Look *l, const Expr *e) {
     if (e->annotation == ANN_INIT || e->annotation == ANN_EXIT)
         l->when = e->annotation == ANN_INIT ? WHEN_START : WHEN_REPORT;
     l->tells |= is_telling(l->c, e);
-    if (l->v->branches && l->v->event.op == WASM_OP_BR_TABLE &&
-        branch_means_taken(l->v->event, e) != TRI_UNKNOWN)
-        l->c->splits_tables = true;
+    if (l->v->branches && branch_way(l->v->event, e)) {
+        l->c->asks_ways = true;
+        l->c->splits_tables |= l->v->event.op == WASM_OP_BR_TABLE;
+    }
     if (e->kind == EXPR_NAME || e->kind == EXPR_INDEX || e->kind == EXPR_FIELD)
         read_place(l, e);
     if (e->kind == EXPR_CALL && e->fn)

@@ -15,7 +15,8 @@
 #ifndef WHAMMC_PLAN_COUNTER_H
 #define WHAMMC_PLAN_COUNTER_H
 
-#include "plan/branch.h"
+#include "event/branch.h"
+#include "plan/plan.h"
 
 /* Why something is no counter; with the location, if there is one. */
 typedef enum WhyNot {
@@ -85,7 +86,8 @@ typedef struct Counters {
     Vec(Sum) sums;        /* variables by PlanVar.id, then those of maps */
     uint32_t *map_sums;   /* by index into Plan.cell_maps: the first leaf's; the mark's is last */
     bool changes;         /* a probe changes which way branches go */
-    bool splits_tables;   /* some condition is whether a br_table takes its default */
+    bool asks_ways;       /* some condition is which way a branch goes, */
+    bool splits_tables;   /* ... whether a br_table takes its default */
     bool *tells;          /* by index into Plan.variants: when it runs a report may be due */
     bool fns_tell;        /* ... in some function of a script */
     Vec(Counting) shapes; /* by Shape.index, as far as asked for */

@@ -4,7 +4,7 @@
 #include "plan/make.h"
 
 #include "event/blame.h"
-#include "plan/branch.h"
+#include "event/branch.h"
 #include "plan/cell.h"
 #include "plan/cut.h"
 #include "event/derive.h"

@@ -3,7 +3,7 @@
  */
 #include "plan/plan.h"
 
-#include "plan/branch.h"
+#include "event/branch.h"
 #include "plan/statics.h"
 #include "library/builtin.h"
 
@@ -27,9 +27,9 @@ Tri shape_decide(const Variant *v, uint64_t known, uint64_t atoms, const Expr *e
     if (is_back_edge(e) && atoms & (SHAPE_BACK | SHAPE_ENTERING))
         return tri_of(atoms & SHAPE_BACK);
     if (atoms & (SHAPE_TAKEN | SHAPE_NOT_TAKEN)) {
-        Tri taken = branch_means_taken(v->event, e);
-        if (taken != TRI_UNKNOWN)
-            return atoms & SHAPE_TAKEN ? taken : tri_not(taken);
+        unsigned way = branch_way(v->event, e);
+        if (way)
+            return tri_of(way == (atoms & SHAPE_TAKEN ? WAY_TAKEN : WAY_NOT_TAKEN));
     }
     if (e->slot && e->type->kind == TYPE_BOOL && e->slot <= v->atoms.len &&
         v->atoms.at[e->slot - 1] == e)

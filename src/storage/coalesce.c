@@ -23,6 +23,7 @@ void coalesce_init(Coalesce *c, const Plan *plan, const WasmModule *m, bool exac
     *c = (Coalesce){.plan = plan, .m = m, .func = COUNT_NONE};
     counters_init(&c->counters, plan, COUNTERS_ALL);
     counts_init(&c->counts, m, exact_traps);
+    c->counts.asks_ways = c->counters.asks_ways;
     c->counts.splits_tables = c->counters.splits_tables;
     if (plan->by_kind[EVENT_FUNC_EXIT].len)
         counts_cut_exits(&c->counts, program_proc_exit(m));

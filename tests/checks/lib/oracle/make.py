@@ -227,6 +227,10 @@ STRINGS = ['""', '"a"', '"i32.add"', '"f0"', '"control"', '"\\x41\\u{e9}"', '"lo
 STATIC = ("fid", "fname", "pc", "opidx", "at_func_end", "opname", "category_name", "offset", "align", "memory", "is_write",
           "num_targets", "default_target", "target_fn_name", "target_fn_type")
 # What happens at the same place as other things: these probes keep to themselves.
+# What says which way br_if and if go, and whether a br_table takes its default; a few say more.
+TAKEN = ("taken", "taken", "!taken", "arg0 != 0", "arg0 == 0", "arg0 > 0", "arg0 <= 0", "arg0 == 1")
+BEYOND = ("arg0 < num_targets", "arg0 >= num_targets", "num_targets > arg0", "target == num_targets", "target < num_targets",
+          "arg0 > num_targets")
 APART = ("block:start", "block:end", "entry", "exit", "construct", "at_target", "end")
 
 
@@ -442,6 +446,8 @@ class Scripts:
             out += self.maps_of_words()
         for k in range(r.randrange(1, 5)):
             out.append(self.probe(k))
+        for k in range(r.choice([0, 0, 0, 1, 2])):
+            out.append(self.branch_probe(k))
         return "\n".join(out) + "\n"
 
     def maps_of_words(self):
@@ -610,6 +616,45 @@ class Scripts:
         text += self.body(writable, list(self.acc.items()), 1, 0, r.randrange(1, 5))
         self.vars, self.bound, self.assignable = outer, {}, []
         return f"{rule}{predicate} {{\n{text}}}"
+
+    # -- probes that count which way branches go --
+
+    def branch_probe(self, k):
+        r = self.r
+        if r.random() < 0.25:
+            rule, conditions = "br_table", BEYOND
+        else:
+            rule, conditions = r.choice(["br_if", "if", "br_if|if"]), TAKEN
+        out = [f"report var e{k}: {r.choice(INTS)};", f"report var cells{k}: map<(u32, u32, bool), u32>;"]
+        predicate = f" / {self.way(conditions)} /" if r.random() < 0.4 else ""
+        body, counts = "", [f"e{k}{r.choice(['++', '--'])};", f"cells{k}[(fid, pc, {r.choice(['true', 'false'])})]++;"]
+        for i in range(r.randrange(4)):
+            name, words = f"b{i}_{k}", r.choice(["report", "report", "report shared", "shared"])
+            if r.random() < 0.25:
+                body += f"    {words} var {name}: bool;\n"
+                counts.append(f"{name} = true;")
+            else:
+                t = r.choice(INTS)
+                body += f"    {words} var {name}: {t};\n"
+                amount = r.choice(["3", "pc" if t == "u32" else "2"])
+                counts.append(r.choice([f"{name}++;", f"{name}--;", f"{name} = {name} + {amount};"]))
+        body += "".join(self.branch_statement(conditions, counts, 1) for _ in range(r.randrange(1, 4)))
+        return "\n".join(out + [f"wasm:opcode:{rule}:before{predicate} {{\n{body}}}"])
+
+    def branch_statement(self, conditions, counts, depth):
+        r, pad = self.r, "    " * depth
+        if depth > 2 or r.random() < 0.4:
+            return pad + ("return;" if depth > 1 and r.random() < 0.15 else r.choice(counts)) + "\n"
+        out = pad
+        for word in ["if"] + ["elif"] * r.choice([0, 0, 1]):
+            out += f"{word} ({self.way(conditions)}) {{\n{self.branch_statement(conditions, counts, depth + 1)}{pad}}} "
+        if r.random() < 0.5:
+            out += f"else {{\n{self.branch_statement(conditions, counts, depth + 1)}{pad}}}"
+        return out.rstrip() + "\n"
+
+    def way(self, conditions):
+        way = self.r.choice(conditions)
+        return self.r.choice([way] * 5 + [f"{way} && pc % 2 == 0", f"fid == 1 || {way}", f"!({way})"])
 
     def predicate(self):
         parts = [self.condition() for _ in range(self.r.choice([1, 1, 2]))]

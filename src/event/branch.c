@@ -1,7 +1,9 @@
 /*
- * plan/branch.c - conditions of scripts that say which way a branch goes.
+ * event/branch.c - conditions of scripts that say which way a branch goes.
  */
-#include "plan/branch.h"
+#include "event/branch.h"
+
+#include "event/fold.h"
 
 bool branch_has_ways(Event e) {
     if (e.kind != EVENT_OPCODE || e.mode != MODE_BEFORE)
@@ -35,17 +37,17 @@ static bool is_zero(const Expr *e) {
 }
 
 /* Of a comparison of the operand with 0. */
-static Tri compares_with_zero(const Expr *e) {
+static unsigned compares_with_zero(const Expr *e) {
     const Expr *x = e->args[0], *y = e->args[1];
     bool other_way = is_zero(x);
     if (!(is_operand(x) && is_zero(y)) && !(other_way && is_operand(y)))
-        return TRI_UNKNOWN;
+        return 0;
     bool is_unsigned = (other_way ? y : x)->type->kind == TYPE_U32;
     if (e->op == OP_NE || (is_unsigned && e->op == (other_way ? OP_LT : OP_GT)))
-        return TRI_YES;
+        return WAY_TAKEN;
     if (e->op == OP_EQ || (is_unsigned && e->op == (other_way ? OP_GE : OP_LE)))
-        return TRI_NO;
-    return TRI_UNKNOWN;
+        return WAY_NOT_TAKEN;
+    return 0;
 }
 
 /* `target`: arg0 < num_targets ? arg0 : num_targets */
@@ -57,26 +59,26 @@ static bool is_target(const Expr *e) {
 }
 
 /* Of a comparison with the number of targets, which is unsigned. */
-static Tri compares_with_targets(const Expr *e) {
+static unsigned compares_with_targets(const Expr *e) {
     bool other_way = is_bound_to(e->args[0], NAME_NUM_TARGETS);
     const Expr *x = e->args[other_way], *n = e->args[!other_way];
     if (!is_bound_to(n, NAME_NUM_TARGETS) || !(is_operand(x) || is_target(x)))
-        return TRI_UNKNOWN;
+        return 0;
     if (e->op == (other_way ? OP_GT : OP_LT) || (e->op == OP_NE && is_target(x)))
-        return TRI_YES;
+        return WAY_TAKEN;
     if (e->op == (other_way ? OP_LE : OP_GE) || (e->op == OP_EQ && is_target(x)))
-        return TRI_NO;
-    return TRI_UNKNOWN;
+        return WAY_NOT_TAKEN;
+    return 0;
 }
 
-Tri branch_means_taken(Event event, const Expr *e) {
+unsigned branch_way(Event event, const Expr *e) {
     if (!branch_has_ways(event))
-        return TRI_UNKNOWN;
+        return 0;
     if (is_bound_to(e, NAME_REF_CONDITION) && e->bound.n == REF_BRANCHES)
-        return TRI_YES;
+        return WAY_TAKEN;
     if (event.op == WASM_OP_BR_TABLE)
-        return e->kind == EXPR_BINARY ? compares_with_targets(e) : TRI_UNKNOWN;
+        return e->kind == EXPR_BINARY ? compares_with_targets(e) : 0;
     if (e->kind == EXPR_CAST && e->type->kind == TYPE_BOOL && is_operand(e->args[0]))
-        return TRI_YES;
-    return e->kind == EXPR_BINARY ? compares_with_zero(e) : TRI_UNKNOWN;
+        return WAY_TAKEN;
+    return e->kind == EXPR_BINARY ? compares_with_zero(e) : 0;
 }
