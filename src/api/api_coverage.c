@@ -202,9 +202,11 @@ whammc_status whammc_coverage_write(WhammcCoverage *c, WhammcCoverageFormat form
     forget_messages(c);
     if (!options)
         options = &defaults;
-    if (c->module_name)
+    if (c->module_name) {
+        c->module.file =
+            diag_file(&c->diags, c->module_name, c->module_bytes, c->module.size, true);
         make(c, &made, options, &sources);
-    else
+    } else
         diag(&c->diags, DIAG_NOT_WASM, NO_SPAN, "there is no program: set one first");
     whammc_status status = status_of(c);
     if (status == WHAMMC_OK) {
