@@ -5,13 +5,13 @@ import { readFileSync } from 'node:fs';
 
 const [runtimePath, mapPath, runs] = process.argv.slice(2);
 const compile = (path) => new WebAssembly.Module(readFileSync(path));
-const STATE = 16, STACK = 49152, MAP_HEADER = 24, U32 = 4, ROUNDS = 5000000;
+const STATE = 16, STACK = 49152, START = 114688, MAP_HEADER = 40, U32 = 4, ROUNDS = 5000000;
 
-const memory = new WebAssembly.Memory({ initial: 1 });
+const memory = new WebAssembly.Memory({ initial: 2 });
 const stack = new WebAssembly.Global({ value: 'i32', mutable: true }, STACK);
 const env = { memory, __stack_pointer: stack, __memory_base: 0 };
 const runtime = new WebAssembly.Instance(compile(runtimePath), { env, whammc: { write() {}, now: () => 0 } }).exports;
-const fields = [STACK + MAP_HEADER, STACK, 1, 0, 0]; // heap, maps, how many, no image
+const fields = [START + MAP_HEADER, START, 1, 0, 0]; // heap, maps, how many, no image
 fields.forEach((v, i) => new DataView(memory.buffer).setUint32(STATE + 4 * i, v, true));
 const type = runtime.whammc_str_new(8);
 new Uint8Array(memory.buffer).set([1, 1, U32, U32, 1, 75, 1, 86], type + 4);

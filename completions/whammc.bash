@@ -15,7 +15,7 @@ _whammc_words() { # WORDS
 }
 
 _whammc_scripts() { # names of scripts that come with whammc, and files
-    _whammc_words 'arcs branches cache callgraph calls calltree coverage coverage-removal faults hotness icount imix imix-map loops memory no-memory profile texts types'
+    _whammc_words 'arcs branches cache callgraph calls calltree coverage faults hotness icount imix imix-map loops memory no-memory profile reached reached-removal texts types'
     _whammc_files whamm mm
 }
 

@@ -9,6 +9,11 @@ struct SegmentLabel {
     bool targeted;  /* control may come to its end other than from the instruction before it */
     uint32_t class; /* of what branches to it lead to */
     uint32_t other; /* of an if: where its false edge starts */
+    /* of the estimate: */
+    uint32_t depth;     /* loops, of what branches to it lead to */
+    uint64_t entered;   /* the opener's weight */
+    uint64_t arrives;   /* of branches to the end */
+    uint64_t otherwise; /* of an if: the false edge's */
 };
 
 enum { CLASS_ENTRY, CLASS_EXIT, NONE = UINT32_MAX };
@@ -18,6 +23,7 @@ typedef struct Walk {
     uint32_t depth; /* loops */
     bool live;
     bool exact_traps;
+    uint64_t weight; /* of the current segment */
 } Walk;
 
 /* ---- sets of classes ---- */
@@ -44,9 +50,12 @@ static bool unite(uint32_t *parent, uint32_t a, uint32_t b) {
 /* ---- segments ---- */
 
 static void start_segment(Walk *w, uint32_t offset, uint32_t class) {
-    vec_push(&w->s->at,
-             ((Segment){
-                 .start = offset, .depth = w->depth, .in = class, .out = NONE, .dead = !w->live}));
+    vec_push(&w->s->at, ((Segment){.start = offset,
+                                   .depth = w->depth,
+                                   .weight = w->weight,
+                                   .in = class,
+                                   .out = NONE,
+                                   .dead = !w->live}));
 }
 
 /* One that begins with a `loop` or an `end` to which branches lead, too. */
@@ -79,11 +88,81 @@ static void branch(Walk *w, uint32_t depth) {
     lead_to(w, target(w, depth));
 }
 
+/* ---- the estimate ---- */
+
+/* Loops are taken to be executed eight times, and arms half of the time. */
+enum { LOOP_LOG2 = 3, ENTRY_LOG2 = 24, MAX_LOG2 = 56 };
+
+/* So much of the current weight goes to a label, and leaves the loops between. */
+static void send(Walk *w, uint32_t depth, uint64_t weight) {
+    SegmentLabel *label = &w->s->labels.at[w->s->labels.len - 1 - depth];
+    uint32_t loops = w->depth - label->depth;
+    if (label->op != WASM_OP_LOOP)
+        label->arrives += loops < 16 ? weight >> loops * LOOP_LOG2 : 0;
+}
+
+/* A conditional branch: what is left is the weight of what follows. */
+static void send_part(Walk *w, uint32_t depth) {
+    const SegmentLabel *label = &w->s->labels.at[w->s->labels.len - 1 - depth];
+    if (label->op == WASM_OP_LOOP && label->depth == w->depth) {
+        w->weight >>= LOOP_LOG2;
+    } else if (label->depth < w->depth) { /* out of a loop */
+        send(w, depth, w->weight);
+        w->weight -= w->weight >> LOOP_LOG2;
+    } else {
+        send(w, depth, w->weight / 2);
+        w->weight /= 2;
+    }
+}
+
+static void weigh_table(Walk *w, const WasmInstr *i) {
+    const uint8_t *at = i->vec;
+    uint64_t each = w->weight / ((uint64_t)i->count + 1);
+    for (uint32_t k = 0; k < i->count; k++)
+        send(w, wasm_vec_u32(&at), each);
+    send(w, i->a, each);
+    w->weight = each;
+}
+
+static void weigh_branch(Walk *w, const WasmInstr *i, WasmFlow flow) {
+    if (!w->s->estimates)
+        return;
+    if (flow == WASM_FLOW_BRANCH)
+        send(w, i->a, w->weight);
+    else if (flow == WASM_FLOW_BRANCH_IF)
+        send_part(w, i->a);
+    else if (flow == WASM_FLOW_BRANCH_TABLE)
+        weigh_table(w, i);
+}
+
+/* Handlers are rarely entered. */
+static void weigh_part(Walk *w, const WasmInstr *i) {
+    SegmentLabel *label = &vec_last(&w->s->labels);
+    label->arrives += w->live ? w->weight : 0;
+    w->weight = i->op == WASM_OP_ELSE ? label->otherwise : label->entered >> 2 * LOOP_LOG2;
+    label->otherwise = 0;
+}
+
+static void weigh_end(Walk *w, const SegmentLabel *label) {
+    w->weight = (w->live ? w->weight : 0) + label->arrives + label->otherwise;
+    if (label->op == WASM_OP_LOOP && w->weight > label->entered)
+        w->weight = label->entered;
+}
+
+/* ---- control instructions ---- */
+
 static void branch_table(Walk *w, const WasmInstr *i) {
     const uint8_t *at = i->vec;
     for (uint32_t k = 0; k < i->count; k++)
         branch(w, wasm_vec_u32(&at));
-    branch(w, i->a);
+    if (!w->s->splits_tables) {
+        branch(w, i->a);
+        return;
+    }
+    start_segment(w, i->offset + i->size, out_class(w));
+    Segment *otherwise = &vec_last(&w->s->at);
+    otherwise->otherwise = true;
+    otherwise->out = target(w, i->a);
 }
 
 /* Exceptions come from calls, which lead to EXIT, and so do those that are caught here. */
@@ -125,15 +204,20 @@ static void note_trap(Walk *w, const WasmInstr *i) {
 }
 
 static void open_construct(Walk *w, const WasmInstr *i) {
-    SegmentLabel label = {.op = i->op, .live = w->live, .class = NONE, .other = NONE};
-    if (i->op == WASM_OP_LOOP)
+    SegmentLabel label = {
+        .op = i->op, .live = w->live, .class = NONE, .other = NONE, .entered = w->weight};
+    if (i->op == WASM_OP_LOOP) {
         w->depth++;
+        w->weight <<= w->weight >> MAX_LOG2 ? 0 : LOOP_LOG2;
+    }
+    label.depth = w->depth;
     bool loops = w->live && i->op == WASM_OP_LOOP, decides = w->live && i->op == WASM_OP_IF;
     label.class = loops ? out_class(w) : new_class(w->s);
     if (loops)
         start_at_label(w, i->offset, label.class);
     if (decides) {
         label.other = out_class(w);
+        label.otherwise = w->weight /= 2;
         go_on(w, i->offset + i->size);
     }
     vec_push(&w->s->labels, label);
@@ -142,6 +226,7 @@ static void open_construct(Walk *w, const WasmInstr *i) {
 /* `else`, `catch`, `catch_all` */
 static void next_part(Walk *w, const WasmInstr *i) {
     SegmentLabel *label = &vec_last(&w->s->labels);
+    weigh_part(w, i);
     if (w->live)
         branch(w, 0);
     label->op = i->op;
@@ -152,6 +237,7 @@ static void next_part(Walk *w, const WasmInstr *i) {
 static void close_construct(Walk *w, const WasmInstr *i) {
     SegmentLabel label = vec_last(&w->s->labels);
     bool was_live = w->live;
+    weigh_end(w, &label);
     if (label.op == WASM_OP_IF && label.live) {
         unite(w->s->merged.at, label.class, label.other);
         label.targeted = true;
@@ -179,6 +265,7 @@ static void close_construct(Walk *w, const WasmInstr *i) {
 /* An instruction that can be reached and is no bracket of a construct. */
 static void leave(Walk *w, const WasmInstr *i, WasmFlow flow) {
     uint32_t next = i->offset + i->size;
+    weigh_branch(w, i, flow);
     if (flow == WASM_FLOW_BRANCH || flow == WASM_FLOW_BRANCH_IF)
         branch(w, i->a);
     else if (flow == WASM_FLOW_BRANCH_TABLE)
@@ -226,11 +313,14 @@ static uint32_t end_at_cut(Walk *w, uint32_t cut, uint32_t offset) {
 }
 
 static void find_segments(Segments *s, WasmCode code, bool exact_traps) {
-    Walk w = {.s = s, .live = true, .exact_traps = exact_traps};
+    Walk w = {
+        .s = s, .live = true, .exact_traps = exact_traps, .weight = UINT64_C(1) << ENTRY_LOG2};
     WasmInstr i;
     new_class(s); /* CLASS_ENTRY */
     new_class(s); /* CLASS_EXIT */
-    vec_push(&s->labels, ((SegmentLabel){WASM_OP_COUNT, true, false, new_class(s), NONE}));
+    vec_push(
+        &s->labels,
+        ((SegmentLabel){.op = WASM_OP_COUNT, .live = true, .class = new_class(s), .other = NONE}));
     start_segment(&w, (uint32_t)(code.at - code.start), CLASS_ENTRY);
     for (uint32_t cut = 0; s->labels.len && wasm_next(&code, &i);) {
         cut = end_at_cut(&w, cut, i.offset);
@@ -249,24 +339,40 @@ static void find_segments(Segments *s, WasmCode code, bool exact_traps) {
 /* ---- the tree ---- */
 
 enum { MAX_DEPTH = 16 }; /* deeper loops count as so deep */
+enum { MAX_URGENCY = 64 };
+
+static uint32_t log2_of(uint64_t n) {
+    uint32_t log2 = 0;
+    for (uint32_t step = 32; step; step /= 2)
+        if (n >> step)
+            n >>= step, log2 += step;
+    return log2;
+}
+
+/* How often it is executed by the estimate, and twice that if a counter costs so much. */
+static uint64_t heaviness(const Segment *seg) {
+    return seg->otherwise ? 2 * seg->weight : seg->weight;
+}
 
 /* Deepest first; what has no good place for a counter before all. */
-static uint32_t urgency(const Segment *seg) {
+static uint32_t urgency(const Segments *s, const Segment *seg) {
     if (seg->last || seg->unplaced)
         return 0;
+    if (s->estimates)
+        return MAX_URGENCY - log2_of(heaviness(seg));
     return seg->depth < MAX_DEPTH ? MAX_DEPTH - seg->depth + 1 : 1;
 }
 
 static void find_tree(Segments *s) {
-    uint32_t from[MAX_DEPTH + 3] = {0};
+    uint32_t from[MAX_URGENCY + 2] = {0};
     for (uint32_t i = 0; i < s->at.len; i++)
-        from[urgency(&s->at.at[i]) + 1]++;
-    for (uint32_t u = 0; u < MAX_DEPTH + 2; u++)
+        from[urgency(s, &s->at.at[i]) + 1]++;
+    for (uint32_t u = 0; u < MAX_URGENCY + 1; u++)
         from[u + 1] += from[u];
     s->lists.len = 0;
     vec_reserve(&s->lists, s->at.len);
     for (uint32_t i = 0; i < s->at.len; i++)
-        s->lists.at[from[urgency(&s->at.at[i])]++] = i;
+        s->lists.at[from[urgency(s, &s->at.at[i])]++] = i;
 
     s->joined.len = 0;
     for (uint32_t c = 0; c < s->merged.len; c++)
@@ -402,9 +508,12 @@ const Segment *segments_seek(const Segments *s, uint32_t *cursor, uint32_t offse
 
 /* ---- the choice ---- */
 
-/* The edge weight of a counter: assumes eight iterations per nesting level. */
-static uint64_t edge_weight(const Segment *seg) {
+/* The edge weight of a counter: unless that is estimated, assumes eight iterations per nesting
+ * level. */
+static uint64_t edge_weight(const Segments *s, const Segment *seg) {
     enum { UNPLACED = 40 };
+    if (s->estimates)
+        return heaviness(seg);
     return UINT64_C(1) << (seg->unplaced ? UNPLACED : 3 * (seg->depth < 8 ? seg->depth : 8));
 }
 
@@ -412,7 +521,7 @@ static uint64_t edge_weight(const Segment *seg) {
 static uint64_t price_all(const Segments *s, const bool *needed, bool derives) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < s->at.len; i++)
-        sum += needed[i] && (!derives || s->at.at[i].counted) ? edge_weight(&s->at.at[i]) : 0;
+        sum += needed[i] && (!derives || s->at.at[i].counted) ? edge_weight(s, &s->at.at[i]) : 0;
     return sum;
 }
 

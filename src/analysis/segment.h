@@ -16,6 +16,10 @@
  * points for program frequency counts", BIT 13, 1973). Code outside of the function is one more
  * edge: from EXIT, where returns, calls that do not return and exceptions end, to ENTRY. Segments
  * in inner loops are put on the tree first.
+ *
+ * A branch is followed by the segment of the way on to the next instruction, which may be empty; so
+ * both of its ways are known. If asked, a br_table is followed by a segment, too, which stands for
+ * the way to its default.
  */
 #ifndef WHAMMC_ANALYSIS_SEGMENT_H
 #define WHAMMC_ANALYSIS_SEGMENT_H
@@ -26,11 +30,13 @@ typedef struct Segment {
     uint32_t start;   /* offset of its first instruction; of what follows if it is empty */
     uint32_t last_pc; /* offset of the last instruction that was reached in it */
     uint32_t depth;   /* loops around it, at least */
+    uint64_t weight;  /* how often it is executed, if that is estimated */
     uint32_t in, out; /* its classes */
     bool dead;        /* cannot be reached: has no classes, is never executed */
     bool at_label;    /* begins with a `loop` or an `end` that branches lead to: what counts it is
                          after that instruction */
     bool last;        /* ... which is the body's last `end` */
+    bool otherwise;   /* is the way of a br_table, the segment before, to its default */
     bool unplaced;    /* has no place for a counter: goes on the tree before all others */
     bool counted;     /* needs a counter; if not, and not dead, an equation has its count */
 } Segment;
@@ -54,7 +60,9 @@ typedef struct SegmentLabel SegmentLabel;
 typedef struct Segments {
     const uint32_t *cuts; /* offsets, ascending: segments end before these, too; borrowed */
     uint32_t ncuts;
-    Vec(Segment) at;                /* in the order of the code */
+    bool splits_tables; /* there is a segment for the default of each br_table */
+    bool estimates;     /* weights, in place of depths, choose the tree: arms count for less */
+    Vec(Segment) at;    /* in the order of the code */
     Vec(SegmentEquation) equations; /* each needs only counters and what is before it */
     Vec(uint32_t) terms;            /* indices of segments */
     Vec(SegmentTrap) traps;

@@ -679,7 +679,7 @@ static bool has_traps(const Segments *s, uint32_t segment, uint32_t *cursor) {
 }
 
 static Located locate(Bind *b, const BindHit *h, uint32_t *cursor) {
-    CountEvent e = {{EVENT_OPCODE, WASM_OP_NOP, MODE_BEFORE}, false};
+    CountEvent e = {{EVENT_OPCODE, WASM_OP_NOP, MODE_BEFORE}, .ways = WAY_BOTH};
     Site site = {.m = &b->p.m, .func = h->func, .pc = h->pc};
     WasmCode code;
     WasmInstr i;

@@ -47,8 +47,8 @@ typedef struct Command {
     int (*run)(Cli *cli); /* returns the exit status */
 } Command;
 
-extern const Command cmd_annotate, cmd_bind, cmd_check, cmd_info, cmd_instr, cmd_list, cmd_monitor,
-    cmd_profile, cmd_report, cmd_run;
+extern const Command cmd_annotate, cmd_bind, cmd_check, cmd_coverage, cmd_info, cmd_instr, cmd_list,
+    cmd_monitor, cmd_profile, cmd_report, cmd_run;
 
 /* One call of the program. */
 struct Cli {
@@ -160,8 +160,9 @@ bool file_write_fd(int fd, const void *data, size_t len);
 /* Reads a module; text is assembled with wabt's wat2wasm. On failure, prints a message and returns
  * false. */
 bool file_read_module(const Cli *cli, const char *path, Buf *out);
-/* Reads a regular file of at most `limit` bytes, without a message: a SourceReader. */
-bool file_read_source(const char *path, size_t limit, Buf *out);
+/* Reads a regular file of at most `limit` bytes, without a message: a SourceReader, for which ctx
+ * means nothing. */
+bool file_read_source(void *ctx, const char *path, size_t limit, Buf *out);
 
 /* ---- names for programs without (names_file.c) ---- */
 

@@ -35,6 +35,7 @@
  *     cmd/  run/  cli/   the program whammc: commands, engines, the command line
  *     api/               the library: scripts and modules from memory to memory
  *     report/  view/     reports: images, readers, writers; profiles and pictures
+ *     coverage/          lines, functions and branches that were executed
  *     dwarf/  locations/ source locations of code offsets: DWARF, source maps
  *     base/              memory, buffers, maps, messages
  *
@@ -75,9 +76,9 @@
 #include <locale.h>
 #include <unistd.h>
 
-static const Command *const commands[] = {&cmd_instr,    &cmd_run,     &cmd_profile, &cmd_report,
-                                          &cmd_annotate, &cmd_monitor, &cmd_bind,    &cmd_list,
-                                          &cmd_check,    &cmd_info};
+static const Command *const commands[] = {&cmd_instr,    &cmd_run,      &cmd_profile, &cmd_report,
+                                          &cmd_annotate, &cmd_coverage, &cmd_monitor, &cmd_bind,
+                                          &cmd_list,     &cmd_check,    &cmd_info};
 enum { NCOMMANDS = sizeof commands / sizeof *commands };
 
 static void print_version(void) {

@@ -165,11 +165,10 @@ static bool find_function(Dwarf *d, uint32_t address, uint32_t lines, uint32_t b
 /* Adds the frame of a function; its place is known already. */
 static void add_frame(Dwarf *d, DwarfCall *call, DwarfFrame frame) {
     if (!call->named) {
-        dwarf_names(d, call->entry, &call->name, &call->linkage);
+        call->names = dwarf_names(d, call->entry);
         call->named = true;
     }
-    frame.name = call->name;
-    frame.linkage = call->linkage;
+    dwarf_name_frame(&frame, &call->names);
     vec_push(&d->frames, frame);
 }
 

@@ -36,6 +36,8 @@ typedef struct DwarfFrame {
     uint32_t line, column; /* from 1; 0 = unknown */
     Str name;              /* the function's in the source, without scopes; empty = unknown */
     Str linkage;           /* the linker's name for it, often mangled; empty = none */
+    Str declared_path;     /* where it is declared; empty = unknown */
+    uint32_t declared;     /* the line there; 0 = unknown */
 } DwarfFrame;
 
 /* The first thing that could not be read. */
@@ -65,6 +67,15 @@ bool dwarf_is_stale(Dwarf *d);
  * Equal paths have equal pointers.
  */
 uint32_t dwarf_at(Dwarf *d, uint32_t address, const DwarfFrame **frames);
+
+/*
+ * What the linker has removed, but the sections still describe: calls `found` for each line that
+ * the code had (the frame has nothing but path and line; a line can come several times), and for
+ * each function (names, and where it is declared). Frames are valid during the call.
+ */
+typedef void DwarfFound(void *ctx, const DwarfFrame *frame);
+void dwarf_removed_lines(Dwarf *d, DwarfFound *found, void *ctx);
+void dwarf_removed_functions(Dwarf *d, DwarfFound *found, void *ctx);
 
 /* Changes while questions are answered. */
 const DwarfProblem *dwarf_problem(const Dwarf *d);

@@ -50,6 +50,39 @@ static void find_places(Dwarf *d, const DwarfUnit *u, DwarfSpans *places) {
         dwarf_fail(d, ".debug_info", u->start, "the entries of a unit are malformed");
 }
 
+/* Whether the linker has removed the code that an entry had. */
+static bool is_removed(const Dwarf *d, const DwarfUnit *u, const DwarfExtent *x) {
+    uint64_t low;
+    return dwarf_address(d, u, x->low, &low) && (dwarf_is_removed(u, low) || low == 0);
+}
+
+static void find_removed(Dwarf *d, const DwarfUnit *u, DwarfFound *found, void *ctx) {
+    DwarfCursor c = dwarf_unit_cursor(d, u, u->first);
+    while (c.at < c.end) {
+        uint32_t entry = dwarf_tell(&c);
+        const DwarfAbbrev *a = dwarf_entry(d, u, &c);
+        if (!a)
+            continue;
+        if (a->tag != DW_TAG_SUBPROGRAM || !has_place(d, u, a)) {
+            dwarf_skip_entry(d, u, a, &c);
+            continue;
+        }
+        DwarfExtent x = read_extent(d, u, a, &c);
+        if (!is_removed(d, u, &x))
+            continue;
+        DwarfFrame frame = {0};
+        DwarfNames names = dwarf_names(d, entry);
+        dwarf_name_frame(&frame, &names);
+        found(ctx, &frame);
+    }
+}
+
+void dwarf_removed_functions(Dwarf *d, DwarfFound *found, void *ctx) {
+    for (uint32_t i = 0; i < d->units.len; i++)
+        if (d->units.at[i].abbrevs != NONE)
+            find_removed(d, &d->units.at[i], found, ctx);
+}
+
 static int by_body(const void *pa, const void *pb) {
     const DwarfFunction *a = pa, *b = pb;
     if (a->start != b->start)

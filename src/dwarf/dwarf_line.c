@@ -82,7 +82,7 @@ static uint32_t clip(uint64_t v) {
 static void put_row(Machine *m) {
     if (m->first == NO_ADDRESS)
         m->first = m->address;
-    if (m->rows && m->address < UINT32_MAX)
+    if (m->rows && (m->removed || m->address < UINT32_MAX))
         vec_push(m->rows,
                  ((DwarfRow){(uint32_t)m->address, clip(m->line), clip(m->file), clip(m->column)}));
 }
@@ -148,8 +148,9 @@ static bool run_sequence(Machine *m) {
 
 /* ---- sequences ---- */
 
-/* Sequences of removed code are dropped, and those that do not begin in a body. One that fits ends
- * where its body does; it may begin with the body or with the first instruction. */
+/* Sequences of removed code are left to dwarf_removed_lines; those that do not begin in a body are
+ * dropped. One that fits ends where its body does; it may begin with the body or with the first
+ * instruction. */
 static void add_sequence(Dwarf *d, uint32_t lines, const Machine *m, uint32_t program) {
     uint32_t code_end = d->nbodies ? d->bodies[d->nbodies - 1].end : 0;
     if (m->removed || m->address <= m->first || m->address > code_end)
@@ -199,6 +200,22 @@ uint32_t dwarf_read_lines(Dwarf *d, uint32_t unit, uint64_t offset) {
     vec_push(&d->lines, l);
     find_sequences(d, lines);
     return lines;
+}
+
+void dwarf_removed_lines(Dwarf *d, DwarfFound *found, void *ctx) {
+    DwarfRows rows = {0};
+    for (uint32_t i = 0; i < d->lines.len; i++) {
+        const DwarfLines *l = &d->lines.at[i];
+        Machine m = {.l = l, .c = dwarf_cursor(d->s.line, l->program, l->end), .rows = &rows};
+        for (; run_sequence(&m); rows.len = 0)
+            for (uint32_t k = 0; m.removed && k < rows.len; k++) {
+                DwarfFrame f = {.path = dwarf_path(d, i, rows.at[k].file), .line = rows.at[k].line};
+                if (f.path.len && f.line)
+                    found(ctx, &f);
+            }
+        rows.len = 0;
+    }
+    vec_free(&rows);
 }
 
 /* ---- rows ---- */

@@ -38,6 +38,8 @@ enum {
     DW_AT_HIGH_PC = 0x12,
     DW_AT_COMP_DIR = 0x1b,
     DW_AT_ABSTRACT_ORIGIN = 0x31,
+    DW_AT_DECL_FILE = 0x3a,
+    DW_AT_DECL_LINE = 0x3b,
     DW_AT_SPECIFICATION = 0x47,
     DW_AT_RANGES = 0x55,
     DW_AT_CALL_COLUMN = 0x57,
@@ -192,6 +194,13 @@ const DwarfSpan *dwarf_span_at(const DwarfSpans *spans, uint32_t address, uint32
 
 /* ---- the whole ---- */
 
+/* What an entry, or one that it refers to, says of a function. */
+typedef struct DwarfNames {
+    Str name, linkage;
+    Str path; /* of its declaration */
+    uint32_t line;
+} DwarfNames;
+
 /* A call that was inlined. */
 typedef struct DwarfCall {
     uint32_t parent; /* Dwarf.calls; NONE = the function itself */
@@ -201,7 +210,7 @@ typedef struct DwarfCall {
     uint32_t first, count;       /* its ranges: Dwarf.call_ranges, sorted */
     bool incomplete;             /* there are others, which are not known */
     bool named;
-    Str name, linkage;
+    DwarfNames names;
 } DwarfCall;
 
 /* What the frames of an answer depend on. */
@@ -270,8 +279,14 @@ static inline const DwarfSpec *dwarf_specs(const Dwarf *d, const DwarfUnit *u,
                                            const DwarfAbbrev *a) {
     return a->count ? d->abbrevs.at[u->abbrevs].specs.at + a->first : NULL;
 }
-/* The names of the function that an entry is, or refers to. */
-void dwarf_names(Dwarf *d, uint32_t entry, Str *name, Str *linkage);
+/* The names of the function that an entry is, or refers to, and where it is declared. */
+DwarfNames dwarf_names(Dwarf *d, uint32_t entry);
+static inline void dwarf_name_frame(DwarfFrame *frame, const DwarfNames *names) {
+    frame->name = names->name;
+    frame->linkage = names->linkage;
+    frame->declared_path = names->path;
+    frame->declared = names->line;
+}
 
 /* dwarf_form.c */
 

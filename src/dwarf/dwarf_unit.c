@@ -272,9 +272,9 @@ DwarfUnit *dwarf_unit_of(Dwarf *d, uint64_t offset) {
 
 /* ---- names of functions ---- */
 
-/* The names that an entry has itself are taken if there are none yet. Returns whether it refers to
+/* What an entry says itself is taken if nothing has been said yet. Returns whether it refers to
  * another entry. */
-static bool take_names(Dwarf *d, uint64_t *entry, Str *name, Str *linkage) {
+static bool take_names(Dwarf *d, uint64_t *entry, DwarfNames *names) {
     const DwarfUnit *u = dwarf_unit_of(d, *entry);
     if (!u)
         return false;
@@ -284,22 +284,37 @@ static bool take_names(Dwarf *d, uint64_t *entry, Str *name, Str *linkage) {
     const DwarfSpec *specs = a ? dwarf_specs(d, u, a) : NULL;
     for (uint32_t i = 0; a && i < a->count; i++) {
         DwarfValue v = dwarf_attribute(u, &c, &specs[i]);
-        uint32_t attribute = specs[i].attribute;
-        bool of_linker = attribute == DW_AT_LINKAGE_NAME || attribute == DW_AT_MIPS_LINKAGE_NAME;
-        if (attribute == DW_AT_NAME && !name->len)
-            *name = dwarf_text(d, u, v);
-        else if (of_linker && !linkage->len)
-            *linkage = dwarf_text(d, u, v);
-        else if (attribute == DW_AT_ABSTRACT_ORIGIN || attribute == DW_AT_SPECIFICATION)
-            next = v;
+        switch (specs[i].attribute) {
+        case DW_AT_NAME:
+            if (!names->name.len)
+                names->name = dwarf_text(d, u, v);
+            break;
+        case DW_AT_LINKAGE_NAME:
+        case DW_AT_MIPS_LINKAGE_NAME:
+            if (!names->linkage.len)
+                names->linkage = dwarf_text(d, u, v);
+            break;
+        case DW_AT_DECL_FILE:
+            if (!names->path.len)
+                names->path = dwarf_path(d, u->lines, dwarf_small(v));
+            break;
+        case DW_AT_DECL_LINE:
+            if (!names->line)
+                names->line = dwarf_small(v);
+            break;
+        case DW_AT_ABSTRACT_ORIGIN:
+        case DW_AT_SPECIFICATION: next = v; break;
+        }
     }
     return !c.failed && dwarf_reference(u, next, entry);
 }
 
-void dwarf_names(Dwarf *d, uint32_t entry, Str *name, Str *linkage) {
+DwarfNames dwarf_names(Dwarf *d, uint32_t entry) {
+    DwarfNames names = {0};
     uint64_t at = entry;
-    *name = *linkage = (Str){0};
-    for (uint32_t i = 0; i < HOPS_MAX && (!name->len || !linkage->len); i++)
-        if (!take_names(d, &at, name, linkage))
+    for (uint32_t i = 0; i < HOPS_MAX && (!names.name.len || !names.linkage.len || !names.line);
+         i++)
+        if (!take_names(d, &at, &names))
             break;
+    return names;
 }

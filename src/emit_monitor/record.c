@@ -54,7 +54,7 @@ static void add_part(Making *m, const UnitPart *part, bool own) {
         ImageField f = {.var = IMAGE_HIDDEN, .bytes = value_bytes(var->type)};
         if (var->report) {
             f.var = s->image_var[id];
-            f.probe = store_action_row(m->r->store, part->action);
+            f.probe = store_action_row(m->r->store, part->action, WAY_BOTH);
             m->r->rows = true;
         }
         vec_push(&m->fields, f);

@@ -29,7 +29,7 @@ BinaryenType gen_type(const Type *t) {
 /* ---- holes ---- */
 
 static const char hole_letters[] =
-    "karlvmtpehfwnzcbgsi8uoyqjd01234567"; /* in the order of HoleKind */
+    "karlvmtpehfwnzcbgsi8uoyqjd012345679"; /* in the order of HoleKind */
 _Static_assert(sizeof hole_letters == HOLE_KINDS + 1, "a letter for each kind of hole");
 
 char gen_type_letter(BinaryenType type) {
@@ -77,7 +77,8 @@ static void declare(Body *b, const char *name, HoleKind kind, BinaryenType type)
     map_put(b->imports, str_of(name), 0, &added);
     bool mutable = kind == HOLE_ARG || kind == HOLE_RESULT || kind == HOLE_LOCAL ||
                    kind == HOLE_VAR ||
-                   (kind >= HOLE_PAGES && kind != HOLE_TEXT && kind != HOLE_ELEMENT_ADDR);
+                   (kind >= HOLE_PAGES && kind != HOLE_TEXT && kind != HOLE_ELEMENT_ADDR &&
+                    kind != HOLE_PAGE);
     if (added)
         BinaryenAddGlobalImport(b->module, name, "hole", name, type, mutable);
 }

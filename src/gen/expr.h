@@ -4,6 +4,7 @@
  *   expr.c      operators, casts, bound names, conditions: what computes one Wasm value
  *   variable.c  variables, strings, tuples and maps
  *   element.c   elements of maps that are cells
+ *   page.c      elements of maps from numbers to numbers
  *   stmt.c      statements and bodies
  *
  * A value is a list of leaves (type_leaves). Most have one; those of a tuple are given as several
@@ -39,6 +40,7 @@ typedef struct Body {
     Map pool_of;               /* by their types */
     uint32_t nsteps;           /* elements of blocks so far, nested ones too */
     uint32_t nlabels;          /* so that each label is another one */
+    uint32_t *npages;          /* of all bodies: elements that keep the page which they used last */
     uint32_t *local_of;        /* by Var.index: the local of the first leaf */
     const Type *result;        /* &type_unit = none */
     bool leaves;               /* `return` goes to what is after the body */
@@ -153,6 +155,14 @@ void gen_cell_leaves(Body *b, const Expr *e, Refs *out);
 /* Appends code that sets it to new leaves, which read no maps. */
 void gen_cell_set(Body *b, const Expr *target, const Refs *leaves, Refs *code);
 Ref gen_cell_step(Body *b, const Expr *target, Op op);
+/* The element may be looked for in the page that its code used last. */
+bool gen_has_pages(const Body *b, const Expr *e);
+/* All keys that this code looks up at a site are in pages of one map, and differ in the lower halves
+ * of their words only; `leaves` are those of the key. */
+bool gen_page_is_fixed(const Body *b, const Expr *e, const Refs *leaves);
+/* The address of its value. The leaves of the key are in locals from `first` on; `look_up` is the
+ * call that finds or inserts the key. */
+Ref gen_page_element(Body *b, const Expr *e, uint32_t first, bool fixed, Ref look_up);
 /* Sets a variable, or the target of an assignment, to new leaves. */
 Ref gen_var_set(Body *b, const Var *v, const Refs *leaves);
 Ref gen_assign(Body *b, const Expr *target, const Expr *value);

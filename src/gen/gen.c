@@ -138,6 +138,7 @@ Body scratch_body(Scratch *x, const Variant *v, uint64_t atoms) {
                   .variant = v,
                   .atoms = atoms,
                   .imports = &x->imports,
+                  .npages = &x->npages,
                   .result = &type_unit,
                   .ops = x->ops,
                   .ctx = x->ctx};

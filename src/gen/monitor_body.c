@@ -11,6 +11,7 @@
 
 #include "unit/known.h"
 #include "plan/removal.h"
+#include "../../stdlib/runtime/values.h" /* values_kept_page */
 
 #include <stdio.h>
 
@@ -364,6 +365,7 @@ static Ref get_hole(Body *b, HoleKind kind, uint32_t n, BinaryenType type) {
     case HOLE_VAR: return BinaryenGlobalGet(b->module, variable_name(c, n, type), type);
     case HOLE_TEXT:
         return const_i32(b, c->g->in->text_at(c->g->in->ctx, c->g->in->plan->texts.at[n]));
+    case HOLE_PAGE: return const_i32(b, values_kept_page(n));
     case HOLE_GOT: return own_get(c, leaf_name(c, n, type), type);
     case HOLE_MEMORY: return call_memory(b, n, NULL, NULL, type);
     default: return fail(c, "a hole");

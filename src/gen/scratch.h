@@ -18,6 +18,7 @@ typedef struct Scratch {
     void (*optimise)(struct Scratch *x); /* called if the options say so */
     BinaryenModuleRef module;
     Map imports;
+    uint32_t npages;                   /* elements that keep the page which they used last */
     bool any;                          /* a function was built */
     Vec(BinaryenFunctionRef) plain;    /* those that all passes are run on */
     Vec(BinaryenFunctionRef) straight; /* ... for which few passes do the same */

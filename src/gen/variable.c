@@ -319,8 +319,9 @@ static Ref element(Body *b, const Expr *e, bool insert) {
     gen_leaves(b, e->args[0], &leaves);
     uint32_t n = leaves.len, first = 0;
     bool direct = n >= 1 && n <= 3;
-    bool test = *b->skip && e->var->type->value->kind > TYPE_BOOL;
-    if (!direct || test)
+    bool test = *b->skip && e->var->type->value->kind > TYPE_BOOL, pages = gen_has_pages(b, e);
+    bool fixed = pages && gen_page_is_fixed(b, e, &leaves);
+    if (!direct || test || pages)
         first = settle(b, key, &leaves, &code);
     if (test)
         put_test(b, e, first, &code);
@@ -334,7 +335,8 @@ static Ref element(Body *b, const Expr *e, bool insert) {
     }
     vec_free(&leaves);
     Helper h = (insert ? HELPER_MAP_AT1 : HELPER_MAP_FIND1) + (direct ? n - 1 : 3);
-    vec_push(&code, helper_call(b, h, args));
+    Ref look_up = helper_call(b, h, args);
+    vec_push(&code, pages ? gen_page_element(b, e, first, fixed, look_up) : look_up);
     return gen_block_of(b, &code, BinaryenTypeInt32());
 }
 

@@ -2,6 +2,9 @@
  * inject/counts.c - which counters a program gets, and how values follow from them.
  */
 #include "inject/counts.h"
+
+#include <assert.h>
+
 #include "../../stdlib/runtime/sums.h" /* the table of derived counts */
 
 /* What each execution of a segment adds to a variable. */
@@ -80,6 +83,8 @@ void counts_find(Counts *c) {
         c->here.segments.cuts = c->here.ways_out.at;
         c->here.segments.ncuts = c->here.ways_out.len;
     }
+    c->here.segments.splits_tables = c->splits_tables;
+    c->here.segments.estimates = c->asks_ways;
     segments_find(&c->here.segments, code, c->exact_traps);
     c->here.found = true;
     c->here.exits.len = 0;
@@ -95,8 +100,15 @@ static bool happens_after(Event e) {
     return e.kind == EVENT_OPCODE && (e.mode == MODE_AFTER || e.mode == MODE_ENTRY);
 }
 
+/* Whether that is the way to the code after the instruction, the next segment. */
+static bool is_way_on(CountEvent what) {
+    return what.ways == (what.event.op == WASM_OP_IF ? WAY_TAKEN : WAY_NOT_TAKEN);
+}
+
 uint32_t counts_segment(Counts *c, const Site *site, CountEvent what) {
     Event e = what.event;
+    assert(what.ways == WAY_BOTH || branch_has_ways(e));
+    assert(what.ways == WAY_BOTH || e.op != WASM_OP_BR_TABLE || c->splits_tables);
     counts_find(c);
     if (e.kind == EVENT_FUNC_ENTRY)
         return 0;
@@ -109,15 +121,19 @@ uint32_t counts_segment(Counts *c, const Site *site, CountEvent what) {
     const Segment *all = c->here.segments.at.at;
     uint32_t k = (uint32_t)(segments_seek(&c->here.segments, &c->here.cursor, site->pc) - all);
     uint32_t after = site->pc + site->instr->size;
+    if (what.ways != WAY_BOTH && !all[k].dead)
+        return is_way_on(what) ? k + 1 : k | COUNT_LEFT;
     if (what.entering && !all[k].dead)
         k--; /* a loop is the first instruction of its segment */
     else if (happens_after(e) && k + 1 < c->here.segments.at.len && all[k + 1].start == after &&
-             !all[k + 1].at_label)
+             !all[k + 1].at_label && !all[k + 1].otherwise)
         k++;
     return all[k].dead ? COUNT_NONE : k;
 }
 
 int32_t counts_place(CountEvent what) {
+    if (what.ways != WAY_BOTH)
+        return is_way_on(what);
     return what.entering ? -1 : happens_after(what.event);
 }
 
@@ -163,18 +179,21 @@ void counts_share(Counts *c, uint32_t var, uint32_t segment, uint32_t key, uint6
     for (uint32_t i = 0; segment == COUNT_EXITS && i < c->here.exits.len; i++)
         counts_share(c, var, c->here.exits.at[i],
                      2 * c->here.segments.at.at[c->here.exits.at[i]].start, amount);
-    if (segment != COUNT_NONE && segment != COUNT_EXITS && amount)
-        add_share(c, var, segment, key, amount);
+    if (segment == COUNT_NONE || segment == COUNT_EXITS || !amount)
+        return;
+    add_share(c, var, segment & ~COUNT_LEFT, key, amount);
+    if (segment & COUNT_LEFT)
+        add_share(c, var, (segment & ~COUNT_LEFT) + 1, key + 1, 0 - amount);
 }
 
 uint32_t counts_value(Counts *c, uint32_t segment, uint64_t amount, bool flag, uint32_t last) {
     CountValue v = {0};
     if (segment != COUNT_NONE && amount)
-        v = (CountValue){amount, {segment & 0x7fffffff, 0}, flag};
+        v = (CountValue){amount, {segment & ~COUNT_LEFT, segment & COUNT_LEFT ? 1 : 0}, flag};
     if (last != COUNT_NONE && (last >= c->here.first_value || !c->values.at[last].amount)) {
         const CountValue *before = &c->values.at[last];
-        if (before->amount == v.amount && before->ref.index == v.ref.index &&
-            before->flag == v.flag)
+        if (before->amount == v.amount && before->flag == v.flag &&
+            before->ref.index == v.ref.index && before->ref.derived == v.ref.derived)
             return last;
     }
     vec_push(&c->values, v);
@@ -202,10 +221,12 @@ static void mark_asked(Counts *c) {
         uint32_t segment = c->values.at[i].ref.index;
         if (!c->values.at[i].amount)
             continue;
-        if (segment == COUNT_EXITS)
+        if (segment == COUNT_EXITS) {
             exits = true;
-        else
-            c->here.needed.at[segment] = c->here.asked.at[segment] = true;
+            continue;
+        }
+        for (uint32_t k = segment; k <= segment + c->values.at[i].ref.derived; k++)
+            c->here.needed.at[k] = c->here.asked.at[k] = true;
     }
     for (uint32_t i = 0; exits && i < c->here.exits.len; i++)
         c->here.needed.at[c->here.exits.at[i]] = c->here.asked.at[c->here.exits.at[i]] = true;
@@ -246,8 +267,9 @@ static void add_counters(Counts *c, bool derives) {
             continue;
         uint32_t loop = follow_local(c, s);
         c->here.refs.at[i] = (CountRef){c->ncounters & 0x7fffffff, 0};
-        vec_push(&c->points, ((CountPoint){c->here.func, s->start, c->ncounters++, s->at_label,
-                                           s->last, loop}));
+        uint32_t at = s->otherwise ? (s - 1)->last_pc : s->start;
+        vec_push(&c->points, ((CountPoint){c->here.func, at, c->ncounters++, s->at_label, s->last,
+                                           s->otherwise, loop}));
     }
 }
 
@@ -335,20 +357,33 @@ static CountRef add_exits(Counts *c) {
     return next_derived(c);
 }
 
+/* What is left of a segment's count when that of the next one is subtracted. */
+static CountRef add_left(Counts *c, uint32_t segment) {
+    put_derived(c, 2, 0, false);
+    put_term(c, c->here.refs.at[segment], false);
+    put_term(c, c->here.refs.at[segment + 1], true);
+    return next_derived(c);
+}
+
 /* What the values of the function are made of. */
 static void set_values(Counts *c) {
-    CountRef exits = {COUNT_EXITS, 0};
+    CountRef exits = {COUNT_EXITS, 0}, left = {0};
+    uint32_t left_of = COUNT_NONE; /* the last one: often it is asked for again */
     for (uint32_t i = c->here.first_value; i < c->values.len; i++) {
         CountValue *v = &c->values.at[i];
         if (!v->amount)
             continue;
-        if (v->ref.index != COUNT_EXITS) {
-            v->ref = c->here.refs.at[v->ref.index];
-            continue;
+        uint32_t segment = v->ref.index;
+        if (v->ref.derived) {
+            left = segment == left_of ? left : add_left(c, segment);
+            left_of = segment;
+            v->ref = left;
+        } else if (segment != COUNT_EXITS) {
+            v->ref = c->here.refs.at[segment];
+        } else {
+            exits = exits.index == COUNT_EXITS ? add_exits(c) : exits;
+            v->ref = exits;
         }
-        if (exits.index == COUNT_EXITS)
-            exits = add_exits(c);
-        v->ref = exits;
     }
 }
 

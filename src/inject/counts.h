@@ -7,12 +7,16 @@
  * segments. When a function is over, few counters are chosen that tell how often all segments that
  * matter were executed.
  *
+ * Before a branch, how often it goes one way is the count of the segment after it, and the other
+ * way what is left of that of its own segment.
+ *
  * Where an instruction traps, the rest of its segment was counted and not executed. CountTraps say
  * what to correct then, if somebody knows where it was.
  */
 #ifndef WHAMMC_INJECT_COUNTS_H
 #define WHAMMC_INJECT_COUNTS_H
 
+#include "event/branch.h"
 #include "plan/plan.h"
 #include "analysis/segment.h"
 #include "analysis/exits.h"
@@ -22,6 +26,7 @@
 typedef struct CountPoint {
     uint32_t func, offset, counter;
     bool after, last; /* last: of the body */
+    bool otherwise;   /* ... of a br_table, before which it is, only if that takes its default */
     uint32_t loop;    /* its number in Counts.loops, from 1; 0 = none */
 } CountPoint;
 
@@ -42,7 +47,11 @@ typedef struct CountValue {
     CountRef ref;
     bool flag;
 } CountValue;
+
+/* What is counted in place of a segment. */
 enum { COUNT_NONE = UINT32_MAX, COUNT_EXITS = 0x7fffffff };
+/* With the number of a segment: its count, less that of the next segment. */
+#define COUNT_LEFT UINT32_C(0x80000000)
 
 /* A part of a variable: `weight` times a counter. */
 typedef struct CountPart {
@@ -67,7 +76,8 @@ typedef struct CountsHere {
     bool found;
     Segments segments;
     uint32_t cursor;
-    uint32_t first_value; /* its values in `values`: until it is over, ref.index is the segment */
+    uint32_t first_value; /* its values in `values`: until it is over, ref.index is the segment, and
+                             ref.derived says COUNT_LEFT */
     Vec(struct CountShare) shares, by_var; /* in the order of the code; sorted */
     uint32_t nshares;                      /* as given, of which some are joined */
     uint32_t stage;                        /* traps before the key that was given last */
@@ -102,6 +112,8 @@ typedef struct Counts {
     uint32_t ndeficits; /* deficits of derived counts, numbered from 1 */
 
     bool exact_traps;
+    bool asks_ways, splits_tables; /* may be set first: ways of branches will be asked for, and of
+                                      br_tables */
     bool cuts_exits;
     int64_t proc_exit;
     CountsHere here; /* the current function */
@@ -122,14 +134,15 @@ void counts_enter(Counts *c, uint32_t func);
 typedef struct CountEvent {
     Event event;
     bool entering; /* a `loop`: only where control enters it, not where a branch goes back */
+    uint8_t ways;  /* WAY_..., if there are any: WAY_BOTH */
 } CountEvent;
-static inline CountEvent counts_event(const Action *a) {
-    return (CountEvent){a->event, a->variant->asks.entering};
+static inline CountEvent counts_event(const Action *a, unsigned ways) {
+    return (CountEvent){a->event, a->variant->asks.entering, (uint8_t)ways};
 }
 
 /* The segment of that function in which the probe of an event at a site would be; COUNT_NONE: it is
- * never executed; COUNT_EXITS: several, which stand for all ways out. Sites come in the order of
- * the code. */
+ * never executed; COUNT_EXITS: several, which stand for all ways out; with COUNT_LEFT: that
+ * segment's executions that the next one does not follow. Sites come in the order of the code. */
 uint32_t counts_segment(Counts *c, const Site *site, CountEvent event);
 
 /* Orders what is in one segment: twice the offset of the instruction, one more for what is after
@@ -155,7 +168,7 @@ static inline uint32_t counts_segment_before(Counts *c, uint32_t offset) {
  * and goes in the order of the code. */
 void counts_share(Counts *c, uint32_t var, uint32_t segment, uint32_t key, uint64_t amount);
 
-/* Asks for a CountValue of a segment (or COUNT_NONE, COUNT_EXITS): an index into `values`. It is
+/* Asks for a CountValue of a segment (as counts_segment gives it): an index into `values`. It is
  * `last`, the index that was given before or COUNT_NONE, if that is the same. */
 uint32_t counts_value(Counts *c, uint32_t segment, uint64_t amount, bool flag, uint32_t last);
 

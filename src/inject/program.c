@@ -210,7 +210,7 @@ static bool edit_func(Program *p, uint32_t func, bool ends, WasmBodyEdit *edit) 
 /* Nothing but counters goes into the body. */
 static bool is_apart(const void *ctx, uint32_t func) {
     const Program *p = ctx;
-    return p->target->enters_apart && !(p->touched[func] & TOUCHED_SITE) &&
+    return p->target->enters_apart && !(p->touched[func] & (TOUCHED_SITE | TOUCHED_LOCALS)) &&
            (int64_t)func != p->main && !p->unset.len;
 }
 

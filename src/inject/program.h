@@ -39,10 +39,11 @@ typedef struct Target {
 /* What pass 1 found in a function. */
 enum {
     TOUCHED = 1,
-    TOUCHED_END = 2,   /* code before the body's `end`, which branches reach */
-    TOUCHED_SITE = 4,  /* something is to be done at a site; else all is counted by segments */
-    TOUCHED_ENDS = 8,  /* it names a function at which the program ends */
-    TOUCHED_CODE = 16, /* probes have code in it */
+    TOUCHED_END = 2,     /* code before the body's `end`, which branches reach */
+    TOUCHED_SITE = 4,    /* something is to be done at a site; else all is counted by segments */
+    TOUCHED_ENDS = 8,    /* it names a function at which the program ends */
+    TOUCHED_CODE = 16,   /* probes have code in it */
+    TOUCHED_LOCALS = 32, /* what counts in it needs locals */
 };
 
 /* A local whose type has no null, and which a probe may leave unset: it is made nullable. */

@@ -24,6 +24,7 @@ struct Locations {
     Buf decoded;     /* a data URL's contents */
     Vec(LocationFrame) frames;
     PathPool paths; /* changed by options.maps */
+    Map sources;    /* of `map`: path -> number, when somebody asks */
 };
 
 /* ---- modules ---- */
@@ -224,14 +225,21 @@ static Str map_path(Locations *l, Str path) {
     return path;
 }
 
+static LocationFrame frame_of(Locations *l, const DwarfFrame *f) {
+    return (LocationFrame){.file = map_path(l, f->path),
+                           .line = f->line,
+                           .column = f->column,
+                           .function = f->name,
+                           .linkage = f->linkage,
+                           .declared_file = map_path(l, f->declared_path),
+                           .declared = f->declared};
+}
+
 static void ask_dwarf(Locations *l, uint32_t address) {
     const DwarfFrame *found;
     uint32_t n = dwarf_at(l->dwarf, address, &found);
-    for (uint32_t i = 0; i < n; i++) {
-        const DwarfFrame *f = &found[i];
-        vec_push(&l->frames,
-                 ((LocationFrame){map_path(l, f->path), f->line, f->column, f->name, f->linkage}));
-    }
+    for (uint32_t i = 0; i < n; i++)
+        vec_push(&l->frames, frame_of(l, &found[i]));
 }
 
 /* Mappings count from the function's start: those before are of another one. */
@@ -253,6 +261,39 @@ uint32_t locations_at(Locations *l, uint32_t func, uint32_t pc, const LocationFr
         ask_map(l, f, pc);
     *frames = l->frames.at;
     return l->frames.len;
+}
+
+/* ---- removed code ---- */
+
+/* Who wants to know of it. */
+typedef struct Finder {
+    Locations *l;
+    LocationFound *found;
+    void *ctx;
+} Finder;
+
+static void pass_on(void *ctx, const DwarfFrame *f) {
+    const Finder *finder = ctx;
+    LocationFrame frame = frame_of(finder->l, f);
+    finder->found(finder->ctx, &frame);
+}
+
+void locations_removed(Locations *l, LocationFound *line, LocationFound *function, void *ctx) {
+    if (!l->dwarf)
+        return;
+    dwarf_removed_lines(l->dwarf, pass_on, &(Finder){l, line, ctx});
+    dwarf_removed_functions(l->dwarf, pass_on, &(Finder){l, function, ctx});
+}
+
+/* ---- texts ---- */
+
+bool locations_text(Locations *l, Str path, Str *text) {
+    uint32_t n = l->map ? source_map_sources(l->map) : 0;
+    bool first = !l->sources.len;
+    for (uint32_t i = 0; first && i < n; i++)
+        map_put(&l->sources, map_path(l, source_map_path(l->map, i)), i, NULL);
+    const uint64_t *source = map_get(&l->sources, path);
+    return source && path.len && source_map_text(l->map, (uint32_t)*source, text);
 }
 
 /* ---- the end ---- */
@@ -283,6 +324,7 @@ void locations_close(Locations *l, Diags *diags) {
     vec_free(&l->frames);
     buf_free(&l->decoded);
     path_pool_free(&l->paths);
+    map_free(&l->sources);
     free(l->bodies);
     free(l);
 }

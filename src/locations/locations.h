@@ -22,6 +22,8 @@ typedef struct LocationFrame {
     uint32_t line, column; /* from 1; 0 = unknown */
     Str function;          /* its name in the source, without scopes; empty = unknown */
     Str linkage;           /* the linker's name, often mangled; empty = none */
+    Str declared_file;     /* where it is declared; empty = unknown */
+    uint32_t declared;     /* the line there; 0 = unknown */
 } LocationFrame;
 
 /* --path-map: paths that begin with `from`, a folder or a whole path, begin with `to` instead. */
@@ -60,6 +62,19 @@ bool locations_any(const Locations *l);
  * the function's own line. Returns how many: 0 if nothing is known.
  */
 uint32_t locations_at(Locations *l, uint32_t func, uint32_t pc, const LocationFrame **frames);
+
+/*
+ * What the linker has removed, but the debug information still describes: calls `line` for each
+ * line that the code had (the frame has nothing but file and line; a line can come several times),
+ * and `function` for each function (names, and where it is declared). Frames are valid during the
+ * call.
+ */
+typedef void LocationFound(void *ctx, const LocationFrame *frame);
+void locations_removed(Locations *l, LocationFound *line, LocationFound *function, void *ctx);
+
+/* The text of the source with this path, if the debug information has it: source maps can. It lives
+ * until locations_close. */
+bool locations_text(Locations *l, Str path, Str *text);
 
 /* Warns of what could not be read, now that the questions are over. */
 void locations_close(Locations *l, Diags *diags);

@@ -18,6 +18,11 @@ uint32_t locator_at(Locator *l, const WasmModule *m, uint32_t func, uint32_t pc,
     return locations_at(l->locations, func, pc, frames);
 }
 
+Locations *locator_open(Locator *l, const WasmModule *m) {
+    open(l, m);
+    return l->locations;
+}
+
 /* What a symbol stands for, or itself. */
 static Str demangled(Locator *l, Str symbol) {
     bool added;

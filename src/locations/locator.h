@@ -36,6 +36,9 @@ typedef struct Locator {
 uint32_t locator_at(Locator *l, const WasmModule *m, uint32_t func, uint32_t pc,
                     const LocationFrame **frames);
 
+/* What answers all of them, for who has many; until locator_close. */
+Locations *locator_open(Locator *l, const WasmModule *m);
+
 /* Valid until the next question; the texts until locator_close. */
 const LocatorPlace *locator_place(Locator *l, const WasmModule *m, uint32_t func, uint32_t pc);
 

@@ -14,10 +14,19 @@ typedef struct Source {
     bool known;
 } Source;
 
+/* The texts of a map's own sources, or of those of a section. */
+typedef struct Contents {
+    uint32_t first; /* of the sources */
+    Str list;       /* in JSON */
+    bool known;
+    Vec(Str) texts; /* when somebody asks; without ptr: none */
+} Contents;
+
 struct SourceMap {
     Arena arena;
     Str url;
     Vec(Source) sources;
+    Vec(Contents) contents;
     Vec(SourceMapping) mappings;
     PathPool paths;
     const char *problem;
@@ -149,19 +158,25 @@ static void settle_mappings(SourceMap *map) {
 
 /* The members of an object that matter here, as text. */
 typedef struct Members {
-    Str version, sources, source_root, mappings, sections; /* ptr NULL = there is none */
-    Str offset, map;                                       /* of a section */
-    Str line, column;                                      /* of an offset */
+    Str version, sources, contents, source_root, mappings, sections; /* ptr NULL = there is none */
+    Str offset, map;                                                 /* of a section */
+    Str line, column;                                                /* of an offset */
 } Members;
 
 static Str *member(Members *m, Str key) {
     const struct {
         const char *name;
         Str *into;
-    } known[] = {
-        {"version", &m->version},   {"sources", &m->sources},   {"sourceRoot", &m->source_root},
-        {"mappings", &m->mappings}, {"sections", &m->sections}, {"offset", &m->offset},
-        {"map", &m->map},           {"line", &m->line},         {"column", &m->column}};
+    } known[] = {{"version", &m->version},
+                 {"sources", &m->sources},
+                 {"sourceRoot", &m->source_root},
+                 {"sourcesContent", &m->contents},
+                 {"mappings", &m->mappings},
+                 {"sections", &m->sections},
+                 {"offset", &m->offset},
+                 {"map", &m->map},
+                 {"line", &m->line},
+                 {"column", &m->column}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (str_is(key, known[i].name))
             return known[i].into;
@@ -218,6 +233,8 @@ static bool read_plain(SourceMap *map, const Members *m, uint32_t column) {
     if (!m->mappings.ptr || !read_sources(map, m))
         return false;
     place.nsources = map->sources.len - place.first_source;
+    if (m->contents.ptr)
+        vec_push(&map->contents, ((Contents){.first = place.first_source, .list = m->contents}));
     read_mappings(map, m->mappings, &place);
     return true;
 }
@@ -283,6 +300,9 @@ SourceMap *source_map_read(Str json, Str url, const char **error) {
 void source_map_free(SourceMap *map) {
     if (!map)
         return;
+    for (uint32_t i = 0; i < map->contents.len; i++)
+        vec_free(&map->contents.at[i].texts);
+    vec_free(&map->contents);
     vec_free(&map->sources);
     vec_free(&map->mappings);
     path_pool_free(&map->paths);
@@ -334,4 +354,38 @@ Str source_map_path(SourceMap *map, uint32_t source) {
     buf_free(&name);
     buf_free(&path);
     return s->path;
+}
+
+/* ---- texts ---- */
+
+static void read_contents(SourceMap *map, Contents *c) {
+    Json j = {&map->arena, c->list.ptr, c->list.ptr + c->list.len};
+    c->known = true;
+    if (!json_char(&j, '[') || json_char(&j, ']'))
+        return;
+    do {
+        Str text;
+        json_blanks(&j);
+        bool string = j.at < j.end && *j.at == '"';
+        if (!json_value(&j, &text))
+            return;
+        vec_push(&c->texts, string ? text : (Str){0});
+    } while (json_char(&j, ','));
+}
+
+uint32_t source_map_sources(const SourceMap *map) {
+    return map->sources.len;
+}
+
+bool source_map_text(SourceMap *map, uint32_t source, Str *text) {
+    uint32_t i = map->contents.len;
+    while (i && map->contents.at[i - 1].first > source)
+        i--;
+    if (!i)
+        return false;
+    Contents *c = &map->contents.at[i - 1];
+    if (!c->known)
+        read_contents(map, c);
+    *text = source - c->first < c->texts.len ? c->texts.at[source - c->first] : (Str){0};
+    return text->ptr != NULL;
 }

@@ -37,4 +37,8 @@ const SourceMapping *source_map_at(const SourceMap *map, uint32_t first, uint32_
  * pointers. */
 Str source_map_path(SourceMap *map, uint32_t source);
 
+/* How many sources there are; the text of one, if the map has it (sourcesContent). */
+uint32_t source_map_sources(const SourceMap *map);
+bool source_map_text(SourceMap *map, uint32_t source, Str *text);
+
 #endif

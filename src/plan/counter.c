@@ -15,6 +15,7 @@ static const char *const reasons[] = {
     [WHY_AMOUNT] = "the amount that is added is known only at run time",
     [WHY_STATEMENT] = "this does more than count",
     [WHY_CONDITION] = "this condition is decided at run time",
+    [WHY_WAYS] = "changes differently on the two ways of the branch",
     [WHY_EVENT] = "this event cannot be counted by segments",
 };
 
@@ -190,6 +191,10 @@ static void look_at_expr(Look *l, const Expr *e) {
     if (e->annotation == ANN_INIT || e->annotation == ANN_EXIT)
         l->when = e->annotation == ANN_INIT ? WHEN_START : WHEN_REPORT;
     l->tells |= is_telling(l->c, e);
+    if (l->v->branches && branch_way(l->v->event, e)) {
+        l->c->asks_ways = true;
+        l->c->splits_tables |= l->v->event.op == WASM_OP_BR_TABLE;
+    }
     if (e->kind == EXPR_NAME || e->kind == EXPR_INDEX || e->kind == EXPR_FIELD)
         read_place(l, e);
     if (e->kind == EXPR_CALL && e->fn)
@@ -328,6 +333,21 @@ static void add_sums(Counters *c) {
     }
 }
 
+/* Whether a probe assigns to the operand that decides where a branch leads. */
+static bool changes_way(const Variant *v) {
+    for (uint32_t i = 0; i < v->args.len; i++)
+        if (v->args.at[i].assigned && v->args.at[i].n == 0)
+            return true;
+    return false;
+}
+
+static void find_changes(Counters *c) {
+    for (uint32_t i = 0; i < c->plan->actions.len; i++) {
+        const Action *a = &c->plan->actions.at[i];
+        c->changes |= branch_has_ways(a->event) && changes_way(a->variant);
+    }
+}
+
 static void look_at_variant(Look *l, const Variant *v) {
     l->v = v;
     l->when = v->event.kind == EVENT_BEGIN                                  ? WHEN_START
@@ -363,6 +383,7 @@ static bool functions_tell(Look *l) {
 void counters_init(Counters *c, const Plan *plan, unsigned can) {
     *c = (Counters){.plan = plan, .can = can};
     add_sums(c);
+    find_changes(c);
     Look l = {.c = c};
     l.fn_when = mem_zalloc(plan->fns.len + 1u);
     c->fns_tell = functions_tell(&l);
@@ -419,8 +440,8 @@ typedef struct Reading {
     Counters *c;
     const Shape *shape;
     Counting out;
-    bool left; /* by a `return` */
-    Map last;  /* by sum: the index of the last addition to it */
+    unsigned ways; /* on which the statement is executed: WAY_...; 0 = on none any more */
+    Map last;      /* by sum: the index of the last addition to it */
 } Reading;
 
 /* `var`: the reason is about it; NULL if not. */
@@ -433,16 +454,35 @@ static bool refuse(Reading *r, WhyNot why, const Var *var, Span span) {
 
 static bool read_block(Reading *r, const Block *b);
 
-static bool read_if(Reading *r, const Stmt *s) {
-    for (uint32_t i = 0; i < s->narms; i++) {
-        const Expr *cond = s->arms[i].cond;
-        Tri is =
-            cond ? shape_decide(r->shape->variant, UINT64_MAX, r->shape->atoms, cond) : TRI_YES;
-        if (is == TRI_UNKNOWN)
-            return refuse(r, WHY_CONDITION, NULL, cond->span);
-        if (is == TRI_YES)
-            return read_block(r, &s->arms[i].body);
+/* On which of these ways a condition is true; false: it depends on more than that. */
+static bool decide_ways(const Reading *r, const Expr *cond, unsigned ways, unsigned *out) {
+    const Variant *v = r->shape->variant;
+    uint64_t atoms = r->shape->atoms;
+    bool may = r->c->can & COUNTERS_WAYS && v->branches && !r->c->changes;
+    Tri is = shape_decide(v, UINT64_MAX, atoms, cond);
+    Tri taken = is, not_taken = is;
+    if (is == TRI_UNKNOWN && may) {
+        taken = shape_decide(v, UINT64_MAX, atoms | SHAPE_TAKEN, cond);
+        not_taken = shape_decide(v, UINT64_MAX, atoms | SHAPE_NOT_TAKEN, cond);
     }
+    *out = ways & ((taken == TRI_YES ? WAY_TAKEN : 0) | (not_taken == TRI_YES ? WAY_NOT_TAKEN : 0));
+    return !(ways & WAY_TAKEN && taken == TRI_UNKNOWN) &&
+           !(ways & WAY_NOT_TAKEN && not_taken == TRI_UNKNOWN);
+}
+
+static bool read_if(Reading *r, const Stmt *s) {
+    unsigned rest = r->ways, after = 0;
+    for (uint32_t i = 0; i < s->narms && rest; i++) {
+        const Expr *cond = s->arms[i].cond;
+        r->ways = rest;
+        if (cond && !decide_ways(r, cond, rest, &r->ways))
+            return refuse(r, WHY_CONDITION, NULL, cond->span);
+        rest &= ~r->ways;
+        if (!read_block(r, &s->arms[i].body))
+            return false;
+        after |= r->ways;
+    }
+    r->ways = rest | after;
     return true;
 }
 
@@ -463,6 +503,7 @@ static void put_addition(Reading *r, Addition a) {
     bool first;
     uint64_t *last = map_put(&r->last, place, index, &first);
     a.again = !first;
+    a.ways = (uint8_t)r->ways;
     if (first)
         map_put(&r->c->first_additions, place, index, NULL);
     else
@@ -533,7 +574,7 @@ static bool read_stmt(Reading *r, const Stmt *s) {
     if (s->kind == STMT_IF)
         return read_if(r, s);
     if (s->kind == STMT_RETURN && !s->value)
-        r->left = true;
+        r->ways = 0;
     else if (is_addition(s, &terms) || is_setting(r, s, &terms))
         ok = read_change(r, s, &terms);
     else
@@ -543,7 +584,7 @@ static bool read_stmt(Reading *r, const Stmt *s) {
 }
 
 static bool read_block(Reading *r, const Block *b) {
-    for (const Stmt *s = b->first; s && !r->left; s = s->next)
+    for (const Stmt *s = b->first; s && r->ways; s = s->next)
         if (!read_stmt(r, s))
             return false;
     return true;
@@ -561,17 +602,28 @@ static bool check_vars(Reading *r) {
     return true;
 }
 
+/* A row is a multiple of how often one thing happened. */
+static bool check_ways(Reading *r) {
+    for (uint32_t i = r->out.first; i < r->c->additions.len; i++) {
+        const Addition *a = &r->c->additions.at[i];
+        const Sum *s = &r->c->sums.at[a->sum];
+        if (s->of_sites && a->next && r->c->additions.at[a->next].ways != a->ways)
+            return refuse(r, WHY_WAYS, s->var, s->span);
+    }
+    return true;
+}
+
 static Counting read_shape(Counters *c, const Shape *shape) {
     const Variant *v = shape->variant;
-    Reading r = {.c = c, .shape = shape, .out.first = c->additions.len};
+    Reading r = {.c = c, .shape = shape, .out.first = c->additions.len, .ways = WAY_BOTH};
     const Expr *predicate = v->probe->predicate;
     if (!is_countable(c, v->event))
         refuse(&r, WHY_EVENT, NULL, v->probe->rule.span);
-    else if (predicate && (shape_decide(v, UINT64_MAX, shape->atoms, predicate) != TRI_YES ||
+    else if (predicate && (!decide_ways(&r, predicate, WAY_BOTH, &r.ways) ||
                            (shape->atoms & SHAPE_ENTERING && !v->asks.entering)))
         refuse(&r, WHY_PREDICATE, NULL, predicate->span);
-    else if (check_vars(&r))
-        read_block(&r, &v->probe->body);
+    else if (check_vars(&r) && read_block(&r, &v->probe->body))
+        check_ways(&r);
     map_free(&r.last);
     return r.out;
 }

@@ -9,11 +9,13 @@
  * made, is not restricted: sums and flags are brought up to date first (Sum.late).
  *
  * A shape is a *counter* if its body does nothing but add static amounts to sums, and set flags:
- * then the number of executions of each site determines its effect.
+ * then the number of executions of each site determines its effect. Before a branch, parts of the
+ * body may depend on which way it goes (branch.h).
  */
 #ifndef WHAMMC_PLAN_COUNTER_H
 #define WHAMMC_PLAN_COUNTER_H
 
+#include "event/branch.h"
 #include "plan/plan.h"
 
 /* Why something is no counter; with the location, if there is one. */
@@ -29,6 +31,7 @@ typedef enum WhyNot {
     WHY_AMOUNT,    /* the amount is known only at run time */
     WHY_STATEMENT, /* the body does something else */
     WHY_CONDITION, /* a condition in it is decided at run time */
+    WHY_WAYS,      /* the variable of a site depends on which way a branch goes, and more */
     WHY_EVENT,     /* the event cannot be counted by segments */
 } WhyNot;
 
@@ -39,7 +42,8 @@ enum {
     COUNTERS_LATE = 4,   /* bring sums up to date before code looks at them */
     COUNTERS_SMALL = 8,  /* integers of 8 and 16 bits */
     COUNTERS_EXITS = 16, /* count func:exit */
-    COUNTERS_ALL = 31,
+    COUNTERS_WAYS = 32,  /* count which way branches go */
+    COUNTERS_ALL = 63,
     COUNTERS_MONITOR = COUNTERS_FLAGS | COUNTERS_LATE, /* in monitor modules */
 };
 
@@ -63,6 +67,7 @@ typedef struct Addition {
     const Expr *by; /* static; NULL = 1. What is assigned to a flag */
     bool minus;
     bool again;    /* the shape has an addition to this sum before */
+    uint8_t ways;  /* of a branch on which it happens: WAY_... */
     uint32_t next; /* the index of its next one; 0 = this is the last */
 } Addition;
 enum { ADDITION_NO_KEY = UINT32_MAX };
@@ -80,6 +85,9 @@ typedef struct Counters {
     unsigned can;         /* COUNTERS_... */
     Vec(Sum) sums;        /* variables by PlanVar.id, then those of maps */
     uint32_t *map_sums;   /* by index into Plan.cell_maps: the first leaf's; the mark's is last */
+    bool changes;         /* a probe changes which way branches go */
+    bool asks_ways;       /* some condition is which way a branch goes, */
+    bool splits_tables;   /* ... whether a br_table takes its default */
     bool *tells;          /* by index into Plan.variants: when it runs a report may be due */
     bool fns_tell;        /* ... in some function of a script */
     Vec(Counting) shapes; /* by Shape.index, as far as asked for */

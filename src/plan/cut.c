@@ -133,6 +133,7 @@ static void cut_real_element(Cut *c, Expr *e) {
     describe_map(e->var->type, &text);
     e->slot = text_slot(c, (Str){(char *)text.data, (uint32_t)text.len});
     buf_free(&text);
+    c->v->nelements++;
     cut_expr(c, &e->args[0]);
 }
 

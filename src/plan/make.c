@@ -4,6 +4,7 @@
 #include "plan/make.h"
 
 #include "event/blame.h"
+#include "event/branch.h"
 #include "plan/cell.h"
 #include "plan/cut.h"
 #include "event/derive.h"
@@ -222,6 +223,7 @@ static Variant *add_variant(Plan *plan, Script *script, uint32_t source, Event e
     v->source = source;
     v->script = p->script;
     v->event = e;
+    v->branches = branch_has_ways(e);
     v->alt.is = e.mode == MODE_ALT || e.mode == MODE_BLOCK_ALT;
     bool only = p->events.len == 1 && !v->alt.is; /* alt bodies may be retyped */
     v->probe = only ? p->probe : ast_clone_probe(script, p->probe);
@@ -340,14 +342,16 @@ static bool plan_events(Plan *plan, uint32_t source, const Events *events, uint3
         uint64_t *group = map_put(&groups, (Str){(char *)key.data, (uint32_t)key.len},
                                   plan->variants.len, &added);
         if (added) {
-            Variant *v = add_variant(plan, plan->scripts.at[script], source, e);
+            Variant *made = add_variant(plan, plan->scripts.at[script], source, e);
             Diags *messages = blame_group(&blame);
-            v->impossible = impossible;
-            ok &= impossible || make_variant(plan, v, buf_cstr(&all), messages);
+            made->impossible = impossible;
+            ok &= impossible || make_variant(plan, made, buf_cstr(&all), messages);
         }
+        Variant *v = plan->variants.at[*group];
+        v->branches = v->branches && branches_alike(v->event, e);
         blame_event(&blame, e, (uint32_t)*group - first);
         uint32_t own = number_of(plan, &probe->rule, e, number);
-        vec_push(&plan->actions, ((Action){plan->variants.at[*group], e, own, 0}));
+        vec_push(&plan->actions, ((Action){v, e, own, 0}));
     }
     blame_report(&blame, &probe->rule, diags);
     blame_free(&blame);

@@ -53,12 +53,16 @@ typedef struct Shape {
     void *exit;      /* what runs for each site before a report; NULL = nothing */
 } Shape;
 
-enum { MAX_ATOMS = 62 };
+enum { MAX_ATOMS = 60 };
 
 /* Beside the values of atoms: `back_edge` is false (ENTERING), true (BACK); else it is known when
  * the program runs. Shapes whose predicate it makes false are ENTERING. */
 #define SHAPE_BACK     (UINT64_C(1) << 62)
 #define SHAPE_ENTERING (UINT64_C(1) << 63)
+
+/* What to assume of a branch (branch.h); no shape has it. */
+#define SHAPE_TAKEN     (UINT64_C(1) << 60)
+#define SHAPE_NOT_TAKEN (UINT64_C(1) << 61)
 
 /* On which ways through it an alt body supplies the results of the instruction. */
 typedef enum Supply { SUPPLY_NEVER, SUPPLY_SOMETIMES, SUPPLY_ALWAYS } Supply;
@@ -129,7 +133,8 @@ typedef struct Variant {
     Probe *probe;    /* the typed copy */
     uint32_t source; /* index into Plan.probes */
     uint32_t script;
-    Event event; /* a representative */
+    Event event;   /* a representative */
+    bool branches; /* its events are branches, at which a condition means the same (branch.h) */
     Vec(Expr *) atoms;
     Vec(Expr *) consts;
     Vec(CellKey) keys; /* Expr.slot - 1 of an element is the index */
@@ -147,6 +152,7 @@ typedef struct Variant {
     bool impossible;      /* a bound or the predicate cannot hold */
     bool off;             /* the predicate cannot, because of constants; nothing else is planned */
     bool may_lack_consts; /* there may be sites at which a constant has no value */
+    uint32_t nelements;   /* elements of maps that are not cells */
     bool has_texts;       /* some constants are strings */
     VariantAlt alt;
     uint32_t *vars; /* by Var.index: PlanVar id, UINT32_MAX for plain locals; of a scope: the
@@ -335,8 +341,8 @@ static inline Tri tri_decisive(Op op) {
     return tri_of(op == OP_OR);
 }
 
-/* A condition of a variant with the atoms in `known` decided, to what `atoms` (Shape.atoms) says;
- * TRI_UNKNOWN: it depends on the others and on what is dynamic. */
+/* A condition of a variant with the atoms in `known` decided, to what `atoms` (Shape.atoms, with
+ * what is assumed) says; TRI_UNKNOWN: it depends on the others and on what is dynamic. */
 Tri shape_decide(const Variant *v, uint64_t known, uint64_t atoms, const Expr *e);
 
 /* Evaluating it may have effects: then `dynamic && false` is not just false. */

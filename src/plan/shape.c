@@ -3,6 +3,7 @@
  */
 #include "plan/plan.h"
 
+#include "event/branch.h"
 #include "plan/statics.h"
 #include "library/builtin.h"
 
@@ -25,6 +26,11 @@ Tri shape_decide(const Variant *v, uint64_t known, uint64_t atoms, const Expr *e
     Value value;
     if (is_back_edge(e) && atoms & (SHAPE_BACK | SHAPE_ENTERING))
         return tri_of(atoms & SHAPE_BACK);
+    if (atoms & (SHAPE_TAKEN | SHAPE_NOT_TAKEN)) {
+        unsigned way = branch_way(v->event, e);
+        if (way)
+            return tri_of(way == (atoms & SHAPE_TAKEN ? WAY_TAKEN : WAY_NOT_TAKEN));
+    }
     if (e->slot && e->type->kind == TYPE_BOOL && e->slot <= v->atoms.len &&
         v->atoms.at[e->slot - 1] == e)
         return known >> (e->slot - 1) & 1 ? tri_of(atoms >> (e->slot - 1) & 1) : TRI_UNKNOWN;

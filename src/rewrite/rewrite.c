@@ -243,9 +243,31 @@ static void guard(Rewrite *r, const Site *site, const Match *matches, uint32_t n
     pieces_add(&r->p.pieces, WASM_REPLACE, site->pc, RANK_PROBE, from, code->len);
 }
 
-static void put_count(const Rewrite *r, const CountPoint *p, Pieces *pieces) {
+/* Before a br_table: adds one if its operand is beyond its targets. Needs no branch. */
+static void put_otherwise(Rewrite *r, const CountPoint *p, Pieces *pieces) {
     Buf *code = &pieces->code;
     size_t from = code->len;
+    EmitNumber counter = store_counter(&r->store, &r->p.m, p->counter);
+    WasmCode at;
+    WasmInstr table;
+    wasm_func_code(&r->p.m, p->func, &at);
+    at.at = at.start + p->offset;
+    wasm_next(&at, &table);
+    uint32_t index = pool_take(&r->p.splicer.pool, WASM_I32);
+    emit(code, "local.tee %u", index);
+    emit_update(code, counter, "local.get %u i32.const %u i32.ge_u i64.extend_i32_u i64.add", index,
+                table.count);
+    pool_give_back(&r->p.splicer.pool, index);
+    pieces_add(pieces, WASM_BEFORE, p->offset, RANK_PROBE, from, code->len);
+}
+
+static void put_count(Rewrite *r, const CountPoint *p, Pieces *pieces) {
+    Buf *code = &pieces->code;
+    size_t from = code->len;
+    if (p->otherwise) {
+        put_otherwise(r, p, pieces);
+        return;
+    }
     if (p->loop) {
         loop_count_put_entry(&r->store, &r->p.m, p->loop - 1, code);
         pieces_add_count(pieces, WASM_BEFORE, p->offset, from, code->len);
@@ -259,7 +281,7 @@ static void put_count(const Rewrite *r, const CountPoint *p, Pieces *pieces) {
 
 /* Pass 2, before the sites of a function: its counters. */
 static void enter(void *self, uint32_t func, Pieces *pieces) {
-    const Rewrite *r = self;
+    Rewrite *r = self;
     uint32_t n = 0;
     const CountPoint *points = r->store.counts ? counts_points(r->store.counts, func, &n) : NULL;
     for (uint32_t i = 0; i < n; i++)
@@ -321,6 +343,7 @@ static bool compile(Rewrite *r, const Template **init, bool *accesses) {
                       .cells_in_memory = r->store.in_memory};
     gen.memory_index = r->store.memory == UINT32_MAX ? 0 : r->store.memory;
     gen.imported = r->options->link == LINK_IMPORT;
+    gen.pages = !gen.imported && fill_can_keep_pages(&r->store);
     Site nowhere = plan_nowhere(r->p.plan, &r->p.m);
     gen.nowhere = &nowhere;
     gen.accesses = accesses;
@@ -465,6 +488,8 @@ static void close_counts(Rewrite *r) {
         CountPoint *p = &counts->points.at[i];
         if (p->last)
             r->p.touched[p->func] |= TOUCHED_END;
+        if (p->otherwise)
+            r->p.touched[p->func] |= TOUCHED_LOCALS;
         if (r->p.touched[p->func] & TOUCHED_CODE)
             p->loop = 0; /* the code may change locals */
     }

@@ -23,6 +23,8 @@ void coalesce_init(Coalesce *c, const Plan *plan, const WasmModule *m, bool exac
     *c = (Coalesce){.plan = plan, .m = m, .func = COUNT_NONE};
     counters_init(&c->counters, plan, COUNTERS_ALL);
     counts_init(&c->counts, m, exact_traps);
+    c->counts.asks_ways = c->counters.asks_ways;
+    c->counts.splits_tables = c->counters.splits_tables;
     if (plan->by_kind[EVENT_FUNC_EXIT].len)
         counts_cut_exits(&c->counts, program_proc_exit(m));
     for (uint32_t i = 0; i < plan->actions.len; i++) {
@@ -79,7 +81,8 @@ static uint32_t variable_of(const Coalesce *c, MapCells *cells, const Site *site
 }
 
 void coalesce_each_share(Coalesce *c, MapCells *cells, const Site *site, const Match *match,
-                         void (*add)(void *ctx, uint32_t var, uint64_t amount), void *ctx) {
+                         void (*add)(void *ctx, uint32_t var, uint64_t amount, unsigned ways),
+                         void *ctx) {
     Counting k = *counters_shape(&c->counters, match->shape);
     for (uint32_t i = k.first; i < k.first + k.n; i++) {
         const Addition *a = &c->counters.additions.at[i];
@@ -87,37 +90,36 @@ void coalesce_each_share(Coalesce *c, MapCells *cells, const Site *site, const M
             continue;
         uint32_t var = variable_of(c, cells, site, match, a);
         if (var != COUNT_NONE)
-            add(ctx, var, addition_amount(&c->counters, a, site));
+            add(ctx, var, addition_amount(&c->counters, a, site), a->ways);
     }
 }
 
 /* Where shares are added. */
 typedef struct SharePlace {
     Counts *counts;
-    uint32_t segment, key;
+    const Site *site;
+    const Action *action;
 } SharePlace;
 
-static void add_share(void *ctx, uint32_t var, uint64_t amount) {
+static void add_share(void *ctx, uint32_t var, uint64_t amount, unsigned ways) {
     const SharePlace *p = ctx;
-    counts_share(p->counts, var, p->segment, p->key, amount);
+    CountEvent event = counts_event(p->action, ways);
+    counts_share(p->counts, var, counts_segment(p->counts, p->site, event),
+                 counts_key(p->site, event), amount);
 }
 
 void coalesce_note(Coalesce *c, MapCells *cells, const Site *site, const Match *match) {
-    CountEvent event = counts_event(match->action);
-    SharePlace place = {&c->counts, counts_segment(&c->counts, site, event),
-                        counts_key(site, event)};
+    SharePlace place = {&c->counts, site, match->action};
     coalesce_each_share(c, cells, site, match, add_share, &place);
 }
 
-uint64_t coalesce_amount(Coalesce *c, const Site *site, const Match *match, uint32_t var,
-                         bool *flag) {
+CountedAmount coalesce_amount(Coalesce *c, const Site *site, const Match *match, uint32_t var) {
     counters_shape(&c->counters, match->shape);
     const Addition *a = counters_first(&c->counters, match->shape, var);
-    uint64_t amount = 0;
-    *flag = c->counters.sums.at[var].flag;
+    CountedAmount out = {.flag = c->counters.sums.at[var].flag, .ways = a ? a->ways : WAY_BOTH};
     for (; a; a = counters_next(&c->counters, a))
-        amount = (*flag ? 0 : amount) + addition_amount(&c->counters, a, site);
-    return amount;
+        out.amount = (out.flag ? 0 : out.amount) + addition_amount(&c->counters, a, site);
+    return out;
 }
 
 /* What is to be corrected after traps is added to script and shared variables, but not to flags,

@@ -42,13 +42,19 @@ bool coalesce_takes(Coalesce *c, const Site *site, const Match *match);
  * which are there. */
 void coalesce_note(Coalesce *c, MapCells *cells, const Site *site, const Match *match);
 
-/* Calls add() with each variable and amount of that. */
+/* Calls add() with each variable and amount of that, and the ways of a branch (WAY_...) on which it
+ * is added. */
 void coalesce_each_share(Coalesce *c, MapCells *cells, const Site *site, const Match *match,
-                         void (*add)(void *ctx, uint32_t var, uint64_t amount), void *ctx);
+                         void (*add)(void *ctx, uint32_t var, uint64_t amount, unsigned ways),
+                         void *ctx);
 
-/* ... what each execution adds to an unshared variable, or sets it to (*flag). */
-uint64_t coalesce_amount(Coalesce *c, const Site *site, const Match *match, uint32_t var,
-                         bool *flag);
+/* ... what each execution adds to an unshared variable, or sets it to. */
+typedef struct CountedAmount {
+    uint64_t amount;
+    bool flag;
+    uint8_t ways; /* of a branch: WAY_... */
+} CountedAmount;
+CountedAmount coalesce_amount(Coalesce *c, const Site *site, const Match *match, uint32_t var);
 
 /* Pass 1 is over. */
 void coalesce_close(Coalesce *c);

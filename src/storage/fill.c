@@ -8,6 +8,7 @@
 
 #include "inject/splice_hole.h"
 #include "wasm/emit.h"
+#include "../../stdlib/runtime/values.h" /* values_kept_page */
 
 /* ---- words: the slots of unshared variables ---- */
 
@@ -138,6 +139,25 @@ static void put_resolve(const Fill *f, Splicer *s, const WasmInstr *i) {
     shadow_put_lookup(f->shadow, i, s->out);
 }
 
+/* ---- pages of maps ---- */
+
+bool fill_can_keep_pages(const Store *store) {
+    return store->nelements <= VALUES_KEPT_PAGES;
+}
+
+/* The address where the code of an element keeps the page that it used last; each has its own. */
+static uint32_t kept_page(Fill *f, const Site *site, uint32_t element) {
+    f->key.len = 0;
+    buf_u32le(&f->key, element);
+    buf_u32le(&f->key, site->func);
+    buf_u32le(&f->key, site->pc);
+    bool added;
+    uint64_t n = *map_put(&f->kept, (Str){(char *)f->key.data, (uint32_t)f->key.len}, f->kept.len,
+                          &added);
+    assert(n < VALUES_KEPT_PAGES);
+    return values_kept_page((uint32_t)n);
+}
+
 /* ---- the back end ---- */
 
 static void fill(void *ctx, Splicer *s, const Hole *h, const Variant *v, const Site *site) {
@@ -165,6 +185,7 @@ static void fill(void *ctx, Splicer *s, const Hole *h, const Variant *v, const S
     case HOLE_DEPTH: hole_put_call(s, br_table_function(f->br_tables, site->instr)); break;
     case HOLE_DUP: put_dup(f, s, v->dups.at[h->n].memory, site); break;
     case HOLE_TEXT: store_push_text(f->store, f->m, h->n, s->out); break;
+    case HOLE_PAGE: put_i32(s->out, (int32_t)kept_page(f, site, h->n)); break;
     case HOLE_MEMORY: memory_put_call(f->memories, h->n, site, s->out); break;
     case HOLE_FLUSH:
         if (f->due != UINT32_MAX)
@@ -204,6 +225,7 @@ void fill_free(Fill *f) {
     vec_free(&f->cursor.next);
     vec_free(&f->slots);
     buf_free(&f->key);
+    map_free(&f->kept);
 }
 
 void fill_restart(Fill *f) {

@@ -44,6 +44,7 @@ typedef struct Fill {
     SlotCursor cursor;
     Vec(uint64_t) slots; /* of the current match */
     LastElement last;
+    Map kept; /* places where code keeps a page of a map: number, by element and site */
     Buf key; /* scratch */
 } Fill;
 
@@ -51,6 +52,10 @@ typedef struct Fill {
  * afterwards. */
 void fill_init(Fill *fill, Splicer *s, const WasmModule *m, const Plan *plan, const Store *store);
 void fill_free(Fill *f);
+
+/* Whether there is such a place for each element at each site. If there were not, code would be large
+ * anyway. */
+bool fill_can_keep_pages(const Store *store);
 
 /* The sites come once more, from the first on. */
 void fill_restart(Fill *f);

@@ -33,9 +33,9 @@ static bool adds_the_same(const Store *s, const Counting *counting, WasmOp op) {
     return true;
 }
 
-static void add_share(void *ctx, uint32_t var, uint64_t amount) {
+static void add_share(void *ctx, uint32_t var, uint64_t amount, unsigned ways) {
     KindCounts *k = ctx;
-    vec_push(&k->shares, ((KindShare){var, amount}));
+    vec_push(&k->shares, ((KindShare){var, ways, amount}));
 }
 
 static void add_rows(KindCounts *k, Store *s, const Site *site, const Match *match) {
@@ -44,15 +44,16 @@ static void add_rows(KindCounts *k, Store *s, const Site *site, const Match *mat
         const Var *var = v->probe->vars[i];
         if (var->storage != STORAGE_UNSHARED || !var->report)
             continue;
-        CountedRow row = {.var = v->vars[var->index], .probe = store_action_row(s, match->action)};
-        row.amount = coalesce_amount(s->coalesce, site, match, row.var, &row.flag);
-        vec_push(&k->rows, row);
+        uint32_t id = v->vars[var->index];
+        CountedAmount amount = coalesce_amount(s->coalesce, site, match, id);
+        uint32_t probe = store_action_row(s, match->action, amount.ways);
+        vec_push(&k->rows, ((CountedRow){.var = id, .probe = probe, .k = amount}));
     }
 }
 
 static void add_match(KindCounts *k, Store *s, const Site *site, const Match *match) {
     KindMatch m = {.action = match->action,
-                   .event = counts_event(match->action),
+                   .event = counts_event(match->action, WAY_BOTH),
                    .before = match->action->event.mode == MODE_BEFORE,
                    .first_share = k->shares.len,
                    .first_row = k->rows.len};
@@ -62,6 +63,10 @@ static void add_match(KindCounts *k, Store *s, const Site *site, const Match *ma
     m.nshares = k->shares.len - m.first_share;
     m.nrows = k->rows.len - m.first_row;
     m.before = m.before && !m.event.entering;
+    for (uint32_t i = m.first_share; i < k->shares.len; i++)
+        m.ways |= k->shares.at[i].ways != WAY_BOTH;
+    for (uint32_t i = m.first_row; i < k->rows.len; i++)
+        m.ways |= k->rows.at[i].k.ways != WAY_BOTH;
     vec_push(&k->matches, m);
 }
 
@@ -80,8 +85,32 @@ static void find(KindCounts *k, Store *s, const Site *site, const Match *matches
 
 /* ---- at each ---- */
 
+/* ... where some of it happens only on one way of a branch. */
+static void count_ways(const KindCounts *k, Store *s, const Site *site, const KindMatch *m) {
+    Counts *counts = &s->coalesce->counts;
+    CountEvent event = m->event;
+    for (uint32_t i = m->first_share; i < m->first_share + m->nshares; i++) {
+        const KindShare *share = &k->shares.at[i];
+        event.ways = (uint8_t)share->ways;
+        counts_share(counts, share->var, counts_segment(counts, site, event),
+                     counts_key(site, event), share->amount);
+    }
+    for (uint32_t i = m->first_row; i < m->first_row + m->nrows; i++) {
+        CountedRow row = k->rows.at[i];
+        event.ways = row.k.ways;
+        row.segment = counts_segment(counts, site, event);
+        store_count_row(s, site, &row);
+    }
+}
+
 static inline void count(const KindCounts *k, Store *s, const Site *site, const KindMatch *m) {
     Counts *counts = &s->coalesce->counts;
+    if (m->ways) {
+        m->action->sites++;
+        s->sites++;
+        count_ways(k, s, site, m);
+        return;
+    }
     uint32_t segment = m->before ? counts_segment_before(counts, site->pc)
                                  : counts_segment(counts, site, m->event);
     m->action->sites++;

@@ -10,6 +10,7 @@
 /* A share of a variable of Counts. */
 typedef struct KindShare {
     uint32_t var;
+    unsigned ways; /* of a branch: WAY_... */
     uint64_t amount;
 } KindShare;
 
@@ -17,6 +18,7 @@ typedef struct KindMatch {
     Action *action;
     CountEvent event;
     bool before; /* ... the instruction, without more ado */
+    bool ways;   /* some of it only on one way of a branch */
     uint32_t first_share, nshares, first_row, nrows;
 } KindMatch;
 

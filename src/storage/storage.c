@@ -103,7 +103,7 @@ void store_init(Store *s, const Plan *plan) {
     s->global = mem_zalloc(sizeof *s->global * (n + 1u));
     s->group_of = mem_zalloc(sizeof *s->group_of * (n + 1u));
     s->map_of = mem_zalloc(sizeof *s->map_of * (n + 1u));
-    s->image_probe = mem_zalloc(sizeof *s->image_probe * (plan->actions.len + 1u));
+    s->image_probe = mem_zalloc(sizeof *s->image_probe * 2 * (plan->actions.len + 1u));
     Map groups = {0}, frames = {0};
     for (uint32_t i = 0; i < n; i++) {
         const PlanVar *v = &plan->vars.at[i];
@@ -142,13 +142,14 @@ void store_free(Store *s) {
     map_free(&s->texts.ids);
 }
 
-uint32_t store_action_row(Store *s, const Action *a) {
-    uint32_t *id = &s->image_probe[a - s->plan->actions.at];
+uint32_t store_action_row(Store *s, const Action *a, unsigned ways) {
+    int32_t place = counts_place(counts_event(a, ways));
+    uint32_t *id = &s->image_probe[2 * (a - s->plan->actions.at) + (ways != WAY_BOTH && place)];
     if (!*id) {
         Buf text = {0};
         action_text(s->plan, a, &text);
         *id = 1 + image_probe(s->image, (Str){(char *)text.data, (uint32_t)text.len});
-        image_place(s->image, *id - 1, counts_place(counts_event(a)));
+        image_place(s->image, *id - 1, place);
         buf_free(&text);
     }
     return *id - 1;
@@ -166,8 +167,9 @@ static void note_init(Store *s, const Site *site, const Var *var, uint32_t group
         vec_push(&s->inits, ((SlotInit){group, slot, bits}));
 }
 
-/* The strings that the match's code needs at this site. */
+/* The strings that the match's code needs at this site, and how often it looks keys of maps up. */
 static void note_texts(Store *s, const Site *site, const Variant *v) {
+    s->nelements += v->nelements;
     for (uint32_t i = 0; i < v->consts.len; i++) {
         Value value;
         if (v->consts.at[i]->type->kind == TYPE_STR && fold(v->consts.at[i], site, &value))
@@ -186,7 +188,7 @@ static void name_function(Store *s, const Site *site) {
 void store_count_row(Store *s, const Site *site, const CountedRow *row) {
     SlotGroup *g = &s->groups.at[s->group_of[row->var]];
     uint32_t value =
-        counts_value(&s->coalesce->counts, row->segment, row->amount, row->flag, g->last);
+        counts_value(&s->coalesce->counts, row->segment, row->k.amount, row->k.flag, g->last);
     name_function(s, site);
     if (value == g->last) { /* often it is that of the row before */
         image_same_row(s->image, s->image_var[row->var], row->probe, site->func, site->pc);
@@ -211,9 +213,11 @@ static void count_values(Store *s, const Site *site, const Match *match) {
         const Var *var = v->probe->vars[i];
         if (var->storage != STORAGE_UNSHARED || !var->report)
             continue;
-        CountedRow row = {.var = v->vars[var->index], .probe = store_action_row(s, match->action)};
-        row.segment = counts_segment(&s->coalesce->counts, site, counts_event(match->action));
-        row.amount = coalesce_amount(s->coalesce, site, match, row.var, &row.flag);
+        uint32_t id = v->vars[var->index];
+        CountedAmount k = coalesce_amount(s->coalesce, site, match, id);
+        CountEvent event = counts_event(match->action, k.ways);
+        CountedRow row = {id, store_action_row(s, match->action, k.ways),
+                          counts_segment(&s->coalesce->counts, site, event), k};
         store_count_row(s, site, &row);
     }
 }
@@ -236,7 +240,7 @@ bool store_count(Store *s, const Site *site, const Match *match) {
         if (var->report) {
             name_function(s, site);
             g->last = COUNT_NONE;
-            image_site_row(s->image, s->image_var[id], store_action_row(s, match->action),
+            image_site_row(s->image, s->image_var[id], store_action_row(s, match->action, WAY_BOTH),
                            site->func, site->pc);
         }
         s->slots += g->leaves;
@@ -258,7 +262,7 @@ void store_count_once(Store *s, const ShapeList *shapes, const WasmModule *m) {
 static uint32_t probe_row_id(Store *s, const PlanProbe *p) {
     const Action *first = p->nactions ? &s->plan->actions.at[p->first_action] : NULL;
     if (first && first[p->nactions - 1].number == first->number)
-        return store_action_row(s, first);
+        return store_action_row(s, first, WAY_BOTH);
     Buf text = {0};
     buf_printf(&text, "%u_", first ? first->number : 0);
     const Rule *r = &p->probe->rule;
@@ -498,7 +502,7 @@ static void add_slots(Store *s, WasmModule *m) {
         const SlotGroup *g = &s->groups.at[init->group];
         if (!g->in_memory)
             wasm_put_init(&m->globals.at[g->first_global + init->slot].code, type_wasm(g->type),
-                     init->bits);
+                          init->bits);
     }
 }
 

@@ -60,7 +60,7 @@ typedef struct Store {
     const Counts *counts;  /* NULL or its counts */
     Image *image;          /* rows of the report */
     uint32_t *image_var;   /* by PlanVar.id */
-    uint32_t *image_probe; /* by action; 1 + id, 0 = not made yet */
+    uint32_t *image_probe; /* by action, twice: 1 + id, 0 = not made yet */
     bool reported;         /* there is a reported variable */
     bool reports;          /* and its value is written: the program flushes */
     uint32_t last_func;    /* whose name the image has */
@@ -88,6 +88,7 @@ typedef struct Store {
     StoreTexts texts;
     uint32_t *map_of; /* by PlanVar.id: the number of a script or shared map */
     uint32_t nmaps;   /* with those of unshared variables, in the order of the sites */
+    uint64_t nelements; /* that code at all sites has, of maps */
 } Store;
 
 void store_init(Store *s, const Plan *plan);
@@ -102,8 +103,7 @@ bool store_count(Store *s, const Site *site, const Match *match);
 typedef struct CountedRow {
     uint32_t var; /* PlanVar.id */
     uint32_t probe, segment;
-    uint64_t amount; /* as counts_value */
-    bool flag;
+    CountedAmount k;
 } CountedRow;
 /* Adds it, after the rows before. */
 void store_count_row(Store *s, const Site *site, const CountedRow *row);
@@ -114,8 +114,8 @@ void store_note_constants(Store *s, const Site *site, const Variant *v);
 /* The same for what happens once. */
 void store_count_once(Store *s, const ShapeList *shapes, const WasmModule *m);
 
-/* The id of an action in the image. */
-uint32_t store_action_row(Store *s, const Action *a);
+/* The id of an action in the image, for rows of what happens on these ways of a branch: WAY_... */
+uint32_t store_action_row(Store *s, const Action *a, unsigned ways);
 
 /* Rows of shared and script variables, strings of script scope, what is derived of counters; then
  * the size of everything is known. */

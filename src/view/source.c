@@ -17,7 +17,7 @@ static bool read_at(Sources *s, Str folder, Str path, Buf *out) {
     Buf whole = {0};
     buf_str(&whole, folder);
     buf_str(&whole, path);
-    bool ok = s->read(buf_cstr(&whole), SOURCE_SIZE_MAX, out);
+    bool ok = s->read(s->ctx, buf_cstr(&whole), SOURCE_SIZE_MAX, out);
     buf_free(&whole);
     return ok;
 }
@@ -36,7 +36,10 @@ static bool read_bytes(Sources *s, Str path, Buf *out) {
 static SourceText *read_text(Sources *s, Str path) {
     Buf bytes = {0};
     buf_reserve(&bytes, 1); /* memchr takes no NULL */
-    if (!read_bytes(s, path, &bytes)) {
+    Str embedded;
+    if (s->embedded && locations_text(s->embedded, path, &embedded)) {
+        buf_str(&bytes, embedded);
+    } else if (!read_bytes(s, path, &bytes)) {
         buf_free(&bytes);
         return NULL;
     }

@@ -7,7 +7,7 @@
 #ifndef WHAMMC_VIEW_SOURCE_H
 #define WHAMMC_VIEW_SOURCE_H
 
-#include "base/buf.h"
+#include "locations/locations.h"
 
 /* Larger files have no text; once so many bytes have been read, no file has. */
 enum { SOURCE_SIZE_MAX = 16 << 20, SOURCES_SIZE_MAX = 256 << 20 };
@@ -19,14 +19,16 @@ typedef struct SourceText {
 
 /* Reads a whole file of at most `limit` bytes; nothing is said if it cannot. `out` is empty before,
  * and may hold memory after false. */
-typedef bool SourceReader(const char *path, size_t limit, Buf *out);
+typedef bool SourceReader(void *ctx, const char *path, size_t limit, Buf *out);
 
 /* A zeroed Sources has no texts. Release with sources_free. */
 typedef struct Sources {
-    SourceReader *read; /* NULL: there are no files */
-    Str folder;         /* where relative paths are looked for that are nowhere else; ends with a
-                           slash, or empty; borrowed */
-    Map index;          /* path -> index into the following */
+    SourceReader *read;  /* NULL: there are no files */
+    void *ctx;           /* for it */
+    Locations *embedded; /* has texts, too, which come first; may be NULL */
+    Str folder;          /* where relative paths are looked for that are nowhere else; ends with a
+                            slash, or empty; borrowed */
+    Map index;           /* path -> index into the following */
     Vec(SourceText *) texts; /* NULL = none */
     size_t size;
 } Sources;

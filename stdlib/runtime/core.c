@@ -107,37 +107,37 @@ static uint32_t new_string(uint32_t ptr, uint32_t len) {
 
 VALUES_EXPORT(insert_i32_i32)
 void values_insert_i32_i32(uint32_t map, uint32_t k, uint32_t v) {
-    set64(values_map_at1(map, type_to_insert(map, I32_I32), k), v);
+    set32(values_map_at1(map, type_to_insert(map, I32_I32), k), v);
 }
 
 VALUES_EXPORT(insert_i32_string)
 void values_insert_i32_string(uint32_t map, uint32_t k, uint32_t ptr, uint32_t len) {
     uint32_t type = type_to_insert(map, I32_STR);
     uint32_t s = values_str_intern(new_string(ptr, len));
-    set64(values_map_at1(map, type, k), s);
+    set32(values_map_at1(map, type, k), s);
 }
 
 VALUES_EXPORT(insert_string_i32)
 void values_insert_string_i32(uint32_t map, uint32_t ptr, uint32_t len, uint32_t v) {
     uint32_t type = type_to_insert(map, STR_I32);
     uint32_t s = values_str_intern(new_string(ptr, len));
-    set64(values_map_at1(map, type, s), v);
+    set32(values_map_at1(map, type, s), v);
 }
 
 VALUES_EXPORT(insert_i32i32tuple_i32)
 void values_insert_i32i32tuple_i32(uint32_t map, uint32_t a, uint32_t b, uint32_t v) {
-    set64(values_map_at2(map, type_to_insert(map, I32_I32_I32), a, b), v);
+    set32(values_map_at2(map, type_to_insert(map, I32_I32_I32), a, b), v);
 }
 
 VALUES_EXPORT(insert_i32booltuple_i32)
 void values_insert_i32booltuple_i32(uint32_t map, uint32_t a, uint32_t b, uint32_t v) {
-    set64(values_map_at2(map, type_to_insert(map, I32_BOOL_I32), a, b != 0), v);
+    set32(values_map_at2(map, type_to_insert(map, I32_BOOL_I32), a, b != 0), v);
 }
 
 VALUES_EXPORT(insert_i32i32i32tuple_i32)
 void values_insert_i32i32i32tuple_i32(uint32_t map, uint32_t a, uint32_t b, uint32_t c,
                                       uint32_t v) {
-    set64(values_map_at3(map, type_to_insert(map, THREE_I32_I32), a, b, c), v);
+    set32(values_map_at3(map, type_to_insert(map, THREE_I32_I32), a, b, c), v);
 }
 
 /* ---- look-up: a map that was never used has no type, and no keys ---- */

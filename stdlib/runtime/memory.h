@@ -35,24 +35,34 @@ enum { BLOCK_CLASSES = 56 };
 
 typedef struct Values {
     uint32_t heap, maps, nmaps, image, image_len; /* ValuesField */
+    uint32_t page; /* that of the last look-up in a map of words (VALUES_PAGE) */
     uint32_t free_block[BLOCK_CLASSES];           /* given back, linked by their first word */
     /* Contents of strings: u32 address (0 = free), u32 hash, in open addressing. */
     uint32_t strings, nstrings, string_slots;
     /* Headers of maps with ids from nmaps; those given back are linked by `mask`. */
     uint32_t more_maps, nmore, more_cap, free_map; /* free_map: 1 + id, 0 = none */
+    uint32_t free_page; /* headers of pages of maps from nmaps, linked by `own` */
     uint64_t key[VALUES_MAX_LEAVES + 1];           /* values_key */
 } Values;
 
-/* At the address of a map's header; all zero = empty. */
+/* At the address of a map's header; all zero = empty. Its first use decides which of two kinds of
+ * map it is: one of words (word_map.c) or one of entries (map.c). */
 typedef struct MapHeader {
-    uint32_t index;   /* addresses of entries (0 = free), mask + 1 of them, half of them used */
+    uint32_t index;   /* mask + 1 addresses of pages or entries; 0 = free */
     uint32_t entries; /* in the order of insertion: leaves of the key, leaves of the value */
-    uint32_t count;
+    uint32_t count;   /* of keys */
     uint32_t type;
     uint32_t mask;
     uint8_t shift; /* a hash's upper bits, from here on, are its place in the index */
     uint8_t plain; /* keys are equal if their leaves have the same bits */
     uint8_t key_leaves, value_leaves;
+    uint32_t used;    /* of words: places of the index that are not free */
+    uint8_t words;    /* the highest level of its pages; 0 = it is not one of words */
+    uint8_t slot_log; /* ... whose values take 4 or 8 bytes: 2 or 3 */
+    uint8_t flagged;  /* ... bits of the leaf before a bool that is last; 0 = there is no such */
+    uint8_t bits;     /* ... of a key */
+    uint32_t levels;  /* ... of which there have been pages, as bits */
+    uint32_t free_page; /* headers of pages of this map, if its id is below nmaps */
 } MapHeader;
 
 _Static_assert(sizeof(MapHeader) == VALUES_MAP_HEADER, "headers are laid out by the compiler");
@@ -109,6 +119,8 @@ uint64_t values_end(void);
 #endif
 /* A block of at least n bytes and a multiple of 8, not cleared; traps if there is no memory. */
 uint32_t values_block(uint64_t n);
+/* The same, but 0 if there is no memory. */
+uint32_t values_block_or_none(uint64_t n);
 /* The same block size again. */
 void values_block_free(uint32_t block, uint64_t n);
 
@@ -116,5 +128,83 @@ void values_block_free(uint32_t block, uint64_t n);
 MapHeader *values_map_header(uint32_t map);
 /* Puts entries into the index again, after it was used for something else. */
 void values_map_reindex(MapHeader *h);
+
+/* Mixes a word into a hash; the upper bits of the outcome are the good ones. */
+INLINE uint64_t hash_step(uint64_t h, uint64_t word) {
+    h ^= word;
+    return (h ^ h >> 32) * GOLDEN;
+}
+
+uint64_t values_hash_bytes(uint32_t from, uint32_t len);
+
+/* ---- the description of a map's type ---- */
+
+/* Of keys. */
+INLINE uint32_t key_description(uint32_t type) {
+    return type + 4 + 2;
+}
+
+/* The kind of the leaf that comes next in the description of a key, which has no maps. */
+INLINE uint8_t next_kind(uint32_t *description) {
+    uint8_t kind = *at((*description)++);
+    while (kind == REPORT_TUPLE) {
+        (*description)++;
+        kind = *at((*description)++);
+    }
+    return kind;
+}
+
+/* The first byte of the description of the type's values. */
+uint8_t values_value_kind(uint32_t type);
+
+/* ---- maps of words (word_map.c) ---- */
+
+/* Slots for the words base + (n << shift), n < slots, of a block of 1 << level words. */
+typedef struct Page {
+    uint64_t base;
+    uint32_t slots;
+    uint32_t map;
+    uint32_t values; /* the address of slot 0 */
+    uint8_t shift, log, level; /* slots are 1 << log */
+    uint32_t keys;  /* how many of the slots are in the map */
+    uint32_t retry; /* with so many keys it may be worth while to let it grow, after that failed */
+    uint64_t own;   /* the value of its only slot; or which are in the map, of up to 64; or the
+                       address of such marks; of a free header: the next one */
+} Page;
+
+_Static_assert(sizeof(Page) == 40, "headers of pages fill their blocks");
+_Static_assert(__builtin_offsetof(Page, base) == VALUES_PAGE_BASE, "compiled code reads it");
+_Static_assert(__builtin_offsetof(Page, slots) == VALUES_PAGE_SLOTS, "compiled code reads it");
+_Static_assert(__builtin_offsetof(Page, map) == VALUES_PAGE_MAP, "compiled code reads it");
+_Static_assert(__builtin_offsetof(Page, values) == VALUES_PAGE_VALUES, "compiled code reads it");
+_Static_assert(__builtin_offsetof(Page, shift) == VALUES_PAGE_SHIFT, "compiled code reads it");
+
+/* Sets what a header tells about words, if keys and values of its type are such. */
+void words_start(MapHeader *h);
+/* The word of a key whose leaves are in V->key. */
+uint64_t words_pack(const MapHeader *h);
+/* The address of the value of a key; without `insert`, 0 if it is not there. */
+uint32_t words_seek(uint32_t map, MapHeader *h, uint64_t word, bool insert);
+/* Gives all memory back; the map is empty. */
+void words_free(MapHeader *h);
+
+enum { WORD_OPEN_PAGES = 96 }; /* blocks of two values of a bool, each with up to 8 in a region */
+
+typedef struct OpenPage {
+    uint32_t page, slot;
+} OpenPage;
+
+/* The keys by ascending leaves. Pages are sorted in memory that the index has for that. */
+typedef struct WordCursor {
+    uint32_t items, nitems; /* addresses of pages */
+    uint32_t item;          /* those before it are open, or done */
+    uint32_t nopen;
+    uint64_t signs;
+    OpenPage open[WORD_OPEN_PAGES]; /* with the slots that come next */
+} WordCursor;
+
+void words_first(const MapHeader *h, WordCursor *c);
+/* The next key's leaves, as entries have them, and the address of its value; 0 = there is none. */
+uint32_t words_next(const MapHeader *h, WordCursor *c, uint64_t *leaves);
 
 #endif

@@ -170,6 +170,8 @@ static void sort_entries(const MapHeader *h) {
     }
 }
 
+enum { WORD_LEAVES = 65 }; /* of a key, whose leaves have a bit at least, and of the value */
+
 /* How the entries of a map are written. */
 typedef struct MapText {
     uint64_t key, value[2], end, next; /* words: before the key, the value; after it; between */
@@ -196,7 +198,26 @@ static void print_guard(const Printer *p) {
     format_guard(p->out, bytes, len, '-'); /* "->" */
 }
 
+/* A map of words, which are neither strings nor maps. */
+static void print_words(Printer *p, const MapHeader *h, const MapText *t) {
+    uint64_t leaves[WORD_LEAVES];
+    WordCursor c;
+    words_first(h, &c);
+    for (uint32_t value, i = 0; (value = words_next(h, &c, leaves)) != 0; i++) {
+        leaves[h->key_leaves] = h->slot_log == 3 ? get64(value) : get32(value);
+        p->d = at(h->type + 4 + 2);
+        p->d_end = at(h->type + 4) + get32(h->type);
+        p->leaf = (const uint8_t *)leaves;
+        p->end = p->leaf + sizeof leaves;
+        print_entry(p, t, i == 0);
+    }
+}
+
 static void print_sorted(Printer *p, MapHeader *h, const MapText *t) {
+    if (h->words) {
+        print_words(p, h, t);
+        return;
+    }
     sort_entries(h);
     for (uint32_t i = 0; i < h->count; i++) {
         p->d = at(h->type + 4 + 2);

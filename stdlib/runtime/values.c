@@ -1,12 +1,8 @@
 /*
- * runtime/values.c - the heap, strings and maps.
+ * runtime/values.c - the heap and strings.
  *
  * The heap grows by moving Values.heap up. What is on it is a string, for ever, or a block: tables
  * of maps, of strings, of headers. Blocks that are given back are kept by size and used again.
- *
- * Maps keep their entries in the order of insertion, and find them through an index with open
- * addressing, whose slots are addresses of entries. So a look-up reads a slot and a key, without
- * arithmetic on sizes. Both tables double together.
  */
 #include "memory.h"
 
@@ -49,7 +45,7 @@ uint8_t *values_native_memory(uint32_t bytes) {
     free(values_base);
     values_base = bytes ? calloc(bytes, 1) : NULL;
     size = values_base ? bytes : 0;
-    values_state = (Values){.heap = VALUES_STACK};
+    values_state = (Values){.heap = VALUES_START};
     return values_base;
 }
 
@@ -111,6 +107,10 @@ static void give(uint32_t block, uint32_t class) {
     V->free_block[class] = block;
 }
 
+uint32_t values_block_or_none(uint64_t n) {
+    return take(class_of(n));
+}
+
 uint32_t values_block(uint64_t n) {
     uint32_t block = take(class_of(n));
     if (!block)
@@ -146,12 +146,7 @@ uint32_t values_mem_pages(void) {
 
 /* ---- hashing ---- */
 
-INLINE uint64_t hash_step(uint64_t h, uint64_t word) {
-    h ^= word;
-    return (h ^ h >> 32) * GOLDEN;
-}
-
-static uint64_t hash_bytes(uint32_t from, uint32_t len) {
+uint64_t values_hash_bytes(uint32_t from, uint32_t len) {
     uint64_t h = len, last = 0;
     for (; len >= 8; len -= 8, from += 8)
         h = hash_step(h, get64(from));
@@ -215,7 +210,7 @@ static void strings_grow(void) {
 
 VALUES_EXPORT(str_intern)
 uint32_t values_str_intern(uint32_t s) {
-    uint32_t len = get32(s), hash = (uint32_t)(hash_bytes(s + 4, len) >> 32);
+    uint32_t len = get32(s), hash = (uint32_t)(values_hash_bytes(s + 4, len) >> 32);
     if (len == 0)
         return 0;
     if (V->string_slots) {
@@ -257,312 +252,6 @@ uint32_t values_str_contains(uint32_t s, uint32_t part) {
         if (equal_bytes(s + 4 + i, part + 4, len))
             return 1;
     return 0;
-}
-
-/* ---- maps ---- */
-
-enum { FIRST_SLOTS = 8, NO_LEAVES_ENTRY = 8 };
-
-MapHeader *values_map_header(uint32_t map) {
-    if (map < V->nmaps)
-        return (MapHeader *)at(V->maps) + map;
-    return map - V->nmaps < V->nmore ? (MapHeader *)at(V->more_maps) + (map - V->nmaps) : NULL;
-}
-
-INLINE MapHeader *header_of(uint32_t map) {
-    if (map < V->nmaps)
-        return (MapHeader *)at(V->maps) + map;
-    if (map - V->nmaps >= V->nmore)
-        __builtin_trap();
-    return (MapHeader *)at(V->more_maps) + (map - V->nmaps);
-}
-
-static uint64_t entry_size(const MapHeader *h) {
-    uint32_t leaves = (uint32_t)h->key_leaves + h->value_leaves;
-    return leaves ? 8 * leaves : NO_LEAVES_ENTRY;
-}
-
-static uint32_t capacity(const MapHeader *h) {
-    return h->index ? (h->mask + 1) / 2 : 0;
-}
-
-/* Of a type's description of keys. */
-static uint32_t key_description(uint32_t type) {
-    return type + 4 + 2;
-}
-
-/* The kind of the leaf that comes next in the description of a key, which has no maps. */
-static uint8_t next_kind(uint32_t *description) {
-    uint8_t kind = *at((*description)++);
-    while (kind == REPORT_TUPLE) {
-        (*description)++;
-        kind = *at((*description)++);
-    }
-    return kind;
-}
-
-/* The first byte of the description of the type's values. */
-static uint8_t value_kind(uint32_t type) {
-    uint32_t d = key_description(type), rest = 1;
-    for (; rest; rest--)
-        if (*at(d++) == REPORT_TUPLE)
-            rest += *at(d++);
-    return *at(d);
-}
-
-/* What the first use of a map tells about it. */
-static void map_start(MapHeader *h, uint32_t type) {
-    h->type = type;
-    h->key_leaves = *at(type + 4);
-    h->value_leaves = *at(type + 5);
-    h->plain = true;
-    uint32_t d = key_description(type);
-    for (uint32_t i = 0; i < h->key_leaves; i++) {
-        uint8_t kind = next_kind(&d);
-        if (kind == REPORT_STR || kind == REPORT_F32 || kind == REPORT_F64)
-            h->plain = false;
-    }
-}
-
-/* A key whose leaves are at `key`. */
-static uint64_t hash_key(const MapHeader *h, const uint64_t *key) {
-    uint64_t hash = 0;
-    uint32_t d = key_description(h->type);
-    for (uint32_t i = 0; i < h->key_leaves; i++) {
-        uint64_t leaf = key[i];
-        if (!h->plain && next_kind(&d) == REPORT_STR)
-            leaf = hash_bytes((uint32_t)leaf + 4, get32((uint32_t)leaf));
-        hash = hash_step(hash, leaf);
-    }
-    return hash;
-}
-
-static bool equal_keys(const MapHeader *h, const uint64_t *a, const uint64_t *b) {
-    uint32_t d = key_description(h->type);
-    for (uint32_t i = 0; i < h->key_leaves; i++) {
-        bool str = !h->plain && next_kind(&d) == REPORT_STR;
-        if (a[i] != b[i] && !(str && values_str_eq((uint32_t)a[i], (uint32_t)b[i])))
-            return false;
-    }
-    return true;
-}
-
-static const uint64_t *key_at(uint32_t entry) {
-    return (const uint64_t *)at(entry);
-}
-
-/* The key in V->key, where all zeros are the same. */
-static void normalise_key(const MapHeader *h) {
-    uint32_t d = key_description(h->type);
-    for (uint32_t i = 0; i < h->key_leaves; i++) {
-        uint8_t kind = next_kind(&d);
-        if ((kind == REPORT_F32 && V->key[i] == 1u << 31) ||
-            (kind == REPORT_F64 && V->key[i] == (uint64_t)1 << 63))
-            V->key[i] = 0;
-    }
-}
-
-INLINE uint32_t slot_address(const MapHeader *h, uint64_t place) {
-    return h->index + 4 * (uint32_t)place;
-}
-
-/* The first free slot for a hash. */
-static uint32_t free_slot(const MapHeader *h, uint64_t hash) {
-    uint64_t place = hash >> h->shift;
-    while (get32(slot_address(h, place)))
-        place = (place + 1) & h->mask;
-    return slot_address(h, place);
-}
-
-void values_map_reindex(MapHeader *h) {
-    if (!h->index)
-        return;
-    __builtin_memset(at(h->index), 0, 4 * ((size_t)h->mask + 1));
-    uint64_t each = entry_size(h);
-    for (uint32_t i = 0; i < h->count; i++) {
-        uint32_t entry = (uint32_t)(h->entries + i * each);
-        set32(free_slot(h, hash_key(h, key_at(entry))), entry);
-    }
-}
-
-static void map_grow(MapHeader *h) {
-    uint64_t each = entry_size(h), cap = capacity(h);
-    uint64_t slots = cap ? 4 * cap : FIRST_SLOTS;
-    uint32_t entries = values_block(slots / 2 * each), index = values_block(4 * slots);
-    __builtin_memcpy(at(entries), at(h->entries), (size_t)(h->count * each));
-    values_block_free(h->entries, cap * each);
-    values_block_free(h->index, 4 * (2 * cap));
-    h->entries = entries;
-    h->index = index;
-    h->mask = (uint32_t)(slots - 1);
-    h->shift = (uint8_t)(64 - __builtin_ctzll(slots));
-    values_map_reindex(h);
-}
-
-/* A new entry with the key in V->key; the address of its value. */
-static uint32_t insert(MapHeader *h, uint64_t hash) {
-    if (h->count == capacity(h))
-        map_grow(h);
-    uint64_t each = entry_size(h);
-    uint32_t entry = (uint32_t)(h->entries + h->count * each);
-    __builtin_memcpy(at(entry), V->key, 8 * (size_t)h->key_leaves);
-    __builtin_memset(at(entry + 8 * h->key_leaves), 0, 8 * (size_t)h->value_leaves);
-    set32(free_slot(h, hash), entry);
-    h->count++;
-    return entry + 8 * h->key_leaves;
-}
-
-/* What a key that is not there has for its value. */
-static uint32_t missing(uint32_t type) {
-    if (value_kind(type) > REPORT_BOOL)
-        __builtin_trap();
-    return 0; /* where the memory begins with zeros */
-}
-
-/* The address of the value of the key in V->key, whatever its leaves are; 0 if it is not there.
- * Sets its hash. */
-static uint32_t seek(MapHeader *h, uint64_t *hash) {
-    if (!h->plain)
-        normalise_key(h);
-    *hash = hash_key(h, V->key);
-    for (uint64_t place = *hash >> h->shift; h->index; place = (place + 1) & h->mask) {
-        uint32_t entry = get32(slot_address(h, place));
-        if (!entry)
-            break;
-        if (equal_keys(h, V->key, key_at(entry)))
-            return entry + 8 * h->key_leaves;
-    }
-    return 0;
-}
-
-__attribute__((noinline)) static uint32_t look_up(MapHeader *h, uint32_t type, bool insert_it) {
-    uint64_t hash;
-    if (!h->type)
-        map_start(h, type);
-    uint32_t there = seek(h, &hash);
-    return there ? there : insert_it ? insert(h, hash) : missing(type);
-}
-
-/* The same for n leaves of the plain kinds, without a loop over them. */
-INLINE uint32_t look_up_plain(uint32_t map, uint32_t type, bool insert_it, uint32_t n, uint64_t k0,
-                              uint64_t k1, uint64_t k2) {
-    MapHeader *h = header_of(map);
-    if (h->plain && h->index) {
-        uint64_t hash = hash_step(0, k0);
-        if (n > 1)
-            hash = hash_step(hash, k1);
-        if (n > 2)
-            hash = hash_step(hash, k2);
-        for (uint64_t place = hash >> h->shift;; place = (place + 1) & h->mask) {
-            uint32_t entry = get32(slot_address(h, place));
-            if (!entry)
-                break;
-            const uint64_t *key = key_at(entry);
-            if (key[0] == k0 && (n < 2 || key[1] == k1) && (n < 3 || key[2] == k2))
-                return entry + 8 * n;
-        }
-    }
-    V->key[0] = k0;
-    V->key[1] = k1;
-    V->key[2] = k2;
-    return look_up(h, type, insert_it);
-}
-
-VALUES_EXPORT(map_at1)
-uint32_t values_map_at1(uint32_t map, uint32_t type, uint64_t k0) {
-    return look_up_plain(map, type, true, 1, k0, 0, 0);
-}
-
-VALUES_EXPORT(map_at2)
-uint32_t values_map_at2(uint32_t map, uint32_t type, uint64_t k0, uint64_t k1) {
-    return look_up_plain(map, type, true, 2, k0, k1, 0);
-}
-
-VALUES_EXPORT(map_at3)
-uint32_t values_map_at3(uint32_t map, uint32_t type, uint64_t k0, uint64_t k1, uint64_t k2) {
-    return look_up_plain(map, type, true, 3, k0, k1, k2);
-}
-
-VALUES_EXPORT(map_at)
-uint32_t values_map_at(uint32_t map, uint32_t type) {
-    return look_up(header_of(map), type, true);
-}
-
-VALUES_EXPORT(map_find1)
-uint32_t values_map_find1(uint32_t map, uint32_t type, uint64_t k0) {
-    return look_up_plain(map, type, false, 1, k0, 0, 0);
-}
-
-VALUES_EXPORT(map_find2)
-uint32_t values_map_find2(uint32_t map, uint32_t type, uint64_t k0, uint64_t k1) {
-    return look_up_plain(map, type, false, 2, k0, k1, 0);
-}
-
-VALUES_EXPORT(map_find3)
-uint32_t values_map_find3(uint32_t map, uint32_t type, uint64_t k0, uint64_t k1, uint64_t k2) {
-    return look_up_plain(map, type, false, 3, k0, k1, k2);
-}
-
-VALUES_EXPORT(map_find)
-uint32_t values_map_find(uint32_t map, uint32_t type) {
-    return look_up(header_of(map), type, false);
-}
-
-VALUES_EXPORT(map_has)
-uint32_t values_map_has(uint32_t map) {
-    uint64_t hash;
-    MapHeader *h = header_of(map);
-    return h->type && seek(h, &hash);
-}
-
-VALUES_EXPORT(key)
-void values_key(uint32_t n, uint64_t leaf) {
-    V->key[n & VALUES_MAX_LEAVES] = leaf;
-}
-
-static void more_grow(void) {
-    uint64_t cap = V->more_cap, each = sizeof(MapHeader);
-    uint32_t block = values_block((cap ? 2 * cap : 8) * each);
-    __builtin_memcpy(at(block), at(V->more_maps), (size_t)(cap * each));
-    values_block_free(V->more_maps, cap * each);
-    V->more_maps = block;
-    V->more_cap = (uint32_t)(cap ? 2 * cap : 8);
-}
-
-VALUES_EXPORT(map_new)
-uint32_t values_map_new(void) {
-    uint32_t map = V->free_map - 1;
-    if (V->free_map) {
-        V->free_map = header_of(map)->mask;
-    } else {
-        if (V->nmore == V->more_cap)
-            more_grow();
-        map = V->nmaps + V->nmore++;
-    }
-    *header_of(map) = (MapHeader){0};
-    return map;
-}
-
-VALUES_EXPORT(map_free)
-void values_map_free(uint32_t map) {
-    MapHeader *h = header_of(map);
-    values_block_free(h->entries, capacity(h) * entry_size(h));
-    values_block_free(h->index, 8 * (uint64_t)capacity(h));
-    *h = (MapHeader){0};
-    if (map >= V->nmaps) {
-        h->mask = V->free_map;
-        V->free_map = map + 1;
-    }
-}
-
-VALUES_EXPORT(map_clear)
-void values_map_clear(uint32_t map) {
-    for (uint32_t other = V->free_map; other; other = header_of(other - 1)->mask)
-        if (other - 1 == map)
-            __builtin_trap();
-    values_map_free(map);
-    if (map >= V->nmaps)
-        values_map_new(); /* gives what was given back last */
 }
 
 /* ---- for programs that import the runtime ---- */

@@ -8,7 +8,8 @@
  *   0..15                      zero: address 0 is the empty string
  *   VALUES_STATE..             struct Values; the compiler writes its first fields as initial data
  *   VALUES_STACK_END..VALUES_STACK   the stack, downwards
- *   VALUES_STACK..             values of the report, image, literals, headers of maps
+ *   VALUES_KEPT..VALUES_START  where compiled code keeps addresses of pages of maps; zero at start
+ *   VALUES_START..             values of the report, image, literals, headers of maps
  *   Values.heap..              the heap: never given back but for tables of maps and
  * values_str_drop
  *
@@ -37,10 +38,46 @@
 #include "format.h"
 
 enum { VALUES_STATE = 16, VALUES_STACK_END = 16384, VALUES_STACK = 49152 };
+enum { VALUES_KEPT = VALUES_STACK, VALUES_KEPT_PAGES = 16384, VALUES_START = 114688 };
+_Static_assert(VALUES_START == VALUES_KEPT + 4 * VALUES_KEPT_PAGES, "they are u32 addresses");
 enum { VALUES_ROWS = 3072, VALUES_ROWS_END = 3136 }; /* the part of rows.c */
 enum { VALUES_TEXT = 4096 };                         /* the host's part of the state, for text */
-enum { VALUES_MAP_HEADER = 24 };                     /* bytes of a map's header; a multiple of 8 */
+enum { VALUES_MAP_HEADER = 40 };                     /* bytes of a map's header; a multiple of 8 */
 enum { VALUES_MAX_LEAVES = 255 };
+
+/*
+ * A map whose keys are words (below), and whose values are numbers or bool, has pages (word_map.c).
+ * Compiled code reads their headers, at the address that VALUES_PAGE tells after a look-up and that
+ * it keeps: a word that is
+ *     base + (n << shift), n < slots
+ * has slot n of the page, if the page is the map's; slots take 4 bytes, or 8 for values of 64 bits.
+ * The key may yet be in another page if there is zero in the slot. Address 0 is like a page without
+ * slots.
+ */
+enum { VALUES_PAGE_BASE = 0, VALUES_PAGE_SLOTS = 8, VALUES_PAGE_MAP = 12, VALUES_PAGE_VALUES = 16 };
+enum { VALUES_PAGE_SHIFT = 20 };
+enum { VALUES_PAGE = 36 }; /* address of the address of the page that was looked up last */
+
+/* The nth place where compiled code keeps a page; they begin again after VALUES_KEPT_PAGES. */
+static inline uint32_t values_kept_page(uint32_t n) {
+    return VALUES_KEPT + 4 * (n % VALUES_KEPT_PAGES);
+}
+
+/* Bits of a leaf in a word of n leaves, which has 64 at most; more = the key is not a word. */
+static inline uint32_t values_word_bits(uint8_t kind, uint32_t n) {
+    switch (kind) {
+    case REPORT_U64:
+    case REPORT_I64: return 64;
+    case REPORT_U8:
+    case REPORT_I8: return n == 1 ? 32 : 8;
+    case REPORT_U16:
+    case REPORT_I16: return n == 1 ? 32 : 16;
+    case REPORT_BOOL: return n == 1 ? 32 : 1;
+    case REPORT_U32:
+    case REPORT_I32: return 32;
+    default: return 65;
+    }
+}
 
 /* What the compiler writes at VALUES_STATE, as u32 each. */
 typedef enum ValuesField {
@@ -158,7 +195,7 @@ uint64_t values_now_ns(void);
 
 #ifndef __wasm__
 /* Gives this thread a fresh memory of `bytes` zeros (0 = none); what was in the one before is gone.
- * The heap starts at VALUES_STACK. NULL if there is no memory. */
+ * The heap starts at VALUES_START. NULL if there is no memory. */
 uint8_t *values_native_memory(uint32_t bytes);
 /* What the compiler writes into the memory otherwise. */
 void values_native_set(ValuesField field, uint32_t v);

@@ -82,7 +82,7 @@ static void lay_out(uint32_t bytes) {
     memory = values_native_memory(bytes);
     if (!memory)
         abort();
-    uint32_t at = VALUES_STACK;
+    uint32_t at = VALUES_START;
     memcpy(memory + at, table.data, table.len);
     memcpy(memory + SITE_STATE, &at, sizeof at);
     values_native_set(VALUES_HEAP, (at + (uint32_t)table.len + 7) & ~7u);

@@ -99,6 +99,8 @@ typedef struct Run {
     const uint32_t *close; /* by opener or part: the index of what closes it */
     uint64_t *counts;      /* by instruction: executions; of an `end` or `loop` also by branches */
     uint64_t *fallen;      /* ... but for those */
+    uint64_t *on;          /* of branches: those that go on to the next instruction, or of a
+                              br_table to its default */
     Vec(uint32_t) open;    /* indices of openers */
     uint32_t fuel;
 } Run;
@@ -168,7 +170,7 @@ static void execute(Run *r) {
         case WASM_OP_IF:
             vec_push(&r->open, at);
             if (random_below(2)) {
-                at++;
+                r->on[at++]++;
             } else if (r->code->at[r->close[at]].op == WASM_OP_ELSE) {
                 at = r->close[at] + 1;
             } else {
@@ -181,8 +183,18 @@ static void execute(Run *r) {
             at++;
             break;
         case WASM_OP_BR: at = branch_to(r, i->a); break;
-        case WASM_OP_BR_IF: at = random_below(3) ? at + 1 : branch_to(r, i->a); break;
-        case WASM_OP_BR_TABLE: at = branch_to(r, random_below(2) ? i->a : i->vec[0]); break;
+        case WASM_OP_BR_IF: {
+            bool on = random_below(3);
+            r->on[at] += on;
+            at = on ? at + 1 : branch_to(r, i->a);
+            break;
+        }
+        case WASM_OP_BR_TABLE: {
+            bool otherwise = random_below(2);
+            r->on[at] += otherwise;
+            at = branch_to(r, otherwise ? i->a : i->vec[0]);
+            break;
+        }
         case WASM_OP_RETURN: return;
         case WASM_OP_CALL: {
             uint32_t what = random_below(30);
@@ -225,7 +237,9 @@ static void check_counts(const Segments *s, const Run *r) {
         while (first < r->code->len && r->code->at[first].offset < seg->start)
             first++;
         if (first < r->code->len)
-            truth[k] = seg->at_label ? r->counts[first] : r->fallen[first];
+            truth[k] = seg->otherwise  ? r->on[first - 1]
+                       : seg->at_label ? r->counts[first]
+                                       : r->fallen[first];
         known[k] = seg->counted ? truth[k] : 0;
         total += !seg->dead;
         counted += seg->counted;
@@ -233,6 +247,11 @@ static void check_counts(const Segments *s, const Run *r) {
     for (uint32_t i = 0; i < r->code->len; i++) { /* all instructions of a segment agree */
         const Segment *seg = segments_seek(s, &cursor, r->code->at[i].offset);
         assert_int_equal(seg->dead ? 0 : truth[seg - s->at.at], r->counts[i]);
+        uint16_t op = r->code->at[i].op;
+        bool goes_on =
+            op == WASM_OP_BR_IF || op == WASM_OP_IF || (op == WASM_OP_BR_TABLE && s->splits_tables);
+        if (goes_on && !seg->dead)
+            assert_int_equal(truth[seg + 1 - s->at.at], r->on[i]);
     }
     for (uint32_t k = 0; k < s->equations.len; k++) {
         const SegmentEquation *e = &s->equations.at[k];
@@ -265,14 +284,19 @@ static void counts_follow(void **unused) {
         Run r = {.code = &code, .close = close, .fuel = 2000};
         r.counts = mem_zalloc(sizeof *r.counts * code.len);
         r.fallen = mem_zalloc(sizeof *r.fallen * code.len);
+        r.on = mem_zalloc(sizeof *r.on * code.len);
         for (uint32_t n = 0; n < 20 && r.fuel; n++)
             execute(&r);
-        segments_find(&s, wasm_code(body.data, body.len, 0), false);
-        if (r.fuel) /* else it was stopped in the middle of a segment */
+        for (uint32_t how = 0; how < 3 && r.fuel; how++) { /* else it was stopped in a segment */
+            s.splits_tables = how > 0;
+            s.estimates = how > 1;
+            segments_find(&s, wasm_code(body.data, body.len, 0), false);
             check_counts(&s, &r);
+        }
         free(close);
         free(r.counts);
         free(r.fallen);
+        free(r.on);
         vec_free(&r.open);
         vec_free(&code);
         buf_free(&body);
@@ -283,7 +307,60 @@ static void counts_follow(void **unused) {
                   (unsigned long long)total);
 }
 
+/* ---- where counters are ---- */
+
+/* The offsets of the counters of a body for how often its branches go which way; "c" before one
+ * that is only for the default of the br_table before it. */
+static void check_places(const uint8_t *body, size_t len, const char *expected) {
+    Segments s = {.splits_tables = true, .estimates = true};
+    Buf places = {0};
+    segments_find(&s, wasm_code(body, len, 0), false);
+    bool *needed = mem_zalloc(s.at.len * sizeof *needed);
+    WasmCode code = wasm_code(body, len, 0);
+    WasmInstr i;
+    for (uint32_t cursor = 0; wasm_next(&code, &i);) {
+        WasmFlow flow = wasm_flow(i.op);
+        const Segment *seg = segments_seek(&s, &cursor, i.offset);
+        if (flow == WASM_FLOW_IF || flow == WASM_FLOW_BRANCH_IF || flow == WASM_FLOW_BRANCH_TABLE)
+            needed[seg - s.at.at] = needed[seg + 1 - s.at.at] = !seg->dead;
+    }
+    bool derives = segments_choose(&s, needed);
+    for (uint32_t k = 0; k < s.at.len; k++)
+        if (needed[k] && (!derives || s.at.at[k].counted))
+            buf_printf(&places, "%s%s%u", places.len ? " " : "", s.at.at[k].otherwise ? "c" : "",
+                       s.at.at[k].start);
+    assert_string_equal(buf_cstr(&places), expected);
+    free(needed);
+    buf_free(&places);
+    segments_free(&s);
+}
+
+#define PLACES(expected, ...)                                                                      \
+    do {                                                                                           \
+        static const uint8_t body[] = {__VA_ARGS__};                                               \
+        check_places(body, sizeof body, expected);                                                 \
+    } while (0)
+
+static void counters_are_in_arms(void **unused) {
+    (void)unused;
+    enum { IF = 0x04, ELSE, END = 0x0b, BR_IF = 0x0d, BR_TABLE, RETURN, LOOP = 0x03, BLOCK = 0x02 };
+    enum { NOP = 1, EMPTY = 0x40 };
+    /* if return end nop: one counter an execution, in the arm and after the `if` */
+    PLACES("2 3", IF, EMPTY, RETURN, END, NOP, END);
+    /* if nop else nop end: one in each arm */
+    PLACES("2 4", IF, EMPTY, NOP, ELSE, NOP, END, END);
+    /* loop br_if 0 end: each iteration, and once when it is left */
+    PLACES("0 4", LOOP, EMPTY, BR_IF, 0, END, END);
+    /* loop if nop end br_if 0 end: the arm, each iteration after the `if`, the way out */
+    PLACES("4 5 8", LOOP, EMPTY, IF, EMPTY, NOP, END, BR_IF, 0, END, END);
+    /* block block br_table 0 (default 1) end return end: where each leads */
+    PLACES("8 10", BLOCK, EMPTY, BLOCK, EMPTY, BR_TABLE, 1, 0, 1, END, RETURN, END, END);
+    /* block br_table 0 (default 0) end: only the operand tells */
+    PLACES("0 c6", BLOCK, EMPTY, BR_TABLE, 1, 0, 0, END, END);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(counts_follow)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(counts_follow),
+                                       cmocka_unit_test(counters_are_in_arms)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,9 +24,9 @@ static inline void start(void) {
     seed = SEED;
     if (!values_native_memory(MEMORY))
         abort();
-    values_native_set(VALUES_MAPS, VALUES_STACK);
+    values_native_set(VALUES_MAPS, VALUES_START);
     values_native_set(VALUES_NMAPS, STATIC_MAPS);
-    values_native_set(VALUES_HEAP, VALUES_STACK + STATIC_MAPS * VALUES_MAP_HEADER);
+    values_native_set(VALUES_HEAP, VALUES_START + STATIC_MAPS * VALUES_MAP_HEADER);
 }
 
 static inline void end(void) {

@@ -216,7 +216,9 @@ class Programs:
 
 # ---- scripts ----
 
-KEYS = ("u32", "i32", "u8", "i64", "bool", "str", ("tuple", "u32", "i16"), ("tuple", "bool", "str"))
+KEYS = ("u32", "i32", "u8", "i64", "bool", "str", ("tuple", "u32", "i16"), ("tuple", "bool", "str"), ("tuple", "u32", "bool"))
+WORDS = ("u8", "i8", "u16", "i16", "u32", "u32", "i32", "u64", "i64", ("tuple", "u32", "bool"), ("tuple", "i32", "bool"),
+         ("tuple", "u32", "u32"), ("tuple", "i8", "u16", "bool"), ("tuple", "i64", "bool"), ("tuple", "i16", "i32"), ("tuple", "u32", "u32", "u32"))
 VALUES = ("u32", "i32", "u64", "i8", "f64", "bool", ("tuple", "u32", "i64"), ("tuple", "i8", ("tuple", "f32", "u32")))
 TUPLES = (("tuple", "u32", "i64"), ("tuple", "f64", "u32", "u8"), ("tuple", "bool", ("tuple", "i16", "f32"), "str"), ("tuple", "i8", "i8"))
 INNER = ("map", "u32", "i32")
@@ -225,6 +227,10 @@ STRINGS = ['""', '"a"', '"i32.add"', '"f0"', '"control"', '"\\x41\\u{e9}"', '"lo
 STATIC = ("fid", "fname", "pc", "opidx", "at_func_end", "opname", "category_name", "offset", "align", "memory", "is_write",
           "num_targets", "default_target", "target_fn_name", "target_fn_type")
 # What happens at the same place as other things: these probes keep to themselves.
+# What says which way br_if and if go, and whether a br_table takes its default; a few say more.
+TAKEN = ("taken", "taken", "!taken", "arg0 != 0", "arg0 == 0", "arg0 > 0", "arg0 <= 0", "arg0 == 1")
+BEYOND = ("arg0 < num_targets", "arg0 >= num_targets", "num_targets > arg0", "target == num_targets", "target < num_targets",
+          "arg0 > num_targets")
 APART = ("block:start", "block:end", "entry", "exit", "construct", "at_target", "end")
 
 
@@ -232,7 +238,7 @@ class Scripts:
     def __init__(self, r, program, engine):
         self.r, self.p, self.engine = r, program, engine
         self.vars, self.bound, self.fns, self.depth = {}, {}, {}, 0
-        self.assignable, self.static_only, self.frames = [], False, {}
+        self.assignable, self.static_only, self.frames, self.words = [], False, {}, {}
 
     # -- expressions --
 
@@ -376,6 +382,8 @@ class Scripts:
     def statement(self, writable, accumulators, indent, depth=0):
         r = self.r
         pad = "    " * indent
+        if self.words and r.random() < 0.3:
+            return f"{pad}step++;\n{pad}{self.word_statement()}\n" * r.choice([1, 1, 4, 12])
         choice = r.random()
         if choice < 0.15 and depth < 2:
             body = self.body(writable, accumulators, indent + 1, depth + 1, r.randrange(1, 3))
@@ -434,9 +442,35 @@ class Scripts:
             out += self.maps_with_names()
         for k in range(r.randrange(3)):
             out.append(self.function(k))
+        if r.random() < 0.4:
+            out += self.maps_of_words()
         for k in range(r.randrange(1, 5)):
             out.append(self.probe(k))
+        for k in range(r.choice([0, 0, 0, 1, 2])):
+            out.append(self.branch_probe(k))
         return "\n".join(out) + "\n"
+
+    def maps_of_words(self):
+        """Maps from numbers to numbers with keys that are dense, sparse, negative or huge, as `step` goes on."""
+        for k in range(self.r.randrange(1, 4)):
+            self.words[f"w{k}"] = ("map", self.r.choice(WORDS), self.r.choice(NUMBERS + ("bool",)))
+        return ["var step: i64;"] + [f"report var {name}: {type_text(t)};" for name, t in self.words.items()]
+
+    def word_statement(self):
+        r = self.r
+        name, (_, key, value) = r.choice(list(self.words.items()))
+        stride, base = r.choice([1, 1, 2, 4, 8, 8, 8, 24, 64, 100, 4096, 65537, 1 << 20]), r.choice([0, 0, 7, 60, -40, 1 << 31, -(1 << 31), (1 << 40) + 3])
+        fields = [key] if isinstance(key, str) else list(key[1:])
+        number = f"(step * {stride}) + ({base})" if base >= 0 else f"(step * {stride}) - {-base}"
+        leaves = [r.choice(["true", "step % 2 == 0", "step % 3 == 0"]) if t == "bool" else r.choice([f"({number}) as {t}"] * 3 + [f"(step / 7) as {t}"])
+                  for t in fields]
+        if len(leaves) > 1 and r.random() < 0.5:
+            leaves[0] = leaves[0] if fields[0] == "bool" else "1"
+            leaves[0] = f"step as {fields[0]}" if leaves[0] == "1" and r.random() < 0.3 else f"(step - step) as {fields[0]}"
+        at = f"{name}[{leaves[0] if len(leaves) == 1 else '(' + ', '.join(leaves) + ')'}]"
+        if value == "bool":
+            return f"{at} = {r.choice(['true', 'false', 'step % 2 == 0'])};"
+        return r.choice([f"{at}++;"] * 4 + [f"{at}--;", f"{at} = {at};", f"{at} = {at} + {at};", f"{at} = step as {value};"])
 
     def maps_with_names(self):
         """Maps that functions change and that are values of another one."""
@@ -450,7 +484,7 @@ class Scripts:
 
     def function(self, k):
         r = self.r
-        outer = dict(self.vars)
+        outer, words, self.words = dict(self.vars), self.words, {}
         params = {f"p{i}": r.choice(ALL) for i in range(r.randrange(1, 4))}
         result = r.choice(NUMBERS)
         self.vars.update(params)
@@ -462,7 +496,7 @@ class Scripts:
         if r.random() < 0.5:
             text += f"    if ({self.expr('bool', 2)}) {{ return {self.expr(result, 1)}; }}\n"
         text += f"    return {self.expr(result, 1)};\n}}"
-        self.vars = outer
+        self.vars, self.words = outer, words
         self.fns[f"fn{k}"] = (list(params.values()), result)
         return text
 
@@ -582,6 +616,45 @@ class Scripts:
         text += self.body(writable, list(self.acc.items()), 1, 0, r.randrange(1, 5))
         self.vars, self.bound, self.assignable = outer, {}, []
         return f"{rule}{predicate} {{\n{text}}}"
+
+    # -- probes that count which way branches go --
+
+    def branch_probe(self, k):
+        r = self.r
+        if r.random() < 0.25:
+            rule, conditions = "br_table", BEYOND
+        else:
+            rule, conditions = r.choice(["br_if", "if", "br_if|if"]), TAKEN
+        out = [f"report var e{k}: {r.choice(INTS)};", f"report var cells{k}: map<(u32, u32, bool), u32>;"]
+        predicate = f" / {self.way(conditions)} /" if r.random() < 0.4 else ""
+        body, counts = "", [f"e{k}{r.choice(['++', '--'])};", f"cells{k}[(fid, pc, {r.choice(['true', 'false'])})]++;"]
+        for i in range(r.randrange(4)):
+            name, words = f"b{i}_{k}", r.choice(["report", "report", "report shared", "shared"])
+            if r.random() < 0.25:
+                body += f"    {words} var {name}: bool;\n"
+                counts.append(f"{name} = true;")
+            else:
+                t = r.choice(INTS)
+                body += f"    {words} var {name}: {t};\n"
+                amount = r.choice(["3", "pc" if t == "u32" else "2"])
+                counts.append(r.choice([f"{name}++;", f"{name}--;", f"{name} = {name} + {amount};"]))
+        body += "".join(self.branch_statement(conditions, counts, 1) for _ in range(r.randrange(1, 4)))
+        return "\n".join(out + [f"wasm:opcode:{rule}:before{predicate} {{\n{body}}}"])
+
+    def branch_statement(self, conditions, counts, depth):
+        r, pad = self.r, "    " * depth
+        if depth > 2 or r.random() < 0.4:
+            return pad + ("return;" if depth > 1 and r.random() < 0.15 else r.choice(counts)) + "\n"
+        out = pad
+        for word in ["if"] + ["elif"] * r.choice([0, 0, 1]):
+            out += f"{word} ({self.way(conditions)}) {{\n{self.branch_statement(conditions, counts, depth + 1)}{pad}}} "
+        if r.random() < 0.5:
+            out += f"else {{\n{self.branch_statement(conditions, counts, depth + 1)}{pad}}}"
+        return out.rstrip() + "\n"
+
+    def way(self, conditions):
+        way = self.r.choice(conditions)
+        return self.r.choice([way] * 5 + [f"{way} && pc % 2 == 0", f"fid == 1 || {way}", f"!({way})"])
 
     def predicate(self):
         parts = [self.condition() for _ in range(self.r.choice([1, 1, 2]))]

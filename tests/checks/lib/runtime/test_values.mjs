@@ -13,7 +13,7 @@ const work = mkdtempSync(join(tmpdir(), 'whammc-values-'));
 // What values.h says.
 const text = readFileSync(header, 'utf8').replace(/#ifndef __wasm__[^]*?#endif/g, '');
 const constant = (name) => Number(new RegExp(`\\b${name} = (\\d+)`).exec(text)[1]);
-const STATE = constant('VALUES_STATE'), STACK = constant('VALUES_STACK'), MAP_HEADER = constant('VALUES_MAP_HEADER');
+const STATE = constant('VALUES_STATE'), STACK = constant('VALUES_STACK'), START = constant('VALUES_START'), MAP_HEADER = constant('VALUES_MAP_HEADER');
 const tree = readFileSync(join(dirname(header), 'tree.h'), 'utf8').replace(/---- for print.c ----[^]*/, '');
 const declared = [...text.matchAll(/^\w+ values_(\w+)\(/gm), ...tree.matchAll(/^\w+ (tree_\w+)\(/gm)].map((m) => m[1]);
 const forImports = (name) => /^(load|store)\d/.test(name);
@@ -26,7 +26,7 @@ const modules = Object.fromEntries([...HOSTS.map((h) => `${h}_values`), 'import'
 // ---- a memory as the compiler lays it out ----
 
 // `memory`: bytes from address 0 on, or nothing; behind them image and values, then the heap.
-function layOut({ memory = new Uint8Array(STACK), image = new Uint8Array(0), values = new Uint8Array(0), maps = 4, maximum }) {
+function layOut({ memory = new Uint8Array(START), image = new Uint8Array(0), values = new Uint8Array(0), maps = 4, maximum }) {
   const align = (n) => (n + 7) & ~7;
   const mapsAt = align(memory.length), imageAt = align(mapsAt + maps * MAP_HEADER), valuesAt = align(imageAt + image.length);
   const heap = align(valuesAt + values.length);
@@ -35,7 +35,7 @@ function layOut({ memory = new Uint8Array(STACK), image = new Uint8Array(0), val
   all.set(memory);
   all.set(image, imageAt);
   all.set(values, valuesAt);
-  const fixed = memory.length > STACK; // it has maps already
+  const fixed = memory.length > START; // it has maps already
   const fields = [heap, fixed ? view.getUint32(STATE + 4, true) : mapsAt, fixed ? view.getUint32(STATE + 8, true) : maps,
     image.length ? imageAt : 0, image.length];
   fields.forEach((v, i) => view.setUint32(STATE + 4 * i, v, true));

@@ -1,0 +1,111 @@
+/*
+ * whammc/coverage.h - how often the lines, functions and branches of a program's source were
+ * executed, for people and for tools that read coverage.
+ *
+ *     WhammcCoverage *c = whammc_coverage_new();
+ *     uint8_t *out = NULL;
+ *     size_t size;
+ *     if (whammc_coverage_set_module(c, "app.wasm", app, app_size) == WHAMMC_OK &&
+ *         whammc_coverage_add(c, "run1.csv", text, len) == WHAMMC_OK)
+ *         whammc_coverage_write(c, WHAMMC_COVERAGE_LCOV, NULL, &out, &size);
+ *     fputs(whammc_coverage_messages(c, 0), stderr);
+ *     whammc_release(out);
+ *     whammc_coverage_free(c);
+ *
+ * What is counted, and the formats, are in docs/coverage.md. Ownership, errors and threads are as
+ * in whammc/report.h.
+ */
+#ifndef WHAMMC_COVERAGE_H
+#define WHAMMC_COVERAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "whammc/whammc.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct WhammcCoverage WhammcCoverage;
+
+/* Without a program and without counts; never NULL. whammc_coverage_free takes NULL too. */
+WhammcCoverage *whammc_coverage_new(void);
+void whammc_coverage_free(WhammcCoverage *c);
+
+/* Sets the program, as it was before it was instrumented (a binary module). It is validated; if it
+ * is not valid, there is no program. */
+whammc_status whammc_coverage_set_module(WhammcCoverage *c, const char *name, const void *bytes,
+                                         size_t size);
+
+/* Where source locations are, besides in the program; NULL: nowhere else. `info` is borrowed, and
+ * must live as long as `c` is asked for anything. */
+void whammc_coverage_locate(WhammcCoverage *c, const whammc_debug_info *info);
+
+/*
+ * Adds the counts of a report in any of the formats of whammc_format, the last one in the text.
+ * Counts of several reports, of the same program and script, are added up. A text without a report,
+ * or a report without counts, is an error; then nothing is added.
+ */
+whammc_status whammc_coverage_add(WhammcCoverage *c, const char *name, const void *bytes,
+                                  size_t size);
+
+/* The errors, warnings and notes of the last call of one of these functions: see whammc_messages.
+ * "" if there are none. Valid until the next call of one of them. */
+const char *whammc_coverage_messages(WhammcCoverage *c, unsigned flags);
+
+typedef enum WhammcCoverageFormat {
+    WHAMMC_COVERAGE_TEXT,      /* a table of files for people */
+    WHAMMC_COVERAGE_LCOV,      /* a tracefile of lcov */
+    WHAMMC_COVERAGE_COBERTURA, /* Cobertura's XML */
+    WHAMMC_COVERAGE_HTML,      /* one page with the sources */
+    WHAMMC_COVERAGE_JSON,      /* all numbers */
+} WhammcCoverageFormat;
+
+/* All zero = the defaults. */
+typedef struct WhammcCoverageOptions {
+    /*
+     * Gives the text of a source file, *size bytes that stay valid until the next call; NULL: there
+     * is none. Paths are those of locations, after path maps; relative ones as they are, and then
+     * in the program's folder. If the function is NULL, no file has a text.
+     */
+    const void *(*source)(void *ctx, const char *path, size_t *size);
+    void *ctx;
+    /* Files without a text are left out, unless this is set, or `source` is NULL. */
+    bool all_files;
+    /* Shell patterns of paths ('*' matches slashes, too); end with NULL. Files that match none of
+     * `include`, unless that is NULL or empty, or one of `exclude`, are left out. */
+    const char *const *include, *const *exclude;
+    bool no_markers;   /* LCOV_EXCL_LINE and so on in sources mean nothing */
+    bool mangled;      /* names of C++ and Rust functions stay as they are in the program */
+    const char *title; /* of HTML: the page's; of LCOV: the test's; NULL = the program's name, and
+                          none */
+    uint64_t time;     /* of COBERTURA: when, in seconds since 1970 */
+    uint32_t width;    /* of TEXT: columns; 0 = as many as it takes */
+} WhammcCoverageOptions;
+
+/*
+ * Writes the coverage of all that was added. options NULL = the defaults. On success *out is a new
+ * buffer of *size bytes, released with whammc_release. On failure *out is NULL: there is no
+ * program, or the reports are of another one.
+ */
+whammc_status whammc_coverage_write(WhammcCoverage *c, WhammcCoverageFormat format,
+                                    const WhammcCoverageOptions *options, uint8_t **out,
+                                    size_t *size);
+
+/* How many there are, and how many of them were executed. */
+typedef struct WhammcCoverageTotals {
+    size_t lines, lines_executed;
+    size_t functions, functions_executed;
+    size_t branches, branches_executed; /* each way of a branch */
+} WhammcCoverageTotals;
+
+/* The totals of what was last written; all 0 before. */
+WhammcCoverageTotals whammc_coverage_totals(const WhammcCoverage *c);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

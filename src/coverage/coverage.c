@@ -1,0 +1,219 @@
+/*
+ * coverage/coverage.c - how often the lines, functions and branches of the source were executed.
+ */
+#include "coverage/coverage_parts.h"
+#include "base/demangle.h"
+
+#include <fnmatch.h>
+
+/* ---- collecting ---- */
+
+uint32_t coverage_file(CoverageMaker *maker, Str path) {
+    if (path.ptr == maker->last_path.ptr && path.len == maker->last_path.len)
+        return maker->last_file;
+    Coverage *c = maker->c;
+    bool added;
+    uint64_t *index = map_put(&maker->files, path, c->files.len, &added);
+    if (added) {
+        const char *copy = arena_strndup(&c->arena, path.ptr, path.len);
+        vec_push(&c->files, ((CoverageFile){.path = {copy, path.len}}));
+    }
+    maker->last_path = path;
+    maker->last_file = (uint32_t)*index;
+    return maker->last_file;
+}
+
+/* A function's name for people: what the linker's name stands for has scopes and parameters, the
+ * one in the source has not. */
+static Str shown_name(CoverageMaker *maker, const LocationFrame *f) {
+    Buf text = {0};
+    bool mangled = maker->options->mangled;
+    if (mangled || !demangle(f->linkage, &text))
+        buf_str(&text, !f->function.len || (mangled && f->linkage.len) ? f->linkage : f->function);
+    Str name = {arena_strndup(&maker->c->arena, (const char *)text.data, text.len),
+                (uint32_t)text.len};
+    buf_free(&text);
+    return name;
+}
+
+void coverage_function(CoverageMaker *maker, const LocationFrame *f, uint64_t count) {
+    bool declared = f->declared && f->declared_file.len;
+    Str path = declared ? f->declared_file : f->file;
+    CoverageFunction function = {declared ? f->declared : f->line, shown_name(maker, f), count};
+    if (path.len && function.line && function.name.len)
+        vec_push(&maker->c->files.at[coverage_file(maker, path)].functions, function);
+}
+
+static void add_removed_line(void *ctx, const LocationFrame *f) {
+    CoverageMaker *maker = ctx;
+    CoverageFile *file = &maker->c->files.at[coverage_file(maker, f->file)];
+    /* Lines come in the order of the code: often the same one again. */
+    if (!file->lines.len || vec_last(&file->lines).line != f->line ||
+        vec_last(&file->lines).count != 0)
+        vec_push(&file->lines, ((CoverageLine){f->line, 0}));
+}
+
+static void add_removed_function(void *ctx, const LocationFrame *f) {
+    if (f->declared && f->declared_file.len)
+        add_removed_line(ctx, &(LocationFrame){.file = f->declared_file, .line = f->declared});
+    coverage_function(ctx, f, 0);
+}
+
+/* ---- putting in order ---- */
+
+static int by_line(const void *pa, const void *pb) {
+    const CoverageLine *a = pa, *b = pb;
+    return a->line < b->line ? -1 : a->line > b->line;
+}
+
+static int by_way(const void *pa, const void *pb) {
+    const CoverageWay *a = pa, *b = pb;
+    if (a->line != b->line)
+        return a->line < b->line ? -1 : 1;
+    if (a->column != b->column)
+        return a->column < b->column ? -1 : 1;
+    if (a->branch != b->branch)
+        return a->branch < b->branch ? -1 : 1;
+    return a->way < b->way ? -1 : a->way > b->way;
+}
+
+static int by_function(const void *pa, const void *pb) {
+    const CoverageFunction *a = pa, *b = pb;
+    if (a->line != b->line)
+        return a->line < b->line ? -1 : 1;
+    uint32_t n = a->name.len < b->name.len ? a->name.len : b->name.len;
+    int order = n ? memcmp(a->name.ptr, b->name.ptr, n) : 0;
+    return order ? order : a->name.len < b->name.len ? -1 : a->name.len > b->name.len;
+}
+
+/* Sorts a list, and adds those up that are of one thing. */
+#define SETTLE(list, order)                                                                        \
+    do {                                                                                           \
+        uint32_t n = 0;                                                                            \
+        if ((list)->len)                                                                           \
+            qsort((list)->at, (list)->len, sizeof *(list)->at, order);                             \
+        for (uint32_t i = 0; i < (list)->len; i++)                                                 \
+            if (n && order(&(list)->at[n - 1], &(list)->at[i]) == 0)                               \
+                (list)->at[n - 1].count = marks_sum((list)->at[n - 1].count, (list)->at[i].count); \
+            else                                                                                   \
+                (list)->at[n++] = (list)->at[i];                                                   \
+        (list)->len = n;                                                                           \
+    } while (0)
+
+static bool is_one_branch(const CoverageWay *a, const CoverageWay *b) {
+    return a->line == b->line && a->column == b->column && a->branch == b->branch;
+}
+
+/* A branch was reached if any of its ways was taken. */
+static void settle_ways(CoverageFile *f) {
+    SETTLE(&f->ways, by_way);
+    for (uint32_t first = 0, i = 0; i < f->ways.len; first = i) {
+        bool reached = false;
+        for (; i < f->ways.len && is_one_branch(&f->ways.at[first], &f->ways.at[i]); i++)
+            reached |= f->ways.at[i].count > 0;
+        for (uint32_t k = first; k < i; k++)
+            f->ways.at[k].reached = reached;
+    }
+}
+
+static bool matches(const char *const *patterns, const char *path) {
+    for (; patterns && *patterns; patterns++)
+        if (fnmatch(*patterns, path, 0) == 0)
+            return true;
+    return false;
+}
+
+/* Whether a file is one that is wanted; its path ends with a NUL. */
+static bool is_wanted(const CoverageOptions *o, const CoverageFile *f) {
+    bool any = o->include && *o->include;
+    return (!any || matches(o->include, f->path.ptr)) && !matches(o->exclude, f->path.ptr);
+}
+
+static void free_file(CoverageFile *f) {
+    vec_free(&f->lines);
+    vec_free(&f->ways);
+    vec_free(&f->functions);
+}
+
+static int by_path(const void *pa, const void *pb) {
+    const CoverageFile *a = pa, *b = pb;
+    return strcmp(a->path.ptr, b->path.ptr);
+}
+
+#define RATIO(list)                                                                                \
+    do {                                                                                           \
+        for (uint32_t i = 0; i < (list)->len; i++)                                                 \
+            r.hit += (list)->at[i].count > 0;                                                      \
+        r.all = (list)->len;                                                                       \
+    } while (0)
+
+static void count_file(CoverageFile *f) {
+    CoverageRatio r = {0};
+    RATIO(&f->lines);
+    f->totals.lines = r;
+    r = (CoverageRatio){0};
+    RATIO(&f->functions);
+    f->totals.functions = r;
+    r = (CoverageRatio){0};
+    RATIO(&f->ways);
+    f->totals.ways = r;
+}
+
+static void add_ratio(CoverageRatio *to, CoverageRatio r) {
+    to->all += r.all;
+    to->hit += r.hit;
+}
+
+static void settle_file(CoverageFile *f, const CoverageOptions *o) {
+    SETTLE(&f->lines, by_line);
+    settle_ways(f);
+    SETTLE(&f->functions, by_function);
+    if (f->text)
+        coverage_exclude(f, !o->no_markers);
+    count_file(f);
+}
+
+/* Drops what is not wanted, and puts the rest in order. */
+static void settle(CoverageMaker *maker, Sources *sources) {
+    Coverage *c = maker->c;
+    const CoverageOptions *o = maker->options;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < c->files.len; i++) {
+        CoverageFile *f = &c->files.at[i];
+        bool wanted = is_wanted(o, f);
+        f->text = wanted ? source_text(sources, f->path) : NULL;
+        if (!wanted || (!f->text && !o->without_text)) {
+            c->left_out += wanted;
+            c->unread = wanted ? f->path : c->unread;
+            free_file(f);
+            continue;
+        }
+        settle_file(f, o);
+        add_ratio(&c->totals.lines, f->totals.lines);
+        add_ratio(&c->totals.functions, f->totals.functions);
+        add_ratio(&c->totals.ways, f->totals.ways);
+        c->files.at[n++] = *f;
+    }
+    c->files.len = n;
+    if (n)
+        qsort(c->files.at, n, sizeof *c->files.at, by_path);
+}
+
+void coverage_make(Coverage *c, const WasmModule *m, const Places *places, Locations *l,
+                   const CoverageMarks *marks, Sources *sources, const CoverageOptions *options) {
+    CoverageMaker maker = {
+        .c = c, .m = m, .places = places, .l = l, .marks = marks, .options = options};
+    sources->embedded = l;
+    coverage_walk(&maker);
+    locations_removed(l, add_removed_line, add_removed_function, &maker);
+    settle(&maker, sources);
+    map_free(&maker.files);
+}
+
+void coverage_free(Coverage *c) {
+    for (uint32_t i = 0; i < c->files.len; i++)
+        free_file(&c->files.at[i]);
+    vec_free(&c->files);
+    arena_free(&c->arena);
+    *c = (Coverage){0};
+}

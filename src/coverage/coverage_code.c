@@ -1,0 +1,264 @@
+/*
+ * coverage/coverage_code.c - walks over the code of a program, counting lines, functions and
+ * branches.
+ */
+#include "coverage/coverage_parts.h"
+#include "analysis/flow.h"
+
+/* Code of a function that comes from one call, or is its own. */
+enum { OWN_CODE = 0 };
+
+/* A line of one copy of some code. */
+typedef struct CopiedLine {
+    uint32_t file, line, copy;
+    uint64_t count;
+} CopiedLine;
+
+/* A function of the program. */
+typedef struct Walk {
+    CoverageMaker *maker;
+    uint32_t func;
+    const CoverageMark *mark, *end;
+    bool known;     /* what follows is executed `count` times */
+    uint64_t count; /* as often as the block was, or what of it follows a call */
+    Map copies;     /* the call it is from, CopyKey -> number */
+    Map branches;   /* how many branches were at a place, BranchKey -> number */
+    Vec(CopiedLine) lines;
+} Walk;
+
+/* ---- copies ---- */
+
+/* A call that was inlined; without gaps, so that its bytes can be a key. */
+typedef struct CopyKey {
+    uint64_t function, file; /* addresses: equal names of one function, and equal paths, have equal
+                                ones */
+    uint32_t line, column;   /* of the call */
+    uint32_t caller;         /* the copy that calls */
+    uint32_t zero;
+} CopyKey;
+
+static CopyKey key_of(const LocationFrame *callee, const LocationFrame *caller, uint32_t copy) {
+    return (CopyKey){(uint64_t)(uintptr_t)callee->function.ptr,
+                     (uint64_t)(uintptr_t)caller->file.ptr,
+                     caller->line,
+                     caller->column,
+                     copy,
+                     0};
+}
+
+static void add_line(Walk *w, const LocationFrame *f, uint32_t copy, uint64_t count) {
+    if (f->line && f->file.len)
+        vec_push(&w->lines, ((CopiedLine){coverage_file(w->maker, f->file), f->line, copy, count}));
+}
+
+/* A function is entered `count` times, and so is the line of its declaration. Source maps do not
+ * know names. */
+static void add_function(Walk *w, const LocationFrame *f, uint32_t copy, uint64_t count) {
+    LocationFrame frame = *f;
+    if (!f->linkage.len && !f->function.len)
+        frame.linkage = places_name(w->maker->places, w->func);
+    coverage_function(w->maker, &frame, count);
+    frame.file = f->declared_file;
+    frame.line = f->declared;
+    add_line(w, &frame, copy, count);
+}
+
+/* The copy that the innermost frame's code belongs to. A new one is noted with the count of its
+ * first instruction: its function is entered, and the line that calls it is executed so often. */
+static uint32_t find_copy(Walk *w, const LocationFrame *frames, uint32_t n, uint64_t count) {
+    uint32_t copy = OWN_CODE;
+    for (uint32_t i = n - 1; i-- > 0;) {
+        bool added;
+        CopyKey key = key_of(&frames[i], &frames[i + 1], copy);
+        uint64_t *number =
+            map_put(&w->copies, (Str){(const char *)&key, sizeof key}, w->copies.len + 1, &added);
+        if (added) {
+            add_line(w, &frames[i + 1], copy, count);
+            add_function(w, &frames[i], (uint32_t)*number, count);
+        }
+        copy = (uint32_t)*number;
+    }
+    return copy;
+}
+
+/* ---- branches ---- */
+
+typedef struct BranchKey {
+    uint32_t file, line, column, copy;
+} BranchKey;
+
+/* The ways that a br_table's targets lead, by index: those with the same label are one. */
+typedef struct TableWays {
+    Vec(uint32_t) ways;
+    uint32_t n;
+} TableWays;
+
+static TableWays ways_of(const WasmInstr *i) {
+    TableWays t = {0};
+    Map labels = {0};
+    const uint8_t *at = i->vec;
+    for (uint32_t k = 0; k <= i->count; k++) {
+        uint32_t label = k < i->count ? wasm_vec_u32(&at) : i->a;
+        Str key = {(const char *)&label, sizeof label};
+        vec_push(&t.ways, (uint32_t)*map_put(&labels, key, labels.len, NULL));
+    }
+    t.n = labels.len;
+    map_free(&labels);
+    return t;
+}
+
+/* How many branches at this place there were before, in this copy. */
+static uint32_t branch_number(Walk *w, BranchKey key) {
+    uint64_t *n = map_put(&w->branches, (Str){(const char *)&key, sizeof key}, 0, NULL);
+    return (uint32_t)(*n)++;
+}
+
+/* The branch has the marks [first, w->mark). */
+static void add_branch(Walk *w, const WasmInstr *i, const LocationFrame *f, uint32_t copy,
+                       const CoverageMark *first) {
+    bool table = i->op == WASM_OP_BR_TABLE;
+    TableWays t = {.n = 2};
+    if (!f->line || !f->file.len)
+        return;
+    if (table)
+        t = ways_of(i);
+    uint32_t file = coverage_file(w->maker, f->file);
+    CoverageWay way = {.line = f->line, .column = f->column};
+    way.branch = branch_number(w, (BranchKey){file, f->line, f->column, copy});
+    uint64_t *counts = mem_zalloc(t.n * sizeof *counts);
+    for (const CoverageMark *m = first; m < w->mark; m++) {
+        uint32_t to = !table || m->way > i->count ? m->way : t.ways.at[m->way];
+        if (m->kind == MARK_WAY && to < t.n)
+            counts[to] = marks_sum(counts[to], m->count);
+    }
+    for (way.way = 0; t.n > 1 && way.way < t.n; way.way++) {
+        way.count = counts[way.way];
+        vec_push(&w->maker->c->files.at[file].ways, way);
+    }
+    free(counts);
+    vec_free(&t.ways);
+}
+
+/* ---- instructions ---- */
+
+/* Instructions that only structure the code. An `if` decides, too. */
+static bool is_structure(uint16_t op) {
+    WasmFlow flow = wasm_flow(op);
+    return flow == WASM_FLOW_OPEN || flow == WASM_FLOW_LOOP || flow == WASM_FLOW_ARM ||
+           flow == WASM_FLOW_END;
+}
+
+/* Takes the marks of an instruction, which is executed *count times; false if that is not known.
+ * Sets whether it has marks of a branch. */
+static bool take_marks(Walk *w, const WasmInstr *i, uint64_t *count, bool *branches) {
+    bool own = false, returns = false;
+    uint64_t returned = 0;
+    *branches = false;
+    for (; w->mark < w->end && w->mark->pc <= i->offset; w->mark++) {
+        const CoverageMark *m = w->mark;
+        if (m->pc < i->offset) {
+            w->maker->c->misplaced |= m->kind != MARK_ENTERED;
+            continue;
+        }
+        switch (m->kind) {
+        case MARK_BLOCK: w->known = true, w->count = m->count; break;
+        case MARK_INSTRUCTION: own = true, *count = m->count; break;
+        case MARK_WAY: *branches = true; break;
+        case MARK_RETURNED: returns = true, returned = m->count; break;
+        }
+    }
+    if (!own)
+        *count = w->count;
+    bool known = own || w->known;
+    if (returns)
+        w->count = returned;
+    if (flow_ends_block(i->op))
+        w->known = false;
+    return known;
+}
+
+static void visit(Walk *w, const WasmInstr *i) {
+    const LocationFrame *frames;
+    const CoverageMark *first = w->mark;
+    uint64_t count;
+    bool branches;
+    bool known = take_marks(w, i, &count, &branches);
+    if (!known || (is_structure(i->op) && !branches))
+        return;
+    uint32_t n = locations_at(w->maker->l, w->func, i->offset, &frames);
+    if (!n)
+        return;
+    uint32_t copy = find_copy(w, frames, n, count);
+    add_line(w, &frames[0], copy, count);
+    if (branches)
+        add_branch(w, i, &frames[0], copy, first);
+}
+
+/* ---- functions ---- */
+
+static int by_line(const void *pa, const void *pb) {
+    const CopiedLine *a = pa, *b = pb;
+    if (a->file != b->file)
+        return a->file < b->file ? -1 : 1;
+    if (a->line != b->line)
+        return a->line < b->line ? -1 : 1;
+    return a->copy < b->copy ? -1 : a->copy > b->copy;
+}
+
+/* Adds the lines up: in each copy the largest count, of all copies the sum. */
+static void flush_lines(Walk *w) {
+    if (w->lines.len)
+        qsort(w->lines.at, w->lines.len, sizeof *w->lines.at, by_line);
+    for (uint32_t i = 0; i < w->lines.len;) {
+        CopiedLine line = w->lines.at[i];
+        for (; i < w->lines.len && by_line(&line, &w->lines.at[i]) == 0; i++)
+            if (line.count < w->lines.at[i].count)
+                line.count = w->lines.at[i].count;
+        vec_push(&w->maker->c->files.at[line.file].lines, ((CoverageLine){line.line, line.count}));
+    }
+}
+
+/* The line of the signature is executed when the function is entered. */
+static void enter(Walk *w) {
+    const LocationFrame *frames;
+    uint64_t count = 0;
+    for (const CoverageMark *m = w->mark; m < w->end; m++)
+        if (m->kind == MARK_ENTERED)
+            count = marks_sum(count, m->count);
+    uint32_t n = locations_at(w->maker->l, w->func, 0, &frames);
+    if (!n)
+        return;
+    add_line(w, &frames[n - 1], OWN_CODE, count);
+    add_function(w, &frames[n - 1], OWN_CODE, count);
+}
+
+/* Marks [mark, end) are those of the function. */
+static void walk_function(CoverageMaker *maker, uint32_t func, const CoverageMark *mark,
+                          const CoverageMark *end) {
+    Walk w = {.maker = maker, .func = func, .mark = mark, .end = end};
+    WasmCode code;
+    WasmInstr i;
+    if (func >= maker->m->funcs.len || maker->m->funcs.at[func].import >= 0 ||
+        !wasm_func_code(maker->m, func, &code)) {
+        maker->c->misplaced = true;
+        return;
+    }
+    enter(&w);
+    while (wasm_next(&code, &i))
+        visit(&w, &i);
+    maker->c->misplaced |= w.mark < w.end;
+    flush_lines(&w);
+    map_free(&w.copies);
+    map_free(&w.branches);
+    vec_free(&w.lines);
+}
+
+void coverage_walk(CoverageMaker *maker) {
+    const CoverageMark *mark = maker->marks->all.at, *end = mark + maker->marks->all.len;
+    while (mark < end) {
+        const CoverageMark *first = mark;
+        while (mark < end && mark->fid == first->fid)
+            mark++;
+        walk_function(maker, first->fid, first, mark);
+    }
+}

@@ -1,0 +1,552 @@
+/*
+ * runtime/word_map.c - maps from numbers to numbers.
+ *
+ * A key, a number or a tuple of numbers with 64 bits or less together, is a word. Words are often
+ * neighbours: addresses of an array, line numbers, small numbers. Therefore they share pages. A page
+ * has a slot for each word
+ *     base + (n << shift), n < slots
+ * of a block, which is 1 << level words that differ in their lower bits only. It begins as one slot
+ * in a block of 64, its region. Pages of a region are united where that makes no more than eight
+ * slots for each key. When half of the slots are used, a page takes over the block of twice the size
+ * with all that is in it, unless that makes more than four slots for each key. A key for which a
+ * large page has no slot, since it is between its words, makes the slots finer, on the same
+ * condition; otherwise it gets a small page within the block. A key that a page of several has a
+ * slot for is in the largest of these. So memory is bounded by the number of keys, a dense map is an
+ * array, and a sparse one has a page for each key. The index finds pages by level and block, by open
+ * addressing.
+ *
+ * Code of scripts remembers for each place in the program which page it used last
+ * (gen/map_element.c). If that page has a slot for the key, and what is in the slot is not zero, so
+ * that the key is in this page, that is all. Therefore headers of pages are never used for anything
+ * else, and those of maps that live for the whole run stay with their maps.
+ */
+#include "memory.h"
+
+enum { REGION = 6, MAX_LEVEL = 28, FIRST_PLACES = 8 };
+enum { SLOTS_FOR_KEY = 8, SLOTS_FOR_KEY_OF_MANY = 8, KEYS_TO_GROW = 4 };
+enum { GONE = 8 }; /* in the index: here was a page; not the address of one */
+
+/* ---- words ---- */
+
+static bool is_wide(uint8_t kind) {
+    return kind == REPORT_U64 || kind == REPORT_I64 || kind == REPORT_F64;
+}
+
+static bool is_signed(uint8_t kind) {
+    return kind == REPORT_I8 || kind == REPORT_I16 || kind == REPORT_I32 || kind == REPORT_I64;
+}
+
+INLINE uint64_t low_bits(uint32_t n) {
+    return n < 64 ? ((uint64_t)1 << n) - 1 : ~(uint64_t)0;
+}
+
+void words_start(MapHeader *h) {
+    uint32_t d = key_description(h->type), bits = 0, last = 0, before = 0;
+    uint8_t value = values_value_kind(h->type);
+    if (!h->plain || value > REPORT_BOOL || h->key_leaves == 0)
+        return;
+    for (uint32_t i = 0; i < h->key_leaves; i++) {
+        before = last;
+        bits += last = values_word_bits(next_kind(&d), h->key_leaves);
+    }
+    if (bits > 64)
+        return;
+    h->bits = (uint8_t)bits;
+    h->flagged = last == 1 && before > 1 ? (uint8_t)before : 0;
+    h->slot_log = is_wide(value) ? 3 : 2;
+    uint32_t top = (h->flagged ? before : last) - 1; /* above it, words are not in the keys' order */
+    h->words = (uint8_t)(top < REGION ? REGION : top < MAX_LEVEL ? top : MAX_LEVEL);
+}
+
+/* The leaves in their order, the last one lowest, from a word, or the other way round. Where a bool
+ * follows a number, it is above that in a word, so that neighbours differ in low bits. */
+static uint64_t in_order(const MapHeader *h, uint64_t word) {
+    uint32_t n = h->flagged;
+    if (!n)
+        return word;
+    uint64_t above = word >> n;
+    return (above >> 1 << n | (word & low_bits(n))) << 1 | (above & 1);
+}
+
+static uint64_t from_order(const MapHeader *h, uint64_t leaves) {
+    uint32_t n = h->flagged;
+    if (!n)
+        return leaves;
+    uint64_t above = leaves >> 1 >> n;
+    return (above << 1 | (leaves & 1)) << n | (leaves >> 1 & low_bits(n));
+}
+
+uint64_t words_pack(const MapHeader *h) {
+    uint32_t d = key_description(h->type);
+    uint64_t leaves = 0;
+    for (uint32_t i = 0; i < h->key_leaves; i++) {
+        uint32_t n = values_word_bits(next_kind(&d), h->key_leaves);
+        leaves = (n < 64 ? leaves << n : 0) | (V->key[i] & low_bits(n));
+    }
+    return from_order(h, leaves);
+}
+
+static void unpack(const MapHeader *h, uint64_t ordered, uint64_t *leaves) {
+    uint32_t d = key_description(h->type), below = h->bits;
+    for (uint32_t i = 0; i < h->key_leaves; i++) {
+        uint8_t kind = next_kind(&d);
+        uint32_t n = values_word_bits(kind, h->key_leaves);
+        below -= n;
+        uint64_t leaf = ordered >> below & low_bits(n);
+        if (is_signed(kind) && n < 32)
+            leaf = (uint32_t)((int32_t)(leaf << (32 - n)) >> (32 - n));
+        leaves[i] = leaf;
+    }
+}
+
+/* The bits that say of leaves in order that one is negative. */
+static uint64_t sign_bits(const MapHeader *h) {
+    uint32_t d = key_description(h->type), below = h->bits;
+    uint64_t signs = 0;
+    for (uint32_t i = 0; i < h->key_leaves; i++) {
+        uint8_t kind = next_kind(&d);
+        below -= values_word_bits(kind, h->key_leaves);
+        if (is_signed(kind))
+            signs |= (uint64_t)1 << (below + values_word_bits(kind, h->key_leaves) - 1);
+    }
+    return signs;
+}
+
+/* ---- pages ---- */
+
+INLINE Page *page_at(uint32_t item) {
+    return (Page *)at(item);
+}
+
+INLINE uint32_t slot_at(const MapHeader *h, const Page *page, uint32_t n) {
+    return page->values + (n << h->slot_log);
+}
+
+/* The number of the slot that a word would have; `slots` or more: it has none. */
+INLINE uint64_t slot_of(const Page *page, uint64_t word) {
+    uint64_t n = word - page->base;
+    return n >> page->shift | n << (-page->shift & 63);
+}
+
+INLINE uint64_t word_of(const Page *page, uint32_t n) {
+    return page->base + ((uint64_t)n << page->shift);
+}
+
+/* Marks of 64 slots: those that are in the map. A page of one slot is never without a key. */
+INLINE uint64_t *marks_of(Page *page, uint32_t n) {
+    return page->slots > 64 ? (uint64_t *)at((uint32_t)page->own) + n / 64 : &page->own;
+}
+
+static uint64_t marks_at(const Page *page, uint32_t n) {
+    return page->slots > 1 ? *marks_of((Page *)page, n) : page->keys;
+}
+
+/* The headers that may be used again for pages of a map. */
+static uint32_t *free_headers(uint32_t map) {
+    return map < V->nmaps ? &values_map_header(map)->free_page : &V->free_page;
+}
+
+/* A header that has no slots. */
+static uint32_t new_header(uint32_t map) {
+    uint32_t *list = free_headers(map), item = *list;
+    if (item)
+        *list = (uint32_t)page_at(item)->own;
+    else
+        item = values_block(sizeof(Page));
+    *page_at(item) = (Page){.map = map};
+    return item;
+}
+
+static uint64_t values_size(const MapHeader *h, uint32_t log) {
+    return (uint64_t)1 << log << h->slot_log;
+}
+
+static uint64_t marks_size(uint32_t log) {
+    return (uint64_t)1 << log >> 3;
+}
+
+/* Gives a header, which has no slots, those of a page; false if there is no memory for that. */
+static bool make_slots(const MapHeader *h, uint32_t item, uint32_t log) {
+    Page *page = page_at(item);
+    if (log == 0) {
+        page->values = item + (uint32_t)__builtin_offsetof(Page, own);
+    } else {
+        uint32_t values = values_block_or_none(values_size(h, log));
+        uint32_t marks = values && log > REGION ? values_block_or_none(marks_size(log)) : 0;
+        if (!values || (log > REGION && !marks)) {
+            values_block_free(values, values_size(h, log));
+            return false;
+        }
+        __builtin_memset(at(values), 0, (size_t)values_size(h, log));
+        if (marks)
+            __builtin_memset(at(marks), 0, (size_t)marks_size(log));
+        page = page_at(item);
+        page->values = values;
+        page->own = marks;
+    }
+    page->slots = 1u << log;
+    page->log = (uint8_t)log;
+    return true;
+}
+
+static void free_slots(const MapHeader *h, Page *page) {
+    if (page->log > 0)
+        values_block_free(page->values, values_size(h, page->log));
+    if (page->log > REGION)
+        values_block_free((uint32_t)page->own, marks_size(page->log));
+}
+
+/* What refers to the page finds no slots from now on. */
+static void free_page(const MapHeader *h, uint32_t item) {
+    uint32_t *list = free_headers(page_at(item)->map);
+    free_slots(h, page_at(item));
+    *page_at(item) = (Page){.own = *list};
+    *list = item;
+}
+
+/* ---- the index ---- */
+
+INLINE uint32_t place_at(const MapHeader *h, uint64_t place) {
+    return h->index + 4 * (uint32_t)(place & h->mask);
+}
+
+/* Where to look for pages of a block; then at the places that follow, up to one that is free. */
+INLINE uint64_t first_place(const MapHeader *h, uint64_t word, uint32_t level) {
+    return hash_step(level, word >> level) >> h->shift;
+}
+
+static bool is_of_block(uint32_t item, uint64_t word, uint32_t level) {
+    return item != GONE && page_at(item)->level == level &&
+           (page_at(item)->base ^ word) >> level == 0;
+}
+
+/* Places, and room to sort the pages. */
+static uint64_t index_size(uint64_t places) {
+    return 4 * places + 2 * places;
+}
+
+static void put_page(MapHeader *h, uint32_t item) {
+    uint64_t place = first_place(h, page_at(item)->base, page_at(item)->level);
+    while (get32(place_at(h, place)) > GONE)
+        place++;
+    h->used += get32(place_at(h, place)) == 0;
+    h->levels |= 1u << page_at(item)->level;
+    set32(place_at(h, place), item);
+}
+
+/* Makes room for one page more. */
+static void index_grow(MapHeader *h) {
+    uint64_t old = h->index ? (uint64_t)h->mask + 1 : 0, live = 0;
+    if (2 * ((uint64_t)h->used + 1) <= old)
+        return;
+    MapHeader before = *h;
+    for (uint64_t i = 0; i < old; i++)
+        live += get32(place_at(h, i)) > GONE;
+    uint64_t places = !old ? FIRST_PLACES : 4 * live > old ? 2 * old : old;
+    h->index = values_block(index_size(places));
+    h->mask = (uint32_t)(places - 1);
+    h->shift = (uint8_t)(64 - __builtin_ctzll(places));
+    h->used = 0;
+    __builtin_memset(at(h->index), 0, 4 * (size_t)places);
+    for (uint64_t i = 0; i < old; i++) {
+        uint32_t item = get32(place_at(&before, i));
+        if (item > GONE)
+            put_page(h, item);
+    }
+    values_block_free(before.index, index_size(old));
+}
+
+/* ---- pages become one ---- */
+
+/* A block whose pages, and a new key, may become one page. */
+typedef struct Union {
+    uint64_t word; /* the new key, or one of its keys */
+    uint32_t level;
+    uint64_t differ; /* the bits in which its words differ */
+    uint32_t keys, pages;
+    uint32_t shift, log;
+} Union;
+
+static void add_page(Union *u, const Page *page) {
+    u->differ |= (page->base ^ u->word) | (uint64_t)(page->slots - 1) << page->shift;
+    u->keys += page->keys;
+    u->pages++;
+}
+
+static void move_slots(const MapHeader *h, const Page *from, Page *to) {
+    for (uint32_t i = 0; i < from->slots; i += 64) {
+        for (uint64_t marks = marks_at(from, i); marks; marks &= marks - 1) {
+            uint32_t k = i + (uint32_t)__builtin_ctzll(marks);
+            uint32_t n = (uint32_t)slot_of(to, word_of(from, k));
+            *marks_of(to, n) |= (uint64_t)1 << (n & 63);
+            __builtin_memcpy(at(slot_at(h, to, n)), at(slot_at(h, from, k)), 1u << h->slot_log);
+        }
+    }
+    to->keys += from->keys;
+}
+
+/* Each page in the block: adds it to what is known of the block, or moves it to a page. */
+static void each_page(MapHeader *h, Union *u, uint32_t to) {
+    for (uint32_t level = REGION; level <= u->level; level++) {
+        if (!(h->levels >> level & 1))
+            continue;
+        uint64_t first = u->word >> u->level << (u->level - level);
+        for (uint64_t i = 0; i < (uint64_t)1 << (u->level - level); i++) {
+            uint64_t word = (first + i) << level;
+            uint32_t item;
+            for (uint64_t p = first_place(h, word, level); (item = get32(place_at(h, p))); p++) {
+                if (!is_of_block(item, word, level))
+                    continue;
+                if (!to) {
+                    add_page(u, page_at(item));
+                    continue;
+                }
+                move_slots(h, page_at(item), page_at(to));
+                free_page(h, item);
+                set32(place_at(h, p), GONE);
+            }
+        }
+    }
+}
+
+/* Whether the block is to have one page. */
+static bool can_unite(MapHeader *h, Union *u, bool new_key) {
+    u->keys = new_key;
+    each_page(h, u, 0);
+    if (!u->differ)
+        return false;
+    bool small = u->level == REGION;
+    u->shift = (uint32_t)__builtin_ctzll(u->differ);
+    u->log = (small ? 64 - (uint32_t)__builtin_clzll(u->differ) : u->level) - u->shift;
+    uint64_t most = (uint64_t)u->keys * (small ? SLOTS_FOR_KEY : SLOTS_FOR_KEY_OF_MANY);
+    if ((uint64_t)1 << u->log > most)
+        return false;
+    while (u->shift + u->log < u->level && (uint64_t)2 << u->log <= most)
+        u->log++; /* soon there will be more */
+    return true;
+}
+
+/* The page of the block, in place of all that it has; 0 if there is no memory for it. */
+static uint32_t unite(uint32_t map, MapHeader *h, Union *u) {
+    index_grow(h);
+    uint32_t to = new_header(map);
+    if (!make_slots(h, to, u->log)) {
+        free_page(h, to);
+        return 0;
+    }
+    Page *page = page_at(to);
+    page->base = u->word & ~(low_bits(u->shift + u->log) & ~low_bits(u->shift));
+    page->shift = (uint8_t)u->shift;
+    page->level = (uint8_t)u->level;
+    each_page(h, u, to);
+    put_page(h, to);
+    return to;
+}
+
+/* A page that is half full takes over the next larger block. Returns the page. */
+static uint32_t grow(uint32_t map, MapHeader *h, uint32_t item) {
+    for (;;) {
+        Page *page = page_at(item);
+        if (page->keys < KEYS_TO_GROW || 4 * page->keys < page->slots || page->keys < page->retry ||
+            page->level >= h->words)
+            return item;
+        Union u = {.word = page->base, .level = page->level + 1u};
+        uint32_t next = can_unite(h, &u, false) ? unite(map, h, &u) : 0;
+        if (!next) {
+            page_at(item)->retry = 2 * page_at(item)->keys;
+            return item;
+        }
+        item = next;
+    }
+}
+
+/* ---- looking keys up ---- */
+
+/* The page that has a slot for a key; 0 = there is none. */
+INLINE uint32_t find_page(const MapHeader *h, uint64_t word) {
+    for (uint32_t levels = h->levels; levels; levels &= ~(1u << (31 - __builtin_clz(levels)))) {
+        uint32_t item;
+        uint64_t place = first_place(h, word, 31 - (uint32_t)__builtin_clz(levels));
+        for (; (item = get32(place_at(h, place))); place++)
+            if (item != GONE && slot_of(page_at(item), word) < page_at(item)->slots)
+                return item;
+    }
+    return 0;
+}
+
+/* The page of a larger block than a region that has no slot for a key of it. */
+static uint32_t page_around(const MapHeader *h, uint64_t word) {
+    for (uint32_t levels = h->levels >> (REGION + 1) << (REGION + 1); levels;
+         levels &= levels - 1) {
+        uint32_t item, level = (uint32_t)__builtin_ctz(levels);
+        for (uint64_t p = first_place(h, word, level); (item = get32(place_at(h, p))); p++)
+            if (is_of_block(item, word, level))
+                return item;
+    }
+    return 0;
+}
+
+/* Makes the slots of a large page finer so that there is one for the key; 0 = they stay. */
+static uint32_t refine(uint32_t map, MapHeader *h, uint32_t item, uint64_t word) {
+    Page *page = page_at(item);
+    uint32_t shift = (uint32_t)__builtin_ctzll(page->base ^ word);
+    if (page->keys < page->retry ||
+        (uint64_t)1 << (page->level - shift) > (uint64_t)page->keys * SLOTS_FOR_KEY_OF_MANY)
+        return 0;
+    Union u = {.word = word, .level = page->level};
+    uint32_t next = can_unite(h, &u, true) ? unite(map, h, &u) : 0;
+    if (!next)
+        page_at(item)->retry = 2 * page_at(item)->keys;
+    return next;
+}
+
+/* A page that has a slot for a new key. */
+static uint32_t page_for(uint32_t map, MapHeader *h, uint64_t word) {
+    uint32_t around = page_around(h, word), item = around ? refine(map, h, around, word) : 0;
+    if (item)
+        return item;
+    Union u = {.word = word, .level = REGION};
+    if (h->index && can_unite(h, &u, true))
+        item = unite(map, h, &u);
+    if (item)
+        return item;
+    index_grow(h);
+    item = new_header(map);
+    make_slots(h, item, 0);
+    Page *page = page_at(item);
+    page->base = word;
+    page->level = REGION;
+    put_page(h, item);
+    return item;
+}
+
+static bool is_there(const Page *page, uint32_t n) {
+    return marks_at(page, n) >> (n & 63) & 1;
+}
+
+__attribute__((noinline)) static uint32_t insert(uint32_t map, MapHeader *h, uint32_t item,
+                                                 uint64_t word) {
+    if (!item)
+        item = page_for(map, h, word);
+    Page *page = page_at(item);
+    uint32_t n = (uint32_t)slot_of(page, word);
+    if (page->slots > 1)
+        *marks_of(page, n) |= (uint64_t)1 << (n & 63);
+    page->keys++;
+    h->count++;
+    return grow(map, h, item);
+}
+
+uint32_t words_seek(uint32_t map, MapHeader *h, uint64_t word, bool insert_it) {
+    uint32_t item = find_page(h, word);
+    if (!item || !is_there(page_at(item), (uint32_t)slot_of(page_at(item), word))) {
+        if (!insert_it)
+            return 0;
+        item = insert(map, h, item, word);
+    }
+    V->page = item;
+    return slot_at(h, page_at(item), (uint32_t)slot_of(page_at(item), word));
+}
+
+void words_free(MapHeader *h) {
+    for (uint64_t i = 0; h->index && i <= h->mask; i++)
+        if (get32(place_at(h, i)) > GONE)
+            free_page(h, get32(place_at(h, i)));
+    if (h->index)
+        values_block_free(h->index, index_size((uint64_t)h->mask + 1));
+}
+
+/* ---- keys in their order ---- */
+
+/* The order of a page's first slot. */
+static uint64_t page_order(const MapHeader *h, const WordCursor *c, uint32_t i) {
+    return in_order(h, page_at(get32(c->items + 4 * i))->base) ^ c->signs;
+}
+
+/* Lets the page at `i` sink in the heap of the first n. */
+static void sift(const MapHeader *h, const WordCursor *c, uint32_t i, uint32_t n) {
+    uint32_t item = get32(c->items + 4 * i);
+    uint64_t order = page_order(h, c, i);
+    for (uint32_t child; (child = 2 * i + 1) < n; i = child) {
+        if (child + 1 < n && page_order(h, c, child) < page_order(h, c, child + 1))
+            child++;
+        if (order >= page_order(h, c, child))
+            break;
+        set32(c->items + 4 * i, get32(c->items + 4 * child));
+    }
+    set32(c->items + 4 * i, item);
+}
+
+void words_first(const MapHeader *h, WordCursor *c) {
+    c->signs = sign_bits(h);
+    c->nitems = c->item = c->nopen = 0;
+    if (!h->index)
+        return;
+    c->items = h->index + 4 * (h->mask + 1);
+    for (uint64_t i = 0; i <= h->mask; i++)
+        if (get32(place_at(h, i)) > GONE)
+            set32(c->items + 4 * c->nitems++, get32(place_at(h, i)));
+    for (uint32_t i = c->nitems / 2; i-- > 0;)
+        sift(h, c, i, c->nitems);
+    for (uint32_t n = c->nitems; n-- > 1;) {
+        uint32_t last = get32(c->items + 4 * n);
+        set32(c->items + 4 * n, get32(c->items));
+        set32(c->items, last);
+        sift(h, c, 0, n);
+    }
+}
+
+/* The first slot from n on that is in the map; `slots` if there is none. */
+static uint32_t next_slot(const Page *page, uint32_t n) {
+    while (n < page->slots) {
+        uint64_t marks = marks_at(page, n) >> (n & 63);
+        if (marks)
+            return n + (uint32_t)__builtin_ctzll(marks);
+        n = (n | 63) + 1;
+    }
+    return page->slots;
+}
+
+static uint64_t order_of(const MapHeader *h, const WordCursor *c, const OpenPage *open) {
+    return in_order(h, word_of(page_at(open->page), open->slot)) ^ c->signs;
+}
+
+/* Pages whose keys may come next are open. Blocks are nested, so these are few. */
+static void open_pages(const MapHeader *h, WordCursor *c, uint64_t least) {
+    for (; c->item < c->nitems; c->item++) {
+        if (c->nopen && page_order(h, c, c->item) > least)
+            return;
+        if (c->nopen == WORD_OPEN_PAGES)
+            __builtin_trap();
+        uint32_t item = get32(c->items + 4 * c->item);
+        OpenPage open = {item, next_slot(page_at(item), 0)};
+        if (open.slot == page_at(item)->slots)
+            continue;
+        c->open[c->nopen++] = open;
+        if (order_of(h, c, &open) < least)
+            least = order_of(h, c, &open);
+    }
+}
+
+/* The open page that has the least key. */
+static uint32_t least_open(const MapHeader *h, const WordCursor *c) {
+    uint32_t found = 0;
+    for (uint32_t i = 1; i < c->nopen; i++)
+        if (order_of(h, c, &c->open[i]) < order_of(h, c, &c->open[found]))
+            found = i;
+    return found;
+}
+
+uint32_t words_next(const MapHeader *h, WordCursor *c, uint64_t *leaves) {
+    open_pages(h, c, c->nopen ? order_of(h, c, &c->open[least_open(h, c)]) : ~(uint64_t)0);
+    if (!c->nopen)
+        return 0;
+    OpenPage *open = &c->open[least_open(h, c)];
+    const Page *page = page_at(open->page);
+    uint32_t value = slot_at(h, page, open->slot);
+    unpack(h, in_order(h, word_of(page, open->slot)), leaves);
+    open->slot = next_slot(page, open->slot + 1);
+    if (open->slot == page->slots)
+        *open = c->open[--c->nopen];
+    return value;
+}
