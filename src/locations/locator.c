@@ -4,22 +4,22 @@
 #include "locations/locator.h"
 #include "base/demangle.h"
 
-static void open(Locator *l, const WasmModule *m) {
+static void open(Locator *l, const WasmModule *m, const char *without) {
     if (l->locations)
         return;
     l->prepare(l->ctx, &l->options);
-    l->options.without = l->without;
+    l->options.without = without;
     l->locations = locations_open(m, &l->options, l->diags);
 }
 
 uint32_t locator_at(Locator *l, const WasmModule *m, uint32_t func, uint32_t pc,
                     const LocationFrame **frames) {
-    open(l, m);
+    open(l, m, NULL);
     return locations_at(l->locations, func, pc, frames);
 }
 
 Locations *locator_open(Locator *l, const WasmModule *m) {
-    open(l, m);
+    open(l, m, NULL);
     return l->locations;
 }
 
@@ -49,6 +49,7 @@ Str locator_function(Locator *l, const LocationFrame *frame) {
 const LocatorPlace *locator_place(Locator *l, const WasmModule *m, uint32_t func, uint32_t pc) {
     if (l->asked && l->func == func && l->pc == pc)
         return &l->place;
+    open(l, m, l->without);
     const LocationFrame *f;
     uint32_t n = locator_at(l, m, func, pc, &f);
     l->asked = true;

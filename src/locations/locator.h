@@ -21,7 +21,7 @@ typedef struct Locator {
     void (*prepare)(void *ctx, LocationOptions *options);
     void *ctx;
     Diags *diags;
-    const char *without; /* as in LocationOptions */
+    const char *without; /* as in LocationOptions, if locator_place asks first */
     /* Zeroed at first: */
     LocationOptions options;
     Locations *locations;
