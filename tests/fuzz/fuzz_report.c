@@ -1,9 +1,11 @@
 /*
  * tests/fuzz/fuzz_report.c - fuzz target: the reader of reports, and all that the library makes of
- * what it reads, or the printer of images. The first two bytes choose what and the options.
+ * what it reads, also coverage; or the printer of images. The first two bytes choose what and the
+ * options.
  */
 #include "report/image.h"
 #include "stdlib/runtime/values.h"
+#include "whammc/coverage.h"
 #include "whammc/report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -53,6 +55,32 @@ static uint64_t look(WhammcReport *r) {
     return n;
 }
 
+/* A function with a br_table, an if and nops, and its source map: as in test_coverage_api.c. */
+static const char program[] =
+    "\0asm\1\0\0\0\1\5\1`\1\177\0\3\2\1\0\12\35\1\33\0\2@\2@\2@ \0\16\3\0\1\0"
+    "\2\13\1\13\1\13 \0\4@\1\13\13";
+static const char map[] =
+    "{\"version\":3,\"sources\":[\"a.c\"],\"mappings\":\"uBAAA,SAEA,OACA,EACA,IAEA,EACA\","
+    "\"sourcesContent\":[\"f\\n\\nswitch\\na\\nb // LCOV_EXCL_LINE\\n\\nif\\nthen\\n\"]}";
+
+static void cover(const void *text, size_t size, bool markers) {
+    whammc_debug_info info = {.file_name = "a.map", .file = map, .file_size = sizeof map - 1};
+    WhammcCoverageOptions options = {.no_markers = !markers};
+    WhammcCoverage *c = whammc_coverage_new();
+    whammc_coverage_set_module(c, "app.wasm", program, sizeof program - 1);
+    whammc_coverage_locate(c, &info);
+    whammc_coverage_add(c, "report", text, size);
+    whammc_coverage_add(c, "again", text, size);
+    for (WhammcCoverageFormat f = WHAMMC_COVERAGE_TEXT; f <= WHAMMC_COVERAGE_JSON; f++) {
+        uint8_t *out;
+        size_t written;
+        if (whammc_coverage_write(c, f, &options, &out, &written) != WHAMMC_OK)
+            whammc_coverage_messages(c, 0);
+        whammc_release(out);
+    }
+    whammc_coverage_free(c);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size < 2)
         return 0;
@@ -82,6 +110,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (look(r) > UINT64_MAX / 2)
         abort();
     whammc_report_free(r);
+    cover(input, size, data[0] & 4);
     buf_free(&text);
     return 0;
 }
