@@ -39,7 +39,12 @@ _whammc_value() { # OPTION: what may follow it; false if nothing does
         run:--sort | report:--sort) _whammc_words 'value place name' ;;
         annotate:--format) _whammc_words 'text html' ;;
         annotate:--color) _whammc_words 'auto always never' ;;
-        report:--format | profile:--format) _whammc_words 'table csv csv-rfc4180 json gprof dot folded svg speedscope cpuprofile' ;;
+        profile:--format) _whammc_words 'table csv csv-rfc4180 json gprof dot folded svg speedscope cpuprofile' ;;
+        report:--format) _whammc_words 'table csv csv-rfc4180 json gprof dot folded svg speedscope cpuprofile lcov cobertura html text' ;;
+        coverage:--format) _whammc_words 'text lcov cobertura html json' ;;
+        coverage:--engine) _whammc_words 'node node24 wasmtime'; compopt -o default ;;
+        coverage:--from | coverage:--save | coverage:-o | coverage:--output) compopt -o default ;;
+        coverage:--include | coverage:--exclude | coverage:--fail-under | coverage:--engine-option) ;;
         run:--top | run:--engine-option | *:--env | list:--functions | report:--top | report:--flush | report:--variable | annotate:--flush | annotate:--variable) ;;
         *:-s | *:--script) _whammc_scripts ;;
         profile:--top | *:--exclude | *:--min-size | profile:--max-depth | profile:--engine-option) ;;
@@ -56,7 +61,7 @@ _whammc() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} app=0 i word
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _whammc_words 'instr run profile report annotate monitor bind list check info --help --version'
+        _whammc_words 'instr run profile report annotate coverage monitor bind list check info --help --version'
         return
     fi
 
@@ -70,7 +75,7 @@ _whammc() {
     [[ $prev == -* ]] && _whammc_value "$prev" && return
 
     # Behind APP everything is the program's.
-    if [[ $command == run || $command == profile ]]; then
+    if [[ $command == run || $command == profile || $command == coverage ]]; then
         for ((i = 2; i < COMP_CWORD; i++)); do
             word=${COMP_WORDS[i]}
             if [[ $word == = || $word == -[soD] || ($word == --* && ${COMP_WORDS[i+1]} != =) ]]; then
@@ -104,6 +109,9 @@ _whammc() {
             annotate)
                 _whammc_words '--format= -o --output= --variable= --flush= --instructions --names= --debug-file= --path-map= --color= --no-demangle
                     --message-format= -h --help' ;;
+            coverage)
+                _whammc_words '--format= -o --output= --from= --save= --include= --exclude= --all-files --no-markers --fail-under= --names=
+                    --debug-file= --path-map= --engine= --engine-option= --dir= --env= --no-demangle --message-format= -h --help' ;;
             monitor)
                 _whammc_words '-s --script= --lib= -D --define= -o --output= --report= --report-format= --no-optimise --no-coalesce
                     --exact-traps --explain --message-format= -h --help' ;;
@@ -115,7 +123,7 @@ _whammc() {
         return
     fi
     case $command in
-        instr | bind | run | profile | list | info) _whammc_files wasm wat ;;
+        instr | bind | run | profile | coverage | list | info) _whammc_files wasm wat ;;
         check) _whammc_scripts ;;
         report | annotate) compopt -o default ;;
     esac

@@ -161,8 +161,9 @@ static void warn(WhammcCoverage *c, const Coverage *made) {
             c->module_name);
     } else if (made->left_out && !made->files.len) {
         Diag *g = diag(&c->diags, DIAG_NO_SOURCES, NO_SPAN,
-                       "%s: none of %u source file%s can be read, such as %s", c->module_name,
-                       made->left_out, made->left_out == 1 ? "" : "s", made->unread.ptr);
+                       made->left_out == 1 ? "%s: its source file %s cannot be read"
+                                           : "%s: its source files, such as %s, cannot be read",
+                       c->module_name, made->unread.ptr);
         diag_hint(&c->diags, g,
                   "if the sources have moved, --path-map=FROM=TO says where to; --all-files shows "
                   "counts without sources");
@@ -202,9 +203,11 @@ whammc_status whammc_coverage_write(WhammcCoverage *c, WhammcCoverageFormat form
     forget_messages(c);
     if (!options)
         options = &defaults;
-    if (c->module_name)
+    if (c->module_name) {
+        c->module.file =
+            diag_file(&c->diags, c->module_name, c->module_bytes, c->module.size, true);
         make(c, &made, options, &sources);
-    else
+    } else
         diag(&c->diags, DIAG_NOT_WASM, NO_SPAN, "there is no program: set one first");
     whammc_status status = status_of(c);
     if (status == WHAMMC_OK) {

@@ -5,6 +5,7 @@
 #define WHAMMC_CMD_CMD_H
 
 #include "run/run.h"
+#include "whammc/coverage.h"
 
 /* ---- formats of reports and profiles ---- */
 
@@ -131,5 +132,30 @@ bool exclude_give(const Cli *cli, const Exclusion *x, const Buf *app, whammc *w)
  */
 void exclude_list(const Cli *cli, const Exclusion *x, const WasmModule *m, const Profile *counted,
                   Buf *out);
+
+/* ---- coverage (covering.c) ---- */
+
+/* What is asked for. */
+typedef struct CoverageRequest {
+    const char *app;         /* the program */
+    Words from;              /* saved reports; none: they come from elsewhere */
+    Words include, exclude;  /* patterns of paths */
+    const char *out, *names; /* NULL = none */
+    const char *fail_under;  /* NULL, or `least` as it was given */
+    double least;            /* per cent of the lines */
+    WhammcCoverageFormat format;
+    bool all_files, no_markers, no_demangle;
+    DebugOptions debug;
+} CoverageRequest;
+
+/* Prints the messages of the last call; the exit status for `status`. */
+int covering_messages(const Cli *cli, WhammcCoverage *c, whammc_status status);
+/* Reads the program. `app` must live as long as c. The exit status. */
+int covering_open(const Cli *cli, CoverageRequest *s, WhammcCoverage *c, Buf *app);
+/* Writes the coverage; the exit status says whether enough was executed, too. */
+int covering_show(const Cli *cli, const CoverageRequest *s, WhammcCoverage *c);
+/* All of it, from saved reports. */
+int covering_saved(const Cli *cli, CoverageRequest *s);
+void covering_free(CoverageRequest *s);
 
 #endif

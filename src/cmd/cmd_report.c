@@ -10,10 +10,11 @@
 enum { FORMAT = OPTION_LONG, MODULE, TOP, FLUSH, VARIABLE, NO_DEMANGLE };
 
 static const Option options[] = {
-    {FORMAT, "format", VIEW_FORMATS,
+    {FORMAT, "format", VIEW_FORMATS "|lcov|cobertura|html|text",
      "show tables (the default), or write the report in another format; of its calls: a flat "
      "profile and call graph as gprof prints them, or a graph for Graphviz; of its call tree: "
-     "folded stacks, a flame graph, or a file for speedscope or for Chrome's developer tools"},
+     "folded stacks, a flame graph, or a file for speedscope or for Chrome's developer tools; the "
+     "last four: coverage, as 'whammc coverage' shows it, of the program of --module"},
     {'o', "output", "OUT", "the file to write; default: standard output"},
     {MODULE, "module", "APP",
      "the program before it was instrumented: tables then show the instruction at each site, and "
@@ -40,6 +41,7 @@ typedef struct Settings {
     const char *out, *module, *names;
     Words variables;
     ViewFormat format; /* as of WhammcReportFormat */
+    uint32_t coverage; /* 0, or which of its formats, from 1 */
     uint32_t top, flush;
     bool top_given, no_demangle;
     Look look;
@@ -116,10 +118,16 @@ static int report(const Cli *cli, Settings *s) {
 
 /* ---- the command line ---- */
 
+/* The formats of coverage come after the others. */
+static void set_format(Settings *s, uint32_t choice) {
+    s->coverage = choice > VIEW_CPUPROFILE ? choice - VIEW_CPUPROFILE : 0;
+    s->format = s->coverage ? VIEW_TABLE : (ViewFormat)choice;
+}
+
 /* False: wrong usage, which was said. */
 static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     switch (key) {
-    case FORMAT: s->format = (ViewFormat)option_choice(cli->command, key, value); break;
+    case FORMAT: set_format(s, option_choice(cli->command, key, value)); break;
     case 'o': s->out = value; break;
     case OPTION_NAMES: s->names = value; break;
     case MODULE: s->module = value; break;
@@ -139,7 +147,37 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     return true;
 }
 
+/* Coverage of one or more reports. */
+static int show_coverage(const Cli *cli, Settings *s) {
+    static const WhammcCoverageFormat formats[] = {WHAMMC_COVERAGE_LCOV, WHAMMC_COVERAGE_COBERTURA,
+                                                   WHAMMC_COVERAGE_HTML, WHAMMC_COVERAGE_TEXT};
+    CoverageRequest q = {.app = s->module,
+                         .out = s->out,
+                         .names = s->names,
+                         .format = formats[s->coverage - 1],
+                         .no_demangle = s->no_demangle,
+                         .debug = s->debug};
+    s->debug = (DebugOptions){0};
+    for (int i = 0; i < cli->noperands; i++)
+        vec_push(&q.from, cli->operands[i]);
+    int status = covering_saved(cli, &q);
+    covering_free(&q);
+    return status;
+}
+
+/* Whether the options suit coverage: STATUS_OK, or another status after a message. */
+static int check_coverage(const Cli *cli, const Settings *s) {
+    if (!s->module)
+        return cli_usage(cli, "that format shows lines of a program: give it with --module=APP");
+    if (s->flush || s->variables.len || s->top_given)
+        return cli_usage(cli, "--flush, --variable and --top have no effect on coverage");
+    return cli_check_stdin(cli, (const char *const *)cli->operands, cli->noperands,
+                           strcmp(s->module, "-") == 0);
+}
+
 static int check(const Cli *cli, const Settings *s) {
+    if (cli->noperands && s->coverage)
+        return check_coverage(cli, s);
     if (!cli->noperands)
         return cli_usage(cli, "which report? Give the FILE ('-': standard input)");
     if (cli->noperands > 1)
@@ -170,7 +208,7 @@ static int run(Cli *cli) {
     if (ok && key == ARGS_END)
         status = check(cli, &s);
     if (ok && key == ARGS_END && status == STATUS_OK)
-        status = report(cli, &s);
+        status = s.coverage ? show_coverage(cli, &s) : report(cli, &s);
     vec_free(&s.variables);
     debug_free(&s.debug);
     return status;

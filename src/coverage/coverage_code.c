@@ -51,12 +51,18 @@ static void add_line(Walk *w, const LocationFrame *f, uint32_t copy, uint64_t co
         vec_push(&w->lines, ((CopiedLine){coverage_file(w->maker, f->file), f->line, copy, count}));
 }
 
+/* The name of the function itself, or its number. */
+static Str name_in_module(const Walk *w) {
+    Str name = places_name(w->maker->places, w->func);
+    return name.len ? name : str_of(arena_printf(&w->maker->c->arena, "#%u", w->func));
+}
+
 /* A function is entered `count` times, and so is the line of its declaration. Source maps do not
  * know names. */
 static void add_function(Walk *w, const LocationFrame *f, uint32_t copy, uint64_t count) {
     LocationFrame frame = *f;
     if (!f->linkage.len && !f->function.len)
-        frame.linkage = places_name(w->maker->places, w->func);
+        frame.linkage = name_in_module(w);
     coverage_function(w->maker, &frame, count);
     frame.file = f->declared_file;
     frame.line = f->declared;

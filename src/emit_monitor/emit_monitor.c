@@ -9,7 +9,7 @@
  *   5. give probes their rules as names
  *   6. read back what was written, as engines do
  *
- * The memory is laid out as stdlib/runtime/values.h says. After VALUES_START:
+ * The memory is laid out as stdlib/runtime/values.h says. After the stack, or VALUES_START:
  *
  *     values of shared and script rows, classes, skeleton, headers of maps, strings,
  *     table of instructions (if the monitor asks about locations), heap
@@ -129,6 +129,11 @@ static void place_tail(MonitorTarget *t, uint32_t at) {
     t->in.tail_bytes = align8(image_values_size(t->store.image));
 }
 
+/* Where the stack ends, and what code keeps for maps. */
+static uint32_t tail_at(const MonitorTarget *t) {
+    return t->plan->has_elements ? VALUES_START : VALUES_STACK;
+}
+
 static bool make_image(MonitorTarget *t) {
     const MonitorOptions *o = t->options;
     ImageOptions options = {o->format, o->report, str_of(o->report_file)};
@@ -141,8 +146,8 @@ static bool lay_out(MonitorTarget *t) {
     MonitorInput *in = &t->in;
     store_close(&t->store, &t->m);
     place_frame(t);
-    place_tail(t, VALUES_START);
-    uint32_t classes_at = align8(VALUES_START + in->tail_bytes);
+    place_tail(t, tail_at(t));
+    uint32_t classes_at = align8(in->tail_at + in->tail_bytes);
     records_make(&t->records, t->plan, &t->units, &t->store, classes_at, &t->classes);
     if (!make_image(t))
         return false;
@@ -221,7 +226,7 @@ static void fill_memory(MonitorTarget *t, const WasmModule *code) {
                                       .nmaps = t->store.nmaps,
                                       .image_len = t->in.image_len},
                       STR("state"));
-    add_data(t, align8(VALUES_START + t->in.tail_bytes), &t->classes, "records");
+    add_data(t, align8(t->in.tail_at + t->in.tail_bytes), &t->classes, "records");
     add_data(t, t->in.image_at, &t->image, "report");
     add_data(t, t->texts_at, &t->texts, "texts");
     add_data(t, table_at, &t->table, "instructions");
@@ -501,7 +506,8 @@ static bool compile(MonitorTarget *t) {
         Storage storage = t->plan->vars.at[i].decl->storage;
         in_memory[i] = storage == STORAGE_UNSHARED || storage == STORAGE_FRAME;
     }
-    GenOptions options = {.optimise = !t->options->no_optimise, .in_memory = in_memory, .pages = true};
+    GenOptions options = {
+        .optimise = !t->options->no_optimise, .in_memory = in_memory, .pages = true};
     t->in.options = &options;
     bool ok = gen_monitor(&t->in, &t->code, t->diags);
     free(in_memory);

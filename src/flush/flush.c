@@ -129,7 +129,9 @@ static bool place_own(Flush *f) {
     bool needs_image = s->reports || f->plan->uses_values;
     if (needs_image && !flush_make_image(f, s->image, &image))
         return false;
-    s->values_at = f->plan->uses_values ? VALUES_START : RUNTIME_STACK;
+    s->values_at = !f->plan->uses_values   ? RUNTIME_STACK
+                   : f->plan->has_elements ? VALUES_START
+                                           : VALUES_STACK;
     f->image.at = align8(s->values_at + store_values_size(s));
     Places places = {.heap = f->image.at + f->image.len};
     if (f->plan->uses_values)

@@ -64,9 +64,13 @@ static bool merge_library(Flush *f, Plan *plan, Library *lib) {
                    .resolve = resolve,
                    .ctx = &bridge,
                    .prefix = str_of(prefix)};
-    for (uint32_t i = 0; i < plan->library_fns.len; i++)
-        if (plan->library_fns.at[i].library == lib && plan->library_fns.at[i].runs)
-            vec_push(&roots, plan->library_fns.at[i].func);
+    for (uint32_t i = 0; i < plan->library_fns.len; i++) {
+        LibraryFn *fn = &plan->library_fns.at[i];
+        if (fn->library != lib || !fn->runs)
+            continue;
+        fn->func = library_behind(&lib->module, fn->func);
+        vec_push(&roots, fn->func);
+    }
     bridge_init(&bridge, &g, f->diags);
     bool any = roots.len || lib->memory_runs;
     bool ok = !any || wasm_merge(&g, roots.at, roots.len, f->diags);

@@ -161,8 +161,9 @@ bool gen_has_pages(const Body *b, const Expr *e);
  * of their words only; `leaves` are those of the key. */
 bool gen_page_is_fixed(const Body *b, const Expr *e, const Refs *leaves);
 /* The address of its value. The leaves of the key are in locals from `first` on; `look_up` is the
- * call that finds or inserts the key. */
-Ref gen_page_element(Body *b, const Expr *e, uint32_t first, bool fixed, Ref look_up);
+ * call that finds or inserts the key. Sets *old to a local that then has the bits of the value. */
+Ref gen_page_element(Body *b, const Expr *e, uint32_t first, bool fixed, Ref look_up,
+                     uint32_t *old);
 /* Sets a variable, or the target of an assignment, to new leaves. */
 Ref gen_var_set(Body *b, const Var *v, const Refs *leaves);
 Ref gen_assign(Body *b, const Expr *target, const Expr *value);

@@ -312,10 +312,12 @@ static void put_test(Body *b, const Expr *e, uint32_t first, Refs *code) {
                               gen_missing(b), NULL));
 }
 
-/* The address of the leaves of m[k], where k is inserted if it is not there, or not. */
-static Ref element(Body *b, const Expr *e, bool insert) {
+/* The address of the leaves of m[k], where k is inserted if it is not there, or not. If *old is set,
+ * that local then has the bits of the value. */
+static Ref element(Body *b, const Expr *e, bool insert, uint32_t *old) {
     const Type *key = e->var->type->key;
     Refs leaves = {0}, code = {0};
+    *old = UINT32_MAX;
     gen_leaves(b, e->args[0], &leaves);
     uint32_t n = leaves.len, first = 0;
     bool direct = n >= 1 && n <= 3;
@@ -336,7 +338,7 @@ static Ref element(Body *b, const Expr *e, bool insert) {
     vec_free(&leaves);
     Helper h = (insert ? HELPER_MAP_AT1 : HELPER_MAP_FIND1) + (direct ? n - 1 : 3);
     Ref look_up = helper_call(b, h, args);
-    vec_push(&code, pages ? gen_page_element(b, e, first, fixed, look_up) : look_up);
+    vec_push(&code, pages ? gen_page_element(b, e, first, fixed, look_up, old) : look_up);
     return gen_block_of(b, &code, BinaryenTypeInt32());
 }
 
@@ -351,8 +353,8 @@ static void index_leaves(Body *b, const Expr *e, Refs *out) {
         return;
     }
     uint32_t n = type_leaves(e->type), first = gen_first_leaf(e);
-    uint32_t at = gen_temp(b, BinaryenTypeInt32());
-    Ref place = BinaryenLocalTee(b->module, at, element(b, e, false), BinaryenTypeInt32());
+    uint32_t at = gen_temp(b, BinaryenTypeInt32()), old;
+    Ref place = BinaryenLocalTee(b->module, at, element(b, e, false, &old), BinaryenTypeInt32());
     for (uint32_t i = 0; i < n; i++) {
         Ref from = i ? BinaryenLocalGet(b->module, at, BinaryenTypeInt32()) : place;
         vec_push(out, memory_get(b, type_leaf(e->type, i), from, (first + i) * LEAF));
@@ -371,8 +373,8 @@ static Ref set_element(Body *b, const Expr *target, const Expr *value) {
         vec_free(&leaves);
         return gen_block_of(b, &code, BinaryenTypeNone());
     }
-    uint32_t at = gen_temp(b, BinaryenTypeInt32());
-    vec_push(&code, BinaryenLocalSet(b->module, at, element(b, target, true)));
+    uint32_t at = gen_temp(b, BinaryenTypeInt32()), old;
+    vec_push(&code, BinaryenLocalSet(b->module, at, element(b, target, true, &old)));
     for (uint32_t i = 0; i < leaves.len; i++)
         vec_push(&code, memory_set(b, type_leaf(target->type, i),
                                    BinaryenLocalGet(b->module, at, BinaryenTypeInt32()),
@@ -386,10 +388,12 @@ static Ref step_element(Body *b, const Expr *target, Op op) {
         return gen_cell_step(b, target, op);
     Refs code = {0};
     uint32_t at = gen_temp(b, BinaryenTypeInt32());
-    vec_push(&code, BinaryenLocalSet(b->module, at, element(b, target, true)));
-    uint32_t offset = gen_first_leaf(target) * LEAF;
-    Ref old =
-        memory_get(b, target->type, BinaryenLocalGet(b->module, at, BinaryenTypeInt32()), offset);
+    uint32_t offset = gen_first_leaf(target) * LEAF, bits;
+    vec_push(&code, BinaryenLocalSet(b->module, at, element(b, target, true, &bits)));
+    bool known = bits != UINT32_MAX && !type_is_float(target->type);
+    Ref old = known ? local_get(b, bits, target->type)
+                    : memory_get(b, target->type,
+                                 BinaryenLocalGet(b->module, at, BinaryenTypeInt32()), offset);
     vec_push(&code,
              memory_set(b, target->type, BinaryenLocalGet(b->module, at, BinaryenTypeInt32()),
                         offset, gen_stepped(b, target->type, op, old)));

@@ -126,8 +126,8 @@ uint32_t counts_segment(Counts *c, const Site *site, CountEvent what) {
     if (what.entering && !all[k].dead)
         k--; /* a loop is the first instruction of its segment */
     else if (happens_after(e) && k + 1 < c->here.segments.at.len && all[k + 1].start == after &&
-             !all[k + 1].at_label && !all[k + 1].otherwise)
-        k++;
+             !all[k + 1].at_label)
+        k += all[k + 1].otherwise ? 2 : 1; /* after a br_table nothing can be reached */
     return all[k].dead ? COUNT_NONE : k;
 }
 

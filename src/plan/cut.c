@@ -134,6 +134,7 @@ static void cut_real_element(Cut *c, Expr *e) {
     e->slot = text_slot(c, (Str){(char *)text.data, (uint32_t)text.len});
     buf_free(&text);
     c->v->nelements++;
+    c->plan->has_elements = true;
     cut_expr(c, &e->args[0]);
 }
 

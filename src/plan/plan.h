@@ -267,6 +267,7 @@ typedef struct Plan {
     bool cells;      /* maps may become cells */
     Vec(CellMap) cell_maps;   /* Var.cells - 1 is the index */
     Vec(ElementUse) elements; /* that cells_plan has to cut */
+    bool has_elements;        /* of maps that are not cells */
     bool uses_values;         /* strings or maps exist at run time, or rows of them or of tuples */
     struct Statics *statics;  /* statics.h; NULL = there is no '@static' call */
     ActionList by_op[WASM_OP_COUNT];      /* actions in script order */

@@ -312,4 +312,3 @@ void values_map_clear(uint32_t map) {
     if (map >= V->nmaps)
         values_map_new(); /* gives what was given back last */
 }
-

@@ -161,23 +161,24 @@ uint8_t values_value_kind(uint32_t type);
 
 /* Slots for the words base + (n << shift), n < slots, of a block of 1 << level words. */
 typedef struct Page {
-    uint64_t base;
-    uint32_t slots;
+    uint32_t low; /* of the base */
+    uint32_t shape; /* slots << 5 | shift */
+    uint32_t high; /* of the base */
     uint32_t map;
-    uint32_t values; /* the address of slot 0 */
-    uint8_t shift, log, level; /* slots are 1 << log */
-    uint32_t keys;  /* how many of the slots are in the map */
+    uint32_t values;    /* the address of slot 0 */
+    uint8_t log, level; /* slots are 1 << log */
+    uint32_t keys;      /* how many of the slots are in the map */
     uint32_t retry; /* with so many keys it may be worth while to let it grow, after that failed */
     uint64_t own;   /* the value of its only slot; or which are in the map, of up to 64; or the
                        address of such marks; of a free header: the next one */
 } Page;
 
 _Static_assert(sizeof(Page) == 40, "headers of pages fill their blocks");
-_Static_assert(__builtin_offsetof(Page, base) == VALUES_PAGE_BASE, "compiled code reads it");
-_Static_assert(__builtin_offsetof(Page, slots) == VALUES_PAGE_SLOTS, "compiled code reads it");
+_Static_assert(__builtin_offsetof(Page, low) == VALUES_PAGE_LOW, "compiled code reads it");
+_Static_assert(__builtin_offsetof(Page, shape) == VALUES_PAGE_LOW + 4, "compiled code reads it");
+_Static_assert(__builtin_offsetof(Page, high) == VALUES_PAGE_HIGH, "compiled code reads it");
 _Static_assert(__builtin_offsetof(Page, map) == VALUES_PAGE_MAP, "compiled code reads it");
 _Static_assert(__builtin_offsetof(Page, values) == VALUES_PAGE_VALUES, "compiled code reads it");
-_Static_assert(__builtin_offsetof(Page, shift) == VALUES_PAGE_SHIFT, "compiled code reads it");
 
 /* Sets what a header tells about words, if keys and values of its type are such. */
 void words_start(MapHeader *h);

@@ -52,10 +52,9 @@ enum { VALUES_MAX_LEAVES = 255 };
  *     base + (n << shift), n < slots
  * has slot n of the page, if the page is the map's; slots take 4 bytes, or 8 for values of 64 bits.
  * The key may yet be in another page if there is zero in the slot. Address 0 is like a page without
- * slots.
+ * slots. The header begins with the lower half of the base and slots << 5 | shift, 32 bits each.
  */
-enum { VALUES_PAGE_BASE = 0, VALUES_PAGE_SLOTS = 8, VALUES_PAGE_MAP = 12, VALUES_PAGE_VALUES = 16 };
-enum { VALUES_PAGE_SHIFT = 20 };
+enum { VALUES_PAGE_LOW = 0, VALUES_PAGE_HIGH = 8, VALUES_PAGE_MAP = 12, VALUES_PAGE_VALUES = 16 };
 enum { VALUES_PAGE = 36 }; /* address of the address of the page that was looked up last */
 
 /* The nth place where compiled code keeps a page; they begin again after VALUES_KEPT_PAGES. */

@@ -2,18 +2,16 @@
  * runtime/word_map.c - maps from numbers to numbers.
  *
  * A key, a number or a tuple of numbers with 64 bits or less together, is a word. Words are often
- * neighbours: addresses of an array, line numbers, small numbers. Therefore they share pages. A page
- * has a slot for each word
- *     base + (n << shift), n < slots
- * of a block, which is 1 << level words that differ in their lower bits only. It begins as one slot
- * in a block of 64, its region. Pages of a region are united where that makes no more than eight
- * slots for each key. When half of the slots are used, a page takes over the block of twice the size
- * with all that is in it, unless that makes more than four slots for each key. A key for which a
- * large page has no slot, since it is between its words, makes the slots finer, on the same
- * condition; otherwise it gets a small page within the block. A key that a page of several has a
- * slot for is in the largest of these. So memory is bounded by the number of keys, a dense map is an
- * array, and a sparse one has a page for each key. The index finds pages by level and block, by open
- * addressing.
+ * neighbours: addresses of an array, line numbers, small numbers. Therefore they share pages. A
+ * page has a slot for each word base + (n << shift), n < slots of a block, which is 1 << level
+ * words that differ in their lower bits only. It begins as one slot in a block of 64, its region.
+ * Pages of a region are united where that makes no more than eight slots for each key. When half of
+ * the slots are used, a page takes over the block of twice the size with all that is in it, unless
+ * that makes more than four slots for each key. A key for which a large page has no slot, since it
+ * is between its words, makes the slots finer, on the same condition; otherwise it gets a small
+ * page within the block. A key that a page of several has a slot for is in the largest of these. So
+ * memory is bounded by the number of keys, a dense map is an array, and a sparse one has a page for
+ * each key. The index finds pages by level and block, by open addressing.
  *
  * Code of scripts remembers for each place in the program which page it used last
  * (gen/map_element.c). If that page has a slot for the key, and what is in the slot is not zero, so
@@ -22,8 +20,9 @@
  */
 #include "memory.h"
 
-enum { REGION = 6, MAX_LEVEL = 28, FIRST_PLACES = 8 };
+enum { REGION = 6, MAX_LEVEL = 26, FIRST_PLACES = 8 };
 enum { SLOTS_FOR_KEY = 8, SLOTS_FOR_KEY_OF_MANY = 8, KEYS_TO_GROW = 4 };
+enum { PAGE_SHIFT_BITS = 5 };
 enum { GONE = 8 }; /* in the index: here was a page; not the address of one */
 
 /* ---- words ---- */
@@ -54,7 +53,8 @@ void words_start(MapHeader *h) {
     h->bits = (uint8_t)bits;
     h->flagged = last == 1 && before > 1 ? (uint8_t)before : 0;
     h->slot_log = is_wide(value) ? 3 : 2;
-    uint32_t top = (h->flagged ? before : last) - 1; /* above it, words are not in the keys' order */
+    uint32_t top =
+        (h->flagged ? before : last) - 1; /* above it, words are not in the keys' order */
     h->words = (uint8_t)(top < REGION ? REGION : top < MAX_LEVEL ? top : MAX_LEVEL);
 }
 
@@ -122,23 +122,41 @@ INLINE uint32_t slot_at(const MapHeader *h, const Page *page, uint32_t n) {
     return page->values + (n << h->slot_log);
 }
 
+INLINE uint64_t base_of(const Page *page) {
+    return (uint64_t)page->high << 32 | page->low;
+}
+
+INLINE void set_base(Page *page, uint64_t base) {
+    page->low = (uint32_t)base;
+    page->high = (uint32_t)(base >> 32);
+}
+
+INLINE uint32_t slots_of(const Page *page) {
+    return page->shape >> PAGE_SHIFT_BITS;
+}
+
+INLINE uint32_t shift_of(const Page *page) {
+    return page->shape & ((1u << PAGE_SHIFT_BITS) - 1);
+}
+
 /* The number of the slot that a word would have; `slots` or more: it has none. */
 INLINE uint64_t slot_of(const Page *page, uint64_t word) {
-    uint64_t n = word - page->base;
-    return n >> page->shift | n << (-page->shift & 63);
+    uint64_t n = word - base_of(page);
+    uint32_t shift = shift_of(page);
+    return n >> shift | n << (-shift & 63);
 }
 
 INLINE uint64_t word_of(const Page *page, uint32_t n) {
-    return page->base + ((uint64_t)n << page->shift);
+    return base_of(page) + ((uint64_t)n << shift_of(page));
 }
 
 /* Marks of 64 slots: those that are in the map. A page of one slot is never without a key. */
 INLINE uint64_t *marks_of(Page *page, uint32_t n) {
-    return page->slots > 64 ? (uint64_t *)at((uint32_t)page->own) + n / 64 : &page->own;
+    return slots_of(page) > 64 ? (uint64_t *)at((uint32_t)page->own) + n / 64 : &page->own;
 }
 
 static uint64_t marks_at(const Page *page, uint32_t n) {
-    return page->slots > 1 ? *marks_of((Page *)page, n) : page->keys;
+    return slots_of(page) > 1 ? *marks_of((Page *)page, n) : page->keys;
 }
 
 /* The headers that may be used again for pages of a map. */
@@ -169,7 +187,7 @@ static uint64_t marks_size(uint32_t log) {
 static bool make_slots(const MapHeader *h, uint32_t item, uint32_t log) {
     Page *page = page_at(item);
     if (log == 0) {
-        page->values = item + (uint32_t)__builtin_offsetof(Page, own);
+        page->values = item + (uint32_t) __builtin_offsetof(Page, own);
     } else {
         uint32_t values = values_block_or_none(values_size(h, log));
         uint32_t marks = values && log > REGION ? values_block_or_none(marks_size(log)) : 0;
@@ -184,7 +202,7 @@ static bool make_slots(const MapHeader *h, uint32_t item, uint32_t log) {
         page->values = values;
         page->own = marks;
     }
-    page->slots = 1u << log;
+    page->shape = 1u << log << PAGE_SHIFT_BITS;
     page->log = (uint8_t)log;
     return true;
 }
@@ -217,7 +235,7 @@ INLINE uint64_t first_place(const MapHeader *h, uint64_t word, uint32_t level) {
 
 static bool is_of_block(uint32_t item, uint64_t word, uint32_t level) {
     return item != GONE && page_at(item)->level == level &&
-           (page_at(item)->base ^ word) >> level == 0;
+           (base_of(page_at(item)) ^ word) >> level == 0;
 }
 
 /* Places, and room to sort the pages. */
@@ -226,7 +244,7 @@ static uint64_t index_size(uint64_t places) {
 }
 
 static void put_page(MapHeader *h, uint32_t item) {
-    uint64_t place = first_place(h, page_at(item)->base, page_at(item)->level);
+    uint64_t place = first_place(h, base_of(page_at(item)), page_at(item)->level);
     while (get32(place_at(h, place)) > GONE)
         place++;
     h->used += get32(place_at(h, place)) == 0;
@@ -268,13 +286,13 @@ typedef struct Union {
 } Union;
 
 static void add_page(Union *u, const Page *page) {
-    u->differ |= (page->base ^ u->word) | (uint64_t)(page->slots - 1) << page->shift;
+    u->differ |= (base_of(page) ^ u->word) | (uint64_t)(slots_of(page) - 1) << shift_of(page);
     u->keys += page->keys;
     u->pages++;
 }
 
 static void move_slots(const MapHeader *h, const Page *from, Page *to) {
-    for (uint32_t i = 0; i < from->slots; i += 64) {
+    for (uint32_t i = 0; i < slots_of(from); i += 64) {
         for (uint64_t marks = marks_at(from, i); marks; marks &= marks - 1) {
             uint32_t k = i + (uint32_t)__builtin_ctzll(marks);
             uint32_t n = (uint32_t)slot_of(to, word_of(from, k));
@@ -335,8 +353,8 @@ static uint32_t unite(uint32_t map, MapHeader *h, Union *u) {
         return 0;
     }
     Page *page = page_at(to);
-    page->base = u->word & ~(low_bits(u->shift + u->log) & ~low_bits(u->shift));
-    page->shift = (uint8_t)u->shift;
+    set_base(page, u->word & ~(low_bits(u->shift + u->log) & ~low_bits(u->shift)));
+    page->shape |= u->shift;
     page->level = (uint8_t)u->level;
     each_page(h, u, to);
     put_page(h, to);
@@ -347,10 +365,10 @@ static uint32_t unite(uint32_t map, MapHeader *h, Union *u) {
 static uint32_t grow(uint32_t map, MapHeader *h, uint32_t item) {
     for (;;) {
         Page *page = page_at(item);
-        if (page->keys < KEYS_TO_GROW || 4 * page->keys < page->slots || page->keys < page->retry ||
-            page->level >= h->words)
+        if (page->keys < KEYS_TO_GROW || 4 * page->keys < slots_of(page) ||
+            page->keys < page->retry || page->level >= h->words)
             return item;
-        Union u = {.word = page->base, .level = page->level + 1u};
+        Union u = {.word = base_of(page), .level = page->level + 1u};
         uint32_t next = can_unite(h, &u, false) ? unite(map, h, &u) : 0;
         if (!next) {
             page_at(item)->retry = 2 * page_at(item)->keys;
@@ -368,7 +386,7 @@ INLINE uint32_t find_page(const MapHeader *h, uint64_t word) {
         uint32_t item;
         uint64_t place = first_place(h, word, 31 - (uint32_t)__builtin_clz(levels));
         for (; (item = get32(place_at(h, place))); place++)
-            if (item != GONE && slot_of(page_at(item), word) < page_at(item)->slots)
+            if (item != GONE && slot_of(page_at(item), word) < slots_of(page_at(item)))
                 return item;
     }
     return 0;
@@ -389,7 +407,7 @@ static uint32_t page_around(const MapHeader *h, uint64_t word) {
 /* Makes the slots of a large page finer so that there is one for the key; 0 = they stay. */
 static uint32_t refine(uint32_t map, MapHeader *h, uint32_t item, uint64_t word) {
     Page *page = page_at(item);
-    uint32_t shift = (uint32_t)__builtin_ctzll(page->base ^ word);
+    uint32_t shift = (uint32_t)__builtin_ctzll(base_of(page) ^ word);
     if (page->keys < page->retry ||
         (uint64_t)1 << (page->level - shift) > (uint64_t)page->keys * SLOTS_FOR_KEY_OF_MANY)
         return 0;
@@ -414,7 +432,7 @@ static uint32_t page_for(uint32_t map, MapHeader *h, uint64_t word) {
     item = new_header(map);
     make_slots(h, item, 0);
     Page *page = page_at(item);
-    page->base = word;
+    set_base(page, word);
     page->level = REGION;
     put_page(h, item);
     return item;
@@ -430,7 +448,7 @@ __attribute__((noinline)) static uint32_t insert(uint32_t map, MapHeader *h, uin
         item = page_for(map, h, word);
     Page *page = page_at(item);
     uint32_t n = (uint32_t)slot_of(page, word);
-    if (page->slots > 1)
+    if (slots_of(page) > 1)
         *marks_of(page, n) |= (uint64_t)1 << (n & 63);
     page->keys++;
     h->count++;
@@ -460,7 +478,7 @@ void words_free(MapHeader *h) {
 
 /* The order of a page's first slot. */
 static uint64_t page_order(const MapHeader *h, const WordCursor *c, uint32_t i) {
-    return in_order(h, page_at(get32(c->items + 4 * i))->base) ^ c->signs;
+    return in_order(h, base_of(page_at(get32(c->items + 4 * i)))) ^ c->signs;
 }
 
 /* Lets the page at `i` sink in the heap of the first n. */
@@ -498,13 +516,13 @@ void words_first(const MapHeader *h, WordCursor *c) {
 
 /* The first slot from n on that is in the map; `slots` if there is none. */
 static uint32_t next_slot(const Page *page, uint32_t n) {
-    while (n < page->slots) {
+    while (n < slots_of(page)) {
         uint64_t marks = marks_at(page, n) >> (n & 63);
         if (marks)
             return n + (uint32_t)__builtin_ctzll(marks);
         n = (n | 63) + 1;
     }
-    return page->slots;
+    return slots_of(page);
 }
 
 static uint64_t order_of(const MapHeader *h, const WordCursor *c, const OpenPage *open) {
@@ -520,7 +538,7 @@ static void open_pages(const MapHeader *h, WordCursor *c, uint64_t least) {
             __builtin_trap();
         uint32_t item = get32(c->items + 4 * c->item);
         OpenPage open = {item, next_slot(page_at(item), 0)};
-        if (open.slot == page_at(item)->slots)
+        if (open.slot == slots_of(page_at(item)))
             continue;
         c->open[c->nopen++] = open;
         if (order_of(h, c, &open) < least)
@@ -546,7 +564,7 @@ uint32_t words_next(const MapHeader *h, WordCursor *c, uint64_t *leaves) {
     uint32_t value = slot_at(h, page, open->slot);
     unpack(h, in_order(h, word_of(page, open->slot)), leaves);
     open->slot = next_slot(page, open->slot + 1);
-    if (open->slot == page->slots)
+    if (open->slot == slots_of(page))
         *open = c->open[--c->nopen];
     return value;
 }

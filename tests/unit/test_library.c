@@ -4,6 +4,7 @@
 #include "wasm_fixture.h"
 
 #include "link/bridge.h"
+#include "library/library.h"
 #include "edit/merge.h"
 #include "edit/write.h"
 
@@ -343,11 +344,51 @@ static void test_entries(void **state) {
     unload(&from);
 }
 
+/* What linkers wrap functions in, and what only looks like it. */
+static void test_behind(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t func, behind;
+    } cases[] = {
+        {1, 1},   /* the function */
+        {4, 1},   /* a wrapper, with calls that do nothing */
+        {5, 5},   /* other operands */
+        {6, 1},   /* a wrapper of the wrapper */
+        {8, 8},   /* with a call that never returns */
+        {9, 9},   /* of an import */
+        {10, 10}, /* which changes the result */
+        {11, 11}, /* of itself */
+    };
+    Fixture from;
+    Buf b = header();
+    section(&b, 1, "02 60 00 00 60 02 7f 7f 01 7f");
+    section(&b, 2, "01 03 'env' 01 'f' 00 01");
+    section(&b, 3, "0b 01 00 00 01 01 01 00 01 01 01 01");
+    section(&b, 10,
+            "0b"
+            " 07 00 20 00 20 01 6a 0b"
+            " 02 00 0b"
+            " 06 00 10 02 10 02 0b"
+            " 0c 00 10 03 20 00 20 01 10 01 10 03 0b"
+            " 08 00 20 01 20 00 10 01 0b"
+            " 08 00 20 00 20 01 10 04 0b"
+            " 04 00 10 07 0b"
+            " 0a 00 10 07 20 00 20 01 10 01 0b"
+            " 08 00 20 00 20 01 10 00 0b"
+            " 0b 00 20 00 20 01 10 01 41 01 6a 0b"
+            " 08 00 20 00 20 01 10 0b 0b");
+    load(&from, b);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(library_behind(&from.m, cases[i].func), cases[i].behind);
+    unload(&from);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_whole),       cmocka_unit_test(test_keep_memories),
         cmocka_unit_test(test_refusals),    cmocka_unit_test(test_wasi_direct),
         cmocka_unit_test(test_wasi_bridge), cmocka_unit_test(test_entries),
+        cmocka_unit_test(test_behind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /*
- * coverage/coverage_text.c - coverage as a table for people.
+ * coverage/format_text.c - coverage as a table for people.
  */
 #include "coverage/format.h"
 #include "report/escape.h"
@@ -64,6 +64,13 @@ static uint32_t path_width(const Coverage *c) {
     return width;
 }
 
+/* Ends a row, without blanks at its end. */
+static void end_row(Buf *out) {
+    while (out->len && out->data[out->len - 1] == ' ')
+        out->len--;
+    buf_u8(out, '\n');
+}
+
 static void put_totals(const CoverageTotals *t, Buf *out) {
     put_ratio(t->lines, out);
     put_ratio(t->functions, out);
@@ -82,11 +89,11 @@ void coverage_text(const Coverage *c, uint32_t width, Buf *out) {
         put_path(f->path, path, out);
         put_totals(&f->totals, out);
         put_missing(f, missing, out);
-        buf_u8(out, '\n');
+        end_row(out);
     }
     put_path(STR("total"), path, out);
     put_totals(&c->totals, out);
-    buf_u8(out, '\n');
+    end_row(out);
     if (c->left_out)
         buf_printf(out, "and %u file%s without a readable source\n", c->left_out,
                    c->left_out == 1 ? "" : "s");

@@ -1,5 +1,5 @@
 /*
- * coverage/lcov.c - tracefiles of lcov: see geninfo(1), "FILES".
+ * coverage/format_lcov.c - tracefiles of lcov: see geninfo(1), "FILES".
  */
 #include "coverage/format.h"
 

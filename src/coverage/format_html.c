@@ -1,5 +1,5 @@
 /*
- * coverage/coverage_html.c - coverage as one page: a table of the files, then each file with the
+ * coverage/format_html.c - coverage as one page: a table of the files, then each file with the
  * counts of its lines.
  */
 #include "coverage/format.h"

@@ -1,5 +1,5 @@
 /*
- * coverage/coverage_json.c - coverage as one JSON object.
+ * coverage/format_json.c - coverage as one JSON object.
  */
 #include "coverage/format.h"
 #include "report/escape.h"

@@ -1,5 +1,5 @@
 /*
- * coverage/cobertura.c - Cobertura's XML, which code hosting and build servers read:
+ * coverage/format_cobertura.c - Cobertura's XML, which code hosting and build servers read:
  * https://cobertura.sourceforge.net/xml/coverage-04.dtd.
  */
 #include "coverage/format.h"

@@ -1,0 +1,162 @@
+/*
+ * cmd/covering.c - coverage for the commands that show it: from reports that were saved or just
+ * made.
+ */
+#include "cmd/cmd.h"
+
+#include <time.h>
+#include <unistd.h>
+
+/* ---- sources ---- */
+
+/* The file that was read last. */
+static const void *read_source(void *ctx, const char *path, size_t *size) {
+    Buf *text = ctx;
+    text->len = 0;
+    buf_reserve(text, 1); /* an empty file is not NULL */
+    if (!file_read_source(NULL, path, INT32_MAX, text))
+        return NULL;
+    *size = text->len;
+    return text->data;
+}
+
+/* ---- results ---- */
+
+int covering_messages(const Cli *cli, WhammcCoverage *c, whammc_status status) {
+    unsigned flags = cli->json ? WHAMMC_JSON : cli->colour ? WHAMMC_COLOUR : 0;
+    const char *text = whammc_coverage_messages(c, flags);
+    message_stderr(text, strlen(text));
+    return status == WHAMMC_OK ? STATUS_OK : STATUS_ERROR;
+}
+
+/* Nothing is not enough. */
+static double percent(size_t executed, size_t all) {
+    return all ? 100.0 * (double)executed / (double)all : 0;
+}
+
+static void put_share(const char *what, size_t executed, size_t all, Buf *out) {
+    if (all)
+        buf_printf(out, "%s %.1f%% (%zu/%zu)", what, (double)(1000 * executed / all) / 10, executed,
+                   all);
+}
+
+/* One line, where the result itself is in a file. */
+static void summarise(const CoverageRequest *s, const WhammcCoverageTotals *t) {
+    Buf line = {0};
+    put_share("lines", t->lines_executed, t->lines, &line);
+    put_share(", functions", t->functions_executed, t->functions, &line);
+    put_share(", branches", t->branches_executed, t->branches, &line);
+    buf_printf(&line, "%s: %s\n", line.len ? "" : "no lines", s->out);
+    message_stderr(line.data, line.len);
+    buf_free(&line);
+}
+
+/* STATUS_ERROR after a message if too little was executed. */
+static int judge(const Cli *cli, const CoverageRequest *s, const WhammcCoverageTotals *t) {
+    double is = percent(t->lines_executed, t->lines);
+    if (!s->fail_under || is >= s->least)
+        return STATUS_OK;
+    message_one(cli, DIAG_LOW_COVERAGE, NULL,
+                "%s: expected at least %s%% of the lines to be executed, found %.2f%% (%zu of %zu)",
+                file_title(s->app), s->fail_under, is, t->lines_executed, t->lines);
+    return STATUS_ERROR;
+}
+
+static bool write_out(const Cli *cli, const CoverageRequest *s, const uint8_t *text, size_t size) {
+    Buf all = {.data = (uint8_t *)text, .len = size};
+    if (s->out)
+        return file_write(cli, s->out, text, size);
+    if (s->from.len)
+        message_stdout(&all);
+    else
+        message_stderr(text, size);
+    return true;
+}
+
+/* A list with a NULL at its end. */
+static void end_list(const Words *words, Words *copy) {
+    for (uint32_t i = 0; i < words->len; i++)
+        vec_push(copy, words->at[i]);
+    vec_push(copy, NULL);
+}
+
+int covering_show(const Cli *cli, const CoverageRequest *s, WhammcCoverage *c) {
+    Buf source = {0};
+    Words include = {0}, exclude = {0};
+    end_list(&s->include, &include);
+    end_list(&s->exclude, &exclude);
+    int fd = s->from.len ? STDOUT_FILENO : STDERR_FILENO;
+    WhammcCoverageOptions look = {
+        .source = read_source,
+        .ctx = &source,
+        .all_files = s->all_files,
+        .include = include.at,
+        .exclude = exclude.at,
+        .no_markers = s->no_markers,
+        .mangled = s->no_demangle,
+        .title = s->format == WHAMMC_COVERAGE_HTML ? file_base(file_title(s->app)) : NULL,
+        .time = (uint64_t)time(NULL),
+        .width = s->out ? 0 : show_width(fd)};
+    uint8_t *text;
+    size_t size;
+    int status =
+        covering_messages(cli, c, whammc_coverage_write(c, s->format, &look, &text, &size));
+    if (status == STATUS_OK && !write_out(cli, s, text, size))
+        status = STATUS_ERROR;
+    if (status == STATUS_OK) {
+        WhammcCoverageTotals t = whammc_coverage_totals(c);
+        if (s->out && strcmp(s->out, "-") != 0)
+            summarise(s, &t);
+        status = judge(cli, s, &t);
+    }
+    whammc_release(text);
+    vec_free(&include);
+    vec_free(&exclude);
+    buf_free(&source);
+    return status;
+}
+
+/* ---- reports ---- */
+
+static int add_saved(const Cli *cli, const CoverageRequest *s, WhammcCoverage *c) {
+    int status = STATUS_OK;
+    for (uint32_t i = 0; i < s->from.len && status == STATUS_OK; i++) {
+        Buf text = {0};
+        const char *path = s->from.at[i];
+        status = STATUS_ERROR;
+        if (file_read(cli, path, &text))
+            status = covering_messages(
+                cli, c, whammc_coverage_add(c, file_title(path), text.data, text.len));
+        buf_free(&text);
+    }
+    return status;
+}
+
+int covering_open(const Cli *cli, CoverageRequest *s, WhammcCoverage *c, Buf *app) {
+    if (!file_read_module(cli, s->app, app) || !names_give(cli, s->app, s->names, app) ||
+        !debug_prepare(cli, &s->debug, s->app, app))
+        return STATUS_ERROR;
+    whammc_coverage_locate(c, &s->debug.info);
+    return covering_messages(
+        cli, c, whammc_coverage_set_module(c, file_title(s->app), app->data, app->len));
+}
+
+int covering_saved(const Cli *cli, CoverageRequest *s) {
+    WhammcCoverage *c = whammc_coverage_new();
+    Buf app = {0};
+    int status = covering_open(cli, s, c, &app);
+    if (status == STATUS_OK)
+        status = add_saved(cli, s, c);
+    if (status == STATUS_OK)
+        status = covering_show(cli, s, c);
+    whammc_coverage_free(c);
+    buf_free(&app);
+    return status;
+}
+
+void covering_free(CoverageRequest *s) {
+    vec_free(&s->from);
+    vec_free(&s->include);
+    vec_free(&s->exclude);
+    debug_free(&s->debug);
+}
