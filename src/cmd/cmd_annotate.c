@@ -133,8 +133,9 @@ static bool make(const Cli *cli, const Settings *s, Inputs *in, Buf *out) {
     if (var)
         annotate_make(&a, &in->places, &l.locator, &in->report, var);
     bool ok = check_counts(cli, s, in, &a, var);
-    api_locator_end(&l);
-    Sources sources = {.read = file_read_source, .folder = {app, (uint32_t)(file_base(app) - app)}};
+    Sources sources = {.read = file_read_source,
+                       .embedded = ok ? locator_open(&l.locator, &in->module) : NULL,
+                       .folder = {app, (uint32_t)(file_base(app) - app)}};
     AnnotateOptions look = {
         .places = &in->places,
         .sources = &sources,
@@ -153,6 +154,7 @@ static bool make(const Cli *cli, const Settings *s, Inputs *in, Buf *out) {
     else if (ok)
         annotate_text(&a, &look, out);
     sources_free(&sources);
+    api_locator_end(&l);
     annotate_free(&a);
     return ok;
 }

@@ -56,8 +56,11 @@ static size_t character(const Buf *b, uint32_t n) {
     return at;
 }
 
-/* s in exactly `width` characters: cut in the middle or padded (left: in front). */
-static void field(Table *t, Str s, uint32_t width, bool left) {
+/* Where long texts are cut. */
+typedef enum Cut { CUT_MIDDLE, CUT_FRONT } Cut;
+
+/* s in exactly `width` characters: cut or padded (left: in front). */
+static void fit(Table *t, Str s, uint32_t width, bool left, Cut cut) {
     Buf text = {0};
     uint32_t count = escape_shown(&text, s);
     if (left && count < width)
@@ -66,7 +69,8 @@ static void field(Table *t, Str s, uint32_t width, bool left) {
         buf_bytes(t->out, text.data, text.len);
     } else {
         const char *mark = t->options->ascii ? "..." : "…";
-        uint32_t keep = width - (t->options->ascii ? 3 : 1), front = (keep + 1) / 2;
+        uint32_t keep = width - (t->options->ascii ? 3 : 1);
+        uint32_t front = cut == CUT_FRONT ? 0 : (keep + 1) / 2;
         size_t tail = character(&text, count - (keep - front));
         buf_bytes(t->out, text.data, character(&text, front));
         buf_str(t->out, str_of(mark));
@@ -75,6 +79,15 @@ static void field(Table *t, Str s, uint32_t width, bool left) {
     if (!left && count < width)
         repeat(t, " ", width - count);
     buf_free(&text);
+}
+
+static void field(Table *t, Str s, uint32_t width, bool left) {
+    fit(t, s, width, left, CUT_MIDDLE);
+}
+
+/* A path, of which the end matters. */
+static void path_field(Table *t, Str s, uint32_t width) {
+    fit(t, s, width, false, CUT_FRONT);
 }
 
 static uint32_t text_width(Str s) {
@@ -445,8 +458,9 @@ static Columns lay_out(const Table *t, const Group *g, uint32_t shown) {
     c.pc = g->entries ? 0 : c.pc;
     if (c.instruction > t->width / 3)
         c.instruction = wider(t->width / 3, INSTRUCTION_MIN);
-    if (c.location > t->width / 2)
-        c.location = wider(t->width / 2, LOCATION_MIN);
+    uint32_t location_max = g->by ? t->width / 4 : t->width / 3; /* of lines it is the function */
+    if (c.location > location_max)
+        c.location = wider(location_max, LOCATION_MIN);
     uint32_t place = 2 + (c.pc ? 2 + c.pc : 0) + (c.instruction ? 2 + c.instruction : 0) +
                      (c.location ? 2 + c.location : 0);
     uint32_t used = 2 + c.value + (c.share ? 8 : 0) + (c.bar ? 2 + BAR_WIDTH : 0) + place;
@@ -490,7 +504,10 @@ static void print_row(Table *t, const Group *g, const Columns *c, const ReportRo
         print_bar(t, g->largest > 0 ? magnitude(row) / g->largest : 0);
     }
     buf_str(t->out, STR("  "));
-    field(t, row->fname, c->function, false);
+    if (g->by == TOTALS_LINE || g->by == TOTALS_FILE)
+        path_field(t, row->fname, c->function);
+    else
+        field(t, row->fname, c->function, false);
     if (c->pc) {
         text.len = 0;
         place_text(t, g, row, &text);
@@ -505,7 +522,10 @@ static void print_row(Table *t, const Group *g, const Columns *c, const ReportRo
         text.len = 0;
         location_text(t, g, row, &text);
         buf_str(t->out, STR("  "));
-        field(t, (Str){(char *)text.data, (uint32_t)text.len}, c->location, false);
+        if (g->by)
+            field(t, (Str){(char *)text.data, (uint32_t)text.len}, c->location, false);
+        else
+            path_field(t, (Str){(char *)text.data, (uint32_t)text.len}, c->location);
     }
     if (c->probe) {
         buf_str(t->out, STR("  "));

@@ -4,13 +4,15 @@
  *
  * The input is names, a line each, of which a program is made: the file, the module, an import's
  * module, the import, an export, then functions. A report of calls among its functions and of a
- * call tree is shown in all views. What is for programs must be well-formed whatever the names are.
+ * call tree is shown in all views. Names are files and functions of sources, too. What
+ * is for programs must be well-formed whatever the names are.
  */
 #include <stdlib.h>
 
 #include "base/demangle.h"
 #include "report/table.h"
 #include "report/value.h"
+#include "view/annotate.h"
 #include "view/view.h"
 #include "report/report_write.h"
 #include "whammc/whammc.h"
@@ -176,7 +178,96 @@ static void show(const Report *r, const Places *p, Str title, bool demangled) {
     buf_free(&out);
 }
 
-static void show_all(const Places *p, Str title) {
+/* ---- sources ---- */
+
+/* The names as files, functions and texts of sources. */
+static bool read_source(void *ctx, const char *path, size_t limit, Buf *out) {
+    (void)ctx;
+    if (strlen(path) > limit)
+        return false;
+    buf_str(out, str_of(path));
+    return true;
+}
+
+static void check_page(Buf *page) {
+    static const char *const never[] = {"<script", "<img", "<svg", "<a href=\"h"};
+    const char *text = buf_cstr(page);
+    for (uint32_t i = 0; i < sizeof never / sizeof *never; i++)
+        if (strlen(text) != page->len || strstr(text, never[i]))
+            abort();
+    buf_free(page);
+}
+
+/* Counts beside texts that the names are, and beside instructions of functions with such names. */
+static void annotate(const Places *p, Locator *l, const Report *r, Str name) {
+    static const char *const all[] = {NULL};
+    Annotation a = {0};
+    Sources sources = {.read = read_source};
+    AnnotateOptions look = {
+        .places = p, .sources = &sources, .title = name, .variable = name, .files = all};
+    annotate_make(&a, p, l, r, annotate_variable(r, NULL));
+    AnnotatedFile *file = vec_add(&a.files);
+    file->path = name;
+    vec_push(&file->lines, ((AnnotatedLine){1, true, 0, 5}));
+    vec_push(&file->lines, ((AnnotatedLine){UINT32_MAX, false, 0, 7}));
+    for (look.instructions = false;; look.instructions = true) {
+        Buf out = {0}, page = {0};
+        annotate_text(&a, &look, &out);
+        check_text(&out);
+        annotate_html(&a, &look, &page);
+        check_page(&page);
+        buf_free(&out);
+        if (look.instructions)
+            break;
+    }
+    sources_free(&sources);
+    annotate_free(&a);
+}
+
+/* Nobody knows anything. */
+static void prepare(void *ctx, LocationOptions *options) {
+    (void)ctx;
+    *options = (LocationOptions){0};
+}
+
+/* What is written with locations is read again with the same. */
+static void check_again(const Report *r, WriteForm form) {
+    Buf out = {0};
+    Report again = {0};
+    write_report(r, form, true, &out);
+    if (!report_read(&again, (Str){(const char *)out.data, (uint32_t)out.len}, 0) ||
+        again.rows.len != r->rows.len || !again.rows.at[0].location ||
+        again.rows.at[0].location->line != r->rows.at[0].location->line ||
+        !str_eq(again.rows.at[0].value, r->rows.at[0].value))
+        abort();
+    report_free(&again);
+    buf_free(&out);
+}
+
+static void locate(const Places *p, Report *r, Str file, Str function) {
+    Diags diags = {0};
+    Locator l = {.prepare = prepare, .diags = &diags};
+    RowLocation location = {file, function, 12, 3};
+    TableOptions look = {.width = 80, .lines = true, .hex = true, .nonzero = true};
+    annotate(p, &l, r, file);
+    for (uint32_t i = 0; i < r->rows.len; i++)
+        r->rows.at[i].location = &location;
+    for (look.by = TOTALS_SITE; look.by <= TOTALS_FILE; look.by++)
+        for (look.sort = TABLE_BY_VALUE; look.sort <= TABLE_BY_NAME; look.sort++) {
+            Buf out = {0};
+            table_print(r, &look, &out);
+            check_text(&out);
+            buf_free(&out);
+        }
+    for (WriteForm form = WRITE_CSV; form <= WRITE_CSV_RFC4180; form++)
+        check_again(r, form);
+    for (uint32_t i = 0; i < r->rows.len; i++)
+        r->rows.at[i].location = NULL;
+    locator_close(&l);
+    diag_free(&diags);
+}
+
+static void show_all(const Places *p, Str title, Str function) {
     Report r = {0};
     Buf out = {0};
     TableOptions look = {.width = 80};
@@ -185,6 +276,7 @@ static void show_all(const Places *p, Str title) {
     value_unify(&r);
     places_name_rows(p, &r);
     look.instructions = places_instructions(p, &r);
+    locate(p, &r, title, function);
     write_report(&r, WRITE_JSON, false, &out);
     check_json(&out);
     write_report(&r, WRITE_CSV_RFC4180, false, &out);
@@ -241,7 +333,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                   diag_file(&diags, file, program.data, program.len, true), &diags)) {
         Places places;
         places_open(&places, &m);
-        show_all(&places, names[FILE_NAME]);
+        show_all(&places, names[FILE_NAME], names[FIRST]);
         places_free(&places);
         if (n % 4 == 0)
             list(file, &program);

@@ -97,6 +97,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                    .colour = data[0] & 1,
                                    .ascii = data[0] & 2,
                                    .mangled = data[1] & 1,
+                                   .by = (WhammcReportBy)(data[1] >> 1 & 3),
+                                   .sort = (WhammcReportSort)((data[1] >> 3 & 3) % 3),
+                                   .nonzero = data[1] & 32,
+                                   .hex = data[1] & 64,
+                                   .lines = data[1] & 128,
                                    .title = "<\"title\">"};
     WhammcReport *r = whammc_report_new();
     whammc_report_read(r, "report", input, size, data[0] >> 2 & 3);

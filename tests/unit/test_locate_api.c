@@ -1,6 +1,7 @@
 /*
  * test_locate_api.c - source locations through the public interface.
  */
+#include "whammc/report.h"
 #include "whammc/whammc.h"
 
 #include <stdarg.h>
@@ -119,6 +120,43 @@ static void scripts_name_locations(void **state) {
     whammc_free(w);
 }
 
+static void check_write(WhammcReport *r, WhammcReportFormat format, WhammcReportOptions look,
+                        const char *wanted) {
+    uint8_t *out;
+    size_t size;
+    assert_int_equal(whammc_report_write(r, format, &look, &out, &size), WHAMMC_OK);
+    assert_non_null(strstr((const char *)out, wanted));
+    whammc_release(out);
+}
+
+static void reports_have_locations(void **state) {
+    (void)state;
+    static const char text[] =
+        "{\"id\":4,\"id_type\":\"memaddr\",\"name\":\"n\",\"type\":\"u32\",\"wasm_type\":\"i32\","
+        "\"script\":\"script0\",\"fname\":\"#0\",\"fid\":0,\"pc\":2,"
+        "\"probe\":\"0_wasm:opcode:nop:before\",\"value\":7}\n";
+    uint8_t *out;
+    size_t size;
+    WhammcReportOptions lines = {.lines = true}, by_line = {.by = WHAMMC_REPORT_BY_LINE};
+    whammc_debug_info info = {.file_name = "dir/a.map", .file = map, .file_size = sizeof map - 1};
+    WhammcReport *r = whammc_report_new();
+    assert_int_equal(whammc_report_read(r, "r", text, sizeof text - 1, 0), WHAMMC_OK);
+    assert_int_equal(whammc_report_write(r, WHAMMC_REPORT_JSON, &lines, &out, &size), WHAMMC_ERROR);
+    assert_null(out);
+    assert_non_null(strstr(whammc_report_messages(r, 0), "no-program"));
+    assert_int_equal(whammc_report_set_module(r, "dir/app.wasm", program, sizeof program - 1),
+                     WHAMMC_OK);
+    whammc_report_locate(r, &info);
+    check_write(r, WHAMMC_REPORT_JSON, lines, "\"file\":\"dir/src/a.c\",\"line\":5,\"column\":3");
+    check_write(r, WHAMMC_REPORT_CSV, lines, "before, 7, dir/src/a.c, 5, 3, \n");
+    check_write(r, WHAMMC_REPORT_TABLE, by_line, "dir/src/a.c:5");
+    check_write(r, WHAMMC_REPORT_JSON, (WhammcReportOptions){0}, "\"value\":7}\n");
+    whammc_report_locate(r, NULL);
+    check_write(r, WHAMMC_REPORT_TABLE, by_line, "(no line known)");
+    assert_non_null(strstr(whammc_report_messages(r, 0), "no-debug-info"));
+    whammc_report_free(r);
+}
+
 static void references_are_found(void **state) {
     (void)state;
     const char *name;
@@ -135,8 +173,8 @@ static void references_are_found(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sites_have_frames),
-                                       cmocka_unit_test(scripts_name_locations),
-                                       cmocka_unit_test(references_are_found)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sites_have_frames), cmocka_unit_test(scripts_name_locations),
+        cmocka_unit_test(reports_have_locations), cmocka_unit_test(references_are_found)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
