@@ -23,7 +23,6 @@
 enum { REGION = 6, MAX_LEVEL = 26, FIRST_PLACES = 8 };
 enum { SLOTS_FOR_KEY = 8, SLOTS_FOR_KEY_OF_MANY = 8, KEYS_TO_GROW = 4 };
 enum { PAGE_SHIFT_BITS = 5 };
-enum { GONE = 8 }; /* in the index: here was a page; not the address of one */
 
 /* ---- words ---- */
 
@@ -234,7 +233,7 @@ INLINE uint64_t first_place(const MapHeader *h, uint64_t word, uint32_t level) {
 }
 
 static bool is_of_block(uint32_t item, uint64_t word, uint32_t level) {
-    return item != GONE && page_at(item)->level == level &&
+    return item != WORD_GONE && page_at(item)->level == level &&
            (base_of(page_at(item)) ^ word) >> level == 0;
 }
 
@@ -245,7 +244,7 @@ static uint64_t index_size(uint64_t places) {
 
 static void put_page(MapHeader *h, uint32_t item) {
     uint64_t place = first_place(h, base_of(page_at(item)), page_at(item)->level);
-    while (get32(place_at(h, place)) > GONE)
+    while (get32(place_at(h, place)) > WORD_GONE)
         place++;
     h->used += get32(place_at(h, place)) == 0;
     h->levels |= 1u << page_at(item)->level;
@@ -259,7 +258,7 @@ static void index_grow(MapHeader *h) {
         return;
     MapHeader before = *h;
     for (uint64_t i = 0; i < old; i++)
-        live += get32(place_at(h, i)) > GONE;
+        live += get32(place_at(h, i)) > WORD_GONE;
     uint64_t places = !old ? FIRST_PLACES : 4 * live > old ? 2 * old : old;
     h->index = values_block(index_size(places));
     h->mask = (uint32_t)(places - 1);
@@ -268,7 +267,7 @@ static void index_grow(MapHeader *h) {
     __builtin_memset(at(h->index), 0, 4 * (size_t)places);
     for (uint64_t i = 0; i < old; i++) {
         uint32_t item = get32(place_at(&before, i));
-        if (item > GONE)
+        if (item > WORD_GONE)
             put_page(h, item);
     }
     values_block_free(before.index, index_size(old));
@@ -321,7 +320,7 @@ static void each_page(MapHeader *h, Union *u, uint32_t to) {
                 }
                 move_slots(h, page_at(item), page_at(to));
                 free_page(h, item);
-                set32(place_at(h, p), GONE);
+                set32(place_at(h, p), WORD_GONE);
             }
         }
     }
@@ -386,7 +385,7 @@ INLINE uint32_t find_page(const MapHeader *h, uint64_t word) {
         uint32_t item;
         uint64_t place = first_place(h, word, 31 - (uint32_t)__builtin_clz(levels));
         for (; (item = get32(place_at(h, place))); place++)
-            if (item != GONE && slot_of(page_at(item), word) < slots_of(page_at(item)))
+            if (item != WORD_GONE && slot_of(page_at(item), word) < slots_of(page_at(item)))
                 return item;
     }
     return 0;
@@ -468,7 +467,7 @@ uint32_t words_seek(uint32_t map, MapHeader *h, uint64_t word, bool insert_it) {
 
 void words_free(MapHeader *h) {
     for (uint64_t i = 0; h->index && i <= h->mask; i++)
-        if (get32(place_at(h, i)) > GONE)
+        if (get32(place_at(h, i)) > WORD_GONE)
             free_page(h, get32(place_at(h, i)));
     if (h->index)
         values_block_free(h->index, index_size((uint64_t)h->mask + 1));
@@ -502,7 +501,7 @@ void words_first(const MapHeader *h, WordCursor *c) {
         return;
     c->items = h->index + 4 * (h->mask + 1);
     for (uint64_t i = 0; i <= h->mask; i++)
-        if (get32(place_at(h, i)) > GONE)
+        if (get32(place_at(h, i)) > WORD_GONE)
             set32(c->items + 4 * c->nitems++, get32(place_at(h, i)));
     for (uint32_t i = c->nitems / 2; i-- > 0;)
         sift(h, c, i, c->nitems);
