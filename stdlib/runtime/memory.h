@@ -167,10 +167,11 @@ typedef struct Page {
     uint32_t map;
     uint32_t values;    /* the address of slot 0 */
     uint8_t log, level; /* slots are 1 << log */
+    uint8_t refused;    /* it was too sparse to take over anything */
     uint32_t keys;      /* how many of the slots are in the map */
-    uint32_t retry; /* with so many keys it may be worth while to let it grow, after that failed */
-    uint64_t own;   /* the value of its only slot; or which are in the map, of up to 64; or the
-                       address of such marks; of a free header: the next one */
+    uint32_t retry;     /* with so many keys that is tried again */
+    uint64_t own;       /* the value of its only slot; or which are in the map, of up to 64; or the
+                           address of such marks; of a free header: the next one */
 } Page;
 
 _Static_assert(sizeof(Page) == 40, "headers of pages fill their blocks");
