@@ -499,7 +499,7 @@ static void add_slots(Store *s, WasmModule *m) {
         const SlotGroup *g = &s->groups.at[init->group];
         if (!g->in_memory)
             wasm_put_init(&m->globals.at[g->first_global + init->slot].code, type_wasm(g->type),
-                     init->bits);
+                          init->bits);
     }
 }
 
