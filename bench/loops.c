@@ -1,6 +1,6 @@
 /*
- * A loop of loads for bench/maps. By hand, it does what scripts do at each of them: with -DCACHE, it
- * calls the library of examples/libs/cache.c; with -DARRAY, it counts in an array of 32 numbers.
+ * A loop of loads for bench/maps. By hand, it does what scripts do at each of them: with -DCACHE,
+ * it calls the library of examples/libs/cache.c; with -DARRAY, it counts in an array of 32 numbers.
  */
 enum { SIZE = 1 << 16, ROUNDS = 60, STRIDE = 5 };
 

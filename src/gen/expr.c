@@ -75,10 +75,9 @@ bool hole_parse(Str name, Hole *out) {
 static void declare(Body *b, const char *name, HoleKind kind, BinaryenType type) {
     bool added;
     map_put(b->imports, str_of(name), 0, &added);
-    bool mutable = kind == HOLE_ARG || kind == HOLE_RESULT || kind == HOLE_LOCAL ||
-                   kind == HOLE_VAR ||
-                   (kind >= HOLE_PAGES && kind != HOLE_TEXT && kind != HOLE_ELEMENT_ADDR &&
-                    kind != HOLE_PAGE);
+    bool mutable =
+        kind == HOLE_ARG || kind == HOLE_RESULT || kind == HOLE_LOCAL || kind == HOLE_VAR ||
+        (kind >= HOLE_PAGES && kind != HOLE_TEXT && kind != HOLE_ELEMENT_ADDR && kind != HOLE_PAGE);
     if (added)
         BinaryenAddGlobalImport(b->module, name, "hole", name, type, mutable);
 }

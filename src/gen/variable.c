@@ -312,8 +312,8 @@ static void put_test(Body *b, const Expr *e, uint32_t first, Refs *code) {
                               gen_missing(b), NULL));
 }
 
-/* The address of the leaves of m[k], where k is inserted if it is not there, or not. If *old is set,
- * that local then has the bits of the value. */
+/* The address of the leaves of m[k], where k is inserted if it is not there, or not. If *old is
+ * set, that local then has the bits of the value. */
 static Ref element(Body *b, const Expr *e, bool insert, uint32_t *old) {
     const Type *key = e->var->type->key;
     Refs leaves = {0}, code = {0};

@@ -45,7 +45,7 @@ typedef struct Fill {
     Vec(uint64_t) slots; /* of the current match */
     LastElement last;
     Map kept; /* places where code keeps a page of a map: number, by element and site */
-    Buf key; /* scratch */
+    Buf key;  /* scratch */
 } Fill;
 
 /* Makes `s` a splicer of this back end; `fill` must outlive it. What else code may need is set
@@ -53,8 +53,8 @@ typedef struct Fill {
 void fill_init(Fill *fill, Splicer *s, const WasmModule *m, const Plan *plan, const Store *store);
 void fill_free(Fill *f);
 
-/* Whether there is such a place for each element at each site. If there were not, code would be large
- * anyway. */
+/* Whether there is such a place for each element at each site. If there were not, code would be
+ * large anyway. */
 bool fill_can_keep_pages(const Store *store);
 
 /* The sites come once more, from the first on. */

@@ -86,8 +86,8 @@ typedef struct Store {
     uint64_t values_at;  /* address of the value area in it */
 
     StoreTexts texts;
-    uint32_t *map_of; /* by PlanVar.id: the number of a script or shared map */
-    uint32_t nmaps;   /* with those of unshared variables, in the order of the sites */
+    uint32_t *map_of;   /* by PlanVar.id: the number of a script or shared map */
+    uint32_t nmaps;     /* with those of unshared variables, in the order of the sites */
     uint64_t nelements; /* that code at all sites has, of maps */
 } Store;
 

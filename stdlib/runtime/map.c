@@ -207,8 +207,10 @@ INLINE uint32_t look_up_plain(uint32_t map, uint32_t type, bool insert_it, uint3
 VALUES_EXPORT(map_at1)
 uint32_t values_map_at1(uint32_t map, uint32_t type, uint64_t k0) {
     MapHeader *h = header_of(map);
-    if (h->words)
-        return words_seek(map, h, k0, true);
+    if (h->words) {
+        uint32_t quick = words_quick(h, k0);
+        return quick ? quick : words_seek(map, h, k0, true);
+    }
     return look_up_plain(map, type, true, 1, k0, 0, 0);
 }
 
@@ -230,8 +232,10 @@ uint32_t values_map_at(uint32_t map, uint32_t type) {
 VALUES_EXPORT(map_find1)
 uint32_t values_map_find1(uint32_t map, uint32_t type, uint64_t k0) {
     MapHeader *h = header_of(map);
-    if (h->words)
-        return words_seek(map, h, k0, false);
+    if (h->words) {
+        uint32_t quick = words_quick(h, k0);
+        return quick ? quick : words_seek(map, h, k0, false);
+    }
     return look_up_plain(map, type, false, 1, k0, 0, 0);
 }
 

@@ -36,13 +36,13 @@ enum { BLOCK_CLASSES = 56 };
 typedef struct Values {
     uint32_t heap, maps, nmaps, image, image_len; /* ValuesField */
     uint32_t page; /* that of the last look-up in a map of words (VALUES_PAGE) */
-    uint32_t free_block[BLOCK_CLASSES];           /* given back, linked by their first word */
+    uint32_t free_block[BLOCK_CLASSES]; /* given back, linked by their first word */
     /* Contents of strings: u32 address (0 = free), u32 hash, in open addressing. */
     uint32_t strings, nstrings, string_slots;
     /* Headers of maps with ids from nmaps; those given back are linked by `mask`. */
     uint32_t more_maps, nmore, more_cap, free_map; /* free_map: 1 + id, 0 = none */
-    uint32_t free_page; /* headers of pages of maps from nmaps, linked by `own` */
-    uint64_t key[VALUES_MAX_LEAVES + 1];           /* values_key */
+    uint32_t free_page;                  /* headers of pages of maps from nmaps, linked by `own` */
+    uint64_t key[VALUES_MAX_LEAVES + 1]; /* values_key */
 } Values;
 
 /* At the address of a map's header; all zero = empty. Its first use decides which of two kinds of
@@ -56,12 +56,12 @@ typedef struct MapHeader {
     uint8_t shift; /* a hash's upper bits, from here on, are its place in the index */
     uint8_t plain; /* keys are equal if their leaves have the same bits */
     uint8_t key_leaves, value_leaves;
-    uint32_t used;    /* of words: places of the index that are not free */
-    uint8_t words;    /* the highest level of its pages; 0 = it is not one of words */
-    uint8_t slot_log; /* ... whose values take 4 or 8 bytes: 2 or 3 */
-    uint8_t flagged;  /* ... bits of the leaf before a bool that is last; 0 = there is no such */
-    uint8_t bits;     /* ... of a key */
-    uint32_t levels;  /* ... of which there have been pages, as bits */
+    uint32_t used;      /* of words: places of the index that are not free */
+    uint8_t words;      /* the highest level of its pages; 0 = it is not one of words */
+    uint8_t slot_log;   /* ... whose values take 4 or 8 bytes: 2 or 3 */
+    uint8_t flagged;    /* ... bits of the leaf before a bool that is last; 0 = there is no such */
+    uint8_t bits;       /* ... of a key */
+    uint32_t levels;    /* ... of which there have been pages, as bits */
     uint32_t free_page; /* headers of pages of this map, if its id is below nmaps */
 } MapHeader;
 
@@ -161,16 +161,17 @@ uint8_t values_value_kind(uint32_t type);
 
 /* Slots for the words base + (n << shift), n < slots, of a block of 1 << level words. */
 typedef struct Page {
-    uint32_t low; /* of the base */
+    uint32_t low;   /* of the base */
     uint32_t shape; /* slots << 5 | shift */
-    uint32_t high; /* of the base */
+    uint32_t high;  /* of the base */
     uint32_t map;
     uint32_t values;    /* the address of slot 0 */
     uint8_t log, level; /* slots are 1 << log */
+    uint8_t refused;    /* it was too sparse to take over anything */
     uint32_t keys;      /* how many of the slots are in the map */
-    uint32_t retry; /* with so many keys it may be worth while to let it grow, after that failed */
-    uint64_t own;   /* the value of its only slot; or which are in the map, of up to 64; or the
-                       address of such marks; of a free header: the next one */
+    uint32_t retry;     /* with so many keys that is tried again */
+    uint64_t own;       /* the value of its only slot; or which are in the map, of up to 64; or the
+                           address of such marks; of a free header: the next one */
 } Page;
 
 _Static_assert(sizeof(Page) == 40, "headers of pages fill their blocks");
@@ -180,12 +181,33 @@ _Static_assert(__builtin_offsetof(Page, high) == VALUES_PAGE_HIGH, "compiled cod
 _Static_assert(__builtin_offsetof(Page, map) == VALUES_PAGE_MAP, "compiled code reads it");
 _Static_assert(__builtin_offsetof(Page, values) == VALUES_PAGE_VALUES, "compiled code reads it");
 
+enum { WORD_GONE = 8 }; /* in the index: here was a page; there are zeros at this address */
+
 /* Sets what a header tells about words, if keys and values of its type are such. */
 void words_start(MapHeader *h);
 /* The word of a key whose leaves are in V->key. */
 uint64_t words_pack(const MapHeader *h);
 /* The address of the value of a key; without `insert`, 0 if it is not there. */
 uint32_t words_seek(uint32_t map, MapHeader *h, uint64_t word, bool insert);
+/* The same if the key is found at once, as most are, and its value is not zero; else 0. */
+INLINE uint32_t words_quick(const MapHeader *h, uint64_t word) {
+    if (!h->levels)
+        return 0;
+    uint32_t level = 31 - (uint32_t)__builtin_clz(h->levels);
+    uint64_t place = hash_step(level, word >> level) >> h->shift;
+    uint32_t item = get32(h->index + 4 * (uint32_t)place);
+    const Page *page = (const Page *)at(item); /* 0 and WORD_GONE are like pages without slots */
+    uint32_t distance = (uint32_t)word - page->low, shift = page->shape & 31;
+    uint32_t n = distance >> shift | distance << (-shift & 31);
+    if (n >= page->shape >> 5 || page->high != (uint32_t)(word >> 32))
+        return 0;
+    uint32_t slot = page->values + (n << h->slot_log);
+    if (!get32(slot) && (h->slot_log == 2 || !get32(slot + 4)))
+        return 0;
+    V->page = item;
+    return slot;
+}
+
 /* Gives all memory back; the map is empty. */
 void words_free(MapHeader *h);
 

@@ -14,16 +14,15 @@
  * each key. The index finds pages by level and block, by open addressing.
  *
  * Code of scripts remembers for each place in the program which page it used last
- * (gen/map_element.c). If that page has a slot for the key, and what is in the slot is not zero, so
+ * (gen/page.c). If that page has a slot for the key, and what is in the slot is not zero, so
  * that the key is in this page, that is all. Therefore headers of pages are never used for anything
  * else, and those of maps that live for the whole run stay with their maps.
  */
 #include "memory.h"
 
 enum { REGION = 6, MAX_LEVEL = 26, FIRST_PLACES = 8 };
-enum { SLOTS_FOR_KEY = 8, SLOTS_FOR_KEY_OF_MANY = 8, KEYS_TO_GROW = 4 };
+enum { SLOTS_FOR_KEY = 8, KEYS_TO_GROW = 4 };
 enum { PAGE_SHIFT_BITS = 5 };
-enum { GONE = 8 }; /* in the index: here was a page; not the address of one */
 
 /* ---- words ---- */
 
@@ -234,7 +233,7 @@ INLINE uint64_t first_place(const MapHeader *h, uint64_t word, uint32_t level) {
 }
 
 static bool is_of_block(uint32_t item, uint64_t word, uint32_t level) {
-    return item != GONE && page_at(item)->level == level &&
+    return item != WORD_GONE && page_at(item)->level == level &&
            (base_of(page_at(item)) ^ word) >> level == 0;
 }
 
@@ -245,7 +244,7 @@ static uint64_t index_size(uint64_t places) {
 
 static void put_page(MapHeader *h, uint32_t item) {
     uint64_t place = first_place(h, base_of(page_at(item)), page_at(item)->level);
-    while (get32(place_at(h, place)) > GONE)
+    while (get32(place_at(h, place)) > WORD_GONE)
         place++;
     h->used += get32(place_at(h, place)) == 0;
     h->levels |= 1u << page_at(item)->level;
@@ -259,7 +258,7 @@ static void index_grow(MapHeader *h) {
         return;
     MapHeader before = *h;
     for (uint64_t i = 0; i < old; i++)
-        live += get32(place_at(h, i)) > GONE;
+        live += get32(place_at(h, i)) > WORD_GONE;
     uint64_t places = !old ? FIRST_PLACES : 4 * live > old ? 2 * old : old;
     h->index = values_block(index_size(places));
     h->mask = (uint32_t)(places - 1);
@@ -268,7 +267,7 @@ static void index_grow(MapHeader *h) {
     __builtin_memset(at(h->index), 0, 4 * (size_t)places);
     for (uint64_t i = 0; i < old; i++) {
         uint32_t item = get32(place_at(&before, i));
-        if (item > GONE)
+        if (item > WORD_GONE)
             put_page(h, item);
     }
     values_block_free(before.index, index_size(old));
@@ -321,7 +320,7 @@ static void each_page(MapHeader *h, Union *u, uint32_t to) {
                 }
                 move_slots(h, page_at(item), page_at(to));
                 free_page(h, item);
-                set32(place_at(h, p), GONE);
+                set32(place_at(h, p), WORD_GONE);
             }
         }
     }
@@ -336,7 +335,7 @@ static bool can_unite(MapHeader *h, Union *u, bool new_key) {
     bool small = u->level == REGION;
     u->shift = (uint32_t)__builtin_ctzll(u->differ);
     u->log = (small ? 64 - (uint32_t)__builtin_clzll(u->differ) : u->level) - u->shift;
-    uint64_t most = (uint64_t)u->keys * (small ? SLOTS_FOR_KEY : SLOTS_FOR_KEY_OF_MANY);
+    uint64_t most = (uint64_t)u->keys * SLOTS_FOR_KEY;
     if ((uint64_t)1 << u->log > most)
         return false;
     while (u->shift + u->log < u->level && (uint64_t)2 << u->log <= most)
@@ -361,21 +360,58 @@ static uint32_t unite(uint32_t map, MapHeader *h, Union *u) {
     return to;
 }
 
-/* A page that is half full takes over the next larger block. Returns the page. */
+/* Whether a page is dense enough to take over the other half of the next larger block. */
+static bool may_grow(const MapHeader *h, const Page *page) {
+    return page->keys >= KEYS_TO_GROW && 4 * page->keys >= slots_of(page) && page->level < h->words;
+}
+
+/* It is tried again when there are twice as many keys, so that trying takes no more time than
+ * inserting them. */
+static void refuse(Page *page) {
+    page->refused = true;
+    page->retry = 2 * page->keys;
+}
+
+static bool is_refused(const Page *page) {
+    return page->refused && page->keys < page->retry;
+}
+
+/* A page that is dense enough takes over what there is in the other half of the next larger block.
+ * Returns the page. */
 static uint32_t grow(uint32_t map, MapHeader *h, uint32_t item) {
     for (;;) {
         Page *page = page_at(item);
-        if (page->keys < KEYS_TO_GROW || 4 * page->keys < slots_of(page) ||
-            page->keys < page->retry || page->level >= h->words)
+        if (!may_grow(h, page) || page->keys < page->retry)
             return item;
         Union u = {.word = base_of(page), .level = page->level + 1u};
-        uint32_t next = can_unite(h, &u, false) ? unite(map, h, &u) : 0;
+        bool dense = can_unite(h, &u, false);
+        uint32_t next = dense && u.pages > 1 ? unite(map, h, &u) : 0;
         if (!next) {
-            page_at(item)->retry = 2 * page_at(item)->keys;
+            refuse(page);
+            page->refused = !dense;
             return item;
         }
         item = next;
     }
+}
+
+/* A page in the other half of a block takes it over with a new key; 0 = there is none that can. */
+static uint32_t extend(uint32_t map, MapHeader *h, uint64_t word) {
+    for (uint32_t levels = h->levels; levels; levels &= levels - 1) {
+        uint32_t level = (uint32_t)__builtin_ctz(levels), item;
+        uint64_t other = word ^ (uint64_t)1 << level;
+        for (uint64_t p = first_place(h, other, level); (item = get32(place_at(h, p))); p++) {
+            Page *page = page_at(item);
+            if (!is_of_block(item, other, level) || !may_grow(h, page) || is_refused(page))
+                continue;
+            Union u = {.word = word, .level = level + 1};
+            uint32_t next = can_unite(h, &u, true) ? unite(map, h, &u) : 0;
+            if (next)
+                return next;
+            refuse(page);
+        }
+    }
+    return 0;
 }
 
 /* ---- looking keys up ---- */
@@ -386,7 +422,7 @@ INLINE uint32_t find_page(const MapHeader *h, uint64_t word) {
         uint32_t item;
         uint64_t place = first_place(h, word, 31 - (uint32_t)__builtin_clz(levels));
         for (; (item = get32(place_at(h, place))); place++)
-            if (item != GONE && slot_of(page_at(item), word) < slots_of(page_at(item)))
+            if (item != WORD_GONE && slot_of(page_at(item), word) < slots_of(page_at(item)))
                 return item;
     }
     return 0;
@@ -408,19 +444,20 @@ static uint32_t page_around(const MapHeader *h, uint64_t word) {
 static uint32_t refine(uint32_t map, MapHeader *h, uint32_t item, uint64_t word) {
     Page *page = page_at(item);
     uint32_t shift = (uint32_t)__builtin_ctzll(base_of(page) ^ word);
-    if (page->keys < page->retry ||
-        (uint64_t)1 << (page->level - shift) > (uint64_t)page->keys * SLOTS_FOR_KEY_OF_MANY)
+    if (is_refused(page) ||
+        (uint64_t)1 << (page->level - shift) > (uint64_t)page->keys * SLOTS_FOR_KEY)
         return 0;
     Union u = {.word = word, .level = page->level};
     uint32_t next = can_unite(h, &u, true) ? unite(map, h, &u) : 0;
     if (!next)
-        page_at(item)->retry = 2 * page_at(item)->keys;
+        refuse(page);
     return next;
 }
 
 /* A page that has a slot for a new key. */
 static uint32_t page_for(uint32_t map, MapHeader *h, uint64_t word) {
-    uint32_t around = page_around(h, word), item = around ? refine(map, h, around, word) : 0;
+    uint32_t around = page_around(h, word);
+    uint32_t item = around ? refine(map, h, around, word) : extend(map, h, word);
     if (item)
         return item;
     Union u = {.word = word, .level = REGION};
@@ -468,7 +505,7 @@ uint32_t words_seek(uint32_t map, MapHeader *h, uint64_t word, bool insert_it) {
 
 void words_free(MapHeader *h) {
     for (uint64_t i = 0; h->index && i <= h->mask; i++)
-        if (get32(place_at(h, i)) > GONE)
+        if (get32(place_at(h, i)) > WORD_GONE)
             free_page(h, get32(place_at(h, i)));
     if (h->index)
         values_block_free(h->index, index_size((uint64_t)h->mask + 1));
@@ -502,7 +539,7 @@ void words_first(const MapHeader *h, WordCursor *c) {
         return;
     c->items = h->index + 4 * (h->mask + 1);
     for (uint64_t i = 0; i <= h->mask; i++)
-        if (get32(place_at(h, i)) > GONE)
+        if (get32(place_at(h, i)) > WORD_GONE)
             set32(c->items + 4 * c->nitems++, get32(place_at(h, i)));
     for (uint32_t i = c->nitems / 2; i-- > 0;)
         sift(h, c, i, c->nitems);

@@ -192,7 +192,8 @@ static void check_maps(const uint8_t *key_desc, const uint8_t *value_desc, uint3
         Str k = {(const char *)key.data, (uint32_t)key.len};
         uint64_t *have = map_get(&model[m], k);
         bool number = *value_desc <= REPORT_BOOL;
-        bool wide = *value_desc == REPORT_U64 || *value_desc == REPORT_I64 || *value_desc == REPORT_F64;
+        bool wide =
+            *value_desc == REPORT_U64 || *value_desc == REPORT_I64 || *value_desc == REPORT_F64;
         if (op && (have || number)) {
             uint32_t at = at_n(maps[m], type, nk, leaf, false, op == 1);
             for (uint32_t i = 0; i < nv; i++)
@@ -310,6 +311,74 @@ static void test_map_spread(void **state) {
 /* ---- maps of whamm_core ---- */
 
 /* Types that are made here are those that the compiler would make. */
+/* Bytes of memory for each key of a map of counts. */
+static uint32_t bytes_for_key(uint64_t (*key)(uint32_t), uint8_t value, uint32_t n) {
+    start();
+    uint32_t type = map_type(DESC(REPORT_U64), (const uint8_t[]){value}), from = values_str_new(0);
+    for (uint32_t i = 0; i < n; i++)
+        values_store32(values_map_at1(0, type, key(i)), i + 1);
+    for (uint32_t i = 0; i < n; i++)
+        assert_int_equal(values_load32(values_map_find1(0, type, key(i))), i + 1);
+    uint32_t bytes = (values_str_new(0) - from) / n;
+    end();
+    return bytes;
+}
+
+static uint64_t one_after_the_other(uint32_t i) {
+    return i;
+}
+
+static uint64_t each_eighth(uint32_t i) {
+    return 5326072 + 8 * (uint64_t)i;
+}
+
+static uint64_t downwards(uint32_t i) {
+    return 0xffffff00u - 4 * (uint64_t)i;
+}
+
+static uint64_t scattered(uint32_t i) {
+    return i * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+/* Two of each 64, as far apart as can be. */
+static uint64_t pairs(uint32_t i) {
+    return i / 2 * (uint64_t)64 + i % 2 * 63;
+}
+
+/* Three, with every distance. */
+static uint64_t loose(uint32_t i) {
+    return i * (uint64_t)21;
+}
+
+/* First each eighth, then some between them. */
+static uint64_t between(uint32_t i) {
+    return i < 90000 ? 8 * (uint64_t)i : 8 * (uint64_t)(i - 90000) * 50 + 3;
+}
+
+/* Memory is bounded by the number of keys, and that of dense ones is that of an array. */
+static void test_map_memory(void **state) {
+    (void)state;
+    enum { N = 100000 };
+    static const struct {
+        uint64_t (*key)(uint32_t);
+        uint32_t narrow, wide; /* at most so many bytes, for values of 4 and of 8 */
+    } cases[] = {
+        {one_after_the_other, 12, 24},
+        {each_eighth, 12, 24},
+        {downwards, 12, 24},
+        {scattered, 90, 90},
+        {pairs, 90, 90},
+        {loose, 90, 90},
+        {between, 24, 40},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint32_t narrow = bytes_for_key(cases[i].key, REPORT_U32, N),
+                 wide = bytes_for_key(cases[i].key, REPORT_U64, N);
+        if (narrow > cases[i].narrow || wide > cases[i].wide)
+            fail_msg("case %zu: %u and %u bytes", i, narrow, wide);
+    }
+}
+
 static void test_core_types(void **state) {
     (void)state;
     start();
@@ -398,11 +467,12 @@ static void test_core_script_maps(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_blocks),     cmocka_unit_test(test_strings),
-        cmocka_unit_test(test_interning),  cmocka_unit_test(test_map_shapes),
-        cmocka_unit_test(test_map_large),  cmocka_unit_test(test_map_reuse),
-        cmocka_unit_test(test_map_spread), cmocka_unit_test(test_core_types),
-        cmocka_unit_test(test_core_maps),  cmocka_unit_test(test_core_script_maps),
+        cmocka_unit_test(test_blocks),           cmocka_unit_test(test_strings),
+        cmocka_unit_test(test_interning),        cmocka_unit_test(test_map_shapes),
+        cmocka_unit_test(test_map_large),        cmocka_unit_test(test_map_reuse),
+        cmocka_unit_test(test_map_spread),       cmocka_unit_test(test_map_memory),
+        cmocka_unit_test(test_core_types),       cmocka_unit_test(test_core_maps),
+        cmocka_unit_test(test_core_script_maps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
