@@ -66,6 +66,7 @@ typedef struct BindSum {
 /* What a probe does at a location. */
 typedef struct BindAddition {
     uint32_t sum; /* index into Bind.sums */
+    uint8_t ways; /* of a branch, on which it happens: WAY_... */
     uint64_t amount;
 } BindAddition;
 
@@ -240,7 +241,8 @@ void bind_sums(Bind *b, const BindAddress *in_bounds, BindRule **current);
 
 /* ---- sums.c ---- */
 
-/* Adds the counters and the function that makes the sums. False with a message if that cannot be. */
+/* Adds the counters and the function that makes the sums. False with a message if that cannot be.
+ */
 bool bind_total(Bind *b);
 /* Pass 2, before the sites of a function: its counters. */
 void bind_put_counters(Bind *b, uint32_t func);

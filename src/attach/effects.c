@@ -6,7 +6,8 @@
  * numbers alone, then the time of the additions does not matter, and no code is inserted at the
  * site. The number of its executions is derived from counters of segments (counts.h), and the sums
  * are computed from these before wasm:exit (sums.c). The same holds for a probe that always sets a
- * number to the same value, a flag.
+ * number to the same value, a flag. Before a branch, the code is evaluated for both ways of it if
+ * it asks for the operand.
  */
 #include "attach/attach_code.h"
 
@@ -21,8 +22,8 @@ enum {
 
 /* ---- what a probe does at a location ---- */
 
-/* A value: known, or what a number held before, and something, or neither. */
-typedef enum TermKind { TERM_KNOWN, TERM_HELD, TERM_UNKNOWN } TermKind;
+/* A value: known, or what a number held before, and something, or not 0, or none of these. */
+typedef enum TermKind { TERM_KNOWN, TERM_HELD, TERM_NONZERO, TERM_UNKNOWN } TermKind;
 typedef struct Term {
     TermKind kind;
     uint64_t bits; /* held: what was added */
@@ -34,6 +35,7 @@ typedef struct Done {
     BindPlace place;
     uint64_t amount;
     bool set, stored; /* set to the amount; anything at all */
+    uint8_t ways;     /* of a branch, on which that happens: WAY_... */
 } Done;
 
 typedef struct Follow {
@@ -49,7 +51,8 @@ typedef struct Follow {
     uint32_t open[MAX_OPEN], nopen; /* heights at the constructs around the instruction */
     Done done[MAX_ADDITIONS];
     uint32_t ndone;
-    bool lost; /* it does something else */
+    unsigned way; /* of the branch at the location, if one is assumed: WAY_... */
+    bool lost;    /* it does something else */
 } Follow;
 
 static Term known(uint64_t bits) {
@@ -81,7 +84,7 @@ static Done *find_done(Follow *f, BindPlace place) {
     }
     if (f->ndone == MAX_ADDITIONS)
         return NULL;
-    f->done[f->ndone] = (Done){.place = place};
+    f->done[f->ndone] = (Done){.place = place, .ways = WAY_BOTH};
     return &f->done[f->ndone++];
 }
 
@@ -172,6 +175,8 @@ static void follow_global(Follow *f, const WasmInstr *i) {
 
 static Term param(const Follow *f, uint32_t n) {
     const BindFormal *formal = &f->r->formals[n];
+    if (f->way && formal->kind == PARAM_ARG && !formal->n && formal->type == WASM_I32)
+        return f->way == WAY_TAKEN ? (Term){TERM_NONZERO, 0, 0} : known(0);
     if (!formal->is_static || (formal->type != WASM_I32 && formal->type != WASM_I64))
         return (Term){TERM_UNKNOWN, 0, 0};
     uint64_t bits = f->words[formal->word];
@@ -216,6 +221,33 @@ static bool compute(uint16_t op, uint64_t x, uint64_t y, uint64_t *result) {
     }
 }
 
+/* Comparisons of what is not 0 with 0, and its extension; false if it is something else. */
+static bool compare_nonzero(uint16_t op, Term x, Term y, Term *result) {
+    bool left = x.kind == TERM_NONZERO && y.kind == TERM_KNOWN && !y.bits;
+    bool right = y.kind == TERM_NONZERO && x.kind == TERM_KNOWN && !x.bits;
+    if (left && (op == WASM_OP_I64_EXTEND_I32_U || op == WASM_OP_I64_EXTEND_I32_S)) {
+        *result = x;
+        return true;
+    }
+    switch (op) {
+    case WASM_OP_I32_EQZ:
+    case WASM_OP_I64_EQZ:
+    case WASM_OP_I32_EQ:
+    case WASM_OP_I64_EQ: *result = known(0); return left || right;
+    case WASM_OP_I32_NE:
+    case WASM_OP_I64_NE: *result = known(1); return left || right;
+    case WASM_OP_I32_GT_U:
+    case WASM_OP_I64_GT_U: *result = known(1); return left;
+    case WASM_OP_I32_LE_U:
+    case WASM_OP_I64_LE_U: *result = known(0); return left;
+    case WASM_OP_I32_LT_U:
+    case WASM_OP_I64_LT_U: *result = known(1); return right;
+    case WASM_OP_I32_GE_U:
+    case WASM_OP_I64_GE_U: *result = known(0); return right;
+    default: return false;
+    }
+}
+
 static void follow_arithmetic(Follow *f, const WasmInstr *i) {
     uint32_t n = (uint32_t)strlen(wasm_ops[i->op].operands);
     Term y = n == 2 ? pop(f) : known(0), x = pop(f), result = {TERM_UNKNOWN, 0, 0};
@@ -228,6 +260,8 @@ static void follow_arithmetic(Follow *f, const WasmInstr *i) {
     else if (x.kind == TERM_KNOWN && y.kind == TERM_KNOWN &&
              compute(i->op, x.bits, y.bits, &result.bits))
         result.kind = TERM_KNOWN;
+    else if (!compare_nonzero(i->op, x, y, &result))
+        result = (Term){TERM_UNKNOWN, 0, 0};
     push(f, result);
 }
 
@@ -266,8 +300,8 @@ static uint32_t follow_control(Follow *f, uint32_t k) {
     Term condition = known(1);
     if (i->op == WASM_OP_IF || i->op == WASM_OP_BR_IF)
         condition = pop(f);
-    f->lost |= condition.kind != TERM_KNOWN;
-    bool yes = (uint32_t)condition.bits != 0;
+    f->lost |= condition.kind != TERM_KNOWN && condition.kind != TERM_NONZERO;
+    bool yes = condition.kind == TERM_NONZERO || (uint32_t)condition.bits != 0;
     switch (i->op) {
     case WASM_OP_BLOCK:
     case WASM_OP_IF:
@@ -298,6 +332,8 @@ static void follow_select(Follow *f) {
     Term result = {TERM_UNKNOWN, 0, 0};
     if (condition.kind == TERM_KNOWN)
         result = (uint32_t)condition.bits ? a : b;
+    else if (condition.kind == TERM_NONZERO)
+        result = a;
     push(f, result);
 }
 
@@ -332,9 +368,11 @@ static void follow_instr(Follow *f, uint32_t *k) {
     }
 }
 
-/* Follows the rule's code at a location; false if it does not only add or set. */
-static bool follow(Follow *f, const uint64_t *words) {
+/* Follows the rule's code at a location, on a way of the branch there if not 0; false if it does
+ * not only add or set. */
+static bool follow(Follow *f, const uint64_t *words, unsigned way) {
     f->words = words;
+    f->way = way;
     f->height = f->nopen = f->ndone = 0;
     f->lost = false;
     for (uint32_t i = 0; i < f->locals.len; i++)
@@ -344,6 +382,52 @@ static bool follow(Follow *f, const uint64_t *words) {
     for (uint32_t i = 0; i < f->ndone; i++)
         f->lost |= !f->done[i].stored; /* it is read for something else */
     return !f->lost;
+}
+
+/* Whether something is the same on both ways. */
+static bool is_alike(const Done *a, const Done *b) {
+    return a->set == b->set && a->amount == b->amount;
+}
+
+static bool adds_nothing(const Done *d) {
+    return !d->set && !d->amount;
+}
+
+/* What is done on both ways of the branch at the location, each by itself; false if that cannot be
+ * counted. */
+static bool follow_ways(Follow *f, const uint64_t *words) {
+    Done taken[MAX_ADDITIONS], both[2 * MAX_ADDITIONS];
+    uint32_t ntaken, n = 0;
+    if (!follow(f, words, WAY_TAKEN))
+        return false;
+    ntaken = f->ndone;
+    memcpy(taken, f->done, ntaken * sizeof *taken);
+    if (!follow(f, words, WAY_NOT_TAKEN))
+        return false;
+    for (uint32_t k = 0; k < ntaken; k++) {
+        const Done *t = &taken[k];
+        Done *other = find_done(f, t->place);
+        if (!other || (other->stored && other->set != t->set))
+            return false; /* too many, or both added and set */
+        both[n] = *t;
+        both[n++].ways = other->stored && is_alike(t, other) ? WAY_BOTH : WAY_TAKEN;
+        other->ways = other->stored && !is_alike(t, other) ? WAY_NOT_TAKEN : 0;
+    }
+    for (uint32_t k = 0; k < f->ndone; k++) {
+        if (f->done[k].ways == WAY_BOTH)
+            f->done[k].ways = WAY_NOT_TAKEN; /* there is nothing on the other way */
+        if (f->done[k].ways)
+            both[n++] = f->done[k];
+    }
+    f->ndone = 0;
+    for (uint32_t k = 0; k < n; k++) {
+        if (adds_nothing(&both[k]))
+            continue;
+        if (f->ndone == MAX_ADDITIONS)
+            return false;
+        f->done[f->ndone++] = both[k];
+    }
+    return true;
 }
 
 /* ---- what all probes of a monitor do ---- */
@@ -405,8 +489,26 @@ static void add_done(Bind *b, BindHit *h, const Done *d) {
     sum->spoilt |= sum->hits && (d->set || sum->set); /* more than one location sets it */
     sum->set = d->set;
     sum->hits++;
-    vec_push(&b->additions, ((BindAddition){(uint32_t)(sum - b->sums.at), d->amount}));
+    vec_push(&b->additions, ((BindAddition){(uint32_t)(sum - b->sums.at), d->ways, d->amount}));
     h->nadditions++;
+}
+
+/* The instruction at a hit, which is not at a function's entry. */
+static WasmInstr instr_at(const Bind *b, const BindHit *h) {
+    WasmCode code;
+    WasmInstr i;
+    wasm_func_code(&b->p.m, h->func, &code);
+    code.at = code.start + h->pc;
+    wasm_next(&code, &i);
+    return i;
+}
+
+/* A branch whose operand says which way it goes. */
+static bool is_at_branch(const Bind *b, const BindHit *h) {
+    if (!h->pc)
+        return false;
+    uint16_t op = instr_at(b, h).op;
+    return op == WASM_OP_IF || op == WASM_OP_BR_IF;
 }
 
 /* Follows the probes of a monitor at all their places. */
@@ -427,7 +529,8 @@ static void follow_all(Decision *x, BindState *s) {
         f.locals.len = 0;
         for (uint32_t k = 0; k < d->nlocals; k++)
             vec_push(&f.locals, known(0));
-        h->counted = follow(&f, s->words.at + h->words);
+        const uint64_t *words = s->words.at + h->words;
+        h->counted = follow(&f, words, 0) || (is_at_branch(b, h) && follow_ways(&f, words));
         h->first_addition = b->additions.len;
         for (uint32_t k = 0; k < f.ndone && h->counted; k++)
             add_done(b, h, &f.done[k]);
@@ -678,22 +781,21 @@ static bool has_traps(const Segments *s, uint32_t segment, uint32_t *cursor) {
     return *cursor < s->traps.len && s->traps.at[*cursor].segment == segment;
 }
 
-static Located locate(Bind *b, const BindHit *h, uint32_t *cursor) {
-    CountEvent e = {{EVENT_OPCODE, WASM_OP_NOP, MODE_BEFORE}, .ways = WAY_BOTH};
+static Located locate(Bind *b, const BindHit *h, unsigned ways, uint32_t *cursor) {
+    CountEvent e = {{EVENT_OPCODE, WASM_OP_NOP, MODE_BEFORE}, .ways = (uint8_t)ways};
     Site site = {.m = &b->p.m, .func = h->func, .pc = h->pc};
-    WasmCode code;
     WasmInstr i;
-    wasm_func_code(&b->p.m, h->func, &code);
-    code.at = code.start + h->pc;
     if (!h->pc) {
         e.event = (Event){EVENT_FUNC_ENTRY, WASM_OP_NOP, MODE_NONE};
     } else {
-        wasm_next(&code, &i);
+        i = instr_at(b, h);
+        e.event.op = (WasmOp)i.op;
         site.instr = &i;
     }
     uint32_t segment = counts_segment(&b->counts, &site, e);
+    uint32_t number = segment == COUNT_NONE ? COUNT_NONE : segment & ~COUNT_LEFT;
     return (Located){segment, counts_key(&site, e),
-                     has_traps(&b->counts.here.segments, segment, cursor)};
+                     has_traps(&b->counts.here.segments, number, cursor)};
 }
 
 static bool extends(const BindRun *run, const BindSum *sum, const BindAddition *a) {
@@ -723,9 +825,16 @@ static void add_run(Bind *b, const BindHit *h, const BindAddition *a, Located at
         vec_push(&b->keys, at.key);
 }
 
-static void note_hit(Bind *b, const BindHit *h, Located at) {
+static void note_hit(Bind *b, const BindHit *h, uint32_t *cursor) {
+    Located at = {0};
+    unsigned ways = 0; /* that it is of */
     for (uint32_t k = 0; k < h->nadditions; k++) {
         const BindAddition *a = &b->additions.at[h->first_addition + k];
+        if (a->ways != ways)
+            at = locate(b, h, a->ways, cursor);
+        ways = a->ways;
+        if (at.segment == COUNT_NONE)
+            return;
         BindSum *sum = &b->sums.at[a->sum];
         if (sum->hits == 1 && sum->place.space == WASM_SPACE_MEMORY) {
             add_run(b, h, a, at);
@@ -753,9 +862,7 @@ static void note_all(Bind *b) {
             cursor = 0;
         }
         func = h->func;
-        Located at = locate(b, h, &cursor);
-        if (at.segment != COUNT_NONE)
-            note_hit(b, h, at);
+        note_hit(b, h, &cursor);
     }
     counts_close(&b->counts);
     free(next);
@@ -770,6 +877,8 @@ void bind_sums(Bind *b, const BindAddress *in_bounds, BindRule **current) {
     x.spoilt_states = mem_zalloc(b->nstates + 1u);
     decide(&x);
     counts_init(&b->counts, &b->p.m, b->options->exact_traps);
+    for (uint32_t k = 0; k < b->additions.len; k++)
+        b->counts.asks_ways |= b->additions.at[k].ways != WAY_BOTH;
     note_all(b);
     for (uint32_t k = 0; k < b->counts.points.len; k++)
         if (b->counts.points.at[k].last)

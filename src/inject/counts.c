@@ -187,16 +187,20 @@ void counts_share(Counts *c, uint32_t var, uint32_t segment, uint32_t key, uint6
 }
 
 uint32_t counts_value(Counts *c, uint32_t segment, uint64_t amount, bool flag, uint32_t last) {
-    CountValue v = {0};
-    if (segment != COUNT_NONE && amount)
-        v = (CountValue){amount, {segment & ~COUNT_LEFT, segment & COUNT_LEFT ? 1 : 0}, flag};
+    if (segment == COUNT_NONE || !amount) {
+        segment = 0;
+        amount = 0;
+        flag = false;
+    }
     if (last != COUNT_NONE && (last >= c->here.first_value || !c->values.at[last].amount)) {
         const CountValue *before = &c->values.at[last];
-        if (before->amount == v.amount && before->flag == v.flag &&
-            before->ref.index == v.ref.index && before->ref.derived == v.ref.derived)
+        uint32_t left = (uint32_t)before->ref.derived << 31;
+        if (before->amount == amount && (before->ref.index | left) == segment &&
+            before->flag == flag)
             return last;
     }
-    vec_push(&c->values, v);
+    CountRef ref = {segment & ~COUNT_LEFT, segment >> 31};
+    vec_push(&c->values, ((CountValue){amount, ref, flag}));
     return c->values.len - 1;
 }
 
@@ -225,8 +229,9 @@ static void mark_asked(Counts *c) {
             exits = true;
             continue;
         }
-        for (uint32_t k = segment; k <= segment + c->values.at[i].ref.derived; k++)
-            c->here.needed.at[k] = c->here.asked.at[k] = true;
+        c->here.needed.at[segment] = c->here.asked.at[segment] = true;
+        if (c->values.at[i].ref.derived)
+            c->here.needed.at[segment + 1] = c->here.asked.at[segment + 1] = true;
     }
     for (uint32_t i = 0; exits && i < c->here.exits.len; i++)
         c->here.needed.at[c->here.exits.at[i]] = c->here.asked.at[c->here.exits.at[i]] = true;

@@ -89,6 +89,8 @@ static void find(KindCounts *k, Store *s, const Site *site, const Match *matches
 static void count_ways(const KindCounts *k, Store *s, const Site *site, const KindMatch *m) {
     Counts *counts = &s->coalesce->counts;
     CountEvent event = m->event;
+    m->action->sites++;
+    s->sites++;
     for (uint32_t i = m->first_share; i < m->first_share + m->nshares; i++) {
         const KindShare *share = &k->shares.at[i];
         event.ways = (uint8_t)share->ways;
@@ -105,12 +107,6 @@ static void count_ways(const KindCounts *k, Store *s, const Site *site, const Ki
 
 static inline void count(const KindCounts *k, Store *s, const Site *site, const KindMatch *m) {
     Counts *counts = &s->coalesce->counts;
-    if (m->ways) {
-        m->action->sites++;
-        s->sites++;
-        count_ways(k, s, site, m);
-        return;
-    }
     uint32_t segment = m->before ? counts_segment_before(counts, site->pc)
                                  : counts_segment(counts, site, m->event);
     m->action->sites++;
@@ -127,6 +123,13 @@ static inline void count(const KindCounts *k, Store *s, const Site *site, const 
     }
 }
 
+static inline void count_any(const KindCounts *k, Store *s, const Site *site, const KindMatch *m) {
+    if (m->ways)
+        count_ways(k, s, site, m);
+    else
+        count(k, s, site, m);
+}
+
 bool kinds_count(KindCounts *k, Store *s, const Site *site, const Match *matches, uint32_t n) {
     const KindCount *kind = &k->of[site->instr->op];
     if (!kind->found)
@@ -135,7 +138,7 @@ bool kinds_count(KindCounts *k, Store *s, const Site *site, const Match *matches
         return false;
     counts_find(&s->coalesce->counts);
     for (uint32_t i = 0; i < kind->n; i++)
-        count(k, s, site, &k->matches.at[kind->first + i]);
+        count_any(k, s, site, &k->matches.at[kind->first + i]);
     return true;
 }
 
@@ -158,7 +161,7 @@ bool kinds_count_body(KindCounts *k, Store *s, const Matcher *w, const Site *at,
         site.pc = i->offset;
         site.at_func_end = i->offset + i->size == end;
         for (uint32_t n = 0; n < kind->n; n++)
-            count(k, s, &site, &k->matches.at[kind->first + n]);
+            count_any(k, s, &site, &k->matches.at[kind->first + n]);
     }
     return true;
 }
