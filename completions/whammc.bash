@@ -50,6 +50,7 @@ _whammc_value() { # OPTION: what may follow it; false if nothing does
         profile:--top | *:--exclude | *:--min-size | profile:--max-depth | profile:--engine-option) ;;
         *:--lib | *:--names | *:--debug-file) compopt -o default ;;
         *:-D | *:--define | *:--path-map) ;;
+        instr:--source-map) compopt -o default ;;
         instr:-o | instr:--output | instr:--runtime | monitor:-o | monitor:--output | bind:-o | bind:--output) _whammc_files wasm ;;
         run:-o | run:--output | report:-o | report:--output | annotate:-o | annotate:--output | profile:-o | profile:--output | profile:--save) compopt -o default ;;
         *) return 1 ;;
@@ -94,7 +95,7 @@ _whammc() {
         case $command in
             instr)
                 _whammc_words '-s --script= --lib= -D --define= --exclude= --min-size= --names= --debug-file= --path-map= -o --output= --report= --report-format= --host= --storage= --link=
-                    --js= --no-js --runtime= --keep-debug --no-optimise --no-coalesce --exact-traps -j --jobs= -v --verbose --message-format= -h --help' ;;
+                    --js= --no-js --runtime= --keep-debug --source-map= --no-optimise --no-coalesce --exact-traps -j --jobs= -v --verbose --message-format= -h --help' ;;
             bind)
                 _whammc_words '-o --output= --host= --keep-debug --no-optimise --no-coalesce --exact-traps -j --jobs= -v --verbose --message-format= -h --help' ;;
             run)

@@ -141,12 +141,15 @@ typedef struct whammc_options {
     int no_optimise;        /* leave out the optimiser's passes over probe code */
     int keep_debug; /* keep custom sections that describe the old code (DWARF, source maps) */
     whammc_link link;
-    int no_coalesce; /* count at each place, also what only counts and could be counted by
-                        straight-line segments */
-    int exact_traps; /* segments end after instructions that can trap, so that counts are exact
-                        even if nobody tells the program where it trapped (whammc:trapped) */
+    int no_coalesce;  /* count at each place, also what only counts and could be counted by
+                         straight-line segments */
+    int exact_traps;  /* segments end after instructions that can trap, so that counts are exact
+                         even if nobody tells the program where it trapped (whammc:trapped) */
     int host_flushes; /* with WHAMMC_HOST_JS: the host calls whammc:flush at the end, so there is no
                          warning if nothing else does */
+    /* The path or URL of the source map that the output will have (whammc_source_map), written into
+     * it; NULL: none. For whammc_instrument. */
+    const char *source_map_url;
     unsigned threads; /* work on at most so many threads; 0: one for each processor. The output does
                          not depend on it */
 } whammc_options;
@@ -170,6 +173,13 @@ typedef struct whammc_probe_stats {
  */
 whammc_status whammc_instrument(whammc *w, const char *name, const void *bytes, size_t size,
                                 const whammc_options *options, uint8_t **out, size_t *out_size);
+/*
+ * The source map of the last module that was instrumented with options.source_map_url: for each
+ * instruction that the program had, the location that whammc_locate and the program know; what was
+ * inserted has none. *size bytes, and a NUL after them; owned by w, valid until its next use.
+ */
+const char *whammc_source_map(whammc *w, size_t *size);
+
 /* Releases a buffer that this library has given; takes NULL too. */
 void whammc_release(void *buffer);
 
@@ -236,10 +246,10 @@ typedef struct whammc_debug_info {
     void *ctx;
 } whammc_debug_info;
 
-/* Where the names `file`, `line`, `column`, `src_function` and `inlined` of scripts get their values
- * from, in whammc_instrument and whammc_list, and asks whammc_list for source locations; `info` must
- * live as long as those calls. NULL: whammc_list gives none, and scripts have what is in the
- * program. */
+/* Where the names `file`, `line`, `column`, `src_function` and `inlined` of scripts get their
+ * values from, in whammc_instrument and whammc_list, and asks whammc_list for source locations;
+ * `info` must live as long as those calls. NULL: whammc_list gives none, and scripts have what is
+ * in the program. */
 void whammc_locate(whammc *w, const whammc_debug_info *info);
 
 /* The file with debug information that a module names, a path relative to it or a URL, if it needs

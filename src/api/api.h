@@ -41,6 +41,7 @@ struct whammc {
     Vec(DiagFileId) files;
     Libraries libraries;
     Plan plan;
+    Buf source_map; /* of the last module */
     LinkChoice linked;
     Hosted hosted;
     Buf why_hosted;

@@ -51,6 +51,7 @@ void whammc_free(whammc *w) {
     if (!w)
         return;
     api_reset(w);
+    buf_free(&w->source_map);
     for (uint32_t i = 0; i < w->sources.len; i++) {
         free(w->sources.at[i].name);
         free(w->sources.at[i].text);
@@ -321,6 +322,7 @@ RewriteOptions api_options(const whammc_options *o) {
                         .coalesce = !o->no_coalesce,
                         .exact_traps = o->exact_traps != 0,
                         .keep_debug = o->keep_debug != 0,
+                        .map_url = o->source_map_url,
                         .threads = o->threads,
                         .host_flushes = o->host_flushes != 0};
     if (o->report && strcmp(o->report, "stderr") == 0) {
@@ -354,11 +356,15 @@ whammc_status whammc_instrument(whammc *w, const char *name, const void *bytes, 
     RewriteOptions r = api_options(options);
     r.linked = &w->linked;
     r.hosted = &w->hosted;
+    r.map = &w->source_map;
+    w->source_map.len = 0;
     w->hosted = (Hosted){0};
     DiagFileId file = diag_file(&w->diags, name, bytes, size, true);
     Buf buf = {0};
     ApiLocator locator;
     scripts_ask(w, &locator, name);
+    if (r.map_url)
+        locator.locator.without = NULL; /* scripts are not alone */
     bool ok = rewrite_module(&w->plan, bytes, size, file, &r, &buf, &w->diags);
     scripts_have_asked(w, &locator);
     if (ok)
@@ -397,6 +403,11 @@ whammc_status whammc_explain_monitor(whammc *w, const whammc_options *options, c
     units_free(&units);
     counters_free(&counters);
     return message_status(w);
+}
+
+const char *whammc_source_map(whammc *w, size_t *size) {
+    *size = w->source_map.len;
+    return buf_cstr(&w->source_map);
 }
 
 whammc_link whammc_linked(const whammc *w) {

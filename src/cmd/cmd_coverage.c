@@ -211,8 +211,8 @@ static int run(Cli *cli) {
             status = engine_find(cli, s.engine, NULL, &engine);
         if (status == STATUS_OK && !s.request.from.len && engine.kind == ENGINE_WIZARD)
             status =
-                cli_usage(cli, "use node or wasmtime: Wizard takes monitors, and 'whammc run "
-                               "--engine=wizard -s coverage -o REPORT' makes a report for --from");
+                cli_usage(cli, "use node or wasmtime: monitors, which Wizard takes, cannot count "
+                               "returns from calls");
         if (status == STATUS_OK)
             status =
                 s.request.from.len ? covering_saved(cli, &s.request) : coverage(cli, &s, &engine);

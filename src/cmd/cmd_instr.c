@@ -18,6 +18,7 @@ enum {
     EXACT_TRAPS,
     JS,
     NO_JS,
+    SOURCE_MAP,
 };
 
 /* In the order of whammc_host. */
@@ -53,6 +54,10 @@ static const Option options[] = {
     {RUNTIME, "runtime", "FILE", "with --link=import: also write the runtime module to this file"},
     {KEEP_DEBUG, "keep-debug", NULL,
      "keep DWARF and source map sections, although they describe the old code"},
+    {SOURCE_MAP, "source-map", "FILE",
+     "also write a source map of OUT to this file, made from the program's DWARF or source map, "
+     "and "
+     "let OUT name it"},
     {NO_OPTIMISE, "no-optimise", NULL, "do not optimise the code of probes"},
     {NO_COALESCE, "no-coalesce", NULL,
      "insert a counter at each site, even for probes that only count; otherwise these share "
@@ -71,7 +76,7 @@ typedef struct Settings {
     DefineOptions definitions;
     Exclusion exclusion;
     DebugOptions debug;
-    const char *out, *runtime, *js, *names;
+    const char *out, *runtime, *js, *names, *source_map;
     whammc_options options;
     bool verbose, no_js;
 } Settings;
@@ -99,6 +104,7 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
         s->options.format = (whammc_format)option_choice(&cmd_instr, key, value);
         break;
     case KEEP_DEBUG: s->options.keep_debug = true; break;
+    case SOURCE_MAP: s->source_map = value; break;
     case JS: s->js = value; break;
     case NO_JS: s->no_js = true; break;
     case NO_OPTIMISE: s->options.no_optimise = true; break;
@@ -181,6 +187,23 @@ static bool write_output(const Cli *cli, const Settings *s, whammc_host host, co
     return ok;
 }
 
+/* What the output calls its source map: relative to itself, if they are in one folder. */
+static const char *map_url(const Settings *s) {
+    if (!s->source_map)
+        return NULL;
+    const char *base = file_base(s->source_map);
+    size_t folder = (size_t)(base - s->source_map);
+    bool beside = folder == (size_t)(file_base(s->out) - s->out) &&
+                  memcmp(s->source_map, s->out, folder) == 0;
+    return beside ? base : s->source_map;
+}
+
+static bool write_map(const Cli *cli, const Settings *s, whammc *w) {
+    size_t size;
+    const char *map = whammc_source_map(w, &size);
+    return !s->source_map || file_write(cli, s->source_map, map, size);
+}
+
 static int instrument(const Cli *cli, const Settings *s, whammc *w, const char *path,
                       const Buf *app) {
     uint8_t *out;
@@ -201,7 +224,7 @@ static int instrument(const Cli *cli, const Settings *s, whammc *w, const char *
     whammc_release(out);
     bool automatic = s->options.host == WHAMMC_HOST_AUTO;
     whammc_host host = automatic ? whammc_hosted(w, NULL) : s->options.host;
-    if (status == STATUS_OK && !write_output(cli, s, host, app, &module))
+    if (status == STATUS_OK && (!write_map(cli, s, w) || !write_output(cli, s, host, app, &module)))
         status = STATUS_ERROR;
     buf_free(&module);
     if (status == STATUS_OK)
@@ -220,6 +243,7 @@ static int read_and_instrument(const Cli *cli, Settings *s, const char *path) {
     free(js);
     js = javascript_path(s->out);
     s->options.host_flushes = !s->no_js && (s->js || js);
+    s->options.source_map_url = map_url(s);
     free(js);
     int status = STATUS_ERROR;
     if (file_read_module(cli, path, &app) && names_give(cli, path, s->names, &app) && ok &&
@@ -233,14 +257,15 @@ static int read_and_instrument(const Cli *cli, Settings *s, const char *path) {
 
 /* No output is an input or another output; but the program may be instrumented in place. */
 static int check_outputs(const Cli *cli, const Settings *s) {
-    const char *outputs[] = {s->out, s->js, s->runtime};
-    for (uint32_t i = 0; i < 3; i++) {
+    const char *outputs[] = {s->out, s->js, s->runtime, s->source_map};
+    enum { N = sizeof outputs / sizeof *outputs };
+    for (uint32_t i = 0; i < N; i++) {
         int status = cli_check_other(cli, outputs[i], s->scripts.at, s->scripts.len, "a script");
         if (status == STATUS_OK && i > 0)
             status = cli_check_other(cli, outputs[i], (const char *const *)cli->operands, 1,
                                      "the program");
         if (status == STATUS_OK)
-            status = cli_check_other(cli, outputs[i], outputs + i + 1, 2 - i, "another output");
+            status = cli_check_other(cli, outputs[i], outputs + i + 1, N - 1 - i, "another output");
         if (status != STATUS_OK)
             return status;
     }
@@ -258,6 +283,8 @@ static int check_usage(const Cli *cli, const Settings *s) {
         return cli_usage(cli, "--runtime=FILE needs --link=import");
     if (status == STATUS_OK && s->runtime)
         status = cli_check_output(cli, s->runtime);
+    if (status == STATUS_OK && s->source_map && s->options.keep_debug)
+        return cli_usage(cli, "--source-map=FILE replaces what --keep-debug keeps");
     if (status == STATUS_OK && s->js && s->no_js)
         return cli_usage(cli, "--js=FILE and --no-js exclude each other");
     if (status == STATUS_OK && s->js && !has_script(s->options.host))

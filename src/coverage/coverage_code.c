@@ -260,6 +260,8 @@ static void walk_function(CoverageMaker *maker, uint32_t func, const CoverageMar
 }
 
 void coverage_walk(CoverageMaker *maker) {
+    if (!maker->marks->all.len)
+        return;
     const CoverageMark *mark = maker->marks->all.at, *end = mark + maker->marks->all.len;
     while (mark < end) {
         const CoverageMark *first = mark;

@@ -310,6 +310,9 @@ static uint32_t skip_region(Edit *e, uint32_t to, const uint8_t **after) {
             wasm_handlers_step(&e->handlers, &i);
         *after = e->c.at;
     }
+    uint32_t end = (uint32_t)(*after - e->c.start);
+    for (; e->mark < e->edit->nmarks && e->edit->marks[e->mark] < end; e->mark++)
+        e->edit->moved[e->mark] = WASM_NOWHERE;
     e->run = *after;
     while (to < e->edit->npatches && e->edit->patches[to].at < until)
         to++;

@@ -42,6 +42,8 @@ typedef struct WasmPatch {
                        0 = for one. Pieces inside are left out. WASM_WRAP: see there */
 } WasmPatch;
 
+enum { WASM_NOWHERE = UINT32_MAX };
+
 typedef struct WasmBodyEdit {
     const WasmPatch *patches; /* sorted by `at`, equal ones in the order in which they shall run;
                                  ENTRY, EXIT and UNWIND pieces first */
@@ -55,7 +57,7 @@ typedef struct WasmBodyEdit {
     WasmExceptions exceptions; /* of UNWIND pieces */
     const uint32_t *marks;     /* offsets of instructions, ascending; wasm_edit_body says where they
                                   are in the new body */
-    uint32_t *moved;           /* ... here */
+    uint32_t *moved;           /* ... here; WASM_NOWHERE = it was replaced with others */
     uint32_t nmarks;
     bool calls_wrapped; /* the body names functions that are wrapped (wasm_wrap_func) */
 } WasmBodyEdit;

@@ -224,9 +224,15 @@ static void edit_counts(const Program *p, Pieces *pieces, uint32_t func, WasmBod
 static bool put_body(const Program *p, uint32_t func, WasmBodyEdit *edit, Buf *out,
                      const char **error, uint32_t *error_offset) {
     edit->calls_wrapped = p->touched[func] & TOUCHED_ENDS;
-    if (p->counts)
+    if (p->moves)
+        moves_mark(p->moves, func, edit);
+    else if (p->counts)
         trap_section_mark(p->counts, func, edit);
-    return wasm_edit_body(&p->m, func, edit, out, error, error_offset);
+    if (!wasm_edit_body(&p->m, func, edit, out, error, error_offset))
+        return false;
+    if (p->moves && p->counts)
+        trap_section_find(p->counts, func, p->moves);
+    return true;
 }
 
 /* On several threads. */
@@ -244,7 +250,7 @@ static bool write_body(void *ctx, uint32_t func, Buf *out) {
     Program *p = ctx;
     bool *kept = &p->kept[func - p->m.input_imports[WASM_SPACE_FUNC]];
     bool wrapped = p->touched[func] & TOUCHED_END; /* in a block: that is more than counters */
-    if (p->threads > 1 && is_apart(p, func)) {
+    if (p->threads > 1 && !p->moves && is_apart(p, func)) {
         *kept = !wrapped;
         if (apart_put(&p->apart, func, out))
             return true;
@@ -313,7 +319,7 @@ static void drop_stale(Program *p) {
         s->drop = true;
         buf_printf(&names, "%s%.*s", names.len ? ", " : "", STR_ARG(s->name));
     }
-    if (names.len) {
+    if (names.len && !p->map_url.len) {
         Diag *d = diag(p->diags, DIAG_STALE_SECTION, whole(p),
                        "dropped custom sections that describe the old code: %s", buf_cstr(&names));
         diag_hint(p->diags, d, "--keep-debug keeps them as they are");
@@ -338,8 +344,12 @@ static bool check_output(Program *p, Buf *out) {
     bool ok = wasm_load_output(&m, out->data, out->len, &kept, p->threads, &found);
     if (!ok)
         blame(p, &found);
-    else if (p->counts)
+    if (ok && p->moves) /* before anything is appended: m is in `out` */
+        moves_source_map(p->moves, &m, locator_open(p->plan->locator, &p->m), p->map);
+    if (ok && p->counts)
         trap_section_put(p->counts, &p->m, &m, out);
+    if (ok && p->moves)
+        moves_put_url(p->map_url, out);
     wasm_module_free(&m);
     diag_free(&found);
     return ok;
@@ -359,6 +369,7 @@ static bool already_instrumented(Program *p) {
 }
 
 static bool write(Program *p, Buf *out) {
+    Moves moves = {0};
     fill_wrapper(p, p->main, p->main_wrapper);
     fill_wrapper(p, p->proc_exit, p->exit_wrapper);
     drop_stale(p);
@@ -369,9 +380,16 @@ static bool write(Program *p, Buf *out) {
         .m = &p->m, .threads = p->threads, .make = make_apart, .is_apart = is_apart, .ctx = p};
     if (p->counts)
         trap_section_begin(p->counts);
+    if (p->map_url.len) {
+        p->moves = &moves;
+        moves_begin(&moves, &p->m);
+    }
     WasmWriter writer = {
         .body = write_body, .ctx = p, .local_name = added_local_name, .locals_added = locals_added};
-    return wasm_write(&p->m, &writer, out) && check_output(p, out);
+    bool ok = wasm_write(&p->m, &writer, out) && check_output(p, out);
+    moves_free(&moves);
+    p->moves = NULL;
+    return ok;
 }
 
 bool program_instrument(Program *p, const uint8_t *bytes, size_t size, Buf *out) {

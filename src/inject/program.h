@@ -13,6 +13,7 @@
 
 #include "inject/counts.h"
 #include "inject/apart.h"
+#include "inject/moves.h"
 #include "inject/pieces.h"
 #include "edit/catch_all.h"
 
@@ -58,6 +59,8 @@ typedef struct Program {
     DiagFileId file;
     Diags *diags;
     bool keep_debug; /* keep sections that describe the old code */
+    Str map_url;     /* where the output's source map will be; empty = it needs none */
+    Buf *map;        /* gets it, then */
     uint32_t threads;
 
     WasmModule m;
@@ -72,6 +75,7 @@ typedef struct Program {
     uint32_t main_wrapper, exit_wrapper; /* handles of what is called instead of these two */
     WasmExceptions exceptions;           /* of regions with unwind probes */
 
+    Moves *moves;    /* where instructions went; NULL: nobody asks */
     Counts *counts;  /* for the section whammc.traps of the program, or NULL */
     uint32_t *added; /* by function: locals that pass 2 added */
     bool *kept;      /* by body: needs no validation once it is written (WasmKept) */

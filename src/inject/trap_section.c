@@ -21,6 +21,15 @@ void trap_section_mark(const Counts *c, uint32_t func, WasmBodyEdit *edit) {
     edit->nmarks = n;
 }
 
+void trap_section_find(const Counts *c, uint32_t func, const Moves *moves) {
+    for (uint32_t at = vec_first(&c->traps, func, func);
+         at < c->traps.len && c->traps.at[at].func == func; at++)
+        for (uint32_t p = 0; p < c->traps.at[at].npoints; p++) {
+            uint32_t point = c->traps.at[at].point + p;
+            c->trap_moved.at[point] = moves_find(moves, func, c->trap_points.at[point]);
+        }
+}
+
 typedef struct Section {
     const Counts *c;
     Buf bytes;

@@ -26,13 +26,15 @@
 #define WHAMMC_INJECT_TRAP_SECTION_H
 
 #include "inject/counts.h"
-#include "edit/edit.h"
+#include "inject/moves.h"
 
 /* Before bodies are written: makes room for where the instructions that can trap will be. */
 void trap_section_begin(Counts *c);
 
 /* Lets an edit of the function tell where they are: in trap_moved of the counts. */
 void trap_section_mark(const Counts *c, uint32_t func, WasmBodyEdit *edit);
+/* The same after the edit, where all instructions have been marked. */
+void trap_section_find(const Counts *c, uint32_t func, const Moves *moves);
 
 /* Appends the section to a program that has been written and read again as `written`. `m` is what
  * was written, laid out. */

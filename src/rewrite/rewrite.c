@@ -586,6 +586,8 @@ bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId fi
                     .file = file,
                     .diags = diags,
                     .keep_debug = options->keep_debug,
+                    .map_url = str_of(options->map_url),
+                    .map = options->map,
                     .threads = workers_threads(options->threads)};
     bool ok = program_instrument(&r.p, bytes, size, out);
     if (options->linked)

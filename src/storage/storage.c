@@ -167,9 +167,8 @@ static void note_init(Store *s, const Site *site, const Var *var, uint32_t group
         vec_push(&s->inits, ((SlotInit){group, slot, bits}));
 }
 
-/* The strings that the match's code needs at this site, and how often it looks keys of maps up. */
+/* The strings that the match's code needs at this site. */
 static void note_texts(Store *s, const Site *site, const Variant *v) {
-    s->nelements += v->nelements;
     for (uint32_t i = 0; i < v->consts.len; i++) {
         Value value;
         if (v->consts.at[i]->type->kind == TYPE_STR && fold(v->consts.at[i], site, &value))
@@ -203,6 +202,7 @@ void store_count_row(Store *s, const Site *site, const CountedRow *row) {
 void store_note_constants(Store *s, const Site *site, const Variant *v) {
     if (v->has_texts)
         note_texts(s, site, v);
+    s->nelements += v->nelements;
     s->slots += cells_count(&s->cells, v, site);
 }
 

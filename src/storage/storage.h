@@ -108,7 +108,8 @@ typedef struct CountedRow {
 /* Adds it, after the rows before. */
 void store_count_row(Store *s, const Site *site, const CountedRow *row);
 
-/* The strings that a match's code needs at a site, and the cells. */
+/* The strings that a match's code needs at a site, the cells, and how often it looks keys of maps
+ * up. */
 void store_note_constants(Store *s, const Site *site, const Variant *v);
 
 /* The same for what happens once. */

@@ -32,6 +32,21 @@ static void describe(Input *in, Buf *d, uint32_t *fields, uint32_t depth) {
         describe(in, d, fields, depth + 1);
 }
 
+/* A number as programs have it. */
+static uint64_t of_kind(uint8_t kind, uint64_t v) {
+    switch (kind) {
+    case REPORT_U8: return (uint8_t)v;
+    case REPORT_I8: return (uint32_t)(int8_t)v;
+    case REPORT_U16: return (uint16_t)v;
+    case REPORT_I16: return (uint32_t)(int16_t)v;
+    case REPORT_BOOL: return v & 1;
+    case REPORT_U64:
+    case REPORT_I64:
+    case REPORT_F64: return v;
+    default: return (uint32_t)v;
+    }
+}
+
 static uint64_t leaf(Input *in, uint8_t kind) {
     uint8_t byte = next(in);
     if (kind == REPORT_STR) {
@@ -41,11 +56,13 @@ static uint64_t leaf(Input *in, uint8_t kind) {
         in->at += len;
         return string((Str){(const char *)in->at - len, len});
     }
-    return byte < 200 ? byte : byte < 230 ? (uint64_t)byte << 56 : (uint32_t)byte << 23;
+    return of_kind(kind, byte < 200   ? byte
+                         : byte < 230 ? (uint64_t)byte << 56 | byte
+                                      : (uint32_t)byte << 23 | byte);
 }
 
 static void operate(Input *in, uint32_t map, uint32_t type, const Buf *desc, uint32_t values,
-                    Map *model) {
+                    bool wide, Map *model) {
     Buf key = {0};
     uint32_t n = 0;
     for (size_t i = 0; i < desc->len; i++) {
@@ -62,9 +79,9 @@ static void operate(Input *in, uint32_t map, uint32_t type, const Buf *desc, uin
     uint64_t *slot = map_put(model, (Str){(const char *)key.data, (uint32_t)key.len}, 0, &added);
     uint32_t at = values_map_at(map, type);
     for (uint32_t i = 0; i < values; i++) {
-        if (values_load64(at + 8 * i) != (added ? 0 : *slot))
+        if (load_leaf(at + 8 * i, wide) != (added ? 0 : *slot))
             abort();
-        values_store64(at + 8 * i, v);
+        store_leaf(at + 8 * i, wide, v);
     }
     *slot = v;
     buf_free(&key);
@@ -97,7 +114,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     uint32_t nv = leaves(&d);
     Map model = {0};
     for (uint32_t i = 0; in.at < in.end && i < 2000; i++)
-        operate(&in, map, type, &key, nv, &model);
+        operate(&in, map, type, &key, nv, is_wide_value(value.data), &model);
     for (ImageFormat f = IMAGE_CSV; f <= IMAGE_CSV_RFC4180; f++) {
         text.len = again.len = 0;
         print(map, f, &text);

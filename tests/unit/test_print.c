@@ -629,7 +629,7 @@ static void test_map_order(void **state) {
                 values_key(k, p->entries[i][k]);
             uint32_t at = values_map_at(map, type);
             for (uint32_t k = 0; k < nv; k++)
-                values_store64(at + 8 * k, p->entries[i][nk + k]);
+                store_leaf(at + 8 * k, is_wide_value(p->value), p->entries[i][nk + k]);
         }
         print_as(map, IMAGE_CSV, p->csv);
         print_as(map, IMAGE_JSON, p->json);

@@ -128,18 +128,6 @@ static uint32_t at_n(uint32_t map, uint32_t type, uint32_t n, const uint64_t *ke
     return insert ? values_map_at(map, type) : values_map_find(map, type);
 }
 
-/* A leaf of a value; numbers of 32 bits may take four bytes. */
-static uint64_t load_leaf(uint32_t at, bool wide) {
-    return wide ? values_load64(at) : values_load32(at);
-}
-
-static void store_leaf(uint32_t at, bool wide, uint64_t leaf) {
-    if (wide)
-        values_store64(at, leaf);
-    else
-        values_store32(at, (uint32_t)leaf);
-}
-
 static uint32_t string_of_number(uint64_t v) {
     char text[16];
     memcpy(text, &v, 8);
@@ -192,8 +180,7 @@ static void check_maps(const uint8_t *key_desc, const uint8_t *value_desc, uint3
         Str k = {(const char *)key.data, (uint32_t)key.len};
         uint64_t *have = map_get(&model[m], k);
         bool number = *value_desc <= REPORT_BOOL;
-        bool wide =
-            *value_desc == REPORT_U64 || *value_desc == REPORT_I64 || *value_desc == REPORT_F64;
+        bool wide = is_wide_value(value_desc);
         if (op && (have || number)) {
             uint32_t at = at_n(maps[m], type, nk, leaf, false, op == 1);
             for (uint32_t i = 0; i < nv; i++)

@@ -53,6 +53,25 @@ static inline void model_leaf(Buf *key, uint8_t kind, uint64_t leaf) {
     buf_u64le(key, zero ? 0 : leaf);
 }
 
+/* ---- values of maps ---- */
+
+/* Whether leaves of such values have 8 bytes: a number of 32 bits or less may take four. */
+static inline bool is_wide_value(const uint8_t *description) {
+    uint8_t kind = *description;
+    return kind > REPORT_BOOL || kind == REPORT_U64 || kind == REPORT_I64 || kind == REPORT_F64;
+}
+
+static inline uint64_t load_leaf(uint32_t at, bool wide) {
+    return wide ? values_load64(at) : values_load32(at);
+}
+
+static inline void store_leaf(uint32_t at, bool wide, uint64_t leaf) {
+    if (wide)
+        values_store64(at, leaf);
+    else
+        values_store32(at, (uint32_t)leaf);
+}
+
 /* ---- types ---- */
 
 /* Passes over a description. */

@@ -1,0 +1,181 @@
+/*
+ * inject/moves.c - where the instructions of a program went, and its source map (ECMA-426; for
+ * modules columns are offsets in the whole file, in one line).
+ */
+#include "inject/moves.h"
+#include "report/escape.h"
+
+/* ---- moves ---- */
+
+void moves_begin(Moves *v, const WasmModule *m) {
+    v->m = m;
+    v->funcs = mem_zalloc((m->input_count[WASM_SPACE_FUNC] + (size_t)1) * sizeof *v->funcs);
+}
+
+void moves_mark(const Moves *v, uint32_t func, WasmBodyEdit *edit) {
+    Vec(uint32_t) offsets = {0};
+    WasmCode code;
+    WasmInstr i;
+    if (!wasm_func_code(v->m, func, &code))
+        return;
+    while (wasm_next(&code, &i))
+        vec_push(&offsets, i.offset);
+    MovedFunc *f = &v->funcs[func];
+    *f = (MovedFunc){offsets.at, mem_alloc((offsets.len + (size_t)1) * sizeof *f->to), offsets.len};
+    for (uint32_t k = 0; k < f->n; k++)
+        f->to[k] = f->at[k]; /* a body that is copied */
+    edit->marks = f->at;
+    edit->moved = f->to;
+    edit->nmarks = f->n;
+}
+
+/* The number of the first of n offsets that is at least `key`. */
+static uint32_t first_from(const uint32_t *offsets, uint32_t n, uint32_t key) {
+    return n ? vec_first_(offsets, n, sizeof *offsets, key) : 0;
+}
+
+uint32_t moves_find(const Moves *v, uint32_t func, uint32_t at) {
+    const MovedFunc *f = &v->funcs[func];
+    uint32_t k = first_from(f->at, f->n, at);
+    return k < f->n && f->at[k] == at ? f->to[k] : (uint32_t)WASM_NOWHERE;
+}
+
+void moves_free(Moves *v) {
+    if (!v->funcs)
+        return;
+    for (uint32_t f = 0; f < v->m->input_count[WASM_SPACE_FUNC]; f++) {
+        free(v->funcs[f].at);
+        free(v->funcs[f].to);
+    }
+    free(v->funcs);
+}
+
+/* ---- source maps ---- */
+
+typedef struct MapWriter {
+    Locations *l;
+    Buf mappings;
+    Map sources;                                  /* path -> number */
+    Vec(Str) paths;                               /* by number */
+    bool mapped;                                  /* the last segment has a location */
+    uint32_t column, source, line, source_column; /* of the last one; lines from 0 */
+} MapWriter;
+
+static void put_vlq(Buf *out, int64_t v) {
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    uint64_t bits = v < 0 ? (uint64_t)-v << 1 | 1 : (uint64_t)v << 1;
+    do {
+        uint32_t digit = bits & 31;
+        bits >>= 5;
+        buf_u8(out, (uint8_t)digits[bits ? digit | 32 : digit]);
+    } while (bits);
+}
+
+static void put_column(MapWriter *w, uint32_t column) {
+    if (w->mappings.len)
+        buf_u8(&w->mappings, ',');
+    put_vlq(&w->mappings, (int64_t)column - w->column);
+    w->column = column;
+}
+
+/* From here on nothing is known. */
+static void put_unknown(MapWriter *w, uint32_t column) {
+    if (w->mapped)
+        put_column(w, column);
+    w->mapped = false;
+}
+
+static void put_location(MapWriter *w, uint32_t column, const LocationFrame *f) {
+    bool added;
+    uint32_t source = (uint32_t)*map_put(&w->sources, f->file, w->paths.len, &added),
+             line = f->line - 1, source_column = f->column ? f->column - 1 : 0;
+    if (added)
+        vec_push(&w->paths, f->file);
+    if (w->mapped && source == w->source && line == w->line && source_column == w->source_column)
+        return;
+    put_column(w, column);
+    put_vlq(&w->mappings, (int64_t)source - w->source);
+    put_vlq(&w->mappings, (int64_t)line - w->line);
+    put_vlq(&w->mappings, (int64_t)source_column - w->source_column);
+    w->source = source;
+    w->line = line;
+    w->source_column = source_column;
+    w->mapped = true;
+}
+
+static void put_place(MapWriter *w, uint32_t func, uint32_t pc, uint32_t column) {
+    const LocationFrame *f;
+    if (locations_at(w->l, func, pc, &f) && f->file.len && f->line)
+        put_location(w, column, f);
+    else
+        put_unknown(w, column);
+}
+
+/* The instructions of a function as it is now: those that were there have their location. */
+static void put_func(MapWriter *w, const MovedFunc *moved, uint32_t func, const WasmModule *written,
+                     uint32_t final) {
+    uint32_t body = written->funcs.at[final].body, k = 0;
+    WasmCode code;
+    WasmInstr i;
+    put_place(w, func, 0, body); /* the locals */
+    if (!wasm_func_code(written, final, &code))
+        return;
+    while (wasm_next(&code, &i)) {
+        while (k < moved->n && (moved->to[k] == WASM_NOWHERE || moved->to[k] < i.offset))
+            k++;
+        if (k < moved->n && moved->to[k] == i.offset)
+            put_place(w, func, moved->at[k], body + i.offset);
+        else
+            put_unknown(w, body + i.offset);
+    }
+}
+
+static void put_sources(const MapWriter *w, Buf *json) {
+    buf_str(json, STR("\"sources\":["));
+    for (uint32_t i = 0; i < w->paths.len; i++) {
+        buf_str(json, i ? STR(",\"") : STR("\""));
+        escape_json(json, w->paths.at[i]);
+        buf_u8(json, '"');
+    }
+    buf_str(json, STR("],\"sourcesContent\":["));
+    for (uint32_t i = 0; i < w->paths.len; i++) {
+        Str text;
+        bool known = locations_text(w->l, w->paths.at[i], &text);
+        buf_str(json, i ? STR(",") : STR(""));
+        buf_str(json, known ? STR("\"") : STR("null"));
+        if (known) {
+            escape_json(json, text);
+            buf_u8(json, '"');
+        }
+    }
+    buf_str(json, STR("]"));
+}
+
+void moves_source_map(const Moves *v, const WasmModule *written, Locations *l, Buf *json) {
+    MapWriter w = {.l = l};
+    for (uint32_t f = v->m->input_imports[WASM_SPACE_FUNC]; f < v->m->input_count[WASM_SPACE_FUNC];
+         f++)
+        put_func(&w, &v->funcs[f], f, written, wasm_final(v->m, WASM_SPACE_FUNC, f));
+    if (v->m->input_count[WASM_SPACE_FUNC]) { /* what was added comes behind the program's own */
+        uint32_t last = wasm_final(v->m, WASM_SPACE_FUNC, v->m->input_count[WASM_SPACE_FUNC] - 1);
+        put_unknown(&w, written->funcs.at[last].body + written->funcs.at[last].body_size);
+    }
+    buf_str(json, STR("{\"version\":3,"));
+    put_sources(&w, json);
+    buf_str(json, STR(",\"names\":[],\"mappings\":\""));
+    buf_bytes(json, w.mappings.data, w.mappings.len);
+    buf_str(json, STR("\"}\n"));
+    buf_free(&w.mappings);
+    map_free(&w.sources);
+    vec_free(&w.paths);
+}
+
+void moves_put_url(Str url, Buf *module) {
+    Buf content = {0};
+    buf_name(&content, STR("sourceMappingURL"));
+    buf_name(&content, url);
+    buf_u8(module, 0); /* a custom section */
+    buf_uleb(module, content.len);
+    buf_bytes(module, content.data, content.len);
+    buf_free(&content);
+}

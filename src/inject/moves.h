@@ -1,0 +1,41 @@
+/*
+ * inject/moves.h - where the instructions of a program went, and a source map that says so of the
+ * instrumented program.
+ *
+ * An instruction has the location that it had; what was inserted has none. Locations are those of
+ * the innermost function, from DWARF or a source map.
+ */
+#ifndef WHAMMC_INJECT_MOVES_H
+#define WHAMMC_INJECT_MOVES_H
+
+#include "edit/edit.h"
+#include "locations/locations.h"
+
+/* The instructions of a function. */
+typedef struct MovedFunc {
+    uint32_t *at; /* offsets in the body, ascending */
+    uint32_t *to; /* ... in the new one, or WASM_NOWHERE */
+    uint32_t n;
+} MovedFunc;
+
+/* Of all functions of a program. */
+typedef struct Moves {
+    const WasmModule *m;
+    MovedFunc *funcs; /* by function; without a body: empty */
+} Moves;
+
+void moves_begin(Moves *v, const WasmModule *m);
+/* Makes wasm_edit_body fill in where the instructions of a function go. Thread-safe for different
+ * functions. */
+void moves_mark(const Moves *v, uint32_t func, WasmBodyEdit *edit);
+/* Where an instruction of a function went, or WASM_NOWHERE. */
+uint32_t moves_find(const Moves *v, uint32_t func, uint32_t at);
+void moves_free(Moves *v);
+
+/* Appends the source map of the module that was written, in JSON. */
+void moves_source_map(const Moves *v, const WasmModule *written, Locations *l, Buf *json);
+
+/* Appends a custom section with the URL of a source map to a module. */
+void moves_put_url(Str url, Buf *module);
+
+#endif
