@@ -171,7 +171,8 @@ static void pump(Filter *f, bool end) {
         i = from = eol ? to + 1 : n;
         f->inside = false;
     }
-    pass(f, p + from, i - from);
+    if (from < i)
+        pass(f, p + from, i - from);
     if (i < n)
         memmove(f->held.data, p + i, n - i);
     f->held.len = n - i;
