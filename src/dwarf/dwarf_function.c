@@ -31,21 +31,29 @@ static bool has_place(const Dwarf *d, const DwarfUnit *u, const DwarfAbbrev *a) 
     return false;
 }
 
+/* The next subprogram of a unit that has a place, and which; false: there are no more. */
+static bool next_subprogram(Dwarf *d, const DwarfUnit *u, DwarfCursor *c, uint32_t *entry,
+                            DwarfExtent *x) {
+    while (c->at < c->end) {
+        *entry = dwarf_tell(c);
+        const DwarfAbbrev *a = dwarf_entry(d, u, c);
+        if (a && a->tag == DW_TAG_SUBPROGRAM && has_place(d, u, a)) {
+            *x = read_extent(d, u, a, c);
+            return true;
+        }
+        if (a)
+            dwarf_skip_entry(d, u, a, c);
+    }
+    return false;
+}
+
 /* The places of all subprograms of a unit, in the order of their entries; values are entries. */
 static void find_places(Dwarf *d, const DwarfUnit *u, DwarfSpans *places) {
     DwarfCursor c = dwarf_unit_cursor(d, u, u->first);
-    while (c.at < c.end) {
-        uint32_t entry = dwarf_tell(&c);
-        const DwarfAbbrev *a = dwarf_entry(d, u, &c);
-        if (!a)
-            continue;
-        if (a->tag != DW_TAG_SUBPROGRAM || !has_place(d, u, a)) {
-            dwarf_skip_entry(d, u, a, &c);
-            continue;
-        }
-        DwarfExtent x = read_extent(d, u, a, &c);
+    DwarfExtent x;
+    uint32_t entry;
+    while (next_subprogram(d, u, &c, &entry, &x))
         dwarf_ranges(d, u, &x, entry, &d->range_budget, places);
-    }
     if (c.failed)
         dwarf_fail(d, ".debug_info", u->start, "the entries of a unit are malformed");
 }
@@ -58,16 +66,9 @@ static bool is_removed(const Dwarf *d, const DwarfUnit *u, const DwarfExtent *x)
 
 static void find_removed(Dwarf *d, const DwarfUnit *u, DwarfFound *found, void *ctx) {
     DwarfCursor c = dwarf_unit_cursor(d, u, u->first);
-    while (c.at < c.end) {
-        uint32_t entry = dwarf_tell(&c);
-        const DwarfAbbrev *a = dwarf_entry(d, u, &c);
-        if (!a)
-            continue;
-        if (a->tag != DW_TAG_SUBPROGRAM || !has_place(d, u, a)) {
-            dwarf_skip_entry(d, u, a, &c);
-            continue;
-        }
-        DwarfExtent x = read_extent(d, u, a, &c);
+    DwarfExtent x;
+    uint32_t entry;
+    while (next_subprogram(d, u, &c, &entry, &x)) {
         if (!is_removed(d, u, &x))
             continue;
         DwarfFrame frame = {0};

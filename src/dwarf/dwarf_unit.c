@@ -8,8 +8,9 @@ static const char INFO[] = ".debug_info", ABBREV[] = ".debug_abbrev";
 /* Kinds of units, version 5. */
 enum { UT_TYPE = 2, UT_SKELETON = 4, UT_SPLIT_COMPILE = 5, UT_SPLIT_TYPE = 6 };
 
-/* References that lead from one entry of a function to another. */
-enum { HOPS_MAX = 16 };
+/* References that lead from one entry of a function to another; attributes of such an entry: it can
+ * be asked for as often as there are others. */
+enum { HOPS_MAX = 16, SPECS_MAX = 256 };
 
 /* ---- abbreviations ---- */
 
@@ -282,7 +283,7 @@ static bool take_names(Dwarf *d, uint64_t *entry, DwarfNames *names) {
     const DwarfAbbrev *a = dwarf_entry(d, u, &c);
     DwarfValue next = {0};
     const DwarfSpec *specs = a ? dwarf_specs(d, u, a) : NULL;
-    for (uint32_t i = 0; a && i < a->count; i++) {
+    for (uint32_t i = 0; a && a->count <= SPECS_MAX && i < a->count; i++) {
         DwarfValue v = dwarf_attribute(u, &c, &specs[i]);
         switch (specs[i].attribute) {
         case DW_AT_NAME:

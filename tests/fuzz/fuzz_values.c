@@ -32,21 +32,6 @@ static void describe(Input *in, Buf *d, uint32_t *fields, uint32_t depth) {
         describe(in, d, fields, depth + 1);
 }
 
-/* A number as programs have it. */
-static uint64_t of_kind(uint8_t kind, uint64_t v) {
-    switch (kind) {
-    case REPORT_U8: return (uint8_t)v;
-    case REPORT_I8: return (uint32_t)(int8_t)v;
-    case REPORT_U16: return (uint16_t)v;
-    case REPORT_I16: return (uint32_t)(int16_t)v;
-    case REPORT_BOOL: return v & 1;
-    case REPORT_U64:
-    case REPORT_I64:
-    case REPORT_F64: return v;
-    default: return (uint32_t)v;
-    }
-}
-
 static uint64_t leaf(Input *in, uint8_t kind) {
     uint8_t byte = next(in);
     if (kind == REPORT_STR) {
@@ -56,9 +41,9 @@ static uint64_t leaf(Input *in, uint8_t kind) {
         in->at += len;
         return string((Str){(const char *)in->at - len, len});
     }
-    return of_kind(kind, byte < 200   ? byte
-                         : byte < 230 ? (uint64_t)byte << 56 | byte
-                                      : (uint32_t)byte << 23 | byte);
+    return number_of_kind(kind, byte < 200   ? byte
+                                : byte < 230 ? (uint64_t)byte << 56 | byte
+                                             : (uint32_t)byte << 23 | byte);
 }
 
 static void operate(Input *in, uint32_t map, uint32_t type, const Buf *desc, uint32_t values,

@@ -138,17 +138,14 @@ static uint32_t string_of_number(uint64_t v) {
 /* A leaf of the kind that stands for the number, each time the same. */
 static uint64_t leaf_of(uint8_t kind, uint64_t v) {
     switch (kind) {
-    case REPORT_U8: return (uint8_t)v;
-    case REPORT_I8: return (uint32_t)(int8_t)v;
-    case REPORT_U16: return (uint16_t)v;
-    case REPORT_I16: return (uint32_t)(int16_t)v;
-    case REPORT_BOOL: return v & 1;
     case REPORT_STR: return string_of_number(v);
     case REPORT_F64: return v % 3 ? v << 40 : (uint64_t)(v & 1) << 63;
     case REPORT_F32: return v % 3 ? (uint32_t)(v << 12) : (uint64_t)(v & 1) << 31;
     case REPORT_U64:
     case REPORT_I64: return v << 32 | v;
-    default: return (uint32_t)v * 2654435761u;
+    case REPORT_U32:
+    case REPORT_I32: return (uint32_t)v * 2654435761u;
+    default: return number_of_kind(kind, v);
     }
 }
 

@@ -72,6 +72,23 @@ static inline void store_leaf(uint32_t at, bool wide, uint64_t leaf) {
         values_store32(at, (uint32_t)leaf);
 }
 
+/* ---- numbers ---- */
+
+/* A number as programs have it. */
+static inline uint64_t number_of_kind(uint8_t kind, uint64_t v) {
+    switch (kind) {
+    case REPORT_U8: return (uint8_t)v;
+    case REPORT_I8: return (uint32_t)(int8_t)v;
+    case REPORT_U16: return (uint16_t)v;
+    case REPORT_I16: return (uint32_t)(int16_t)v;
+    case REPORT_BOOL: return v & 1;
+    case REPORT_U64:
+    case REPORT_I64:
+    case REPORT_F64: return v;
+    default: return (uint32_t)v;
+    }
+}
+
 /* ---- types ---- */
 
 /* Passes over a description. */
