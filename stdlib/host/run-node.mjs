@@ -176,7 +176,7 @@ const TICKER = `
 
 // A thread begins slowly: its code is compiled, and others may need its processor. Its time is good when there were no gaps of GAP
 // for as long as STEADY while this thread was busy, too. All in milliseconds.
-const GAP = 0.05, STEADY = 3, PATIENCE = 100;
+const GAP = 0.05, STEADY = 8, PATIENCE = 150;
 
 function becomesSteady(now) {
   const begin = performance.now();
@@ -225,13 +225,12 @@ async function startThread(must) {
   return null;
 }
 
-// The clock that was asked for: of a thread, if there can be one (`auto`: and a processor for it that is not busy, and its time goes
-// on), or the host's. It does not go back, and its zero is that of performance.now. now() is in milliseconds, now_ns() an i64.
+// The clock that was asked for: of a thread, if there can be one (`auto`: and its time goes on steadily, which is measured: load
+// averages lag), or the host's. It does not go back, and its zero is that of performance.now. now() is in milliseconds, now_ns() an i64.
 async function startClock(wanted) {
-  const { availableParallelism, cpus, loadavg } = await import('node:os');
+  const { availableParallelism, cpus } = await import('node:os');
   const processors = availableParallelism?.() ?? cpus().length;
-  const idle = processors > 1 && loadavg()[0] <= processors - 1;
-  const thread = wanted === 'thread' || (wanted === 'auto' && idle) ? await startThread(wanted === 'thread') : null;
+  const thread = wanted === 'thread' || (wanted === 'auto' && processors > 1) ? await startThread(wanted === 'thread') : null;
   if (thread) return thread;
   const now = () => performance.now();
   return { now, now_ns: () => BigInt(Math.trunc(now() * 1e6)), stop: () => {} };
