@@ -148,3 +148,21 @@ bool json_member(Json *j, const char *name) {
     Str key;
     return json_char(j, '"') && json_string(j, &key) && str_is(key, name) && json_char(j, ':');
 }
+
+bool json_integer(Json *j, uint64_t *v) {
+    Str text;
+    uint64_t sum = 0;
+    if (!json_value(j, &text) || !text.len)
+        return false;
+    bool negative = text.ptr[0] == '-';
+    if (text.len == negative)
+        return false;
+    for (uint32_t i = negative; i < text.len; i++) {
+        uint32_t digit = (uint32_t)(uint8_t)text.ptr[i] - '0';
+        if (digit > 9 || sum > (UINT64_MAX - digit) / 10)
+            return false;
+        sum = sum * 10 + digit;
+    }
+    *v = negative ? 0 - sum : sum;
+    return true;
+}

@@ -23,6 +23,10 @@ bool json_string(Json *j, Str *s);
 /* A value: a string decoded, of all others the text. null has no ptr. */
 bool json_value(Json *j, Str *s);
 
+/* A whole number; a negative one in two's complement. False if it is another value, or too large.
+ */
+bool json_integer(Json *j, uint64_t *v);
+
 /* The beginning of a member of an object, up to its colon; false if it has another name. */
 bool json_member(Json *j, const char *name);
 

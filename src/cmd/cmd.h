@@ -83,6 +83,9 @@ typedef struct Running {
     int wait_status; /* as waitpid() told */
 } Running;
 
+/* Prepares a run with a script that comes with whammc, whose report is JSON: sets w, app, silent
+ * and *made, for running_instrumented. The engine is set before. */
+void running_bundled(Running *r, const char *script, const Buf *app, whammc_options *made);
 /* Instruments the program with the scripts of w and runs it. Returns the exit status: STATUS_OK
  * means that it has run. */
 int running_instrumented(Running *r, const whammc_options *options, const LibraryOptions *libs);

@@ -65,22 +65,14 @@ typedef struct Settings {
 /* Runs the program; in r is then how it ended. */
 static int run_program(const Cli *cli, const Settings *s, const Engine *engine, const Buf *app,
                        Running *r) {
-    size_t len;
-    const char *text = whammc_bundled_script("coverage", &len);
-    bool node = engine->kind == ENGINE_NODE;
-    whammc_options made = {.host = node ? WHAMMC_HOST_JS : WHAMMC_HOST_WASI,
-                           .link = node ? WHAMMC_LINK_AUTO : WHAMMC_LINK_IMPORT,
-                           .format = WHAMMC_FORMAT_JSON};
+    whammc_options made;
     static const LibraryOptions none;
     r->cli = cli;
     r->engine = engine;
     r->engine_options = &s->engine_options;
     r->world = &s->world;
     r->clock = "host"; /* nobody asks */
-    r->silent = true;
-    r->w = whammc_new();
-    buf_bytes(&r->app, app->data, app->len);
-    whammc_add_script(r->w, "coverage", text, len);
+    running_bundled(r, "coverage", app, &made);
     return running_instrumented(r, &made, &none);
 }
 

@@ -103,22 +103,13 @@ typedef struct Profiling {
  * it. */
 static int run_with(const Profiling *p, Style style, bool counts_only, Running *r) {
     const char *name = style == STYLE_TREE ? "calltree" : "profile";
-    size_t len;
-    const char *text = whammc_bundled_script(name, &len);
-    /* What costs least to ask for the time: whammc.now in Node, WASI elsewhere. */
-    bool node = p->engine->kind == ENGINE_NODE;
-    whammc_options made = {.host = node ? WHAMMC_HOST_JS : WHAMMC_HOST_WASI,
-                           .link = node ? WHAMMC_LINK_AUTO : WHAMMC_LINK_IMPORT,
-                           .format = WHAMMC_FORMAT_JSON};
+    whammc_options made;
     r->cli = p->cli;
     r->engine = p->engine;
     r->engine_options = &p->settings->engine_options;
     r->world = &p->settings->world;
     r->clock = counts_only ? "host" : p->settings->clock; /* nobody asks */
-    r->silent = true;
-    r->w = whammc_new();
-    buf_bytes(&r->app, p->app.data, p->app.len);
-    whammc_add_script(r->w, name, text, len);
+    running_bundled(r, name, &p->app, &made);
     if (counts_only)
         whammc_define(r->w, "timed", "false");
     if (p->untimed.len)

@@ -55,7 +55,7 @@ static void find_tiny(const Profile *p, Counted *of) {
         for (uint32_t i = 0; i < p->arcs.len; i++) {
             const ProfileArc *a = &p->arcs.at[i];
             if (!of[a->callee].tiny)
-                of[a->caller].large = profile_add(of[a->caller].large, a->calls);
+                of[a->caller].large = capped_add(of[a->caller].large, a->calls);
         }
         for (uint32_t f = 0; f < p->funcs.len; f++) {
             bool tiny = of[f].is_short && of[f].large <= of[f].calls / RARELY;
@@ -71,8 +71,8 @@ static void mark_tiny(const WasmModule *m, const Profile *p, bool *marked) {
     uint64_t all = 0;
     for (uint32_t i = 0; i < p->arcs.len; i++) {
         Counted *callee = &of[p->arcs.at[i].callee];
-        callee->calls = profile_add(callee->calls, p->arcs.at[i].calls);
-        all = profile_add(all, p->arcs.at[i].calls);
+        callee->calls = capped_add(callee->calls, p->arcs.at[i].calls);
+        all = capped_add(all, p->arcs.at[i].calls);
     }
     for (uint32_t f = 0; f < p->funcs.len; f++)
         of[f].is_short = p->funcs.at[f].id < m->funcs.len && is_short(m, p->funcs.at[f].id);

@@ -75,6 +75,20 @@ int running_instrumented(Running *r, const whammc_options *options, const Librar
     return status;
 }
 
+void running_bundled(Running *r, const char *script, const Buf *app, whammc_options *made) {
+    size_t len;
+    const char *text = whammc_bundled_script(script, &len);
+    /* What costs least to ask for the time: whammc.now in Node, WASI elsewhere. */
+    bool node = r->engine->kind == ENGINE_NODE;
+    *made = (whammc_options){.host = node ? WHAMMC_HOST_JS : WHAMMC_HOST_WASI,
+                             .link = node ? WHAMMC_LINK_AUTO : WHAMMC_LINK_IMPORT,
+                             .format = WHAMMC_FORMAT_JSON};
+    r->silent = true;
+    r->w = whammc_new();
+    buf_bytes(&r->app, app->data, app->len);
+    whammc_add_script(r->w, script, text, len);
+}
+
 void running_explain_silence(const Running *r) {
     int wait_status = r->wait_status;
     if (WIFSIGNALED(wait_status))

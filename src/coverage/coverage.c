@@ -94,7 +94,8 @@ static int by_function(const void *pa, const void *pb) {
             qsort((list)->at, (list)->len, sizeof *(list)->at, order);                             \
         for (uint32_t i = 0; i < (list)->len; i++)                                                 \
             if (n && order(&(list)->at[n - 1], &(list)->at[i]) == 0)                               \
-                (list)->at[n - 1].count = marks_sum((list)->at[n - 1].count, (list)->at[i].count); \
+                (list)->at[n - 1].count =                                                          \
+                    capped_add((list)->at[n - 1].count, (list)->at[i].count);                      \
             else                                                                                   \
                 (list)->at[n++] = (list)->at[i];                                                   \
         (list)->len = n;                                                                           \

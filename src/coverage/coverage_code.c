@@ -135,7 +135,7 @@ static void add_branch(Walk *w, const WasmInstr *i, const LocationFrame *f, uint
     for (const CoverageMark *m = first; m < w->mark; m++) {
         uint32_t to = !table || m->way > i->count ? m->way : t.ways.at[m->way];
         if (m->kind == MARK_WAY && to < t.n)
-            counts[to] = marks_sum(counts[to], m->count);
+            counts[to] = capped_add(counts[to], m->count);
     }
     for (way.way = 0; t.n > 1 && way.way < t.n; way.way++) {
         way.count = counts[way.way];
@@ -146,13 +146,6 @@ static void add_branch(Walk *w, const WasmInstr *i, const LocationFrame *f, uint
 }
 
 /* ---- instructions ---- */
-
-/* Instructions that only structure the code. An `if` decides, too. */
-static bool is_structure(uint16_t op) {
-    WasmFlow flow = wasm_flow(op);
-    return flow == WASM_FLOW_OPEN || flow == WASM_FLOW_LOOP || flow == WASM_FLOW_ARM ||
-           flow == WASM_FLOW_END;
-}
 
 /* Takes the marks of an instruction, which is executed *count times; false if that is not known.
  * Sets whether it has marks of a branch. */
@@ -189,7 +182,7 @@ static void visit(Walk *w, const WasmInstr *i) {
     uint64_t count;
     bool branches;
     bool known = take_marks(w, i, &count, &branches);
-    if (!known || (is_structure(i->op) && !branches))
+    if (!known || (wasm_flow_is_structure(wasm_flow(i->op)) && !branches))
         return;
     uint32_t n = locations_at(w->maker->l, w->func, i->offset, &frames);
     if (!n)
@@ -230,7 +223,7 @@ static void enter(Walk *w) {
     uint64_t count = 0;
     for (const CoverageMark *m = w->mark; m < w->end; m++)
         if (m->kind == MARK_ENTERED)
-            count = marks_sum(count, m->count);
+            count = capped_add(count, m->count);
     uint32_t n = locations_at(w->maker->l, w->func, 0, &frames);
     if (!n)
         return;

@@ -57,20 +57,6 @@ static bool count_of(const ReportRow *row, uint64_t *count) {
     }
 }
 
-static bool read_number(Json *j, uint64_t *n) {
-    Str text;
-    if (!json_value(j, &text) || !text.len || text.len > 20)
-        return false;
-    *n = 0;
-    for (uint32_t i = 0; i < text.len; i++) {
-        uint64_t digit = (uint64_t)text.ptr[i] - '0';
-        if (digit > 9 || *n > (UINT64_MAX - digit) / 10)
-            return false;
-        *n = *n * 10 + digit;
-    }
-    return true;
-}
-
 /* Adds the ways of a br_table: [{"key":0,"value":3},...]. */
 static bool add_ways(CoverageMarks *c, CoverageMark mark, Str map) {
     Json j = {.at = map.ptr, .end = map.ptr + map.len};
@@ -80,8 +66,8 @@ static bool add_ways(CoverageMarks *c, CoverageMark mark, Str map) {
     if (json_char(&j, ']'))
         return true;
     do {
-        if (!json_char(&j, '{') || !json_member(&j, "key") || !read_number(&j, &way) ||
-            !json_char(&j, ',') || !json_member(&j, "value") || !read_number(&j, &mark.count) ||
+        if (!json_char(&j, '{') || !json_member(&j, "key") || !json_integer(&j, &way) ||
+            !json_char(&j, ',') || !json_member(&j, "value") || !json_integer(&j, &mark.count) ||
             !json_char(&j, '}') || way > UINT32_MAX)
             return false;
         mark.way = (uint32_t)way;
@@ -135,7 +121,7 @@ void marks_settle(CoverageMarks *c) {
     for (uint32_t i = 0; i < c->all.len; i++) {
         CoverageMark *last = n ? &c->all.at[n - 1] : NULL;
         if (last && by_place(last, &c->all.at[i]) == 0)
-            last->count = marks_sum(last->count, c->all.at[i].count);
+            last->count = capped_add(last->count, c->all.at[i].count);
         else
             c->all.at[n++] = c->all.at[i];
     }

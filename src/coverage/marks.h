@@ -9,6 +9,7 @@
 #ifndef WHAMMC_COVERAGE_MARKS_H
 #define WHAMMC_COVERAGE_MARKS_H
 
+#include "base/capped.h"
 #include "report/report_read.h"
 
 typedef enum CoverageMarkKind {
@@ -41,10 +42,5 @@ bool marks_add(CoverageMarks *c, const Report *r);
 void marks_settle(CoverageMarks *c);
 
 void marks_free(CoverageMarks *c);
-
-/* The sum, or the largest number. */
-static inline uint64_t marks_sum(uint64_t a, uint64_t b) {
-    return a + b < a ? UINT64_MAX : a + b;
-}
 
 #endif

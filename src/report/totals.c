@@ -2,6 +2,7 @@
  * report/totals.c - sums of the values at sites, by line, function or file.
  */
 #include "report/totals.h"
+#include "base/capped.h"
 
 #include <stdlib.h>
 
@@ -22,7 +23,7 @@ typedef struct Totals {
 /* ---- adding ---- */
 
 static void add_unsigned(uint64_t *sum, uint64_t v) {
-    *sum = *sum > UINT64_MAX - v ? UINT64_MAX : *sum + v;
+    *sum = capped_add(*sum, v);
 }
 
 static void add_signed(int64_t *sum, int64_t v) {

@@ -3,13 +3,14 @@
  */
 #include "view/annotate.h"
 
+#include "base/capped.h"
 #include "base/demangle.h"
 #include "report/table.h"
 
 #include <fnmatch.h>
 
 static void add(uint64_t *sum, uint64_t v) {
-    *sum = *sum > UINT64_MAX - v ? UINT64_MAX : *sum + v;
+    *sum = capped_add(*sum, v);
 }
 
 /* ---- which variable ---- */
@@ -95,11 +96,6 @@ static Copy *copy_of(Maker *m, uint32_t fid, uint32_t file, const LocationFrame 
     if (added)
         vec_push(&m->each, ((Copy){file, frames->line, 0}));
     return &m->each.at[index];
-}
-
-/* Instructions that only mark structure are executed more or less often than their line. */
-static bool is_structure(WasmOp op) {
-    return op == WASM_OP_BLOCK || op == WASM_OP_LOOP || op == WASM_OP_ELSE || op == WASM_OP_END;
 }
 
 static void add_to_line(Maker *m, const ReportRow *row, bool structure) {
@@ -202,7 +198,7 @@ void annotate_make(Annotation *a, const Places *p, Locator *l, const Report *r,
         a->counted++;
         add(&a->total, count_of(row));
         add_to_place(a, row);
-        add_to_line(&m, row, row->pc && is_structure((WasmOp)m.at.op));
+        add_to_line(&m, row, row->pc && wasm_flow_is_structure(wasm_flow(m.at.op)));
     }
     vec_free(&rows);
     finish(&m);

@@ -52,7 +52,7 @@ void view_cpuprofile(const Profile *p, Buf *out) {
         uint64_t delta = microseconds(p, at) - microseconds(p, before);
         buf_printf(out, "%s%" PRIu64, i ? "," : "", delta);
         before = at;
-        at = profile_add(at, p->nodes.at[i].self);
+        at = capped_add(at, p->nodes.at[i].self);
     }
     buf_str(out, STR("]}\n"));
 }

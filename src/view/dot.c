@@ -31,7 +31,7 @@ static void put_colour(double part, Buf *out) {
 
 static double weight_of(const Graph *g, uint32_t f) {
     const GraphFunc *func = &g->funcs[f];
-    return g->p->timed ? (double)func->total : (double)profile_add(func->calls, func->self_calls);
+    return g->p->timed ? (double)func->total : (double)capped_add(func->calls, func->self_calls);
 }
 
 static void put_func(const Graph *g, uint32_t f, double whole, Buf *out) {
@@ -42,7 +42,7 @@ static void put_func(const Graph *g, uint32_t f, double whole, Buf *out) {
     if (g->p->timed)
         buf_printf(out, "\\n%.1f%% (self %.1f%%)", 100 * part,
                    100 * share((double)func->self, whole));
-    uint64_t calls = profile_add(func->calls, func->self_calls);
+    uint64_t calls = capped_add(func->calls, func->self_calls);
     buf_printf(out, "\\n%" PRIu64 " %s\", fontsize=%.1f, fillcolor=", calls,
                calls == 1 ? "call" : "calls", 10 + 10 * part);
     put_colour(part, out);

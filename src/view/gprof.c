@@ -112,7 +112,7 @@ static void flat_profile(const Graph *g, uint32_t top, Buf *out) {
     Flat *rows = mem_alloc((g->norder + 1u) * sizeof *rows);
     for (uint32_t i = 0; i < g->norder; i++) {
         const GraphFunc *f = &g->funcs[g->order[i]];
-        rows[i] = (Flat){f->self, profile_add(f->calls, f->self_calls), g->order[i], i};
+        rows[i] = (Flat){f->self, capped_add(f->calls, f->self_calls), g->order[i], i};
     }
     qsort(rows, g->norder, sizeof *rows, compare_flat);
     if (g->p->timed)

@@ -126,16 +126,16 @@ static void compute(Graph *g) {
             from->out = profile_add_ns(from->out, a->ns);
             to->called = true;
         }
-        g->calls = profile_add(g->calls, a->calls);
+        g->calls = capped_add(g->calls, a->calls);
         uint64_t *calls = a->caller == a->callee ? &callee->self_calls : &callee->calls;
-        *calls = profile_add(*calls, a->calls);
+        *calls = capped_add(*calls, a->calls);
         if (!inner)
             caller->children = profile_add_ns(caller->children, a->ns);
         if (!callee->cycle)
             continue;
         GraphCycle *c = &g->cycles[callee->cycle - 1];
         calls = inner ? &c->inner_calls : &c->calls;
-        *calls = profile_add(*calls, a->calls);
+        *calls = capped_add(*calls, a->calls);
     }
     for (uint32_t f = 0; f < p->funcs.len; f++) {
         GraphFunc *func = &g->funcs[f];
@@ -175,7 +175,7 @@ static void put_in_order(Graph *g) {
         const GraphFunc *func = &g->funcs[f];
         if (p->funcs.at[f].outside && g->in_start[f] == g->in_start[f + 1])
             continue;
-        uint64_t calls = profile_add(func->calls, func->self_calls);
+        uint64_t calls = capped_add(func->calls, func->self_calls);
         ranks[g->norder++] = (Rank){func->total, calls, f, p->funcs.at[f].id};
     }
     qsort(ranks, g->norder, sizeof *ranks, compare_ranks);

@@ -9,10 +9,6 @@
 
 enum { FIELDS_MAX = 4 };
 
-uint64_t profile_add(uint64_t a, uint64_t b) {
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
 int64_t profile_add_ns(int64_t a, int64_t b) {
     int64_t sum;
     return !__builtin_add_overflow(a, b, &sum) ? sum : a < 0 ? INT64_MIN : INT64_MAX;
@@ -86,31 +82,13 @@ static const ReportRow *find_row(const Report *r, bool (*fits)(Str type), const 
 
 /* ---- entries of maps ---- */
 
-static bool read_number(Json *j, uint64_t *v) {
-    Str text;
-    uint64_t sum = 0;
-    if (!json_value(j, &text) || !text.len)
-        return false;
-    bool negative = text.ptr[0] == '-';
-    if (text.len == negative)
-        return false;
-    for (uint32_t i = negative; i < text.len; i++) {
-        uint32_t digit = (uint32_t)(uint8_t)text.ptr[i] - '0';
-        if (digit > 9 || sum > (UINT64_MAX - digit) / 10)
-            return false;
-        sum = sum * 10 + digit;
-    }
-    *v = negative ? 0 - sum : sum;
-    return true;
-}
-
 static bool read_numbers(Json *j, uint32_t n, uint64_t *v) {
     if (n == 1)
-        return read_number(j, v);
+        return json_integer(j, v);
     if (!json_char(j, '['))
         return false;
     for (uint32_t i = 0; i < n; i++)
-        if ((i && !json_char(j, ',')) || !read_number(j, &v[i]))
+        if ((i && !json_char(j, ',')) || !json_integer(j, &v[i]))
             return false;
     return json_char(j, ']');
 }
@@ -262,7 +240,7 @@ static void sum_up(Profile *p) {
     for (uint32_t i = p->nodes.len; i-- > 0;) {
         const ProfileNode *n = &p->nodes.at[i];
         uint64_t *sum = n->parent == PROFILE_NONE ? &p->total : &p->nodes.at[n->parent].total;
-        *sum = profile_add(*sum, n->total);
+        *sum = capped_add(*sum, n->total);
     }
 }
 
@@ -301,7 +279,7 @@ static void add_arc(Profile *p, Map *known, ProfileArc arc) {
         return;
     }
     ProfileArc *to = &p->arcs.at[*at];
-    to->calls = profile_add(to->calls, arc.calls);
+    to->calls = capped_add(to->calls, arc.calls);
     to->ns = profile_add_ns(to->ns, arc.ns);
 }
 
@@ -440,7 +418,7 @@ static void names_of_map(Profile *p, const ReportRow *row) {
     while (more) {
         uint64_t id;
         Str name;
-        if (!json_char(&j, '{') || !json_member(&j, "key") || !read_number(&j, &id) ||
+        if (!json_char(&j, '{') || !json_member(&j, "key") || !json_integer(&j, &id) ||
             !json_char(&j, ',') || !json_member(&j, "value") || !json_value(&j, &name))
             break;
         name_func(p, id, name);

@@ -8,6 +8,7 @@
 #ifndef WHAMMC_VIEW_PROFILE_H
 #define WHAMMC_VIEW_PROFILE_H
 
+#include "base/capped.h"
 #include "report/places.h"
 
 enum {
@@ -81,7 +82,6 @@ const ReportVar *profile_other(const Report *r, bool tree);
 void profile_name(Profile *p, const Report *r, const Places *places, bool demangled);
 
 /* The sum or difference, or the number that is nearest to it. */
-uint64_t profile_add(uint64_t a, uint64_t b);
 int64_t profile_add_ns(int64_t a, int64_t b);
 int64_t profile_sub_ns(int64_t a, int64_t b);
 

@@ -185,8 +185,8 @@ static uint32_t inlined_branch(Tree *t, uint32_t parent, uint32_t func, const Pr
     if (added)
         add_branch(t, parent, &(ProfileNode){.func = func});
     ProfileNode *b = &t->at.at[*n].node;
-    b->calls = profile_add(b->calls, node->calls);
-    b->total = profile_add(b->total, node->total);
+    b->calls = capped_add(b->calls, node->calls);
+    b->total = capped_add(b->total, node->total);
     return (uint32_t)*n;
 }
 
@@ -248,7 +248,7 @@ static void add_arc(Arcs *arcs, uint32_t caller, uint32_t callee, const ProfileA
     if (added)
         vec_push(&arcs->at, ((ProfileArc){caller, callee, 0, 0}));
     ProfileArc *sum = &arcs->at.at[n];
-    sum->calls = profile_add(sum->calls, arc->calls);
+    sum->calls = capped_add(sum->calls, arc->calls);
     sum->ns = profile_add_ns(sum->ns, arc->ns);
 }
 

@@ -54,7 +54,7 @@ void view_speedscope(const Profile *p, Str title, Buf *out) {
     for (uint32_t i = 0; i < p->nodes.len; i++) {
         const ProfileNode *n = &p->nodes.at[i];
         put_event(&e, 'O', n->func, at);
-        at = profile_add(at, n->self);
+        at = capped_add(at, n->self);
         for (uint32_t up = i; up != PROFILE_NONE && p->nodes.at[up].end == i + 1;
              up = p->nodes.at[up].parent)
             put_event(&e, 'C', p->nodes.at[up].func, at);

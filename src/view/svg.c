@@ -85,7 +85,7 @@ static uint32_t walk(Picture *s, bool draw) {
     for (uint32_t i = 0; i < p->nodes.len;) {
         const ProfileNode *n = &p->nodes.at[i];
         uint64_t before = free_from.at[n->depth];
-        free_from.at[n->depth] = profile_add(before, n->total);
+        free_from.at[n->depth] = capped_add(before, n->total);
         if (part_of(s, n->total) < least || n->depth >= VIEW_DEPTH) {
             s->left_out += draw ? n->end - i : 0;
             i = n->end;

@@ -40,6 +40,11 @@ typedef enum WasmFlow {
 static inline bool wasm_flow_opens(WasmFlow f) {
     return f == WASM_FLOW_OPEN || f == WASM_FLOW_LOOP || f == WASM_FLOW_IF;
 }
+/* It only structures the code: how often it is executed says nothing about its line. An `if`
+ * decides, too. */
+static inline bool wasm_flow_is_structure(WasmFlow f) {
+    return f == WASM_FLOW_OPEN || f == WASM_FLOW_LOOP || f == WASM_FLOW_ARM || f == WASM_FLOW_END;
+}
 static inline bool wasm_flow_stops(WasmFlow f) {
     return f >= WASM_FLOW_BRANCH;
 }

@@ -91,6 +91,34 @@ static uint64_t instrumented_sites(whammc *w, const char *text) {
     return whammc_probes(w, &n)[0].sites;
 }
 
+static void outputs_have_source_maps(void **state) {
+    (void)state;
+    whammc_debug_info info = {.file_name = "dir/a.map", .file = map, .file_size = sizeof map - 1};
+    whammc_options options = {.source_map_url = "out.map"};
+    uint8_t *out;
+    size_t size;
+    whammc *w = whammc_new();
+    whammc_locate(w, &info);
+    whammc_add_script(w, "script", script, sizeof script - 1);
+    assert_int_equal(
+        whammc_instrument(w, "dir/app.wasm", program, sizeof program - 1, &options, &out, &size),
+        WHAMMC_OK);
+    const char *name;
+    assert_int_equal(whammc_debug_reference(out, size, &name), 7);
+    assert_memory_equal(name, "out.map", 7);
+    whammc_release(out);
+    const char *text = whammc_source_map(w, &size);
+    assert_int_equal(strlen(text), size);
+    assert_non_null(strstr(text, "\"sources\":[\"dir/src/a.c\"]"));
+    assert_int_equal(
+        whammc_instrument(w, "dir/app.wasm", program, sizeof program - 1, NULL, &out, &size),
+        WHAMMC_OK);
+    assert_int_equal(whammc_debug_reference(out, size, &name), 0);
+    whammc_release(out);
+    assert_string_equal(whammc_source_map(w, &size), "");
+    whammc_free(w);
+}
+
 static void scripts_name_locations(void **state) {
     (void)state;
     static const char by_line[] =
@@ -174,7 +202,8 @@ static void references_are_found(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sites_have_frames), cmocka_unit_test(scripts_name_locations),
-        cmocka_unit_test(reports_have_locations), cmocka_unit_test(references_are_found)};
+        cmocka_unit_test(sites_have_frames), cmocka_unit_test(outputs_have_source_maps),
+        cmocka_unit_test(scripts_name_locations), cmocka_unit_test(reports_have_locations),
+        cmocka_unit_test(references_are_found)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
