@@ -122,6 +122,7 @@ typedef enum WhammcReportFormat {
     WHAMMC_REPORT_FLAT, /* a flat profile */
     /* Of a report with calls, a call tree, or numbers at sites; not all of them are text: */
     WHAMMC_REPORT_PPROF,     /* for pprof: a compressed profile.proto */
+    WHAMMC_REPORT_FIREFOX,   /* for the profiler of Firefox */
     WHAMMC_REPORT_CALLGRIND, /* for KCachegrind and callgrind_annotate */
     /* Of a report with a call tree: */
     WHAMMC_REPORT_PERFETTO, /* Chrome's trace events, for Perfetto; totals, not a course of time */

@@ -487,6 +487,7 @@ static void write_format(WhammcReport *r, WhammcReportFormat format,
     case WHAMMC_REPORT_CSV_RFC4180: write_report(&r->report, WRITE_CSV_RFC4180, lines, out); break;
     case WHAMMC_REPORT_JSON: write_report(&r->report, WRITE_JSON, lines, out); break;
     case WHAMMC_REPORT_PPROF:
+    case WHAMMC_REPORT_FIREFOX:
     case WHAMMC_REPORT_CALLGRIND: write_stacks(r, (ViewFormat)format, options, out); break;
     default: write_view(r, (ViewFormat)format, options, out); break;
     }

@@ -12,7 +12,7 @@
 /* As options name them; view_named knows which are which. */
 #define VIEW_FORMATS                                                                               \
     "table|csv|csv-rfc4180|json|flat|gprof|dot|folded|collapsed|svg|speedscope|cpuprofile|"        \
-    "perfetto|pprof|callgrind"
+    "perfetto|pprof|firefox|callgrind"
 
 /* ---- tables (show.c) ---- */
 

@@ -12,6 +12,8 @@
 /* For pprof: profile.proto, compressed. */
 void stacks_pprof(const Stacks *s, Buf *out);
 
+/* For the profiler of Firefox. */
+void stacks_firefox(const Stacks *s, Buf *out);
 /* For KCachegrind and callgrind_annotate; `inlined`: with inlined functions as functions of their
  * own. */
 void stacks_callgrind(const Stacks *s, bool inlined, Buf *out);

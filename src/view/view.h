@@ -48,6 +48,7 @@ typedef enum ViewFormat {
     VIEW_FLAT,
     /* Of stacks/: */
     VIEW_PPROF,
+    VIEW_FIREFOX,
     VIEW_CALLGRIND,
     VIEW_PERFETTO,
 } ViewFormat;
