@@ -26,12 +26,6 @@ typedef struct Writer {
 
 /* ---- columns ---- */
 
-static void put_string(Str text, Buf *out) {
-    buf_u8(out, '"');
-    escape_json(out, text);
-    buf_u8(out, '"');
-}
-
 /* A column of `n` rows, of what `put` gives for each. */
 static void column(Writer *w, const char *name, uint32_t n, void (*put)(Writer *w, uint32_t row)) {
     buf_printf(w->out, "\"%s\":[", name);
@@ -226,7 +220,7 @@ static void put_stacks(Writer *w) {
 }
 
 static void put_shared_string(Writer *w, uint32_t row) {
-    put_string(w->texts.entries[row].key, w->out);
+    escape_json_string(w->out, w->texts.entries[row].key);
 }
 
 static void put_shared(Writer *w) {
@@ -301,9 +295,9 @@ static void put_samples(Writer *w, uint32_t value) {
 static void put_thread(Writer *w, uint32_t value, uint32_t index) {
     Str name = w->s->values.at[value].name;
     buf_str(w->out, index ? STR(",\n{\"name\":") : STR("{\"name\":"));
-    put_string(name, w->out);
+    escape_json_string(w->out, name);
     buf_str(w->out, STR(",\"processName\":"));
-    put_string(w->s->program, w->out);
+    escape_json_string(w->out, w->s->program);
     buf_printf(w->out,
                ",\"processType\":\"default\",\"processStartupTime\":0,\"processShutdownTime\":null,"
                "\"registerTime\":0,\"unregisterTime\":null,\"pausedRanges\":[],"
@@ -335,7 +329,7 @@ static void put_extra(Writer *w) {
     for (uint32_t i = 0; i < s->comments.len; i++) {
         Str text = s->comments.at[i];
         buf_str(w->out, i ? STR(",\n{\"label\":") : STR("{\"label\":"));
-        put_string(text, w->out);
+        escape_json_string(w->out, text);
         buf_str(w->out, STR(",\"format\":\"string\",\"value\":\"\"}"));
     }
     buf_str(w->out, STR("]}]"));
@@ -352,7 +346,7 @@ static uint32_t shown_thread(const Stacks *s) {
 static void put_meta(Writer *w) {
     const Stacks *s = w->s;
     buf_str(w->out, STR("{\"meta\":{\"product\":"));
-    put_string(s->program, w->out);
+    escape_json_string(w->out, s->program);
     buf_str(w->out, STR(",\"importedFrom\":\"whammc\",\"interval\":1,\"startTime\":"));
     put_ms(s->time, w->out);
     buf_printf(w->out,
@@ -369,13 +363,13 @@ static void put_meta(Writer *w) {
     put_extra(w);
     buf_str(w->out, STR("},\n\"libs\":[{\"arch\":\"wasm32\",\"breakpadId\":\"\",\"codeId\":"));
     if (s->build.len)
-        put_string(s->build, w->out);
+        escape_json_string(w->out, s->build);
     else
         put_null(w, 0);
     static const char *const names[] = {"name", "path", "debugName", "debugPath"};
     for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
         buf_printf(w->out, ",\"%s\":", names[i]);
-        put_string(s->program, w->out);
+        escape_json_string(w->out, s->program);
     }
     buf_str(w->out, STR("}],\n"));
 }
