@@ -45,10 +45,15 @@ void stacks_perfetto(const Profile *p, Str title, Buf *out) {
                      "\"traceEvents\":[\n"
                      "{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\",\"args\":{\"name\":"));
     escape_json_string(out, title);
-    buf_str(out, p->timed ? STR("}},\n{\"ph\":\"M\",\"pid\":1,\"tid\":1,\"name\":\"thread_name\","
-                                "\"args\":{\"name\":\"totals, not a course of time\"}}")
-                          : STR("}},\n{\"ph\":\"M\",\"pid\":1,\"tid\":1,\"name\":\"thread_name\","
-                                "\"args\":{\"name\":\"calls, as microseconds\"}}"));
+    buf_str(out, STR("}},\n{\"ph\":\"M\",\"pid\":1,\"tid\":1,\"name\":\"thread_name\",\"args\":{"
+                     "\"name\":\""));
+    if (p->timed) {
+        buf_str(out, STR("totals, not a course of time"));
+    } else {
+        escape_json(out, vec_last(&p->values).name);
+        buf_str(out, STR(", as microseconds"));
+    }
+    buf_str(out, STR("\"}}"));
     /* Where the next slice begins below each node that is open: children come first, own time last.
      */
     uint64_t *begins = mem_alloc((p->nodes.len + 1u) * sizeof *begins), top = 0;

@@ -48,7 +48,13 @@ void view_weight(const Profile *p, uint64_t weight, Buf *out) {
     } units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "µs"}};
     if (!p->timed) {
         table_number(out, weight);
-        buf_str(out, weight == 1 ? STR(" call") : STR(" calls"));
+        buf_u8(out, ' ');
+        if (p->values.len && str_is(vec_last(&p->values).unit, "bytes"))
+            buf_str(out, weight == 1 ? STR("byte") : STR("bytes"));
+        else if (p->values.len && !str_is(vec_last(&p->values).name, "calls"))
+            escape_shown(out, vec_last(&p->values).name);
+        else
+            buf_str(out, weight == 1 ? STR("call") : STR("calls"));
         return;
     }
     for (uint32_t i = 0; i < sizeof units / sizeof *units; i++) {

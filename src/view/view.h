@@ -65,7 +65,7 @@ void view_format(ViewFormat format, const Profile *p, uint32_t top, Str title, B
 
 /* ---- for views ---- */
 
-/* "12.3 ms" or "1,234 calls": a weight for people. */
+/* "12.3 ms", "1,234 calls" or "80 bytes": a weight for people. */
 void view_weight(const Profile *p, uint64_t weight, Buf *out);
 /* Text in XML: markup is escaped, what XML cannot have becomes '?'. */
 void view_xml(Str s, Buf *out);
