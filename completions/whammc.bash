@@ -103,10 +103,10 @@ _whammc() {
                     --report-format= --top= --by= --sort= --nonzero --hex --lines --no-demangle --message-format= -h --help' ;;
             profile)
                 _whammc_words '--style= --format= -o --output= --save= --top= --counts-only --exclude= --min-size= --names= --auto-exclude
-                    --max-depth= --engine= --engine-option= --dir= --env= --clock= --lines --inlined --debug-file= --path-map= --no-demangle --message-format= -h --help' ;;
+                    --max-depth= --engine= --engine-option= --dir= --env= --clock= --lines --inlined --debug-file= --path-map= --label= --no-demangle --message-format= -h --help' ;;
             report)
                 _whammc_words '--format= -o --output= --module= --names= --variable= --flush= --top= --by= --sort= --nonzero --hex --lines --inlined
-                    --debug-file= --path-map= --no-demangle --message-format= -h --help' ;;
+                    --debug-file= --path-map= --label= --no-demangle --message-format= -h --help' ;;
             annotate)
                 _whammc_words '--format= -o --output= --variable= --flush= --instructions --names= --debug-file= --path-map= --color= --no-demangle
                     --message-format= -h --help' ;;
