@@ -75,7 +75,8 @@ static const Option options[] = {
 typedef enum Style { STYLE_TREE, STYLE_ARCS } Style;
 
 typedef struct Settings {
-    Words engine_options, world, labels;
+    Words engine_options, world;
+    Words labels; /* in the end with a NULL */
     Exclusion exclusion;
     const char *engine, *clock, *out, *save, *max_depth, *names;
     Style style;
@@ -222,10 +223,6 @@ static bool is_free(const char *path, const Unasked *u) {
  * be made. */
 static bool make(const Profiling *p, WhammcReport *report, ViewFormat format, Buf *out) {
     const Settings *s = p->settings;
-    Words labels = {0};
-    for (uint32_t i = 0; i < s->labels.len; i++)
-        vec_push(&labels, s->labels.at[i]);
-    vec_push(&labels, NULL);
     bool plain = format >= VIEW_CSV && format <= VIEW_JSON;
     WhammcReportOptions look = {.top = s->top,
                                 .title = file_base(file_title(p->cli->operands[0])),
@@ -233,14 +230,13 @@ static bool make(const Profiling *p, WhammcReport *report, ViewFormat format, Bu
                                 .inlined = s->look.inlined && !plain,
                                 .lines = s->look.lines && !plain,
                                 .time = p->began,
-                                .labels = labels.at};
+                                .labels = s->labels.at};
     uint8_t *text;
     size_t size;
     whammc_status status = whammc_report_write(
         report, format == VIEW_TABLE ? WHAMMC_REPORT_FLAT : (WhammcReportFormat)format, &look,
         &text, &size);
     *out = (Buf){.data = text, .len = size, .cap = size};
-    vec_free(&labels);
     return message_report(p->cli, report, status) == STATUS_OK;
 }
 
@@ -454,6 +450,7 @@ static int run(Cli *cli) {
     int status = !ok ? STATUS_USAGE : cli_option_status(key);
     if (!s.format_given)
         view_of_output(s.out, &s.format);
+    vec_push(&s.labels, NULL);
     if (!s.top_given && s.format == VIEW_TABLE)
         s.top = SHOW_TOP;
     if (ok && key == ARGS_END)

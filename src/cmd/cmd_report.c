@@ -44,7 +44,8 @@ static const Option options[] = {
 
 typedef struct Settings {
     const char *out, *module, *names;
-    Words variables, labels;
+    Words variables;
+    Words labels; /* in the end with a NULL */
     bool format_given;
     ViewFormat format; /* as of WhammcReportFormat */
     uint32_t coverage; /* 0, or which of its formats, from 1 */
@@ -91,13 +92,9 @@ static bool make(const Cli *cli, const Settings *s, WhammcReport *r, Buf *out) {
     for (uint32_t i = 0; i < s->variables.len; i++)
         vec_push(&variables, s->variables.at[i]);
     vec_push(&variables, NULL);
-    Words labels = {0};
-    for (uint32_t i = 0; i < s->labels.len; i++)
-        vec_push(&labels, s->labels.at[i]);
-    vec_push(&labels, NULL);
     WhammcReportOptions look = s->look;
     look.variables = variables.at;
-    look.labels = labels.at;
+    look.labels = s->labels.at;
     look.time = file_time(cli->operands[0]);
     look.top = table && !s->top_given ? SHOW_TOP : s->top;
     look.title = file_base(file_title(s->module ? s->module : cli->operands[0]));
@@ -111,7 +108,6 @@ static bool make(const Cli *cli, const Settings *s, WhammcReport *r, Buf *out) {
         whammc_report_write(r, (WhammcReportFormat)s->format, &look, &text, &size);
     *out = (Buf){.data = text, .len = size, .cap = size};
     vec_free(&variables);
-    vec_free(&labels);
     return message_report(cli, r, status) == STATUS_OK;
 }
 
@@ -229,6 +225,7 @@ static int run(Cli *cli) {
     int status = ok ? cli_option_status(key) : STATUS_USAGE;
     if (!s.format_given)
         view_of_output(s.out, &s.format);
+    vec_push(&s.labels, NULL);
     if (ok && key == ARGS_END)
         status = check(cli, &s);
     if (ok && key == ARGS_END && status == STATUS_OK)
