@@ -269,6 +269,12 @@ uint32_t locations_at(Locations *l, uint32_t func, uint32_t pc, const LocationFr
     return l->frames.len;
 }
 
+void locations_beginning(const LocationFrame *frame, Str *file, uint32_t *line) {
+    bool declared = frame->declared_file.len && frame->declared;
+    *file = declared ? frame->declared_file : frame->file;
+    *line = declared ? frame->declared : frame->line;
+}
+
 /* ---- removed code ---- */
 
 /* Who wants to know of it. */

@@ -63,6 +63,10 @@ bool locations_any(const Locations *l);
  */
 uint32_t locations_at(Locations *l, uint32_t func, uint32_t pc, const LocationFrame **frames);
 
+/* Where the function of a frame begins: where it is declared or, if that is not known, where the
+ * frame is, which should be at offset 0 then. */
+void locations_beginning(const LocationFrame *frame, Str *file, uint32_t *line);
+
 /*
  * What the linker has removed, but the debug information still describes: calls `line` for each
  * line that the code had (the frame has nothing but file and line; a line can come several times),

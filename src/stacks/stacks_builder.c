@@ -104,12 +104,8 @@ static uint32_t beginning(Builder *b, const ProfileFunc *f) {
     const LocationFrame *frames;
     uint32_t n = frames_at(b, f, 0, &frames), line = 0;
     Str file = {"", 0};
-    if (n) {
-        const LocationFrame *own = &frames[n - 1];
-        bool declared = own->declared_file.len > 0;
-        file = declared ? own->declared_file : own->file;
-        line = declared ? own->declared : own->line;
-    }
+    if (n)
+        locations_beginning(&frames[n - 1], &file, &line);
     *func = whole_func(b, f, file, line);
     return (uint32_t)*func;
 }

@@ -272,8 +272,9 @@ void profile_locate(Profile *p, const Places *places, Locator *l, bool in_names)
         if (!f->inlined && !f->outside && f->id < m->funcs.len && m->funcs.at[f->id].import < 0) {
             uint32_t n = locator_at(l, m, f->id, 0, &frames);
             if (n) {
-                f->file = keep(p, frames[n - 1].file);
-                f->line = frames[n - 1].line;
+                Str file;
+                locations_beginning(&frames[n - 1], &file, &f->line);
+                f->file = keep(p, file);
             }
         }
         if (in_names && f->file.len)
