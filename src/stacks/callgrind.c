@@ -32,7 +32,9 @@ typedef struct Writer {
     uint32_t *order;  /* by event: its value */
     uint32_t *events; /* by value: its event; of an inclusive value that which it is of */
     uint32_t calls;   /* the value that is the number of calls; NOBODY = there is none */
-    int64_t *totals;  /* by node and event: with all above it on the stack */
+    uint32_t ndeep;   /* nodes: all but counters at sites, and some of these */
+    uint32_t ntotals; /* events of these */
+    int64_t *totals;  /* by node of these and event: with all above it on the stack */
     Vec(Str) files;
     Vec(Fn) fns;
     Map file_index, fn_index, names;
@@ -111,24 +113,47 @@ static void find_events(Writer *w) {
     }
 }
 
-static int64_t cost(int64_t n) {
-    return n < 0 ? 0 : n;
+/* A number of a node as the cost of an event. */
+typedef struct Cost {
+    uint32_t event;
+    int64_t n;
+    bool whole; /* with what was called */
+} Cost;
+
+static Cost cost_of(const Writer *w, uint32_t number) {
+    const StacksNumber *from = &w->s->numbers.at[number];
+    return (Cost){w->events[from->value], from->n < 0 ? 0 : from->n,
+                  w->s->values.at[from->value].inclusive};
+}
+
+/* The nodes of stacks with several functions, and the events that these have. */
+static void find_deep(Writer *w) {
+    const Stacks *s = w->s;
+    for (uint32_t i = 0; i < s->nodes.len; i++)
+        if (s->nodes.at[i].parent != STACKS_NONE)
+            w->ndeep = i + 1;
+    for (uint32_t i = 0; i < w->ndeep; i++) {
+        const StacksNode *n = &s->nodes.at[i];
+        for (uint32_t k = n->first; k < n->first + n->count; k++)
+            if (cost_of(w, k).event >= w->ntotals)
+                w->ntotals = cost_of(w, k).event + 1;
+    }
 }
 
 /* The costs of nodes with all that is above them; an arc tells that itself. */
 static void add_up(Writer *w) {
     const Stacks *s = w->s;
-    w->totals = mem_zalloc((size_t)(s->nodes.len + 1u) * (w->nvalues + 1u) * sizeof *w->totals);
-    for (uint32_t i = s->nodes.len; i-- > 0;) {
+    find_deep(w);
+    w->totals = mem_zalloc(((size_t)w->ndeep * w->ntotals + 1) * sizeof *w->totals);
+    for (uint32_t i = w->ndeep; i-- > 0;) {
         const StacksNode *n = &s->nodes.at[i];
-        int64_t *mine = &w->totals[(size_t)i * w->nvalues];
+        int64_t *mine = &w->totals[(size_t)i * w->ntotals];
         for (uint32_t k = n->first; k < n->first + n->count; k++) {
-            int64_t *to = &mine[w->events[s->numbers.at[k].value]];
-            bool whole = s->values.at[s->numbers.at[k].value].inclusive;
-            *to = profile_add_ns(whole ? 0 : *to, cost(s->numbers.at[k].n));
+            Cost c = cost_of(w, k);
+            mine[c.event] = profile_add_ns(c.whole ? 0 : mine[c.event], c.n);
         }
-        for (uint32_t k = 0; k < w->nvalues && n->parent != STACKS_NONE; k++) {
-            int64_t *to = &w->totals[(size_t)n->parent * w->nvalues + k];
+        for (uint32_t k = 0; k < w->ntotals && n->parent != STACKS_NONE; k++) {
+            int64_t *to = &w->totals[(size_t)n->parent * w->ntotals + k];
             *to = profile_add_ns(*to, mine[k]);
         }
     }
@@ -136,10 +161,10 @@ static void add_up(Writer *w) {
 
 /* ---- records ---- */
 
-static int64_t number_of(const Writer *w, const StacksNode *n, uint32_t value) {
+static int64_t calls_of(const Writer *w, const StacksNode *n) {
     for (uint32_t i = n->first; i < n->first + n->count; i++)
-        if (w->s->numbers.at[i].value == value)
-            return cost(w->s->numbers.at[i].n);
+        if (w->s->numbers.at[i].value == w->calls)
+            return cost_of(w, i).n;
     return 0;
 }
 
@@ -161,10 +186,16 @@ static void put_call(Writer *w, Record r, uint32_t node, uint32_t callee, int64_
     r.value = CALLS;
     r.n = calls;
     vec_push(&w->records, r);
-    for (r.value = 0; r.value < w->nvalues; r.value++) {
-        r.n = w->totals[(size_t)node * w->nvalues + r.value];
+    for (r.value = 0; r.value < w->ntotals && node < w->ndeep; r.value++) {
+        r.n = w->totals[(size_t)node * w->ntotals + r.value];
         if (r.n)
             vec_push(&w->records, r);
+    }
+    const StacksNode *n = &w->s->nodes.at[node];
+    for (uint32_t i = n->first; i < n->first + n->count && node >= w->ndeep; i++) {
+        r.value = cost_of(w, i).event;
+        r.n = cost_of(w, i).n;
+        vec_push(&w->records, r);
     }
 }
 
@@ -173,7 +204,7 @@ static void put_calls(Writer *w, uint32_t node) {
     const Stacks *s = w->s;
     const StacksNode *n = &s->nodes.at[node];
     const StacksPlace *p = &s->places.at[n->place];
-    int64_t calls = w->calls == NOBODY ? 0 : number_of(w, n, w->calls);
+    int64_t calls = calls_of(w, n);
     uint32_t entered = s->lines.at[p->first + p->count - 1].func;
     if (n->parent != STACKS_NONE)
         put_call(w, record_at(w, &s->places.at[s->nodes.at[n->parent].place], 0), node,
@@ -186,10 +217,10 @@ static void put_costs(Writer *w, const StacksNode *n) {
     const Stacks *s = w->s;
     Record r = record_at(w, &s->places.at[n->place], 0);
     for (uint32_t i = n->first; i < n->first + n->count; i++) {
-        const StacksNumber *number = &s->numbers.at[i];
-        r.value = w->events[number->value];
-        r.n = cost(number->n);
-        if (r.n && !s->values.at[number->value].inclusive)
+        Cost c = cost_of(w, i);
+        r.value = c.event;
+        r.n = c.n;
+        if (r.n && !c.whole)
             vec_push(&w->records, r);
     }
 }

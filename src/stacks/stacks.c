@@ -215,7 +215,7 @@ static void add_site(Reading *x, const ReportRow *row) {
 
 static void add_sites(Reading *x) {
     const Report *r = x->from->report;
-    for (uint32_t i = 0; i < r->rows.len; i++)
+    for (uint32_t i = 0; i < r->rows.len && x->s->values.len <= STACKS_VALUES; i++)
         if (is_site(x->from, &r->rows.at[i]))
             add_site(x, &r->rows.at[i]);
 }
@@ -336,6 +336,9 @@ bool stacks_read(Stacks *s, const StacksSource *from, const char **problem, cons
         builder_open(&x.b, s, from);
         build(&x);
         builder_free(&x.b);
+        ok = s->values.len <= STACKS_VALUES;
+        if (!ok)
+            *problem = "it has numbers of more than 1,000 variables at sites; choose some by name";
     }
     profile_free(&x.tree);
     profile_free(&x.arcs);

@@ -15,6 +15,9 @@ enum { STACKS_NONE = UINT32_MAX };
 /* Frames of a stack; what is deeper counts as a part of the last one. */
 enum { STACKS_DEPTH = 1000 };
 
+/* Values that there can be: more columns than anybody looks at. */
+enum { STACKS_VALUES = 1000 };
+
 /* What numbers are of. */
 typedef struct StacksValue {
     Str name, unit; /* "calls", "count"; "time", "nanoseconds"; "alloc_space", "bytes" */
@@ -51,7 +54,7 @@ typedef struct StacksLabel {
     Str key, text;
 } StacksLabel;
 
-/* Parents stand before their children. */
+/* Parents stand before their children; counters at sites, which have none, come last. */
 typedef struct StacksNode {
     uint32_t parent; /* STACKS_NONE: the outermost */
     uint32_t place;
@@ -62,8 +65,8 @@ typedef struct StacksNode {
 
 /* A zeroed Stacks is empty. Release with stacks_free. */
 typedef struct Stacks {
-    Vec(StacksValue) values;
-    uint32_t shown; /* the value that is of interest first */
+    Vec(StacksValue) values; /* those of trees and calls first */
+    uint32_t shown;          /* the value that is of interest first */
     Vec(StacksFunc) funcs;
     Vec(StacksLine) lines;
     Vec(StacksPlace) places;

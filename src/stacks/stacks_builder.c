@@ -31,6 +31,7 @@ void builder_free(Builder *b) {
     map_free(&b->funcs);
     map_free(&b->places);
     map_free(&b->nodes);
+    map_free(&b->values);
     buf_free(&b->key);
 }
 
@@ -277,11 +278,13 @@ uint32_t builder_node(Builder *b, uint32_t parent, uint32_t place, const StacksL
 }
 
 uint32_t builder_value(Builder *b, Str name, Str unit) {
-    Stacks *s = b->s;
-    for (uint32_t i = 0; i < s->values.len; i++)
-        if (str_eq(s->values.at[i].name, name) && str_eq(s->values.at[i].unit, unit))
-            return i;
-    vec_push(&s->values,
-             ((StacksValue){.name = builder_keep(b, name), .unit = builder_keep(b, unit)}));
-    return s->values.len - 1;
+    bool added;
+    b->key.len = 0;
+    buf_name(&b->key, name);
+    buf_name(&b->key, unit);
+    uint32_t n = (uint32_t)*map_put(&b->values, key_of(b), b->s->values.len, &added);
+    if (added)
+        vec_push(&b->s->values,
+                 ((StacksValue){.name = builder_keep(b, name), .unit = builder_keep(b, unit)}));
+    return n;
 }

@@ -20,6 +20,7 @@ typedef struct Builder {
     Map at;      /* function, pc -> place */
     Map between; /* caller, callee -> place */
     Map nodes;   /* parent, place, labels -> index */
+    Map values;  /* by name and unit -> index */
     Buf key;
 } Builder;
 
