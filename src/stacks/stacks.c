@@ -13,7 +13,7 @@ typedef struct Reading {
     const StacksSource *from;
     Profile tree, arcs;
     Profile sites; /* has nothing but functions */
-    const char **problem, **variable;
+    const char **problem;
     bool any; /* there is something to show */
 } Reading;
 
@@ -325,7 +325,7 @@ static void build(Reading *x) {
 }
 
 bool stacks_read(Stacks *s, const StacksSource *from, const char **problem, const char **variable) {
-    Reading x = {.s = s, .from = from, .problem = problem, .variable = variable};
+    Reading x = {.s = s, .from = from, .problem = problem};
     *problem = NULL;
     *variable = unfit(from);
     bool ok = !*variable && read_calls(&x);
