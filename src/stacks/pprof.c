@@ -57,8 +57,8 @@ static void compress_more(Writer *w, const uint8_t *bytes, size_t size, int flus
 
 static void begin_zip(Writer *w) {
     enum { GZIP = 16, MEMORY = 8 };
-    static gz_header head = {.os =
-                                 255}; /* so that the same profile has the same bytes everywhere */
+    /* No system: the same profile has the same bytes everywhere. */
+    static gz_header head = {.os = 255};
     if (deflateInit2(&w->zip, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + GZIP, MEMORY,
                      Z_DEFAULT_STRATEGY) != Z_OK)
         abort(); /* there is no memory */
