@@ -53,7 +53,7 @@ static const Option options[] = {
      "multi-memory; default: merge"},
     {RUNTIME, "runtime", "FILE", "with --link=import: also write the runtime module to this file"},
     {KEEP_DEBUG, "keep-debug", NULL,
-     "keep DWARF and source map sections, although they describe the old code"},
+     "keep the DWARF sections, adjusted to the new code; without it they are dropped"},
     {SOURCE_MAP, "source-map", "FILE",
      "also write a source map of OUT to this file, made from the program's DWARF or source map, "
      "and "
@@ -283,8 +283,6 @@ static int check_usage(const Cli *cli, const Settings *s) {
         return cli_usage(cli, "--runtime=FILE needs --link=import");
     if (status == STATUS_OK && s->runtime)
         status = cli_check_output(cli, s->runtime);
-    if (status == STATUS_OK && s->source_map && s->options.keep_debug)
-        return cli_usage(cli, "--source-map=FILE replaces what --keep-debug keeps");
     if (status == STATUS_OK && s->js && s->no_js)
         return cli_usage(cli, "--js=FILE and --no-js exclude each other");
     if (status == STATUS_OK && s->js && !has_script(s->options.host))

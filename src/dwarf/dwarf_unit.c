@@ -204,7 +204,7 @@ static bool read_header(Dwarf *d, DwarfCursor *c, DwarfUnit *u, uint64_t *abbrev
         u->address_size = dwarf_u8(c);
     if (kind == UT_SKELETON || kind == UT_SPLIT_COMPILE)
         dwarf_skip(c, 8);
-    else if (kind == UT_TYPE || kind == UT_SPLIT_TYPE)
+    else if (kind == UT_TYPE || kind == UT_SPLIT_TYPE || (u->version < 5 && d->s.of_types))
         dwarf_skip(c, 8 + u->offset_size);
     if (c->failed)
         return dwarf_fail(d, INFO, u->start, "the header of a unit is cut off");

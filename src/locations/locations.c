@@ -200,6 +200,12 @@ bool locations_any(const Locations *l) {
     return l->dwarf || l->map;
 }
 
+bool locations_dwarf(const Locations *l, Str *module) {
+    if (l->dwarf)
+        *module = l->bytes;
+    return l->dwarf != NULL;
+}
+
 bool locations_named(Str module, Str *name) {
     Str other = section_string(module, "external_debug_info");
     *name = other.len ? other : section_string(module, "sourceMappingURL");
