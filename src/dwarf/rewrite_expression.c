@@ -46,7 +46,7 @@ static void skip_operand(DwarfCursor *c, const DwarfUnit *u, char kind) {
 }
 
 /* The operand of DW_OP_WASM_location. */
-static bool change_place(const Rewriter *r, DwarfCursor *c, Buf *out) {
+static bool change_place(const Rewriter *r, DwarfCursor *c, Buf *out, bool *lost) {
     uint8_t kind = dwarf_u8(c);
     const uint8_t *before = c->at;
     if (kind == IN_LOCAL || kind == IN_OPERANDS)
@@ -54,7 +54,10 @@ static bool change_place(const Rewriter *r, DwarfCursor *c, Buf *out) {
     if (kind != IN_GLOBAL && kind != IN_GLOBAL_U32)
         return false;
     uint64_t index = kind == IN_GLOBAL ? dwarf_uleb(c) : dwarf_u32(c);
-    if (c->failed || index >= r->moves->nglobals)
+    if (kind == IN_GLOBAL_U32 && index == UINT32_MAX) /* the linker has removed it */
+        return !c->failed;
+    *lost = !c->failed && index >= r->moves->nglobals;
+    if (c->failed || *lost)
         return false;
     uint32_t new = r->moves->globals[index], width = (uint32_t)(c->at - before);
     uint32_t at = (uint32_t)(before - out->data);
@@ -67,11 +70,13 @@ static bool change_place(const Rewriter *r, DwarfCursor *c, Buf *out) {
     return true;
 }
 
-static bool change(const Rewriter *r, const DwarfUnit *u, DwarfCursor c, Buf *out, uint32_t depth) {
+/* *lost: it names a global that the program does not have, as Binaryen leaves them. */
+static bool change(const Rewriter *r, const DwarfUnit *u, DwarfCursor c, Buf *out, uint32_t depth,
+                   bool *lost) {
     while (c.at < c.end) {
         uint8_t op = dwarf_u8(&c);
         if (op == OP_WASM_LOCATION) {
-            if (!change_place(r, &c, out))
+            if (!change_place(r, &c, out, lost))
                 return false;
         } else if (op == OP_ENTRY_VALUE || op == OP_GNU_ENTRY_VALUE) {
             DwarfCursor inner = c;
@@ -79,7 +84,7 @@ static bool change(const Rewriter *r, const DwarfUnit *u, DwarfCursor c, Buf *ou
             inner.at = c.at;
             dwarf_skip(&c, length);
             inner.end = c.at;
-            if (c.failed || depth == DEPTH_MAX || !change(r, u, inner, out, depth + 1))
+            if (c.failed || depth == DEPTH_MAX || !change(r, u, inner, out, depth + 1, lost))
                 return false;
         } else {
             const char *kinds = operands(op);
@@ -96,8 +101,10 @@ void rewrite_expression(Rewriter *r, const DwarfUnit *u, RewriteKind kind, Buf *
                         uint32_t length) {
     const uint8_t *from = out->data + at;
     DwarfCursor c = {.start = from, .at = from, .end = from + length};
-    if (!length || change(r, u, c, out, 0))
+    bool lost = false;
+    if (!length || change(r, u, c, out, 0, &lost))
         return;
     memset(out->data + at, OP_NOP, length);
-    rewrite_problem(r, kind, at, "an expression has an operation that is not known");
+    if (!lost)
+        rewrite_problem(r, kind, at, "an expression has an operation that is not known");
 }
