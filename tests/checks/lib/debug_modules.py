@@ -78,6 +78,10 @@ def clang_modules(directory):
                         ("moved-5", ["-O1", "-gdwarf-5", "-ffile-prefix-map=" + SOURCES + "=moved"]),
                         ("no-columns", ["-O2", "-g", "-gno-column-info"])):
         yield name, clang(directory, name, C, flags)
+    for name, flags in (("types", ["-gdwarf-4", "-fdebug-types-section"]), ("types-5", ["-gdwarf-5", "-fdebug-types-section"]),
+                        ("macros", ["-gdwarf-4", "-fdebug-macro", "-gdwarf-aranges"]),
+                        ("macros-5", ["-gdwarf-5", "-fdebug-macro", "-gdwarf-aranges"])):
+        yield name, clang(directory, name, CXX, ["-O1", "-fno-exceptions", "-fno-rtti", *flags])
     for version in "45":
         yield "wasm64-" + version, clang(directory, "wasm64-" + version, C, ["-O2", "-gdwarf-" + version], "wasm64")
 
