@@ -3,6 +3,8 @@
  * modules columns are offsets in the whole file, in one line).
  */
 #include "inject/moves.h"
+
+#include "locations/url.h"
 #include "report/escape.h"
 
 /* ---- moves ---- */
@@ -208,11 +210,21 @@ static void put_func(MapWriter *w, const MovedFunc *moved, uint32_t func, const 
     }
 }
 
-static void put_sources(const MapWriter *w, Buf *json) {
+static void put_path(Str root, Str path, Buf *json) {
+    Buf whole = {0};
+    if (root.len && path.len && !url_is_absolute(path))
+        url_resolve(root, path, &whole);
+    else
+        buf_str(&whole, path);
+    escape_json(json, (Str){(const char *)whole.data, (uint32_t)whole.len});
+    buf_free(&whole);
+}
+
+static void put_sources(const MapWriter *w, Str root, Buf *json) {
     buf_str(json, STR("\"sources\":["));
     for (uint32_t i = 0; i < w->paths.len; i++) {
         buf_str(json, i ? STR(",\"") : STR("\""));
-        escape_json(json, w->paths.at[i]);
+        put_path(root, w->paths.at[i], json);
         buf_u8(json, '"');
     }
     buf_str(json, STR("],\"sourcesContent\":["));
@@ -229,7 +241,8 @@ static void put_sources(const MapWriter *w, Buf *json) {
     buf_str(json, STR("]"));
 }
 
-void moves_source_map(const Moves *v, const WasmModule *written, Locations *l, Buf *json) {
+void moves_source_map(const Moves *v, const WasmModule *written, Locations *l, Str root,
+                      Buf *json) {
     MapWriter w = {.l = l};
     for (uint32_t f = v->m->input_imports[WASM_SPACE_FUNC]; f < v->m->input_count[WASM_SPACE_FUNC];
          f++)
@@ -239,7 +252,7 @@ void moves_source_map(const Moves *v, const WasmModule *written, Locations *l, B
         put_unknown(&w, written->funcs.at[last].body + written->funcs.at[last].body_size);
     }
     buf_str(json, STR("{\"version\":3,"));
-    put_sources(&w, json);
+    put_sources(&w, root, json);
     buf_str(json, STR(",\"names\":[],\"mappings\":\""));
     buf_bytes(json, w.mappings.data, w.mappings.len);
     buf_str(json, STR("\"}\n"));

@@ -33,8 +33,9 @@ void moves_mark(const Moves *v, uint32_t func, WasmBodyEdit *edit);
 uint32_t moves_find(const Moves *v, uint32_t func, uint32_t at);
 void moves_free(Moves *v);
 
-/* Appends the source map of the module that was written, in JSON. */
-void moves_source_map(const Moves *v, const WasmModule *written, Locations *l, Buf *json);
+/* Appends the source map of the module that was written, in JSON. Relative paths of sources get
+ * `root` in front, a folder with '/' at its end, or nothing. */
+void moves_source_map(const Moves *v, const WasmModule *written, Locations *l, Str root, Buf *json);
 
 /* Where all code went, in offsets of the code section's contents. */
 typedef struct MovedCode {

@@ -314,7 +314,7 @@ static bool check_output(Program *p, DebugInfo *debug, Buf *out) {
     if (ok && debug->dwarf.len)
         debug_put(debug, p->moves, &m, &sections);
     if (ok && p->map_url.len)
-        moves_source_map(p->moves, &m, locator_open(p->plan->locator, &p->m), p->map);
+        moves_source_map(p->moves, &m, locator_open(p->plan->locator, &p->m), p->map_root, p->map);
     if (ok && p->counts)
         trap_section_put(p->counts, &p->m, &m, out);
     if (ok && p->map_url.len)
