@@ -70,7 +70,7 @@ bool debug_begin(DebugInfo *d, WasmModule *m) {
                        "dropped custom sections that describe the old code: %s", buf_cstr(&names));
         if (dwarf && !d->keep)
             diag_hint(d->diags, g, "--keep-debug keeps DWARF, adjusted to the new code");
-        else if (map)
+        else if (map && d->locator)
             diag_hint(d->diags, g, "--source-map=FILE writes a source map of the new code");
     }
     buf_free(&names);
