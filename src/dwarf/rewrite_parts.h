@@ -1,7 +1,7 @@
 /*
  * dwarf/rewrite_parts.h - what the files share that write DWARF for moved code.
  *
- * dwarf_rewrite.c sets out and gathers, rewrite_info.c changes entries, rewrite_line.c writes line
+ * rewrite.c sets out and gathers, rewrite_info.c changes entries, rewrite_line.c writes line
  * programs, rewrite_pairs.c the lists of versions up to 4 and other tables of addresses,
  * rewrite_list.c the lists of version 5, rewrite_expression.c expressions.
  */
@@ -9,7 +9,7 @@
 #define WHAMMC_DWARF_REWRITE_PARTS_H
 
 #include "dwarf/dwarf_parts.h"
-#include "dwarf/dwarf_rewrite.h"
+#include "dwarf/rewrite.h"
 
 /* The sections that change. */
 typedef enum RewriteKind {
@@ -66,7 +66,7 @@ enum { REF_RANGES, REF_LOCATIONS };
 /* What an address in .debug_addr is used as. */
 enum { AS_CODE = 1, AS_RETURN = 2, AS_WIDE = 4 /* 8 bytes */ };
 
-/* dwarf_rewrite.c */
+/* rewrite.c */
 
 static inline Str rewrite_content(const Rewriter *r, RewriteKind kind) {
     return r->sections[kind] ? r->sections[kind]->content : (Str){0};

@@ -3,7 +3,7 @@
  */
 #include "inject/debug.h"
 
-#include "dwarf/dwarf_rewrite.h"
+#include "dwarf/rewrite.h"
 #include "locations/section.h"
 
 static bool starts(Str s, const char *prefix) {

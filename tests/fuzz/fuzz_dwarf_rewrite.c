@@ -1,13 +1,14 @@
 /*
- * tests/fuzz/fuzz_dwarf_rewrite.c - libFuzzer target for DWARF of moved code. The input is a module, of
- * which only the sections are looked for. Its bodies move in a way that depends on their bytes: some
- * of them stay together, some get code between them, some are replaced. What is written must not be
- * larger than sections and moves explain, says the same when it is written again, and can be read.
+ * tests/fuzz/fuzz_dwarf_rewrite.c - libFuzzer target for DWARF of moved code. The input is a
+ * module, of which only the sections are looked for. Its bodies move in a way that depends on their
+ * bytes: some of them stay together, some get code between them, some are replaced. What is written
+ * must not be larger than sections and moves explain, says the same when it is written again, and
+ * can be read.
  */
 #include <stdlib.h>
 
 #include "bodies.h"
-#include "dwarf/dwarf_rewrite.h"
+#include "dwarf/rewrite.h"
 #include "locations/section.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -27,7 +28,8 @@ static uint32_t next(uint32_t *state) {
 }
 
 /* The runs of a body; the last one gets the rest if there are too many. */
-static uint32_t move_body(Input *in, uint32_t nruns, DwarfBody from, uint32_t to, uint32_t *chance) {
+static uint32_t move_body(Input *in, uint32_t nruns, DwarfBody from, uint32_t to,
+                          uint32_t *chance) {
     for (uint32_t at = from.start; at < from.end;) {
         uint32_t dice = next(chance) >> 16, length = 1 + dice % 7, room = from.end - at;
         bool first = at == from.start, last = nruns + 1 >= RUNS_MAX;

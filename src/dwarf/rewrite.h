@@ -1,5 +1,5 @@
 /*
- * dwarf/dwarf_rewrite.h - DWARF of versions 2 to 5 for a program whose code was moved.
+ * dwarf/rewrite.h - DWARF of versions 2 to 5 for a program whose code was moved.
  *
  * Sections keep their sizes where that is possible: .debug_info, .debug_addr, .debug_ranges,
  * .debug_loc and .debug_aranges are changed in place, so that what refers to entries stays true.
@@ -10,8 +10,8 @@
  * Like the reader, it takes data that nobody has checked, and ends in time and memory that are
  * linear in its size and that of the moves.
  */
-#ifndef WHAMMC_DWARF_DWARF_REWRITE_H
-#define WHAMMC_DWARF_DWARF_REWRITE_H
+#ifndef WHAMMC_DWARF_REWRITE_H
+#define WHAMMC_DWARF_REWRITE_H
 
 #include "dwarf/dwarf_moves.h"
 

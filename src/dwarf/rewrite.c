@@ -1,5 +1,5 @@
 /*
- * dwarf/dwarf_rewrite.c - sets out the sections, has each changed in the order in which they depend
+ * dwarf/rewrite.c - sets out the sections, has each changed in the order in which they depend
  * on each other, and gathers what became of them.
  */
 #include "dwarf/rewrite_parts.h"
