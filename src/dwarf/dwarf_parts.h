@@ -109,7 +109,7 @@ typedef struct DwarfAbbrev {
     bool children;
     bool fixed; /* all values have fixed sizes: `bytes` and these many addresses and offsets */
     uint32_t bytes, addresses, offsets;
-    uint8_t tasks;         /* of rewrite_info.c: whether attributes have to do with code */
+    uint8_t tasks;         /* of adjust_info.c: whether attributes have to do with code */
     uint32_t first, count; /* DwarfAbbrevs.specs */
 } DwarfAbbrev;
 

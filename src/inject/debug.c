@@ -3,7 +3,7 @@
  */
 #include "inject/debug.h"
 
-#include "dwarf/rewrite.h"
+#include "dwarf/adjust.h"
 #include "locations/section.h"
 
 static bool starts(Str s, const char *prefix) {
@@ -97,7 +97,7 @@ static void put_section(const DwarfSection *s, Buf *out) {
 }
 
 /* What could not be adjusted. */
-static void warn(const DebugInfo *d, const DwarfSectionList *sections, const DwarfRewritten *done) {
+static void warn(const DebugInfo *d, const DwarfSectionList *sections, const DwarfAdjusted *done) {
     const DwarfProblem *p = &done->problem;
     Buf names = {0};
     for (uint32_t i = 0; i < sections->len; i++)
@@ -119,11 +119,11 @@ static void warn(const DebugInfo *d, const DwarfSectionList *sections, const Dwa
 
 void debug_put(DebugInfo *d, const Moves *moves, const WasmModule *written, Buf *out) {
     DwarfSectionList sections = {0};
-    DwarfRewritten done;
+    DwarfAdjusted done;
     MovedCode code;
     section_each(d->dwarf, add_section, &sections);
     moves_code(moves, written, &code);
-    dwarf_rewrite(sections.at, sections.len, &code.moves, &done);
+    dwarf_adjust(sections.at, sections.len, &code.moves, &done);
     moved_code_free(&code);
     for (uint32_t i = 0; i < sections.len; i++)
         if (sections.at[i].fate != DWARF_DROPPED)

@@ -1,9 +1,9 @@
 /*
- * dwarf/rewrite_expression.c - the indices of globals in expressions.
+ * dwarf/adjust_expression.c - the indices of globals in expressions.
  *
  * Locals and operands stay: what instrumentation adds to them comes behind.
  */
-#include "dwarf/rewrite_parts.h"
+#include "dwarf/adjust_parts.h"
 
 enum { OP_WASM_LOCATION = 0xed, OP_NOP = 0x96, OP_ENTRY_VALUE = 0xa3, OP_GNU_ENTRY_VALUE = 0xf3 };
 enum { IN_LOCAL, IN_GLOBAL, IN_OPERANDS, IN_GLOBAL_U32 };
@@ -46,7 +46,7 @@ static void skip_operand(DwarfCursor *c, const DwarfUnit *u, char kind) {
 }
 
 /* The operand of DW_OP_WASM_location. */
-static bool change_place(const Rewriter *r, DwarfCursor *c, Buf *out, bool *lost) {
+static bool change_place(const Adjuster *r, DwarfCursor *c, Buf *out, bool *lost) {
     uint8_t kind = dwarf_u8(c);
     const uint8_t *before = c->at;
     if (kind == IN_LOCAL || kind == IN_OPERANDS)
@@ -62,7 +62,7 @@ static bool change_place(const Rewriter *r, DwarfCursor *c, Buf *out, bool *lost
     uint32_t new = r->moves->globals[index], width = (uint32_t)(c->at - before);
     uint32_t at = (uint32_t)(before - out->data);
     if (kind == IN_GLOBAL_U32)
-        return rewrite_number(out, at, 4, new);
+        return adjust_number(out, at, 4, new);
     if (uleb_size(new) > width)
         return false;
     for (uint32_t i = 0; i < width; i++, new >>= 7)
@@ -71,7 +71,7 @@ static bool change_place(const Rewriter *r, DwarfCursor *c, Buf *out, bool *lost
 }
 
 /* *lost: it names a global that the program does not have, as Binaryen leaves them. */
-static bool change(const Rewriter *r, const DwarfUnit *u, DwarfCursor c, Buf *out, uint32_t depth,
+static bool change(const Adjuster *r, const DwarfUnit *u, DwarfCursor c, Buf *out, uint32_t depth,
                    bool *lost) {
     while (c.at < c.end) {
         uint8_t op = dwarf_u8(&c);
@@ -97,8 +97,8 @@ static bool change(const Rewriter *r, const DwarfUnit *u, DwarfCursor c, Buf *ou
     return !c.failed;
 }
 
-void rewrite_expression(Rewriter *r, const DwarfUnit *u, RewriteKind kind, Buf *out, uint32_t at,
-                        uint32_t length) {
+void adjust_expression(Adjuster *r, const DwarfUnit *u, AdjustKind kind, Buf *out, uint32_t at,
+                       uint32_t length) {
     const uint8_t *from = out->data + at;
     DwarfCursor c = {.start = from, .at = from, .end = from + length};
     bool lost = false;
@@ -106,5 +106,5 @@ void rewrite_expression(Rewriter *r, const DwarfUnit *u, RewriteKind kind, Buf *
         return;
     memset(out->data + at, OP_NOP, length);
     if (!lost)
-        rewrite_problem(r, kind, at, "an expression has an operation that is not known");
+        adjust_problem(r, kind, at, "an expression has an operation that is not known");
 }

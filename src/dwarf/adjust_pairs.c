@@ -1,16 +1,16 @@
 /*
- * dwarf/rewrite_pairs.c - tables of addresses that are changed in place: .debug_ranges and
+ * dwarf/adjust_pairs.c - tables of addresses that are changed in place: .debug_ranges and
  * .debug_loc (up to version 4), .debug_addr, .debug_aranges; and the offsets in .debug_macro.
  */
-#include "dwarf/rewrite_parts.h"
+#include "dwarf/adjust_parts.h"
 
 /* ---- lists ---- */
 
 /* A list that is being changed. */
 typedef struct PairList {
-    Rewriter *r;
+    Adjuster *r;
     const DwarfUnit *u;
-    RewriteKind kind;
+    AdjustKind kind;
     uint64_t base, new_base; /* what its addresses count from */
     DwarfCursor c;
     Buf *out;
@@ -24,8 +24,8 @@ static void put_pair(PairList *l, uint32_t at, uint64_t start, uint64_t end) {
     uint8_t size = l->u->address_size;
     if (!start && !end) /* would end the list; an empty range as well */
         start = end = 1;
-    rewrite_number(l->out, at, size, start);
-    rewrite_number(l->out, at + size, size, end);
+    adjust_number(l->out, at, size, start);
+    adjust_number(l->out, at + size, size, end);
 }
 
 /* Copies the expression behind a pair, and changes it. */
@@ -36,7 +36,7 @@ static void change_expression(PairList *l) {
     if (l->c.failed)
         return;
     memcpy(l->out->data + at, from, length);
-    rewrite_expression(l->r, l->u, l->kind, l->out, at, length);
+    adjust_expression(l->r, l->u, l->kind, l->out, at, length);
 }
 
 /* One entry; false at the end of the list. */
@@ -50,7 +50,7 @@ static bool change_pair(PairList *l) {
     if (start == ones) {
         l->base = end;
         l->new_base = dwarf_moved(l->r->moves, end);
-        rewrite_number(l->out, at + size, size, l->new_base);
+        adjust_number(l->out, at + size, size, l->new_base);
         return true;
     }
     if (start != ones - 1 && !dwarf_is_removed(l->u, l->base)) {
@@ -58,15 +58,15 @@ static bool change_pair(PairList *l) {
         put_pair(l, at, dwarf_moved(m, (l->base + start) & ones) - l->new_base,
                  dwarf_moved(m, (l->base + end) & ones) - l->new_base);
     }
-    if (l->kind == REWRITE_LOC)
+    if (l->kind == ADJUST_LOC)
         change_expression(l);
     return true;
 }
 
 /* Changes the list up to its end, as far as the budget goes. */
-static bool change_list(Rewriter *r, const ListRef *ref, RewriteKind kind, Buf *out) {
+static bool change_list(Adjuster *r, const ListRef *ref, AdjustKind kind, Buf *out) {
     const DwarfUnit *u = &r->d->units.at[ref->unit];
-    Str content = rewrite_content(r, kind);
+    Str content = adjust_content(r, kind);
     PairList l = {r,
                   u,
                   kind,
@@ -77,20 +77,20 @@ static bool change_list(Rewriter *r, const ListRef *ref, RewriteKind kind, Buf *
     for (uint32_t before = ref->target; change_pair(&l); before = dwarf_tell(&l.c)) {
         uint32_t used = dwarf_tell(&l.c) - before;
         if (used > r->list_budget)
-            return rewrite_problem(r, kind, ref->target, "lists overlap");
+            return adjust_problem(r, kind, ref->target, "lists overlap");
         r->list_budget -= used;
     }
-    return !l.c.failed || rewrite_problem(r, kind, ref->target, "a list is cut off");
+    return !l.c.failed || adjust_problem(r, kind, ref->target, "a list is cut off");
 }
 
 /* Ends a list at its beginning. */
-static void empty_list(const Rewriter *r, const ListRef *ref, Buf *out) {
+static void empty_list(const Adjuster *r, const ListRef *ref, Buf *out) {
     uint32_t bytes = 2u * r->d->units.at[ref->unit].address_size;
     if (ref->target <= out->len && out->len - ref->target >= bytes)
         memset(out->data + ref->target, 0, bytes);
 }
 
-void rewrite_pairs(Rewriter *r, uint32_t refs, RewriteKind kind) {
+void adjust_pairs(Adjuster *r, uint32_t refs, AdjustKind kind) {
     ListRefs *lists = &r->lists[refs][false];
     DwarfSection *s = r->sections[kind];
     if (!s)
@@ -98,12 +98,12 @@ void rewrite_pairs(Rewriter *r, uint32_t refs, RewriteKind kind) {
     buf_bytes(&s->changed, s->content.ptr, s->content.len);
     s->fate = DWARF_CHANGED;
     r->list_budget = 2 * (uint64_t)s->content.len;
-    rewrite_sort_refs(lists);
+    adjust_sort_refs(lists);
     for (uint32_t i = 0; i < lists->len;) {
         bool same_base;
-        uint32_t next = rewrite_same_list(r, lists, i, &same_base);
+        uint32_t next = adjust_same_list(r, lists, i, &same_base);
         if (!same_base)
-            rewrite_problem(r, kind, lists->at[i].target, "units share a list");
+            adjust_problem(r, kind, lists->at[i].target, "units share a list");
         if (!same_base || !change_list(r, &lists->at[i], kind, &s->changed))
             empty_list(r, &lists->at[i], &s->changed);
         i = next;
@@ -112,8 +112,8 @@ void rewrite_pairs(Rewriter *r, uint32_t refs, RewriteKind kind) {
 
 /* ---- .debug_addr ---- */
 
-void rewrite_addresses(Rewriter *r) {
-    DwarfSection *s = r->sections[REWRITE_ADDR];
+void adjust_addresses(Adjuster *r) {
+    DwarfSection *s = r->sections[ADJUST_ADDR];
     if (!s)
         return;
     buf_bytes(&s->changed, s->content.ptr, s->content.len);
@@ -125,25 +125,25 @@ void rewrite_addresses(Rewriter *r) {
         DwarfCursor c = dwarf_cursor(s->content, at, s->content.len);
         uint64_t address = dwarf_number(&c, size);
         if (!c.failed)
-            rewrite_number(&s->changed, at, size,
-                           use & AS_CODE ? dwarf_moved(r->moves, address)
-                                         : dwarf_moved_return(r->moves, address));
+            adjust_number(&s->changed, at, size,
+                          use & AS_CODE ? dwarf_moved(r->moves, address)
+                                        : dwarf_moved_return(r->moves, address));
     }
 }
 
 /* ---- .debug_aranges ---- */
 
 /* One table of a unit's ranges. */
-static bool change_aranges(Rewriter *r, DwarfCursor *c, Buf *out) {
+static bool change_aranges(Adjuster *r, DwarfCursor *c, Buf *out) {
     uint32_t start = dwarf_tell(c);
     uint8_t offset_size;
     if (!dwarf_unit_length(c, &offset_size))
-        return rewrite_problem(r, REWRITE_ARANGES, start, "a table is longer than the section");
+        return adjust_problem(r, ADJUST_ARANGES, start, "a table is longer than the section");
     uint16_t version = dwarf_u16(c);
     dwarf_skip(c, offset_size);
     uint8_t size = dwarf_u8(c), selectors = dwarf_u8(c);
     if (c->failed || version != 2 || (size != 4 && size != 8) || selectors)
-        return rewrite_problem(r, REWRITE_ARANGES, start, "the header of a table is malformed");
+        return adjust_problem(r, ADJUST_ARANGES, start, "the header of a table is malformed");
     while ((dwarf_tell(c) - start) % (2u * size))
         dwarf_u8(c);
     while (c->at < c->end) {
@@ -155,14 +155,14 @@ static bool change_aranges(Rewriter *r, DwarfCursor *c, Buf *out) {
         if (!low || low >= ones - 1)
             continue;
         uint64_t new = dwarf_moved(r->moves, low);
-        rewrite_number(out, at, size, new);
-        rewrite_number(out, at + size, size, dwarf_moved(r->moves, (low + length) & ones) - new);
+        adjust_number(out, at, size, new);
+        adjust_number(out, at + size, size, dwarf_moved(r->moves, (low + length) & ones) - new);
     }
     return true;
 }
 
-void rewrite_aranges(Rewriter *r) {
-    DwarfSection *s = r->sections[REWRITE_ARANGES];
+void adjust_aranges(Adjuster *r) {
+    DwarfSection *s = r->sections[ADJUST_ARANGES];
     if (!s)
         return;
     buf_bytes(&s->changed, s->content.ptr, s->content.len);
@@ -205,27 +205,27 @@ static bool skip_macro(DwarfCursor *c, uint8_t kind, uint8_t offset_size) {
 }
 
 /* The macros of a unit: its header may say where the lines are. */
-static bool change_macros(Rewriter *r, DwarfCursor *c, Buf *out) {
+static bool change_macros(Adjuster *r, DwarfCursor *c, Buf *out) {
     uint32_t start = dwarf_tell(c);
     uint16_t version = dwarf_u16(c);
     uint8_t flags = dwarf_u8(c), offset_size = flags & MACRO_WIDE ? 8 : 4, kind;
     if (c->failed || version < 4 || version > 5 || flags & MACRO_OPCODES)
-        return rewrite_problem(r, REWRITE_MACRO, start, "the header of macros is malformed");
+        return adjust_problem(r, ADJUST_MACRO, start, "the header of macros is malformed");
     if (flags & MACRO_LINES) {
         uint32_t at = dwarf_tell(c);
         uint64_t lines = dwarf_number(c, offset_size);
         uint32_t from = lines < UINT32_MAX ? (uint32_t)lines : UINT32_MAX;
         if (!c->failed)
-            rewrite_number(out, at, offset_size, rewrite_moved_part(&r->lines, from));
+            adjust_number(out, at, offset_size, adjust_moved_part(&r->lines, from));
     }
     while ((kind = dwarf_u8(c)) != 0)
         if (!skip_macro(c, kind, offset_size))
-            return rewrite_problem(r, REWRITE_MACRO, start, "an entry of macros is not known");
-    return !c->failed || rewrite_problem(r, REWRITE_MACRO, start, "macros are cut off");
+            return adjust_problem(r, ADJUST_MACRO, start, "an entry of macros is not known");
+    return !c->failed || adjust_problem(r, ADJUST_MACRO, start, "macros are cut off");
 }
 
-void rewrite_macros(Rewriter *r) {
-    DwarfSection *s = r->sections[REWRITE_MACRO];
+void adjust_macros(Adjuster *r) {
+    DwarfSection *s = r->sections[ADJUST_MACRO];
     if (!s)
         return;
     buf_bytes(&s->changed, s->content.ptr, s->content.len);

@@ -1,5 +1,5 @@
 /*
- * tests/fuzz/fuzz_dwarf_rewrite.c - libFuzzer target for DWARF of moved code. The input is a
+ * tests/fuzz/fuzz_dwarf_adjust.c - libFuzzer target for DWARF of moved code. The input is a
  * module, of which only the sections are looked for. Its bodies move in a way that depends on their
  * bytes: some of them stay together, some get code between them, some are replaced. What is written
  * must not be larger than sections and moves explain, says the same when it is written again, and
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "bodies.h"
-#include "dwarf/rewrite.h"
+#include "dwarf/adjust.h"
 #include "locations/section.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -108,9 +108,9 @@ static void check_order(const DwarfMoves *m) {
     }
 }
 
-static void rewrite(Input *in) {
-    DwarfRewritten done;
-    bool ok = dwarf_rewrite(in->sections, in->nsections, &in->moves, &done);
+static void adjust(Input *in) {
+    DwarfAdjusted done;
+    bool ok = dwarf_adjust(in->sections, in->nsections, &in->moves, &done);
     size_t most = 64 + (size_t)in->moves.nruns * 4 * ROW_MAX, all = 0;
     if (!ok && !done.problem.what)
         abort();
@@ -131,7 +131,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     move_code(in, n, code.len ? (uint8_t)code.ptr[code.len / 2] : 1);
     check_order(&in->moves);
     section_each(module, add_section, in);
-    rewrite(in);
+    adjust(in);
     read_back(in);
     for (uint32_t i = 0; i < in->nsections; i++)
         buf_free(&in->sections[i].changed);

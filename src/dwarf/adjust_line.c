@@ -1,5 +1,5 @@
 /*
- * dwarf/rewrite_line.c - line programs for moved code.
+ * dwarf/adjust_line.c - line programs for moved code.
  *
  * A row that was at an instruction is where the instruction is now. Where code was inserted, a row
  * says line 0, and behind it one says the line again, which is no statement: a debugger does not
@@ -8,7 +8,7 @@
  */
 #include <assert.h>
 
-#include "dwarf/rewrite_parts.h"
+#include "dwarf/adjust_parts.h"
 
 /* Opcodes up to this one must be the standard's. */
 enum { OPCODES_MIN = LNS_FIXED_ADVANCE_PC + 1 };
@@ -206,7 +206,7 @@ static void sort_rows(DwarfRows *rows, uint64_t end) {
 }
 
 /* Writes the sequence that the machine has run. */
-static void put_sequence(Rewriter *r, const DwarfMachine *machine, uint32_t program, Buf *out) {
+static void put_sequence(Adjuster *r, const DwarfMachine *machine, uint32_t program, Buf *out) {
     const DwarfMoves *m = r->moves;
     const DwarfLines *l = machine->l;
     uint32_t code_end = m->nbodies ? m->from[m->nbodies - 1].end : 0;
@@ -238,37 +238,37 @@ static void put_sequence(Rewriter *r, const DwarfMachine *machine, uint32_t prog
 /* ---- programs ---- */
 
 /* The sequences of a program; none if it does what sequences cannot say. */
-static void put_program(Rewriter *r, const DwarfLines *l, Buf *out) {
+static void put_program(Adjuster *r, const DwarfLines *l, Buf *out) {
     DwarfMachine m = dwarf_machine(r->d, l, l->program, &r->rows);
     size_t begin = out->len;
     r->rows.len = 0;
     if (l->opcode_base < OPCODES_MIN) {
-        rewrite_problem(r, REWRITE_LINE, l->start, "a line program lacks standard instructions");
+        adjust_problem(r, ADJUST_LINE, l->start, "a line program lacks standard instructions");
         return;
     }
     for (uint32_t program = l->program; dwarf_run_sequence(&m) && !m.defines;
          program = dwarf_tell(&m.c), r->rows.len = 0)
         put_sequence(r, &m, program, out);
     if (m.defines) {
-        rewrite_problem(r, REWRITE_LINE, l->program, "a line program adds files to its table");
+        adjust_problem(r, ADJUST_LINE, l->program, "a line program adds files to its table");
         out->len = begin;
     } else if (m.c.failed) {
-        rewrite_problem(r, REWRITE_LINE, l->program, "a line program is cut off");
+        adjust_problem(r, ADJUST_LINE, l->program, "a line program is cut off");
     }
 }
 
 /* One header and its program; false if the rest of the section cannot be read. */
-static bool put_lines(Rewriter *r, DwarfCursor *c, Buf *out) {
+static bool put_lines(Adjuster *r, DwarfCursor *c, Buf *out) {
     Dwarf *d = r->d;
     uint32_t start = dwarf_tell(c), at = (uint32_t)out->len;
     DwarfLines l = {.start = start, .unit = NONE};
     if (!dwarf_unit_length(c, &l.offset_size))
-        return rewrite_problem(r, REWRITE_LINE, start, "lines are longer than the section");
+        return adjust_problem(r, ADJUST_LINE, start, "lines are longer than the section");
     l.end = (uint32_t)(c->end - c->start);
     l.address_size = d->units.len ? d->units.at[0].address_size : 4;
     DwarfCursor header = *c;
     if (!dwarf_line_header(d, &l, &header) || l.program < l.tables) {
-        rewrite_problem(r, REWRITE_LINE, start, "the header of lines is malformed");
+        adjust_problem(r, ADJUST_LINE, start, "the header of lines is malformed");
         return true;
     }
     vec_push(&r->lines, ((Moved){start, at}));
@@ -278,12 +278,12 @@ static bool put_lines(Rewriter *r, DwarfCursor *c, Buf *out) {
     out->data[min_length] = 1;
     put_program(r, &l, out);
     uint32_t field = l.offset_size == 8 ? 4 : 0, behind = l.offset_size == 8 ? 12 : 4;
-    rewrite_number(out, at + field, l.offset_size, out->len - at - behind);
+    adjust_number(out, at + field, l.offset_size, out->len - at - behind);
     return true;
 }
 
-void rewrite_lines(Rewriter *r) {
-    DwarfSection *s = r->sections[REWRITE_LINE];
+void adjust_lines(Adjuster *r) {
+    DwarfSection *s = r->sections[ADJUST_LINE];
     if (!s)
         return;
     r->line_budget = 4 * (uint64_t)r->moves->nruns + s->content.len;

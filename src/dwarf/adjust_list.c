@@ -1,8 +1,8 @@
 /*
- * dwarf/rewrite_list.c - .debug_rnglists and .debug_loclists, written anew: each list that an entry
+ * dwarf/adjust_list.c - .debug_rnglists and .debug_loclists, written anew: each list that an entry
  * refers to, in the order and the kinds of entries that there were.
  */
-#include "dwarf/rewrite_parts.h"
+#include "dwarf/adjust_parts.h"
 
 /* Kinds of entries; those of .debug_rnglists, to which .debug_loclists adds a default before
  * base_address. */
@@ -22,9 +22,9 @@ enum {
 
 /* A list that is being written. */
 typedef struct List {
-    Rewriter *r;
+    Adjuster *r;
     const DwarfUnit *u;
-    RewriteKind kind;
+    AdjustKind kind;
     uint64_t base; /* what offsets count from, the old address */
     DwarfCursor c;
     Buf *out;
@@ -35,7 +35,7 @@ static uint8_t kind_of(const List *l, uint8_t code) {
         LIST_END,     LIST_BASE_ADDRESSX, LIST_STARTX_ENDX, LIST_STARTX_LENGTH, LIST_OFFSET_PAIR,
         LIST_DEFAULT, LIST_BASE_ADDRESS,  LIST_START_END,   LIST_START_LENGTH,  LIST_VIEWS,
     };
-    if (l->kind == REWRITE_RNGLISTS)
+    if (l->kind == ADJUST_RNGLISTS)
         return code <= LIST_START_LENGTH ? code : LIST_UNKNOWN;
     return code < sizeof of_locations ? of_locations[code] : LIST_UNKNOWN;
 }
@@ -56,7 +56,7 @@ static uint64_t copy_index(List *l) {
     uint64_t index = dwarf_uleb(&l->c), address = 0;
     DwarfValue v = {.class = CLASS_ADDRESS_INDEX, .number = index};
     buf_uleb(l->out, index);
-    rewrite_use_address(l->r, l->u, index, AS_CODE);
+    adjust_use_address(l->r, l->u, index, AS_CODE);
     return dwarf_address(l->r->d, l->u, v, &address) ? address : UINT64_MAX;
 }
 
@@ -82,7 +82,7 @@ static void copy_expression(List *l) {
     buf_uleb(l->out, length);
     uint32_t at = (uint32_t)l->out->len;
     buf_bytes(l->out, from, length);
-    rewrite_expression(l->r, l->u, l->kind, l->out, at, (uint32_t)length);
+    adjust_expression(l->r, l->u, l->kind, l->out, at, (uint32_t)length);
 }
 
 /* One entry; false at the end of the list, which is not written, and at damage. */
@@ -127,15 +127,15 @@ static bool put_entry(List *l) {
     case LIST_DEFAULT: break;
     default: dwarf_fail_read(&l->c); return false;
     }
-    if (l->kind == REWRITE_LOCLISTS)
+    if (l->kind == ADJUST_LOCLISTS)
         copy_expression(l);
     return !l->c.failed;
 }
 
 /* Appends a list up to its end; an empty one if it cannot be read. */
-static void put_list(Rewriter *r, const ListRef *ref, RewriteKind kind, Buf *out) {
+static void put_list(Adjuster *r, const ListRef *ref, AdjustKind kind, Buf *out) {
     const DwarfUnit *u = &r->d->units.at[ref->unit];
-    Str content = rewrite_content(r, kind);
+    Str content = adjust_content(r, kind);
     List l = {r, u, kind, u->low_pc, dwarf_cursor(content, ref->target, content.len), out};
     size_t begin = out->len;
     bool fits = true;
@@ -146,7 +146,7 @@ static void put_list(Rewriter *r, const ListRef *ref, RewriteKind kind, Buf *out
     }
     if (l.c.failed || !fits) {
         out->len = begin;
-        rewrite_problem(r, kind, ref->target, fits ? "a list cannot be read" : "lists overlap");
+        adjust_problem(r, kind, ref->target, fits ? "a list cannot be read" : "lists overlap");
     }
     buf_u8(out, LIST_END);
 }
@@ -161,11 +161,11 @@ typedef struct Part {
     uint32_t at; /* where it begins now */
 } Part;
 
-static bool read_part(Rewriter *r, RewriteKind kind, uint32_t start, Part *p) {
-    Str content = rewrite_content(r, kind);
+static bool read_part(Adjuster *r, AdjustKind kind, uint32_t start, Part *p) {
+    Str content = adjust_content(r, kind);
     DwarfCursor c = dwarf_cursor(content, start, content.len);
     if (!dwarf_unit_length(&c, &p->offset_size))
-        return rewrite_problem(r, kind, start, "lists are longer than the section");
+        return adjust_problem(r, kind, start, "lists are longer than the section");
     p->start = start;
     p->end = (uint32_t)(c.end - c.start);
     uint16_t version = dwarf_u16(&c);
@@ -174,25 +174,25 @@ static bool read_part(Rewriter *r, RewriteKind kind, uint32_t start, Part *p) {
     p->table = dwarf_tell(&c);
     if (c.failed || version != 5 || (size != 4 && size != 8) || selectors ||
         p->count > (p->end - p->table) / p->offset_size)
-        return rewrite_problem(r, kind, start, "the header of lists is malformed");
+        return adjust_problem(r, kind, start, "the header of lists is malformed");
     return true;
 }
 
 /* The lists of the part, whose new places are added to `moved`. */
-static uint32_t put_lists(Rewriter *r, const Part *p, uint32_t refs, RewriteKind kind, uint32_t i,
+static uint32_t put_lists(Adjuster *r, const Part *p, uint32_t refs, AdjustKind kind, uint32_t i,
                           MovedParts *moved) {
     const ListRefs *lists = &r->lists[refs][true];
     Buf *out = &r->sections[kind]->changed;
     while (i < lists->len && lists->at[i].target < p->end) {
         bool same_base;
-        uint32_t next = rewrite_same_list(r, lists, i, &same_base);
+        uint32_t next = adjust_same_list(r, lists, i, &same_base);
         vec_push(moved, ((Moved){lists->at[i].target, (uint32_t)out->len}));
         if (same_base)
             put_list(r, &lists->at[i], kind, out);
         else
             buf_u8(out, LIST_END);
         if (!same_base)
-            rewrite_problem(r, kind, lists->at[i].target, "units share a list");
+            adjust_problem(r, kind, lists->at[i].target, "units share a list");
         i = next;
     }
     return i;
@@ -205,19 +205,19 @@ static void put_table(const Part *p, Str content, const MovedParts *moved, Buf *
     for (uint32_t i = 0; i < p->count; i++) {
         uint64_t target = p->table + dwarf_number(&c, p->offset_size);
         uint32_t from = target < UINT32_MAX ? (uint32_t)target : UINT32_MAX;
-        uint32_t to = rewrite_moved_part(moved, from);
+        uint32_t to = adjust_moved_part(moved, from);
         if (to == UINT32_MAX && none == UINT32_MAX) {
             none = (uint32_t)out->len;
             buf_u8(out, LIST_END);
         }
-        rewrite_number(out, table + i * p->offset_size, p->offset_size,
-                       (to == UINT32_MAX ? none : to) - table);
+        adjust_number(out, table + i * p->offset_size, p->offset_size,
+                      (to == UINT32_MAX ? none : to) - table);
     }
 }
 
-static uint32_t put_part(Rewriter *r, Part *p, uint32_t refs, RewriteKind kind, uint32_t i,
+static uint32_t put_part(Adjuster *r, Part *p, uint32_t refs, AdjustKind kind, uint32_t i,
                          MovedParts *moved) {
-    Str content = rewrite_content(r, kind);
+    Str content = adjust_content(r, kind);
     Buf *out = &r->sections[kind]->changed;
     p->at = (uint32_t)out->len;
     vec_push(&r->contributions[refs], ((Moved){p->start, p->at}));
@@ -226,7 +226,7 @@ static uint32_t put_part(Rewriter *r, Part *p, uint32_t refs, RewriteKind kind, 
     i = put_lists(r, p, refs, kind, i, moved);
     put_table(p, content, moved, out);
     uint32_t field = p->offset_size == 8 ? 4 : 0, behind = field + p->offset_size;
-    rewrite_number(out, p->at + field, p->offset_size, out->len - p->at - behind);
+    adjust_number(out, p->at + field, p->offset_size, out->len - p->at - behind);
     return i;
 }
 
@@ -248,30 +248,30 @@ static uint64_t moved_table(const MovedParts *parts, uint32_t from, uint32_t end
 }
 
 /* Entries refer to the lists where they are now; to none if there is no such list. */
-static void fix_entries(Rewriter *r, uint32_t refs, RewriteKind kind, const MovedParts *moved) {
-    Buf *info = &r->sections[REWRITE_INFO]->changed;
+static void fix_entries(Adjuster *r, uint32_t refs, AdjustKind kind, const MovedParts *moved) {
+    Buf *info = &r->sections[ADJUST_INFO]->changed;
     uint32_t end = (uint32_t)r->sections[kind]->changed.len;
     for (uint32_t i = 0; i < r->lists[refs][true].len; i++) {
         const ListRef *ref = &r->lists[refs][true].at[i];
-        uint32_t to = rewrite_moved_part(moved, ref->target);
+        uint32_t to = adjust_moved_part(moved, ref->target);
         if (ref->size)
-            rewrite_number(info, ref->at, ref->size, to == UINT32_MAX ? end : to);
+            adjust_number(info, ref->at, ref->size, to == UINT32_MAX ? end : to);
     }
     for (uint32_t i = 0; i < r->bases[refs].len; i++) {
         const OffsetRef *base = &r->bases[refs].at[i];
-        rewrite_number(info, base->at, base->size,
-                       moved_table(&r->contributions[refs], base->target, end));
+        adjust_number(info, base->at, base->size,
+                      moved_table(&r->contributions[refs], base->target, end));
     }
 }
 
-void rewrite_lists(Rewriter *r, uint32_t refs, RewriteKind kind) {
+void adjust_lists(Adjuster *r, uint32_t refs, AdjustKind kind) {
     DwarfSection *s = r->sections[kind];
     MovedParts moved = {0};
     Part p;
     if (!s)
         return;
     r->list_budget = 2 * (uint64_t)s->content.len;
-    rewrite_sort_refs(&r->lists[refs][true]);
+    adjust_sort_refs(&r->lists[refs][true]);
     for (uint32_t at = 0, i = 0; at < s->content.len && read_part(r, kind, at, &p); at = p.end)
         i = put_part(r, &p, refs, kind, i, &moved);
     fix_entries(r, refs, kind, &moved);

@@ -1,8 +1,8 @@
 /*
- * dwarf/rewrite_info.c - the entries of .debug_info, changed in place: addresses, offsets in
+ * dwarf/adjust_info.c - the entries of .debug_info, changed in place: addresses, offsets in
  * sections whose parts move, and expressions.
  */
-#include "dwarf/rewrite_parts.h"
+#include "dwarf/adjust_parts.h"
 
 enum {
     DW_AT_LOCATION = 0x02,
@@ -75,11 +75,11 @@ static Task task_of(const DwarfSpec *s) {
 
 /* An entry that is being changed. */
 typedef struct Entry {
-    Rewriter *r;
+    Adjuster *r;
     Dwarf *d;
     const DwarfUnit *u;
     uint32_t unit;
-    RewriteKind kind;
+    AdjustKind kind;
     Buf *out;
     DwarfValue low, high; /* of low_pc, and of a number that counts from it */
     uint32_t lengths;     /* how many of these there are */
@@ -106,11 +106,11 @@ static uint8_t bytes_of(const DwarfUnit *u, DwarfFormInfo form) {
 
 static void change_address(Entry *e, DwarfValue v, DwarfFormInfo form, uint32_t at, bool returns) {
     if (v.class == CLASS_ADDRESS_INDEX)
-        rewrite_use_address(e->r, e->u, v.number, returns ? AS_RETURN : AS_CODE);
+        adjust_use_address(e->r, e->u, v.number, returns ? AS_RETURN : AS_CODE);
     else if (v.class == CLASS_ADDRESS)
-        rewrite_number(e->out, at, bytes_of(e->u, form),
-                       returns ? dwarf_moved_return(e->r->moves, v.number)
-                               : dwarf_moved(e->r->moves, v.number));
+        adjust_number(e->out, at, bytes_of(e->u, form),
+                      returns ? dwarf_moved_return(e->r->moves, v.number)
+                              : dwarf_moved(e->r->moves, v.number));
 }
 
 /* A number that counts from low_pc. False if its form has no room for the new one. */
@@ -127,7 +127,7 @@ static bool change_length(Entry *e, DwarfValue v, DwarfFormInfo form, uint32_t a
     if (form.encoding == ENCODED_IMPLICIT || form.encoding == ENCODED_SLEB)
         return new == v.number;
     if (form.encoding != ENCODED_ULEB)
-        return rewrite_number(e->out, at, bytes_of(e->u, form), new);
+        return adjust_number(e->out, at, bytes_of(e->u, form), new);
     if (uleb_size(new) > end - at)
         return false;
     for (; at < end; at++, new >>= 7)
@@ -138,14 +138,13 @@ static bool change_length(Entry *e, DwarfValue v, DwarfFormInfo form, uint32_t a
 /* Notes a reference to a list. */
 static void note_list(Entry *e, uint32_t refs, DwarfValue v, DwarfFormInfo form, uint32_t at) {
     const DwarfUnit *u = e->u;
-    if (e->kind == REWRITE_TYPES) /* types have no code */
+    if (e->kind == ADJUST_TYPES) /* types have no code */
         return;
     bool new = u->version >= 5, index = v.class != CLASS_CONSTANT;
     uint64_t target = v.number;
     if (index) {
         uint64_t base = refs == REF_RANGES ? u->rnglists_base : u->loclists_base;
-        Str section =
-            rewrite_content(e->r, refs == REF_RANGES ? REWRITE_RNGLISTS : REWRITE_LOCLISTS);
+        Str section = adjust_content(e->r, refs == REF_RANGES ? ADJUST_RNGLISTS : ADJUST_LOCLISTS);
         if (base > section.len || v.number > section.len)
             return;
         uint64_t entry = base + v.number * u->offset_size;
@@ -162,9 +161,9 @@ static void note_list(Entry *e, uint32_t refs, DwarfValue v, DwarfFormInfo form,
 }
 
 static void change_expression(Entry *e, DwarfValue v) {
-    uint32_t at = (uint32_t)(v.string.ptr - rewrite_content(e->r, e->kind).ptr);
+    uint32_t at = (uint32_t)(v.string.ptr - adjust_content(e->r, e->kind).ptr);
     if (v.string.len)
-        rewrite_expression(e->r, e->u, e->kind, e->out, at, v.string.len);
+        adjust_expression(e->r, e->u, e->kind, e->out, at, v.string.len);
 }
 
 static void change_place(Entry *e, DwarfValue v, DwarfFormInfo form, uint32_t at) {
@@ -208,8 +207,8 @@ static bool change_attribute(Entry *e, const DwarfSpec *s, DwarfValue v, uint32_
     case TASK_LINES:
         if (is_offset(e->u, form)) {
             uint32_t lines = v.number < UINT32_MAX ? (uint32_t)v.number : UINT32_MAX;
-            return rewrite_number(e->out, at, bytes_of(e->u, form),
-                                  rewrite_moved_part(&e->r->lines, lines));
+            return adjust_number(e->out, at, bytes_of(e->u, form),
+                                 adjust_moved_part(&e->r->lines, lines));
         }
         return true;
     case TASK_RANGES_BASE:
@@ -273,23 +272,22 @@ static bool change_unit(Entry *e) {
         if (a && !has_tasks(e->d, u, a))
             dwarf_skip_entry(e->d, u, a, &c);
         else if (a && !change_entry(e, a, &c))
-            return rewrite_problem(e->r, e->kind, at, "an entry cannot be changed");
+            return adjust_problem(e->r, e->kind, at, "an entry cannot be changed");
     }
-    return !c.failed || rewrite_problem(e->r, e->kind, u->start, "the entries are malformed");
+    return !c.failed || adjust_problem(e->r, e->kind, u->start, "the entries are malformed");
 }
 
-bool rewrite_entries(Rewriter *r, Dwarf *d, RewriteKind kind) {
+bool adjust_entries(Adjuster *r, Dwarf *d, AdjustKind kind) {
     DwarfSection *s = r->sections[kind];
     uint32_t end = d->units.len ? vec_last(&d->units).end : 0;
     if (end != s->content.len)
-        return rewrite_problem(r, kind, end, "the header of a unit cannot be read");
+        return adjust_problem(r, kind, end, "the header of a unit cannot be read");
     buf_bytes(&s->changed, s->content.ptr, s->content.len);
     for (uint32_t i = 0; i < d->units.len; i++) {
         Entry e = {
             .r = r, .d = d, .u = &d->units.at[i], .unit = i, .kind = kind, .out = &s->changed};
         if (e.u->abbrevs == NONE)
-            return rewrite_problem(r, kind, e.u->start,
-                                   "the abbreviations of a unit are malformed");
+            return adjust_problem(r, kind, e.u->start, "the abbreviations of a unit are malformed");
         if (!change_unit(&e))
             return false;
     }

@@ -1,5 +1,5 @@
 /*
- * dwarf/rewrite.h - DWARF of versions 2 to 5 for a program whose code was moved.
+ * dwarf/adjust.h - DWARF of versions 2 to 5 for a program whose code was moved.
  *
  * Sections keep their sizes where that is possible: .debug_info, .debug_addr, .debug_ranges,
  * .debug_loc and .debug_aranges are changed in place, so that what refers to entries stays true.
@@ -10,8 +10,8 @@
  * Like the reader, it takes data that nobody has checked, and ends in time and memory that are
  * linear in its size and that of the moves.
  */
-#ifndef WHAMMC_DWARF_REWRITE_H
-#define WHAMMC_DWARF_REWRITE_H
+#ifndef WHAMMC_DWARF_ADJUST_H
+#define WHAMMC_DWARF_ADJUST_H
 
 #include "dwarf/dwarf_moves.h"
 
@@ -29,13 +29,12 @@ typedef struct DwarfSection {
 } DwarfSection;
 
 /* What became of them besides. */
-typedef struct DwarfRewritten {
+typedef struct DwarfAdjusted {
     DwarfProblem problem; /* the first thing that could not be adjusted, if there is one */
     bool split;           /* a part was in separate files, which units do not name any more */
-} DwarfRewritten;
+} DwarfAdjusted;
 
 /* Sets fates. False if nothing is left, and `problem` says why. */
-bool dwarf_rewrite(DwarfSection *sections, uint32_t n, const DwarfMoves *moves,
-                   DwarfRewritten *done);
+bool dwarf_adjust(DwarfSection *sections, uint32_t n, const DwarfMoves *moves, DwarfAdjusted *done);
 
 #endif

@@ -1,30 +1,30 @@
 /*
- * dwarf/rewrite_parts.h - what the files share that write DWARF for moved code.
+ * dwarf/adjust_parts.h - what the files share that write DWARF for moved code.
  *
- * rewrite.c sets out and gathers, rewrite_info.c changes entries, rewrite_line.c writes line
- * programs, rewrite_pairs.c the lists of versions up to 4 and other tables of addresses,
- * rewrite_list.c the lists of version 5, rewrite_expression.c expressions.
+ * adjust.c sets out and gathers, adjust_info.c changes entries, adjust_line.c writes line
+ * programs, adjust_pairs.c the lists of versions up to 4 and other tables of addresses,
+ * adjust_list.c the lists of version 5, adjust_expression.c expressions.
  */
-#ifndef WHAMMC_DWARF_REWRITE_PARTS_H
-#define WHAMMC_DWARF_REWRITE_PARTS_H
+#ifndef WHAMMC_DWARF_ADJUST_PARTS_H
+#define WHAMMC_DWARF_ADJUST_PARTS_H
 
 #include "dwarf/dwarf_parts.h"
-#include "dwarf/rewrite.h"
+#include "dwarf/adjust.h"
 
 /* The sections that change. */
-typedef enum RewriteKind {
-    REWRITE_INFO,
-    REWRITE_TYPES,
-    REWRITE_LINE,
-    REWRITE_ADDR,
-    REWRITE_RANGES,
-    REWRITE_LOC,
-    REWRITE_RNGLISTS,
-    REWRITE_LOCLISTS,
-    REWRITE_ARANGES,
-    REWRITE_MACRO,
-    REWRITE_COUNT,
-} RewriteKind;
+typedef enum AdjustKind {
+    ADJUST_INFO,
+    ADJUST_TYPES,
+    ADJUST_LINE,
+    ADJUST_ADDR,
+    ADJUST_RANGES,
+    ADJUST_LOC,
+    ADJUST_RNGLISTS,
+    ADJUST_LOCLISTS,
+    ADJUST_ARANGES,
+    ADJUST_MACRO,
+    ADJUST_COUNT,
+} AdjustKind;
 
 /* An entry refers to a list. */
 typedef struct ListRef {
@@ -47,11 +47,11 @@ typedef struct OffsetRef {
     uint8_t size;
 } OffsetRef;
 
-typedef struct Rewriter {
+typedef struct Adjuster {
     Dwarf *d; /* for .debug_info; its lines are not read */
     const DwarfMoves *moves;
-    DwarfRewritten *done;
-    DwarfSection *sections[REWRITE_COUNT]; /* NULL = there is none */
+    DwarfAdjusted *done;
+    DwarfSection *sections[ADJUST_COUNT]; /* NULL = there is none */
 
     MovedParts lines;            /* headers in .debug_line */
     ListRefs lists[2][2];        /* [REF_...][the unit has version 5] */
@@ -60,53 +60,53 @@ typedef struct Rewriter {
     uint8_t *addresses;          /* by byte of .debug_addr: AS_... for an address */
     uint64_t line_budget, list_budget;
     DwarfRows rows;
-} Rewriter;
+} Adjuster;
 
 enum { REF_RANGES, REF_LOCATIONS };
 /* What an address in .debug_addr is used as. */
 enum { AS_CODE = 1, AS_RETURN = 2, AS_WIDE = 4 /* 8 bytes */ };
 
-/* rewrite.c */
+/* adjust.c */
 
-static inline Str rewrite_content(const Rewriter *r, RewriteKind kind) {
+static inline Str adjust_content(const Adjuster *r, AdjustKind kind) {
     return r->sections[kind] ? r->sections[kind]->content : (Str){0};
 }
 /* Notes what could not be adjusted; the first is kept. Returns false. */
-bool rewrite_problem(Rewriter *r, RewriteKind kind, uint64_t offset, const char *what);
+bool adjust_problem(Adjuster *r, AdjustKind kind, uint64_t offset, const char *what);
 /* Changes a number of `size` bytes; false if the value needs more. */
-bool rewrite_number(Buf *out, uint32_t at, uint8_t size, uint64_t value);
+bool adjust_number(Buf *out, uint32_t at, uint8_t size, uint64_t value);
 /* The new offset of a part, or UINT32_MAX if it is none. */
-uint32_t rewrite_moved_part(const MovedParts *parts, uint32_t from);
+uint32_t adjust_moved_part(const MovedParts *parts, uint32_t from);
 /* Marks an address in .debug_addr of a unit. */
-void rewrite_use_address(Rewriter *r, const DwarfUnit *u, uint64_t index, uint8_t use);
+void adjust_use_address(Adjuster *r, const DwarfUnit *u, uint64_t index, uint8_t use);
 /* Sorts references by their lists. */
-void rewrite_sort_refs(ListRefs *refs);
+void adjust_sort_refs(ListRefs *refs);
 /* The end of the references to the same list as number i, and whether their units count addresses
  * from the same base. */
-uint32_t rewrite_same_list(const Rewriter *r, const ListRefs *refs, uint32_t i, bool *same_base);
+uint32_t adjust_same_list(const Adjuster *r, const ListRefs *refs, uint32_t i, bool *same_base);
 
-/* rewrite_info.c */
+/* adjust_info.c */
 
 /* Changes the entries of a section. False with a problem if they are damaged. */
-bool rewrite_entries(Rewriter *r, Dwarf *d, RewriteKind kind);
+bool adjust_entries(Adjuster *r, Dwarf *d, AdjustKind kind);
 
-/* rewrite_line.c */
-void rewrite_lines(Rewriter *r);
+/* adjust_line.c */
+void adjust_lines(Adjuster *r);
 
-/* rewrite_pairs.c */
-void rewrite_pairs(Rewriter *r, uint32_t refs, RewriteKind kind);
-void rewrite_addresses(Rewriter *r);
-void rewrite_aranges(Rewriter *r);
-void rewrite_macros(Rewriter *r);
+/* adjust_pairs.c */
+void adjust_pairs(Adjuster *r, uint32_t refs, AdjustKind kind);
+void adjust_addresses(Adjuster *r);
+void adjust_aranges(Adjuster *r);
+void adjust_macros(Adjuster *r);
 
-/* rewrite_list.c */
-void rewrite_lists(Rewriter *r, uint32_t refs, RewriteKind kind);
+/* adjust_list.c */
+void adjust_lists(Adjuster *r, uint32_t refs, AdjustKind kind);
 
-/* rewrite_expression.c */
+/* adjust_expression.c */
 
 /* Changes an expression at an offset in `out`, where its bytes are already. One that cannot be read
  * becomes one that does nothing, with a problem. */
-void rewrite_expression(Rewriter *r, const DwarfUnit *u, RewriteKind kind, Buf *out, uint32_t at,
-                        uint32_t length);
+void adjust_expression(Adjuster *r, const DwarfUnit *u, AdjustKind kind, Buf *out, uint32_t at,
+                       uint32_t length);
 
 #endif
