@@ -82,6 +82,9 @@ def clang_modules(directory):
                         ("macros", ["-gdwarf-4", "-fdebug-macro", "-gdwarf-aranges"]),
                         ("macros-5", ["-gdwarf-5", "-fdebug-macro", "-gdwarf-aranges"])):
         yield name, clang(directory, name, CXX, ["-O1", "-fno-exceptions", "-fno-rtti", *flags])
+    for name, flags in (("ways", []), ("shared", ["-matomics", "-mbulk-memory"]), ("multi-value", ["-Xclang", "-target-abi", "-Xclang",
+                                                                                                "experimental-mv", "-mmultivalue"])):
+        yield name, clang(directory, name, ["ways.c"], ["-O1", "-gdwarf-5", *flags])
     for version in "45":
         yield "wasm64-" + version, clang(directory, "wasm64-" + version, C, ["-O2", "-gdwarf-" + version], "wasm64")
 
