@@ -55,14 +55,7 @@ bool adjust_number(Buf *out, uint32_t at, uint8_t size, uint64_t value) {
 }
 
 uint32_t adjust_moved_part(const MovedParts *parts, uint32_t from) {
-    uint32_t low = 0, high = parts->len;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (parts->at[middle].from < from)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = vec_first(parts, from, from);
     return low < parts->len && parts->at[low].from == from ? parts->at[low].to : UINT32_MAX;
 }
 

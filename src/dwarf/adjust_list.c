@@ -234,14 +234,7 @@ static uint32_t put_part(Adjuster *r, Part *p, uint32_t refs, AdjustKind kind, u
 
 /* The new offset of a table: it is as far behind the beginning of its part as it was. */
 static uint64_t moved_table(const MovedParts *parts, uint32_t from, uint32_t end) {
-    uint32_t low = 0, high = parts->len;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (parts->at[middle].from <= from)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    uint32_t low = from < UINT32_MAX ? vec_first(parts, from, from + 1) : 0;
     if (!low || from - parts->at[low - 1].from > 20) /* the longest header */
         return end;
     return (uint64_t)parts->at[low - 1].to + (from - parts->at[low - 1].from);

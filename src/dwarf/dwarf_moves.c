@@ -3,30 +3,20 @@
  */
 #include "dwarf/dwarf_moves.h"
 
-#include <assert.h>
+#include "base/vec.h"
+
+static uint32_t clip(uint64_t address) {
+    return address < UINT32_MAX ? (uint32_t)address : UINT32_MAX;
+}
 
 uint32_t dwarf_moved_body(const DwarfMoves *m, uint64_t address) {
-    uint32_t low = 0, high = m->nbodies;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (m->from[middle].end < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    const DwarfBody *first = m->from;
+    return m->nbodies ? vec_first_(&first->end, m->nbodies, sizeof *first, clip(address)) : 0;
 }
 
 uint32_t dwarf_moved_run(const DwarfMoves *m, uint64_t address) {
-    uint32_t low = 0, high = m->nruns;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (m->runs[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    const DwarfRun *first = m->runs;
+    return m->nruns ? vec_first_(&first->end, m->nruns, sizeof *first, clip(address + 1)) : 0;
 }
 
 /* An address before a body, but behind the one before it: in its size, or before all bodies. */

@@ -64,36 +64,34 @@ static void add_section(void *ctx, Str name, Str content) {
         in->sections[in->nsections++] = (DwarfSection){.name = name, .content = content};
 }
 
-static Str changed(const Input *in, const char *name) {
+/* A module with the sections as they are now. */
+static void put_sections(const Input *in, Buf *module) {
+    buf_str(module, STR("\0asm\1\0\0\0"));
     for (uint32_t i = 0; i < in->nsections; i++) {
         const DwarfSection *s = &in->sections[i];
-        if (!str_is(s->name, name) || s->fate == DWARF_DROPPED)
+        Str now = s->fate == DWARF_KEPT
+                      ? s->content
+                      : (Str){(const char *)s->changed.data, (uint32_t)s->changed.len};
+        if (s->fate == DWARF_DROPPED)
             continue;
-        if (s->fate == DWARF_KEPT)
-            return s->content;
-        return (Str){(const char *)s->changed.data, (uint32_t)s->changed.len};
+        buf_u8(module, 0);
+        buf_uleb(module, uleb_size(s->name.len) + (uint64_t)s->name.len + now.len);
+        buf_name(module, s->name);
+        buf_str(module, now);
     }
-    return (Str){0};
 }
 
 /* Asks about the new code. */
 static void read_back(const Input *in) {
-    DwarfSections s = {
-        .info = changed(in, ".debug_info"),
-        .abbrev = changed(in, ".debug_abbrev"),
-        .str = changed(in, ".debug_str"),
-        .str_offsets = changed(in, ".debug_str_offsets"),
-        .line = changed(in, ".debug_line"),
-        .line_str = changed(in, ".debug_line_str"),
-        .addr = changed(in, ".debug_addr"),
-        .ranges = changed(in, ".debug_ranges"),
-        .rnglists = changed(in, ".debug_rnglists"),
-    };
+    Buf module = {0};
+    put_sections(in, &module);
+    DwarfSections s = section_dwarf((Str){(const char *)module.data, (uint32_t)module.len});
     Dwarf *d = dwarf_open(&s, in->to, in->moves.nbodies);
     const DwarfFrame *frames;
     for (uint32_t i = 0; i < in->moves.nruns; i += 5)
         dwarf_at(d, in->runs[i].to, &frames);
     dwarf_free(d);
+    buf_free(&module);
 }
 
 /* Addresses never change their order. */
