@@ -3,7 +3,6 @@
 // Prints as JSON what the exported function sum returned, and for each stop at the code offset: [offset, names of the functions on
 // the stack, the value of the local].
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import inspector from 'node:inspector';
 import { Worker, isMainThread, parentPort } from 'node:worker_threads';
@@ -48,14 +47,12 @@ async function inNode() {
 }
 
 async function inChromium() {
-  const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'whammc-breakpoint-'));
-  const browser = await launch(where, directory);
+  const browser = await launch(where, path.join(path.dirname(module), `profile-${process.pid}`));
   try {
     const page = await browser.open('about:blank');
     return await debug(page.tell, page.listen);
   } finally {
     await browser.close();
-    fs.rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
   }
 }
 
