@@ -60,10 +60,8 @@ if (where !== 'node') {
   console.log(JSON.stringify(await inChromium()));
 } else if (isMainThread) {
   new Worker(new URL(import.meta.url), { argv: process.argv.slice(2) })
-    .on('message', seen => console.log(JSON.stringify(seen))).on('error', error => console.error(error));
+    .on('message', seen => fs.writeSync(1, `${JSON.stringify(seen)}\n`) && process.exit()).on('error', error => { throw error; });
 } else {
-  const alive = setInterval(() => {}, 1000); // a session alone does not keep a thread
+  setInterval(() => {}, 1000); // a session alone does not keep a thread
   parentPort.postMessage(await inNode());
-  clearInterval(alive);
-  parentPort.close();
 }
