@@ -139,7 +139,7 @@ typedef struct whammc_options {
     const char *report;     /* "stdout" (NULL), "stderr", or a file below a directory that the host
                                opens (WASI) */
     int no_optimise;        /* leave out the optimiser's passes over probe code */
-    int keep_debug; /* keep custom sections that describe the old code (DWARF, source maps) */
+    int keep_debug; /* keep DWARF sections, adjusted to the new code; else they are dropped */
     whammc_link link;
     int no_coalesce;  /* count at each place, also what only counts and could be counted by
                          straight-line segments */
@@ -152,6 +152,9 @@ typedef struct whammc_options {
     const char *source_map_url;
     unsigned threads; /* work on at most so many threads; 0: one for each processor. The output does
                          not depend on it */
+    /* The folder that relative paths of sources count from, as its source map names it: written
+     * before them. NULL: they stay as they are. */
+    const char *source_map_root;
 } whammc_options;
 
 /* The module that programs instrumented with WHAMMC_LINK_IMPORT import. It imports WASI and exports

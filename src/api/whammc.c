@@ -323,6 +323,7 @@ RewriteOptions api_options(const whammc_options *o) {
                         .exact_traps = o->exact_traps != 0,
                         .keep_debug = o->keep_debug != 0,
                         .map_url = o->source_map_url,
+                        .map_root = o->source_map_root,
                         .threads = o->threads,
                         .host_flushes = o->host_flushes != 0};
     if (o->report && strcmp(o->report, "stderr") == 0) {

@@ -35,7 +35,7 @@ typedef struct BindMonitor {
 typedef struct BindOptions {
     HostChoice host;  /* for wizeng's output: see shim.h */
     uint32_t threads; /* at most so many; 0 = one for each processor */
-    bool keep_debug;  /* keep sections that describe the old code */
+    bool keep_debug;  /* keep DWARF, adjusted to the new code */
     bool no_optimise; /* call all probes, inline none */
     bool coalesce;    /* count by segments what only counts */
     bool exact_traps; /* ... which end where something can trap, too */

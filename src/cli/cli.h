@@ -148,6 +148,9 @@ void progress_end(void);
 bool file_read(const Cli *cli, const char *path, Buf *out);
 /* What messages call the file: the path, or "<stdin>". */
 const char *file_title(const char *path);
+/* Appends how `to` is named from the folder that the file `from` is in: from the root if they share
+ * nothing else. A folder is named with a '/' at its end. */
+void file_relative(const char *from, const char *to, Buf *out);
 /* What is after the last '/'. */
 const char *file_base(const char *path);
 /*

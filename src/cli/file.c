@@ -29,6 +29,55 @@ const char *file_base(const char *path) {
     return slash ? slash + 1 : path;
 }
 
+/* The folders of a path, each with its '/', counted from the root; then the rest. */
+static void add_absolute(const char *path, Buf *out) {
+    for (const char *at = path; *at;) {
+        size_t n = strcspn(at, "/");
+        bool up = n == 2 && memcmp(at, "..", 2) == 0, here = n == 0 || (n == 1 && *at == '.');
+        if (up && out->len > 1)
+            for (out->len--; out->data[out->len - 1] != '/';)
+                out->len--;
+        if (!up && !here)
+            buf_bytes(out, at, n);
+        if (!up && !here && at[n])
+            buf_u8(out, '/');
+        at += n + (at[n] != 0);
+    }
+}
+
+static bool make_absolute(const char *path, Buf *out) {
+    char here[PATH_MAX];
+    if (*path != '/' && !getcwd(here, sizeof here))
+        return false;
+    buf_u8(out, '/');
+    if (*path != '/') {
+        add_absolute(here, out);
+        if (out->len > 1)
+            buf_u8(out, '/');
+    }
+    add_absolute(path, out);
+    return true;
+}
+
+void file_relative(const char *from, const char *to, Buf *out) {
+    Buf base = {0}, path = {0};
+    size_t same = 0;
+    if (!make_absolute(from, &base) || !make_absolute(to, &path)) {
+        buf_str(out, str_of(to));
+    } else {
+        for (size_t i = 0; i < base.len && i < path.len && base.data[i] == path.data[i]; i++)
+            if (base.data[i] == '/')
+                same = i + 1;
+        same = same > 1 ? same : 0; /* they share the root alone */
+        for (size_t i = same; same && i < base.len; i++)
+            if (base.data[i] == '/')
+                buf_str(out, STR("../"));
+        buf_bytes(out, path.data + same, path.len - same);
+    }
+    buf_free(&base);
+    buf_free(&path);
+}
+
 /* ---- reading ---- */
 
 /* False: errno tells why; EFBIG if there is more than `limit`. */

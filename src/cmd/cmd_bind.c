@@ -14,7 +14,7 @@ static const Option options[] = {
      "imported function whammc.write (js), or in memory, through exports (none); auto decides by "
      "the imports of the monitors and the program; default: auto"},
     {KEEP_DEBUG, "keep-debug", NULL,
-     "keep DWARF and source map sections, although they describe the old code"},
+     "keep the DWARF sections, adjusted to the new code; without it they are dropped"},
     {NO_OPTIMISE, "no-optimise", NULL, "call all probes; otherwise small ones are inlined"},
     {NO_COALESCE, "no-coalesce", NULL,
      "insert a counter at each site, even for probes that only count; otherwise these share "

@@ -53,7 +53,7 @@ static const Option options[] = {
      "multi-memory; default: merge"},
     {RUNTIME, "runtime", "FILE", "with --link=import: also write the runtime module to this file"},
     {KEEP_DEBUG, "keep-debug", NULL,
-     "keep DWARF and source map sections, although they describe the old code"},
+     "keep the DWARF sections, adjusted to the new code; without it they are dropped"},
     {SOURCE_MAP, "source-map", "FILE",
      "also write a source map of OUT to this file, made from the program's DWARF or source map, "
      "and "
@@ -187,15 +187,15 @@ static bool write_output(const Cli *cli, const Settings *s, whammc_host host, co
     return ok;
 }
 
-/* What the output calls its source map: relative to itself, if they are in one folder. */
-static const char *map_url(const Settings *s) {
+/* How the output names its source map, and the map the folder that relative paths count from: both
+ * from where they are themselves. */
+static void place_map(Settings *s, Buf *url, Buf *root) {
     if (!s->source_map)
-        return NULL;
-    const char *base = file_base(s->source_map);
-    size_t folder = (size_t)(base - s->source_map);
-    bool beside = folder == (size_t)(file_base(s->out) - s->out) &&
-                  memcmp(s->source_map, s->out, folder) == 0;
-    return beside ? base : s->source_map;
+        return;
+    file_relative(s->out, s->source_map, url);
+    file_relative(s->source_map, "./", root);
+    s->options.source_map_url = buf_cstr(url);
+    s->options.source_map_root = buf_cstr(root);
 }
 
 static bool write_map(const Cli *cli, const Settings *s, whammc *w) {
@@ -234,7 +234,7 @@ static int instrument(const Cli *cli, const Settings *s, whammc *w, const char *
 
 static int read_and_instrument(const Cli *cli, Settings *s, const char *path) {
     whammc *w = whammc_new();
-    Buf app = {0};
+    Buf app = {0}, url = {0}, root = {0};
     char *js;
     define_give(&s->definitions, w, false);
     bool ok =
@@ -243,7 +243,7 @@ static int read_and_instrument(const Cli *cli, Settings *s, const char *path) {
     free(js);
     js = javascript_path(s->out);
     s->options.host_flushes = !s->no_js && (s->js || js);
-    s->options.source_map_url = map_url(s);
+    place_map(s, &url, &root);
     free(js);
     int status = STATUS_ERROR;
     if (file_read_module(cli, path, &app) && names_give(cli, path, s->names, &app) && ok &&
@@ -252,6 +252,8 @@ static int read_and_instrument(const Cli *cli, Settings *s, const char *path) {
         status = instrument(cli, s, w, path, &app);
     whammc_free(w);
     buf_free(&app);
+    buf_free(&url);
+    buf_free(&root);
     return status;
 }
 
@@ -283,8 +285,6 @@ static int check_usage(const Cli *cli, const Settings *s) {
         return cli_usage(cli, "--runtime=FILE needs --link=import");
     if (status == STATUS_OK && s->runtime)
         status = cli_check_output(cli, s->runtime);
-    if (status == STATUS_OK && s->source_map && s->options.keep_debug)
-        return cli_usage(cli, "--source-map=FILE replaces what --keep-debug keeps");
     if (status == STATUS_OK && s->js && s->no_js)
         return cli_usage(cli, "--js=FILE and --no-js exclude each other");
     if (status == STATUS_OK && s->js && !has_script(s->options.host))

@@ -23,6 +23,12 @@ uint32_t coverage_file(CoverageMaker *maker, Str path) {
     return maker->last_file;
 }
 
+/* The file with this path. Valid until the next one is added. */
+static CoverageFile *file_of(CoverageMaker *maker, Str path) {
+    uint32_t index = coverage_file(maker, path); /* `files` may move */
+    return &maker->c->files.at[index];
+}
+
 /* A function's name for people: what the linker's name stands for has scopes and parameters, the
  * one in the source has not. */
 static Str shown_name(CoverageMaker *maker, const LocationFrame *f) {
@@ -40,13 +46,15 @@ void coverage_function(CoverageMaker *maker, const LocationFrame *f, uint64_t co
     bool declared = f->declared && f->declared_file.len;
     Str path = declared ? f->declared_file : f->file;
     CoverageFunction function = {declared ? f->declared : f->line, shown_name(maker, f), count};
-    if (path.len && function.line && function.name.len)
-        vec_push(&maker->c->files.at[coverage_file(maker, path)].functions, function);
+    if (!path.len || !function.line || !function.name.len)
+        return;
+    CoverageFile *file = file_of(maker, path);
+    vec_push(&file->functions, function);
 }
 
 static void add_removed_line(void *ctx, const LocationFrame *f) {
     CoverageMaker *maker = ctx;
-    CoverageFile *file = &maker->c->files.at[coverage_file(maker, f->file)];
+    CoverageFile *file = file_of(maker, f->file);
     /* Lines come in the order of the code: often the same one again. */
     if (!file->lines.len || vec_last(&file->lines).line != f->line ||
         vec_last(&file->lines).count != 0)

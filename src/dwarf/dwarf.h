@@ -23,6 +23,7 @@
 /* The contents of the sections; what is not there is empty. They must outlive the Dwarf. */
 typedef struct DwarfSections {
     Str info, abbrev, str, str_offsets, line, line_str, addr, ranges, rnglists;
+    bool of_types; /* `info` is .debug_types, which version 4 has besides */
 } DwarfSections;
 
 /* Where a function's body is: its locals, then its code. */

@@ -18,6 +18,12 @@ DwarfFormInfo dwarf_form_info(uint32_t form) {
     return (DwarfFormInfo){0};
 }
 
+static Str block(DwarfCursor *c, uint64_t length) {
+    const uint8_t *at = c->at;
+    dwarf_skip(c, length);
+    return c->failed ? (Str){0} : (Str){(const char *)at, (uint32_t)length};
+}
+
 DwarfValue dwarf_value(DwarfCursor *c, DwarfFormInfo form, int64_t implicit, uint8_t address_size,
                        uint8_t offset_size) {
     if (form.encoding == ENCODED_INDIRECT)
@@ -29,10 +35,10 @@ DwarfValue dwarf_value(DwarfCursor *c, DwarfFormInfo form, int64_t implicit, uin
     case ENCODED_ULEB: v.number = dwarf_uleb(c); break;
     case ENCODED_SLEB: v.number = (uint64_t)dwarf_sleb(c); break;
     case ENCODED_STRING: v.string = dwarf_string(c); break;
-    case ENCODED_BLOCK: dwarf_skip(c, dwarf_uleb(c)); break;
-    case ENCODED_BLOCK1: dwarf_skip(c, dwarf_u8(c)); break;
-    case ENCODED_BLOCK2: dwarf_skip(c, dwarf_u16(c)); break;
-    case ENCODED_BLOCK4: dwarf_skip(c, dwarf_u32(c)); break;
+    case ENCODED_BLOCK: v.string = block(c, dwarf_uleb(c)); break;
+    case ENCODED_BLOCK1: v.string = block(c, dwarf_u8(c)); break;
+    case ENCODED_BLOCK2: v.string = block(c, dwarf_u16(c)); break;
+    case ENCODED_BLOCK4: v.string = block(c, dwarf_u32(c)); break;
     case ENCODED_DATA16: dwarf_skip(c, 16); break;
     case ENCODED_IMPLICIT: v.number = (uint64_t)implicit; break;
     case ENCODED_INDIRECT: dwarf_fail_read(c); break; /* indirect twice */

@@ -2,7 +2,8 @@
  * dwarf/dwarf_parts.h - what the files of the DWARF reader share.
  *
  * dwarf.c answers questions; dwarf_unit.c reads units and entries (DIEs), dwarf_form.c attributes,
- * dwarf_range.c lists of ranges, dwarf_line.c line programs, dwarf_file.c paths, dwarf_function.c
+ * dwarf_range.c lists of ranges, dwarf_machine.c runs line programs, dwarf_line.c finds their
+ * sequences and rows, dwarf_file.c paths, dwarf_function.c
  * functions and what was inlined into them, dwarf_span.c sorts intervals.
  *
  * LIMITS. Parts of a section can be named from many places, so reading them each time could take
@@ -49,24 +50,27 @@ enum {
     DW_AT_STR_OFFSETS_BASE = 0x72,
     DW_AT_ADDR_BASE = 0x73,
     DW_AT_RNGLISTS_BASE = 0x74,
+    DW_AT_LOCLISTS_BASE = 0x8c,
     DW_AT_MIPS_LINKAGE_NAME = 0x2007,
     DW_AT_GNU_ADDR_BASE = 0x2133,
 };
 
-/* What a value means; its number is in DwarfValue.number, but for STRING and BLOCK. */
+/* What a value means; its number is in DwarfValue.number, but for STRING, BLOCK and EXPRESSION. */
 typedef enum DwarfClass {
     CLASS_NONE,
     CLASS_ADDRESS,
     CLASS_ADDRESS_INDEX, /* into .debug_addr */
     CLASS_BLOCK,
+    CLASS_EXPRESSION,  /* a block */
     CLASS_CONSTANT,    /* offsets in .debug_line, .debug_ranges and so on as well */
     CLASS_INFO_OFFSET, /* of an entry, in .debug_info */
     CLASS_UNIT_OFFSET, /* ... in the unit */
     CLASS_STRING,
-    CLASS_STR_OFFSET, /* in .debug_str */
-    CLASS_STR_INDEX,  /* into .debug_str_offsets */
-    CLASS_LINE_STR,   /* in .debug_line_str */
-    CLASS_RANGE_INDEX,
+    CLASS_STR_OFFSET,     /* in .debug_str */
+    CLASS_STR_INDEX,      /* into .debug_str_offsets */
+    CLASS_LINE_STR,       /* in .debug_line_str */
+    CLASS_RANGE_INDEX,    /* into the unit's table in .debug_rnglists */
+    CLASS_LOCATION_INDEX, /* ... in .debug_loclists */
     CLASS_OTHER,
 } DwarfClass;
 
@@ -105,6 +109,7 @@ typedef struct DwarfAbbrev {
     bool children;
     bool fixed; /* all values have fixed sizes: `bytes` and these many addresses and offsets */
     uint32_t bytes, addresses, offsets;
+    uint8_t tasks;         /* of adjust_info.c: whether attributes have to do with code */
     uint32_t first, count; /* DwarfAbbrevs.specs */
 } DwarfAbbrev;
 
@@ -118,7 +123,7 @@ typedef struct DwarfAbbrevs {
 typedef struct DwarfValue {
     uint8_t class; /* DwarfClass */
     uint64_t number;
-    Str string;
+    Str string; /* or the contents of a block */
 } DwarfValue;
 
 /* A function of a unit that has code. */
@@ -135,7 +140,7 @@ typedef struct DwarfUnit {
     uint16_t version;
     uint8_t address_size, offset_size;
     bool functions_read;
-    uint64_t str_offsets_base, addr_base, rnglists_base;
+    uint64_t str_offsets_base, addr_base, rnglists_base, loclists_base;
     uint64_t low_pc;              /* what ranges count from */
     Str directory;                /* the compilation directory */
     Vec(DwarfFunction) functions; /* sorted by start; those that are a body */
@@ -161,14 +166,19 @@ typedef struct DwarfLines {
     uint8_t address_size, offset_size;
     uint8_t min_length, line_range, opcode_base;
     int8_t line_base;
+    bool statements;        /* rows are, until the program says otherwise */
     const uint8_t *lengths; /* operands of standard opcodes, from 1 */
     bool tables_read;
     Vec(Str) directories;
     Vec(DwarfFileEntry) files;
 } DwarfLines;
 
+/* What a row says besides. */
+enum { ROW_STATEMENT = 1, ROW_BASIC_BLOCK = 2, ROW_PROLOGUE_END = 4, ROW_EPILOGUE_BEGIN = 8 };
+
 typedef struct DwarfRow {
-    uint32_t address, line, file, column;
+    uint32_t address, line, file, column, discriminator;
+    uint8_t flags; /* ROW_... */
 } DwarfRow;
 typedef Vec(DwarfRow) DwarfRows;
 
@@ -320,6 +330,50 @@ bool dwarf_extent_attribute(DwarfExtent *x, uint32_t attribute, DwarfValue v);
  * Binaryen writes zeros for addresses that it has lost. */
 bool dwarf_ranges(Dwarf *d, const DwarfUnit *u, const DwarfExtent *x, uint32_t value,
                   uint64_t *budget, DwarfSpans *out);
+
+/* dwarf_machine.c */
+
+/* Instructions of line programs. */
+enum {
+    LNS_EXTENDED,
+    LNS_COPY,
+    LNS_ADVANCE_PC,
+    LNS_ADVANCE_LINE,
+    LNS_SET_FILE,
+    LNS_SET_COLUMN,
+    LNS_NEGATE_STATEMENT,
+    LNS_SET_BASIC_BLOCK,
+    LNS_CONST_ADD_PC,
+    LNS_FIXED_ADVANCE_PC,
+    LNS_SET_PROLOGUE_END,
+    LNS_SET_EPILOGUE_BEGIN,
+    LNS_SET_ISA,
+    LNS_COUNT
+};
+enum { LNE_END_SEQUENCE = 1, LNE_SET_ADDRESS, LNE_DEFINE_FILE, LNE_SET_DISCRIMINATOR };
+
+/* The state of a line program. */
+typedef struct DwarfMachine {
+    const DwarfLines *l;
+    DwarfCursor c;
+    uint64_t address, line, file, column, discriminator;
+    uint8_t flags;        /* of the next row */
+    uint64_t first;       /* address of the sequence's first row; DWARF_NO_ADDRESS = it has none */
+    uint8_t address_size; /* of the sequence's set_address, 0 = it has none */
+    bool removed;         /* the sequence is of code that the linker has removed */
+    bool ended;           /* by an end_sequence */
+    bool defines;         /* the program has added files to the table */
+    DwarfRows *rows;      /* NULL = they are not kept */
+} DwarfMachine;
+static const uint64_t DWARF_NO_ADDRESS = UINT64_MAX;
+
+/* Reads the header of lines whose start, offset_size and (for versions up to 4) address_size are
+ * known, and whose length the cursor has passed. */
+bool dwarf_line_header(Dwarf *d, DwarfLines *l, DwarfCursor *c);
+/* The machine at an offset in .debug_line, where a sequence begins. */
+DwarfMachine dwarf_machine(const Dwarf *d, const DwarfLines *l, uint32_t program, DwarfRows *rows);
+/* Runs up to the end of a sequence; false at the end of the program, or where it is damaged. */
+bool dwarf_run_sequence(DwarfMachine *m);
 
 /* dwarf_line.c */
 

@@ -158,6 +158,7 @@ static void take_unit_value(DwarfUnit *u, UnitValues *of, uint32_t attribute, Dw
     case DW_AT_GNU_ADDR_BASE:
     case DW_AT_ADDR_BASE: u->addr_base = base_of(v); break;
     case DW_AT_RNGLISTS_BASE: u->rnglists_base = base_of(v); break;
+    case DW_AT_LOCLISTS_BASE: u->loclists_base = base_of(v); break;
     }
 }
 
@@ -203,7 +204,7 @@ static bool read_header(Dwarf *d, DwarfCursor *c, DwarfUnit *u, uint64_t *abbrev
         u->address_size = dwarf_u8(c);
     if (kind == UT_SKELETON || kind == UT_SPLIT_COMPILE)
         dwarf_skip(c, 8);
-    else if (kind == UT_TYPE || kind == UT_SPLIT_TYPE)
+    else if (kind == UT_TYPE || kind == UT_SPLIT_TYPE || (u->version < 5 && d->s.of_types))
         dwarf_skip(c, 8 + u->offset_size);
     if (c->failed)
         return dwarf_fail(d, INFO, u->start, "the header of a unit is cut off");
@@ -217,7 +218,7 @@ static bool read_header(Dwarf *d, DwarfCursor *c, DwarfUnit *u, uint64_t *abbrev
 static void default_bases(DwarfUnit *u) {
     uint64_t header = u->version < 5 ? 0 : u->offset_size == 8 ? 16 : 8;
     u->str_offsets_base = u->addr_base = header;
-    u->rnglists_base = u->offset_size == 8 ? 20 : 12;
+    u->rnglists_base = u->loclists_base = u->offset_size == 8 ? 20 : 12;
 }
 
 static bool read_unit(Dwarf *d, DwarfCursor *c, uint32_t start) {

@@ -3,6 +3,8 @@
  * modules columns are offsets in the whole file, in one line).
  */
 #include "inject/moves.h"
+
+#include "locations/url.h"
 #include "report/escape.h"
 
 /* ---- moves ---- */
@@ -48,6 +50,84 @@ void moves_free(Moves *v) {
         free(v->funcs[f].to);
     }
     free(v->funcs);
+}
+
+/* ---- all code ---- */
+
+/* Where the contents of the code section begin. */
+static uint32_t code_start(const WasmModule *m) {
+    for (uint32_t i = 0; i < m->sections.len; i++)
+        if (m->sections.at[i].id == WASM_SEC_CODE)
+            return m->sections.at[i].payload;
+    return 0;
+}
+
+/* Appends what was at [at, end), or continues the last run. */
+static void add_run(MovedCode *c, DwarfRun run) {
+    DwarfRun *last = c->runs.len ? &vec_last(&c->runs) : NULL;
+    if (last && last->end == run.at && last->to_end == run.to &&
+        last->end - last->at == last->to_end - last->to &&
+        run.end - run.at == run.to_end - run.to) {
+        last->end = run.end;
+        last->to_end = run.to_end;
+    } else {
+        vec_push(&c->runs, run);
+    }
+}
+
+/* The runs of a function whose bodies are `from` and `to`. */
+static void add_runs(MovedCode *c, const MovedFunc *moved, DwarfBody from, DwarfBody to,
+                     WasmCode *written) {
+    uint32_t k = 0, behind = to.end - to.start;
+    WasmInstr i;
+    bool more = wasm_next(written, &i);
+    uint32_t locals = more ? i.offset : behind;
+    add_run(c, (DwarfRun){from.start, from.start + (moved->n ? moved->at[0] : 0), to.start,
+                          to.start + locals});
+    for (uint32_t at = locals; more; at = i.offset) {
+        more = wasm_next(written, &i);
+        while (k < moved->n && (moved->to[k] == WASM_NOWHERE || moved->to[k] < at))
+            k++;
+        if (k == moved->n)
+            return;
+        uint32_t end = k + 1 < moved->n ? moved->at[k + 1] : from.end - from.start;
+        if (moved->to[k] == at)
+            add_run(c, (DwarfRun){from.start + moved->at[k], from.start + end, to.start + at,
+                                  to.start + (more ? i.offset : behind)});
+    }
+}
+
+static DwarfBody body_of(const WasmFunc *f, uint32_t code) {
+    return (DwarfBody){f->body - code, f->body - code + f->body_size};
+}
+
+void moves_code(const Moves *v, const WasmModule *written, MovedCode *c) {
+    const WasmModule *m = v->m;
+    uint32_t first = m->input_imports[WASM_SPACE_FUNC], n = m->input_count[WASM_SPACE_FUNC] - first;
+    uint32_t old = code_start(m), new = code_start(written);
+    uint32_t nglobals = m->input_count[WASM_SPACE_GLOBAL];
+    *c = (MovedCode){0};
+    c->from = mem_alloc((n + (size_t)1) * sizeof *c->from);
+    c->to = mem_alloc((n + (size_t)1) * sizeof *c->to);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t final = wasm_final(m, WASM_SPACE_FUNC, first + i);
+        WasmCode code;
+        c->from[i] = body_of(&m->funcs.at[first + i], old);
+        c->to[i] = body_of(&written->funcs.at[final], new);
+        if (wasm_func_code(written, final, &code))
+            add_runs(c, &v->funcs[first + i], c->from[i], c->to[i], &code);
+    }
+    c->globals = mem_alloc((nglobals + (size_t)1) * sizeof *c->globals);
+    for (uint32_t g = 0; g < nglobals; g++)
+        c->globals[g] = wasm_final(m, WASM_SPACE_GLOBAL, g);
+    c->moves = (DwarfMoves){c->from, c->to, n, c->runs.at, c->runs.len, c->globals, nglobals};
+}
+
+void moved_code_free(MovedCode *c) {
+    free(c->from);
+    free(c->to);
+    free(c->globals);
+    vec_free(&c->runs);
 }
 
 /* ---- source maps ---- */
@@ -130,11 +210,21 @@ static void put_func(MapWriter *w, const MovedFunc *moved, uint32_t func, const 
     }
 }
 
-static void put_sources(const MapWriter *w, Buf *json) {
+static void put_path(Str root, Str path, Buf *json) {
+    Buf whole = {0};
+    if (root.len && path.len && !url_is_absolute(path))
+        url_resolve(root, path, &whole);
+    else
+        buf_str(&whole, path);
+    escape_json(json, (Str){(const char *)whole.data, (uint32_t)whole.len});
+    buf_free(&whole);
+}
+
+static void put_sources(const MapWriter *w, Str root, Buf *json) {
     buf_str(json, STR("\"sources\":["));
     for (uint32_t i = 0; i < w->paths.len; i++) {
         buf_str(json, i ? STR(",\"") : STR("\""));
-        escape_json(json, w->paths.at[i]);
+        put_path(root, w->paths.at[i], json);
         buf_u8(json, '"');
     }
     buf_str(json, STR("],\"sourcesContent\":["));
@@ -151,7 +241,8 @@ static void put_sources(const MapWriter *w, Buf *json) {
     buf_str(json, STR("]"));
 }
 
-void moves_source_map(const Moves *v, const WasmModule *written, Locations *l, Buf *json) {
+void moves_source_map(const Moves *v, const WasmModule *written, Locations *l, Str root,
+                      Buf *json) {
     MapWriter w = {.l = l};
     for (uint32_t f = v->m->input_imports[WASM_SPACE_FUNC]; f < v->m->input_count[WASM_SPACE_FUNC];
          f++)
@@ -161,7 +252,7 @@ void moves_source_map(const Moves *v, const WasmModule *written, Locations *l, B
         put_unknown(&w, written->funcs.at[last].body + written->funcs.at[last].body_size);
     }
     buf_str(json, STR("{\"version\":3,"));
-    put_sources(&w, json);
+    put_sources(&w, root, json);
     buf_str(json, STR(",\"names\":[],\"mappings\":\""));
     buf_bytes(json, w.mappings.data, w.mappings.len);
     buf_str(json, STR("\"}\n"));

@@ -1,6 +1,6 @@
 /*
- * inject/moves.h - where the instructions of a program went, and a source map that says so of the
- * instrumented program.
+ * inject/moves.h - where the instructions of a program went, for its DWARF, and a source map that
+ * says so of the instrumented program.
  *
  * An instruction has the location that it had; what was inserted has none. Locations are those of
  * the innermost function, from DWARF or a source map.
@@ -9,7 +9,8 @@
 #define WHAMMC_INJECT_MOVES_H
 
 #include "edit/edit.h"
-#include "locations/locations.h"
+#include "dwarf/dwarf_moves.h"
+#include "locations/locator.h"
 
 /* The instructions of a function. */
 typedef struct MovedFunc {
@@ -32,8 +33,20 @@ void moves_mark(const Moves *v, uint32_t func, WasmBodyEdit *edit);
 uint32_t moves_find(const Moves *v, uint32_t func, uint32_t at);
 void moves_free(Moves *v);
 
-/* Appends the source map of the module that was written, in JSON. */
-void moves_source_map(const Moves *v, const WasmModule *written, Locations *l, Buf *json);
+/* Appends the source map of the module that was written, in JSON. Relative paths of sources get
+ * `root` in front, a folder with '/' at its end, or nothing. */
+void moves_source_map(const Moves *v, const WasmModule *written, Locations *l, Str root, Buf *json);
+
+/* Where all code went, in offsets of the code section's contents. */
+typedef struct MovedCode {
+    DwarfMoves moves; /* borrows the rest */
+    DwarfBody *from, *to;
+    Vec(DwarfRun) runs;
+    uint32_t *globals;
+} MovedCode;
+
+void moves_code(const Moves *v, const WasmModule *written, MovedCode *code);
+void moved_code_free(MovedCode *code);
 
 /* Appends a custom section with the URL of a source map to a module. */
 void moves_put_url(Str url, Buf *module);

@@ -7,6 +7,7 @@
 #include <assert.h>
 
 #include "wasm/emit.h"
+#include "inject/debug.h"
 #include "inject/trap_section.h"
 #include "link/host.h"
 #include "edit/edit.h"
@@ -292,41 +293,6 @@ static void add_exit_types(Program *p) {
             wasm_exit_block_type(&p->m, f);
 }
 
-/* ---- sections that instrumentation makes stale ---- */
-
-static bool starts(Str s, const char *prefix) {
-    size_t n = strlen(prefix);
-    return s.len >= n && memcmp(s.ptr, prefix, n) == 0;
-}
-
-static bool is_stale(const WasmSection *s) {
-    if (s->id != WASM_SEC_CUSTOM)
-        return false;
-    if (starts(s->name, "metadata.code."))
-        return !str_is(s->name, "metadata.code.branch_hint");
-    return starts(s->name, ".debug_") || starts(s->name, "reloc.") || str_is(s->name, "linking") ||
-           str_is(s->name, "sourceMappingURL") || str_is(s->name, "external_debug_info");
-}
-
-static void drop_stale(Program *p) {
-    Buf names = {0};
-    if (p->keep_debug)
-        return;
-    for (uint32_t i = 0; i < p->m.sections.len; i++) {
-        WasmSection *s = &p->m.sections.at[i];
-        if (!is_stale(s))
-            continue;
-        s->drop = true;
-        buf_printf(&names, "%s%.*s", names.len ? ", " : "", STR_ARG(s->name));
-    }
-    if (names.len && !p->map_url.len) {
-        Diag *d = diag(p->diags, DIAG_STALE_SECTION, whole(p),
-                       "dropped custom sections that describe the old code: %s", buf_cstr(&names));
-        diag_hint(p->diags, d, "--keep-debug keeps them as they are");
-    }
-    buf_free(&names);
-}
-
 /* ---- checking what was written ---- */
 
 /* Reports that the output is invalid: since the input is valid, an internal error. */
@@ -337,19 +303,24 @@ static void blame(Program *p, const Diags *found) {
     p->target->blame(p->self, d);
 }
 
-static bool check_output(Program *p, Buf *out) {
+static bool check_output(Program *p, DebugInfo *debug, Buf *out) {
     Diags found = {0};
     WasmModule m;
     WasmKept kept = {&p->m, p->kept};
     bool ok = wasm_load_output(&m, out->data, out->len, &kept, p->threads, &found);
     if (!ok)
         blame(p, &found);
-    if (ok && p->moves) /* before anything is appended: m is in `out` */
-        moves_source_map(p->moves, &m, locator_open(p->plan->locator, &p->m), p->map);
+    Buf sections = {0}; /* m is in `out` */
+    if (ok && debug->dwarf.len)
+        debug_put(debug, p->moves, &m, &sections);
+    if (ok && p->map_url.len)
+        moves_source_map(p->moves, &m, locator_open(p->plan->locator, &p->m), p->map_root, p->map);
     if (ok && p->counts)
         trap_section_put(p->counts, &p->m, &m, out);
-    if (ok && p->moves)
+    if (ok && p->map_url.len)
         moves_put_url(p->map_url, out);
+    buf_bytes(out, sections.data, sections.len);
+    buf_free(&sections);
     wasm_module_free(&m);
     diag_free(&found);
     return ok;
@@ -370,9 +341,14 @@ static bool already_instrumented(Program *p) {
 
 static bool write(Program *p, Buf *out) {
     Moves moves = {0};
+    DebugInfo debug = {.m = &p->m,
+                       .diags = p->diags,
+                       .keep = p->keep_debug,
+                       .has_map = p->map_url.len > 0,
+                       .locator = p->plan->locator};
     fill_wrapper(p, p->main, p->main_wrapper);
     fill_wrapper(p, p->proc_exit, p->exit_wrapper);
-    drop_stale(p);
+    bool adjust = debug_begin(&debug, &p->m);
     add_exit_types(p);
     p->matcher.at = p->target->splice;
     p->matcher.at_body = NULL; /* all has been counted in pass 1 */
@@ -380,13 +356,14 @@ static bool write(Program *p, Buf *out) {
         .m = &p->m, .threads = p->threads, .make = make_apart, .is_apart = is_apart, .ctx = p};
     if (p->counts)
         trap_section_begin(p->counts);
-    if (p->map_url.len) {
+    if (p->map_url.len || adjust) {
         p->moves = &moves;
         moves_begin(&moves, &p->m);
     }
     WasmWriter writer = {
         .body = write_body, .ctx = p, .local_name = added_local_name, .locals_added = locals_added};
-    bool ok = wasm_write(&p->m, &writer, out) && check_output(p, out);
+    bool ok = wasm_write(&p->m, &writer, out) && check_output(p, &debug, out);
+    debug_end(&debug);
     moves_free(&moves);
     p->moves = NULL;
     return ok;

@@ -58,7 +58,8 @@ typedef struct Program {
     Plan *plan;
     DiagFileId file;
     Diags *diags;
-    bool keep_debug; /* keep sections that describe the old code */
+    bool keep_debug; /* keep DWARF, adjusted to the new code */
+    Str map_root;    /* what it has before relative paths */
     Str map_url;     /* where the output's source map will be; empty = it needs none */
     Buf *map;        /* gets it, then */
     uint32_t threads;

@@ -206,6 +206,12 @@ bool locations_mentioned(Str module) {
            section_string(module, "sourceMappingURL").len || locations_named(module, &name);
 }
 
+bool locations_dwarf(const Locations *l, Str *module) {
+    if (l->dwarf)
+        *module = l->bytes;
+    return l->dwarf != NULL;
+}
+
 bool locations_named(Str module, Str *name) {
     Str other = section_string(module, "external_debug_info");
     *name = other.len ? other : section_string(module, "sourceMappingURL");

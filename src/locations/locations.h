@@ -76,6 +76,10 @@ void locations_beginning(const LocationFrame *frame, Str *file, uint32_t *line);
 typedef void LocationFound(void *ctx, const LocationFrame *frame);
 void locations_removed(Locations *l, LocationFound *line, LocationFound *function, void *ctx);
 
+/* The module whose DWARF sections know the locations: the program or a file beside it. False if it
+ * is not DWARF that does. */
+bool locations_dwarf(const Locations *l, Str *module);
+
 /* The text of the source with this path, if the debug information has it: source maps can. It lives
  * until locations_close. */
 bool locations_text(Locations *l, Str path, Str *text);

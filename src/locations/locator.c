@@ -4,10 +4,16 @@
 #include "locations/locator.h"
 #include "base/demangle.h"
 
+static void prepare(Locator *l) {
+    if (!l->prepared)
+        l->prepare(l->ctx, &l->options);
+    l->prepared = true;
+}
+
 static void open(Locator *l, const WasmModule *m, const char *without) {
     if (l->locations)
         return;
-    l->prepare(l->ctx, &l->options);
+    prepare(l);
     l->options.without = without;
     l->locations = locations_open(m, &l->options, l->diags);
 }
@@ -16,6 +22,11 @@ uint32_t locator_at(Locator *l, const WasmModule *m, uint32_t func, uint32_t pc,
                     const LocationFrame **frames) {
     open(l, m, NULL);
     return locations_at(l->locations, func, pc, frames);
+}
+
+bool locator_has_file(Locator *l) {
+    prepare(l);
+    return l->options.debug.bytes.ptr || l->options.named.bytes.ptr;
 }
 
 Locations *locator_open(Locator *l, const WasmModule *m) {

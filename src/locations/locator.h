@@ -26,7 +26,7 @@ typedef struct Locator {
     LocationOptions options;
     Locations *locations;
     uint32_t func, pc; /* the last question about a place, if there was one */
-    bool asked;
+    bool asked, prepared;
     LocatorPlace place;
     Map demangled; /* symbol -> Str * */
     Arena names;
@@ -35,6 +35,9 @@ typedef struct Locator {
 /* The frames of locations_at; all questions must be about the same program. */
 uint32_t locator_at(Locator *l, const WasmModule *m, uint32_t func, uint32_t pc,
                     const LocationFrame **frames);
+
+/* Whether there is a file beside the program that may know locations. */
+bool locator_has_file(Locator *l);
 
 /* What answers all of them, for who has many; until locator_close. */
 Locations *locator_open(Locator *l, const WasmModule *m);

@@ -11,6 +11,10 @@
  * if there is none. */
 Str section_find(Str module, const char *name);
 
+/* Calls `found` for each custom section, in their order. */
+typedef void SectionFound(void *ctx, Str name, Str content);
+void section_each(Str module, SectionFound *found, void *ctx);
+
 /* The string that is the contents of a custom section. */
 Str section_string(Str module, const char *name);
 

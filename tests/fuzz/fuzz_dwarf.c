@@ -6,30 +6,13 @@
  */
 #include <stdlib.h>
 
+#include "bodies.h"
 #include "dwarf/dwarf.h"
 #include "locations/section.h"
-#include "wasm/leb.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { BODIES_MAX = 64, ADDRESSES_MAX = 250, FRAMES_MAX = 257 };
-
-/* The bodies of a code section, as far as it can be read. */
-static uint32_t find_bodies(Str code, DwarfBody bodies[BODIES_MAX]) {
-    uint32_t n = 0, count, size;
-    const uint8_t *at;
-    if (!code.len)
-        return 0;
-    WasmCode c = wasm_code((const uint8_t *)code.ptr, code.len, 0);
-    if (!wasm_get_u32(&c, &count))
-        return 0;
-    while (n < BODIES_MAX && n < count && wasm_get_u32(&c, &size) &&
-           wasm_get_bytes(&c, size, &at)) {
-        uint32_t start = (uint32_t)(at - c.start);
-        bodies[n++] = (DwarfBody){start, start + size};
-    }
-    return n;
-}
+enum { ADDRESSES_MAX = 250, FRAMES_MAX = 257 };
 
 static uint64_t hash(uint64_t h, const void *bytes, size_t n) {
     for (size_t i = 0; i < n; i++)

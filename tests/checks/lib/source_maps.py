@@ -57,3 +57,33 @@ def bodies(path):
         starts.append(at)
         at += size
     return code, starts
+
+
+def imported(path, kind):
+    """How many functions (0), tables (1), memories (2) or globals (3) a module imports."""
+    with open(path, "rb") as file:
+        data = file.read()
+    at = 8
+    while at < len(data) and data[at] != 2:
+        size, begin = leb(data, at + 1)
+        at = begin + size
+    if at >= len(data):
+        return 0
+    found, (_, at) = 0, leb(data, at + 1)
+    count, at = leb(data, at)
+    for _ in range(count):
+        for _ in "module", "name":
+            size, at = leb(data, at)
+            at += size
+        found, which, at = found + (data[at] == kind), data[at], at + 1
+        if which == 0:
+            _, at = leb(data, at)
+        elif which == 3:
+            at += 2
+        elif which == 4:
+            _, at = leb(data, at + 1)
+        else:
+            flags, at = leb(data, at + (which == 1))
+            for _ in range(1 + (flags & 1)):
+                _, at = leb(data, at)
+    return found

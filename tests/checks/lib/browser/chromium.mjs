@@ -8,7 +8,7 @@ const shown = arg => String(arg.value ?? arg.description).replace(/\n *at .*/gs,
 
 /**
  * Starts the browser. Gives { open(url, size), close() }; open gives a page: { evaluate(expression) as in its console,
- * printed: what it wrote there, screenshot(): the bytes of a PNG }.
+ * printed: what it wrote there, screenshot(): the bytes of a PNG, tell(method, params): a command of the protocol, listen(event, take) }.
  */
 export async function launch(chromium, directory) {
   const browser = spawn(chromium, ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--hide-scrollbars',
@@ -64,6 +64,10 @@ export async function launch(chromium, directory) {
     await loaded;
     return {
       printed,
+      tell,
+      listen(event, take) {
+        listeners.push(({ method, params, sessionId: from }) => { if (from === sessionId && method === event) take(params); });
+      },
       async evaluate(expression) {
         const { result, exceptionDetails } = await tell('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true,
           includeCommandLineAPI: true, replMode: true });

@@ -1,0 +1,112 @@
+/*
+ * dwarf/adjust_parts.h - what the files share that write DWARF for moved code.
+ *
+ * adjust.c sets out and gathers, adjust_info.c changes entries, adjust_line.c writes line
+ * programs, adjust_pairs.c the lists of versions up to 4 and other tables of addresses,
+ * adjust_list.c the lists of version 5, adjust_expression.c expressions.
+ */
+#ifndef WHAMMC_DWARF_ADJUST_PARTS_H
+#define WHAMMC_DWARF_ADJUST_PARTS_H
+
+#include "dwarf/dwarf_parts.h"
+#include "dwarf/adjust.h"
+
+/* The sections that change. */
+typedef enum AdjustKind {
+    ADJUST_INFO,
+    ADJUST_TYPES,
+    ADJUST_LINE,
+    ADJUST_ADDR,
+    ADJUST_RANGES,
+    ADJUST_LOC,
+    ADJUST_RNGLISTS,
+    ADJUST_LOCLISTS,
+    ADJUST_ARANGES,
+    ADJUST_MACRO,
+    ADJUST_COUNT,
+} AdjustKind;
+
+/* An entry refers to a list. */
+typedef struct ListRef {
+    uint32_t target; /* the list's offset in its section */
+    uint32_t unit;
+    uint32_t at;  /* where .debug_info has it */
+    uint8_t size; /* its bytes there; 0 = it is an index into the unit's table, which stays */
+} ListRef;
+typedef Vec(ListRef) ListRefs;
+
+/* Something that was at `from` in a section is now at `to`. */
+typedef struct Moved {
+    uint32_t from, to;
+} Moved;
+typedef Vec(Moved) MovedParts; /* sorted by `from` */
+
+/* A number in .debug_info or .debug_macro that is an offset in another section. */
+typedef struct OffsetRef {
+    uint32_t at, target;
+    uint8_t size;
+} OffsetRef;
+
+typedef struct Adjuster {
+    Dwarf *d; /* for .debug_info; its lines are not read */
+    const DwarfMoves *moves;
+    DwarfAdjusted *done;
+    DwarfSection *sections[ADJUST_COUNT]; /* NULL = there is none */
+
+    MovedParts lines;            /* headers in .debug_line */
+    ListRefs lists[2][2];        /* [REF_...][the unit has version 5] */
+    MovedParts contributions[2]; /* of version 5: begins of parts; by REF_... */
+    Vec(OffsetRef) bases[2];     /* of tables of offsets; by REF_... */
+    uint8_t *addresses;          /* by byte of .debug_addr: AS_... for an address */
+    uint64_t line_budget, list_budget;
+    DwarfRows rows;
+} Adjuster;
+
+enum { REF_RANGES, REF_LOCATIONS };
+/* What an address in .debug_addr is used as. */
+enum { AS_CODE = 1, AS_RETURN = 2, AS_WIDE = 4 /* 8 bytes */ };
+
+/* adjust.c */
+
+static inline Str adjust_content(const Adjuster *r, AdjustKind kind) {
+    return r->sections[kind] ? r->sections[kind]->content : (Str){0};
+}
+/* Notes what could not be adjusted; the first is kept. Returns false. */
+bool adjust_problem(Adjuster *r, AdjustKind kind, uint64_t offset, const char *what);
+/* Changes a number of `size` bytes; false if the value needs more. */
+bool adjust_number(Buf *out, uint32_t at, uint8_t size, uint64_t value);
+/* The new offset of a part, or UINT32_MAX if it is none. */
+uint32_t adjust_moved_part(const MovedParts *parts, uint32_t from);
+/* Marks an address in .debug_addr of a unit. */
+void adjust_use_address(Adjuster *r, const DwarfUnit *u, uint64_t index, uint8_t use);
+/* Sorts references by their lists. */
+void adjust_sort_refs(ListRefs *refs);
+/* The end of the references to the same list as number i, and whether their units count addresses
+ * from the same base. */
+uint32_t adjust_same_list(const Adjuster *r, const ListRefs *refs, uint32_t i, bool *same_base);
+
+/* adjust_info.c */
+
+/* Changes the entries of a section. False with a problem if they are damaged. */
+bool adjust_entries(Adjuster *r, Dwarf *d, AdjustKind kind);
+
+/* adjust_line.c */
+void adjust_lines(Adjuster *r);
+
+/* adjust_pairs.c */
+void adjust_pairs(Adjuster *r, uint32_t refs, AdjustKind kind);
+void adjust_addresses(Adjuster *r);
+void adjust_aranges(Adjuster *r);
+void adjust_macros(Adjuster *r);
+
+/* adjust_list.c */
+void adjust_lists(Adjuster *r, uint32_t refs, AdjustKind kind);
+
+/* adjust_expression.c */
+
+/* Changes an expression at an offset in `out`, where its bytes are already. One that cannot be read
+ * becomes one that does nothing, with a problem. */
+void adjust_expression(Adjuster *r, const DwarfUnit *u, AdjustKind kind, Buf *out, uint32_t at,
+                       uint32_t length);
+
+#endif

@@ -1,0 +1,140 @@
+/*
+ * inject/debug.c - what becomes of custom sections that describe the old code.
+ */
+#include "inject/debug.h"
+
+#include "dwarf/adjust.h"
+#include "locations/section.h"
+
+static bool starts(Str s, const char *prefix) {
+    size_t n = strlen(prefix);
+    return s.len >= n && memcmp(s.ptr, prefix, n) == 0;
+}
+
+static bool is_stale(const WasmSection *s) {
+    if (s->id != WASM_SEC_CUSTOM)
+        return false;
+    if (starts(s->name, "metadata.code."))
+        return !str_is(s->name, "metadata.code.branch_hint");
+    return starts(s->name, ".debug_") || starts(s->name, "reloc.") || str_is(s->name, "linking") ||
+           str_is(s->name, "sourceMappingURL") || str_is(s->name, "external_debug_info");
+}
+
+static Span whole(const DebugInfo *d) {
+    return (Span){d->m->file, 0, 0};
+}
+
+static void add_name(Buf *names, Str name) {
+    buf_printf(names, "%s%.*s", names->len ? ", " : "", STR_ARG(name));
+}
+
+/* ---- before the module is written ---- */
+
+/* The module with DWARF for the old code: the program, or a file beside it. */
+static void find_dwarf(DebugInfo *d) {
+    Str bytes = {(const char *)d->m->bytes, (uint32_t)d->m->size};
+    bool any = section_find(bytes, ".debug_info").len > 0 ||
+               section_find(bytes, "external_debug_info").len > 0 ||
+               (d->locator && locator_has_file(d->locator));
+    if (!d->keep || !any)
+        return;
+    if (!d->locator)
+        d->own = locations_open(d->m, &d->none, d->diags);
+    locations_dwarf(d->own ? d->own : locator_open(d->locator, d->m), &d->dwarf);
+}
+
+/* Whether the section will be replaced by what is adjusted. */
+static bool is_replaced(const DebugInfo *d, Str name) {
+    bool dwarf = starts(name, ".debug_") || str_is(name, "external_debug_info");
+    return d->dwarf.len ? dwarf : false;
+}
+
+bool debug_begin(DebugInfo *d, WasmModule *m) {
+    Buf names = {0};
+    bool dwarf = false, map = false;
+    find_dwarf(d);
+    for (uint32_t i = 0; i < m->sections.len; i++) {
+        WasmSection *s = &m->sections.at[i];
+        if (!is_stale(s))
+            continue;
+        s->drop = true;
+        if (is_replaced(d, s->name) || (d->has_map && !d->keep) ||
+            (d->has_map && str_is(s->name, "sourceMappingURL")))
+            continue;
+        add_name(&names, s->name);
+        dwarf |= starts(s->name, ".debug_") || str_is(s->name, "external_debug_info");
+        map |= str_is(s->name, "sourceMappingURL");
+    }
+    if (names.len) {
+        Diag *g = diag(d->diags, DIAG_STALE_SECTION, whole(d),
+                       "dropped custom sections that describe the old code: %s", buf_cstr(&names));
+        if (dwarf && !d->keep)
+            diag_hint(d->diags, g, "--keep-debug keeps DWARF, adjusted to the new code");
+        else if (map && d->locator)
+            diag_hint(d->diags, g, "--source-map=FILE writes a source map of the new code");
+    }
+    buf_free(&names);
+    return d->dwarf.len > 0;
+}
+
+/* ---- after it ---- */
+
+typedef Vec(DwarfSection) DwarfSectionList;
+
+static void add_section(void *ctx, Str name, Str content) {
+    DwarfSectionList *sections = ctx;
+    if (starts(name, ".debug_"))
+        vec_push(sections, ((DwarfSection){.name = name, .content = content}));
+}
+
+static void put_section(const DwarfSection *s, Buf *out) {
+    bool changed = s->fate == DWARF_CHANGED;
+    size_t size = changed ? s->changed.len : s->content.len;
+    buf_u8(out, WASM_SEC_CUSTOM);
+    buf_uleb(out, uleb_size(s->name.len) + s->name.len + size);
+    buf_name(out, s->name);
+    buf_bytes(out, changed ? s->changed.data : (const uint8_t *)s->content.ptr, size);
+}
+
+/* What could not be adjusted. */
+static void warn(const DebugInfo *d, const DwarfSectionList *sections, const DwarfAdjusted *done) {
+    const DwarfProblem *p = &done->problem;
+    Buf names = {0};
+    for (uint32_t i = 0; i < sections->len; i++)
+        if (sections->at[i].fate == DWARF_DROPPED)
+            add_name(&names, sections->at[i].name);
+    if (names.len)
+        diag(d->diags, DIAG_STALE_SECTION, whole(d),
+             "dropped custom sections that describe the old code: %s", buf_cstr(&names));
+    if (p->section)
+        diag(d->diags, DIAG_DAMAGED_DEBUG, whole(d),
+             "section %s cannot be adjusted as a whole: at offset 0x%x %s", p->section, p->offset,
+             p->what);
+    if (done->split)
+        diag(d->diags, DIAG_STALE_DEBUG, whole(d),
+             "separate files (.dwo) describe the old code: the program does not refer to them any "
+             "more, and has lines alone");
+    buf_free(&names);
+}
+
+void debug_put(DebugInfo *d, const Moves *moves, const WasmModule *written, Buf *out) {
+    DwarfSectionList sections = {0};
+    DwarfAdjusted done;
+    MovedCode code;
+    section_each(d->dwarf, add_section, &sections);
+    moves_code(moves, written, &code);
+    dwarf_adjust(sections.at, sections.len, &code.moves, &done);
+    moved_code_free(&code);
+    for (uint32_t i = 0; i < sections.len; i++)
+        if (sections.at[i].fate != DWARF_DROPPED)
+            put_section(&sections.at[i], out);
+    warn(d, &sections, &done);
+    for (uint32_t i = 0; i < sections.len; i++)
+        buf_free(&sections.at[i].changed);
+    vec_free(&sections);
+}
+
+void debug_end(DebugInfo *d) {
+    if (d->own)
+        locations_close(d->own, d->diags);
+}

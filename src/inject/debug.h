@@ -1,0 +1,30 @@
+/*
+ * inject/debug.h - custom sections of a program that describe its old code: they are dropped, or
+ * with --keep-debug, if they are DWARF, written for the new code.
+ */
+#ifndef WHAMMC_INJECT_DEBUG_H
+#define WHAMMC_INJECT_DEBUG_H
+
+#include "inject/moves.h"
+
+typedef struct DebugInfo {
+    const WasmModule *m;
+    Diags *diags;
+    bool keep;        /* what can be adjusted */
+    bool has_map;     /* the output gets a source map */
+    Locator *locator; /* NULL = the program's own sections count */
+    /* Zeroed at first: */
+    Locations *own; /* without a locator */
+    LocationOptions none;
+    Str dwarf; /* the module whose DWARF is adjusted; empty = there is none */
+} DebugInfo;
+
+/* Marks the sections that wasm_write shall leave out, and finds the DWARF that will be adjusted.
+ * Warns of what is lost. Returns whether there is some: then moves are needed. */
+bool debug_begin(DebugInfo *d, WasmModule *m);
+
+/* Appends the adjusted sections to a module that was written. Warns of what is lost. */
+void debug_put(DebugInfo *d, const Moves *moves, const WasmModule *written, Buf *out);
+void debug_end(DebugInfo *d);
+
+#endif

@@ -1,0 +1,106 @@
+"""Modules with DWARF by all compilers that are there, and what whammc and llvm-symbolizer say about their instructions."""
+
+import itertools
+import json
+import os
+import subprocess
+
+from lib.commands import call, is_there
+from lib.tap import comment
+from lib.world import BUILD, FIXTURES
+
+READER = os.path.join(BUILD, "tests", "unit", "locations")
+SOURCES = os.path.join(FIXTURES, "locations")
+SYMBOLIZERS = ["llvm-symbolizer-14", "llvm-symbolizer"]
+C, CXX = ["chain.c", "other.c"], ["shapes.cc", "count.cc"]
+
+
+def ours(module):
+    """{address: [(function, linkage, file, line, column) of each frame]} of all instructions; and what it says besides."""
+    done = call([READER, module])
+    answers = {}
+    for line in done.stdout.splitlines():
+        address, *frames = line.split("\t")
+        answers[int(address)] = [tuple(frame.split("|")) for frame in frames]
+    return answers, done.stderr.strip()
+
+
+def symbolize(tool, module, addresses, functions):
+    """The same from llvm-symbolizer, with one name of a function."""
+    done = subprocess.run([tool, f"--obj={module}", "--output-style=JSON", "--no-demangle", f"--functions={functions}"],
+                          input="".join(f"{a:#x}\n" for a in addresses), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                          encoding="utf-8", errors="backslashreplace", check=False)
+    answers = {}
+    for line in done.stdout.splitlines():
+        answer = json.loads(line)
+        frames = [(s["FunctionName"], s["FileName"], str(s["Line"]), str(s["Column"])) for s in answer.get("Symbol", [])]
+        answers[int(answer["Address"], 0)] = [frame for frame in frames if frame != ("", "", "0", "0")]
+    return answers
+
+
+# --- Modules --------------------------------------------------------------------------------------------
+
+
+def run(command):
+    """Whether a compiler has done what it was asked; if not, says why."""
+    done = call(command, SOURCES)
+    if done.returncode:
+        comment(done.stderr[-1000:])
+    return done.returncode == 0
+
+
+def clang(directory, name, sources, flags, target="wasm32"):
+    """A module, or None. Compiled and linked in two steps: with -O the linking step would call wasm-opt."""
+    compiler = "clang++" if sources is CXX else "clang"
+    objects = [os.path.join(directory, f"{name}-{source}.o") for source in sources]
+    path = os.path.join(directory, name + ".wasm")
+    for source, target_file in zip(sources, objects):
+        if not run([compiler, f"--target={target}", *flags, "-c", source, "-o", target_file]):
+            return None
+    emulation = ["-mwasm64"] if target == "wasm64" else []
+    linked = run(["wasm-ld", *emulation, "--no-entry", *objects, "-o", path])
+    for file in objects:
+        os.remove(file)  # the second half of split DWARF is in them
+    return path if linked else None
+
+
+def clang_modules(directory):
+    """(title, path) of what clang makes."""
+    for sources, level, version in itertools.product((C, CXX), ("-O0", "-O1", "-O2"), ("4", "5")):
+        name = f"{sources[0]}{level}-dwarf{version}"
+        more = ["-fno-exceptions", "-fno-rtti"] if sources is CXX else []
+        yield name, clang(directory, name, sources, [level, f"-gdwarf-{version}", *more])
+    for name, flags in (("lto", ["-O2", "-g", "-flto"]), ("lines-only", ["-O2", "-gdwarf-4", "-gline-tables-only"]),
+                        ("lines-only-5", ["-O2", "-gdwarf-5", "-gline-tables-only"]),
+                        ("split", ["-O2", "-gdwarf-5", "-gsplit-dwarf=single"]),
+                        ("split-4", ["-O2", "-gdwarf-4", "-gsplit-dwarf=single"]),
+                        ("moved", ["-O1", "-gdwarf-4", "-ffile-prefix-map=" + SOURCES + "=moved"]),
+                        ("moved-5", ["-O1", "-gdwarf-5", "-ffile-prefix-map=" + SOURCES + "=moved"]),
+                        ("no-columns", ["-O2", "-g", "-gno-column-info"])):
+        yield name, clang(directory, name, C, flags)
+    for name, flags in (("types", ["-gdwarf-4", "-fdebug-types-section"]), ("types-5", ["-gdwarf-5", "-fdebug-types-section"]),
+                        ("macros", ["-gdwarf-4", "-fdebug-macro", "-gdwarf-aranges"]),
+                        ("macros-5", ["-gdwarf-5", "-fdebug-macro", "-gdwarf-aranges"])):
+        yield name, clang(directory, name, CXX, ["-O1", "-fno-exceptions", "-fno-rtti", *flags])
+    for name, flags in (("ways", []), ("shared", ["-matomics", "-mbulk-memory"]), ("multi-value", ["-Xclang", "-target-abi", "-Xclang",
+                                                                                                "experimental-mv", "-mmultivalue"])):
+        yield name, clang(directory, name, ["ways.c"], ["-O1", "-gdwarf-5", *flags])
+    for version in "45":
+        yield "wasm64-" + version, clang(directory, "wasm64-" + version, C, ["-O2", "-gdwarf-" + version], "wasm64")
+
+
+def other_modules(directory):
+    """(title, path, whether Binaryen has changed the DWARF) of what other compilers make, if they are installed."""
+    for title, program, command in (
+            ("rustc", "rustc", ["rustc", "--target=wasm32-wasip1", "-g", "closures.rs"]),
+            ("rustc-O", "rustc", ["rustc", "--target=wasm32-wasip1", "-g", "-O", "closures.rs"]),
+            ("emcc-O0", "emcc", ["emcc", "-g", "--no-entry", *CXX]),
+            ("emcc-O2", "emcc", ["emcc", "-g", "-O2", "--no-entry", *CXX])):
+        path = os.path.join(directory, title + ".wasm")
+        there = is_there(program) and run([*command, "-o", path])
+        yield title, path if there else None, program == "emcc"
+    for level in ("-O0", "-O2"):
+        path = os.path.join(directory, f"wasm-opt{level}.wasm")
+        program = clang(directory, "before" + level, C, ["-O1", "-gdwarf-4"])
+        there = program and is_there("wasm-opt") and run(["wasm-opt", "-g", level, program, "-o", path])
+        yield f"wasm-opt -g {level}", path if there else None, True
