@@ -119,3 +119,20 @@ AC_DEFUN([WHAMMC_LIBIBERTY], [
       AC_MSG_ERROR([libiberty was not found (Debian package: libiberty-dev)])])])
   AC_SUBST([LIBIBERTY_LIBS])
 ])
+
+# WHAMMC_PPROF
+# Finds what profiles for pprof are written with, protobuf-c and zlib; sets PPROF_LIBS and PROTOC_C.
+AC_DEFUN([WHAMMC_PPROF], [
+  AC_CHECK_HEADER([protobuf-c/protobuf-c.h], [],
+    [AC_MSG_ERROR([protobuf-c.h was not found (Debian package: libprotobuf-c-dev)])])
+  AC_CHECK_LIB([protobuf-c], [protobuf_c_message_pack], [:],
+    [AC_MSG_ERROR([libprotobuf-c was not found (Debian package: libprotobuf-c-dev)])])
+  AC_CHECK_HEADER([zlib.h], [],
+    [AC_MSG_ERROR([zlib.h was not found (Debian package: zlib1g-dev)])])
+  AC_CHECK_LIB([z], [deflateSetHeader], [:],
+    [AC_MSG_ERROR([zlib was not found (Debian package: zlib1g-dev)])])
+  AC_SUBST([PPROF_LIBS], ["-lprotobuf-c -lz"])
+  AC_ARG_VAR([PROTOC_C], [the compiler protoc-c of protobuf-c])
+  WHAMMC_NEED_PROG([PROTOC_C], [protoc-c], [to compile the format of pprof's profiles],
+    [protobuf-c-compiler])
+])

@@ -120,7 +120,17 @@ typedef enum WhammcReportFormat {
     WHAMMC_REPORT_CPUPROFILE, /* for the developer tools of Chrome */
     /* Of a report with calls or a call tree, again: */
     WHAMMC_REPORT_FLAT, /* a flat profile */
+    /* Of a report with calls, a call tree, or numbers at sites; not all of them are text: */
+    WHAMMC_REPORT_PPROF,     /* for pprof: a compressed profile.proto */
+    WHAMMC_REPORT_FIREFOX,   /* for the profiler of Firefox */
+    WHAMMC_REPORT_CALLGRIND, /* for KCachegrind and callgrind_annotate */
+    /* Of a report with a call tree: */
+    WHAMMC_REPORT_PERFETTO, /* Chrome's trace events, for Perfetto; totals, not a course of time */
 } WhammcReportFormat;
+
+/* The format with this name, as `whammc report --format` knows it: "svg", "pprof". False if there
+ * is none. */
+bool whammc_report_format(const char *name, WhammcReportFormat *format);
 
 /* What the rows of tables are. */
 typedef enum WhammcReportBy {
@@ -147,7 +157,8 @@ typedef struct WhammcReportOptions {
     /* TABLE: rows of each variable, the largest values first. GPROF, DOT, FLAT: functions, those
      * with the most time first. 0 = all. */
     uint32_t top;
-    const char *title; /* of SVG and SPEEDSCOPE; NULL = the name of the module or the report */
+    const char *title; /* of SVG, SPEEDSCOPE, PERFETTO and FIREFOX, and what PPROF, FIREFOX and
+                          CALLGRIND call the program; NULL = the name of the module or the report */
     bool mangled;      /* names of C++ and Rust functions stay as they are in the program */
     /* For TABLE only: */
     uint32_t width; /* columns; 0 = 100 */
@@ -163,8 +174,14 @@ typedef struct WhammcReportOptions {
     /* For TABLE, CSV and JSON: with source locations, in CSV and JSON as further columns. They are
      * those of the program (whammc_report_set_module), or else those that the report has; if there
      * are neither, that is an error. So it is with BY_LINE and BY_FILE. Formats that show calls:
-     * with the files and lines of functions, of the program. */
+     * with the files and lines of functions, of the program. PPROF, FIREFOX and CALLGRIND have
+     * those of functions and calls, and PPROF and FIREFOX inlined functions, whenever the program
+     * knows them. */
     bool lines;
+    /* For PPROF and FIREFOX: when the report was made, in nanoseconds since 1970; 0 = unknown. */
+    int64_t time;
+    /* For PPROF: labels of all stacks, as "thread=3"; ends with NULL. NULL = none. */
+    const char *const *labels;
 } WhammcReportOptions;
 
 /*

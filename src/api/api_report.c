@@ -10,6 +10,7 @@
 #include "report/report_write.h"
 #include "report/table.h"
 #include "report/value.h"
+#include "stacks/tools.h"
 #include "valid/valid.h"
 #include "view/profile_source.h"
 #include "base/demangle.h"
@@ -17,15 +18,9 @@
 #include <assert.h>
 #include <locale.h>
 
-static_assert((int)WHAMMC_REPORT_TABLE == VIEW_TABLE && (int)WHAMMC_REPORT_CSV == VIEW_CSV &&
-                  (int)WHAMMC_REPORT_CSV_RFC4180 == VIEW_CSV_RFC4180 &&
-                  (int)WHAMMC_REPORT_JSON == VIEW_JSON && (int)WHAMMC_REPORT_GPROF == VIEW_GPROF &&
-                  (int)WHAMMC_REPORT_DOT == VIEW_DOT && (int)WHAMMC_REPORT_FOLDED == VIEW_FOLDED &&
-                  (int)WHAMMC_REPORT_SVG == VIEW_SVG &&
-                  (int)WHAMMC_REPORT_SPEEDSCOPE == VIEW_SPEEDSCOPE &&
-                  (int)WHAMMC_REPORT_CPUPROFILE == VIEW_CPUPROFILE &&
-                  (int)WHAMMC_REPORT_FLAT == VIEW_FLAT,
-              "WhammcReportFormat is ViewFormat");
+#define VIEW(NAME, name)                                                                           \
+    static_assert((int)WHAMMC_REPORT_##NAME == VIEW_##NAME, "WhammcReportFormat is ViewFormat");
+#include "view/view.def"
 static_assert((int)WHAMMC_REPORT_BY_SITE == TOTALS_SITE &&
                   (int)WHAMMC_REPORT_BY_LINE == TOTALS_LINE &&
                   (int)WHAMMC_REPORT_BY_FUNCTION == TOTALS_FUNCTION &&
@@ -286,6 +281,28 @@ static void explain(WhammcReport *r, const Profile *p, bool tree, ProfileVariabl
     }
 }
 
+/* Says that the report has nothing that a format shows; stacks are of anything. */
+static void explain_no_stacks(WhammcReport *r, const char *problem, const char *variable) {
+    Diags *d = &r->diags;
+    if (problem) {
+        diag(d, DIAG_NO_PROFILE, NO_SPAN, "%s: %s", r->name, problem);
+    } else if (variable) {
+        Diag *g = diag(d, DIAG_NO_PROFILE, NO_SPAN,
+                       "%s: the variable '%s' is not in the report or has no call tree, calls or "
+                       "numbers at sites",
+                       r->name, variable);
+        diag_hint(d, g,
+                  "see \"What views look for\" in docs/reports.md for the types that there are");
+    } else {
+        Diag *g = diag(d, DIAG_NO_PROFILE, NO_SPAN,
+                       "%s: the report has no call tree, no calls and no numbers at sites, which "
+                       "this format shows",
+                       r->name);
+        diag_hint(d, g,
+                  "`whammc run -s calltree`, `-s profile` and `-s hotness` make such reports");
+    }
+}
+
 bool api_read_profile(WhammcReport *r, bool tree, const WhammcReportOptions *options, Profile *p) {
     ProfileVariables variables = variables_of(options);
     if (tree && variables.count > 1) {
@@ -360,14 +377,78 @@ static bool add_sources(WhammcReport *r, ViewFormat format, const WhammcReportOp
     return true;
 }
 
-static void write_view(WhammcReport *r, WhammcReportFormat format,
-                       const WhammcReportOptions *options, Buf *out) {
+static Str title_of(const WhammcReport *r, const WhammcReportOptions *options) {
+    return str_of(options->title ? options->title : r->module_name ? r->module_name : r->name);
+}
+
+static void write_view(WhammcReport *r, ViewFormat format, const WhammcReportOptions *options,
+                       Buf *out) {
     Profile p = {0};
-    const char *title = options->title ? options->title : r->module_name ? r->module_name : r->name;
-    if (api_read_profile(r, view_needs_tree((ViewFormat)format), options, &p) &&
-        add_sources(r, (ViewFormat)format, options, &p))
-        view_format((ViewFormat)format, &p, options->top, str_of(title), out);
+    Str title = title_of(r, options);
+    if (api_read_profile(r, view_needs_tree(format), options, &p) &&
+        add_sources(r, format, options, &p)) {
+        if (format == VIEW_PERFETTO)
+            stacks_perfetto(&p, title, out);
+        else
+            view_format(format, &p, options->top, title, out);
+    }
     profile_free(&p);
+}
+
+typedef Vec(StacksLabel) Labels;
+
+static void labels_of(const WhammcReportOptions *options, Labels *out) {
+    for (const char *const *l = options->labels; l && *l; l++) {
+        const char *end = strchrnul(*l, '=');
+        Str key = {*l, (uint32_t)(end - *l)};
+        vec_push(out, ((StacksLabel){key, str_of(*end ? end + 1 : end)}));
+    }
+}
+
+/* Whether there is anything to ask for source locations. */
+static bool has_locations(const WhammcReport *r) {
+    return r->module_name &&
+           ((r->debug && r->debug->file) ||
+            locations_mentioned((Str){(const char *)r->module.bytes, (uint32_t)r->module.size}));
+}
+
+static void write_stacks(WhammcReport *r, ViewFormat format, const WhammcReportOptions *options,
+                         Buf *out) {
+    if ((options->lines || options->inlined) && !r->module_name) {
+        explain_no_program(r, options->lines ? "lines of functions" : "inlined functions");
+        return;
+    }
+    Stacks s = {.program = title_of(r, options), .time = options->time};
+    Labels labels = {0};
+    ApiLocator l;
+    const char *problem, *variable;
+    labels_of(options, &labels);
+    api_locator_begin(&l, r->debug, r->module_name, &r->diags);
+    bool located = options->lines || options->inlined || has_locations(r);
+    StacksSource from = {.report = &r->report,
+                         .places = &r->places,
+                         .locator = located ? &l.locator : NULL,
+                         .demangled = !options->mangled,
+                         .variables = variables_of(options),
+                         .labels = labels.at,
+                         .nlabels = labels.len};
+    if (stacks_read(&s, &from, &problem, &variable)) {
+        mention_others(r, profile_fits(&r->report, true, NULL), from.variables);
+        stacks_write(format, &s, options->inlined, out);
+    } else {
+        explain_no_stacks(r, problem, variable);
+    }
+    api_locator_end(&l);
+    stacks_free(&s);
+    vec_free(&labels);
+}
+
+bool whammc_report_format(const char *name, WhammcReportFormat *format) {
+    ViewFormat found;
+    bool ok = view_named(name, &found);
+    if (ok)
+        *format = (WhammcReportFormat)found;
+    return ok;
 }
 
 void whammc_report_locate(WhammcReport *r, const whammc_debug_info *info) {
@@ -405,7 +486,10 @@ static void write_format(WhammcReport *r, WhammcReportFormat format,
     case WHAMMC_REPORT_CSV: write_report(&r->report, WRITE_CSV, lines, out); break;
     case WHAMMC_REPORT_CSV_RFC4180: write_report(&r->report, WRITE_CSV_RFC4180, lines, out); break;
     case WHAMMC_REPORT_JSON: write_report(&r->report, WRITE_JSON, lines, out); break;
-    default: write_view(r, format, options, out); break;
+    case WHAMMC_REPORT_PPROF:
+    case WHAMMC_REPORT_FIREFOX:
+    case WHAMMC_REPORT_CALLGRIND: write_stacks(r, (ViewFormat)format, options, out); break;
+    default: write_view(r, (ViewFormat)format, options, out); break;
     }
     api_leave(before);
 }

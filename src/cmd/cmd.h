@@ -9,8 +9,10 @@
 
 /* ---- formats of reports and profiles ---- */
 
-/* As options name them, in the order of ViewFormat. */
-#define VIEW_FORMATS "table|csv|csv-rfc4180|json|gprof|dot|folded|svg|speedscope|cpuprofile"
+/* As options name them; view_named knows which are which. */
+#define VIEW_FORMATS                                                                               \
+    "table|csv|csv-rfc4180|json|flat|gprof|dot|folded|collapsed|svg|speedscope|cpuprofile|"        \
+    "perfetto|pprof|firefox|callgrind"
 
 /* ---- tables (show.c) ---- */
 

@@ -383,7 +383,7 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     uint32_t depth;
     switch (key) {
     case STYLE: s->style = (Style)option_choice(cli->command, key, value); break;
-    case FORMAT: s->format = (ViewFormat)option_choice(cli->command, key, value); break;
+    case FORMAT: view_named(value, &s->format); break;
     case 'o': s->out = value; break;
     case OPTION_NAMES: s->names = value; break;
     case SAVE: s->save = value; break;

@@ -118,16 +118,21 @@ static int report(const Cli *cli, Settings *s) {
 
 /* ---- the command line ---- */
 
-/* The formats of coverage come after the others. */
-static void set_format(Settings *s, uint32_t choice) {
-    s->coverage = choice > VIEW_CPUPROFILE ? choice - VIEW_CPUPROFILE : 0;
-    s->format = s->coverage ? VIEW_TABLE : (ViewFormat)choice;
+/* The formats of reports, and those of coverage. */
+static void set_format(Settings *s, const char *name) {
+    static const char *const coverage[] = {"lcov", "cobertura", "html", "text"};
+    s->coverage = 0;
+    s->format = VIEW_TABLE;
+    if (view_named(name, &s->format))
+        return;
+    while (strcmp(coverage[s->coverage++], name) != 0)
+        ;
 }
 
 /* False: wrong usage, which was said. */
 static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     switch (key) {
-    case FORMAT: set_format(s, option_choice(cli->command, key, value)); break;
+    case FORMAT: set_format(s, value); break;
     case 'o': s->out = value; break;
     case OPTION_NAMES: s->names = value; break;
     case MODULE: s->module = value; break;

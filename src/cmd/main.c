@@ -36,6 +36,7 @@
  *     api/               the library: scripts and modules from memory to memory
  *     report/  view/     reports: images, readers, writers; profiles and pictures
  *     coverage/          lines, functions and branches that were executed
+ *     stacks/            what the tools of other profilers read: pprof, Firefox, callgrind
  *     dwarf/  locations/ source locations of code offsets: DWARF, source maps
  *     base/              memory, buffers, maps, messages
  *

@@ -200,6 +200,12 @@ bool locations_any(const Locations *l) {
     return l->dwarf || l->map;
 }
 
+bool locations_mentioned(Str module) {
+    Str name;
+    return section_find(module, ".debug_info").len || section_find(module, ".debug_line").len ||
+           section_string(module, "sourceMappingURL").len || locations_named(module, &name);
+}
+
 bool locations_named(Str module, Str *name) {
     Str other = section_string(module, "external_debug_info");
     *name = other.len ? other : section_string(module, "sourceMappingURL");

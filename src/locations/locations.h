@@ -79,6 +79,9 @@ bool locations_text(Locations *l, Str path, Str *text);
 /* Warns of what could not be read, now that the questions are over. */
 void locations_close(Locations *l, Diags *diags);
 
+/* Whether a module has debug information, or names a file that does. */
+bool locations_mentioned(Str module);
+
 /* The path or URL of the separate file with debug information that a module names and needs; false
  * if it needs none. */
 bool locations_named(Str module, Str *name);

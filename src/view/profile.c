@@ -7,7 +7,7 @@
 #include "view/profile_untimed.h"
 #include "report/value.h"
 
-enum { FIELDS_MAX = 4 };
+enum { FIELDS_MAX = 16 };
 
 int64_t profile_add_ns(int64_t a, int64_t b) {
     int64_t sum;
@@ -55,29 +55,51 @@ static Shape shape_of(Str type) {
     return (Shape){count_numbers(key), count_numbers(value)};
 }
 
-static bool is_arcs(Str type) {
-    Shape s = shape_of(type);
-    return s.keys == 2 && s.values >= 1 && s.values <= 3;
+/* The row of a text that says what values a tree has: `tree_values` for `tree`. */
+static const ReportRow *find_values(const Report *r, Str tree) {
+    static const char suffix[] = "_values";
+    for (uint32_t i = 0; i < r->rows.len; i++) {
+        const ReportVar *var = r->rows.at[i].var;
+        if (var->name.len == tree.len + sizeof suffix - 1 && str_is(var->type, "str") &&
+            memcmp(var->name.ptr, tree.ptr, tree.len) == 0 &&
+            memcmp(var->name.ptr + tree.len, suffix, sizeof suffix - 1) == 0)
+            return &r->rows.at[i];
+    }
+    return NULL;
+}
+
+enum { PARENT_AND_FUNCTION = 2, PLAIN = 4 }; /* fields of trees */
+
+static bool is_arcs(const Report *r, const ReportVar *var) {
+    Shape s = shape_of(var->type);
+    return r && s.keys == 2 && s.values >= 1 && s.values <= 3;
 }
 
 /* With the number of calls that have not returned, whose beginning is taken away from the time. */
-static bool is_open_arcs(Str type) {
-    Shape s = shape_of(type);
+static bool is_open_arcs(const ReportVar *var) {
+    Shape s = shape_of(var->type);
     return s.keys == 2 && s.values == 3;
 }
 
-static bool is_tree(Str type) {
-    Shape s = shape_of(type);
-    return s.keys == 1 && (s.values == 3 || s.values == 4);
+static bool is_tree(const Report *r, const ReportVar *var) {
+    Shape s = shape_of(var->type);
+    return s.keys == 1 && s.values > PARENT_AND_FUNCTION &&
+           (s.values <= PLAIN || find_values(r, var->name));
 }
 
-static const ReportRow *find_row(const Report *r, bool (*fits)(Str type), const char *variable) {
+typedef bool Fits(const Report *r, const ReportVar *var);
+
+static const ReportRow *find_row(const Report *r, Fits *fits, const char *variable) {
     for (uint32_t i = 0; i < r->rows.len; i++) {
         const ReportRow *row = &r->rows.at[i];
-        if (fits(row->var->type) && (!variable || str_is(row->var->name, variable)))
+        if ((!variable || str_is(row->var->name, variable)) && fits(r, row->var))
             return row;
     }
     return NULL;
+}
+
+bool profile_fits(const Report *r, bool tree, const char *variable) {
+    return find_row(r, tree ? is_tree : is_arcs, variable) != NULL;
 }
 
 /* ---- entries of maps ---- */
@@ -138,15 +160,19 @@ static uint32_t func_index(Profile *p, uint64_t number, bool caller) {
     return (uint32_t)*kept;
 }
 
+uint32_t profile_func(Profile *p, uint32_t fid) {
+    return func_index(p, fid, false);
+}
+
 /* ---- the tree ---- */
 
 /* An entry of the map that is the tree. */
 typedef struct Raw {
     uint64_t id, parent;
-    uint32_t func;
+    uint32_t func, pc;
     uint32_t first, last, next; /* children and brother: indices, or PROFILE_NONE */
     uint32_t node;              /* its index in the profile */
-    uint64_t calls, self;
+    uint32_t numbers;           /* in the profile */
 } Raw;
 
 typedef Vec(Raw) Raws;
@@ -165,30 +191,124 @@ static uint32_t find_raw(const Raws *raws, uint64_t id) {
     return found ? (uint32_t)(found - raws->at) : PROFILE_NONE;
 }
 
-static bool read_raws(Profile *p, const ReportRow *row, Raws *raws) {
+/* ---- what the tree has numbers of ---- */
+
+Str profile_unit(Str name) {
+    static const struct {
+        const char *end, *unit;
+    } ends[] = {{"bytes", "bytes"},
+                {"space", "bytes"},
+                {"nanoseconds", "nanoseconds"},
+                {"time", "nanoseconds"},
+                {"ns", "nanoseconds"}};
+    for (uint32_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        Str end = str_of(ends[i].end);
+        if (end.len > name.len)
+            continue;
+        uint32_t before = name.len - end.len;
+        if (memcmp(name.ptr + before, end.ptr, end.len) == 0 &&
+            (!before || name.ptr[before - 1] == '_'))
+            return str_of(ends[i].unit);
+    }
+    return STR("count");
+}
+
+static void add_value(Profile *p, Str text) {
+    const char *slash = memchr(text.ptr, '/', text.len);
+    ProfileValue v = {.name = {text.ptr, slash ? (uint32_t)(slash - text.ptr) : text.len}};
+    v.unit = slash ? (Str){slash + 1, text.len - v.name.len - 1} : profile_unit(v.name);
+    vec_push(&p->values, v);
+}
+
+/* A list: "alloc_objects, alloc_space/bytes". */
+static void add_values(Profile *p, Str list) {
+    for (uint32_t i = 0, from; i < list.len;) {
+        for (; i < list.len && (list.ptr[i] == ' ' || list.ptr[i] == ',');)
+            i++;
+        for (from = i; i < list.len && list.ptr[i] != ' ' && list.ptr[i] != ',';)
+            i++;
+        if (i > from)
+            add_value(p, (Str){list.ptr + from, i - from});
+    }
+}
+
+/* Which of the fields, the last ones, can be more than INT64_MAX. */
+static void mark_unsigned(Profile *p, Str type, uint32_t fields) {
+    Str key, value, part;
+    value_map_types(type, &key, &value);
+    Str types = value_tuple_types(value);
+    for (uint32_t i = 0; value_next_type(&types, &part); i++)
+        if (i + p->values.len >= fields)
+            p->values.at[i + p->values.len - fields].is_unsigned = part.ptr[0] == 'u';
+}
+
+/* Which fields of the entries are which: parent and function, the place of the call if `*pc`, then
+ * the values. False: the report names other values than there are. */
+static bool read_values(Profile *p, const Report *r, const ReportRow *row, uint32_t fields,
+                        bool *pc) {
+    const ReportRow *named = find_values(r, row->var->name);
+    if (named) {
+        add_values(p, named->value);
+        *pc = fields - PARENT_AND_FUNCTION > p->values.len;
+        if (p->values.len && p->values.len + PARENT_AND_FUNCTION + *pc == fields)
+            return true;
+        p->problem = "the tree has another number of values than the report names";
+        return false;
+    }
+    *pc = false;
+    add_value(p, STR("calls"));
+    if (fields == PLAIN)
+        add_value(p, STR("time"));
+    return true;
+}
+
+/* A time that is 0 everywhere has not been measured. */
+static void drop_no_time(Profile *p) {
+    uint32_t n = p->values.len;
+    if (n < 2 || !str_is(p->values.at[n - 1].unit, "nanoseconds"))
+        return;
+    for (uint32_t i = n - 1; i < p->numbers.len; i += n)
+        if (p->numbers.at[i])
+            return;
+    uint32_t to = 0;
+    for (uint32_t i = 0; i < p->numbers.len; i++)
+        if (i % n != n - 1)
+            p->numbers.at[to++] = p->numbers.at[i];
+    p->numbers.len = to;
+    p->values.len--;
+}
+
+static bool read_raws(Profile *p, const Report *r, const ReportRow *row, Raws *raws) {
     Arena arena = {0};
     Entries e = entries_of(row, &arena);
     uint64_t key[FIELDS_MAX], v[FIELDS_MAX];
-    bool times = e.shape.values == 4;
+    bool pc;
+    if (!read_values(p, r, row, e.shape.values, &pc))
+        return false;
+    mark_unsigned(p, row->var->type, e.shape.values);
+    uint32_t first = PARENT_AND_FUNCTION + pc;
     while (next_entry(&e, key, v)) {
         Raw raw = {.id = key[0],
                    .parent = v[0],
                    .func = func_index(p, v[1], false),
+                   .pc = pc ? (uint32_t)v[PARENT_AND_FUNCTION] : PROFILE_NONE,
                    .first = PROFILE_NONE,
                    .last = PROFILE_NONE,
                    .next = PROFILE_NONE,
-                   .calls = v[2],
-                   .self = times ? v[3] : 0};
-        p->timed |= raw.self != 0;
+                   .numbers = raws->len};
+        for (uint32_t i = first; i < e.shape.values; i++)
+            vec_push(&p->numbers, (int64_t)v[i]);
         vec_push(raws, raw);
     }
-    for (uint32_t i = 0; i < raws->len && !p->timed; i++)
-        raws->at[i].self = raws->at[i].calls;
     arena_free(&arena);
     if (e.broken)
         p->problem = "the map cannot be read";
+    drop_no_time(p);
+    p->timed = p->values.len && str_is(vec_last(&p->values).unit, "nanoseconds");
     return !e.broken;
 }
+
+/* ---- the tree, in order ---- */
 
 /* Links each to its parent; those without are linked to *roots. */
 static void link_raws(Raws *raws, Raw *roots) {
@@ -205,14 +325,26 @@ static void link_raws(Raws *raws, Raw *roots) {
     }
 }
 
+/* The calls of a node: its first value that is a number of something. */
+static uint64_t calls_of(const Profile *p, const int64_t *numbers) {
+    for (uint32_t i = 0; i < p->values.len; i++)
+        if (str_is(p->values.at[i].unit, "count"))
+            return (uint64_t)numbers[i];
+    return 0;
+}
+
 static void add_node(Profile *p, Raw *raw, uint32_t parent) {
     raw->node = p->nodes.len;
+    uint32_t first = raw->numbers * p->values.len;
+    const int64_t *numbers = &p->numbers.at[first];
     ProfileNode n = {.parent = parent,
                      .depth = parent == PROFILE_NONE ? 0 : p->nodes.at[parent].depth + 1,
                      .func = raw->func,
-                     .calls = raw->calls,
-                     .self = raw->self,
-                     .total = raw->self};
+                     .pc = raw->pc,
+                     .calls = calls_of(p, numbers),
+                     .self = (uint64_t)numbers[p->values.len - 1],
+                     .first = first};
+    n.total = n.self;
     vec_push(&p->nodes, n);
 }
 
@@ -253,7 +385,7 @@ bool profile_read_tree(Profile *p, const Report *r, ProfileVariables variables) 
     const ReportRow *row = find_row(r, is_tree, wanted(variables, 0));
     Raws raws = {0};
     Raw roots = {.first = PROFILE_NONE, .last = PROFILE_NONE};
-    bool ok = row && read_raws(p, row, &raws);
+    bool ok = row && read_raws(p, r, row, &raws);
     if (ok) {
         link_raws(&raws, &roots);
         order_nodes(p, &raws, &roots);
@@ -341,7 +473,7 @@ static bool read_others(Profile *p, const Report *r, const ReportRow *first, Map
     bool ok = true;
     for (uint32_t i = 0; ok && i < r->rows.len; i++) {
         const ReportRow *row = &r->rows.at[i];
-        if (row != first && is_open_arcs(row->var->type))
+        if (row != first && is_open_arcs(row->var))
             ok = read_arcs(p, r, row, known);
     }
     return ok;
@@ -372,7 +504,7 @@ bool profile_read_arcs(Profile *p, const Report *r, ProfileVariables variables) 
     }
     Map known = {0};
     bool ok = row && read_arcs(p, r, row, &known);
-    if (ok && !variables.count && is_open_arcs(row->var->type))
+    if (ok && !variables.count && is_open_arcs(row->var))
         ok = read_others(p, r, row, &known);
     ok = ok && read_wanted(p, r, row, variables, &known);
     map_free(&known);
@@ -382,12 +514,12 @@ bool profile_read_arcs(Profile *p, const Report *r, ProfileVariables variables) 
 }
 
 const ReportVar *profile_other(const Report *r, bool tree) {
-    bool (*fits)(Str type) = tree || !find_row(r, is_arcs, NULL) ? is_tree : is_arcs;
+    Fits *fits = tree || !find_row(r, is_arcs, NULL) ? is_tree : is_arcs;
     const ReportRow *first = find_row(r, fits, NULL);
     for (uint32_t i = 0; first && i < r->rows.len; i++) {
         const ReportVar *var = r->rows.at[i].var;
-        bool added = !tree && is_open_arcs(first->var->type) && is_open_arcs(var->type);
-        if (fits(var->type) && !added && !str_eq(var->name, first->var->name))
+        bool added = !tree && is_open_arcs(first->var) && is_open_arcs(var);
+        if (fits(r, var) && !added && !str_eq(var->name, first->var->name))
             return var;
     }
     return NULL;
@@ -395,10 +527,10 @@ const ReportVar *profile_other(const Report *r, bool tree) {
 
 /* ---- names ---- */
 
-static bool is_names(Str type) {
+static bool is_names(const Report *r, const ReportVar *var) {
     Str key, value;
-    return value_map_types(type, &key, &value) && (str_is(key, "u32") || str_is(key, "i32")) &&
-           str_is(value, "str");
+    return r && value_map_types(var->type, &key, &value) &&
+           (str_is(key, "u32") || str_is(key, "i32")) && str_is(value, "str");
 }
 
 static void name_func(Profile *p, uint64_t id, Str name) {
@@ -447,6 +579,7 @@ void profile_name(Profile *p, const Report *r, const Places *places, bool demang
             buf_printf(&text, "#%u", f->id);
         else if (!demangled || !demangle(f->name, &text))
             continue;
+        f->symbol = f->name;
         f->name =
             (Str){arena_strndup(&p->arena, (const char *)text.data, text.len), (uint32_t)text.len};
     }
@@ -457,6 +590,8 @@ void profile_free(Profile *p) {
     vec_free(&p->funcs);
     vec_free(&p->arcs);
     vec_free(&p->nodes);
+    vec_free(&p->values);
+    vec_free(&p->numbers);
     map_free(&p->index);
     arena_free(&p->arena);
     memset(p, 0, sizeof *p);

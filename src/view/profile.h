@@ -22,6 +22,7 @@ typedef struct ProfileFunc {
     bool untimed; /* its calls were counted only; see untimed.h */
     bool inlined; /* id is PROFILE_NOBODY: a function that is a part of others (profile_inline) */
     Str name;     /* of profile_name; never empty */
+    Str symbol;   /* the same as the linker knows it, mangled; empty: no other than the name */
     Str file;     /* where it is in the source (profile_locate); empty = unknown */
     uint32_t line;
 } ProfileFunc;
@@ -39,21 +40,33 @@ typedef struct ProfileNode {
     uint32_t end;    /* the index after its last descendant: its next brother, if it has one */
     uint32_t depth;  /* 0 = no parent */
     uint32_t func;
+    uint32_t pc; /* of the call in the parent's function; PROFILE_NONE = not known */
     uint64_t calls;
     uint64_t self;  /* nanoseconds in the function itself; calls unless timed */
     uint64_t total; /* the same with all that it called */
+    uint32_t first; /* index into numbers: its values, as many as the profile has; inlined functions
+                       have none: PROFILE_NONE */
 } ProfileNode;
+
+/* What the nodes of a tree have numbers of. */
+typedef struct ProfileValue {
+    Str name; /* "calls", "time", "alloc_space" */
+    Str unit; /* "count", "nanoseconds", "bytes" */
+    bool is_unsigned;
+} ProfileValue;
 
 /* A zeroed Profile is valid and empty. Release with profile_free. */
 typedef struct Profile {
     Vec(ProfileFunc) funcs;
     Vec(ProfileArc) arcs;
     Vec(ProfileNode) nodes;
-    bool timed;          /* there are nanoseconds */
-    uint64_t total;      /* of all nodes without parent */
-    const char *problem; /* why it could not be read; NULL: nothing fits */
-    Str untimed;         /* the functions whose calls were not timed, as a list of numbers */
-    Map index;           /* id and role -> index into funcs */
+    Vec(ProfileValue) values; /* of a tree; the last one is what `self` and `total` are of */
+    Vec(int64_t) numbers;     /* of the nodes, by ProfileNode.first */
+    bool timed;               /* there are nanoseconds */
+    uint64_t total;           /* of all nodes without parent */
+    const char *problem;      /* why it could not be read; NULL: nothing fits */
+    Str untimed;              /* the functions whose calls were not timed, as a list of numbers */
+    Map index;                /* id and role -> index into funcs */
     Arena arena;
 } Profile;
 
@@ -72,8 +85,19 @@ typedef struct ProfileVariables {
 bool profile_read_tree(Profile *p, const Report *r, ProfileVariables variables);
 bool profile_read_arcs(Profile *p, const Report *r, ProfileVariables variables);
 
+/* The unit of a variable or value with this name: "bytes" and "nanoseconds" if the name says so
+ * ("alloc_space", "read_bytes", "wait_ns"), else "count". */
+Str profile_unit(Str name);
+
+/* Whether the variable, or with NULL any, is a tree, or has calls. */
+bool profile_fits(const Report *r, bool tree, const char *variable);
+
 /* Another variable than the first that fits in the same way, or NULL. */
 const ReportVar *profile_other(const Report *r, bool tree);
+
+/* The function with this index, for a Profile that somebody else fills. Returns its place in funcs.
+ */
+uint32_t profile_func(Profile *p, uint32_t fid);
 
 /*
  * Names the functions: by a map from numbers to strings in the report, else as rows of the report

@@ -3,9 +3,8 @@
  */
 #include "view/profile_source.h"
 
-#include "analysis/survey.h"
+#include "analysis/call_sites.h"
 #include "base/demangle.h"
-#include "lang/list.h"
 #include "view/profile_untimed.h"
 
 /* Longer chains of inlined calls are cut; the outermost are kept. */
@@ -22,10 +21,8 @@ typedef struct Inliner {
     const WasmModule *m;
     Locator *l;
     bool demangled;
-    NumberList untimed;
-    WasmSurvey survey;
-    Map walked;     /* function -> 1 */
-    Map chains;     /* caller, callee -> index into the following */
+    CallSites sites;
+    Map chains;     /* caller, callee: in Profile.funcs -> index into the following */
     Vec(Chain) all; /* in the arena */
     Map inlined;    /* file and name -> index into Profile.funcs */
     Buf text;
@@ -68,7 +65,8 @@ static uint32_t inlined_func(Inliner *x, const LocationFrame *f) {
 /* The functions that the code at a place was inlined from. */
 static uint32_t chain_at(Inliner *x, uint32_t func, uint32_t pc, uint32_t chain[CHAIN_MAX]) {
     const LocationFrame *frames;
-    uint32_t n = locator_at(x->l, x->m, func, pc, &frames), len = 0;
+    bool inside = func < x->m->funcs.len && x->m->funcs.at[func].import < 0;
+    uint32_t n = inside ? locator_at(x->l, x->m, func, pc, &frames) : 0, len = 0;
     for (uint32_t i = n; i-- > 1 && len < CHAIN_MAX; len++) {
         chain[len] = inlined_func(x, &frames[i - 1]);
         if (chain[len] == PROFILE_NONE)
@@ -77,77 +75,32 @@ static uint32_t chain_at(Inliner *x, uint32_t func, uint32_t pc, uint32_t chain[
     return len;
 }
 
-static Chain *find_chain(Inliner *x, uint32_t caller, uint32_t callee, bool *added) {
-    uint32_t key[2] = {caller, callee};
-    Str bytes = {(const char *)key, sizeof key};
-    uint64_t *n =
-        added ? map_put(&x->chains, bytes, x->all.len, added) : map_get(&x->chains, bytes);
-    if (added && *added)
-        (void)vec_add(&x->all);
-    return n ? &x->all.at[*n] : NULL;
-}
-
-/* One more call of `callee`, PROFILE_NOBODY = some function: what it has in common with the others.
- */
-static void add_call(Inliner *x, uint32_t caller, uint32_t callee, const uint32_t *funcs,
-                     uint32_t len) {
-    bool added;
-    Chain *chain = find_chain(x, caller, callee, &added);
-    if (added) {
-        chain->funcs = arena_array(&x->arena, uint32_t, len + 1);
-        memcpy(chain->funcs, funcs, len * sizeof *funcs);
-        chain->len = len;
+/* The inlined functions that all calls from one function of the program to another come from. */
+static Chain common_chain(Inliner *x, uint32_t caller, uint32_t callee) {
+    uint32_t funcs[CHAIN_MAX], at = 0, pc;
+    Chain chain = {0};
+    while ((pc = call_sites_next(&x->sites, caller, callee, &at)) != CALL_SITES_END) {
+        uint32_t len = chain_at(x, caller, pc, funcs), same = 0;
+        if (!chain.funcs) {
+            chain.funcs = arena_array(&x->arena, uint32_t, len + 1);
+            memcpy(chain.funcs, funcs, len * sizeof *funcs);
+            chain.len = len;
+        }
+        while (same < chain.len && same < len && chain.funcs[same] == funcs[same])
+            same++;
+        chain.len = same;
     }
-    uint32_t same = 0;
-    while (same < chain->len && same < len && chain->funcs[same] == funcs[same])
-        same++;
-    chain->len = same;
-}
-
-static void walk(Inliner *x, uint32_t func) {
-    WasmCode code;
-    WasmInstr i;
-    uint32_t funcs[CHAIN_MAX];
-    if (func >= x->m->funcs.len || x->m->funcs.at[func].import >= 0 ||
-        !wasm_func_code(x->m, func, &code))
-        return;
-    while (wasm_next(&code, &i)) {
-        WasmFlow flow = wasm_flow(i.op);
-        if (flow != WASM_FLOW_CALL && flow != WASM_FLOW_TAIL_CALL)
-            continue;
-        uint32_t len = chain_at(x, func, i.offset, funcs);
-        bool direct = i.op == WASM_OP_CALL || i.op == WASM_OP_RETURN_CALL;
-        if (direct)
-            add_call(x, func, i.a, funcs, len);
-        if (!direct || list_has(&x->untimed, i.a)) /* which calls others in turn */
-            add_call(x, func, PROFILE_NOBODY, funcs, len);
-    }
-}
-
-/* The inlined functions between two functions of the program. */
-static Chain chain_between(Inliner *x, uint32_t caller, uint32_t callee) {
-    bool first;
-    if (caller == PROFILE_NOBODY || callee == PROFILE_NOBODY || callee >= x->m->funcs.len)
-        return (Chain){0};
-    map_put(&x->walked, (Str){(const char *)&caller, sizeof caller}, 1, &first);
-    if (first)
-        walk(x, caller);
-    const Chain *direct = find_chain(x, caller, callee, NULL);
-    const Chain *other = find_chain(x, caller, PROFILE_NOBODY, NULL);
-    if (!x->untimed.n && !wasm_survey_escapes(&x->survey, x->m, callee))
-        other = NULL; /* nobody but a call by name can reach it */
-    if (!direct || !other)
-        return direct ? *direct : other ? *other : (Chain){0};
-    Chain both = *direct;
-    uint32_t same = 0;
-    while (same < both.len && same < other->len && both.funcs[same] == other->funcs[same])
-        same++;
-    both.len = same;
-    return both;
+    return chain;
 }
 
 static Chain chain_of(Inliner *x, uint32_t caller, uint32_t callee) {
-    return chain_between(x, x->p->funcs.at[caller].id, x->p->funcs.at[callee].id);
+    bool added;
+    uint32_t key[2] = {caller, callee};
+    uint64_t *n = map_put(&x->chains, (Str){(const char *)key, sizeof key}, x->all.len, &added);
+    uint32_t index = (uint32_t)*n;
+    if (added)
+        vec_push(&x->all, common_chain(x, x->p->funcs.at[caller].id, x->p->funcs.at[callee].id));
+    return x->all.at[index];
 }
 
 /* ---- trees ---- */
@@ -183,7 +136,8 @@ static uint32_t inlined_branch(Tree *t, uint32_t parent, uint32_t func, const Pr
     uint32_t key[2] = {parent, func};
     uint64_t *n = map_put(&t->inlined, (Str){(const char *)key, sizeof key}, t->at.len, &added);
     if (added)
-        add_branch(t, parent, &(ProfileNode){.func = func});
+        add_branch(t, parent,
+                   &(ProfileNode){.func = func, .pc = PROFILE_NONE, .first = PROFILE_NONE});
     ProfileNode *b = &t->at.at[*n].node;
     b->calls = capped_add(b->calls, node->calls);
     b->total = capped_add(b->total, node->total);
@@ -213,15 +167,25 @@ static void write_tree(Profile *p, const Tree *t) {
     vec_free(&open);
 }
 
+/* The inlined functions that a node was called from. */
+static Chain chain_above(Inliner *x, const ProfileNode *node, uint32_t funcs[CHAIN_MAX]) {
+    uint32_t caller = x->p->nodes.at[node->parent].func;
+    if (node->pc == PROFILE_NONE)
+        return chain_of(x, caller, node->func);
+    uint32_t len = chain_at(x, x->p->funcs.at[caller].id, node->pc, funcs);
+    return (Chain){funcs, len};
+}
+
 static void inline_tree(Inliner *x) {
     Profile *p = x->p;
+    uint32_t funcs[CHAIN_MAX];
     Tree t = {.first = PROFILE_NONE, .last = PROFILE_NONE};
     uint32_t *branches = mem_alloc((p->nodes.len + 1u) * sizeof *branches);
     for (uint32_t i = 0; i < p->nodes.len; i++) {
         const ProfileNode *node = &p->nodes.at[i];
         uint32_t parent = PROFILE_NONE;
         if (node->parent != PROFILE_NONE) {
-            Chain chain = chain_of(x, p->nodes.at[node->parent].func, node->func);
+            Chain chain = chain_above(x, node, funcs);
             parent = branches[node->parent];
             for (uint32_t k = 0; k < chain.len; k++)
                 parent = inlined_branch(&t, parent, chain.funcs[k], node);
@@ -272,13 +236,10 @@ static void inline_arcs(Inliner *x) {
 
 void profile_inline(Profile *p, const Report *r, const Places *places, Locator *l, bool demangled) {
     Inliner x = {.p = p, .m = places->m, .l = l, .demangled = demangled};
-    uint32_t wrong;
-    if (list_parse(&x.arena, untimed_list(r), &x.untimed, &wrong))
-        x.untimed = (NumberList){0};
+    call_sites_open(&x.sites, places->m, untimed_list(r));
     inline_tree(&x);
     inline_arcs(&x);
-    wasm_survey_free(&x.survey);
-    map_free(&x.walked);
+    call_sites_free(&x.sites);
     map_free(&x.chains);
     map_free(&x.inlined);
     vec_free(&x.all);

@@ -5,12 +5,28 @@
 #include "report/escape.h"
 #include "report/table.h"
 
+bool view_named(const char *name, ViewFormat *format) {
+    static const struct {
+        ViewFormat format;
+        const char *name;
+    } names[] = {
+#define VIEW(NAME, name) {VIEW_##NAME, name},
+#include "view/view.def"
+    };
+    for (uint32_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i].name, name) == 0) {
+            *format = names[i].format;
+            return true;
+        }
+    return false;
+}
+
 bool view_needs_tree(ViewFormat format) {
-    return format >= VIEW_FOLDED && format <= VIEW_CPUPROFILE;
+    return (format >= VIEW_FOLDED && format <= VIEW_CPUPROFILE) || format == VIEW_PERFETTO;
 }
 
 bool view_has_lines(ViewFormat format) {
-    return format == VIEW_SPEEDSCOPE || format == VIEW_CPUPROFILE;
+    return format == VIEW_SPEEDSCOPE || format == VIEW_CPUPROFILE || format == VIEW_PERFETTO;
 }
 
 void view_format(ViewFormat format, const Profile *p, uint32_t top, Str title, Buf *out) {

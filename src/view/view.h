@@ -46,7 +46,15 @@ typedef enum ViewFormat {
     VIEW_SPEEDSCOPE,
     VIEW_CPUPROFILE,
     VIEW_FLAT,
+    /* Of stacks/: */
+    VIEW_PPROF,
+    VIEW_FIREFOX,
+    VIEW_CALLGRIND,
+    VIEW_PERFETTO,
 } ViewFormat;
+
+/* The format with this name (view.def); false if there is none. */
+bool view_named(const char *name, ViewFormat *format);
 
 /* Whether the format has places for files and lines, so that names need not have them. */
 bool view_has_lines(ViewFormat format);

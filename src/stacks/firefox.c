@@ -1,0 +1,391 @@
+/*
+ * stacks/firefox.c - the processed profiles of profiler.firefox.com: JSON, with tables as arrays of
+ * columns. There is a thread for each value, as a thread has samples with weights of one kind.
+ *
+ * A sample is a node with a number. It is at the time that the samples before it took together or,
+ * if they are not of time, at as many milliseconds as there were samples.
+ */
+#include "report/escape.h"
+#include "stacks/tools.h"
+
+#include <inttypes.h>
+
+/* Of the format, from which newer versions of the profiler go on; theirs are 61 and more. */
+#define FORMAT_VERSION "61"
+
+enum { OTHER, PROGRAM, OUTSIDE }; /* categories */
+enum { RESOURCE_LIBRARY = 1 };    /* a type of resources */
+
+typedef struct Writer {
+    const Stacks *s;
+    Buf *out;
+    Map texts;          /* -> index in stringArray */
+    Map files;          /* -> index in sources */
+    Vec(uint32_t) leaf; /* of each node: its index in stackTable */
+} Writer;
+
+/* ---- columns ---- */
+
+static void put_string(Str text, Buf *out) {
+    buf_u8(out, '"');
+    escape_json(out, text);
+    buf_u8(out, '"');
+}
+
+/* A column of `n` rows, of what `put` gives for each. */
+static void column(Writer *w, const char *name, uint32_t n, void (*put)(Writer *w, uint32_t row)) {
+    buf_printf(w->out, "\"%s\":[", name);
+    for (uint32_t i = 0; i < n; i++) {
+        if (i)
+            buf_u8(w->out, ',');
+        put(w, i);
+    }
+    buf_str(w->out, STR("],\n"));
+}
+
+/* The last member of a table. */
+static void end_table(Writer *w, uint32_t n) {
+    buf_printf(w->out, "\"length\":%u}", n);
+}
+
+static void put_null(Writer *w, uint32_t row) {
+    (void)row;
+    buf_str(w->out, STR("null"));
+}
+
+static void put_zero(Writer *w, uint32_t row) {
+    (void)row;
+    buf_u8(w->out, '0');
+}
+
+static void put_one(Writer *w, uint32_t row) {
+    (void)row;
+    buf_u8(w->out, '1');
+}
+
+static void put_false(Writer *w, uint32_t row) {
+    (void)row;
+    buf_str(w->out, STR("false"));
+}
+
+static void put_text(Writer *w, Str text) {
+    buf_printf(w->out, "%" PRIu64, *map_put(&w->texts, text, w->texts.len, NULL));
+}
+
+/* A number from 1, or that it is not known. */
+static void put_known(Writer *w, uint32_t n) {
+    if (n)
+        buf_printf(w->out, "%u", n);
+    else
+        put_null(w, 0);
+}
+
+/* ---- frames: one for each line of a place ---- */
+
+static const StacksPlace *place_of(const Writer *w, uint32_t line) {
+    const Stacks *s = w->s;
+    uint32_t low = 0, high = s->places.len;
+    while (high - low > 1) { /* the last one that begins here or before */
+        uint32_t middle = low + (high - low) / 2;
+        if (s->places.at[middle].first <= line)
+            low = middle;
+        else
+            high = middle;
+    }
+    return &s->places.at[low];
+}
+
+static void put_address(Writer *w, uint32_t row) {
+    const StacksPlace *p = place_of(w, row);
+    if (p->in_program)
+        buf_printf(w->out, "%u", p->address);
+    else
+        buf_str(w->out, STR("-1"));
+}
+
+static void put_depth(Writer *w, uint32_t row) {
+    const StacksPlace *p = place_of(w, row);
+    buf_printf(w->out, "%u", p->first + p->count - 1 - row);
+}
+
+static bool is_inside(const Writer *w, const StacksFunc *f) {
+    return f->inlined || (f->fid != PROFILE_NOBODY && w->s->size);
+}
+
+static void put_category(Writer *w, uint32_t row) {
+    bool inside = place_of(w, row)->in_program || !w->s->size;
+    buf_printf(w->out, "%d", inside ? PROGRAM : OUTSIDE);
+}
+
+static void put_func(Writer *w, uint32_t row) {
+    buf_printf(w->out, "%u", w->s->lines.at[row].func);
+}
+
+static void put_line(Writer *w, uint32_t row) {
+    put_known(w, w->s->lines.at[row].line);
+}
+
+static void put_column(Writer *w, uint32_t row) {
+    put_known(w, w->s->lines.at[row].column);
+}
+
+static void put_frames(Writer *w) {
+    uint32_t n = w->s->lines.len;
+    buf_str(w->out, STR("\"frameTable\":{"));
+    column(w, "address", n, put_address);
+    column(w, "inlineDepth", n, put_depth);
+    column(w, "category", n, put_category);
+    column(w, "subcategory", n, put_zero);
+    column(w, "func", n, put_func);
+    column(w, "nativeSymbol", n, put_null);
+    column(w, "innerWindowID", n, put_null);
+    column(w, "line", n, put_line);
+    column(w, "column", n, put_column);
+    end_table(w, n);
+}
+
+/* ---- functions ---- */
+
+static void put_func_name(Writer *w, uint32_t row) {
+    put_text(w, w->s->funcs.at[row].name);
+}
+
+static void put_func_resource(Writer *w, uint32_t row) {
+    buf_str(w->out, is_inside(w, &w->s->funcs.at[row]) ? STR("0") : STR("-1"));
+}
+
+static void put_func_source(Writer *w, uint32_t row) {
+    Str file = w->s->funcs.at[row].file;
+    if (file.len)
+        buf_printf(w->out, "%" PRIu64, *map_put(&w->files, file, w->files.len, NULL));
+    else
+        put_null(w, row);
+}
+
+static void put_func_line(Writer *w, uint32_t row) {
+    put_known(w, w->s->funcs.at[row].line);
+}
+
+static void put_funcs(Writer *w) {
+    uint32_t n = w->s->funcs.len;
+    buf_str(w->out, STR(",\n\"funcTable\":{"));
+    column(w, "name", n, put_func_name);
+    column(w, "isJS", n, put_false);
+    column(w, "relevantForJS", n, put_false);
+    column(w, "resource", n, put_func_resource);
+    column(w, "source", n, put_func_source);
+    column(w, "lineNumber", n, put_func_line);
+    column(w, "columnNumber", n, put_null);
+    end_table(w, n);
+}
+
+static void put_file(Writer *w, uint32_t row) {
+    put_text(w, w->files.entries[row].key);
+}
+
+static void put_sources(Writer *w) {
+    uint32_t n = w->files.len;
+    buf_str(w->out, STR(",\n\"sources\":{"));
+    column(w, "id", n, put_null);
+    column(w, "filename", n, put_file);
+    column(w, "startLine", n, put_one);
+    column(w, "startColumn", n, put_one);
+    column(w, "sourceMapURL", n, put_null);
+    end_table(w, n);
+}
+
+/* ---- stacks ---- */
+
+/* A node is as many frames as its place has lines. */
+static void put_stacks(Writer *w) {
+    const Stacks *s = w->s;
+    Buf prefixes = {0};
+    uint32_t n = 0;
+    buf_str(w->out, STR(",\n\"stackTable\":{\"frame\":["));
+    for (uint32_t i = 0; i < s->nodes.len; i++) {
+        const StacksNode *node = &s->nodes.at[i];
+        const StacksPlace *p = &s->places.at[node->place];
+        for (uint32_t k = p->count; k-- > 0; n++) {
+            buf_printf(w->out, "%s%u", n ? "," : "", p->first + k);
+            if (n)
+                buf_u8(&prefixes, ',');
+            if (k + 1 < p->count)
+                buf_printf(&prefixes, "%u", n - 1);
+            else if (node->parent != STACKS_NONE)
+                buf_printf(&prefixes, "%u", w->leaf.at[node->parent]);
+            else
+                buf_str(&prefixes, STR("null"));
+        }
+        vec_push(&w->leaf, n - 1);
+    }
+    buf_str(w->out, STR("],\n\"prefix\":["));
+    buf_bytes(w->out, prefixes.data, prefixes.len);
+    buf_str(w->out, STR("],\n"));
+    end_table(w, n);
+    buf_free(&prefixes);
+}
+
+static void put_shared_string(Writer *w, uint32_t row) {
+    put_string(w->texts.entries[row].key, w->out);
+}
+
+static void put_shared(Writer *w) {
+    buf_str(w->out, STR("\"shared\":{"));
+    put_frames(w);
+    put_funcs(w);
+    put_stacks(w);
+    put_sources(w);
+    buf_str(w->out, STR(",\n\"resourceTable\":{\"lib\":[0],\"name\":["));
+    put_text(w, w->s->program);
+    buf_printf(w->out, "],\"host\":[null],\"type\":[%d],\"length\":1}", RESOURCE_LIBRARY);
+    buf_str(w->out, STR(",\n\"nativeSymbols\":{\"libIndex\":[],\"address\":[],\"name\":[],"
+                        "\"functionSize\":[],\"length\":0},\n"));
+    column(w, "stringArray", w->texts.len, put_shared_string);
+    w->out->len -= sizeof ",\n" - 1; /* the last member */
+    buf_str(w->out, STR("},\n"));
+}
+
+/* ---- samples ---- */
+
+static void put_ms(int64_t ns, Buf *out) {
+    uint64_t size = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
+    buf_printf(out, "%s%" PRIu64 ".%06u", ns < 0 ? "-" : "", size / 1000000,
+               (uint32_t)(size % 1000000));
+}
+
+static const StacksNumber *number_of(const Stacks *s, const StacksNode *n, uint32_t value) {
+    for (uint32_t i = n->first; i < n->first + n->count; i++)
+        if (s->numbers.at[i].value == value && s->numbers.at[i].n)
+            return &s->numbers.at[i];
+    return NULL;
+}
+
+static void put_samples(Writer *w, uint32_t value) {
+    const Stacks *s = w->s;
+    bool times = str_is(s->values.at[value].unit, "nanoseconds");
+    bool bytes = str_is(s->values.at[value].unit, "bytes");
+    Buf stack = {0}, weight = {0};
+    int64_t at = 0;
+    uint32_t n = 0;
+    buf_printf(w->out, "\"samples\":{\"weightType\":\"%s\",\"time\":[",
+               times   ? "tracing-ms"
+               : bytes ? "bytes"
+                       : "samples");
+    for (uint32_t i = 0; i < s->nodes.len; i++) {
+        const StacksNumber *number = number_of(s, &s->nodes.at[i], value);
+        if (!number)
+            continue;
+        const char *comma = n++ ? "," : "";
+        buf_printf(&stack, "%s%u", comma, w->leaf.at[i]);
+        buf_str(&weight, str_of(comma));
+        buf_str(w->out, str_of(comma));
+        if (times) {
+            put_ms(number->n, &weight);
+            put_ms(at, w->out);
+            at = profile_add_ns(at, number->n < 0 ? 0 : number->n);
+        } else {
+            buf_printf(&weight, "%" PRId64, number->n);
+            buf_printf(w->out, "%u", n - 1);
+        }
+    }
+    buf_str(w->out, STR("],\n\"stack\":["));
+    buf_bytes(w->out, stack.data, stack.len);
+    buf_str(w->out, STR("],\n\"weight\":["));
+    buf_bytes(w->out, weight.data, weight.len);
+    buf_str(w->out, STR("],\n"));
+    end_table(w, n);
+    buf_free(&stack);
+    buf_free(&weight);
+}
+
+static void put_thread(Writer *w, uint32_t value, uint32_t index) {
+    Str name = w->s->values.at[value].name;
+    buf_str(w->out, index ? STR(",\n{\"name\":") : STR("{\"name\":"));
+    put_string(name, w->out);
+    buf_str(w->out, STR(",\"processName\":"));
+    put_string(w->s->program, w->out);
+    buf_printf(w->out,
+               ",\"processType\":\"default\",\"processStartupTime\":0,\"processShutdownTime\":null,"
+               "\"registerTime\":0,\"unregisterTime\":null,\"pausedRanges\":[],"
+               "\"isMainThread\":%s,\"pid\":\"1\",\"tid\":%u,\n"
+               "\"markers\":{\"data\":[],\"name\":[],\"startTime\":[],\"endTime\":[],\"phase\":[],"
+               "\"category\":[],\"length\":0},\n",
+               index ? "false" : "true", index + 1);
+    put_samples(w, value);
+    buf_u8(w->out, '}');
+}
+
+/* Inclusive values cannot be added up, as samples are. */
+static void put_threads(Writer *w) {
+    uint32_t n = 0;
+    buf_str(w->out, STR("\"threads\":["));
+    for (uint32_t i = 0; i < w->s->values.len; i++)
+        if (!w->s->values.at[i].inclusive)
+            put_thread(w, i, n++);
+    buf_str(w->out, STR("]}\n"));
+}
+
+/* ---- the rest ---- */
+
+static void put_extra(Writer *w) {
+    const Stacks *s = w->s;
+    if (!s->comments.len)
+        return;
+    buf_str(w->out, STR(",\n\"extra\":[{\"label\":\"Report\",\"entries\":["));
+    for (uint32_t i = 0; i < s->comments.len; i++) {
+        Str text = s->comments.at[i];
+        buf_str(w->out, i ? STR(",\n{\"label\":") : STR("{\"label\":"));
+        put_string(text, w->out);
+        buf_str(w->out, STR(",\"format\":\"string\",\"value\":\"\"}"));
+    }
+    buf_str(w->out, STR("]}]"));
+}
+
+/* The thread of the value that is shown first. */
+static uint32_t shown_thread(const Stacks *s) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < s->shown; i++)
+        n += !s->values.at[i].inclusive;
+    return n;
+}
+
+static void put_meta(Writer *w) {
+    const Stacks *s = w->s;
+    buf_str(w->out, STR("{\"meta\":{\"product\":"));
+    put_string(s->program, w->out);
+    buf_str(w->out, STR(",\"importedFrom\":\"whammc\",\"interval\":1,\"startTime\":"));
+    put_ms(s->time, w->out);
+    buf_printf(w->out,
+               ",\"processType\":0,\"stackwalk\":0,\"version\":30,"
+               "\"preprocessedProfileVersion\":" FORMAT_VERSION
+               ",\"symbolicated\":true,\"symbolicationNotSupported\":true,"
+               "\"usesOnlyOneStackType\":true,\"sourceCodeIsNotOnSearchfox\":true,"
+               "\"keepProfileThreadOrder\":true,\"initialSelectedThreads\":[%u],\n"
+               "\"markerSchema\":[],\"categories\":["
+               "{\"name\":\"Other\",\"color\":\"grey\",\"subcategories\":[\"Other\"]},"
+               "{\"name\":\"WebAssembly\",\"color\":\"blue\",\"subcategories\":[\"Other\"]},"
+               "{\"name\":\"Imported\",\"color\":\"orange\",\"subcategories\":[\"Other\"]}]",
+               shown_thread(s));
+    put_extra(w);
+    buf_str(w->out, STR("},\n\"libs\":[{\"arch\":\"wasm32\",\"breakpadId\":\"\",\"codeId\":"));
+    if (s->build.len)
+        put_string(s->build, w->out);
+    else
+        put_null(w, 0);
+    static const char *const names[] = {"name", "path", "debugName", "debugPath"};
+    for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
+        buf_printf(w->out, ",\"%s\":", names[i]);
+        put_string(s->program, w->out);
+    }
+    buf_str(w->out, STR("}],\n"));
+}
+
+void stacks_firefox(const Stacks *s, Buf *out) {
+    Writer w = {.s = s, .out = out};
+    put_meta(&w);
+    put_shared(&w);
+    put_threads(&w);
+    map_free(&w.texts);
+    map_free(&w.files);
+    vec_free(&w.leaf);
+}

@@ -1,0 +1,70 @@
+/*
+ * stacks/perfetto.c - a call tree as Chrome's trace events, which Perfetto reads: a slice for each
+ * node, which is as long as the time in the function with all that it called in this context, calls
+ * from the same parent one after the other. So what is shown are totals, not when anything ran: the
+ * report does not tell that. The file says so.
+ *
+ * Times there are microseconds, as numbers with three digits for nanoseconds; calls without times
+ * are as many microseconds as there are calls.
+ */
+#include "report/escape.h"
+#include "stacks/tools.h"
+
+#include <inttypes.h>
+
+static void put_string(Str s, Buf *out) {
+    buf_u8(out, '"');
+    escape_json(out, s);
+    buf_u8(out, '"');
+}
+
+static void put_time(const Profile *p, uint64_t weight, Buf *out) {
+    if (p->timed)
+        buf_printf(out, "%" PRIu64 ".%03u", weight / 1000, (uint32_t)(weight % 1000));
+    else
+        buf_printf(out, "%" PRIu64, weight);
+}
+
+static void put_slice(const Profile *p, const ProfileNode *n, uint64_t begin, Buf *out) {
+    const ProfileFunc *f = &p->funcs.at[n->func];
+    buf_str(out, STR(",\n{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"cat\":\"wasm\",\"name\":"));
+    put_string(f->name, out);
+    buf_str(out, STR(",\"ts\":"));
+    put_time(p, begin, out);
+    buf_str(out, STR(",\"dur\":"));
+    put_time(p, n->total, out);
+    buf_printf(out, ",\"args\":{\"calls\":%" PRIu64, n->calls);
+    if (f->file.len) {
+        buf_str(out, STR(",\"file\":"));
+        put_string(f->file, out);
+    }
+    if (f->line)
+        buf_printf(out, ",\"line\":%u", f->line);
+    buf_str(out, STR("}}"));
+}
+
+void stacks_perfetto(const Profile *p, Str title, Buf *out) {
+    buf_str(out, STR("{\"displayTimeUnit\":\"ns\",\n\"otherData\":{\"program\":"));
+    put_string(title, out);
+    buf_str(out, STR(",\"note\":\"Totals of calling contexts: slices are as long as their calls "
+                     "together. When calls were made is not known.\"},\n"
+                     "\"traceEvents\":[\n"
+                     "{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\",\"args\":{\"name\":"));
+    put_string(title, out);
+    buf_str(out, p->timed ? STR("}},\n{\"ph\":\"M\",\"pid\":1,\"tid\":1,\"name\":\"thread_name\","
+                                "\"args\":{\"name\":\"totals, not a course of time\"}}")
+                          : STR("}},\n{\"ph\":\"M\",\"pid\":1,\"tid\":1,\"name\":\"thread_name\","
+                                "\"args\":{\"name\":\"calls, as microseconds\"}}"));
+    /* Where the next slice begins below each node that is open: children come first, own time last.
+     */
+    uint64_t *begins = mem_alloc((p->nodes.len + 1u) * sizeof *begins), top = 0;
+    for (uint32_t i = 0; i < p->nodes.len; i++) {
+        const ProfileNode *n = &p->nodes.at[i];
+        uint64_t *at = n->parent == PROFILE_NONE ? &top : &begins[n->parent];
+        begins[i] = *at;
+        *at = capped_add(*at, n->total);
+        put_slice(p, n, begins[i], out);
+    }
+    free(begins);
+    buf_str(out, STR("]}\n"));
+}

@@ -1,0 +1,355 @@
+/*
+ * stacks/stacks.c - reads a report as stacks with numbers.
+ */
+#include "stacks/stacks.h"
+
+#include "locations/section.h"
+#include "stacks/stacks_builder.h"
+
+/* What is read, and the functions of all of it. */
+typedef struct Reading {
+    Builder b;
+    Stacks *s;
+    const StacksSource *from;
+    Profile tree, arcs;
+    Profile sites; /* has nothing but functions */
+    const char **problem, **variable;
+    bool any; /* there is something to show */
+} Reading;
+
+static int64_t capped(uint64_t n) {
+    return n > INT64_MAX ? INT64_MAX : (int64_t)n;
+}
+
+/* ---- numbers ---- */
+
+/* Adds numbers to a node; those of a node stand together: each is given them at once, but for those
+ * that get more by and by, which are moved to the end. */
+static void add_number(Stacks *s, uint32_t node, uint32_t value, int64_t n) {
+    StacksNode *to = &s->nodes.at[node];
+    for (uint32_t i = to->first; i < to->first + to->count; i++)
+        if (s->numbers.at[i].value == value) {
+            s->numbers.at[i].n = profile_add_ns(s->numbers.at[i].n, n);
+            return;
+        }
+    if (to->first + to->count != s->numbers.len) {
+        vec_reserve(&s->numbers, to->count + 1);
+        memcpy(s->numbers.at + s->numbers.len, s->numbers.at + to->first,
+               to->count * sizeof *s->numbers.at);
+        to->first = s->numbers.len;
+        s->numbers.len += to->count;
+    }
+    vec_push(&s->numbers, ((StacksNumber){value, n}));
+    to->count++;
+}
+
+/* A node below another one; those that are too deep are a part of it. */
+static uint32_t node_below(Reading *x, uint32_t parent, uint32_t place) {
+    if (parent != STACKS_NONE && x->s->nodes.at[parent].depth == STACKS_DEPTH - 1)
+        return parent;
+    const StacksSource *from = x->from;
+    return builder_node(&x->b, parent, place, from->labels, from->nlabels);
+}
+
+/* ---- call trees ---- */
+
+/* The stacks of a tree: for each of its nodes where it is as a leaf, and the place of its call. */
+static void add_tree(Reading *x) {
+    const Profile *p = &x->tree;
+    Stacks *s = x->s;
+    uint32_t *calls = mem_alloc((p->nodes.len + 1u) * sizeof *calls); /* where each was called */
+    uint32_t *columns = mem_alloc((p->values.len + 1u) * sizeof *columns);
+    for (uint32_t i = 0; i < p->values.len; i++)
+        columns[i] = builder_value(&x->b, p->values.at[i].name, p->values.at[i].unit);
+    for (uint32_t i = 0; i < p->nodes.len; i++) {
+        const ProfileNode *n = &p->nodes.at[i];
+        calls[i] = STACKS_NONE;
+        if (n->parent != PROFILE_NONE) {
+            uint32_t caller = p->nodes.at[n->parent].func;
+            uint32_t place = n->pc == PROFILE_NONE ? builder_call_place(&x->b, caller, n->func)
+                                                   : builder_place(&x->b, caller, n->pc);
+            calls[i] = node_below(x, calls[n->parent], place);
+        }
+        uint32_t leaf = node_below(x, calls[i], builder_place(&x->b, n->func, PROFILE_NONE));
+        for (uint32_t k = 0; k < p->values.len; k++) {
+            int64_t v = p->numbers.at[n->first + k];
+            add_number(s, leaf, columns[k], p->values.at[k].is_unsigned ? capped((uint64_t)v) : v);
+        }
+    }
+    if (p->values.len)
+        s->shown = columns[p->values.len - 1];
+    s->duration = p->timed ? capped(p->total) : 0;
+    free(calls);
+    free(columns);
+}
+
+/* ---- calls ---- */
+
+/* What is known of the time in a function. */
+typedef struct Times {
+    int64_t self; /* of it that has not been given to callers */
+    int64_t in;   /* of the arcs to it, but for those from itself, that have not got their part */
+} Times;
+
+static Times *times_of(const Profile *p) {
+    Times *times = mem_zalloc((p->funcs.len + 1u) * sizeof *times);
+    for (uint32_t i = 0; i < p->arcs.len; i++) {
+        const ProfileArc *a = &p->arcs.at[i];
+        Times *callee = &times[a->callee];
+        callee->self = profile_add_ns(callee->self, a->ns);
+        if (!p->funcs.at[a->caller].outside)
+            times[a->caller].self = profile_sub_ns(times[a->caller].self, a->ns);
+        if (a->caller != a->callee && a->ns > 0)
+            callee->in = profile_add_ns(callee->in, a->ns);
+    }
+    return times;
+}
+
+/* The part of the callee's self time that is on behalf of an arc: as much of it as the arc has of
+ * the time of all. What is left at the end goes to the last one, so that nothing is lost. */
+static int64_t take_part(Times *t, const ProfileArc *a) {
+    if (a->caller == a->callee || a->ns <= 0 || t->in <= 0)
+        return 0;
+    double share = (double)a->ns / (double)t->in;
+    int64_t part = a->ns >= t->in ? t->self : (int64_t)((double)t->self * share);
+    t->self = profile_sub_ns(t->self, part);
+    t->in = profile_sub_ns(t->in, a->ns);
+    return part;
+}
+
+static void add_arc(Reading *x, const ProfileArc *a, Times *times, const uint32_t columns[3]) {
+    const Profile *p = &x->arcs;
+    Stacks *s = x->s;
+    bool outside = p->funcs.at[a->caller].outside;
+    uint32_t caller = STACKS_NONE;
+    if (!outside)
+        caller = node_below(x, STACKS_NONE, builder_call_place(&x->b, a->caller, a->callee));
+    uint32_t callee = node_below(x, caller, builder_place(&x->b, a->callee, PROFILE_NONE));
+    add_number(s, callee, columns[0], capped(a->calls));
+    if (!p->timed)
+        return;
+    add_number(s, callee, columns[1], take_part(&times[a->callee], a));
+    add_number(s, callee, columns[2], a->ns);
+    if (outside)
+        s->duration = profile_add_ns(s->duration, a->ns);
+}
+
+static void add_arcs(Reading *x) {
+    const Profile *p = &x->arcs;
+    Times *times = times_of(p);
+    uint32_t columns[3] = {builder_value(&x->b, STR("calls"), STR("count"))};
+    if (p->timed) {
+        columns[1] = builder_value(&x->b, STR("time"), STR("nanoseconds"));
+        columns[2] = builder_value(&x->b, STR("total"), STR("nanoseconds"));
+        x->s->values.at[columns[2]].inclusive = true;
+    }
+    for (uint32_t i = 0; i < p->arcs.len; i++)
+        add_arc(x, &p->arcs.at[i], times, columns);
+    if (!x->tree.values.len)
+        x->s->shown = columns[p->timed];
+    free(times);
+}
+
+/* ---- counters at sites ---- */
+
+static bool has_number(const ReportRow *row) {
+    return row->class != REPORT_CLASS_TEXT;
+}
+
+static int64_t number_of(const ReportRow *row) {
+    static const double most = 9223372036854775808.0;
+    switch ((ReportClass)row->class) {
+    case REPORT_CLASS_SIGNED: return row->number.i;
+    case REPORT_CLASS_REAL: {
+        double real = row->number.real;
+        if (real != real)
+            return 0;
+        return real >= most    ? INT64_MAX
+               : real <= -most ? INT64_MIN
+                               : (int64_t)(real < 0 ? real - 0.5 : real + 0.5);
+    }
+    default: return capped(row->number.u);
+    }
+}
+
+static bool is_wanted(const StacksSource *from, Str name) {
+    for (uint32_t i = 0; i < from->variables.count; i++)
+        if (str_is(name, from->variables.names[i]))
+            return true;
+    return !from->variables.count;
+}
+
+static bool is_site(const StacksSource *from, const ReportRow *row) {
+    return row->has_place && has_number(row) && is_wanted(from, row->var->name);
+}
+
+/* The functions that have sites. */
+static void find_sites(Reading *x) {
+    const Report *r = x->from->report;
+    for (uint32_t i = 0; i < r->rows.len; i++)
+        if (is_site(x->from, &r->rows.at[i])) {
+            profile_func(&x->sites, r->rows.at[i].fid);
+            x->any = true;
+        }
+}
+
+static void add_site(Reading *x, const ReportRow *row) {
+    enum { OWN = 2 };
+    const StacksSource *from = x->from;
+    StacksLabel *labels = mem_alloc((from->nlabels + OWN) * sizeof *labels);
+    uint32_t n = 0;
+    labels[n++] = (StacksLabel){STR("script"), row->var->script};
+    if (row->probe.len)
+        labels[n++] = (StacksLabel){STR("probe"), row->probe};
+    for (uint32_t i = 0; i < from->nlabels; i++)
+        labels[n++] = from->labels[i];
+    uint32_t func = profile_func(&x->sites, row->fid);
+    uint32_t node =
+        builder_node(&x->b, STACKS_NONE, builder_row_place(&x->b, func, row), labels, n);
+    uint32_t value = builder_value(&x->b, row->var->name, profile_unit(row->var->name));
+    add_number(x->s, node, value, number_of(row));
+    free(labels);
+}
+
+static void add_sites(Reading *x) {
+    const Report *r = x->from->report;
+    for (uint32_t i = 0; i < r->rows.len; i++)
+        if (is_site(x->from, &r->rows.at[i]))
+            add_site(x, &r->rows.at[i]);
+}
+
+/* ---- the rest of the report ---- */
+
+static bool is_called(const ReportRow *row, const char *name) {
+    return !row->has_place && str_is(row->var->name, name) && has_number(row);
+}
+
+/* Variables of scripts are comments: "script0: lost = 0"; `period` is that of the profile. */
+static void add_comments(Reading *x) {
+    enum { LONGEST = 200 };
+    const Report *r = x->from->report;
+    Stacks *s = x->s;
+    for (uint32_t i = 0; i < r->rows.len; i++) {
+        const ReportRow *row = &r->rows.at[i];
+        if (is_called(row, "period"))
+            s->period = number_of(row);
+        bool text = str_is(row->var->type, "str");
+        if (row->has_place || (!has_number(row) && !text) || !row->value.len ||
+            row->value.len > LONGEST)
+            continue;
+        vec_push(&s->comments,
+                 str_of(arena_printf(&s->arena, "%.*s: %.*s = %.*s", STR_ARG(row->var->script),
+                                     STR_ARG(row->var->name), STR_ARG(row->value))));
+    }
+}
+
+/* What the linker has put into the program to tell it from others. */
+static void read_build(Stacks *s, const WasmModule *m) {
+    Str id = section_find((Str){(const char *)m->bytes, (uint32_t)m->size}, "build_id");
+    Buf hex = {0};
+    for (uint32_t i = 1; i < id.len; i++) /* after its length */
+        buf_printf(&hex, "%02x", (uint8_t)id.ptr[i]);
+    s->build = (Str){arena_strndup(&s->arena, buf_cstr(&hex), hex.len), (uint32_t)hex.len};
+    buf_free(&hex);
+}
+
+/* ---- reading ---- */
+
+/* The names of variables that are trees, or calls; all of them if none is asked for. */
+static ProfileVariables pick(const StacksSource *from, bool tree, const char **names) {
+    ProfileVariables v = {.names = names};
+    for (uint32_t i = 0; i < from->variables.count; i++)
+        if (profile_fits(from->report, tree, from->variables.names[i]))
+            names[v.count++] = from->variables.names[i];
+    return v;
+}
+
+/* A variable that was asked for and is nothing that can be shown. */
+static const char *unfit(const StacksSource *from) {
+    const Report *r = from->report;
+    for (uint32_t i = 0; i < from->variables.count; i++) {
+        const char *name = from->variables.names[i];
+        bool fits = profile_fits(r, true, name) || profile_fits(r, false, name);
+        for (uint32_t k = 0; !fits && k < r->rows.len; k++)
+            fits = is_site(from, &r->rows.at[k]) && str_is(r->rows.at[k].var->name, name);
+        if (!fits)
+            return name;
+    }
+    return NULL;
+}
+
+/* The tree and the calls of the report. */
+static bool read_calls(Reading *x) {
+    const StacksSource *from = x->from;
+    const char **names = mem_alloc((from->variables.count + 1u) * sizeof *names);
+    ProfileVariables trees = pick(from, true, names);
+    bool all = !from->variables.count, ok = trees.count <= 1;
+    if (!ok)
+        *x->problem = "expected one variable with a call tree, found two";
+    bool tree = ok && (all ? profile_fits(from->report, true, NULL) : trees.count > 0);
+    if (tree)
+        ok = profile_read_tree(&x->tree, from->report, trees);
+    ProfileVariables arcs = pick(from, false, names);
+    bool calls = ok && (all ? !tree && profile_fits(from->report, false, NULL) : arcs.count > 0);
+    if (calls)
+        ok = profile_read_arcs(&x->arcs, from->report, arcs);
+    if (!ok && !*x->problem)
+        *x->problem = x->tree.problem ? x->tree.problem : x->arcs.problem;
+    x->any = tree || calls;
+    free(names);
+    return ok;
+}
+
+static void name(Reading *x, Profile *p) {
+    profile_name(p, x->from->report, x->from->places, x->from->demangled);
+}
+
+static void build(Reading *x) {
+    Profile *const parts[] = {&x->tree, &x->arcs, &x->sites};
+    static void (*const add[])(Reading *) = {add_tree, add_arcs, add_sites};
+    for (uint32_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (!parts[i]->funcs.len && !parts[i]->values.len)
+            continue;
+        name(x, parts[i]);
+        builder_use(&x->b, parts[i]);
+        add[i](x);
+    }
+    add_comments(x);
+    if (x->from->places->m) {
+        x->s->size = (uint32_t)x->from->places->m->size;
+        read_build(x->s, x->from->places->m);
+    }
+    x->s->located = x->from->locator != NULL;
+}
+
+bool stacks_read(Stacks *s, const StacksSource *from, const char **problem, const char **variable) {
+    Reading x = {.s = s, .from = from, .problem = problem, .variable = variable};
+    *problem = NULL;
+    *variable = unfit(from);
+    bool ok = !*variable && read_calls(&x);
+    if (ok)
+        find_sites(&x);
+    ok = ok && x.any;
+    if (ok) {
+        builder_open(&x.b, s, from);
+        build(&x);
+        builder_free(&x.b);
+    }
+    profile_free(&x.tree);
+    profile_free(&x.arcs);
+    profile_free(&x.sites);
+    return ok;
+}
+
+void stacks_free(Stacks *s) {
+    vec_free(&s->values);
+    vec_free(&s->funcs);
+    vec_free(&s->lines);
+    vec_free(&s->places);
+    vec_free(&s->nodes);
+    vec_free(&s->numbers);
+    vec_free(&s->labels);
+    vec_free(&s->comments);
+    arena_free(&s->arena);
+    *s = (Stacks){0};
+}

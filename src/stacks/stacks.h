@@ -1,0 +1,103 @@
+/*
+ * stacks/stacks.h - a report as the tools of other profilers see it: stacks of places in the
+ * program, with numbers.
+ *
+ * The stacks are paths in a forest: a node is a place with the places above it on the stack, and
+ * has numbers if something was counted there. So common parts of stacks exist once, also in formats
+ * that have them as trees.
+ */
+#ifndef WHAMMC_STACKS_STACKS_H
+#define WHAMMC_STACKS_STACKS_H
+
+#include "view/profile.h"
+
+enum { STACKS_NONE = UINT32_MAX };
+/* Frames of a stack; what is deeper counts as a part of the last one. */
+enum { STACKS_DEPTH = 1000 };
+
+/* What numbers are of. */
+typedef struct StacksValue {
+    Str name, unit; /* "calls", "count"; "time", "nanoseconds"; "alloc_space", "bytes" */
+    bool inclusive; /* with what is called: for those who do not add up stacks */
+} StacksValue;
+
+typedef struct StacksFunc {
+    uint32_t fid;  /* PROFILE_NOBODY: it was inlined everywhere, or is none of the program's */
+    bool inlined;  /* it is a part of others */
+    Str name;      /* for people; never empty */
+    Str symbol;    /* as the linker knows it; never empty */
+    Str file;      /* empty = unknown */
+    uint32_t line; /* where it begins; 0 = unknown */
+} StacksFunc;
+
+/* Where one of the functions at a place is; the file is the function's. */
+typedef struct StacksLine {
+    uint32_t func;         /* index into funcs */
+    uint32_t line, column; /* 0 = unknown */
+} StacksLine;
+
+typedef struct StacksPlace {
+    bool in_program;       /* address is set */
+    uint32_t address;      /* offset in the program's file */
+    uint32_t first, count; /* lines: the innermost inlined function first; at least one */
+} StacksPlace;
+
+typedef struct StacksNumber {
+    uint32_t value; /* index into values */
+    int64_t n;
+} StacksNumber;
+
+typedef struct StacksLabel {
+    Str key, text;
+} StacksLabel;
+
+/* Parents stand before their children. */
+typedef struct StacksNode {
+    uint32_t parent; /* STACKS_NONE: the outermost */
+    uint32_t place;
+    uint32_t depth;                /* 0 = no parent */
+    uint32_t first, count;         /* numbers; with one of each value at most */
+    uint32_t first_label, nlabels; /* labels */
+} StacksNode;
+
+/* A zeroed Stacks is empty. Release with stacks_free. */
+typedef struct Stacks {
+    Vec(StacksValue) values;
+    uint32_t shown; /* the value that is of interest first */
+    Vec(StacksFunc) funcs;
+    Vec(StacksLine) lines;
+    Vec(StacksPlace) places;
+    Vec(StacksNode) nodes;
+    Vec(StacksNumber) numbers;
+    Vec(StacksLabel) labels;
+    Vec(Str) comments;
+    Str program;                    /* its name; empty = unknown */
+    Str build;                      /* what its section build_id has; empty = nothing */
+    uint32_t size;                  /* of its file; 0 = unknown */
+    bool located;                   /* there was something that knows source locations */
+    int64_t time, duration, period; /* nanoseconds since 1970, nanoseconds; 0 = unknown */
+    Arena arena;
+} Stacks;
+
+/* Where stacks come from. All is borrowed. */
+typedef struct StacksSource {
+    const Report *report;
+    const Places *places; /* of the program, which need not be there */
+    Locator *locator;     /* NULL: source locations are not known */
+    bool demangled;
+    ProfileVariables variables;
+    const StacksLabel *labels; /* of all stacks */
+    uint32_t nlabels;
+} StacksSource;
+
+/*
+ * Reads a report: the variables that are asked for, or else its first call tree, or else all its
+ * calls, and all its counters at sites. `s` must be empty. False if there is nothing of the kind,
+ * or it makes no sense: then *problem says what, or is NULL, and *variable is the one that does not
+ * fit, or NULL.
+ */
+bool stacks_read(Stacks *s, const StacksSource *from, const char **problem, const char **variable);
+
+void stacks_free(Stacks *s);
+
+#endif
