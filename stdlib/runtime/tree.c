@@ -347,6 +347,33 @@ uint32_t tree_current(void) {
     return node(current())->number;
 }
 
+/* ---- what a place is ---- */
+
+INLINE const Node *node_at(uint32_t place) {
+    return node(place ? place : ROOT);
+}
+
+VALUES_EXPORT(tree_number)
+uint32_t tree_number(uint32_t place) {
+    return node_at(place)->number;
+}
+
+VALUES_EXPORT(tree_parent)
+uint32_t tree_parent(uint32_t place) {
+    uint32_t parent = node_at(place)->parent;
+    return parent == ROOT ? 0 : parent;
+}
+
+VALUES_EXPORT(tree_function)
+uint32_t tree_function(uint32_t place) {
+    return node_at(place)->function;
+}
+
+VALUES_EXPORT(tree_site)
+uint32_t tree_site(uint32_t place) {
+    return node_at(place)->site;
+}
+
 VALUES_EXPORT(tree_lost)
 uint64_t tree_lost(void) {
     return TREE->lost;
