@@ -9,6 +9,7 @@
 #include "lang/list.h"
 #include "base/demangle.h"
 #include "api/api_locate.h"
+#include "view/heap.h"
 #include "view/profile_source.h"
 #include "view/view.h"
 #include "report/value.h"
@@ -33,6 +34,10 @@ enum {
     ENGINE_OPTION,
     CLOCK,
     NO_DEMANGLE,
+    MEMORY,
+    VALUE,
+    SAMPLE_BYTES,
+    ALLOC,
 };
 
 static const Option options[] = {
@@ -67,6 +72,18 @@ static const Option options[] = {
     {OPTION_LINES, "lines", NULL, "show where in the source functions are"},
     INLINED_OPTION,
     DEBUG_OPTIONS,
+    {MEMORY, "memory", NULL,
+     "show what the program allocates and does not free, instead of where its time goes"},
+    {VALUE, "value", "alloc_space|alloc_objects|inuse_space|inuse_objects",
+     "with --memory: what the table is ordered by and pictures show: bytes or objects that were "
+     "allocated, or that are in use at the end; default: alloc_space"},
+    {SAMPLE_BYTES, "sample-bytes", "N",
+     "with --memory: record about one allocation in N bytes, and estimate; 0: all; default: 0"},
+    {ALLOC, "alloc", "NAME:ROLE@N[,ROLE@N]...",
+     "with --memory: functions whose names match the shell pattern NAME allocate, too. Argument N, "
+     "from 0, is the `size` in bytes, a `count` of that, the `old` address that is freed, `out`, "
+     "where the address is written that is otherwise the result; or only what they `free`; may be "
+     "repeated"},
     {NO_DEMANGLE, "no-demangle", NULL,
      "show names of C++ and Rust functions as they are in the program"},
     {0},
@@ -77,6 +94,7 @@ typedef enum Style { STYLE_TREE, STYLE_ARCS } Style;
 typedef struct Settings {
     Words engine_options, world;
     Exclusion exclusion;
+    HeapOptions heap;
     const char *engine, *clock, *out, *save, *max_depth, *names;
     Style style;
     ViewFormat format;
@@ -102,7 +120,8 @@ typedef struct Profiling {
 /* Runs the program with a profiler; r has the report then. The exit status, as running_made gives
  * it. */
 static int run_with(const Profiling *p, Style style, bool counts_only, Running *r) {
-    const char *name = style == STYLE_TREE ? "calltree" : "profile";
+    const HeapOptions *heap = &p->settings->heap;
+    const char *name = heap->on ? "heap" : style == STYLE_TREE ? "calltree" : "profile";
     whammc_options made;
     r->cli = p->cli;
     r->engine = p->engine;
@@ -114,6 +133,8 @@ static int run_with(const Profiling *p, Style style, bool counts_only, Running *
         whammc_define(r->w, "timed", "false");
     if (p->untimed.len)
         whammc_define(r->w, "untimed", (const char *)p->untimed.data);
+    if (heap->on)
+        heap_define(p->cli, heap, &p->module, r->w);
     if (style == STYLE_TREE && p->settings->max_depth)
         whammc_define(r->w, "max_depth", p->settings->max_depth);
     static const LibraryOptions none;
@@ -219,6 +240,8 @@ static bool make(const Profiling *p, const Report *report, ViewFormat format, Bu
     bool tree = view_needs_tree(format);
     bool ok = tree ? profile_read_tree(&profile, report, (ProfileVariables){0})
                    : profile_read_arcs(&profile, report, (ProfileVariables){0});
+    if (ok && s->heap.on)
+        profile_weigh(&profile, s->heap.value);
     if (ok) {
         profile_name(&profile, report, &p->places, !s->no_demangle);
         add_sources(p, report, format, &profile);
@@ -228,6 +251,35 @@ static bool make(const Profiling *p, const Report *report, ViewFormat format, Bu
         message_one(p->cli, DIAG_NO_PROFILE, NULL, "%s: %s", file_title(p->cli->operands[0]),
                     profile.problem ? profile.problem : "no function was called");
     }
+    profile_free(&profile);
+    return ok;
+}
+
+/* What the program allocated, in tables. */
+static bool make_heap(const Profiling *p, const Report *report, Buf *out) {
+    const Settings *s = p->settings;
+    Profile profile = {0};
+    Diags diags = {0};
+    ApiLocator l;
+    HeapView view = {.report = report, .m = &p->module, .value = s->heap.value, .top = s->top};
+    bool ok = profile_read_tree(&profile, report, (ProfileVariables){0});
+    if (ok) {
+        profile_name(&profile, report, &p->places, !s->no_demangle);
+        if (s->look.lines) {
+            api_locator_begin(&l, &s->debug.info, file_title(p->cli->operands[0]), &diags);
+            view.locator = &l.locator;
+        }
+        ok = view_heap(&profile, &view, out);
+        if (s->look.lines)
+            api_locator_end(&l);
+    } else {
+        message_one(p->cli, DIAG_NO_PROFILE,
+                    "name its allocators by --alloc, if they have others than usual",
+                    "%s: nothing was allocated by functions that are known to",
+                    file_title(p->cli->operands[0]));
+    }
+    message_diags(p->cli, &diags);
+    diag_free(&diags);
     profile_free(&profile);
     return ok;
 }
@@ -289,7 +341,8 @@ static void put_left_out(const Profiling *p, Buf *out) {
 /* The flat profile and the flame graph. */
 static bool show_both(const Profiling *p, const Report *report) {
     Buf text = {0};
-    bool ok = make(p, report, VIEW_TABLE, &text);
+    bool ok = p->settings->heap.on ? make_heap(p, report, &text)
+                                   : make(p, report, VIEW_TABLE, &text);
     if (p->settings->style == STYLE_TREE)
         put_left_out(p, &text);
     message_stderr(text.data, text.len);
@@ -398,6 +451,10 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case OPTION_DIR:
     case OPTION_ENV: return world_option(cli, &s->world, key, value);
     case CLOCK: s->clock = value; break;
+    case MEMORY: s->heap.on = true; break;
+    case VALUE: s->heap.value = value; break;
+    case SAMPLE_BYTES: return cli_count(cli, "sample-bytes", value, &s->heap.sample_bytes);
+    case ALLOC: return heap_option_alloc(cli, &s->heap, value);
     case OPTION_LINES:
     case OPTION_INLINED: look_option(cli->command, &s->look, key, value); break;
     case OPTION_DEBUG_FILE:
@@ -419,6 +476,12 @@ static int check(const Cli *cli, const Settings *s) {
     if (s->counts_only && s->auto_exclude)
         return cli_usage(cli,
                          "--auto-exclude has no effect with --counts-only, which times nothing");
+    const HeapOptions *heap = &s->heap;
+    if (!heap->on && (heap->value || heap->sample_bytes || heap->allocators.len))
+        return cli_usage(cli, "--value, --sample-bytes and --alloc need --memory");
+    if (heap->on && (s->style == STYLE_ARCS || s->counts_only || s->auto_exclude || s->max_depth))
+        return cli_usage(cli, "--memory goes without --style=arcs, --counts-only, --auto-exclude "
+                              "and --max-depth: it measures no time");
     return cli_check_app(cli);
 }
 
@@ -434,6 +497,8 @@ static int run(Cli *cli) {
         s.top = SHOW_TOP;
     if (ok && key == ARGS_END)
         status = check(cli, &s);
+    if (s.heap.on && !s.heap.value)
+        s.heap.value = "alloc_space";
     if (ok && key == ARGS_END && status == STATUS_OK) {
         Engine engine = {0};
         status = engine_find(cli, s.engine, s.clock, &engine);
@@ -447,6 +512,7 @@ static int run(Cli *cli) {
     vec_free(&s.engine_options);
     world_free(&s.world);
     vec_free(&s.exclusion.globs);
+    vec_free(&s.heap.allocators);
     debug_free(&s.debug);
     return status;
 }
@@ -463,6 +529,7 @@ const Command cmd_profile = {
     .options = options,
     .examples = "  whammc profile app.wasm input.txt\n"
                 "  whammc profile --format=gprof -o app.prof app.wasm\n"
+                "  whammc profile --memory --lines app.wasm\n"
                 "  whammc profile --style=arcs --auto-exclude app.wasm <input.txt\n",
     .stops = true,
     .run = run,

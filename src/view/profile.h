@@ -61,6 +61,7 @@ typedef struct Profile {
     Vec(ProfileArc) arcs;
     Vec(ProfileNode) nodes;
     Vec(ProfileValue) values; /* of a tree; the last one is what `self` and `total` are of */
+    uint32_t weight;          /* index + 1 of the value that they are of instead (profile_weigh) */
     Vec(int64_t) numbers;     /* of the nodes, by ProfileNode.first */
     bool timed;               /* there are nanoseconds */
     uint64_t total;           /* of all nodes without parent */
