@@ -127,7 +127,7 @@ static int run_with(const Profiling *p, Style style, bool counts_only, Running *
     r->engine = p->engine;
     r->engine_options = &p->settings->engine_options;
     r->world = &p->settings->world;
-    r->clock = counts_only ? "host" : p->settings->clock; /* nobody asks */
+    r->clock = counts_only || heap->on ? "host" : p->settings->clock; /* hardly anybody asks */
     running_bundled(r, name, &p->app, &made);
     if (counts_only)
         whammc_define(r->w, "timed", "false");
