@@ -15,7 +15,7 @@ _whammc_words() { # WORDS
 }
 
 _whammc_scripts() { # names of scripts that come with whammc, and files
-    _whammc_words 'arcs branches cache callgraph calls calltree coverage faults hotness icount imix imix-map loops memory no-memory profile reached reached-removal texts types'
+    _whammc_words 'arcs branches cache callgraph calls calltree coverage faults heap hotness icount imix imix-map loops memory no-memory profile reached reached-removal texts types'
     _whammc_files whamm mm
 }
 
@@ -31,6 +31,7 @@ _whammc_value() { # OPTION: what may follow it; false if nothing does
         instr:--link) _whammc_words 'merge import' ;;
         run:--link) _whammc_words 'merge import auto' ;;
         profile:--style) _whammc_words 'tree arcs' ;;
+        profile:--value) _whammc_words 'alloc_space alloc_objects inuse_space inuse_objects' ;;
         run:--engine) _whammc_words 'node node24 wasmtime wizard'; compopt -o default ;;
         run:--clock | profile:--clock) _whammc_words 'auto thread host' ;;
         run:--monitor | report:--module) _whammc_files wasm wat ;;
@@ -103,7 +104,7 @@ _whammc() {
                     --report-format= --top= --by= --sort= --nonzero --hex --lines --no-demangle --message-format= -h --help' ;;
             profile)
                 _whammc_words '--style= --format= -o --output= --save= --top= --counts-only --exclude= --min-size= --names= --auto-exclude
-                    --max-depth= --engine= --engine-option= --dir= --env= --clock= --lines --inlined --debug-file= --path-map= --no-demangle --message-format= -h --help' ;;
+                    --max-depth= --memory --value= --sample-bytes= --alloc= --engine= --engine-option= --dir= --env= --clock= --lines --inlined --debug-file= --path-map= --no-demangle --message-format= -h --help' ;;
             report)
                 _whammc_words '--format= -o --output= --module= --names= --variable= --flush= --top= --by= --sort= --nonzero --hex --lines --inlined
                     --debug-file= --path-map= --no-demangle --message-format= -h --help' ;;

@@ -9,7 +9,8 @@
 #include "lang/list.h"
 #include "base/demangle.h"
 #include "api/api_locate.h"
-#include "view/heap.h"
+#include "heap/heap.h"
+
 #include "view/profile_source.h"
 #include "view/view.h"
 #include "report/value.h"
@@ -341,8 +342,8 @@ static void put_left_out(const Profiling *p, Buf *out) {
 /* The flat profile and the flame graph. */
 static bool show_both(const Profiling *p, const Report *report) {
     Buf text = {0};
-    bool ok = p->settings->heap.on ? make_heap(p, report, &text)
-                                   : make(p, report, VIEW_TABLE, &text);
+    bool ok =
+        p->settings->heap.on ? make_heap(p, report, &text) : make(p, report, VIEW_TABLE, &text);
     if (p->settings->style == STYLE_TREE)
         put_left_out(p, &text);
     message_stderr(text.data, text.len);

@@ -1,10 +1,10 @@
 /*
- * view/heap.c - tables of a heap profile.
+ * heap/heap.c - tables of a heap profile.
  *
  * The innermost function of a context is the allocator, or a function that is a part of one: what
  * it allocates is that of its caller.
  */
-#include "view/heap.h"
+#include "heap/heap.h"
 
 #include "base/json.h"
 #include "report/escape.h"

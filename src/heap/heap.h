@@ -1,8 +1,8 @@
 /*
- * view/heap.h - what programs allocate, as the bundled script heap reports it.
+ * heap/heap.h - what programs allocate, as the bundled script heap reports it.
  */
-#ifndef WHAMMC_VIEW_HEAP_H
-#define WHAMMC_VIEW_HEAP_H
+#ifndef WHAMMC_HEAP_HEAP_H
+#define WHAMMC_HEAP_HEAP_H
 
 #include "locations/locator.h"
 #include "view/profile.h"
