@@ -40,8 +40,8 @@ _whammc_value() { # OPTION: what may follow it; false if nothing does
         run:--sort | report:--sort) _whammc_words 'value place name' ;;
         annotate:--format) _whammc_words 'text html' ;;
         annotate:--color) _whammc_words 'auto always never' ;;
-        profile:--format) _whammc_words 'table csv csv-rfc4180 json gprof dot folded svg speedscope cpuprofile' ;;
-        report:--format) _whammc_words 'table csv csv-rfc4180 json gprof dot folded svg speedscope cpuprofile lcov cobertura html text' ;;
+        profile:--format) _whammc_words 'table csv csv-rfc4180 json flat gprof dot folded collapsed svg speedscope cpuprofile perfetto pprof firefox callgrind heap' ;;
+        report:--format) _whammc_words 'table csv csv-rfc4180 json flat gprof dot folded collapsed svg speedscope cpuprofile perfetto pprof firefox callgrind heap lcov cobertura html text' ;;
         coverage:--format) _whammc_words 'text lcov cobertura html json' ;;
         coverage:--engine) _whammc_words 'node node24 wasmtime'; compopt -o default ;;
         coverage:--from | coverage:--save | coverage:-o | coverage:--output) compopt -o default ;;
@@ -50,7 +50,7 @@ _whammc_value() { # OPTION: what may follow it; false if nothing does
         *:-s | *:--script) _whammc_scripts ;;
         profile:--top | *:--exclude | *:--min-size | profile:--max-depth | profile:--engine-option) ;;
         *:--lib | *:--names | *:--debug-file) compopt -o default ;;
-        *:-D | *:--define | *:--path-map) ;;
+        *:-D | *:--define | *:--path-map | *:--label) ;;
         instr:--source-map) compopt -o default ;;
         instr:-o | instr:--output | instr:--runtime | monitor:-o | monitor:--output | bind:-o | bind:--output) _whammc_files wasm ;;
         run:-o | run:--output | report:-o | report:--output | annotate:-o | annotate:--output | profile:-o | profile:--output | profile:--save) compopt -o default ;;
@@ -104,10 +104,10 @@ _whammc() {
                     --report-format= --top= --by= --sort= --nonzero --hex --lines --no-demangle --message-format= -h --help' ;;
             profile)
                 _whammc_words '--style= --format= -o --output= --save= --top= --counts-only --exclude= --min-size= --names= --auto-exclude
-                    --max-depth= --memory --value= --sample-bytes= --alloc= --engine= --engine-option= --dir= --env= --clock= --lines --inlined --debug-file= --path-map= --no-demangle --message-format= -h --help' ;;
+                    --max-depth= --memory --value= --sample-bytes= --alloc= --engine= --engine-option= --dir= --env= --clock= --lines --inlined --debug-file= --path-map= --label= --no-demangle --message-format= -h --help' ;;
             report)
                 _whammc_words '--format= -o --output= --module= --names= --variable= --flush= --top= --by= --sort= --nonzero --hex --lines --inlined
-                    --debug-file= --path-map= --no-demangle --message-format= -h --help' ;;
+                    --debug-file= --path-map= --label= --no-demangle --message-format= -h --help' ;;
             annotate)
                 _whammc_words '--format= -o --output= --variable= --flush= --instructions --names= --debug-file= --path-map= --color= --no-demangle
                     --message-format= -h --help' ;;

@@ -88,6 +88,8 @@ int cli_usage(const Cli *cli, const char *format, ...) __attribute__((format(pri
 int cli_check_inputs(const Cli *cli, const char *const *scripts, uint32_t n, bool one_app);
 /* ... of the file for a module: there is one, and it is no terminal. */
 int cli_check_output(const Cli *cli, const char *out);
+/* ... of a file for a format that is no text: it is no terminal. */
+int cli_check_bytes(const Cli *cli, const char *out);
 /* ... of an output, which may be NULL: it is none of these files, of which some may be NULL; `what`
  * they are. */
 int cli_check_other(const Cli *cli, const char *out, const char *const *paths, uint32_t n,
@@ -153,6 +155,8 @@ const char *file_base(const char *path);
  * failure, left as it was. On failure, prints a message and returns false.
  */
 bool file_write(const Cli *cli, const char *path, const void *data, size_t len);
+/* When a regular file was written, in nanoseconds since 1970; 0 = unknown. */
+int64_t file_time(const char *path);
 /* Whether two paths are one regular file, or will be when it is written; also through links. */
 bool file_same(const char *a, const char *b);
 /* Writes all bytes to a descriptor. False: errno. */

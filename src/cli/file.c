@@ -95,6 +95,16 @@ bool file_read_source(void *ctx, const char *path, size_t limit, Buf *out) {
     return ok;
 }
 
+int64_t file_time(const char *path) {
+    enum { SECOND = 1000000000 };
+    struct stat s;
+    int64_t ns;
+    if (is_dash(path) || stat(path, &s) < 0 || !S_ISREG(s.st_mode) ||
+        __builtin_mul_overflow((int64_t)s.st_mtim.tv_sec, (int64_t)SECOND, &ns))
+        return 0;
+    return ns + s.st_mtim.tv_nsec;
+}
+
 /* ---- writing ---- */
 
 bool file_write_fd(int fd, const void *data, size_t len) {

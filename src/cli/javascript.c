@@ -78,12 +78,6 @@ void javascript_tag(Buf *module, char id[JAVASCRIPT_ID]) {
 
 /* ---- the script ---- */
 
-static void put_string(Buf *out, Str s) {
-    buf_u8(out, '"');
-    escape_json(out, s);
-    buf_u8(out, '"');
-}
-
 /* The names of all functions by their number, one a line; then those that are shown otherwise. */
 static void put_names(Buf *out, const Places *places) {
     Buf text = {0};
@@ -92,7 +86,7 @@ static void put_names(Buf *out, const Places *places) {
         Str name = places_name(places, f);
         buf_str(out, STR("    "));
         if (name.ptr)
-            put_string(out, name);
+            escape_json_string(out, name);
         else
             buf_str(out, STR("null"));
         buf_str(out, STR(",\n"));
@@ -104,7 +98,7 @@ static void put_names(Buf *out, const Places *places) {
         if (!name.ptr || !demangle(name, &text))
             continue;
         buf_printf(out, "    %u: ", f);
-        put_string(out, (Str){(const char *)text.data, (uint32_t)text.len});
+        escape_json_string(out, (Str){(const char *)text.data, (uint32_t)text.len});
         buf_str(out, STR(",\n"));
     }
     buf_str(out, STR("  },\n"));
@@ -119,7 +113,7 @@ static void put_script(Buf *out, const Places *places, const char *module, const
     buf_str(out, STR("(() => {\n'use strict';\n"));
     buf_bytes(out, host_profiler_js, host_profiler_js_size);
     buf_printf(out, "\nconst profiler = install({\n  id: \"%s\",\n  title: ", id);
-    put_string(out, str_of(file_base(module)));
+    escape_json_string(out, str_of(file_base(module)));
     buf_str(out, STR(",\n"));
     put_names(out, places);
     buf_str(out, STR("});\n"

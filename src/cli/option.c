@@ -144,6 +144,13 @@ int cli_check_output(const Cli *cli, const char *out) {
     return STATUS_OK;
 }
 
+int cli_check_bytes(const Cli *cli, const char *out) {
+    if (strcmp(out, "-") == 0 && isatty(STDOUT_FILENO))
+        return cli_usage(cli, "standard output is a terminal, and this format is no text: give "
+                              "--output=OUT");
+    return STATUS_OK;
+}
+
 int cli_check_other(const Cli *cli, const char *out, const char *const *paths, uint32_t n,
                     const char *what) {
     for (uint32_t i = 0; out && i < n; i++)

@@ -5,6 +5,7 @@
 #define WHAMMC_CMD_CMD_H
 
 #include "run/run.h"
+#include "view/view.h"
 #include "whammc/coverage.h"
 
 /* ---- formats of reports and profiles ---- */
@@ -12,7 +13,20 @@
 /* As options name them; view_named knows which are which. */
 #define VIEW_FORMATS                                                                               \
     "table|csv|csv-rfc4180|json|flat|gprof|dot|folded|collapsed|svg|speedscope|cpuprofile|"        \
-    "perfetto|pprof|firefox|callgrind"
+    "perfetto|pprof|firefox|callgrind|heap"
+
+/* The format that the name of an output file asks for: ".pb.gz" is pprof's. Else it stays. */
+void view_of_output(const char *out, ViewFormat *format);
+
+/* Labels of profiles. */
+enum { OPTION_LABEL = 1046 };
+#define LABEL_OPTION                                                                               \
+    {                                                                                              \
+        OPTION_LABEL, "label", "KEY=VALUE",                                                        \
+            "for pprof: put this label on all stacks, such as thread=3; may be repeated"           \
+    }
+/* Accepts its argument; if it is wrong, prints a message and returns false. */
+bool label_option(const Cli *cli, Words *labels, const char *value);
 
 /* ---- tables (show.c) ---- */
 

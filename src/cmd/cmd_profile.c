@@ -3,24 +3,20 @@
  * runs it, and shows where its time goes.
  *
  * There is nothing here that scripts and `whammc report` could not do: the profilers are
- * stdlib/calltree.whamm and stdlib/profile.whamm, running.c runs, report/ makes the formats.
+ * stdlib/calltree.whamm and stdlib/profile.whamm, running.c runs, the library makes the formats.
  */
 #include "cmd/cmd.h"
 #include "lang/list.h"
 #include "base/demangle.h"
-#include "api/api_locate.h"
-#include "heap/heap.h"
-
-#include "view/profile_source.h"
 #include "view/view.h"
 #include "report/value.h"
-#include "report/report_write.h"
 #include "valid/valid.h"
 #include "run/run.h"
 #include "cli/process.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -50,7 +46,8 @@ static const Option options[] = {
      "the report in this format; default: table"},
     {'o', "output", "OUT",
      "the file for the format, or for the flame graph ('-': standard output); default: standard "
-     "error for the format, APP.flame.svg in the current directory for the flame graph"},
+     "error for the format, APP.flame.svg in the current directory for the flame graph, APP.pb.gz "
+     "for pprof. Without --format, OUT.pb.gz is for pprof"},
     {SAVE, "save", "REPORT", "also write the report to this file, for `whammc report`"},
     {TOP, "top", "N", "show the N functions with the most time (0: all); default: 20"},
     {COUNTS_ONLY, "counts-only", NULL, "count calls without measuring time"},
@@ -85,6 +82,7 @@ static const Option options[] = {
      "from 0, is the `size` in bytes, a `count` of that, the `old` address that is freed, `out`, "
      "where the address is written that is otherwise the result; or only what they `free`; may be "
      "repeated"},
+    LABEL_OPTION,
     {NO_DEMANGLE, "no-demangle", NULL,
      "show names of C++ and Rust functions as they are in the program"},
     {0},
@@ -94,13 +92,14 @@ typedef enum Style { STYLE_TREE, STYLE_ARCS } Style;
 
 typedef struct Settings {
     Words engine_options, world;
+    Words labels; /* in the end with a NULL */
     Exclusion exclusion;
     HeapOptions heap;
     const char *engine, *clock, *out, *save, *max_depth, *names;
     Style style;
     ViewFormat format;
     uint32_t top;
-    bool top_given, counts_only, auto_exclude, no_demangle;
+    bool top_given, format_given, counts_only, auto_exclude, no_demangle;
     Look look;
     DebugOptions debug;
 } Settings;
@@ -114,13 +113,22 @@ typedef struct Profiling {
     WasmModule module;
     Places places;
     Buf untimed; /* a list of functions */
+    int64_t began;
 } Profiling;
 
 /* ---- running ---- */
 
+/* Nanoseconds since 1970. */
+static int64_t now(void) {
+    enum { SECOND = 1000000000 };
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * SECOND + t.tv_nsec;
+}
+
 /* Runs the program with a profiler; r has the report then. The exit status, as running_made gives
  * it. */
-static int run_with(const Profiling *p, Style style, bool counts_only, Running *r) {
+static int run_with(Profiling *p, Style style, bool counts_only, Running *r) {
     const HeapOptions *heap = &p->settings->heap;
     const char *name = heap->on ? "heap" : style == STYLE_TREE ? "calltree" : "profile";
     whammc_options made;
@@ -138,6 +146,7 @@ static int run_with(const Profiling *p, Style style, bool counts_only, Running *
         heap_define(p->cli, heap, &p->module, r->w);
     if (style == STYLE_TREE && p->settings->max_depth)
         whammc_define(r->w, "max_depth", p->settings->max_depth);
+    p->began = now();
     static const LibraryOptions none;
     return running_instrumented(r, &made, &none);
 }
@@ -194,115 +203,86 @@ static int rehearse(Profiling *p) {
 
 /* ---- showing ---- */
 
-/* "dir/app.wasm": "app.flame.svg". On the heap. */
-static char *flame_name(const char *app) {
+/* "dir/app.wasm": "app" and the suffix. On the heap. */
+static char *file_for(const char *app, const char *suffix) {
     const char *base = strcmp(app, "-") == 0 ? "stdin" : file_base(app);
     size_t len = strlen(base);
     const char *dot = strrchr(base, '.');
     if (dot > base && (strcmp(dot, ".wasm") == 0 || strcmp(dot, ".wat") == 0))
         len = (size_t)(dot - base);
     char *name;
-    return asprintf(&name, "%.*s.flame.svg", (int)len, base) < 0 ? NULL : name;
+    return asprintf(&name, "%.*s%s", (int)len, base, suffix) < 0 ? NULL : name;
 }
 
-/* Whether nothing is lost if the file is written: there is none, or it is such a picture. */
-static bool is_free(const char *path) {
+/* A file that is written without being asked for. */
+typedef struct Unasked {
+    ViewFormat format;
+    const char *suffix, *what;
+    const char *mark; /* what such a file has in its first bytes */
+    uint32_t len;
+    const char *other; /* a message if the file has something else */
+} Unasked;
+
+static const Unasked flame_graph = {
+    VIEW_SVG, ".flame.svg", "flame graph", "<svg id=\"frames\"", 16, "is not a flame graph"};
+static const Unasked pprof_profile = {VIEW_PPROF,     ".pb.gz", "profile for pprof",
+                                      "\x1f\x8b\x08", 3,        "is not a compressed profile"};
+
+/* Whether nothing is lost if the file is written: there is none, or it is of the same kind. */
+static bool is_free(const char *path, const Unasked *u) {
     FILE *f = fopen(path, "re");
     if (!f)
         return access(path, F_OK) != 0;
     char head[4096];
     size_t n = fread(head, 1, sizeof head, f);
     fclose(f);
-    return memmem(head, n, "<svg id=\"frames\"", 16) != NULL;
+    return memmem(head, n, u->mark, u->len) != NULL;
 }
 
-/* Adds what debug information says, if it is asked for. */
-static void add_sources(const Profiling *p, const Report *report, ViewFormat format,
-                        Profile *profile) {
+static WhammcReportFormat table_of(const Settings *s) {
+    return s->heap.on ? WHAMMC_REPORT_HEAP : WHAMMC_REPORT_FLAT;
+}
+
+/* The report in a format; VIEW_TABLE is a flat profile, or that of what was allocated. False, after a message, if that could not
+ * be made. */
+static bool make(const Profiling *p, WhammcReport *report, ViewFormat format, Buf *out) {
     const Settings *s = p->settings;
-    if (!s->look.lines && !s->look.inlined)
-        return;
-    Diags diags = {0};
-    ApiLocator l;
-    api_locator_begin(&l, &s->debug.info, file_title(p->cli->operands[0]), &diags);
-    if (s->look.inlined)
-        profile_inline(profile, report, &p->places, &l.locator, !s->no_demangle);
-    if (s->look.lines)
-        profile_locate(profile, &p->places, &l.locator, !view_has_lines(format));
-    api_locator_end(&l);
-    message_diags(p->cli, &diags);
-    diag_free(&diags);
+    bool plain = format >= VIEW_CSV && format <= VIEW_JSON;
+    WhammcReportOptions look = {.top = s->top,
+                                .title = file_base(file_title(p->cli->operands[0])),
+                                .mangled = s->no_demangle,
+                                .inlined = s->look.inlined && !plain,
+                                .lines = s->look.lines && !plain,
+                                .time = p->began,
+                                .value = s->heap.value,
+                                .labels = s->labels.at};
+    uint8_t *text;
+    size_t size;
+    whammc_status status = whammc_report_write(
+        report, format == VIEW_TABLE ? table_of(s) : (WhammcReportFormat)format, &look,
+        &text, &size);
+    *out = (Buf){.data = text, .len = size, .cap = size};
+    return message_report(p->cli, report, status) == STATUS_OK;
 }
 
-/* The profile of a report in a format. False if it could not be made. */
-static bool make(const Profiling *p, const Report *report, ViewFormat format, Buf *out) {
-    const Settings *s = p->settings;
-    Profile profile = {0};
-    bool tree = view_needs_tree(format);
-    bool ok = tree ? profile_read_tree(&profile, report, (ProfileVariables){0})
-                   : profile_read_arcs(&profile, report, (ProfileVariables){0});
-    if (ok && s->heap.on)
-        profile_weigh(&profile, s->heap.value);
-    if (ok) {
-        profile_name(&profile, report, &p->places, !s->no_demangle);
-        add_sources(p, report, format, &profile);
-        view_format(format, &profile, s->top, str_of(file_base(file_title(p->cli->operands[0]))),
-                    out);
-    } else {
-        message_one(p->cli, DIAG_NO_PROFILE, NULL, "%s: %s", file_title(p->cli->operands[0]),
-                    profile.problem ? profile.problem : "no function was called");
-    }
-    profile_free(&profile);
-    return ok;
-}
-
-/* What the program allocated, in tables. */
-static bool make_heap(const Profiling *p, const Report *report, Buf *out) {
-    const Settings *s = p->settings;
-    Profile profile = {0};
-    Diags diags = {0};
-    ApiLocator l;
-    HeapView view = {.report = report, .m = &p->module, .value = s->heap.value, .top = s->top};
-    bool ok = profile_read_tree(&profile, report, (ProfileVariables){0});
-    if (ok) {
-        profile_name(&profile, report, &p->places, !s->no_demangle);
-        if (s->look.lines) {
-            api_locator_begin(&l, &s->debug.info, file_title(p->cli->operands[0]), &diags);
-            view.locator = &l.locator;
-        }
-        ok = view_heap(&profile, &view, out);
-        if (s->look.lines)
-            api_locator_end(&l);
-    } else {
-        message_one(p->cli, DIAG_NO_PROFILE,
-                    "name its allocators by --alloc, if they have others than usual",
-                    "%s: nothing was allocated by functions that are known to",
-                    file_title(p->cli->operands[0]));
-    }
-    message_diags(p->cli, &diags);
-    diag_free(&diags);
-    profile_free(&profile);
-    return ok;
-}
-
-/* Writes the flame graph, and says where it is. */
-static bool write_flame(const Profiling *p, const Report *report) {
-    char *named = p->settings->out ? NULL : flame_name(p->cli->operands[0]);
+/* Writes such a file, or the one that was asked for instead, and says where it is. */
+static bool write_unasked(const Profiling *p, WhammcReport *report, const Unasked *u) {
+    char *named = p->settings->out ? NULL : file_for(p->cli->operands[0], u->suffix);
     const char *path = named ? named : p->settings->out;
-    Buf picture = {0}, line = {0};
-    bool ok = path && make(p, report, VIEW_SVG, &picture);
-    if (ok && named && !is_free(named)) {
+    Buf made = {0}, line = {0};
+    bool ok = path && make(p, report, u->format, &made);
+    if (ok && named && !is_free(named, u)) {
         message_one(p->cli, DIAG_CANNOT_WRITE, "choose another file with --output=OUT",
-                    "%s: the file exists and is not a flame graph", named);
+                    "%s: the file exists and %s", named, u->other);
         ok = false;
     }
-    ok = ok && file_write(p->cli, path, picture.data, picture.len);
+    ok = ok && file_write(p->cli, path, made.data, made.len);
     if (ok && strcmp(path, "-") != 0) {
-        buf_printf(&line, "\nflame graph: %s\n", path);
+        buf_printf(&line, "\n%s: %s\n", u->what, path);
         message_stderr(line.data, line.len);
     }
     buf_free(&line);
-    buf_free(&picture);
+    buf_free(&made);
     free(named);
     return ok;
 }
@@ -340,28 +320,23 @@ static void put_left_out(const Profiling *p, Buf *out) {
 }
 
 /* The flat profile and the flame graph. */
-static bool show_both(const Profiling *p, const Report *report) {
+static bool show_both(const Profiling *p, WhammcReport *report) {
     Buf text = {0};
-    bool ok =
-        p->settings->heap.on ? make_heap(p, report, &text) : make(p, report, VIEW_TABLE, &text);
-    if (p->settings->style == STYLE_TREE)
+    bool ok = make(p, report, VIEW_TABLE, &text);
+    if (ok && p->settings->style == STYLE_TREE)
         put_left_out(p, &text);
     message_stderr(text.data, text.len);
     buf_free(&text);
-    return ok && (p->settings->style == STYLE_ARCS || write_flame(p, report));
+    return ok && (p->settings->style == STYLE_ARCS || write_unasked(p, report, &flame_graph));
 }
 
 /* What --format asks for. */
-static bool show_format(const Profiling *p, const Report *report) {
+static bool show_format(const Profiling *p, WhammcReport *report) {
     const Settings *s = p->settings;
+    if (s->format == VIEW_PPROF && !s->out)
+        return write_unasked(p, report, &pprof_profile);
     Buf text = {0};
-    bool ok = true;
-    switch (s->format) {
-    case VIEW_CSV: write_report(report, WRITE_CSV, false, &text); break;
-    case VIEW_CSV_RFC4180: write_report(report, WRITE_CSV_RFC4180, false, &text); break;
-    case VIEW_JSON: write_report(report, WRITE_JSON, false, &text); break;
-    default: ok = make(p, report, s->format, &text); break;
-    }
+    bool ok = make(p, report, s->format, &text);
     if (ok && s->out)
         ok = file_write(p->cli, s->out, text.data, text.len);
     else if (ok)
@@ -370,18 +345,29 @@ static bool show_format(const Profiling *p, const Report *report) {
     return ok;
 }
 
+/* Reads what the run has reported; false if that is nothing. */
+static bool read_run(const Profiling *p, const Running *r, WhammcReport *report) {
+    const char *name = file_title(p->cli->operands[0]);
+    if (!r->report.len ||
+        whammc_report_read(report, name, r->report.data, r->report.len, 0) != WHAMMC_OK)
+        return false;
+    whammc_report_set_module(report, name, p->app.data, p->app.len);
+    whammc_report_locate(report, &p->settings->debug.info);
+    return true;
+}
+
 /* If something could not be made or written, prints a message and returns false. */
 static bool show(const Profiling *p, const Running *r) {
     const Settings *s = p->settings;
-    Report report = {0};
+    WhammcReport *report = whammc_report_new();
     bool ok = true;
-    if (!read_report(r, &report))
+    if (!read_run(p, r, report))
         running_explain_silence(r);
     else
-        ok = s->format == VIEW_TABLE ? show_both(p, &report) : show_format(p, &report);
+        ok = s->format == VIEW_TABLE ? show_both(p, report) : show_format(p, report);
     if (s->save && r->report.len)
         ok = running_save(r, s->save, WHAMMC_FORMAT_JSON) && ok;
-    report_free(&report);
+    whammc_report_free(report);
     return ok;
 }
 
@@ -437,7 +423,7 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     uint32_t depth;
     switch (key) {
     case STYLE: s->style = (Style)option_choice(cli->command, key, value); break;
-    case FORMAT: view_named(value, &s->format); break;
+    case FORMAT: s->format_given = view_named(value, &s->format); break;
     case 'o': s->out = value; break;
     case OPTION_NAMES: s->names = value; break;
     case SAVE: s->save = value; break;
@@ -460,6 +446,7 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case OPTION_INLINED: look_option(cli->command, &s->look, key, value); break;
     case OPTION_DEBUG_FILE:
     case OPTION_PATH_MAP: return debug_option(cli, &s->debug, key, value);
+    case OPTION_LABEL: return label_option(cli, &s->labels, value);
     case NO_DEMANGLE: s->no_demangle = true; break;
     }
     return true;
@@ -467,6 +454,8 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
 
 /* Whether the options and operands go together: STATUS_OK, or another status after a message. */
 static int check(const Cli *cli, const Settings *s) {
+    if (s->format == VIEW_PPROF && s->out && cli_check_bytes(cli, s->out) != STATUS_OK)
+        return STATUS_USAGE;
     if (s->style == STYLE_ARCS && view_needs_tree(s->format))
         return cli_usage(cli, "that format shows a call tree: it needs --style=tree");
     if (s->style == STYLE_ARCS && s->format == VIEW_TABLE && s->out)
@@ -494,6 +483,9 @@ static int run(Cli *cli) {
     while (ok && (key = cli_option(cli, &value)) >= 0)
         ok = set(cli, &s, key, value);
     int status = !ok ? STATUS_USAGE : cli_option_status(key);
+    if (!s.format_given)
+        view_of_output(s.out, &s.format);
+    vec_push(&s.labels, NULL);
     if (!s.top_given && s.format == VIEW_TABLE)
         s.top = SHOW_TOP;
     if (ok && key == ARGS_END)
@@ -511,6 +503,7 @@ static int run(Cli *cli) {
         free(engine.program);
     }
     vec_free(&s.engine_options);
+    vec_free(&s.labels);
     world_free(&s.world);
     vec_free(&s.exclusion.globs);
     vec_free(&s.heap.allocators);
@@ -531,6 +524,7 @@ const Command cmd_profile = {
     .examples = "  whammc profile app.wasm input.txt\n"
                 "  whammc profile --format=gprof -o app.prof app.wasm\n"
                 "  whammc profile --memory --lines app.wasm\n"
+                "  whammc profile -o app.pb.gz app.wasm && go tool pprof -http=: app.pb.gz\n"
                 "  whammc profile --style=arcs --auto-exclude app.wasm <input.txt\n",
     .stops = true,
     .run = run,

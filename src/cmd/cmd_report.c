@@ -12,10 +12,13 @@ enum { FORMAT = OPTION_LONG, MODULE, TOP, FLUSH, VARIABLE, NO_DEMANGLE };
 static const Option options[] = {
     {FORMAT, "format", VIEW_FORMATS "|lcov|cobertura|html|text",
      "show tables (the default), or write the report in another format; of its calls: a flat "
-     "profile and call graph as gprof prints them, or a graph for Graphviz; of its call tree: "
-     "folded stacks, a flame graph, or a file for speedscope or for Chrome's developer tools; the "
-     "last four: coverage, as 'whammc coverage' shows it, of the program of --module"},
-    {'o', "output", "OUT", "the file to write; default: standard output"},
+     "profile, that and a call graph as gprof prints them, or a graph for Graphviz; of its call "
+     "tree: folded stacks, a flame graph, or a file for speedscope, Chrome's developer tools or "
+     "Perfetto; of both and of numbers at sites: for pprof, for the profiler of Firefox, or for "
+     "KCachegrind; the last four: coverage, as 'whammc coverage' shows it, of the program of "
+     "--module"},
+    {'o', "output", "OUT",
+     "the file to write; default: standard output. Without --format, OUT.pb.gz is for pprof"},
     {MODULE, "module", "APP",
      "the program before it was instrumented: tables then show the instruction at each site, and "
      "functions without a name in the report get the program's"},
@@ -27,7 +30,9 @@ static const Option options[] = {
     DEBUG_OPTIONS,
     {VARIABLE, "variable", "NAME",
      "the variable with the calls or the call tree; default: the first that can be one; may be "
-     "repeated for variables with calls, whose counts are then added"},
+     "repeated for variables with calls, whose counts are then added. For pprof, Firefox and "
+     "KCachegrind also one with numbers at sites; default: these, too"},
+    LABEL_OPTION,
     {FLUSH, "flush", "N", "use the N-th report in FILE; 0, the default, is the last"},
     {TOP, "top", "N",
      "show the N largest values of each variable, 0 = all; default: 20. Of gprof and dot: only the "
@@ -40,6 +45,8 @@ static const Option options[] = {
 typedef struct Settings {
     const char *out, *module, *names;
     Words variables;
+    Words labels; /* in the end with a NULL */
+    bool format_given;
     ViewFormat format; /* as of WhammcReportFormat */
     uint32_t coverage; /* 0, or which of its formats, from 1 */
     uint32_t top, flush;
@@ -87,6 +94,8 @@ static bool make(const Cli *cli, const Settings *s, WhammcReport *r, Buf *out) {
     vec_push(&variables, NULL);
     WhammcReportOptions look = s->look;
     look.variables = variables.at;
+    look.labels = s->labels.at;
+    look.time = file_time(cli->operands[0]);
     look.top = table && !s->top_given ? SHOW_TOP : s->top;
     look.title = file_base(file_title(s->module ? s->module : cli->operands[0]));
     look.mangled = s->no_demangle;
@@ -121,6 +130,7 @@ static int report(const Cli *cli, Settings *s) {
 /* The formats of reports, and those of coverage. */
 static void set_format(Settings *s, const char *name) {
     static const char *const coverage[] = {"lcov", "cobertura", "html", "text"};
+    s->format_given = true;
     s->coverage = 0;
     s->format = VIEW_TABLE;
     if (view_named(name, &s->format))
@@ -138,6 +148,7 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case MODULE: s->module = value; break;
     case FLUSH: return cli_count(cli, "flush", value, &s->flush);
     case TOP: s->top_given = true; return cli_count(cli, "top", value, &s->top);
+    case OPTION_LABEL: return label_option(cli, &s->labels, value);
     case VARIABLE: vec_push(&s->variables, value); break;
     case OPTION_BY:
     case OPTION_SORT:
@@ -196,6 +207,8 @@ static int check(const Cli *cli, const Settings *s) {
                          s->debug.file);
     if (!s->module && s->debug.maps.len)
         return cli_usage(cli, "--path-map is for the program of --module");
+    if (s->format == VIEW_PPROF && cli_check_bytes(cli, s->out ? s->out : "-") != STATUS_OK)
+        return STATUS_USAGE;
     if (s->variables.len > 1 && view_needs_tree(s->format))
         return cli_usage(cli, "one call tree at a time: what is --variable=%s?",
                          s->variables.at[1]);
@@ -210,11 +223,15 @@ static int run(Cli *cli) {
     while (ok && (key = cli_option(cli, &value)) >= 0)
         ok = set(cli, &s, key, value);
     int status = ok ? cli_option_status(key) : STATUS_USAGE;
+    if (!s.format_given)
+        view_of_output(s.out, &s.format);
+    vec_push(&s.labels, NULL);
     if (ok && key == ARGS_END)
         status = check(cli, &s);
     if (ok && key == ARGS_END && status == STATUS_OK)
         status = s.coverage ? show_coverage(cli, &s) : report(cli, &s);
     vec_free(&s.variables);
+    vec_free(&s.labels);
     debug_free(&s.debug);
     return status;
 }
@@ -231,6 +248,7 @@ const Command cmd_report = {
     .options = options,
     .examples = "  whammc report --module=app.wasm hotness.csv\n"
                 "  whammc report --format=svg -o flame.svg calltree.json\n"
+                "  whammc report --module=app.wasm -o app.pb.gz calltree.json\n"
                 "  app | whammc report --format=json -o report.json -\n",
     .run = run,
 };

@@ -32,6 +32,12 @@ void escape_json(Buf *out, Str s) {
     escape(format_json, out, s);
 }
 
+void escape_json_string(Buf *out, Str s) {
+    buf_u8(out, '"');
+    escape_json(out, s);
+    buf_u8(out, '"');
+}
+
 void escape_csv(Buf *out, Str s) {
     escape(format_csv, out, s);
 }

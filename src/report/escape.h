@@ -13,6 +13,9 @@ uint32_t escape_shown(Buf *out, Str s);
 /* The contents of a JSON string (without the quotes); bytes that are not UTF-8 become U+FFFD. */
 void escape_json(Buf *out, Str s);
 
+/* A JSON string, in its quotes. */
+void escape_json_string(Buf *out, Str s);
+
 /* A field of CSV, which has no quoting: control characters become blanks, so that a row stays one
  * line. */
 void escape_csv(Buf *out, Str s);

@@ -93,11 +93,7 @@ static void put_scalar(Pattern *p, uint8_t kind, uint64_t word) {
 
 static void put_string(Pattern *p, Str s) {
     switch (p->format) {
-    case IMAGE_JSON:
-        buf_u8(&p->text, '"');
-        escape_json(&p->text, s);
-        buf_u8(&p->text, '"');
-        break;
+    case IMAGE_JSON: escape_json_string(&p->text, s); break;
     case IMAGE_CSV_RFC4180: escape_in_quotes(&p->text, s); break;
     default: escape_csv(&p->text, s);
     }

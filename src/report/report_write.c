@@ -203,9 +203,7 @@ static void put_string(Buf *out, const char *name, Str s) {
         buf_str(out, STR("null"));
         return;
     }
-    buf_u8(out, '"');
-    escape_json(out, s);
-    buf_u8(out, '"');
+    escape_json_string(out, s);
 }
 
 /* Whether the JSON is a tuple or map of the row's type. `unused` is room for what is not needed. */

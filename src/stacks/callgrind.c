@@ -29,6 +29,7 @@ typedef struct Writer {
     const Stacks *s;
     bool inlined;
     uint32_t nvalues; /* without those that are of others (inclusive) */
+    uint32_t *order;  /* by event: its value */
     uint32_t *events; /* by value: its event; of an inclusive value that which it is of */
     uint32_t calls;   /* the value that is the number of calls; NOBODY = there is none */
     int64_t *totals;  /* by node and event: with all above it on the stack */
@@ -64,6 +65,8 @@ static uint32_t file_of(Writer *w, Str path) {
 static Str name_of(Writer *w, const StacksFunc *f, uint32_t file) {
     bool added;
     Str name = shown(w, f->name);
+    if (f->inlined)
+        name = str_of(arena_printf(&w->arena, "%.*s (inlined)", STR_ARG(name)));
     Str key = str_of(arena_printf(&w->arena, "%u %.*s", file, STR_ARG(name)));
     map_put(&w->names, key, 0, &added);
     return added ? name : str_of(arena_printf(&w->arena, "%.*s [%u]", STR_ARG(name), f->fid));
@@ -85,7 +88,8 @@ static uint32_t add_fn(Writer *w, const StacksFunc *f) {
 static void find_fns(Writer *w) {
     w->fn_of = mem_alloc((w->s->funcs.len + 1u) * sizeof *w->fn_of);
     for (uint32_t i = 0; i < w->s->funcs.len; i++)
-        w->fn_of[i] = add_fn(w, &w->s->funcs.at[i]);
+        if (w->inlined || !w->s->funcs.at[i].inlined)
+            w->fn_of[i] = add_fn(w, &w->s->funcs.at[i]);
 }
 
 /* ---- events ---- */
@@ -93,12 +97,17 @@ static void find_fns(Writer *w) {
 static void find_events(Writer *w) {
     const Stacks *s = w->s;
     w->events = mem_alloc((s->values.len + 1u) * sizeof *w->events);
+    w->order = mem_alloc((s->values.len + 1u) * sizeof *w->order);
     w->calls = NOBODY;
+    if (s->values.len)
+        w->order[w->nvalues++] = s->shown;
     for (uint32_t i = 0; i < s->values.len; i++) {
         const StacksValue *v = &s->values.at[i];
         if (str_is(v->name, "calls") && str_is(v->unit, "count"))
             w->calls = i;
-        w->events[i] = v->inclusive ? w->events[i - 1] : w->nvalues++;
+        w->events[i] = i == s->shown ? 0 : v->inclusive ? w->events[i - 1] : w->nvalues;
+        if (i != s->shown && !v->inclusive)
+            w->order[w->nvalues++] = i;
     }
 }
 
@@ -223,10 +232,8 @@ static void put_head(Writer *w, Buf *out) {
         buf_str(out, shown(w, s->comments.at[i]));
     }
     buf_str(out, s->size ? STR("\npositions: instr line") : STR("\npositions: line"));
-    for (uint32_t i = 0; i < s->values.len; i++) {
-        const StacksValue *v = &s->values.at[i];
-        if (v->inclusive)
-            continue;
+    for (uint32_t i = 0; i < w->nvalues; i++) {
+        const StacksValue *v = &s->values.at[w->order[i]];
         buf_str(out, STR("\nevent: "));
         put_event(v->name, out);
         buf_str(out, STR(" : "));
@@ -234,11 +241,10 @@ static void put_head(Writer *w, Buf *out) {
         buf_printf(out, " (%.*s)", STR_ARG(shown(w, v->unit)));
     }
     buf_str(out, STR("\nevents:"));
-    for (uint32_t i = 0; i < s->values.len; i++)
-        if (!s->values.at[i].inclusive) {
-            buf_u8(out, ' ');
-            put_event(s->values.at[i].name, out);
-        }
+    for (uint32_t i = 0; i < w->nvalues; i++) {
+        buf_u8(out, ' ');
+        put_event(s->values.at[w->order[i]].name, out);
+    }
 }
 
 /* All costs of functions themselves. */
@@ -353,6 +359,7 @@ void stacks_callgrind(const Stacks *s, bool inlined, Buf *out) {
     put_sums(&w, "totals", out);
     free(w.fn_of);
     free(w.events);
+    free(w.order);
     free(w.totals);
     vec_free(&w.files);
     vec_free(&w.fns);

@@ -26,26 +26,36 @@ typedef struct Writer {
 
 /* ---- columns ---- */
 
-static void put_string(Str text, Buf *out) {
-    buf_u8(out, '"');
-    escape_json(out, text);
-    buf_u8(out, '"');
-}
+/* A column, and what writes the value in each row. */
+typedef struct Column {
+    const char *name;
+    void (*put)(Writer *w, uint32_t row);
+} Column;
 
-/* A column of `n` rows, of what `put` gives for each. */
-static void column(Writer *w, const char *name, uint32_t n, void (*put)(Writer *w, uint32_t row)) {
-    buf_printf(w->out, "\"%s\":[", name);
+static void put_column_of(Writer *w, const Column *c, uint32_t n) {
+    buf_printf(w->out, "\"%s\":[", c->name);
     for (uint32_t i = 0; i < n; i++) {
         if (i)
             buf_u8(w->out, ',');
-        put(w, i);
+        c->put(w, i);
     }
-    buf_str(w->out, STR("],\n"));
+    buf_u8(w->out, ']');
 }
 
 /* The last member of a table. */
 static void end_table(Writer *w, uint32_t n) {
     buf_printf(w->out, "\"length\":%u}", n);
+}
+
+/* A table of `n` rows; the last of its columns has no name. */
+static void put_table(Writer *w, const char *name, const Column *columns, uint32_t n) {
+    buf_printf(w->out, "\"%s\":{", name);
+    for (; columns->name; columns++) {
+        put_column_of(w, columns, n);
+        buf_str(w->out, STR(",\n"));
+    }
+    end_table(w, n);
+    buf_str(w->out, STR(",\n"));
 }
 
 static void put_null(Writer *w, uint32_t row) {
@@ -130,18 +140,14 @@ static void put_column(Writer *w, uint32_t row) {
 }
 
 static void put_frames(Writer *w) {
-    uint32_t n = w->s->lines.len;
-    buf_str(w->out, STR("\"frameTable\":{"));
-    column(w, "address", n, put_address);
-    column(w, "inlineDepth", n, put_depth);
-    column(w, "category", n, put_category);
-    column(w, "subcategory", n, put_zero);
-    column(w, "func", n, put_func);
-    column(w, "nativeSymbol", n, put_null);
-    column(w, "innerWindowID", n, put_null);
-    column(w, "line", n, put_line);
-    column(w, "column", n, put_column);
-    end_table(w, n);
+    static const Column columns[] = {
+        {"address", put_address},    {"inlineDepth", put_depth},
+        {"category", put_category},  {"subcategory", put_zero},
+        {"func", put_func},          {"nativeSymbol", put_null},
+        {"innerWindowID", put_null}, {"line", put_line},
+        {"column", put_column},      {NULL, NULL},
+    };
+    put_table(w, "frameTable", columns, w->s->lines.len);
 }
 
 /* ---- functions ---- */
@@ -167,16 +173,13 @@ static void put_func_line(Writer *w, uint32_t row) {
 }
 
 static void put_funcs(Writer *w) {
-    uint32_t n = w->s->funcs.len;
-    buf_str(w->out, STR(",\n\"funcTable\":{"));
-    column(w, "name", n, put_func_name);
-    column(w, "isJS", n, put_false);
-    column(w, "relevantForJS", n, put_false);
-    column(w, "resource", n, put_func_resource);
-    column(w, "source", n, put_func_source);
-    column(w, "lineNumber", n, put_func_line);
-    column(w, "columnNumber", n, put_null);
-    end_table(w, n);
+    static const Column columns[] = {
+        {"name", put_func_name},      {"isJS", put_false},
+        {"relevantForJS", put_false}, {"resource", put_func_resource},
+        {"source", put_func_source},  {"lineNumber", put_func_line},
+        {"columnNumber", put_null},   {NULL, NULL},
+    };
+    put_table(w, "funcTable", columns, w->s->funcs.len);
 }
 
 static void put_file(Writer *w, uint32_t row) {
@@ -184,14 +187,11 @@ static void put_file(Writer *w, uint32_t row) {
 }
 
 static void put_sources(Writer *w) {
-    uint32_t n = w->files.len;
-    buf_str(w->out, STR(",\n\"sources\":{"));
-    column(w, "id", n, put_null);
-    column(w, "filename", n, put_file);
-    column(w, "startLine", n, put_one);
-    column(w, "startColumn", n, put_one);
-    column(w, "sourceMapURL", n, put_null);
-    end_table(w, n);
+    static const Column columns[] = {
+        {"id", put_null},         {"filename", put_file},     {"startLine", put_one},
+        {"startColumn", put_one}, {"sourceMapURL", put_null}, {NULL, NULL},
+    };
+    put_table(w, "sources", columns, w->files.len);
 }
 
 /* ---- stacks ---- */
@@ -201,7 +201,7 @@ static void put_stacks(Writer *w) {
     const Stacks *s = w->s;
     Buf prefixes = {0};
     uint32_t n = 0;
-    buf_str(w->out, STR(",\n\"stackTable\":{\"frame\":["));
+    buf_str(w->out, STR("\"stackTable\":{\"frame\":["));
     for (uint32_t i = 0; i < s->nodes.len; i++) {
         const StacksNode *node = &s->nodes.at[i];
         const StacksPlace *p = &s->places.at[node->place];
@@ -222,11 +222,12 @@ static void put_stacks(Writer *w) {
     buf_bytes(w->out, prefixes.data, prefixes.len);
     buf_str(w->out, STR("],\n"));
     end_table(w, n);
+    buf_str(w->out, STR(",\n"));
     buf_free(&prefixes);
 }
 
 static void put_shared_string(Writer *w, uint32_t row) {
-    put_string(w->texts.entries[row].key, w->out);
+    escape_json_string(w->out, w->texts.entries[row].key);
 }
 
 static void put_shared(Writer *w) {
@@ -235,13 +236,12 @@ static void put_shared(Writer *w) {
     put_funcs(w);
     put_stacks(w);
     put_sources(w);
-    buf_str(w->out, STR(",\n\"resourceTable\":{\"lib\":[0],\"name\":["));
+    buf_str(w->out, STR("\"resourceTable\":{\"lib\":[0],\"name\":["));
     put_text(w, w->s->program);
     buf_printf(w->out, "],\"host\":[null],\"type\":[%d],\"length\":1}", RESOURCE_LIBRARY);
     buf_str(w->out, STR(",\n\"nativeSymbols\":{\"libIndex\":[],\"address\":[],\"name\":[],"
                         "\"functionSize\":[],\"length\":0},\n"));
-    column(w, "stringArray", w->texts.len, put_shared_string);
-    w->out->len -= sizeof ",\n" - 1; /* the last member */
+    put_column_of(w, &(Column){"stringArray", put_shared_string}, w->texts.len);
     buf_str(w->out, STR("},\n"));
 }
 
@@ -301,9 +301,9 @@ static void put_samples(Writer *w, uint32_t value) {
 static void put_thread(Writer *w, uint32_t value, uint32_t index) {
     Str name = w->s->values.at[value].name;
     buf_str(w->out, index ? STR(",\n{\"name\":") : STR("{\"name\":"));
-    put_string(name, w->out);
+    escape_json_string(w->out, name);
     buf_str(w->out, STR(",\"processName\":"));
-    put_string(w->s->program, w->out);
+    escape_json_string(w->out, w->s->program);
     buf_printf(w->out,
                ",\"processType\":\"default\",\"processStartupTime\":0,\"processShutdownTime\":null,"
                "\"registerTime\":0,\"unregisterTime\":null,\"pausedRanges\":[],"
@@ -335,7 +335,7 @@ static void put_extra(Writer *w) {
     for (uint32_t i = 0; i < s->comments.len; i++) {
         Str text = s->comments.at[i];
         buf_str(w->out, i ? STR(",\n{\"label\":") : STR("{\"label\":"));
-        put_string(text, w->out);
+        escape_json_string(w->out, text);
         buf_str(w->out, STR(",\"format\":\"string\",\"value\":\"\"}"));
     }
     buf_str(w->out, STR("]}]"));
@@ -352,7 +352,7 @@ static uint32_t shown_thread(const Stacks *s) {
 static void put_meta(Writer *w) {
     const Stacks *s = w->s;
     buf_str(w->out, STR("{\"meta\":{\"product\":"));
-    put_string(s->program, w->out);
+    escape_json_string(w->out, s->program);
     buf_str(w->out, STR(",\"importedFrom\":\"whammc\",\"interval\":1,\"startTime\":"));
     put_ms(s->time, w->out);
     buf_printf(w->out,
@@ -369,13 +369,13 @@ static void put_meta(Writer *w) {
     put_extra(w);
     buf_str(w->out, STR("},\n\"libs\":[{\"arch\":\"wasm32\",\"breakpadId\":\"\",\"codeId\":"));
     if (s->build.len)
-        put_string(s->build, w->out);
+        escape_json_string(w->out, s->build);
     else
         put_null(w, 0);
     static const char *const names[] = {"name", "path", "debugName", "debugPath"};
     for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
         buf_printf(w->out, ",\"%s\":", names[i]);
-        put_string(s->program, w->out);
+        escape_json_string(w->out, s->program);
     }
     buf_str(w->out, STR("}],\n"));
 }

@@ -12,12 +12,6 @@
 
 #include <inttypes.h>
 
-static void put_string(Str s, Buf *out) {
-    buf_u8(out, '"');
-    escape_json(out, s);
-    buf_u8(out, '"');
-}
-
 static void put_time(const Profile *p, uint64_t weight, Buf *out) {
     if (p->timed)
         buf_printf(out, "%" PRIu64 ".%03u", weight / 1000, (uint32_t)(weight % 1000));
@@ -28,7 +22,7 @@ static void put_time(const Profile *p, uint64_t weight, Buf *out) {
 static void put_slice(const Profile *p, const ProfileNode *n, uint64_t begin, Buf *out) {
     const ProfileFunc *f = &p->funcs.at[n->func];
     buf_str(out, STR(",\n{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"cat\":\"wasm\",\"name\":"));
-    put_string(f->name, out);
+    escape_json_string(out, f->name);
     buf_str(out, STR(",\"ts\":"));
     put_time(p, begin, out);
     buf_str(out, STR(",\"dur\":"));
@@ -36,7 +30,7 @@ static void put_slice(const Profile *p, const ProfileNode *n, uint64_t begin, Bu
     buf_printf(out, ",\"args\":{\"calls\":%" PRIu64, n->calls);
     if (f->file.len) {
         buf_str(out, STR(",\"file\":"));
-        put_string(f->file, out);
+        escape_json_string(out, f->file);
     }
     if (f->line)
         buf_printf(out, ",\"line\":%u", f->line);
@@ -45,16 +39,21 @@ static void put_slice(const Profile *p, const ProfileNode *n, uint64_t begin, Bu
 
 void stacks_perfetto(const Profile *p, Str title, Buf *out) {
     buf_str(out, STR("{\"displayTimeUnit\":\"ns\",\n\"otherData\":{\"program\":"));
-    put_string(title, out);
+    escape_json_string(out, title);
     buf_str(out, STR(",\"note\":\"Totals of calling contexts: slices are as long as their calls "
                      "together. When calls were made is not known.\"},\n"
                      "\"traceEvents\":[\n"
                      "{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\",\"args\":{\"name\":"));
-    put_string(title, out);
-    buf_str(out, p->timed ? STR("}},\n{\"ph\":\"M\",\"pid\":1,\"tid\":1,\"name\":\"thread_name\","
-                                "\"args\":{\"name\":\"totals, not a course of time\"}}")
-                          : STR("}},\n{\"ph\":\"M\",\"pid\":1,\"tid\":1,\"name\":\"thread_name\","
-                                "\"args\":{\"name\":\"calls, as microseconds\"}}"));
+    escape_json_string(out, title);
+    buf_str(out, STR("}},\n{\"ph\":\"M\",\"pid\":1,\"tid\":1,\"name\":\"thread_name\",\"args\":{"
+                     "\"name\":\""));
+    if (p->timed) {
+        buf_str(out, STR("totals, not a course of time"));
+    } else {
+        escape_json(out, vec_last(&p->values).name);
+        buf_str(out, STR(", as microseconds"));
+    }
+    buf_str(out, STR("\"}}"));
     /* Where the next slice begins below each node that is open: children come first, own time last.
      */
     uint64_t *begins = mem_alloc((p->nodes.len + 1u) * sizeof *begins), top = 0;

@@ -276,7 +276,7 @@ void stacks_pprof(const Stacks *s, Buf *out) {
         put_function(&w, i);
     put_rest(&w);
     put_texts(&w);
-    compress_more(&w, NULL, 0, Z_FINISH);
+    compress_more(&w, (const uint8_t *)"", 0, Z_FINISH);
     deflateEnd(&w.zip);
     map_free(&w.texts);
     buf_free(&w.clean);

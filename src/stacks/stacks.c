@@ -196,6 +196,9 @@ static void find_sites(Reading *x) {
 static void add_site(Reading *x, const ReportRow *row) {
     enum { OWN = 2 };
     const StacksSource *from = x->from;
+    uint32_t value = builder_value(&x->b, row->var->name, profile_unit(row->var->name));
+    if (!number_of(row)) /* as most sites have, in many programs */
+        return;
     StacksLabel *labels = mem_alloc((from->nlabels + OWN) * sizeof *labels);
     uint32_t n = 0;
     labels[n++] = (StacksLabel){STR("script"), row->var->script};
@@ -206,7 +209,6 @@ static void add_site(Reading *x, const ReportRow *row) {
     uint32_t func = profile_func(&x->sites, row->fid);
     uint32_t node =
         builder_node(&x->b, STACKS_NONE, builder_row_place(&x->b, func, row), labels, n);
-    uint32_t value = builder_value(&x->b, row->var->name, profile_unit(row->var->name));
     add_number(x->s, node, value, number_of(row));
     free(labels);
 }

@@ -7,17 +7,11 @@
 
 #include <inttypes.h>
 
-static void put_string(Str s, Buf *out) {
-    buf_u8(out, '"');
-    escape_json(out, s);
-    buf_u8(out, '"');
-}
-
 /* Where the function is in the source, if that is known. */
 static void put_place(const ProfileFunc *f, Buf *out) {
     if (f->file.len) {
         buf_str(out, STR(",\"file\":"));
-        put_string(f->file, out);
+        escape_json_string(out, f->file);
     }
     if (f->file.len && f->line)
         buf_printf(out, ",\"line\":%u", f->line);
@@ -37,16 +31,16 @@ static void put_event(Events *e, char type, uint32_t frame, uint64_t at) {
 void view_speedscope(const Profile *p, Str title, Buf *out) {
     buf_str(out, STR("{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n"
                      "\"exporter\":\"whammc\",\n\"name\":"));
-    put_string(title, out);
+    escape_json_string(out, title);
     buf_str(out, STR(",\n\"shared\":{\"frames\":["));
     for (uint32_t i = 0; i < p->funcs.len; i++) {
         buf_str(out, i ? STR(",\n{\"name\":") : STR("\n{\"name\":"));
-        put_string(p->funcs.at[i].name, out);
+        escape_json_string(out, p->funcs.at[i].name);
         put_place(&p->funcs.at[i], out);
         buf_u8(out, '}');
     }
     buf_str(out, STR("]},\n\"profiles\":[{\"type\":\"evented\",\"name\":"));
-    put_string(title, out);
+    escape_json_string(out, title);
     buf_printf(out, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":%" PRIu64 ",\"events\":[\n",
                p->timed ? "nanoseconds" : "none", p->total);
     Events e = {.out = out};

@@ -22,7 +22,8 @@ bool view_named(const char *name, ViewFormat *format) {
 }
 
 bool view_needs_tree(ViewFormat format) {
-    return (format >= VIEW_FOLDED && format <= VIEW_CPUPROFILE) || format == VIEW_PERFETTO;
+    return (format >= VIEW_FOLDED && format <= VIEW_CPUPROFILE) || format == VIEW_PERFETTO ||
+           format == VIEW_HEAP;
 }
 
 bool view_has_lines(ViewFormat format) {

@@ -51,6 +51,7 @@ typedef enum ViewFormat {
     VIEW_FIREFOX,
     VIEW_CALLGRIND,
     VIEW_PERFETTO,
+    VIEW_HEAP, /* of heap/ */
 } ViewFormat;
 
 /* The format with this name (view.def); false if there is none. */
@@ -65,7 +66,7 @@ void view_format(ViewFormat format, const Profile *p, uint32_t top, Str title, B
 
 /* ---- for views ---- */
 
-/* "12.3 ms" or "1,234 calls": a weight for people. */
+/* "12.3 ms", "1,234 calls" or "80 bytes": a weight for people. */
 void view_weight(const Profile *p, uint64_t weight, Buf *out);
 /* Text in XML: markup is escaped, what XML cannot have becomes '?'. */
 void view_xml(Str s, Buf *out);

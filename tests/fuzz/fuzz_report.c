@@ -102,10 +102,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                    .nonzero = data[1] & 32,
                                    .hex = data[1] & 64,
                                    .lines = data[1] & 128,
+                                   .inlined = data[1] & 16,
                                    .title = "<\"title\">"};
+    whammc_debug_info info = {.file_name = "a.map", .file = map, .file_size = sizeof map - 1};
     WhammcReport *r = whammc_report_new();
+    if (data[0] & 8)
+        whammc_report_set_module(r, "app.wasm", program, sizeof program - 1);
+    whammc_report_locate(r, &info);
     whammc_report_read(r, "report", input, size, data[0] >> 2 & 3);
-    for (WhammcReportFormat f = WHAMMC_REPORT_TABLE; f <= WHAMMC_REPORT_FLAT; f++) {
+    for (WhammcReportFormat f = WHAMMC_REPORT_TABLE; f <= WHAMMC_REPORT_PERFETTO; f++) {
         uint8_t *out;
         size_t written;
         if (whammc_report_write(r, f, &options, &out, &written) != WHAMMC_OK)

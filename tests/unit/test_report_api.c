@@ -511,6 +511,62 @@ static void test_call_views(void **state) {
     whammc_report_free(r);
 }
 
+static void test_format_names(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        WhammcReportFormat format;
+    } names[] = {{"table", WHAMMC_REPORT_TABLE},       {"csv-rfc4180", WHAMMC_REPORT_CSV_RFC4180},
+                 {"flat", WHAMMC_REPORT_FLAT},         {"folded", WHAMMC_REPORT_FOLDED},
+                 {"collapsed", WHAMMC_REPORT_FOLDED},  {"pprof", WHAMMC_REPORT_PPROF},
+                 {"perfetto", WHAMMC_REPORT_PERFETTO}, {"callgrind", WHAMMC_REPORT_CALLGRIND}};
+    WhammcReportFormat format = WHAMMC_REPORT_SVG;
+    assert_false(whammc_report_format("pproff", &format));
+    assert_false(whammc_report_format("", &format));
+    assert_int_equal(format, WHAMMC_REPORT_SVG);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_true(whammc_report_format(names[i].name, &format));
+        assert_int_equal(format, names[i].format);
+    }
+}
+
+static void test_views_for_tools(void **state) {
+    (void)state;
+    static const char *const labels[] = {"thread=3", "empty=", "alone", NULL};
+    static const char *const missing[] = {"missing", NULL};
+    WhammcReportOptions titled = {.title = "<a & \"b\">", .time = 1500000001, .labels = labels},
+                        wrong = {.variables = missing}, lines = {.lines = true};
+    WhammcReport *r = read_text(tree);
+    uint8_t *out;
+    size_t size, again;
+    assert_int_equal(whammc_report_write(r, WHAMMC_REPORT_PPROF, &titled, &out, &size), WHAMMC_OK);
+    assert_true(size > 100 && memcmp(out, "\x1f\x8b\x08", 3) == 0);
+    whammc_release(out);
+    assert_int_equal(whammc_report_write(r, WHAMMC_REPORT_PPROF, NULL, &out, &again), WHAMMC_OK);
+    assert_true(again < size);
+    whammc_release(out);
+    assert_writes(r, WHAMMC_REPORT_FIREFOX, &titled, "\"product\":\"<a & \\\"b\\\">\"");
+    assert_writes(r, WHAMMC_REPORT_FIREFOX, &titled, "\"startTime\":1500.000001");
+    assert_writes(r, WHAMMC_REPORT_CALLGRIND, NULL, "\nsummary: 1500 ");
+    assert_writes(r, WHAMMC_REPORT_PERFETTO, NULL, "\"dur\":1.500");
+    assert_cannot(r, WHAMMC_REPORT_PPROF, &wrong, "the variable 'missing' is not in the report");
+    assert_cannot(r, WHAMMC_REPORT_PPROF, &lines, "no lines of functions, and there is no program");
+    assert_int_equal(whammc_report_set_module(r, "app.wasm", app, sizeof app), WHAMMC_OK);
+    assert_writes(r, WHAMMC_REPORT_CALLGRIND, NULL, "\npositions: instr line\n");
+    whammc_report_free(r);
+    r = read_text(calls);
+    assert_writes(r, WHAMMC_REPORT_CALLGRIND, NULL, "\nevents: calls\n");
+    assert_cannot(r, WHAMMC_REPORT_PERFETTO, NULL, "the report has no call tree");
+    whammc_report_free(r);
+    r = read_text("");
+    assert_cannot(r, WHAMMC_REPORT_PPROF, NULL, "no call tree, no calls and no numbers at sites");
+    whammc_report_free(r);
+    r = read_text(
+        TREE("round", "[{\"key\":1,\"value\":[2,0,1,1]},{\"key\":2,\"value\":[1,0,1,1]}]"));
+    assert_cannot(r, WHAMMC_REPORT_FIREFOX, NULL, "a node is its own ancestor");
+    whammc_report_free(r);
+}
+
 static void test_profile(void **state) {
     (void)state;
     WhammcReport *r = read_text(tree);
@@ -598,7 +654,7 @@ static void use(WhammcReport *r) {
     assert_true(n <= rows);
     for (size_t i = 0; i < rows; i++)
         sum += sum_values(whammc_report_value(r, i));
-    for (WhammcReportFormat f = WHAMMC_REPORT_TABLE; f <= WHAMMC_REPORT_FLAT; f++) {
+    for (WhammcReportFormat f = WHAMMC_REPORT_TABLE; f <= WHAMMC_REPORT_PERFETTO; f++) {
         uint8_t *out;
         whammc_status status = whammc_report_write(r, f, NULL, &out, &n);
         assert_true((status == WHAMMC_OK) == (out != NULL));
@@ -696,15 +752,26 @@ static void test_locale(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_conversions), cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_values),      cmocka_unit_test(test_odd_values),
-        cmocka_unit_test(test_table),       cmocka_unit_test(test_several),
-        cmocka_unit_test(test_none),        cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_memory),      cmocka_unit_test(test_module),
-        cmocka_unit_test(test_names),       cmocka_unit_test(test_tree_views),
-        cmocka_unit_test(test_call_views),  cmocka_unit_test(test_profile),
-        cmocka_unit_test(test_callback),    cmocka_unit_test(test_damaged),
-        cmocka_unit_test(test_deep),        cmocka_unit_test(test_locale),
+        cmocka_unit_test(test_conversions),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_odd_values),
+        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_several),
+        cmocka_unit_test(test_none),
+        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_module),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_tree_views),
+        cmocka_unit_test(test_call_views),
+        cmocka_unit_test(test_format_names),
+        cmocka_unit_test(test_views_for_tools),
+        cmocka_unit_test(test_profile),
+        cmocka_unit_test(test_callback),
+        cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_deep),
+        cmocka_unit_test(test_locale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
