@@ -31,6 +31,7 @@ _whammc_value() { # OPTION: what may follow it; false if nothing does
         instr:--link) _whammc_words 'merge import' ;;
         run:--link) _whammc_words 'merge import auto' ;;
         profile:--style) _whammc_words 'tree arcs' ;;
+        profile:--cpu) _whammc_words 'all guest' ;;
         profile:--value) _whammc_words 'alloc_space alloc_objects inuse_space inuse_objects' ;;
         run:--engine) _whammc_words 'node node24 wasmtime wizard'; compopt -o default ;;
         run:--clock | profile:--clock) _whammc_words 'auto thread host' ;;
@@ -103,7 +104,7 @@ _whammc() {
                 _whammc_words '-s --script= --lib= -D --define= --exclude= --min-size= --names= --debug-file= --path-map= --monitor= --link= --engine= --engine-option= --dir= --env= --clock= -o --output=
                     --report-format= --top= --by= --sort= --nonzero --hex --lines --no-demangle --message-format= -h --help' ;;
             profile)
-                _whammc_words '--style= --format= -o --output= --save= --top= --counts-only --exclude= --min-size= --names= --auto-exclude
+                _whammc_words '--style= --format= -o --output= --save= --top= --cpu= --counts-only --exclude= --min-size= --names= --auto-exclude
                     --max-depth= --memory --value= --sample-bytes= --alloc= --engine= --engine-option= --dir= --env= --clock= --lines --inlined --debug-file= --path-map= --label= --no-demangle --message-format= -h --help' ;;
             report)
                 _whammc_words '--format= -o --output= --module= --names= --variable= --flush= --top= --by= --sort= --nonzero --hex --lines --inlined

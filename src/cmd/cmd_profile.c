@@ -35,6 +35,7 @@ enum {
     VALUE,
     SAMPLE_BYTES,
     ALLOC,
+    CPU,
 };
 
 static const Option options[] = {
@@ -50,6 +51,9 @@ static const Option options[] = {
      "for pprof. Without --format, OUT.pb.gz is for pprof"},
     {SAVE, "save", "REPORT", "also write the report to this file, for `whammc report`"},
     {TOP, "top", "N", "show the N functions with the most time (0: all); default: 20"},
+    {CPU, "cpu", "all|guest",
+     "guest: with --style=tree, without the time in imported functions, so that waiting for input "
+     "does not count; default: all"},
     {COUNTS_ONLY, "counts-only", NULL, "count calls without measuring time"},
     EXCLUDE_OPTION(""),
     MIN_SIZE_OPTION(""),
@@ -99,7 +103,7 @@ typedef struct Settings {
     Style style;
     ViewFormat format;
     uint32_t top;
-    bool top_given, format_given, counts_only, auto_exclude, no_demangle;
+    bool top_given, format_given, counts_only, auto_exclude, no_demangle, guest;
     Look look;
     DebugOptions debug;
 } Settings;
@@ -144,6 +148,8 @@ static int run_with(Profiling *p, Style style, bool counts_only, Running *r) {
         whammc_define(r->w, "untimed", (const char *)p->untimed.data);
     if (heap->on)
         heap_define(p->cli, heap, &p->module, r->w);
+    if (style == STYLE_TREE && p->settings->guest)
+        whammc_define(r->w, "guest", "true");
     if (style == STYLE_TREE && p->settings->max_depth)
         whammc_define(r->w, "max_depth", p->settings->max_depth);
     p->began = now();
@@ -438,6 +444,7 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case OPTION_DIR:
     case OPTION_ENV: return world_option(cli, &s->world, key, value);
     case CLOCK: s->clock = value; break;
+    case CPU: s->guest = strcmp(value, "guest") == 0; break;
     case MEMORY: s->heap.on = true; break;
     case VALUE: s->heap.value = value; break;
     case SAMPLE_BYTES: return cli_count(cli, "sample-bytes", value, &s->heap.sample_bytes);
@@ -463,6 +470,8 @@ static int check(const Cli *cli, const Settings *s) {
                          "--style=arcs writes no flame graph; choose what to write with --format");
     if (s->style == STYLE_ARCS && s->max_depth)
         return cli_usage(cli, "--max-depth needs --style=tree");
+    if (s->guest && (s->style == STYLE_ARCS || s->counts_only || s->heap.on))
+        return cli_usage(cli, "--cpu=guest needs the times of --style=tree");
     if (s->counts_only && s->auto_exclude)
         return cli_usage(cli,
                          "--auto-exclude has no effect with --counts-only, which times nothing");

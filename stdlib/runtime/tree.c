@@ -42,6 +42,7 @@ typedef struct Tree {
     uint64_t lost;          /* calls */
     uint32_t current;       /* its address, XOR that of the root: 0 at start */
     uint32_t limit;         /* of depth; 0 = none */
+    uint32_t hosts;         /* functions below this one have no time */
     uint32_t map;           /* 1 + the map that shows the tree; 0 = none */
     uint32_t sites;         /* 1 + the map that shows where nodes were called; 0 = none */
     uint32_t count;         /* of nodes, without the root */
@@ -329,6 +330,12 @@ void tree_limit(uint32_t depth) {
     TREE->limit = depth;
 }
 
+VALUES_EXPORT(tree_host)
+void tree_host(uint32_t function) {
+    if (function >= TREE->hosts)
+        TREE->hosts = function + 1;
+}
+
 /* ---- the report ---- */
 
 VALUES_EXPORT(tree_store)
@@ -403,7 +410,7 @@ uint32_t tree_next(TreeCursor *c, uint64_t leaves[TREE_LEAVES]) {
     leaves[1] = node(n->parent)->number;
     leaves[2] = n->function;
     leaves[3] = n->calls;
-    leaves[4] = n->ns;
+    leaves[4] = n->function < TREE->hosts ? 0 : n->ns;
     leaves[5] = n->site;
     c->node += (uint32_t)sizeof(Node);
     c->number++;

@@ -59,6 +59,9 @@ uint32_t tree_resume_untimed(uint32_t function);
  * the function TREE_ANY, which counts all these calls. */
 void tree_limit(uint32_t depth);
 
+/* This function, and those with lower numbers, are the host's: their time is not shown. */
+void tree_host(uint32_t function);
+
 /*
  * From now on the tree is printed as the contents of a map, node -> (parent, function, calls,
  * nanoseconds), instead of what is in it; the type of that must be map<u32, (u32, u32, u64, u64)>.
