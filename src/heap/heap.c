@@ -39,37 +39,8 @@ typedef struct Heap {
 
 /* ---- reading ---- */
 
-static bool find_value(const Profile *p, const char *name, uint32_t *index) {
-    for (uint32_t i = 0; i < p->values.len; i++)
-        if (str_is(p->values.at[i].name, name)) {
-            *index = i;
-            return true;
-        }
-    return false;
-}
-
 static uint64_t positive(int64_t n) {
     return n < 0 ? 0 : (uint64_t)n;
-}
-
-bool profile_weigh(Profile *p, const char *value) {
-    uint32_t v;
-    if (!find_value(p, value, &v))
-        return false;
-    p->weight = v + 1;
-    p->timed = str_is(p->values.at[v].unit, "nanoseconds");
-    p->total = 0;
-    for (uint32_t i = 0; i < p->nodes.len; i++) {
-        ProfileNode *n = &p->nodes.at[i];
-        n->self = n->first == PROFILE_NONE ? 0 : positive(p->numbers.at[n->first + v]);
-        n->total = n->self;
-    }
-    for (uint32_t i = p->nodes.len; i-- > 0;) {
-        const ProfileNode *n = &p->nodes.at[i];
-        uint64_t *sum = n->parent == PROFILE_NONE ? &p->total : &p->nodes.at[n->parent].total;
-        *sum = capped_add(*sum, n->total);
-    }
-    return true;
 }
 
 static bool numbers_of(const Heap *h, const ProfileNode *node, Numbers *n) {
@@ -310,7 +281,7 @@ static void put_sizes(const Heap *h) {
 bool view_heap(const Profile *p, const HeapView *view, Buf *out) {
     Heap h = {.p = p, .view = view, .by = ALLOC_SPACE, .out = out};
     for (uint32_t v = 0; v < VALUES; v++) {
-        if (!find_value(p, value_names[v], &h.index[v]))
+        if (!profile_find_value(p, value_names[v], &h.index[v]))
             return false;
         if (view->value && strcmp(view->value, value_names[v]) == 0)
             h.by = v;

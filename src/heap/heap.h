@@ -21,7 +21,4 @@ typedef struct HeapView {
  * the values of the script. */
 bool view_heap(const Profile *p, const HeapView *view, Buf *out);
 
-/* Makes the value with this name the weight of the nodes; false if there is none. */
-bool profile_weigh(Profile *p, const char *value);
-
 #endif
