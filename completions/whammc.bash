@@ -15,7 +15,7 @@ _whammc_words() { # WORDS
 }
 
 _whammc_scripts() { # names of scripts that come with whammc, and files
-    _whammc_words 'arcs branches cache callgraph calls calltree coverage faults hotness icount imix imix-map loops memory no-memory profile reached reached-removal texts types'
+    _whammc_words 'arcs branches cache callgraph calls calltree coverage faults heap hotness icount imix imix-map loops memory no-memory profile reached reached-removal texts types'
     _whammc_files whamm mm
 }
 
@@ -31,6 +31,8 @@ _whammc_value() { # OPTION: what may follow it; false if nothing does
         instr:--link) _whammc_words 'merge import' ;;
         run:--link) _whammc_words 'merge import auto' ;;
         profile:--style) _whammc_words 'tree arcs' ;;
+        profile:--cpu) _whammc_words 'all guest' ;;
+        profile:--value) _whammc_words 'alloc_space alloc_objects inuse_space inuse_objects' ;;
         run:--engine) _whammc_words 'node node24 wasmtime wizard'; compopt -o default ;;
         run:--clock | profile:--clock) _whammc_words 'auto thread host' ;;
         run:--monitor | report:--module) _whammc_files wasm wat ;;
@@ -39,8 +41,8 @@ _whammc_value() { # OPTION: what may follow it; false if nothing does
         run:--sort | report:--sort) _whammc_words 'value place name' ;;
         annotate:--format) _whammc_words 'text html' ;;
         annotate:--color) _whammc_words 'auto always never' ;;
-        profile:--format) _whammc_words 'table csv csv-rfc4180 json flat gprof dot folded collapsed svg speedscope cpuprofile perfetto pprof firefox callgrind' ;;
-        report:--format) _whammc_words 'table csv csv-rfc4180 json flat gprof dot folded collapsed svg speedscope cpuprofile perfetto pprof firefox callgrind lcov cobertura html text' ;;
+        profile:--format) _whammc_words 'table csv csv-rfc4180 json flat gprof dot folded collapsed svg speedscope cpuprofile perfetto pprof firefox callgrind heap' ;;
+        report:--format) _whammc_words 'table csv csv-rfc4180 json flat gprof dot folded collapsed svg speedscope cpuprofile perfetto pprof firefox callgrind heap lcov cobertura html text' ;;
         coverage:--format) _whammc_words 'text lcov cobertura html json' ;;
         coverage:--engine) _whammc_words 'node node24 wasmtime'; compopt -o default ;;
         coverage:--from | coverage:--save | coverage:-o | coverage:--output) compopt -o default ;;
@@ -102,8 +104,8 @@ _whammc() {
                 _whammc_words '-s --script= --lib= -D --define= --exclude= --min-size= --names= --debug-file= --path-map= --monitor= --link= --engine= --engine-option= --dir= --env= --clock= -o --output=
                     --report-format= --top= --by= --sort= --nonzero --hex --lines --no-demangle --message-format= -h --help' ;;
             profile)
-                _whammc_words '--style= --format= -o --output= --save= --top= --counts-only --exclude= --min-size= --names= --auto-exclude
-                    --max-depth= --engine= --engine-option= --dir= --env= --clock= --lines --inlined --debug-file= --path-map= --label= --no-demangle --message-format= -h --help' ;;
+                _whammc_words '--style= --format= -o --output= --save= --top= --cpu= --counts-only --exclude= --min-size= --names= --auto-exclude
+                    --max-depth= --memory --value= --sample-bytes= --alloc= --engine= --engine-option= --dir= --env= --clock= --lines --inlined --debug-file= --path-map= --label= --no-demangle --message-format= -h --help' ;;
             report)
                 _whammc_words '--format= -o --output= --module= --names= --variable= --flush= --top= --by= --sort= --nonzero --hex --lines --inlined
                     --debug-file= --path-map= --label= --no-demangle --message-format= -h --help' ;;

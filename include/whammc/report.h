@@ -126,6 +126,8 @@ typedef enum WhammcReportFormat {
     WHAMMC_REPORT_CALLGRIND, /* for KCachegrind and callgrind_annotate */
     /* Of a report with a call tree: */
     WHAMMC_REPORT_PERFETTO, /* Chrome's trace events, for Perfetto; totals, not a course of time */
+    /* Of a report of the bundled script heap: */
+    WHAMMC_REPORT_HEAP, /* tables of what was allocated */
 } WhammcReportFormat;
 
 /* The format with this name, as `whammc report --format` knows it: "svg", "pprof". False if there
@@ -182,6 +184,9 @@ typedef struct WhammcReportOptions {
     int64_t time;
     /* For PPROF: labels of all stacks, as "thread=3"; ends with NULL. NULL = none. */
     const char *const *labels;
+    /* Of formats that show a call tree: which of its values is shown, or shown first; HEAP: what
+     * functions are ordered by. NULL = the last one. */
+    const char *value;
 } WhammcReportOptions;
 
 /*

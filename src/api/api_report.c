@@ -10,6 +10,7 @@
 #include "report/report_write.h"
 #include "report/table.h"
 #include "report/value.h"
+#include "heap/heap.h"
 #include "stacks/tools.h"
 #include "valid/valid.h"
 #include "view/profile_source.h"
@@ -381,11 +382,39 @@ static Str title_of(const WhammcReport *r, const WhammcReportOptions *options) {
     return str_of(options->title ? options->title : r->module_name ? r->module_name : r->name);
 }
 
+/* Makes the value that is asked for the one that is shown; false after a message if there is none. */
+static bool weigh(WhammcReport *r, const WhammcReportOptions *options, Profile *p) {
+    if (!options->value || profile_weigh(p, options->value))
+        return true;
+    diag(&r->diags, DIAG_NO_PROFILE, NO_SPAN, "%s: the tree has no value '%s'", r->name,
+         options->value);
+    return false;
+}
+
+static void write_heap(WhammcReport *r, const WhammcReportOptions *options, Buf *out) {
+    Profile p = {0};
+    ApiLocator l;
+    HeapView view = {
+        .report = &r->report, .m = &r->module, .value = options->value, .top = options->top};
+    if (options->lines && !r->module_name) {
+        explain_no_program(r, "lines of calls");
+    } else if (api_read_profile(r, true, options, &p)) {
+        api_locator_begin(&l, r->debug, r->module_name, &r->diags);
+        if (options->lines)
+            view.locator = &l.locator;
+        if (!view_heap(&p, &view, out))
+            diag(&r->diags, DIAG_NO_PROFILE, NO_SPAN,
+                 "%s: it is not a report of the script heap: the tree has other values", r->name);
+        api_locator_end(&l);
+    }
+    profile_free(&p);
+}
+
 static void write_view(WhammcReport *r, ViewFormat format, const WhammcReportOptions *options,
                        Buf *out) {
     Profile p = {0};
     Str title = title_of(r, options);
-    if (api_read_profile(r, view_needs_tree(format), options, &p) &&
+    if (api_read_profile(r, view_needs_tree(format), options, &p) && weigh(r, options, &p) &&
         add_sources(r, format, options, &p)) {
         if (format == VIEW_PERFETTO)
             stacks_perfetto(&p, title, out);
@@ -434,6 +463,9 @@ static void write_stacks(WhammcReport *r, ViewFormat format, const WhammcReportO
                          .nlabels = labels.len};
     if (stacks_read(&s, &from, &problem, &variable)) {
         mention_others(r, profile_fits(&r->report, true, NULL), from.variables);
+        for (uint32_t v = 0; options->value && v < s.values.len; v++)
+            if (str_is(s.values.at[v].name, options->value))
+                s.shown = v;
         stacks_write(format, &s, options->inlined, out);
     } else {
         explain_no_stacks(r, problem, variable);
@@ -489,6 +521,7 @@ static void write_format(WhammcReport *r, WhammcReportFormat format,
     case WHAMMC_REPORT_PPROF:
     case WHAMMC_REPORT_FIREFOX:
     case WHAMMC_REPORT_CALLGRIND: write_stacks(r, (ViewFormat)format, options, out); break;
+    case WHAMMC_REPORT_HEAP: write_heap(r, options, out); break;
     default: write_view(r, (ViewFormat)format, options, out); break;
     }
     api_leave(before);

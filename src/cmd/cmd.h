@@ -13,7 +13,7 @@
 /* As options name them; view_named knows which are which. */
 #define VIEW_FORMATS                                                                               \
     "table|csv|csv-rfc4180|json|flat|gprof|dot|folded|collapsed|svg|speedscope|cpuprofile|"        \
-    "perfetto|pprof|firefox|callgrind"
+    "perfetto|pprof|firefox|callgrind|heap"
 
 /* The format that the name of an output file asks for: ".pb.gz" is pprof's. Else it stays. */
 void view_of_output(const char *out, ViewFormat *format);
@@ -115,6 +115,20 @@ void running_explain_silence(const Running *r);
 bool running_save(const Running *r, const char *path, whammc_format format);
 void running_free(Running *r);
 
+/* ---- heap profiles (profile_heap.c) ---- */
+
+typedef struct HeapOptions {
+    bool on;
+    const char *value;     /* what views show; NULL = bytes allocated */
+    uint32_t sample_bytes; /* 0 = all allocations */
+    Words allocators;      /* "NAME:size@0" */
+} HeapOptions;
+
+/* Accepts the argument of --alloc; if it is wrong, prints a message and returns false. */
+bool heap_option_alloc(const Cli *cli, HeapOptions *h, const char *value);
+/* Defines the constants of the script heap. */
+void heap_define(const Cli *cli, const HeapOptions *h, const WasmModule *m, whammc *w);
+
 /* ---- functions that are not timed (exclude.c) ---- */
 
 /* Two options of the commands that instrument; `rest`: what else their help says. */
@@ -143,6 +157,9 @@ int exclude_check(const Cli *cli, const Exclusion *x, const DefineOptions *defin
 /* Returns the constant of the scripts of w the functions of the program that are not to be timed,
  * if there was such an option. False if the scripts have no such constant, which was said. */
 bool exclude_give(const Cli *cli, const Exclusion *x, const Buf *app, whammc *w);
+
+/* Appends the numbers of the functions that the globs fit; whether there are any. */
+bool exclude_named(const Exclusion *x, const WasmModule *m, Buf *out);
 
 /*
  * Appends the numbers of the functions that are not to be timed, "3,17-20". If calls have been

@@ -31,6 +31,11 @@ enum {
     ENGINE_OPTION,
     CLOCK,
     NO_DEMANGLE,
+    MEMORY,
+    VALUE,
+    SAMPLE_BYTES,
+    ALLOC,
+    CPU,
 };
 
 static const Option options[] = {
@@ -46,6 +51,9 @@ static const Option options[] = {
      "for pprof. Without --format, OUT.pb.gz is for pprof"},
     {SAVE, "save", "REPORT", "also write the report to this file, for `whammc report`"},
     {TOP, "top", "N", "show the N functions with the most time (0: all); default: 20"},
+    {CPU, "cpu", "all|guest",
+     "guest: with --style=tree, without the time in imported functions, so that waiting for input "
+     "does not count; default: all"},
     {COUNTS_ONLY, "counts-only", NULL, "count calls without measuring time"},
     EXCLUDE_OPTION(""),
     MIN_SIZE_OPTION(""),
@@ -66,6 +74,18 @@ static const Option options[] = {
     {OPTION_LINES, "lines", NULL, "show where in the source functions are"},
     INLINED_OPTION,
     DEBUG_OPTIONS,
+    {MEMORY, "memory", NULL,
+     "show what the program allocates and does not free, instead of where its time goes"},
+    {VALUE, "value", "alloc_space|alloc_objects|inuse_space|inuse_objects",
+     "with --memory: what the table is ordered by and pictures show: bytes or objects that were "
+     "allocated, or that are in use at the end; default: alloc_space"},
+    {SAMPLE_BYTES, "sample-bytes", "N",
+     "with --memory: record about one allocation in N bytes, and estimate; 0: all; default: 0"},
+    {ALLOC, "alloc", "NAME:ROLE@N[,ROLE@N]...",
+     "with --memory: functions whose names match the shell pattern NAME allocate, too. Argument N, "
+     "from 0, is the `size` in bytes, a `count` of that, the `old` address that is freed, `out`, "
+     "where the address is written that is otherwise the result; or only what they `free`; may be "
+     "repeated"},
     LABEL_OPTION,
     {NO_DEMANGLE, "no-demangle", NULL,
      "show names of C++ and Rust functions as they are in the program"},
@@ -78,11 +98,12 @@ typedef struct Settings {
     Words engine_options, world;
     Words labels; /* in the end with a NULL */
     Exclusion exclusion;
+    HeapOptions heap;
     const char *engine, *clock, *out, *save, *max_depth, *names;
     Style style;
     ViewFormat format;
     uint32_t top;
-    bool top_given, format_given, counts_only, auto_exclude, no_demangle;
+    bool top_given, format_given, counts_only, auto_exclude, no_demangle, guest;
     Look look;
     DebugOptions debug;
 } Settings;
@@ -112,18 +133,23 @@ static int64_t now(void) {
 /* Runs the program with a profiler; r has the report then. The exit status, as running_made gives
  * it. */
 static int run_with(Profiling *p, Style style, bool counts_only, Running *r) {
-    const char *name = style == STYLE_TREE ? "calltree" : "profile";
+    const HeapOptions *heap = &p->settings->heap;
+    const char *name = heap->on ? "heap" : style == STYLE_TREE ? "calltree" : "profile";
     whammc_options made;
     r->cli = p->cli;
     r->engine = p->engine;
     r->engine_options = &p->settings->engine_options;
     r->world = &p->settings->world;
-    r->clock = counts_only ? "host" : p->settings->clock; /* nobody asks */
+    r->clock = counts_only || heap->on ? "host" : p->settings->clock; /* hardly anybody asks */
     running_bundled(r, name, &p->app, &made);
     if (counts_only)
         whammc_define(r->w, "timed", "false");
     if (p->untimed.len)
         whammc_define(r->w, "untimed", (const char *)p->untimed.data);
+    if (heap->on)
+        heap_define(p->cli, heap, &p->module, r->w);
+    if (style == STYLE_TREE && p->settings->guest)
+        whammc_define(r->w, "guest", "true");
     if (style == STYLE_TREE && p->settings->max_depth)
         whammc_define(r->w, "max_depth", p->settings->max_depth);
     p->began = now();
@@ -219,7 +245,11 @@ static bool is_free(const char *path, const Unasked *u) {
     return memmem(head, n, u->mark, u->len) != NULL;
 }
 
-/* The report in a format; VIEW_TABLE is a flat profile. False, after a message, if that could not
+static WhammcReportFormat table_of(const Settings *s) {
+    return s->heap.on ? WHAMMC_REPORT_HEAP : WHAMMC_REPORT_FLAT;
+}
+
+/* The report in a format; VIEW_TABLE is a flat profile, or that of what was allocated. False, after a message, if that could not
  * be made. */
 static bool make(const Profiling *p, WhammcReport *report, ViewFormat format, Buf *out) {
     const Settings *s = p->settings;
@@ -230,11 +260,12 @@ static bool make(const Profiling *p, WhammcReport *report, ViewFormat format, Bu
                                 .inlined = s->look.inlined && !plain,
                                 .lines = s->look.lines && !plain,
                                 .time = p->began,
+                                .value = s->heap.value,
                                 .labels = s->labels.at};
     uint8_t *text;
     size_t size;
     whammc_status status = whammc_report_write(
-        report, format == VIEW_TABLE ? WHAMMC_REPORT_FLAT : (WhammcReportFormat)format, &look,
+        report, format == VIEW_TABLE ? table_of(s) : (WhammcReportFormat)format, &look,
         &text, &size);
     *out = (Buf){.data = text, .len = size, .cap = size};
     return message_report(p->cli, report, status) == STATUS_OK;
@@ -413,6 +444,11 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case OPTION_DIR:
     case OPTION_ENV: return world_option(cli, &s->world, key, value);
     case CLOCK: s->clock = value; break;
+    case CPU: s->guest = strcmp(value, "guest") == 0; break;
+    case MEMORY: s->heap.on = true; break;
+    case VALUE: s->heap.value = value; break;
+    case SAMPLE_BYTES: return cli_count(cli, "sample-bytes", value, &s->heap.sample_bytes);
+    case ALLOC: return heap_option_alloc(cli, &s->heap, value);
     case OPTION_LINES:
     case OPTION_INLINED: look_option(cli->command, &s->look, key, value); break;
     case OPTION_DEBUG_FILE:
@@ -434,9 +470,17 @@ static int check(const Cli *cli, const Settings *s) {
                          "--style=arcs writes no flame graph; choose what to write with --format");
     if (s->style == STYLE_ARCS && s->max_depth)
         return cli_usage(cli, "--max-depth needs --style=tree");
+    if (s->guest && (s->style == STYLE_ARCS || s->counts_only || s->heap.on))
+        return cli_usage(cli, "--cpu=guest needs the times of --style=tree");
     if (s->counts_only && s->auto_exclude)
         return cli_usage(cli,
                          "--auto-exclude has no effect with --counts-only, which times nothing");
+    const HeapOptions *heap = &s->heap;
+    if (!heap->on && (heap->value || heap->sample_bytes || heap->allocators.len))
+        return cli_usage(cli, "--value, --sample-bytes and --alloc need --memory");
+    if (heap->on && (s->style == STYLE_ARCS || s->counts_only || s->auto_exclude || s->max_depth))
+        return cli_usage(cli, "--memory goes without --style=arcs, --counts-only, --auto-exclude "
+                              "and --max-depth: it measures no time");
     return cli_check_app(cli);
 }
 
@@ -455,6 +499,8 @@ static int run(Cli *cli) {
         s.top = SHOW_TOP;
     if (ok && key == ARGS_END)
         status = check(cli, &s);
+    if (s.heap.on && !s.heap.value)
+        s.heap.value = "alloc_space";
     if (ok && key == ARGS_END && status == STATUS_OK) {
         Engine engine = {0};
         status = engine_find(cli, s.engine, s.clock, &engine);
@@ -469,6 +515,7 @@ static int run(Cli *cli) {
     vec_free(&s.labels);
     world_free(&s.world);
     vec_free(&s.exclusion.globs);
+    vec_free(&s.heap.allocators);
     debug_free(&s.debug);
     return status;
 }
@@ -485,6 +532,7 @@ const Command cmd_profile = {
     .options = options,
     .examples = "  whammc profile app.wasm input.txt\n"
                 "  whammc profile --format=gprof -o app.prof app.wasm\n"
+                "  whammc profile --memory --lines app.wasm\n"
                 "  whammc profile -o app.pb.gz app.wasm && go tool pprof -http=: app.pb.gz\n"
                 "  whammc profile --style=arcs --auto-exclude app.wasm <input.txt\n",
     .stops = true,

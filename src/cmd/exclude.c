@@ -131,6 +131,24 @@ static bool mark_named(const Exclusion *x, const WasmModule *m, bool *in) {
     return any;
 }
 
+/* Appends the numbers of those that are marked; the last mark, of none, ends a range. */
+static void put_marked(const WasmModule *m, const bool *in, Buf *out) {
+    for (uint32_t f = 0, from = 0; f <= m->funcs.len; f++) {
+        if (in[f] && (!f || !in[f - 1]))
+            from = f;
+        if (!in[f] && f && in[f - 1])
+            put_range(out, from, f - 1);
+    }
+}
+
+bool exclude_named(const Exclusion *x, const WasmModule *m, Buf *out) {
+    bool *in = mem_zalloc(m->funcs.len + 1u);
+    bool any = mark_named(x, m, in);
+    put_marked(m, in, out);
+    free(in);
+    return any;
+}
+
 /* Marks the functions that the globs fit; warns of those that fit none. */
 static void mark_globs(const Cli *cli, const Exclusion *x, const WasmModule *m, bool warn,
                        bool *in) {
@@ -146,7 +164,7 @@ static void mark_globs(const Cli *cli, const Exclusion *x, const WasmModule *m, 
 
 void exclude_list(const Cli *cli, const Exclusion *x, const WasmModule *m, const Profile *counted,
                   Buf *out) {
-    bool *in = mem_zalloc(m->funcs.len + 1u); /* the last one ends a range */
+    bool *in = mem_zalloc(m->funcs.len + 1u);
     if (counted)
         mark_tiny(m, counted, in);
     mark_globs(cli, x, m, !counted, in);
@@ -154,12 +172,7 @@ void exclude_list(const Cli *cli, const Exclusion *x, const WasmModule *m, const
         const WasmFunc *func = &m->funcs.at[f];
         in[f] |= func->import < 0 && func->body_size < x->min_size;
     }
-    for (uint32_t f = 0, from = 0; f <= m->funcs.len; f++) {
-        if (in[f] && (!f || !in[f - 1]))
-            from = f;
-        if (!in[f] && f && in[f - 1])
-            put_range(out, from, f - 1);
-    }
+    put_marked(m, in, out);
     free(in);
 }
 

@@ -37,6 +37,7 @@
  *     report/  view/     reports: images, readers, writers; profiles and pictures
  *     coverage/          lines, functions and branches that were executed
  *     stacks/            what the tools of other profilers read: pprof, Firefox, callgrind
+ *     heap/              tables of what programs allocate
  *     dwarf/  locations/ source locations of code offsets: DWARF, source maps
  *     base/              memory, buffers, maps, messages
  *

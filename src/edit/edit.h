@@ -28,8 +28,9 @@ enum {
     WASM_EXIT_ONLY = 8, /* not at the end of the body and before `return` */
 };
 
-/* A piece of code: bytes [code, code+len) of WasmBodyEdit.code, stack-neutral except for REPLACE.
- */
+/* A piece of code: bytes [code, code+len) of WasmBodyEdit.code, stack-neutral except for
+ * REPLACE. The EXIT pieces at one way out together are: those where the function returns find its
+ * results on the stack. */
 typedef struct WasmPatch {
     uint32_t at; /* offset of the instruction in the body */
     uint8_t where;

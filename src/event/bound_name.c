@@ -33,15 +33,23 @@ const NameInfo name_infos[NAME_COUNT] = {
 #include "event/event.def"
 };
 
+bool event_name_is_numbered(NameId id) {
+    return id == NAME_ARG || id == NAME_RES || id == NAME_LOCAL || id == NAME_GLOBAL ||
+           id == NAME_IMM;
+}
+
 /* Splits "arg12" into the family ("arg") and 12. */
 static bool numbered(Str name, NameId *id, uint32_t *n) {
     static const struct {
         const char *prefix;
         uint32_t len;
         NameId id;
-    } families[] = {
-        {"arg", 3, NAME_ARG}, {"res", 3, NAME_RES}, {"local", 5, NAME_LOCAL}, {"imm", 3, NAME_IMM}};
-    for (uint32_t f = 0; f < 4; f++) {
+    } families[] = {{"arg", 3, NAME_ARG},
+                    {"res", 3, NAME_RES},
+                    {"local", 5, NAME_LOCAL},
+                    {"global", 6, NAME_GLOBAL},
+                    {"imm", 3, NAME_IMM}};
+    for (uint32_t f = 0; f < sizeof families / sizeof *families; f++) {
         uint32_t len = families[f].len;
         if (name.len <= len || name.len > len + 7 || memcmp(name.ptr, families[f].prefix, len) != 0)
             continue;
@@ -208,7 +216,7 @@ static bool lookup(Event e, Str name, Bound *out);
 bool event_name_lookup(Event e, Str name, Bound *out) {
     if (!lookup(e, name, out))
         return false;
-    bool listed = out->id != NAME_LOCAL && names[out->id].where == LISTED;
+    bool listed = names[out->id].where == LISTED;
     return e.kind != EVENT_OPCODE || e.mode != MODE_UNWIND || !listed || out->is_static;
 }
 
@@ -241,6 +249,7 @@ static bool is_newer(uint32_t id) {
     case NAME_TARGET_FN_ESCAPES:
     case NAME_TARGET_FN_TAIL_CALLS:
     case NAME_TARGET_FN_RESUMABLE:
+    case NAME_GLOBAL:
     case NAME_FILE:
     case NAME_LINE:
     case NAME_COLUMN:
@@ -258,7 +267,7 @@ static bool find_name(Str name, NameId *id, uint32_t *n) {
     for (uint32_t i = 0; i < NAME_COUNT; i++) {
         *id = (NameId)i;
         if (str_is(name, names[i].text))
-            return i != NAME_ARG && i != NAME_RES && i != NAME_LOCAL && i != NAME_IMM;
+            return !event_name_is_numbered((NameId)i);
     }
     return false;
 }
@@ -301,6 +310,10 @@ static bool lookup(Event e, Str name, Bound *out) {
     }
     if (names[id].where == ALWAYS)
         return true;
+    if (id == NAME_RES && e.kind == EVENT_FUNC_EXIT) {
+        out->assignable = out->yields = true;
+        return true;
+    }
     if (e.kind != EVENT_OPCODE)
         return id == NAME_INSTR_COUNT && e.kind == EVENT_BLOCK_END;
     const WasmOpInfo *info = &wasm_ops[e.op];
@@ -327,7 +340,7 @@ static bool lookup(Event e, Str name, Bound *out) {
 
 void event_name_each(Event e, void (*add)(void *ctx, Str name, const Bound *bound), void *ctx) {
     for (uint32_t id = 0; id < NAME_COUNT; id++) {
-        bool family = id == NAME_ARG || id == NAME_RES || id == NAME_LOCAL || id == NAME_IMM;
+        bool family = event_name_is_numbered((NameId)id);
         for (uint32_t n = 0; n < (family ? 4u : 1u); n++) {
             char word[32];
             int len = family ? snprintf(word, sizeof word, "%.*s%u",

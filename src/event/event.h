@@ -119,6 +119,9 @@ extern const NameInfo name_infos[NAME_COUNT];
  */
 bool event_name_lookup(Event e, Str name, Bound *out);
 
+/* Whether names are this with a number: argN, resN, localN, globalN, immN. */
+bool event_name_is_numbered(NameId id);
+
 /* Whether there are events that have such a name. */
 bool event_name_exists(Str name);
 

@@ -29,7 +29,7 @@ BinaryenType gen_type(const Type *t) {
 /* ---- holes ---- */
 
 static const char hole_letters[] =
-    "karlvmtpehfwnzcbgsi8uoyqjd012345679"; /* in the order of HoleKind */
+    "karlvmtpehfwnzcbgsi8uoyqjd012345679x"; /* in the order of HoleKind */
 _Static_assert(sizeof hole_letters == HOLE_KINDS + 1, "a letter for each kind of hole");
 
 char gen_type_letter(BinaryenType type) {
@@ -179,6 +179,7 @@ static HoleKind bound_hole(int id) {
     case NAME_ARG: return HOLE_ARG;
     case NAME_RES: return HOLE_RESULT;
     case NAME_LOCAL: return HOLE_LOCAL;
+    case NAME_GLOBAL: return HOLE_GLOBAL;
     case NAME_PAGES: return HOLE_PAGES;
     case NAME_TABLE_ELEMS: return HOLE_ELEMS;
     case NAME_WIDE_ARG: return HOLE_WIDE;

@@ -91,6 +91,11 @@ void pieces_add_around(Pieces *p, WasmWhere where, size_t from) {
                                       .len = (uint32_t)(p->code.len - from)}));
 }
 
+void pieces_add_exit(Pieces *p, size_t from, PieceExits exits) {
+    pieces_add_around(p, WASM_EXIT, from);
+    vec_last(&p->around).exits = exits == PIECE_RETURNS ? 0 : WASM_EXIT_ALL | WASM_EXIT_ONLY;
+}
+
 static void put_left(Pieces *p) {
     emit(&p->code, "i32.const 1 local.set %u", p->left);
 }

@@ -43,6 +43,10 @@ void pieces_add_count(Pieces *p, WasmWhere where, uint32_t at, size_t from, size
 /* Adds the code from `from` on at the function's entry (WASM_ENTRY) or exits (WASM_EXIT). */
 void pieces_add_around(Pieces *p, WasmWhere where, size_t from);
 
+/* The same only at exits where the function returns its results, or only at the others. */
+typedef enum PieceExits { PIECE_RETURNS, PIECE_OTHERS } PieceExits;
+void pieces_add_exit(Pieces *p, size_t from, PieceExits exits);
+
 /* Makes `local` the one that becomes 1, before whatever else runs at these exits. */
 void pieces_note_left(Pieces *p, uint32_t local);
 

@@ -157,6 +157,14 @@ static WasmType operand_type(const Site *site, const SiteTypes *types, bool resu
     }
 }
 
+static uint32_t add_saved(Splicer *s, Saved *v, WasmType type, bool keep) {
+    uint32_t local = keep ? pool_keep(&s->pool, type) : pool_take(&s->pool, type);
+    vec_push(&v->local, local);
+    vec_push(&v->narrow, local);
+    vec_push(&v->type, type);
+    return local;
+}
+
 /* Moves the top n values into new locals, first the top; the deepest stays on the stack too if
  * `tee`. */
 static void save(Splicer *s, const Site *site, const SiteTypes *types, bool result, uint32_t n,
@@ -165,12 +173,50 @@ static void save(Splicer *s, const Site *site, const SiteTypes *types, bool resu
     v->local.len = v->narrow.len = v->type.len = 0;
     for (uint32_t k = 0; k < n; k++) {
         WasmType type = operand_type(site, types, result, k);
-        uint32_t local = keep ? pool_keep(&s->pool, type) : pool_take(&s->pool, type);
-        vec_push(&v->local, local);
-        vec_push(&v->narrow, local);
-        vec_push(&v->type, type);
+        uint32_t local = add_saved(s, v, type, keep);
         hole_put_local(s, k + 1 == n && tee ? HOLE_TEE : HOLE_SET, local);
     }
+}
+
+/* ---- results of functions ---- */
+
+/* NULL = values of the type that scripts do not see. */
+static const char *zero_of(WasmType type) {
+    switch (type) {
+    case WASM_I32: return "i32.const 0";
+    case WASM_I64: return "i64.const 0";
+    case WASM_F32: return "f32.const 0";
+    case WASM_F64: return "f64.const 0";
+    case WASM_FUNCREF: return "ref.null func";
+    default: return NULL;
+    }
+}
+
+bool splice_results_take(Splicer *s, const Site *site, const Match *matches, uint32_t n) {
+    const WasmTypeDef *t = wasm_func_type(s->m, site->func);
+    Saved *v = &s->results;
+    Need wanted = {0};
+    for (uint32_t i = 0; i < n; i++)
+        need(&wanted, &matches[i].action->variant->results, false);
+    v->local.len = v->narrow.len = v->type.len = 0;
+    for (uint32_t k = 0; k < wanted.count; k++) {
+        assert(k < t->nresults);
+        add_saved(s, v, t->results[t->nresults - 1 - k], true);
+        hole_put_local(s, HOLE_SET, v->local.at[k]);
+    }
+    return wanted.count > 0;
+}
+
+void splice_results_clear(Splicer *s) {
+    for (uint32_t k = 0; k < s->results.local.len; k++) {
+        const char *zero = zero_of(s->results.type.at[k]);
+        if (zero) /* scripts cannot use the others */
+            emit(s->out, "%s local.set %u", zero, s->results.local.at[k]);
+    }
+}
+
+void splice_results_give(Splicer *s) {
+    hole_restore(s, &s->results, s->results.local.len);
 }
 
 /* A 64-bit address or size that the template treats as 32 bits. */

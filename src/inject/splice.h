@@ -122,6 +122,13 @@ void splicer_begin(Splicer *s, uint32_t locals);
  */
 void splice_words(Splicer *s, const Site *site, const Match *matches, uint32_t n);
 
+/* At the exits of a function, if some match uses its results: the code that takes those off the
+ * stack, what sets them to 0 where the function ends without, and the code that puts them back.
+ * Returns whether there is any. */
+bool splice_results_take(Splicer *s, const Site *site, const Match *matches, uint32_t n);
+void splice_results_clear(Splicer *s);
+void splice_results_give(Splicer *s);
+
 /* Appends the code of the site's nth match (n counts as in splice_words). */
 void splice_match(Splicer *s, const Site *site, const Match *matches, uint32_t n);
 

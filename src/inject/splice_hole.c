@@ -229,6 +229,9 @@ static void put_hole(Splicer *s, const Hole *h, const Variant *v, const Site *si
     case HOLE_CONDITION: put_condition(s, site->instr, (RefCondition)h->n); break;
     case HOLE_LENGTH: put_length(s, s->args.local.at[h->n]); break;
     case HOLE_ENTRY: put_entry(s, site->instr); break;
+    case HOLE_GLOBAL:
+        emit(s->out, "global.get %u", wasm_final(s->m, WASM_SPACE_GLOBAL, h->n));
+        break;
     default: s->backend->fill(s->ctx, s, h, v, site);
     }
 }

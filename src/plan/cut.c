@@ -40,14 +40,30 @@ typedef struct Cut {
     uint32_t depth; /* of blocks */
 } Cut;
 
-/* How the variant depends on an operand, result or local: it reads it, writes it, or only asks for
- * its type. */
+/* How the variant depends on an operand, result, local or global: it reads it, writes it, or only
+ * asks for its type. */
 typedef enum Dependence { ASKED, READ, ASSIGNED } Dependence;
 
+static Operands *list_of(Variant *v, int id) {
+    return id == NAME_ARG     ? &v->args
+           : id == NAME_RES   ? &v->results
+           : id == NAME_LOCAL ? &v->locals
+                              : &v->globals;
+}
+
+/* Of an instruction: results at a function's exits are known by its type. */
+static bool is_operand(Event e, int id) {
+    return id == NAME_ARG || (id == NAME_RES && e.kind == EVENT_OPCODE);
+}
+
+static bool has_list(int id) {
+    return id == NAME_ARG || id == NAME_RES || id == NAME_LOCAL || id == NAME_GLOBAL;
+}
+
 static void use_operand(Variant *v, const Bound *b, const Type *type, Dependence use) {
-    bool result = b->id == NAME_RES;
-    Operands *list = result ? &v->results : b->id == NAME_ARG ? &v->args : &v->locals;
-    bool fixed = b->id != NAME_LOCAL && cut_fixed_type(v->event, result, b->n) == type_wasm(type);
+    bool result = b->id == NAME_RES, operand = is_operand(v->event, b->id);
+    Operands *list = list_of(v, b->id);
+    bool fixed = operand && cut_fixed_type(v->event, result, b->n) == type_wasm(type);
     Operand *o = NULL;
     for (uint32_t i = 0; i < list->len && !o; i++)
         if (list->at[i].n == b->n)
@@ -60,7 +76,7 @@ static void use_operand(Variant *v, const Bound *b, const Type *type, Dependence
     }
     o->used |= use != ASKED;
     o->assigned |= use == ASSIGNED;
-    v->asks.types |= b->id != NAME_LOCAL && !fixed;
+    v->asks.types |= operand && !fixed;
 }
 
 /* An operand that is taken as it is. */
@@ -90,7 +106,7 @@ static void ask_bounds(Variant *v) {
         if (!event_name_lookup(v->event, r->bounds[i].name, &b) ||
             (r->bounds[i].type->kind > TYPE_BOOL && r->bounds[i].type->kind != TYPE_FUNCREF))
             v->impossible = true;
-        else if (b.id == NAME_ARG || b.id == NAME_RES || b.id == NAME_LOCAL)
+        else if (has_list(b.id))
             use_operand(v, &b, r->bounds[i].type, ASKED);
     }
 }
@@ -98,7 +114,7 @@ static void ask_bounds(Variant *v) {
 static void use_name(Cut *c, const Expr *e, bool assigned) {
     Variant *v = c->v;
     int id = e->bound.id;
-    if (id == NAME_ARG || id == NAME_RES || id == NAME_LOCAL)
+    if (has_list(id))
         use_operand(v, &e->bound, e->type, assigned ? ASSIGNED : READ);
     else if (id == NAME_WIDE_ARG || id == NAME_ARG_IS_NULL || id == NAME_ARRAY_LEN)
         use_any(v, e->bound.n);

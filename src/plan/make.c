@@ -522,6 +522,7 @@ static void free_variant(Variant *v) {
     vec_free(&v->args);
     vec_free(&v->results);
     vec_free(&v->locals);
+    vec_free(&v->globals);
     vec_free(&v->alt_calls);
     vec_free(&v->alt.others);
     vec_free(&v->dups);

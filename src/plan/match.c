@@ -12,11 +12,17 @@
 #include "valid/frame.h"
 #include "valid/typer.h"
 
+/* Whether the types of operands, results, locals or globals decide if the variant matches. */
+static bool asks_for_types(const Variant *v) {
+    return v->asks.types || v->locals.len || v->globals.len ||
+           (v->results.len && v->event.kind == EVENT_FUNC_EXIT);
+}
+
 /* Nothing at a site but the kind of its instruction matters to an action. */
 static bool is_decided(const Matcher *w, const Action *a, WasmOp op) {
     const Variant *v = a->variant;
-    return !w->accept && !v->asks.types && !v->locals.len && !v->alt.is &&
-           a->event.mode != MODE_UNWIND && plan_is_same_at(w->plan, v, op);
+    return !w->accept && !asks_for_types(v) && !v->alt.is && a->event.mode != MODE_UNWIND &&
+           plan_is_same_at(w->plan, v, op);
 }
 
 /* The actions for each instruction, without those whose predicate it decides already. */
@@ -109,13 +115,33 @@ static bool falls_through(const Matcher *w, const WasmCode *code) {
     return true;
 }
 
+/* The bounds of results hold at the exits of a function. */
+static bool results_fit(const WasmModule *m, uint32_t func, const Operands *results) {
+    const WasmTypeDef *t = wasm_func_type(m, func);
+    for (uint32_t k = 0; k < results->len; k++) {
+        const Operand *o = &results->at[k];
+        if (o->n >= t->nresults || !compatible(t->results[t->nresults - 1 - o->n], o->type))
+            return false;
+    }
+    return true;
+}
+
 /* The bounds of the variant hold at the current instruction. */
-static bool types_fit(Matcher *w, const Variant *v, const WasmInstr *i) {
+static bool types_fit(Matcher *w, const Variant *v, const Site *s) {
+    const WasmInstr *i = s->instr;
     for (uint32_t k = 0; k < v->locals.len; k++) {
         const Operand *o = &v->locals.at[k];
         if (o->n >= w->locals.len || !compatible(w->locals.at[o->n], o->type))
             return false;
     }
+    for (uint32_t k = 0; k < v->globals.len; k++) {
+        const Operand *o = &v->globals.at[k];
+        if (o->n >= w->m->input_count[WASM_SPACE_GLOBAL] ||
+            !compatible(w->m->globals.at[o->n].type, o->type))
+            return false;
+    }
+    if (v->event.kind == EVENT_FUNC_EXIT)
+        return results_fit(w->m, s->func, &v->results);
     if (!v->asks.types)
         return true;
     for (uint32_t k = 0; k < v->args.len; k++)
@@ -140,8 +166,7 @@ static Shape *shape_of(Matcher *w, Action *a, const Site *s) {
     Variant *v = a->variant;
     if (is_quiet(w, a, s))
         return NULL;
-    bool fits = w->accept ? w->accept(w->ctx, w, a, s)
-                          : !(v->asks.types || v->locals.len) || types_fit(w, v, s->instr);
+    bool fits = w->accept ? w->accept(w->ctx, w, a, s) : !asks_for_types(v) || types_fit(w, v, s);
     Shape *shape = fits ? plan_shape(w->plan, v, s) : NULL;
     return shape && v->alt.is ? alt_fit(w->plan, shape, s, &w->types) : shape;
 }

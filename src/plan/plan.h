@@ -139,7 +139,7 @@ typedef struct Variant {
     Vec(Expr *) consts;
     Vec(CellKey) keys; /* Expr.slot - 1 of an element is the index */
     Map key_numbers;   /* ... by what tells them apart (cell.c) */
-    Operands args, results, locals;
+    Operands args, results, locals, globals;
     Vec(AltCall) alt_calls;
     Vec(uint32_t) memory_calls; /* indices into Plan.memory_calls */
     Vec(DupAt) dups;

@@ -110,6 +110,13 @@ static const Type *tree_type(Script *s) {
     return type_map(s, narrow, type_tuple(s, (const Type *[]){narrow, narrow, wide, wide}, 4));
 }
 
+static const Type *bundled_param(Script *s, char letter) {
+    const Type *number = &type_scalar[TYPE_U32];
+    return letter == 't'   ? tree_type(s)
+           : letter == 's' ? type_map(s, number, number)
+                           : bundled_type(letter);
+}
+
 /* Those calls that can be are statements of probes by now (removal.h). */
 static int64_t no_removal(const Expr *call, Diags *diags) {
     Diag *g = diag(diags, DIAG_REMOVAL, call->span,
@@ -139,8 +146,7 @@ static int64_t bundled_call(Plan *plan, uint32_t script, const Expr *call, Diags
     f.nparams = (uint32_t)strlen(b->params);
     f.params = arena_array(&plan->arena, const Type *, f.nparams + 1);
     for (uint32_t i = 0; i < f.nparams; i++)
-        f.params[i] =
-            b->params[i] == 't' ? tree_type(plan->scripts.at[script]) : bundled_type(b->params[i]);
+        f.params[i] = bundled_param(plan->scripts.at[script], b->params[i]);
     f.result = bundled_type(b->result[0]);
     if (strlen(b->result) == 2)
         f.result = type_tuple(plan->scripts.at[script], (const Type *[]){f.result, f.result}, 2);

@@ -204,9 +204,26 @@ static void splice_function_event(Rewrite *r, const Site *site, const Match *mat
     size_t from = pieces->code.len;
     program_splice_all(&r->p, site, matches, n);
     pieces_add_around(pieces, where, from);
-    if (where == WASM_EXIT) {
-        pieces->exit_from = from;
-        pieces->exit_to = pieces->code.len;
+}
+
+/* Where the function ends without results, by a trap or a tail call, they are 0. */
+static void splice_exit(Rewrite *r, const Site *site, const Match *matches, uint32_t n) {
+    Pieces *pieces = &r->p.pieces;
+    Splicer *s = &r->p.splicer;
+    size_t from = pieces->code.len;
+    bool results = splice_results_take(s, site, matches, n);
+    if (results)
+        pieces_add_exit(pieces, from, PIECE_RETURNS);
+    pieces->exit_from = pieces->code.len;
+    if (results) {
+        splice_results_clear(s);
+        pieces_add_exit(pieces, pieces->exit_from, PIECE_OTHERS);
+    }
+    splice_function_event(r, site, matches, n, WASM_EXIT);
+    pieces->exit_to = from = pieces->code.len;
+    if (results) {
+        splice_results_give(s);
+        pieces_add_exit(pieces, from, PIECE_RETURNS);
     }
 }
 
@@ -313,7 +330,7 @@ static void splice_at(void *self, const Site *site, const SiteTypes *types, cons
         return;
     }
     if (n && matches[0].action->event.kind == EVENT_FUNC_EXIT) {
-        splice_function_event(r, site, matches, n, WASM_EXIT);
+        splice_exit(r, site, matches, n);
         return;
     }
     if (n && matches[0].action->event.kind == EVENT_FUNC_UNWIND) {

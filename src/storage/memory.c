@@ -1,8 +1,8 @@
 /*
  * storage/memory.c - what scripts do with memories.
  *
- * The functions, all of i32, where A and B are memories and s is a str (an address in the
- * runtime's memory):
+ * The functions, of i32 but for what some return, where A and B are memories and s is a str (an
+ * address in the runtime's memory):
  *
  *   clip A       (at, len) -> how many of these bytes are there
  *   same A       (at, from, len) -> whether the bytes are those of the runtime's memory
@@ -11,6 +11,7 @@
  *
  *   mem_size A   () -> pages
  *   memcpy A B   (from, to, len)
+ *   read_u8 A ...  (at) -> the number, which may be an i64; 0 if it is not all there
  *   read_str A   (at, len) -> s
  *   write_str A  (at, s)
  *   strcmp A     (at, len, s) -> bool
@@ -42,6 +43,20 @@ void memory_free(MemoryOps *x) {
     vec_free(&x->numbered);
     map_free(&x->ids);
     map_free(&x->wrong);
+}
+
+/* What read_u8 and the others read. */
+typedef struct Number {
+    uint32_t bytes;
+    bool is_signed;
+} Number;
+
+static bool reads_number(uint32_t op, Number *out) {
+    if (op < FN_READ_U8 || op > FN_READ_I64)
+        return false;
+    uint32_t k = op - FN_READ_U8;
+    *out = (Number){1u << k / 2, k % 2};
+    return true;
 }
 
 /* ---- which operations there are ---- */
@@ -149,6 +164,8 @@ void memory_helpers(const MemoryOps *x, bool imported, bool *used) {
         used[HELPER_STR_NEW] |= o->op == FN_READ_STR;
         used[HELPER_STR_INTERN] |= o->op == FN_READ_STR;
         bool text = o->op >= FN_READ_STR && o->op <= FN_STRCONTAINS;
+        Number number;
+        text |= reads_number(o->op, &number);
         bool runtime = o->a.kind >= MEMORY_RUNTIME || o->b.kind >= MEMORY_RUNTIME;
         for (uint32_t k = 0; k < 6 && imported && x->plan->uses_values && (text || runtime); k++)
             used[access[k]] = true;
@@ -230,6 +247,30 @@ static const char *store(const MemoryOps *x, const Place *p, uint32_t bytes) {
                             x->at.helpers[bytes == 8 ? HELPER_STORE64 : HELPER_STORE8]);
     return arena_printf(&x->m->arena, "%s %u 0", bytes == 8 ? "i64.store" : "i32.store8",
                         p->handle);
+}
+
+/* Makes the number at an address, an i32, of that: an i64 of 8 bytes, else an i32. */
+static const char *load_number(const MemoryOps *x, const Place *p, Number n) {
+    uint32_t unused = 32 - 8 * n.bytes;
+    if (!p->calls)
+        return arena_printf(&x->m->arena, "%s %s%s %u 0", widen(p),
+                            n.bytes == 8   ? "i64.load"
+                            : n.bytes == 4 ? "i32.load"
+                            : n.bytes == 2 ? "i32.load16"
+                                           : "i32.load8",
+                            n.bytes > 2   ? ""
+                            : n.is_signed ? "_s"
+                                          : "_u",
+                            p->handle);
+    const char *raw = load(x, p, n.bytes == 2 ? 1 : n.bytes);
+    if (n.bytes == 2)
+        raw = arena_printf(&x->m->arena,
+                           "%s local.get $at i32.const 1 i32.add %s i32.const 8 i32.shl i32.or",
+                           raw, raw);
+    if (n.bytes > 2 || !n.is_signed)
+        return raw;
+    return arena_printf(&x->m->arena, "%s i32.const %u i32.shl i32.const %u i32.shr_s", raw, unused,
+                        unused);
 }
 
 /* ---- bytes ---- */
@@ -325,6 +366,21 @@ static const char *move(MemoryOps *x, At from, At to) {
 }
 
 /* ---- the operations of scripts ---- */
+
+static uint32_t build_number(MemoryOps *x, MemoryRef a, Number n) {
+    Place p = place(x, a);
+    const char *type = n.bytes == 8 ? "i64" : "i32";
+    return emit_function(x->m, "whammc.read",
+                         "param $at i32 result %s"
+                         " %s %u %s i64.const %u i64.shl"
+                         " local.get $at i64.extend_i32_u i64.const %u i64.add i64.lt_u"
+                         " if %s.const 0 return end"
+                         " local.get $at %s",
+                         type, p.calls ? "call" : "memory.size",
+                         p.calls ? x->at.helpers[HELPER_MEM_PAGES] : p.handle,
+                         p.wide ? "" : "i64.extend_i32_u", p.page_log2, n.bytes, type,
+                         load_number(x, &p, n));
+}
 
 static uint32_t build_memcpy(MemoryOps *x, MemoryRef from, MemoryRef to) {
     uint32_t clip_from = func_of(x, OP_CLIP, from, from), clip_to = func_of(x, OP_CLIP, to, to);
@@ -424,8 +480,11 @@ static bool static_value(const MemoryOps *x, uint32_t fn, MemoryRef r, uint64_t 
     }
 }
 
-/* One memory, argument 0; `more`: two arguments follow. */
-static uint32_t build_by_number(MemoryOps *x, uint32_t op, bool more, bool result) {
+/* One memory, argument 0; so many more follow. */
+static uint32_t build_by_number(MemoryOps *x, uint32_t op, uint32_t more, const char *result) {
+    static const char *const params[] = {"", "i32", "i32 i32"};
+    static const char *const args[] = {"", "local.get 1", "local.get 1 local.get 2"};
+    assert(more < 3);
     Buf cases = {0};
     bool is_static = op == FN_PAGE_SIZE || op == FN_ACTIVE_DATA_START || op == FN_ACTIVE_DATA_LEN;
     for (uint32_t i = 0; i < x->numbered.len; i++) {
@@ -434,11 +493,11 @@ static uint32_t build_by_number(MemoryOps *x, uint32_t op, bool more, bool resul
         if (is_static && !static_value(x, op, r, &v))
             continue;
         emit(&cases, "local.get 0 i32.const %u i32.eq if %s %s %u return end", number_of(x, r),
-             more ? "local.get 1 local.get 2" : "", is_static ? "i32.const" : "call",
+             args[more], is_static ? "i32.const" : "call",
              is_static ? (uint32_t)v : func_of(x, op, r, r));
     }
     uint32_t func = emit_function(x->m, "whammc.memory", "param i32 %s %s %p unreachable",
-                                  more ? "i32 i32" : "", result ? "result i32" : "", &cases);
+                                  params[more], result, &cases);
     buf_free(&cases);
     return func;
 }
@@ -467,14 +526,19 @@ static uint32_t build_memcpy_by_number(MemoryOps *x) {
 
 static uint32_t build(MemoryOps *x, uint32_t op, MemoryRef a, MemoryRef b) {
     bool by_number = a.kind == MEMORY_BY_NUMBER;
+    const char *i32 = "result i32";
+    Number n;
+    if (reads_number(op, &n))
+        return by_number ? build_by_number(x, op, 1, n.bytes == 8 ? "result i64" : i32)
+                         : build_number(x, a, n);
     switch (op) {
     case FN_ACTIVE_DATA_START:
     case FN_ACTIVE_DATA_LEN:
-    case FN_PAGE_SIZE: return build_by_number(x, op, false, true);
-    case FN_MEM_SIZE: return by_number ? build_by_number(x, op, false, true) : build_size(x, a);
+    case FN_PAGE_SIZE: return build_by_number(x, op, 0, i32);
+    case FN_MEM_SIZE: return by_number ? build_by_number(x, op, 0, i32) : build_size(x, a);
     case FN_MEMCPY: return by_number ? build_memcpy_by_number(x) : build_memcpy(x, a, b);
-    case FN_READ_STR: return by_number ? build_by_number(x, op, true, true) : build_read(x, a);
-    case FN_WRITE_STR: return by_number ? build_by_number(x, op, true, false) : build_write(x, a);
+    case FN_READ_STR: return by_number ? build_by_number(x, op, 2, i32) : build_read(x, a);
+    case FN_WRITE_STR: return by_number ? build_by_number(x, op, 2, "") : build_write(x, a);
     case FN_STRCMP: return build_strcmp(x, a);
     case FN_STRCONTAINS: return build_strcontains(x, a);
     case OP_CLIP: return build_clip(x, a);

@@ -18,6 +18,8 @@ typedef enum Reason {
     REASON_MODE,
     REASON_ENTRY,
     REASON_EXIT_LOCALS,
+    REASON_EXIT_RESULTS,
+    REASON_GLOBALS,
     REASON_ASSIGN,
     REASON_TABLES,
     REASON_MEMORY_SIZE,
@@ -128,7 +130,7 @@ static void check_event(Engine *g, const Action *a) {
     }
 }
 
-/* Compiled code has lost the locals where a function ends. */
+/* Compiled code has lost the locals where a function ends; no engine passes the results. */
 static void check_exit(Engine *g, const Action *a) {
     const Variant *v = a->variant;
     for (uint32_t i = 0; i < v->locals.len && a->event.kind == EVENT_FUNC_EXIT; i++)
@@ -137,6 +139,19 @@ static void check_exit(Engine *g, const Action *a) {
                    "'local%u' is not available at the end of a function: engines that compile have "
                    "overwritten it there",
                    v->locals.at[i].n);
+    if (v->results.len && a->event.kind == EVENT_FUNC_EXIT)
+        refuse(g, REASON_EXIT_RESULTS, v->probe->rule.span,
+               "'res%u' is not available at the end of a function: engines do not pass results to "
+               "probes there",
+               v->results.at[0].n);
+}
+
+static void check_globals(Engine *g, const Action *a) {
+    const Variant *v = a->variant;
+    if (v->globals.len)
+        refuse(g, REASON_GLOBALS, v->probe->rule.span,
+               "'global%u' is a global of the program, and engines do not show those to monitors",
+               v->globals.at[0].n);
 }
 
 /* Of branches an engine shows only the condition or index, at `catch` nothing. */
@@ -370,6 +385,7 @@ bool engine_can(Plan *plan, bool (*happens)(const Action *a), Diags *diags) {
                 continue;
             check_entry(&g, a);
             check_exit(&g, a);
+            check_globals(&g, a);
             check_event(&g, a);
             check_operands(&g, a);
             if (a->variant != last)

@@ -36,10 +36,9 @@ static void put_value(Value v, Buf *out) {
 /* Bound names; those that only derived names expand to have none in the language. */
 static void put_bound(const Expr *e, Buf *out) {
     int id = e->bound.id;
-    bool numbered = id == NAME_ARG || id == NAME_RES || id == NAME_LOCAL || id == NAME_IMM;
     if (id >= NAME_COUNT)
         buf_printf(out, "#%d.%u", id - NAME_COUNT, e->bound.n);
-    else if (numbered)
+    else if (event_name_is_numbered((NameId)id))
         buf_printf(out, "%.*s%u", (int)strlen(name_infos[id].text) - 1, name_infos[id].text,
                    e->bound.n);
     else

@@ -376,6 +376,31 @@ static void sum_up(Profile *p) {
     }
 }
 
+bool profile_find_value(const Profile *p, const char *name, uint32_t *index) {
+    for (uint32_t i = 0; i < p->values.len; i++)
+        if (str_is(p->values.at[i].name, name)) {
+            *index = i;
+            return true;
+        }
+    return false;
+}
+
+bool profile_weigh(Profile *p, const char *value) {
+    uint32_t v;
+    if (!profile_find_value(p, value, &v))
+        return false;
+    p->weight = v + 1;
+    p->timed = str_is(p->values.at[v].unit, "nanoseconds");
+    p->total = 0;
+    for (uint32_t i = 0; i < p->nodes.len; i++) {
+        ProfileNode *n = &p->nodes.at[i];
+        int64_t self = n->first == PROFILE_NONE ? 0 : p->numbers.at[n->first + v];
+        n->self = n->total = self < 0 && !p->values.at[v].is_unsigned ? 0 : (uint64_t)self;
+    }
+    sum_up(p);
+    return true;
+}
+
 /* The name to look for; NULL = any. */
 static const char *wanted(ProfileVariables v, uint32_t i) {
     return i < v.count ? v.names[i] : NULL;

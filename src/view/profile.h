@@ -61,6 +61,7 @@ typedef struct Profile {
     Vec(ProfileArc) arcs;
     Vec(ProfileNode) nodes;
     Vec(ProfileValue) values; /* of a tree; the last one is what `self` and `total` are of */
+    uint32_t weight;          /* index + 1 of the value that they are of instead (profile_weigh) */
     Vec(int64_t) numbers;     /* of the nodes, by ProfileNode.first */
     bool timed;               /* there are nanoseconds */
     uint64_t total;           /* of all nodes without parent */
@@ -84,6 +85,11 @@ typedef struct ProfileVariables {
  */
 bool profile_read_tree(Profile *p, const Report *r, ProfileVariables variables);
 bool profile_read_arcs(Profile *p, const Report *r, ProfileVariables variables);
+
+/* Which of the values has this name; false if none has. */
+bool profile_find_value(const Profile *p, const char *name, uint32_t *index);
+/* Makes the value with this name what `self` and `total` are of; false if there is none. */
+bool profile_weigh(Profile *p, const char *value);
 
 /* The unit of a variable or value with this name: "bytes" and "nanoseconds" if the name says so
  * ("alloc_space", "read_bytes", "wait_ns"), else "count". */

@@ -22,7 +22,8 @@ bool view_named(const char *name, ViewFormat *format) {
 }
 
 bool view_needs_tree(ViewFormat format) {
-    return (format >= VIEW_FOLDED && format <= VIEW_CPUPROFILE) || format == VIEW_PERFETTO;
+    return (format >= VIEW_FOLDED && format <= VIEW_CPUPROFILE) || format == VIEW_PERFETTO ||
+           format == VIEW_HEAP;
 }
 
 bool view_has_lines(ViewFormat format) {
@@ -41,20 +42,27 @@ void view_format(ViewFormat format, const Profile *p, uint32_t top, Str title, B
     }
 }
 
+/* "1 call", "12 bytes", "3 alloc_objects" */
+static void put_plain(const Profile *p, uint64_t weight, Buf *out) {
+    uint32_t at = p->weight ? p->weight : p->values.len;
+    const ProfileValue *v = at ? &p->values.at[at - 1] : NULL;
+    table_number(out, weight);
+    buf_u8(out, ' ');
+    if (!v || str_is(v->name, "calls"))
+        buf_str(out, weight == 1 ? STR("call") : STR("calls"));
+    else if (str_is(v->unit, "bytes"))
+        buf_str(out, weight == 1 ? STR("byte") : STR("bytes"));
+    else
+        buf_str(out, v->name);
+}
+
 void view_weight(const Profile *p, uint64_t weight, Buf *out) {
     static const struct {
         uint64_t least;
         const char *unit;
     } units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "µs"}};
     if (!p->timed) {
-        table_number(out, weight);
-        buf_u8(out, ' ');
-        if (p->values.len && str_is(vec_last(&p->values).unit, "bytes"))
-            buf_str(out, weight == 1 ? STR("byte") : STR("bytes"));
-        else if (p->values.len && !str_is(vec_last(&p->values).name, "calls"))
-            escape_shown(out, vec_last(&p->values).name);
-        else
-            buf_str(out, weight == 1 ? STR("call") : STR("calls"));
+        put_plain(p, weight, out);
         return;
     }
     for (uint32_t i = 0; i < sizeof units / sizeof *units; i++) {

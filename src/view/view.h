@@ -51,6 +51,7 @@ typedef enum ViewFormat {
     VIEW_FIREFOX,
     VIEW_CALLGRIND,
     VIEW_PERFETTO,
+    VIEW_HEAP, /* of heap/ */
 } ViewFormat;
 
 /* The format with this name (view.def); false if there is none. */

@@ -235,16 +235,19 @@ static void print_sorted(Printer *p, MapHeader *h, const MapText *t) {
 #define TREE_KINDS                                                                                 \
     ((uint64_t)REPORT_U32 | REPORT_TUPLE << 8 | 4 << 16 | REPORT_U32 << 24 |                       \
      (uint64_t)REPORT_U32 << 32 | (uint64_t)REPORT_U64 << 40 | (uint64_t)REPORT_U64 << 48)
-enum { TREE_KINDS_LENGTH = 7 };
+#define SITE_KINDS ((uint64_t)REPORT_U32 | REPORT_U32 << 8)
+enum { TREE_KINDS_LENGTH = 7, SITE_KINDS_LENGTH = 2 };
 
-static void print_tree(Printer *p, const MapText *t) {
-    uint64_t kinds = TREE_KINDS, leaves[TREE_LEAVES];
+static void print_tree(Printer *p, const MapText *t, bool sites) {
+    uint64_t kinds = sites ? SITE_KINDS : TREE_KINDS, leaves[TREE_LEAVES];
     TreeCursor c = {0};
     while (tree_next(&c, leaves)) {
+        if (sites)
+            leaves[1] = leaves[TREE_LEAVES - 1];
         p->d = (const uint8_t *)&kinds;
-        p->d_end = p->d + TREE_KINDS_LENGTH;
+        p->d_end = p->d + (sites ? SITE_KINDS_LENGTH : TREE_KINDS_LENGTH);
         p->leaf = (const uint8_t *)leaves;
-        p->end = p->leaf + sizeof leaves;
+        p->end = (const uint8_t *)(leaves + (sites ? 2 : TREE_LEAVES - 1));
         print_entry(p, t, c.number == 1);
     }
 }
@@ -253,15 +256,16 @@ static void print_tree(Printer *p, const MapText *t) {
 static void print_entries(const Printer *p, uint32_t map, const MapText *t) {
     Printer inner = *p;
     inner.in_map = true;
-    if (tree_is_shown(map))
-        print_tree(&inner, t);
+    TreeShown shown = tree_is_shown(map);
+    if (shown != TREE_NOT_SHOWN)
+        print_tree(&inner, t, shown == TREE_SITES_SHOWN);
     else
         print_sorted(&inner, values_map_header(map), t);
 }
 
 static bool is_empty(uint32_t map) {
     const MapHeader *h = values_map_header(map);
-    return !tree_is_shown(map) && (!h || !h->count);
+    return tree_is_shown(map) == TREE_NOT_SHOWN && (!h || !h->count);
 }
 
 static void print_empty(FormatOut *o) {
@@ -460,7 +464,14 @@ static void print_types(const Printer *p, uint32_t map) {
     const MapHeader *h = values_map_header(map);
     Printer types = *p;
     put_word(p->out, WORD("key "));
-    if (tree_is_shown(map)) {
+    TreeShown shown = tree_is_shown(map);
+    if (shown == TREE_SITES_SHOWN) {
+        put_word(p->out, WORD("(i32), v"));
+        put_word(p->out, WORD("al (i32)"));
+        put_word(p->out, WORD("\n"));
+        return;
+    }
+    if (shown == TREE_SHOWN) {
         put_word(p->out, WORD("(i32), v"));
         put_word(p->out, WORD("al ((i32"));
         put_word(p->out, WORD(",i32,i64"));

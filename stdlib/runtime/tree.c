@@ -3,7 +3,8 @@
  *
  * Nodes are in blocks, which are linked, and know each other by their addresses. A node with few
  * children has a list of them, the one that was called last in front; for all others there is one
- * hash table, in which children are found by parent and function. Either way the child that was
+ * hash table, in which children are found by parent, function and
+ * call site. Either way the child that was
  * called last is looked at first, so what a loop calls costs one comparison.
  *
  * Time is taken where the current node changes: the one that was current gets the time since it
@@ -12,14 +13,16 @@
 #include "tree.h"
 #include "memory.h"
 
-/* 40 bytes, as millions of them may be needed. */
+/* 48 bytes, as millions of them may be needed. */
 typedef struct Node {
     uint32_t function;
+    uint32_t site;   /* where in the parent's function it was called; 0 = unknown */
     uint32_t parent; /* addresses, 0 = none */
     uint32_t child;  /* the one called last; the first of the list unless WIDE */
     uint32_t next;   /* in the parent's list */
     uint32_t number; /* from 1 */
     uint32_t depth;  /* and WIDE */
+    uint32_t unused;
     uint64_t calls;
     uint64_t ns;
 } Node;
@@ -39,7 +42,9 @@ typedef struct Tree {
     uint64_t lost;          /* calls */
     uint32_t current;       /* its address, XOR that of the root: 0 at start */
     uint32_t limit;         /* of depth; 0 = none */
+    uint32_t hosts;         /* functions below this one have no time */
     uint32_t map;           /* 1 + the map that shows the tree; 0 = none */
+    uint32_t sites;         /* 1 + the map that shows where nodes were called; 0 = none */
     uint32_t count;         /* of nodes, without the root */
     uint32_t first, last;   /* blocks */
     uint32_t slots, shift;  /* the hash table: address, 64 - log2 of its size */
@@ -58,11 +63,15 @@ _Static_assert(VALUES_STATE + sizeof(Values) <= TREE_STATE &&
                    TREE_STATE + sizeof(Tree) <= VALUES_ROWS,
                "the state has its place");
 #endif
-_Static_assert(TREE_STATE % 8 == 0 && sizeof(Node) == 40 && sizeof(Node) % 8 == 0,
+_Static_assert(TREE_STATE % 8 == 0 && sizeof(Node) == 48 && sizeof(Node) % 8 == 0,
                "nodes are where handles have bits to spare");
 
 INLINE Node *node(uint32_t address) {
     return (Node *)(void *)at(address);
+}
+
+INLINE bool is_for(uint32_t n, uint32_t function, uint32_t site) {
+    return node(n)->function == function && node(n)->site == site;
 }
 
 INLINE uint32_t current(void) {
@@ -73,7 +82,8 @@ INLINE void set_current(uint32_t n) {
     TREE->current = n ^ ROOT;
 }
 
-/* Returns the current node the time until now. Clocks of some hosts are not as steady as they say. */
+/* Returns the current node the time until now. Clocks of some hosts are not as steady as they say.
+ */
 INLINE void spend(uint64_t now) {
     uint64_t since = TREE->since;
     if (now <= since)
@@ -89,18 +99,18 @@ static uint32_t slot_at(uint32_t place) {
 }
 
 /* The slot of the child, or the free one where it belongs. */
-static uint32_t find_slot(uint32_t parent, uint32_t function) {
-    uint64_t key = (uint64_t)function << 32 | parent;
+static uint32_t find_slot(uint32_t parent, uint32_t function, uint32_t site) {
+    uint64_t key = ((uint64_t)function << 32 | parent) ^ site * GOLDEN;
     uint32_t place = (uint32_t)((key ^ key >> 32) * GOLDEN >> TREE->shift);
     for (;; place = (place + 1) & (TREE->nslots - 1)) {
         uint32_t n = get32(slot_at(place));
-        if (!n || (node(n)->function == function && node(n)->parent == parent))
+        if (!n || (is_for(n, function, site) && node(n)->parent == parent))
             return slot_at(place);
     }
 }
 
 static void put_wide(uint32_t n) {
-    set32(find_slot(node(n)->parent, node(n)->function), n);
+    set32(find_slot(node(n)->parent, node(n)->function, node(n)->site), n);
 }
 
 /* Makes sure that `more` children find room in a table that stays half empty. */
@@ -154,7 +164,7 @@ static uint32_t new_node(void) {
     return TREE->last + BLOCK_HEAD + used * (uint32_t)sizeof(Node);
 }
 
-static uint32_t add_child(uint32_t parent, uint32_t function) {
+static uint32_t add_child(uint32_t parent, uint32_t function, uint32_t site) {
     Node *above = node(parent);
     bool wide = above->depth & WIDE;
     if (wide && !reserve(1))
@@ -163,6 +173,7 @@ static uint32_t add_child(uint32_t parent, uint32_t function) {
     if (!n)
         return 0;
     *node(n) = (Node){.function = function,
+                      .site = site,
                       .parent = parent,
                       .number = TREE->count,
                       .depth = (above->depth & ~(uint32_t)WIDE) + 1,
@@ -175,10 +186,10 @@ static uint32_t add_child(uint32_t parent, uint32_t function) {
 }
 
 /* A child that is in the parent's list becomes its first; 0 if there is none. */
-static uint32_t find_listed(Node *parent, uint32_t function) {
+static uint32_t find_listed(Node *parent, uint32_t function, uint32_t site) {
     uint32_t children = 0, last = 0;
     for (uint32_t n = parent->child; n; last = n, n = node(n)->next, children++) {
-        if (node(n)->function != function)
+        if (!is_for(n, function, site))
             continue;
         if (last) {
             node(last)->next = node(n)->next;
@@ -192,7 +203,8 @@ static uint32_t find_listed(Node *parent, uint32_t function) {
 }
 
 /* The handle of an activation whose node is not the child that was called last. */
-__attribute__((noinline)) static uint32_t find_or_add(uint32_t parent, uint32_t function) {
+__attribute__((noinline)) static uint32_t find_or_add(uint32_t parent, uint32_t function,
+                                                      uint32_t site) {
     Node *above = node(parent);
     if (TREE->limit && (above->depth & ~(uint32_t)WIDE) >= TREE->limit) {
         if (above->function == TREE_ANY) {
@@ -200,11 +212,12 @@ __attribute__((noinline)) static uint32_t find_or_add(uint32_t parent, uint32_t 
             return parent | STAYS;
         }
         function = TREE_ANY;
+        site = 0;
     }
-    uint32_t n =
-        above->depth & WIDE ? get32(find_slot(parent, function)) : find_listed(above, function);
+    uint32_t n = above->depth & WIDE ? get32(find_slot(parent, function, site))
+                                     : find_listed(above, function, site);
     if (!n)
-        n = add_child(parent, function);
+        n = add_child(parent, function, site);
     if (!n) {
         TREE->lost++;
         return parent | STAYS;
@@ -215,10 +228,10 @@ __attribute__((noinline)) static uint32_t find_or_add(uint32_t parent, uint32_t 
     return n;
 }
 
-INLINE uint32_t enter(uint32_t function) {
+INLINE uint32_t enter(uint32_t function, uint32_t site) {
     uint32_t parent = current(), n = node(parent)->child;
-    if (!n || node(n)->function != function)
-        return find_or_add(parent, function);
+    if (!n || !is_for(n, function, site))
+        return find_or_add(parent, function, site);
     node(n)->calls++;
     set_current(n);
     return n;
@@ -232,7 +245,18 @@ INLINE void leave(uint32_t handle) {
 VALUES_EXPORT(tree_enter)
 uint32_t tree_enter(uint32_t function, uint64_t now) {
     spend(now);
-    return enter(function);
+    return enter(function, 0);
+}
+
+VALUES_EXPORT(tree_enter_at)
+uint32_t tree_enter_at(uint32_t function, uint32_t site, uint64_t now) {
+    spend(now);
+    return enter(function, site);
+}
+
+VALUES_EXPORT(tree_enter_untimed_at)
+uint32_t tree_enter_untimed_at(uint32_t function, uint32_t site) {
+    return enter(function, site);
 }
 
 VALUES_EXPORT(tree_leave)
@@ -243,7 +267,7 @@ void tree_leave(uint32_t handle, uint64_t now) {
 
 VALUES_EXPORT(tree_enter_untimed)
 uint32_t tree_enter_untimed(uint32_t function) {
-    return enter(function);
+    return enter(function, 0);
 }
 
 VALUES_EXPORT(tree_leave_untimed)
@@ -266,7 +290,7 @@ static uint32_t resume(uint32_t function) {
         return n;
     }
     uint64_t lost = TREE->lost;
-    uint32_t handle = enter(function);
+    uint32_t handle = enter(function, 0);
     if (TREE->lost != lost)
         TREE->lost = lost;
     else
@@ -306,6 +330,12 @@ void tree_limit(uint32_t depth) {
     TREE->limit = depth;
 }
 
+VALUES_EXPORT(tree_host)
+void tree_host(uint32_t function) {
+    if (function >= TREE->hosts)
+        TREE->hosts = function + 1;
+}
+
 /* ---- the report ---- */
 
 VALUES_EXPORT(tree_store)
@@ -314,17 +344,58 @@ void tree_store(uint32_t map, uint64_t now) {
     TREE->map = map + 1;
 }
 
+VALUES_EXPORT(tree_store_sites)
+void tree_store_sites(uint32_t map) {
+    TREE->sites = map + 1;
+}
+
+VALUES_EXPORT(tree_current)
+uint32_t tree_current(void) {
+    return node(current())->number;
+}
+
+/* ---- what a place is ---- */
+
+INLINE const Node *node_at(uint32_t place) {
+    return node(place ? place : ROOT);
+}
+
+VALUES_EXPORT(tree_number)
+uint32_t tree_number(uint32_t place) {
+    return node_at(place)->number;
+}
+
+VALUES_EXPORT(tree_parent)
+uint32_t tree_parent(uint32_t place) {
+    uint32_t parent = node_at(place)->parent;
+    return parent == ROOT ? 0 : parent;
+}
+
+VALUES_EXPORT(tree_function)
+uint32_t tree_function(uint32_t place) {
+    return node_at(place)->function;
+}
+
+VALUES_EXPORT(tree_site)
+uint32_t tree_site(uint32_t place) {
+    return node_at(place)->site;
+}
+
 VALUES_EXPORT(tree_lost)
 uint64_t tree_lost(void) {
     return TREE->lost;
 }
 
-uint32_t tree_is_shown(uint32_t map) {
+TreeShown tree_is_shown(uint32_t map) {
 #ifndef __wasm__
     if (!values_end())
-        return false; /* only scalars and empty maps are printed */
+        return TREE_NOT_SHOWN; /* only scalars and empty maps are printed */
 #endif
-    return TREE->map == map + 1 && TREE->count;
+    if (!TREE->count)
+        return TREE_NOT_SHOWN;
+    return TREE->map == map + 1     ? TREE_SHOWN
+           : TREE->sites == map + 1 ? TREE_SITES_SHOWN
+                                    : TREE_NOT_SHOWN;
 }
 
 uint32_t tree_next(TreeCursor *c, uint64_t leaves[TREE_LEAVES]) {
@@ -339,7 +410,8 @@ uint32_t tree_next(TreeCursor *c, uint64_t leaves[TREE_LEAVES]) {
     leaves[1] = node(n->parent)->number;
     leaves[2] = n->function;
     leaves[3] = n->calls;
-    leaves[4] = n->ns;
+    leaves[4] = n->function < TREE->hosts ? 0 : n->ns;
+    leaves[5] = n->site;
     c->node += (uint32_t)sizeof(Node);
     c->number++;
     return 1;

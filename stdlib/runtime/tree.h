@@ -33,8 +33,12 @@ uint32_t tree_enter(uint32_t function, uint64_t now);
  * when it was entered becomes the current one. A handle 0 only takes the time.
  */
 void tree_leave(uint32_t handle, uint64_t now);
+/* The same with a number that says where the function was called: each call site has a node of its
+ * own. tree_enter enters from site 0, which is unknown. */
+uint32_t tree_enter_at(uint32_t function, uint32_t site, uint64_t now);
 /* The same without time. A tree gets either these calls or those above. */
 uint32_t tree_enter_untimed(uint32_t function);
+uint32_t tree_enter_untimed_at(uint32_t function, uint32_t site);
 void tree_leave_untimed(uint32_t handle);
 
 /*
@@ -55,6 +59,9 @@ uint32_t tree_resume_untimed(uint32_t function);
  * the function TREE_ANY, which counts all these calls. */
 void tree_limit(uint32_t depth);
 
+/* This function, and those with lower numbers, are the host's: their time is not shown. */
+void tree_host(uint32_t function);
+
 /*
  * From now on the tree is printed as the contents of a map, node -> (parent, function, calls,
  * nanoseconds), instead of what is in it; the type of that must be map<u32, (u32, u32, u64, u64)>.
@@ -62,20 +69,31 @@ void tree_limit(uint32_t depth);
  * nothing else, so that it can be called at any time, again and again.
  */
 void tree_store(uint32_t map, uint64_t now);
+/* From now on a map, which must be a map<u32, u32>, shows node -> site. */
+void tree_store_sites(uint32_t map);
+/* The number of the current node, its key in these maps; 0 = the root. */
+uint32_t tree_current(void);
+/* What the node at a place is: its number, the place above it, its function and site; 0 of the root. */
+uint32_t tree_number(uint32_t place);
+uint32_t tree_parent(uint32_t place);
+uint32_t tree_function(uint32_t place);
+uint32_t tree_site(uint32_t place);
 /* How many calls were lost. */
 uint64_t tree_lost(void);
 
 /* ---- for print.c ---- */
 
-/* Whether the tree is printed for a map. */
-uint32_t tree_is_shown(uint32_t map);
+/* What is printed for a map instead of its own entries. */
+typedef enum TreeShown { TREE_NOT_SHOWN, TREE_SHOWN, TREE_SITES_SHOWN } TreeShown;
+TreeShown tree_is_shown(uint32_t map);
 /* A place among the nodes; a zeroed one is before the first. */
 typedef struct TreeCursor {
     uint32_t number; /* of the node that was given last */
     uint32_t block, node;
 } TreeCursor;
-enum { TREE_LEAVES = 5 };
-/* The next node as the leaves of a map's key and value; 0 after the last. */
+enum { TREE_LEAVES = 6 };
+/* The next node as the leaves of the key and value of the map that shows the tree, and its site; 0
+ * after the last. */
 uint32_t tree_next(TreeCursor *c, uint64_t leaves[TREE_LEAVES]);
 
 #endif

@@ -495,8 +495,10 @@ __attribute__((noinline)) static uint32_t insert(uint32_t map, MapHeader *h, uin
 uint32_t words_seek(uint32_t map, MapHeader *h, uint64_t word, bool insert_it) {
     uint32_t item = find_page(h, word);
     if (!item || !is_there(page_at(item), (uint32_t)slot_of(page_at(item), word))) {
-        if (!insert_it)
+        if (!insert_it) {
+            V->page = 0; /* which has no slots: code would keep the last one, of another map */
             return 0;
+        }
         item = insert(map, h, item, word);
     }
     V->page = item;

@@ -223,6 +223,8 @@ class Evaluator:
 
     def eval_call(self, e):
         args = [self.value(a) for a in e.args]
+        if e.name in sc.READS:
+            return self.run.read(e.name, *args)
         return self.run.call_fn(e.name, args)
 
     # -- statements --
@@ -451,7 +453,7 @@ class Variant:
         """Whether operands, results and locals are there, with types that fit."""
         for name in self.used:
             family = name.rstrip("0123456789")
-            if family == name or family not in ("arg", "res", "local", "imm"):
+            if family == name or family not in ("arg", "res", "local", "global", "imm"):
                 continue
             n = int(name[len(family):])
             if family == "imm":
@@ -460,6 +462,10 @@ class Variant:
                 continue
             if family == "local":
                 found = site.f.local_types()
+            elif family == "global":
+                found = [t for t, _ in site.p.globals]
+            elif self.event == "func:exit":
+                found = [site.f.result] if site.f.result and family == "res" else []
             else:
                 found = list(reversed(types[0] if family == "arg" else types[1]))
             if n >= len(found) or found[n] != WASM_OF.get(self.names.get(name), "i32"):
@@ -624,11 +630,13 @@ class Visit(Evaluator):
             self.locals[s.name] = self.value(s.init) if s.init else zero(s.type)
 
     def place(self, name):
-        """(list, index) of an operand, result or local."""
+        """(list, index) of an operand, result, local or global."""
         family = name.rstrip("0123456789")
         n = int(name[len(family):])
         if family == "local":
             return self.frame.locals, n
+        if family == "global":
+            return self.run.machine.globals, n
         values = self.operands if family == "arg" else self.results
         return values, len(values) - 1 - n
 
@@ -636,7 +644,7 @@ class Visit(Evaluator):
         if e.name in self.v.static:
             return static_name(self.site, self.v, e)
         family = e.name.rstrip("0123456789")
-        if family != e.name and family in ("arg", "res", "local"):
+        if family != e.name and family in ("arg", "res", "local", "global"):
             values, n = self.place(e.name)
             return from_wasm(self.v.names[e.name], values[n])
         top = self.operands[-1] if self.operands else None
@@ -709,6 +717,7 @@ class Run(wasm.Listener):
     def __init__(self, script, program, monitor=False):
         self.script, self.program, self.monitor = script, program, monitor
         self.globals, self.shared, self.sites, self.depth = {}, {}, {}, 0
+        self.machine = None
         self.at = {}  # (kind, fid, instruction): [(variant, site, dynamic predicate or not)]
         self.rows_of = []  # (variant, site or None, variable)
         self.check_script()
@@ -750,6 +759,13 @@ class Run(wasm.Listener):
         finally:
             self.depth -= 1
         return None
+
+    def read(self, name, memory, at):
+        """A number of the program's memory, which is there only for what is not a monitor."""
+        t = sc.READS[name]
+        n = int(t[1:]) // 8
+        code = self.machine.memory[at:at + n] if not self.monitor and memory == 0 else b""
+        return int.from_bytes(code, "little", signed=t[0] == "i") if len(code) == n else 0
 
     # -- before the program --
 
@@ -856,7 +872,10 @@ class Run(wasm.Listener):
             self.fire("func:entry", frame, 0)
 
     def leave(self, frame, i):
-        self.fire("func:exit", frame, len(frame.func.body) - 1)
+        results = frame.stack[-1:] if frame.func.result else []
+        self.fire("func:exit", frame, len(frame.func.body) - 1, None, results)
+        if results:
+            frame.stack[-1:] = results
 
     def after(self, frame, i, operands):
         n = len(self.types(frame)[i][1])
@@ -884,7 +903,7 @@ class Run(wasm.Listener):
     # -- the report --
 
     def run(self):
-        machine = wasm.Machine(self.program, self)
+        self.machine = machine = wasm.Machine(self.program, self)
         machine.run()
         self.nowhere("end")
         return machine

@@ -508,7 +508,7 @@ class Scripts:
             names["escapes"] = "bool"
         choice = r.random()
         if choice < 0.12:
-            return r.choice([("wasm:func:entry", "func"), ("wasm:func:exit", "func")]) + (names, [])
+            return self.at_function(names)
         if choice < 0.2:
             event = r.choice(["block:start", "block:end"])
             return f"wasm:{event}", event, {**names, **({"instr_count": "u32"} if event == "block:end" else {})}, []
@@ -526,6 +526,19 @@ class Scripts:
         if choice < 0.47 and not self.engine:
             return f"wasm:opcode:{r.choice(['br', 'br_if', 'br_table'])}:at_target", "at_target", names, []
         return self.at_instruction(names, [n for n in present if n not in ("end", "else")])
+
+    def at_function(self, names):
+        """Monitors have no globals and no results there."""
+        r = self.r
+        event, bounds = r.choice(["entry", "exit"]), {}
+        if not self.engine and r.random() < 0.4:
+            bounds[f"global{r.randrange(len(self.p.globals))}"] = r.choice(NUMBERS)
+        results = not self.engine and event == "exit" and r.random() < 0.6
+        if results:
+            bounds["res0"] = r.choice(NUMBERS)
+        names.update(bounds)
+        bound = f"({', '.join(f'{n}: {t}' for n, t in bounds.items())})" if bounds else ""
+        return f"wasm{bound}:func:{event}", "func", names, [("res0", bounds["res0"])] if results and r.random() < 0.5 else []
 
     def at_instruction(self, names, present):
         r = self.r

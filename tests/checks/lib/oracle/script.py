@@ -400,6 +400,10 @@ FLEXIBLE = ("+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^")
 STRING_METHODS = {"len": "u32", "starts_with": "bool", "ends_with": "bool", "contains": "bool", "lists": "bool"}
 
 
+
+READS = {f"read_{t}": t for t in ("u8", "i8", "u16", "i16", "u32", "i32", "u64", "i64")}
+
+
 class Typer:
     def __init__(self, scope):
         self.s = scope
@@ -562,6 +566,10 @@ class Typer:
         return ("tuple", *[self.check(a, w) for a, w in zip(e.args, fields)])
 
     def type_call(self, e, want):
+        if e.name in READS:
+            for arg in e.args:
+                self.want(arg, "u32")
+            return READS[e.name]
         fn = self.s.fns.get(e.name)
         if not fn or len(fn.params) != len(e.args):
             raise Bad(f"call of {e.name}")
