@@ -32,11 +32,13 @@ static void add_name(Buf *names, Str name) {
 
 /* The module with DWARF for the old code: the program, or a file beside it. */
 static void find_dwarf(DebugInfo *d) {
+    if (!d->keep)
+        return;
     Str bytes = {(const char *)d->m->bytes, (uint32_t)d->m->size};
     bool any = section_find(bytes, ".debug_info").len > 0 ||
                section_find(bytes, "external_debug_info").len > 0 ||
                (d->locator && locator_has_file(d->locator));
-    if (!d->keep || !any)
+    if (!any)
         return;
     if (!d->locator)
         d->own = locations_open(d->m, &d->none, d->diags);

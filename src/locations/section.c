@@ -31,6 +31,8 @@ static bool next_section(WasmCode *c, Section *s) {
 
 static WasmCode sections_of(Str module) {
     uint32_t header = 8;
+    if (!module.len)
+        return (WasmCode){0};
     return wasm_code((const uint8_t *)module.ptr, module.len,
                      module.len < header ? module.len : header);
 }
