@@ -382,7 +382,8 @@ static Str title_of(const WhammcReport *r, const WhammcReportOptions *options) {
     return str_of(options->title ? options->title : r->module_name ? r->module_name : r->name);
 }
 
-/* Makes the value that is asked for the one that is shown; false after a message if there is none. */
+/* Makes the value that is asked for the one that is shown; false after a message if there is none.
+ */
 static bool weigh(WhammcReport *r, const WhammcReportOptions *options, Profile *p) {
     if (!options->value || profile_weigh(p, options->value))
         return true;

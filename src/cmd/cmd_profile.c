@@ -249,8 +249,8 @@ static WhammcReportFormat table_of(const Settings *s) {
     return s->heap.on ? WHAMMC_REPORT_HEAP : WHAMMC_REPORT_FLAT;
 }
 
-/* The report in a format; VIEW_TABLE is a flat profile, or that of what was allocated. False, after a message, if that could not
- * be made. */
+/* The report in a format; VIEW_TABLE is a flat profile, or that of what was allocated. False, after
+ * a message, if that could not be made. */
 static bool make(const Profiling *p, WhammcReport *report, ViewFormat format, Buf *out) {
     const Settings *s = p->settings;
     bool plain = format >= VIEW_CSV && format <= VIEW_JSON;
@@ -264,9 +264,9 @@ static bool make(const Profiling *p, WhammcReport *report, ViewFormat format, Bu
                                 .labels = s->labels.at};
     uint8_t *text;
     size_t size;
-    whammc_status status = whammc_report_write(
-        report, format == VIEW_TABLE ? table_of(s) : (WhammcReportFormat)format, &look,
-        &text, &size);
+    whammc_status status =
+        whammc_report_write(report, format == VIEW_TABLE ? table_of(s) : (WhammcReportFormat)format,
+                            &look, &text, &size);
     *out = (Buf){.data = text, .len = size, .cap = size};
     return message_report(p->cli, report, status) == STATUS_OK;
 }

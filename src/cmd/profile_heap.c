@@ -77,7 +77,7 @@ static void list_named(const Cli *cli, const char *value, const WasmModule *m, B
     vec_push(&named.globs, name);
     any = exclude_named(&named, m, out);
     if (!any)
-        message_one(cli, DIAG_NOT_EXCLUDED, NULL, "--alloc=%s: no function has such a name", value);
+        message_one(cli, DIAG_NO_ALLOCATOR, NULL, "--alloc=%s: no function has such a name", value);
     vec_free(&named.globs);
     free(name);
 }

@@ -54,6 +54,14 @@ bool adjust_number(Buf *out, uint32_t at, uint8_t size, uint64_t value) {
     return true;
 }
 
+bool adjust_uleb(Buf *out, uint32_t at, uint32_t end, uint64_t value) {
+    if (uleb_size(value) > end - at)
+        return false;
+    for (; at < end; at++, value >>= 7)
+        out->data[at] = (uint8_t)((value & 0x7f) | (at + 1 < end ? 0x80 : 0));
+    return true;
+}
+
 uint32_t adjust_moved_part(const MovedParts *parts, uint32_t from) {
     uint32_t low = vec_first(parts, from, from);
     return low < parts->len && parts->at[low].from == from ? parts->at[low].to : UINT32_MAX;

@@ -59,15 +59,9 @@ static bool change_place(const Adjuster *r, DwarfCursor *c, Buf *out, bool *lost
     *lost = !c->failed && index >= r->moves->nglobals;
     if (c->failed || *lost)
         return false;
-    uint32_t new = r->moves->globals[index], width = (uint32_t)(c->at - before);
-    uint32_t at = (uint32_t)(before - out->data);
-    if (kind == IN_GLOBAL_U32)
-        return adjust_number(out, at, 4, new);
-    if (uleb_size(new) > width)
-        return false;
-    for (uint32_t i = 0; i < width; i++, new >>= 7)
-        out->data[at + i] = (uint8_t)((new & 0x7f) | (i + 1 < width ? 0x80 : 0));
-    return true;
+    uint32_t new = r->moves->globals[index], at = (uint32_t)(before - out->data);
+    return kind == IN_GLOBAL_U32 ? adjust_number(out, at, 4, new)
+                                 : adjust_uleb(out, at, (uint32_t)(c->at - out->data), new);
 }
 
 /* *lost: it names a global that the program does not have, as Binaryen leaves them. */

@@ -128,11 +128,7 @@ static bool change_length(Entry *e, DwarfValue v, DwarfFormInfo form, uint32_t a
         return new == v.number;
     if (form.encoding != ENCODED_ULEB)
         return adjust_number(e->out, at, bytes_of(e->u, form), new);
-    if (uleb_size(new) > end - at)
-        return false;
-    for (; at < end; at++, new >>= 7)
-        e->out->data[at] = (uint8_t)((new & 0x7f) | (at + 1 < end ? 0x80 : 0));
-    return true;
+    return adjust_uleb(e->out, at, end, new);
 }
 
 /* Notes a reference to a list. */
@@ -155,8 +151,7 @@ static void note_list(Entry *e, uint32_t refs, DwarfValue v, DwarfFormInfo form,
     } else if (!is_offset(u, form)) {
         return;
     }
-    ListRef ref = {target < UINT32_MAX ? (uint32_t)target : UINT32_MAX, e->unit, at,
-                   index ? 0 : bytes_of(u, form)};
+    ListRef ref = {dwarf_clip(target), e->unit, at, index ? 0 : bytes_of(u, form)};
     vec_push(&e->r->lists[refs][new], ref);
 }
 
@@ -206,16 +201,14 @@ static bool change_attribute(Entry *e, const DwarfSpec *s, DwarfValue v, uint32_
     case TASK_EXPRESSION: change_expression(e, v); return true;
     case TASK_LINES:
         if (is_offset(e->u, form)) {
-            uint32_t lines = v.number < UINT32_MAX ? (uint32_t)v.number : UINT32_MAX;
-            return adjust_number(e->out, at, bytes_of(e->u, form),
-                                 adjust_moved_part(&e->r->lines, lines));
+            uint32_t lines = adjust_moved_part(&e->r->lines, dwarf_clip(v.number));
+            return adjust_number(e->out, at, bytes_of(e->u, form), lines);
         }
         return true;
     case TASK_RANGES_BASE:
     case TASK_LOCATIONS_BASE:
         if (is_offset(e->u, form)) {
-            OffsetRef ref = {at, v.number < UINT32_MAX ? (uint32_t)v.number : UINT32_MAX,
-                             bytes_of(e->u, form)};
+            OffsetRef ref = {at, dwarf_clip(v.number), bytes_of(e->u, form)};
             vec_push(&e->r->bases[task_of(s) == TASK_LOCATIONS_BASE], ref);
         }
         return true;

@@ -204,8 +204,7 @@ static void put_table(const Part *p, Str content, const MovedParts *moved, Buf *
     DwarfCursor c = dwarf_cursor(content, p->table, p->end);
     for (uint32_t i = 0; i < p->count; i++) {
         uint64_t target = p->table + dwarf_number(&c, p->offset_size);
-        uint32_t from = target < UINT32_MAX ? (uint32_t)target : UINT32_MAX;
-        uint32_t to = adjust_moved_part(moved, from);
+        uint32_t to = adjust_moved_part(moved, dwarf_clip(target));
         if (to == UINT32_MAX && none == UINT32_MAX) {
             none = (uint32_t)out->len;
             buf_u8(out, LIST_END);

@@ -144,8 +144,8 @@ static bool change_aranges(Adjuster *r, DwarfCursor *c, Buf *out) {
     uint8_t size = dwarf_u8(c), selectors = dwarf_u8(c);
     if (c->failed || version != 2 || (size != 4 && size != 8) || selectors)
         return adjust_problem(r, ADJUST_ARANGES, start, "the header of a table is malformed");
-    while ((dwarf_tell(c) - start) % (2u * size))
-        dwarf_u8(c);
+    uint32_t used = dwarf_tell(c) - start, step = 2u * size;
+    dwarf_skip(c, (step - used % step) % step); /* addresses are aligned */
     while (c->at < c->end) {
         uint32_t at = dwarf_tell(c);
         uint64_t low = dwarf_number(c, size), length = dwarf_number(c, size);
@@ -214,9 +214,8 @@ static bool change_macros(Adjuster *r, DwarfCursor *c, Buf *out) {
     if (flags & MACRO_LINES) {
         uint32_t at = dwarf_tell(c);
         uint64_t lines = dwarf_number(c, offset_size);
-        uint32_t from = lines < UINT32_MAX ? (uint32_t)lines : UINT32_MAX;
         if (!c->failed)
-            adjust_number(out, at, offset_size, adjust_moved_part(&r->lines, from));
+            adjust_number(out, at, offset_size, adjust_moved_part(&r->lines, dwarf_clip(lines)));
     }
     while ((kind = dwarf_u8(c)) != 0)
         if (!skip_macro(c, kind, offset_size))

@@ -75,6 +75,8 @@ static inline Str adjust_content(const Adjuster *r, AdjustKind kind) {
 bool adjust_problem(Adjuster *r, AdjustKind kind, uint64_t offset, const char *what);
 /* Changes a number of `size` bytes; false if the value needs more. */
 bool adjust_number(Buf *out, uint32_t at, uint8_t size, uint64_t value);
+/* Changes an unsigned LEB128 number from `at` up to `end`; false if the value needs more. */
+bool adjust_uleb(Buf *out, uint32_t at, uint32_t end, uint64_t value);
 /* The new offset of a part, or UINT32_MAX if it is none. */
 uint32_t adjust_moved_part(const MovedParts *parts, uint32_t from);
 /* Marks an address in .debug_addr of a unit. */

@@ -31,6 +31,11 @@ static inline uint64_t dwarf_fail_read(DwarfCursor *c) {
     return 0;
 }
 
+/* An offset or address of a section, or UINT32_MAX, where none is. */
+static inline uint32_t dwarf_clip(uint64_t offset) {
+    return offset < UINT32_MAX ? (uint32_t)offset : UINT32_MAX;
+}
+
 static inline void dwarf_skip(DwarfCursor *c, uint64_t n) {
     if (n > (uint64_t)(c->end - c->at))
         dwarf_fail_read(c);

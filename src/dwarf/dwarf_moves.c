@@ -4,19 +4,16 @@
 #include "dwarf/dwarf_moves.h"
 
 #include "base/vec.h"
-
-static uint32_t clip(uint64_t address) {
-    return address < UINT32_MAX ? (uint32_t)address : UINT32_MAX;
-}
+#include "dwarf/dwarf_cursor.h"
 
 uint32_t dwarf_moved_body(const DwarfMoves *m, uint64_t address) {
     const DwarfBody *first = m->from;
-    return m->nbodies ? vec_first_(&first->end, m->nbodies, sizeof *first, clip(address)) : 0;
+    return m->nbodies ? vec_first_(&first->end, m->nbodies, sizeof *first, dwarf_clip(address)) : 0;
 }
 
 uint32_t dwarf_moved_run(const DwarfMoves *m, uint64_t address) {
     const DwarfRun *first = m->runs;
-    return m->nruns ? vec_first_(&first->end, m->nruns, sizeof *first, clip(address + 1)) : 0;
+    return m->nruns ? vec_first_(&first->end, m->nruns, sizeof *first, dwarf_clip(address + 1)) : 0;
 }
 
 /* An address before a body, but behind the one before it: in its size, or before all bodies. */

@@ -25,6 +25,7 @@ typedef struct Numbers {
 typedef struct Line {
     uint32_t at; /* of Profile.funcs or nodes */
     Numbers n;
+    int64_t key; /* what lines are ordered by */
 } Line;
 
 typedef Vec(Line) Lines;
@@ -67,41 +68,24 @@ static const ReportRow *row_of(const Report *r, const char *name) {
 /* A number that the script reports; 0 if it does not. */
 static uint64_t scalar_of(const Report *r, const char *name) {
     const ReportRow *row = row_of(r, name);
-    Arena arena = {0};
-    uint64_t n = 0;
-    Json j = {&arena, row ? row->value.ptr : NULL, row ? row->value.ptr + row->value.len : NULL};
-    if (!row || !json_integer(&j, &n))
-        n = 0;
-    arena_free(&arena);
-    return n;
+    return row && row->class == REPORT_CLASS_UNSIGNED ? row->number.u : 0;
 }
 
 /* ---- lines ---- */
 
-static int compare_numbers(int64_t a, int64_t b) {
-    return (a < b) - (a > b); /* the largest first */
-}
-
-static int compare_at(const Line *a, const Line *b) {
+/* The largest first; of equal ones in their order. */
+static int compare_lines(const void *x, const void *y) {
+    const Line *a = x, *b = y;
+    if (a->key != b->key)
+        return a->key > b->key ? -1 : 1;
     return (a->at > b->at) - (a->at < b->at);
 }
 
-#define COMPARE_BY(name, value)                                                                    \
-    static int name(const void *x, const void *y) {                                                \
-        const Line *a = x, *b = y;                                                                 \
-        int order = compare_numbers(a->n.of[value], b->n.of[value]);                               \
-        return order ? order : compare_at(a, b);                                                   \
-    }
-COMPARE_BY(by_alloc_objects, ALLOC_OBJECTS)
-COMPARE_BY(by_alloc_space, ALLOC_SPACE)
-COMPARE_BY(by_inuse_objects, INUSE_OBJECTS)
-COMPARE_BY(by_inuse_space, INUSE_SPACE)
-
 static void sort(Lines *lines, uint32_t by) {
-    static int (*const orders[VALUES])(const void *, const void *) = {
-        by_alloc_objects, by_alloc_space, by_inuse_objects, by_inuse_space};
+    for (uint32_t i = 0; i < lines->len; i++)
+        lines->at[i].key = lines->at[i].n.of[by];
     if (lines->len)
-        qsort(lines->at, lines->len, sizeof *lines->at, orders[by]);
+        qsort(lines->at, lines->len, sizeof *lines->at, compare_lines);
 }
 
 /* How many lines are shown. */
@@ -195,7 +179,7 @@ static void put_functions(const Heap *h) {
     }
     for (uint32_t f = 0; f < p->funcs.len; f++)
         if (seen[f])
-            vec_push(&lines, ((Line){f, sums[f]}));
+            vec_push(&lines, ((Line){.at = f, .n = sums[f]}));
     sort(&lines, h->by);
     put_totals(h, &all);
     buf_printf(h->out, "\n%14s %14s %14s %14s  %s\n", value_names[ALLOC_SPACE],

@@ -169,13 +169,11 @@ static int64_t calls_of(const Writer *w, const StacksNode *n) {
 }
 
 /* A record for a line of a place; the function is the whole one, unless inlined ones count. */
-static Record record_at(const Writer *w, const StacksPlace *p, uint32_t line) {
+static Record record_at(Writer *w, const StacksPlace *p, uint32_t line) {
     const StacksLine *l = &w->s->lines.at[p->first + line];
     const StacksLine *own = w->inlined ? l : &w->s->lines.at[p->first + p->count - 1];
-    Str path = w->s->funcs.at[l->func].file;
-    uint32_t file = file_of((Writer *)w, path);
     return (Record){.fn = w->fn_of[own->func],
-                    .file = file,
+                    .file = file_of(w, w->s->funcs.at[l->func].file),
                     .callee = NOBODY,
                     .address = p->address,
                     .line = l->line};

@@ -71,8 +71,9 @@ static const ReportRow *find_values(const Report *r, Str tree) {
 enum { PARENT_AND_FUNCTION = 2, PLAIN = 4 }; /* fields of trees */
 
 static bool is_arcs(const Report *r, const ReportVar *var) {
+    (void)r;
     Shape s = shape_of(var->type);
-    return r && s.keys == 2 && s.values >= 1 && s.values <= 3;
+    return s.keys == 2 && s.values >= 1 && s.values <= 3;
 }
 
 /* With the number of calls that have not returned, whose beginning is taken away from the time. */
@@ -553,9 +554,10 @@ const ReportVar *profile_other(const Report *r, bool tree) {
 /* ---- names ---- */
 
 static bool is_names(const Report *r, const ReportVar *var) {
+    (void)r;
     Str key, value;
-    return r && value_map_types(var->type, &key, &value) &&
-           (str_is(key, "u32") || str_is(key, "i32")) && str_is(value, "str");
+    return value_map_types(var->type, &key, &value) && (str_is(key, "u32") || str_is(key, "i32")) &&
+           str_is(value, "str");
 }
 
 static void name_func(Profile *p, uint64_t id, Str name) {

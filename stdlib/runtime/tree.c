@@ -3,9 +3,8 @@
  *
  * Nodes are in blocks, which are linked, and know each other by their addresses. A node with few
  * children has a list of them, the one that was called last in front; for all others there is one
- * hash table, in which children are found by parent, function and
- * call site. Either way the child that was
- * called last is looked at first, so what a loop calls costs one comparison.
+ * hash table, in which children are found by parent, function and call site. Either way the child
+ * that was called last is looked at first, so what a loop calls costs one comparison.
  *
  * Time is taken where the current node changes: the one that was current gets the time since it
  * became so. So a report that is due in the middle only has to add that of one node.
@@ -22,7 +21,7 @@ typedef struct Node {
     uint32_t next;   /* in the parent's list */
     uint32_t number; /* from 1 */
     uint32_t depth;  /* and WIDE */
-    uint32_t unused;
+    
     uint64_t calls;
     uint64_t ns;
 } Node;

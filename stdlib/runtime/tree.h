@@ -73,7 +73,8 @@ void tree_store(uint32_t map, uint64_t now);
 void tree_store_sites(uint32_t map);
 /* The number of the current node, its key in these maps; 0 = the root. */
 uint32_t tree_current(void);
-/* What the node at a place is: its number, the place above it, its function and site; 0 of the root. */
+/* What the node at a place is: its number, the place above it, its function and site; 0 of the
+ * root. */
 uint32_t tree_number(uint32_t place);
 uint32_t tree_parent(uint32_t place);
 uint32_t tree_function(uint32_t place);
