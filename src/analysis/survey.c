@@ -17,6 +17,8 @@ enum {
     TAIL_CALLS = 16,
     RESUMABLE = 32,
     RESUMES = 64,
+    CALLS = 128,
+    LOOPS = 256,
 };
 
 /* A call: the caller, and the callee that it names (the number of functions: an indirect call). */
@@ -55,6 +57,10 @@ static void look_at(Survey *v, uint32_t func, const WasmInstr *i) {
         v->s->funcs[i->a] |= ESCAPES;
     if (flow == WASM_FLOW_CALL || flow == WASM_FLOW_TAIL_CALL)
         add_call(v, func, direct ? i->a : v->n, flow == WASM_FLOW_TAIL_CALL);
+    if (flow == WASM_FLOW_CALL || flow == WASM_FLOW_TAIL_CALL)
+        v->s->funcs[func] |= CALLS;
+    if (i->op == WASM_OP_LOOP)
+        v->s->funcs[func] |= LOOPS;
     if (flow == WASM_FLOW_THROW)
         v->s->funcs[func] |= THROWS | LETS_OUT;
     v->legacy |= i->op == WASM_OP_TRY || i->op == WASM_OP_DELEGATE;
@@ -127,7 +133,7 @@ static void look_at_go(Survey *v) {
     }
     for (uint32_t i = 0; i < m->exports.len; i++)
         if (m->exports.at[i].space == WASM_SPACE_FUNC && m->exports.at[i].handle < v->n)
-            v->s->funcs[m->exports.at[i].handle] &= (uint8_t)~RESUMABLE;
+            v->s->funcs[m->exports.at[i].handle] &= (uint16_t)~RESUMABLE;
     for (uint32_t i = 0; i < v->calls.len; i++) {
         const Call *c = &v->calls.at[i];
         if (c->to == v->n && !(v->s->funcs[c->from] & RESUMABLE))
@@ -153,7 +159,7 @@ static uint32_t *by_callee(const Survey *v, uint32_t *first) {
 }
 
 static void spread(Survey *v) {
-    uint8_t *funcs = v->s->funcs;
+    uint16_t *funcs = v->s->funcs;
     uint32_t *first = mem_zalloc(sizeof *first * (v->n + 2u));
     uint32_t *order = by_callee(v, first);
     Vec(uint32_t) open = {0};
@@ -188,7 +194,7 @@ static bool has_source(const Survey *v) {
 
 static void make(WasmSurvey *s, const WasmModule *m) {
     Survey v = {.s = s, .m = m, .n = m->input_count[WASM_SPACE_FUNC]};
-    s->funcs = mem_zalloc(v.n + 1u);
+    s->funcs = mem_zalloc(sizeof *s->funcs * (v.n + 1u));
     for (uint32_t i = 0; i < m->refs.len; i++) /* exports, start, segments, initial values */
         if (m->refs.at[i].space == WASM_SPACE_FUNC && m->refs.at[i].value < v.n)
             s->funcs[m->refs.at[i].value] |= ESCAPES;
@@ -209,7 +215,7 @@ static void make(WasmSurvey *s, const WasmModule *m) {
     vec_free(&v.calls);
 }
 
-static bool has(WasmSurvey *s, const WasmModule *m, uint32_t func, uint8_t bit) {
+static bool has(WasmSurvey *s, const WasmModule *m, uint32_t func, uint16_t bit) {
     if (!s->funcs)
         make(s, m);
     return func <= m->input_count[WASM_SPACE_FUNC] && s->funcs[func] & bit;
@@ -226,6 +232,14 @@ bool wasm_survey_tail_calls(WasmSurvey *s, const WasmModule *m) {
 
 bool wasm_survey_has_tail_calls(WasmSurvey *s, const WasmModule *m, uint32_t func) {
     return has(s, m, func, TAIL_CALLS);
+}
+
+bool wasm_survey_calls(WasmSurvey *s, const WasmModule *m, uint32_t func) {
+    return has(s, m, func, CALLS);
+}
+
+bool wasm_survey_loops(WasmSurvey *s, const WasmModule *m, uint32_t func) {
+    return has(s, m, func, LOOPS);
 }
 
 bool wasm_survey_resumable(WasmSurvey *s, const WasmModule *m, uint32_t func) {

@@ -1,6 +1,6 @@
 /*
  * analysis/survey.h - facts about the whole program: which functions can be entered other than by
- * `call`, whether there are tail calls, and which functions exceptions can leave.
+ * `call`, whether there are tail calls, which have calls and loops, and which functions exceptions can leave.
  *
  * Exceptions come from `throw` and the like, and from functions that are imported from anywhere but
  * WASI. They can leave a function if it throws, or if it calls, directly or indirectly, a function
@@ -15,7 +15,7 @@
 /* A zeroed one is valid; it is computed at the first question, from the input as it was read. */
 typedef struct WasmSurvey {
     bool any_call;  /* set by the caller: a call may reach another function than it names */
-    uint8_t *funcs; /* by input function, and one more for what indirect calls reach: bits; NULL =
+    uint16_t *funcs; /* by input function, and one more for what indirect calls reach: bits; NULL =
                        not made yet */
     bool tail_calls;
     WasmExceptions exceptions;
@@ -28,6 +28,9 @@ bool wasm_survey_escapes(WasmSurvey *s, const WasmModule *m, uint32_t func);
 bool wasm_survey_tail_calls(WasmSurvey *s, const WasmModule *m);
 /* The function has one of them. */
 bool wasm_survey_has_tail_calls(WasmSurvey *s, const WasmModule *m, uint32_t func);
+/* The function has calls; loops. */
+bool wasm_survey_calls(WasmSurvey *s, const WasmModule *m, uint32_t func);
+bool wasm_survey_loops(WasmSurvey *s, const WasmModule *m, uint32_t func);
 /* A function compiled by Go's compiler that is suspended in the middle when a goroutine waits (its
  * result is 1 then), and entered again later (its parameter is not 0 then). */
 bool wasm_survey_resumable(WasmSurvey *s, const WasmModule *m, uint32_t func);

@@ -244,6 +244,9 @@ static bool is_newer(uint32_t id) {
     case NAME_ESCAPES:
     case NAME_TAIL_CALLS:
     case NAME_FN_TAIL_CALLS:
+    case NAME_FN_CALLS:
+    case NAME_FN_LOOPS:
+    case NAME_FN_SIZE:
     case NAME_RESUMABLE:
     case NAME_RESUMES:
     case NAME_TARGET_FN_ESCAPES:

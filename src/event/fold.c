@@ -235,6 +235,13 @@ bool site_value(const Site *s, const Bound *name, Value *out) {
     case NAME_FN_TAIL_CALLS:
         *out = truth(s->survey && wasm_survey_has_tail_calls(s->survey, s->m, s->func));
         return s->survey != NULL;
+    case NAME_FN_CALLS:
+        *out = truth(s->survey && wasm_survey_calls(s->survey, s->m, s->func));
+        return s->survey != NULL;
+    case NAME_FN_LOOPS:
+        *out = truth(s->survey && wasm_survey_loops(s->survey, s->m, s->func));
+        return s->survey != NULL;
+    case NAME_FN_SIZE: *out = integer(kind, s->m->funcs.at[s->func].body_size); return true;
     case NAME_RESUMABLE:
         *out = truth(s->survey && wasm_survey_resumable(s->survey, s->m, s->func));
         return s->survey != NULL;

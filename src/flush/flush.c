@@ -507,6 +507,7 @@ bool flush_add(Flush *f, const Template *const *init, const OnceShapes *once, co
     fill.helpers = f->helpers;
     fill.fns = f->fns;
     fill.memories = f->memories;
+    fill.stack = f->stack;
     fill.due = f->at.due;
     flush_add_traps(f, &s);
     flush_add_sums(f, &s);

@@ -55,6 +55,7 @@ typedef struct Flush {
     Matcher *matcher; /* of the rewriter */
     const Shadow *shadow;
     const MemoryOps *memories;
+    const StackPlaces *stack;
     uint32_t *helpers;   /* handles by Helper */
     const uint32_t *fns; /* handles of script functions, by index into Plan.fns */
     Diags *diags;

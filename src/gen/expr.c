@@ -29,7 +29,7 @@ BinaryenType gen_type(const Type *t) {
 /* ---- holes ---- */
 
 static const char hole_letters[] =
-    "karlvmtpehfwnzcbgsi8uoyqjd012345679x"; /* in the order of HoleKind */
+    "karlvmtpehfwnzcbgsi8uoyqjd012345679xA"; /* in the order of HoleKind */
 _Static_assert(sizeof hole_letters == HOLE_KINDS + 1, "a letter for each kind of hole");
 
 char gen_type_letter(BinaryenType type) {
@@ -452,6 +452,8 @@ Ref gen_library_call(Body *b, const Expr *e) {
     const LibraryFn *f = &b->plan->library_fns.at[e->bound.id];
     if (f->bundled && bundled_kind(f->bundled) == BUNDLED_FLUSH)
         return hole_call(b, HOLE_FLUSH, (uint32_t)e->bound.id, NULL, NULL, BinaryenTypeNone());
+    if (f->bundled && bundled_kind(f->bundled) == BUNDLED_STACK)
+        return gen_stack_call(b, e, f->bundled);
     if (f->bundled && bundled_kind(f->bundled) == BUNDLED_HELPER)
         return gen_bundled_call(b, e, f->bundled);
     Refs args = {0};

@@ -117,6 +117,8 @@ Ref gen_bound_set(Body *b, const Expr *target, Ref value);
 Ref gen_bound_get(Body *b, const Expr *e);
 /* A call of a library's function. */
 Ref gen_library_call(Body *b, const Expr *e);
+/* One of the library `stack`. */
+Ref gen_stack_call(Body *b, const Expr *e, const BundledFn *f);
 
 /* ---- values ---- */
 

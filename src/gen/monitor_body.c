@@ -418,6 +418,21 @@ static Ref fail_flush(Code *c, uint32_t n) {
     return BinaryenUnreachable(c->b.module);
 }
 
+/* Monitors are modules of their own: what they keep of each activation costs a call. */
+static Ref fail_stack(Code *c) {
+    const Plan *plan = c->g->in->plan;
+    Span called = {0};
+    for (uint32_t i = plan->library_fns.len; i-- > 0;) {
+        const LibraryFn *f = &plan->library_fns.at[i];
+        if (f->bundled && bundled_kind(f->bundled) == BUNDLED_STACK)
+            called = f->called;
+    }
+    Diag *d = diag(c->g->diags, DIAG_MONITOR_CANNOT, called,
+                   "a monitor has no library 'stack', which becomes code of the program");
+    diag_hint(c->g->diags, d, "compile with `whammc instr`");
+    return BinaryenUnreachable(c->b.module);
+}
+
 /* Word min(index, number of targets) of the list that a callback makes for the location. */
 static Ref target_depth(Body *b, Ref index) {
     enum { STR_BYTES = 4 };
@@ -445,6 +460,7 @@ static Ref call_hole(Body *b, HoleKind kind, uint32_t n, const Refs *args,
         return BinaryenCall(b->module, helper_infos[n].name, args ? args->at : NULL, nargs, result);
     case HOLE_LIBRARY: return call_library(b, n, args, params, result);
     case HOLE_FLUSH: return fail_flush(c, n);
+    case HOLE_STACK: return fail_stack(c);
     case HOLE_MEMORY: return call_memory(b, n, args, params, result);
     case HOLE_DEPTH: return target_depth(b, args->at[0]);
     default: return fail(c, "a function");

@@ -61,7 +61,8 @@ typedef enum BundledKind {
     BUNDLED_HELPER,
     BUNDLED_IMPORT,
     BUNDLED_FLUSH,
-    BUNDLED_REMOVE
+    BUNDLED_REMOVE,
+    BUNDLED_STACK
 } BundledKind;
 BundledKind bundled_kind(const BundledFn *f);
 

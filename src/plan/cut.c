@@ -227,7 +227,8 @@ static void use_library(Cut *c, const Expr *e) {
         return;
     LibraryFn *f = &c->plan->library_fns.at[e->bound.id];
     f->runs = true;
-    c->plan->uses_values |= f->bundled && bundled_kind(f->bundled) == BUNDLED_HELPER;
+    c->plan->uses_values |= f->bundled && (bundled_kind(f->bundled) == BUNDLED_HELPER ||
+                                           bundled_kind(f->bundled) == BUNDLED_STACK);
 }
 
 /* Whether there are strings in its values. */

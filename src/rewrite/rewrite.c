@@ -43,6 +43,7 @@ typedef struct Rewrite {
     Shadow shadow;
     BrTables br_tables;
     MemoryOps memories;
+    StackPlaces stack;
     OnceShapes once;
     uint32_t helpers[HELPER_COUNT];
     uint32_t *fns;  /* handles of the script's functions */
@@ -428,6 +429,7 @@ static bool link(void *self) {
                        .file = r->p.file};
     r->flush.helpers = r->helpers;
     r->flush.memories = &r->memories;
+    r->flush.stack = &r->stack;
     r->flush.matcher = &r->p.matcher;
     r->flush.shadow = &r->shadow;
     r->flush.host = r->host;
@@ -439,11 +441,13 @@ static bool link(void *self) {
         return false;
     Reach reach = reach_find(r->p.plan, init);
     memory_helpers(&r->memories, r->options->link == LINK_IMPORT, reach.helpers);
+    stack_helpers(r->p.plan, reach.helpers);
     if (!flush_link(&r->flush, &reach, &r->once) ||
         (reach.helpers[HELPER_FMOD] &&
          !runtime_add_fmod(&r->p.m, &r->helpers[HELPER_FMOD], r->p.diags)) ||
         !libraries_link(&r->flush))
         return false;
+    stack_add(&r->stack, r->p.plan, &r->p.m, r->helpers);
     add_memory_functions(r);
     add_functions(r, &reach);
     shadow_add(&r->shadow);
@@ -464,6 +468,7 @@ static bool link(void *self) {
     r->fill.shadow = &r->shadow;
     r->fill.br_tables = &r->br_tables;
     r->fill.memories = &r->memories;
+    r->fill.stack = &r->stack;
     r->fill.due = r->flush.at.due;
     if (r->flush.guard_grow)
         r->fill.grow = r->flush.at.grow;
@@ -482,7 +487,7 @@ static bool import_helps(const Rewrite *r) {
         memory |= plan->libraries->list.at[i]->module.memories.len > 0;
     for (uint32_t i = 0; i < plan->variants.len; i++)
         memory &= !plan->variants.at[i]->dups.len;
-    return memory && r->p.m.memories.len == 1;
+    return memory && r->p.m.memories.len == 1 && !stack_is_used(plan);
 }
 
 /* Pass 1 must know what LINK_AUTO means; many slots, which it finds, need a memory after all. */

@@ -187,6 +187,7 @@ static void fill(void *ctx, Splicer *s, const Hole *h, const Variant *v, const S
     case HOLE_TEXT: store_push_text(f->store, f->m, h->n, s->out); break;
     case HOLE_PAGE: put_i32(s->out, (int32_t)kept_page(f, site, h->n)); break;
     case HOLE_MEMORY: memory_put_call(f->memories, h->n, site, s->out); break;
+    case HOLE_STACK: stack_put(f->stack, f->m, (StackOp)h->n, s->out); break;
     case HOLE_FLUSH:
         if (f->due != UINT32_MAX)
             hole_put_call(s, f->due);

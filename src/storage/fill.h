@@ -9,6 +9,7 @@
 #include "inject/splice.h"
 #include "storage/memory.h"
 #include "storage/shadow.h"
+#include "storage/stack.h"
 #include "storage/storage.h"
 
 /* The frame variables of the function being edited, by PlanVar.id: the local of the first leaf;
@@ -36,6 +37,7 @@ typedef struct Fill {
     const Shadow *shadow;
     const BrTables *br_tables;
     const MemoryOps *memories;
+    const StackPlaces *stack;
     uint32_t due; /* handle of the function to call when a report is due; UINT32_MAX = nothing is to
                      be done then */
     uint32_t grow; /* handle of the function that stands for memory.grow of memory 0; UINT32_MAX =

@@ -17,6 +17,7 @@
 // not be loaded; 2 for wrong usage.
 import { appendFileSync, readFileSync, realpathSync, writeFileSync, writeSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { createNodeSampler } from './sampler.js';
 import { createTraps } from './traps.js';
 
 const TRAPPED = 134, NOT_LOADED = 126;
@@ -357,14 +358,16 @@ async function main(words) {
   if (report !== '-') writeFileSync(report, '');
   const clock = await startClock(wanted);
   // Gives the exit status.
+  const sampler = await createNodeSampler();
   function loadAndExecute() {
     const imported = loadLibraries(libraries, WASI, options, reporter, clock);
     if (!imported) return NOT_LOADED;
-    const imports = { ...imported, ...wasiImports(wasi), whammc: { write: reporter.write, now: clock.now } };
+    const imports = { ...imported, ...wasiImports(wasi), whammc: { write: reporter.write, now: clock.now, next_sample: sampler.next } };
     const loaded = load(file, args[0], imports);
     if (!loaded) return NOT_LOADED;
     const { instance, module } = loaded;
     reporter.attach(instance, module);
+    sampler.attach(instance);
     const status = execute(wasi, instance);
     reporter.readMemory();
     return status;
@@ -386,6 +389,7 @@ async function main(words) {
     return TRAPPED;
   } finally {
     clock.stop();
+    sampler.stop();
     if (stopWatching() || interrupted || signal()) endBy('SIGINT');
   }
 }

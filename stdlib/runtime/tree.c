@@ -280,6 +280,17 @@ INLINE void go(uint32_t place) {
     set_current(place ? place : ROOT);
 }
 
+/* What is no call. */
+static uint32_t enter_uncounted(uint32_t function) {
+    uint64_t lost = TREE->lost;
+    uint32_t handle = enter(function, 0);
+    if (TREE->lost != lost)
+        TREE->lost = lost;
+    else
+        node(handle & ~(uint32_t)STAYS)->calls--;
+    return handle;
+}
+
 static uint32_t resume(uint32_t function) {
     uint32_t n = current();
     while (n != ROOT && node(n)->function != function)
@@ -288,13 +299,7 @@ static uint32_t resume(uint32_t function) {
         set_current(n);
         return n;
     }
-    uint64_t lost = TREE->lost;
-    uint32_t handle = enter(function, 0);
-    if (TREE->lost != lost)
-        TREE->lost = lost;
-    else
-        node(handle & ~(uint32_t)STAYS)->calls--;
-    return handle;
+    return enter_uncounted(function);
 }
 
 VALUES_EXPORT(tree_here)
@@ -333,6 +338,20 @@ VALUES_EXPORT(tree_host)
 void tree_host(uint32_t function) {
     if (function >= TREE->hosts)
         TREE->hosts = function + 1;
+}
+
+/* ---- samples ---- */
+
+VALUES_EXPORT(tree_descend)
+void tree_descend(uint32_t function) {
+    enter_uncounted(function);
+}
+
+VALUES_EXPORT(tree_add)
+void tree_add(uint64_t calls, uint64_t ns) {
+    Node *n = node(current());
+    n->calls += calls;
+    n->ns += ns;
 }
 
 /* ---- the report ---- */

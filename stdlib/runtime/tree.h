@@ -54,6 +54,11 @@ uint32_t tree_resume(uint32_t function, uint64_t now);
 void tree_go_untimed(uint32_t place);
 uint32_t tree_resume_untimed(uint32_t function);
 
+/* For what is recorded in other ways than by entering and leaving functions: makes a child of the
+ * current node the current one, which is no call; adds to the current node's calls and time. */
+void tree_descend(uint32_t function);
+void tree_add(uint64_t calls, uint64_t ns);
+
 /* From now on new nodes are at most this deep (those without a parent have depth 1; 0 = no limit).
  * What is called from nodes at the limit, directly or not, has one child of these together, with
  * the function TREE_ANY, which counts all these calls. */

@@ -1,0 +1,120 @@
+/*
+ * storage/stack.c - the shadow stack of the bundled library `stack`.
+ */
+#include "storage/stack.h"
+
+#include "library/library.h"
+#include "wasm/emit.h"
+#include "../../stdlib/runtime/stack.h"
+
+/* Of a stack that is deeper than both, samples have the outermost and the innermost frames. */
+enum { OUTER = 256, INNER = 256 };
+#define LEFT_OUT (-1) /* what stands for the frames between them: TREE_ANY */
+
+/* A function of the library that code calls at run time. */
+static bool calls(const Plan *plan, const char *name) {
+    for (uint32_t i = 0; i < plan->library_fns.len; i++) {
+        const LibraryFn *f = &plan->library_fns.at[i];
+        if (f->runs && f->bundled && bundled_kind(f->bundled) == BUNDLED_STACK &&
+            (!name || str_is(f->name, name)))
+            return true;
+    }
+    return false;
+}
+
+bool stack_is_used(const Plan *plan) {
+    return calls(plan, NULL);
+}
+
+void stack_helpers(const Plan *plan, bool *used) {
+    if (!calls(plan, "sample") && !calls(plan, "collect"))
+        return;
+    used[HELPER_TREE_GO_UNTIMED] = used[HELPER_TREE_DESCEND] = used[HELPER_TREE_ADD] = true;
+    used[HELPER_TREE_HERE] |= calls(plan, "collect");
+}
+
+/* Adds the stack as it is to the calling-context tree. */
+static uint32_t add_sample(const StackPlaces *at, WasmModule *m, const uint32_t *helpers) {
+    return emit_function(m, "whammc.stack_sample",
+                         "param $samples i64 $ns i64"
+                         " local $at i32 $frame i32 $skip i32"
+                         " $top=%u $memory=%u $go=%u $descend=%u $add=%u"
+                         " $frames=%d $outer=%d $inner=%d $both=%d $left_out=%d"
+                         " i32.const 0 call $go"
+                         " i32.const $frames local.set $at"
+                         " global.get $top i32.const $inner i32.sub local.set $skip"
+                         " block loop"
+                         "   local.get $at i32.load $memory 0 local.tee $frame i32.eqz br_if 1"
+                         "   local.get $frame i32.const 1 i32.sub call $descend"
+                         "   local.get $at i32.const 4 i32.add local.tee $at"
+                         "   i32.const $outer i32.eq"
+                         "   local.get $skip i32.const $both i32.gt_s i32.and"
+                         "   if i32.const $left_out call $descend local.get $skip local.set $at end"
+                         "   br 0"
+                         " end end"
+                         " local.get $samples local.get $ns call $add"
+                         " i32.const 0 call $go",
+                         at->top, at->memory, helpers[HELPER_TREE_GO_UNTIMED],
+                         helpers[HELPER_TREE_DESCEND], helpers[HELPER_TREE_ADD], STACK_FRAMES,
+                         STACK_FRAMES + 4 * OUTER, 4 * INNER, STACK_FRAMES + 4 * OUTER, LEFT_OUT);
+}
+
+/* Takes over what the host's sampler has found. */
+static uint32_t add_collect(const StackPlaces *at, WasmModule *m, const uint32_t *helpers) {
+    WasmType i32 = WASM_I32;
+    uint32_t type = wasm_add_func_type(m, &i32, 1, &i32, 1);
+    uint32_t next = wasm_add_import_func(m, STR("whammc"), STR(STACK_IMPORT), type);
+    m->funcs.at[next].name = STR("whammc." STACK_IMPORT);
+    return emit_function(
+        m, "whammc.stack_collect",
+        "local $place i32 $next=%u $memory=%u $go=%u $descend=%u $add=%u $here=%u"
+        " block loop"
+        "   local.get $place call $next i32.eqz br_if 1"
+        "   i32.const 0 i32.load $memory 0 call $go"
+        "   i32.const 0 i32.load $memory 4 call $descend"
+        "   i32.const 0 i64.load $memory 8 i32.const 0 i64.load $memory 16 call $add"
+        "   call $here local.set $place"
+        "   br 0"
+        " end end"
+        " i32.const 0 call $go",
+        next, at->memory, helpers[HELPER_TREE_GO_UNTIMED], helpers[HELPER_TREE_DESCEND],
+        helpers[HELPER_TREE_ADD], helpers[HELPER_TREE_HERE]);
+}
+
+static uint32_t add_reset(const StackPlaces *at, WasmModule *m) {
+    return emit_function(m, "whammc.stack_reset",
+                         "i32.const %d i64.const 0 i64.store %u 0 i32.const %d global.set %u",
+                         STACK_FRAMES, at->memory, STACK_FRAMES, at->top);
+}
+
+void stack_add(StackPlaces *at, const Plan *plan, WasmModule *m, const uint32_t *helpers) {
+    *at = (StackPlaces){UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
+    if (!stack_is_used(plan))
+        return;
+    WasmLimits limits = {.min = STACK_PAGES,
+                         .max = STACK_PAGES,
+                         .has_max = true,
+                         .shared = calls(plan, "share"),
+                         .page_log2 = 16};
+    at->memory = wasm_add_memory(m, limits, STR("whammc.stack"));
+    at->top = wasm_add_global_i32(m, true, STR("whammc.stack_top"), STACK_FRAMES);
+    wasm_add_export(m, STR(STACK_EXPORT), WASM_SPACE_MEMORY, at->memory);
+    wasm_add_export(m, STR(STACK_RESET_EXPORT), WASM_SPACE_FUNC, add_reset(at, m));
+    if (calls(plan, "sample"))
+        at->sample = add_sample(at, m, helpers);
+    if (calls(plan, "collect"))
+        at->collect = add_collect(at, m, helpers);
+}
+
+void stack_put(const StackPlaces *at, const WasmModule *m, StackOp op, Buf *out) {
+    uint32_t memory = wasm_final(m, WASM_SPACE_MEMORY, at->memory);
+    uint32_t top = wasm_final(m, WASM_SPACE_GLOBAL, at->top);
+    switch (op) {
+    case STACK_TOP: emit(out, "global.get %u", top); break;
+    case STACK_SET_TOP: emit(out, "global.set %u", top); break;
+    case STACK_PUT_FRAME: emit(out, "i64.store %u 0", memory); break;
+    case STACK_PUT_END: emit(out, "i32.store %u 0", memory); break;
+    case STACK_SAMPLE: emit(out, "call %u", wasm_final(m, WASM_SPACE_FUNC, at->sample)); break;
+    case STACK_COLLECT: emit(out, "call %u", wasm_final(m, WASM_SPACE_FUNC, at->collect)); break;
+    }
+}

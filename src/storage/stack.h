@@ -1,0 +1,37 @@
+/*
+ * storage/stack.h - the shadow stack of the bundled library `stack`: which functions of the program
+ * are active, for samplers to read while it runs.
+ *
+ * It has a memory of its own, exported as STACK_EXPORT; runtime/stack.h says what is in it.
+ */
+#ifndef WHAMMC_STORAGE_STACK_H
+#define WHAMMC_STORAGE_STACK_H
+
+#include "gen/template.h"
+#include "plan/plan.h"
+#include "wasm/module.h"
+
+#define STACK_EXPORT "whammc:stack"
+/* What tells that the host has left the stack by a trap: it is empty then. */
+#define STACK_RESET_EXPORT "whammc:stack_reset"
+/* (param i32) (result i32) of module whammc: puts the next node that its sampler has found at
+ * STACK_NODE; 0: there are no more. The parameter is the place of the node before, by which its
+ * children name it. */
+#define STACK_IMPORT "next_sample"
+
+/* Handles; UINT32_MAX = there is none. */
+typedef struct StackPlaces {
+    uint32_t memory, top; /* top: a global, the address of the next frame */
+    uint32_t sample, collect;
+} StackPlaces;
+
+/* Whether code of the plan uses the stack. */
+bool stack_is_used(const Plan *plan);
+/* Marks the helpers that its functions call. */
+void stack_helpers(const Plan *plan, bool *used);
+/* Adds what is used, when the helpers are linked and the module is not laid out. */
+void stack_add(StackPlaces *at, const Plan *plan, WasmModule *m, const uint32_t *helpers);
+/* Appends the code of an operation; the module is laid out. */
+void stack_put(const StackPlaces *at, const WasmModule *m, StackOp op, Buf *out);
+
+#endif
