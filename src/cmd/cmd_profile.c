@@ -3,7 +3,8 @@
  * runs it, and shows where its time goes.
  *
  * There is nothing here that scripts and `whammc report` could not do: the profilers are
- * stdlib/calltree.whamm and stdlib/profile.whamm, running.c runs, the library makes the formats.
+ * stdlib/calltree.whamm, profile.whamm and sample.whamm, running.c runs, the library makes the
+ * formats.
  */
 #include "cmd/cmd.h"
 #include "lang/list.h"
@@ -21,6 +22,9 @@
 
 enum {
     STYLE = OPTION_LONG,
+    INTERVAL,
+    SAMPLER,
+    COUNTS,
     FORMAT,
     SAVE,
     TOP,
@@ -39,9 +43,16 @@ enum {
 };
 
 static const Option options[] = {
-    {STYLE, "style", "tree|arcs",
+    {STYLE, "style", "tree|arcs|sample",
      "measure each function in each of its calling contexts, or each pair of caller and callee, "
-     "which is cheaper; default: tree"},
+     "which is cheaper; or look now and then which functions are active, which is cheapest and "
+     "does not distort; default: tree"},
+    {INTERVAL, "interval", "TIME",
+     "with --style=sample: the time between two samples, such as 500us or 10ms; default: 1ms"},
+    {SAMPLER, "sampler", "thread|program",
+     "with --style=sample: who looks: a thread of the engine, or the program itself as it goes; "
+     "default: thread"},
+    {COUNTS, "counts", NULL, "with --style=sample: count the calls of each function, too"},
     {FORMAT, "format", VIEW_FORMATS,
      "table: show a flat profile and, with --style=tree, write a flame graph; others: write only "
      "the report in this format; default: table"},
@@ -92,7 +103,7 @@ static const Option options[] = {
     {0},
 };
 
-typedef enum Style { STYLE_TREE, STYLE_ARCS } Style;
+typedef enum Style { STYLE_TREE, STYLE_ARCS, STYLE_SAMPLE } Style;
 
 typedef struct Settings {
     Words engine_options, world;
@@ -103,6 +114,8 @@ typedef struct Settings {
     Style style;
     ViewFormat format;
     uint32_t top;
+    char interval[24]; /* nanoseconds; empty = not given */
+    bool sampler_given, inside, counts;
     bool top_given, format_given, counts_only, auto_exclude, no_demangle, guest;
     Look look;
     DebugOptions debug;
@@ -130,17 +143,29 @@ static int64_t now(void) {
     return (int64_t)t.tv_sec * SECOND + t.tv_nsec;
 }
 
+/* The constants of the script `sample`. */
+static void define_sampling(const Settings *s, const Engine *engine, whammc *w) {
+    whammc_define(w, "outside", s->inside ? "false" : "true");
+    whammc_define(w, "shares", engine->kind == ENGINE_NODE ? "true" : "false");
+    if (*s->interval)
+        whammc_define(w, "interval", s->interval);
+    if (s->counts)
+        whammc_define(w, "counts", "true");
+}
+
 /* Runs the program with a profiler; r has the report then. The exit status, as running_made gives
  * it. */
 static int run_with(Profiling *p, Style style, bool counts_only, Running *r) {
     const HeapOptions *heap = &p->settings->heap;
-    const char *name = heap->on ? "heap" : style == STYLE_TREE ? "calltree" : "profile";
+    static const char *const names[] = {"calltree", "profile", "sample"}; /* by Style */
+    const char *name = heap->on ? "heap" : names[style];
     whammc_options made;
     r->cli = p->cli;
     r->engine = p->engine;
     r->engine_options = &p->settings->engine_options;
     r->world = &p->settings->world;
-    r->clock = counts_only || heap->on ? "host" : p->settings->clock; /* hardly anybody asks */
+    bool asks = !counts_only && !heap->on && style != STYLE_SAMPLE; /* else hardly anybody does */
+    r->clock = asks ? p->settings->clock : "host";
     running_bundled(r, name, &p->app, &made);
     if (counts_only)
         whammc_define(r->w, "timed", "false");
@@ -148,6 +173,8 @@ static int run_with(Profiling *p, Style style, bool counts_only, Running *r) {
         whammc_define(r->w, "untimed", (const char *)p->untimed.data);
     if (heap->on)
         heap_define(p->cli, heap, &p->module, r->w);
+    if (style == STYLE_SAMPLE)
+        define_sampling(p->settings, p->engine, r->w);
     if (style == STYLE_TREE && p->settings->guest)
         whammc_define(r->w, "guest", "true");
     if (style == STYLE_TREE && p->settings->max_depth)
@@ -329,7 +356,7 @@ static void put_left_out(const Profiling *p, Buf *out) {
 static bool show_both(const Profiling *p, WhammcReport *report) {
     Buf text = {0};
     bool ok = make(p, report, VIEW_TABLE, &text);
-    if (ok && p->settings->style == STYLE_TREE)
+    if (ok && p->settings->style != STYLE_ARCS)
         put_left_out(p, &text);
     message_stderr(text.data, text.len);
     buf_free(&text);
@@ -424,6 +451,28 @@ static int profile(const Cli *cli, Settings *s, const Engine *engine) {
 
 /* ---- the command line ---- */
 
+/* "250us", "1ms", "2s" to nanoseconds: 20 us to 10 s. */
+static bool set_interval(const Cli *cli, Settings *s, const char *value) {
+    static const struct {
+        const char *name;
+        double ns;
+    } units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    enum { SHORTEST = 20000 };
+    const double longest = 1e10;
+    char *unit;
+    double n = strtod(value, &unit), ns = 0;
+    for (uint32_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(unit, units[i].name) == 0)
+            ns = n * units[i].ns;
+    if (!(ns >= SHORTEST && ns <= longest) || unit == value) {
+        cli_usage(cli, "--interval=%s: expected a time of 20us to 10s, such as 500us or 10ms",
+                  value);
+        return false;
+    }
+    snprintf(s->interval, sizeof s->interval, "%.0f", ns);
+    return true;
+}
+
 /* Returns false for wrong usage, after a message. */
 static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     uint32_t depth;
@@ -438,6 +487,12 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case OPTION_EXCLUDE:
     case OPTION_MIN_SIZE: return exclude_option(cli, &s->exclusion, key, value);
     case AUTO_EXCLUDE: s->auto_exclude = true; break;
+    case INTERVAL: return set_interval(cli, s, value);
+    case SAMPLER:
+        s->sampler_given = true;
+        s->inside = strcmp(value, "program") == 0;
+        break;
+    case COUNTS: s->counts = true; break;
     case MAX_DEPTH: s->max_depth = value; return cli_count(cli, "max-depth", value, &depth);
     case ENGINE: s->engine = value; break;
     case ENGINE_OPTION: vec_push(&s->engine_options, value); break;
@@ -468,9 +523,14 @@ static int check(const Cli *cli, const Settings *s) {
     if (s->style == STYLE_ARCS && s->format == VIEW_TABLE && s->out)
         return cli_usage(cli,
                          "--style=arcs writes no flame graph; choose what to write with --format");
-    if (s->style == STYLE_ARCS && s->max_depth)
+    if (s->style != STYLE_TREE && s->max_depth)
         return cli_usage(cli, "--max-depth needs --style=tree");
-    if (s->guest && (s->style == STYLE_ARCS || s->counts_only || s->heap.on))
+    if (s->style != STYLE_SAMPLE && (*s->interval || s->sampler_given || s->counts))
+        return cli_usage(cli, "--interval, --sampler and --counts need --style=sample");
+    if (s->style == STYLE_SAMPLE && (s->counts_only || s->auto_exclude))
+        return cli_usage(cli, "--style=sample goes without --counts-only and --auto-exclude: it "
+                              "measures no call");
+    if (s->guest && (s->style != STYLE_TREE || s->counts_only || s->heap.on))
         return cli_usage(cli, "--cpu=guest needs the times of --style=tree");
     if (s->counts_only && s->auto_exclude)
         return cli_usage(cli,
@@ -478,8 +538,8 @@ static int check(const Cli *cli, const Settings *s) {
     const HeapOptions *heap = &s->heap;
     if (!heap->on && (heap->value || heap->sample_bytes || heap->allocators.len))
         return cli_usage(cli, "--value, --sample-bytes and --alloc need --memory");
-    if (heap->on && (s->style == STYLE_ARCS || s->counts_only || s->auto_exclude || s->max_depth))
-        return cli_usage(cli, "--memory goes without --style=arcs, --counts-only, --auto-exclude "
+    if (heap->on && (s->style != STYLE_TREE || s->counts_only || s->auto_exclude || s->max_depth))
+        return cli_usage(cli, "--memory goes without --style, --counts-only, --auto-exclude "
                               "and --max-depth: it measures no time");
     return cli_check_app(cli);
 }

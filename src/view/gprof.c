@@ -108,6 +108,27 @@ static void put_missing(const Graph *g, Buf *out) {
                    n, n == 1 ? " has" : "s have", n == 1 ? "it" : "they", ms(sum));
 }
 
+/* The columns of a profile of samples: time is estimated, calls may have been counted. */
+static void sampled_row(const Graph *g, const Flat *row, int64_t sum, Buf *out) {
+    const GraphFunc *f = &g->funcs[row->func];
+    uint64_t called = g->p->funcs.at[row->func].called;
+    buf_printf(out, "%6.2f %12.2f %12.2f %12.2f %12" PRIu64,
+               percent((double)f->self, (double)g->self), ms(sum), ms(f->self), ms(f->total),
+               row->calls);
+    if (g->p->counted)
+        buf_printf(out, " %12" PRIu64, called);
+    buf_str(out, STR("  "));
+    put_name(g, row->func, out);
+}
+
+static void sampled_head(const Graph *g, Buf *out) {
+    buf_printf(out,
+               "Sampled profile: %.2f ms in all, %" PRIu64 " samples\n\n"
+               "     %%   cumulative         self        total\n"
+               "  time           ms           ms           ms      samples%s  name\n",
+               ms(g->self), g->calls, g->p->counted ? "       called" : "");
+}
+
 static void flat_profile(const Graph *g, uint32_t top, Buf *out) {
     Flat *rows = mem_alloc((g->norder + 1u) * sizeof *rows);
     for (uint32_t i = 0; i < g->norder; i++) {
@@ -115,7 +136,9 @@ static void flat_profile(const Graph *g, uint32_t top, Buf *out) {
         rows[i] = (Flat){f->self, capped_add(f->calls, f->self_calls), g->order[i], i};
     }
     qsort(rows, g->norder, sizeof *rows, compare_flat);
-    if (g->p->timed)
+    if (g->p->sampled)
+        sampled_head(g, out);
+    else if (g->p->timed)
         buf_printf(out,
                    "Flat profile: %.2f ms in all\n\n"
                    "     %%   cumulative         self        total                    self"
@@ -131,7 +154,7 @@ static void flat_profile(const Graph *g, uint32_t top, Buf *out) {
     int64_t sum = 0;
     for (uint32_t i = 0; i < shown(g, top); i++) {
         sum = profile_add_ns(sum, rows[i].self);
-        flat_row(g, &rows[i], sum, out);
+        (g->p->sampled ? sampled_row : flat_row)(g, &rows[i], sum, out);
     }
     put_rest(g, top, out);
     put_missing(g, out);

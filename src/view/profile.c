@@ -55,17 +55,21 @@ static Shape shape_of(Str type) {
     return (Shape){count_numbers(key), count_numbers(value)};
 }
 
-/* The row of a text that says what values a tree has: `tree_values` for `tree`. */
-static const ReportRow *find_values(const Report *r, Str tree) {
-    static const char suffix[] = "_values";
+/* The row of a variable that tells more about a tree, by what its name has after the tree's. */
+static const ReportRow *find_more(const Report *r, Str tree, const char *suffix) {
     for (uint32_t i = 0; i < r->rows.len; i++) {
-        const ReportVar *var = r->rows.at[i].var;
-        if (var->name.len == tree.len + sizeof suffix - 1 && str_is(var->type, "str") &&
-            memcmp(var->name.ptr, tree.ptr, tree.len) == 0 &&
-            memcmp(var->name.ptr + tree.len, suffix, sizeof suffix - 1) == 0)
+        Str name = r->rows.at[i].var->name;
+        if (name.len > tree.len && memcmp(name.ptr, tree.ptr, tree.len) == 0 &&
+            str_is((Str){name.ptr + tree.len, name.len - tree.len}, suffix))
             return &r->rows.at[i];
     }
     return NULL;
+}
+
+/* The row of a text that says what values a tree has: `tree_values` for `tree`. */
+static const ReportRow *find_values(const Report *r, Str tree) {
+    const ReportRow *row = find_more(r, tree, "_values");
+    return row && str_is(row->var->type, "str") ? row : NULL;
 }
 
 enum { PARENT_AND_FUNCTION = 2, PLAIN = 4 }; /* fields of trees */
@@ -279,6 +283,24 @@ static void drop_no_time(Profile *p) {
     p->values.len--;
 }
 
+/* How often functions were called, in a map beside a tree of samples. */
+static void read_called(Profile *p, const ReportRow *row) {
+    Shape shape = row ? shape_of(row->var->type) : (Shape){0, 0};
+    if (shape.keys != 1 || shape.values != 1)
+        return;
+    Arena arena = {0};
+    Entries e = entries_of(row, &arena);
+    uint64_t function, calls;
+    while (next_entry(&e, &function, &calls)) {
+        uint32_t f = func_index(p, function, false);
+        p->funcs.at[f].called = calls;
+        p->counted = true;
+    }
+    arena_free(&arena);
+    if (e.broken)
+        p->problem = "the map of calls cannot be read";
+}
+
 static bool read_raws(Profile *p, const Report *r, const ReportRow *row, Raws *raws) {
     Arena arena = {0};
     Entries e = entries_of(row, &arena);
@@ -306,7 +328,10 @@ static bool read_raws(Profile *p, const Report *r, const ReportRow *row, Raws *r
         p->problem = "the map cannot be read";
     drop_no_time(p);
     p->timed = p->values.len && str_is(vec_last(&p->values).unit, "nanoseconds");
-    return !e.broken;
+    p->sampled = p->values.len && str_is(p->values.at[0].name, "samples");
+    if (p->sampled)
+        read_called(p, find_more(r, row->var->name, "_calls"));
+    return !e.broken && !p->problem;
 }
 
 /* ---- the tree, in order ---- */

@@ -21,9 +21,10 @@ typedef struct ProfileFunc {
     bool outside; /* id is PROFILE_NOBODY: who calls from outside, or is called and not known */
     bool untimed; /* its calls were counted only; see untimed.h */
     bool inlined; /* id is PROFILE_NOBODY: a function that is a part of others (profile_inline) */
-    Str name;     /* of profile_name; never empty */
-    Str symbol;   /* the same as the linker knows it, mangled; empty: no other than the name */
-    Str file;     /* where it is in the source (profile_locate); empty = unknown */
+    uint64_t called; /* of samples, which tell nothing about that: if it was counted, too */
+    Str name;        /* of profile_name; never empty */
+    Str symbol;      /* the same as the linker knows it, mangled; empty: no other than the name */
+    Str file;        /* where it is in the source (profile_locate); empty = unknown */
     uint32_t line;
 } ProfileFunc;
 
@@ -64,6 +65,8 @@ typedef struct Profile {
     uint32_t weight;          /* index + 1 of the value that they are of instead (profile_weigh) */
     Vec(int64_t) numbers;     /* of the nodes, by ProfileNode.first */
     bool timed;               /* there are nanoseconds */
+    bool sampled;             /* calls of nodes are samples in the function itself */
+    bool counted;             /* ... but ProfileFunc.called are calls */
     uint64_t total;           /* of all nodes without parent */
     const char *problem;      /* why it could not be read; NULL: nothing fits */
     Str untimed;              /* the functions whose calls were not timed, as a list of numbers */

@@ -17,7 +17,7 @@
 // not be loaded; 2 for wrong usage.
 import { appendFileSync, readFileSync, realpathSync, writeFileSync, writeSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { createNodeSampler } from './sampler.js';
+import { createNodeSampler, wantsSampler } from './sampler.js';
 import { createTraps } from './traps.js';
 
 const TRAPPED = 134, NOT_LOADED = 126;
@@ -103,11 +103,11 @@ function pick(object, name) {
   return name in object ? { [name]: object[name] } : {};
 }
 
-// Gives { instance, module }.
+// Gives { instance, module }; `imports` are the module's, or a function that makes them for the module.
 function load(file, name, imports) {
   try {
     const module = new WebAssembly.Module(readFileSync(file));
-    return { instance: new WebAssembly.Instance(module, imports), module };
+    return { instance: new WebAssembly.Instance(module, typeof imports === 'function' ? imports(module) : imports), module };
   } catch (error) {
     if (error instanceof WebAssembly.RuntimeError) throw error; // the start function trapped
     say(`${name}: ${describe(error)}`);
@@ -357,17 +357,20 @@ async function main(words) {
   const reporter = makeReporter(report);
   if (report !== '-') writeFileSync(report, '');
   const clock = await startClock(wanted);
+  let sampler = null;
   // Gives the exit status.
-  const sampler = await createNodeSampler();
   function loadAndExecute() {
     const imported = loadLibraries(libraries, WASI, options, reporter, clock);
     if (!imported) return NOT_LOADED;
-    const imports = { ...imported, ...wasiImports(wasi), whammc: { write: reporter.write, now: clock.now, next_sample: sampler.next } };
-    const loaded = load(file, args[0], imports);
+    const own = { write: reporter.write, now: clock.now, next_sample: place => sampler?.next(place) ?? 0 };
+    const loaded = load(file, args[0], made => {
+      sampler = wantsSampler(made) ? createNodeSampler(createRequire('file:///')('node:worker_threads')) : null;
+      return { ...imported, ...wasiImports(wasi), whammc: own };
+    });
     if (!loaded) return NOT_LOADED;
     const { instance, module } = loaded;
     reporter.attach(instance, module);
-    sampler.attach(instance);
+    sampler?.attach(instance);
     const status = execute(wasi, instance);
     reporter.readMemory();
     return status;
@@ -389,7 +392,7 @@ async function main(words) {
     return TRAPPED;
   } finally {
     clock.stop();
-    sampler.stop();
+    sampler?.stop();
     if (stopWatching() || interrupted || signal()) endBy('SIGINT');
   }
 }

@@ -14,9 +14,11 @@ SIGHUP end the program as a trap does, with a report, and then this process, unl
 --interruptible: SIGINT even then. (While Python itself starts, SIGINT makes it fail with messages of its own.)
 """
 
+import ctypes
 import functools
 import os
 import signal
+import struct
 import sys
 import threading
 import time
@@ -159,6 +161,87 @@ def correct(store, exports, module, file, trap):
         add(store, variable, amount)
 
 
+class Sampler:
+    """Looks at the shadow stack of a program from a thread, without stopping it, and counts what it finds in a tree; see sampler.js.
+    Memories do not move in wasmtime, and so need not be shared."""
+
+    FRAMES, INTERVAL, LAST = 64, 24, 64 * 65536 - 256  # addresses
+    LINE, OUTER, INNER = 16, 256, 256  # frames
+    ATTEMPTS, DEFAULT_INTERVAL, LEFT_OUT = 16, 1_000_000, 0xFFFFFFFF
+
+    def __init__(self):
+        self.address, self.over = None, threading.Event()
+        self.parents, self.functions, self.samples, self.times, self.children = [0], [0], [0], [0], {}
+        self.told, self.places, self.node = [], [0], 0
+
+    def attach(self, store, exports):
+        memory = exports.get("whammc:stack")
+        if isinstance(memory, wasmtime.Memory):
+            self.address = ctypes.addressof(memory.data_ptr(store).contents)
+            threading.Thread(target=self.run, daemon=True).start()
+
+    def read(self):
+        """The frames; None if they changed too much all the time."""
+        size = 256
+        for _ in range(self.ATTEMPTS):
+            while True:
+                both = [ctypes.string_at(self.address + self.FRAMES, size) for _ in range(2)]
+                first, second = (memoryview(one).cast("I").tolist() for one in both)
+                if 0 in first or size >= self.LAST - self.FRAMES:
+                    break
+                size = min(8 * size, self.LAST - self.FRAMES)
+            end = first.index(0) if 0 in first else len(first)
+            if end <= self.LINE or first[: end - self.LINE] == second[: end - self.LINE]:
+                return first[:end]
+        return None
+
+    def child(self, parent, function):
+        node = self.children.setdefault((parent, function), len(self.parents))
+        if node == len(self.parents):
+            self.parents.append(parent)
+            self.functions.append(function)
+            self.samples.append(0)
+            self.times.append(0)
+        return node
+
+    def count(self, frames, spent):
+        functions = [frame - 1 for frame in frames]
+        if len(functions) > self.OUTER + self.INNER:
+            functions[self.OUTER : -self.INNER] = [self.LEFT_OUT]
+        node = functools.reduce(self.child, functions, 0)
+        self.samples[node] += 1
+        self.times[node] += spent
+
+    def run(self):
+        last = due = time.perf_counter_ns()
+        while True:
+            wanted = int.from_bytes(ctypes.string_at(self.address + self.INTERVAL, 8), sys.byteorder)
+            due = max(due + (wanted or self.DEFAULT_INTERVAL), last)
+            if self.over.wait(max(0, due - time.perf_counter_ns()) / 1e9):
+                return
+            frames, now = self.read(), time.perf_counter_ns()
+            if frames is not None:  # else its time is the next one's
+                self.count(frames, now - last)
+                last = now
+
+    def next(self, place):
+        """The program's import: the place of the node before -> whether another one is at byte 0 of the memory."""
+        if self.node:
+            self.places.append(place) if len(self.places) == self.node else None
+        else:
+            self.end = len(self.parents)
+        self.node += 1
+        if self.address is None or self.node >= self.end:
+            self.node = 0
+            return 0
+        node, samples, spent = self.node, self.samples[self.node], self.times[self.node]
+        before = self.told[node - 1] if node <= len(self.told) else (0, 0)
+        self.told[node - 1 : node] = [(samples, spent)]
+        words = struct.pack("=IIQQ", self.places[self.parents[node]] & 0xFFFFFFFF, self.functions[node], samples - before[0], spent - before[1])
+        ctypes.memmove(self.address, words, len(words))
+        return 1
+
+
 class Reporter:
     """Takes what the runtime writes, or reads the report from memory with --host=none.
 
@@ -285,13 +368,14 @@ def make_store(engine, arguments, directories, variables):
     return store
 
 
-def make_linker(engine, reporter):
+def make_linker(engine, reporter, sampler):
     linker = wasmtime.Linker(engine)
     linker.define_wasi()
     i32 = wasmtime.ValType.i32()
     linker.define_func("whammc", "write", wasmtime.FuncType([i32, i32], []), reporter.write)
     f64 = wasmtime.ValType.f64()
     linker.define_func("whammc", "now", wasmtime.FuncType([], [f64]), lambda: time.perf_counter() * 1000)
+    linker.define_func("whammc", "next_sample", wasmtime.FuncType([i32], [i32]), sampler.next)
     return linker
 
 
@@ -384,12 +468,12 @@ def main(words):
 
 
 def run(engine, words, libraries, directories, variables, interrupt):
-    reporter = Reporter(words[1])
+    reporter, sampler = Reporter(words[1]), Sampler()
     try:
         store = make_store(engine, words[2:], directories, variables)
         module = wasmtime.Module.from_file(engine, words[0])
         try:
-            linker = make_linker(engine, reporter)
+            linker = make_linker(engine, reporter, sampler)
             load_libraries(engine, store, linker, reporter, libraries)
             instance = linker.instantiate(store, module)
         except wasmtime.WasmtimeError as error:
@@ -397,6 +481,7 @@ def run(engine, words, libraries, directories, variables, interrupt):
             return NOT_LOADED
         exports = instance.exports(store)
         reporter.attach(store, exports)
+        sampler.attach(store, exports)
         status = execute(store, exports)
         reporter.read_memory()
         return status

@@ -38,7 +38,7 @@ function run(file) {
             }
         },
     };
-    const whammc = { write: (at, length) => {
+    const whammc = { now: () => 0, next_sample: () => 0, write: (at, length) => {
         report += Buffer.from(new Uint8Array((exports['whammc:memory'] ?? exports.memory).buffer, at >>> 0, length >>> 0));
     } };
     exports = new WebAssembly.Instance(new WebAssembly.Module(readFileSync(file)), { host, whammc }).exports;

@@ -1,0 +1,190 @@
+// A sampler for programs that keep a shadow stack (`use stack;`): a thread looks at the stack from time to time, without
+// stopping the program, and counts what it finds in a calling-context tree.
+//
+// The memory whammc:stack of the program is shared. From byte 64 on it has the frames, outermost first: numbers of 32 bits, up
+// to a 0. A program that calls its import next_sample gets the nodes of the tree one after the other, parents first: at
+// byte 0 of that memory the place of the parent and the function, at byte 8 samples and nanoseconds since it asked last.
+//
+// Nodes are in a memory that both threads have, and which grows. Each has NODE words: parent, function, samples, and from
+// byte 16 on, as a double, nanoseconds. Node 0 stands for "nothing is running".
+
+const SAMPLING = {
+  FRAMES: 16, INTERVAL: 24,                         // where in the stack's memory: a word, a byte
+  DEFAULT_INTERVAL: 1e6,
+  LAST: (64 * 65536 - 256) / 4,                     // the word of the deepest frame
+  LINE: 16,                                         // frames in a cache line
+  OUTER: 256, INNER: 256, LEFT_OUT: 4294967295,     // of deeper stacks, the frames in between are left out
+  STATE: 0, COUNT: 1, TORN: 2, HEAD: 16,            // words of the tree's memory
+  RUNNING: 1, STOPPED: 2,
+  NODE: 8, PARENT: 0, FUNCTION: 1, SAMPLES: 2, NS: 4,
+};
+
+// What the thread does. It has SAMPLING, and gets { stack, tree } as its first message; now() is in milliseconds.
+function lookAtStack({ stack: stackMemory, tree }, now) {
+  const { FRAMES, INTERVAL, DEFAULT_INTERVAL, LAST, LINE, OUTER, INNER, LEFT_OUT, STATE, COUNT, TORN, HEAD, RUNNING, NODE, PARENT, FUNCTION,
+    SAMPLES, NS } = SAMPLING;
+  const stack = new Int32Array(stackMemory.buffer), interval = new BigUint64Array(stackMemory.buffer, INTERVAL, 1);
+  const children = new Map(), frames = new Int32Array(LAST + 1 - FRAMES), again = new Int32Array(frames.length);
+  let words = new Int32Array(tree.buffer), times = new Float64Array(tree.buffer), nodes = 1;
+
+  // The number of frames, or -1 if the stack changed too much all the time. Copying takes some nanoseconds a cache line, and what is in
+  // one line was there at the same time. So a copy is good if another one, made at once, differs in no more frames than that.
+  function read() {
+    for (let attempt = 0, size = 64, n; attempt < 16;) {
+      const from = stack.subarray(FRAMES, FRAMES + size);
+      frames.set(from);
+      again.set(from);
+      n = frames.indexOf(0);
+      if ((n < 0 || n >= size) && FRAMES + size < LAST) {
+        size = Math.min(8 * size, LAST + 1 - FRAMES);
+        continue;
+      }
+      n = Math.min(n < 0 ? size : n, size);
+      let same = 0;
+      while (same < n && frames[same] === again[same]) same++;
+      if (n - same <= LINE) return n;
+      attempt++;
+    }
+    return -1;
+  }
+
+  function child(parent, fn) {
+    const key = parent * 2097152 + fn % 2097152; // programs have fewer functions than that
+    const known = children.get(key);
+    if (known !== undefined) return known;
+    const end = 4 * (HEAD + NODE * (nodes + 1));
+    if (end > tree.buffer.byteLength) {
+      try {
+        tree.grow(1 + (tree.buffer.byteLength >> 18));
+      } catch {
+        return parent; // there is no room for more nodes
+      }
+      words = new Int32Array(tree.buffer);
+      times = new Float64Array(tree.buffer);
+    }
+    const at = HEAD + NODE * nodes;
+    words[at + PARENT] = parent;
+    words[at + FUNCTION] = fn;
+    children.set(key, nodes);
+    Atomics.store(words, COUNT, ++nodes);
+    return nodes - 1;
+  }
+
+  function nodeOf(n) {
+    let node = 0;
+    for (let i = 0; i < n; i++) {
+      if (i === OUTER && n > OUTER + INNER) {
+        node = child(node, LEFT_OUT);
+        i = n - INNER;
+      }
+      node = child(node, frames[i] - 1);
+    }
+    return node;
+  }
+
+  Atomics.store(words, COUNT, 1);
+  Atomics.store(words, STATE, RUNNING);
+  Atomics.notify(words, STATE);
+  for (let last = now(), due = last; Atomics.load(words, STATE) === RUNNING;) {
+    const step = (Number(Atomics.load(interval, 0)) || DEFAULT_INTERVAL) / 1e6;
+    due = Math.max(due + step, last);
+    if (Atomics.wait(words, STATE, RUNNING, Math.max(0, due - now())) !== 'timed-out') break;
+    const n = read(), time = now();
+    if (n < 0) {
+      words[TORN]++;
+      continue; // its time is the next one's
+    }
+    const at = HEAD + NODE * nodeOf(n);
+    times[(at + NS) / 2] += (time - last) * 1e6;
+    Atomics.add(words, at + SAMPLES, 1);
+    last = time;
+  }
+}
+
+// The thread's code: of a worker of Node, or of a browser.
+const SAMPLER_THREAD = `
+  const SAMPLING = ${JSON.stringify(SAMPLING)};
+  ${lookAtStack}
+  const start = data => lookAtStack(data, () => performance.now());
+  if (typeof require === 'function') require('node:worker_threads').parentPort.once('message', start);
+  else onmessage = event => start(event.data);`;
+
+/**
+ * A sampler whose thread `worker` runs. { next, attach, stop }: `next` is the program's import next_sample;
+ * attach(instance) begins, if the instance has a stack.
+ */
+function createSampler(worker) {
+  const { STATE, COUNT, HEAD, STOPPED, NODE, PARENT, FUNCTION, SAMPLES, NS } = SAMPLING;
+  const tree = new WebAssembly.Memory({ initial: 1, maximum: 65536 / 4, shared: true }); // 1 GiB
+  const state = new Int32Array(tree.buffer);
+  let stack = null, at = 0, end = 0, last = 0, words = null, times = null;
+  const told = { places: [], samples: [], ns: [] };
+
+  function begin() {
+    words = new Int32Array(tree.buffer);
+    times = new Float64Array(tree.buffer);
+    end = Atomics.load(words, COUNT);
+    at = 1;
+  }
+
+  // What the node has got since it was told of last, as a part of the report.
+  function put(node) {
+    const here = HEAD + NODE * node, samples = Atomics.load(words, here + SAMPLES) >>> 0, ns = Math.round(times[(here + NS) / 2]);
+    const view = new DataView(stack.buffer);
+    view.setUint32(0, told.places[words[here + PARENT]] ?? 0, true);
+    view.setUint32(4, words[here + FUNCTION], true);
+    view.setBigUint64(8, BigInt(samples - (told.samples[node] ?? 0)), true);
+    view.setBigUint64(16, BigInt(ns - (told.ns[node] ?? 0)), true);
+    told.samples[node] = samples;
+    told.ns[node] = ns;
+  }
+
+  return {
+    /** The program's import: the place of the node before -> 1, or 0 if there are no more. */
+    next(place) {
+      if (!stack) return 0;
+      if (at === 0) begin();
+      else told.places[last] = place;
+      if (at >= end) {
+        at = 0;
+        return 0;
+      }
+      last = at++;
+      put(last);
+      return 1;
+    },
+
+    /** Begins to look at the stack of this instance. False if it has none that can be looked at. */
+    attach(instance) {
+      const memory = instance.exports['whammc:stack'];
+      if (!memory || typeof SharedArrayBuffer !== 'function' || !(memory.buffer instanceof SharedArrayBuffer)) return false;
+      stack = memory;
+      worker.postMessage({ stack, tree });
+      return true;
+    },
+
+    /** Ends the thread. */
+    stop() {
+      Atomics.store(state, STATE, STOPPED);
+      Atomics.notify(state, STATE);
+      worker.terminate();
+    },
+  };
+}
+
+/** Whether the program asks the host for samples. */
+export function wantsSampler(module) {
+  return WebAssembly.Module.imports(module).some(one => one.module === 'whammc' && one.name === 'next_sample');
+}
+
+/** A sampler in Node, of its module node:worker_threads; null if there can be no thread. */
+export function createNodeSampler({ Worker }) {
+  try {
+    const worker = new Worker(SAMPLER_THREAD, { eval: true, execArgv: [] });
+    worker.on('error', () => {}); // no error of the program's
+    worker.unref();
+    return createSampler(worker);
+  } catch {
+    return null;
+  }
+}
