@@ -45,7 +45,7 @@ typedef enum HoleKind {
                      call, since different keys may mean the same element */
     HOLE_ELEMENT_SET,  /* ... set it */
     HOLE_ELEMENT_ADDR, /* push the address of the element with key n of the variant, in memory */
-    HOLE_PAGE, /* push the address where the code of element n keeps the page that it used last */
+    HOLE_PAGE,   /* push the address where the code of element n keeps the page that it used last */
     HOLE_GLOBAL, /* read the program's global n */
     HOLE_STACK,  /* operation n (StackOp) on the shadow stack */
     HOLE_KINDS
@@ -53,12 +53,12 @@ typedef enum HoleKind {
 
 /* What is done with the shadow stack (runtime/stack.h). */
 typedef enum StackOp {
-    STACK_TOP,       /* push the address of the next frame */
-    STACK_SET_TOP,   /* address -> */
-    STACK_PUT_FRAME, /* address, number as i64 -> ; stores it and the 0 behind it */
-    STACK_PUT_END,   /* address, 0 -> */
-    STACK_SAMPLE,    /* samples, ns -> ; adds the stack to the calling-context tree */
-    STACK_COLLECT,   /* takes over what the host's sampler has found */
+    STACK_GET_TOP,      /* 0 -> bytes that the frames take */
+    STACK_SET_TOP,      /* 0, bytes -> */
+    STACK_SET_FRAME,    /* offset, number -> */
+    STACK_SET_INTERVAL, /* 0, nanoseconds as i64 -> */
+    STACK_SAMPLE,       /* samples, ns -> ; adds the stack to the calling-context tree */
+    STACK_COLLECT,      /* takes over what the host's sampler has found */
 } StackOp;
 
 /* Functions of the runtime that templates call. */

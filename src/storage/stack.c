@@ -35,28 +35,33 @@ void stack_helpers(const Plan *plan, bool *used) {
 
 /* Adds the stack as it is to the calling-context tree. */
 static uint32_t add_sample(const StackPlaces *at, WasmModule *m, const uint32_t *helpers) {
-    return emit_function(m, "whammc.stack_sample",
-                         "param $samples i64 $ns i64"
-                         " local $at i32 $frame i32 $skip i32"
-                         " $top=%u $memory=%u $go=%u $descend=%u $add=%u"
-                         " $frames=%d $outer=%d $inner=%d $both=%d $left_out=%d"
-                         " i32.const 0 call $go"
-                         " i32.const $frames local.set $at"
-                         " global.get $top i32.const $inner i32.sub local.set $skip"
-                         " block loop"
-                         "   local.get $at i32.load $memory 0 local.tee $frame i32.eqz br_if 1"
-                         "   local.get $frame i32.const 1 i32.sub call $descend"
-                         "   local.get $at i32.const 4 i32.add local.tee $at"
-                         "   i32.const $outer i32.eq"
-                         "   local.get $skip i32.const $both i32.gt_s i32.and"
-                         "   if i32.const $left_out call $descend local.get $skip local.set $at end"
-                         "   br 0"
-                         " end end"
-                         " local.get $samples local.get $ns call $add"
-                         " i32.const 0 call $go",
-                         at->top, at->memory, helpers[HELPER_TREE_GO_UNTIMED],
-                         helpers[HELPER_TREE_DESCEND], helpers[HELPER_TREE_ADD], STACK_FRAMES,
-                         STACK_FRAMES + 4 * OUTER, 4 * INNER, STACK_FRAMES + 4 * OUTER, LEFT_OUT);
+    return emit_function(
+        m, "whammc.stack_sample",
+        "param $samples i64 $ns i64 local $at i32 $top i32"
+        " $memory=%u $go=%u $descend=%u $add=%u"
+        " $top_at=%d $frames=%d $outer=%d $inner=%d $both=%d $left_out=%d"
+        " i32.const 0 call $go"
+        " i32.const $top_at i32.load $memory 0 local.set $top"
+        " block loop"
+        "   local.get $at local.get $top i32.ge_u br_if 1"
+        "   local.get $at i32.const $outer i32.eq local.get $top i32.const $both i32.gt_u i32.and"
+        "   if"
+        "     i32.const $left_out call $descend"
+        "     local.get $top i32.const $inner i32.sub local.set $at"
+        "   end"
+        "   local.get $at i32.const $frames i32.add i32.load $memory 0"
+        "   i32.const 1 i32.sub call $descend"
+        "   local.get $at i32.const 4 i32.add local.set $at"
+        "   br 0"
+        " end end"
+        " local.get $top i32.const $frames i32.add i32.load $memory 0 local.tee $at"
+        " i32.const 0 i32.lt_s"
+        " if local.get $at i32.const 2147483647 i32.and i32.const 1 i32.sub call $descend end"
+        " local.get $samples local.get $ns call $add"
+        " i32.const 0 call $go",
+        at->memory, helpers[HELPER_TREE_GO_UNTIMED], helpers[HELPER_TREE_DESCEND],
+        helpers[HELPER_TREE_ADD], STACK_TOP, STACK_FRAMES, 4 * OUTER, 4 * INNER,
+        4 * (OUTER + INNER), LEFT_OUT);
 }
 
 /* Takes over what the host's sampler has found. */
@@ -83,12 +88,13 @@ static uint32_t add_collect(const StackPlaces *at, WasmModule *m, const uint32_t
 
 static uint32_t add_reset(const StackPlaces *at, WasmModule *m) {
     return emit_function(m, "whammc.stack_reset",
-                         "i32.const %d i64.const 0 i64.store %u 0 i32.const %d global.set %u",
-                         STACK_FRAMES, at->memory, STACK_FRAMES, at->top);
+                         "i32.const 0 i32.const 0 i32.store %u %d"
+                         " i32.const 0 i32.const 0 i32.store %u %d",
+                         at->memory, STACK_TOP, at->memory, STACK_FRAMES);
 }
 
 void stack_add(StackPlaces *at, const Plan *plan, WasmModule *m, const uint32_t *helpers) {
-    *at = (StackPlaces){UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
+    *at = (StackPlaces){UINT32_MAX, UINT32_MAX, UINT32_MAX};
     if (!stack_is_used(plan))
         return;
     WasmLimits limits = {.min = STACK_PAGES,
@@ -97,7 +103,6 @@ void stack_add(StackPlaces *at, const Plan *plan, WasmModule *m, const uint32_t 
                          .shared = calls(plan, "share"),
                          .page_log2 = 16};
     at->memory = wasm_add_memory(m, limits, STR("whammc.stack"));
-    at->top = wasm_add_global_i32(m, true, STR("whammc.stack_top"), STACK_FRAMES);
     wasm_add_export(m, STR(STACK_EXPORT), WASM_SPACE_MEMORY, at->memory);
     wasm_add_export(m, STR(STACK_RESET_EXPORT), WASM_SPACE_FUNC, add_reset(at, m));
     if (calls(plan, "sample"))
@@ -108,12 +113,11 @@ void stack_add(StackPlaces *at, const Plan *plan, WasmModule *m, const uint32_t 
 
 void stack_put(const StackPlaces *at, const WasmModule *m, StackOp op, Buf *out) {
     uint32_t memory = wasm_final(m, WASM_SPACE_MEMORY, at->memory);
-    uint32_t top = wasm_final(m, WASM_SPACE_GLOBAL, at->top);
     switch (op) {
-    case STACK_TOP: emit(out, "global.get %u", top); break;
-    case STACK_SET_TOP: emit(out, "global.set %u", top); break;
-    case STACK_PUT_FRAME: emit(out, "i64.store %u 0", memory); break;
-    case STACK_PUT_END: emit(out, "i32.store %u 0", memory); break;
+    case STACK_GET_TOP: emit(out, "i32.load %u %d", memory, STACK_TOP); break;
+    case STACK_SET_TOP: emit(out, "i32.store %u %d", memory, STACK_TOP); break;
+    case STACK_SET_FRAME: emit(out, "i32.store %u %d", memory, STACK_FRAMES); break;
+    case STACK_SET_INTERVAL: emit(out, "i64.store %u %d", memory, STACK_INTERVAL); break;
     case STACK_SAMPLE: emit(out, "call %u", wasm_final(m, WASM_SPACE_FUNC, at->sample)); break;
     case STACK_COLLECT: emit(out, "call %u", wasm_final(m, WASM_SPACE_FUNC, at->collect)); break;
     }

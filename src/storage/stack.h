@@ -21,8 +21,8 @@
 
 /* Handles; UINT32_MAX = there is none. */
 typedef struct StackPlaces {
-    uint32_t memory, top; /* top: a global, the address of the next frame */
-    uint32_t sample, collect;
+    uint32_t memory;
+    uint32_t sample, collect; /* functions */
 } StackPlaces;
 
 /* Whether code of the plan uses the stack. */

@@ -165,7 +165,8 @@ class Sampler:
     """Looks at the shadow stack of a program from a thread, without stopping it, and counts what it finds in a tree; see sampler.js.
     Memories do not move in wasmtime, and so need not be shared."""
 
-    FRAMES, INTERVAL, LAST = 64, 24, 64 * 65536 - 256  # addresses
+    TOP, FRAMES = 8, 16  # words of the memory
+    BYTES, INTERVAL, LEAF = 257 * 65536, 24, 0x80000000  # its size; a byte; what marks frames of functions that call nothing
     LINE, OUTER, INNER = 16, 256, 256  # frames
     ATTEMPTS, DEFAULT_INTERVAL, LEFT_OUT = 16, 1_000_000, 0xFFFFFFFF
 
@@ -184,15 +185,14 @@ class Sampler:
         """The frames; None if they changed too much all the time."""
         size = 256
         for _ in range(self.ATTEMPTS):
-            while True:
-                both = [ctypes.string_at(self.address + self.FRAMES, size) for _ in range(2)]
-                first, second = (memoryview(one).cast("I").tolist() for one in both)
-                if 0 in first or size >= self.LAST - self.FRAMES:
-                    break
-                size = min(8 * size, self.LAST - self.FRAMES)
-            end = first.index(0) if 0 in first else len(first)
-            if end <= self.LINE or first[: end - self.LINE] == second[: end - self.LINE]:
-                return first[:end]
+            both = [ctypes.string_at(self.address, size) for _ in range(2)]
+            first, second = (memoryview(one).cast("I") for one in both)
+            end = self.FRAMES + (first[self.TOP] >> 2)
+            if 4 * end >= size:  # this one is deeper
+                size = min(8 * end, self.BYTES)
+            elif first[self.FRAMES : max(self.FRAMES, end - self.LINE)] == second[self.FRAMES : max(self.FRAMES, end - self.LINE)]:
+                leaf = first[end] & self.LEAF
+                return [*first[self.FRAMES : end], *([first[end] ^ self.LEAF] if leaf else [])]
         return None
 
     def child(self, parent, function):

@@ -1,17 +1,15 @@
 // A sampler for programs that keep a shadow stack (`use stack;`): a thread looks at the stack from time to time, without
 // stopping the program, and counts what it finds in a calling-context tree.
 //
-// The memory whammc:stack of the program is shared. From byte 64 on it has the frames, outermost first: numbers of 32 bits, up
-// to a 0. A program that calls its import next_sample gets the nodes of the tree one after the other, parents first: at
+// The memory whammc:stack of the program is shared; stdlib/runtime/stack.h says what is in it. A program that calls its import next_sample gets the nodes of the tree one after the other, parents first: at
 // byte 0 of that memory the place of the parent and the function, at byte 8 samples and nanoseconds since it asked last.
 //
 // Nodes are in a memory that both threads have, and which grows. Each has NODE words: parent, function, samples, and from
 // byte 16 on, as a double, nanoseconds. Node 0 stands for "nothing is running".
 
 const SAMPLING = {
-  FRAMES: 16, INTERVAL: 24,                         // where in the stack's memory: a word, a byte
+  TOP: 8, FRAMES: 16, INTERVAL: 24,                 // where in the stack's memory: words; a byte
   DEFAULT_INTERVAL: 1e6,
-  LAST: (64 * 65536 - 256) / 4,                     // the word of the deepest frame
   LINE: 16,                                         // frames in a cache line
   OUTER: 256, INNER: 256, LEFT_OUT: 4294967295,     // of deeper stacks, the frames in between are left out
   STATE: 0, COUNT: 1, TORN: 2, HEAD: 16,            // words of the tree's memory
@@ -21,29 +19,30 @@ const SAMPLING = {
 
 // What the thread does. It has SAMPLING, and gets { stack, tree } as its first message; now() is in milliseconds.
 function lookAtStack({ stack: stackMemory, tree }, now) {
-  const { FRAMES, INTERVAL, DEFAULT_INTERVAL, LAST, LINE, OUTER, INNER, LEFT_OUT, STATE, COUNT, TORN, HEAD, RUNNING, NODE, PARENT, FUNCTION,
+  const { TOP, FRAMES, INTERVAL, DEFAULT_INTERVAL, LINE, OUTER, INNER, LEFT_OUT, STATE, COUNT, TORN, HEAD, RUNNING, NODE, PARENT, FUNCTION,
     SAMPLES, NS } = SAMPLING;
   const stack = new Int32Array(stackMemory.buffer), interval = new BigUint64Array(stackMemory.buffer, INTERVAL, 1);
-  const children = new Map(), frames = new Int32Array(LAST + 1 - FRAMES), again = new Int32Array(frames.length);
+  const children = new Map(), copy = new Int32Array(stack.length), again = new Int32Array(stack.length);
   let words = new Int32Array(tree.buffer), times = new Float64Array(tree.buffer), nodes = 1;
 
-  // The number of frames, or -1 if the stack changed too much all the time. Copying takes some nanoseconds a cache line, and what is in
-  // one line was there at the same time. So a copy is good if another one, made at once, differs in no more frames than that.
+  // The frames are words[FRAMES] .. words[FRAMES + n - 1] of a copy. Gives n, or -1 if the stack changed too much all the time.
+  // Copying takes some nanoseconds a cache line, and what is in one line was there at the same time. So a copy is good if another
+  // one, made at once, differs in no more frames than that.
   function read() {
-    for (let attempt = 0, size = 64, n; attempt < 16;) {
-      const from = stack.subarray(FRAMES, FRAMES + size);
-      frames.set(from);
+    for (let attempt = 0, size = 64; attempt < 16; attempt++) {
+      const from = stack.subarray(0, size);
+      copy.set(from);
       again.set(from);
-      n = frames.indexOf(0);
-      if ((n < 0 || n >= size) && FRAMES + size < LAST) {
-        size = Math.min(8 * size, LAST + 1 - FRAMES);
+      let n = copy[TOP] >>> 2;
+      if (FRAMES + n >= size) { // this one is deeper
+        size = Math.min(2 * (FRAMES + n), stack.length);
         continue;
       }
-      n = Math.min(n < 0 ? size : n, size);
       let same = 0;
-      while (same < n && frames[same] === again[same]) same++;
-      if (n - same <= LINE) return n;
-      attempt++;
+      while (same < n && copy[FRAMES + same] === again[FRAMES + same]) same++;
+      if (n - same > LINE) continue;
+      if (copy[FRAMES + n] < 0) copy[FRAMES + n++] &= 0x7fffffff; // a leaf
+      return n;
     }
     return -1;
   }
@@ -77,7 +76,7 @@ function lookAtStack({ stack: stackMemory, tree }, now) {
         node = child(node, LEFT_OUT);
         i = n - INNER;
       }
-      node = child(node, frames[i] - 1);
+      node = child(node, copy[FRAMES + i] - 1);
     }
     return node;
   }
