@@ -15,7 +15,7 @@ _whammc_words() { # WORDS
 }
 
 _whammc_scripts() { # names of scripts that come with whammc, and files
-    _whammc_words 'arcs branches cache callgraph calls calltree coverage faults heap hotness icount imix imix-map loops memory no-memory profile reached reached-removal texts types'
+    _whammc_words 'arcs branches cache callgraph calls calltree coverage faults heap hotness icount imix imix-map loops memory no-memory profile reached reached-removal sample texts types'
     _whammc_files whamm mm
 }
 
@@ -30,7 +30,8 @@ _whammc_value() { # OPTION: what may follow it; false if nothing does
         instr:--storage) _whammc_words 'auto globals memory' ;;
         instr:--link) _whammc_words 'merge import' ;;
         run:--link) _whammc_words 'merge import auto' ;;
-        profile:--style) _whammc_words 'tree arcs' ;;
+        profile:--style) _whammc_words 'tree arcs sample' ;;
+        profile:--sampler) _whammc_words 'thread program' ;;
         profile:--cpu) _whammc_words 'all guest' ;;
         profile:--value) _whammc_words 'alloc_space alloc_objects inuse_space inuse_objects' ;;
         run:--engine) _whammc_words 'node node24 wasmtime wizard'; compopt -o default ;;
@@ -104,7 +105,7 @@ _whammc() {
                 _whammc_words '-s --script= --lib= -D --define= --exclude= --min-size= --names= --debug-file= --path-map= --monitor= --link= --engine= --engine-option= --dir= --env= --clock= -o --output=
                     --report-format= --top= --by= --sort= --nonzero --hex --lines --no-demangle --message-format= -h --help' ;;
             profile)
-                _whammc_words '--style= --format= -o --output= --save= --top= --cpu= --counts-only --exclude= --min-size= --names= --auto-exclude
+                _whammc_words '--style= --interval= --sampler= --counts --format= -o --output= --save= --top= --cpu= --counts-only --exclude= --min-size= --names= --auto-exclude
                     --max-depth= --memory --value= --sample-bytes= --alloc= --engine= --engine-option= --dir= --env= --clock= --lines --inlined --debug-file= --path-map= --label= --no-demangle --message-format= -h --help' ;;
             report)
                 _whammc_words '--format= -o --output= --module= --names= --variable= --flush= --top= --by= --sort= --nonzero --hex --lines --inlined

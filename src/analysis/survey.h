@@ -1,6 +1,7 @@
 /*
  * analysis/survey.h - facts about the whole program: which functions can be entered other than by
- * `call`, whether there are tail calls, which have calls and loops, and which functions exceptions can leave.
+ * `call`, whether there are tail calls, which have calls and loops, and which functions exceptions
+ * can leave.
  *
  * Exceptions come from `throw` and the like, and from functions that are imported from anywhere but
  * WASI. They can leave a function if it throws, or if it calls, directly or indirectly, a function
@@ -14,7 +15,7 @@
 
 /* A zeroed one is valid; it is computed at the first question, from the input as it was read. */
 typedef struct WasmSurvey {
-    bool any_call;  /* set by the caller: a call may reach another function than it names */
+    bool any_call;   /* set by the caller: a call may reach another function than it names */
     uint16_t *funcs; /* by input function, and one more for what indirect calls reach: bits; NULL =
                        not made yet */
     bool tail_calls;

@@ -51,7 +51,7 @@ static const Option options[] = {
      "with --style=sample: the time between two samples, such as 500us or 10ms; default: 1ms"},
     {SAMPLER, "sampler", "thread|program",
      "with --style=sample: who looks: a thread of the engine, or the program itself as it goes; "
-     "default: thread"},
+     "default: thread, but for Node before version 22, which needs program"},
     {COUNTS, "counts", NULL, "with --style=sample: count the calls of each function, too"},
     {FORMAT, "format", VIEW_FORMATS,
      "table: show a flat profile and, with --style=tree, write a flame graph; others: write only "
@@ -116,6 +116,7 @@ typedef struct Settings {
     uint32_t top;
     char interval[24]; /* nanoseconds; empty = not given */
     bool sampler_given, inside, counts;
+    bool inlined_stack; /* the engine allows a memory for it */
     bool top_given, format_given, counts_only, auto_exclude, no_demangle, guest;
     Look look;
     DebugOptions debug;
@@ -144,7 +145,10 @@ static int64_t now(void) {
 }
 
 /* The constants of the script `sample`. */
-static void define_sampling(const Settings *s, const Engine *engine, whammc *w) {
+static void define_sampling(const Settings *s, const Engine *engine, whammc *w,
+                            whammc_options *made) {
+    made->link = s->inlined_stack ? WHAMMC_LINK_MERGE : WHAMMC_LINK_IMPORT;
+    made->host = s->inlined_stack ? WHAMMC_HOST_JS : WHAMMC_HOST_WASI; /* which all runners are */
     whammc_define(w, "outside", s->inside ? "false" : "true");
     whammc_define(w, "shares", engine->kind == ENGINE_NODE ? "true" : "false");
     if (*s->interval)
@@ -174,7 +178,7 @@ static int run_with(Profiling *p, Style style, bool counts_only, Running *r) {
     if (heap->on)
         heap_define(p->cli, heap, &p->module, r->w);
     if (style == STYLE_SAMPLE)
-        define_sampling(p->settings, p->engine, r->w);
+        define_sampling(p->settings, p->engine, r->w, &made);
     if (style == STYLE_TREE && p->settings->guest)
         whammc_define(r->w, "guest", "true");
     if (style == STYLE_TREE && p->settings->max_depth)
@@ -422,6 +426,19 @@ static bool read_module(Profiling *p, DebugOptions *debug) {
     return ok;
 }
 
+/* Who looks at the stack: STATUS_OK, or another status after a message. */
+static int choose_sampler(const Cli *cli, Settings *s, const Engine *engine) {
+    s->inlined_stack = engine_has_memories(engine);
+    if (s->inlined_stack)
+        return STATUS_OK;
+    if (s->sampler_given && !s->inside)
+        return cli_usage(cli,
+                         "--sampler=thread needs programs with several memories, which Node has "
+                         "from version 22 on: use --sampler=program or another engine");
+    s->inside = true;
+    return STATUS_OK;
+}
+
 /* In the end as the program ended. */
 static int profile(const Cli *cli, Settings *s, const Engine *engine) {
     Profiling p = {.cli = cli, .settings = s, .engine = engine};
@@ -567,6 +584,8 @@ static int run(Cli *cli) {
         if (status == STATUS_OK && engine.kind == ENGINE_WIZARD)
             status = cli_usage(cli, "Wizard runs probes only before instructions, so it cannot "
                                     "time calls: use node or wasmtime");
+        if (status == STATUS_OK && s.style == STYLE_SAMPLE)
+            status = choose_sampler(cli, &s, &engine);
         if (status == STATUS_OK)
             status = profile(cli, &s, &engine);
         free(engine.program);

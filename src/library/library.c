@@ -84,7 +84,7 @@ BundledKind bundled_kind(const BundledFn *f) {
     return !*f->helper || *f->helper == '='    ? BUNDLED_IMPORT
            : strcmp(f->helper, ":flush") == 0  ? BUNDLED_FLUSH
            : strcmp(f->helper, ":remove") == 0 ? BUNDLED_REMOVE
- : strcmp(f->helper, ":stack") == 0 ? BUNDLED_STACK
+           : strcmp(f->helper, ":stack") == 0  ? BUNDLED_STACK
                                                : BUNDLED_HELPER;
 }
 

@@ -361,6 +361,7 @@ static bool compile(Rewrite *r, const Template **init, bool *accesses) {
                       .cells_in_memory = r->store.in_memory};
     gen.memory_index = r->store.memory == UINT32_MAX ? 0 : r->store.memory;
     gen.imported = r->options->link == LINK_IMPORT;
+    gen.stack_calls = !stack_is_in_program(r->p.plan, gen.imported);
     gen.pages = !gen.imported && fill_can_keep_pages(&r->store);
     Site nowhere = plan_nowhere(r->p.plan, &r->p.m);
     gen.nowhere = &nowhere;
@@ -441,13 +442,14 @@ static bool link(void *self) {
         return false;
     Reach reach = reach_find(r->p.plan, init);
     memory_helpers(&r->memories, r->options->link == LINK_IMPORT, reach.helpers);
-    stack_helpers(r->p.plan, reach.helpers);
+    stack_helpers(r->p.plan, r->options->link == LINK_IMPORT, reach.helpers);
     if (!flush_link(&r->flush, &reach, &r->once) ||
         (reach.helpers[HELPER_FMOD] &&
          !runtime_add_fmod(&r->p.m, &r->helpers[HELPER_FMOD], r->p.diags)) ||
         !libraries_link(&r->flush))
         return false;
-    stack_add(&r->stack, r->p.plan, &r->p.m, r->helpers);
+    if (stack_is_in_program(r->p.plan, r->options->link == LINK_IMPORT))
+        stack_add(&r->stack, r->p.plan, &r->p.m, r->helpers);
     add_memory_functions(r);
     add_functions(r, &reach);
     shadow_add(&r->shadow);
@@ -487,7 +489,7 @@ static bool import_helps(const Rewrite *r) {
         memory |= plan->libraries->list.at[i]->module.memories.len > 0;
     for (uint32_t i = 0; i < plan->variants.len; i++)
         memory &= !plan->variants.at[i]->dups.len;
-    return memory && r->p.m.memories.len == 1 && !stack_is_used(plan);
+    return memory && r->p.m.memories.len == 1 && !stack_is_read(plan);
 }
 
 /* Pass 1 must know what LINK_AUTO means; many slots, which it finds, need a memory after all. */

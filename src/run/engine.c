@@ -82,6 +82,27 @@ int engine_find(const Cli *cli, const char *asked, const char *clock, Engine *e)
     return STATUS_NO_ENGINE;
 }
 
+/* Appends what an engine prints (ctx is a Buf). */
+static bool take_output(void *ctx, const uint8_t *bytes, size_t n) {
+    buf_bytes(ctx, bytes, n);
+    return true;
+}
+
+bool engine_has_memories(const Engine *e) {
+    enum { FIRST = 22 };
+    if (e->kind != ENGINE_NODE)
+        return true;
+    const char *argv[] = {e->program, "--version", NULL};
+    Buf version = {0};
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    process_read(argv, (ProcessStreams){.in = null, .out = -1, .err = null}, take_output, &version);
+    close(null);
+    const char *text = buf_cstr(&version);
+    bool has = *text == 'v' && atoi(text + 1) >= FIRST; /* v22.1.0 */
+    buf_free(&version);
+    return has;
+}
+
 void engine_failed(const Cli *cli, const Engine *e, const Place *place, int error) {
     message_one(cli, DIAG_CANNOT_RUN, NULL, "%s: %s",
                 e                  ? e->program

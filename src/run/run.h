@@ -23,6 +23,8 @@ typedef struct Engine {
 /* The engine that was asked for, by name or path, if it supports the clock that was asked for (see
  * RunnerJob). STATUS_OK, or another status after a message. */
 int engine_find(const Cli *cli, const char *asked, const char *clock, Engine *e);
+/* Whether programs can have several memories there: not in Node before version 22. */
+bool engine_has_memories(const Engine *e);
 /* Reports that it could not be run (errno `error`); NULL: what it needs could not be made at the
  * place. */
 void engine_failed(const Cli *cli, const Engine *e, const Place *place, int error);

@@ -6,10 +6,7 @@
 #include "library/library.h"
 #include "wasm/emit.h"
 #include "../../stdlib/runtime/stack.h"
-
-/* Of a stack that is deeper than both, samples have the outermost and the innermost frames. */
-enum { OUTER = 256, INNER = 256 };
-#define LEFT_OUT (-1) /* what stands for the frames between them: TREE_ANY */
+#include "../../stdlib/runtime/tree.h" /* TREE_ANY */
 
 /* A function of the library that code calls at run time. */
 static bool calls(const Plan *plan, const char *name) {
@@ -22,12 +19,16 @@ static bool calls(const Plan *plan, const char *name) {
     return false;
 }
 
-bool stack_is_used(const Plan *plan) {
-    return calls(plan, NULL);
+bool stack_is_read(const Plan *plan) {
+    return calls(plan, "share") || calls(plan, "collect");
 }
 
-void stack_helpers(const Plan *plan, bool *used) {
-    if (!calls(plan, "sample") && !calls(plan, "collect"))
+bool stack_is_in_program(const Plan *plan, bool imported) {
+    return calls(plan, NULL) && (!imported || stack_is_read(plan));
+}
+
+void stack_helpers(const Plan *plan, bool imported, bool *used) {
+    if (!stack_is_in_program(plan, imported) || (!calls(plan, "sample") && !calls(plan, "collect")))
         return;
     used[HELPER_TREE_GO_UNTIMED] = used[HELPER_TREE_DESCEND] = used[HELPER_TREE_ADD] = true;
     used[HELPER_TREE_HERE] |= calls(plan, "collect");
@@ -60,8 +61,8 @@ static uint32_t add_sample(const StackPlaces *at, WasmModule *m, const uint32_t 
         " local.get $samples local.get $ns call $add"
         " i32.const 0 call $go",
         at->memory, helpers[HELPER_TREE_GO_UNTIMED], helpers[HELPER_TREE_DESCEND],
-        helpers[HELPER_TREE_ADD], STACK_TOP, STACK_FRAMES, 4 * OUTER, 4 * INNER,
-        4 * (OUTER + INNER), LEFT_OUT);
+        helpers[HELPER_TREE_ADD], STACK_TOP, STACK_FRAMES, STACK_STEP * STACK_OUTER,
+        STACK_STEP * STACK_INNER, STACK_STEP * (STACK_OUTER + STACK_INNER), (int)TREE_ANY);
 }
 
 /* Takes over what the host's sampler has found. */
@@ -95,8 +96,6 @@ static uint32_t add_reset(const StackPlaces *at, WasmModule *m) {
 
 void stack_add(StackPlaces *at, const Plan *plan, WasmModule *m, const uint32_t *helpers) {
     *at = (StackPlaces){UINT32_MAX, UINT32_MAX, UINT32_MAX};
-    if (!stack_is_used(plan))
-        return;
     WasmLimits limits = {.min = STACK_PAGES,
                          .max = STACK_PAGES,
                          .has_max = true,

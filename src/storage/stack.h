@@ -25,11 +25,14 @@ typedef struct StackPlaces {
     uint32_t sample, collect; /* functions */
 } StackPlaces;
 
-/* Whether code of the plan uses the stack. */
-bool stack_is_used(const Plan *plan);
+/* Whether the host is to look at it, so it must be in the program. */
+bool stack_is_read(const Plan *plan);
+/* Whether it is used and in the program: not in an imported runtime, to which each operation would
+ * be a call. */
+bool stack_is_in_program(const Plan *plan, bool imported);
 /* Marks the helpers that its functions call. */
-void stack_helpers(const Plan *plan, bool *used);
-/* Adds what is used, when the helpers are linked and the module is not laid out. */
+void stack_helpers(const Plan *plan, bool imported, bool *used);
+/* Adds it to the program, when the helpers are linked and the module is not laid out. */
 void stack_add(StackPlaces *at, const Plan *plan, WasmModule *m, const uint32_t *helpers);
 /* Appends the code of an operation; the module is laid out. */
 void stack_put(const StackPlaces *at, const WasmModule *m, StackOp op, Buf *out);

@@ -16,7 +16,7 @@ flags="--target=wasm32 -std=c11 -Oz -ffreestanding -nostdlib -fvisibility=hidden
 files="$host format.c sums.c escape.c number.c" link="--experimental-pic --shared"
 case $host in
 host_import.c)
-    files="$files host_wasi.c" link="--stack-first -z stack-size=16384"
+    files="$files host_wasi.c stack.c" link="--stack-first -z stack-size=16384"
     set -- -DHOST_IMPORT -DHOST_FILE -DVALUES "$@"
     ;;
 sums_bound.c)

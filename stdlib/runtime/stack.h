@@ -26,4 +26,8 @@ enum {
 };
 #define STACK_LEAF 0x80000000u
 
+/* Of a stack that is deeper than both, samples have the outermost and the innermost frames, with
+ * TREE_ANY between them. */
+enum { STACK_OUTER = 256, STACK_INNER = 256 };
+
 #endif

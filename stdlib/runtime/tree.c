@@ -21,7 +21,7 @@ typedef struct Node {
     uint32_t next;   /* in the parent's list */
     uint32_t number; /* from 1 */
     uint32_t depth;  /* and WIDE */
-    
+
     uint64_t calls;
     uint64_t ns;
 } Node;

@@ -1,5 +1,5 @@
 /*
- * gen/stack.c - calls of the bundled library `stack`, which become a few instructions each.
+ * gen/stack_call.c - calls of the bundled library `stack`, which become a few instructions each.
  */
 #include "gen/expr.h"
 #include "gen/template.h"
@@ -60,7 +60,22 @@ static Ref set_interval(Body *b, const Expr *ns) {
     return operation(b, STACK_SET_INTERVAL, args, store, 2, BinaryenTypeNone());
 }
 
+/* The same in an imported runtime, where leaves are nothing special. */
+static Ref call_runtime(Body *b, const Expr *e, const char *name) {
+    Ref args[] = {e->nargs > 0 ? gen_expr(b, e->args[0]) : NULL,
+                  e->nargs > 1 ? gen_expr(b, e->args[1]) : NULL};
+    if (strncmp(name, "push", 4) == 0)
+        return helper_call(b, HELPER_STACK_PUSH, args);
+    if (strncmp(name, "pop", 3) == 0)
+        return helper_call(b, HELPER_STACK_POP, args);
+    if (strcmp(name, "sample") == 0)
+        return helper_call(b, HELPER_STACK_SAMPLE, args);
+    return e->nargs ? BinaryenDrop(b->module, args[0]) : BinaryenNop(b->module); /* every */
+}
+
 Ref gen_stack_call(Body *b, const Expr *e, const BundledFn *f) {
+    if (b->options->stack_calls)
+        return call_runtime(b, e, f->name);
     if (strcmp(f->name, "push") == 0)
         return push(b, e->args[0], false);
     if (strcmp(f->name, "push_leaf") == 0)

@@ -1,0 +1,69 @@
+"""A host that samples: runs a program in wasmtime and prints what it was doing, as folded stacks.
+
+    whammc instr --host=wasi -s sample -D outside=true -D shares=false app.wasm -o app.out.wasm
+    python3 sampler.py app.out.wasm [ARGUMENT...]
+
+Each line has the indices of the functions, outermost first, and how many milliseconds the program was there.
+"""
+
+import collections
+import ctypes
+import sys
+import threading
+import time
+
+import wasmtime
+
+TOP, FRAMES, LEAF = 8, 16, 0x80000000  # two words of the memory, and a bit
+
+
+def read_stack(address):
+    """The active functions, outermost first; None if they changed too fast."""
+    size = 4096
+    while True:
+        copies = [memoryview(ctypes.string_at(address, size)).cast("I") for _ in range(2)]
+        first, second = (copy[FRAMES : FRAMES + copy[TOP] // 4 + 1].tolist() for copy in copies)
+        if len(first) == copies[0][TOP] // 4 + 1:
+            break
+        size = 4 * (FRAMES + copies[0][TOP] // 4 + 64)  # it is deeper
+    leaf = first.pop()
+    if first[:-16] != second[: len(first[:-16])]:
+        return None
+    return [frame - 1 for frame in first + [leaf ^ LEAF] * (leaf >= LEAF)]
+
+
+def sample(address, interval, samples, over):
+    last = time.perf_counter()
+    while not over.wait(interval):
+        stack, now = read_stack(address), time.perf_counter()
+        if stack is not None:
+            samples[tuple(stack)] += now - last
+            last = now
+
+
+def main(file, *arguments):
+    engine = wasmtime.Engine()
+    store, linker = wasmtime.Store(engine), wasmtime.Linker(engine)
+    wasi = wasmtime.WasiConfig()
+    wasi.argv = [file, *arguments]
+    wasi.inherit_stdin()
+    wasi.inherit_stdout()
+    store.set_wasi(wasi)
+    linker.define_wasi()
+    i32 = wasmtime.ValType.i32()
+    linker.define_func("whammc", "next_sample", wasmtime.FuncType([i32], [i32]), lambda place: 0)
+    exports = linker.instantiate(store, wasmtime.Module.from_file(engine, file)).exports(store)
+    address = ctypes.addressof(exports["whammc:stack"].data_ptr(store).contents)
+    samples, over = collections.Counter(), threading.Event()
+    threading.Thread(target=sample, args=(address, 0.001, samples, over)).start()
+    try:
+        exports["_start"](store)
+    except wasmtime.ExitTrap:
+        pass
+    finally:
+        over.set()
+    for stack, seconds in samples.most_common():
+        print(";".join(map(str, stack)) or "idle", round(1000 * seconds), file=sys.stderr)
+
+
+main(*sys.argv[1:])
