@@ -187,3 +187,20 @@ export function createNodeSampler({ Worker }) {
     return null;
   }
 }
+
+/** A sampler in Node or in a page; null if there can be no thread that shares memory. */
+export function createHostSampler() {
+  const threads = globalThis.process?.getBuiltinModule?.('node:worker_threads');
+  if (threads) return createNodeSampler(threads);
+  if (typeof globalThis.Worker !== 'function' || !globalThis.crossOriginIsolated) return null;
+  const url = URL.createObjectURL(new Blob([SAMPLER_THREAD], { type: 'text/javascript' }));
+  try {
+    const worker = new Worker(url);
+    worker.addEventListener('error', event => event.preventDefault()); // no error of the page's
+    return createSampler(worker);
+  } catch {
+    return null; // the page's policy forbids it
+  } finally {
+    setTimeout(() => URL.revokeObjectURL(url), 10000); // when it has been loaded
+  }
+}

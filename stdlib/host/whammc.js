@@ -11,6 +11,7 @@
 //   host.flush();                          // at any time: the report as it is now
 //
 // Or, without touching the code that loads the program: patch({ onReport }) once, before that code runs.
+import { createHostSampler, wantsSampler } from './sampler.js';
 import { createTraps } from './traps.js';
 import { beforeSignals } from './signals.js';
 
@@ -37,7 +38,7 @@ export function isTrap(error) {
  * The host of one instance. `onReport(text, bytes)` is called with each complete report.
  */
 export function createHost({ onReport = logReport } = {}) {
-  let instance = null, traps = null, pieces = [], missed = false;
+  let instance = null, traps = null, sampler = null, pieces = [], missed = false;
 
   function deliver(bytes) {
     onReport(new TextDecoder().decode(bytes), bytes);
@@ -61,14 +62,22 @@ export function createHost({ onReport = logReport } = {}) {
     else pieces.push(new Uint8Array(instance.exports[MEMORY].buffer, ptr >>> 0, len >>> 0).slice());
   }
 
+  function startSampler() {
+    sampler = createHostSampler();
+    if (!sampler?.attach(instance))
+      warn('whammc: nothing is sampled, as a thread cannot have the memory of the stack here: pages must be cross-origin isolated; ' +
+        'instrumented without -D outside=true, the program samples itself');
+  }
+
   const host = {
     /** The part of the import object that the program needs. */
-    imports: { whammc: { write, now: () => performance.now() } },
+    imports: { whammc: { write, now: () => performance.now(), next_sample: place => sampler?.next(place) ?? 0 } },
 
     /** Connects to the instance that was made with `imports`, of `module`. */
     attach(made, module) {
       instance = made;
       traps = createTraps(made, module, warn);
+      if (module && wantsSampler(module)) startSampler();
       if (missed) host.flush();
       missed = false;
       return made;
@@ -90,7 +99,10 @@ export function createHost({ onReport = logReport } = {}) {
      * Takes back what the program has counted too early before it trapped. To be called with what is caught round calls
      * of exports; the same error again, and errors that are no traps, do nothing. Whether there was something to do.
      */
-    trapped: error => traps?.correct(error) ?? false,
+    trapped(error) {
+      if (isTrap(error)) instance?.exports['whammc:stack_reset']?.();
+      return traps?.correct(error) ?? false;
+    },
 
     /** Whether trapped(error) would do something, unless the trap was in another instance of the module. */
     mayHaveTrapped: error => traps?.mayOwn(error) ?? false,

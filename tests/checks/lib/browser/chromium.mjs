@@ -93,12 +93,13 @@ export async function launch(chromium, directory) {
 }
 
 /** Serves { path: [type, text or bytes] } on a port of its own; gives { url, close() }. */
-export function serve(files) {
+export function serve(files, headers = {}) {
   return new Promise(resolve => {
     const server = http.createServer((request, response) => {
       const [type, content] = files[request.url] ?? [];
       response.statusCode = type ? 200 : 404;
       if (type) response.setHeader('Content-Type', type);
+      Object.entries(headers).forEach(([name, value]) => response.setHeader(name, value));
       response.end(content);
     });
     server.listen(0, '127.0.0.1', () => resolve({
