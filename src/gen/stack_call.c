@@ -86,6 +86,8 @@ Ref gen_stack_call(Body *b, const Expr *e, const BundledFn *f) {
         return set_frame(b, gen_expr(b, e->args[0]), const_i32(b, 0));
     if (strcmp(f->name, "sample") == 0)
         return sample(b, e);
+    if (strcmp(f->name, "tell") == 0)
+        return operation(b, STACK_TELL, NULL, NULL, 0, BinaryenTypeNone());
     if (strcmp(f->name, "collect") == 0)
         return operation(b, STACK_COLLECT, NULL, NULL, 0, BinaryenTypeNone());
     if (strcmp(f->name, "every") == 0)

@@ -58,6 +58,7 @@ typedef enum StackOp {
     STACK_SET_FRAME,    /* offset, number -> */
     STACK_SET_INTERVAL, /* 0, nanoseconds as i64 -> */
     STACK_SAMPLE,       /* samples, ns -> ; adds the stack to the calling-context tree */
+    STACK_TELL,         /* tells the host that a sample has been taken */
     STACK_COLLECT,      /* takes over what the host's sampler has found */
 } StackOp;
 

@@ -20,7 +20,7 @@ static bool calls(const Plan *plan, const char *name) {
 }
 
 bool stack_is_read(const Plan *plan) {
-    return calls(plan, "share") || calls(plan, "collect");
+    return calls(plan, "share") || calls(plan, "collect") || calls(plan, "tell");
 }
 
 bool stack_is_in_program(const Plan *plan, bool imported) {
@@ -65,6 +65,14 @@ static uint32_t add_sample(const StackPlaces *at, WasmModule *m, const uint32_t 
         STACK_STEP * STACK_INNER, STACK_STEP * (STACK_OUTER + STACK_INNER), (int)TREE_ANY);
 }
 
+/* The host's function that is called with each sample. */
+static uint32_t add_tell(WasmModule *m) {
+    uint32_t type = wasm_add_func_type(m, NULL, 0, NULL, 0);
+    uint32_t tell = wasm_add_import_func(m, STR("whammc"), STR(STACK_TELL_IMPORT), type);
+    m->funcs.at[tell].name = STR("whammc." STACK_TELL_IMPORT);
+    return tell;
+}
+
 /* Takes over what the host's sampler has found. */
 static uint32_t add_collect(const StackPlaces *at, WasmModule *m, const uint32_t *helpers) {
     WasmType i32 = WASM_I32;
@@ -95,7 +103,7 @@ static uint32_t add_reset(const StackPlaces *at, WasmModule *m) {
 }
 
 void stack_add(StackPlaces *at, const Plan *plan, WasmModule *m, const uint32_t *helpers) {
-    *at = (StackPlaces){UINT32_MAX, UINT32_MAX, UINT32_MAX};
+    *at = (StackPlaces){UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
     WasmLimits limits = {.min = STACK_PAGES,
                          .max = STACK_PAGES,
                          .has_max = true,
@@ -106,6 +114,8 @@ void stack_add(StackPlaces *at, const Plan *plan, WasmModule *m, const uint32_t 
     wasm_add_export(m, STR(STACK_RESET_EXPORT), WASM_SPACE_FUNC, add_reset(at, m));
     if (calls(plan, "sample"))
         at->sample = add_sample(at, m, helpers);
+    if (calls(plan, "tell"))
+        at->tell = add_tell(m);
     if (calls(plan, "collect"))
         at->collect = add_collect(at, m, helpers);
 }
@@ -118,6 +128,7 @@ void stack_put(const StackPlaces *at, const WasmModule *m, StackOp op, Buf *out)
     case STACK_SET_FRAME: emit(out, "i32.store %u %d", memory, STACK_FRAMES); break;
     case STACK_SET_INTERVAL: emit(out, "i64.store %u %d", memory, STACK_INTERVAL); break;
     case STACK_SAMPLE: emit(out, "call %u", wasm_final(m, WASM_SPACE_FUNC, at->sample)); break;
+    case STACK_TELL: emit(out, "call %u", wasm_final(m, WASM_SPACE_FUNC, at->tell)); break;
     case STACK_COLLECT: emit(out, "call %u", wasm_final(m, WASM_SPACE_FUNC, at->collect)); break;
     }
 }

@@ -18,11 +18,13 @@
  * STACK_NODE; 0: there are no more. The parameter is the place of the node before, by which its
  * children name it. */
 #define STACK_IMPORT "next_sample"
+/* Without parameters and results: a sample has been taken. */
+#define STACK_TELL_IMPORT "sampled"
 
 /* Handles; UINT32_MAX = there is none. */
 typedef struct StackPlaces {
     uint32_t memory;
-    uint32_t sample, collect; /* functions */
+    uint32_t sample, tell, collect; /* functions */
 } StackPlaces;
 
 /* Whether the host is to look at it, so it must be in the program. */

@@ -17,7 +17,7 @@
 // not be loaded; 2 for wrong usage.
 import { appendFileSync, readFileSync, realpathSync, writeFileSync, writeSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { createNodeSampler, wantsSampler } from './sampler.js';
+import { asksFor, createNodeSampler } from './sampler.js';
 import { createTraps } from './traps.js';
 
 const TRAPPED = 134, NOT_LOADED = 126;
@@ -362,9 +362,9 @@ async function main(words) {
   function loadAndExecute() {
     const imported = loadLibraries(libraries, WASI, options, reporter, clock);
     if (!imported) return NOT_LOADED;
-    const own = { write: reporter.write, now: clock.now, next_sample: place => sampler?.next(place) ?? 0 };
+    const own = { write: reporter.write, now: clock.now, next_sample: place => sampler?.next(place) ?? 0, sampled() {} };
     const loaded = load(file, args[0], made => {
-      sampler = wantsSampler(made) ? createNodeSampler(createRequire('file:///')('node:worker_threads')) : null;
+      sampler = asksFor(made, 'next_sample') ? createNodeSampler(createRequire('file:///')('node:worker_threads')) : null;
       return { ...imported, ...wasiImports(wasi), whammc: own };
     });
     if (!loaded) return NOT_LOADED;

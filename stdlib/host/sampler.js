@@ -14,15 +14,19 @@ const SAMPLING = {
   OUTER: 256, INNER: 256, LEFT_OUT: 4294967295,     // of deeper stacks, the frames in between are left out
   STATE: 0, COUNT: 1, TORN: 2, HEAD: 16,            // words of the tree's memory
   RUNNING: 1, STOPPED: 2,
+  SEEN: 1, WRITTEN: 2, ENTRIES: 65536,              // words of the memory for samples with their times; how many it has room for
   NODE: 8, PARENT: 0, FUNCTION: 1, SAMPLES: 2, NS: 4,
 };
 
-// What the thread does. It has SAMPLING, and gets { stack, tree } as its first message; now() is in milliseconds.
-function lookAtStack({ stack: stackMemory, tree }, now) {
+// What the thread does. It has SAMPLING, and gets { stack, tree, trace, origin } as its first message; now() is
+// in milliseconds, and so is `origin`, when the page's own clock was 0.
+function lookAtStack({ stack: stackMemory, tree, trace, origin }, now) {
   const { TOP, FRAMES, INTERVAL, DEFAULT_INTERVAL, LINE, OUTER, INNER, LEFT_OUT, STATE, COUNT, TORN, HEAD, RUNNING, NODE, PARENT, FUNCTION,
-    SAMPLES, NS } = SAMPLING;
+    SAMPLES, NS, SEEN, WRITTEN, ENTRIES } = SAMPLING;
   const stack = new Int32Array(stackMemory.buffer), interval = new BigUint64Array(stackMemory.buffer, INTERVAL, 1);
   const children = new Map(), copy = new Int32Array(stack.length), again = new Int32Array(stack.length);
+  const traced = new Int32Array(trace.buffer), shift = performance.timeOrigin - origin;
+  const stamps = new Float64Array(trace.buffer, 64, ENTRIES), nodesSeen = new Int32Array(trace.buffer, 64 + 8 * ENTRIES, ENTRIES);
   let words = new Int32Array(tree.buffer), times = new Float64Array(tree.buffer), nodes = 1;
 
   // The frames are words[FRAMES] .. words[FRAMES + n - 1] of a copy. Gives n, or -1 if the stack changed too much all the time.
@@ -93,7 +97,13 @@ function lookAtStack({ stack: stackMemory, tree }, now) {
       words[TORN]++;
       continue; // its time is the next one's
     }
-    const at = HEAD + NODE * nodeOf(n);
+    const node = nodeOf(n), at = HEAD + NODE * node;
+    if (Atomics.load(traced, SEEN)) { // somebody wants to know when; of too many, the oldest are lost
+      const entry = traced[WRITTEN] & (ENTRIES - 1);
+      stamps[entry] = time + shift;
+      nodesSeen[entry] = node;
+      Atomics.add(traced, WRITTEN, 1);
+    }
     times[(at + NS) / 2] += (time - last) * 1e6;
     Atomics.add(words, at + SAMPLES, 1);
     last = time;
@@ -113,10 +123,11 @@ const SAMPLER_THREAD = `
  * attach(instance) begins, if the instance has a stack.
  */
 function createSampler(worker) {
-  const { STATE, COUNT, HEAD, STOPPED, NODE, PARENT, FUNCTION, SAMPLES, NS } = SAMPLING;
+  const { STATE, COUNT, HEAD, STOPPED, NODE, PARENT, FUNCTION, SAMPLES, NS, INTERVAL, SEEN, WRITTEN, ENTRIES } = SAMPLING;
   const tree = new WebAssembly.Memory({ initial: 1, maximum: 65536 / 4, shared: true }); // 1 GiB
-  const state = new Int32Array(tree.buffer);
-  let stack = null, at = 0, end = 0, last = 0, words = null, times = null;
+  const trace = new WebAssembly.Memory({ initial: 13, maximum: 13, shared: true }); // 12 bytes an entry
+  const state = new Int32Array(tree.buffer), traced = new Int32Array(trace.buffer);
+  let stack = null, interval = null, own = null, read = 0, at = 0, end = 0, last = 0, words = null, times = null;
   const told = { places: [], samples: [], ns: [] };
 
   function begin() {
@@ -158,8 +169,29 @@ function createSampler(worker) {
       const memory = instance.exports['whammc:stack'];
       if (!memory || typeof SharedArrayBuffer !== 'function' || !(memory.buffer instanceof SharedArrayBuffer)) return false;
       stack = memory;
-      worker.postMessage({ stack, tree });
+      interval = new BigUint64Array(memory.buffer, INTERVAL, 1);
+      worker.postMessage({ stack, tree, trace, origin: performance.timeOrigin });
       return true;
+    },
+
+    /** From now on samples are kept with their times, and taken so often (ms); 0: no longer. */
+    setInterval(ms) {
+      own = own ?? Atomics.load(interval, 0);
+      if (ms && !Atomics.load(traced, SEEN)) read = Atomics.load(traced, WRITTEN);
+      Atomics.store(interval, 0, ms ? BigInt(Math.round(ms * 1e6)) : own);
+      Atomics.store(traced, SEEN, ms ? 1 : 0);
+    },
+
+    /** take({ timestamp, stack }) for each sample since the last time: its time, the indices of functions, outermost first. */
+    drain(take) {
+      const written = Atomics.load(traced, WRITTEN), nodes = new Int32Array(tree.buffer);
+      const stamps = new Float64Array(trace.buffer, 64, ENTRIES), seen = new Int32Array(trace.buffer, 64 + 8 * ENTRIES, ENTRIES);
+      for (read = Math.max(read, written - ENTRIES); read < written; read++) {
+        const stack = [];
+        for (let node = seen[read & (ENTRIES - 1)]; node > 0; node = nodes[HEAD + NODE * node + PARENT])
+          stack.push(nodes[HEAD + NODE * node + FUNCTION] >>> 0);
+        take({ timestamp: stamps[read & (ENTRIES - 1)], stack: stack.reverse() });
+      }
     },
 
     /** Ends the thread. */
@@ -171,9 +203,9 @@ function createSampler(worker) {
   };
 }
 
-/** Whether the program asks the host for samples. */
-export function wantsSampler(module) {
-  return WebAssembly.Module.imports(module).some(one => one.module === 'whammc' && one.name === 'next_sample');
+/** Whether the program imports this from the host: next_sample, for samples of a thread, or sampled, to tell of its own. */
+export function asksFor(module, wanted) {
+  return WebAssembly.Module.imports(module).some(({ module: from, name }) => from === 'whammc' && name === wanted);
 }
 
 /** A sampler in Node, of its module node:worker_threads; null if there can be no thread. */

@@ -16,6 +16,7 @@
 //
 // and lets programs be loaded by code that knows nothing of it.
 import { createHost, intercept, tellTrapped, watch } from './whammc.js';
+import { Profiler } from './sampling-profiler.js';
 import { makeGraph, flatProfile, callGraph, functionResults, OUTSIDE } from './gprof.js';
 import { readCalls, treeValue } from './calls.js';
 import { saveAtExit } from './save.js';
@@ -259,9 +260,9 @@ function createCounter(attached, print) {
       },
     },
 
-    attach(instance, module) {
+    attach(instance, module, url) {
       counter.module = module;
-      host.attach(instance, module);
+      host.attach(instance, module, url);
       attached(counter);
     },
 
@@ -339,6 +340,9 @@ function createProfiler() {
   watch(error => tellTrapped(counters.map(counter => counter.host), error));
 
   return {
+    /** Samples of all programs that are sampled; see sampling-profiler.js. */
+    Profiler,
+
     /** Tells the names of a program: { id, title, names, demangled }. */
     register(program) {
       programs.set(program.id, program);

@@ -11,11 +11,13 @@
 //   host.flush();                          // at any time: the report as it is now
 //
 // Or, without touching the code that loads the program: patch({ onReport }) once, before that code runs.
-import { createHostSampler, wantsSampler } from './sampler.js';
+import { addSource, createSelfSampled, Profiler } from './sampling-profiler.js';
+import { asksFor, createHostSampler } from './sampler.js';
 import { createTraps } from './traps.js';
 import { beforeSignals } from './signals.js';
 
 const FLUSH = 'whammc:flush', MEMORY = 'whammc:memory';
+let anonymous = 0; // programs of unknown origin
 const REPORT_PTR = 'whammc:report_ptr', REPORT_LEN = 'whammc:report_len';
 
 /** What happens to reports if nothing else was said. */
@@ -39,6 +41,7 @@ export function isTrap(error) {
  */
 export function createHost({ onReport = logReport } = {}) {
   let instance = null, traps = null, sampler = null, pieces = [], missed = false;
+  const selfSampled = createSelfSampled();
 
   function deliver(bytes) {
     onReport(new TextDecoder().decode(bytes), bytes);
@@ -62,22 +65,29 @@ export function createHost({ onReport = logReport } = {}) {
     else pieces.push(new Uint8Array(instance.exports[MEMORY].buffer, ptr >>> 0, len >>> 0).slice());
   }
 
-  function startSampler() {
-    sampler = createHostSampler();
-    if (!sampler?.attach(instance))
+  // Samples of the program, if it asks for any: by a thread, or when it says that it has taken one.
+  function startSampling(module, url) {
+    const threaded = asksFor(module, 'next_sample');
+    if (!threaded && !asksFor(module, 'sampled')) return;
+    if (threaded) sampler = createHostSampler();
+    const source = threaded ? sampler : selfSampled;
+    if (source?.attach(instance))
+      addSource({ title: url || `wasm-${++anonymous}`, module, setInterval: source.setInterval, drain: source.drain });
+    else
       warn('whammc: nothing is sampled, as a thread cannot have the memory of the stack here: pages must be cross-origin isolated; ' +
-        'instrumented without -D outside=true, the program samples itself');
+        'instrumented with -D tells=true instead of -D outside=true, the program samples itself');
   }
 
   const host = {
     /** The part of the import object that the program needs. */
-    imports: { whammc: { write, now: () => performance.now(), next_sample: place => sampler?.next(place) ?? 0 } },
+    imports: { whammc: { write, now: () => performance.now(), next_sample: place => sampler?.next(place) ?? 0,
+      sampled: selfSampled.sampled } },
 
-    /** Connects to the instance that was made with `imports`, of `module`. */
-    attach(made, module) {
+    /** Connects to the instance that was made with `imports`, of `module`, which came from `url`, if that is known. */
+    attach(made, module, url = '') {
       instance = made;
       traps = createTraps(made, module, warn);
-      if (module && wantsSampler(module)) startSampler();
+      if (module) startSampling(module, url);
       if (missed) host.flush();
       missed = false;
       return made;
@@ -198,9 +208,9 @@ export function intercept(names, makeHost) {
       }
       return own;
     }
-    function finish(instance, module) {
+    function finish(instance, module, url) {
       if (!host && !foreign && typeof instance.exports[FLUSH] === 'function') host = makeHost(); // --host=none
-      if (host) host.attach(instance, module);
+      if (host) host.attach(instance, module, url);
       return instance;
     }
     return { args: [args[0], new Proxy({}, { get }), ...args.slice(2)], finish };
@@ -212,7 +222,8 @@ export function intercept(names, makeHost) {
       async apply(target, self, given) {
         const { args, finish } = begin(given);
         const result = await Reflect.apply(target, self, args);
-        if (result.instance) finish(result.instance, result.module);
+        const url = name === 'instantiateStreaming' ? (await given[0]).url : '';
+        if (result.instance) finish(result.instance, result.module, url);
         else finish(result, given[0]);
         return result;
       },
@@ -277,9 +288,9 @@ export function patch(options = {}) {
   const hosts = [];
   const putBack = intercept(['whammc'], () => {
     const host = createHost(options);
-    const attach = (instance, module) => {
+    const attach = (instance, module, url) => {
       hosts.push(host);
-      host.attach(instance, module);
+      host.attach(instance, module, url);
     };
     return { imports: host.imports, attach };
   });

@@ -1,0 +1,283 @@
+// Profiler: a sampling profiler for pages and for Node, as the WICG's JS Self-Profiling API has it, of programs that keep a shadow
+// stack (`whammc instr -s sample`).
+//
+//   const profiler = new Profiler({ sampleInterval: 5, maxBufferSize: 10000 });
+//   ...                                     // the program runs
+//   const trace = await profiler.stop();    // { resources, frames, stacks, samples }
+//
+// All profilers share one clock: the programs are sampled each time the greatest common divisor of the intervals has passed, and
+// each profiler keeps every n-th sample. Where the browser has such a profiler of its own, which sees JavaScript, the stacks of
+// both are joined: functions of the program hang under the JavaScript that called them.
+
+const BASE = 1; // ms, of which intervals are multiples
+const LEFT_OUT = 4294967295; // in stacks: functions that are left out
+const TAKEN_OVER = 100; // ms after which samples are taken over at the latest, while the program waits
+
+function gcd(a, b) {
+  return b ? gcd(b, a % b) : a;
+}
+
+// ---- names ----
+
+// Names by index, of the section `name`.
+function readNames(module) {
+  const names = new Map(), [section] = WebAssembly.Module.customSections(module, 'name');
+  if (!section) return names;
+  const bytes = new Uint8Array(section);
+  let at = 0;
+  function number() {
+    for (let value = 0, scale = 1; ; scale *= 128) {
+      if (at >= bytes.length) throw new RangeError('the section ends');
+      const byte = bytes[at++];
+      value += (byte & 127) * scale;
+      if (byte < 128) return value;
+    }
+  }
+  try {
+    while (at < bytes.length) {
+      const kind = bytes[at++], size = number(), end = at + size;
+      for (let n = kind === 1 ? number() : 0; n > 0; n--) {
+        const index = number(), length = number();
+        names.set(index, new TextDecoder().decode(bytes.subarray(at, at + length)));
+        at += length;
+      }
+      at = end;
+    }
+  } catch {
+    // somebody has damaged it; what was read stays
+  }
+  return names;
+}
+
+/** Tells names of functions by their index in the program before it was instrumented. */
+function createNamer(module) {
+  const imports = WebAssembly.Module.imports(module).filter(one => one.kind === 'function');
+  const own = imports.filter(one => one.module !== 'whammc'), added = imports.length - own.length;
+  const names = readNames(module);
+  return fid => (fid < own.length ? names.get(fid) ?? own[fid].name : names.get(fid + added)) ?? `#${fid}`;
+}
+
+// ---- the clock ----
+
+const sources = new Set(), profilers = new Set();
+let timer = null;
+
+function commonInterval() {
+  return [...profilers].map(one => one.interval).reduce(gcd, 0);
+}
+
+// What is sampled follows the profilers that there are.
+function adjustClock() {
+  const interval = commonInterval();
+  for (const source of sources) source.setInterval(interval);
+  for (const one of profilers) one.skip = one.interval / interval;
+  if (timer !== null) clearInterval(timer);
+  timer = interval ? setInterval(takeOver, TAKEN_OVER) : null;
+  timer?.unref?.();
+}
+
+// Gives the samples that there are to the profilers.
+function takeOver() {
+  for (const source of sources)
+    source.drain(({ timestamp, stack }) => {
+      for (const one of profilers) if (timestamp >= one.began) one.take(source, timestamp, stack);
+    });
+}
+
+/**
+ * Programs that are sampled: { title, module, setInterval(ms or 0), drain(take) }. drain calls take({ timestamp, stack }) with each
+ * new sample; `stack` are indices of functions, outermost first. Returns what ends it.
+ */
+export function addSource(source) {
+  const it = { ...source, name: createNamer(source.module) };
+  sources.add(it);
+  if (profilers.size) it.setInterval(commonInterval());
+  return () => sources.delete(it);
+}
+
+// ---- traces ----
+
+// Makes { resources, frames, stacks, samples } of samples with frames { name, resource, ... }.
+function createTrace() {
+  const resources = [], frames = [], stacks = [], samples = [];
+  const known = new Map();
+  function once(list, key, make) {
+    if (!known.has(key)) {
+      known.set(key, list.length);
+      list.push(make());
+    }
+    return known.get(key);
+  }
+  function frameId({ name, resource, line, column }) {
+    const id = resource === undefined ? undefined : once(resources, `r ${resource}`, () => resource);
+    return once(frames, `f ${name} ${id} ${line} ${column}`, () => ({ name, ...id === undefined ? {} : { resourceId: id },
+      ...line === undefined ? {} : { line, column } }));
+  }
+  function add(timestamp, list) {
+    let parent;
+    for (const frame of list) {
+      const frame_ = frameId(frame), above = parent;
+      parent = once(stacks, `s ${above} ${frame_}`, () => ({ ...above === undefined ? {} : { parentId: above }, frameId: frame_ }));
+    }
+    samples.push(parent === undefined ? { timestamp } : { timestamp, stackId: parent });
+  }
+  return { add, trace: { resources, frames, stacks, samples } };
+}
+
+// The frames of a sample of a trace, outermost first.
+function framesOf(trace, { stackId }) {
+  const list = [];
+  for (let id = stackId; id !== undefined; id = trace.stacks[id].parentId) {
+    const { name, resourceId, line, column } = trace.frames[trace.stacks[id].frameId];
+    list.unshift({ name, resource: trace.resources[resourceId], line, column });
+  }
+  return list;
+}
+
+// Those of the page's own profiler at that time, if it has looked within one of its intervals, as far as they are JavaScript: it sees
+// functions of programs, too, by the URL `title` or one that the engine has made.
+function under(trace, interval, timestamp, title) {
+  let low = 0, high = trace.samples.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (trace.samples[middle].timestamp < timestamp) low = middle + 1;
+    else high = middle;
+  }
+  const near = [trace.samples[low - 1], trace.samples[low]].filter(Boolean)
+    .sort((a, b) => Math.abs(a.timestamp - timestamp) - Math.abs(b.timestamp - timestamp))[0];
+  if (!near || Math.abs(near.timestamp - timestamp) > interval) return [];
+  const isOfProgram = ({ name, resource }) =>
+    (resource === undefined ? name === 'js-to-wasm' : resource === title || resource.startsWith('wasm:'));
+  const all = framesOf(trace, near), first = all.findIndex(isOfProgram);
+  return first < 0 ? all : all.slice(0, first);
+}
+
+// ---- the class ----
+
+const Native = globalThis.Profiler;
+
+// A profiler of the page itself, if it may have one.
+function startNative(options) {
+  try {
+    return typeof Native === 'function' ? new Native(options) : null;
+  } catch {
+    return null; // its document policy forbids it
+  }
+}
+
+// As Web IDL converts them.
+function memberOf(options, name, convert) {
+  if (options === null || (typeof options !== 'object' && typeof options !== 'function') || options[name] === undefined)
+    throw new TypeError(`Profiler: the member ${name} is required`);
+  return convert(options[name]);
+}
+function toDouble(value) {
+  const number = Number(value);
+  if (!Number.isFinite(number)) throw new TypeError('Profiler: sampleInterval is not a finite number');
+  return number;
+}
+
+const Target = globalThis.EventTarget ?? class {}; // shells of engines do not have it
+
+export class Profiler extends Target {
+  #interval;
+  #limit;
+  #samples = [];
+  #state = 'started';
+  #count = 0;
+  #entry;
+  #native;
+
+  /** Whether a frame { name, resource } may be in traces; others are left out. */
+  static visible = () => true;
+
+  constructor(options) {
+    super();
+    const wanted = memberOf(options, 'sampleInterval', toDouble);
+    this.#limit = memberOf(options, 'maxBufferSize', value => Number(value) >>> 0);
+    if (wanted < 0) throw new RangeError('Profiler: sampleInterval is negative');
+    this.#interval = Math.max(1, Math.ceil(wanted / BASE)) * BASE;
+    this.#native = startNative({ sampleInterval: wanted, maxBufferSize: this.#limit });
+    const take = (source, timestamp, stack) => this.#take(source, timestamp, stack);
+    this.#entry = { interval: this.#interval, skip: 1, began: performance.now(), take };
+    takeOver(); // what came before belongs to others
+    profilers.add(this.#entry);
+    adjustClock();
+  }
+
+  /** The time between samples that is kept to, in milliseconds. */
+  get sampleInterval() {
+    return this.#interval;
+  }
+
+  get stopped() {
+    return this.#state === 'stopped';
+  }
+
+  #take(source, timestamp, stack) {
+    if (this.#state !== 'started' || this.#count++ % this.#entry.skip) return;
+    if (this.#samples.length >= this.#limit) {
+      this.#state = 'full';
+      this.#leave();
+      this.dispatchEvent?.(new Event('samplebufferfull'));
+      return;
+    }
+    this.#samples.push({ source, timestamp, stack });
+  }
+
+  #leave() {
+    if (profilers.delete(this.#entry)) adjustClock();
+  }
+
+  /** Ends it. The trace, by a promise, which is rejected if it has ended before. */
+  async stop() {
+    if (this.#state === 'stopped') throw new DOMException('the profiler has been stopped', 'InvalidStateError');
+    takeOver();
+    this.#state = 'stopped';
+    this.#leave();
+    const { add, trace } = createTrace();
+    const outer = this.#native ? await this.#native.stop() : null, interval = this.#native?.sampleInterval;
+    for (const { source, timestamp, stack } of this.#samples.sort((a, b) => a.timestamp - b.timestamp)) {
+      const own = stack.map(fid => (fid === LEFT_OUT ? { name: '...' } : { name: source.name(fid), resource: source.title }));
+      const inner = own.filter(frame => Profiler.visible(frame));
+      add(timestamp, [...outer && stack.length ? under(outer, interval, timestamp, source.title) : [], ...inner]);
+    }
+    this.#samples = [];
+    return trace;
+  }
+}
+
+/**
+ * A program that looks at its own stack and tells the host of each sample (its import whammc.sampled): { sampled, attach, setInterval,
+ * drain } as for addSource.
+ */
+export function createSelfSampled() {
+  const LIMIT = 65536; // samples that nobody has asked for yet; of more, the oldest are lost
+  let words = null, every = 0, last = 0, samples = [];
+  return {
+    sampled() {
+      const timestamp = performance.now();
+      if (!every || !words || timestamp - last < every - BASE / 2) return;
+      last = timestamp;
+      const top = words[8] >>> 2, leaf = words[16 + top]; // see stdlib/runtime/stack.h
+      const stack = [...words.subarray(16, 16 + top), ...leaf < 0 ? [leaf & 0x7fffffff] : []].map(frame => frame - 1);
+      if (stack.length > 512) stack.splice(256, stack.length - 512, LEFT_OUT);
+      if (samples.length >= LIMIT) samples.shift();
+      samples.push({ timestamp, stack });
+    },
+    attach(instance) {
+      const memory = instance.exports['whammc:stack'];
+      if (memory) words = new Int32Array(memory.buffer); // it does not grow
+      return words !== null;
+    },
+    setInterval(ms) {
+      every = ms;
+      if (!ms) samples = [];
+    },
+    drain(take) {
+      const taken = samples;
+      samples = [];
+      taken.forEach(sample => take(sample));
+    },
+  };
+}
