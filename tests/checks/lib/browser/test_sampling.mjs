@@ -148,7 +148,7 @@ async function checkProfiler(browser, site, name, title) {
 async function checkLeaving(browser, site) {
   const page = await browser.open(`${site.url}/profiler-thread`);
   await page.evaluate(`await started; new whammc.Profiler({ sampleInterval: 1, maxBufferSize: 1000 }); location.href = '/profiler-tells'; 0`);
-  for (let i = 0; i < 50 && !(await page.evaluate('location.pathname')).includes('tells'); i++) await new Promise(done => { setTimeout(done, 100); });
+  for (let i = 0; i < 50 && !await page.evaluate("location.pathname.includes('tells') && typeof started !== 'undefined'"); i++) await new Promise(done => { setTimeout(done, 100); });
   const r = JSON.parse(await page.evaluate('JSON.stringify(await started)'));
   result(r.traces.fine.samples.length > 0, 'a page that navigates away');
 }
