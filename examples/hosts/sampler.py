@@ -55,13 +55,15 @@ def main(file, *arguments):
     exports = linker.instantiate(store, wasmtime.Module.from_file(engine, file)).exports(store)
     address = ctypes.addressof(exports["whammc:stack"].data_ptr(store).contents)
     samples, over = collections.Counter(), threading.Event()
-    threading.Thread(target=sample, args=(address, 0.001, samples, over)).start()
+    sampler = threading.Thread(target=sample, args=(address, 0.001, samples, over))
+    sampler.start()
     try:
         exports["_start"](store)
     except wasmtime.ExitTrap:
         pass
     finally:
         over.set()
+        sampler.join()
     for stack, seconds in samples.most_common():
         print(";".join(map(str, stack)) or "idle", round(1000 * seconds), file=sys.stderr)
 

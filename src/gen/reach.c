@@ -20,6 +20,7 @@ static void visit(Walk *w, const Template *t) {
             w->reach->values |= n != HELPER_FMOD && n != HELPER_NOW_NS;
             break;
         case HOLE_MEMORY: w->reach->values = true; break;
+        case HOLE_STACK: w->reach->values |= n == STACK_SAMPLE || n == STACK_COLLECT; break;
         case HOLE_LIBRARY: w->libraries[n] = true; break;
         case HOLE_FLUSH: w->reach->flushes = true; break;
         case HOLE_FN:

@@ -171,7 +171,7 @@ class Sampler:
     ATTEMPTS, DEFAULT_INTERVAL, LEFT_OUT = 16, 1_000_000, 0xFFFFFFFF
 
     def __init__(self):
-        self.address, self.over = None, threading.Event()
+        self.address, self.store, self.thread, self.over = None, None, None, threading.Event()
         self.parents, self.functions, self.samples, self.times, self.children = [0], [0], [0], [0], {}
         self.told, self.places, self.node = [], [0], 0
 
@@ -179,7 +179,14 @@ class Sampler:
         memory = exports.get("whammc:stack")
         if isinstance(memory, wasmtime.Memory):
             self.address = ctypes.addressof(memory.data_ptr(store).contents)
-            threading.Thread(target=self.run, daemon=True).start()
+            self.store = store  # which keeps the memory
+            self.thread = threading.Thread(target=self.run, daemon=True)
+            self.thread.start()
+
+    def stop(self):
+        self.over.set()
+        if self.thread:
+            self.thread.join()
 
     def read(self):
         """The frames; None if they changed too much all the time."""
@@ -376,6 +383,7 @@ def make_linker(engine, reporter, sampler):
     f64 = wasmtime.ValType.f64()
     linker.define_func("whammc", "now", wasmtime.FuncType([], [f64]), lambda: time.perf_counter() * 1000)
     linker.define_func("whammc", "next_sample", wasmtime.FuncType([i32], [i32]), sampler.next)
+    linker.define_func("whammc", "sampled", wasmtime.FuncType([], []), lambda: None)  # nobody here asks for single samples
     return linker
 
 
@@ -459,16 +467,17 @@ def main(words):
     except OSError as error:
         say(f"{words[2]}: {error}")
         return NOT_LOADED
-    interrupt = Interrupt(engine, interruptible)
+    interrupt, sampler = Interrupt(engine, interruptible), Sampler()
     try:
-        return run(engine, words, libraries, directories, variables, interrupt)
+        return run(engine, words, libraries, directories, variables, interrupt, sampler)
     finally:
+        sampler.stop()
         interrupt.over.set()
         interrupt.end()
 
 
-def run(engine, words, libraries, directories, variables, interrupt):
-    reporter, sampler = Reporter(words[1]), Sampler()
+def run(engine, words, libraries, directories, variables, interrupt, sampler):
+    reporter = Reporter(words[1])
     try:
         store = make_store(engine, words[2:], directories, variables)
         module = wasmtime.Module.from_file(engine, words[0])

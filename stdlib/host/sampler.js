@@ -1,8 +1,9 @@
 // A sampler for programs that keep a shadow stack (`use stack;`): a thread looks at the stack from time to time, without
 // stopping the program, and counts what it finds in a calling-context tree.
 //
-// The memory whammc:stack of the program is shared; stdlib/runtime/stack.h says what is in it. A program that calls its import next_sample gets the nodes of the tree one after the other, parents first: at
-// byte 0 of that memory the place of the parent and the function, at byte 8 samples and nanoseconds since it asked last.
+// The memory whammc:stack of the program is shared; stdlib/runtime/stack.h says what is in it. A program that calls its import
+// next_sample gets the nodes of the tree one after the other, parents first: at byte 0 of that memory the place of the parent and
+// the function, at byte 8 samples and nanoseconds since it asked last.
 //
 // Nodes are in a memory that both threads have, and which grows. Each has NODE words: parent, function, samples, and from
 // byte 16 on, as a double, nanoseconds. Node 0 stands for "nothing is running".
@@ -12,17 +13,18 @@ const SAMPLING = {
   DEFAULT_INTERVAL: 1e6,
   LINE: 16,                                         // frames in a cache line
   OUTER: 256, INNER: 256, LEFT_OUT: 4294967295,     // of deeper stacks, the frames in between are left out
-  STATE: 0, COUNT: 1, TORN: 2, HEAD: 16,            // words of the tree's memory
+  STATE: 0, COUNT: 1, HEAD: 16,                     // words of the tree's memory
   RUNNING: 1, STOPPED: 2,
   SEEN: 1, WRITTEN: 2, ENTRIES: 65536,              // words of the memory for samples with their times; how many it has room for
   NODE: 8, PARENT: 0, FUNCTION: 1, SAMPLES: 2, NS: 4,
 };
 
-// What the thread does. It has SAMPLING, and gets { stack, tree, trace, origin } as its first message; now() is
-// in milliseconds, and so is `origin`, when the page's own clock was 0.
-function lookAtStack({ stack: stackMemory, tree, trace, origin }, now) {
-  const { TOP, FRAMES, INTERVAL, DEFAULT_INTERVAL, LINE, OUTER, INNER, LEFT_OUT, STATE, COUNT, TORN, HEAD, RUNNING, NODE, PARENT, FUNCTION,
+// What the thread does. It has SAMPLING, and gets { stack, tree, trace, origin } as its first message; `origin`, in milliseconds, is
+// when the page's own clock was 0.
+function lookAtStack({ stack: stackMemory, tree, trace, origin }) {
+  const { TOP, FRAMES, INTERVAL, DEFAULT_INTERVAL, LINE, OUTER, INNER, LEFT_OUT, STATE, COUNT, HEAD, RUNNING, NODE, PARENT, FUNCTION,
     SAMPLES, NS, SEEN, WRITTEN, ENTRIES } = SAMPLING;
+  const now = () => performance.now();
   const stack = new Int32Array(stackMemory.buffer), interval = new BigUint64Array(stackMemory.buffer, INTERVAL, 1);
   const children = new Map(), copy = new Int32Array(stack.length), again = new Int32Array(stack.length);
   const traced = new Int32Array(trace.buffer), shift = performance.timeOrigin - origin;
@@ -87,16 +89,12 @@ function lookAtStack({ stack: stackMemory, tree, trace, origin }, now) {
 
   Atomics.store(words, COUNT, 1);
   Atomics.store(words, STATE, RUNNING);
-  Atomics.notify(words, STATE);
   for (let last = now(), due = last; Atomics.load(words, STATE) === RUNNING;) {
     const step = (Number(Atomics.load(interval, 0)) || DEFAULT_INTERVAL) / 1e6;
     due = Math.max(due + step, last);
     if (Atomics.wait(words, STATE, RUNNING, Math.max(0, due - now())) !== 'timed-out') break;
     const n = read(), time = now();
-    if (n < 0) {
-      words[TORN]++;
-      continue; // its time is the next one's
-    }
+    if (n < 0) continue; // its time is the next one's
     const node = nodeOf(n), at = HEAD + NODE * node;
     if (Atomics.load(traced, SEEN)) { // somebody wants to know when; of too many, the oldest are lost
       const entry = traced[WRITTEN] & (ENTRIES - 1);
@@ -114,9 +112,8 @@ function lookAtStack({ stack: stackMemory, tree, trace, origin }, now) {
 const SAMPLER_THREAD = `
   const SAMPLING = ${JSON.stringify(SAMPLING)};
   ${lookAtStack}
-  const start = data => lookAtStack(data, () => performance.now());
-  if (typeof require === 'function') require('node:worker_threads').parentPort.once('message', start);
-  else onmessage = event => start(event.data);`;
+  if (typeof require === 'function') require('node:worker_threads').parentPort.once('message', lookAtStack);
+  else onmessage = event => lookAtStack(event.data);`;
 
 /**
  * A sampler whose thread `worker` runs. { next, attach, stop }: `next` is the program's import next_sample;

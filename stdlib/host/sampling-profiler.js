@@ -7,10 +7,14 @@
 //
 // All profilers share one clock: the programs are sampled each time the greatest common divisor of the intervals has passed, and
 // each profiler keeps every n-th sample. Where the browser has such a profiler of its own, which sees JavaScript, the stacks of
-// both are joined: functions of the program hang under the JavaScript that called them.
+// both are joined: functions of the program hang under the JavaScript that called them. Each program has samples of its own: where
+// several run in turn, a sample of one that waits has no stack.
+import { createReader } from './traps.js';
 
 const BASE = 1; // ms, of which intervals are multiples
 const LEFT_OUT = 4294967295; // in stacks: functions that are left out
+const FUNCTION_NAMES = 1; // a part of the section `name`
+const OUR_MODULES = ['whammc', 'whammc_runtime']; // what instrumented programs import from these they did not before
 const TAKEN_OVER = 100; // ms after which samples are taken over at the latest, while the program waits
 
 function gcd(a, b) {
@@ -23,25 +27,12 @@ function gcd(a, b) {
 function readNames(module) {
   const names = new Map(), [section] = WebAssembly.Module.customSections(module, 'name');
   if (!section) return names;
-  const bytes = new Uint8Array(section);
-  let at = 0;
-  function number() {
-    for (let value = 0, scale = 1; ; scale *= 128) {
-      if (at >= bytes.length) throw new RangeError('the section ends');
-      const byte = bytes[at++];
-      value += (byte & 127) * scale;
-      if (byte < 128) return value;
-    }
-  }
+  const sections = createReader(new Uint8Array(section), 'name');
   try {
-    while (at < bytes.length) {
-      const kind = bytes[at++], size = number(), end = at + size;
-      for (let n = kind === 1 ? number() : 0; n > 0; n--) {
-        const index = number(), length = number();
-        names.set(index, new TextDecoder().decode(bytes.subarray(at, at + length)));
-        at += length;
-      }
-      at = end;
+    while (sections.more()) {
+      const kind = sections.byte(), part = createReader(sections.take(sections.unsigned()), 'name');
+      for (let n = kind === FUNCTION_NAMES ? part.unsigned() : 0; n > 0; n--)
+        names.set(part.unsigned(), new TextDecoder().decode(part.take(part.unsigned())));
     }
   } catch {
     // somebody has damaged it; what was read stays
@@ -52,7 +43,7 @@ function readNames(module) {
 /** Tells names of functions by their index in the program before it was instrumented. */
 function createNamer(module) {
   const imports = WebAssembly.Module.imports(module).filter(one => one.kind === 'function');
-  const own = imports.filter(one => one.module !== 'whammc'), added = imports.length - own.length;
+  const own = imports.filter(one => !OUR_MODULES.includes(one.module)), added = imports.length - own.length;
   const names = readNames(module);
   return fid => (fid < own.length ? names.get(fid) ?? own[fid].name : names.get(fid + added)) ?? `#${fid}`;
 }
@@ -86,13 +77,12 @@ function takeOver() {
 
 /**
  * Programs that are sampled: { title, module, setInterval(ms or 0), drain(take) }. drain calls take({ timestamp, stack }) with each
- * new sample; `stack` are indices of functions, outermost first. Returns what ends it.
+ * new sample; `stack` are indices of functions, outermost first. It is sampled as long as the page is there.
  */
 export function addSource(source) {
   const it = { ...source, name: createNamer(source.module) };
   sources.add(it);
   if (profilers.size) it.setInterval(commonInterval());
-  return () => sources.delete(it);
 }
 
 // ---- traces ----
@@ -184,7 +174,7 @@ export class Profiler extends Target {
   #limit;
   #samples = [];
   #state = 'started';
-  #count = 0;
+  #counts = new Map(); // of each program: how many samples there were, kept or not
   #entry;
   #native;
 
@@ -215,7 +205,10 @@ export class Profiler extends Target {
   }
 
   #take(source, timestamp, stack) {
-    if (this.#state !== 'started' || this.#count++ % this.#entry.skip) return;
+    if (this.#state !== 'started') return;
+    const count = this.#counts.get(source) ?? 0;
+    this.#counts.set(source, count + 1);
+    if (count % this.#entry.skip) return;
     if (this.#samples.length >= this.#limit) {
       this.#state = 'full';
       this.#leave();

@@ -17,13 +17,19 @@ const TRAPS = 'whammc.traps', TRAPS_VERSION = 1, TOO_OFTEN = 'whammc:trapped', A
 const UNKNOWN = 'a trap may have left counts too high, as the engine does not tell where it was';
 const handled = new WeakSet(); // errors that were put right, in whatever instance
 
-// Reads LEB128; throws RangeError at the end.
-function createReader(bytes) {
+/** Reads LEB128 and bytes of the custom section `name`; throws RangeError at the end. */
+export function createReader(bytes, name) {
   let at = 0;
 
   function byte() {
-    if (at >= bytes.length) throw new RangeError(`${TRAPS} is not complete`);
+    if (at >= bytes.length) throw new RangeError(`${name} is not complete`);
     return bytes[at++];
+  }
+
+  function take(length) {
+    if (length > bytes.length - at) throw new RangeError(`${name} is not complete`);
+    at += length;
+    return bytes.subarray(at - length, at);
   }
 
   function unsigned() {
@@ -46,7 +52,7 @@ function createReader(bytes) {
     return next & 64 ? value - (1n << shift) : value;
   }
 
-  return { byte, unsigned, signed, more: () => at < bytes.length };
+  return { byte, take, unsigned, signed, more: () => at < bytes.length };
 }
 
 /**
@@ -56,7 +62,7 @@ function createReader(bytes) {
  * does not know. Throws RangeError if the section is cut off.
  */
 export function findPoint(section, offset) {
-  const { byte, unsigned, signed, more } = createReader(section);
+  const { byte, unsigned, signed, more } = createReader(section, TRAPS);
   if (byte() !== TRAPS_VERSION) return null;
   for (let body = 0, fid = 0; more();) {
     body += unsigned();

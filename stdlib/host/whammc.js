@@ -11,14 +11,14 @@
 //   host.flush();                          // at any time: the report as it is now
 //
 // Or, without touching the code that loads the program: patch({ onReport }) once, before that code runs.
-import { addSource, createSelfSampled, Profiler } from './sampling-profiler.js';
+import { addSource, createSelfSampled } from './sampling-profiler.js';
 import { asksFor, createHostSampler } from './sampler.js';
 import { createTraps } from './traps.js';
 import { beforeSignals } from './signals.js';
 
 const FLUSH = 'whammc:flush', MEMORY = 'whammc:memory';
-let anonymous = 0; // programs of unknown origin
 const REPORT_PTR = 'whammc:report_ptr', REPORT_LEN = 'whammc:report_len';
+let anonymous = 0; // programs of unknown origin
 
 /** What happens to reports if nothing else was said. */
 function logReport(text) {
@@ -110,8 +110,13 @@ export function createHost({ onReport = logReport } = {}) {
      * of exports; the same error again, and errors that are no traps, do nothing. Whether there was something to do.
      */
     trapped(error) {
-      if (isTrap(error)) instance?.exports['whammc:stack_reset']?.();
+      if (isTrap(error)) host.unwound();
       return traps?.correct(error) ?? false;
+    },
+
+    /** To be called when none of the program's functions is active any more, though some have not returned. */
+    unwound() {
+      instance?.exports['whammc:stack_reset']?.();
     },
 
     /** Whether trapped(error) would do something, unless the trap was in another instance of the module. */
@@ -248,8 +253,9 @@ export function intercept(names, makeHost) {
   };
 }
 
-/** Tells the one of the hosts whose program trapped, if that can be known. */
+/** Tells the one of the hosts whose program trapped, if that can be known. Nobody has caught the error. */
 export function tellTrapped(hosts, error) {
+  hosts.forEach(host => host.unwound());
   const owners = hosts.filter(host => host.mayHaveTrapped(error));
   if (owners.length === 1) owners[0].trapped(error);
   else if (owners.length > 1)

@@ -4,12 +4,12 @@
 //   node test_browser.mjs CHROMIUM WHAMMC-CLASSIC.js WHAMMC WAT2WASM
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
+import { end, makeFolder, removeFolder, result } from '../tap.mjs';
 import { launch, serve } from './chromium.mjs';
 
 const [chromium, classic, whammc, wat2wasm] = process.argv.slice(2);
-const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'whammc-browser-'));
+const dir = makeFolder('browser');
 
 const APP = `(module
   (import "page" "say" (func $say (param i32)))
@@ -66,9 +66,7 @@ const EXPECTED = [
 ];
 const ways = [['streaming', 'auto'], ['bytes', 'globals'], ['constructor', 'memory']];
 const browser = await launch(chromium, path.join(dir, 'profile'));
-let failed = 0;
-console.log(`1..${ways.length}`);
-for (const [k, [way, storage]] of ways.entries()) {
+for (const [way, storage] of ways) {
   const out = path.join(dir, `${way}.wasm`);
   let problem = '';
   try {
@@ -84,13 +82,8 @@ for (const [k, [way, storage]] of ways.entries()) {
   } catch (error) {
     problem = String(error);
   }
-  console.log(`${problem ? 'not ok' : 'ok'} ${k + 1} - ${way}, storage ${storage}`);
-  if (problem) console.log(`# ${problem}`), failed++;
+  result(!problem, `${way}, storage ${storage}`, problem);
 }
 await browser.close();
-try {
-  fs.rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
-} catch (error) { // a process of the browser may still write
-  console.log(`# ${error.message}`);
-}
-process.exit(failed ? 1 : 0);
+removeFolder(dir);
+end();

@@ -6,20 +6,12 @@
 // If WHAMMC_PICTURE names a file, the screenshot is kept there.
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
+import { end, makeFolder, removeFolder, result } from '../tap.mjs';
 import { decodePng, launch, serve } from './chromium.mjs';
 
 const [chromium, whammc] = process.argv.slice(2);
-const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'whammc-profile-')), file = name => path.join(dir, name);
-let number = 0, failed = 0;
-
-function result(good, title, ...details) {
-  console.log(`${good ? 'ok' : 'not ok'} ${++number} - ${title}`);
-  if (good) return;
-  failed++;
-  for (const detail of details) console.log(`# ${String(JSON.stringify(detail, null, 1)).slice(0, 3000).replace(/\n/g, '\n# ')}`);
-}
+const dir = makeFolder('profile'), file = name => path.join(dir, name);
 
 // ---- programs ----
 
@@ -207,10 +199,5 @@ try {
 } finally {
   await browser?.close();
 }
-try {
-  fs.rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
-} catch (error) { // a process of the browser may still write
-  console.log(`# ${error.message}`);
-}
-console.log(`1..${number}`);
-process.exit(failed ? 1 : 0);
+removeFolder(dir);
+end();

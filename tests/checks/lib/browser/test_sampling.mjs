@@ -4,20 +4,12 @@
 //   node test_sampling.mjs CHROMIUM WHAMMC-CLASSIC.js WHAMMC
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
+import { end, makeFolder, removeFolder, result } from '../tap.mjs';
 import { launch, serve } from './chromium.mjs';
 
 const [chromium, classic, whammc] = process.argv.slice(2);
-const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'whammc-sampling-')), file = name => path.join(dir, name);
-let number = 0, failed = 0;
-
-function result(good, title, detail) {
-  console.log(`${good ? 'ok' : 'not ok'} ${++number} - ${title}`);
-  if (good) return;
-  failed++;
-  console.log(`# ${String(JSON.stringify(detail)).slice(0, 3000)}`);
-}
+const dir = makeFolder('sampling'), file = name => path.join(dir, name);
 
 // run(n) calls short and long n times; long takes three times as long.
 const APP = `(module
@@ -144,6 +136,23 @@ async function checkProfiler(browser, site, name, title) {
   return page;
 }
 
+// Nobody catches the trap: the page's own handlers see it, and the next call begins with an empty stack.
+async function checkUncaught(browser, site) {
+  const page = await browser.open(`${site.url}/program`);
+  await page.evaluate('await started');
+  const report = await page.evaluate(`await (async () => {
+    const ended = new Promise(done => addEventListener('error', () => setTimeout(done)));
+    setTimeout(() => globalThis.exports.crash());
+    await ended;
+    for (let i = 0; i < 20; i++) globalThis.exports.run(8);
+    whammc.patched.flush();
+    return globalThis.report;
+  })()`);
+  const found = Object.keys(contexts(report)), [run, crash] = ['3', '4'];
+  result(found.some(one => one.startsWith(run)) && !found.some(one => one.startsWith(crash) && one.includes(run)),
+    'a trap that nobody catches ends what was active', found);
+}
+
 // A page that goes while it is profiled.
 async function checkLeaving(browser, site) {
   const page = await browser.open(`${site.url}/profiler-thread`);
@@ -195,6 +204,7 @@ async function main() {
       'page as usual, a thread: a message', [report, page.printed]);
     await checkProfiler(browser, alone, 'thread', 'Profiler, isolated page');
     await checkProfiler(browser, open, 'tells', 'Profiler, page as usual');
+    await checkUncaught(browser, open);
     await checkLeaving(browser, alone);
     await checkNative(browser, files, isolation);
   } finally {
@@ -209,10 +219,5 @@ try {
 } catch (error) {
   result(false, 'the browser', error.stack);
 }
-try {
-  fs.rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
-} catch (error) { // a process of the browser may still write
-  console.log(`# ${error.message}`);
-}
-console.log(`1..${number}`);
-process.exit(failed ? 1 : 0);
+removeFolder(dir);
+end();

@@ -7,14 +7,14 @@
 // asks for a report at each trap; so that this does not need pages of the program's memory, there is another one.
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { end, makeFolder, removeFolder, result } from '../tap.mjs';
 import { launch, serve } from './chromium.mjs';
 
 const [chromium, classic, whammc] = process.argv.slice(2);
 const folder = fileURLToPath(new URL('../../../fixtures/traps', import.meta.url));
-const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'whammc-traps-')), file = name => path.join(dir, name);
+const dir = makeFolder('traps'), file = name => path.join(dir, name);
 const PROGRAMS = ['memory', 'arithmetic', 'tables', 'calls', 'vectors'], SCRIPTS = ['sums', 'marks'];
 
 // Calls are made one after the other from timers, so nobody catches what they throw.
@@ -74,7 +74,6 @@ async function problem(browser, scripts, calls) {
 }
 
 const browser = await launch(chromium, file('profile'));
-let number = 0, failed = 0;
 for (const program of PROGRAMS)
   for (const script of SCRIPTS) {
     instrument(program, script);
@@ -84,16 +83,9 @@ for (const program of PROGRAMS)
       const problems = [];
       for (const calls of lives) problems.push(await problem(browser, scripts, calls).catch(String));
       const wrong = problems.filter(one => one);
-      console.log(`${wrong.length ? 'not ok' : 'ok'} ${++number} - traps in pages: ${program}, ${script}, ${host}`);
-      wrong.forEach(text => console.log(`# ${text}`));
-      if (wrong.length) failed++;
+      result(!wrong.length, `traps in pages: ${program}, ${script}, ${host}`, ...wrong);
     }
   }
-console.log(`1..${number}`);
 await browser.close();
-try {
-  fs.rmSync(dir, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
-} catch (error) { // a process of the browser may still write
-  console.log(`# ${error.message}`);
-}
-process.exit(failed ? 1 : 0);
+removeFolder(dir);
+end();

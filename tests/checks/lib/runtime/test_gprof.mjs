@@ -4,20 +4,12 @@
 import { execFileSync } from 'node:child_process';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { end, result } from '../tap.mjs';
 
 const [source, whammc] = [resolve(process.argv[2]), resolve(process.argv[3])];
 const load = name => import(pathToFileURL(join(source, 'stdlib/host', name)).href);
 const { readCalls } = await load('calls.js');
 const { makeGraph, flatProfile, callGraph, OUTSIDE } = await load('gprof.js');
-
-let number = 0, failed = 0;
-function result(good, title, detail) {
-  console.log(`${good ? 'ok' : 'not ok'} ${++number} - ${title}`);
-  if (!good) {
-    failed++;
-    console.log(`# ${String(detail).slice(0, 3000).replace(/\n/g, '\n# ')}`);
-  }
-}
 
 /** A pseudo-random number below n, always the same ones for a seed. */
 function random(seed) {
@@ -103,5 +95,4 @@ for (const format of ['csv', 'csv-rfc4180']) {
   result(texts.every(text => ours(theirs(text, `--format=${format}`), 0) === ours(text, 0)), `${format} as JSON`);
 }
 result(readCalls('hello\n') === null && readCalls('') === null, 'no report');
-console.log(`1..${number}`);
-process.exit(failed ? 1 : 0);
+end();

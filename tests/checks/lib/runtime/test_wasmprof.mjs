@@ -3,20 +3,11 @@
 //   node test_wasmprof.mjs WHAMMC
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { end, makeFolder, removeFolder, result } from '../tap.mjs';
 
-const whammc = resolve(process.argv[2]), work = mkdtempSync(join(tmpdir(), 'whammc-wasmprof-'));
-let number = 0, failed = 0;
-
-function result(good, title, ...details) {
-  console.log(`${good ? 'ok' : 'not ok'} ${++number} - ${title}`);
-  if (good) return;
-  failed++;
-  for (const detail of details)
-    console.log(`# ${(typeof detail === 'string' ? detail : String(JSON.stringify(detail))).slice(0, 2000).replace(/\n/g, '\n# ')}`);
-}
+const whammc = resolve(process.argv[2]), work = makeFolder('wasmprof');
 
 const file = name => join(work, name);
 const write = (name, text) => writeFileSync(file(name), text);
@@ -486,10 +477,9 @@ try {
     testLibrary();
     testProfileScript();
   } else {
-    console.log(`ok ${++number} - programs with maps # SKIP this Node has no multi-memory`);
+    result(true, 'programs with maps # SKIP this Node has no multi-memory');
   }
 } finally {
-  rmSync(work, { recursive: true });
+  removeFolder(work);
 }
-console.log(`1..${number}`);
-process.exit(failed ? 1 : 0);
+end();
