@@ -17,7 +17,7 @@ static const Option options[] = {
     {FORMAT, "format", "text|html", "text for a terminal (the default), or a page in one file"},
     {'o', "output", "OUT", "the file to write; default: standard output"},
     {VARIABLE, "variable", "NAME",
-     "the variable with the counts; default: the first that has numbers at sites"},
+     "the variable with the counts; default: the one with numbers at the most sites"},
     {FLUSH, "flush", "N", "use the N-th report in REPORT; 0, the default, is the last"},
     {INSTRUCTIONS, "instructions", NULL,
      "show the program's instructions instead of its sources; FILE is then the name of a function. "

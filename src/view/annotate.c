@@ -20,10 +20,22 @@ static bool has_count(const ReportRow *row) {
 }
 
 const ReportVar *annotate_variable(const Report *r, const char *name) {
-    for (uint32_t i = 0; i < r->rows.len; i++)
-        if (has_count(&r->rows.at[i]) && (!name || str_is(r->rows.at[i].var->name, name)))
-            return r->rows.at[i].var;
-    return NULL;
+    const ReportVar *best = NULL;
+    uint64_t most = 0;
+    Map rows = {0}; /* of each variable: how many */
+    for (uint32_t i = 0; i < r->rows.len; i++) {
+        const ReportVar *var = r->rows.at[i].var;
+        if (!has_count(&r->rows.at[i]) || (name && !str_is(var->name, name)))
+            continue;
+        Str key = {(const char *)&var, sizeof var};
+        uint64_t n = ++*map_put(&rows, key, 0, NULL);
+        if (n > most) {
+            most = n;
+            best = var;
+        }
+    }
+    map_free(&rows);
+    return best;
 }
 
 static uint64_t count_of(const ReportRow *row) {

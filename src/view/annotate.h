@@ -41,8 +41,8 @@ typedef struct Annotation {
     Arena arena;
 } Annotation;
 
-/* The first variable that has numbers at sites, or with a name the first of that name; NULL if
- * there is none. */
+/* The variable that has numbers at the most sites; with a name, of those that have it; NULL if there
+ * is none. */
 const ReportVar *annotate_variable(const Report *r, const char *name);
 
 /* Adds up a variable of the report; negative values and fractions do not count, `true` is 1. Sorts

@@ -182,6 +182,16 @@ function explainCompilers() {
   };
 }
 
+// Code that goes through all exports, as Emscripten's loader does, finds what the program exports without instrumentation. The
+// exports that instrumentation has added come behind those, the first as whammc:...; they are there for those who know their names.
+function hideExports(instance) {
+  const { exports } = instance, names = Object.keys(exports), first = names.findIndex(name => name.startsWith('whammc:'));
+  if (first < 0) return;
+  const own = Object.create(null);
+  names.forEach((name, i) => Object.defineProperty(own, name, { value: exports[name], enumerable: i < first }));
+  Object.defineProperty(instance, 'exports', { value: Object.freeze(own) });
+}
+
 /**
  * Replaces WebAssembly.instantiate, WebAssembly.instantiateStreaming and WebAssembly.Instance, so that code that
  * knows nothing of whammc can load programs that import one of the modules `names`, or export whammc:flush.
@@ -215,7 +225,10 @@ export function intercept(names, makeHost) {
     }
     function finish(instance, module, url) {
       if (!host && !foreign && typeof instance.exports[FLUSH] === 'function') host = makeHost(); // --host=none
-      if (host) host.attach(instance, module, url);
+      if (host) {
+        host.attach(instance, module, url);
+        hideExports(instance);
+      }
       return instance;
     }
     return { args: [args[0], new Proxy({}, { get }), ...args.slice(2)], finish };

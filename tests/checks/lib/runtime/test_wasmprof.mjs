@@ -298,6 +298,23 @@ function testLibrary() {
   result(seen === 'true\ntrue\n0\n', 'a page with a host of its own', seen);
 }
 
+// Loaders that go through all exports find those of the program.
+function testExports() {
+  write('exports.mjs', `import { readFileSync } from 'node:fs';
+    const files = process.argv.slice(2);
+    for (const file of files) {
+      const instance = new WebAssembly.Instance(new WebAssembly.Module(readFileSync(file)), { page: { say() {} } }), { exports } = instance;
+      const found = [];
+      for (const name in exports) found.push([name, typeof exports[name]]);
+      exports.main(1);
+      console.log(JSON.stringify([found, Object.keys(exports), Object.entries(exports).map(String), Object.getOwnPropertyNames(instance), Object.keys(instance),
+        Object.isFrozen(exports), Object.getPrototypeOf(exports) === null, instance.exports === exports, 'main' in exports, 'whammc' in exports]));
+    }`);
+  const normal = text => text.replace(/\["exports"\]/g, '[]').replace(/function (\d+)\(/g, 'function (');
+  const seen = run(['--import', './out.js', 'exports.mjs', 'out.wasm']), plain = run(['exports.mjs', 'app.wasm']);
+  result(normal(seen.split('\n')[0]) === normal(plain.split('\n')[0]) && plain.includes('"main"'), 'exports are those of the program', seen, plain);
+}
+
 // The bundled script, in each format: the same text as the compiler makes of the report. Calls are open in the middle of main.
 function testProfileScript() {
   const page = `const WasmProf = require('./timed.js'), fs = require('fs'), bytes = fs.readFileSync('timed.wasm');
@@ -475,6 +492,7 @@ try {
     await testSignals();
     testProcesses();
     testLibrary();
+    testExports();
     testProfileScript();
   } else {
     result(true, 'programs with maps # SKIP this Node has no multi-memory');
