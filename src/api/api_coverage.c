@@ -165,8 +165,8 @@ static void warn(WhammcCoverage *c, const Coverage *made) {
                                            : "%s: its source files, such as %s, cannot be read",
                        c->module_name, made->unread.ptr);
         diag_hint(&c->diags, g,
-                  "if the sources have moved, --path-map=FROM=TO says where to; --all-files shows "
-                  "counts without sources");
+                  "if the sources have moved, --path-map=FROM=TO says where to; `whammc "
+                  "coverage --all-files` shows counts without sources");
     }
 }
 
