@@ -213,6 +213,8 @@ static void open_construct(Walk *w, const WasmInstr *i) {
     label.depth = w->depth;
     bool loops = w->live && i->op == WASM_OP_LOOP, decides = w->live && i->op == WASM_OP_IF;
     label.class = loops ? out_class(w) : new_class(w->s);
+    if (loops && w->s->polls)
+        unite(w->s->merged.at, label.class, CLASS_EXIT);
     if (loops)
         start_at_label(w, i->offset, label.class);
     if (decides) {

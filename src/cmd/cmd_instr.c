@@ -16,6 +16,7 @@ enum {
     NO_OPTIMISE,
     NO_COALESCE,
     EXACT_TRAPS,
+    POLLS,
     JS,
     NO_JS,
     SOURCE_MAP,
@@ -65,6 +66,9 @@ static const Option options[] = {
     {EXACT_TRAPS, "exact-traps", NULL,
      "end segments after each instruction that can trap: slower, but counts are exact after a trap "
      "under any host"},
+    {POLLS, "polls", NULL,
+     "let the program call the host's function whammc.poll now and then, where the host can have a "
+     "report while it runs"},
     JOBS_OPTION,
     {'v', "verbose", NULL, "show the number of sites of each probe"},
     {0},
@@ -110,6 +114,7 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case NO_OPTIMISE: s->options.no_optimise = true; break;
     case NO_COALESCE: s->options.no_coalesce = true; break;
     case EXACT_TRAPS: s->options.exact_traps = true; break;
+    case POLLS: s->options.polls = true; break;
     }
     return true;
 }

@@ -198,7 +198,8 @@ static bool plan_merge(Flush *f) {
     if (!choose_storage(f))
         return false;
     store_chosen(s);
-    f->own = s->in_memory || f->plan->uses_values || (s->reports && !can_grow(f->m));
+    bool grows = can_grow(f->m) && !f->options->polls; /* at the end, when nobody looks any more */
+    f->own = s->in_memory || f->plan->uses_values || (s->reports && !grows);
     return f->own ? place_own(f) : place_grown(f);
 }
 
@@ -386,6 +387,8 @@ static bool add_flush(Flush *f, Splicer *s, const OnceShapes *once) {
     wasm_add_export(f->m, text("whammc:flush"), WASM_SPACE_FUNC, f->at.flush);
     if (f->at.due != UINT32_MAX)
         fill_due(f, s);
+    if (f->options->polls && f->texts)
+        wasm_add_export(f->m, text("whammc:text"), WASM_SPACE_FUNC, f->helpers[HELPER_FLUSH]);
     buf_free(&probes);
     buf_free(&report);
     buf_free(&exits);

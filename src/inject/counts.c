@@ -85,6 +85,7 @@ void counts_find(Counts *c) {
     }
     c->here.segments.splits_tables = c->splits_tables;
     c->here.segments.estimates = c->asks_ways;
+    c->here.segments.polls = c->polls;
     segments_find(&c->here.segments, code, c->exact_traps);
     c->here.found = true;
     c->here.exits.len = 0;

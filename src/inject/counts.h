@@ -114,6 +114,7 @@ typedef struct Counts {
     bool exact_traps;
     bool asks_ways, splits_tables; /* may be set first: ways of branches will be asked for, and of
                                       br_tables */
+    bool polls; /* likewise: reports may be made where an iteration of a loop begins */
     bool cuts_exits;
     int64_t proc_exit;
     CountsHere here; /* the current function */

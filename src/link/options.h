@@ -30,6 +30,7 @@ typedef struct RewriteOptions {
     LinkChoice *linked;   /* receives what was taken; may be NULL */
     Hosted *hosted;       /* likewise */
     bool host_flushes;    /* HOST_JS: the host calls whammc:flush at the end */
+    bool polls;           /* the program calls whammc.poll now and then, where reports can be made */
     bool no_optimise;     /* leave out Binaryen's passes */
     bool coalesce;        /* count by segments, not at each site */
     bool exact_traps;     /* ... which end at instructions that can trap */

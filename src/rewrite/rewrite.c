@@ -15,6 +15,7 @@
 #include "wasm/emit.h"
 #include "flush/flush.h"
 #include "flush/flush_library.h"
+#include "inject/polls.h"
 #include "inject/program.h"
 #include "link/runtime.h"
 #include "storage/kind_count.h"
@@ -30,9 +31,10 @@
 
 typedef struct Rewrite {
     Program p;
-    const RewriteOptions *options;
-    RewriteOptions decided; /* the options without LINK_AUTO */
-    HostChoice host;        /* without HOST_AUTO */
+    const RewriteOptions *given;   /* the options as they were given */
+    const RewriteOptions *options; /* `decided` */
+    RewriteOptions decided;        /* without LINK_AUTO */
+    HostChoice host;               /* without HOST_AUTO */
     Store store;
     Coalesce coalesce;
     KindCounts kinds;
@@ -45,6 +47,7 @@ typedef struct Rewrite {
     MemoryOps memories;
     StackPlaces stack;
     OnceShapes once;
+    Polls polls;
     uint32_t helpers[HELPER_COUNT];
     uint32_t *fns;  /* handles of the script's functions */
     bool *seen_alt; /* for the message about two alt probes */
@@ -301,6 +304,8 @@ static void put_count(Rewrite *r, const CountPoint *p, Pieces *pieces) {
 static void enter(void *self, uint32_t func, Pieces *pieces) {
     Rewrite *r = self;
     uint32_t n = 0;
+    if (r->options->polls)
+        polls_put(&r->polls, &r->p.m, func, pieces);
     const CountPoint *points = r->store.counts ? counts_points(r->store.counts, func, &n) : NULL;
     for (uint32_t i = 0; i < n; i++)
         put_count(r, &points[i], pieces);
@@ -455,7 +460,11 @@ static bool link(void *self) {
     shadow_add(&r->shadow);
     br_tables_add(&r->br_tables, &r->p.m);
     loop_counts_add(&r->store, &r->p.m);
+    if (r->options->polls)
+        polls_add(&r->polls, &r->p.m);
     wasm_layout(&r->p.m);
+    if (r->options->polls)
+        polls_fill(&r->polls, &r->p.m);
     store_laid_out(&r->store, &r->p.m);
     program_wrap_ends(&r->p, r->flush.main, r->flush.proc_exit);
     if (!flush_add(&r->flush, init, &r->once, &reach))
@@ -484,7 +493,7 @@ static bool link(void *self) {
  * could do without. dup_at may write to the runtime's memory, which cannot be imported. */
 static bool import_helps(const Rewrite *r) {
     const Plan *plan = r->p.plan;
-    bool memory = plan->uses_values;
+    bool memory = plan->uses_values || r->options->polls; /* which a running program must not see */
     for (uint32_t i = 0; plan->libraries && i < plan->libraries->list.len; i++)
         memory |= plan->libraries->list.at[i]->module.memories.len > 0;
     for (uint32_t i = 0; i < plan->variants.len; i++)
@@ -494,8 +503,8 @@ static bool import_helps(const Rewrite *r) {
 
 /* Pass 1 must know what LINK_AUTO means; many slots, which it finds, need a memory after all. */
 static void decide_link(Rewrite *r, const RewriteOptions *options) {
-    r->decided = *options;
-    r->options = &r->decided;
+    r->decided.link = options->link;
+    r->decided.host = options->host;
     if (options->link != LINK_AUTO)
         return;
     bool import = options->host != HOST_PROF && store_words(&r->store) <= STORAGE_MAX_GLOBALS &&
@@ -519,6 +528,13 @@ static void close_counts(Rewrite *r) {
     }
 }
 
+/* All functions with places for polls are changed. */
+static void note_polls(Rewrite *r) {
+    for (uint32_t f = 0; f < r->p.m.input_count[WASM_SPACE_FUNC]; f++)
+        if (r->p.m.funcs.at[f].import < 0 && polls_has_any(&r->p.m, f))
+            r->p.touched[f] |= TOUCHED;
+}
+
 static bool match(void *self) {
     Rewrite *r = self;
     uint32_t errors = r->p.diags->errors;
@@ -527,8 +543,9 @@ static bool match(void *self) {
     r->p.matcher.at = count_site;
     r->p.matcher.watch_op[WASM_OP_MEMORY_GROW] = true;
     shadow_init(&r->shadow, &r->p.m, r->p.plan, r->p.matcher.watch_op);
-    const RewriteOptions *options = r->options;
+    const RewriteOptions *options = r->given;
     r->host = flush_host(&r->p.m, r->p.plan, options);
+    r->decided.polls = options->polls && r->host != HOST_PROF;
     store_init(&r->store, r->p.plan);
     r->store.knows_sites = true;
     if (r->options->coalesce) {
@@ -536,7 +553,8 @@ static bool match(void *self) {
         coalesce_init(&r->coalesce, r->p.plan, &r->p.m, exact);
         r->coalesce.counts.decoded = &r->p.matcher.body;
         r->p.matcher.at_body = count_body;
-        r->coalesce.counts.follows_locals = !r->options->no_optimise;
+        r->coalesce.counts.polls = r->options->polls;
+        r->coalesce.counts.follows_locals = !r->options->no_optimise && !r->options->polls;
         r->store.coalesce = &r->coalesce;
         r->store.counts = &r->coalesce.counts;
     }
@@ -547,6 +565,8 @@ static bool match(void *self) {
     alt_report(r->p.plan, &r->p.m, r->p.diags);
     if (ok && r->store.counts)
         close_counts(r);
+    if (ok && r->options->polls)
+        note_polls(r);
     if (ok) {
         r->once = plan_once(r->p.plan, &r->p.m);
         note_once(r, &r->once.begin);
@@ -603,7 +623,8 @@ static const Target target = {.match = match,
 
 bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId file,
                     const RewriteOptions *options, Buf *out, Diags *diags) {
-    Rewrite r = {.options = options, .decided = *options};
+    Rewrite r = {.given = options, .decided = *options};
+    r.options = &r.decided;
     r.p = (Program){.target = &target,
                     .self = &r,
                     .plan = plan,
@@ -627,6 +648,7 @@ bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId fi
     shadow_free(&r.shadow);
     br_tables_free(&r.br_tables);
     fill_free(&r.fill);
+    polls_free(&r.polls);
     memory_free(&r.memories);
     free(r.seen_alt);
     vec_free(&r.flush.library_starts);
