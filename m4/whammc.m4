@@ -120,6 +120,16 @@ AC_DEFUN([WHAMMC_LIBIBERTY], [
   AC_SUBST([LIBIBERTY_LIBS])
 ])
 
+# WHAMMC_HTTP
+# Finds what serves reports while a program runs, libmicrohttpd; sets HTTP_LIBS.
+AC_DEFUN([WHAMMC_HTTP], [
+  AC_CHECK_HEADER([microhttpd.h], [],
+    [AC_MSG_ERROR([microhttpd.h was not found (Debian package: libmicrohttpd-dev)])])
+  AC_CHECK_LIB([microhttpd], [MHD_start_daemon], [:],
+    [AC_MSG_ERROR([libmicrohttpd was not found (Debian package: libmicrohttpd-dev)])])
+  AC_SUBST([HTTP_LIBS], [-lmicrohttpd])
+])
+
 # WHAMMC_PPROF
 # Finds what profiles for pprof are written with, protobuf-c and zlib; sets PPROF_LIBS and PROTOC_C.
 AC_DEFUN([WHAMMC_PPROF], [

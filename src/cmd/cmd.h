@@ -5,6 +5,7 @@
 #define WHAMMC_CMD_CMD_H
 
 #include "run/run.h"
+#include "serve/serve.h"
 #include "view/view.h"
 #include "whammc/coverage.h"
 
@@ -84,7 +85,38 @@ int monitor_show(const Cli *cli, const char *path, bool verbose);
     }
 
 /* A run of a program. */
-typedef struct Running {
+/* ---- reports while a program runs (serving.c) ---- */
+
+/* Two options of the commands that can serve them; zeroed: nothing is served. */
+typedef struct HttpOptions {
+    const char *address, *token;
+} HttpOptions;
+
+enum { OPTION_HTTP = 1060, OPTION_HTTP_TOKEN };
+#define HTTP_OPTIONS                                                                               \
+    {OPTION_HTTP, "http", "[HOST:]PORT",                                                           \
+     "serve reports at this address while the program runs, for browsers and `go tool pprof`; "    \
+     "port 0: any"},                                                                               \
+        {OPTION_HTTP_TOKEN, "http-token", "TOKEN",                                                 \
+         "answer only those who know this: Authorization: Bearer TOKEN, or ?token=TOKEN"}
+
+void http_option(HttpOptions *o, int key, const char *value);
+/* Whether they can be used: STATUS_OK, or another status after a message. */
+int http_check(const Cli *cli, const HttpOptions *o);
+
+typedef struct Running Running;
+typedef struct Serving {
+    Live *live;
+    Serve *serve;
+} Serving;
+/* Begins to serve and says where, if it was asked for. STATUS_OK, or another status after a
+ * message. */
+int serving_begin(const Running *r, Serving *s);
+void serving_end(Serving *s);
+
+/* ---- a run of a program (running.c) ---- */
+
+struct Running {
     const Cli *cli;
     const Engine *engine;
     const Words *engine_options;
@@ -93,11 +125,13 @@ typedef struct Running {
     bool bound;         /* w has monitors, not scripts */
     bool silent;        /* warnings about the instrumented program are not shown */
     bool unseen;        /* what the program prints goes nowhere */
+    const HttpOptions *http; /* NULL: nobody asks for reports while it runs */
+    ServeOptions serve;      /* what the server knows of the program; its address is that of http */
     Catch caught;       /* bound: reports in what it prints */
     whammc *w;          /* owned, as what follows */
     Buf app, report;
     int wait_status; /* as waitpid() told */
-} Running;
+};
 
 /* Prepares a run with a script that comes with whammc, whose report is JSON: sets w, app, silent
  * and *made, for running_instrumented. The engine is set before. */

@@ -82,6 +82,7 @@ static const Option options[] = {
     DIR_OPTION,
     ENV_OPTION,
     CLOCK_OPTION(CLOCK, "auto"),
+    HTTP_OPTIONS,
     {OPTION_LINES, "lines", NULL, "show where in the source functions are"},
     INLINED_OPTION,
     DEBUG_OPTIONS,
@@ -110,6 +111,7 @@ typedef struct Settings {
     Words labels; /* in the end with a NULL */
     Exclusion exclusion;
     HeapOptions heap;
+    HttpOptions http;
     const char *engine, *clock, *out, *save, *max_depth, *names;
     Style style;
     ViewFormat format;
@@ -168,6 +170,12 @@ static int run_with(Profiling *p, Style style, bool counts_only, Running *r) {
     r->engine = p->engine;
     r->engine_options = &p->settings->engine_options;
     r->world = &p->settings->world;
+    r->http = r->unseen ? NULL : &p->settings->http;
+    r->serve = (ServeOptions){.debug = &p->settings->debug.info,
+                              .memory = heap->on,
+                              .tree = heap->on || style != STYLE_ARCS,
+                              .mangled = p->settings->no_demangle,
+                              .labels = p->settings->labels.at};
     bool asks = !counts_only && !heap->on && style != STYLE_SAMPLE; /* else hardly anybody does */
     r->clock = asks ? p->settings->clock : "host";
     running_bundled(r, name, &p->app, &made);
@@ -516,6 +524,8 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case OPTION_DIR:
     case OPTION_ENV: return world_option(cli, &s->world, key, value);
     case CLOCK: s->clock = value; break;
+    case OPTION_HTTP:
+    case OPTION_HTTP_TOKEN: http_option(&s->http, key, value); break;
     case CPU: s->guest = strcmp(value, "guest") == 0; break;
     case MEMORY: s->heap.on = true; break;
     case VALUE: s->heap.value = value; break;
@@ -558,6 +568,8 @@ static int check(const Cli *cli, const Settings *s) {
     if (heap->on && (s->style != STYLE_TREE || s->counts_only || s->auto_exclude || s->max_depth))
         return cli_usage(cli, "--memory goes without --style, --counts-only, --auto-exclude "
                               "and --max-depth: it measures no time");
+    if (http_check(cli, &s->http) != STATUS_OK)
+        return STATUS_USAGE;
     return cli_check_app(cli);
 }
 

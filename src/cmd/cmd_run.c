@@ -52,6 +52,7 @@ static const Option options[] = {
     DIR_OPTION,
     ENV_OPTION,
     CLOCK_OPTION(CLOCK, "host"),
+    HTTP_OPTIONS,
     {'o', "output", "REPORT",
      "write the report to this file and show nothing ('-': standard output)"},
     {REPORT_FORMAT, "report-format", "csv|json|csv-rfc4180", "format of that file; default: csv"},
@@ -70,6 +71,7 @@ typedef struct Settings {
     Exclusion exclusion;
     DebugOptions debug;
     MonitorOptions monitors;
+    HttpOptions http;
     Words engine_options, world;
     const char *engine, *out, *clock, *names;
     whammc_options options;
@@ -287,6 +289,8 @@ static int run_program(const Cli *cli, Settings *s, const Engine *e) {
                  .engine_options = &s->engine_options,
                  .clock = s->clock,
                  .world = &s->world,
+                 .http = &s->http,
+                 .serve = {.debug = &s->debug.info, .tree = true, .mangled = s->no_demangle},
                  .w = whammc_new()};
     int status = STATUS_ERROR;
     define_give(&s->definitions, r.w, false);
@@ -332,6 +336,8 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case OPTION_DIR:
     case OPTION_ENV: return world_option(cli, &s->world, key, value);
     case CLOCK: s->clock = value; break;
+    case OPTION_HTTP:
+    case OPTION_HTTP_TOKEN: http_option(&s->http, key, value); break;
     case TOP: return cli_count(cli, "top", value, &s->top);
     case OPTION_BY:
     case OPTION_SORT:
@@ -356,6 +362,11 @@ static int check(const Cli *cli, const Settings *s) {
             cli, "--define is for scripts: monitors have the values that they were compiled with");
     if (s->monitors.len && (s->exclusion.globs.len || s->exclusion.min_size))
         return cli_usage(cli, "--exclude and --min-size are for scripts");
+    if (s->monitors.len && s->http.address)
+        return cli_usage(cli, "--http is for scripts: monitors write no report while the program "
+                              "runs");
+    if (http_check(cli, &s->http) != STATUS_OK)
+        return STATUS_USAGE;
     if (s->monitors.len)
         return cli_check_app(cli);
     int status = cli_check_inputs(cli, s->scripts.at, s->scripts.len, false);
@@ -381,6 +392,9 @@ static int run(Cli *cli) {
         status = engine_find(cli, s.engine, s.clock, &engine);
         if (status == STATUS_OK)
             status = world_check(cli, &s.world, &engine);
+        if (status == STATUS_OK && s.http.address && engine.kind == ENGINE_WIZARD)
+            status = cli_usage(cli, "--http needs node or wasmtime: Wizard tells nothing while it "
+                                    "runs a program");
         if (status == STATUS_OK)
             status = run_program(cli, &s, &engine);
         free(engine.program);

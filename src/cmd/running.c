@@ -55,8 +55,15 @@ int running_made(Running *r, whammc_status result, const uint8_t *module, size_t
                          .module = module,
                          .len = size,
                          .libs = imports};
-        r->wait_status = runner_run(r->cli, &job, &r->report);
-        status = r->wait_status < 0 ? STATUS_ERROR : STATUS_OK;
+        Serving serving;
+        status = serving_begin(r, &serving);
+        if (serving.live)
+            job.live = live_option(serving.live);
+        if (status == STATUS_OK) {
+            r->wait_status = runner_run(r->cli, &job, &r->report);
+            status = r->wait_status < 0 ? STATUS_ERROR : STATUS_OK;
+        }
+        serving_end(&serving);
     }
     return status;
 }
@@ -65,9 +72,11 @@ int running_instrumented(Running *r, const whammc_options *options, const Librar
     uint8_t *out;
     size_t size;
     const char *name = file_title(r->cli->operands[0]);
+    whammc_options made = *options;
+    made.polls = r->http && r->http->address;
     progress_start("instrumenting", name, r->app.len);
     whammc_status result =
-        whammc_instrument(r->w, name, r->app.data, r->app.len, options, &out, &size);
+        whammc_instrument(r->w, name, r->app.data, r->app.len, &made, &out, &size);
     progress_end();
     bool imports = whammc_linked(r->w) == WHAMMC_LINK_IMPORT;
     int status = running_made(r, result, out, size, imports ? libs : NULL);

@@ -56,6 +56,7 @@ typedef struct RunnerJob {
     const void *module;
     size_t len;
     const LibraryOptions *libs; /* what it imports besides the runtime; NULL: not even that */
+    const char *live; /* an option of the runner (serve/live.h); NULL: it is asked for no reports */
 } RunnerJob;
 
 /* Runs it and reads its report. Returns the status of waitpid(), or -1 after a message. */

@@ -99,6 +99,8 @@ static int call_runner(const Cli *cli, const RunnerJob *job, Files *f) {
     if (job->engine->kind == ENGINE_NODE)
         vec_push(&argv, clock);
     vec_push(&argv, "--interruptible");
+    if (job->live)
+        vec_push(&argv, job->live);
     vec_push(&argv, f->module);
     vec_push(&argv, f->report);
     for (int i = 0; i <= cli->noperands; i++)

@@ -6,6 +6,7 @@
 //   --clock=host|thread|auto  where the time comes from; see startClock
 //   --dir=HOST::GUEST         the program may open the directory HOST, as GUEST; may be repeated
 //   --env=NAME=VALUE          a variable of its environment; may be repeated
+//   --live=FD,FD              reports are wanted while the program runs: see live.js
 //   --interruptible           who has started this sends SIGINT instead of SIGTERM and SIGHUP, which do nothing then
 //
 // Each library gets WASI and the libraries before it; what whammc_runtime writes is the report.
@@ -15,14 +16,15 @@
 // gets all. whammc.now is a clock, in milliseconds. Exports tried: _start, else main. Exit status: the
 // program's; 134 if it trapped (after the engine's message on standard error and a last flush); 126 if it could
 // not be loaded; 2 for wrong usage.
-import { appendFileSync, readFileSync, realpathSync, writeFileSync, writeSync } from 'node:fs';
+import { appendFileSync, readFileSync, readSync, realpathSync, writeFileSync, writeSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { createPoll } from './live.js';
 import { asksFor, createNodeSampler } from './sampler.js';
 import { createTraps } from './traps.js';
 
 const TRAPPED = 134, NOT_LOADED = 126;
 const USAGE = 'usage: node run-node.mjs [--lib=NAME=FILE]... [--clock=host|thread|auto] [--dir=HOST::GUEST]...\n' +
-  '       [--env=NAME=VALUE]... [--interruptible] MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]';
+  '       [--env=NAME=VALUE]... [--live=FD,FD] [--interruptible] MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]';
 
 function say(text) {
   writeSync(2, `${text}\n`);
@@ -49,8 +51,12 @@ function describe(error) {
 // A host for the module's reports. Pieces that come before there is an instance (start function) cannot be
 // read; the flush at the end has the same report.
 function makeReporter(file) {
-  const put = bytes => (file === '-' ? writeSync(2, bytes) : appendFileSync(file, bytes));
-  let instance = null, traps = null, missed = false;
+  let instance = null, traps = null, missed = false, aside = null;
+  function put(bytes) {
+    if (aside) aside.push(bytes.slice());
+    else if (file === '-') writeSync(2, bytes);
+    else appendFileSync(file, bytes);
+  }
   function write(ptr, len) {
     if (!instance) missed = true;
     else if (len) put(new Uint8Array(instance.exports['whammc:memory'].buffer, ptr >>> 0, len >>> 0));
@@ -70,12 +76,24 @@ function makeReporter(file) {
     traps = createTraps(made, module, say);
     if (missed) flush();
   }
-  // The report after an error.
+  // The report after an error, which may have come while another one was made.
   function flushAfter(error) {
+    aside = null;
     traps?.correct(error);
     flush();
   }
-  return { put, write, flush, flushAfter, readMemory, attach };
+  // The bytes of a report as it is now. What scripts have printed before goes where it belongs.
+  function snapshot() {
+    instance.exports['whammc:text']?.();
+    aside = [];
+    try {
+      flush();
+      return Buffer.concat(aside);
+    } finally {
+      aside = null;
+    }
+  }
+  return { put, write, flush, flushAfter, readMemory, attach, snapshot };
 }
 
 // Calls an export with zeros for its parameters.
@@ -119,7 +137,7 @@ function load(file, name, imports) {
 
 // Takes the options off the front of the arguments.
 function takeOptions(words) {
-  const options = { libraries: [], clock: 'host', directories: [], env: {}, interruptible: false };
+  const options = { libraries: [], clock: 'host', directories: [], env: {}, live: null, interruptible: false };
   while (words[0]?.startsWith('--')) {
     const [, name, value] = words.shift().match(/^--([^=]*)=?(.*)/s);
     if (name === 'lib') {
@@ -133,6 +151,8 @@ function takeOptions(words) {
     } else if (name === 'env') {
       const [, variable, content] = value.match(/^([^=]*)=(.*)/s);
       options.env[variable] = content;
+    } else if (name === 'live') {
+      options.live = value.split(',').map(Number);
     } else if (name === 'interruptible') {
       options.interruptible = true;
     }
@@ -341,7 +361,7 @@ function makeWasi(WASI, options) {
 }
 
 async function main(words) {
-  const { libraries, clock: wanted, directories, env, interruptible } = takeOptions(words);
+  const { libraries, clock: wanted, directories, env, live, interruptible } = takeOptions(words);
   const [file, report, ...args] = words;
   if (args.length === 0) {
     say(USAGE);
@@ -362,7 +382,8 @@ async function main(words) {
   function loadAndExecute() {
     const imported = loadLibraries(libraries, WASI, options, reporter, clock);
     if (!imported) return NOT_LOADED;
-    const own = { write: reporter.write, now: clock.now, next_sample: place => sampler?.next(place) ?? 0, sampled() {} };
+    const poll = live ? createPoll({ readSync, writeSync }, live, reporter.snapshot) : null;
+    const own = { write: reporter.write, now: clock.now, poll, next_sample: place => sampler?.next(place) ?? 0, sampled() {} };
     const loaded = load(file, args[0], made => {
       sampler = asksFor(made, 'next_sample') ? createNodeSampler(createRequire('file:///')('node:worker_threads')) : null;
       return { ...imported, ...wasiImports(wasi), whammc: own };

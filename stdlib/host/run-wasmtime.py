@@ -1,7 +1,7 @@
 """Runs an instrumented program in wasmtime, as `whammc run --engine=wasmtime` does:
 
-    python3 run-wasmtime.py [--lib=NAME=FILE]... [--dir=HOST::GUEST]... [--env=NAME=VALUE]... [--interruptible]
-        MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]
+    python3 run-wasmtime.py [--lib=NAME=FILE]... [--dir=HOST::GUEST]... [--env=NAME=VALUE]... [--live=FD,FD]
+        [--interruptible] MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]
 
 Needs the package `wasmtime` from PyPI. Each --lib is a module that the program imports as NAME; it gets WASI and
 the libraries before it, and what the library whammc_runtime writes is the report. The program gets WASI
@@ -11,7 +11,7 @@ into the file REPORT ('-': standard error); of several reports the file gets all
 milliseconds. Exports tried: _start, else main. Exit status: the program's; 134 if it trapped (after the engine's
 message on standard error and a last flush); 126 if it could not be loaded; 2 for wrong usage. SIGINT, SIGTERM and
 SIGHUP end the program as a trap does, with a report, and then this process, unless they are ignored from the start;
---interruptible: SIGINT even then. (While Python itself starts, SIGINT makes it fail with messages of its own.)
+--interruptible: SIGINT even then. --live: reports are wanted while the program runs, see live.js. (While Python itself starts, SIGINT makes it fail with messages of its own.)
 """
 
 import ctypes
@@ -258,7 +258,7 @@ class Reporter:
 
     def __init__(self, file):
         self.out = sys.stderr.buffer if file == "-" else open(file, "wb")
-        self.store = self.exports = None
+        self.store = self.exports = self.aside = None
         self.missed = False
 
     def get(self, name):
@@ -273,6 +273,9 @@ class Reporter:
             self.put(memory.read(self.store, at, at + (length & 0xFFFFFFFF)))
 
     def put(self, data):
+        if self.aside is not None:
+            self.aside.append(bytes(data))
+            return
         self.out.write(data)
         self.out.flush()
 
@@ -289,10 +292,67 @@ class Reporter:
             flush(self.store)
             self.read_memory()
 
+    def snapshot(self):
+        """The bytes of a report as it is now. What scripts have printed before goes where it belongs."""
+        text = self.get("whammc:text")
+        if text is not None:
+            text(self.store)
+        self.aside = []
+        try:
+            self.flush()
+            return b"".join(self.aside)
+        finally:
+            self.aside = None
+
     def attach(self, store, exports):
         self.store, self.exports = store, exports
         if self.missed:
             self.flush()
+
+
+class Poll:
+    """Reports of a program while it runs; see live.js, which says what the files are."""
+
+    LOOK, POLL, REST, MOST = 0.010, 0.002, 4, 1 << 17  # as there, but in seconds
+
+    def __init__(self, files, store, reporter):
+        self.wanted, self.reports = files
+        self.store, self.reporter = store, reporter
+        self.served, self.next, self.budget, self.last = 0, 0.0, 1000, time.perf_counter()
+
+    def send(self, good, data):
+        rest = memoryview(struct.pack("<IIQ", self.served, good, len(data)) + data)
+        while rest:
+            rest = rest[os.write(self.reports, rest) :]
+
+    def deliver(self, now):
+        self.store.set_epoch_deadline(NEVER)  # a signal does not end it in the middle
+        try:
+            good, data = True, self.reporter.snapshot()
+        except (wasmtime.Trap, wasmtime.WasmtimeError) as error:
+            good, data = False, str(error).strip().encode()
+        self.store.set_epoch_deadline(1)
+        self.send(good, data)
+        end = time.perf_counter()
+        self.next = end + max(self.LOOK, self.REST * (end - now))
+
+    def look(self, now, waits):
+        self.next = now + self.LOOK
+        before, self.served = self.served, int.from_bytes(os.pread(self.wanted, 4, 0), "little")
+        if before != self.served or (waits and self.served):
+            self.deliver(now)
+
+    def poll(self, waits):
+        now = time.perf_counter()
+        if not waits:
+            self.budget = max(1, min(self.MOST, 2 * self.budget, int(self.budget * self.POLL / max(now - self.last, 1e-6))))
+        if now >= self.next and self.reporter.exports is not None:
+            try:
+                self.look(now, waits)
+            except OSError:  # nobody reads any more: the program goes on
+                self.next = float("inf")
+        self.last = time.perf_counter()
+        return self.budget
 
 
 def tell_places(config):
@@ -440,7 +500,7 @@ def execute(store, exports):
 
 def take_options(words):
     """Takes the options off the front of the arguments."""
-    libraries, directories, variables, interruptible = [], {}, {}, False
+    libraries, directories, variables, interruptible, live = [], {}, {}, False, None
     while words and words[0].startswith("--"):
         name, _, value = words.pop(0).partition("=")
         if name == "--lib":
@@ -451,16 +511,18 @@ def take_options(words):
         elif name == "--env":
             variable, _, content = value.partition("=")
             variables[variable] = content
+        elif name == "--live":
+            live = [int(number) for number in value.split(",")]
         elif name == "--interruptible":
             interruptible = True
-    return libraries, directories, variables, interruptible
+    return libraries, directories, variables, interruptible, live
 
 
 def main(words):
-    libraries, directories, variables, interruptible = take_options(words)
+    libraries, directories, variables, interruptible, live = take_options(words)
     if len(words) < 3:
         say("usage: run-wasmtime.py [--lib=NAME=FILE]... [--dir=HOST::GUEST]... [--env=NAME=VALUE]...\n"
-            "       [--interruptible] MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]")
+            "       [--live=FD,FD] [--interruptible] MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]")
         return 2
     try:
         engine = make_engine(words[0], interruptible=True)
@@ -469,14 +531,14 @@ def main(words):
         return NOT_LOADED
     interrupt, sampler = Interrupt(engine, interruptible), Sampler()
     try:
-        return run(engine, words, libraries, directories, variables, interrupt, sampler)
+        return run(engine, words, libraries, directories, variables, interrupt, sampler, live)
     finally:
         sampler.stop()
         interrupt.over.set()
         interrupt.end()
 
 
-def run(engine, words, libraries, directories, variables, interrupt, sampler):
+def run(engine, words, libraries, directories, variables, interrupt, sampler, live):
     reporter = Reporter(words[1])
     try:
         store = make_store(engine, words[2:], directories, variables)
@@ -484,6 +546,9 @@ def run(engine, words, libraries, directories, variables, interrupt, sampler):
         try:
             linker = make_linker(engine, reporter, sampler)
             load_libraries(engine, store, linker, reporter, libraries)
+            if live:
+                poll = Poll(live, store, reporter)
+                linker.define_func("whammc", "poll", wasmtime.FuncType([wasmtime.ValType.i32()], [wasmtime.ValType.i32()]), poll.poll)
             instance = linker.instantiate(store, module)
         except wasmtime.WasmtimeError as error:
             say(f"{words[2]}: {str(error).strip()}")
@@ -509,6 +574,7 @@ def run(engine, words, libraries, directories, variables, interrupt, sampler):
             return NOT_LOADED
     try:
         store.set_epoch_deadline(NEVER)
+        reporter.aside = None
         reporter.flush()
     except (wasmtime.Trap, wasmtime.WasmtimeError) as again:
         say(f"the report is lost: {str(again).strip()}")

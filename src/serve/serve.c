@@ -1,0 +1,397 @@
+/*
+ * serve/serve.c - the server: addresses, who may ask, and the answers.
+ */
+#include "serve/serve.h"
+
+#include "view/html.h"
+#include "whammc/whammc.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum {
+    CONNECTIONS = 64,
+    TIMEOUT_S = 60, /* of connections that do nothing */
+    MEMORY = 32768, /* of a connection: the longest head of a request */
+};
+
+struct Serve {
+    ServeOptions options;
+    Live *live;
+    bool loopback; /* only this machine can connect */
+    struct MHD_Daemon *daemon;
+    Buf url;
+};
+
+typedef enum RouteFor { ROUTE_ALL, ROUTE_TREE, ROUTE_TIME, ROUTE_MEMORY } RouteFor;
+
+typedef struct Route {
+    const char *path;
+    RouteFor whose;
+    WhammcReportFormat format;
+    const char *value, *type, *about;
+} Route;
+
+static const Route routes[] = {
+#define ROUTE(path, whose, format, value, type, about) {path, whose, format, value, type, about},
+#include "serve/routes.def"
+#undef ROUTE
+};
+
+static bool has_route(const ServeOptions *o, const Route *r) {
+    switch (r->whose) {
+    case ROUTE_TREE: return o->tree;
+    case ROUTE_TIME: return !o->memory;
+    case ROUTE_MEMORY: return o->memory;
+    default: return true;
+    }
+}
+
+/* ---- addresses ---- */
+
+/* "HOST:PORT", "[HOST]:PORT", ":PORT" or "PORT". */
+static void split_address(const char *address, Buf *host, const char **port) {
+    const char *colon = strrchr(address, ':');
+    *port = colon ? colon + 1 : address;
+    size_t len = colon ? (size_t)(colon - address) : 0;
+    bool bracketed = len >= 2 && address[0] == '[' && address[len - 1] == ']';
+    if (len)
+        buf_bytes(host, address + bracketed, len - 2 * (size_t)bracketed);
+    else
+        buf_str(host, STR("127.0.0.1"));
+}
+
+static bool is_loopback(const struct sockaddr *a) {
+    if (a->sa_family == AF_INET) {
+        uint32_t ip = ntohl(((const struct sockaddr_in *)(const void *)a)->sin_addr.s_addr);
+        return ip >> 24 == 127;
+    }
+    const struct sockaddr_in6 *six = (const struct sockaddr_in6 *)(const void *)a;
+    return a->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
+}
+
+/* Gives a list to free with freeaddrinfo, or NULL after a message. */
+static struct addrinfo *find_address(const char *address, Buf *why) {
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV},
+                    *found = NULL;
+    Buf host = {0};
+    const char *port;
+    split_address(address, &host, &port);
+    char *end;
+    unsigned long number = strtoul(port, &end, 10);
+    int error = *end || end == port || number > UINT16_MAX
+                    ? EAI_SERVICE
+                    : getaddrinfo(buf_cstr(&host), port, &hints, &found);
+    if (error == EAI_SERVICE)
+        buf_printf(why, "'%s' is not a port; expected [HOST:]PORT, such as 8080 or 127.0.0.1:8080",
+                   port);
+    else if (error)
+        buf_printf(why, "'%s': %s", buf_cstr(&host), gai_strerror(error));
+    buf_free(&host);
+    return error ? NULL : found;
+}
+
+bool serve_check(const char *address, const char *token, Buf *why) {
+    struct addrinfo *found = find_address(address, why);
+    if (!found)
+        return false;
+    bool allowed = token || is_loopback(found->ai_addr);
+    if (!allowed)
+        buf_printf(why, "others than this machine could read the reports there: --http-token=TOKEN "
+                        "is for those who know it, --http-token= for everybody");
+    freeaddrinfo(found);
+    return allowed;
+}
+
+/* ---- who may ask ---- */
+
+/* Takes the same time wherever they differ. */
+static bool same_secret(const char *a, const char *b) {
+    size_t la = strlen(a), lb = strlen(b);
+    unsigned differ = la != lb;
+    for (size_t i = 0; i < lb; i++)
+        differ |= (unsigned char)(la ? a[i % la] : 0) ^ (unsigned char)b[i];
+    return !differ;
+}
+
+/* Whether a Host header names this machine. */
+static bool names_loopback(const char *host) {
+    static const char *const names[] = {"localhost", "127.0.0.1", "[::1]"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t n = strlen(names[i]);
+        if (strncasecmp(host, names[i], n) == 0 && (!host[n] || host[n] == ':'))
+            return true;
+    }
+    return false;
+}
+
+/* NULL, or why it must not be answered. */
+static const char *refusal(const Serve *s, struct MHD_Connection *c) {
+    const char *token = s->options.token;
+    if (token && *token) {
+        static const char bearer[] = "Bearer ";
+        const char *header = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Authorization");
+        const char *given = header && strncmp(header, bearer, sizeof bearer - 1) == 0
+                                ? header + sizeof bearer - 1
+                                : MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "token");
+        return given && same_secret(given, token) ? NULL : "the token is missing or wrong";
+    }
+    const char *host = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Host");
+    const char *site = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Sec-Fetch-Site");
+    if (s->loopback && !(host && names_loopback(host)))
+        return "the request is not for localhost";
+    if (site && (strcmp(site, "cross-site") == 0 || strcmp(site, "same-site") == 0))
+        return "the request comes from another site";
+    return NULL;
+}
+
+/* ---- answers ---- */
+
+typedef struct Answer {
+    unsigned status;
+    const char *type;
+    Buf body; /* given away */
+    int64_t time;
+} Answer;
+
+static void answer_text(Answer *a, unsigned status, const char *text) {
+    a->status = status;
+    a->type = "text/plain; charset=utf-8";
+    buf_printf(&a->body, "%s\n", text);
+}
+
+static void put_link(const Serve *s, const Route *r, Buf *out) {
+    const char *token = s->options.token;
+    buf_printf(out, "<li><a href=\"%s%s", r->path, token && *token ? "?token=" : "");
+    if (token && *token)
+        for (const char *p = token; *p; p++) /* in a URL */
+            buf_printf(out, "%%%02x", (unsigned char)*p);
+    buf_str(out, STR("\">"));
+    html_text(out, str_of(r->path));
+    buf_str(out, STR("</a>: "));
+    html_text(out, str_of(r->about));
+    buf_str(out, STR("\n"));
+}
+
+static void answer_index(const Serve *s, Answer *a) {
+    a->status = MHD_HTTP_OK;
+    a->type = "text/html; charset=utf-8";
+    html_begin(&a->body, str_of(s->options.title), STR(""));
+    html_element(&a->body, "h1", str_of(s->options.title));
+    buf_str(&a->body, STR("<ul>\n"));
+    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
+        if (has_route(&s->options, &routes[i]))
+            put_link(s, &routes[i], &a->body);
+    buf_str(&a->body, STR("</ul>\n"));
+    html_end(&a->body);
+}
+
+/* What the program was called with, as Go's servers tell it. */
+static void answer_command_line(const Serve *s, Answer *a) {
+    a->status = MHD_HTTP_OK;
+    a->type = "text/plain; charset=utf-8";
+    for (const char *const *word = s->options.command_line; *word; word++)
+        buf_bytes(&a->body, *word, strlen(*word) + (word[1] != NULL));
+}
+
+/* Reads it, with what is known of the program. */
+static WhammcReport *read_report(const Serve *s, const LiveReport *live) {
+    const ServeOptions *o = &s->options;
+    WhammcReport *report = whammc_report_new();
+    if (whammc_report_read(report, o->title, live->text.data, live->text.len, 0) != WHAMMC_OK)
+        return report;
+    whammc_report_set_module(report, o->title, o->module, o->module_size);
+    if (o->debug)
+        whammc_report_locate(report, o->debug);
+    return report;
+}
+
+static void answer_report(const Serve *s, const Route *r, Answer *a) {
+    const ServeOptions *o = &s->options;
+    LiveReport live;
+    const char *why;
+    if (!live_take(s->live, &live, &why)) {
+        answer_text(a, MHD_HTTP_SERVICE_UNAVAILABLE, why);
+        live_report_free(&live);
+        return;
+    }
+    WhammcReport *report = read_report(s, &live);
+    WhammcReportOptions look = {.title = o->title,
+                                .mangled = o->mangled,
+                                .value = r->value,
+                                .time = live.time,
+                                .labels = o->labels};
+    uint8_t *made = NULL;
+    size_t size = 0;
+    if (whammc_report_error_count(report) ||
+        whammc_report_write(report, r->format, &look, &made, &size) != WHAMMC_OK) {
+        answer_text(a, MHD_HTTP_NOT_FOUND, whammc_report_messages(report, 0));
+    } else {
+        a->status = MHD_HTTP_OK;
+        a->type = r->type;
+        a->time = live.time;
+        buf_bytes(&a->body, made, size);
+    }
+    whammc_release(made);
+    whammc_report_free(report);
+    live_report_free(&live);
+}
+
+static void answer(const Serve *s, const char *path, Answer *a) {
+    if (strcmp(path, "/") == 0 || strcmp(path, "/debug/pprof/") == 0 ||
+        strcmp(path, "/debug/pprof") == 0) {
+        answer_index(s, a);
+        return;
+    }
+    if (strcmp(path, "/debug/pprof/cmdline") == 0) {
+        answer_command_line(s, a);
+        return;
+    }
+    for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
+        if (strcmp(path, routes[i].path) == 0 && has_route(&s->options, &routes[i])) {
+            answer_report(s, &routes[i], a);
+            return;
+        }
+    answer_text(a, MHD_HTTP_NOT_FOUND, "there is no such page; / has links to all");
+}
+
+static enum MHD_Result send_answer(struct MHD_Connection *c, const Answer *a) {
+    /* Scripts and styles only of the page itself, as a flame graph has them. */
+    static const char *const headers[][2] = {
+        {MHD_HTTP_HEADER_CACHE_CONTROL, "no-store"},
+        {"X-Content-Type-Options", "nosniff"},
+        {"X-Frame-Options", "DENY"},
+        {"Referrer-Policy", "no-referrer"},
+        {"Cross-Origin-Resource-Policy", "same-origin"},
+        {"Content-Security-Policy",
+         "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"},
+    };
+    struct MHD_Response *r =
+        MHD_create_response_from_buffer(a->body.len, a->body.data, MHD_RESPMEM_MUST_COPY);
+    if (!r)
+        return MHD_NO;
+    MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, a->type);
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
+        MHD_add_response_header(r, headers[i][0], headers[i][1]);
+    if (a->status == MHD_HTTP_METHOD_NOT_ALLOWED)
+        MHD_add_response_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+    if (a->status == MHD_HTTP_SERVICE_UNAVAILABLE)
+        MHD_add_response_header(r, MHD_HTTP_HEADER_RETRY_AFTER, "1");
+    enum MHD_Result result = MHD_queue_response(c, a->status, r);
+    MHD_destroy_response(r);
+    return result;
+}
+
+/* As microhttpd wants it: the first call for a request is before its body. */
+static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *url,
+                              const char *method, const char *version, const char *upload,
+                              size_t *upload_size, void **state) {
+    static int seen;
+    const Serve *s = ctx;
+    (void)version, (void)upload;
+    if (!*state) {
+        *state = &seen;
+        return MHD_YES;
+    }
+    if (*upload_size) { /* nobody wants it */
+        *upload_size = 0;
+        return MHD_YES;
+    }
+    Answer a = {0};
+    const char *why = refusal(s, c);
+    if (why)
+        answer_text(&a, MHD_HTTP_FORBIDDEN, why);
+    else if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
+        answer_text(&a, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD");
+    else
+        answer(s, url, &a);
+    enum MHD_Result result = send_answer(c, &a);
+    buf_free(&a.body);
+    return result;
+}
+
+/* ---- listening ---- */
+
+/* Listens at the first address that works. -1: errno. */
+static int listen_at(const struct addrinfo *list, Serve *s) {
+    int fd = -1;
+    for (const struct addrinfo *a = list; a && fd < 0; a = a->ai_next) {
+        int on = 1;
+        fd = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (fd < 0)
+            continue;
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+        if (bind(fd, a->ai_addr, a->ai_addrlen) != 0 || listen(fd, CONNECTIONS) != 0) {
+            int error = errno;
+            close(fd);
+            errno = error;
+            fd = -1;
+        } else {
+            s->loopback = is_loopback(a->ai_addr);
+        }
+    }
+    return fd;
+}
+
+static void put_url(int fd, Buf *url) {
+    struct sockaddr_storage at;
+    socklen_t len = sizeof at;
+    char host[256] = "", port[16] = "";
+    if (getsockname(fd, (struct sockaddr *)&at, &len) == 0)
+        getnameinfo((struct sockaddr *)&at, len, host, sizeof host, port, sizeof port,
+                    NI_NUMERICHOST | NI_NUMERICSERV);
+    bool six = strchr(host, ':') != NULL;
+    buf_printf(url, "http://%s%s%s:%s/", six ? "[" : "", host, six ? "]" : "", port);
+}
+
+/* Its threads get no signals, which are for the program that runs. */
+static struct MHD_Daemon *start_daemon(Serve *s, int fd) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    struct MHD_Daemon *daemon = MHD_start_daemon(
+        MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL, 0, NULL,
+        NULL, handle, s, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)TIMEOUT_S,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MEMORY, MHD_OPTION_END);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return daemon;
+}
+
+Serve *serve_start(const ServeOptions *options, Live *live, Buf *why) {
+    struct addrinfo *found = find_address(options->address, why);
+    if (!found)
+        return NULL;
+    Serve *s = mem_zalloc(sizeof *s);
+    s->options = *options;
+    s->live = live;
+    int fd = listen_at(found, s);
+    freeaddrinfo(found);
+    if (fd >= 0)
+        put_url(fd, &s->url);
+    if (fd >= 0 && (s->daemon = start_daemon(s, fd)))
+        return s;
+    buf_printf(why, "%s", strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    serve_stop(s);
+    return NULL;
+}
+
+const char *serve_url(const Serve *s) {
+    return buf_cstr((Buf *)&s->url);
+}
+
+void serve_stop(Serve *s) {
+    if (!s)
+        return;
+    if (s->daemon)
+        MHD_stop_daemon(s->daemon);
+    buf_free(&s->url);
+    free(s);
+}

@@ -1,0 +1,58 @@
+// Reports of a program while it runs, for `whammc run --http` (src/serve/live.c), which reads them. This is the program's side: it
+// is asked in polls (src/inject/polls.h), where nothing of a probe is under way.
+//
+// `wanted` is a file of 4 bytes, the number of the last report that was asked for; `reports` a pipe for reports: the number (4 bytes),
+// whether there is one (4 bytes; otherwise a message, why it cannot be made), how many bytes follow (8 bytes), all little endian.
+
+// In milliseconds: how often to look, and how often to be polled. A report that took so long is followed by so many times as long
+// without one.
+const LOOK = 10, POLL = 2, REST = 4;
+const MOST = 1 << 17; // polls from one call to the next, as they may become slower
+
+/** `fs` has readSync and writeSync; make() gives the bytes of a report. The function is the program's import whammc.poll. */
+export function createPoll(fs, [wanted, reports], make) {
+  const number = new Uint32Array(1);
+  let served = 0, next = 0, budget = 1000, last = performance.now();
+
+  function send(good, bytes) {
+    const head = new DataView(new ArrayBuffer(16));
+    [served, good ? 1 : 0, bytes.length].forEach((value, i) => head.setUint32(4 * i, value, true));
+    for (const part of [new Uint8Array(head.buffer), bytes])
+      for (let at = 0; at < part.length;) at += fs.writeSync(reports, part, at);
+  }
+
+  function deliver(now) {
+    let bytes = null, message = '';
+    try {
+      bytes = make();
+    } catch (error) { // as the stack is exhausted
+      message = String(error?.message ?? error);
+    }
+    send(bytes !== null, bytes ?? new TextEncoder().encode(message));
+    const end = performance.now();
+    next = end + Math.max(LOOK, REST * (end - now));
+  }
+
+  // A program that waits cannot be asked, so it leaves what it has got.
+  function look(now, waits) {
+    next = now + LOOK;
+    fs.readSync(wanted, number, 0, 4, 0);
+    const asked = number[0] !== served;
+    served = number[0];
+    if (asked || (waits && served)) deliver(now);
+  }
+
+  return waits => {
+    const now = performance.now();
+    if (!waits) budget = Math.max(1, Math.min(MOST, 2 * budget, Math.floor(budget * POLL / Math.max(now - last, 1e-3))));
+    if (now >= next) {
+      try {
+        look(now, waits);
+      } catch { // nobody reads any more: the program goes on
+        next = Infinity;
+      }
+    }
+    last = performance.now();
+    return budget;
+  };
+}
