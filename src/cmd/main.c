@@ -32,7 +32,7 @@
  *                          |
  *               the program that reports, or the monitor
  *
- *     cmd/  run/  cli/   the program whammc: commands, engines, the command line
+ *     cmd/  run/  serve/  cli/   the program whammc: commands, engines, HTTP, the command line
  *     api/               the library: scripts and modules from memory to memory
  *     report/  view/     reports: images, readers, writers; profiles and pictures
  *     coverage/          lines, functions and branches that were executed

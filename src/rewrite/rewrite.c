@@ -15,7 +15,7 @@
 #include "wasm/emit.h"
 #include "flush/flush.h"
 #include "flush/flush_library.h"
-#include "inject/polls.h"
+#include "rewrite/polls.h"
 #include "inject/program.h"
 #include "link/runtime.h"
 #include "storage/kind_count.h"

@@ -1,5 +1,5 @@
 // Reports of a program while it runs, for `whammc run --http` (src/serve/live.c), which reads them. This is the program's side: it
-// is asked in polls (src/inject/polls.h), where nothing of a probe is under way.
+// is asked in polls (src/rewrite/polls.h), where nothing of a probe is under way.
 //
 // `wanted` is a file of 4 bytes, the number of the last report that was asked for; `reports` a pipe for reports: the number (4 bytes),
 // whether there is one (4 bytes; otherwise a message, why it cannot be made), how many bytes follow (8 bytes), all little endian.
@@ -12,7 +12,7 @@ const MOST = 1 << 17; // polls from one call to the next, as they may become slo
 /** `fs` has readSync and writeSync; make() gives the bytes of a report. The function is the program's import whammc.poll. */
 export function createPoll(fs, [wanted, reports], make) {
   const number = new Uint32Array(1);
-  let served = 0, next = 0, budget = 1000, last = performance.now();
+  let served = 0, next = 0, rest = 0, budget = 1000, last = performance.now(); // not to look, or report, before `next` and `rest`
 
   function send(good, bytes) {
     const head = new DataView(new ArrayBuffer(16));
@@ -30,7 +30,8 @@ export function createPoll(fs, [wanted, reports], make) {
     }
     send(bytes !== null, bytes ?? new TextEncoder().encode(message));
     const end = performance.now();
-    next = end + Math.max(LOOK, REST * (end - now));
+    rest = end + REST * (end - now);
+    next = Math.max(rest, end + LOOK);
   }
 
   // A program that waits cannot be asked, so it leaves what it has got.
@@ -45,11 +46,11 @@ export function createPoll(fs, [wanted, reports], make) {
   return waits => {
     const now = performance.now();
     if (!waits) budget = Math.max(1, Math.min(MOST, 2 * budget, Math.floor(budget * POLL / Math.max(now - last, 1e-3))));
-    if (now >= next) {
+    if (now >= (waits ? rest : next)) {
       try {
         look(now, waits);
       } catch { // nobody reads any more: the program goes on
-        next = Infinity;
+        next = rest = Infinity;
       }
     }
     last = performance.now();

@@ -318,7 +318,8 @@ class Poll:
     def __init__(self, files, store, reporter):
         self.wanted, self.reports = files
         self.store, self.reporter = store, reporter
-        self.served, self.next, self.budget, self.last = 0, 0.0, 1000, time.perf_counter()
+        self.served, self.budget, self.last = 0, 1000, time.perf_counter()
+        self.next = self.rest = 0.0  # not to look, or report, before
 
     def send(self, good, data):
         rest = memoryview(struct.pack("<IIQ", self.served, good, len(data)) + data)
@@ -334,7 +335,8 @@ class Poll:
         self.store.set_epoch_deadline(1)
         self.send(good, data)
         end = time.perf_counter()
-        self.next = end + max(self.LOOK, self.REST * (end - now))
+        self.rest = end + self.REST * (end - now)
+        self.next = max(self.rest, end + self.LOOK)
 
     def look(self, now, waits):
         self.next = now + self.LOOK
@@ -346,11 +348,11 @@ class Poll:
         now = time.perf_counter()
         if not waits:
             self.budget = max(1, min(self.MOST, 2 * self.budget, int(self.budget * self.POLL / max(now - self.last, 1e-6))))
-        if now >= self.next and self.reporter.exports is not None:
+        if now >= (self.rest if waits else self.next) and self.reporter.exports is not None:
             try:
                 self.look(now, waits)
             except OSError:  # nobody reads any more: the program goes on
-                self.next = float("inf")
+                self.next = self.rest = float("inf")
         self.last = time.perf_counter()
         return self.budget
 

@@ -1,5 +1,5 @@
 /*
- * inject/polls.h - the places of a program where its host can have a report while it runs, however
+ * rewrite/polls.h - the places of a program where its host can have a report while it runs, however
  * long it computes: safepoints, as those of garbage collectors.
  *
  * No iteration of a loop begins, and no function that calls others, without a poll: it counts down,
@@ -9,8 +9,8 @@
  * such segments begin at the class EXIT (Segments.polls). The host is also called before each call
  * of WASI that may wait, behind the probes of that place.
  */
-#ifndef WHAMMC_INJECT_POLLS_H
-#define WHAMMC_INJECT_POLLS_H
+#ifndef WHAMMC_REWRITE_POLLS_H
+#define WHAMMC_REWRITE_POLLS_H
 
 #include "inject/pieces.h"
 

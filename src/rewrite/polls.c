@@ -1,7 +1,7 @@
 /*
- * inject/polls.c - the places of a program where its host can have a report while it runs.
+ * rewrite/polls.c - the places of a program where its host can have a report while it runs.
  */
-#include "inject/polls.h"
+#include "rewrite/polls.h"
 
 #include "wasm/emit.h"
 
