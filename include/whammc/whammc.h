@@ -158,8 +158,8 @@ typedef struct whammc_options {
     /* For whammc_instrument: the program imports whammc.poll, (i32) -> i32, and calls it now and
      * then where nothing of a probe is under way: before loops go on, and when functions begin that
      * call others. There the host may call whammc:flush, and all counts are exact. The parameter is
-     * 0, or 1 before each call of WASI that may wait (poll_oneoff, fd_read). The result is after how
-     * many of the other places the host wants to be called again, at least 1; the first time is
+     * 0, or 1 before each call of WASI that may wait (poll_oneoff, fd_read). The result is after
+     * how many of the other places the host wants to be called again, at least 1; the first time is
      * after 1,000. If scripts print text, the exported function whammc:text writes what is left of
      * that. Not with WHAMMC_HOST_PROF. */
     int polls;

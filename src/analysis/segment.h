@@ -62,9 +62,9 @@ typedef struct Segments {
     uint32_t ncuts;
     bool splits_tables; /* there is a segment for the default of each br_table */
     bool estimates;     /* weights, in place of depths, choose the tree: arms count for less */
-    bool polls;         /* a report may be made where an iteration of a loop begins: flow need not be
-                           conserved there at that moment */
-    Vec(Segment) at;    /* in the order of the code */
+    bool polls;      /* a report may be made where an iteration of a loop begins: flow need not be
+                        conserved there at that moment */
+    Vec(Segment) at; /* in the order of the code */
     Vec(SegmentEquation) equations; /* each needs only counters and what is before it */
     Vec(uint32_t) terms;            /* indices of segments */
     Vec(SegmentTrap) traps;

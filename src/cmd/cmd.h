@@ -97,8 +97,10 @@ enum { OPTION_HTTP = 1060, OPTION_HTTP_TOKEN };
     {OPTION_HTTP, "http", "[HOST:]PORT",                                                           \
      "serve reports at this address while the program runs, for browsers and `go tool pprof`; "    \
      "port 0: any"},                                                                               \
-        {OPTION_HTTP_TOKEN, "http-token", "TOKEN",                                                 \
-         "answer only those who know this: Authorization: Bearer TOKEN, or ?token=TOKEN"}
+    {                                                                                              \
+        OPTION_HTTP_TOKEN, "http-token", "TOKEN",                                                  \
+            "answer only those who know this: Authorization: Bearer TOKEN, or ?token=TOKEN"        \
+    }
 
 void http_option(HttpOptions *o, int key, const char *value);
 /* Whether they can be used: STATUS_OK, or another status after a message. */
@@ -120,15 +122,15 @@ struct Running {
     const Cli *cli;
     const Engine *engine;
     const Words *engine_options;
-    const char *clock;  /* as of RunnerJob */
-    const Words *world; /* " */
-    bool bound;         /* w has monitors, not scripts */
-    bool silent;        /* warnings about the instrumented program are not shown */
-    bool unseen;        /* what the program prints goes nowhere */
+    const char *clock;       /* as of RunnerJob */
+    const Words *world;      /* " */
+    bool bound;              /* w has monitors, not scripts */
+    bool silent;             /* warnings about the instrumented program are not shown */
+    bool unseen;             /* what the program prints goes nowhere */
     const HttpOptions *http; /* NULL: nobody asks for reports while it runs */
     ServeOptions serve;      /* what the server knows of the program; its address is that of http */
-    Catch caught;       /* bound: reports in what it prints */
-    whammc *w;          /* owned, as what follows */
+    Catch caught;            /* bound: reports in what it prints */
+    whammc *w;               /* owned, as what follows */
     Buf app, report;
     int wait_status; /* as waitpid() told */
 };

@@ -27,16 +27,16 @@ typedef struct RewriteOptions {
     ReportDest report;
     const char *report_file; /* REPORT_FILE; else NULL */
     LinkChoice link;
-    LinkChoice *linked;   /* receives what was taken; may be NULL */
-    Hosted *hosted;       /* likewise */
-    bool host_flushes;    /* HOST_JS: the host calls whammc:flush at the end */
-    bool polls;           /* the program calls whammc.poll now and then, where reports can be made */
-    bool no_optimise;     /* leave out Binaryen's passes */
-    bool coalesce;        /* count by segments, not at each site */
-    bool exact_traps;     /* ... which end at instructions that can trap */
-    uint32_t threads;     /* at most so many; 0 = one for each processor */
-    bool keep_debug;      /* keep DWARF, adjusted to the new code */
-    const char *map_url;  /* where the output's source map will be; NULL = it gets none */
+    LinkChoice *linked;  /* receives what was taken; may be NULL */
+    Hosted *hosted;      /* likewise */
+    bool host_flushes;   /* HOST_JS: the host calls whammc:flush at the end */
+    bool polls;          /* the program calls whammc.poll now and then, where reports can be made */
+    bool no_optimise;    /* leave out Binaryen's passes */
+    bool coalesce;       /* count by segments, not at each site */
+    bool exact_traps;    /* ... which end at instructions that can trap */
+    uint32_t threads;    /* at most so many; 0 = one for each processor */
+    bool keep_debug;     /* keep DWARF, adjusted to the new code */
+    const char *map_url; /* where the output's source map will be; NULL = it gets none */
     const char *map_root; /* what it has before relative paths; NULL = nothing */
     Buf *map;             /* gets it */
 } RewriteOptions;

@@ -68,7 +68,8 @@ void polls_fill(Polls *p, WasmModule *m) {
     emit_body(&m->funcs.at[p->poll].code, "local.get 0 call %u global.set %u",
               wasm_final(m, WASM_SPACE_FUNC, p->host), left);
     emit(&p->code,
-         "global.get %u i32.const 1 i32.sub global.set %u global.get %u i32.eqz if i32.const 0 call %u end",
+         "global.get %u i32.const 1 i32.sub global.set %u global.get %u i32.eqz if i32.const 0 "
+         "call %u end",
          left, left, left, wasm_final(m, WASM_SPACE_FUNC, p->poll));
 }
 

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 enum {
-    FRESH_MS = 50,    /* reports that are younger serve new requests */
+    FRESH_MS = 50,      /* reports that are younger serve new requests */
     PATIENCE_MS = 1000, /* then the last report does */
     LARGEST = 1 << 30,
 };

@@ -1,8 +1,8 @@
 /*
  * serve/live.h - reports of a program while it runs, from the runner that runs it.
  *
- * The runner looks for requests when the program comes to a poll (rewrite/polls.h). So a program that
- * waits for something, or computes where there are no polls, does not answer; it left a report
+ * The runner looks for requests when the program comes to a poll (rewrite/polls.h). So a program
+ * that waits for something, or computes where there are no polls, does not answer; it left a report
  * before a wait of WASI.
  */
 #ifndef WHAMMC_SERVE_LIVE_H
