@@ -64,6 +64,23 @@ whammc_status whammc_report_read(WhammcReport *r, const char *name, const void *
                                  uint32_t which);
 
 /*
+ * Adds up the reports of several runs of a program that was instrumented with the same scripts:
+ * reads another one, as whammc_report_read does, and adds its values to those of r. Numbers are
+ * added, of truth values it is whether one is true, of texts the first; a script can say otherwise
+ * in a text `merge` (docs/reports.md). Nodes of call trees are those with the same callers. Memory
+ * grows with the number of keys and nodes, not with that of reports. A report that does not have
+ * the same variables at the same places is an error; r is then to be read again.
+ */
+whammc_status whammc_report_add(WhammcReport *r, const char *name, const void *bytes, size_t size,
+                                uint32_t which);
+
+/* The same, but the values are taken away: those of an earlier report of the same run, which leaves
+ * what came between. Maxima, minima, truth values and texts stay those of r. Unsigned numbers do
+ * not become less than 0. */
+whammc_status whammc_report_subtract(WhammcReport *r, const char *name, const void *bytes,
+                                     size_t size, uint32_t which);
+
+/*
  * Reads the report of a program instrumented with WHAMMC_LINK_IMPORT from its image and its values.
  * That is what the program gives to the functions `open`, `put64`, `put32`, `skip` and `close` of
  * the module "whammc_runtime" (docs/linking.md): a host can have functions of its own there, which

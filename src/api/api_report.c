@@ -63,6 +63,8 @@ void api_forget_messages(WhammcReport *r) {
 static void forget_report(WhammcReport *r) {
     api_forget_contents(r);
     api_forget_profile(r);
+    merge_free(r->merge);
+    r->merge = NULL;
     report_free(&r->report);
     free(r->name);
     free(r->text);
@@ -154,6 +156,48 @@ whammc_status whammc_report_read(WhammcReport *r, const char *name, const void *
              name);
     assert(found || !r->report.rows.len);
     return status_of(r);
+}
+
+/* Adds a report that was read, or takes it away. */
+static bool combine(WhammcReport *r, WhammcReport *other, bool less) {
+    Buf why = {0};
+    locale_t before = api_enter(r);
+    api_forget_contents(r);
+    api_forget_profile(r);
+    const char *of = r->name;
+    if (!r->merge)
+        r->merge = merge_begin(&r->report, &why);
+    if (r->merge && !merge_add(r->merge, &other->report, less, &why))
+        of = other->name;
+    api_leave(before);
+    if (why.len)
+        diag(&r->diags, DIAG_OTHER_REPORT, NO_SPAN, "%s: %s", of, buf_cstr(&why));
+    bool ok = !why.len;
+    buf_free(&why);
+    return ok;
+}
+
+static whammc_status read_and_combine(WhammcReport *r, const char *name, const void *bytes,
+                                      size_t size, uint32_t which, bool less) {
+    WhammcReport *other = whammc_report_new();
+    whammc_status status = whammc_report_read(other, name, bytes, size, which);
+    api_forget_messages(r);
+    r->diags = other->diags;
+    other->diags = (Diags){0};
+    if (status == WHAMMC_OK)
+        combine(r, other, less);
+    whammc_report_free(other);
+    return status_of(r);
+}
+
+whammc_status whammc_report_add(WhammcReport *r, const char *name, const void *bytes, size_t size,
+                                uint32_t which) {
+    return read_and_combine(r, name, bytes, size, which, false);
+}
+
+whammc_status whammc_report_subtract(WhammcReport *r, const char *name, const void *bytes,
+                                     size_t size, uint32_t which) {
+    return read_and_combine(r, name, bytes, size, which, true);
 }
 
 /* Why an image cannot be read; NULL if it can. */

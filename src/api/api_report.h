@@ -6,6 +6,7 @@
 #define WHAMMC_API_API_REPORT_H
 
 #include "base/diag.h"
+#include "merge/merge_reports.h"
 #include "view/view.h"
 #include "whammc/report.h"
 
@@ -21,10 +22,11 @@ typedef struct ReportContents {
 struct WhammcReport {
     char *name, *text; /* the text that was read */
     Report report;     /* its tuples and maps are JSON */
+    Merge *merge;      /* of the report and those that were added; or NULL */
     char *module_name;
     uint8_t *module_bytes;
     WasmModule module;
-    Places places; /* knows nothing without a module */
+    Places places;                  /* knows nothing without a module */
     const whammc_debug_info *debug; /* NULL = what is in the module */
     Diags diags;
     Buf rendered;

@@ -63,10 +63,25 @@ static bool read_text(const Cli *cli, const Settings *s, WhammcReport *r) {
         return false;
     whammc_status status = whammc_report_read(r, file_title(path), text.data, text.len, s->flush);
     buf_free(&text);
-    if (status != WHAMMC_OK ||
+    if (status != WHAMMC_OK || cli->noperands > 1 ||
         s->format != VIEW_TABLE) /* tables say themselves that they are cut */
         message_report(cli, r, status);
     return status == WHAMMC_OK;
+}
+
+/* Adds up all that were given. */
+static bool read_all(const Cli *cli, const Settings *s, WhammcReport *r) {
+    bool ok = read_text(cli, s, r);
+    for (int i = 1; i < cli->noperands && ok; i++) {
+        Buf text = {0};
+        const char *path = cli->operands[i];
+        ok = file_read(cli, path, &text) &&
+             message_report(
+                 cli, r, whammc_report_add(r, file_title(path), text.data, text.len, s->flush)) ==
+                 STATUS_OK;
+        buf_free(&text);
+    }
+    return ok;
 }
 
 static bool read_module(const Cli *cli, Settings *s, WhammcReport *r) {
@@ -114,7 +129,7 @@ static bool make(const Cli *cli, const Settings *s, WhammcReport *r, Buf *out) {
 static int report(const Cli *cli, Settings *s) {
     WhammcReport *r = whammc_report_new();
     Buf out = {0};
-    bool ok = read_text(cli, s, r) && read_module(cli, s, r) && make(cli, s, r, &out);
+    bool ok = read_all(cli, s, r) && read_module(cli, s, r) && make(cli, s, r, &out);
     if (ok && s->out)
         ok = file_write(cli, s->out, out.data, out.len);
     else if (ok)
@@ -196,10 +211,9 @@ static int check(const Cli *cli, const Settings *s) {
         return check_coverage(cli, s);
     if (!cli->noperands)
         return cli_usage(cli, "which report? Give the FILE ('-': standard input)");
-    if (cli->noperands > 1)
-        return cli_usage(cli, "one report at a time: what is '%s'?", cli->operands[1]);
-    if (s->module && strcmp(s->module, "-") == 0 && strcmp(cli->operands[0], "-") == 0)
-        return cli_usage(cli, "only one file can be '-', standard input");
+    if (cli_check_stdin(cli, (const char *const *)cli->operands, cli->noperands,
+                        s->module && strcmp(s->module, "-") == 0) != STATUS_OK)
+        return STATUS_USAGE;
     if (s->names && !s->module)
         return cli_usage(cli, "--names=%s: names are for the program of --module", s->names);
     if (!s->module && s->debug.file)
@@ -238,17 +252,18 @@ static int run(Cli *cli) {
 
 const Command cmd_report = {
     .name = "report",
-    .usage = "FILE",
-    .summary = "show a saved report, or write it in another format",
+    .usage = "FILE...",
+    .summary = "show saved reports, or write them in another format",
     .about =
         "Read the report in FILE ('-': standard input), which an instrumented program has printed "
         "or 'whammc run -o' has written, as CSV or JSON, and show it as 'whammc run' does, "
-        "write it in another format, or make a profile or picture of it. Other text in FILE is "
-        "ignored.",
+        "write it in another format, or make a profile or picture of it. Reports of several runs "
+        "of the program are added up. Other text in FILE is ignored.",
     .options = options,
     .examples = "  whammc report --module=app.wasm hotness.csv\n"
                 "  whammc report --format=svg -o flame.svg calltree.json\n"
                 "  whammc report --module=app.wasm -o app.pb.gz calltree.json\n"
+                "  whammc report --format=json -o sum.json run1.json run2.json run3.json\n"
                 "  app | whammc report --format=json -o report.json -\n",
     .run = run,
 };

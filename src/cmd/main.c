@@ -34,7 +34,7 @@
  *
  *     cmd/  run/  serve/  cli/   the program whammc: commands, engines, HTTP, the command line
  *     api/               the library: scripts and modules from memory to memory
- *     report/  view/     reports: images, readers, writers; profiles and pictures
+ *     report/  view/  merge/  reports: images, readers, writers, sums; profiles and pictures
  *     coverage/          lines, functions and branches that were executed
  *     stacks/            what the tools of other profilers read: pprof, Firefox, callgrind
  *     heap/              tables of what programs allocate

@@ -142,11 +142,25 @@ void live_close(Live *l) {
     free(l);
 }
 
+/* When so many milliseconds are over. */
+static struct timespec later(int64_t ms) {
+    enum { SECOND = 1000000000, MILLISECOND = 1000000 };
+    int64_t until = now(CLOCK_MONOTONIC) + ms * MILLISECOND;
+    return (struct timespec){until / SECOND, until % SECOND};
+}
+
+void live_sleep(Live *l, uint32_t seconds) {
+    struct timespec end = later((int64_t)seconds * 1000);
+    int error = 0;
+    pthread_mutex_lock(&l->lock);
+    while (!error && !l->ended)
+        error = pthread_cond_timedwait(&l->came, &l->lock, &end);
+    pthread_mutex_unlock(&l->lock);
+}
+
 /* Waits until the request is answered, or there is no sense in waiting. */
 static void await(Live *l, uint32_t request) {
-    enum { SECOND = 1000000000, MILLISECOND = 1000000 };
-    int64_t until = now(CLOCK_MONOTONIC) + (int64_t)PATIENCE_MS * MILLISECOND;
-    struct timespec end = {until / SECOND, until % SECOND};
+    struct timespec end = later(PATIENCE_MS);
     int error = 0;
     while (!error && !l->ended && (int32_t)(l->answered - request) < 0)
         error = pthread_cond_timedwait(&l->came, &l->lock, &end);

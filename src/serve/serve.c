@@ -18,6 +18,7 @@ enum {
     CONNECTIONS = 64,
     TIMEOUT_S = 60, /* of connections that do nothing */
     MEMORY = 32768, /* of a connection: the longest head of a request */
+    SECONDS_MAX = 3600,
 };
 
 struct Serve {
@@ -211,16 +212,43 @@ static WhammcReport *read_report(const Serve *s, const LiveReport *live) {
     return report;
 }
 
-static void answer_report(const Serve *s, const Route *r, Answer *a) {
+/* How many seconds of the program are wanted; 0: all since it began. False if that is no number. */
+static bool read_seconds(struct MHD_Connection *c, uint32_t *seconds) {
+    const char *text = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "seconds");
+    char *end = NULL;
+    unsigned long n = text && *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : 0;
+    *seconds = (uint32_t)n;
+    return !text || (end && !*end && n <= SECONDS_MAX);
+}
+
+/* The report of the next seconds. */
+static WhammcReport *report_of(const Serve *s, uint32_t seconds, LiveReport *live,
+                               const char **why) {
+    LiveReport before = {0};
+    if (seconds) {
+        if (!live_take(s->live, &before, why)) {
+            live_report_free(&before);
+            return NULL;
+        }
+        live_sleep(s->live, seconds);
+    }
+    WhammcReport *report = live_take(s->live, live, why) ? read_report(s, live) : NULL;
+    if (report && seconds && !whammc_report_error_count(report))
+        whammc_report_subtract(report, s->options.title, before.text.data, before.text.len, 0);
+    live_report_free(&before);
+    return report;
+}
+
+static void answer_report(const Serve *s, const Route *r, uint32_t seconds, Answer *a) {
     const ServeOptions *o = &s->options;
-    LiveReport live;
+    LiveReport live = {0};
     const char *why;
-    if (!live_take(s->live, &live, &why)) {
+    WhammcReport *report = report_of(s, seconds, &live, &why);
+    if (!report) {
         answer_text(a, MHD_HTTP_SERVICE_UNAVAILABLE, why);
         live_report_free(&live);
         return;
     }
-    WhammcReport *report = read_report(s, &live);
     WhammcReportOptions look = {.title = o->title,
                                 .mangled = o->mangled,
                                 .value = r->value,
@@ -242,7 +270,8 @@ static void answer_report(const Serve *s, const Route *r, Answer *a) {
     live_report_free(&live);
 }
 
-static void answer(const Serve *s, const char *path, Answer *a) {
+static void answer(const Serve *s, struct MHD_Connection *c, const char *path, Answer *a) {
+    uint32_t seconds;
     if (strcmp(path, "/") == 0 || strcmp(path, "/debug/pprof/") == 0 ||
         strcmp(path, "/debug/pprof") == 0) {
         answer_index(s, a);
@@ -254,7 +283,11 @@ static void answer(const Serve *s, const char *path, Answer *a) {
     }
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
         if (strcmp(path, routes[i].path) == 0 && has_route(&s->options, &routes[i])) {
-            answer_report(s, &routes[i], a);
+            if (read_seconds(c, &seconds) &&
+                MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, TIMEOUT_S + seconds))
+                answer_report(s, &routes[i], seconds, a);
+            else
+                answer_text(a, MHD_HTTP_BAD_REQUEST, "seconds: expected a number up to 3600");
             return;
         }
     answer_text(a, MHD_HTTP_NOT_FOUND, "there is no such page; / has links to all");
@@ -309,7 +342,7 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *u
     else if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
         answer_text(&a, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD");
     else
-        answer(s, url, &a);
+        answer(s, c, url, &a);
     enum MHD_Result result = send_answer(c, &a);
     buf_free(&a.body);
     return result;

@@ -267,6 +267,20 @@ static bool read_values(Profile *p, const Report *r, const ReportRow *row, uint3
     return true;
 }
 
+uint32_t profile_tree_identity(const Report *r, const ReportVar *var) {
+    const ReportRow *named = find_values(r, var->name);
+    Profile p = {0};
+    if (!is_tree(r, var))
+        return 0;
+    if (named)
+        add_values(&p, named->value);
+    uint32_t values = p.values.len;
+    profile_free(&p);
+    return named && shape_of(var->type).values > PARENT_AND_FUNCTION + values
+               ? PARENT_AND_FUNCTION + 1
+               : PARENT_AND_FUNCTION;
+}
+
 /* A time that is 0 everywhere has not been measured. */
 static void drop_no_time(Profile *p) {
     uint32_t n = p->values.len;

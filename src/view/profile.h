@@ -98,6 +98,10 @@ bool profile_weigh(Profile *p, const char *value);
  * ("alloc_space", "read_bytes", "wait_ns"), else "count". */
 Str profile_unit(Str name);
 
+/* How many fields of a tree's entries say which node it is: 2 (parent and function), 3 (and the
+ * place of the call), or 0 if the variable is no tree. */
+uint32_t profile_tree_identity(const Report *r, const ReportVar *var);
+
 /* Whether the variable, or with NULL any, is a tree, or has calls. */
 bool profile_fits(const Report *r, bool tree, const char *variable);
 

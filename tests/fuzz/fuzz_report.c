@@ -119,6 +119,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     if (look(r) > UINT64_MAX / 2)
         abort();
+    if (data[1] & 4) /* half of it with all of it, and without it again */
+        whammc_report_read(r, "half", input, size / 2, 0);
+    if (whammc_report_add(r, "again", input, size, 0) == WHAMMC_OK &&
+        whammc_report_subtract(r, "again", input, size, 0) == WHAMMC_OK && look(r) > UINT64_MAX / 2)
+        abort();
     whammc_report_free(r);
     cover(input, size, data[0] & 4);
     buf_free(&text);

@@ -1,0 +1,384 @@
+/*
+ * merge/merge_reports.c - rows, rules and trees.
+ */
+#include "merge/merge_reports.h"
+
+#include "merge/merge_value.h"
+#include "report/value.h"
+#include "view/profile.h"
+
+#include <stdio.h>
+
+/* A node of a tree is what it is a child of, as what. */
+typedef struct NodeKey {
+    uint64_t parent, func, place;
+} NodeKey;
+
+typedef struct Tree {
+    uint32_t row;
+    uint32_t identity; /* fields that are not numbers of something: 2, or 3 with a call site */
+    Map nodes;         /* NodeKey -> index of the entry */
+    uint64_t last;     /* the largest number of a node */
+    Map renumbered;    /* of the report that is being added: number -> ours */
+} Tree;
+
+typedef struct MergeRow {
+    MergeRule rule;
+    uint32_t tree;  /* index of the tree that it is, or whose nodes are its keys, + 1; 0 = none */
+    bool composite; /* value is used */
+    MergeValue value;
+    Buf text;
+} MergeRow;
+
+struct Merge {
+    Report *report;
+    MergeRow *rows;
+    Vec(Tree) trees;
+    Arena arena; /* texts of values */
+};
+
+/* ---- rules ---- */
+
+static const char *const rule_names[] = {[MERGE_SUM] = "sum",
+                                         [MERGE_MAX] = "max",
+                                         [MERGE_MIN] = "min",
+                                         [MERGE_FIRST] = "first",
+                                         [MERGE_SAME] = "same"};
+
+static const ReportRow *find_rules(const Report *r) {
+    for (uint32_t i = 0; i < r->rows.len; i++)
+        if (str_is(r->rows.at[i].var->name, "merge") && str_is(r->rows.at[i].var->type, "str"))
+            return &r->rows.at[i];
+    return NULL;
+}
+
+static Str next_word(Str *text) {
+    uint32_t i = 0, from;
+    while (i < text->len && text->ptr[i] == ' ')
+        i++;
+    from = i;
+    while (i < text->len && text->ptr[i] != ' ')
+        i++;
+    Str word = {text->ptr + from, i - from};
+    *text = (Str){text->ptr + i, text->len - i};
+    return word;
+}
+
+/* The tree with this name, + 1; 0 = there is none. */
+static uint32_t tree_named(const Merge *m, Str name) {
+    for (uint32_t i = 0; i < m->trees.len; i++)
+        if (str_eq(m->report->rows.at[m->trees.at[i].row].var->name, name))
+            return i + 1;
+    return 0;
+}
+
+/* "NAME RULE" or "NAME nodes TREE". */
+static bool set_rule(Merge *m, Str text) {
+    Str name = next_word(&text), rule = next_word(&text), tree = next_word(&text);
+    uint32_t nodes = str_is(rule, "nodes") ? tree_named(m, tree) : 0, which = 0;
+    bool known = nodes != 0;
+    for (uint32_t i = 0; i < sizeof rule_names / sizeof *rule_names && !known; i++)
+        if (rule_names[i] && str_is(rule, rule_names[i]) && !tree.len)
+            known = true, which = i;
+    bool found = false;
+    for (uint32_t i = 0; i < m->report->rows.len && known; i++)
+        if (str_eq(m->report->rows.at[i].var->name, name)) {
+            found = true;
+            m->rows[i].rule = (MergeRule)which;
+            m->rows[i].tree = nodes ? nodes : m->rows[i].tree;
+        }
+    return found && !next_word(&text).len;
+}
+
+static bool set_rules(Merge *m, Buf *why) {
+    const ReportRow *row = find_rules(m->report);
+    Str rest = row ? row->value : (Str){0}, part;
+    while (value_next_type(&rest, &part)) /* a list with commas, as those of types */
+        if (!set_rule(m, part)) {
+            buf_printf(why,
+                       "'%.*s' in its variable 'merge' is no rule: expected a variable, and sum, "
+                       "max, min, first, same, or nodes and a tree",
+                       STR_ARG(part));
+            return false;
+        }
+    return true;
+}
+
+/* ---- trees ---- */
+
+/* The number in a field or key; ~0 if it is none. */
+static uint64_t number_in(const MergeValue *v) {
+    return v->kind == MERGE_UNSIGNED ? v->of.u
+           : v->kind == MERGE_SIGNED ? (uint64_t)v->of.i
+                                     : UINT64_MAX;
+}
+
+static uint64_t number_of(Str key) {
+    uint64_t n = 0;
+    for (uint32_t i = 0; i < key.len; i++)
+        n = 10 * n + (uint64_t)(key.ptr[i] - '0');
+    return n;
+}
+
+static Str number_text(uint64_t n, char text[24]) {
+    return (Str){text, (uint32_t)snprintf(text, 24, "%llu", (unsigned long long)n)};
+}
+
+static NodeKey node_key(const Tree *t, const MergeValue *node, uint64_t parent) {
+    const MergeValue *fields = node->of.parts;
+    uint64_t place = t->identity == 3 ? number_in(&fields[2]) : 0;
+    return (NodeKey){parent, number_in(&fields[1]), place};
+}
+
+/* Takes note of the nodes that there are. */
+static void enter_nodes(Tree *t, const MergeEntries *e) {
+    for (uint32_t i = 0; i < e->values.len; i++) {
+        NodeKey key = node_key(t, &e->values.at[i], number_in(&e->values.at[i].of.parts[0]));
+        uint64_t number = number_of(e->index.entries[i].key);
+        map_put(&t->nodes, (Str){(const char *)&key, sizeof key}, i, NULL);
+        t->last = number > t->last ? number : t->last;
+    }
+}
+
+/* Our number of a node whose parent has one. */
+static uint64_t enter_node(Merge *m, Tree *t, const MergeValue *node, uint64_t parent,
+                           MergeRule rule) {
+    MergeEntries *ours = m->rows[t->row].value.of.entries;
+    NodeKey key = node_key(t, node, parent);
+    bool added;
+    uint64_t at =
+        *map_put(&t->nodes, (Str){(const char *)&key, sizeof key}, ours->values.len, &added);
+    if (added) {
+        char text[24];
+        MergeValue copy = merge_value_copy(node, &m->arena);
+        copy.of.parts[0].of.u = parent;
+        map_put(&ours->index, number_text(++t->last, text), ours->values.len, NULL);
+        vec_push(&ours->values, copy);
+        if (rule == MERGE_LESS)
+            for (uint32_t i = t->identity; i < copy.nparts; i++)
+                for (uint32_t twice = 0; twice < 2; twice++)
+                    merge_value_combine(&copy.of.parts[i], &node->of.parts[i], rule, &m->arena);
+    } else {
+        MergeValue *known = &ours->values.at[at];
+        for (uint32_t i = t->identity; i < known->nparts; i++)
+            merge_value_combine(&known->of.parts[i], &node->of.parts[i], rule, &m->arena);
+    }
+    return number_of(ours->index.entries[at].key);
+}
+
+/* Enters a node after those that it is below. False if they are not there, or it is below itself.
+ */
+static bool enter_path(Merge *m, Tree *t, const MergeEntries *e, uint32_t at, MergeRule rule) {
+    Vec(uint32_t) path = {0};
+    uint64_t *ours = NULL, zero = 0;
+    bool ok = true;
+    for (;;) {
+        vec_push(&path, at);
+        char text[24];
+        uint64_t parent = number_in(&e->values.at[at].of.parts[0]);
+        ours = parent ? map_get(&t->renumbered, number_text(parent, text)) : &zero;
+        const uint64_t *next = ours ? NULL : map_get(&e->index, number_text(parent, text));
+        if (ours || !next || path.len > e->values.len)
+            break;
+        at = (uint32_t)*next;
+    }
+    ok = ours != NULL;
+    uint64_t parent = ok ? *ours : 0;
+    while (ok && path.len) {
+        at = path.at[--path.len];
+        parent = enter_node(m, t, &e->values.at[at], parent, rule);
+        map_put(&t->renumbered, e->index.entries[at].key, parent, NULL);
+    }
+    vec_free(&path);
+    return ok;
+}
+
+static bool add_tree(Merge *m, Tree *t, const MergeEntries *e, MergeRule rule) {
+    map_free(&t->renumbered);
+    t->renumbered = (Map){0};
+    bool ok = true;
+    for (uint32_t i = 0; i < e->values.len && ok; i++)
+        if (!map_get(&t->renumbered, e->index.entries[i].key))
+            ok = enter_path(m, t, e, i, rule);
+    return ok;
+}
+
+/* The same map with the numbers that nodes have with us. */
+static bool renumber(const Tree *t, MergeValue *v) {
+    MergeEntries *e = v->of.entries;
+    Map index = {0};
+    bool added = true;
+    for (uint32_t i = 0; i < e->values.len && added; i++) {
+        const uint64_t *ours = map_get(&t->renumbered, e->index.entries[i].key);
+        char text[24];
+        added = ours != NULL;
+        if (added)
+            map_put(&index, number_text(*ours, text), i, &added);
+    }
+    map_free(&e->index);
+    e->index = index;
+    return added;
+}
+
+/* ---- rows ---- */
+
+static bool is_node(const MergeValue *v, uint32_t identity) {
+    bool good = v->kind == MERGE_TUPLE && v->nparts > identity;
+    for (uint32_t i = 0; good && i < identity; i++)
+        good = v->of.parts[i].kind == MERGE_UNSIGNED || v->of.parts[i].kind == MERGE_SIGNED;
+    return good;
+}
+
+static bool is_tree_value(const MergeValue *v, uint32_t identity) {
+    bool good = v->kind == MERGE_MAP;
+    for (uint32_t i = 0; good && i < v->of.entries->values.len; i++)
+        good = is_node(&v->of.entries->values.at[i], identity);
+    return good;
+}
+
+static void open_row(Merge *m, uint32_t i) {
+    const ReportRow *row = &m->report->rows.at[i];
+    MergeRow *r = &m->rows[i];
+    if (!value_is_map(row->var->type) && !value_is_tuple(row->var->type))
+        return;
+    MergeValue v;
+    r->composite = merge_value_read(row->var->type, row->value, &v);
+    if (r->composite)
+        r->value = merge_value_copy(&v, &m->arena);
+    merge_value_free(&v);
+    uint32_t identity = profile_tree_identity(m->report, row->var);
+    if (r->composite && identity && is_tree_value(&r->value, identity)) {
+        Tree t = {.row = i, .identity = identity};
+        enter_nodes(&t, r->value.of.entries);
+        vec_push(&m->trees, t);
+        r->tree = m->trees.len;
+    }
+}
+
+Merge *merge_begin(Report *r, Buf *why) {
+    Merge *m = mem_zalloc(sizeof *m);
+    m->report = r;
+    m->rows = mem_zalloc((r->rows.len + 1u) * sizeof *m->rows);
+    for (uint32_t i = 0; i < r->rows.len; i++)
+        open_row(m, i);
+    if (set_rules(m, why))
+        return m;
+    merge_free(m);
+    return NULL;
+}
+
+static void put_place(const ReportRow *row, Buf *out) {
+    buf_printf(out, "'%.*s'", STR_ARG(row->var->name));
+    if (row->has_place)
+        buf_printf(out, " at %.*s:%u", STR_ARG(row->fname), row->pc);
+}
+
+static bool is_same_row(const ReportRow *a, const ReportRow *b) {
+    return str_eq(a->var->name, b->var->name) && str_eq(a->var->type, b->var->type) &&
+           str_eq(a->var->script, b->var->script) && a->has_place == b->has_place &&
+           (!a->has_place || (a->fid == b->fid && a->pc == b->pc)) && str_eq(a->probe, b->probe) &&
+           str_eq(a->fname, b->fname);
+}
+
+/* Whether the rows are those of the first report. */
+static bool fits(const Merge *m, const Report *other, Buf *why) {
+    uint32_t n = m->report->rows.len, i = 0;
+    while (i < n && i < other->rows.len && is_same_row(&m->report->rows.at[i], &other->rows.at[i]))
+        i++;
+    if (i == n && i == other->rows.len)
+        return true;
+    buf_str(why, STR("it is of another program or script: expected "));
+    if (i < n)
+        put_place(&m->report->rows.at[i], why);
+    else
+        buf_printf(why, "%u rows", n);
+    buf_str(why, STR(", found "));
+    if (i < other->rows.len)
+        put_place(&other->rows.at[i], why);
+    else
+        buf_printf(why, "only %u rows", i);
+    return false;
+}
+
+static MergeValue scalar_of(const ReportRow *row) {
+    switch ((ReportClass)row->class) {
+    case REPORT_CLASS_UNSIGNED: return (MergeValue){MERGE_UNSIGNED, 0, {.u = row->number.u}};
+    case REPORT_CLASS_SIGNED: return (MergeValue){MERGE_SIGNED, 0, {.i = row->number.i}};
+    case REPORT_CLASS_REAL: return (MergeValue){MERGE_REAL, 0, {.real = row->number.real}};
+    case REPORT_CLASS_BOOL: return (MergeValue){MERGE_BOOL, 0, {.u = row->number.u}};
+    default: return (MergeValue){MERGE_TEXT, 0, {.text = row->value}};
+    }
+}
+
+static void write_row(ReportRow *row, MergeRow *r, const MergeValue *v) {
+    r->text.len = 0;
+    merge_value_put(v, &r->text);
+    row->value = (Str){(const char *)r->text.data, (uint32_t)r->text.len};
+    report_classify(row);
+}
+
+static bool add_composite(Merge *m, MergeRow *r, bool is_tree, MergeValue *v, MergeRule rule) {
+    Tree *t = r->tree ? &m->trees.at[r->tree - 1] : NULL;
+    if (is_tree)
+        return is_tree_value(v, t->identity) && add_tree(m, t, v->of.entries, rule);
+    if (t && (v->kind != MERGE_MAP || !renumber(t, v)))
+        return false;
+    return merge_value_combine(&r->value, v, rule, &m->arena);
+}
+
+static bool add_row(Merge *m, uint32_t i, const ReportRow *other, bool less) {
+    ReportRow *row = &m->report->rows.at[i];
+    MergeRow *r = &m->rows[i];
+    MergeRule rule = less && r->rule == MERGE_SUM ? MERGE_LESS : r->rule;
+    MergeValue v;
+    bool ok = true;
+    if (!r->composite) {
+        MergeValue into = scalar_of(row), from = scalar_of(other);
+        ok = merge_value_combine(&into, &from, rule, &m->arena);
+        if (ok && into.kind != MERGE_TEXT)
+            write_row(row, r, &into);
+        return ok;
+    }
+    ok = merge_value_read(row->var->type, other->value, &v) &&
+         add_composite(m, r, r->tree && m->trees.at[r->tree - 1].row == i, &v, rule);
+    merge_value_free(&v);
+    if (ok)
+        write_row(row, r, &r->value);
+    return ok;
+}
+
+bool merge_add(Merge *m, const Report *other, bool less, Buf *why) {
+    uint32_t wrong = UINT32_MAX;
+    if (!fits(m, other, why))
+        return false;
+    for (uint32_t pass = 0; pass < 2; pass++) /* trees first: others have their nodes */
+        for (uint32_t i = 0; i < other->rows.len && wrong == UINT32_MAX; i++) {
+            bool is_tree = m->rows[i].tree && m->trees.at[m->rows[i].tree - 1].row == i;
+            if (is_tree == (pass == 0) && !add_row(m, i, &other->rows.at[i], less))
+                wrong = i;
+        }
+    if (wrong == UINT32_MAX)
+        return true;
+    buf_str(why, STR("the value of "));
+    put_place(&other->rows.at[wrong], why);
+    buf_str(why, m->rows[wrong].rule == MERGE_SAME ? STR(" is another one than in the first report")
+                                                   : STR(" cannot be read"));
+    return false;
+}
+
+void merge_free(Merge *m) {
+    if (!m)
+        return;
+    for (uint32_t i = 0; i < m->report->rows.len; i++) {
+        merge_value_free(&m->rows[i].value);
+        buf_free(&m->rows[i].text);
+    }
+    for (uint32_t i = 0; i < m->trees.len; i++) {
+        map_free(&m->trees.at[i].nodes);
+        map_free(&m->trees.at[i].renumbered);
+    }
+    vec_free(&m->trees);
+    arena_free(&m->arena);
+    free(m->rows);
+    free(m);
+}
