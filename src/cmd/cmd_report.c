@@ -3,11 +3,12 @@
  * format.
  */
 #include "cmd/cmd.h"
+#include "cmd/condition.h"
 #include "view/view.h"
 
 #include <unistd.h>
 
-enum { FORMAT = OPTION_LONG, MODULE, TOP, FLUSH, VARIABLE, NO_DEMANGLE };
+enum { FORMAT = OPTION_LONG, MODULE, TOP, FLUSH, VARIABLE, FAIL_IF, BASE, NO_DEMANGLE };
 
 static const Option options[] = {
     {FORMAT, "format", VIEW_FORMATS "|lcov|cobertura|html|text",
@@ -37,13 +38,16 @@ static const Option options[] = {
     {TOP, "top", "N",
      "show the N largest values of each variable, 0 = all; default: 20. Of gprof and dot: only the "
      "N functions with the most time; default: all"},
+    {FAIL_IF, "fail-if", "CONDITION",
+     "fail if this is true of the report's numbers, such as 'calls > 1.02 * base.calls'"},
+    {BASE, "base", "REPORT", "the report that base.NAME of --fail-if is in"},
     {NO_DEMANGLE, "no-demangle", NULL,
      "show names of C++ and Rust functions as they are in the program"},
     {0},
 };
 
 typedef struct Settings {
-    const char *out, *module, *names;
+    const char *out, *module, *names, *fail_if, *base;
     Words variables;
     Words labels; /* in the end with a NULL */
     bool format_given;
@@ -126,6 +130,40 @@ static bool make(const Cli *cli, const Settings *s, WhammcReport *r, Buf *out) {
     return message_report(cli, r, status) == STATUS_OK;
 }
 
+/* Reads the report to compare with. NULL after a message. */
+static WhammcReport *read_base(const Cli *cli, const Settings *s) {
+    WhammcReport *r = whammc_report_new();
+    Buf text = {0};
+    bool ok = file_read(cli, s->base, &text) &&
+              message_report(cli, r,
+                             whammc_report_read(r, file_title(s->base), text.data, text.len, 0)) ==
+                  STATUS_OK;
+    buf_free(&text);
+    if (ok)
+        return r;
+    whammc_report_free(r);
+    return NULL;
+}
+
+/* Whether the condition of --fail-if is not true; else says so. */
+static bool passes(const Cli *cli, const Settings *s, WhammcReport *r) {
+    WhammcReport *base = s->base ? read_base(cli, s) : NULL;
+    if (s->base && !base)
+        return false;
+    Diags diags = {0};
+    Buf used = {0};
+    bool fails = condition_holds(s->fail_if, r, base, &used, &diags);
+    bool ok = !fails && !diags.errors;
+    message_diags(cli, &diags);
+    if (fails)
+        message_one(cli, DIAG_FAILED_IF, NULL, "%s: %s%s%s%s", file_title(cli->operands[0]),
+                    s->fail_if, used.len ? " (" : "", buf_cstr(&used), used.len ? ")" : "");
+    buf_free(&used);
+    diag_free(&diags);
+    whammc_report_free(base);
+    return ok;
+}
+
 static int report(const Cli *cli, Settings *s) {
     WhammcReport *r = whammc_report_new();
     Buf out = {0};
@@ -134,6 +172,7 @@ static int report(const Cli *cli, Settings *s) {
         ok = file_write(cli, s->out, out.data, out.len);
     else if (ok)
         message_stdout(&out);
+    ok = ok && (!s->fail_if || passes(cli, s, r));
     buf_free(&out);
     whammc_report_free(r);
     buf_free(&s->app);
@@ -165,6 +204,8 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case TOP: s->top_given = true; return cli_count(cli, "top", value, &s->top);
     case OPTION_LABEL: return label_option(cli, &s->labels, value);
     case VARIABLE: vec_push(&s->variables, value); break;
+    case FAIL_IF: s->fail_if = value; break;
+    case BASE: s->base = value; break;
     case OPTION_BY:
     case OPTION_SORT:
     case OPTION_NONZERO:
@@ -200,6 +241,8 @@ static int show_coverage(const Cli *cli, Settings *s) {
 static int check_coverage(const Cli *cli, const Settings *s) {
     if (!s->module)
         return cli_usage(cli, "that format shows lines of a program: give it with --module=APP");
+    if (s->fail_if || s->base)
+        return cli_usage(cli, "--fail-if is not for coverage: see 'whammc coverage --fail-under'");
     if (s->flush || s->variables.len || s->top_given)
         return cli_usage(cli, "--flush, --variable and --top have no effect on coverage");
     return cli_check_stdin(cli, (const char *const *)cli->operands, cli->noperands,
@@ -214,6 +257,8 @@ static int check(const Cli *cli, const Settings *s) {
     if (cli_check_stdin(cli, (const char *const *)cli->operands, cli->noperands,
                         s->module && strcmp(s->module, "-") == 0) != STATUS_OK)
         return STATUS_USAGE;
+    if (s->base && !s->fail_if)
+        return cli_usage(cli, "--base=%s: it is for --fail-if", s->base);
     if (s->names && !s->module)
         return cli_usage(cli, "--names=%s: names are for the program of --module", s->names);
     if (!s->module && s->debug.file)
