@@ -204,6 +204,10 @@ typedef struct WhammcReportOptions {
     /* Of formats that show a call tree: which of its values is shown, or shown first; HEAP: what
      * functions are ordered by. NULL = the last one. */
     const char *value;
+    /* TABLE and SVG: the report to compare with, of the program or of another build of it; NULL =
+     * none. Functions are the same if they have the same name, stacks if they have the same names.
+     */
+    struct WhammcReport *base;
 } WhammcReportOptions;
 
 /*

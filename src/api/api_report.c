@@ -5,6 +5,7 @@
 #include "api/api_report.h"
 
 #include "api/api.h"
+#include "api/api_compare.h"
 #include "api/api_locate.h"
 #include "report/image.h"
 #include "report/report_write.h"
@@ -455,13 +456,27 @@ static void write_heap(WhammcReport *r, const WhammcReportOptions *options, Buf 
     profile_free(&p);
 }
 
+/* A flame graph that shows what has changed. */
+static void write_difference(WhammcReport *r, const Profile *p, const WhammcReportOptions *options,
+                             Buf *out) {
+    Profile base = {0};
+    WhammcReport *old = options->base;
+    if (api_read_profile(old, true, options, &base) && weigh(old, options, &base))
+        view_svg(p, &base, title_of(r, options), out);
+    if (old->diags.errors)
+        diag(&r->diags, DIAG_NO_PROFILE, NO_SPAN, "%s: there is no call tree in it", old->name);
+    profile_free(&base);
+}
+
 static void write_view(WhammcReport *r, ViewFormat format, const WhammcReportOptions *options,
                        Buf *out) {
     Profile p = {0};
     Str title = title_of(r, options);
     if (api_read_profile(r, view_needs_tree(format), options, &p) && weigh(r, options, &p) &&
         add_sources(r, format, options, &p)) {
-        if (format == VIEW_PERFETTO)
+        if (format == VIEW_SVG && options->base)
+            write_difference(r, &p, options, out);
+        else if (format == VIEW_PERFETTO)
             stacks_perfetto(&p, title, out);
         else
             view_format(format, &p, options->top, title, out);
@@ -559,7 +574,15 @@ static void write_format(WhammcReport *r, WhammcReportFormat format,
         return;
     locale_t before = api_enter(r);
     switch (format) {
-    case WHAMMC_REPORT_TABLE: write_tables(r, options, out); break;
+    case WHAMMC_REPORT_TABLE:
+        if (options->base) {
+            compare_reports(options->base, r, options, out);
+            api_forget_messages(r); /* what has no calls has other numbers */
+            api_forget_messages(options->base);
+        } else {
+            write_tables(r, options, out);
+        }
+        break;
     case WHAMMC_REPORT_CSV: write_report(&r->report, WRITE_CSV, lines, out); break;
     case WHAMMC_REPORT_CSV_RFC4180: write_report(&r->report, WRITE_CSV_RFC4180, lines, out); break;
     case WHAMMC_REPORT_JSON: write_report(&r->report, WRITE_JSON, lines, out); break;

@@ -8,7 +8,7 @@
 
 #include <unistd.h>
 
-enum { FORMAT = OPTION_LONG, MODULE, TOP, FLUSH, VARIABLE, FAIL_IF, BASE, NO_DEMANGLE };
+enum { FORMAT = OPTION_LONG, MODULE, TOP, FLUSH, VARIABLE, FAIL_IF, BASE, DIFF, NO_DEMANGLE };
 
 static const Option options[] = {
     {FORMAT, "format", VIEW_FORMATS "|lcov|cobertura|html|text",
@@ -41,6 +41,9 @@ static const Option options[] = {
     {FAIL_IF, "fail-if", "CONDITION",
      "fail if this is true of the report's numbers, such as 'calls > 1.02 * base.calls'"},
     {BASE, "base", "REPORT", "the report that base.NAME of --fail-if is in"},
+    {DIFF, "diff", "OLD",
+     "show what has changed since the report OLD, of the program or of another build of it, in "
+     "tables or with --format=svg. base.NAME of --fail-if is in it"},
     {NO_DEMANGLE, "no-demangle", NULL,
      "show names of C++ and Rust functions as they are in the program"},
     {0},
@@ -48,6 +51,8 @@ static const Option options[] = {
 
 typedef struct Settings {
     const char *out, *module, *names, *fail_if, *base;
+    bool diff;
+    WhammcReport *old; /* that of `base` */
     Words variables;
     Words labels; /* in the end with a NULL */
     bool format_given;
@@ -116,6 +121,7 @@ static bool make(const Cli *cli, const Settings *s, WhammcReport *r, Buf *out) {
     look.labels = s->labels.at;
     look.time = file_time(cli->operands[0]);
     look.top = table && !s->top_given ? SHOW_TOP : s->top;
+    look.base = s->diff ? s->old : NULL;
     look.title = file_base(file_title(s->module ? s->module : cli->operands[0]));
     look.mangled = s->no_demangle;
     look.width = to_terminal ? show_width(STDOUT_FILENO) : 0;
@@ -147,12 +153,9 @@ static WhammcReport *read_base(const Cli *cli, const Settings *s) {
 
 /* Whether the condition of --fail-if is not true; else says so. */
 static bool passes(const Cli *cli, const Settings *s, WhammcReport *r) {
-    WhammcReport *base = s->base ? read_base(cli, s) : NULL;
-    if (s->base && !base)
-        return false;
     Diags diags = {0};
     Buf used = {0};
-    bool fails = condition_holds(s->fail_if, r, base, &used, &diags);
+    bool fails = condition_holds(s->fail_if, r, s->old, &used, &diags);
     bool ok = !fails && !diags.errors;
     message_diags(cli, &diags);
     if (fails)
@@ -160,14 +163,14 @@ static bool passes(const Cli *cli, const Settings *s, WhammcReport *r) {
                     s->fail_if, used.len ? " (" : "", buf_cstr(&used), used.len ? ")" : "");
     buf_free(&used);
     diag_free(&diags);
-    whammc_report_free(base);
     return ok;
 }
 
 static int report(const Cli *cli, Settings *s) {
     WhammcReport *r = whammc_report_new();
     Buf out = {0};
-    bool ok = read_all(cli, s, r) && read_module(cli, s, r) && make(cli, s, r, &out);
+    bool ok = read_all(cli, s, r) && read_module(cli, s, r) &&
+              (!s->base || (s->old = read_base(cli, s))) && make(cli, s, r, &out);
     if (ok && s->out)
         ok = file_write(cli, s->out, out.data, out.len);
     else if (ok)
@@ -175,6 +178,7 @@ static int report(const Cli *cli, Settings *s) {
     ok = ok && (!s->fail_if || passes(cli, s, r));
     buf_free(&out);
     whammc_report_free(r);
+    whammc_report_free(s->old);
     buf_free(&s->app);
     return ok ? STATUS_OK : STATUS_ERROR;
 }
@@ -206,6 +210,10 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case VARIABLE: vec_push(&s->variables, value); break;
     case FAIL_IF: s->fail_if = value; break;
     case BASE: s->base = value; break;
+    case DIFF:
+        s->base = value;
+        s->diff = true;
+        break;
     case OPTION_BY:
     case OPTION_SORT:
     case OPTION_NONZERO:
@@ -257,7 +265,11 @@ static int check(const Cli *cli, const Settings *s) {
     if (cli_check_stdin(cli, (const char *const *)cli->operands, cli->noperands,
                         s->module && strcmp(s->module, "-") == 0) != STATUS_OK)
         return STATUS_USAGE;
-    if (s->base && !s->fail_if)
+    if (s->diff && s->format != VIEW_TABLE && s->format != VIEW_SVG)
+        return cli_usage(cli,
+                         "--diff shows tables, or with --format=svg a flame graph; for pprof give "
+                         "both profiles to `go tool pprof -diff_base=OLD NEW`");
+    if (s->base && !s->fail_if && !s->diff)
         return cli_usage(cli, "--base=%s: it is for --fail-if", s->base);
     if (s->names && !s->module)
         return cli_usage(cli, "--names=%s: names are for the program of --module", s->names);

@@ -25,7 +25,9 @@ static const double least = 0.2 / WIDTH;
 typedef struct Picture {
     const Profile *p;
     Buf *out;
-    uint32_t levels; /* of what is shown */
+    const uint64_t *before; /* of each node: its weight in the profile that it is compared with */
+    uint64_t most;          /* the largest change of a node */
+    uint32_t levels;        /* of what is shown */
     uint32_t left_out;
 } Picture;
 
@@ -37,6 +39,54 @@ static double part_of(const Picture *s, uint64_t weight) {
 static void put_colour(Str name, Buf *out) {
     uint32_t hash = view_hash(name);
     buf_printf(out, "#%02x%02x%02x", 205 + hash % 51, 80 + (hash >> 8) % 130, (hash >> 16) % 60);
+}
+
+/* Red: more than before; blue: less; the more, the darker. */
+static void put_change_colour(const Picture *s, const ProfileNode *n, Buf *out) {
+    uint64_t old = s->before[n - s->p->nodes.at];
+    bool grown = n->total > old;
+    double change = (double)(grown ? n->total - old : old - n->total);
+    int pale = 240 - (int)(s->most ? 190 * change / (double)s->most : 0);
+    buf_printf(out, "#%02x%02x%02x", grown ? 250 : pale, pale, grown ? pale : 250);
+}
+
+/* The node with the same functions on its stack, by number; and their weights. */
+static uint64_t *weights_before(const Profile *p, const Profile *base) {
+    Map nodes = {0}; /* node above + 1, name -> node */
+    Buf key = {0};
+    uint64_t *weights = mem_zalloc((p->nodes.len + 1u) * sizeof *weights);
+    uint32_t *same = mem_zalloc((p->nodes.len + 1u) * sizeof *same); /* + 1; 0 = there is none */
+    for (uint32_t side = 0; side < 2; side++) {
+        const Profile *of = side ? p : base;
+        for (uint32_t i = 0; i < of->nodes.len; i++) {
+            const ProfileNode *n = &of->nodes.at[i];
+            bool root = n->parent == PROFILE_NONE;
+            uint32_t above = root ? 0 : side ? same[n->parent] : n->parent + 1;
+            key.len = 0;
+            buf_u32le(&key, above);
+            buf_str(&key, of->funcs.at[n->func].name);
+            Str text = {(const char *)key.data, (uint32_t)key.len};
+            uint64_t *at = side ? map_get(&nodes, text) : map_put(&nodes, text, i, NULL);
+            if (side && at && (root || above)) {
+                same[i] = (uint32_t)*at + 1;
+                weights[i] = base->nodes.at[*at].total;
+            }
+        }
+    }
+    free(same);
+    buf_free(&key);
+    map_free(&nodes);
+    return weights;
+}
+
+static uint64_t most_change(const Profile *p, const uint64_t *before) {
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < p->nodes.len; i++) {
+        uint64_t now = p->nodes.at[i].total;
+        uint64_t change = now > before[i] ? now - before[i] : before[i] - now;
+        most = change > most ? change : most;
+    }
+    return most;
 }
 
 /* "name (12.3 ms, 4.5%, 7 calls)" */
@@ -52,6 +102,10 @@ static void put_title(const Picture *s, const ProfileNode *n, Buf *out) {
     }
     if (p->timed)
         buf_printf(out, ", %llu call%s", (unsigned long long)n->calls, n->calls == 1 ? "" : "s");
+    if (s->before) {
+        buf_str(out, STR(", before "));
+        view_weight(p, s->before[n - p->nodes.at], out);
+    }
     buf_u8(out, ')');
 }
 
@@ -65,7 +119,10 @@ static void put_frame(const Picture *s, const ProfileNode *n, uint64_t before) {
                100 * part_of(s, before), HEAD + level * FRAME, 100 * width, FRAME - 1);
     put_title(s, n, out);
     buf_str(out, STR("</title><rect width=\"100%\" height=\"100%\" rx=\"2\" fill=\""));
-    put_colour(name, out);
+    if (s->before)
+        put_change_colour(s, n, out);
+    else
+        put_colour(name, out);
     buf_str(out, STR("\"/>"));
     if (width * WIDTH >= LEAST_TEXT) {
         buf_printf(out, "<text x=\"3\" y=\"%u\">", TEXT_AT);
@@ -118,14 +175,18 @@ static void put_head(const Picture *s, Str title, uint32_t height) {
     view_xml(title, out);
     buf_str(out, STR(": "));
     view_weight(s->p, s->p->total, out);
+    buf_str(out, s->before ? STR(" (red: more than before, blue: less)") : STR(""));
     buf_str(out, STR("</text>\n"
                      "<text id=\"reset\" x=\"8\" y=\"20\">Show all</text>\n"
                      "<text id=\"search\" x=\"99%\" y=\"20\" text-anchor=\"end\">Search</text>\n"
                      "<text id=\"matched\" x=\"99%\" y=\"38\" text-anchor=\"end\"></text>\n"));
 }
 
-void view_svg(const Profile *p, Str title, Buf *out) {
+void view_svg(const Profile *p, const Profile *base, Str title, Buf *out) {
     Picture s = {.p = p, .out = out};
+    uint64_t *before = base ? weights_before(p, base) : NULL;
+    s.before = before;
+    s.most = before ? most_change(p, before) : 0;
     s.levels = walk(&s, false);
     put_head(&s, title, HEAD + s.levels * FRAME + FOOT);
     buf_str(out, STR("<svg id=\"frames\" width=\"100%\" height=\"100%\">\n"));
@@ -139,4 +200,5 @@ void view_svg(const Profile *p, Str title, Buf *out) {
     buf_str(out, STR("<script><![CDATA[\n"));
     buf_bytes(out, host_flame_js, host_flame_js_size);
     buf_str(out, STR("]]></script>\n</svg>\n"));
+    free(before);
 }

@@ -35,7 +35,7 @@ void view_format(ViewFormat format, const Profile *p, uint32_t top, Str title, B
     case VIEW_GPROF: view_gprof(p, top, out); break;
     case VIEW_DOT: view_dot(p, top, out); break;
     case VIEW_FOLDED: view_folded(p, out); break;
-    case VIEW_SVG: view_svg(p, title, out); break;
+    case VIEW_SVG: view_svg(p, NULL, title, out); break;
     case VIEW_SPEEDSCOPE: view_speedscope(p, title, out); break;
     case VIEW_CPUPROFILE: view_cpuprofile(p, out); break;
     default: view_flat(p, top, out); break;

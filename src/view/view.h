@@ -24,8 +24,9 @@ enum { VIEW_DEPTH = 1000 }; /* what is deeper counts as a part of the last frame
 
 /* Folded stacks: "a;b;c 12", a line for each node with a weight. */
 void view_folded(const Profile *p, Buf *out);
-/* A flame graph. */
-void view_svg(const Profile *p, Str title, Buf *out);
+/* A flame graph. With a `base` (or NULL), colours show how its weights differ from those of stacks
+ * with the same names there. */
+void view_svg(const Profile *p, const Profile *base, Str title, Buf *out);
 /* For speedscope, https://www.speedscope.app. */
 void view_speedscope(const Profile *p, Str title, Buf *out);
 /* For Chrome's developer tools and what else reads .cpuprofile. */

@@ -164,7 +164,7 @@ static void show(const Report *r, const Places *p, Str title, bool demangled) {
         view_folded(&tree, &out);
         check_text(&out);
         out.len = 0;
-        view_svg(&tree, title, &out);
+        view_svg(&tree, &tree, title, &out);
         check_xml(&out);
         out.len = 0;
         view_speedscope(&tree, title, &out);

@@ -1,0 +1,185 @@
+/*
+ * api/api_compare.c - tables of differences.
+ */
+#include "api/api_compare.h"
+
+#include "base/vec.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* Precise enough for 64 bits on most machines. */
+typedef long double Number;
+
+typedef struct Row {
+    Str name;
+    Number value[2]; /* old, new */
+} Row;
+
+typedef struct Section {
+    Str title;
+    bool time; /* nanoseconds */
+    Vec(Row) rows;
+} Section;
+
+typedef struct Compare {
+    Vec(Section) sections;
+    Map index; /* title, name, and which of that name -> the row in its section */
+    Map titles;
+    Arena arena;
+    Buf key;
+} Compare;
+
+/* ---- what there is ---- */
+
+static Section *section_of(Compare *c, const char *title, bool time) {
+    bool added;
+    uint64_t at = *map_put(&c->titles, str_of(title), c->sections.len, &added);
+    if (added)
+        vec_push(&c->sections,
+                 ((Section){.title = str_of(arena_strndup(&c->arena, title, strlen(title))),
+                            .time = time}));
+    return &c->sections.at[at];
+}
+
+static void add(Compare *c, const char *title, bool time, const char *name, uint32_t which,
+                uint32_t side, Number value) {
+    Section *s = section_of(c, title, time);
+    bool added;
+    c->key.len = 0;
+    buf_name(&c->key, str_of(title));
+    buf_name(&c->key, str_of(name));
+    buf_uleb(&c->key, which);
+    Str key = {(const char *)c->key.data, (uint32_t)c->key.len};
+    uint64_t at = *map_put(&c->index, key, s->rows.len, &added);
+    if (added)
+        vec_push(&s->rows, ((Row){.name = str_of(arena_strndup(&c->arena, name, strlen(name)))}));
+    s->rows.at[at].value[side] += value;
+}
+
+static void add_profile(Compare *c, WhammcReport *r, const WhammcReportOptions *options,
+                        uint32_t side) {
+    const WhammcProfile *p;
+    Map seen = {0}; /* of functions with one name the n-th are the same */
+    if (whammc_report_profile(r, WHAMMC_PROFILE_CALLS, options, &p) != WHAMMC_OK)
+        return;
+    for (size_t i = 0; i < p->nfunctions; i++) {
+        const WhammcProfileFunction *f = &p->functions[i];
+        uint32_t which = (uint32_t)(*map_put(&seen, str_of(f->name), 0, NULL))++;
+        if (p->timed)
+            add(c, "time in itself", true, f->name, which, side, (Number)f->self);
+        add(c, "calls", false, f->name, which, side, (Number)f->calls + (Number)f->recursive_calls);
+    }
+    map_free(&seen);
+}
+
+static bool number_of(const WhammcValue *v, Number *n) {
+    switch (v ? v->kind : WHAMMC_VALUE_UNREADABLE) {
+    case WHAMMC_VALUE_UNSIGNED:
+    case WHAMMC_VALUE_BOOL: *n = (Number)v->as.u; return true;
+    case WHAMMC_VALUE_SIGNED: *n = (Number)v->as.i; return true;
+    case WHAMMC_VALUE_FLOAT: *n = (Number)v->as.f; return true;
+    default: return false;
+    }
+}
+
+static void add_rows(Compare *c, WhammcReport *r, const WhammcReportOptions *options,
+                     uint32_t side) {
+    size_t n, nvars;
+    const WhammcRow *rows = whammc_report_rows(r, &n);
+    const WhammcVariable *vars = whammc_report_variables(r, &nvars);
+    for (size_t i = 0; i < n; i++) {
+        Number value;
+        if (!number_of(whammc_report_value(r, i), &value))
+            continue;
+        const char *name = vars[rows[i].variable].name, *function = rows[i].fname;
+        if (rows[i].shown_fname && !options->mangled)
+            function = rows[i].shown_fname;
+        if (rows[i].has_place)
+            add(c, name, false, function ? function : "?", 0, side, value);
+        else
+            add(c, "variables", false, name, 0, side, value);
+    }
+}
+
+/* ---- the tables ---- */
+
+static Number change_of(const Row *r) {
+    return r->value[1] - r->value[0];
+}
+
+static int compare_rows(const void *a, const void *b) {
+    Number x = fabsl(change_of(a)), y = fabsl(change_of(b));
+    if (x != y)
+        return x < y ? 1 : -1;
+    const Row *p = a, *q = b;
+    uint32_t n = p->name.len < q->name.len ? p->name.len : q->name.len;
+    int order = memcmp(p->name.ptr, q->name.ptr, n);
+    return order ? order : (p->name.len > q->name.len) - (p->name.len < q->name.len);
+}
+
+/* A number in a column; `sign`: also if it is positive. */
+static void put_number(Number v, bool time, bool sign, Buf *out) {
+    char text[64];
+    bool whole = !time && v == floorl(v);
+    snprintf(text, sizeof text, "%s%.*Lf%s", sign && v > 0 ? "+" : "", whole ? 0 : 2,
+             time ? v / 1e6L : v, time ? " ms" : "");
+    buf_printf(out, "%16s", text);
+}
+
+static void put_row(const Row *r, bool time, Str name, Buf *out) {
+    char share[32] = "new";
+    if (r->value[0] != 0)
+        snprintf(share, sizeof share, "%+.1Lf%%", 100 * change_of(r) / fabsl(r->value[0]));
+    put_number(r->value[0], time, false, out);
+    put_number(r->value[1], time, false, out);
+    put_number(change_of(r), time, true, out);
+    buf_printf(out, "%10s  ", r->value[1] == 0 && r->value[0] != 0 ? "gone" : share);
+    for (uint32_t i = 0; i < name.len; i++)
+        buf_u8(out, (unsigned char)name.ptr[i] < ' ' ? '?' : (uint8_t)name.ptr[i]);
+    buf_u8(out, '\n');
+}
+
+static void put_section(Section *s, uint32_t top, bool first, Buf *out) {
+    Row total = {0};
+    uint32_t changed = 0, shown = 0;
+    if (!s->rows.len)
+        return;
+    qsort(s->rows.at, s->rows.len, sizeof *s->rows.at, compare_rows);
+    bool sums = !str_is(s->title, "variables");
+    for (uint32_t i = 0; i < s->rows.len; i++) {
+        total.value[0] += s->rows.at[i].value[0];
+        total.value[1] += s->rows.at[i].value[1];
+        changed += change_of(&s->rows.at[i]) != 0;
+    }
+    buf_printf(out, "%s%.*s\n%16s%16s%16s\n", first ? "" : "\n", STR_ARG(s->title), "old", "new",
+               "change");
+    if (sums)
+        put_row(&total, s->time, STR("(all)"), out);
+    for (; shown < changed && (!top || shown < top); shown++)
+        put_row(&s->rows.at[shown], s->time, s->rows.at[shown].name, out);
+    if (changed > shown)
+        buf_printf(out, "  and %u more that have changed\n", changed - shown);
+    if (s->rows.len > changed)
+        buf_printf(out, "  %u %s the same\n", s->rows.len - changed,
+                   s->rows.len - changed == 1 ? "is" : "are");
+}
+
+void compare_reports(WhammcReport *old, WhammcReport *new, const WhammcReportOptions *options,
+                     Buf *out) {
+    Compare c = {0};
+    WhammcReport *both[] = {old, new};
+    for (uint32_t side = 0; side < 2; side++) {
+        add_profile(&c, both[side], options, side);
+        add_rows(&c, both[side], options, side);
+    }
+    for (uint32_t i = 0; i < c.sections.len; i++)
+        put_section(&c.sections.at[i], options->top, i == 0, out);
+    for (uint32_t i = 0; i < c.sections.len; i++)
+        vec_free(&c.sections.at[i].rows);
+    vec_free(&c.sections);
+    map_free(&c.index);
+    map_free(&c.titles);
+    buf_free(&c.key);
+    arena_free(&c.arena);
+}
