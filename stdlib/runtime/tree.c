@@ -84,10 +84,7 @@ INLINE void set_current(uint32_t n) {
 /* Returns the current node the time until now. Clocks of some hosts are not as steady as they say.
  */
 INLINE void spend(uint64_t now) {
-    uint64_t since = TREE->since;
-    if (now <= since)
-        return;
-    node(current())->ns += now - since;
+    node(current())->ns += now - TREE->since;
     TREE->since = now;
 }
 
@@ -428,7 +425,7 @@ uint32_t tree_next(TreeCursor *c, uint64_t leaves[TREE_LEAVES]) {
     leaves[1] = node(n->parent)->number;
     leaves[2] = n->function;
     leaves[3] = n->calls;
-    leaves[4] = n->function < TREE->hosts ? 0 : n->ns;
+    leaves[4] = n->function < TREE->hosts || (int64_t)n->ns < 0 ? 0 : n->ns;
     leaves[5] = n->site;
     c->node += (uint32_t)sizeof(Node);
     c->number++;
