@@ -1,5 +1,5 @@
 // Compares the profiles that JavaScript makes of reports (stdlib/host/calls.js, gprof.js) with those of `whammc report
-// --format=gprof`, byte by byte: arcs and trees, with times and without, recursion and cycles, in each format.
+// --format=gprof`, byte by byte: arcs and trees, with times and without, recursion and cycles, calibrated or not, in each format.
 //   node test_gprof.mjs SOURCE-DIR WHAMMC
 import { execFileSync } from 'node:child_process';
 import { join, resolve } from 'node:path';
