@@ -29,6 +29,7 @@ enum {
     SAVE,
     TOP,
     COUNTS_ONLY,
+    NO_CALIBRATE,
     AUTO_EXCLUDE,
     MAX_DEPTH,
     ENGINE,
@@ -66,6 +67,9 @@ static const Option options[] = {
      "guest: with --style=tree, without the time in imported functions, so that waiting for input "
      "does not count; default: all"},
     {COUNTS_ONLY, "counts-only", NULL, "count calls without measuring time"},
+    {NO_CALIBRATE, "no-calibrate", NULL,
+     "leave in the times what measuring them takes; otherwise it is estimated while the program "
+     "runs, and subtracted"},
     EXCLUDE_OPTION(""),
     MIN_SIZE_OPTION(""),
     NAMES_OPTION,
@@ -119,7 +123,7 @@ typedef struct Settings {
     char interval[24]; /* nanoseconds; empty = not given */
     bool sampler_given, inside, counts;
     bool inlined_stack; /* the engine allows a memory for it */
-    bool top_given, format_given, counts_only, auto_exclude, no_demangle, guest;
+    bool top_given, format_given, counts_only, auto_exclude, no_calibrate, no_demangle, guest;
     Look look;
     DebugOptions debug;
 } Settings;
@@ -181,6 +185,8 @@ static int run_with(Profiling *p, Style style, bool counts_only, Running *r) {
     running_bundled(r, name, &p->app, &made);
     if (counts_only)
         whammc_define(r->w, "timed", "false");
+    if (p->settings->no_calibrate)
+        whammc_define(r->w, "calibrate", "false");
     if (p->untimed.len)
         whammc_define(r->w, "untimed", (const char *)p->untimed.data);
     if (heap->on)
@@ -509,6 +515,7 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case SAVE: s->save = value; break;
     case TOP: s->top_given = true; return cli_count(cli, "top", value, &s->top);
     case COUNTS_ONLY: s->counts_only = true; break;
+    case NO_CALIBRATE: s->no_calibrate = true; break;
     case OPTION_EXCLUDE:
     case OPTION_MIN_SIZE: return exclude_option(cli, &s->exclusion, key, value);
     case AUTO_EXCLUDE: s->auto_exclude = true; break;
@@ -559,6 +566,8 @@ static int check(const Cli *cli, const Settings *s) {
                               "measures no call");
     if (s->guest && (s->style != STYLE_TREE || s->counts_only || s->heap.on))
         return cli_usage(cli, "--cpu=guest needs the times of --style=tree");
+    if (s->no_calibrate && (s->style == STYLE_SAMPLE || s->counts_only || s->heap.on))
+        return cli_usage(cli, "--no-calibrate needs the times of --style=tree or --style=arcs");
     if (s->counts_only && s->auto_exclude)
         return cli_usage(cli,
                          "--auto-exclude has no effect with --counts-only, which times nothing");

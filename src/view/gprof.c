@@ -108,6 +108,13 @@ static void put_missing(const Graph *g, Buf *out) {
                    n, n == 1 ? " has" : "s have", n == 1 ? "it" : "they", ms(sum));
 }
 
+/* That the times are not all that passed. */
+static void put_calibrated(const Graph *g, Buf *out) {
+    if (g->p->calibrated)
+        buf_printf(out, "\ncalibrated: %.2f ms that measuring took are not in these times\n",
+                   (double)g->p->calibrated / 1e6);
+}
+
 /* The columns of a profile of samples: time is estimated, calls may have been counted. */
 static void sampled_row(const Graph *g, const Flat *row, int64_t sum, Buf *out) {
     const GraphFunc *f = &g->funcs[row->func];
@@ -158,6 +165,7 @@ static void flat_profile(const Graph *g, uint32_t top, Buf *out) {
     }
     put_rest(g, top, out);
     put_missing(g, out);
+    put_calibrated(g, out);
     put_untimed(g, out);
     free(rows);
 }

@@ -140,6 +140,8 @@ static void compute(Graph *g) {
     for (uint32_t f = 0; f < p->funcs.len; f++) {
         GraphFunc *func = &g->funcs[f];
         func->self = flows[f].called ? profile_sub_ns(flows[f].in, flows[f].out) : 0;
+        if (func->self < 0 && p->calibrated) /* as in profile.c */
+            func->self = 0;
         func->total = profile_add_ns(func->self, func->children);
         g->self = profile_add_ns(g->self, func->self);
         if (!func->cycle)

@@ -492,16 +492,26 @@ static void arcs_of_tree(Profile *p) {
     map_free(&known);
 }
 
-/* The time of the report, where there is a script variable that has it. */
-static bool find_end(const Report *r, uint64_t *ended) {
+/* The script variable with this name, if it is an integer. */
+static bool find_integer(const Report *r, const char *name, uint64_t *value) {
     for (uint32_t i = 0; i < r->rows.len; i++) {
         const ReportRow *row = &r->rows.at[i];
-        if (str_is(row->var->name, "ended") && is_integer(row->var->type)) {
-            *ended = row->number.u;
+        if (str_is(row->var->name, name) && is_integer(row->var->type)) {
+            *value = row->number.u;
             return true;
         }
     }
     return false;
+}
+
+/* What measuring took was measured, too: its mean, so that little can be left of a short call, or
+ * less than nothing. That counts as 1 ns, as calls without time were not timed. */
+static void read_calibrated(Profile *p, const Report *r) {
+    if (!p->timed || !find_integer(r, "calibrated", &p->calibrated) || !p->calibrated)
+        return;
+    for (uint32_t i = 0; i < p->arcs.len; i++)
+        if (p->arcs.at[i].ns < 0)
+            p->arcs.at[i].ns = 1;
 }
 
 /* The time of calls that may be open still at the time `ended`. */
@@ -513,7 +523,7 @@ static bool read_arcs(Profile *p, const Report *r, const ReportRow *row, Map *kn
     Arena arena = {0};
     Entries e = entries_of(row, &arena);
     uint64_t key[FIELDS_MAX], v[FIELDS_MAX], ended = 0;
-    bool open = e.shape.values == 3, has_end = open && find_end(r, &ended);
+    bool open = e.shape.values == 3, has_end = open && find_integer(r, "ended", &ended);
     p->timed = p->timed || e.shape.values == 2;
     while (next_entry(&e, key, v)) {
         ProfileArc arc = {.calls = v[0], .ns = e.shape.values == 2 ? to_ns(v[1]) : 0};
@@ -563,8 +573,10 @@ bool profile_read_arcs(Profile *p, const Report *r, ProfileVariables variables) 
     const ReportRow *row = find_row(r, is_arcs, wanted(variables, 0));
     if (!row && variables.count < 2) {
         bool ok = profile_read_tree(p, r, variables);
-        if (ok)
+        if (ok) {
             arcs_of_tree(p);
+            read_calibrated(p, r);
+        }
         return ok;
     }
     Map known = {0};
@@ -573,6 +585,8 @@ bool profile_read_arcs(Profile *p, const Report *r, ProfileVariables variables) 
         ok = read_others(p, r, row, &known);
     ok = ok && read_wanted(p, r, row, variables, &known);
     map_free(&known);
+    if (ok)
+        read_calibrated(p, r);
     if (ok && p->timed)
         untimed_mark(p, r);
     return ok;

@@ -65,6 +65,7 @@ typedef struct Profile {
     uint32_t weight;          /* index + 1 of the value that they are of instead (profile_weigh) */
     Vec(int64_t) numbers;     /* of the nodes, by ProfileNode.first */
     bool timed;               /* there are nanoseconds */
+    uint64_t calibrated;      /* those that measuring took, and that are in no time; 0 = unknown */
     bool sampled;             /* calls of nodes are samples in the function itself */
     bool counted;             /* ... but ProfileFunc.called are calls */
     uint64_t total;           /* of all nodes without parent */

@@ -1,5 +1,5 @@
 // Reads calls out of reports: what docs/reports.md ("What views look for") says they look like, in each of the formats.
-// Gives { arcs: [{ caller, callee, calls, ns }], timed, ids, untimed, named }, as makeGraph of gprof.js takes them.
+// Gives { arcs: [{ caller, callee, calls, ns }], timed, ids, untimed, calibrated, named }, as makeGraph of gprof.js takes them.
 import { OUTSIDE, add, addNs, toNs } from './gprof.js';
 
 const INTEGER = '[ui](?:32|64)';
@@ -56,12 +56,18 @@ function rangesOf(list) {
   return list.split(',').filter(part => part).map(part => part.split('-').map(Number)).map(([from, to = from]) => [from, to]);
 }
 
+// The variable with this name, if it is an integer, or else 0.
+function integer(rows, name) {
+  const found = rows.find(row => row.name === name && IS_INTEGER.test(row.type));
+  return found ? BigInt(found.value) : 0n;
+}
+
 // The first variable that fits; with calls that may be open still, all that do.
 function readArcs(rows) {
   const fitting = rows.filter(row => ARCS.test(row.type)), [first] = fitting, arcs = [];
   if (!first) return null;
   const width = widthOf(first, ARCS), chosen = width < 3 ? [first] : fitting.filter(row => widthOf(row, ARCS) === 3);
-  const end = rows.find(row => row.name === 'ended' && IS_INTEGER.test(row.type)), ended = end ? BigInt(end.value) : 0n;
+  const ended = integer(rows, 'ended');
   let timed = width === 2;
   for (const row of chosen) {
     eachEntry(row, 2 + width, ([caller, callee, calls, ns = 0, open = 0]) => {
@@ -156,5 +162,5 @@ export function treeValue({ value }) {
 export function readCalls(text) {
   const rows = readRows(text), calls = readArcs(rows) || readTree(rows);
   const named = rows.some(row => row.type === 'map<u32,str>' && row.value.startsWith('[')); // of CSV it is not read
-  return calls && { tree: null, ...calls, named };
+  return calls && { tree: null, ...calls, calibrated: calls.timed ? unsigned(integer(rows, 'calibrated')) : 0n, named };
 }

@@ -29,7 +29,8 @@ export function addNs(a, b) {
 // ---- the graph ----
 
 // Functions and arcs between their places in `funcs`, each pair at most once, in the order of their first occurrence.
-function collect(arcs, ids, nameOf) {
+// Calibrated times can be less than nothing, which counts as 1 ns: what has none was not timed.
+function collect({ arcs, ids, calibrated, nameOf }) {
   const funcs = [], known = new Map(), links = [], seen = new Map();
 
   function place(id, caller) {
@@ -57,6 +58,7 @@ function collect(arcs, ids, nameOf) {
       funcs[to].incoming.push(link);
     }
   }
+  if (calibrated) links.filter(link => link.ns < 0n).forEach(link => { link.ns = 1n; });
   return { funcs, links };
 }
 
@@ -129,6 +131,7 @@ function sumUp(graph) {
   const time = links => links.filter(isOther).reduce((sum, link) => addNs(sum, link.ns), 0n);
   for (const func of graph.funcs) {
     func.self = func.incoming.some(isOther) ? toNs(time(func.incoming) - time(func.outgoing)) : 0n;
+    if (func.self < 0n && graph.calibrated) func.self = 0n;
     func.total = addNs(func.self, func.children);
     graph.self = addNs(graph.self, func.self);
     if (!func.cycle) continue;
@@ -144,10 +147,10 @@ const descending = (a, b) => (a > b ? -1 : a < b ? 1 : 0);
 /**
  * A call graph with times. `arcs`: { caller, callee, calls, ns } with the functions' numbers; `timed`: ns mean
  * something; `ids`: functions that come first; `untimed`: ranges [first, last] of those whose calls were counted, but not
- * timed; nameOf(number) gives a name.
+ * timed; `calibrated`: nanoseconds that measuring took, and that are in no time; nameOf(number) gives a name.
  */
-export function makeGraph({ arcs, timed, ids = [], untimed = [], nameOf }) {
-  const graph = { timed, ...collect(arcs, ids, nameOf), cycles: [], calls: 0n, self: 0n, order: [] };
+export function makeGraph({ arcs, timed, ids = [], untimed = [], calibrated = 0n, nameOf }) {
+  const graph = { timed, calibrated, ...collect({ arcs, ids, calibrated, nameOf }), cycles: [], calls: 0n, self: 0n, order: [] };
   if (untimed.length) {
     for (const func of graph.funcs) func.untimed = untimed.some(([first, last]) => first <= func.id && func.id <= last);
   }
@@ -233,6 +236,11 @@ function missingLine(graph) {
     `${n === 1 ? 'it' : 'they'} called, ${fixed(ms(sum), 2)} ms in all\n` : '';
 }
 
+// That the times are not all that passed.
+function calibratedLine({ calibrated }) {
+  return calibrated ? `\ncalibrated: ${fixed(ms(calibrated), 2)} ms that measuring took are not in these times\n` : '';
+}
+
 /** The functions by the time in themselves, or without times by their calls; `top`: so many, 0 = all. */
 export function flatProfile(graph, top = 0) {
   const rows = graph.order.map(func => ({ func, calls: add(func.calls, func.selfCalls) }));
@@ -247,7 +255,7 @@ export function flatProfile(graph, top = 0) {
     sum = addNs(sum, func.self);
     text += flatRow(graph, func, calls, sum);
   }
-  return text + rest(graph, top) + missingLine(graph) + untimedLine(graph);
+  return text + rest(graph, top) + missingLine(graph) + calibratedLine(graph) + untimedLine(graph);
 }
 
 // A caller or callee.

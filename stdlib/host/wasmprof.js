@@ -27,7 +27,7 @@ const SHARED = Symbol.for('whammc.WasmProf'), SECTION = 'whammc', PRINTED = 20;
 
 const keyOf = arc => `${arc.caller},${arc.callee}`;
 
-// { arcs, timed, ids, untimed } of several together.
+// { arcs, timed, ids, untimed, calibrated } of several together.
 function sumOf(counted) {
   const sum = new Map();
   for (const arc of [].concat(...counted.map(one => one.arcs))) {
@@ -36,7 +36,8 @@ function sumOf(counted) {
   }
   const all = name => [].concat(...counted.map(one => one[name]));
   const untimed = new Map(all('untimed').map(range => [String(range), range]));
-  return { arcs: [...sum.values()], timed: counted.some(one => one.timed), ids: all('ids'), untimed: [...untimed.values()] };
+  const calibrated = counted.reduce((ns, one) => ns + one.calibrated, 0n);
+  return { arcs: [...sum.values()], timed: counted.some(one => one.timed), ids: all('ids'), untimed: [...untimed.values()], calibrated };
 }
 
 // What has come since `before` was counted.
@@ -46,10 +47,10 @@ function since(counted, before) {
     const { calls, ns } = known.get(keyOf(arc)) || { calls: 0n, ns: 0n };
     if (arc.calls !== calls || arc.ns !== ns) arcs.push({ ...arc, calls: arc.calls - calls, ns: arc.ns - ns });
   }
-  return { ...counted, arcs };
+  return { ...counted, arcs, calibrated: counted.calibrated - before.calibrated };
 }
 
-const NOTHING = { arcs: [], timed: false, ids: [], untimed: [], named: false, tree: null };
+const NOTHING = { arcs: [], timed: false, ids: [], untimed: [], calibrated: 0n, named: false, tree: null };
 
 // The table of the functions of module prof: times in milliseconds by caller and callee. A pair can have plain calls, which
 // are set, and calls by reference, which are added: neither replaces the other.
@@ -90,7 +91,7 @@ function createTable() {
           arcs.push({ caller, callee, calls: BigInt(set.calls + calls), ns });
         }
       }
-      return { arcs, timed: arcs.some(arc => arc.ns !== 0n), ids: [], untimed: [] };
+      return { arcs, timed: arcs.some(arc => arc.ns !== 0n), ids: [], untimed: [], calibrated: 0n };
     },
   };
 }
@@ -185,7 +186,7 @@ class Results {
 
   /** The calls as a report in JSON for `whammc report`: a call tree if one instance has counted one, else arcs. */
   json() {
-    const { arcs, timed, untimed, names } = this.join();
+    const { arcs, timed, untimed, calibrated, names } = this.join();
     const row = (id, kind, name, type, wasmType, value) => {
       const head = JSON.stringify({ id, id_type: kind, name, type, wasm_type: wasmType, script: 'script0', fname: null,
         fid: null, pc: null, probe: null });
@@ -195,12 +196,14 @@ class Results {
       `[${entries.map(([key, value]) => `{"key":${key},"value":${value}}`).join(',')}]`);
     const list = untimed.map(([first, last]) => (first === last ? first : `${first}-${last}`)).join(',');
     const head = (list && row(0, 'global_id', 'not_timed', 'str', '(i32; i32)', `"${list}"`)) +
+      (calibrated ? row(0, 'global_id', 'calibrated', 'u64', 'i64', `${calibrated}`) : '') +
       map(0, 'names', 'map<u32,str>', [...names].map(([id, name]) => [id, JSON.stringify(name)]));
+    const some = ns => (calibrated && ns < 0n ? 1n : ns); // as makeGraph has it
     const { tree } = this.parts.length === 1 ? this.parts[0] : {};
     if (tree) return head + row(1, 'map_id', tree.name, tree.type, 'i32', treeValue(tree));
     return head +
       map(1, 'arcs', `map<(u32,u32),${timed ? '(u64,u64)' : 'u64'}>`,
-        arcs.map(arc => [`[${arc.caller},${arc.callee}]`, timed ? `[${arc.calls},${arc.ns}]` : `${arc.calls}`]));
+        arcs.map(arc => [`[${arc.caller},${arc.callee}]`, timed ? `[${arc.calls},${some(arc.ns)}]` : `${arc.calls}`]));
   }
 
   /**

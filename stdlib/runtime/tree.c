@@ -81,13 +81,10 @@ INLINE void set_current(uint32_t n) {
     TREE->current = n ^ ROOT;
 }
 
-/* Returns the current node the time until now. Clocks of some hosts are not as steady as they say.
- */
+/* Gives the current node the time until now. A calibrated clock goes back where measuring took less
+ * than it does on average: that is in the sum. */
 INLINE void spend(uint64_t now) {
-    uint64_t since = TREE->since;
-    if (now <= since)
-        return;
-    node(current())->ns += now - since;
+    node(current())->ns += now - TREE->since;
     TREE->since = now;
 }
 
@@ -428,7 +425,8 @@ uint32_t tree_next(TreeCursor *c, uint64_t leaves[TREE_LEAVES]) {
     leaves[1] = node(n->parent)->number;
     leaves[2] = n->function;
     leaves[3] = n->calls;
-    leaves[4] = n->function < TREE->hosts ? 0 : n->ns;
+    bool timed = n->function >= TREE->hosts && (int64_t)n->ns > 0;
+    leaves[4] = timed ? n->ns : 0;
     leaves[5] = n->site;
     c->node += (uint32_t)sizeof(Node);
     c->number++;

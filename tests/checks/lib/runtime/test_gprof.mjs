@@ -1,5 +1,5 @@
 // Compares the profiles that JavaScript makes of reports (stdlib/host/calls.js, gprof.js) with those of `whammc report
-// --format=gprof`, byte by byte: arcs and trees, with times and without, recursion and cycles, in each format.
+// --format=gprof`, byte by byte: arcs and trees, with times and without, recursion and cycles, calibrated or not, in each format.
 //   node test_gprof.mjs SOURCE-DIR WHAMMC
 import { execFileSync } from 'node:child_process';
 import { join, resolve } from 'node:path';
@@ -32,6 +32,14 @@ function someTime(below) {
   return kinds[below(below(30) ? kinds.length - 1 : kinds.length)]();
 }
 
+const value = (id, name, type, text) => `{"id":${id},"id_type":"global_id","name":"${name}","type":"${type}","wasm_type":"i64",` +
+  `"script":"script0","fname":null,"fid":null,"pc":null,"probe":null,"value":${text}}\n`;
+
+/** What measuring took, of two in three: some time, none, or more than there is. */
+function someCalibration(seed) {
+  return seed % 3 ? value(9, 'calibrated', 'u64', seed % 7 ? 1234567 * seed : seed % 2 ? 0 : '18446744073709551615') : '';
+}
+
 function randomArcs(seed, timed) {
   const below = random(seed), functions = 1 + below(seed % 3 ? 8 : 60), arcs = new Map();
   for (let n = below(3 * functions) + 1; n > 0; n--) {
@@ -39,7 +47,7 @@ function randomArcs(seed, timed) {
     const calls = below(40) ? 1 + below(1000) : '18446744073709551600';
     arcs.set(list(key), timed ? list([calls, someTime(below)]) : calls);
   }
-  return row(0, 'arcs', `map<(u32,u32),${timed ? '(u64,u64)' : 'u64'}>`, [...arcs]);
+  return row(0, 'arcs', `map<(u32,u32),${timed ? '(u64,u64)' : 'u64'}>`, [...arcs]) + someCalibration(seed);
 }
 
 /** The same with calls that are open still, in two variables, the end, and functions that are not timed. */
@@ -50,18 +58,16 @@ function randomOpen(seed) {
     const ns = BigInt(Math.min(Number(someTime(below)), 1e12)) - BigInt(open) * BigInt(ended - below(1000000));
     arcs[below(2)].set(key, list([1 + below(1000), below(50) ? ns : -7, open]));
   }
-  const value = (id, name, type, text) => `{"id":${id},"id_type":"global_id","name":"${name}","type":"${type}","wasm_type":"i64",` +
-    `"script":"script0","fname":null,"fid":null,"pc":null,"probe":null,"value":${text}}\n`;
   const untimed = seed % 3 ? `${below(3)},${3 + below(2)}-${5 + below(2)}` : '';
   return value(0, 'ended', 'i64', ended) + value(1, 'not_timed', 'str', JSON.stringify(untimed)) +
-    arcs.map((map, i) => row(2 + i, i ? 'others' : 'arcs', 'map<(u32,u32),(u64,i64,u64)>', [...map])).join('');
+    arcs.map((map, i) => row(2 + i, i ? 'others' : 'arcs', 'map<(u32,u32),(u64,i64,u64)>', [...map])).join('') + someCalibration(seed);
 }
 
 function randomTree(seed, timed) {
   const below = random(seed), nodes = [];
   for (let id = 1; id <= 200; id++)
     nodes.push([id, list([below(id), below(12), below(50), ...(timed ? [someTime(below)] : [])])]);
-  return row(0, 'tree', `map<u32,(u32,u32,u64${timed ? ',u64' : ''})>`, nodes);
+  return row(0, 'tree', `map<u32,(u32,u32,u64${timed ? ',u64' : ''})>`, nodes) + someCalibration(seed);
 }
 
 function ours(text, top) {

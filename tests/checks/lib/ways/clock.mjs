@@ -1,10 +1,11 @@
 // Runs clock.wasm, instrumented with --host=js, with a clock that goes on only where the program says so and, if STEP is given,
-// by so many ms each time that it is read. Prints how often it was read before the trap in the end.
-// usage: node clock.mjs WHAMMC.JS MODULE.wasm REPORT-FILE [STEP]
+// by so many ms each time that it is read. Calls its main function twice, or ROUNDS times. Prints how often the clock was read before
+// the trap in the end.
+// usage: node clock.mjs WHAMMC.JS MODULE.wasm REPORT-FILE [STEP [ROUNDS]]
 import { readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 
-const [library, file, report, step = 0] = process.argv.slice(2);
+const [library, file, report, step = 0, rounds = 2] = process.argv.slice(2);
 const { createHost } = await import(pathToFileURL(library));
 const host = createHost({ onReport: text => writeFileSync(report, text) });
 let time = 1000, reads = 0, exports;
@@ -27,9 +28,10 @@ const env = {
 };
 host.imports.whammc.now = () => { reads++; return time += Number(step); };
 ({ exports } = host.attach(new WebAssembly.Instance(new WebAssembly.Module(readFileSync(file)), { ...host.imports, env })));
-exports.go();
-time += 1000; // nobody's time
-exports.go();
+for (let round = 0; round < rounds; round++) {
+    exports.go();
+    time += 1000; // nobody's time
+}
 console.log(reads);
 try {
     host.run(() => exports.trapping());
