@@ -26,6 +26,8 @@ typedef struct MergeRow {
     MergeRule rule;
     uint32_t tree;  /* index of the tree that it is, or whose nodes are its keys, + 1; 0 = none */
     bool composite; /* value is used */
+    bool names;     /* of functions */
+    bool is_end;    /* the time up to which open calls count: 0, as they were closed */
     MergeValue value;
     Buf text;
 } MergeRow;
@@ -236,6 +238,41 @@ static bool is_tree_value(const MergeValue *v, uint32_t identity) {
     return good;
 }
 
+/* ---- calls that were open when a report was made ---- */
+
+/* Counts their times up to the report's end, which is another one in each report: a sum of ends
+ * would be the end of none. `row` is one of `r`. */
+static void close_calls(const Report *r, const ReportRow *row, MergeValue *v) {
+    uint64_t ended;
+    if (v->kind != MERGE_MAP || !profile_is_open(r, row->var, &ended))
+        return;
+    for (uint32_t i = 0; i < v->of.entries->values.len; i++) {
+        MergeValue *entry = &v->of.entries->values.at[i];
+        if (entry->kind == MERGE_TUPLE && entry->nparts == 3 && is_node(entry, 2))
+            entry->of.parts[1].of.u += entry->of.parts[2].of.u * ended;
+    }
+}
+
+static bool has_open_calls(const Report *r) {
+    uint64_t ended;
+    for (uint32_t i = 0; i < r->rows.len; i++)
+        if (profile_is_open(r, r->rows.at[i].var, &ended))
+            return true;
+    return false;
+}
+
+/* From now on the times of our open calls need no end. */
+static void forget_end(Merge *m) {
+    for (uint32_t i = 0; has_open_calls(m->report) && i < m->report->rows.len; i++) {
+        ReportRow *row = &m->report->rows.at[i];
+        m->rows[i].is_end = str_is(row->var->name, "ended") && row->class <= REPORT_CLASS_SIGNED;
+        if (m->rows[i].is_end) {
+            row->value = STR("0");
+            report_classify(row);
+        }
+    }
+}
+
 static void open_row(Merge *m, uint32_t i) {
     const ReportRow *row = &m->report->rows.at[i];
     MergeRow *r = &m->rows[i];
@@ -243,8 +280,11 @@ static void open_row(Merge *m, uint32_t i) {
         return;
     MergeValue v;
     r->composite = merge_value_read(row->var->type, row->value, &v);
-    if (r->composite)
+    if (r->composite) {
+        close_calls(m->report, row, &v);
         r->value = merge_value_copy(&v, &m->arena);
+    }
+    r->names = profile_is_names(row->var);
     merge_value_free(&v);
     uint32_t identity = profile_tree_identity(m->report, row->var);
     if (r->composite && identity && is_tree_value(&r->value, identity)) {
@@ -261,6 +301,7 @@ Merge *merge_begin(Report *r, Buf *why) {
     m->rows = mem_zalloc((r->rows.len + 1u) * sizeof *m->rows);
     for (uint32_t i = 0; i < r->rows.len; i++)
         open_row(m, i);
+    forget_end(m);
     if (set_rules(m, why))
         return m;
     merge_free(m);
@@ -326,20 +367,37 @@ static bool add_composite(Merge *m, MergeRow *r, bool is_tree, MergeValue *v, Me
     return merge_value_combine(&r->value, v, rule, &m->arena);
 }
 
-static bool add_row(Merge *m, uint32_t i, const ReportRow *other, bool less) {
+/* Whether functions that both have are called the same: else they are of different programs. */
+static bool same_names(const MergeValue *a, const MergeValue *b) {
+    bool same = true;
+    for (uint32_t i = 0; same && i < b->of.entries->values.len; i++) {
+        const uint64_t *at = map_get(&a->of.entries->index, b->of.entries->index.entries[i].key);
+        same = !at ||
+               str_eq(a->of.entries->values.at[*at].of.text, b->of.entries->values.at[i].of.text);
+    }
+    return same;
+}
+
+static bool add_row(Merge *m, uint32_t i, const Report *from, bool less) {
+    const ReportRow *other = &from->rows.at[i];
     ReportRow *row = &m->report->rows.at[i];
     MergeRow *r = &m->rows[i];
     MergeRule rule = less && r->rule == MERGE_SUM ? MERGE_LESS : r->rule;
     MergeValue v;
     bool ok = true;
+    if (r->is_end)
+        return true;
     if (!r->composite) {
-        MergeValue into = scalar_of(row), from = scalar_of(other);
-        ok = merge_value_combine(&into, &from, rule, &m->arena);
+        MergeValue into = scalar_of(row), more = scalar_of(other);
+        ok = merge_value_combine(&into, &more, rule, &m->arena);
         if (ok && into.kind != MERGE_TEXT)
             write_row(row, r, &into);
         return ok;
     }
-    ok = merge_value_read(row->var->type, other->value, &v) &&
+    ok = merge_value_read(row->var->type, other->value, &v);
+    if (ok)
+        close_calls(from, other, &v);
+    ok = ok && (!r->names || same_names(&r->value, &v)) &&
          add_composite(m, r, r->tree && m->trees.at[r->tree - 1].row == i, &v, rule);
     merge_value_free(&v);
     if (ok)
@@ -354,15 +412,21 @@ bool merge_add(Merge *m, const Report *other, bool less, Buf *why) {
     for (uint32_t pass = 0; pass < 2; pass++) /* trees first: others have their nodes */
         for (uint32_t i = 0; i < other->rows.len && wrong == UINT32_MAX; i++) {
             bool is_tree = m->rows[i].tree && m->trees.at[m->rows[i].tree - 1].row == i;
-            if (is_tree == (pass == 0) && !add_row(m, i, &other->rows.at[i], less))
+            if (is_tree == (pass == 0) && !add_row(m, i, other, less))
                 wrong = i;
         }
     if (wrong == UINT32_MAX)
         return true;
     buf_str(why, STR("the value of "));
     put_place(&other->rows.at[wrong], why);
-    buf_str(why, m->rows[wrong].rule == MERGE_SAME ? STR(" is another one than in the first report")
-                                                   : STR(" cannot be read"));
+    if (m->rows[wrong].names)
+        buf_str(why,
+                STR(" has other names of functions than the first report, or cannot be read: it "
+                    "is of another program"));
+    else
+        buf_str(why, m->rows[wrong].rule == MERGE_SAME
+                         ? STR(" is another one than in the first report")
+                         : STR(" cannot be read"));
     return false;
 }
 

@@ -514,6 +514,10 @@ static void read_calibrated(Profile *p, const Report *r) {
             p->arcs.at[i].ns = 1;
 }
 
+bool profile_is_open(const Report *r, const ReportVar *var, uint64_t *ended) {
+    return is_open_arcs(var) && find_integer(r, "ended", ended);
+}
+
 /* The time of calls that may be open still at the time `ended`. */
 static int64_t close_calls(const uint64_t *value, uint64_t ended) {
     return (int64_t)(value[1] + value[2] * ended);
@@ -611,6 +615,10 @@ static bool is_names(const Report *r, const ReportVar *var) {
     Str key, value;
     return value_map_types(var->type, &key, &value) && (str_is(key, "u32") || str_is(key, "i32")) &&
            str_is(value, "str");
+}
+
+bool profile_is_names(const ReportVar *var) {
+    return is_names(NULL, var);
 }
 
 static void name_func(Profile *p, uint64_t id, Str name) {

@@ -99,6 +99,12 @@ bool profile_weigh(Profile *p, const char *value);
  * ("alloc_space", "read_bytes", "wait_ns"), else "count". */
 Str profile_unit(Str name);
 
+/* Whether the variable has calls that may be open, (calls, nanoseconds, open calls), whose times
+ * count up to the end that the report has (`ended`): false if it has none. */
+bool profile_is_open(const Report *r, const ReportVar *var, uint64_t *ended);
+/* Whether the variable has names of functions. */
+bool profile_is_names(const ReportVar *var);
+
 /* How many fields of a tree's entries say which node it is: 2 (parent and function), 3 (and the
  * place of the call), or 0 if the variable is no tree. */
 uint32_t profile_tree_identity(const Report *r, const ReportVar *var);
