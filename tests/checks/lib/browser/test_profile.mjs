@@ -95,7 +95,7 @@ async function visit(browser, site, name) {
 
 /** Calls by "caller callee" in a report. */
 function callsOf(json) {
-  const [names, arcs] = json.trim().split('\n').map(line => JSON.parse(line).value);
+  const { names, arcs } = Object.fromEntries(json.trim().split('\n').map(line => JSON.parse(line)).map(({ name, value }) => [name, value]));
   const name = id => names.find(({ key }) => key === id)?.value ?? 'host';
   return Object.fromEntries(arcs.map(({ key, value }) => [key.map(name).join(' '), value[0] ?? value]));
 }
