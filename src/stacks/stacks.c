@@ -102,6 +102,9 @@ static Times *times_of(const Profile *p) {
         if (a->caller != a->callee && a->ns > 0)
             callee->in = profile_add_ns(callee->in, a->ns);
     }
+    for (uint32_t i = 0; i < p->funcs.len; i++)
+        if (p->calibrated && times[i].self < 0) /* as in view/graph.c */
+            times[i].self = 0;
     return times;
 }
 
