@@ -121,13 +121,15 @@ AC_DEFUN([WHAMMC_LIBIBERTY], [
 ])
 
 # WHAMMC_HTTP
-# Finds what serves reports while a program runs, libmicrohttpd; sets HTTP_LIBS.
+# Finds what serves reports while a program runs, libmicrohttpd, and what sends profiles, libcurl; sets HTTP_LIBS.
 AC_DEFUN([WHAMMC_HTTP], [
   AC_CHECK_HEADER([microhttpd.h], [],
     [AC_MSG_ERROR([microhttpd.h was not found (Debian package: libmicrohttpd-dev)])])
   AC_CHECK_LIB([microhttpd], [MHD_start_daemon], [:],
     [AC_MSG_ERROR([libmicrohttpd was not found (Debian package: libmicrohttpd-dev)])])
-  AC_SUBST([HTTP_LIBS], [-lmicrohttpd])
+  AC_CHECK_HEADER([curl/curl.h], [], [AC_MSG_ERROR([curl/curl.h was not found (Debian package: libcurl4-openssl-dev)])])
+  AC_CHECK_LIB([curl], [curl_url], [:], [AC_MSG_ERROR([libcurl was not found (Debian package: libcurl4-openssl-dev)])])
+  AC_SUBST([HTTP_LIBS], ["-lmicrohttpd -lcurl"])
 ])
 
 # WHAMMC_PPROF

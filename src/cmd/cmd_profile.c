@@ -175,11 +175,11 @@ static int run_with(Profiling *p, Style style, bool counts_only, Running *r) {
     r->engine_options = &p->settings->engine_options;
     r->world = &p->settings->world;
     r->http = r->unseen ? NULL : &p->settings->http;
-    r->serve = (ServeOptions){.debug = &p->settings->debug.info,
-                              .memory = heap->on,
-                              .tree = heap->on || style != STYLE_ARCS,
-                              .mangled = p->settings->no_demangle,
-                              .labels = p->settings->labels.at};
+    r->served = (ServedProgram){.debug = &p->settings->debug.info,
+                                .memory = heap->on,
+                                .tree = heap->on || style != STYLE_ARCS,
+                                .mangled = p->settings->no_demangle,
+                                .labels = p->settings->labels.at};
     bool asks = !counts_only && !heap->on && style != STYLE_SAMPLE; /* else hardly anybody does */
     r->clock = asks ? p->settings->clock : "host";
     running_bundled(r, name, &p->app, &made);
@@ -532,7 +532,9 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case OPTION_ENV: return world_option(cli, &s->world, key, value);
     case CLOCK: s->clock = value; break;
     case OPTION_HTTP:
-    case OPTION_HTTP_TOKEN: http_option(&s->http, key, value); break;
+    case OPTION_HTTP_TOKEN:
+    case OPTION_PUSH:
+    case OPTION_PUSH_SECONDS: return http_option(cli, &s->http, key, value);
     case CPU: s->guest = strcmp(value, "guest") == 0; break;
     case MEMORY: s->heap.on = true; break;
     case VALUE: s->heap.value = value; break;
