@@ -85,6 +85,13 @@ int monitor_show(const Cli *cli, const char *path, bool verbose);
             "from the thread if a processor is idle; default: " otherwise                          \
     }
 
+#define BUILD_ID_OPTION(key)                                                                       \
+    {                                                                                              \
+        key, "build-id", NULL,                                                                     \
+            "put a hash of the program and the scripts into the report, so that reports of other " \
+            "ones are not added up with it"                                                        \
+    }
+
 /* ---- reports while a program runs (serving.c) ---- */
 
 /* Options of the commands that can serve or send them; zeroed: nobody wants them. */

@@ -27,6 +27,7 @@ enum {
     REPORT_FORMAT,
     NO_DEMANGLE,
     CLOCK,
+    BUILD_ID,
 };
 
 static const Option options[] = {
@@ -56,6 +57,7 @@ static const Option options[] = {
     {'o', "output", "REPORT",
      "write the report to this file and show nothing ('-': standard output)"},
     {REPORT_FORMAT, "report-format", "csv|json|csv-rfc4180", "format of that file; default: csv"},
+    BUILD_ID_OPTION(BUILD_ID),
     {TOP, "top", "N", "show the N largest values of each variable (0: all); default: 20"},
     LOOK_OPTIONS("show where in the source each site is; the file of --output gets the columns "
                  "file, line, column and src_function"),
@@ -336,6 +338,7 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case OPTION_DIR:
     case OPTION_ENV: return world_option(cli, &s->world, key, value);
     case CLOCK: s->clock = value; break;
+    case BUILD_ID: s->options.build_id = true; break;
     case OPTION_HTTP:
     case OPTION_HTTP_TOKEN:
     case OPTION_PUSH:
