@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include <zlib.h>
 
 enum { SECOND = 1000000000 }; /* nanoseconds */
@@ -188,8 +189,10 @@ static void set_up(CURL *c, const char *url, curl_mime *form, Buf *answer) {
     curl_easy_setopt(c, CURLOPT_WRITEDATA, answer);
 }
 
-/* Posts a form; false after telling why not. */
-static bool post(Push *p, const char *url, const Buf *profile) {
+typedef enum Answer { ACCEPTED, REFUSED, LATER } Answer; /* LATER: it may be accepted then */
+
+/* Posts a form; tells why it is not accepted. */
+static Answer post(Push *p, const char *url, const Buf *profile) {
     Buf answer = {0}, types = {0}, why = {0};
     long status = 0;
     CURL *c = curl_easy_init();
@@ -200,7 +203,9 @@ static bool post(Push *p, const char *url, const Buf *profile) {
     set_up(c, url, form, &answer);
     CURLcode error = curl_easy_perform(c);
     curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, &status);
+    enum { TOO_MANY_REQUESTS = 429 };
     bool ok = !error && status / 100 == 2;
+    bool later = !error && (status / 100 == 5 || status == TOO_MANY_REQUESTS);
     if (error) {
         buf_printf(&why, "%s", curl_easy_strerror(error));
     } else if (!ok) {
@@ -214,19 +219,21 @@ static bool post(Push *p, const char *url, const Buf *profile) {
     buf_free(&answer);
     buf_free(&types);
     buf_free(&why);
-    return ok;
+    return ok ? ACCEPTED : later ? LATER : REFUSED;
 }
 
 /* Sends what has happened until a report; if it is accepted, the next begins there. */
-static void push(Push *p, const Buf *text, int64_t time) {
+static Answer push(Push *p, const Buf *text, int64_t time) {
     const ServedProgram *of = &p->options.of;
+    Answer got = REFUSED;
     Buf profile = {0}, url = {0};
     const Buf *before = p->before.len && !of->memory ? &p->before : NULL;
     WhammcReport *report = served_report(of, text, before);
     if (served_write(of, report, WHAMMC_REPORT_PPROF, NULL, time, &profile)) {
         buf_printf(&url, "%s&from=%lld&until=%lld", buf_cstr(&p->url),
                    (long long)(p->since / SECOND), (long long)(time / SECOND));
-        if (post(p, buf_cstr(&url), &profile)) {
+        got = post(p, buf_cstr(&url), &profile);
+        if (got == ACCEPTED) {
             p->before.len = 0;
             buf_bytes(&p->before, text->data, text->len);
             p->since = time;
@@ -238,6 +245,7 @@ static void push(Push *p, const Buf *text, int64_t time) {
     whammc_report_free(report);
     buf_free(&profile);
     buf_free(&url);
+    return got;
 }
 
 static void *push_from_time_to_time(void *ctx) {
@@ -284,8 +292,10 @@ Push *push_start(const PushOptions *options, Live *live, Buf *why) {
 void push_finish(Push *p, const Buf *report) {
     if (!p)
         return;
+    enum { TRIES = 4 };
+    int64_t end = now();
     pthread_join(p->thread, NULL);
-    if (report->len)
-        push(p, report, now());
+    for (int i = 0; report->len && i < TRIES && push(p, report, end) == LATER; i++)
+        sleep(1);
     free_push(p);
 }
