@@ -121,13 +121,19 @@ AC_DEFUN([WHAMMC_LIBIBERTY], [
 ])
 
 # WHAMMC_HTTP
-# Finds what serves reports while a program runs, libmicrohttpd; sets HTTP_LIBS.
+# Looks for what serves reports while a program runs, libmicrohttpd; sets HTTP_LIBS.
 AC_DEFUN([WHAMMC_HTTP], [
-  AC_CHECK_HEADER([microhttpd.h], [],
-    [AC_MSG_ERROR([microhttpd.h was not found (Debian package: libmicrohttpd-dev)])])
-  AC_CHECK_LIB([microhttpd], [MHD_start_daemon], [:],
-    [AC_MSG_ERROR([libmicrohttpd was not found (Debian package: libmicrohttpd-dev)])])
-  AC_SUBST([HTTP_LIBS], [-lmicrohttpd])
+  AC_ARG_WITH([microhttpd],
+    [AS_HELP_STRING([--without-microhttpd], [do not serve reports while a program runs (--http)])])
+  HTTP_LIBS=
+  AS_IF([test "x$with_microhttpd" != xno], [
+    AC_CHECK_HEADER([microhttpd.h], [],
+      [AC_MSG_ERROR([microhttpd.h was not found (Debian package: libmicrohttpd-dev); --without-microhttpd goes without])])
+    AC_CHECK_LIB([microhttpd], [MHD_start_daemon], [:],
+      [AC_MSG_ERROR([libmicrohttpd was not found (Debian package: libmicrohttpd-dev); --without-microhttpd goes without])])
+    HTTP_LIBS=-lmicrohttpd
+    AC_DEFINE([HAVE_MICROHTTPD], [1], [Define to 1 if libmicrohttpd serves reports.])])
+  AC_SUBST([HTTP_LIBS])
 ])
 
 # WHAMMC_PPROF
