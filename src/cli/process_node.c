@@ -57,11 +57,9 @@ int process_read(const char *const *argv, ProcessStreams streams,
     return status;
 }
 
-void process_guard(void) {
-}
+void process_guard(void) {}
 
-void process_unguard(void) {
-}
+void process_unguard(void) {}
 
 int process_asked(void) {
     return 0;

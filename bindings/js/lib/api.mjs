@@ -316,8 +316,8 @@ export async function bind(program, monitors, options = {}) {
     }
     const made = makeModule(engine, scope, w, (out, size) =>
       exports.whammc_bind(w, scope.text(rest.name ?? 'program.wasm'), scope.bytes(bytes), bytes.length, settings, out, size));
-    const report = { ...hostOf(engine, scope, w), attached: owned(engine, scope, w, 'whammc_attached', 'whammc_attachments') };
-    return { module: made.module, report, warnings: made.warnings };
+    const attached = owned(engine, scope, w, 'whammc_attached', 'whammc_attachments');
+    return { module: made.module, report: { attached }, warnings: made.warnings };
   });
 }
 
