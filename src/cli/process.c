@@ -1,7 +1,10 @@
 /*
- * cli/process.c - running other programs: wat2wasm, engines.
+ * cli/process.c - running other programs: wat2wasm, engines. In Node, where there are no processes
+ * to fork, there is cli/process_node.c instead.
  */
 #include "cli/process.h"
+
+#ifndef __EMSCRIPTEN__
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,41 +12,12 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 extern char **environ;
-
-/* ---- looking for programs ---- */
-
-static bool is_program(const char *path) {
-    struct stat s;
-    return stat(path, &s) == 0 && S_ISREG(s.st_mode) && access(path, X_OK) == 0;
-}
-
-char *process_find(const char *variable, const char *name) {
-    const char *given = variable ? getenv(variable) : NULL;
-    if (given && *given)
-        name = given;
-    if (strchr(name, '/'))
-        return is_program(name) ? strdup(name) : NULL;
-    const char *path = getenv("PATH");
-    for (const char *p = path ? path : "/usr/local/bin:/usr/bin:/bin";;) {
-        size_t n = strcspn(p, ":");
-        char *candidate = NULL;
-        if (asprintf(&candidate, "%.*s/%s", n ? (int)n : 1, n ? p : ".", name) < 0)
-            return NULL;
-        if (is_program(candidate))
-            return candidate;
-        free(candidate);
-        if (!p[n])
-            return NULL;
-        p += n + 1;
-    }
-}
 
 /* ---- signals ---- */
 
@@ -271,3 +245,5 @@ int process_imitate(int wait_status) {
     raise(number);
     return 128 + number;
 }
+
+#endif

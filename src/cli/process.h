@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 
-/* ---- child processes (process.c) ---- */
+/* ---- child processes (find_program.c, process.c or process_node.c) ---- */
 
 /* Where a program is: $variable if set, else `name` in $PATH. On the heap; NULL if there is none.
  */

@@ -419,7 +419,11 @@ static void add_parts(Counts *c, uint32_t var, bool derives) {
 
 static int by_var(const void *a, const void *b) {
     const struct CountShare *x = a, *y = b;
-    return x->var < y->var ? -1 : x->var > y->var;
+    if (x->var != y->var)
+        return x->var < y->var ? -1 : 1;
+    if (x->segment != y->segment)
+        return x->segment < y->segment ? -1 : 1;
+    return x->key < y->key ? -1 : x->key > y->key;
 }
 
 /* Shares often are in order: they come in that of the code. */
@@ -478,12 +482,16 @@ static int by_key(const void *a, const void *b) {
     const struct CountShare *x = a, *y = b;
     if (x->segment != y->segment)
         return x->segment < y->segment ? -1 : 1;
-    return x->key < y->key ? -1 : x->key > y->key;
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    return x->var < y->var ? -1 : x->var > y->var;
 }
 
 static int by_class(const void *a, const void *b) {
     const struct CountDeficit *x = a, *y = b;
-    return x->class < y->class ? -1 : x->class > y->class;
+    if (x->class != y->class)
+        return x->class < y->class ? -1 : 1;
+    return x->var < y->var ? -1 : x->var > y->var;
 }
 
 /* The first of the deficits, which are sorted, that is of the class or a later one. */

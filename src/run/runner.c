@@ -23,8 +23,21 @@ typedef struct Files {
     const char *module, *runner, *report; /* runner: NULL for Node */
     Words libraries;                      /* options of the runner, owned: --lib=NAME=FILE */
     Vec(int) open;
+    Place place; /* for files where there are none in memory */
     Arena arena;
 } Files;
+
+#ifdef __EMSCRIPTEN__
+
+/* A file, and its path. NULL: errno. */
+static const char *put_file(Files *f, const char *name, const void *bytes, size_t len) {
+    (void)name;
+    if (!f->place.directory && !place_make(&f->place, NULL))
+        return NULL;
+    return place_file(&f->place, arena_printf(&f->arena, "%u", f->place.made.len), bytes, len);
+}
+
+#else
 
 /* A file in memory, which exists as long as somebody has it open, and its path in the child. NULL:
  * errno. */
@@ -35,6 +48,8 @@ static const char *put_file(Files *f, const char *name, const void *bytes, size_
     vec_push(&f->open, fd);
     return file_write_fd(fd, bytes, len) ? arena_printf(&f->arena, "/dev/fd/%d", fd) : NULL;
 }
+
+#endif
 
 static bool put_library(Files *f, const char *name, const void *bytes, size_t len) {
     const char *path = put_file(f, name, bytes, len);
@@ -141,6 +156,7 @@ int runner_run(const Cli *cli, const RunnerJob *job, Buf *report) {
         close(files.open.at[i]);
     vec_free(&files.libraries);
     vec_free(&files.open);
+    place_remove(&files.place);
     arena_free(&files.arena);
     return status;
 }

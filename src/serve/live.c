@@ -5,7 +5,12 @@
  * Reports come through a pipe, each behind the number of the last request that was seen before it
  * was made (stdlib/host/live.js). A thread takes them out of the pipe.
  */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
 #include "serve/live.h"
+
+#ifdef HAVE_HTTP
 
 #include <errno.h>
 #include <fcntl.h>
@@ -193,3 +198,5 @@ bool live_take(Live *l, LiveReport *report, const char **why) {
 void live_report_free(LiveReport *report) {
     buf_free(&report->text);
 }
+
+#endif

@@ -1,7 +1,12 @@
 /*
  * serve/push.c - sending profiles to a collector.
  */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
 #include "serve/push.h"
+
+#ifdef HAVE_HTTP
 
 #include "report/escape.h"
 #include "stacks/profile.pb-c.h"
@@ -299,3 +304,5 @@ void push_finish(Push *p, const Buf *report) {
         sleep(1);
     free_push(p);
 }
+
+#endif

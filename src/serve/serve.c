@@ -1,7 +1,13 @@
 /*
- * serve/serve.c - the server: addresses, who may ask, and the answers.
+ * serve/serve.c - the server: addresses, who may ask, and the answers. Without libmicrohttpd there
+ * is serve/no_server.c instead.
  */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
 #include "serve/serve.h"
+
+#ifdef HAVE_HTTP
 
 #include "view/html.h"
 
@@ -406,3 +412,5 @@ void serve_stop(Serve *s) {
     buf_free(&s->url);
     free(s);
 }
+
+#endif

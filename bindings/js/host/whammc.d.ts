@@ -1,0 +1,30 @@
+// Declarations of what runs programs instrumented with { host: 'js' }.
+
+export interface Host {
+  /** The part of the import object that the program needs. */
+  imports: { whammc: WebAssembly.ModuleImports };
+  /** Connects to the instance that was made with `imports`. */
+  attach(instance: WebAssembly.Instance, module?: WebAssembly.Module, url?: string): WebAssembly.Instance;
+  /** Makes the program report what it has counted so far; false if it cannot. */
+  flush(): boolean;
+  /** Takes back what the program has counted too early before it trapped. */
+  trapped(error: unknown): boolean;
+  /** None of the program's functions is active any more, though some have not returned. */
+  unwound(): void;
+  /** Calls `call(exports)`, and flushes, also if it throws. */
+  run<T>(call: (exports: WebAssembly.Exports) => T): T;
+}
+
+export interface HostOptions {
+  /** Takes each complete report; console.log does if it is missing. */
+  onReport?(text: string, bytes?: Uint8Array): void;
+}
+
+/** The host of one instance. */
+export function createHost(options?: HostOptions): Host;
+/** Whether errors of this kind end a program. */
+export function isTrap(error: unknown): boolean;
+/** Whether a module asks for such a host. */
+export function isInstrumented(module: WebAssembly.Module): boolean;
+/** Replaces the functions of WebAssembly by ones that supply the imports of instrumented programs. */
+export function patch(options?: HostOptions): { hosts: Host[]; flush(): void; restore(): void };

@@ -1,0 +1,2 @@
+// The same for CommonJS.
+export * from './index.mjs';

@@ -1,0 +1,78 @@
+/*
+ * cli/process_node.c - running other programs when whammc itself runs in Node, as WebAssembly.
+ *
+ * Node starts them and waits for them (bindings/js/lib/node.mjs), so signals come in when they have
+ * ended: what a terminal sends reaches them as it reaches us.
+ */
+#include "cli/process.h"
+
+#ifdef __EMSCRIPTEN__
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#define IMPORT(name) __attribute__((import_module("env"), import_name(#name)))
+
+/*
+ * Imported from JavaScript. Runs a program to its end and gives its status as waitpid() does, or an
+ * error as a negative number. With `output`, what it writes to standard output is there, to be
+ * freed.
+ */
+IMPORT(process_spawn)
+int process_spawn(const char *const *argv, int in, int out, int err, uint8_t **output,
+                  size_t *size);
+/* Ends this process by a signal. */
+IMPORT(process_raise) void process_raise(int number);
+IMPORT(process_umask) int process_umask(int mask);
+
+/* The C library does not ask the system. */
+mode_t umask(mode_t mask) {
+    return (mode_t)process_umask((int)mask);
+}
+
+static int spawn(const char *const *argv, ProcessStreams streams, uint8_t **output, size_t *size) {
+    fflush(stdout);
+    fflush(stderr);
+    int status = process_spawn(argv, streams.in, streams.out, streams.err, output, size);
+    if (status >= 0)
+        return status;
+    errno = -status;
+    return -1;
+}
+
+int process_run(const char *const *argv, ProcessStreams streams) {
+    return spawn(argv, streams, NULL, NULL);
+}
+
+int process_read(const char *const *argv, ProcessStreams streams,
+                 bool (*take)(void *ctx, const uint8_t *bytes, size_t n), void *ctx) {
+    uint8_t *output = NULL;
+    size_t size = 0;
+    int status = spawn(argv, streams, &output, &size);
+    if (size)
+        take(ctx, output, size);
+    free(output);
+    return status;
+}
+
+void process_guard(void) {}
+
+void process_unguard(void) {}
+
+int process_asked(void) {
+    return 0;
+}
+
+int process_imitate(int wait_status) {
+    enum { SIGNAL = 0x7f };
+    int number = wait_status & SIGNAL;
+    if (!number)
+        return wait_status >> 8 & 0xff;
+    fflush(stdout);
+    process_raise(number);
+    return 128 + number;
+}
+
+#endif
