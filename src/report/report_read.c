@@ -501,8 +501,8 @@ enum { VALUE_LINES = 100 }; /* how far a string may reach over lines */
 
 /*
  * In plain CSV a string with line ends makes its row several lines long. The lines at `at` belong
- * to the row before if its type has a str in it and another row follows soon; *end is where that
- * begins.
+ * to the row before if its type has a str in it and another row follows soon, before the next
+ * report; *end is where that begins.
  */
 static bool continues_value(Parser *p, Str text, uint32_t at, uint32_t *end) {
     const Report *r = p->report;
@@ -515,7 +515,10 @@ static bool continues_value(Parser *p, Str text, uint32_t at, uint32_t *end) {
         const char *lf = memchr(text.ptr + at, '\n', text.len - at);
         uint32_t line_end = lf ? (uint32_t)(lf - text.ptr) : text.len;
         ReportRow row;
-        if (csv_row(p, slice(text, at, line_end), &row)) {
+        Str line = slice(text, at, line_end);
+        if (is_csv_start(line))
+            return false;
+        if (csv_row(p, line, &row)) {
             *end = at;
             return n > 0;
         }
