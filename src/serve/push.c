@@ -182,7 +182,7 @@ static void add_part(curl_mime *form, const char *name, const char *file, const 
 }
 
 static void set_up(CURL *c, const char *url, curl_mime *form, Buf *answer) {
-    enum { CONNECT_S = 5, WHOLE_S = 30 };
+    enum { CONNECT_S = 5, WHOLE_S = 10 };
     curl_easy_setopt(c, CURLOPT_URL, url);
     curl_easy_setopt(c, CURLOPT_MIMEPOST, form);
     curl_easy_setopt(c, CURLOPT_USERAGENT, "whammc");
