@@ -98,15 +98,15 @@ _whammc() {
         case $command in
             instr)
                 _whammc_words '-s --script= --lib= -D --define= --exclude= --min-size= --names= --debug-file= --path-map= -o --output= --report= --report-format= --host= --storage= --link=
-                    --js= --no-js --runtime= --keep-debug --source-map= --no-optimise --no-coalesce --exact-traps --polls -j --jobs= -v --verbose --message-format= -h --help' ;;
+                    --js= --no-js --runtime= --keep-debug --source-map= --no-optimise --no-coalesce --exact-traps --polls --build-id -j --jobs= -v --verbose --message-format= -h --help' ;;
             bind)
                 _whammc_words '-o --output= --host= --keep-debug --no-optimise --no-coalesce --exact-traps -j --jobs= -v --verbose --message-format= -h --help' ;;
             run)
-                _whammc_words '-s --script= --lib= -D --define= --exclude= --min-size= --names= --debug-file= --path-map= --monitor= --link= --engine= --engine-option= --dir= --env= --clock= --http= --http-token= -o --output=
-                    --report-format= --top= --by= --sort= --nonzero --hex --lines --no-demangle --message-format= -h --help' ;;
+                _whammc_words '-s --script= --lib= -D --define= --exclude= --min-size= --names= --debug-file= --path-map= --monitor= --link= --engine= --engine-option= --dir= --env= --clock= --http= --http-token= --push= --push-seconds= -o --output=
+                    --report-format= --build-id --top= --by= --sort= --nonzero --hex --lines --no-demangle --message-format= -h --help' ;;
             profile)
                 _whammc_words '--style= --interval= --sampler= --counts --format= -o --output= --save= --top= --cpu= --counts-only --no-calibrate --exclude= --min-size= --names= --auto-exclude
-                    --max-depth= --memory --value= --sample-bytes= --alloc= --engine= --engine-option= --dir= --env= --clock= --http= --http-token= --lines --inlined --debug-file= --path-map= --label= --no-demangle --message-format= -h --help' ;;
+                    --sample= --max-depth= --memory --value= --sample-bytes= --alloc= --engine= --engine-option= --dir= --env= --clock= --http= --http-token= --push= --push-seconds= --lines --inlined --debug-file= --path-map= --label= --no-demangle --message-format= -h --help' ;;
             report)
                 _whammc_words '--format= -o --output= --module= --names= --variable= --flush= --top= --by= --sort= --nonzero --hex --lines --inlined
                     --debug-file= --path-map= --label= --fail-if= --base= --diff= --no-demangle --message-format= -h --help' ;;

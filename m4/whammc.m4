@@ -120,19 +120,24 @@ AC_DEFUN([WHAMMC_LIBIBERTY], [
   AC_SUBST([LIBIBERTY_LIBS])
 ])
 
+# WHAMMC_HTTP_LIBRARY(LIBRARY, FUNCTION, HEADER, PACKAGE)
+# Fails if there is no such library.
+AC_DEFUN([WHAMMC_HTTP_LIBRARY], [
+  AC_CHECK_HEADER([$3], [], [AC_MSG_ERROR([$3 was not found (Debian package: $4); --without-http goes without])])
+  AC_CHECK_LIB([$1], [$2], [:], [AC_MSG_ERROR([lib$1 was not found (Debian package: $4); --without-http goes without])])
+])
+
 # WHAMMC_HTTP
-# Looks for what serves reports while a program runs, libmicrohttpd; sets HTTP_LIBS.
+# Looks for what serves reports while a program runs, libmicrohttpd, and what sends profiles, libcurl; sets HTTP_LIBS.
 AC_DEFUN([WHAMMC_HTTP], [
-  AC_ARG_WITH([microhttpd],
-    [AS_HELP_STRING([--without-microhttpd], [do not serve reports while a program runs (--http)])])
+  AC_ARG_WITH([http],
+    [AS_HELP_STRING([--without-http], [neither serve reports while a program runs (--http) nor send profiles (--push)])])
   HTTP_LIBS=
-  AS_IF([test "x$with_microhttpd" != xno], [
-    AC_CHECK_HEADER([microhttpd.h], [],
-      [AC_MSG_ERROR([microhttpd.h was not found (Debian package: libmicrohttpd-dev); --without-microhttpd goes without])])
-    AC_CHECK_LIB([microhttpd], [MHD_start_daemon], [:],
-      [AC_MSG_ERROR([libmicrohttpd was not found (Debian package: libmicrohttpd-dev); --without-microhttpd goes without])])
-    HTTP_LIBS=-lmicrohttpd
-    AC_DEFINE([HAVE_MICROHTTPD], [1], [Define to 1 if libmicrohttpd serves reports.])])
+  AS_IF([test "x$with_http" != xno], [
+    WHAMMC_HTTP_LIBRARY([microhttpd], [MHD_start_daemon], [microhttpd.h], [libmicrohttpd-dev])
+    WHAMMC_HTTP_LIBRARY([curl], [curl_url], [curl/curl.h], [libcurl4-openssl-dev])
+    HTTP_LIBS="-lmicrohttpd -lcurl"
+    AC_DEFINE([HAVE_HTTP], [1], [Define to 1 if libmicrohttpd serves reports and libcurl sends profiles.])])
   AC_SUBST([HTTP_LIBS])
 ])
 

@@ -127,6 +127,8 @@ export interface InstrumentOptions extends ProgramOptions {
   threads?: number;
   sourceMapRoot?: string;
   polls?: boolean;
+  /** Whether reports have a hash of the program, the scripts and what was defined, so that only those that have the same can be added up. */
+  buildId?: boolean;
 }
 
 export interface Probe {

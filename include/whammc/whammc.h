@@ -163,6 +163,10 @@ typedef struct whammc_options {
      * after 1,000. If scripts print text, the exported function whammc:text writes what is left of
      * that. Not with WHAMMC_HOST_PROF. */
     int polls;
+    /* For whammc_instrument: there is one more script, which reports a text `build_id`, a hash of
+     * the program, the scripts and what was defined. Reports with different ones cannot be added
+     * up (whammc_report_add). */
+    int build_id;
 } whammc_options;
 
 /* The module that programs instrumented with WHAMMC_LINK_IMPORT import. It imports WASI and exports

@@ -45,6 +45,7 @@ struct whammc {
     LinkChoice linked;
     Hosted hosted;
     Buf why_hosted;
+    Buf build_id; /* the script that has it */
     Vec(whammc_probe_stats) probes;
     Buf rules; /* texts of `probes` */
     Vec(whammc_map) maps;
@@ -67,6 +68,8 @@ void api_reset(whammc *w);
 /* The status when a target has failed or not; hands over the output. */
 whammc_status api_output(const whammc *w, bool ok, Buf *buf, uint8_t **out, size_t *out_size);
 char *api_copy(const void *s, size_t len);
+/* The name and text of a script of the last call. */
+const DiagFile *api_script(const whammc *w, uint32_t script);
 /* The options of one call of whammc_instrument; NULL = the defaults. */
 RewriteOptions api_options(const whammc_options *o);
 /* Returns the constants of the parsed scripts the values that whammc_define has said. */

@@ -74,7 +74,7 @@ const whammc_constant *whammc_constants(whammc *w, size_t *n) {
         for (uint32_t k = 0; k < s->constants.len; k++) {
             const Var *v = s->constants.at[k];
             const char *name = arena_strndup(&w->names, v->name.ptr, v->name.len);
-            vec_push(&w->constants, ((whammc_constant){w->sources.at[i].name, name, v->type->text,
+            vec_push(&w->constants, ((whammc_constant){api_script(w, i)->name, name, v->type->text,
                                                        value_of(w, v)}));
         }
     }

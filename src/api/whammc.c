@@ -78,7 +78,12 @@ void whammc_free(whammc *w) {
     buf_free(&w->rendered);
     buf_free(&w->explained);
     buf_free(&w->why_hosted);
+    buf_free(&w->build_id);
     free(w);
+}
+
+const DiagFile *api_script(const whammc *w, uint32_t script) {
+    return &w->diags.files.at[w->files.at[script] - 1];
 }
 
 char *api_copy(const void *s, size_t len) {
@@ -127,8 +132,16 @@ whammc_status api_output(const whammc *w, bool ok, Buf *buf, uint8_t **out, size
     return status == WHAMMC_OK ? WHAMMC_INTERNAL : status;
 }
 
-/* Reads the libraries, parses every script and makes the plan; `cells` as for plan_make. */
-static whammc_status prepare(whammc *w, bool cells) {
+static void parse_script(whammc *w, const char *name, const char *text, size_t len) {
+    Script *script = mem_zalloc(sizeof *script);
+    vec_push(&w->scripts, script);
+    vec_push(&w->files, diag_file(&w->diags, name, text, len, false));
+    lang_parse(script, text, len, vec_last(&w->files), &w->diags);
+}
+
+/* Reads the libraries, parses every script and makes the plan; `cells` as for plan_make, `more` the
+ * text of one more script, or NULL. */
+static whammc_status prepare(whammc *w, bool cells, const char *more) {
     api_reset(w);
     for (uint32_t i = 0; i < w->library_sources.len; i++) {
         const LibrarySource *s = &w->library_sources.at[i];
@@ -138,11 +151,10 @@ static whammc_status prepare(whammc *w, bool cells) {
     }
     for (uint32_t i = 0; i < w->sources.len; i++) {
         const Source *s = &w->sources.at[i];
-        Script *script = mem_zalloc(sizeof *script);
-        vec_push(&w->scripts, script);
-        vec_push(&w->files, diag_file(&w->diags, s->name, s->text, s->len, false));
-        lang_parse(script, s->text, s->len, vec_last(&w->files), &w->diags);
+        parse_script(w, s->name, s->text, s->len);
     }
+    if (more)
+        parse_script(w, "build-id", more, strlen(more));
     api_define(w);
     /* Scripts that could be read in part are checked too. */
     plan_make(&w->plan, w->scripts.at, w->scripts.len, &w->libraries, cells, &w->diags);
@@ -150,15 +162,15 @@ static whammc_status prepare(whammc *w, bool cells) {
 }
 
 /* The same for work on a program. */
-static whammc_status prepare_for_program(whammc *w) {
-    whammc_status status = prepare(w, true);
+static whammc_status prepare_for_program(whammc *w, const char *more) {
+    whammc_status status = prepare(w, true, more);
     if (status == WHAMMC_OK && !statics_start(&w->plan, &w->world, &w->diags))
         status = message_status(w);
     return status;
 }
 
 whammc_status whammc_check(whammc *w) {
-    return prepare(w, false);
+    return prepare(w, false, NULL);
 }
 
 const char *api_messages(Diags *diags, Buf *rendered, unsigned flags) {
@@ -207,7 +219,7 @@ const whammc_probe_stats *whammc_probes(whammc *w, size_t *n) {
         const PlanProbe *p = &w->plan.probes.at[i];
         whammc_probe_stats *s = vec_add(&w->probes);
         uint32_t column;
-        s->script = w->sources.at[p->script].name;
+        s->script = api_script(w, p->script)->name;
         s->rule = (const char *)w->rules.data + at.at[i];
         diag_position(&w->diags, w->files.at[p->script], p->probe->rule.span.start, &s->line,
                       &column);
@@ -227,7 +239,7 @@ const whammc_map *whammc_maps(whammc *w, size_t *n) {
             continue;
         whammc_map *m = vec_add(&w->maps);
         uint32_t column;
-        m->script = w->sources.at[v->script].name;
+        m->script = api_script(w, v->script)->name;
         m->name = arena_strndup(&w->plan.arena, var->name.ptr, var->name.len);
         m->type = var->type->text;
         m->cells = var->cells != 0;
@@ -287,7 +299,7 @@ static void hint_names(whammc *w, const PlanProbe *p, Diag *d) {
 static void warn_unmatched(whammc *w) {
     for (uint32_t i = 0; i < w->plan.probes.len; i++) {
         const PlanProbe *p = &w->plan.probes.at[i];
-        const Source *source = &w->sources.at[p->script];
+        const DiagFile *source = api_script(w, p->script);
         EventKind kind =
             p->nactions ? w->plan.actions.at[p->first_action].event.kind : EVENT_REPORT;
         if (kind != EVENT_BEGIN && kind != EVENT_END && kind != EVENT_REPORT &&
@@ -348,11 +360,26 @@ static void scripts_have_asked(whammc *w, ApiLocator *l) {
     api_locator_end(l);
 }
 
+/* A script that reports a hash of the program, the scripts and their constants. Static storage of
+ * w. */
+static const char *identify(whammc *w, const void *bytes, size_t size) {
+    uint64_t hash = hash_more(HASH_START, bytes, size);
+    for (uint32_t i = 0; i < w->sources.len; i++) /* with the NUL after each */
+        hash = hash_more(hash, w->sources.at[i].text, w->sources.at[i].len + 1);
+    for (uint32_t i = 0; i < w->definitions.len; i++)
+        hash = hash_more(hash, w->definitions.at[i], strlen(w->definitions.at[i]) + 1);
+    w->build_id.len = 0;
+    buf_printf(&w->build_id, "report var build_id: str = \"%016llx\"; wasm:begin { }\n",
+               (unsigned long long)hash);
+    return buf_cstr(&w->build_id);
+}
+
 whammc_status whammc_instrument(whammc *w, const char *name, const void *bytes, size_t size,
                                 const whammc_options *options, uint8_t **out, size_t *out_size) {
     *out = NULL;
     *out_size = 0;
-    whammc_status status = prepare_for_program(w);
+    bool identified = options && options->build_id;
+    whammc_status status = prepare_for_program(w, identified ? identify(w, bytes, size) : NULL);
     if (status != WHAMMC_OK)
         return status;
     RewriteOptions r = api_options(options);
@@ -378,7 +405,7 @@ whammc_status whammc_compile_monitor(whammc *w, const whammc_options *options, u
                                      size_t *out_size) {
     *out = NULL;
     *out_size = 0;
-    whammc_status status = prepare(w, false);
+    whammc_status status = prepare(w, false, NULL);
     if (status != WHAMMC_OK)
         return status;
     RewriteOptions r = api_options(options);
@@ -391,7 +418,7 @@ whammc_status whammc_compile_monitor(whammc *w, const whammc_options *options, u
 
 whammc_status whammc_explain_monitor(whammc *w, const whammc_options *options, const char **text) {
     *text = "";
-    whammc_status status = prepare(w, false);
+    whammc_status status = prepare(w, false, NULL);
     if (status != WHAMMC_OK)
         return status;
     Units units;
@@ -473,7 +500,7 @@ static void list_site(void *ctx, const Site *site, const SiteTypes *types, const
 
 whammc_status whammc_list(whammc *w, const char *name, const void *bytes, size_t size,
                           void (*site)(void *ctx, const whammc_site *s), void *ctx) {
-    whammc_status status = prepare_for_program(w);
+    whammc_status status = prepare_for_program(w, NULL);
     if (status != WHAMMC_OK)
         return status;
     Listing l = {.w = w, .site = site, .ctx = ctx};

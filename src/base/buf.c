@@ -133,11 +133,15 @@ uint32_t uleb_size(uint64_t v) {
     return n;
 }
 
-/* FNV-1a. */
+uint64_t hash_more(uint64_t hash, const void *bytes, size_t n) {
+    const uint8_t *at = bytes;
+    for (size_t i = 0; i < n; i++)
+        hash = (hash ^ at[i]) * 0x100000001b3u;
+    return hash;
+}
+
 static uint64_t hash_of(Str s) {
-    uint64_t h = 0xcbf29ce484222325u;
-    for (uint32_t i = 0; i < s.len; i++)
-        h = (h ^ (uint8_t)s.ptr[i]) * 0x100000001b3u;
+    uint64_t h = hash_more(HASH_START, s.ptr, s.len);
     return h ^ (h >> 32);
 }
 

@@ -65,6 +65,10 @@ void buf_free(Buf *b);
 /* The number of bytes that the unsigned LEB128 of v takes. */
 uint32_t uleb_size(uint64_t v);
 
+/* Continues a hash (FNV-1a, 64 bits) with these bytes; HASH_START is that of nothing. */
+#define HASH_START 0xcbf29ce484222325u
+uint64_t hash_more(uint64_t hash, const void *bytes, size_t n);
+
 /* A map from byte strings to 64-bit values. Keys are copied. A zeroed Map is valid and empty. */
 typedef struct Map {
     struct MapEntry *entries; /* in order of insertion */

@@ -5,6 +5,7 @@
 #define WHAMMC_CMD_CMD_H
 
 #include "run/run.h"
+#include "serve/push.h"
 #include "serve/serve.h"
 #include "view/view.h"
 #include "whammc/coverage.h"
@@ -84,25 +85,41 @@ int monitor_show(const Cli *cli, const char *path, bool verbose);
             "from the thread if a processor is idle; default: " otherwise                          \
     }
 
-/* A run of a program. */
+#define BUILD_ID_OPTION(key)                                                                       \
+    {                                                                                              \
+        key, "build-id", NULL,                                                                     \
+            "put a hash of the program and the scripts into the report, so that reports of other " \
+            "ones are not added up with it"                                                        \
+    }
+
 /* ---- reports while a program runs (serving.c) ---- */
 
-/* Two options of the commands that can serve them; zeroed: nothing is served. */
+/* Options of the commands that can serve or send them; zeroed: nobody wants them. */
 typedef struct HttpOptions {
-    const char *address, *token;
+    const char *address, *token; /* of a server */
+    const char *push;            /* the URL of a collector */
+    uint32_t seconds;            /* between two profiles for it; 0 = not given */
 } HttpOptions;
 
-enum { OPTION_HTTP = 1060, OPTION_HTTP_TOKEN };
+enum { OPTION_HTTP = 1060, OPTION_HTTP_TOKEN, OPTION_PUSH, OPTION_PUSH_SECONDS };
 #define HTTP_OPTIONS                                                                               \
     {OPTION_HTTP, "http", "[HOST:]PORT",                                                           \
      "serve reports at this address while the program runs, for browsers and `go tool pprof`; "    \
      "port 0: any"},                                                                               \
+        {OPTION_HTTP_TOKEN, "http-token", "TOKEN",                                                 \
+         "answer only those who know this: Authorization: Bearer TOKEN, or ?token=TOKEN"},         \
+        {OPTION_PUSH, "push", "URL",                                                               \
+         "send profiles to this collector while the program runs, in the form of Pyroscope: "      \
+         "http://localhost:4040"},                                                                 \
     {                                                                                              \
-        OPTION_HTTP_TOKEN, "http-token", "TOKEN",                                                  \
-            "answer only those who know this: Authorization: Bearer TOKEN, or ?token=TOKEN"        \
+        OPTION_PUSH_SECONDS, "push-seconds", "N",                                                  \
+            "seconds between two of these profiles; default: 15"                                   \
     }
 
-void http_option(HttpOptions *o, int key, const char *value);
+/* Takes a value of one of them; false after a message. */
+bool http_option(const Cli *cli, HttpOptions *o, int key, const char *value);
+/* Whether anybody may want a report while the program runs. */
+bool http_wanted(const HttpOptions *o);
 /* Whether they can be used: STATUS_OK, or another status after a message. */
 int http_check(const Cli *cli, const HttpOptions *o);
 
@@ -110,11 +127,13 @@ typedef struct Running Running;
 typedef struct Serving {
     Live *live;
     Serve *serve;
+    Push *push;
 } Serving;
-/* Begins to serve and says where, if it was asked for. STATUS_OK, or another status after a
- * message. */
+/* Begins to serve, and says where, and to push, if it was asked for. STATUS_OK, or another status
+ * after a message. */
 int serving_begin(const Running *r, Serving *s);
-void serving_end(Serving *s);
+/* `report`: the last one of the program; empty: there is none. */
+void serving_end(Serving *s, const Buf *report);
 
 /* ---- a run of a program (running.c) ---- */
 
@@ -128,7 +147,7 @@ struct Running {
     bool silent;             /* warnings about the instrumented program are not shown */
     bool unseen;             /* what the program prints goes nowhere */
     const HttpOptions *http; /* NULL: nobody asks for reports while it runs */
-    ServeOptions serve;      /* what the server knows of the program; its address is that of http */
+    ServedProgram served;    /* what is known of the program for that; title and module are set */
     Catch caught;            /* bound: reports in what it prints */
     whammc *w;               /* owned, as what follows */
     Buf app, report;

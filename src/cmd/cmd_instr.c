@@ -17,6 +17,7 @@ enum {
     NO_COALESCE,
     EXACT_TRAPS,
     POLLS,
+    BUILD_ID,
     JS,
     NO_JS,
     SOURCE_MAP,
@@ -69,6 +70,7 @@ static const Option options[] = {
     {POLLS, "polls", NULL,
      "let the program call the host's function whammc.poll now and then, where the host can have a "
      "report while it runs"},
+    BUILD_ID_OPTION(BUILD_ID),
     JOBS_OPTION,
     {'v', "verbose", NULL, "show the number of sites of each probe"},
     {0},
@@ -115,6 +117,7 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case NO_COALESCE: s->options.no_coalesce = true; break;
     case EXACT_TRAPS: s->options.exact_traps = true; break;
     case POLLS: s->options.polls = true; break;
+    case BUILD_ID: s->options.build_id = true; break;
     }
     return true;
 }

@@ -32,6 +32,7 @@ enum {
     NO_CALIBRATE,
     AUTO_EXCLUDE,
     MAX_DEPTH,
+    SAMPLE,
     ENGINE,
     ENGINE_OPTION,
     CLOCK,
@@ -42,6 +43,8 @@ enum {
     ALLOC,
     CPU,
 };
+
+enum { SAMPLE_MAX = 1000000 };
 
 static const Option options[] = {
     {STYLE, "style", "tree|arcs|sample",
@@ -76,6 +79,9 @@ static const Option options[] = {
     {AUTO_EXCLUDE, "auto-exclude", NULL,
      "run the program twice: first count its calls (discarding its output), then time it without "
      "the tiny functions that are called often"},
+    {SAMPLE, "sample", "1/N",
+     "with --style=tree: time one in N calls and returns, until the next one, for all; calls are "
+     "counted as without"},
     {MAX_DEPTH, "max-depth", "N",
      "with --style=tree: calls deeper than N count for the N-th function (0: no limit); default: "
      "0"},
@@ -121,6 +127,7 @@ typedef struct Settings {
     ViewFormat format;
     uint32_t top;
     char interval[24]; /* nanoseconds; empty = not given */
+    char sample[12];   /* one in so many; empty = not given */
     bool sampler_given, inside, counts;
     bool inlined_stack; /* the engine allows a memory for it */
     bool top_given, format_given, counts_only, auto_exclude, no_calibrate, no_demangle, guest;
@@ -175,11 +182,11 @@ static int run_with(Profiling *p, Style style, bool counts_only, Running *r) {
     r->engine_options = &p->settings->engine_options;
     r->world = &p->settings->world;
     r->http = r->unseen ? NULL : &p->settings->http;
-    r->serve = (ServeOptions){.debug = &p->settings->debug.info,
-                              .memory = heap->on,
-                              .tree = heap->on || style != STYLE_ARCS,
-                              .mangled = p->settings->no_demangle,
-                              .labels = p->settings->labels.at};
+    r->served = (ServedProgram){.debug = &p->settings->debug.info,
+                                .memory = heap->on,
+                                .tree = heap->on || style != STYLE_ARCS,
+                                .mangled = p->settings->no_demangle,
+                                .labels = p->settings->labels.at};
     bool asks = !counts_only && !heap->on && style != STYLE_SAMPLE; /* else hardly anybody does */
     r->clock = asks ? p->settings->clock : "host";
     running_bundled(r, name, &p->app, &made);
@@ -195,6 +202,8 @@ static int run_with(Profiling *p, Style style, bool counts_only, Running *r) {
         define_sampling(p->settings, p->engine, r->w, &made);
     if (style == STYLE_TREE && p->settings->guest)
         whammc_define(r->w, "guest", "true");
+    if (style == STYLE_TREE && *p->settings->sample)
+        whammc_define(r->w, "sample", p->settings->sample);
     if (style == STYLE_TREE && p->settings->max_depth)
         whammc_define(r->w, "max_depth", p->settings->max_depth);
     p->began = now();
@@ -504,6 +513,17 @@ static bool set_interval(const Cli *cli, Settings *s, const char *value) {
     return true;
 }
 
+/* "1/100". */
+static bool set_sample(const Cli *cli, Settings *s, const char *value) {
+    unsigned n = 0;
+    int end = 0;
+    bool fits = sscanf(value, "1/%7u%n", &n, &end) == 1 && !value[end] && n && n <= SAMPLE_MAX;
+    snprintf(s->sample, sizeof s->sample, "%u", n);
+    if (!fits)
+        cli_usage(cli, "--sample=%s: expected 1/N, such as 1/100, N up to %d", value, SAMPLE_MAX);
+    return fits;
+}
+
 /* Returns false for wrong usage, after a message. */
 static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     uint32_t depth;
@@ -525,6 +545,7 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
         s->inside = strcmp(value, "program") == 0;
         break;
     case COUNTS: s->counts = true; break;
+    case SAMPLE: return set_sample(cli, s, value);
     case MAX_DEPTH: s->max_depth = value; return cli_count(cli, "max-depth", value, &depth);
     case ENGINE: s->engine = value; break;
     case ENGINE_OPTION: vec_push(&s->engine_options, value); break;
@@ -532,7 +553,9 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case OPTION_ENV: return world_option(cli, &s->world, key, value);
     case CLOCK: s->clock = value; break;
     case OPTION_HTTP:
-    case OPTION_HTTP_TOKEN: http_option(&s->http, key, value); break;
+    case OPTION_HTTP_TOKEN:
+    case OPTION_PUSH:
+    case OPTION_PUSH_SECONDS: return http_option(cli, &s->http, key, value);
     case CPU: s->guest = strcmp(value, "guest") == 0; break;
     case MEMORY: s->heap.on = true; break;
     case VALUE: s->heap.value = value; break;
@@ -566,6 +589,8 @@ static int check(const Cli *cli, const Settings *s) {
                               "measures no call");
     if (s->guest && (s->style != STYLE_TREE || s->counts_only || s->heap.on))
         return cli_usage(cli, "--cpu=guest needs the times of --style=tree");
+    if (*s->sample && (s->style != STYLE_TREE || s->counts_only || s->heap.on || s->no_calibrate))
+        return cli_usage(cli, "--sample needs the times of --style=tree, and is always calibrated");
     if (s->no_calibrate && (s->style == STYLE_SAMPLE || s->counts_only || s->heap.on))
         return cli_usage(cli, "--no-calibrate needs the times of --style=tree or --style=arcs");
     if (s->counts_only && s->auto_exclude)

@@ -27,6 +27,7 @@ enum {
     REPORT_FORMAT,
     NO_DEMANGLE,
     CLOCK,
+    BUILD_ID,
 };
 
 static const Option options[] = {
@@ -56,6 +57,7 @@ static const Option options[] = {
     {'o', "output", "REPORT",
      "write the report to this file and show nothing ('-': standard output)"},
     {REPORT_FORMAT, "report-format", "csv|json|csv-rfc4180", "format of that file; default: csv"},
+    BUILD_ID_OPTION(BUILD_ID),
     {TOP, "top", "N", "show the N largest values of each variable (0: all); default: 20"},
     LOOK_OPTIONS("show where in the source each site is; the file of --output gets the columns "
                  "file, line, column and src_function"),
@@ -290,7 +292,7 @@ static int run_program(const Cli *cli, Settings *s, const Engine *e) {
                  .clock = s->clock,
                  .world = &s->world,
                  .http = &s->http,
-                 .serve = {.debug = &s->debug.info, .tree = true, .mangled = s->no_demangle},
+                 .served = {.debug = &s->debug.info, .tree = true, .mangled = s->no_demangle},
                  .w = whammc_new()};
     int status = STATUS_ERROR;
     define_give(&s->definitions, r.w, false);
@@ -336,8 +338,11 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case OPTION_DIR:
     case OPTION_ENV: return world_option(cli, &s->world, key, value);
     case CLOCK: s->clock = value; break;
+    case BUILD_ID: s->options.build_id = true; break;
     case OPTION_HTTP:
-    case OPTION_HTTP_TOKEN: http_option(&s->http, key, value); break;
+    case OPTION_HTTP_TOKEN:
+    case OPTION_PUSH:
+    case OPTION_PUSH_SECONDS: return http_option(cli, &s->http, key, value);
     case TOP: return cli_count(cli, "top", value, &s->top);
     case OPTION_BY:
     case OPTION_SORT:
@@ -362,9 +367,9 @@ static int check(const Cli *cli, const Settings *s) {
             cli, "--define is for scripts: monitors have the values that they were compiled with");
     if (s->monitors.len && (s->exclusion.globs.len || s->exclusion.min_size))
         return cli_usage(cli, "--exclude and --min-size are for scripts");
-    if (s->monitors.len && s->http.address)
-        return cli_usage(cli, "--http is for scripts: monitors write no report while the program "
-                              "runs");
+    if (s->monitors.len && http_wanted(&s->http))
+        return cli_usage(cli, "--http and --push are for scripts: monitors write no report while "
+                              "the program runs");
     if (http_check(cli, &s->http) != STATUS_OK)
         return STATUS_USAGE;
     if (s->monitors.len)
@@ -392,9 +397,9 @@ static int run(Cli *cli) {
         status = engine_find(cli, s.engine, s.clock, &engine);
         if (status == STATUS_OK)
             status = world_check(cli, &s.world, &engine);
-        if (status == STATUS_OK && s.http.address && engine.kind == ENGINE_WIZARD)
-            status = cli_usage(cli, "--http needs node or wasmtime: Wizard tells nothing while it "
-                                    "runs a program");
+        if (status == STATUS_OK && http_wanted(&s.http) && engine.kind == ENGINE_WIZARD)
+            status = cli_usage(cli, "--http and --push need node or wasmtime: Wizard tells nothing "
+                                    "while it runs a program");
         if (status == STATUS_OK)
             status = run_program(cli, &s, &engine);
         free(engine.program);

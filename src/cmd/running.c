@@ -63,7 +63,7 @@ int running_made(Running *r, whammc_status result, const uint8_t *module, size_t
             r->wait_status = runner_run(r->cli, &job, &r->report);
             status = r->wait_status < 0 ? STATUS_ERROR : STATUS_OK;
         }
-        serving_end(&serving);
+        serving_end(&serving, &r->report);
     }
     return status;
 }
@@ -73,7 +73,7 @@ int running_instrumented(Running *r, const whammc_options *options, const Librar
     size_t size;
     const char *name = file_title(r->cli->operands[0]);
     whammc_options made = *options;
-    made.polls = r->http && r->http->address;
+    made.polls = r->http && http_wanted(r->http);
     progress_start("instrumenting", name, r->app.len);
     whammc_status result =
         whammc_instrument(r->w, name, r->app.data, r->app.len, &made, &out, &size);

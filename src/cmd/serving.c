@@ -6,57 +6,106 @@
 
 #include <errno.h>
 
-void http_option(HttpOptions *o, int key, const char *value) {
-    if (key == OPTION_HTTP)
-        o->address = value;
-    else
-        o->token = value;
+bool http_option(const Cli *cli, HttpOptions *o, int key, const char *value) {
+    switch (key) {
+    case OPTION_HTTP: o->address = value; break;
+    case OPTION_HTTP_TOKEN: o->token = value; break;
+    case OPTION_PUSH: o->push = value; break;
+    default: return cli_count(cli, "push-seconds", value, &o->seconds);
+    }
+    return true;
+}
+
+bool http_wanted(const HttpOptions *o) {
+    return o->address || o->push;
 }
 
 int http_check(const Cli *cli, const HttpOptions *o) {
-    if (!o->address)
-        return o->token ? cli_usage(cli, "--http-token needs --http") : STATUS_OK;
     Buf why = {0};
     int status = STATUS_OK;
-    if (!serve_check(o->address, o->token, &why))
+    if (o->token && !o->address)
+        status = cli_usage(cli, "--http-token needs --http");
+    else if (o->seconds && !o->push)
+        status = cli_usage(cli, "--push-seconds needs --push");
+    else if (o->seconds > PUSH_SECONDS_MAX)
+        status = cli_usage(cli, "--push-seconds=%u: expected a number up to %d", o->seconds,
+                           PUSH_SECONDS_MAX);
+    else if (o->address && !serve_check(o->address, o->token, &why))
         status = cli_usage(cli, "--http=%s: %s", o->address, buf_cstr(&why));
+    else if (o->push && !push_check(o->push, &why))
+        status = cli_usage(cli, "--push=%s: %s", o->push, buf_cstr(&why));
     buf_free(&why);
     return status;
 }
 
-int serving_begin(const Running *r, Serving *s) {
-    *s = (Serving){0};
-    if (!r->http || !r->http->address)
-        return STATUS_OK;
-    ServeOptions options = r->serve;
-    Buf why = {0};
-    options.address = r->http->address;
-    options.token = r->http->token;
-    options.title = file_base(file_title(r->cli->operands[0]));
-    options.module = r->app.data;
-    options.module_size = r->app.len;
-    options.command_line = (const char *const *)r->cli->operands;
-    s->live = live_open();
-    if (s->live)
-        s->serve = serve_start(&options, s->live, &why);
-    else
-        buf_printf(&why, "%s", strerror(errno));
-    if (!s->serve) {
-        message_one(r->cli, DIAG_CANNOT_SERVE, NULL, "--http=%s: %s", r->http->address,
-                    buf_cstr(&why));
-        serving_end(s);
-    } else {
-        live_begin(s->live);
-        buf_printf(&why, "whammc: reports at %s\n", serve_url(s->serve));
-        message_stderr(why.data, why.len);
-    }
-    buf_free(&why);
-    return s->serve ? STATUS_OK : STATUS_ERROR;
+/* What is known of the program. */
+static ServedProgram served_program(const Running *r) {
+    ServedProgram of = r->served;
+    of.title = file_base(file_title(r->cli->operands[0]));
+    of.module = r->app.data;
+    of.module_size = r->app.len;
+    return of;
 }
 
-void serving_end(Serving *s) {
+static bool begin_server(const Running *r, Serving *s, Buf *why) {
+    ServeOptions options = {.address = r->http->address,
+                            .token = r->http->token,
+                            .of = served_program(r),
+                            .command_line = (const char *const *)r->cli->operands};
+    s->serve = serve_start(&options, s->live, why);
+    if (!s->serve) {
+        message_one(r->cli, DIAG_CANNOT_SERVE, NULL, "--http=%s: %s", r->http->address,
+                    buf_cstr(why));
+        return false;
+    }
+    buf_printf(why, "whammc: reports at %s\n", serve_url(s->serve));
+    message_stderr(why->data, why->len);
+    return true;
+}
+
+/* What is not accepted is sent again with the next profile; the program goes on. */
+static void tell_failure(void *ctx, const char *why) {
+    const Running *r = ctx;
+    message_one(r->cli, DIAG_NOT_PUSHED, NULL, "--push: %s", why); /* URLs can have passwords */
+}
+
+static bool begin_pushing(const Running *r, Serving *s, Buf *why) {
+    PushOptions options = {.url = r->http->push,
+                           .seconds = r->http->seconds ? r->http->seconds : PUSH_SECONDS,
+                           .of = served_program(r),
+                           .failed = tell_failure,
+                           .ctx = (void *)(uintptr_t)r};
+    s->push = push_start(&options, s->live, why);
+    if (!s->push)
+        tell_failure(options.ctx, buf_cstr(why));
+    return s->push != NULL;
+}
+
+int serving_begin(const Running *r, Serving *s) {
+    *s = (Serving){0};
+    if (!r->http || !http_wanted(r->http))
+        return STATUS_OK;
+    Buf why = {0};
+    s->live = live_open();
+    bool ok = s->live != NULL;
+    if (!ok)
+        message_one(r->cli, DIAG_CANNOT_SERVE, NULL, "%s", strerror(errno));
+    if (ok && r->http->address)
+        ok = begin_server(r, s, &why);
+    if (ok)
+        live_begin(s->live);
+    if (ok && r->http->push)
+        ok = begin_pushing(r, s, &why);
+    if (!ok)
+        serving_end(s, &(Buf){0});
+    buf_free(&why);
+    return ok ? STATUS_OK : STATUS_ERROR;
+}
+
+void serving_end(Serving *s, const Buf *report) {
     if (s->live)
         live_end(s->live); /* those who wait get what there is */
+    push_finish(s->push, report);
     serve_stop(s->serve);
     live_close(s->live);
     *s = (Serving){0};

@@ -92,7 +92,15 @@ static bool set_rule(Merge *m, Str text) {
     return found && !next_word(&text).len;
 }
 
+/* The hash of program and scripts (whammc_options.build_id). */
+static bool is_build_id(const ReportRow *row) {
+    return !row->has_place && str_is(row->var->name, "build_id") && str_is(row->var->type, "str");
+}
+
 static bool set_rules(Merge *m, Buf *why) {
+    for (uint32_t i = 0; i < m->report->rows.len; i++)
+        if (is_build_id(&m->report->rows.at[i]))
+            m->rows[i].rule = MERGE_SAME;
     const ReportRow *row = find_rules(m->report);
     Str rest = row ? row->value : (Str){0}, part;
     while (value_next_type(&rest, &part)) /* a list with commas, as those of types */
@@ -417,6 +425,11 @@ bool merge_add(Merge *m, const Report *other, bool less, Buf *why) {
         }
     if (wrong == UINT32_MAX)
         return true;
+    if (is_build_id(&other->rows.at[wrong])) {
+        buf_str(why, STR("its build id is not that of the first report: it is of another program, "
+                         "or of other scripts"));
+        return false;
+    }
     buf_str(why, STR("the value of "));
     put_place(&other->rows.at[wrong], why);
     if (m->rows[wrong].names)

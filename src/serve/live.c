@@ -10,7 +10,7 @@
 #endif
 #include "serve/live.h"
 
-#ifdef HAVE_MICROHTTPD
+#ifdef HAVE_HTTP
 
 #include <errno.h>
 #include <fcntl.h>
@@ -154,13 +154,15 @@ static struct timespec later(int64_t ms) {
     return (struct timespec){until / SECOND, until % SECOND};
 }
 
-void live_sleep(Live *l, uint32_t seconds) {
+bool live_sleep(Live *l, uint32_t seconds) {
     struct timespec end = later((int64_t)seconds * 1000);
     int error = 0;
     pthread_mutex_lock(&l->lock);
     while (!error && !l->ended)
         error = pthread_cond_timedwait(&l->came, &l->lock, &end);
+    bool ended = l->ended;
     pthread_mutex_unlock(&l->lock);
+    return ended;
 }
 
 /* Waits until the request is answered, or there is no sense in waiting. */

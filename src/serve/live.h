@@ -36,7 +36,7 @@ void live_close(Live *l);
 bool live_take(Live *l, LiveReport *report, const char **why);
 void live_report_free(LiveReport *report);
 
-/* Waits so long, or until the program ends. */
-void live_sleep(Live *l, uint32_t seconds);
+/* Waits so long, or until the program ends: true if it has. */
+bool live_sleep(Live *l, uint32_t seconds);
 
 #endif

@@ -1,19 +1,21 @@
 /*
- * serve/no_server.c - what there is instead of the server (serve/serve.c) and of its connection to
- * the runner (serve/live.c) in builds without libmicrohttpd: no address can be used.
+ * serve/no_server.c - what there is instead of the server (serve/serve.c), of what sends profiles
+ * (serve/push.c) and of their connection to the runner (serve/live.c) in builds without HTTP
+ * (configure --without-http): no address can be used.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
+#include "serve/push.h"
 #include "serve/serve.h"
 
-#ifndef HAVE_MICROHTTPD
+#ifndef HAVE_HTTP
 
 #include <errno.h>
 
 bool serve_check(const char *address, const char *token, Buf *why) {
     (void)address, (void)token;
-    buf_printf(why, "this build of whammc has no HTTP server: it was built without libmicrohttpd");
+    buf_printf(why, "this build of whammc has no HTTP");
     return false;
 }
 
@@ -30,6 +32,20 @@ const char *serve_url(const Serve *s) {
 
 void serve_stop(Serve *s) {
     (void)s;
+}
+
+bool push_check(const char *url, Buf *why) {
+    return serve_check(url, NULL, why);
+}
+
+Push *push_start(const PushOptions *options, Live *live, Buf *why) {
+    (void)live;
+    push_check(options->url, why);
+    return NULL;
+}
+
+void push_finish(Push *p, const Buf *report) {
+    (void)p, (void)report;
 }
 
 Live *live_open(void) {

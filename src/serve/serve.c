@@ -7,10 +7,9 @@
 #endif
 #include "serve/serve.h"
 
-#ifdef HAVE_MICROHTTPD
+#ifdef HAVE_HTTP
 
 #include "view/html.h"
-#include "whammc/whammc.h"
 
 #include <errno.h>
 #include <microhttpd.h>
@@ -50,11 +49,12 @@ static const Route routes[] = {
 #undef ROUTE
 };
 
-static bool has_route(const ServeOptions *o, const Route *r) {
+static bool has_route(const Serve *s, const Route *r) {
+    const ServedProgram *p = &s->options.of;
     switch (r->whose) {
-    case ROUTE_TREE: return o->tree;
-    case ROUTE_TIME: return !o->memory;
-    case ROUTE_MEMORY: return o->memory;
+    case ROUTE_TREE: return p->tree;
+    case ROUTE_TIME: return !p->memory;
+    case ROUTE_MEMORY: return p->memory;
     default: return true;
     }
 }
@@ -188,11 +188,11 @@ static void put_link(const Serve *s, const Route *r, Buf *out) {
 static void answer_index(const Serve *s, Answer *a) {
     a->status = MHD_HTTP_OK;
     a->type = "text/html; charset=utf-8";
-    html_begin(&a->body, str_of(s->options.title), STR(""));
-    html_element(&a->body, "h1", str_of(s->options.title));
+    html_begin(&a->body, str_of(s->options.of.title), STR(""));
+    html_element(&a->body, "h1", str_of(s->options.of.title));
     buf_str(&a->body, STR("<ul>\n"));
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
-        if (has_route(&s->options, &routes[i]))
+        if (has_route(s, &routes[i]))
             put_link(s, &routes[i], &a->body);
     buf_str(&a->body, STR("</ul>\n"));
     html_end(&a->body);
@@ -204,18 +204,6 @@ static void answer_command_line(const Serve *s, Answer *a) {
     a->type = "text/plain; charset=utf-8";
     for (const char *const *word = s->options.command_line; *word; word++)
         buf_bytes(&a->body, *word, strlen(*word) + (word[1] != NULL));
-}
-
-/* Reads it, with what is known of the program. */
-static WhammcReport *read_report(const Serve *s, const LiveReport *live) {
-    const ServeOptions *o = &s->options;
-    WhammcReport *report = whammc_report_new();
-    if (whammc_report_read(report, o->title, live->text.data, live->text.len, 0) != WHAMMC_OK)
-        return report;
-    whammc_report_set_module(report, o->title, o->module, o->module_size);
-    if (o->debug)
-        whammc_report_locate(report, o->debug);
-    return report;
 }
 
 /* How many seconds of the program are wanted; 0: all since it began. False if that is no number. */
@@ -238,15 +226,15 @@ static WhammcReport *report_of(const Serve *s, uint32_t seconds, LiveReport *liv
         }
         live_sleep(s->live, seconds);
     }
-    WhammcReport *report = live_take(s->live, live, why) ? read_report(s, live) : NULL;
-    if (report && seconds && !whammc_report_error_count(report))
-        whammc_report_subtract(report, s->options.title, before.text.data, before.text.len, 0);
+    WhammcReport *report =
+        live_take(s->live, live, why)
+            ? served_report(&s->options.of, &live->text, seconds ? &before.text : NULL)
+            : NULL;
     live_report_free(&before);
     return report;
 }
 
 static void answer_report(const Serve *s, const Route *r, uint32_t seconds, Answer *a) {
-    const ServeOptions *o = &s->options;
     LiveReport live = {0};
     const char *why;
     WhammcReport *report = report_of(s, seconds, &live, &why);
@@ -255,23 +243,13 @@ static void answer_report(const Serve *s, const Route *r, uint32_t seconds, Answ
         live_report_free(&live);
         return;
     }
-    WhammcReportOptions look = {.title = o->title,
-                                .mangled = o->mangled,
-                                .value = r->value,
-                                .time = live.time,
-                                .labels = o->labels};
-    uint8_t *made = NULL;
-    size_t size = 0;
-    if (whammc_report_error_count(report) ||
-        whammc_report_write(report, r->format, &look, &made, &size) != WHAMMC_OK) {
-        answer_text(a, MHD_HTTP_NOT_FOUND, whammc_report_messages(report, 0));
-    } else {
+    if (served_write(&s->options.of, report, r->format, r->value, live.time, &a->body)) {
         a->status = MHD_HTTP_OK;
         a->type = r->type;
         a->time = live.time;
-        buf_bytes(&a->body, made, size);
+    } else {
+        answer_text(a, MHD_HTTP_NOT_FOUND, whammc_report_messages(report, 0));
     }
-    whammc_release(made);
     whammc_report_free(report);
     live_report_free(&live);
 }
@@ -288,7 +266,7 @@ static void answer(const Serve *s, struct MHD_Connection *c, const char *path, A
         return;
     }
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
-        if (strcmp(path, routes[i].path) == 0 && has_route(&s->options, &routes[i])) {
+        if (strcmp(path, routes[i].path) == 0 && has_route(s, &routes[i])) {
             if (read_seconds(c, &seconds) &&
                 MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, TIMEOUT_S + seconds))
                 answer_report(s, &routes[i], seconds, a);

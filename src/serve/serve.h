@@ -10,19 +10,12 @@
 #define WHAMMC_SERVE_SERVE_H
 
 #include "serve/live.h"
-#include "whammc/report.h"
+#include "serve/served.h"
 
 typedef struct ServeOptions {
     const char *address; /* "[HOST:]PORT"; HOST: a numeric address or a name; "" = 127.0.0.1 */
     const char *token;   /* what requests must have; "" = nothing; NULL = nothing, for loopback */
-    const char *title;   /* of the program */
-    const void *module;  /* the program before it was instrumented */
-    size_t module_size;
-    const whammc_debug_info *debug;
-    bool memory;                     /* the report is of the script heap */
-    bool tree;                       /* there is a call tree */
-    bool mangled;                    /* as of WhammcReportOptions */
-    const char *const *labels;       /* likewise */
+    ServedProgram of;
     const char *const *command_line; /* of the program; ends with NULL */
 } ServeOptions;
 

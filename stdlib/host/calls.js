@@ -8,6 +8,9 @@ const IS_INTEGER = new RegExp(`^${INTEGER}$`);
 const ARCS = new RegExp(`^map<${TUPLE(2)},(${INTEGER}|${TUPLE(2)}|${TUPLE(3)})>$`);
 const TREE = new RegExp(`^map<${INTEGER},(${TUPLE(3)}|${TUPLE(4)})>$`);
 
+/** The type of a tree with numbers of any kind at its nodes: their types are the match. */
+export const ANY_TREE = new RegExp(`^map<${INTEGER},\\((${INTEGER}(?:,${INTEGER}){2,})\\)>$`);
+
 // Rows of variables of the script or of a probe, in JSON, CSV, and CSV with quotes: name, type, value.
 const ROWS = [
   /^\{"id":\d+,"id_type":"\w+","name":"([^"]*)","type":"([^"]*)",.*?"value":"?(.*?)"?\}$/,
@@ -15,7 +18,8 @@ const ROWS = [
   /^(?:\d+,\w+|\(.*?\),\(.*?\)),([^,]*),"?([^" ]*?)"?,(?:\w+|\(.*?\)),script\d+,,,,[^,]*,"?(.*?)"?\r?$/,
 ];
 
-function readRows(text) {
+/** The rows of variables of scripts and probes: { name, type, value }, as text. */
+export function readRows(text) {
   const rows = [];
   for (const line of text.split('\n')) {
     const found = ROWS.map(row => row.exec(line)).find(match => match !== null);
@@ -29,9 +33,11 @@ const widthOf = (row, shape) => shape.exec(row.type)[1].split(',').length;
 
 const ZERO = 48, NINE = 57, MINUS = 45, EXACT_DIGITS = 15;
 
-// Calls visit with the numbers of each entry of a map whose keys and values are numbers or tuples of them, always in the
-// same array: a number of up to EXACT_DIGITS digits as Number, a longer one as BigInt.
-function eachEntry({ value }, count, visit) {
+/**
+ * Calls visit with the `count` numbers of each entry of a map whose keys and values are numbers or tuples of them, always in the
+ * same array: a number of up to EXACT_DIGITS digits as Number, a longer one as BigInt.
+ */
+export function eachEntry({ value }, count, visit) {
   const entry = Array(count).fill(0);
   for (let at = 0, n = 0; at < value.length; at++) {
     let code = value.charCodeAt(at);
@@ -48,8 +54,9 @@ function eachEntry({ value }, count, visit) {
   }
 }
 
-const unsigned = n => BigInt.asUintN(64, BigInt(n));
-const funcId = n => (typeof n === 'number' ? n >>> 0 : Number(BigInt.asUintN(32, n)));
+export const unsigned = n => BigInt.asUintN(64, BigInt(n));
+/** The number of a function, of 32 bits. */
+export const funcId = n => (typeof n === 'number' ? n >>> 0 : Number(BigInt.asUintN(32, n)));
 
 // The functions in a list such as "3,17-20", as ranges.
 function rangesOf(list) {

@@ -195,9 +195,9 @@ const ms = ns => Number(ns) / 1e6;
 const column = (x, digits, width) => fixed(x, digits).padStart(width);
 const percent = (part, whole) => (whole > 0 ? 100 * Number(part) / Number(whole) : 0);
 
-// The name on one line.
+/** The name on one line. */
 // eslint-disable-next-line no-control-regex
-const line = name =>
+export const line = name =>
   name.replace(/[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufffe\uffff]/g, '?');
 
 // The function's name and its number in the graph.

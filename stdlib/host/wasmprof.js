@@ -10,8 +10,10 @@
 //     .funcResults                   the functions as objects
 //     .json()                        a report of the calls for `whammc report`
 //     .report()                      all that there is for `whammc report`: also what is no calls
+//     .pprof()                       a profile for `go tool pprof`, as bytes
 //     .module(title)                 the same of one of several modules; .modules: what there is
 //   WasmProf.printResults(n)         shows both in the console
+//   WasmProf.pprof()                 the profile until now, to be served as /debug/pprof/profile
 //   WasmProf.clear()                 begins again
 //
 // and lets programs be loaded by code that knows nothing of it.
@@ -19,6 +21,7 @@ import { createHost, intercept, tellTrapped, watch } from './whammc.js';
 import { Profiler } from './sampling-profiler.js';
 import { makeGraph, flatProfile, callGraph, functionResults, OUTSIDE } from './gprof.js';
 import { readCalls, treeValue } from './calls.js';
+import { encodeProfile, readStacks } from './pprof.js';
 import { saveAtExit } from './save.js';
 
 const SHARED = Symbol.for('whammc.WasmProf'), SECTION = 'whammc', PRINTED = 20;
@@ -99,8 +102,8 @@ function createTable() {
 // ---- results ----
 
 /**
- * What some modules have counted: each { title, names, demangled, counted, reports, told, tree }; `told`: the reports tell all
- * of it; `tree`: a variable of a report that does.
+ * What some modules have counted: each { title, names, demangled, counted, reports, told, tree, readStacks }; `told`: the reports
+ * tell all of it; `tree`: a variable of a report that does, and readStacks() what is in it.
  */
 class Results {
   constructor(modules) {
@@ -117,6 +120,11 @@ class Results {
     return [].concat(...this.parts.map(part => part.reports));
   }
 
+  // Tells functions of several modules apart.
+  suffixOf({ title }) {
+    return this.parts.length > 1 ? ` (${title})` : '';
+  }
+
   /** The results of one module, by its title or its number in `modules`. */
   module(which) {
     const part = this.parts[typeof which === 'number' ? which : this.modules.indexOf(which)];
@@ -128,8 +136,8 @@ class Results {
   join() {
     const names = new Map(), demangled = new Map(), counted = [];
     let base = 0;
-    for (const { title, names: own, demangled: shown, counted: one } of this.parts) {
-      const suffix = this.parts.length > 1 ? ` (${title})` : '', first = base;
+    for (const part of this.parts) {
+      const { names: own, demangled: shown, counted: one } = part, suffix = this.suffixOf(part), first = base;
       const number = id => (id === OUTSIDE ? id : first + id);
       const take = id => {
         if (id === OUTSIDE) return;
@@ -204,6 +212,14 @@ class Results {
     return head +
       map(1, 'arcs', `map<(u32,u32),${timed ? '(u64,u64)' : 'u64'}>`,
         arcs.map(arc => [`[${arc.caller},${arc.callee}]`, timed ? `[${arc.calls},${some(arc.ns)}]` : `${arc.calls}`]));
+  }
+
+  /**
+   * A profile in the format of pprof, not compressed: the stacks of a call tree if one instance of each module has recorded one,
+   * else functions with their callers.
+   */
+  pprof() {
+    return encodeProfile(this.parts.map(part => ({ ...part, suffix: this.suffixOf(part) })));
   }
 
   /**
@@ -289,6 +305,12 @@ function createCounter(attached, print) {
     /** The call tree in the report, if that tells all; else null. */
     readTree: () => (isOnly() ? counter.readReport().tree : null),
 
+    /** A function that reads the stacks in the report as it is now, if that tells all; else null. */
+    stacksReader() {
+      const { report } = counter;
+      return isOnly() ? () => readStacks(report) : null;
+    },
+
     read() {
       return since(counter.readAll(), before);
     },
@@ -329,6 +351,7 @@ function createProfiler() {
       part.all.push(read(counter));
       part.told = part.told && counter.isTold();
       part.tree = first ? counter.readTree() : null;
+      part.readStacks = first ? counter.stacksReader() : null;
       if (counter.report) part.reports.push(counter.report);
     }
     return [...parts.values()].map(({ all, ...part }) => ({ ...part, counted: sumOf(all) }));
@@ -359,6 +382,11 @@ function createProfiler() {
     /** The same in the console: the first n functions, or all. */
     printResults(n = 0) {
       this.saveResults().printResults(n);
+    },
+
+    /** The profile until now, as bytes: see Results. */
+    pprof() {
+      return this.saveResults().pprof();
     },
 
     /** Begins again with nothing counted. */

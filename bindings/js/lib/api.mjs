@@ -75,7 +75,7 @@ export function expectOptions(options, known) {
 }
 
 export const INSTRUMENT_OPTIONS = ['storage', 'host', 'format', 'report', 'noOptimise', 'keepDebug', 'link', 'noCoalesce', 'exactTraps',
-  'hostFlushes', 'sourceMapUrl', 'threads', 'sourceMapRoot', 'polls'];
+  'hostFlushes', 'sourceMapUrl', 'threads', 'sourceMapRoot', 'polls', 'buildId'];
 const TEXT_OPTIONS = ['report', 'sourceMapUrl', 'sourceMapRoot'];
 const OTHER_OPTIONS = ['name', 'locations'];
 

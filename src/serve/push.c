@@ -1,0 +1,308 @@
+/*
+ * serve/push.c - sending profiles to a collector.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+#include "serve/push.h"
+
+#ifdef HAVE_HTTP
+
+#include "report/escape.h"
+#include "stacks/profile.pb-c.h"
+
+#include <curl/curl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <zlib.h>
+
+enum { SECOND = 1000000000 }; /* nanoseconds */
+
+struct Push {
+    PushOptions options;
+    Live *live;
+    pthread_t thread;
+    Buf url;       /* without the times */
+    Buf before;    /* the last report that was accepted */
+    int64_t since; /* when it was made, nanoseconds since 1970 */
+    bool failing;  /* the last one was not accepted, which has been told */
+};
+
+static int64_t now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * SECOND + t.tv_nsec;
+}
+
+static void tell_failure(Push *p, const char *why) {
+    if (!p->failing)
+        p->options.failed(p->options.ctx, why);
+    p->failing = true;
+}
+
+/* ---- the URL ---- */
+
+/* Parses it, with the path /ingest if it has none. NULL: a message is appended to `why`. */
+static CURLU *parse(const char *url, Buf *why) {
+    CURLU *u = curl_url();
+    char *scheme = NULL, *path = NULL;
+    CURLUcode error = curl_url_set(u, CURLUPART_URL, url, 0);
+    bool good = !error && !curl_url_get(u, CURLUPART_SCHEME, &scheme, 0) &&
+                (strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0) &&
+                !curl_url_get(u, CURLUPART_PATH, &path, 0) &&
+                (strcmp(path, "/") != 0 || !curl_url_set(u, CURLUPART_PATH, "/ingest", 0));
+    curl_free(scheme);
+    curl_free(path);
+    if (good)
+        return u;
+    buf_printf(why, "expected a URL such as http://localhost:4040 (%s)",
+               error ? curl_url_strerror(error) : "the scheme is not http or https");
+    curl_url_cleanup(u);
+    return NULL;
+}
+
+bool push_check(const char *url, Buf *why) {
+    CURLU *u = parse(url, why);
+    curl_url_cleanup(u);
+    return u != NULL;
+}
+
+static bool has_name(CURLU *u) {
+    char *query = NULL;
+    bool found = !curl_url_get(u, CURLUPART_QUERY, &query, 0) &&
+                 (strncmp(query, "name=", strlen("name=")) == 0 || strstr(query, "&name="));
+    curl_free(query);
+    return found;
+}
+
+/* Appends "&key=value", escaped as in forms. */
+static void put_query(CURLU *u, const char *text) {
+    curl_url_set(u, CURLUPART_QUERY, text, CURLU_APPENDQUERY | CURLU_URLENCODE);
+}
+
+/* The program's name without ".wasm", and its labels: "app{thread=3}". */
+static void put_name(CURLU *u, const ServedProgram *program) {
+    Buf name = {0};
+    size_t len = strlen(program->title);
+    const char *dot = strrchr(program->title, '.');
+    buf_printf(&name, "name=%.*s",
+               (int)(dot && dot != program->title ? (size_t)(dot - program->title) : len),
+               program->title);
+    const char *separator = "{";
+    for (const char *const *label = program->labels; label && *label; label++, separator = ",")
+        buf_printf(&name, "%s%s", separator, *label);
+    if (*separator == ',')
+        buf_str(&name, STR("}"));
+    put_query(u, buf_cstr(&name));
+    buf_free(&name);
+}
+
+static bool make_url(Push *p, Buf *why) {
+    CURLU *u = parse(p->options.url, why);
+    if (!u)
+        return false;
+    char *url = NULL;
+    if (!has_name(u))
+        put_name(u, &p->options.of);
+    put_query(u, "format=pprof");
+    put_query(u, "spyName=whammc");
+    CURLUcode error = curl_url_get(u, CURLUPART_URL, &url, 0);
+    if (error)
+        buf_printf(why, "%s", curl_url_strerror(error));
+    else
+        buf_printf(&p->url, "%s", url);
+    curl_free(url);
+    curl_url_cleanup(u);
+    return !error;
+}
+
+/* ---- what the numbers of a profile are ---- */
+
+static bool unpack(const Buf *zipped, Buf *out) {
+    enum { GZIP = 16, ROOM = 1 << 16 };
+    z_stream z = {.next_in = zipped->data, .avail_in = (uInt)zipped->len};
+    int status = inflateInit2(&z, MAX_WBITS + GZIP);
+    while (status == Z_OK) {
+        buf_reserve(out, ROOM);
+        z.next_out = out->data + out->len;
+        z.avail_out = ROOM;
+        status = inflate(&z, Z_NO_FLUSH);
+        out->len += ROOM - z.avail_out;
+    }
+    inflateEnd(&z);
+    return status == Z_STREAM_END;
+}
+
+/* {"time":{"units":"nanoseconds","display-name":"time","aggregation":"sum"}}: collectors drop
+ * numbers of which they know nothing. */
+static void describe(const Buf *profile, Buf *out) {
+    Buf plain = {0};
+    Perftools__Profiles__Profile *p = NULL;
+    if (unpack(profile, &plain))
+        p = perftools__profiles__profile__unpack(NULL, plain.len, plain.data);
+    buf_str(out, STR("{"));
+    for (size_t i = 0; p && i < p->n_sample_type; i++) {
+        const char *name = p->string_table[p->sample_type[i]->type];
+        const char *unit = p->string_table[p->sample_type[i]->unit];
+        buf_str(out, i ? STR(",") : STR(""));
+        escape_json_string(out, str_of(name));
+        buf_str(out, STR(":{\"units\":"));
+        escape_json_string(out, str_of(strcmp(unit, "count") == 0 ? "objects" : unit));
+        buf_str(out, STR(",\"display-name\":"));
+        escape_json_string(out, str_of(name));
+        buf_str(out, STR(",\"aggregation\":\"sum\"}"));
+    }
+    buf_str(out, STR("}"));
+    if (p)
+        perftools__profiles__profile__free_unpacked(p, NULL);
+    buf_free(&plain);
+}
+
+/* ---- sending ---- */
+
+/* What the collector answers is of no use but for the first bytes of a refusal. */
+static size_t keep_answer(char *bytes, size_t one, size_t n, void *ctx) {
+    enum { LONGEST = 200 };
+    Buf *answer = ctx;
+    size_t room = answer->len < LONGEST ? LONGEST - answer->len : 0;
+    buf_bytes(answer, bytes, n < room ? n : room);
+    return one * n;
+}
+
+static void add_part(curl_mime *form, const char *name, const char *file, const char *type,
+                     const Buf *bytes) {
+    curl_mimepart *part = curl_mime_addpart(form);
+    curl_mime_name(part, name);
+    curl_mime_filename(part, file);
+    curl_mime_type(part, type);
+    curl_mime_data(part, (const char *)bytes->data, bytes->len);
+}
+
+static void set_up(CURL *c, const char *url, curl_mime *form, Buf *answer) {
+    enum { CONNECT_S = 5, WHOLE_S = 30 };
+    curl_easy_setopt(c, CURLOPT_URL, url);
+    curl_easy_setopt(c, CURLOPT_MIMEPOST, form);
+    curl_easy_setopt(c, CURLOPT_USERAGENT, "whammc");
+    curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(c, CURLOPT_NETRC, (long)CURL_NETRC_OPTIONAL);
+    curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S);
+    curl_easy_setopt(c, CURLOPT_TIMEOUT, (long)WHOLE_S);
+    curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, keep_answer);
+    curl_easy_setopt(c, CURLOPT_WRITEDATA, answer);
+}
+
+typedef enum Answer { ACCEPTED, REFUSED, LATER } Answer; /* LATER: it may be accepted then */
+
+/* Posts a form; tells why it is not accepted. */
+static Answer post(Push *p, const char *url, const Buf *profile) {
+    Buf answer = {0}, types = {0}, why = {0};
+    long status = 0;
+    CURL *c = curl_easy_init();
+    curl_mime *form = curl_mime_init(c);
+    describe(profile, &types);
+    add_part(form, "profile", "profile.pprof", "application/octet-stream", profile);
+    add_part(form, "sample_type_config", "sample_type_config.json", "application/json", &types);
+    set_up(c, url, form, &answer);
+    CURLcode error = curl_easy_perform(c);
+    curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, &status);
+    enum { TOO_MANY_REQUESTS = 429 };
+    bool ok = !error && status / 100 == 2;
+    bool later = !error && (status / 100 == 5 || status == TOO_MANY_REQUESTS);
+    if (error) {
+        buf_printf(&why, "%s", curl_easy_strerror(error));
+    } else if (!ok) {
+        buf_printf(&why, "the answer is status %ld%s", status, answer.len ? ": " : "");
+        escape_shown(&why, (Str){(const char *)answer.data, (uint32_t)answer.len});
+    }
+    if (!ok)
+        tell_failure(p, buf_cstr(&why));
+    curl_mime_free(form);
+    curl_easy_cleanup(c);
+    buf_free(&answer);
+    buf_free(&types);
+    buf_free(&why);
+    return ok ? ACCEPTED : later ? LATER : REFUSED;
+}
+
+/* Sends what has happened until a report; if it is accepted, the next begins there. */
+static Answer push(Push *p, const Buf *text, int64_t time) {
+    const ServedProgram *of = &p->options.of;
+    Answer got = REFUSED;
+    Buf profile = {0}, url = {0};
+    const Buf *before = p->before.len && !of->memory ? &p->before : NULL;
+    WhammcReport *report = served_report(of, text, before);
+    if (served_write(of, report, WHAMMC_REPORT_PPROF, NULL, time, &profile)) {
+        buf_printf(&url, "%s&from=%lld&until=%lld", buf_cstr(&p->url),
+                   (long long)(p->since / SECOND), (long long)(time / SECOND));
+        got = post(p, buf_cstr(&url), &profile);
+        if (got == ACCEPTED) {
+            p->before.len = 0;
+            buf_bytes(&p->before, text->data, text->len);
+            p->since = time;
+            p->failing = false;
+        }
+    } else {
+        tell_failure(p, whammc_report_messages(report, 0));
+    }
+    whammc_report_free(report);
+    buf_free(&profile);
+    buf_free(&url);
+    return got;
+}
+
+static void *push_from_time_to_time(void *ctx) {
+    Push *p = ctx;
+    while (!live_sleep(p->live, p->options.seconds)) {
+        LiveReport report;
+        const char *why;
+        if (live_take(p->live, &report, &why))
+            push(p, &report.text, report.time);
+        live_report_free(&report);
+    }
+    return NULL;
+}
+
+static void free_push(Push *p) {
+    buf_free(&p->url);
+    buf_free(&p->before);
+    free(p);
+    curl_global_cleanup();
+}
+
+Push *push_start(const PushOptions *options, Live *live, Buf *why) {
+    sigset_t all, before;
+    Push *p = mem_zalloc(sizeof *p);
+    *p = (Push){.options = *options, .live = live, .since = now()};
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+    bool ok = make_url(p, why);
+    if (ok) { /* the thread gets no signals, which are for the program that runs */
+        sigfillset(&all);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        int error = pthread_create(&p->thread, NULL, push_from_time_to_time, p);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        if (error)
+            buf_printf(why, "%s", strerror(error));
+        ok = !error;
+    }
+    if (!ok) {
+        free_push(p);
+        return NULL;
+    }
+    return p;
+}
+
+void push_finish(Push *p, const Buf *report) {
+    if (!p)
+        return;
+    enum { TRIES = 4 };
+    int64_t end = now();
+    pthread_join(p->thread, NULL);
+    for (int i = 0; report->len && i < TRIES && push(p, report, end) == LATER; i++)
+        sleep(1);
+    free_push(p);
+}
+
+#endif
