@@ -10,6 +10,7 @@
 
 #include <stddef.h>
 #include <stdio.h>
+#include <unistd.h>
 #include <whammc/coverage.h>
 #include <whammc/report.h>
 
@@ -45,7 +46,9 @@ const JsMember *js_members(void) {
     return members;
 }
 
+/* Musl writes the first line at once, wherever it goes. */
 int js_main(int argc, char **argv) {
+    setvbuf(stdout, NULL, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, BUFSIZ);
     int status = main(argc, argv);
     fflush(NULL);
     return status;

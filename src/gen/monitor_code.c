@@ -57,21 +57,21 @@ static Ref set_back(Code *c, UnitBack how) {
 
 /* ---- records ---- */
 
-/* The field's key in MonitorRecord.field_of. */
+/* The field's key in MonitorRecord.field_of; all of its bytes count, so there is no padding. */
 typedef struct FieldKey {
-    const UnitPart *part; /* NULL in records that parts have of their own */
+    uint64_t part; /* its address; 0 in records that parts have of their own */
     uint64_t var;
 } FieldKey;
 
 void monitor_add_field(MonitorRecord *r, MonitorField f) {
-    FieldKey key = {f.part, f.id};
+    FieldKey key = {(uintptr_t)f.part, f.id};
     map_put(&r->field_of, (Str){(const char *)&key, sizeof key}, r->fields.len, NULL);
     vec_push(&r->fields, f);
 }
 
 const MonitorField *monitor_field(const MonitorRecord *r, const UnitPart *part, uint32_t var) {
     bool own = r->fields.len && !r->fields.at[0].part;
-    FieldKey key = {own ? NULL : part, var};
+    FieldKey key = {own ? 0 : (uintptr_t)part, var};
     const uint64_t *i = map_get(&r->field_of, (Str){(const char *)&key, sizeof key});
     return i ? &r->fields.at[*i] : NULL;
 }

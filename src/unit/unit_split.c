@@ -84,9 +84,8 @@ static uint64_t variant_atoms(const UnitPart *p, uint32_t assignment) {
 /* What is left of a variant's probe: equal numbers are equal texts. */
 static uint32_t probe_text(Splitter *s, Variant *v, Event event, uint64_t atoms) {
     struct {
-        const Variant *v;
-        uint64_t atoms, event;
-    } key = {v, atoms, (uint64_t)event.kind << 32 | event.op};
+        uint64_t variant, atoms, event; /* without padding: all bytes count */
+    } key = {(uintptr_t)v, atoms, (uint64_t)event.kind << 32 | event.op};
     bool added;
     uint64_t *number = map_put(&s->probes, (Str){(char *)&key, sizeof key}, 0, &added);
     if (!added)

@@ -7,6 +7,7 @@ TESTS = os.path.join(SOURCE, "tests")
 GOLDEN, FIXTURES = os.path.join(TESTS, "golden"), os.path.join(TESTS, "fixtures")
 SCRIPTS = os.path.join(FIXTURES, "scripts")
 BUILD = os.path.abspath(os.environ.get("WHAMMC_BUILDDIR") or ".")
+JS_PACKAGE = os.path.abspath(os.environ.get("WHAMMC_JS_PACKAGE") or os.path.join(BUILD, "js", "package"))  # of `make js`
 WHAMMC = os.path.abspath(os.environ.get("WHAMMC") or os.path.join(BUILD, "whammc"))
 ENGINES = os.path.abspath(os.environ.get("WHAMMC_ENGINES") or os.path.join(TESTS, "engines"))
 MODULES = os.path.join(ENGINES, "node_modules")

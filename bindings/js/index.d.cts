@@ -1,2 +1,0 @@
-// The same for CommonJS.
-export * from './index.mjs';
