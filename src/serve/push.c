@@ -105,6 +105,7 @@ static bool make_url(Push *p, Buf *why) {
     if (!u)
         return false;
     char *url = NULL;
+    curl_url_set(u, CURLUPART_FRAGMENT, NULL, 0); /* which is not sent, and would end the query */
     if (!has_name(u))
         put_name(u, &p->options.of);
     put_query(u, "format=pprof");
