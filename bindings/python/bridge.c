@@ -17,6 +17,7 @@ typedef struct Records {
     size_t count;
     uint32_t *script, *probe, *fname, *instruction; /* into `names`; UINT32_MAX = none */
     uint32_t *fid, *pc;
+    uint32_t *row;      /* of the report: the first of the record */
     uint8_t *has_place; /* a bit each */
     const char **names; /* *nnames of them, all different */
     size_t nnames;
@@ -214,8 +215,8 @@ static bool key_is(const Records *t, const Tables *tables, size_t i, const Key *
            tables->copy[i] == key->copy;
 }
 
-/* The record with this key, which is made if there is none. */
-static size_t record_of(Records *t, Tables *tables, const Key *key) {
+/* The record with this key, which is made, of this row of the report, if there is none. */
+static size_t record_of(Records *t, Tables *tables, const Key *key, size_t row) {
     Table *known = &tables->records;
     uint64_t hash = mix(mix(key->has_place, key->script), key->probe);
     size_t at = mix(mix(mix(hash, key->fid), key->pc), key->copy) & known->mask;
@@ -228,6 +229,7 @@ static size_t record_of(Records *t, Tables *tables, const Key *key) {
     t->probe[i] = key->probe;
     t->fid[i] = key->fid;
     t->pc[i] = key->pc;
+    t->row[i] = (uint32_t)row;
     tables->copy[i] = key->copy;
     set_bit(t->has_place, i, key->has_place);
     return i;
@@ -254,6 +256,7 @@ static bool allocate(Records *t, Tables *tables, size_t n) {
     t->probe = malloc(some * sizeof *t->probe);
     t->fname = malloc(some * sizeof *t->fname);
     t->instruction = malloc(some * sizeof *t->instruction);
+    t->row = malloc(some * sizeof *t->row);
     t->fid = malloc(some * sizeof *t->fid);
     t->pc = malloc(some * sizeof *t->pc);
     t->has_place = calloc(some / 8 + 1, 1);
@@ -263,9 +266,9 @@ static bool allocate(Records *t, Tables *tables, size_t n) {
     t->value = malloc(some * sizeof *t->value);
     tables->copy = malloc(some * sizeof *tables->copy);
     tables->times = malloc(some * sizeof *tables->times);
-    return t->script && t->probe && t->fname && t->instruction && t->fid && t->pc && t->has_place &&
-           t->names && t->record && t->variable && t->value && tables->copy && tables->times &&
-           table_new(&tables->names, 4 * n) && table_new(&tables->records, n) &&
+    return t->script && t->probe && t->row && t->fname && t->instruction && t->fid && t->pc &&
+           t->has_place && t->names && t->record && t->variable && t->value && tables->copy &&
+           tables->times && table_new(&tables->names, 4 * n) && table_new(&tables->records, n) &&
            table_new(&tables->values, n);
 }
 
@@ -284,10 +287,10 @@ static void fill(Records *t, WhammcReport *r, const uint8_t *wanted, bool mangle
                    row->has_place ? row->pc : 0,
                    0,
                    row->has_place};
-        size_t i = record_of(t, tables, &key);
+        size_t i = record_of(t, tables, &key, k);
         key.copy = times_before(t, tables, i, (uint32_t)row->variable);
         if (key.copy)
-            i = record_of(t, tables, &key);
+            i = record_of(t, tables, &key, k);
         t->fname[i] = intern(t, &tables->names, fname);
         t->instruction[i] = intern(t, &tables->names, row->instruction);
         t->record[t->nvalues] = (uint32_t)i;
@@ -329,6 +332,7 @@ static void records_free(Records *t) {
     free(t->probe);
     free(t->fname);
     free(t->instruction);
+    free(t->row);
     free(t->fid);
     free(t->pc);
     free(t->has_place);

@@ -9,11 +9,15 @@ from ._library import text as _text
 from ._native import lib as _lib
 from .diagnostics import Diagnostic, InternalError, Label, Position, Range, WhammError, WhammWarning
 from .events import BoundFunction, BoundName, Event, events, info
+from .profile import Arc, FlameGraph, FlatRow, Node, Profile
+from .report import Report, ReportRow, Variable
 from .script import Attached, Constant, Frame, Instrumented, Probe, Script, Site, bind, bundled_names, check
+from .tables import Row, Table
 
 __version__ = _text(_lib.whammc_version())
 
 __all__ = [
-    "Attached", "BoundFunction", "BoundName", "Constant", "Diagnostic", "Event", "Frame", "Instrumented", "InternalError", "Label",
-    "Position", "Probe", "Range", "Script", "Site", "WhammError", "WhammWarning", "bind", "bundled_names", "check", "events", "info",
+    "Arc", "Attached", "BoundFunction", "BoundName", "Constant", "Diagnostic", "Event", "FlameGraph", "FlatRow", "Frame", "Instrumented",
+    "InternalError", "Label", "Node", "Position", "Probe", "Profile", "Range", "Report", "ReportRow", "Row", "Script", "Site", "Table",
+    "Variable", "WhammError", "WhammWarning", "bind", "bundled_names", "check", "events", "info",
 ]  # fmt: skip

@@ -6,12 +6,13 @@ import contextlib
 import os
 import re
 from dataclasses import dataclass
-from typing import Any, Iterator, Mapping, Optional, Sequence, Union
+from typing import Any, ClassVar, Iterator, Mapping, Optional, Sequence, Union
 
 from . import _library
 from ._library import Input, Texts
 from ._native import ffi, lib
 from .diagnostics import Diagnostic, WhammError
+from .tables import Row, Table
 
 __all__ = ["Constant", "Frame", "Instrumented", "Probe", "Attached", "Script", "Site", "bind", "check"]
 
@@ -59,7 +60,7 @@ class Frame:
 
 
 @dataclass(frozen=True)
-class Site:
+class Site(Row):
     """A place in a program where a probe matches.
 
     Attributes:
@@ -72,6 +73,11 @@ class Site:
         frames: where it comes from in the source, innermost first; empty if that is unknown or was not asked for.
     """
 
+    COLUMNS: ClassVar[Mapping[str, str]] = {
+        "probe": "uint32", "number": "uint32", "event": "string", "fid": "uint32", "fname": "string", "pc": "uint32",
+        "instruction": "string", "file": "string", "line": "uint32",
+    }  # fmt: skip
+
     probe: int
     number: int
     event: str
@@ -80,6 +86,16 @@ class Site:
     pc: int
     instruction: str
     frames: tuple[Frame, ...] = ()
+
+    @property
+    def file(self) -> Optional[str]:
+        """The path of the source; None if it is unknown."""
+        return self.frames[0].file or None if self.frames else None
+
+    @property
+    def line(self) -> Optional[int]:
+        """The line in it, from 1; None if it is unknown."""
+        return self.frames[0].line or None if self.frames else None
 
 
 @dataclass(frozen=True)
@@ -320,7 +336,7 @@ class Script:
     def __repr__(self) -> str:
         return f"<Script {', '.join(name for name, _ in self._inputs.scripts)}>"
 
-    def sites(self, module: Input, *, lines: bool = False, name: Optional[str] = None) -> list[Site]:
+    def sites(self, module: Input, *, lines: bool = False, name: Optional[str] = None) -> Table[Site]:
         """Finds all sites of the probes in a program, in the order of the code.
 
         Args:
@@ -332,7 +348,7 @@ class Script:
             WhammError: the program is not valid, or the scripts do not fit it.
         """
         title, data = _library.load(module, name, "program.wasm")
-        found: list[Site] = []
+        found = Table(Site)
         with self._inputs.compiler() as w:
             info = ffi.new("whammc_debug_info *")
             if lines:
