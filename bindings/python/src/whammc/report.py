@@ -150,6 +150,11 @@ class Report:
         return cls([_Part("read", title, data, which)], None if module is None else _library.load(module, None, "program.wasm"))
 
     @classmethod
+    def of(cls, data: bytes, module: Optional[tuple[str, bytes]]) -> Report:
+        """A report that is in memory, of a program: its name and bytes."""
+        return cls([_Part("read", "report", data, 0)], module)
+
+    @classmethod
     def merge(cls, reports: Iterable[Report]) -> Report:
         """Adds up any number of reports. If `reports` is a generator, memory grows with the number of sites and keys only.
 
@@ -323,7 +328,7 @@ class Report:
         return tables.to_pandas(self.to_arrow(*variables, mangled=mangled, lines=lines))
 
     def to_polars(self, *variables: str, mangled: bool = False, lines: bool = False) -> Any:
-        """The same as a polars.DataFrame. Maps are lists of structs with the fields `key` and `value`."""
+        """The same as a polars.DataFrame. Maps are maps, or lists of structs before polars 2."""
         return tables.to_polars(self.to_arrow(*variables, mangled=mangled, lines=lines))
 
     # ---- other formats ----
