@@ -70,7 +70,7 @@ class Node:
     Attributes:
         function, fid: its name and its index (None: it is not in the program).
         calls: how often it was called in this context.
-        self, total: nanoseconds in the function itself, and also in all that it has called; calls if the profile has no times.
+        self_value, total: nanoseconds in the function itself, and also in all that it has called; calls if the profile has no times.
         depth: 0 = it has no parent.
         parent, children: its neighbours in the tree.
     """
@@ -78,7 +78,7 @@ class Node:
     function: str
     fid: Optional[int]
     calls: int
-    self: int
+    self_value: int
     total: int
     depth: int
     parent: Optional[Node] = field(default=None, repr=False)
@@ -203,7 +203,8 @@ def _roots(found: Any) -> list[Node]:
     for i in range(found.nnodes):
         one = found.nodes[i]
         parent = None if one.parent == OUTSIDE else nodes[one.parent]
-        node = Node(*functions[one.function], one.calls, one.self, one.total, one.depth, parent)
+        name, fid = functions[one.function]
+        node = Node(name, fid, one.calls, one.self, one.total, one.depth, parent)
         nodes.append(node)
         (roots if parent is None else parent.children).append(node)
     return roots

@@ -252,10 +252,11 @@ class Report:
 
     def _row(self, row: Any, index: int, names: list[tuple[str, str]]) -> ReportRow:
         text = _library.maybe_text
-        place = (row.fid, row.pc) if row.has_place else (None, None)
+        name, script = names[row.variable]
+        fid, pc = (row.fid, row.pc) if row.has_place else (None, None)
         value = _value(lib.whammc_report_value(self._handle, index))
         function = text(row.shown_fname or row.fname)
-        return ReportRow(*names[row.variable], text(row.probe), function, *place, text(row.instruction), value)
+        return ReportRow(name, script, text(row.probe), function, fid, pc, text(row.instruction), value)
 
     def value(self, variable: str) -> Any:
         """The value of a variable that has a single one, such as a script variable: see ReportRow.

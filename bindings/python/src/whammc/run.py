@@ -10,16 +10,14 @@ import os
 import tempfile
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Callable, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 from . import _library
 from ._library import Bytes, Input
+from .callbacks import Callback
 from .diagnostics import WhammError
 from .report import Report
 from .script import Instrumented, Script, Scripts, Value
-
-if TYPE_CHECKING:
-    from . import _host as _host_module
 
 __all__ = ["Result", "RunError", "Trap", "run"]
 
@@ -114,7 +112,7 @@ class Result:
         return shown + (self.report._repr_html_() if self._data else "")
 
 
-def _host() -> _host_module:  # type: ignore[valid-type]
+def _host() -> Any:
     """The host functions; only they need wasmtime."""
     try:
         import wasmtime  # noqa: F401
@@ -132,7 +130,7 @@ class _Run:
         self.host: Any = _host()
         self.binary, self.fuel, self.timeout, self.memory = binary, fuel, timeout, memory
         self.engine = self.host.make_engine(binary, interruptible=True, fuel=fuel is not None)
-        self.out, self.err, self.report = io.BytesIO(), io.BytesIO(), io.BytesIO()
+        self.report = io.BytesIO()
         self.reporter = self.make_reporter()
         self.sampler = self.host.Sampler()
         self.ended: Optional[str] = None
@@ -151,7 +149,11 @@ class _Run:
 
         return Reporter()
 
-    def make_store(self, args: Sequence[str], env: Mapping[str, str], dirs: Mapping[str, str], stdin: str) -> Any:
+    def make_store(self, args: Sequence[str], env: Mapping[str, str], dirs: Mapping[str, str], folder: str) -> Any:
+        """A store with WASI; `folder` has the file stdin, and gets stdout and stderr.
+
+        Functions of Python in their place would be called by threads of the engine, also when Python ends.
+        """
         import wasmtime
 
         wasi = wasmtime.WasiConfig()
@@ -159,9 +161,9 @@ class _Run:
         wasi.env = list(env.items())
         for guest, host in dirs.items():
             wasi.preopen_dir(host, guest)
-        wasi.stdin_file = stdin
-        wasi.stdout_custom = _taker(self.out)
-        wasi.stderr_custom = _taker(self.err)
+        wasi.stdin_file = os.path.join(folder, "stdin")
+        wasi.stdout_file = os.path.join(folder, "stdout")
+        wasi.stderr_file = os.path.join(folder, "stderr")
         store = wasmtime.Store(self.engine)
         store.set_wasi(wasi)
         store.set_epoch_deadline(1)
@@ -171,14 +173,15 @@ class _Run:
             store.set_limits(memory_size=self.memory)
         return store
 
-    def execute(self, store: Any, define: Callable[[Any, Any], None]) -> Union[int, Trap]:
+    def execute(self, store: Any, functions: Sequence[Callback]) -> Union[int, Trap]:
         """Runs the program; gives its exit code, or why it has none."""
         import wasmtime
 
         try:
             module = wasmtime.Module(self.engine, self.binary)
             linker = self.host.make_linker(self.engine, store, self.reporter, self.sampler)
-            define(store, linker)
+            for function in functions:
+                function.define(store, linker)
             start = time.perf_counter()
             instance = linker.instantiate(store, module)
         except wasmtime.Trap as trap:
@@ -233,14 +236,14 @@ class _Run:
         except (wasmtime.Trap, wasmtime.WasmtimeError):
             pass  # then there is none, or what there was before
 
-    def run(self, store: Any, define: Callable[[Any, Any], None]) -> Union[int, Trap]:
+    def run(self, store: Any, functions: Sequence[Callback]) -> Union[int, Trap]:
         """Executes the program in a thread, so that this one can end it: after `timeout`, or when the user interrupts it."""
         done: list[Union[int, Trap]] = []
         failed: list[BaseException] = []
 
         def work() -> None:
             try:
-                done.append(self.execute(store, define))
+                done.append(self.execute(store, functions))
             except BaseException as error:  # noqa: B036 - for the thread that waits
                 failed.append(error)
 
@@ -266,16 +269,9 @@ class _Run:
             thread.join(AGAIN)
 
 
-def _taker(stream: io.BytesIO) -> Callable[[bytes], int]:
-    def take(data: bytes) -> int:
-        stream.write(data)
-        return len(data)
-
-    return take
-
-
-def _nothing(store: Any, linker: Any) -> None:
-    pass
+def _read(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
 
 
 def run(
@@ -326,11 +322,13 @@ def run(
     title, data = _library.load(module, name, "program.wasm")
     original = None if isinstance(module, Instrumented) and script is None else (title, data)
     program: bytes = data
+    functions: Sequence[Callback] = ()
     if script is not None:
         whole = Script(script, define, libraries=libraries)
         for taken in ("host", "format", "report"):
             if taken in options:
                 raise TypeError(f"run() decides about {taken!r} itself")
+        functions = whole._inputs.callbacks
         program = whole.instrument(data, name=title, host="js", host_flushes=True, format="json", **options)
     elif options or define or libraries:
         raise TypeError("there is no script that define, libraries and options could be for")
@@ -339,12 +337,12 @@ def run(
     running = _Run(bytes(program), fuel, timeout, memory)
     result = Result(program, original if script is not None else None)
     places = {guest: os.fspath(host) for guest, host in dirs.items()}
-    with tempfile.NamedTemporaryFile(prefix="whammc-") as file:
-        file.write(stdin.encode() if isinstance(stdin, str) else bytes(stdin or b""))
-        file.flush()
-        end = running.run(running.make_store([title, *args], env, places, file.name), _nothing)
+    with tempfile.TemporaryDirectory(prefix="whammc-") as folder:
+        with open(os.path.join(folder, "stdin"), "wb") as file:
+            file.write(stdin.encode() if isinstance(stdin, str) else bytes(stdin or b""))
+        end = running.run(running.make_store([title, *args], env, places, folder), functions)
+        result.stdout_bytes, result.stderr_bytes = (_read(os.path.join(folder, name)) for name in ("stdout", "stderr"))
     result.trap, result.exit_code = (end, None) if isinstance(end, Trap) else (None, end)
-    result.stdout_bytes, result.stderr_bytes = running.out.getvalue(), running.err.getvalue()
     result.seconds, result.fuel = running.seconds, running.used
     result._data = running.report.getvalue() or (result.stdout_bytes if isinstance(module, Instrumented) else b"")
     return result

@@ -6,9 +6,9 @@ import contextlib
 import os
 import re
 from dataclasses import dataclass
-from typing import Any, ClassVar, Iterator, Mapping, Optional, Sequence, Union
+from typing import Any, Callable, ClassVar, Iterator, Mapping, Optional, Sequence, Union
 
-from . import _library
+from . import _library, callbacks, diagnostics
 from ._library import Input, Texts
 from ._native import ffi, lib
 from .diagnostics import Diagnostic, WhammError
@@ -186,6 +186,7 @@ class Inputs:
     scripts: tuple[tuple[str, bytes], ...] = ()
     define: tuple[tuple[str, str], ...] = ()
     libraries: tuple[tuple[str, str, bytes], ...] = ()
+    callbacks: tuple[callbacks.Callback, ...] = ()
 
     @contextlib.contextmanager
     def compiler(self) -> Iterator[Any]:
@@ -293,7 +294,7 @@ class Script:
 
     Args:
         source: the text of a script; or the path of a file; or the name of a bundled script ("profile"); or several of these. A str
-            with a brace in it is a text.
+            with a brace in it is a text. Nothing, if there are only callbacks (see `on`).
         define: values of the scripts' constants.
         libraries: the modules that scripts `use`: name -> path or bytes. "NAME(MODULE)" is imported from MODULE with link="import".
         name: what messages call the script, if it is a single one.
@@ -317,14 +318,16 @@ class Script:
 
     def __init__(
         self,
-        source: Scripts,
+        source: Scripts = (),
         define: Mapping[str, Value] = {},
         *,
         libraries: Mapping[str, Input] = {},
         name: Optional[str] = None,
     ) -> None:
-        self._inputs = inputs(source, define, libraries, name)
-        with self._inputs.compiler() as w:
+        self._take(inputs(source, define, libraries, name))
+
+    def _take(self, given: Inputs) -> None:
+        with given.compiler() as w:
             #: Warnings and notes of checking the scripts without a program.
             self.diagnostics: tuple[Diagnostic, ...] = _finish(w, lib.whammc_check(w))
             #: The constants that `define` can give other values.
@@ -332,9 +335,42 @@ class Script:
                 Constant(_library.text(c.script), _library.text(c.name), _library.text(c.type), _library.maybe_text(c.value))
                 for c in _owned(w, lib.whammc_constants)
             )
+        self._inputs = given
 
     def __repr__(self) -> str:
         return f"<Script {', '.join(name for name, _ in self._inputs.scripts)}>"
+
+    def on(self, rule: str, function: Callable[..., object], args: Sequence[str] = (), *, when: Optional[str] = None) -> Script:
+        """Has a function in Python called at every site of a rule, for prototypes: each call takes some microseconds.
+
+        Args:
+            rule: as in scripts, "wasm:opcode:call:before".
+            function: is called with the values of `args`; what it returns does not matter. Exceptions end the program, and
+                come out of run().
+            args: bound names with numbers or bool (see info()). Types of operands depend on the site: "arg0" is whatever number it is;
+                with "arg0: i32" only sites with that type match.
+            when: a predicate, "arg0 > 0".
+
+        Returns:
+            the script itself, which now has this callback, too.
+
+        Raises:
+            WhammError: there is no such rule, or it has no such names.
+
+        Programs with callbacks can be run by run(), which calls them in a thread of its own; elsewhere they import the functions from
+        the module "whammc:python".
+        """
+        made = callbacks.probes(rule, function, args, when, _info)
+        before = self._inputs
+        texts = [(f"callback of {rule}", one.text.encode()) for one in made]
+        libraries = [(one.library, one.library, one.module) for one in made]
+        functions = [one.callback for one in made]
+        self._take(
+            Inputs(
+                (*before.scripts, *texts), before.define, (*before.libraries, *libraries), (*before.callbacks, *functions)
+            )
+        )
+        return self
 
     def sites(self, module: Input, *, lines: bool = False, name: Optional[str] = None) -> Table[Site]:
         """Finds all sites of the probes in a program, in the order of the code.
@@ -412,6 +448,12 @@ class Script:
             return _make(w, lambda out, size: lib.whammc_compile_monitor(w, settings, out, size))
 
 
+def _info(rule: str) -> Sequence[Any]:
+    from .events import info  # which needs a compiler from here
+
+    return info(rule)
+
+
 OPTIONS = frozenset(
     "host format report link storage optimise coalesce keep_debug exact_traps host_flushes polls build_id threads "
     "source_map_url source_map_root".split()
@@ -431,17 +473,19 @@ def inputs(source: Scripts, define: Mapping[str, Value], libraries: Mapping[str,
     scripts: list[tuple[str, bytes]] = []
     defined: list[tuple[str, str]] = []
     modules: list[tuple[str, str, bytes]] = []
+    functions: list[callbacks.Callback] = []
     for one in sources:
         if isinstance(one, Script):
             scripts += one._inputs.scripts
             defined += one._inputs.define
             modules += one._inputs.libraries
+            functions += one._inputs.callbacks
         else:
             title, text = _source(one, len(scripts))
             scripts.append((name if name and len(sources) == 1 else title, text))
     defined += [(constant, _defined(value)) for constant, value in define.items()]
     modules += _library_files(libraries)
-    return Inputs(tuple(scripts), tuple(defined), tuple(modules))
+    return Inputs(tuple(scripts), tuple(defined), tuple(modules), tuple(functions))
 
 
 def check(source: Scripts, define: Mapping[str, Value] = {}, *, libraries: Mapping[str, Input] = {}) -> tuple[Diagnostic, ...]:
@@ -452,7 +496,7 @@ def check(source: Scripts, define: Mapping[str, Value] = {}, *, libraries: Mappi
     """
     with inputs(source, define, libraries).compiler() as w:
         lib.whammc_check(w)
-        return _library.diagnostics.parse(_library.text(lib.whammc_messages(w, _library.JSON)))
+        return diagnostics.parse(_library.text(lib.whammc_messages(w, _library.JSON)))
 
 
 BIND_OPTIONS = frozenset("host optimise keep_debug threads".split())
@@ -479,11 +523,11 @@ def bind(
         WhammError: the program or a monitor is not valid, or they do not fit together.
     """
     title, data = _library.load(app, name, "program.wasm")
-    single = isinstance(monitors, (bytes, bytearray, memoryview, str, os.PathLike))
+    given: Sequence[Input] = [monitors] if isinstance(monitors, (bytes, bytearray, memoryview, str, os.PathLike)) else monitors
     keep = Texts()
     settings = _checked_options(keep, options, BIND_OPTIONS)
     with Inputs().compiler() as w:
-        for i, monitor in enumerate([monitors] if single else monitors):  # type: ignore[list-item]
+        for i, monitor in enumerate(given):
             path, module = _library.load(monitor, None, f"monitor{i}.wasm")
             lib.whammc_add_monitor(w, _library.encoded(path), module, len(module))
         for library, _, module in _library_files(libraries):
