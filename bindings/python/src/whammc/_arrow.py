@@ -9,6 +9,7 @@ from ._native import ffi, lib
 from .diagnostics import WhammError
 
 NONE = 0xFFFFFFFF
+DEEPEST = 200  # brackets in a type
 SCALARS = "u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 bool str funcref".split()
 
 
@@ -42,6 +43,8 @@ def parts_of(kind: str) -> Optional[tuple[str, list[str]]]:
     ('map', ['(u32,str)', 'u64'])
     """
     kind = kind.strip()
+    if kind.count("(") + kind.count("<") > DEEPEST:  # then nothing can read its values
+        return None
     if kind.startswith("(") and kind.endswith(")"):
         return "tuple", split_types(kind[1:-1])
     if kind.startswith("map<") and kind.endswith(">"):
@@ -78,46 +81,52 @@ def _bits(n: int) -> Any:
     return ffi.new("uint8_t[]", n // 8 + 1)
 
 
+def _array(kind: Any, n: int, there: Any, found: int, *buffers: Any, children: Any = None) -> Any:
+    """An array of n values, of which `found` are there, as the bits of `there` say. Keys of maps must be known to have no nulls."""
+    whole = [None if found == n else _buffer(there), *map(_buffer, buffers)]
+    return pyarrow().Array.from_buffers(kind, n, whole, null_count=n - found, children=children)
+
+
 def _numbers(values: Any, n: int, kind: str) -> Any:
     pa = pyarrow()
     out, there = ffi.new("uint64_t[]", n or 1), _bits(n)
-    lib.column_numbers(values, n, out, there)
+    found = lib.column_numbers(values, n, out, there)
     wide = pa.float64() if kind in ("f32", "f64") else pa.int64() if kind.startswith("i") else pa.uint64()
-    column = pa.Array.from_buffers(wide, n, [_buffer(there), _buffer(out)])
-    return column.cast(arrow_type(kind), safe=kind != "f32")
+    return _array(wide, n, there, found, out).cast(arrow_type(kind), safe=kind != "f32")
 
 
 def _texts(values: Any, n: int) -> Any:
     pa = pyarrow()
     out, there = ffi.new("int64_t[]", n + 1), _bits(n)
-    lib.column_texts(values, n, out, there, ffi.NULL)
+    found = lib.column_texts(values, n, out, there, ffi.NULL)
     data = ffi.new("char[]", out[n] or 1)
     lib.column_texts(values, n, out, there, data)
     try:
         bytes(ffi.buffer(data, out[n])).decode("utf-8")
     except UnicodeDecodeError:  # some str of the script is not UTF-8
-        column = pa.Array.from_buffers(pa.large_binary(), n, [_buffer(there), _buffer(out), _buffer(data)])
-        whole = [each if each is None else each.decode("utf-8", "replace") for each in column.to_pylist()]
+        raw = _array(pa.large_binary(), n, there, found, out, data).to_pylist()
+        whole = [each if each is None else each.decode("utf-8", "replace") for each in raw]
         return pa.array(whole, pa.large_string())
-    return pa.Array.from_buffers(pa.large_string(), n, [_buffer(there), _buffer(out), _buffer(data)])
+    return _array(pa.large_string(), n, there, found, out, data)
 
 
 def _tuples(values: Any, n: int, types: list[str]) -> Any:
     pa = pyarrow()
     fields, there = [], _bits(n)
     parts = ffi.new("const WhammcValue *[]", n or 1)
-    lib.column_fields(values, n, 0, parts, there)
+    found = lib.column_fields(values, n, 0, parts, there)
     for k, kind in enumerate(types):
         lib.column_fields(values, n, k, parts, _bits(n))
         fields.append(column(parts, n, kind))
     kinds = pa.struct([pa.field(str(k), field.type) for k, field in enumerate(fields)])
-    return pa.StructArray.from_buffers(kinds, n, [_buffer(there)], children=fields)
+    return _array(kinds, n, there, found, children=fields)
 
 
 def _maps(values: Any, n: int, types: list[str]) -> Any:
     pa = pyarrow()
     offsets, there = ffi.new("int32_t[]", n + 1), _bits(n)
-    if lib.column_maps(values, n, offsets, there) == ffi.cast("size_t", -1):
+    found = lib.column_maps(values, n, offsets, there)
+    if found > n:
         raise OverflowError("a column has more than 2,147,483,647 entries of maps")
     entries = offsets[n]
     keys, items = (ffi.new("const WhammcValue *[]", entries or 1) for _ in range(2))
@@ -126,7 +135,7 @@ def _maps(values: Any, n: int, types: list[str]) -> Any:
     kind = pa.map_(columns[0].type, columns[1].type)
     fields = [pa.field("key", columns[0].type, nullable=False), pa.field("value", columns[1].type)]
     struct = pa.StructArray.from_arrays(columns, fields=fields)
-    return pa.Array.from_buffers(kind, n, [_buffer(there), _buffer(offsets)], children=[struct])
+    return _array(kind, n, there, found, offsets, children=[struct])
 
 
 def column(values: Any, n: int, kind: str) -> Any:

@@ -102,6 +102,7 @@ def library(name: str, kinds: Sequence[int]) -> bytes:
 
 
 NUMBERS = ("i32", "i64", "f32", "f64")
+NUMBERED = re.compile(r"(arg|res|local|global)\d+")
 MOST = 3  # names whose types are tried
 
 
@@ -110,6 +111,8 @@ def _types_of(name: str, rule: str, events: Sequence[Event]) -> Sequence[str]:
     found: dict[Optional[str], str] = {}
     for event in events:
         types = [one.type for one in event.names if one.name == name]
+        if not types and NUMBERED.fullmatch(name):
+            types = [None]  # there may be more of them than are listed
         if not types:
             raise WhammError(f"{event.text} has no {name!r}: the rule {rule} matches it, too")
         found.setdefault(types[0], event.text)

@@ -84,4 +84,4 @@ def events() -> list[Event]:
     >>> len(events()) > 1000
     True
     """
-    return info("*:*:*:*")
+    return info("*:*:*:*") + info("*:*:*") + info("*:*")

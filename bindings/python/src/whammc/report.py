@@ -113,7 +113,7 @@ class Report:
     A report can be used by several threads; they wait for each other.
 
     >>> text = '{"id":0,"id_type":"global_id","name":"n","type":"u64","wasm_type":"i64","script":"script0",' \\
-    ...        '"fname":null,"fid":null,"pc":null,"probe":null,"value":18446744073709551615}'
+    ...        '"fname":null,"fid":null,"pc":null,"probe":null,"value":18446744073709551615}\\n'
     >>> report = Report.read(text.encode())
     >>> report.value("n")
     18446744073709551615
