@@ -90,9 +90,8 @@ def find_section(module, wanted):
     return None
 
 
-def trap_section(file):
-    with open(file, "rb") as opened:
-        return find_section(opened.read(), b"whammc.traps")
+def trap_section(binary):
+    return find_section(binary, b"whammc.traps")
 
 
 def find_point(section, offset):
@@ -138,15 +137,15 @@ def frame_of(trap):
     return frames[0] if code is not None and code.name not in NO_TRAPS and frames else None
 
 
-def correct(store, exports, module, file, trap):
-    """Takes back what a program has counted too early before it trapped; `module` was made of `file`."""
+def correct(store, exports, module, binary, trap):
+    """Takes back what a program has counted too early before it trapped; `module` was made of `binary`."""
     trapped, add = exports.get("whammc:trapped"), exports.get("whammc:correct")
     frame = frame_of(trap) if trapped is not None else None
     if frame is None:
         return
     if frame.module_offset > 0xFFFFFFFF:
         warn_once("a trap may have left counts too high, as the engine does not tell where it was")
-    section = trap_section(file)
+    section = trap_section(binary)
     try:
         point = find_point(section, frame.module_offset) if section else None
     except IndexError:  # somebody has damaged it
@@ -368,11 +367,12 @@ def tell_places(config):
         pass  # this version of wasmtime does not have it
 
 
-def make_engine(file, interruptible=False):
-    """An engine for the program in `file`; `interruptible`: it looks at epochs."""
+def make_engine(binary, interruptible=False, fuel=False):
+    """An engine for a program; `interruptible`: it looks at epochs; `fuel`: it counts what is executed."""
     config = wasmtime.Config()
     config.epoch_interruption = interruptible
-    if trap_section(file) is not None:
+    config.consume_fuel = fuel
+    if trap_section(binary) is not None:
         tell_places(config)
     for name in PROPOSALS:
         try:
@@ -437,13 +437,29 @@ def make_store(engine, arguments, directories, variables):
     return store
 
 
-def make_linker(engine, reporter, sampler):
+# A clock that the engine compiles: asking Python for the time takes longer than most of what is measured.
+CLOCK = """
+(module
+  (import "wasi_snapshot_preview1" "clock_time_get" (func $get (param i32 i64 i32) (result i32)))
+  (memory (export "memory") 1)
+  (func (export "now") (result f64)
+    (drop (call $get (i32.const 1) (i64.const 1) (i32.const 0)))
+    (f64.div (f64.convert_i64_u (i64.load (i32.const 0))) (f64.const 1e6))))
+"""
+
+
+def define_clock(engine, store, linker):
+    """Gives the linker, which has WASI, whammc.now: milliseconds of the monotonic clock."""
+    instance = linker.instantiate(store, wasmtime.Module(engine, wasmtime.wat2wasm(CLOCK)))
+    linker.define(store, "whammc", "now", instance.exports(store)["now"])
+
+
+def make_linker(engine, store, reporter, sampler):
     linker = wasmtime.Linker(engine)
     linker.define_wasi()
     i32 = wasmtime.ValType.i32()
     linker.define_func("whammc", "write", wasmtime.FuncType([i32, i32], []), reporter.write)
-    f64 = wasmtime.ValType.f64()
-    linker.define_func("whammc", "now", wasmtime.FuncType([], [f64]), lambda: time.perf_counter() * 1000)
+    define_clock(engine, store, linker)
     linker.define_func("whammc", "next_sample", wasmtime.FuncType([i32], [i32]), sampler.next)
     linker.define_func("whammc", "sampled", wasmtime.FuncType([], []), lambda: None)  # nobody here asks for single samples
     return linker
@@ -527,26 +543,28 @@ def main(words):
             "       [--live=FD,FD] [--interruptible] MODULE.wasm REPORT PROGRAM-NAME [ARGUMENT...]")
         return 2
     try:
-        engine = make_engine(words[0], interruptible=True)
+        with open(words[0], "rb") as file:
+            binary = file.read()
+        engine = make_engine(binary, interruptible=True)
     except OSError as error:
         say(f"{words[2]}: {error}")
         return NOT_LOADED
     interrupt, sampler = Interrupt(engine, interruptible), Sampler()
     try:
-        return run(engine, words, libraries, directories, variables, interrupt, sampler, live)
+        return run(engine, binary, words, libraries, directories, variables, interrupt, sampler, live)
     finally:
         sampler.stop()
         interrupt.over.set()
         interrupt.end()
 
 
-def run(engine, words, libraries, directories, variables, interrupt, sampler, live):
+def run(engine, binary, words, libraries, directories, variables, interrupt, sampler, live):
     reporter = Reporter(words[1])
     try:
         store = make_store(engine, words[2:], directories, variables)
-        module = wasmtime.Module.from_file(engine, words[0])
+        module = wasmtime.Module(engine, binary)
         try:
-            linker = make_linker(engine, reporter, sampler)
+            linker = make_linker(engine, store, reporter, sampler)
             load_libraries(engine, store, linker, reporter, libraries)
             if live:
                 poll = Poll(live, store, reporter)
@@ -569,7 +587,7 @@ def run(engine, words, libraries, directories, variables, interrupt, sampler, li
         if interrupt.signal is None:
             say(str(trap).strip())
         if reporter.exports is not None:
-            correct(store, reporter.exports, module, words[0], trap)
+            correct(store, reporter.exports, module, binary, trap)
     except (wasmtime.WasmtimeError, OSError) as error:
         say(f"{words[2]}: {str(error).strip()}")
         if reporter.exports is None:

@@ -70,7 +70,9 @@ def main(words):
             sys.exit(f"wasmtime: unknown option {option}")
     path, arguments = words[0], words[1:]
     runner = load_runner()
-    engine = runner.make_engine(path)
+    with open(path, "rb") as file:
+        binary = file.read()
+    engine = runner.make_engine(binary)
     store = wasmtime.Store(engine)
     module = wasmtime.Module.from_file(engine, path)
     command = any(e.name == "_start" for e in module.exports)
@@ -91,7 +93,7 @@ def main(words):
 
     def correct(error):
         if isinstance(error, wasmtime.Trap):
-            runner.correct(store, exports, module, path, error)
+            runner.correct(store, exports, module, binary, error)
 
     if command:
         try:
