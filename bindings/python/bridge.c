@@ -35,6 +35,12 @@ static void records_free(Records *t);
 /* Fills out[i] with the value of a variable that record i has. */
 static void records_column(const Records *t, uint32_t variable, const WhammcValue **out);
 
+/* The rows of variables whose byte in `wanted` is not 0: fills `row` with their indices, and `out`
+ * with their values as doubles. Returns how many there are; *others is how many of them are no
+ * numbers. */
+static size_t rows_numbers(WhammcReport *r, const uint8_t *wanted, uint32_t *row, double *out,
+                           size_t *others);
+
 /* Fills out[i] with the bits of value i, 0 if there is none: integers and truth values as they are,
  * floats as doubles. Its bit in `there` is set if it is a number; returns how many are. */
 static size_t column_numbers(const WhammcValue *const *values, size_t n, uint64_t *out,
@@ -153,6 +159,31 @@ static void column_entries(const WhammcValue *const *values, size_t n, const Wha
             keys[at] = &values[i]->as.parts[k];
             items[at++] = &values[i]->as.parts[k + 1];
         }
+}
+
+static double number_of(const WhammcValue *v) {
+    switch (v->kind) {
+    case WHAMMC_VALUE_UNSIGNED:
+    case WHAMMC_VALUE_BOOL: return (double)v->as.u;
+    case WHAMMC_VALUE_SIGNED: return (double)v->as.i;
+    case WHAMMC_VALUE_FLOAT: return v->as.f;
+    default: return 0;
+    }
+}
+
+static size_t rows_numbers(WhammcReport *r, const uint8_t *wanted, uint32_t *row, double *out,
+                           size_t *others) {
+    size_t n, found = 0;
+    const WhammcRow *rows = whammc_report_rows(r, &n);
+    *others = 0;
+    for (size_t k = 0; k < n; k++)
+        if (wanted[rows[k].variable]) {
+            const WhammcValue *v = whammc_report_value(r, k);
+            row[found] = (uint32_t)k;
+            out[found++] = number_of(v);
+            *others += v->kind > WHAMMC_VALUE_BOOL;
+        }
+    return found;
 }
 
 /* ---- records ---- */

@@ -122,10 +122,7 @@ class FlameGraph:
         found = re.search(r'<svg[^>]*\bheight="(\d+)', self.svg)
         height = int(found[1]) if found else 400
         page = f"<!DOCTYPE html><meta charset='utf-8'><body style='margin:0'>{self.svg[self.svg.index('<svg') :]}</body>"
-        return (
-            f'<iframe srcdoc="{html.escape(page)}" width="100%" height="{height + 10}" style="border:0" '
-            'sandbox="allow-scripts"></iframe>'
-        )
+        return f'<iframe srcdoc="{html.escape(page)}" width="100%" height="{height + 10}" style="border:0"></iframe>'
 
 
 class Profile:

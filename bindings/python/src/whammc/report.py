@@ -21,6 +21,7 @@ __all__ = ["Report", "ReportRow", "Variable"]
 
 BY = ("site", "line", "function", "file")
 SORT = ("value", "place", "name")
+PLACES = ("function", "pc", "instruction", "probe")  # what notebooks show of a row
 SHOWN = 10  # rows of a variable in a notebook
 
 
@@ -431,19 +432,29 @@ class Report:
             parts.append(profile.flat()._repr_html_())
         return "".join(parts)
 
+    def _largest(self, variable: str) -> tuple[list[ReportRow], int, bool]:
+        """The rows of a variable with the largest values, how many there are, and whether these are numbers. If not, the first rows."""
+        known = self.variables
+        wanted = bytes(each.name == variable for each in known)
+        total = sum(each.rows for each in known if each.name == variable)
+        indices, numbers, others = ffi.new("uint32_t[]", total or 1), ffi.new("double[]", total or 1), ffi.new("size_t *")
+        with self._lock:
+            n = lib.rows_numbers(self._handle, wanted, indices, numbers, others)
+            order = range(min(n, SHOWN)) if others[0] else heapq.nlargest(SHOWN, range(n), key=ffi.unpack(numbers, n).__getitem__)
+            found = lib.whammc_report_rows(self._handle, ffi.new("size_t *"))
+            names = [(each.name, each.script) for each in known]
+            return [self._row(found[indices[k]], indices[k], names) for k in order], n, not others[0]
+
     def _html_of(self, variable: str) -> str:
         """The largest values of a variable."""
-        rows = list(self.rows(variable))
+        shown, total, numeric = self._largest(variable)
         kind = next(each.type for each in self.variables if each.name == variable)
-        if len(rows) == 1 and isinstance(rows[0].value, dict):
-            return _html_of_map(f"{variable}: {kind}", rows[0].value)
-        numeric = all(isinstance(row.value, (bool, int, float)) for row in rows)
-        shown = heapq.nlargest(SHOWN, rows, key=lambda row: row.value) if numeric else rows[:SHOWN]
-        places = [("function", "function"), ("pc", "pc"), ("instruction", "instruction"), ("probe", "probe")]
-        places = [(title, name) for title, name in places if any(getattr(row, name) is not None for row in shown)]
-        lines = [[row.value, *(getattr(row, name) for _, name in places)] for row in shown]
-        more = len(rows) - len(shown)
-        names = ["value", *(title for title, _ in places)]
+        if total == 1 and isinstance(shown[0].value, dict):
+            return _html_of_map(f"{variable}: {kind}", shown[0].value)
+        columns = [name for name in PLACES if any(getattr(row, name) is not None for row in shown)]
+        lines = [[row.value, *(getattr(row, name) for name in columns)] for row in shown]
+        more = total - len(shown)
+        names = ["value", *columns]
         return html_table(f"{variable}: {kind}", names, lines, 0 if numeric else None, f"and {more:,} more" if more else "")
 
 

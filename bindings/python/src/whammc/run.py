@@ -324,7 +324,7 @@ def run(
     program: bytes = data
     functions: Sequence[Callback] = ()
     if script is not None:
-        whole = Script(script, define, libraries=libraries)
+        whole = script if isinstance(script, Script) and not (define or libraries) else Script(script, define, libraries=libraries)
         for taken in ("host", "format", "report"):
             if taken in options:
                 raise TypeError(f"run() decides about {taken!r} itself")
