@@ -184,6 +184,22 @@ bool heap_option_alloc(const Cli *cli, HeapOptions *h, const char *value);
 /* Defines the constants of the script heap. */
 void heap_define(const Cli *cli, const HeapOptions *h, const WasmModule *m, whammc *w);
 
+/* ---- functions that a profile does not show on their own (profile_left_out.c) ---- */
+
+typedef struct LeftOut {
+    const Places *places;   /* of the program */
+    const uint8_t *untimed; /* a list of functions that were not timed, len bytes */
+    uint32_t len;
+    bool mangled; /* names of C++ and Rust functions stay as they are */
+    uint32_t top; /* how many of those without a frame are shown; 0 = all */
+} LeftOut;
+
+/* The line that names those that were not timed; nothing if there are none. */
+void left_out_untimed(const LeftOut *l, Buf *out);
+/* The line that names the others that have no frame on the shadow stack, as they are small: those
+ * in `app` of which the script `sample`, which w has, does not push one. */
+void left_out_frames(const LeftOut *l, whammc *w, const Buf *app, Buf *out);
+
 /* ---- functions that are not timed (exclude.c) ---- */
 
 /* Two options of the commands that instrument; `rest`: what else their help says. */

@@ -347,44 +347,20 @@ static bool write_unasked(const Profiling *p, WhammcReport *report, const Unaske
     return ok;
 }
 
-/* A function's name, as tables show it. */
-static void put_function(const Profiling *p, uint32_t f, Buf *out) {
-    Str name = places_name(&p->places, f);
-    Buf text = {0};
-    if (!name.len)
-        buf_printf(&text, "#%u", f);
-    else if (p->settings->no_demangle || !demangle(name, &text))
-        buf_str(&text, name);
-    message_clean(out, (Str){(const char *)text.data, (uint32_t)text.len});
-    buf_free(&text);
-}
-
-/* The functions that have no place in the tree. */
-static void put_left_out(const Profiling *p, Buf *out) {
-    Arena arena = {0};
-    NumberList list = {0};
-    uint32_t wrong;
-    bool any = false;
-    if (p->untimed.len &&
-        list_parse(&arena, (Str){(const char *)p->untimed.data, (uint32_t)p->untimed.len}, &list,
-                   &wrong) == NULL)
-        for (uint32_t f = 0; f < p->module.funcs.len; f++)
-            if (list_has(&list, f)) {
-                buf_str(out, any ? STR(", ") : STR("\nnot timed, in self of their callers: "));
-                put_function(p, f, out);
-                any = true;
-            }
-    if (any)
-        buf_u8(out, '\n');
-    arena_free(&arena);
-}
-
 /* The flat profile and the flame graph. */
-static bool show_both(const Profiling *p, WhammcReport *report) {
+static bool show_both(const Profiling *p, const Running *r, WhammcReport *report) {
+    const Settings *s = p->settings;
+    LeftOut left_out = {.places = &p->places,
+                        .untimed = p->untimed.data,
+                        .len = (uint32_t)p->untimed.len,
+                        .mangled = s->no_demangle,
+                        .top = s->top};
     Buf text = {0};
     bool ok = make(p, report, VIEW_TABLE, &text);
-    if (ok && p->settings->style != STYLE_ARCS)
-        put_left_out(p, &text);
+    if (ok && s->style != STYLE_ARCS)
+        left_out_untimed(&left_out, &text);
+    if (ok && s->style == STYLE_SAMPLE && !s->heap.on)
+        left_out_frames(&left_out, r->w, &p->app, &text);
     message_stderr(text.data, text.len);
     buf_free(&text);
     return ok && (p->settings->style == STYLE_ARCS || write_unasked(p, report, &flame_graph));
@@ -424,7 +400,7 @@ static bool show(const Profiling *p, const Running *r) {
     if (!read_run(p, r, report))
         running_explain_silence(r);
     else
-        ok = s->format == VIEW_TABLE ? show_both(p, report) : show_format(p, report);
+        ok = s->format == VIEW_TABLE ? show_both(p, r, report) : show_format(p, report);
     if (s->save && r->report.len)
         ok = running_save(r, s->save, WHAMMC_FORMAT_JSON) && ok;
     whammc_report_free(report);

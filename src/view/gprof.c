@@ -122,8 +122,10 @@ static void sampled_row(const Graph *g, const Flat *row, int64_t sum, Buf *out) 
     buf_printf(out, "%6.2f %12.2f %12.2f %12.2f %12" PRIu64,
                percent((double)f->self, (double)g->self), ms(sum), ms(f->self), ms(f->total),
                row->calls);
-    if (g->p->counted)
+    if (g->p->counted && called)
         buf_printf(out, " %12" PRIu64, called);
+    else if (g->p->counted) /* an imported function */
+        buf_printf(out, " %12s", "");
     buf_str(out, STR("  "));
     put_name(g, row->func, out);
 }
