@@ -1,0 +1,344 @@
+// lib/register.mjs - what `node --import whammc/register` loads: every module that the program loads is instrumented as it is loaded.
+//
+// The command whammc does the work in a process of its own, the native one or that of this package: modules must be there when
+// `new WebAssembly.Module` returns, the compiler takes no memory of the program, and is not loaded where all modules are cached.
+// Everything here is per thread; threads and processes that the program starts load it again.
+import { spawnSync } from 'node:child_process';
+import { createHash, randomUUID } from 'node:crypto';
+import * as fs from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { isMainThread, threadId } from 'node:worker_threads';
+import { createHost, intercept, tellTrapped, watch } from '../host/whammc.js';
+import { KEY_SECTION, appendKey, customSections } from './sections.mjs';
+
+const HOOK = new URL('../register.mjs', import.meta.url), COMMAND = fileURLToPath(new URL('../bin/whammc.mjs', import.meta.url));
+const PARTS = ['../package.json', '../whammc.wasm'].map(name => fileURLToPath(new URL(name, import.meta.url)));
+// Endings of files, and the formats of `whammc report`.
+const FORMATS = {
+  '.svg': 'svg', '.cpuprofile': 'cpuprofile', '.pb.gz': 'pprof', '.speedscope.json': 'speedscope', '.perfetto.json': 'perfetto',
+  '.folded': 'folded', '.gprof': 'gprof', '.dot': 'dot', '.callgrind': 'callgrind', '.csv': 'csv', '.json': 'json', '.txt': 'table',
+  '.info': 'lcov', '.lcov': 'lcov', '.html': 'html', '.xml': 'cobertura',
+};
+const ENDINGS = Object.keys(FORMATS).sort((a, b) => b.length - a.length); // .speedscope.json before .json
+const OPTIONS = ['--host=js', '--no-js'];
+
+/** Prints a message on standard error. */
+function say(text) {
+  try {
+    fs.writeSync(2, `whammc: ${text}\n`);
+  } catch { // standard error is closed
+  }
+}
+
+function fail(text) {
+  say(text);
+  process.exit(2);
+}
+
+// ---- settings ----
+
+function parseOutputs(list) {
+  return list.split(',').filter(Boolean).map(path => {
+    const ending = ENDINGS.find(each => path.endsWith(each));
+    if (!ending) fail(`WHAMMC_OUT: expected names of files that end in ${Object.keys(FORMATS).join(', ')}, found '${path}'`);
+    return { path: resolve(path), ending, format: FORMATS[ending] };
+  });
+}
+
+function readSettings(env) {
+  const script = env.WHAMMC_SCRIPT || 'calltree', isFile = /[/.]/.test(script);
+  if (isFile && !fs.existsSync(script)) fail(`WHAMMC_SCRIPT: there is no file '${script}'`);
+  const cache = env.WHAMMC_CACHE || join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'whammc');
+  return {
+    script: isFile ? resolve(script) : script,
+    scriptText: isFile ? fs.readFileSync(script) : '',
+    outputs: parseOutputs(env.WHAMMC_OUT || (script === 'calltree' ? 'whammc.svg' : 'whammc.csv')),
+    cache: cache === 'off' ? null : resolve(cache),
+    strict: env.WHAMMC_STRICT === '1',
+  };
+}
+
+/** The words of the command, and the files that it consists of. */
+function findCommand(env) {
+  const native = env.WHAMMC_NATIVE;
+  if (native && native !== 'no') return { words: [native], parts: [native] };
+  return { words: [process.execPath, '--no-warnings', COMMAND], parts: PARTS };
+}
+
+/** What tells apart two versions of files without reading them. */
+function stamp(path) {
+  const found = fs.statSync(path, { throwIfNoEntry: false });
+  return found ? `${path} ${found.size} ${found.mtimeMs}` : path;
+}
+
+// ---- the command ----
+
+function createRunner(command) {
+  const env = { ...process.env, WHAMMC_REGISTER: 'off' };
+  delete env.NODE_OPTIONS;
+  return args => {
+    const [file, ...words] = command.words;
+    const { status, stderr, error } = spawnSync(file, [...words, ...args], { env, stdio: ['ignore', 'ignore', 'pipe'], encoding: 'utf8',
+      maxBuffer: Infinity, windowsHide: true });
+    return status === 0 ? null : error?.message ?? (stderr.trim() || `whammc ended with status ${status}`);
+  };
+}
+
+// ---- instrumented modules, by key ----
+
+function createStore(settings, command, run) {
+  const base = createHash('sha256').update([...command.parts.map(stamp), ...OPTIONS, settings.script, process.versions.v8].join('\0'))
+    .update(settings.scriptText).digest();
+  let folder = null, temporary = null;
+
+  // A folder that cannot be written is one that is not there.
+  function open() {
+    if (folder) return folder;
+    try {
+      if (settings.cache) fs.mkdirSync(settings.cache, { recursive: true, mode: 0o700 });
+      if (settings.cache) fs.accessSync(settings.cache, fs.constants.W_OK);
+      folder = settings.cache;
+    } catch (error) {
+      say(`WHAMMC_CACHE: ${error.message}; nothing is cached`);
+    }
+    if (!folder) folder = temporary = fs.mkdtempSync(join(tmpdir(), 'whammc-register-'));
+    return folder;
+  }
+
+  // Other processes see whole files only.
+  function put(path, bytes) {
+    const partial = `${path}.${randomUUID()}`;
+    fs.writeFileSync(partial, bytes);
+    fs.renameSync(partial, path);
+  }
+
+  const pathOf = (key, kind) => join(open(), `${key}.${kind}.wasm`);
+
+  function read(key, kind) {
+    try {
+      return fs.readFileSync(pathOf(key, kind));
+    } catch {
+      return null;
+    }
+  }
+
+  /** { bytes, key }, or { problem }. */
+  function instrument(original) {
+    const key = createHash('sha256').update(base).update(original).digest('hex'), cached = read(key, 'instr');
+    if (cached && WebAssembly.validate(cached)) return { bytes: cached, key };
+    const app = pathOf(key, 'app'), partial = `${pathOf(key, 'instr')}.${randomUUID()}`;
+    put(app, original);
+    try {
+      const problem = run(['instr', ...OPTIONS, '-s', settings.script, app, '-o', partial]);
+      if (problem) return { problem };
+      const bytes = appendKey(fs.readFileSync(partial), key);
+      if (!WebAssembly.validate(bytes)) return { problem: whyInvalid(bytes) };
+      put(pathOf(key, 'instr'), bytes);
+      return { bytes, key };
+    } finally {
+      fs.rmSync(partial, { force: true });
+    }
+  }
+
+  function close() {
+    if (temporary) fs.rmSync(temporary, { recursive: true, force: true });
+  }
+  return { instrument, original: key => read(key, 'app'), originalPath: key => pathOf(key, 'app'), folder: open, close };
+}
+
+const { Module } = WebAssembly; // the engine's own
+
+function whyInvalid(bytes) {
+  try {
+    new Module(bytes);
+    return 'the engine does not take the instrumented module';
+  } catch (error) {
+    const hint = /memor(y count|ies)/.test(error.message) ? `; it needs multi-memory, which Node 22 and later ones have (this is ${process.version})` : '';
+    return `the engine does not take the instrumented module: ${error.message}${hint}`;
+  }
+}
+
+// ---- what the program sees of WebAssembly ----
+
+/** The bytes at this moment, or null if they are none: then the engine says so. */
+function copyBytes(source) {
+  try {
+    if (ArrayBuffer.isView(source)) return new Uint8Array(source.buffer, source.byteOffset, source.byteLength).slice();
+    if (source instanceof ArrayBuffer) return new Uint8Array(source).slice();
+  } catch { // detached
+  }
+  return null;
+}
+
+function createInstrumenter(store, strict) {
+  const warned = new Set();
+  return source => {
+    const original = copyBytes(source);
+    if (!original) return source;
+    let problem;
+    try {
+      const result = store.instrument(original);
+      if (result.bytes) return result.bytes;
+      ({ problem } = result);
+    } catch (error) {
+      problem = error.message;
+    }
+    if (!WebAssembly.validate(original)) return original; // the engine's message is the one that is expected
+    if (strict) throw new WebAssembly.CompileError(`whammc: ${problem}`);
+    if (!warned.has(problem)) say(`a module of ${original.length} bytes is not instrumented: ${problem}`);
+    warned.add(problem);
+    return original;
+  };
+}
+
+function wrap(object, name, handler) {
+  const descriptor = Object.getOwnPropertyDescriptor(object, name);
+  if (descriptor) Object.defineProperty(object, name, { ...descriptor, value: new Proxy(descriptor.value, handler) });
+}
+
+/** The response with instrumented bytes; one that the engine would refuse stays as it is. */
+async function instrumentResponse(given, instrument) {
+  const response = await given;
+  const type = response instanceof Response && response.headers.get('content-type')?.split(';')[0].trim().toLowerCase();
+  if (!response?.ok || response.bodyUsed || type !== 'application/wasm') return response;
+  const made = new Response(instrument(await response.arrayBuffer()), { headers: { 'content-type': 'application/wasm' } });
+  Object.defineProperty(made, 'url', { value: response.url });
+  return made;
+}
+
+/** Instruments what is compiled. Goes on top of intercept(), which instantiates. */
+function wrapCompilers(instrument) {
+  for (const name of ['compile', 'instantiate'])
+    wrap(WebAssembly, name, {
+      apply(target, self, [source, ...rest]) {
+        try {
+          return Reflect.apply(target, self, [instrument(source), ...rest]);
+        } catch (error) {
+          return Promise.reject(error);
+        }
+      },
+    });
+  for (const name of ['compileStreaming', 'instantiateStreaming'])
+    wrap(WebAssembly, name, {
+      apply: (target, self, [source, ...rest]) => Reflect.apply(target, self, [instrumentResponse(source, instrument), ...rest]),
+    });
+  wrap(WebAssembly, 'Module', {
+    construct: (target, [source, ...rest], self) => Reflect.construct(target, [instrument(source), ...rest], self),
+  });
+  Module.prototype.constructor = WebAssembly.Module;
+}
+
+/** Lets WebAssembly.Module.exports() and the like tell of the original modules. `raw.depth` is above 0 while our hosts ask. */
+function wrapReflection(store, raw, keyOf) {
+  const filter = (name, change) => wrap(Module, name, {
+    apply(target, self, args) {
+      const found = Reflect.apply(target, self, args), key = raw.depth ? null : keyOf(args[0]);
+      return key ? change(found, key, args) : found;
+    },
+  });
+  filter('imports', found => found.filter(each => each.module !== 'whammc'));
+  filter('exports', found => found.filter(each => !each.name.startsWith('whammc:')));
+  filter('customSections', (found, key, [, name]) => {
+    const original = store.original(key);
+    return original ? customSections(original, String(name)) : found;
+  });
+}
+
+// ---- reports ----
+
+/** "out.svg" is what the first module of the first process gives; others have numbers before the ending. */
+function placeOf({ path, ending }, number) {
+  const parts = [];
+  if (process.env.WHAMMC_ROOT !== String(process.pid)) parts.push(process.pid);
+  if (!isMainThread) parts.push(`thread${threadId}`);
+  if (number) parts.push(`module${number + 1}`);
+  return [path.slice(0, -ending.length), ...parts].join('.') + ending;
+}
+
+function writeReports(settings, store, run, hosts) {
+  const groups = new Map();
+  for (const { key, report } of hosts)
+    if (key && report) groups.set(key, [...groups.get(key) ?? [], report]);
+  const folder = groups.size ? fs.mkdtempSync(join(tmpdir(), 'whammc-report-')) : null;
+  let number = 0;
+  for (const [key, reports] of groups) {
+    const files = reports.map((text, i) => join(folder, `${number}-${i}.csv`));
+    files.forEach((file, i) => fs.writeFileSync(file, reports[i]));
+    for (const output of settings.outputs) {
+      const place = placeOf(output, number), module = ['lcov', 'html', 'cobertura'].includes(output.format);
+      const problem = run(['report', `--format=${output.format}`, '-o', place, ...module ? ['--module', store.originalPath(key)] : [], ...files]);
+      if (problem) say(`${place} is not written: ${problem}`);
+    }
+    number++;
+  }
+  if (folder) fs.rmSync(folder, { recursive: true, force: true });
+}
+
+// ---- all of it ----
+
+/** Threads have the hook from the options of Node that started them; processes, from the environment. */
+function passOn(env) {
+  const option = `--import=${HOOK.href}`, options = env.NODE_OPTIONS ?? '';
+  env.WHAMMC_ROOT ??= String(process.pid);
+  if (!options.includes(option)) env.NODE_OPTIONS = `${options} ${option}`.trim();
+}
+
+export function register() {
+  const settings = readSettings(process.env), command = findCommand(process.env);
+  const run = createRunner(command), store = createStore(settings, command, run);
+  const raw = { depth: 0 }, programs = [], { customSections: sectionsOf } = Module;
+  passOn(process.env);
+
+  function keyOf(module) {
+    const [section] = Reflect.apply(sectionsOf, Module, [module, KEY_SECTION]);
+    return section ? Buffer.from(section).toString('latin1') : null;
+  }
+
+  function makeHost() {
+    const program = { host: null, key: null, report: '' };
+    program.host = createHost({ onReport: text => { program.report = text; } }); // each has all counts so far
+    const attach = (instance, module, url) => {
+      raw.depth++;
+      try {
+        program.key = keyOf(module);
+        programs.push(program);
+        program.host.attach(instance, module, url);
+      } finally {
+        raw.depth--;
+      }
+    };
+    return { imports: program.host.imports, attach };
+  }
+
+  let finished = false;
+  function finish() {
+    if (finished) return;
+    finished = true;
+    raw.depth++;
+    for (const { host } of programs) {
+      try {
+        host.flush();
+      } catch (error) {
+        say(`a report is lost: ${error.message}`);
+      }
+    }
+    try {
+      writeReports(settings, store, run, programs);
+    } catch (error) {
+      say(`the reports cannot be written: ${error.message}`);
+    }
+    store.close();
+  }
+
+  intercept(['whammc'], makeHost);
+  wrapCompilers(createInstrumenter(store, settings.strict));
+  wrapReflection(store, raw, keyOf);
+  watch(error => {
+    raw.depth++;
+    tellTrapped(programs.map(({ host }) => host), error);
+    raw.depth--;
+  }, finish);
+  process.on('exit', finish);
+}

@@ -1,0 +1,38 @@
+// lib/sections.mjs - custom sections of WebAssembly modules.
+
+/** The custom section by which a thread knows what an instrumented module was made of. */
+export const KEY_SECTION = 'whammc.key';
+const HEADER = 8, CUSTOM = 0;
+
+function number(bytes, at) {
+  let value = 0;
+  for (let scale = 1; ; scale *= 128) {
+    const next = bytes[at++];
+    value += (next & 127) * scale;
+    if (!(next & 128)) return { value, at };
+  }
+}
+
+/** Contents of the custom sections called `name` of a valid module, as WebAssembly.Module.customSections gives them. */
+export function customSections(bytes, name) {
+  const found = [];
+  for (let at = HEADER; at < bytes.length;) {
+    const id = bytes[at], size = number(bytes, at + 1), end = size.at + size.value;
+    if (id === CUSTOM) {
+      const length = number(bytes, size.at), start = length.at + length.value;
+      if (new TextDecoder().decode(bytes.subarray(length.at, start)) === name) found.push(Uint8Array.from(bytes.subarray(start, end)).buffer);
+    }
+    at = end;
+  }
+  return found;
+}
+
+/** The module with a section that holds `key`, which is at most 100 characters of ASCII. */
+export function appendKey(bytes, key) {
+  const content = new TextEncoder().encode(`${String.fromCharCode(KEY_SECTION.length)}${KEY_SECTION}${key}`);
+  const made = new Uint8Array(bytes.length + 2 + content.length);
+  made.set(bytes);
+  made.set([CUSTOM, content.length], bytes.length);
+  made.set(content, bytes.length + 2);
+  return made;
+}
