@@ -239,7 +239,10 @@ function wrapReflection(store, raw, keyOf) {
     },
   });
   filter('imports', found => found.filter(each => each.module !== 'whammc'));
-  filter('exports', found => found.filter(each => !each.name.startsWith('whammc:')));
+  filter('exports', found => { // those that were added begin with whammc:..., as for hideExports() in the host
+    const first = found.findIndex(each => each.name.startsWith('whammc:'));
+    return first < 0 ? found : found.slice(0, first);
+  });
   filter('customSections', (found, key, [, name]) => {
     const original = store.original(key);
     return original ? customSections(original, String(name)) : found;
