@@ -23,7 +23,8 @@ def filesystem(url: str, options: Mapping[str, Any]) -> tuple[Any, str]:
     """The filesystem of fsspec for a URL, and the path in it."""
     import fsspec
 
-    return fsspec.core.url_to_fs(url, **options)
+    fs, path = fsspec.core.url_to_fs(url, **options)
+    return fs, str(path)
 
 
 def version_of(info: Mapping[str, Any]) -> str:

@@ -22,7 +22,7 @@ from typing import Any, Optional
 
 from . import stages
 from .channel import FAILED, Death, Task, receive, send
-from .jobs import Settings
+from .jobs import Settings, file_name
 
 SET_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
 HARD = resource.RLIM_INFINITY
@@ -50,7 +50,7 @@ def _work(task: Task, recorder: stages.Recorder) -> None:
         from . import examine
 
         recorder.begin("decode")
-        recorder.finish(examine.examine(stages.file_name(task.job.url), task.data), b"")
+        recorder.finish(examine.examine(file_name(task.job.url), task.data), b"")
     else:
         recorder.finish(*stages.run(task.job, task.data, task.settings, recorder, lambda on: _limit_output(task.settings, on)))
 
@@ -137,7 +137,7 @@ class _NoPandas:
 
 def _load() -> None:
     """Loads what children need, and makes what they can share, without starting a thread."""
-    sys.meta_path.insert(0, _NoPandas())  # type: ignore[arg-type]
+    sys.meta_path.insert(0, _NoPandas())
     import pyarrow as pa
     import pyarrow.compute  # noqa: F401
     import wasmtime  # noqa: F401

@@ -119,7 +119,12 @@ def run(job: Job, data: bytes, settings: Settings, recorder: Recorder, limit_out
     if script.name != BASELINE:
         recorder.begin("instrument")
         whole = whammc.Script(script.text, dict(script.define), name=f"{script.name}.whamm")
-        made = whole.instrument(data, name=name, host="js", host_flushes=True, format="json", threads=1)
+        try:
+            made = whole.instrument(data, name=name, host="js", host_flushes=True, format="json", threads=1)
+        except whammc.WhammError as error:
+            if any(one.severity == "error" and one.file == name for one in error.diagnostics):
+                recorder.begin("decode")  # the module is at fault, and not the script
+            raise
         header.update(sites=sum(probe.sites for probe in made.probes), instrumented_size=len(made))
         program = made
     header["instrument_seconds"] = time.perf_counter() - start
@@ -131,7 +136,10 @@ def run(job: Job, data: bytes, settings: Settings, recorder: Recorder, limit_out
             fuel=limits.fuel, timeout=limits.timeout, memory=limits.memory,
         )  # fmt: skip
     except whammc.RunError:
-        recorder.begin("load" if _is_valid(program) else "validate")  # the engine validates what it loads: why ask it twice
+        if not _is_valid(program):  # the engine says so when it loads it: why ask it each time
+            recorder.begin("decode" if script.name == BASELINE else "validate")
+        else:
+            recorder.begin("load")
         raise
     limit_output(False)
     recorder.begin("report")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any, Mapping, Sequence, Union
 
 import pyarrow as pa
@@ -68,6 +69,14 @@ def _script_row(script: str, runs: Any) -> list[str]:
 TITLES = ["script", "runs", *dataset.STATES, "sites", "rows", "instrument ms", "run ms", "all ms", "most MB"]
 
 
+def essence(message: str) -> str:
+    """A message in one line: what engines say begins with what they were doing, and ends with why they could not."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    if "Caused by:" in lines:
+        return re.sub(r"^\d+: ", "", lines[-1])
+    return lines[0].removeprefix("the engine could not load the program: ") if lines else ""
+
+
 def _failures(tables: Mapping[str, Any]) -> list[str]:
     """The most frequent kinds of failures, each with one of its messages."""
     found: dict[tuple[str, str], tuple[int, str, str]] = {}
@@ -79,9 +88,8 @@ def _failures(tables: Mapping[str, Any]) -> list[str]:
             found[kind] = (count + 1, text, where)
     lines = []
     for (stage, failure), (count, text, url) in sorted(found.items(), key=lambda item: (-item[1][0], item[0]))[:MESSAGES]:
-        first = (text or "").split("\n")[0]
-        lines.append(f"  {count:,} × {stage}, {failure}: {first}"[:WIDTH])
-        lines.append(f"      as of {url}"[:WIDTH])
+        lines.append(f"  {count:,} × {stage}, {failure}, as {url}:"[:WIDTH])
+        lines.append(f"      {essence(text or '')}"[:WIDTH])
     return lines
 
 
