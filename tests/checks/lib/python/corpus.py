@@ -426,7 +426,7 @@ def _():
     server.start()
     try:
         host, port = server.get_host_and_port()
-        options = {"key": "x", "secret": "y", "client_kwargs": {"endpoint_url": f"http://{host}:{port}", "region_name": "us-east-1"}}
+        options = {"key": "x", "secret": "y", "client_kwargs": {"endpoint_url": f"http://{host}:{port}"}}
         fs = fsspec.filesystem("s3", **options)
         fs.mkdir("corpus")
         for name in sorted(os.listdir(place)):
@@ -506,9 +506,12 @@ def _():
     same(dict(outcome.states), {"exited": 2, "failed": 1})
     failed, = [row for row in runs_of(out).values() if row["status"] == "failed"]
     same((failed["stage"], "missing.wasm" in failed["message"]), ("read", True), failed)
-    shutil.copy(FIB, os.path.join(place, "missing.wasm"))
+    write(os.path.join(place, "missing.wasm"), assembled(HOSTILE["nothing"]))
     same(dict(go([ICOUNT], path, out).states), {"exited": 1}, "it is there now")
     same(sorted(row["status"] for row in runs_of(out).values()), ["exited"] * 3, "and the failure is gone")
+    shutil.copy(os.path.join(PROGRAMS, "quicksort.wasm"), os.path.join(place, "missing.wasm"))
+    go([ICOUNT], path, out)
+    same(len(table_of(out, "modules")["modules"]), 2, "a module that was replaced has one row")
     for text, words in (("", ":1: expected a column 'module'"), ("name\nx\n", "found name"), ("module,args\nfib.wasm,'\n", ":2: No closing quotation"),
                         ("module\n\nfib.wasm,2,3\n", "as many fields"), ("module,stdin\nfib.wasm,gone.txt\n", ":2: cannot read the standard input")):
         write(path, text.encode())

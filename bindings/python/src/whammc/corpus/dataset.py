@@ -203,10 +203,11 @@ def _unwanted(table: Any, again: Iterable[str]) -> Any:
     return pc.or_(pc.is_in(table["stage"], names), pc.is_in(table["failure"], names))
 
 
-def repair(files: Files, script: Optional[str], again: Iterable[str] = ()) -> Known:
+def repair(files: Files, script: Optional[str], again: Iterable[str] = (), current: Mapping[str, str] = {}) -> Known:
     """Makes the parts of a script, or of the modules, whole: each key once, no rows without their runs, no temporary files.
 
     Args:
+        current: keys of modules by their URLs: other rows of these URLs, of what was there before, are removed.
         again: stages and failures of rows that are removed, so that they are made again; "all" removes all.
 
     Returns:
@@ -215,11 +216,13 @@ def repair(files: Files, script: Optional[str], again: Iterable[str] = ()) -> Kn
     folder, known = folder_of(script), Known(set(), {})
     again = frozenset(again)
     parts = files.parts(folder)
-    columns = ["key", "stage", "failure"] + (["sha256"] if script is None else [])
+    columns = ["key", "stage", "failure"] + (["sha256", "url"] if script is None else [])
     for part in parts:
         table = files.read(part.path, columns)
         keys = table["key"].to_pylist()
         unwanted = [True] * len(keys) if "all" in again else _unwanted(table, again).to_pylist()
+        if current:
+            unwanted = [bad or current.get(url, key) != key for bad, url, key in zip(unwanted, table["url"].to_pylist(), keys)]
         mine = {key for key, bad in zip(keys, unwanted) if not bad and key not in known.keys}
         if len(mine) < len(keys):
             _filtered(files, part, mine)

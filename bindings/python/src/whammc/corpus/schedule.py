@@ -341,7 +341,7 @@ def _all(
 ) -> None:  # fmt: skip
     """First the modules, whose contents are what runs are known by, then the runs, then large parts of small ones."""
     examined = {module.url: examine_job(module, made_by) for module in found}
-    known = dataset.repair(files, None, redo)
+    known = dataset.repair(files, None, redo, {url: job.key for url, job in examined.items()})
     wanted = [job for job in examined.values() if job.key not in known.keys]
     hashes = {**known.modules, **_drive(client, files, settings, outcome, Progress("modules", len(wanted), say), [iter(wanted)])}
     contents = {url: hashes.get(job.key, "") for url, job in examined.items()}

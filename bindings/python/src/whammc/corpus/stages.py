@@ -19,6 +19,7 @@ STAGE_SIZE = 16  # bytes of the stage, at the beginning of the file
 LENGTH_SIZE = 8  # bytes of the header's length, after the stage
 MESSAGE = 4000  # characters of a message that are kept
 RESERVED = ("key", "module", "input")  # columns of rows that are not from reports
+PLACES = ("probe", "function", "fid", "pc", "instruction")  # those that are no variables
 
 
 class Recorder:
@@ -66,8 +67,7 @@ def _rows(report: Any, job: Job, which: str) -> Any:
     table = pa.table(plain, names=names)
     if which == "nonzero":
         keep = None
-        for variable in {one.name for one in report.variables} & set(names):
-            column = table[variable]
+        for column in (table[name] for name in names if name not in PLACES):
             number = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
             here = pc.fill_null(pc.not_equal(column, 0), False) if number else pc.is_valid(column)
             keep = here if keep is None else pc.or_(keep, here)
