@@ -127,10 +127,10 @@ def _host() -> Any:
 class _Run:
     """A run in progress. What ends it is in `ended`: "timeout" or "interrupt"."""
 
-    def __init__(self, binary: bytes, fuel: Optional[int], timeout: Optional[float], memory: Optional[int]) -> None:
+    def __init__(self, binary: bytes, fuel: Optional[int], timeout: Optional[float], memory: Optional[int], parallel: bool) -> None:
         self.host: Any = _host()
         self.binary, self.fuel, self.timeout, self.memory = binary, fuel, timeout, memory
-        self.engine = self.host.make_engine(binary, interruptible=True, fuel=fuel is not None)
+        self.engine = self.host.make_engine(binary, interruptible=True, fuel=fuel is not None, parallel=parallel)
         self.report = io.BytesIO()
         self.reporter = self.make_reporter()
         self.sampler = self.host.Sampler()
@@ -307,6 +307,7 @@ def execute(
     timeout: Optional[float] = None,
     memory: Optional[int] = None,
     functions: Sequence[Callback] = (),
+    parallel: bool = True,
 ) -> Result:
     """Runs a module that has been instrumented for the host "js", or not at all; see run().
 
@@ -314,8 +315,9 @@ def execute(
         original: the name and the bytes of the program before, for its report.
         args: with the program's name.
         functions: what it calls in Python.
+        parallel: the engine may compile in several threads.
     """
-    running = _Run(bytes(program), fuel, timeout, memory)
+    running = _Run(bytes(program), fuel, timeout, memory, parallel)
     result = Result(program, original)
     with _Streams(stdin) as streams:
         end = running.run(running.make_store(args, env, dirs, streams), functions)

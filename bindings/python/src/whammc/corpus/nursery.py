@@ -20,7 +20,7 @@ import time
 import traceback
 from typing import Any, Optional
 
-from . import stages
+from . import jobs, stages
 from .channel import FAILED, Death, Task, receive, send
 from .jobs import Settings, file_name
 
@@ -135,6 +135,25 @@ class _NoPandas:
             raise ImportError("pandas is not wanted here")
 
 
+# (module (func (export "main") (result i32) (i32.const 0)))
+WARM = bytes.fromhex("0061736d 01000000 01050160 00017f 03020100 07080104 6d61696e 0000 0a060104 0041000b")
+
+
+def _warm_up() -> None:
+    """Does once what children do, with a program that does nothing: tables that libraries make for themselves are there then."""
+    import whammc
+
+    script = jobs.ScriptText("warm", "wasm:opcode:*:before { report var n: u64; n++; }")
+    job = jobs.run_job(jobs.Module("warm.wasm", ""), "", script, jobs.Input(), Settings(), [])
+    out = os.memfd_create("whammc-warm")
+    try:
+        stages.run(job, WARM, Settings(), stages.Recorder(out), lambda on: None)
+    except (whammc.WhammError, OSError):
+        pass  # children will say so
+    finally:
+        os.close(out)
+
+
 def _load() -> None:
     """Loads what children need, and makes what they can share, without starting a thread."""
     sys.meta_path.insert(0, _NoPandas())
@@ -148,6 +167,7 @@ def _load() -> None:
 
     pa.table({"first": pa.array(["loads the rest"], pa.string()).dictionary_encode()})
     examine.make_engines()
+    _warm_up()
     gc.collect()
     gc.freeze()  # or children would copy every page that they look at
 

@@ -94,7 +94,7 @@ def _is_valid(program: bytes) -> bool:
     from .. import _host
 
     try:
-        wasmtime.Module.validate(_host.make_engine(program), program)
+        wasmtime.Module.validate(_host.make_engine(program, parallel=False), program)
     except wasmtime.WasmtimeError:
         return False
     return True
@@ -133,7 +133,7 @@ def run(job: Job, data: bytes, settings: Settings, recorder: Recorder, limit_out
     try:
         result = execute(
             program, (name, data), args=[name, *job.input.args], stdin=job.input.stdin, env=dict(job.input.env),
-            fuel=limits.fuel, timeout=limits.timeout, memory=limits.memory,
+            fuel=limits.fuel, timeout=limits.timeout, memory=limits.memory, parallel=False,
         )  # fmt: skip
     except whammc.RunError:
         if not _is_valid(program):  # the engine says so when it loads it: why ask it each time
