@@ -222,7 +222,7 @@ def _():
         assert runs[script, "greedy"]["memory"] < 700 << 20, runs[script, "greedy"]
     messages = {row["message"] for row in runs.values() if row["status"] == "failed"}
     assert all(messages), messages
-    assert any("unknown import: `env::f`" in text for text in messages), messages
+    assert any("it imports env.f" in text for text in messages), messages
     assert any("3,145,728 bytes" in text for text in messages), messages
     counted = [row for row in table_of(out, "rows")["rows/script=icount"] if row["key"] == runs["icount", "endless"]["key"]]
     assert counted[0]["instructions"] > 100000, counted
@@ -526,7 +526,7 @@ def _():
     out = os.path.join(DIRECTORY, "hostile-out")
     code, text, said = command(["report", out])
     same((code, said), (0, ""))
-    for words in ("14 modules", "script", "icount", "traps:", "failures", "× decode, error", "unknown import: `env::f`", "× run, time"):
+    for words in ("14 modules", "script", "icount", "traps:", "failures", "× decode, error", "it imports env.f", "× run, time"):
         assert words in text, f"{words!r} is not in {text}"
     assert max(map(len, text.splitlines())) <= 130, text
     place = folder("plain")

@@ -30,6 +30,7 @@ BY_INSTRUCTION = {
     "saturating_float_to_int": frozenset(f"{to}.trunc_sat_{of}_{sign}" for to in ("i32", "i64") for of in ("f32", "f64") for sign in "su"),
     "sign_extension": frozenset("i32.extend8_s i32.extend16_s i64.extend8_s i64.extend16_s i64.extend32_s".split()),
 }
+WASI = "wasi_snapshot_preview1"
 LANGUAGES = {"C11": "C", "C99": "C", "C17": "C", "C_plus_plus_14": "C++", "Rust": "Rust", "Go": "Go", "Zig": "Zig", "Swift": "Swift"}
 MARKS = (  # of programs without a section `producers`: part of a name of a custom section, an import or an export
     ("go:buildid", "Go"), ("gojs", "Go"), ("__wbindgen", "Rust"), ("__wbg_", "Rust"), ("__new", "AssemblyScript"),
@@ -196,7 +197,7 @@ def language(sections: Sections) -> Optional[str]:
 def kind(sections: Sections) -> str:
     """What can be done with a module: "command" runs in a WASI host, "reactor" too, but does nothing by itself, "library" needs no host
     at all; "js" needs one of its own, in most cases JavaScript."""
-    foreign = {module for module, _, _ in sections.imports} - {"wasi_snapshot_preview1"}
+    foreign = {module for module, _, _ in sections.imports} - {WASI}
     if foreign:
         return "js"
     if sections.exports.get("_start") == 0 or sections.exports.get("main") == 0:

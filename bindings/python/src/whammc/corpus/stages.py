@@ -12,6 +12,8 @@ import os
 import time
 from typing import Any, Callable, Optional
 
+import whammc
+
 from .jobs import BASELINE, Job, Settings, file_name
 
 STAGES = ("read", "decode", "instrument", "validate", "load", "run", "report", "store")
@@ -100,14 +102,26 @@ def _is_valid(program: bytes) -> bool:
     return True
 
 
+def _refuse_foreign(data: bytes, program: bytes) -> None:
+    """Validates a module that cannot run here, as what it imports is not WASI; to compile it would take long, and be in vain.
+
+    Raises:
+        RunError: it is such a module.
+    """
+    from .examine import WASI, Sections
+
+    foreign = [f"{module}.{name}" for module, name, _ in Sections(data).imports if module != WASI]
+    if foreign and _is_valid(program):
+        more = f", and {len(foreign) - 1:,} more" if len(foreign) > 1 else ""
+        raise whammc.RunError(f"it needs a host of its own: it imports {foreign[0]}{more}")
+
+
 def run(job: Job, data: bytes, settings: Settings, recorder: Recorder, limit_output: Callable[[bool], None]) -> tuple[dict[str, Any], bytes]:
     """Instruments, validates, runs; the columns of the run, and its rows as an Arrow stream.
 
     Raises:
         WhammError, MemoryError, OSError: the stage of the recorder failed.
     """
-    import whammc
-
     from ..run import execute
     from ..script import Instrumented
 
@@ -128,6 +142,12 @@ def run(job: Job, data: bytes, settings: Settings, recorder: Recorder, limit_out
         header.update(sites=sum(probe.sites for probe in made.probes), instrumented_size=len(made))
         program = made
     header["instrument_seconds"] = time.perf_counter() - start
+    recorder.begin("validate")
+    try:
+        _refuse_foreign(data, program)
+    except whammc.RunError:
+        recorder.begin("load")
+        raise
     recorder.begin("run")
     limit_output(True)
     try:
