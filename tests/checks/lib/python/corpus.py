@@ -567,6 +567,17 @@ def _():
     same(schedule.load_scripts(["calltree"])[0].name, "calltree")
 
 
+@test("strides of the example, where they are known")
+def _():
+    strides = os.path.join(SOURCE, "examples", "corpus", "strides.whamm")
+    loop = """(local $i i32) (loop (i64.store (i32.mul (local.get $i) (i32.const {})) (i64.const 1)) (drop (i32.load8_u (i32.const 7)))
+        (local.set $i (i32.add (local.get $i) (i32.const 1))) (br_if 0 (i32.lt_u (local.get $i) (i32.const 10)))) (i32.const 0)"""
+    for step, wanted in ((8, {8: 9, 0: 9}), (0, {0: 18}), (-8, None), (5000, {4097: 9, 0: 9})):
+        start = loop.format(step) if step >= 0 else loop.format(step).replace("(i32.mul", "(i32.add (i32.const 80) (i32.mul").replace("(i64.const 1)", ") (i64.const 1)", 1)
+        result = whammc.run(assembled(MAIN.format("(memory 2)", start)), strides)
+        same((result.exit_code, result.report.value("strides")), (0, wanted or {8: 9, 0: 9}), step)
+
+
 @test("instrumented programs that behave otherwise are found")
 def _():
     rows = {name: pa.array(values) for name, values in {
