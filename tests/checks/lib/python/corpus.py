@@ -169,7 +169,7 @@ def _():
     row, = [row for row in table_of(out, "modules")["modules"] if row["url"].endswith("fib.wasm")]
     same((row["language"], row["kind"], row["imports"], row["failure"]), ("C", "command", ["wasi_snapshot_preview1"], None))
     same(row["size"], os.path.getsize(FIB))
-    same(sum(count for _, count in row["instructions"]), len(whammc.Script("wasm:opcode:*:before { }").sites(FIB)))
+    same(sum(count for _, count in row["opcodes"]), len(whammc.Script("wasm:opcode:*:before { }").sites(FIB)))
     cases = {
         "simd": '(module (func (param v128)))', "multi_value": "(module (func (result i32 i32) (i32.const 1) (i32.const 2)))",
         "bulk_memory": "(module (memory 1) (func (memory.fill (i32.const 0) (i32.const 0) (i32.const 0))))",

@@ -26,7 +26,7 @@ MODULES = pa.schema([
     ("key", pa.string()), ("url", pa.string()), ("version", pa.string()), ("sha256", pa.string()), ("size", pa.uint64()), ("stage", pa.string()),
     ("failure", pa.string()), ("message", pa.string()), ("language", pa.string()), ("kind", pa.string()), ("features", pa.list_(pa.string())),
     ("producers", pa.map_(pa.string(), pa.string())), ("imports", pa.list_(pa.string())), ("imported", pa.uint32()), ("exported", pa.uint32()),
-    ("functions", pa.uint32()), ("code_size", pa.uint64()), ("custom", pa.list_(pa.string())), ("instructions", pa.map_(pa.string(), pa.uint64())),
+    ("functions", pa.uint32()), ("code_size", pa.uint64()), ("custom", pa.list_(pa.string())), ("opcodes", pa.map_(pa.string(), pa.uint64())),
     ("labels", pa.map_(pa.string(), pa.string())),
 ])  # fmt: skip
 

@@ -219,5 +219,5 @@ def examine(name: str, data: bytes) -> dict[str, Any]:
         "features": features(data, opcodes), "language": language(sections), "kind": kind(sections),
         "producers": {field: ", ".join(values) for field, values in sections.producers.items()},
         "imports": list(dict.fromkeys(names)), "imported": len(names), "exported": len(sections.exports), "functions": sections.functions,
-        "code_size": sections.code_size, "custom": list(dict.fromkeys(sections.custom)), "instructions": opcodes,
+        "code_size": sections.code_size, "custom": list(dict.fromkeys(sections.custom)), "opcodes": opcodes,
     }  # fmt: skip
