@@ -121,15 +121,37 @@ def connected(scheduler: Optional[str], workers: Optional[int]) -> Iterator[Any]
     }
     with tempfile.TemporaryDirectory(prefix="whammc-dask-", ignore_cleanup_errors=True) as folder, dask.config.set(patience):
         with LocalCluster(
-            n_workers=workers or os.cpu_count() or 1, threads_per_worker=1, processes=True, memory_limit=0, host="127.0.0.1",
+            n_workers=0, threads_per_worker=1, processes=True, memory_limit=0, host="127.0.0.1",
             dashboard_address="127.0.0.1:0", local_directory=folder, silence_logs=logging.CRITICAL,
         ) as cluster, Client(cluster, set_as_default=False) as client:  # fmt: skip
+            cluster.scale(workers or os.cpu_count() or 1)
             yield client
 
 
 def _threads(client: Any) -> int:
     found = sum(client.nthreads().values())
     return int(found)
+
+
+def _replace_workers(client: Any) -> None:
+    """Starts workers on this machine for those that are gone for good: Dask gives up one that was killed while it started."""
+    from distributed import LocalCluster
+    from distributed.core import Status
+
+    cluster = client.cluster
+    if not isinstance(cluster, LocalCluster):
+        return
+    wanted = len(cluster.worker_spec)
+
+    async def forget() -> None:
+        for name, nanny in list(cluster.workers.items()):
+            if nanny.status in (Status.closed, Status.closing, Status.failed):
+                del cluster.workers[name]
+                cluster.worker_spec.pop(name, None)
+
+    cluster.sync(forget)
+    if len(cluster.worker_spec) < wanted:
+        cluster.scale(wanted)
 
 
 # ---- handing out ----
@@ -201,6 +223,7 @@ class Dispatcher:
             if time.monotonic() - looked > 2:
                 looked = time.monotonic()
                 self.threads = _threads(self.client)
+                _replace_workers(self.client)
                 if not self.threads and looked - waited > 120:
                     raise CorpusError("there have been no workers for two minutes")
             self._fill(batches)
