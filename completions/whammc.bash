@@ -51,7 +51,7 @@ _whammc_value() { # OPTION: what may follow it; false if nothing does
         run:--top | run:--engine-option | *:--env | list:--functions | report:--top | report:--flush | report:--variable | annotate:--flush | annotate:--variable) ;;
         *:-s | *:--script) _whammc_scripts ;;
         profile:--top | *:--exclude | *:--min-size | profile:--max-depth | profile:--engine-option) ;;
-        *:--lib | *:--names | *:--debug-file) compopt -o default ;;
+        *:--lib | *:--names | *:--exclude-from | *:--debug-file) compopt -o default ;;
         *:-D | *:--define | *:--path-map | *:--label) ;;
         instr:--source-map) compopt -o default ;;
         instr:-o | instr:--output | instr:--runtime | monitor:-o | monitor:--output | bind:-o | bind:--output) _whammc_files wasm ;;
@@ -97,15 +97,15 @@ _whammc() {
     if [[ $cur == -* ]]; then
         case $command in
             instr)
-                _whammc_words '-s --script= --lib= -D --define= --exclude= --min-size= --names= --debug-file= --path-map= -o --output= --report= --report-format= --host= --storage= --link=
+                _whammc_words '-s --script= --lib= -D --define= --exclude= --min-size= --exclude-from= --names= --debug-file= --path-map= -o --output= --report= --report-format= --host= --storage= --link=
                     --js= --no-js --runtime= --keep-debug --source-map= --no-optimise --no-coalesce --exact-traps --polls --build-id -j --jobs= -v --verbose --message-format= -h --help' ;;
             bind)
                 _whammc_words '-o --output= --host= --keep-debug --no-optimise --no-coalesce --exact-traps -j --jobs= -v --verbose --message-format= -h --help' ;;
             run)
-                _whammc_words '-s --script= --lib= -D --define= --exclude= --min-size= --names= --debug-file= --path-map= --monitor= --link= --engine= --engine-option= --dir= --env= --clock= --http= --http-token= --push= --push-seconds= -o --output=
+                _whammc_words '-s --script= --lib= -D --define= --exclude= --min-size= --exclude-from= --names= --debug-file= --path-map= --monitor= --link= --engine= --engine-option= --dir= --env= --clock= --http= --http-token= --push= --push-seconds= -o --output=
                     --report-format= --build-id --top= --by= --sort= --nonzero --hex --lines --no-demangle --message-format= -h --help' ;;
             profile)
-                _whammc_words '--style= --interval= --sampler= --counts --format= -o --output= --save= --top= --cpu= --counts-only --no-calibrate --exclude= --min-size= --names= --auto-exclude
+                _whammc_words '--style= --interval= --sampler= --counts --format= -o --output= --save= --top= --cpu= --counts-only --no-calibrate --exclude= --min-size= --exclude-from= --names= --auto-exclude
                     --sample= --max-depth= --memory --value= --sample-bytes= --alloc= --engine= --engine-option= --dir= --env= --clock= --http= --http-token= --push= --push-seconds= --lines --inlined --debug-file= --path-map= --label= --no-demangle --message-format= -h --help' ;;
             report)
                 _whammc_words '--format= -o --output= --module= --names= --variable= --flush= --top= --by= --sort= --nonzero --hex --lines --inlined

@@ -202,8 +202,8 @@ void left_out_frames(const LeftOut *l, whammc *w, const Buf *app, Buf *out);
 
 /* ---- functions that are not timed (exclude.c) ---- */
 
-/* Two options of the commands that instrument; `rest`: what else their help says. */
-enum { OPTION_EXCLUDE = 1002, OPTION_MIN_SIZE };
+/* Three options of the commands that instrument; `rest`: what else their help says. */
+enum { OPTION_EXCLUDE = 1002, OPTION_MIN_SIZE, OPTION_EXCLUDE_FROM };
 #define EXCLUDE_OPTION(rest)                                                                       \
     {                                                                                              \
         OPTION_EXCLUDE, "exclude", "GLOB",                                                         \
@@ -214,19 +214,29 @@ enum { OPTION_EXCLUDE = 1002, OPTION_MIN_SIZE };
         OPTION_MIN_SIZE, "min-size", "N",                                                          \
             "do not time functions with bodies of fewer than N bytes" rest                         \
     }
+#define EXCLUDE_FROM_OPTION(rest)                                                                  \
+    {                                                                                              \
+        OPTION_EXCLUDE_FROM, "exclude-from", "REPORT",                                             \
+            "do not time functions that are tiny and that this report of an earlier run shows to " \
+            "be called often" rest                                                                 \
+    }
 
 typedef struct Exclusion {
     Words globs;       /* of names, as in the program or as in the source */
     uint32_t min_size; /* shorter bodies, in bytes, are left out */
+    const char *from;  /* a file with a report of calls; NULL = none */
 } Exclusion;
 
 /* Accepts the argument of one of the options; if it is wrong, prints a message and returns false.
  */
 bool exclude_option(const Cli *cli, Exclusion *x, int key, const char *value);
+/* Whether there was one. */
+bool exclude_given(const Exclusion *x);
 /* STATUS_OK unless a definition is for the constant that the options are for, which was said. */
 int exclude_check(const Cli *cli, const Exclusion *x, const DefineOptions *definitions);
 /* Returns the constant of the scripts of w the functions of the program that are not to be timed,
- * if there was such an option. False if the scripts have no such constant, which was said. */
+ * if there was such an option. False if the scripts have no such constant, or the report of an
+ * earlier run could not be used, which was said. */
 bool exclude_give(const Cli *cli, const Exclusion *x, const Buf *app, whammc *w);
 
 /* Appends the numbers of the functions that the globs fit; whether there are any. */
@@ -235,9 +245,10 @@ bool exclude_named(const Exclusion *x, const WasmModule *m, Buf *out);
 /*
  * Appends the numbers of the functions that are not to be timed, "3,17-20". If calls have been
  * counted (else NULL), these are also those with many calls that are tiny; else there is a warning
- * of globs that fit no function.
+ * of globs that fit no function. False if the report of an earlier run could not be used, which was
+ * said.
  */
-void exclude_list(const Cli *cli, const Exclusion *x, const WasmModule *m, const Profile *counted,
+bool exclude_list(const Cli *cli, const Exclusion *x, const WasmModule *m, const Profile *counted,
                   Buf *out);
 
 /* ---- coverage (covering.c) ---- */

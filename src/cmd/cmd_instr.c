@@ -32,6 +32,7 @@ static const Option options[] = {
     DEFINE_OPTION,
     EXCLUDE_OPTION(" (for scripts with a constant 'untimed')"),
     MIN_SIZE_OPTION(" (for the same scripts)"),
+    EXCLUDE_FROM_OPTION(" (for the same scripts)"),
     NAMES_OPTION,
     DEBUG_OPTIONS,
     {'o', "output", "OUT", "the file to write ('-': standard output)"},
@@ -94,7 +95,8 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case OPTION_LIBRARY: return library_option(cli, &s->libs, value);
     case 'D': return define_option(cli, &s->definitions, value);
     case OPTION_EXCLUDE:
-    case OPTION_MIN_SIZE: return exclude_option(cli, &s->exclusion, key, value);
+    case OPTION_MIN_SIZE:
+    case OPTION_EXCLUDE_FROM: return exclude_option(cli, &s->exclusion, key, value);
     case 'o': s->out = value; break;
     case OPTION_NAMES: s->names = value; break;
     case OPTION_DEBUG_FILE:

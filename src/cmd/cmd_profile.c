@@ -75,6 +75,7 @@ static const Option options[] = {
      "runs, and subtracted"},
     EXCLUDE_OPTION(""),
     MIN_SIZE_OPTION(""),
+    EXCLUDE_FROM_OPTION(""),
     NAMES_OPTION,
     {AUTO_EXCLUDE, "auto-exclude", NULL,
      "run the program twice: first count its calls (discarding its output), then time it without "
@@ -252,7 +253,10 @@ static int rehearse(Profiling *p) {
     bool ok = status == STATUS_OK && read_report(&r, &report) &&
               profile_read_arcs(&counted, &report, (ProfileVariables){0});
     p->untimed.len = 0;
-    exclude_list(p->cli, &p->settings->exclusion, &p->module, ok ? &counted : NULL, &p->untimed);
+    if (!exclude_list(p->cli, &p->settings->exclusion, &p->module, ok ? &counted : NULL,
+                      &p->untimed) &&
+        status == STATUS_OK)
+        status = STATUS_ERROR;
     profile_free(&counted);
     report_free(&report);
     running_free(&r);
@@ -443,8 +447,8 @@ static int profile(const Cli *cli, Settings *s, const Engine *engine) {
     Profiling p = {.cli = cli, .settings = s, .engine = engine};
     Running r = {0};
     int status = read_module(&p, &s->debug) ? STATUS_OK : STATUS_ERROR;
-    if (status == STATUS_OK)
-        exclude_list(cli, &s->exclusion, &p.module, NULL, &p.untimed);
+    if (status == STATUS_OK && !exclude_list(cli, &s->exclusion, &p.module, NULL, &p.untimed))
+        status = STATUS_ERROR;
     if (status == STATUS_OK && s->auto_exclude)
         status = rehearse(&p);
     if (status == STATUS_OK && process_asked())
@@ -513,7 +517,8 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case COUNTS_ONLY: s->counts_only = true; break;
     case NO_CALIBRATE: s->no_calibrate = true; break;
     case OPTION_EXCLUDE:
-    case OPTION_MIN_SIZE: return exclude_option(cli, &s->exclusion, key, value);
+    case OPTION_MIN_SIZE:
+    case OPTION_EXCLUDE_FROM: return exclude_option(cli, &s->exclusion, key, value);
     case AUTO_EXCLUDE: s->auto_exclude = true; break;
     case INTERVAL: return set_interval(cli, s, value);
     case SAMPLER:

@@ -36,6 +36,7 @@ static const Option options[] = {
     DEFINE_OPTION,
     EXCLUDE_OPTION(" (for scripts with a constant 'untimed')"),
     MIN_SIZE_OPTION(" (for the same scripts)"),
+    EXCLUDE_FROM_OPTION(" (for the same scripts)"),
     NAMES_OPTION,
     DEBUG_OPTIONS,
     {MONITOR, "monitor", "MON.wasm[+LIB.wasm]...",
@@ -322,7 +323,8 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     case 's': vec_push(&s->scripts, value); break;
     case 'D': return define_option(cli, &s->definitions, value);
     case OPTION_EXCLUDE:
-    case OPTION_MIN_SIZE: return exclude_option(cli, &s->exclusion, key, value);
+    case OPTION_MIN_SIZE:
+    case OPTION_EXCLUDE_FROM: return exclude_option(cli, &s->exclusion, key, value);
     case 'o': s->out = value; break;
     case OPTION_NAMES: s->names = value; break;
     case OPTION_DEBUG_FILE:
@@ -365,8 +367,8 @@ static int check(const Cli *cli, const Settings *s) {
     if (s->monitors.len && s->definitions.len)
         return cli_usage(
             cli, "--define is for scripts: monitors have the values that they were compiled with");
-    if (s->monitors.len && (s->exclusion.globs.len || s->exclusion.min_size))
-        return cli_usage(cli, "--exclude and --min-size are for scripts");
+    if (s->monitors.len && exclude_given(&s->exclusion))
+        return cli_usage(cli, "--exclude, --min-size and --exclude-from are for scripts");
     if (s->monitors.len && http_wanted(&s->http))
         return cli_usage(cli, "--http and --push are for scripts: monitors write no report while "
                               "the program runs");

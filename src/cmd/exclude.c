@@ -6,6 +6,7 @@
  */
 #include "cmd/cmd.h"
 #include "base/demangle.h"
+#include "report/value.h"
 #include "wasm/op.h"
 #include "valid/valid.h"
 
@@ -14,7 +15,7 @@
 /* What the scripts call it. */
 #define UNTIMED "untimed"
 
-/* What --auto-exclude considers many and tiny. */
+/* What --auto-exclude and --exclude-from consider many and tiny. */
 enum {
     MANY_CALLS = 10000, /* a function has been called so often ... */
     MANY_SHARE = 1000,  /* ... and not less than this part of all calls */
@@ -81,6 +82,50 @@ static void mark_tiny(const WasmModule *m, const Profile *p, bool *marked) {
         if (of[f].tiny && of[f].calls >= MANY_CALLS && of[f].calls >= all / MANY_SHARE)
             marked[p->funcs.at[f].id] = true;
     free(of);
+}
+
+/* ---- a report of an earlier run ---- */
+
+/* The calls in the report, of functions of the program; NULL, or why there are none. */
+static const char *read_calls(const Buf *text, const WasmModule *m, Profile *p) {
+    Report r = {0};
+    const char *wrong = NULL;
+    if (text->len > UINT32_MAX)
+        wrong = "it has 4 GiB or more";
+    else if (!report_read(&r, (Str){(const char *)text->data, (uint32_t)text->len}, 0))
+        wrong = "there is no report in it";
+    if (!wrong) {
+        value_unify(&r);
+        if (!profile_read_arcs(p, &r, (ProfileVariables){0}))
+            wrong = p->problem ? p->problem : "the report has no calls";
+        else if (p->sampled)
+            wrong = "the report has samples, not calls";
+    }
+    for (uint32_t f = 0; f < p->funcs.len && !wrong; f++)
+        if (!p->funcs.at[f].outside && p->funcs.at[f].id >= m->funcs.len)
+            wrong = "the report is of another program, with more functions";
+    report_free(&r);
+    return wrong;
+}
+
+/* Marks what is tiny and has many calls in that report; false if it cannot be used, which was said.
+ */
+static bool mark_from(const Cli *cli, const char *path, const WasmModule *m, bool *marked) {
+    Buf text = {0};
+    Profile counted = {0};
+    bool ok = file_read(cli, path, &text);
+    const char *wrong = ok ? read_calls(&text, m, &counted) : NULL;
+    if (wrong)
+        message_one(
+            cli, DIAG_NOT_A_REPORT,
+            "`whammc profile --counts-only --save=REPORT` and `-s profile -D timed=false` make "
+            "such reports",
+            "%s: %s", file_title(path), wrong);
+    else if (ok)
+        mark_tiny(m, &counted, marked);
+    profile_free(&counted);
+    buf_free(&text);
+    return ok && !wrong;
 }
 
 /* ---- which functions ---- */
@@ -162,9 +207,10 @@ static void mark_globs(const Cli *cli, const Exclusion *x, const WasmModule *m, 
     }
 }
 
-void exclude_list(const Cli *cli, const Exclusion *x, const WasmModule *m, const Profile *counted,
+bool exclude_list(const Cli *cli, const Exclusion *x, const WasmModule *m, const Profile *counted,
                   Buf *out) {
     bool *in = mem_zalloc(m->funcs.len + 1u);
+    bool ok = !x->from || mark_from(cli, x->from, m, in);
     if (counted)
         mark_tiny(m, counted, in);
     mark_globs(cli, x, m, !counted, in);
@@ -174,40 +220,44 @@ void exclude_list(const Cli *cli, const Exclusion *x, const WasmModule *m, const
     }
     put_marked(m, in, out);
     free(in);
+    return ok;
 }
 
 /* ---- the options ---- */
 
-static bool is_given(const Exclusion *x) {
-    return x->globs.len || x->min_size;
+bool exclude_given(const Exclusion *x) {
+    return x->globs.len || x->min_size || x->from;
 }
 
 bool exclude_option(const Cli *cli, Exclusion *x, int key, const char *value) {
     if (key == OPTION_MIN_SIZE)
         return cli_count(cli, "min-size", value, &x->min_size);
-    vec_push(&x->globs, value);
+    if (key == OPTION_EXCLUDE_FROM)
+        x->from = value;
+    else
+        vec_push(&x->globs, value);
     return true;
 }
 
 int exclude_check(const Cli *cli, const Exclusion *x, const DefineOptions *definitions) {
-    for (uint32_t i = 0; i < definitions->len && is_given(x); i++)
+    for (uint32_t i = 0; i < definitions->len && exclude_given(x); i++)
         if (strncmp(definitions->at[i], UNTIMED "=", strlen(UNTIMED "=")) == 0)
             return cli_usage(cli,
-                             "--exclude and --min-size set the constant '" UNTIMED
+                             "--exclude, --min-size and --exclude-from set the constant '" UNTIMED
                              "', so --define=%s cannot",
                              definitions->at[i]);
     return STATUS_OK;
 }
 
 /* A program that cannot be read has no functions: who instruments it says what is wrong. */
-static void put_functions(const Cli *cli, const Exclusion *x, const Buf *app, Buf *out) {
+static bool put_functions(const Cli *cli, const Exclusion *x, const Buf *app, Buf *out) {
     Diags d = {0};
     WasmModule m = {0};
     DiagFileId file = diag_file(&d, "", app->data, app->len, true);
-    if (wasm_load(&m, app->data, app->len, file, &d))
-        exclude_list(cli, x, &m, NULL, out);
+    bool ok = !wasm_load(&m, app->data, app->len, file, &d) || exclude_list(cli, x, &m, NULL, out);
     wasm_module_free(&m);
     diag_free(&d);
+    return ok;
 }
 
 static bool is_constant(whammc *w) {
@@ -220,17 +270,19 @@ static bool is_constant(whammc *w) {
 }
 
 bool exclude_give(const Cli *cli, const Exclusion *x, const Buf *app, whammc *w) {
-    if (!is_given(x) || whammc_check(w) != WHAMMC_OK) /* the next call says why */
+    if (!exclude_given(x) || whammc_check(w) != WHAMMC_OK) /* the next call says why */
         return true;
     if (!is_constant(w)) {
         message_one(cli, DIAG_BAD_DEFINITION,
                     "those that come with whammc have it: -s profile, -s calltree",
-                    "no script has a constant '" UNTIMED ": str' for --exclude and --min-size");
+                    "no script has a constant '" UNTIMED
+                    ": str' for --exclude, --min-size and --exclude-from");
         return false;
     }
     Buf list = {0};
-    put_functions(cli, x, app, &list);
-    whammc_define(w, UNTIMED, buf_cstr(&list));
+    bool ok = put_functions(cli, x, app, &list);
+    if (ok)
+        whammc_define(w, UNTIMED, buf_cstr(&list));
     buf_free(&list);
-    return true;
+    return ok;
 }

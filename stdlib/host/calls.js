@@ -156,13 +156,21 @@ function readTree(rows) {
     arc.ns = addNs(arc.ns, toNs(ns[at]));
   }
   const timed = arcs.some(arc => arc.ns > 0n); // a tree without times has zeros
-  return { arcs, timed, ids: nodes.ids, untimed: [], tree: row };
+  return { arcs, timed, ids: nodes.ids, untimed: [], tree: { ...row, beside: besideTree(rows, row.name) } };
 }
 
-/** The value of a call tree as JSON has it, whatever the format of its report. */
-export function treeValue({ value }) {
+// The rows that tell more about a call tree: what its numbers are, and how often functions were called.
+function besideTree(rows, tree) {
+  return rows.filter(({ name, type, value }) => (name === `${tree}_values` && type === 'str' && /^[\w ,/]*$/.test(value)) ||
+    (name === `${tree}_calls` && type === 'map<u32,u64>'));
+}
+
+/** The value of a row as JSON has it, whatever the format of its report: of a call tree, or of one beside it. */
+export function valueInJson({ type, value }) {
+  if (type === 'str') return `"${value}"`;
   if (value.startsWith('[')) return value;
-  return `[${value.replace(/(\d+)->\(([^)]*)\);?/g, (_, key, numbers) => `{"key":${key},"value":[${numbers.replaceAll(';', ',')}]},`).slice(0, -1)}]`;
+  const entries = [...value.matchAll(/(\d+)->(?:\(([^)]*)\)|(\d+))/g)];
+  return `[${entries.map(([, key, tuple, one]) => `{"key":${key},"value":${one ?? `[${tuple.replaceAll(';', ',')}]`}}`).join(',')}]`;
 }
 
 /** The calls in the text of a report: arcs, or else those of a call tree; `named`: it has names, too; null if it has neither. */

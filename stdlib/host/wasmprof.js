@@ -20,7 +20,7 @@
 import { createHost, intercept, tellTrapped, watch } from './whammc.js';
 import { Profiler } from './sampling-profiler.js';
 import { makeGraph, flatProfile, callGraph, functionResults, OUTSIDE } from './gprof.js';
-import { readCalls, treeValue } from './calls.js';
+import { readCalls, valueInJson } from './calls.js';
 import { encodeProfile, readStacks } from './pprof.js';
 import { saveAtExit } from './save.js';
 
@@ -208,7 +208,11 @@ class Results {
       map(0, 'names', 'map<u32,str>', [...names].map(([id, name]) => [id, JSON.stringify(name)]));
     const some = ns => (calibrated && ns < 0n ? 1n : ns); // as makeGraph has it
     const { tree } = this.parts.length === 1 ? this.parts[0] : {};
-    if (tree) return head + row(1, 'map_id', tree.name, tree.type, 'i32', treeValue(tree));
+    if (tree) {
+      return head + [tree, ...tree.beside].map((one, i) => (one.type === 'str'
+        ? row(i, 'global_id', one.name, one.type, '(i32; i32)', valueInJson(one))
+        : row(1 + i, 'map_id', one.name, one.type, 'i32', valueInJson(one)))).join('');
+    }
     return head +
       map(1, 'arcs', `map<(u32,u32),${timed ? '(u64,u64)' : 'u64'}>`,
         arcs.map(arc => [`[${arc.caller},${arc.callee}]`, timed ? `[${arc.calls},${some(arc.ns)}]` : `${arc.calls}`]));
