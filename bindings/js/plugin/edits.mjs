@@ -20,17 +20,17 @@ class Mappings {
   #line = 0;
   #sourceColumn = 0;
 
-  // One piece of output; `from` tells whether the source has it as well.
+  // What comes next in the output is what comes next in the source.
   #segment() {
-    const last = this.#last, before = this.#lines.length - 1;
-    const segment = encode(this.#column - last.column) + encode(0) + encode(this.#line - last.line) + encode(this.#sourceColumn - last.sourceColumn);
-    this.#lines[before] += (this.#lines[before] ? ',' : '') + segment;
+    const last = this.#last, line = this.#lines.length - 1;
+    const numbers = [this.#column - last.column, 0, this.#line - last.line, this.#sourceColumn - last.sourceColumn];
+    this.#lines[line] += (this.#lines[line] ? ',' : '') + numbers.map(encode).join('');
     this.#last = { column: this.#column, line: this.#line, sourceColumn: this.#sourceColumn };
   }
 
   /** Code that stays: a segment for each word, so that nothing of an earlier map is lost. */
   keep(text) {
-    for (const [word] of text.matchAll(/\n|\w+|[^\w\n]+/g)) {
+    for (const [word] of text.matchAll(/\n|\w+|[^\S\n]+|[^\w\s]+/g)) {
       if (word === '\n') {
         this.#lines.push('');
         this.#column = this.#last.column = this.#sourceColumn = 0;
