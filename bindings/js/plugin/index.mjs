@@ -107,7 +107,7 @@ function rollupHooks(instrumenter, vite) {
       async transform(code, id) {
         const [path, query] = split(id);
         if (!isJavaScript(path, query) || isModuleOfOurs(path)) return null;
-        const isEntry = Boolean(this.getModuleInfo?.(id)?.isEntry), edits = [];
+        const serves = vite?.command === 'serve', isEntry = !serves && Boolean(this.getModuleInfo(id)?.isEntry), edits = []; // a server has none
         if (!path.startsWith('\0') && code.includes('.wasm')) {
           for (const url of findUrls(code)) {
             const edit = await replaceUrl(this, url, path);
