@@ -57,7 +57,7 @@ function rollupHooks(instrumenter, vite) {
     const found = await stat(file).catch(() => null);
     if (!found?.isFile() || file.startsWith(instrumenter.folder + sep)) return null;
     sources.add(file);
-    context.addWatchFile(file);
+    [file, ...instrumenter.files].forEach(each => context.addWatchFile(each));
     try {
       const { path, problem } = await instrumenter.place(file);
       tell(context, problem);
@@ -93,6 +93,9 @@ function rollupHooks(instrumenter, vite) {
           else this.error(problem);
         }
       },
+
+      // In watch mode Rollup keeps what a module was made of and resolved to, although a script may have changed since.
+      shouldTransformCachedModule: ({ code }) => /\.wasm\b|\bROLLUP_FILE_URL_/.test(code),
 
       async resolveId(source, importer, options) {
         const [path, query] = split(source);

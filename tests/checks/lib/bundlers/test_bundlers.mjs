@@ -272,16 +272,40 @@ await attempt('a changed script', async () => {
 });
 await attempt('a changed script', async () => {
   const script = path.join(project, 'watched.whamm'), ends = [];
-  fs.rmSync(dist, { recursive: true, force: true });
+  const inline = { name: 'inline', load: id => id.endsWith('.wasm') ? `export default '${fs.readFileSync(id, 'base64')}'` : null };
   fs.copyFileSync(path.join(project, 'count.whamm'), script);
-  const watcher = watch({ input: path.join(project, 'main.js'), plugins: [plugins.rollup({ script })], output: { dir: dist, format: 'es' } });
-  watcher.on('event', event => { if (event.code === 'BUNDLE_END') event.result.close(); if (event.code === 'END') ends.push(fs.readdirSync(path.join(dist, 'assets'))); });
-  const until = async count => { for (let i = 0; ends.length < count && i < 300; i++) await new Promise(resolve => setTimeout(resolve, 50)); };
-  await until(1);
+  const watcher = watch({ input: ['main.js', 'binary.js'].map(name => path.join(project, name)), plugins: [plugins.rollup({ script }), inline], output: { dir: dist, format: 'es' } });
+  watcher.on('event', async event => {
+    if (event.code !== 'BUNDLE_END') return;
+    const { output } = await event.result.generate({ format: 'es' });
+    ends.push([output.find(each => each.type === 'asset').fileName, output.find(each => each.fileName === 'binary.js').code]);
+  });
+  const differs = () => ends.length && ends.at(-1).every((each, i) => each !== ends[0][i]);
+  const until = async test => { for (let i = 0; !test() && i < 200; i++) await new Promise(resolve => setTimeout(resolve, 50)); };
+  await until(() => ends.length);
   fs.writeFileSync(script, 'report var loops: u64;\nwasm:opcode:call:before { loops++; }\n');
-  await until(2);
+  await until(differs);
   await watcher.close();
-  result(ends.length >= 2 && ends[1].length > ends[0].length, 'Rollup builds again when a script has changed', ends);
+  result(differs(), 'Rollup builds all modules again when a script has changed', ends.map(([name]) => name));
+});
+await attempt('a changed script', async () => {
+  const script = path.join(project, 'watched.whamm');
+  fs.copyFileSync(path.join(project, 'count.whamm'), script);
+  html('main.js');
+  const server = await vite.createServer(viteConfig(false, { base: '/', plugins: [plugins.vite({ script: 'watched.whamm' })],
+    server: { host: '127.0.0.1', port: 0 }, cacheDir: path.join(folder, 'vite-cache') }));
+  await server.listen();
+  const get = async () => (await fetch(`http://127.0.0.1:${server.httpServer.address().port}/counter.js`)).text();
+  const before = await get();
+  let after = before;
+  await new Promise(resolve => setTimeout(resolve, 1000)); // for the watcher to begin
+  fs.writeFileSync(script, 'report var loops: u64;\nwasm:opcode:call:before { loops++; }\n');
+  for (let i = 0; after === before && i < 100; i++) {
+    await new Promise(resolve => setTimeout(resolve, 50));
+    after = await get();
+  }
+  await server.close();
+  result(after !== before && /whammc\/\w+\/counter_bg\.wasm/.test(after), "Vite's server instruments again when a script has changed", after);
 });
 
 await browser?.close();

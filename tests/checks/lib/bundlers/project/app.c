@@ -1,3 +1,4 @@
+// The Emscripten project: how long the Collatz sequences of the first numbers are.
 #include <emscripten.h>
 #include <stdio.h>
 
