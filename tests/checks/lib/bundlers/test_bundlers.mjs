@@ -283,6 +283,7 @@ await attempt('a changed script', async () => {
   const differs = () => ends.length && ends.at(-1).every((each, i) => each !== ends[0][i]);
   const until = async test => { for (let i = 0; !test() && i < 200; i++) await new Promise(resolve => setTimeout(resolve, 50)); };
   await until(() => ends.length);
+  await new Promise(resolve => setTimeout(resolve, 1000)); // for the watcher to begin
   fs.writeFileSync(script, 'report var loops: u64;\nwasm:opcode:call:before { loops++; }\n');
   await until(differs);
   await watcher.close();
