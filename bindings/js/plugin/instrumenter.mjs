@@ -1,5 +1,5 @@
 // plugin/instrumenter.mjs - what the plugins for all bundlers share: which modules are instrumented, with what, and what goes wrong.
-import { createHash } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { basename, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { WhammcError, compile } from '../index.mjs';
@@ -155,7 +155,7 @@ export class Instrumenter {
     if (!made?.bytes) return { path: null, problem: made?.problem ?? null };
     const folder = join(this.folder, made.key.slice(0, ID_LENGTH)), path = join(folder, basename(file));
     await mkdir(folder, { recursive: true });
-    const half = `${path}.${process.pid}`; // others may be reading it
+    const half = `${path}.${randomUUID()}`; // others may be reading or writing it
     await writeFile(half, made.bytes);
     await rename(half, path);
     return { path, problem: null };
