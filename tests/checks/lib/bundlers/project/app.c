@@ -1,4 +1,6 @@
-// The Emscripten project: how long the Collatz sequences of the first numbers are.
+/*
+ * The Emscripten project: how long the Collatz sequences of the first numbers are.
+ */
 #include <emscripten.h>
 #include <stdio.h>
 
