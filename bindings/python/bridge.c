@@ -3,7 +3,8 @@
  *
  * A column of values is an array of pointers to WhammcValue, NULL where there is none; columns of
  * the parts of tuples and maps are made of it. What Arrow wants is filled: buffers with a number
- * for each value, a bit for each value that is there, offsets. Also counts sites, which may be millions.
+ * for each value, a bit for each value that is there, offsets. Also counts sites, which may be
+ * millions.
  */
 #include "whammc/report.h"
 #include "whammc/whammc.h"
