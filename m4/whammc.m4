@@ -120,25 +120,34 @@ AC_DEFUN([WHAMMC_LIBIBERTY], [
   AC_SUBST([LIBIBERTY_LIBS])
 ])
 
-# WHAMMC_HTTP_LIBRARY(LIBRARY, FUNCTION, HEADER, PACKAGE)
-# Fails if there is no such library.
+# WHAMMC_HTTP_LIBRARY(LIBRARY, FUNCTION, HEADER, PACKAGE, NAME)
+# Defines NAME to the file that is to be loaded for a library; fails if there is no such library.
 AC_DEFUN([WHAMMC_HTTP_LIBRARY], [
   AC_CHECK_HEADER([$3], [], [AC_MSG_ERROR([$3 was not found (Debian package: $4); --without-http goes without])])
-  AC_CHECK_LIB([$1], [$2], [:], [AC_MSG_ERROR([lib$1 was not found (Debian package: $4); --without-http goes without])])
+  AC_MSG_CHECKING([for the file of lib$1])
+  whammc_save_LIBS=$LIBS
+  LIBS="-l$1 $LIBS"
+  whammc_soname=
+  AC_LINK_IFELSE([AC_LANG_CALL([], [$2])],
+    [whammc_soname=`${OBJDUMP:-objdump} -p conftest$EXEEXT | sed -n 's/^ *NEEDED  *\(lib$1\.so[[^ ]]*\)$/\1/p'`])
+  LIBS=$whammc_save_LIBS
+  AC_MSG_RESULT([${whammc_soname:-none}])
+  AS_IF([test "x$whammc_soname" = x],
+    [AC_MSG_ERROR([the shared library lib$1 was not found (Debian package: $4); --without-http goes without])])
+  AC_DEFINE_UNQUOTED([$5], ["$whammc_soname"], [The file of lib$1.])
 ])
 
 # WHAMMC_HTTP
-# Looks for what serves reports while a program runs, libmicrohttpd, and what sends profiles, libcurl; sets HTTP_LIBS.
+# Looks for what serves reports while a program runs, libmicrohttpd, and what sends profiles, libcurl. They are loaded when
+# they are needed.
 AC_DEFUN([WHAMMC_HTTP], [
   AC_ARG_WITH([http],
     [AS_HELP_STRING([--without-http], [neither serve reports while a program runs (--http) nor send profiles (--push)])])
-  HTTP_LIBS=
   AS_IF([test "x$with_http" != xno], [
-    WHAMMC_HTTP_LIBRARY([microhttpd], [MHD_start_daemon], [microhttpd.h], [libmicrohttpd-dev])
-    WHAMMC_HTTP_LIBRARY([curl], [curl_url], [curl/curl.h], [libcurl4-openssl-dev])
-    HTTP_LIBS="-lmicrohttpd -lcurl"
+    WHAMMC_HTTP_LIBRARY([microhttpd], [MHD_start_daemon], [microhttpd.h], [libmicrohttpd-dev], [MICROHTTPD_FILE])
+    WHAMMC_HTTP_LIBRARY([curl], [curl_url], [curl/curl.h], [libcurl4-openssl-dev], [CURL_FILE])
+    AC_SEARCH_LIBS([dlopen], [dl])
     AC_DEFINE([HAVE_HTTP], [1], [Define to 1 if libmicrohttpd serves reports and libcurl sends profiles.])])
-  AC_SUBST([HTTP_LIBS])
 ])
 
 # WHAMMC_PPROF

@@ -3,9 +3,11 @@
  *
  * A column of values is an array of pointers to WhammcValue, NULL where there is none; columns of
  * the parts of tuples and maps are made of it. What Arrow wants is filled: buffers with a number
- * for each value, a bit for each value that is there, offsets.
+ * for each value, a bit for each value that is there, offsets. Also counts sites, which may be
+ * millions.
  */
 #include "whammc/report.h"
+#include "whammc/whammc.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +69,53 @@ static double value_f(const WhammcValue *v);
 static const char *value_text(const WhammcValue *v);
 static const WhammcValue *value_part(const WhammcValue *v, size_t k);
 
+/* How many sites each pair of a probe and an event has. All zero: none yet. */
+typedef struct SiteCounts {
+    uint64_t *counts; /* `size` of them, by the number that reports have for the pair */
+    char **events;    /* "wasm:opcode:call:before"; NULL: no site yet */
+    size_t size;
+    int failed; /* there was no memory left */
+} SiteCounts;
+
+/* For whammc_list: counts a site in a SiteCounts. */
+static void count_site(void *counts, const whammc_site *site);
+static void site_counts_free(SiteCounts *counts);
+
 /* END */
+
+/* ---- sites ---- */
+
+static bool site_counts_grow(SiteCounts *t, size_t size) {
+    uint64_t *counts = realloc(t->counts, size * sizeof *counts);
+    if (counts)
+        t->counts = counts;
+    char **events = counts ? realloc(t->events, size * sizeof *events) : NULL;
+    if (!events)
+        return false;
+    t->events = events;
+    memset(t->counts + t->size, 0, (size - t->size) * sizeof *counts);
+    memset(t->events + t->size, 0, (size - t->size) * sizeof *events);
+    t->size = size;
+    return true;
+}
+
+static void count_site(void *counts, const whammc_site *site) {
+    SiteCounts *t = counts;
+    if (site->number >= t->size && !site_counts_grow(t, 2 * (size_t)site->number + 16))
+        t->failed = 1;
+    else {
+        if (!t->events[site->number])
+            t->failed |= !(t->events[site->number] = strdup(site->event));
+        t->counts[site->number]++;
+    }
+}
+
+static void site_counts_free(SiteCounts *t) {
+    for (size_t i = 0; i < t->size; i++)
+        free(t->events[i]);
+    free(t->events);
+    free(t->counts);
+}
 
 /* ---- values ---- */
 

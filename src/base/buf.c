@@ -14,10 +14,6 @@ bool str_eq(Str a, Str b) {
     return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
 }
 
-bool str_is(Str a, const char *b) {
-    return str_eq(a, str_of(b));
-}
-
 static uint32_t min3(uint32_t a, uint32_t b, uint32_t c) {
     uint32_t m = a < b ? a : b;
     return m < c ? m : c;

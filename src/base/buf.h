@@ -17,7 +17,13 @@ typedef struct Str {
 
 Str str_of(const char *s); /* s may be NULL: the empty slice */
 bool str_eq(Str a, Str b);
-bool str_is(Str a, const char *b);
+/* Whether it is this text; b may be NULL: the empty one. Inline, as most texts differ at once. */
+static inline bool str_is(Str a, const char *b) {
+    uint32_t i = 0;
+    while (b && i < a.len && b[i] && b[i] == a.ptr[i])
+        i++;
+    return i == a.len && (!b || !b[i]);
+}
 /* Edit distance (insert, delete, replace, swap neighbours) for "did you mean"; stops counting past
  * `limit`. */
 uint32_t str_distance(Str a, Str b, uint32_t limit);

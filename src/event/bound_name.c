@@ -5,6 +5,7 @@
 #include "event/event.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { U8 = TYPE_U8, U16 = TYPE_U16, U32 = TYPE_U32, I32 = TYPE_I32, U64 = TYPE_U64 };
 enum {
@@ -20,11 +21,12 @@ typedef enum Life { STATIC, DYNAMIC } Life;
 
 static const struct {
     const char *text, *doc;
+    uint32_t len; /* of text */
     int type;
     Life life;
     Where where;
 } names[NAME_COUNT] = {
-#define NAME(id, text, type, life, where, doc) {text, doc, type, life, where},
+#define NAME(id, text, type, life, where, doc) {text, doc, sizeof text - 1, type, life, where},
 #include "event/event.def"
 };
 
@@ -180,11 +182,10 @@ uint32_t op_access(WasmOp op, uint32_t *addr_arg, bool *writes) {
     const char *item = column_item(wasm_ops[op].names, "mem", 3);
     if (!item)
         return 0;
-    unsigned size = 0, arg = 0;
-    char rw = 'r';
-    sscanf(item, "(%u,arg%u,%c)", &size, &arg, &rw);
-    *addr_arg = arg;
-    *writes = rw == 'w';
+    char *end; /* "(4,arg0,r)" */
+    uint32_t size = (uint32_t)strtoul(item + 1, &end, 10);
+    *addr_arg = (uint32_t)strtoul(end + sizeof ",arg" - 1, &end, 10);
+    *writes = end[1] == 'w';
     return size;
 }
 
@@ -267,11 +268,11 @@ static bool find_name(Str name, NameId *id, uint32_t *n) {
     *n = 0;
     if (numbered(name, id, n))
         return true;
-    for (uint32_t i = 0; i < NAME_COUNT; i++) {
-        *id = (NameId)i;
-        if (str_is(name, names[i].text))
+    for (uint32_t i = 0; i < NAME_COUNT; i++)
+        if (name.len == names[i].len && memcmp(name.ptr, names[i].text, name.len) == 0) {
+            *id = (NameId)i;
             return !event_name_is_numbered((NameId)i);
-    }
+        }
     return false;
 }
 

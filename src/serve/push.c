@@ -9,9 +9,9 @@
 #ifdef HAVE_HTTP
 
 #include "report/escape.h"
+#include "serve/late.h"
 #include "stacks/profile.pb-c.h"
 
-#include <curl/curl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -31,6 +31,8 @@ struct Push {
     bool failing;  /* the last one was not accepted, which has been told */
 };
 
+static const LateCurl *curl; /* once there is a URL */
+
 static int64_t now(void) {
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
@@ -47,40 +49,43 @@ static void tell_failure(Push *p, const char *why) {
 
 /* Parses it, with the path /ingest if it has none. NULL: a message is appended to `why`. */
 static CURLU *parse(const char *url, Buf *why) {
-    CURLU *u = curl_url();
+    if (!curl && !(curl = late_curl(why)))
+        return NULL;
+    CURLU *u = curl->url();
     char *scheme = NULL, *path = NULL;
-    CURLUcode error = curl_url_set(u, CURLUPART_URL, url, 0);
-    bool good = !error && !curl_url_get(u, CURLUPART_SCHEME, &scheme, 0) &&
+    CURLUcode error = curl->url_set(u, CURLUPART_URL, url, 0);
+    bool good = !error && !curl->url_get(u, CURLUPART_SCHEME, &scheme, 0) &&
                 (strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0) &&
-                !curl_url_get(u, CURLUPART_PATH, &path, 0) &&
-                (strcmp(path, "/") != 0 || !curl_url_set(u, CURLUPART_PATH, "/ingest", 0));
-    curl_free(scheme);
-    curl_free(path);
+                !curl->url_get(u, CURLUPART_PATH, &path, 0) &&
+                (strcmp(path, "/") != 0 || !curl->url_set(u, CURLUPART_PATH, "/ingest", 0));
+    curl->free(scheme);
+    curl->free(path);
     if (good)
         return u;
     buf_printf(why, "expected a URL such as http://localhost:4040 (%s)",
-               error ? curl_url_strerror(error) : "the scheme is not http or https");
-    curl_url_cleanup(u);
+               error ? curl->url_strerror(error) : "the scheme is not http or https");
+    curl->url_cleanup(u);
     return NULL;
 }
 
 bool push_check(const char *url, Buf *why) {
     CURLU *u = parse(url, why);
-    curl_url_cleanup(u);
+    if (u)
+        curl->url_cleanup(u);
     return u != NULL;
 }
 
 static bool has_name(CURLU *u) {
     char *query = NULL;
-    bool found = !curl_url_get(u, CURLUPART_QUERY, &query, 0) &&
+    bool found = !curl->url_get(u, CURLUPART_QUERY, &query, 0) &&
                  (strncmp(query, "name=", strlen("name=")) == 0 || strstr(query, "&name="));
-    curl_free(query);
+    curl->free(query);
     return found;
 }
 
 /* Appends "&key=value", escaped as in forms. */
 static void put_query(CURLU *u, const char *text) {
-    curl_url_set(u, CURLUPART_QUERY, text, CURLU_APPENDQUERY | CURLU_URLENCODE);
+    curl->url_set(u, CURLUPART_QUERY, text, CURLU_APPENDQUERY | CURLU_URLENCODE);
 }
 
 /* The program's name without ".wasm", and its labels: "app{thread=3}". */
@@ -105,18 +110,18 @@ static bool make_url(Push *p, Buf *why) {
     if (!u)
         return false;
     char *url = NULL;
-    curl_url_set(u, CURLUPART_FRAGMENT, NULL, 0); /* which is not sent, and would end the query */
+    curl->url_set(u, CURLUPART_FRAGMENT, NULL, 0); /* which is not sent, and would end the query */
     if (!has_name(u))
         put_name(u, &p->options.of);
     put_query(u, "format=pprof");
     put_query(u, "spyName=whammc");
-    CURLUcode error = curl_url_get(u, CURLUPART_URL, &url, 0);
+    CURLUcode error = curl->url_get(u, CURLUPART_URL, &url, 0);
     if (error)
-        buf_printf(why, "%s", curl_url_strerror(error));
+        buf_printf(why, "%s", curl->url_strerror(error));
     else
         buf_printf(&p->url, "%s", url);
-    curl_free(url);
-    curl_url_cleanup(u);
+    curl->free(url);
+    curl->url_cleanup(u);
     return !error;
 }
 
@@ -175,24 +180,24 @@ static size_t keep_answer(char *bytes, size_t one, size_t n, void *ctx) {
 
 static void add_part(curl_mime *form, const char *name, const char *file, const char *type,
                      const Buf *bytes) {
-    curl_mimepart *part = curl_mime_addpart(form);
-    curl_mime_name(part, name);
-    curl_mime_filename(part, file);
-    curl_mime_type(part, type);
-    curl_mime_data(part, (const char *)bytes->data, bytes->len);
+    curl_mimepart *part = curl->mime_addpart(form);
+    curl->mime_name(part, name);
+    curl->mime_filename(part, file);
+    curl->mime_type(part, type);
+    curl->mime_data(part, (const char *)bytes->data, bytes->len);
 }
 
 static void set_up(CURL *c, const char *url, curl_mime *form, Buf *answer) {
     enum { CONNECT_S = 5, WHOLE_S = 10 };
-    curl_easy_setopt(c, CURLOPT_URL, url);
-    curl_easy_setopt(c, CURLOPT_MIMEPOST, form);
-    curl_easy_setopt(c, CURLOPT_USERAGENT, "whammc");
-    curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(c, CURLOPT_NETRC, (long)CURL_NETRC_OPTIONAL);
-    curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S);
-    curl_easy_setopt(c, CURLOPT_TIMEOUT, (long)WHOLE_S);
-    curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, keep_answer);
-    curl_easy_setopt(c, CURLOPT_WRITEDATA, answer);
+    curl->easy_setopt(c, CURLOPT_URL, url);
+    curl->easy_setopt(c, CURLOPT_MIMEPOST, form);
+    curl->easy_setopt(c, CURLOPT_USERAGENT, "whammc");
+    curl->easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
+    curl->easy_setopt(c, CURLOPT_NETRC, (long)CURL_NETRC_OPTIONAL);
+    curl->easy_setopt(c, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S);
+    curl->easy_setopt(c, CURLOPT_TIMEOUT, (long)WHOLE_S);
+    curl->easy_setopt(c, CURLOPT_WRITEFUNCTION, keep_answer);
+    curl->easy_setopt(c, CURLOPT_WRITEDATA, answer);
 }
 
 typedef enum Answer { ACCEPTED, REFUSED, LATER } Answer; /* LATER: it may be accepted then */
@@ -201,27 +206,27 @@ typedef enum Answer { ACCEPTED, REFUSED, LATER } Answer; /* LATER: it may be acc
 static Answer post(Push *p, const char *url, const Buf *profile) {
     Buf answer = {0}, types = {0}, why = {0};
     long status = 0;
-    CURL *c = curl_easy_init();
-    curl_mime *form = curl_mime_init(c);
+    CURL *c = curl->easy_init();
+    curl_mime *form = curl->mime_init(c);
     describe(profile, &types);
     add_part(form, "profile", "profile.pprof", "application/octet-stream", profile);
     add_part(form, "sample_type_config", "sample_type_config.json", "application/json", &types);
     set_up(c, url, form, &answer);
-    CURLcode error = curl_easy_perform(c);
-    curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, &status);
+    CURLcode error = curl->easy_perform(c);
+    curl->easy_getinfo(c, CURLINFO_RESPONSE_CODE, &status);
     enum { TOO_MANY_REQUESTS = 429 };
     bool ok = !error && status / 100 == 2;
     bool later = !error && (status / 100 == 5 || status == TOO_MANY_REQUESTS);
     if (error) {
-        buf_printf(&why, "%s", curl_easy_strerror(error));
+        buf_printf(&why, "%s", curl->easy_strerror(error));
     } else if (!ok) {
         buf_printf(&why, "the answer is status %ld%s", status, answer.len ? ": " : "");
         escape_shown(&why, (Str){(const char *)answer.data, (uint32_t)answer.len});
     }
     if (!ok)
         tell_failure(p, buf_cstr(&why));
-    curl_mime_free(form);
-    curl_easy_cleanup(c);
+    curl->mime_free(form);
+    curl->easy_cleanup(c);
     buf_free(&answer);
     buf_free(&types);
     buf_free(&why);
@@ -270,14 +275,12 @@ static void free_push(Push *p) {
     buf_free(&p->url);
     buf_free(&p->before);
     free(p);
-    curl_global_cleanup();
 }
 
 Push *push_start(const PushOptions *options, Live *live, Buf *why) {
     sigset_t all, before;
     Push *p = mem_zalloc(sizeof *p);
     *p = (Push){.options = *options, .live = live, .since = now()};
-    curl_global_init(CURL_GLOBAL_DEFAULT);
     bool ok = make_url(p, why);
     if (ok) { /* the thread gets no signals, which are for the program that runs */
         sigfillset(&all);

@@ -9,10 +9,10 @@
 
 #ifdef HAVE_HTTP
 
+#include "serve/late.h"
 #include "view/html.h"
 
 #include <errno.h>
-#include <microhttpd.h>
 #include <netdb.h>
 #include <pthread.h>
 #include <signal.h>
@@ -48,6 +48,8 @@ static const Route routes[] = {
 #include "serve/routes.def"
 #undef ROUTE
 };
+
+static const LateMhd *mhd; /* once a server has been started */
 
 static bool has_route(const Serve *s, const Route *r) {
     const ServedProgram *p = &s->options.of;
@@ -142,14 +144,14 @@ static const char *refusal(const Serve *s, struct MHD_Connection *c) {
     const char *token = s->options.token;
     if (token && *token) {
         static const char bearer[] = "Bearer ";
-        const char *header = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Authorization");
+        const char *header = mhd->lookup_connection_value(c, MHD_HEADER_KIND, "Authorization");
         const char *given = header && strncmp(header, bearer, sizeof bearer - 1) == 0
                                 ? header + sizeof bearer - 1
-                                : MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "token");
+                                : mhd->lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "token");
         return given && same_secret(given, token) ? NULL : "the token is missing or wrong";
     }
-    const char *host = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Host");
-    const char *site = MHD_lookup_connection_value(c, MHD_HEADER_KIND, "Sec-Fetch-Site");
+    const char *host = mhd->lookup_connection_value(c, MHD_HEADER_KIND, "Host");
+    const char *site = mhd->lookup_connection_value(c, MHD_HEADER_KIND, "Sec-Fetch-Site");
     if (s->loopback && !(host && names_loopback(host)))
         return "the request is not for localhost";
     if (site && (strcmp(site, "cross-site") == 0 || strcmp(site, "same-site") == 0))
@@ -208,7 +210,7 @@ static void answer_command_line(const Serve *s, Answer *a) {
 
 /* How many seconds of the program are wanted; 0: all since it began. False if that is no number. */
 static bool read_seconds(struct MHD_Connection *c, uint32_t *seconds) {
-    const char *text = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "seconds");
+    const char *text = mhd->lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "seconds");
     char *end = NULL;
     unsigned long n = text && *text >= '0' && *text <= '9' ? strtoul(text, &end, 10) : 0;
     *seconds = (uint32_t)n;
@@ -268,7 +270,7 @@ static void answer(const Serve *s, struct MHD_Connection *c, const char *path, A
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++)
         if (strcmp(path, routes[i].path) == 0 && has_route(s, &routes[i])) {
             if (read_seconds(c, &seconds) &&
-                MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, TIMEOUT_S + seconds))
+                mhd->set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, TIMEOUT_S + seconds))
                 answer_report(s, &routes[i], seconds, a);
             else
                 answer_text(a, MHD_HTTP_BAD_REQUEST, "seconds: expected a number up to 3600");
@@ -289,18 +291,18 @@ static enum MHD_Result send_answer(struct MHD_Connection *c, const Answer *a) {
          "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"},
     };
     struct MHD_Response *r =
-        MHD_create_response_from_buffer(a->body.len, a->body.data, MHD_RESPMEM_MUST_COPY);
+        mhd->create_response_from_buffer(a->body.len, a->body.data, MHD_RESPMEM_MUST_COPY);
     if (!r)
         return MHD_NO;
-    MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, a->type);
+    mhd->add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, a->type);
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
-        MHD_add_response_header(r, headers[i][0], headers[i][1]);
+        mhd->add_response_header(r, headers[i][0], headers[i][1]);
     if (a->status == MHD_HTTP_METHOD_NOT_ALLOWED)
-        MHD_add_response_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+        mhd->add_response_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
     if (a->status == MHD_HTTP_SERVICE_UNAVAILABLE)
-        MHD_add_response_header(r, MHD_HTTP_HEADER_RETRY_AFTER, "1");
-    enum MHD_Result result = MHD_queue_response(c, a->status, r);
-    MHD_destroy_response(r);
+        mhd->add_response_header(r, MHD_HTTP_HEADER_RETRY_AFTER, "1");
+    enum MHD_Result result = mhd->queue_response(c, a->status, r);
+    mhd->destroy_response(r);
     return result;
 }
 
@@ -371,7 +373,7 @@ static struct MHD_Daemon *start_daemon(Serve *s, int fd) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    struct MHD_Daemon *daemon = MHD_start_daemon(
+    struct MHD_Daemon *daemon = mhd->start_daemon(
         MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL, 0, NULL,
         NULL, handle, s, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)TIMEOUT_S,
@@ -381,6 +383,8 @@ static struct MHD_Daemon *start_daemon(Serve *s, int fd) {
 }
 
 Serve *serve_start(const ServeOptions *options, Live *live, Buf *why) {
+    if (!mhd && !(mhd = late_mhd(why)))
+        return NULL;
     struct addrinfo *found = find_address(options->address, why);
     if (!found)
         return NULL;
@@ -408,7 +412,7 @@ void serve_stop(Serve *s) {
     if (!s)
         return;
     if (s->daemon)
-        MHD_stop_daemon(s->daemon);
+        mhd->stop_daemon(s->daemon);
     buf_free(&s->url);
     free(s);
 }

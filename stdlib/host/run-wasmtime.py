@@ -367,9 +367,11 @@ def tell_places(config):
         pass  # this version of wasmtime does not have it
 
 
-def make_engine(binary, interruptible=False, fuel=False):
-    """An engine for a program; `interruptible`: it looks at epochs; `fuel`: it counts what is executed."""
+def make_engine(binary, interruptible=False, fuel=False, parallel=True):
+    """An engine for a program; `interruptible`: it looks at epochs; `fuel`: it counts what is executed; `parallel`: it compiles in threads."""
     config = wasmtime.Config()
+    if not parallel:
+        config.parallel_compilation = False
     config.epoch_interruption = interruptible
     config.consume_fuel = fuel
     if trap_section(binary) is not None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import os
-import tempfile
 import threading
 import time
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
@@ -57,6 +56,8 @@ class Result:
         trap: why it did not end by itself; None if it did.
         stdout_bytes, stderr_bytes: what it printed; stdout and stderr are the same as text.
         seconds: how long it ran, by the wall clock: without compiling, with making the report.
+        cpu_seconds: the same in time of the processor.
+        load_seconds: how long the engine took to compile it, and to make an instance, by the wall clock.
         fuel: how much it used, if `fuel` was given, else None. Probes use fuel, too, and so does the report.
         program: the module that ran.
     """
@@ -66,7 +67,7 @@ class Result:
         self.trap: Optional[Trap] = None
         self.stdout_bytes = b""
         self.stderr_bytes = b""
-        self.seconds = 0.0
+        self.seconds = self.cpu_seconds = self.load_seconds = 0.0
         self.fuel: Optional[int] = None
         self.program = program
         self._original = original
@@ -126,15 +127,15 @@ def _host() -> Any:
 class _Run:
     """A run in progress. What ends it is in `ended`: "timeout" or "interrupt"."""
 
-    def __init__(self, binary: bytes, fuel: Optional[int], timeout: Optional[float], memory: Optional[int]) -> None:
+    def __init__(self, binary: bytes, fuel: Optional[int], timeout: Optional[float], memory: Optional[int], parallel: bool) -> None:
         self.host: Any = _host()
         self.binary, self.fuel, self.timeout, self.memory = binary, fuel, timeout, memory
-        self.engine = self.host.make_engine(binary, interruptible=True, fuel=fuel is not None)
+        self.engine = self.host.make_engine(binary, interruptible=True, fuel=fuel is not None, parallel=parallel)
         self.report = io.BytesIO()
         self.reporter = self.make_reporter()
         self.sampler = self.host.Sampler()
         self.ended: Optional[str] = None
-        self.seconds = 0.0
+        self.seconds = self.cpu_seconds = self.load_seconds = 0.0
         self.used: Optional[int] = None
 
     def make_reporter(self) -> Any:
@@ -149,8 +150,8 @@ class _Run:
 
         return Reporter()
 
-    def make_store(self, args: Sequence[str], env: Mapping[str, str], dirs: Mapping[str, str], folder: str) -> Any:
-        """A store with WASI; `folder` has the file stdin, and gets stdout and stderr.
+    def make_store(self, args: Sequence[str], env: Mapping[str, str], dirs: Mapping[str, str], streams: _Streams) -> Any:
+        """A store with WASI, whose standard streams are files.
 
         Functions of Python in their place would be called by threads of the engine, also when Python ends.
         """
@@ -161,9 +162,9 @@ class _Run:
         wasi.env = list(env.items())
         for guest, host in dirs.items():
             wasi.preopen_dir(host, guest)
-        wasi.stdin_file = os.path.join(folder, "stdin")
-        wasi.stdout_file = os.path.join(folder, "stdout")
-        wasi.stderr_file = os.path.join(folder, "stderr")
+        wasi.stdin_file = streams.path("stdin")
+        wasi.stdout_file = streams.path("stdout")
+        wasi.stderr_file = streams.path("stderr")
         store = wasmtime.Store(self.engine)
         store.set_wasi(wasi)
         store.set_epoch_deadline(1)
@@ -177,13 +178,15 @@ class _Run:
         """Runs the program; gives its exit code, or why it has none."""
         import wasmtime
 
+        before = time.perf_counter()
         try:
             module = wasmtime.Module(self.engine, self.binary)
             linker = self.host.make_linker(self.engine, store, self.reporter, self.sampler)
             for function in functions:
                 function.define(store, linker)
-            start = time.perf_counter()
+            start = (time.perf_counter(), time.thread_time())
             instance = linker.instantiate(store, module)
+            self.load_seconds = time.perf_counter() - before
         except wasmtime.Trap as trap:
             return self.trap_of(trap)
         except wasmtime.WasmtimeError as error:
@@ -210,8 +213,8 @@ class _Run:
             self.save(store, lambda: None)
         return found
 
-    def end(self, store: Any, start: float) -> None:
-        self.seconds = time.perf_counter() - start
+    def end(self, store: Any, start: tuple[float, float]) -> None:
+        self.seconds, self.cpu_seconds = time.perf_counter() - start[0], time.thread_time() - start[1]
         store.set_epoch_deadline(self.host.NEVER)
         if self.fuel is not None:
             self.used = self.fuel - store.get_fuel()
@@ -269,9 +272,61 @@ class _Run:
             thread.join(AGAIN)
 
 
-def _read(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read()
+class _Streams:
+    """The standard streams of a program: files that are only in memory, and have paths for the engine."""
+
+    def __init__(self, stdin: bytes) -> None:
+        self.files = {name: open(os.memfd_create(f"whammc-{name}"), "r+b") for name in ("stdin", "stdout", "stderr")}
+        self.files["stdin"].write(stdin)
+        self.files["stdin"].flush()
+
+    def path(self, name: str) -> str:
+        return f"/proc/self/fd/{self.files[name].fileno()}"
+
+    def read(self, name: str) -> bytes:
+        self.files[name].seek(0)
+        return self.files[name].read()
+
+    def __enter__(self) -> _Streams:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for file in self.files.values():
+            file.close()
+
+
+def execute(
+    program: bytes,
+    original: Optional[tuple[str, bytes]],
+    *,
+    args: Sequence[str],
+    stdin: bytes = b"",
+    env: Mapping[str, str] = {},
+    dirs: Mapping[str, str] = {},
+    fuel: Optional[int] = None,
+    timeout: Optional[float] = None,
+    memory: Optional[int] = None,
+    functions: Sequence[Callback] = (),
+    parallel: bool = True,
+) -> Result:
+    """Runs a module that has been instrumented for the host "js", or not at all; see run().
+
+    Args:
+        original: the name and the bytes of the program before, for its report.
+        args: with the program's name.
+        functions: what it calls in Python.
+        parallel: the engine may compile in several threads.
+    """
+    running = _Run(bytes(program), fuel, timeout, memory, parallel)
+    result = Result(program, original)
+    with _Streams(stdin) as streams:
+        end = running.run(running.make_store(args, env, dirs, streams), functions)
+        result.stdout_bytes, result.stderr_bytes = streams.read("stdout"), streams.read("stderr")
+    result.trap, result.exit_code = (end, None) if isinstance(end, Trap) else (None, end)
+    result.seconds, result.fuel = running.seconds, running.used
+    result.cpu_seconds, result.load_seconds = running.cpu_seconds, running.load_seconds
+    result._data = running.report.getvalue() or (result.stdout_bytes if isinstance(program, Instrumented) else b"")
+    return result
 
 
 def run(
@@ -334,16 +389,16 @@ def run(
         raise TypeError("there is no script that define, libraries and options could be for")
     elif isinstance(module, Instrumented):
         program = module
-    running = _Run(bytes(program), fuel, timeout, memory)
-    result = Result(program, original if script is not None else None)
-    places = {guest: os.fspath(host) for guest, host in dirs.items()}
-    with tempfile.TemporaryDirectory(prefix="whammc-") as folder:
-        with open(os.path.join(folder, "stdin"), "wb") as file:
-            file.write(stdin.encode() if isinstance(stdin, str) else bytes(stdin or b""))
-        end = running.run(running.make_store([title, *args], env, places, folder), functions)
-        result.stdout_bytes, result.stderr_bytes = (_read(os.path.join(folder, name)) for name in ("stdout", "stderr"))
-    result.trap, result.exit_code = (end, None) if isinstance(end, Trap) else (None, end)
-    result.seconds, result.fuel = running.seconds, running.used
-    result._data = running.report.getvalue() or (result.stdout_bytes if isinstance(module, Instrumented) else b"")
-    return result
+    return execute(
+        program,
+        original if script is not None else None,
+        args=[title, *args],
+        stdin=stdin.encode() if isinstance(stdin, str) else bytes(stdin or b""),
+        env=env,
+        dirs={guest: os.fspath(host) for guest, host in dirs.items()},
+        fuel=fuel,
+        timeout=timeout,
+        memory=memory,
+        functions=functions,
+    )
 

@@ -393,6 +393,34 @@ class Script:
             _finish(w, lib.whammc_list(w, _library.encoded(title), data, len(data), lib.on_site, handle))
         return found
 
+    def count_sites(self, module: Input, *, name: Optional[str] = None) -> dict[str, int]:
+        """Counts the sites of the probes in a program by events, without an object for each of them.
+
+        Args:
+            module: the program, a path or bytes.
+            name: what messages call the program.
+
+        Raises:
+            WhammError: the program is not valid, or the scripts do not fit it.
+
+        >>> code = bytes.fromhex("0061736d 01000000 01040160 0000 03020100 0a070105 00 01 01 01 0b".replace(" ", ""))
+        >>> Script("wasm:opcode:*:before { }").count_sites(code)
+        {'wasm:opcode:nop:before': 3, 'wasm:opcode:end:before': 1}
+        """
+        title, data = _library.load(module, name, "program.wasm")
+        counts = ffi.gc(ffi.new("SiteCounts *"), lib.site_counts_free)
+        with self._inputs.compiler() as w:
+            count = ffi.addressof(lib, "count_site")
+            _finish(w, lib.whammc_list(w, _library.encoded(title), data, len(data), count, counts))
+        if counts.failed:
+            raise MemoryError("there is no memory left for the counts of sites")
+        found: dict[str, int] = {}
+        for number in range(counts.size):
+            if counts.events[number]:
+                event = _library.text(counts.events[number])
+                found[event] = found.get(event, 0) + counts.counts[number]
+        return found
+
     def instrument(self, module: Input, *, name: Optional[str] = None, **options: Any) -> Instrumented:
         """Instruments a program.
 

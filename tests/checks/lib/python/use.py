@@ -19,7 +19,6 @@ import subprocess
 import sys
 import threading
 import time
-import traceback
 import unittest
 import xml.etree.ElementTree
 from concurrent.futures import ThreadPoolExecutor
@@ -30,41 +29,13 @@ import pyarrow as pa
 import wasmtime
 
 import whammc
+from harness import assembled, raises, run_tests, same, test
 from whammc import _arrow
 
 PROGRAMS, WHAMMC, DIRECTORY = sys.argv[1:]
 FIB = os.path.join(PROGRAMS, "fib.wasm")
-TESTS = []
-ONLY = os.environ.get("ONLY", "")
 COMPILER = b"clang\x0614.0.6"  # as in tests/checks/manual
 CALLS = "wasm:opcode:call:before { report var n: u64; n++; }"
-
-
-def test(title):
-    def add(function):
-        TESTS.append((title, function))
-        return function
-
-    return add
-
-
-def same(found, wanted, what=""):
-    if found != wanted:
-        raise AssertionError(f"{what}: {str(found)[:600]}, not {str(wanted)[:600]}")
-
-
-def raises(kind, function, *texts):
-    try:
-        function()
-    except kind as error:
-        for text in texts:
-            assert text in str(error), f"{text!r} is not in {error}"
-        return error
-    raise AssertionError(f"no {kind.__name__}")
-
-
-def assembled(text):
-    return bytes(wasmtime.wat2wasm(text))
 
 
 def command_line(words):
@@ -583,11 +554,4 @@ def _():
     assert attempted > 10, attempted
 
 
-for title, function in [each for each in TESTS if ONLY in each[0]]:
-    try:
-        function()
-        print(json.dumps([title, None]), flush=True)
-    except unittest.SkipTest as reason:
-        print(json.dumps([title, None, str(reason)]), flush=True)
-    except Exception:  # noqa: BLE001 - the next test does not depend on it
-        print(json.dumps([title, traceback.format_exc()]), flush=True)
+run_tests()

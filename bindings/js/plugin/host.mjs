@@ -1,0 +1,53 @@
+// plugin/host.mjs - the part of the plugin that is in the bundle: WasmProf, and what instrumented programs import.
+import { install } from '../host/wasmprof.js';
+
+const SHARED = Symbol.for('whammc.plugin'), SECTION = 'whammc.names';
+
+// Bundlers that import modules themselves (webpack's asyncWebAssembly) link these functions. They only tell that the host is to
+// supply its own, which need the instance.
+function needsHost() {
+  throw new Error('whammc: the program was not loaded by WebAssembly.instantiate');
+}
+export const write = () => needsHost(), now = () => needsHost(), next_sample = () => needsHost(), sampled = () => needsHost();
+
+const shared = globalThis[SHARED] ?? { placeholders: new Set(), installed: false };
+for (const each of [write, now, next_sample, sampled]) shared.placeholders.add(each);
+
+// The arguments for WebAssembly.instantiate without the placeholders.
+function withoutPlaceholders([source, imports, ...rest]) {
+  const ours = imports?.whammc && Object.values(imports.whammc).some(each => shared.placeholders.has(each));
+  return ours ? [source, { ...imports, whammc: undefined }, ...rest] : [source, imports, ...rest];
+}
+
+function registerNames(profiler, module) {
+  for (const section of WebAssembly.Module.customSections(module, SECTION))
+    profiler.register(JSON.parse(new TextDecoder().decode(section)));
+}
+
+function intercept(profiler) {
+  for (const name of ['instantiate', 'instantiateStreaming']) {
+    if (!WebAssembly[name]) continue;
+    WebAssembly[name] = new Proxy(WebAssembly[name], {
+      async apply(target, self, given) {
+        const result = await Reflect.apply(target, self, given.length > 1 ? withoutPlaceholders(given) : given);
+        registerNames(profiler, result.module ?? given[0]);
+        return result;
+      },
+    });
+  }
+  const { Instance } = WebAssembly;
+  WebAssembly.Instance = new Proxy(Instance, {
+    construct(target, given, newTarget) {
+      const instance = Reflect.construct(target, given.length > 1 ? withoutPlaceholders(given) : given, newTarget);
+      registerNames(profiler, given[0]);
+      return instance;
+    },
+  });
+  Instance.prototype.constructor = WebAssembly.Instance;
+}
+
+if (!shared.installed) {
+  shared.installed = true;
+  Object.defineProperty(globalThis, SHARED, { value: shared });
+  intercept(install({ id: SECTION, title: '', names: [], demangled: {} }));
+}

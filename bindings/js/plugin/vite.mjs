@@ -1,0 +1,4 @@
+// plugin/vite.mjs - import whammc from 'whammc/vite'
+import { unplugin } from './index.mjs';
+
+export default unplugin.vite;
