@@ -57,6 +57,7 @@ function readSettings(env) {
     outputs: parseOutputs(env.WHAMMC_OUT || (script === 'calltree' ? 'whammc.svg' : 'whammc.csv')),
     cache: cache === 'off' ? null : resolve(cache),
     strict: env.WHAMMC_STRICT === '1',
+    isRoot: (env.WHAMMC_ROOT ?? String(process.pid)) === String(process.pid), // now: programs may change their environment
   };
 }
 
@@ -262,9 +263,9 @@ function wrapReflection(store, raw, keyOf) {
 // ---- reports ----
 
 /** "out.svg" is what the first module of the first process gives; others have numbers before the ending. */
-function placeOf({ path, ending }, number) {
+function placeOf({ path, ending }, number, isRoot) {
   const parts = [];
-  if (process.env.WHAMMC_ROOT !== String(process.pid)) parts.push(process.pid);
+  if (!isRoot) parts.push(process.pid);
   if (!isMainThread) parts.push(`thread${threadId}`);
   if (number) parts.push(`module${number + 1}`);
   return [path.slice(0, -ending.length), ...parts].join('.') + ending;
@@ -280,7 +281,7 @@ function writeReports(settings, store, run, hosts) {
     const files = reports.map((text, i) => join(folder, `${number}-${i}.csv`));
     files.forEach((file, i) => fs.writeFileSync(file, reports[i]));
     for (const output of settings.outputs) {
-      const place = placeOf(output, number), module = ['lcov', 'html', 'cobertura'].includes(output.format);
+      const place = placeOf(output, number, settings.isRoot), module = ['lcov', 'html', 'cobertura'].includes(output.format);
       const problem = run(['report', `--format=${output.format}`, '-o', place, ...module ? ['--module', store.originalPath(key)] : [], ...files]);
       if (problem) say(`${place} is not written: ${problem}`);
     }
