@@ -1,0 +1,106 @@
+// The compiler in a worker: what it knows is the program that was opened last.
+import { bundledScripts, check, compile, explain, init, readReport, version } from 'whammc';
+import { serve } from './rpc.mjs';
+
+const NAME = 'script.whamm';
+const MOST_FUNCTIONS = 100000, MOST_SITES = 200000, MOST_ROWS = 20000;
+// Formats that are bytes, and those that need a module to be readable.
+let program = null; // { name, bytes, functions }
+let libraries = {}; // of scripts that use some: name to bytes
+let report = null;
+
+const source = text => ({ name: NAME, text });
+
+/** The libraries that a script names and that are not part of the compiler. */
+const librariesOf = text => Object.fromEntries(Object.entries(libraries).filter(([name]) => new RegExp(`\\buse\\s+${name}\\b`).test(text)));
+const optionsOf = text => ({ libraries: librariesOf(text) });
+
+/** A value as text: numbers in full, tuples in parentheses. */
+function show(value) {
+  if (Array.isArray(value)) return `(${value.map(show).join(', ')})`;
+  return typeof value === 'string' ? JSON.stringify(value) : String(value);
+}
+
+const isMap = value => Array.isArray(value) && value.every(each => Array.isArray(each) && each.length === 2);
+
+/** Rows for people; a map is a row for each of its keys. */
+function* tableRows(rows, variables) {
+  const types = new Map(variables.map(variable => [`${variable.script}/${variable.name}`, variable.type]));
+  for (const row of rows) {
+    const { variable, shownFunction, fid, pc, instruction, probe, value, script } = row;
+    const place = { variable, function: shownFunction, fid, pc, instruction, probe };
+    if (isMap(value) && types.get(`${script}/${variable}`)?.startsWith('map'))
+      for (const [key, each] of value) yield { ...place, key: typeof key === 'string' ? key : show(key), value: plain(each) };
+    else yield { ...place, key: null, value: plain(value) };
+  }
+}
+
+const plain = value => (Array.isArray(value) ? show(value) : value);
+
+serve({
+  async start(module, given) {
+    libraries = given;
+    return init(module);
+  },
+
+  version,
+  bundledScripts,
+  check: text => check(source(text), optionsOf(text)),
+  explain,
+
+  /** Opens a program; gives its functions. Fails if it is no module. */
+  async open(name, bytes) {
+    program = null;
+    const functions = [], entries = await compile('wasm:func:entry { report unshared var entered: bool; entered = true; }');
+    for (const site of entries.list(bytes, { name }).sites) {
+      if (functions.length === MOST_FUNCTIONS) break;
+      functions.push({ fid: site.fid, name: site.function });
+    }
+    program = { name, bytes, functions };
+    return { functions };
+  },
+
+  /** The sites of a script: by function, how many; in all, those of `fid`. */
+  async list(text, fid) {
+    const compiler = await compile(source(text), optionsOf(text));
+    const { sites, probes } = compiler.list(program.bytes, { name: program.name }), perFunction = {}, here = [];
+    for (const site of sites) {
+      perFunction[site.fid] = (perFunction[site.fid] ?? 0) + 1;
+      if (site.fid === fid && here.length < MOST_SITES) here.push({ pc: site.pc, event: site.event, probe: site.probe });
+    }
+    return { count: sites.length, perFunction, here, probes: probes.map(({ rule, line, sites: count }) => ({ rule, line, sites: count })) };
+  },
+
+  /** The instructions of a function, with the lines of source that they are of. */
+  async disassemble(fid) {
+    const each = await compile(`wasm:opcode:*:before / fid == ${Number(fid)} / { report unshared var n: bool; n = true; }`);
+    return each.list(program.bytes, { name: program.name }).sites.slice(0, MOST_SITES)
+      .map(({ pc, instruction, frames: [frame] }) => ({ pc, instruction, file: frame?.file ?? '', line: frame?.line ?? 0 }));
+  },
+
+  async instrument(text, live) {
+    const compiler = await compile(source(text), optionsOf(text));
+    const { module, report: made, warnings } = compiler.instrument(program.bytes, { name: program.name, host: 'js', polls: live });
+    return { module, warnings, sites: made.probes.reduce((sum, probe) => sum + Number(probe.sites), 0) };
+  },
+
+  /** Reads a report, and gives what of it is to be shown. */
+  async read(text) {
+    report?.close();
+    report = await readReport(text, { module: program.bytes });
+    const { variables } = report, rows = [], counts = {};
+    let all = 0;
+    for (const row of tableRows(report.rows, variables)) {
+      if (row.fid !== null && typeof row.value !== 'string') {
+        const value = Number(row.value);
+        const places = (counts[row.variable] ??= {});
+        if (row.pc !== null) (places[row.fid] ??= []).push([row.pc, value]);
+      }
+      if (all++ < MOST_ROWS) rows.push(row);
+    }
+    return { variables, rows, all, counts, printed: report.rest };
+  },
+
+  /** The report in a format of `whammc report`. */
+  write: (format, options) => report.write(format, options),
+});
