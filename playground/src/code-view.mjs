@@ -83,7 +83,19 @@ export function createCodeView(panel, { disassemble, list }) {
     for (const [pc, value] of counts[variable.value]?.[chosen] ?? []) byPc.set(pc, (byPc.get(pc) ?? 0) + value);
     const most = Math.max(1, ...byPc.values()), indents = depths(lines.map(line => line.instruction));
     let last = '';
-    const body = [];
+    const body = [], known = new Set(lines.map(line => line.pc));
+    const addRow = (pc, text, indent, extra = '') => {
+      const here = matched.get(pc), count = byPc.get(pc);
+      const rules = here?.map(site => `${site.event}, line ${sites.probes[site.probe].line} of the script`).join('; ');
+      body.push(element('tr', { 'data-pc': pc, class: here ? 'site' : null },
+        element('td', { class: 'number count', style: count ? `--heat:${Math.round((100 * Math.log(1 + count)) / Math.log(1 + most))}%` : null }, count === undefined ? '' : shown(count)),
+        element('td', {}, here ? element('span', { class: 'mark', title: rules, role: 'img', 'aria-label': `site: ${rules}` }) : ''),
+        element('td', { class: 'number pc' }, String(pc)),
+        element('td', {}, element('code', { style: `padding-left:${Math.min(indent, 20) * 1.2}em`, class: extra }, visible(text)))));
+    };
+    // Sites of the function itself are where no instruction is.
+    const pcs = [...new Set([...matched.keys(), ...byPc.keys()])].filter(pc => !known.has(pc)).sort((a, b) => a - b);
+    for (const pc of pcs) addRow(pc, [...new Set(matched.get(pc)?.map(site => site.event) ?? ['(the function)'])].join(', '), 0, 'event');
     lines.slice(0, MOST_LINES).forEach((line, i) => {
       const text = sources[line.file.split('/').pop()]?.[line.line - 1], place = `${line.file}:${line.line}`;
       if (line.line && place !== last) {
@@ -91,13 +103,7 @@ export function createCodeView(panel, { disassemble, list }) {
         body.push(element('tr', { class: 'source' }, element('td', {}), element('td', {}), element('td', {}),
           element('td', {}, element('span', { class: 'where' }, visible(`${line.file.split('/').pop()}:${line.line}`)), text ? ` ${visible(text.trim())}` : '')));
       }
-      const here = matched.get(line.pc), count = byPc.get(line.pc);
-      const rules = here?.map(site => `${site.event}, line ${sites.probes[site.probe].line} of the script`).join('; ');
-      body.push(element('tr', { 'data-pc': line.pc, class: here ? 'site' : null },
-        element('td', { class: 'number count', style: count ? `--heat:${Math.round((100 * Math.log(1 + count)) / Math.log(1 + most))}%` : null }, count === undefined ? '' : shown(count)),
-        element('td', {}, here ? element('span', { class: 'mark', title: rules, role: 'img', 'aria-label': `site: ${rules}` }) : ''),
-        element('td', { class: 'number pc' }, String(line.pc)),
-        element('td', {}, element('code', { style: `padding-left:${Math.min(indents[i], 20) * 1.2}em` }, visible(line.instruction)))));
+      addRow(line.pc, line.instruction, indents[i]);
     });
     code.replaceChildren(element('table', {}, element('caption', { class: 'hidden' }, 'Instructions of the function'),
       element('thead', {}, element('tr', {}, element('th', { scope: 'col', class: 'number' }, 'count'), element('th', { scope: 'col' }, 'site'),

@@ -14,8 +14,8 @@ export const PROGRAMS = [
 export const BEST = {
   faults: { program: 'scheme', args: `-e "(map (lambda (x) (equal? x '(1 2))) '((1 2) (1 2) (1 2)))"` },
   callgraph: { program: 'quicksort' },
-  calltree: { program: 'scheme' },
-  profile: { program: 'scheme' },
+  calltree: { program: 'validation' },
+  profile: { program: 'quicksort' },
   sample: { program: 'scheme', args: '20' },
   heap: { program: 'scheme' },
   loops: { program: 'matmul' },

@@ -120,7 +120,7 @@ function describe(error) {
 
 async function run({ bytes, args, stdin, files }) {
   const out = createOutput('out'), err = createOutput('err'), folder = makeFolder(files);
-  const wasi = new WASI(args, [], [new OpenFile(new File(stdin)), out.fd, err.fd, ...folder.fds]);
+  const wasi = new WASI(args, [], [new OpenFile(new File(stdin)), out.fd, err.fd, ...folder.fds], { debug: false });
   let live = false;
   const host = createHost({ onReport: text => postMessage({ kind: 'report', text, live }) });
   let instance = null;
