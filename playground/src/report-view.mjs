@@ -27,7 +27,7 @@ function grouped(report) {
 
 function placeOf(row) {
   if (row.key !== null) return visible(row.key);
-  const place = row.pc === null ? '' : ` +${row.pc}`;
+  const place = row.pc ? ` +${row.pc}` : '';
   return `${visible(row.function ?? (row.fid === null ? row.variable : `#${row.fid}`))}${place}${row.instruction ? `  ${visible(row.instruction)}` : ''}`;
 }
 
