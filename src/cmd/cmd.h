@@ -51,7 +51,7 @@ enum { OPTION_BY = 1040, OPTION_SORT, OPTION_NONZERO, OPTION_HEX, OPTION_LINES, 
 #define INLINED_OPTION                                                                             \
     {                                                                                              \
         OPTION_INLINED, "inlined", NULL,                                                           \
-            "in profiles: with the functions that were inlined, where calls come from them"        \
+            "in profiles: also show inlined functions from which calls come"                       \
     }
 
 /* How the tables of a command look: of the members of WhammcReportOptions, those that have options.
@@ -80,16 +80,16 @@ int monitor_show(const Cli *cli, const char *path, bool verbose);
 #define CLOCK_OPTION(key, otherwise)                                                               \
     {                                                                                              \
         key, "clock", "auto|thread|host",                                                          \
-            "where Node gets the time that scripts ask for: from a thread that only updates it, "  \
-            "which makes reading it cheap but needs a processor, or from the host's clock; auto: " \
-            "from the thread if a processor is idle; default: " otherwise                          \
+            "the clock that scripts read in Node: a variable that a thread keeps updating, "       \
+            "which is cheap to read but occupies a processor, or the host's clock; auto: "         \
+            "thread if a processor is idle; default: " otherwise                                   \
     }
 
 #define BUILD_ID_OPTION(key)                                                                       \
     {                                                                                              \
         key, "build-id", NULL,                                                                     \
-            "put a hash of the program and the scripts into the report, so that reports of other " \
-            "ones are not added up with it"                                                        \
+            "put a hash of the program and the scripts into the report, so that reports of "       \
+            "other builds cannot be added to it"                                                   \
     }
 
 /* ---- reports while a program runs (serving.c) ---- */
@@ -105,11 +105,11 @@ enum { OPTION_HTTP = 1060, OPTION_HTTP_TOKEN, OPTION_PUSH, OPTION_PUSH_SECONDS }
 #define HTTP_OPTIONS                                                                               \
     {OPTION_HTTP, "http", "[HOST:]PORT",                                                           \
      "serve reports at this address while the program runs, for browsers and `go tool pprof`; "    \
-     "port 0: any"},                                                                               \
+     "port 0: any free port"},                                                                     \
         {OPTION_HTTP_TOKEN, "http-token", "TOKEN",                                                 \
-         "answer only those who know this: Authorization: Bearer TOKEN, or ?token=TOKEN"},         \
+         "answer only requests with this token: Authorization: Bearer TOKEN, or ?token=TOKEN"},    \
         {OPTION_PUSH, "push", "URL",                                                               \
-         "send profiles to this collector while the program runs, in the form of Pyroscope: "      \
+         "push profiles to this collector, with Pyroscope's protocol, while the program runs: "    \
          "http://localhost:4040"},                                                                 \
     {                                                                                              \
         OPTION_PUSH_SECONDS, "push-seconds", "N",                                                  \

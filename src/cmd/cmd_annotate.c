@@ -14,7 +14,7 @@ typedef enum Format { FORMAT_TEXT, FORMAT_HTML } Format;
 typedef enum When { WHEN_AUTO, WHEN_ALWAYS, WHEN_NEVER } When;
 
 static const Option options[] = {
-    {FORMAT, "format", "text|html", "text for a terminal (the default), or a page in one file"},
+    {FORMAT, "format", "text|html", "text for a terminal (the default), or a self-contained page"},
     {'o', "output", "OUT", "the file to write; default: standard output"},
     {VARIABLE, "variable", "NAME",
      "the variable with the counts; default: the one with numbers at the most sites"},
@@ -220,12 +220,11 @@ const Command cmd_annotate = {
     .name = "annotate",
     .usage = "APP REPORT [FILE]...",
     .summary = "show sources with counts beside their lines",
-    .about =
-        "Show the sources of the program APP, as it was before it was instrumented, with the "
-        "counts "
-        "of a saved REPORT ('-': standard input) beside their lines: how often each line was "
-        "executed, the sum of the counts of its instructions, and their share. With FILEs, only "
-        "these: names, ends of paths, or shell patterns.",
+    .about = "Show the sources of the program APP, as it was before it was instrumented, with "
+             "the counts of a saved REPORT ('-': standard input) beside their lines: how "
+             "often each line was executed, the sum of the counts of its instructions, and "
+             "their share. With FILEs, show only these: names, ends of paths, or shell "
+             "patterns.",
     .options = options,
     .examples = "  whammc run -s hotness -o hot.csv app.wasm\n"
                 "  whammc annotate app.wasm hot.csv main.c\n"

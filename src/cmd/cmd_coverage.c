@@ -24,22 +24,23 @@ enum {
 
 static const Option options[] = {
     {FORMAT, "format", "text|lcov|cobertura|html|json",
-     "a table of files, a tracefile of lcov, Cobertura's XML, one page with the sources, or all "
-     "numbers; default: what OUT ends in (.info, .xml, .html, .json), else text"},
+     "a table of files, an lcov tracefile, Cobertura's XML, a page with the sources, "
+     "or all numbers; default: by the extension of OUT (.info, .xml, .html, .json), "
+     "otherwise text"},
     {'o', "output", "OUT",
      "the file to write; default: standard error, or standard output with --from"},
     {FROM, "from", "REPORT",
-     "read this report, which --save or 'whammc run -s coverage -o' has written, instead of "
+     "read this report, written by --save or 'whammc run -s coverage -o', instead of "
      "running the program; may be repeated: counts are added up"},
     {SAVE, "save", "REPORT", "also write the report to this file, for --from"},
     {INCLUDE, "include", "GLOB",
-     "only source files whose paths match this shell pattern; may be repeated"},
+     "show only source files whose paths match this shell pattern; may be repeated"},
     {EXCLUDE, "exclude", "GLOB",
-     "no source files whose paths match this shell pattern; may be repeated"},
-    {ALL_FILES, "all-files", NULL, "also source files that cannot be read"},
-    {NO_MARKERS, "no-markers", NULL,
-     "count also what comments like LCOV_EXCL_LINE in sources exclude"},
-    {FAIL_UNDER, "fail-under", "PERCENT", "fail if less than this part of the lines was executed"},
+     "do not show source files whose paths match this shell pattern; may be repeated"},
+    {ALL_FILES, "all-files", NULL, "also show source files that cannot be read"},
+    {NO_MARKERS, "no-markers", NULL, "ignore comments like LCOV_EXCL_LINE in the sources"},
+    {FAIL_UNDER, "fail-under", "PERCENT",
+     "fail if less than this percentage of the lines was executed"},
     DEBUG_OPTIONS,
     NAMES_OPTION,
     {ENGINE, "engine", "ENGINE",

@@ -178,12 +178,12 @@ const Command cmd_info = {
     .name = "info",
     .usage = "RULE | MONITOR | --scripts",
     .summary = "show what a match rule matches and binds, or the probes of a monitor",
-    .about =
-        "Show every event that the match RULE matches, in the order of their probe numbers. Quote "
-        "rules that contain globs, because the shell expands them, too.\n\nOr show the probes of "
-        "the module MONITOR (a file) as match rules: their predicates, what they ask the engine "
-        "for, and their functions, grouping those with the same code.\n\nOr list the scripts that "
-        "come with whammc; the other commands accept their names as SCRIPT.",
+    .about = "Show every event that the match RULE matches, in the order of their probe "
+             "numbers. Quote rules that contain globs, because the shell would expand "
+             "them.\n\nOr show the probes of the module MONITOR (a file) as match rules: "
+             "their predicates, what they ask the engine for, and their functions, grouping "
+             "those with the same code.\n\nOr list the scripts that come with whammc; the "
+             "other commands accept their names as SCRIPT.",
     .options = options,
     .examples = "  whammc info 'wasm:opcode:*load*|*store*:before'\n"
                 "  whammc info -v wasm:opcode:br_if:before\n"

@@ -69,8 +69,8 @@ static const Option options[] = {
      "end segments after each instruction that can trap: slower, but counts are exact after a trap "
      "under any host"},
     {POLLS, "polls", NULL,
-     "let the program call the host's function whammc.poll now and then, where the host can have a "
-     "report while it runs"},
+     "let the program call the host's function whammc.poll at intervals, so that the "
+     "host can make a report while it runs"},
     BUILD_ID_OPTION(BUILD_ID),
     JOBS_OPTION,
     {'v', "verbose", NULL, "show the number of sites of each probe"},

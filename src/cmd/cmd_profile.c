@@ -48,14 +48,15 @@ enum { SAMPLE_MAX = 1000000 };
 
 static const Option options[] = {
     {STYLE, "style", "tree|arcs|sample",
-     "measure each function in each of its calling contexts, or each pair of caller and callee, "
-     "which is cheaper; or look now and then which functions are active, which is cheapest and "
-     "does not distort; default: tree"},
+     "measure each function in each of its calling contexts, or each pair of caller "
+     "and callee, which is cheaper; or sample which functions are active, which is "
+     "cheapest and hardly distorts; default: tree"},
     {INTERVAL, "interval", "TIME",
      "with --style=sample: the time between two samples, such as 500us or 10ms; default: 1ms"},
     {SAMPLER, "sampler", "thread|program",
-     "with --style=sample: who looks: a thread of the engine, or the program itself as it goes; "
-     "default: thread, but for Node before version 22, which needs program"},
+     "with --style=sample: what takes the samples: a thread of the engine, or the "
+     "program itself; default: thread, or program in Node before version 22, which "
+     "needs it"},
     {COUNTS, "counts", NULL, "with --style=sample: count the calls of each function, too"},
     {FORMAT, "format", VIEW_FORMATS,
      "table: show a flat profile and, with --style=tree, write a flame graph; others: write only "
@@ -67,12 +68,12 @@ static const Option options[] = {
     {SAVE, "save", "REPORT", "also write the report to this file, for `whammc report`"},
     {TOP, "top", "N", "show the N functions with the most time (0: all); default: 20"},
     {CPU, "cpu", "all|guest",
-     "guest: with --style=tree, without the time in imported functions, so that waiting for input "
-     "does not count; default: all"},
+     "guest: with --style=tree, leave out the time in imported functions, such as "
+     "waiting for input; default: all"},
     {COUNTS_ONLY, "counts-only", NULL, "count calls without measuring time"},
     {NO_CALIBRATE, "no-calibrate", NULL,
-     "leave in the times what measuring them takes; otherwise it is estimated while the program "
-     "runs, and subtracted"},
+     "do not subtract the measuring overhead, which is otherwise estimated while the "
+     "program runs"},
     EXCLUDE_OPTION(""),
     MIN_SIZE_OPTION(""),
     EXCLUDE_FROM_OPTION(""),
@@ -81,11 +82,11 @@ static const Option options[] = {
      "run the program twice: first count its calls (discarding its output), then time it without "
      "the tiny functions that are called often"},
     {SAMPLE, "sample", "1/N",
-     "with --style=tree: time one in N calls and returns, until the next one, for all; calls are "
-     "counted as without"},
+     "with --style=tree: time only one in N calls and returns, and scale the times; "
+     "all calls are counted"},
     {MAX_DEPTH, "max-depth", "N",
-     "with --style=tree: calls deeper than N count for the N-th function (0: no limit); default: "
-     "0"},
+     "with --style=tree: attribute calls deeper than N to the function at depth N (0: "
+     "no limit); default: 0"},
     {ENGINE, "engine", "ENGINE",
      "run in node, node24 or wasmtime, or in the program with this path (a Node, or a Python with "
      "the package wasmtime); default: node"},
@@ -94,21 +95,22 @@ static const Option options[] = {
     ENV_OPTION,
     CLOCK_OPTION(CLOCK, "auto"),
     HTTP_OPTIONS,
-    {OPTION_LINES, "lines", NULL, "show where in the source functions are"},
+    {OPTION_LINES, "lines", NULL, "show the source locations of functions"},
     INLINED_OPTION,
     DEBUG_OPTIONS,
     {MEMORY, "memory", NULL,
      "show what the program allocates and does not free, instead of where its time goes"},
     {VALUE, "value", "alloc_space|alloc_objects|inuse_space|inuse_objects",
-     "with --memory: what the table is ordered by and pictures show: bytes or objects that were "
-     "allocated, or that are in use at the end; default: alloc_space"},
+     "with --memory: the value to sort the table by and to show in pictures: bytes or "
+     "objects that were allocated, or that are in use at the end; default: alloc_space"},
     {SAMPLE_BYTES, "sample-bytes", "N",
-     "with --memory: record about one allocation in N bytes, and estimate; 0: all; default: 0"},
+     "with --memory: record one allocation per N bytes on average, and estimate the "
+     "rest; 0: record all; default: 0"},
     {ALLOC, "alloc", "NAME:ROLE@N[,ROLE@N]...",
-     "with --memory: functions whose names match the shell pattern NAME allocate, too. Argument N, "
-     "from 0, is the `size` in bytes, a `count` of that, the `old` address that is freed, `out`, "
-     "where the address is written that is otherwise the result; or only what they `free`; may be "
-     "repeated"},
+     "with --memory: functions whose names match the shell pattern NAME are "
+     "allocators, too. ROLE says what argument N, counted from 0, is: `size` in "
+     "bytes, `count` of objects, `old` address to be freed, `out` address at which "
+     "the result is stored, or address to `free`; may be repeated"},
     LABEL_OPTION,
     {NO_DEMANGLE, "no-demangle", NULL,
      "show names of C++ and Rust functions as they are in the program"},

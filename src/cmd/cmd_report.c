@@ -12,12 +12,13 @@ enum { FORMAT = OPTION_LONG, MODULE, TOP, FLUSH, VARIABLE, FAIL_IF, BASE, DIFF, 
 
 static const Option options[] = {
     {FORMAT, "format", VIEW_FORMATS "|lcov|cobertura|html|text",
-     "show tables (the default), or write the report in another format; of its calls: a flat "
-     "profile, that and a call graph as gprof prints them, or a graph for Graphviz; of its call "
-     "tree: folded stacks, a flame graph, or a file for speedscope, Chrome's developer tools or "
-     "Perfetto; of both and of numbers at sites: for pprof, for the profiler of Firefox, or for "
-     "KCachegrind; the last four: coverage, as 'whammc coverage' shows it, of the program of "
-     "--module"},
+     "show tables (the default), or write the report in another format; from its "
+     "calls: a flat profile, the same with a call graph as gprof prints them, or a "
+     "graph for Graphviz; from its call tree: folded stacks, a flame graph, or a file "
+     "for speedscope, Chrome's developer tools or Perfetto; from either, or from "
+     "numbers at sites: a profile for pprof, the Firefox Profiler or KCachegrind; the "
+     "last four formats: coverage of the program of --module, as 'whammc coverage' "
+     "shows it"},
     {'o', "output", "OUT",
      "the file to write; default: standard output. Without --format, OUT.pb.gz is for pprof"},
     {MODULE, "module", "APP",
@@ -25,25 +26,28 @@ static const Option options[] = {
      "functions without a name in the report get the program's"},
     NAMES_OPTION,
     LOOK_OPTIONS("show where in the source each site is; CSV and JSON get the columns file, line, "
-                 "column and src_function. From the program of --module, or from the report if "
-                 "that has them. In profiles: where functions are"),
+                 "column and src_function. The locations come from the program of --module, or "
+                 "from the report. In profiles: show the source locations of functions"),
     INLINED_OPTION,
     DEBUG_OPTIONS,
     {VARIABLE, "variable", "NAME",
-     "the variable with the calls or the call tree; default: the first that can be one; may be "
-     "repeated for variables with calls, whose counts are then added. For pprof, Firefox and "
-     "KCachegrind also one with numbers at sites; default: these, too"},
+     "the variable with the calls or the call tree; default: the first suitable one; "
+     "may be repeated for variables with calls, whose counts are then added. For "
+     "pprof, firefox and callgrind, also a variable with numbers at sites; default: "
+     "these, too"},
     LABEL_OPTION,
     {FLUSH, "flush", "N", "use the N-th report in FILE; 0, the default, is the last"},
     {TOP, "top", "N",
      "show the N largest values of each variable, 0 = all; default: 20. Of gprof and dot: only the "
      "N functions with the most time; default: all"},
     {FAIL_IF, "fail-if", "CONDITION",
-     "fail if this is true of the report's numbers, such as 'calls > 1.02 * base.calls'"},
-    {BASE, "base", "REPORT", "the report that base.NAME of --fail-if is in"},
+     "fail if this condition on the report's variables is true, such as 'calls > 1.02 "
+     "* base.calls'"},
+    {BASE, "base", "REPORT", "the report whose variables --fail-if calls base.NAME"},
     {DIFF, "diff", "OLD",
-     "show what has changed since the report OLD, of the program or of another build of it, in "
-     "tables or with --format=svg. base.NAME of --fail-if is in it"},
+     "show the differences from the report OLD, of the same program or another build "
+     "of it, as tables or with --format=svg; also the report whose variables "
+     "--fail-if calls base.NAME"},
     {NO_DEMANGLE, "no-demangle", NULL,
      "show names of C++ and Rust functions as they are in the program"},
     {0},
