@@ -444,8 +444,10 @@ class Scripts:
             out.append(self.function(k))
         if r.random() < 0.4:
             out += self.maps_of_words()
-        for k in range(r.randrange(1, 5)):
-            out.append(self.probe(k))
+        if r.random() < 0.3:
+            out += self.functions_and_counters()
+        else:
+            out += [self.probe(k, self.event()) for k in range(r.randrange(1, 5))]
         for k in range(r.choice([0, 0, 0, 1, 2])):
             out.append(self.branch_probe(k))
         return "\n".join(out) + "\n"
@@ -500,12 +502,17 @@ class Scripts:
         self.fns[f"fn{k}"] = (list(params.values()), result)
         return text
 
-    def event(self):
-        """(rule, kind, bound names with types, assignable ones)."""
-        r = self.r
+    def names(self):
+        """Those of each place in a function."""
         names = {"fid": "u32", "fname": "str", "pc": "u32", "opidx": "u32", "at_func_end": "bool"}
         if not self.engine:
             names["escapes"] = "bool"
+        return names
+
+    def event(self):
+        """(rule, kind, bound names with types, assignable ones)."""
+        r = self.r
+        names = self.names()
         choice = r.random()
         if choice < 0.12:
             return self.at_function(names)
@@ -601,9 +608,9 @@ class Scripts:
         if op.name == "i32.const" and self.r.random() < 0.5:
             names["imm0"] = self.r.choice(["i32", "u32"])
 
-    def probe(self, k):
+    def probe(self, k, event):
         r = self.r
-        rule, kind, names, self.assignable = self.event()
+        rule, kind, names, self.assignable = event
         apart = kind in APART
         outer = dict(self.vars)
         if apart:
@@ -629,6 +636,29 @@ class Scripts:
         text += self.body(writable, list(self.acc.items()), 1, 0, r.randrange(1, 5))
         self.vars, self.bound, self.assignable = outer, {}, []
         return f"{rule}{predicate} {{\n{text}}}"
+
+    # -- code where functions begin and end, and inside nothing that is not counted by segments --
+
+    def functions_and_counters(self):
+        r = self.r
+        return ([self.probe(k, self.at_function(self.names())) for k in range(r.randrange(1, 4))] +
+                [self.counting_probe(k) for k in range(r.randrange(1, 4))])
+
+    def counting_probe(self, k):
+        """Only adds what is static to numbers, sets flags, and counts by static keys."""
+        r = self.r
+        present = sorted({i[0] for f in self.p.funcs for i in f.body})
+        rule = r.choice(["opcode:*:before", "block:start", "block:end"] + [f"opcode:{r.choice(present)}:before"] * 4)
+        counts = [f"{name}{r.choice(['++', '--', ' = ' + name + ' + 3'])};" for name in self.acc] + [f"kinds{k}[({r.choice(['fid', 'pc'])}, {r.randrange(3)})]++;"]
+        declared = ""
+        for i in range(r.randrange(1, 4)):
+            name, words = f"n{i}_{k}", r.choice(["report", "report", "report shared", "shared", "report unshared"])
+            t = r.choice(INTS + ("bool",))
+            declared += f"    {words} var {name}: {t};\n"
+            counts.append(f"{name} = true;" if t == "bool" else f"{name}{r.choice(['++', '++', '--', f' = {name} + 5'])};")
+        body = "".join(f"    {r.choice(counts)}\n" for _ in range(r.randrange(1, 5)))
+        predicate = f" / {r.choice(['pc % 2 == 0', 'fid == 1', 'opidx < 9', 'fid != 1 && pc > 3'])} /" if r.random() < 0.4 else ""
+        return f"report var kinds{k}: map<(u32, u32), {r.choice(INTS)}>;\nwasm:{rule}{predicate} {{\n{declared}{body}}}"
 
     # -- probes that count which way branches go --
 
