@@ -214,7 +214,8 @@ typedef struct Expr {
     uint32_t npath;     /* FIELD, INDEX (0 = the element as a whole) */
     uint32_t *path;
     /* Resolution. At most one is set. */
-    Var *var; /* of a literal: the constant that it is the value of */
+    Var *var; /* of a literal: the constant that it is the value of; of the argument of
+                 remove_probe: the variable that hides the bound name (plan/removal.h) */
     struct Fn *fn;
     bool is_bound; /* NAME: bound is valid. CALL: a bound or built-in function, bound.id says which
                     */

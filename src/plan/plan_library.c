@@ -122,7 +122,10 @@ static int64_t no_removal(const Expr *call, Diags *diags) {
     Diag *g = diag(diags, DIAG_REMOVAL, call->span,
                    "expected 'dyninstr.remove_probe(probe_id);' in the body of a probe at an "
                    "instruction, a block or a function: a probe removes only itself");
-    diag_hint(diags, g, "to disable another probe, test a variable in its predicate");
+    if (ast_is_removal(call) && call->args[0]->var)
+        diag_hint(diags, g, "'probe_id' is a variable here: rename it");
+    else
+        diag_hint(diags, g, "to disable another probe, test a variable in its predicate");
     return -1;
 }
 

@@ -6,8 +6,9 @@
 typedef struct Removal {
     Script *script;
     const Libraries *libraries;
-    Span rule; /* the flag is declared there: the predicate asks for it, too */
-    Var *flag; /* NULL until a call was found */
+    Span rule;   /* the flag is declared there: the predicate asks for it, too */
+    Var *flag;   /* NULL until a call was found */
+    Var *hidden; /* the variable called probe_id that is visible: the bound name is not */
 } Removal;
 
 bool removal_is_engine(const Libraries *libraries, Str library) {
@@ -53,8 +54,13 @@ static bool is_removal(const Removal *r, const Stmt *s) {
 }
 
 static void replace_in(Removal *r, Block b) {
+    Var *hidden = r->hidden;
     for (Stmt *s = b.first; s; s = s->next) {
-        if (is_removal(r, s)) {
+        if (s->kind == STMT_DECL && str_is(s->var->name, "probe_id"))
+            r->hidden = s->var;
+        if (is_removal(r, s) && r->hidden) {
+            s->value->args[0]->var = r->hidden;
+        } else if (is_removal(r, s)) {
             Span span = s->value->span;
             if (!r->flag)
                 r->flag = new_flag(r, r->rule);
@@ -66,6 +72,7 @@ static void replace_in(Removal *r, Block b) {
         for (uint32_t i = 0; i < s->narms; i++)
             replace_in(r, s->arms[i].body);
     }
+    r->hidden = hidden;
 }
 
 /* !flag, !flag && predicate */
@@ -91,6 +98,8 @@ static Expr *still_there(Removal *r, Expr *predicate) {
 
 void removal_prepare(Script *s, const Libraries *libraries, Probe *p) {
     Removal r = {.script = s, .libraries = libraries, .rule = p->rule.span};
+    const uint64_t *script_variable = map_get(&s->var_names, STR("probe_id"));
+    r.hidden = script_variable ? (Var *)(uintptr_t)*script_variable : NULL;
     replace_in(&r, p->body);
     p->removed = r.flag;
     if (r.flag)

@@ -20,7 +20,8 @@
  * one that has it is to be imported from REMOVAL_MODULE. */
 bool removal_is_engine(const Libraries *libraries, Str library);
 
-/* Replaces the calls in a probe that was not checked yet, and sets Probe.removed. */
+/* Replaces the calls in a probe that was not checked yet, and sets Probe.removed. The script's own
+ * variables are known by then; where one is called probe_id, the call stays, with the variable. */
 void removal_prepare(Script *s, const Libraries *libraries, Probe *p);
 
 #endif
