@@ -11,6 +11,7 @@
 #include "gen/monitor_body.h"
 
 #include "unit/known.h"
+#include "unit/unit_text.h"
 #include "../../stdlib/runtime/site.h" /* SITE_ANY */
 #include "gen/monitor_input.h"
 
@@ -498,11 +499,13 @@ static Ref if_part_holds(Code *c, Ref value, BinaryenType type) {
     return BinaryenBlock(c->b.module, NULL, code, 2, type);
 }
 
+/* Equal expressions share one; each '@static' call is one of its own. */
 Str callback_value(Code *from, const Expr *e) {
     bool made;
     Buf key = {0};
     buf_u8(&key, 'v');
-    key_pointer(&key, e);
+    buf_printf(&key, "%s ", e->type->text);
+    unit_text_expr(&(Decided){.event = from->event}, e, &key);
     key_event(&key, from);
     Str name = name_for(from->g, &key, 'v', &made);
     if (made)

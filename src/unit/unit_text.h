@@ -1,6 +1,6 @@
 /*
  * unit/unit_text.h - expressions and bodies as text, with what is decided left out: for people,
- * and to find what is equal. Private to unit/.
+ * and to find what is equal.
  */
 #ifndef WHAMMC_UNIT_UNIT_TEXT_H
 #define WHAMMC_UNIT_UNIT_TEXT_H
