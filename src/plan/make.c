@@ -351,7 +351,7 @@ static bool plan_events(Plan *plan, uint32_t source, const Events *events, uint3
         v->branches = v->branches && branches_alike(v->event, e);
         blame_event(&blame, e, (uint32_t)*group - first);
         uint32_t own = number_of(plan, &probe->rule, e, number);
-        vec_push(&plan->actions, ((Action){v, e, own, 0}));
+        vec_push(&plan->actions, ((Action){.variant = v, .event = e, .number = own}));
     }
     blame_report(&blame, &probe->rule, diags);
     blame_free(&blame);

@@ -45,6 +45,7 @@ typedef struct Engine {
     uint32_t *told; /* by probe, then by script: bit set of reasons */
     uint32_t at;    /* index into told */
     const Variant *v;
+    const Expr *unseen; /* the first thing in v that depends on a reference operand */
     bool ok;
 } Engine;
 
@@ -243,9 +244,8 @@ static void check_name(Engine *g, const Expr *e) {
         } /* fall through */
     case NAME_ARG_IS_NULL:
     case NAME_ARRAY_LEN:
-        refuse(g, REASON_REFERENCE, e->span,
-               "this depends on a reference operand of %s; engines pass only numbers to probes",
-               op);
+        if (!g->unseen)
+            g->unseen = e;
         break;
     case NAME_ARG:
     case NAME_LOCAL:
@@ -374,27 +374,45 @@ static void check_variant(Engine *g, const Variant *v) {
     check_memories(g, v);
 }
 
+/* What the events of a probe ask for. Where some depend on references and others do not, as with
+ * `wasm:opcode:*:before / taken /`, only programs with the former are refused. */
+static void check_actions(Engine *g, const PlanProbe *probe, bool (*happens)(const Action *a)) {
+    const Variant *last = NULL;
+    const Action *unseen = NULL;
+    bool seen = false;
+    for (uint32_t i = 0; i < probe->nactions; i++) {
+        Action *a = &g->plan->actions.at[probe->first_action + i];
+        if (!happens(a))
+            continue;
+        check_entry(g, a);
+        check_exit(g, a);
+        check_globals(g, a);
+        check_event(g, a);
+        check_operands(g, a);
+        if (a->variant != last) {
+            g->unseen = NULL;
+            check_variant(g, a->variant);
+        }
+        last = a->variant;
+        a->unseen = g->unseen;
+        seen |= !a->unseen;
+        unseen = unseen || !a->unseen ? unseen : a;
+    }
+    if (unseen && !seen)
+        refuse(g, REASON_REFERENCE, unseen->unseen->span,
+               "this depends on a reference operand of %s; engines pass only numbers to probes",
+               unseen->event.kind == EVENT_OPCODE ? wasm_ops[unseen->event.op].mnemonic
+                                                  : "this event");
+}
+
 bool engine_can(Plan *plan, bool (*happens)(const Action *a), Diags *diags) {
     uint32_t n = plan->probes.len + plan->scopes.len;
-    Engine g = {plan, diags, mem_zalloc(sizeof(uint32_t) * (n + 1u)), 0, NULL, true};
+    Engine g = {plan, diags, mem_zalloc(sizeof(uint32_t) * (n + 1u)), 0, NULL, NULL, true};
     for (uint32_t p = 0; p < plan->probes.len; p++) {
         g.at = p;
         const PlanProbe *probe = &plan->probes.at[p];
         check_modes(&g, probe, happens);
-        const Variant *last = NULL;
-        for (uint32_t i = 0; i < probe->nactions; i++) {
-            const Action *a = &plan->actions.at[probe->first_action + i];
-            if (!happens(a))
-                continue;
-            check_entry(&g, a);
-            check_exit(&g, a);
-            check_globals(&g, a);
-            check_event(&g, a);
-            check_operands(&g, a);
-            if (a->variant != last)
-                check_variant(&g, a->variant);
-            last = a->variant;
-        }
+        check_actions(&g, probe, happens);
     }
     for (uint32_t i = 0; i < plan->scopes.len; i++) {
         const Script *script = plan->scripts.at[i];

@@ -9,7 +9,7 @@
 /*
  * Reports what the scripts ask for that no engine has for a monitor, one message for each probe and
  * reason (tag monitor-cannot). `happens` tells whether an action may happen at all. True if there
- * is nothing.
+ * is nothing. What only some events of a probe ask for is noted in Action.unseen instead.
  */
 bool engine_can(Plan *plan, bool (*happens)(const Action *a), Diags *diags);
 

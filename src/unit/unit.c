@@ -314,6 +314,8 @@ static bool is_conjunct(const Expr *predicate, const Expr *e) {
 static void add_action(Maker *m, Action *a, UnitPart how, Gates gates) {
     static const char *const locals = "the script reads locals at a function's last end, where "
                                       "engines that compile have overwritten them";
+    static const char *const reference = "what the script asks for depends on a reference operand, "
+                                         "and engines pass only numbers to probes";
     const Variant *v = a->variant;
     uint32_t types, consts;
     if (!happens(a) || !types_atom(m, v, a->event, &types) ||
@@ -328,6 +330,12 @@ static void add_action(Maker *m, Action *a, UnitPart how, Gates gates) {
         how.bits[k] = condition_bit(m, v, a->event, v->atoms.at[k], how.at_end, consts, before);
         if (before.n < MAX_GATES && is_conjunct(v->probe->predicate, v->atoms.at[k]))
             before = with(before, how.bits[k].atom, how.bits[k].value);
+    }
+    if (a->unseen) {
+        how.kind = PART_REFUSE;
+        how.why = reference;
+        add_running(m, how, gates, simple_atom(m, ATOM_LIVE), true);
+        return;
     }
     if (a->event.mode == MODE_AFTER) { /* of an `end` */
         add_running(m, how, gates, simple_atom(m, ATOM_LAST), false);
