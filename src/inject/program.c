@@ -24,13 +24,47 @@ int64_t program_proc_exit(const WasmModule *m) {
     return wasm_find_import(m, str_of(host_wasi_module(m)), STR("proc_exit"));
 }
 
+/* A function of the program under this export, or -1. */
+static int64_t exported(const WasmModule *m, const char *name) {
+    const WasmExport *e = wasm_find_export(m, WASM_SPACE_FUNC, str_of(name));
+    return e && m->funcs.at[e->handle].import < 0 ? (int64_t)e->handle : -1;
+}
+
+/* Whether a body calls a function or takes a reference to it. */
+static bool body_names(const WasmModule *m, uint32_t body, uint32_t func) {
+    WasmCode code;
+    WasmInstr i;
+    if (m->funcs.at[body].import >= 0 || !wasm_func_code(m, body, &code))
+        return false;
+    while (wasm_next(&code, &i))
+        if (wasm_ops[i.op].imm == WASM_IMM_FUNC && i.a == func)
+            return true;
+    return false;
+}
+
+/* Whether only the host can call a function: nothing but exports names it, and itself. */
+static bool only_exported(const WasmModule *m, uint32_t func) {
+    uint32_t named = 0, exports = 0;
+    for (uint32_t i = 0; i < m->refs.len; i++)
+        named += m->refs.at[i].space == WASM_SPACE_FUNC && m->refs.at[i].value == func;
+    for (uint32_t i = 0; i < m->input_export_count; i++)
+        exports += m->exports.at[i].space == WASM_SPACE_FUNC && m->exports.at[i].handle == func;
+    if (named > exports)
+        return false;
+    for (uint32_t f = 0; f < m->input_count[WASM_SPACE_FUNC]; f++)
+        if (f != func && body_names(m, f, func))
+            return false;
+    return true;
+}
+
 int64_t program_main(const WasmModule *m) {
-    static const char *const names[] = {"main", "_start"};
-    for (uint32_t i = 0; i < 2; i++) {
-        const WasmExport *e = wasm_find_export(m, WASM_SPACE_FUNC, str_of(names[i]));
-        if (e && m->funcs.at[e->handle].import < 0)
-            return e->handle;
-    }
+    int64_t main = exported(m, "main"), command = exported(m, "_start");
+    /* Hosts run `_start` where there is one. Older versions of rustc export another way in as
+     * `main`, which `_start` does not take. */
+    if (main >= 0 && command >= 0 && only_exported(m, (uint32_t)main))
+        return command;
+    if (main >= 0 || command >= 0)
+        return main >= 0 ? main : command;
     /* A start function is the program only if nothing can be called later: the end of it is no end
      * otherwise, and WASI hosts do not take output before they have the instance. */
     bool callable = false;

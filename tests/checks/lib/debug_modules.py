@@ -7,11 +7,13 @@ import subprocess
 
 from lib.commands import call, is_there
 from lib.tap import comment
+from lib.toolchains import rust_compiler, zig_compiler
 from lib.world import BUILD, FIXTURES
 
 READER = os.path.join(BUILD, "tests", "unit", "locations")
 SOURCES = os.path.join(FIXTURES, "locations")
 SYMBOLIZERS = ["llvm-symbolizer-14", "llvm-symbolizer"]
+NEWER = "-19"  # what the commands of a second version of LLVM end in
 C, CXX = ["chain.c", "other.c"], ["shapes.cc", "count.cc"]
 
 
@@ -49,16 +51,16 @@ def run(command):
     return done.returncode == 0
 
 
-def clang(directory, name, sources, flags, target="wasm32"):
+def clang(directory, name, sources, flags, target="wasm32", version=""):
     """A module, or None. Compiled and linked in two steps: with -O the linking step would call wasm-opt."""
-    compiler = "clang++" if sources is CXX else "clang"
+    compiler = ("clang++" if sources is CXX else "clang") + version
     objects = [os.path.join(directory, f"{name}-{source}.o") for source in sources]
     path = os.path.join(directory, name + ".wasm")
     for source, target_file in zip(sources, objects):
         if not run([compiler, f"--target={target}", *flags, "-c", source, "-o", target_file]):
             return None
     emulation = ["-mwasm64"] if target == "wasm64" else []
-    linked = run(["wasm-ld", *emulation, "--no-entry", *objects, "-o", path])
+    linked = run(["wasm-ld" + version, *emulation, "--no-entry", *objects, "-o", path])
     for file in objects:
         os.remove(file)  # the second half of split DWARF is in them
     return path if linked else None
@@ -89,16 +91,36 @@ def clang_modules(directory):
         yield "wasm64-" + version, clang(directory, "wasm64-" + version, C, ["-O2", "-gdwarf-" + version], "wasm64")
 
 
-def other_modules(directory):
+def newer_modules(directory):
+    """(title, path) of what a newer clang makes; path is None if it is not there."""
+    there = is_there("clang" + NEWER) and is_there("wasm-ld" + NEWER)
+    for sources, level, version in itertools.product((C, CXX), ("-O0", "-O2"), ("4", "5")):
+        name = f"clang{NEWER} {sources[0]}{level}-dwarf{version}"
+        more = ["-fno-exceptions", "-fno-rtti"] if sources is CXX else []
+        yield name, clang(directory, name, sources, [level, f"-gdwarf-{version}", *more], version=NEWER) if there else None
+    flags = ["-O2", "-gdwarf-5", "-gsplit-dwarf=single"]
+    yield f"clang{NEWER} split", clang(directory, "newer-split", C, flags, version=NEWER) if there else None
+
+
+def zig_modules(directory, modes):
+    """(title, path, False) of what Zig makes; path is None if it is not there."""
+    command = zig_compiler(directory)
+    for mode in modes:
+        path = os.path.join(directory, f"zig-{mode}.wasm")
+        there = command and run([*command, "-O", mode, "-fno-strip", "points.zig", "-femit-bin=" + path])
+        yield f"Zig, {mode}", path if there else None, False
+
+
+def other_modules(directory, zig_modes=("ReleaseSmall",)):
     """(title, path, whether Binaryen has changed the DWARF) of what other compilers make, if they are installed."""
-    for title, program, command in (
-            ("rustc", "rustc", ["rustc", "--target=wasm32-wasip1", "-g", "closures.rs"]),
-            ("rustc-O", "rustc", ["rustc", "--target=wasm32-wasip1", "-g", "-O", "closures.rs"]),
-            ("emcc-O0", "emcc", ["emcc", "-g", "--no-entry", *CXX]),
-            ("emcc-O2", "emcc", ["emcc", "-g", "-O2", "--no-entry", *CXX])):
+    rust, emscripten = rust_compiler(), is_there("emcc") and ["emcc"]
+    for title, command, rest in (
+            ("rustc", rust, ["-g", "closures.rs"]), ("rustc-O", rust, ["-g", "-O", "closures.rs"]),
+            ("emcc-O0", emscripten, ["-g", "--no-entry", *CXX]), ("emcc-O2", emscripten, ["-g", "-O2", "--no-entry", *CXX])):
         path = os.path.join(directory, title + ".wasm")
-        there = is_there(program) and run([*command, "-o", path])
-        yield title, path if there else None, program == "emcc"
+        there = command and run([*command, *rest, "-o", path])
+        yield title, path if there else None, command is emscripten
+    yield from zig_modules(directory, zig_modes)
     for level in ("-O0", "-O2"):
         path = os.path.join(directory, f"wasm-opt{level}.wasm")
         program = clang(directory, "before" + level, C, ["-O1", "-gdwarf-4"])
