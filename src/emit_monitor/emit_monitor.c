@@ -30,7 +30,7 @@
 #include "link/runtime.h"
 #include "valid/op_table.h"
 #include "valid/valid.h"
-#include "../../stdlib/runtime/site.h"   /* SITE_STATE */
+#include "../../stdlib/runtime/site/site.h"   /* SITE_STATE */
 #include "../../stdlib/runtime/values.h" /* the layout of the memory */
 #include "edit/merge.h"
 #include "edit/write.h"

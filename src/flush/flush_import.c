@@ -3,7 +3,7 @@
  *
  * Nothing of the program's is touched and it needs no second memory: at a flush, the image and the
  * values go over as arguments, 4 or 8 bytes a call. The protocol is in
- * stdlib/runtime/host_import.c.
+ * stdlib/runtime/hosts/host_import.c.
  */
 #include "flush/flush_code.h"
 

@@ -12,7 +12,7 @@
 
 #include "unit/known.h"
 #include "unit/unit_text.h"
-#include "../../stdlib/runtime/site.h" /* SITE_ANY */
+#include "../../stdlib/runtime/site/site.h" /* SITE_ANY */
 #include "gen/monitor_input.h"
 
 enum { BITS = 64 }; /* of a word of atoms */

@@ -1,5 +1,5 @@
 /*
- * gen/count.c - what a monitor counts by segments (runtime/site_count.h).
+ * gen/count.c - what a monitor counts by segments (runtime/site/site_count.h).
  *
  * The first question about a function makes the monitor walk through it: for each instruction
  * `count.match` notes what the parts that only count add there. When the walk is over the runtime
@@ -12,7 +12,7 @@
 #include "gen/monitor_body.h"
 
 #include "unit/known.h"
-#include "../../stdlib/runtime/site_count.h" /* SITE_COUNT_FRONT */
+#include "../../stdlib/runtime/site/site_count.h" /* SITE_COUNT_FRONT */
 #include "gen/monitor_input.h"
 #include "gen/template.h"
 

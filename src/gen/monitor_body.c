@@ -2,7 +2,7 @@
  * gen/monitor_body.c - how code of monitors gets at what is known when a monitor is attached.
  *
  * What only the event decides is a constant. What the engine supplies is a parameter of the probe.
- * The rest is computed by callbacks, which ask the runtime (runtime/site.h).
+ * The rest is computed by callbacks, which ask the runtime (runtime/site/site.h).
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

@@ -148,7 +148,7 @@ void count_finish(Code *c, Refs *code);
 Str callback_value(Code *c, const Expr *e);
 /* What PART_SET_BACK of a br_table asks. */
 Str callback_to_loop(Code *c);
-/* The list of a br_table's targets (runtime/site.h). */
+/* The list of a br_table's targets (runtime/site/site.h). */
 Str callback_targets(Code *c);
 /* The address of the record of the current residue or part. */
 Str callback_record(Code *c, const MonitorRecord *record);

@@ -5,7 +5,7 @@
  * function too. What they share with the rest of the monitor are imports of the module that is
  * made, which emit_monitor/emit_monitor.c links:
  *
- *     rt.<name>    a function of the runtime (gen/helper.def, runtime/site.h, runtime/rows.h)
+ *     rt.<name>    a function of the runtime (gen/helper.def, runtime/site/site.h, runtime/rows.h)
  *     lib.<n>      library function n of the plan
  *     mem.<n>      a built-in function on memories, Plan.memory_calls
  *     var.<n>      a global, leaf n of a script or shared variable, as HOLE_VAR has it

@@ -6,7 +6,7 @@
  * function or static memory, so it can be put into any memory; it needs RUNTIME_STACK bytes of
  * stack below
  * __stack_pointer. RUNTIME_IMPORT is complete, with a memory: programs import it from module
- * RUNTIME_IMPORT_MODULE. What it exports is in stdlib/runtime/host_import.c.
+ * RUNTIME_IMPORT_MODULE. What it exports is in stdlib/runtime/hosts/host_import.c.
  */
 #ifndef WHAMMC_REPORT_EMBEDDED_H
 #define WHAMMC_REPORT_EMBEDDED_H

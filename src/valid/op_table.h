@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 
-/* Appends the table, in the form that stdlib/runtime/site.h describes; nothing in it depends on
+/* Appends the table, in the form that stdlib/runtime/site/site.h describes; nothing in it depends on
  * where it is. */
 void wasm_op_table(Buf *out);
 

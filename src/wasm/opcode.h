@@ -1,6 +1,6 @@
 /*
  * wasm/opcode.h - the numbers of instructions, of the shapes of their immediates, and of types:
- * what the compiler and the decoder in the runtime of monitors (stdlib/runtime/site.c) both know.
+ * what the compiler and the decoder in the runtime of monitors (stdlib/runtime/site/site.c) both know.
  * Needs no C library.
  */
 #ifndef WHAMMC_WASM_OPCODE_H

@@ -15,8 +15,8 @@ flags="--target=wasm32 -std=c11 -Oz -ffreestanding -nostdlib -fvisibility=hidden
 
 files="$host format.c sums.c escape.c number.c" link="--experimental-pic --shared"
 case $host in
-host_import.c)
-    files="$files host_wasi.c stack.c" link="--stack-first -z stack-size=16384"
+hosts/host_import.c)
+    files="$files hosts/host_wasi.c stack.c" link="--stack-first -z stack-size=16384"
     set -- -DHOST_IMPORT -DHOST_FILE -DVALUES "$@"
     ;;
 sums_bound.c)
@@ -36,8 +36,8 @@ esac
 
 case " $* " in
 *" -DMONITOR "*)
-    files="$files rows.c site.c site_read.c site_flow.c site_module.c site_names.c site_typer.c
-     site_count.c ../../src/analysis/segment.c"
+    files="$files rows.c site/site.c site/site_read.c site/site_flow.c site/site_module.c site/site_names.c
+     site/site_typer.c site/site_count.c ../../src/analysis/segment.c"
     set -- -I "$src/freestanding" -I "$src" -I "$src/../../src" "$@"
     ;;
 esac

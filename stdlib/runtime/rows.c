@@ -10,7 +10,7 @@
  */
 #include "rows.h"
 #include "memory.h"
-#include "site.h"
+#include "site/site.h"
 
 #ifdef __wasm__
 IMPORT("whamm:reflect", "read_function_name")

@@ -1,5 +1,5 @@
 /*
- * tests/unit/site.c - what the decoder of monitors (stdlib/runtime/site.h) says about every
+ * tests/unit/site.c - what the decoder of monitors (stdlib/runtime/site/site.h) says about every
  * instruction of the modules given as arguments is what the compiler itself says. Prints "N
  * instructions of N modules, N differ, N kinds of instructions"; fails if any differ. With
  * --checksum, prints for each file a number made of what tests/fixtures/monitor/site.c asks; with
@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "event/fold.h"
-#include "stdlib/runtime/site.h"
+#include "stdlib/runtime/site/site.h"
 #include "stdlib/runtime/values.h"
 #include "file.h"
 #include "valid/op_table.h"

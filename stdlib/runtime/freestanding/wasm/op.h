@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "site_ops.h"
+#include "site/site_ops.h"
 
 /* ---- base/mem.h ---- */
 

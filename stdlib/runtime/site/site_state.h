@@ -1,5 +1,5 @@
 /*
- * runtime/site_state.h - what the files that implement site.h share: the state, the reading of
+ * runtime/site/site_state.h - what the files that implement site.h share: the state, the reading of
  * bytes from whamm:reflect, the decoder. Nobody else includes this.
  *
  * Three cursors go through function bodies, each only as far as it is asked: `plain` knows the
@@ -13,7 +13,7 @@
 #ifndef WHAMMC_RUNTIME_SITE_STATE_H
 #define WHAMMC_RUNTIME_SITE_STATE_H
 
-#include "memory.h"
+#include "../memory.h"
 #include "site.h"
 #include "site_ops.h"
 

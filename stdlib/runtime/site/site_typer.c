@@ -1,5 +1,5 @@
 /*
- * runtime/site_typer.c - types of operands: the stack of a function body, followed instruction by
+ * runtime/site/site_typer.c - types of operands: the stack of a function body, followed instruction by
  * instruction. The engine has validated the program, so nothing is checked but that lists end where
  * they must; what the types are is as in src/valid/signature.c.
  */

@@ -1,5 +1,5 @@
 /*
- * runtime/site_ops.h - what opcode.def says of instructions, as code: the runtime has no data.
+ * runtime/site/site_ops.h - what opcode.def says of instructions, as code: the runtime has no data.
  */
 #ifndef WHAMMC_RUNTIME_SITE_OPS_H
 #define WHAMMC_RUNTIME_SITE_OPS_H

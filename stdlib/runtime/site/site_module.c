@@ -1,5 +1,5 @@
 /*
- * runtime/site_module.c - what the program declares: types, imports, functions, tables, memories,
+ * runtime/site/site_module.c - what the program declares: types, imports, functions, tables, memories,
  * globals, tags. Sections are read when somebody asks for what is in them.
  */
 #include "site_state.h"

@@ -1,5 +1,5 @@
 /*
- * runtime/site_flow.c - the nesting of constructs, reachability and basic blocks, as
+ * runtime/site/site_flow.c - the nesting of constructs, reachability and basic blocks, as
  * src/analysis/flow.h defines them.
  */
 #include "site_state.h"

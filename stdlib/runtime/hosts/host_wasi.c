@@ -1,5 +1,5 @@
 /*
- * runtime/host_wasi.c - the report goes out through WASI preview 1.
+ * runtime/hosts/host_wasi.c - the report goes out through WASI preview 1.
  *
  * Compile-time switches:
  *
@@ -14,9 +14,9 @@
  *                is a bufferful, before a report, and at values_flush, and the file is open only
  * then
  */
-#include "host.h"
+#include "../host.h"
 #ifdef VALUES
-#include "values.h"
+#include "../values.h"
 #endif
 
 #define WASI(name) IMPORT("wasi_snapshot_preview1", name)

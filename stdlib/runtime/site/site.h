@@ -1,5 +1,5 @@
 /*
- * runtime/site.h - what a monitor finds out about places in the program while an engine attaches
+ * runtime/site/site.h - what a monitor finds out about places in the program while an engine attaches
  * it.
  *
  * Everything comes through `whamm:reflect`: function bodies, types, imports, names. The first

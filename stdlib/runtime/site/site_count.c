@@ -1,5 +1,5 @@
 /*
- * runtime/site_count.c - probes that only count, counted by segments.
+ * runtime/site/site_count.c - probes that only count, counted by segments.
  *
  * When the first question about a function comes, the monitor walks through its body: src/probe/
  * segment.c, which is compiled into the runtime too, finds the segments, then the monitor's code
@@ -12,9 +12,9 @@
  */
 #include "site_count.h"
 #include "analysis/segment.h"
-#include "rows.h"
+#include "../rows.h"
 #include "site_state.h"
-#include "sums.h"
+#include "../sums.h"
 
 /* Something that is counted at the current place: for a row or a variable. */
 typedef struct Note {

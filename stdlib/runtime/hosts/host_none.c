@@ -1,5 +1,5 @@
 /*
- * runtime/host_none.c - the report stays in memory; whammc_report_ptr() and whammc_report_len()
+ * runtime/hosts/host_none.c - the report stays in memory; whammc_report_ptr() and whammc_report_len()
  * tell where.
  *
  * Each report replaces the one before. The text grows in fresh pages at the end of the memory; if
@@ -9,7 +9,7 @@
  * With values, what scripts print comes to the same place, and stays: a report replaces the one
  * before if nothing was printed since. The place is a block of the heap.
  */
-#include "host.h"
+#include "../host.h"
 
 enum { PAGE = 65536 };
 
@@ -22,7 +22,7 @@ static uint8_t *address(uint32_t at) {
 }
 
 #ifdef VALUES
-#include "values.h"
+#include "../values.h"
 
 GLOBAL uint32_t kept; /* bytes that the next report does not replace */
 

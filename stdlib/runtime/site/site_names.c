@@ -1,5 +1,5 @@
 /*
- * runtime/site_names.c - names of functions, and what is known of the module as a whole.
+ * runtime/site/site_names.c - names of functions, and what is known of the module as a whole.
  */
 #include "site_state.h"
 

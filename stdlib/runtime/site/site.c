@@ -1,5 +1,5 @@
 /*
- * runtime/site.c - instructions: the decoder, the cursor that knows one, and questions about it.
+ * runtime/site/site.c - instructions: the decoder, the cursor that knows one, and questions about it.
  */
 #include "site_state.h"
 

@@ -1,5 +1,5 @@
 /*
- * runtime/site_read.c - bytes from whamm:reflect, and what to say when they make no sense.
+ * runtime/site/site_read.c - bytes from whamm:reflect, and what to say when they make no sense.
  */
 #include "site_state.h"
 

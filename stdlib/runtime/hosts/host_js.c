@@ -1,11 +1,11 @@
 /*
- * runtime/host_js.c - the report goes piece by piece to the imported whammc.write(ptr, len).
+ * runtime/hosts/host_js.c - the report goes piece by piece to the imported whammc.write(ptr, len).
  *
  * The pointer is into the memory that the runtime lives in, exported as "whammc:memory". An empty
  * piece ends the report. Text goes the same way, when there is a bufferful, before a report,
  * and at values_flush, which ends it with an empty piece.
  */
-#include "host.h"
+#include "../host.h"
 
 IMPORT("whammc", "write") void host_write(const uint8_t *p, uint32_t len);
 
@@ -27,7 +27,7 @@ void whammc_report(const uint8_t *image, uint32_t len, uint8_t *values) {
 }
 
 #ifdef VALUES
-#include "values.h"
+#include "../values.h"
 
 IMPORT("whammc", "now") double host_now(void); /* milliseconds */
 

@@ -1,5 +1,5 @@
 /*
- * runtime/site_count.h - probes of a monitor that only count, counted by segments.
+ * runtime/site/site_count.h - probes of a monitor that only count, counted by segments.
  *
  * The monitor's code drives it (gen/count.c). In the predicate of its counters:
  *

@@ -1,5 +1,5 @@
 /*
- * runtime/host_import.c - the runtime as a module of its own, which instrumented programs import as
+ * runtime/hosts/host_import.c - the runtime as a module of its own, which instrumented programs import as
  * "whammc_runtime" (--link=import). It has its own memory and writes through WASI; who runs the
  * program instantiates it first.
  *
@@ -23,7 +23,7 @@
  *
  * Linked with host_wasi.c, compiled with HOST_IMPORT.
  */
-#include "memory.h"
+#include "../memory.h"
 
 static uint8_t *image, *next, *end;
 static uint32_t image_len;
