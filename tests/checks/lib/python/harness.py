@@ -1,8 +1,9 @@
 """Tests in Python with titles, for what checks run in an interpreter of its own. Each prints a line of JSON: its title, what is wrong, or
-null, and perhaps why it was skipped. ONLY=TEXT runs those with that in their titles."""
+null, and perhaps why it was skipped. ONLY=TEXT runs those with that in their titles, TIMES=1 says how much CPU time each took."""
 
 import json
 import os
+import sys
 import traceback
 import unittest
 
@@ -39,8 +40,14 @@ def assembled(text):
     return bytes(wasmtime.wat2wasm(text))
 
 
+def cpu_time():
+    """That of this process and the children for which it has waited."""
+    return sum(os.times()[:4])
+
+
 def run_tests():
     for title, function in [each for each in TESTS if ONLY in each[0]]:
+        before = cpu_time()
         try:
             function()
             print(json.dumps([title, None]), flush=True)
@@ -48,3 +55,5 @@ def run_tests():
             print(json.dumps([title, None, str(reason)]), flush=True)
         except Exception:  # noqa: BLE001 - the next test does not depend on it
             print(json.dumps([title, traceback.format_exc()]), flush=True)
+        if "TIMES" in os.environ:
+            print(f"{cpu_time() - before:8.1f} s  {title}", file=sys.stderr)
