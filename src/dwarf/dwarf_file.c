@@ -107,6 +107,20 @@ static void append(Buf *path, Str part) {
     buf_str(path, part);
 }
 
+/* Drops the "./" behind each slash: "/src/./lib.h" is "/src/lib.h", which other units may call it.
+ */
+static void drop_dots(Buf *path) {
+    size_t out = 0;
+    for (size_t i = 0; i < path->len; i++) {
+        bool after_slash = out && path->data[out - 1] == '/';
+        if (after_slash && path->data[i] == '.' && i + 1 < path->len && path->data[i + 1] == '/')
+            i++;
+        else
+            path->data[out++] = path->data[i];
+    }
+    path->len = out;
+}
+
 static Str directory_of(const DwarfLines *l, uint32_t index) {
     if (l->version < 5)
         index--; /* 0 is the compilation directory */
@@ -122,6 +136,7 @@ static Str make_path(Dwarf *d, const DwarfLines *l, const DwarfFileEntry *file) 
     if (!absolute)
         append(&path, directory);
     append(&path, file->name);
+    drop_dots(&path);
     Str kept = path_pool_keep(&d->paths, (Str){(const char *)path.data, (uint32_t)path.len});
     buf_free(&path);
     return kept;

@@ -148,6 +148,9 @@ static void put_totals(const Heap *h, const Numbers *all) {
     buf_str(out, STR(" in "));
     put_count(out, positive(all->of[INUSE_OBJECTS]), "object");
     buf_str(out, STR(" in use at the end\n"));
+    if (!all->of[ALLOC_OBJECTS])
+        buf_str(out, STR("no allocation was seen: allocators are known by their names, in programs "
+                         "with 32-bit memory; --alloc adds others\n"));
     if (peak) {
         buf_str(out, STR("at most "));
         put_count(out, peak, "byte");

@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import re
 import subprocess
 
 from lib.commands import call, is_there
@@ -28,14 +29,14 @@ def ours(module):
 
 
 def symbolize(tool, module, addresses, functions):
-    """The same from llvm-symbolizer, with one name of a function."""
+    """The same from llvm-symbolizer, with one name of a function, and paths without "./" inside."""
     done = subprocess.run([tool, f"--obj={module}", "--output-style=JSON", "--no-demangle", f"--functions={functions}"],
                           input="".join(f"{a:#x}\n" for a in addresses), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                           encoding="utf-8", errors="backslashreplace", check=False)
     answers = {}
     for line in done.stdout.splitlines():
         answer = json.loads(line)
-        frames = [(s["FunctionName"], s["FileName"], str(s["Line"]), str(s["Column"])) for s in answer.get("Symbol", [])]
+        frames = [(s["FunctionName"], re.sub("(?<=/)(?:[.]/)+", "", s["FileName"]), str(s["Line"]), str(s["Column"])) for s in answer.get("Symbol", [])]
         answers[int(answer["Address"], 0)] = [frame for frame in frames if frame != ("", "", "0", "0")]
     return answers
 
