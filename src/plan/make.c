@@ -65,7 +65,7 @@ typedef struct ScopeCtx {
 /* Conditions that other instructions of the same rule may meet: false here (event/derive.h). */
 static bool is_met_elsewhere(const ScopeCtx *c, Str name, Bound *out) {
     uint32_t n = c->probe && c->event.kind == EVENT_OPCODE ? c->probe->events.len : 0;
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n && event_name_exists(name); i++)
         if (event_name_lookup(c->probe->events.at[i], name, out))
             return derived_is_condition(out->id);
     return false;
