@@ -280,8 +280,7 @@ static void leave(Walk *w, const WasmInstr *i, WasmFlow flow) {
         go_on(w, next);
 }
 
-static void step(Walk *w, const WasmInstr *i) {
-    WasmFlow flow = wasm_flow(i->op);
+static void step(Walk *w, const WasmInstr *i, WasmFlow flow) {
     switch (flow) {
     case WASM_FLOW_OPEN:
     case WASM_FLOW_LOOP:
@@ -292,10 +291,7 @@ static void step(Walk *w, const WasmInstr *i) {
         break;
     case WASM_FLOW_ARM: next_part(w, i); break;
     case WASM_FLOW_END: close_construct(w, i); break;
-    case WASM_FLOW_NEXT:
-        if (w->live && may_trap(i))
-            note_trap(w, i);
-        break;
+    case WASM_FLOW_NEXT: note_trap(w, i); break;
     default:
         if (w->live)
             leave(w, i, flow);
@@ -317,17 +313,21 @@ static uint32_t end_at_cut(Walk *w, uint32_t cut, uint32_t offset) {
 static void find_segments(Segments *s, WasmCode code, bool exact_traps) {
     Walk w = {
         .s = s, .live = true, .exact_traps = exact_traps, .weight = UINT64_C(1) << ENTRY_LOG2};
-    WasmInstr i;
+    WasmInstr room;
     new_class(s); /* CLASS_ENTRY */
     new_class(s); /* CLASS_EXIT */
     vec_push(
         &s->labels,
         ((SegmentLabel){.op = WASM_OP_COUNT, .live = true, .class = new_class(s), .other = NONE}));
     start_segment(&w, (uint32_t)(code.at - code.start), CLASS_ENTRY);
-    for (uint32_t cut = 0; s->labels.len && wasm_next(&code, &i);) {
-        cut = end_at_cut(&w, cut, i.offset);
-        vec_last(&s->at).last_pc = i.offset;
-        step(&w, &i);
+    uint32_t cut = 0;
+    for (const WasmInstr *i; s->labels.len && (i = wasm_step(&code, &room));) {
+        WasmFlow flow = wasm_flow(i->op);
+        if (cut < s->ncuts)
+            cut = end_at_cut(&w, cut, i->offset);
+        vec_last(&s->at).last_pc = i->offset;
+        if (flow != WASM_FLOW_NEXT || (w.live && may_trap(i)))
+            step(&w, i, flow);
     }
     for (uint32_t k = 0; k < s->at.len; k++) {
         Segment *seg = &s->at.at[k];

@@ -357,18 +357,10 @@ WasmCatch wasm_vec_catch(const uint8_t **at) {
 
 /* ---- traps ---- */
 
-#define TRAP(op, when)                                                                             \
-    case WASM_OP_##op: return true;
-
-bool op_can_trap(WasmOp op) {
-    const WasmOpInfo *info = &wasm_ops[op];
-    if (info->imm == WASM_IMM_MEMARG || info->imm == WASM_IMM_MEMARG_LANE)
-        return true;
-    switch (op) {
+const bool wasm_op_traps[WASM_OP_COUNT] = {
+#define TRAP(op, when) [WASM_OP_##op] = true,
 #include "wasm/trap.def"
-    default: return false;
-    }
-}
+};
 
 bool op_hides_trap(WasmOp op) {
     switch (wasm_ops[op].category) {

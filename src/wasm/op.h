@@ -72,11 +72,27 @@ typedef struct WasmInstr {
  */
 bool wasm_next(WasmCode *c, WasmInstr *i);
 
+/* The same without copying what is decoded already: the instruction, which is in `room` if it had
+ * to be decoded; NULL at the end. */
+static inline const WasmInstr *wasm_step(WasmCode *c, WasmInstr *room) {
+    const WasmInstr *i = c->decoded;
+    if (!i)
+        return wasm_next(c, room) ? room : NULL;
+    if (!i->size)
+        return NULL;
+    c->decoded++;
+    c->at = c->start + i->offset + i->size;
+    return i;
+}
+
 /* The instructions of one body, then one of size 0. A zeroed one is empty; vec_free(&d.at). */
 typedef struct WasmDecoded {
     uint32_t func;
     Vec(WasmInstr) at;
 } WasmDecoded;
+
+/* Of larger bodies the instructions would take too much memory. */
+enum { WASM_MAX_DECODED = 1 << 20 };
 
 /* Decodes all that the cursor has still to come; wasm_next takes the instructions from there as
  * long as `d` is not changed. False on malformed code (code->error). */
@@ -102,7 +118,11 @@ typedef struct WasmCatch {
 WasmCatch wasm_vec_catch(const uint8_t **at);
 
 /* Whether it is an instruction whose trap can be told beforehand from its operands. */
-bool op_can_trap(WasmOp op);
+extern const bool wasm_op_traps[WASM_OP_COUNT]; /* but for accesses to memory */
+static inline bool op_can_trap(WasmOp op) {
+    uint8_t imm = wasm_ops[op].imm;
+    return wasm_op_traps[op] || imm == WASM_IMM_MEMARG || imm == WASM_IMM_MEMARG_LANE;
+}
 
 /* Whether optimised code of some engines (V8 11) cannot tell where such an instruction trapped. */
 bool op_hides_trap(WasmOp op);

@@ -42,6 +42,9 @@ typedef struct WasmCatch {
 } WasmCatch;
 
 bool wasm_next(WasmCode *c, WasmInstr *i);
+static inline const WasmInstr *wasm_step(WasmCode *c, WasmInstr *room) {
+    return wasm_next(c, room) ? room : NULL;
+}
 
 /* Whether an instruction can trap; false if that makes no difference. */
 bool op_can_trap(WasmOp op);
