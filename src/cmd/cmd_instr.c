@@ -229,9 +229,7 @@ static int instrument(const Cli *cli, const Settings *s, whammc *w, const char *
     const void *runtime = whammc_runtime(&runtime_size);
     if (status == STATUS_OK && s->runtime && !file_write(cli, s->runtime, runtime, runtime_size))
         status = STATUS_ERROR;
-    Buf module = {0};
-    buf_bytes(&module, out, size);
-    whammc_release(out);
+    Buf module = {out, size, size}; /* what whammc_release would free */
     bool automatic = s->options.host == WHAMMC_HOST_AUTO;
     whammc_host host = automatic ? whammc_hosted(w, NULL) : s->options.host;
     if (status == STATUS_OK && (!write_map(cli, s, w) || !write_output(cli, s, host, app, &module)))
