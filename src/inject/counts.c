@@ -20,38 +20,53 @@ struct CountDeficit {
     uint64_t amount;
 };
 
+/* Makes a list n zeroed items. */
+#define vec_zero(v, n)                                                                             \
+    ((v)->len = 0, vec_reserve(v, n), (v)->len = (uint32_t)(n),                                    \
+     (void)((v)->len && memset((v)->at, 0, (v)->len * sizeof *(v)->at)))
+
 void counts_init(Counts *c, const WasmModule *m, bool exact_traps) {
     *c = (Counts){.m = m, .here.func = COUNT_NONE, .exact_traps = exact_traps};
 }
 
-void counts_free(Counts *c) {
+void counts_written(Counts *c) {
     for (uint32_t i = 0; i < c->parts.len; i++)
         vec_free(&c->parts.at[i]);
     vec_free(&c->parts);
+    vec_free(&c->numbered);
     segments_free(&c->here.segments);
     vec_free(&c->points);
     vec_free(&c->loops);
     buf_free(&c->derived);
     vec_free(&c->values);
-    vec_free(&c->traps);
-    vec_free(&c->trap_points);
-    vec_free(&c->trap_vars);
-    vec_free(&c->trap_moved);
-    vec_free(&c->trap_amounts);
     vec_free(&c->here.shares);
     vec_free(&c->here.by_var);
     vec_free(&c->here.last_share);
     vec_free(&c->here.starts);
     vec_free(&c->here.deficits);
+    vec_free(&c->here.by_class);
+    vec_free(&c->here.amounts);
     vec_free(&c->here.weights);
     vec_free(&c->here.needed);
     vec_free(&c->here.asked);
     vec_free(&c->here.derived);
+    vec_free(&c->here.equation_of);
+    vec_free(&c->here.pending);
+    vec_free(&c->here.weighed);
     vec_free(&c->here.refs);
     vec_free(&c->here.deficit_of);
     vec_free(&c->here.place_of);
     vec_free(&c->here.ways_out);
     vec_free(&c->here.exits);
+}
+
+void counts_free(Counts *c) {
+    counts_written(c);
+    vec_free(&c->traps);
+    vec_free(&c->trap_points);
+    vec_free(&c->trap_vars);
+    vec_free(&c->trap_moved);
+    buf_free(&c->trap_amounts);
 }
 
 void counts_cut_exits(Counts *c, int64_t proc_exit) {
@@ -63,13 +78,18 @@ void counts_cut_exits(Counts *c, int64_t proc_exit) {
 
 static void close_function(Counts *c);
 
-void counts_enter(Counts *c, uint32_t func) {
+void counts_leave(Counts *c) {
     close_function(c);
+    c->here.func = COUNT_NONE;
+    c->here.first_value = c->values.len;
+    c->here.shares.len = c->here.nshares = c->here.stage = 0;
+}
+
+void counts_enter(Counts *c, uint32_t func) {
+    counts_leave(c);
     c->here.func = func;
     c->here.found = false;
     c->here.cursor = 0;
-    c->here.first_value = c->values.len;
-    c->here.shares.len = c->here.nshares = c->here.stage = 0;
 }
 
 void counts_find(Counts *c) {
@@ -144,35 +164,32 @@ uint32_t counts_key(const Site *site, CountEvent what) {
 
 /* How many instructions of the function that can trap come before `key`; from where it was asked
  * last. */
-static uint32_t stage_of(Counts *c, uint32_t key) {
-    const Segments *s = &c->here.segments;
-    uint32_t stage = c->here.stage;
-    while (stage && 2 * s->traps.at[stage - 1].offset >= key)
+static inline uint32_t stage_of(Counts *c, uint32_t key) {
+    const SegmentTrap *traps = c->here.segments.traps.at;
+    uint32_t stage = c->here.stage, n = c->here.segments.traps.len;
+    while (stage && 2 * traps[stage - 1].offset >= key)
         stage--;
-    while (stage < s->traps.len && 2 * s->traps.at[stage].offset < key)
+    while (stage < n && 2 * traps[stage].offset < key)
         stage++;
     return c->here.stage = stage;
 }
 
-/* The last share of a variable; NULL = it has none. */
-static struct CountShare *last_share(Counts *c, uint32_t var) {
-    while (c->here.last_share.len <= var)
-        vec_push(&c->here.last_share, 0);
-    uint32_t last = c->here.last_share.at[var];
-    bool here = last < c->here.shares.len && c->here.shares.at[last].var == var;
-    return here ? &c->here.shares.at[last] : NULL;
-}
-
 /* What no trap comes between is one share. */
-static void add_share(Counts *c, uint32_t var, uint32_t segment, uint32_t key, uint64_t amount) {
-    struct CountShare *last = last_share(c, var);
+static inline void add_share(Counts *c, uint32_t var, uint32_t segment, uint32_t key,
+                             uint64_t amount) {
     uint32_t stage = stage_of(c, key);
     c->here.nshares++;
-    if (last && last->segment == segment && last->stage == stage) {
-        last->amount += amount;
-        return;
+    while (c->here.last_share.len <= var)
+        vec_push(&c->here.last_share, 0);
+    uint32_t *last = &c->here.last_share.at[var];
+    if (*last < c->here.shares.len) { /* else it is of another function */
+        struct CountShare *share = &c->here.shares.at[*last];
+        if (share->var == var && share->segment == segment && share->stage == stage) {
+            share->amount += amount;
+            return;
+        }
     }
-    c->here.last_share.at[var] = c->here.shares.len;
+    *last = c->here.shares.len;
     vec_push(&c->here.shares, ((struct CountShare){var, segment, key, stage, amount}));
 }
 
@@ -209,13 +226,10 @@ uint32_t counts_value(Counts *c, uint32_t segment, uint64_t amount, bool flag, u
 
 static void clear_work(Counts *c) {
     uint32_t n = c->here.segments.at.len;
-    c->here.weights.len = c->here.needed.len = c->here.asked.len = c->here.refs.len = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        vec_push(&c->here.weights, 0);
-        vec_push(&c->here.needed, false);
-        vec_push(&c->here.asked, false);
-        vec_push(&c->here.refs, ((CountRef){0, 0}));
-    }
+    vec_zero(&c->here.weights, n);
+    vec_zero(&c->here.needed, n);
+    vec_zero(&c->here.asked, n);
+    vec_zero(&c->here.refs, n);
 }
 
 /* Segments whose counts are asked for. */
@@ -252,11 +266,10 @@ static bool too_many(const Counts *c, uint32_t vars) {
  * 0.
  */
 static uint32_t follow_local(Counts *c, const Segment *s) {
-    enum { MAX_LOOPS = 10000 }; /* each takes two globals */
     WasmCode code;
     WasmInstr loop;
     LoopStep step;
-    if (!c->follows_locals || !s->at_label || c->loops.len == MAX_LOOPS)
+    if (!c->follows_locals || !s->at_label || c->loops.len == COUNT_MAX_LOOPS)
         return 0;
     code = wasm_code(wasm_func_body(c->m, c->here.func), c->m->funcs.at[c->here.func].body_size,
                      s->start);
@@ -279,10 +292,20 @@ static void add_counters(Counts *c, bool derives) {
     }
 }
 
+/* What comes next in `derived` is a number that changes when the run is joined. */
+static void note_number(Counts *c) {
+    if (c->is_run)
+        vec_push(&c->numbered, (uint32_t)c->derived.len);
+}
+
 /* A term of derived count c->nderived. */
 static void put_term(Counts *c, CountRef ref, bool subtracted) {
     uint32_t distance = c->nderived - ref.index;
     if (!ref.derived) {
+        if (!c->first_term) {
+            note_number(c);
+            c->first_term = (uint32_t)c->derived.len + 1;
+        }
         distance = ref.index - c->last_counter;
         distance = distance << 1 ^ (0 - (distance >> 31));
         c->last_counter = ref.index;
@@ -299,9 +322,8 @@ static bool equation_starts(const Segments *s, const SegmentEquation *e) {
 /* Marks the classes that can have a deficit. */
 static void find_deficits(Counts *c) {
     const Segments *s = &c->here.segments;
-    c->here.deficits.len = c->here.deficit_of.len = 0;
-    for (uint32_t i = 0; i < s->merged.len; i++)
-        vec_push(&c->here.deficit_of, 0);
+    c->here.deficits.len = 0;
+    vec_zero(&c->here.deficit_of, s->merged.len);
     for (uint32_t i = 0; i < s->traps.len; i++)
         c->here.deficit_of.at[s->at.at[s->traps.at[i].segment].out] = 1;
 }
@@ -317,8 +339,10 @@ static uint32_t number_deficit(Counts *c, uint32_t class) {
 /* What a derived count begins with. */
 static void put_derived(Counts *c, uint32_t terms, uint32_t deficit, bool subtracted) {
     buf_uleb(&c->derived, (uint64_t)terms << SUMS_TERMS_SHIFT | (deficit ? SUMS_DEFICIT : 0));
-    if (deficit)
-        buf_uleb(&c->derived, (uint64_t)deficit << 1 | (subtracted ? SUMS_SUBTRACTED : 0));
+    if (!deficit)
+        return;
+    note_number(c);
+    buf_uleb(&c->derived, (uint64_t)deficit << 1 | (subtracted ? SUMS_SUBTRACTED : 0));
 }
 
 static CountRef next_derived(Counts *c) {
@@ -393,28 +417,57 @@ static void set_values(Counts *c) {
     }
 }
 
-/* A sum over segments is one over counters: what a derived count weighs, its terms do. */
-static void add_parts(Counts *c, uint32_t var, bool derives) {
+/* ---- sums over segments become sums over counters ---- */
+
+static void add_to(CountSet *set, uint32_t n) {
+    set->at[n / 64] |= UINT64_C(1) << n % 64;
+}
+
+/* Adds to the weight of a segment for the current variable. */
+static void add_weight(Counts *c, uint32_t segment, uint64_t weight) {
+    uint32_t equation = c->here.equation_of.at[segment];
+    c->here.weights.at[segment] += weight;
+    if (equation)
+        add_to(&c->here.pending, equation - 1);
+    else
+        add_to(&c->here.weighed, segment);
+}
+
+/* What a derived count weighs, its terms do. */
+static void spread_weight(Counts *c, uint32_t var, const SegmentEquation *e) {
     const Segments *s = &c->here.segments;
+    uint64_t weight = c->here.weights.at[e->segment];
+    c->here.weights.at[e->segment] = 0;
+    if (!weight)
+        return;
+    for (uint32_t t = e->from; t < e->to; t++)
+        add_weight(c, s->terms.at[t], t < e->middle ? weight : 0 - weight);
+    if (c->here.deficit_of.at[e->class])
+        vec_push(
+            &c->here.deficits,
+            ((struct CountDeficit){e->class, var, equation_starts(s, e) ? 0 - weight : weight}));
+}
+
+/* The parts of a variable, whose weights have been added. Terms of an equation have equations
+ * before it, if any: so those with the highest numbers come first. */
+static void add_parts(Counts *c, uint32_t var) {
+    uint64_t *pending = c->here.pending.at, *weighed = c->here.weighed.at;
     while (c->parts.len <= var)
         vec_push(&c->parts, ((CountParts){0}));
-    for (uint32_t k = s->equations.len; derives && k-- > 0;) {
-        const SegmentEquation *e = &s->equations.at[k];
-        uint64_t weight = c->here.weights.at[e->segment];
-        for (uint32_t t = e->from; weight && t < e->to; t++)
-            c->here.weights.at[s->terms.at[t]] += t < e->middle ? weight : 0 - weight;
-        if (weight && c->here.deficit_of.at[e->class])
-            vec_push(&c->here.deficits,
-                     ((struct CountDeficit){e->class, var,
-                                            equation_starts(s, e) ? 0 - weight : weight}));
-        c->here.weights.at[e->segment] = 0;
-    }
-    for (uint32_t i = 0; i < s->at.len; i++) {
-        if (c->here.weights.at[i])
-            vec_push(&c->parts.at[var],
-                     ((CountPart){c->here.refs.at[i].index, c->here.weights.at[i]}));
-        c->here.weights.at[i] = 0;
-    }
+    for (uint32_t k = c->here.pending.len; k-- > 0;)
+        while (pending[k]) {
+            uint32_t bit = 63 - (uint32_t)__builtin_clzll(pending[k]);
+            pending[k] &= ~(UINT64_C(1) << bit);
+            spread_weight(c, var, &c->here.segments.equations.at[64 * k + bit]);
+        }
+    for (uint32_t k = 0; k < c->here.weighed.len; k++)
+        for (; weighed[k]; weighed[k] &= weighed[k] - 1) {
+            uint32_t segment = 64 * k + (uint32_t)__builtin_ctzll(weighed[k]);
+            uint64_t *weight = &c->here.weights.at[segment];
+            if (*weight)
+                vec_push(&c->parts.at[var], ((CountPart){c->here.refs.at[segment].index, *weight}));
+            *weight = 0;
+        }
 }
 
 static int by_var(const void *a, const void *b) {
@@ -436,43 +489,63 @@ static void put_in_order(struct CountShare *at, uint32_t n,
         qsort(at, n, sizeof *at, order);
 }
 
-/* The same for few variables, in one go. */
-static void spread_by_var(Counts *c, uint32_t vars) {
+/* As many zeros as there are numbers below n, and one more: where lists by these numbers start. */
+static uint32_t *zero_starts(Counts *c, uint32_t n) {
+    vec_zero(&c->here.starts, n + 1);
+    return c->here.starts.at;
+}
+
+/* The same for few variables, in one go; returns how many have shares. */
+static uint32_t spread_by_var(Counts *c, uint32_t vars) {
     struct CountShare *to = c->here.by_var.at;
-    c->here.starts.len = 0;
-    for (uint32_t v = 0; v <= vars; v++)
-        vec_push(&c->here.starts, 0);
+    uint32_t *starts = zero_starts(c, vars), n = 0;
     for (uint32_t i = 0; i < c->here.shares.len; i++)
-        c->here.starts.at[c->here.shares.at[i].var + 1]++;
-    for (uint32_t v = 1; v <= vars; v++)
-        c->here.starts.at[v] += c->here.starts.at[v - 1];
+        starts[c->here.shares.at[i].var + 1]++;
+    for (uint32_t v = 1; v <= vars; v++) {
+        n += starts[v] > 0;
+        starts[v] += starts[v - 1];
+    }
     for (uint32_t i = 0; i < c->here.shares.len; i++)
-        to[c->here.starts.at[c->here.shares.at[i].var]++] = c->here.shares.at[i];
+        to[starts[c->here.shares.at[i].var]++] = c->here.shares.at[i];
+    return n;
 }
 
 /* Sorts the shares by variable; returns the number of variables. */
 static uint32_t sort_by_var(Counts *c) {
-    uint32_t n = 0, vars = 0;
+    uint32_t n = 0, vars = 0, len = c->here.shares.len;
     c->here.by_var.len = 0;
-    for (uint32_t i = 0; i < c->here.shares.len; i++) {
-        vec_push(&c->here.by_var, c->here.shares.at[i]);
+    vec_reserve(&c->here.by_var, len);
+    c->here.by_var.len = len;
+    for (uint32_t i = 0; i < len; i++)
         vars = c->here.shares.at[i].var >= vars ? c->here.shares.at[i].var + 1 : vars;
-    }
-    if (vars < c->here.shares.len)
-        spread_by_var(c, vars);
-    else
-        put_in_order(c->here.by_var.at, c->here.by_var.len, by_var);
-    for (uint32_t i = 0; i < c->here.by_var.len; i++)
+    if (vars < len)
+        return spread_by_var(c, vars);
+    for (uint32_t i = 0; i < len; i++)
+        c->here.by_var.at[i] = c->here.shares.at[i];
+    put_in_order(c->here.by_var.at, len, by_var);
+    for (uint32_t i = 0; i < len; i++)
         n += !i || c->here.by_var.at[i].var != c->here.by_var.at[i - 1].var;
     return n;
 }
 
+/* Which segments are derived: all that have an equation, or none. */
+static void number_equations(Counts *c, bool derives) {
+    const Segments *s = &c->here.segments;
+    vec_zero(&c->here.equation_of, s->at.len);
+    vec_zero(&c->here.pending, s->equations.len / 64 + 1);
+    vec_zero(&c->here.weighed, s->at.len / 64 + 1);
+    for (uint32_t k = 0; k < s->equations.len && derives; k++)
+        c->here.equation_of.at[s->equations.at[k].segment] = k + 1;
+}
+
 static void add_shares(Counts *c, bool derives) {
+    if (c->here.by_var.len)
+        number_equations(c, derives);
     for (uint32_t i = 0; i < c->here.by_var.len; i++) {
         const struct CountShare *share = &c->here.by_var.at[i];
-        c->here.weights.at[share->segment] += share->amount;
+        add_weight(c, share->segment, share->amount);
         if (i + 1 == c->here.by_var.len || c->here.by_var.at[i + 1].var != share->var)
-            add_parts(c, share->var, derives);
+            add_parts(c, share->var);
     }
 }
 
@@ -487,11 +560,19 @@ static int by_key(const void *a, const void *b) {
     return x->var < y->var ? -1 : x->var > y->var;
 }
 
-static int by_class(const void *a, const void *b) {
-    const struct CountDeficit *x = a, *y = b;
-    if (x->class != y->class)
-        return x->class < y->class ? -1 : 1;
-    return x->var < y->var ? -1 : x->var > y->var;
+/* Sorts the deficits by class; they come by variable. */
+static void sort_deficits(Counts *c) {
+    uint32_t n = c->here.deficits.len;
+    uint32_t *starts = zero_starts(c, c->here.segments.merged.len);
+    for (uint32_t i = 0; i < n; i++)
+        starts[c->here.deficits.at[i].class + 1]++;
+    for (uint32_t k = 1; k < c->here.starts.len; k++)
+        starts[k] += starts[k - 1];
+    c->here.by_class.len = 0;
+    vec_reserve(&c->here.by_class, n);
+    for (uint32_t i = 0; i < n; i++)
+        c->here.by_class.at[starts[c->here.deficits.at[i].class]++] = c->here.deficits.at[i];
+    memcpy(c->here.deficits.at, c->here.by_class.at, n * sizeof *c->here.by_class.at);
 }
 
 /* The first of the deficits, which are sorted, that is of the class or a later one. */
@@ -514,12 +595,11 @@ static uint32_t place_var(Counts *c, CountTraps *t, uint32_t var) {
  * point. The shares of the segment are [from, to). */
 static void put_amounts(Counts *c, const CountTraps *t, uint32_t class, uint32_t from,
                         uint32_t to) {
-    if (!t->nvars)
+    uint32_t n = t->nvars;
+    if (!n)
         return;
-    size_t last = t->amount + (size_t)t->npoints * t->nvars;
-    for (size_t i = t->amount; i < last + t->nvars; i++)
-        vec_push(&c->trap_amounts, 0);
-    uint64_t *sum = c->trap_amounts.at + last; /* after the end: work space */
+    vec_zero(&c->here.amounts, (t->npoints + 1) * n);
+    uint64_t *sum = c->here.amounts.at + (size_t)t->npoints * n; /* after the last point */
     for (uint32_t i = deficits_of(c, class);
          i < c->here.deficits.len && c->here.deficits.at[i].class == class; i++)
         sum[c->here.place_of.at[c->here.deficits.at[i].var] - 1] += c->here.deficits.at[i].amount;
@@ -528,9 +608,10 @@ static void put_amounts(Counts *c, const CountTraps *t, uint32_t class, uint32_t
              to--)
             sum[c->here.place_of.at[c->here.shares.at[to - 1].var] - 1] -=
                 c->here.shares.at[to - 1].amount;
-        memcpy(c->trap_amounts.at + t->amount + (size_t)p * t->nvars, sum, t->nvars * sizeof *sum);
+        memcpy(c->here.amounts.at + (size_t)p * n, sum, n * sizeof *sum);
     }
-    c->trap_amounts.len -= t->nvars;
+    for (uint32_t i = 0; i < t->npoints * n; i++)
+        buf_sleb(&c->trap_amounts, (int64_t)c->here.amounts.at[i]);
 }
 
 /* The first key that is not in the segment. */
@@ -552,7 +633,7 @@ static void add_segment_traps(Counts *c, uint32_t at, uint32_t after, uint32_t f
                     .point = c->trap_points.len,
                     .npoints = after - at,
                     .var = c->trap_vars.len,
-                    .amount = c->trap_amounts.len};
+                    .amount = (uint32_t)c->trap_amounts.len};
     for (uint32_t i = from; i < to; i++)
         place_var(c, &t, c->here.shares.at[i].var);
     for (uint32_t i = deficits_of(c, class);
@@ -572,7 +653,7 @@ static void add_traps(Counts *c) {
     const Segments *s = &c->here.segments;
     put_in_order(c->here.shares.at, c->here.shares.len, by_key);
     if (c->here.deficits.len)
-        qsort(c->here.deficits.at, c->here.deficits.len, sizeof *c->here.deficits.at, by_class);
+        sort_deficits(c);
     for (uint32_t at = 0, after, share = 0; at < s->traps.len; at = after) {
         uint32_t segment = s->traps.at[at].segment;
         for (after = at; after < s->traps.len && s->traps.at[after].segment == segment;)
@@ -641,10 +722,7 @@ static void sort_parts(CountParts *parts) {
 }
 
 void counts_close(Counts *c) {
-    close_function(c);
-    c->here.func = COUNT_NONE;
-    c->here.shares.len = c->here.nshares = c->here.stage = 0;
-    c->here.first_value = c->values.len;
+    counts_leave(c);
     for (uint32_t i = 0; i < c->parts.len; i++)
         if (c->parts.at[i].len > 1)
             sort_parts(&c->parts.at[i]);

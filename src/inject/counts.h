@@ -12,6 +12,9 @@
  *
  * Where an instruction traps, the rest of its segment was counted and not executed. CountTraps say
  * what to correct then, if somebody knows where it was.
+ *
+ * Runs of functions can be counted by themselves, on several threads, and joined in the order of
+ * the program (counts_join.c): what is numbered in a run moves by what was numbered before it.
  */
 #ifndef WHAMMC_INJECT_COUNTS_H
 #define WHAMMC_INJECT_COUNTS_H
@@ -29,6 +32,9 @@ typedef struct CountPoint {
     bool otherwise;   /* ... of a br_table, before which it is, only if that takes its default */
     uint32_t loop;    /* its number in Counts.loops, from 1; 0 = none */
 } CountPoint;
+
+/* There are at most so many loops, each of which takes two globals. */
+enum { COUNT_MAX_LOOPS = 10000 };
 
 /* A loop that is counted by what it does to a local (analysis/loop_step.h). */
 typedef struct CountLoop {
@@ -67,8 +73,10 @@ typedef struct CountTraps {
     uint32_t to;             /* what has smaller keys (counts_key) is in the segment */
     uint32_t point, npoints; /* offsets of the instructions: trap_points.at[point...] */
     uint32_t var, nvars;     /* variables to correct: trap_vars.at[var...] */
-    uint32_t amount;         /* by point, by variable: trap_amounts.at[amount...] is to be added */
+    uint32_t amount; /* offset in trap_amounts: by point, by variable, what is to be added */
 } CountTraps;
+
+typedef Vec(uint64_t) CountSet; /* of numbers: a bit each */
 
 /* What is known of the function that is being counted. */
 typedef struct CountsHere {
@@ -82,13 +90,16 @@ typedef struct CountsHere {
     uint32_t nshares;                      /* as given, of which some are joined */
     uint32_t stage;                        /* traps before the key that was given last */
     Vec(uint32_t) last_share; /* by variable: an index into `shares`, if that is one of it */
-    Vec(uint32_t) starts;     /* by variable: where its shares are in `by_var` */
-    Vec(struct CountDeficit) deficits; /* what deficits add to variables */
-    Vec(uint64_t) weights;             /* by segment, as the following */
+    Vec(uint32_t) starts;     /* where shares by variable, or deficits by class, begin */
+    Vec(struct CountDeficit) deficits, by_class; /* what deficits add to variables; sorted */
+    Vec(uint64_t) amounts;                       /* of a segment's traps, by point, by variable */
+    Vec(uint64_t) weights;                       /* by segment, as the following */
     Vec(bool) needed, asked, derived;
     Vec(CountRef) refs;
-    Vec(uint32_t) deficit_of; /* by class: 0 = none, 1 = one without number, 2 + its number */
-    Vec(uint32_t) place_of;   /* by variable: in the list for a segment, 0 = it is not in it */
+    Vec(uint32_t) equation_of; /* 1 + its equation, 0 = its count is not derived */
+    CountSet pending, weighed; /* of equations, of segments: those with weights */
+    Vec(uint32_t) deficit_of;  /* by class: 0 = none, 1 = one without number, 2 + its number */
+    Vec(uint32_t) place_of;    /* by variable: in the list for a segment, 0 = it is not in it */
     ExitOffsets ways_out;
     Vec(uint32_t) exits; /* the segments that begin there */
 } CountsHere;
@@ -108,8 +119,12 @@ typedef struct Counts {
     Vec(CountTraps) traps;  /* in the order of functions, in these of code */
     Vec(uint32_t) trap_points, trap_vars;
     Vec(uint32_t) trap_moved; /* trap_points in the new bodies; filled in as these are written */
-    Vec(uint64_t) trap_amounts;
-    uint32_t ndeficits; /* deficits of derived counts, numbered from 1 */
+    Buf trap_amounts;         /* SLEB128, most of which take a byte */
+    uint32_t ndeficits;       /* deficits of derived counts, numbered from 1 */
+
+    bool is_run;            /* of functions, to be joined to what is before it: */
+    Vec(uint32_t) numbered; /* where `derived` has numbers that then change */
+    uint32_t first_term;    /* ... of the first counter, + 1; the others are of deficits */
 
     bool exact_traps;
     bool asks_ways, splits_tables; /* may be set first: ways of branches will be asked for, and of
@@ -123,6 +138,8 @@ typedef struct Counts {
 /* With exact_traps nothing is ever to be corrected, as instructions that can trap end segments. */
 void counts_init(Counts *c, const WasmModule *m, bool exact_traps);
 void counts_free(Counts *c);
+/* Frees all but what trap_section_put needs, once bodies and tables are written. */
+void counts_written(Counts *c);
 
 /* Ways out of functions will be asked for (EVENT_FUNC_EXIT): segments end before them, too, so
  * that no trap comes between. Calls of `proc_exit` (-1: there is none) are some. */
@@ -173,8 +190,16 @@ void counts_share(Counts *c, uint32_t var, uint32_t segment, uint32_t key, uint6
  * `last`, the index that was given before or COUNT_NONE, if that is the same. */
 uint32_t counts_value(Counts *c, uint32_t segment, uint64_t amount, bool flag, uint32_t last);
 
+/* The current function is over, and no other one has begun. */
+void counts_leave(Counts *c);
+
 /* The last function is over, too. */
 void counts_close(Counts *c);
+
+/* Makes `run`, a zeroed one or one that was joined before, count like `whole` from nothing. */
+void counts_begin_run(Counts *run, const Counts *whole);
+/* Adds what a run has counted, whose functions come next. Both have been left. */
+void counts_join(Counts *c, const Counts *run);
 
 /* When it is closed: the points of a function, *n of them. */
 const CountPoint *counts_points(const Counts *c, uint32_t func, uint32_t *n);

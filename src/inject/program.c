@@ -145,7 +145,8 @@ bool walk_failed(const Matcher *w, uint32_t func, DiagFileId file, Diags *diags)
 
 bool program_walk(Program *p) {
     for (uint32_t f = 0; f < p->m.funcs.len; f++)
-        if (p->m.funcs.at[f].import < 0 && !match_func(&p->matcher, f))
+        if (p->m.funcs.at[f].import < 0 && !(p->target->count && p->target->count(p->self, f)) &&
+            !match_func(&p->matcher, f))
             return walk_failed(&p->matcher, f, p->file, p->diags);
     return true;
 }
@@ -385,7 +386,6 @@ static bool write(Program *p, Buf *out) {
     bool adjust = debug_begin(&debug, &p->m);
     add_exit_types(p);
     p->matcher.at = p->target->splice;
-    p->matcher.at_body = NULL; /* all has been counted in pass 1 */
     p->apart = (Apart){
         .m = &p->m, .threads = p->threads, .make = make_apart, .is_apart = is_apart, .ctx = p};
     if (p->counts)
@@ -396,7 +396,12 @@ static bool write(Program *p, Buf *out) {
     }
     WasmWriter writer = {
         .body = write_body, .ctx = p, .local_name = added_local_name, .locals_added = locals_added};
-    bool ok = wasm_write(&p->m, &writer, out) && check_output(p, &debug, out);
+    bool ok = wasm_write(&p->m, &writer, out);
+    apart_free(&p->apart);
+    wasm_module_written(&p->m);
+    if (p->target->written)
+        p->target->written(p->self);
+    ok = ok && check_output(p, &debug, out);
     debug_end(&debug);
     moves_free(&moves);
     p->moves = NULL;
@@ -426,7 +431,6 @@ void program_free(Program *p) {
     matcher_free(&p->matcher);
     splicer_free(&p->splicer);
     pieces_free(&p->pieces);
-    apart_free(&p->apart);
     vec_free(&p->unset);
     free(p->touched);
     free(p->added);

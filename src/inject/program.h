@@ -26,6 +26,9 @@ typedef struct Target {
     /* Pass 1: counts the matches in the actions' `sites`. Called as soon as the program is read;
      * may set up the matcher. False with messages. */
     bool (*match)(void *self);
+    /* Pass 1: is asked whether it takes a function as a whole, which is not walked then; may be
+     * NULL. */
+    bool (*count)(void *self, uint32_t func);
     /* Adds to the module and lays it out (then program_wrap_ends), makes templates, sets up
      * Program.splicer and flush. False with messages. */
     bool (*link)(void *self);
@@ -33,6 +36,9 @@ typedef struct Target {
     void (*enter)(void *self, uint32_t func, Pieces *pieces);
     bool enters_apart; /* that can be done on several threads */
     SiteHook *splice;
+    /* Everything is written: what only that has needed can be freed, before the output is read; may
+     * be NULL. */
+    void (*written)(void *self);
     /* Labels for the message that says that the output would be invalid. */
     void (*blame)(void *self, Diag *d);
 } Target;

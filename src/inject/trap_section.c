@@ -46,8 +46,18 @@ static void put_point(Section *s, uint32_t point) {
     s->shift = shift;
 }
 
+/* Copies n numbers; returns where the next ones are. */
+static const uint8_t *put_amounts(Section *s, const uint8_t *from, uint32_t n) {
+    const uint8_t *to = from;
+    for (; n; to++)
+        n -= *to < 0x80;
+    buf_bytes(&s->bytes, from, (size_t)(to - from));
+    return to;
+}
+
 static void put_segment(Section *s, const CountTraps *t) {
     const Counts *c = s->c;
+    const uint8_t *amounts = t->nvars ? c->trap_amounts.data + t->amount : NULL;
     buf_uleb(&s->bytes, t->npoints);
     buf_uleb(&s->bytes, t->deficit);
     buf_uleb(&s->bytes, t->to);
@@ -56,8 +66,8 @@ static void put_segment(Section *s, const CountTraps *t) {
         buf_uleb(&s->bytes, c->trap_vars.at[t->var + i]);
     for (uint32_t p = 0; p < t->npoints; p++) {
         put_point(s, t->point + p);
-        for (uint32_t i = 0; i < t->nvars; i++)
-            buf_sleb(&s->bytes, (int64_t)c->trap_amounts.at[t->amount + (size_t)p * t->nvars + i]);
+        if (t->nvars)
+            amounts = put_amounts(s, amounts, t->nvars);
     }
 }
 

@@ -304,29 +304,18 @@ static void find_types(Matcher *w, const WasmInstr *i, const WasmCode *code) {
     w->types.falls_through = falls_through(w, code);
 }
 
-/* Nothing is to be shown of single instructions: somebody has taken all. */
-static bool takes_body(Matcher *w, const Site *site, bool typed) {
-    if (!w->at_body || !w->body.at.len || typed || w->uses_constructs || w->accept ||
-        w->plan->by_kind[EVENT_BLOCK_START].len || w->plan->by_kind[EVENT_BLOCK_END].len)
-        return false;
-    for (const WasmInstr *i = w->body.at.at; i->size; i++)
-        if (!w->same[i->op].found || matcher_watches(w, i))
+bool matcher_sees_instrs_only(const Matcher *w) {
+    static const EventKind others[] = {EVENT_FUNC_ENTRY, EVENT_FUNC_EXIT, EVENT_FUNC_UNWIND,
+                                       EVENT_BLOCK_START, EVENT_BLOCK_END};
+    for (uint32_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (w->plan->by_kind[others[i]].len)
             return false;
-    return w->at_body(w->ctx, site, &w->body);
+    return w->prepared && !w->accept && !w->uses_constructs;
 }
 
-/* Puts the last instruction where the walk leaves it; returns how many there are. */
-static uint32_t skip_to_end(const Matcher *w, WasmCode *code, WasmInstr buffer[2]) {
-    uint32_t n = w->body.at.len - 1;
-    code->at = code->end;
-    code->decoded = &w->body.at.at[n];
-    if (n)
-        buffer[(n - 1) & 1] = w->body.at.at[n - 1];
-    return n;
+bool matcher_knows(const Matcher *w, WasmOp op) {
+    return w->same[op].found && !w->op_looks[op] && !w->watch_op[op];
 }
-
-/* Of larger bodies the instructions would take too much memory. */
-enum { MAX_DECODED = 1 << 20 };
 
 bool match_func(Matcher *w, uint32_t func) {
     const WasmFunc *f = &w->m->funcs.at[func];
@@ -337,7 +326,7 @@ bool match_func(Matcher *w, uint32_t func) {
     if (!first)
         return fail(w, w->error, 0);
     WasmCode code = wasm_code(wasm_func_body(w->m, func), f->body_size, first);
-    if (f->body_size <= MAX_DECODED && !wasm_decode(&w->body, func, &code))
+    if (f->body_size <= WASM_MAX_DECODED && !wasm_decode(&w->body, func, &code))
         return fail(w, code.error, code.error_offset);
     bool typed = needs_types(w, code);
     if (typed && !wasm_typer_begin(&w->typer, w->m, func, &code))
@@ -353,8 +342,6 @@ bool match_func(Matcher *w, uint32_t func) {
     at_kind(w, EVENT_FUNC_ENTRY, &s);
     WasmInstr buffer[2];
     uint32_t index = 0;
-    if (takes_body(w, &s, typed))
-        index = skip_to_end(w, &code, buffer);
     flow_begin(&w->flow);
     if (w->uses_constructs)
         constructs_find(code, &w->constructs);

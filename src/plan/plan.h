@@ -408,10 +408,6 @@ typedef struct Matcher {
     void (*at)(void *ctx, const Site *site, const SiteTypes *types, const Match *matches,
                uint32_t n);
     void *ctx;
-    /* Not NULL: is asked to take all instructions of a body at once, if for each of them what
-     * matches has been found (`same`) and none is watched; the site has the function. False: they
-     * are to be shown one by one. */
-    bool (*at_body)(void *ctx, const Site *site, const WasmDecoded *body);
     /* Not NULL: decides alone whether an action matches at a location, instead of bounds and static
      * conditions. Basic blocks are followed. */
     bool (*accept)(void *ctx, const struct Matcher *w, const Action *a, const Site *site);
@@ -446,6 +442,13 @@ bool match_func(Matcher *w, uint32_t func);
 
 /* The function's locals, parameters first (valid in `at`, if some variant uses localN). */
 void matcher_free(Matcher *w);
+
+/* Whether `at` is called for instructions only, and these matter by themselves; known once a
+ * function has been walked. */
+bool matcher_sees_instrs_only(const Matcher *w);
+/* ... and whether what matches at all instructions of this kind has been found (`same`); but those
+ * that name functions may be watched. */
+bool matcher_knows(const Matcher *w, WasmOp op);
 
 /* Whether `at` is called for an instruction even if nothing matches. */
 bool matcher_watches(const Matcher *w, const WasmInstr *i);

@@ -18,7 +18,7 @@
 #include "rewrite/polls.h"
 #include "inject/program.h"
 #include "link/runtime.h"
-#include "storage/kind_count.h"
+#include "storage/count_ahead.h"
 #include "base/workers.h"
 #include "storage/loop_count.h"
 #include "edit/edit.h"
@@ -38,6 +38,7 @@ typedef struct Rewrite {
     Store store;
     Coalesce coalesce;
     KindCounts kinds;
+    CountAhead ahead;
     uint32_t region_func; /* the function that splicer.one_region is about */
     Vec(Match) coded;     /* the matches of a site that have code there */
     Flush flush;
@@ -165,14 +166,13 @@ static void count_site(void *self, const Site *site, const SiteTypes *types, con
         check_alts(r, site, matches, n);
 }
 
-/* Counts a whole body in which all instructions are of such kinds. */
-static bool count_body(void *self, const Site *site, const WasmDecoded *body) {
+/* Counts a function in which all that matches only counts. */
+static bool count_func(void *self, uint32_t func) {
     Rewrite *r = self;
-    uint64_t sites = r->store.sites;
-    if (!kinds_count_body(&r->kinds, &r->store, &r->p.matcher, site, body))
+    bool any;
+    if (!count_ahead(&r->ahead, func, &any))
         return false;
-    if (r->store.sites > sites)
-        r->p.touched[site->func] |= TOUCHED;
+    r->p.touched[func] |= any ? TOUCHED : 0;
     return true;
 }
 
@@ -539,6 +539,8 @@ static bool match(void *self) {
     Rewrite *r = self;
     uint32_t errors = r->p.diags->errors;
     memory_init(&r->memories, r->p.plan, &r->p.m);
+    r->ahead = (CountAhead){
+        .walk = &r->p.matcher, .store = &r->store, .kinds = &r->kinds, .threads = r->p.threads};
     r->seen_alt = mem_zalloc(r->p.plan->probes.len + 1u);
     r->p.matcher.at = count_site;
     r->p.matcher.watch_op[WASM_OP_MEMORY_GROW] = true;
@@ -552,7 +554,6 @@ static bool match(void *self) {
         bool exact = r->options->exact_traps || r->host == HOST_PROF;
         coalesce_init(&r->coalesce, r->p.plan, &r->p.m, exact);
         r->coalesce.counts.decoded = &r->p.matcher.body;
-        r->p.matcher.at_body = count_body;
         r->coalesce.counts.polls = r->options->polls;
         r->coalesce.counts.follows_locals = !r->options->no_optimise && !r->options->polls;
         r->store.coalesce = &r->coalesce;
@@ -562,6 +563,7 @@ static bool match(void *self) {
     r->p.plan->nameless = !wasm_names_funcs(&r->p.m);
     decide_link(r, options);
     bool ok = program_walk(&r->p);
+    count_ahead_free(&r->ahead);
     alt_report(r->p.plan, &r->p.m, r->p.diags);
     if (ok && r->store.counts)
         close_counts(r);
@@ -577,6 +579,15 @@ static bool match(void *self) {
     }
     decide_link(r, options);
     return ok && r->p.diags->errors == errors;
+}
+
+/* Of what is counted only the section whammc.traps is still to be written. */
+static void written(void *self) {
+    Rewrite *r = self;
+    image_free(r->store.image);
+    r->store.image = NULL;
+    if (r->store.counts)
+        counts_written(&r->coalesce.counts);
 }
 
 static void blame(void *self, Diag *d) {
@@ -615,10 +626,12 @@ static void tell_host(const Rewrite *r, const RewriteOptions *options) {
 }
 
 static const Target target = {.match = match,
+                              .count = count_func,
                               .link = link,
                               .enter = enter,
                               .enters_apart = true,
                               .splice = splice_at,
+                              .written = written,
                               .blame = blame};
 
 bool rewrite_module(Plan *plan, const uint8_t *bytes, size_t size, DiagFileId file,

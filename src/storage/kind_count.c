@@ -85,49 +85,79 @@ static void find(KindCounts *k, Store *s, const Site *site, const Match *matches
 
 /* ---- at each ---- */
 
-/* ... where some of it happens only on one way of a branch. */
-static void count_ways(const KindCounts *k, Store *s, const Site *site, const KindMatch *m) {
-    Counts *counts = &s->coalesce->counts;
-    CountEvent event = m->event;
+/* Where it is counted: in the store, or in a tally. */
+typedef struct Counter {
+    const KindCounts *k;
+    Store *store;
+    KindTally *tally; /* or NULL */
+    Counts *counts;   /* of the one or the other */
+} Counter;
+
+static void note_site(const Counter *c, const KindMatch *m) {
+    if (c->tally) {
+        c->tally->sites.at[m - c->k->matches.at]++;
+        return;
+    }
     m->action->sites++;
-    s->sites++;
+    c->store->sites++;
+}
+
+/* A row of a tally; its values are numbered by themselves. */
+static void tally_row(const Counter *c, uint32_t pc, uint32_t row, uint32_t segment) {
+    const CountedRow *r = &c->k->rows.at[row];
+    uint32_t *last = &c->tally->last.at[c->store->group_of[r->var]];
+    *last = counts_value(c->counts, segment, r->k.amount, r->k.flag, *last);
+    vec_push(&c->tally->rows, ((KindRow){row, pc, *last}));
+}
+
+static inline void count_row(const Counter *c, const Site *site, uint32_t row, uint32_t segment) {
+    if (c->tally) {
+        tally_row(c, site->pc, row, segment);
+        return;
+    }
+    CountedRow counted = c->k->rows.at[row];
+    counted.segment = segment;
+    store_count_row(c->store, site, &counted);
+}
+
+/* ... where some of it happens only on one way of a branch. */
+static void count_ways(const Counter *c, const Site *site, const KindMatch *m) {
+    CountEvent event = m->event;
     for (uint32_t i = m->first_share; i < m->first_share + m->nshares; i++) {
-        const KindShare *share = &k->shares.at[i];
+        const KindShare *share = &c->k->shares.at[i];
         event.ways = (uint8_t)share->ways;
-        counts_share(counts, share->var, counts_segment(counts, site, event),
+        counts_share(c->counts, share->var, counts_segment(c->counts, site, event),
                      counts_key(site, event), share->amount);
     }
     for (uint32_t i = m->first_row; i < m->first_row + m->nrows; i++) {
-        CountedRow row = k->rows.at[i];
-        event.ways = row.k.ways;
-        row.segment = counts_segment(counts, site, event);
-        store_count_row(s, site, &row);
+        event.ways = c->k->rows.at[i].k.ways;
+        count_row(c, site, i, counts_segment(c->counts, site, event));
     }
 }
 
-static inline void count(const KindCounts *k, Store *s, const Site *site, const KindMatch *m) {
-    Counts *counts = &s->coalesce->counts;
-    uint32_t segment = m->before ? counts_segment_before(counts, site->pc)
-                                 : counts_segment(counts, site, m->event);
-    m->action->sites++;
-    s->sites++;
+static inline void count_plain(const Counter *c, const Site *site, const KindMatch *m) {
+    uint32_t segment = m->before ? counts_segment_before(c->counts, site->pc)
+                                 : counts_segment(c->counts, site, m->event);
     if (m->nshares) {
         uint32_t key = m->before ? 2 * site->pc : counts_key(site, m->event);
         for (uint32_t i = m->first_share; i < m->first_share + m->nshares; i++)
-            counts_share(counts, k->shares.at[i].var, segment, key, k->shares.at[i].amount);
+            counts_share(c->counts, c->k->shares.at[i].var, segment, key,
+                         c->k->shares.at[i].amount);
     }
-    for (uint32_t i = m->first_row; i < m->first_row + m->nrows; i++) {
-        CountedRow row = k->rows.at[i];
-        row.segment = segment;
-        store_count_row(s, site, &row);
-    }
+    for (uint32_t i = m->first_row; i < m->first_row + m->nrows; i++)
+        count_row(c, site, i, segment);
 }
 
-static inline void count_any(const KindCounts *k, Store *s, const Site *site, const KindMatch *m) {
-    if (m->ways)
-        count_ways(k, s, site, m);
-    else
-        count(k, s, site, m);
+static inline void count_all(const Counter *c, const Site *site) {
+    const KindCount *kind = &c->k->of[site->instr->op];
+    for (uint32_t i = 0; i < kind->n; i++) {
+        const KindMatch *m = &c->k->matches.at[kind->first + i];
+        note_site(c, m);
+        if (m->ways)
+            count_ways(c, site, m);
+        else
+            count_plain(c, site, m);
+    }
 }
 
 bool kinds_count(KindCounts *k, Store *s, const Site *site, const Match *matches, uint32_t n) {
@@ -137,33 +167,66 @@ bool kinds_count(KindCounts *k, Store *s, const Site *site, const Match *matches
     if (!kind->all || !coalesce_allows(s->coalesce, site->func))
         return false;
     counts_find(&s->coalesce->counts);
-    for (uint32_t i = 0; i < kind->n; i++)
-        count_any(k, s, site, &k->matches.at[kind->first + i]);
+    count_all(&(Counter){k, s, NULL, &s->coalesce->counts}, site);
     return true;
 }
 
-bool kinds_count_body(KindCounts *k, Store *s, const Matcher *w, const Site *at,
-                      const WasmDecoded *body) {
-    bool any = false;
-    for (const WasmInstr *i = body->at.at; i->size; i++) {
-        if (w->same[i->op].n && !k->of[i->op].all)
-            return false;
-        any |= w->same[i->op].n > 0;
-    }
-    if (!any || !coalesce_allows(s->coalesce, at->func))
-        return !any;
-    Site site = *at;
-    counts_find(&s->coalesce->counts);
+/* ---- by runs of functions ---- */
+
+void kinds_begin(const KindCounts *k, const Store *s, KindTally *t) {
+    counts_begin_run(&t->counts, s->counts);
+    t->rows.len = t->funcs.len = t->sites.len = t->last.len = 0;
+    for (uint32_t i = 0; i < k->matches.len; i++)
+        vec_push(&t->sites, 0);
+    for (uint32_t i = 0; i < s->groups.len; i++)
+        vec_push(&t->last, COUNT_NONE);
+}
+
+void kinds_tally(const KindCounts *k, Store *s, KindTally *t, const WasmModule *m,
+                 const WasmDecoded *body) {
+    Counter c = {k, s, t, &t->counts};
+    Site site = {.m = m, .func = body->func};
     uint32_t end = body->at.at[body->at.len - 1].offset;
+    bool any = false;
+    t->counts.decoded = body;
+    counts_enter(&t->counts, body->func);
     for (const WasmInstr *i = body->at.at; i->size; i++) {
-        const KindCount *kind = &k->of[i->op];
+        if (!k->of[i->op].n)
+            continue;
+        if (!any)
+            counts_find(&t->counts);
+        any = true;
         site.instr = i;
         site.pc = i->offset;
         site.at_func_end = i->offset + i->size == end;
-        for (uint32_t n = 0; n < kind->n; n++)
-            count_any(k, s, &site, &k->matches.at[kind->first + n]);
+        count_all(&c, &site);
     }
-    return true;
+    counts_leave(&t->counts);
+    vec_push(&t->funcs, ((KindFunc){body->func, t->rows.len, any}));
+}
+
+void kinds_join(const KindCounts *k, Store *s, const WasmModule *m, const KindTally *t) {
+    uint32_t values = s->counts->values.len, row = 0;
+    counts_leave(&s->coalesce->counts);
+    counts_join(&s->coalesce->counts, &t->counts);
+    for (uint32_t i = 0; i < t->sites.len; i++) {
+        k->matches.at[i].action->sites += t->sites.at[i];
+        s->sites += t->sites.at[i];
+    }
+    for (uint32_t i = 0; i < t->funcs.len; i++)
+        for (; row < t->funcs.at[i].rows; row++) {
+            const KindRow *r = &t->rows.at[row];
+            store_join_row(s, m, t->funcs.at[i].func, r->pc, &k->rows.at[r->row],
+                           values + r->value);
+        }
+}
+
+void kinds_tally_free(KindTally *t) {
+    counts_free(&t->counts);
+    vec_free(&t->funcs);
+    vec_free(&t->rows);
+    vec_free(&t->sites);
+    vec_free(&t->last);
 }
 
 void kinds_free(KindCounts *k) {

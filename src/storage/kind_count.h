@@ -40,10 +40,37 @@ typedef struct KindCounts {
 /* As store_count, for all matches of a site whose matches are decided. False if they have to go
  * that way, one by one; nothing was done then. */
 bool kinds_count(KindCounts *k, Store *s, const Site *site, const Match *matches, uint32_t n);
-/* The same for all instructions of a body, of which the walk knows what matches; the site has the
- * function. */
-bool kinds_count_body(KindCounts *k, Store *s, const Matcher *w, const Site *site,
-                      const WasmDecoded *body);
+
+/* What is counted in a run of functions, before anything of it is in the store. */
+typedef struct KindRow {
+    uint32_t row; /* of KindCounts.rows */
+    uint32_t pc;
+    uint32_t value; /* of the run's Counts.values */
+} KindRow;
+typedef struct KindFunc {
+    uint32_t func;
+    uint32_t rows; /* with those of the functions before */
+    bool any;      /* something is counted in it */
+} KindFunc;
+typedef struct KindTally {
+    Counts counts;
+    Vec(KindFunc) funcs;
+    Vec(KindRow) rows;
+    Vec(uint32_t) sites; /* by KindCounts.matches */
+    Vec(uint32_t) last;  /* by SlotGroup: as `last` in that */
+} KindTally;
+
+/* Begins a run; a zeroed tally, or one that was joined, will do. Nothing is changed in the store
+ * until it is joined, so there can be several at a time, on threads, as long as no further kinds
+ * are found. */
+void kinds_begin(const KindCounts *k, const Store *s, KindTally *t);
+/* Counts at all instructions of the next function, at all of whose kinds all is counted. */
+void kinds_tally(const KindCounts *k, Store *s, KindTally *t, const WasmModule *m,
+                 const WasmDecoded *body);
+/* Puts the run into the store, behind what is there. */
+void kinds_join(const KindCounts *k, Store *s, const WasmModule *m, const KindTally *t);
+void kinds_tally_free(KindTally *t);
+
 void kinds_free(KindCounts *k);
 
 #endif

@@ -176,27 +176,48 @@ static void note_texts(Store *s, const Site *site, const Variant *v) {
     }
 }
 
-static void name_function(Store *s, const Site *site) {
-    if (s->last_func == site->func)
+static void name_function(Store *s, const WasmModule *m, uint32_t func) {
+    if (s->last_func == func)
         return;
-    s->last_func = site->func;
-    Str name = wasm_known_name(site->m, site->func);
-    image_func(s->image, site->func, name.ptr ? name : STR("")); /* then reports show the number */
+    s->last_func = func;
+    Str name = wasm_known_name(m, func);
+    image_func(s->image, func, name.ptr ? name : STR("")); /* then reports show the number */
 }
 
-void store_count_row(Store *s, const Site *site, const CountedRow *row) {
-    SlotGroup *g = &s->groups.at[s->group_of[row->var]];
-    uint32_t value =
-        counts_value(&s->coalesce->counts, row->segment, row->k.amount, row->k.flag, g->last);
-    name_function(s, site);
+static SlotGroup *group_of_row(Store *s, const CountedRow *row) {
+    return &s->groups.at[s->group_of[row->var]];
+}
+
+static void put_row(Store *s, const WasmModule *m, uint32_t func, uint32_t pc,
+                    const CountedRow *row, uint32_t value) {
+    SlotGroup *g = group_of_row(s, row);
+    name_function(s, m, func);
     if (value == g->last) { /* often it is that of the row before */
-        image_same_row(s->image, s->image_var[row->var], row->probe, site->func, site->pc);
+        image_same_row(s->image, s->image_var[row->var], row->probe, func, pc);
         return;
     }
     const CountValue *v = &s->counts->values.at[value];
     ImageCount count = {v->amount, v->flag, value};
-    image_count_row(s->image, s->image_var[row->var], row->probe, site->func, site->pc, &count);
+    image_count_row(s->image, s->image_var[row->var], row->probe, func, pc, &count);
     g->last = value;
+}
+
+void store_count_row(Store *s, const Site *site, const CountedRow *row) {
+    uint32_t last = group_of_row(s, row)->last;
+    put_row(s, site->m, site->func, site->pc, row,
+            counts_value(&s->coalesce->counts, row->segment, row->k.amount, row->k.flag, last));
+}
+
+/* Whether what is counted can only be 0. */
+static bool is_never(const Store *s, uint32_t value) {
+    return value != COUNT_NONE && !s->counts->values.at[value].amount;
+}
+
+void store_join_row(Store *s, const WasmModule *m, uint32_t func, uint32_t pc,
+                    const CountedRow *row, uint32_t value) {
+    uint32_t last = group_of_row(s, row)->last;
+    bool same = is_never(s, value) && is_never(s, last); /* counts_value would have said so */
+    put_row(s, m, func, pc, row, same ? last : value);
 }
 
 void store_note_constants(Store *s, const Site *site, const Variant *v) {
@@ -238,7 +259,7 @@ bool store_count(Store *s, const Site *site, const Match *match) {
         uint32_t id = v->vars[var->index];
         SlotGroup *g = &s->groups.at[s->group_of[id]];
         if (var->report) {
-            name_function(s, site);
+            name_function(s, site->m, site->func);
             g->last = COUNT_NONE;
             image_site_row(s->image, s->image_var[id], store_action_row(s, match->action, WAY_BOTH),
                            site->func, site->pc);

@@ -107,6 +107,9 @@ typedef struct CountedRow {
 } CountedRow;
 /* Adds it, after the rows before. */
 void store_count_row(Store *s, const Site *site, const CountedRow *row);
+/* The same for one that has its value, an index into Counts.values, already. */
+void store_join_row(Store *s, const WasmModule *m, uint32_t func, uint32_t pc,
+                    const CountedRow *row, uint32_t value);
 
 /* The strings that a match's code needs at a site, the cells, and how often it looks keys of maps
  * up. */

@@ -14,7 +14,7 @@ void wasm_module_init(WasmModule *m) {
         m->layout.identity[k] = true;
 }
 
-void wasm_module_free(WasmModule *m) {
+void wasm_module_written(WasmModule *m) {
     for (uint32_t i = 0; i < m->funcs.len; i++)
         buf_free(&m->funcs.at[i].code);
     for (uint32_t i = 0; i < m->globals.len; i++)
@@ -29,6 +29,10 @@ void wasm_module_free(WasmModule *m) {
         buf_free(&m->datas.at[i].code);
         buf_free(&m->datas.at[i].content);
     }
+}
+
+void wasm_module_free(WasmModule *m) {
+    wasm_module_written(m);
     vec_free(&m->sections);
     vec_free(&m->refs);
     vec_free(&m->hints);

@@ -262,6 +262,8 @@ uint32_t wasm_space_count(const WasmModule *m, WasmSpace space);
 /* Makes an empty module to add to. */
 void wasm_module_init(WasmModule *m);
 void wasm_module_free(WasmModule *m);
+/* Frees the code and contents of what was added, once they are written. */
+void wasm_module_written(WasmModule *m);
 
 /* The type with its index replaced by the canonical one: two types are equal iff these are. */
 static inline WasmType wasm_canonical(const WasmModule *m, WasmType t) {

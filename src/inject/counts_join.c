@@ -1,0 +1,128 @@
+/*
+ * inject/counts_join.c - runs of functions that were counted by themselves become one.
+ *
+ * A run numbers its counters, derived counts, deficits and loops from 0. Behind others all of them
+ * move by as many as these have. The table of derived counts has mostly distances, which stay; what
+ * changes in it is noted as it is written (Counts.numbered).
+ */
+#include "inject/counts.h"
+
+#include <assert.h>
+
+#include "../../stdlib/runtime/sums.h" /* the table of derived counts */
+
+void counts_begin_run(Counts *run, const Counts *whole) {
+    assert(!whole->cuts_exits);
+    run->m = whole->m;
+    run->exact_traps = whole->exact_traps;
+    run->asks_ways = whole->asks_ways;
+    run->splits_tables = whole->splits_tables;
+    run->polls = whole->polls;
+    run->follows_locals = whole->follows_locals;
+    run->is_run = true;
+    run->ncounters = run->nderived = run->ndeficits = run->last_counter = run->first_term = 0;
+    run->points.len = run->loops.len = run->values.len = run->numbered.len = 0;
+    run->derived.len = run->trap_amounts.len = 0;
+    run->traps.len = run->trap_points.len = run->trap_vars.len = 0;
+    for (uint32_t v = 0; v < run->parts.len; v++)
+        run->parts.at[v].len = 0;
+    run->here.func = COUNT_NONE;
+    run->here.shares.len = run->here.first_value = 0;
+}
+
+/* Appends n items to a list that has the same type. */
+#define append(to, from)                                                                           \
+    do {                                                                                           \
+        vec_reserve(to, (from)->len);                                                              \
+        if ((from)->len)                                                                           \
+            memcpy((to)->at + (to)->len, (from)->at, (from)->len * sizeof *(to)->at);              \
+        (to)->len += (from)->len;                                                                  \
+    } while (0)
+
+/* Loops are limited in number: those beyond are counted like others. */
+static void join_points(Counts *c, const Counts *run) {
+    uint32_t first = c->points.len, loops = c->loops.len, room = COUNT_MAX_LOOPS - loops;
+    append(&c->points, &run->points);
+    for (CountPoint *p = c->points.at + first; p < c->points.at + c->points.len; p++) {
+        p->counter += c->ncounters;
+        p->loop = p->loop && p->loop <= room ? p->loop + loops : 0;
+    }
+    for (uint32_t i = 0; i < run->loops.len && i < room; i++) {
+        vec_push(&c->loops, run->loops.at[i]);
+        vec_last(&c->loops).counter += c->ncounters;
+    }
+}
+
+/* The first term that is a counter, which is told as a distance from the last one of the table. */
+static uint64_t moved_term(const Counts *c, uint64_t term) {
+    uint32_t distance = (uint32_t)(term >> SUMS_TERM_SHIFT);
+    uint32_t counter = c->ncounters + (distance >> 1 ^ (0 - (distance & 1)));
+    distance = counter - c->last_counter;
+    distance = distance << 1 ^ (0 - (distance >> 31));
+    return (uint64_t)distance << SUMS_TERM_SHIFT | (term & ((1 << SUMS_TERM_SHIFT) - 1));
+}
+
+static void join_derived(Counts *c, const Counts *run) {
+    const uint8_t *start = run->derived.data, *from = start;
+    buf_reserve(&c->derived, run->derived.len);
+    for (uint32_t i = 0; i < run->numbered.len; i++) {
+        const uint8_t *at = start + run->numbered.at[i];
+        buf_bytes(&c->derived, from, (size_t)(at - from));
+        from = at;
+        uint64_t number = wasm_uleb(&from);
+        buf_uleb(&c->derived, run->numbered.at[i] + 1 == run->first_term
+                                  ? moved_term(c, number)
+                                  : number + ((uint64_t)c->ndeficits << 1));
+    }
+    if (run->derived.len)
+        buf_bytes(&c->derived, from, (size_t)(start + run->derived.len - from));
+    if (run->first_term)
+        c->last_counter = c->ncounters + run->last_counter;
+}
+
+static void join_values(Counts *c, const Counts *run) {
+    uint32_t first = c->values.len;
+    append(&c->values, &run->values);
+    for (CountValue *v = c->values.at + first; v < c->values.at + c->values.len; v++)
+        if (v->amount)
+            v->ref.index += v->ref.derived ? c->nderived : c->ncounters;
+}
+
+static void join_parts(Counts *c, const Counts *run) {
+    while (c->parts.len < run->parts.len)
+        vec_push(&c->parts, ((CountParts){0}));
+    for (uint32_t v = 0; v < run->parts.len; v++) {
+        CountParts *parts = &c->parts.at[v];
+        uint32_t first = parts->len;
+        append(parts, &run->parts.at[v]);
+        for (uint32_t i = first; i < parts->len; i++)
+            parts->at[i].counter += c->ncounters;
+    }
+}
+
+static void join_traps(Counts *c, const Counts *run) {
+    uint32_t first = c->traps.len;
+    append(&c->traps, &run->traps);
+    for (CountTraps *t = c->traps.at + first; t < c->traps.at + c->traps.len; t++) {
+        t->deficit += t->deficit ? c->ndeficits : 0;
+        t->point += c->trap_points.len;
+        t->var += c->trap_vars.len;
+        t->amount += (uint32_t)c->trap_amounts.len;
+    }
+    append(&c->trap_points, &run->trap_points);
+    append(&c->trap_vars, &run->trap_vars);
+    buf_bytes(&c->trap_amounts, run->trap_amounts.data, run->trap_amounts.len);
+}
+
+void counts_join(Counts *c, const Counts *run) {
+    assert(c->here.func == COUNT_NONE && run->here.func == COUNT_NONE && run->is_run);
+    join_points(c, run);
+    join_derived(c, run);
+    join_values(c, run);
+    join_parts(c, run);
+    join_traps(c, run);
+    c->ncounters += run->ncounters;
+    c->nderived += run->nderived;
+    c->ndeficits += run->ndeficits;
+    c->here.first_value = c->values.len;
+}

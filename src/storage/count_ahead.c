@@ -1,0 +1,169 @@
+/*
+ * storage/count_ahead.c - pass 1 on threads.
+ */
+#include "storage/count_ahead.h"
+
+#include "base/workers.h"
+#include "plan/statics.h"
+
+/* Bytes of code: what one thread does in one go; what each has ahead; the first window, which ends
+ * early, since the first instructions of each kind are not counted ahead. */
+#ifdef NDEBUG
+enum { PART = 64 << 10, AHEAD = 4 * PART, FIRST = 4 << 10 };
+#else
+enum { PART = 64, AHEAD = 4 * PART, FIRST = 64 }; /* small programs have several, too */
+#endif
+
+enum {
+    DOES_COUNT = 1, /* something is counted there */
+    DOES_NAME = 2,  /* it names a function, which may be one that the walk watches */
+    DOES_STOP = 4,  /* the function is to be walked */
+};
+
+/* Functions [from, to). */
+typedef struct AheadRun {
+    uint32_t from, to;
+    KindTally tally;
+} AheadRun;
+
+struct AheadPart {
+    uint32_t from, to;
+    Vec(AheadRun) runs; /* as many as were ever needed, */
+    uint32_t nruns;     /* and these */
+};
+
+/* ---- on threads ---- */
+
+/* Decodes a function that is to be counted; false if it is not. */
+static bool read_body(const CountAhead *a, uint32_t func, WasmDecoded *body) {
+    const WasmModule *m = a->walk->m;
+    WasmCode code;
+    unsigned does = 0;
+    body->at.len = 0;
+    if (m->funcs.at[func].import >= 0 || m->funcs.at[func].body_size > WASM_MAX_DECODED ||
+        !wasm_func_code(m, func, &code) || !wasm_decode(body, func, &code))
+        return false;
+    for (const WasmInstr *i = body->at.at; i->size; i++) {
+        does |= a->does[i->op];
+        if (a->does[i->op] & DOES_NAME && matcher_watches(a->walk, i))
+            return false;
+    }
+    return !(does & DOES_STOP);
+}
+
+static AheadRun *begin_run(const CountAhead *a, AheadPart *part, uint32_t func) {
+    AheadRun *run =
+        part->nruns < part->runs.len ? &part->runs.at[part->nruns] : vec_add(&part->runs);
+    part->nruns++;
+    run->from = func;
+    kinds_begin(a->kinds, a->store, &run->tally);
+    return run;
+}
+
+static void count_part(void *ctx, uint32_t worker, uint32_t item) {
+    const CountAhead *a = ctx;
+    AheadPart *part = &a->parts.at[item];
+    WasmDecoded *body = &a->bodies[worker];
+    AheadRun *run = NULL;
+    for (uint32_t f = part->from; f < part->to; f++) {
+        if (!read_body(a, f, body)) {
+            run = NULL;
+            continue;
+        }
+        run = run ? run : begin_run(a, part, f);
+        run->to = f + 1;
+        kinds_tally(a->kinds, a->store, &run->tally, a->walk->m, body);
+    }
+}
+
+/* ---- windows ---- */
+
+static uint8_t does_at(const CountAhead *a, WasmOp op) {
+    const KindCount *kind = &a->kinds->of[op];
+    bool names = op == WASM_OP_CALL || op == WASM_OP_RETURN_CALL || op == WASM_OP_REF_FUNC;
+    bool counted = a->walk->same[op].n > 0;
+    if (!matcher_knows(a->walk, op) || a->store->coalesce->watched[op] || (counted && !kind->all))
+        return DOES_STOP;
+    return (counted ? DOES_COUNT : 0) | (names ? DOES_NAME : 0);
+}
+
+/* Whether there are functions to be counted ahead at all. */
+static bool is_possible(const CountAhead *a) {
+    return a->store->coalesce && !a->store->coalesce->nowhere && matcher_sees_instrs_only(a->walk);
+}
+
+static void add_part(CountAhead *a, uint32_t from) {
+    AheadPart *part = a->part < a->parts.len ? &a->parts.at[a->part] : vec_add(&a->parts);
+    part->from = part->to = from;
+    part->nruns = 0;
+    a->part++;
+}
+
+/* The functions from `func` on, as many as fit. */
+static void divide(CountAhead *a, uint32_t func) {
+    const WasmModule *m = a->walk->m;
+    uint64_t most = (uint64_t)AHEAD * a->threads, size = 0, in_part = PART;
+    a->size = !a->size ? FIRST : 2 * a->size < most ? 2 * a->size : most;
+    a->part = 0;
+    for (; func < m->input_count[WASM_SPACE_FUNC] && size < a->size; func++) {
+        if (in_part >= PART) {
+            add_part(a, func);
+            in_part = 0;
+        }
+        in_part += m->funcs.at[func].body_size;
+        size += m->funcs.at[func].body_size;
+        a->parts.at[a->part - 1].to = func + 1;
+    }
+    a->to = func;
+}
+
+static void make_window(CountAhead *a, uint32_t func) {
+    for (uint32_t op = 0; op < WASM_OP_COUNT; op++)
+        a->does[op] = does_at(a, (WasmOp)op);
+    if (!a->bodies)
+        a->bodies = mem_zalloc(sizeof *a->bodies * a->threads);
+    divide(a, func);
+    workers_run(a->threads, a->part, count_part, a);
+    a->part = a->run = 0;
+}
+
+/* ---- in the order of functions ---- */
+
+/* Puts a run that begins with the function where it belongs. */
+static void join(CountAhead *a, const AheadRun *run) {
+    kinds_join(a->kinds, a->store, a->walk->m, &run->tally);
+    for (uint32_t f = run->from; f < run->to; f++)
+        statics_function(a->walk->plan, a->walk->m, f);
+}
+
+bool count_ahead(CountAhead *a, uint32_t func, bool *any) {
+    if (!is_possible(a))
+        return false;
+    if (func >= a->to)
+        make_window(a, func);
+    for (; func >= a->parts.at[a->part].to; a->part++)
+        a->run = 0;
+    const AheadPart *part = &a->parts.at[a->part];
+    while (a->run < part->nruns && func >= part->runs.at[a->run].to)
+        a->run++;
+    if (a->run == part->nruns || func < part->runs.at[a->run].from)
+        return false;
+    const AheadRun *run = &part->runs.at[a->run];
+    if (func == run->from)
+        join(a, run);
+    *any = run->tally.funcs.at[func - run->from].any;
+    return true;
+}
+
+void count_ahead_free(CountAhead *a) {
+    for (uint32_t i = 0; i < a->parts.len; i++) {
+        for (uint32_t k = 0; k < a->parts.at[i].runs.len; k++)
+            kinds_tally_free(&a->parts.at[i].runs.at[k].tally);
+        vec_free(&a->parts.at[i].runs);
+    }
+    vec_free(&a->parts);
+    for (uint32_t i = 0; a->bodies && i < a->threads; i++)
+        vec_free(&a->bodies[i].at);
+    free(a->bodies);
+    *a = (CountAhead){0};
+}
