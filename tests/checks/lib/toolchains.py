@@ -1,10 +1,10 @@
 """Compilers for WebAssembly that tests use if they are installed, and how they are called."""
 
 import glob
+import os
 import shutil
 
 from .commands import call, succeeds
-from .world import PYTHON
 
 EMSCRIPTEN = {"NODE_PATH": "/usr/share/nodejs"}  # Debian's emcc wants Debian's packages, whichever Node there is
 
@@ -26,10 +26,6 @@ def rust_missing():
 
 
 def zig_compiler(directory):
-    """The command of Zig (from the Python package ziglang, if it is nowhere else) that makes WASI programs and keeps its files in a
-    directory, or None."""
-    cache = [part for option in ("--cache-dir", "--global-cache-dir") for part in (option, directory + "/zig-cache")]
-    for command in (["zig"], [PYTHON, "-m", "ziglang"]):
-        if succeeds([*command, "version"]):
-            return [*command, "build-exe", "-target", "wasm32-wasi", *cache]
-    return None
+    """The command of Zig that makes WASI programs and keeps its files in a directory, or None."""
+    cache = [part for option in ("--cache-dir", "--global-cache-dir") for part in (option, os.path.join(directory, "zig-cache"))]
+    return ["zig", "build-exe", "-target", "wasm32-wasi", *cache] if succeeds(["zig", "version"]) else None
