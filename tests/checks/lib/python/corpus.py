@@ -327,14 +327,18 @@ def descendants(pid):
     return found
 
 
-def is_worker(pid):
-    """Whether it is a worker, a nursery or a run, not a helper of multiprocessing."""
+def kind_of(pid):
+    """Whether it is a worker or a nursery or run; None: a helper of multiprocessing, or gone."""
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:
             words = file.read()
     except OSError:
-        return False
-    return b"spawn_main" in words or b"whammc.corpus.nursery" in words
+        return None
+    return "worker" if b"spawn_main" in words else "nursery or run" if b"whammc.corpus.nursery" in words else None
+
+
+def is_worker(pid):
+    return kind_of(pid) is not None
 
 
 RUN = ["run", ICOUNT, BRANCHES, "--fuel", "10000000", "--workers", "2", "-q"]
@@ -349,14 +353,13 @@ def _():
     start, pause = time.monotonic(), 0.4
     while process.poll() is None and time.monotonic() - start < 400:
         time.sleep(generator.uniform(0, pause))
-        there = [pid for pid in descendants(process.pid) if is_worker(pid)]
-        if there and os.path.isdir(out) and sum(killed.values()) < 60:
-            pid = generator.choice(there)
-            with open(f"/proc/{pid}/cmdline", "rb") as file:
-                kind = "worker" if b"spawn_main" in file.read() else "nursery or run"
+        there = {pid: kind for pid in descendants(process.pid) if (kind := kind_of(pid))}
+        # On a busy machine workers start slowly: one has to be at work, or there would never be any.
+        if "nursery or run" in there.values() and os.path.isdir(out) and sum(killed.values()) < 60:
+            pid = generator.choice(sorted(there))
             try:
                 os.kill(pid, signal.SIGKILL)
-                killed[kind] += 1
+                killed[there[pid]] += 1
             except ProcessLookupError:
                 pass
             pause = 0.4 + 0.1 * killed["worker"]
@@ -367,6 +370,25 @@ def _():
     code, _, said = command([*RUN, "--modules", place, "--out", out, "--again", "crash"])  # children of a nursery that were killed
     same(code, 0, said)
     same_datasets(out, wanted)
+
+
+@test("workers that Dask has dropped are started again")
+def _():
+    with schedule.connected(None, 1) as client:
+        client.wait_for_workers(1, timeout=120)
+
+        async def drop():    # as Dask does if a worker is lost and stays away
+            for name in list(client.cluster.workers):
+                await client.cluster.workers.pop(name).close()
+
+        client.cluster.sync(drop)
+        end = time.monotonic() + 120
+        while schedule._threads(client) and time.monotonic() < end:
+            time.sleep(0.1)
+        while not schedule._threads(client) and time.monotonic() < end:
+            schedule._replace_workers(client)
+            time.sleep(0.5)
+        same(schedule._threads(client), 1)
 
 
 @test("a client that is killed again and again: the same dataset")

@@ -134,7 +134,8 @@ def _threads(client: Any) -> int:
 
 
 def _replace_workers(client: Any) -> None:
-    """Starts workers on this machine for those that are gone for good: Dask gives up one that was killed while it started."""
+    """Starts workers on this machine for those that are gone for good: Dask gives up one that was killed while it started, and drops one
+    that was lost and did not return within its lost-worker-timeout."""
     from distributed import LocalCluster
     from distributed.core import Status
 
@@ -150,7 +151,7 @@ def _replace_workers(client: Any) -> None:
                 cluster.worker_spec.pop(name, None)
 
     cluster.sync(forget)
-    if len(cluster.worker_spec) < wanted:
+    if len(cluster.worker_spec) < wanted or len(cluster.workers) < wanted:
         cluster.scale(wanted)
 
 
@@ -215,16 +216,18 @@ class Dispatcher:
         """
         batches = self._batches(lists)
         self._fill(batches)
-        looked = waited = time.monotonic()
+        looked = there = time.monotonic()  # when workers were looked for, and when there were some
         while self.active:
             with contextlib.suppress(queue.Empty):
                 self._take(self.ended.get(timeout=0.5))
-                waited = time.monotonic()
+                there = time.monotonic()
             if time.monotonic() - looked > 2:
                 looked = time.monotonic()
                 self.threads = _threads(self.client)
                 _replace_workers(self.client)
-                if not self.threads and looked - waited > 120:
+                if self.threads:
+                    there = looked
+                elif looked - there > 120:
                     raise CorpusError("there have been no workers for two minutes")
             self._fill(batches)
             self.progress.update()
