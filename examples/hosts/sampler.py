@@ -1,9 +1,9 @@
-"""A host that samples: runs a program in wasmtime and prints what it was doing, as folded stacks.
+"""A host with a sampler: runs a program in wasmtime and prints its samples as folded stacks.
 
     whammc instr --host=wasi -s sample -D outside=true -D shares=false app.wasm -o app.out.wasm
     python3 sampler.py app.out.wasm [ARGUMENT...]
 
-Each line has the indices of the functions, outermost first, and how many milliseconds the program was there.
+Each line has the indices of the functions, outermost first, and the milliseconds spent in this stack.
 """
 
 import collections

@@ -1,4 +1,4 @@
-// Serves profiles of the instrumented programs in a Node process, for pprof, Parca and Pyroscope, whatever the process does otherwise:
+// Serves profiles of the instrumented programs in a Node process for pprof, Parca and Pyroscope, without changes to the process:
 //
 //   node --require ./app.js --import ./serve-pprof.mjs server.mjs
 //   go tool pprof -top http://127.0.0.1:6060/debug/pprof/profile

@@ -1,8 +1,8 @@
 /*
  * cmd/main.c - the program whammc.
  *
- * The map. Each folder of src/ uses only some of the others, never in a circle; the order is in
- * tests/checks/tree.
+ * The map of the folders of src/. Their dependences form no cycle; tests/checks/tree has the order
+ * and enforces it.
  *
  *    a script                                     a program
  *        |                                            |
@@ -12,32 +12,32 @@
  *        |                                            |
  *        +-----------------+--------------------------+
  *                          |
- *                       plan/    what is done where
- *                       unit/    the same as monitors see it
- *                       gen/     bodies to code, through Binaryen
+ *                       plan/    decides what runs at which site
+ *                       unit/    the same for monitors, per instruction
+ *                       gen/     probe bodies to code, through Binaryen
  *                          |
  *        +-----------------+--------------------------+
  *        |                 |                          |
  *     rewrite/          emit_monitor/              attach/    monitors into a program:
- *     scripts into      scripts into                  |          monitor/  what they ask for
- *     a program         a monitor                     |          eval/     what runs meanwhile
+ *     scripts into      scripts into                  |          monitor/  what they request
+ *     a program         a monitor                     |          eval/     interprets them meanwhile
  *        |                 |                          |
  *        +-----------------+--------------------------+
  *                          |
  *                       storage/   where variables live
- *                       flush/     how the report gets out
- *                       inject/    pieces of code into functions
+ *                       flush/     makes the report at run time
+ *                       inject/    inserts code into functions
  *                       link/      runtimes, hosts, imports
- *                       edit/      changes bodies, merges and writes modules
+ *                       edit/      edits bodies, merges and writes modules
  *                          |
  *               the program that reports, or the monitor
  *
  *     cmd/  run/  serve/  cli/   the program whammc: commands, engines, HTTP, the command line
- *     api/               the library: scripts and modules from memory to memory
+ *     api/               the public library: everything in memory, no files
  *     report/  view/  merge/  reports: images, readers, writers, sums; profiles and pictures
- *     coverage/          lines, functions and branches that were executed
- *     stacks/            what the tools of other profilers read: pprof, Firefox, callgrind
- *     heap/              tables of what programs allocate
+ *     coverage/          executed lines, functions and branches
+ *     stacks/            profiles for other tools: pprof, Firefox, callgrind, Perfetto
+ *     heap/              tables of heap profiles
  *     dwarf/  locations/ source locations of code offsets: DWARF, source maps
  *     base/              memory, buffers, maps, messages
  *
@@ -60,10 +60,10 @@
  *   8. read it back and validate it                       valid/valid.c
  *
  * Steps 3 to 8 are driven by inject/program.c. `whammc bind` does the same with monitor modules
- * instead of scripts: it reads them (monitor/monitor.c), lets them run to find the sites
- * (attach/attach_match.c) and makes them a part of the program (attach/freeze.c, attach/shim.c).
+ * instead of scripts: it reads them (monitor/monitor.c), runs them to find the sites
+ * (attach/attach_match.c) and makes them part of the program (attach/freeze.c, attach/shim.c).
  *
- * `whammc monitor` has no program. After step 2:
+ * `whammc monitor` has no program. It continues after step 2 with:
  *
  *   3. one list of what happens for each instruction,     unit/unit.c, unit/unit_split.c
  *      split by what is static
