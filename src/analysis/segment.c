@@ -264,7 +264,7 @@ static void close_construct(Walk *w, const WasmInstr *i) {
         lead_to(w, CLASS_EXIT);
 }
 
-/* An instruction that can be reached and is no bracket of a construct. */
+/* A reachable instruction other than the bracket of a construct. */
 static void leave(Walk *w, const WasmInstr *i, WasmFlow flow) {
     uint32_t next = i->offset + i->size;
     weigh_branch(w, i, flow);

@@ -17,8 +17,8 @@
  * edge: from EXIT, where returns, calls that do not return and exceptions end, to ENTRY. Segments
  * in inner loops are put on the tree first.
  *
- * A branch is followed by the segment of the way on to the next instruction, which may be empty; so
- * both of its ways are known. If asked, a br_table is followed by a segment, too, which stands for
+ * After a branch comes the segment of its fall-through way, which may be empty, so that both ways
+ * are known. If `splits_tables` is set, a br_table is also followed by a segment, which stands for
  * the way to its default.
  */
 #ifndef WHAMMC_ANALYSIS_SEGMENT_H

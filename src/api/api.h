@@ -57,8 +57,8 @@ struct whammc {
     Vec(MonitorSource) monitor_sources;
     Vec(whammc_attached) attached;
     Vec(whammc_constant) constants;
-    Arena names; /* of `attached` and `constants` */
-    const whammc_debug_info *debug; /* NULL = nobody wants locations */
+    Arena names;                    /* of `attached` and `constants` */
+    const whammc_debug_info *debug; /* NULL = locations are not needed */
 };
 
 /* The messages as text, with the flags of whammc_messages; owned by *rendered. */

@@ -30,7 +30,7 @@ static int hex(char c) {
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Emscripten writes characters that are no letters as "\28". */
+/* Emscripten escapes characters other than letters, as "\28". */
 static Str unescape(Names *n, Str s) {
     char *text = arena_strndup(&n->arena, s.ptr, s.len);
     uint32_t len = 0;

@@ -372,8 +372,9 @@ bool api_read_profile(WhammcReport *r, bool tree, const WhammcReportOptions *opt
 /* Says that there is no program to ask. */
 static void explain_no_program(WhammcReport *r, const char *what) {
     Diag *g = diag(&r->diags, DIAG_NO_PROGRAM, NO_SPAN,
-                   "%s: the report has no %s, and there is no program to ask", r->name, what);
-    diag_hint(&r->diags, g, "--module=APP says which program it is of");
+                   "%s: the report has no %s, and no program was given that could supply them",
+                   r->name, what);
+    diag_hint(&r->diags, g, "give the program with --module=APP");
 }
 
 void api_copy_report(const WhammcReport *r, bool mangled, Report *copy) {

@@ -10,7 +10,7 @@
 #include "view/view.h"
 #include "whammc/report.h"
 
-/* The report as the interface shows it; made when somebody asks for it. */
+/* The report in the form of the interface; made on demand. */
 typedef struct ReportContents {
     Arena arena;  /* names and values */
     Report shown; /* with the names that tables show; its rows are those of the report */

@@ -12,7 +12,7 @@ typedef struct BundledScript {
     const char *name; /* of the file, without ".whamm" */
     const unsigned char *text;
     const unsigned long *size;
-    bool for_all; /* for all programs: that a probe has no site in one is no mistake */
+    bool for_all; /* for all programs: a probe without sites in one is not a mistake */
 } BundledScript;
 
 /* In alphabetical order; the last one has no name. */

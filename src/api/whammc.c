@@ -1,8 +1,8 @@
 /*
  * api/whammc.c - the public library: scripts and modules from memory to memory.
  *
- * Each call parses and checks the scripts anew (they are small next to programs), so that a whammc
- * object holds only texts and the results of its last call.
+ * Each call parses and checks the scripts again (they are small compared with programs), so that a
+ * whammc object holds only texts and the results of its last call.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

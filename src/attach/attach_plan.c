@@ -94,7 +94,7 @@ static void add_rules(Bind *b, uint32_t monitor) {
 
 typedef Vec(uint32_t) Indices;
 
-/* Adds a monitor's rules of an event that is no instruction, in the order of exports. */
+/* Adds a monitor's rules of an event other than an instruction, in the order of exports. */
 static void add(const Bind *b, const BindState *s, Indices *list, MonitorEvent event) {
     for (uint32_t i = 0; i < s->nrules; i++)
         if (b->rules.at[s->first_rule + i].probe->rule.event == event)

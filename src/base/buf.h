@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 
-/* A slice of bytes that somebody else owns; not NUL-terminated. */
+/* A borrowed slice of bytes; not NUL-terminated. */
 typedef struct Str {
     const char *ptr;
     uint32_t len;

@@ -86,9 +86,9 @@ int cli_usage(const Cli *cli, const char *format, ...) __attribute__((format(pri
 /* Whether scripts and the operand APP are given and make sense: STATUS_OK, or another status after
  * a message. */
 int cli_check_inputs(const Cli *cli, const char *const *scripts, uint32_t n, bool one_app);
-/* ... of the file for a module: there is one, and it is no terminal. */
+/* Checks the file for a module: it is given, and is not a terminal. */
 int cli_check_output(const Cli *cli, const char *out);
-/* ... of a file for a format that is no text: it is no terminal. */
+/* Checks a file for a binary format: it is not a terminal. */
 int cli_check_bytes(const Cli *cli, const char *out);
 /* ... of an output, which may be NULL: it is none of these files, of which some may be NULL; `what`
  * they are. */
@@ -233,7 +233,7 @@ void script_list(Buf *out);
 
 /* ---- the script beside an instrumented program (javascript.c) ---- */
 
-/* OUT.js for OUT.wasm, on the heap; NULL for what is no regular file. */
+/* OUT.js for OUT.wasm, on the heap; NULL if OUT is not a regular file. */
 char *javascript_path(const char *module);
 /* Whether there is no such file, or only one that javascript_write has made. Otherwise prints a
  * message and returns false. */

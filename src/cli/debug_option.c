@@ -32,7 +32,7 @@ static const char *path_of(Arena *texts, const char *app_path, const char *name)
     return arena_printf(texts, "%.*s%s", (int)(slash + 1 - app_path), app_path, name);
 }
 
-/* Reads the file that the program names, now that somebody asks for locations. */
+/* Reads the file that the program names, when locations are first needed. */
 static void read_named(void *ctx) {
     DebugOptions *o = ctx;
     const char *name;

@@ -1,5 +1,5 @@
 /*
- * cli/file.c - reading files completely and writing them completely or not at all.
+ * cli/file.c - reads whole files, and writes them atomically.
  */
 #include "cli/cli.h"
 #include "wasm/wat.h"
@@ -168,7 +168,7 @@ bool file_write_fd(int fd, const void *data, size_t len) {
     return true;
 }
 
-/* Into a file that is no regular one: a device, a pipe. */
+/* Writes to a device or a pipe. */
 static bool write_through(const char *path, const void *data, size_t len) {
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0)
@@ -187,8 +187,8 @@ static mode_t new_file_mode(void) {
     return 0666 & ~mask;
 }
 
-/* Into a new file beside `path` that then takes its name. Its own is short: that of `path` may be
- * as long as names can be. */
+/* Writes to a new file in the same folder and renames it to `path`. Its temporary name is short,
+ * since that of `path` may have the maximum length. */
 static bool write_and_rename(const char *path, mode_t mode, const void *data, size_t len) {
     char *temporary = NULL;
     int folder = (int)(file_base(path) - path);
@@ -233,7 +233,7 @@ static char *behind_links(const char *path) {
     return NULL;
 }
 
-/* A link to a file that is not there makes that file. */
+/* A dangling link creates its target. */
 static bool write_new_file(const char *path, const void *data, size_t len) {
     char *real = behind_links(path);
     bool ok = real && write_and_rename(real, new_file_mode(), data, len);
@@ -275,7 +275,7 @@ static bool same_inode(const struct stat *a, const struct stat *b) {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Two paths at which nothing is yet. */
+/* Two paths, neither of which exists. */
 static bool will_be_same(const char *a, const char *b) {
     struct stat x, y;
     char *to_a = behind_links(a), *to_b = behind_links(b);

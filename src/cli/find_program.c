@@ -1,5 +1,5 @@
 /*
- * cli/find_program.c - looking for other programs.
+ * cli/find_program.c - finds other programs.
  */
 #include "cli/process.h"
 

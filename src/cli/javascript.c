@@ -2,7 +2,7 @@
  * cli/javascript.c - the script beside an instrumented program, for pages and for Node: what the
  * program imports, WasmProf, and the names of the program's functions.
  *
- * The program and its script know each other by an identifier in a custom section of the program.
+ * The program and its script identify each other by a hash in a custom section of the program.
  */
 #include "cli/cli.h"
 #include "base/demangle.h"
@@ -18,7 +18,7 @@
 extern const unsigned char host_profiler_js[];
 extern const unsigned long host_profiler_js_size;
 
-/* What it begins with, by which we know it again. */
+/* Its first line, by which it is recognised. */
 static const char head[] = "// Made by whammc";
 
 /* ---- its name ---- */
@@ -38,7 +38,7 @@ char *javascript_path(const char *module) {
 bool javascript_may_write(const Cli *cli, const char *path) {
     FILE *file = fopen(path, "re");
     if (!file)
-        return true; /* there is none, or writing will say what is wrong with it */
+        return true; /* it does not exist, or writing it will report the error */
     char begin[sizeof head];
     size_t n = fread(begin, 1, sizeof begin - 1, file);
     fclose(file);

@@ -36,7 +36,8 @@ bool library_read(const Cli *cli, LibraryOptions *libs) {
     return ok;
 }
 
-/* What libraries write at compile time. ctx is not NULL if standard output is for something else.
+/* Output of libraries at compile time. ctx is not NULL if standard output is used for something
+ * else.
  */
 static void write_stream(void *ctx, int stream, const void *bytes, size_t size) {
     if (stream == 2 || ctx) {

@@ -1,5 +1,5 @@
 /*
- * cli/option.c - option tables: parsing with getopt_long, --help, what was probably meant.
+ * cli/option.c - option tables: parsing with getopt_long, --help, suggestions for misspelt options.
  */
 #include "cli/cli.h"
 
@@ -108,7 +108,7 @@ static void wrong_long_option(const Cli *cli, const char *word) {
     buf_free(&starts);
 }
 
-/* Says why getopt_long gave '?' or ':'. */
+/* Prints why getopt_long returned '?' or ':'. */
 static int wrong_option(const Cli *cli, int result) {
     const Option *o = optopt ? option_with_key(cli->command, optopt) : NULL;
     if (result == ':' && o)
@@ -140,14 +140,16 @@ int cli_check_output(const Cli *cli, const char *out) {
     if (!out)
         return cli_usage(cli, "expected an output file: give it with --output=OUT");
     if (strcmp(out, "-") == 0 && isatty(STDOUT_FILENO))
-        return cli_usage(cli, "standard output is a terminal, to which no module is written");
+        return cli_usage(cli,
+                         "standard output is a terminal: expected a file or a pipe for the module");
     return STATUS_OK;
 }
 
 int cli_check_bytes(const Cli *cli, const char *out) {
     if (strcmp(out, "-") == 0 && isatty(STDOUT_FILENO))
-        return cli_usage(cli, "standard output is a terminal, and this format is no text: give "
-                              "--output=OUT");
+        return cli_usage(
+            cli, "standard output is a terminal, but this format is binary: give a file with "
+                 "--output=OUT");
     return STATUS_OK;
 }
 

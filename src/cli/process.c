@@ -1,6 +1,6 @@
 /*
- * cli/process.c - running other programs: wat2wasm, engines. In Node, where there are no processes
- * to fork, there is cli/process_node.c instead.
+ * cli/process.c - runs other programs: wat2wasm, engines. Where whammc runs in Node,
+ * cli/process_node.c replaces it.
  */
 #include "cli/process.h"
 
@@ -57,8 +57,8 @@ static void on_alarm(int number) {
     errno = saved;
 }
 
-/* A terminal's signal has gone to the child already, which is in our process group. Who asks a
- * second time does not want to wait for what the child makes of the first. */
+/* A terminal's signal has already reached the child, which is in our process group. A second
+ * request ends the child without waiting for its reaction to the first. */
 static void on_signal(int number, siginfo_t *info, void *context) {
     (void)context;
     int saved = errno;
@@ -165,8 +165,8 @@ static int spawn(pid_t *pid, const char *const *argv, ProcessStreams streams,
     return error;
 }
 
-/* Other threads (Binaryen has some) take signals while this one holds them back: one that came
- * before the child was known is for the child. */
+/* Other threads (Binaryen's) receive signals while this one blocks them: a signal that arrived
+ * before the child was known is forwarded to it. */
 static void ask_again(void) {
     int number = pending;
     pending = 0;

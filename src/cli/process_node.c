@@ -1,5 +1,5 @@
 /*
- * cli/process_node.c - running other programs when whammc itself runs in Node, as WebAssembly.
+ * cli/process_node.c - runs other programs when whammc itself runs in Node, as WebAssembly.
  *
  * Node starts them and waits for them (bindings/js/lib/node.mjs), so signals come in when they have
  * ended: what a terminal sends reaches them as it reaches us.

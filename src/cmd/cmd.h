@@ -1,5 +1,5 @@
 /*
- * cmd/cmd.h - what some of the commands share.
+ * cmd/cmd.h - shared by several commands.
  */
 #ifndef WHAMMC_CMD_CMD_H
 #define WHAMMC_CMD_CMD_H
@@ -12,12 +12,12 @@
 
 /* ---- formats of reports and profiles ---- */
 
-/* As options name them; view_named knows which are which. */
+/* The names in options; view_named converts them. */
 #define VIEW_FORMATS                                                                               \
     "table|csv|csv-rfc4180|json|flat|gprof|dot|folded|collapsed|svg|speedscope|cpuprofile|"        \
     "perfetto|pprof|firefox|callgrind|heap"
 
-/* The format that the name of an output file asks for: ".pb.gz" is pprof's. Else it stays. */
+/* The format by the extension of an output file: ".pb.gz" is pprof's. Otherwise unchanged. */
 void view_of_output(const char *out, ViewFormat *format);
 
 /* Labels of profiles. */
@@ -94,7 +94,7 @@ int monitor_show(const Cli *cli, const char *path, bool verbose);
 
 /* ---- reports while a program runs (serving.c) ---- */
 
-/* Options of the commands that can serve or send them; zeroed: nobody wants them. */
+/* Options of the commands that can serve or push them; zeroed: none are given. */
 typedef struct HttpOptions {
     const char *address, *token; /* of a server */
     const char *push;            /* the URL of a collector */
@@ -129,8 +129,8 @@ typedef struct Serving {
     Serve *serve;
     Push *push;
 } Serving;
-/* Begins to serve, and says where, and to push, if it was asked for. STATUS_OK, or another status
- * after a message. */
+/* Starts the server, printing its URL, and the pushing of profiles, if requested. STATUS_OK, or
+ * another status after a message. */
 int serving_begin(const Running *r, Serving *s);
 /* `report`: the last one of the program; empty: there is none. */
 void serving_end(Serving *s, const Buf *report);
@@ -146,7 +146,7 @@ struct Running {
     bool bound;              /* w has monitors, not scripts */
     bool silent;             /* warnings about the instrumented program are not shown */
     bool unseen;             /* what the program prints goes nowhere */
-    const HttpOptions *http; /* NULL: nobody asks for reports while it runs */
+    const HttpOptions *http; /* NULL: no reports while it runs */
     ServedProgram served;    /* what is known of the program for that; title and module are set */
     Catch caught;            /* bound: reports in what it prints */
     whammc *w;               /* owned, as what follows */

@@ -75,7 +75,7 @@ static void free_inputs(Inputs *in) {
     diag_free(&in->diags);
 }
 
-/* Says what is wrong with what was counted; false if nothing was. */
+/* Reports problems with the counts; false if there are none at all. */
 static bool check_counts(const Cli *cli, const Settings *s, Inputs *in, const Annotation *a,
                          const ReportVar *var) {
     const char *report = file_title(cli->operands[1]), *app = file_title(cli->operands[0]);
@@ -90,15 +90,15 @@ static bool check_counts(const Cli *cli, const Settings *s, Inputs *in, const An
                   "executed");
     else if (!a->counted)
         diag(&in->diags, DIAG_NO_COUNTS, NO_SPAN,
-             "%s: the report is not of %s: it has none of its places", report, app);
+             "%s: expected a report of %s, found counts at none of its instructions", report, app);
     else if (a->foreign)
         diag(&in->diags, DIAG_OTHER_PROGRAM, NO_SPAN,
-             "%s: %u of %u places are not in %s; is the report of another program?", report,
+             "%s: %u of %u sites are not in %s; is it the report of another program?", report,
              a->foreign, a->foreign + a->counted, app);
     return var && a->counted;
 }
 
-/* Whether what a FILE operand says fits something that has counts. */
+/* Whether a FILE operand matches something that has counts. */
 static bool fits_any(const Annotation *a, const AnnotateOptions *look, const char *wanted) {
     bool fits = false;
     AnnotatedFunctions functions = annotate_functions(a);
@@ -122,7 +122,7 @@ static void check_files(Inputs *in, const Annotation *a, const AnnotateOptions *
                  look->files[i], look->instructions ? "function" : "source");
 }
 
-/* Appends what is to be shown. */
+/* Appends the output. */
 static bool make(const Cli *cli, const Settings *s, Inputs *in, Buf *out) {
     bool to_terminal = !s->out || strcmp(s->out, "-") == 0;
     const char *app = cli->operands[0];

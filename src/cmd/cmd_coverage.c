@@ -63,7 +63,7 @@ typedef struct Settings {
 
 /* ---- running ---- */
 
-/* Runs the program; in r is then how it ended. */
+/* Runs the program; r has its exit status then. */
 static int run_program(const Cli *cli, const Settings *s, const Engine *engine, const Buf *app,
                        Running *r) {
     whammc_options made;
@@ -77,7 +77,7 @@ static int run_program(const Cli *cli, const Settings *s, const Engine *engine, 
     return running_instrumented(r, &made, &none);
 }
 
-/* Ends as the program, unless that went well and something else did not. */
+/* The exit status: the program's, unless that is 0 and something else failed. */
 static int run_and_show(const Cli *cli, const Settings *s, const Engine *engine, const Buf *app,
                         WhammcCoverage *c) {
     Running r = {0};
@@ -152,7 +152,7 @@ static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     return true;
 }
 
-/* What a file is meant to be, by its name. */
+/* The format of an output file, by its extension. */
 static WhammcCoverageFormat format_of(const char *out) {
     static const struct {
         const char *suffix;
@@ -174,7 +174,9 @@ static int check(const Cli *cli, const Settings *s) {
         return cli_usage(cli, "--save is for a run, but --from=%s takes its report from a file",
                          s->request.from.at[0]);
     if (s->request.from.len && cli->noperands > 1)
-        return cli_usage(cli, "--from runs nothing: what is '%s' for?", cli->operands[1]);
+        return cli_usage(
+            cli, "--from does not run the program: expected no arguments for it, found '%s'",
+            cli->operands[1]);
     int status = cli_check_app(cli);
     if (status == STATUS_OK)
         status = cli_check_stdin(cli, s->request.from.at, s->request.from.len,

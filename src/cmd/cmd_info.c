@@ -136,7 +136,7 @@ static int info_rule(const Cli *cli, Info *x) {
 
 static int info_scripts(const Cli *cli) {
     if (cli->noperands)
-        return cli_usage(cli, "--scripts has no operand, found '%s'", cli->operands[0]);
+        return cli_usage(cli, "--scripts takes no operand, found '%s'", cli->operands[0]);
     Buf out = {0};
     script_list(&out);
     message_stdout(&out);

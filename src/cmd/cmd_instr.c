@@ -282,7 +282,7 @@ static int check_outputs(const Cli *cli, const Settings *s) {
     return STATUS_OK;
 }
 
-/* What is wrong with the command line; STATUS_OK = nothing. */
+/* Checks the command line; STATUS_OK, or another status after a message. */
 static int check_usage(const Cli *cli, const Settings *s) {
     int status = cli_check_inputs(cli, s->scripts.at, s->scripts.len, true);
     if (status == STATUS_OK)

@@ -25,7 +25,7 @@ static const Option options[] = {
     {0},
 };
 
-/* Texts occur often: they are kept once, clean for terminals, and named by number. */
+/* Strings are stored once, sanitised for terminals, and referred to by number. */
 typedef struct Row {
     uint32_t fid, pc, number;
     uint32_t function, instruction, event, location, source; /* texts */
@@ -226,7 +226,7 @@ static void show_rows(const List *l, uint32_t probe) {
     buf_free(&out);
 }
 
-/* Whether the probe is one that is counted by segments; why not. */
+/* Shows whether the probe is counted by segments, or why not. */
 static void show_counting(const whammc_counting *c) {
     Buf line = {0};
     if (c->counts)
@@ -261,7 +261,7 @@ static void show(const List *l, whammc *w) {
     }
 }
 
-/* Which maps there are at run time. */
+/* Shows which maps exist at run time. */
 static void show_maps(whammc *w) {
     size_t n;
     const whammc_map *m = whammc_maps(w, &n);

@@ -139,7 +139,8 @@ static int check_usage(const Cli *cli, const Settings *s) {
         return cli_usage(cli, "expected an output file: give it with --output=MON");
     if (s->out && strcmp(s->out, "-") == 0 && (isatty(STDOUT_FILENO) || s->explain))
         return cli_usage(
-            cli, "standard output is a terminal or used by --explain; no module is written to it");
+            cli, "standard output is a terminal or used by --explain: expected a file for the "
+                 "module");
     return cli_check_other(cli, s->out, s->scripts.at, s->scripts.len, "a script");
 }
 

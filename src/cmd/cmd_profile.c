@@ -280,7 +280,7 @@ static char *file_for(const char *app, const char *suffix) {
     return asprintf(&name, "%.*s%s", (int)len, base, suffix) < 0 ? NULL : name;
 }
 
-/* A file that is written without being asked for. */
+/* A file that is written by default. */
 typedef struct Unasked {
     ViewFormat format;
     const char *suffix, *what;
@@ -294,7 +294,7 @@ static const Unasked flame_graph = {
 static const Unasked pprof_profile = {VIEW_PPROF,     ".pb.gz", "profile for pprof",
                                       "\x1f\x8b\x08", 3,        "is not a compressed profile"};
 
-/* Whether nothing is lost if the file is written: there is none, or it is of the same kind. */
+/* Whether the file may be overwritten: it does not exist, or is of the same kind. */
 static bool is_free(const char *path, const Unasked *u) {
     FILE *f = fopen(path, "re");
     if (!f)
@@ -331,7 +331,7 @@ static bool make(const Profiling *p, WhammcReport *report, ViewFormat format, Bu
     return message_report(p->cli, report, status) == STATUS_OK;
 }
 
-/* Writes such a file, or the one that was asked for instead, and says where it is. */
+/* Writes such a file, or the requested one instead, and prints its path. */
 static bool write_unasked(const Profiling *p, WhammcReport *report, const Unasked *u) {
     char *named = p->settings->out ? NULL : file_for(p->cli->operands[0], u->suffix);
     const char *path = named ? named : p->settings->out;
@@ -372,7 +372,7 @@ static bool show_both(const Profiling *p, const Running *r, WhammcReport *report
     return ok && (p->settings->style == STYLE_ARCS || write_unasked(p, report, &flame_graph));
 }
 
-/* What --format asks for. */
+/* The output of --format. */
 static bool show_format(const Profiling *p, WhammcReport *report) {
     const Settings *s = p->settings;
     if (s->format == VIEW_PPROF && !s->out)
@@ -387,7 +387,7 @@ static bool show_format(const Profiling *p, WhammcReport *report) {
     return ok;
 }
 
-/* Reads what the run has reported; false if that is nothing. */
+/* Reads the report of the run; false if there is none. */
 static bool read_run(const Profiling *p, const Running *r, WhammcReport *report) {
     const char *name = file_title(p->cli->operands[0]);
     if (!r->report.len ||
@@ -431,7 +431,7 @@ static bool read_module(Profiling *p, DebugOptions *debug) {
     return ok;
 }
 
-/* Who looks at the stack: STATUS_OK, or another status after a message. */
+/* Chooses the sampler: STATUS_OK, or another status after a message. */
 static int choose_sampler(const Cli *cli, Settings *s, const Engine *engine) {
     s->inlined_stack = engine_has_memories(engine);
     if (s->inlined_stack)
@@ -568,8 +568,9 @@ static int check(const Cli *cli, const Settings *s) {
     if (s->style != STYLE_SAMPLE && (*s->interval || s->sampler_given || s->counts))
         return cli_usage(cli, "--interval, --sampler and --counts need --style=sample");
     if (s->style == STYLE_SAMPLE && (s->counts_only || s->auto_exclude))
-        return cli_usage(cli, "--style=sample goes without --counts-only and --auto-exclude: it "
-                              "measures no call");
+        return cli_usage(
+            cli, "--style=sample cannot be combined with --counts-only or --auto-exclude: it does "
+                 "not measure calls");
     if (s->guest && (s->style != STYLE_TREE || s->counts_only || s->heap.on))
         return cli_usage(cli, "--cpu=guest needs the times of --style=tree");
     if (*s->sample && (s->style != STYLE_TREE || s->counts_only || s->heap.on || s->no_calibrate))
@@ -583,8 +584,9 @@ static int check(const Cli *cli, const Settings *s) {
     if (!heap->on && (heap->value || heap->sample_bytes || heap->allocators.len))
         return cli_usage(cli, "--value, --sample-bytes and --alloc need --memory");
     if (heap->on && (s->style != STYLE_TREE || s->counts_only || s->auto_exclude || s->max_depth))
-        return cli_usage(cli, "--memory goes without --style, --counts-only, --auto-exclude "
-                              "and --max-depth: it measures no time");
+        return cli_usage(
+            cli, "--memory cannot be combined with --style, --counts-only, --auto-exclude or "
+                 "--max-depth: it does not measure time");
     if (http_check(cli, &s->http) != STATUS_OK)
         return STATUS_USAGE;
     return cli_check_app(cli);

@@ -265,7 +265,7 @@ static int check(const Cli *cli, const Settings *s) {
     if (cli->noperands && s->coverage)
         return check_coverage(cli, s);
     if (!cli->noperands)
-        return cli_usage(cli, "which report? Give the FILE ('-': standard input)");
+        return cli_usage(cli, "expected a report: give its FILE ('-': standard input)");
     if (cli_check_stdin(cli, (const char *const *)cli->operands, cli->noperands,
                         s->module && strcmp(s->module, "-") == 0) != STATUS_OK)
         return STATUS_USAGE;
@@ -274,19 +274,21 @@ static int check(const Cli *cli, const Settings *s) {
                          "--diff shows tables, or with --format=svg a flame graph; for pprof give "
                          "both profiles to `go tool pprof -diff_base=OLD NEW`");
     if (s->base && !s->fail_if && !s->diff)
-        return cli_usage(cli, "--base=%s: it is for --fail-if", s->base);
+        return cli_usage(cli, "--base=%s needs --fail-if or --diff", s->base);
     if (s->names && !s->module)
-        return cli_usage(cli, "--names=%s: names are for the program of --module", s->names);
+        return cli_usage(cli, "--names=%s needs --module=APP, the program whose functions it names",
+                         s->names);
     if (!s->module && s->debug.file)
-        return cli_usage(cli, "--debug-file=%s: locations are of the program of --module",
+        return cli_usage(cli, "--debug-file=%s needs --module=APP, the program that it describes",
                          s->debug.file);
     if (!s->module && s->debug.maps.len)
-        return cli_usage(cli, "--path-map is for the program of --module");
+        return cli_usage(cli, "--path-map needs --module=APP, the program with the paths");
     if (s->format == VIEW_PPROF && cli_check_bytes(cli, s->out ? s->out : "-") != STATUS_OK)
         return STATUS_USAGE;
     if (s->variables.len > 1 && view_needs_tree(s->format))
-        return cli_usage(cli, "one call tree at a time: what is --variable=%s?",
-                         s->variables.at[1]);
+        return cli_usage(
+            cli, "this format shows one call tree: expected one --variable, found also '%s'",
+            s->variables.at[1]);
     return STATUS_OK;
 }
 

@@ -368,10 +368,11 @@ static int check(const Cli *cli, const Settings *s) {
         return cli_usage(
             cli, "--define is for scripts: monitors have the values that they were compiled with");
     if (s->monitors.len && exclude_given(&s->exclusion))
-        return cli_usage(cli, "--exclude, --min-size and --exclude-from are for scripts");
+        return cli_usage(
+            cli, "--exclude, --min-size and --exclude-from apply to scripts, not to monitors");
     if (s->monitors.len && http_wanted(&s->http))
-        return cli_usage(cli, "--http and --push are for scripts: monitors write no report while "
-                              "the program runs");
+        return cli_usage(
+            cli, "--http and --push need scripts: monitors cannot report while the program runs");
     if (http_check(cli, &s->http) != STATUS_OK)
         return STATUS_USAGE;
     if (s->monitors.len)
@@ -400,8 +401,10 @@ static int run(Cli *cli) {
         if (status == STATUS_OK)
             status = world_check(cli, &s.world, &engine);
         if (status == STATUS_OK && http_wanted(&s.http) && engine.kind == ENGINE_WIZARD)
-            status = cli_usage(cli, "--http and --push need node or wasmtime: Wizard tells nothing "
-                                    "while it runs a program");
+            status = cli_usage(
+                cli,
+                "--http and --push need node or wasmtime: Wizard cannot report while the program "
+                "runs");
         if (status == STATUS_OK)
             status = run_program(cli, &s, &engine);
         free(engine.program);

@@ -1,5 +1,5 @@
 /*
- * cmd/condition.h - conditions on the numbers of reports, as of `whammc report --fail-if`:
+ * cmd/condition.h - conditions on the variables of reports, for `whammc report --fail-if`:
  *
  *   instructions > 1.02 * base.instructions && calls > 0
  *
@@ -13,8 +13,8 @@
 #include "whammc/report.h"
 
 /*
- * Whether it is true. `base` may be NULL. `used` receives the values of its names: "calls = 12". On
- * errors there are diagnostics in `diags`, with the place in the text, and the result is false.
+ * Evaluates a condition. `base` may be NULL. `used` receives the values of its names: "calls = 12".
+ * On errors the result is false, and `diags` has messages with locations in the text.
  */
 bool condition_holds(const char *text, WhammcReport *report, WhammcReport *base, Buf *used,
                      Diags *diags);

@@ -19,7 +19,7 @@ static const struct {
 
 /* ---- NAME:size@0,count@1 ---- */
 
-/* One "size@0"; false: it is none. `*text` moves behind it and a comma. */
+/* One "size@0"; false: it is none. `*text` is advanced after it and a comma. */
 static bool next_role(const char **text, Role *role, uint32_t *argument) {
     for (uint32_t r = 0; r < ROLES; r++) {
         size_t len = strlen(roles[r].name);
@@ -57,7 +57,7 @@ bool heap_option_alloc(const Cli *cli, HeapOptions *h, const char *value) {
     if (!ok || sizes == frees) {
         cli_usage(cli,
                   "--alloc=%s: expected NAME:size@N with the number of an argument, from 0 to 3, "
-                  "and where it applies count@N, old@N and out@N behind commas; or NAME:free@N",
+                  "optionally followed by ,count@N ,old@N and ,out@N; or NAME:free@N",
                   value);
         return false;
     }

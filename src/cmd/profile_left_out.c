@@ -1,6 +1,6 @@
 /*
- * cmd/profile_left_out.c - the functions that a profile does not show on their own: what they do
- * counts for their callers.
+ * cmd/profile_left_out.c - the functions that a profile does not show separately: their time is
+ * attributed to their callers.
  */
 #include "cmd/cmd.h"
 #include "lang/list.h"

@@ -1,5 +1,5 @@
 /*
- * cmd/running.c - instrumenting a program and running it at once, for the commands that do.
+ * cmd/running.c - instruments a program and runs it, for the commands that do so.
  */
 #include "cmd/cmd.h"
 #include "run/run.h"
@@ -87,7 +87,7 @@ int running_instrumented(Running *r, const whammc_options *options, const Librar
 void running_bundled(Running *r, const char *script, const Buf *app, whammc_options *made) {
     size_t len;
     const char *text = whammc_bundled_script(script, &len);
-    /* What costs least to ask for the time: whammc.now in Node, WASI elsewhere. */
+    /* The cheapest clock: whammc.now in Node, WASI elsewhere. */
     bool node = r->engine->kind == ENGINE_NODE;
     *made = (whammc_options){.host = node ? WHAMMC_HOST_JS : WHAMMC_HOST_WASI,
                              .link = node ? WHAMMC_LINK_AUTO : WHAMMC_LINK_IMPORT,

@@ -63,7 +63,7 @@ static bool begin_server(const Running *r, Serving *s, Buf *why) {
     return true;
 }
 
-/* What is not accepted is sent again with the next profile; the program goes on. */
+/* A rejected profile is included in the next one; the program continues. */
 static void tell_failure(void *ctx, const char *why) {
     const Running *r = ctx;
     message_one(r->cli, DIAG_NOT_PUSHED, NULL, "--push: %s", why); /* URLs can have passwords */
@@ -104,7 +104,7 @@ int serving_begin(const Running *r, Serving *s) {
 
 void serving_end(Serving *s, const Buf *report) {
     if (s->live)
-        live_end(s->live); /* those who wait get what there is */
+        live_end(s->live); /* waiting clients get the last report */
     push_finish(s->push, report);
     serve_stop(s->serve);
     live_close(s->live);

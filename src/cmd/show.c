@@ -1,5 +1,5 @@
 /*
- * cmd/show.c - what tables of reports must know of terminals; options of formats.
+ * cmd/show.c - properties of terminals for tables; options of formats.
  */
 #include "cmd/cmd.h"
 

@@ -29,8 +29,8 @@ static CoverageFile *file_of(CoverageMaker *maker, Str path) {
     return &maker->c->files.at[index];
 }
 
-/* A function's name for people: what the linker's name stands for has scopes and parameters, the
- * one in the source has not. */
+/* The name to show: the demangled linkage name has scopes and parameters, which the source name
+ * lacks. */
 static Str shown_name(CoverageMaker *maker, const LocationFrame *f) {
     Buf text = {0};
     bool mangled = maker->options->mangled;
@@ -67,7 +67,7 @@ static void add_removed_function(void *ctx, const LocationFrame *f) {
     coverage_function(ctx, f, 0);
 }
 
-/* ---- putting in order ---- */
+/* ---- sorting ---- */
 
 static int by_line(const void *pa, const void *pb) {
     const CoverageLine *a = pa, *b = pb;
@@ -94,7 +94,7 @@ static int by_function(const void *pa, const void *pb) {
     return order ? order : a->name.len < b->name.len ? -1 : a->name.len > b->name.len;
 }
 
-/* Sorts a list, and adds those up that are of one thing. */
+/* Sorts a list and adds up the items of one location. */
 #define SETTLE(list, order)                                                                        \
     do {                                                                                           \
         uint32_t n = 0;                                                                            \
@@ -132,7 +132,7 @@ static bool matches(const char *const *patterns, const char *path) {
     return false;
 }
 
-/* Whether a file is one that is wanted; its path ends with a NUL. */
+/* Whether a file passes the filters; its path ends with a NUL. */
 static bool is_wanted(const CoverageOptions *o, const CoverageFile *f) {
     bool any = o->include && *o->include;
     return (!any || matches(o->include, f->path.ptr)) && !matches(o->exclude, f->path.ptr);
@@ -182,7 +182,7 @@ static void settle_file(CoverageFile *f, const CoverageOptions *o) {
     count_file(f);
 }
 
-/* Drops what is not wanted, and puts the rest in order. */
+/* Removes filtered files and sorts the rest. */
 static void settle(CoverageMaker *maker, Sources *sources) {
     Coverage *c = maker->c;
     const CoverageOptions *o = maker->options;

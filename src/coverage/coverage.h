@@ -1,10 +1,10 @@
 /*
  * coverage/coverage.h - how often the lines, functions and branches of the source were executed.
  *
- * A line was executed as often as the instruction of it that was executed most often in one copy of
- * the code: functions that were inlined, instantiated from a template, or compiled in several units
- * have several copies, whose counts are added up. Instructions that only structure the code (block,
- * loop, else, end) do not count. What the linker has removed was executed 0 times.
+ * The count of a line in one copy of its code is the largest count of its instructions, apart from
+ * those that only structure the code (block, loop, else, end). Functions that were inlined,
+ * instantiated from a template, or compiled in several units have several copies, whose counts are
+ * added up. Code that the linker removed has the count 0.
  */
 #ifndef WHAMMC_COVERAGE_COVERAGE_H
 #define WHAMMC_COVERAGE_COVERAGE_H
@@ -22,19 +22,19 @@ typedef struct CoverageLine {
 /* One way of a branch. */
 typedef struct CoverageWay {
     uint32_t line, column;
-    uint32_t branch; /* of those at this place in the source, in the order of the code */
+    uint32_t branch; /* number among the branches at this location, in code order */
     uint32_t way;    /* of the branch: br_if: 0 taken, 1 not taken; br_table: by target */
-    bool reached;    /* the branch was, so that `count` may be 0 because of the condition */
+    bool reached;    /* the branch was executed, so a count of 0 is due to its condition */
     uint64_t count;
 } CoverageWay;
 
 typedef struct CoverageFunction {
     uint32_t line; /* where it is declared */
-    Str name;      /* demangled unless it was wanted otherwise */
+    Str name;      /* demangled unless `mangled` is set */
     uint64_t count;
 } CoverageFunction;
 
-/* How many there are, and how many of them were executed. */
+/* The number of items, and of those that were executed. */
 typedef struct CoverageRatio {
     uint32_t all, hit;
 } CoverageRatio;
@@ -54,9 +54,9 @@ typedef struct CoverageFile {
 } CoverageFile;
 
 typedef struct CoverageOptions {
-    bool mangled;               /* names of functions stay as the linker has them */
-    bool without_text;          /* also files of which there is no text */
-    bool no_markers;            /* LCOV_EXCL_LINE and so on in sources mean nothing */
+    bool mangled;               /* names of functions are not demangled */
+    bool without_text;          /* include files without text */
+    bool no_markers;            /* ignore LCOV_EXCL_LINE and so on in sources */
     const char *const *include; /* shell patterns of paths; NULL or none = all */
     const char *const *exclude; /* " ; end with NULL */
 } CoverageOptions;
@@ -68,18 +68,18 @@ typedef struct Coverage {
     CoverageTotals totals;
     uint32_t left_out; /* files without a text */
     Str unread;        /* one of them, with a NUL */
-    bool misplaced;    /* there are counts where the program has no instruction */
+    bool misplaced;    /* some counts are at offsets without an instruction */
 } Coverage;
 
 /*
- * Makes the coverage of a program. The counts are settled; `sources` gives texts, which must
- * outlive the Coverage; `c` is empty.
+ * Computes the coverage of a program into an empty `c`. The marks must be settled; the texts of
+ * `sources` must outlive the Coverage.
  */
 void coverage_make(Coverage *c, const WasmModule *m, const Places *places, Locations *l,
                    const CoverageMarks *marks, Sources *sources, const CoverageOptions *options);
 void coverage_free(Coverage *c);
 
-/* Per cent, to a tenth, rounded down, so that only all is 100; 100 if there is nothing. */
+/* Tenths of a per cent, rounded down, so that 100 % means all; 100 % if there are no items. */
 static inline uint32_t coverage_tenths(CoverageRatio r) {
     return r.all ? (uint32_t)((uint64_t)r.hit * 1000 / r.all) : 1000;
 }

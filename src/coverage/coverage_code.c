@@ -5,7 +5,7 @@
 #include "coverage/coverage_parts.h"
 #include "analysis/flow.h"
 
-/* Code of a function that comes from one call, or is its own. */
+/* A copy: the code of a function that comes from one inlined call, or its own code. */
 enum { OWN_CODE = 0 };
 
 /* A line of one copy of some code. */
@@ -20,7 +20,7 @@ typedef struct Walk {
     uint32_t func;
     const CoverageMark *mark, *end;
     bool known;     /* what follows is executed `count` times */
-    uint64_t count; /* as often as the block was, or what of it follows a call */
+    uint64_t count; /* that of the block, or of its rest after a call */
     Map copies;     /* the call it is from, CopyKey -> number */
     Map branches;   /* how many branches were at a place, BranchKey -> number */
     Vec(CopiedLine) lines;
@@ -28,7 +28,7 @@ typedef struct Walk {
 
 /* ---- copies ---- */
 
-/* A call that was inlined; without gaps, so that its bytes can be a key. */
+/* An inlined call; without padding, so that its bytes can be a key. */
 typedef struct CopyKey {
     uint64_t function, file; /* addresses: equal names of one function, and equal paths, have equal
                                 ones */
@@ -57,8 +57,7 @@ static Str name_in_module(const Walk *w) {
     return name.len ? name : str_of(arena_printf(&w->maker->c->arena, "#%u", w->func));
 }
 
-/* A function is entered `count` times, and so is the line of its declaration. Source maps do not
- * know names. */
+/* Counts an entry of a function and the line of its declaration. Source maps have no names. */
 static void add_function(Walk *w, const LocationFrame *f, uint32_t copy, uint64_t count) {
     LocationFrame frame = *f;
     if (!f->linkage.len && !f->function.len)
@@ -69,8 +68,8 @@ static void add_function(Walk *w, const LocationFrame *f, uint32_t copy, uint64_
     add_line(w, &frame, copy, count);
 }
 
-/* The copy that the innermost frame's code belongs to. A new one is noted with the count of its
- * first instruction: its function is entered, and the line that calls it is executed so often. */
+/* Returns the copy of the innermost frame. A new copy gets the count of its first instruction,
+ * which is also the count of its function's entry and of the line that calls it. */
 static uint32_t find_copy(Walk *w, const LocationFrame *frames, uint32_t n, uint64_t count) {
     uint32_t copy = OWN_CODE;
     for (uint32_t i = n - 1; i-- > 0;) {
@@ -93,7 +92,7 @@ typedef struct BranchKey {
     uint32_t file, line, column, copy;
 } BranchKey;
 
-/* The ways that a br_table's targets lead, by index: those with the same label are one. */
+/* Maps each target of a br_table to its way: targets with the same label are one way. */
 typedef struct TableWays {
     Vec(uint32_t) ways;
     uint32_t n;
@@ -113,7 +112,7 @@ static TableWays ways_of(const WasmInstr *i) {
     return t;
 }
 
-/* How many branches at this place there were before, in this copy. */
+/* The number of earlier branches at this location in this copy. */
 static uint32_t branch_number(Walk *w, BranchKey key) {
     uint64_t *n = map_put(&w->branches, (Str){(const char *)&key, sizeof key}, 0, NULL);
     return (uint32_t)(*n)++;
@@ -147,8 +146,8 @@ static void add_branch(Walk *w, const WasmInstr *i, const LocationFrame *f, uint
 
 /* ---- instructions ---- */
 
-/* Takes the marks of an instruction, which is executed *count times; false if that is not known.
- * Sets whether it has marks of a branch. */
+/* Consumes the marks of an instruction and sets *count to its executions and *branches to whether
+ * it has marks of a branch. False if its count is not known. */
 static bool take_marks(Walk *w, const WasmInstr *i, uint64_t *count, bool *branches) {
     bool own = false, returns = false;
     uint64_t returned = 0;
@@ -204,7 +203,7 @@ static int by_line(const void *pa, const void *pb) {
     return a->copy < b->copy ? -1 : a->copy > b->copy;
 }
 
-/* Adds the lines up: in each copy the largest count, of all copies the sum. */
+/* Computes line counts: the maximum in each copy, summed over all copies. */
 static void flush_lines(Walk *w) {
     if (w->lines.len)
         qsort(w->lines.at, w->lines.len, sizeof *w->lines.at, by_line);
@@ -217,7 +216,7 @@ static void flush_lines(Walk *w) {
     }
 }
 
-/* The line of the signature is executed when the function is entered. */
+/* The line of the declaration is executed when the function is entered. */
 static void enter(Walk *w) {
     const LocationFrame *frames;
     uint64_t count = 0;

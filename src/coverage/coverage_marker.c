@@ -1,6 +1,5 @@
 /*
- * coverage/coverage_marker.c - markers in sources that exclude lines and branches, as lcov has
- * them.
+ * coverage/coverage_marker.c - lcov's markers in sources, which exclude lines and branches.
  */
 #include "coverage/coverage_parts.h"
 
@@ -52,7 +51,7 @@ static uint32_t markers_in(Str line) {
 
 enum { LINE_EXCLUDED = 1, WAYS_EXCLUDED = 2 };
 
-/* What is excluded, by line from 1; on the heap. The lines of START and STOP are, too. */
+/* What is excluded, by line from 1; on the heap. Lines of START and STOP are excluded, too. */
 static uint8_t *excluded_lines(const SourceText *text) {
     uint8_t *excluded = mem_zalloc(text->lines.len + (size_t)1);
     bool lines = false, ways = false;
@@ -70,7 +69,7 @@ static uint8_t *excluded_lines(const SourceText *text) {
     return excluded;
 }
 
-/* Keeps the items of a list whose line has not `what`, and is there. */
+/* Keeps the items whose line exists and is not excluded as `what`. */
 #define KEEP(list, what)                                                                           \
     do {                                                                                           \
         uint32_t n = 0;                                                                            \

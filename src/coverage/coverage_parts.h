@@ -1,13 +1,13 @@
 /*
- * coverage/coverage_parts.h - what the files that make a Coverage share: coverage.c makes it,
- * coverage_code.c walks over the code, coverage_marker.c reads the markers in sources.
+ * coverage/coverage_parts.h - shared by coverage.c, which makes a Coverage, coverage_code.c, which
+ * walks over the code, and coverage_marker.c, which reads markers in sources.
  */
 #ifndef WHAMMC_COVERAGE_COVERAGE_PARTS_H
 #define WHAMMC_COVERAGE_COVERAGE_PARTS_H
 
 #include "coverage/coverage.h"
 
-/* While a Coverage is made: its lists are in no order, and have several items for one place. */
+/* A Coverage under construction: its lists are unsorted and may have several items per location. */
 typedef struct CoverageMaker {
     Coverage *c;
     const WasmModule *m;
@@ -22,15 +22,15 @@ typedef struct CoverageMaker {
 
 /* The index of the file with this path. */
 uint32_t coverage_file(CoverageMaker *maker, Str path);
-/* Adds a function that was entered `count` times, where it is declared or else at the frame's line;
- * without a name or place it is left out. */
+/* Adds a function that was entered `count` times, at its declaration or, if that is unknown, at the
+ * frame's line. Does nothing if it has no name or location. */
 void coverage_function(CoverageMaker *maker, const LocationFrame *f, uint64_t count);
 
-/* coverage_code.c: adds what was executed of the program's functions. */
+/* coverage_code.c: adds the counts of the program's functions. */
 void coverage_walk(CoverageMaker *maker);
 
-/* coverage_marker.c: takes away what is beyond the end of the text, and, if `markers` count, the
- * lines and branches that they exclude. */
+/* coverage_marker.c: removes items beyond the end of the text and, if `markers` is set, the lines
+ * and branches that markers exclude. */
 void coverage_exclude(CoverageFile *f, bool markers);
 
 #endif

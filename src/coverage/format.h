@@ -1,6 +1,5 @@
 /*
- * coverage/format.h - coverage as a table for people, a page, and files for other tools; one file
- * each. All of them append text.
+ * coverage/format.h - the output formats of coverage, one file each. All functions append text.
  */
 #ifndef WHAMMC_COVERAGE_FORMAT_H
 #define WHAMMC_COVERAGE_FORMAT_H
@@ -15,8 +14,8 @@ typedef enum CoverageFormat {
     COVERAGE_JSON,
 } CoverageFormat;
 
-/* A table: per file how much was executed, and the lines that were not; `width` columns, 0 = as
- * many as it takes. */
+/* A table with the coverage and the lines not executed of each file; `width` in columns, 0 =
+ * unlimited. */
 void coverage_text(const Coverage *c, uint32_t width, Buf *out);
 /* A tracefile, as geninfo(1) of lcov describes it. */
 void coverage_lcov(const Coverage *c, Str test, Buf *out);

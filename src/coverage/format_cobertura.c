@@ -7,7 +7,7 @@
 
 #include <inttypes.h>
 
-/* A rate as the DTD wants it: from 0 to 1. */
+/* A rate in the DTD's form: from 0 to 1. */
 static void put_rate(const char *name, CoverageRatio r, Buf *out) {
     uint32_t tenths = coverage_tenths(r);
     buf_printf(out, " %s=\"%u.%03u\"", name, tenths / 1000, tenths % 1000);

@@ -1,6 +1,6 @@
 /*
- * coverage/format_html.c - coverage as one page: a table of the files, then each file with the
- * counts of its lines.
+ * coverage/format_html.c - coverage as a self-contained page: a table of the files, then each file
+ * with line counts.
  */
 #include "coverage/format.h"
 #include "view/html.h"
@@ -48,12 +48,12 @@ static void put_summary(const Coverage *c, Buf *out) {
 
 /* ---- one file ---- */
 
-/* Where a file's lists have been shown up to. */
+/* Positions in a file's lists while it is written. */
 typedef struct Shown {
     uint32_t line, way;
 } Shown;
 
-/* The ways of a line: "1/2", with the counts as what the pointer shows. Returns the ratio. */
+/* The ways of a line: "1/2", with the counts as tooltip. Returns the ratio. */
 static CoverageRatio put_ways(const CoverageFile *f, uint32_t line, Shown *shown, Buf *out) {
     CoverageRatio r = {0};
     Buf counts = {0};
@@ -122,7 +122,8 @@ static void put_file(const Coverage *c, uint32_t file, Buf *out) {
     buf_str(out, STR("<table class=code>\n"));
     for (uint32_t line = 1; f->text && line <= last; line++)
         put_row(f, file, line, &shown, out);
-    for (uint32_t i = 0; !f->text && i < f->lines.len; i++) /* without a text: what has counts */
+    for (uint32_t i = 0; !f->text && i < f->lines.len;
+         i++) /* without text: the lines with counts */
         put_row(f, file, f->lines.at[i].line, &shown, out);
     buf_str(out, STR("</table>\n"));
 }

@@ -5,15 +5,15 @@
 
 #include <inttypes.h>
 
-/* Records are lines: what would end one becomes '?'. */
+/* Records are lines: line breaks become '?'. */
 static void put_name(Str name, Buf *out) {
     for (uint32_t i = 0; i < name.len; i++)
         buf_u8(out, (uint8_t)name.ptr[i] < ' ' ? '?' : (uint8_t)name.ptr[i]);
     buf_u8(out, '\n');
 }
 
-/* Readers know functions of a file by their names: equal ones, such as those of closures, get their
- * lines. */
+/* Readers identify functions by name: equal names, such as those of closures, get their line
+ * appended. */
 static void put_function(const CoverageFunction *f, const Map *seen, Buf *out) {
     Buf name = {0};
     buf_str(&name, f->name);
@@ -39,7 +39,7 @@ static void put_functions(const CoverageFile *f, Buf *out) {
     buf_printf(out, "FNF:%u\nFNH:%u\n", f->totals.functions.all, f->totals.functions.hit);
 }
 
-/* Branches of a line are its blocks: they need a number each. */
+/* Branches of a line are numbered as its blocks. */
 static void put_ways(const CoverageFile *f, Buf *out) {
     uint32_t block = 0;
     for (uint32_t i = 0; i < f->ways.len; i++) {

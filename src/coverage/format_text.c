@@ -29,8 +29,8 @@ static void put_path(Str path, uint32_t width, Buf *out) {
         buf_u8(out, ' ');
 }
 
-/* "3-5, 9": lines that were not executed; what is between two of them, and no code, does not divide
- * them. At most `width` columns, 0 = any. */
+/* "3-5, 9": ranges of lines that were not executed; lines without code do not interrupt a range. At
+ * most `width` columns, 0 = unlimited. */
 static void put_missing(const CoverageFile *f, uint32_t width, Buf *out) {
     size_t start = out->len;
     bool any = false;

@@ -1,5 +1,5 @@
 /*
- * coverage/marks.c - what reports say of how often code was executed.
+ * coverage/marks.c - execution counts from reports.
  */
 #include "coverage/marks.h"
 #include "base/json.h"
@@ -20,7 +20,7 @@ static bool ends(Str s, Str with) {
     return s.len >= with.len && memcmp(s.ptr + s.len - with.len, with.ptr, with.len) == 0;
 }
 
-/* What a row counts; false: nothing that matters here. */
+/* What a row counts; false if it is irrelevant for coverage. */
 static bool kind_of(const ReportRow *row, CoverageMark *mark) {
     Str rule = rule_of(row->probe), name = row->var->name;
     mark->way = 0;
@@ -76,7 +76,7 @@ static bool add_ways(CoverageMarks *c, CoverageMark mark, Str map) {
     return json_char(&j, ']');
 }
 
-/* Of several variables that count instructions only the first is one of coverage. */
+/* If several variables count instructions, only the first is used. */
 static bool is_other_variable(const ReportVar **first, const ReportRow *row) {
     if (!*first)
         *first = row->var;

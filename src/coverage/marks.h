@@ -1,5 +1,5 @@
 /*
- * coverage/marks.h - what reports say of how often code was executed.
+ * coverage/marks.h - execution counts at code offsets, from reports.
  *
  * Counts are read from reports of the bundled script `coverage`: of function entries, of the starts
  * of basic blocks, of returns from calls (a call that does not return leaves its block), and of the
@@ -14,11 +14,11 @@
 
 typedef enum CoverageMarkKind {
     MARK_ENTERED,     /* the function */
-    MARK_BLOCK,       /* from here on, up to the next one */
+    MARK_BLOCK,       /* from here up to the next mark */
     MARK_INSTRUCTION, /* this one only */
     MARK_WAY,      /* `way` of the branch here: br_if and the like: 0 taken, 1 not taken; br_table:
                       the index, that of the default is the number of the others */
-    MARK_RETURNED, /* after this instruction, up to the next one */
+    MARK_RETURNED, /* after this instruction, up to the next mark */
 } CoverageMarkKind;
 
 typedef struct CoverageMark {
@@ -37,8 +37,7 @@ typedef struct CoverageMarks {
  * nothing is added. */
 bool marks_add(CoverageMarks *c, const Report *r);
 
-/* Sorts the marks and adds those up that are of one place. Sums that do not fit are the largest
- * number. */
+/* Sorts the marks and adds up those of one location. Sums saturate. */
 void marks_settle(CoverageMarks *c);
 
 void marks_free(CoverageMarks *c);

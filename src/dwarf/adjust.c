@@ -145,7 +145,7 @@ static bool adjust(Adjuster *r, DwarfSections s) {
     if (!r->sections[ADJUST_INFO])
         return adjust_problem(r, ADJUST_INFO, 0, "there are no entries");
     r->d = dwarf_open(&s, r->moves->from, r->moves->nbodies);
-    r->d->s.line = adjust_content(r, ADJUST_LINE); /* opened without: nobody asks for rows */
+    r->d->s.line = adjust_content(r, ADJUST_LINE); /* opened without it: rows are not needed */
     r->addresses = mem_zalloc(s.addr.len + 1u);
     adjust_lines(r);
     if (!adjust_entries(r, r->d, ADJUST_INFO) || !adjust_types(r, s))

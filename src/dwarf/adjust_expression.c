@@ -1,13 +1,13 @@
 /*
  * dwarf/adjust_expression.c - the indices of globals in expressions.
  *
- * Locals and operands stay: what instrumentation adds to them comes behind.
+ * Locals and operands stay the same: those that instrumentation adds come after them.
  */
 #include "dwarf/adjust_parts.h"
 
 enum { OP_WASM_LOCATION = 0xed, OP_NOP = 0x96, OP_ENTRY_VALUE = 0xa3, OP_GNU_ENTRY_VALUE = 0xf3 };
 enum { IN_LOCAL, IN_GLOBAL, IN_OPERANDS, IN_GLOBAL_U32 };
-/* Values at a function's entry in one another. */
+/* Nesting of values at a function's entry. */
 enum { DEPTH_MAX = 4 };
 
 /* The operands of an operation: 1, 2, 4, 8 bytes, a(ddress), o(ffset), u and s: LEB128, b(lock), t:

@@ -1,10 +1,10 @@
 /*
  * dwarf/adjust_line.c - line programs for moved code.
  *
- * A row that was at an instruction is where the instruction is now. Where code was inserted, a row
- * says line 0, and behind it one says the line again, which is no statement: a debugger does not
- * take it for a place where the line begins. A function's first row is on its locals; if code was
- * inserted after these, the first instruction is the statement.
+ * Rows move with their instructions. Inserted code gets a row with line 0; after it, a row restores
+ * the line without is_stmt, so that debuggers do not take it for the beginning of the line. A
+ * function's first row is at its locals; if code was inserted after these, the first instruction
+ * has is_stmt.
  */
 #include <assert.h>
 
@@ -161,7 +161,7 @@ static void put_locals(Sequence *s, const DwarfRun *locals) {
     s->next++;
 }
 
-/* From behind a run to the next one in the same body, if something was inserted there. */
+/* From the end of a run to the next one in the same body, if code was inserted there. */
 static void put_gap(Sequence *s, const DwarfRun *before, const DwarfRun *r, bool of_locals) {
     put_inserted(&s->w, before->to_end);
     if (s->next < s->rows->len && dwarf_moved(s->m, s->rows->at[s->next].address) <= r->to)

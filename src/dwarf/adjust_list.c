@@ -1,5 +1,5 @@
 /*
- * dwarf/adjust_list.c - .debug_rnglists and .debug_loclists, written anew: each list that an entry
+ * dwarf/adjust_list.c - .debug_rnglists and .debug_loclists, rewritten: each list that an entry
  * refers to, in the order and the kinds of entries that there were.
  */
 #include "dwarf/adjust_parts.h"
@@ -198,7 +198,7 @@ static uint32_t put_lists(Adjuster *r, const Part *p, uint32_t refs, AdjustKind 
     return i;
 }
 
-/* The table of offsets: those of lists that nobody refers to are of an empty one. */
+/* The table of offsets; lists without references become an empty one. */
 static void put_table(const Part *p, Str content, const MovedParts *moved, Buf *out) {
     uint32_t none = UINT32_MAX, table = p->at + (p->table - p->start);
     DwarfCursor c = dwarf_cursor(content, p->table, p->end);
@@ -231,7 +231,7 @@ static uint32_t put_part(Adjuster *r, Part *p, uint32_t refs, AdjustKind kind, u
 
 /* ---- what refers to them ---- */
 
-/* The new offset of a table: it is as far behind the beginning of its part as it was. */
+/* The new offset of a table: its distance from the beginning of its part is unchanged. */
 static uint64_t moved_table(const MovedParts *parts, uint32_t from, uint32_t end) {
     uint32_t low = from < UINT32_MAX ? vec_first(parts, from, from + 1) : 0;
     if (!low || from - parts->at[low - 1].from > 20) /* the longest header */

@@ -28,7 +28,7 @@ static void put_pair(PairList *l, uint32_t at, uint64_t start, uint64_t end) {
     adjust_number(l->out, at + size, size, end);
 }
 
-/* Copies the expression behind a pair, and changes it. */
+/* Copies the expression after a pair, and changes it. */
 static void change_expression(PairList *l) {
     uint32_t length = dwarf_u16(&l->c), at = dwarf_tell(&l->c);
     const uint8_t *from = l->c.at;
@@ -179,7 +179,7 @@ void adjust_aranges(Adjuster *r) {
 
 enum { MACRO_WIDE = 1, MACRO_LINES = 2, MACRO_OPCODES = 4, MACRO_START_FILE = 3 };
 
-/* Passes over the operands of an entry; false: there is no such entry. */
+/* Skips the operands of an entry; false: there is no such entry. */
 static bool skip_macro(DwarfCursor *c, uint8_t kind, uint8_t offset_size) {
     switch (kind) {
     case 1: /* a definition, or its end: a line and a string */

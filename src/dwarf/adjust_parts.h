@@ -1,8 +1,8 @@
 /*
- * dwarf/adjust_parts.h - what the files share that write DWARF for moved code.
+ * dwarf/adjust_parts.h - shared by the files that adjust DWARF.
  *
- * adjust.c sets out and gathers, adjust_info.c changes entries, adjust_line.c writes line
- * programs, adjust_pairs.c the lists of versions up to 4 and other tables of addresses,
+ * adjust.c drives the others and collects the results, adjust_info.c changes entries, adjust_line.c
+ * writes line programs, adjust_pairs.c the lists of versions up to 4 and other tables of addresses,
  * adjust_list.c the lists of version 5, adjust_expression.c expressions.
  */
 #ifndef WHAMMC_DWARF_ADJUST_PARTS_H
@@ -30,7 +30,7 @@ typedef enum AdjustKind {
 typedef struct ListRef {
     uint32_t target; /* the list's offset in its section */
     uint32_t unit;
-    uint32_t at;  /* where .debug_info has it */
+    uint32_t at;  /* the offset of the reference in .debug_info */
     uint8_t size; /* its bytes there; 0 = it is an index into the unit's table, which stays */
 } ListRef;
 typedef Vec(ListRef) ListRefs;
@@ -71,13 +71,13 @@ enum { AS_CODE = 1, AS_RETURN = 2, AS_WIDE = 4 /* 8 bytes */ };
 static inline Str adjust_content(const Adjuster *r, AdjustKind kind) {
     return r->sections[kind] ? r->sections[kind]->content : (Str){0};
 }
-/* Notes what could not be adjusted; the first is kept. Returns false. */
+/* Records a problem, if it is the first. Returns false. */
 bool adjust_problem(Adjuster *r, AdjustKind kind, uint64_t offset, const char *what);
 /* Changes a number of `size` bytes; false if the value needs more. */
 bool adjust_number(Buf *out, uint32_t at, uint8_t size, uint64_t value);
 /* Changes an unsigned LEB128 number from `at` up to `end`; false if the value needs more. */
 bool adjust_uleb(Buf *out, uint32_t at, uint32_t end, uint64_t value);
-/* The new offset of a part, or UINT32_MAX if it is none. */
+/* The new offset of a part, or UINT32_MAX if there is no such part. */
 uint32_t adjust_moved_part(const MovedParts *parts, uint32_t from);
 /* Marks an address in .debug_addr of a unit. */
 void adjust_use_address(Adjuster *r, const DwarfUnit *u, uint64_t index, uint8_t use);
@@ -106,8 +106,8 @@ void adjust_lists(Adjuster *r, uint32_t refs, AdjustKind kind);
 
 /* adjust_expression.c */
 
-/* Changes an expression at an offset in `out`, where its bytes are already. One that cannot be read
- * becomes one that does nothing, with a problem. */
+/* Changes the expression at an offset in `out` in place. An expression that cannot be parsed is
+ * replaced by one without effect, with a problem. */
 void adjust_expression(Adjuster *r, const DwarfUnit *u, AdjustKind kind, Buf *out, uint32_t at,
                        uint32_t length);
 

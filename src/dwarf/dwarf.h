@@ -6,21 +6,20 @@
  * where function bodies are. All addresses are offsets in the contents of the code section, as in
  * DWARF for WebAssembly.
  *
- * Sections are data that nobody has checked. Whatever they contain, each question ends in time and
- * memory that are linear in their size; what cannot be read is unknown, and dwarf_problem says what
- * it was.
+ * Sections are untrusted data. Whatever they contain, each query takes time and memory linear in
+ * their size; unreadable parts are treated as unknown, and dwarf_problem describes the first one.
  *
- * LAZY. dwarf_open reads the headers of units and runs line programs only to learn where their
- * sequences are. The rows of a sequence, the functions of a unit and the calls that were inlined
- * into a function are read by the first question that needs them; of rows and inlined calls only
- * the last ones are kept, so ask in the order of the code.
+ * Reading is lazy. dwarf_open reads the headers of units and runs line programs only to find their
+ * sequences. The rows of a sequence, the functions of a unit and the calls inlined into a function
+ * are read by the first query that needs them. Only the last rows and inlined calls are cached, so
+ * query in code order.
  */
 #ifndef WHAMMC_DWARF_DWARF_H
 #define WHAMMC_DWARF_DWARF_H
 
 #include "base/buf.h"
 
-/* The contents of the sections; what is not there is empty. They must outlive the Dwarf. */
+/* The contents of the sections, empty if missing. They must outlive the Dwarf. */
 typedef struct DwarfSections {
     Str info, abbrev, str, str_offsets, line, line_str, addr, ranges, rnglists;
     bool of_types; /* `info` is .debug_types, which version 4 has besides */
@@ -31,7 +30,7 @@ typedef struct DwarfBody {
     uint32_t start, end; /* end exclusive */
 } DwarfBody;
 
-/* One function of an inlined chain, and where in it the code is from. */
+/* One function of an inlined chain, with the location of the code in it. */
 typedef struct DwarfFrame {
     Str path;              /* empty = unknown */
     uint32_t line, column; /* from 1; 0 = unknown */
@@ -50,35 +49,34 @@ typedef struct DwarfProblem {
 
 typedef struct Dwarf Dwarf;
 
-/* Reads what is needed first. `bodies` are sorted and do not overlap; they are borrowed. */
+/* Opens the sections. `bodies` are sorted and do not overlap; they are borrowed. */
 Dwarf *dwarf_open(const DwarfSections *sections, const DwarfBody *bodies, uint32_t nbodies);
 void dwarf_free(Dwarf *d);
 
 /*
- * Whether the sections describe other code than this: most of their functions do not begin and end
- * where a body does, or all of it is gone. Reads units until some hundred functions have been
- * looked at.
+ * Whether the sections are stale: most of their functions do not have the range of a body, or all
+ * have been removed. Reads units until about a hundred functions have been compared.
  */
 bool dwarf_is_stale(Dwarf *d);
 
 /*
- * The frames at an address, the innermost inlined function first; *frames is valid until the next
- * question. Returns how many: 0 if nothing is known, and at least one if a line or a function is.
- * Paths are as recorded, made absolute by the compilation directory if they are relative to it.
- * Equal paths have equal pointers.
+ * Returns the number of frames at an address, the innermost inlined function first, and sets
+ * *frames, which is valid until the next query. 0 if nothing is known; at least one if a line or a
+ * function is known. Paths are as recorded, made absolute by the compilation directory if they are
+ * relative to it. Equal paths have equal pointers.
  */
 uint32_t dwarf_at(Dwarf *d, uint32_t address, const DwarfFrame **frames);
 
 /*
- * What the linker has removed, but the sections still describe: calls `found` for each line that
- * the code had (the frame has nothing but path and line; a line can come several times), and for
- * each function (names, and where it is declared). Frames are valid during the call.
+ * Reports code that the linker removed but the sections still describe: calls `found` for each line
+ * of such code (a frame with path and line only; a line may be reported several times), and for
+ * each function (names, and the location of the declaration). Frames are valid during the call.
  */
 typedef void DwarfFound(void *ctx, const DwarfFrame *frame);
 void dwarf_removed_lines(Dwarf *d, DwarfFound *found, void *ctx);
 void dwarf_removed_functions(Dwarf *d, DwarfFound *found, void *ctx);
 
-/* Changes while questions are answered. */
+/* May be set by later queries. */
 const DwarfProblem *dwarf_problem(const Dwarf *d);
 
 #endif

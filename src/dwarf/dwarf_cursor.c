@@ -3,7 +3,7 @@
  */
 #include "dwarf/dwarf_cursor.h"
 
-/* Longer strings are no names: looking for their ends over and over would take too long. */
+/* Longer strings are not names: searching for their ends repeatedly would take too long. */
 enum { STRING_MAX = 1 << 14 };
 
 uint64_t dwarf_uleb_slow(DwarfCursor *c) {

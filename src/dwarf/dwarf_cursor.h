@@ -31,7 +31,7 @@ static inline uint64_t dwarf_fail_read(DwarfCursor *c) {
     return 0;
 }
 
-/* An offset or address of a section, or UINT32_MAX, where none is. */
+/* An offset or address, or UINT32_MAX if it is larger than any. */
 static inline uint32_t dwarf_clip(uint64_t offset) {
     return offset < UINT32_MAX ? (uint32_t)offset : UINT32_MAX;
 }

@@ -31,7 +31,7 @@ static bool has_place(const Dwarf *d, const DwarfUnit *u, const DwarfAbbrev *a) 
     return false;
 }
 
-/* The next subprogram of a unit that has a place, and which; false: there are no more. */
+/* The next subprogram of a unit that has code, and its index; false: there are no more. */
 static bool next_subprogram(Dwarf *d, const DwarfUnit *u, DwarfCursor *c, uint32_t *entry,
                             DwarfExtent *x) {
     while (c->at < c->end) {

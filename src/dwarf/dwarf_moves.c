@@ -16,14 +16,14 @@ uint32_t dwarf_moved_run(const DwarfMoves *m, uint64_t address) {
     return m->nruns ? vec_first_(&first->end, m->nruns, sizeof *first, dwarf_clip(address + 1)) : 0;
 }
 
-/* An address before a body, but behind the one before it: in its size, or before all bodies. */
+/* An address between two bodies, in the size of the second, or before all bodies. */
 static uint64_t moved_before(const DwarfMoves *m, uint32_t body, uint64_t address) {
     uint64_t distance = m->from[body].start - address, start = m->to[body].start;
     uint64_t least = body ? m->to[body - 1].end : 1;
     return start > distance && start - distance > least ? start - distance : least;
 }
 
-/* An address behind all code. */
+/* An address after all code. */
 static uint64_t moved_behind(const DwarfMoves *m, uint64_t address) {
     uint32_t last = m->nbodies - 1;
     uint64_t grown = (uint64_t)m->to[last].end - m->from[last].end, most = UINT32_MAX - 2;

@@ -1,14 +1,14 @@
 /*
- * dwarf/dwarf_parts.h - what the files of the DWARF reader share.
+ * dwarf/dwarf_parts.h - shared by the files of the DWARF reader.
  *
  * dwarf.c answers questions; dwarf_unit.c reads units and entries (DIEs), dwarf_form.c attributes,
  * dwarf_range.c lists of ranges, dwarf_machine.c runs line programs, dwarf_line.c finds their
  * sequences and rows, dwarf_file.c paths, dwarf_function.c
  * functions and what was inlined into them, dwarf_span.c sorts intervals.
  *
- * LIMITS. Parts of a section can be named from many places, so reading them each time could take
- * time that is quadratic in the input. What is shared is read once (abbreviations, line programs)
- * or counted against a budget that real files do not come near (Dwarf.abbrev_budget and so on).
+ * Limits: parts of a section can be referred to many times, so reading them each time could take
+ * time quadratic in the input. Shared parts are read once (abbreviations, line programs) or counted
+ * against a budget that real files do not approach (Dwarf.abbrev_budget and so on).
  */
 #ifndef WHAMMC_DWARF_DWARF_PARTS_H
 #define WHAMMC_DWARF_DWARF_PARTS_H
@@ -55,7 +55,7 @@ enum {
     DW_AT_GNU_ADDR_BASE = 0x2133,
 };
 
-/* What a value means; its number is in DwarfValue.number, but for STRING, BLOCK and EXPRESSION. */
+/* What a value means; it is in DwarfValue.number, except for STRING, BLOCK and EXPRESSION. */
 typedef enum DwarfClass {
     CLASS_NONE,
     CLASS_ADDRESS,
@@ -109,7 +109,7 @@ typedef struct DwarfAbbrev {
     bool children;
     bool fixed; /* all values have fixed sizes: `bytes` and these many addresses and offsets */
     uint32_t bytes, addresses, offsets;
-    uint8_t tasks;         /* of adjust_info.c: whether attributes have to do with code */
+    uint8_t tasks;         /* of adjust_info.c: how attributes refer to code */
     uint32_t first, count; /* DwarfAbbrevs.specs */
 } DwarfAbbrev;
 
@@ -144,7 +144,7 @@ typedef struct DwarfUnit {
     uint64_t low_pc;              /* what ranges count from */
     Str directory;                /* the compilation directory */
     Vec(DwarfFunction) functions; /* sorted by start; those that are a body */
-    uint32_t places;              /* how many have code, by their own account */
+    uint32_t places; /* the number of functions with code, according to their entries */
 } DwarfUnit;
 
 /* ---- lines ---- */
@@ -173,7 +173,7 @@ typedef struct DwarfLines {
     Vec(DwarfFileEntry) files;
 } DwarfLines;
 
-/* What a row says besides. */
+/* Further columns of a row. */
 enum { ROW_STATEMENT = 1, ROW_BASIC_BLOCK = 2, ROW_PROLOGUE_END = 4, ROW_EPILOGUE_BEGIN = 8 };
 
 typedef struct DwarfRow {
@@ -196,15 +196,15 @@ typedef struct DwarfSpan {
 } DwarfSpan;
 typedef Vec(DwarfSpan) DwarfSpans;
 
-/* Sorts intervals and makes them disjoint: of those that overlap the one that came later in the
- * list wins. Linear if they are so already. */
+/* Sorts intervals and makes them disjoint: where they overlap, the later one in the list wins.
+ * Linear if they are sorted and disjoint. */
 void dwarf_settle(DwarfSpans *spans);
 /* The span with this address of settled spans, or NULL. *hint is where it is expected, and set. */
 const DwarfSpan *dwarf_span_at(const DwarfSpans *spans, uint32_t address, uint32_t *hint);
 
 /* ---- the whole ---- */
 
-/* What an entry, or one that it refers to, says of a function. */
+/* Attributes of a function, from its entry or one that it refers to. */
 typedef struct DwarfNames {
     Str name, linkage;
     Str path; /* of its declaration */
@@ -218,12 +218,12 @@ typedef struct DwarfCall {
     uint32_t entry;              /* in .debug_info */
     uint32_t file, line, column; /* of the call */
     uint32_t first, count;       /* its ranges: Dwarf.call_ranges, sorted */
-    bool incomplete;             /* there are others, which are not known */
+    bool incomplete;             /* some ranges are unknown */
     bool named;
     DwarfNames names;
 } DwarfCall;
 
-/* What the frames of an answer depend on. */
+/* The key of a cached answer. */
 typedef struct DwarfAnswer {
     uint32_t body, lines, rows_of; /* rows_of: the sequence of the row */
     uint32_t unit, call;           /* NONE = the function is not known; no inlined call */

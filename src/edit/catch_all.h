@@ -6,7 +6,7 @@
 
 #include "wasm/module.h"
 
-/* Which instructions catch and throw again. */
+/* Which instructions catch and rethrow. */
 typedef enum WasmExceptions {
     WASM_EXCEPTIONS_LEGACY, /* try, catch_all, rethrow */
     WASM_EXCEPTIONS_REFS,   /* try_table, throw_ref */

@@ -263,7 +263,7 @@ static void drop_hints(Edit *e, const WasmInstr *i) {
         h[-1].moved = UINT32_MAX;
 }
 
-/* The bit of WASM_EXIT_* for an instruction, 0 for return, -1 if it is no way out. */
+/* The bit of WASM_EXIT_* for an instruction, 0 for return, -1 if it is not an exit. */
 static int way_out(Edit *e, const WasmInstr *i) {
     if (!e->has_exit)
         return -1;
@@ -448,7 +448,7 @@ static bool put_all(Edit *e) {
 /* The instructions that name functions, one after the other. */
 typedef struct Refs {
     const uint8_t *at, *end;
-    uint32_t next; /* the offset of the next one, UINT32_MAX = there are no more */
+    uint32_t next; /* the offset of the next one, UINT32_MAX = none */
 } Refs;
 
 static void next_ref(Refs *r) {
@@ -526,7 +526,7 @@ static bool put_body(Edit *e) {
     if (!put_head(e))
         return false;
     e->has_nullable = e->edit && e->edit->nnullable;
-    /* other indices move than those of functions, or nobody has noted where these are */
+    /* indices of other spaces change, or the positions of function indices were not recorded */
     bool others = e->mask & (e->m->has_func_refs ? ~(1u << WASM_SPACE_FUNC) : UINT32_MAX);
     bool all = others || e->has_nullable || e->has_exit || e->has_unwind || e->has_wraps ||
                e->hint < e->hints_end;

@@ -1,5 +1,5 @@
 /*
- * edit/edit.h - putting pieces of code into function bodies.
+ * edit/edit.h - inserts pieces of code into function bodies.
  */
 #ifndef WHAMMC_EDIT_EDIT_H
 #define WHAMMC_EDIT_EDIT_H
@@ -37,7 +37,7 @@ typedef struct WasmPatch {
     uint8_t exits; /* WASM_EXIT: which ways out. WASM_REPLACE: 0 = where the piece ends, the code
                       leaves the function if the instruction does: there EXIT pieces run. Else not
                       looked at */
-    uint32_t rank; /* for who sorts them; not looked at */
+    uint32_t rank; /* for the caller's sorting; not used here */
     uint32_t code, len;
     uint32_t until; /* WASM_REPLACE: the piece replaces all instructions before this offset,
                        0 = for one. Pieces inside are left out. WASM_WRAP: see there */

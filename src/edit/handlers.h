@@ -16,9 +16,9 @@ typedef struct WasmHandlers {
 
 /* Collects the handlers of a body, from its first instruction. False if nothing in it throws. */
 bool wasm_handlers_scan(WasmHandlers *h, WasmCode code);
-/* Goes over an instruction of the same body. */
+/* Advances over an instruction of the same body. */
 void wasm_handlers_step(WasmHandlers *h, const WasmInstr *i);
-/* What handlers of the function do with an exception that an instruction throws. */
+/* Which handlers of the function catch an exception that an instruction throws. */
 typedef enum WasmCaught { WASM_NOT_CAUGHT, WASM_MAYBE_CAUGHT, WASM_CAUGHT } WasmCaught;
 /* The same for the throwing instruction `i`, before its step. */
 WasmCaught wasm_handlers_catch(const WasmHandlers *h, const WasmModule *m, const WasmInstr *i);

@@ -1,5 +1,5 @@
 /*
- * edit/merge.h - making parts of one module parts of another.
+ * edit/merge.h - copies parts of one module into another.
  */
 #ifndef WHAMMC_EDIT_MERGE_H
 #define WHAMMC_EDIT_MERGE_H

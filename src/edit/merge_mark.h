@@ -1,5 +1,5 @@
 /*
- * edit/merge_mark.h - what merge.c and merge_mark.c share.
+ * edit/merge_mark.h - shared by merge.c and merge_mark.c.
  */
 #ifndef WHAMMC_EDIT_MERGE_MARK_H
 #define WHAMMC_EDIT_MERGE_MARK_H
@@ -21,7 +21,7 @@ typedef struct Merge {
 bool merge_fail(Merge *x, uint32_t offset, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Marks all that the roots, indices of a space, need. False with a message. */
+/* Marks everything that the roots, indices of a space, need. False with a message on failure. */
 bool merge_mark(Merge *x, WasmSpace space, const uint32_t *roots, uint32_t nroots);
 
 /* Whether something keeps its contents from the module (WasmMerge.keep). */

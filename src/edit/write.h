@@ -1,6 +1,5 @@
 /*
- * edit/write.h - writing a module: the input's bytes, with moved indices patched and additions put
- * in.
+ * edit/write.h - writes a module: the input's bytes, with renumbered indices and additions.
  */
 #ifndef WHAMMC_EDIT_WRITE_H
 #define WHAMMC_EDIT_WRITE_H
@@ -28,9 +27,8 @@ bool wasm_write(WasmModule *m, const WasmWriter *w, Buf *out);
 bool wasm_names_added(const WasmModule *m, const WasmWriter *w);
 
 /*
- * Appends the contents of the name section `s` (NULL = there is none yet) as it is now. With
- * `additions` the names of what was added are put in. `resized` tells by function handle whether
- * the body was edited.
+ * Appends the contents of the updated name section `s` (NULL = none yet). With `additions`, the
+ * names of added items are included. `resized` says by function handle whether the body was edited.
  */
 void wasm_put_names(const WasmModule *m, const WasmWriter *w, const WasmSection *s, bool additions,
                     const bool *resized, Buf *out);

@@ -212,7 +212,7 @@ static bool is_old_name(Str *name) {
     return true;
 }
 
-/* Where an exception has left a call there are no operands, and nothing that follows from them. */
+/* After an exception has left a call there are no operands, nor names derived from them. */
 static bool lookup(Event e, Str name, Bound *out);
 bool event_name_lookup(Event e, Str name, Bound *out) {
     if (!lookup(e, name, out))

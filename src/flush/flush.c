@@ -198,7 +198,8 @@ static bool plan_merge(Flush *f) {
     if (!choose_storage(f))
         return false;
     store_chosen(s);
-    bool grows = can_grow(f->m) && !f->options->polls; /* at the end, when nobody looks any more */
+    bool grows =
+        can_grow(f->m) && !f->options->polls; /* at the end, when it is not observed any more */
     f->own = s->in_memory || f->plan->uses_values || (s->reports && !grows);
     return f->own ? place_own(f) : place_grown(f);
 }

@@ -2,9 +2,9 @@
  * flush/flush.h - how an instrumented program writes its report: where the runtime lives, the
  * flush function, and the start function that initialises script variables.
  *
- * The runtime (report/embedded.h) has one of three places:
- *   own       a memory of our own. Engines need multi-memory if the program has a memory too
- *   grown     the program's memory 0, grown at the flush, when the program is over
+ * The runtime (report/embedded.h) uses one of three memories:
+ *   own       a separate memory. Engines need multi-memory if the program has a memory, too
+ *   grown     the program's memory 0, grown at the flush, when the program has ended
  *   imported  another module (--link=import, flush_import.c)
  */
 #ifndef WHAMMC_FLUSH_FLUSH_H
@@ -23,7 +23,7 @@ typedef struct FlushHandles {
     uint32_t report;              /* whammc_report */
     uint32_t flush;               /* the flush function */
     uint32_t due;                 /* the function that scripts call when a report is due */
-    uint32_t flushing;            /* a global: the flush function is at work (if there is `due`) */
+    uint32_t flushing;            /* a global: the flush function is active (if there is `due`) */
     uint32_t grow;                /* the function that replaces memory.grow */
 } FlushHandles;
 
@@ -76,7 +76,7 @@ typedef struct Flush {
     int64_t main;                 /* function at whose exits the report is flushed, -1 = none */
 } Flush;
 
-/* HOST_AUTO decided, as far as that depends on the program and the libraries. */
+/* Decides HOST_AUTO by the program and the libraries. */
 HostChoice flush_host(const WasmModule *m, const Plan *plan, const RewriteOptions *options);
 /* The name of a host in scripts (HOST); it is decided. */
 Str flush_host_name(HostChoice host);
@@ -84,12 +84,12 @@ Str flush_host_name(HostChoice host);
 /* Decides placement and storage; adds memory, the image, initial data. Pass 1 is over, the
  * module not laid out. */
 bool flush_plan(Flush *f);
-/* Adds the runtime or the imports of it, when it is known what the templates call; the module is
- * still not laid out. `once`: whether a report is due with more to do than writing it. */
+/* Adds the runtime, or imports of it, when the calls of templates are known and before the layout.
+ * `once`: whether a report involves more than writing it. */
 bool flush_link(Flush *f, const Reach *reach, const OnceShapes *once);
 
-/* Start-up code runs when the program's `_start` is called, not when it is instantiated, which is
- * too early for calls of WASI and for writing. */
+/* Start-up code runs when the program's `_start` is called, not at instantiation, which is too
+ * early for calls of WASI and for writing. */
 bool flush_starts_late(const Flush *f);
 
 /* Adds the start and the flush function and exports; after the layout. */

@@ -1,5 +1,5 @@
 /*
- * flush/flush_code.h - what the flush*.c files write functions with. Only they include this.
+ * flush/flush_code.h - shared by the flush*.c files, which alone include it.
  */
 #ifndef WHAMMC_FLUSH_FLUSH_CODE_H
 #define WHAMMC_FLUSH_FLUSH_CODE_H
@@ -27,16 +27,16 @@ static inline uint32_t global_index(const Flush *f, uint32_t handle) {
 
 /* ---- functions ---- */
 
-/* Gives a function that was added without code its body. */
+/* Sets the body of a function that was added without code. */
 void flush_fill(Flush *f, Splicer *s, uint32_t func, const Buf *body);
 
 /* Adds a function of `body` with the locals that the splicer took and the `end`; its handle. */
 uint32_t flush_add_code(Flush *f, Splicer *s, uint32_t type, const char *name, const Buf *body);
 
 /*
- * A long run of small items (a variable, a word), each some instructions, as functions of at most
- * 1000 items each, so that no function gets too large for an engine's compiler. The functions are
- * to be called in order. Begin with zeros but for the first ones up to `params`.
+ * Splits a long sequence of small items (a variable, a word), each a few instructions, into
+ * functions of at most 1000 items, so that no function is too large for an engine's compiler. The
+ * functions must be called in order. Initialise the members up to `params`; the others are zero.
  */
 typedef struct Chunks {
     Flush *f;
@@ -58,8 +58,8 @@ void chunks_end(Chunks *c);
 void chunks_call(Chunks *c, const char *arguments, Buf *out);
 void chunks_free(Chunks *c);
 
-/* The bytes of an image with the report's options; image_len is their number. False with a message
- * if they cannot be had. */
+/* Makes the bytes of an image with the report's options, and image_len. False with a message on
+ * failure. */
 bool flush_make_image(Flush *f, const Image *image, Buf *bytes);
 
 /* Where a value of the report comes from. */
@@ -78,52 +78,53 @@ FlushSource flush_cell(const Flush *f, const MapCell *cell, uint32_t n);
 
 /* ---- sums (flush_sum.c) ---- */
 
-/* Adds the functions that sum up what is counted by segments, and those that settle sums. */
+/* Adds the functions that compute sums of segment counts, and those that settle sums. */
 void flush_add_sums(Flush *f, Splicer *s);
 
-/* Appends calls of the latter. Sums are up to date then in their places. */
+/* Appends calls of the latter, which bring the variables up to date. */
 void flush_settle(const Flush *f, Buf *out);
 
-/* Whether variable n of Counts with this sum is brought up to date by them. */
+/* Whether they settle variable n of Counts with this sum. */
 bool flush_settles(const Flush *f, uint32_t n, const Sum *sum, bool cell);
 
-/* Sets what of a source is counted as variable n of Counts; nothing if it is settled. */
+/* Sets the counted part of a source, variable n of Counts; nothing if it is settled. */
 void flush_counted(const Flush *f, uint32_t n, const Sum *sum, bool cell, FlushSource *source);
 
-/* Appends code for the value of a variable: what its place has is on the stack; `counted` is code
- * that pushes what is counted as a part of it, as i64. */
+/* Appends code for the value of a variable, whose stored value is on the stack; `counted` is code
+ * that pushes its counted part, as i64. */
 void flush_combine(const Sum *sum, const Buf *counted, Buf *out);
-/* Appends code that does so and keeps it in that place; `amount` is code that pushes what is
- * counted. */
+/* Appends code that does so and stores the result; `amount` is code that pushes the counted part.
+ * */
 void flush_combine_number(EmitNumber place, const Sum *sum, const char *amount, Buf *out);
 
-/* Appends code that pushes what is counted of a source, as i64. */
+/* Appends code that pushes the counted part of a source, as i64. */
 void flush_push_sum(const Flush *f, const FlushSource *source, Buf *out);
 
-/* Calls `value` for all reported variables that are not in the value area by themselves, and for
- * records of traps, by ascending offset in it; counters are after them. */
+/* Calls `value` for all reported variables that must be copied to the value area, and for records
+ * of traps, by ascending offset there; counters follow. */
 typedef void FlushValue(void *ctx, WasmType type, const FlushSource *source, uint64_t offset);
 void flush_each_value(const Flush *f, FlushValue *value, void *ctx);
 
 /* ---- traps in segments (flush_trap.c) ---- */
 
-/* Adds the globals that keep where the program has trapped. */
+/* Adds the globals of trap records. */
 void flush_trap_plan(Flush *f);
 /* Adds the exports whammc:trapped and whammc:correct. */
 void flush_add_traps(Flush *f, Splicer *s);
-/* Calls `value` for what of that belongs to the report's values. */
+/* Calls `value` for the trap records among the report's values. */
 void flush_each_trap(const Flush *f, FlushValue *value, void *ctx);
 
 /* ---- --link=merge (flush_merge.c) ---- */
 
-/* Copies what is needed of the runtime into the program: what the report needs, and the helpers
- * that are used (by Helper), whose handles it sets. */
+/* Copies the needed parts of the runtime into the program: those for the report, and the used
+ * helpers (by Helper), whose handles it sets. */
 bool flush_merge(Flush *f, const bool *used);
 
 /* ---- --host=prof (flush_prof.c) ---- */
 
-/* Imports the functions of the host. Takes what it does itself out of `used` (by Helper) and sets
- * its handles. False with a message if a script wants what this host has not. */
+/* Imports the functions of the host. Removes helpers that it implements itself from `used` (by
+ * Helper) and sets their handles. False with a message if a script needs something that this host
+ * lacks. */
 bool flush_prof_link(Flush *f, bool *used);
 
 /* ---- --link=import (flush_import.c) ---- */
@@ -132,16 +133,16 @@ bool flush_prof_link(Flush *f, bool *used);
 bool flush_import_plan(Flush *f);
 /* Imports the functions of the runtime module that are needed; sets handles of used helpers. */
 bool flush_import_link(Flush *f, const bool *used);
-/* Appends code that makes the strings of the program in the runtime's memory. */
+/* Appends code that creates the program's strings in the runtime's memory. */
 bool flush_import_start(Flush *f, Splicer *s, Buf *body);
 
-/* Appends code that hands the report over. */
+/* Appends code that passes the report to the runtime module. */
 bool flush_import_put(Flush *f, Splicer *s, Buf *body);
 
 /*
- * Makes the functions that do for each site what its shape has for start-up (or, `at_exit`, for the
- * moment before a report) and appends the calls of them to `out`. Before the slots of the splicer
- * are used for anything else. False on malformed code, which pass 1 would have found.
+ * Makes the functions that run each site's start-up code (or, `at_exit`, its code before a report),
+ * and appends calls of them to `out`. Call it before the splicer's slots are used for anything
+ * else. False on malformed code, which pass 1 would have found.
  */
 bool flush_sites(Flush *f, Splicer *s, bool at_exit, Buf *out);
 

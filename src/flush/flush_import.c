@@ -16,15 +16,19 @@ static bool check_options(Flush *f) {
     Span whole = {f->file, 0, 0};
     const RewriteOptions *o = f->options;
     if (o->host != HOST_AUTO && o->host != HOST_WASI) {
-        Diag *d = diag(f->diags, DIAG_CANNOT_HOST, whole,
-                       "--link=import has no --host=%.*s: the runtime module writes through WASI",
-                       STR_ARG(flush_host_name(o->host)));
+        Diag *d =
+            diag(f->diags, DIAG_CANNOT_HOST, whole,
+                 "--link=import cannot be combined with --host=%.*s: the runtime module writes "
+                 "through WASI",
+                 STR_ARG(flush_host_name(o->host)));
         diag_hint(f->diags, d, "leave --host out, or use --link=merge");
         return false;
     }
     if (o->storage == STORAGE_MEMORY) {
-        Diag *d = diag(f->diags, DIAG_CANNOT_STORE, whole,
-                       "--link=import has no --storage=memory: the program gets no memory of ours");
+        Diag *d =
+            diag(f->diags, DIAG_CANNOT_STORE, whole,
+                 "--link=import cannot be combined with --storage=memory: no memory is added to "
+                 "the program");
         diag_hint(f->diags, d, "leave --storage out, or use --link=merge");
         return false;
     }

@@ -29,7 +29,7 @@ bool flush_prof_link(Flush *f, bool *used) {
     if (!f->texts)
         return true;
     Diag *d = diag(f->diags, DIAG_CANNOT_HOST, (Span){f->file, 0, 0},
-                   "--host=prof takes no text, and a script prints some");
+                   "--host=prof cannot transfer text, but a script prints some");
     diag_hint(f->diags, d, "print it only with other hosts: / HOST != \"prof\" /");
     return false;
 }

@@ -1,5 +1,5 @@
 /*
- * heap/heap.h - what programs allocate, as the bundled script heap reports it.
+ * heap/heap.h - heap profiles, from reports of the bundled script heap.
  */
 #ifndef WHAMMC_HEAP_HEAP_H
 #define WHAMMC_HEAP_HEAP_H

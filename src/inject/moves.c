@@ -247,7 +247,7 @@ void moves_source_map(const Moves *v, const WasmModule *written, Locations *l, S
     for (uint32_t f = v->m->input_imports[WASM_SPACE_FUNC]; f < v->m->input_count[WASM_SPACE_FUNC];
          f++)
         put_func(&w, &v->funcs[f], f, written, wasm_final(v->m, WASM_SPACE_FUNC, f));
-    if (v->m->input_count[WASM_SPACE_FUNC]) { /* what was added comes behind the program's own */
+    if (v->m->input_count[WASM_SPACE_FUNC]) { /* additions come after the program's own */
         uint32_t last = wasm_final(v->m, WASM_SPACE_FUNC, v->m->input_count[WASM_SPACE_FUNC] - 1);
         put_unknown(&w, written->funcs.at[last].body + written->funcs.at[last].body_size);
     }

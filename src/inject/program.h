@@ -82,7 +82,7 @@ typedef struct Program {
     uint32_t main_wrapper, exit_wrapper; /* handles of what is called instead of these two */
     WasmExceptions exceptions;           /* of regions with unwind probes */
 
-    Moves *moves;    /* where instructions went; NULL: nobody asks */
+    Moves *moves;    /* where instructions moved; NULL: not needed */
     Counts *counts;  /* for the section whammc.traps of the program, or NULL */
     uint32_t *added; /* by function: locals that pass 2 added */
     bool *kept;      /* by body: needs no validation once it is written (WasmKept) */
@@ -108,7 +108,7 @@ void program_touch(Program *p, const Site *site, bool code);
 /* Pass 1: an alt probe may replace the instruction of a site, which may set a local. */
 void program_note_replaced(Program *p, const Site *site);
 
-/* Splices the matches of a site that is no instruction, one after the other. */
+/* Splices the matches of a site other than an instruction, one after the other. */
 void program_splice_all(Program *p, const Site *site, const Match *matches, uint32_t n);
 
 /* Splices the matches of a site that is an instruction. Where the program ends there, what has to

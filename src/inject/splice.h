@@ -115,15 +115,15 @@ typedef struct Splicer {
 void splicer_init(Splicer *s, const WasmModule *m, const Plan *plan, const SpliceBackend *backend,
                   void *ctx);
 void splicer_free(Splicer *s);
-/* Begins a function whose own parameters and locals count `locals`. */
+/* Begins a function that has `locals` parameters and locals of its own. */
 void splicer_begin(Splicer *s, uint32_t locals);
 
 /* Reads the words of a site's matches, in order; must be called for every site that pass 1 counted.
  */
 void splice_words(Splicer *s, const Site *site, const Match *matches, uint32_t n);
 
-/* At the exits of a function, if some match uses its results: the code that takes those off the
- * stack, what sets them to 0 where the function ends without, and the code that puts them back.
+/* At the exits of a function, if some match uses its results: the code that pops them into locals,
+ * or sets these to 0 where the function ends without results, and the code that pushes them back.
  * Returns whether there is any. */
 bool splice_results_take(Splicer *s, const Site *site, const Match *matches, uint32_t n);
 void splice_results_clear(Splicer *s);
@@ -135,8 +135,8 @@ void splice_match(Splicer *s, const Site *site, const Match *matches, uint32_t n
 /* Appends a template that has no site and no words (start-up, flush); v may be NULL. */
 void splice_template(Splicer *s, const Template *t, const Variant *v, const Site *site);
 
-/* The block type of code with the results of a replaced instruction; the type is added if needed,
- * so before the module is written. */
+/* The block type of code with the results of a replaced instruction; adds the type if needed, so
+ * call it before the module is written. */
 WasmType splice_result_type(WasmModule *m, const WasmTypes *results);
 
 /* Adds the types for the region around a call that has unwind probes; before the module is laid
@@ -145,14 +145,14 @@ WasmType splice_result_type(WasmModule *m, const WasmTypes *results);
 void splice_unwind_types(WasmModule *m, WasmExceptions form, const WasmInstr *call,
                          const Match *matches, uint32_t n);
 
-/* The function that an alt call means, a handle; -1 = there is none. */
+/* The handle of the function that an alt call names; -1 = none. */
 int64_t alt_call_target(const WasmModule *m, const AltCall *call);
 
 /* The order of pieces at one location. */
 typedef enum PieceRank {
-    RANK_PROBE,       /* probes of the instruction itself */
-    RANK_BLOCK,       /* block:start, block:end */
-    RANK_AFTER,       /* what comes after an instruction after whose bytes the others are, too */
+    RANK_PROBE, /* probes of the instruction itself */
+    RANK_BLOCK, /* block:start, block:end */
+    RANK_AFTER, /* `after` code of instructions whose other probes are also inserted after them */
     RANK_CONSTRUCT,   /* code that belongs to a construct, or to a branch */
     RANK_END,         /* of the program */
     RANK_LEAVES = 16, /* from here on: pieces that replace an instruction up to where they leave the
@@ -162,8 +162,8 @@ typedef enum PieceRank {
 } PieceRank;
 
 /*
- * A site at an instruction with all its matches (takes their words): appends code to s->out and
- * reports the pieces through `piece` (where, from, to: offsets in s->out).
+ * Splices all matches of a site at an instruction (consuming their words): appends code to s->out
+ * and reports the pieces through `piece` (where, from, to: offsets in s->out).
  */
 typedef void SplicePiece(void *ctx, WasmWhere where, uint32_t at, PieceRank rank, size_t from,
                          size_t to);

@@ -12,7 +12,7 @@ void hole_put_local(Splicer *s, uint8_t access, uint32_t local);
 void hole_put_global(Splicer *s, uint8_t access, uint64_t global);
 /* Calls a function, a handle. */
 void hole_put_call(Splicer *s, uint32_t func);
-/* A call that returns a tuple leaves it on the stack: its leaves go to locals (HOLE_GOT). */
+/* Moves the leaves of a tuple that a call has returned from the stack to locals (HOLE_GOT). */
 void hole_take_leaves(Splicer *s, const Type *result);
 /* Pushes saved operand n, extended or wrapped. */
 void hole_put_operand_as(Splicer *s, uint32_t n, bool wide);
@@ -23,7 +23,8 @@ uint32_t hole_operand_count(const Site *site, const SiteTypes *types);
 
 /* Pushes the results that an alt body has left in locals (Variant.gives). */
 void hole_push_given(Splicer *s);
-/* Here the code leaves the function, or `ends` the program: appends what runs at its exits. */
+/* Appends the code that runs at exits, where inserted code leaves the function or, if `ends`, the
+ * program. */
 void hole_put_leave(Splicer *s, bool ends);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * inject/trap_record.h - what an instrumented program keeps of traps in the middle of segments
- * (counts.h): records in globals, filled from the first on, which go to where the runtime reads
- * them (stdlib/runtime/sums.h) before a report. The host tells of a trap by two exports:
+ * inject/trap_record.h - records of traps in the middle of segments (counts.h) in an instrumented
+ * program. They are globals, filled from the first on, and are copied to where the runtime reads
+ * them (stdlib/runtime/sums.h) before a report. The host reports a trap through two exports:
  *
  * whammc:trapped(deficit, fid, from, to: i32) -> i32: `from` is 2 * pc + 1, pc that of the original
  * instruction. Returns 0 if there is no room for another location.
@@ -22,8 +22,8 @@ enum { TRAP_RECORDS = 8 };
  */
 uint32_t trap_record_add_globals(WasmModule *m);
 
-/* Adds the export whammc:trapped, when `first` is the first global; UINT32_MAX: what it is told is
- * of no use, there is always room for it. */
+/* Adds the export whammc:trapped; `first` is the first global. With UINT32_MAX its arguments are
+ * ignored, and it always returns success. */
 void trap_record_add_trapped(WasmModule *m, uint32_t first);
 
 /* Appends code that copies the records to an address of a memory; handles. */

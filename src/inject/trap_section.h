@@ -1,6 +1,6 @@
 /*
- * inject/trap_section.h - the custom section whammc.traps, which tells the host of an instrumented
- * program what to correct when an instruction in the middle of a segment has trapped.
+ * inject/trap_section.h - the custom section whammc.traps, from which the host of an instrumented
+ * program learns what to correct when an instruction in the middle of a segment has trapped.
  *
  *   u8 version: 1
  *   per function, ascending:
@@ -16,11 +16,11 @@
  *         ULEB  if shifted: how much the difference to the original offset changes, zigzag
  *         SLEB  for each variable: amount
  *
- * Distances are from the function before, from the point before in the same function, in whatever
- * segment; the first from 0, as the difference is at first.
+ * Distances are from the previous function, or from the previous point in the same function,
+ * whatever its segment; the first is from 0, and so is the first difference.
  *
- * If there was a trap at a point, what is known of it is given to the exports of
- * inject/trap_record.h before a report.
+ * If a point has trapped, the host passes its data to the exports of inject/trap_record.h before a
+ * report.
  */
 #ifndef WHAMMC_INJECT_TRAP_SECTION_H
 #define WHAMMC_INJECT_TRAP_SECTION_H
@@ -28,10 +28,10 @@
 #include "inject/counts.h"
 #include "inject/moves.h"
 
-/* Before bodies are written: makes room for where the instructions that can trap will be. */
+/* Before bodies are written: allocates room for the new offsets of instructions that can trap. */
 void trap_section_begin(Counts *c);
 
-/* Lets an edit of the function tell where they are: in trap_moved of the counts. */
+/* Lets an edit of the function record the new offsets in trap_moved of the counts. */
 void trap_section_mark(const Counts *c, uint32_t func, WasmBodyEdit *edit);
 /* The same after the edit, where all instructions have been marked. */
 void trap_section_find(const Counts *c, uint32_t func, const Moves *moves);

@@ -9,9 +9,9 @@
  *   WASI itself;
  * - the function takes no addresses: the library calls WASI itself;
  * - else the library gets an adapter (stdlib/runtime/bridge.c), which borrows some bytes of the
- *   program's memory for the time of the call. The adapters of a library share one more memory.
+ *   program's memory during the call. The adapters of a library share one further memory.
  *
- * Imports of WASI are joined with the program's own.
+ * WASI imports are merged with the program's own.
  */
 #ifndef WHAMMC_LINK_BRIDGE_H
 #define WHAMMC_LINK_BRIDGE_H
@@ -38,16 +38,17 @@ typedef struct Bridge {
 void bridge_init(Bridge *b, const WasmMerge *library, Diags *diags);
 void bridge_free(Bridge *b);
 
-/* What an imported function of the library becomes, as WasmMerge.resolve has it: a handle, or -2
- * with a message in diags (in the library's file). -1 if the import belongs neither to WASI nor is
- * AssemblyScript's env.abort, which becomes a trap. */
+/* Resolves an imported function of the library, as WasmMerge.resolve: a handle, or -2 with a
+ * message in diags (in the library's file). -1 if the import is neither WASI's nor AssemblyScript's
+ * env.abort, which becomes a trap. */
 int64_t bridge_import(Bridge *b, const WasmImport *import);
 
 /*
- * After the merge: a function like `func`, a handle in the program of one of the library's, which
- * before the first call of any such function calls the library's `start` and `initialize`. For
- * libraries that use WASI there: the program's start function can be too early for that, since
- * Node's WASI wants to be given the instance first. `func` itself if nothing has to be called.
+ * After the merge: returns a wrapper of `func`, a handle of a library function in the program.
+ * Before the first call of any such function, the wrappers call the library's `start` and
+ * `initialize`. This is for libraries that use WASI in these functions: the program's start
+ * function would be too early, since Node's WASI must be given the instance first. Returns `func`
+ * itself if nothing has to be called.
  */
 uint32_t bridge_entry(Bridge *b, uint32_t func);
 

@@ -1,5 +1,5 @@
 /*
- * link/host.h - the host of an instrumented program, and how its imports decide it.
+ * link/host.h - how the imports of a program determine its host.
  */
 #ifndef WHAMMC_LINK_HOST_H
 #define WHAMMC_LINK_HOST_H
@@ -10,9 +10,8 @@ typedef enum HostChoice { HOST_AUTO, HOST_WASI, HOST_JS, HOST_NONE, HOST_PROF } 
 
 /* Whether a module imports WASI, of either version. */
 bool host_uses_wasi(const WasmModule *m);
-/* A function that the program imports from elsewhere than WASI and its extensions ("wasi",
- * "wasi_..."), which only a host made for the program provides, in general JavaScript; NULL = there
- * is none. */
+/* A function that the program imports from another module than WASI and its extensions ("wasi",
+ * "wasi_..."), so that it needs a host of its own, usually JavaScript; NULL = none. */
 const WasmImport *host_foreign_import(const WasmModule *m);
 
 /* The module that the program's WASI functions come from. */

@@ -13,7 +13,7 @@ typedef enum StorageChoice { STORAGE_AUTO, STORAGE_GLOBALS, STORAGE_MEMORY } Sto
 /* LINK_AUTO: merge, unless only that would make the program need an engine with multi-memory. */
 typedef enum LinkChoice { LINK_MERGE, LINK_IMPORT, LINK_AUTO } LinkChoice;
 
-/* How the report of a program gets out. */
+/* How the report leaves the program. */
 typedef struct Hosted {
     HostChoice
         host; /* what HOST_AUTO has become; HOST_AUTO still if the program needs no host of ours */
@@ -30,14 +30,14 @@ typedef struct RewriteOptions {
     LinkChoice *linked;  /* receives what was taken; may be NULL */
     Hosted *hosted;      /* likewise */
     bool host_flushes;   /* HOST_JS: the host calls whammc:flush at the end */
-    bool polls;          /* the program calls whammc.poll now and then, where reports can be made */
+    bool polls;          /* the program calls whammc.poll at intervals, where reports can be made */
     bool no_optimise;    /* leave out Binaryen's passes */
     bool coalesce;       /* count by segments, not at each site */
-    bool exact_traps;    /* ... which end at instructions that can trap */
+    bool exact_traps;    /* ... and end segments at instructions that can trap */
     uint32_t threads;    /* at most so many; 0 = one for each processor */
     bool keep_debug;     /* keep DWARF, adjusted to the new code */
     const char *map_url; /* where the output's source map will be; NULL = it gets none */
-    const char *map_root; /* what it has before relative paths; NULL = nothing */
+    const char *map_root; /* its sourceRoot; NULL = none */
     Buf *map;             /* gets it */
 } RewriteOptions;
 

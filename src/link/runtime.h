@@ -1,6 +1,6 @@
 /*
- * link/runtime.h - a runtime (report/embedded.h) becomes part of a module: what the functions that
- * it imports are there, and its state.
+ * link/runtime.h - makes a runtime (report/embedded.h) part of a module: resolves its imports and
+ * initialises its state.
  */
 #ifndef WHAMMC_LINK_RUNTIME_H
 #define WHAMMC_LINK_RUNTIME_H
@@ -21,14 +21,14 @@ typedef struct RuntimePlace {
 /* WasmMerge.resolve; ctx is a RuntimePlace. */
 int64_t runtime_resolve(void *ctx, const WasmImport *import);
 
-/* A function that is wanted of a runtime: the name of its export, and where its handle goes. */
+/* A function to copy from a runtime: the name of its export, and where its handle is stored. */
 typedef struct RuntimeFunc {
     const char *name;
     uint32_t *handle;
 } RuntimeFunc;
 
-/* Reads a runtime into `from`, which is freed afterwards, and copies what is wanted of it, as `g`
- * says. False with messages if that cannot be done. */
+/* Reads a runtime into `from`, copies the wanted functions as `g` says, and frees `from`. False
+ * with messages on failure. */
 bool runtime_merge(WasmMerge *g, WasmModule *from, RuntimeModule rt, const RuntimeFunc *wanted,
                    uint32_t n, Diags *diags);
 
@@ -40,19 +40,19 @@ bool runtime_add_fmod(WasmModule *m, uint32_t *handle, Diags *diags);
  */
 bool runtime_show(RuntimePlace *p, HostChoice host, Diags *diags);
 
-/* The runtime for a host that has been decided, when it is known which memory that sees; `file`:
- * the report goes to one. */
+/* The runtime for a host, once it is known which memory the host sees; `file`: the report is
+ * written to a file. */
 RuntimeHost runtime_for(const RuntimePlace *p, HostChoice host, bool file);
 
 /*
- * HOST_AUTO decided by all that a module imports: JavaScript if there is a function that WASI does
- * not have (Emscripten's programs import both), else WASI, also if what will be part of it uses
- * that
- * (`wasi`), else JavaScript if it imports a memory or the like, else HOST_NONE.
+ * Decides HOST_AUTO by the imports of a module: JavaScript if there is a function that is not
+ * WASI's (Emscripten's programs import both); otherwise WASI, also if a part that will be merged
+ * uses it (`wasi`); otherwise JavaScript if it imports a memory, table or global; otherwise
+ * HOST_NONE.
  */
 HostChoice runtime_host(const WasmModule *m, HostChoice wanted, bool wasi);
 
-/* Why, in words; what HOST_AUTO has become is `decided`. */
+/* The reason in words; `decided` is the result for HOST_AUTO. */
 Str runtime_host_reason(const WasmModule *m, HostChoice decided, Arena *arena);
 
 /* The fields of the state (stdlib/runtime/values.h) that the compiler knows. */

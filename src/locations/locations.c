@@ -24,7 +24,7 @@ struct Locations {
     Buf decoded;     /* a data URL's contents */
     Vec(LocationFrame) frames;
     PathPool paths; /* changed by options.maps */
-    Map sources;    /* of `map`: path -> number, when somebody asks */
+    Map sources;    /* of `map`: path -> number, filled on demand */
 };
 
 /* ---- modules ---- */

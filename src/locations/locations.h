@@ -1,13 +1,12 @@
 /*
- * locations/locations.h - which source location an instruction has: file, line, column, function,
- * and the functions that it was inlined into.
+ * locations/locations.h - source locations of instructions: file, line, column, function, and the
+ * functions that it was inlined into.
  *
- * Locations come from the first of these that there is and that describes this code: DWARF in the
- * program, DWARF in a separate module (`external_debug_info`), a source map (`sourceMappingURL`).
- * A separate file that the caller gives comes before all of them. Nothing here reads files.
+ * Locations come from the first of these that exists and describes this code: DWARF in the program,
+ * DWARF in a separate module (`external_debug_info`), a source map (`sourceMappingURL`). A separate
+ * file given by the caller precedes all of them. Nothing here reads files.
  *
- * Everything is read when it is asked for (see dwarf/dwarf.h): ask in the order of the code, and on
- * one thread at a time.
+ * Everything is read lazily (see dwarf/dwarf.h): query in code order, and on one thread at a time.
  */
 #ifndef WHAMMC_LOCATIONS_LOCATIONS_H
 #define WHAMMC_LOCATIONS_LOCATIONS_H
@@ -16,7 +15,7 @@
 
 typedef struct Locations Locations;
 
-/* One function of an inlined chain, and where in it the instruction is from. */
+/* One function of an inlined chain, with the location of the instruction in it. */
 typedef struct LocationFrame {
     Str file;              /* the path; empty = unknown. Equal paths have equal pointers */
     uint32_t line, column; /* from 1; 0 = unknown */
@@ -33,58 +32,58 @@ typedef struct PathMap {
 
 /* A separate file. All is borrowed. */
 typedef struct LocationFile {
-    const char *title; /* what messages call it */
+    const char *title; /* its name in messages */
     Str name;          /* its path or URL, which relative paths in a source map refer to */
     Str bytes;         /* a module or a source map; ptr NULL = there is none */
 } LocationFile;
 
 typedef struct LocationOptions {
-    LocationFile debug; /* instead of what the program has or names */
+    LocationFile debug; /* overrides what the program has or names */
     LocationFile named; /* the file that the program names (locations_named) */
     Str program;        /* the program's path; what sources in a data URL are relative to */
     const PathMap *maps;
     uint32_t nmaps;
-    const char *without; /* what it means if there are no locations: a hint; NULL = nothing more */
+    const char *without; /* a hint for the warning that there are no locations; NULL = none */
 } LocationOptions;
 
 /*
- * Prepares questions about a program. Options and program are borrowed. Warns if something is there
- * that cannot be used. Never NULL.
+ * Prepares queries about a program. Options and program are borrowed. Warns about unusable debug
+ * information. Never returns NULL.
  */
 Locations *locations_open(const WasmModule *m, const LocationOptions *options, Diags *diags);
 
-/* Whether there is anything that may know locations. */
+/* Whether there is any usable debug information. */
 bool locations_any(const Locations *l);
 
 /*
- * The frames at a place in a function of the program, the innermost inlined function first; *frames
- * is valid until the next question. `pc` is an offset in the function's body; that of its locals is
- * the function's own line. Returns how many: 0 if nothing is known.
+ * Returns the number of frames at an offset in a function, the innermost inlined function first,
+ * and sets *frames, which is valid until the next query. `pc` is an offset in the function's body;
+ * that of its locals has the function's line. 0 if nothing is known.
  */
 uint32_t locations_at(Locations *l, uint32_t func, uint32_t pc, const LocationFrame **frames);
 
-/* Where the function of a frame begins: where it is declared or, if that is not known, where the
- * frame is, which should be at offset 0 then. */
+/* The location of a frame's function: its declaration or, if that is unknown, the frame's location,
+ * which should then be that of offset 0. */
 void locations_beginning(const LocationFrame *frame, Str *file, uint32_t *line);
 
 /*
- * What the linker has removed, but the debug information still describes: calls `line` for each
- * line that the code had (the frame has nothing but file and line; a line can come several times),
- * and `function` for each function (names, and where it is declared). Frames are valid during the
- * call.
+ * Reports code that the linker removed but the debug information still describes: calls `line` for
+ * each line of such code (a frame with file and line only; a line may be reported several times),
+ * and `function` for each function (names, and the location of the declaration). Frames are valid
+ * during the call.
  */
 typedef void LocationFound(void *ctx, const LocationFrame *frame);
 void locations_removed(Locations *l, LocationFound *line, LocationFound *function, void *ctx);
 
-/* The module whose DWARF sections know the locations: the program or a file beside it. False if it
- * is not DWARF that does. */
+/* The module with the DWARF sections in use: the program or a separate file. False if locations do
+ * not come from DWARF. */
 bool locations_dwarf(const Locations *l, Str *module);
 
-/* The text of the source with this path, if the debug information has it: source maps can. It lives
+/* The text of the source with this path, if the debug information (a source map) embeds it. Valid
  * until locations_close. */
 bool locations_text(Locations *l, Str path, Str *text);
 
-/* Warns of what could not be read, now that the questions are over. */
+/* Warns about unreadable debug information; call it after the last query. */
 void locations_close(Locations *l, Diags *diags);
 
 /* Whether a module has debug information, or names a file that does. */

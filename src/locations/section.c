@@ -1,5 +1,5 @@
 /*
- * locations/section.c - finds sections of modules that nobody has read.
+ * locations/section.c - finds sections of modules that have not been validated.
  */
 #include "locations/section.h"
 #include "wasm/leb.h"

@@ -1,6 +1,6 @@
 /*
- * locations/section.h - finds sections of modules that nobody has read: a module with debug
- * information alone need not be valid. What is malformed is not found.
+ * locations/section.h - finds sections of modules that have not been validated: a module with only
+ * debug information need not be valid. Malformed sections are not found.
  */
 #ifndef WHAMMC_LOCATIONS_SECTION_H
 #define WHAMMC_LOCATIONS_SECTION_H

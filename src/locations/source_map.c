@@ -19,7 +19,7 @@ typedef struct Contents {
     uint32_t first; /* of the sources */
     Str list;       /* in JSON */
     bool known;
-    Vec(Str) texts; /* when somebody asks; without ptr: none */
+    Vec(Str) texts; /* filled on demand; without ptr: none */
 } Contents;
 
 struct SourceMap {
@@ -220,14 +220,14 @@ static bool read_sources(SourceMap *map, const Members *m) {
         return true;
     do {
         Source s = {.root = m->source_root};
-        if (!json_value(&j, &s.name)) /* null: nobody knows */
+        if (!json_value(&j, &s.name)) /* null: unknown */
             return false;
         vec_push(&map->sources, s);
     } while (json_char(&j, ','));
     return json_char(&j, ']');
 }
 
-/* A map that is no index map. */
+/* A map that is not an index map. */
 static bool read_plain(SourceMap *map, const Members *m, uint32_t column) {
     Place place = {.first_source = map->sources.len, .column = column};
     if (!m->mappings.ptr || !read_sources(map, m))
@@ -269,7 +269,7 @@ static bool read_index(SourceMap *map, Str sections) {
     return json_char(&j, ']');
 }
 
-/* Some servers put a line before the JSON, so that it is no script: ")]}'". */
+/* Some servers prepend the line ")]}'" to the JSON, so that it is not a valid script. */
 static Str without_guard(Str json) {
     if (json.len < 3 || memcmp(json.ptr, ")]}", 3) != 0)
         return json;

@@ -2,8 +2,8 @@
  * locations/source_map.h - reads source maps (ECMA-426) of WebAssembly modules: the whole module is
  * one line, a column is an offset in it.
  *
- * A map is data that nobody has checked: what is malformed is left out, and everything takes time
- * and memory that are linear in its size.
+ * A map is untrusted data: malformed parts are skipped, and everything takes time and memory linear
+ * in its size.
  */
 #ifndef WHAMMC_LOCATIONS_SOURCE_MAP_H
 #define WHAMMC_LOCATIONS_SOURCE_MAP_H
@@ -12,19 +12,19 @@
 
 typedef struct SourceMap SourceMap;
 
-/* From this column up to the next mapping. */
+/* A mapping applies from its column up to that of the next one. */
 typedef struct SourceMapping {
     uint32_t column;
     uint32_t source;              /* for source_map_path; UINT32_MAX = unmapped */
     uint32_t line, source_column; /* from 1 */
 } SourceMapping;
 
-/* Reads a map, plain or an index map; `url` is its path or URL. Both are borrowed. NULL if it is
- * none, *error (static text) says why. */
+/* Parses a source map or an index map; `url` is its path or URL. Both are borrowed. On failure
+ * returns NULL and sets *error to a static text. */
 SourceMap *source_map_read(Str json, Str url, const char **error);
 void source_map_free(SourceMap *map);
 
-/* What part of the map could not be read (static text); NULL = none. */
+/* Which part of the map was malformed (static text); NULL = none. */
 const char *source_map_problem(const SourceMap *map);
 
 /* The mappings, sorted by column, one for each. */
@@ -33,11 +33,11 @@ const SourceMapping *source_map_all(const SourceMap *map, uint32_t *n);
 /* The last mapping in columns [first, column], or NULL. */
 const SourceMapping *source_map_at(const SourceMap *map, uint32_t first, uint32_t column);
 
-/* The path of a source, resolved in the map's own place; empty = unknown. Equal paths have equal
+/* The path of a source, resolved against the map's path; empty = unknown. Equal paths have equal
  * pointers. */
 Str source_map_path(SourceMap *map, uint32_t source);
 
-/* How many sources there are; the text of one, if the map has it (sourcesContent). */
+/* The number of sources; the text of one, if the map embeds it (sourcesContent). */
 uint32_t source_map_sources(const SourceMap *map);
 bool source_map_text(SourceMap *map, uint32_t source, Str *text);
 

@@ -6,18 +6,18 @@
 
 #include "base/buf.h"
 
-/* Whether it is a data URL; if so, appends its contents, up to where they are malformed. */
+/* Whether it is a data URL; if so, appends its contents, up to the first malformed character. */
 bool url_is_data(Str url);
 void url_decode_data(Str url, Buf *out);
 
 /* Whether it begins with a scheme, such as "http:", or is an absolute path. */
 bool url_is_absolute(Str url);
 
-/* What `reference` means in the file `base`, a path or a URL, without "." and ".."; `out` is empty
- * before. */
+/* Resolves `reference` against `base`, a path or a URL, and removes "." and ".."; `out` must be
+ * empty. */
 void url_resolve(Str base, Str reference, Buf *out);
 
-/* Whether `prefix` is the path or a folder that it is in; *rest is what comes after. */
+/* Whether `prefix` is the path or a folder that contains it; *rest is the remainder. */
 bool url_begins_with(Str path, Str prefix, Str *rest);
 
 #endif

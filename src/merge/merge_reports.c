@@ -9,25 +9,25 @@
 
 #include <stdio.h>
 
-/* A node of a tree is what it is a child of, as what. */
+/* Identifies a node of a tree: its parent and the fields that do not count anything. */
 typedef struct NodeKey {
     uint64_t parent, func, place;
 } NodeKey;
 
 typedef struct Tree {
     uint32_t row;
-    uint32_t identity; /* fields that are not numbers of something: 2, or 3 with a call site */
+    uint32_t identity; /* leading fields that identify a node: 2, or 3 with a call site */
     Map nodes;         /* NodeKey -> index of the entry */
     uint64_t last;     /* the largest number of a node */
-    Map renumbered;    /* of the report that is being added: number -> ours */
+    Map renumbered;    /* node numbers of the report that is being added -> ours */
 } Tree;
 
 typedef struct MergeRow {
     MergeRule rule;
-    uint32_t tree;  /* index of the tree that it is, or whose nodes are its keys, + 1; 0 = none */
+    uint32_t tree;  /* index + 1 of the row's tree, or of the tree of its keys; 0 = none */
     bool composite; /* value is used */
     bool names;     /* of functions */
-    bool is_end;    /* the time up to which open calls count: 0, as they were closed */
+    bool is_end;    /* the variable `ended`: 0 in sums, whose calls have been closed */
     MergeValue value;
     Buf text;
 } MergeRow;
@@ -103,7 +103,7 @@ static bool set_rules(Merge *m, Buf *why) {
             m->rows[i].rule = MERGE_SAME;
     const ReportRow *row = find_rules(m->report);
     Str rest = row ? row->value : (Str){0}, part;
-    while (value_next_type(&rest, &part)) /* a list with commas, as those of types */
+    while (value_next_type(&rest, &part)) /* a comma-separated list, like lists of types */
         if (!set_rule(m, part)) {
             buf_printf(why,
                        "'%.*s' in its variable 'merge' is no rule: expected a variable, and sum, "
@@ -116,7 +116,7 @@ static bool set_rules(Merge *m, Buf *why) {
 
 /* ---- trees ---- */
 
-/* The number in a field or key; ~0 if it is none. */
+/* The number in a field or key; ~0 if it is not a number. */
 static uint64_t number_in(const MergeValue *v) {
     return v->kind == MERGE_UNSIGNED ? v->of.u
            : v->kind == MERGE_SIGNED ? (uint64_t)v->of.i
@@ -140,7 +140,7 @@ static NodeKey node_key(const Tree *t, const MergeValue *node, uint64_t parent) 
     return (NodeKey){parent, number_in(&fields[1]), place};
 }
 
-/* Takes note of the nodes that there are. */
+/* Enters the nodes of a map into the index. */
 static void enter_nodes(Tree *t, const MergeEntries *e) {
     for (uint32_t i = 0; i < e->values.len; i++) {
         NodeKey key = node_key(t, &e->values.at[i], number_in(&e->values.at[i].of.parts[0]));
@@ -150,7 +150,7 @@ static void enter_nodes(Tree *t, const MergeEntries *e) {
     }
 }
 
-/* Our number of a node whose parent has one. */
+/* Returns our number of a node whose parent is renumbered already. */
 static uint64_t enter_node(Merge *m, Tree *t, const MergeValue *node, uint64_t parent,
                            MergeRule rule) {
     MergeEntries *ours = m->rows[t->row].value.of.entries;
@@ -176,7 +176,7 @@ static uint64_t enter_node(Merge *m, Tree *t, const MergeValue *node, uint64_t p
     return number_of(ours->index.entries[at].key);
 }
 
-/* Enters a node after those that it is below. False if they are not there, or it is below itself.
+/* Enters a node after its ancestors. False if one is missing, or if the node is its own ancestor.
  */
 static bool enter_path(Merge *m, Tree *t, const MergeEntries *e, uint32_t at, MergeRule rule) {
     Vec(uint32_t) path = {0};
@@ -213,7 +213,7 @@ static bool add_tree(Merge *m, Tree *t, const MergeEntries *e, MergeRule rule) {
     return ok;
 }
 
-/* The same map with the numbers that nodes have with us. */
+/* Replaces node numbers by ours. */
 static bool renumber(const Tree *t, MergeValue *v) {
     MergeEntries *e = v->of.entries;
     Map index = {0};
@@ -246,10 +246,10 @@ static bool is_tree_value(const MergeValue *v, uint32_t identity) {
     return good;
 }
 
-/* ---- calls that were open when a report was made ---- */
+/* ---- calls that had not returned when a report was made ---- */
 
-/* Counts their times up to the report's end, which is another one in each report: a sum of ends
- * would be the end of none. `row` is one of `r`. */
+/* Ends them at the time of the report, which differs between reports, so that `ended` cannot be
+ * added up. `row` is a row of `r`. */
 static void close_calls(const Report *r, const ReportRow *row, MergeValue *v) {
     uint64_t ended;
     if (v->kind != MERGE_MAP || !profile_is_open(r, row->var, &ended))
@@ -269,7 +269,7 @@ static bool has_open_calls(const Report *r) {
     return false;
 }
 
-/* From now on the times of our open calls need no end. */
+/* Sets `ended` to 0: the calls in the sums have been closed. */
 static void forget_end(Merge *m) {
     for (uint32_t i = 0; has_open_calls(m->report) && i < m->report->rows.len; i++) {
         ReportRow *row = &m->report->rows.at[i];
@@ -329,7 +329,7 @@ static bool is_same_row(const ReportRow *a, const ReportRow *b) {
            str_eq(a->fname, b->fname);
 }
 
-/* Whether the rows are those of the first report. */
+/* Whether the report has the same rows as the first one. */
 static bool fits(const Merge *m, const Report *other, Buf *why) {
     uint32_t n = m->report->rows.len, i = 0;
     while (i < n && i < other->rows.len && is_same_row(&m->report->rows.at[i], &other->rows.at[i]))
@@ -375,7 +375,7 @@ static bool add_composite(Merge *m, MergeRow *r, bool is_tree, MergeValue *v, Me
     return merge_value_combine(&r->value, v, rule, &m->arena);
 }
 
-/* Whether functions that both have are called the same: else they are of different programs. */
+/* Whether functions in both maps have the same names; otherwise the programs differ. */
 static bool same_names(const MergeValue *a, const MergeValue *b) {
     bool same = true;
     for (uint32_t i = 0; same && i < b->of.entries->values.len; i++) {
@@ -417,7 +417,7 @@ bool merge_add(Merge *m, const Report *other, bool less, Buf *why) {
     uint32_t wrong = UINT32_MAX;
     if (!fits(m, other, why))
         return false;
-    for (uint32_t pass = 0; pass < 2; pass++) /* trees first: others have their nodes */
+    for (uint32_t pass = 0; pass < 2; pass++) /* trees first: other maps refer to their nodes */
         for (uint32_t i = 0; i < other->rows.len && wrong == UINT32_MAX; i++) {
             bool is_tree = m->rows[i].tree && m->trees.at[m->rows[i].tree - 1].row == i;
             if (is_tree == (pass == 0) && !add_row(m, i, other, less))

@@ -10,20 +10,20 @@
 #include <float.h>
 #include <math.h>
 
-enum { DEPTH_MAX = 40 }; /* types of scripts are not nested that deeply */
+enum { DEPTH_MAX = 40 }; /* scripts cannot nest types that deeply */
 
 /* ---- reading ---- */
 
 static bool read_one(Json *j, Str type, uint32_t depth, MergeValue *v);
 
-/* What stands at j, as it is written. */
+/* The source text of the value at j. */
 static Str raw_of(Json *j, bool (*pass)(Json *j)) {
     json_blanks(j);
     const char *from = j->at;
     return pass(j) ? (Str){from, (uint32_t)(j->at - from)} : (Str){0};
 }
 
-/* Passes over a value of any kind. */
+/* Skips any value. */
 static bool pass_value(Json *j) {
     uint32_t depth = 0;
     do {
@@ -94,7 +94,7 @@ static bool read_map(Json *j, Str value, uint32_t depth, MergeValue *v) {
     return json_char(j, ']');
 }
 
-/* A number or truth value; what is none is text, which no rule changes. */
+/* A number or boolean; everything else becomes a string, which rules do not change. */
 static void read_scalar(Str type, Str raw, MergeValue *v) {
     ReportVar var = {.type = type};
     bool quoted = raw.len >= 2 && raw.ptr[0] == '"';
@@ -167,7 +167,7 @@ MergeValue merge_value_copy(const MergeValue *v, Arena *arena) {
     return copy;
 }
 
-/* Less than zero stays zero. */
+/* Saturates at 0. */
 static uint64_t combine_unsigned(uint64_t a, uint64_t b, MergeRule rule) {
     switch (rule) {
     case MERGE_SUM: return capped_add(a, b);
@@ -224,7 +224,7 @@ static bool combine_maps(MergeValue *into, const MergeValue *from, MergeRule rul
             continue;
         }
         MergeValue v = merge_value_copy(&b->values.at[i], arena);
-        if (rule == MERGE_LESS) { /* from nothing */
+        if (rule == MERGE_LESS) { /* subtracted from 0 */
             merge_value_combine(&v, &b->values.at[i], rule, arena);
             merge_value_combine(&v, &b->values.at[i], rule, arena);
         }
@@ -237,7 +237,7 @@ static bool combine_maps(MergeValue *into, const MergeValue *from, MergeRule rul
 bool merge_value_combine(MergeValue *into, const MergeValue *from, MergeRule rule, Arena *arena) {
     bool same = true;
     if (into->kind != from->kind || into->nparts != from->nparts)
-        return false; /* one of them is no number */
+        return false; /* one of them is not a number */
     if (rule == MERGE_SAME && !is_equal(into, from))
         return false;
     switch (into->kind) {

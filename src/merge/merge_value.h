@@ -1,5 +1,5 @@
 /*
- * merge/merge_value.h - values of reports as data that can be added up.
+ * merge/merge_value.h - parsed values of reports, which can be combined.
  */
 #ifndef WHAMMC_MERGE_MERGE_VALUE_H
 #define WHAMMC_MERGE_MERGE_VALUE_H
@@ -7,14 +7,14 @@
 #include "base/vec.h"
 #include "report/report_read.h"
 
-/* How two values become one. */
+/* How two values are combined. */
 typedef enum MergeRule {
-    MERGE_SUM,   /* numbers are added, truth values or-ed; of texts the first stays */
-    MERGE_LESS,  /* the second is subtracted from the first; truth values and texts stay */
+    MERGE_SUM,   /* adds numbers, ors booleans, keeps the first string */
+    MERGE_LESS,  /* subtracts the second number from the first; keeps booleans and strings */
     MERGE_MAX,   /* the larger number */
     MERGE_MIN,   /* the smaller one */
     MERGE_FIRST, /* the first stays */
-    MERGE_SAME,  /* they must be equal */
+    MERGE_SAME,  /* both must be equal */
 } MergeRule;
 
 typedef enum MergeKind {
@@ -40,21 +40,22 @@ typedef struct MergeValue {
     } of;
 } MergeValue;
 
-/* The entries of a map, in the order of their first report. */
+/* The entries of a map, in the order in which they were first reported. */
 typedef struct MergeEntries {
     Map index; /* the key as JSON -> index */
     Vec(MergeValue) values;
 } MergeEntries;
 
-/* Reads a value of this type from JSON; texts are slices of it. False if it is not of the type. */
+/* Parses a value of this type from JSON; strings are slices of the input. False if it has another
+ * type. */
 bool merge_value_read(Str type, Str json, MergeValue *v);
 void merge_value_free(MergeValue *v);
 
-/* Combines two values of one type; what `from` has alone is added or subtracted likewise. False if
- * they must be the same, and are not. Texts are copied to the arena. */
+/* Combines two values of one type into the first; entries that only `from` has are added or
+ * subtracted as well. False if they must be equal and are not. Strings are copied to the arena. */
 bool merge_value_combine(MergeValue *into, const MergeValue *from, MergeRule rule, Arena *arena);
 
-/* A copy; texts in the arena. */
+/* A deep copy in the arena. */
 MergeValue merge_value_copy(const MergeValue *v, Arena *arena);
 
 /* Appends it as JSON. */

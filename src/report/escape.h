@@ -6,8 +6,8 @@
 
 #include "base/buf.h"
 
-/* What goes to a terminal or into a text format: '?' for what is not UTF-8 and for control
- * characters, also those of the direction of text. Returns the number of characters. */
+/* Text for a terminal or a text format: invalid UTF-8 and control characters, including
+ * bidirectional ones, become '?'. Returns the number of characters. */
 uint32_t escape_shown(Buf *out, Str s);
 
 /* The contents of a JSON string (without the quotes); bytes that are not UTF-8 become U+FFFD. */
@@ -16,8 +16,8 @@ void escape_json(Buf *out, Str s);
 /* A JSON string, in its quotes. */
 void escape_json_string(Buf *out, Str s);
 
-/* A field of CSV, which has no quoting: control characters become blanks, so that a row stays one
- * line. */
+/* A field of plain CSV, which has no quoting: control characters become blanks, so that a row stays
+ * on one line. */
 void escape_csv(Buf *out, Str s);
 
 /* A text as a field of CSV as in RFC 4180: in quotes if it has a comma, a quote, or the end of a
@@ -28,7 +28,7 @@ void escape_quoted(Buf *out, Str s);
  * character that follows it in its field, or 0. */
 bool escape_is_guarded(Str s, char next);
 
-/* What stands between such quotes. */
+/* The text between such quotes. */
 void escape_in_quotes(Buf *out, Str s);
 
 /*

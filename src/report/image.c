@@ -43,7 +43,7 @@ typedef struct ImageTail {
     uint64_t offset;         /* of its value after those of the site rows */
 } ImageTail;
 
-/* Rows that follow one another and are all counted alike, or not counted. */
+/* Consecutive rows that are all counted in the same way, or not counted. */
 typedef struct ImageRun {
     uint64_t rows, amount;
     bool counted, flag;

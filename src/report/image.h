@@ -1,6 +1,5 @@
 /*
- * report/image.h - builds the image of a report: which rows it has, in the form that the runtime
- * prints.
+ * report/image.h - builds the image of a report, which describes its rows for the runtime.
  *
  * The rewriter describes variables, probes and functions, adds the rows, and asks where in the
  * value area the value of each row goes. The image and the values together are what whammc_report()
@@ -43,25 +42,26 @@ Image *image_new(void);
 void image_free(Image *img); /* NULL is fine */
 
 /*
- * Describe what rows speak of. Texts are copied. Ids count from 0. A tuple has a description (see
+ * Describe what rows refer to. Texts are copied. Ids count from 0. A tuple has a description (see
  * stdlib/runtime/values.h), which makes at most IMAGE_MAX_LEAVES leaves; that of others is not
  * used. A variable that takes several WebAssembly types has them as "(i32; i64)".
  */
 uint32_t image_var(Image *img, ReportKind kind, Str description, Str name, Str whamm_type,
                    Str wasm_type, Str script);
 uint32_t image_probe(Image *img, Str id); /* "12_wasm:opcode:call:before" */
-/* What the keys of a probe's rows are above twice their pc, 0 if nothing is said: FORMAT_TRAPS. */
+/* Sets the difference between the keys of a probe's rows and twice their pc; 0 by default:
+ * FORMAT_TRAPS. */
 void image_place(Image *img, uint32_t probe, int32_t place);
 /*
- * The name of a function, in any order, used or not. The first name of a function stands; one
- * without a name, or with an empty one, prints as "#<fid>".
+ * Sets the name of a function, in any order, used or not. The first name of a function counts; a
+ * function without a name, or with an empty one, prints as "#<fid>".
  */
 void image_func(Image *img, uint32_t fid, Str name);
 
 /*
- * Site rows come in groups: one for each kind, but for each type of tuples; REPORT_TUPLE itself
- * stays empty. Groups are in the report in the order of ReportKind, tuples by their types. The
- * group of a kind has the kind's number.
+ * Site rows are grouped by kind, and tuples by type; the group REPORT_TUPLE itself stays empty.
+ * Groups are reported in the order of ReportKind, tuples sorted by type. The group of a kind has
+ * the kind's number.
  */
 uint32_t image_group(const Image *img, uint32_t var);
 
@@ -71,19 +71,19 @@ uint32_t image_group(const Image *img, uint32_t var);
  */
 uint32_t image_site_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc);
 
-/* What a row has that is counted by segments: `amount` times how often a segment was executed, or
- * (`flag`) `amount` if it was at all. */
+/* The value of a row that is counted by segments: `amount` times the executions of a segment or,
+ * with `flag`, `amount` if it was executed at all. */
 typedef struct ImageCount {
     uint64_t amount; /* 0: the value is 0 */
     bool flag;
-    uint32_t number; /* what ImageCounts.word is asked for when the segment's word is known */
+    uint32_t number; /* the argument of ImageCounts.word, once the segment's word is known */
 } ImageCount;
 
 /* The same for such a row. It is not in the value area; its kind is a number or bool. */
 uint32_t image_count_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc,
                          const ImageCount *count);
 
-/* The same for a row that has the value of the row before in its group, of which there is one. */
+/* The same for a row with the value of the previous row of its group, which exists. */
 uint32_t image_same_row(Image *img, uint32_t var, uint32_t probe, uint32_t fid, uint32_t pc);
 
 /*
@@ -111,7 +111,7 @@ typedef struct ImageCells {
     const ImageKeyLeaf *keys; /* `leaves` for each entry, by ascending keys, all different */
 } ImageCells;
 
-/* How two keys are ordered: < 0, 0, > 0. */
+/* Compares two keys: < 0, 0, > 0. */
 int image_compare_keys(Str description, const ImageKeyLeaf *a, const ImageKeyLeaf *b);
 
 /*
@@ -133,13 +133,13 @@ uint32_t image_group_rows(const Image *img, uint32_t group);
 uint64_t image_tail_offset(const Image *img, uint32_t row);
 uint64_t image_values_size(const Image *img);
 
-/* How often a segment was executed: a counter, or a word that is computed (sums.h). */
+/* The executions of a segment: a counter, or a derived word (sums.h). */
 typedef struct ImageWord {
     uint32_t index;
     bool derived;
 } ImageWord;
 
-/* What counted rows are made of, and records of traps; all after the other values. */
+/* The counters of counted rows, and records of traps; both follow the other values. */
 typedef struct ImageCounts {
     uint32_t traps; /* records that there is room for */
     uint32_t ncounters, nderived;

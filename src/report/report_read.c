@@ -5,7 +5,7 @@
  * row; there is no quoting, and function names may contain ", ", so the place is found by its form:
  * ", fid, pc, n_probe, ". JSON: each line that is an object with the columns of a report is a row;
  * a report ends where the id of its first row comes again. Quoted CSV: a report starts with the
- * line of the columns' names and ends before the first record that is no row; a record may have
+ * line of the columns' names and ends before the first record that is not a row; a record may have
  * several lines.
  */
 #include "report/report_read.h"
@@ -182,7 +182,7 @@ static bool take_last_column(Str *s, Str *column) {
     return false;
 }
 
-/* In plain CSV the columns of the location are behind the value, which may be any text, but have no
+/* In plain CSV the columns of the location come after the value, which may be any text, but have no
  * ", " in them. */
 static void split_value(Parser *p, ReportRow *row) {
     Str columns[LOCATION_COLUMNS], value = row->value;
@@ -273,7 +273,7 @@ static bool is_quoted_start(Str line, bool *located) {
     return *located || !more.len;
 }
 
-/* The contents of a field in quotes, *at after the first; false if there is no second. */
+/* The contents of a quoted field, *at after the opening quote; false if it is not closed. */
 static bool quoted_contents(Parser *p, Str text, uint32_t *at, Str *field) {
     uint32_t start = *at, i = start, doubled = 0;
     for (; i < text.len; i++) {

@@ -101,7 +101,7 @@ typedef struct Csv {
     Buf ids, types, value;
 } Csv;
 
-/* Text in a column behind the value, where plain CSV is split at each ", ". */
+/* Text in a column after the value, where plain CSV is split at each ", ". */
 static void put_unsplit(Buf *out, Str s) {
     Buf text = {0};
     escape_csv(&text, s);

@@ -11,7 +11,7 @@
 /* Whether values of the type have parts. */
 bool value_is_tuple(Str type);
 bool value_is_map(Str type);
-/* The K and V of "map<K,V>"; false if it is no such type. */
+/* The K and V of "map<K,V>"; false if it is another type. */
 bool value_map_types(Str type, Str *key, Str *value);
 /* Takes the next type of a list "A,B,C"; false if there is none. */
 bool value_next_type(Str *list, Str *type);

@@ -7,7 +7,7 @@
  * without loops do not. Polls come before all probes of their places, but for func:entry, so none
  * is half done; and before the counter of the segment that begins there, so counts are exact if
  * such segments begin at the class EXIT (Segments.polls). The host is also called before each call
- * of WASI that may wait, behind the probes of that place.
+ * of WASI that may wait, after the probes at that location.
  */
 #ifndef WHAMMC_REWRITE_POLLS_H
 #define WHAMMC_REWRITE_POLLS_H

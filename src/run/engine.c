@@ -1,5 +1,5 @@
 /*
- * run/engine.c - the engines that `whammc run` knows, and where they are.
+ * run/engine.c - the engines of `whammc run`, and finding them.
  */
 #include "run/run.h"
 #include "cli/scratch_dir.h"
@@ -39,7 +39,7 @@ static bool has_wasmtime(const char *python) {
     return status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* What a program is, by its name. */
+/* The kind of an engine, by the name of its executable. */
 static EngineKind kind_of(const char *path) {
     const char *name = file_base(path);
     if (strncmp(name, "python", 6) == 0)

@@ -1,10 +1,10 @@
 /*
  * run/report_catch.c - separates the reports of monitors from what a program prints.
  *
- * Monitors print where they were made to, which is standard output unless somebody said otherwise.
- * From the line on that begins a report all is kept; what of it is none is told apart when the
- * program has ended (report/report_read.c). The line feed before a report is the report's; one
- * that comes alone passes at once: it could be an empty line that somebody waits for.
+ * Monitors usually print to standard output. From the line on that begins a report everything is
+ * kept, and separated from other output when the program has ended (report/report_read.c). The line
+ * feed before a report belongs to the report; one by itself is passed on at once: it could be an
+ * empty line that somebody waits for.
  */
 #include "run/run.h"
 
@@ -12,8 +12,8 @@
 
 static const char marker[] = "\n================================= REPORT CSV FLUSH ";
 
-/* How much of the marker is at p, where a line may have begun: all of it, as much as there is
- * (PARTIAL), or something else. */
+/* Whether the marker is at p, where a line may begin: all of it, a prefix up to the end of the
+ * input (PARTIAL), or something else. */
 typedef enum Match { MATCH_NONE, MATCH_PARTIAL, MATCH_ALL } Match;
 
 static Match match(const uint8_t *p, size_t n, bool line_start) {
@@ -37,7 +37,8 @@ static void pass(Catch *c, size_t n) {
     c->held.len -= n;
 }
 
-/* Passes on what is no report; keeps what may become one unless nothing more comes. */
+/* Passes on everything but reports; holds back a possible beginning of one, unless the input has
+ * ended. */
 static void pump(Catch *c, bool end) {
     size_t i = 0;
     while (i < c->held.len) {

@@ -20,7 +20,7 @@ typedef struct Engine {
     char *program; /* its path, on the heap */
 } Engine;
 
-/* The engine that was asked for, by name or path, if it supports the clock that was asked for (see
+/* Finds the requested engine, by name or path, and checks that it supports the requested clock (see
  * RunnerJob). STATUS_OK, or another status after a message. */
 int engine_find(const Cli *cli, const char *asked, const char *clock, Engine *e);
 /* Whether programs can have several memories there: not in Node before version 22. */
@@ -31,7 +31,7 @@ void engine_failed(const Cli *cli, const Engine *e, const Place *place, int erro
 
 typedef Vec(const char *) Words;
 
-/* What a program prints, without the reports of monitors (catch.c). */
+/* Separates what a program prints from the reports of monitors (report_catch.c). */
 typedef struct Catch {
     Buf held;    /* what may be the beginning of a report */
     Buf report;  /* all from there on */
@@ -40,7 +40,7 @@ typedef struct Catch {
     bool closed; /* standard output cannot be written to any more */
 } Catch;
 
-/* Receives bytes that were printed (as for process_read; ctx is a Catch). */
+/* Receives printed bytes (a callback for process_read; ctx is a Catch). */
 bool catch_take(void *ctx, const uint8_t *bytes, size_t n);
 /* Nothing more comes. */
 void catch_end(Catch *c);

@@ -1,9 +1,9 @@
 /*
- * run/runner.c - running an instrumented program in Node or wasmtime.
+ * run/runner.c - runs an instrumented program in Node or wasmtime.
  *
- * The engine runs one of our runners (stdlib/host), which gives the program WASI and takes the
- * report. Everything that is needed is in files in memory, which go with the last process that has
- * them open; the program itself has our standard streams and the current directory.
+ * The engine executes one of our runners (stdlib/host), which provides WASI to the program and
+ * receives the report. All files are in memory (memfd), and disappear with the last process that
+ * has them open; the program inherits our standard streams and the current directory.
  */
 #include "run/run.h"
 #include "cli/scratch_dir.h"
@@ -23,7 +23,7 @@ typedef struct Files {
     const char *module, *runner, *report; /* runner: NULL for Node */
     Words libraries;                      /* options of the runner, owned: --lib=NAME=FILE */
     Vec(int) open;
-    Place place; /* for files where there are none in memory */
+    Place place; /* for files, if memory files are not supported */
     Arena arena;
 } Files;
 
@@ -84,8 +84,8 @@ static bool put_files(Files *f, const RunnerJob *job) {
            (!job->libs || put_libraries(f, job->libs));
 }
 
-/* How an engine is told to run the runner: Node gets it as text, since Node accepts modules
- * only from files with a name that ends in .mjs. */
+/* How an engine gets the runner: Node as text, since it accepts modules only from files whose name
+ * ends in .mjs. */
 static void push_runner(Files *f, const RunnerJob *job, Words *argv) {
     if (job->engine->kind == ENGINE_PYTHON) {
         vec_push(argv, f->runner);
@@ -121,7 +121,7 @@ static int call_runner(const Cli *cli, const RunnerJob *job, Files *f) {
     for (int i = 0; i <= cli->noperands; i++)
         vec_push(&argv, cli->operands[i]); /* and the NULL after them */
     int null = job->unseen ? open("/dev/null", O_WRONLY | O_CLOEXEC) : -1;
-    /* Python that is interrupted while it starts fails as if something were wrong with it. */
+    /* Python that is interrupted during startup reports an unrelated error. */
     ProcessStreams streams = {-1, null, null, .interrupt = true,
                               .deaf = job->engine->kind == ENGINE_PYTHON};
     int status = job->caught ? process_read(argv.at, streams, catch_take, job->caught)

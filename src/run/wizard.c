@@ -1,11 +1,12 @@
 /*
- * run/wizard.c - running a program with monitors in the Wizard engine.
+ * run/wizard.c - runs a program with monitors in the Wizard engine.
  *
- * When Wizard cannot link a monitor it says so on standard output and runs the program without it,
- * with the program's exit status. So its standard output comes through us: what the engine says is
- * taken out of it and becomes errors. Monitors lie in a temporary directory, whose name tells the
- * engine's messages about them from all that the program could print, and which keeps characters
- * that the engine's command line has other uses for out of their paths.
+ * If Wizard cannot link a monitor, it prints a message on standard output and runs the program
+ * without it, with the program's exit status. So its standard output is piped through us: the
+ * engine's messages are filtered out and become errors. Monitors are in a temporary directory,
+ * whose name distinguishes the engine's messages about them from everything that the program could
+ * print, and which keeps characters that are special on the engine's command line out of their
+ * paths.
  */
 #include "run/run.h"
 #include "cli/scratch_dir.h"
@@ -29,7 +30,7 @@ typedef enum Message {
     MESSAGE_PARTIAL,    /* more has to be seen */
     MESSAGE_LINK,       /* a monitor that cannot be linked; anywhere in a line */
     MESSAGE_ATTACH,     /* a probe that cannot be attached: the program does not run */
-    MESSAGE_OPTION,     /* wrong options, files that are no modules: nothing runs */
+    MESSAGE_OPTION,     /* wrong options, files that are not modules: nothing runs */
     MESSAGE_START_TRAP, /* the monitor's start function trapped; its probes are attached */
     MESSAGE_NAME,       /* an export name that the engine does not understand and two more lines: */
     MESSAGE_NAME_TEXT,  /* the name */
@@ -61,7 +62,7 @@ static void write_out(Filter *f, const void *bytes, size_t n) {
         f->closed = !file_write_fd(STDOUT_FILENO, bytes, n);
 }
 
-/* Bytes that are not the engine's. */
+/* Bytes that do not belong to a message of the engine. */
 static void pass(Filter *f, const uint8_t *bytes, size_t n) {
     if (!n)
         return;
@@ -81,7 +82,7 @@ static void add_error(Filter *f, const char *text, size_t n) {
     vec_push(&f->errors, strndup(text, n));
 }
 
-/* What follows a text in a line; the whole line if the text is not in it. */
+/* The part of a line after a text; the whole line if it does not contain the text. */
 static Str text_after(Str line, const char *text) {
     const char *found = memmem(line.ptr, line.len, text, strlen(text));
     size_t skip = found ? (size_t)(found - line.ptr) + strlen(text) : 0;
@@ -97,7 +98,7 @@ static Message begins(const uint8_t *p, size_t n, const char *text, Message m) {
     return memcmp(p, text, n) == 0 ? MESSAGE_PARTIAL : MESSAGE_NONE;
 }
 
-/* Which message begins here, if one does; `more`: after bytes that were not passed on yet. */
+/* Which message begins here, if any; `more`: after bytes that were not passed on yet. */
 static Message message_at(const Filter *f, const uint8_t *p, size_t n, bool line_start, bool more) {
     Message m = begins(p, n, f->monitors, MESSAGE_LINK);
     if (m || !line_start)
@@ -151,7 +152,8 @@ static void take_message(Filter *f, Message m, Str line) {
     }
 }
 
-/* Passes on what is not a message; keeps what may become one unless nothing more comes. */
+/* Passes on everything but messages; holds back a possible beginning of one, unless the input has
+ * ended. */
 static void pump(Filter *f, bool end) {
     const uint8_t *p = f->held.data;
     size_t n = f->held.len, from = 0, i = 0;
@@ -185,7 +187,7 @@ static bool take(void *ctx, const uint8_t *bytes, size_t n) {
     return !f->closed;
 }
 
-/* Nothing more comes; whether all went well. */
+/* Ends the input; returns whether no message was an error. */
 static bool filter_end(const Cli *cli, Filter *f, int wait_status) {
     pump(f, true);
     bool failed = WIFEXITED(wait_status) && WEXITSTATUS(wait_status) != 0;
@@ -226,7 +228,7 @@ static void file_name(const char *path, Buf *out) {
     buf_cstr(out);
 }
 
-/* Whether a library has the monitor's name, which engines take for the monitor itself then. */
+/* Whether a library has the monitor's name: engines would then link the monitor itself. */
 static bool is_shadowed(const MonitorOption *m, const Buf *name) {
     bool same = false;
     for (uint32_t k = 1; k < m->files.len; k++) {
@@ -238,8 +240,8 @@ static bool is_shadowed(const MonitorOption *m, const Buf *name) {
     return same;
 }
 
-/* Puts the monitors into directories m0, m1 ..., as names of libraries may be the same; appends the
- * value of --monitors. */
+/* Writes the monitors into directories m0, m1 ..., since libraries may have equal names; appends
+ * the value of --monitors. */
 static bool put_monitors(Place *p, const MonitorOptions *monitors, Buf *value) {
     uint32_t directories = 0;
     for (uint32_t i = 0; i < monitors->len; i++) {

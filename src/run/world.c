@@ -1,5 +1,5 @@
 /*
- * run/world.c - what a program that is run may see besides its arguments: directories, variables.
+ * run/world.c - the directories and environment variables that a program has access to.
  */
 #include "run/run.h"
 

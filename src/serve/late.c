@@ -1,5 +1,5 @@
 /*
- * serve/late.c - loading libraries that are seldom needed.
+ * serve/late.c - lazy loading of libraries.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

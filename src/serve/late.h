@@ -1,14 +1,14 @@
 /*
- * serve/late.h - the libraries that only --http and --push need. They are loaded when they are
- * asked for: with all that they need themselves, that takes as long as instrumenting a small
- * program.
+ * serve/late.h - lazy loading of the libraries that only --http and --push need. Loading them, with
+ * their own dependencies, takes as long as instrumenting a small program.
  */
 #ifndef WHAMMC_SERVE_LATE_H
 #define WHAMMC_SERVE_LATE_H
 
 #include "base/buf.h"
 
-#define CURL_DISABLE_TYPECHECK /* its macros stand for the functions, not for pointers to them */
+#define CURL_DISABLE_TYPECHECK    /* its macros replace calls of the functions, not of pointers to \
+                                     them */
 #include <curl/curl.h>
 #include <microhttpd.h>
 #undef curl_easy_getinfo
@@ -26,8 +26,8 @@ typedef struct LateMhd {
 #include "serve/late.def"
 } LateMhd;
 
-/* libcurl, ready for use; NULL: a message is appended to `why`. Static storage. Not for several
- * threads at once, as what follows. */
+/* Returns libcurl, initialised; on failure NULL, and a message is appended to `why`. Static
+ * storage. Neither function may be called by several threads at once. */
 const LateCurl *late_curl(Buf *why);
 const LateMhd *late_mhd(Buf *why);
 

@@ -1,9 +1,9 @@
 /*
  * serve/live.c - asking the runner for reports.
  *
- * Requests are numbered; the number of the last one is in a file in memory, which the runner reads.
- * Reports come through a pipe, each behind the number of the last request that was seen before it
- * was made (stdlib/host/live.js). A thread takes them out of the pipe.
+ * Requests are numbered; the number of the last one is in shared memory, which the runner reads.
+ * Reports arrive through a pipe, each preceded by the number of the last request that the runner
+ * had seen before it made the report (stdlib/host/live.js). A thread reads the pipe.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -21,8 +21,8 @@
 #include <unistd.h>
 
 enum {
-    FRESH_MS = 50,      /* reports that are younger serve new requests */
-    PATIENCE_MS = 1000, /* then the last report does */
+    FRESH_MS = 50,      /* reports that are newer are reused for new requests */
+    PATIENCE_MS = 1000, /* then the last report is used */
     LARGEST = 1 << 30,
 };
 
@@ -126,7 +126,7 @@ void live_begin(Live *l) {
 
 void live_end(Live *l) {
     if (l->to >= 0)
-        close(l->to); /* the runner's is closed, so the pipe ends */
+        close(l->to); /* the runner's end is closed, so reading ends */
     l->to = -1;
     if (l->reads)
         pthread_join(l->reader, NULL);
@@ -147,7 +147,7 @@ void live_close(Live *l) {
     free(l);
 }
 
-/* When so many milliseconds are over. */
+/* The time so many milliseconds from now. */
 static struct timespec later(int64_t ms) {
     enum { SECOND = 1000000000, MILLISECOND = 1000000 };
     int64_t until = now(CLOCK_MONOTONIC) + ms * MILLISECOND;
@@ -165,7 +165,7 @@ bool live_sleep(Live *l, uint32_t seconds) {
     return ended;
 }
 
-/* Waits until the request is answered, or there is no sense in waiting. */
+/* Waits until the request is answered, or until waiting is pointless. */
 static void await(Live *l, uint32_t request) {
     struct timespec end = later(PATIENCE_MS);
     int error = 0;

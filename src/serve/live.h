@@ -1,9 +1,9 @@
 /*
- * serve/live.h - reports of a program while it runs, from the runner that runs it.
+ * serve/live.h - reports of a running program, requested from its runner.
  *
- * The runner looks for requests when the program comes to a poll (rewrite/polls.h). So a program
- * that waits for something, or computes where there are no polls, does not answer; it left a report
- * before a wait of WASI.
+ * The runner looks for requests when the program reaches a poll (rewrite/polls.h). So a program
+ * that waits, or computes without reaching a poll, does not respond. Before WASI calls that wait,
+ * the runner sends a report without being asked.
  */
 #ifndef WHAMMC_SERVE_LIVE_H
 #define WHAMMC_SERVE_LIVE_H
@@ -22,21 +22,22 @@ typedef struct LiveReport {
 Live *live_open(void);
 /* The value of the runner's option --live; file descriptors that it inherits. */
 const char *live_option(const Live *l);
-/* To be called before the runner starts, and when it has ended: then nobody waits any longer. */
+/* Call live_begin before the runner starts, and live_end when it has ended, which wakes all waiting
+ * threads. */
 void live_begin(Live *l);
 void live_end(Live *l);
 /* NULL does nothing. */
 void live_close(Live *l);
 
 /*
- * Receives a copy of a report that is not older than this call, or nearly so; if none comes in
- * time, of the last one. False if there is none yet, or it could not be made: *why is a message
- * (static), and report->text what the engine says. Any number of threads may call it.
+ * Copies a report that is at most FRESH_MS older than this call into *report; if none arrives in
+ * time, the last one. Returns false if there is none yet, or if it could not be made: *why is then
+ * a static message, and report->text the engine's. Thread-safe.
  */
 bool live_take(Live *l, LiveReport *report, const char **why);
 void live_report_free(LiveReport *report);
 
-/* Waits so long, or until the program ends: true if it has. */
+/* Waits for this time, or until the program ends; true if it has ended. */
 bool live_sleep(Live *l, uint32_t seconds);
 
 #endif

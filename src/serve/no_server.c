@@ -1,7 +1,6 @@
 /*
- * serve/no_server.c - what there is instead of the server (serve/serve.c), of what sends profiles
- * (serve/push.c) and of their connection to the runner (serve/live.c) in builds without HTTP
- * (configure --without-http): no address can be used.
+ * serve/no_server.c - stubs for serve/serve.c, serve/push.c and serve/live.c in builds without HTTP
+ * (configure --without-http), which reject every address.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

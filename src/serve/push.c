@@ -28,7 +28,7 @@ struct Push {
     Buf url;       /* without the times */
     Buf before;    /* the last report that was accepted */
     int64_t since; /* when it was made, nanoseconds since 1970 */
-    bool failing;  /* the last one was not accepted, which has been told */
+    bool failing;  /* the last profile was rejected, and that was reported */
 };
 
 static const LateCurl *curl; /* once there is a URL */
@@ -47,7 +47,8 @@ static void tell_failure(Push *p, const char *why) {
 
 /* ---- the URL ---- */
 
-/* Parses it, with the path /ingest if it has none. NULL: a message is appended to `why`. */
+/* Parses the URL; its path defaults to /ingest. On failure returns NULL and appends a message to
+ * `why`. */
 static CURLU *parse(const char *url, Buf *why) {
     if (!curl && !(curl = late_curl(why)))
         return NULL;
@@ -110,7 +111,8 @@ static bool make_url(Push *p, Buf *why) {
     if (!u)
         return false;
     char *url = NULL;
-    curl->url_set(u, CURLUPART_FRAGMENT, NULL, 0); /* which is not sent, and would end the query */
+    curl->url_set(u, CURLUPART_FRAGMENT, NULL,
+                  0); /* a fragment is not sent, and would end the query */
     if (!has_name(u))
         put_name(u, &p->options.of);
     put_query(u, "format=pprof");
@@ -143,7 +145,7 @@ static bool unpack(const Buf *zipped, Buf *out) {
 }
 
 /* {"time":{"units":"nanoseconds","display-name":"time","aggregation":"sum"}}: collectors drop
- * numbers of which they know nothing. */
+ * values that are not described. */
 static void describe(const Buf *profile, Buf *out) {
     Buf plain = {0};
     Perftools__Profiles__Profile *p = NULL;
@@ -169,7 +171,7 @@ static void describe(const Buf *profile, Buf *out) {
 
 /* ---- sending ---- */
 
-/* What the collector answers is of no use but for the first bytes of a refusal. */
+/* Keeps only the first bytes of the response, for the message about a rejection. */
 static size_t keep_answer(char *bytes, size_t one, size_t n, void *ctx) {
     enum { LONGEST = 200 };
     Buf *answer = ctx;
@@ -202,7 +204,7 @@ static void set_up(CURL *c, const char *url, curl_mime *form, Buf *answer) {
 
 typedef enum Answer { ACCEPTED, REFUSED, LATER } Answer; /* LATER: it may be accepted then */
 
-/* Posts a form; tells why it is not accepted. */
+/* Posts a form; if it is rejected, `why` gets the reason. */
 static Answer post(Push *p, const char *url, const Buf *profile) {
     Buf answer = {0}, types = {0}, why = {0};
     long status = 0;
@@ -233,7 +235,7 @@ static Answer post(Push *p, const char *url, const Buf *profile) {
     return ok ? ACCEPTED : later ? LATER : REFUSED;
 }
 
-/* Sends what has happened until a report; if it is accepted, the next begins there. */
+/* Sends the profile up to a report; if it is accepted, the next profile begins there. */
 static Answer push(Push *p, const Buf *text, int64_t time) {
     const ServedProgram *of = &p->options.of;
     Answer got = REFUSED;
@@ -282,7 +284,7 @@ Push *push_start(const PushOptions *options, Live *live, Buf *why) {
     Push *p = mem_zalloc(sizeof *p);
     *p = (Push){.options = *options, .live = live, .since = now()};
     bool ok = make_url(p, why);
-    if (ok) { /* the thread gets no signals, which are for the program that runs */
+    if (ok) { /* the thread blocks all signals: they are for the running program */
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &before);
         int error = pthread_create(&p->thread, NULL, push_from_time_to_time, p);

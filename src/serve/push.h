@@ -1,10 +1,10 @@
 /*
- * serve/push.h - profiles for a server that collects them, sent while a program runs.
+ * serve/push.h - pushes profiles of a running program to a collector.
  *
- * As Pyroscope and its relatives take them: POST /ingest, a form with a profile of pprof and what
- * its numbers are (https://grafana.com/docs/pyroscope/latest/reference-server-api/). Each has what
- * has happened since the last one that was accepted; profiles of memory, which are states, have all
- * of it.
+ * It uses Pyroscope's protocol: POST /ingest, a form with a pprof profile and a description of its
+ * values (https://grafana.com/docs/pyroscope/latest/reference-server-api/). Each profile covers the
+ * time since the last one that was accepted; heap profiles, which are snapshots, contain
+ * everything.
  */
 #ifndef WHAMMC_SERVE_PUSH_H
 #define WHAMMC_SERVE_PUSH_H
@@ -12,25 +12,29 @@
 #include "serve/live.h"
 #include "serve/served.h"
 
-enum { PUSH_SECONDS = 15, PUSH_SECONDS_MAX = 3600 }; /* between two profiles: default, most */
+enum {
+    PUSH_SECONDS = 15,
+    PUSH_SECONDS_MAX = 3600
+}; /* seconds between two profiles: default, maximum */
 
 typedef struct PushOptions {
     const char *url;
     uint32_t seconds; /* between two profiles */
     ServedProgram of;
-    /* Called when a profile was not accepted, the first time and the first after one that was; by
-     * any thread. `why` is a message. */
+    /* Called by any thread with a message when a profile is rejected, once until another one has
+     * been accepted. */
     void (*failed)(void *ctx, const char *why);
     void *ctx;
 } PushOptions;
 
 typedef struct Push Push;
 
-/* Whether the URL can be used; else a message is appended to `why`. */
+/* Whether the URL is valid; if not, a message is appended to `why`. */
 bool push_check(const char *url, Buf *why);
-/* Begins; what it gets stays the caller's. NULL: a message is appended to `why`. */
+/* Starts pushing. The caller keeps the arguments alive until push_finish. On failure returns NULL
+ * and appends a message to `why`. */
 Push *push_start(const PushOptions *options, Live *live, Buf *why);
-/* Sends what has happened until the program's end, after live_end(); `report` is its last report,
+/* Sends the last profile, after live_end(), and frees `p`. `report` is the program's last report,
  * empty if there is none. NULL does nothing. */
 void push_finish(Push *p, const Buf *report);
 

@@ -1,6 +1,6 @@
 /*
- * serve/serve.c - the server: addresses, who may ask, and the answers. Without libmicrohttpd there
- * is serve/no_server.c instead.
+ * serve/serve.c - the server: addresses, access control, responses. Builds without libmicrohttpd
+ * use serve/no_server.c instead.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -21,8 +21,8 @@
 
 enum {
     CONNECTIONS = 64,
-    TIMEOUT_S = 60, /* of connections that do nothing */
-    MEMORY = 32768, /* of a connection: the longest head of a request */
+    TIMEOUT_S = 60, /* of idle connections */
+    MEMORY = 32768, /* per connection: bounds the size of request headers */
     SECONDS_MAX = 3600,
 };
 
@@ -84,7 +84,7 @@ static bool is_loopback(const struct sockaddr *a) {
     return a->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
 }
 
-/* Gives a list to free with freeaddrinfo, or NULL after a message. */
+/* Returns a list, freed with freeaddrinfo, or NULL after a message. */
 static struct addrinfo *find_address(const char *address, Buf *why) {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV},
                     *found = NULL;
@@ -117,9 +117,9 @@ bool serve_check(const char *address, const char *token, Buf *why) {
     return allowed;
 }
 
-/* ---- who may ask ---- */
+/* ---- access control ---- */
 
-/* Takes the same time wherever they differ. */
+/* Compares in constant time. */
 static bool same_secret(const char *a, const char *b) {
     size_t la = strlen(a), lb = strlen(b);
     unsigned differ = la != lb;
@@ -139,7 +139,7 @@ static bool names_loopback(const char *host) {
     return false;
 }
 
-/* NULL, or why it must not be answered. */
+/* NULL if the request is allowed, otherwise the reason why not. */
 static const char *refusal(const Serve *s, struct MHD_Connection *c) {
     const char *token = s->options.token;
     if (token && *token) {
@@ -159,7 +159,7 @@ static const char *refusal(const Serve *s, struct MHD_Connection *c) {
     return NULL;
 }
 
-/* ---- answers ---- */
+/* ---- responses ---- */
 
 typedef struct Answer {
     unsigned status;
@@ -200,7 +200,7 @@ static void answer_index(const Serve *s, Answer *a) {
     html_end(&a->body);
 }
 
-/* What the program was called with, as Go's servers tell it. */
+/* The program's command line, in the form of Go's servers. */
 static void answer_command_line(const Serve *s, Answer *a) {
     a->status = MHD_HTTP_OK;
     a->type = "text/plain; charset=utf-8";
@@ -208,7 +208,7 @@ static void answer_command_line(const Serve *s, Answer *a) {
         buf_bytes(&a->body, *word, strlen(*word) + (word[1] != NULL));
 }
 
-/* How many seconds of the program are wanted; 0: all since it began. False if that is no number. */
+/* Parses ?seconds=N; 0 = everything since the program's start. False if N is not a number. */
 static bool read_seconds(struct MHD_Connection *c, uint32_t *seconds) {
     const char *text = mhd->lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "seconds");
     char *end = NULL;
@@ -217,7 +217,7 @@ static bool read_seconds(struct MHD_Connection *c, uint32_t *seconds) {
     return !text || (end && !*end && n <= SECONDS_MAX);
 }
 
-/* The report of the next seconds. */
+/* The difference of reports over the next seconds. */
 static WhammcReport *report_of(const Serve *s, uint32_t seconds, LiveReport *live,
                                const char **why) {
     LiveReport before = {0};
@@ -280,7 +280,7 @@ static void answer(const Serve *s, struct MHD_Connection *c, const char *path, A
 }
 
 static enum MHD_Result send_answer(struct MHD_Connection *c, const Answer *a) {
-    /* Scripts and styles only of the page itself, as a flame graph has them. */
+    /* Only inline scripts and styles, which flame graphs contain. */
     static const char *const headers[][2] = {
         {MHD_HTTP_HEADER_CACHE_CONTROL, "no-store"},
         {"X-Content-Type-Options", "nosniff"},
@@ -306,7 +306,7 @@ static enum MHD_Result send_answer(struct MHD_Connection *c, const Answer *a) {
     return result;
 }
 
-/* As microhttpd wants it: the first call for a request is before its body. */
+/* microhttpd calls this first before the body of a request. */
 static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *url,
                               const char *method, const char *version, const char *upload,
                               size_t *upload_size, void **state) {
@@ -317,7 +317,7 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *u
         *state = &seen;
         return MHD_YES;
     }
-    if (*upload_size) { /* nobody wants it */
+    if (*upload_size) { /* request bodies are ignored */
         *upload_size = 0;
         return MHD_YES;
     }
@@ -368,7 +368,7 @@ static void put_url(int fd, Buf *url) {
     buf_printf(url, "http://%s%s%s:%s/", six ? "[" : "", host, six ? "]" : "", port);
 }
 
-/* Its threads get no signals, which are for the program that runs. */
+/* The server's threads block all signals: they are for the running program. */
 static struct MHD_Daemon *start_daemon(Serve *s, int fd) {
     sigset_t all, before;
     sigfillset(&all);

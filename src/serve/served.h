@@ -1,5 +1,5 @@
 /*
- * serve/served.h - the program whose reports are served or pushed, and profiles of it.
+ * serve/served.h - the program whose reports are served or pushed, and views of its reports.
  */
 #ifndef WHAMMC_SERVE_SERVED_H
 #define WHAMMC_SERVE_SERVED_H
@@ -20,10 +20,12 @@ typedef struct ServedProgram {
     const char *const *labels; /* likewise */
 } ServedProgram;
 
-/* A report, with what is known of the program; since the report `before`, if that is not NULL. It
- * has messages if it cannot be read; whammc_report_free() frees it. */
+/* Parses a report, with the program's names and locations; if `before` is not NULL, returns the
+ * difference from that report. It has messages if a report cannot be read. The caller frees it with
+ * whammc_report_free(). */
 WhammcReport *served_report(const ServedProgram *p, const Buf *text, const Buf *before);
-/* Appends a view of it to `out`; `time` in nanoseconds since 1970. False if it has messages. */
+/* Appends a view of the report to `out`; `time` is in nanoseconds since 1970. False if the report
+ * has messages. */
 bool served_write(const ServedProgram *p, WhammcReport *report, WhammcReportFormat format,
                   const char *value, int64_t time, Buf *out);
 

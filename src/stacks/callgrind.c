@@ -1,8 +1,9 @@
 /*
- * stacks/callgrind.c - the profiles of callgrind, which KCachegrind and callgrind_annotate read:
- * costs of instructions and lines, and calls with their number and the cost of all that they did.
+ * stacks/callgrind.c - callgrind's format, for KCachegrind and callgrind_annotate: costs of
+ * instructions and lines, and calls with their counts and inclusive costs.
  *
- * Each value is an event. Costs are written as records, sorted, and added up on the way out.
+ * Each value is an event. Costs become records, which are sorted and added up when they are
+ * written.
  */
 #include "report/escape.h"
 #include "stacks/tools.h"
@@ -11,30 +12,30 @@
 
 enum { NOBODY = UINT32_MAX, CALLS = UINT32_MAX };
 
-/* A function there. */
+/* A function of the output. */
 typedef struct Fn {
     Str name;
     uint32_t file; /* index into files */
 } Fn;
 
-/* A part of a cost: of a value at a line, or in what was called from there. */
+/* A part of a cost: a value at a line, or the inclusive value of a call from there. */
 typedef struct Record {
-    uint32_t fn, file, callee; /* callee: NOBODY = of the function itself */
+    uint32_t fn, file, callee; /* callee: NOBODY = the function's own cost */
     uint32_t address, line;
-    uint32_t value; /* CALLS: how many calls there were */
+    uint32_t value; /* CALLS: the number of calls */
     int64_t n;
 } Record;
 
 typedef struct Writer {
     const Stacks *s;
     bool inlined;
-    uint32_t nvalues; /* without those that are of others (inclusive) */
+    uint32_t nvalues; /* exclusive values only */
     uint32_t *order;  /* by event: its value */
-    uint32_t *events; /* by value: its event; of an inclusive value that which it is of */
-    uint32_t calls;   /* the value that is the number of calls; NOBODY = there is none */
-    uint32_t ndeep;   /* nodes: all but counters at sites, and some of these */
+    uint32_t *events; /* by value: its event; of an inclusive value, that of the exclusive one */
+    uint32_t calls;   /* the value with the number of calls; NOBODY = none */
+    uint32_t ndeep;   /* nodes of stacks; counters at sites follow */
     uint32_t ntotals; /* events of these */
-    int64_t *totals;  /* by node of these and event: with all above it on the stack */
+    int64_t *totals;  /* by such node and event: the inclusive cost */
     Vec(Str) files;
     Vec(Fn) fns;
     Map file_index, fn_index, names;
@@ -63,7 +64,7 @@ static uint32_t file_of(Writer *w, Str path) {
     return n;
 }
 
-/* Functions of the same name in a file are told apart by their index. */
+/* Functions with the same name in a file are distinguished by their index. */
 static Str name_of(Writer *w, const StacksFunc *f, uint32_t file) {
     bool added;
     Str name = shown(w, f->name);
@@ -113,11 +114,11 @@ static void find_events(Writer *w) {
     }
 }
 
-/* A number of a node as the cost of an event. */
+/* Converts a value of a node to the cost of an event. */
 typedef struct Cost {
     uint32_t event;
     int64_t n;
-    bool whole; /* with what was called */
+    bool whole; /* inclusive */
 } Cost;
 
 static Cost cost_of(const Writer *w, uint32_t number) {
@@ -140,7 +141,7 @@ static void find_deep(Writer *w) {
     }
 }
 
-/* The costs of nodes with all that is above them; an arc tells that itself. */
+/* Computes the inclusive costs of nodes; arcs have inclusive values of their own. */
 static void add_up(Writer *w) {
     const Stacks *s = w->s;
     find_deep(w);
@@ -168,7 +169,8 @@ static int64_t calls_of(const Writer *w, const StacksNode *n) {
     return 0;
 }
 
-/* A record for a line of a place; the function is the whole one, unless inlined ones count. */
+/* A record for a line of a location; its function is the one in the module, unless inlined ones are
+ * shown. */
 static Record record_at(Writer *w, const StacksPlace *p, uint32_t line) {
     const StacksLine *l = &w->s->lines.at[p->first + line];
     const StacksLine *own = w->inlined ? l : &w->s->lines.at[p->first + p->count - 1];
@@ -197,7 +199,8 @@ static void put_call(Writer *w, Record r, uint32_t node, uint32_t callee, int64_
     }
 }
 
-/* The calls of a node: of the function at its place, and, if they count, of those inlined there. */
+/* The calls of a node: of the function at its location and, if they are shown, of those inlined
+ * there. */
 static void put_calls(Writer *w, uint32_t node) {
     const Stacks *s = w->s;
     const StacksNode *n = &s->nodes.at[node];
@@ -243,7 +246,7 @@ static bool same_line(const Record *a, const Record *b) {
 
 /* ---- text ---- */
 
-/* An event's name is a word. */
+/* An event's name must be a single word. */
 static void put_event(Str name, Buf *out) {
     for (uint32_t i = 0; i < name.len; i++) {
         char c = name.ptr[i];
@@ -276,7 +279,7 @@ static void put_head(Writer *w, Buf *out) {
     }
 }
 
-/* All costs of functions themselves. */
+/* The sums of exclusive costs. */
 static void put_sums(const Writer *w, const char *key, Buf *out) {
     int64_t *sums = mem_zalloc((w->nvalues + 1u) * sizeof *sums);
     for (uint32_t i = 0; i < w->records.len; i++) {
@@ -306,7 +309,7 @@ typedef struct Known {
     bool *files, *fns;
 } Known;
 
-/* Where the lines that follow are. */
+/* The file and function of the following lines, if they have changed. */
 static void put_where(const Writer *w, const Record *r, const Record *before, Known *k, Buf *out) {
     if (!before || before->fn != r->fn) {
         const Fn *fn = &w->fns.at[r->fn];
@@ -339,7 +342,7 @@ static void put_line(const Writer *w, const Record *r, const Record *end, Known 
         buf_printf(out, "calls=%" PRIu64 " ", calls);
         put_position(w, 0, 0, out);
         buf_u8(out, '\n');
-        r--; /* there is always one, which has the position */
+        r--; /* there is always one record, which has the position */
     }
     put_position(w, r->address, r->line, out);
     int64_t *costs = mem_zalloc((w->nvalues + 1u) * sizeof *costs);

@@ -1,16 +1,17 @@
 /*
- * stacks/firefox.c - the processed profiles of profiler.firefox.com: JSON, with tables as arrays of
- * columns. There is a thread for each value, as a thread has samples with weights of one kind.
+ * stacks/firefox.c - the processed profile format of profiler.firefox.com: JSON, with tables as
+ * arrays of columns. Each value is a thread, because all samples of a thread have the same kind of
+ * weight.
  *
- * A sample is a node with a number. It is at the time that the samples before it took together or,
- * if they are not of time, at as many milliseconds as there were samples.
+ * A sample is a node with a value. Its time is the sum of the times of all samples before it or,
+ * for values other than times, their number in milliseconds.
  */
 #include "report/escape.h"
 #include "stacks/tools.h"
 
 #include <inttypes.h>
 
-/* Of the format, from which newer versions of the profiler go on; theirs are 61 and more. */
+/* Version of the format; newer profilers (versions 61 and later) upgrade it. */
 #define FORMAT_VERSION "61"
 
 enum { OTHER, PROGRAM, OUTSIDE }; /* categories */
@@ -82,7 +83,7 @@ static void put_text(Writer *w, Str text) {
     buf_printf(w->out, "%" PRIu64, *map_put(&w->texts, text, w->texts.len, NULL));
 }
 
-/* A number from 1, or that it is not known. */
+/* A number from 1, or null for 0 (unknown). */
 static void put_known(Writer *w, uint32_t n) {
     if (n)
         buf_printf(w->out, "%u", n);
@@ -95,7 +96,7 @@ static void put_known(Writer *w, uint32_t n) {
 static const StacksPlace *place_of(const Writer *w, uint32_t line) {
     const Stacks *s = w->s;
     uint32_t low = 0, high = s->places.len;
-    while (high - low > 1) { /* the last one that begins here or before */
+    while (high - low > 1) { /* the last one that begins at or before it */
         uint32_t middle = low + (high - low) / 2;
         if (s->places.at[middle].first <= line)
             low = middle;
@@ -196,7 +197,7 @@ static void put_sources(Writer *w) {
 
 /* ---- stacks ---- */
 
-/* A node is as many frames as its place has lines. */
+/* A node becomes one frame for each line of its location. */
 static void put_stacks(Writer *w) {
     const Stacks *s = w->s;
     Buf prefixes = {0};
@@ -315,7 +316,7 @@ static void put_thread(Writer *w, uint32_t value, uint32_t index) {
     buf_u8(w->out, '}');
 }
 
-/* Inclusive values cannot be added up, as samples are. */
+/* Skips inclusive values: samples are added up. */
 static void put_threads(Writer *w) {
     uint32_t n = 0;
     buf_str(w->out, STR("\"threads\":["));
@@ -341,7 +342,7 @@ static void put_extra(Writer *w) {
     buf_str(w->out, STR("]}]"));
 }
 
-/* The thread of the value that is shown first. */
+/* The thread of the default value. */
 static uint32_t shown_thread(const Stacks *s) {
     uint32_t n = 0;
     for (uint32_t i = 0; i < s->shown; i++)

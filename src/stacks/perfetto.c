@@ -1,11 +1,9 @@
 /*
- * stacks/perfetto.c - a call tree as Chrome's trace events, which Perfetto reads: a slice for each
- * node, which is as long as the time in the function with all that it called in this context, calls
- * from the same parent one after the other. So what is shown are totals, not when anything ran: the
- * report does not tell that. The file says so.
+ * stacks/perfetto.c - a call tree as Chrome trace events, for Perfetto. Each node is a slice whose
+ * length is the inclusive time of its function in this context; siblings follow each other. The
+ * trace shows totals, not a time line, which reports do not have; it contains a note about this.
  *
- * Times there are microseconds, as numbers with three digits for nanoseconds; calls without times
- * are as many microseconds as there are calls.
+ * Times are in microseconds with three decimals. Without times, each call is one microsecond.
  */
 #include "report/escape.h"
 #include "stacks/tools.h"
@@ -54,7 +52,7 @@ void stacks_perfetto(const Profile *p, Str title, Buf *out) {
         buf_str(out, STR(", as microseconds"));
     }
     buf_str(out, STR("\"}}"));
-    /* Where the next slice begins below each node that is open: children come first, own time last.
+    /* Where the next slice below each open node begins: children come first, self time last.
      */
     uint64_t *begins = mem_alloc((p->nodes.len + 1u) * sizeof *begins), top = 0;
     for (uint32_t i = 0; i < p->nodes.len; i++) {

@@ -1,8 +1,8 @@
 /*
- * stacks/pprof.c - the profiles of pprof: messages of profile.proto, compressed by gzip.
+ * stacks/pprof.c - pprof's format: profile.proto, gzipped.
  *
- * Messages that follow each other are one message with the parts of all. So the profile is packed
- * in pieces, and a piece has one sample, place or function: none is ever in memory as a whole.
+ * Concatenated protobuf messages are one message with the fields of all. So the profile is packed
+ * piece by piece, each with one sample, location or function, and is never in memory as a whole.
  */
 #include "report/escape.h"
 #include "stacks/tools.h"
@@ -32,7 +32,7 @@ typedef struct Writer {
 
 /* ---- compression ---- */
 
-/* Compresses some more; `flush` is Z_FINISH for the last of it. */
+/* Compresses more data; `flush` is Z_FINISH for the last part. */
 static void compress_more(Writer *w, const uint8_t *bytes, size_t size, int flush) {
     enum { ROOM = 1 << 14, MOST = 1 << 30 };
     int status = Z_OK;
@@ -57,11 +57,11 @@ static void compress_more(Writer *w, const uint8_t *bytes, size_t size, int flus
 
 static void begin_zip(Writer *w) {
     enum { GZIP = 16, MEMORY = 8 };
-    /* No system: the same profile has the same bytes everywhere. */
+    /* Operating system "unknown": the same profile has the same bytes everywhere. */
     static gz_header head = {.os = 255};
     if (deflateInit2(&w->zip, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + GZIP, MEMORY,
                      Z_DEFAULT_STRATEGY) != Z_OK)
-        abort(); /* there is no memory */
+        abort(); /* out of memory */
     deflateSetHeader(&w->zip, &head);
 }
 
@@ -75,7 +75,7 @@ static void put(Writer *w, const Piece *piece) {
 
 /* ---- texts ---- */
 
-/* The index of a text, without what is not UTF-8 or controls terminals. */
+/* The index of a string, without invalid UTF-8 and control characters. */
 static int64_t text(Writer *w, Str s) {
     w->clean.len = 0;
     escape_shown(&w->clean, s);
@@ -83,7 +83,7 @@ static int64_t text(Writer *w, Str s) {
     return (int64_t)*map_put(&w->texts, clean, w->texts.len, NULL);
 }
 
-/* What can be empty, as opposed to one with nothing in it that could be shown. */
+/* A string that may be empty, as opposed to one of which nothing can be shown. */
 static int64_t optional(Writer *w, Str s) {
     return s.len ? text(w, s) : 0;
 }
@@ -117,7 +117,7 @@ static void put_types(Writer *w) {
     }
 }
 
-/* Whether a node has a number that is not 0. */
+/* Whether a node has a nonzero value. */
 static bool counts(const Stacks *s, const StacksNode *n) {
     for (uint32_t i = n->first; i < n->first + n->count; i++)
         if (s->numbers.at[i].n)

@@ -1,18 +1,18 @@
 /*
- * stacks/stacks.c - reads a report as stacks with numbers.
+ * stacks/stacks.c - converts a report to weighted stacks.
  */
 #include "stacks/stacks.h"
 
 #include "locations/section.h"
 #include "stacks/stacks_builder.h"
 
-/* What is read, and the functions of all of it. */
+/* The report being read, and its functions. */
 typedef struct Reading {
     Builder b;
     Stacks *s;
     const StacksSource *from;
     Profile tree, arcs;
-    Profile sites; /* has nothing but functions */
+    Profile sites; /* only its functions are used */
     const char **problem;
     bool any; /* there is something to show */
 } Reading;
@@ -23,8 +23,8 @@ static int64_t capped(uint64_t n) {
 
 /* ---- numbers ---- */
 
-/* Adds numbers to a node; those of a node stand together: each is given them at once, but for those
- * that get more by and by, which are moved to the end. */
+/* Adds a value to a node. The values of a node are adjacent: most nodes get them at once; if a node
+ * gets more later, they are moved to the end. */
 static void add_number(Stacks *s, uint32_t node, uint32_t value, int64_t n) {
     StacksNode *to = &s->nodes.at[node];
     for (uint32_t i = to->first; i < to->first + to->count; i++)
@@ -43,7 +43,7 @@ static void add_number(Stacks *s, uint32_t node, uint32_t value, int64_t n) {
     to->count++;
 }
 
-/* A node below another one; those that are too deep are a part of it. */
+/* A child of a node; nodes that would be too deep are merged into the parent. */
 static uint32_t node_below(Reading *x, uint32_t parent, uint32_t place) {
     if (parent != STACKS_NONE && x->s->nodes.at[parent].depth == STACKS_DEPTH - 1)
         return parent;
@@ -53,7 +53,8 @@ static uint32_t node_below(Reading *x, uint32_t parent, uint32_t place) {
 
 /* ---- call trees ---- */
 
-/* The stacks of a tree: for each of its nodes where it is as a leaf, and the place of its call. */
+/* The stacks of a tree: for each node, the node where it is a leaf, and the location of its call.
+ * */
 static void add_tree(Reading *x) {
     const Profile *p = &x->tree;
     Stacks *s = x->s;
@@ -85,10 +86,10 @@ static void add_tree(Reading *x) {
 
 /* ---- calls ---- */
 
-/* What is known of the time in a function. */
+/* Times of a function, while they are divided among its callers. */
 typedef struct Times {
-    int64_t self; /* of it that has not been given to callers */
-    int64_t in;   /* of the arcs to it, but for those from itself, that have not got their part */
+    int64_t self; /* self time not yet attributed to callers */
+    int64_t in;   /* time of the arcs from other functions that have not got their share */
 } Times;
 
 static Times *times_of(const Profile *p) {
@@ -108,8 +109,8 @@ static Times *times_of(const Profile *p) {
     return times;
 }
 
-/* The part of the callee's self time that is on behalf of an arc: as much of it as the arc has of
- * the time of all. What is left at the end goes to the last one, so that nothing is lost. */
+/* The share of the callee's self time that belongs to an arc, in proportion to the arc's time. The
+ * last arc gets the remainder, so that nothing is lost. */
 static int64_t take_part(Times *t, const ProfileArc *a) {
     if (a->caller == a->callee || a->ns <= 0 || t->in <= 0)
         return 0;

@@ -1,10 +1,9 @@
 /*
- * stacks/stacks.h - a report as the tools of other profilers see it: stacks of places in the
- * program, with numbers.
+ * stacks/stacks.h - a report as weighted stacks of locations, the form that other profilers' tools
+ * use.
  *
- * The stacks are paths in a forest: a node is a place with the places above it on the stack, and
- * has numbers if something was counted there. So common parts of stacks exist once, also in formats
- * that have them as trees.
+ * Stacks are paths in a forest: a node is a location below its callers, and has values if something
+ * was counted there. So common prefixes of stacks are stored once, also in formats with trees.
  */
 #ifndef WHAMMC_STACKS_STACKS_H
 #define WHAMMC_STACKS_STACKS_H

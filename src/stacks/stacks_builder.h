@@ -1,5 +1,5 @@
 /*
- * stacks/stacks_builder.h - what makes the parts of Stacks, each of them once.
+ * stacks/stacks_builder.h - builds the parts of Stacks, each only once.
  */
 #ifndef WHAMMC_STACKS_STACKS_BUILDER_H
 #define WHAMMC_STACKS_STACKS_BUILDER_H

@@ -1,6 +1,6 @@
 /*
- * storage/br_table.h - functions that give the label depth of a br_table's target by its index: one
- * for all br_tables with the same targets.
+ * storage/br_table.h - functions that return the label depth of a br_table's target by its index;
+ * br_tables with the same targets share one.
  */
 #ifndef WHAMMC_STORAGE_BR_TABLE_H
 #define WHAMMC_STORAGE_BR_TABLE_H
@@ -18,13 +18,13 @@ typedef struct BrTables {
     Vec(TargetList) lists;
 } BrTables;
 
-/* Pass 1: the br_table's targets are asked for. */
+/* Pass 1: records that a br_table's targets are used. */
 void br_tables_note(BrTables *t, const WasmInstr *i);
 
 /* Adds the functions, (i32) -> i32; the module is not laid out. */
 void br_tables_add(BrTables *t, WasmModule *m);
 
-/* The handle of the function for a br_table that was noted. */
+/* The handle of the function for a recorded br_table. */
 uint32_t br_table_function(const BrTables *t, const WasmInstr *i);
 
 void br_tables_free(BrTables *t);

@@ -1,10 +1,9 @@
 /*
- * storage/coalesce.h - the probes of scripts that only count (plan/counter.h), counted by segments
- * (inject/counts.h): no code goes to their sites.
+ * storage/coalesce.h - counts probes per segment (inject/counts.h) instead of per site:
+ * counter-only probes (plan/counter.h) insert no code at their sites.
  *
- * Functions in which something is replaced (alt) keep their additions where they are, as their code
- * may be left out; so do those with instructions at whose probes a report may be due or the program
- * may end: whamm_core.flush(), libraries.
+ * Additions stay at their sites in functions in which an alt probe may replace code, and in
+ * functions with a probe that may make a report or end the program: whamm_core.flush(), libraries.
  */
 #ifndef WHAMMC_STORAGE_COALESCE_H
 #define WHAMMC_STORAGE_COALESCE_H
@@ -35,15 +34,15 @@ void coalesce_free(Coalesce *c);
  * in their order. */
 bool coalesce_allows(Coalesce *c, uint32_t func);
 
-/* Whether a match is counted by segments: then no code goes to the site. */
+/* Whether a match is counted by segments, so that no code is inserted at its site. */
 bool coalesce_takes(Coalesce *c, const Site *site, const Match *match);
 
-/* Pass 1, of a match that is taken: what it adds to shared and script variables and to cells,
- * which are there. */
+/* Pass 1: records what an accepted match adds to shared variables, script variables and existing
+ * map cells. */
 void coalesce_note(Coalesce *c, MapCells *cells, const Site *site, const Match *match);
 
-/* Calls add() with each variable and amount of that, and the ways of a branch (WAY_...) on which it
- * is added. */
+/* Calls add() with each such variable and amount, and the ways of a branch (WAY_...) on which it is
+ * added. */
 void coalesce_each_share(Coalesce *c, MapCells *cells, const Site *site, const Match *match,
                          void (*add)(void *ctx, uint32_t var, uint64_t amount, unsigned ways),
                          void *ctx);

@@ -79,7 +79,7 @@ static const MapCell *find_element(Fill *f, const Variant *v, uint32_t key, cons
     return l->cell;
 }
 
-/* Reads or writes a leaf of an element, or its mark. What nobody has written is zero. */
+/* Reads or writes a leaf of an element, or its mark. Unwritten ones are zero. */
 static void put_element(Fill *f, Splicer *s, const Hole *h, const Variant *v, const Site *site) {
     uint32_t key = h->n / HOLE_LEAVES, leaf = h->n % HOLE_LEAVES;
     const CellMap *map = &f->plan->cell_maps.at[v->keys.at[key].map];

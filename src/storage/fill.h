@@ -1,6 +1,6 @@
 /*
- * storage/fill.h - what a program that is rewritten has in the holes of templates: its variables
- * and maps, the functions of the runtime, of libraries and of the scripts.
+ * storage/fill.h - fills the holes of templates in rewritten programs: variables, maps, and
+ * functions of the runtime, of libraries and of scripts.
  */
 #ifndef WHAMMC_STORAGE_FILL_H
 #define WHAMMC_STORAGE_FILL_H
@@ -19,7 +19,7 @@ typedef struct FrameLocals {
     Vec(uint32_t) used;
 } FrameLocals;
 
-/* The element of a map that was looked up last. */
+/* The map element that was looked up last. */
 typedef struct LastElement {
     const Variant *variant; /* NULL = none was */
     const WasmInstr *instr;
@@ -46,20 +46,19 @@ typedef struct Fill {
     SlotCursor cursor;
     Vec(uint64_t) slots; /* of the current match */
     LastElement last;
-    Map kept; /* places where code keeps a page of a map: number, by element and site */
+    Map kept; /* words that cache a page of a map: number, by element and site */
     Buf key;  /* scratch */
 } Fill;
 
-/* Makes `s` a splicer of this back end; `fill` must outlive it. What else code may need is set
- * afterwards. */
+/* Makes `s` a splicer of this back end; `fill` must outlive it. The caller then sets the other
+ * members that the code needs. */
 void fill_init(Fill *fill, Splicer *s, const WasmModule *m, const Plan *plan, const Store *store);
 void fill_free(Fill *f);
 
-/* Whether there is such a place for each element at each site. If there were not, code would be
- * large anyway. */
+/* Whether there are enough such words for each element at each site. */
 bool fill_can_keep_pages(const Store *store);
 
-/* The sites come once more, from the first on. */
+/* Restarts at the first site. */
 void fill_restart(Fill *f);
 
 #endif

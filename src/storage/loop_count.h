@@ -1,11 +1,12 @@
 /*
- * storage/loop_count.h - counters of loops that are counted by what they do to a local
- * (Counts.loops): the loop stores the local's value, which costs less than adding to a counter.
+ * storage/loop_count.h - loops counted by an induction variable (Counts.loops): the loop stores the
+ * local's value, which is cheaper than incrementing a counter.
  *
- * Each has two more globals: the value at the last execution of the `loop`, and one step before the
- * value at the first one since control entered it. What the two tell is added to the counter when
- * control enters the loop the next time, and at a flush. So nothing depends on how the loop is
- * left, and nothing is lost if it traps, or is interrupted.
+ * Each has two more globals: the local's value at the last execution of the `loop`, and one step
+ * before its value at the first execution since the loop was entered. Their difference gives the
+ * number of iterations, which is added to the counter when the loop is next entered, and at a
+ * flush. So nothing depends on how the loop is left, and nothing is lost if it traps or is
+ * interrupted.
  */
 #ifndef WHAMMC_STORAGE_LOOP_COUNT_H
 #define WHAMMC_STORAGE_LOOP_COUNT_H

@@ -2,9 +2,9 @@
  * storage/map_cell.h - the elements of maps that are cells (plan/cell.h): where they live in a
  * rewritten program. Part of store.h.
  *
- * A cell is made when the first pass comes to a site with a key that was not there before. It has a
- * global for each leaf of its value and one for its mark, if some site sets that; or all of them in
- * our memory, 8 bytes each, by ascending keys.
+ * A cell is made when pass 1 reaches a site with a new key. It has a global for each leaf of its
+ * value and one for its mark, if some site sets that; or 8 bytes each in the runtime's memory, by
+ * ascending keys.
  */
 #ifndef WHAMMC_STORAGE_MAP_CELL_H
 #define WHAMMC_STORAGE_MAP_CELL_H
@@ -45,10 +45,11 @@ typedef struct MapCells {
 void cells_init(MapCells *c, const Plan *plan);
 void cells_free(MapCells *c);
 
-/* Pass 1: the cells that a variant's code uses at a site are there. How many globals that makes. */
+/* Pass 1: makes the cells that a variant's code uses at a site. Returns the number of new globals.
+ * */
 uint32_t cells_count(MapCells *c, const Variant *v, const Site *site);
 
-/* All cells are known: sorts them. */
+/* Sorts the cells, once all are known. */
 void cells_close(MapCells *c);
 
 /* Adds the row of a reported map, whose number is `id`. */

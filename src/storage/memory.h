@@ -1,12 +1,12 @@
 /*
- * storage/memory.h - what scripts do with memories: memcpy, read_str and the like.
+ * storage/memory.h - memory operations of scripts: memcpy, read_str and the like.
  *
  * Numbers of memories in scripts: those of the program have their indices, those of libraries and
  * the runtime's the ones after them, in the order in which they became part of the module; with
  * --link=import, where the runtime's memory is in another module, it comes last.
  *
- * Each operation is a function of the program for the memories that it is about, made once. What
- * is not in its memory is not read and not written: the program runs as it did.
+ * Each operation becomes a function, once for each combination of memories. Accesses out of bounds
+ * have no effect, so that the program behaves as before.
  */
 #ifndef WHAMMC_STORAGE_MEMORY_H
 #define WHAMMC_STORAGE_MEMORY_H
@@ -40,13 +40,13 @@ typedef struct MemoryOps {
 void memory_init(MemoryOps *x, const Plan *plan, WasmModule *m);
 void memory_free(MemoryOps *x);
 
-/* Pass 1: what the calls of a variant need at a site (nowhere: a Site with m alone). False if the
- * program lacks a memory, which is reported once a call. */
+/* Pass 1: records what the calls of a variant need at a site (for code without a site: a Site with
+ * only m set). False if the program lacks a memory, which is reported once per call. */
 bool memory_note(MemoryOps *x, const Site *site, const Variant *v, Diags *diags);
 /* The same for one call, an index into Plan.memory_calls. */
 bool memory_note_call(MemoryOps *x, const Site *site, uint32_t call, Diags *diags);
 
-/* Whether what was noted is about the memory of library n. */
+/* Whether a recorded operation uses the memory of library n. */
 bool memory_uses_library(const MemoryOps *x, uint32_t library);
 
 /* Whether the memory that an argument names at a site can be reached by instructions of the
@@ -58,7 +58,7 @@ uint32_t memory_handle(const MemoryOps *x, const Expr *memory, const Site *site)
 /* Marks the helpers that the operations call. */
 void memory_helpers(const MemoryOps *x, bool imported, bool *used);
 
-/* Adds the functions; the module is not laid out, but nothing more is linked. */
+/* Adds the functions, after everything has been linked and before the layout. */
 void memory_add(MemoryOps *x, const MemoryPlaces *at);
 
 /* The same for code whose calls are imports (gen/monitor_code.h): the handle of the function that a

@@ -1,8 +1,8 @@
 /*
- * storage/stack.h - the shadow stack of the bundled library `stack`: which functions of the program
- * are active, for samplers to read while it runs.
+ * storage/stack.h - the shadow stack of the bundled library `stack`: the active functions of the
+ * program, for samplers to read while it runs.
  *
- * It has a memory of its own, exported as STACK_EXPORT; runtime/stack.h says what is in it.
+ * It has its own memory, exported as STACK_EXPORT, whose layout is in runtime/stack.h.
  */
 #ifndef WHAMMC_STORAGE_STACK_H
 #define WHAMMC_STORAGE_STACK_H
@@ -12,11 +12,11 @@
 #include "wasm/module.h"
 
 #define STACK_EXPORT "whammc:stack"
-/* What tells that the host has left the stack by a trap: it is empty then. */
+/* The export that empties the stack, for hosts that continue after a trap. */
 #define STACK_RESET_EXPORT "whammc:stack_reset"
-/* (param i32) (result i32) of module whammc: puts the next node that its sampler has found at
- * STACK_NODE; 0: there are no more. The parameter is the place of the node before, by which its
- * children name it. */
+/* (param i32) (result i32) of module whammc: stores the next node of the host's tree at STACK_NODE
+ * and returns 1, or returns 0 if there are no more. The parameter is the handle of the previous
+ * node, by which its children refer to it. */
 #define STACK_IMPORT "next_sample"
 /* Without parameters and results: a sample has been taken. */
 #define STACK_TELL_IMPORT "sampled"
@@ -27,10 +27,10 @@ typedef struct StackPlaces {
     uint32_t sample, tell, collect; /* functions */
 } StackPlaces;
 
-/* Whether the host is to look at it, so it must be in the program. */
+/* Whether the host reads it, so that it must be in the program. */
 bool stack_is_read(const Plan *plan);
-/* Whether it is used and in the program: not in an imported runtime, to which each operation would
- * be a call. */
+/* Whether it is used and in the program, not in an imported runtime, where each operation is a
+ * call. */
 bool stack_is_in_program(const Plan *plan, bool imported);
 /* Marks the helpers that its functions call. */
 void stack_helpers(const Plan *plan, bool imported, bool *used);

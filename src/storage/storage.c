@@ -411,7 +411,7 @@ void store_put_texts(Store *s, uint64_t at, Buf *out) {
 }
 
 void store_push_text(const Store *s, const WasmModule *m, uint32_t id, Buf *out) {
-    uint64_t at = id < s->texts.at.len ? s->texts.at.at[id] : 0; /* nobody looks at it */
+    uint64_t at = id < s->texts.at.len ? s->texts.at.at[id] : 0; /* never read */
     if (s->texts.in_globals)
         put_index(out, WASM_OP_GLOBAL_GET, wasm_final(m, WASM_SPACE_GLOBAL, (uint32_t)at));
     else

@@ -21,7 +21,7 @@ typedef struct Splitter {
 void splitter_free(Splitter *s);
 
 /* Makes the residues of a unit whose atoms and parts are complete. False if it has more than
- * UNIT_ATOMS atoms that are no conditions. */
+ * UNIT_ATOMS atoms that are not conditions. */
 bool unit_split(Splitter *s, Unit *unit);
 
 #endif

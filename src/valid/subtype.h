@@ -19,7 +19,7 @@ enum {
     WASM_MAX_STACK = 1 << 24, /* operands at one time */
 };
 
-/* Types that somebody else owns. */
+/* Borrowed types. */
 typedef struct WasmTypeList {
     const WasmType *at;
     uint32_t len;

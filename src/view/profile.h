@@ -106,7 +106,7 @@ bool profile_is_open(const Report *r, const ReportVar *var, uint64_t *ended);
 bool profile_is_names(const ReportVar *var);
 
 /* How many fields of a tree's entries say which node it is: 2 (parent and function), 3 (and the
- * place of the call), or 0 if the variable is no tree. */
+ * location of the call), or 0 if the variable is not a tree. */
 uint32_t profile_tree_identity(const Report *r, const ReportVar *var);
 
 /* Whether the variable, or with NULL any, is a tree, or has calls. */
@@ -115,7 +115,7 @@ bool profile_fits(const Report *r, bool tree, const char *variable);
 /* Another variable than the first that fits in the same way, or NULL. */
 const ReportVar *profile_other(const Report *r, bool tree);
 
-/* The function with this index, for a Profile that somebody else fills. Returns its place in funcs.
+/* The function with this index, for a Profile that the caller fills. Returns its index in funcs.
  */
 uint32_t profile_func(Profile *p, uint32_t fid);
 

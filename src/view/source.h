@@ -1,7 +1,7 @@
 /*
  * view/source.h - the texts of source files that locations name, as lines.
  *
- * A file is read when somebody first asks for it, and once. What cannot be shown is no text: a file
+ * A file is read on first use, and once. What cannot be shown is not text: a file
  * that is missing, binary, or very large. Views then do without.
  */
 #ifndef WHAMMC_VIEW_SOURCE_H

@@ -30,7 +30,7 @@ static void layout_space(WasmModule *m, WasmSpace space) {
             set_final(m, space, m->imports.at[i].handle, next++);
     for (uint32_t h = imported; h < imported + defined; h++)
         set_final(m, space, h, next++);
-    /* What was added and is no import follows in the order of the handles. */
+    /* Additions that are not imports follow in the order of their handles. */
     uint32_t import = m->input_import_count;
     for (uint32_t h = imported + defined; h < count; h++) {
         while (import < m->imports.len &&

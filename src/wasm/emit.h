@@ -21,7 +21,7 @@
  *
  * After block, loop and if comes a result type (i32, i64, f32, f64) or none. Loads and stores have
  * a memory and an offset, and need not be aligned: "i64.load %u 8", or are: "i64.load %u 8
- * align=8". Floats are given by their bits. Instructions whose immediates are no numbers are not
+ * align=8". Floats are given by their bits. Instructions whose immediates are not numbers are not
  * known here, but for ref.null func. %s stands for more code without any %, for the beginning of a
  * mnemonic, or for nothing; %p for the code in a Buf; %u in the place of a type for a WasmType.
  * As it is read when it is emitted, this is for code that is made once, or at few sites.

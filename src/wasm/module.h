@@ -136,7 +136,7 @@ typedef struct WasmMemory {
     /* The input's active data, from the first byte to after the last; both 0 if there are none. */
     uint64_t data_start, data_end;
     bool data_unknown;         /* where some of it goes is not known */
-    bool relimited;            /* limits differ from the input's: the entry is written anew */
+    bool relimited;            /* limits differ from the input's: the entry is rewritten */
     uint32_t entry, entry_len; /* file range of the limits */
 } WasmMemory;
 

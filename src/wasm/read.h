@@ -45,7 +45,7 @@ bool wasm_read_ref_type(WasmReader *r, WasmType *t);
 bool wasm_read_type_section(WasmReader *r);
 /* Counts an active data segment in its memory's data_start and data_end (constant.c). */
 void wasm_note_data(WasmModule *m, const WasmData *d);
-/* Reads what is well-formed in a name section; errors there are no errors of the module. */
+/* Reads the well-formed parts of a name section; errors there are not errors of the module. */
 void wasm_read_names(WasmModule *m, const WasmSection *s);
 /* Reads the custom sections metadata.code.*; malformed ones are left out. */
 void wasm_read_hints(WasmModule *m);
