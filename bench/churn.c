@@ -1,4 +1,4 @@
-/* Allocates and frees all the time: the worst case for heap profiles. usage: churn ROUNDS */
+/* Allocates and frees continuously: the worst case for heap profiles. usage: churn ROUNDS */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

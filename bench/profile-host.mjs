@@ -1,8 +1,8 @@
-// Loaded into Node in front of a program (node --import): gives the WebAssembly module that the program brings along what it imports
-// once it is instrumented, and in the end writes what it took into the file BENCH_RESULT, as JSON: ms, milliseconds of CPU time of
-// the main thread from the first module on (other threads compile, or are a clock); calls, if callbacks counted them; reads, how
-// often the clock was read, if BENCH_CLOCK is count.
-// BENCH_CLOCK: host, thread (that of `whammc run --clock=thread`), count. BENCH_MODULE: the instrumented module, if it is not the program's own; BENCH_RUNTIME: whammc-runtime.wasm, if it imports that.
+// Loaded into Node before a program (node --import): supplies the imports that instrumentation adds to the program's WebAssembly
+// module, and at the end writes measurements to the file BENCH_RESULT, as JSON: ms, milliseconds of CPU time of the main thread
+// from the first module on (other threads compile, or are a clock); calls, if callbacks counted them; reads, how often the clock
+// was read, if BENCH_CLOCK is count. BENCH_CLOCK: host, thread (that of `whammc run --clock=thread`), count. BENCH_MODULE: the
+// instrumented module, if it is not the program's own; BENCH_RUNTIME: whammc-runtime.wasm, if it imports that.
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const { BENCH_RESULT: result, BENCH_MODULE: replacement, BENCH_RUNTIME: runtime, BENCH_CLOCK: clock } = process.env;

@@ -1,5 +1,5 @@
-// The same as rounds-node.mjs in a page of headless Chromium, by the clock, which goes in steps of 0.1 ms.
-// usage: node rounds-chromium.mjs CHROMIUM ROUNDS MODULE.wasm... -- [ARGUMENT...]
+// The same as rounds-node.mjs in a page of headless Chromium, in wall-clock time, with a resolution of 0.1 ms. usage: node
+// rounds-chromium.mjs CHROMIUM ROUNDS MODULE.wasm... -- [ARGUMENT...]
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';

@@ -1,5 +1,5 @@
-// Runs WASI programs in turns, with the same arguments, and prints as JSON what rounds.mjs tells: CPU time of the thread.
-// usage: node rounds-node.mjs ROUNDS MODULE.wasm... -- [ARGUMENT...]
+// Runs WASI programs in turn, with the same arguments, and prints the results of rounds.mjs as JSON: CPU time of the thread. usage:
+// node rounds-node.mjs ROUNDS MODULE.wasm... -- [ARGUMENT...]
 import { readFileSync } from 'node:fs';
 import { WASI } from 'node:wasi';
 import { measure } from './rounds.mjs';

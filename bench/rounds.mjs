@@ -1,11 +1,11 @@
-// Runs programs in turns and tells what they take.
+// Runs programs in turn and measures their times.
 
 const WARM = 100, ROUND = 20; // milliseconds that a program runs before it counts, and in a round
 const SLOW = 3; // what takes so many times as long as the first program takes part in each third round only
 
 const sleep = ms => new Promise(resolve => setTimeout(resolve, ms));
 
-// What programs need of WASI, with output that goes nowhere; the same in Node and in pages.
+// The parts of WASI that programs need, discarding output; the same in Node and in pages.
 function startProgram(args) {
     let instance;
     const view = () => new DataView(instance.exports.memory.buffer);

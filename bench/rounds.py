@@ -1,4 +1,4 @@
-"""Runs WASI programs in turns in wasmtime, with the same arguments, and prints as JSON what rounds.mjs tells, in CPU time.
+"""Runs WASI programs in turn in wasmtime, with the same arguments, and prints results like those of rounds.mjs as JSON, in CPU time.
 wasmtime compiles ahead of time, so that nothing gets faster. usage: rounds.py ROUNDS MODULE.wasm... -- [ARGUMENT...]
 """
 

@@ -1,5 +1,5 @@
-// Runs a WASI program and appends to a file how many milliseconds of CPU time that took, start-up of Node left out.
-// usage: node time.mjs RESULT-FILE MODULE.wasm [ARGUMENT...]
+// Runs a WASI program and appends its CPU time in milliseconds to a file, without the start-up of Node. usage: node time.mjs
+// RESULT-FILE MODULE.wasm [ARGUMENT...]
 import { appendFileSync, readFileSync } from 'node:fs';
 import { WASI } from 'node:wasi';
 

@@ -1,4 +1,4 @@
-// How the page is built; scripts/playground says where things are:
+// The build of the page; scripts/playground sets the paths:
 //
 //   WHAMMC_JS_PACKAGE   the npm package, as `make js` makes it
 //   PLAYGROUND_ASSETS   a folder with programs/ and libraries/, which are served as they are

@@ -1,6 +1,5 @@
 /*
- * bindings/js/bridge.c - the parts of the interface between JavaScript and the public library that
- * have to be C.
+ * bindings/js/bridge.c - the C part of the interface between JavaScript and the public library.
  *
  * JavaScript calls the functions of include/whammc itself, with structures that it writes into
  * memory as js_members() says. Callbacks come here, with the number of a JavaScript function as

@@ -1,6 +1,6 @@
 /*
- * bindings/js/bridge.h - what JavaScript needs of the public library besides its functions: where
- * the members of structures are, and functions that call back.
+ * bindings/js/bridge.h - what JavaScript needs besides the functions of the public library: the
+ * offsets of the members of structures, and callbacks.
  *
  * Read by lib/wasm.mjs. Only these files know that the module was compiled for wasm32.
  */

@@ -2,12 +2,12 @@
 
 /** Bytes of a module or of a file. */
 export type Bytes = Uint8Array | ArrayBuffer | ArrayBufferView;
-/** A number where that is exact, else a bigint. */
+/** A number if that is exact, otherwise a bigint. */
 export type Count = number | bigint;
 
 /**
- * Loads the compiler, which all functions do by themselves. `source` says where whammc.wasm comes from, for those who come first: a
- * URL, a Response, bytes, or the module that init() gave in another thread.
+ * Loads the compiler, which all functions otherwise do by themselves. `source` is the source of whammc.wasm, if the compiler is not
+ * loaded yet: a URL, a Response, bytes, or the module that init() returned in another thread.
  */
 export function init(source?: string | URL | Response | Promise<Response> | Bytes | WebAssembly.Module): Promise<WebAssembly.Module>;
 
@@ -25,7 +25,7 @@ export interface Position {
 
 export interface Range {
   start: Position;
-  /** Behind the last byte. */
+  /** The end is exclusive. */
   end: Position;
 }
 
@@ -37,16 +37,16 @@ export interface Label {
 
 export interface Diagnostic extends Label {
   severity: 'error' | 'warning' | 'note';
-  /** As in the manual's page of diagnostics: "undeclared-name". */
+  /** The tag in brackets, such as "undeclared-name", described in the manual's page of diagnostics. */
   tag: string;
   labels: Label[];
   hints: string[];
 }
 
-/** Something is wrong with a script, a program or a report; the message is the text that `whammc` prints. */
+/** An error in a script, a program or a report; `message` is the text that the command prints. */
 export class WhammcError extends Error {
   readonly diagnostics: Diagnostic[];
-  /** whammc is at fault: the output would have been invalid. */
+  /** An internal error of whammc: the output would have been invalid. */
   readonly internal: boolean;
 }
 
@@ -56,10 +56,10 @@ export class WhammcError extends Error {
 export type Script = string | { name?: string; text: string };
 
 export interface Library {
-  /** Scripts say `use NAME;`. */
+  /** The name in scripts: `use NAME;`. */
   name: string;
   module: Bytes;
-  /** The module that programs import it from, with link: 'import'; else the name. */
+  /** The module from which programs import it with link: 'import'. Default: `name`. */
   importAs?: string;
 }
 
@@ -67,14 +67,14 @@ export interface CompileOptions {
   /** Values of the scripts' constants. */
   define?: Record<string, string | number | bigint | boolean>;
   libraries?: Library[] | Record<string, Bytes>;
-  /** Takes what library functions print while scripts are compiled; stream 1 is standard output, 2 standard error. */
+  /** Receives output of library functions at compile time; stream 1 is standard output, 2 standard error. */
   write?(stream: 1 | 2, text: string): void;
-  /** What they see of arguments and environment. */
+  /** Their arguments and environment. */
   args?: string[];
   env?: Record<string, string>;
 }
 
-/** Checks scripts; gives all errors and warnings. */
+/** Checks scripts; returns all errors and warnings. */
 export function check(scripts: Script | Script[], options?: CompileOptions): Promise<Diagnostic[]>;
 /** Checks scripts and prepares them for instrumenting; throws a WhammcError if there are errors. */
 export function compile(scripts: Script | Script[], options?: CompileOptions): Promise<Compiler>;
@@ -83,39 +83,39 @@ export interface Constant {
   script: string;
   name: string;
   type: string;
-  /** As scripts write it; null if there is none that is right. */
+  /** The value in script syntax; null if it is invalid. */
   value: string | null;
 }
 
-/** Where source locations are, besides in the program. */
+/** Sources of debug information besides the program. */
 export interface Locations {
-  /** To take them from, whatever the program has: a module with DWARF and the same code, or a source map. */
+  /** Overrides what the program has: a module with DWARF and the same code, or a source map. */
   file?: string | Bytes;
   fileName?: string;
   /** The file that the program names: see debugReference(). */
   named?: string | Bytes;
   namedName?: string;
-  /** Beginnings of paths, and what they become. */
+  /** Replacements for the beginnings of paths. */
   maps?: Record<string, string>;
 }
 
 export interface ProgramOptions {
-  /** What messages call the program. */
+  /** The program's name in messages. */
   name?: string;
   locations?: Locations;
 }
 
 /** As whammc_options. */
 export interface InstrumentOptions extends ProgramOptions {
-  /** Where variables of sites live. */
+  /** Where per-site variables live. */
   storage?: 'auto' | 'globals' | 'memory';
-  /** How the report gets out of the program. */
+  /** How the report leaves the program. */
   host?: 'auto' | 'wasi' | 'js' | 'none' | 'prof';
   format?: 'csv' | 'json' | 'csv-rfc4180';
   /** "stdout", "stderr", or a file below a folder that the host opens (WASI). */
   report?: string;
   noOptimise?: boolean;
-  /** DWARF is adjusted to the new code, instead of being dropped. */
+  /** Adjust DWARF to the new code instead of dropping it. */
   keepDebug?: boolean;
   link?: 'merge' | 'import' | 'auto';
   noCoalesce?: boolean;
@@ -127,7 +127,7 @@ export interface InstrumentOptions extends ProgramOptions {
   threads?: number;
   sourceMapRoot?: string;
   polls?: boolean;
-  /** Whether reports have a hash of the program, the scripts and what was defined, so that only those that have the same can be added up. */
+  /** Put a hash of the program, the scripts and their constants into reports, so that only reports of the same build can be added up. */
   buildId?: boolean;
 }
 
@@ -136,9 +136,9 @@ export interface Probe {
   /** The rule as written. */
   rule: string;
   line: number;
-  /** At how many places it matches. */
+  /** The number of its sites. */
   sites: Count;
-  /** Where it only counts, so that no code of its own is needed. */
+  /** Where it only counts, so that it needs no code at its sites. */
   counting: 'everywhere' | 'partly' | 'nowhere';
   why: { text: string; line: number; column: number } | null;
 }
@@ -148,14 +148,14 @@ export interface ScriptMap {
   name: string;
   type: string;
   line: number;
-  /** The keys are known when a program is instrumented. */
+  /** All keys are static. */
   cells: boolean;
 }
 
 export interface Hosted {
-  /** How the report gets out; 'auto' if the program reports nothing. */
+  /** How the report leaves the program; 'auto' if it has no report. */
   host: NonNullable<InstrumentOptions['host']>;
-  /** Why, if host was 'auto'. */
+  /** The reason, if `host` was 'auto'. */
   why: string;
   link: 'merge' | 'import' | 'auto';
 }
@@ -185,7 +185,7 @@ export interface Site {
   function: string;
   pc: number;
   instruction: string;
-  /** From the innermost inlined function. */
+  /** The innermost inlined function first. */
   frames: Frame[];
 }
 
@@ -201,7 +201,7 @@ export class Compiler {
   readonly warnings: Diagnostic[];
   readonly constants: Constant[];
   instrument(program: Bytes, options?: InstrumentOptions): Instrumented;
-  /** Every place where a probe matches. */
+  /** Every site of the probes. */
   list(program: Bytes, options?: ProgramOptions): Listed;
   /** Compiles the scripts without a program into a monitor module. */
   monitor(options?: Pick<InstrumentOptions, 'format' | 'report' | 'noOptimise'>): { module: Uint8Array; warnings: Diagnostic[] };
@@ -218,7 +218,7 @@ export interface Monitor {
   libraries?: Library[] | Record<string, Bytes>;
 }
 
-/** Attaches monitors to a program, as an engine would that loads them with it. */
+/** Attaches monitors to a program, as an engine would when it loads both. */
 export function bind(program: Bytes, monitors: Bytes | Monitor | (Bytes | Monitor)[], options?: BindOptions): Promise<{
   module: Uint8Array;
   report: { attached: { monitor: string; name: string; places: Count }[] };
@@ -235,7 +235,7 @@ export interface ExplainedEvent {
 /** The events that a rule matches, in the order of their numbers. */
 export function explain(rule: string): Promise<ExplainedEvent[]>;
 export function bundledScripts(): Promise<{ name: string; text: string }[]>;
-/** Gives the functions of a program names, from a symbol map or another build of it. */
+/** Names the functions of a program, from a symbol map or another build of it. */
 export function nameFunctions(program: Bytes, names: string | Bytes, options?: { name?: string; namesName?: string }):
   Promise<{ module: Uint8Array; warnings: Diagnostic[] }>;
 /** The file with debug information that a program names: a path relative to it, or a URL. */
@@ -261,7 +261,7 @@ export interface Row {
   script: string;
   variable: string;
   id: string;
-  /** The function's name in the report, and the one for people. */
+  /** The function's name in the report, and the name to show. */
   function: string | null;
   shownFunction: string | null;
   probe: string | null;
@@ -310,7 +310,7 @@ export interface ProfileFunction {
 }
 
 export interface Profile {
-  /** There are nanoseconds, not only calls. */
+  /** There are times, not only calls. */
   timed: boolean;
   functions: ProfileFunction[];
   arcs: { caller: number; callee: number; calls: Count; ns: Count }[];
@@ -319,31 +319,31 @@ export interface Profile {
 }
 
 export interface TextOptions {
-  /** What messages call the text. */
+  /** The name of the text in messages. */
   name?: string;
   /** Which of several reports in the text, from 1; 0 is the last. */
   which?: number;
 }
 
-/** Reads a report from all that a program has printed. */
+/** Reads a report from the output of a program. */
 export function readReport(text: string | Bytes, options?: TextOptions & { module?: Bytes; locations?: Locations }): Promise<Report>;
 
-/** A report. It has memory of its own until it is closed or collected. */
+/** A report. It holds memory of the compiler until it is closed or garbage-collected. */
 export class Report {
   private constructor();
   readonly warnings: Diagnostic[];
-  /** How many reports the text has. */
+  /** The number of reports in the text. */
   readonly count: number;
-  /** It ends in the middle of a row. */
+  /** The report ends in the middle of a row. */
   readonly isCut: boolean;
-  /** What the program itself has printed. */
+  /** Other output of the program. */
   readonly rest: string;
   readonly variables: Variable[];
   readonly rows: Row[];
   read(text: string | Bytes, options?: TextOptions): this;
   /** Adds the values of another run. */
   add(text: string | Bytes, options?: TextOptions): this;
-  /** Takes away the values of an earlier report of the same run. */
+  /** Subtracts the values of an earlier report of the same run. */
   subtract(text: string | Bytes, options?: TextOptions): this;
   readImage(image: Bytes, values: Bytes, options?: { name?: string }): this;
   /** The program as it was before it was instrumented. */
@@ -365,7 +365,7 @@ export class Report {
 
 /** As WhammcCoverageOptions. */
 export interface CoverageOptions {
-  /** Gives the text of a source file, if there is one. */
+  /** Returns the text of a source file, or nothing if it cannot be read. */
   source?(path: string): string | Bytes | null | undefined;
   allFiles?: boolean;
   include?: string[];

@@ -1,10 +1,9 @@
 /*
- * bridge.c - reads the rows and values of a report as columns, for which Python is too slow.
+ * bridge.c - reads the rows and values of a report as columns, because Python would be too slow.
  *
- * A column of values is an array of pointers to WhammcValue, NULL where there is none; columns of
- * the parts of tuples and maps are made of it. What Arrow wants is filled: buffers with a number
- * for each value, a bit for each value that is there, offsets. Also counts sites, which may be
- * millions.
+ * A column of values is an array of pointers to WhammcValue, NULL for missing values; columns of
+ * the parts of tuples and maps are derived from it. It fills Arrow's buffers: values, validity
+ * bitmaps, offsets. It also counts sites, of which there may be millions.
  */
 #include "whammc/report.h"
 #include "whammc/whammc.h"

@@ -1,4 +1,4 @@
-// The program's code: its functions, the instructions of one, where the script matches, and what was counted there.
+// The code view: functions, the instructions of one, the script's sites, and their counts.
 import { element, shown, visible } from './dom.mjs';
 
 const MOST_LISTED = 300, MOST_LINES = 20000;

@@ -1,4 +1,4 @@
-// The compiler in a worker: what it knows is the program that was opened last.
+// The compiler in a worker; it keeps the program that was opened last.
 import { bundledScripts, check, compile, explain, init, readReport, version } from 'whammc';
 import { serve } from './rpc.mjs';
 

@@ -1,4 +1,4 @@
-// Where in a script a place is: in a rule, or in the body of one. For completion and explanations.
+// The context of a position in a script: in a rule, or in the body of a probe. For completion and hover texts.
 
 const SKIPPED = /\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|"(?:[^"\\]|\\[\s\S])*(?:"|$)/g;
 

@@ -1,4 +1,4 @@
-// The editor of scripts: diagnostics where they are, completion and explanations from what the compiler knows.
+// The script editor: diagnostics, completion and hover texts from the compiler.
 import { autocompletion, closeBrackets, closeBracketsKeymap, completionKeymap } from '@codemirror/autocomplete';
 import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { bracketMatching, indentUnit, indentOnInput } from '@codemirror/language';

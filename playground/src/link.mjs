@@ -1,4 +1,4 @@
-// Permanent links: what a page shows, compressed, behind the # of its address, which is sent to no server.
+// Permanent links: the state of the page, compressed, in the fragment of its address, which is not sent to servers.
 
 const VERSION = '1.';
 const MOST = 1 << 20; // bytes that a link may have when it is unpacked
@@ -34,7 +34,7 @@ export async function encodeLink(state) {
 export async function decodeLink(hash) {
   const text = hash.replace(/^#/, '');
   if (!text) return null;
-  if (!text.startsWith(VERSION)) throw new Error('this link is not one of the playground, or of a later version of it');
+  if (!text.startsWith(VERSION)) throw new Error('this link is not one of the playground, or is from a later version');
   let state;
   try {
     state = JSON.parse(new TextDecoder().decode(await collect(through(fromBase64(text.slice(VERSION.length)), new DecompressionStream('deflate-raw')))));

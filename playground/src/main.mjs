@@ -194,7 +194,7 @@ function startPrograms() {
 // ---- results ----
 
 const EMPTY = { table: 'Run the program to see its report.', chart: 'Run the program to see its report as a chart.',
-  flame: 'Run a script that makes a call tree, such as the example calltree, to see a flame graph.', output: 'Run the program to see what it prints.' };
+  flame: 'Run a script that records a call tree, such as the example calltree, to see a flame graph.', output: 'Run the program to see its output.' };
 
 function clearReport() {
   Object.assign(state, { report: null, reportText: '', output: '' });
@@ -277,7 +277,7 @@ function addOutput(stream, text) {
 
 function showWritten(files) {
   if (!files.length) return;
-  byId('view-output').append(element('p', { class: 'downloads' }, 'Files that it has written: ', ...files.map(({ name, bytes }) =>
+  byId('view-output').append(element('p', { class: 'downloads' }, 'Files written by the program: ', ...files.map(({ name, bytes }) =>
     element('button', { type: 'button', class: 'quiet', onclick: () => download(name.split('/').pop(), bytes) }, `${visible(name)} (${shown(bytes.length)} bytes)`))));
 }
 
@@ -335,7 +335,7 @@ async function run() {
     if (state.runner === runner) setRunning(null);
     try {
       await read();
-      if (!state.report) throw new Error(kind === 'stopped' ? 'no report yet' : 'it made no report');
+      if (!state.report) throw new Error(kind === 'stopped' ? 'no report yet' : 'the program made no report');
       const printed = state.report.printed.trim();
       if (printed) addOutput('script', `${printed}\n`);
       say(`${text}; ${took}${warnings}`, kind === 'bad' ? 'bad' : 'good');
@@ -345,7 +345,7 @@ async function run() {
     drawShown();
   };
   runner.stop = () => finish(`stopped after ${((performance.now() - begin) / 1000).toFixed(1)} s`, 'stopped');
-  runner.onerror = event => finish(`the program could not be run: ${event.message ?? 'the browser gave up'}`, 'bad');
+  runner.onerror = event => finish(`the program could not be run: ${event.message ?? 'the browser ended it'}`, 'bad');
   runner.onmessage = ({ data }) => {
     if (state.runner !== runner) return;
     if (data.kind === 'output') addOutput(data.stream, data.text);

@@ -1,4 +1,4 @@
-// The programs and libraries that come with the playground: made from examples/ when whammc is built.
+// The programs and libraries of the playground, built from examples/ with whammc.
 
 const address = (path) => new URL(path, document.baseURI);
 
@@ -24,7 +24,7 @@ export const BEST = {
 };
 
 export const FIRST = {
-  sentence: 'How often each function is entered. Change it: what is wrong is marked as you type.',
+  sentence: 'How often each function is entered. Change it: errors are underlined as you type.',
   program: 'fib',
   args: '20',
   script: `// Counts how often each function is entered, and the deepest recursion.

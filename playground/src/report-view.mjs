@@ -75,7 +75,7 @@ export function drawTable(panel, report, onPlace) {
     nodes.push(element('dl', { class: 'scalars' }, ...scalars.map(({ name, value }) =>
       element('div', {}, element('dt', {}, visible(name)), element('dd', { 'data-variable': name }, shown(value))))));
   for (const [name, rows] of others) nodes.push(variableTable(name, types.get(name) ?? '', rows, onPlace));
-  if (report.all > report.rows.length) nodes.push(element('p', {}, `The first ${shown(report.rows.length)} of ${shown(report.all)} rows are shown; files have all.`));
+  if (report.all > report.rows.length) nodes.push(element('p', {}, `The first ${shown(report.rows.length)} of ${shown(report.all)} rows are shown; the downloads have all.`));
   if (!nodes.length) nodes.push(element('p', { class: 'empty' }, 'The report has no rows.'));
   panel.replaceChildren(...nodes);
 }

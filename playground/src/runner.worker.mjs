@@ -1,4 +1,4 @@
-// Runs one instrumented program, with WASI, in a worker of its own, which the page ends if it does not end by itself.
+// Runs one instrumented program with WASI in its own worker, which the page can terminate.
 import { ConsoleStdout, Directory, File, OpenFile, PreopenDirectory, WASI, WASIProcExit } from '@bjorn3/browser_wasi_shim';
 import { createHost, isTrap } from 'whammc/host';
 

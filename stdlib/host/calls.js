@@ -1,5 +1,5 @@
-// Reads calls out of reports: what docs/reports.md ("What views look for") says they look like, in each of the formats.
-// Gives { arcs: [{ caller, callee, calls, ns }], timed, ids, untimed, calibrated, named }, as makeGraph of gprof.js takes them.
+// Reads calls from reports, in the forms described in docs/reports.md ("What views look for") and in each format. Returns { arcs:
+// [{ caller, callee, calls, ns }], timed, ids, untimed, calibrated, named }, which makeGraph of gprof.js accepts.
 import { OUTSIDE, add, addNs, toNs } from './gprof.js';
 
 const INTEGER = '[ui](?:32|64)';

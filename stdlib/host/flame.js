@@ -1,5 +1,5 @@
-// flame.js - what a flame graph can do in a browser: a click on a frame shows it and what is above it in the full width,
-// "Search" marks frames by name. It is a part of each SVG file that whammc writes (src/view/svg.c).
+// flame.js - interaction with a flame graph in a browser: clicking a frame zooms in to it, "Search" highlights frames by name. It
+// is part of each SVG file that whammc writes (src/view/svg.c).
 (function () {
   'use strict';
   var root = document.documentElement;

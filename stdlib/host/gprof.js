@@ -1,35 +1,35 @@
-// A flat profile and a call graph as text, as gprof prints them: letter by letter what
-// `whammc report --format=gprof` makes of the same calls (src/view/graph.h tells how the times are computed).
+// A flat profile and a call graph as text, in gprof's form: the output is identical to that of `whammc report --format=gprof` for
+// the same calls (src/view/graph.h explains how times are computed).
 //
 //   const graph = makeGraph({ arcs: [{ caller: 1, callee: 2, calls: 3n, ns: 400n }], timed: true, nameOf: id => `#${id}` });
 //   console.log(flatProfile(graph, 20));
 //   console.log(callGraph(graph));
 //
-// Calls and nanoseconds are BigInt: they are numbers of 64 bits.
+// Calls and nanoseconds are BigInt, with 64 bits.
 
 /** As a caller the engine or the page, as a callee a function that is not known. */
 export const OUTSIDE = 0xffffffff;
 
 const LARGEST = (1n << 64n) - 1n, LONGEST = (1n << 63n) - 1n;
 
-/** The sum of calls, or the largest number of 64 bits if that is too small. */
+/** The sum of calls, saturating at 64 bits. */
 export function add(a, b) {
   const sum = a + b;
   return sum > LARGEST ? LARGEST : sum;
 }
 
-/** The nearest number of 64 bits with sign. */
+/** Saturates to a signed 64-bit number. */
 export const toNs = ns => (ns > LONGEST ? LONGEST : ns < -LONGEST - 1n ? -LONGEST - 1n : ns);
 
-/** The sum of nanoseconds, or the nearest number of 64 bits with sign. */
+/** The sum of nanoseconds, saturating at 64 bits, signed. */
 export function addNs(a, b) {
   return toNs(a + b);
 }
 
 // ---- the graph ----
 
-// Functions and arcs between their places in `funcs`, each pair at most once, in the order of their first occurrence.
-// Calibrated times can be less than nothing, which counts as 1 ns: what has none was not timed.
+// Functions and arcs between their places in `funcs`, each pair at most once, in the order of their first occurrence. Calibrated
+// times can be negative, which counts as 1 ns, because 0 means not timed.
 function collect({ arcs, ids, calibrated, nameOf }) {
   const funcs = [], known = new Map(), links = [], seen = new Map();
 

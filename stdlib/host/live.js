@@ -1,15 +1,16 @@
-// Reports of a program while it runs, for `whammc run --http` (src/serve/live.c), which reads them. This is the program's side: it
-// is asked in polls (src/rewrite/polls.h), where nothing of a probe is under way.
+// The program's side of `whammc run --http` (src/serve/live.c): makes reports while the program runs, at polls
+// (src/rewrite/polls.h), where no probe is active.
 //
-// `wanted` is a file of 4 bytes, the number of the last report that was asked for; `reports` a pipe for reports: the number (4 bytes),
-// whether there is one (4 bytes; otherwise a message, why it cannot be made), how many bytes follow (8 bytes), all little endian.
+// `wanted` is a file of 4 bytes, the number of the last request; `reports` is a pipe for reports: the number of the request (4
+// bytes), whether a report follows (4 bytes; otherwise a message, why it cannot be made), its size in bytes (8 bytes), all little
+// endian.
 
-// In milliseconds: how often to look, and how often to be polled. A report that took so long is followed by so many times as long
-// without one.
+// In milliseconds: how often to read `wanted`, and how often to be polled. After a report, there is none for a multiple of the time
+// that it took.
 const LOOK = 10, POLL = 2, REST = 4;
 const MOST = 1 << 17; // polls from one call to the next, as they may become slower
 
-/** `fs` has readSync and writeSync; make() gives the bytes of a report. The function is the program's import whammc.poll. */
+/** `fs` has readSync and writeSync; make() returns the bytes of a report. The returned function is the program's import whammc.poll. */
 export function createPoll(fs, [wanted, reports], make) {
   const number = new Uint32Array(1);
   let served = 0, next = 0, rest = 0, budget = 1000, last = performance.now(); // not to look, or report, before `next` and `rest`

@@ -1,5 +1,5 @@
-// Profiles that `go tool pprof`, Pyroscope, Parca and others read: messages of profile.proto (src/stacks/profile.proto has its
-// fields), not compressed. What is in them is what `whammc report --format=pprof` makes of the same calls without the program.
+// Profiles for `go tool pprof`, Pyroscope, Parca and others: messages of profile.proto (src/stacks/profile.proto has its fields),
+// not compressed. Their contents are those of `whammc report --format=pprof` for the same calls without the program.
 import { OUTSIDE, addNs, line, toNs } from './gprof.js';
 import { ANY_TREE, eachEntry, funcId, readRows, unsigned } from './calls.js';
 
@@ -9,7 +9,7 @@ const DEEPEST = 1000; // calls of a stack that are told apart, as in src/stacks/
 
 const SAFE = BigInt(Number.MAX_SAFE_INTEGER), NUMBER = 0, PARTS = 2; // kinds of fields
 
-// A message that grows. Fields that are 0 or empty are left out, as readers take them for that.
+// A message under construction. Fields that are 0 or empty are omitted, since these are the defaults.
 function createMessage() {
   let bytes = new Uint8Array(64), length = 0;
 

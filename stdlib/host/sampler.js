@@ -1,12 +1,12 @@
-// A sampler for programs that keep a shadow stack (`use stack;`): a thread looks at the stack from time to time, without
-// stopping the program, and counts what it finds in a calling-context tree.
+// A sampler for programs that keep a shadow stack (`use stack;`): a thread reads the stack at intervals, without stopping the
+// program, and adds samples to a calling-context tree.
 //
-// The memory whammc:stack of the program is shared; stdlib/runtime/stack.h says what is in it. A program that calls its import
-// next_sample gets the nodes of the tree one after the other, parents first: at byte 0 of that memory the place of the parent and
-// the function, at byte 8 samples and nanoseconds since it asked last.
+// The memory whammc:stack of the program is shared; stdlib/runtime/stack.h describes it. By its import next_sample the program gets
+// the nodes of the tree one by one, parents first: at byte 0 of that memory the handle of the parent and the function, at byte 8
+// samples and nanoseconds since the last report.
 //
-// Nodes are in a memory that both threads have, and which grows. Each has NODE words: parent, function, samples, and from
-// byte 16 on, as a double, nanoseconds. Node 0 stands for "nothing is running".
+// Nodes are in a growing memory that both threads share. Each has NODE words: parent, function, samples, and from byte 16 on, as a
+// double, nanoseconds. Node 0 stands for "nothing is running".
 
 const SAMPLING = {
   TOP: 8, FRAMES: 16, INTERVAL: 24,                 // where in the stack's memory: words; a byte
@@ -19,8 +19,8 @@ const SAMPLING = {
   NODE: 8, PARENT: 0, FUNCTION: 1, SAMPLES: 2, NS: 4,
 };
 
-// What the thread does. It has SAMPLING, and gets { stack, tree, trace, origin } as its first message; `origin`, in milliseconds, is
-// when the page's own clock was 0.
+// The thread's code. It has SAMPLING, and receives { stack, tree, trace, origin } as its first message; `origin` is the time origin
+// of the page's clock, in milliseconds.
 function lookAtStack({ stack: stackMemory, tree, trace, origin }) {
   const { TOP, FRAMES, INTERVAL, DEFAULT_INTERVAL, LINE, OUTER, INNER, LEFT_OUT, STATE, COUNT, HEAD, RUNNING, NODE, PARENT, FUNCTION,
     SAMPLES, NS, SEEN, WRITTEN, ENTRIES } = SAMPLING;
@@ -31,9 +31,9 @@ function lookAtStack({ stack: stackMemory, tree, trace, origin }) {
   const stamps = new Float64Array(trace.buffer, 64, ENTRIES), nodesSeen = new Int32Array(trace.buffer, 64 + 8 * ENTRIES, ENTRIES);
   let words = new Int32Array(tree.buffer), times = new Float64Array(tree.buffer), nodes = 1;
 
-  // The frames are words[FRAMES] .. words[FRAMES + n - 1] of a copy. Gives n, or -1 if the stack changed too much all the time.
-  // Copying takes some nanoseconds a cache line, and what is in one line was there at the same time. So a copy is good if another
-  // one, made at once, differs in no more frames than that.
+  // The frames are words[FRAMES] .. words[FRAMES + n - 1] of a copy. Returns n, or -1 if the stack kept changing. Copying takes a
+  // few nanoseconds per cache line, and a line is copied atomically. So a copy is consistent if a second one, made immediately,
+  // differs in at most one line of frames.
   function read() {
     for (let attempt = 0, size = 64; attempt < 16; attempt++) {
       const from = stack.subarray(0, size);
@@ -96,7 +96,7 @@ function lookAtStack({ stack: stackMemory, tree, trace, origin }) {
     const n = read(), time = now();
     if (n < 0) continue; // its time is the next one's
     const node = nodeOf(n), at = HEAD + NODE * node;
-    if (Atomics.load(traced, SEEN)) { // somebody wants to know when; of too many, the oldest are lost
+    if (Atomics.load(traced, SEEN)) { // a profiler wants samples with their times; of too many, the oldest are lost
       const entry = traced[WRITTEN] & (ENTRIES - 1);
       stamps[entry] = time + shift;
       nodesSeen[entry] = node;
@@ -134,7 +134,7 @@ function createSampler(worker) {
     at = 1;
   }
 
-  // What the node has got since it was told of last, as a part of the report.
+  // Writes the samples and time of the node since its last report.
   function put(node) {
     const here = HEAD + NODE * node, samples = Atomics.load(words, here + SAMPLES) >>> 0, ns = Math.round(times[(here + NS) / 2]);
     const view = new DataView(stack.buffer);
@@ -147,7 +147,7 @@ function createSampler(worker) {
   }
 
   return {
-    /** The program's import: the place of the node before -> 1, or 0 if there are no more. */
+    /** The program's import: takes the handle of the previous node; returns 1, or 0 if there are no more. */
     next(place) {
       if (!stack) return 0;
       if (at === 0) begin();
@@ -161,7 +161,7 @@ function createSampler(worker) {
       return 1;
     },
 
-    /** Begins to look at the stack of this instance. False if it has none that can be looked at. */
+    /** Starts sampling the stack of this instance. False if it has no readable stack. */
     attach(instance) {
       const memory = instance.exports['whammc:stack'];
       if (!memory || typeof SharedArrayBuffer !== 'function' || !(memory.buffer instanceof SharedArrayBuffer)) return false;
@@ -171,7 +171,7 @@ function createSampler(worker) {
       return true;
     },
 
-    /** From now on samples are kept with their times, and taken so often (ms); 0: no longer. */
+    /** From now on keeps samples with their times, at this interval (ms); 0 stops that. */
     setInterval(ms) {
       own = own ?? Atomics.load(interval, 0);
       if (ms && !Atomics.load(traced, SEEN)) read = Atomics.load(traced, WRITTEN);
@@ -200,16 +200,16 @@ function createSampler(worker) {
   };
 }
 
-/** Whether the program imports this from the host: next_sample, for samples of a thread, or sampled, to tell of its own. */
+/** Whether the program imports next_sample, for samples of a thread, or sampled, to report its own. */
 export function asksFor(module, wanted) {
   return WebAssembly.Module.imports(module).some(({ module: from, name }) => from === 'whammc' && name === wanted);
 }
 
-/** A sampler in Node, of its module node:worker_threads; null if there can be no thread. */
+/** A sampler in Node, given its module node:worker_threads; null if no thread can be started. */
 export function createNodeSampler({ Worker }) {
   try {
     const worker = new Worker(SAMPLER_THREAD, { eval: true, execArgv: [] });
-    worker.on('error', () => {}); // no error of the program's
+    worker.on('error', () => {}); // not an error of the program
     worker.unref();
     return createSampler(worker);
   } catch {
@@ -217,7 +217,7 @@ export function createNodeSampler({ Worker }) {
   }
 }
 
-/** A sampler in Node or in a page; null if there can be no thread that shares memory. */
+/** A sampler in Node or in a page; null if no thread that shares memory can be started. */
 export function createHostSampler() {
   const threads = globalThis.process?.getBuiltinModule?.('node:worker_threads');
   if (threads) return createNodeSampler(threads);
@@ -225,7 +225,7 @@ export function createHostSampler() {
   const url = URL.createObjectURL(new Blob([SAMPLER_THREAD], { type: 'text/javascript' }));
   try {
     const worker = new Worker(url);
-    worker.addEventListener('error', event => event.preventDefault()); // no error of the page's
+    worker.addEventListener('error', event => event.preventDefault()); // not an error of the page
     return createSampler(worker);
   } catch {
     return null; // the page's policy forbids it

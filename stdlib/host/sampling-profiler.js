@@ -1,21 +1,21 @@
-// Profiler: a sampling profiler for pages and for Node, as the WICG's JS Self-Profiling API has it, of programs that keep a shadow
-// stack (`whammc instr -s sample`).
+// Profiler: a sampling profiler for pages and Node, with the interface of the WICG's JS Self-Profiling API, for programs that keep
+// a shadow stack (`whammc instr -s sample`).
 //
 //   const profiler = new Profiler({ sampleInterval: 5, maxBufferSize: 10000 });
 //   ...                                     // the program runs
 //   const trace = await profiler.stop();    // { resources, frames, stacks, samples }
 //
-// All profilers share one clock: the programs are sampled each time the greatest common divisor of the intervals has passed, and
-// each profiler keeps every n-th sample. Where the browser has such a profiler of its own, which sees JavaScript, the stacks of
-// both are joined: functions of the program hang under the JavaScript that called them. Each program has samples of its own: where
-// several run in turn, a sample of one that waits has no stack.
+// All profilers share one clock: programs are sampled at the greatest common divisor of the intervals, and each profiler keeps
+// every n-th sample. If the browser has such a profiler for JavaScript, the stacks of both are joined: functions of the program
+// appear below the JavaScript functions that called them. Each program has its own samples: if several run in turn, a sample of an
+// inactive one has no stack.
 import { createReader } from './traps.js';
 
 const BASE = 1; // ms, of which intervals are multiples
 const LEFT_OUT = 4294967295; // in stacks: functions that are left out
 const FUNCTION_NAMES = 1; // a part of the section `name`
-const OUR_MODULES = ['whammc', 'whammc_runtime']; // what instrumented programs import from these they did not before
-const TAKEN_OVER = 100; // ms after which samples are taken over at the latest, while the program waits
+const OUR_MODULES = ['whammc', 'whammc_runtime']; // instrumentation adds imports from these modules
+const TAKEN_OVER = 100; // ms; the longest delay until samples are collected while the program waits
 
 function gcd(a, b) {
   return b ? gcd(b, a % b) : a;
@@ -35,12 +35,12 @@ function readNames(module) {
         names.set(part.unsigned(), new TextDecoder().decode(part.take(part.unsigned())));
     }
   } catch {
-    // somebody has damaged it; what was read stays
+    // the section is damaged; names read so far are kept
   }
   return names;
 }
 
-/** Tells names of functions by their index in the program before it was instrumented. */
+/** Returns names of functions by their index in the original program. */
 function createNamer(module) {
   const imports = WebAssembly.Module.imports(module).filter(one => one.kind === 'function');
   const own = imports.filter(one => !OUR_MODULES.includes(one.module)), added = imports.length - own.length;
@@ -57,7 +57,7 @@ function commonInterval() {
   return [...profilers].map(one => one.interval).reduce(gcd, 0);
 }
 
-// What is sampled follows the profilers that there are.
+// Adapts the sampling interval to the active profilers.
 function adjustClock() {
   const interval = commonInterval();
   for (const source of sources) source.setInterval(interval);
@@ -67,7 +67,7 @@ function adjustClock() {
   timer?.unref?.();
 }
 
-// Gives the samples that there are to the profilers.
+// Passes the collected samples to the profilers.
 function takeOver() {
   for (const source of sources)
     source.drain(({ timestamp, stack }) => {
@@ -76,8 +76,8 @@ function takeOver() {
 }
 
 /**
- * Programs that are sampled: { title, module, setInterval(ms or 0), drain(take) }. drain calls take({ timestamp, stack }) with each
- * new sample; `stack` are indices of functions, outermost first. It is sampled as long as the page is there.
+ * Adds a program to be sampled: { title, module, setInterval(ms or 0), drain(take) }. drain calls take({ timestamp, stack }) for
+ * each new sample; `stack` has indices of functions, outermost first. Programs are never removed.
  */
 export function addSource(source) {
   const it = { ...source, name: createNamer(source.module) };
@@ -124,8 +124,8 @@ function framesOf(trace, { stackId }) {
   return list;
 }
 
-// Those of the page's own profiler at that time, if it has looked within one of its intervals, as far as they are JavaScript: it sees
-// functions of programs, too, by the URL `title` or one that the engine has made.
+// The JavaScript frames of the browser's profiler at that time, if it has a sample within one of its intervals. Its frames of
+// programs, which have the URL `title` or one made by the engine, are removed.
 function under(trace, interval, timestamp, title) {
   let low = 0, high = trace.samples.length;
   while (low < high) {
@@ -146,7 +146,7 @@ function under(trace, interval, timestamp, title) {
 
 const Native = globalThis.Profiler;
 
-// A profiler of the page itself, if it may have one.
+// The browser's own profiler, if the page is allowed to use it.
 function startNative(options) {
   try {
     return typeof Native === 'function' ? new Native(options) : null;
@@ -174,7 +174,7 @@ export class Profiler extends Target {
   #limit;
   #samples = [];
   #state = 'started';
-  #counts = new Map(); // of each program: how many samples there were, kept or not
+  #counts = new Map(); // by program: the number of samples, kept or not
   #entry;
   #native;
 
@@ -190,12 +190,12 @@ export class Profiler extends Target {
     this.#native = startNative({ sampleInterval: wanted, maxBufferSize: this.#limit });
     const take = (source, timestamp, stack) => this.#take(source, timestamp, stack);
     this.#entry = { interval: this.#interval, skip: 1, began: performance.now(), take };
-    takeOver(); // what came before belongs to others
+    takeOver(); // earlier samples belong to other profilers
     profilers.add(this.#entry);
     adjustClock();
   }
 
-  /** The time between samples that is kept to, in milliseconds. */
+  /** The granted interval between samples, in milliseconds. */
   get sampleInterval() {
     return this.#interval;
   }
@@ -222,7 +222,7 @@ export class Profiler extends Target {
     if (profilers.delete(this.#entry)) adjustClock();
   }
 
-  /** Ends it. The trace, by a promise, which is rejected if it has ended before. */
+  /** Stops the profiler. Returns a promise of the trace, which is rejected if it was stopped before. */
   async stop() {
     if (this.#state === 'stopped') throw new DOMException('the profiler has been stopped', 'InvalidStateError');
     takeOver();
@@ -241,11 +241,11 @@ export class Profiler extends Target {
 }
 
 /**
- * A program that looks at its own stack and tells the host of each sample (its import whammc.sampled): { sampled, attach, setInterval,
+ * A program that samples itself and reports each sample to the host (its import whammc.sampled): { sampled, attach, setInterval,
  * drain } as for addSource.
  */
 export function createSelfSampled() {
-  const LIMIT = 65536; // samples that nobody has asked for yet; of more, the oldest are lost
+  const LIMIT = 65536; // samples not collected yet; of more, the oldest are lost
   let words = null, every = 0, last = 0, samples = [];
   return {
     sampled() {

@@ -1,8 +1,8 @@
-// In Node: the profile goes at the end into the file that the variable WASMPROF names, "%p" in it being the number of the process;
-// as text, or as a report for `whammc report` if the name ends in .json. '-' is standard error.
+// In Node: at the end, writes the profile to the file that the variable WASMPROF names, in which "%p" is replaced by the process
+// id; as text, or as a report for `whammc report` if the name ends in .json. '-' is standard error.
 //
-// No process writes over what another one has written that was started by the same one: then the number of the process is put in
-// front of the ending, and always that of a worker thread. The variable WASMPROF_SINCE tells when the first process began.
+// A process does not overwrite the file of a related process: it inserts its id before the extension; worker threads always insert
+// theirs. The variable WASMPROF_SINCE has the time when the first of these processes started.
 import { beforeSignals } from './signals.js';
 
 // A module of Node, from classic scripts and ES modules alike.
@@ -14,7 +14,7 @@ function nodeModule(name) {
 
 const withNumber = (path, number) => path.replace(/(\.[^./]*)?$/, `.${number}$1`);
 
-// Opens the file, or one with the number of the process if another process has made that since the first one began.
+// Opens the file, or one with the process id if another process has created the file since the first one started.
 function openNew(fs, path, since) {
   const other = withNumber(path, globalThis.process.pid), before = fs.lstatSync(path, { throwIfNoEntry: false });
   if (before && !before.isFile()) return fs.openSync(path, 'w'); // a device, a pipe, a link
@@ -30,7 +30,7 @@ function openNew(fs, path, since) {
   return fs.openSync(other, 'w');
 }
 
-// Removes what an earlier run has left; another process may do the same at this moment, and write its own.
+// Removes the file of an earlier run; another process may do the same at this moment, and write its own.
 function takeAway(fs, path, aside, since) {
   try {
     fs.renameSync(path, aside);
@@ -46,7 +46,7 @@ function writeAll(fs, fd, text) {
   for (let at = 0; at < bytes.length;) at += fs.writeSync(fd, bytes, at);
 }
 
-/** Saves the results of a profiler when the process ends, if the environment asks for that. */
+/** Saves the results of a profiler when the process ends, if WASMPROF is set. */
 export function saveAtExit(profiler) {
   const { process } = globalThis, file = process && process.env && process.env.WASMPROF;
   if (!file || typeof process.on !== 'function') return;

@@ -1,11 +1,11 @@
-// Signals that ask a program in Node to end: what must be saved is saved before they do.
+// Saves data before a signal ends a program in Node.
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'], SAVES = Symbol.for('whammc.saves');
 
 /**
- * Calls save() before a signal ends the process. If the program listens to the signal, too, it decides whether and how it ends,
- * and nothing is done here. Node tells of signals between two callbacks, not in the middle of a long call of a program.
- * Returns what ends that.
+ * Calls save() before a signal ends the process. If the program also handles the signal, it decides whether and how it ends, and
+ * nothing is done here. Node delivers signals between callbacks, not during a long call of a program. Returns a function that
+ * cancels this.
  */
 export function beforeSignals(save) {
   const { process } = globalThis;

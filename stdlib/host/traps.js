@@ -1,4 +1,4 @@
-// Where a program trapped, so that its counts can be put right.
+// Finds out where a program trapped, and corrects its counts.
 //
 // Instructions are counted by segments: when a segment is entered, all of it counts. If an instruction in the middle of a
 // segment traps, the instructions after it were counted once too often. Engines report the location in the error's stack
@@ -11,11 +11,11 @@
 //   for each point: 2 * distance of the instruction from the one before (of the body's first: from the body), + 1 if another
 //   number follows: by how much (zigzag) the instrumented code is now shifted against the original; for each variable what to
 //   add to it.
-// A key is 2 * the instruction's original offset in the body, + 1 for what is after it.
+// A key is 2 * the instruction's original offset in the body, + 1 for the position after it.
 const TRAPS = 'whammc.traps', TRAPS_VERSION = 1, TOO_OFTEN = 'whammc:trapped', ADD_TO = 'whammc:correct';
 
 const UNKNOWN = 'a trap may have left counts too high, as the engine does not tell where it was';
-const handled = new WeakSet(); // errors that were put right, in whatever instance
+const handled = new WeakSet(); // errors that have been handled, in any instance
 
 /** Reads LEB128 and bytes of the custom section `name`; throws RangeError at the end. */
 export function createReader(bytes, name) {
@@ -112,8 +112,8 @@ export function topFrame(error) {
 }
 
 /**
- * Knows the traps of one instance; `module` is what it was made of. Errors that are no traps, or come from elsewhere, do
- * nothing; nor does any in a program without the section.
+ * Handles the traps of one instance of `module`. Errors that are not traps, or come from elsewhere, are ignored, and so are all in
+ * a program without the section.
  */
 export function createTraps(instance, module, warn) {
   const { [TOO_OFTEN]: tooOften, [ADD_TO]: addTo } = instance.exports;
@@ -141,13 +141,13 @@ export function createTraps(instance, module, warn) {
     return undefined;
   }
 
-  // Whether the frame is one of this module, in function `fid`, after whose imports there may be new ones.
+  // Whether the frame is one of this module, in function `fid`; instrumentation may have added imports before it.
   function isOurs(frame, fid) {
     const imports = WebAssembly.Module.imports(module).filter(one => one.kind === 'function').length;
     return frame.index >= fid && frame.index - fid <= imports && (ownName() ?? frame.module) === frame.module;
   }
 
-  // What is to be put right, null if nothing.
+  // The corrections, or null if none are needed.
   function pointOf(error) {
     if (typeof tooOften !== 'function' || !(error instanceof WebAssembly.RuntimeError)) return null;
     const bytes = readSection();
@@ -164,7 +164,7 @@ export function createTraps(instance, module, warn) {
       if (point.lost) warnOnce(UNKNOWN);
       return point.lost ? null : point;
     } catch {
-      return null; // somebody has damaged the section
+      return null; // the section is damaged
     }
   }
 
@@ -172,7 +172,7 @@ export function createTraps(instance, module, warn) {
     /** Whether the error is a trap of this module, perhaps of this instance, that leaves counts too high still. */
     mayOwn: error => !handled.has(error) && pointOf(error) !== null,
 
-    /** Puts the counts right after a trap, if the error is one; once for each error. Whether it did. */
+    /** Corrects the counts after a trap, once for each error. Returns whether it did. */
     correct(error) {
       const point = handled.has(error) ? null : pointOf(error);
       if (!point) return false;

@@ -1,8 +1,7 @@
-// WasmProf: profiles of instrumented programs while they run, in pages and in Node, for programs built with
-// --host=prof and --host=js.
+// WasmProf: profiles of running instrumented programs, in pages and in Node, for programs with --host=prof and --host=js.
 //
-// `whammc instr` puts this file, and those that it imports, into the OUT.js beside each program, with the program's names.
-// It works as a classic script, as an ES module and with require(); several may be loaded, in any order. The first one makes
+// `whammc instr` puts this file, and those that it imports, into the OUT.js beside each program, with the program's names. It works
+// as a classic script, as an ES module and with require(); several may be loaded, in any order. The first one defines
 //
 //   WasmProf.saveResults()           what was counted until now: a Results object, which stays as it is
 //     .flatProfile(n), .callGraph(n) write the first n functions to the console, .printResults(n) both
@@ -16,7 +15,7 @@
 //   WasmProf.pprof()                 the profile until now, to be served as /debug/pprof/profile
 //   WasmProf.clear()                 begins again
 //
-// and lets programs be loaded by code that knows nothing of it.
+// and patches WebAssembly, so that code that loads programs needs no change.
 import { createHost, intercept, tellTrapped, watch } from './whammc.js';
 import { Profiler } from './sampling-profiler.js';
 import { makeGraph, flatProfile, callGraph, functionResults, OUTSIDE } from './gprof.js';
@@ -120,7 +119,7 @@ class Results {
     return [].concat(...this.parts.map(part => part.reports));
   }
 
-  // Tells functions of several modules apart.
+  // Distinguishes functions of several modules.
   suffixOf({ title }) {
     return this.parts.length > 1 ? ` (${title})` : '';
   }

@@ -20,12 +20,12 @@ const FLUSH = 'whammc:flush', MEMORY = 'whammc:memory';
 const REPORT_PTR = 'whammc:report_ptr', REPORT_LEN = 'whammc:report_len';
 let anonymous = 0; // programs of unknown origin
 
-/** What happens to reports if nothing else was said. */
+/** What is done with reports by default. */
 function logReport(text) {
   console.log(text);
 }
 
-/** How the hosts say that something is amiss. */
+/** How the hosts print warnings. */
 function warn(text) {
   console.warn(text);
 }

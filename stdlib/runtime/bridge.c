@@ -2,10 +2,10 @@
  * runtime/bridge.c - WASI preview 1 for a library inside a program.
  *
  * WASI reads and writes the memory that the program exports. A library that has become part of the
- * program has a memory of its own, so its addresses mean nothing to WASI. Each function here takes
- * the place of the WASI function of its name for the library: it borrows bytes of the program's
- * memory, copies what the library passes there, calls WASI, copies the results to the library, and
- * puts the program's bytes back. They are saved in the memory of this module.
+ * program has a memory of its own, so its addresses are meaningless to WASI. Each function here
+ * replaces the WASI function of the same name for the library: it borrows bytes of the program's
+ * memory, copies the library's arguments there, calls WASI, copies the results to the library, and
+ * restores the program's bytes, which are saved in the memory of this module.
  *
  * Modules app and lib (the two memories) and copy are made by the compiler (link/bridge.c), not
  * by a host. Functions that take no addresses are not here: the library calls WASI itself.

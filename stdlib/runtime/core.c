@@ -1,8 +1,8 @@
 /*
  * runtime/core.c - maps that scripts use by their numbers, through the bundled library whamm_core.
  *
- * Here no compiler made the types of maps (values.h): the first insertion into a map that has none
- * makes an object for it, later ones compare kinds. An i32 stands for u32, too.
+ * The compiler does not supply the types of these maps (values.h): the first insertion into a map
+ * without a type creates it, later ones compare kinds. An i32 stands for u32, too.
  */
 #include "memory.h"
 

@@ -1,10 +1,9 @@
 /*
- * runtime/format.h - from a report image and the values to the text of the report.
+ * runtime/format.h - makes the text of a report from its image and values.
  *
  * This code is compiled twice: by clang to wasm32, where it becomes part of instrumented programs,
- * and into the compiler itself (tests and tools). So it must do without libc, without function
- * pointers, and without initialised data: what it prints comes from the image, character constants
- * are in the code.
+ * and into the compiler itself (tests and tools). So it must not use libc, function pointers or
+ * initialised data: its output comes from the image and from character constants in the code.
  *
  * THE IMAGE. All integers are little endian; "text" is an unsigned LEB128 length and the bytes,
  * already escaped for the wanted format, so nothing here knows CSV from JSON. Offsets count from
@@ -23,36 +22,33 @@
  *            function index. other_pair: ULEB pair index (else it is the pair expected after the
  *            last one). same: the row has the value of the row before (not in a group's first
  *            row). A group starts as if after function 0, pc 0, pair 0.
- *   counts:  of groups that have some, in order: until it has told of all rows but those that
- *            have the value of the row before: ULEB (so many rows << 2 | flag << 1 | counted), ULEB
- *            amount. What is counted is not among the values: it is the amount times a word of
- *            sums.h; flag: the amount if that word is not 0
- *   words:   of these rows, in order, if their amount is not 0: ULEB (zigzag distance << 1 |
- *            derived) of the word from the one after the last of its kind
- *   sums:    the table of derived words (sums.h)
- *   tail:    per row: u8 kind, perhaps with FORMAT_TAIL_ID; of tuples, text: the description; text
- *            of the row up to the value. With FORMAT_TAIL_ID the value is the row's id too, printed
- *            between FORMAT_ROW and the text. With FORMAT_TAIL_CELLS (kind: map) the row is a map
- *            whose keys are known; after its text:
- *              u8 FORMAT_CELLS_MARKED if there is a mark for each entry, FORMAT_CELLS_GUARDED if
- *              the texts of keys begin with a byte that is printed if it is not 0 and its entry is
- *              the first; texts: what an empty map looks like, what begins the first entry, the
+ *   counts: of groups that have some, in order, until all rows are covered except those with the
+ * value of the previous row: ULEB (number of rows << 2 | flag << 1 | counted), ULEB amount. Counted
+ * values are not among the values: they are the amount times a word of sums.h; flag: the amount if
+ * that word is not 0 words:   of these rows, in order, if their amount is not 0: ULEB (zigzag
+ * distance << 1 | derived) of the word from the one after the last of its kind sums:    the table
+ * of derived words (sums.h) tail:    per row: u8 kind, perhaps with FORMAT_TAIL_ID; of tuples,
+ * text: the description; text of the row up to the value. With FORMAT_TAIL_ID the value is the
+ * row's id too, printed between FORMAT_ROW and the text. With FORMAT_TAIL_CELLS (kind: map) the row
+ * is a map whose keys are known; after its text: u8 FORMAT_CELLS_MARKED if there is a mark for each
+ * entry, FORMAT_CELLS_GUARDED if the texts of keys begin with a byte that is printed if it is not 0
+ * and its entry is the first; texts: what an empty map looks like, what begins the first entry, the
  *              others, what ends the last one
  *              ULEB leaves of a value; per leaf: u8 kind, perhaps with FORMAT_LEAF_COUNTS; text
  *              before it
  *              ULEB entries; per entry, ascending: text of the key
  *
- * A skeleton (rows.h) is an image without names and rows, whose groups are all there are; no pair
- * is known to follow another: UINT32_MAX.
+ * A skeleton (rows.h) is an image without names and rows but with all groups; no pair is expected
+ * to follow another: UINT32_MAX.
  *
  * A description (see values.h) is the kind of each leaf and how they are nested.
  *
- * THE VALUES. Per group in order, from a multiple of 8, for each row that has not the value of the
- * row before and is not counted: 4 bytes, 8 for 64-bit kinds; 8 for each leaf of a tuple; for a str
- * its address, for a map its number, 4 bytes each. Then, from a multiple of 8, each tail row: 8
- * bytes, or 8 for each leaf of a tuple. Of FORMAT_TAIL_CELLS, for each entry: 8 bytes for each leaf
- * of the value, then, if there are marks, 8 more. An entry is in the map if its mark, or a leaf
- * with FORMAT_LEAF_COUNTS, is not zero. After everything, from a multiple of 8: room for
+ * THE VALUES. Per group in order, from a multiple of 8, for each row that does not have the value
+ * of the previous row and is not counted: 4 bytes, 8 for 64-bit kinds; 8 for each leaf of a tuple;
+ * for a str its address, for a map its number, 4 bytes each. Then, from a multiple of 8, each tail
+ * row: 8 bytes, or 8 for each leaf of a tuple. Of FORMAT_TAIL_CELLS, for each entry: 8 bytes for
+ * each leaf of the value, then, if there are marks, 8 more. An entry is in the map if its mark, or
+ * a leaf with FORMAT_LEAF_COUNTS, is not zero. After everything, from a multiple of 8: room for
  * FORMAT_TRAPS records of traps, then the words of sums.h: FORMAT_COUNTERS counters, and
  * FORMAT_DERIVED words that are computed here.
  */

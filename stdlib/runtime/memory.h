@@ -1,6 +1,6 @@
 /*
- * runtime/memory.h - the memory that values live in, and what the files that implement values.h
- * share. Nobody else includes this.
+ * runtime/memory.h - the memory of values; shared by the files that implement values.h, which alone
+ * include it.
  *
  * Addresses are u32. In the compiler itself they are offsets into a block of host memory that
  * never moves.
@@ -117,9 +117,9 @@ INLINE uint64_t values_end(void) {
 #else
 uint64_t values_end(void);
 #endif
-/* A block of at least n bytes and a multiple of 8, not cleared; traps if there is no memory. */
+/* A block of at least n bytes and a multiple of 8, not cleared; traps if memory is exhausted. */
 uint32_t values_block(uint64_t n);
-/* The same, but 0 if there is no memory. */
+/* The same, but returns 0 if memory is exhausted. */
 uint32_t values_block_or_none(uint64_t n);
 /* The same block size again. */
 void values_block_free(uint32_t block, uint64_t n);

@@ -1,9 +1,9 @@
 /*
  * runtime/print.c - values as text: strings, tuples and maps in reports, and what scripts print.
  *
- * Maps are printed by ascending keys. To that end the index of a map, which has twice the room
- * that is needed, is filled with its entries, sorted, and made anew afterwards. So printing takes
- * no memory. The map that shows the calling-context tree (tree.h) has the tree's nodes for entries.
+ * Maps are printed by ascending keys. To that end the index of a map, which has twice the necessary
+ * size, is filled with its entries, sorted, and rebuilt afterwards, so printing needs no memory.
+ * The map that shows the calling-context tree (tree.h) has the tree's nodes as entries.
  */
 #include "memory.h"
 #include "tree.h"

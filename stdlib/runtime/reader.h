@@ -1,5 +1,5 @@
 /*
- * runtime/reader.h - reads what is in tables of bytes; after the end everything is 0.
+ * runtime/reader.h - reads byte tables; reading past the end returns 0.
  */
 #ifndef WHAMMC_RUNTIME_READER_H
 #define WHAMMC_RUNTIME_READER_H

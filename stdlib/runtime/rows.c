@@ -1,9 +1,9 @@
 /*
- * runtime/rows.c - records of per-site variables, and the report made of them.
+ * runtime/rows.c - records of per-site variables, and the report made from them.
  *
- * Records and names of functions are on lists in the order of the report. Records of function
- * exits, which are asked for before the function's other ones are complete, wait on a list of their
- * own until the next function begins.
+ * Records and function names are on lists in the order of the report. Records of function exits,
+ * which are requested before the function's other records are complete, are kept on a separate list
+ * until the next function begins.
  *
  * A report is made in three walks over the records: one counts the rows of each group, one measures
  * the encoded rows, one writes them and copies the values.

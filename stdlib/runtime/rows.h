@@ -1,15 +1,15 @@
 /*
- * runtime/rows.h - the records of a monitor's per-site variables, and the report made of them.
+ * runtime/rows.h - the records of a monitor's per-site variables, and the report made from them.
  *
- * A rewritten program has its report's image from the compiler, which knows all sites. A monitor
- * gets to know them when it is attached: for each place a callback asks for a record here. At the
- * end the records become rows: rows_report puts the image together from what the compiler knew
- * (variables, probes, groups, script rows: the skeleton, see image_skeleton) and the records, in
- * the order in which the rewriter numbers them, and prints it by whammc_report.
+ * A rewritten program gets its report's image from the compiler, which knows all sites. A monitor
+ * learns of them when it is attached: a callback requests a record for each location. At the end
+ * the records become rows: rows_report builds the image from the compiler's skeleton (variables,
+ * probes, groups, script rows; see image_skeleton) and the records, in the order in which the
+ * rewriter numbers them, and prints it with whammc_report.
  *
- * That order is: functions, in each the entry, instructions by pc, the exit; classes at one place
- * by their addresses; the variables of a class as it lists them. Records are expected to be made
- * nearly in that order, as engines walk a program; others are sorted at the end.
+ * That order is: functions; in each the entry, instructions by pc, the exit; classes at one
+ * location by their addresses; the variables of a class in its order. Records are expected nearly
+ * in that order, since engines walk a program in code order; the rest is sorted at the end.
  *
  * All addresses are offsets in the memory of values.h.
  */

@@ -1,6 +1,6 @@
 /*
- * runtime/stack.c - the shadow stack of programs that have no memory for it: those that import the
- * runtime, which then keeps it.
+ * runtime/stack.c - the shadow stack of programs that import the runtime, which keeps it in its
+ * memory.
  */
 #include "stack.h"
 #include "memory.h"

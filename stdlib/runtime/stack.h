@@ -1,16 +1,16 @@
 /*
- * runtime/stack.h - the memory of the shadow stack: which functions of the program are active, for
- * samplers to read while it runs, from other threads too.
+ * runtime/stack.h - the memory of the shadow stack: the active functions of the program, for
+ * samplers to read while it runs, also from other threads.
  *
- * At STACK_TOP is how many bytes the frames take; at STACK_FRAMES they begin, outermost first:
- * numbers of 32 bits. The function at the top of the stack, if it calls nothing, may have put its
- * number behind them without raising the top; then STACK_LEAF is set in it. There is room for four
- * million frames, more than engines have stack for; those above begin again at the bottom.
+ * STACK_TOP has the size of the frames in bytes; STACK_FRAMES is the first frame, outermost first,
+ * 32 bits each. A leaf function may have stored its frame after them without raising the top;
+ * STACK_LEAF is then set in it. There is room for four million frames, more than engines have stack
+ * for; further ones wrap around.
  *
- * At STACK_NODE the host leaves what its sampler has found, node by node, parents first, when the
- * program asks for it: the place of the parent (0: none) and the function, 32 bits each; samples
- * and nanoseconds, 64 bits each. At STACK_INTERVAL is the time wanted between two samples, in
- * nanoseconds; 0: whatever the sampler does.
+ * At STACK_NODE the host stores the nodes of its sampler's tree, one per request, parents first:
+ * the handle of the parent (0: none) and the function, 32 bits each; samples and nanoseconds, 64
+ * bits each. STACK_INTERVAL has the requested interval between samples in nanoseconds; 0: the
+ * sampler's default.
  */
 #ifndef WHAMMC_RUNTIME_STACK_H
 #define WHAMMC_RUNTIME_STACK_H

@@ -1,5 +1,5 @@
 /*
- * runtime/sums.c - computes what follows from counters. The table is described in sums.h.
+ * runtime/sums.c - computes derived counts. The table is described in sums.h.
  */
 #include "sums.h"
 

@@ -1,7 +1,6 @@
 /*
- * runtime/sums.h - what follows from counters: derived counts, and how often something was counted
- * that a trap kept from happening. Reports (format.c), bound monitors (sums_bound.c) and monitors
- * in an engine (site_count.c) have their derived counts from here.
+ * runtime/sums.h - counts derived from counters, and their corrections after traps. Used for
+ * reports (format.c), bound monitors (sums_bound.c) and monitors in an engine (site_count.c).
  *
  * WORDS are i64, little endian: counters, and counts derived from them, which a table describes.
  * For each derived word
@@ -16,10 +15,9 @@
  * A word without `moved` is the one after the word before, and the first is word 0. In monitors,
  * whose words are anywhere in memory, all of them are called counters.
  *
- * TRAPS are records of what the host told of them: u32 function index, from, to, times, deficit, 0.
- * What has a key from `from` on, less than `to`, in that function was counted so many times too
- * often; the deficit is that of derived words whose terms it is missing in. From the first record
- * with 0 times on they are not used.
+ * TRAPS are records from the host: u32 function index, from, to, times, deficit, 0. Rows of that
+ * function with from <= key < to have been counted that many times too often; the deficit is a term
+ * of derived words. The first record with 0 times ends the list.
  */
 #ifndef WHAMMC_RUNTIME_SUMS_H
 #define WHAMMC_RUNTIME_SUMS_H

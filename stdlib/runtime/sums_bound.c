@@ -1,6 +1,6 @@
 /*
- * runtime/sums_bound.c - the sums of monitors that whammc has bound to a program: from the counters
- * of the program's segments to the numbers that the monitors' probes would have counted.
+ * runtime/sums_bound.c - the sums of monitors bound to a program: computes the numbers that the
+ * monitors' probes would have counted from the counters of the program's segments.
  *
  * Compiled like the hosts: no data; app.change is a function that the compiler adds, as the numbers
  * are in the monitors' memories.

@@ -1,6 +1,6 @@
 /*
- * runtime/sums_bound.h - what the compiler hands to sums_bound.c: a memory with records of traps
- * and words, as sums.h has them, and the tables.
+ * runtime/sums_bound.h - the compiler's input to sums_bound.c: a memory with records of traps and
+ * words, as in sums.h, and the tables.
  *
  * Of numbers that follow from one word:
  *

@@ -1,13 +1,13 @@
 /*
  * runtime/tree.c - the calling-context tree.
  *
- * Nodes are in blocks, which are linked, and know each other by their addresses. A node with few
- * children has a list of them, the one that was called last in front; for all others there is one
- * hash table, in which children are found by parent, function and call site. Either way the child
- * that was called last is looked at first, so what a loop calls costs one comparison.
+ * Nodes are in linked blocks, and refer to each other by address. A node with few children has a
+ * list of them, the most recently called one first; the children of all others are in one hash
+ * table, by parent, function and call site. In both cases the most recently called child is tried
+ * first, so a call in a loop costs one comparison.
  *
- * Time is taken where the current node changes: the one that was current gets the time since it
- * became so. So a report that is due in the middle only has to add that of one node.
+ * Time is attributed when the current node changes: the previous one gets the time since it became
+ * current. So a report in the middle only has to add the time of one node.
  */
 #include "tree.h"
 #include "memory.h"
@@ -142,7 +142,7 @@ static void make_wide(Node *parent, uint32_t children) {
 
 /* ---- nodes ---- */
 
-/* An address for a node, not cleared; 0 = there is no memory. */
+/* An address for a node, not cleared; 0 = memory is exhausted. */
 static uint32_t new_node(void) {
     uint32_t used = TREE->count % BLOCK_NODES;
     if (used == 0) {

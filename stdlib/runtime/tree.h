@@ -1,10 +1,9 @@
 /*
  * runtime/tree.h - the calling-context tree of the bundled library calltree.
  *
- * A node stands for a function called by a function called by ... and so on up to the root, which
- * is none. Scripts tell when a function is entered and left; the tree knows the node that is
- * current, how often each was entered, and the time for which it was the current one, which is the
- * time in the function itself.
+ * A node stands for a function in the context of its callers up to the root, which is not a node.
+ * Scripts report when a function is entered and left; the tree records the current node, how often
+ * each node was entered, and how long it was current, which is the function's self time.
  *
  * Nodes are numbered from 1 in the order in which they were made, so parents come before their
  * children, and never move. A program has one tree. Its state is all zeros at start.

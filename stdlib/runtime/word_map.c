@@ -182,7 +182,7 @@ static uint64_t marks_size(uint32_t log) {
     return (uint64_t)1 << log >> 3;
 }
 
-/* Gives a header, which has no slots, those of a page; false if there is no memory for that. */
+/* Sets the slots of a page in a header without any; false if memory is exhausted. */
 static bool make_slots(const MapHeader *h, uint32_t item, uint32_t log) {
     Page *page = page_at(item);
     if (log == 0) {
@@ -343,7 +343,7 @@ static bool can_unite(MapHeader *h, Union *u, bool new_key) {
     return true;
 }
 
-/* The page of the block, in place of all that it has; 0 if there is no memory for it. */
+/* A page of the block, which replaces all its pages; 0 if memory is exhausted. */
 static uint32_t unite(uint32_t map, MapHeader *h, Union *u) {
     index_grow(h);
     uint32_t to = new_header(map);

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// The command line. The native program of the same version does the work where it is installed, which is faster:
-// WHAMMC_NATIVE names it ('no': it is not used), or it is found in PATH.
+// The command line. If the native program of the same version is installed, it is run instead, because it is faster: WHAMMC_NATIVE
+// names it ('no': do not use it), or it is found in PATH.
 import { spawn, spawnSync } from 'node:child_process';
 import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import { constants } from 'node:os';
@@ -8,7 +8,7 @@ import { delimiter, join } from 'node:path';
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 
-/** Whether a file is a native program: npm puts scripts into PATH that lead here. */
+/** Whether a file is a native program: npm puts scripts into PATH that run this file. */
 function isNative(path) {
   try {
     if (!statSync(path).isFile()) return false;

@@ -1,4 +1,4 @@
-// Declarations of what runs programs instrumented with { host: 'js' }.
+// Declarations of the host of programs instrumented with { host: 'js' }.
 
 export interface Host {
   /** The part of the import object that the program needs. */
@@ -7,9 +7,9 @@ export interface Host {
   attach(instance: WebAssembly.Instance, module?: WebAssembly.Module, url?: string): WebAssembly.Instance;
   /** Makes the program report what it has counted so far; false if it cannot. */
   flush(): boolean;
-  /** Takes back what the program has counted too early before it trapped. */
+  /** Corrects the counts of the program after a trap. */
   trapped(error: unknown): boolean;
-  /** None of the program's functions is active any more, though some have not returned. */
+  /** Call this when none of the program's functions is active any more, though some have not returned. */
   unwound(): void;
   /** Calls `call(exports)`, and flushes, also if it throws. */
   run<T>(call: (exports: WebAssembly.Exports) => T): T;

@@ -1,11 +1,11 @@
-// lib/api.mjs - scripts and programs: what include/whammc/whammc.h has.
+// lib/api.mjs - scripts and programs: the functions of include/whammc/whammc.h.
 //
-// A call makes a `whammc` of C, gives it everything, and frees it: nothing stays in the engine between calls.
+// Each call makes a C object `whammc`, passes it everything, and frees it: the engine keeps no state between calls.
 import { init, textBytes, toBytes, withEngine } from './wasm.mjs';
 
 const OK = 0, INTERNAL = 2, JSON_MESSAGES = 2;
 
-/** The values of options that are enumerations of C, in their order. */
+/** The values of options that are C enumerations, in their order. */
 export const ENUMERATIONS = {
   storage: ['auto', 'globals', 'memory'],
   host: ['auto', 'wasi', 'js', 'none', 'prof'],

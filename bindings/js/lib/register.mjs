@@ -1,4 +1,4 @@
-// lib/register.mjs - what `node --import whammc/register` loads: every module that the program loads is instrumented as it is loaded.
+// lib/register.mjs - the hook that `node --import whammc/register` loads: instruments every module when the program loads it.
 //
 // The command whammc does the work in a process of its own, the native one or that of this package: modules must be there when
 // `new WebAssembly.Module` returns, the compiler takes no memory of the program, and is not loaded where all modules are cached.

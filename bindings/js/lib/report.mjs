@@ -1,4 +1,4 @@
-// lib/report.mjs - reports of instrumented programs: what include/whammc/report.h and coverage.h have.
+// lib/report.mjs - reports of instrumented programs: the functions of include/whammc/report.h and coverage.h.
 import { enumerated, expectOptions, makeDebugInfo, nameInC, renamed, takeDiagnostics } from './api.mjs';
 import { Scope, createEngine, decode, explainFailure, init, textBytes, toBytes, withEngine } from './wasm.mjs';
 

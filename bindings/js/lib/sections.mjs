@@ -1,6 +1,6 @@
 // lib/sections.mjs - custom sections of WebAssembly modules.
 
-/** The custom section by which a thread knows what an instrumented module was made of. */
+/** The custom section by which a thread finds the original of an instrumented module. */
 export const KEY_SECTION = 'whammc.key';
 const HEADER = 8, CUSTOM = 0;
 

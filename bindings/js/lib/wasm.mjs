@@ -1,7 +1,7 @@
-// lib/wasm.mjs - the compiler's module: loading it, instances of it, and what is in their memory.
+// lib/wasm.mjs - the compiler's module: loads it, makes instances, and reads and writes their memory.
 //
-// An engine is an instance. Its memory does not shrink, and after an error in the middle of a call nobody knows what it
-// is like; so engines hold nothing that cannot be made again, and are thrown away when they are large or broken.
+// An engine is an instance. Its memory does not shrink, and after an error in the middle of a call its state is undefined; so
+// engines hold no state that cannot be recreated, and are discarded when they are large or broken.
 
 const ENOSYS = 52; // as Emscripten's C library numbers it
 const LARGE = 64 << 20; // bytes: larger memories are not kept

@@ -1,4 +1,4 @@
-// plugin/edits.mjs - changes of JavaScript, with the source map that tells where everything was.
+// plugin/edits.mjs - edits JavaScript, with a source map to the original.
 
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 

@@ -1,10 +1,10 @@
-// plugin/host.mjs - the part of the plugin that is in the bundle: WasmProf, and what instrumented programs import.
+// plugin/host.mjs - the part of the plugin that is in the bundle: WasmProf, and the imports of instrumented programs.
 import { install } from '../host/wasmprof.js';
 
 const SHARED = Symbol.for('whammc.plugin'), SECTION = 'whammc.names';
 
-// Bundlers that import modules themselves (webpack's asyncWebAssembly) link these functions. They only tell that the host is to
-// supply its own, which need the instance.
+// Bundlers that import modules themselves (webpack's asyncWebAssembly) link these functions. They are placeholders: the host
+// replaces them by its own, which need the instance.
 function needsHost() {
   throw new Error('whammc: the program was not loaded by WebAssembly.instantiate');
 }

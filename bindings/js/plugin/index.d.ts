@@ -1,15 +1,15 @@
 // Declarations of the plugins for bundlers: whammc/vite, whammc/rollup, whammc/webpack, whammc/rspack, whammc/esbuild.
 import type { InstrumentOptions, Library, Bytes } from '../index.js';
 
-/** A pattern of paths (*, **, ?, {a,b}; without a slash of names), or a regular expression that the path has to match somewhere. */
+/** A path pattern (*, **, ?, {a,b}; without a slash it matches file names), or a regular expression that is searched in the path. */
 export type Pattern = string | RegExp;
 
 export interface PluginOptions {
   /** Names of bundled scripts, paths of files (relative to the project), or texts with their names; one or several. */
   script: PluginScript | PluginScript[];
-  /** Which modules are instrumented: all that the bundle loads. */
+  /** The modules to instrument. Default: all that the bundle loads. */
   include?: Pattern | Pattern[];
-  /** Which of these are not. */
+  /** Modules not to instrument. */
   exclude?: Pattern | Pattern[];
   /** Constants of the scripts, as -D of the command. */
   define?: Record<string, string>;

@@ -1,8 +1,8 @@
 // plugin/index.mjs - the plugin for all bundlers, by unplugin.
 //
-// A module is instrumented where the bundler reads it, so that hashes in names of files are those of what they hold: in webpack, Rspack
-// and esbuild by a loader; in Vite and Rollup by resolving it to an instrumented copy. What comes into the output without being
-// read by the bundler is instrumented there. host.mjs is put before the code that loads modules.
+// A module is instrumented when the bundler reads it, so that hashes in file names are those of the contents: in webpack, Rspack
+// and esbuild by a loader; in Vite and Rollup by resolving it to an instrumented copy. Modules that reach the output without being
+// read by the bundler are instrumented there. host.mjs is inserted before the code that loads modules.
 import { createReadStream } from 'node:fs';
 import { readFile, readdir, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';

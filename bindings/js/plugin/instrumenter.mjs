@@ -1,4 +1,4 @@
-// plugin/instrumenter.mjs - what the plugins for all bundlers share: which modules are instrumented, with what, and what goes wrong.
+// plugin/instrumenter.mjs - shared by the plugins: selection of modules, instrumentation, errors.
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { basename, isAbsolute, join, relative, resolve, sep } from 'node:path';
@@ -11,7 +11,7 @@ const ID_LENGTH = 16;
 
 const hash = (...parts) => parts.reduce((sum, part) => sum.update(part), createHash('sha256')).digest('hex');
 
-/** A regular expression for a pattern of paths: *, **, ? and {a,b}. One without a slash is for the file's name. */
+/** A regular expression for a path pattern: *, **, ? and {a,b}. A pattern without a slash matches the file's name. */
 export function globToRegExp(glob) {
   let depth = 0;
   const body = glob.replace(/\*\*\/|\*\*|[\s\S]/g, part => {

@@ -3,7 +3,7 @@ import { instrumenters } from './registry.mjs';
 
 export const raw = true;
 
-/** Gives the instrumented module. If the script is wrong, the plugin has said so, and the module stays as it is. */
+/** Returns the instrumented module. If the script has errors, the plugin has reported them, and the module is left unchanged. */
 export default async function load(bytes) {
   const done = this.async(), instrumenter = instrumenters.get(this.getOptions().id);
   instrumenter.files.forEach(file => this.addDependency(file));

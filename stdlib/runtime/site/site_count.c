@@ -1,14 +1,14 @@
 /*
  * runtime/site/site_count.c - probes that only count, counted by segments.
  *
- * When the first question about a function comes, the monitor walks through its body: src/probe/
- * segment.c, which is compiled into the runtime too, finds the segments, then the monitor's code
- * is shown each instruction and notes what it counts there. When that is over it is known which
- * segments matter, and a few get counters, which are attached to an instruction of the segment.
+ * At the first query about a function, the monitor walks through its body: src/analysis/segment.c,
+ * which is also compiled into the runtime, finds the segments; then the monitor's code visits each
+ * instruction and records what it counts there. After the walk it is known which segments are
+ * needed, and a few get counters, each attached to an instruction of the segment.
  *
- * What is kept of a function: its counters, one after the other, i64 each; how further *words* of
- * that kind follow from them at the end (sums.h); and in each row the address of the word that is
- * its value (0 = none: it is never executed), until the end, when that becomes the value.
+ * For each function it keeps the counters, consecutive i64; how further *words* are derived from
+ * them at the end (sums.h); and in each row the address of the word with its value (0 = none: never
+ * executed), which is replaced by the value at the end.
  */
 #include "site_count.h"
 #include "analysis/segment.h"

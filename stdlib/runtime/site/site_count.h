@@ -11,8 +11,8 @@
  *     }
  *     return site_count_at(pc);
  *
- * What an engine adds to the i64 at the addresses that site_count_at and site_count_falls give is
- * how often control came there, or did not branch there.
+ * The engine increments the i64 at the addresses that site_count_at and site_count_falls return:
+ * how often control reached the location, or did not branch there.
  */
 #ifndef WHAMMC_RUNTIME_SITE_COUNT_H
 #define WHAMMC_RUNTIME_SITE_COUNT_H

@@ -1,4 +1,4 @@
-"""What the other modules need of C: texts, buffers, messages, functions that C calls."""
+"""The interface to C for the other modules: strings, buffers, messages, callbacks."""
 
 from __future__ import annotations
 

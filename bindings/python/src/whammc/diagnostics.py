@@ -1,4 +1,4 @@
-"""Messages of the compiler and of what reads reports."""
+"""Messages of the compiler and of the report reader."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Diagnostic", "Label", "Position", "Range", "WhammError", "InternalEr
 
 @dataclass(frozen=True)
 class Position:
-    """A place in a file.
+    """A position in a file.
 
     Attributes:
         offset: in bytes from the beginning of the file, from 0.
@@ -25,7 +25,7 @@ class Position:
 
 @dataclass(frozen=True)
 class Range:
-    """A piece of a file: from `start` up to `end`, which is the place after its last character."""
+    """A range of a file, from `start` to `end` (exclusive)."""
 
     start: Position
     end: Position
@@ -33,7 +33,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Label:
-    """A further place that a message speaks of."""
+    """A further location of a message."""
 
     message: str
     file: Optional[str]
@@ -71,7 +71,7 @@ class Diagnostic:
 
 
 class WhammError(Exception):
-    """A script, a module, a monitor or a report is at fault.
+    """An error in a script, a module, a monitor or a report.
 
     The text of the exception is what the command `whammc` prints: messages with the lines that they are about.
 
@@ -88,11 +88,11 @@ class WhammError(Exception):
 
 
 class InternalError(WhammError):
-    """The compiler is at fault: its output would have been invalid."""
+    """An internal error of the compiler: its output would have been invalid."""
 
 
 class WhammWarning(UserWarning):
-    """What is not an error, and still is not as it should be, where there is no object that has diagnostics."""
+    """A warning, for results that have no attribute `diagnostics`."""
 
 
 for _name in ("WhammError", "InternalError", "WhammWarning"):  # tracebacks show where they are to be had

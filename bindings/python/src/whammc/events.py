@@ -1,4 +1,4 @@
-"""What probes can match, and what they know there."""
+"""Events that probes can match, and the names bound there."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class BoundFunction:
 
 @dataclass(frozen=True)
 class Event:
-    """Something that a rule matches: its text, "wasm:opcode:br_if:before", what it is, and what is known there."""
+    """An event that a rule matches: its text, "wasm:opcode:br_if:before", its description, and the names bound there."""
 
     text: str
     doc: str
@@ -61,7 +61,7 @@ def _event(event: Any) -> Event:
 
 
 def info(rule: str) -> list[Event]:
-    """Everything that a rule matches, in the order of probe numbers.
+    """The events that a rule matches, in the order of probe numbers.
 
     Raises:
         WhammError: it is not a rule, or matches nothing.
@@ -79,7 +79,7 @@ def info(rule: str) -> list[Event]:
 
 
 def events() -> list[Event]:
-    """All events that there are.
+    """All events.
 
     >>> len(events()) > 1000
     True

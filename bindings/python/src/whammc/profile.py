@@ -65,7 +65,7 @@ class Arc(Row):
 
 @dataclass(eq=False)
 class Node:
-    """A function that was called in a certain context: a node of the call tree.
+    """A function in one calling context: a node of the call tree.
 
     Attributes:
         function, fid: its name and its index (None: it is not in the program).
@@ -104,7 +104,7 @@ class Node:
 
 
 class FlameGraph:
-    """A flame graph: in a notebook it shows itself, and a click on a frame enlarges it.
+    """A flame graph. Notebooks display it; clicking a frame zooms in.
 
     Attributes:
         svg: the picture, which works by itself in a browser.
@@ -149,7 +149,7 @@ class Profile:
         self._roots: Optional[list[Node]] = None
 
     def flat(self) -> Table[FlatRow]:
-        """The functions, those with the most time in themselves first (with the most calls, if there are no times)."""
+        """The functions by self time, largest first (by calls, if there are no times)."""
         return Table(FlatRow, sorted(self._rows, key=lambda row: (-row.self_ns, -row.calls - row.recursive_calls, row.function)))
 
     def arcs(self) -> Table[Arc]:

@@ -48,7 +48,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class ReportRow(Row):
-    """A value of a variable: at a site (there are fid and pc), of a probe (there is a probe alone), or of a script (neither).
+    """A value of a variable: at a site (with fid and pc), of a probe (with a probe only), or of a script (neither).
 
     Attributes:
         variable: the variable's name.
@@ -73,7 +73,7 @@ class ReportRow(Row):
 
 
 def _value(v: Any) -> Any:
-    """A WhammcValue as Python has it."""
+    """A WhammcValue as a Python object."""
     kind = v.kind
     if kind == lib.WHAMMC_VALUE_UNSIGNED:
         return lib.value_u(v)
@@ -136,7 +136,7 @@ class Report:
 
     @classmethod
     def read(cls, source: Input, *, which: int = 0, module: Optional[Input] = None, name: Optional[str] = None) -> Report:
-        """Reads a report in any format of whammc: CSV, CSV with quotes, JSON; it is recognised.
+        """Reads a report in any format of whammc (CSV, CSV with quotes, JSON), which is detected.
 
         Args:
             source: a path or bytes; they can be all that a program has printed.
@@ -157,7 +157,7 @@ class Report:
 
     @classmethod
     def merge(cls, reports: Iterable[Report]) -> Report:
-        """Adds up any number of reports. If `reports` is a generator, memory grows with the number of sites and keys only.
+        """Adds up any number of reports. If `reports` is a generator, memory use depends only on the number of sites and keys.
 
         Raises:
             WhammError: they are not of the same program and scripts.
@@ -185,7 +185,7 @@ class Report:
             self.diagnostics += self._finish(status)
 
     def _sources(self) -> list[_Part]:
-        """What this report is made of; a merged one does not know that any more, and is a text itself."""
+        """The parts of this report; a merged report is a single text."""
         return self._parts or [_Part("read", "merged", self.convert("json"), 0)]
 
     def _combined(self, other: Report, operation: str) -> Report:
@@ -277,7 +277,7 @@ class Report:
 
     @property
     def text(self) -> str:
-        """What the text had besides reports: what the program, or a script, has printed."""
+        """The rest of the text: other output of the program and of scripts."""
         with self._lock:
             size = ffi.new("size_t *")
             found = lib.whammc_report_rest(self._handle, size)
@@ -326,7 +326,7 @@ class Report:
             return _arrow.table(self._handle, self.variables, self._chosen(variables), mangled, located)
 
     def to_pandas(self, *variables: str, mangled: bool = False, lines: bool = False) -> Any:
-        """The same as a pandas.DataFrame. Integers keep their types, also where some are missing (UInt64); names are categories."""
+        """The same as a pandas.DataFrame. Integers keep their types even if some are missing (UInt64); names are categories."""
         return tables.to_pandas(self.to_arrow(*variables, mangled=mangled, lines=lines))
 
     def to_polars(self, *variables: str, mangled: bool = False, lines: bool = False) -> Any:
@@ -383,7 +383,7 @@ class Report:
             raise TypeError(f"there is no option {error.args[0]!r} of formats") from None
 
     def save(self, path: Path, format: Optional[str] = None, **options: Any) -> None:
-        """Writes the report into a file, in the format that its name ends in: .csv (with quotes), .json, .svg, .pb.gz ..."""
+        """Writes the report to a file, in the format of its extension: .csv (with quotes), .json, .svg, .pb.gz ..."""
         name = os.path.basename(os.fspath(path))
         known = {".csv": "csv-rfc4180", ".json": "json", ".svg": "svg", ".pb.gz": "pprof", ".dot": "dot", ".folded": "folded",
                  ".txt": "table"}  # fmt: skip
@@ -405,7 +405,7 @@ class Report:
             yield out[0]
 
     def profile(self, *variables: str, mangled: bool = False) -> Profile:
-        """The calls or the call tree that the report has, as the bundled scripts profile, calltree, sample and callgraph report them.
+        """The calls or the call tree of the report, in the form of the scripts profile, calltree, sample and callgraph.
 
         Args:
             variables: names of those that have the calls or the tree; none = the first that can.
@@ -433,7 +433,7 @@ class Report:
         return "".join(parts)
 
     def _largest(self, variable: str) -> tuple[list[ReportRow], int, bool]:
-        """The rows of a variable with the largest values, how many there are, and whether these are numbers. If not, the first rows."""
+        """The rows of a variable with the largest values, their number, and whether these are numbers. If not, the first rows."""
         known = self.variables
         wanted = bytes(each.name == variable for each in known)
         total = sum(each.rows for each in known if each.name == variable)

@@ -25,7 +25,7 @@ PLENTY = 1 << 62  # fuel for a report
 
 
 class RunError(WhammError):
-    """The engine could not load the program: it imports what there is not, or needs more memory than `memory` allows, for example."""
+    """The engine could not load the program: for example, an import is missing, or it needs more memory than `memory` allows."""
 
 
 RunError.__module__ = "whammc"
@@ -49,7 +49,7 @@ class Trap:
 
 
 class Result:
-    """What came of a run.
+    """The result of a run.
 
     Attributes:
         exit_code: the program's; None if it trapped.
@@ -85,12 +85,12 @@ class Result:
 
     @property
     def report_bytes(self) -> bytes:
-        """The report as the program wrote it, with what scripts printed."""
+        """The report as the program wrote it, with output of scripts."""
         return self._data
 
     @property
     def report(self) -> Report:
-        """The report. After a trap it has everything up to it.
+        """The report. After a trap it has the exact counts up to the trap.
 
         Raises:
             WhammError: the program wrote none, because no script declares `report` variables, or because it trapped before it began.
@@ -139,7 +139,7 @@ class _Run:
         self.used: Optional[int] = None
 
     def make_reporter(self) -> Any:
-        """One that collects the report in memory."""
+        """A run that collects the report in memory."""
         collected = self.report
 
         class Reporter(self.host.Reporter):  # type: ignore[misc, name-defined]
@@ -175,7 +175,7 @@ class _Run:
         return store
 
     def execute(self, store: Any, functions: Sequence[Callback]) -> Union[int, Trap]:
-        """Runs the program; gives its exit code, or why it has none."""
+        """Runs the program; returns its exit code, or why it has none."""
         import wasmtime
 
         before = time.perf_counter()
@@ -240,7 +240,7 @@ class _Run:
             pass  # then there is none, or what there was before
 
     def run(self, store: Any, functions: Sequence[Callback]) -> Union[int, Trap]:
-        """Executes the program in a thread, so that this one can end it: after `timeout`, or when the user interrupts it."""
+        """Executes the program in another thread, so that this one can end it: after `timeout`, or when the user interrupts it."""
         done: list[Union[int, Trap]] = []
         failed: list[BaseException] = []
 
@@ -347,7 +347,7 @@ def run(
 ) -> Result:
     """Instruments a program, runs it in wasmtime in this process, and reads its report.
 
-    The program sees nothing but what is given to it: no files, no environment, no network.
+    The program has access to what it is given and nothing else: by default no files, no environment, no network.
 
     Args:
         module: the program, a path or bytes: a WASI command, or any other module with `_start` or `main` that imports nothing but WASI.
@@ -372,7 +372,7 @@ def run(
         RunError: the engine cannot load the program.
         ImportError: wasmtime is not installed.
 
-    Several runs can go on at the same time in several threads.
+    Several threads can run programs at the same time.
     """
     title, data = _library.load(module, name, "program.wasm")
     original = None if isinstance(module, Instrumented) and script is None else (title, data)

@@ -1,4 +1,4 @@
-"""Scripts, and what is made of them: instrumented programs, monitors, lists of sites."""
+"""Scripts, and their results: instrumented programs, monitors, lists of sites."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LINKS = ("merge", "import", "auto")
 
 @dataclass(frozen=True)
 class Constant:
-    """A constant of a script, which `define` can give another value.
+    """A constant of a script, which `define` can set.
 
     Attributes:
         script, name: whose, and what it is called.
@@ -44,7 +44,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Frame:
-    """Where an instruction comes from: a function of the source, perhaps inlined.
+    """The source location of an instruction: a function, perhaps inlined.
 
     Attributes:
         file: the path; "" if it is unknown.
@@ -61,7 +61,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class Site(Row):
-    """A place in a program where a probe matches.
+    """A site: a location in a program where a probe matches.
 
     Attributes:
         probe: the index of the probe among those of the scripts, from 0.
@@ -100,7 +100,7 @@ class Site(Row):
 
 @dataclass(frozen=True)
 class Probe:
-    """A probe of a script, and at how many sites of a program it matched.
+    """A probe of a script, with the number of its sites in a program.
 
     Attributes:
         script: the script's name; rule: as it is written there; line: its line, from 1.
@@ -119,7 +119,7 @@ class Probe:
 
 @dataclass(frozen=True)
 class Attached:
-    """A probe of a monitor, and at how many places of a program it was attached."""
+    """A probe of a monitor, with the number of locations in a program at which it was attached."""
 
     monitor: str
     name: str
@@ -127,7 +127,7 @@ class Attached:
 
 
 class Instrumented(bytes):
-    """An instrumented program: the bytes of the module, and what the compiler says about it.
+    """An instrumented program: the bytes of the module, with information from the compiler.
 
     Attributes:
         diagnostics: warnings.
@@ -152,7 +152,7 @@ class Instrumented(bytes):
 
 
 def _defined(value: Value) -> str:
-    """A constant as scripts write it."""
+    """A constant in script syntax."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return value if isinstance(value, str) else repr(value)
@@ -181,7 +181,7 @@ def _options(keep: Texts, given: Mapping[str, Any]) -> Any:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a compiler is made of. `libraries` has (name, name to import it as, module)."""
+    """The inputs of a compiler. `libraries` has (name, name to import it as, module)."""
 
     scripts: tuple[tuple[str, bytes], ...] = ()
     define: tuple[tuple[str, str], ...] = ()
@@ -190,7 +190,7 @@ class Inputs:
 
     @contextlib.contextmanager
     def compiler(self) -> Iterator[Any]:
-        """A `whammc` of C that has all this. Each call has one of its own, so that threads do not meet."""
+        """A C object `whammc` with these inputs. Each call has its own, so that threads share none."""
         w = lib.whammc_new()
         try:
             for name, text in self.scripts:
@@ -250,7 +250,7 @@ def _site(site: Any) -> Site:
 
 
 def bundled_text(name: str) -> Optional[bytes]:
-    """The text of a script that comes with whammc; None if there is none of that name."""
+    """The text of a bundled script; None if there is none of that name."""
     size = ffi.new("size_t *")
     found = lib.whammc_bundled_script(_library.encoded(name), size)
     return bytes(ffi.buffer(found, size[0])) if found else None
@@ -272,7 +272,7 @@ def _source(source: Union[str, "os.PathLike[str]"], index: int) -> tuple[str, by
 
 
 def bundled_names() -> list[str]:
-    """The names of the scripts that come with whammc.
+    """The names of the bundled scripts.
 
     >>> "profile" in bundled_names()
     True
@@ -341,7 +341,7 @@ class Script:
         return f"<Script {', '.join(name for name, _ in self._inputs.scripts)}>"
 
     def on(self, rule: str, function: Callable[..., object], args: Sequence[str] = (), *, when: Optional[str] = None) -> Script:
-        """Has a function in Python called at every site of a rule, for prototypes: each call takes some microseconds.
+        """Adds a probe that calls a Python function at every site of a rule, for prototypes: each call takes some microseconds.
 
         Args:
             rule: as in scripts, "wasm:opcode:call:before".
@@ -496,7 +496,7 @@ def _checked_options(keep: Texts, options: Mapping[str, Any], known: frozenset[s
 
 
 def inputs(source: Scripts, define: Mapping[str, Value], libraries: Mapping[str, Input], name: Optional[str] = None) -> Inputs:
-    """The inputs of a compiler; scripts that are objects already bring theirs along."""
+    """The inputs of a compiler; Script objects have theirs."""
     sources = [source] if isinstance(source, (str, os.PathLike, Script)) else list(source)
     scripts: list[tuple[str, bytes]] = []
     defined: list[tuple[str, str]] = []
@@ -517,7 +517,7 @@ def inputs(source: Scripts, define: Mapping[str, Value], libraries: Mapping[str,
 
 
 def check(source: Scripts, define: Mapping[str, Value] = {}, *, libraries: Mapping[str, Input] = {}) -> tuple[Diagnostic, ...]:
-    """Checks scripts without a program, and returns all errors, warnings and notes; raises none of them.
+    """Checks scripts without a program, and returns all errors, warnings and notes without raising them.
 
     >>> [(d.severity, d.code, d.range.start.column) for d in check("wasm:opcode:call:before { x = 1; }")]
     [('error', 'undeclared-name', 27)]
@@ -538,7 +538,7 @@ def bind(
     name: Optional[str] = None,
     **options: Any,
 ) -> Instrumented:
-    """Attaches monitor modules to a program ahead of time, as an engine would that loads them with it.
+    """Attaches monitor modules to a program ahead of time, as an engine would when it loads both.
 
     Args:
         app: the program, a path or bytes.

@@ -1,4 +1,4 @@
-"""Lists of rows that become data frames, and show themselves in notebooks."""
+"""Lists of rows that convert to data frames and display in notebooks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Row", "Table"]
 
 
 class Row:
-    """What the rows of a Table have in common: which columns they make, and their Arrow types."""
+    """The schema of a Table: its columns and their Arrow types."""
 
     COLUMNS: ClassVar[Mapping[str, str]] = {}
     #: The column that has a bar in notebooks.
@@ -61,7 +61,7 @@ def html_table(caption: str, names: list[str], rows: list[list[Any]], bars: Opti
 
 
 def to_pandas(table: Any) -> Any:
-    """A pandas.DataFrame in which integers stay integers of their width, also where some are missing."""
+    """A pandas.DataFrame in which integers keep their types even if some are missing."""
     try:
         import pandas
     except ImportError as error:
@@ -90,7 +90,7 @@ class Table(list[T]):
         self._kind = kind
 
     def to_arrow(self) -> Any:
-        """A pyarrow.Table; texts are dictionary-encoded."""
+        """A pyarrow.Table; strings are dictionary-encoded."""
         pa = _arrow.pyarrow()
         columns = {}
         for name, kind in self._kind.COLUMNS.items():

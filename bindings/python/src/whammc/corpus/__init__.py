@@ -10,15 +10,15 @@ In Python:
     corpus.connect("results/").sql("SELECT status, count(*) FROM runs GROUP BY status")
 
 The parts:
-    manifest.py    which modules there are, and with which inputs they run
-    jobs.py        what is to be done, and the key by which it is known again
-    examine.py     what a module is: its features, its language, its imports
+    manifest.py    the modules, and the inputs that they run with
+    jobs.py        jobs, and the keys that identify them
+    examine.py     examines a module: its features, its language, its imports
     stages.py      one run, stage by stage, in a process of its own
-    sandbox.py     that process and its limits; nursery.py is the process that makes such processes
+    sandbox.py     that process and its limits; nursery.py is the process that forks it
     dataset.py     the files: writing, reading, repairing, merging
-    worker.py      what a worker of Dask does
-    schedule.py    what the client does: hands out batches, copes with losses, shows how far it is
-    summary.py     what came out, as text
+    worker.py      the code of a Dask worker
+    schedule.py    the client: sends batches, repeats lost ones, shows progress
+    summary.py     the summary, as text
 """
 
 from __future__ import annotations

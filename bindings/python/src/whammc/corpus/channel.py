@@ -1,4 +1,4 @@
-"""What sandbox.py and nursery.py say to each other."""
+"""The protocol between sandbox.py and nursery.py."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from .jobs import Job, Settings
 
 HEADER = 8  # bytes of a message's length
-FAILED = 3  # exit status of a child whose stage failed, and said so
+FAILED = 3  # exit status of a child whose stage failed and was reported
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What a module is: its size, features, language, imports, and how often each instruction occurs in it."""
+"""Examines a module: its size, features, language, imports, and the occurrences of each instruction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is to be done, and the key by which it is known again."""
+"""Jobs, and the keys that identify them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Mapping, Optional, Sequence
 
 FORMAT = 1  # of the dataset: another one has other keys
-BASELINE = "none"  # the script that is none: the program as it is
+BASELINE = "none"  # the pseudo-script for the uninstrumented program
 MIB = 1 << 20
 
 

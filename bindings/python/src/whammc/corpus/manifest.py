@@ -1,4 +1,4 @@
-"""Which modules there are, and with which inputs they run."""
+"""The modules, and the inputs that they run with."""
 
 from __future__ import annotations
 

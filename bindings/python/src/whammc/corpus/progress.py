@@ -1,4 +1,4 @@
-"""Shows how far a corpus is: a bar on a terminal, a line now and then elsewhere."""
+"""Shows the progress of a corpus: a bar on a terminal, occasional lines elsewhere."""
 
 from __future__ import annotations
 

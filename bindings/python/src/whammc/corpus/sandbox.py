@@ -1,4 +1,4 @@
-"""Runs in processes of their own, from the outside. See nursery.py for the process that makes them."""
+"""Runs stages in separate processes. nursery.py is the process that forks them."""
 
 from __future__ import annotations
 

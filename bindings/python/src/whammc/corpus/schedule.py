@@ -1,4 +1,4 @@
-"""What the client does: hands out batches to workers, copes with those that are lost, shows how far it is.
+"""The client: sends batches to workers, repeats lost ones, shows progress.
 
 Nothing of a run is on this machine unless workers are: any scheduler of Dask will do whose workers have this package.
 """

@@ -1,4 +1,4 @@
-"""What came out, as text."""
+"""The summary, as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a worker of Dask does: a batch of jobs of one script, whose results become one part of the dataset."""
+"""The code of a Dask worker: executes a batch of jobs of one script, whose results become one part of the dataset."""
 
 from __future__ import annotations
 
