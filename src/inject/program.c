@@ -386,6 +386,7 @@ static bool write(Program *p, Buf *out) {
     bool adjust = debug_begin(&debug, &p->m);
     add_exit_types(p);
     p->matcher.at = p->target->splice;
+    p->matcher.at_body = NULL; /* all has been counted in pass 1 */
     p->apart = (Apart){
         .m = &p->m, .threads = p->threads, .make = make_apart, .is_apart = is_apart, .ctx = p};
     if (p->counts)

@@ -317,6 +317,27 @@ bool matcher_knows(const Matcher *w, WasmOp op) {
     return w->same[op].found && !w->op_looks[op] && !w->watch_op[op];
 }
 
+/* Nothing is to be shown of single instructions: somebody has taken all. */
+static bool takes_body(Matcher *w, const Site *site, bool typed) {
+    if (!w->at_body || !w->body.at.len || typed || w->uses_constructs || w->accept ||
+        w->plan->by_kind[EVENT_BLOCK_START].len || w->plan->by_kind[EVENT_BLOCK_END].len)
+        return false;
+    for (const WasmInstr *i = w->body.at.at; i->size; i++)
+        if (!w->same[i->op].found || matcher_watches(w, i))
+            return false;
+    return w->at_body(w->ctx, site, &w->body);
+}
+
+/* Puts the last instruction where the walk leaves it; returns how many there are. */
+static uint32_t skip_to_end(const Matcher *w, WasmCode *code, WasmInstr buffer[2]) {
+    uint32_t n = w->body.at.len - 1;
+    code->at = code->end;
+    code->decoded = &w->body.at.at[n];
+    if (n)
+        buffer[(n - 1) & 1] = w->body.at.at[n - 1];
+    return n;
+}
+
 bool match_func(Matcher *w, uint32_t func) {
     const WasmFunc *f = &w->m->funcs.at[func];
     prepare(w);
@@ -342,6 +363,8 @@ bool match_func(Matcher *w, uint32_t func) {
     at_kind(w, EVENT_FUNC_ENTRY, &s);
     WasmInstr buffer[2];
     uint32_t index = 0;
+    if (takes_body(w, &s, typed))
+        index = skip_to_end(w, &code, buffer);
     flow_begin(&w->flow);
     if (w->uses_constructs)
         constructs_find(code, &w->constructs);

@@ -408,6 +408,10 @@ typedef struct Matcher {
     void (*at)(void *ctx, const Site *site, const SiteTypes *types, const Match *matches,
                uint32_t n);
     void *ctx;
+    /* Not NULL: is asked to take all instructions of a body at once, if for each of them what
+     * matches has been found (`same`) and none is watched; the site has the function. False: they
+     * are to be shown one by one. */
+    bool (*at_body)(void *ctx, const Site *site, const WasmDecoded *body);
     /* Not NULL: decides alone whether an action matches at a location, instead of bounds and static
      * conditions. Basic blocks are followed. */
     bool (*accept)(void *ctx, const struct Matcher *w, const Action *a, const Site *site);

@@ -176,6 +176,17 @@ static bool count_func(void *self, uint32_t func) {
     return true;
 }
 
+/* Counts a body of such instructions after its entry, or before its exit. */
+static bool count_body(void *self, const Site *site, const WasmDecoded *body) {
+    Rewrite *r = self;
+    uint64_t sites = r->store.sites;
+    if (!kinds_count_body(&r->kinds, &r->store, &r->p.matcher, site, body))
+        return false;
+    if (r->store.sites > sites)
+        r->p.touched[site->func] |= TOUCHED;
+    return true;
+}
+
 /* What asks for memories without a site. */
 static void note_scopes(Rewrite *r) {
     Plan *plan = r->p.plan;
@@ -554,6 +565,7 @@ static bool match(void *self) {
         bool exact = r->options->exact_traps || r->host == HOST_PROF;
         coalesce_init(&r->coalesce, r->p.plan, &r->p.m, exact);
         r->coalesce.counts.decoded = &r->p.matcher.body;
+        r->p.matcher.at_body = count_body;
         r->coalesce.counts.polls = r->options->polls;
         r->coalesce.counts.follows_locals = !r->options->no_optimise && !r->options->polls;
         r->store.coalesce = &r->coalesce;

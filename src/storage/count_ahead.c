@@ -87,9 +87,11 @@ static uint8_t does_at(const CountAhead *a, WasmOp op) {
     return (counted ? DOES_COUNT : 0) | (names ? DOES_NAME : 0);
 }
 
-/* Whether there are functions to be counted ahead at all. */
+/* Whether there are functions to be counted ahead, and not just very few. */
 static bool is_possible(const CountAhead *a) {
-    return a->store->coalesce && !a->store->coalesce->nowhere && matcher_sees_instrs_only(a->walk);
+    enum { SEEN = 256, FEW = 8 };
+    return a->store->coalesce && !a->store->coalesce->nowhere &&
+           matcher_sees_instrs_only(a->walk) && (a->seen < SEEN || a->taken >= a->seen / FEW);
 }
 
 static void add_part(CountAhead *a, uint32_t from) {
@@ -124,6 +126,10 @@ static void make_window(CountAhead *a, uint32_t func) {
         a->bodies = mem_zalloc(sizeof *a->bodies * a->threads);
     divide(a, func);
     workers_run(a->threads, a->part, count_part, a);
+    for (uint32_t i = 0; i < a->part; i++)
+        for (uint32_t k = 0; k < a->parts.at[i].nruns; k++)
+            a->taken += a->parts.at[i].runs.at[k].to - a->parts.at[i].runs.at[k].from;
+    a->seen += a->to - func;
     a->part = a->run = 0;
 }
 
@@ -137,10 +143,11 @@ static void join(CountAhead *a, const AheadRun *run) {
 }
 
 bool count_ahead(CountAhead *a, uint32_t func, bool *any) {
-    if (!is_possible(a))
-        return false;
-    if (func >= a->to)
+    if (func >= a->to) {
+        if (!is_possible(a))
+            return false;
         make_window(a, func);
+    }
     for (; func >= a->parts.at[a->part].to; a->part++)
         a->run = 0;
     const AheadPart *part = &a->parts.at[a->part];

@@ -26,6 +26,7 @@ typedef struct CountAhead {
     uint8_t does[WASM_OP_COUNT]; /* what is to be done at each kind: DOES_... */
     uint32_t to;                 /* the first function after the window */
     uint64_t size;               /* of the last window, in bytes of code */
+    uint32_t seen, taken;        /* functions in all windows; those that were counted */
     Vec(AheadPart) parts;
     uint32_t part, run;  /* those in which the walk is */
     WasmDecoded *bodies; /* by worker */

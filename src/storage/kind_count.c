@@ -171,6 +171,41 @@ bool kinds_count(KindCounts *k, Store *s, const Site *site, const Match *matches
     return true;
 }
 
+/* ---- by functions ---- */
+
+/* Counts at all instructions of a body; false if there is nothing to count. */
+static bool count_body(const Counter *c, const Site *func, const WasmDecoded *body) {
+    Site site = *func;
+    uint32_t end = body->at.at[body->at.len - 1].offset;
+    bool any = false;
+    for (const WasmInstr *i = body->at.at; i->size; i++) {
+        if (!c->k->of[i->op].n)
+            continue;
+        if (!any)
+            counts_find(c->counts);
+        any = true;
+        site.instr = i;
+        site.pc = i->offset;
+        site.at_func_end = i->offset + i->size == end;
+        count_all(c, &site);
+    }
+    return any;
+}
+
+bool kinds_count_body(KindCounts *k, Store *s, const Matcher *w, const Site *site,
+                      const WasmDecoded *body) {
+    bool any = false;
+    for (const WasmInstr *i = body->at.at; i->size; i++) {
+        if (w->same[i->op].n && !k->of[i->op].all)
+            return false;
+        any |= w->same[i->op].n > 0;
+    }
+    if (!any || !coalesce_allows(s->coalesce, site->func))
+        return !any;
+    count_body(&(Counter){k, s, NULL, &s->coalesce->counts}, site, body);
+    return true;
+}
+
 /* ---- by runs of functions ---- */
 
 void kinds_begin(const KindCounts *k, const Store *s, KindTally *t) {
@@ -184,23 +219,10 @@ void kinds_begin(const KindCounts *k, const Store *s, KindTally *t) {
 
 void kinds_tally(const KindCounts *k, Store *s, KindTally *t, const WasmModule *m,
                  const WasmDecoded *body) {
-    Counter c = {k, s, t, &t->counts};
-    Site site = {.m = m, .func = body->func};
-    uint32_t end = body->at.at[body->at.len - 1].offset;
-    bool any = false;
+    const Site site = {.m = m, .func = body->func};
     t->counts.decoded = body;
     counts_enter(&t->counts, body->func);
-    for (const WasmInstr *i = body->at.at; i->size; i++) {
-        if (!k->of[i->op].n)
-            continue;
-        if (!any)
-            counts_find(&t->counts);
-        any = true;
-        site.instr = i;
-        site.pc = i->offset;
-        site.at_func_end = i->offset + i->size == end;
-        count_all(&c, &site);
-    }
+    bool any = count_body(&(Counter){k, s, t, &t->counts}, &site, body);
     counts_leave(&t->counts);
     vec_push(&t->funcs, ((KindFunc){body->func, t->rows.len, any}));
 }

@@ -41,6 +41,11 @@ typedef struct KindCounts {
  * that way, one by one; nothing was done then. */
 bool kinds_count(KindCounts *k, Store *s, const Site *site, const Match *matches, uint32_t n);
 
+/* The same for all instructions of a body, of which the walk knows what matches; the site has the
+ * function. */
+bool kinds_count_body(KindCounts *k, Store *s, const Matcher *w, const Site *site,
+                      const WasmDecoded *body);
+
 /* What is counted in a run of functions, before anything of it is in the store. */
 typedef struct KindRow {
     uint32_t row; /* of KindCounts.rows */
