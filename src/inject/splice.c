@@ -477,7 +477,7 @@ bool splice_wants_one_region(const WasmModule *m, uint32_t func) {
     while (wasm_next(&code, &i)) {
         if (i.op == WASM_OP_TRY || i.op == WASM_OP_TRY_TABLE)
             return false;
-        calls += i.op == WASM_OP_CALL || i.op == WASM_OP_CALL_INDIRECT || i.op == WASM_OP_CALL_REF;
+        calls += wasm_flow(i.op) == WASM_FLOW_CALL;
     }
     return calls >= MANY_CALLS;
 }

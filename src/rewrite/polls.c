@@ -9,15 +9,11 @@ enum { FIRST = 1000 }; /* polls until the host is called for the first time */
 
 /* Calls functions that may go on for long: imports come back at once, or are the host's. */
 static bool calls(const WasmModule *m, const WasmInstr *i) {
-    switch (i->op) {
-    case WASM_OP_CALL:
-    case WASM_OP_RETURN_CALL: return m->funcs.at[i->a].import < 0;
-    case WASM_OP_CALL_INDIRECT:
-    case WASM_OP_CALL_REF:
-    case WASM_OP_RETURN_CALL_INDIRECT:
-    case WASM_OP_RETURN_CALL_REF: return true;
-    default: return false;
-    }
+    WasmFlow flow = wasm_flow(i->op);
+    if (flow != WASM_FLOW_CALL && flow != WASM_FLOW_TAIL_CALL)
+        return false;
+    bool direct = i->op == WASM_OP_CALL || i->op == WASM_OP_RETURN_CALL;
+    return !direct || m->funcs.at[i->a].import < 0;
 }
 
 /* Whether it calls an import of WASI that may wait. */
