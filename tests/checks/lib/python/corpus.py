@@ -4,8 +4,10 @@ usage: corpus.py PROGRAMS DIRECTORY
 """
 
 import collections
+import contextlib
 import csv
 import doctest
+import functools
 import json
 import os
 import random
@@ -100,9 +102,19 @@ def same_datasets(one, other, kinds=("modules", "runs", "rows")):
             same(len(rows), len(second[name]), name)
 
 
-def go(scripts, modules, out, **more):
+WORKERS = contextlib.ExitStack()  # ends them
+
+
+@functools.lru_cache(maxsize=None)
+def workers():
+    """The scheduler of two workers for all runs that are not about workers: they start more slowly than most runs are done."""
+    return WORKERS.enter_context(schedule.connected(None, 2)).scheduler_info()["address"]
+
+
+def go(scripts, modules, out, own=False, **more):
+    """A run of a corpus, with workers of its own or with those that are there."""
     more.setdefault("settings", jobs.Settings(jobs.Limits(fuel=10**7)))
-    return corpus.run(scripts, modules, out, **{"workers": 2, "say": None, **more})
+    return corpus.run(scripts, modules, out, say=None, **{"workers": 2} if own else {"scheduler": workers()}, **more)
 
 
 def command(words, **more):
@@ -123,7 +135,7 @@ def _():
     place, out = folder("plain"), os.path.join(DIRECTORY, "plain-out")
     for name in ("fib", "quicksort"):
         shutil.copy(os.path.join(PROGRAMS, f"{name}.wasm"), place)
-    outcome = go(["none", ICOUNT, BRANCHES, IMIX], place, out, inputs=[jobs.Input("9", ("9",)), jobs.Input("60", ("20",))])
+    outcome = go(["none", ICOUNT, BRANCHES, IMIX], place, out, own=True, inputs=[jobs.Input("9", ("9",)), jobs.Input("60", ("20",))])
     same((outcome.modules, outcome.runs, outcome.done, dict(outcome.states)), (2, 16, 16, {"exited": 16}))
     runs = runs_of(out)
     rows = table_of(out, "rows")
@@ -642,4 +654,5 @@ def _():
 
 
 if __name__ == "__main__":  # workers are processes that load this file, too
-    run_tests()
+    with WORKERS:
+        run_tests()
