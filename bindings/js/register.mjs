@@ -1,6 +1,9 @@
 // node --import whammc/register PROGRAM: see the manual, docs/npm.md.
-if (process.env.WHAMMC_REGISTER !== 'off' && !globalThis[Symbol.for('whammc.register')]) {
-  Object.defineProperty(globalThis, Symbol.for('whammc.register'), { value: true });
-  const { register } = await import('./lib/register.mjs');
-  register();
-}
+import { fileURLToPath } from 'node:url';
+import { register } from './lib/register.mjs';
+
+const path = name => fileURLToPath(new URL(name, import.meta.url));
+
+register(import.meta.url, {
+  words: [process.execPath, '--no-warnings', path('./bin/whammc.mjs')], parts: [path('./package.json'), path('./whammc.wasm')],
+});

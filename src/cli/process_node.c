@@ -15,14 +15,16 @@
 
 #define IMPORT(name) __attribute__((import_module("env"), import_name(#name)))
 
+extern char **environ;
+
 /*
- * Imported from JavaScript. Runs a program to its end and gives its status as waitpid() does, or an
- * error as a negative number. With `output`, what it writes to standard output is there, to be
- * freed.
+ * Imported from JavaScript. Runs a program to its end in this environment and gives its status as
+ * waitpid() does, or an error as a negative number. With `output`, what it writes to standard
+ * output is there, to be freed.
  */
 IMPORT(process_spawn)
-int process_spawn(const char *const *argv, int in, int out, int err, uint8_t **output,
-                  size_t *size);
+int process_spawn(const char *const *argv, char *const *environment, int in, int out, int err,
+                  uint8_t **output, size_t *size);
 /* Ends this process by a signal. */
 IMPORT(process_raise) void process_raise(int number);
 IMPORT(process_umask) int process_umask(int mask);
@@ -35,7 +37,7 @@ mode_t umask(mode_t mask) {
 static int spawn(const char *const *argv, ProcessStreams streams, uint8_t **output, size_t *size) {
     fflush(stdout);
     fflush(stderr);
-    int status = process_spawn(argv, streams.in, streams.out, streams.err, output, size);
+    int status = process_spawn(argv, environ, streams.in, streams.out, streams.err, output, size);
     if (status >= 0)
         return status;
     errno = -status;

@@ -134,6 +134,7 @@ typedef struct Settings {
     bool sampler_given, inside, counts;
     bool inlined_stack; /* the engine allows a memory for it */
     bool top_given, format_given, counts_only, auto_exclude, no_calibrate, no_demangle, guest;
+    const char *for_module; /* the last option that commands cannot have; NULL = none */
     Look look;
     DebugOptions debug;
 } Settings;
@@ -143,6 +144,8 @@ typedef struct Profiling {
     const Cli *cli;
     const Settings *settings;
     const Engine *engine;
+    const char *title; /* of the program, by which files are named */
+    const char *which; /* of several reports of a command: see CommandJob */
     Buf app;
     WasmModule module;
     Places places;
@@ -173,12 +176,35 @@ static void define_sampling(const Settings *s, const Engine *engine, whammc *w,
         whammc_define(w, "counts", "true");
 }
 
+/* The constants of the script that do not depend on the program. */
+static void list_constants(const Settings *s, Style style, bool counts_only, DefineOptions *out,
+                           Arena *arena) {
+    if (counts_only)
+        vec_push(out, "timed=false");
+    if (s->no_calibrate)
+        vec_push(out, "calibrate=false");
+    if (s->heap.on && s->heap.sample_bytes)
+        vec_push(out, arena_printf(arena, "sample_bytes=%u", s->heap.sample_bytes));
+    if (style == STYLE_TREE && s->guest)
+        vec_push(out, "guest=true");
+    if (style == STYLE_TREE && *s->sample)
+        vec_push(out, arena_printf(arena, "sample=%s", s->sample));
+    if (style == STYLE_TREE && s->max_depth)
+        vec_push(out, arena_printf(arena, "max_depth=%s", s->max_depth));
+}
+
+/* The bundled script. */
+static const char *script_of(const Settings *s, Style style) {
+    static const char *const names[] = {"calltree", "profile", "sample"}; /* by Style */
+    return s->heap.on ? "heap" : names[style];
+}
+
 /* Runs the program with a profiler; r has the report then. The exit status, as running_made gives
  * it. */
 static int run_with(Profiling *p, Style style, bool counts_only, Running *r) {
     const HeapOptions *heap = &p->settings->heap;
-    static const char *const names[] = {"calltree", "profile", "sample"}; /* by Style */
-    const char *name = heap->on ? "heap" : names[style];
+    DefineOptions constants = {0};
+    Arena arena = {0};
     whammc_options made;
     r->cli = p->cli;
     r->engine = p->engine;
@@ -192,23 +218,17 @@ static int run_with(Profiling *p, Style style, bool counts_only, Running *r) {
                                 .labels = p->settings->labels.at};
     bool asks = !counts_only && !heap->on && style != STYLE_SAMPLE; /* else hardly anybody does */
     r->clock = asks ? p->settings->clock : "host";
-    running_bundled(r, name, &p->app, &made);
-    if (counts_only)
-        whammc_define(r->w, "timed", "false");
-    if (p->settings->no_calibrate)
-        whammc_define(r->w, "calibrate", "false");
+    running_bundled(r, script_of(p->settings, style), &p->app, &made);
+    list_constants(p->settings, style, counts_only, &constants, &arena);
+    define_give(&constants, r->w, false);
+    vec_free(&constants);
+    arena_free(&arena);
     if (p->untimed.len)
         whammc_define(r->w, "untimed", (const char *)p->untimed.data);
     if (heap->on)
         heap_define(p->cli, heap, &p->module, r->w);
     if (style == STYLE_SAMPLE)
         define_sampling(p->settings, p->engine, r->w, &made);
-    if (style == STYLE_TREE && p->settings->guest)
-        whammc_define(r->w, "guest", "true");
-    if (style == STYLE_TREE && *p->settings->sample)
-        whammc_define(r->w, "sample", p->settings->sample);
-    if (style == STYLE_TREE && p->settings->max_depth)
-        whammc_define(r->w, "max_depth", p->settings->max_depth);
     p->began = now();
     static const LibraryOptions none;
     return running_instrumented(r, &made, &none);
@@ -269,15 +289,31 @@ static int rehearse(Profiling *p) {
 
 /* ---- showing ---- */
 
-/* "dir/app.wasm": "app" and the suffix. On the heap. */
-static char *file_for(const char *app, const char *suffix) {
-    const char *base = strcmp(app, "-") == 0 ? "stdin" : file_base(app);
+/* "dir/app.wasm": "app", which of its reports it is, and the suffix. On the heap. */
+static char *file_for(const Profiling *p, const char *suffix) {
+    static const char *const endings[] = {".wasm", ".wat", ".mjs", ".cjs", ".js"};
+    const char *base = strcmp(p->title, "<stdin>") == 0 ? "stdin" : p->title;
     size_t len = strlen(base);
     const char *dot = strrchr(base, '.');
-    if (dot > base && (strcmp(dot, ".wasm") == 0 || strcmp(dot, ".wat") == 0))
-        len = (size_t)(dot - base);
+    for (size_t i = 0; dot > base && i < sizeof endings / sizeof *endings; i++)
+        if (strcmp(dot, endings[i]) == 0)
+            len = (size_t)(dot - base);
     char *name;
-    return asprintf(&name, "%.*s%s", (int)len, base, suffix) < 0 ? NULL : name;
+    return asprintf(&name, "%.*s%s%s", (int)len, base, p->which, suffix) < 0 ? NULL : name;
+}
+
+/* The file that an option names, for one of several reports: "out.svg", "out.thread1.svg". On the
+ * heap. */
+static char *file_given(const Profiling *p, const char *path) {
+    size_t len = strlen(path);
+    const char *base = file_base(path), *dot = strrchr(base, '.');
+    if (len > 6 && strcmp(path + len - 6, ".pb.gz") == 0)
+        dot = path + len - 6;
+    size_t stem = dot > base ? (size_t)(dot - path) : len;
+    char *name;
+    if (strcmp(path, "-") == 0)
+        return strdup(path);
+    return asprintf(&name, "%.*s%s%s", (int)stem, path, p->which, path + stem) < 0 ? NULL : name;
 }
 
 /* A file that is written by default. */
@@ -315,7 +351,7 @@ static bool make(const Profiling *p, WhammcReport *report, ViewFormat format, Bu
     const Settings *s = p->settings;
     bool plain = format >= VIEW_CSV && format <= VIEW_JSON;
     WhammcReportOptions look = {.top = s->top,
-                                .title = file_base(file_title(p->cli->operands[0])),
+                                .title = p->title,
                                 .mangled = s->no_demangle,
                                 .inlined = s->look.inlined && !plain,
                                 .lines = s->look.lines && !plain,
@@ -333,13 +369,13 @@ static bool make(const Profiling *p, WhammcReport *report, ViewFormat format, Bu
 
 /* Writes such a file, or the requested one instead, and prints its path. */
 static bool write_unasked(const Profiling *p, WhammcReport *report, const Unasked *u) {
-    char *named = p->settings->out ? NULL : file_for(p->cli->operands[0], u->suffix);
-    const char *path = named ? named : p->settings->out;
+    const char *out = p->settings->out;
+    char *path = out ? file_given(p, out) : file_for(p, u->suffix);
     Buf made = {0}, line = {0};
     bool ok = path && make(p, report, u->format, &made);
-    if (ok && named && !is_free(named, u)) {
+    if (ok && !out && !is_free(path, u)) {
         message_one(p->cli, DIAG_CANNOT_WRITE, "choose another file with --output=OUT",
-                    "%s: the file exists and %s", named, u->other);
+                    "%s: the file exists and %s", path, u->other);
         ok = false;
     }
     ok = ok && file_write(p->cli, path, made.data, made.len);
@@ -349,7 +385,7 @@ static bool write_unasked(const Profiling *p, WhammcReport *report, const Unaske
     }
     buf_free(&line);
     buf_free(&made);
-    free(named);
+    free(path);
     return ok;
 }
 
@@ -363,7 +399,7 @@ static bool show_both(const Profiling *p, const Running *r, WhammcReport *report
                         .top = s->top};
     Buf text = {0};
     bool ok = make(p, report, VIEW_TABLE, &text);
-    if (ok && s->style != STYLE_ARCS)
+    if (ok && s->style != STYLE_ARCS && p->app.len)
         left_out_untimed(&left_out, &text);
     if (ok && s->style == STYLE_SAMPLE && !s->heap.on)
         left_out_frames(&left_out, r->w, &p->app, &text);
@@ -379,10 +415,12 @@ static bool show_format(const Profiling *p, WhammcReport *report) {
         return write_unasked(p, report, &pprof_profile);
     Buf text = {0};
     bool ok = make(p, report, s->format, &text);
+    char *out = s->out ? file_given(p, s->out) : NULL;
     if (ok && s->out)
-        ok = file_write(p->cli, s->out, text.data, text.len);
+        ok = out && file_write(p->cli, out, text.data, text.len);
     else if (ok)
         message_stderr(text.data, text.len);
+    free(out);
     buf_free(&text);
     return ok;
 }
@@ -446,7 +484,11 @@ static int choose_sampler(const Cli *cli, Settings *s, const Engine *engine) {
 
 /* In the end as the program ended. */
 static int profile(const Cli *cli, Settings *s, const Engine *engine) {
-    Profiling p = {.cli = cli, .settings = s, .engine = engine};
+    Profiling p = {.cli = cli,
+                   .settings = s,
+                   .engine = engine,
+                   .title = file_base(file_title(cli->operands[0])),
+                   .which = ""};
     Running r = {0};
     int status = read_module(&p, &s->debug) ? STATUS_OK : STATUS_ERROR;
     if (status == STATUS_OK && !exclude_list(cli, &s->exclusion, &p.module, NULL, &p.untimed))
@@ -469,6 +511,104 @@ static int profile(const Cli *cli, Settings *s, const Engine *engine) {
     buf_free(&p.untimed);
     buf_free(&p.app);
     return status;
+}
+
+/* ---- commands ---- */
+
+/* What is run: "node --flag dir/program.mjs" is called program.mjs, other commands by their names.
+ */
+static const char *command_title(const Cli *cli) {
+    const char *title = file_base(cli->operands[0]);
+    if (strncmp(title, "node", 4) != 0)
+        return title;
+    for (int i = 1; i < cli->noperands; i++)
+        if (cli->operands[i][0] != '-')
+            return file_base(cli->operands[i]);
+    return title;
+}
+
+/* The head of one of several reports: ".thread1.module2". */
+static void show_which(const char *which) {
+    Buf line = {0};
+    buf_printf(&line, "\n%s:\n", which + 1);
+    message_stderr(line.data, line.len);
+    buf_free(&line);
+}
+
+/* A report of a command, of a module. */
+static bool show_of_command(void *ctx, const char *which, const Buf *text, const Buf *module) {
+    Profiling *p = ctx;
+    const Settings *s = p->settings;
+    const Running none = {0};
+    WhammcReport *report = whammc_report_new();
+    p->which = which;
+    bool ok =
+        message_report(p->cli, report,
+                       whammc_report_read(report, p->title, text->data, text->len, 0)) == STATUS_OK;
+    if (ok && module->len)
+        whammc_report_set_module(report, p->title, module->data, module->len);
+    if (ok && *which && s->format == VIEW_TABLE)
+        show_which(which);
+    if (ok)
+        ok = s->format == VIEW_TABLE ? show_both(p, &none, report) : show_format(p, report);
+    char *save = s->save ? file_given(p, s->save) : NULL;
+    if (save)
+        ok = file_write(p->cli, save, text->data, text->len) && ok;
+    free(save);
+    whammc_report_free(report);
+    return ok;
+}
+
+/* Profiles the modules that a command loads in Node. In the end as the command ended. */
+static int profile_command(const Cli *cli, const Settings *s, const char *program) {
+    Profiling p = {.cli = cli, .settings = s, .title = command_title(cli), .began = now()};
+    DefineOptions constants = {0};
+    Arena arena = {0};
+    if (s->for_module)
+        return cli_usage(cli, "--%s is for a program in WebAssembly, and '%s' is a command",
+                         s->for_module, cli->operands[0]);
+    list_constants(s, s->style, s->counts_only, &constants, &arena);
+    CommandJob job = {.program = program,
+                      .script = script_of(s, s->style),
+                      .definitions = &constants,
+                      .take = show_of_command,
+                      .ctx = &p};
+    int status = command_run(cli, &job);
+    vec_free(&constants);
+    arena_free(&arena);
+    return status;
+}
+
+/* Whether an option needs the program that is run, or an engine that runs it. */
+static bool is_for_module(int key, const char *value) {
+    switch (key) {
+    case ENGINE:
+    case ENGINE_OPTION:
+    case OPTION_DIR:
+    case OPTION_ENV:
+    case CLOCK:
+    case OPTION_HTTP:
+    case OPTION_HTTP_TOKEN:
+    case OPTION_PUSH:
+    case OPTION_PUSH_SECONDS:
+    case OPTION_NAMES:
+    case OPTION_EXCLUDE:
+    case OPTION_MIN_SIZE:
+    case OPTION_EXCLUDE_FROM:
+    case AUTO_EXCLUDE:
+    case ALLOC:
+    case OPTION_DEBUG_FILE:
+    case OPTION_PATH_MAP: return true;
+    case STYLE: return strcmp(value, "sample") == 0;
+    default: return false;
+    }
+}
+
+static const char *option_name(int key) {
+    const Option *o = options;
+    while (o->key != key)
+        o++;
+    return o->name;
 }
 
 /* ---- the command line ---- */
@@ -509,6 +649,8 @@ static bool set_sample(const Cli *cli, Settings *s, const char *value) {
 /* Returns false for wrong usage, after a message. */
 static bool set(const Cli *cli, Settings *s, int key, const char *value) {
     uint32_t depth;
+    if (is_for_module(key, value))
+        s->for_module = option_name(key);
     switch (key) {
     case STYLE: s->style = (Style)option_choice(cli->command, key, value); break;
     case FORMAT: s->format_given = view_named(value, &s->format); break;
@@ -609,7 +751,12 @@ static int run(Cli *cli) {
         status = check(cli, &s);
     if (s.heap.on && !s.heap.value)
         s.heap.value = "alloc_space";
-    if (ok && key == ARGS_END && status == STATUS_OK) {
+    char *command =
+        ok && key == ARGS_END && status == STATUS_OK ? command_find(cli->operands[0]) : NULL;
+    if (command) {
+        status = profile_command(cli, &s, command);
+        free(command);
+    } else if (ok && key == ARGS_END && status == STATUS_OK) {
         Engine engine = {0};
         status = engine_find(cli, s.engine, s.clock, &engine);
         if (status == STATUS_OK && engine.kind == ENGINE_WIZARD)
@@ -638,13 +785,15 @@ const Command cmd_profile = {
         "Run the program APP with the ARGUMENTs, show on standard error which functions took the "
         "most time, and write a flame graph of the calls. Standard streams and the exit status are "
         "those of the program; it may open files in the current directory and in those of --dir. "
-        "If it traps or is interrupted, the measurements up to then are shown. Options end at APP.",
+        "If it traps or is interrupted, the measurements up to then are shown. Options end at APP. "
+        "If APP is a command, such as node or npx, the modules are profiled that it loads in Node.",
     .options = options,
     .examples = "  whammc profile app.wasm input.txt\n"
                 "  whammc profile --format=gprof -o app.prof app.wasm\n"
                 "  whammc profile --memory --lines app.wasm\n"
                 "  whammc profile -o app.pb.gz app.wasm && go tool pprof -http=: app.pb.gz\n"
-                "  whammc profile --style=arcs --auto-exclude app.wasm <input.txt\n",
+                "  whammc profile --style=arcs --auto-exclude app.wasm <input.txt\n"
+                "  whammc profile -- node program.mjs\n",
     .stops = true,
     .run = run,
 };

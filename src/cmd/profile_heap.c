@@ -114,9 +114,4 @@ void heap_define(const Cli *cli, const HeapOptions *h, const WasmModule *m, wham
     if (all.len)
         whammc_define(w, "allocators", buf_cstr(&all));
     buf_free(&all);
-    if (h->sample_bytes) {
-        char number[16];
-        snprintf(number, sizeof number, "%u", h->sample_bytes);
-        whammc_define(w, "sample_bytes", number);
-    }
 }

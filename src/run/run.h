@@ -85,6 +85,26 @@ bool world_option(const Cli *cli, Words *world, int key, const char *value);
 int world_check(const Cli *cli, const Words *world, const Engine *e);
 void world_free(Words *world);
 
+/* ---- commands of which Node runs something (command.c) ---- */
+
+/* A command: the operands. */
+typedef struct CommandJob {
+    const char *program;              /* its path */
+    const char *script;               /* a bundled one */
+    const DefineOptions *definitions; /* its constants */
+    /* Gets each report, as JSON, and the module that it is of, empty if that is gone; false ends
+     * it. `which` tells it from the others: "", ".thread1", ".module2". */
+    bool (*take)(void *ctx, const char *which, const Buf *report, const Buf *module);
+    void *ctx;
+} CommandJob;
+
+/* The path of the command, on the heap; NULL if `name` is none, but the file of a module or
+ * nothing. */
+char *command_find(const char *name);
+/* Runs it with the modules instrumented that Node loads in it. Returns its exit status, or ends as
+ * it did; another status after a message if it could not be run or take() failed. */
+int command_run(const Cli *cli, const CommandJob *job);
+
 /* ---- Wizard (wizard.c) ---- */
 
 typedef struct WizardJob {

@@ -22,6 +22,7 @@ const F_DUPFD = 0, F_GETFD = 1, F_SETFD = 2, F_GETFL = 3, F_SETFL = 4;
 const TIOCGWINSZ = 0x5413;
 const CHARACTER_DEVICE = 2, REGULAR_FILE = 4;
 const SEEK_SET = 0, SEEK_CUR = 1;
+const HOOK = 'WHAMMC_HOOK';
 
 function errorNumber(error) {
   if (error.code === undefined || error instanceof Exit) throw error;
@@ -226,13 +227,15 @@ function list(engine, at) {
 }
 
 /** Runs a program to its end: see src/cli/process_node.c. */
-function spawn(engine, argv, streams, output, size) {
+function spawn(engine, argv, environment, streams, output, size) {
   const [file, ...args] = list(engine, argv);
+  const env = Object.fromEntries(list(engine, environment).map(text => text.split(/=(.*)/s).slice(0, 2)));
+  delete env[HOOK]; // it is for us
   const stdio = streams.map((fd, i) => (fd >= 0 ? fd : i));
   if (output) stdio[1] = 'pipe';
   const ignore = () => {}; // what a terminal sends goes to the program, which may want to report
   process.on('SIGINT', ignore);
-  const { status, signal, stdout, error } = spawnSync(file, args, { stdio, maxBuffer: Infinity });
+  const { status, signal, stdout, error } = spawnSync(file, args, { env, stdio, maxBuffer: Infinity });
   process.off('SIGINT', ignore);
   if (error && status === null && !signal) return -errorNumber(error);
   if (output && stdout.length) {
@@ -246,9 +249,10 @@ function spawn(engine, argv, streams, output, size) {
 }
 
 function createProcesses(engine) {
-  const environment = Object.entries(process.env).map(([name, value]) => Buffer.from(`${name}=${value}\0`));
+  const hook = new URL('../register.mjs', import.meta.url).href; // for src/run/command.c
+  const environment = Object.entries({ ...process.env, [HOOK]: hook }).map(([name, value]) => Buffer.from(`${name}=${value}\0`));
   return {
-    process_spawn: (argv, input, out, err, output, size) => spawn(engine, argv, [input, out, err], output, size),
+    process_spawn: (argv, env, input, out, err, output, size) => spawn(engine, argv, env, [input, out, err], output, size),
     process_raise: number => {
       process.kill(process.pid, number);
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000);

@@ -8,13 +8,12 @@ import { createHash, randomUUID } from 'node:crypto';
 import * as fs from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { isMainThread, threadId } from 'node:worker_threads';
 import { createHost, intercept, tellTrapped, watch } from '../host/whammc.js';
-import { KEY_SECTION, appendKey, customSections } from './sections.mjs';
+import { copyBytes, createRefusal, keyOf, whyInvalid, wrapCompilers, wrapReflection } from './hook.mjs';
+import { allCustomSections, appendKey, namedSections } from './sections.mjs';
 
-const HOOK = new URL('../register.mjs', import.meta.url), COMMAND = fileURLToPath(new URL('../bin/whammc.mjs', import.meta.url));
-const PARTS = ['../package.json', '../whammc.wasm'].map(name => fileURLToPath(new URL(name, import.meta.url)));
+const LOADED = Symbol.for('whammc.register');
 // Endings of files, and the formats of `whammc report`.
 const FORMATS = {
   '.svg': 'svg', '.cpuprofile': 'cpuprofile', '.pb.gz': 'pprof', '.speedscope.json': 'speedscope', '.perfetto.json': 'perfetto',
@@ -54,18 +53,19 @@ function readSettings(env) {
   return {
     script: isFile ? resolve(script) : script,
     scriptText: isFile ? fs.readFileSync(script) : '',
+    define: (env.WHAMMC_DEFINE ?? '').split(';').filter(Boolean),
     outputs: parseOutputs(env.WHAMMC_OUT || (script === 'calltree' ? 'whammc.svg' : 'whammc.csv')),
     cache: cache === 'off' ? null : resolve(cache),
     strict: env.WHAMMC_STRICT === '1',
+    written: env.WHAMMC_WRITTEN, // where to list files and their modules, for `whammc profile`
     isRoot: (env.WHAMMC_ROOT ?? String(process.pid)) === String(process.pid), // now: programs may change their environment
   };
 }
 
-/** The words of the command, and the files that it consists of. */
-function findCommand(env) {
+/** The command whammc: its words, and the files that it consists of. `own` is that of the package. */
+function findCommand(env, own) {
   const native = env.WHAMMC_NATIVE;
-  if (native && native !== 'no') return { words: [native], parts: [native] };
-  return { words: [process.execPath, '--no-warnings', COMMAND], parts: PARTS };
+  return own && (!native || native === 'no') ? own : { words: [native], parts: [native] };
 }
 
 /** What tells apart two versions of files without reading them. */
@@ -90,7 +90,8 @@ function createRunner(command) {
 // ---- instrumented modules, by key ----
 
 function createStore(settings, command, run) {
-  const base = createHash('sha256').update([...command.parts.map(stamp), ...OPTIONS, settings.script, process.versions.v8].join('\0'))
+  const options = [...OPTIONS, ...settings.define.map(each => `--define=${each}`), '-s', settings.script];
+  const base = createHash('sha256').update([...command.parts.map(stamp), ...options, process.versions.v8].join('\0'))
     .update(settings.scriptText).digest();
   let folder = null, temporary = null;
 
@@ -132,10 +133,10 @@ function createStore(settings, command, run) {
     const app = pathOf(key, 'app'), partial = `${pathOf(key, 'instr')}.${randomUUID()}`;
     put(app, original);
     try {
-      const problem = run(['instr', ...OPTIONS, '-s', settings.script, app, '-o', partial]);
+      const problem = run(['instr', ...options, app, '-o', partial]);
       if (problem) return { problem };
       const bytes = appendKey(fs.readFileSync(partial), key);
-      if (!WebAssembly.validate(bytes)) return { problem: whyInvalid(bytes) };
+      if (!WebAssembly.validate(bytes)) return { problem: whyInvalid(bytes, `Node 22 and later ones have (this is ${process.version})`) };
       put(pathOf(key, 'instr'), bytes);
       return { bytes, key };
     } finally {
@@ -149,115 +150,18 @@ function createStore(settings, command, run) {
   return { instrument, original: key => read(key, 'app'), originalPath: key => pathOf(key, 'app'), folder: open, close };
 }
 
-const { Module } = WebAssembly; // the engine's own
-
-function whyInvalid(bytes) {
-  try {
-    new Module(bytes);
-    return 'the engine does not take the instrumented module';
-  } catch (error) {
-    const hint = /memor(y count|ies)/.test(error.message) ? `; it needs multi-memory, which Node 22 and later ones have (this is ${process.version})` : '';
-    return `the engine does not take the instrumented module: ${error.message}${hint}`;
-  }
-}
-
-// ---- what the program sees of WebAssembly ----
-
-/** Whether the engine takes views of bytes that are no typed arrays: Node 24 does not. */
-const takesViews = (() => {
-  try {
-    return WebAssembly.validate(new DataView(Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0).buffer));
-  } catch {
-    return false;
-  }
-})();
-
-/** The bytes at this moment, or null if they are none: then the engine says so. */
-function copyBytes(source) {
-  try {
-    if (source instanceof DataView && !takesViews) return null;
-    if (ArrayBuffer.isView(source)) return new Uint8Array(source.buffer, source.byteOffset, source.byteLength).slice();
-    if (source instanceof ArrayBuffer) return new Uint8Array(source).slice();
-  } catch { // detached
-  }
-  return null;
-}
-
-function createInstrumenter(store, strict) {
-  const warned = new Set();
+function createInstrumenter(store, refuse) {
   return source => {
     const original = copyBytes(source);
     if (!original) return source;
-    let problem;
     try {
-      const result = store.instrument(original);
-      if (result.bytes) return result.bytes;
-      ({ problem } = result);
+      const { bytes, problem } = store.instrument(original);
+      return bytes ?? refuse(problem, original);
     } catch (error) {
-      problem = error.message;
+      if (error instanceof WebAssembly.CompileError) throw error;
+      return refuse(error.message, original);
     }
-    if (!WebAssembly.validate(original)) return original; // the engine's message is the one that is expected
-    if (strict) throw new WebAssembly.CompileError(`whammc: ${problem}`);
-    if (!warned.has(problem)) say(`a module of ${original.length} bytes is not instrumented: ${problem}`);
-    warned.add(problem);
-    return original;
   };
-}
-
-function wrap(object, name, handler) {
-  const descriptor = Object.getOwnPropertyDescriptor(object, name);
-  if (descriptor) Object.defineProperty(object, name, { ...descriptor, value: new Proxy(descriptor.value, handler) });
-}
-
-/** The response with instrumented bytes; one that the engine would refuse stays as it is. */
-async function instrumentResponse(given, instrument) {
-  const response = await given;
-  const type = response instanceof Response && response.headers.get('content-type')?.split(';')[0].trim().toLowerCase();
-  if (!response?.ok || response.bodyUsed || type !== 'application/wasm') return response;
-  const made = new Response(instrument(await response.arrayBuffer()), { headers: { 'content-type': 'application/wasm' } });
-  Object.defineProperty(made, 'url', { value: response.url });
-  return made;
-}
-
-/** Instruments what is compiled. Goes on top of intercept(), which instantiates. */
-function wrapCompilers(instrument) {
-  for (const name of ['compile', 'instantiate'])
-    wrap(WebAssembly, name, {
-      apply(target, self, [source, ...rest]) {
-        try {
-          return Reflect.apply(target, self, [instrument(source), ...rest]);
-        } catch (error) {
-          return Promise.reject(error);
-        }
-      },
-    });
-  for (const name of ['compileStreaming', 'instantiateStreaming'])
-    wrap(WebAssembly, name, {
-      apply: (target, self, [source, ...rest]) => Reflect.apply(target, self, [instrumentResponse(source, instrument), ...rest]),
-    });
-  wrap(WebAssembly, 'Module', {
-    construct: (target, [source, ...rest], self) => Reflect.construct(target, [instrument(source), ...rest], self),
-  });
-  Module.prototype.constructor = WebAssembly.Module;
-}
-
-/** Lets WebAssembly.Module.exports() and the like tell of the original modules. `raw.depth` is above 0 while our hosts ask. */
-function wrapReflection(store, raw, keyOf) {
-  const filter = (name, change) => wrap(Module, name, {
-    apply(target, self, args) {
-      const found = Reflect.apply(target, self, args), key = raw.depth ? null : keyOf(args[0]);
-      return key ? change(found, key, args) : found;
-    },
-  });
-  filter('imports', found => found.filter(each => each.module !== 'whammc'));
-  filter('exports', found => { // those that were added begin with whammc:..., as for hideExports() in the host
-    const first = found.findIndex(each => each.name.startsWith('whammc:'));
-    return first < 0 ? found : found.slice(0, first);
-  });
-  filter('customSections', (found, key, [, name]) => {
-    const original = store.original(key);
-    return original ? customSections(original, String(name)) : found;
-  });
 }
 
 // ---- reports ----
@@ -284,6 +188,7 @@ function writeReports(settings, store, run, hosts) {
       const place = placeOf(output, number, settings.isRoot), module = ['lcov', 'html', 'cobertura'].includes(output.format);
       const problem = run(['report', `--format=${output.format}`, '-o', place, ...module ? ['--module', store.originalPath(key)] : [], ...files]);
       if (problem) say(`${place} is not written: ${problem}`);
+      else if (settings.written) fs.appendFileSync(settings.written, `${place}\n${store.originalPath(key)}\n`);
     }
     number++;
   }
@@ -293,22 +198,20 @@ function writeReports(settings, store, run, hosts) {
 // ---- all of it ----
 
 /** Threads have the hook from the options of Node that started them; processes, from the environment. */
-function passOn(env) {
-  const option = `--import=${HOOK.href}`, options = env.NODE_OPTIONS ?? '';
+function passOn(env, hook) {
+  const option = `--import=${hook}`, options = env.NODE_OPTIONS ?? '';
   env.WHAMMC_ROOT ??= String(process.pid);
   if (!options.includes(option)) env.NODE_OPTIONS = `${options} ${option}`.trim();
 }
 
-export function register() {
-  const settings = readSettings(process.env), command = findCommand(process.env);
+/** `hook`: the address of the module that called this; `own`: see findCommand. */
+export function register(hook, own = null) {
+  if (process.env.WHAMMC_REGISTER === 'off' || globalThis[LOADED]) return;
+  Object.defineProperty(globalThis, LOADED, { value: true });
+  const settings = readSettings(process.env), command = findCommand(process.env, own);
   const run = createRunner(command), store = createStore(settings, command, run);
-  const raw = { depth: 0 }, programs = [], { customSections: sectionsOf } = Module;
-  passOn(process.env);
-
-  function keyOf(module) {
-    const [section] = Reflect.apply(sectionsOf, Module, [module, KEY_SECTION]);
-    return section ? Buffer.from(section).toString('latin1') : null;
-  }
+  const raw = { depth: 0 }, programs = [];
+  passOn(process.env, hook);
 
   function makeHost() {
     const program = { host: null, key: null, report: '' };
@@ -347,8 +250,11 @@ export function register() {
   }
 
   intercept(['whammc'], makeHost);
-  wrapCompilers(createInstrumenter(store, settings.strict));
-  wrapReflection(store, raw, keyOf);
+  wrapCompilers(createInstrumenter(store, createRefusal(settings.strict, say)));
+  wrapReflection(raw, (key, name) => {
+    const original = store.original(key);
+    return original && namedSections(allCustomSections(original), name);
+  });
   watch(error => {
     raw.depth++;
     tellTrapped(programs.map(({ host }) => host), error);

@@ -13,18 +13,23 @@ function number(bytes, at) {
   }
 }
 
-/** Contents of the custom sections called `name` of a valid module, as WebAssembly.Module.customSections gives them. */
-export function customSections(bytes, name) {
+/** All custom sections of a valid module: { name, content }. */
+export function allCustomSections(bytes) {
   const found = [];
   for (let at = HEADER; at < bytes.length;) {
     const id = bytes[at], size = number(bytes, at + 1), end = size.at + size.value;
     if (id === CUSTOM) {
       const length = number(bytes, size.at), start = length.at + length.value;
-      if (new TextDecoder().decode(bytes.subarray(length.at, start)) === name) found.push(Uint8Array.from(bytes.subarray(start, end)).buffer);
+      found.push({ name: new TextDecoder().decode(bytes.subarray(length.at, start)), content: Uint8Array.from(bytes.subarray(start, end)) });
     }
     at = end;
   }
   return found;
+}
+
+/** Contents of those called `name`, as WebAssembly.Module.customSections gives them. */
+export function namedSections(sections, name) {
+  return sections.filter(each => each.name === name).map(({ content }) => content.slice().buffer);
 }
 
 /** The module with a section that holds `key`, which is at most 100 characters of ASCII. */

@@ -4,7 +4,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { basename, isAbsolute, join, relative, resolve, sep } from 'node:path';
 import { WhammcError, compile } from '../index.mjs';
 import { expectOptions } from '../lib/api.mjs';
-import { addSection, functionNames } from './names.mjs';
+import { addSection, functionNames } from '../lib/names.mjs';
 
 const OPTIONS = ['script', 'include', 'exclude', 'define', 'libraries', 'strict', 'instrument', 'cache'];
 const ID_LENGTH = 16;

@@ -1,4 +1,4 @@
-// plugin/names.mjs - the names of functions in a module, and sections that the page reads.
+// lib/names.mjs - the names of functions in a module, and sections that the page reads.
 
 const CUSTOM = 0, EXPORTS = 7, FUNCTION = 0, FUNCTION_NAMES = 1, HEADER = 8;
 

@@ -1,0 +1,116 @@
+// lib/hook.mjs - what the hooks for Node (register.mjs) and for pages (register-page.mjs) share: they instrument what is compiled, and
+// the program sees its modules as they were.
+import { KEY_SECTION } from './sections.mjs';
+
+const { Module } = WebAssembly, { customSections: sectionsOf } = Module; // the engine's own
+
+/** Whether the engine takes views of bytes that are no typed arrays: Node 24 does not. */
+const takesViews = (() => {
+  try {
+    return WebAssembly.validate(new DataView(Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0).buffer));
+  } catch {
+    return false;
+  }
+})();
+
+/** The bytes at this moment, or null if they are none: then the engine says so. */
+export function copyBytes(source) {
+  try {
+    if (source instanceof DataView && !takesViews) return null;
+    if (ArrayBuffer.isView(source)) return new Uint8Array(source.buffer, source.byteOffset, source.byteLength).slice();
+    if (source instanceof ArrayBuffer) return new Uint8Array(source).slice();
+  } catch { // detached
+  }
+  return null;
+}
+
+/** Why the engine does not take an instrumented module. `engines`: some that have several memories. */
+export function whyInvalid(bytes, engines) {
+  try {
+    new Module(bytes);
+    return 'the engine does not take the instrumented module';
+  } catch (error) {
+    const hint = /memor(y count|ies)/.test(error.message) ? `; it needs multi-memory, which ${engines}` : '';
+    return `the engine does not take the instrumented module: ${error.message}${hint}`;
+  }
+}
+
+/** What becomes of a module that is not instrumented: it is loaded as it was, with one warning for each problem; if `strict`, it fails. */
+export function createRefusal(strict, say) {
+  const warned = new Set();
+  return (problem, original) => {
+    if (!WebAssembly.validate(original)) return original; // the engine's message is the one that is expected
+    if (strict) throw new WebAssembly.CompileError(`whammc: ${problem}`);
+    if (!warned.has(problem)) say(`a module of ${original.length} bytes is not instrumented: ${problem}`);
+    warned.add(problem);
+    return original;
+  };
+}
+
+function wrap(object, name, handler) {
+  const descriptor = Object.getOwnPropertyDescriptor(object, name);
+  if (descriptor) Object.defineProperty(object, name, { ...descriptor, value: new Proxy(descriptor.value, handler) });
+}
+
+/** The response with instrumented bytes; one that the engine would refuse stays as it is. */
+async function instrumentResponse(given, instrument) {
+  const response = await given;
+  const type = response instanceof Response && response.headers.get('content-type')?.split(';')[0].trim().toLowerCase();
+  if (!response?.ok || response.bodyUsed || type !== 'application/wasm') return response;
+  const bytes = await instrument(await response.arrayBuffer(), response.url);
+  const made = new Response(bytes, { headers: { 'content-type': 'application/wasm' } });
+  Object.defineProperty(made, 'url', { value: response.url });
+  return made;
+}
+
+/**
+ * Instruments what is compiled. Goes on top of intercept(), which instantiates. `instrument` gives bytes; `instrumentLater`, for
+ * what gives a promise anyway, may give a promise of them.
+ */
+export function wrapCompilers(instrument, instrumentLater = instrument) {
+  for (const name of ['compile', 'instantiate'])
+    wrap(WebAssembly, name, {
+      apply(target, self, [source, ...rest]) {
+        const compile = bytes => Reflect.apply(target, self, [bytes, ...rest]);
+        try {
+          const bytes = instrumentLater(source);
+          return bytes instanceof Promise ? bytes.then(compile) : compile(bytes);
+        } catch (error) {
+          return Promise.reject(error);
+        }
+      },
+    });
+  for (const name of ['compileStreaming', 'instantiateStreaming'])
+    wrap(WebAssembly, name, {
+      apply: (target, self, [source, ...rest]) => Reflect.apply(target, self, [instrumentResponse(source, instrumentLater), ...rest]),
+    });
+  wrap(WebAssembly, 'Module', {
+    construct: (target, [source, ...rest], self) => Reflect.construct(target, [instrument(source), ...rest], self),
+  });
+  Module.prototype.constructor = WebAssembly.Module;
+}
+
+/** By what a module was cached, null = it is not instrumented. */
+export function keyOf(module) {
+  const [section] = Reflect.apply(sectionsOf, Module, [module, KEY_SECTION]);
+  return section ? new TextDecoder().decode(section) : null;
+}
+
+/**
+ * Lets WebAssembly.Module.exports() and the like tell of the original modules. `raw.depth` is above 0 while our hosts ask.
+ * `originalSections(key, name)`: custom sections of an original, null = they are not known.
+ */
+export function wrapReflection(raw, originalSections) {
+  const filter = (name, change) => wrap(Module, name, {
+    apply(target, self, args) {
+      const found = Reflect.apply(target, self, args), key = raw.depth ? null : keyOf(args[0]);
+      return key ? change(found, key, args) : found;
+    },
+  });
+  filter('imports', found => found.filter(each => each.module !== 'whammc'));
+  filter('exports', found => { // those that were added begin with whammc:..., as for hideExports() in the host
+    const first = found.findIndex(each => each.name.startsWith('whammc:'));
+    return first < 0 ? found : found.slice(0, first);
+  });
+  filter('customSections', (found, key, [, name]) => originalSections(key, String(name)) ?? found);
+}
