@@ -253,8 +253,8 @@ function idOf(module) {
   return sections.length ? new TextDecoder().decode(sections[sections.length - 1]) : '';
 }
 
-// The host of one instance, with what it has counted. attached(it) is called as soon as the instance exists.
-function createCounter(attached, print) {
+// The host of one instance, with what it has counted. attached(it) is called as soon as the instance exists; `ask` as of install().
+function createCounter(attached, print, ask) {
   const table = createTable(), host = createHost({ onReport: text => { counter.report = text; } });
   let before = NOTHING, quiet = false, known = { report: '', calls: NOTHING };
 
@@ -264,6 +264,7 @@ function createCounter(attached, print) {
   const counter = {
     host,
     module: null,
+    id: '',
     report: '',
 
     imports: {
@@ -284,7 +285,10 @@ function createCounter(attached, print) {
 
     attach(instance, module, url) {
       counter.module = module;
-      host.attach(instance, module, url);
+      ask(() => {
+        counter.id = idOf(module);
+        host.attach(instance, module, url);
+      });
       attached(counter);
     },
 
@@ -339,14 +343,14 @@ function createCounter(attached, print) {
 
 // ---- WasmProf ----
 
-function createProfiler() {
+function createProfiler(ask) {
   const counters = [], programs = new Map(); // by id
 
   // What belongs to one program: instances of modules with the same id, or of the same module.
   function partsOf(chosen, read) {
     const parts = new Map();
     for (const counter of chosen) {
-      const id = idOf(counter.module), key = id || counter.module;
+      const { id } = counter, key = id || counter.module;
       const known = programs.get(id) || { title: `module ${parts.size + 1}`, names: [], demangled: {} };
       const first = !parts.has(key);
       if (first) parts.set(key, { ...known, all: [], reports: [], told: true });
@@ -365,8 +369,8 @@ function createProfiler() {
     if (counter.module) console.log(new Results(partsOf([counter], one => one.read())).text(PRINTED));
   }
 
-  intercept(['prof', 'whammc'], () => createCounter(counter => counters.push(counter), print));
-  watch(error => tellTrapped(counters.map(counter => counter.host), error));
+  intercept(['prof', 'whammc'], () => createCounter(counter => counters.push(counter), print, ask));
+  watch(error => ask(() => tellTrapped(counters.map(counter => counter.host), error)));
 
   return {
     /** Samples of all programs that are sampled; see sampling-profiler.js. */
@@ -399,11 +403,14 @@ function createProfiler() {
   };
 }
 
-/** Makes WasmProf unless another OUT.js has made it, and adds a program's names. */
-export function install(program) {
+/**
+ * Makes WasmProf unless another OUT.js has made it, and adds a program's names. Where the functions of WebAssembly.Module do not tell
+ * of instrumented modules as they are, they do while ask(work) works.
+ */
+export function install(program, ask = work => work()) {
   let profiler = globalThis[SHARED];
   if (!profiler) {
-    profiler = createProfiler();
+    profiler = createProfiler(ask);
     Object.defineProperty(globalThis, SHARED, { value: profiler });
     if (!('WasmProf' in globalThis)) globalThis.WasmProf = profiler;
     saveAtExit(profiler);

@@ -8,6 +8,7 @@ const LARGE = 64 << 20; // bytes: larger memories are not kept
 
 // ---- loading ----
 
+const { compile: compileBytes, compileStreaming } = WebAssembly; // the engine's, also where whammc/register puts its own in their place
 let standard = null; // the URL of whammc.wasm
 let loading = null; // a promise of the module
 let loaded = null;
@@ -20,15 +21,15 @@ export function setLocation(url) {
 async function compileFile(url) {
   const node = 'node:fs'; // not for bundlers to look at
   const { readFileSync } = await import(/* webpackIgnore: true */ /* @vite-ignore */ node);
-  return WebAssembly.compile(readFileSync(url)); // of a file of this size, promises take ten times as long
+  return compileBytes(readFileSync(url)); // of a file of this size, promises take ten times as long
 }
 
 async function compileResponse(response) {
   const answer = await response;
   if (!answer.ok) throw new Error(`whammc: ${answer.url || 'whammc.wasm'}: HTTP status ${answer.status}`);
-  if (WebAssembly.compileStreaming && /^application\/wasm\b/.test(answer.headers.get('content-type') ?? ''))
-    return WebAssembly.compileStreaming(answer);
-  return WebAssembly.compile(await answer.arrayBuffer());
+  if (compileStreaming && /^application\/wasm\b/.test(answer.headers.get('content-type') ?? ''))
+    return compileStreaming(answer);
+  return compileBytes(await answer.arrayBuffer());
 }
 
 async function compileSource(source) {
@@ -38,7 +39,7 @@ async function compileSource(source) {
     return url.protocol === 'file:' ? compileFile(url) : compileResponse(fetch(url));
   }
   if (given instanceof WebAssembly.Module) return given;
-  if (ArrayBuffer.isView(given) || given instanceof ArrayBuffer) return WebAssembly.compile(given);
+  if (ArrayBuffer.isView(given) || given instanceof ArrayBuffer) return compileBytes(given);
   if (typeof given?.arrayBuffer === 'function') return compileResponse(given);
   throw new TypeError('whammc: init() takes a URL, a Response, bytes or a WebAssembly.Module');
 }

@@ -45,7 +45,7 @@ const errorOf = async body => {
 async function run(bytes, onReport, args = ['fib', '15']) {
   const wasi = new WASI({ version: 'preview1', args, returnOnExit: true, stdout: 2 });
   const host = createHost({ onReport }), module = await WebAssembly.compile(bytes);
-  const instance = await WebAssembly.instantiate(module, { ...wasi.getImportObject(), ...host.imports });
+  const instance = await WebAssembly.instantiate(module, { wasi_snapshot_preview1: wasi.wasiImport, ...host.imports });
   host.attach(instance, module);
   wasi.start(instance);
   host.flush();

@@ -1,0 +1,172 @@
+// lib/page.mjs - the hook for pages and workers: modules are instrumented as they are loaded, WasmProf has the results.
+//
+// The compiler is loaded when the first module comes that is not cached. What gives a promise waits for it; new WebAssembly.Module
+// cannot, so WasmProf.ready() loads it beforehand.
+import { install } from '../host/wasmprof.js';
+import { compile } from './api.mjs';
+import { BUILD } from './build.mjs';
+import { createCache } from './cache.mjs';
+import { showPictures } from './flame-view.mjs';
+import { copyBytes, createRefusal, keyOf, whyInvalid, wrapCompilers, wrapReflection } from './hook.mjs';
+import { addSection, functionNames } from './names.mjs';
+import { readReport } from './report.mjs';
+import { allCustomSections, appendKey, namedSections } from './sections.mjs';
+
+const LOADED = Symbol.for('whammc.register'), OPTIONS = { host: 'js' };
+const ENGINES = 'Chrome 120, Firefox 125 and later ones have';
+
+const say = text => console.warn(`whammc: ${text}`);
+
+/** What the page has set, as WHAMMC_SCRIPT and so on: as late as possible, since imports come before all else. */
+function readSettings(defaults) {
+  const setting = name => globalThis[`WHAMMC_${name}`] ?? defaults[name.toLowerCase()];
+  return { script: setting('SCRIPT') ?? 'calltree', strict: ['1', 1, true].includes(setting('STRICT')), cache: setting('CACHE') !== 'off' };
+}
+
+/** A SHA-256 as text; where pages have no crypto.subtle, as they came without encryption, a number that is used once. */
+async function hash(...parts) {
+  const { subtle } = globalThis.crypto ?? {};
+  return subtle ? Array.from(new Uint8Array(await subtle.digest('SHA-256', await new Blob(parts).arrayBuffer())),
+    byte => byte.toString(16).padStart(2, '0')).join('') : null;
+}
+
+/** Of the module's address, or of its number. */
+function titleOf(url, number) {
+  const name = url ? new URL(url).pathname.split('/').at(-1) : '';
+  return name || `module ${number}`;
+}
+
+class Page {
+  #settings = null;
+  #defaults;
+  #compiler = null; // a promise
+  #ready = null; // what it gave
+  #cache = null;
+  #refuse = null;
+  #originals = new Map(); // key to custom sections
+  #profiler;
+  #anonymous = 0;
+
+  constructor(defaults, profiler) {
+    this.#defaults = defaults;
+    this.#profiler = profiler;
+  }
+
+  /** Reads the settings, once. */
+  #begin() {
+    if (this.#settings) return;
+    this.#settings = readSettings(this.#defaults);
+    this.#cache = createCache(this.#settings.cache);
+    this.#refuse = createRefusal(this.#settings.strict, say);
+  }
+
+  async ready() {
+    this.#begin();
+    this.#compiler ??= compile(this.#settings.script);
+    this.#ready = await this.#compiler;
+  }
+
+  /** The bytes that the engine gets; what is cached is { bytes, sections }. */
+  #admit(key, { bytes, sections }, original, url) {
+    const isNew = !this.#originals.has(key);
+    this.#originals.set(key, sections);
+    if (isNew || url) this.#profiler.register({ id: key, title: titleOf(url, this.#originals.size), names: functionNames(original), demangled: {} });
+    return bytes;
+  }
+
+  #make(key, original) {
+    const { module } = this.#ready.instrument(original, OPTIONS), bytes = addSection(appendKey(module, key), 'whammc', key);
+    if (!WebAssembly.validate(bytes)) throw new Error(whyInvalid(bytes, ENGINES));
+    return { bytes, sections: allCustomSections(original) };
+  }
+
+  /** For new WebAssembly.Module. */
+  instrument(source) {
+    const original = copyBytes(source);
+    if (!original) return source;
+    this.#begin();
+    try {
+      if (!this.#ready) throw new Error('new WebAssembly.Module cannot wait for the compiler: await WasmProf.ready() before');
+      const key = `${++this.#anonymous}`;
+      return this.#admit(key, this.#make(key, original), original, '');
+    } catch (error) {
+      return this.#refuse(error.message, original);
+    }
+  }
+
+  /** For all others: a promise, unless there is nothing to do. */
+  instrumentLater(source, url) {
+    const original = copyBytes(source);
+    return original ? this.#later(original, url) : source;
+  }
+
+  async #later(original, url) {
+    this.#begin();
+    try {
+      const found = await hash(BUILD, JSON.stringify([this.#settings.script, OPTIONS]), original), key = found ?? `${++this.#anonymous}`;
+      let made = found && await this.#cache.get(found);
+      if (!made || !WebAssembly.validate(made.bytes)) {
+        if (!WebAssembly.validate(original)) return original; // without loading the compiler
+        await this.ready();
+        made = this.#make(key, original);
+        if (found) await this.#cache.put(found, made);
+      }
+      return this.#admit(key, made, original, url);
+    } catch (error) {
+      return this.#refuse(error.message, original);
+    }
+  }
+
+  originalSections(key, name) {
+    const sections = this.#originals.get(key);
+    return sections ? namedSections(sections, name) : null;
+  }
+}
+
+/** The flame graphs of what was counted: { title, svg } of each module that has a call tree. */
+async function makePictures(profiler) {
+  const results = profiler.saveResults(), pictures = [];
+  for (const [i, title] of results.modules.entries()) {
+    const [first, ...others] = results.module(i).reports;
+    if (!first) continue;
+    const report = await readReport(first);
+    try {
+      for (const other of others) report.add(other);
+      pictures.push({ title, svg: report.svg({ title }) });
+    } finally {
+      report.close();
+    }
+  }
+  if (!pictures.length) throw new Error('whammc: no module has reported calls so far');
+  return pictures;
+}
+
+/** `defaults`: settings that the page can change: { script, strict, cache }. */
+export function register(defaults = {}) {
+  if (globalThis[LOADED]) return;
+  Object.defineProperty(globalThis, LOADED, { value: true });
+  const raw = { depth: 0 };
+  const ask = work => {
+    raw.depth++;
+    try {
+      work();
+    } finally {
+      raw.depth--;
+    }
+  };
+  const profiler = install({ id: 'whammc.register', title: '', names: [], demangled: {} }, ask);
+  const page = new Page(defaults, profiler);
+  wrapCompilers(source => page.instrument(source), (source, url) => page.instrumentLater(source, url));
+  wrapReflection(raw, (key, name) => page.originalSections(key, name));
+  Object.assign(profiler, {
+    /** Loads the compiler: then new WebAssembly.Module instruments, too. */
+    ready: () => page.ready(),
+
+    /** Shows the flame graphs, if there is a document, and gives them: { title, svg } of each module. */
+    async flameGraph() {
+      const pictures = await makePictures(profiler);
+      if (globalThis.document) showPictures(pictures);
+      return pictures;
+    },
+  });
+}
