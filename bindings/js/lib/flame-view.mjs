@@ -22,7 +22,7 @@ export function showPictures(pictures) {
   const frame = element('iframe', { title: 'Flame graph' }), host = element('div');
   const heading = element('h1'), dialog = element('dialog');
   let url = null, shown = pictures[0];
-  frame.setAttribute('sandbox', 'allow-scripts');
+  frame.setAttribute('sandbox', 'allow-scripts allow-modals'); // its search asks in a box
 
   function show(picture) {
     shown = picture;

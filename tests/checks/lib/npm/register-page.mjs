@@ -127,7 +127,7 @@ async function testFlameGraph(browser, site) {
   const shown = await page.evaluate(`await new Promise(done => setTimeout(() => { const root = [...document.body.children].at(-1).shadowRoot;
     done([root.querySelector('dialog').open, root.querySelector('h1').textContent, root.querySelector('iframe').sandbox.value,
       globalThis.hacked === undefined]); }, 1000))`);
-  result(JSON.stringify(shown) === '[true,"Flame graph of app.wasm","allow-scripts",true]', 'it is shown over the page, in a sandbox', shown);
+  result(JSON.stringify(shown) === '[true,"Flame graph of app.wasm","allow-scripts allow-modals",true]', 'it is shown over the page, in a sandbox', shown);
   const picture = await page.screenshot();
   if (process.env.WHAMMC_PICTURE) fs.writeFileSync(process.env.WHAMMC_PICTURE, picture);
   await page.evaluate("[...document.body.children].at(-1).shadowRoot.querySelector('button:last-of-type').click()");
